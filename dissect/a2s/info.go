@@ -32,16 +32,16 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 
 	i.Protocol = r.U8(fProtocol)
 	i.Name = r.CString(fName)
-	m.Server.Name = some(r, i.Name)
+	m.Server.Name = wire.Known(r, i.Name)
 	i.Map = r.CString(fMap)
-	m.Server.Map = some(r, i.Map)
+	m.Server.Map = wire.Known(r, i.Map)
 	i.Folder = r.CString(fFolder)
 	if i.Protocol == fuelProtocol && isFuel(r.Peek()) {
 		d.decodeFuel(r, m)
 		return
 	}
 	i.Game = r.CString(fGame)
-	m.Server.Game = some(r, gameOf(i.Folder, i.Game))
+	m.Server.Game = wire.Known(r, gameOf(i.Folder, i.Game))
 	appID := r.Offset()
 	i.AppID = r.U16(fAppID)
 	counts := r.Offset()
@@ -82,21 +82,21 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	edf := r.U8(fEDF)
 	i.EDF = dissect.Some(edf)
 	if edf&edfPort != 0 {
-		i.Port = some(r, r.U16(fPort))
+		i.Port = wire.Known(r, r.U16(fPort))
 		m.Pair.Port = i.Port.Value
 	}
 	if edf&edfSteamID != 0 {
-		i.SteamID = some(r, r.U64(fSteamID))
+		i.SteamID = wire.Known(r, r.U64(fSteamID))
 	}
 	if edf&edfSourceTV != 0 {
-		i.SourceTVPort = some(r, r.U16(fSTVPort))
-		i.SourceTVName = some(r, r.CString(fSTVName))
+		i.SourceTVPort = wire.Known(r, r.U16(fSTVPort))
+		i.SourceTVName = wire.Known(r, r.CString(fSTVName))
 	}
 	if edf&edfKeywords != 0 {
-		i.Keywords = some(r, r.CString(fKeywords))
+		i.Keywords = wire.Known(r, r.CString(fKeywords))
 	}
 	if edf&edfGameID != 0 {
-		i.GameID = some(r, r.U64(fGameID))
+		i.GameID = wire.Known(r, r.U64(fGameID))
 	}
 	if edf&^edfKnown != 0 {
 		r.Find(infoUnknownEDF, fEDF, at, 1, dissect.Num(edf))
@@ -132,13 +132,13 @@ func (d *decoder) decodeFuel(r *dissect.Reader, m *dissect.Message) {
 	f.Mode = r.CString(fGameMode)
 	i.Game = r.CString(fGame)
 	i.Version = r.CString(fVersion)
-	i.Port = some(r, r.U16BE(fPort))
+	i.Port = wire.Known(r, r.U16BE(fPort))
 	m.Pair.Port = i.Port.Value
 	counts := r.Offset()
 	i.Players, i.MaxPlayers = r.U8(fPlayers), r.U8(fMaxPlayers)
 	i.ServerType, i.OS, i.Password, i.VAC = r.Enum(fServerType), r.Enum(fOS), r.Flag(fPassword), r.Flag(fVAC)
 	f.AverageFPS, f.Round, f.MaxRounds, f.TimeLeft = r.U8(fFPS), r.U8(fRound), r.U8(fMaxRounds), r.U16BE(fTimeLeft)
-	if i.Fuel = some(r, f); i.Fuel.OK {
+	if i.Fuel = wire.Known(r, f); i.Fuel.OK {
 		s.Game, s.Version = dissect.Some(gameOf(i.Folder, i.Game)), dissect.Some(i.Version)
 		s.Players, s.MaxPlayers = dissect.Some(int(i.Players)), dissect.Some(int(i.MaxPlayers))
 		s.Password = dissect.Some(i.Password)
@@ -160,11 +160,6 @@ func otherLayout(b []byte) bool {
 		return false
 	}
 	return b[2] > 1 || b[3] > 1
-}
-
-// some returns a value that was read, or none if reading failed.
-func some[T any](r *dissect.Reader, v T) dissect.Opt[T] {
-	return dissect.Opt[T]{Value: v, OK: !r.Failed()}
 }
 
 // gameOf returns the directory, which is the same in every language, or the name if a
@@ -194,12 +189,12 @@ func (d *decoder) decodeGoldSrcInfoReply(r *dissect.Reader, m *dissect.Message) 
 
 	i.Address = r.CString(fAddress)
 	i.Name = r.CString(fName)
-	m.Server.Name = some(r, i.Name)
+	m.Server.Name = wire.Known(r, i.Name)
 	i.Map = r.CString(fMap)
-	m.Server.Map = some(r, i.Map)
+	m.Server.Map = wire.Known(r, i.Map)
 	i.Folder = r.CString(fFolder)
 	i.Game = r.CString(fGame)
-	m.Server.Game = some(r, gameOf(i.Folder, i.Game))
+	m.Server.Game = wire.Known(r, gameOf(i.Folder, i.Game))
 	counts := r.Offset()
 	i.Players = r.U8(fPlayers)
 	i.MaxPlayers = r.U8(fMaxPlayers)
@@ -222,12 +217,12 @@ func (d *decoder) decodeGoldSrcInfoReply(r *dissect.Reader, m *dissect.Message) 
 			mod.ServerOnly = r.Flag(fModSvOnly)
 			mod.ClientDLL = r.Flag(fModClDLL)
 			r.End(open)
-			i.Mod = some(r, mod)
+			i.Mod = wire.Known(r, mod)
 		}
 	}
 	if r.More() {
-		i.VAC = some(r, r.Flag(fVAC))
-		i.Bots = some(r, r.U8(fBots))
+		i.VAC = wire.Known(r, r.Flag(fVAC))
+		i.Bots = wire.Known(r, r.U8(fBots))
 	} else if !r.Failed() {
 		r.Note(infoHLTV) // HLTV ends here
 	}

@@ -542,14 +542,21 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 		i.Companies = r.U8(fCompanies)
 		i.MaxSpectators = r.U8(fMaxSpectators)
 	}
+	s := &m.Server
+	s.Charset = style.Charset
 	i.Name = r.CString(fName)
+	s.Name = wire.Known(r, i.Name)
 	i.Revision = r.CString(fRevision)
+	s.Version = wire.Known(r, i.Revision)
 	if i.Version <= 5 {
 		i.Language = r.U8(fLanguage)
 	}
 	i.Password = r.Flag(fPassword)
+	s.Password = wire.Known(r, i.Password)
 	i.MaxClients = r.U8(fMaxClients)
+	s.MaxPlayers = wire.Known(r, int(i.MaxClients))
 	i.Clients = r.U8(fClients)
+	s.Players = wire.Known(r, int(i.Clients))
 	i.Spectators = r.U8(fSpectators)
 	if i.Version < 3 {
 		i.Date = days1920 + uint32(r.U16(fOldDate))
@@ -557,22 +564,13 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	}
 	if i.Version <= 5 {
 		i.Map = r.CString(fMap)
+		s.Map = wire.Known(r, i.Map)
 	}
 	i.Width = r.U16(fWidth)
 	i.Height = r.U16(fHeight)
 	i.Landscape = r.Enum(fLandscape)
 	i.Dedicated = r.Flag(fDedicated)
-	if r.Failed() {
-		return
-	}
-	i.server = dissect.Server{
-		Name: dissect.Some(i.Name), Version: dissect.Some(i.Revision), Players: dissect.Some(int(i.Clients)),
-		MaxPlayers: dissect.Some(int(i.MaxClients)), Password: dissect.Some(i.Password), Charset: style.Charset,
-	}
-	if i.Version <= 5 {
-		i.server.Map = dissect.Some(i.Map)
-	}
-	m.Server = i.server
+	i.server = *s
 }
 
 func (d *decoder) decodeCompanies(r *dissect.Reader, m *dissect.Message) {

@@ -72,6 +72,23 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
+// TestDamaged: what was read before the damage is said, and nothing else.
+func TestDamaged(t *testing.T) {
+	for payload, want := range map[string]string{
+		packet(1, v5[:len(v5)-1]):                                               "\"Somewhere\"  on Random Map  3/25 players  v1.10.1  3/15 companies  1 NewGRF",
+		packet(1, v5[:len(v5)-len(ended)-1]):                                    "\"Somewhere\"  3/25 players  v1.10.1  3/15 companies  1 NewGRF",
+		packet(1, v5[:len(v5)-len("Random Map\x00"+ended)-2]):                   "\"Somewhere\"  v1.10.1  3/15 companies  1 NewGRF",
+		packet(1, v5[:len(v5)-len(tail+"Random Map\x00"+ended)-2]):              "\"Somewhere\"  3/15 companies  1 NewGRF",
+		packet(1, v5[:len(v5)-len("1.10.1\x00"+tail+"Random Map\x00"+ended)-1]): "1 NewGRF",
+	} {
+		r := dissecttest.Decode(t, Protocol(), []byte(payload))
+		m, err := Parse([]byte(payload))
+		if i, ok := m.(*Info); err == nil || !ok || string(i.AppendSummary(nil)) != want || r.Server != i.server {
+			t.Errorf("%q: %+v, %v, want the summary %s and the same facts", payload, m, err, want)
+		}
+	}
+}
+
 // TestDetect: what has its own length in front and is none of these packets.
 func TestDetect(t *testing.T) {
 	info := packet(1, v5)

@@ -374,6 +374,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, h Head) {
 		p := &d.info
 		*p = Info{Head: h}
 		m.Body = p
+		s := &m.Server
 		if vcmp {
 			const size = 12
 			n := r.Until("\x00")
@@ -381,28 +382,25 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, h Head) {
 				n = size // fails
 			}
 			p.Version = r.Span(fVersion, 0, 0, n, size-n)
+			s.Version = wire.Known(r, p.Version)
 		}
 		p.Password = r.Bool(fPassword)
+		s.Password = wire.Known(r, p.Password)
 		p.Players = r.U16(fPlayers)
+		s.Players = wire.Known(r, int(p.Players))
 		p.MaxPlayers = r.U16(fMaxPlayers)
+		s.MaxPlayers = wire.Known(r, int(p.MaxPlayers))
 		p.Name = r.PString32(fName)
+		s.Name = wire.Known(r, p.Name)
 		p.GameMode = r.PString32(fGameMode)
+		s.Game = wire.Known(r, p.GameMode)
 		if vcmp {
 			p.Map = r.PString32(fMap)
+			s.Map = wire.Known(r, p.Map)
 		} else {
 			p.Language = r.PString32(fLanguage)
 		}
-		if r.Failed() {
-			return
-		}
-		m.Server = dissect.Server{
-			Name: dissect.Some(p.Name), Game: dissect.Some(p.GameMode), Password: dissect.Some(p.Password),
-			Players: dissect.Some(int(p.Players)), MaxPlayers: dissect.Some(int(p.MaxPlayers)),
-		}
-		if vcmp {
-			m.Server.Map, m.Server.Version = dissect.Some(p.Map), dissect.Some(p.Version)
-		}
-		p.server = m.Server
+		p.server = *s
 	case 'r':
 		p := &d.rules
 		*p = Rules{Head: h, Rules: p.Rules[:0]}

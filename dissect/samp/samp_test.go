@@ -156,6 +156,27 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestDamaged: what was read before the damage is said, and nothing else.
+func TestDamaged(t *testing.T) {
+	for payload, want := range map[string]string{
+		info[:len(info)-1]:        "\"\u0422\u0435\u0441\u0442 server\"  RPG v6  34/350 players  password",
+		info[:len(info)-21]:       "\"\u0422\u0435\u0441\u0442 server\"  34/350 players  password",
+		info[:lenHead+5+4+8]:      "34/350 players  password",
+		infoVC[:len(infoVC)-1]:    "\"VC\"  DM  3/50 players  v04rel006",
+		infoVC[:lenHead+12+1+2+1]: "3 players  v04rel006",
+		infoVC[:lenHead+12+1+1]:   "v04rel006",
+	} {
+		r := dissecttest.Decode(t, Protocol(), []byte(payload))
+		if got := string(r.Server.AppendSummary(nil)); got != want {
+			t.Errorf("%q: %s, want %s", payload, got, want)
+		}
+		m, err := Parse([]byte(payload))
+		if s, ok := m.(dissect.Summarizer); err == nil || !ok || string(s.AppendSummary(nil)) != want {
+			t.Errorf("%q: %+v, %v, want the summary %s", payload, m, err, want)
+		}
+	}
+}
+
 // TestSecrets: what is a password, or could be a part of one, is masked.
 func TestSecrets(t *testing.T) {
 	request := head("SAMP", "x") + middle("hidden1", "players")

@@ -337,7 +337,7 @@ func (d *decoder) query2(r *dissect.Reader, m *dissect.Message, t *dissect.Messa
 // begin sets the message to what a server states.
 func (d *decoder) begin(m *dissect.Message, t *dissect.MessageType, topic dissect.Topic) *Status {
 	p := &d.status
-	*p = Status{Teams: p.Teams[:0], List: p.List[:0]}
+	*p = Status{Teams: p.Teams[:0], List: p.List[:0], server: dissect.Server{Charset: style.Charset}}
 	m.Type, m.Body, m.Pair.Answers = t, p, topic
 	return p
 }
@@ -348,17 +348,22 @@ func (d *decoder) tribes(r *dissect.Reader, m *dissect.Message, t *dissect.Messa
 	r.U8(fType)
 	challenge(r, m)
 	r.U8(fRepeated)
+	s := &p.server
 	p.Game = text(r, fGame)
-	p.Version = text(r, fVersion)
+	s.Game = wire.Known(r, p.Game)
+	if p.Version = text(r, fVersion); p.Version != "" {
+		s.Version = wire.Known(r, p.Version)
+	}
 	p.Name = text(r, fName)
+	s.Name = wire.Known(r, p.Name)
 	stated := 0
 	if p.Game == starsiege {
 		stated = p.starsiege(r)
 	} else {
 		p.Dedicated = r.U8(fDedicated) != 0
 		p.Password = r.U8(fPassword) != 0
-		p.Players = int(r.U8(fNumPlayers))
-		p.MaxPlayers = int(r.U8(fMaxPlayers))
+		s.Password = wire.Known(r, p.Password)
+		p.counts(r)
 		if stated = p.Players; t == mInfoReply {
 			if r.More() {
 				r.Rest(fMore)
@@ -370,30 +375,15 @@ func (d *decoder) tribes(r *dissect.Reader, m *dissect.Message, t *dissect.Messa
 	if t == mStatusReply && !r.Failed() && stated != len(p.List) {
 		r.Note(otherCount, dissect.Num(stated), dissect.Num(len(p.List)))
 	}
-	d.served(r, m)
-	if p.Version != "" {
-		m.Server.Version = dissect.Some(p.Version)
-		p.server = m.Server
-	}
+	m.Server = p.server
 }
 
-// served sets what is known about the server.
-func (d *decoder) served(r *dissect.Reader, m *dissect.Message) {
-	p := &d.status
-	if r.Failed() {
-		return
-	}
-	m.Server = dissect.Server{
-		Game: dissect.Some(p.Game), Players: dissect.Some(p.Players), MaxPlayers: dissect.Some(p.MaxPlayers), Password: dissect.Some(p.Password),
-		Charset: style.Charset,
-	}
-	if m.Type != mDetailsReply {
-		m.Server.Name = dissect.Some(p.Name)
-	}
-	if m.Type != mInfoReply {
-		m.Server.Map = dissect.Some(p.Map)
-	}
-	p.server = m.Server
+// counts reads the players of Tribes and Tribes 2.
+func (p *Status) counts(r *dissect.Reader) {
+	p.Players = int(r.U8(fNumPlayers))
+	p.server.Players = wire.Known(r, p.Players)
+	p.MaxPlayers = int(r.U8(fMaxPlayers))
+	p.server.MaxPlayers = wire.Known(r, p.MaxPlayers)
 }
 
 func (p *Status) tribes(r *dissect.Reader) {
@@ -401,6 +391,7 @@ func (p *Status) tribes(r *dissect.Reader) {
 	p.Mod = text(r, fMod)
 	p.MissionType = text(r, fMission)
 	p.Map = text(r, fMap)
+	p.server.Map = wire.Known(r, p.Map)
 	p.Info = text(r, fInfo)
 	n := int(r.U8(fNumTeams))
 	text(r, fTeamColumns)
@@ -421,14 +412,19 @@ func (p *Status) tribes(r *dissect.Reader) {
 
 // starsiege reads the rest of a reply of Starsiege. It returns how many players it has.
 func (p *Status) starsiege(r *dissect.Reader) int {
+	s := &p.server
 	p.Password = r.U8(fPassword) != 0
+	s.Password = wire.Known(r, p.Password)
 	p.Dedicated = r.U8(fDedicated) != 0
 	r.U8(fDropIn)
 	r.U8(fRunning)
 	p.Players = int(r.U32(fNumPlayers))
+	s.Players = wire.Known(r, p.Players)
 	p.MaxPlayers = int(r.U32(fMaxPlayers))
+	s.MaxPlayers = wire.Known(r, p.MaxPlayers)
 	r.U8(fTeamPlay)
 	p.Map = text(r, fMap)
+	s.Map = wire.Known(r, p.Map)
 	r.U16(fCPU)
 	r.U8(fFactory)
 	r.U8(fTechMix)
@@ -469,26 +465,24 @@ func (d *decoder) details(r *dissect.Reader, m *dissect.Message) {
 		r.Rest(fCoded)
 		return
 	}
+	s := &p.server
 	p.Game = text(r, fGame)
+	s.Game = wire.Known(r, p.Game)
 	p.MissionType = text(r, fMission)
 	p.Map = text(r, fMap)
+	s.Map = wire.Known(r, p.Map)
 	status := r.U8(fStatus)
 	p.Dedicated, p.Password = status&1 != 0, status&locked != 0
-	p.Players = int(r.U8(fNumPlayers))
-	p.MaxPlayers = int(r.U8(fMaxPlayers))
-	bots := r.U8(fNumBots)
+	s.Password = wire.Known(r, p.Password)
+	p.counts(r)
+	s.Bots = wire.Known(r, int(r.U8(fNumBots)))
+	m.Server = *s
 	r.U16(fCPU)
 	p.Info = text(r, fInfo)
 	if n := int(r.U16(fLength)); n > r.Left() {
 		r.Fail(fLength, "longer than the message")
-		return
-	}
-	if r.More() {
+	} else if r.More() {
 		p.lines(r)
-	}
-	if d.served(r, m); !r.Failed() {
-		m.Server.Bots = dissect.Some(int(bots))
-		p.server = m.Server
 	}
 }
 

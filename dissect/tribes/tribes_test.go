@@ -99,6 +99,30 @@ func ExampleParse() {
 	// Output: A server: 2 of 32 players
 }
 
+// TestDamaged: what was read before the damage is said, and nothing else.
+func TestDamaged(t *testing.T) {
+	for payload, want := range map[string]string{
+		status[:len(status)-1]:                                    "\"A server\"  Tribes on Broadside  2/32 players  v1.40",
+		("c++b" + server)[:4+len(server)-1]:                       "\"A server\"  Tribes  2 players  v1.40",
+		("a++b" + server)[:4+len(server)-2]:                       "\"A server\"  Tribes  v1.40",
+		("a++b" + server)[:4+len(server)-5]:                       "Tribes  v1.40",
+		starMatch[:len(starMatch)-1]:                              "\"Hercs\"  Starsiege on DM_Moonstrike  2/8 players  v1.004",
+		starMatch[:4+len(texts("Starsiege", "1.004", "Hercs"))+9]: "\"Hercs\"  Starsiege  2 players  v1.004",
+		details[:len(details)-1]:                                  "base on Katabatic  2/32 players, 1 bot  password",
+		details[:6+len(texts("base", "CTF", "Katabatic"))+2]:      "base on Katabatic  2 players  password",
+		details[:6+len(texts("base", "CTF", "Katabatic"))-1]:      "base",
+	} {
+		r := dissecttest.Decode(t, Protocol(), []byte(payload))
+		if got := string(r.Server.AppendSummary(nil)); got != want {
+			t.Errorf("%q: %s, want %s", payload, got, want)
+		}
+		m, err := Parse([]byte(payload))
+		if s, ok := m.(dissect.Summarizer); err == nil || !ok || string(s.AppendSummary(nil)) != want {
+			t.Errorf("%q: %+v, %v, want the summary %s", payload, m, err, want)
+		}
+	}
+}
+
 // TestDetectNoise judges payloads of other programs whose first bytes are those of a
 // reply, with something short behind them.
 func TestDetectNoise(t *testing.T) {

@@ -8,6 +8,11 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 )
 
+// Known returns a value that was just read, or none if reading failed.
+func Known[T any](r *dissect.Reader, v T) dissect.Opt[T] {
+	return dissect.Opt[T]{Value: v, OK: !r.Failed()}
+}
+
 // Parse decodes a copy of a payload without an analyzer. M is the interface of the
 // protocol's messages. The caller owns the result if the decoder is new. The error is a
 // *dissect.Error that says where reading ended.
