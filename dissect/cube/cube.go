@@ -16,6 +16,8 @@ var (
 	refused     = &dissect.FindingType{ID: "cube.refused", Severity: dissect.Note, Text: "the server knows no such player or command",
 		Doc: "The player with this number has left, or the server does not know this kind of extended infos. Ask for all players (-1)."}
 	amplification = finding.Amplification("cube.amplification", "A request has as little as 1 byte and no challenge, and every player is a datagram of its own, so attackers can use the server to flood others. All datagrams so far are counted. Limit the rate of replies to each address.")
+	listed        = &dissect.FindingType{ID: "cube.players.count", Severity: dissect.Note, Text: "%d {player|players} announced, %d in the list",
+		Doc: "AssaultCube lists another number of players than it states: the server counts players that are joining, the reply was cut, or the numbers are invented."}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -30,7 +32,7 @@ var protocol = &dissect.Protocol{
 	Fields: fields,
 	Messages: []*dissect.MessageType{mInfo, mUptime, mPlayers, mTeams, mCommand,
 		mInfoReply, mUptimeReply, mIDsReply, mPlayerReply, mTeamsReply, mRefusalReply, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, noExtended, unrequested, refused, amplification},
+	Findings: []*dissect.FindingType{unanswered, noExtended, unrequested, refused, amplification, listed},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
 	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
@@ -466,6 +468,9 @@ func (d *decoder) more(r *dissect.Reader) {
 	case askNames:
 		d.names(r, -1)
 		cubecode.String(r, fEnd)
+		if n := len(p.Names); n != int(p.Players) && !r.Failed() {
+			r.Note(listed, dissect.Num(int(p.Players)), dissect.Num(n))
+		}
 	case askText:
 		if cubecode.String(r, fLanguage) == "" {
 			return

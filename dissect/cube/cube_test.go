@@ -96,6 +96,8 @@ func samples() []dissecttest.Sample {
 		one("Tesseract", "info_reply", client+tess),
 		one("AssaultCube", "info_reply", client+assault),
 		one("AssaultCube with names", "info_reply", client+assault+names, 24),
+		says(one("AssaultCube with fewer names than players", "info_reply", client+"\x80\xb1\x04\x05\x03"+assault[5:]+names, 24), "cube.players.count"),
+		says(one("AssaultCube with more names than players", "info_reply", client+"\x80\xb1\x04\x05\x01"+assault[5:]+names, 24), "cube.players.count"),
 		one("AssaultCube with text", "info_reply", client+assault+text, 24),
 		one("AssaultCube without text", "info_reply", client+assault+noText, 24),
 		one("AssaultCube with rotation", "info_reply", client+assault+rotation, 24),

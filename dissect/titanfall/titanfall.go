@@ -106,6 +106,8 @@ var (
 	unrequested   = finding.Unrequested("titanfall.unrequested", finding.NonePending)
 	several       = finding.Several("titanfall.several", finding.Twice)
 	amplification = finding.Amplification("titanfall.amplification", "The request is not padded to 1,200 bytes, and the server answers it nevertheless, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.")
+	listed        = &dissect.FindingType{ID: "titanfall.players.count", Severity: dissect.Note, Text: "%d {player|players} announced, %d in the list",
+		Doc: "The reply lists another number of players than it states: the server counts players that are joining or leaves some out, the reply was cut, or the numbers are invented."}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -120,7 +122,7 @@ var protocol = &dissect.Protocol{
 	Starts:   []string{header + string(rune(letterAsk)), header + string(rune(letterTo))},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mInfo, mInfoReply, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification},
+	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification, listed},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
 	Pairing:  judge.Usual(unanswered, unrequested, judge.Several(several), judge.Amplification(amplification, 10)),
@@ -340,6 +342,9 @@ func (d *decoder) decodePlayers(r *dissect.Reader, v uint8) {
 		return one
 	})
 	r.U64(fPlayersEnd)
+	if n := len(p.Players); n != int(p.NumPlayers) && !r.Failed() {
+		r.Note(listed, dissect.Num(int(p.NumPlayers)), dissect.Num(n))
+	}
 }
 
 // AppendSummary appends the version.

@@ -12,7 +12,8 @@ import (
 const (
 	instance = "\x01\x02\x12\x34\x56\x78\x0e\x02\x01\x02\x03\x04\x00\x00\x00\x00"
 	basic    = "A_build\x00west europe\x00survival\x00\x97\x90PC\x003\x00\x01\x00\x00\x00des_ranked\x00"
-	level    = "\x02\x3cmp_map\x00"
+	level    = "\x01\x3cmp_map\x00"
+	empty    = "\x00\x3cmp_map\x00"
 	frames   = "\x00\x00\x80\x3f\x00\x00\x00\x40\x00\x00\x40\x40\x00\x00\x80\x40"
 	match    = "\x02\x01\x00\x01\x08\x07\x10\x00\x32\x00"
 	teams    = "\x02\x05\x00\x03\x07\x00\xff"
@@ -46,8 +47,10 @@ func samples() []dissecttest.Sample {
 		one("version 2", "info_reply", dissect.Likely, reply(2, instance, basic, level, id, "Anna\x00\x02", nobody)),
 		one("version 3", "info_reply", dissect.Likely, reply(3, instance, basic, level, match, teams, id, "Anna\x00\x02", score, nobody)),
 		one("version 5", "info_reply", dissect.Likely, reply(5, instance, basic, level, frames, match, teams, id, "Anna\x00\x02", link, score, nobody)),
-		one("version 7", "info_reply", dissect.Likely, reply(7, instance, basic, "\x02ps3\x00\x10pc\x00\x06", level, frames, match, "\x06\x00", "\xff", nobody)),
-		one("version 8", "info_reply", dissect.Likely, reply(8, instance, basic, "\x00", level, frames, match, "\x06\x00", teams, nobody)),
+		one("version 7", "info_reply", dissect.Likely, reply(7, instance, basic, "\x02ps3\x00\x10pc\x00\x06", empty, frames, match, "\x06\x00", "\xff", nobody)),
+		one("version 8", "info_reply", dissect.Likely, reply(8, instance, basic, "\x00", empty, frames, match, "\x06\x00", teams, nobody)),
+		one("fewer players than announced", "info_reply", dissect.Likely, reply(2, instance, basic, "\x03\x3cmp_map\x00", id, "Anna\x00\x02", nobody), "titanfall.players.count"),
+		one("more players than announced", "info_reply", dissect.Likely, reply(2, instance, basic, empty, id, "Anna\x00\x02", nobody), "titanfall.players.count"),
 		cut(one("version 9", "info_reply", dissect.Likely, newer+"\x01\x02\x03"), len(newer), len(newer)+1, len(newer)+2),
 		one("other letter", "unknown", dissect.No, header+"X\x07", "malformed"),
 	}
@@ -82,7 +85,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func ExampleParse() {
-	m, err := Parse([]byte(reply(3, instance, basic, level, match, teams, nobody)))
+	m, err := Parse([]byte(reply(3, instance, basic, level, match, teams, id, "Anna\x00\x02", score, nobody)))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -90,5 +93,5 @@ func ExampleParse() {
 	if p, ok := m.(*Info); ok {
 		fmt.Printf("%s on %s in %s, %d of %d players\n", p.Mode, p.Map, p.Datacenter, p.NumPlayers, p.MaxPlayers)
 	}
-	// Output: survival on mp_map in west europe, 2 of 60 players
+	// Output: survival on mp_map in west europe, 1 of 60 players
 }
