@@ -1,6 +1,9 @@
 package sqp
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // A kind is what a chunk of a reply says. Nothing on the wire names it: the request
 // asked for some kinds, and they come in this order.
@@ -12,6 +15,7 @@ const (
 	kindTable // players or teams
 	kindMetrics
 	kindOther
+	kindShort // a table that has fewer rows than it says
 )
 
 // The types of values.
@@ -68,7 +72,9 @@ func scan(b []byte, of kind) (at int) {
 		}
 		return at
 	case kindTable:
-		return scanTable(b)
+		if end, rows := scanTable(b); end > 0 && rows == announced(b) {
+			return end
+		}
 	case kindMetrics:
 		if len(b) > 0 && len(b) == 1+4*int(b[0]) {
 			return len(b)
@@ -77,40 +83,62 @@ func scan(b []byte, of kind) (at int) {
 	return -1
 }
 
-func scanTable(b []byte) int {
-	if len(b) < 2 {
-		return -1
+// announced returns how many rows a table says it has.
+func announced(b []byte) int { return int(binary.BigEndian.Uint16(b)) }
+
+const lenTable = 2 + 1 // rows and columns, before the names of the columns
+
+// scanTable returns where the whole rows of a table end and how many they are, -1 if b
+// does not begin as a table.
+func scanTable(b []byte) (at, rows int) {
+	if len(b) >= 2 && announced(b) == 0 {
+		return 2, 0
 	}
-	rows := int(binary.BigEndian.Uint16(b))
-	if rows == 0 {
-		return 2
+	if len(b) < lenTable || b[2] == 0 {
+		return -1, 0
 	}
-	if len(b) < 3 {
-		return -1
-	}
-	const head = 3
-	at, columns := head, int(b[2])
+	at, columns := lenTable, int(b[2])
 	for range columns {
 		if at = skipText(b, at); at < 0 || at >= len(b) {
-			return -1
+			return -1, 0
 		}
 		at++
 	}
-	if columns == 0 || rows*columns > len(b)-at {
-		return -1
-	}
-	for range rows {
-		name := head
+	for ; rows < announced(b); rows++ {
+		end, name := at, lenTable
 		for range columns {
 			of := skipText(b, name)
-			if at = skipValue(b, at, b[of]); at < 0 {
-				return -1
+			if end = skipValue(b, end, b[of]); end < 0 {
+				return at, rows
 			}
 			name = of + 1
 		}
+		at = end
 	}
-	return at
+	return at, rows
 }
+
+// isShort reports whether b is a table with fewer rows than it says, and how many it
+// has. Any bytes can look like columns: only those count that have a name in ASCII and a
+// type.
+func isShort(b []byte) (rows int, ok bool) {
+	end, rows := scanTable(b)
+	if end < 0 || rows == announced(b) {
+		return 0, false
+	}
+	at := lenTable
+	for range b[2] {
+		name := b[at+1 : skipText(b, at)]
+		at += 1 + len(name)
+		if len(name) == 0 || slices.ContainsFunc(name, unprintable) || b[at] >= types {
+			return 0, false
+		}
+		at++
+	}
+	return rows, true
+}
+
+func unprintable(c byte) bool { return c < ' ' || c > '~' }
 
 // maxChunks is how many chunks a reply can have.
 const maxChunks = 5
@@ -118,12 +146,12 @@ const maxChunks = 5
 // chunks are the kinds of the chunks of a reply, as far as they are whole.
 type chunks struct {
 	kinds  [maxChunks]kind
+	rows   [maxChunks]int // of those of kindShort
 	n      int
 	tables int
 }
 
-// find tells the chunks of a reply apart. What a kind ends in the middle of may have
-// been extended: then the bytes behind it are for newer clients.
+// find tells the chunks of a reply apart.
 func (c *chunks) find(b []byte) {
 	*c = chunks{}
 	for next := kindInfo; len(b) >= 4 && c.n < maxChunks; c.n++ {
@@ -131,25 +159,39 @@ func (c *chunks) find(b []byte) {
 		if n < 0 || n > len(b)-4 {
 			return
 		}
-		body := b[4 : 4+n]
+		k, rows := tell(b[4:4+n], next)
+		c.kinds[c.n], c.rows[c.n] = k, rows
 		b = b[4+n:]
-		c.kinds[c.n] = kindOther
-		found := false
-		for _, whole := range [...]bool{true, false} {
-			for k := next; k <= kindMetrics && !found; k++ {
-				if end := scan(body, k); end == n || end > 0 && !whole && k != kindRules {
-					c.kinds[c.n], found = k, true
-				}
-			}
-		}
-		switch k := c.kinds[c.n]; {
-		case k == kindTable:
+		switch k {
+		case kindTable, kindShort:
 			c.tables++
 			if next = kindTable; c.tables == 2 {
 				next = kindMetrics
 			}
-		case found:
+		case kindOther:
+		default:
 			next = k + 1
 		}
 	}
+}
+
+// tell returns the kind of a chunk, which is not before next, and the rows of one of
+// kindShort. What a kind ends in the middle of may have been extended: then the bytes
+// behind it are for newer clients.
+func tell(b []byte, next kind) (k kind, rows int) {
+	for k := next; k <= kindMetrics; k++ {
+		if scan(b, k) == len(b) {
+			return k, 0
+		}
+	}
+	// A long table can pass for an info with something behind it.
+	if rows, ok := isShort(b); ok && next <= kindTable {
+		return kindShort, rows
+	}
+	for k := next; k <= kindMetrics; k++ {
+		if k != kindRules && scan(b, k) > 0 {
+			return k, 0
+		}
+	}
+	return kindOther, 0
 }

@@ -117,6 +117,9 @@ var (
 	oddChunk = &dissect.FindingType{ID: "sqp.chunk", Severity: dissect.Warning, Text: "a chunk of an unknown kind, %d {byte|bytes} long",
 		Doc:    "Replies do not say what their chunks are. This one reads neither as info, rules, players, teams nor metrics: the server writes it wrongly, or the protocol was extended.",
 		Advice: "If the game is new, report it to qdissect with the capture. A client should skip the chunk by its length."}
+	fewerRows = &dissect.FindingType{ID: "sqp.rows", Severity: dissect.Warning, Text: "%d {row|rows} announced, %d {is|are} there",
+		Doc:    "A table of players or teams ends before its last row: the server counts wrongly, or something on the way cut the chunk. Clients that trust the number read past the end.",
+		Advice: advice.WrongCount}
 	lengthOff = &dissect.FindingType{ID: "sqp.length", Severity: dissect.Warning, Text: "%d {byte|bytes} announced, %d {follows|follow}",
 		Doc:    "The length in the header is not that of the packet. Clients that go by it misread the reply or give up. The server writes it wrongly, or something on the way cut the packet.",
 		Advice: advice.WrongLength}
@@ -148,7 +151,7 @@ var protocol = &dissect.Protocol{
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mChallengeRequest, mChallenge, mQuery, mReply, mPart},
 	Findings: []*dissect.FindingType{
-		unanswered, mismatch, otherChallenge, unrequested, several, oddChunk, lengthOff, partMissing, partDuplicate, partReorder, partConflict, partFirst,
+		unanswered, mismatch, otherChallenge, unrequested, several, oddChunk, fewerRows, lengthOff, partMissing, partDuplicate, partReorder, partConflict, partFirst,
 	},
 	Detect: Detect,
 	New:    func() dissect.Decoder { return newDecoder() },
@@ -424,7 +427,7 @@ func (d *decoder) decodeChunks(r *dissect.Reader, m *dissect.Message) {
 			return
 		}
 		end := r.Offset() + n
-		of := kindOther
+		of, rest := kindOther, fMore
 		if i < c.n {
 			of = c.kinds[i]
 		}
@@ -433,12 +436,16 @@ func (d *decoder) decodeChunks(r *dissect.Reader, m *dissect.Message) {
 			d.decodeInfo(r, m)
 		case kindRules:
 			d.decodeRules(r, end)
-		case kindTable:
+		case kindTable, kindShort:
 			list := fEntries
 			if c.tables > 1 {
 				list = [...]*dissect.Field{fPlayerList, fTeamList}[table]
 			}
-			d.decodeTable(r, list)
+			rows := -1
+			if of == kindShort {
+				rows, rest = c.rows[i], fChunk
+			}
+			d.decodeTable(r, list, rows)
 			table++
 		case kindMetrics:
 			r.U8(fNumMetrics)
@@ -452,7 +459,7 @@ func (d *decoder) decodeChunks(r *dissect.Reader, m *dissect.Message) {
 			r.Bytes(fChunk, n)
 		}
 		if left := end - r.Offset(); left > 0 && !r.Failed() {
-			r.Bytes(fMore, left)
+			r.Bytes(rest, left)
 		}
 	}
 }
@@ -512,11 +519,17 @@ func readValue(r *dissect.Reader, of uint8, number, text, real *dissect.Field) V
 	return v
 }
 
-func (d *decoder) decodeTable(r *dissect.Reader, f *dissect.Field) {
+// decodeTable reads a table. If rows is not negative, it has only so many of its rows.
+func (d *decoder) decodeTable(r *dissect.Reader, f *dissect.Field, rows int) {
 	p := &d.reply
+	at := r.Offset()
 	t := Table{Rows: int(r.U16BE(fNumRows))}
 	if t.Rows > 0 {
 		t.Columns = int(r.U8(fNumColumns))
+	}
+	if rows >= 0 {
+		r.Find(fewerRows, fNumRows, at, 2, dissect.Num(t.Rows), dissect.Num(rows))
+		t.Rows = rows
 	}
 	d.fields = d.fields[:0]
 	first := len(p.Columns)

@@ -3,6 +3,7 @@ package sqp
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -73,6 +74,9 @@ func samples() []dissecttest.Sample {
 		one("metrics", "query_reply", dissect.Likely, reply(metricChunk)),
 		one("all", "query_reply", dissect.Likely, packet(0, 0, all)),
 		one("a chunk that is none", "query_reply", dissect.Likely, reply("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), "sqp.chunk"),
+		one("a table that lacks a row", "query_reply", dissect.Likely, reply("\x00\x03"+tableChunk[2:]), "sqp.rows"),
+		one("a table that lacks a part of a row", "query_reply", dissect.Likely, reply(tableChunk[:len(tableChunk)-1], teamsChunk), "sqp.rows"),
+		one("a table without its rows", "query_reply", dissect.Likely, reply("\x00\x02\x01\x04name\x04"), "sqp.rows"),
 		one("another length", "query_reply", dissect.Doubtful, packet(0, 0, chunk(infoChunk))+"\x00\x00\x00\x00", "sqp.length"),
 		parts("two packets", 20), parts("cut in a length", 2, 70), lone,
 	}
@@ -119,6 +123,12 @@ func TestChunks(t *testing.T) {
 		{"no rules, nobody", []string{infoChunk, "", "\x00\x00", "\x00\x00", "\x00"}, []kind{kindInfo, kindRules, kindTable, kindTable, kindMetrics}},
 		{"out of order", []string{rulesChunk, infoChunk}, []kind{kindRules, kindOther}},
 		{"one short rule", []string{"\x01a\x00\x05"}, []kind{kindRules}},
+		{"rows that are missing", []string{infoChunk, "\x00\x03" + tableChunk[2:], teamsChunk}, []kind{kindInfo, kindShort, kindTable}},
+		{"a row that is cut", []string{tableChunk[:len(tableChunk)-1], metricChunk}, []kind{kindShort, kindMetrics}},
+		{"a long table that lacks a row", []string{"\x00\x1f\x01\x0bplayer name\x04" + strings.Repeat("\x13nineteen characters", 30)}, []kind{kindShort}},
+		{"an info with more", []string{infoChunk + "\x01\x02"}, []kind{kindInfo}},
+		{"no rows, and a column without a name", []string{"\x00\x05\x01\x00\x02"}, []kind{kindOther}},
+		{"no rows, and a column of no type", []string{"\x00\x05\x01\x04name\x06"}, []kind{kindOther}},
 		{"three tables", []string{teamsChunk, teamsChunk, teamsChunk}, []kind{kindTable, kindTable, kindOther}},
 	} {
 		data := ""
@@ -130,6 +140,18 @@ func TestChunks(t *testing.T) {
 		if fmt.Sprint(got.kinds[:got.n]) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got.kinds[:got.n], c.want)
 		}
+	}
+}
+
+// TestRows: of a table that announces more rows than it has those are read that are there.
+func TestRows(t *testing.T) {
+	m, err := Parse([]byte(reply("\x00\x03" + tableChunk[2:])))
+	p, ok := m.(*Reply)
+	if err != nil || !ok || len(p.Tables) != 1 || p.Tables[0] != (Table{Rows: 2, Columns: 4}) || len(p.Cells) != 8 || p.Cells[4].Text != "bob" {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	if got := string(p.AppendSummary(nil)); got != "2 entries" {
+		t.Error(got)
 	}
 }
 
