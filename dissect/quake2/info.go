@@ -118,7 +118,7 @@ func (d *decoder) readFacts(r *dissect.Reader) {
 }
 
 // stated returns the players and the places that the facts state.
-func (i *InfoReply) stated() (players, places dissect.Opt[int]) {
-	used, all, _ := strings.Cut(keyvalue.Text(i.Facts, "u").Value, "/")
+func (m *InfoReply) stated() (players, places dissect.Opt[int]) {
+	used, all, _ := strings.Cut(keyvalue.Text(m.Facts, "u").Value, "/")
 	return keyvalue.Int(strings.TrimSpace(used)), keyvalue.Int(strings.TrimSpace(all))
 }
