@@ -92,7 +92,7 @@ type sightingSet struct {
 func (t *sightings) find(e *ends, sum, length uint32) (s *sighting, known bool) {
 	place := e.place(sum) % sightingSets
 	set, list := &t.sets[place], &t.list[place]
-	if n := &set.sums; n[0] == sum || n[1] == sum || n[2] == sum || n[3] == sum { // hardly ever
+	if n := &set.sums; n[0] == sum || n[1] == sum || n[2] == sum || n[3] == sum { // copies are rare
 		for i := range n {
 			if s = &list[i]; n[i] == sum && s.hash == e.hash && s.length == length && s.up == e.up {
 				set.renew(uint32(i))

@@ -1,8 +1,8 @@
 package dissect
 
 // recent maps the newest keys, at most limit, to values; the oldest key is evicted.
-// Like the table of flows it uses open addressing over a slab. When
-// full, the slab is a ring.
+// Like the table of flows it uses open addressing over a slab. When full, the slab is a
+// ring.
 type recent[K comparable, V any] struct {
 	hasher  hasher
 	hashOf  func(*hasher, K) uint32 // a pointer would put each key on the heap

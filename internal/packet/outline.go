@@ -7,8 +7,8 @@ import (
 	"github.com/qdissect/qdissect/internal/endpoint"
 )
 
-// An Outline is what shows whether a datagram is worth more: its endpoints, also as keys,
-// and its payload, which is borrowed.
+// An Outline is what tells whether a datagram may be of a known protocol: its endpoints,
+// also as keys, and its payload, which is borrowed.
 type Outline struct {
 	Src, Dst endpoint.Endpoint
 	From, To Key
