@@ -6,7 +6,11 @@ BENCHSTAT = go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c
 NFPM = go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
 FUZZTIME ?= 60s
 
-.PHONY: all build test race clients lint generate golden fuzz bench benchcmp bench-peers bench-live bench-instr ci soak packages
+# The tools of internal/tools/lab, a module of its own, run in this folder.
+LAB_BIN = $(or $(TMPDIR),/tmp)
+LAB = go build -C internal/tools/lab -o $(LAB_BIN)
+
+.PHONY: all build test race clients lint generate golden fuzz bench benchcmp bench-peers bench-instr bench-cache bench-paired ci packages
 
 all: build test
 
@@ -30,7 +34,7 @@ clients:
 LIVE = ^internal/(hostile|mkpcap|thorough|tools/(netns|scenes))/|func: CheckConversation$$
 lint:
 	gofmt -l . | (! grep .)
-	go vet ./...
+	go vet ./... && go vet -C internal/tools/lab ./...
 	$(STATICCHECK) ./...
 	$(GOLANGCI) run --allow-parallel-runners ./...
 	cd fleet && $(STATICCHECK) -tags long ./... && $(GOLANGCI) run --allow-parallel-runners --build-tags long ./...
@@ -41,13 +45,14 @@ lint:
 generate:
 	go run ./cmd/qdissect protocols --fields --markdown > docs/fields.md
 	go run ./cmd/qdissect protocols --findings --markdown > docs/findings.md
+	go run ./cmd/qdissect protocols --causes --markdown > docs/causes.md
 	go run ./cmd/qdissect protocols --games --markdown > docs/games.md
 	go test ./cmd/qdissect -run '^TestFilterPage$$' -update
 
 # Write the goldens again. Read what changed before you commit it.
 golden:
 	go run ./internal/tools/mktestdata
-	go test ./cmd/qdissect -run "^Test(Golden|Scripts|ReportPages)$$" -update
+	go test ./cmd/qdissect -run "^Test(Golden|Scripts|ReportPages|Readme)$$" -update
 	go test ./internal/top -update
 
 # Every fuzz target for FUZZTIME, one after the other.
@@ -58,13 +63,6 @@ fuzz:
 			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 2x $$pkg || exit 1; \
 		done; \
 	done
-
-# Mixed honest and hostile traffic through a pipe for SOAKTIME, at most a fifth of
-# a core, while the resident memory is recorded: docs/soak.md. Linux.
-SOAKTIME ?= 60m
-soak:
-	CGO_ENABLED=0 go build -o "$${TMPDIR:-/tmp}/qdissect-soak" ./cmd/qdissect
-	nice -n 19 go run ./internal/tools/soak -program "$${TMPDIR:-/tmp}/qdissect-soak" -for $(SOAKTIME)
 
 # Benchmarks, six runs each; compare two outputs with make benchcmp OLD=a NEW=b.
 bench:
@@ -81,18 +79,23 @@ packages:
 ci:
 	.ci/run
 
-# The table of docs/performance.md, on this machine; SLOW=-slow for tshark's
+# Times of docs/performance.md, on this machine; SLOW=-slow for tshark's
 # text and JSON, which take minutes.
 bench-peers:
-	go run ./internal/tools/benchpeers $(SLOW)
-
-# The figures of docs/live.md: 300,000 small packets a second over lo, as root.
-bench-live:
-	CGO_ENABLED=0 go build -o $(or $(TMPDIR),/tmp)/qdissect-bench ./cmd/qdissect
-	go run ./internal/tools/benchlive -program $(or $(TMPDIR),/tmp)/qdissect-bench
+	$(LAB)/benchpeers ./benchpeers && $(LAB_BIN)/benchpeers $(SLOW)
 
 # Instructions per packet, counted by valgrind; BASE=PROGRAM compares with
 # another build. Four minutes, or eight.
 bench-instr:
 	CGO_ENABLED=0 go build -o $(or $(TMPDIR),/tmp)/qdissect-bench ./cmd/qdissect
 	go run ./internal/tools/benchinstr -program $(or $(TMPDIR),/tmp)/qdissect-bench $(if $(BASE),-base $(BASE))
+
+# Instructions and cache misses per packet by stage, on a capture with compressed
+# replies. Two minutes.
+bench-cache:
+	CGO_ENABLED=0 go build -o $(or $(TMPDIR),/tmp)/qdissect-bench ./cmd/qdissect
+	go run ./internal/tools/benchinstr -cache -small 20000 -large 100000 -program $(or $(TMPDIR),/tmp)/qdissect-bench
+
+# This build against another, OLD=PROGRAM, in turn: on a machine that does nothing else.
+bench-paired:
+	$(LAB)/benchpeers ./benchpeers && $(LAB_BIN)/benchpeers -old $(OLD) -n 400000 -runs 13

@@ -77,28 +77,9 @@ type Handler interface {
 // Handlers that only need the request of a reply find it in [Record.RequestFrame].
 type ExchangeHandler interface {
 	Handler
-	// Exchange is called for a request when no more replies are expected, and once
-	// more if a late reply came to one that was unanswered. It is not called for
-	// requests that count as repeated, open or forgotten, see [Outcomes].
+	// Exchange is called once for each request that asks for something, when no more
+	// replies are expected.
 	Exchange(*Exchange)
-}
-
-// An AnswerHandler is an [ExchangeHandler] that knows conversations by their notes, see
-// [Record.Note]. Answered is called instead of Exchange for a request that was answered or
-// challenged in time, if the conversation has a note that is of no other direction.
-type AnswerHandler interface {
-	ExchangeHandler
-	Answered(*Answered)
-}
-
-// An Answered is an [Exchange] in brief: its fields are those of the same name.
-type Answered struct {
-	Protocol            *Protocol
-	Type                *MessageType
-	Outcome             Outcome
-	Replies, ReplyBytes int
-	Repeats             int
-	Note                uint32
 }
 
 // A CopyHandler is a [Handler] that also receives what is left out as a duplicate.
@@ -126,6 +107,10 @@ type Config struct {
 	// Skim says that nobody reads the bodies of messages: without a tree, their lists
 	// may lack entries. All else is the same, summaries too.
 	Skim bool
+	// Facts fills [Exchange.Server].
+	Facts bool
+	// Hears says that [Analyzer.Hear] is called.
+	Hears bool
 	// Unreasoned says that nobody reads [Record.Reason], which may then be ByHeader although
 	// other protocols could own the bytes. All else is the same.
 	Unreasoned bool
@@ -180,6 +165,9 @@ type Stats struct {
 	// ICMPMatched counts ICMP errors about known conversations.
 	ICMPMatched uint64
 	Outcomes    Outcomes
+	// AmbiguousReplies counts replies with an unknown round-trip time because the request
+	// was retransmitted.
+	AmbiguousReplies uint64
 	// Duplicates counts duplicate datagrams; they are not messages.
 	Duplicates uint64
 	// Findings counts findings by severity.
@@ -255,8 +243,7 @@ func New(c Config, h Handler) (*Analyzer, error) {
 	a.stats.ByProtocol, a.stats.Ambiguous = make([]uint64, len(c.Protocols)), make(map[Ambiguous]uint64)
 	a.tracker = newTracker(c.Protocols, c.Limits, a.flowFinding, a.exchange())
 	a.tracker.ended = a.reportDuplicates
-	a.tracker.brief, _ = h.(AnswerHandler)
-	a.tracker.handing = &a.handing
+	a.tracker.keepFacts = c.Facts
 	a.copies, _ = h.(CopyHandler)
 	a.parts = reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)
 	return a, nil
@@ -291,7 +278,7 @@ func (a *Analyzer) Stats() Stats {
 	s.Ambiguous = maps.Clone(s.Ambiguous)
 	s.FlowsEvicted = a.tracker.flows.evicted
 	s.RequestsEvicted = a.tracker.evicted
-	s.Outcomes = a.tracker.outcomes
+	s.Outcomes, s.AmbiguousReplies = a.tracker.outcomes, a.tracker.ambiguous
 	s.Unanswered = a.tracker.unansweredReported
 	s.PeersEvicted = a.tracker.peersEvicted()
 	return s
@@ -380,6 +367,7 @@ func (a *Analyzer) Advance(now time.Time) {
 	a.now = n
 	a.expireHeld(n)
 	a.unattended(func() {
+		a.hearOwn()
 		a.parts.Expire(now)
 		a.tracker.advance(n)
 	})
@@ -430,7 +418,11 @@ func (a *Analyzer) FlushSome(frame uint64, n int) {
 func (a *Analyzer) Flush() {
 	a.expireHeld(1<<63 - 1)
 	a.unattended(a.parts.Flush)
-	a.unattended(func() { a.tracker.flush(a.now) })
+	a.unattended(func() {
+		a.hearOwn()
+		a.tracker.flush(a.now)
+		a.hearOwn()
+	})
 	a.full, a.now = false, 0
 	a.seen, a.suspects.of, a.identities, a.quietCopies = nil, nil, identities{}, false
 }

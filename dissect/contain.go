@@ -99,8 +99,9 @@ func (a *Analyzer) forget(x *arrival, parts bool) {
 func (a *Analyzer) renew() {
 	old := a.tracker
 	a.tracker = newTracker(a.protocols, a.config.Limits, a.flowFinding, a.exchange())
-	a.tracker.flows.evicted, a.tracker.evicted, a.tracker.outcomes, a.tracker.ended, a.tracker.oneSided = old.flows.evicted, old.evicted, old.outcomes, old.ended, old.oneSided
-	a.tracker.brief, a.tracker.handing = old.brief, old.handing
+	a.tracker.flows.evicted, a.tracker.evicted, a.tracker.outcomes, a.tracker.ended = old.flows.evicted, old.evicted, old.outcomes, old.ended
+	a.tracker.hearsay, a.tracker.ambiguous, a.tracker.keepFacts = old.hearsay, old.ambiguous, old.keepFacts
+	a.tracker.outcomes[OutcomeForgotten] += a.stats.Requests - a.tracker.outcomes.Sum()
 	a.waiting = waiting{}
 }
 

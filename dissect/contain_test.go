@@ -13,7 +13,7 @@ import (
 // and leaves its scratch state broken.
 func bomb() *dissect.Protocol {
 	c := dissect.NewCatalog("bomb")
-	text := c.Add("text", dissect.String, "Text.")
+	text := c.Add("text", dissect.String, "Text.", dissect.FreeText)
 	m := &dissect.MessageType{Name: "text", Title: "text", Doc: "Text.", Role: dissect.Request}
 	return &dissect.Protocol{
 		Name: "bomb", Title: "Bomb", Doc: "Bomb.", Source: "none", Starts: []string{"!"}, Fields: c, Messages: []*dissect.MessageType{m},

@@ -33,7 +33,7 @@ func TestCutReplies(t *testing.T) {
 		if got, want := strings.Join(s.lines, "\n"), strings.Join(c.want, "\n"); got != want {
 			t.Errorf("%s:\n%s\nwant:\n%s", name, got, want)
 		}
-		if o := s.a.Stats().Outcomes; o.Answered+o.Partial != 1 {
+		if o := s.a.Stats().Outcomes; o[dissect.OutcomeAnswered]+o[dissect.OutcomePartial] != 1 {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}

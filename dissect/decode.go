@@ -15,7 +15,7 @@ func (a *Analyzer) open(x *arrival) {
 	rec.Time = d.Time
 	rec.Src = d.Src
 	rec.Dst = d.Dst
-	rec.VLAN = d.VLAN
+	rec.IPID, rec.HopLimit, rec.VLAN = d.IPID, d.HopLimit, d.VLAN
 	rec.Interface = d.Interface
 	rec.Reason, rec.Alternatives, rec.also, rec.Foreign, rec.stats = x.reason, a.others, x.also, a.config.Foreign, &a.stats
 	if len(x.Frames) > 0 {
@@ -51,13 +51,7 @@ func (a *Analyzer) decode(x *arrival) {
 	}
 	rec.Split.Variant, rec.Split.Compressed = rec.Message.Variant, rec.Message.Compressed
 	rec.Split.Partial = rec.Split.Partial || rec.Type.Role == Reply && rec.Pair.Damaged
-	if e := r.Err(); e != nil && !r.cut && e.Text != tooManyRecords {
-		r.findings = append(r.findings, Finding{Type: Malformed, Field: e.Field, Source: e.Source, Offset: e.Offset, Length: len(r.sources[e.Source].Data) - e.Offset, Err: e})
-	}
-	at := r.off
-	if n := r.Finish(p.Fields); n > 0 && !r.cut {
-		r.Find(Trailing, p.Fields.trailing, at, n, Num(n))
-	}
+	r.conclude(p.Fields)
 	if r.cut {
 		// The capture truncated it: its fields are reported without findings about
 		// the sender.

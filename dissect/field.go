@@ -88,9 +88,23 @@ type Field struct {
 	Chosen bool
 	// Inverted marks an IPv4 endpoint with all bits of its address inverted.
 	Inverted bool
+	// Loose marks a list whose elements have fields that are declared elsewhere.
+	Loose bool
+	// Ignored marks a field of requests that changes nothing in the reply: padding, the version of the client.
+	Ignored bool
+	// EchoFrom is the number of the byte from which on the value is one that the client chose, 0 if none is; see [EchoFrom].
+	EchoFrom int
+	// PackMark marks the byte before packed data, which is FF if the data is not packed.
+	PackMark bool
 	// Open marks the field that stands for columns that messages name themselves;
 	// see [Field.AsColumn].
 	Open bool
+	// Privacy says what the value reveals about people and servers.
+	Privacy Privacy
+	// Becomes is the name of the source that the bytes are decoded from once more, joined or unpacked; see [Becomes].
+	Becomes string
+	// Keyed has the privacy of values that depends on the key before them; see [ByKey].
+	Keyed map[string]Privacy
 	// Column is the declared field that a column was made from, nil for other
 	// fields.
 	Column *Field
@@ -186,40 +200,79 @@ func (f *Field) NameOf(v uint64) string {
 	return ""
 }
 
-// An Option modifies the declaration of a field.
-type Option func(*Field)
+// An Option modifies the declaration of a field: a [Trait], a [Privacy], or the result of a function such as [Names].
+type Option interface{ declare(f *Field) }
+
+type option func(f *Field)
+
+func (o option) declare(f *Field) { o(f) }
 
 // Names declares the known values of a field.
-func Names(names ...Name) Option { return func(f *Field) { f.Names = names } }
+func Names(names ...Name) Option { return option(func(f *Field) { f.Names = names }) }
 
 // Bits declares the known bits of a field.
-func Bits(bits ...Name) Option { return func(f *Field) { f.Bits = bits } }
+func Bits(bits ...Name) Option { return option(func(f *Field) { f.Bits = bits }) }
 
 // InCharset declares the encoding of text that is not valid UTF-8.
-func InCharset(c Charset) Option { return func(f *Field) { f.Charset = c } }
+func InCharset(c Charset) Option { return option(func(f *Field) { f.Charset = c }) }
 
 // InStyle declares the colour codes that text may hold.
-func InStyle(s Style) Option { return func(f *Field) { f.Style = s } }
+func InStyle(s Style) Option { return option(func(f *Field) { f.Style = s }) }
+
+// InText declares both.
+func InText(c Charset, s Style) Option {
+	return option(func(f *Field) { f.Charset, f.Style = c, s })
+}
 
 // InJSON declares the key in JSON, for a field that would share its key but not its
 // type with another one: a path has one type.
-func InJSON(key string) Option { return func(f *Field) { f.jsonName = key } }
+func InJSON(key string) Option { return option(func(f *Field) { f.jsonName = key }) }
 
-// Framing declares a field that carries the message.
-func Framing(f *Field) { f.Framing = true }
+// EchoFrom declares a value that repeats, from byte n on, one that the client chose.
+func EchoFrom(n int) Option { return option(func(f *Field) { f.EchoFrom = n }) }
 
-// Open declares the field that stands for columns which messages name
-// themselves.
-func Open(f *Field) { f.Open = true }
+// A Trait is an [Option] that declares a property of a field.
+type Trait uint8
 
-// Chosen declares a field whose value one side chose or the other derived from it.
-func Chosen(f *Field) { f.Chosen = true }
+const (
+	// Framing declares a field that carries the message.
+	Framing Trait = iota
+	// Open declares the field that stands for columns which messages name themselves.
+	Open
+	// Chosen declares a field whose value one side chose or the other derived from it.
+	Chosen
+	// Inverted declares an IPv4 endpoint whose address has all bits inverted.
+	Inverted
+	// Secret declares a field that is masked unless the user asks for it.
+	Secret
+	// Loose declares a list whose elements have fields that are declared elsewhere.
+	Loose
+	// Ignored declares a field of requests that changes nothing in the reply.
+	Ignored
+	// PackMark declares the byte before packed data, FF if the data is not packed.
+	PackMark
+)
 
-// Inverted declares an IPv4 endpoint whose address has all bits inverted.
-func Inverted(f *Field) { f.Inverted = true }
-
-// Secret declares a field that is masked unless the user asks for it.
-func Secret(f *Field) { f.Secret = true }
+func (t Trait) declare(f *Field) {
+	switch t {
+	case Framing:
+		f.Framing = true
+	case Open:
+		f.Open = true
+	case Chosen:
+		f.Chosen = true
+	case Inverted:
+		f.Inverted = true
+	case Secret:
+		f.Secret = true
+	case Loose:
+		f.Loose = true
+	case Ignored:
+		f.Ignored = true
+	case PackMark:
+		f.PackMark = true
+	}
+}
 
 // A Catalog lists the fields of one protocol. It is filled while its package is
 // initialised and not modified afterwards.
@@ -248,7 +301,7 @@ func NewCatalog(protocol string) *Catalog {
 	c.jsonKey = appendKey(nil, strings.ReplaceAll(protocol, "-", "_"))
 	c.data = c.Add("data", Bytes, "Bytes that could not be read.")
 	c.hidden = c.data.Hidden()
-	c.trailing = c.Add("trailing", Bytes, "Bytes after the end of the message.")
+	c.trailing = c.Add("trailing", Bytes, "Bytes after the end of the message.", Ignored)
 	return c
 }
 
@@ -270,8 +323,9 @@ func (c *Catalog) Add(path string, kind Kind, doc string, options ...Option) *Fi
 	c.paths.WriteString(path)
 	f.Path, f.Kind, f.Doc = c.paths.String()[from:], kind, doc
 	for _, o := range options {
-		o(f)
+		o.declare(f)
 	}
+	f.settle()
 	hash := (31*len(path) + int(path[0]) + 5*int(path[len(path)-1]) + 9*int(path[len(path)/2])) % 512
 	if c.hashes[hash/64]>>(hash%64)&1 != 0 && c.Lookup(f.Path) != nil {
 		panic("dissect: field declared twice: " + f.Path)
@@ -348,7 +402,7 @@ func (f *Field) AsColumn(name string) *Field {
 		inJSON += TextSuffix
 	}
 	c := &Field{
-		Path: path, Kind: f.Kind, Doc: f.Doc, Charset: f.Charset, Style: f.Style,
+		Path: path, Kind: f.Kind, Doc: f.Doc, Charset: f.Charset, Style: f.Style, Privacy: f.Privacy,
 		Column: f, Secret: nettext.SecretKey(name), key: name, jsonName: inJSON,
 	}
 	c.setKey(appendKey(nil, inJSON))

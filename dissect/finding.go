@@ -28,12 +28,28 @@ var severityNames = [...]string{"chat", "note", "warning", "error"}
 
 func (s Severity) String() string { return severityNames[s] }
 
+// A Class says what a finding is about.
+type Class uint8
+
+const (
+	// OfTraffic is about a message or a conversation, whoever is to blame.
+	OfTraffic Class = iota
+	// OfServer is a mistake of a server that clients and masters may not accept.
+	OfServer
+	// OfClient is a mistake of clients.
+	OfClient
+	// OfCapture is about packets, their times and their way into the capture, not about what was said.
+	OfCapture
+)
+
 // A FindingType is one kind of finding. Protocols declare their types as values that
 // never change.
 type FindingType struct {
 	// ID is dotted and begins with the protocol's short name.
 	ID       string
 	Severity Severity
+	// Class is what it is about.
+	Class Class
 	// Text is the text of a finding. Its verbs take the arguments in order: %d a
 	// number, %x a number in hex, %v a value of the field, %s text from the network,
 	// %p text of the program, %t a duration, %r a ratio in tenths. {one|many}
@@ -43,6 +59,9 @@ type FindingType struct {
 	Doc string
 	// Advice says what to do. Warnings and errors have one.
 	Advice string
+	// Length says that the message is shorter or longer than its own structure says, so
+	// that [Parse] returns an error.
+	Length bool
 }
 
 // An Arg is an argument of a finding's text.

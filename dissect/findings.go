@@ -6,11 +6,11 @@ var (
 
 	// Malformed reports a message that ends too early or contradicts its own
 	// structure.
-	Malformed = &FindingType{ID: "malformed", Severity: Failed, Text: "malformed",
+	Malformed = &FindingType{ID: "malformed", Severity: Failed, Class: OfServer, Text: "malformed",
 		Doc:    "A field could not be read: the message is shorter than its own structure says. The message was truncated or damaged, its sender writes it that way, or it belongs to another protocol. Everything before the failure is decoded; the rest is the field data.",
 		Advice: "Look at the field that is named, with qdissect -V. If the frames are incomplete, capture again with the whole length (tcpdump -s 0). If the port belongs to another program, name the protocol with --decode-as. If a server or client writes it so, report it to its author with the capture; if the message is right, report it to qdissect."}
 	// Trailing reports bytes after the end of a message.
-	Trailing = &FindingType{ID: "trailing", Severity: Note, Text: "%d {byte|bytes} after the end of the message",
+	Trailing = &FindingType{ID: "trailing", Length: true, Severity: Note, Text: "%d {byte|bytes} after the end of the message",
 		Doc: "The message ends where the protocol says so, but the datagram continues: padding, a newer version of the protocol, or a sender that reuses a buffer."}
 	// NotUTF8 reports text in an older encoding.
 	NotUTF8 = &FindingType{ID: "enc.notutf8", Severity: Note, Text: "not UTF-8, read as %p",
@@ -36,7 +36,7 @@ var (
 
 	// LastPart states the times from a request to the first and to the last part
 	// of its reply.
-	LastPart = &FindingType{ID: "rtt", Severity: Chat, Text: "first part after %t, last part after %t",
+	LastPart = &FindingType{ID: "rtt", Severity: Chat, Class: OfCapture, Text: "first part after %t, last part after %t",
 		Doc: "A reply in several parts has two round-trip times: the time to the first part is that of the network, the time to the last part is what a client waits for."}
 	// SlowParts reports a reply whose first part came in time and whose last part
 	// did not.
@@ -51,6 +51,14 @@ var (
 	// another kind is pending.
 	OtherKind = &FindingType{ID: "reply.other", Severity: Note, Text: "not the kind of reply that the %p in frame %d asks for",
 		Doc: "The named request is pending, and this reply answers no pending request: the server confuses the kinds, the reply is late, its request is not in the capture, or the reply is forged. The request remains pending."}
+	// OtherAddress reports a server whose replies come from another address, once.
+	OtherAddress = &FindingType{ID: "reply.address", Severity: Warning, Text: "%p replies from another address, %p, as in frame %d: clients drop what they did not ask for",
+		Doc:    "Requests to the first address had no reply from it, but replies that fit came to the clients from the second one, which they did not ask. The host has several addresses and the server is bound to all of them, so that the system chooses the address of a reply by its routes; or a NAT translates requests and not replies. This is reported once for the two addresses; their requests count as answered elsewhere.",
+		Advice: "Bind the server to the one address that clients ask (+ip, -multihome or -ip in most games), or let the NAT translate replies as well."}
+	// OtherPort reports a server whose replies come from another port, once.
+	OtherPort = &FindingType{ID: "reply.port", Severity: Warning, Text: "%p replies from another port, %d, as in frame %d: clients drop what they did not ask for",
+		Doc:    "Requests to this port had no reply from it, but replies that fit came to the clients from another port of the same host, which they did not ask. A NAT or a proxy in front of the server gives replies another port, or the server sends them from a second socket. This is reported once for the two ports; their requests count as answered elsewhere.",
+		Advice: "Forward the port in both directions with the same number, or let the server send from the socket that received the request."}
 	// Late reports a reply that came after its request was reported as unanswered.
 	Late = &FindingType{ID: "reply.late", Severity: Note, Text: "late reply to the request in frame %d, after %p",
 		Doc:    "The reply came after the five seconds that clients wait; its request had been reported as unanswered if a reply was due. The server or the network was slow; clients have given up by then. The summary counts the request as answered late.",
@@ -66,7 +74,7 @@ var (
 		Advice: "Return the four bytes of the challenge as they came, or convert them in the same byte order in both directions."}
 	// PortSwapped reports a reply that states its own port with its bytes
 	// reversed.
-	PortSwapped = &FindingType{ID: "port.swapped", Severity: Warning, Text: "port %d is byte-swapped: the reply comes from port %d",
+	PortSwapped = &FindingType{ID: "port.swapped", Severity: Warning, Class: OfServer, Text: "port %d is byte-swapped: the reply comes from port %d",
 		Doc:    "The reply states the port that it was sent from with its two bytes reversed. The server writes the port in the wrong byte order, or it answers on a port that happens to be the reverse of the game's port. Clients that use the stated port connect to the wrong one.",
 		Advice: "In the server or its plugin, write the port in the byte order that the protocol demands. A client can use the port that the reply came from."}
 	// StateEvicted reports that state is evicted because a limit was reached.
@@ -85,30 +93,30 @@ var (
 		Doc:    "The same bytes were seen in the same direction more than once within 12 ms or with the same IP identification, or a reply was seen again within a second although no request that it could answer was sent in between. Mirror ports, bridges and the interface any capture datagrams several times, networks duplicate some, and a sender may repeat itself at once. Duplicates are not decoded; they are counted here and in the summary. If most of a capture was seen more than once, only the summary reports it.",
 		Advice: "Nothing: duplicates are not counted as messages. To avoid them, capture on one interface instead of any, or on a mirror port that sees each packet once."}
 	// PacketComment is a comment in the capture file.
-	PacketComment = &FindingType{ID: "capture.comment", Severity: Chat, Text: "comment: %s",
+	PacketComment = &FindingType{ID: "capture.comment", Severity: Chat, Class: OfCapture, Text: "comment: %s",
 		Doc: "Somebody wrote this comment on the frame into the capture file (pcapng)."}
 	// Tunnelled reports a datagram inside another packet.
-	Tunnelled = &FindingType{ID: "packet.tunnel", Severity: Chat, Text: "inside %p",
+	Tunnelled = &FindingType{ID: "packet.tunnel", Severity: Chat, Class: OfCapture, Text: "inside %p",
 		Doc: "The datagram was carried in a tunnel. The addresses are the inner ones."}
 	// Tagged reports a frame with VLAN tags.
-	Tagged = &FindingType{ID: "packet.vlan", Severity: Chat, Text: "VLAN %p",
+	Tagged = &FindingType{ID: "packet.vlan", Severity: Chat, Class: OfCapture, Text: "VLAN %p",
 		Doc: "The frame has these VLAN tags, from outer to inner."}
 	// IPLength reports a wrong length in an IP header.
-	IPLength = &FindingType{ID: "ip.length", Severity: Note, Text: "IP length %d, the frame has %d bytes",
+	IPLength = &FindingType{ID: "ip.length", Severity: Note, Class: OfCapture, Text: "IP length %d, the frame has %d bytes",
 		Doc: "The length in the IP header is not that of the packet. Length 0 is usual in captures on a machine whose network card segments packets; a length beyond the frame means a snap length, a damaged packet or a forged header. The bytes that are present were used."}
 	// UDPLength reports a wrong length in a UDP header.
-	UDPLength = &FindingType{ID: "udp.length", Severity: Warning, Text: "UDP length %d, IP has %d bytes for it",
+	UDPLength = &FindingType{ID: "udp.length", Severity: Warning, Class: OfCapture, Text: "UDP length %d, IP has %d bytes for it",
 		Doc:    "The length in the UDP header is not that of the datagram: it is 0, less than the 8 bytes of the header, more than IP has, or 4 too small as one writer of captures makes it. The bytes that IP has were used.",
 		Advice: "Find out who writes it: the capturing program, if all datagrams have it; a tunnel or a NAT, if only some hosts do; else the sender, whose datagrams hosts drop."}
 	// UDPSurplus reports bytes between the end of the datagram and the end of the
 	// IP packet.
-	UDPSurplus = &FindingType{ID: "udp.surplus", Severity: Note, Text: "UDP length %d, IP has %d bytes for it; the surplus is left out",
+	UDPSurplus = &FindingType{ID: "udp.surplus", Severity: Note, Class: OfCapture, Text: "UDP length %d, IP has %d bytes for it; the surplus is left out",
 		Doc: "Bytes between the end of the datagram and the end of the packet do not belong to the datagram: padding, UDP options, or a wrong length."}
 	// FragmentsDuplicate counts the duplicate fragments of a datagram.
-	FragmentsDuplicate = &FindingType{ID: "ip.frag.duplicate", Severity: Note, Text: "%d {fragment|fragments} arrived twice",
+	FragmentsDuplicate = &FindingType{ID: "ip.frag.duplicate", Severity: Note, Class: OfCapture, Text: "%d {fragment|fragments} arrived twice",
 		Doc: "The network or the capture duplicated fragments. Each was used once."}
 	// FragmentsOverlap counts the overlapping fragments of a datagram.
-	FragmentsOverlap = &FindingType{ID: "ip.frag.overlap", Severity: Warning, Text: "%d {fragment|fragments} overlap others",
+	FragmentsOverlap = &FindingType{ID: "ip.frag.overlap", Severity: Warning, Class: OfCapture, Text: "%d {fragment|fragments} overlap others",
 		Doc:    "Correct senders do not send overlapping fragments: an attack, a faulty network device, or an identification that was reused. Receivers treat them differently: Linux drops the packet, and IPv6 demands that (RFC 5722).",
 		Advice: "Drop fragments on the firewall if nobody needs them; hosts discard such packets by themselves. If it is one honest sender, look for a device on its way that splits packets again."}
 	// FragmentsConflict counts the fragments that contradict earlier ones.
@@ -116,7 +124,7 @@ var (
 		Doc:    "Different bytes for the same place of a packet: an attack on the reassembly, an identification that was reused too soon, or a damaged packet.",
 		Advice: "Treat the message as untrustworthy. If it happens often between honest hosts, packets are sent faster than their identification can count: send smaller datagrams. Else block the sender."}
 	// FragmentsReordered reports fragments that came out of order.
-	FragmentsReordered = &FindingType{ID: "ip.frag.reorder", Severity: Chat, Text: "the IP fragments arrived out of order",
+	FragmentsReordered = &FindingType{ID: "ip.frag.reorder", Severity: Chat, Class: OfCapture, Text: "the IP fragments arrived out of order",
 		Doc: "Harmless to hosts; some firewalls drop such packets."}
 	// FragmentsChecksum reports joined fragments with a wrong UDP checksum.
 	FragmentsChecksum = &FindingType{ID: "ip.frag.checksum", Severity: Warning, Text: "UDP checksum %x of the joined fragments, it should be %x",
@@ -174,7 +182,7 @@ const fragmentsMissing = "IP fragments are missing: %p (%p)%p"
 // CommonFindings returns the findings that any protocol can have.
 func CommonFindings() []*FindingType {
 	return []*FindingType{
-		Malformed, Panicked, Trailing, Undefined, NotUTF8, LastPart, SlowParts, Retransmitted, ChallengeSwapped, PortSwapped, StateEvicted, TooManyFindings, TooManyRecords, CaptureCut, CaptureDuplicate, OtherKind, Late, TimeBack, PacketComment, Tunnelled, Tagged,
+		Malformed, Panicked, Trailing, Undefined, NotUTF8, LastPart, SlowParts, Retransmitted, ChallengeSwapped, PortSwapped, StateEvicted, TooManyFindings, TooManyRecords, CaptureCut, CaptureDuplicate, OtherKind, OtherAddress, OtherPort, Late, TimeBack, PacketComment, Tunnelled, Tagged,
 		IPLength, UDPLength, UDPSurplus, FragmentsDuplicate, FragmentsOverlap, FragmentsConflict, FragmentsReordered, FragmentsChecksum,
 		FragmentsMissing, PortUnreachable, Prohibited, Unreachable, FragmentationNeeded, HopLimit, FragmentsLost, BadHeader,
 	}

@@ -183,20 +183,6 @@ func (a *Analyzer) expireHeld(now int64) {
 	}
 }
 
-// Awaits reports whether a request waits for a reply, or a deferred datagram counts as one
-// if nothing decides.
-func (a *Analyzer) Awaits() bool {
-	if a.tracker.waiting.oldest != none {
-		return true
-	}
-	for i := range a.waiting.n {
-		if a.waiting.at(i).otherwise >= 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // echoed returns the protocol in which a datagram answers a deferred request
 // although neither was likely by itself: they have one topic and the same id of more
 // than 16 bits. It returns -1 if there is none.

@@ -23,7 +23,7 @@ func crowd(n int) []*dissect.Protocol {
 	for i := range n - len(known) {
 		name := fmt.Sprintf("idle%d", i)
 		c := dissect.NewCatalog(name)
-		d := idle{c.Add("text", dissect.String, "Text."), &dissect.MessageType{Name: "text", Title: "text", Doc: "Text."}}
+		d := idle{c.Add("text", dissect.String, "Text.", dissect.FreeText), &dissect.MessageType{Name: "text", Title: "text", Doc: "Text."}}
 		list = append(list, &dissect.Protocol{
 			Name: name, Title: "Idle", Doc: "Idle.", Source: "none", Starts: starts, Fields: c,
 			Messages: []*dissect.MessageType{d.message},

@@ -57,7 +57,7 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 				other = i
 			}
 		case (direct || q.topic&pair.Also != 0 && q.replies == 0) && q.open() && over && (x.claim == 0 || q.claim != x.claim):
-			if (late == none || direct && t.requests[late].topic&pair.Answers == 0) && !q.covered && x.first-q.sent <= int64(t.limits.Idle) {
+			if (late == none || direct && t.requests[late].topic&pair.Answers == 0) && !q.covered && x.first-q.sent <= t.lateWindow() {
 				late = i
 			}
 		case direct && q.open():
@@ -213,7 +213,7 @@ func (t *tracker) time(rec *Record, q *request, m match, x *arrival, now int64, 
 		return
 	case m.same > 1 || q.unclear || x.near || q.copies > 0 && q.replies > 0:
 		rec.Ambiguous = true
-		t.outcomes.Ambiguous++
+		t.ambiguous++
 		if m.over {
 			t.reportLate(rec, q, t.atLeast(q, x.first), "at least ", r)
 		}
@@ -257,7 +257,9 @@ func (t *tracker) reportLate(rec *Record, q *request, rtt time.Duration, about s
 // take records a reply to q and returns the state of its replies.
 func (t *tracker) take(q *request, x *arrival, frame uint64, now int64) *answer {
 	o := t.replies.own(&q.answer)
+	o.lastFrame = frame
 	if q.replies == 0 || q.damaged {
+		o.firstFrame = frame
 		o.first, o.partial = x.first, x.partial
 		if !q.optional && !q.damaged {
 			t.countAnswered(q)
@@ -277,7 +279,7 @@ func (t *tracker) take(q *request, x *arrival, frame uint64, now int64) *answer 
 
 // open reports whether a reply to q, possibly a late one, is expected.
 func (q *request) open() bool {
-	return !q.spent && !q.refused && (q.replies <= q.merged || q.damaged)
+	return !q.spent && !q.refused && (uint32(q.replies) <= q.merged || q.damaged)
 }
 
 // had reports whether one of the newest replies had these bytes.

@@ -43,7 +43,7 @@ func TestIncompleteThenPoll(t *testing.T) {
 		if strings.Contains(all, "time.backwards") || strings.Contains(all, ".multi") {
 			t.Errorf("without %s:\n%s", name, all)
 		}
-		if o := s.a.Stats().Outcomes; o.Partial != 1 || o.Answered != 3 {
+		if o := s.a.Stats().Outcomes; o[dissect.OutcomePartial] != 1 || o[dissect.OutcomeAnswered] != 3 {
 			t.Errorf("without %s: %+v", name, o)
 		}
 	}

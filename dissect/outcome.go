@@ -4,72 +4,90 @@ import (
 	"cmp"
 	"net/netip"
 	"strconv"
-	"time"
 )
 
-// An Outcome is what became of a request.
+// An Outcome is what became of a request. Each request ends with one.
 type Outcome uint8
 
 const (
-	// OutcomeAnswered: a reply came in time.
+	// OutcomeAnswered: a whole reply came in time.
 	OutcomeAnswered Outcome = iota
-	// OutcomeChallenged: only a challenge came, and no later request of the
-	// conversation used it.
+	// OutcomeChallenged: only a challenge came, and the client did not return it.
 	OutcomeChallenged
 	// OutcomeLate: a reply came late.
 	OutcomeLate
 	// OutcomePartial: a reply came that lacks parts.
 	OutcomePartial
-	// OutcomeRefused: an ICMP error came.
+	// OutcomeRefused: an ICMP error came, or a reply that refuses.
 	OutcomeRefused
 	// OutcomeUnanswered: no reply came.
 	OutcomeUnanswered
-	// OutcomeOneSided: no reply came in a capture that holds only one direction.
+	// OutcomeOneSided: no reply came, and the server answers, but no reply of it is in
+	// the capture: only one direction was captured.
 	OutcomeOneSided
+	// OutcomeElsewhere: the reply came from another address or port.
+	OutcomeElsewhere
+	// OutcomeOther: only a reply of another kind came.
+	OutcomeOther
+	// OutcomeRepeated: another sending of the same question counts.
+	OutcomeRepeated
+	// OutcomeOpen: the capture ends less than a window after the request.
+	OutcomeOpen
+	// OutcomeForgotten: the request was evicted because a limit was reached.
+	OutcomeForgotten
+	// NumOutcomes is the number of outcomes.
+	NumOutcomes
 )
 
-// Outcomes count the requests by their outcome. Together with the pending ones they
-// add up to all requests.
-type Outcomes struct {
-	// Answered requests had a reply in time, Late ones after that, Partial ones a
-	// reply that lacks parts.
-	Answered, Late, Partial uint64
-	// Refused requests had an ICMP error.
-	Refused uint64
-	// Unanswered requests had no reply. Repeated ones were retransmitted or are
-	// retransmissions, and another one counts.
-	Unanswered, Repeated uint64
-	// Open requests were sent less than a window before the end of the capture.
-	Open uint64
-	// OneSided requests had no reply in a capture that holds only one direction.
-	OneSided uint64
-	// Forgotten requests were evicted because a limit was reached.
-	Forgotten uint64
-	// Ambiguous counts replies with an unknown round-trip time because the request
-	// was retransmitted.
-	Ambiguous uint64
+// outcomeNames are the names of outcomes in data and in prose.
+var outcomeNames = [NumOutcomes][2]string{
+	{"answered", "complete"}, {"challenged", "challenge only"}, {"answered_late", "late"}, {"answered_in_part", "partial"}, {"refused", "refused"},
+	{"unanswered", "none"}, {"one_sided", "unseen"}, {"elsewhere", "elsewhere"}, {"other", "other"}, {"repeated", "repeated"}, {"open", "open"},
+	{"forgotten", "forgotten"},
 }
 
-// counts returns all counts.
-func (o *Outcomes) counts() [10]*uint64 {
-	return [...]*uint64{
-		&o.Answered, &o.Late, &o.Partial, &o.Refused, &o.Unanswered, &o.Repeated, &o.Open, &o.OneSided, &o.Forgotten, &o.Ambiguous,
-	}
-}
+// String returns the name of an outcome in data.
+func (o Outcome) String() string { return outcomeNames[o][0] }
+
+// Title returns the name of an outcome in prose.
+func (o Outcome) Title() string { return outcomeNames[o][1] }
+
+// Counts reports whether shares count requests with this outcome.
+func (o Outcome) Counts() bool { return o < OutcomeRepeated }
+
+// Outcomes count requests by their outcome. Together with the pending ones they add up to
+// all requests that ask for something.
+type Outcomes [NumOutcomes]uint64
 
 // Add adds the counts of p.
 func (o *Outcomes) Add(p *Outcomes) {
-	for i, n := range p.counts() {
-		*o.counts()[i] += *n
+	for i, n := range p {
+		o[i] += n
 	}
 }
 
 // Since returns the difference to earlier counts of the same run.
 func (o Outcomes) Since(p *Outcomes) Outcomes {
-	for i, n := range p.counts() {
-		*o.counts()[i] -= *n
+	for i, n := range p {
+		o[i] -= n
 	}
 	return o
+}
+
+// Sum returns the number of all requests.
+func (o *Outcomes) Sum() (n uint64) {
+	for i := range o {
+		n += o[i]
+	}
+	return n
+}
+
+// Judged returns the number of requests that shares count.
+func (o *Outcomes) Judged() (n uint64) {
+	for i := range OutcomeRepeated {
+		n += o[i]
+	}
+	return n
 }
 
 // requestList is a list of requests, linked in the slab.
@@ -124,139 +142,107 @@ func (t *tracker) closeRequest(i int32, evict bool) {
 	} else {
 		t.waiting.unlink(t.requests, i)
 	}
+	t.facts.release(t.replies.at(q.answer).facts)
 	t.replies.release(q.answer)
 	t.rares.release(q.rare)
 	q.older, t.free = t.free, i
 	t.live--
 }
 
-// conclude counts the outcome of a request and reports it, unless it was reported
-// before or the request is evicted.
+// conclude counts the outcome of a request and hands over its exchange.
 func (t *tracker) conclude(q *request, evict bool) {
-	o := &t.outcomes
-	switch {
-	case q.optional:
+	if q.optional {
 		return
-	case q.replies > 0:
-		if evict || q.late {
-			t.reportExchange(q)
-		}
-		if !evict {
-			t.reportOutcome(q)
-		}
-	case q.refused && !evict:
-		t.reportOutcome(q)
 	}
-	switch {
-	case t.known(q, o):
-	case evict:
-		t.evicted++
-		o.Forgotten++
-	case t.end != 0 && t.end-q.sent < int64(t.limits.Window):
-		o.Open++
-	default:
-		t.reportOutcome(q)
-		o.noReply(q)
+	if !q.late {
+		t.search(q)
+	}
+	is := t.outcome(q)
+	if is.unanswered() && !q.late {
+		switch {
+		case evict:
+			is = OutcomeForgotten
+			t.evicted++
+		case t.end != 0 && t.end-q.sent < int64(t.limits.Window):
+			is = OutcomeOpen
+		}
+	}
+	if !evict && !q.late {
+		t.reportMissing(q, is)
+	}
+	x := t.exchangeOf(q, is)
+	x.AddTo(&t.outcomes)
+	if t.exchange != nil {
+		t.exchange(x)
 	}
 }
 
-// known counts the outcome that a request has so far, if it has one.
-func (t *tracker) known(q *request, o *Outcomes) bool {
+// outcome returns what became of a request so far. One that waits is unanswered.
+func (t *tracker) outcome(q *request) Outcome {
+	got := t.replies.at(q.answer)
 	switch {
 	case q.replies > 0 && q.late:
-		o.Late++
-	case q.replies > 0 && t.replies.at(q.answer).partial:
-		o.Partial++
+		return OutcomeLate
+	case q.replies > 0 && got.partial:
+		return OutcomePartial
+	case q.replies > 0 && (!got.unused || t.vouches(q)):
+		return OutcomeAnswered
+	case q.replies > 0 && q.challenge == ChallengeUsed:
+		return OutcomeRefused // it carried a challenge, and was sent another one
 	case q.replies > 0:
-		// Sendings without an entry of their own were counted as repeated.
-		more := uint64(q.repeats())
-		o.Answered += 1 + more
-		o.Repeated -= more
+		return OutcomeChallenged
 	case q.refused:
-		o.Refused++
+		return OutcomeRefused
 	case q.repeated || q.covered || q.doubt && t.flows.extraOf(&t.flows.flows[q.flow]).copies < 2:
-		o.Repeated++
-	case q.late:
-		o.noReply(q)
-	default:
-		return false
+		return OutcomeRepeated
+	case t.rareOf(q).from != serverKey{}:
+		return OutcomeElsewhere
+	case t.rareOf(q).other != 0:
+		return OutcomeOther
+	case t.unseen(q):
+		return OutcomeOneSided
 	}
-	return true
+	return OutcomeUnanswered
 }
 
-// Pending returns the outcomes so far of the requests that [Stats] does not count yet.
-// Those that wait for a reply are open. It is for an input that is given up before its end.
-func (a *Analyzer) Pending() (o Outcomes) {
-	t := a.tracker
-	for _, first := range [...]int32{t.waiting.oldest, t.late.oldest} {
-		for i := first; i != none; i = t.requests[i].newer {
-			if q := &t.requests[i]; !q.optional && !t.known(q, &o) {
-				o.Open++
-			}
-		}
-	}
-	return o
+// unanswered reports whether no reply came that answers a request.
+func (o Outcome) unanswered() bool {
+	return o == OutcomeUnanswered || o == OutcomeOther || o == OutcomeOneSided
 }
 
-// PendingExchanges calls f with the requests that [Stats] does not count yet, as they are now:
-// those that wait for a reply are unanswered. Repeated ones are left out, because another
-// one counts. The exchange is only valid during the call.
-func (a *Analyzer) PendingExchanges(f func(*Exchange)) {
+// Pending calls f with the requests that [Stats] does not count yet, as they are now: those
+// that wait for a reply are open. It is for an input that is given up before its end.
+func (a *Analyzer) Pending(f func(*Exchange)) {
 	t := a.tracker
 	for _, first := range [...]int32{t.waiting.oldest, t.late.oldest} {
 		for i := first; i != none; i = t.requests[i].newer {
 			q := &t.requests[i]
-			if got := q.replies > 0 || q.refused; !q.optional && (got || !t.known(q, new(Outcomes))) {
-				f(t.exchangeOf(q))
+			if q.optional {
+				continue
 			}
+			is := t.outcome(q)
+			if is.unanswered() && !q.late {
+				is = OutcomeOpen
+			}
+			f(t.exchangeOf(q, is))
 		}
 	}
 }
 
-// noReply counts a request without a reply.
-func (o *Outcomes) noReply(q *request) {
-	if q.oneSided {
-		o.OneSided++
-	} else {
-		o.Unanswered++
-	}
-}
-
-// OneSided sets whether the capture holds only one direction, as far as is known.
-// While it does, requests without a reply are counted and not reported as
-// unanswered.
-func (a *Analyzer) OneSided(is bool) { a.tracker.oneSided = is }
-
-// reportOutcome reports the outcome of a request.
-func (t *tracker) reportOutcome(q *request) {
+// reportMissing reports what is missing of the reply to a request with an outcome.
+func (t *tracker) reportMissing(q *request, is Outcome) {
 	p := t.protocols[q.protocol]
-	entries, got := t.rareOf(q).entries, t.replies.at(q.answer)
-	endless := entries > 0 && !got.ended && p.Pairing.Endless != nil
-	if q.replies > 0 && !endless && (t.exchange == nil || t.reportAnswered(q, p, got)) {
-		return // as nearly all end
-	}
-	if !q.late && t.exchange != nil {
-		t.exchange(t.exchangeOf(q))
-	}
-	if q.replies > 0 && !endless {
-		return
-	}
 	src, dst := t.flows.flows[q.flow].key.endpoints(q.up)
-	if q.replies > 0 {
-		if !q.late {
-			t.outgoing = FlowFinding{
-				Finding: NewFinding(p.Pairing.Endless, Num(q.replies), Num(entries)),
-				Frame:   q.frame, Time: fromNanos(q.time), Src: src, Dst: dst, Protocol: p,
-			}
-			t.finding(&t.outgoing)
+	switch {
+	case is == OutcomeUnanswered || is == OutcomeOther:
+	case q.replies > 0 && p.Pairing.Endless != nil && t.rareOf(q).entries > 0 && !t.replies.at(q.answer).ended:
+		t.outgoing = FlowFinding{
+			Finding: NewFinding(p.Pairing.Endless, Num(q.replies), Num(t.rareOf(q).entries)),
+			Frame:   q.frame, Time: fromNanos(q.time), Src: src, Dst: dst, Protocol: p,
 		}
+		t.finding(&t.outgoing)
 		return
-	}
-	if q.refused {
-		return
-	}
-	if t.oneSided {
-		q.oneSided = true
+	default:
 		return
 	}
 	t.unansweredReported++
@@ -290,73 +276,6 @@ func (t *tracker) reportOutcome(q *request) {
 		t.outgoing.Finding, t.outgoing.Frame, t.outgoing.Time = NewFinding(p.Pairing.TooOften, Num(n)), q.frame, fromNanos(q.time)
 		t.finding(&t.outgoing)
 	}
-}
-
-// reportAnswered reports a request with its replies in brief, if that will do.
-func (t *tracker) reportAnswered(q *request, p *Protocol, got *answer) bool {
-	f := &t.flows.flows[q.flow]
-	if t.brief == nil || f.note == 0 || f.asks == asksUp|asksDown || q.late || got.partial {
-		return false
-	}
-	x := &t.closedWell
-	if x.Outcome = OutcomeAnswered; got.unused {
-		x.Outcome = OutcomeChallenged
-	}
-	x.Protocol, x.Type, x.Replies, x.ReplyBytes, x.Repeats, x.Note = p, p.Messages[q.message], int(q.replies), int(got.bytes), int(q.repeats()), f.note
-	*t.handing = true
-	t.brief.Answered(x)
-	*t.handing = false
-	return true
-}
-
-// reportExchange reports a request with its replies.
-func (t *tracker) reportExchange(q *request) {
-	if t.exchange != nil {
-		t.exchange(t.exchangeOf(q))
-	}
-}
-
-// exchangeOf returns a request with its replies, until the next call.
-func (t *tracker) exchangeOf(q *request) *Exchange {
-	p, got, f := t.protocols[q.protocol], t.replies.at(q.answer), &t.flows.flows[q.flow]
-	x, is, repeats := &t.closed, t.outcome(q, got), 0 // x is filled value by value: a literal would be copied
-	if is == OutcomeAnswered || is == OutcomeChallenged {
-		repeats = int(q.repeats())
-	}
-	note := f.note
-	if f.asks == asksUp|asksDown {
-		note = 0 // it may be of a request in the other direction
-	}
-	x.Time, x.First, x.Last, x.Ambiguous = fromNanos(q.time), 0, 0, q.unclear
-	x.Src, x.Dst = f.key.endpoints(q.up)
-	if !q.unclear && got.first >= q.time {
-		x.First, x.Last = time.Duration(got.first-q.time), time.Duration(max(got.last-q.time, 0))
-	}
-	x.Protocol, x.Type, x.Outcome = p, p.Messages[q.message], is
-	x.Frame, x.Replies, x.RequestBytes, x.ReplyBytes, x.Repeats, x.Note = q.frame, int(q.replies), int(q.bytes), int(got.bytes), repeats, note
-	return x
-}
-
-// repeats returns how many of the merged sendings were answered as well.
-func (q *request) repeats() uint16 { return min(q.replies-1, q.merged) }
-
-// outcome returns what became of a request.
-func (t *tracker) outcome(q *request, got *answer) Outcome {
-	switch {
-	case q.replies > 0 && q.late:
-		return OutcomeLate
-	case q.replies > 0 && got.partial:
-		return OutcomePartial
-	case q.replies > 0 && got.unused:
-		return OutcomeChallenged
-	case q.replies > 0:
-		return OutcomeAnswered
-	case q.refused:
-		return OutcomeRefused
-	case t.oneSided:
-		return OutcomeOneSided
-	}
-	return OutcomeUnanswered
 }
 
 // unanswered returns the finding for a request without a reply, nil for none.
@@ -404,14 +323,21 @@ func (t *tracker) advance(now int64) {
 			t.expire(i)
 		}
 	}
+	for t.late.oldest != none && now-t.requests[t.late.oldest].sent > t.lateWindow() {
+		t.closeRequest(t.late.oldest, false)
+	}
 	t.flows.expire(now, int64(t.limits.Idle))
 }
 
 // expire reports a request without a reply and keeps it for a late reply.
 func (t *tracker) expire(i int32) {
 	q := &t.requests[i]
-	if !q.repeated && !q.covered && !q.doubt && !q.optional {
-		t.reportOutcome(q)
+	if !q.optional {
+		q.vouched = q.vouched || t.vouches(q)
+		t.search(q)
+		if !q.doubt {
+			t.reportMissing(q, t.outcome(q))
+		}
 	}
 	t.waiting.unlink(t.requests, i)
 	q.late = true
@@ -419,6 +345,14 @@ func (t *tracker) expire(i int32) {
 	if t.late.n > max(t.limits.Requests/lateShare, 1) {
 		t.closeRequest(t.late.oldest, false)
 	}
+}
+
+// lateWindows is the number of windows for which a late reply is waited for.
+const lateWindows = 4
+
+// lateWindow is the time after which no late reply to a request is taken for its answer.
+func (t *tracker) lateWindow() int64 {
+	return min(lateWindows*int64(t.limits.Window), int64(t.limits.Idle))
 }
 
 // lateShare is the part of the requests, an eighth, that may be kept for late
@@ -447,7 +381,9 @@ func (t *tracker) flush(now int64) {
 	t.answering.clear()
 	t.servers.clear()
 	t.lists.clear()
+	t.proofs.clear()
 	t.issuers, t.issueSeeds, t.end = 0, 0, 0
+	t.hearsay.flushed = true
 }
 
 // A serverKey is the address and port of a server. Arrays of up to 16 bytes are compared

@@ -12,18 +12,18 @@ func TestConclude(t *testing.T) {
 		want   Outcomes
 		told   int
 	}{
-		"unanswered":                  {request{}, 0, 0, Outcomes{Unanswered: 1}, 1},
-		"at the end":                  {request{}, 0, 1, Outcomes{Open: 1}, 0},
-		"repeated":                    {request{repeated: true}, 0, 0, Outcomes{Repeated: 1}, 0},
-		"covered":                     {request{covered: true}, 9, 0, Outcomes{Repeated: 1}, 0},
-		"in doubt":                    {request{doubt: true}, 1, 0, Outcomes{Repeated: 1}, 0},
-		"in doubt, many copies":       {request{doubt: true}, 2, 0, Outcomes{Unanswered: 1}, 1},
-		"copies":                      {request{}, 1, 0, Outcomes{Unanswered: 1}, 1},
-		"late":                        {request{late: true}, 0, 0, Outcomes{Unanswered: 1}, 0},
-		"refused":                     {request{refused: true}, 0, 0, Outcomes{Refused: 1}, 0},
-		"answered":                    {request{replies: 1}, 0, 0, Outcomes{Answered: 1}, 0},
-		"answered in part":            {request{replies: 1, answer: 1}, 0, 0, Outcomes{Partial: 1}, 0},
-		"answered late":               {request{replies: 1, late: true, answer: 1}, 0, 0, Outcomes{Late: 1}, 0},
+		"unanswered":                  {request{}, 0, 0, Outcomes{OutcomeUnanswered: 1}, 1},
+		"at the end":                  {request{}, 0, 1, Outcomes{OutcomeOpen: 1}, 0},
+		"repeated":                    {request{repeated: true}, 0, 0, Outcomes{OutcomeRepeated: 1}, 0},
+		"covered":                     {request{covered: true}, 9, 0, Outcomes{OutcomeRepeated: 1}, 0},
+		"in doubt":                    {request{doubt: true}, 1, 0, Outcomes{OutcomeRepeated: 1}, 0},
+		"in doubt, many copies":       {request{doubt: true}, 2, 0, Outcomes{OutcomeUnanswered: 1}, 1},
+		"copies":                      {request{}, 1, 0, Outcomes{OutcomeUnanswered: 1}, 1},
+		"late":                        {request{late: true}, 0, 0, Outcomes{OutcomeUnanswered: 1}, 0},
+		"refused":                     {request{refused: true}, 0, 0, Outcomes{OutcomeRefused: 1}, 0},
+		"answered":                    {request{replies: 1}, 0, 0, Outcomes{OutcomeAnswered: 1}, 0},
+		"answered in part":            {request{replies: 1, answer: 1}, 0, 0, Outcomes{OutcomePartial: 1}, 0},
+		"answered late":               {request{replies: 1, late: true, answer: 1}, 0, 0, Outcomes{OutcomeLate: 1}, 0},
 		"a message that wants no one": {request{optional: true, replies: 1}, 0, 0, Outcomes{}, 0},
 	} {
 		tr, _ := tracked(c.q)

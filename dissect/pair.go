@@ -14,6 +14,7 @@ func (a *Analyzer) pair(x *arrival) bool {
 		a.parts.Tag(uint32(rec.Pair.Answers))
 	}
 	a.visit(x)
+	t.opened = none
 	t.turn = Turn{Record: rec, Stated: -1, reader: r}
 	if !x.summed || rec.Split.Parts > 0 || len(x.Frames) > 0 {
 		x.sum, x.summed = a.sum(x), true
@@ -22,8 +23,8 @@ func (a *Analyzer) pair(x *arrival) bool {
 	case Request:
 		x.noteAs(seenRequest)
 		if rec.Pair.Asks != 0 {
-			a.stats.Requests++
 			t.request(x, rec)
+			a.stats.Requests++
 		}
 	case Reply:
 		x.noteAs(seenReply)
@@ -136,5 +137,8 @@ func (a *Analyzer) handOver(x *arrival) {
 	a.handler.Record(rec)
 	a.handing = false
 	a.tracker.flows.flows[x.flow].note = rec.Note
+	if rec.Mark {
+		a.tracker.mark()
+	}
 	a.reportPressure(x)
 }

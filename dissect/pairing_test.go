@@ -99,7 +99,7 @@ func (f *fake) Decode(r *dissect.Reader, m *dissect.Message) {
 // given.
 func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 	f.fields = dissect.NewCatalog(name)
-	f.text = f.fields.Add("text", dissect.String, "Text.")
+	f.text = f.fields.Add("text", dissect.String, "Text.", dissect.FreeText)
 	message := func(name string, role dissect.Role) *dissect.MessageType {
 		return &dissect.MessageType{Name: name, Title: name, Doc: "A message.", Role: role}
 	}
@@ -284,20 +284,20 @@ type player struct{ *play }
 
 func (p player) Exchange(x *dissect.Exchange) {
 	fmt.Fprintf(&p.out, "\texchange %d: %d replies, %d/%d bytes", x.Frame, x.Replies, x.ReplyBytes, x.RequestBytes)
-	if x.First != 0 || x.Last != 0 {
+	if x.Timed {
 		fmt.Fprintf(&p.out, ", %v-%v", x.First, x.Last)
 	}
 	if x.Ambiguous {
 		p.out.WriteString(", ambiguous")
 	}
-	if x.Repeats > 0 {
-		fmt.Fprintf(&p.out, ", %d repeats", x.Repeats)
+	if n := x.Requests - 1 - x.Repeated; n > 0 {
+		fmt.Fprintf(&p.out, ", %d repeats", n)
 	}
-	switch x.Outcome {
-	case dissect.OutcomeChallenged:
-		p.out.WriteString(", challenged")
-	case dissect.OutcomePartial:
-		p.out.WriteString(", partial")
+	if x.Outcome != dissect.OutcomeAnswered {
+		p.out.WriteString(", " + x.Outcome.Title())
+	}
+	if x.Proof != dissect.Unproven {
+		p.out.WriteString(", " + x.Proof.String())
 	}
 	p.out.WriteByte('\n')
 }
@@ -310,8 +310,9 @@ func (p *play) counts() {
 		name string
 		n    uint64
 	}{
-		{"answered", o.Answered}, {"late", o.Late}, {"partial", o.Partial}, {"refused", o.Refused}, {"unanswered", o.Unanswered}, {"repeated", o.Repeated},
-		{"open", o.Open}, {"forgotten", o.Forgotten}, {"ambiguous", o.Ambiguous}, {"duplicates", s.Duplicates}, {"told", s.Unanswered},
+		{"answered", o[dissect.OutcomeAnswered]}, {"challenged", o[dissect.OutcomeChallenged]}, {"late", o[dissect.OutcomeLate]},
+		{"partial", o[dissect.OutcomePartial]}, {"refused", o[dissect.OutcomeRefused]}, {"unanswered", o[dissect.OutcomeUnanswered]}, {"other", o[dissect.OutcomeOther]},
+		{"repeated", o[dissect.OutcomeRepeated]}, {"open", o[dissect.OutcomeOpen]}, {"forgotten", o[dissect.OutcomeForgotten]}, {"ambiguous", s.AmbiguousReplies}, {"duplicates", s.Duplicates}, {"told", s.Unanswered},
 		{"flows evicted", s.FlowsEvicted}, {"requests evicted", s.RequestsEvicted}, {"peers evicted", s.PeersEvicted},
 	} {
 		if c.n > 0 {

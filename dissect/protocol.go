@@ -103,8 +103,25 @@ type Protocol struct {
 	// Split describes split messages; the decoder is then a [Joiner]. It is nil if
 	// messages are never split.
 	Split *Splitting
+	// Handshake describes challenges and echoes, for a program that answers in place of a server.
+	Handshake Handshake
 	// Pairing describes how requests and replies are matched and judged.
 	Pairing Pairing
+}
+
+// A Handshake describes what a reply repeats of its request, and challenges, beyond [Pair] and [Field].Chosen.
+type Handshake struct {
+	// Give appends the reply that gives a challenge. It is nil if clients must ask for one.
+	Give func(dst []byte, challenge uint32) []byte
+	// Bits is the size of a challenge; 0 means 31.
+	Bits int
+	// Setting is the setting of a reply that repeats a value of the request, or "".
+	Setting string
+	// Words are those in a request after which a value stands that the client chose.
+	Words []string
+	// Cut removes from a value what the client chose in it. It returns the rest, and the field of the reply that repeats the
+	// choice and its bytes there, nil if there is none. Cut may be nil.
+	Cut func(f *Field, value string) (rest string, in *Field, echo string)
 }
 
 // JSONKey returns the key of the fields of messages in JSON: the name with
@@ -187,6 +204,9 @@ func (p *Protocol) Validate() error {
 	for _, f := range p.Fields.Fields() {
 		if !isName(f.Path[len(p.Name)+1:], "-_") || f.Doc == "" {
 			return fmt.Errorf("protocol %s: field %q: bad path or no doc", p.Name, f.Path)
+		}
+		if f.Privacy == unstated {
+			return fmt.Errorf("protocol %s: field %q does not say what its text reveals: see Privacy", p.Name, f.Path)
 		}
 	}
 	for i, t := range p.Messages {

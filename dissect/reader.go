@@ -397,7 +397,7 @@ func (r *Reader) closeSource() {
 }
 
 // leftover is for bytes that no catalog claims: a source left before its end.
-var leftover = &Field{Path: "leftover", Kind: Bytes, Doc: "Bytes of a part after its data.", Framing: true, key: "leftover", jsonKey: []byte(`,"leftover":`), form: LeftOut}
+var leftover = &Field{Path: "leftover", Kind: Bytes, Doc: "Bytes of a part after its data.", Framing: true, Privacy: Opaque, key: "leftover", jsonKey: []byte(`,"leftover":`), form: LeftOut}
 
 var hiddenLeftover = leftover.Hidden()
 

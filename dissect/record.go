@@ -3,6 +3,7 @@ package dissect
 import (
 	"math/bits"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -26,6 +27,9 @@ type Datagram struct {
 	// IPID is the identification of its IPv4 header, 0 if unknown. It helps to
 	// detect duplicates.
 	IPID uint16
+	// HopLimit is the hop limit of its IP header (in IPv4: time to live), 0 if
+	// unknown.
+	HopLimit uint8
 	// VLAN is the identifier of the outermost VLAN tag, 0 if there is none.
 	VLAN uint16
 	// Interface is the name of the capturing interface, "" unless there are several
@@ -51,6 +55,20 @@ var roleNames = [...]string{"request", "reply", "notice"}
 
 func (r Role) String() string { return roleNames[r] }
 
+// A Purpose says what a message is for, beyond its role. A message can have several.
+type Purpose uint8
+
+const (
+	// ServerList asks a master for the addresses of servers.
+	ServerList Purpose = 1 << iota
+	// Heartbeat gets a server on the list of a master. Listing says that the master lists it, Refusal that it does not.
+	Heartbeat
+	Listing
+	Refusal
+	// ChallengeRequest asks for a challenge: that is the whole answer.
+	ChallengeRequest
+)
+
 // A MessageType is one kind of message of a protocol. Types are declared by
 // protocols, as values that never change.
 type MessageType struct {
@@ -59,7 +77,9 @@ type MessageType struct {
 	// Title is the name in prose: "info request".
 	Title string
 	Role  Role
-	Doc   string
+	// Purpose is what the message is for, if whoever judges conversations has to know.
+	Purpose Purpose
+	Doc     string
 	// Unanswered replaces the finding of [Pairing] for a request of this type
 	// without a reply; nil keeps it.
 	Unanswered *FindingType
@@ -90,6 +110,15 @@ type Server struct {
 // Stated reports whether any fact is present.
 func (s *Server) Stated() bool {
 	return s.Name.OK || s.Map.OK || s.Game.OK || s.Version.OK || s.Players.OK || s.MaxPlayers.OK || s.Bots.OK || s.Password.OK
+}
+
+// Clone returns the facts with strings of their own.
+func (s *Server) Clone() Server {
+	c := *s
+	for _, v := range [...]*Opt[string]{&c.Name, &c.Map, &c.Game, &c.Version} {
+		v.Value = strings.Clone(v.Value)
+	}
+	return c
 }
 
 // A Message is the content of one payload. Decoders fill it.
@@ -168,7 +197,9 @@ type Record struct {
 	Time   time.Time
 	// Src and Dst are those of the datagram.
 	Src, Dst netip.AddrPort
-	// VLAN and Interface are those of the datagram.
+	// IPID, HopLimit, VLAN and Interface are those of the datagram.
+	IPID      uint16
+	HopLimit  uint8
 	VLAN      uint16
 	Interface string
 	// Length is the size of the message in bytes, joined and decompressed.
@@ -209,6 +240,9 @@ type Record struct {
 	// has it as well. It is 0 at first, and again after the conversation was forgotten.
 	Note uint32
 
+	// Mark is a bit that the handler may set in a request: [Exchange.Marked] has it.
+	Mark bool
+
 	// Sources and Nodes are the tree. Nodes is empty unless [Config.Tree] is set.
 	Sources  []Source
 	Nodes    []Node
@@ -224,7 +258,7 @@ func (r *Record) clear() {
 	r.Message = Message{} // a literal with values would be made elsewhere and copied
 	r.Split = Split{}
 	r.Missing, r.RequestFrame, r.TimeKnown, r.Ambiguous, r.RTT, r.LastRTT = nil, 0, false, false, 0, 0
-	r.Late, r.Resends, r.Proven, r.Note = false, 0, false, 0
+	r.Late, r.Resends, r.Proven, r.Note, r.Mark = false, 0, false, 0, false
 }
 
 // MayHold reports whether Nodes may have a node of a declared field. It is quicker than a
@@ -284,32 +318,4 @@ func (u *Unknown) AppendGuess(dst []byte) []byte {
 		dst = append(dst, u.protocols[bits.TrailingZeros64(m)].Name...)
 	}
 	return dst
-}
-
-// An Exchange is a request with its replies. It is reported when no more replies are
-// expected.
-type Exchange struct {
-	Protocol *Protocol
-	// Type is that of the request.
-	Type *MessageType
-	// Outcome is what became of the request.
-	Outcome Outcome
-	// Frame and Time are those of the request.
-	Frame    uint64
-	Time     time.Time
-	Src, Dst netip.AddrPort
-	// Replies is the number of replies. First and Last are the times to the first
-	// part of the first reply and to the last part of the last one, 0 if unknown.
-	// Ambiguous says that they are unknown because the request was retransmitted.
-	Replies     int
-	First, Last time.Duration
-	Ambiguous   bool
-	// Repeats is the number of retransmissions that were answered as well and have no
-	// exchange of their own.
-	Repeats int
-	// RequestBytes and ReplyBytes are UDP payload sizes.
-	RequestBytes, ReplyBytes int
-	// Note is that of the conversation, see [Record.Note]; 0 if requests went in both
-	// directions, because it may be of another one.
-	Note uint32
 }

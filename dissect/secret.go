@@ -7,6 +7,9 @@ func (f *Field) Hidden() *Field {
 	h := *f
 	h.Secret, h.Column = true, f
 	h.form = h.formOf()
+	if h.Privacy == Public {
+		h.Privacy = Key
+	}
 	return &h
 }
 

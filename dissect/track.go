@@ -3,6 +3,7 @@ package dissect
 import (
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -92,6 +93,8 @@ type Pairing struct {
 	// Endless reports a list whose last reply is missing. Its arguments are the
 	// numbers of replies and of entries.
 	Endless *FindingType
+	// ChallengeLoop reports clients that get one challenge after the other and no data. It may be nil.
+	ChallengeLoop *FindingType
 	// TooOften reports an unanswered request that exceeds a rate limit of servers:
 	// Most requests Within a time, as far as the conversation shows. Its argument is
 	// the number of the request.
@@ -129,39 +132,47 @@ type request struct {
 	claim        uint32 // the set of parts that began to answer it
 	replies      uint16
 	sends        uint16
-	merged       uint16 // sendings that have no entry of their own
+	merged       uint32 // sendings that have no entry of their own
 	arriving     uint16 // windows that it waits on, because parts of a reply came
 	protocol     int8
 	message      uint8 // index in the protocol's list
 	challenge    Challenge
 	copies       uint8
-	up           bool // direction within the flow
-	proven       bool // carries a challenge that was given
-	refused      bool // an ICMP error said that it did not arrive
-	optional     bool // no reply is due
-	repeated     bool // a later request repeats it
-	covered      bool // a reply came that may be its own
-	spent        bool // its reply came, or was lost, as later replies show
-	late         bool // the time for its reply is over, and that was reported
-	oneSided     bool // but for that only one direction was captured
-	damaged      bool // all that came of the reply is a part without a place
-	unclear      bool // which reply is its own cannot be told
-	doubt        bool // what was taken for a copy may have answered it
+	up           bool   // direction within the flow
+	proven       bool   // carries a challenge that was given
+	refused      bool   // an ICMP error said that it did not arrive
+	optional     bool   // no reply is due
+	repeated     bool   // a later request repeats it
+	covered      bool   // a reply came that may be its own
+	spent        bool   // its reply came, or was lost, as later replies show
+	late         bool   // the time for its reply is over, and that was reported
+	damaged      bool   // all that came of the reply is a part without a place
+	unclear      bool   // which reply is its own cannot be told
+	doubt        bool   // what was taken for a copy may have answered it
+	marked       bool   // by the handler
+	vouched      bool   // its sender proved itself in another request
+	marks        uint32 // merged sendings that the handler marked
 }
 
 // An answer is the state of the replies to a request.
 type answer struct {
-	first, last int64     // times of the first reply and of the newest
-	issuedIn    uint64    // frame of the reply that gave a challenge instead of data
-	sums        [3]uint32 // of the newest
-	frames      [3]uint32 // of those, the low bits
-	bytes       uint32
-	stated      uint16 // players that the reply stated plus one, 0 if it stated none
-	copies      uint8
-	data        bool // a reply with data came
-	ended       bool // a reply was the last of its list
-	partial     bool // the first reply lacks parts
-	unused      bool // only a challenge came, and no request used it
+	first, last  int64  // times of the first reply and of the newest
+	firstFrame   uint64 // their frames
+	lastFrame    uint64
+	issuedIn     uint64    // frame of the reply that gave a challenge instead of data
+	sums         [3]uint32 // of the newest
+	frames       [3]uint32 // of those, the low bits
+	bytes        uint32
+	facts        int32  // place of what the first one that describes the server says
+	parts, total uint16 // of a partial reply
+	protocol     int8   // of the first reply
+	message      uint8  // index of its type in the protocol's list plus one, 0 if it is none
+	stated       uint16 // players that the reply stated plus one, 0 if it stated none
+	copies       uint8
+	data         bool // a reply with data came
+	ended        bool // a reply was the last of its list
+	partial      bool // the first reply lacks parts
+	unused       bool // only a challenge came, and no request used it
 }
 
 func (o *answer) next() *uint32 { return &o.bytes }
@@ -170,11 +181,13 @@ func (o *answer) next() *uint32 { return &o.bytes }
 type rare struct {
 	origin      uint64 // frame of the first sending of the question, 0 if this is it
 	originTime  int64
-	also        uint64 // other protocols it could be of
-	other       uint64 // frame of the newest reply of another kind that came while it waited
-	page, scope uint64 // where a list goes on, and what it is restricted to
-	entries     uint32 // of the list so far
-	often       uint32 // requests of late, if they are too many
+	also        uint64    // other protocols it could be of
+	other       uint64    // frame of the newest reply of another kind that came while it waited
+	page, scope uint64    // where a list goes on, and what it is restricted to
+	entries     uint32    // of the list so far
+	often       uint32    // requests of late, if they are too many
+	from        serverKey // where the reply came from that did not come from the server
+	link        uint8     // place of the interface and the VLAN in a list
 }
 
 func (r *rare) next() *uint32 { return &r.entries }
@@ -184,6 +197,31 @@ func (t *tracker) rareOf(q *request) *rare { return t.rares.at(q.rare) }
 
 // ownRare returns it for writing.
 func (t *tracker) ownRare(q *request) *rare { return t.rares.own(&q.rare) }
+
+// A link is where requests were captured.
+type link struct {
+	name string
+	vlan uint16
+}
+
+// linkOf returns the place of the link of a message, 0 if it has none or there are too many.
+func (t *tracker) linkOf(rec *Record) uint8 {
+	l := link{rec.Interface, rec.VLAN}
+	i := slices.Index(t.links, l)
+	if i < 0 && len(t.links) < 1<<8 {
+		i = len(t.links)
+		t.links = append(t.links, link{strings.Clone(l.name), l.vlan})
+	}
+	return uint8(max(i, 0))
+}
+
+// facts is what a reply says of its server.
+type facts struct {
+	Server
+	free uint32
+}
+
+func (f *facts) next() *uint32 { return &f.free }
 
 // origin returns the frame and time of the first transmission of a request.
 func (t *tracker) origin(q *request) (frame uint64, at int64) {
@@ -221,11 +259,19 @@ type tracker struct {
 	free     int32 // the first free place, none if there is none
 	replies  side[answer, *answer]
 	rares    side[rare, *rare]
+	facts    side[facts, *facts]
+	links    []link
 	waiting  requestList // by the time of sending
 	late     requestList // those whose time is over
 	live     int
 	peers    *recent[peerKey, peer]
-	issuers  uint64 // protocols of which a server gave a challenge
+	// proofs has the times when clients last proved themselves. Whoever forges addresses
+	// cannot fill it.
+	proofs    *recent[peerKey, int64]
+	keepFacts bool  // see Config.Facts
+	opened    int32 // the request that the message is, or is merged with, none if it is no request
+	merged    bool
+	issuers   uint64 // protocols of which a server gave a challenge
 	// issueSeeds are those of which a server gave one that clients also send
 	// to ask for one: 0 or -1.
 	issueSeeds uint64
@@ -242,19 +288,17 @@ type tracker struct {
 	protocols          []*Protocol
 	finding            func(*FlowFinding)
 	exchange           func(*Exchange)
-	brief              AnswerHandler // nil if the handler wants exchanges
-	handing            *bool         // of the analyzer
 	evicted            uint64
 	outcomes           Outcomes
+	ambiguous          uint64
 	ended              func(*flow) // told of a conversation before it is evicted
 	unansweredReported uint64
-	oneSided           bool  // only one direction was captured
+	hearsay            *hearsay
 	end                int64 // time of the end of the input, 0 before
 	hint               []byte
 	others             []*Protocol // of a finding
 	outgoing           FlowFinding // handed out, kept here so that telling allocates nothing
 	closed             Exchange
-	closedWell         Answered
 	turn               Turn // what is judged, with what it points to
 	counterpart        Asked
 	page               Page
@@ -262,10 +306,11 @@ type tracker struct {
 
 func newTracker(protocols []*Protocol, l Limits, finding func(*FlowFinding), exchange func(*Exchange)) *tracker {
 	t := &tracker{
-		limits: l, free: none, replies: newSide[answer](), rares: newSide[rare](), protocols: protocols, finding: finding, exchange: exchange,
+		limits: l, free: none, replies: newSide[answer](), rares: newSide[rare](), facts: newSide[facts](), links: make([]link, 1), protocols: protocols, finding: finding, exchange: exchange,
 		waiting: requestList{oldest: none, newest: none}, late: requestList{oldest: none, newest: none},
-		peers: newRecent[peerKey, peer](l.Peers, (*hasher).peer), answering: newRecent[serverKey, answering](l.servers(), (*hasher).server),
-		hosts: newRecent[[16]byte, host](l.servers(), (*hasher).address), lists: newRecent[peerKey, pages](l.lists(), (*hasher).peer),
+		peers: newRecent[peerKey, peer](l.Peers, (*hasher).peer), hearsay: newHearsay(), proofs: newRecent[peerKey, int64](l.Peers, (*hasher).peer), opened: none,
+		answering: newRecent[serverKey, answering](l.servers(), (*hasher).server),
+		hosts:     newRecent[[16]byte, host](l.servers(), (*hasher).address), lists: newRecent[peerKey, pages](l.lists(), (*hasher).peer),
 	}
 	t.servers = newRecent[netip.AddrPort, int8](maxServers, (*hasher).endpoint)
 	t.flows = newFlowTable(l.Flows, func(i int32, full bool) {
@@ -329,6 +374,7 @@ func (t *tracker) request(x *arrival, rec *Record) {
 		if same >= maxSame {
 			rec.Proven = proven
 			t.merge(newest, q)
+			t.opened, t.merged = newest, true
 			t.sentOften(&t.requests[newest], often)
 			q.older, t.free = t.free, i
 			return
@@ -358,6 +404,34 @@ func (t *tracker) request(x *arrival, rec *Record) {
 		proven = t.proves(x, rec)
 	}
 	q.proven, rec.Proven = proven, proven
+	t.opened, t.merged = i, false
+	switch {
+	case proven:
+		k := peerOf(proto, rec.Src, rec.Dst)
+		*t.proofs.get(&k) = now
+	case t.proofs.len() > 0:
+		k := peerOf(proto, rec.Src, rec.Dst)
+		at := t.proofs.find(&k)
+		q.vouched = at != nil && now-*at <= int64(vouchedFor)
+	}
+	if pair.Challenge == ChallengeUsed && !proven && !again {
+		t.uses(q, pair.Value)
+	}
+	if (rec.VLAN != 0 || rec.Interface != "") && t.exchange != nil {
+		t.ownRare(q).link = t.linkOf(rec)
+	}
+}
+
+// mark records that the handler marked the request that the message is.
+func (t *tracker) mark() {
+	switch {
+	case t.opened == none:
+	case t.merged:
+		q := &t.requests[t.opened]
+		q.marks++
+	default:
+		t.requests[t.opened].marked = true
+	}
 }
 
 // compare compares a new request with the earlier ones of its conversation: n is
@@ -407,9 +481,8 @@ func (t *tracker) repeats(i int32) bool {
 // merge counts a retransmission with request i, without an entry of its own.
 func (t *tracker) merge(i int32, q *request) {
 	o := &t.requests[i]
-	o.sends, o.merged, o.unclear, o.sent = q.sends, increased(o.merged), true, q.sent
+	o.sends, o.merged, o.unclear, o.sent = q.sends, o.merged+1, true, q.sent
 	if !q.optional {
-		t.outcomes.Repeated++
 		t.countRequest(o)
 	}
 	t.waiting.unlink(t.requests, i)
@@ -595,6 +668,7 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader) bool {
 	if t.flows.flows[fi].answers != proto {
 		t.flows.answer(fi, proto)
 		t.answers(rec.Src, proto)
+		t.replied(x)
 	}
 	if pair.Sum != 0 {
 		t.rememberReply(rec, proto, now)
@@ -610,7 +684,9 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader) bool {
 		if j := t.otherKind(x, pair.Answers); j != none {
 			t.turn.Other = t.asks(&t.requests[j])
 		} else {
-			t.turn.Unrequested = t.flows.flows[fi].requested()
+			if t.turn.Unrequested = t.flows.flows[fi].requested(); !t.turn.Unrequested {
+				t.strayed(x, pair)
+			}
 		}
 		return true
 	}
@@ -628,12 +704,27 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader) bool {
 		return true
 	}
 	t.answer(x, rec, q)
+	t.describe(q, rec)
 	t.turn.Request = t.asks(q)
 	t.turn.Request.OtherID = m.other && !r.cut && !r.Failed() // else it may not have been read
 	if q.topic&pair.Answers == 0 {
 		t.turn.Other = t.turn.Request
 	}
 	return true
+}
+
+// describe records what an exchange says of a reply.
+func (t *tracker) describe(q *request, rec *Record) {
+	got := t.replies.at(q.answer)
+	if got.message == 0 {
+		got.protocol, got.message = int8(slices.Index(t.protocols, rec.Protocol)), t.messageIndex(rec.Protocol, rec.Type)+1
+	}
+	if rec.Split.Partial {
+		got.parts, got.total = uint16(min(rec.Split.Parts, 1<<16-1)), uint16(min(rec.Split.Total, 1<<16-1))
+	}
+	if t.keepFacts && got.facts == 0 && rec.Server.Stated() {
+		t.facts.own(&got.facts).Server = rec.Server.Clone()
+	}
 }
 
 // asks describes a request for rules.

@@ -10,7 +10,7 @@ import (
 // while the reads are counted: of any bytes, with few or none after them. It compares pairs that are read as a list with single ones.
 func TestPair(t *testing.T) {
 	c := NewCatalog("x")
-	group, key, value := c.Add("pair", Group, "Pair."), c.Add("pair.key", String, "Key."), c.Add("pair.value", String, "Value.")
+	group, key, value := c.Add("pair", Group, "Pair."), c.Add("pair.key", String, "Key.", SettingName), c.Add("pair.value", String, "Value.", Setting)
 	hidden := value.Hidden()
 	rng := rand.New(rand.NewPCG(1, 2))
 	const bytes = "\x00\x00\x01ab\x7f\x80\xc3\xa4\xff"

@@ -4,7 +4,7 @@ import "testing"
 
 func TestWide(t *testing.T) {
 	catalog := NewCatalog("test")
-	f := catalog.Add("name", String, "A text.", InStyle(Unreal))
+	f := catalog.Add("name", String, "A text.", FreeText, InStyle(Unreal))
 	for _, tc := range []struct{ in, want string }{
 		{"", ""},
 		{"\xe2\x00\xdc\x02\x3a\x20M\x00", "\u00e2\u02dc\u203aM"}, // â˜›M

@@ -85,7 +85,7 @@ func appendSummary(dst []byte, s *Summary, columns int) []byte {
 	if s.ICMP > 0 {
 		line("icmp", "%d %s about datagrams, %d of them about recognised conversations", s.ICMP, plural(int(s.ICMP), "error", "errors"), s.ICMPMatched)
 	}
-	if n := s.Outcomes.Ambiguous; n > 0 {
+	if n := s.AmbiguousReplies; n > 0 {
 		line("ambiguous", "%d round %s, because the request was repeated", n, plural(int(n), "trip", "trips"))
 	}
 	if s.Duplicates > 0 {
@@ -166,13 +166,14 @@ func messageLines(s *Summary, line func(name, format string, args ...any)) {
 // outcomes describes the outcomes of the requests.
 func outcomes(s *Summary) string {
 	o := &s.Outcomes
-	b := fmt.Sprintf("%d: %d answered", s.Requests, o.Answered)
+	b := fmt.Sprintf("%d: %d answered", s.Requests, o[dissect.OutcomeAnswered]+o[dissect.OutcomeChallenged])
 	for _, c := range [...]struct {
 		n    uint64
 		what string
 	}{
-		{o.Late, "answered late"}, {o.Partial, "answered in part"}, {o.Refused, "refused"}, {o.Unanswered, "unanswered"}, {o.Repeated, "repeated"},
-		{o.OneSided, "with only one direction captured"}, {o.Open, "open at the end"}, {o.Forgotten, "forgotten"},
+		{o[dissect.OutcomeLate], "answered late"}, {o[dissect.OutcomePartial], "answered in part"}, {o[dissect.OutcomeRefused], "refused"},
+		{o[dissect.OutcomeUnanswered] + o[dissect.OutcomeOther] + o[dissect.OutcomeElsewhere], "unanswered"}, {o[dissect.OutcomeRepeated], "repeated"},
+		{o[dissect.OutcomeOneSided], "with only one direction captured"}, {o[dissect.OutcomeOpen], "open at the end"}, {o[dissect.OutcomeForgotten], "forgotten"},
 	} {
 		if c.n > 0 || c.what == "unanswered" {
 			b += fmt.Sprintf(", %d %s", c.n, c.what)
@@ -190,7 +191,7 @@ func oneSided(s *Summary) string {
 	if s.Requests > 0 {
 		b += ", or no server answers"
 	}
-	if n := s.Outcomes.OneSided; n > 0 {
+	if n := s.Outcomes[dissect.OutcomeOneSided]; n > 0 {
 		b += fmt.Sprintf(": %d %s not called unanswered", n, plural(int(n), "request without a reply is", "requests without a reply are"))
 	}
 	return b

@@ -52,7 +52,7 @@ func TestSpan(t *testing.T) {
 // TestSummaryWidth breaks long lines between words, and keeps all words.
 func TestSummaryWidth(t *testing.T) {
 	s := Summary{Protocols: []*dissect.Protocol{{Name: "a2s"}}, Messages: []uint64{3}, Requests: 1000000, Live: true}
-	s.Outcomes = dissect.Outcomes{Answered: 1000, Late: 1000, Partial: 1000, Refused: 1000, Unanswered: 1000, Repeated: 1000, Open: 1000}
+	s.Outcomes = dissect.Outcomes{dissect.OutcomeAnswered: 1000, dissect.OutcomeLate: 1000, dissect.OutcomePartial: 1000, dissect.OutcomeRefused: 1000, dissect.OutcomeUnanswered: 1000, dissect.OutcomeRepeated: 1000, dissect.OutcomeOpen: 1000}
 	whole := string(AppendSummary(nil, &s))
 	for _, columns := range []int{40, 80} {
 		c := Counts{Width: columns}

@@ -66,7 +66,7 @@ func appendString(dst, s []byte) []byte {
 }
 
 // kinds says of a byte what it is in text that is escaped: one that stands for itself; one that a backslash precedes; the first of
-// the two bytes of a letter of Latin, Greek, Cyrillic, Armenian or Hebrew, of which none needs an escape; or another one.
+// the two bytes of a letter of Latin or Cyrillic, of which none needs an escape; or another one.
 var kinds = func() (of [256]kind) {
 	for c := range of {
 		switch {
@@ -74,7 +74,7 @@ var kinds = func() (of [256]kind) {
 			of[c] = quoted
 		case c >= ' ' && c < 0x7f:
 			of[c] = plain
-		case c >= 0xc3 && c <= 0xd7 && c != 0xcd: // 0xcd is that of marks, of which one needs an escape
+		case c >= 0xc3 && c <= 0xd3 && c != 0xcd && c != 0xce: // after 0xcd and 0xce, some are not assigned
 			of[c] = letter
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/envelope"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -20,6 +21,7 @@ type JSON struct {
 	out
 	array   bool
 	secrets bool
+	keys    keySets
 	foreign *dissect.Foreign // of the message
 	text    []byte
 	scratch []byte
@@ -42,7 +44,47 @@ type JSONOptions struct {
 
 // NewJSON returns a reporter that writes JSON. The fields of protocols need
 // [dissect.Config.Tree]; without it their objects are empty.
-func NewJSON(o JSONOptions) *JSON { return &JSON{array: o.Array, secrets: o.Secrets} }
+func NewJSON(o JSONOptions) *JSON {
+	return &JSON{array: o.Array, secrets: o.Secrets, keys: keySets{
+		message: writers(envelope.Message), answer: writers(envelope.Answer), finding: writers(envelope.Finding),
+	}}
+}
+
+// keySets are the keys of the envelope that are written alike, by the lines that have them.
+type keySets struct{ message, answer, finding []keyWriter }
+
+// A keyWriter writes a key of the envelope.
+type keyWriter struct {
+	key   *envelope.Key
+	start []byte // the key as it follows another one, with the value of a mark
+}
+
+func writers(in envelope.Lines) (list []keyWriter) {
+	for _, k := range envelope.Read(in) {
+		w := keyWriter{k, []byte(`,"` + k.Name + `":`)}
+		if k.Kind == envelope.Mark {
+			w.start = append(w.start, "true"...)
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// append appends the key and its value, if the message has it.
+func (w *keyWriter) append(b []byte, r *dissect.Record) []byte {
+	if v, ok := w.key.OfMessage(r); ok {
+		return w.value(b, v)
+	}
+	return b
+}
+
+func (w *keyWriter) value(b []byte, v uint64) []byte {
+	b = append(b, w.start...)
+	if w.key.Kind == envelope.Mark {
+		return b
+	}
+	return nettext.AppendInt(b, int64(v))
+}
 
 func (j *JSON) end() {
 	j.buf = append(j.buf, '}')
@@ -96,15 +138,12 @@ func (j *JSON) Record(r *dissect.Record) error {
 		b = appendSplit(b, r)
 	}
 	if r.RequestFrame > 0 {
-		b = append(b, `,"request_frame":`...)
-		b = nettext.AppendUint(b, r.RequestFrame)
-		switch {
-		case r.TimeKnown:
-			b = append(b, `,"rtt_ns":`...)
-			b = nettext.AppendInt(b, int64(r.RTT))
-		case r.Ambiguous:
-			b = append(b, `,"rtt_ambiguous":true`...)
+		for i := range j.keys.answer {
+			b = j.keys.answer[i].append(b, r)
 		}
+	}
+	for i := range j.keys.message {
+		b = j.keys.message[i].append(b, r)
 	}
 	b = appendAlternatives(b, r.Alternatives)
 	b = append(b, `,"summary":`...)
@@ -202,9 +241,10 @@ func (j *JSON) Finding(f *dissect.FlowFinding) error {
 		b = append(b, '"')
 		b = appendAlternatives(b, f.Alternatives)
 	}
-	if f.ICMPFrame > 0 {
-		b = append(b, `,"icmp_frame":`...)
-		b = nettext.AppendUint(b, f.ICMPFrame)
+	for i := range j.keys.finding {
+		if v, ok := j.keys.finding[i].key.OfFinding(f); ok {
+			b = j.keys.finding[i].value(b, v)
+		}
 	}
 	b = append(b, `,"findings":[`...)
 	j.buf = append(j.appendFinding(b, &f.Finding), ']')

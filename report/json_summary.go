@@ -49,10 +49,10 @@ func (j *JSON) End(s *Summary) error {
 	b = appendMessages(b, s)
 	o := &s.Outcomes
 	b = append(b, `,"requests":`...)
-	b = appendCounts(b, count{"sent", s.Requests}, count{"answered", o.Answered}, count{"answered_late", o.Late}, count{"answered_in_part", o.Partial},
-		count{"refused", o.Refused}, count{"unanswered", o.Unanswered}, count{"open", o.Open}, count{"one_sided", o.OneSided}, count{"repeated", o.Repeated},
-		count{"forgotten", o.Forgotten})
-	number("ambiguous_round_trips", o.Ambiguous)
+	b = appendCounts(b, count{"sent", s.Requests}, count{"answered", o[dissect.OutcomeAnswered] + o[dissect.OutcomeChallenged]}, count{"answered_late", o[dissect.OutcomeLate]}, count{"answered_in_part", o[dissect.OutcomePartial]},
+		count{"refused", o[dissect.OutcomeRefused]}, count{"unanswered", o[dissect.OutcomeUnanswered] + o[dissect.OutcomeOther] + o[dissect.OutcomeElsewhere]}, count{"open", o[dissect.OutcomeOpen]},
+		count{"one_sided", o[dissect.OutcomeOneSided]}, count{"repeated", o[dissect.OutcomeRepeated]}, count{"forgotten", o[dissect.OutcomeForgotten]})
+	number("ambiguous_round_trips", s.AmbiguousReplies)
 	b = appendRoundTrips(b, s)
 	b = appendFindingCounts(b, s)
 	b = append(b, `,"unknown":{"datagrams":`...)

@@ -93,6 +93,9 @@ type Summary struct {
 	ICMP, ICMPMatched uint64
 	// Outcomes counts the requests by outcome.
 	Outcomes dissect.Outcomes
+	// AmbiguousReplies counts the replies whose round trip is not known, because the
+	// request was repeated.
+	AmbiguousReplies uint64
 	// OneSided counts the captures that hold only one direction.
 	OneSided int
 	// Duplicates counts duplicate datagrams. MostlyDuplicates says that most
@@ -109,6 +112,8 @@ type Summary struct {
 	Chosen bool
 	// Unread describes the packets that are not dissected.
 	Unread Unread
+	// Streams are the TCP connections to servers.
+	Streams []Stream
 	// Tally has detailed counts if they were requested.
 	Tally Tally
 }
@@ -126,7 +131,7 @@ func (s *Summary) Since(o *Summary) Summary {
 		{&d.Packets, o.Packets}, {&d.Bytes, o.Bytes}, {&d.Datagrams, o.Datagrams}, {&d.Unknown, o.Unknown}, {&d.Malformed, o.Malformed}, {&d.Panics, o.Panics},
 		{&d.Complete, o.Complete}, {&d.Incomplete, o.Incomplete}, {&d.Drops, o.Drops}, {&d.Received, o.Received}, {&d.Lost, o.Lost},
 		{&d.Evicted, o.Evicted}, {&d.Requests, o.Requests}, {&d.Replies, o.Replies}, {&d.Unanswered, o.Unanswered},
-		{&d.ICMP, o.ICMP}, {&d.ICMPMatched, o.ICMPMatched},
+		{&d.AmbiguousReplies, o.AmbiguousReplies}, {&d.ICMP, o.ICMP}, {&d.ICMPMatched, o.ICMPMatched},
 		{&d.Duplicates, o.Duplicates},
 	} {
 		*n.of -= n.by

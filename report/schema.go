@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/envelope"
 )
 
 // object is a JSON object; encoding/json writes its keys in order.
@@ -25,50 +26,19 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 		"address": object{"type": "object", "required": []string{"ip", "port"}, "additionalProperties": false,
 			"properties": object{"ip": ref("ip"), "port": ref("port")}},
 		"hex": object{"type": "string", "pattern": `^([0-9a-f]{2})*$`},
-		"findings": object{"type": "array", "minItems": 1, "items": object{
-			"type": "object", "required": []string{"id", "severity", "text"}, "additionalProperties": false,
-			"properties": object{
-				"id":       object{"type": "string", "description": "See qdissect protocols --findings."},
-				"severity": object{"enum": []string{"chat", "note", "warning", "error"}}, "text": object{"type": "string"},
-				"field":  text("Key of the field that it is about."),
-				"offset": natural("Byte of the data source at which it is."), "length": natural("Bytes that it is about."),
-			},
-		}},
-		"server": object{
-			"type": "object", "additionalProperties": false, "minProperties": 1,
-			"description": "The same few facts from every reply that describes a server; only those that it states.",
-			"properties": object{
-				"name": text("Host name or message of the day, without colour codes."), "map": text("Map being played."),
-				"game": text("Game directory, mod or name."), "version": text("Version of the game."),
-				"players": object{"type": "integer"}, "max_players": object{"type": "integer"}, "bots": object{"type": "integer"},
-				"password": object{"type": "boolean"},
-			},
-		},
-		"split": object{
-			"type": "object", "required": []string{"variant", "id", "parts", "compressed"}, "additionalProperties": false,
-			"properties": object{"variant": text("Format of the split headers."), "id": natural("Number that the parts share."),
-				"parts": natural("Number of parts that came."), "compressed": object{"type": "boolean"},
-				"missing": object{"type": "array", "items": object{"type": "integer", "minimum": 1},
-					"description": "Numbers, from 1, of the parts that did not come. If the parts do not say how many they are, the last number stands for all after the highest that came. Only if the message stayed incomplete."}},
-		},
+		"findings": object{"type": "array", "minItems": 1, "items": members("findings", "",
+			object{"severity": object{"enum": []string{"chat", "note", "warning", "error"}}})},
+		"server": members("server", "The same few facts from every reply that describes a server; only those that it states.", nil),
+		"split":  members("split", "", nil),
 		"capture": object{
 			"type": "object", "required": []string{"type", "schema", "file"}, "additionalProperties": false,
 			"properties": object{"type": constant("capture"), "schema": constant(Schema), "file": text("Name of the input."), "link_type": text("Link type of its first interface."),
 				"first_frame": natural("Number of its first frame, where frames are numbered through several inputs.")},
 		},
-		"flow_finding": object{
-			"type": "object", "required": []string{"type", "frame", "findings"}, "additionalProperties": false,
-			"description": "A finding that belongs to no single message.",
-			"properties": place(object{"type": constant("finding"), "protocol": object{"type": "string"}, "alternatives": alternatives,
-				"icmp_frame": natural("Frame of the ICMP error that says it."),
-				"findings":   object{"allOf": []any{ref("findings")}, "maxItems": 1}}),
-		},
-		"unknown": object{
-			"type": "object", "required": []string{"type", "frame", "protocol", "length", "wire_length", "data"}, "additionalProperties": false,
-			"description": "A datagram that nothing recognised, with --all.",
-			"properties": place(object{"type": constant("message"), "frames": frames, "protocol": constant("unknown"), "length": natural("Bytes of the payload that were captured."),
-				"wire_length": natural("Bytes of the payload."), "summary": text("What it looks like."), "data": ref("hex")}),
-		},
+		"flow_finding": line(envelope.Finding, "A finding that belongs to no single message.", object{"type": constant("finding"),
+			"findings": object{"allOf": []any{ref("findings")}, "maxItems": 1}}),
+		"unknown": line(envelope.Unknown, "A datagram that nothing recognised, with --all.", object{"type": constant("message"), "protocol": constant("unknown"),
+			"length": natural("Bytes of the payload that were captured."), "wire_length": natural("Bytes of the payload."), "summary": text("What it looks like.")}),
 		"summary": summarySchema(protocols),
 	}
 	for _, p := range protocols {
@@ -151,13 +121,92 @@ func summarySchema(protocols []*dissect.Protocol) object {
 	})
 }
 
-// frames describes the list of frames that carried a message.
-var frames = object{"type": "array", "items": object{"type": "integer", "minimum": 1}, "minItems": 2}
+// line describes a line of output with the keys of the envelope that it may have. Those in special have descriptions of their own.
+func line(in envelope.Lines, doc string, special object) object {
+	required := []string{"type"}
+	for i := range envelope.Keys {
+		k := &envelope.Keys[i]
+		if k.Always&in != 0 {
+			required = append(required, k.Name)
+		}
+		if k.In&in != 0 && special[k.Name] == nil {
+			special[k.Name] = valueSchema(k)
+		}
+	}
+	o := object{"type": "object", "required": required, "additionalProperties": false, "properties": special}
+	if doc != "" {
+		o["description"] = doc
+	}
+	return o
+}
 
-// alternatives describes the list of protocols beside the likeliest.
-var alternatives = object{
-	"type": "array", "items": object{"type": "string"}, "minItems": 1,
-	"description": "Other protocols that the message could be of: neither its bytes nor the conversation nor a port decides.",
+// members describes the objects of a key of the envelope.
+func members(name, doc string, special object) object {
+	o := object{"type": "object", "additionalProperties": false}
+	if doc != "" {
+		o["description"] = doc
+	}
+	var required []string
+	properties := object{}
+	for i := range envelope.Lookup(name).Fields {
+		k := &envelope.Lookup(name).Fields[i]
+		if properties[k.Name] = special[k.Name]; special[k.Name] == nil {
+			properties[k.Name] = valueSchema(k)
+		}
+		if k.Always != 0 {
+			required = append(required, k.Name)
+		}
+	}
+	if o["properties"] = properties; required != nil {
+		o["required"] = required
+	} else {
+		o["minProperties"] = 1
+	}
+	return o
+}
+
+// valueSchema describes the value of a key of the envelope.
+func valueSchema(k *envelope.Key) object {
+	var o object
+	switch k.Kind {
+	case envelope.Moment:
+		return ref("time")
+	case envelope.Address:
+		return ref("ip")
+	case envelope.Port:
+		return ref("port")
+	case envelope.Hex:
+		return ref("hex")
+	case envelope.Object:
+		return ref(k.Name)
+	case envelope.Frame, envelope.Ordinal:
+		o = object{"type": "integer", "minimum": 1}
+	case envelope.VLAN:
+		o = object{"type": "integer", "minimum": 1, "maximum": 4095}
+	case envelope.Count, envelope.ID, envelope.Nanoseconds:
+		o = object{"type": "integer", "minimum": 0}
+	case envelope.Signed:
+		o = object{"type": "integer"}
+	case envelope.Flag:
+		o = object{"type": "boolean"}
+	case envelope.Mark:
+		o = object{"const": true}
+	default:
+		o = object{"type": "string"}
+	}
+	if k.Pattern != "" {
+		o["pattern"] = k.Pattern
+	}
+	if k.List {
+		o = object{"type": "array", "items": o}
+		if k.Least > 0 {
+			o["minItems"] = k.Least
+		}
+	}
+	if k.Schema != "" {
+		o["description"] = k.Schema
+	}
+	return o
 }
 
 func ref(name string) object { return object{"$ref": "#/$defs/" + name} }
@@ -171,18 +220,6 @@ func natural(doc string) object {
 	if doc != "" {
 		o["description"] = doc
 	}
-	return o
-}
-
-// place adds the properties of time and place of a capture to those of a line.
-func place(o object) object {
-	maps.Copy(o, object{
-		"frame": object{"type": "integer", "minimum": 1, "description": "Number of the frame in its file."}, "time": ref("time"),
-		"src_ip": ref("ip"), "src_port": ref("port"), "dst_ip": ref("ip"), "dst_port": ref("port"),
-		"flow_id":   object{"type": "string", "pattern": `^1:[A-Za-z0-9+/]{27}=$`, "description": "Community ID, version 1 with seed 0: the same in both directions. Absent where the ports are not known."},
-		"interface": text("Interface that captured it, where there are several or the capture is live."),
-		"vlan":      object{"type": "integer", "minimum": 1, "maximum": 4095, "description": "Identifier of the VLAN, of the outermost if there are several."},
-	})
 	return o
 }
 
@@ -202,27 +239,14 @@ func messageSchema(p *dissect.Protocol, all []*dissect.Protocol) object {
 			fields = append(fields, ref("fields_"+q.JSONKey()))
 		}
 	}
-	return object{
-		"type": "object", "additionalProperties": false, "title": p.Title,
-		"required": []string{"type", "frame", "protocol", "message", "role", "length", "wire_length", "detect", "summary", p.JSONKey()},
-		"properties": place(object{
-			"type": constant("message"), "protocol": constant(p.Name), "message": object{"enum": names},
-			"frames":        frames,
-			"role":          object{"enum": []string{"request", "reply", "notice"}},
-			"length":        natural("Bytes of the message, joined and decompressed."),
-			"wire_length":   natural("Bytes of the UDP payloads that carried it."),
-			"detect":        object{"enum": []string{"header", "flow", "request", "port", "reply", "server", "decode-as"}},
-			"alternatives":  alternatives,
-			"split":         ref("split"),
-			"request_frame": object{"type": "integer", "minimum": 1},
-			"rtt_ns":        natural("From the request to the first part of the reply, if it is known."),
-			"rtt_ambiguous": object{"const": true, "description": "The request was repeated: which sending this answers, and after what time, cannot be told."},
-			"summary":       object{"type": "string"},
-			p.JSONKey():     object{"anyOf": fields},
-			"server":        ref("server"),
-			"findings":      ref("findings"),
-		}),
-	}
+	o := line(envelope.Message|envelope.Answer, "", object{
+		"type": constant("message"), "protocol": constant(p.Name), "message": object{"enum": names},
+		"role":      object{"enum": []string{"request", "reply", "notice"}},
+		"detect":    object{"enum": []string{"header", "flow", "request", "port", "reply", "server", "decode-as"}},
+		p.JSONKey(): object{"anyOf": fields},
+	})
+	o["title"], o["required"] = p.Title, append(o["required"].([]string), p.JSONKey())
+	return o
 }
 
 // fieldsSchema describes the objects in the fields of a protocol: every key of its

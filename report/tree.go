@@ -6,9 +6,11 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/envelope"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -29,6 +31,7 @@ const maxTreeValue = 4096
 type TreeNote struct {
 	secrets bool
 	hides   hiding
+	keys    []*envelope.Key
 	b       []byte
 	at      []int // of the sources, in the frame; -1 for elsewhere
 	raw     []byte
@@ -37,7 +40,7 @@ type TreeNote struct {
 
 // NewTreeNote returns a TreeNote. It shows passwords if secrets is true.
 func NewTreeNote(secrets bool) *TreeNote {
-	return &TreeNote{secrets: secrets, hides: hiding{off: secrets}}
+	return &TreeNote{secrets: secrets, hides: hiding{off: secrets}, keys: envelope.Read(envelope.Message | envelope.Answer)}
 }
 
 // Record returns the lines of a message. payload is the offset of the datagram in the
@@ -66,11 +69,10 @@ func (t *TreeNote) Record(r *dissect.Record, payload int) []byte {
 	for _, n := range r.Missing {
 		t.fact(1, "missing_part", strconv.Itoa(n))
 	}
-	if r.TimeKnown {
-		t.fact(1, "rtt", strconv.FormatFloat(r.RTT.Seconds(), 'f', 9, 64))
-	}
-	if r.Ambiguous {
-		t.fact(1, "rtt_ambiguous", "true")
+	for _, k := range t.keys {
+		if v, ok := k.OfMessage(r); ok && k.TreeName() != "" {
+			t.fact(1, k.TreeName(), treeValue(k.Kind, v))
+		}
 	}
 	t.raw = r.AppendSummary(t.raw[:0])
 	t.fact(1, "summary", view(t.raw))
@@ -86,6 +88,17 @@ func (t *TreeNote) Record(r *dissect.Record, payload int) []byte {
 		}
 	}
 	return t.b
+}
+
+// treeValue returns the value of a key of the envelope.
+func treeValue(kind envelope.Kind, v uint64) string {
+	switch kind {
+	case envelope.Nanoseconds:
+		return strconv.FormatFloat(time.Duration(v).Seconds(), 'f', 9, 64)
+	case envelope.Mark:
+		return "true"
+	}
+	return strconv.FormatUint(v, 10)
 }
 
 // Part returns the lines for another frame with a part of a message. The result is valid

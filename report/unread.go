@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 )
@@ -27,6 +28,14 @@ type Likeness struct {
 	// Port is that of the server, for TCP.
 	Port    uint16
 	Packets uint64
+}
+
+// A Stream counts what went over TCP to and from a server, and the connections to it: those that clients tried, of which some were made
+// and some refused; the others got no answer.
+type Stream struct {
+	Server               netip.AddrPort
+	Packets              uint64
+	Tried, Made, Refused uint64
 }
 
 // maxLike bounds the number of different kinds.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/qdissect/qdissect/internal/anonymize"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 )
 
@@ -24,6 +25,9 @@ type anonymizeOptions struct {
 	printKey    bool
 	serverText  bool
 	keepUnknown bool
+	keepTags    bool
+	verify      bool
+	unverified  bool
 	window      windowOptions
 	protocols   protocolOptions
 }
@@ -37,7 +41,8 @@ func newAnonymize(env environment) *cobra.Command {
 to the same messages as IN. IP and hardware addresses, names of players, SteamIDs
 and other identifiers, and challenges are replaced. So is all text that is not
 known to be harmless, such as names of servers, settings and chat. Passwords and
-keys become xxx. Lengths, times, ports, maps, scores and names of settings stay.
+keys become xxx. Numbers of VLANs and tunnels are replaced by others. Lengths,
+times, ports, maps, scores and names of settings stay.
 
 Frames that are not UDP, datagrams that no protocol recognises, descriptions of
 interfaces, and comments are left out. Counts are written to standard error.
@@ -46,9 +51,14 @@ Equal values get equal replacements, with the same --key also in other files.
 Whoever has the key can undo the replacement. Without --key, each run uses a new
 secret key.
 
+OUT is read again before it gets its name. If a name, an identifier or an address
+is still in it, no file is written, and frame and field are named. --verify does
+that with two captures that exist.
+
 Check the result before you share it; see docs/sharing-captures.md.
 
-Exit status: 0 done; 1 nothing recognised, no file written; 2 error.`,
+Exit status: 0 done; 1 nothing recognised or something left, no file written;
+2 error.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runAnonymize(args, &o, env) },
 	}
 	f := cmd.Flags()
@@ -56,6 +66,9 @@ Exit status: 0 done; 1 nothing recognised, no file written; 2 error.`,
 	f.BoolVar(&o.printKey, "print-key", false, "write the key to standard error")
 	f.BoolVar(&o.serverText, "keep-server-text", false, "keep names, descriptions and settings of servers")
 	f.BoolVar(&o.keepUnknown, "keep-unknown", false, "keep datagrams that no protocol recognises, and change only their headers")
+	f.BoolVar(&o.keepTags, "keep-tags", false, "keep the numbers of VLANs, labels, sessions and tunnels")
+	f.BoolVar(&o.verify, "verify", false, "write nothing: look for names, identifiers and addresses of IN in OUT")
+	f.BoolVar(&o.unverified, "no-verify", false, "do not look for them before OUT gets its name")
 	o.window.add(f)
 	o.protocols.addDecodeAs(f)
 	return cmd
@@ -103,16 +116,22 @@ func readKey(arg string) ([]byte, error) {
 }
 
 func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
+	if o.verify {
+		return runVerify(args, o, env)
+	}
 	inName, outName, err := inAndOut(args, env)
 	if err != nil {
 		return err
 	}
-	a := anonymize.Options{KeepServerText: o.serverText, KeepUnknown: o.keepUnknown}
+	a := anonymize.Options{KeepServerText: o.serverText, KeepUnknown: o.keepUnknown, KeepTags: o.keepTags}
 	if a.Key, err = readKey(o.key); err != nil {
 		return err
 	}
 	if a.Analysis, err = o.protocols.config(); err != nil {
 		return err
+	}
+	if !o.unverified {
+		a.Witness = anonymize.NewWitness(a)
 	}
 	in, err := openCapture(inName, env)
 	if err != nil {
@@ -168,6 +187,11 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 		}
 		return status(exitJudged)
 	}
+	if a.Witness != nil {
+		if err := searchLeaks(a.Witness, f.Name(), env); err != nil {
+			return err
+		}
+	}
 	if outName == "-" {
 		err = copyFile(env.out, f.Name())
 	} else {
@@ -177,6 +201,59 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 		err = status(exitTrouble)
 	}
 	return err
+}
+
+// runVerify looks for what tells of people and servers of one capture in another.
+func runVerify(args []string, o *anonymizeOptions, env environment) error {
+	if len(args) != 2 {
+		return errors.New("two arguments needed: the capture and its anonymized copy")
+	}
+	a := anonymize.Options{KeepServerText: o.serverText}
+	var err error
+	if a.Analysis, err = o.protocols.config(); err != nil {
+		return err
+	}
+	in, err := openCapture(args[0], env)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	src, err := o.window.within(in)
+	if err != nil {
+		return err
+	}
+	w := anonymize.NewWitness(a)
+	if err := w.Read(src); err != nil {
+		return err
+	}
+	return searchLeaks(w, args[1], env)
+}
+
+// searchLeaks prints what is left in a capture and returns status 1 if there is anything.
+func searchLeaks(w *anonymize.Witness, name string, env environment) error {
+	out, err := capture.Open(name)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	leaks, err := w.Search(out)
+	var damage *capture.Error
+	if err != nil && !errors.As(err, &damage) {
+		return err
+	}
+	if w.Unchecked > 0 {
+		fmt.Fprintf(env.err, "not looked for: %d %s beyond the limits of docs/limits.md\n", w.Unchecked, plural(w.Unchecked, "value", "values"))
+	}
+	for _, l := range leaks {
+		fmt.Fprintf(env.err, "frame %d, %s: still \"%s\"\n", l.Frame, l.Field, nettext.AppendSafe(nil, []byte(l.Value)))
+	}
+	if w.Leaks == 0 {
+		return nil
+	}
+	if more := w.Leaks - len(leaks); more > 0 {
+		fmt.Fprintf(env.err, "%d more\n", more)
+	}
+	return status(exitJudged)
 }
 
 // writeCounts prints what was replaced and left out.

@@ -35,10 +35,7 @@ func (o *judgeOptions) reporter(env environment, command string) (golden.Format,
 	if o.max < 1 {
 		return nil, nil, fmt.Errorf("--max %d: must be at least 1", o.max)
 	}
-	fo := golden.FormatOptions{Command: command, Root: env.getenv("GITHUB_WORKSPACE"), Version: versionText()}
-	if fo.Root == "" && o.format == "sarif" {
-		fo.Root, _ = os.Getwd()
-	}
+	fo := golden.FormatOptions{Command: command, Root: env.getenv("GITHUB_WORKSPACE")}
 	done := func() error { return nil }
 	if path := env.getenv("GITHUB_STEP_SUMMARY"); path != "" && o.format == "github" {
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)

@@ -10,6 +10,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/stats"
 )
 
 func newExplain(env environment) *cobra.Command {
@@ -24,7 +25,8 @@ the names of several findings. Without a name, all findings are listed.
   qdissect explain a2s.split          findings that begin like this
   qdissect explain a2s.info.map       a field
   qdissect explain rtt                a name of -Y
-  qdissect explain quake3             a protocol with its findings`,
+  qdissect explain quake3             a protocol with its findings
+  qdissect explain one_direction      a cause of qdissect why`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			var b strings.Builder
 			if len(args) == 0 {
@@ -90,6 +92,9 @@ func explain(b *strings.Builder, name string) error {
 			return nil
 		}
 	}
+	if explainCause(b, name) {
+		return nil
+	}
 	if near := display.Closest(name, explained()); near != "" {
 		return fmt.Errorf("nothing is called %q; did you mean %s?", name, near)
 	}
@@ -118,6 +123,9 @@ func explained() (names []string) {
 	}
 	for _, n := range display.Names() {
 		names = append(names, n.Name)
+	}
+	for _, c := range stats.Causes() {
+		names = append(names, c.ID)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -24,7 +24,7 @@ type section struct {
 // commandSections group the commands. What is in none of them stands at the end.
 var commandSections = []section{
 	{"Dissect", []string{"read", "live", "decode", "top"}},
-	{"Judge", []string{"report", "why", "check", "diff"}},
+	{"Judge", []string{"report", "why", "rules", "check", "diff"}},
 	{"Share and replay captures", []string{"cut", "anonymize", "serve"}},
 	{"Wireshark", []string{"lua", "extcap"}},
 	{"Reference", []string{"explain", "protocols", "filter", "schema", "help", "completion", "version"}},
@@ -34,7 +34,7 @@ var commandSections = []section{
 var flagSections = []section{
 	{"Input", []string{"read", "filter", "exact-filter", "since", "until", "series", "unit", "protocols", "decode-as", "jobs"}},
 	{"Selection", []string{"display-filter", "count", "all", "quiet"}},
-	{"Output", []string{"output", "field", "field-option", "verbose", "hex", "time", "color", "width", "no-fold", "show-secrets", "line-buffered", "out", "force"}},
+	{"Output", []string{"output", "field", "field-option", "raw-cells", "verbose", "hex", "time", "color", "width", "no-fold", "show-secrets", "line-buffered", "out", "force"}},
 	{"Live capture", []string{"interface", "netns", "list-interfaces", "promiscuous", "snapshot-length", "buffer-size", "autostop"}},
 	{"Writing frames", []string{"write", "annotate", "ring-buffer", "on-write-error"}},
 	{"Watching", []string{"stats-interval", "metrics", "metrics-servers", "on-verdict", "counts"}},

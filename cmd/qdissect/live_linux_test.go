@@ -927,7 +927,7 @@ func TestLiveWatch(t *testing.T) {
 			t.Errorf("metrics lack %q:\n%s", want, got)
 		}
 	}
-	for name, want := range map[string]string{"requests_total": "1", "replies_total": "1", "unanswered_ratio": "0", "clients": "1", "bytes_in_total": "53", "bytes_out_total": "37"} {
+	for name, want := range map[string]string{"requests_total": "1", "replies_total": "1", "unanswered_requests_total": "0", "refused_requests_total": "0", "clients": "1", "bytes_in_total": "53", "bytes_out_total": "37"} {
 		if !regexp.MustCompile(`(?m)^qdissect_server_` + name + `\{server="127\.0\.0\.1:\d+",protocol="a2s"\} ` + want + `$`).MatchString(got) {
 			t.Errorf("metrics lack %s of the server:\n%s", name, got)
 		}

@@ -69,7 +69,7 @@ func newAlarm(run func(context.Context, []byte) error, warn func(error)) *alarm 
 func (a *alarm) look(r *stats.Report, now time.Time) {
 	for i := range r.Verdicts {
 		v := &r.Verdicts[i]
-		if v.Kind == stats.NothingUnusual || v.Kind == stats.CannotTell {
+		if !v.Unusual() {
 			continue
 		}
 		key := v.Kind + " " + v.Server

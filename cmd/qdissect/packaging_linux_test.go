@@ -110,7 +110,7 @@ func TestCaptureService(t *testing.T) {
 	}
 
 	known := map[string][]string{} // the labels of each name
-	for _, m := range regexp.MustCompile(`(?m)^(qdissect_\w+)(?:\{(.*)\})? `).FindAllStringSubmatch(metrics, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^(?:# TYPE )?(qdissect_\w+)(?:\{(.*)\})? `).FindAllStringSubmatch(metrics, -1) {
 		for _, l := range regexp.MustCompile(`(\w+)="`).FindAllStringSubmatch(m[2], -1) {
 			known[m[1]] = append(known[m[1]], l[1])
 		}
@@ -151,13 +151,27 @@ func TestCaptureService(t *testing.T) {
 			}
 		}
 		for _, m := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(strings.Join(list, "\n"), -1) {
-			if !slices.Contains([]string{"server", "protocol", "instance"}, m[1]) {
+			if !slices.Contains([]string{"server", "protocol", "instance", "kind"}, m[1]) {
 				t.Errorf("%s: no alert has the label %s", file, m[1])
 			}
 		}
 	}
 	if used < 30 {
 		t.Errorf("only %d names of counters", used)
+	}
+}
+
+// TestAlerts: the alerts fire for a dead server, a capture that is gone and a verdict, and not without.
+func TestAlerts(t *testing.T) {
+	if _, err := exec.LookPath("promtool"); err != nil {
+		t.Skip("promtool is not installed")
+	}
+	for _, args := range [][]string{{"check", "rules", "prometheus-alerts.yaml"}, {"test", "rules", "prometheus-alerts-test.yaml"}} {
+		cmd := exec.Command("promtool", args...)
+		cmd.Dir = filepath.Join("..", "..", "packaging")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
 	}
 }
 

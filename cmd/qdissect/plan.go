@@ -24,22 +24,6 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// A refusal is one row of a table of flags that cannot be combined.
-type refusal struct {
-	when bool
-	text string
-}
-
-// refuse returns the first refusal that applies.
-func refuse(table []refusal) error {
-	for _, r := range table {
-		if r.when {
-			return errors.New(r.text)
-		}
-	}
-	return nil
-}
-
 // A plan is a run over captures or interfaces, built from the flags.
 type plan struct {
 	o        *readOptions
@@ -86,7 +70,7 @@ func (o *readOptions) plan(flags *pflag.FlagSet, args []string, env environment)
 		return nil, err
 	}
 	o.filtered = flags.Changed("display-filter")
-	if err := refuse(p.refusals(flags, files)); err != nil {
+	if err := p.refuse(flags, files); err != nil {
 		return nil, err
 	}
 	if p.run.Window, err = o.window.window(); err != nil {
@@ -115,57 +99,6 @@ func (o *readOptions) plan(flags *pflag.FlagSet, args []string, env environment)
 	r.Stdin, r.All, r.Count, r.Workers, r.Lines = env.in, o.all, o.count, o.workers(), o.lines
 	r.Series, r.Annotate, r.Duration, r.Detailed = o.out.series, o.save.annotate != "", p.limits.duration, o.live.metrics != "" || o.format.output != "text"
 	return p, o.limits.apply(r)
-}
-
-// refusals lists the flags and arguments that contradict each other or lack another
-// one.
-func (p *plan) refusals(flags *pflag.FlagSet, files []string) []refusal {
-	o, live := p.o, p.live
-	save := o.save.file != ""
-	return []refusal{
-		{live && len(o.files) > 0, "-i and -r cannot be combined: packets come from interfaces or from files"},
-		{o.jobs < 0, fmt.Sprintf("-j %d: must be 1 or more cores, or 0 for all", o.jobs)},
-		{o.count == 0 && flags.Changed("count"), "-c 0: must be 1 message or more"},
-		{o.quiet && o.format.output == "fields", "-q and -o fields cannot be combined: rows have no summary"},
-		{o.out.unit != "" && (o.out.dir == "" || !o.out.series), "--unit needs --series and --out"},
-		{o.out.unit != "" && !o.quiet && o.format.output != "jsonl" && o.format.output != "parquet", "--unit needs -o jsonl or parquet, or -q for counts only"},
-		{o.out.unit != "" && (o.filtered || o.count > 0), "--unit cannot be combined with -Y or -c: its counts are of all messages"},
-		{o.out.shards != "" && o.out.unit == "", "--shards needs --unit"},
-		{o.out.unit == "" && flags.Changed("sensor"), "--sensor needs --unit"},
-		{o.out.unit != "" && !folderName(o.out.sensor), fmt.Sprintf("--sensor %q: use letters, digits, -, _ and .", o.out.sensor)},
-		{o.out.by != "" && !o.out.series, "--series-by needs --series"},
-		{o.format.output == "parquet" && o.out.dir == "", "-o parquet writes several files: use qdissect read -o parquet --out DIR FILE"},
-		{o.quiet && o.format.output == "parquet", "-q and -o parquet cannot be combined: tables have no summary"},
-		{o.out.force && o.out.dir == "", "--force needs --out"},
-		{o.live.snap < 0 || o.live.snap > capture.MaxFrame, fmt.Sprintf("-s %d: must be 1 to %d bytes, or 0 for all", o.live.snap, capture.MaxFrame)},
-		{o.live.buffer < 0 || o.live.buffer > maxBuffer, fmt.Sprintf("-B %d: must be 1 to %d MiB", o.live.buffer, maxBuffer)},
-		{!live && o.live.snap > 0, "-s needs -i: the frames of a file are captured already"},
-		{!live && o.live.buffer > 0, "-B needs -i: it is the buffer of a live capture"},
-		{!live && o.live.netns != "", "--netns needs -i: a file has no interfaces"},
-		{!live && o.live.promiscuous, "--promiscuous needs -i: the frames of a file are captured already"},
-		{o.out.unit == "-" && len(files) > 0, "--unit - reads the list of units from standard input: leave out the captures"},
-		{!live && len(files) == 0 && o.out.unit != "-", "no capture file given (- is standard input); see qdissect --help"},
-		{!live && p.limits.duration > 0, "-a duration needs -i"},
-		{live && (o.window.since != "" || o.window.until != ""), "--since and --until select from files; -a duration:S ends a live capture"},
-		{o.out.dir != "" && (live || save || o.live.metrics != "" || o.live.onVerdict != "" || o.live.counts != "" || o.live.every > 0 || len(o.live.autostop) > 0), "--out cannot be combined with -i, -w, -a, --metrics, --on-verdict, --counts or --stats-interval"},
-		{o.live.metrics == "" && flags.Changed("metrics-servers"), "--metrics-servers needs --metrics"},
-		{o.live.servers < 0 || o.live.servers > maxMetricServers, fmt.Sprintf("--metrics-servers %d: must be 0 to %d", o.live.servers, maxMetricServers)},
-		{o.live.onVerdict != "" && o.limits.small(), "--on-verdict needs --max-memory 64M or more"},
-		{o.live.onVerdict != "" && !live && !slices.ContainsFunc(files, func(name string) bool { return name == "-" || capture.Waits(name) }), "--on-verdict needs -i or a pipe; for files there is qdissect report --format json"},
-		{o.live.counts != "" && (o.filtered || o.count > 0), "--counts cannot be combined with -Y or -c: its counts are of all messages"},
-		{o.live.counts != "" && (o.live.onVerdict != "" || o.live.metrics != "" && o.live.servers > 0), "--counts cannot be combined with --on-verdict or counters of servers (--metrics-servers 0): it counts five minutes at a time"},
-		{o.live.counts != "" && o.limits.small(), "--counts needs --max-memory 64M or more"},
-		{o.live.counts != "" && !live && (len(files) != 1 || files[0] != "-" && !capture.Waits(files[0])), "--counts needs -i or a pipe; for files there is --unit"},
-		{o.live.every < 0, fmt.Sprintf("--stats-interval %d: must be 1 second or more", o.live.every)},
-		{!save && flags.Changed("write"), "-w needs a file name"},
-		{!save && flags.Changed("on-write-error"), "--on-write-error needs -w"},
-		{!save && o.save.annotate != "", "--annotate needs -w"},
-		{!slices.Contains([]string{"", "line", "tree"}, o.save.annotate), fmt.Sprintf("--annotate=%s: must be line or tree", o.save.annotate)},
-		{!save && len(o.save.rotate) > 0, "-b needs -w"},
-		{!save && (p.limits.size > 0 || p.limits.files > 0), "-a filesize and -a files need -w"},
-		{save && !slices.Contains([]string{"stop", "continue"}, o.save.onError), fmt.Sprintf("--on-write-error %q: must be stop or continue", o.save.onError)},
-		{o.save.file == "-" && len(o.save.rotate) > 0, "-b needs -w FILE: standard output is one stream"},
-	}
 }
 
 // find expands the patterns and records the input files.
@@ -329,85 +262,6 @@ func (p *plan) execute() error {
 		return status(exitTrouble)
 	}
 	return nil
-}
-
-// conclude writes remarks about the whole run to stderr.
-func (p *plan) conclude(sum *report.Summary, pieces string) error {
-	o, env := p.o, p.env
-	if p.counters != nil {
-		if _, err := env.out.Write(append(p.unusual(sum, p.counters.Bytes()), p.counters.Bytes()...)); err != nil {
-			return err
-		}
-	}
-	if pieces != "" {
-		complain(env, errors.New(pieces))
-	}
-	if p.aside {
-		counters := &report.Counts{Width: o.format.width}
-		if counters.Width < 0 {
-			counters.Width = widthOf(env.err)
-		}
-		if err := counters.End(sum); err != nil {
-			return err
-		}
-		env.err.Write(append(p.unusual(sum, counters.Bytes()), counters.Bytes()...))
-	} else if !o.quiet {
-		if sum.MostlyDuplicates {
-			complain(env, fmt.Errorf("most datagrams are duplicates, as in captures on a mirror port or on the interface any: %d duplicates are left out", sum.Duplicates))
-		}
-		if sum.OneSided > 0 {
-			complain(env, errors.New(string(report.AppendOneSided(nil, sum))))
-		}
-	}
-	if sum.Recognised() > 0 || sum.Chosen || p.troubled && sum.Packets == 0 {
-		return nil
-	}
-	// Say what the capture holds instead of messages.
-	if p.run.Window != nil && sum.Packets == 0 {
-		complain(env, p.outside())
-		return nil
-	}
-	text := string(report.AppendUnread(nil, sum, len(o.protocols.names) > 0))
-	if sum.Datagrams > 0 && !o.all {
-		text += "; --all shows them"
-	}
-	complain(env, errors.New(text))
-	return nil
-}
-
-// watchFirst records the time of the first packet, if there is a window.
-func (p *plan) watchFirst() {
-	if window := p.run.Window; window != nil {
-		p.run.Window = func(first time.Time) (since, until time.Time) {
-			p.first = first
-			return window(first)
-		}
-	}
-}
-
-// outside says that no packet was in the window.
-func (p *plan) outside() error {
-	text := "no messages: no packets between --since and --until"
-	if !p.first.IsZero() {
-		text += "; the first packet of the capture is of " + p.first.UTC().Format("2006-01-02 15:04:05") + " UTC"
-	}
-	return errors.New(text)
-}
-
-// unusual returns the report, if it has more to say than that nothing is unusual, to be followed by the counters.
-func (p *plan) unusual(sum *report.Summary, counters []byte) []byte {
-	if p.run.Stats == nil || p.run.Slots != nil || p.o.format.output != "text" {
-		return nil
-	}
-	o := stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0}
-	if p.live {
-		o.Home, o.HomeBy = p.o.live.addresses(), "interface"
-	}
-	r := p.run.Stats.Report(o)
-	if !r.Unusual() {
-		return nil
-	}
-	return append(r.AppendText(nil, 1+bytes.Count(counters, []byte("\n"))), '\n')
 }
 
 // workers returns the number of cores to use. Delta times need a single worker, which

@@ -133,6 +133,9 @@ func (o *formatOptions) reporter(env environment, manyFiles bool) (r func() repo
 	if o.output != "fields" && (len(o.rows.names) > 0 || len(o.rows.settings) > 0) {
 		return nil, false, errors.New("-e and -E need -o fields")
 	}
+	if o.output != "fields" && o.rows.raw {
+		return nil, false, errors.New("--raw-cells needs -o fields")
+	}
 	switch o.output {
 	case "fields":
 		if o.tree || o.hex {

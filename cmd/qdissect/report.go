@@ -2,12 +2,9 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -240,92 +237,6 @@ func (r *reporting) write(sum *report.Summary, a *stats.Aggregate) error {
 		p.Talks = run.Talks.List(p.Findings, run.Analysis, made.Files)
 	}
 	return r.o.write(r.env, p, run.Inputs)
-}
-
-// fromUnits writes the report of the units in a folder.
-func (r *reporting) fromUnits(env environment) error {
-	c, err := r.o.protocols.config()
-	if err != nil {
-		return err
-	}
-	r.counting = &counting{plan: plan{env: env}}
-	r.counting.plan.run.Analysis = c
-	sum, err := fromUnits(r.o.from, func(err error) { r.troubled = true; complain(env, err) })
-	if err != nil {
-		return err
-	}
-	if err := r.writeUnits(sum, nil); err != nil {
-		return err
-	}
-	return r.end()
-}
-
-// fromSeries writes the report of captures, each series of which is a unit.
-func (r *reporting) fromSeries(args []string) error {
-	by, err := r.o.units.grouping()
-	if err != nil {
-		return err
-	}
-	r.counting.filter(r.choose.match())
-	sum, err := fromSeries(r.counting.plan.inputs, by, r.counting.plan.run)
-	if err != nil {
-		return err
-	}
-	if err := r.writeUnits(sum, args); err != nil {
-		return err
-	}
-	return r.end()
-}
-
-// writeUnits writes the report of units.
-func (r *reporting) writeUnits(sum *unitfile.Sum, args []string) error {
-	r.describe(args)
-	made := r.made
-	made.Files = sum.Files
-	for i := range made.Files {
-		if r.o.anonymize {
-			made.Files[i].Name = fmt.Sprintf("capture-%d", i+1)
-			made.Files[i].Word = made.Files[i].Name
-		}
-	}
-	if r.by = "option"; len(r.home) == 0 {
-		r.by = ""
-	}
-	run := &r.counting.plan.run
-	p := sum.Shards.Sum().Report(stats.Options{
-		Home: r.home, HomeBy: r.by, Packets: sum.Packets, OneSided: sum.OneSided > 0, Unknowns: sum.Guesses(), Hide: r.hide, Made: made,
-	})
-	if r.hide == nil {
-		p.Talks = sum.Talks.List(p.Findings, run.Analysis, made.Files)
-	}
-	return r.o.write(r.env, p, run.Inputs)
-}
-
-// guesses returns what unknown datagrams look like, the most frequent first.
-func guesses(sum *report.Summary) []stats.Guess {
-	looks := make(map[string]uint64, len(sum.Tally.Guesses))
-	for what, n := range sum.Tally.Guesses {
-		looks[what] = *n
-	}
-	return unitfile.Guesses(looks)
-}
-
-// sumOf returns the SHA-256 of a regular file, "" for what cannot be read twice.
-func sumOf(name string) string {
-	st, err := os.Stat(name)
-	if name == "-" || err != nil || !st.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return ""
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 func words(args []string) []string {

@@ -16,11 +16,13 @@ import (
 type rowOptions struct {
 	names    []string
 	settings []string
+	raw      bool
 }
 
 func (o *rowOptions) add(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.names, "field", "e", nil, "with -o fields: write the values of this `NAME`, such as frame or server.name; see qdissect help filter")
 	f.StringArrayVarP(&o.settings, "field-option", "E", nil, "with -o fields: header=y writes the names first, separator=, writes CSV instead of TSV")
+	f.BoolVar(&o.raw, "raw-cells", false, "with -E separator=,: no apostrophe before texts that a spreadsheet would take for formulas")
 }
 
 // reporter returns what writes the rows.
@@ -40,7 +42,7 @@ func (o *rowOptions) reporter(secrets bool) (r func() report.Reporter, tree bool
 		}
 		columns, tree = append(columns, c), tree || c.NeedsTree()
 	}
-	rows := display.RowOptions{Secrets: secrets}
+	rows := display.RowOptions{Secrets: secrets, Raw: o.raw}
 	for _, s := range o.settings {
 		switch strings.TrimSpace(s) {
 		case "header=y":

@@ -119,7 +119,7 @@ func versionText() string {
 }
 
 func newProtocols(env environment) *cobra.Command {
-	var fields, findings, markdown, allGames bool
+	var fields, findings, causes, markdown, allGames bool
 	var game, output string
 	cmd := &cobra.Command{
 		Use:   "protocols [PROTOCOL...]",
@@ -146,6 +146,8 @@ func newProtocols(env environment) *cobra.Command {
 				writeFields(&b, list, markdown)
 			case findings:
 				writeFindings(&b, list, markdown)
+			case causes:
+				writeCauses(&b, markdown)
 			case output == "json" && (byGame || allGames):
 				err = writeGamesJSON(&b, named)
 			case byGame || allGames:
@@ -166,12 +168,13 @@ func newProtocols(env environment) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&fields, "fields", false, "list the fields")
 	f.BoolVar(&findings, "findings", false, "list the findings")
+	f.BoolVar(&causes, "causes", false, "list the causes of qdissect why")
 	f.StringVar(&game, "game", "", "list the protocols of a game: its `id` in gamedig, or words of its name")
 	f.BoolVar(&allGames, "games", false, "list all games")
 	f.BoolVar(&markdown, "markdown", false, "write Markdown, as the documentation has it")
 	f.StringVarP(&output, "output", "o", "text", "output format of protocols and games: text or json")
-	cmd.MarkFlagsMutuallyExclusive("fields", "findings", "game", "games")
-	for _, name := range []string{"fields", "findings", "markdown"} {
+	cmd.MarkFlagsMutuallyExclusive("fields", "findings", "causes", "game", "games")
+	for _, name := range []string{"fields", "findings", "causes", "markdown"} {
 		cmd.MarkFlagsMutuallyExclusive(name, "output")
 	}
 	return cmd
@@ -301,25 +304,55 @@ func valueList(f *dissect.Field) string {
 }
 
 func writeFindings(b *strings.Builder, list []*dissect.Protocol, markdown bool) {
-	if markdown {
-		b.WriteString("# Findings\n\nGenerated from the catalogs by `qdissect protocols --findings --markdown`. Severities: *chat* is a fact about the\nconversation, *note* is unusual but legal, *warning* is a mistake that other programs may not tolerate, *error* is data\nthat cannot be decoded or reassembled.\n")
+	groups := []findingGroup{{"all protocols", dissect.CommonFindings()}}
+	for _, p := range list {
+		groups = append(groups, findingGroup{p.Name, p.Findings})
 	}
-	write := func(title string, types []*dissect.FindingType) {
-		if markdown {
-			fmt.Fprintf(b, "\n## %s\n\n| id | severity | meaning | what to do |\n|---|---|---|---|\n", title)
-		}
-		for _, f := range types {
-			if markdown {
-				escape := strings.NewReplacer("|", `\|`)
-				fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", f.ID, f.Severity, escape.Replace(f.Doc), escape.Replace(f.Advice))
-				continue
-			}
+	if markdown {
+		writeFindingsPage(b, groups)
+		return
+	}
+	for _, g := range groups {
+		for _, f := range g.types {
 			fmt.Fprintf(b, "%-30s %-8s ", f.ID, f.Severity)
 			wrap(b, f.Doc, strings.Repeat(" ", 40))
 		}
 	}
-	write("all protocols", dissect.CommonFindings())
-	for _, p := range list {
-		write(p.Name, p.Findings)
+}
+
+type findingGroup struct {
+	title string
+	types []*dissect.FindingType
+}
+
+// writeFindingsPage writes the findings in Markdown. Advice that several of them share stands once, under a number.
+func writeFindingsPage(b *strings.Builder, groups []findingGroup) {
+	const page = "# Findings\n\nGenerated from the catalogs by `qdissect protocols --findings --markdown`. Severities: *chat* is a fact about the\nconversation, *note* is unusual but legal, *warning* is a mistake that other programs may not tolerate, *error* is data\nthat cannot be decoded or reassembled. Advice that several findings share has a number and stands [at the end](#advice).\n"
+	b.WriteString(page)
+	uses, numbers := map[string]int{}, map[string]int{}
+	for _, g := range groups {
+		for _, f := range g.types {
+			uses[f.Advice]++
+		}
+	}
+	var shared []string
+	escape := strings.NewReplacer("|", `\|`)
+	for _, g := range groups {
+		fmt.Fprintf(b, "\n## %s\n\n| id | severity | meaning | what to do |\n|---|---|---|---|\n", g.title)
+		for _, f := range g.types {
+			advice := escape.Replace(f.Advice)
+			if f.Advice != "" && uses[f.Advice] > 1 {
+				if numbers[f.Advice] == 0 {
+					shared = append(shared, f.Advice)
+					numbers[f.Advice] = len(shared)
+				}
+				advice = fmt.Sprintf("[Advice %d](#advice-%d)", numbers[f.Advice], numbers[f.Advice])
+			}
+			fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", f.ID, f.Severity, escape.Replace(f.Doc), advice)
+		}
+	}
+	b.WriteString("\n## Advice\n")
+	for i, advice := range shared {
+		fmt.Fprintf(b, "\n### Advice %d\n\n%s\n", i+1, advice)
 	}
 }

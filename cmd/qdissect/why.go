@@ -5,11 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/report"
 )
 
 // exitUnclear is the status of why if the capture does not tell.
@@ -27,25 +33,29 @@ type whyOptions struct {
 func newWhy(env environment) *cobra.Command {
 	var o whyOptions
 	cmd := &cobra.Command{
-		Use:   "why [flags] ADDR[:PORT] FILE... | -i INTERFACE [FILTER]",
+		Use:   "why [flags] [ADDR[:PORT]] FILE... | -i INTERFACE [FILTER]",
 		Short: "Say why a server does not show up",
 		Long: `Say in a paragraph why a server does not show up in browsers, or that nothing in the
 capture stands in the way, and what to do next: whether it is asked, and by whom;
 whether it answers each kind of request; ICMP errors; challenges that lead nowhere;
 long replies that get lost; heartbeats to masters and their answers; floods, limits
-and load; and how long replies take.
+and load; and how long replies take. docs/causes.md lists all causes with the evidence
+that each needs; qdissect explain CAUSE has one.
 
 ADDR is the server's address as the packets have it: behind a NAT, on the server's
-own host, the private one. Without PORT, each port that replies gets a paragraph.
+own host, the private one. Without PORT, each port that replies gets a paragraph;
+without ADDR, each server of the capture, the worst first.
 
 With -i it captures for 30 seconds, or as -a says; an interrupt ends it earlier.
 
   qdissect why 198.51.100.10:27015 evening.pcapng
+  qdissect why evening.pcapng
   qdissect why 198.51.100.10:27015 -i eth0 -a duration:120
 
 Exit status: 0 it answers and nothing stands in the way; 1 a problem was found;
 2 wrong usage, unreadable or damaged input; 3 the capture does not tell: the server
-is not in it, nobody asked, or one direction is missing.`,
+is not in it, nobody asked, or one direction is missing. Without ADDR, it is 1 if any
+server has a problem, and 3 only if the capture tells nothing of any.`,
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(args, env) },
 	}
 	cmd.Flags().StringVar(&o.format, "format", "text", "output format: text, or json (an object for each paragraph, one per line)")
@@ -53,28 +63,72 @@ is not in it, nobody asked, or one direction is missing.`,
 	return cmd
 }
 
+// server takes the address from the arguments, if they begin with one. A file that exists is none.
+func (o *whyOptions) server(args []string) (at netip.AddrPort, rest []string, err error) {
+	if len(args) == 0 {
+		if len(o.live.interfaces) > 0 {
+			return at, nil, nil
+		}
+		return at, nil, errors.New("which server, or which capture? Use qdissect why [ADDR[:PORT]] FILE; see qdissect why --help")
+	}
+	addr, port, err := parseServer(args[0])
+	if err == nil {
+		return netip.AddrPortFrom(addr, port), args[1:], nil
+	}
+	_, missing := os.Stat(args[0])
+	switch {
+	case args[0] == "-" || missing == nil || len(args) == 1 && len(o.live.interfaces) == 0:
+		return at, args, nil
+	case len(o.live.interfaces) > 0 && !strings.ContainsAny(args[0], ".:"):
+		return at, args, nil // a filter
+	case errors.Is(missing, fs.ErrNotExist):
+		return at, nil, err
+	}
+	return at, args, nil
+}
+
 // run answers.
 func (o *whyOptions) run(args []string, env environment) error {
-	if len(args) == 0 {
-		return errors.New("which server? Use qdissect why ADDR[:PORT] FILE; see qdissect why --help")
-	}
 	if o.format != "text" && o.format != "json" {
 		return fmt.Errorf("unknown format %q; use text or json", o.format)
 	}
-	addr, port, err := parseServer(args[0])
+	server, args, err := o.server(args)
 	if err != nil {
 		return err
 	}
-	p, err := o.plan(args[1:], "why", whyTime, env)
+	p, err := o.plan(args, "why", whyTime, env)
 	if err != nil {
 		return err
 	}
-	a := stats.NewFocused(addr)
+	a := stats.NewFocused(server.Addr())
+	done := p.showCounts()
 	sum, err := p.count(a)
+	done()
 	if err != nil {
 		return err
 	}
-	list := a.Why(port, stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0, Home: p.own()})
+	list := a.Why(server, stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0, Home: p.own(), Made: stats.Made{Files: capturesOf(&p.run)}, Streams: streamsOf(sum)})
+	if len(list) == 0 {
+		complain(env, errors.New(string(report.AppendUnread(nil, sum, len(o.protocols.names) > 0))))
+		return status(exitUnclear)
+	}
+	if err := o.write(list, a.Left(), server.Addr().IsValid(), env); err != nil {
+		return err
+	}
+	if p.troubled {
+		return status(exitTrouble)
+	}
+	switch state := list[0].State; {
+	case state == stats.Trouble:
+		return status(exitJudged)
+	case state == stats.Unclear && (server.IsValid() || server.Addr().IsValid() || list[len(list)-1].State == stats.Unclear):
+		return status(exitUnclear)
+	}
+	return nil
+}
+
+// write writes the answers, for one server or for all. left is how many servers there was no room for.
+func (o *whyOptions) write(list []*stats.Answer, left uint64, one bool, env environment) error {
 	var b bytes.Buffer
 	for i, w := range list {
 		if o.format == "json" {
@@ -88,19 +142,46 @@ func (o *whyOptions) run(args []string, env environment) error {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
+		if !one && w.State == stats.Answers {
+			w.Advice = nil // it says that there is nothing to do
+		}
 		b.Write(w.AppendText(nil))
 	}
-	if _, err := env.out.Write(b.Bytes()); err != nil {
-		return err
+	if left > 0 && o.format == "text" {
+		fmt.Fprintf(&b, "\nMore servers were asked than there is room for: qdissect why ADDR FILE answers for one.\n")
 	}
-	if p.troubled {
-		return status(exitTrouble)
+	_, err := env.out.Write(b.Bytes())
+	return err
+}
+
+// capturesOf returns the names of the captures.
+func capturesOf(run *pipeline.Options) (files []stats.File) {
+	for _, name := range run.Inputs {
+		files = append(files, stats.File{Name: name})
 	}
-	switch list[0].State {
-	case stats.Trouble:
-		return status(exitJudged)
-	case stats.Unclear:
-		return status(exitUnclear)
+	return files
+}
+
+func streamsOf(sum *report.Summary) (list []stats.Stream) {
+	for _, s := range sum.Streams {
+		list = append(list, stats.Stream(s))
 	}
-	return nil
+	return list
+}
+
+// showCounts shows on a terminal what a live capture has seen so far. The function that it returns removes the line.
+func (p *counting) showCounts() func() {
+	bar := &progress{env: p.env, on: p.live && isTerminal(p.env.err)}
+	if bar.on {
+		began := time.Now()
+		p.run.Every = time.Second
+		p.run.Watch = func(s *report.Summary) {
+			line := fmt.Sprintf("%.0f s: %d packets, %d requests, %d replies", time.Since(began).Seconds(), s.Packets, s.Requests, s.Replies)
+			if p.limits.duration > 0 {
+				line += fmt.Sprintf("; %.0f s to go, ^C ends it", max(0, (p.limits.duration-time.Since(began)).Seconds()))
+			}
+			bar.show(line)
+		}
+	}
+	return bar.clear
 }

@@ -2,6 +2,7 @@ package a2s
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -32,8 +33,14 @@ var protocol = &dissect.Protocol{
 		Read: readSplit, Incomplete: splitMissing, Duplicate: splitDuplicate, Reordered: splitReorder, Conflict: splitConflict,
 		Totals: splitTotals, Sizes: splitSizes,
 	},
+	// "A2S_SERVERQUERY_GETCHALLENGE" in Server queries: FF FF FF FF 'A' and four
+	// bytes. It may answer any query that takes a challenge.
+	Handshake: dissect.Handshake{Give: func(dst []byte, challenge uint32) []byte {
+		return binary.LittleEndian.AppendUint32(append(dst, "\xff\xff\xff\xffA"...), challenge)
+	}},
 	Pairing: dissect.Pairing{
-		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge,
+		ChallengeLoop: challengeLoop,
+		Unanswered:    unanswered, UnansweredChallenge: unansweredChallenge,
 		OnRequest: []dissect.Rule{judge.Missing(challengeMissing), judge.Mismatch(challengeMismatch)},
 		OnReply: []dissect.Rule{
 			changed, judge.Refused(challengeRefused), judge.Required(challengeRequired), loop,
@@ -246,7 +253,7 @@ func Parse(payload []byte) (Message, error) {
 	if bytes.HasPrefix(payload, []byte(splitHeader)) {
 		return parsePart(bytes.Clone(payload))
 	}
-	return wire.Parse[Message](new(decoder), payload)
+	return wire.Parse[Message](protocol, payload)
 }
 
 // A decoder owns one message of each type and reuses it.

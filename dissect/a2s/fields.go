@@ -31,26 +31,26 @@ var (
 	fSplitIndex    = fields.Add("split.index", dissect.Uint, "Index of the part, from 0. GoldSrc: the upper four bits of a byte.", dissect.Framing)
 	fSplitSize     = fields.Add("split.size", dissect.Uint, "Source: the largest amount of data in a part, in bytes. Old engines leave it out.", dissect.Framing)
 	fSplitUnpacked = fields.Add("split.unpacked_size", dissect.Uint, "Size of the message after decompression, in bytes.", dissect.Framing)
-	fSplitCRC      = fields.Add("split.crc32", dissect.Uint, "CRC-32 of the message after decompression.", dissect.Framing)
-	fPartData      = fields.Add("part", dissect.Bytes, "Data of one part.", dissect.Framing)
-	fPacked        = fields.Add("packed", dissect.Bytes, "The message, compressed with bzip2.", dissect.Framing)
+	fSplitCRC      = fields.Add("split.crc32", dissect.Uint, "CRC-32 of the message after decompression.", dissect.Framing, dissect.Checksum)
+	fPartData      = fields.Add("part", dissect.Bytes, "Data of one part.", dissect.Becomes("joined"), dissect.Framing)
+	fPacked        = fields.Add("packed", dissect.Bytes, "The message, compressed with bzip2.", dissect.Becomes("decompressed"), dissect.Framing)
 )
 
 // Requests.
 var (
-	fQuery     = fields.Add("query", dissect.String, "\"Source Engine Query\"; LSQ asks Frontlines: Fuel of War.")
-	fChallenge = fields.Add("challenge", dissect.Int, "Number that proves that the client receives packets at its address. -1 or 0 asks for one.", dissect.Chosen)
-	fPadding   = fields.Add("padding", dissect.Bytes, "Padding. It makes the request longer, so that the reply amplifies less.")
-	fConnect   = fields.Add("connect", dissect.String, "\"connect\" and a number: a game client asks for a connection.")
+	fQuery     = fields.Add("query", dissect.String, "\"Source Engine Query\"; LSQ asks Frontlines: Fuel of War.", dissect.Public)
+	fChallenge = fields.Add("challenge", dissect.Int, "Number that proves that the client receives packets at its address. -1 or 0 asks for one.", dissect.Token, dissect.Chosen)
+	fPadding   = fields.Add("padding", dissect.Bytes, "Padding. It makes the request longer, so that the reply amplifies less.", dissect.Ignored)
+	fConnect   = fields.Add("connect", dissect.String, "\"connect\" and a number: a game client asks for a connection.", dissect.Public)
 )
 
 // Challenge and ping replies.
 var (
-	fContent         = fields.Add("content", dissect.String, "Content of the ping reply: zeros from Source, empty from GoldSrc.")
-	fChallengeText   = fields.Add("text", dissect.String, "Text of the message.")
+	fContent         = fields.Add("content", dissect.String, "Content of the ping reply: zeros from Source, empty from GoldSrc.", dissect.Public)
+	fChallengeText   = fields.Add("text", dissect.String, "Text of the message.", dissect.Console)
 	fHiddenText      = fChallengeText.Hidden() // contains a password
 	fMagic           = fields.Add("magic", dissect.Uint, "Version of the connection challenge (Source).")
-	fClientChallenge = fields.Add("client_challenge", dissect.Uint, "Number that the client chose, echoed by the server.", dissect.Chosen)
+	fClientChallenge = fields.Add("client_challenge", dissect.Uint, "Number that the client chose, echoed by the server.", dissect.Token, dissect.Chosen)
 	fAuthProtocol    = fields.Add("auth_protocol", dissect.Uint, "How the client must authenticate.", dissect.Names(
 		dissect.Name{Value: 1, Name: "auth certificate"}, dissect.Name{Value: 2, Name: "hashed CD key"}, dissect.Name{Value: 3, Name: "Steam"}))
 	fAuthData = fields.Add("auth_data", dissect.Bytes, "Data of the authentication.")
@@ -75,11 +75,11 @@ var systems = dissect.Names(
 // A2S_INFO replies, in the order of both formats.
 var (
 	fProtocol   = fields.Add("info.protocol", dissect.Uint, "Version of the network protocol: 17 on modern servers, 48 from GoldSrc, 7 on those of 2006.")
-	fAddress    = fields.Add("info.address", dissect.String, "GoldSrc: the server's own address as it knows it, often a private one.")
-	fName       = fields.Add("info.name", dissect.String, "Name of the server.")
-	fMap        = fields.Add("info.map", dissect.String, "Map being played.")
-	fFolder     = fields.Add("info.folder", dissect.String, "Directory of the game: cstrike, tf.")
-	fGame       = fields.Add("info.game", dissect.String, "Name of the game.")
+	fAddress    = fields.Add("info.address", dissect.String, "GoldSrc: the server's own address as it knows it, often a private one.", dissect.Address)
+	fName       = fields.Add("info.name", dissect.String, "Name of the server.", dissect.ServerText)
+	fMap        = fields.Add("info.map", dissect.String, "Map being played.", dissect.Public)
+	fFolder     = fields.Add("info.folder", dissect.String, "Directory of the game: cstrike, tf.", dissect.Public)
+	fGame       = fields.Add("info.game", dissect.String, "Name of the game.", dissect.GameName)
 	fAppID      = fields.Add("info.appid", dissect.Uint, "Steam application, lower 16 bits. 0 if the number does not fit; game_id then has it.")
 	fPlayers    = fields.Add("info.num_players", dissect.Uint, "Players on the server, bots included.")
 	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Maximum number of players.")
@@ -93,12 +93,12 @@ var (
 		dissect.Name{Value: 3, Name: "Deathmatch"}, dissect.Name{Value: 4, Name: "Team VIP"}, dissect.Name{Value: 5, Name: "Team Elimination"}))
 	fWitnesses = fields.Add("info.witnesses", dissect.Uint, "The Ship: witnesses needed for an arrest.")
 	fDuration  = fields.Add("info.duration", dissect.Uint, "The Ship: seconds that a player must be witnessed before an arrest.")
-	fGameMode  = fields.Add("info.game_mode", dissect.String, "Frontlines: Fuel of War: game mode.")
+	fGameMode  = fields.Add("info.game_mode", dissect.String, "Frontlines: Fuel of War: game mode.", dissect.Public)
 	fFPS       = fields.Add("info.average_fps", dissect.Uint, "Frontlines: Fuel of War: frames per second of the server.")
 	fRound     = fields.Add("info.round", dissect.Uint, "Frontlines: Fuel of War: round being played.")
 	fMaxRounds = fields.Add("info.max_rounds", dissect.Uint, "Frontlines: Fuel of War: rounds of a match.")
 	fTimeLeft  = fields.Add("info.time_left_s", dissect.Uint, "Frontlines: Fuel of War: time left in seconds, big-endian, as its port is.")
-	fVersion   = fields.Add("info.version", dissect.String, "Version of the game.")
+	fVersion   = fields.Add("info.version", dissect.String, "Version of the game.", dissect.Public)
 	fEDF       = fields.Add("info.edf", dissect.Uint, "Extra data flag: says which fields follow.", dissect.Bits(
 		dissect.Name{Value: edfPort, Name: "port"}, dissect.Name{Value: edfSteamID, Name: "steam_id"},
 		dissect.Name{Value: edfSourceTV, Name: "stv"}, dissect.Name{Value: edfKeywords, Name: "keywords"},
@@ -106,14 +106,14 @@ var (
 	fPort     = fields.Add("info.port", dissect.Uint, "Port that players connect to.")
 	fSteamID  = fields.Add("info.steam_id", dissect.ID, "SteamID of the server.")
 	fSTVPort  = fields.Add("info.stv_port", dissect.Uint, "Port of SourceTV.")
-	fSTVName  = fields.Add("info.stv_name", dissect.String, "Name of the SourceTV server.")
-	fKeywords = fields.Add("info.keywords", dissect.String, "Tags of the server. Some games put further data here.")
-	fGameID   = fields.Add("info.game_id", dissect.ID, "Steam GameID: application in the lower 24 bits, kind in the next 8, mod in the upper 32.")
+	fSTVName  = fields.Add("info.stv_name", dissect.String, "Name of the SourceTV server.", dissect.ServerText)
+	fKeywords = fields.Add("info.keywords", dissect.String, "Tags of the server. Some games put further data here.", dissect.ServerText)
+	fGameID   = fields.Add("info.game_id", dissect.ID, "Steam GameID: application in the lower 24 bits, kind in the next 8, mod in the upper 32.", dissect.Public)
 	fIsMod    = fields.Add("info.is_mod", dissect.Bool, "GoldSrc: the game is a mod, and the mod block follows.")
 
 	fMod        = fields.Add("info.mod", dissect.Group, "GoldSrc: the mod block.")
-	fModURL     = fields.Add("info.mod.url", dissect.String, "Web site of the mod.")
-	fModURLDL   = fields.Add("info.mod.url_download", dissect.String, "Download address of the mod.")
+	fModURL     = fields.Add("info.mod.url", dissect.String, "Web site of the mod.", dissect.ServerText)
+	fModURLDL   = fields.Add("info.mod.url_download", dissect.String, "Download address of the mod.", dissect.ServerText)
 	fModNul     = fields.Add("info.mod.nul", dissect.Uint, "0.", dissect.Framing)
 	fModVersion = fields.Add("info.mod.version", dissect.Int, "Version of the mod.")
 	fModSize    = fields.Add("info.mod.size", dissect.Int, "Size of the download, in bytes.")
@@ -127,7 +127,7 @@ var (
 	fPlayerList = fields.Add("players", dissect.List, "The players.")
 	fPlayer     = fields.Add("players.player", dissect.Group, "One player.")
 	fIndex      = fields.Add("players.index", dissect.Uint, "Index of the player. Source sends 0 for every player.")
-	fPlayerName = fields.Add("players.name", dissect.String, "Name. Empty while the player connects; some games hide every name.")
+	fPlayerName = fields.Add("players.name", dissect.String, "Name. Empty while the player connects; some games hide every name.", dissect.PersonName)
 	fScore      = fields.Add("players.score", dissect.Int, "Score, usually kills.")
 	fPlayerTime = fields.Add("players.duration_s", dissect.Float, "Seconds since the player connected. Some games send -1 for bots.")
 	fDeaths     = fields.Add("players.deaths", dissect.Int, "The Ship: deaths. On the wire they follow the list of players.")
@@ -139,8 +139,8 @@ var (
 	fNumRules = fields.Add("rules_reply.num_rules", dissect.Uint, "Number of rules that the reply announces.")
 	fRuleList = fields.Add("rules", dissect.List, "The rules.")
 	fRule     = fields.Add("rules.rule", dissect.Group, "One rule.")
-	fKey      = fields.Add("rules.key", dissect.String, "Name of the rule.")
-	fValue    = fields.Add("rules.value", dissect.String, "Value of the rule.")
+	fKey      = fields.Add("rules.key", dissect.String, "Name of the rule.", dissect.SettingName)
+	fValue    = fields.Add("rules.value", dissect.String, "Value of the rule.", dissect.Setting)
 
 	fHiddenValue = fValue.Hidden() // a password
 
@@ -149,7 +149,7 @@ var (
 	fChunkIndex = fields.Add("chunks.index", dissect.Uint, "Number of the piece, from 1.")
 	fChunkTotal = fields.Add("chunks.total", dissect.Uint, "Number of pieces.")
 	fChunkNul   = fields.Add("chunks.nul", dissect.Uint, "End of the name.", dissect.Framing)
-	fChunkData  = fields.Add("chunks.data", dissect.Bytes, "The piece, escaped.")
+	fChunkData  = fields.Add("chunks.data", dissect.Bytes, "The piece, escaped.", dissect.Becomes("unescaped"))
 )
 
 // The binary rules of Arma 3 and DayZ, unescaped.
@@ -170,11 +170,11 @@ var (
 	fArmaMod       = fields.Add("server_browser.mods.mod", dissect.Group, "One mod.")
 	fArmaModHash   = fields.Add("server_browser.mods.hash", dissect.Uint, "Hash of the mod.")
 	fArmaModFlags  = fields.Add("server_browser.mods.flags", dissect.Uint, "Length of the identifier in bits 0-3.", dissect.Bits(dissect.Name{Value: 0x10, Name: "dlc"}))
-	fArmaModID     = fields.Add("server_browser.mods.steam_id", dissect.ID, "Identifier in the Steam workshop.")
-	fArmaModName   = fields.Add("server_browser.mods.name", dissect.String, "Name of the mod.")
+	fArmaModID     = fields.Add("server_browser.mods.steam_id", dissect.ID, "Identifier in the Steam workshop.", dissect.Public)
+	fArmaModName   = fields.Add("server_browser.mods.name", dissect.String, "Name of the mod.", dissect.Public)
 	fArmaNumSigs   = fields.Add("server_browser.num_signatures", dissect.Uint, "Number of signatures.")
 	fArmaSigs      = fields.Add("server_browser.signatures", dissect.List, "Names of the accepted keys.")
-	fArmaSig       = fields.Add("server_browser.signatures.signature", dissect.String, "Name of one key.")
+	fArmaSig       = fields.Add("server_browser.signatures.signature", dissect.String, "Name of one key.", dissect.ServerText)
 	fArmaLeft      = fields.Add("server_browser.unread", dissect.Bytes, "Data that could not be read.")
 )
 

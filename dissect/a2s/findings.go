@@ -30,7 +30,7 @@ var (
 		Advice: advice.KeepChallenge}
 	challengeRefused = &dissect.FindingType{ID: "a2s.challenge.refused", Severity: dissect.Note, Text: "the server answered a challenge with a challenge",
 		Doc: "The request carried a challenge, and the server sent a challenge instead of data. The challenge was wrong or had expired, the server gives a new one for every request, a proxy gives its own, the server answers an earlier request again, or the network duplicated an earlier challenge."}
-	challengeLoop = &dissect.FindingType{ID: "a2s.challenge.loop", Severity: dissect.Warning, Text: "%d challenges in a row and no data",
+	challengeLoop = &dissect.FindingType{ID: "a2s.challenge.loop", Severity: dissect.Warning, Class: dissect.OfClient, Text: "%d challenges in a row and no data",
 		Doc:    "The server sent this client repeated challenges, some of them in answer to a challenge, and no data. The server or a proxy refuses the challenges that it gives, the client sends wrong ones, or the capture lacks the replies with data. Clients that retry forever load the server; others report it as offline.",
 		Advice: "A client should give up after two or three challenges and take care to return the last one, from the same port. On the server, look for a proxy or DDoS protection that answers challenges for it and must be told about the server, and for several servers behind one address."}
 	challengeChanged = &dissect.FindingType{ID: "a2s.challenge.changed", Severity: dissect.Note, Text: "new challenge after %t",
@@ -71,7 +71,7 @@ var (
 	bzipPlain = &dissect.FindingType{ID: "a2s.bz2.plain", Severity: dissect.Warning, Text: "marked as compressed, but not compressed",
 		Doc:    "Bit 31 of the id marks a compressed message, but the data is a plain message. The server sets the bit by mistake, or counts its ids up to it.",
 		Advice: "A client should look whether the data begins with BZh before it decompresses it, whatever bit 31 says."}
-	bzipCRC = &dissect.FindingType{ID: "a2s.bz2.crc", Severity: dissect.Failed, Text: "CRC-32 is %x, the header says %x",
+	bzipCRC = &dissect.FindingType{ID: "a2s.bz2.crc", Severity: dissect.Failed, Class: dissect.OfServer, Text: "CRC-32 is %x, the header says %x",
 		Doc:    "The CRC-32 of the decompressed message differs from the header. A part is damaged, forged or belongs to another message, or the server computes the number differently.",
 		Advice: "A client should discard the message and ask again. If all messages of a server have it, report it to its author."}
 	bzipSize = &dissect.FindingType{ID: "a2s.bz2.size", Severity: dissect.Failed, Text: "%d {byte|bytes} after decompression, the header says %d",
@@ -113,7 +113,7 @@ var (
 	requestOther = &dissect.FindingType{ID: "a2s.info.query", Severity: dissect.Warning, Text: "the query is %s, not \"Source Engine Query\"",
 		Doc:    "No document has this query. Scanners, floods and faulty clients send such queries, and servers usually ignore them.",
 		Advice: "Ignore it. If one address sends many, limit it in a firewall. An own client should send \"Source Engine Query\" and a zero byte."}
-	requestNul = &dissect.FindingType{ID: "a2s.info.noterm", Severity: dissect.Warning, Text: "no zero byte after the query",
+	requestNul = &dissect.FindingType{ID: "a2s.info.noterm", Length: true, Severity: dissect.Warning, Text: "no zero byte after the query",
 		Doc:    "The text must end with a zero byte. The client omits it, or the datagram was truncated. Servers usually ignore such a request.",
 		Advice: "An own client should send the zero byte after \"Source Engine Query\": 25 bytes in all without a challenge."}
 	requestBogus = &dissect.FindingType{ID: "a2s.info.bogus_challenge", Severity: dissect.Note, Text: "the challenge is %d, which asks for a challenge",
@@ -122,12 +122,12 @@ var (
 
 // Players and rules replies.
 var (
-	playersCount = &dissect.FindingType{ID: "a2s.players.count", Severity: dissect.Warning, Text: "%d {player|players} announced, %d in the reply",
+	playersCount = &dissect.FindingType{ID: "a2s.players.count", Length: true, Severity: dissect.Warning, Text: "%d {player|players} announced, %d in the reply",
 		Doc:    "The announced count differs from the number of players in the reply. Plugins with fake players announce more, servers truncate long lists, or the reply was damaged.",
 		Advice: advice.WrongCount}
 	playersListed = &dissect.FindingType{ID: "a2s.players.info", Severity: dissect.Note, Text: "%d {player|players} listed, the previous info reply says %d",
 		Doc: "The list has more or fewer players than the server's latest info reply. Players who are still connecting are counted but not listed, and somebody may have joined or left meanwhile. Otherwise the server hides players, omits bots, or invents players."}
-	playersCut = &dissect.FindingType{ID: "a2s.players.cut", Severity: dissect.Warning, Text: "truncated in the middle of a player",
+	playersCut = &dissect.FindingType{ID: "a2s.players.cut", Length: true, Severity: dissect.Warning, Class: dissect.OfServer, Text: "truncated in the middle of a player",
 		Doc:    "The reply ends within a record: the server truncated the list, or the reply was damaged. Complete records are shown; the rest is in the field data.",
 		Advice: advice.CutList}
 	playersUnnamed = &dissect.FindingType{ID: "a2s.players.unnamed", Severity: dissect.Note, Text: "players without a name: all %d",
@@ -141,7 +141,7 @@ var (
 	rulesCount = &dissect.FindingType{ID: "a2s.rules.count", Severity: dissect.Warning, Text: "%d {rule|rules} announced, %d in the reply",
 		Doc:    "The announced count differs from the number of rules in the reply. The server counts other rules than it sends, or an empty rule at the end is padding.",
 		Advice: advice.WrongCount}
-	rulesTruncated = &dissect.FindingType{ID: "a2s.rules.truncated", Severity: dissect.Warning, Text: "truncated: %d {rule|rules} announced, %d complete in the reply",
+	rulesTruncated = &dissect.FindingType{ID: "a2s.rules.truncated", Length: true, Severity: dissect.Warning, Text: "truncated: %d {rule|rules} announced, %d complete in the reply",
 		Doc:    "The reply has fewer rules than it announces. CS:GO and others truncate the list at the size of a packet; a server that counts rules which it does not send looks the same. Complete rules are shown; the rest is in the field data.",
 		Advice: advice.CutList}
 	rulesBigEndian = &dissect.FindingType{ID: "a2s.rules.bigendian", Severity: dissect.Note, Text: "the number of rules is big-endian: %d",

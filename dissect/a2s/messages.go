@@ -55,7 +55,7 @@ var (
 	mPlayersReply     = &dissect.MessageType{Name: "players_reply", Title: "players reply", Role: dissect.Reply, Doc: "The players with score and connection time; on The Ship also deaths and money."}
 	mRulesRequest     = &dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "A2S_RULES: asks for the settings of a server."}
 	mRulesReply       = &dissect.MessageType{Name: "rules_reply", Title: "rules reply", Role: dissect.Reply, Doc: "The settings of a server as keys and values."}
-	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Doc: "A2S_SERVERQUERY_GETCHALLENGE: asks for a challenge. Most servers no longer answer it.", Unanswered: challengeDead}
+	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "A2S_SERVERQUERY_GETCHALLENGE: asks for a challenge. Most servers no longer answer it.", Unanswered: challengeDead}
 	mChallengeReply   = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "S2C_CHALLENGE: the number that the next request must carry."}
 	mPingRequest      = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "A2A_PING: asks whether the server responds."}
 	mPingReply        = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "A2A_ACK: the server responds."}

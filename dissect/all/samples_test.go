@@ -124,6 +124,8 @@ func datagrams(t testing.TB, golden string) (all []packet.Datagram) {
 	for {
 		if err := in.Next(&f); err == io.EOF {
 			return all
+		} else if err != nil && filepath.Base(filepath.Dir(golden)) == "hostile" {
+			return all // up to where the capture is damaged
 		} else if err != nil {
 			t.Fatal(err)
 		}

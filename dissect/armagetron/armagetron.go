@@ -27,10 +27,10 @@ var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Armagetron}
 
 var fields = dissect.NewCatalog("armagetron")
 
-func asText(f *dissect.Field) { f.Charset, f.Style = style.Charset, style.Codes }
+var asText = dissect.InText(style.Charset, style.Codes)
 
 var (
-	fWords = fields.Add("words", dissect.Bytes, "The datagram, in which the bytes of each word are swapped.", dissect.Framing)
+	fWords = fields.Add("words", dissect.Bytes, "The datagram, in which the bytes of each word are swapped.", dissect.Becomes("swapped"), dissect.Framing)
 
 	fType   = fields.Add("descriptor", dissect.Uint, "Kind of message.", dissect.Framing, dissect.Names(kinds[:]...))
 	fNumber = fields.Add("message_id", dissect.Uint, "Number for an acknowledgement: 0 for none.", dissect.Framing)
@@ -43,24 +43,24 @@ var (
 	fOther   = fields.Add("others.other", dissect.Group, "A message.")
 
 	fPort        = fields.Add("port", dissect.Uint, "Port of the server.")
-	fHost        = fields.Add("host", dissect.String, "Address of the server: empty, except from a master or if the server is told its name.", asText)
+	fHost        = fields.Add("host", dissect.String, "Address of the server: empty, except from a master or if the server is told its name.", dissect.Address, asText)
 	fTransaction = fields.Add("transaction", dissect.Uint, "Number by which a master counts changes of its list; 0 from a server.")
-	fName        = fields.Add("name", dissect.String, "Name of the server.", asText)
+	fName        = fields.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
 	fUsers       = fields.Add("num_players", dissect.Uint, "Players on the server.")
 	fVersionMin  = fields.Add("version_min", dissect.Uint, "Lowest version of the network protocol that clients may have.")
 	fVersionMax  = fields.Add("version_max", dissect.Uint, "Highest version of the network protocol.")
-	fRelease     = fields.Add("release", dissect.String, "Version of the program.", asText)
+	fRelease     = fields.Add("release", dissect.String, "Version of the program.", dissect.Public, asText)
 	fMaxUsers    = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
 	fPlayers     = fields.Add("players", dissect.List, "Names of the players. Servers may hide them.")
 	fPlayer      = fields.Add("players.player", dissect.Group, "A player.")
-	fPlayerName  = fields.Add("players.name", dissect.String, "Name.", asText)
-	fOptions     = fields.Add("options", dissect.String, "What the operator says of the settings.", asText)
-	fURL         = fields.Add("url", dissect.String, "Website of the server.", asText)
+	fPlayerName  = fields.Add("players.name", dissect.String, "Name.", dissect.PersonName, asText)
+	fOptions     = fields.Add("options", dissect.String, "What the operator says of the settings.", dissect.ServerText, asText)
+	fURL         = fields.Add("url", dissect.String, "Website of the server.", dissect.ServerText, asText)
 	fLines       = fields.Add("lines", dissect.Uint, "Bytes of the lines that follow.", dissect.Framing)
 	fPadding     = fields.Add("padding", dissect.Bytes, "End of the lines, up to a whole word.", dissect.Framing)
 	fIDs         = fields.Add("global_ids", dissect.List, "Accounts of the players, in their order.")
 	fID          = fields.Add("global_ids.player", dissect.Group, "Account of a player.")
-	fAccount     = fields.Add("global_ids.account", dissect.String, "name@authority, empty for a player without one.", asText)
+	fAccount     = fields.Add("global_ids.account", dissect.String, "name@authority, empty for a player without one.", dissect.PersonID, asText)
 
 	fSettings = fields.Add("settings", dissect.Group, "Settings by which clients filter servers.")
 	fFlags    = fields.Add("settings.flags", dissect.Uint, "Flags: 1 only for authenticated players, 2 a map of its own, 4 play in teams.")
@@ -74,7 +74,7 @@ var (
 	fWalls    = fields.Add("settings.walls_length", dissect.Float, "Length of the walls, negative for no limit.")
 
 	fArguments = fields.Add("arguments", dissect.Bytes, "Words of a request: a master is told here what the client knows.")
-	fText      = fields.Add("text", dissect.String, "What the server says.", asText)
+	fText      = fields.Add("text", dissect.String, "What the server says.", dissect.FreeText, asText)
 	fMore      = fields.Add("more", dissect.Bytes, "Words that newer versions add.")
 )
 
@@ -242,7 +242,7 @@ type Unknown struct{}
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	request Request

@@ -24,12 +24,12 @@ var (
 
 // The beginning of all replies.
 var (
-	fGame     = fields.Add("gamename", dissect.String, "Short name of the game, such as mta or farcry.", latin1)
+	fGame     = fields.Add("gamename", dissect.String, "Short name of the game, such as mta or farcry.", dissect.Public, latin1)
 	fPort     = fields.Add("port", dissect.Decimal, "Port of the game.")
-	fHostName = fields.Add("hostname", dissect.String, "Name of the server.", latin1)
-	fGameType = fields.Add("gametype", dissect.String, "Kind of game being played.", latin1)
-	fMap      = fields.Add("map", dissect.String, "Map being played.", latin1)
-	fVersion  = fields.Add("version", dissect.String, "Version of the server.", latin1)
+	fHostName = fields.Add("hostname", dissect.String, "Name of the server.", dissect.ServerText, latin1)
+	fGameType = fields.Add("gametype", dissect.String, "Kind of game being played.", dissect.Public, latin1)
+	fMap      = fields.Add("map", dissect.String, "Map being played.", dissect.Public, latin1)
+	fVersion  = fields.Add("version", dissect.String, "Version of the server.", dissect.Public, latin1)
 )
 
 // The reply to s.
@@ -49,9 +49,9 @@ var (
 	fFlags   = fields.Add("players.columns", dissect.Uint, "Columns that follow.", dissect.Framing, dissect.Bits(
 		dissect.Name{Value: hasName, Name: "name"}, dissect.Name{Value: hasTeam, Name: "team"}, dissect.Name{Value: hasSkin, Name: "skin"},
 		dissect.Name{Value: hasScore, Name: "score"}, dissect.Name{Value: hasPing, Name: "ping"}, dissect.Name{Value: hasTime, Name: "time"}))
-	fName  = fields.Add("players.name", dissect.String, "Name.", latin1)
+	fName  = fields.Add("players.name", dissect.String, "Name.", dissect.PersonName, latin1)
 	fTeam  = fields.Add("players.team", dissect.Decimal, "Team, a number or a name.")
-	fSkin  = fields.Add("players.skin", dissect.String, "Character model of the player.", latin1)
+	fSkin  = fields.Add("players.skin", dissect.String, "Character model of the player.", dissect.Public, latin1)
 	fScore = fields.Add("players.score", dissect.Decimal, "Score. Scripts of Multi Theft Auto may set it to any text.")
 	fPing  = fields.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds, as the server measures it.")
 	fTime  = fields.Add("players.duration_s", dissect.Decimal, "Time since the player connected, in seconds as in qstat.")
@@ -71,14 +71,14 @@ var (
 // The shorter replies of Multi Theft Auto. Their additional data follows the name of
 // the map after a zero byte in the same text, where older clients ignore it.
 var (
-	fCount       = fields.Add("light.player_count", dissect.String, "Number of players, a slash, maximum number of players. The numeric fields are at most 255.")
+	fCount       = fields.Add("light.player_count", dissect.String, "Number of players, a slash, maximum number of players. The numeric fields are at most 255.", dissect.Public)
 	fBuildType   = fields.Add("light.build_type", dissect.Decimal, "Kind of build of the server.")
 	fBuild       = fields.Add("light.build_number", dissect.Decimal, "Number of the build of the server.")
-	fPingStatus  = fields.Add("light.ping_status", dissect.String, "Network status of the server.", latin1)
-	fNetRoute    = fields.Add("light.net_route", dissect.String, "Network route of the server.", latin1)
+	fPingStatus  = fields.Add("light.ping_status", dissect.String, "Network status of the server.", dissect.ServerText, latin1)
+	fNetRoute    = fields.Add("light.net_route", dissect.String, "Network route of the server.", dissect.ServerText, latin1)
 	fUptime      = fields.Add("light.uptime_s", dissect.Decimal, "Seconds since the start of the server.")
 	fHTTPPort    = fields.Add("light.http_port", dissect.Decimal, "Port of the server's HTTP downloads.")
-	fMore        = fields.Add("light.more", dissect.String, "Data that newer servers add.", latin1)
+	fMore        = fields.Add("light.more", dissect.String, "Data that newer servers add.", dissect.ServerText, latin1)
 	fLocked      = fields.Add("light.password", dissect.Bool, "Whether a password is needed.", dissect.InJSON("has_password"))
 	fSerials     = fields.Add("light.serial_verification", dissect.Bool, "Whether the server verifies the serials of clients.")
 	fPlayersByte = fields.Add("light.numplayers", dissect.Uint, "Players on the server, at most 255.")
@@ -89,6 +89,6 @@ var (
 var (
 	fPartMagic  = fields.Add("part.magic", dissect.String, "EYE.", dissect.Framing)
 	fPartNumber = fields.Add("part.number", dissect.Char, "Number of the datagram, from 1.", dissect.Framing)
-	fPart       = fields.Add("part.data", dissect.Bytes, "Part of the reply. It may end in the middle of a text.", dissect.Framing)
+	fPart       = fields.Add("part.data", dissect.Bytes, "Part of the reply. It may end in the middle of a text.", dissect.Becomes("joined"), dissect.Framing)
 	fPartID     = fields.Add("part.id", dissect.Uint, "Number that the datagrams of a reply share.", dissect.Framing)
 )

@@ -23,9 +23,9 @@ var (
 	partEndless = &dissect.FindingType{ID: "ase.part.last_missing", Severity: dissect.Warning, Text: "no last datagram: %d arrived; missing: %p (%p)",
 		Doc:    "A datagram of 1364 bytes is followed by others, and the last, shorter one is not in the capture. The data before the gap is shown.",
 		Advice: advice.MissingParts}
-	partDuplicate = &dissect.FindingType{ID: "ase.part.duplicate", Severity: dissect.Note, Text: "duplicate datagrams: %d",
+	partDuplicate = &dissect.FindingType{ID: "ase.part.duplicate", Severity: dissect.Note, Class: dissect.OfCapture, Text: "duplicate datagrams: %d",
 		Doc: "The network, the server or the capture duplicated datagrams of a reply. They are used once."}
-	partReorder = &dissect.FindingType{ID: "ase.part.reorder", Severity: dissect.Note, Text: "the datagrams arrived out of order",
+	partReorder = &dissect.FindingType{ID: "ase.part.reorder", Severity: dissect.Note, Class: dissect.OfCapture, Text: "the datagrams arrived out of order",
 		Doc: "Clients that append datagrams as they arrive misread this reply."}
 	partConflict = &dissect.FindingType{ID: "ase.part.conflict", Severity: dissect.Warning, Text: "datagrams that arrived again with different content: %d; the first ones are used",
 		Doc:    "Two different datagrams of one reply have the same number. The server reused an id, or somebody forges datagrams.",
@@ -36,15 +36,15 @@ var (
 )
 
 var (
-	lengthWrapped = &dissect.FindingType{ID: "ase.lenwrap", Severity: dissect.Warning, Text: "length byte %d before a text of %d {byte|bytes}",
+	lengthWrapped = &dissect.FindingType{ID: "ase.lenwrap", Length: true, Severity: dissect.Warning, Text: "length byte %d before a text of %d {byte|bytes}",
 		Doc:    "The length of a text counts itself in eight bits, so a text of 255 bytes or more has a length that is 256 too small. Clients lose their position and show nonsense or nothing. The text was recognised by the data after it. The server's administrator should shorten it.",
 		Advice: "Shorten the text that is named in the configuration of the server to less than 255 bytes. A client can look for a plausible next length."}
-	noEnd = &dissect.FindingType{ID: "ase.noterm", Severity: dissect.Warning, Text: "the settings have no end",
+	noEnd = &dissect.FindingType{ID: "ase.noterm", Length: true, Severity: dissect.Warning, Text: "the settings have no end",
 		Doc:    "The byte 01 that ends the settings is missing: the reply was truncated, or the server omits the byte when nobody plays.",
 		Advice: "A client should accept the end of the data in its place."}
 	playersCount = &dissect.FindingType{ID: "ase.players.count", Severity: dissect.Note, Text: "%d {player|players} listed, numplayers says %d",
 		Doc: "Multi Theft Auto counts players first and lists them later. Older servers truncate the list at the size of a datagram."}
-	playersCut = &dissect.FindingType{ID: "ase.players.cut", Severity: dissect.Warning, Text: "truncated in the middle of a player",
+	playersCut = &dissect.FindingType{ID: "ase.players.cut", Length: true, Severity: dissect.Warning, Text: "truncated in the middle of a player",
 		Doc:    "The reply ends within a player. Complete players are shown; the rest is in the field data.",
 		Advice: advice.CutList}
 	playersHidden = &dissect.FindingType{ID: "ase.players.hidden", Severity: dissect.Chat, Text: "omitted names: %d",

@@ -34,7 +34,7 @@ var fields = dissect.NewCatalog("battleye")
 
 var (
 	fMagic = fields.Add("magic", dissect.String, "BE.", dissect.Framing)
-	fSum   = fields.Add("crc32", dissect.Uint, "CRC-32 of the bytes behind it.", dissect.Framing)
+	fSum   = fields.Add("crc32", dissect.Uint, "CRC-32 of the bytes behind it.", dissect.Checksum, dissect.Framing)
 	fMark  = fields.Add("mark", dissect.Uint, "FF: the end of the header.", dissect.Framing)
 	fType  = fields.Add("type", dissect.Uint, "0 is a login, 1 a command, 2 a message of the server.", dissect.Framing)
 
@@ -42,7 +42,7 @@ var (
 	fAccepted = fields.Add("accepted", dissect.Bool, "Whether the password is right.")
 	fSeq      = fields.Add("seq", dissect.Uint, "Number of the command or of the message; what answers it has the same.", dissect.Chosen)
 	// One field, because the bytes do not tell a command from a reply.
-	fText       = fields.Add("text", dissect.String, "Command for the console of the server, or what the server prints.")
+	fText       = fields.Add("text", dissect.String, "Command for the console of the server, or what the server prints.", dissect.FreeText)
 	fHiddenText = fText.Hidden()
 
 	fSeqAgain = fields.Add("split.seq", dissect.Uint, "Number of the command again.", dissect.Framing, dissect.Chosen)
@@ -51,7 +51,7 @@ var (
 	fZero  = fields.Add("split.zero", dissect.Uint, "0: the reply is in several parts.", dissect.Framing)
 	fTotal = fields.Add("split.total", dissect.Uint, "Number of parts.", dissect.Framing)
 	fIndex = fields.Add("split.index", dissect.Uint, "Index of the part, from 0.", dissect.Framing)
-	fPart  = fields.Add("split.data", dissect.Bytes, "Part of the text.", dissect.Framing)
+	fPart  = fields.Add("split.data", dissect.Bytes, "Part of the text.", dissect.Becomes("joined"), dissect.Framing)
 )
 
 var (
@@ -177,7 +177,7 @@ type Unknown struct{ Type uint8 }
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there
 // is returned with it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 // decoder owns what a message is read into.
 type decoder struct {

@@ -21,9 +21,9 @@ var fields = dissect.NewCatalog("bzflag")
 var (
 	fLength  = fields.Add("length", dissect.Uint, "Length of what follows the code. Servers do not look at that of a request.", dissect.Framing)
 	fCode    = fields.Add("code", dissect.Uint, "Kind of message.", dissect.Framing, dissect.Names(dissect.Name{Value: codeRequest, Name: "ping"}, dissect.Name{Value: codeReply, Name: "reply to a ping"}))
-	fPadding = fields.Add("padding", dissect.Bytes, "Rest of a request, without a meaning.")
+	fPadding = fields.Add("padding", dissect.Bytes, "Rest of a request, without a meaning.", dissect.Public, dissect.Ignored)
 
-	fVersion  = fields.Add("version", dissect.String, "Version of the protocol: BZFS and four digits.")
+	fVersion  = fields.Add("version", dissect.String, "Version of the protocol: BZFS and four digits.", dissect.Public)
 	fServer   = fields.Add("server_address", dissect.Endpoint, "Address of the server as it knows it.")
 	fNumber   = fields.Add("number", dissect.Uint, "Number of the server at its address.")
 	fSource   = fields.Add("source", dissect.Endpoint, "Address behind its length, without a port.")
@@ -148,7 +148,7 @@ type Unknown struct{}
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	request Request

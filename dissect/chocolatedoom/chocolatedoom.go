@@ -24,12 +24,12 @@ var style = summary.Style{Charset: dissect.Latin1}
 
 var fields = dissect.NewCatalog("chocolatedoom")
 
-func asText(f *dissect.Field) { f.Charset = style.Charset }
+var asText = dissect.InCharset(style.Charset)
 
 var (
 	fType = fields.Add("type", dissect.Uint, "Kind of message.", dissect.Framing)
 
-	fVersion = fields.Add("version", dissect.String, "Program and version of the server.", asText)
+	fVersion = fields.Add("version", dissect.String, "Program and version of the server.", dissect.Public, asText)
 	fState   = fields.Add("state", dissect.Uint, "What the server does.", dissect.Names(
 		dissect.Name{Value: 0, Name: "waiting for launch"}, dissect.Name{Value: 1, Name: "waiting for start"}, dissect.Name{Value: 2, Name: "in game"}))
 	fPlayers = fields.Add("num_players", dissect.Uint, "Players on the server.")
@@ -41,21 +41,21 @@ var (
 		dissect.Name{Value: 0, Name: "Doom"}, dissect.Name{Value: 1, Name: "Doom II"}, dissect.Name{Value: 2, Name: "TNT: Evilution"},
 		dissect.Name{Value: 3, Name: "The Plutonia Experiment"}, dissect.Name{Value: 4, Name: "Chex Quest"}, dissect.Name{Value: 5, Name: "Hacx"},
 		dissect.Name{Value: 6, Name: "Heretic"}, dissect.Name{Value: 7, Name: "Hexen"}, dissect.Name{Value: 8, Name: "Strife"}, dissect.Name{Value: 9, Name: "none"}))
-	fDescription  = fields.Add("description", dissect.String, "Name of the server.", asText)
+	fDescription  = fields.Add("description", dissect.String, "Name of the server.", dissect.ServerText, asText)
 	fNumProtocols = fields.Add("protocols.count", dissect.Uint, "Number of protocols.", dissect.Framing)
 	fProtocols    = fields.Add("protocols", dissect.List, "Protocols of the game that the server speaks, since version 3.0.")
-	fProtocol     = fields.Add("protocols.name", dissect.String, "Name of a protocol.", asText)
+	fProtocol     = fields.Add("protocols.name", dissect.String, "Name of a protocol.", dissect.Public, asText)
 
 	fServers = fields.Add("servers", dissect.List, "Servers that the master knows.")
-	fServer  = fields.Add("servers.address", dissect.String, "Address of a server.", asText)
+	fServer  = fields.Add("servers.address", dissect.String, "Address of a server.", dissect.Address, asText)
 	fAdded   = fields.Add("added", dissect.Uint, "1 if the master has added the server to its list.")
-	fAddress = fields.Add("address", dissect.String, "Address to which the other side should send a packet.", asText)
+	fAddress = fields.Add("address", dissect.String, "Address to which the other side should send a packet.", dissect.Address, asText)
 )
 
 var (
 	mQuery    = &dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "Asks a server for its state."}
 	mReply    = &dissect.MessageType{Name: "query_reply", Title: "state", Role: dissect.Reply, Doc: "Name, players and game of the server."}
-	mList     = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Doc: "Asks the master for servers."}
+	mList     = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "Asks the master for servers."}
 	mServers  = &dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Servers that the master knows."}
 	mAdd      = &dissect.MessageType{Name: "add_request", Title: "registration", Role: dissect.Request, Doc: "A server registers with the master."}
 	mAdded    = &dissect.MessageType{Name: "add_reply", Title: "registration reply", Role: dissect.Reply, Doc: "Whether the master lists the server."}
@@ -214,7 +214,7 @@ type Unknown struct{}
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	request Request

@@ -20,7 +20,7 @@ var style = summary.Style{Charset: dissect.Latin1}
 
 var fields = dissect.NewCatalog("cs2d")
 
-func asText(f *dissect.Field) { f.Charset = style.Charset }
+var asText = dissect.InCharset(style.Charset)
 
 var (
 	fHead = fields.Add("head", dissect.Uint, "1: a message outside of a connection.", dissect.Framing)
@@ -29,8 +29,8 @@ var (
 
 	fFlags = fields.Add("flags", dissect.Uint,
 		"Flags: 1 password, 2 for registered players only, 4 fog of war, 8 friendly fire, 32 bots, 64 Lua scripts, 128 forced light.")
-	fName       = fields.Add("name", dissect.String, "Name of the server.", asText)
-	fMap        = fields.Add("map", dissect.String, "Map being played.", asText)
+	fName       = fields.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
+	fMap        = fields.Add("map", dissect.String, "Map being played.", dissect.Public, asText)
 	fNumPlayers = fields.Add("num_players", dissect.Uint, "Players on the server, bots included.")
 	fMaxPlayers = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
 	fMode       = fields.Add("mode", dissect.Uint, "Mode of the game. Clients disagree whether it is the mode or the number of bots if the server has none.", dissect.Names(
@@ -43,7 +43,7 @@ var (
 	fPlayers    = fields.Add("players", dissect.List, "The players.")
 	fPlayer     = fields.Add("players.player", dissect.Group, "A player.")
 	fID         = fields.Add("players.id", dissect.Uint, "Number of the player on the server.")
-	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", asText)
+	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
 	fTeam       = fields.Add("players.team", dissect.Uint, "Team.", dissect.Names(
 		dissect.Name{Value: 0, Name: "spectators"}, dissect.Name{Value: 1, Name: "terrorists"}, dissect.Name{Value: 2, Name: "counter-terrorists"}))
 	fScore  = fields.Add("players.score", dissect.Int, "Score.")
@@ -207,7 +207,7 @@ type Unknown struct{}
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	request Request

@@ -9,7 +9,7 @@ var style = summary.Style{Charset: dissect.CubeChars, Codes: dissect.Cube}
 
 var fields = dissect.NewCatalog("cube")
 
-func asText(f *dissect.Field) { f.Charset, f.Style = style.Charset, style.Codes }
+var asText = dissect.InText(style.Charset, style.Codes)
 
 var (
 	fMagic    = fields.Add("magic", dissect.Bytes, "FF FF: a query on the port of the game (Tesseract).", dissect.Framing)
@@ -19,7 +19,7 @@ var (
 		dissect.Name{Value: askUptime, Name: "uptime"}, dissect.Name{Value: askPlayers, Name: "players"}, dissect.Name{Value: askTeams, Name: "teams"}))
 	fClient = fields.Add("client", dissect.Int, "Number of the player that is asked for, -1 for all.")
 	fQuery  = fields.Add("query", dissect.Int, "What AssaultCube is asked for besides. Other servers only repeat it.", dissect.Names(queries...))
-	fToken  = fields.Add("token", dissect.Bytes, "More of the request, which the reply repeats: a number of the client, or the language of the texts.", dissect.Chosen)
+	fToken  = fields.Add("token", dissect.Bytes, "More of the request, which the reply repeats: a number of the client, or the language of the texts.", dissect.Public, dissect.Chosen)
 
 	fNumPlayers = fields.Add("num_players", dissect.Int, "Players on the server. Sauerbraten counts clients.")
 	fNumbers    = fields.Add("attributes", dissect.Int, "How many numbers follow before the map: 5 or 7 in Sauerbraten, 6 or more in Red Eclipse, 3 or 5 in Tesseract.")
@@ -52,29 +52,29 @@ var (
 	fStateLeft = fields.Add("state_left_s", dissect.Int, "Time left in this state in seconds.")
 	fNumber    = fields.Add("attribute", dissect.Int, "Further number.")
 	fNumList   = fields.Add("more_attributes", dissect.List, "Further numbers.")
-	fMap       = fields.Add("map", dissect.String, "Map being played.", asText)
-	fName      = fields.Add("description", dissect.String, "Name of the server.", asText)
-	fBranch    = fields.Add("branch", dissect.String, "Branch of the development.", asText)
+	fMap       = fields.Add("map", dissect.String, "Map being played.", dissect.Public, asText)
+	fName      = fields.Add("description", dissect.String, "Name of the server.", dissect.ServerText, asText)
+	fBranch    = fields.Add("branch", dissect.String, "Branch of the development.", dissect.Public, asText)
 	fFlags     = fields.Add("flags", dissect.Uint, "Flags of AssaultCube; the bits from 6 on are who may join.", dissect.Bits(
 		dissect.Name{Value: flagPassword, Name: "password"}, dissect.Name{Value: 2, Name: "you are banned"}, dissect.Name{Value: 4, Name: "you are on the black list"}))
 	fAnswer     = fields.Add("answer", dissect.Int, "Which of the further queries is answered.", dissect.Names(queries...))
-	fLanguage   = fields.Add("language", dissect.String, "Language of the text, empty if there is no text.", asText)
+	fLanguage   = fields.Add("language", dissect.String, "Language of the text, empty if there is no text.", dissect.Public, asText)
 	fLines      = fields.Add("info", dissect.List, "Lines about the server.")
-	fLine       = fields.Add("info.line", dissect.String, "A line.", asText)
+	fLine       = fields.Add("info.line", dissect.String, "A line.", dissect.ServerText, asText)
 	fSettings   = fields.Add("settings", dissect.Int, "Numbers for each map of the rotation.", dissect.Framing)
 	fRotation   = fields.Add("rotation", dissect.List, "The maps that follow each other.")
 	fNext       = fields.Add("rotation.map", dissect.Group, "A map.")
-	fNextMap    = fields.Add("rotation.name", dissect.String, "Name of the map.", asText)
+	fNextMap    = fields.Add("rotation.name", dissect.String, "Name of the map.", dissect.Public, asText)
 	fNextList   = fields.Add("rotation.settings", dissect.List, "Its mode, minutes and limits.")
 	fNextNumber = fields.Add("rotation.settings.number", dissect.Int, "A setting.")
-	fStats      = fields.Add("uplink", dissect.Bytes, "Quality of the connection at different numbers of players.")
+	fStats      = fields.Add("uplink", dissect.Bytes, "Quality of the connection at different numbers of players.", dissect.Public)
 	fEnd        = fields.Add("end", dissect.String, "Empty: the end of the list.", dissect.Framing)
 
 	fPlayers    = fields.Add("players", dissect.List, "The players.")
 	fEach       = fields.Add("players.player", dissect.Group, "A player.")
-	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", asText)
+	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
 	fHandles    = fields.Add("handles", dissect.List, "Accounts of the players in the same order, empty for those without.")
-	fHandle     = fields.Add("handles.handle", dissect.String, "An account.", asText)
+	fHandle     = fields.Add("handles.handle", dissect.String, "An account.", dissect.PersonName, asText)
 
 	fAck        = fields.Add("ack", dissect.Int, "-1: a reply with extended infos.", dissect.Framing)
 	fExtVersion = fields.Add("extinfo_version", dissect.Int, "Version of the extended infos: 104 AssaultCube, 105 Sauerbraten.")
@@ -94,8 +94,8 @@ var (
 	fPlayer    = fields.Add("player", dissect.Group, "A player.")
 	fNum       = fields.Add("player.id", dissect.Int, "Number of the player; bots have those from 128 on.")
 	fPing      = fields.Add("player.ping", dissect.Int, "Round-trip time in milliseconds.")
-	fPName     = fields.Add("player.name", dissect.String, "Name of the player.", asText)
-	fTeam      = fields.Add("player.team", dissect.String, "Team.", asText)
+	fPName     = fields.Add("player.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
+	fTeam      = fields.Add("player.team", dissect.String, "Team.", dissect.PersonName, asText)
 	fScore     = fields.Add("player.score", dissect.Int, "Frags.")
 	fPFlags    = fields.Add("player.flags", dissect.Int, "Flags scored.")
 	fDeaths    = fields.Add("player.deaths", dissect.Int, "Deaths.")
@@ -110,7 +110,7 @@ var (
 
 	fTeams     = fields.Add("teams", dissect.List, "The teams.")
 	fTeamGroup = fields.Add("teams.team", dissect.Group, "A team.")
-	fTeamName  = fields.Add("teams.name", dissect.String, "Name of the team.", asText)
+	fTeamName  = fields.Add("teams.name", dissect.String, "Name of the team.", dissect.PersonName, asText)
 	fTeamScore = fields.Add("teams.score", dissect.Int, "Score.")
 	fTeamFlags = fields.Add("teams.flags", dissect.Int, "Flags of AssaultCube, or how many bases follow; -1 if the mode has none.")
 	fBases     = fields.Add("teams.bases", dissect.List, "Bases that the team holds.")

@@ -107,7 +107,7 @@ func command[T string | []byte](word T) int {
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 // A decoder owns one message of each type and reuses it.
 type decoder struct {

@@ -16,13 +16,13 @@ var (
 // Every message.
 var (
 	fHeader  = fields.Add("header", dissect.Uint, "65535: the message belongs to no connection.", dissect.Framing)
-	fCommand = fields.Add("command", dissect.String, "Word that names the message.")
+	fCommand = fields.Add("command", dissect.String, "Word that names the message.", dissect.Public)
 )
 
 // getInfo, getInfoEx, and the beginning of both replies.
 var (
-	fChallenge = fields.Add("challenge", dissect.Int, "Number that the server returns in its reply.", dissect.Chosen)
-	fPadding   = fields.Add("padding", dissect.Bytes, "Bytes after the challenge, which no server reads.")
+	fChallenge = fields.Add("challenge", dissect.Int, "Number that the server returns in its reply.", dissect.Token, dissect.Chosen)
+	fPadding   = fields.Add("padding", dissect.Bytes, "Bytes after the challenge, which no server reads.", dissect.Ignored)
 	fTask      = fields.Add("info.task", dissect.Int, "Quake Wars, Wolfenstein: number of the task of the reply, -1 if there is none.")
 	fMinor     = fields.Add("protocol_minor", dissect.Uint, "Minor number of the protocol version: 41 of 1.41.")
 	fMajor     = fields.Add("protocol_major", dissect.Uint, "Major number of the protocol version. It names the game.", dissect.Names(
@@ -39,22 +39,22 @@ var (
 
 // The players of an info reply.
 var (
-	fBits       = fields.Add("info.bits", dissect.Bytes, "Quake Wars beta: the rest of the message. Bits for bots shift the data after them.", dissect.Framing)
+	fBits       = fields.Add("info.bits", dissect.Bytes, "Quake Wars beta: the rest of the message. Bits for bots shift the data after them.", dissect.Becomes("unshifted"), dissect.Framing)
 	fPlayers    = fields.Add("players", dissect.List, "The players.")
 	fPlayer     = fields.Add("players.player", dissect.Group, "One player.")
 	fPlayerID   = fields.Add("players.id", dissect.Uint, "Slot of the player on the server, from 0.")
 	fPing       = fields.Add("players.ping", dissect.Uint, "Round-trip time in milliseconds.")
 	fRate       = fields.Add("players.rate", dissect.Uint, "Bytes per second that the player accepts. Quake Wars omits it since protocol 10.19.")
-	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", latin1, styled)
+	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, latin1, styled)
 	fClanPlace  = fields.Add("players.clan_position", dissect.Uint, "Quake Wars, Wolfenstein: position of the clan's tag.", dissect.Names(
 		dissect.Name{Value: 0, Name: "before the name"}, dissect.Name{Value: 1, Name: "behind the name"}))
-	fClan      = fields.Add("players.clan", dissect.String, "Quake 4, Quake Wars, Wolfenstein: tag of the player's clan.", latin1, styled)
+	fClan      = fields.Add("players.clan", dissect.String, "Quake 4, Quake Wars, Wolfenstein: tag of the player's clan.", dissect.PersonName, latin1, styled)
 	fBot       = fields.Add("players.bot", dissect.Bool, "Quake Wars, Wolfenstein: the player is a bot.")
 	fPlayerEnd = fields.Add("info.players_end", dissect.Uint, "The number of player slots in place of the next player's id: the list ends here.", dissect.Framing)
 
 	// The second list of infoExResponse, shown with the players.
 	fXP       = fields.Add("players.xp", dissect.Float, "infoExResponse: experience. On the wire it is in a second list.")
-	fTeam     = fields.Add("players.team", dissect.String, "infoExResponse: gdf, strogg or spectating.", latin1, styled)
+	fTeam     = fields.Add("players.team", dissect.String, "infoExResponse: gdf, strogg or spectating.", dissect.Public, latin1, styled)
 	fScore    = fields.Add("players.score", dissect.Int, "infoExResponse: kills.")
 	fDeaths   = fields.Add("players.deaths", dissect.Int, "infoExResponse: deaths.")
 	fStats    = fields.Add("info.stats", dissect.List, "infoExResponse: the second list, if it has other players than the first.")
@@ -83,9 +83,9 @@ var (
 
 // getServers and servers.
 var (
-	fMod        = fields.Add("mod", dissect.String, "Directory of the mod (fs_game) that servers must run.")
-	fPlayerLike = fields.Add("player", dissect.String, "Quake 4: name of a player who must be on the servers.", latin1)
-	fClanLike   = fields.Add("clan", dissect.String, "Quake 4: clan of which a member must be on the servers.", latin1)
+	fMod        = fields.Add("mod", dissect.String, "Directory of the mod (fs_game) that servers must run.", dissect.Public)
+	fPlayerLike = fields.Add("player", dissect.String, "Quake 4: name of a player who must be on the servers.", dissect.PersonName, latin1)
+	fClanLike   = fields.Add("clan", dissect.String, "Quake 4: clan of which a member must be on the servers.", dissect.PersonName, latin1)
 	fFilter     = fields.Add("filter_bits", dissect.Uint, "Servers to exclude: 2 bits each for password, players and kind of game.", dissect.Bits(
 		dissect.Name{Value: 0x01, Name: "with password"}, dissect.Name{Value: 0x02, Name: "without password"},
 		dissect.Name{Value: 0x04, Name: "not full"}, dissect.Name{Value: 0x08, Name: "neither full nor empty"},
@@ -97,7 +97,7 @@ var (
 // The remote console, and connecting.
 var (
 	fPassword    = fields.Add("password", dissect.String, "Password of the remote console or of the game.", dissect.Secret)
-	fCommandLine = fields.Add("command_line", dissect.String, "Command for the console of the server.", latin1)
+	fCommandLine = fields.Add("command_line", dissect.String, "Command for the console of the server.", dissect.FreeText, latin1)
 	fHiddenLine  = fCommandLine.Hidden() // contains a password
 	fOpcode      = fields.Add("opcode", dissect.Uint, "Subject of the text.", dissect.Names(
 		dissect.Name{Value: 0, Name: "miscellaneous"}, dissect.Name{Value: 1, Name: "wrong protocol"},
@@ -106,17 +106,17 @@ var (
 	fGameOpcode = fields.Add("game_opcode", dissect.Uint, "Reason why the game refuses the client.", dissect.Names(
 		dissect.Name{Value: 0, Name: "allowed"}, dissect.Name{Value: 1, Name: "wrong password"},
 		dissect.Name{Value: 2, Name: "not yet"}, dissect.Name{Value: 3, Name: "no"}))
-	fText          = fields.Add("text", dissect.String, "Text for people. #str_ and a number names a text in the client's language.", latin1, styled)
+	fText          = fields.Add("text", dissect.String, "Text for people. #str_ and a number names a text in the client's language.", dissect.FreeText, latin1, styled)
 	fHiddenText    = fText.Hidden() // contains a password
 	fClientID      = fields.Add("client_id", dissect.Int, "Number that the client chose.", dissect.Chosen)
 	fClientID16    = fields.Add("connect.client_id", dissect.Uint, "The lower 16 bits of the client's number.", dissect.Chosen)
 	fServerID      = fields.Add("server_id", dissect.Uint, "Number that identifies the packets of the connection.", dissect.Chosen)
-	fGameBase      = fields.Add("fs_game_base", dissect.String, "Directory of the game on which the mod is based.")
-	fGame          = fields.Add("fs_game", dissect.String, "Directory of the mod.")
+	fGameBase      = fields.Add("fs_game_base", dissect.String, "Directory of the game on which the mod is based.", dissect.Public)
+	fGame          = fields.Add("fs_game", dissect.String, "Directory of the mod.", dissect.Public)
 	fOS            = fields.Add("os", dissect.Uint, "Operating system of the client.", systems)
 	fChecksum      = fields.Add("data_checksum", dissect.Uint, "Checksum of the client's game data.")
 	fMaxRate       = fields.Add("max_rate", dissect.Uint, "Bytes per second that the client accepts.")
-	fGUID          = fields.Add("guid", dissect.String, "Identifier by which servers recognise the player.")
+	fGUID          = fields.Add("guid", dissect.String, "Identifier by which servers recognise the player.", dissect.PersonID)
 	fPunkBuster    = fields.Add("punkbuster", dissect.Uint, "0.")
 	fClientNumber  = fields.Add("client_number", dissect.Uint, "Slot of the client on the server.")
 	fGameInit      = fields.Add("game_init_id", dissect.Uint, "Number of the map since the start of the server.")
@@ -143,12 +143,12 @@ var (
 	fKeyValid    = fields.Add("key_valid", dissect.Bool, "The serial number of the game is valid.")
 	fXPKeyValid  = fields.Add("expansion_key_valid", dissect.Bool, "The serial number of the expansion is valid.")
 	fKeyIndex    = fields.Add("key_index", dissect.Uint, "Which serial number: 0 for the game's, 1 for the expansion's.")
-	fGameVersion = fields.Add("si_version", dissect.String, "Version of the game and of its build.")
+	fGameVersion = fields.Add("si_version", dissect.String, "Version of the game and of its build.", dissect.Public)
 	fDirect      = fields.Add("direct_download", dissect.Bool, "The address is that of a file, not of a web page.")
-	fURL         = fields.Add("url", dissect.String, "Address of the new version.")
+	fURL         = fields.Add("url", dissect.String, "Address of the new version.", dissect.ServerText)
 	fMime        = fields.Add("mime", dissect.Uint, "Kind of the file.", dissect.Names(
 		dissect.Name{Value: 0, Name: "page"}, dissect.Name{Value: 1, Name: "program"}))
-	fFallback = fields.Add("fallback_url", dissect.String, "Web page for clients whose download fails.")
+	fFallback = fields.Add("fallback_url", dissect.String, "Web page for clients whose download fails.", dissect.ServerText)
 	fPayload  = fields.Add("payload", dissect.Bytes, "Content of a message that is not decoded.")
 )
 

@@ -35,7 +35,7 @@ var (
 	layoutNone = &dissect.FindingType{ID: "doom3.layout.none", Severity: dissect.Warning, Text: "no known layout fits; decoded as %p",
 		Doc:    "In no known layout does the message end where the data ends: it was truncated, or its version is unknown. The players shown may be wrong.",
 		Advice: "If the game is known, report it to qdissect with the capture. A client should use the settings, and not the players."}
-	sizeWrong = &dissect.FindingType{ID: "doom3.size", Severity: dissect.Warning, Text: "%d {byte|bytes} announced, %d {follows|follow}",
+	sizeWrong = &dissect.FindingType{ID: "doom3.size", Length: true, Severity: dissect.Warning, Text: "%d {byte|bytes} announced, %d {follows|follow}",
 		Doc:    "The size in the reply differs from the size of the data: the message was truncated, or a proxy changed it and kept the size.",
 		Advice: advice.WrongLength}
 	tooMany = &dissect.FindingType{ID: "doom3.players.count", Severity: dissect.Note, Text: "%d {player|players} on a server for %d",
@@ -48,7 +48,7 @@ var (
 var (
 	thirdPartyAsks = &dissect.FindingType{ID: "doom3.thirdparty", Severity: dissect.Chat, Text: "sent by a program other than the game",
 		Doc: "Bit 31 of the version is set. qstat sets it when it asks the master server of Quake 4, so that id Software can tell players from programs."}
-	listLength = &dissect.FindingType{ID: "doom3.len6", Severity: dissect.Warning, Text: "%d {byte|bytes} at the end {is|are} not a whole address",
+	listLength = &dissect.FindingType{ID: "doom3.len6", Length: true, Severity: dissect.Warning, Text: "%d {byte|bytes} at the end {is|are} not a whole address",
 		Doc:    "An address takes 6 bytes. The list was truncated, or it contains other data.",
 		Advice: advice.CutList}
 )

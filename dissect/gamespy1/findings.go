@@ -23,9 +23,9 @@ var (
 	finalMissing = &dissect.FindingType{ID: "gs1.final.missing", Severity: dissect.Warning, Text: "no datagram with final: %d arrived; missing: %p (%p)",
 		Doc:    "The last datagram of the reply is not in the capture, or the server never marks one, so the length of the reply is unknown. The datagrams that arrived are shown. Clients wait until they time out.",
 		Advice: advice.MissingParts}
-	partDuplicate = &dissect.FindingType{ID: "gs1.part.duplicate", Severity: dissect.Note, Text: "duplicate datagrams: %d",
+	partDuplicate = &dissect.FindingType{ID: "gs1.part.duplicate", Severity: dissect.Note, Class: dissect.OfCapture, Text: "duplicate datagrams: %d",
 		Doc: "The network, the server or the capture duplicated datagrams of a split reply. They are used once; clients that append datagrams as they arrive list players twice."}
-	partReorder = &dissect.FindingType{ID: "gs1.part.reorder", Severity: dissect.Note, Text: "the datagrams arrived out of order",
+	partReorder = &dissect.FindingType{ID: "gs1.part.reorder", Severity: dissect.Note, Class: dissect.OfCapture, Text: "the datagrams arrived out of order",
 		Doc: "Clients that use the queryid are not affected; others mix up the keys."}
 	partTotals = &dissect.FindingType{ID: "gs1.part.totals", Severity: dissect.Warning, Text: "datagrams of one reply state different totals: %p",
 		Doc:    "Only the last datagram shows the total. Two datagrams are marked as the last, or one has a number beyond the last: the server's count restarted, two replies crossed, or somebody forges datagrams. The reply counts as complete when as many datagrams are present as the highest number says.",
@@ -70,7 +70,7 @@ var (
 		Doc: "The server has no data for this query, or does not know it."}
 	unknownQuery = &dissect.FindingType{ID: "gs1.query.unknown", Severity: dissect.Note, Text: "unknown query %s",
 		Doc: "No server is known to answer it. Servers ignore unknown queries; those with GameSpy's code send an empty reply."}
-	openQuery = &dissect.FindingType{ID: "gs1.query.open", Severity: dissect.Warning, Text: "no backslash after %s",
+	openQuery = &dissect.FindingType{ID: "gs1.query.open", Length: true, Severity: dissect.Warning, Text: "no backslash after %s",
 		Doc:    "GameSpy's code expects the word between two backslashes, does not recognise this one and sends an empty reply. Other servers answer. A truncated request looks the same.",
 		Advice: "An own client should ask with a backslash at the end: \\status\\."}
 )

@@ -30,6 +30,7 @@ var protocol = &dissect.Protocol{
 	Split: &dissect.Splitting{
 		Read: readPart, Alone: true, Incomplete: partMissing, Endless: finalMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict, Totals: partTotals,
 	},
+	Handshake: dissect.Handshake{Words: []string{"echo"}},
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, Named: named,
 		OnReply: []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
@@ -145,7 +146,7 @@ func isKnown(key []byte) bool { return len(key) <= 32 && classify(string(key)).k
 // Parse decodes one payload: a request, a reply or a datagram of one, or a heartbeat.
 // The caller owns the result. The error is a *dissect.Error that says where reading
 // ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](newDecoder(), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 // A decoder owns one message of each type and the scratch data about the current reply,
 // and reuses them.

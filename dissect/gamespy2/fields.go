@@ -29,6 +29,6 @@ var (
 
 // The datagrams of a split reply.
 var (
-	fPartHead = fields.Add("part.head", dissect.Bytes, "A zero byte and the session id.", dissect.Framing)
-	fPart     = fields.Add("part.data", dissect.Bytes, "Data of the reply in one datagram.", dissect.Framing)
+	fPartHead = fields.Add("part.head", dissect.Bytes, "A zero byte and the session id.", dissect.EchoFrom(1), dissect.Framing)
+	fPart     = fields.Add("part.data", dissect.Bytes, "Data of the reply in one datagram.", dissect.Becomes("joined"), dissect.Framing)
 )

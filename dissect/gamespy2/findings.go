@@ -23,20 +23,20 @@ var (
 	beginMissing = &dissect.FindingType{ID: "gs2.part.begin", Severity: dissect.Warning, Text: "the beginning of the reply is missing",
 		Doc:    "The datagram does not begin with known settings or a table. It continues a reply of which the first datagram was lost or arrived later; or the request names single keys, and this is their values. Without the beginning, nothing says what the texts mean.",
 		Advice: "Ask for the whole status instead of single keys. If the first datagram is missing, see gs2.part.missing."}
-	partDuplicate = &dissect.FindingType{ID: "gs2.part.duplicate", Severity: dissect.Note, Text: "duplicate datagrams: %d",
+	partDuplicate = &dissect.FindingType{ID: "gs2.part.duplicate", Severity: dissect.Note, Class: dissect.OfCapture, Text: "duplicate datagrams: %d",
 		Doc: "The network, the server or the capture duplicated datagrams of the reply. They are used once; clients that append datagrams as they arrive list players twice."}
-	partReorder = &dissect.FindingType{ID: "gs2.part.reorder", Severity: dissect.Note, Text: "the datagrams arrived out of order",
+	partReorder = &dissect.FindingType{ID: "gs2.part.reorder", Severity: dissect.Note, Class: dissect.OfCapture, Text: "the datagrams arrived out of order",
 		Doc: "Datagrams have no numbers: clients append them as they arrive and misplace rows."}
 	partConflict = &dissect.FindingType{ID: "gs2.part.conflict", Severity: dissect.Warning, Text: "different beginnings of the same reply: %d; the first one is used",
 		Doc:    "Two different datagrams with the same session id begin a reply that breaks off: two requests with the same id crossed, or somebody forges replies.",
 		Advice: advice.MixedParts}
 
-	tableCount = &dissect.FindingType{ID: "gs2.table.count", Severity: dissect.Warning, Text: "%d {row|rows} announced, %d {is|are} there",
+	tableCount = &dissect.FindingType{ID: "gs2.table.count", Length: true, Severity: dissect.Warning, Text: "%d {row|rows} announced, %d {is|are} there",
 		Doc:    "The number before a table differs from the number of its rows. Clients that rely on it lose rows, or read past the end. A reply that filled its 1400 bytes was truncated there.",
 		Advice: advice.WrongCount}
 	noCount = &dissect.FindingType{ID: "gs2.table.nocount", Severity: dissect.Note, Text: "a table without the number of its rows",
 		Doc: "America's Army sends one byte instead of the number's two. Clients that read a number take the first letter of the first column for a part of it."}
-	tableCut = &dissect.FindingType{ID: "gs2.table.cut", Severity: dissect.Warning, Text: "the packet ends within a row",
+	tableCut = &dissect.FindingType{ID: "gs2.table.cut", Length: true, Severity: dissect.Warning, Text: "the packet ends within a row",
 		Doc:    "The last row of a table does not have all of its values: the reply did not fit in the 1400 bytes of a packet, or its continuation did not arrive.",
 		Advice: advice.CutList}
 	noEnd = &dissect.FindingType{ID: "gs2.end", Severity: dissect.Note, Text: "the zero byte at the end is missing",

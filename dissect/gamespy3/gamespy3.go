@@ -249,7 +249,7 @@ func readSplit(b []byte, _ uint8) (reassembly.Part, bool) {
 // Parse decodes one payload: a whole message, or one part of a reply. The caller owns
 // the result. The error is a *dissect.Error that says where reading ended; the message
 // then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](newDecoder(), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	handshake      HandshakeRequest

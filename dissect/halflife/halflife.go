@@ -30,22 +30,22 @@ var fields = dissect.NewCatalog("halflife")
 
 var (
 	fHeader  = fields.Add("header", dissect.Int, "-1: the message is in one piece.", dissect.Framing)
-	fCommand = fields.Add("command", dissect.String, "Word that names the message.")
+	fCommand = fields.Add("command", dissect.String, "Word that names the message.", dissect.Public)
 	fType    = fields.Add("type", dissect.Char, "Letter that names the reply.")
 	pairs    = keyvalue.Declare(fields)
 
-	fAddress    = fields.Add("info.address", dissect.String, "The server's own address as it knows it.")
-	fName       = fields.Add("info.name", dissect.String, "Name of the server.")
-	fMap        = fields.Add("info.map", dissect.String, "Map being played.")
-	fFolder     = fields.Add("info.folder", dissect.String, "Directory of the game.")
-	fGame       = fields.Add("info.game", dissect.String, "Name of the game.")
+	fAddress    = fields.Add("info.address", dissect.String, "The server's own address as it knows it.", dissect.Address)
+	fName       = fields.Add("info.name", dissect.String, "Name of the server.", dissect.ServerText)
+	fMap        = fields.Add("info.map", dissect.String, "Map being played.", dissect.Public)
+	fFolder     = fields.Add("info.folder", dissect.String, "Directory of the game.", dissect.Public)
+	fGame       = fields.Add("info.game", dissect.String, "Name of the game.", dissect.GameName)
 	fPlayers    = fields.Add("info.num_players", dissect.Uint, "Players on the server.")
 	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Maximum number of players.")
 	fProtocol   = fields.Add("info.protocol", dissect.Uint, "Version of the network protocol.")
 
-	fChallenge   = fields.Add("rcon.challenge", dissect.Decimal, "Challenge that the server gave for this command.", dissect.Chosen)
+	fChallenge   = fields.Add("rcon.challenge", dissect.Decimal, "Challenge that the server gave for this command.", dissect.Token, dissect.Chosen)
 	fPassword    = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret, dissect.InJSON("rcon_password"))
-	fRconCommand = fields.Add("rcon.command_line", dissect.String, "Command for the console of the server.")
+	fRconCommand = fields.Add("rcon.command_line", dissect.String, "Command for the console of the server.", dissect.FreeText)
 	fHidden      = fRconCommand.Hidden() // contains a password
 )
 
@@ -227,7 +227,7 @@ type Rcon struct{ Challenge, Password, Command string }
 // Parse decodes one payload. Package a2s decodes the replies of types m, D, E and j.
 // The caller owns the result. The error is a *dissect.Error that says where reading
 // ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	request    Request

@@ -18,27 +18,27 @@ var style = summary.Style{Charset: dissect.Latin1}
 
 var fields = dissect.NewCatalog("lhmp")
 
-func asText(f *dissect.Field) { f.Charset = style.Charset }
+var asText = dissect.InCharset(style.Charset)
 
 var (
 	fTag  = fields.Add("tag", dissect.String, "LHMP: a message of this protocol.", dissect.Framing)
 	fType = fields.Add("type", dissect.Char, "Kind of data that is requested or sent.", dissect.Framing, dissect.Names(
 		dissect.Name{Value: 'o', Name: "server"}, dissect.Name{Value: 'p', Name: "players"}))
 
-	fProtocol   = fields.Add("protocol", dissect.String, "Version of the protocol, often empty.", asText)
+	fProtocol   = fields.Add("protocol", dissect.String, "Version of the protocol, often empty.", dissect.Public, asText)
 	fPassword   = fields.Add("password", dissect.String, "Empty or 0 if the server has no password.", dissect.Secret, asText)
 	fNumPlayers = fields.Add("num_players", dissect.Uint, "Players on the server.")
 	fMaxPlayers = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
-	fName       = fields.Add("name", dissect.String, "Name of the server.", asText)
-	fMode       = fields.Add("mode", dissect.String, "Mode of the game.", asText)
-	fWebsite    = fields.Add("website", dissect.String, "Website of the server.", asText)
-	fMap        = fields.Add("map", dissect.String, "Map being played.", asText)
+	fName       = fields.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
+	fMode       = fields.Add("mode", dissect.String, "Mode of the game.", dissect.Public, asText)
+	fWebsite    = fields.Add("website", dissect.String, "Website of the server.", dissect.ServerText, asText)
+	fMap        = fields.Add("map", dissect.String, "Map being played.", dissect.Public, asText)
 
 	fCount      = fields.Add("count", dissect.Uint, "Number of players that follow.", dissect.Framing)
 	fPlayers    = fields.Add("players", dissect.List, "The players.")
 	fPlayer     = fields.Add("players.player", dissect.Group, "A player.")
 	fID         = fields.Add("players.id", dissect.Uint, "Number of the player on the server.")
-	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", asText)
+	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
 )
 
 var (
@@ -122,7 +122,7 @@ type Unknown struct{}
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	request Request

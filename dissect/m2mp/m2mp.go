@@ -22,19 +22,19 @@ var style = summary.Style{Charset: dissect.Latin1}
 
 var fields = dissect.NewCatalog("m2mp")
 
-func asText(f *dissect.Field) { f.Charset = style.Charset }
+var asText = dissect.InCharset(style.Charset)
 
 var (
 	fTag        = fields.Add("tag", dissect.String, "M2MP or M2Online: a message of this protocol.", dissect.Framing)
 	fType       = fields.Add("type", dissect.Char, "i: a request for infos.", dissect.Framing)
-	fName       = fields.Add("name", dissect.String, "Name of the server.", asText)
+	fName       = fields.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
 	fNumPlayers = fields.Add("num_players", dissect.Decimal, "Players on the server.")
 	fMaxPlayers = fields.Add("max_players", dissect.Decimal, "Maximum number of players.")
-	fMode       = fields.Add("mode", dissect.String, "Mode of the game.", asText)
+	fMode       = fields.Add("mode", dissect.String, "Mode of the game.", dissect.Public, asText)
 	fPassword   = fields.Add("password", dissect.Bool, "Whether the server has a password.")
 	fPlayers    = fields.Add("players", dissect.List, "The players.")
 	fPlayer     = fields.Add("players.player", dissect.Group, "A player.")
-	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", asText)
+	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
 	fPing       = fields.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds (M2Online).")
 	fEnd        = fields.Add("end", dissect.Uint, "1: the end of the players.", dissect.Framing)
 )
@@ -137,7 +137,7 @@ type Unknown struct{}
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	request Request

@@ -59,7 +59,7 @@ var (
 		Advice: "A client that sees known words instead of the players can read on. Report it to the author of the server with the capture."}
 	noEnd = &dissect.FindingType{ID: "mc.end", Severity: dissect.Note, Text: "the reply ends within a list",
 		Doc: "The zero byte at the end of a list is missing: the reply was truncated, or the server omits it."}
-	broken = &dissect.FindingType{ID: "mc.section", Severity: dissect.Failed, Text: "%d {byte that is|bytes that are} not a list",
+	broken = &dissect.FindingType{ID: "mc.section", Length: true, Severity: dissect.Failed, Text: "%d {byte that is|bytes that are} not a list",
 		Doc:    "The data is neither settings nor a list of players, and is not decoded. The reply is damaged, or its format is newer.",
 		Advice: "If the server is a known one, report it to qdissect with the capture."}
 )

@@ -12,7 +12,7 @@ const (
 )
 
 var (
-	mHandshake      = &dissect.MessageType{Name: "handshake_request", Title: "handshake request", Role: dissect.Request, Doc: "Asks for the token that a stat request must carry."}
+	mHandshake      = &dissect.MessageType{Name: "handshake_request", Title: "handshake request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "Asks for the token that a stat request must carry."}
 	mHandshakeReply = &dissect.MessageType{Name: "handshake_reply", Title: "handshake", Role: dissect.Reply, Doc: "Gives the token, in text."}
 	mBasic          = &dissect.MessageType{Name: "basic_stat_request", Title: "basic stat request", Role: dissect.Request, Doc: "Asks for the name, the world and the number of players. Any length but 15 bytes."}
 	mBasicReply     = &dissect.MessageType{Name: "basic_stat_reply", Title: "basic stat", Role: dissect.Reply, Doc: "The name, the world and the number of players."}

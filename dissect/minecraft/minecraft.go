@@ -37,7 +37,8 @@ var protocol = &dissect.Protocol{
 	Starts: []string{"\xfe\xfd", "\x00", "\x09"},
 	Fields: fields, Messages: messages, Findings: findings,
 	Detect: Detect, Confirm: confirm,
-	New: func() dissect.Decoder { return newDecoder() },
+	New:       func() dissect.Decoder { return newDecoder() },
+	Handshake: dissect.Handshake{Bits: 24}, // of the vanilla server
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge, OtherIDs: true,
 		OnRequest: []dissect.Rule{judge.Mismatch(tokenMismatch)},
@@ -48,7 +49,7 @@ var protocol = &dissect.Protocol{
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](newDecoder(), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	handshake      HandshakeRequest

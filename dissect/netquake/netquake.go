@@ -44,22 +44,22 @@ var (
 
 // Connecting.
 var (
-	fGame     = fields.Add("connect.game", dissect.String, "QUAKE or HEXENII.")
+	fGame     = fields.Add("connect.game", dissect.String, "QUAKE or HEXENII.", dissect.Public)
 	fVersion  = fields.Add("connect.version", dissect.Uint, "Version of the network protocol: 3 in Quake, 4 and 5 in Hexen II.")
 	fMod      = fields.Add("connect.mod", dissect.Uint, "Engine with additions to the protocol: 1 is ProQuake.")
 	fModVer   = fields.Add("connect.mod_version", dissect.Uint, "Ten times its version: 34 is 3.4.")
 	fFlags    = fields.Add("connect.flags", dissect.Uint, "Additions that are in use.", dissect.Bits(dissect.Name{Value: 1, Name: "cheat-free"}))
 	fPassword = fields.Add("connect.password", dissect.Bytes, "Password for the game, a number.", dissect.Secret)
 	fPort     = fields.Add("connect.port", dissect.Uint, "Port on which the game goes on.")
-	fReason   = fields.Add("connect.reason", dissect.String, "Why the client may not connect.", text)
+	fReason   = fields.Add("connect.reason", dissect.String, "Why the client may not connect.", dissect.FreeText, text)
 	fMore     = fields.Add("connect.more", dissect.Bytes, "What other engines add.")
 )
 
 // A server.
 var (
-	fAddress  = fields.Add("server.address", dissect.String, "Address that the server knows of itself, often a useless one.")
-	fHost     = fields.Add("server.name", dissect.String, "Name of the server.", text)
-	fMap      = fields.Add("server.map", dissect.String, "Map.")
+	fAddress  = fields.Add("server.address", dissect.String, "Address that the server knows of itself, often a useless one.", dissect.Address)
+	fHost     = fields.Add("server.name", dissect.String, "Name of the server.", dissect.ServerText, text)
+	fMap      = fields.Add("server.map", dissect.String, "Map.", dissect.Public)
 	fPlayers  = fields.Add("server.num_players", dissect.Uint, "Players on the server.")
 	fMax      = fields.Add("server.max_players", dissect.Uint, "Places on the server.")
 	fProtocol = fields.Add("server.protocol", dissect.Uint, "Version of the network protocol.")
@@ -68,21 +68,21 @@ var (
 // A player, a rule, a command.
 var (
 	fSlot    = fields.Add("player.slot", dissect.Uint, "Slot of the player, counted from 0.")
-	fName    = fields.Add("player.name", dissect.String, "Name.", text)
+	fName    = fields.Add("player.name", dissect.String, "Name.", dissect.PersonName, text)
 	fColours = fields.Add("player.colours", dissect.Uint, "Colours: 16 times that of the shirt, and that of the pants.")
 	fScore   = fields.Add("player.score", dissect.Int, "Frags.")
 	fTime    = fields.Add("player.duration_s", dissect.Int, "Time on the server, in seconds.")
-	fFrom    = fields.Add("player.address", dissect.String, "Address of the player; botclient is a bot, private an address that the server does not tell.")
+	fFrom    = fields.Add("player.address", dissect.String, "Address of the player; botclient is a bot, private an address that the server does not tell.", dissect.Address)
 
-	fAfter       = fields.Add("rule.after", dissect.String, "Name of the rule before the one that is wanted, empty for the first.")
-	fKey         = fields.Add("rule.key", dissect.String, "Name of the rule.")
-	fValue       = fields.Add("rule.value", dissect.String, "Value of the rule.", text)
+	fAfter       = fields.Add("rule.after", dissect.String, "Name of the rule before the one that is wanted, empty for the first.", dissect.Public)
+	fKey         = fields.Add("rule.key", dissect.String, "Name of the rule.", dissect.SettingName)
+	fValue       = fields.Add("rule.value", dissect.String, "Value of the rule.", dissect.Setting, text)
 	fHiddenValue = fValue.Hidden()
 
 	fRconPassword = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret)
-	fCommand      = fields.Add("rcon.command_line", dissect.String, "Command for the console of the server.")
+	fCommand      = fields.Add("rcon.command_line", dissect.String, "Command for the console of the server.", dissect.FreeText)
 	fHiddenLine   = fCommand.Hidden()
-	fOutput       = fields.Add("rcon.text", dissect.String, "What the console prints.", text)
+	fOutput       = fields.Add("rcon.text", dissect.String, "What the console prints.", dissect.FreeText, text)
 	fHiddenOutput = fOutput.Hidden()
 )
 
@@ -326,7 +326,7 @@ type Unknown struct{ Op uint8 }
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there
 // is returned with it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 // decoder owns what a message is read into.
 type decoder struct {

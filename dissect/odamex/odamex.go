@@ -31,7 +31,7 @@ var style = summary.Style{Charset: dissect.Latin1}
 
 var fields = dissect.NewCatalog("odamex")
 
-func asText(f *dissect.Field) { f.Charset = style.Charset }
+var asText = dissect.InCharset(style.Charset)
 
 var (
 	fTag = fields.Add("tag", dissect.Uint, "What the message is and who sends it.", dissect.Framing, dissect.Names(
@@ -42,42 +42,42 @@ var (
 	fProtocol = fields.Add("protocol", dissect.Uint, "Version of the protocol of the launcher; in a reply that in which it is written.")
 	fTime     = fields.Add("time", dissect.Uint, "Number that the launcher chose; the reply returns it.", dissect.Chosen)
 	fReal     = fields.Add("real_protocol", dissect.Uint, "Version of the protocol of the server.")
-	fRevision = fields.Add("revision", dissect.String, "Version of the server in words.", asText)
+	fRevision = fields.Add("revision", dissect.String, "Version of the server in words.", dissect.Public, asText)
 	fOldRev   = fields.Add("revision_number", dissect.Int, "Number of the revision, in old versions of the protocol; -1 if unknown.")
 
 	fNumRules = fields.Add("rules.count", dissect.Uint, "Number of settings.", dissect.Framing)
 	fRules    = fields.Add("rules", dissect.List, "Settings of the server that are not 0 or empty.")
 	fRule     = fields.Add("rules.rule", dissect.Group, "A setting.")
-	fKey      = fields.Add("rules.key", dissect.String, "Name of the setting.", asText)
+	fKey      = fields.Add("rules.key", dissect.String, "Name of the setting.", dissect.SettingName, asText)
 	fType     = fields.Add("rules.type", dissect.Uint, "Type of the value.", dissect.Framing, dissect.Names(
 		dissect.Name{Value: typeNone, Name: "none"}, dissect.Name{Value: typeBool, Name: "true"}, dissect.Name{Value: typeByte, Name: "8 bits"},
 		dissect.Name{Value: typeWord, Name: "16 bits"}, dissect.Name{Value: typeInt, Name: "32 bits"}, dissect.Name{Value: typeFloat, Name: "float"}, dissect.Name{Value: typeText, Name: "text"}))
 	fValue      = fields.Add("rules.value", dissect.Int, "Value, if it is a whole number; 1 for true.")
 	fFloat      = fields.Add("rules.float", dissect.Decimal, "Value, if it is a float.", dissect.InJSON("value_float"))
-	fText       = fields.Add("rules.text", dissect.String, "Value, if it is text.", dissect.InJSON("value_text"), asText)
+	fText       = fields.Add("rules.text", dissect.String, "Value, if it is text.", dissect.Setting, dissect.InJSON("value_text"), asText)
 	fHiddenText = fText.Hidden()
 
 	fPassword    = fields.Add("password_md5", dissect.Bytes, "MD5 of the password that players need; empty if they need none.", dissect.Secret)
-	fMap         = fields.Add("map", dissect.String, "Map being played.", asText)
+	fMap         = fields.Add("map", dissect.String, "Map being played.", dissect.Public, asText)
 	fTimeLeft    = fields.Add("time_left", dissect.Uint, "Minutes that are left.")
 	fNumTeams    = fields.Add("teams.count", dissect.Uint, "Number of teams.", dissect.Framing)
 	fTeams       = fields.Add("teams", dissect.List, "The teams.")
 	fTeam        = fields.Add("teams.team", dissect.Group, "A team.")
-	fTeamName    = fields.Add("teams.name", dissect.String, "Name of the team: its color.", asText)
+	fTeamName    = fields.Add("teams.name", dissect.String, "Name of the team: its color.", dissect.Public, asText)
 	fTeamColor   = fields.Add("teams.color", dissect.Uint, "Color of the team, 8 bits each of blue, green and red.")
 	fPoints      = fields.Add("teams.score", dissect.Int, "Points of the team.")
 	fNumPatches  = fields.Add("patches.count", dissect.Uint, "Number of patches.", dissect.Framing)
 	fPatches     = fields.Add("patches", dissect.List, "DeHackEd patches that the server has loaded.")
-	fPatch       = fields.Add("patches.name", dissect.String, "Name of a patch.", asText)
+	fPatch       = fields.Add("patches.name", dissect.String, "Name of a patch.", dissect.Public, asText)
 	fNumWADs     = fields.Add("wads.count", dissect.Uint, "Number of files.", dissect.Framing)
 	fWADs        = fields.Add("wads", dissect.List, "Files that the server has loaded.")
 	fWAD         = fields.Add("wads.wad", dissect.Group, "A file.")
-	fWADName     = fields.Add("wads.name", dissect.String, "Name of the file.", asText)
-	fWADHash     = fields.Add("wads.md5", dissect.Bytes, "MD5 of the file.")
+	fWADName     = fields.Add("wads.name", dissect.String, "Name of the file.", dissect.Public, asText)
+	fWADHash     = fields.Add("wads.md5", dissect.Bytes, "MD5 of the file.", dissect.Public)
 	fNumPlayers  = fields.Add("players.count", dissect.Uint, "Number of players.", dissect.Framing)
 	fPlayers     = fields.Add("players", dissect.List, "The players.")
 	fPlayer      = fields.Add("players.player", dissect.Group, "A player.")
-	fPlayerName  = fields.Add("players.name", dissect.String, "Name of the player.", asText)
+	fPlayerName  = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
 	fPlayerColor = fields.Add("players.color", dissect.Uint, "Color of the player, 8 bits each of blue, green, red and opacity.")
 	fPlayerTeam  = fields.Add("players.team", dissect.Uint, "Index of the team. Only in modes with teams.")
 	fPing        = fields.Add("players.ping", dissect.Uint, "Ping in milliseconds.")
@@ -98,9 +98,9 @@ var (
 	mVersionQuery = &dissect.MessageType{Name: "version_request", Title: "version query", Role: dissect.Request, Doc: "A launcher asks a server for its version."}
 	mInfo         = &dissect.MessageType{Name: "query_reply", Title: "info", Role: dissect.Reply, Doc: "Settings, map, files and players of the server."}
 	mVersion      = &dissect.MessageType{Name: "version_reply", Title: "version", Role: dissect.Reply, Doc: "The version of the server, on request or because the launcher is too old for more."}
-	mServers      = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Doc: "A launcher asks a master for servers."}
+	mServers      = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "A launcher asks a master for servers."}
 	mList         = &dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Servers that the master knows."}
-	mHeartbeat    = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Doc: "A server registers with a master."}
+	mHeartbeat    = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "A server registers with a master."}
 	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "A tag with a type that is not known."}
 )
 
@@ -292,7 +292,7 @@ type Unknown struct{ Tag uint32 }
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	query     Query

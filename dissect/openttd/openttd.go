@@ -33,21 +33,21 @@ var (
 	fTicks         = fields.Add("info.ticks", dissect.Uint, "Version 7: how long the game has been running, in ticks.")
 	fStorage       = fields.Add("info.grf_storage", dissect.Uint, "Version 6: what is said of NewGRFs.", dissect.Names(dissect.Name{Value: 0, Name: "id and checksum"}, dissect.Name{Value: 1, Name: "id, checksum and name"}, dissect.Name{Value: 2, Name: "index"}))
 	fScriptVersion = fields.Add("info.script_version", dissect.Int, "Version 5: version of the game script; -1 for none.")
-	fScript        = fields.Add("info.script", dissect.String, "Version 5: name of the game script.")
+	fScript        = fields.Add("info.script", dissect.String, "Version 5: name of the game script.", dissect.Public)
 	fNumGRFs       = fields.Add("num_grfs", dissect.Uint, "NewGRFs in the list.")
 	fGRFs          = fields.Add("grfs", dissect.List, "NewGRFs: graphics and vehicles that are added to the game.")
 	fGRF           = fields.Add("grfs.grf", dissect.Group, "One of them.")
-	fGRFID         = fields.Add("grfs.id", dissect.Bytes, "Identifier of its author and itself.")
-	fGRFSum        = fields.Add("grfs.md5", dissect.Bytes, "Checksum (MD5).")
-	fGRFName       = fields.Add("grfs.name", dissect.String, "Name.")
+	fGRFID         = fields.Add("grfs.id", dissect.Bytes, "Identifier of its author and itself.", dissect.Public)
+	fGRFSum        = fields.Add("grfs.md5", dissect.Bytes, "Checksum (MD5).", dissect.Public)
+	fGRFName       = fields.Add("grfs.name", dissect.String, "Name.", dissect.Public)
 	fGRFIndex      = fields.Add("grfs.index", dissect.Uint, "Place in a table that was sent before.")
 	fDate          = fields.Add("info.date", dissect.Uint, "Date in the game, in days since the year 0.")
 	fStart         = fields.Add("info.start_date", dissect.Uint, "Date at which the game began, in days since the year 0.")
 	fMaxCompanies  = fields.Add("info.max_companies", dissect.Uint, "Most companies that there may be.")
 	fCompanies     = fields.Add("num_companies", dissect.Uint, "Companies in the game.")
 	fMaxSpectators = fields.Add("info.max_spectators", dissect.Uint, "Most spectators that there may be.")
-	fName          = fields.Add("info.name", dissect.String, "Name of the server.")
-	fRevision      = fields.Add("info.revision", dissect.String, "Version of OpenTTD.")
+	fName          = fields.Add("info.name", dissect.String, "Name of the server.", dissect.ServerText)
+	fRevision      = fields.Add("info.revision", dissect.String, "Version of OpenTTD.", dissect.Public)
 	fLanguage      = fields.Add("info.language", dissect.Uint, "Up to version 5: language that is spoken on the server, 0 for any.")
 	fPassword      = fields.Add("info.password", dissect.Bool, "Whether a password is needed.")
 	fMaxClients    = fields.Add("info.max_clients", dissect.Uint, "Most clients that the server takes.")
@@ -55,7 +55,7 @@ var (
 	fSpectators    = fields.Add("info.num_spectators", dissect.Uint, "Those of them that belong to no company.")
 	fOldDate       = fields.Add("info.date_1920", dissect.Uint, "Versions 1 and 2: date in the game, in days since the year 1920.")
 	fOldStart      = fields.Add("info.start_date_1920", dissect.Uint, "Versions 1 and 2: date at which the game began, in days since the year 1920.")
-	fMap           = fields.Add("info.map", dissect.String, "Up to version 5: name of the map.")
+	fMap           = fields.Add("info.map", dissect.String, "Up to version 5: name of the map.", dissect.Public)
 	fWidth         = fields.Add("info.width", dissect.Uint, "Width of the map in tiles.")
 	fHeight        = fields.Add("info.height", dissect.Uint, "Height of the map in tiles.")
 	fLandscape     = fields.Add("info.landscape", dissect.Uint, "Kind of landscape.", dissect.Names(landscapes...))
@@ -64,7 +64,7 @@ var (
 	fList        = fields.Add("companies", dissect.List, "Companies.")
 	fCompany     = fields.Add("companies.company", dissect.Group, "One of them.")
 	fIndex       = fields.Add("companies.number", dissect.Uint, "Number of the company, from 1.")
-	fCompanyName = fields.Add("companies.name", dissect.String, "Name.")
+	fCompanyName = fields.Add("companies.name", dissect.String, "Name.", dissect.PersonName)
 	fFounded     = fields.Add("companies.inaugurated", dissect.Uint, "Year in which it was founded.")
 	fValue       = fields.Add("companies.value", dissect.Int, "What it is worth, in pounds.")
 	fMoney       = fields.Add("companies.money", dissect.Int, "What it has, in pounds.")
@@ -80,15 +80,15 @@ var (
 	fSpecList    = fields.Add("spectators", dissect.List, "Up to version 4: who watches.")
 	fPlayer      = fields.Add("companies.players.player", dissect.Group, "A client.")
 	fMore        = fields.Add("companies.players.more", dissect.Uint, "1: another client follows.", dissect.Framing)
-	fPlayerName  = fields.Add("companies.players.name", dissect.String, "Name.")
-	fUniqueID    = fields.Add("companies.players.unique_id", dissect.String, "What the server knows the player by.")
+	fPlayerName  = fields.Add("companies.players.name", dissect.String, "Name.", dissect.PersonName)
+	fUniqueID    = fields.Add("companies.players.unique_id", dissect.String, "What the server knows the player by.", dissect.PersonID)
 	fJoined      = fields.Add("companies.players.join_date", dissect.Uint, "Date in the game at which the client joined.")
 	fEndPlayers  = fields.Add("companies.end_of_players", dissect.Uint, "0: no other client follows.", dissect.Framing)
 	fEndSpecs    = fields.Add("end_of_spectators", dissect.Uint, "0: no other client follows.", dissect.Framing)
 
-	fWelcome  = fields.Add("register.welcome", dissect.String, "OpenTTDRegister.")
+	fWelcome  = fields.Add("register.welcome", dissect.String, "OpenTTDRegister.", dissect.Public)
 	fPort     = fields.Add("register.port", dissect.Uint, "Port of the server.")
-	fKey      = fields.Add("register.session_key", dissect.Bytes, "Number by which the master knows the server, zeros at first.", dissect.Chosen)
+	fKey      = fields.Add("register.session_key", dissect.Bytes, "Number by which the master knows the server, zeros at first.", dissect.Token, dissect.Chosen)
 	fListType = fields.Add("list_type", dissect.Uint, "Which addresses are wanted.", dissect.Names(dissect.Name{Value: 0, Name: "IPv4"}, dissect.Name{Value: 1, Name: "IPv6"}, dissect.Name{Value: 2, Name: "as the request came"}))
 	fCount    = fields.Add("num_servers", dissect.Uint, "Addresses in the list.")
 	fServers  = fields.Add("servers", dissect.List, "Addresses of game servers.")
@@ -130,11 +130,11 @@ var (
 	mCompanies        = &dissect.MessageType{Name: "companies_reply", Title: "companies", Role: dissect.Reply, Doc: "The companies, up to version 4 with those who play in them."}
 	mGRFsRequest      = &dissect.MessageType{Name: "grfs_request", Title: "NewGRF names request", Role: dissect.Request, Doc: "Asks for the names of NewGRFs that the client does not have.", Unanswered: detailsUnanswered}
 	mGRFs             = &dissect.MessageType{Name: "grfs_reply", Title: "NewGRF names", Role: dissect.Reply, Doc: "The names of those that the server knows, as far as they fit into a packet."}
-	mRegister         = &dissect.MessageType{Name: "register_request", Title: "registration", Role: dissect.Request, Doc: "A server tells a master that it is there, every few minutes."}
-	mRegistered       = &dissect.MessageType{Name: "register_reply", Title: "registered", Role: dissect.Reply, Doc: "The master could reach the server, and lists it."}
+	mRegister         = &dissect.MessageType{Name: "register_request", Title: "registration", Role: dissect.Request, Purpose: dissect.Heartbeat, Doc: "A server tells a master that it is there, every few minutes."}
+	mRegistered       = &dissect.MessageType{Name: "register_reply", Title: "registered", Role: dissect.Reply, Purpose: dissect.Listing, Doc: "The master could reach the server, and lists it."}
 	mSessionKey       = &dissect.MessageType{Name: "session_key_reply", Title: "session key", Role: dissect.Reply, Doc: "The master gives the server a number to register with."}
 	mUnregister       = &dissect.MessageType{Name: "unregister", Title: "removal", Role: dissect.OneWay, Doc: "A server leaves the list."}
-	mListRequest      = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Doc: "Asks a master for the addresses of game servers."}
+	mListRequest      = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "Asks a master for the addresses of game servers."}
 	mList             = &dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Addresses of game servers, as many as fit into a packet. Nothing says which packet is the last."}
 )
 
@@ -412,7 +412,7 @@ func (*Empty) openttd()        {}
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there
 // is returned with it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 // decoder owns what a message is read into.
 type decoder struct {

@@ -16,7 +16,7 @@ var (
 	before = &dissect.FindingType{ID: "q2.before", Severity: dissect.Warning, Text: "text before the settings",
 		Doc:    "Something was printed before the status, in the same datagram. Clients that expect the settings in the second line read none, or reject the reply.",
 		Advice: "A client should look for the line that begins with print or statusResponse. On the server, look for a mod or plugin that prints when it is asked."}
-	cutPlayer = &dissect.FindingType{ID: "q2.cut", Severity: dissect.Warning, Text: "cut in the middle of a line",
+	cutPlayer = &dissect.FindingType{ID: "q2.cut", Length: true, Severity: dissect.Warning, Text: "cut in the middle of a line",
 		Doc:    "The reply ends within a line. Whole lines are shown; the rest is the field data. Servers themselves leave out players that do not fit, never half a line.",
 		Advice: advice.CutList}
 	notPlayer = &dissect.FindingType{ID: "q2.line", Severity: dissect.Warning, Text: "not a line of a player: %s",

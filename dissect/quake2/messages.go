@@ -28,7 +28,7 @@ var (
 		Doc: "ping: asks for a sign of life."}
 	mPingReply = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply,
 		Doc: "ack: a sign of life."}
-	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request,
+	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest,
 		Doc: "getchallenge: the first step of a client that wants to play."}
 	mChallengeReply = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply,
 		Doc: "challenge: the number that the client has to send with connect, and the versions that the server speaks."}

@@ -26,7 +26,7 @@ import (
 var fields = dissect.NewCatalog("quake2-master")
 
 var (
-	words    = quake.Declare(fields)
+	words    = quake.Declare(fields, dissect.Public)
 	fServers = fields.Add("servers", dissect.List, "The servers.")
 	fServer  = fields.Add("servers.server", dissect.Endpoint, "Address and port of one.")
 	status   = quake.DeclareStatus(fields, &words, oddKey, cutPlayer, notPlayer)
@@ -35,11 +35,11 @@ var (
 const topicServers dissect.Topic = 1
 
 var (
-	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request,
+	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList,
 		Doc: "query: asks for the list of servers."}
 	mServersReply = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply,
 		Doc: "servers: addresses of servers, in one or more replies."}
-	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay,
+	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat,
 		Doc: "heartbeat: a server tells its master every five minutes that it is there, with its status."}
 	mShutdown = &dissect.MessageType{Name: "shutdown", Title: "shutdown", Role: dissect.OneWay,
 		Doc: "shutdown: a server stops."}
@@ -48,11 +48,11 @@ var (
 var (
 	unanswered  = finding.NoReply("q2master.noreply", "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. Few masters of Quake 2 still answer over UDP.")
 	unrequested = finding.Unrequested("q2master.unrequested", "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way.")
-	entryCut    = &dissect.FindingType{ID: "q2master.cut", Severity: dissect.Warning, Text: "an entry is cut: %d {byte is|bytes are} left",
+	entryCut    = &dissect.FindingType{ID: "q2master.cut", Length: true, Severity: dissect.Warning, Text: "an entry is cut: %d {byte is|bytes are} left",
 		Doc:    "The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data.",
 		Advice: advice.CutList}
 	oddKey    = finding.OddKey("q2master.oddkv", "Keys and values of a heartbeat do not pair up: it was cut, or a value holds a backslash.")
-	cutPlayer = &dissect.FindingType{ID: "q2master.player_cut", Severity: dissect.Warning, Text: "cut in the middle of a line",
+	cutPlayer = &dissect.FindingType{ID: "q2master.player_cut", Length: true, Severity: dissect.Warning, Text: "cut in the middle of a line",
 		Doc:    "The heartbeat ends within a line. Whole lines are shown.",
 		Advice: advice.CutList}
 	notPlayer = &dissect.FindingType{ID: "q2master.line", Severity: dissect.Warning, Text: "not a line of a player: %s",
@@ -124,7 +124,7 @@ type Heartbeat struct {
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there
 // is returned with it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	query     Query

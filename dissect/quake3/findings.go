@@ -13,7 +13,7 @@ var (
 	unrequested     = finding.Unrequested("q3.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late or a duplicate, or somebody forged it.")
 	amplification   = &dissect.FindingType{ID: "q3.amplification", Severity: dissect.Note, Text: "replies without address verification: %r times the request (%d bytes for %d)",
 		Doc: "The server does not verify the client's address, so whoever forges the address of a request makes the server flood it, usually with status replies. Current servers limit how often they answer; operators set limits in the firewall. The challenge of a query protects clients from forged replies, but not others from the server."}
-	challengeEcho = &dissect.FindingType{ID: "q3.challenge_echo", Severity: dissect.Warning, Text: "the reply does not have the challenge of the request in frame %d",
+	challengeEcho = &dissect.FindingType{ID: "q3.challenge_echo", Severity: dissect.Warning, Class: dissect.OfServer, Text: "the reply does not have the challenge of the request in frame %d",
 		Doc:    "A server returns the text after getstatus or getinfo as the setting challenge, so that clients and masters can reject forged replies. This reply has another text or none: it was made for another client (a cache in front of the server, an attack), the server is not a Quake 3 server, or the text contains characters that servers drop (see q3.challenge_form). Masters do not list such a server.",
 		Advice: "A client should ignore the reply, or ask with a text of letters and digits. On the server, look for a cache or a DDoS protection that answers with stored replies."}
 	challengeForm = &dissect.FindingType{ID: "q3.challenge_form", Severity: dissect.Note, Text: "servers do not return this challenge unchanged",
@@ -23,7 +23,7 @@ var (
 	tokenMismatch = &dissect.FindingType{ID: "q3.token.mismatch", Severity: dissect.Warning, Text: "the server did not give this token to this client",
 		Doc:    "The token in echoResponse is not among the latest that this server gave to this address in the capture. The client changed it, kept it too long, asked from another address, or got it before the capture began. The server ignores the message or sends a new token.",
 		Advice: advice.KeepChallenge}
-	samePort = &dissect.FindingType{ID: "q3.srcport", Severity: dissect.Note, Text: "client and server use the same port",
+	samePort = &dissect.FindingType{ID: "q3.srcport", Severity: dissect.Note, Class: dissect.OfCapture, Text: "client and server use the same port",
 		Doc: "The ports do not show which side is the server. Game clients use the server's default port themselves; some servers (Call of Duty, Jedi Academy) answer only such requests, and query clients for them do the same."}
 )
 
@@ -35,10 +35,10 @@ var (
 		Advice: "The server should begin the settings with a backslash. A client should skip the first character only if it is one."}
 	newLine = &dissect.FindingType{ID: "q3.newline", Severity: dissect.Note, Text: "the value of %s contains a newline",
 		Doc: "The settings should be one line. Clients that read line by line take the rest for players. ioquake3 servers with fs_manifest send such replies."}
-	noEnd = &dissect.FindingType{ID: "q3.noeol", Severity: dissect.Warning, Text: "no newline at the end",
+	noEnd = &dissect.FindingType{ID: "q3.noeol", Length: true, Severity: dissect.Warning, Text: "no newline at the end",
 		Doc:    "A status reply ends with a new line. This one was truncated, or its server is of another kind. Some clients lose the last player or reject the reply.",
 		Advice: "A client should accept the end of the data as the end of a line."}
-	cutPlayer = &dissect.FindingType{ID: "q3.cut", Severity: dissect.Warning, Text: "truncated in the middle of a player",
+	cutPlayer = &dissect.FindingType{ID: "q3.cut", Length: true, Severity: dissect.Warning, Text: "truncated in the middle of a player",
 		Doc:    "The reply ends within a line. Complete lines are shown; the rest is in the field data.",
 		Advice: advice.CutList}
 	notPlayer = &dissect.FindingType{ID: "q3.line", Severity: dissect.Warning, Text: "not a line of a player: %s",
@@ -56,7 +56,7 @@ var (
 	empty = &dissect.FindingType{ID: "q3.empty", Severity: dissect.Failed, Text: "header without a message",
 		Doc:    "The datagram is FF FF FF FF and nothing else: a scanner, or a truncated datagram.",
 		Advice: "Ignore it. If one address sends many, limit it in a firewall."}
-	connectCut = &dissect.FindingType{ID: "q3.connect.cut", Severity: dissect.Warning, Text: "the packed userinfo is incomplete",
+	connectCut = &dissect.FindingType{ID: "q3.connect.cut", Length: true, Severity: dissect.Warning, Text: "the packed userinfo is incomplete",
 		Doc:    "The packed userinfo unpacks to fewer bytes than it announces, or to more than the engine allows. The unpacked part is shown.",
 		Advice: "Ignore it if it is an attack. If players cannot join, compare with a capture at the client: something on the way cuts the packet."}
 	connectPacked = &dissect.FindingType{ID: "q3.connect.packed", Severity: dissect.Note, Text: "the userinfo is packed in an unknown way",

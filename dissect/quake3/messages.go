@@ -27,7 +27,7 @@ var (
 		Doc: "infoResponse: basic settings. Servers also answer their master with it."}
 	mGameComplete = &dissect.MessageType{Name: "game_complete", Title: "game complete", Role: dissect.OneWay,
 		Doc: "gameCompleteStatus: the Wolfenstein games report the end of a match to their masters, in the format of a status reply."}
-	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request,
+	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest,
 		Doc: "getchallenge: the first message of a client that connects."}
 	mChallengeReply = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply,
 		Doc: "challengeResponse, or challenge from DarkPlaces: the number that connect must carry."}

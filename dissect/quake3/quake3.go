@@ -28,8 +28,9 @@ var protocol = &dissect.Protocol{
 		"disconnect", "rcon ", "srcon", "print", "getKeyAuthorize", "keyAuthorize", "getIpAuthorize", "ipAuthorize", "getmotd")...),
 	Wire:   "quake",
 	Fields: fields, Messages: messages, Findings: findings,
-	Detect: Detect,
-	New:    func() dissect.Decoder { return new(decoder) },
+	Detect:    Detect,
+	New:       func() dissect.Decoder { return new(decoder) },
+	Handshake: dissect.Handshake{Setting: "challenge"},
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, OtherIDs: true,
 		OnRequest: []dissect.Rule{judge.SamePort(samePort), judge.Mismatch(tokenMismatch)},
@@ -183,7 +184,7 @@ func Detect(b []byte) dissect.Verdict {
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 // A decoder owns one message of each type and reuses it.
 type decoder struct {

@@ -17,11 +17,11 @@ var style = summary.Style{Charset: dissect.Guessed}
 const topicServers dissect.Topic = 1
 
 var (
-	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request,
+	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList,
 		Doc: "getservers or getserversExt: asks for the servers of a game. getserversExt lists IPv6 addresses as well."}
 	mServersReply = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply,
 		Doc: "getserversResponse or getserversExtResponse: one of the replies that make up the list."}
-	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay,
+	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat,
 		Doc: "heartbeat: a server announces itself to its master. The master then queries it with getinfo."}
 	mQuit = &dissect.MessageType{Name: "quit", Title: "quit", Role: dissect.OneWay,
 		Doc: "flatline, or a heartbeat with a special tag: a server shuts down."}
@@ -35,7 +35,7 @@ var (
 	endless = &dissect.FindingType{ID: "q3master.noterm", Severity: dissect.Warning, Text: "no reply ends the list (replies: %d, servers: %d)",
 		Doc:    "The last reply to a request ends with EOT or EOF, which tells clients that the list is complete. None of these replies does: the last one was lost, the capture ended too early, or the master sends no mark, so that clients have to wait.",
 		Advice: advice.MissingParts}
-	cut = &dissect.FindingType{ID: "q3master.cut", Severity: dissect.Warning, Text: "truncated entry: %d {byte is|bytes are} left",
+	cut = &dissect.FindingType{ID: "q3master.cut", Length: true, Severity: dissect.Warning, Text: "truncated entry: %d {byte is|bytes are} left",
 		Doc:    "The reply does not consist of whole entries: it was truncated, or it contains other data. Whole entries are shown; the rest is in the field data.",
 		Advice: advice.CutList}
 	fillers = &dissect.FindingType{ID: "q3master.filler", Severity: dissect.Chat, Text: "entries without an address or a port: %d",
@@ -185,7 +185,7 @@ type Heartbeat struct {
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	request   ServersRequest

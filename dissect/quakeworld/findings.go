@@ -12,7 +12,7 @@ var (
 	amplification = &dissect.FindingType{ID: "qw.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)",
 		Doc: "Queries need no challenge: whoever forges the address of a request makes the server flood that address. A full server answers the 10 bytes of status with 60 times as many, laststats with more than 200 times. mvdsv does not limit queries; operators limit them in the firewall."}
 	oddKey    = finding.OddKey("qw.oddkv", "Keys and values do not pair up: the reply was cut, or a value holds a backslash and everything after it is shifted.")
-	cutPlayer = &dissect.FindingType{ID: "qw.cut", Severity: dissect.Warning, Text: "cut in the middle of a line",
+	cutPlayer = &dissect.FindingType{ID: "qw.cut", Length: true, Severity: dissect.Warning, Text: "cut in the middle of a line",
 		Doc:    "The reply ends within a line. Whole lines are shown; the rest is the field data.",
 		Advice: advice.CutList}
 	notPlayer = &dissect.FindingType{ID: "qw.line", Severity: dissect.Warning, Text: "not a line of a player: %s",

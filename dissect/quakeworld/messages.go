@@ -26,7 +26,7 @@ var (
 		Doc: "The single byte l, without a header."}
 	mNack = &dissect.MessageType{Name: "nack", Title: "refusal", Role: dissect.Reply,
 		Doc: "The single byte m, without a header: the server has no log, or nothing new in it."}
-	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request,
+	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest,
 		Doc: "getchallenge: the first step of a client that wants to play."}
 	mChallengeReply = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply,
 		Doc: "The number that the client has to send with connect, and the extensions of the protocol that the server offers."}

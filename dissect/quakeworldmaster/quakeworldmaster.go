@@ -33,7 +33,7 @@ var (
 	fEnd      = fields.Add("end", dissect.Bytes, "Line ends and zero bytes.", dissect.Framing)
 	fSequence = fields.Add("sequence", dissect.Decimal, "Number of the heartbeat.")
 	fPlayers  = fields.Add("num_players", dissect.Decimal, "Players on the server.")
-	fText     = fields.Add("text", dissect.String, "Why the master refuses.")
+	fText     = fields.Add("text", dissect.String, "Why the master refuses.", dissect.FreeText)
 	fServers  = fields.Add("servers", dissect.List, "The servers.")
 	fServer   = fields.Add("servers.server", dissect.Endpoint, "Address and port of one.")
 )
@@ -44,13 +44,13 @@ const (
 )
 
 var (
-	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request,
+	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList,
 		Doc: "Letter c: asks for the list of servers."}
 	mServersReply = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply,
 		Doc: "Letter d: addresses of servers, in one or more replies."}
 	mRefusal = &dissect.MessageType{Name: "refusal", Title: "refusal", Role: dissect.Reply,
 		Doc: "Letter m: the master does not answer, with the reason."}
-	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay,
+	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat,
 		Doc: "Letter a: a server tells its master every five minutes that it is there."}
 	mShutdown = &dissect.MessageType{Name: "shutdown", Title: "shutdown", Role: dissect.OneWay,
 		Doc: "Letter C: a server stops."}
@@ -65,7 +65,7 @@ var (
 	unrequested   = finding.Unrequested("qwmaster.unrequested", "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way.")
 	amplification = &dissect.FindingType{ID: "qwmaster.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)",
 		Doc: "The request has three bytes and no challenge: whoever forges its address makes the master flood that address. Operators limit it in the firewall."}
-	entryCut = &dissect.FindingType{ID: "qwmaster.cut", Severity: dissect.Warning, Text: "an entry is cut: %d {byte is|bytes are} left",
+	entryCut = &dissect.FindingType{ID: "qwmaster.cut", Length: true, Severity: dissect.Warning, Text: "an entry is cut: %d {byte is|bytes are} left",
 		Doc:    "The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data.",
 		Advice: advice.CutList}
 )
@@ -135,7 +135,7 @@ type Heartbeat struct{ Sequence, Players int }
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there
 // is returned with it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	sign      Sign

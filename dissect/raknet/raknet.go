@@ -27,32 +27,32 @@ var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Minecraft}
 
 var fields = dissect.NewCatalog("raknet")
 
-func asText(f *dissect.Field) { f.Charset, f.Style = style.Charset, style.Codes }
+var asText = dissect.InText(style.Charset, style.Codes)
 
 var (
 	fID      = fields.Add("id", dissect.Uint, "Which message it is.", dissect.Framing)
 	fMagic   = fields.Add("magic", dissect.Bytes, "16 bytes that all messages outside of a connection have.", dissect.Framing)
-	fTime    = fields.Add("time", dissect.ID, "Time of the client in milliseconds; the pong carries the same.", dissect.Chosen)
-	fClient  = fields.Add("client_guid", dissect.ID, "Number by which the client is known, made up anew each time it starts.", dissect.Chosen)
-	fServer  = fields.Add("server_guid", dissect.ID, "Number by which the server is known.")
+	fTime    = fields.Add("time", dissect.ID, "Time of the client in milliseconds; the pong carries the same.", dissect.Public, dissect.Chosen)
+	fClient  = fields.Add("client_guid", dissect.ID, "Number by which the client is known, made up anew each time it starts.", dissect.Opaque, dissect.Chosen)
+	fServer  = fields.Add("server_guid", dissect.ID, "Number by which the server is known.", dissect.Opaque)
 	fLength  = fields.Add("pong.length", dissect.Uint, "Bytes of the text.", dissect.Framing)
-	fText    = fields.Add("pong.text", dissect.String, "What the game says of its state, in a form of its own.", asText)
-	fEdition = fields.Add("pong.edition", dissect.String, "Edition: MCPE, or MCEE for Education Edition.")
-	fName    = fields.Add("pong.name", dissect.String, "Name of the server: the first line of the message of the day.", asText)
+	fText    = fields.Add("pong.text", dissect.String, "What the game says of its state, in a form of its own.", dissect.ServerText, asText)
+	fEdition = fields.Add("pong.edition", dissect.String, "Edition: MCPE, or MCEE for Education Edition.", dissect.Public)
+	fName    = fields.Add("pong.name", dissect.String, "Name of the server: the first line of the message of the day.", dissect.ServerText, asText)
 	fGame    = fields.Add("pong.protocol", dissect.Decimal, "Version of the game's protocol.")
-	fVersion = fields.Add("pong.version", dissect.String, "Version of the game.")
+	fVersion = fields.Add("pong.version", dissect.String, "Version of the game.", dissect.Public)
 	fPlayers = fields.Add("pong.num_players", dissect.Decimal, "Players on the server.")
 	fMax     = fields.Add("pong.max_players", dissect.Decimal, "Most players that the server takes. Networks state fewer than they have.")
-	fUnique  = fields.Add("pong.server_id", dissect.String, "Identifier of the server, often its number.")
-	fLevel   = fields.Add("pong.level", dissect.String, "Second line: the name of the level on Mojang's servers.", asText)
-	fMode    = fields.Add("pong.game_mode", dissect.String, "Mode of the game.", asText)
+	fUnique  = fields.Add("pong.server_id", dissect.String, "Identifier of the server, often its number.", dissect.PersonID)
+	fLevel   = fields.Add("pong.level", dissect.String, "Second line: the name of the level on Mojang's servers.", dissect.ServerText, asText)
+	fMode    = fields.Add("pong.game_mode", dissect.String, "Mode of the game.", dissect.Public, asText)
 	fModeNum = fields.Add("pong.game_mode_number", dissect.Decimal, "Mode of the game as a number.")
 	fPort4   = fields.Add("pong.port4", dissect.Decimal, "Port for IPv4.")
 	fPort6   = fields.Add("pong.port6", dissect.Decimal, "Port for IPv6.")
-	fMore    = fields.Add("pong.more", dissect.String, "Further fields: in newer versions whether an editor runs.", asText)
+	fMore    = fields.Add("pong.more", dissect.String, "Further fields: in newer versions whether an editor runs.", dissect.ServerText, asText)
 
 	fProtocol      = fields.Add("protocol_version", dissect.Uint, "Version of RakNet's protocol: 11 in Bedrock Edition since 1.19, 10 before.")
-	fPadding       = fields.Add("padding", dissect.Bytes, "Zeros that make the datagram as large as the path may carry.")
+	fPadding       = fields.Add("padding", dissect.Bytes, "Zeros that make the datagram as large as the path may carry.", dissect.Public, dissect.Ignored)
 	fSecurity      = fields.Add("security", dissect.Bool, "Whether the connection is secured, or a cookie is to be brought back.")
 	fCookie        = fields.Add("cookie", dissect.Uint, "Cookie of the server, which the second request brings back.", dissect.Chosen)
 	fSupports      = fields.Add("supports_security", dissect.Bool, "Whether the client can secure the connection.")
@@ -99,7 +99,7 @@ var (
 		Doc: "The server is there and does not take this client, for the reason given."}
 	otherVersion = &dissect.FindingType{ID: "raknet.version", Severity: dissect.Note, Text: "the server speaks version %d of RakNet's protocol",
 		Doc: "The client asked with another version and is refused. Clients and servers of the same version of the game have the same one: update the older of the two, or set up a proxy that translates."}
-	length = &dissect.FindingType{ID: "raknet.pong.length", Severity: dissect.Warning, Text: "the length says %d {byte|bytes}, %d {is|are} there",
+	length = &dissect.FindingType{ID: "raknet.pong.length", Length: true, Severity: dissect.Warning, Text: "the length says %d {byte|bytes}, %d {is|are} there",
 		Doc:    "The length before the text is not that of what follows. What is there is read. Clients that trust the length cut the text, or refuse the pong.",
 		Advice: advice.WrongLength}
 	semicolon = &dissect.FindingType{ID: "raknet.motd.semicolon", Severity: dissect.Warning, Text: "a semicolon within the name",
@@ -262,7 +262,7 @@ type Refusal struct {
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there
 // is returned with it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	ping      Ping

@@ -19,11 +19,11 @@ var style = summary.Style{Charset: dissect.Latin1}
 
 var fields = dissect.NewCatalog("rfactor")
 
-func asText(f *dissect.Field) { f.Charset = style.Charset }
+var asText = dissect.InCharset(style.Charset)
 
 var (
 	fQuery     = fields.Add("query", dissect.String, "rF_S: asks for the state of the server.", dissect.Framing)
-	fProduct   = fields.Add("product", dissect.String, "Program: rFactor.", asText)
+	fProduct   = fields.Add("product", dissect.String, "Program: rFactor.", dissect.Public, asText)
 	fUpdate    = fields.Add("full_update", dissect.Uint, "Whether it is a full update.")
 	fRegion    = fields.Add("region", dissect.Uint, "Region of the server.")
 	fIP        = fields.Add("ip", dissect.Bytes, "Address of the server.")
@@ -32,10 +32,10 @@ var (
 	fRaceCast  = fields.Add("racecast_version", dissect.Uint, "Version of RaceCast, which publishes results.")
 	fPort      = fields.Add("game_port", dissect.Uint, "Port of the game.")
 	fQueryPort = fields.Add("query_port", dissect.Uint, "Port of the queries.")
-	fGame      = fields.Add("game", dissect.String, "Modification that is played.", asText)
-	fName      = fields.Add("name", dissect.String, "Name of the server.", asText)
-	fMap       = fields.Add("map", dissect.String, "Track.", asText)
-	fMessage   = fields.Add("motd", dissect.String, "Message of the server.", asText)
+	fGame      = fields.Add("game", dissect.String, "Modification that is played.", dissect.Public, asText)
+	fName      = fields.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
+	fMap       = fields.Add("map", dissect.String, "Track.", dissect.Public, asText)
+	fMessage   = fields.Add("motd", dissect.String, "Message of the server.", dissect.ServerText, asText)
 	fAids      = fields.Add("aids", dissect.Uint, "Driving aids that are allowed.", dissect.Bits(
 		dissect.Name{Value: 1, Name: "traction control"}, dissect.Name{Value: 2, Name: "anti-lock braking"}, dissect.Name{Value: 4, Name: "stability control"},
 		dissect.Name{Value: 8, Name: "auto shifting"}, dissect.Name{Value: 16, Name: "auto clutch"}, dissect.Name{Value: 32, Name: "invulnerability"},
@@ -55,8 +55,8 @@ var (
 	fCredits2 = fields.Add("credits_2", dissect.Uint, "Credits.")
 	fMinutes  = fields.Add("minutes", dissect.Uint, "Length of the race in minutes.")
 	fLaps     = fields.Add("sixteenth_laps", dissect.Uint, "Length of the race in laps, times 16.")
-	fMore     = fields.Add("more", dissect.Bytes, "Bytes of unknown meaning.")
-	fVehicles = fields.Add("vehicles", dissect.String, "Vehicles that are allowed, with bars in between.", asText)
+	fMore     = fields.Add("more", dissect.Bytes, "Bytes of unknown meaning.", dissect.Public)
+	fVehicles = fields.Add("vehicles", dissect.String, "Vehicles that are allowed, with bars in between.", dissect.Public, asText)
 )
 
 var (
@@ -140,7 +140,7 @@ type Unknown struct{}
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	request Request

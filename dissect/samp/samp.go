@@ -29,20 +29,20 @@ var style = summary.Style{Charset: dissect.Guessed}
 var fields = dissect.NewCatalog("samp")
 
 var (
-	fTag     = fields.Add("tag", dissect.String, "SAMP, or VCMP and in replies MP04 in Vice City Multiplayer.")
+	fTag     = fields.Add("tag", dissect.String, "SAMP, or VCMP and in replies MP04 in Vice City Multiplayer.", dissect.Public)
 	fAddress = fields.Add("address", dissect.Endpoint, "Address of the server, as the client has it; the reply carries the same.", dissect.Chosen)
 	fOp      = fields.Add("op", dissect.Char, "What is asked or answered.")
-	fPadding = fields.Add("padding", dissect.Bytes, "Bytes behind a request.")
-	fEcho    = fields.Add("echo", dissect.Bytes, "Chosen by the client; the reply carries the same.", dissect.Chosen)
+	fPadding = fields.Add("padding", dissect.Bytes, "Bytes behind a request.", dissect.Ignored)
+	fEcho    = fields.Add("echo", dissect.Bytes, "Chosen by the client; the reply carries the same.", dissect.Public, dissect.Chosen)
 
-	fVersion    = fields.Add("info.version", dissect.String, "Version of the server (Vice City Multiplayer).")
+	fVersion    = fields.Add("info.version", dissect.String, "Version of the server (Vice City Multiplayer).", dissect.Public)
 	fPassword   = fields.Add("info.password", dissect.Bool, "Whether a password is needed.")
 	fPlayers    = fields.Add("info.num_players", dissect.Uint, "Players on the server.")
 	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Most players that the server takes.")
-	fName       = fields.Add("info.name", dissect.String, "Name of the server.")
-	fGameMode   = fields.Add("info.game_mode", dissect.String, "Mode of the game.")
-	fLanguage   = fields.Add("info.language", dissect.String, "Language; the map on servers before 0.3.7.")
-	fMap        = fields.Add("info.map", dissect.String, "Map being played (Vice City Multiplayer).")
+	fName       = fields.Add("info.name", dissect.String, "Name of the server.", dissect.ServerText)
+	fGameMode   = fields.Add("info.game_mode", dissect.String, "Mode of the game.", dissect.Public)
+	fLanguage   = fields.Add("info.language", dissect.String, "Language; the map on servers before 0.3.7.", dissect.Public)
+	fMap        = fields.Add("info.map", dissect.String, "Map being played (Vice City Multiplayer).", dissect.Public)
 
 	fCount = fields.Add("count", dissect.Uint, "Entries of the list.", dissect.Framing)
 	pairs  = keyvalue.Declare(fields)
@@ -50,18 +50,18 @@ var (
 	fPlayerList = fields.Add("players", dissect.List, "The players.")
 	fPlayer     = fields.Add("players.player", dissect.Group, "A player.")
 	fID         = fields.Add("players.id", dissect.Uint, "Number of the player on the server.")
-	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.")
+	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName)
 	fScore      = fields.Add("players.score", dissect.Int, "Score.")
 	fPing       = fields.Add("players.ping", dissect.Uint, "Ping in milliseconds.")
 
-	fDiscord = fields.Add("extra.discord", dissect.String, "Invitation to the server's Discord.")
-	fLight   = fields.Add("extra.light_banner", dissect.String, "Picture for a light background.")
-	fDark    = fields.Add("extra.dark_banner", dissect.String, "Picture for a dark background.")
-	fLogo    = fields.Add("extra.logo", dissect.String, "Logo.")
+	fDiscord = fields.Add("extra.discord", dissect.String, "Invitation to the server's Discord.", dissect.ServerText)
+	fLight   = fields.Add("extra.light_banner", dissect.String, "Picture for a light background.", dissect.ServerText)
+	fDark    = fields.Add("extra.dark_banner", dissect.String, "Picture for a dark background.", dissect.ServerText)
+	fLogo    = fields.Add("extra.logo", dissect.String, "Logo.", dissect.ServerText)
 
 	fRconPassword = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret, dissect.InJSON("rcon_password"))
-	fCommand      = fields.Add("rcon.command", dissect.String, "Command for the console of the server.")
-	fText         = fields.Add("rcon.text", dissect.String, "A line of the console.")
+	fCommand      = fields.Add("rcon.command", dissect.String, "Command for the console of the server.", dissect.FreeText)
+	fText         = fields.Add("rcon.text", dissect.String, "A line of the console.", dissect.FreeText)
 
 	// With a password in it.
 	hiddenCommand, hiddenText = fCommand.Hidden(), fText.Hidden()
@@ -97,12 +97,12 @@ var (
 var (
 	unanswered = finding.NoReply("samp.noreply", "No reply came. The server is down, its queries are off, or it answers so many in a second and no more. open.mp answers only requests of exactly 11 bytes, pings of 15; newer servers of SA-MP do not answer addresses that ask too often.")
 	silent     = finding.Unanswered("samp.silent", "No reply came, which says nothing of the server: with more than 100 players it does not list them (c, d), open.mp never lists them with pings (d), nobody else knows what open.mp adds (o), and the console says nothing if a command prints nothing, or if the password is wrong on open.mp (x).")
-	padded     = &dissect.FindingType{ID: "samp.padded", Severity: dissect.Warning, Text: "%d {byte|bytes} after the request",
+	padded     = &dissect.FindingType{ID: "samp.padded", Length: true, Severity: dissect.Warning, Text: "%d {byte|bytes} after the request",
 		Doc:    "open.mp answers only requests of exactly 11 bytes; SA-MP does not care. Clients that send more find no server of open.mp.",
 		Advice: "An own client should send exactly 11 bytes, 15 for a ping."}
 	unrequested   = finding.Unrequested("samp.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
 	amplification = finding.Amplification("samp.amplification", "Requests have 11 bytes and no challenge, lists of players fifty times as much: a server that answers any address can be abused to flood others. Limit the rate of replies to each address.")
-	count         = &dissect.FindingType{ID: "samp.count", Severity: dissect.Warning, Text: "%d {entry|entries} announced, %d {is|are} there",
+	count         = &dissect.FindingType{ID: "samp.count", Length: true, Severity: dissect.Warning, Text: "%d {entry|entries} announced, %d {is|are} there",
 		Doc:    "The number before a list is not that of its entries: the reply was cut, or the server counts wrongly. Clients that trust the number read past the end.",
 		Advice: advice.WrongCount}
 	refused = &dissect.FindingType{ID: "samp.rcon.refused", Severity: dissect.Warning, Text: "the server refuses the password",
@@ -261,7 +261,7 @@ func (*RconReply) samp() {}
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there
 // is returned with it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	request   Request

@@ -38,7 +38,7 @@ var (
 		dissect.Name{Value: 1, Name: "options"}, dissect.Name{Value: 2, Name: "advanced game settings"}, dissect.Name{Value: 3, Name: "saves"},
 		dissect.Name{Value: 4, Name: "custom 1"}, dissect.Name{Value: 5, Name: "custom 2"}, dissect.Name{Value: 6, Name: "custom 3"}, dissect.Name{Value: 7, Name: "custom 4"}))
 	fChanges = fields.Add("sub_states.version", dissect.Uint, "Counts up when the part changes.")
-	fName    = fields.Add("name", dissect.String, "Name of the server.")
+	fName    = fields.Add("name", dissect.String, "Name of the server.", dissect.ServerText)
 	fBeacon  = fields.Add("beacon_port", dissect.Uint, "Port of the beacon (before version 1.0).")
 	fEnd     = fields.Add("end", dissect.Uint, "1: the end of the message.", dissect.Framing)
 )
@@ -164,7 +164,7 @@ type Unknown struct{}
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	poll    Poll

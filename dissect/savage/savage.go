@@ -22,7 +22,7 @@ var style = summary.Style{Charset: dissect.Latin1}
 
 var fields = dissect.NewCatalog("savage")
 
-func asText(f *dissect.Field) { f.Charset = style.Charset }
+var asText = dissect.InCharset(style.Charset)
 
 var (
 	fMagic  = fields.Add("magic", dissect.Bytes, "9E 4C 23 00 00.", dissect.Framing)
@@ -36,9 +36,9 @@ var (
 	fPlayersKey = fields.Add("players_key", dissect.String, "players: the list of players follows.", dissect.Framing)
 	fTeams      = fields.Add("teams", dissect.List, "The teams with their players.")
 	fTeam       = fields.Add("teams.team", dissect.Group, "A team.")
-	fTeamName   = fields.Add("teams.name", dissect.String, "Name of the team.", asText)
+	fTeamName   = fields.Add("teams.name", dissect.String, "Name of the team.", dissect.Public, asText)
 	fPlayers    = fields.Add("teams.players", dissect.List, "Names of its players.")
-	fPlayer     = fields.Add("teams.players.name", dissect.String, "Name of a player.", asText)
+	fPlayer     = fields.Add("teams.players.name", dissect.String, "Name of a player.", dissect.PersonName, asText)
 	fEnd        = fields.Add("end", dissect.Bytes, "Zero bytes at the end.", dissect.Framing)
 )
 
@@ -130,7 +130,7 @@ type Unknown struct{}
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	request Request

@@ -19,16 +19,16 @@ var fields = dissect.NewCatalog("savage2")
 var (
 	fQuery      = fields.Add("query", dissect.Uint, "1: asks for the state of the server.", dissect.Framing)
 	fHead       = fields.Add("head", dissect.Bytes, "Bytes of unknown meaning.", dissect.Framing)
-	fName       = fields.Add("name", dissect.String, "Name of the server. A caret and a letter or digits are colours.")
+	fName       = fields.Add("name", dissect.String, "Name of the server. A caret and a letter or digits are colours.", dissect.ServerText)
 	fNumPlayers = fields.Add("num_players", dissect.Uint, "Players on the server.")
 	fMaxPlayers = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
-	fTime       = fields.Add("time", dissect.String, "Time that the game has been running.")
-	fMap        = fields.Add("map", dissect.String, "Map being played.")
-	fNextMap    = fields.Add("next_map", dissect.String, "Next map.")
-	fLocation   = fields.Add("location", dissect.String, "Where the server is.")
+	fTime       = fields.Add("time", dissect.String, "Time that the game has been running.", dissect.Public)
+	fMap        = fields.Add("map", dissect.String, "Map being played.", dissect.Public)
+	fNextMap    = fields.Add("next_map", dissect.String, "Next map.", dissect.Public)
+	fLocation   = fields.Add("location", dissect.String, "Where the server is.", dissect.ServerText)
 	fMinPlayers = fields.Add("min_players", dissect.Uint, "Fewest players for a game.")
-	fGameType   = fields.Add("game_type", dissect.String, "Kind of game.")
-	fVersion    = fields.Add("version", dissect.String, "Version of the game.")
+	fGameType   = fields.Add("game_type", dissect.String, "Kind of game.", dissect.Public)
+	fVersion    = fields.Add("version", dissect.String, "Version of the game.", dissect.Public)
 	fMinLevel   = fields.Add("min_level", dissect.Uint, "Lowest level that players must have.")
 )
 
@@ -102,7 +102,7 @@ type Unknown struct{}
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	request Request

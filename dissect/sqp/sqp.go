@@ -34,7 +34,7 @@ var valueTypes = dissect.Names(
 
 var (
 	fType      = fields.Add("type", dissect.Uint, "0: challenge. 1: query or its reply.", dissect.Framing)
-	fChallenge = fields.Add("challenge", dissect.Uint, "Number that the server gave to this client; 0 asks for one.", dissect.Chosen)
+	fChallenge = fields.Add("challenge", dissect.Uint, "Number that the server gave to this client; 0 asks for one.", dissect.Token, dissect.Chosen)
 	fVersion   = fields.Add("version", dissect.Uint, "Version of the protocol: 1.")
 	fChunks    = fields.Add("chunks", dissect.Uint, "What is asked for.", dissect.Bits(
 		dissect.Name{Value: 1, Name: "info"}, dissect.Name{Value: 2, Name: "rules"}, dissect.Name{Value: 4, Name: "players"},
@@ -42,31 +42,31 @@ var (
 
 	fHeader     = fields.Add("header", dissect.Group, "Header of a reply, or of one of its packets.", dissect.Framing)
 	fHType      = fields.Add("header.type", dissect.Uint, "1: reply to a query.", dissect.Framing)
-	fHChallenge = fields.Add("header.challenge", dissect.Uint, "Challenge, as in the first packet.", dissect.Framing, dissect.Chosen)
+	fHChallenge = fields.Add("header.challenge", dissect.Uint, "Challenge, as in the first packet.", dissect.Token, dissect.Framing, dissect.Chosen)
 	fHVersion   = fields.Add("header.version", dissect.Uint, "Version, as in the first packet.", dissect.Framing)
 	fCurrent    = fields.Add("current", dissect.Uint, "Number of the packet, from 0.")
 	fLast       = fields.Add("last", dissect.Uint, "Number of the last packet.")
 	fLength     = fields.Add("header.length", dissect.Uint, "Length of what follows in this packet.", dissect.Framing)
-	fPart       = fields.Add("part", dissect.Bytes, "Piece of a reply in several packets.", dissect.Framing)
+	fPart       = fields.Add("part", dissect.Bytes, "Piece of a reply in several packets.", dissect.Becomes("joined"), dissect.Framing)
 
 	fChunkLength = fields.Add("chunk_length", dissect.Uint, "Length of a chunk.", dissect.Framing)
-	fMore        = fields.Add("more", dissect.Bytes, "Fields of a newer version at the end of a chunk.", dissect.Framing)
-	fChunk       = fields.Add("chunk", dissect.Bytes, "A chunk of a kind that is not known, or that is not whole.", dissect.Framing)
+	fMore        = fields.Add("more", dissect.Bytes, "Fields of a newer version at the end of a chunk.", dissect.Opaque, dissect.Framing)
+	fChunk       = fields.Add("chunk", dissect.Bytes, "A chunk of a kind that is not known, or that is not whole.", dissect.Opaque, dissect.Framing)
 
 	fPlayers    = fields.Add("info.num_players", dissect.Uint, "Players on the server.")
 	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Most players that it takes.")
-	fName       = fields.Add("info.name", dissect.String, "Name of the server.")
-	fGameType   = fields.Add("info.game_type", dissect.String, "Kind of game.")
-	fBuild      = fields.Add("info.build", dissect.String, "Version of the game.")
-	fMap        = fields.Add("info.map", dissect.String, "Map being played.")
+	fName       = fields.Add("info.name", dissect.String, "Name of the server.", dissect.ServerText)
+	fGameType   = fields.Add("info.game_type", dissect.String, "Kind of game.", dissect.Public)
+	fBuild      = fields.Add("info.build", dissect.String, "Version of the game.", dissect.Public)
+	fMap        = fields.Add("info.map", dissect.String, "Map being played.", dissect.Public)
 	fPort       = fields.Add("info.port", dissect.Uint, "Port of the game.")
 
 	fRules     = fields.Add("rules", dissect.List, "Settings of the server.")
 	fRule      = fields.Add("rules.rule", dissect.Group, "One of them.")
-	fKey       = fields.Add("rules.key", dissect.String, "Name of the setting.")
+	fKey       = fields.Add("rules.key", dissect.String, "Name of the setting.", dissect.SettingName)
 	fValueType = fields.Add("rules.type", dissect.Uint, "Type of the value.", dissect.Framing, valueTypes)
 	fValue     = fields.Add("rules.value", dissect.Uint, "Value, if it is a whole number.")
-	fValueText = fields.Add("rules.text", dissect.String, "Value, if it is text.", dissect.InJSON("value_text"))
+	fValueText = fields.Add("rules.text", dissect.String, "Value, if it is text.", dissect.Setting, dissect.InJSON("value_text"))
 	fValueReal = fields.Add("rules.float", dissect.Float, "Value, if it is a float.", dissect.InJSON("value_float"))
 
 	fPlayerList = fields.Add("players", dissect.List, "Players, with the columns that the server names.")
@@ -74,16 +74,16 @@ var (
 	fEntries    = fields.Add("entries", dissect.List, "Players or teams, whichever was asked for: the reply does not say which.")
 	fNumRows    = fields.Add("table.num_rows", dissect.Uint, "Rows of the table that follows.", dissect.Framing)
 	fNumColumns = fields.Add("table.num_columns", dissect.Uint, "Its columns.", dissect.Framing)
-	fColumn     = fields.Add("table.column", dissect.String, "Name of a column.", dissect.Framing)
+	fColumn     = fields.Add("table.column", dissect.String, "Name of a column.", dissect.SettingName, dissect.Framing)
 	fColumnType = fields.Add("table.column_type", dissect.Uint, "Type of its values.", dissect.Framing, valueTypes)
 	fEntry      = fields.Add("entries.entry", dissect.Group, "A player or a team.")
-	fEntryName  = fields.Add("entries.name", dissect.String, "Name.")
+	fEntryName  = fields.Add("entries.name", dissect.String, "Name.", dissect.PersonName)
 	fNumber     = fields.Add("entries.number", dissect.Uint, "Any column of numbers, under its own name.", dissect.Open)
-	fText       = fields.Add("entries.text", dissect.String, "Any other column of text, under its own name.", dissect.Open)
+	fText       = fields.Add("entries.text", dissect.String, "Any other column of text, under its own name.", dissect.Cell, dissect.Open)
 	fReal       = fields.Add("entries.float", dissect.Float, "Any column of floats, under its own name.", dissect.Open)
 	fCells      = fields.Add("entries.cells", dissect.List, "Values of columns whose names cannot be keys, in their order.")
 	fCellNumber = fields.Add("entries.cells.number", dissect.Uint, "A value that is a whole number.")
-	fCellText   = fields.Add("entries.cells.text", dissect.String, "A value that is text.")
+	fCellText   = fields.Add("entries.cells.text", dissect.String, "A value that is text.", dissect.FreeText)
 	fCellReal   = fields.Add("entries.cells.float", dissect.Float, "A value that is a float.")
 
 	fNumMetrics = fields.Add("num_metrics", dissect.Uint, "Metrics in the list.", dissect.Framing)
@@ -97,7 +97,7 @@ const (
 )
 
 var (
-	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Doc: "Asks for the challenge that queries need."}
+	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "Asks for the challenge that queries need."}
 	mChallenge        = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "Gives it."}
 	mQuery            = &dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "Asks for info, rules, players, teams and metrics, or some of them."}
 	mReply            = &dissect.MessageType{Name: "query_reply", Title: "reply", Role: dissect.Reply, Doc: "What was asked for, in the order of the bits."}
@@ -120,15 +120,15 @@ var (
 	fewerRows = &dissect.FindingType{ID: "sqp.rows", Severity: dissect.Warning, Text: "%d {row|rows} announced, %d {is|are} there",
 		Doc:    "A table of players or teams ends before its last row: the server counts wrongly, or something on the way cut the chunk. Clients that trust the number read past the end.",
 		Advice: advice.WrongCount}
-	lengthOff = &dissect.FindingType{ID: "sqp.length", Severity: dissect.Warning, Text: "%d {byte|bytes} announced, %d {follows|follow}",
+	lengthOff = &dissect.FindingType{ID: "sqp.length", Length: true, Severity: dissect.Warning, Text: "%d {byte|bytes} announced, %d {follows|follow}",
 		Doc:    "The length in the header is not that of the packet. Clients that go by it misread the reply or give up. The server writes it wrongly, or something on the way cut the packet.",
 		Advice: advice.WrongLength}
 	partMissing = &dissect.FindingType{ID: "sqp.part.missing", Severity: dissect.Warning, Text: "%d of %d {packet|packets} of this reply arrived; missing: %p (%p)",
 		Doc:    "Packets of a reply did not arrive. What stands before the gap is shown.",
 		Advice: advice.MissingParts}
-	partDuplicate = &dissect.FindingType{ID: "sqp.part.duplicate", Severity: dissect.Note, Text: "duplicate packets: %d",
+	partDuplicate = &dissect.FindingType{ID: "sqp.part.duplicate", Severity: dissect.Note, Class: dissect.OfCapture, Text: "duplicate packets: %d",
 		Doc: "The network or the server sent packets of a reply twice. They are used once."}
-	partReorder = &dissect.FindingType{ID: "sqp.part.reorder", Severity: dissect.Note, Text: "the packets arrived out of order",
+	partReorder = &dissect.FindingType{ID: "sqp.part.reorder", Severity: dissect.Note, Class: dissect.OfCapture, Text: "the packets arrived out of order",
 		Doc: "Clients that append packets as they come misread this reply."}
 	partConflict = &dissect.FindingType{ID: "sqp.part.conflict", Severity: dissect.Warning, Text: "packets that arrived again with different content: %d; the first ones are used",
 		Doc:    "Two different packets with the same number in one reply: another reply to the same challenge, or a forged packet.",
@@ -296,7 +296,7 @@ func (*Part) sqp()      {}
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there
 // is returned with it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](newDecoder(), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 // decoder owns what a message is read into.
 type decoder struct {

@@ -35,12 +35,12 @@ var (
 	fClientID = fields.Add("client_id", dissect.Uint, "Number of the client: 0, since the server has not given one. Only packets of clients have it.", dissect.Framing)
 	fType     = fields.Add("type", dissect.Uint, "Type of the packet and flags.", dissect.Framing, dissect.Names(dissect.Name{Value: typeInit, Name: "init, not encrypted"}))
 
-	fVersion = fields.Add("client_version", dissect.Uint, "Build of the client: seconds from the beginning of 2013 to the time of the build.")
+	fVersion = fields.Add("client_version", dissect.Uint, "Build of the client: seconds from the beginning of 2013 to the time of the build.", dissect.Ignored)
 	fStep    = fields.Add("step", dissect.Uint, "Step of the handshake.", dissect.Names(
 		dissect.Name{Value: stepInit, Name: "init"}, dissect.Name{Value: stepCookie, Name: "cookie"}, dissect.Name{Value: stepReturn, Name: "cookie returned"},
 		dissect.Name{Value: stepPuzzle, Name: "puzzle"}, dissect.Name{Value: stepSolution, Name: "solution"}, dissect.Name{Value: stepRestart, Name: "restart"}))
 	fTime     = fields.Add("time", dissect.Uint, "Time of the client, in seconds since 1970.", dissect.Chosen)
-	fRandom   = fields.Add("client_challenge", dissect.Uint, "Random number of the client. Later packets of the handshake have it with its bytes reversed.", dissect.Chosen)
+	fRandom   = fields.Add("client_challenge", dissect.Uint, "Random number of the client. Later packets of the handshake have it with its bytes reversed.", dissect.Token, dissect.Chosen)
 	fReserved = fields.Add("reserved", dissect.Bytes, "8 bytes, all of them 0.", dissect.Framing)
 	fCookie   = fields.Add("cookie", dissect.Bytes, "Bytes by which the server recognises what it sent to an address.", dissect.Chosen)
 
@@ -49,8 +49,8 @@ var (
 	fLevel    = fields.Add("puzzle.level", dissect.Uint, "How many times the client has to square.")
 	fOwn      = fields.Add("puzzle.server_data", dissect.Bytes, "Bytes by which the server recognises the puzzle.", dissect.Chosen)
 	fSolution = fields.Add("puzzle.solution", dissect.Bytes, "x to the power of 2^level, modulo n.", dissect.Chosen)
-	fCommand  = fields.Add("command", dissect.String, "Command that begins the exchange of keys: clientinitiv.")
-	fArgs     = fields.Add("arguments", dissect.String, "Its arguments: a random number (alpha), the public key of the client's identity (omega), the name of the server.")
+	fCommand  = fields.Add("command", dissect.String, "Command that begins the exchange of keys: clientinitiv.", dissect.Public)
+	fArgs     = fields.Add("arguments", dissect.String, "Its arguments: a random number (alpha), the public key of the client's identity (omega), the name of the server.", dissect.PersonID)
 	fRest     = fields.Add("more", dissect.Bytes, "Further bytes.")
 )
 
@@ -186,7 +186,7 @@ type Unknown struct{ Step uint8 }
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	init    Init

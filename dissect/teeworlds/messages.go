@@ -28,15 +28,15 @@ var (
 	mNotice         = &dissect.MessageType{Name: "info_notice", Title: "info, unasked", Role: dissect.OneWay, Doc: "The info that a server sends to its players when it changes, with the token -1."}
 	mTokenRequest   = &dissect.MessageType{Name: "token_request", Title: "token request", Role: dissect.Request, Doc: "0.7: asks for the token that all else needs, to query a server as well as to join it."}
 	mToken          = &dissect.MessageType{Name: "token_reply", Title: "token", Role: dissect.Reply, Doc: "0.7: gives that token."}
-	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Doc: "Asks a master server for the addresses of game servers."}
+	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "Asks a master server for the addresses of game servers."}
 	mServers        = &dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Addresses of game servers, as many as fit into a packet. Nothing says which packet is the last."}
 	mCountRequest   = &dissect.MessageType{Name: "count_request", Title: "count request", Role: dissect.Request, Doc: "Asks a master server how many servers its list has."}
 	mCount          = &dissect.MessageType{Name: "count_reply", Title: "count", Role: dissect.Reply, Doc: "How many there are."}
-	mHeartbeat      = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Doc: "A game server tells a master that it is there."}
+	mHeartbeat      = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "A game server tells a master that it is there."}
 	mCheck          = &dissect.MessageType{Name: "firewall_request", Title: "firewall check", Role: dissect.Request, Doc: "A master asks from another port whether a server can be reached."}
 	mChecked        = &dissect.MessageType{Name: "firewall_reply", Title: "firewall check passed", Role: dissect.Reply, Doc: "The server can be reached."}
-	mListed         = &dissect.MessageType{Name: "listed", Title: "listed", Role: dissect.OneWay, Doc: "The master lists the server."}
-	mNotListed      = &dissect.MessageType{Name: "not_listed", Title: "not listed: the server cannot be reached", Role: dissect.OneWay, Doc: "The master does not list the server, for its checks were not answered: a firewall or a NAT is in the way."}
+	mListed         = &dissect.MessageType{Name: "listed", Title: "listed", Role: dissect.OneWay, Purpose: dissect.Listing, Doc: "The master lists the server."}
+	mNotListed      = &dissect.MessageType{Name: "not_listed", Title: "not listed: the server cannot be reached", Role: dissect.OneWay, Purpose: dissect.Refusal, Doc: "The master does not list the server, for its checks were not answered: a firewall or a NAT is in the way."}
 	mChallenge      = &dissect.MessageType{Name: "challenge", Title: "challenge", Role: dissect.OneWay, Doc: "The master of DDNet, which servers talk to over HTTPS, checks that a server can be reached."}
 )
 
@@ -141,7 +141,7 @@ func (*Short) teeworlds()     {}
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there
 // is returned with it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 // AppendSummary gives the name, the game, the map and the players.
 func (i *Info) AppendSummary(dst []byte) []byte {

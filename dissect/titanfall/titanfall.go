@@ -22,7 +22,7 @@ var (
 	fLetter  = fields.Add("letter", dissect.Char, "M asks, N answers.", dissect.Framing)
 	fVersion = fields.Add("query_version", dissect.Uint, "Version of the query.")
 	fKey     = fields.Add("key", dissect.String, "Key that the server expects.", dissect.Secret)
-	fPadding = fields.Add("padding", dissect.Bytes, "Zeros: they make the request longer than the reply.")
+	fPadding = fields.Add("padding", dissect.Bytes, "Zeros: they make the request longer than the reply.", dissect.Public, dissect.Ignored)
 
 	fRetail   = fields.Add("retail", dissect.Uint, "1: a released build.")
 	fInstance = fields.Add("instance_type", dissect.Uint, "Kind of instance.")
@@ -33,24 +33,24 @@ var (
 		dissect.Name{Value: 1, Name: "packet loss in"}, dissect.Name{Value: 2, Name: "packet loss out"}, dissect.Name{Value: 4, Name: "packets choked in"},
 		dissect.Name{Value: 8, Name: "packets choked out"}, dissect.Name{Value: 16, Name: "slow frames"}, dissect.Name{Value: 32, Name: "hitching"}, dissect.Name{Value: 64, Name: "flood"}))
 	fServerNumber = fields.Add("server_number", dissect.Uint, "The same number in 32 bits (version 8).")
-	fBuild        = fields.Add("build", dissect.String, "Name of the build.")
-	fDatacenter   = fields.Add("datacenter", dissect.String, "Place of the server.")
-	fMode         = fields.Add("game_mode", dissect.String, "Game mode.")
+	fBuild        = fields.Add("build", dissect.String, "Name of the build.", dissect.Public)
+	fDatacenter   = fields.Add("datacenter", dissect.String, "Place of the server.", dissect.ServerText)
+	fMode         = fields.Add("game_mode", dissect.String, "Game mode.", dissect.Public)
 	fPort         = fields.Add("port", dissect.Uint, "Port of the server.")
-	fPlatform     = fields.Add("platform", dissect.String, "Operating system.")
-	fListVersion  = fields.Add("playlist_version", dissect.String, "Version of the playlists.")
+	fPlatform     = fields.Add("platform", dissect.String, "Operating system.", dissect.Public)
+	fListVersion  = fields.Add("playlist_version", dissect.String, "Version of the playlists.", dissect.Public)
 	fListNumber   = fields.Add("playlist_number", dissect.Uint, "Number of the playlist.")
-	fList         = fields.Add("playlist", dissect.String, "Name of the playlist.")
+	fList         = fields.Add("playlist", dissect.String, "Name of the playlist.", dissect.Public)
 	fCount        = fields.Add("platform_count", dissect.Uint, "Number of platforms that follow (version 7).", dissect.Framing)
 	fPlatforms    = fields.Add("platforms", dissect.List, "Players of each platform.")
 	fOne          = fields.Add("platforms.platform", dissect.Group, "A platform.")
-	fOneName      = fields.Add("platforms.name", dissect.String, "Name of the platform.")
+	fOneName      = fields.Add("platforms.name", dissect.String, "Name of the platform.", dissect.Public)
 	fOnePlayers   = fields.Add("platforms.num_players", dissect.Uint, "Players on it.")
 	fNumPlayers   = fields.Add("num_players", dissect.Uint, "Players on the server.")
 	fBots         = fields.Add("num_bots", dissect.Uint, "Bots (version 9).")
 	fMaxPlayers   = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
 	fEver         = fields.Add("total_players", dissect.Uint, "Players since the server was started (version 9).")
-	fMap          = fields.Add("map", dissect.String, "Map being played.")
+	fMap          = fields.Add("map", dissect.String, "Map being played.", dissect.Public)
 	fFrame        = fields.Add("average_frame_ms", dissect.Float, "Average time of a frame (version 5).")
 	fFrameMax     = fields.Add("max_frame_ms", dissect.Float, "Longest time of a frame.")
 	fCommand      = fields.Add("average_command_ms", dissect.Float, "Average time of a command of a player.")
@@ -71,9 +71,9 @@ var (
 	fPlayers      = fields.Add("players", dissect.List, "The players.")
 	fPlayer       = fields.Add("players.player", dissect.Group, "A player.")
 	fID           = fields.Add("players.id", dissect.ID, "Number of the player.")
-	fName         = fields.Add("players.name", dissect.String, "Name of the player.")
+	fName         = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName)
 	fPlayerTeam   = fields.Add("players.team", dissect.Uint, "Number of the team.")
-	fAddress      = fields.Add("players.address", dissect.String, "Address of the player (version 4).")
+	fAddress      = fields.Add("players.address", dissect.String, "Address of the player (version 4).", dissect.Address)
 	fPing         = fields.Add("players.ping", dissect.Uint, "Round-trip time in milliseconds.")
 	fReceived     = fields.Add("players.received", dissect.Uint, "Packets received from the player.")
 	fDropped      = fields.Add("players.dropped", dissect.Uint, "Packets lost.")
@@ -207,7 +207,7 @@ type Unknown struct{}
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	request Request

@@ -30,7 +30,7 @@ var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Unreal}
 
 var fields = dissect.NewCatalog("unreal2")
 
-func asText(f *dissect.Field) { f.Charset, f.Style = style.Charset, style.Codes }
+var asText = dissect.InText(style.Charset, style.Codes)
 
 var (
 	fVersion = fields.Add("version", dissect.Uint, "Version of the sender's protocol.", dissect.Framing, dissect.Names(
@@ -40,20 +40,20 @@ var (
 		dissect.Name{Value: 0, Name: "details"}, dissect.Name{Value: 1, Name: "rules"}, dissect.Name{Value: 2, Name: "players"}, dissect.Name{Value: 3, Name: "all"}))
 
 	fServerID   = fields.Add("details.server_id", dissect.Uint, "Number of the server: 0, except from a master.")
-	fAddress    = fields.Add("details.address", dissect.String, "Address of the server: empty, except from a master.", asText)
+	fAddress    = fields.Add("details.address", dissect.String, "Address of the server: empty, except from a master.", dissect.Address, asText)
 	fGamePort   = fields.Add("details.game_port", dissect.Uint, "Port of the game.")
 	fQueryPort  = fields.Add("details.query_port", dissect.Uint, "Port of the queries: 0, except from a master.")
-	fName       = fields.Add("details.name", dissect.String, "Name of the server.", asText)
-	fMap        = fields.Add("details.map", dissect.String, "Map being played.", asText)
-	fGameType   = fields.Add("details.game_type", dissect.String, "Class of the game being played.", asText)
+	fName       = fields.Add("details.name", dissect.String, "Name of the server.", dissect.ServerText, asText)
+	fMap        = fields.Add("details.map", dissect.String, "Map being played.", dissect.Public, asText)
+	fGameType   = fields.Add("details.game_type", dissect.String, "Class of the game being played.", dissect.Public, asText)
 	fPlayers    = fields.Add("details.num_players", dissect.Uint, "Players on the server.")
 	fMaxPlayers = fields.Add("details.max_players", dissect.Uint, "Maximum number of players.")
 	fWave       = fields.Add("details.wave", dissect.Uint, "Wave of enemies (Killing Floor).")
 	fFinalWave  = fields.Add("details.final_wave", dissect.Uint, "Last wave (Killing Floor).")
 	fPing       = fields.Add("details.ping", dissect.Uint, "Round-trip time, which the client fills in.")
 	fFlags      = fields.Add("details.flags", dissect.Uint, "Flags.")
-	fSkill      = fields.Add("details.skill", dissect.String, "Skill of the bots.", asText)
-	fMore       = fields.Add("details.more", dissect.Bytes, "One or two zero bytes, which newer games add.")
+	fSkill      = fields.Add("details.skill", dissect.String, "Skill of the bots.", dissect.Public, asText)
+	fMore       = fields.Add("details.more", dissect.Bytes, "One or two zero bytes, which newer games add.", dissect.Public)
 
 	pairs = keyvalue.Declare(fields, asText)
 
@@ -61,7 +61,7 @@ var (
 	fPlayer       = fields.Add("players.player", dissect.Group, "A player, or with the id 0 a line of the scoreboard, such as a team.")
 	fNumber       = fields.Add("players.number", dissect.Uint, "Number of the player (Unreal II XMP).")
 	fID           = fields.Add("players.id", dissect.Uint, "Id of the player on the server.")
-	fPlayerName   = fields.Add("players.name", dissect.String, "Name of the player.", asText)
+	fPlayerName   = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
 	fPlayerPing   = fields.Add("players.ping", dissect.Uint, "Round-trip time in milliseconds, 0 for bots.")
 	fScore        = fields.Add("players.score", dissect.Int, "Score.")
 	fStatsID      = fields.Add("players.stats_id", dissect.Uint, "Id of the player in the statistics.")
@@ -69,8 +69,8 @@ var (
 	fPropertyList = fields.Add("players.properties", dissect.List, "Properties of the player (Unreal II XMP).")
 	fProperties   = fields.Add("players.properties.count", dissect.Uint, "Number of properties.", dissect.Framing)
 	fProperty     = fields.Add("players.properties.property", dissect.Group, "A property.")
-	fKey          = fields.Add("players.properties.key", dissect.String, "Name of the property.", asText)
-	fValue        = fields.Add("players.properties.value", dissect.String, "Value of the property.", asText)
+	fKey          = fields.Add("players.properties.key", dissect.String, "Name of the property.", dissect.SettingName, asText)
+	fValue        = fields.Add("players.properties.value", dissect.String, "Value of the property.", dissect.Setting, asText)
 )
 
 const (
@@ -300,7 +300,7 @@ type Unknown struct{}
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	request Request

@@ -1,7 +1,10 @@
 package valvemaster
 
 import (
+	"encoding/binary"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -165,4 +168,23 @@ func (d *decoder) readCondition(r *dissect.Reader, depth int) {
 // element reads a backslash and the text up to the next one.
 func element(r *dissect.Reader, f *dissect.Field) string {
 	return r.Element(f, '\\', r.Offset()+r.Left())
+}
+
+// cutKey removes \key\hex from a filter: servers of Xash3D repeat the number in their replies. See [dissect.Handshake].
+func cutKey(f *dissect.Field, value string) (rest string, in *dissect.Field, echo string) {
+	const name = `\key\`
+	i := strings.Index(value, name)
+	if f != fFilter || i < 0 {
+		return value, nil, ""
+	}
+	hex, after, more := strings.Cut(value[i+len(name):], `\`)
+	if more {
+		after = `\` + after
+	}
+	rest = value[:i] + after
+	n, err := strconv.ParseUint(hex, 16, 32)
+	if err != nil {
+		return rest, nil, ""
+	}
+	return rest, fReplyKey, string(binary.LittleEndian.AppendUint32(nil, uint32(n)))
 }

@@ -60,7 +60,7 @@ var (
 	filterOdd = &dissect.FindingType{ID: "master.filter.odd", Severity: dissect.Warning, Text: "the code %s has no value",
 		Doc:    "Codes and values do not pair up: a value is missing, a value contains a backslash, or the request was truncated.",
 		Advice: "Write pairs of code and value, each with a backslash before it, and no backslash in a value."}
-	filterCount = &dissect.FindingType{ID: "master.filter.count", Severity: dissect.Warning, Text: "%p announces %s conditions, but has %d",
+	filterCount = &dissect.FindingType{ID: "master.filter.count", Length: true, Severity: dissect.Warning, Text: "%p announces %s conditions, but has %d",
 		Doc:    "nor, nand, or and and apply to as many of the following conditions as their value says. With a wrong number the group has too many or too few conditions; a truncated request looks the same.",
 		Advice: "Count the conditions after nor or nand: the number is that of the pairs which follow."}
 	filterDepth = &dissect.FindingType{ID: "master.filter.depth", Severity: dissect.Warning, Text: "groups nested deeper than %d",
@@ -70,7 +70,7 @@ var (
 
 // Lists of addresses.
 var (
-	listLength = &dissect.FindingType{ID: "master.len6", Severity: dissect.Warning, Text: "%d {byte|bytes} at the end {is|are} not a whole address",
+	listLength = &dissect.FindingType{ID: "master.len6", Length: true, Severity: dissect.Warning, Text: "%d {byte|bytes} at the end {is|are} not a whole address",
 		Doc:    "An address takes 6 bytes, 18 with IPv6. The list was truncated, or it contains other data.",
 		Advice: advice.CutList}
 	listEmpty = &dissect.FindingType{ID: "master.empty", Severity: dissect.Note, Text: "neither a server nor the end of the list",

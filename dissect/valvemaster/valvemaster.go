@@ -26,8 +26,9 @@ var protocol = &dissect.Protocol{
 		wire.Starts("\x00\n\r", "c", "g", "i", "q", "v"),
 		[]string{"1", "e", "0\n", "a\n", "a\r", "b\n", "k\r", "q\xff", "x\r", "2\r", "Q\r"}),
 	Fields: fields, Messages: messages, Findings: findings,
-	Detect: Detect,
-	New:    func() dissect.Decoder { return new(decoder) },
+	Detect:    Detect,
+	New:       func() dissect.Decoder { return new(decoder) },
+	Handshake: dissect.Handshake{Cut: cutKey},
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, Paged: true,
 		OnRequest: []dissect.Rule{goesOn, judge.Mismatch(challengeMismatch)},
@@ -220,7 +221,7 @@ func isFilter(b []byte) bool {
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 // A decoder owns one message of each type and reuses it.
 type decoder struct {

@@ -31,8 +31,8 @@ var fields = dissect.NewCatalog("ventrilo")
 
 var (
 	fKey       = fields.Add("key", dissect.Bytes, "Key of the header: where the table starts and its step.", dissect.Framing)
-	fEncrypted = fields.Add("encrypted_header", dissect.Bytes, "Header, encrypted.", dissect.Framing)
-	fBody      = fields.Add("encrypted_body", dissect.Bytes, "Body, encrypted.", dissect.Framing)
+	fEncrypted = fields.Add("encrypted_header", dissect.Bytes, "Header, encrypted.", dissect.Becomes("decrypted"), dissect.Public, dissect.Framing)
+	fBody      = fields.Add("encrypted_body", dissect.Bytes, "Body, encrypted.", dissect.Becomes("decrypted"), dissect.Framing)
 
 	fHeader  = fields.Add("header", dissect.Group, "Header of a datagram.", dissect.Framing)
 	fZero    = fields.Add("header.zero", dissect.Uint, "0.", dissect.Framing)
@@ -44,7 +44,7 @@ var (
 	fParts   = fields.Add("header.parts", dissect.Uint, "Number of parts.", dissect.Framing)
 	fPart    = fields.Add("header.part", dissect.Uint, "Number of this part, from 0.", dissect.Framing)
 	fBodyKey = fields.Add("header.body_key", dissect.Bytes, "Key of the body: where the table starts and its step.", dissect.Framing)
-	fCRC     = fields.Add("header.crc", dissect.Uint, "Checksum of the bodies of all parts.", dissect.Framing)
+	fCRC     = fields.Add("header.crc", dissect.Uint, "Checksum of the bodies of all parts.", dissect.Framing, dissect.Checksum)
 
 	fNoPassword = fields.Add("no_password", dissect.Bytes, "Zeros: there is no password.", dissect.Framing)
 	fPassword   = fields.Add("password", dissect.String, "Password for the status of the server.", dissect.Secret)
@@ -52,18 +52,18 @@ var (
 	pairs = keyvalue.Declare(fields)
 
 	fChannelCount   = fields.Add("channel_count", dissect.Decimal, "Channels of the server.")
-	fChannelColumns = fields.Add("channel_fields", dissect.String, "Names of what follows about each channel.")
+	fChannelColumns = fields.Add("channel_fields", dissect.String, "Names of what follows about each channel.", dissect.Public)
 	fChannels       = fields.Add("channels", dissect.List, "The channels.")
 	fChannel        = fields.Add("channels.channel", dissect.Group, "A channel.")
 	fChannelID      = fields.Add("channels.id", dissect.Decimal, "Number of the channel.")
 	fParentID       = fields.Add("channels.parent_id", dissect.Decimal, "Number of the channel that it belongs to, 0 for none.")
 	fProtection     = fields.Add("channels.protection", dissect.Decimal, "0: open. Others: a password or an account is needed.")
-	fChannelName    = fields.Add("channels.name", dissect.String, "Name of the channel.")
-	fChannelComment = fields.Add("channels.comment", dissect.String, "Comment on the channel.")
-	fChannelMore    = fields.Add("channels.more", dissect.String, "Rest of a line.", dissect.Framing)
+	fChannelName    = fields.Add("channels.name", dissect.String, "Name of the channel.", dissect.ServerText)
+	fChannelComment = fields.Add("channels.comment", dissect.String, "Comment on the channel.", dissect.ServerText)
+	fChannelMore    = fields.Add("channels.more", dissect.String, "Rest of a line.", dissect.FreeText, dissect.Framing)
 
 	fClientCount   = fields.Add("client_count", dissect.Decimal, "Clients on the server.")
-	fClientColumns = fields.Add("client_fields", dissect.String, "Names of what follows about each client.")
+	fClientColumns = fields.Add("client_fields", dissect.String, "Names of what follows about each client.", dissect.Public)
 	fPlayers       = fields.Add("players", dissect.List, "The clients.")
 	fPlayer        = fields.Add("players.player", dissect.Group, "A client.")
 	fAdmin         = fields.Add("players.admin", dissect.Decimal, "1: an administrator.")
@@ -71,12 +71,12 @@ var (
 	fPhantom       = fields.Add("players.phantom", dissect.Decimal, "1: a second presence of a client that is in another channel.")
 	fPing          = fields.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds.")
 	fDuration      = fields.Add("players.duration_s", dissect.Decimal, "Seconds since the client connected.")
-	fPlayerName    = fields.Add("players.name", dissect.String, "Name of the client.")
-	fPlayerComment = fields.Add("players.comment", dissect.String, "Comment of the client.")
-	fPlayerMore    = fields.Add("players.more", dissect.String, "Rest of a line.", dissect.Framing)
+	fPlayerName    = fields.Add("players.name", dissect.String, "Name of the client.", dissect.PersonName)
+	fPlayerComment = fields.Add("players.comment", dissect.String, "Comment of the client.", dissect.FreeText)
+	fPlayerMore    = fields.Add("players.more", dissect.String, "Rest of a line.", dissect.FreeText, dissect.Framing)
 
 	fLines = fields.Add("lines", dissect.List, "Further lines.")
-	fLine  = fields.Add("lines.line", dissect.String, "A line.")
+	fLine  = fields.Add("lines.line", dissect.String, "A line.", dissect.ServerText)
 	fEnd   = fields.Add("end", dissect.Bytes, "Zero byte at the end.", dissect.Framing)
 )
 
@@ -108,7 +108,7 @@ var (
 	badCRC        = &dissect.FindingType{ID: "ventrilo.crc", Severity: dissect.Warning, Text: "the checksum is %x, the header states %x",
 		Doc:    "The checksum in the header is not that of the decrypted bodies. The message was damaged, or another program than Ventrilo sent it.",
 		Advice: "A client should discard the message and ask again; if it is always wrong, the program is not Ventrilo."}
-	badLength = &dissect.FindingType{ID: "ventrilo.length", Severity: dissect.Warning, Text: "the header states a body of %d {byte|bytes}, the datagram has %d",
+	badLength = &dissect.FindingType{ID: "ventrilo.length", Length: true, Severity: dissect.Warning, Text: "the header states a body of %d {byte|bytes}, the datagram has %d",
 		Doc:    "The datagram was truncated, or another program than Ventrilo sent it.",
 		Advice: advice.WrongLength}
 	partMissing = &dissect.FindingType{ID: "ventrilo.part.missing", Severity: dissect.Warning, Text: "%d of %d parts of this status arrived; missing: %p (%p)",
@@ -225,7 +225,7 @@ type Unknown struct{}
 // Parse decodes one payload. A status in several parts needs an analyzer. The caller owns
 // the result. The error is a *dissect.Error that says where reading ended; the message
 // then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	request Request

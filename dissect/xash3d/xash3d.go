@@ -23,28 +23,28 @@ import (
 
 var style = summary.Style{Charset: dissect.Guessed, Codes: dissect.Quake3}
 
-func asText(f *dissect.Field) { f.Style = style.Codes }
+var asText = dissect.InStyle(style.Codes)
 
 var fields = dissect.NewCatalog("xash3d")
 
 var (
 	words = quake.Fields{
 		Header:    fields.Add("header", dissect.Int, "-1: the message belongs to no connection.", dissect.Framing),
-		Command:   fields.Add("command", dissect.String, "info or netinfo."),
+		Command:   fields.Add("command", dissect.String, "info or netinfo.", dissect.Public),
 		Blanks:    fields.Add("blanks", dissect.Bytes, "Blanks between words.", dissect.Framing),
-		Arguments: fields.Add("arguments", dissect.String, "Words after those that the message has a meaning for."),
+		Arguments: fields.Add("arguments", dissect.String, "Words after those that the message has a meaning for.", dissect.ServerText),
 		End:       fields.Add("end", dissect.Bytes, "Line ends and zero bytes.", dissect.Framing),
 	}
 	fProtocol = fields.Add("protocol", dissect.Decimal, "Version of the network protocol of the client: 49, or 48 in old versions.")
-	fContext  = fields.Add("context", dissect.Decimal, "Number that the client chose; the reply repeats it.", dissect.Chosen)
+	fContext  = fields.Add("context", dissect.Decimal, "Number that the client chose; the reply repeats it.", dissect.Public, dissect.Chosen)
 	fKind     = fields.Add("kind", dissect.Decimal, "Kind of data that is requested or sent.", kindNames())
-	fName     = fields.Add("name", dissect.String, "Name of the server that refuses to send settings.", asText)
-	fRefusal  = fields.Add("refusal", dissect.String, "Why it refuses.")
+	fName     = fields.Add("name", dissect.String, "Name of the server that refuses to send settings.", dissect.ServerText, asText)
+	fRefusal  = fields.Add("refusal", dissect.String, "Why it refuses.", dissect.Public)
 	pairs     = keyvalue.Declare(fields, asText)
 
 	fPlayers    = fields.Add("players", dissect.List, "The players.")
 	fPlayer     = fields.Add("players.player", dissect.Group, "A player.")
-	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", asText)
+	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
 	fScore      = fields.Add("players.score", dissect.Decimal, "Frags.")
 	fDuration   = fields.Add("players.duration_s", dissect.Decimal, "Seconds since the player connected.")
 )
@@ -105,7 +105,7 @@ var (
 	wrongVersion = &dissect.FindingType{ID: "xash3d.version", Severity: dissect.Note, Text: "the server speaks another version of the network protocol than the request names",
 		Doc: "Servers answer so if the request names another version of the network protocol than theirs: 48 in old versions, 49 in new ones. The client may ask again with the other one."}
 	oddKey = finding.OddKey("xash3d.oddkv", "Keys and values do not pair up: the reply was truncated, or a value contains a backslash and everything after it is shifted.")
-	noEnd  = &dissect.FindingType{ID: "xash3d.noend", Severity: dissect.Warning, Text: "no newline at the end",
+	noEnd  = &dissect.FindingType{ID: "xash3d.noend", Length: true, Severity: dissect.Warning, Text: "no newline at the end",
 		Doc:    "Replies to netinfo end with a line end. Without it the reply was truncated, or another program than Xash3D sent it.",
 		Advice: "Ask again; if the server is another program, it should end its reply with a line end."}
 )
@@ -223,7 +223,7 @@ type Unknown struct{}
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	request Request

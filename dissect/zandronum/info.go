@@ -8,7 +8,7 @@ import (
 
 var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.ZDoom}
 
-func asText(f *dissect.Field) { f.Charset, f.Style = style.Charset, style.Codes }
+var asText = dissect.InText(style.Charset, style.Codes)
 
 // The flags of the first set.
 const (
@@ -79,21 +79,21 @@ var flagNames2 = [...]dissect.Name{
 }
 
 var (
-	fVersion    = fields.Add("version", dissect.String, "Version of the server, and its system.", asText)
-	fName       = fields.Add("name", dissect.String, "Name of the server.", asText)
-	fURL        = fields.Add("url", dissect.String, "Website from which the files can be loaded.", asText)
-	fEmail      = fields.Add("email", dissect.String, "Address of the operator.", asText)
-	fMap        = fields.Add("map", dissect.String, "Map being played.", asText)
+	fVersion    = fields.Add("version", dissect.String, "Version of the server, and its system.", dissect.Public, asText)
+	fName       = fields.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
+	fURL        = fields.Add("url", dissect.String, "Website from which the files can be loaded.", dissect.ServerText, asText)
+	fEmail      = fields.Add("email", dissect.String, "Address of the operator.", dissect.ServerText, asText)
+	fMap        = fields.Add("map", dissect.String, "Map being played.", dissect.Public, asText)
 	fMaxClients = fields.Add("max_clients", dissect.Uint, "Maximum number of clients, spectators included.")
 	fMaxPlayers = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
 	fNumPWADs   = fields.Add("pwads.count", dissect.Uint, "Number of files.", dissect.Framing)
 	fPWADs      = fields.Add("pwads", dissect.List, "Files that the server has loaded besides the game.")
-	fPWAD       = fields.Add("pwads.name", dissect.String, "Name of a file.", asText)
+	fPWAD       = fields.Add("pwads.name", dissect.String, "Name of a file.", dissect.Public, asText)
 	fMode       = fields.Add("mode", dissect.Uint, "Mode of the game.", dissect.Names(modes[:]...))
 	fInstagib   = fields.Add("instagib", dissect.Bool, "Whether every hit kills.")
 	fBuckshot   = fields.Add("buckshot", dissect.Bool, "Whether there are only shotguns.")
-	fGame       = fields.Add("game", dissect.String, "Game: DOOM, DOOM II, Heretic, Hexen.", asText)
-	fIWAD       = fields.Add("iwad", dissect.String, "File of the game.", asText)
+	fGame       = fields.Add("game", dissect.String, "Game: DOOM, DOOM II, Heretic, Hexen.", dissect.Public, asText)
+	fIWAD       = fields.Add("iwad", dissect.String, "File of the game.", dissect.Public, asText)
 	fPassword   = fields.Add("password", dissect.Bool, "Whether a password is needed to connect.")
 	fJoin       = fields.Add("join_password", dissect.Bool, "Whether a password is needed to play.")
 	fSkill      = fields.Add("skill", dissect.Uint, "Difficulty, from 0.")
@@ -114,7 +114,7 @@ var (
 	fTeamPlay    = fields.Add("team_play", dissect.Bool, "Whether players are in teams.")
 	fPlayers     = fields.Add("players", dissect.List, "The players.")
 	fPlayer      = fields.Add("players.player", dissect.Group, "A player.")
-	fPlayerName  = fields.Add("players.name", dissect.String, "Name of the player.", asText)
+	fPlayerName  = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
 	fScore       = fields.Add("players.score", dissect.Int, "Points, wins, frags or kills, whichever the mode counts.")
 	fPing        = fields.Add("players.ping", dissect.Uint, "Ping in milliseconds.")
 	fSpectator   = fields.Add("players.spectator", dissect.Bool, "Whether the player only watches.")
@@ -123,14 +123,14 @@ var (
 	fMinutes     = fields.Add("players.minutes", dissect.Uint, "Minutes on the server.")
 	fNumTeams    = fields.Add("num_teams", dissect.Uint, "Number of teams.")
 	fTeamNames   = fields.Add("team_names", dissect.List, "Names of the teams.")
-	fTeamName    = fields.Add("team_names.name", dissect.String, "Name of a team.", asText)
+	fTeamName    = fields.Add("team_names.name", dissect.String, "Name of a team.", dissect.ServerText, asText)
 	fTeamColors  = fields.Add("team_colors", dissect.List, "Colors of the teams.")
 	fTeamColor   = fields.Add("team_colors.color", dissect.Uint, "Red, green and blue, 8 bits each.")
 	fTeamScores  = fields.Add("team_scores", dissect.List, "Scores of the teams.")
 	fTeamScore   = fields.Add("team_scores.score", dissect.Int, "Score of a team.")
 	fTesting     = fields.Add("testing", dissect.Bool, "Whether this is a test build.")
-	fBinary      = fields.Add("testing_binary", dissect.String, "Where the test build can be loaded.", asText)
-	fMD5         = fields.Add("md5", dissect.String, "Checksum of the data of Skulltag; empty since.", asText)
+	fBinary      = fields.Add("testing_binary", dissect.String, "Where the test build can be loaded.", dissect.Public, asText)
+	fMD5         = fields.Add("md5", dissect.String, "Checksum of the data of Skulltag; empty since.", dissect.Public, asText)
 	fNumFlags    = fields.Add("dmflags.count", dissect.Uint, "Number of sets.", dissect.Framing)
 	fDMFlags     = fields.Add("dmflags", dissect.List, "Settings of the game: dmflags, dmflags2, zadmflags, compatflags, zacompatflags, compatflags2.")
 	fDMFlag      = fields.Add("dmflags.flags", dissect.Uint, "A set of them.")
@@ -140,14 +140,14 @@ var (
 	fOptionalOne = fields.Add("optional_wads.index", dissect.Uint, "Index of a file.")
 	fNumDEH      = fields.Add("dehacked.count", dissect.Uint, "Number of patches.", dissect.Framing)
 	fDEH         = fields.Add("dehacked", dissect.List, "DeHackEd patches that the server has loaded.")
-	fDEHOne      = fields.Add("dehacked.name", dissect.String, "Name of a patch.", asText)
+	fDEHOne      = fields.Add("dehacked.name", dissect.String, "Name of a patch.", dissect.Public, asText)
 
 	fNumHashes = fields.Add("pwad_hashes.count", dissect.Uint, "Number of hashes.", dissect.Framing)
 	fHashes    = fields.Add("pwad_hashes", dissect.List, "MD5 of each of pwads.")
-	fHash      = fields.Add("pwad_hashes.md5", dissect.String, "MD5 in hexadecimal digits.", asText)
-	fCountry   = fields.Add("country", dissect.String, "Country in three letters (ISO 3166); XIP for that of the address, XUN for none.", asText)
-	fModeName  = fields.Add("mode_text", dissect.String, "Name of the mode.", asText)
-	fShortName = fields.Add("mode_short", dissect.String, "Short name of the mode.", asText)
+	fHash      = fields.Add("pwad_hashes.md5", dissect.String, "MD5 in hexadecimal digits.", dissect.Public, asText)
+	fCountry   = fields.Add("country", dissect.String, "Country in three letters (ISO 3166); XIP for that of the address, XUN for none.", dissect.Public, asText)
+	fModeName  = fields.Add("mode_text", dissect.String, "Name of the mode.", dissect.Public, asText)
+	fShortName = fields.Add("mode_short", dissect.String, "Short name of the mode.", dissect.Public, asText)
 	fVoiceChat = fields.Add("voice_chat", dissect.Uint, "Whether and to whom players may speak; 0 for no voice chat.")
 )
 

@@ -33,8 +33,8 @@ import (
 var fields = dissect.NewCatalog("zandronum")
 
 var (
-	fUnused = fields.Add("packing.unused", dissect.Uint, "Unused bits at the end, or 255 for data that is not packed.", dissect.Framing)
-	fBits   = fields.Add("packing.bits", dissect.Bytes, "The packed data.", dissect.Framing)
+	fUnused = fields.Add("packing.unused", dissect.Uint, "Unused bits at the end, or 255 for data that is not packed.", dissect.Framing, dissect.PackMark)
+	fBits   = fields.Add("packing.bits", dissect.Bytes, "The packed data.", dissect.Becomes("unpacked"), dissect.Framing)
 
 	fCode = fields.Add("code", dissect.Uint, "Kind of message.", dissect.Names(
 		dissect.Name{Value: codeQuery, Name: "query"}, dissect.Name{Value: codeNewQuery, Name: "query"}, dissect.Name{Value: codeInfo, Name: "info"}, dissect.Name{Value: codeIgnored, Name: "too soon"},
@@ -53,7 +53,7 @@ var (
 	fOffset   = fields.Add("segment.offset", dissect.Uint, "Offset of the piece in the reply.", dissect.Framing)
 	fSize     = fields.Add("segment.size", dissect.Uint, "Size of the piece.", dissect.Framing)
 	fWhole    = fields.Add("segment.whole", dissect.Uint, "Size of the reply.", dissect.Framing)
-	fPiece    = fields.Add("piece", dissect.Bytes, "Piece of a reply.", dissect.Framing)
+	fPiece    = fields.Add("piece", dissect.Bytes, "Piece of a reply.", dissect.Becomes("joined"), dissect.Framing)
 	fSets     = fields.Add("sets", dissect.List, "Fields in the first design of segments.")
 	fGroup    = fields.Add("sets.fields", dissect.Group, "Fields of a set of flags.")
 	fSet      = fields.Add("sets.set", dissect.Uint, "Which of the two sets of flags comes next.", dissect.Framing)
@@ -95,9 +95,9 @@ var (
 	partEndless = &dissect.FindingType{ID: "zandronum.part.endless", Severity: dissect.Warning, Text: "%d {segment|segments} of a reply arrived, the last one did not; missing: %p (%p)",
 		Doc:    "Only the last segment says how many there are, and it is not in the capture. What comes before the gap is shown.",
 		Advice: advice.MissingParts}
-	partDuplicate = &dissect.FindingType{ID: "zandronum.part.duplicate", Severity: dissect.Note, Text: "duplicate segments: %d",
+	partDuplicate = &dissect.FindingType{ID: "zandronum.part.duplicate", Severity: dissect.Note, Class: dissect.OfCapture, Text: "duplicate segments: %d",
 		Doc: "The network, the server or the capture duplicated segments of a reply. They are used once."}
-	partReorder = &dissect.FindingType{ID: "zandronum.part.reorder", Severity: dissect.Note, Text: "the segments arrived out of order",
+	partReorder = &dissect.FindingType{ID: "zandronum.part.reorder", Severity: dissect.Note, Class: dissect.OfCapture, Text: "the segments arrived out of order",
 		Doc: "Launchers that append segments in the order of arrival misread this reply."}
 	partConflict = &dissect.FindingType{ID: "zandronum.part.conflict", Severity: dissect.Warning, Text: "segments that arrived again with different bytes: %d; the first ones are used",
 		Doc:    "Two different segments have the same index. One of them belongs to another reply, or is forged.",
@@ -269,7 +269,7 @@ type Unknown struct{}
 
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
-func Parse(payload []byte) (Message, error) { return wire.Parse[Message](new(decoder), payload) }
+func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
 	query   Query

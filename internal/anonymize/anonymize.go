@@ -5,8 +5,8 @@
 // passwords, challenges, and all text that is not known to be harmless are replaced by
 // values of the same length, in headers and in messages, also in split, fragmented and
 // compressed ones. The output dissects to the same messages with the same structure. The
-// replacement of a value depends on a key: see [mapping]. The table roles states how each
-// field is treated.
+// replacement of a value depends on a key: see [mapping]. The catalogs of the
+// protocols state what each field reveals: see [dissect.Privacy].
 //
 // What is not understood is left out: frames without a datagram, datagrams that no
 // protocol recognises, and everything in a capture file besides its frames.
@@ -40,6 +40,10 @@ type Options struct {
 	KeepServerText bool
 	// KeepUnknown keeps datagrams that no protocol recognises, unchanged.
 	KeepUnknown bool
+	// KeepTags keeps the numbers of VLANs, MPLS labels, PPPoE sessions and tunnels.
+	KeepTags bool
+	// Witness, if it is not nil, gets to know what the capture tells.
+	Witness *Witness
 	// Analysis configures the dissection.
 	Analysis dissect.Config
 }
@@ -368,6 +372,9 @@ func (r *run) Record(rec *dissect.Record) {
 	var payloads [][]byte
 	var ok bool
 	finished := r.contain(func() {
+		if r.o.Witness != nil {
+			r.o.Witness.note(rec)
+		}
 		if payloads, ok = r.record(rec); ok && !r.sameShape(rec, payloads[0]) {
 			r.counts.Reshaped++
 		}

@@ -41,7 +41,7 @@ func lay(headers []packet.Header, b []byte, fragment bool) (l layout, ok bool) {
 			return l, false
 		}
 		switch h.Kind {
-		case packet.HeaderEthernet, packet.HeaderSLL, packet.HeaderSLL2, packet.HeaderFamily, packet.HeaderPPP, packet.HeaderVLAN, packet.HeaderMPLS,
+		case packet.HeaderEthernet, packet.HeaderSLL, packet.HeaderSLL2, packet.HeaderFamily, packet.HeaderPPP, packet.HeaderNFLOG, packet.HeaderPPI, packet.HeaderVLAN, packet.HeaderMPLS,
 			packet.HeaderPPPoE, packet.HeaderExtension, packet.HeaderFragment, packet.HeaderGRE, packet.HeaderVXLAN, packet.HeaderGeneve:
 		case packet.HeaderGTPU:
 			if h.Len > maxGTPU {
@@ -81,7 +81,7 @@ func (l *layout) ip(b []byte, before int) []byte {
 	return nil
 }
 
-// headers replaces the addresses in the headers of a frame.
+// headers replaces the addresses in the headers of a frame, and the numbers of networks.
 func (w *rewriter) headers(l *layout, b []byte) {
 	for _, h := range l.headers {
 		b := b[h.At : h.At+h.Len]
@@ -93,6 +93,10 @@ func (w *rewriter) headers(l *layout, b []byte) {
 			w.hardware(b[6:14], be16(b[4:]))
 		case packet.HeaderSLL2:
 			w.hardware(b[12:20], int(b[11]))
+		case packet.HeaderNFLOG:
+			clearNFLOG(b)
+		case packet.HeaderPPI:
+			clear(b[8:]) // fields of type 0 and length 0, and what they say of places and radios
 		case packet.HeaderIPv4:
 			w.ends(b[12:16], b[16:20])
 			clear(b[20:]) // options may hold addresses
@@ -103,6 +107,81 @@ func (w *rewriter) headers(l *layout, b []byte) {
 		case packet.HeaderGeneve:
 			clear(b[8:])
 		}
+		if !w.o.KeepTags {
+			w.m.tags(h.Kind, b)
+		}
+	}
+}
+
+// clearNFLOG clears the attributes before the packet: hardware addresses, users, and the words of a rule.
+func clearNFLOG(b []byte) {
+	const header, attribute = 4, 4
+	for at := header; at+attribute < len(b); {
+		next := at + (nflogLength(b[at:])+3)&^3
+		clear(b[at+attribute : next])
+		at = next
+	}
+}
+
+// nflogLength returns the length of an attribute, in the byte order in which its type is a small number.
+func nflogLength(b []byte) int {
+	if b[3] != 0 {
+		return be16(b)
+	}
+	return int(binary.LittleEndian.Uint16(b))
+}
+
+// tags replaces the numbers of VLANs, labels, sessions and tunnels in a header.
+func (m *mapping) tags(kind packet.HeaderKind, b []byte) {
+	switch kind {
+	case packet.HeaderVLAN:
+		m.tag16(b, 0xfff)
+	case packet.HeaderPPPoE:
+		m.tag16(b[2:], 0xffff)
+	case packet.HeaderMPLS:
+		const reserved, most, rest = 16, 1<<20 - 1, 12
+		for ; len(b) >= 4; b = b[4:] {
+			v := binary.BigEndian.Uint32(b)
+			binary.BigEndian.PutUint32(b, m.tag(v>>rest, reserved, most)<<rest|v&(1<<rest-1))
+		}
+	case packet.HeaderGRE:
+		m.greTags(b)
+	case packet.HeaderVXLAN, packet.HeaderGeneve:
+		if kind == packet.HeaderVXLAN && b[0]&0x80 != 0 {
+			m.tag16(b[2:], 0xffff) // a group (draft-smith-vxlan-group-policy)
+		}
+		v := binary.BigEndian.Uint32(b[4:])
+		binary.BigEndian.PutUint32(b[4:], m.tag(v>>8, 1, 1<<24-1)<<8|v&0xff)
+	case packet.HeaderGTPU:
+		m.tag32(b[4:])
+	}
+}
+
+// tag16 replaces a number in the low bits of two bytes.
+func (m *mapping) tag16(b []byte, most uint32) {
+	v := uint32(be16(b))
+	binary.BigEndian.PutUint16(b, uint16(v&^most|m.tag(v&most, 1, most)))
+}
+
+func (m *mapping) tag32(b []byte) {
+	binary.BigEndian.PutUint32(b, m.tag(binary.BigEndian.Uint32(b), 1, 1<<32-1))
+}
+
+// greTags replaces the key, and the VLAN and session in the header of ERSPAN II.
+func (m *mapping) greTags(b []byte) {
+	const checksum, key, sequence = 0x80, 0x20, 0x10
+	flags, mirrored, at := b[0], be16(b[2:]) == 0x88be, 4
+	if flags&checksum != 0 {
+		at += 4
+	}
+	if flags&key != 0 {
+		m.tag32(b[at:])
+		at += 4
+	}
+	if flags&sequence != 0 && mirrored {
+		at += 4
+		m.tag16(b[at:], 0xfff)
+		m.tag16(b[at+2:], 0x3ff)
 	}
 }
 
@@ -141,6 +220,14 @@ func (l *layout) resize(b, data []byte, from int) []byte {
 		if at, ok := lengths[h.Kind]; ok {
 			at += h.At
 			binary.BigEndian.PutUint16(b[at:], uint16(be16(b[at:])+grown))
+		} else if h.Kind == packet.HeaderNFLOG {
+			at := b[h.At+h.Len-4:]
+			length := uint16(nflogLength(at) + grown)
+			if at[3] != 0 {
+				binary.BigEndian.PutUint16(at, length)
+			} else {
+				binary.LittleEndian.PutUint16(at, length)
+			}
 		}
 	}
 	return b

@@ -20,8 +20,8 @@ import (
 // A mapping replaces values that must not be shared. The replacement depends only on the
 // key and the value, and has the length of the value: a player has the same name in every
 // message and, with the same key, in every file. Without the key, a replacement reveals
-// only the length of the value, which of its bytes are letters, digits and punctuation,
-// and common prefixes of addresses.
+// only the length of the value, which of its bytes are ASCII letters, digits and
+// punctuation, and common prefixes of addresses.
 //
 // So a mapping needs no memory of values. It caches recent addresses and permutations only
 // for speed.
@@ -321,57 +321,76 @@ func (s stream) ascii(c byte) byte {
 	return c
 }
 
-// text replaces text in place. Colour codes, punctuation, spaces and control characters
-// stay unchanged. If the text has nothing else, punctuation is replaced by letters, which
-// are part of no format.
+// text replaces text in place: every character that is not ASCII punctuation, a space, a
+// control character or part of a colour code, whatever its script. If the text has nothing
+// else, what it has is replaced by letters, which are part of no format; spaces stay.
 func (m *mapping) text(b []byte, style dissect.Style) {
 	s := m.stream(ofText, b)
 	if !style.HasCodes(b) && bytes.IndexByte(b, section) < 0 {
 		style = dissect.NoStyle // fast path: searching for codes is slow
 	}
-	changed, signs := false, false
-	valid := utf8.Valid(b)
+	changed, valid := false, utf8.Valid(b)
 	for i := 0; i < len(b); {
 		if n := codeLength(b[i:], style); n > 0 {
 			i += n
 			continue
 		}
-		c := b[i]
-		if c < 0x80 || !valid {
-			switch {
-			case c < 0x80:
-				b[i] = s.ascii(c)
-				signs = signs || c > ' ' && c < 0x7f
-			case c >= 0xe0 && c < 0xff:
-				b[i] = s.among(c, 0xe0, 0xfe)
-			case c >= 0xc0 && c < 0xe0:
-				b[i] = s.among(c, 0xc0, 0xdf)
-			}
+		c, n := b[i], 1
+		switch {
+		case c < utf8.RuneSelf:
+			b[i] = s.ascii(c)
 			changed = changed || b[i] != c
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRune(b[i:])
-		if other := s.rune(r, n); other != r {
-			utf8.EncodeRune(b[i:i+n], other)
+		case valid && utf8.RuneStart(c):
+			var r rune
+			r, n = utf8.DecodeRune(b[i:])
+			utf8.EncodeRune(b[i:i+n], s.rune(r, n))
+			changed = true
+		default: // also the rest of a character whose first byte is part of a code
+			b[i] = s.high(c)
 			changed = true
 		}
 		i += n
 	}
-	if changed || !signs {
-		return
+	if !changed && !s.letters(b, style) {
+		s.letters(b, dissect.NoStyle) // nothing but colour codes
 	}
+}
+
+// letters replaces all but spaces and colour codes by letters. It reports false if there is nothing else.
+func (s stream) letters(b []byte, style dissect.Style) (changed bool) {
 	for i := 0; i < len(b); {
 		if n := codeLength(b[i:], style); n > 0 {
 			i += n
 			continue
 		}
 		switch c := b[i]; {
-		case c == '\\' || c == '"' || c == '^' || c == ';' || c >= 0x80:
-		case c > ' ' && c < 0x7f:
-			b[i] = 'a' + byte(s.below(26))
+		case blank(c):
+		case c >= 'a' && c <= 'z':
+			b[i], changed = s.among(c, 'a', 'z'), true
+		default:
+			b[i], changed = 'a'+byte(s.below(26)), true
 		}
 		i++
+	}
+	return changed
+}
+
+// blank reports whether c is ASCII white space.
+func blank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+
+// high replaces a byte of text that is not UTF-8. Small letters of most code pages stay such, and no colour code begins.
+func (s stream) high(c byte) byte {
+	lo, hi := byte(0x80), byte(0xbf)
+	switch {
+	case c >= 0xe0:
+		lo, hi = 0xe0, 0xfe
+	case c >= 0xc0:
+		lo, hi = 0xc0, 0xdf
+	}
+	for {
+		if other := s.among(c, lo, hi); other != section {
+			return other
+		}
 	}
 }
 
@@ -382,11 +401,6 @@ func (s stream) rune(r rune, size int) rune {
 		return lo + rune((uint64(r)%n+1+s.below(n-1)+n-uint64(lo)%n)%n)
 	}
 	switch {
-	case r >= 0x80 && r <= 0xbf, r >= 0x2000 && r <= 0x303f, r >= 0xe000 && r <= 0xf8ff, r >= 0xfe00:
-		if size < 4 {
-			return r // punctuation, spaces, direction marks, the replacement character
-		}
-		return in(0x1f300, 0x1f3ff)
 	case r >= 0xc0 && r <= 0xff:
 		return in(0xc0, 0xff)
 	case r >= 0x410 && r <= 0x44f:
@@ -455,6 +469,14 @@ func (m *mapping) swapped(n *dissect.Node) int64 {
 		was = int64(int32(was))
 	}
 	return int64(bits.ReverseBytes32(uint32(m.number(was))))
+}
+
+// tag replaces the number of a VLAN, a label or a tunnel, from first to last. Others, which are reserved, stay unchanged.
+func (m *mapping) tag(v, first, last uint32) uint32 {
+	if v < first || v > last {
+		return v
+	}
+	return first + uint32(m.permute(uint64(v-first), uint64(last-first)+1))
 }
 
 // permute applies a pseudorandom permutation of the numbers below n: a Feistel network

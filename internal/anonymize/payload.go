@@ -25,12 +25,9 @@ type rewriter struct {
 	// swapped says that the bytes of the message's challenge, used, were reversed.
 	swapped bool
 	used    uint64
-	// texts caches replacements of texts, roles and kinds what fields and the keys of
-	// settings mean, typical the roles of the first fields that messages of a type had.
+	// texts caches replacements of texts, kinds what the keys of settings mean.
 	// Decoders and compressors are reused.
 	texts     map[styled]string
-	roles     map[*dissect.Field]role
-	typical   map[*dissect.MessageType]*[32]roleOfField
 	kinds     map[string]kind
 	protocols map[string]*dissect.Protocol
 	decoders  map[*dissect.Protocol]dissect.Decoder
@@ -40,9 +37,8 @@ type rewriter struct {
 
 func newRewriter(o *Options, counts *Counts) rewriter {
 	w := rewriter{
-		m: newMapping(o.Key), o: o, counts: counts, texts: make(map[styled]string), roles: make(map[*dissect.Field]role),
-		typical: make(map[*dissect.MessageType]*[32]roleOfField),
-		kinds:   make(map[string]kind), protocols: make(map[string]*dissect.Protocol), decoders: make(map[*dissect.Protocol]dissect.Decoder),
+		m: newMapping(o.Key), o: o, counts: counts, texts: make(map[styled]string),
+		kinds: make(map[string]kind), protocols: make(map[string]*dissect.Protocol), decoders: make(map[*dissect.Protocol]dissect.Decoder),
 	}
 	for _, p := range o.Analysis.Protocols {
 		w.protocols[p.Name] = p
@@ -84,35 +80,32 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 	w.swapped = slices.ContainsFunc(rec.Findings, func(f dissect.Finding) bool { return f.Type == dissect.ChallengeSwapped })
 	var lastKey []byte
 	var cut, sums []*dissect.Node
-	typical, first := w.typicalOf(rec.Type), 0
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
 		if n.Field.Kind.Container() {
-			lastKey, first = nil, i
+			lastKey = nil
 			continue
 		}
-		known := &typical[(i-first)%len(typical)]
-		if known.field != n.Field {
-			*known = roleOfField{n.Field, w.roleOf(n.Field)}
-		}
-		r := known.role
-		if r == fact {
+		r := n.Field.Privacy
+		if r == dissect.Public {
 			continue
 		}
 		was := n.Value(rec.Sources[n.Source].Data)
 		switch r {
-		case key, verb:
+		case dissect.SettingName, dissect.Word:
 			lastKey = was
-		case again:
+		case dissect.Repeated:
 			cut = append(cut, n)
 			continue
-		case sum:
-			sums = append(sums, n)
-		case part, packed, chunk:
-			if unfolded(rec, r, n) {
+		case dissect.Checksum:
+			if n.Len == 4 {
+				sums = append(sums, n)
+			}
+		case dissect.Carrier:
+			if unfolded(rec, n) {
 				continue
 			}
-			if n.Field.Path == "a2s.packed" && int(n.Len) == len(was) {
+			if n.Field.Becomes == "decompressed" && int(n.Len) == len(was) {
 				if b := w.repack(was); b != nil {
 					data[n.Source] = b
 					continue
@@ -121,16 +114,11 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 			w.broken(n, data[n.Source])
 			continue
 		}
-		if r == game {
-			if r = about; knownGame(was) {
-				r = fact
-			}
-		}
-		if r == fact || r == verb || r == sum || len(was) == 0 {
+		if r == dissect.Word || r == dissect.Checksum || len(was) == 0 || r == dissect.GameName && knownGame(was) {
 			continue
 		}
 		k := lastKey
-		if r != setting && r != condition && r != argument {
+		if r != dissect.Setting {
 			k = nil
 		}
 		w.value(n, n.Value(data[n.Source]), r, k)
@@ -157,17 +145,6 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 	return data, true
 }
 
-// typicalOf returns the roles of fields of messages of a type: of those that came last at each place since the beginning of
-// a group or a list.
-func (w *rewriter) typicalOf(t *dissect.MessageType) *[32]roleOfField {
-	list := w.typical[t]
-	if list == nil {
-		list = new([32]roleOfField)
-		w.typical[t] = list
-	}
-	return list
-}
-
 // sumUp corrects a checksum, unless it was wrong before.
 func sumUp(n *dissect.Node, was, is []byte) {
 	if binary.LittleEndian.Uint32(n.Bytes(was)) == crc32.ChecksumIEEE(was[n.Off+n.Len:]) {
@@ -177,16 +154,8 @@ func sumUp(n *dissect.Node, was, is []byte) {
 
 // unfolded reports whether a source was made from a leaf, so that its contents are decoded
 // there.
-func unfolded(rec *dissect.Record, r role, n *dissect.Node) bool {
-	for i := int(n.Source) + 1; i < len(rec.Sources); i++ {
-		switch name := rec.Sources[i].Name; {
-		case r == part && name == "joined":
-			return true
-		case r != part && (name == "decompressed" || name == "unpacked" || name == "unshifted" || name == "decoded" || name == "swapped" || name == "decrypted" || name == "unescaped"):
-			return true
-		}
-	}
-	return false
+func unfolded(rec *dissect.Record, n *dissect.Node) bool {
+	return slices.ContainsFunc(rec.Sources[n.Source+1:], func(s dissect.Source) bool { return s.Name == n.Field.Becomes })
 }
 
 // broken replaces the bytes of a leaf that could not be unpacked, except its magic bytes.
@@ -197,7 +166,7 @@ func (w *rewriter) broken(n *dissect.Node, data []byte) {
 	b := n.Bytes(data)
 	w.counts.Bytes += len(b)
 	w.m.bytes(b[marked(b):])
-	if n.Field.Path == "a2s.packed" && len(b) > randomised && bytes.HasPrefix(b, []byte("BZh")) {
+	if n.Field.Becomes == "decompressed" && len(b) > randomised && bytes.HasPrefix(b, []byte("BZh")) {
 		b[randomised] |= 0x80
 	}
 }
@@ -270,7 +239,7 @@ func (w *rewriter) remember(rec *dissect.Record, data [][]byte) {
 	w.values = w.values[:0]
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
-		if k := n.Field.Kind; k != dissect.String && k != dissect.Decimal || w.roleOf(n.Field) == again {
+		if k := n.Field.Kind; k != dissect.String && k != dissect.Decimal || n.Field.Privacy == dissect.Repeated {
 			continue
 		}
 		if len(w.values) == maxReplaced {
@@ -325,20 +294,13 @@ func (w *rewriter) fold(rec *dissect.Record, data [][]byte, i int) bool {
 	case "unescaped":
 		return w.foldEscaped(rec, data, i)
 	case "unpacked":
-		n := leaf(rec, i, "quake3.connect.packed")
-		if n == nil {
-			return foldBits(rec, data, i)
-		}
-		// The engine also accepts the message uncompressed.
-		to := data[n.Source]
-		data[n.Source] = append(append(bytes.Clone(to[:n.Off]), data[i]...), to[n.Off+n.Len:]...)
-		return true
+		return foldUnpacked(rec, data, i)
 	case "unshifted":
 		return w.foldShifted(rec, data, i)
 	case "decoded":
 		return w.foldHex(rec, data, i)
 	case "swapped":
-		n := leaf(rec, i, "armagetron.words")
+		n := leaf(rec, i)
 		if n == nil {
 			return false
 		}
@@ -348,35 +310,44 @@ func (w *rewriter) fold(rec *dissect.Record, data [][]byte, i int) bool {
 		}
 		return true
 	case "decrypted":
-		return w.foldVentrilo(rec, data, i)
+		return w.foldDecrypted(rec, data, i)
 	}
 	return false
 }
 
-// foldBits writes what a datagram of Zandronum holds without packing it, which all
-// receivers take too.
-func foldBits(rec *dissect.Record, data [][]byte, i int) bool {
-	unpacked := 0 // sources before this one
-	for k := range i {
-		if rec.Sources[k].Name == "unpacked" {
-			unpacked++
+// foldUnpacked writes what a leaf holds without packing it, which all receivers of the protocols accept too.
+func foldUnpacked(rec *dissect.Record, data [][]byte, i int) bool {
+	before := 0 // sources of the same name
+	for _, s := range rec.Sources[:i] {
+		if s.Name == rec.Sources[i].Name {
+			before++
 		}
 	}
+	var mark *dissect.Node
 	for k := range rec.Nodes {
-		if n := &rec.Nodes[k]; n.Field.Path == "zandronum.packing.bits" {
-			if unpacked--; unpacked < 0 {
-				data[n.Source] = append([]byte{0xff}, data[i]...)
-				return true
+		n := &rec.Nodes[k]
+		if n.Field.PackMark {
+			mark = n
+		}
+		if n.Field.Becomes != rec.Sources[i].Name {
+			continue
+		}
+		if before--; before < 0 {
+			to := data[n.Source]
+			out := append(append(bytes.Clone(to[:n.Off]), data[i]...), to[n.Off+n.Len:]...)
+			if data[n.Source] = out; mark != nil && mark.Source == n.Source {
+				out[mark.Off] = 0xff
 			}
+			return true
 		}
 	}
 	return false
 }
 
-// leaf returns the leaf of a field in a source before source i, nil if there is none.
-func leaf(rec *dissect.Record, i int, path string) *dissect.Node {
+// leaf returns the leaf in a source before source i whose bytes that source was made from, nil if there is none.
+func leaf(rec *dissect.Record, i int) *dissect.Node {
 	for k := range rec.Nodes {
-		if n := &rec.Nodes[k]; int(n.Source) < i && n.Field.Path == path {
+		if n := &rec.Nodes[k]; int(n.Source) < i && n.Field.Becomes == rec.Sources[i].Name {
 			return n
 		}
 	}
@@ -407,7 +378,7 @@ func (w *rewriter) foldParts(rec *dissect.Record, data [][]byte, i int) bool {
 	at := 0
 	for k := range rec.Nodes {
 		n := &rec.Nodes[k]
-		if int(n.Source) >= i || w.roleOf(n.Field) != part {
+		if int(n.Source) >= i || n.Field.Becomes != rec.Sources[i].Name {
 			continue
 		}
 		b := n.Bytes(rec.Sources[n.Source].Data)
@@ -453,8 +424,11 @@ func (w *rewriter) foldParts(rec *dissect.Record, data [][]byte, i int) bool {
 
 // foldPacked compresses a message again and updates its checksum.
 func (w *rewriter) foldPacked(rec *dissect.Record, data [][]byte, i int) bool {
-	n, sum := leaf(rec, i, "a2s.packed"), leaf(rec, i, "a2s.split.crc32")
-	if n == nil || sum == nil || sum.Len != 4 {
+	n := leaf(rec, i)
+	at := slices.IndexFunc(rec.Nodes, func(n dissect.Node) bool {
+		return int(n.Source) < i && n.Field.Privacy == dissect.Checksum && n.Len == 4
+	})
+	if n == nil || at < 0 {
 		return false
 	}
 	out := w.pack(data[i], n.Bytes(rec.Sources[n.Source].Data))
@@ -462,6 +436,7 @@ func (w *rewriter) foldPacked(rec *dissect.Record, data [][]byte, i int) bool {
 		return false
 	}
 	data[n.Source] = out
+	sum := &rec.Nodes[at]
 	binary.LittleEndian.PutUint32(sum.Bytes(data[sum.Source]), crc32.ChecksumIEEE(data[i]))
 	w.counts.Repacked++
 	return true
@@ -473,7 +448,7 @@ func (w *rewriter) foldEscaped(rec *dissect.Record, data [][]byte, i int) bool {
 	from, at := data[i], 0
 	for k := range rec.Nodes {
 		n := &rec.Nodes[k]
-		if int(n.Source) >= i || n.Field.Path != "a2s.chunks.data" {
+		if int(n.Source) >= i || n.Field.Becomes != rec.Sources[i].Name {
 			continue
 		}
 		b := n.Bytes(data[n.Source])
@@ -497,7 +472,7 @@ func (w *rewriter) foldEscaped(rec *dissect.Record, data [][]byte, i int) bool {
 // foldShifted writes texts into a message of Quake Wars whose fields are not aligned to
 // bytes. Texts are aligned.
 func (w *rewriter) foldShifted(rec *dissect.Record, data [][]byte, i int) bool {
-	to := leaf(rec, i, "doom3.info.bits")
+	to := leaf(rec, i)
 	if to == nil {
 		return false
 	}
@@ -521,7 +496,7 @@ func (w *rewriter) foldShifted(rec *dissect.Record, data [][]byte, i int) bool {
 
 // foldHex writes bytes as hexadecimal digits, in which spaces mean zeros.
 func (w *rewriter) foldHex(rec *dissect.Record, data [][]byte, i int) bool {
-	to := leaf(rec, i, "quake3-master.reply.hex")
+	to := leaf(rec, i)
 	if to == nil {
 		return false
 	}
@@ -543,22 +518,25 @@ func (w *rewriter) foldHex(rec *dissect.Record, data [][]byte, i int) bool {
 	return digit == 2*len(was)
 }
 
-// foldVentrilo encrypts headers and bodies, whose keys stay the same. Encryption adds a
+// foldDecrypted encrypts headers, which are public, and bodies as Ventrilo does. Their keys stay the same. Encryption adds a
 // byte to each byte. The checksum is corrected, unless it was wrong before.
-func (w *rewriter) foldVentrilo(rec *dissect.Record, data [][]byte, i int) bool {
+func (w *rewriter) foldDecrypted(rec *dissect.Record, data [][]byte, i int) bool {
 	was, is := rec.Sources[i].Data, data[i]
 	var heads, bodies []*dissect.Node
+	text := 0 // where it begins, after the headers
 	for k := range rec.Nodes {
-		switch n := &rec.Nodes[k]; n.Field.Path {
-		case "ventrilo.encrypted_header":
-			heads = append(heads, n)
-		case "ventrilo.encrypted_body":
-			bodies = append(bodies, n)
-		case "ventrilo.header.crc":
-			text := 18 * len(heads) // behind the headers
-			if v := n.Bytes(was); text <= len(is) && binary.BigEndian.Uint16(v) == ventriloSum(was[text:]) {
-				binary.BigEndian.PutUint16(n.Bytes(is), ventriloSum(is[text:]))
+		switch n := &rec.Nodes[k]; {
+		case n.Field.Becomes != rec.Sources[i].Name:
+			if int(n.Source) == i && n.Field.Privacy == dissect.Checksum && n.Len == 2 {
+				if v := n.Bytes(was); text <= len(is) && binary.BigEndian.Uint16(v) == crc16(was[text:]) {
+					binary.BigEndian.PutUint16(n.Bytes(is), crc16(is[text:]))
+				}
 			}
+		case n.Field.Privacy == dissect.Public:
+			heads = append(heads, n)
+			text += int(n.Len)
+		default:
+			bodies = append(bodies, n)
 		}
 	}
 	at := 0
@@ -579,8 +557,8 @@ func (w *rewriter) foldVentrilo(rec *dissect.Record, data [][]byte, i int) bool 
 	return at == len(is)
 }
 
-// ventriloSum is the checksum of Ventrilo: CRC-16 without its zeros at the end.
-func ventriloSum(b []byte) (sum uint16) {
+// crc16 is the checksum of Ventrilo: CRC-16 without its zeros at the end.
+func crc16(b []byte) (sum uint16) {
 	for _, x := range b {
 		top := sum & 0xff00
 		for range 8 {

@@ -170,27 +170,27 @@ func ofEngine(b []byte) int {
 
 // value replaces the value of a leaf, b, in place. k is the key that explains it,
 // if there is one.
-func (w *rewriter) value(n *dissect.Node, b []byte, r role, k []byte) {
+func (w *rewriter) value(n *dissect.Node, b []byte, r dissect.Privacy, k []byte) {
 	f := n.Field
 	if n.Wide {
 		w.wide(*n, b, r, k)
 		return
 	}
 	switch r = w.concreteRole(f, b, r, k); r {
-	case key:
+	case dissect.SettingName:
 		if !keyLike(b) {
 			w.counts.Texts++
 			w.text(b, f.Style)
 		}
-	case name:
+	case dissect.PersonName:
 		w.counts.Names++
 		w.text(b, f.Style)
-	case speech, about:
-		if r == about && w.o.KeepServerText {
+	case dissect.FreeText, dissect.ServerText, dissect.GameName:
+		if r != dissect.FreeText && w.o.KeepServerText {
 			w.found(b)
 			return
 		}
-		if r == speech && !f.Secret {
+		if r == dissect.FreeText && !f.Secret {
 			n := ofEngine(b)
 			w.found(b[:n])
 			if b = b[n:]; n > 0 && len(bytes.TrimSpace(b)) == 0 {
@@ -199,44 +199,44 @@ func (w *rewriter) value(n *dissect.Node, b []byte, r role, k []byte) {
 		}
 		w.counts.Texts++
 		w.text(b, f.Style)
-	case ident:
+	case dissect.PersonID:
 		w.counts.IDs++
 		w.text(b, f.Style)
-	case steam:
+	case dissect.SteamID:
 		w.counts.IDs++
 		w.steam(b)
-	case token:
+	case dissect.Token:
 		w.counts.Tokens++
 		w.tokenOf(n, b)
-	case secret:
+	case dissect.Key:
 		w.counts.Secrets++
 		mask(b)
-	case address:
+	case dissect.Address:
 		w.address(n, b)
-	case hexAddress:
+	case dissect.HexAddress:
 		w.hexAddress(b, f.Style)
-	case said:
+	case dissect.Console:
 		w.counts.Texts++
 		w.said(b)
-	case opaque:
+	case dissect.Opaque:
 		w.counts.Bytes += len(b)
 		w.m.bytes(b)
 	}
 }
 
 // wide replaces text in UTF-16 like text with one byte per character. Characters
-// that need two bytes become letters.
-func (w *rewriter) wide(n dissect.Node, b []byte, r role, k []byte) {
+// that need two bytes are bytes that no name of a setting has.
+func (w *rewriter) wide(n dissect.Node, b []byte, r dissect.Privacy, k []byte) {
 	narrow := make([]byte, len(b)/2)
 	for i := range narrow {
 		if narrow[i] = b[2*i]; b[2*i+1] != 0 {
-			narrow[i] = 'x'
+			narrow[i] = 0xff
 		}
 	}
 	n.Wide = false
 	was := bytes.Clone(narrow)
 	w.value(&n, narrow, r, k)
-	if bytes.Equal(narrow, was) && (r == key || r == setting) {
+	if bytes.Equal(narrow, was) && (r == dissect.SettingName || r == dissect.Setting) {
 		return // harmless
 	}
 	for i, c := range narrow {
@@ -323,8 +323,8 @@ func (w *rewriter) hexAddress(b []byte, style dissect.Style) {
 // address replaces an address in bytes or in text.
 func (w *rewriter) address(n *dissect.Node, b []byte) {
 	if n.Field.Kind != dissect.Endpoint {
-		if len(w.found(b)) == 0 && bytes.ContainsAny(b, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
-			w.text(b, n.Field.Style) // the name of a host
+		if len(w.found(b)) == 0 && len(b) > 1 {
+			w.text(b, n.Field.Style) // the name of a host, or an unusual notation
 		}
 		return
 	}

@@ -260,3 +260,107 @@ func TestSentences(t *testing.T) {
 		}
 	}
 }
+
+// TestTags: the numbers of VLANs, labels, sessions and tunnels are replaced, equal ones by equal ones, or kept on demand.
+func TestTags(t *testing.T) {
+	ip := func(a, b netip.AddrPort, protocol byte, data ...[]byte) []byte {
+		return mkpcap.IP(a.Addr(), b.Addr(), 7, protocol, 0, false, false, slices.Concat(data...))
+	}
+	inner := ip(server, client, 17, mkpcap.UDPSegment(server, client, []byte(infoReply)))
+	udp := func(port uint16, data ...[]byte) []byte {
+		to := netip.AddrPortFrom(outerB.Addr(), port)
+		return frame(0x0800, ip(outerA, to, 17, mkpcap.UDPSegment(outerA, to, slices.Concat(data...))))
+	}
+	ether := frame(0x0800, inner)
+	for name, c := range map[string]struct {
+		frame []byte
+		tags  [][2]int // offset and length
+	}{
+		"vlan":      {frame(0x8100, slices.Concat([]byte{0x6f, 0x42, 8, 0}, inner)), [][2]int{{14, 2}}},
+		"qinq":      {frame(0x88a8, slices.Concat([]byte{1, 5, 0x81, 0, 2, 6, 8, 0}, inner)), [][2]int{{14, 2}, {18, 2}}},
+		"pppoe":     {frame(0x8864, slices.Concat(binary.BigEndian.AppendUint16([]byte{0x11, 0, 0x34, 9}, uint16(len(inner)+2)), []byte{0, 0x21}, inner)), [][2]int{{16, 2}}},
+		"mpls":      {frame(0x8847, slices.Concat([]byte{0x12, 0x34, 0x50, 64, 0x23, 0x45, 0x61, 64}, inner)), [][2]int{{14, 3}, {18, 3}}},
+		"gre":       {frame(0x0800, ip(outerA, outerB, 47, []byte("\xb0\x00\x08\x00sum.Key.seq."), inner)), [][2]int{{42, 4}}},
+		"erspan ii": {frame(0x0800, ip(outerA, outerB, 47, []byte("\x10\x00\x88\xbeseq.\x10\x65\x08\x64\x00\x00\x00\x07"), ether)), [][2]int{{42, 2}, {44, 2}}},
+		"vxlan":     {udp(4789, []byte("\x88\x00Gr\x01\x02\x03\x00"), ether), [][2]int{{44, 2}, {46, 3}}},
+		"geneve":    {udp(6081, []byte("\x00\x00\x65\x58\x01\x02\x03\x00"), ether), [][2]int{{46, 3}}},
+		"gtp-u":     {udp(2152, binary.BigEndian.AppendUint16([]byte{0x30, 0xff}, uint16(len(inner))), []byte("TEID"), inner), [][2]int{{46, 4}}},
+	} {
+		for _, keep := range []bool{false, true} {
+			var file bytes.Buffer
+			w := mkpcap.NewWriter(&file, mkpcap.Options{})
+			w.Frame(time.Unix(1700000000, 0), c.frame)
+			w.Frame(time.Unix(1700000001, 0), c.frame)
+			in, err := capture.NewReader(bytes.NewReader(file.Bytes()), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made, counts := runOn(t, in, anonymize.Options{KeepTags: keep})
+			if in, err = capture.NewReader(bytes.NewReader(made), name); err != nil || counts.Written != 2 {
+				t.Fatal(name, err, counts)
+			}
+			var first []byte
+			var f capture.Frame
+			for in.Next(&f) == nil {
+				for _, at := range c.tags {
+					was, is := c.frame[at[0]:at[0]+at[1]], f.Data[at[0]:at[0]+at[1]]
+					if bytes.Equal(was, is) != keep || first != nil && !bytes.Equal(is, first[at[0]:at[0]+at[1]]) {
+						t.Errorf("%s: %x becomes %x", name, was, is)
+					}
+				}
+				first = bytes.Clone(f.Data)
+			}
+		}
+	}
+}
+
+// TestLinkTypes: captures of each link type that is read are written, without what their headers tell.
+func TestLinkTypes(t *testing.T) {
+	inner := mkpcap.IP(server.Addr(), client.Addr(), 7, 17, 0, false, false, mkpcap.UDPSegment(server, client, []byte(infoReply)))
+	attribute := func(order binary.AppendByteOrder, kind uint16, b []byte) []byte {
+		return slices.Concat(order.AppendUint16(order.AppendUint16(nil, uint16(4+len(b))), kind), b, make([]byte, -len(b)&3))
+	}
+	nflog := func(order binary.AppendByteOrder) []byte {
+		return slices.Concat([]byte{2, 0, 0, 1}, attribute(order, 10, []byte("a private word\x00")), attribute(order, 8, []byte("\x00\x06\x00\x00\x11\x22\x33\x44\x55\x66\x00\x00")), attribute(order, 9, inner))
+	}
+	place := "\x32\x75\x0c\x00a private one"
+	for name, c := range map[string]struct {
+		linkType uint16
+		data     []byte
+	}{
+		"null": {0, slices.Concat([]byte{2, 0, 0, 0}, inner)}, "ethernet": {1, frame(0x0800, inner)}, "ppp": {9, slices.Concat([]byte{0xff, 3, 0, 0x21}, inner)},
+		"raw 12": {12, inner}, "raw 14": {14, inner}, "hdlc": {50, slices.Concat([]byte{0xff, 3, 0, 0x21}, inner)},
+		"pppoe": {51, slices.Concat([]byte{0x11, 0, 0, 9}, binary.BigEndian.AppendUint16(nil, uint16(len(inner)+2)), []byte{0, 0x21}, inner)},
+		"raw":   {101, inner}, "loop": {108, slices.Concat([]byte{0, 0, 0, 2}, inner)},
+		"sll":        {113, slices.Concat([]byte("\x00\x00\x00\x01\x00\x06\x02\x22\x33\x44\x55\x66\x00\x00\x08\x00"), inner)},
+		"ppi":        {192, slices.Concat([]byte{0, 0, 8 + byte(len(place)), 0, 1, 0, 0, 0}, []byte(place), frame(0x0800, inner))},
+		"ppi of ppp": {192, slices.Concat([]byte{0, 0, 8 + byte(len(place)), 0, 9, 0, 0, 0}, []byte(place), []byte{0xff, 3, 0, 0x21}, inner)},
+		"ipv4":       {228, inner}, "nflog": {239, nflog(binary.LittleEndian)}, "nflog, big-endian": {239, nflog(binary.BigEndian)},
+		"sll2": {276, slices.Concat([]byte("\x08\x00\x00\x00\x00\x00\x00\x02\x00\x01\x00\x06\x02\x22\x33\x44\x55\x66\x00\x00"), inner)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var file bytes.Buffer
+			w := capture.NewWriter(&file, capture.Pcapng)
+			if err := w.Write(&capture.Frame{Number: 1, Time: time.Unix(1700000000, 0), LinkType: c.linkType, Data: c.data, Length: len(c.data)}); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			in, err := capture.NewReader(bytes.NewReader(file.Bytes()), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, counts := runOn(t, in, anonymize.Options{})
+			if counts.Written != 1 || counts.Messages != 1 {
+				t.Fatalf("%+v", counts)
+			}
+			compare(t, gather(t, file.Bytes()), gather(t, out))
+			for _, s := range []string{"private", "\x22\x33\x44\x55", "A server", string(server.Addr().AsSlice())} {
+				if bytes.Contains(out, []byte(s)) {
+					t.Errorf("%q is left", s)
+				}
+			}
+		})
+	}
+}

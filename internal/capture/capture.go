@@ -1,9 +1,8 @@
 // Package capture reads the frames of packet captures, from files and from interfaces, and
 // writes capture files.
 //
-// It reads pcap (draft-ietf-opsawg-pcap, and the older and the modified variants of it),
-// pcapng (draft-ietf-opsawg-pcapng) and snoop (RFC 1761), each of them plain or compressed
-// with gzip or zstd, from a file, from standard input or from any [io.Reader]. The first
+// It reads pcap (draft-ietf-opsawg-pcap, and the older and the modified variants of it) and
+// pcapng (draft-ietf-opsawg-pcapng), both of them plain or compressed with gzip or zstd, from a file, from standard input or from any [io.Reader]. The first
 // bytes of a file decide its format, never its name.
 //
 // Captures are hostile input. No length in a file sizes an allocation, except the window
@@ -13,7 +12,7 @@
 //
 // Once warm, reading allocates nothing per frame, except for comments in pcapng files.
 //
-// gopacket serves live capture and snoop files. This package has its own readers of pcap
+// gopacket serves live capture. This package has its own readers of pcap
 // and pcapng: gopacket's pcap reader takes a record without its data for the end of the
 // file; its pcapng reader gets times in powers of two wrong, keeps name records without a
 // limit and cannot continue after a block that is too short for its contents; and both

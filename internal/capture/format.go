@@ -55,11 +55,8 @@ func newFormat(in *stream) (format, error) {
 	if order, kind, ok := pcapMagic(head); ok {
 		return newPcap(in, order, kind)
 	}
-	switch {
-	case hasMagic(head, pcapngMagic):
+	if hasMagic(head, pcapngMagic) {
 		return newPcapng(in)
-	case hasMagic(head, snoopMagic):
-		return newSnoop(in)
 	}
 	for _, other := range others {
 		if hasMagic(head, other.magic) {
@@ -74,7 +71,6 @@ func newFormat(in *stream) (format, error) {
 
 const (
 	pcapngMagic = "\x0a\x0d\x0d\x0a"
-	snoopMagic  = "snoop\x00\x00\x00"
 	gzipMagic   = "\x1f\x8b"
 	zstdMagic   = "\x28\xb5\x2f\xfd"
 
@@ -87,6 +83,7 @@ var others = []struct{ magic, is string }{
 	{gzipMagic, "compressed twice; decompress it once first"},
 	{zstdMagic, "compressed twice; decompress it once first"},
 	{"\xfd7zXZ\x00", "compressed with xz; decompress it first, only gzip and zstd are read"},
+	{"snoop\x00\x00\x00", "a capture of snoop (RFC 1761); convert it first, with editcap -F pcap"},
 	{"BZh", "compressed with bzip2; decompress it first, only gzip and zstd are read"},
 	{"\x04\x22\x4d\x18", "compressed with lz4; decompress it first, only gzip and zstd are read"},
 	{"PK\x03\x04", "a zip archive; unpack it first, only gzip and zstd are read"},

@@ -14,7 +14,6 @@ import (
 
 func FuzzPcap(f *testing.F)   { fuzz(f, "pcap ") }
 func FuzzPcapng(f *testing.F) { fuzz(f, "pcapng ") }
-func FuzzSnoop(f *testing.F)  { fuzz(f, "snoop") }
 
 // fuzz checks what a Reader promises of any file.
 func fuzz(f *testing.F, format string) {

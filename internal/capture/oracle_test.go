@@ -40,20 +40,6 @@ func oracle(file []byte) ([]Frame, error) {
 			return f, err
 		})
 	}
-	if hasMagic(file, snoopMagic) {
-		r, err := pcapgo.NewSnoopReader(bytes.NewReader(file))
-		if err != nil {
-			return nil, err
-		}
-		link, err := r.LinkType()
-		if err != nil {
-			return nil, err
-		}
-		return oracleFrames(func() (Frame, error) {
-			data, info, err := r.ReadPacketData()
-			return oracleFrame(data, info, *link), err
-		})
-	}
 	r, err := pcapgo.NewReader(bytes.NewReader(file))
 	if err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ func (c *Converter) Datagram(d *dissect.Datagram, in *packet.Datagram, comments 
 	d.Src = in.Src
 	d.Dst = in.Dst
 	d.Payload = in.Payload
-	d.Missing, d.IPID, d.VLAN, d.Interface, d.Findings = in.Missing, in.ID, 0, "", findings
+	d.Missing, d.IPID, d.HopLimit, d.VLAN, d.Interface, d.Findings = in.Missing, in.ID, in.HopLimit, 0, "", findings
 	if len(comments) > 0 || !in.Plain() {
 		c.findings(d, in, comments)
 	}
@@ -43,7 +43,7 @@ func Outline(d *dissect.Datagram, o *packet.Outline, frame []byte) {
 	d.Frames = nil
 	d.Src, d.Dst = o.Ends(frame)
 	d.Payload = o.Payload
-	d.Missing, d.IPID, d.VLAN = 0, o.ID(), o.VLAN()
+	d.Missing, d.IPID, d.HopLimit, d.VLAN = 0, o.ID(), o.HopLimit(), o.VLAN()
 }
 
 // Findings adds the findings of a datagram that has an outline.

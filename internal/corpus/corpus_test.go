@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"net"
 	"net/netip"
@@ -23,7 +22,6 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/pipeline"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -201,15 +199,6 @@ func asPeers(v any) any {
 	return v
 }
 
-// rows returns a list of objects in the fields of a message.
-func rows(m object, key string) (list []object) {
-	array, _ := fields(m)[key].([]any)
-	for _, e := range array {
-		list = append(list, e.(object))
-	}
-	return list
-}
-
 // equal compares a value with the expectation of a peer, which may be a number as
 // text, a boolean as a number, or a float with fewer digits.
 func equal(got, want any) bool {
@@ -258,79 +247,4 @@ func severities(lines []object) map[string]int {
 		}
 	}
 	return n
-}
-
-// checks are the comparisons by the name of the protocol in the manifest. Their
-// arguments are the output lines and the expectation of the peer.
-var checks = map[string]func(t *testing.T, c *testCase, lines []object, want object){
-	"a2s":           checkValve,
-	"ffow":          checkFFOW,
-	"halflife":      checkValve,
-	"doom3":         checkDoom3,
-	"master-valve":  checkMasterValve,
-	"gamespy1":      checkGameSpy1,
-	"gamespy2":      checkGameSpy2,
-	"gamespy3":      checkGameSpy3,
-	"minecraft":     checkMinecraft,
-	"ase":           checkASE,
-	"quake3":        checkQuake3,
-	"quake3-master": checkQuake3Master,
-
-	"unreal2":           checkUnreal2,
-	"lhmp":              checkLHMP,
-	"ventrilo":          checkVentrilo,
-	"cs2d":              checkCS2D,
-	"raknet":            checkRakNet,
-	"quakeworld":        checkQuakeWorld,
-	"quakeworld-master": checkQuakeWorldMaster,
-	"quake2":            checkQuake2,
-	"teeworlds":         checkTeeworlds,
-	"openttd":           checkOpenTTD,
-	"sqp":               checkSQP,
-	"titanfall":         checkTitanfall,
-}
-
-func TestCases(t *testing.T) {
-	done := 0
-	for _, c := range manifest(t) {
-		check := checks[c.Proto]
-		if check == nil || c.name() == "masterstat/quakeworld-master/servers_1" { // a hex dump of servers_0, as text
-			continue
-		}
-		done++
-		for i, form := range slices.Sorted(maps.Keys(forms)) {
-			if (done+i)%thorough.Of(3, 1) != 0 {
-				continue
-			}
-			t.Run(c.name()+"/"+form, func(t *testing.T) {
-				lines := dissectAll(t, c.record(t, form))
-				for _, l := range lines {
-					if l["protocol"] == "unknown" {
-						t.Errorf("frame %v is not recognised: %v", l["frame"], l["data"])
-					}
-				}
-				if c.ExpectError {
-					if n := severities(lines); n["error"]+n["warning"] == 0 {
-						t.Errorf("no finding: %v", lines)
-					}
-					return
-				}
-				check(t, &c, lines, load(t, &c))
-			})
-		}
-	}
-	if done < 152 {
-		t.Errorf("only %d cases", done)
-	}
-}
-
-// only returns the object that GameQ stores under the address of the server.
-func only(t *testing.T, o object) object {
-	t.Helper()
-	for _, v := range o {
-		if inner, ok := v.(object); ok && len(o) == 1 {
-			return inner
-		}
-	}
-	return o
 }

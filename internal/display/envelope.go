@@ -9,6 +9,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/envelope"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -67,12 +68,22 @@ var findingIDs = sync.OnceValue(func() (list []string) {
 	return slices.Compact(list)
 })
 
-// envelope lists the names of the envelope. at is the number of the element of a list
+// envelopeEntries lists the names of the envelope. at is the number of the element of a list
 // that is asked for, anyElement for all.
-func envelope(at int) []entry {
-	entries := slices.Concat(datagramEntries(at), messageEntries(at), findingEntries(at))
+func envelopeEntries(at int) []entry {
+	entries := slices.Concat(datagramEntries(at), partEntries(at), scalarEntries(), textEntries(), findingEntries(at))
 	for _, f := range facts {
-		entries = append(entries, entry{name: "server." + f.name, doc: f.doc, read: f.read}, entry{name: f.name, doc: "server." + f.name, read: f.read, short: true})
+		entries = append(entries, entry{name: "server." + f.name, read: f.read}, entry{name: f.name, doc: "server." + f.name, read: f.read, short: true})
+	}
+	for i := range entries {
+		e := &entries[i]
+		k := envelope.Lookup(e.name)
+		if k == nil || e.short {
+			continue
+		}
+		if e.list = k.List || e.name == "frame"; e.doc == "" {
+			e.doc = k.Doc
+		}
 	}
 	return entries
 }
@@ -107,47 +118,72 @@ func datagramEntries(at int) []entry {
 	}
 	return []entry{
 		{name: "type", doc: "message or finding", read: listed(types, "type", "", kind)},
-		{name: "frame", doc: "any frame of the message", list: true, read: of(number, func(m *Matcher, c *cond) { m.frames(c, at, true) })},
-		{name: "frames", doc: "all frames of a message in several", list: true, read: of(number, func(m *Matcher, c *cond) { m.frames(c, at, false) })},
-		{name: "time", doc: "when the last frame was captured", read: of(moment, (*Matcher).readTime)},
-		{name: "src_ip", doc: "address of the sender", read: of(address, func(m *Matcher, c *cond) { m.address(c, true, false) })},
-		{name: "src_port", doc: "port of the sender", read: asPort(single((*Matcher).sourcePort))},
-		{name: "dst_ip", doc: "address of the receiver", read: of(address, func(m *Matcher, c *cond) { m.address(c, false, true) })},
-		{name: "dst_port", doc: "port of the receiver", read: asPort(single((*Matcher).destinationPort))},
+		{name: "frame", read: of(number, func(m *Matcher, c *cond) { m.frames(c, at, true) })},
+		{name: "frames", read: of(number, func(m *Matcher, c *cond) { m.frames(c, at, false) })},
+		{name: "time", read: of(moment, (*Matcher).readTime)},
+		{name: "src_ip", read: of(address, func(m *Matcher, c *cond) { m.address(c, true, false) })},
+		{name: "src_port", read: asPort(single((*Matcher).sourcePort))},
+		{name: "dst_ip", read: of(address, func(m *Matcher, c *cond) { m.address(c, false, true) })},
+		{name: "dst_port", read: asPort(single((*Matcher).destinationPort))},
 		{name: "host", doc: "address of either end", short: true, read: of(address, func(m *Matcher, c *cond) { m.address(c, true, true) })},
 		{name: "port", doc: "port of either end", short: true, read: asPort(of(number, (*Matcher).ports))},
 		{name: "addr", doc: "address and port of either end", short: true, read: of(endpoint, (*Matcher).readEnds)},
-		{name: "flow_id", doc: "Community ID of the conversation", read: of(text, (*Matcher).readFlow)},
-		{name: "interface", doc: "name of the interface, where there are several", read: of(text, (*Matcher).readInterface)},
-		{name: "vlan", doc: "identifier of the VLAN", read: of(number, (*Matcher).readVLAN)},
-		{name: "protocol", doc: "the protocol, or one of the alternatives", read: protocols(true)},
-		{name: "alternatives", doc: "other protocols that the message may be of", list: true, read: protocols(false)},
-		{name: "message", doc: "name of the message", read: listed(messageNames(), "message", "qdissect protocols", message)},
-		{name: "role", doc: "request, reply or notice", read: listed(roles, "role", "", role)},
-		{name: "length", doc: "bytes of the message, joined and decompressed", read: single((*Matcher).length)},
-		{name: "wire_length", doc: "bytes of the UDP payloads that carried it", read: single((*Matcher).wireLength)},
-		{name: "detect", doc: "why it was taken for the protocol", read: listed(reasons(), "reason", "", reason)},
+		{name: "flow_id", read: of(text, (*Matcher).readFlow)},
+		{name: "interface", read: of(text, (*Matcher).readInterface)},
+		{name: "vlan", read: of(number, (*Matcher).readVLAN)},
+		{name: "protocol", read: protocols(true)},
+		{name: "alternatives", read: protocols(false)},
+		{name: "message", read: listed(messageNames(), "message", "qdissect protocols", message)},
+		{name: "role", read: listed(roles, "role", "", role)},
+		{name: "length", read: single((*Matcher).length)},
+		{name: "wire_length", read: single((*Matcher).wireLength)},
+		{name: "detect", read: listed(reasons(), "reason", "", reason)},
 	}
 }
 
-// messageEntries are the parts of a message, its exchange and its text.
-func messageEntries(at int) []entry {
-	rtt := single(func(m *Matcher) (int64, bool) {
-		if r := m.record; r != nil && r.RequestFrame > 0 && r.TimeKnown {
-			return int64(r.RTT), true
+// scalarEntries are the numbers and marks of the envelope.
+func scalarEntries() (list []entry) {
+	for _, k := range envelope.Read(envelope.Message | envelope.Answer | envelope.Finding) {
+		value := func(m *Matcher) (int64, bool) {
+			switch {
+			case m.record != nil && k.OfMessage != nil:
+				v, ok := k.OfMessage(m.record)
+				return int64(v), ok
+			case m.finding != nil && k.OfFinding != nil:
+				v, ok := k.OfFinding(m.finding)
+				return int64(v), ok
+			}
+			return 0, false
 		}
-		return 0, false
-	})
-	rtt.unit = time.Nanosecond
-	strict := rtt
-	strict.strict = true
+		e := entry{name: k.Name, read: single(value)}
+		switch k.Kind {
+		case envelope.Mark:
+			e.read = of(flag, func(m *Matcher, c *cond) {
+				if _, ok := value(m); ok {
+					c.flag(m, true)
+				}
+			})
+		case envelope.Nanoseconds:
+			e.unit = time.Nanosecond
+		}
+		list = append(list, e)
+		if short, ok := strings.CutSuffix(k.Name, "_ns"); ok {
+			e.name, e.doc, e.short, e.strict = short, k.Name+", with a unit: "+short+" > 100ms", true, true
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// partEntries are the parts of a message.
+func partEntries(at int) []entry {
 	return []entry{
-		{name: "split", doc: "it came in parts", read: of(whole, onSplit(func(m *Matcher, c *cond, _ *dissect.Record) { c.present(m) }))},
-		{name: "split.variant", doc: "format of the headers of the parts", read: of(text, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.str(m, r.Split.Variant) }))},
-		{name: "split.id", doc: "number that the parts share", read: of(number, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.uint(m, r.Split.ID) }))},
-		{name: "split.parts", doc: "number of parts that came", read: of(number, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.int(m, int64(r.Split.Parts)) }))},
-		{name: "split.compressed", doc: "the message was compressed", read: of(flag, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.flag(m, r.Split.Compressed) }))},
-		{name: "split.missing", doc: "numbers of the parts that did not come", list: true, read: of(number, onSplit(func(m *Matcher, c *cond, r *dissect.Record) {
+		{name: "split", read: of(whole, onSplit(func(m *Matcher, c *cond, _ *dissect.Record) { c.present(m) }))},
+		{name: "split.variant", read: of(text, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.str(m, r.Split.Variant) }))},
+		{name: "split.id", read: of(number, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.uint(m, r.Split.ID) }))},
+		{name: "split.parts", read: of(number, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.int(m, int64(r.Split.Parts)) }))},
+		{name: "split.compressed", read: of(flag, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.flag(m, r.Split.Compressed) }))},
+		{name: "split.missing", read: of(number, onSplit(func(m *Matcher, c *cond, r *dissect.Record) {
 			if !r.Split.Partial {
 				return
 			}
@@ -157,25 +193,14 @@ func messageEntries(at int) []entry {
 				}
 			}
 		}))},
-		{name: "request_frame", doc: "frame of the request that it answers", read: of(number, onRecord(func(m *Matcher, c *cond, r *dissect.Record) {
-			if r.RequestFrame > 0 {
-				c.uint(m, r.RequestFrame)
-			}
-		}))},
-		{name: "rtt_ns", doc: "time from the request to the reply", read: rtt},
-		{name: "rtt", doc: "rtt_ns, with a unit: rtt > 100ms", short: true, read: strict},
-		{name: "rtt_ambiguous", doc: "the request was repeated, so that the time is not known", read: of(flag, onRecord(func(m *Matcher, c *cond, r *dissect.Record) {
-			if r.RequestFrame > 0 && !r.TimeKnown && r.Ambiguous {
-				c.flag(m, true)
-			}
-		}))},
-		{name: "icmp_frame", doc: "frame of the ICMP error that a finding is about", read: of(number, func(m *Matcher, c *cond) {
-			if f := m.finding; f != nil && f.ICMPFrame > 0 {
-				c.uint(m, f.ICMPFrame)
-			}
-		})},
-		{name: "summary", doc: "the text of the message in a line", read: of(text, (*Matcher).readSummary)},
-		{name: "data", doc: "the payload of an unknown datagram (--all)", read: of(hexadecimal, func(m *Matcher, c *cond) {
+	}
+}
+
+// textEntries are the text of a message, and the bytes of one that is not known.
+func textEntries() []entry {
+	return []entry{
+		{name: "summary", read: of(text, (*Matcher).readSummary)},
+		{name: "data", read: of(hexadecimal, func(m *Matcher, c *cond) {
 			if u := m.unknown; u != nil {
 				c.hex(m, u.Shown(m.secrets))
 			}
@@ -199,24 +224,24 @@ func findingEntries(at int) []entry {
 	severity := listed(severities, "severity", "", each(findingSeverity))
 	severity.class = rank
 	return []entry{
-		{name: "findings", doc: "there are findings, also of chat, which text does not show", list: true, read: of(whole, each(func(m *Matcher, c *cond, _ *dissect.Finding) { c.present(m) }))},
-		{name: "findings.id", doc: "identifier of a finding", read: finding},
+		{name: "findings", read: of(whole, each(func(m *Matcher, c *cond, _ *dissect.Finding) { c.present(m) }))},
+		{name: "findings.id", read: finding},
 		{name: "finding", doc: "findings.id", short: true, read: finding},
-		{name: "findings.severity", doc: "chat, note, warning or error, in this order", read: severity},
+		{name: "findings.severity", read: severity},
 		{name: "severity", doc: "findings.severity", short: true, read: severity},
-		{name: "findings.text", doc: "text of a finding", read: of(text, each(func(m *Matcher, c *cond, f *dissect.Finding) {
+		{name: "findings.text", read: of(text, each(func(m *Matcher, c *cond, f *dissect.Finding) {
 			a := m.buffer(0)
 			*a = f.AppendText((*a)[:0])
 			c.bytes(m, *a)
 		}))},
-		{name: "findings.field", doc: "key of the field that it is about", read: of(text, each(func(m *Matcher, c *cond, f *dissect.Finding) {
+		{name: "findings.field", read: of(text, each(func(m *Matcher, c *cond, f *dissect.Finding) {
 			if f.Field != nil {
 				c.str(m, f.Field.JSONName())
 			}
 		}))},
-		{name: "findings.offset", doc: "byte at which it is", read: of(number, extent(func(f *dissect.Finding) int { return f.Offset }))},
-		{name: "findings.length", doc: "bytes that it is about", read: of(number, extent(func(f *dissect.Finding) int { return f.Length }))},
-		{name: "server", doc: "a reply that describes a server", read: of(whole, onRecord(func(m *Matcher, c *cond, r *dissect.Record) {
+		{name: "findings.offset", read: of(number, extent(func(f *dissect.Finding) int { return f.Offset }))},
+		{name: "findings.length", read: of(number, extent(func(f *dissect.Finding) int { return f.Length }))},
+		{name: "server", read: of(whole, onRecord(func(m *Matcher, c *cond, r *dissect.Record) {
 			if r.Server.Stated() {
 				c.present(m)
 			}
@@ -226,17 +251,17 @@ func findingEntries(at int) []entry {
 
 // facts are the names in server.
 var facts = []struct {
-	name, doc string
+	name string
 	read
 }{
-	{"name", "name of the server, without colour codes", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Name }, true)},
-	{"map", "map being played", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Map }, false)},
-	{"game", "game directory, mod or name", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Game }, true)},
-	{"version", "version of the game", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Version }, false)},
-	{"players", "number of players", amount(func(s *dissect.Server) *dissect.Opt[int] { return &s.Players })},
-	{"max_players", "maximum number of players", amount(func(s *dissect.Server) *dissect.Opt[int] { return &s.MaxPlayers })},
-	{"bots", "number of bots", amount(func(s *dissect.Server) *dissect.Opt[int] { return &s.Bots })},
-	{"password", "whether a password is needed to join", read{class: flag, source: getter(func(m *Matcher, c *cond) {
+	{"name", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Name }, true)},
+	{"map", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Map }, false)},
+	{"game", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Game }, true)},
+	{"version", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Version }, false)},
+	{"players", amount(func(s *dissect.Server) *dissect.Opt[int] { return &s.Players })},
+	{"max_players", amount(func(s *dissect.Server) *dissect.Opt[int] { return &s.MaxPlayers })},
+	{"bots", amount(func(s *dissect.Server) *dissect.Opt[int] { return &s.Bots })},
+	{"password", read{class: flag, source: getter(func(m *Matcher, c *cond) {
 		if r := m.record; r != nil && r.Server.Password.OK {
 			c.flag(m, r.Server.Password.Value)
 		}
@@ -520,7 +545,7 @@ type Name struct {
 
 // Names lists the names of the envelope.
 func Names() (list []Name) {
-	for _, e := range envelope(anyElement) {
+	for _, e := range envelopeEntries(anyElement) {
 		n := Name{Name: e.name, Doc: e.doc, Type: strings.TrimPrefix(strings.TrimPrefix(classes[e.class].what, "a "), "an "), Short: e.short}
 		switch {
 		case e.class == whole:

@@ -38,10 +38,10 @@ func (d *dictionary) catalog(p *dissect.Protocol) *catalog {
 
 func (d *dictionary) envelope(at int) []entry {
 	if at != anyElement {
-		return envelope(at)
+		return envelopeEntries(at)
 	}
 	if d.entries == nil {
-		d.entries = envelope(at)
+		d.entries = envelopeEntries(at)
 	}
 	return d.entries
 }

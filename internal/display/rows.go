@@ -71,6 +71,8 @@ func (c *Column) ofFindings() bool {
 type RowOptions struct {
 	// CSV separates by commas and quotes, as RFC 4180. Otherwise, tabs separate.
 	CSV bool
+	// Raw leaves texts in CSV as they are. Otherwise, one that a spreadsheet would take for a formula begins with an apostrophe.
+	Raw bool
 	// Header writes the names first.
 	Header bool
 	// Secrets shows passwords instead of ***.
@@ -101,6 +103,7 @@ type rows struct {
 type gather struct {
 	b     []byte
 	n     int
+	texts bool // the first value is a text
 	class class
 	names []string
 }
@@ -154,17 +157,29 @@ func (r *rows) separate(i int) {
 func (r *rows) row() error {
 	for i, c := range r.columns {
 		r.separate(i)
-		r.cell.b, r.cell.n = r.cell.b[:0], 0
+		r.cell.b, r.cell.n, r.cell.texts = r.cell.b[:0], 0, false
 		for k := range c.reads {
 			q := &c.reads[k]
 			r.cell.class, r.cell.names = q.class, q.names
 			r.m.there, r.m.fits = false, false
 			q.read(&r.m, &cond{into: &r.cell})
 		}
+		if r.o.CSV && !r.o.Raw && r.cell.texts && formula(r.cell.b) {
+			r.cell.b = slices.Insert(r.cell.b, 0, '\'')
+		}
 		r.write(r.cell.b)
 	}
 	r.buf = append(r.buf, '\n')
 	return nil
+}
+
+// formula reports whether a spreadsheet would take a text for a formula. A tab, which some skip, is escaped. Numbers are none.
+func formula(cell []byte) bool {
+	if len(cell) == 0 || strings.IndexByte("=+-@", cell[0]) < 0 && !bytes.HasPrefix(cell, []byte(`\t`)) {
+		return false
+	}
+	_, err := strconv.ParseFloat(string(cell), 64)
+	return err != nil
 }
 
 // write writes a cell.
@@ -215,5 +230,6 @@ func (g *gather) float(f float64, single bool) {
 
 func (g *gather) text(b []byte) {
 	g.next()
+	g.texts = g.texts || g.n == 1
 	g.b = nettext.AppendSafe(g.b, b)
 }

@@ -72,23 +72,6 @@ func (c *compiler) fail(p place, format string, args ...any) *condition {
 	return never
 }
 
-// follows returns the condition for a network protocol. After MPLS, it refuses all but
-// IPv4 and IPv6.
-func (c *compiler) follows(p place, t uint32) *condition {
-	if c.labels == 0 {
-		return c.layers.follows(t)
-	}
-	// MPLS has no type field. The version of IP takes its place.
-	stackEnds := has(c.ip(^uint32(1), 1), bottomOfStack, bottomOfStack)
-	switch t {
-	case typeIPv4:
-		return allOf(stackEnds, has(c.ip(0, 1), 0xf0, 0x40))
-	case typeIPv6:
-		return allOf(stackEnds, has(c.ip(0, 1), 0xf0, 0x60))
-	}
-	return c.fail(p, "only IPv4 and IPv6 can follow MPLS")
-}
-
 func (everything) condition(*compiler, bool) *condition { return always }
 
 func (x *combination) condition(c *compiler, may bool) *condition {
@@ -111,7 +94,7 @@ func (x *protocolWord) condition(c *compiler, _ bool) *condition {
 	case x.p == linkLayer:
 		return c.fail(x.place, "%s cannot stand alone: use ether host, ether proto or ether[...]", c.text[x.off:x.off+x.len])
 	case x.p.linkType != 0:
-		return c.follows(x.place, x.p.linkType)
+		return c.follows(x.p.linkType)
 	}
 	y := anyOf()
 	if x.p.inIPv4 {
@@ -126,7 +109,7 @@ func (x *protocolWord) condition(c *compiler, _ bool) *condition {
 func (x *protocolNumber) condition(c *compiler, _ bool) *condition {
 	switch x.in {
 	case linkLayer:
-		return c.follows(x.place, x.number)
+		return c.follows(x.number)
 	case anyProtocol:
 		return anyOf(c.carries(x.place, ipv4, x.number), c.carries(x.place, ipv6, x.number))
 	}
@@ -137,10 +120,10 @@ func (x *protocolNumber) condition(c *compiler, _ bool) *condition {
 // tests the first header and the header after a fragment header.
 func (c *compiler) carries(p place, version *protocol, number uint32) *condition {
 	if version == ipv4 {
-		return allOf(c.follows(p, typeIPv4), is(c.ip(ipv4Protocol, 1), number))
+		return allOf(c.follows(typeIPv4), is(c.ip(ipv4Protocol, 1), number))
 	}
 	next := c.ip(ipv6Next, 1)
-	return allOf(c.follows(p, typeIPv6),
+	return allOf(c.follows(typeIPv6),
 		anyOf(is(next, number), allOf(is(next, protoFragment), is(c.ip(ipv6Header, 1), number))))
 }
 
@@ -181,7 +164,7 @@ func towards(d direction, condition func(d direction) *condition) *condition {
 
 func (x *hostIPv4) condition(c *compiler, _ bool) *condition {
 	in := func(version *protocol, src, dst uint32) *condition {
-		return allOf(c.follows(x.place, version.linkType), towards(x.dir, func(d direction) *condition {
+		return allOf(c.follows(version.linkType), towards(x.dir, func(d direction) *condition {
 			off := src
 			if d == destination {
 				off = dst
@@ -190,7 +173,7 @@ func (x *hostIPv4) condition(c *compiler, _ bool) *condition {
 		}))
 	}
 	switch {
-	case x.in == ipv4 || x.in == anyProtocol && c.labels > 0:
+	case x.in == ipv4:
 		return in(ipv4, ipv4Source, ipv4Destination)
 	case x.in == arp || x.in == rarp:
 		return in(x.in, arpSource, arpDestination)
@@ -199,7 +182,7 @@ func (x *hostIPv4) condition(c *compiler, _ bool) *condition {
 }
 
 func (x *hostIPv6) condition(c *compiler, _ bool) *condition {
-	return allOf(c.follows(x.place, typeIPv6), towards(x.dir, func(d direction) *condition {
+	return allOf(c.follows(typeIPv6), towards(x.dir, func(d direction) *condition {
 		off := uint32(ipv6Source)
 		if d == destination {
 			off = ipv6Destination
@@ -264,8 +247,8 @@ func (x *ports) condition(c *compiler, may bool) *condition {
 			anyOf(not(first), match(afterIPv6(fragmentHeader)))), in6)
 	}
 	return anyOf(
-		allOf(c.follows(x.place, typeIPv4), right(c.ip(ipv4Protocol, 1)), c.ifFirst(may, match(c.transport))),
-		allOf(c.follows(x.place, typeIPv6), in6))
+		allOf(c.follows(typeIPv4), right(c.ip(ipv4Protocol, 1)), c.ifFirst(may, match(c.transport))),
+		allOf(c.follows(typeIPv6), in6))
 }
 
 // ifFirst applies a condition to the first fragment of an IPv4 packet. If may is set,
@@ -281,9 +264,9 @@ func (c *compiler) ifFirst(may bool, x *condition) *condition {
 func (x *cast) condition(c *compiler, _ bool) *condition {
 	switch {
 	case x.in == ipv4 && x.multi:
-		return allOf(c.follows(x.place, typeIPv4), compare(c.ip(ipv4Destination, 1), allBits, atLeast, 224))
+		return allOf(c.follows(typeIPv4), compare(c.ip(ipv4Destination, 1), allBits, atLeast, 224))
 	case x.in == ipv6 && x.multi:
-		return allOf(c.follows(x.place, typeIPv6), is(c.ip(ipv6Destination, 1), 0xff))
+		return allOf(c.follows(typeIPv6), is(c.ip(ipv6Destination, 1), 0xff))
 	case x.in == ipv4:
 		return c.fail(x.place, "IP broadcasts depend on the network mask: use dst host ADDRESS")
 	case x.in != linkLayer && x.in != anyProtocol:
@@ -323,33 +306,9 @@ func (x *ifindex) condition(c *compiler, _ bool) *condition {
 	return c.fail(x.place, "frames of %s do not record the interface", c.name)
 }
 
-func (x *pppoeDiscovery) condition(c *compiler, _ bool) *condition {
-	return c.follows(x.place, typePPPoED)
-}
-
 func (x *header) condition(c *compiler, _ bool) *condition {
-	switch x.word {
-	case "vlan":
-		return x.vlan(c)
-	case "mpls":
-		return x.mpls(c)
-	}
-	return x.pppoes(c)
-}
-
-// with adds the condition on the number of the header, if given.
-func (x *header) with(present *condition, v *value, mask, n uint32) *condition {
-	if !x.given {
-		return present
-	}
-	return allOf(present, has(v, mask, n))
-}
-
-func (x *header) vlan(c *compiler) *condition {
 	const idMask = 0x0fff
 	switch {
-	case c.labels > 0:
-		return c.fail(x.place, "a VLAN tag cannot follow MPLS")
 	case c.family != familyEthernet && c.family != familyCooked:
 		return c.fail(x.place, "there is no VLAN tag in %s", c.name)
 	case c.o.Live && c.outer:
@@ -358,7 +317,7 @@ func (x *header) vlan(c *compiler) *condition {
 			return x.with(always, kernel(vlanTag), idMask, x.number)
 		}
 	}
-	tag := anyOf(c.layers.follows(typeVLAN), c.layers.follows(typeQinQ), c.layers.follows(typeQinQOld))
+	tag := anyOf(c.follows(typeVLAN), c.follows(typeQinQ), c.follows(typeQinQOld))
 	y := x.with(tag, c.ip(0, 2), idMask, x.number)
 	c.outer = false
 	c.next = c.payload + 2
@@ -366,32 +325,12 @@ func (x *header) vlan(c *compiler) *condition {
 	return y
 }
 
-func (x *header) mpls(c *compiler) *condition {
-	var label *condition
-	switch {
-	case c.labels > 0:
-		label = has(c.ip(^uint32(1), 1), bottomOfStack, 0)
-	case c.family == familyEthernet || c.family == familyCooked || c.family == familyPPP:
-		label = c.layers.follows(typeMPLS)
-	default:
-		return c.fail(x.place, "there is no MPLS in %s", c.name)
+// with adds the condition on the number of the header, if given.
+func (x *header) with(present *condition, v *value, mask, n uint32) *condition {
+	if !x.given {
+		return present
 	}
-	const labelMask = 0xfffff000
-	y := x.with(label, c.ip(0, 4), labelMask, x.number<<12)
-	c.network += 4
-	c.labels++
-	c.outer = false
-	return y
-}
-
-func (x *header) pppoes(c *compiler) *condition {
-	const header = 6
-	y := x.with(c.follows(x.place, typePPPoES), c.ip(0, 4), 0xffff, x.number)
-	c.family, c.name = familyPPP, "PPPoE"
-	c.header = c.payload + c.network + header
-	c.next, c.payload, c.network = c.header, c.header+2, 0
-	c.outer = false
-	return y
+	return allOf(present, has(v, mask, n))
 }
 
 // guards are the conditions under which a frame contains a value.
@@ -456,15 +395,15 @@ func (x *index) value(c *compiler) (*value, guards) {
 		return &value{kind: valueAtX, k: base, size: x.size, x: off}
 	}
 	guard := func(y *condition) { g.conditions = append(g.conditions, y) }
-	network := c.payload + c.network
+	network := c.payload
 	switch {
 	case x.of == linkLayer:
 		return read(c.header), g
 	case x.of.linkType != 0:
-		guard(c.follows(x.place, x.of.linkType))
+		guard(c.follows(x.of.linkType))
 		return read(network), g
 	case x.of == icmp6:
-		guard(c.follows(x.place, typeIPv6))
+		guard(c.follows(typeIPv6))
 		guard(is(c.ip(ipv6Next, 1), protoICMPv6))
 		return read(network + ipv6Header), g
 	}

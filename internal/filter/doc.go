@@ -23,9 +23,8 @@
 //	broadcast, multicast            the Ethernet destination
 //	ip multicast, ip6 multicast     the IP destination
 //	less N, greater N               the length of the frame: <= N, >= N
-//	vlan [N], mpls [N], pppoes [N]  one more header, with an optional number;
-//	                                the rest of the text applies after it
-//	pppoed                          PPPoE discovery
+//	vlan [N]                        a VLAN tag, with an optional number; the rest
+//	                                of the text applies after it
 //	inbound, outbound, ifindex N    cooked frames, and live
 //	x = y  != < <= > >=             a comparison of terms
 //	byte N = M                      the same as ether[N] = M; also < > & |
@@ -43,8 +42,8 @@
 //
 // Names of hosts and networks are refused, and only a few names of ports are known,
 // so that a filter has the same meaning on every machine. Words for other link
-// layers (802.11, ATM, SS7, pf) are refused, and so are gateway, protochain, geneve
-// and ip broadcast.
+// layers (802.11, ATM, SS7, pf) are refused, and so are gateway, protochain, mpls,
+// pppoes, geneve and ip broadcast.
 //
 // # What may surprise
 //
@@ -52,9 +51,8 @@
 //
 //   - "and" and "or" have equal precedence and associate to the left: "a or b and c" is
 //     "(a or b) and c".
-//   - "vlan", "mpls" and "pppoes" affect everything after them in the text, also
-//     after "or" and "not": "vlan or udp" looks for UDP after a tag only. Write
-//     "udp or (vlan and udp)".
+//   - "vlan" affects everything after it in the text, also after "or" and "not":
+//     "vlan or udp" looks for UDP after a tag only. Write "udp or (vlan and udp)".
 //   - "port 53" without a protocol means tcp, udp and sctp. In IPv6, only the first
 //     header is tested; protocols are also found after a fragment header.
 //   - tcp[..], udp[..] and the like are bytes in IPv4 only, icmp6[..] in IPv6.
@@ -83,8 +81,7 @@
 //     cooked headers.
 //   - It accepts one byte order of address families in null and loop, and not the
 //     number of IPv6 on Linux.
-//   - It refuses vlan in cooked frames, mpls in all frames with a type, "net 10/8",
-//     and "ip proto udp" without a backslash.
+//   - It refuses vlan in cooked frames, "net 10/8", and "ip proto udp" without a backslash.
 //
 // # Implementation
 //

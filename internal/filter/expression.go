@@ -81,17 +81,12 @@ type (
 		number uint32
 	}
 
-	// header is "vlan", "mpls" or "pppoes". It moves everything after it in the text
-	// to the next header.
+	// header is "vlan". It moves everything after it in the text to the next header.
 	header struct {
 		place
-		word   string
 		given  bool // whether there is a number
 		number uint32
 	}
-
-	// pppoeDiscovery is "pppoed".
-	pppoeDiscovery struct{ place }
 
 	// relation compares two terms.
 	relation struct {

@@ -73,10 +73,6 @@ var oracleExpressions = []string{
 	"vlan and vlan", "vlan 100 and vlan 5", "vlan and vlan 5 and udp", "vlan and vlan and vlan and ip", "vlan or udp", "udp or vlan", "udp or (vlan and udp)", "(vlan and udp) or tcp",
 	"not vlan and udp", "vlan 5 or vlan 6", "vlan and (tcp or udp)", "vlan and ether host 02:00:00:00:00:01", "vlan and ether[0] = 2", "vlan and ip[8] = 64", "vlan and udp[8:4] = 0xffffffff",
 	"udp or (vlan and (udp or (vlan and udp)))", "vlan and tcp[13] & 2 != 0", "vlan 4095", "vlan and ip6", "vlan and greater 100",
-	"pppoed", "pppoes", "pppoes 5", "pppoes 6", "pppoes and ip", "pppoes and ip6", "pppoes 5 and udp port 27015", "pppoes and host 192.0.2.1", "vlan and pppoes and udp", "pppoes and ether[0] = 0", "not pppoes", "udp or pppoes and udp",
-	"pppoes and ether proto 0x21", "pppoes and multicast",
-	"mpls", "mpls 16", "mpls and ip", "mpls and udp port 27015", "mpls and mpls", "mpls 16 and mpls 32 and host 192.0.2.1", "mpls and ip6", "mpls and host 192.0.2.1", "vlan and mpls and udp", "mpls and net 2001:db8::/32",
-	"mpls and arp", "mpls and vlan", "mpls and icmp",
 
 	// Direction.
 	"inbound", "outbound", "not outbound", "inbound and udp", "ifindex 1", "ifindex 2 and tcp",

@@ -203,12 +203,12 @@ func linkPackets() []packet {
 		{"rarp", typeRARP, arpPacket(3, hostA, hostC)},
 		{"loopback", typeLoopback, make([]byte, 46)},
 		{"lldp", 0x88cc, make([]byte, 46)},
-		{"pppoe discovery", typePPPoED, make([]byte, 46)},
-		{"pppoe session with IPv4", typePPPoES, join([]byte{0x11, 0, 0, 5}, be16(uint16(2+len(query)), 0x0021), query)},
-		{"pppoe session with IPv6", typePPPoES, join([]byte{0x11, 0, 0, 6}, be16(uint16(2+len(query6)), 0x0057), query6)},
-		{"mpls", typeMPLS, join([]byte{0, 0x01, 0x01, 64}, query)},
-		{"mpls, two labels", typeMPLS, join([]byte{0, 0x01, 0x00, 64, 0, 0x02, 0x01, 64}, query)},
-		{"mpls with IPv6", typeMPLS, join([]byte{0, 0x03, 0x01, 64}, query6)},
+		{"pppoe discovery", 0x8863, make([]byte, 46)},
+		{"pppoe session with IPv4", 0x8864, join([]byte{0x11, 0, 0, 5}, be16(uint16(2+len(query)), 0x0021), query)},
+		{"pppoe session with IPv6", 0x8864, join([]byte{0x11, 0, 0, 6}, be16(uint16(2+len(query6)), 0x0057), query6)},
+		{"mpls", 0x8847, join([]byte{0, 0x01, 0x01, 64}, query)},
+		{"mpls, two labels", 0x8847, join([]byte{0, 0x01, 0x00, 64, 0, 0x02, 0x01, 64}, query)},
+		{"mpls with IPv6", 0x8847, join([]byte{0, 0x03, 0x01, 64}, query6)},
 	}
 }
 

@@ -65,8 +65,6 @@ const (
 	maxLength = 1500
 	// cookedLLC is the protocol of a cooked header before LLC.
 	cookedLLC = 4
-	// bottomOfStack marks the last MPLS label, in the third byte of its entry.
-	bottomOfStack = 1
 )
 
 // layers are the offsets of the headers for the rest of an expression. Words such as
@@ -77,9 +75,7 @@ type layers struct {
 	header  uint32 // of the link layer: ether[0]
 	next    uint32 // the field for the protocol of the payload
 	payload uint32 // the payload of the link layer
-	network uint32 // the network layer, relative to payload, after MPLS labels
-	labels  int
-	outer   bool // no word has moved the layers yet
+	outer   bool   // no word has moved the layers yet
 }
 
 func (l *link) layers() layers {
@@ -87,11 +83,11 @@ func (l *link) layers() layers {
 }
 
 // ip returns the value at an offset in the network layer.
-func (l *layers) ip(off uint32, size uint8) *value { return at(l.payload+l.network+off, size) }
+func (l *layers) ip(off uint32, size uint8) *value { return at(l.payload+off, size) }
 
 // transport returns the value at an offset after the IPv4 header.
 func (l *layers) transport(off uint32, size uint8) *value {
-	return afterHeader(l.payload+l.network, off, size)
+	return afterHeader(l.payload, off, size)
 }
 
 // follows returns the condition that the frame carries a network protocol, given by
@@ -141,7 +137,7 @@ func (l *layers) followsEther(t uint32, typ *value, llc *condition) *condition {
 // numbers are PPP numbers already.
 func pppType(t uint32) uint32 { return cmp.Or(pppTypes[t], t) }
 
-var pppTypes = map[uint32]uint32{typeIPv4: 0x0021, sapISO: 0x0023, sapSTP: 0x0031, typeIPv6: 0x0057, typeMPLS: 0x0281}
+var pppTypes = map[uint32]uint32{typeIPv4: 0x0021, sapISO: 0x0023, sapSTP: 0x0031, typeIPv6: 0x0057}
 
 // followsFamily is follows for BSD address families. The number of IPv6 depends on the
 // system, and the byte order on the machine that wrote the file. The numbers do not

@@ -298,12 +298,10 @@ func ours(e string, link uint16) bool {
 	return link == linkCookedTwo && slices.Contains([]string{"stp", "ether proto 66", "ether proto 254", "ether proto 0xaa"}, e)
 }
 
-// extension reports whether we accept an expression that tcpdump refuses: tags and
-// labels after any header with a type.
+// extension reports whether we accept an expression that tcpdump refuses: tags after cooked
+// headers.
 func extension(e string, link uint16) bool {
-	l := linkOf(link)
-	return l.family == familyCooked && strings.Contains(e, "vlan") ||
-		(l.family == familyCooked || l.family == familyPPP) && strings.Contains(e, "mpls")
+	return linkOf(link).family == familyCooked && strings.Contains(e, "vlan")
 }
 
 // holds evaluates a test. It reports false if the frame lacks the tested bytes.

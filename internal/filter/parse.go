@@ -738,14 +738,12 @@ func (p *parser) other(first token) expression {
 		return &relation{p.from(first), op, frameLength{}, constant(n)}
 	case "byte":
 		return p.byteRelation(first)
-	case "pppoed":
-		return &pppoeDiscovery{p.from(first)}
-	case "vlan", "mpls", "pppoes":
-		x := &header{word: first.text}
+	case "vlan":
+		x := &header{}
 		x.number, x.given = p.parenthesised()
 		x.place = p.from(first)
-		if most := map[string]uint32{"vlan": 0xfff, "mpls": 0xfffff, "pppoes": 0xffff}[x.word]; x.number > most {
-			p.failAt(x.place, fmt.Sprintf("the largest %s number is %d", x.word, most))
+		if x.number > 0xfff {
+			p.failAt(x.place, "the largest vlan number is 4095")
 		}
 		return x
 	}

@@ -20,9 +20,6 @@ const (
 	typeQinQ     = 0x88a8
 	typeQinQOld  = 0x9100
 	typeIPv6     = 0x86dd
-	typeMPLS     = 0x8847
-	typePPPoED   = 0x8863
-	typePPPoES   = 0x8864
 	typeLoopback = 0x9000
 )
 
@@ -84,7 +81,7 @@ var indexable = set("ether", "ip", "ip6", "arp", "rarp", "tcp", "udp", "sctp", "
 var keywords = set("src", "dst", "host", "net", "mask", "port", "portrange", "proto",
 	"and", "or", "not", "len", "length", "less", "greater", "byte",
 	"broadcast", "multicast", "inbound", "outbound", "ifindex",
-	"vlan", "mpls", "pppoed", "pppoes")
+	"vlan")
 
 func set(words ...string) map[string]bool {
 	m := map[string]bool{}
@@ -104,8 +101,8 @@ func refusal(word string) string {
 		return "gateway is not supported, because names are not resolved: use ether host ADDRESS and not host ADDRESS"
 	case "protochain":
 		return "protochain is not supported: it needs a loop, and kernel filters have none"
-	case "geneve":
-		return "geneve is not supported: use udp port 6081"
+	case "mpls", "pppoed", "pppoes", "geneve":
+		return word + " is not supported: without a filter, what is inside is read as well"
 	case "llc":
 		return "llc is not supported: use ether proto NUMBER for service access points"
 	case "iso", "esis", "es-is", "isis", "is-is", "clnp", "l1", "l2", "iih", "lsp", "snp", "csnp", "psnp",

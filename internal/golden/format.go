@@ -70,7 +70,7 @@ type Format interface {
 }
 
 // Formats are the names of all formats.
-var Formats = []string{"text", "json", "junit", "tap", "github", "sarif"}
+var Formats = []string{"text", "json", "junit", "tap", "github"}
 
 // FormatOptions configure formats.
 type FormatOptions struct {
@@ -78,11 +78,9 @@ type FormatOptions struct {
 	Command string
 	// Summary receives the Markdown of the format github. It may be nil.
 	Summary io.Writer
-	// Root is the absolute folder to which the formats github and sarif make paths
-	// relative; "" leaves paths unchanged.
+	// Root is the absolute folder to which the format github makes paths relative; ""
+	// leaves paths unchanged.
 	Root string
-	// Version is that of the program, for the format sarif.
-	Version string
 }
 
 // NewFormat returns the format of that name.
@@ -92,8 +90,6 @@ func NewFormat(name string, w io.Writer, o FormatOptions) (Format, error) {
 		return &textFormat{w}, nil
 	case "json":
 		return &jsonFormat{w: w, doc: jsonDocument{Schema: JSONSchema, Command: o.Command}}, nil
-	case "sarif":
-		return newSARIF(w, o), nil
 	case "junit":
 		return &junitFormat{w: w, suite: junitSuite{Name: o.Command}}, nil
 	case "tap":

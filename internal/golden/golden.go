@@ -38,7 +38,7 @@ import (
 const Extension = ".golden.jsonl"
 
 var (
-	captureExtensions     = []string{".pcap", ".pcapng", ".cap", ".snoop"}
+	captureExtensions     = []string{".pcap", ".pcapng", ".cap"}
 	compressionExtensions = []string{".gz", ".zst"}
 )
 

@@ -2,7 +2,6 @@ package golden
 
 import (
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -105,16 +104,18 @@ func talkRole(p []step) role {
 
 // packetFinding reports whether a finding is about packets or their times, not about the
 // contents of messages.
-func packetFinding(id string) bool {
-	switch id {
-	case "rtt", "capture.comment", "packet.tunnel", "packet.vlan", "ip.length", "udp.length", "udp.surplus",
-		"ip.frag.duplicate", "ip.frag.overlap", "ip.frag.reorder", "q3.srcport":
-		return true
-	}
-	for _, about := range [...]string{".split.reorder", ".split.duplicate", ".part.reorder", ".part.duplicate"} {
-		if strings.HasSuffix(id, about) {
-			return true
+func packetFinding(id string) bool { return packetFindings()[id] }
+
+var packetFindings = sync.OnceValue(func() map[string]bool {
+	ids := make(map[string]bool)
+	note := func(types []*dissect.FindingType) {
+		for _, f := range types {
+			ids[f.ID] = f.Class == dissect.OfCapture
 		}
 	}
-	return false
-}
+	note(dissect.CommonFindings())
+	for _, p := range all.Protocols() {
+		note(p.Findings)
+	}
+	return ids
+})

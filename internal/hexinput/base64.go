@@ -25,18 +25,15 @@ func decodeBase64(s string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
 }
 
-// encoded reads a line of base64 that nothing announces.
-func (p *parser) encoded(l line) bool { return p.base64Lines(l, false) }
-
-// base64Lines reads a line that is one word of base64, and those in which it
-// continues. known is set if it certainly is base64.
-func (p *parser) base64Lines(l line, known bool) bool {
+// encoded reads a line that is one word of base64, and those in which it continues.
+func (p *parser) encoded(l line) bool {
 	m := base64Line().FindStringSubmatch(l.text)
 	if m == nil {
 		return false
 	}
+	const wrapped = 60
 	width, all, last := len(m[1]), []string{m[1]}, l
-	for len(m[1]) == width && (known || width >= 60) {
+	for len(m[1]) == width && width >= wrapped {
 		next, _ := p.after(last)
 		if m = base64Line().FindStringSubmatch(next.text); m == nil || len(m[1]) > width {
 			break
@@ -46,14 +43,10 @@ func (p *parser) base64Lines(l line, known bool) bool {
 	word := strings.Join(all, "")
 	data, err := decodeBase64(word)
 	query := err == nil && isQuery(data)
-	switch {
-	case known && err != nil:
-		p.wrong(l.start, "this is not base64", true)
-	case err != nil || !known && (len(word) < shortestBase64 || len(word)%4 != 0 || !query && !isMixed(word)):
+	if err != nil || len(word) < shortestBase64 || len(word)%4 != 0 || !query && !isMixed(word) {
 		return false
-	default:
-		p.take(Datagram{Data: data, at: l.start}, known || query)
 	}
+	p.take(Datagram{Data: data, at: l.start}, query)
 	p.last = last
 	return true
 }

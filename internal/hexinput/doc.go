@@ -10,17 +10,13 @@
 //     commas, colons, semicolons, hyphens or bars between them or nothing, each
 //     after 0x or \x or nothing. The same bytes as text may follow them, also as
 //     the next cell of a Markdown table.
-//   - Dumps with offsets: hexdump with and without -C or -x, xxd with and
-//     without -e, -g and -c, od with -t x1, x2, x4, x8 and z and any -A,
-//     PowerShell's Format-Hex, HxD, gdb, netty and whatever else prints an offset,
-//     groups and maybe a text. A "*" repeats the row above it.
-//   - tcpdump -x, -X, -xx and -XX.
-//   - Wireshark and tshark: copies of packets as hex, as an escaped string and
-//     as base64, C arrays, streams that are followed (as hex, raw, C arrays or
-//     YAML), and the text export of packets with their bytes.
-//   - tshark's exports with -T json, ek and pdml, with -x or without: each packet
-//     once, with its addresses and its time.
-//   - gamedig's debug output: rows of hex above rows of characters.
+//   - Dumps with offsets in hex: hexdump -C, xxd with and without -g and -c, and
+//     whatever else prints an offset, groups and maybe a text. A "*" repeats the row
+//     above it.
+//   - tcpdump -x, -X, -xx and -XX; tshark -x.
+//   - Wireshark: copies of packets as hex, as an escaped string and as base64, C
+//     arrays, streams that are followed (as hex, raw or C arrays), and the text
+//     export of packets with their bytes.
 //   - Python: bytes and bytearray literals, lists of numbers, fromhex.
 //   - C, Go, PHP, JavaScript, Java, Rust, Lua and the like: strings with escapes,
 //     which may stand without quotes on a line, lists of numbers and characters,
@@ -84,16 +80,15 @@
 //
 // # How it works
 //
-// An export of tshark is read as a whole (export.go). Any other text is read line
-// by line: each line is given to the forms of the table forms in turn. The first
-// that recognises it reads it, with the lines that belong to it.
+// The text is read line by line: each line is given to the forms of the table forms in
+// turn. The first that recognises it reads it, with the lines that belong to it.
 //
 //	form      a line looks like                  taken from it
 //	dump      00000010  ff ff  |..|              bytes; offsets and text prove them
 //	plain     12:00:01 ff ff | ..                bytes, and more of them on the next line
 //	encoded   /////1RTb3VyY2U=                   base64
 //	scan      send(b'\xff', [255, 0x41], "ff")   strings, lists, base64 and hex, wherever they stand
-//	heading   Node 0: 10.0.0.1:27015             addresses, lengths and frames of what follows
+//	heading   Node 0: 10.0.0.1:27015             addresses and frames of what follows
 //
 // Dump, plain and scan share the reader of hex words (words.go). Scan goes through
 // the line from left to right. A string that is not a payload itself is scanned

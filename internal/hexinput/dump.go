@@ -32,8 +32,8 @@ func (p *parser) dump(l line) bool {
 		var rows []row
 		rows, r, ok = p.rows(r)
 		broken := !ok && r.groups+r.bad > 0
-		for radix, orders := radixOf(rows), ordersOf(rows); len(rows) > 0; {
-			rows = p.takeDump(rows, radix, orders, broken)
+		for len(rows) > 0 {
+			rows = p.takeDump(rows, broken)
 		}
 		if broken {
 			p.badGroup(&r)
@@ -57,7 +57,7 @@ func (p *parser) firstRow(l line, from int) (r row, ok bool) {
 	base := r.otherBase()
 	switch {
 	case base != "" && r.zero() && top:
-		p.fail(l.start+max(r.bad, r.indent), true, "this dump is "+base+": dump it in hex, as hexdump -C, xxd and od -t x1 do")
+		p.fail(l.start+max(r.bad, r.indent), true, "this dump is "+base+": dump it with hexdump -C or xxd")
 		return r, false
 	case r.bad >= 0:
 		if top && (r.zero() || r.mark == 'x') && (r.groups >= 2 || hasBytes(l.text[r.bad:])) {
@@ -66,29 +66,21 @@ func (p *parser) firstRow(l line, from int) (r row, ok bool) {
 		return r, false
 	case r.groups == 0:
 		return r, false
-	case r.confirmed != 0, top && r.zero() && (r.mark != 0 || r.group == 1 || len(r.offset) == 7 || len(r.offset) == 6), p.isExpected(&r, 16):
+	case r.confirmed, top && r.zero() && (r.mark != 0 || r.group == 1 || len(r.offset) == 6), p.isExpected(&r):
 		return r, true
 	}
 	l, _ = p.after(l)
 	next, ok := readRow(l, from)
-	return r, ok && next.like(&r) && len(next.offset) == len(r.offset) && !next.zero() && next.continuesAny(&r)
+	return r, ok && next.like(&r) && len(next.offset) == len(r.offset) && !next.zero() && next.continues(&r)
 }
 
 // isExpected reports whether a dump above with the same indentation continues
 // with a row: in a followed stream, the offsets of each direction count on from
 // datagram to datagram.
-func (p *parser) isExpected(r *row, radix int) bool {
+func (p *parser) isExpected(r *row) bool {
 	next, known := p.streams[r.indent]
-	is, ok := r.value(radix)
+	is, ok := r.value()
 	return known && ok && next == is
-}
-
-// continuesAny reports whether a row continues another one in any base.
-func (r *row) continuesAny(last *row) bool {
-	return slices.ContainsFunc(r.radixes(), func(radix int) bool {
-		exact, _ := r.continues(last, radix)
-		return exact
-	})
 }
 
 // badGroup is the error for what stands in a row instead of bytes.
@@ -111,7 +103,7 @@ func (p *parser) rows(first row) (rows []row, next row, begins bool) {
 			continue
 		}
 		r, ok := readRow(l, last.from)
-		if !ok || !r.like(last) || r.groups == 0 && r.zero() || blankLines > 0 && !r.continuesAny(last) {
+		if !ok || !r.like(last) || r.groups == 0 && r.zero() || blankLines > 0 && !r.continues(last) {
 			return rows, row{}, false
 		}
 		if r.bad >= 0 {
@@ -120,9 +112,9 @@ func (p *parser) rows(first row) (rows []row, next row, begins bool) {
 			}
 			return rows, r, false
 		}
-		is, _ := r.value(16)
-		was, _ := last.value(16)
-		if r.groups > 0 && (is <= was || r.indent != last.indent && p.isExpected(&r, 16) || len(rows) == MaxDatagram) {
+		is, _ := r.value()
+		was, _ := last.value()
+		if r.groups > 0 && (is <= was || r.indent != last.indent && p.isExpected(&r) || len(rows) == MaxDatagram) {
 			return rows, r, true
 		}
 		p.last = l
@@ -132,40 +124,17 @@ func (p *parser) rows(first row) (rows []row, next row, begins bool) {
 	}
 }
 
-// radixOf returns the base in which most rows continue the row before.
-func radixOf(rows []row) (best int) {
-	most := -1
-	for _, radix := range rows[0].radixes() {
-		fit := 0
-		for i := range rows[1:] {
-			switch exact, padded := rows[i+1].continues(&rows[i], radix); {
-			case exact:
-				fit += 2
-			case padded:
-				fit++
-			}
-		}
-		if _, ok := rows[0].value(radix); ok && fit > most {
-			best, most = radix, fit
-		}
-	}
-	return best
-}
-
 // takeDump takes the first datagram that rows make up, and returns the rows after it:
 // another one begins where the offset goes back, or continues after a row that
 // was not full, as in a stream that Wireshark follows. If a broken row follows the
 // rows, the last datagram is not taken.
-func (p *parser) takeDump(rows []row, radix int, orders order, broken bool) (rest []row) {
+func (p *parser) takeDump(rows []row, broken bool) (rest []row) {
 	first := &rows[0]
 	d := Datagram{at: first.line.start}
-	end, _ := first.value(radix) // where the next row should begin
-	if end != 0 && !p.isExpected(first, radix) {
+	end, _ := first.value() // where the next row should begin
+	if end != 0 && !p.isExpected(first) {
 		d.note("the dump begins at offset 0x%x", end)
 	}
-	// The column of text decides. Without it, hexdump and od print words of a
-	// little-endian machine, while what has a colon prints bytes.
-	little := first.group > 1 && (orders == swapped || orders != asWritten && first.mark == 0)
 	add := func(data []byte, times uint64) {
 		if times > MaxDatagram || len(d.Data)+int(times)*len(data) > MaxDatagram {
 			p.tooLong(d.at)
@@ -174,11 +143,11 @@ func (p *parser) takeDump(rows []row, radix int, orders order, broken bool) (res
 		d.Data = append(d.Data, bytes.Repeat(data, int(times))...)
 		end += times * uint64(len(data))
 	}
-	jumped, denied, padding := false, false, uint64(0)
+	jumped, denied := false, false
 	last := first
 	for i := range rows {
 		r := &rows[i]
-		is, _ := r.value(radix)
+		is, _ := r.value()
 		full := len(last.data) >= len(first.data) && (!r.isStream() || len(last.data)%8 == 0)
 		if i > 0 && r.groups > 0 && (is < end || is == end && !full && !last.stars) {
 			rest = rows[i:]
@@ -187,16 +156,11 @@ func (p *parser) takeDump(rows []row, radix int, orders order, broken bool) (res
 		if last.stars && is > end {
 			add(last.data, (is-end)/uint64(len(last.data)))
 		}
-		if little && r.groups > 0 {
-			r.data = swap(r.data, r.group)
-		}
 		switch {
-		case is == end || r.groups == 0 && padding > 0:
+		case is == end:
 		case r.groups > 0 && !jumped:
 			d.note("offset jumps from 0x%x to 0x%x: bytes are missing", end, is)
 			jumped = true
-		case r.groups == 0 && little && is < end && end-is < uint64(first.group) && len(bytes.Trim(d.Data[len(d.Data)-int(end-is):], "\x00")) == 0:
-			padding = end - is // the last word was filled up
 		case r.groups == 0:
 			d.note("the last offset is 0x%x, the bytes end at 0x%x", is, end)
 		}
@@ -205,7 +169,7 @@ func (p *parser) takeDump(rows []row, radix int, orders order, broken bool) (res
 			denied = true
 		}
 		if r.groups > 0 {
-			end, padding = is, uint64(r.padding)
+			end = is
 			add(r.data, 1)
 		}
 		last = r
@@ -215,12 +179,6 @@ func (p *parser) takeDump(rows []row, radix int, orders order, broken bool) (res
 	}
 	if last.stars {
 		d.note("how often the last row is repeated is not said")
-	}
-	switch {
-	case little:
-		d.Data = d.Data[:len(d.Data)-int(padding)]
-	case first.group >= 4 && orders == asWritten|swapped:
-		d.note("the groups are taken as they are written: xxd -e swaps their bytes")
 	}
 	const most = 8 // indentations; two directions are usual
 	if len(p.streams) == most {
@@ -236,17 +194,6 @@ func (p *parser) takeDump(rows []row, radix int, orders order, broken bool) (res
 	d.packet = first.mark == 'x' && first.group == 2 // tcpdump
 	p.takeFrame(d)
 	return rest
-}
-
-// ordersOf returns the orders with which all columns of text agree.
-func ordersOf(rows []row) order {
-	orders := asWritten | swapped
-	for i := range rows {
-		if r := &rows[i]; r.confirmed != 0 && r.group > 1 {
-			orders &= r.confirmed
-		}
-	}
-	return orders
 }
 
 // takeFrame takes the datagram of a dump. Within an export of Wireshark, the dump is

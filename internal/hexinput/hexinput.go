@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
 
 const (
@@ -70,8 +73,10 @@ func Parse(raw []byte) ([]Datagram, error) {
 		}
 		return []Datagram{{Data: raw, Line: 1}}, nil
 	}
-	if list, err := readExport(raw); err != nil || len(list) > 0 {
-		return list, err
+	for _, r := range refused {
+		if r.match().Match(raw) {
+			return nil, errors.New(r.why)
+		}
 	}
 	p := &parser{text: newText(raw), streams: map[int]uint64{}}
 	for l, ok := p.after(before); ok && p.err == nil; l, ok = p.after(p.last) {
@@ -84,6 +89,16 @@ func Parse(raw []byte) ([]Datagram, error) {
 
 // The first bytes of pcap, its variants, and pcapng.
 var captureMagics = [...]string{"\xd4\xc3\xb2\xa1", "\xa1\xb2\xc3\xd4", "\x4d\x3c\xb2\xa1", "\xa1\xb2\x3c\x4d", "\x0a\x0d\x0d\x0a"}
+
+// refused are texts that hold payloads in a form that would be misread.
+var refused = [...]struct {
+	match func() *regexp.Regexp
+	why   string
+}{
+	{lazyregexp.New(`"_source"\s*:|"timestamp"\s*:\s*"\d+"\s*,\s*"layers"|<packet>`),
+		"exports of tshark (-T json, ek and pdml) repeat each payload: read the capture, or give the output of tshark -x"},
+	{lazyregexp.New(`Buffer length: \d+ bytes`), "gamedig's debug output is not read: capture the traffic, or give the bytes as plain hex"},
+}
 
 // isBinary reports whether the input is a payload itself: it has bytes that no
 // text has, or begins like a query and is not UTF-8.
@@ -111,8 +126,7 @@ type parser struct {
 	doubt error
 	prose int // how many lines hold no payload
 
-	block   block   // the plain hex of the lines before this one
-	flow    heading // what a heading says of the lines below it
+	block   block // the plain hex of the lines before this one
 	frame   frame
 	nodes   [2]netip.AddrPort // the two ends of a followed stream
 	streams map[int]uint64    // the offset at which a dump with that indentation continues
@@ -144,9 +158,6 @@ var forms = [...]func(*parser, line) bool{
 
 // line reads one line, and those that belong to it.
 func (p *parser) line(l line) {
-	if p.isCharacters(l) {
-		return
-	}
 	if l.blank() {
 		p.endBlock()
 		return
@@ -237,8 +248,8 @@ func (p *parser) result() ([]Datagram, error) {
 	case gameSpyQuery().Match(p.raw):
 		return []Datagram{{Data: p.raw, Line: 1}}, nil
 	}
-	return nil, errors.New("no payload found: give it as plain hex, as a dump (hexdump -C, xxd, od -t x1, " +
-		"tcpdump -X, Wireshark, Format-Hex), as a literal (Python, C and the like), as a list of bytes or as base64")
+	return nil, errors.New("no payload found: give it as plain hex, as a dump (hexdump -C, xxd, " +
+		"tcpdump -X, tshark -x, Wireshark), as a literal (Python, C and the like), as a list of bytes or as base64")
 }
 
 // locate sets the line and the time of each datagram. The time is that of the

@@ -71,49 +71,39 @@ func (p *parser) labelAt(start, i int, kind label) label {
 	return content
 }
 
-// A heading is what the lines above plain hex say of it.
-type heading struct {
-	bytes    int
-	src, dst netip.AddrPort
-}
-
-// headings are lines that say something of a payload. Those that say something of
-// the next one end the plain hex above them.
+// headings are lines that say something of the payloads below them.
 var headings = [...]struct {
 	match func() *regexp.Regexp
-	ends  bool
 	read  func(p *parser, m []string)
 }{
-	{lazyregexp.New(`Buffer length: (\d{1,5}) bytes`), true, func(p *parser, m []string) { p.flow.bytes, _ = strconv.Atoi(m[1]) }},
-	{lazyregexp.New(`([\[\]0-9a-fA-F:.]+):(\d+) UDP(?:\(\d+\))?-->`), true, func(p *parser, m []string) { p.flow = heading{dst: socket(m[1], m[2])} }},
-	{lazyregexp.New(`([\[\]0-9a-fA-F:.]+):(\d+) <--UDP`), true, func(p *parser, m []string) { p.flow = heading{src: socket(m[1], m[2])} }},
-	{lazyregexp.New(`^Node ([01]): (\S+):(\d+)`), false, func(p *parser, m []string) {
+	{lazyregexp.New(`^Node ([01]): (\S+):(\d+)`), func(p *parser, m []string) {
 		p.nodes[m[1][0]-'0'] = socket(m[2], m[3])
 		clear(p.streams)
 	}},
-	{lazyregexp.New(`^[ \t]*Frame \d+: `), false, func(p *parser, _ []string) { p.frame = frame{details: true, first: len(p.found)} }},
-	{lazyregexp.New(`^Data \((\d{1,5}) bytes?\)`), false, func(p *parser, m []string) { p.frame.payload, _ = strconv.Atoi(m[1]) }},
+	{lazyregexp.New(`^[ \t]*Frame \d+: `), func(p *parser, _ []string) { p.frame = frame{details: true, first: len(p.found)} }},
+	{lazyregexp.New(`^Data \((\d{1,5}) bytes?\)`), func(p *parser, m []string) { p.frame.payload, _ = strconv.Atoi(m[1]) }},
 }
 
 // heading reads a line that says something of those below it.
 func (p *parser) heading(l line) bool {
-	if strings.HasSuffix(strings.TrimRight(l.text, blanks), "!!binary |") { // Wireshark's YAML
-		next, _, _ := p.afterBlanks(l)
-		if p.base64Lines(next, true) {
-			return true
-		}
+	if !strings.ContainsAny(l.text, "FND") { // as in their words
+		return false
 	}
 	for _, h := range headings {
-		if !strings.ContainsAny(l.text, "BUFND") { // as in their words
-			break
-		}
 		if m := h.match().FindStringSubmatch(l.text); m != nil {
 			p.endBlock()
-			if h.read(p, m); h.ends {
-				return true
-			}
+			h.read(p, m)
 		}
 	}
-	p.flow = heading{}
 	return false
+}
+
+// socket returns an address with its port; zero if they are not valid.
+func socket(addr, port string) netip.AddrPort {
+	a, err := netip.ParseAddr(strings.Trim(addr, "[]"))
+	n, err2 := strconv.ParseUint(port, 10, 16)
+	if err != nil || err2 != nil {
+		return netip.AddrPort{}
+	}
+	return netip.AddrPortFrom(a, uint16(n))
 }

@@ -9,22 +9,18 @@ import (
 
 // A block is plain hex that grows line by line.
 type block struct {
-	at      int    // where the first digit stands
-	first   run    // the first row
-	last    run    // the last row
-	digits  []byte // of all rows
-	rows    int
-	label   label
-	heading heading
-	sure    bool
-	tab     bool // each row begins with a tab
+	at     int    // where the first digit stands
+	first  run    // the first row
+	last   run    // the last row
+	digits []byte // of all rows
+	rows   int
+	label  label
+	sure   bool
+	tab    bool // each row begins with a tab
 	// closer is what should end a list or string of hex, "" for other hex. closed is
 	// set once it did.
 	closer string
 	closed bool
-	// characters is set if below each row are its characters, awaits if those of
-	// the last row may follow.
-	characters, awaits bool
 }
 
 // minWidth is the least number of digits of a row that continues on the next
@@ -46,7 +42,7 @@ func (p *parser) plain(l line) bool {
 	if m := beside().FindStringSubmatch(text[start:]); m != nil && len(m[2]) <= len(strings.Fields(m[1]))+1 && !hasBytes(m[2]) {
 		text = text[:start+len(m[1])]
 	}
-	if c := readColumns(p.s[:l.end()], start); c.confirmed&asWritten != 0 && len(c.data) > 1 {
+	if c := readColumns(p.s[:l.end()], start); c.confirmed && len(c.data) > 1 {
 		text = text[:c.end]
 	}
 	r := readRun(text, start)
@@ -173,13 +169,12 @@ func (p *parser) addRow(r run, kind label) {
 		p.endBlock()
 	}
 	if b.rows == 0 {
-		*b = block{at: r.start, first: r, label: kind, tab: tab, heading: p.flow, characters: p.flow.bytes > 0}
-		p.flow = heading{}
+		*b = block{at: r.start, first: r, label: kind, tab: tab}
 	}
 	sure, _ := r.judge(kind)
 	b.rows++
 	b.digits = append(b.digits, r.digits...)
-	b.last, b.awaits = r, r.pairs == r.words
+	b.last = r
 	b.sure = b.sure || sure || r.bytes() >= 4 && b.rows > 1
 	if len(b.digits) > 2*MaxDatagram {
 		p.tooLong(b.at)
@@ -198,8 +193,6 @@ func (b *block) open() bool { return b.closer != "" && !b.closed }
 func (b *block) accepts(r *run, kind label, tab bool) bool {
 	width, single := len(b.first.digits), b.first.words == 1
 	switch {
-	case b.heading.bytes > 0:
-		return kind == unlabelled && len(b.digits)/2 < b.heading.bytes
 	case b.open():
 		return kind == unlabelled && !r.isQuery(0)
 	case b.short() || width < minWidth || len(r.digits) > width || r.isQuery(0):
@@ -211,26 +204,6 @@ func (b *block) accepts(r *run, kind label, tab bool) bool {
 		return width%usualWidth == 0 && b.first.isQuery(0)
 	}
 	return kind == unlabelled
-}
-
-// isCharacters reports whether a line shows the characters of the row above it,
-// as gamedig prints them.
-func (p *parser) isCharacters(l line) bool {
-	b := &p.block
-	if !b.awaits {
-		return false
-	}
-	shown := strings.Map(func(r rune) rune {
-		if r > ' ' && r <= '~' {
-			return r
-		}
-		return -1
-	}, string(appendHex(nil, b.last.digits)))
-	if shown == "" && !b.characters || strings.Join(strings.Fields(l.text), "") != shown {
-		return false
-	}
-	b.awaits, b.characters = false, true
-	return true
 }
 
 // endBlock ends the datagram that the lines before this one make up.
@@ -247,7 +220,7 @@ func (p *parser) endBlock() {
 			sure && (b.label == decoder || hasLetters(b.digits) && r.bytes() >= shortestList))
 		return
 	}
-	d := Datagram{Data: appendHex(nil, b.digits), at: b.at, Src: b.heading.src, Dst: b.heading.dst}
+	d := Datagram{Data: appendHex(nil, b.digits), at: b.at}
 	switch {
 	case b.last.cut:
 		d.note("an ellipsis follows: bytes are missing")
@@ -258,9 +231,6 @@ func (p *parser) endBlock() {
 		}
 		d.note("the %s is not closed: the end may be missing", what)
 	}
-	if n := b.heading.bytes; n > 0 && n != len(d.Data) {
-		d.note("%d bytes are announced, %d are here", n, len(d.Data))
-	}
-	d.joined = b.rows == 2 && b.short() && len(b.first.digits)%usualWidth != 0 && !b.characters && b.first.words > 1 && b.closer == ""
+	d.joined = b.rows == 2 && b.short() && len(b.first.digits)%usualWidth != 0 && b.first.words > 1 && b.closer == ""
 	p.take(d, b.sure)
 }

@@ -12,7 +12,7 @@ import (
 // rowStart matches what a row begins with, which may be quoted or code: the
 // offset with its mark, and a blank or the end of the line.
 var rowStart = lazyregexp.New("^[ \t]*(?:>[ \t]+)*(?:`[ \t]*)?" +
-	`([0-9a-fA-F]{4,16}|0[xX][0-9a-fA-F]{2,16}(?::|$)|[0-9a-fA-F]{3,16}:|\|[0-9a-fA-F]{4,16}\|)(?:[ \t]|$)`)
+	`([0-9a-fA-F]{4,16}|0[xX][0-9a-fA-F]{2,16}(?::|$)|[0-9a-fA-F]{3,16}:)(?:[ \t]|$)`)
 
 // A row is one line of a dump: an offset, and bytes in columns.
 type row struct {
@@ -20,7 +20,7 @@ type row struct {
 	line   line
 	from   int // how much of a log stands before it
 	indent int
-	mark   byte   // what tells the offset from bytes: x before it, : after it, | on both sides, or 0
+	mark   byte   // what tells the offset from bytes: x before it, : after it, or 0
 	offset string // its digits
 	stars  bool   // a line with "*" follows, which repeats it
 }
@@ -39,18 +39,18 @@ func readRow(l line, from int) (r row, ok bool) {
 	}
 	start := text[m[2]:m[3]]
 	r = row{line: l, from: from, indent: from + m[2], columns: readColumns(l.text[:from+len(text)], from+m[3])}
-	if i := strings.IndexAny(start, "xX:|"); i >= 0 {
+	if i := strings.IndexAny(start, "xX:"); i >= 0 {
 		r.mark = start[i] | 0x20
 	}
-	r.offset = strings.Trim(start[strings.IndexAny(start, "xX")+1:], ":|")
+	r.offset = strings.Trim(start[strings.IndexAny(start, "xX")+1:], ":")
 	return r, true
 }
 
 func (r *row) zero() bool { return strings.Trim(r.offset, "0") == "" }
 
 // value returns the offset of the row.
-func (r *row) value(radix int) (uint64, bool) {
-	v, err := strconv.ParseUint(r.offset, radix, 64)
+func (r *row) value() (uint64, bool) {
+	v, err := strconv.ParseUint(r.offset, 16, 64)
 	return v, err == nil
 }
 
@@ -63,46 +63,35 @@ func (r *row) like(other *row) bool {
 	return r.mark == other.mark && (len(r.offset) == len(other.offset) || r.mark == 'x')
 }
 
-// radixes returns the bases in which the offset may be, the likeliest first.
-func (r *row) radixes() []int {
-	switch od := r.mark == 0 && len(r.offset) == 7; {
-	case od && r.group == 2:
-		return []int{16, 8, 10} // hexdump prints words
-	case od:
-		return []int{8, 10, 16}
-	}
-	return []int{16, 10}
-}
-
-// continues reports whether the offset of a row in a base is where another row
-// ends, or may be because that one is repeated. padded is set if the row is
-// the last one, and its offset is within the last word of the other.
-func (r *row) continues(last *row, radix int) (exact, padded bool) {
-	is, ok := r.value(radix)
-	was, ok2 := last.value(radix)
+// continues reports whether the offset of a row is where another row ends, or may be because
+// that one is repeated.
+func (r *row) continues(last *row) bool {
+	is, ok := r.value()
+	was, ok2 := last.value()
 	n := uint64(len(last.data))
 	end := was + n
-	exact = n > 0 && (is == end || last.stars && is > end && (is-end)%n == 0)
-	return ok && ok2 && exact, ok && ok2 && r.groups == 0 && is < end && is+uint64(last.group) > end
+	return ok && ok2 && n > 0 && (is == end || last.stars && is > end && (is-end)%n == 0)
 }
 
-// otherBase returns in what a dump is, if not in hex: od and hexdump -b print
-// octal, od -c and hexdump -c characters, xxd -b binary.
+// otherBase returns what a dump holds, if not bytes in hex in their order: "" if it does.
 func (r *row) otherBase() string {
+	machine := r.mark == 0 && len(r.offset) == 7 && (r.groups > 0 || octal().MatchString(r.line.text[max(r.bad, 0):]))
 	switch {
-	case r.bad >= 0 && r.groups == 0 && octal().MatchString(r.line.text[r.bad:]):
-		return "octal"
+	case machine:
+		return "of od or of hexdump without -C, whose offsets and words need not be bytes in hex"
+	case r.swapped:
+		return "of words with swapped bytes"
 	case r.bad < 0 && r.group == 4 && r.denied && strings.Trim(string(r.data), "\x00\x01\x10\x11") == "":
 		return "binary"
 	}
 	return ""
 }
 
-var octal = lazyregexp.New(`^[0-7]{3}(?:[0-7]{3})?(?:[ \t]|$)`)
+// octal matches the bytes and words of od and hexdump -c.
+var octal = lazyregexp.New(`^(?:[0-7]{3}(?:[0-7]{3})?|[ -~]|\\.)(?:[ \t]|$)`)
 
 // maxRow is how many bytes one row of a dump may have: no tool prints more
-// than 64 by default. maxGroup is how many digits a group may have: od -t x8 is
-// the widest.
+// than 64 by default. maxGroup is how many digits a group may have.
 const (
 	maxRow   = 256
 	maxGroup = 16
@@ -137,14 +126,6 @@ func hasBytes(text string) bool {
 	return groups >= 2 && groups*2 >= len(words)
 }
 
-// An order is a set of ways to read the groups of a row.
-type order uint8
-
-const (
-	asWritten order = 1 << iota
-	swapped         // the last byte of a group comes first: words of a little-endian machine
-)
-
 // swap returns the bytes of words in the order they have in memory.
 func swap(data []byte, group int) []byte {
 	s := slices.Clone(data)
@@ -157,15 +138,13 @@ func swap(data []byte, group int) []byte {
 // columns is what stands in a row: bytes in groups, and after them maybe the
 // same bytes as text.
 type columns struct {
-	data   []byte // in the order in which they are written
-	group  int    // bytes in a group
-	groups int
-	end    int // where the last group ends
-	// confirmed holds the orders with which the text agrees. denied is set if
-	// there is a text that agrees with none.
-	confirmed order
-	denied    bool
-	padding   int  // how many bytes there are that the text does not have
+	data      []byte // in the order in which they are written
+	group     int    // bytes in a group
+	groups    int
+	end       int  // where the last group ends
+	confirmed bool // the text agrees with the bytes
+	swapped   bool // it agrees with the bytes of words in the other order
+	denied    bool // there is a text that agrees with neither
 	barred    bool // the text is between bars
 	bad       int  // where something stands that should be a group; -1 if nothing does
 }
@@ -204,7 +183,7 @@ func readColumns(text string, i int) columns {
 	}
 	for c.groups = len(ends); c.groups > 0; c.groups-- {
 		data := c.data[:min(c.groups*c.group, len(c.data))]
-		if c.confirm(text[ends[c.groups-1]:], data); c.confirmed != 0 {
+		if c.confirm(text[ends[c.groups-1]:], data); c.confirmed || c.swapped {
 			c.data, c.end = data, ends[c.groups-1]
 			return c
 		}
@@ -220,8 +199,8 @@ func readColumns(text string, i int) columns {
 	return c
 }
 
-// confirm finds the orders in which the rest of the row is data as text: between
-// bars, as hexdump prints it, between angles, as od does, or after blanks.
+// confirm finds out whether the rest of the row is data as text: between bars, as hexdump
+// prints it, or after blanks.
 func (c *columns) confirm(rest string, data []byte) {
 	rest = strings.TrimRight(rest, blanks)
 	column := strings.TrimLeft(rest, blanks)
@@ -230,7 +209,7 @@ func (c *columns) confirm(rest string, data []byte) {
 	}
 	n := len(column) - 2
 	inner := ""
-	if n >= 0 && (column[0] == '|' && column[n+1] == '|' || column[0] == '>' && column[n+1] == '<') {
+	if n >= 0 && column[0] == '|' && column[n+1] == '|' {
 		inner = column[1 : n+1]
 	}
 	indent := len(rest) - len(column)
@@ -239,21 +218,9 @@ func (c *columns) confirm(rest string, data []byte) {
 		return inner != "" && isTextOf(inner, data) || indent > 0 && isTextOf(column, data) ||
 			indent > spaces && isTextOf(rest[indent-spaces:], data)
 	}
-	if agrees(data) {
-		c.confirmed = asWritten
-	}
-	if c.group > 1 {
-		if data = swap(data, c.group); agrees(data) {
-			c.confirmed |= swapped
-		}
-	}
-	if c.confirmed == 0 {
-		return
-	}
-	c.barred = column[0] == '|' && inner != "" && n >= len(data)
-	if missing := len(data) - n; inner != "" && column[0] == '>' && missing > 0 && missing < c.group && isTextOf(inner, data[:n]) {
-		c.padding = missing // od fills up the last word, but not the text
-	}
+	c.confirmed = agrees(data)
+	c.swapped = !c.confirmed && c.group > 1 && agrees(swap(data, c.group))
+	c.barred = (c.confirmed || c.swapped) && inner != "" && n >= len(data)
 }
 
 // isTextOf reports whether a column of text is that of data. Wireshark leaves a

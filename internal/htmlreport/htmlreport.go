@@ -221,6 +221,24 @@ var plains = map[string]plain{
 	"forged_flood": {"A flood of requests from forged addresses",
 		"Somebody writes made-up addresses into the packets, so do not block these addresses: they are not the attacker’s. Only a sender that really has its address can repeat a challenge, a number that the server sends to it first.",
 		"Attacked server", "Some of the addresses, probably forged", "bad", true},
+	"carpet": {"A whole network is flooded",
+		"Requests go to all addresses of a network, most of which have no server. No single address gets many.",
+		"Attacked network", "Who asks", "bad", false},
+	"crowd_or_forged": {"Many people, or forged addresses",
+		"Far more addresses ask than usual. This request needs no proof of the address, so that it cannot be told whether they exist.",
+		"Server that is asked", "Who asks", "warn", true},
+	"growth": {"More people come",
+		"More clients ask than usual, and each of them as others do.",
+		"Server that is asked", "Who asks", "good", false},
+	"no_reply": {"Nothing replies at an address",
+		"Requests reach it, and nothing shows that a server is there: its address or its port may be wrong.",
+		"Address", "Who asks", "warn", false},
+	"not_answered": {"A server does not answer all requests",
+		"Fewer requests get a whole answer than should.",
+		"Server", "Who asks", "warn", false},
+	"errors": {"Messages have errors",
+		"Servers reply, and what they say is damaged or of no use.",
+		"Server", "Who asks", "warn", false},
 	"reflection": {"A server is misused to attack somebody else",
 		"Somebody sends requests in the name of the victim. The server’s replies, which are larger, go to the victim, who never asked.",
 		"Misused server", "Attacked: the replies go to", "bad", true},
@@ -316,14 +334,14 @@ func cells(c []stats.Cell, column int) []uint64 { return turned(c)[column] }
 func (t askers) Class(c stats.Client) []string {
 	switch c.Class {
 	case stats.Finished:
+		if t.of.Replies == 0 {
+			return []string{"unsure", "cannot tell"}
+		}
 		return []string{"good", "behaves"}
 	case stats.TooOften:
 		return []string{"warn", "asks too often"}
 	case stats.NeverFinished:
-		switch {
-		case t.of.Replies == 0:
-			return []string{"unsure", "cannot tell"}
-		case t.of.NeverFinished == 0:
+		if t.of.NeverFinished == 0 {
 			return []string{"unsure", "never finishes"}
 		}
 		return []string{"bad", "never finishes"}
@@ -607,7 +625,12 @@ func (p *page) AskSentence() string {
 }
 
 // Unwanted is the number of requests that limits should stop.
-func (p *page) Unwanted() uint64 { return p.Limits.Forged + p.Limits.Greedy }
+func (p *page) Unwanted() uint64 {
+	if !slices.ContainsFunc(p.Verdicts, func(v stats.Verdict) bool { return plains[v.Kind].Rules }) {
+		return 0 // few who do not finish need not be stopped
+	}
+	return p.Limits.Forged + p.Limits.Greedy
+}
 
 // LimitTitle asks what the tables of limits answer.
 func (p *page) LimitTitle() string {

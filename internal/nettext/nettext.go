@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"math"
 	"strconv"
+	"sync"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -68,27 +70,49 @@ func appendEscape(dst []byte, r rune) []byte {
 	return dst
 }
 
-// Unsafe reports whether a character must not reach a terminal: C0 and C1 controls,
-// direction marks, invisible characters, line separators and noncharacters.
+// Unsafe reports whether a character must not reach a terminal: controls, line separators, format characters, what
+// Unicode lets fonts ignore, what is blank but not a space, private use, and what is not assigned. Those hide or reorder text,
+// or look different on each terminal.
 func Unsafe(r rune) bool {
 	switch {
 	case r < 0x20 || r >= 0x7f && r < 0xa0:
 		return true
 	case r < 0x300:
 		return r == 0xad // soft hyphen
-	case r == 0x034f, r == 0x061c, r == 0x115f, r == 0x1160, r == 0x17b4, r == 0x17b5, r == 0x3164, r == 0xffa0:
-		return true // fillers and marks that draw nothing
-	case r >= 0x180b && r <= 0x180f, r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2060 && r <= 0x206f:
-		return true // zero width, direction, line separators
-	case r >= 0xfe00 && r <= 0xfe0f, r == 0xfeff, r >= 0xfff0 && r <= 0xfffb:
-		return true // variation selectors, byte order mark, annotations
-	case r >= 0xe0000 && r <= 0xe0fff:
-		return true // tags
-	case r&0xfffe == 0xfffe, r >= 0xfdd0 && r <= 0xfdef:
-		return true // not characters
+	case r >= 0x400 && r < 0x530, r >= 0x4e00 && r < 0xa000, r >= 0xac00 && r < 0xd7a4, r >= 0x1f300 && r < 0x1f650:
+		return false // the most frequent blocks, for speed
 	}
-	return false
+	return r < 0 || r > unicode.MaxRune || unsafeRunes()[r/64]>>(r%64)&1 != 0
 }
+
+// unsafeRunes returns a bit for each character. Most runs need none.
+var unsafeRunes = sync.OnceValue(func() *[(unicode.MaxRune + 1) / 64]uint64 {
+	const brailleBlank = 0x2800
+	set := new([(unicode.MaxRune + 1) / 64]uint64)
+	for i := range set {
+		set[i] = ^uint64(0)
+	}
+	each := func(t *unicode.RangeTable, f func(r rune)) {
+		for _, x := range t.R16 {
+			for r := rune(x.Lo); r <= rune(x.Hi); r += rune(x.Stride) {
+				f(r)
+			}
+		}
+		for _, x := range t.R32 {
+			for r := rune(x.Lo); r <= rune(x.Hi); r += rune(x.Stride) {
+				f(r)
+			}
+		}
+	}
+	for _, t := range []*unicode.RangeTable{unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Zs} {
+		each(t, func(r rune) { set[r/64] &^= 1 << (r % 64) })
+	}
+	for _, t := range []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector} {
+		each(t, func(r rune) { set[r/64] |= 1 << (r % 64) })
+	}
+	set[brailleBlank/64] |= 1 << (brailleBlank % 64)
+	return set
+})
 
 // MaxSummary is the number of bytes of a summary that are shown, MaxFinding that of
 // the text of a finding in a line. Longer ones have forged names; the fields have

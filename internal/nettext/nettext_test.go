@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 )
 
 func TestAppendInt(t *testing.T) {
@@ -83,6 +84,22 @@ func TestSecretKeyAt(t *testing.T) {
 		}
 		if SecretKey(string(b[from:])) != (want < len(b)) {
 			t.Fatalf("%q from %d is no key of a password, or is one", b, from)
+		}
+	}
+}
+
+// TestUnsafe: of all characters, letters, marks, numbers, punctuation, symbols and spaces are shown, but for those that draw nothing.
+func TestUnsafe(t *testing.T) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		ignored := unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == 0x2800
+		shown := unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Zs)
+		if Unsafe(r) != (ignored || !shown) {
+			t.Fatalf("U+%04X: %v", r, Unsafe(r))
+		}
+	}
+	for _, r := range []rune{0x1d173, 0x1d17a, 0x2800, 0xe000, 0xf8ff, 0x10fffd, 0x378, 0x13430, 0x600, 0xd800, -1, unicode.MaxRune + 1} {
+		if !Unsafe(r) {
+			t.Errorf("U+%04X is shown", r)
 		}
 	}
 }

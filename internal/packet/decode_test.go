@@ -659,7 +659,7 @@ func testPlain(t *testing.T, frame []byte) {
 		if ok {
 			all.out.Outline(&y)
 			src, dst := x.Ends(f.Data)
-			if x.Src != y.Src || x.Dst != y.Dst || x.From != y.From || x.To != y.To || src != all.out.Src || dst != all.out.Dst || x.ID() != all.out.ID || x.Spread() != all.out.Spread() || !bytes.Equal(x.Payload, y.Payload) {
+			if x.Src != y.Src || x.Dst != y.Dst || x.From != y.From || x.To != y.To || src != all.out.Src || dst != all.out.Dst || x.ID() != all.out.ID || x.HopLimit() != all.out.HopLimit || x.Spread() != all.out.Spread() || !bytes.Equal(x.Payload, y.Payload) {
 				t.Fatalf("% x: %+v, %v %v, of the datagram %+v", data, x, src, dst, all.out)
 			}
 			if vlans := all.out.VLANs(); x.VLAN() != 0 != (len(vlans) > 0) || len(vlans) > 0 && vlans[0] != x.VLAN() || len(all.out.Tunnels()) > 0 || len(all.out.Anomalies()) > 0 {
@@ -679,5 +679,30 @@ func testPlain(t *testing.T, frame []byte) {
 	}
 	if same == 0 {
 		t.Error("no frame was decoded in one step")
+	}
+}
+
+// TestHopLimit: the hop limit is read in one step and header by header, of IPv4 and of IPv6.
+func TestHopLimit(t *testing.T) {
+	for name, frame := range map[string][]byte{"IPv4": ether(typeIPv4, ask4()), "IPv6": ether(typeIPv6, ask6())} {
+		at := etherHeader + 8
+		if name == "IPv6" {
+			at = etherHeader + 7
+		}
+		frame[at] = 247
+		var o Outline
+		if _, ok := o.Read(linkEthernet, frame); !ok || o.HopLimit() != 247 {
+			t.Errorf("%s: in one step %d, %v", name, o.HopLimit(), ok)
+		}
+		for _, mapped := range []bool{false, true} {
+			r := newRig(t)
+			if mapped {
+				r.MapHeaders()
+			}
+			f := &Frame{Number: 1, Time: second(0), LinkType: linkEthernet, Data: frame, Length: len(frame)}
+			if r.Decode(f, &r.out) != Whole || r.out.HopLimit != 247 {
+				t.Errorf("%s: %d, mapped %v", name, r.out.HopLimit, mapped)
+			}
+		}
 	}
 }

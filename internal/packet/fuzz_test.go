@@ -64,7 +64,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		first := *out
 		d = NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, nil)
-		if again := d.Decode(&frame, out); again != o || o.OK() && (out.Src != first.Src || out.Dst != first.Dst || out.ID != first.ID || out.Missing != first.Missing || out.count != first.count || !bytes.Equal(out.Payload, first.Payload)) {
+		if again := d.Decode(&frame, out); again != o || o.OK() && (out.Src != first.Src || out.Dst != first.Dst || out.ID != first.ID || out.HopLimit != first.HopLimit || out.Missing != first.Missing || out.count != first.count || !bytes.Equal(out.Payload, first.Payload)) {
 			t.Fatalf("%v, and then %v", o, again)
 		}
 		AppendQuoted(nil, linkType, data)

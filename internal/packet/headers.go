@@ -1,5 +1,7 @@
 package packet
 
+import "encoding/binary"
+
 // A Header is the position of a header in a frame: At is its offset, Len its length. End
 // is the offset where the captured packet of that header ends.
 type Header struct {
@@ -23,6 +25,10 @@ const (
 	HeaderFamily
 	// HeaderPPP: the link types of PPP.
 	HeaderPPP
+	// HeaderNFLOG: down to the packet, whose length is in the last 4 bytes.
+	HeaderNFLOG
+	// HeaderPPI: without the header of the link type in it.
+	HeaderPPI
 	// HeaderVLAN: one tag, without the EtherType before it and with the one after it.
 	HeaderVLAN
 	// HeaderMPLS: a stack of labels.
@@ -77,9 +83,23 @@ func (d *Decoder) mapHeader(k HeaderKind, b []byte, n int) {
 	}
 }
 
+// liesLink records the header of a link type, of n bytes; PPI and that of the link type in it apart.
+func (d *Decoder) liesLink(linkType uint16, b []byte, n int) {
+	if linkType == linkPPI {
+		length := int(binary.LittleEndian.Uint16(b[2:]))
+		d.lies(HeaderPPI, b, length)
+		linkType, b, n = uint16(binary.LittleEndian.Uint32(b[4:])), b[length:], n-length
+	}
+	d.lies(linkKind(linkType), b, n)
+}
+
 // linkKind returns the kind of header that a link type has.
 func linkKind(linkType uint16) HeaderKind {
 	switch linkType {
+	case linkEthernet:
+		return HeaderEthernet
+	case linkNFLOG:
+		return HeaderNFLOG
 	case linkNull, linkLoop:
 		return HeaderFamily
 	case linkSLL:

@@ -7,7 +7,7 @@ import (
 )
 
 var kindNames = [...]string{
-	HeaderOther: "other", HeaderEthernet: "ethernet", HeaderSLL: "sll", HeaderSLL2: "sll2", HeaderFamily: "family", HeaderPPP: "ppp",
+	HeaderOther: "other", HeaderEthernet: "ethernet", HeaderSLL: "sll", HeaderSLL2: "sll2", HeaderFamily: "family", HeaderPPP: "ppp", HeaderNFLOG: "nflog", HeaderPPI: "ppi",
 	HeaderVLAN: "vlan", HeaderMPLS: "mpls", HeaderPPPoE: "pppoe", HeaderIPv4: "ipv4", HeaderIPv6: "ipv6", HeaderExtension: "extension",
 	HeaderFragment: "fragment", HeaderUDP: "udp", HeaderGRE: "gre", HeaderVXLAN: "vxlan", HeaderGeneve: "geneve", HeaderGTPU: "gtp-u",
 }
@@ -58,8 +58,8 @@ func TestHeaders(t *testing.T) {
 		"sll llc":                           "sll 24, ipv4 20, udp 8",
 		"sll2 ipv6":                         "sll2 20, ipv6 40, udp 8",
 		"ppp without address":               "ppp 2, ipv6 40, udp 8",
-		"nflog":                             "other 24, ipv4 20, udp 8",
-		"ppi":                               "other 34, ipv4 20, udp 8",
+		"nflog":                             "nflog 24, ipv4 20, udp 8",
+		"ppi":                               "ppi 20, ethernet 14, ipv4 20, udp 8",
 		"ipv4 options":                      "ipv4 28, udp 8",
 		"ipv4 ah":                           "ipv4 20, other 24, udp 8",
 		"ipv6 extensions":                   "ipv6 40, extension 16, extension 24, extension 8, extension 8, extension 8, extension 8, other 24, udp 8",

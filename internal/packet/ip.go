@@ -8,8 +8,8 @@ import (
 // The offsets of addresses in IP headers, and the lengths of these headers without
 // options.
 const (
-	ipv4Src, ipv4Dst, ipv4Header = 12, 16, 20
-	ipv6Src, ipv6Dst, ipv6Header = 8, 24, 40
+	ipv4Hops, ipv4Src, ipv4Dst, ipv4Header = 8, 12, 16, 20
+	ipv6Hops, ipv6Src, ipv6Dst, ipv6Header = 7, 8, 24, 40
 )
 
 // HeaderLength returns the length of the IP header before a payload from src, without options.
@@ -151,7 +151,7 @@ func (d *Decoder) transport(f *Frame, out *Datagram, ip []byte, proto byte, data
 		case protoUDP:
 			return d.udp(f, out, ip, data, wire, exact)
 		case protoTCP:
-			d.segment = data
+			d.segment, d.ip = data, ip
 			return TCP
 		case protoICMP, protoICMPv6:
 			return d.icmpMessage(f, ip, proto, data)

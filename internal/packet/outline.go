@@ -13,8 +13,10 @@ type Outline struct {
 	Src, Dst endpoint.Endpoint
 	From, To Key
 	Payload  []byte
+	Packet   []byte // the IP packet of a TCP segment
 	id, vlan uint16 // see Datagram; 0 is no VLAN
-	at       int    // offset of the IP header
+	hops     uint8
+	at       int // offset of the IP header
 }
 
 // Read reads a frame that is like most frames: Ethernet, with a VLAN tag or without, an IP
@@ -46,7 +48,7 @@ func (o *Outline) Read(linkType uint16, b []byte) (Outcome, bool) {
 		if first>>56 != noOption || first&fragment != 0 {
 			return 0, false
 		}
-		end, o.id = int(first>>32&0xffff), uint16(first>>16)
+		end, o.id, o.hops = int(first>>32&0xffff), uint16(first>>16), h[ipv4Hops]
 		if h[9] != protoUDP {
 			return o.segment(b, h[9], header, end)
 		}
@@ -60,7 +62,7 @@ func (o *Outline) Read(linkType uint16, b []byte) (Outcome, bool) {
 			return 0, false
 		}
 		h := (*[ipv6Header + udpHeader]byte)(b)
-		header, end, o.id = ipv6Header, be16(h[4:])+ipv6Header, 0
+		header, end, o.id, o.hops = ipv6Header, be16(h[4:])+ipv6Header, 0, h[ipv6Hops]
 		if h[6] != protoUDP {
 			return o.segment(b, h[6], header, end)
 		}
@@ -87,8 +89,16 @@ func (o *Outline) segment(ip []byte, proto byte, header, end int) (Outcome, bool
 	if proto != protoTCP || end <= header || end > len(ip) {
 		return 0, false
 	}
-	o.Payload = ip[header:end]
+	o.Payload, o.Packet = ip[header:end], ip
 	return TCP, true
+}
+
+// Hosts returns the addresses of an IP packet whose header is whole.
+func Hosts(ip []byte) (src, dst netip.Addr) {
+	if isIPv6(ip) {
+		return netip.AddrFrom16([16]byte(ip[ipv6Src:])), netip.AddrFrom16([16]byte(ip[ipv6Dst:]))
+	}
+	return netip.AddrFrom4([4]byte(ip[ipv4Src:])), netip.AddrFrom4([4]byte(ip[ipv4Dst:]))
 }
 
 // Outline sets o to the outline of a datagram.
@@ -116,6 +126,9 @@ func (o *Outline) VLAN() uint16 { return o.vlan }
 // ID returns the identification in the IPv4 header, 0 for IPv6.
 func (o *Outline) ID() uint16 { return o.id }
 
+// HopLimit is that of [Datagram].
+func (o *Outline) HopLimit() uint8 { return o.hops }
+
 // Spread is as [Datagram.Spread].
 func (o *Outline) Spread() uint32 {
 	if o.Src.V4 {
@@ -131,7 +144,7 @@ func (o *Outline) store(f *Frame, out *Datagram) {
 		out.vlans[0], out.count.vlans = o.vlan, 1
 	}
 	out.Src, out.Dst = o.Ends(f.Data)
-	out.ID, out.Missing = o.id, 0
+	out.ID, out.HopLimit, out.Missing = o.id, o.hops, 0
 	out.Frame = f.Number
 	out.Time = f.Time
 	out.First = f.Time

@@ -67,6 +67,8 @@ type Datagram struct {
 	// ID is the identification in the IPv4 header. It is 0 for IPv6 and for joined
 	// fragments.
 	ID uint16
+	// HopLimit is the time to live of the IPv4 header, or the hop limit of IPv6.
+	HopLimit uint8
 
 	// count says how many elements of these arrays are valid. They are not cleared.
 	count              counts
@@ -120,6 +122,7 @@ type Decoder struct {
 	frames  []uint64  // of the joined packet
 	first   time.Time // time of the first of them
 	segment []byte    // of TCP
+	ip      []byte    // the packet of that
 	single  [1]uint64 // frame number, if nothing was joined
 	headers []Header  // nil unless MapHeaders was called
 	room    int       // capacity of the frame data, for headers
@@ -153,7 +156,7 @@ func (d *Decoder) Decode(f *Frame, out *Datagram) Outcome {
 	case !ok:
 		return d.Walk(f, out)
 	case o == TCP:
-		d.segment = d.outline.Payload
+		d.segment, d.ip = d.outline.Payload, d.outline.Packet
 	default:
 		d.outline.store(f, out)
 	}
@@ -174,7 +177,7 @@ func (d *Decoder) Walk(f *Frame, out *Datagram) Outcome {
 	if f.LinkType == linkEthernet {
 		o = d.ethernet(f, out, b, wire)
 	} else if t, off, why := linkHeader(f.LinkType, b); why == Whole {
-		d.lies(linkKind(f.LinkType), b, off)
+		d.liesLink(f.LinkType, b, off)
 		o = d.etherType(f, out, t, b[off:], wire-off)
 	} else {
 		o = why
@@ -186,6 +189,9 @@ func (d *Decoder) Walk(f *Frame, out *Datagram) Outcome {
 // Segment returns the TCP segment, header included, of the frame that was decoded last, if
 // the outcome was [TCP]. It is borrowed like a payload.
 func (d *Decoder) Segment() []byte { return d.segment }
+
+// Packet returns the IP packet of that segment.
+func (d *Decoder) Packet() []byte { return d.ip }
 
 // Counts returns the number of frames per outcome.
 func (d *Decoder) Counts() Counts { return d.counts }

@@ -35,9 +35,11 @@ func (d *Decoder) udp(f *Frame, out *Datagram, ip, seg []byte, wire int, exact b
 	}
 	out.ID = 0
 	if isIPv6(ip) {
+		out.HopLimit = ip[ipv6Hops]
 		out.Src = netip.AddrPortFrom(netip.AddrFrom16([16]byte(ip[ipv6Src:])), uint16(src))
 		out.Dst = netip.AddrPortFrom(netip.AddrFrom16([16]byte(ip[ipv6Dst:])), uint16(dst))
 	} else {
+		out.HopLimit = ip[ipv4Hops]
 		out.Src = netip.AddrPortFrom(netip.AddrFrom4([4]byte(ip[ipv4Src:])), uint16(src))
 		out.Dst = netip.AddrPortFrom(netip.AddrFrom4([4]byte(ip[ipv4Dst:])), uint16(dst))
 		if d.joins == 0 {

@@ -20,23 +20,13 @@ type figures struct {
 	messages                                       []uint64
 	ambiguous                                      map[dissect.Ambiguous]uint64
 	malformed, unknown, complete, partial, replies uint64
-	requests, repeated                             uint64
+	requests, ambiguousReplies                     uint64
 	findings                                       [4]uint64
 	outcomes                                       dissect.Outcomes
-	// pending are the frames of chosen requests whose outcome is not known, or that are
-	// unanswered: true.
-	pending map[uint64]bool
-	// waiting are frames of requests that may be open at the end of the input, which ending
-	// says has begun.
-	waiting []uint64
-	ending  bool
 }
 
-// maxPending bounds the pending requests of a worker; that of the analyzers is the same.
-const maxPending = 128 << 10
-
 func newFigures(protocols []*dissect.Protocol) *figures {
-	return &figures{protocols: protocols, messages: make([]uint64, len(protocols)), ambiguous: map[dissect.Ambiguous]uint64{}, pending: map[uint64]bool{}}
+	return &figures{protocols: protocols, messages: make([]uint64, len(protocols)), ambiguous: map[dissect.Ambiguous]uint64{}}
 }
 
 func (c *figures) record(r *dissect.Record) {
@@ -56,20 +46,10 @@ func (c *figures) record(r *dissect.Record) {
 	case r.Type.Role == dissect.Reply:
 		c.replies++
 		if r.Ambiguous && r.RequestFrame > 0 {
-			c.outcomes.Ambiguous++
+			c.ambiguousReplies++
 		}
 	case r.Type.Role == dissect.Request && r.Pair.Asks != 0:
 		c.requests++
-		if len(c.pending) >= maxPending {
-			for frame := range c.pending { // any
-				delete(c.pending, frame)
-				break
-			}
-		}
-		c.pending[r.Frame] = false
-		if c.ending {
-			c.waiting = append(c.waiting, r.Frame)
-		}
 	}
 	if len(r.Frames) > 1 {
 		if r.Split.Partial {
@@ -81,11 +61,8 @@ func (c *figures) record(r *dissect.Record) {
 	for i := range r.Findings {
 		t := r.Findings[i].Type
 		c.findings[t.Severity]++
-		switch t {
-		case dissect.Malformed:
+		if t == dissect.Malformed {
 			c.malformed++
-		case dissect.Retransmitted:
-			c.repeated++
 		}
 	}
 }
@@ -96,96 +73,19 @@ func (c *figures) finding(f *dissect.FlowFinding) {
 	}
 }
 
-// exchange counts the outcome of a chosen request.
+// exchange counts the outcomes of chosen requests.
 func (c *figures) exchange(x *dissect.Exchange) {
-	if c == nil {
-		return
-	}
-	unanswered, chosen := c.pending[x.Frame]
-	if !chosen {
-		return
-	}
-	delete(c.pending, x.Frame)
-	count(&c.outcomes, x, unanswered)
-	if x.Outcome == dissect.OutcomeUnanswered {
-		c.pending[x.Frame] = true // a late reply may come
-	}
-}
-
-// count counts the outcome of a request that may have been counted as unanswered.
-func count(o *dissect.Outcomes, x *dissect.Exchange, unanswered bool) {
-	switch x.Outcome {
-	case dissect.OutcomeLate:
-		if unanswered {
-			o.Unanswered--
-		}
-		o.Late++
-	case dissect.OutcomePartial:
-		o.Partial++
-	case dissect.OutcomeRefused:
-		o.Refused++
-	case dissect.OutcomeUnanswered:
-		o.Unanswered++
-	case dissect.OutcomeOneSided:
-		o.OneSided++
-	default:
-		o.Answered++
-	}
-}
-
-// soFar adds the outcomes that the pending chosen requests of an analyzer have now.
-func (c *figures) soFar(a *dissect.Analyzer, o *dissect.Outcomes) {
-	a.PendingExchanges(func(x *dissect.Exchange) {
-		unanswered, chosen := c.pending[x.Frame]
-		switch {
-		case !chosen || unanswered && x.Replies == 0:
-		case x.Replies == 0 && x.Outcome != dissect.OutcomeRefused:
-			o.Open++
-		default:
-			count(o, x, unanswered)
-		}
-	})
-}
-
-// beginEnd notes which chosen requests of an analyzer wait for a reply at the end of an
-// input. It reports afterwards which of them are unanswered: endEnd counts the others.
-func (c *figures) beginEnd(a *dissect.Analyzer) {
-	c.ending = true
-	a.PendingExchanges(func(x *dissect.Exchange) {
-		if x.Replies == 0 && x.Outcome != dissect.OutcomeRefused {
-			c.waiting = append(c.waiting, x.Frame)
-		}
-	})
-}
-
-func (c *figures) endEnd() {
-	if c == nil {
-		return
-	}
-	for _, frame := range c.waiting {
-		if unanswered, chosen := c.pending[frame]; chosen && !unanswered {
-			c.outcomes.Open++
-			delete(c.pending, frame)
-		}
-	}
-	c.waiting, c.ending = c.waiting[:0], false
-}
-
-// end ends an input: the numbers of frames begin anew.
-func (c *figures) end() {
 	if c != nil {
-		clear(c.pending)
+		x.AddMarked(&c.outcomes)
 	}
 }
 
 // restrict replaces the counts of everything in a summary by those of what was chosen.
-// The analyzers do not report the outcome of requests that were repeated or evicted.
 func (e *engine) restrict(s *report.Summary) {
 	s.Chosen = true
 	s.Messages, s.Ambiguous = make([]uint64, len(s.Protocols)), map[dissect.Ambiguous]uint64{}
 	s.Unknown, s.GameTraffic, s.Malformed, s.Complete, s.Incomplete, s.Requests, s.Replies, s.Duplicates, s.ICMP, s.ICMPMatched = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
-	s.Outcomes, s.Findings, s.MostlyDuplicates, s.OneSided = dissect.Outcomes{}, [4]uint64{}, false, 0
-	repeated := uint64(0)
+	s.AmbiguousReplies, s.Outcomes, s.Findings, s.MostlyDuplicates, s.OneSided = 0, dissect.Outcomes{}, [4]uint64{}, false, 0
 	for _, w := range e.workers {
 		c := w.figures
 		for i, n := range c.messages {
@@ -204,17 +104,10 @@ func (e *engine) restrict(s *report.Summary) {
 		s.Requests += c.requests
 		s.Replies += c.replies
 		s.Outcomes.Add(&c.outcomes)
+		s.AmbiguousReplies += c.ambiguousReplies
 		for i := range w.shards {
-			c.soFar(w.shards[i].analyzer, &s.Outcomes)
+			w.shards[i].analyzer.Pending(func(x *dissect.Exchange) { x.AddMarked(&s.Outcomes) })
 		}
-		repeated += c.repeated
 	}
-	o := &s.Outcomes
-	rest := s.Requests - min(s.Requests, o.Answered+o.Late+o.Partial+o.Refused+o.Unanswered+o.OneSided+o.Open)
-	if s.EvictedState.Requests == 0 {
-		repeated = rest // some are repeated without a finding
-	}
-	o.Repeated = min(repeated, rest)
-	o.Forgotten = rest - o.Repeated
-	s.Unanswered = o.Unanswered
+	s.Unanswered = s.Outcomes[dissect.OutcomeUnanswered]
 }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"io"
+	"slices"
 	"sync"
 	"time"
 	"unsafe"
@@ -27,12 +28,15 @@ type engine struct {
 	decoder *packet.Decoder
 	budget  *reassembly.Budget // of IP fragments
 	workers []*worker
+	board   board
+	shared  time.Time         // when the analyzers last heard each other
 	first   *dissect.Analyzer // of the first shard: all know the same protocols
 	out     io.Writer
 	sum     report.Summary
 	told    report.Summary // what completed outputs have reported
 	tally   report.Tally   // of datagrams that no worker gets
-	unseen  *endpoints     // of the same
+	tcp     tcp
+	unseen  *endpoints // of the same
 	in      packet.Datagram
 	outline packet.Outline // of the datagram of the newest frame
 	item    item
@@ -47,7 +51,6 @@ type engine struct {
 
 	sides             *sides
 	crowd             crowd
-	ahead             string // name of a file that can be read ahead
 	requests, replies uint64 // of earlier inputs
 
 	match     func([]byte, int) bool // the filter for frames of matchLink
@@ -92,7 +95,7 @@ func newEngine(o *Options) (*engine, error) {
 	e.budget = reassembly.NewBudget(o.Budget)
 	e.decoder = packet.NewDecoder(e.budget, o.Fragments, e.incomplete)
 	for i := range n {
-		w, err := newWorker(o, i, n)
+		w, err := newWorker(o, &e.board, i, n)
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +154,7 @@ func (e *engine) frame(f *capture.Frame) error {
 	case !ok || e.o.Tree != nil: // for a tree, the decoder says where headers are
 		return e.walk(f, now)
 	case o == packet.TCP:
-		e.segment(e.outline.Payload)
+		e.segment(e.outline.Packet, e.outline.Payload)
 		return nil
 	}
 	return e.datagram(f, now, nil)
@@ -173,7 +176,7 @@ func (e *engine) walk(f *capture.Frame, now int64) error {
 	case packet.FragmentHeld:
 		return e.arriving()
 	case packet.TCP:
-		e.segment(e.decoder.Segment())
+		e.segment(e.decoder.Packet(), e.decoder.Segment())
 	case packet.LinkUnknown:
 		report.Count(&e.sum.Unread.Links, capture.LinkTypeName(f.LinkType), 0)
 	}
@@ -186,7 +189,7 @@ func (e *engine) datagram(f *capture.Frame, now int64, in *packet.Datagram) erro
 	o := &e.outline
 	talks := e.first.Candidate(o.Src.Port, o.Dst.Port, o.Payload)
 	if !e.sides.known {
-		e.sides.see(o.From, o.To, talks, &e.now)
+		e.sides.see(o.From, o.To, talks)
 	}
 	if e.o.Only != nil && !e.only(f, in) {
 		return nil
@@ -358,10 +361,13 @@ func (e *engine) give(it *item) error {
 // sweep reports everything that has waited too long; at the end of an input, everything
 // that waits.
 func (e *engine) sweep(end bool) error {
-	if err := e.lookAhead(); err != nil {
-		return err
-	}
 	e.countDropped()
+	if past := e.now.Sub(e.shared); past >= sweepTime || past < 0 {
+		e.shared = e.now
+		if err := e.share(); err != nil {
+			return err
+		}
+	}
 	if e.crowd.passes(e.now) {
 		if err := e.expireInSteps(); err != nil {
 			return err
@@ -374,7 +380,7 @@ func (e *engine) sweep(end bool) error {
 	w.beginSweep()
 	e.sweepFragments(end)
 	w.order = orderOf(e.frameNo, true)
-	w.sweep(&work{now: e.now, end: end, oneSided: e.sides.one()})
+	w.sweep(&work{now: e.now, end: end})
 	w.endSweep()
 	if w.err != nil {
 		return w.err
@@ -398,12 +404,12 @@ func (e *engine) sweepFragments(end bool) {
 }
 
 // orderOf returns the position of findings in the output: before a frame in a sweep, or
-// with the frame.
+// with the frame. What the analyzers hear comes before a sweep.
 func orderOf(frame uint64, sweep bool) uint64 {
 	if sweep {
-		return 2 * frame
+		return 4*frame + 1
 	}
-	return 2*frame + 1
+	return 4*frame + 2
 }
 
 // flush ends an input.
@@ -412,12 +418,14 @@ func (e *engine) flush() error {
 	if err := e.settle(); err != nil {
 		return err
 	}
-	e.ahead = "" // the file has been read to its end
 	e.concludeSides()
 	if e.mostlyDuplicates() {
 		for s := range e.allShards {
 			s.analyzer.QuietCopies()
 		}
+	}
+	if err := e.share(); err != nil {
+		return err
 	}
 	if err := e.flushInSteps(); err != nil {
 		return err
@@ -425,13 +433,13 @@ func (e *engine) flush() error {
 	if err := e.sweep(true); err != nil {
 		return err
 	}
+	if err := e.share(); err != nil {
+		return err
+	}
 	if err := e.settle(); err != nil {
 		return err
 	}
 	e.endGameTraffic()
-	for _, w := range e.workers {
-		w.figures.end()
-	}
 	return nil
 }
 
@@ -492,6 +500,7 @@ func (e *engine) summary() *report.Summary {
 	sum := e.sum
 	s := &sum
 	n := len(s.Protocols)
+	s.Streams = slices.Clone(e.tcp.list)
 	if e.o.Live != nil {
 		s.Received, s.Lost = e.o.Live.Counts()
 		s.Live = true
@@ -517,9 +526,9 @@ func (e *engine) summary() *report.Summary {
 			s.Unanswered += c.Unanswered
 			s.ICMPMatched += c.ICMPMatched
 			s.Outcomes.Add(&c.Outcomes)
+			s.AmbiguousReplies += c.AmbiguousReplies
 			if e.enough {
-				pending := w.shards[i].analyzer.Pending()
-				s.Outcomes.Add(&pending)
+				w.shards[i].analyzer.Pending(func(x *dissect.Exchange) { x.AddTo(&s.Outcomes) })
 			}
 			s.Duplicates += c.Duplicates
 			for k, v := range c.ByProtocol {

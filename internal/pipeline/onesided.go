@@ -1,14 +1,6 @@
 package pipeline
 
-import (
-	"io"
-	"time"
-
-	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/internal/capture"
-	"github.com/qdissect/qdissect/internal/packet"
-	"github.com/qdissect/qdissect/reassembly"
-)
+import "github.com/qdissect/qdissect/internal/packet"
 
 // sides determines whether a capture holds both directions of its traffic. It does if any
 // address is the source of one UDP datagram and the destination of another. If there is no
@@ -21,7 +13,6 @@ type sides struct {
 	// ones.
 	hosts *[maxSides]side
 	pairs [][2]packet.Key // the first pairs of hosts with datagrams of a possible known protocol
-	since time.Time       // no request that waits for a reply is older
 }
 
 // A side is what is known about an address: the upper bits of its hash, and two that say
@@ -52,7 +43,7 @@ func (s *sides) reset() {
 
 // see records the hosts of a datagram, whose endpoints have these keys. talks says that it
 // may be of a known protocol.
-func (s *sides) see(src, dst packet.Key, talks bool, now *time.Time) {
+func (s *sides) see(src, dst packet.Key, talks bool) {
 	src, dst = src.Host(), dst.Host()
 	if s.at(src, sends) == did || s.at(dst, isAsked) == did {
 		s.both, s.known = true, true
@@ -60,9 +51,6 @@ func (s *sides) see(src, dst packet.Key, talks bool, now *time.Time) {
 	}
 	if !talks || len(s.pairs) == enoughPairs {
 		return
-	}
-	if len(s.pairs) == 0 {
-		s.since = *now
 	}
 	for _, p := range s.pairs {
 		if p[0] == src && p[1] == dst {
@@ -88,76 +76,10 @@ func (s *sides) at(host packet.Key, does side) side {
 // one reports whether only one direction was captured, judged by the frames so far.
 func (s *sides) one() bool { return !s.both && len(s.pairs) == enoughPairs }
 
-// lookAhead reads the rest of a file before the first request is reported as unanswered,
-// if no datagram has come back by then. Pipes and live captures are judged by the frames
-// so far.
-func (e *engine) lookAhead() error {
-	s := e.sides
-	if s.known || e.ahead == "" || len(s.pairs) == 0 {
-		return nil
-	}
-	window := e.o.Analysis.Limits.Window
-	if window <= 0 {
-		window = dissect.DefaultLimits.Window
-	}
-	if past := e.now.Sub(s.since); past >= 0 && past < window {
-		return nil
-	}
-	if err := e.settle(); err != nil { // the workers are idle then
-		return err
-	}
-	if !e.awaits() {
-		s.since = e.now // other traffic, for which no file is read twice
-		return nil
-	}
-	name := e.ahead
-	e.ahead = ""
-	src, err := capture.Open(name)
-	if err != nil {
-		return nil // the run meets the error again
-	}
-	defer src.Close()
-	const budget = 1 << 20
-	d := packet.NewDecoder(reassembly.NewBudget(budget), e.o.Fragments, func(*packet.Loss) {})
-	all := newSides()
-	var f capture.Frame
-	var in packet.Datagram
-	for err = src.Next(&f); err == nil && !all.known; err = src.Next(&f) {
-		if f.Number%sweepFrames == 0 && e.ended() {
-			return nil
-		}
-		if e.wanted(&f) {
-			raw := packet.Frame{Number: f.Number, Time: f.Time, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
-			switch o := d.Decode(&raw, &in); {
-			case o.OK():
-				var outline packet.Outline
-				in.Outline(&outline)
-				all.see(outline.From, outline.To, e.first.Candidate(outline.Src.Port, outline.Dst.Port, in.Payload), &f.Time)
-			case o == packet.ICMPError:
-				all.seeError(d)
-			}
-		}
-	}
-	all.known = all.known || err == io.EOF
-	e.sides = all
-	return nil
-}
-
-// awaits reports whether a request may be reported as unanswered within a window from now.
-// The workers must be idle.
-func (e *engine) awaits() bool {
-	for s := range e.allShards {
-		if s.analyzer.Awaits() {
-			return true
-		}
-	}
-	return false
-}
-
 // seeError records an ICMP error like a reply to the datagram that it is about.
 func (s *sides) seeError(d *packet.Decoder) {
 	if q, ok := d.Quoted(); ok {
-		s.see(packet.KeyOf(q.Dst), packet.KeyOf(q.Src), false, &q.Time)
+		s.see(packet.KeyOf(q.Dst), packet.KeyOf(q.Src), false)
 	}
 }
 

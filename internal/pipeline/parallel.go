@@ -27,8 +27,7 @@ type work struct {
 	end   bool
 	now   time.Time
 	upTo  uint64 // if not 0, report only what began up to this frame
-	// oneSided says that only one direction was captured, judged by the frames so far.
-	oneSided bool
+	share bool   // the analyzers hear each other
 }
 
 // chunk is a piece of a worker's output for a batch. Chunks go to the merger and back.
@@ -96,6 +95,11 @@ func (w *worker) run() {
 			switch {
 			case it.mark:
 				w.beginSweep()
+			case it.share:
+				w.publish()
+				w.board.wait(w.of)
+				w.hear()
+				w.endSweep()
 			case it.sweep:
 				w.sweep(it)
 				w.endSweep()
@@ -176,7 +180,7 @@ func (e *engine) enqueueSweep(end bool) error {
 	order := orderOf(e.frameNo, true)
 	e.batch.items = append(e.batch.items, work{order: order, mark: true})
 	e.sweepFragments(end)
-	e.batch.items = append(e.batch.items, work{order: order, sweep: true, end: end, now: e.now, oneSided: e.sides.one()})
+	e.batch.items = append(e.batch.items, work{order: order, sweep: true, end: end, now: e.now})
 	return e.full()
 }
 

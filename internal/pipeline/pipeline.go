@@ -241,15 +241,11 @@ func (e *engine) conclude() (*report.Summary, error) {
 
 // open opens a capture by its name.
 func (e *engine) open(name string) (*capture.Reader, error) {
-	e.ahead = ""
 	switch {
 	case name == "-":
 		return capture.NewReader(e.stdin(), "standard input")
 	case capture.Waits(name):
 		return capture.NewReader(e.beside(&capture.Waiting{Name: name}), name)
-	}
-	if !e.o.Series {
-		e.ahead = name
 	}
 	return capture.Open(name)
 }

@@ -309,8 +309,10 @@ func TestRestrict(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x := s.Outcomes
-			return fmt.Sprint(s.Messages, s.Ambiguous, s.Requests, s.Replies, s.Malformed, s.Findings, s.RoundTrips, x.Answered, x.Late, x.Partial, x.Refused, x.Unanswered, x.OneSided, x.Repeated, x.Open, x.Forgotten)
+			if n := s.Outcomes.Sum(); n != s.Requests {
+				t.Errorf("%s, %d messages: %d requests have %d outcomes", name, messages, s.Requests, n)
+			}
+			return fmt.Sprint(s.Messages, s.Ambiguous, s.Requests, s.Replies, s.Malformed, s.Findings, s.RoundTrips, s.Outcomes, s.AmbiguousReplies)
 		}
 		for _, messages := range thorough.Of([]uint64{0, 1, 7}, []uint64{0, 1, 2, 4, 7, 15}) {
 			want := figures(false, false, messages)

@@ -14,12 +14,6 @@ func (c *counted) Exchange(x *dissect.Exchange) {
 	c.figures.exchange(x)
 }
 
-// briefly is a worker whose aggregates need no more of a request that was answered.
-type briefly struct{ *counted }
-
-// Answered counts a request that was answered or challenged.
-func (b *briefly) Answered(x *dissect.Answered) { b.stats().Answered(x) }
-
 // restricted is a worker that counts only what was chosen.
 type restricted struct{ *worker }
 

@@ -58,7 +58,7 @@ func (e *engine) waiting() (frame uint64, due time.Time, err error) {
 
 // step does a part of a sweep.
 func (e *engine) step(s work) error {
-	s.order, s.sweep, s.oneSided = orderOf(e.frameNo, true), true, e.sides.one()
+	s.order, s.sweep = orderOf(e.frameNo, true), true
 	if e.batch != nil {
 		e.batch.items = append(e.batch.items, work{order: s.order, mark: true}, s)
 		// Each step is a batch of its own, to keep the output in order.

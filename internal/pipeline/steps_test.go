@@ -74,7 +74,7 @@ func TestRestrictFlood(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if x := s.Outcomes; s.Requests != requests+1 || x.Open != requests || x.Repeated > 0 {
+		if x := s.Outcomes; s.Requests != requests+1 || x[dissect.OutcomeOpen] != requests || x[dissect.OutcomeRepeated] > 0 {
 			t.Errorf("restricted %v: %d requests, %+v", restrict, s.Requests, x)
 		}
 	}

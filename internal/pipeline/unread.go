@@ -27,7 +27,8 @@ func (e *engine) lookAt(payload []byte) {
 }
 
 // segment counts a TCP segment and guesses its protocol.
-func (e *engine) segment(b []byte) {
+func (e *engine) segment(ip, b []byte) {
+	e.tcp.see(ip, b)
 	u := &e.sum.Unread
 	if u.Segments++; !looks(u.Segments) {
 		return

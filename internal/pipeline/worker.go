@@ -28,6 +28,7 @@ type worker struct {
 	tally      tally
 	unknown    []uint64 // frames since the last settle that nothing recognises; empty without Options.Keep
 
+	board    *board
 	in       chan *batch
 	full     chan *chunk // to the merger
 	free     chan *chunk // back from it
@@ -79,8 +80,8 @@ func less(b bool) int {
 }
 
 // newWorker returns a worker for every of-th shard.
-func newWorker(o *Options, number, of int) (*worker, error) {
-	w := &worker{o: o, number: number, of: of, keep: of > 1, reporter: o.Reporter()}
+func newWorker(o *Options, board *board, number, of int) (*worker, error) {
+	w := &worker{o: o, board: board, number: number, of: of, keep: of > 1, reporter: o.Reporter()}
 	if o.Choose != nil {
 		w.chooser = o.Choose()
 	}
@@ -95,17 +96,14 @@ func newWorker(o *Options, number, of int) (*worker, error) {
 		}
 		c.Budget = reassembly.NewBudget(o.budget() / shards)
 		c.Limits = share(c.Limits)
-		c.Skim = true
+		c.Skim, c.Hears = true, true
 		s := shard{budget: c.Budget}
 		var h dissect.Handler = w
 		if o.Stats != nil {
 			if s.stats = o.Stats.Sibling(); len(w.shards) > 0 {
 				s.stats = w.shards[0].stats.Shard()
 			}
-			whole := &counted{w}
-			if h = whole; o.Stats.Brief() && o.Slots == nil && !o.Restrict {
-				h = &briefly{whole}
-			}
+			h = &counted{w}
 		} else if o.Restrict {
 			h = restricted{w}
 		}
@@ -177,16 +175,11 @@ func (w *worker) beginSweep() {
 // sweep lets all shards report what has waited too long, what began up to a frame, or
 // everything at the end.
 func (w *worker) sweep(s *work) {
-	begins := (s.upTo > 0 || s.end) && w.figures != nil && !w.figures.ending
 	for i := range w.shards {
 		a := w.shards[i].analyzer
-		a.OneSided(s.oneSided)
 		w.serve(uint8(i*w.of + w.number))
 		if s.upTo == 0 {
 			a.Advance(s.now)
-		}
-		if begins {
-			w.figures.beginEnd(a)
 		}
 		switch {
 		case s.upTo > 0:
@@ -194,9 +187,6 @@ func (w *worker) sweep(s *work) {
 		case s.end:
 			a.Flush()
 		}
-	}
-	if s.end {
-		w.figures.endEnd()
 	}
 }
 
@@ -259,7 +249,7 @@ func (w *worker) Record(r *dissect.Record) {
 		w.tally.Record(r)
 	}
 	w.figures.record(r)
-	if chosen {
+	if r.Mark = chosen; chosen {
 		w.messages++
 	}
 	if w.o.Count > 0 && w.messages > w.o.Count {

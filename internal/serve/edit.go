@@ -54,7 +54,7 @@ type slot struct {
 // first sources. rules is the offset at which a setting can be inserted, or -1.
 func slots(p *dissect.Protocol, sources []dissect.Source, nodes []dissect.Node, parts int) (list []slot, rules int) {
 	rules = -1
-	d := handshakeOf(p)
+	setting := p.Handshake.Setting
 	var pair *dissect.Node
 	key := ""
 	for i := range nodes {
@@ -74,12 +74,12 @@ func slots(p *dissect.Protocol, sources []dissect.Source, nodes []dissect.Node, 
 		value := n.Value(data)
 		s := slot{part: int(n.Source), off: cap(data) - cap(value), n: len(value), field: f}
 		switch {
-		case f.Path == "gamespy2.part.head" && s.n > 1:
-			s.off, s.n = s.off+1, s.n-1 // skip the type before the session id
+		case f.EchoFrom > 0 && s.n > f.EchoFrom:
+			s.off, s.n = s.off+f.EchoFrom, s.n-f.EchoFrom
 			list = append(list, s)
-		case f.Chosen, strings.HasSuffix(f.Path, ".split.id"), f.Path == checksum:
+		case f.Chosen, strings.HasSuffix(f.Path, ".split.id"), sums(n, data):
 			list = append(list, s)
-		case d.setting != "" && f.Key() == "value" && key == d.setting && pair != nil:
+		case setting != "" && f.Key() == "value" && key == setting && pair != nil:
 			s.setting, s.pairOff, s.pairN = true, int(pair.Off), int(pair.Len)
 			list = append(list, s)
 		}
@@ -105,7 +105,7 @@ func edits(q *query, r *reply) (list [][]edit, challenge bool) {
 			continue
 		case strings.HasSuffix(s.field.Path, ".split.id"):
 			e.kind = editSplit
-		case s.field.Path == checksum:
+		case s.field.Privacy == dissect.Checksum:
 			e.kind = editSum
 		case s.field.Key() == "queryid":
 			e.kind = editNumber
@@ -128,9 +128,6 @@ func edits(q *query, r *reply) (list [][]edit, challenge bool) {
 func (q *query) chose(f *dissect.Field, value string) (from *dissect.Field, turned bool) {
 	if q == nil {
 		return nil, false
-	}
-	if f.Key() == "reply_key" && q.replyKey != "" {
-		return f, false
 	}
 	for i := range q.chosen {
 		c := &q.chosen[i]
@@ -216,8 +213,10 @@ func (f *fill) rewrite(payload []byte, edits []edit) []byte {
 	return out
 }
 
-// checksum is the field of BattlEye's.
-const checksum = "battleye.crc32"
+// sums reports whether a leaf is the CRC-32 of the bytes after it.
+func sums(n *dissect.Node, data []byte) bool {
+	return n.Field.Privacy == dissect.Checksum && n.Len == 4 && binary.LittleEndian.Uint32(n.Bytes(data)) == crc32.ChecksumIEEE(data[n.Off+n.Len:])
+}
 
 func (f *fill) value(out []byte, e *edit, old []byte) []byte {
 	text := e.field.Kind == dissect.Decimal || e.field.Kind == dissect.String
@@ -266,10 +265,6 @@ func (f *fill) value(out []byte, e *edit, old []byte) []byte {
 
 // echo returns the value that the new client chose in place of the captured one.
 func (q *query) echo(e *edit) (string, bool) {
-	if e.from.Key() == "reply_key" {
-		n, err := strconv.ParseUint(q.replyKey, 16, 32)
-		return string(binary.LittleEndian.AppendUint32(nil, uint32(n))), err == nil
-	}
 	for i := range q.chosen {
 		if c := &q.chosen[i]; c.field == e.from {
 			if strings.HasPrefix(e.field.Key(), "mangled_") {

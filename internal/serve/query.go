@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -15,7 +16,6 @@ type query struct {
 	value     uint64
 	chosen    []leaf // the values that the client chose
 	setting   *leaf  // the one of them that a setting echoes
-	replyKey  string
 }
 
 // A leaf is the value of a field.
@@ -27,34 +27,40 @@ type leaf struct {
 
 func (q *query) hasSetting() bool { return q != nil && q.setting != nil }
 
+// packs reports whether datagrams of a protocol are packed, after a byte which is FF in those that are not.
+func packs(p *dissect.Protocol) bool {
+	return slices.ContainsFunc(p.Fields.Fields(), func(f *dissect.Field) bool { return f.PackMark })
+}
+
 // queryOf builds a query from a tree. The key contains the type and all values that
 // the client did not choose, without framing and padding.
 func queryOf(p *dissect.Protocol, m *dissect.Message, sources []dissect.Source, nodes []dissect.Node) *query {
 	q := &query{protocol: p, challenge: m.Pair.Challenge, value: m.Pair.Value}
-	d := handshakeOf(p)
+	h, packed := &p.Handshake, packs(p)
 	var key strings.Builder
 	key.WriteString(p.Name + " " + m.Type.Name)
 	word := ""
 	for i := range nodes {
 		n := &nodes[i]
 		f := n.Field
-		if n.Source != 0 && !d.packed || f.Kind.Container() || f.Framing {
+		if n.Source != 0 && !packed || f.Kind.Container() || f.Framing {
 			continue // they repeat the first source
 		}
 		value := string(n.Value(sources[n.Source].Data))
 		switch {
-		case f.Chosen || d.follows[word]:
+		case f.Chosen || word != "" && slices.Contains(h.Words, word):
 			q.chosen = append(q.chosen, leaf{f, value, n.Num})
-			if d.setting == f.Key() && value != "" {
+			if h.Setting == f.Key() && value != "" {
 				q.setting = &leaf{f, value, n.Num}
 			}
-		case f.Key() == "padding" || f.Key() == "trailing":
+		case f.Ignored:
 		default:
-			if d.filter != nil {
-				if f.Key() == "filter" {
-					_, q.replyKey = cutFilterKey(value)
+			if h.Cut != nil {
+				var in *dissect.Field
+				var echo string
+				if value, in, echo = h.Cut(f, value); in != nil {
+					q.chosen = append(q.chosen, leaf{field: in, bytes: echo})
 				}
-				value = d.filter(f, value)
 			}
 			key.WriteString("\x00" + f.Path + "\x00" + value)
 		}

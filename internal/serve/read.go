@@ -226,7 +226,7 @@ func (o *observer) reply(r *dissect.Record, parts int) *reply {
 		title: string(r.AppendSummary(nil)), kind: r.Type.Title, issued: r.Pair.Challenge == dissect.ChallengeIssued, value: r.Pair.Value,
 	}
 	sources, nodes := r.Sources, r.Nodes
-	if handshakeOf(r.Protocol).packed && parts == 1 && len(sources) == 2 {
+	if packs(r.Protocol) && parts == 1 && len(sources) == 2 {
 		sources, nodes = unpacked(sources, nodes)
 	}
 	p.slots, p.rules = slots(r.Protocol, sources, nodes, parts)

@@ -222,10 +222,10 @@ func (s *Server) Answer(from netip.AddrPort, now time.Time, payload []byte) Answ
 	}
 	proven := q.challenge == dissect.ChallengeUsed && s.tokens.valid(from.Addr(), now, a.protocol, uint32(q.value))
 	out := Answer{Protocol: a.protocol.Name, Request: q.title}
-	d := handshakeOf(a.protocol)
+	h := &a.protocol.Handshake
 	t := a.choose(q, proven)
 	switch {
-	case t == nil && d.give == nil:
+	case t == nil && h.Give == nil:
 		out.Result = NoChallenge
 		return out
 	case t == nil:
@@ -234,7 +234,7 @@ func (s *Server) Answer(from netip.AddrPort, now time.Time, payload []byte) Answ
 		s.play(&out, a, t, q, from, now)
 	}
 	if s.options.Guarded && !proven && size(out.Datagrams) > len(payload) {
-		if d.give != nil && out.Result != Challenged && q.challenge != dissect.NoChallenge {
+		if h.Give != nil && out.Result != Challenged && q.challenge != dissect.NoChallenge {
 			s.challenge(&out, a, from, now)
 		}
 		if size(out.Datagrams) > len(payload) {
@@ -284,7 +284,7 @@ const (
 func (s *Server) challenge(out *Answer, a *answer, from netip.AddrPort, now time.Time) {
 	token := s.tokens.give(from.Addr(), now, a.protocol)
 	out.Result, out.Reply, out.Frame = Challenged, "challenge", 0
-	out.Datagrams = []Datagram{{Payload: handshakeOf(a.protocol).give(nil, token)}}
+	out.Datagrams = []Datagram{{Payload: a.protocol.Handshake.Give(nil, token)}}
 }
 
 // play replies with a captured exchange.
@@ -301,7 +301,7 @@ func (s *Server) play(out *Answer, a *answer, t *exchange, q *query, from netip.
 		out.Datagrams = append(out.Datagrams, Datagram{t.datagrams[i].After, f.rewrite(t.datagrams[i].Payload, t.edits[i])})
 	}
 	if q.setting != nil && !t.query.hasSetting() && !s.captured.silent[a.protocol] {
-		f.insert(t, out.Datagrams, handshakeOf(a.protocol).setting)
+		f.insert(t, out.Datagrams, a.protocol.Handshake.Setting)
 	}
 }
 

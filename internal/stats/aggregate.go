@@ -66,6 +66,7 @@ type Aggregate struct {
 	paths    []*cells
 	focus    *focus // nil without NewFocused
 	made     struct{ mores, paths, followed int }
+	tickRoom int
 	leastOf  uint64 // no client with a timeline has fewer requests
 	text     []byte
 }
@@ -89,7 +90,8 @@ type sums struct {
 		of    *dissect.Protocol
 		index uint16
 	}
-	forgotten [classes]mass // what clients did that are no longer in the table
+	forgotten [classes]mass  // what clients did that are no longer in the table
+	proofs    [proofs]uint64 // requests
 }
 
 // A mass is the sum over clients of a class.
@@ -136,7 +138,7 @@ func (a *Aggregate) Shard() *Aggregate {
 	o := a.sums.aggregate()
 	o.shared = true
 	if a.focus != nil {
-		o.focus = newFocus(a.focus.addr)
+		o.focus = newFocus(a.focus.only)
 	}
 	return o
 }
@@ -147,14 +149,17 @@ func (a *sums) aggregate() *Aggregate {
 	o.clients.most, o.servers.most, o.strays.most = maxClients, maxServers, maxStrays
 	o.peaks.most = maxCells
 	o.set.most = setSize / shards
+	o.tickRoom = sharedTicks
 	return o
 }
 
-// Brief reports whether [Aggregate.Answered] will do: if there is neither a focus nor a next aggregate.
-func (a *Aggregate) Brief() bool { return a.focus == nil }
-
 // Input begins another capture, counted from 0.
-func (a *Aggregate) Input(n int) { a.input = uint32(n) }
+func (a *Aggregate) Input(n int) {
+	a.input = uint32(n)
+	if a.focus != nil {
+		a.focus.input = a.input
+	}
+}
 
 // forgetClient adds what a client did to its class.
 func (a *Aggregate) forgetClient(c *client) {
@@ -325,6 +330,8 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 		s.v.clients.add(c.sum, &a.sketches)
 	}
 	v.pace(a.second)
+	p := r.Src.Port()
+	v.ports(min(p, 65534)+1, p)
 	v.limit(t, &a.set)
 	if v.cells != nil || v.requests >= leastPath {
 		if path := a.path(c); path != nil {
@@ -340,15 +347,10 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 		of.requests++
 	}
 	if s.v.more != nil {
+		s.v.more.weigh(v, r, kind, t)
 		at := s.v.more.cells.at(t)
 		at.requests++
 		at.bytesIn += size
-		if v.requests+v.past == 1 {
-			at.fresh++
-		}
-		if v.proven == 0 && (v.requests <= 2 || v.suspicious(t)) {
-			at.suspect++
-		}
 	}
 }
 
@@ -365,8 +367,10 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 	m.bytesOut += size
 	challenge := r.Pair.Challenge == dissect.ChallengeIssued
 
-	s := &a.server(&r.Src, r, t).v
+	of := a.server(&r.Src, r, t)
+	s := &of.v
 	s.replies++
+	s.lastReply = max(s.lastReply, t)
 	s.bytesOut += size
 	if r.Split.Partial {
 		s.incomplete++
@@ -379,6 +383,8 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 		at := s.more.cells.at(t)
 		at.replies++
 		at.bytesOut += size
+		one := pulse{replied: 1, first: t, last: t}
+		s.more.pulses.at(t).add(&one)
 	}
 	if t-s.stated >= int64(time.Second) || t < s.stated {
 		a.states(s, &r.Server, t)
@@ -411,6 +417,12 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 		v.challenged++
 	} else {
 		v.data++
+	}
+	if r.RequestFrame == 0 && !r.Late {
+		v.strange(t)
+		v.unasked++
+		v.strangers[of.sum>>6%4] |= 1 << (of.sum % 64)
+		v.unaskedBytes += size
 	}
 	if v.cells != nil {
 		at := v.cells.at(t)
@@ -573,7 +585,7 @@ func (a *Aggregate) takeMore(own uint64) (m *more) {
 	}
 	if a.made.mores < maxMore {
 		a.made.mores++
-		return newMore()
+		return newMore(&a.tickRoom)
 	}
 	var least *entry[server]
 	for i := range a.servers.entries {
@@ -726,7 +738,7 @@ func (a *Aggregate) Copy(d *dissect.Datagram, back bool) {
 func (a *Aggregate) Settle(shards iter.Seq[*Aggregate], copiesCount bool) {
 	for o := range shards {
 		for i := range o.strays.entries {
-			if e := &o.strays.entries[i]; a.servers.find(e.key, e.key.hash()) != nil || a.focus != nil && e.addr() == a.focus.addr {
+			if e := &o.strays.entries[i]; a.servers.find(e.key, e.key.hash()) != nil || a.focus != nil && e.addr() == a.focus.only {
 				a.addStray(e, false)
 			}
 		}
@@ -859,38 +871,11 @@ func (a *Aggregate) newFinding(f *dissect.Finding, t int64) *finding {
 // maxText bounds the text of a finding.
 const maxText = 300
 
-// Answered counts a request that was answered or challenged.
-func (a *Aggregate) Answered(x *dissect.Answered) {
-	k := a.recently(x.Type)
-	if k == nil {
-		k = a.kind(x.Protocol, x.Type)
-	}
-	n := uint64(1 + x.Repeats)
-	k.fates[x.Outcome] += n
-	k.bytesOut += wire(x.ReplyBytes, x.Replies, x.Replies, x.Note&noteV4 != 0)
-	e := a.noted(x.Note)
-	if e == nil {
-		return
-	}
-	e.v.fates[x.Outcome] += n
-	if of := e.v.of(k.index); of != nil {
-		of.good = addSaturated(of.good, uint32(n))
-	}
-}
-
 // Exchange counts what became of a request.
 func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	k := a.recently(x.Type)
 	if k == nil {
 		k = a.kind(x.Protocol, x.Type)
-	}
-	n := uint64(1 + x.Repeats)
-	k.fates[x.Outcome] += n
-	if x.Replies > 0 {
-		k.bytesOut += wire(x.ReplyBytes, x.Replies, x.Replies, x.Note&noteV4 != 0 || x.Src.Addr().Is4())
-	}
-	if a.focus != nil {
-		a.focus.exchange(x)
 	}
 	var e *entry[server]
 	if x.Note != 0 && !a.continues {
@@ -898,18 +883,38 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	} else {
 		e = a.known(&x.Dst, 0)
 	}
-	if x.Outcome == dissect.OutcomeUnanswered || x.Outcome == dissect.OutcomeRefused {
+	if a.continues && e != nil && e.v.more == nil && a.made.mores < maxMore { // it was asked before what is counted
+		e.v.at(x.Time.UnixNano())
+		a.follow(e, e.count)
+	}
+	if a.proved(x, e, k.index); !x.Outcome.Counts() {
+		return
+	}
+	is := x.Outcome
+	if x.ByReply {
+		is = dissect.OutcomeChallenged // refused are those with an ICMP error
+	}
+	n := uint64(x.Requests - x.Repeated)
+	k.fates[is] += n
+	if x.Replies > 0 {
+		k.bytesOut += wire(x.ReplyBytes, x.Replies, x.Replies, x.Note&noteV4 != 0 || x.Src.Addr().Is4())
+	}
+	if a.focus != nil {
+		a.focus.exchange(x)
+	}
+	if missed(is) {
 		t := x.Time.UnixNano()
 		a.moments.peek(t).unanswered++
 		k.cells.peek(t).unanswered++
 		if e != nil && e.v.more != nil {
 			e.v.more.cells.peek(t).unanswered++
+			e.v.more.pulses.peek(t).lost++
 		}
 	}
 	if e == nil {
 		return
 	}
-	e.v.fates[x.Outcome] += n
+	e.v.fates[is] += n
 	if !e.v.began { // it was asked before what is counted
 		e.v.at(x.Time.UnixNano())
 	}
@@ -917,16 +922,25 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	if of == nil {
 		return
 	}
-	switch x.Outcome {
-	case dissect.OutcomeAnswered, dissect.OutcomeChallenged:
+	switch {
+	case is == dissect.OutcomeAnswered || is == dissect.OutcomeChallenged:
 		of.good = addSaturated(of.good, uint32(n))
-	case dissect.OutcomePartial:
+	case is == dissect.OutcomePartial:
 		of.incomplete++
 		of.fails(x.Time.UnixNano())
-	case dissect.OutcomeUnanswered, dissect.OutcomeRefused:
+	case missed(is):
 		of.bad++
 		of.fails(x.Time.UnixNano())
 	}
+}
+
+// missed reports whether a request with an outcome got no reply that it asked for.
+func missed(o dissect.Outcome) bool {
+	switch o {
+	case dissect.OutcomeUnanswered, dissect.OutcomeRefused, dissect.OutcomeElsewhere, dissect.OutcomeOther:
+		return true
+	}
+	return false
 }
 
 // Lost counts packets that the kernel lost, or requests that were evicted, in a second.
@@ -1022,6 +1036,9 @@ func (a *sums) merge(o *sums) {
 	a.heats.merge(&o.heats)
 	a.trips.merge(&o.trips)
 	a.addresses.merge(&o.addresses, &a.room)
+	for i, n := range o.proofs {
+		a.proofs[i] += n
+	}
 	for i := range o.forgotten {
 		a.forgotten[i].merge(&o.forgotten[i])
 	}

@@ -20,14 +20,15 @@ type client struct {
 	refused                 uint32                 // ICMP errors about what was sent to it
 	tracked, began          bool                   // tracked: the set of the limits has room for it
 	burst                   uint8                  // packets since its buckets were full, while these are few; else 0
-	trusted                 bool                   // it did what forged sources do not, before the span that is counted
+	known                   bool                   // it asked before the span that is counted, see [Aggregate.Next]
 	tokens                  [len(perAddress)]int64 // in the buckets; in a burst, the times between its packets
 	dropped                 [len(perAddress)]uint32
 	passed                  int64 // time of the newest request for tokens
 	cells                   *cells
-	// What it did before the span that is counted, see [Aggregate.Next]: past requests since a time.
-	past  uint64
-	since int64
+	unasked, unaskedBytes   uint64    // replies that no request had asked for
+	strangers               [4]uint64 // bits of hashes of the servers that sent them
+	strangeFrom, strangeTo  int64     // their times
+	least, most             uint16    // source ports of its requests, the least plus one
 }
 
 type kindCount struct {
@@ -63,73 +64,25 @@ const (
 	setSwept = int64(time.Second)
 )
 
-// A class is the internal class of a client. once is one that did little, and had it answered by a server that asks for no
-// challenge: in a flood it is forged, on a quiet evening it is a client.
+// A class is what a client proved: that it hears the server, nothing, or that it does not come back with challenges.
 type class uint8
 
 const (
 	finished class = iota
-	once
+	mute
 	never
-	victim // as never, again and again: its address is forged, or it is broken
-	often
 	classes
 )
 
-// What is too often: as many requests in a second, of at least leastOften to one server.
-const (
-	peakOften  = 10
-	leastOften = 100
-	// leastVictim is the number of requests from which a source that never finishes is no passer-by.
-	leastVictim = 30
-	// leastFactor is the factor of bytes above which one kind of request at that pace without a challenge is no client
-	// but the victim of a reflection.
-	leastFactor = 5
-)
-
-// class classifies a client by what it did.
+// class classifies a client by what it proved.
 func (c *client) class() class {
-	if c.requests <= 2 && c.past == 0 { // as most that are forgotten
-		switch {
-		case c.proven > 0:
-			return finished
-		case c.data == 0:
-			return never
-		}
-		return once
-	}
-	pace := c.peak >= peakOften && c.requests >= leastOften && c.requests >= 10*c.distinctServers() && c.distinctServers() <= manyServers
-	lost := never
-	if c.requests >= leastVictim {
-		lost = victim
-	}
 	switch {
-	case c.proven > 0 && pace:
-		return often
 	case c.proven > 0:
 		return finished
 	case c.challenged > 0 && c.data == 0:
-		return lost
-	case pace && c.data > 0 && c.kinds[1].kind == 0 && c.bytesOut > leastFactor*c.bytesIn:
-		return lost
-	case pace:
-		return often
-	case c.data == 0:
-		return lost
-	case c.suspicious(c.last):
-		return once
+		return never
 	}
-	return finished
-}
-
-// suspicious reports whether it did nothing yet that forged sources do not: they ask once or twice, or the same of one server
-// faster than once a second, and show no challenge.
-func (c *client) suspicious(now int64) bool {
-	n, first := c.requests, c.first
-	if c.past > 0 {
-		n, first = n+c.past, c.since
-	}
-	return c.proven == 0 && !c.trusted && (n <= 2 || c.kinds[1].kind == 0 && now-first < int64(n)*int64(time.Second) && c.distinctServers() == 1)
+	return mute
 }
 
 // distinctServers returns the number of distinct servers.
@@ -187,6 +140,22 @@ func (c *client) at(t int64) {
 	} else if t < c.first {
 		c.first = t
 	}
+}
+
+// strange records the time of a reply that no request had asked for, before it is counted.
+func (c *client) strange(t int64) {
+	if c.strangeTo == 0 {
+		c.strangeFrom, c.strangeTo = t, t
+	}
+	c.strangeFrom, c.strangeTo = min(c.strangeFrom, t), max(c.strangeTo, t)
+}
+
+// ports extends the range of source ports; least is the lowest plus one, 0 for none.
+func (c *client) ports(least, most uint16) {
+	if least != 0 && (c.least == 0 || least < c.least) {
+		c.least = least
+	}
+	c.most = max(c.most, most)
 }
 
 // pace counts a request in its second.
@@ -303,6 +272,16 @@ func (c *client) merge(o *client, kinds []uint16) {
 	for i, w := range o.servers {
 		c.servers[i] |= w
 	}
+	for i, w := range o.strangers {
+		c.strangers[i] |= w
+	}
+	if o.unasked > 0 {
+		c.strange(o.strangeFrom)
+		c.strange(o.strangeTo)
+	}
+	c.unasked += o.unasked
+	c.unaskedBytes += o.unaskedBytes
+	c.ports(o.least, o.most)
 	c.refused = addSaturated(c.refused, o.refused)
 	for i, n := range o.dropped {
 		c.dropped[i] = addSaturated(c.dropped[i], n)

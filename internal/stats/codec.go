@@ -13,7 +13,7 @@ import (
 )
 
 // codecVersion changes with every change of what is written.
-const codecVersion = 2
+const codecVersion = 4
 
 // AppendBinary appends the counts in binary form. It is the same for the same counts.
 func (s *Shards) AppendBinary(b []byte) []byte {
@@ -100,6 +100,7 @@ func (a *sums) code(c *codec) {
 		a.kinds[i].code(c)
 	}
 	c.numKinds = n
+	numbers(c, pointers(a.proofs[:])...)
 	for i := range a.forgotten {
 		m := &a.forgotten[i]
 		numbers(c, &m.clients, &m.requests, &m.unproven, &m.bytesIn, &m.bytesOut)
@@ -166,7 +167,7 @@ func (m *moment) code(c *codec) {
 }
 
 func (c *cell) code(k *codec) {
-	numbers(k, &c.requests, &c.replies, &c.unanswered, &c.bytesIn, &c.bytesOut, &c.fresh, &c.suspect)
+	numbers(k, &c.requests, &c.replies, &c.unanswered, &c.bytesIn, &c.bytesOut)
 }
 
 func (h *histogram) code(c *codec) {
@@ -303,7 +304,13 @@ func (a *Aggregate) codeClient(c *codec, v *client) {
 	for i := range v.servers {
 		c.Fixed(&v.servers[i])
 	}
-	numbers(c, &v.others)
+	numbers(c, &v.others, &v.unasked, &v.unaskedBytes)
+	for i := range v.strangers {
+		c.Fixed(&v.strangers[i])
+	}
+	numbers(c, &v.strangeFrom, &v.strangeTo)
+	coder.Num(c.Coder, &v.least)
+	coder.Num(c.Coder, &v.most)
 	numbers(c, pointers(v.dropped[:])...)
 	has := v.cells != nil
 	if c.Bool(&has); !has || c.Err != nil {
@@ -335,7 +342,7 @@ func (a *Aggregate) codeServer(c *codec, v *server) {
 	coder.Num(c.Coder, &v.players)
 	c.Text(&v.icmp, maxText)
 	c.Bool(&v.began)
-	numbers(c, &v.first, &v.last, &v.stated)
+	numbers(c, &v.first, &v.last, &v.stated, &v.lastReply)
 	has := v.more != nil
 	if c.Bool(&has); !has || c.Err != nil {
 		return
@@ -345,10 +352,75 @@ func (a *Aggregate) codeServer(c *codec, v *server) {
 			c.Fail(errors.New("too many timelines"))
 			return
 		}
-		v.more = newMore()
+		v.more = newMore(&a.tickRoom)
 	}
-	codeLine(c, &v.more.cells, (*cell).code)
-	v.more.trips.code(c)
+	v.more.code(c)
+}
+
+func (m *more) code(c *codec) {
+	codeLine(c, &m.cells, (*cell).code)
+	m.trips.code(c)
+	codeSparse(c, &m.pulses, (*pulse).code)
+	for i := range m.series {
+		s := &m.series[i]
+		if c.index(&s.kind, c.numKinds); s.kind == 0 || c.Err != nil {
+			break
+		}
+		numbers(c, &s.challenged, &s.given)
+		codeSparse(c, &s.ticks, (*tick).code)
+	}
+	m.calm.code(c)
+	m.hot.code(c)
+}
+
+func (p *pulse) code(c *codec) {
+	numbers(c, &p.asked, &p.replied, &p.lost)
+	numbers(c, &p.first, &p.last)
+}
+
+func (k *tick) code(c *codec) {
+	numbers(c, pointers(k.by[:])...)
+	numbers(c, &k.fresh)
+	numbers(c, &k.in, &k.out)
+}
+
+func (l *looks) code(c *codec) {
+	if numbers(c, &l.n); l.n == 0 {
+		return
+	}
+	for _, list := range []*[256]uint32{&l.hops, &l.nets} {
+		codeZeros(c, len(list), func(i int) bool { return list[i] == 0 }, func(i int) { numbers(c, &list[i]) })
+	}
+	numbers(c, &l.odd, &l.v4, &l.steps, &l.same)
+	numbers(c, &l.most, &l.least)
+	c.Fixed(&l.payload)
+	c.Bool(&l.distinct)
+}
+
+// codeZeros writes or reads n things, of which those that are empty are counted and not written one by one.
+func codeZeros(c *codec, n int, empty func(int) bool, code func(int)) {
+	for i := 0; i < n && c.Err == nil; i++ {
+		k := 0
+		for !c.Reading && i+k < n && empty(i+k) {
+			k++
+		}
+		if coder.Num(c.Coder, &k); k < 0 || k > n-i {
+			c.Fail(errors.New("too many buckets"))
+			return
+		}
+		if i += k; i < n {
+			code(i)
+		}
+	}
+}
+
+// codeSparse is as codeLine, for a line of which most buckets are empty.
+func codeSparse[T comparable, P summand[T]](c *codec, l *line[T, P], code func(*T, *codec)) {
+	if !codeExtent(c, l, mostTicks) {
+		return
+	}
+	var zero T
+	codeZeros(c, len(l.buckets), func(i int) bool { return l.buckets[i] == zero }, func(i int) { code(&l.buckets[i], c) })
 }
 
 func (a *Aggregate) codeFindings(c *codec) {
@@ -390,29 +462,37 @@ func (c *codec) index(v *uint16, n int) {
 
 // codeLine writes or reads a line.
 func codeLine[T any, P summand[T]](c *codec, l *line[T, P], code func(*T, *codec)) {
-	n := c.Len(len(l.buckets), l.most)
-	if n == 0 {
+	if !codeExtent(c, l, l.most) {
 		return
+	}
+	for i := range l.buckets {
+		code(&l.buckets[i], c)
+	}
+}
+
+// codeExtent writes or reads where the buckets of a line lie, and reports whether there are any.
+func codeExtent[T any, P summand[T]](c *codec, l *line[T, P], most int) bool {
+	n := c.Len(len(l.buckets), most)
+	if n == 0 {
+		return false
 	}
 	coder.Num(c.Coder, &l.width)
 	coder.Num(c.Coder, &l.start)
 	if c.Reading {
 		if l.width < 0 || l.width >= len(widths) || l.start < math.MinInt64/widths[l.width]-1 || l.start > math.MaxInt64/widths[l.width]-int64(n-1) {
 			c.Fail(errors.New("a time line outside of time"))
-			return
+			return false
 		}
 		if b := c.within; b != nil {
 			w := widths[l.width]
 			if from, to := timeOf(l.start, w), timeOf(l.start+int64(n), w); w > int64(time.Minute) || from <= b.From-w || to >= b.To+w {
 				c.Fail(errBounds)
-				return
+				return false
 			}
 		}
 		l.buckets = make([]T, n)
 	}
-	for i := range l.buckets {
-		code(&l.buckets[i], c)
-	}
+	return c.Err == nil
 }
 
 // numbers writes or reads numbers. Those of type int64 are times.

@@ -1,42 +1,125 @@
 package stats
 
 import (
+	"cmp"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 )
 
 // The bounds of a focus.
 const (
-	maxPorts   = 64 // of the address
-	maxOfPort  = 16 // kinds of requests, and types of findings
-	maxMasters = 8
-	maxReason  = 160 // bytes of what a master says
+	maxTargets = 256 // addresses and ports
+	maxOfPort  = 16  // kinds of requests, and types of findings
+	maxMasters = 64
+	maxAskers  = 4   // addresses that are told apart
+	maxNames   = 4   // that one address and port states
+	maxReason  = 160 // bytes of what a master says, or of a finding
 	// A server of the focus counts as so many messages for each of its own, so that others do not take its place in the table.
 	focusWeight = 1 << 20
 )
 
-// A focus counts more of one address than an [Aggregate] does of all, for [Aggregate.Why].
+// A focus keeps, of each address and port that is asked or that replies, the facts from which [Aggregate.Why] finds a cause.
 type focus struct {
-	addr    netip.Addr
-	sent    uint64            // datagrams of it that were seen
-	unknown map[uint16]uint64 // those that no protocol recognises, by port
-	ports   []focusPort
+	only    netip.Addr        // the only address of interest; invalid for all
+	sent    uint64            // datagrams of only
+	unknown map[uint16]uint64 // those of only that no protocol recognises, by port
+	input   uint32            // number of the capture
+	targets []*target
+	of      map[netip.AddrPort]*target
+	newest  [64]*target // by port and the end of the address
+	left    uint64      // targets for which there was no room
 	masters []master
+	proven  [1024]uint64 // frames of requests that returned a challenge
 }
 
-func newFocus(addr netip.Addr) *focus {
-	return &focus{addr: addr, unknown: map[uint16]uint64{}}
+func newFocus(only netip.Addr) *focus {
+	return &focus{only: only, unknown: map[uint16]uint64{}, of: map[netip.AddrPort]*target{}}
 }
 
-// A focusPort is a port of the address that is asked or that replies.
-type focusPort struct {
-	port                       uint16
-	requests, private, replies uint64 // private are requests from networks that are not routed
-	kinds                      []focusKind
-	noted                      []noted
+// A mark counts what happened in frames of a capture, the first of which it knows.
+type mark struct {
+	n      uint64
+	input  uint32
+	frames [3]uint64
+}
+
+func (m *mark) add(n uint64, input uint32, frame uint64) {
+	for i := range m.frames {
+		if m.n == 0 || m.input == input && m.frames[i] == 0 {
+			m.input, m.frames[i] = input, frame
+			break
+		}
+	}
+	m.n += n
+}
+
+// merge keeps the lowest frames of the earliest capture.
+func (m *mark) merge(o *mark) {
+	switch {
+	case o.n == 0:
+	case m.n == 0 || o.input < m.input:
+		n := m.n
+		*m = *o
+		m.n += n
+	case o.input > m.input:
+		m.n += o.n
+	default:
+		m.n += o.n
+		all := append(m.frames[:], o.frames[:]...)
+		all = slices.DeleteFunc(all, func(f uint64) bool { return f == 0 })
+		slices.Sort(all)
+		m.frames = [3]uint64{}
+		copy(m.frames[:], all)
+	}
+}
+
+// A target is an address and port that is asked or that replies.
+type target struct {
+	at           netip.AddrPort
+	protocol     string // of the newest reply, else of the newest request
+	name         string
+	names        []string // different ones that it stated
+	stated       uint16   // a port that its replies name as that of the game
+	first, last  int64    // of requests
+	asked, data  mark     // requests, and replies that are more than a challenge
+	issued       mark     // replies that only issue a challenge
+	private      uint64   // requests from networks that are not routed
+	returned     uint64   // requests with a challenge that nobody saw it give
+	askers       []netip.Addr
+	moreAskers   bool
+	cut          mark // messages that the capture holds only in part
+	accepted     uint64
+	again        mark // challenges that answer a request with the challenge that it gave before
+	short, frags mark // replies that lack parts, or IP fragments
+	unread       mark // datagrams of it that no protocol recognises
+	kinds        []focusKind
+	noted        []noted
+	errors       []icmpSaid
+	elsewhere    []other
+	waits        uint64    // round trips
+	slow         mark      // those of more than a second
+	series       []*series // of protocols
+	fates        [dissect.NumOutcomes]mark
+}
+
+// An icmpSaid is an ICMP error about what a target was sent, or about what it sends.
+type icmpSaid struct {
+	is    *dissect.FindingType
+	by    string // who says so
+	reply bool
+	text  string
+	mark
+}
+
+// An other is an address from which replies came that were due from a target.
+type other struct {
+	from netip.AddrPort
+	mark
 }
 
 // A focusKind counts a kind of request at a port with what became of it.
@@ -45,6 +128,7 @@ type focusKind struct {
 	wants                    bool // a challenge is all that it can get
 	requests                 uint64
 	fates                    fates
+	none                     mark
 }
 
 func (k *focusKind) outcome() Outcome {
@@ -57,26 +141,91 @@ func (k *focusKind) outcome() Outcome {
 
 // A noted counts a type of finding. bySelf are those about messages of the server.
 type noted struct {
-	id, text  string
-	n, bySelf uint64
-	limit     bool // it says that requests exceed a limit of servers
+	id, text string
+	bySelf   uint64
+	limit    bool // it says that requests exceed a limit of servers
+	loop     bool // it says that clients get one challenge after the other
+	bad      bool // it says that a reply is wrong
+	mark
 }
 
-// A master is an address to which heartbeats went. unanswered are those of its own questions, and of the heartbeats' kind
-// that are requests.
+// A master is an address to which heartbeats of a host went. unjoined are the unanswered ones that are requests; probes are the
+// questions of the master, of which the host answered some.
 type master struct {
-	to                         netip.AddrPort
-	protocol                   string
-	beats, sent                uint64
-	probes, answered, unjoined uint64
-	says                       string // why it does not list the server
-	listed                     bool
+	from             netip.Addr
+	to               netip.AddrPort
+	beats, sent      mark
+	probes, answered uint64
+	unjoined         uint64
+	says             string // why it does not list the server
+	listed           bool
 }
 
-// NewFocused returns an aggregate that counts more of an address.
-func NewFocused(addr netip.Addr) *Aggregate {
+// A series counts requests and those with a reply by the time of the request, in buckets whose width doubles when they do not
+// suffice.
+type series struct {
+	protocol string
+	start    int64 // in buckets
+	width    int64 // in seconds, 0 at first
+	buckets  [128]beat
+}
+
+type beat struct{ asked, good uint32 }
+
+func (s *series) add(t int64, asked, good uint32) {
+	second := floorDiv(t, int64(time.Second))
+	if s.width == 0 {
+		s.width, s.start = 1, second
+	}
+	i := floorDiv(second, s.width) - s.start
+	for ; i < 0 || i >= int64(len(s.buckets)); i = floorDiv(second, s.width) - s.start {
+		if i < 0 && s.shift(-i) {
+			continue
+		}
+		s.double()
+	}
+	b := &s.buckets[i]
+	b.asked, b.good = addSaturated(b.asked, asked), addSaturated(b.good, good)
+}
+
+// shift makes room for n earlier buckets, if the last ones are empty.
+func (s *series) shift(n int64) bool {
+	if n >= int64(len(s.buckets)) {
+		return false
+	}
+	for _, b := range s.buckets[int64(len(s.buckets))-n:] {
+		if b.asked > 0 {
+			return false
+		}
+	}
+	copy(s.buckets[n:], s.buckets[:])
+	clear(s.buckets[:n])
+	s.start -= n
+	return true
+}
+
+func (s *series) double() {
+	var wide [len(s.buckets)]beat
+	start := floorDiv(s.start, 2)
+	for i, b := range s.buckets {
+		w := &wide[floorDiv(s.start+int64(i), 2)-start]
+		w.asked, w.good = addSaturated(w.asked, b.asked), addSaturated(w.good, b.good)
+	}
+	s.buckets, s.start, s.width = wide, start, 2*s.width
+}
+
+func (s *series) merge(o *series) {
+	for i, b := range o.buckets {
+		if b.asked > 0 {
+			s.add((o.start+int64(i))*o.width*int64(time.Second), b.asked, b.good)
+		}
+	}
+}
+
+// NewFocused returns an aggregate that also keeps facts about an address, or about all servers if it is invalid.
+func NewFocused(only netip.Addr) *Aggregate {
 	a := New()
-	a.focus = newFocus(addr)
+	a.focus = newFocus(only)
 	return a
 }
 
@@ -85,93 +234,162 @@ func (a *Aggregate) Sibling() *Aggregate {
 	if a.focus == nil {
 		return New()
 	}
-	return NewFocused(a.focus.addr)
+	return NewFocused(a.focus.only)
 }
 
 // weight returns how much a message of a server counts in the table.
 func (f *focus) weight(server netip.Addr) uint64 {
-	if f != nil && server == f.addr {
+	if f != nil && server == f.only {
 		return focusWeight
 	}
 	return 1
 }
 
-// at returns the counts of a port. If there is no room, a port that never replied gives way to one that does.
-func (f *focus) at(port uint16, replies bool) *focusPort {
-	for i := range f.ports {
-		if p := &f.ports[i]; p.port == port {
-			return p
+// at returns the facts about a server, which may be new. If there is no room, one that never replied gives way to one that does,
+// and to those of the only address.
+func (f *focus) at(a netip.AddrPort, replies bool) *target {
+	b := a.Addr().As16()
+	slot := &f.newest[(uint(b[15])^uint(a.Port()))%uint(len(f.newest))]
+	if t := *slot; t != nil && t.at == a {
+		return t
+	}
+	t := f.of[a]
+	if t == nil {
+		if t = f.room(a, replies); t == nil {
+			f.left++
+			return nil
 		}
+		t.at = a
+		f.of[a] = t
 	}
-	if len(f.ports) < maxPorts {
-		f.ports = append(f.ports, focusPort{port: port})
-		return &f.ports[len(f.ports)-1]
+	*slot = t
+	return t
+}
+
+func (f *focus) room(a netip.AddrPort, replies bool) *target {
+	if len(f.targets) < maxTargets {
+		t := new(target)
+		f.targets = append(f.targets, t)
+		return t
 	}
-	if replies {
-		for i := range f.ports {
-			if p := &f.ports[i]; p.replies == 0 {
-				*p = focusPort{port: port}
-				return p
-			}
+	for i, t := range f.targets {
+		if t.data.n+t.issued.n == 0 && (replies && t.at.Addr() != f.only || a.Addr() == f.only && t.at.Addr() != f.only || replies && a.Addr() == f.only) {
+			delete(f.of, t.at)
+			f.newest = [len(f.newest)]*target{}
+			f.targets[i] = new(target)
+			return f.targets[i]
 		}
 	}
 	return nil
 }
 
-func (p *focusPort) kind(protocol, message, title string) *focusKind {
-	for i := range p.kinds {
-		if k := &p.kinds[i]; k.message == message && k.protocol == protocol {
+func (t *target) kind(protocol, message, title string) *focusKind {
+	for i := range t.kinds {
+		if k := &t.kinds[i]; k.message == message && k.protocol == protocol {
 			return k
 		}
 	}
-	if len(p.kinds) == maxOfPort {
+	if len(t.kinds) == maxOfPort {
 		return new(focusKind)
 	}
-	p.kinds = append(p.kinds, focusKind{protocol: protocol, message: message, title: title})
-	return &p.kinds[len(p.kinds)-1]
+	t.kinds = append(t.kinds, focusKind{protocol: protocol, message: message, title: title})
+	return &t.kinds[len(t.kinds)-1]
+}
+
+// of returns the series of a protocol.
+func (t *target) of(protocol string) *series {
+	for _, s := range t.series {
+		if s.protocol == protocol {
+			return s
+		}
+	}
+	s := &series{protocol: protocol}
+	if len(t.series) < maxNames {
+		t.series = append(t.series, s)
+	}
+	return s
 }
 
 // note counts a finding.
-func (p *focusPort) note(id, text string) *noted {
-	for i := range p.noted {
-		if n := &p.noted[i]; n.id == id {
+func (t *target) note(id, text string) *noted {
+	for i := range t.noted {
+		if n := &t.noted[i]; n.id == id {
 			return n
 		}
 	}
-	if len(p.noted) == maxOfPort {
+	if len(t.noted) == maxOfPort {
 		return new(noted)
 	}
-	p.noted = append(p.noted, noted{id: id, text: text})
-	return &p.noted[len(p.noted)-1]
+	t.noted = append(t.noted, noted{id: id, text: text})
+	return &t.noted[len(t.noted)-1]
 }
 
-// master returns the counts of a master, by its address and, if it is not 0, its port.
-func (f *focus) master(a netip.AddrPort) *master {
+// said returns the counts of an ICMP error.
+func (t *target) said(is *dissect.FindingType, by, text string, reply bool) *icmpSaid {
+	for i := range t.errors {
+		if s := &t.errors[i]; s.is == is && s.reply == reply && s.by == by {
+			return s
+		}
+	}
+	if len(t.errors) == maxOfPort {
+		return new(icmpSaid)
+	}
+	t.errors = append(t.errors, icmpSaid{is: is, by: by, text: text, reply: reply})
+	return &t.errors[len(t.errors)-1]
+}
+
+// from returns the counts of replies from another address.
+func (t *target) from(a netip.AddrPort) *mark {
+	for i := range t.elsewhere {
+		if o := &t.elsewhere[i]; o.from == a {
+			return &o.mark
+		}
+	}
+	if len(t.elsewhere) == maxNames {
+		return new(mark)
+	}
+	t.elsewhere = append(t.elsewhere, other{from: a})
+	return &t.elsewhere[len(t.elsewhere)-1].mark
+}
+
+func (t *target) asker(a netip.Addr) {
+	if n := len(t.askers); n > 0 && t.askers[n-1] == a || t.moreAskers || slices.Contains(t.askers, a) {
+		return
+	}
+	if t.moreAskers = len(t.askers) == maxAskers; !t.moreAskers {
+		t.askers = append(t.askers, a)
+	}
+}
+
+// calls records the name that a server states.
+func (t *target) calls(name string) {
+	if t.name == name || name == "" {
+		return
+	}
+	t.name = strings.Clone(name[:min(len(name), maxName)])
+	if len(t.names) < maxNames && !slices.Contains(t.names, t.name) {
+		t.names = append(t.names, t.name)
+	}
+}
+
+// master returns the counts of a master of a host, by its address and, if it is not 0, its port.
+func (f *focus) master(from netip.Addr, a netip.AddrPort) *master {
 	for i := range f.masters {
-		if m := &f.masters[i]; m.to.Addr() == a.Addr() && (a.Port() == 0 || a.Port() == m.to.Port()) {
+		if m := &f.masters[i]; m.from == from && m.to.Addr() == a.Addr() && (a.Port() == 0 || a.Port() == m.to.Port()) {
 			return m
 		}
 	}
 	return nil
 }
 
-func (f *focus) addMaster(a netip.AddrPort, protocol string) *master {
-	m := f.master(a)
+func (f *focus) addMaster(from netip.Addr, a netip.AddrPort) *master {
+	m := f.master(from, a)
 	if m == nil && len(f.masters) < maxMasters {
-		f.masters = append(f.masters, master{to: a, protocol: protocol})
+		f.masters = append(f.masters, master{from: from, to: a})
 		m = &f.masters[len(f.masters)-1]
 	}
 	return m
 }
-
-// heartbeats are the messages by which servers get on the list of a master, refusals those by which it says that it does not
-// list one, and listings those by which it says that it does.
-var (
-	heartbeats = []string{"heartbeat", "join", "register_request"}
-	refusals   = []string{"reject", "restart", "nack", "not_listed", "error"}
-	listings   = []string{"registered", "register_reply", "listed"}
-	handshakes = []string{"handshake_request", "join", "challenge_request", "getchallenge_request"} // a challenge is the answer
-)
 
 // private reports whether an address is of a network that is not routed in the internet.
 func private(a netip.Addr) bool {
@@ -179,167 +397,248 @@ func private(a netip.Addr) bool {
 	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || shared.Contains(a)
 }
 
-// record counts a message. Both ends may be the address.
+// wants reports whether what happens at an address is of interest: all others of the host with the focus are, for comparison.
+func (f *focus) wants(a netip.Addr) bool { return !f.only.IsValid() || a == f.only }
+
+// record counts a message. Both ends may be of interest.
 func (f *focus) record(r *dissect.Record) {
-	if r.Src.Addr() == f.addr {
-		f.from(r)
+	switch {
+	case r.Type.Role == dissect.Request && r.Pair.Asks != 0:
+		f.request(r)
+	case r.Type.Role == dissect.Reply:
+		f.reply(r)
 	}
-	if r.Dst.Addr() == f.addr {
-		f.to(r)
+	if r.Src.Addr() == f.only {
+		f.sent++
+	}
+	if r.Type.Purpose&dissect.Heartbeat != 0 && f.wants(r.Src.Addr()) {
+		if m := f.addMaster(r.Src.Addr(), r.Dst); m != nil {
+			m.beats.add(1, f.input, r.Frame)
+		}
+	}
+	if len(f.masters) > 0 && f.wants(r.Dst.Addr()) {
+		f.bySrc(r)
 	}
 }
 
-// from counts a message of the address.
-func (f *focus) from(r *dissect.Record) {
-	f.sent++
-	if slices.Contains(heartbeats, r.Type.Name) {
-		if m := f.addMaster(r.Dst, r.Protocol.Name); m != nil {
-			m.beats++
+// bySrc counts what a master sends to a server.
+func (f *focus) bySrc(r *dissect.Record) {
+	m := f.master(r.Dst.Addr(), netip.AddrPortFrom(r.Src.Addr(), 0))
+	if m == nil {
+		return
+	}
+	m.sent.add(1, f.input, r.Frame)
+	switch {
+	case r.Type.Purpose&dissect.Refusal != 0:
+		text := r.AppendSummary(nil)
+		if len(text) > len(m.says) {
+			m.says = string(text[:min(len(text), maxReason)])
 		}
+	case r.Type.Purpose&dissect.Listing != 0:
+		m.listed = true
 	}
-	if r.Type.Role != dissect.Reply {
-		return
-	}
-	p := f.at(r.Src.Port(), true)
-	if p == nil {
-		return
-	}
-	p.replies++
-	p.notes(r.Findings, true)
 }
 
-// to counts a message to the address.
-func (f *focus) to(r *dissect.Record) {
-	if m := f.master(netip.AddrPortFrom(r.Src.Addr(), 0)); m != nil {
-		m.sent++
-		switch name := r.Type.Name; {
-		case slices.Contains(refusals, name):
-			text := r.AppendSummary(nil)
-			if len(text) > len(m.says) {
-				m.says = string(text[:min(len(text), maxReason)])
-			}
-		case slices.Contains(listings, name):
-			m.listed = true
-		}
-	}
-	if r.Type.Role != dissect.Request || r.Pair.Asks == 0 {
+func (f *focus) request(r *dissect.Record) {
+	t := f.at(r.Dst, false)
+	if t == nil {
 		return
 	}
-	p := f.at(r.Dst.Port(), false)
-	if p == nil {
-		return
+	at := r.Time.UnixNano()
+	if t.asked.n == 0 {
+		t.first, t.last = at, at
 	}
-	p.requests++
-	if private(r.Src.Addr()) {
-		p.private++
+	t.first, t.last = min(t.first, at), max(t.last, at)
+	if t.data.n+t.issued.n == 0 {
+		t.protocol = r.Protocol.Name
 	}
-	k := p.kind(r.Protocol.Name, r.Type.Name, r.Type.Title)
+	t.asked.add(1, f.input, r.Frame)
+	src := r.Src.Addr()
+	if t.asker(src); private(src) {
+		t.private++
+	}
+	if r.Proven {
+		f.proven[r.Frame%uint64(len(f.proven))] = r.Frame
+	} else if r.Pair.Challenge == dissect.ChallengeUsed {
+		t.returned++
+	}
+	k := t.kind(r.Protocol.Name, r.Type.Name, r.Type.Title)
 	k.requests++
-	k.wants = r.Pair.Challenge == dissect.ChallengeWanted || slices.Contains(handshakes, r.Type.Name)
-	p.notes(r.Findings, false)
+	k.wants = r.Pair.Challenge == dissect.ChallengeWanted || r.Type.Purpose&dissect.ChallengeRequest != 0
+	f.notes(t, r, false)
 }
 
-func (p *focusPort) notes(list []dissect.Finding, bySelf bool) {
-	for i := range list {
-		f := &list[i]
-		if f.Type.Severity < dissect.Warning {
+func (f *focus) reply(r *dissect.Record) {
+	t := f.at(r.Src, true)
+	if t == nil {
+		return
+	}
+	t.protocol = r.Protocol.Name
+	proven := r.RequestFrame != 0 && f.proven[r.RequestFrame%uint64(len(f.proven))] == r.RequestFrame
+	if r.Pair.Challenge == dissect.ChallengeIssued {
+		t.issued.add(1, f.input, r.Frame)
+		if proven {
+			t.again.add(1, f.input, r.Frame)
+		}
+	} else {
+		t.data.add(1, f.input, r.Frame)
+		if proven {
+			t.accepted++
+		}
+	}
+	if r.Pair.Port != 0 && r.Pair.Port != r.Src.Port() {
+		t.stated = r.Pair.Port
+	}
+	if r.Server.Name.OK {
+		t.calls(r.Server.Name.Value)
+	}
+	if r.TimeKnown && r.Pair.Challenge != dissect.ChallengeIssued {
+		if t.waits++; r.RTT > time.Second {
+			t.slow.add(1, f.input, r.Frame)
+		}
+	}
+	if r.Split.Partial {
+		t.short.add(1, f.input, r.Frame)
+	}
+	f.notes(t, r, true)
+}
+
+func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
+	for i := range r.Findings {
+		x := &r.Findings[i]
+		if x.Type.Severity < dissect.Warning {
 			continue
 		}
-		n := p.note(f.Type.ID, "")
-		if n.n++; bySelf {
+		if x.Type == dissect.CaptureCut {
+			t.cut.add(1, f.input, r.Frame)
+			continue
+		}
+		n := t.note(x.Type.ID, "")
+		if n.add(1, f.input, r.Frame); bySelf {
 			n.bySelf++
 		}
+		n.loop, n.bad = x.Type == r.Protocol.Pairing.ChallengeLoop, x.Type.Class == dissect.OfServer
 		if n.text == "" {
-			text := f.AppendText(nil)
-			n.text = string(text[:min(len(text), maxText)])
+			text := x.AppendText(nil)
+			n.text = string(text[:min(len(text), maxReason)])
 		}
 	}
 }
 
 // exchange counts what became of a request.
 func (f *focus) exchange(x *dissect.Exchange) {
-	if x.Src.Addr() == f.addr {
-		if m := f.master(x.Dst); m != nil && x.Outcome == dissect.OutcomeUnanswered && slices.Contains(heartbeats, x.Type.Name) {
-			m.unjoined++
-		}
+	if m := f.master(x.Src.Addr(), x.Dst); m != nil && x.Outcome == dissect.OutcomeUnanswered && x.Type.Purpose&dissect.Heartbeat != 0 {
+		m.unjoined++
 	}
-	if x.Dst.Addr() != f.addr {
-		return
-	}
-	if m := f.master(netip.AddrPortFrom(x.Src.Addr(), 0)); m != nil {
-		m.probes++
-		if x.Outcome != dissect.OutcomeUnanswered && x.Outcome != dissect.OutcomeRefused {
+	if m := f.master(x.Dst.Addr(), netip.AddrPortFrom(x.Src.Addr(), 0)); m != nil {
+		if m.probes++; !missed(x.Outcome) {
 			m.answered++
 		}
 	}
-	p := f.at(x.Dst.Port(), false)
-	if p == nil {
+	t := f.at(x.Dst, false)
+	if t == nil {
 		return
 	}
-	p.kind(x.Protocol.Name, x.Type.Name, x.Type.Title).fates[x.Outcome] += uint64(1 + x.Repeats)
+	is := x.Outcome
+	if x.ByReply {
+		is = dissect.OutcomeChallenged
+	}
+	n := uint64(x.Requests - x.Repeated)
+	k := t.kind(x.Protocol.Name, x.Type.Name, x.Type.Title)
+	k.fates[is] += n
+	t.fates[is].add(n, f.input, x.Frame)
+	good := uint32(n)
+	if missed(is) || is == dissect.OutcomeOneSided {
+		good = 0
+		k.none.add(n, f.input, x.Frame)
+	}
+	if x.From.IsValid() {
+		t.from(x.From).add(n, f.input, cmp.Or(x.ReplyFrame, x.Frame))
+	}
+	t.of(x.Protocol.Name).add(x.Time.UnixNano(), uint32(n), good)
 }
 
 // finding counts a finding about a flow.
 func (f *focus) finding(x *dissect.FlowFinding) {
-	if x.Src.Addr() == f.addr && !x.NoPorts {
+	if x.Src.Addr() == f.only && !x.NoPorts {
 		f.sent++ // what it is about was sent
 	}
-	about := x.Dst
-	if about.Addr() != f.addr {
+	switch {
+	case x.ICMPFrame != 0:
+		f.icmp(x)
+		return
+	case x.Type == dissect.CaptureCut:
+		for _, a := range []netip.AddrPort{x.Src, x.Dst} {
+			if t := f.of[a]; t != nil {
+				t.cut.add(1, f.input, x.Frame)
+			}
+		}
+		return
+	case x.Type == dissect.FragmentsMissing:
+		for a, t := range f.of { // the ports may be unknown
+			if a.Addr() == x.Src.Addr() && (x.NoPorts || a == x.Src) {
+				t.frags.add(1, f.input, x.Frame)
+			}
+		}
+		return
+	case x.Protocol != nil && x.Protocol.Split != nil && (x.Type == x.Protocol.Split.Incomplete || x.Type == x.Protocol.Split.Endless):
+		if t := f.of[x.Src]; t != nil {
+			t.short.add(1, f.input, x.Frame)
+		}
 		return
 	}
 	limit := x.Protocol != nil && x.Type == x.Protocol.Pairing.TooOften
-	if !limit && !strings.HasSuffix(x.Type.ID, challengeLoop) {
+	loop := x.Protocol != nil && x.Type == x.Protocol.Pairing.ChallengeLoop
+	if !limit && !loop {
 		return
 	}
-	if p := f.at(about.Port(), false); p != nil {
-		n := p.note(x.Type.ID, "")
-		n.n++
-		n.limit = limit
+	if t := f.of[x.Dst]; t != nil {
+		n := t.note(x.Type.ID, "")
+		n.add(1, f.input, x.Frame)
+		n.limit, n.loop = limit, loop
 	}
 }
 
-// challengeLoop ends the ids of findings about clients that get one challenge after the other.
-const challengeLoop = "challenge.loop"
+// icmp counts an ICMP error.
+func (f *focus) icmp(x *dissect.FlowFinding) {
+	t, reply := f.of[x.Dst], false
+	if t == nil || t.asked.n == 0 {
+		if t, reply = f.of[x.Src], true; t == nil {
+			return
+		}
+	}
+	text := string(x.AppendText(nil))
+	by, _, _ := strings.Cut(text, " says ")
+	t.said(x.Type, by, text[:min(len(text), maxReason)], reply).add(1, f.input, x.ICMPFrame)
+}
 
-// merge adds the counts of o.
+// foreign counts a datagram that no protocol recognises.
+func (f *focus) foreign(u *dissect.Unknown) {
+	if t := f.of[u.Src]; t != nil {
+		t.unread.add(1, f.input, u.Frame)
+	}
+}
+
+// merge adds the facts of o.
 func (f *focus) merge(o *focus) {
 	f.sent += o.sent
+	f.left += o.left
 	for port, n := range o.unknown {
 		f.unknown[port] += n
 	}
-	for i := range o.ports {
-		from := &o.ports[i]
-		p := f.at(from.port, from.replies > 0)
-		if p == nil {
-			continue
-		}
-		p.requests += from.requests
-		p.private += from.private
-		p.replies += from.replies
-		for i := range from.kinds {
-			x := &from.kinds[i]
-			k := p.kind(x.protocol, x.message, x.title)
-			k.wants = k.wants || x.wants
-			k.requests += x.requests
-			k.fates.add(&x.fates)
-		}
-		for i := range from.noted {
-			x := &from.noted[i]
-			n := p.note(x.id, x.text)
-			n.n += x.n
-			n.bySelf += x.bySelf
-			n.limit = n.limit || x.limit
+	for _, from := range o.targets {
+		if t := f.at(from.at, from.data.n+from.issued.n > 0); t != nil {
+			t.merge(from)
 		}
 	}
 	for i := range o.masters {
 		from := &o.masters[i]
-		m := f.addMaster(from.to, from.protocol)
+		m := f.addMaster(from.from, from.to)
 		if m == nil {
 			continue
 		}
-		m.beats += from.beats
-		m.sent += from.sent
+		m.beats.merge(&from.beats)
+		m.sent.merge(&from.sent)
 		m.probes += from.probes
 		m.answered += from.answered
 		m.unjoined += from.unjoined
@@ -347,5 +646,62 @@ func (f *focus) merge(o *focus) {
 		if len(from.says) > len(m.says) {
 			m.says = from.says
 		}
+	}
+}
+
+func (t *target) merge(o *target) {
+	if t.asked.n == 0 {
+		t.first, t.last = math.MaxInt64, math.MinInt64
+	}
+	if o.asked.n > 0 {
+		t.first, t.last = min(t.first, o.first), max(t.last, o.last)
+	}
+	if t.protocol == "" || t.data.n+t.issued.n == 0 && o.data.n+o.issued.n > 0 {
+		t.protocol = o.protocol
+	}
+	for _, m := range [...][2]*mark{{&t.asked, &o.asked}, {&t.data, &o.data}, {&t.issued, &o.issued}, {&t.cut, &o.cut}, {&t.again, &o.again}, {&t.short, &o.short}, {&t.frags, &o.frags}, {&t.unread, &o.unread}, {&t.slow, &o.slow}} {
+		m[0].merge(m[1])
+	}
+	for i := range o.fates {
+		t.fates[i].merge(&o.fates[i])
+	}
+	for _, n := range o.names {
+		t.calls(n)
+	}
+	if o.stated != 0 {
+		t.stated = o.stated
+	}
+	t.private += o.private
+	t.returned += o.returned
+	t.accepted += o.accepted
+	t.waits += o.waits
+	for _, a := range o.askers {
+		t.asker(a)
+	}
+	t.moreAskers = t.moreAskers || o.moreAskers
+	for _, s := range o.series {
+		t.of(s.protocol).merge(s)
+	}
+	for i := range o.kinds {
+		x := &o.kinds[i]
+		k := t.kind(x.protocol, x.message, x.title)
+		k.wants = k.wants || x.wants
+		k.requests += x.requests
+		k.fates.add(&x.fates)
+		k.none.merge(&x.none)
+	}
+	for i := range o.noted {
+		x := &o.noted[i]
+		n := t.note(x.id, x.text)
+		n.mark.merge(&x.mark)
+		n.bySelf += x.bySelf
+		n.limit, n.loop, n.bad = n.limit || x.limit, n.loop || x.loop, n.bad || x.bad
+	}
+	for i := range o.errors {
+		x := &o.errors[i]
+		t.said(x.is, x.by, x.text, x.reply).mark.merge(&x.mark)
+	}
+	for i := range o.elsewhere {
+		t.from(o.elsewhere[i].from).merge(&o.elsewhere[i].mark)
 	}
 }

@@ -16,10 +16,11 @@ func TestFocus(t *testing.T) {
 	if a.Sibling().focus == nil || New().Sibling().focus != nil {
 		t.Fatal("a sibling differs")
 	}
+	purposes := map[string]dissect.Purpose{"heartbeat": dissect.Heartbeat}
 	send := func(from, to netip.AddrPort, name string, role dissect.Role) {
 		a.Record(&dissect.Record{
 			Protocol: p, Src: from, Dst: to, Findings: []dissect.Finding{{Type: &dissect.FindingType{ID: name, Severity: dissect.Warning}}},
-			Message: dissect.Message{Type: &dissect.MessageType{Name: name, Title: name, Role: role}, Pair: dissect.Pair{Asks: 1}},
+			Message: dissect.Message{Type: &dissect.MessageType{Name: name, Title: name, Role: role, Purpose: purposes[name]}, Pair: dissect.Pair{Asks: 1}},
 		})
 	}
 	for port := range uint16(1000) {
@@ -31,16 +32,53 @@ func TestFocus(t *testing.T) {
 	sum := NewFocused(server)
 	sum.Merge(a)
 	for _, f := range []*focus{a.focus, sum.focus} {
-		if len(f.ports) != maxPorts || len(f.masters) != maxMasters || f.at(5000, false) == nil {
-			t.Fatalf("%d ports, %d masters", len(f.ports), len(f.masters))
+		if len(f.targets) != maxTargets || len(f.of) != maxTargets || len(f.masters) != maxMasters || f.at(netip.AddrPortFrom(server, 5000), false) == nil {
+			t.Fatalf("%d servers, %d masters", len(f.targets), len(f.masters))
 		}
-		for i := range f.ports {
-			if p := &f.ports[i]; len(p.kinds) > maxOfPort || len(p.noted) > maxOfPort {
-				t.Errorf("%d kinds, %d findings", len(p.kinds), len(p.noted))
+		for _, p := range f.targets {
+			if len(p.kinds) > maxOfPort || len(p.noted) > maxOfPort || len(p.askers) > maxAskers {
+				t.Errorf("%d kinds, %d findings, %d askers", len(p.kinds), len(p.noted), len(p.askers))
 			}
 		}
 	}
-	if w := a.Why(0, Options{})[0]; w.Server != "198.51.100.10:5000" {
+	if w := a.Why(netip.AddrPortFrom(server, 0), Options{})[0]; w.Server != "198.51.100.10:5000" {
 		t.Errorf("%s: %s", w.Server, w.Text)
+	}
+}
+
+// TestSeries: buckets hold all that was added, whatever the order and the span.
+func TestSeries(t *testing.T) {
+	for _, times := range [][]int64{{0, 1, 2}, {100, 0, 50}, {0, 1 << 20, 3}, {5000, 4999, 0, 1 << 33}, {-7, 9}} {
+		var s, o series
+		for _, sec := range times {
+			s.add(sec*1e9, 2, 1)
+			o.add(sec*1e9, 2, 1)
+		}
+		s.merge(&o)
+		asked, good := uint32(0), uint32(0)
+		for _, b := range s.buckets {
+			asked, good = asked+b.asked, good+b.good
+		}
+		if n := uint32(len(times)); asked != 4*n || good != 2*n {
+			t.Errorf("%v: %d asked, %d good", times, asked, good)
+		}
+	}
+}
+
+// TestMark: the sum has the first frames of the first capture, in any order.
+func TestMark(t *testing.T) {
+	var a, b, c mark
+	a.add(1, 1, 5)
+	b.add(2, 0, 9)
+	b.add(1, 0, 12)
+	c.add(1, 0, 3)
+	for _, list := range [][]mark{{a, b, c}, {c, b, a}, {b, a, c}} {
+		var sum mark
+		for _, m := range list {
+			sum.merge(&m)
+		}
+		if sum != (mark{5, 0, [3]uint64{3, 9, 12}}) {
+			t.Errorf("%+v", sum)
+		}
 	}
 }

@@ -2,9 +2,11 @@ package stats
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // A serverMetric is a number of each server for Prometheus.
@@ -16,10 +18,9 @@ type serverMetric struct {
 var serverMetrics = []serverMetric{
 	{"requests_total", "Requests to the server.", "counter", func(s *server) float64 { return float64(s.requests) }},
 	{"replies_total", "Replies of the server.", "counter", func(s *server) float64 { return float64(s.replies) }},
-	{"unanswered_ratio", "Share of the requests that got no reply in time, of those whose outcome is known.", "gauge", func(s *server) float64 {
-		o := s.fates.of(s.requests)
-		return float64(o.Unanswered) / float64(max(s.requests-min(o.Other, s.requests), 1))
-	}},
+	{"answered_requests_total", "Requests that got a whole reply in time.", "counter", func(s *server) float64 { return float64(s.fates.of(s.requests).Answered) }},
+	{"unanswered_requests_total", "Requests that got no reply, without refused ones.", "counter", func(s *server) float64 { return float64(s.fates.of(s.requests).Unanswered) }},
+	{"refused_requests_total", "Requests that an ICMP error or a reply refused.", "counter", func(s *server) float64 { return float64(s.fates.of(s.requests).Refused) }},
 	{"clients", "Distinct addresses that asked the server, estimated if there are many.", "gauge", func(s *server) float64 { return float64(s.clients.count().Count) }},
 	{"bytes_in_total", "Bytes to the server, with IP headers.", "counter", func(s *server) float64 { return float64(s.bytesIn) }},
 	{"bytes_out_total", "Bytes from the server, with IP headers.", "counter", func(s *server) float64 { return float64(s.bytesOut) }},
@@ -51,6 +52,26 @@ func (a *Aggregate) AppendMetrics(dst []byte, home []netip.Prefix, most int) []b
 			dst = append(dst, name+`{server="`+address(e)+`",protocol="`+a.protocols[e.v.protocol-1]+`"} `...)
 			dst = append(strconv.AppendFloat(dst, m.value(&e.v), 'f', -1, 64), '\n')
 		}
+	}
+	return dst
+}
+
+// AppendMetrics appends when each verdict held last, in the text format of Prometheus.
+func (r *Report) AppendMetrics(dst []byte) []byte {
+	const name = "qdissect_verdict_timestamp_seconds"
+	dst = append(dst, "# HELP "+name+" When a verdict held last, in seconds since 1970.\n# TYPE "+name+" gauge\n"...)
+	last := map[string]time.Time{}
+	for i := range r.Verdicts {
+		if v := &r.Verdicts[i]; v.Unusual() {
+			labels := `{kind="` + v.Kind + `",server="` + v.Server + `"} `
+			if v.To.After(last[labels]) {
+				last[labels] = v.To
+			}
+		}
+	}
+	for _, labels := range slices.Sorted(maps.Keys(last)) {
+		dst = append(dst, name+labels...)
+		dst = append(strconv.AppendFloat(dst, float64(last[labels].UnixMilli())/1e3, 'f', -1, 64), '\n')
 	}
 	return dst
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 )
@@ -40,7 +41,7 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, want := range []string{
 		`qdissect_server_requests_total{server="198.51.100.98:27015",protocol="p"} 99` + "\n", `qdissect_server_replies_total{server="198.51.100.98:27015",protocol="p"} 1` + "\n",
-		`qdissect_server_clients{server="198.51.100.98:27015",protocol="p"} 1` + "\n", "# TYPE qdissect_server_unanswered_ratio gauge\n",
+		`qdissect_server_clients{server="198.51.100.98:27015",protocol="p"} 1` + "\n", "# TYPE qdissect_server_refused_requests_total counter\n",
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %s in\n%s", want, text)
@@ -52,5 +53,22 @@ func TestMetrics(t *testing.T) {
 	}
 	if text := New().AppendMetrics(nil, nil, most); len(text) > 0 {
 		t.Errorf("nothing: %s", text)
+	}
+}
+
+// TestVerdictMetrics: each kind and server has one time, the last one.
+func TestVerdictMetrics(t *testing.T) {
+	at := time.Unix(1700000000, 500e6)
+	r := Report{Verdicts: []Verdict{
+		{Kind: ServerDown, Server: "198.51.100.10:27015", To: at}, {Kind: ServerDown, Server: "198.51.100.10:27015", To: at.Add(-time.Hour)},
+		{Kind: Reflection, To: at.Add(time.Second)}, {Kind: NothingUnusual, To: at}, {Kind: CannotTell, To: at},
+	}}
+	want := `# HELP qdissect_verdict_timestamp_seconds When a verdict held last, in seconds since 1970.
+# TYPE qdissect_verdict_timestamp_seconds gauge
+qdissect_verdict_timestamp_seconds{kind="reflection",server=""} 1700000001.5
+qdissect_verdict_timestamp_seconds{kind="server_down",server="198.51.100.10:27015"} 1700000000.5
+`
+	if got := string(r.AppendMetrics(nil)); got != want {
+		t.Errorf("got\n%s", got)
 	}
 }

@@ -32,6 +32,7 @@ type Report struct {
 	Victims    []Client   `json:"victims"` // sources that never finish and to which much more went than came from them
 	Limits     Limits     `json:"limits"`
 	Rules      []Rule     `json:"rules"`
+	Remedies   []Remedy   `json:"-"`        // the limits of Rules, for firewalls
 	Findings   []Finding  `json:"findings"` // worst severity first
 	Talks      []Talk     `json:"conversations"`
 	Unread     []Unread   `json:"unread,omitempty"`
@@ -42,18 +43,24 @@ type Report struct {
 
 // A Verdict is a sentence with the numbers that carry it.
 type Verdict struct {
-	// Kind is one of forged_flood, greedy_clients, reflection, scanner, server_down, drops_under_load, slow, long_replies_lost,
-	// list_hammering, junk_flood, nothing_unusual, cannot_tell.
-	Kind    string    `json:"kind"`
-	Server  string    `json:"server,omitempty"`  // address and port; "" if it is about several
-	Servers []string  `json:"servers,omitempty"` // if it is about several, or all that its sources asked
-	Sources []string  `json:"sources,omitempty"` // addresses, at most 10
-	From    time.Time `json:"from"`
-	To      time.Time `json:"to"`
-	Text    string    `json:"text"`   // one sentence with numbers
-	Advice  string    `json:"advice"` // what to do, one sentence
+	// Kind is one of forged_flood, carpet, reflection, junk_flood, server_down, crowd_or_forged, drops_under_load, greedy_clients, no_reply,
+	// long_replies_lost, not_answered, errors, slow, list_hammering, growth, scanner, nothing_unusual, cannot_tell.
+	Kind string `json:"kind"`
+	// Certainty is certain (by proof), likely (two kinds of strong evidence), or possible.
+	Certainty Certainty `json:"certainty"`
+	Server    string    `json:"server,omitempty"`  // address and port; "" if it is about several
+	Network   string    `json:"network,omitempty"` // if it is about one
+	Servers   []string  `json:"servers,omitempty"` // if it is about several, or all that its sources asked
+	Sources   []string  `json:"sources,omitempty"` // addresses, at most 10
+	From      time.Time `json:"from"`
+	To        time.Time `json:"to"`
+	Text      string    `json:"text"`   // one sentence with numbers
+	Advice    string    `json:"advice"` // what to do, one sentence
 	// Evidence are the numbers, by name; in JSON an object in this order.
 	Evidence Evidence `json:"evidence"`
+	// Because is the evidence in words, and Doubt what would make it certain.
+	Because []string `json:"because,omitempty"`
+	Doubt   string   `json:"doubt,omitempty"`
 }
 
 // Totals count the whole report. Bytes are those of the IP packets on the wire.
@@ -77,6 +84,8 @@ type Totals struct {
 	Honest        uint64 `json:"requests_honest"`
 	Greedy        uint64 `json:"requests_greedy"`
 	NeverFinished uint64 `json:"requests_never_finished"`
+	Servers       uint64 `json:"servers"`  // addresses and ports that were asked or replied, as far as the table had room
+	Verdicts      int    `json:"verdicts"` // the list may hold fewer
 	KernelLost    uint64 `json:"kernel_lost"`
 	Evicted       uint64 `json:"evicted"`
 }
@@ -226,8 +235,9 @@ type Limits struct {
 // A Limit says what a limit of N requests per second would have dropped.
 type Limit struct {
 	N      int    `json:"per_second"`
-	Burst  int    `json:"burst"`          // packets
-	Kind   string `json:"kind,omitempty"` // of request, for global ones
+	Burst  int    `json:"burst"`            // packets
+	Kind   string `json:"kind,omitempty"`   // of request, for global ones
+	Server string `json:"server,omitempty"` // for global ones
 	Forged uint64 `json:"dropped_never_finished"`
 	Greedy uint64 `json:"dropped_greedy"`
 	Honest uint64 `json:"dropped_honest"`
@@ -238,7 +248,7 @@ type Limit struct {
 type Rule struct {
 	Format string `json:"format"` // nftables, iptables, capture_filter
 	Title  string `json:"title"`
-	Text   string `json:"text"`
+	Text   string `json:"text"`   // at most two sentences with numbers
 	Drops  string `json:"drops"`  // shares: "22 % of forged requests and 0 % of honest requests"
 	Effect string `json:"effect"` // a sentence with these shares
 }

@@ -33,11 +33,7 @@ func (a *Aggregate) Next(first *Aggregate) *Aggregate {
 		}
 		p, _ := n.clients.place(e.key, e.sum)
 		c, v := &p.v, &e.v
-		c.past, c.since = v.past+v.requests, v.first
-		if v.past > 0 {
-			c.since = v.since
-		}
-		c.trusted = v.trusted || v.proven > 0 || v.kinds[1].kind != 0 || v.distinctServers() > 1
+		c.known = true
 		c.second, c.inSecond = v.second, v.inSecond
 		c.tracked, c.burst, c.tokens, c.passed = v.tracked, v.burst, v.tokens, v.passed
 	}

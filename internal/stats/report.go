@@ -22,8 +22,9 @@ type Options struct {
 	Packets  uint64
 	OneSided bool
 	Unknowns []Guess
+	Streams  []Stream // over TCP, for [Aggregate.Why]
 	Made     Made
-	about    netip.AddrPort // the only server that is judged; invalid for all
+	whole    bool // all verdicts, and nothing else about the whole capture
 	// Hide, if not nil, replaces addresses and names.
 	Hide *Hiding
 	// Rows is the length of the lists of servers and clients, 0 for 20.
@@ -40,13 +41,16 @@ const (
 // A reporting is a report that is being made.
 type reporting struct {
 	*Report
-	a       *Aggregate
-	o       *Options
-	moments *moments
-	by      [classes]mass // what clients did, with those that are still in the table
-	servers []*entry[server]
-	clients []*entry[client]
-	floods  []flood
+	a        *Aggregate
+	o        *Options
+	moments  *moments
+	servers  []*entry[server]
+	clients  []*entry[client]
+	events   []event
+	victims  []victim
+	groups   []group
+	greedy   map[*entry[client]]bool
+	carpeted []netip.Prefix
 	// originals are the addresses of entries by their replacements.
 	originals map[netip.Addr]netip.Addr
 	grid      struct { // of the intervals
@@ -78,7 +82,6 @@ func (a *Aggregate) Report(o Options) *Report {
 		r.From, r.To = instant(a.first), instant(a.last)
 	}
 	r.moments = &a.moments
-	r.by = a.forgotten
 	r.pickServers()
 	r.pickClients()
 	r.hide()
@@ -87,7 +90,10 @@ func (a *Aggregate) Report(o Options) *Report {
 	r.roundTrips()
 	r.listKinds()
 	r.listServers()
-	r.findFloods()
+	r.findVictims()
+	r.findEvents()
+	r.nameEvents()
+	r.findGreedy()
 	r.listClients()
 	r.limits()
 	r.listFindings()
@@ -103,9 +109,7 @@ func (r *reporting) pickClients() {
 	var busiest []*entry[client] // in order
 	for i := range r.a.clients.entries {
 		e := &r.a.clients.entries[i]
-		is := e.v.class()
-		r.by[is].add(&e.v)
-		if is == victim || is == often || e.v.distinctServers() > manyServers {
+		if e.v.requests >= leastOften || e.v.distinctServers() >= manyServers {
 			r.clients = append(r.clients, e)
 		} else if e.v.requests > 0 {
 			if n := len(busiest); n == r.o.Rows && byRequests(busiest[n-1], e) < 0 {
@@ -158,6 +162,7 @@ func (r *reporting) totals() {
 		t.Unanswered += o.Unanswered + o.Refused
 	}
 	t.Addresses = r.a.addresses.count()
+	t.Servers = uint64(len(r.servers))
 	r.Totals = t
 }
 
@@ -275,7 +280,7 @@ func (r *reporting) listKinds() {
 // home reports whether a server is one of those that the report is about.
 func (r *reporting) home(e *entry[server]) bool {
 	if len(r.o.Home) == 0 {
-		return e.v.replies > 0 || r.Totals.Replies == 0 || e.v.clients.count().Count >= floodSources
+		return e.v.replies > 0 || r.Totals.Replies == 0 || e.v.clients.count().Count >= manyServers
 	}
 	return r.isHome(e.addr())
 }
@@ -319,12 +324,15 @@ func compareBool(a, b bool) int {
 
 func (r *reporting) listClients() {
 	for _, e := range r.clients {
-		is := e.v.class()
 		if len(r.Clients) < r.o.Rows {
 			r.Clients = append(r.Clients, r.client(e))
 		}
-		if is == victim && e.v.bytesOut > leastFactor*e.v.bytesIn && len(r.Victims) < mostVictims {
-			r.Victims = append(r.Victims, r.client(e))
+	}
+	for i := range r.victims {
+		for _, c := range r.victims[i].clients {
+			if len(r.Victims) < mostVictims {
+				r.Victims = append(r.Victims, r.client(c))
+			}
 		}
 	}
 	slices.SortStableFunc(r.Victims, func(a, b Client) int { return cmp.Compare(b.BytesOut, a.BytesOut) })
@@ -333,7 +341,7 @@ func (r *reporting) listClients() {
 func (r *reporting) client(e *entry[client]) Client {
 	v := &e.v
 	c := Client{
-		Address: e.addr().String(), Class: r.className(v), Servers: v.distinctServers(), Requests: v.requests, Replies: v.replies, Peak: uint64(v.peak),
+		Address: e.addr().String(), Class: r.className(e), Servers: v.distinctServers(), Requests: v.requests, Replies: v.replies, Peak: uint64(v.peak),
 		BytesIn: v.bytesIn, BytesOut: v.bytesOut, First: instant(v.first), Last: instant(v.last), Error: e.err,
 	}
 	if v.bytesIn > 0 {
@@ -350,18 +358,25 @@ func (r *reporting) kindName(i int) string {
 	return r.a.kinds[i].protocol + " " + r.a.kinds[i].message()
 }
 
-func (r *reporting) className(c *client) Class {
-	switch c.class() {
-	case often:
+func (r *reporting) className(e *entry[client]) Class {
+	c := &e.v
+	switch is := c.class(); {
+	case r.greedy[e]:
 		return TooOften
-	case never, victim:
+	case is == never, is == mute && r.isVictim(e):
 		return NeverFinished
-	case once:
-		if r.inFlood(c.first) {
-			return NeverFinished
-		}
+	case is == mute && r.flooded(c):
+		return NeverFinished
 	}
 	return Finished
+}
+
+// flooded reports whether a client asked only in a forged flood, and the server of it.
+func (r *reporting) flooded(c *client) bool {
+	const margin = int64(time.Second)
+	return slices.ContainsFunc(r.events, func(ev event) bool {
+		return ev.forged && c.first >= ev.from-margin && c.last <= ev.to+margin && c.asked(ev.server.sum)
+	})
 }
 
 func round(v float64, digits int) float64 {

@@ -12,11 +12,12 @@ import (
 
 // A match describes packets by what a firewall can see.
 type match struct {
-	host   netip.Addr // of the server, invalid for any
-	ports  []uint16
-	v4, v6 bool
-	prefix []byte // of the payload
-	length uint32 // of the payload, 0 for any
+	host    netip.Addr // of the server, invalid for any
+	ports   []uint16
+	v4, v6  bool
+	prefix  []byte // of the payload
+	length  uint32 // of the payload, 0 for any
+	servers []netip.AddrPort
 }
 
 // udpHeader is the length of the header that nft's udp length and th include.
@@ -145,12 +146,17 @@ func (r *reporting) rules() {
 	}
 	for _, l := range r.Limits.Global {
 		if l.Best {
-			r.globalRule(l)
+			if i := slices.IndexFunc(r.events, func(ev event) bool { return address(ev.server) == l.Server && r.kindName(int(ev.kinds[0])) == l.Kind }); i >= 0 {
+				r.globalRule(&r.events[i], l)
+			}
 		}
 	}
 }
 
 func (m *match) adds(e *entry[server]) {
+	if len(m.servers) < maxRemedied {
+		m.servers = append(m.servers, netip.AddrPortFrom(e.addr(), e.port))
+	}
 	const most = 15 // iptables takes no more
 	if !slices.Contains(m.ports, e.port) && len(m.ports) < most {
 		m.ports = append(m.ports, e.port)
@@ -172,6 +178,7 @@ func (r *reporting) perAddressRule(targets map[string]*match, l Limit) {
 			continue // it would match the game itself
 		}
 		v4, v6 = v4 || m.v4, v6 || m.v6
+		r.remedy(fmt.Sprintf("At most %d %s requests per second from one address", l.N, p), "Over the whole capture it would have dropped "+r.effect(l)+".", l, false, m)
 		filters = append(filters, m.filter())
 		if m.v4 {
 			tables = append(tables, fmt.Sprintf("iptables -I INPUT %s -m hashlimit --hashlimit-name qdissect --hashlimit-mode srcip,dstip --hashlimit-above %d/second --hashlimit-burst %d --hashlimit-htable-max %d --hashlimit-htable-expire 2000 -j DROP\n",
@@ -220,9 +227,9 @@ func (r *reporting) iptables(text, effect string, l Limit) Rule {
 const hashSize = 1_000_000
 
 // globalRule adds a limit of one kind of request from all addresses together.
-func (r *reporting) globalRule(l Limit) {
-	e := r.floods[0].server
-	k := &r.a.kinds[r.floods[0].kind]
+func (r *reporting) globalRule(ev *event, l Limit) {
+	e := ev.server
+	k := &r.a.kinds[ev.kinds[0]]
 	m := match{host: e.addr(), prefix: r.prefix(k.common[:k.alike])}
 	m.adds(e)
 	if k.least == k.most {
@@ -236,6 +243,7 @@ func (r *reporting) globalRule(l Limit) {
 	r.Rules = append(r.Rules,
 		Rule{Format: "nftables", Title: fmt.Sprintf("At most %d %s per second in total", l.N, plural(k.title())), Text: text, Drops: r.effect(l), Effect: effect},
 		Rule{Format: "capture_filter", Title: "To try what the limit in total looks at", Text: m.filter() + "\n", Effect: "It matches the requests of the flood, and honest ones with the same bytes; use it with tcpdump or qdissect."})
+	r.remedy(fmt.Sprintf("At most %d %s per second in total", l.N, plural(k.title())), effect, l, true, &m)
 	if m.v4 {
 		text := fmt.Sprintf("iptables -I INPUT -d %s %s -m hashlimit --hashlimit-name qdissect_total --hashlimit-mode dstip --hashlimit-above %d/second --hashlimit-burst %d -j DROP\n", m.host, m.iptables(), l.N, l.Burst)
 		r.Rules = append(r.Rules, r.iptables(text, effect, l))

@@ -24,7 +24,7 @@ func TestRulesPlayed(t *testing.T) {
 		scene string
 		o     scenes.Options
 	}
-	list := []variant{{"forged-open", scenes.Options{Span: thorough.Of(6*time.Second, 12*time.Second), Rate: 2000}}}
+	list := []variant{{"forged-open", scenes.Options{Span: 12 * time.Second, Clients: thorough.Of(800, 3000), Rate: 2000}}}
 	if thorough.All() {
 		for _, s := range scenes.All() {
 			list = append(list, variant{s.Name, scenes.Options{Span: 15 * time.Second, Seed: 2}})
@@ -44,20 +44,16 @@ func TestRulesPlayed(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := reported(t, b.Bytes(), 1, stats.Options{})
-			var rules []string
-			for _, rule := range r.Rules {
-				if rule.Format == "nftables" {
-					rules = append(rules, rule.Text)
-				}
-			}
+			rules := r.Remedies
 			for _, limits := range [][]stats.Limit{r.Limits.PerAddress, r.Limits.Global} {
 				for _, l := range limits {
 					if l.Best {
 						if len(rules) == 0 {
 							t.Fatalf("no rule for %+v", l)
 						}
-						t.Log(rules[0])
-						played(t, r, l, netns.Play(t, s, v.o, netns.NFT(rules[0])))
+						text := stats.NFT(rules[:1], stats.OnHost, false)
+						t.Log(text)
+						played(t, r, l, netns.Play(t, s, v.o, netns.NFT(text)))
 						rules = rules[1:]
 					}
 				}
@@ -87,14 +83,14 @@ func TestIPTablesPlayed(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := reported(t, b.Bytes(), 1, stats.Options{})
-			i := slices.IndexFunc(r.Rules, func(x stats.Rule) bool { return x.Format == "iptables" })
 			limits := slices.Concat(r.Limits.PerAddress, r.Limits.Global) // one of them is recommended
 			k := slices.IndexFunc(limits, func(l stats.Limit) bool { return l.Best })
-			if i < 0 || k < 0 {
+			if len(r.Remedies) == 0 || k < 0 {
 				t.Fatalf("rules %+v, limits %+v", r.Rules, limits)
 			}
-			t.Log(r.Rules[i].Text)
-			played(t, r, limits[k], netns.Play(t, s, o, netns.Shell(r.Rules[i].Text)))
+			text := stats.IPTables(r.Remedies[:1], stats.OnHost, false, false)
+			t.Log(text)
+			played(t, r, limits[k], netns.Play(t, s, o, netns.Shell("iptables-restore --noflush <<'END'\n"+text+"END\n")))
 		})
 	}
 }

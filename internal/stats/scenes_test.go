@@ -341,7 +341,11 @@ func totals(t *testing.T, r *told, truth *scenes.Truth) {
 		{"requests_honest", class[scenes.Honest] + class[scenes.Infra] + class[scenes.Scanner], 2}, {"requests_greedy", class[scenes.Greedy], 2},
 		{"requests_never_finished", class[scenes.Forged], 2},
 	} {
-		expect(t, n.key, number(r.Totals, n.key), n.want, n.percent)
+		got := number(r.Totals, n.key)
+		if lost := x.Requests / 200; n.key == "requests_never_finished" && got > n.want && got-n.want <= lost {
+			continue // challenges and requests with them get lost
+		}
+		expect(t, n.key, got, n.want, n.percent)
 	}
 	var addresses stats.Distinct
 	if err := json.Unmarshal(r.Totals["addresses"], &addresses); err != nil {

@@ -13,11 +13,12 @@ type object = map[string]any
 // enums are the values of some texts, by type and key.
 var enums = map[string][]string{
 	"Report.type": {"report"}, "Report.schema": {Schema}, "Report.home_by": {"option", "interface", "replies"},
-	"Verdict.kind":     {ForgedFlood, GreedyClients, Reflection, Scanner, ServerDown, DropsUnderLoad, Slow, LongRepliesLost, ListHammering, JunkFlood, NothingUnusual, CannotTell},
-	"Client.class":     {string(Finished), string(NeverFinished), string(TooOften)},
-	"Rule.format":      {"nftables", "iptables", "capture_filter"},
-	"Finding.severity": {"chat", "note", "warning", "error"},
-	"Talk.severity":    {"note", "warning", "error"},
+	"Verdict.kind":      {ForgedFlood, Carpet, Reflection, JunkFlood, ServerDown, CrowdOrForged, DropsUnderLoad, GreedyClients, NoReplies, LongRepliesLost, Unwell, Errors, Slow, ListHammering, Growth, Scanner, NothingUnusual, CannotTell},
+	"Verdict.certainty": {string(Certain), string(Likely), string(Possible)},
+	"Client.class":      {string(Finished), string(NeverFinished), string(TooOften)},
+	"Rule.format":       {"nftables", "iptables", "capture_filter"},
+	"Finding.severity":  {"chat", "note", "warning", "error"},
+	"Talk.severity":     {"note", "warning", "error"},
 }
 
 // WriteSchema writes the JSON Schema (draft 2020-12) of a [Report].

@@ -31,12 +31,13 @@ type tally struct {
 	icmp                          string
 	icmpFrame                     uint64
 	first, last                   int64
+	lastReply                     int64
 	more                          *more
 	stray                         *stray // in the sum of all shards
 }
 
 // fates count requests by their outcome.
-type fates [dissect.OutcomeOneSided + 1]uint64
+type fates dissect.Outcomes
 
 func (f *fates) add(o *fates) {
 	for i, n := range o {
@@ -48,11 +49,15 @@ func (f *fates) add(o *fates) {
 func (f *fates) of(requests uint64) (o Outcome) {
 	o = Outcome{
 		Answered: f[dissect.OutcomeAnswered], ChallengeOnly: f[dissect.OutcomeChallenged], Late: f[dissect.OutcomeLate], Partial: f[dissect.OutcomePartial],
-		Refused: f[dissect.OutcomeRefused], Unanswered: f[dissect.OutcomeUnanswered],
+		Refused: f[dissect.OutcomeRefused], Unanswered: f[dissect.OutcomeUnanswered] + f[dissect.OutcomeElsewhere] + f[dissect.OutcomeOther],
 	}
-	o.Unanswered -= min(o.Late, o.Unanswered)
 	o.Other = requests - min(o.replied()+o.Refused+o.Unanswered, requests)
 	return o
+}
+
+// missed returns how many requests got no reply that they asked for.
+func (f *fates) missed() uint64 {
+	return f[dissect.OutcomeUnanswered] + f[dissect.OutcomeRefused] + f[dissect.OutcomeElsewhere] + f[dissect.OutcomeOther]
 }
 
 // replied returns how many requests had a reply.
@@ -94,18 +99,56 @@ func (s *server) next(kind uint16) *asked {
 
 // A more is what is kept for the busiest servers.
 type more struct {
-	cells cells
-	trips histogram
+	cells     cells
+	trips     histogram
+	pulses    pulses
+	series    [maxSeries]kindSeries
+	calm, hot looks
+	watch     watch
 }
 
-func newMore() *more {
+// newMore returns one whose ticks share room.
+func newMore(room *int) *more {
 	m := new(more)
 	m.cells.most = maxCells
+	m.pulses.most, m.pulses.width, m.pulses.least, m.pulses.room = mostTicks, second, second, room
+	m.pulses.forget()
+	for i := range m.series {
+		l := &m.series[i].ticks
+		l.most, l.width, l.least, l.room = mostTicks, second, second, room
+		l.forget()
+	}
 	return m
+}
+
+func (m *more) merge(o *more, kinds []uint16) {
+	m.cells.merge(&o.cells)
+	m.trips.merge(&o.trips)
+	m.pulses.merge(&o.pulses)
+	for i := range o.series {
+		q := &o.series[i]
+		if q.kind == 0 {
+			break
+		}
+		if own := m.of(kinds[q.kind-1]); own != nil {
+			own.ticks.merge(&q.ticks)
+			own.challenged += q.challenged
+			own.given += q.given
+		}
+	}
+	m.calm.merge(&o.calm)
+	m.hot.merge(&o.hot)
 }
 
 func (m *more) clear() {
 	m.cells.clear()
+	m.pulses.clear()
+	for i := range m.series {
+		s := &m.series[i]
+		s.ticks.clear()
+		s.kind, s.challenged, s.given = 0, 0, 0
+	}
+	m.calm, m.hot, m.watch = looks{}, looks{}, watch{}
 	if m.trips.n > 0 {
 		m.trips = histogram{}
 	}
@@ -143,7 +186,7 @@ func (s *server) at(t int64) {
 // merge adds the counts of o, whose protocol is given.
 func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	if s.more == nil && o.more != nil {
-		s.more = newMore()
+		s.more = newMore(nil)
 		if s.began {
 			*s.more.cells.at(s.first) = s.whole()
 		}
@@ -186,14 +229,14 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	if o.icmpFrame > s.icmpFrame {
 		s.icmp, s.icmpFrame = o.icmp, o.icmpFrame
 	}
+	s.lastReply = max(s.lastReply, o.lastReply)
 	if o.began {
 		s.at(o.first)
 		s.at(o.last)
 	}
 	switch {
 	case o.more != nil:
-		s.more.cells.merge(&o.more.cells)
-		s.more.trips.merge(&o.more.trips)
+		s.more.merge(o.more, kinds)
 	case s.more != nil:
 		whole, at := o.whole(), o.first
 		if !o.began { // something came for a server that was known before
@@ -205,7 +248,7 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 
 // whole returns all messages as if they had come at one time.
 func (s *server) whole() cell {
-	return cell{requests: s.requests, replies: s.replies, unanswered: s.fates[dissect.OutcomeUnanswered] + s.fates[dissect.OutcomeRefused], bytesIn: s.bytesIn, bytesOut: s.bytesOut}
+	return cell{requests: s.requests, replies: s.replies, unanswered: s.fates.missed(), bytesIn: s.bytesIn, bytesOut: s.bytesOut}
 }
 
 // A kind is a kind of request of a protocol.

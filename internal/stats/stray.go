@@ -1,12 +1,7 @@
 package stats
 
 import (
-	"cmp"
-	"fmt"
 	"net/netip"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/endpoint"
@@ -46,6 +41,9 @@ type sender struct {
 func (a *Aggregate) Unknown(u *dissect.Unknown) {
 	src, dst := endpoint.Of(u.Src), endpoint.Of(u.Dst)
 	a.Foreign(u.Time.UnixNano(), &src, &dst, len(u.Payload)+u.Missing, len(u.Frames))
+	if a.focus != nil {
+		a.focus.foreign(u)
+	}
 }
 
 // Foreign counts a datagram that no protocol recognises: n is the length of its payload, t its time in nanoseconds. Who is a
@@ -54,7 +52,7 @@ func (a *Aggregate) Foreign(t int64, src, dst *endpoint.Endpoint, n, frames int)
 	a.at(t).unknown++
 	a.totals.Datagrams++
 	if a.focus != nil {
-		if k := strayKey(src); k.addr() == a.focus.addr {
+		if k := strayKey(src); k.addr() == a.focus.only {
 			a.focus.sent++
 			a.focus.unknown[src.Port]++
 		}
@@ -112,7 +110,6 @@ func (a *Aggregate) back(src *endpoint.Endpoint, sum uint64, t int64, size uint6
 func (a *Aggregate) countFollowed(m *followed, t int64, src *endpoint.Endpoint, size uint64) {
 	at := m.cells.at(t)
 	at.requests++
-	at.suspect++
 	at.bytesIn += size
 	from := key{src.Hi, src.Lo, 0, src.V4}
 	m.sources.add(from.hash(), &a.strayRoom)
@@ -131,7 +128,7 @@ func (s *stray) at(t int64) {
 
 // whole returns all datagrams as if they had come at one time.
 func (s *stray) whole() cell {
-	return cell{requests: s.in, suspect: s.in, replies: s.out, bytesIn: s.bytesIn, bytesOut: s.bytesOut}
+	return cell{requests: s.in, replies: s.out, bytesIn: s.bytesIn, bytesOut: s.bytesOut}
 }
 
 // sent counts datagrams of a source, as Misra and Gries do (1982): if there is no room, all lose as many.
@@ -286,125 +283,6 @@ func (a *Aggregate) placeStrays() {
 			spread(from, to, c.bytesOut, widths[a.moments.width], func(t int64, n uint64) { add(t, 0, n) })
 		})
 	}
-}
-
-// What makes a flood of junk: at least floodLeast datagrams a second for as long as a flood, of which the server answers fewer
-// than one in junkReplies, and junkFactor times as many as at other times. They come from at least floodSources sources that
-// send fewer than leastOften each; or they are at least junkPace a second while the server replies to requests, because players
-// go on sending for a while to a server that is gone. From one direction alone, only sources that send hardly twice tell a flood
-// from players.
-const (
-	junkReplies = 6
-	junkFactor  = 3
-	junkPace    = 200 // datagrams a second of a source: more than players send
-	junkTwice   = 3
-	junkOneSide = 100 // datagrams a second
-)
-
-// junk says that servers get floods of datagrams that are of no protocol.
-func (r *reporting) junk() {
-	var list []Verdict
-	for _, e := range r.servers {
-		if s := e.v.stray; s != nil && s.more != nil && r.home(e) {
-			if v, ok := r.junkAt(e, s); ok {
-				list = append(list, v)
-			}
-		}
-	}
-	slices.SortStableFunc(list, func(a, b Verdict) int { return cmp.Compare(b.Evidence[0].Value, a.Evidence[0].Value) })
-	r.Verdicts = append(r.Verdicts, list...)
-}
-
-func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
-	l := &s.more.cells
-	width := widths[l.width]
-	f := flood{server: e, from: r.a.last + 1, to: r.a.first}
-	hot := 0.0
-	l.in(func(from, to int64, c *cell) {
-		if float64(c.requests) >= floodLeast*float64(width)/1e9 && c.replies*junkReplies < c.requests {
-			f.from, f.to = min(f.from, max(from, r.a.first)), max(f.to, min(to, r.a.last+1))
-			hot += float64(width) / 1e9
-		}
-	})
-	if hot == 0 || hot < min(floodTime.Seconds(), r.duration()/5) {
-		return v, false
-	}
-	in, usual := r.grown(l, &f)
-	f.from, f.to = r.sharpen(f.from, f.to, width, in[cellRequests]-usual[cellRequests], func(m *moment) uint64 { return m.unknown })
-	in, usual = r.grown(l, &f)
-	n, bytes := in[cellRequests]-usual[cellRequests], in[cellBytesIn]-usual[cellBytesIn]
-	if in[cellRequests] < junkFactor*usual[cellRequests] || n < floodSources {
-		return v, false
-	}
-	back, alive := uint64(0), e.v.more == nil
-	l.in(func(from, to int64, c *cell) {
-		if from < f.to && to > f.from {
-			back += c.replies
-		}
-	})
-	if e.v.more != nil {
-		e.v.more.cells.in(func(from, to int64, c *cell) { alive = alive || from < f.to && to > f.from && c.replies > 0 })
-	}
-	span := time.Duration(f.to - f.from)
-	rate := n / span.Seconds()
-	from := s.more.sources.count()
-	sources := min(float64(from.Count), n)
-	each := n / max(sources, 1)
-	spread := sources >= floodSources && each < leastOften
-	switch {
-	case r.o.OneSided && (!spread || each >= junkTwice || rate < junkOneSide || span < floodTime):
-		return v, false
-	case rate < floodLeast, !spread && rate < junkPace, !spread && !alive && rate < junkPace*sources:
-		return v, false
-	}
-	who, advice := fmt.Sprintf("%s addresses", number(uint64(sources+0.5))), "The server can do nothing with them; what hurts is their number. If they fill the line, only the provider can filter them: the addresses are probably forged, so that a limit or a block by address does not help."
-	if from.Percent == 100 {
-		who = "more than " + who
-	}
-	var few []string
-	if most := s.more.busiest(floodShare * n); !spread && len(most) > 0 {
-		few = most
-		who = list(most)
-		advice = "Drop what these addresses send to that port at the firewall, or at the provider if it fills the line; an address may be forged, so do not report it before its operator has looked."
-		if len(most) == 1 {
-			advice = strings.Replace(advice, "these addresses send", "this address sends", 1)
-		}
-	}
-	reply := "the server sent nothing back"
-	switch {
-	case r.o.OneSided:
-		reply = "whether it replies cannot be told"
-	case back > 0:
-		reply = fmt.Sprintf("the server sent %s back", count(back, "datagram", "datagrams"))
-	}
-	return Verdict{
-		Kind: JunkFlood, Server: address(e), Sources: few, From: instant(f.from), To: instant(f.to),
-		Text: fmt.Sprintf("Junk flood at %s%s: %s datagrams of no known protocol in %s (%s per second, %s) from %s; %s.",
-			address(e), named(&e.v), number(uint64(n+0.5)), duration(span), rounded(rate), size(uint64(bytes+0.5)), who, reply),
-		Advice: advice,
-		Evidence: Evidence{
-			{"datagrams", float64(uint64(n + 0.5))}, {"datagrams_per_second", round(rate, 1)}, {"seconds", round(span.Seconds(), 1)}, {"bytes_in", float64(uint64(bytes + 0.5))},
-			{"sources", float64(uint64(sources + 0.5))}, {"datagrams_back", float64(back)},
-		},
-	}, true
-}
-
-// busiest returns the sources that sent nearly all, nil if there are none.
-func (m *followed) busiest(least float64) (list []string) {
-	all := slices.Clone(m.senders[:])
-	slices.SortFunc(all, func(a, b sender) int { return cmp.Or(cmp.Compare(b.n, a.n), a.addr.Compare(b.addr)) })
-	sum := uint64(0)
-	for _, s := range all {
-		if s.n == 0 || float64(sum) >= least {
-			break
-		}
-		sum += s.n
-		list = append(list, s.addr.String())
-	}
-	if float64(sum) < least {
-		return nil
-	}
-	return list
 }
 
 // strays returns the number of datagrams to a server that no protocol recognises.

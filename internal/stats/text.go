@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,8 +18,11 @@ const (
 
 // Unusual reports whether there is more to say than that nothing is unusual, or that nothing can be told.
 func (r *Report) Unusual() bool {
-	return slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Kind != NothingUnusual && v.Kind != CannotTell })
+	return slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Unusual() })
 }
+
+// Unusual reports whether a verdict says more than that nothing is unusual, or that nothing can be told.
+func (v *Verdict) Unusual() bool { return v.Kind != NothingUnusual && v.Kind != CannotTell }
 
 // AppendText appends the report for a terminal, the verdict first: at most 40 lines of 80 columns, less those that are
 // wanted for something else.
@@ -124,9 +128,9 @@ func (t *text) wrapped(mark, s string) {
 func (t *text) verdicts() {
 	advised := map[string]bool{}
 	for i, v := range t.Verdicts {
-		if i >= max(t.rows, 2)+1 {
-			t.line("* %s", v.Text) // the page has the rest
-			continue
+		if i > t.rows {
+			t.wrapped("* ", t.rest(i))
+			break
 		}
 		t.wrapped("* ", v.Text)
 		if !advised[v.Advice] && (i == 0 || t.rows > 2) {
@@ -139,6 +143,27 @@ func (t *text) verdicts() {
 			t.wrapped("  ! ", s)
 		}
 	}
+}
+
+// rest names the verdicts from the i-th on.
+func (t *text) rest(i int) string {
+	const most = 4
+	list := t.Verdicts[i:]
+	var names []string
+	for _, v := range list[:min(len(list), most)] {
+		title, _, _ := strings.Cut(v.Text, ":")
+		title, _, _ = strings.Cut(title, " at ")
+		who := cmp.Or(v.Server, v.Network, strings.Join(v.Sources, ", "))
+		if who != "" && !strings.Contains(title, who) {
+			title += " " + who
+		}
+		names = append(names, title)
+	}
+	n := t.Totals.Verdicts - i
+	if left := n - len(names); left > 0 {
+		names = append(names, fmt.Sprintf("and %d others", left))
+	}
+	return fmt.Sprintf("And %d more (JSON and page have all): %s.", n, strings.Join(names, "; "))
 }
 
 // sparks are the levels of a sparkline.

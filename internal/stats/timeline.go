@@ -29,6 +29,8 @@ type line[T any, P summand[T]] struct {
 	start   int64 // number of the first bucket: its time divided by the width
 	buckets []T
 	most    int
+	room    *int // if not nil, what several lines may have together beyond leastTicks each
+	least   int  // index of the narrowest width
 	// The bucket that was asked for last, with its times. After a change of buckets there are no such times.
 	newest   P
 	from, to int64
@@ -85,12 +87,12 @@ func (l *line[T, P]) extend(t int64) P {
 			l.start = n
 		}
 		first, end := min(n, l.start), max(n+1, l.start+int64(len(l.buckets)))
-		if end-first > int64(l.most) && l.width+1 < len(widths) {
+		if end-first > int64(l.longest()) && l.width+1 < len(widths) {
 			l.widen()
 			continue
 		}
 		if l.buckets == nil {
-			l.buckets = make([]T, 0, min(l.most, 16))
+			l.reserve(min(l.most, 16))
 		}
 		l.grow(int(end - first))
 		if shift := int(l.start - first); shift > 0 {
@@ -105,11 +107,27 @@ func (l *line[T, P]) extend(t int64) P {
 // grow makes the line n buckets long.
 func (l *line[T, P]) grow(n int) {
 	if n > cap(l.buckets) {
-		l.buckets = append(make([]T, 0, min(max(n, 4*cap(l.buckets)), max(l.most, n))), l.buckets...)
+		l.reserve(min(max(n, 4*cap(l.buckets)), max(l.longest(), n)))
 	}
 	old := len(l.buckets)
 	l.buckets = l.buckets[:n]
 	clear(l.buckets[old:])
+}
+
+// longest returns how many buckets the line may have.
+func (l *line[T, P]) longest() int {
+	if l.room == nil {
+		return l.most
+	}
+	return min(l.most, max(cap(l.buckets)+*l.room, leastTicks))
+}
+
+// reserve makes room for n buckets.
+func (l *line[T, P]) reserve(n int) {
+	if l.room != nil {
+		*l.room = max(*l.room-(n-cap(l.buckets)), 0)
+	}
+	l.buckets = append(make([]T, 0, n), l.buckets...)
 }
 
 // widen merges neighbours.
@@ -141,9 +159,14 @@ func (l *line[T, P]) merge(o *line[T, P]) {
 		return
 	}
 	if len(l.buckets) == 0 && l.width <= o.width && l.most >= o.most {
-		l.width, l.start, l.buckets = o.width, o.start, append(l.buckets, o.buckets...)
-		l.forget()
-		return
+		if n := len(o.buckets); n > cap(l.buckets) && n <= l.longest() {
+			l.reserve(n)
+		}
+		if len(o.buckets) <= cap(l.buckets) {
+			l.width, l.start, l.buckets = o.width, o.start, append(l.buckets, o.buckets...)
+			l.forget()
+			return
+		}
 	}
 	for l.width < o.width {
 		l.widen()
@@ -161,7 +184,7 @@ func (l *line[T, P]) merge(o *line[T, P]) {
 }
 
 func (l *line[T, P]) clear() {
-	l.width, l.start, l.buckets = 0, 0, l.buckets[:0]
+	l.width, l.start, l.buckets = l.least, 0, l.buckets[:0]
 	l.forget()
 }
 
@@ -204,9 +227,8 @@ func (p *peak) add(o *peak) { *p += *o }
 
 func (p *peak) join(next *peak) { *p = max(*p, *next) }
 
-// A cell is a bucket of the timeline of a server, a client or a kind. fresh are requests of sources that were not known, or
-// no longer; suspect are those, and others of sources that did nothing yet that forged ones do not.
-type cell struct{ requests, replies, unanswered, bytesIn, bytesOut, fresh, suspect uint64 }
+// A cell is a bucket of the timeline of a server, a client or a kind.
+type cell struct{ requests, replies, unanswered, bytesIn, bytesOut uint64 }
 
 func (c *cell) add(o *cell) {
 	c.requests += o.requests
@@ -214,8 +236,6 @@ func (c *cell) add(o *cell) {
 	c.unanswered += o.unanswered
 	c.bytesIn += o.bytesIn
 	c.bytesOut += o.bytesOut
-	c.fresh += o.fresh
-	c.suspect += o.suspect
 }
 
 func (c *cell) join(next *cell) { c.add(next) }

@@ -2,6 +2,7 @@
 package tables
 
 import (
+	"cmp"
 	_ "embed"
 	"io"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/envelope"
 )
 
 //go:embed duckdb.sql
@@ -32,7 +34,7 @@ func WriteDuckDB(w io.Writer, protocols []*dissect.Protocol, files []string, fol
 				}
 			}
 		}
-		b.WriteString(strings.NewReplacer("{{columns}}", fold(columns, 2), "{{keys}}", fold(keys, 4), "{{unanswered}}", fold(ids, 6)).Replace(duckdb))
+		b.WriteString(strings.NewReplacer("{{envelope}}", envelopeColumns(), "{{message}}", messageNames(), "{{columns}}", fold(columns, 2), "{{keys}}", fold(keys, 4), "{{unanswered}}", fold(ids, 6)).Replace(duckdb))
 	} else {
 		b.WriteString("-- The output of qdissect -o parquet as views of DuckDB.\n")
 		for _, name := range []string{"messages", "findings", "exchanges"} {
@@ -56,6 +58,71 @@ func WriteDuckDB(w io.Writer, protocols []*dissect.Protocol, files []string, fol
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// sqlTypes are the types of the values of the envelope.
+var sqlTypes = map[envelope.Kind]string{
+	envelope.Frame: "UBIGINT", envelope.ID: "UBIGINT", envelope.Ordinal: "UINTEGER", envelope.Count: "UINTEGER", envelope.Signed: "BIGINT",
+	envelope.Nanoseconds: "BIGINT", envelope.Flag: "BOOLEAN", envelope.Mark: "BOOLEAN", envelope.Moment: "TIMESTAMP_NS", envelope.Port: "USMALLINT", envelope.VLAN: "USMALLINT",
+}
+
+// sqlColumn returns the declaration of a key of the envelope.
+func sqlColumn(k *envelope.Key) string {
+	name, t := k.Name, cmp.Or(sqlTypes[k.Kind], "VARCHAR")
+	if name == "offset" {
+		name = `"offset"` // a word of SQL
+	}
+	if k.Kind == envelope.Object {
+		var fields []string
+		for i := range k.Fields {
+			fields = append(fields, sqlColumn(&k.Fields[i]))
+		}
+		t = "STRUCT(" + strings.Join(fields, ", ") + ")"
+	}
+	if k.List {
+		t += "[]"
+	}
+	return name + " " + t
+}
+
+// envelopeColumns returns the declarations of the envelope. Some begin lines, so that each line has what belongs together.
+func envelopeColumns() string {
+	var b strings.Builder
+	for i := range envelope.Keys {
+		k := &envelope.Keys[i]
+		if begins := k.Name == "src_ip" || k.Name == "protocol" || k.Name == "request_frame" || k.Kind == envelope.Object; i > 0 && begins {
+			b.WriteString(",\n  ")
+		} else if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(sqlColumn(k))
+	}
+	return b.String()
+}
+
+// messageKeys returns the keys of the envelope in the table of messages, but for data, in its order.
+func messageKeys() (list []*envelope.Key) {
+	for i := range envelope.Keys {
+		switch k := &envelope.Keys[i]; {
+		case k.Name == "frames", k.Name == "findings", k.OfMessage != nil, k.In&envelope.Message == 0:
+		case k.Name == "detect":
+			list = append(list, k, envelope.Lookup("frames"))
+		case k.Name == "split":
+			list = append(append(list, k), envelope.Read(envelope.Message|envelope.Answer)...)
+		default:
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// messageNames returns their names.
+func messageNames() string {
+	var names []string
+	for _, k := range messageKeys() {
+		names = append(names, k.Name)
+	}
+	return strings.Replace(strings.Join(names, ", "), ", split,", ",\n  split,", 1)
 }
 
 // quote returns a string of SQL.
@@ -121,19 +188,13 @@ func shapeOf(family []*dissect.Protocol) string {
 			}
 		}
 	}
-	for _, path := range loose[family[0].Name] {
-		root.at(path).open = true
-	}
 	return root.json()
 }
-
-// loose are the lists whose elements have fields that the catalog declares elsewhere.
-var loose = map[string][]string{"teeworlds": {"players"}, "valve-master": {"mods"}}
 
 func (s *shape) add(path display.Path) {
 	f := path.Field
 	switch t := typeOf(path); {
-	case f.Open:
+	case f.Open || f.Loose && path.Suffix == "":
 		s.open = true
 	case f.Kind == dissect.List && path.Suffix == "":
 		s.list = true

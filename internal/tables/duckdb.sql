@@ -10,13 +10,7 @@
 
 CREATE TABLE IF NOT EXISTS lines (
   type VARCHAR, schema VARCHAR, file VARCHAR, link_type VARCHAR, first_frame UBIGINT,
-  frame UBIGINT, frames UBIGINT[], time TIMESTAMP_NS,
-  src_ip VARCHAR, src_port USMALLINT, dst_ip VARCHAR, dst_port USMALLINT, flow_id VARCHAR, interface VARCHAR, vlan USMALLINT,
-  protocol VARCHAR, message VARCHAR, role VARCHAR, length UINTEGER, wire_length UINTEGER, detect VARCHAR,
-  split STRUCT(variant VARCHAR, id UBIGINT, parts UINTEGER, compressed BOOLEAN, missing UINTEGER[]),
-  request_frame UBIGINT, rtt_ns BIGINT, rtt_ambiguous BOOLEAN, alternatives VARCHAR[], icmp_frame UBIGINT, summary VARCHAR, data VARCHAR,
-  server STRUCT(name VARCHAR, map VARCHAR, game VARCHAR, version VARCHAR, players BIGINT, max_players BIGINT, bots BIGINT, password BOOLEAN),
-  findings STRUCT(id VARCHAR, severity VARCHAR, text VARCHAR, field VARCHAR, "offset" UINTEGER, length UINTEGER)[],
+  {{envelope}},
   -- the summary
   packets UBIGINT, datagrams UBIGINT, messages JSON, message_types JSON,
   requests STRUCT(sent UBIGINT, answered UBIGINT, answered_late UBIGINT, answered_in_part UBIGINT, refused UBIGINT, unanswered UBIGINT, open UBIGINT,
@@ -46,8 +40,7 @@ FROM lines l JOIN numbers n ON l.rowid = n.place LEFT JOIN parts p USING (part);
 
 -- One row for each message.
 CREATE OR REPLACE VIEW messages AS
-SELECT file, frame, time, src_ip, src_port, dst_ip, dst_port, flow_id, interface, vlan, protocol, message, role, length, wire_length, detect, frames,
-  split, request_frame, rtt_ns, rtt_ambiguous, alternatives, summary, server, coalesce({{keys}}) AS fields, data
+SELECT file, {{message}}, coalesce({{keys}}) AS fields, data
 FROM numbered WHERE type = 'message';
 
 -- One row for each finding, of messages and others.

@@ -6,30 +6,14 @@ import (
 	"errors"
 	"io"
 	"slices"
+
+	"github.com/qdissect/qdissect/internal/envelope"
 )
 
 // The columns, in the order in which rows are written; see [table].
 var (
-	placeColumns = []field{
-		{"file", word, nil}, {"frame", unsigned64, nil}, {"time", nanoseconds, nil},
-		{"src_ip", word, nil}, {"src_port", unsigned16, nil}, {"dst_ip", word, nil}, {"dst_port", unsigned16, nil}, {"flow_id", text, nil},
-		{"interface", word, nil}, {"vlan", unsigned16, nil}, {"protocol", word, nil},
-	}
-	serverColumns = field{"server", group, []field{
-		{"name", word, nil}, {"map", word, nil}, {"game", word, nil}, {"version", word, nil},
-		{"players", signed64, nil}, {"max_players", signed64, nil}, {"bots", signed64, nil}, {"password", flag, nil},
-	}}
-	messageColumns = slices.Concat(placeColumns, []field{
-		{"message", word, nil}, {"role", word, nil}, {"length", unsigned32, nil}, {"wire_length", unsigned32, nil}, {"detect", word, nil},
-		{"frames", list, []field{{"element", unsigned64, nil}}},
-		{"split", group, []field{
-			{"variant", word, nil}, {"id", unsigned64, nil}, {"parts", unsigned32, nil}, {"compressed", flag, nil},
-			{"missing", list, []field{{"element", unsigned32, nil}}},
-		}},
-		{"request_frame", unsigned64, nil}, {"rtt_ns", signed64, nil}, {"rtt_ambiguous", flag, nil},
-		{"alternatives", list, []field{{"element", text, nil}}},
-		{"summary", text, nil}, serverColumns, {"fields", document, nil}, {"data", text, nil},
-	})
+	placeColumns   = sharedColumns()
+	serverColumns  = columnOf(envelope.Lookup("server"))
 	findingColumns = slices.Concat(placeColumns, []field{
 		{"message", word, nil}, {"icmp_frame", unsigned64, nil}, {"id", word, nil}, {"severity", word, nil}, {"text", text, nil},
 		{"field", word, nil}, {"offset", unsigned32, nil}, {"length", unsigned32, nil},
@@ -43,6 +27,45 @@ var (
 	}
 )
 
+// columnKinds are the types of the values of the envelope.
+var columnKinds = map[envelope.Kind]kind{
+	envelope.Frame: unsigned64, envelope.ID: unsigned64, envelope.Ordinal: unsigned32, envelope.Count: unsigned32, envelope.Signed: signed64,
+	envelope.Nanoseconds: signed64, envelope.Flag: flag, envelope.Mark: flag, envelope.Moment: nanoseconds, envelope.Port: unsigned16, envelope.VLAN: unsigned16,
+	envelope.Address: word, envelope.Word: word, envelope.Text: text, envelope.Hex: text, envelope.Object: group,
+}
+
+// columnOf returns the column of a key of the envelope.
+func columnOf(k *envelope.Key) field {
+	f := field{k.Name, columnKinds[k.Kind], nil}
+	for i := range k.Fields {
+		f.fields = append(f.fields, columnOf(&k.Fields[i]))
+	}
+	if k.List {
+		f = field{k.Name, list, []field{{"element", f.kind, f.fields}}}
+	}
+	return f
+}
+
+// sharedColumns returns the columns that messages and findings share.
+func sharedColumns() []field {
+	columns := []field{{"file", word, nil}}
+	for _, k := range messageKeys() {
+		if columns = append(columns, columnOf(k)); k.Name == "protocol" {
+			break
+		}
+	}
+	return columns
+}
+
+// messageColumns returns the columns of messages.
+func messageColumns() []field {
+	columns := []field{{"file", word, nil}}
+	for _, k := range messageKeys() {
+		columns = append(columns, columnOf(k))
+	}
+	return append(columns, field{"fields", document, nil}, columnOf(envelope.Lookup("data")))
+}
+
 // Names are the names of the files of a [Parquet].
 var Names = [...]string{"messages.parquet", "exchanges.parquet", "findings.parquet"}
 
@@ -52,15 +75,17 @@ type Parquet struct {
 	in                            input
 	file                          []byte
 	pending                       pending
+	scalars                       []*envelope.Key // numbers and marks of messages
 }
 
 // NewParquet returns a writer of the files of [Names].
 func NewParquet(files [len(Names)]io.Writer) *Parquet {
 	return &Parquet{
-		messages:  newTable(files[0], "messages", messageColumns),
+		messages:  newTable(files[0], "messages", messageColumns()),
 		exchanges: newTable(files[1], "exchanges", exchangeColumns),
 		findings:  newTable(files[2], "findings", findingColumns),
 		pending:   newPending(),
+		scalars:   envelope.Read(envelope.Message | envelope.Answer),
 	}
 }
 
@@ -176,15 +201,25 @@ func (p *Parquet) message(start []byte) {
 	} else {
 		t.absent(5)
 	}
-	request := in.number()
-	t.number(request, request > 0)
-	rtt, known := uint64(0), in.flag()
-	if known {
-		rtt = in.number()
+	var request, rtt uint64
+	known := false
+	for _, k := range p.scalars {
+		v, ok := uint64(0), in.flag()
+		if ok {
+			v = in.number()
+		}
+		switch k.Name {
+		case "request_frame":
+			request = v
+		case "rtt_ns":
+			rtt, known = v, ok
+		}
+		if k.Kind == envelope.Mark {
+			t.flag(ok, ok)
+		} else {
+			t.number(v, ok)
+		}
 	}
-	t.number(rtt, known)
-	ambiguous := in.flag()
-	t.flag(ambiguous, ambiguous)
 	n = int(in.number())
 	t.list(n, func(c *column) { c.putText(in.text()) })
 	t.text(in.text())

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/envelope"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -26,13 +27,14 @@ type rows struct {
 	buf     []byte
 	json    *report.JSON
 	secrets bool
+	scalars []*envelope.Key // numbers and marks of messages
 	text    []byte
 	raw     []byte
 }
 
 // NewRows returns a reporter whose output a [Parquet] takes.
 func NewRows(secrets bool) report.Reporter {
-	return &rows{json: report.NewJSON(report.JSONOptions{Secrets: secrets}), secrets: secrets}
+	return &rows{json: report.NewJSON(report.JSONOptions{Secrets: secrets}), secrets: secrets, scalars: envelope.Read(envelope.Message | envelope.Answer)}
 }
 
 // Bytes returns the rows since the last Reset.
@@ -76,12 +78,12 @@ func (w *rows) Record(r *dissect.Record) error {
 			}
 		}
 	}
-	w.number(r.RequestFrame)
-	w.flag(r.RequestFrame > 0 && r.TimeKnown)
-	if r.RequestFrame > 0 && r.TimeKnown {
-		w.number(uint64(r.RTT))
+	for _, k := range w.scalars {
+		v, ok := k.OfMessage(r)
+		if w.flag(ok); ok {
+			w.number(v)
+		}
 	}
-	w.flag(r.RequestFrame > 0 && !r.TimeKnown && r.Ambiguous)
 	w.number(uint64(len(r.Alternatives)))
 	for _, p := range r.Alternatives {
 		w.string(p.Name)
@@ -111,7 +113,11 @@ func (w *rows) Unknown(u *dissect.Unknown) error {
 	w.number(uint64(len(u.Payload) + u.Missing))
 	w.string("")
 	w.frames(u.Frames)
-	w.buf = append(w.buf, 0, 0, 0, 0, 0) // split, request, round trip, ambiguous, alternatives
+	w.flag(false) // split
+	for range w.scalars {
+		w.flag(false)
+	}
+	w.number(0) // alternatives
 	w.text = u.AppendGuess(w.text[:0])
 	w.bytes(w.text)
 	w.buf = append(w.buf, 0) // server

@@ -261,7 +261,7 @@ func (m *Model) verdictRows(r *stats.Report) (rows []row) {
 	}
 	for i, v := range r.Verdicts {
 		style := red
-		if v.Kind == stats.NothingUnusual || v.Kind == stats.CannotTell {
+		if !v.Unusual() {
 			style = ""
 		}
 		add(fmt.Sprint("verdict ", i), v.Text, style, wrap("→ "+v.Advice, width, "  "), nil)
@@ -591,7 +591,7 @@ func (m *Model) worstVerdict() string {
 		return ""
 	}
 	v := &m.now.Report.Verdicts[0]
-	if v.Kind == stats.NothingUnusual || v.Kind == stats.CannotTell {
+	if !v.Unusual() {
 		return dim + fit(v.Text, m.width, true) + plain
 	}
 	return red + "! " + fit(v.Text, m.width-2, true) + plain

@@ -3,10 +3,13 @@
 package wireshark
 
 import (
+	"cmp"
 	_ "embed"
+	"slices"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/envelope"
 )
 
 //go:embed wireshark.lua
@@ -18,8 +21,8 @@ type field struct {
 	path, doc string
 }
 
-// envelope are the fields that all protocols share.
-var envelope = []field{
+// shared are the fields that all protocols share.
+var shared = []field{
 	{'s', "protocol", "Protocol of the message."},
 	{'s', "message", "Name of the message, such as info_reply."},
 	{'s', "role", "request, reply or notice."},
@@ -27,8 +30,10 @@ var envelope = []field{
 	{'s', "alternative", "Another protocol that the message may belong to."},
 	{'u', "parts", "Number of parts that came of a split message."},
 	{'u', "missing_part", "Number, from 1, of a part that did not come."},
-	{'t', "rtt", "Time from the request to the first part of its reply."},
-	{'b', "rtt_ambiguous", "The request was repeated, so that the round-trip time is not known."},
+}
+
+// context are those that follow the numbers of the envelope.
+var context = []field{
 	{'s', "summary", "The line of qdissect about the message."},
 	{'q', "request_frame", "Frame of the request that this answers."},
 	{'r', "reply_frame", "Frame of a reply to this."},
@@ -73,7 +78,20 @@ func Script(protocols []*dissect.Protocol, version string) string {
 }
 
 func fields(protocols []*dissect.Protocol) []field {
-	list := envelope[:len(envelope):len(envelope)]
+	list := slices.Clone(shared)
+	for _, k := range envelope.Read(envelope.Message | envelope.Answer) {
+		if name := k.TreeName(); name != "" {
+			kind := byte('u')
+			switch k.Kind {
+			case envelope.Nanoseconds:
+				kind = 't'
+			case envelope.Mark:
+				kind = 'b'
+			}
+			list = append(list, field{kind, name, cmp.Or(k.TreeDoc, k.Schema)})
+		}
+	}
+	list = append(list, context...)
 	for _, p := range protocols {
 		list = append(list, field{'n', p.JSONKey(), p.Title + "."})
 		for _, f := range p.Fields.Fields() {

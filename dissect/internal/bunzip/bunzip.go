@@ -15,6 +15,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -132,12 +133,14 @@ func check(src []byte, most int) error {
 		return ErrTooLong
 	}
 	for range selectors {
-		n := 0
-		for r.bits(1) == 1 {
-			if n++; n >= trees {
-				return ErrDamaged
-			}
+		if r.have <= maxTrees {
+			r.fill(maxTrees + 1)
 		}
+		n := uint(bits.LeadingZeros64(^r.word))
+		if int(n) >= trees {
+			return ErrDamaged
+		}
+		r.skip(n + 1)
 	}
 	for range trees {
 		left := 1 << maxCodeLen // unused code space, in units of the longest code
@@ -147,10 +150,15 @@ func check(src []byte, most int) error {
 				if length < 1 || length > maxCodeLen {
 					return ErrDamaged
 				}
-				if r.bits(1) == 0 {
+				if r.have < 2 {
+					r.fill(2)
+				}
+				if r.word>>63 == 0 {
+					r.skip(1)
 					break
 				}
-				length += 1 - 2*int(r.bits(1))
+				length += 1 - 2*int(r.word>>62&1)
+				r.skip(2)
 			}
 			left -= 1 << (maxCodeLen - length)
 		}
@@ -177,9 +185,13 @@ func (r *bitReader) bits(n uint) uint64 {
 		r.fill(n)
 	}
 	v := r.word >> (64 - n)
+	r.skip(n)
+	return v
+}
+
+func (r *bitReader) skip(n uint) {
 	r.word <<= n
 	r.have -= n
-	return v
 }
 
 func (r *bitReader) fill(n uint) {

@@ -9,7 +9,7 @@ import (
 var (
 	fields  = dissect.NewCatalog("test")
 	fNumber = fields.Add("number", dissect.Int, "A number.")
-	fText   = fields.Add("text", dissect.String, "A text.", dissect.InCharset(dissect.CubeChars))
+	fText   = fields.Add("text", dissect.String, "A text.", dissect.FreeText, dissect.InCharset(dissect.CubeChars))
 )
 
 // TestInt: the forms of a number, and those that are cut.

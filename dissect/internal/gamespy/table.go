@@ -45,7 +45,7 @@ func (f *TableFields) Name() *dissect.Field {
 func DeclarePlayers(c *dissect.Catalog, s summary.Style) TableFields {
 	f := declareTable(c, s, "players", "player", "_")
 	f.known = map[string]*dissect.Field{
-		"player": c.Add("players.name", dissect.String, "Name of the player (column player_).", dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)),
+		"player": c.Add("players.name", dissect.String, "Name of the player (column player_).", dissect.PersonName, dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)),
 		"score":  c.Add("players.score", dissect.Decimal, "Score (score_)."),
 		"ping":   c.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds, as the server measures it (ping_)."),
 		"team":   c.Add("players.team", dissect.Decimal, "Team, a number or a name (team_).", dissect.InCharset(s.Charset)),
@@ -57,7 +57,7 @@ func DeclarePlayers(c *dissect.Catalog, s summary.Style) TableFields {
 func DeclareTeams(c *dissect.Catalog, s summary.Style) TableFields {
 	f := declareTable(c, s, "teams", "team", "_t")
 	f.known = map[string]*dissect.Field{
-		"team":  c.Add("teams.name", dissect.String, "Name of the team (column team_t).", dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)),
+		"team":  c.Add("teams.name", dissect.String, "Name of the team (column team_t).", dissect.ServerText, dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)),
 		"score": c.Add("teams.score", dissect.Decimal, "Score of the team (score_t)."),
 	}
 	return f
@@ -69,7 +69,7 @@ func declareTable(c *dissect.Catalog, s summary.Style, rows, row, suffix string)
 		Row:    c.Add(rows+"."+row, dissect.Group, "One "+row+"."),
 		open:   c.Add(rows+".other", dissect.Decimal, "Any other column, under its own name without the "+suffix+" at its end.", dissect.Open, dissect.InCharset(s.Charset)),
 		cells:  c.Add(rows+".cells", dissect.List, "Values of columns whose names cannot be keys, in the order of the columns."),
-		cell:   c.Add(rows+".cells.cell", dissect.String, "One value.", dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)),
+		cell:   c.Add(rows+".cells.cell", dissect.String, "One value.", dissect.FreeText, dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)),
 		suffix: suffix,
 	}
 }

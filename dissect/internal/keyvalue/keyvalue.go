@@ -37,8 +37,8 @@ func declare(c *dissect.Catalog, ofKey, ofValue []dissect.Option) Fields {
 	f := Fields{
 		List:  c.Add("rules", dissect.List, "The settings."),
 		Pair:  c.Add("rules.rule", dissect.Group, "One setting."),
-		Key:   c.Add("rules.key", dissect.String, "Name of the setting.", ofKey...),
-		Value: c.Add("rules.value", dissect.String, "Value of the setting.", ofValue...),
+		Key:   c.Add("rules.key", dissect.String, "Name of the setting.", append(slices.Clip(ofKey), dissect.SettingName)...),
+		Value: c.Add("rules.value", dissect.String, "Value of the setting.", append(slices.Clip(ofValue), dissect.Setting)...),
 	}
 	f.Hidden = f.Value.Hidden()
 	return f

@@ -19,13 +19,13 @@ type Fields struct {
 	Header, Command, Blanks, Arguments, Quote, End *dissect.Field
 }
 
-// Declare adds them to a catalog.
-func Declare(c *dissect.Catalog) Fields {
+// Declare adds them to a catalog. arguments is the privacy of text after the known arguments.
+func Declare(c *dissect.Catalog, arguments dissect.Privacy) Fields {
 	return Fields{
 		Header:    c.Add("header", dissect.Int, "-1: the message belongs to no connection.", dissect.Framing),
-		Command:   c.Add("command", dissect.String, "Word that names the message."),
+		Command:   c.Add("command", dissect.String, "Word that names the message.", dissect.Public),
 		Blanks:    c.Add("blanks", dissect.Bytes, "Blanks between words.", dissect.Framing),
-		Arguments: c.Add("arguments", dissect.String, "Text after the known arguments."),
+		Arguments: c.Add("arguments", dissect.String, "Text after the known arguments.", arguments),
 		Quote:     c.Add("quote", dissect.Bytes, "Quotation mark around the settings.", dissect.Framing),
 		End:       c.Add("end", dissect.Bytes, "Line ends and zero bytes.", dissect.Framing),
 	}
@@ -180,7 +180,7 @@ func DeclareRcon(c *dissect.Catalog) Rcon {
 	f := Rcon{
 		Password: c.Add("rcon.password", dissect.String, "Password of the remote console, or the hash that stands for it.", dissect.Secret),
 		Second:   c.Add("rcon.second_word", dissect.String, "What follows a number in the place of the password: the password in Half-Life's form, whose number is a challenge, or the command.", dissect.Secret),
-		Line:     c.Add("rcon.command_line", dissect.String, "Command for the console of the server."),
+		Line:     c.Add("rcon.command_line", dissect.String, "Command for the console of the server.", dissect.FreeText),
 	}
 	f.Hidden = f.Line.Hidden()
 	return f
@@ -212,8 +212,8 @@ func DeclareUserinfo(c *dissect.Catalog) keyvalue.Fields {
 	f := keyvalue.Fields{
 		List:  c.Add("userinfo", dissect.List, "What the client states about itself."),
 		Pair:  c.Add("userinfo.setting", dissect.Group, "One setting."),
-		Key:   c.Add("userinfo.key", dissect.String, "Name of the setting.", text),
-		Value: c.Add("userinfo.value", dissect.String, "Value of the setting.", text),
+		Key:   c.Add("userinfo.key", dissect.String, "Name of the setting.", dissect.SettingName, text),
+		Value: c.Add("userinfo.value", dissect.String, "Value of the setting.", dissect.Setting, text),
 	}
 	f.Hidden = f.Value.Hidden()
 	return f

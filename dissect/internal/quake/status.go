@@ -40,9 +40,9 @@ func DeclareStatus(c *dissect.Catalog, words *Fields, oddKey, cut, notPlayer *di
 		player:  c.Add("players.player", dissect.Group, "One player."),
 		score:   c.Add("players.score", dissect.Decimal, "Frags."),
 		ping:    c.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds."),
-		name:    c.Add("players.name", dissect.String, "Name.", text),
-		address: c.Add("players.address", dissect.String, "Address of the player, which a few servers tell everybody."),
-		line:    c.Add("players.line", dissect.String, "A line that is not one of a player.", dissect.Framing, text),
+		name:    c.Add("players.name", dissect.String, "Name.", dissect.PersonName, text),
+		address: c.Add("players.address", dissect.String, "Address of the player, which a few servers tell everybody.", dissect.Address),
+		line:    c.Add("players.line", dissect.String, "A line that is not one of a player.", dissect.Framing, dissect.FreeText, text),
 	}
 }
 

@@ -2,32 +2,6 @@ package main
 
 import "time"
 
-// otherKind plays servers of several protocols that reply with another kind than
-// they were asked for; the second one sends the right one as well.
-func otherKind(s *stage) {
-	ase := aseTexts("mta", "22003", "Racing", "Race", "SF", "1.6")
-	for i, e := range []struct{ port, request, other, reply string }{
-		{"27960", single + "getinfo\n", q3Status + `\sv_hostname\Q3\mapname\q3dm6` + "\n", ""},
-		{"27961", single + "getstatus\n", q3Info + `\hostname\Q3\mapname\q3dm6`, q3Status + `\sv_hostname\Q3\mapname\q3dm6` + "\n"},
-		{"22126", "s", "EYE2" + ase + "\x00\x00\x00\x00", ""},
-		{"22126", "b", "1.6", ""},
-		{"27666", oob + "getInfo\x00" + le32(7), oob + "challengeResponse\x00" + le32(1234) + le16(7), ""},
-		{"29900", "\xfe\xfd\x09" + qstatID, gs3Part(qstatID, 0x80, "\x00hostname/A server//"), ""},
-		{"27015", single + "players", single + "C10.0.0.1:27015\x00HL\x00crossfire\x00valve\x00Half-Life\x00\x01\x08\x07", ""},
-	} {
-		s.between("192.0.2.20:5100"+string(rune('0'+i)), "198.51.100.10:"+e.port)
-		s.ask(e.request)
-		s.answer(e.other)
-		if e.reply != "" {
-			s.answer(e.reply)
-		}
-	}
-	s.wait(6 * time.Second)
-	s.between("192.0.2.20:52000", "198.51.100.10:27960")
-	s.ask(single + "getinfo\n")
-	s.answer(q3Info + `\hostname\Q3\mapname\q3dm6`)
-}
-
 // pings plays servers of three engines on one port, which have a ping each.
 func pings(s *stage) {
 	for i, e := range []struct{ ping, reply string }{

@@ -13,11 +13,15 @@ import (
 	"flag"
 	"fmt"
 	"go/format"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"text/template"
+	"time"
+
+	"github.com/qdissect/qdissect/internal/mkpcap"
 )
 
 //go:embed files
@@ -35,7 +39,6 @@ type protocol struct {
 var made = map[string]string{
 	"files/protocol.go.tmpl": "dissect/{{.Package}}/{{.Package}}.go",
 	"files/test.go.tmpl":     "dissect/{{.Package}}/{{.Package}}_test.go",
-	"files/scene.go.tmpl":    "internal/tools/mktestdata/{{.Package}}.go",
 	"files/README.md.tmpl":   "testdata/pcaps/{{.Name}}/README.md",
 }
 
@@ -46,8 +49,7 @@ type insertion struct{ file, after, before, line string }
 var insertions = []insertion{
 	{"dissect/all/all.go", "import (", ")", "\t\"github.com/qdissect/qdissect/dissect/{{.Package}}\""},
 	{"dissect/all/all.go", "\treturn []*dissect.Protocol{", "\t}", "\t\t{{.Package}}.Protocol(),"},
-	{"internal/tools/mktestdata/main.go", "var scenes", "}", "\t\"{{.Name}}/pings.pcap\": {play: {{.Package}}Pings},"},
-	{"README.md", "| name | what | both directions of |", "\n", "| `{{.Name}}` | {{.Title}}, TODO: games and servers | ping |"},
+	{"docs/protocols.md", "| name | what | both directions of |", "\n", "| `{{.Name}}` | {{.Title}}, TODO: games and servers | ping |"},
 	{"CHANGELOG.md", "### Added", "*", "* `{{.Name}}`: {{.Title}}. TODO: what can be read."},
 }
 
@@ -84,6 +86,11 @@ func begin(root string, p *protocol) error {
 		}
 		out[path] = []byte(p.fill(string(text)))
 	}
+	capture, err := p.pings()
+	if err != nil {
+		return err
+	}
+	out[filepath.Join(root, "testdata", "pcaps", p.Name, "pings.pcap")] = capture
 	for _, in := range insertions {
 		path := filepath.Join(root, in.file)
 		if out[path] == nil {
@@ -129,6 +136,31 @@ func (in *insertion) into(text string, p *protocol) (string, bool) {
 		b.WriteString(line)
 	}
 	return b.String(), done
+}
+
+// pings returns a capture of pings: three that are answered, the third of them twice, and
+// one that is not answered.
+func (p *protocol) pings() ([]byte, error) {
+	var b bytes.Buffer
+	w := mkpcap.NewWriter(&b, mkpcap.Options{})
+	client, server := netip.MustParseAddrPort("192.0.2.20:50000"), netip.AddrPortFrom(netip.MustParseAddr("198.51.100.10"), uint16(p.Port))
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	ask := func(id string) {
+		now = now.Add(12345 * time.Microsecond)
+		w.UDP(now, client, server, []byte(p.Package+"?"+id))
+	}
+	answer := func(id, name string) {
+		now = now.Add(678 * time.Microsecond)
+		w.UDP(now, server, client, []byte(p.Package+"!"+id+name))
+	}
+	for _, id := range []string{"\x01\x02\x03\x04", "\x11\x12\x13\x14", "\x21\x22\x23\x24"} {
+		ask(id)
+		answer(id, "A server")
+	}
+	now = now.Add(200 * time.Millisecond)
+	answer("\x21\x22\x23\x24", "Another server") // the same bytes again would be a copy
+	ask("\x31\x32\x33\x34")
+	return b.Bytes(), w.Err()
 }
 
 // fill fills a template.

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"go/parser"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,14 +32,13 @@ func TestBegin(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, want := range map[string][]string{
-		"dissect/somegame/somegame.go":          {"package somegame\n", `dissect.NewCatalog("some-game")`, "[]uint16{4321}"},
-		"dissect/somegame/somegame_test.go":     {"dissecttest.Run(t, Protocol(), samples())"},
-		"dissect/all/all.go":                    {"dissect/somegame\"\n", ".Protocol(),\n\t\tsomegame.Protocol(),\n\t}\n"},
-		"internal/tools/mktestdata/somegame.go": {"func somegamePings(s *stage)", ":4321"},
-		"internal/tools/mktestdata/main.go":     {`"some-game/pings.pcap":`},
-		"testdata/pcaps/some-game/README.md":    {"# Some game\n"},
-		"README.md":                             {" |\n| `some-game` | Some game, TODO: games and servers | ping |\n\n"},
-		"CHANGELOG.md":                          {"### Added\n\n* `some-game`: Some game. TODO: what can be read.\n"},
+		"dissect/somegame/somegame.go":        {"package somegame\n", `dissect.NewCatalog("some-game")`, "[]uint16{4321}"},
+		"dissect/somegame/somegame_test.go":   {"dissecttest.Run(t, Protocol(), samples())"},
+		"dissect/all/all.go":                  {"dissect/somegame\"\n", ".Protocol(),\n\t\tsomegame.Protocol(),\n\t}\n"},
+		"testdata/pcaps/some-game/pings.pcap": {"somegame?\x01\x02\x03\x04", "somegame!\x01\x02\x03\x04A server", "\x10\xe1"},
+		"testdata/pcaps/some-game/README.md":  {"# Some game\n"},
+		"docs/protocols.md":                   {" |\n| `some-game` | Some game, TODO: games and servers | ping |\n\n"},
+		"CHANGELOG.md":                        {"### Added\n\n* `some-game`: Some game. TODO: what can be read.\n"},
 	} {
 		path := filepath.Join(root, file)
 		text, err := os.ReadFile(path)
@@ -56,6 +57,7 @@ func TestBegin(t *testing.T) {
 			}
 		}
 	}
+	compiles(t, root, "dissect/somegame/somegame.go", "dissect/somegame/somegame_test.go")
 	if err := begin(root, p); err == nil || !strings.Contains(err.Error(), "exists") {
 		t.Errorf("a second time: %v", err)
 	}
@@ -66,5 +68,31 @@ func TestBegin(t *testing.T) {
 	}
 	if begin(t.TempDir(), p) == nil {
 		t.Error("begins outside of the module")
+	}
+}
+
+// compiles checks that new files compile as if they were in the module.
+func compiles(t *testing.T, root string, files ...string) {
+	t.Helper()
+	module, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace := map[string]string{}
+	for _, f := range files {
+		replace[filepath.Join(module, f)] = filepath.Join(root, f)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(root, "overlay.json")
+	if err := os.WriteFile(name, overlay, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "test", "-c", "-vet=off", "-overlay", name, "-o", filepath.Join(root, "somegame.test"), "./dissect/somegame")
+	cmd.Dir = module
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -54,7 +54,7 @@ func TestTruth(t *testing.T) {
 			}
 			x, y := &truth.Totals, &sum.Outcomes
 			want := counts{x.Wire.Packets, x.Wire.Frame, x.Datagrams, x.Unknown, x.ICMP, x.Requests, x.Replies, x.Answered, x.Partial, x.Refused, x.Unanswered, x.Open, x.Repeated, map[string]uint64{}}
-			got := counts{sum.Packets, sum.Bytes, sum.Datagrams, sum.Unknown, sum.ICMP, sum.Requests, sum.Replies, y.Answered, y.Partial, y.Refused, y.Unanswered, y.Open, y.Repeated, map[string]uint64{}}
+			got := counts{sum.Packets, sum.Bytes, sum.Datagrams, sum.Unknown, sum.ICMP, sum.Requests, sum.Replies, y[dissect.OutcomeAnswered] + y[dissect.OutcomeChallenged], y[dissect.OutcomePartial], y[dissect.OutcomeRefused], y[dissect.OutcomeUnanswered] + y[dissect.OutcomeOther], y[dissect.OutcomeOpen], y[dissect.OutcomeRepeated], map[string]uint64{}}
 			for protocol, list := range truth.Messages {
 				for _, n := range list {
 					want.Messages[protocol] += n

@@ -369,6 +369,9 @@ func (w *world) datagram(from source, src, dst netip.AddrPort, payload string, l
 		if plain {
 			dontFragment(packet)
 		}
+		if src == from.addr && !w.byAddr[src] {
+			travels(packet, from)
+		}
 		if i == 0 {
 			first = packet
 		}
@@ -406,6 +409,27 @@ func dontFragment(packet []byte) {
 	packet[6] |= 0x40
 	sum := uint32(^binary.BigEndian.Uint16(packet[10:])) + 0x4000
 	binary.BigEndian.PutUint16(packet[10:], ^uint16(sum+sum>>16))
+}
+
+// travels sets the hop limit that is left of a packet that comes from the internet. That of people depends on their networks and on their
+// systems; what attackers forge comes from one machine.
+func travels(packet []byte, from source) {
+	const oneMachine = 243
+	left := byte(oneMachine)
+	if from.class != Forged {
+		a := from.addr.Addr().As4()
+		h := (uint32(a[2])*31 + uint32(a[0])) * 2654435761
+		left = 64 - byte(6+h>>24%16)
+		if h>>20&1 == 0 {
+			left += 64
+		}
+	}
+	sum := uint32(^binary.BigEndian.Uint16(packet[10:])) + uint32(^(uint16(packet[8]) << 8)) + uint32(left)<<8
+	packet[8] = left
+	for sum > 0xffff {
+		sum = sum>>16 + sum&0xffff
+	}
+	binary.BigEndian.PutUint16(packet[10:], ^uint16(sum))
 }
 
 // write hands over a frame.

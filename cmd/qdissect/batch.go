@@ -1,0 +1,219 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/tables"
+)
+
+// A batch is a group of inputs that are dissected together.
+type batch struct {
+	*many
+	inputs  []input
+	stamps  []stamp
+	done    []bool
+	current int
+	files   []*os.File      // the output of the current input, until it is complete
+	lines   io.WriteCloser  // writes to files
+	tables  *tables.Parquet // the same, if it writes tables
+	refused bool            // the system refuses to read the current input
+}
+
+// group dissects a group unless all of it is done.
+func (m *many) group(g []input) error {
+	b := &batch{many: m, inputs: g, stamps: make([]stamp, len(g)), done: make([]bool, len(g))}
+	if err := b.survey(); err != nil {
+		m.trouble(nil, err)
+		return nil
+	}
+	run := m.run
+	run.Inputs, run.Output, run.Trouble = nil, b.next, b.damage
+	for i, in := range g {
+		run.Inputs = append(run.Inputs, in.path)
+		if b.done[i] {
+			m.done++
+			for _, t := range b.stamps[i].Trouble {
+				m.trouble(nil, errors.New(t))
+			}
+		}
+	}
+	if !slices.Contains(b.done, false) {
+		return nil
+	}
+	if !m.o.series {
+		run.Ended = m.pieces.ended
+	}
+	defer func() {
+		_ = b.discard() // the output is incomplete
+	}()
+	sum, err := pipeline.Run(run)
+	if err != nil {
+		return err
+	}
+	if sum.Inputs > 0 {
+		m.remarks.add(g[0].path, len(g), sum)
+	}
+	if m.stop.Err() != nil {
+		return errors.New("interrupted; the next run skips the inputs that are done")
+	}
+	return b.finish()
+}
+
+// survey finds the inputs that are already done.
+func (b *batch) survey() error {
+	var sources []source
+	for i, in := range b.inputs {
+		st, err := os.Stat(in.path)
+		if err != nil {
+			return err
+		}
+		sources = append(sources, sourceOf(in.name, st))
+		s := &b.stamps[i]
+		*s = stamp{Program: b.program, Flags: b.flags, Inputs: slices.Clone(sources), Last: i == len(b.inputs)-1}
+		var before stamp
+		out := b.output(in)
+		if text, err := os.ReadFile(stampOf(out)); err == nil && json.Unmarshal(text, &before) == nil && !b.o.force && before.same(s) {
+			if !slices.ContainsFunc(b.outputs(in), func(name string) bool { _, err := os.Stat(name); return err != nil }) {
+				b.done[i], s.Trouble = true, before.Trouble
+			}
+		}
+		for n, name := range b.outputs(in) {
+			left := before.Output
+			if n > 0 {
+				left = source{}
+				if n <= len(before.More) {
+					left = before.More[n-1]
+				}
+			}
+			if err := ours(name, left); err != nil && !b.done[i] {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// next starts the i-th input and returns the writer for its output.
+func (b *batch) next(i int) (io.Writer, error) {
+	if err := b.finish(); err != nil {
+		return nil, err
+	}
+	b.current, b.refused = i, false
+	if b.done[i] { // later inputs of the series need it
+		return io.Discard, nil
+	}
+	out := b.output(b.inputs[i])
+	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
+		return nil, err
+	}
+	for _, name := range b.outputs(b.inputs[i]) {
+		f, err := capture.CreateBeside(name, b.private)
+		if err != nil {
+			return nil, err
+		}
+		b.files = append(b.files, f)
+	}
+	if len(b.more) == 0 {
+		b.lines = b.format.aligned(environment{getenv: b.env.getenv}, b.files[0])
+	} else {
+		b.tables = tables.NewParquet([...]io.Writer{b.files[0], b.files[1], b.files[2]})
+		b.lines = b.tables
+	}
+	return b.lines, nil
+}
+
+// damage records an error of the current input.
+func (b *batch) damage(err error) {
+	b.refused = errors.As(err, new(syscall.Errno))
+	if !b.done[b.current] {
+		b.trouble(&b.stamps[b.current], err)
+	}
+}
+
+// finish moves the output of the current input into place.
+func (b *batch) finish() error {
+	if len(b.files) == 0 {
+		return nil
+	}
+	if b.refused && b.empty() { // the next run tries again
+		return b.discard()
+	}
+	if err := b.lines.Close(); err != nil {
+		return errors.Join(err, b.discard())
+	}
+	files := b.files
+	b.files, b.tables = nil, nil
+	b.new++
+	return place(files, b.outputs(b.inputs[b.current]), &b.stamps[b.current])
+}
+
+// empty reports whether the output of the current input has nothing.
+func (b *batch) empty() bool {
+	st, err := b.files[0].Stat()
+	return err == nil && st.Size() == 0 && (b.tables == nil || b.tables.Empty())
+}
+
+// discard removes an incomplete output.
+func (b *batch) discard() (err error) {
+	if len(b.files) == 0 {
+		return nil
+	}
+	for _, f := range b.files {
+		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	if len(b.more) > 0 {
+		_ = os.Remove(filepath.Dir(b.output(b.inputs[b.current]))) // if it is empty
+	}
+	b.files, b.tables = nil, nil
+	return err
+}
+
+// place renames the files of an output and its stamp, so that all are complete or absent.
+// It writes the stamp first: on a full disk, no output may remain without a stamp.
+func place(files []*os.File, outs []string, s *stamp) error {
+	s.More = nil
+	for i, f := range files {
+		st, err := f.Stat()
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+		defer os.Remove(f.Name())
+		if left := sourceOf(filepath.Base(outs[i]), st); i == 0 {
+			s.Output = left
+		} else {
+			s.More = append(s.More, left)
+		}
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	name := stampOf(outs[0])
+	t, err := capture.CreateBeside(name, false)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(t.Name())
+	_, err = t.Write(append(b, '\n'))
+	if err := errors.Join(err, t.Close()); err != nil {
+		return err
+	}
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for i, f := range files {
+		if err := os.Rename(f.Name(), outs[i]); err != nil {
+			return err
+		}
+	}
+	return os.Rename(t.Name(), name)
+}

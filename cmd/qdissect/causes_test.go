@@ -1,0 +1,577 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/stats"
+)
+
+// A film is a capture that is being made: its packets with their times.
+type film struct {
+	packets []filmed
+	snap    int
+}
+
+type filmed struct {
+	at      float64 // seconds
+	packets func(*mkpcap.Writer, time.Time)
+}
+
+var (
+	filmServer  = netip.MustParseAddrPort("198.51.100.10:27015")
+	filmPrivate = netip.MustParseAddrPort("192.168.1.10:27015")
+	filmRouter  = netip.MustParseAddr("198.51.100.1")
+)
+
+func (f *film) add(at float64, p func(*mkpcap.Writer, time.Time)) {
+	f.packets = append(f.packets, filmed{at, p})
+}
+
+func (f *film) udp(at float64, src, dst netip.AddrPort, payload string) {
+	f.add(at, func(m *mkpcap.Writer, t time.Time) { m.UDP(t, src, dst, []byte(payload)) })
+}
+
+// icmp adds an error about a datagram.
+func (f *film) icmp(at float64, from netip.Addr, typ, code byte, info uint32, src, dst netip.AddrPort, payload string) {
+	about := mkpcap.IP(src.Addr(), dst.Addr(), 1, 17, 0, false, false, mkpcap.UDPSegment(src, dst, []byte(payload)))
+	f.add(at, func(m *mkpcap.Writer, t time.Time) {
+		m.Segment(t, from, src.Addr(), 1, mkpcap.ICMP(from, src.Addr(), typ, code, info, about))
+	})
+}
+
+// tcp adds a segment with flags: 2 SYN, 18 SYN and ACK, 20 RST and ACK, 24 data.
+func (f *film) tcp(at float64, src, dst netip.AddrPort, flags byte) {
+	b := binary.BigEndian.AppendUint16(nil, src.Port())
+	b = binary.BigEndian.AppendUint16(b, dst.Port())
+	b = append(b, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, flags, 0xff, 0xff, 0, 0, 0, 0)
+	f.add(at, func(m *mkpcap.Writer, t time.Time) { m.Segment(t, src.Addr(), dst.Addr(), 6, b) })
+}
+
+func (f *film) write(t *testing.T) string {
+	t.Helper()
+	var b bytes.Buffer
+	m := mkpcap.NewWriter(&b, mkpcap.Options{MTU: 1500, Snap: f.snap})
+	slices.SortStableFunc(f.packets, func(a, b filmed) int { return int((a.at - b.at) * 1e7) })
+	for _, p := range f.packets {
+		p.packets(m, time.Unix(1_700_000_000, int64(p.at*1e9)))
+	}
+	name := filepath.Join(t.TempDir(), "film.pcap")
+	if err := os.WriteFile(name, b.Bytes(), 0o666); err != nil || m.Err() != nil {
+		t.Fatal(err, m.Err())
+	}
+	return name
+}
+
+// Payloads.
+const (
+	askInfo  = "\xff\xff\xff\xffTSource Engine Query\x00"
+	q3Status = "\xff\xff\xff\xffgetstatus\n"
+	q3Reply  = "\xff\xff\xff\xffstatusResponse\n\\sv_hostname\\Arena\\mapname\\q3dm17\\sv_maxclients\\16\n0 30 \"a\"\n"
+)
+
+func le(n uint32) string { return string(binary.LittleEndian.AppendUint32(nil, n)) }
+
+func challenge(n uint32) string { return "\xff\xff\xff\xffA" + le(n) }
+
+func infoReply(name string) string {
+	return "\xff\xff\xff\xffI\x11" + name + "\x00dust2\x00cstrike\x00Counter-Strike\x00\xf0\x00\x03\x18\x00dl\x00\x011.0\x00\x00"
+}
+
+func rulesReply(n int) string {
+	b := "\xff\xff\xff\xffE" + string([]byte{byte(n), 0})
+	for i := range n {
+		b += "rule_" + string(rune('a'+i%26)) + string(rune('a'+i/26)) + "\x00a value that is long enough to fill\x00"
+	}
+	return b
+}
+
+// parts splits a reply as Source does.
+func parts(b string, id uint32) (list []string) {
+	const size = 1200
+	n := (len(b) + size - 1) / size
+	for i := range n {
+		list = append(list, "\xfe\xff\xff\xff"+le(id)+string([]byte{byte(n), byte(i), 0xbc, 4})+b[i*size:min(len(b), (i+1)*size)])
+	}
+	return list
+}
+
+func askers(n int) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{byte(20 + n%60), 7, byte(n), 9}), uint16(40000+n))
+}
+
+// polls calls f for n requests, half a second apart.
+func polls(n int, f func(i int, at float64, from netip.AddrPort)) {
+	for i := range n {
+		f(i, float64(i)/2, askers(i))
+	}
+}
+
+// answered adds requests that are answered in a millisecond, without a challenge.
+func (f *film) answered(n int, server netip.AddrPort) {
+	polls(n, func(_ int, at float64, from netip.AddrPort) {
+		f.udp(at, from, server, askInfo)
+		f.udp(at+.001, server, from, infoReply("Old town"))
+	})
+}
+
+// goesOn adds other traffic, in both directions.
+func (f *film) goesOn(at float64) {
+	other := netip.MustParseAddrPort("203.0.113.77:9")
+	f.udp(at, askers(90), other, "the capture goes on")
+	f.udp(at+.1, other, askers(90), "in both directions")
+}
+
+func (f *film) unanswered(n int, server netip.AddrPort) {
+	polls(n, func(_ int, at float64, from netip.AddrPort) { f.udp(at, from, server, askInfo) })
+	f.goesOn(float64(n)/2 + 30)
+}
+
+// challenged adds requests with the challenge that was given; reply answers them.
+func (f *film) challenged(n int, server netip.AddrPort, reply func(i int) string) {
+	polls(n, func(i int, at float64, from netip.AddrPort) {
+		f.udp(at, from, server, askInfo)
+		f.udp(at+.001, server, from, challenge(uint32(1000+i)))
+		f.udp(at+.05, from, server, askInfo+le(uint32(1000+i)))
+		f.udp(at+.051, server, from, reply(i))
+	})
+}
+
+// long adds rules in parts, without those for which lost reports true.
+func (f *film) long(n int, lost func(i, part int) bool) {
+	polls(n, func(i int, at float64, from netip.AddrPort) {
+		f.udp(at, from, filmServer, "\xff\xff\xff\xffV"+le(7))
+		for j, p := range parts(rulesReply(90), uint32(i+1)) {
+			if !lost(i, j) {
+				f.udp(at+.001+float64(j)/1e5, filmServer, from, p)
+			}
+		}
+	})
+}
+
+type filmCause struct {
+	id      string
+	has     func(*film)
+	near    func(*film)
+	nearIs  string // the cause of the near miss
+	says    string // what must stand in the words, and what must not
+	not     string
+	server  string // that is asked about, if not the usual one
+	nearAsk string
+}
+
+func to(port uint16) netip.AddrPort { return netip.AddrPortFrom(filmServer.Addr(), port) }
+
+var filmCauses = []filmCause{
+	{id: "works", has: func(f *film) { f.answered(60, filmServer) }, near: func(f *film) { f.unanswered(60, filmServer) }, nearIs: "no_reply", says: "nothing in the capture stands in the way", not: "Down|lost|private"},
+	{id: "no_reply", has: func(f *film) { f.unanswered(30, filmServer) }, near: func(f *film) { f.unanswered(3, filmServer) }, nearIs: "too_few", says: "replied to none of 30 requests.*firewall", not: "nothing listens"},
+	{id: "too_few", has: func(f *film) { f.unanswered(2, filmServer) }, near: func(f *film) { f.answered(2, filmServer) }, nearIs: "works", says: "Too little to say.*asked 2 times", not: "Down|stands in the way"},
+	{id: "no_requests_captured",
+		has: func(f *film) {
+			polls(20, func(_ int, at float64, from netip.AddrPort) { f.udp(at, filmServer, from, infoReply("Old town")) })
+		},
+		near: func(f *film) { f.answered(20, filmServer) }, nearIs: "works", says: "no requests to it: one direction"},
+	{id: "one_direction",
+		has: func(f *film) {
+			polls(30, func(i int, at float64, from netip.AddrPort) {
+				f.udp(at, from, filmServer, askInfo+le(uint32(77777+i%10)))
+			})
+			f.goesOn(60)
+		},
+		near: func(f *film) { f.unanswered(30, filmServer) }, nearIs: "no_reply", says: "one direction only.*return a challenge", not: "Down"},
+	{id: "relay_address", server: "169.254.13.5:27015", has: func(f *film) { f.answered(10, filmServer) }, near: func(f *film) { f.answered(10, netip.MustParseAddrPort("169.254.13.5:27015")) }, nearIs: "works", nearAsk: "169.254.13.5:27015", says: "Steam's relay"},
+	{id: "unknown_requests",
+		has: func(f *film) {
+			polls(20, func(_ int, at float64, from netip.AddrPort) { f.udp(at, from, filmServer, "\x01\x09 no such game") })
+		},
+		near: func(f *film) { f.answered(20, filmServer) }, nearIs: "works", says: "20 datagrams that no protocol recognises"},
+	{id: "tcp_only", server: "198.51.100.10:25565", nearAsk: "198.51.100.10:25565",
+		has: func(f *film) {
+			s := to(25565)
+			for i := range 10 {
+				at, c := float64(i), askers(i)
+				f.tcp(at, c, s, 2)
+				f.tcp(at+.5, c, s, 2) // again, which is no other connection
+				switch {
+				case i < 6:
+					f.tcp(at+.6, s, c, 18)
+					f.tcp(at+.7, c, s, 24)
+				case i < 8:
+					f.tcp(at+.6, s, c, 20)
+				}
+			}
+		},
+		near: func(f *film) {
+			f.tcp(1, askers(1), to(25565), 2)
+			f.answered(20, to(25565))
+		}, nearIs: "works", says: "34 packets over TCP with port 25565 .10 connections tried: 6 made, 2 refused, 2 unanswered.*enable-query=true"},
+	{id: "other_port_asked", server: "198.51.100.10:27016", has: func(f *film) { f.answered(20, filmServer) }, near: func(f *film) { f.answered(20, to(27016)) }, nearIs: "works", nearAsk: "198.51.100.10:27016", says: "Nobody asked.*27015"},
+	{id: "translated_address", has: func(f *film) { f.answered(20, filmPrivate) }, near: func(f *film) { f.answered(20, netip.MustParseAddrPort("203.0.113.10:27015")) }, nearIs: "wrong_interface", says: "192.168.1.10:27015.*private"},
+	{id: "nobody_asked",
+		has: func(f *film) {
+			f.answered(5, to(27016))
+			f.packets = f.packets[:0]
+			polls(5, func(_ int, at float64, from netip.AddrPort) { f.udp(at, filmServer, from, "\x01\x09 no such game") })
+		},
+		near: func(f *film) { f.answered(20, filmServer) }, nearIs: "works", says: "Nobody asked.*5 datagrams of that host"},
+	{id: "wrong_interface", has: func(f *film) { f.answered(20, netip.MustParseAddrPort("203.0.113.10:27015")) }, near: func(f *film) { f.answered(20, filmServer) }, nearIs: "works", says: "is not in the capture.*interface", not: "Down"},
+	{id: "bound_elsewhere",
+		has: func(f *film) {
+			loop := netip.MustParseAddrPort("127.0.0.1:27015")
+			polls(20, func(_ int, at float64, from netip.AddrPort) {
+				f.udp(at, from, filmServer, askInfo)
+				f.icmp(at+.0001, filmServer.Addr(), 3, 3, 0, from, filmServer, askInfo)
+				f.udp(at+.1, netip.AddrPortFrom(loop.Addr(), from.Port()), loop, askInfo)
+				f.udp(at+.101, loop, netip.AddrPortFrom(loop.Addr(), from.Port()), infoReply("Old town"))
+			})
+		},
+		near: func(f *film) { // another host of the network, at the same port
+			polls(20, func(_ int, at float64, from netip.AddrPort) {
+				f.udp(at, from, filmServer, askInfo)
+				f.icmp(at+.0001, filmServer.Addr(), 3, 3, 0, from, filmServer, askInfo)
+			})
+			f.answered(20, netip.MustParseAddrPort("198.51.100.11:27015"))
+		}, nearIs: "nothing_listens", says: "127.0.0.1:27015 answers.*loopback.*ss -ulnp"},
+	{id: "nothing_listens",
+		has: func(f *film) {
+			polls(20, func(_ int, at float64, from netip.AddrPort) {
+				f.udp(at, from, filmServer, askInfo)
+				f.icmp(at+.0001, filmServer.Addr(), 3, 3, 0, from, filmServer, askInfo)
+			})
+		},
+		near: func(f *film) {
+			polls(20, func(_ int, at float64, from netip.AddrPort) {
+				f.udp(at, from, filmServer, askInfo)
+				f.icmp(at+.0001, filmRouter, 3, 3, 0, from, filmServer, askInfo)
+			})
+		}, nearIs: "firewall_rejects", says: "Nothing listens.*port is closed", not: "prohibited"},
+	{id: "firewall_rejects",
+		has: func(f *film) {
+			polls(20, func(_ int, at float64, from netip.AddrPort) {
+				f.udp(at, from, filmServer, askInfo)
+				f.icmp(at+.0001, filmServer.Addr(), 3, 13, 0, from, filmServer, askInfo)
+			})
+		},
+		near: func(f *film) { f.unanswered(20, filmServer) }, nearIs: "no_reply", says: "firewall rejects", not: "[Nn]othing listens"},
+	{id: "host_unreachable",
+		has: func(f *film) {
+			polls(20, func(_ int, at float64, from netip.AddrPort) {
+				f.udp(at, from, filmServer, askInfo)
+				f.icmp(at+.0001, filmRouter, 3, 1, 0, from, filmServer, askInfo)
+			})
+		},
+		near: func(f *film) { // the errors are about replies to clients that are gone
+			f.answered(60, filmServer)
+			f.icmp(.002, filmRouter, 3, 1, 0, filmServer, askers(0), infoReply("Old town"))
+		}, nearIs: "works", says: "cannot be reached: 198.51.100.1"},
+	{id: "too_large",
+		has: func(f *film) {
+			f.long(20, func(_, part int) bool { return part == 0 })
+			f.icmp(.01, filmRouter, 3, 4, 1400, filmServer, askers(0), parts(rulesReply(90), 1)[0])
+		},
+		near: func(f *film) { f.long(20, func(_, part int) bool { return part == 0 }) }, nearIs: "parts_lost", says: "too large for the path.*MTU"},
+	{id: "parts_lost", has: func(f *film) { f.long(20, func(_, part int) bool { return part == 1 }) }, near: func(f *film) { f.long(20, func(int, int) bool { return false }) }, nearIs: "works", says: "lack parts"},
+	{id: "fragments_lost",
+		has: func(f *film) {
+			polls(20, func(_ int, at float64, from netip.AddrPort) {
+				f.udp(at, from, filmServer, "\xff\xff\xff\xffV"+le(7))
+				segment := mkpcap.UDPSegment(filmServer, from, []byte(rulesReply(60)))
+				f.add(at+.001, func(m *mkpcap.Writer, t time.Time) {
+					ip := mkpcap.IP(filmServer.Addr(), from.Addr(), uint16(at*2)+9, 17, 0, true, true, segment[:1480])
+					m.Frame(t, append([]byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0}, ip...))
+				})
+			})
+			f.answered(20, filmServer)
+		},
+		near: func(f *film) {
+			polls(20, func(_ int, at float64, from netip.AddrPort) {
+				f.udp(at, from, filmServer, "\xff\xff\xff\xffV"+le(7))
+				f.udp(at+.001, filmServer, from, rulesReply(60))
+			})
+		}, nearIs: "works", says: "lack IP fragments"},
+	{id: "capture_ends",
+		has: func(f *film) {
+			polls(6, func(_ int, at float64, from netip.AddrPort) { f.udp(at/2, from, filmServer, askInfo) })
+		},
+		near: func(f *film) { f.unanswered(6, filmServer) }, nearIs: "no_reply", says: "ends before a reply"},
+	{id: "cut",
+		has: func(f *film) {
+			f.snap = 60 // the challenge that requests return is cut off
+			f.challenged(30, filmServer, func(i int) string { return challenge(uint32(9000 + i)) })
+		},
+		near: func(f *film) { f.snap = 60; f.answered(30, filmServer) }, nearIs: "works", says: "snapshot length", not: "Clients of|No client|lack"},
+	{id: "wrong_port", server: "198.51.100.10:27019",
+		has: func(f *film) { f.answered(20, filmServer); f.unanswered(20, to(27019)) }, near: func(f *film) { f.unanswered(20, to(27019)) }, nearIs: "no_reply", nearAsk: "198.51.100.10:27019", says: "198.51.100.10:27015 on the same host answers a2s"},
+	{id: "unknown_replies",
+		has: func(f *film) {
+			f.unanswered(20, filmServer)
+			polls(20, func(_ int, at float64, from netip.AddrPort) {
+				f.udp(at+.001, filmServer, from, "\x1b\x02 no such thing")
+			})
+		},
+		near: func(f *film) { f.unanswered(20, filmServer) }, nearIs: "no_reply", says: "although it sends something"},
+	{id: "wrong_protocol",
+		has: func(f *film) {
+			polls(30, func(_ int, at float64, from netip.AddrPort) { f.udp(at+.2, from, filmServer, q3Status) })
+			f.answered(10, filmServer)
+			f.goesOn(60)
+		},
+		near: func(f *film) {
+			polls(4, func(_ int, at float64, from netip.AddrPort) { f.udp(at+.2, from, filmServer, q3Status) })
+			f.answered(60, filmServer)
+		}, nearIs: "works", says: "answers a2s and none of 30 quake3 status requests"},
+	{id: "kind_unanswered",
+		has: func(f *film) {
+			f.answered(40, filmServer)
+			polls(10, func(_ int, at float64, from netip.AddrPort) {
+				f.udp(at+.2, from, filmServer, "\xff\xff\xff\xffV"+le(7))
+			})
+		},
+		near: func(f *film) { f.answered(40, filmServer) }, nearIs: "works", says: "0 % of 10 a2s rules requests"},
+	{id: "stopped",
+		has: func(f *film) {
+			f.answered(60, filmServer)
+			polls(60, func(i int, at float64, from netip.AddrPort) { f.udp(at+30, askers(100+i), filmServer, askInfo) })
+		},
+		near: func(f *film) {
+			f.answered(60, filmServer)
+			polls(4, func(i int, at float64, from netip.AddrPort) { f.udp(at+29.7, askers(100+i), filmServer, askInfo) })
+		}, nearIs: "works", says: "stopped replying at 22:13:50", not: "stands in the way"},
+	{id: "silent_at_times",
+		has: func(f *film) {
+			polls(120, func(i int, at float64, from netip.AddrPort) {
+				f.udp(at, from, filmServer, askInfo)
+				if at < 20 || at > 40 {
+					f.udp(at+.001, filmServer, from, infoReply("Old town"))
+				}
+			})
+		},
+		near: func(f *film) { // every tenth is lost
+			polls(200, func(i int, at float64, from netip.AddrPort) {
+				f.udp(at, askers(i), filmServer, askInfo)
+				if i%11 != 0 {
+					f.udp(at+.001, filmServer, askers(i), infoReply("Old town"))
+				}
+			})
+		}, nearIs: "works", says: "did not reply from 22:13:40 UTC on for 20"},
+	{id: "rate_limit",
+		has: func(f *film) {
+			for i := range 1200 {
+				at := float64(i) / 20
+				f.udp(at, askers(i%200), filmServer, askInfo)
+				if i%20 < 5 {
+					f.udp(at+.001, filmServer, askers(i%200), infoReply("Old town"))
+				}
+			}
+		},
+		near: func(f *film) { // half is lost by chance
+			seed := uint32(1)
+			for i := range 1200 {
+				at := float64(i) / 20
+				f.udp(at, askers(i%200), filmServer, askInfo)
+				if seed = seed*1664525 + 1013904223; seed>>31 == 0 {
+					f.udp(at+.001, filmServer, askers(i%200), infoReply("Old town"))
+				}
+			}
+		}, nearIs: "loss", says: "at most 5 replies per second"},
+	{id: "loss",
+		has: func(f *film) {
+			seed := uint32(7)
+			polls(200, func(i int, at float64, from netip.AddrPort) {
+				f.udp(at, askers(i), filmServer, askInfo)
+				if seed = seed*1664525 + 1013904223; seed>>30 != 0 {
+					f.udp(at+.001, filmServer, askers(i), infoReply("Old town"))
+				}
+			})
+		},
+		near: func(f *film) {
+			polls(200, func(i int, at float64, from netip.AddrPort) {
+				f.udp(at, askers(i), filmServer, askInfo)
+				if i%20 != 0 {
+					f.udp(at+.001, filmServer, askers(i), infoReply("Old town"))
+				}
+			})
+		}, nearIs: "works", says: "replies to only 7\\d %"},
+	{id: "challenge_loop",
+		has: func(f *film) {
+			f.challenged(30, filmServer, func(i int) string { return challenge(uint32(5000 + i)) })
+		},
+		near: func(f *film) { f.challenged(30, filmServer, func(int) string { return infoReply("Old town") }) }, nearIs: "works", says: "one challenge after the other"},
+	{id: "challenge_unused",
+		has: func(f *film) {
+			polls(30, func(i int, at float64, from netip.AddrPort) {
+				f.udp(at, askers(i), filmServer, askInfo)
+				f.udp(at+.001, filmServer, askers(i), challenge(uint32(1000+i)))
+			})
+			f.goesOn(60)
+		},
+		near: func(f *film) { f.challenged(30, filmServer, func(int) string { return infoReply("Old town") }) }, nearIs: "works", says: "No client gets past the challenge"},
+	{id: "backends",
+		has: func(f *film) {
+			f.challenged(60, filmServer, func(i int) string {
+				if i%3 == 0 {
+					return infoReply("Old town")
+				}
+				return challenge(uint32(5000 + i))
+			})
+		},
+		near: func(f *film) { // a restart
+			f.challenged(60, filmServer, func(i int) string {
+				if i > 30 && i < 34 {
+					return challenge(uint32(5000 + i))
+				}
+				return infoReply("Old town")
+			})
+		}, nearIs: "works", says: "several servers share that address"},
+	{id: "late_replies",
+		has: func(f *film) {
+			polls(20, func(_ int, at float64, from netip.AddrPort) {
+				f.udp(4*at, from, filmServer, askInfo)
+				f.udp(4*at+7, filmServer, from, infoReply("Old town"))
+			})
+		},
+		near: func(f *film) { f.answered(20, filmServer) }, nearIs: "works", says: "later than clients wait"},
+	{id: "slow",
+		has: func(f *film) {
+			polls(30, func(i int, at float64, from netip.AddrPort) {
+				f.udp(at, askers(i), filmServer, askInfo)
+				f.udp(at+2.5, filmServer, askers(i), infoReply("Old town"))
+			})
+		},
+		near: func(f *film) {
+			f.answered(60, filmServer)
+			f.udp(.25, askers(80), filmServer, askInfo)
+			f.udp(2.5, filmServer, askers(80), infoReply("Old town"))
+		}, nearIs: "works", says: "more than a second"},
+	{id: "bad_replies",
+		has: func(f *film) {
+			polls(30, func(_ int, at float64, from netip.AddrPort) {
+				f.udp(at, from, filmServer, askInfo)
+				f.udp(at+.001, filmServer, from, infoReply("Old town")[:20])
+			})
+		},
+		near: func(f *film) {
+			f.answered(60, filmServer)
+			f.udp(.25, askers(80), filmServer, askInfo)
+			f.udp(.251, filmServer, askers(80), infoReply("Old town")[:20])
+		}, nearIs: "works", says: "30 of 30 replies.*malformed"},
+	{id: "client_gone",
+		has: func(f *film) {
+			f.answered(20, filmServer)
+			polls(10, func(i int, at float64, from netip.AddrPort) {
+				f.icmp(at+.002, from.Addr(), 3, 3, 0, filmServer, from, infoReply("Old town"))
+			})
+		},
+		near: func(f *film) {
+			f.answered(60, filmServer)
+		}, nearIs: "works", says: "NAT had forgotten"},
+	{id: "only_private", server: "192.168.1.10:27015",
+		has: func(f *film) {
+			polls(20, func(i int, at float64, from netip.AddrPort) {
+				c := netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 168, 1, byte(20 + i%3)}), from.Port())
+				f.udp(at, c, filmPrivate, askInfo)
+				f.udp(at+.001, filmPrivate, c, infoReply("Old town"))
+			})
+		},
+		near: func(f *film) { f.answered(20, filmPrivate) }, nearIs: "works", nearAsk: "192.168.1.10:27015", says: "only private addresses", not: "Down|do not get here"},
+	{id: "docker_proxy", server: "172.17.0.2:27015",
+		has: func(f *film) {
+			s := netip.MustParseAddrPort("172.17.0.2:27015")
+			polls(20, func(_ int, at float64, from netip.AddrPort) {
+				c := netip.AddrPortFrom(netip.MustParseAddr("172.17.0.1"), from.Port())
+				f.udp(at, c, s, askInfo)
+				f.udp(at+.001, s, c, infoReply("Old town"))
+			})
+		},
+		near: func(f *film) { f.answered(20, netip.MustParseAddrPort("172.17.0.2:27015")) }, nearIs: "works", nearAsk: "172.17.0.2:27015", says: "172.17.0.1: that of Docker's proxy"},
+	{id: "master_silent", has: func(f *film) { f.beats(4, "") }, near: func(f *film) { f.beats(1, "") }, nearIs: "works", says: "master 203.0.113.5:27010 sends nothing back"},
+	{id: "master_refuses", has: func(f *film) { f.beats(4, "\xff\xff\xff\xffl\nYour server is banned.\n\x00") }, near: func(f *film) { f.beats(4, "\xff\xff\xff\xffs\n\x01\x02\x03\x04") }, nearIs: "works", says: "does not list it.*banned"},
+	{id: "master_version", has: func(f *film) { f.beats(4, "\xff\xff\xff\xffl\nOutdated Version.  Please update.\n\x00") }, near: func(f *film) { f.beats(4, "\xff\xff\xff\xffl\nYour server is banned.\n\x00") }, nearIs: "master_refuses", says: "because of its version"},
+}
+
+// beats adds a server that works and heartbeats to a master, which replies.
+func (f *film) beats(n int, reply string) {
+	f.answered(20, filmServer)
+	m := netip.MustParseAddrPort("203.0.113.5:27010")
+	for i := range n {
+		f.udp(float64(i)*3+.1, filmServer, m, "0\n\\protocol\\48\\challenge\\1\\players\\0\\max\\24\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\password\\0\\os\\l\\lan\\0\\region\\255\\gameport\\27015\\type\\d\\secure\\1\\version\\1.1\\product\\cstrike\n")
+		if reply != "" {
+			f.udp(float64(i)*3+.15, m, filmServer, reply)
+		}
+	}
+}
+
+// TestCauses: each cause is told where it is, and not where it nearly is.
+func TestCauses(t *testing.T) {
+	tried := map[string]bool{}
+	for _, c := range filmCauses {
+		tried[c.id] = true
+		t.Run(c.id, func(t *testing.T) {
+			for i, make := range []func(*film){c.has, c.near} {
+				f, server, want := new(film), c.server, c.id
+				if i == 1 {
+					server, want = c.nearAsk, c.nearIs
+				}
+				if server == "" {
+					server = filmServer.String()
+				}
+				make(f)
+				name := f.write(t)
+				out, errs, code := runIn(t, ".", "why", "--format", "json", server, name)
+				var w struct { // but for the verdicts
+					State       stats.State
+					Cause, Text string
+					Advice      []string
+					Requests    uint64
+					Evidence    []stats.Fact
+				}
+				if err := json.Unmarshal([]byte(out), &w); err != nil {
+					t.Fatalf("%v %s %s", err, out, errs)
+				}
+				if w.Cause != want || code != statusOf(want) {
+					t.Errorf("%s: cause %s (%d), want %s (%d)\n%s", server, w.Cause, code, want, statusOf(want), w.Text)
+				}
+				if i == 0 && (!regexp.MustCompile("(?s)"+c.says).MatchString(w.Text+" "+join(w.Advice)) || c.not != "" && regexp.MustCompile(c.not).MatchString(w.Text)) {
+					t.Errorf("says %q, want %q and not %q", w.Text, c.says, c.not)
+				}
+				if w.State != stats.Answers && w.Cause != "wrong_interface" && len(w.Evidence) == 0 && w.Requests > 0 {
+					t.Errorf("no evidence: %s", out)
+				}
+				for _, e := range w.Evidence {
+					if e.Count > 0 && len(e.Frames) == 0 {
+						t.Errorf("%s: %d, and no frame", e.What, e.Count)
+					}
+				}
+			}
+		})
+	}
+	for _, c := range stats.Causes() {
+		if !tried[c.ID] && c.Words != "{verdict}" && !slices.Contains(untried, c.ID) {
+			t.Errorf("no capture shows %s", c.ID)
+		}
+	}
+}
+
+// untried are causes that other tests show.
+var untried = []string{"other_address", "other_port", "other_kind"}
+
+func join(list []string) (s string) {
+	for _, x := range list {
+		s += x + " "
+	}
+	return s
+}
+
+func statusOf(id string) int {
+	list := stats.Causes()
+	return whyStatus[list[slices.IndexFunc(list, func(c stats.Cause) bool { return c.ID == id })].State]
+}

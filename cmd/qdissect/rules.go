@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/qdissect/qdissect/internal/stats"
+)
+
+// rulesOptions are the flags of rules.
+type rulesOptions struct {
+	countOptions
+	format, where string
+	dry           bool
+}
+
+func newRules(env environment) *cobra.Command {
+	var o rulesOptions
+	cmd := &cobra.Command{
+		Use:   "rules [flags] FILE... | -i INTERFACE [FILTER]",
+		Short: "Print the firewall rules that would have helped",
+		Long: `Print the limits that would have stopped what qdissect report finds in a capture,
+ready for a firewall, each with what it would have stopped and what it would have cost
+honest requests. Nothing is printed, and the exit status is 1, if no limit would have helped.
+
+  qdissect rules evening.pcapng | nft -f -
+  qdissect rules --for iptables evening.pcapng | iptables-restore --noflush
+  qdissect rules --for ip6tables evening.pcapng | ip6tables-restore --noflush
+  qdissect rules --dry-run evening.pcapng | nft -f -
+
+The last one only counts: nft list table inet qdissect shows how much.
+
+The rules are a table (nft) or a chain (iptables) of their own; the first comment says
+how to remove them. Where they apply follows from the address of the server in the
+capture: on the host that has it, before destinations are translated, so that servers in
+containers behind it are protected too; or, for an address that Docker or Podman gives,
+at what the host forwards to it. --where says it otherwise: container for a
+container's own address of any network, router for a machine before the server's host.`,
+		RunE: func(_ *cobra.Command, args []string) error { return o.run(args, env) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.format, "for", "nft", "`FIREWALL`: nft, iptables (IPv4), ip6tables, or json, which has the limits themselves")
+	f.StringVar(&o.where, "where", "", "`PLACE` where they are loaded: host, container or router (default as the addresses say)")
+	f.BoolVar(&o.dry, "dry-run", false, "only count what would be dropped")
+	o.add(f)
+	return cmd
+}
+
+func (o *rulesOptions) run(args []string, env environment) error {
+	places := []stats.Place{stats.OnHost, stats.OnContainer, stats.OnRouter}
+	switch {
+	case !slices.Contains([]string{"nft", "iptables", "ip6tables", "json"}, o.format):
+		return fmt.Errorf("--for %q is none of nft, iptables, ip6tables, json", o.format)
+	case o.where != "" && !slices.Contains(places, stats.Place(o.where)):
+		return fmt.Errorf("--where %q is none of host, container, router", o.where)
+	}
+	p, err := o.plan(args, "rules", whyTime, env)
+	if err != nil {
+		return err
+	}
+	a := stats.New()
+	done := p.showCounts()
+	sum, err := p.count(a)
+	done()
+	if err != nil {
+		return err
+	}
+	so := stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0, Home: p.own()}
+	if p.live {
+		so.HomeBy = "interface"
+	}
+	list := a.Report(so).Remedies
+	place := stats.Place(o.where)
+	if place == "" {
+		place = stats.PlaceOf(list)
+	}
+	if len(list) == 0 && o.format != "json" {
+		complain(env, errors.New("no limit would have helped: qdissect report says what the capture has"))
+		return cmp.Or(p.end(), error(status(exitJudged)))
+	}
+	text, err := o.text(list, place)
+	if err != nil {
+		return err
+	}
+	if _, err := env.out.Write(text); err != nil {
+		return err
+	}
+	return p.end()
+}
+
+// text returns the rules with a comment in front.
+func (o *rulesOptions) text(list []stats.Remedy, place stats.Place) ([]byte, error) {
+	if o.format == "json" {
+		if list == nil {
+			list = []stats.Remedy{}
+		}
+		b, err := json.Marshal(struct {
+			Type  string         `json:"type"`
+			Where stats.Place    `json:"where"`
+			Rules []stats.Remedy `json:"rules"`
+		}{"rules", place, list})
+		return append(escapeUnsafe(b), '\n'), err
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Made by qdissect rules. To remove them: %s\n", stats.Removal(o.format, place))
+	if o.dry {
+		b.WriteString("# They only count what they would drop.\n")
+	}
+	for _, m := range list {
+		fmt.Fprintf(&b, "# %s. %s\n", m.Title, m.Effect)
+	}
+	text := stats.NFT(list, place, o.dry)
+	if o.format != "nft" {
+		if text = stats.IPTables(list, place, o.dry, o.format == "ip6tables"); text == "" {
+			return nil, fmt.Errorf("no server of these limits has an address for %s", o.format)
+		}
+	}
+	b.WriteString(text)
+	return b.Bytes(), nil
+}

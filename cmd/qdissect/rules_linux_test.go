@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"net/netip"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/qdissect/qdissect/internal/stats"
+)
+
+// greedyFilm has a client that asks a server 100 times a second, and others.
+func greedyFilm(t *testing.T, server, greedy netip.AddrPort) string {
+	f := new(film)
+	if server.Addr().Is4() {
+		f.answered(60, server)
+	}
+	for i := range 2000 {
+		at := 5 + float64(i)/100
+		f.udp(at, greedy, server, askInfo)
+		f.udp(at+.001, server, greedy, infoReply("Old town"))
+	}
+	return f.write(t)
+}
+
+// accepts checks a text with the program that loads it, in a network namespace.
+func accepts(t *testing.T, text string, program ...string) {
+	t.Helper()
+	path, err := exec.LookPath(program[0])
+	if err != nil {
+		t.Fatal(err) // .ci/run installs it
+	}
+	c := exec.Command(path, program[1:]...)
+	c.Stdin = strings.NewReader(text)
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v: %s\n%s", program, err, out, text)
+	}
+}
+
+// TestRules: the firewalls accept every printed text, load it twice, and are as before after the removal.
+func TestRules(t *testing.T) {
+	namespace(t)
+	for _, x := range []struct {
+		server, greedy, place, iptables string
+	}{
+		{"198.51.100.10:27015", "20.7.3.9:40000", "prerouting", "iptables"},
+		{"172.17.0.2:27015", "20.7.3.9:40000", "forward", "iptables"},
+		{"[2001:db8::10]:27015", "[2001:db8:7::9]:40000", "prerouting", "ip6tables"},
+	} {
+		name := greedyFilm(t, netip.MustParseAddrPort(x.server), netip.MustParseAddrPort(x.greedy))
+		for _, dry := range [][]string{nil, {"--dry-run"}} {
+			text, errs, code := runIn(t, ".", append([]string{"rules", name}, dry...)...)
+			if code != exitDone || !strings.Contains(text, "hook "+x.place) || strings.Contains(text, " drop comment") == (dry != nil) {
+				t.Fatalf("%s %v: %d %s%s", x.server, dry, code, text, errs)
+			}
+			accepts(t, text, "nft", "-c", "-f", "-")
+			accepts(t, text, "nft", "-f", "-")
+			accepts(t, text, "nft", "-f", "-")
+			removed(t, text)
+			text, errs, code = runIn(t, ".", append([]string{"rules", "--for", x.iptables, name}, dry...)...)
+			if code != exitDone || strings.Contains(text, "-j DROP") == (dry != nil) {
+				t.Fatalf("%s %v: %d %s%s", x.server, dry, code, text, errs)
+			}
+			accepts(t, text, x.iptables+"-restore", "--test", "--noflush")
+			accepts(t, text, x.iptables+"-restore", "--noflush")
+			removed(t, text)
+		}
+		for _, where := range []string{"host", "container", "router"} {
+			text, _, _ := runIn(t, ".", "rules", "--where", where, name)
+			accepts(t, text, "nft", "-c", "-f", "-")
+		}
+	}
+	if out, err := exec.Command("nft", "list", "ruleset").CombinedOutput(); err != nil || strings.Contains(strings.ToLower(string(out)), "qdissect") {
+		t.Errorf("left: %s %v", out, err)
+	}
+}
+
+// removed runs the command of the first comment.
+func removed(t *testing.T, text string) {
+	t.Helper()
+	first, _, _ := strings.Cut(text, "\n")
+	_, command, _ := strings.Cut(first, "To remove them: ")
+	if out, err := exec.Command("sh", "-ec", command).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v %s", command, err, out)
+	}
+}
+
+// TestRulesInTotal: limits in total, of packets of a length, for both families at once.
+func TestRulesInTotal(t *testing.T) {
+	namespace(t)
+	list := []stats.Remedy{
+		{Title: "At most 50 a2s info requests per second in total", PerSecond: 50, Burst: 50, Total: true, Prefix: "ffffffff54536f75", Length: 25,
+			Servers: []netip.AddrPort{netip.MustParseAddrPort("198.51.100.10:27015"), netip.MustParseAddrPort("[2001:db8::10]:27015")}},
+		{Title: "At most 5 a2s requests per second from one address", PerSecond: 5, Burst: 10, Prefix: "ffffffff5453", Servers: []netip.AddrPort{netip.MustParseAddrPort("198.51.100.11:27016"), netip.MustParseAddrPort("[2001:db8::11]:27016")}},
+	}
+	for _, at := range []stats.Place{stats.OnHost, stats.OnContainer, stats.OnRouter} {
+		accepts(t, stats.NFT(list, at, false), "nft", "-c", "-f", "-")
+		accepts(t, stats.IPTables(list, at, false, false), "iptables-restore", "--test", "--noflush")
+		accepts(t, stats.IPTables(list, at, false, true), "ip6tables-restore", "--test", "--noflush")
+	}
+}
+
+// TestRulesData: limits as JSON, and nothing where nothing would have helped.
+func TestRulesData(t *testing.T) {
+	name := greedyFilm(t, filmServer, netip.MustParseAddrPort("20.7.3.9:40000"))
+	out, errs, code := runIn(t, ".", "rules", "--for", "json", name)
+	var r struct {
+		Where string
+		Rules []stats.Remedy
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone || r.Where != "host" || len(r.Rules) == 0 || r.Rules[0].Servers[0] != filmServer || !strings.HasPrefix(r.Rules[0].Prefix, "ffffffff") {
+		t.Errorf("%v %d %s%s", err, code, out, errs)
+	}
+	f := new(film)
+	f.answered(60, filmServer)
+	if out, errs, code := runIn(t, ".", "rules", f.write(t)); code != exitJudged || out != "" || !strings.Contains(errs, "no limit would have helped") {
+		t.Errorf("%d %q %q", code, out, errs)
+	}
+}

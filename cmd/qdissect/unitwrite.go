@@ -1,0 +1,247 @@
+package main
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/qdissect/qdissect/internal/tables"
+	"github.com/qdissect/qdissect/internal/unitfile"
+)
+
+// A unitSummary is the summary of a unit: how it was made, and what came out.
+type unitSummary struct {
+	Type     string    `json:"type"`
+	Unit     string    `json:"unit"`
+	Program  string    `json:"program"`
+	Flags    []string  `json:"flags"`
+	Inputs   []source  `json:"inputs"`
+	Outputs  []written `json:"outputs"`
+	Packets  uint64    `json:"packets"`
+	Messages uint64    `json:"messages"`
+	Trouble  []string  `json:"trouble,omitempty"`
+}
+
+type written struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// digest identifies values.
+func digest(values ...any) string {
+	b, _ := json.Marshal(values) // strings and numbers
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// describe begins the summary of a unit: how it is to be made.
+func (m *many) describe(u unit) (*unitSummary, error) {
+	s := &unitSummary{Type: "unit", Unit: u.folder, Program: m.program, Flags: m.flags}
+	for _, in := range u.inputs {
+		st, err := os.Stat(in.path)
+		if err != nil {
+			return nil, err
+		}
+		s.Inputs = append(s.Inputs, sourceOf(in.name, st))
+	}
+	return s, nil
+}
+
+// unit dissects a unit unless it is done, and completes its summary. Its folder gets its name when all files in it are
+// complete.
+func (m *many) unit(u unit, s *unitSummary, quiet bool) error {
+	folder := filepath.Join(m.o.dir, u.folder)
+	before, err := unitBefore(folder)
+	switch {
+	case err != nil:
+		return err
+	case before == nil:
+	case !m.o.force && before.same(s):
+		*s = *before
+		m.finished(s)
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(folder), 0o777); err != nil {
+		return err
+	}
+	// Processes of several machines may do the same unit at the same time.
+	tmp := filepath.Join(filepath.Dir(folder), fmt.Sprintf(".%s-%s", filepath.Base(folder), rand.Text()))
+	defer os.RemoveAll(tmp)
+	if err := os.Mkdir(tmp, 0o777); err != nil {
+		return err
+	}
+	if err := m.fill(tmp, &u, s, quiet); err != nil || m.stop.Err() != nil {
+		return err
+	}
+	if before != nil {
+		if err := os.RemoveAll(folder); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(tmp, folder); err != nil {
+		// Another process has done the same unit in the meantime.
+		other, _ := unitBefore(folder)
+		switch {
+		case other == nil || !other.same(s):
+			return err
+		case !slices.Equal(other.Outputs, s.Outputs):
+			return fmt.Errorf("%s: not overwritten, because another process wrote other bytes from the same captures with the same program", folder)
+		}
+		m.done++
+		return nil
+	}
+	m.new++
+	return nil
+}
+
+// finished counts a unit that is done already, and says again what trouble it had.
+func (m *many) finished(s *unitSummary) {
+	m.done++
+	for _, t := range s.Trouble {
+		m.trouble(nil, errors.New(t))
+	}
+}
+
+// unitBefore returns the summary of the unit in a folder, nil if there is no such folder. A folder with anything else is an
+// error: it would be lost.
+func unitBefore(folder string) (*unitSummary, error) {
+	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var s unitSummary
+	if b, err := os.ReadFile(filepath.Join(folder, summaryFile)); err != nil || json.Unmarshal(b, &s) != nil || s.Type != "unit" {
+		return nil, fmt.Errorf("%s: not overwritten, because --unit did not write it; remove it or use another folder", folder)
+	}
+	return &s, nil
+}
+
+// same reports whether both summaries are of the same captures, dissected in the same way.
+func (s *unitSummary) same(o *unitSummary) bool {
+	return s.Program == o.Program && slices.Equal(s.Flags, o.Flags) && slices.Equal(s.Inputs, o.Inputs)
+}
+
+// fill writes the files of a unit into a folder.
+func (m *many) fill(folder string, u *unit, s *unitSummary, quiet bool) error {
+	run := m.run
+	run.Trouble = func(err error) {
+		m.trouble(nil, err)
+		s.Trouble = append(s.Trouble, err.Error())
+	}
+	run.Out = io.Discard
+	var names []string
+	switch {
+	case quiet:
+	case m.format.output == "parquet":
+		names = tables.Names[:]
+	default:
+		names = []string{"messages" + m.ext + ".zst"}
+	}
+	var files []*unitFile
+	for _, name := range names {
+		f, err := newUnitFile(folder, name, m.private)
+		if err != nil {
+			return err
+		}
+		defer f.f.Close()
+		files = append(files, f)
+	}
+	var out io.WriteCloser
+	switch len(files) {
+	case 0:
+	case 1:
+		packed, err := zstd.NewWriter(files[0], zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+		if err != nil {
+			return err
+		}
+		out, run.Out = packed, packed
+	default:
+		t := tables.NewParquet([...]io.Writer{files[0], files[1], files[2]})
+		out, run.Out = t, t
+	}
+	c, sum, err := u.count(run)
+	if err != nil {
+		return err
+	}
+	if m.stop.Err() != nil {
+		return nil
+	}
+	m.remarks.add(u.inputs[0].path, len(u.inputs), sum)
+	s.Packets = sum.Packets
+	for _, n := range sum.Messages {
+		s.Messages += n
+	}
+	if out != nil {
+		if err := out.Close(); err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		if err := f.done(s); err != nil {
+			return err
+		}
+	}
+	b, err := unitfile.Append(nil, c)
+	if err != nil {
+		return err
+	}
+	if err := writeUnitFile(folder, aggregateFile, b, m.private, s); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(s, "", " ")
+	if err != nil {
+		return err
+	}
+	return writeUnitFile(folder, summaryFile, append(text, '\n'), m.private, &unitSummary{}) // it does not list itself
+}
+
+// A unitFile is a file of a unit with its sum.
+type unitFile struct {
+	f    *os.File
+	h    hash.Hash
+	size int64
+}
+
+func newUnitFile(folder, name string, private bool) (*unitFile, error) {
+	mode := os.FileMode(0o666)
+	if private {
+		mode = 0o600
+	}
+	f, err := os.OpenFile(filepath.Join(folder, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	return &unitFile{f: f, h: sha256.New()}, err
+}
+
+// Write implements [io.Writer].
+func (w *unitFile) Write(b []byte) (int, error) {
+	n, err := w.f.Write(b)
+	w.h.Write(b[:n])
+	w.size += int64(n)
+	return n, err
+}
+
+func (w *unitFile) done(s *unitSummary) error {
+	s.Outputs = append(s.Outputs, written{filepath.Base(w.f.Name()), w.size, hex.EncodeToString(w.h.Sum(nil))})
+	return w.f.Close()
+}
+
+func writeUnitFile(folder, name string, b []byte, private bool, s *unitSummary) error {
+	w, err := newUnitFile(folder, name, private)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(b); err != nil {
+		return errors.Join(err, w.f.Close())
+	}
+	return w.done(s)
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/report"
+)
+
+// maxMetricServers is the highest number of servers with counters of their own.
+const maxMetricServers = 256
+
+// A watch prints and serves counters during a run.
+type watch struct {
+	env     environment
+	last    report.Summary
+	at      time.Time
+	every   time.Duration
+	metrics atomic.Pointer[[]byte]
+	servers atomic.Pointer[[]byte] // the counters of servers and verdicts, which follow
+	most    int
+	own     []netip.Prefix
+	alarm   *alarm    // nil without --on-verdict
+	line    *progress // nil for lines that stay
+}
+
+// watch makes a run print and serve counters. line, if not nil, shows them in one line that is replaced. It returns a function that ends that.
+func (o *liveOptions) watch(env environment, run *pipeline.Options, line *progress) (end func(), err error) {
+	end = func() {}
+	if o.every > 0 {
+		line = nil // lines of their own are wanted
+	}
+	if o.every == 0 && o.metrics == "" && o.onVerdict == "" && line == nil {
+		return end, nil
+	}
+	w := &watch{env: env, at: time.Now(), every: time.Duration(o.every) * time.Second, most: o.servers, own: o.addresses()}
+	if line != nil {
+		w.every, w.line = time.Second, line
+	}
+	run.Watch, run.Every = w.tell, w.every
+	if o.metrics != "" {
+		w.tell(new(report.Summary))
+		w.servers.Store(new([]byte))
+		if end, err = w.serve(o.metrics); err != nil {
+			return nil, err
+		}
+		run.Every = time.Second
+		if run.Stats != nil && o.servers > 0 {
+			run.Snapshot = w.count
+		}
+	}
+	if o.onVerdict != "" {
+		w.alarm = newAlarm(runWith(o.onVerdict, env.err), func(err error) { complain(env, err) })
+		endMetrics := end
+		end = func() { w.alarm.end(); endMetrics() }
+		run.Snapshot, run.Every = w.count, time.Second
+	}
+	return end, nil
+}
+
+// count prepares the counters of servers and verdicts, and passes verdicts on.
+func (w *watch) count(sum *report.Summary, a *stats.Aggregate) {
+	r := a.Report(stats.Options{Home: w.own, HomeBy: "interface", Packets: sum.Packets, OneSided: sum.OneSided > 0})
+	text := r.AppendMetrics(a.AppendMetrics(nil, w.own, w.most))
+	w.servers.Store(&text)
+	if w.alarm != nil {
+		w.alarm.look(r, time.Now())
+	}
+}
+
+func (w *watch) tell(s *report.Summary) {
+	text := report.AppendMetrics(nil, s)
+	w.metrics.Store(&text)
+	now := time.Now()
+	past := now.Sub(w.at)
+	if w.every == 0 || past < w.every*9/10 {
+		return
+	}
+	messages := func(s *report.Summary) (n uint64) {
+		for _, m := range s.Messages {
+			n += m
+		}
+		return n
+	}
+	rate := func(n, before uint64) float64 { return float64(n-before) / past.Seconds() }
+	line := fmt.Sprintf("%s UTC  %d packets (%.0f/s)  %d messages (%.0f/s)  %d not recognised  %d unanswered  %d errors  %d warnings",
+		now.UTC().Format(time.TimeOnly), s.Packets, rate(s.Packets, w.last.Packets), messages(s), rate(messages(s), messages(&w.last)),
+		s.Unknown, s.Unanswered, s.Findings[3], s.Findings[2])
+	if s.Live {
+		line += fmt.Sprintf("  %d lost", s.Lost)
+	}
+	if s.Evicted > 0 {
+		line += fmt.Sprintf("  %d evicted (%.0f/s)", s.Evicted, rate(s.Evicted, w.last.Evicted))
+	}
+	if w.line != nil {
+		w.line.show(line)
+	} else {
+		fmt.Fprintln(w.env.err, line)
+	}
+	w.last, w.at = *s, now
+}
+
+// serve starts the metrics server. An addr without a host means loopback.
+func (w *watch) serve(addr string) (end func(), err error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("--metrics %q is not HOST:PORT or :PORT", addr)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port))
+	if err != nil {
+		return nil, fmt.Errorf("--metrics: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", func(out http.ResponseWriter, _ *http.Request) {
+		out.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		out.Write(*w.metrics.Load())
+		out.Write(*w.servers.Load())
+	})
+	server := &http.Server{Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, MaxHeaderBytes: 8 << 10}
+	go server.Serve(l)
+	if port == "0" {
+		fmt.Fprintf(w.env.err, "qdissect: metrics at http://%s/metrics\n", l.Addr())
+	}
+	return func() { server.Close() }, nil
+}

@@ -1,0 +1,157 @@
+package dissect
+
+import (
+	"net/netip"
+	"time"
+)
+
+// A Proof says how far it is certain that the sender of a request is who it claims to be:
+// whoever forges its address does not receive what the server sends to it.
+type Proof uint8
+
+const (
+	// Unproven: the server asks for no proof.
+	Unproven Proof = iota
+	// Unreturned: the server gave a challenge, and the client did not return it.
+	Unreturned
+	// Vouched: another request of the address proved it to the server, up to ten
+	// minutes before or a window after.
+	Vouched
+	// Proven: the request carries what the server gave this address.
+	Proven
+)
+
+var proofNames = [...]string{"unproven", "unreturned", "vouched", "proven"}
+
+func (p Proof) String() string { return proofNames[p] }
+
+// vouchedFor is how long an address that proved itself to a server is trusted there.
+const vouchedFor = 10 * time.Minute
+
+// An Exchange is a request with its replies. It is handed over when no more replies are
+// expected: a window after the request, or up to lateWindows after one without a reply.
+type Exchange struct {
+	Protocol *Protocol
+	// Type is that of the request.
+	Type *MessageType
+	// Outcome is what became of the request.
+	Outcome Outcome
+	Proof   Proof
+	// Frame and Time are those of the request, and so are the addresses.
+	Frame     uint64
+	Time      time.Time
+	Src, Dst  netip.AddrPort
+	Interface string
+	VLAN      uint16
+	// Requests is the number of requests that this exchange stands for: sendings of one
+	// question one upon the other share it. Repeated of them have OutcomeRepeated and
+	// the others have Outcome.
+	Requests, Repeated int
+	// Marked and MarkedRepeated count those of them that have [Record.Mark].
+	Marked, MarkedRepeated int
+	// Sendings is how often the question was sent so far.
+	Sendings int
+	// Replies is the number of replies, ReplyFrame the frame of the first one and
+	// LastFrame that of the newest one, and Reply the type of the first one.
+	Replies               int
+	ReplyFrame, LastFrame uint64
+	Reply                 *MessageType
+	// First and Last are the times to the first part of the first reply and to the last
+	// part of the last one, if Timed says that they are known. Ambiguous says that they
+	// are not because the request was retransmitted.
+	Timed, Ambiguous bool
+	First, Last      time.Duration
+	// Server is what the first reply that describes the server says, nil if there is
+	// none, or without [Config.Facts].
+	Server *Server
+	// RequestBytes and ReplyBytes are UDP payload sizes.
+	RequestBytes, ReplyBytes int
+	// Parts of Total parts came of a partial reply. Total is 0 if it is unknown.
+	Parts, Total int
+	// From is where the reply came from that came from elsewhere.
+	From netip.AddrPort
+	// ByReply says that a reply refused the request, and not an ICMP error.
+	ByReply bool
+	// OneDirection says that the capture has no reply of the server so far: one direction
+	// may be missing.
+	OneDirection bool
+	// Note is that of the conversation, see [Record.Note]; 0 if requests went in both
+	// directions, because it may be of another one.
+	Note uint32
+}
+
+// AddTo counts the requests of an exchange.
+func (x *Exchange) AddTo(o *Outcomes) {
+	o[x.Outcome] += uint64(x.Requests - x.Repeated)
+	o[OutcomeRepeated] += uint64(x.Repeated)
+}
+
+// AddMarked counts the marked requests of an exchange.
+func (x *Exchange) AddMarked(o *Outcomes) {
+	o[x.Outcome] += uint64(x.Marked - x.MarkedRepeated)
+	o[OutcomeRepeated] += uint64(x.MarkedRepeated)
+}
+
+// exchangeOf returns a request with its replies and an outcome, until the next call.
+func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
+	p, got, f := t.protocols[q.protocol], t.replies.at(q.answer), &t.flows.flows[q.flow]
+	x := &t.closed // filled value by value: a literal would be copied
+	x.Protocol, x.Type, x.Outcome, x.Proof = p, p.Messages[q.message], is, t.proof(q, got, is)
+	x.Frame, x.Time = q.frame, fromNanos(q.time)
+	x.Src, x.Dst = f.key.endpoints(q.up)
+	x.Interface, x.VLAN = "", 0
+	if o := t.rareOf(q); o.link != 0 {
+		l := &t.links[o.link]
+		x.Interface, x.VLAN = l.name, l.vlan
+	}
+	more := int(q.merged) // of which some were answered as well
+	x.Requests, x.Repeated, x.Sendings = 1+more, more-min(max(int(q.replies), 1)-1, more), int(q.sends)
+	x.Marked, x.MarkedRepeated = b2i(q.marked)+int(q.marks), min(int(q.marks), x.Repeated)
+	x.Replies, x.ReplyFrame, x.LastFrame, x.Reply = int(q.replies), got.firstFrame, got.lastFrame, nil
+	if q.replies > 0 && got.message > 0 {
+		x.Reply = t.protocols[got.protocol].Messages[got.message-1]
+	}
+	x.Timed, x.Ambiguous, x.First, x.Last = false, q.unclear, 0, 0
+	if q.replies > 0 && !q.unclear && got.first >= q.time {
+		x.Timed, x.First, x.Last = true, time.Duration(got.first-q.time), time.Duration(max(got.last-q.time, 0))
+	}
+	x.Server = nil
+	if got.facts != 0 {
+		x.Server = &t.facts.at(got.facts).Server
+	}
+	x.RequestBytes, x.ReplyBytes, x.Parts, x.Total = int(q.bytes), int(got.bytes), int(got.parts), int(got.total)
+	x.ByReply = is == OutcomeRefused && q.replies > 0
+	x.From, x.OneDirection = netip.AddrPort{}, q.replies == 0 && t.silent(q)
+	if is == OutcomeElsewhere {
+		x.From = t.rareOf(q).from.endpoint()
+	}
+	x.Note = f.note
+	if f.asks == asksUp|asksDown {
+		x.Note = 0 // it may be of a request in the other direction
+	}
+	return x
+}
+
+// proof returns how far the sender of a request is certain.
+func (t *tracker) proof(q *request, got *answer, is Outcome) Proof {
+	switch {
+	case q.proven || is == OutcomeOneSided && q.challenge == ChallengeUsed:
+		return Proven
+	case q.vouched || !q.late && t.vouches(q):
+		return Vouched
+	case q.replies > 0 && got.issuedIn != 0:
+		return Unreturned
+	}
+	return Unproven
+}
+
+// vouches reports whether the sender of a request has proved itself to its server since.
+func (t *tracker) vouches(q *request) bool {
+	if t.proofs.len() == 0 {
+		return false
+	}
+	client, server := t.flows.flows[q.flow].key.endpoints(q.up)
+	k := peerOf(q.protocol, client, server)
+	at := t.proofs.find(&k)
+	return at != nil && *at > q.time
+}

@@ -1,0 +1,286 @@
+package dissect
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+// Conversations of one server lie in several analyzers, if the conversations of a capture
+// are shared between them. What one of them sees of a server then matters to the others:
+// they tell each other by notices.
+
+// A Notice is what an analyzer tells the others.
+type Notice struct {
+	by   *hearsay
+	what notice
+	// The server, or the client of a stray reply, and the other end.
+	of, other serverKey
+	client    serverKey // that was displaced
+	protocol  int8
+	topics    Topic
+	value     uint64 // id of a reply, challenge of a request, frame of what is said
+	frame     uint64
+	at        int64
+}
+
+type notice uint8
+
+const (
+	replies   notice = iota // the server replied
+	strayed                 // a reply came from an end that the client did not ask
+	used                    // a client used a challenge twice that the capture does not have
+	displaced               // the server replies from another end
+)
+
+// maxNotices bounds the notices of an analyzer between two calls of [Analyzer.Notices].
+const maxNotices = 256
+
+// A stray is a reply from an end that its client did not ask.
+type stray struct {
+	from     serverKey
+	protocol int8
+	topics   Topic
+	id       uint64
+	frame    uint64
+	at       int64
+}
+
+// strays are the newest ones to a client, in a ring.
+type strays struct {
+	list [straysKept]stray
+	n    uint8
+}
+
+// A usage is a challenge that clients of a server use while no reply of it is captured.
+type usage struct {
+	client [16]byte
+	value  uint64
+	proves bool // clients use different ones: the server gave them
+	same   bool // clients use the same one: they made it up
+}
+
+// A use is a challenge that a client uses.
+type use struct {
+	value uint64
+	told  bool
+}
+
+// hearsay is what is known of servers beyond single conversations.
+type hearsay struct {
+	notices []Notice
+	strays  *recent[serverKey, strays] // by client
+	heard   *recent[serverKey, bool]   // servers that replied
+	used    *recent[peerKey, use]
+	usages  *recent[serverKey, usage]
+	told    *recent[displacement, bool]
+	flushed bool
+}
+
+// A displacement is a server and the end that it replies from.
+type displacement struct{ server, from serverKey }
+
+// The numbers of what is remembered.
+const (
+	maxHeard         = 8192
+	maxStrays        = 4096
+	straysKept       = 4 // of a client
+	maxUsages        = 1024
+	maxDisplacements = 256
+)
+
+func newHearsay() *hearsay {
+	return &hearsay{
+		heard:  newRecent[serverKey, bool](maxHeard, (*hasher).server),
+		strays: newRecent[serverKey, strays](maxStrays, (*hasher).server),
+		used:   newRecent[peerKey, use](maxUsages, (*hasher).peer),
+		usages: newRecent[serverKey, usage](maxUsages, (*hasher).server),
+		told:   newRecent[displacement, bool](maxDisplacements, (*hasher).displacement),
+	}
+}
+
+func (h *hasher) displacement(k displacement) uint32 { return h.server(k.server) ^ h.server(k.from) }
+
+// Notices appends what the other analyzers of a capture have to know. If there are others,
+// [Config.Hears] must be set, and all must hear all notices at points that do not depend on
+// how work is distributed: about once a second, and before and after Flush.
+func (a *Analyzer) Notices(dst []Notice) []Notice {
+	h := a.tracker.hearsay
+	dst = append(dst, h.notices...)
+	h.notices = h.notices[:0]
+	return dst
+}
+
+// Hear takes the notices of an analyzer of a capture, or its own. After those of all
+// analyzers, Heard is called.
+func (a *Analyzer) Hear(list []Notice) {
+	if len(list) > 0 {
+		a.unattended(func() { a.tracker.hear(list) })
+	}
+}
+
+// Heard says that all notices have been heard.
+func (a *Analyzer) Heard() { a.tracker.hearsay.heardAll() }
+
+func (t *tracker) tell(n Notice) bool {
+	h := t.hearsay
+	if len(h.notices) == maxNotices {
+		return false
+	}
+	n.by = h
+	h.notices = append(h.notices, n)
+	return true
+}
+
+func (t *tracker) hear(list []Notice) {
+	h := t.hearsay
+	for i := range list {
+		n := &list[i]
+		switch n.what {
+		case replies:
+			*h.heard.get(&n.of) = true
+		case strayed:
+			s := h.strays.get(&n.of)
+			s.list[s.n%uint8(len(s.list))] = stray{n.other, n.protocol, n.topics, n.value, n.frame, n.at}
+			s.n++
+		case used:
+			u := h.usages.get(&n.of)
+			switch {
+			case u.client == [16]byte{}:
+				u.client, u.value = n.other.addr, n.value
+			case u.client != n.other.addr:
+				u.same = u.same || u.value == n.value
+				u.proves = true
+			}
+		case displaced:
+			told := h.told.get(&displacement{n.of, n.other})
+			if !*told && n.by == h {
+				t.reportElsewhere(n)
+			}
+			*told = true
+		}
+	}
+}
+
+// heardAll forgets what was heard of an input that has ended.
+func (h *hearsay) heardAll() {
+	if h.flushed {
+		h.heard.clear()
+		h.told.clear()
+		h.strays.clear()
+		h.usages.clear()
+		h.used.clear()
+		h.flushed = false
+	}
+}
+
+// hearOwn takes the notices of the analyzer itself, if there are no others.
+func (a *Analyzer) hearOwn() {
+	if h := a.tracker.hearsay; !a.config.Hears && (len(h.notices) > 0 || h.flushed) {
+		a.tracker.hear(h.notices)
+		h.notices = h.notices[:0]
+		h.heardAll()
+	}
+}
+
+// replied records that the server of a reply replies.
+func (t *tracker) replied(x *arrival) {
+	k := t.flows.flows[x.flow].key.server(!x.ends.up)
+	if heard := t.hearsay.heard.get(&k); !*heard {
+		*heard = t.tell(Notice{what: replies, of: k})
+	}
+}
+
+// silent reports whether the capture has no reply of the server of a request.
+func (t *tracker) silent(q *request) bool {
+	k := t.flows.flows[q.flow].key.server(q.up)
+	heard := t.hearsay.heard.find(&k)
+	return heard == nil || !*heard
+}
+
+// strayed records a reply in a conversation without requests.
+func (t *tracker) strayed(x *arrival, pair *Pair) {
+	k := &t.flows.flows[x.flow].key
+	t.tell(Notice{
+		what: strayed, of: k.server(x.ends.up), other: k.server(!x.ends.up), protocol: x.protocol, topics: pair.Answers, value: pair.ID,
+		frame: x.Frame, at: x.at,
+	})
+}
+
+// uses records that a request carries a challenge that the capture does not have.
+func (t *tracker) uses(q *request, value uint64) {
+	if v := uint32(value); v == 0 || v == 1<<32-1 || !t.silent(q) {
+		return
+	}
+	k := &t.flows.flows[q.flow].key
+	client, server := k.server(!q.up), k.server(q.up)
+	u := t.hearsay.used.get(&peerKey{client.addr, server.addr, binary.BigEndian.Uint16(server.port[:]), q.protocol})
+	switch {
+	case u.value != value:
+		*u = use{value: value}
+	case !u.told:
+		u.told = t.tell(Notice{what: used, of: server, other: client, value: value})
+	}
+}
+
+// unseen reports whether the server of a request answers although the capture has no reply
+// of it: its clients use challenges that they did not make up, which are constant for a
+// client and different between clients.
+func (t *tracker) unseen(q *request) bool {
+	if t.hearsay.usages.len() == 0 || !t.silent(q) {
+		return false
+	}
+	k := t.flows.flows[q.flow].key.server(q.up)
+	u := t.hearsay.usages.find(&k)
+	return u != nil && u.proves && !u.same
+}
+
+// search looks for a reply to a request that came from elsewhere.
+func (t *tracker) search(q *request) {
+	if q.replies > 0 || q.refused || q.optional || q.repeated || q.covered || t.hearsay.strays.len() == 0 {
+		return
+	}
+	k := &t.flows.flows[q.flow].key
+	client, server := k.server(!q.up), k.server(q.up)
+	s := t.hearsay.strays.find(&client)
+	if s == nil {
+		return
+	}
+	for i := range s.list {
+		o := &s.list[i]
+		if o.frame <= q.frame || o.topics&q.topic == 0 || !t.related(o.protocol, q.protocol) || !sameID(o.id, q.id) || o.at-q.sent > t.lateWindow() {
+			continue
+		}
+		t.ownRare(q).from = o.from
+		if !everybody(server, o.from) {
+			t.tell(Notice{what: displaced, of: server, other: o.from, protocol: q.protocol, value: o.frame, frame: q.frame, at: q.time, client: client})
+		}
+		return
+	}
+}
+
+// everybody reports whether a server is the address of all hosts of the network of from.
+func everybody(server, from serverKey) bool {
+	a := netip.AddrFrom16(server.addr).Unmap()
+	if !a.Is4() {
+		return a.IsMulticast()
+	}
+	b := a.As4()
+	return a.IsMulticast() || b == [4]byte{255, 255, 255, 255} || b[3] == 255 && [3]byte(server.addr[12:15]) == [3]byte(from.addr[12:15])
+}
+
+func (k *serverKey) endpoint() netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom16(k.addr).Unmap(), binary.BigEndian.Uint16(k.port[:]))
+}
+
+// reportElsewhere reports that a server replies from another end.
+func (t *tracker) reportElsewhere(n *Notice) {
+	server, from := n.of.endpoint(), n.other.endpoint()
+	t.outgoing = FlowFinding{Frame: n.frame, Time: fromNanos(n.at), Src: n.client.endpoint(), Dst: server, Protocol: t.protocols[n.protocol]}
+	if server.Addr() == from.Addr() {
+		t.hint = appendInt(append(t.hint[:0], "port "...), int(from.Port()))
+		t.outgoing.Finding = NewFinding(OtherPort, Str(server.String()), Num(from.Port()), Num(n.value))
+	} else {
+		t.outgoing.Finding = NewFinding(OtherAddress, Str(server.String()), Str(from.String()), Num(n.value))
+	}
+	t.finding(&t.outgoing)
+}

@@ -1,0 +1,116 @@
+package pipeline
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/report"
+)
+
+// tcpPorts are those of games and of their consoles that players and programs reach with TCP.
+var tcpPorts = portSet(3979, 7777, 8211, 10011, 25565, 25575, 27015, 27016, 27017, 28016, 30033, 30120, 64738)
+
+type ports [1 << 16 / 64]uint64
+
+func portSet(list ...uint16) (p ports) {
+	for _, n := range list {
+		p[n/64] |= 1 << (n % 64)
+	}
+	return p
+}
+
+func (p *ports) has(n uint16) bool { return p[n/64]>>(n%64)&1 != 0 }
+
+// tcp counts the TCP connections to servers. Segments that neither begin nor refuse one count only if they are of a known port.
+type tcp struct {
+	list    []report.Stream
+	pending [256]opening // by a hash of the ends; newer ones replace older ones
+}
+
+// An opening is a connection that a client asked for.
+type opening struct {
+	client, server netip.AddrPort
+	done           bool // it was made or refused
+}
+
+// The flags of a segment.
+const (
+	tcpSYN = 0x02
+	tcpRST = 0x04
+	tcpACK = 0x10
+)
+
+// see counts a segment of an IP packet.
+func (t *tcp) see(ip, b []byte) {
+	const least = 20
+	if len(b) < least {
+		return
+	}
+	from, to, flags := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:]), b[13]
+	if flags&(tcpSYN|tcpRST) == 0 && !tcpPorts.has(to) && !tcpPorts.has(from) {
+		return
+	}
+	a, z := packet.Hosts(ip)
+	src, dst := netip.AddrPortFrom(a, from), netip.AddrPortFrom(z, to)
+	switch {
+	case flags&(tcpSYN|tcpACK) == tcpSYN:
+		o := t.opening(src, dst)
+		s := t.of(dst, tcpPorts.has(to) || to >= 1024 && len(t.list) < maxStreams/2) // web servers are many, and no game's
+		if s == nil {
+			return
+		}
+		s.Packets++
+		if o.client != src || o.server != dst || o.done {
+			*o = opening{client: src, server: dst}
+			s.Tried++
+		}
+	case flags&(tcpSYN|tcpRST) != 0:
+		s := t.of(src, false)
+		if s == nil {
+			return
+		}
+		s.Packets++
+		if o := t.opening(dst, src); o.client == dst && o.server == src && !o.done {
+			if o.done = true; flags&tcpRST != 0 {
+				s.Refused++
+			} else {
+				s.Made++
+			}
+		}
+	default:
+		server := dst
+		if !tcpPorts.has(to) || tcpPorts.has(from) && t.of(src, false) != nil {
+			server = src
+		}
+		if s := t.of(server, true); s != nil {
+			s.Packets++
+		}
+	}
+}
+
+func (t *tcp) opening(client, server netip.AddrPort) *opening {
+	h := uint32(client.Port())*0x9e3779b1 ^ uint32(server.Port())*0x85ebca6b
+	for _, a := range [...]netip.Addr{client.Addr(), server.Addr()} {
+		b := a.As16()
+		h = (h ^ binary.BigEndian.Uint32(b[12:])) * 0x9e3779b1
+	}
+	return &t.pending[h>>24]
+}
+
+// maxStreams is how many servers are counted.
+const maxStreams = 256
+
+// of returns the counts of a server, which may be new; nil if it is not counted.
+func (t *tcp) of(server netip.AddrPort, fresh bool) *report.Stream {
+	for i := range t.list {
+		if s := &t.list[i]; s.Server == server {
+			return s
+		}
+	}
+	if !fresh || len(t.list) == maxStreams {
+		return nil
+	}
+	t.list = append(t.list, report.Stream{Server: server})
+	return &t.list[len(t.list)-1]
+}

@@ -1,0 +1,445 @@
+package stats
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What makes a victim: so many times the bytes, requests in its name per second, and per second and server if its ports may be those of a
+// client, which are not below lowPorts.
+const (
+	leastFactor = 3
+	leastRate   = 10
+	leastEach   = 0.2
+	lowPorts    = 1024
+	// leastReflectors is how many servers reply to a victim that asked none of them.
+	leastReflectors = 3
+	// leastVictims is how many addresses of a network are victims together, each with leastOf requests.
+	leastVictims = 8
+	leastOf      = 5
+)
+
+// A victim is an address, or a network, to which servers send what it did not ask for.
+type victim struct {
+	who      string
+	clients  []*entry[client]
+	requests uint64
+	in, out  uint64
+	from, to int64
+	servers  uint64
+	there    bool // the capture is at the victim: it has no requests in its name
+	sharp    bool
+}
+
+func (v *victim) rate() float64 { return float64(v.requests) / max(float64(v.to-v.from)/1e9, 1) }
+
+// sole reports whether a client sends nearly always the same request without any proof, and gets far more back.
+func (c *client) sole(least uint64) bool {
+	return c.requests >= least && c.proven == 0 && 10*c.challenged <= c.requests && c.bytesOut >= leastFactor*c.bytesIn && 10*c.kindsOf(c.favourite()) >= 9*c.requests
+}
+
+func (c *client) kindsOf(kind uint16) uint64 {
+	for _, k := range c.kinds {
+		if k.kind == kind {
+			return uint64(k.n)
+		}
+	}
+	return 0
+}
+
+// findVictims finds the victims of reflections, where servers are and where the victims are.
+func (r *reporting) findVictims() {
+	nets := map[netip.Prefix][]*entry[client]{}
+	var order []netip.Prefix
+	for i := range r.a.clients.entries {
+		c := &r.a.clients.entries[i]
+		v := &c.v
+		if x := r.victimOf(c); x != nil {
+			r.victims = append(r.victims, *x)
+			continue
+		}
+		if n := bits.OnesCount64(v.strangers[0]) + bits.OnesCount64(v.strangers[1]) + bits.OnesCount64(v.strangers[2]) + bits.OnesCount64(v.strangers[3]); n >= leastReflectors && v.unasked >= leastOften {
+			x := victim{who: c.addr().String(), clients: []*entry[client]{c}, requests: v.unasked, out: v.unaskedBytes, from: v.strangeFrom, to: v.strangeTo, servers: uint64(n), there: true}
+			if x.rate() >= leastRate {
+				r.victims = append(r.victims, x)
+				continue
+			}
+		}
+		if v.sole(leastOf) {
+			p := netOf(c.addr())
+			if nets[p] == nil {
+				order = append(order, p)
+			}
+			nets[p] = append(nets[p], c)
+		}
+	}
+	for _, p := range order {
+		if x := (victim{who: p.String(), clients: nets[p]}); len(x.clients) >= leastVictims {
+			for _, c := range x.clients {
+				x.add(&c.v)
+			}
+			if x.requests >= leastOften && x.rate() >= leastRate {
+				r.victims = append(r.victims, x)
+			}
+		}
+	}
+	slices.SortStableFunc(r.victims, func(a, b victim) int { return cmp.Or(cmp.Compare(b.out, a.out), cmp.Compare(a.who, b.who)) })
+}
+
+func (v *victim) add(c *client) {
+	if v.requests == 0 {
+		v.from, v.to = c.first, c.last
+	}
+	v.requests += c.requests
+	v.in += c.bytesIn
+	v.out += c.bytesOut
+	v.from, v.to = min(v.from, c.first), max(v.to, c.last)
+	v.servers = max(v.servers, c.distinctServers())
+}
+
+// netOf returns the network of an address: /24, or /64.
+func netOf(a netip.Addr) netip.Prefix {
+	n := 64
+	if a.Is4() {
+		n = 24
+	}
+	p, _ := a.Prefix(n)
+	return p
+}
+
+// victimOf returns the victim that an address is in whose name servers are asked, nil if it may be a client.
+func (r *reporting) victimOf(c *entry[client]) *victim {
+	if r.o.OneSided || !c.v.sole(leastOften) {
+		return nil
+	}
+	x := &victim{who: c.addr().String(), clients: []*entry[client]{c}}
+	x.add(&c.v)
+	if l := c.v.cells; l != nil {
+		counts := make([]float64, len(l.buckets))
+		for i := range l.buckets {
+			counts[i] = float64(l.buckets[i].requests)
+		}
+		w := widths[l.width]
+		if s := surges(counts, float64(w)/1e9, 0); len(s) > 0 && s[0].excess() >= 0.9*float64(c.v.requests) {
+			x.from, x.to = max(x.from, l.start*w+int64(s[0].from*float64(w))), min(x.to, l.start*w+int64(s[0].to*float64(w)))
+		}
+	}
+	low := c.v.most < lowPorts
+	if x.rate() < leastRate || !low && x.rate() < leastEach*float64(max(x.servers, 1)) {
+		return nil
+	}
+	return x
+}
+
+// reflected says that servers are abused to attack others.
+func (r *reporting) reflected() {
+	for i := range r.victims {
+		x := &r.victims[i]
+		c := &x.clients[0].v
+		servers := r.serversOf(c)
+		v := Verdict{Kind: Reflection, Certainty: Likely, From: instant(x.from), To: instant(x.to)}
+		if len(x.clients) == 1 {
+			v.Sources = []string{x.who}
+		} else {
+			v.Network = x.who
+		}
+		if x.there {
+			v.Text = fmt.Sprintf("Reflection to %s: %s (%s, %s per second) in %s that it did not ask for, from about %s. Somebody asks these in its name.",
+				x.who, count(x.requests, "reply", "replies"), size(x.out), rounded(x.rate()), span(x.from, x.to), count(x.servers, "server", "servers"))
+			v.Advice = "Have the provider drop what comes from the port of these servers, and tell their operators; the address itself can do nothing."
+			v.Doubt = "a capture at one of these servers, which has the forged requests, would make it certain"
+			v.Evidence = Evidence{{"replies", float64(x.requests)}, {"servers", float64(x.servers)}, {"bytes_out", float64(x.out)}, {"replies_per_second", round(x.rate(), 1)}}
+			r.say(v)
+			continue
+		}
+		factor := float64(x.out) / float64(max(x.in, 1))
+		what := "requests"
+		if k := c.favourite(); k > 0 {
+			what = r.a.kinds[k-1].many()
+		}
+		v.Servers = servers
+		if len(servers) == 1 {
+			v.Server = servers[0]
+		}
+		where := list(servers)
+		if n := int(x.servers); n > len(servers) {
+			where = "about " + number(x.servers) + " servers"
+		}
+		v.Text = fmt.Sprintf("Reflection at %s: %s in its name in %s (%s per second) made %s send it %s, %s times what came. The address is forged: it is the victim.",
+			x.who, number(x.requests)+" "+what, span(x.from, x.to), rounded(x.rate()), where, size(x.out), decimals(factor))
+		v.Advice = "Limit these requests per address (the report has the rule): that stops the amplification, and little else is lost, because the address is the victim's."
+		v.Doubt = "ICMP errors from that address, or its operator, would make it certain"
+		v.Because = []string{fmt.Sprintf("it sends %s and nothing else", what), "it never proves that it hears the replies", fmt.Sprintf("it gets %s times what it sends", decimals(factor))}
+		v.Evidence = Evidence{
+			{"requests", float64(x.requests)}, {"requests_per_second", round(x.rate(), 1)}, {"seconds", round(float64(x.to-x.from)/1e9, 1)}, {"servers", float64(x.servers)},
+			{"bytes_in", float64(x.in)}, {"bytes_out", float64(x.out)}, {"factor", round(factor, 2)},
+		}
+		if c.refused > 0 {
+			v.Certainty = Certain
+			v.Evidence = append(v.Evidence, Number{"icmp_errors", float64(c.refused)})
+		}
+		r.say(v)
+	}
+}
+
+// A group is a set of clients that ask servers too often.
+type group struct {
+	clients  []*entry[client]
+	servers  []*entry[server]
+	requests float64
+	from, to int64
+	real     bool
+}
+
+// findGreedy collects clients that ask too often: those of events, and those that do so all the time.
+func (r *reporting) findGreedy() {
+	r.greedy = map[*entry[client]]bool{}
+	add := func(list []*entry[client], e *entry[server], n float64, from, to int64, real bool) {
+		for _, c := range list {
+			r.greedy[c] = true
+		}
+		for i := range r.groups {
+			if g := &r.groups[i]; g.real == real && sameClients(g.clients, list) {
+				if !slices.Contains(g.servers, e) {
+					g.servers = append(g.servers, e)
+				}
+				g.requests += n
+				g.from, g.to = min(g.from, from), max(g.to, to)
+				return
+			}
+		}
+		r.groups = append(r.groups, group{list, []*entry[server]{e}, n, from, to, real})
+	}
+	for i := range r.events {
+		if ev := &r.events[i]; ev.clients != nil {
+			sum := 0.0
+			for _, c := range ev.clients {
+				sum += c.v.within(ev.from, ev.to)
+			}
+			add(ev.clients, ev.server, sum, ev.from, ev.to, ev.nature == real)
+		}
+	}
+	for _, e := range r.servers {
+		var few []*entry[client]
+		sum, from, to := 0.0, int64(0), int64(0)
+		for _, c := range r.clients {
+			if n := c.v.paceAt(e); n >= leastOften && !r.greedy[c] && c.v.proven > 0 && r.home(e) {
+				if len(few) == 0 {
+					from, to = c.v.first, c.v.last
+				}
+				few, sum = append(few, c), sum+n
+				from, to = min(from, c.v.first), max(to, c.v.last)
+			}
+		}
+		if len(few) > 0 {
+			add(few, e, sum, from, to, true)
+		}
+	}
+}
+
+// paceAt returns how many requests a client sent to a server, 0 unless that is too often for as long as it asks.
+func (c *client) paceAt(e *entry[server]) float64 {
+	if !c.asked(e.sum) {
+		return 0
+	}
+	n := float64(c.requests) / float64(max(c.distinctServers(), 1))
+	if n/max(float64(c.last-c.first)/1e9, eventTime) < peakOften {
+		return 0
+	}
+	return n
+}
+
+func sameClients(a, b []*entry[client]) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(c *entry[client]) bool { return !slices.Contains(b, c) })
+}
+
+// mostSources is how many sources a verdict lists.
+const mostSources = 10
+
+// tooOften says that clients with real addresses ask too often.
+func (r *reporting) tooOften() {
+	for i := range r.groups {
+		g := &r.groups[i]
+		var servers, sources []string
+		for _, e := range g.servers {
+			servers = append(servers, address(e))
+		}
+		out, peak := uint64(0), uint64(0)
+		for _, c := range g.clients {
+			out, peak = out+c.v.bytesOut, peak+uint64(c.v.peak)
+			if len(sources) < mostSources {
+				sources = append(sources, c.addr().String())
+			}
+		}
+		what, kind, title := "requests", GreedyClients, "Greedy"
+		if k := g.clients[0].v.favourite(); k > 0 {
+			what = r.a.kinds[k-1].many()
+			if strings.HasSuffix(r.a.kinds[k-1].protocol, "-master") {
+				kind, title = ListHammering, "List hammering"
+			}
+		}
+		seconds := max(float64(g.to-g.from)/1e9, 1)
+		who, proof := sources[0]+" asks", "It returns challenges: the address is real."
+		if len(g.clients) > 1 {
+			who, proof = fmt.Sprintf("%d clients (%s and others) ask", len(g.clients), sources[0]), "They return challenges: the addresses are real."
+		}
+		botnet := len(g.clients) >= mostGreedy && alikeClients(g.clients)
+		if botnet {
+			proof = "They return challenges, so the addresses are real, and all do the same at the same pace: a botnet, or one program on many machines."
+		}
+		v := Verdict{
+			Kind: kind, Certainty: Certain, Servers: servers, Sources: sources, From: instant(g.from), To: instant(g.to),
+			Text: fmt.Sprintf("%s: %s %s %s times per second: %s %s in %s, %s of all requests. %s", title, who, list(servers), rounded(g.requests/seconds), number(uint64(g.requests+0.5)), what,
+				span(g.from, g.to), percent(g.requests/float64(max(r.Totals.Requests, 1))), proof),
+			Advice: "Limit requests per address (the report has the rule), or ask the operator of that address to ask less often.",
+			Evidence: Evidence{
+				{"sources", float64(len(g.clients))}, {"requests", float64(uint64(g.requests + 0.5))}, {"requests_per_second", round(g.requests/seconds, 1)},
+				{"peak_requests_per_second", float64(peak)}, {"seconds", round(seconds, 1)}, {"share_of_requests", round(g.requests/float64(max(r.Totals.Requests, 1)), 4)}, {"bytes_out", float64(out)},
+			},
+		}
+		if len(g.clients) > 1 {
+			v.Advice = "Limit requests per address (the report has the rule)."
+		}
+		if botnet {
+			v.Because = []string{"botnet: all ask the same at the same pace"}
+			v.Evidence = append(v.Evidence, Number{"botnet", 1})
+		}
+		if !g.real {
+			v.Certainty, v.Doubt = Possible, "this request needs no proof: the address may be forged, and then it is the victim"
+			v.Text = strings.Replace(strings.Replace(v.Text, "It returns challenges: the address is real.", "It need not prove that the address is its own.", 1), "They return challenges: the addresses are real.", "They need not prove that the addresses are their own.", 1)
+		}
+		if len(servers) == 1 {
+			v.Server = servers[0]
+		}
+		r.say(v)
+	}
+}
+
+// alikeClients reports whether clients ask for the same at the same pace.
+func alikeClients(list []*entry[client]) bool {
+	var counts []float64
+	for _, c := range list {
+		if c.v.favourite() != list[0].v.favourite() {
+			return false
+		}
+		counts = append(counts, float64(c.v.requests))
+	}
+	slices.Sort(counts)
+	return counts[len(counts)*9/10] < 1.5*counts[len(counts)/10]
+}
+
+// What makes a scanner: so many servers, and so many requests without a reply.
+const (
+	manyServers = 20
+	mostHeard   = 0.85
+)
+
+// scans reports whether a client asks many servers of which many do not reply. Browsers and monitors ask those that do.
+func (r *reporting) scans(c *entry[client]) bool {
+	v := &c.v
+	return v.distinctServers() >= manyServers && float64(v.replies) < mostHeard*float64(v.requests) && !r.o.OneSided && !r.isVictim(c)
+}
+
+func (r *reporting) isVictim(c *entry[client]) bool {
+	return slices.ContainsFunc(r.victims, func(v victim) bool { return slices.Contains(v.clients, c) })
+}
+
+// scanners says that sources ask very many servers.
+func (r *reporting) scanners() {
+	for _, c := range r.clients {
+		v := &c.v
+		if !r.scans(c) {
+			continue
+		}
+		n, s := v.distinctServers(), time.Duration(v.last-v.first)
+		heard := "It never returns a challenge."
+		if v.proven > 0 {
+			heard = "It returns challenges: the address is real."
+		}
+		r.say(Verdict{
+			Kind: Scanner, Certainty: Likely, Sources: []string{c.addr().String()}, From: instant(v.first), To: instant(v.last),
+			Text: fmt.Sprintf("Scanner: %s asks about %s servers: %s requests in %s (%s per second), with %s replies. %s", c.addr(), number(n), number(v.requests), span(v.first, v.last),
+				rounded(float64(v.requests)/max(s.Seconds(), 1)), number(v.replies), heard),
+			Advice: "It does no harm at this rate: those who look for servers do the same; block the address if it is unwanted.",
+			Evidence: Evidence{
+				{"servers", float64(n)}, {"requests", float64(v.requests)}, {"replies", float64(v.replies)}, {"replies_by_requests", round(float64(v.replies)/float64(max(v.requests, 1)), 3)}, {"seconds", round(s.Seconds(), 1)},
+			},
+		})
+	}
+}
+
+// leastCarpet is how many addresses of a network are asked, and never reply, in a carpet, with leastSpread requests of several sources.
+const (
+	leastCarpet = 16
+	leastSpread = 500
+)
+
+// carpets says that whole networks are attacked, of which most addresses have no server.
+func (r *reporting) carpets() {
+	type net struct {
+		requests, sources uint64
+		silent, all       int
+		from, to          int64
+	}
+	nets := map[netip.Prefix]*net{}
+	var order []netip.Prefix
+	for i := range r.a.servers.entries {
+		e := &r.a.servers.entries[i]
+		v := &e.v
+		if v.requests == 0 {
+			continue
+		}
+		p := carpetNet(e.addr())
+		n := nets[p]
+		if n == nil {
+			n = &net{from: v.first, to: v.last}
+			nets[p] = n
+			order = append(order, p)
+		}
+		if v.replies > 0 || r.scannedOnly(e) {
+			continue
+		}
+		n.silent++
+		n.requests += v.requests
+		n.sources += v.clients.count().Count
+		n.from, n.to = min(n.from, v.first), max(n.to, v.last)
+	}
+	for _, p := range order {
+		n := nets[p]
+		if n.silent < leastCarpet || n.requests < leastSpread || n.sources < n.requests/10 {
+			continue
+		}
+		r.carpeted = append(r.carpeted, p)
+		seconds := max(float64(n.to-n.from)/1e9, 1)
+		r.say(Verdict{
+			Kind: Carpet, Certainty: Likely, Network: p.String(), From: instant(n.from), To: instant(n.to),
+			Text: fmt.Sprintf("Carpet flood at %s: %s to %s of it that never replied, in %s (%s per second) from about %s. Nobody looks for servers there: the whole network is the target.",
+				p, count(n.requests, "request", "requests"), count(uint64(n.silent), "address", "addresses"), span(n.from, n.to), rounded(float64(n.requests)/seconds), count(n.sources, "address", "addresses")),
+			Advice:   "Drop at the border what goes to addresses of the network that have no server; only the provider can help if the line is full.",
+			Evidence: Evidence{{"requests", float64(n.requests)}, {"requests_per_second", round(float64(n.requests)/seconds, 1)}, {"addresses", float64(n.silent)}, {"sources", float64(n.sources)}, {"seconds", round(seconds, 1)}},
+		})
+	}
+}
+
+// carpetNet returns the network of a server: /24, or /120.
+func carpetNet(a netip.Addr) netip.Prefix {
+	n := 120
+	if a.Is4() {
+		n = 24
+	}
+	p, _ := a.Prefix(n)
+	return p
+}
+
+// scannedOnly reports whether only one source asks a server.
+func (r *reporting) scannedOnly(e *entry[server]) bool { return e.v.clients.count().Count < 2 }
+
+// inCarpet reports whether an address is in a network that is attacked as a whole.
+func (r *reporting) inCarpet(a netip.Addr) bool {
+	return slices.ContainsFunc(r.carpeted, func(p netip.Prefix) bool { return p.Contains(a) })
+}

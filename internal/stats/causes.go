@@ -1,0 +1,699 @@
+package stats
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// A Cause is a reason why a server does not show up, or why it does. The list of all is docs/causes.md.
+type Cause struct {
+	ID        string
+	State     State
+	Certainty Certainty
+	explains  string // what no later cause may explain again: silence, challenge, parts, delay, content, load, listing, who
+	Needs     string // the evidence, in a sentence
+	Words     string // what it says; {name} is filled in
+	Advice    string // what to do
+	holds     func(*facts) *proof
+}
+
+// A proof fills in the words of a cause and has its evidence.
+type proof struct {
+	fill     []string // names and values
+	evidence []Fact
+}
+
+// Causes returns all causes in the order in which they are tried.
+func Causes() []Cause { return slices.Clone(causes) }
+
+func (c *Cause) fill(s string, p *proof, server string) string {
+	pairs := []string{"{server}", server}
+	for i := 0; i+1 < len(p.fill); i += 2 {
+		pairs = append(pairs, "{"+p.fill[i]+"}", p.fill[i+1])
+	}
+	return strings.NewReplacer(pairs...).Replace(s)
+}
+
+// proof returns a proof with names and values.
+func (x *facts) proof(fill ...string) *proof { return &proof{fill: fill} }
+
+// with adds what is in the capture so often.
+func (p *proof) with(x *facts, what string, m *mark) *proof {
+	e := Fact{What: what, Count: m.n, Frames: []uint64{}}
+	for _, f := range m.frames {
+		if f != 0 {
+			e.Frames = append(e.Frames, f)
+		}
+	}
+	if files := x.o.Made.Files; len(files) > 1 && int(m.input) < len(files) {
+		e.File = files[m.input].Name
+	}
+	p.evidence = append(p.evidence, e)
+	return p
+}
+
+const (
+	// Below these shares of answered requests something is wrong, if so many were asked.
+	goodShare, goodLeast = 0.9, 20
+	kindShare, kindLeast = 0.5, 5
+	// More is as bad: replies that are late, that lack parts, or that have mistakes.
+	badShare = 0.1
+	// tooFew is the number of requests of which nothing can be said but what was seen.
+	tooFew = 3
+)
+
+// all is what causes explain that leave nothing to say about the server itself.
+const everything = "silence challenge parts delay content load who"
+
+// causes are tried in this order: what is in the packets before what fits them best, what explains much before what explains
+// little.
+var causes = []Cause{
+	{ID: "master_version", State: Trouble, Certainty: Certain, explains: "listing",
+		Needs:  "a master refuses the server because of its version",
+		Words:  "The master {master} does not list it, because of its version: {says}.",
+		Advice: "Update the server; until then it is not on that list.",
+		holds: func(x *facts) *proof {
+			return x.master(func(m *master) bool {
+				says := strings.ToLower(m.says)
+				return strings.Contains(says, "version") || strings.Contains(says, "outdated") || strings.Contains(says, "out of date")
+			})
+		}},
+	{ID: "master_refuses", State: Trouble, Certainty: Certain, explains: "listing",
+		Needs:  "a master says that it does not list the server",
+		Words:  "The master {master} does not list it: {says}.",
+		Advice: "Correct what the master complains about; until then it is not on that list.",
+		holds: func(x *facts) *proof {
+			return x.master(func(m *master) bool { return m.says != "" })
+		}},
+	{ID: "master_silent", State: Trouble, Certainty: Likely, explains: "listing",
+		Needs:  "several heartbeats, and nothing from the master",
+		Words:  "The master {master} sends nothing back.",
+		Advice: "That master may be gone, its address wrong, or a firewall drops its packets: set a master that is alive.",
+		holds: func(x *facts) *proof {
+			return x.master(func(m *master) bool { return m.sent.n == 0 && (m.beats.n > 1 || m.unjoined > 1) })
+		}},
+
+	// Nobody asked.
+	{ID: "no_requests_captured", State: Unclear, Certainty: Certain, explains: everything,
+		Needs:  "replies of the server, and no request to it",
+		Words:  "The capture has {n} from {server} and no requests to it: one direction only.",
+		Advice: "Capture both directions, on the host of the server itself or on a port that mirrors both.",
+		holds: func(x *facts) *proof {
+			if n := x.data.n + x.issued.n; x.asked.n == 0 && n > 0 {
+				return x.proof("n", count(n, "reply", "replies")).with(x, "replies", cmp.Or(&x.data, &x.issued))
+			}
+			return nil
+		}},
+	{ID: "relay_address", State: Unclear, Certainty: Certain, explains: everything,
+		Needs:  "an address in 169.254.0.0/16, and no reply",
+		Words:  "{server} is an address of Steam's relay network (169.254.0.0/16, SDR), or one that a host gave itself: no packet in the internet has it.",
+		Advice: "Ask by the server's real address, or by its Steam ID; a capture on the server's host shows the addresses of relays instead.",
+		holds: func(x *facts) *proof {
+			if a := x.at.Addr(); a.Is4() && a.IsLinkLocalUnicast() && x.good+x.data.n == 0 {
+				return x.proof()
+			}
+			return nil
+		}},
+	{ID: "unknown_requests", State: Unclear, Certainty: Certain, explains: everything,
+		Needs:  "datagrams to the server, none of a known protocol",
+		Words:  "{server} got {n} that no protocol recognises, and no request that one does.",
+		Advice: "See what they are with qdissect --all; a game whose protocol is not known cannot be judged.",
+		holds: func(x *facts) *proof {
+			if x.asked.n == 0 && x.in > 0 {
+				return x.proof("n", count(x.in, "datagram", "datagrams"))
+			}
+			return nil
+		}},
+	{ID: "tcp_only", State: Unclear, Certainty: Certain, explains: everything,
+		Needs:  "TCP with that address and port, and no query over UDP",
+		Words:  "Nobody asked {server} over UDP; the capture has {tcp}, which qdissect counts and does not read.",
+		Advice: "{enable}",
+		holds: func(x *facts) *proof {
+			s := x.stream()
+			if s == nil || x.asked.n > 0 || len(x.ports) > 0 {
+				return nil
+			}
+			enable := "Servers answer queries over UDP, often at another port than players use: capture while a browser asks, without a filter for TCP."
+			switch s.Server.Port() {
+			case 25565:
+				enable = "Minecraft (Java) tells players its status over TCP; for queries over UDP set enable-query=true and query.port in server.properties."
+			case 30120:
+				enable = "FiveM answers status over HTTP at this port, and getinfo over UDP at the same: let UDP pass as well."
+			case 64738:
+				enable = "Mumble connects over TCP and answers pings over UDP at the same port: let UDP pass, and set allowping=true."
+			case 25575, 27015, 27016, 28016:
+				enable = "That may be the remote console (RCON), which uses TCP; queries use UDP: let UDP to that port pass."
+			}
+			return x.proof("tcp", s.sentence(), "enable", enable)
+		}},
+	{ID: "other_port_asked", State: Unclear, Certainty: Certain, explains: everything,
+		Needs:  "no request to that port, and requests to others of the host",
+		Words:  "Nobody asked {server} in {span}. Other ports of that host: {ports}.",
+		Advice: "Ask about the port that clients query; for many games it is not the port that players connect to.",
+		holds: func(x *facts) *proof {
+			if x.asked.n == 0 && len(x.ports) > 0 {
+				return x.proof("span", x.span(), "ports", listed(x.ports)).with(x, "requests to "+x.ports[0].at.String(), &x.ports[0].asked)
+			}
+			return nil
+		}},
+	{ID: "translated_address", State: Unclear, Certainty: Likely, explains: everything,
+		Needs:  "a public address that is not in the capture, and a private one that is asked at the same port",
+		Words:  "{server} is not in the capture, but {other} is, at the same port: on a host behind a NAT, packets carry its private address.",
+		Advice: "Ask for that one: qdissect why {other}.",
+		holds: func(x *facts) *proof {
+			if x.asked.n > 0 || x.at.Port() == 0 || x.f.sent > 0 || private(x.at.Addr()) {
+				return nil
+			}
+			for _, t := range x.f.targets {
+				if t.at.Port() == x.at.Port() && private(t.at.Addr()) && t.data.n > 0 {
+					return x.proof("other", t.at.String()).with(x, "requests to "+t.at.String(), &t.asked)
+				}
+			}
+			return nil
+		}},
+	{ID: "nobody_asked", State: Unclear, Certainty: Certain, explains: everything,
+		Needs:  "the host is in the capture, or the capture was made on it, and no request went to it",
+		Words:  "Nobody asked {server}{how}.",
+		Advice: "Capture for longer, and ask the server with a browser meanwhile; if its requests are not seen here, a firewall or a router before this point drops them.",
+		holds: func(x *facts) *proof {
+			switch {
+			case x.asked.n > 0 || x.f.sent == 0 && !x.own:
+				return nil
+			case x.f.sent == 0:
+				return x.proof("how", fmt.Sprintf(", and it sent nothing: %s on that interface", count(x.o.Packets, "packet", "packets")))
+			}
+			return x.proof("how", fmt.Sprintf(" in %s, although the capture has %s of that host", x.span(), count(x.f.sent, "datagram", "datagrams")))
+		}},
+	{ID: "wrong_interface", State: Unclear, Certainty: Possible, explains: everything,
+		Needs:  "no packet to or from the address",
+		Words:  "{server} is not in the capture: {packets}, and none to or from {where}.{known}",
+		Advice: "Check the address: on a host behind a NAT, packets carry its private one; check the interface and the filter of the capture, or capture for longer.",
+		holds: func(x *facts) *proof {
+			if x.asked.n > 0 {
+				return nil
+			}
+			where, known := "that port", []string{}
+			if x.at.Port() == 0 {
+				where = "it"
+			}
+			for _, s := range x.r.Servers[:min(len(x.r.Servers), 3)] {
+				known = append(known, s.Address)
+			}
+			p := x.proof("packets", count(x.o.Packets, "packet", "packets"), "where", where, "known", "")
+			if len(known) > 0 {
+				p.fill[len(p.fill)-1] = " It has these servers: " + strings.Join(known, ", ") + "."
+			}
+			return p
+		}},
+
+	// Somebody asked, and what came back says why.
+	{ID: "other_address", State: Trouble, Certainty: Certain, explains: "silence challenge",
+		Needs:  "replies that answer requests to the server, from another address",
+		Words:  "{n} to {server} were answered from another address, {from}: clients drop such replies, because they did not ask it.",
+		Advice: "The host has several addresses: make the server listen on {server} alone (its option for the IP address), or route its replies through the address that was asked.",
+		holds:  func(x *facts) *proof { return x.elsewhereFrom(false) }},
+	{ID: "other_port", State: Trouble, Certainty: Certain, explains: "silence challenge",
+		Needs:  "replies that answer requests to the server, from another port of its address",
+		Words:  "{n} to {server} were answered from another port, {from}: clients drop such replies, because they did not ask it.",
+		Advice: "A NAT or a proxy changes the port of replies, or the server sends them from another socket: map the port one to one, and let the server answer from the port that was asked.",
+		holds:  func(x *facts) *proof { return x.elsewhereFrom(true) }},
+	{ID: "bound_elsewhere", State: Trouble, Certainty: Likely, explains: "silence",
+		Needs:  "ICMP says that nothing listens, and another address of the host (loopback, one of its interfaces, or the sender of the error) answers at the same port",
+		Words:  "Nothing listens at {server}, but {other} answers: the server is bound to {what}.",
+		Advice: "Look with ss -ulnp on the host; bind the server to 0.0.0.0, or to the address that clients ask.",
+		holds: func(x *facts) *proof {
+			closed, sum := x.refusals(false, dissect.PortUnreachable)
+			if closed == nil || x.good > 0 {
+				return nil
+			}
+			for _, t := range x.f.targets {
+				a := t.at.Addr()
+				same := a.IsLoopback() || closed.by == a.String() || slices.ContainsFunc(x.home, func(p netip.Prefix) bool { return p.Contains(a) })
+				if t.at.Port() == x.at.Port() && a != x.at.Addr() && same && t.data.n+t.issued.n > 0 {
+					what := "that address alone"
+					if a.IsLoopback() {
+						what = "loopback, which other hosts do not reach"
+					}
+					return x.proof("other", t.at.String(), "what", what).with(x, "ICMP errors", &sum).with(x, "replies of "+t.at.String(), &t.data)
+				}
+			}
+			return nil
+		}},
+	{ID: "nothing_listens", State: Trouble, Certainty: Certain, explains: "silence",
+		Needs:  "ICMP port unreachable from the server's own address for the requests, and no reply after it",
+		Words:  "Nothing listens at {server}: its host says of {n} that the port is closed.",
+		Advice: "The host is up: start the server, or correct its port and the address that it is bound to (ss -ulnp shows both); a firewall that rejects can say the same.",
+		holds: func(x *facts) *proof {
+			by, sum := x.refusals(false, dissect.PortUnreachable)
+			if by != nil && by.by == x.at.Addr().String() && x.refused() {
+				return x.proof("n", count(sum.n, "request", "requests")).with(x, "ICMP port unreachable", &sum)
+			}
+			return nil
+		}},
+	{ID: "firewall_rejects", State: Trouble, Certainty: Certain, explains: "silence",
+		Needs:  "ICMP administratively prohibited, or port unreachable from another address than the server's, and no reply after it",
+		Words:  "A firewall rejects what is sent to {server}: {by} said so of {n}.",
+		Advice: "{by} has the rule, or the host behind it: allow UDP to that port there.",
+		holds: func(x *facts) *proof {
+			by, sum := x.refusals(false, dissect.Prohibited, dissect.PortUnreachable)
+			if by != nil && (by.is == dissect.Prohibited || by.by != x.at.Addr().String()) && x.refused() {
+				return x.proof("by", by.by, "n", count(sum.n, "request", "requests")).with(x, "ICMP errors", &sum)
+			}
+			return nil
+		}},
+	{ID: "host_unreachable", State: Trouble, Certainty: Certain, explains: "silence",
+		Needs:  "ICMP host or network unreachable, or time exceeded, for the requests, and no reply after it",
+		Words:  "The host of {server} cannot be reached: {by} said so of {n}.",
+		Advice: "Check that the host is on, that the address is right, and the routes to it from {by}.",
+		holds: func(x *facts) *proof {
+			by, sum := x.refusals(false, dissect.Unreachable, dissect.HopLimit)
+			if by != nil && x.refused() {
+				return x.proof("by", by.by, "n", count(sum.n, "request", "requests")).with(x, "ICMP errors", &sum)
+			}
+			return nil
+		}},
+	{ID: "too_large", State: Trouble, Certainty: Certain, explains: "parts",
+		Needs:  "ICMP fragmentation needed (packet too big) about what the server sends or is sent",
+		Words:  "Packets of {server} are too large for the path: {by} said so {n}.",
+		Advice: "The MTU of the path is smaller than that of the server's link (a tunnel, a VPN, PPPoE): lower the MTU there, let ICMP pass, or make the replies shorter.",
+		holds: func(x *facts) *proof {
+			by, sum := x.refusals(true, dissect.FragmentationNeeded)
+			if by == nil {
+				by, sum = x.refusals(false, dissect.FragmentationNeeded)
+			}
+			if by != nil {
+				return x.proof("by", by.by, "n", count(sum.n, "time", "times")).with(x, "ICMP errors", &sum)
+			}
+			return nil
+		}},
+
+	// What the capture lacks.
+	{ID: "one_direction", State: Unclear, Certainty: Certain, explains: everything,
+		Needs:  "no reply of the server in the capture, although requests return challenges that it must have given, or no host of the capture is seen in both directions",
+		Words:  "The capture has {n} to {server} and no reply from it: one direction only, or it does not reply.{why}",
+		Advice: "Capture both directions, on the host of the server itself or on a port that mirrors both.",
+		holds: func(x *facts) *proof {
+			if x.asked.n == 0 || x.data.n+x.issued.n+x.sum.Refused > 0 || x.good > 0 || len(x.elsewhere) > 0 {
+				return nil
+			}
+			used := x.returned >= 2 && 10*x.returned >= x.asked.n
+			if !used && x.own || !used && !x.o.OneSided && x.fates[dissect.OutcomeOneSided].n == 0 {
+				return nil
+			}
+			why := ""
+			if used {
+				why = fmt.Sprintf(" It does: %s return a challenge that it must have given.", count(x.returned, "request", "requests"))
+			}
+			return x.proof("n", count(x.asked.n, "request", "requests"), "why", why).with(x, "requests", &x.asked)
+		}},
+	{ID: "capture_ends", State: Unclear, Certainty: Certain, explains: everything,
+		Needs:  "the capture ends before the time for replies is over",
+		Words:  "{server} was asked {n}, and the capture ends before a reply has to come.",
+		Advice: "Capture for longer.",
+		holds: func(x *facts) *proof {
+			if x.asked.n > 0 && x.n == 0 && x.good == 0 && len(x.elsewhere) == 0 && (x.data.n+x.issued.n > 0 || x.r.To.UnixNano()-x.first < int64(5*time.Second)) {
+				return x.proof("n", count(x.asked.n, "time", "times")).with(x, "requests", &x.asked)
+			}
+			return nil
+		}},
+	{ID: "cut", State: Unclear, Certainty: Certain, explains: everything,
+		Needs:  "a tenth of the messages or more are cut by the snapshot length, and something is wrong otherwise",
+		Words:  "The capture holds only the beginning of {n} of {server}: its snapshot length cut them, so whether they are right or were answered cannot be told.",
+		Advice: "Capture whole packets (tcpdump -s 0, or qdissect -i without -s).",
+		holds: func(x *facts) *proof {
+			if x.cut.n*10 >= x.asked.n+x.data.n && x.cut.n > 0 && (float64(x.good) < goodShare*float64(x.n) || 2*x.sum.ChallengeOnly > x.good) {
+				return x.proof("n", count(x.cut.n, "message", "messages")).with(x, "cut messages", &x.cut)
+			}
+			return nil
+		}},
+	{ID: "wrong_port", State: Trouble, Certainty: Likely, explains: "silence",
+		Needs:  "no reply from that port, and replies from another port of the same host",
+		Words:  "{server} replied to none of {n}; {other} on the same host answers {protocol}{names}.",
+		Advice: "Ask port {port}: that of queries is often not the one that players connect to. If both have to answer, start the server of this one.",
+		holds: func(x *facts) *proof {
+			if x.asked.n == 0 || x.good+x.data.n+x.issued.n > 0 || x.sent() > 0 || len(x.silences) > 0 {
+				return nil
+			}
+			var best *target
+			for _, t := range x.f.targets {
+				if t.at.Addr() == x.at.Addr() && t.data.n > 0 && (best == nil || t.stated == x.at.Port() || best.stated != x.at.Port() && t.data.n > best.data.n) {
+					best = t
+				}
+			}
+			if best == nil {
+				return nil
+			}
+			names := ""
+			if best.stated == x.at.Port() {
+				names = ", and names this one as the port of the game"
+			}
+			return x.proof("n", count(x.asked.n, "request", "requests"), "other", best.at.String(), "protocol", best.protocol, "port", fmt.Sprint(best.at.Port()), "names", names).
+				with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered]).with(x, "replies of "+best.at.String(), &best.data)
+		}},
+	{ID: "unknown_replies", State: Trouble, Certainty: Likely, explains: "silence",
+		Needs:  "no reply that a protocol recognises, and datagrams of the server that none does",
+		Words:  "{server} answered none of {n}, although it sends something.",
+		Advice: "It may speak another protocol than it is asked: look at what it sends with qdissect --all; its replies may also be damaged, or of a protocol that qdissect does not know.",
+		holds: func(x *facts) *proof {
+			if x.asked.n > 0 && x.n > 0 && x.good+x.data.n == 0 && x.sent() > 0 {
+				return x.proof("n", count(x.n, "request", "requests")).with(x, "datagrams that no protocol recognises", &x.unread)
+			}
+			return nil
+		}},
+	{ID: "other_kind", State: Trouble, Certainty: Likely, explains: "silence content",
+		Needs:  "replies, none of which is of the kind that was asked",
+		Words:  "{server} answered none of {n}, although {replies} of another kind came.",
+		Advice: "The server confuses kinds of requests, or another program listens there: look at one conversation with qdissect -V.",
+		holds: func(x *facts) *proof {
+			if x.n > 0 && x.good == 0 && x.data.n > 0 && len(x.elsewhere) == 0 {
+				return x.proof("n", count(x.n, "request", "requests"), "replies", count(x.data.n, "reply", "replies")).with(x, "replies", &x.data)
+			}
+			return nil
+		}},
+
+	// What the report finds around it.
+	verdictCause("carpet", "silence challenge delay load"),
+	verdictCause(ForgedFlood, "silence challenge delay load"),
+	verdictCause("crowd_or_forged", "silence challenge delay load"),
+	verdictCause(Reflection, "silence challenge delay load"),
+	verdictCause(JunkFlood, "silence delay"),
+	verdictCause(GreedyClients, "silence delay load"),
+	verdictCause(ListHammering, "silence delay load"),
+
+	// Silence that nothing else explains.
+	{ID: "stopped", State: Trouble, Certainty: Certain, explains: "silence",
+		Needs:  "replies, and from a time on none to any of at least five requests, more than chance loses",
+		Words:  "{server} stopped replying at {time}: none of {n} in the {span} since then has a reply.",
+		Advice: "Look whether the server runs, and what it wrote at that time; a capture on the host sees requests that the host's own firewall drops.",
+		holds:  func(x *facts) *proof { return x.silence(false) }},
+	{ID: "silent_at_times", State: Trouble, Certainty: Certain, explains: "silence",
+		Needs:  "replies before and after, or only after, a time in which none of at least five requests got one, more than chance loses",
+		Words:  "{server} did not reply from {time} on for {span}{more}: none of {n} got a reply.",
+		Advice: "It restarted, changed its map, or hung: look at what it wrote at that time, and whether it restarts by itself.",
+		holds:  func(x *facts) *proof { return x.silence(true) }},
+	{ID: "no_reply", State: Trouble, Certainty: Likely, explains: "silence",
+		Needs:  "four requests or more, no reply at all, no ICMP error, and nothing that says that one direction is missing",
+		Words:  "Down: {server} replied to none of {n}, and no ICMP error came.",
+		Advice: "A host refuses what comes to a closed port: without an ICMP error, a firewall drops the requests or the replies, the host is off, or the server hangs. Look whether the server runs and listens on that port (ss -ulnp); a capture on the host sees requests that the host's own firewall drops.",
+		holds: func(x *facts) *proof {
+			if x.asked.n > tooFew && x.good+x.data.n+x.issued.n == 0 {
+				return x.proof("n", count(x.asked.n, "request", "requests")).with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
+			}
+			return nil
+		}},
+	{ID: "wrong_protocol", State: Trouble, Certainty: Likely, explains: "silence",
+		Needs:  "requests of one protocol are answered, and none of at least five of another, which most requests are of",
+		Words:  "{server} answers {speaks} and none of {n}: it does not speak that protocol.",
+		Advice: "Ask it with {speaks}: choose that game or protocol in the client.",
+		holds: func(x *facts) *proof {
+			for i := range x.kinds {
+				if k := &x.kinds[i]; !x.speaks(k.protocol) && k.requests >= kindLeast && 2*k.requests > x.asked.n {
+					return x.proof("speaks", x.protocol, "n", k.counted(k.requests)).with(x, "requests without a reply", &k.none)
+				}
+			}
+			return nil
+		}},
+	{ID: "kind_unanswered", State: Trouble, Certainty: Likely, explains: "silence",
+		Needs:  "at least five requests of one kind, of which under half are answered, while others are",
+		Words:  "{server} replies to {share} of {n}.",
+		Advice: "Look whether the server has that kind of query disabled or limited, and whether its long replies get through.",
+		holds: func(x *facts) *proof {
+			for i := range x.kinds {
+				k := &x.kinds[i]
+				o := k.outcome()
+				n := k.requests - o.Other
+				if x.speaks(k.protocol) && n >= kindLeast && float64(o.replied()) < kindShare*float64(n) && 2*x.good > x.n && len(x.silences) == 0 {
+					return x.proof("share", percent(float64(o.replied())/float64(n)), "n", k.counted(n)).with(x, "requests without a reply", &k.none)
+				}
+			}
+			return nil
+		}},
+	{ID: "rate_limit", State: Trouble, Certainty: Likely, explains: "silence load",
+		Needs:  "in seconds with more requests, the server answers as many as in others, with less spread than chance has; or it is known to have such a limit",
+		Words:  "{server} answers only so often: {n}. That is a limit of the server or of its firewall, or all that it can do.",
+		Advice: "Ask less often, or raise the limit of the server or of its firewall; if it has none, look at its load.",
+		holds: func(x *facts) *proof {
+			for i := range x.noted {
+				if n := &x.noted[i]; n.limit {
+					return x.proof("n", count(n.n, "request exceeds", "requests exceed")+" the rate at which such servers reply").with(x, "requests above the limit", &n.mark)
+				}
+			}
+			if per := x.limited(); per > 0 && x.bad() {
+				return x.proof("n", fmt.Sprintf("at most %s per second, of %s", count(uint64(per+0.5), "reply", "replies"), count(x.n, "request", "requests"))).
+					with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
+			}
+			return nil
+		}},
+	verdictCause(DropsUnderLoad, "silence load"),
+
+	// Challenges.
+	{ID: "backends", State: Trouble, Certainty: Likely, explains: "challenge silence",
+		Needs:  "some requests that return the server's challenge are answered, and others, in between, get a new challenge",
+		Words:  "{server} refuses the challenges that it gave in {n} of {all} requests and accepts the others: several servers share that address, and each knows only its own challenges.",
+		Advice: "Let the balancer or the NAT send all packets of a client's address to the same server, or let the servers share the secret of their challenges.",
+		holds: func(x *facts) *proof {
+			if n := x.again.n; n >= kindLeast && x.accepted >= kindLeast && float64(n) >= badShare*float64(n+x.accepted) && len(x.silences) == 0 {
+				return x.proof("n", number(n), "all", number(n+x.accepted)).with(x, "challenges refused", &x.again)
+			}
+			return nil
+		}},
+	{ID: "challenge_loop", State: Trouble, Certainty: Certain, explains: "challenge",
+		Needs:  "requests that return the server's challenge get another challenge, and no data",
+		Words:  "Clients of {server} get one challenge after the other and no data ({n}).",
+		Advice: "The server or a proxy in front of it refuses the challenges that it gives (it sees the clients under changing addresses, or several servers share the address), or clients send wrong ones; look at one with qdissect -V.",
+		holds: func(x *facts) *proof {
+			loops := x.again
+			for i := range x.noted {
+				if n := &x.noted[i]; n.loop && n.n > loops.n {
+					loops = n.mark
+				}
+			}
+			asked := float64(max(x.asked.n, 1))
+			if loops.n > 0 && x.cut.n == 0 && 10*x.accepted <= loops.n && (float64(loops.n) >= badShare*asked || loops.n >= kindLeast && x.issued.n > x.data.n) {
+				return x.proof("n", count(loops.n, "time", "times")).with(x, "challenges after a challenge", &loops)
+			}
+			return nil
+		}},
+	{ID: "challenge_unused", State: Trouble, Certainty: Likely, explains: "challenge",
+		Needs:  "every reply is a challenge, and nobody returns one",
+		Words:  "No client gets past the challenge of {server}: {n} of {all} got only a challenge, and nobody used it.",
+		Advice: "The clients are older than challenges, the challenges do not reach them (a firewall, a NAT), or their addresses are forged; look at one with qdissect -V.",
+		holds: func(x *facts) *proof {
+			if x.n > tooFew && x.good > 0 && x.sum.ChallengeOnly == x.good && x.cut.n == 0 {
+				return x.proof("n", number(x.sum.ChallengeOnly), "all", count(x.n, "request", "requests")).with(x, "challenges", &x.issued)
+			}
+			return nil
+		}},
+
+	// Replies that do not arrive as they should.
+	{ID: "fragments_lost", State: Trouble, Certainty: Certain, explains: "parts",
+		Needs:  "IP fragments of replies of the server are missing, and messages in one packet come",
+		Words:  "{n} of {server} {lack} IP fragments: long replies get lost on the way.",
+		Advice: "A firewall or a link drops fragments: let them pass, check the MTU (ping -M do -s 1472), or make the replies shorter than 1,400 bytes. The capture itself lacks them if its filter names a port.",
+		holds:  func(x *facts) *proof { return x.lacking(&x.frags, "fragments lost of replies") }},
+	{ID: "parts_lost", State: Trouble, Certainty: Certain, explains: "parts",
+		Needs:  "parts of split replies of the server are missing",
+		Words:  "{n} of {server} {lack} parts.",
+		Advice: "Something on the path drops large packets, or several at once: check the MTU and the limits of firewalls, and capture whole packets without a filter for a port.",
+		holds: func(x *facts) *proof {
+			lost := x.short
+			if x.sum.Partial > lost.n {
+				lost = x.fates[dissect.OutcomePartial]
+			}
+			return x.lacking(&lost, "replies without all parts")
+		}},
+	{ID: "client_gone", State: Trouble, Certainty: Likely, explains: "delay",
+		Needs:  "ICMP port unreachable about replies of the server, for a tenth of the askers or more",
+		Words:  "Replies of {server} come back: {by} said {n} that nothing listens there any more. The client closed its socket, or its NAT had forgotten the mapping (timeout) when the reply came.",
+		Advice: "Let clients wait longer and keep their socket; a NAT forgets a mapping after 30 seconds or more without packets, so ask again within that time.",
+		holds: func(x *facts) *proof {
+			if by, sum := x.refusals(true, dissect.PortUnreachable); by != nil && float64(sum.n) >= badShare*float64(max(uint64(len(x.askers)), x.row.Clients.Count)) && 2*sum.n >= tooFew {
+				return x.proof("by", by.by, "n", count(sum.n, "time", "times")).with(x, "ICMP errors about replies", &sum)
+			}
+			return nil
+		}},
+	{ID: "late_replies", State: Trouble, Certainty: Certain, explains: "delay",
+		Needs:  "a tenth of the replies or more came after the five seconds that clients wait",
+		Words:  "{n} of {all} of {server} came later than clients wait.",
+		Advice: "Clients have given up by then: look at the load of the server and at the path to it.",
+		holds: func(x *facts) *proof {
+			if x.sum.Late > 0 && float64(x.sum.Late) >= badShare*float64(x.good) {
+				return x.proof("n", number(x.sum.Late), "all", count(x.good, "answer", "answers")).with(x, "late replies", &x.fates[dissect.OutcomeLate])
+			}
+			return nil
+		}},
+	{ID: "slow", State: Trouble, Certainty: Certain, explains: "delay",
+		Needs:  "at least five replies, and a tenth of them, took more than a second",
+		Words:  "Slow: {n} of {all} of {server} took more than a second.",
+		Advice: "Clients wait one to five seconds: look at the load of the server and at the path to it.",
+		holds: func(x *facts) *proof {
+			if n := x.slow.n; n >= kindLeast && float64(n) >= badShare*float64(x.waits) {
+				return x.proof("n", number(n), "all", count(x.waits, "reply", "replies")).with(x, "slow replies", &x.slow)
+			}
+			return nil
+		}},
+	{ID: "loss", State: Trouble, Certainty: Possible, explains: "silence",
+		Needs:  "under nine tenths of at least twenty requests have a reply, at any time alike",
+		Words:  "{server} replies to only {share} of {n}.",
+		Advice: "Packets get lost on the way or are dropped: look at the load of the server, at limits of its queries and of its firewall, and at the path to it.",
+		holds: func(x *facts) *proof {
+			if x.bad() {
+				return x.proof("share", percent(float64(x.good)/float64(x.n)), "n", count(x.n, "request", "requests")).with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
+			}
+			return nil
+		}},
+	{ID: "bad_replies", State: Trouble, Certainty: Certain, explains: "content",
+		Needs:  "a tenth of the replies or more are damaged, or contradict themselves",
+		Words:  "{n} of {all} of {server}: {text} ({id}).",
+		Advice: "Clients and masters may not accept such replies; qdissect -V -Y 'finding == {id}' shows them.",
+		holds: func(x *facts) *proof {
+			for i := range x.noted {
+				n := &x.noted[i]
+				if n.bad && float64(n.bySelf) >= badShare*float64(max(x.data.n+x.issued.n, 1)) {
+					return x.proof("n", number(n.bySelf), "all", count(x.data.n+x.issued.n, "reply", "replies"), "text", shown([]byte(n.text)), "id", n.id).with(x, "such messages", &n.mark)
+				}
+			}
+			return nil
+		}},
+
+	{ID: "too_few", State: Unclear, Certainty: Certain, explains: everything,
+		Needs:  "at most three requests, or under twenty of which half have no reply, and no other cause",
+		Words:  "Too little to say: {server} was asked {n}, and {replies} came.",
+		Advice: "Capture for longer, and ask the server with a browser or with qdissect query meanwhile: with ten requests it can be told whether it answers.",
+		holds: func(x *facts) *proof {
+			if x.n > 0 && x.good < x.n && (x.asked.n <= tooFew || 2*x.good <= x.n) {
+				return x.proof("n", count(x.asked.n, "time", "times"), "replies", count(x.data.n+x.issued.n, "reply", "replies")).with(x, "requests", &x.asked)
+			}
+			return nil
+		}},
+
+	// It works.
+	{ID: "docker_proxy", State: Answers, Certainty: Possible, explains: "who",
+		Needs:  "the server answers, and all requests come from one private address that ends in .1, from several ports",
+		Words:  "{server} answers, and nothing in the capture stands in the way; but all requests come from one private address, {from}: that of Docker's proxy, of a NAT in front of the server (SNAT), or of one host in its network.",
+		Advice: "The server sees all clients as one: a limit per address stops all of them, and bans cannot tell them apart. For Docker, use the host's network or turn off the userland proxy; a NAT should keep the sources.",
+		holds: func(x *facts) *proof {
+			if a := x.askers; len(a) == 1 && !x.moreAskers && a[0] != x.at.Addr() && private(a[0]) && a[0].Is4() && a[0].As4()[3] == 1 && x.good > 0 {
+				return x.proof("from", a[0].String()).with(x, "requests", &x.asked)
+			}
+			return nil
+		}},
+	{ID: "only_private", State: Answers, Certainty: Certain, explains: "who",
+		Needs:  "the server answers, and only addresses of networks that are not routed in the internet ask",
+		Words:  "{server} answers, and nothing in the capture stands in the way; only private addresses asked it.",
+		Advice: "In a local network that is as it should be. For players outside, the port forwarding of the router and its firewall must let UDP to the query port pass: capture while one of them asks.",
+		holds: func(x *facts) *proof {
+			if x.asked.n > 0 && x.private == x.asked.n {
+				return x.proof().with(x, "requests", &x.asked)
+			}
+			return nil
+		}},
+	{ID: "works", State: Answers, Certainty: Certain, explains: "who",
+		Needs:  "the server is asked and answers, and none of the other causes holds",
+		Words:  "{server} answers, and nothing in the capture stands in the way.",
+		Advice: "There is nothing to do here: if it does not show up for somebody, capture there, or look at the filters of the browser.",
+		holds:  func(x *facts) *proof { return x.proof().with(x, "replies", &x.data) }},
+}
+
+// verdictCause is a cause that the report finds, in its words.
+func verdictCause(kind, explains string) Cause {
+	return Cause{ID: kind, State: Trouble, Certainty: Likely, explains: explains,
+		Needs: "the report has the verdict " + kind + " about the server or its network", Words: "{verdict}", Advice: "{advice}",
+		holds: func(x *facts) *proof {
+			if v := x.verdict(kind); v != nil {
+				return x.proof("verdict", v.Text, "advice", strings.ReplaceAll(v.Advice, "the report has the rule", "qdissect rules prints the rule"))
+			}
+			return nil
+		}}
+}
+
+// master returns the proof of the first master of the host for which is holds.
+func (x *facts) master(is func(*master) bool) *proof {
+	for m := range x.masters {
+		if is(m) {
+			return x.proof("master", m.to.String(), "says", strings.TrimRight(m.says, ".")).with(x, "heartbeats", &m.beats).with(x, "messages of the master", &m.sent)
+		}
+	}
+	return nil
+}
+
+// elsewhereFrom returns the proof of replies from another address or port.
+func (x *facts) elsewhereFrom(port bool) *proof {
+	var sum mark
+	from := netip.AddrPort{}
+	for i := range x.elsewhere {
+		if o := &x.elsewhere[i]; (o.from.Addr() == x.at.Addr()) == port {
+			sum.merge(&o.mark)
+			from = o.from
+		}
+	}
+	if sum.n == 0 || float64(sum.n) < badShare*float64(x.asked.n) {
+		return nil
+	}
+	name := from.Addr().String()
+	if port || from.Port() != x.at.Port() {
+		name = from.String()
+	}
+	return x.proof("from", name, "n", count(sum.n, "request", "requests")).with(x, "replies from elsewhere", &sum)
+}
+
+// span returns the duration of the capture.
+func (x *facts) span() string { return duration(x.r.To.Sub(x.r.From)) }
+
+// refused reports whether ICMP errors came for a tenth of the requests or more, and it does not answer now.
+func (x *facts) refused() bool {
+	n := x.n
+	if x.good > 0 && (len(x.silences) == 0 || x.silences[len(x.silences)-1].ends) {
+		return false
+	}
+	return x.sum.Refused > 0 && float64(x.sum.Refused) >= badShare*float64(n)
+}
+
+// bad reports whether too few of enough requests have a reply.
+func (x *facts) bad() bool { return x.n >= goodLeast && float64(x.good) < goodShare*float64(x.n) }
+
+// silence returns the proof of the last silence, if it goes on to the end, or of the longest that ended.
+func (x *facts) silence(ended bool) *proof {
+	var most silent
+	n := 0
+	for _, s := range x.silences {
+		if s.ends != ended {
+			continue
+		}
+		if n++; s.asked > most.asked {
+			most = s
+		}
+	}
+	if n == 0 || x.good == 0 {
+		return nil
+	}
+	more := ""
+	if n > 1 {
+		more = fmt.Sprintf(" (%d times in all)", n)
+	}
+	return x.proof("time", clock(most.from), "span", duration(time.Duration(most.to-most.from)), "n", count(most.asked, "request", "requests"), "more", more).
+		with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
+}
+
+// lacking returns the proof of replies that are not whole, if they are many enough.
+func (x *facts) lacking(m *mark, what string) *proof {
+	if m.n == 0 || x.cut.n*10 >= x.data.n+x.issued.n && x.cut.n > 0 || float64(m.n) < badShare/2*float64(max(x.data.n+x.issued.n, 1)) {
+		return nil
+	}
+	lack := "lack"
+	if m.n == 1 {
+		lack = "lacks"
+	}
+	return x.proof("n", count(m.n, "reply", "replies"), "lack", lack).with(x, what, m)
+}
+
+// counted names a number of requests of a kind.
+func (k *focusKind) counted(n uint64) string {
+	return count(n, k.protocol+" "+k.title, k.protocol+" "+plural(k.title))
+}

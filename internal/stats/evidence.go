@@ -1,0 +1,135 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// How much evidence needs: so many requests, and shares of them.
+const (
+	leastEvidence = 200
+	leastUniform  = 1000 // requests
+	alike         = 0.8
+	unlike        = 0.15
+)
+
+// weighEvidence collects what the requests of an event have in common that a forger cannot hide, against what calm requests have.
+func (r *reporting) weighEvidence(ev *event) {
+	m := ev.server.v.more
+	hot, calm := m.hot, m.calm
+	if all := float64(hot.n + calm.n); float64(hot.n) < ev.requests/2 && all < 1.5*ev.requests { // nearly all is the event
+		hot.merge(&calm)
+		calm = looks{}
+	}
+	if hot.n < leastEvidence || float64(hot.n) < ev.requests/2 {
+		return
+	}
+	say := func(strong bool, format string, args ...any) {
+		if strong {
+			ev.strong++
+		}
+		ev.because = append(ev.because, fmt.Sprintf(format, args...))
+	}
+	known := calm.n >= leastEvidence/4
+	if text, ok := hot.oneHop(&calm, known); ok {
+		say(true, "%s", text)
+	}
+	n := float64(hot.v4)
+	if odd := float64(hot.odd); n > 0 && odd >= 0.05*n && (calm.v4 == 0 || float64(calm.odd) < 0.02*float64(calm.v4)) {
+		say(true, "%s come from addresses that do not exist", percent(odd/n))
+	}
+	if n >= leastUniform && spreadOf(&hot.nets, n) < mostSpread {
+		say(true, "the addresses are spread evenly over the whole internet")
+	}
+	if float64(hot.steps) >= 0.8*float64(hot.n) && known && differs(hot.steps, calm.steps, float64(hot.n), float64(calm.n)) {
+		say(true, "their IP identifications count up as those of one machine do")
+	}
+	if hot.least == hot.most+1 && (calm.n == 0 || calm.least != calm.most+1) {
+		say(true, "all have the source port %d", hot.most)
+	}
+	if p, all := r.calmProofs(ev); all >= leastEvidence/4 && p >= 0.5*all {
+		say(true, "none of these addresses ever proved itself, and of those that ask at other times %s did", percent(p/all))
+	}
+	if !hot.distinct && float64(hot.same) >= alike*float64(hot.n) && known && differs(hot.same, calm.same, float64(hot.n), float64(calm.n)) {
+		say(false, "all have the same bytes")
+	}
+}
+
+// differs reports whether a share of what is hot is so much larger than that of what is calm. Of a flood that is not much more than
+// usual, a part looks calm.
+func differs(hot, calm uint32, n, m float64) bool { return float64(hot)/n-float64(calm)/m >= unlike }
+
+// oneHop says that hop limits are those of one machine, or are made up.
+func (l *looks) oneHop(calm *looks, known bool) (string, bool) {
+	most, at, values := uint32(0), 0, 0
+	for i, n := range l.hops {
+		if n > most {
+			most, at = n, i
+		}
+		if n > 0 {
+			values++
+		}
+	}
+	n := float64(l.n)
+	switch {
+	case l.hops[0] == uint32(l.n):
+		return "", false
+	case float64(most) >= alike*n && (!known || differs(most, calm.hops[at], n, float64(calm.n))):
+		return fmt.Sprintf("%s of the packets have the hop limit %d", percent(float64(most)/n), at), true
+	case values >= 200 && float64(most) < 0.05*n:
+		return "their hop limits are made up", true
+	}
+	return "", false
+}
+
+// mostSpread is the divergence below which addresses are spread evenly: that of people's addresses is far above 1.
+const mostSpread = 0.3
+
+// spreadOf returns the divergence of first octets from those of addresses that are drawn at random: chi-square by the number, without
+// what chance adds. The commonest octets are left out, which clients of the same time have.
+func spreadOf(nets *[256]uint32, n float64) float64 {
+	const commonest = 8
+	var counts []float64
+	for i, c := range nets {
+		if i > 0 && i < 224 && i != 10 && i != 127 {
+			counts = append(counts, float64(c))
+		}
+	}
+	slices.Sort(counts)
+	counts = counts[:len(counts)-commonest]
+	in := 0.0
+	for _, c := range counts {
+		in += c
+	}
+	if in < n/2 {
+		return math.Inf(1)
+	}
+	sum, want := 0.0, in/float64(len(counts))
+	for _, c := range counts {
+		sum += (c - want) * (c - want) / want
+	}
+	return max(sum-float64(len(counts)), 0) / in
+}
+
+// calmProofs returns how many requests of the kinds of an event came at other times, and how many of these had a proof or were vouched for.
+func (r *reporting) calmProofs(ev *event) (proved, all float64) {
+	for _, q := range ev.series {
+		x := r.ratesOf(&q.ticks)
+		for i := range x.fresh {
+			from := (x.start + int64(i)) * x.width
+			if overlap(from, from+x.width, ev.from-int64(1e9), ev.to+int64(1e9)) > 0 || r.inOther(ev, from, from+x.width) {
+				continue
+			}
+			p := x.by[proven][i] + x.by[vouched][i]
+			proved += p
+			all += p + x.by[unproven][i] + x.by[unreturned][i]
+		}
+	}
+	return proved, all
+}
+
+// inOther reports whether another event of the same server overlaps a time.
+func (r *reporting) inOther(ev *event, from, to int64) bool {
+	return slices.ContainsFunc(r.events, func(o event) bool { return o.server == ev.server && overlap(from, to, o.from, o.to) > 0 })
+}

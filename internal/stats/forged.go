@@ -1,0 +1,208 @@
+package stats
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// span writes a time with its beginning: "20 s from 22:13:50 UTC on".
+func span(from, to int64) string {
+	return duration(time.Duration(to-from).Round(100*time.Millisecond)) + " from " + clock(from) + " on"
+}
+
+// floods says what excesses of requests without a proof are: forged, or a crowd.
+func (r *reporting) floods() {
+	for i := range r.events {
+		ev := &r.events[i]
+		if ev.nature == real || ev.clients != nil || ev.nature == unasked && ev.strong == 0 && r.has(ev.server, DropsUnderLoad) {
+			continue
+		}
+		v := Verdict{
+			Kind: ForgedFlood, Certainty: Certain, Server: address(ev.server), From: instant(ev.from), To: instant(ev.to),
+			Evidence: r.floodNumbers(ev), Because: ev.because,
+		}
+		who := ""
+		if n := uint64(ev.sources + 0.5); n > 0 {
+			who = " from " + count(n, "address", "addresses")
+		}
+		title, why := "Forged flood", "None came back with the challenge that it was given."
+		switch {
+		case ev.nature == unreturning:
+			v.Because = []string{"none of these addresses came back with the challenge that it was given"}
+			v.Advice = r.limitAdvice(ev, "The server asks for a challenge, so the flood gets little back; limit requests without one in total (the report has the rule).")
+		case ev.forged:
+			v.Certainty, v.Doubt = Likely, "a challenge that these addresses do not return would make it certain; this request needs none"
+			why = "Nothing proves it, but " + sentence(ev.because[:min(len(ev.because), 2)]) + "."
+			v.Advice = r.limitAdvice(ev, "Limit these requests in total (the report has the rule): it protects the machine and those who get the replies; honest requests suffer as well.")
+		default:
+			v.Kind, v.Certainty, title = CrowdOrForged, Possible, "Crowd or forged"
+			v.Doubt = "captures with hop limits and addresses as they come from the internet, or a server that asks for a challenge, would tell"
+			why = "They may be people, or forged: this request needs no proof, and what there is to see does not tell."
+			if len(ev.because) > 0 {
+				why = "They may be people, or forged: this request needs no proof, and that " + sentence(ev.because) + " does not tell."
+			}
+			v.Advice = "Ask where people may come from (a list, a video, an update); block nobody for it, and raise the limits of the server."
+		}
+		v.Text = fmt.Sprintf("%s at %s%s: %s %s in %s (%s per second%s)%s. %s", title, address(ev.server), named(&ev.server.v), number(uint64(ev.requests+0.5)), r.whatOf(ev),
+			span(ev.from, ev.to), rounded(ev.requests/ev.seconds()), times(ev), who, why+r.meanwhile(ev))
+		r.say(v)
+	}
+}
+
+// times says how many times the usual rate an event has.
+func times(ev *event) string {
+	if ev.usual < 0.1 {
+		return ""
+	}
+	return fmt.Sprintf(", %s times the usual", rounded((ev.requests/ev.seconds()+ev.usual)/ev.usual))
+}
+
+// whatOf names the requests of an event.
+func (r *reporting) whatOf(ev *event) string {
+	if len(ev.kinds) == 0 {
+		return "requests"
+	}
+	k := &r.a.kinds[ev.kinds[0]]
+	if len(ev.kinds) > 1 && ev.nature != real {
+		return k.many() + " and others"
+	}
+	return k.many()
+}
+
+func (r *reporting) floodNumbers(ev *event) Evidence {
+	factor := 0.0
+	if ev.in > 0 {
+		factor = ev.out / ev.in
+	}
+	return Evidence{
+		{"requests", float64(uint64(ev.requests + 0.5))}, {"requests_per_second", round(ev.requests/ev.seconds(), 1)}, {"usual_requests_per_second", round(ev.usual, 1)},
+		{"seconds", round(ev.seconds(), 1)}, {"sources", float64(uint64(ev.sources + 0.5))}, {"requests_by_source", round(ev.requests/max(ev.sources, 1), 2)},
+		{"bytes_in", float64(uint64(ev.in))}, {"bytes_out", float64(uint64(ev.out))}, {"bytes_out_by_bytes_in", round(factor, 2)},
+	}
+}
+
+// limitAdvice adds what the protocol allows: a challenge helps only where the server can ask for one.
+func (r *reporting) limitAdvice(ev *event, limit string) string {
+	if len(ev.kinds) == 0 || ev.nature == unreturning {
+		return limit
+	}
+	for i := range ev.server.v.more.series {
+		if ev.server.v.more.series[i].asks() {
+			return limit + " The server asks for challenges for other requests: make it do so for this one, if its version can."
+		}
+	}
+	return limit
+}
+
+// meanwhile says how a server did during an event, if it did badly.
+func (r *reporting) meanwhile(ev *event) string {
+	asked, replied := 0.0, 0.0
+	ev.server.v.more.cells.in(func(from, to int64, c *cell) {
+		part := float64(overlap(from, to, ev.from, ev.to)) / float64(to-from)
+		asked += part * float64(c.requests)
+		replied += part * float64(c.requests-min(c.unanswered, c.requests))
+	})
+	if asked < leastOften || replied > 0.9*asked {
+		return ""
+	}
+	return fmt.Sprintf(" It replied to %s of all requests meanwhile.", percent(replied/asked))
+}
+
+// sentence joins parts of a sentence.
+func sentence(parts []string) string {
+	if n := len(parts); n > 1 {
+		return strings.Join(parts[:n-1], ", ") + " and " + parts[n-1]
+	}
+	return strings.Join(parts, "")
+}
+
+// named names events: what is forged, and who is greedy. It follows [reporting.findVictims].
+func (r *reporting) nameEvents() {
+	kept := r.events[:0]
+	for i := range r.events {
+		ev := r.events[i]
+		if ev.nature != real {
+			if ev = r.withoutVictims(ev); ev.requests < eventLeast*min(ev.seconds(), eventTime) {
+				continue
+			}
+		}
+		switch ev.nature {
+		case unreturning:
+			ev.forged = true
+		case unasked:
+			if few, sum := r.busiest(&ev, false, 1); len(few) > 0 && len(few) <= mostGreedy && sum >= mostOf*ev.requests {
+				ev.clients = few
+				break
+			}
+			if ev.because == nil {
+				r.weighEvidence(&ev)
+			}
+			if ev.forged = ev.strong >= 2; !ev.forged && ev.requests < leastCrowd {
+				continue
+			}
+		case real:
+			if list, sum := r.busiest(&ev, true, leastGreedy); len(list) > 0 && 2*sum >= ev.requests {
+				ev.clients = list
+			}
+		}
+		kept = append(kept, ev)
+	}
+	r.events = kept
+}
+
+// withoutVictims takes from an event what is sent in the names of the victims of reflections.
+func (r *reporting) withoutVictims(ev event) event {
+	sum := 0.0
+	for _, v := range r.victims {
+		for _, c := range v.clients {
+			if c.v.asked(ev.server.sum) {
+				sum += c.v.within(ev.from, ev.to)
+			}
+		}
+	}
+	if sum < 0.1*ev.requests {
+		return ev
+	}
+	part := max(1-sum/ev.requests, 0)
+	if part < 0.2 {
+		part = 0
+	}
+	if ev.sources < junkSources {
+		part = 0
+	}
+	ev.requests, ev.in, ev.out = ev.requests*part, ev.in*part, ev.out*part
+	return ev
+}
+
+// leastCrowd is the number of requests from which a crowd is worth a word.
+const leastCrowd = 200
+
+// What is too often: so many requests per second of an address to a server, of at least leastOften. Of many that ask together, each sends at
+// least leastGreedy per second. At most mostGreedy are few.
+const (
+	peakOften   = 10
+	leastOften  = 100
+	leastGreedy = 0.5
+	mostGreedy  = 10
+)
+
+// leastGrowth is how long more clients come, until it is worth saying.
+const leastGrowth = int64(time.Minute)
+
+// growths says that more clients came than usual, each of which asks as others do.
+func (r *reporting) growths() {
+	for i := range r.events {
+		ev := &r.events[i]
+		if ev.nature != real || ev.clients != nil || ev.to-ev.from < leastGrowth {
+			continue
+		}
+		r.say(Verdict{
+			Kind: Growth, Certainty: Likely, Server: address(ev.server), From: instant(ev.from), To: instant(ev.to),
+			Text: fmt.Sprintf("Growth at %s%s: %s more than usual in %s (%s per second%s), of clients that prove themselves. No few of them ask most of it: more people come.",
+				address(ev.server), named(&ev.server.v), count(uint64(ev.requests+0.5), "request", "requests"), span(ev.from, ev.to), rounded(ev.requests/ev.seconds()), times(ev)),
+			Advice:   "Block nobody: look whether the server bears it, and raise its limits.",
+			Evidence: Evidence{{"requests", float64(uint64(ev.requests + 0.5))}, {"requests_per_second", round(ev.requests/ev.seconds(), 1)}, {"usual_requests_per_second", round(ev.usual, 1)}, {"seconds", round(ev.seconds(), 1)}},
+		})
+	}
+}

@@ -1,0 +1,187 @@
+package stats
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What makes a flood of junk: at least eventLeast datagrams a second for as long as a flood, of which the server answers fewer
+// than one in junkReplies, and junkFactor times as many as at other times. They come from at least junkSources sources that
+// send fewer than leastOften each; or they are at least junkPace a second while the server replies to requests, because players
+// go on sending for a while to a server that is gone. From one direction alone, only sources that send hardly twice tell a flood
+// from players.
+const (
+	junkReplies = 6
+	junkFactor  = 3
+	junkPace    = 200 // datagrams a second of a source: more than players send
+	junkTwice   = 3
+	junkOneSide = 100 // datagrams a second
+	junkSources = 20
+	leastJunk   = 5 * time.Second
+)
+
+// junk says that servers get floods of datagrams that are of no protocol.
+func (r *reporting) junk() {
+	var list []Verdict
+	for _, e := range r.servers {
+		if s := e.v.stray; s != nil && s.more != nil && r.home(e) {
+			if v, ok := r.junkAt(e, s); ok {
+				list = append(list, v)
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Verdict) int { return cmp.Compare(b.Evidence[0].Value, a.Evidence[0].Value) })
+	r.Verdicts = append(r.Verdicts, list...)
+}
+
+func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
+	l := &s.more.cells
+	width := widths[l.width]
+	f := junkTime{from: r.a.last + 1, to: r.a.first}
+	hot := 0.0
+	l.in(func(from, to int64, c *cell) {
+		if float64(c.requests) >= eventLeast*float64(width)/1e9 && c.replies*junkReplies < c.requests {
+			f.from, f.to = min(f.from, max(from, r.a.first)), max(f.to, min(to, r.a.last+1))
+			hot += float64(width) / 1e9
+		}
+	})
+	if hot == 0 || hot < min(leastJunk.Seconds(), r.duration()/5) {
+		return v, false
+	}
+	r.grown(l, &f)
+	f.from, f.to = r.sharpen(f.from, f.to, width, f.n)
+	r.grown(l, &f)
+	n, bytes := f.n, f.bytes
+	if n+f.usual < junkFactor*f.usual || n < junkSources {
+		return v, false
+	}
+	back, alive := uint64(0), e.v.more == nil
+	l.in(func(from, to int64, c *cell) {
+		if from < f.to && to > f.from {
+			back += c.replies
+		}
+	})
+	if e.v.more != nil {
+		e.v.more.cells.in(func(from, to int64, c *cell) { alive = alive || from < f.to && to > f.from && c.replies > 0 })
+	}
+	length := time.Duration(f.to - f.from)
+	rate := n / length.Seconds()
+	from := s.more.sources.count()
+	sources := min(float64(from.Count), n)
+	each := n / max(sources, 1)
+	spread := sources >= junkSources && each < leastOften
+	switch {
+	case r.o.OneSided && (!spread || each >= junkTwice || rate < junkOneSide || length < leastJunk):
+		return v, false
+	case rate < eventLeast, !spread && rate < junkPace, !spread && !alive && rate < junkPace*sources:
+		return v, false
+	}
+	who, advice := fmt.Sprintf("%s addresses", number(uint64(sources+0.5))), "The server can do nothing with them; what hurts is their number. If they fill the line, only the provider can filter them: the addresses are probably forged, so that a limit or a block by address does not help."
+	if from.Percent == 100 {
+		who = "more than " + who
+	}
+	var few []string
+	if most := s.more.busiest(mostOf * n); !spread && len(most) > 0 {
+		few = most
+		who = list(most)
+		advice = "Drop what these addresses send to that port at the firewall, or at the provider if it fills the line; an address may be forged, so do not report it before its operator has looked."
+		if len(most) == 1 {
+			advice = strings.Replace(advice, "these addresses send", "this address sends", 1)
+		}
+	}
+	reply := "The server sent nothing back"
+	switch {
+	case r.o.OneSided:
+		reply = "Whether it replies cannot be told"
+	case back > 0:
+		reply = fmt.Sprintf("The server sent %s back", count(back, "datagram", "datagrams"))
+	}
+	return Verdict{
+		Kind: JunkFlood, Certainty: Certain, Server: address(e), Sources: few, From: instant(f.from), To: instant(f.to),
+		Text: fmt.Sprintf("Junk flood at %s%s: %s datagrams of no known protocol in %s (%s per second, %s) from %s. %s.",
+			address(e), named(&e.v), number(uint64(n+0.5)), span(f.from, f.to), rounded(rate), size(uint64(bytes+0.5)), who, reply),
+		Advice: advice,
+		Evidence: Evidence{
+			{"datagrams", float64(uint64(n + 0.5))}, {"requests", float64(uint64(n + 0.5))}, {"datagrams_per_second", round(rate, 1)}, {"seconds", round(length.Seconds(), 1)}, {"bytes_in", float64(uint64(bytes + 0.5))},
+			{"sources", float64(uint64(sources + 0.5))}, {"datagrams_back", float64(back)},
+		},
+	}, true
+}
+
+// busiest returns the sources that sent nearly all, nil if there are none.
+func (m *followed) busiest(least float64) (list []string) {
+	all := slices.Clone(m.senders[:])
+	slices.SortFunc(all, func(a, b sender) int { return cmp.Or(cmp.Compare(b.n, a.n), a.addr.Compare(b.addr)) })
+	sum := uint64(0)
+	for _, s := range all {
+		if s.n == 0 || float64(sum) >= least {
+			break
+		}
+		sum += s.n
+		list = append(list, s.addr.String())
+	}
+	if float64(sum) < least {
+		return nil
+	}
+	return list
+}
+
+// A junkTime is the time of a flood of junk, with what came in it without what is usual.
+type junkTime struct {
+	from, to        int64
+	n, usual, bytes float64
+}
+
+// grown counts what came in the time of a flood, and what would usually have come: as much as in the buckets without it.
+func (r *reporting) grown(l *cells, f *junkTime) {
+	var with, without, in, out, bytesIn, bytesOut float64
+	l.in(func(from, to int64, c *cell) {
+		length := float64(min(to, r.a.last+1) - max(from, r.a.first))
+		if from < f.to && to > f.from {
+			with, in, bytesIn = with+length, in+float64(c.requests), bytesIn+float64(c.bytesIn)
+			return
+		}
+		without, out, bytesOut = without+length, out+float64(c.requests), bytesOut+float64(c.bytesIn)
+	})
+	// Servers have no buckets before they are asked for the first time.
+	without = max(without, float64(r.a.last-r.a.first)-with)
+	length := float64(f.to - f.from)
+	if 5*without <= length { // nearly all is flood
+		f.n, f.usual, f.bytes = in, 0, bytesIn
+		return
+	}
+	f.usual = out / without * length
+	f.n, f.bytes = in-out/without*with, bytesIn-bytesOut/without*with
+}
+
+// sharpen finds the ends of a flood of junk in the buckets of the timeline, which are narrower than those of servers.
+func (r *reporting) sharpen(start, end, margin int64, grown float64) (int64, int64) {
+	w := widths[r.moments.width]
+	rate := grown / float64(end-start) * float64(w)
+	in := 0.0
+	inside := 0
+	r.moments.in(func(from, to int64, m *moment) {
+		if from >= start && to <= end {
+			in += float64(m.unknown)
+			inside++
+		}
+	})
+	if inside == 0 {
+		return start, end
+	}
+	least := in/float64(inside) - rate/2
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	r.moments.in(func(from, to int64, m *moment) {
+		if from >= start-margin && to <= end+margin && float64(m.unknown) >= least {
+			first, last = min(first, from), max(last, to)
+		}
+	})
+	if first >= last {
+		return start, end
+	}
+	return max(first, r.a.first), min(last, r.a.last+1)
+}

@@ -1,0 +1,167 @@
+package stats
+
+// limits counts what limits would have dropped, on the accounting of the verdicts.
+func (r *reporting) limits() {
+	t := &r.Limits
+	forged, victims, greedy := 0.0, 0.0, 0.0
+	for i := range r.events {
+		if ev := &r.events[i]; ev.forged && ev.nature == unasked {
+			forged += ev.requests
+		}
+	}
+	for i := range r.victims {
+		if v := &r.victims[i]; !v.there {
+			victims += float64(v.requests)
+		}
+	}
+	for c := range r.greedy {
+		greedy += float64(c.v.requests)
+	}
+	open := float64(r.a.proofs[unproven])
+	for i := range r.events { // not answered by a server that asks for challenges
+		if ev := &r.events[i]; ev.nature == unreturning {
+			forged += r.unansweredOf(ev)
+		}
+	}
+	all := r.Totals.Requests
+	t.Forged = min(r.a.proofs[unreturned]+uint64(min(forged+victims, open)+0.5), all)
+	t.Greedy = min(uint64(greedy), all-t.Forged)
+	t.Honest = all - t.Forged - t.Greedy
+	r.Totals.Honest, r.Totals.Greedy, r.Totals.NeverFinished = t.Honest, t.Greedy, t.Forged
+	r.perAddress(forged / max(open-victims, 1))
+	r.bestPerAddress()
+	for i := range r.events {
+		if ev := &r.events[i]; ev.nature != real && ev.clients == nil {
+			r.total(ev)
+		}
+	}
+}
+
+// unansweredOf returns how many requests of an event got not even a challenge.
+func (r *reporting) unansweredOf(ev *event) (n float64) {
+	for _, q := range ev.series {
+		x := r.ratesOf(&q.ticks)
+		s := surge{from: float64(ev.from)/float64(x.width) - float64(x.start), to: float64(ev.to)/float64(x.width) - float64(x.start)}
+		n += x.during(x.by[unproven], &s, []surge{s})
+	}
+	return n
+}
+
+// perAddress counts what limits per address would have dropped. part is the share of what was never proven that is forged.
+func (r *reporting) perAddress(part float64) {
+	for i, n := range perAddress {
+		l := Limit{N: int(n), Burst: int(burstOf(n))}
+		maybe := r.a.forgotten[mute].dropped[i]
+		if part > 0.5 {
+			l.Forged += maybe
+		} else {
+			l.Honest += maybe
+		}
+		l.Honest += r.a.forgotten[finished].dropped[i]
+		l.Forged += r.a.forgotten[never].dropped[i]
+		for k := range r.a.clients.entries {
+			c := &r.a.clients.entries[k]
+			if c.v.requests <= leastBurst {
+				continue
+			}
+			d := uint64(c.v.dropped[i])
+			switch r.className(c) {
+			case TooOften:
+				l.Greedy += d
+			case NeverFinished:
+				l.Forged += d
+			default:
+				l.Honest += d
+			}
+		}
+		r.Limits.PerAddress = append(r.Limits.PerAddress, l)
+	}
+}
+
+// Of honest requests, a recommended limit per address may drop one in two hundred.
+const mostHonest = 200
+
+// bestPerAddress recommends the limit that stops most, and of those that stop nearly as much, the most generous.
+func (r *reporting) bestPerAddress() {
+	t := &r.Limits
+	bad := t.Forged + t.Greedy
+	most := uint64(0)
+	for i := range t.PerAddress {
+		if l := &t.PerAddress[i]; l.Honest*mostHonest <= t.Honest {
+			most = max(most, l.Forged+l.Greedy)
+		}
+	}
+	if most*10 < bad || bad < leastOften {
+		return
+	}
+	for i := len(t.PerAddress) - 1; i >= 0; i-- {
+		if l := &t.PerAddress[i]; l.Honest*mostHonest <= t.Honest && (l.Forged+l.Greedy)*100 >= most*97 {
+			l.Best = true
+			return
+		}
+	}
+}
+
+// totals are the limits per second for a kind of request without a proven address.
+var totals = [...]int{20, 50, 100, 200, 500, 1000, 2000, 5000}
+
+// total simulates limits at the server of an event, of its kind of request without a challenge: nft's bucket of tokens, through which
+// the requests of each second go.
+func (r *reporting) total(ev *event) {
+	q := ev.series[0]
+	x := r.ratesOf(&q.ticks)
+	seconds := float64(x.width) / 1e9
+	without := sumsOf(x.by[unproven], x.by[unreturned], x.by[vouched])
+	s := surge{from: float64(ev.from)/float64(x.width) - float64(x.start), to: float64(ev.to)/float64(x.width) - float64(x.start)}
+	// What is usual outside is honest inside.
+	calm, outside := 0.0, 0.0
+	for i, n := range without {
+		if at := float64(i); at+1 <= s.from || at >= s.to {
+			calm, outside = calm+n, outside+1
+		}
+	}
+	honest := sumOf(x.by[vouched], s) / max(s.to-s.from, 1)
+	if outside > 0 && ev.nature == unasked {
+		honest = calm / outside
+	}
+	first := len(r.Limits.Global)
+	for _, n := range totals {
+		limit := Limit{N: n, Burst: int(burstOf(int64(n))), Kind: r.kindName(int(q.kind) - 1), Server: address(ev.server)}
+		tokens, bad, good := float64(limit.Burst), 0.0, 0.0
+		for i, c := range without {
+			at := float64(i)
+			part := max(0, min(s.to, at+1)-max(s.from, at))
+			if part == 0 {
+				continue
+			}
+			usual := honest * part
+			flood := max(c-honest, 0)
+			tokens += float64(n) * seconds * part
+			all := flood + usual
+			if over := all - tokens; over > 0 {
+				bad += over * flood / all
+				good += over * usual / all
+			}
+			tokens = min(max(tokens-all, 0), float64(limit.Burst))
+		}
+		limit.Forged, limit.Honest = uint64(min(bad, ev.requests)), uint64(good)
+		r.Limits.Global = append(r.Limits.Global, limit)
+	}
+	// The lowest limit that leaves the usual traffic alone outside of the flood.
+	usual := max(honest, calm/max(outside, 1)) / seconds
+	for i := range r.Limits.Global[first:] {
+		if l := &r.Limits.Global[first+i]; float64(l.N) >= 3*usual && float64(l.Forged)*2 > ev.requests {
+			l.Best = true
+			return
+		}
+	}
+}
+
+// sumOf returns the sum of the buckets in a surge.
+func sumOf(list []float64, s surge) (n float64) {
+	for i, v := range list {
+		at := float64(i)
+		n += v * max(0, min(s.to, at+1)-max(s.from, at))
+	}
+	return n
+}

@@ -1,0 +1,174 @@
+package stats
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// drops says that a server replies to a smaller share of requests when more come.
+func (r *reporting) drops() {
+	const (
+		cellsLeast    = 8
+		requestsLeast = 100
+		shareMost     = 0.9
+		dropLeast     = 0.1
+	)
+	if r.o.OneSided {
+		return
+	}
+	for _, e := range r.servers {
+		v := &e.v
+		if v.more == nil || v.requests < requestsLeast || v.replies == 0 || r.has(e, ServerDown, JunkFlood) || r.attacked(e) {
+			continue
+		}
+		var all []cell
+		end := r.a.last - int64(5*time.Second) // later requests may still be open
+		v.more.cells.in(func(from, to int64, c *cell) {
+			if c.requests > 0 && to <= end {
+				all = append(all, *c)
+			}
+		})
+		if len(all) < cellsLeast {
+			continue
+		}
+		slices.SortStableFunc(all, func(a, b cell) int { return cmp.Compare(a.requests, b.requests) })
+		calm, busy := sumCells(all[:len(all)/2]), sumCells(all[len(all)*3/4:])
+		width := float64(widths[v.more.cells.width]) / 1e9
+		calmRate, busyRate := float64(calm.requests)/float64(len(all)/2)/width, float64(busy.requests)/float64(len(all)-len(all)*3/4)/width
+		calmShare, busyShare := answeredShare(&calm), answeredShare(&busy)
+		if busyShare > shareMost || calmShare-busyShare < max(dropLeast, noise(&calm, &busy)) || busyRate < 2*calmRate {
+			continue
+		}
+		first, last := r.dropping(v, shareMost, end)
+		r.say(Verdict{
+			Kind: DropsUnderLoad, Server: address(e), From: instant(first), To: instant(last),
+			Text:   fmt.Sprintf("Overload: %s%s replies to %s of requests at %s per second and to %s at %s per second, in %s.", address(e), named(v), percent(calmShare), rounded(calmRate), percent(busyShare), rounded(busyRate), span(first, last)),
+			Advice: "The server or the network drops requests when many come: raise its limit of queries per second, cache its replies, or limit what asks too often.",
+			Evidence: Evidence{
+				{"answered_share_calm", round(calmShare, 4)}, {"requests_per_second_calm", round(calmRate, 1)}, {"answered_share_busy", round(busyShare, 4)},
+				{"requests_per_second_busy", round(busyRate, 1)}, {"unanswered", float64(v.fates[dissect.OutcomeUnanswered])},
+			},
+		})
+	}
+}
+
+// noise returns the difference of the shares of answers that may be an accident.
+func noise(a, b *cell) float64 {
+	x, y := float64(max(a.requests, 1)), float64(max(b.requests, 1))
+	p := 1 - float64(a.unanswered+b.unanswered)/(x+y)
+	return 4 * math.Sqrt(max(p*(1-p), 0)*(1/x+1/y))
+}
+
+// attacked reports whether a server gets a flood of which more is known than that many ask.
+func (r *reporting) attacked(e *entry[server]) bool {
+	return slices.ContainsFunc(r.events, func(ev event) bool { return ev.server == e && ev.nature != real && (ev.forged || ev.strong > 0) })
+}
+
+// dropping returns the time in which a server replies to less than a share of the requests. Of requests after end the
+// outcome is not known: if it drops until then, it goes on for as long as it sends fewer replies than it gets requests.
+func (r *reporting) dropping(v *server, share float64, end int64) (first, last int64) {
+	const least = 3 // requests without a reply, of a bucket
+	v.more.cells.in(func(from, to int64, c *cell) {
+		lost, goesOn := c.unanswered, true
+		if to > end {
+			lost, goesOn = c.requests-min(c.replies, c.requests), last == from
+		}
+		if !goesOn || lost < least || float64(lost) < (1-share)*float64(c.requests) {
+			return
+		}
+		if first == 0 {
+			first = max(from, v.first)
+		}
+		last = to
+	})
+	return first, min(last, v.last)
+}
+
+func sumCells(list []cell) (sum cell) {
+	for i := range list {
+		sum.add(&list[i])
+	}
+	return sum
+}
+
+func answeredShare(c *cell) float64 {
+	return 1 - float64(min(c.unanswered, c.requests))/float64(max(c.requests, 1))
+}
+
+// longLost says that short replies come and long ones do not.
+func (r *reporting) longLost() {
+	if r.o.OneSided {
+		return
+	}
+	const least = 3
+	for _, e := range r.servers {
+		v := &e.v
+		if v.incomplete < least || r.has(e, ServerDown) {
+			continue
+		}
+		var lost *asked
+		good, then := false, 0.0
+		for i := range v.kinds {
+			k := &v.kinds[i]
+			bad := k.incomplete + k.bad
+			switch asked := float64(k.requests) * v.share(k.first, k.last+1); {
+			case k.kind == 0:
+			case float64(bad) >= 0.3*asked && bad >= least && (lost == nil || bad > lost.incomplete+lost.bad):
+				lost, then = k, asked
+			case k.good*10 >= k.requests*8 && k.good >= least:
+				good = true
+			}
+		}
+		if lost == nil || !good {
+			continue
+		}
+		bad := lost.incomplete + lost.bad
+		asked := max(uint64(then+0.5), uint64(bad))
+		r.say(Verdict{
+			Kind: LongRepliesLost, Server: address(e), From: instant(lost.first), To: instant(lost.last),
+			Text: fmt.Sprintf("Long replies lost: %s%s answers short requests, but %d of its replies lack parts or IP fragments: in %s, %d of about %d %s had no complete reply.",
+				address(e), named(v), v.incomplete, span(lost.first, lost.last), bad, asked, plural(r.a.kinds[lost.kind-1].title())),
+			Advice:   "Something on the path drops large or fragmented packets: check the MTU and whether a firewall drops IP fragments; if the server can split replies, use smaller parts.",
+			Evidence: Evidence{{"incomplete_replies", float64(v.incomplete)}, {"requests_without_complete_reply", float64(bad)}, {"requests", float64(asked)}},
+		})
+	}
+}
+
+// share returns the share of the requests that came between two times.
+func (s *server) share(from, to int64) float64 {
+	if s.more == nil {
+		return 1
+	}
+	var all, in float64
+	s.more.cells.in(func(start, end int64, c *cell) {
+		all += float64(c.requests)
+		in += float64(c.requests) * max(0, float64(min(to, end)-max(from, start))) / float64(end-start)
+	})
+	return in / max(all, 1)
+}
+
+// slow says that a server takes long.
+func (r *reporting) slow() {
+	const least = 20
+	for _, e := range r.servers {
+		v := &e.v
+		if v.more == nil || v.more.trips.n < least {
+			continue
+		}
+		p50, p99 := v.more.trips.quantile(500), v.more.trips.quantile(990)
+		if v.more.trips.quantile(1000-max(10, 3000/v.more.trips.n)) > time.Second { // one late reply is an accident
+
+			r.say(Verdict{
+				Kind: Slow, Server: address(e), From: instant(v.first), To: instant(v.last),
+				Text:     fmt.Sprintf("Slow: %s%s takes %s for one reply in a hundred and %s for half of them (%s replies measured in %s).", address(e), named(v), duration(p99)+" or more", duration(p50)+" or less", number(v.more.trips.n), span(v.first, v.last)),
+				Advice:   "Clients wait one to five seconds: look at the load of the server and at the path to it.",
+				Evidence: Evidence{{"p50_ms", round(p50.Seconds()*1000, 1)}, {"p99_ms", round(p99.Seconds()*1000, 1)}, {"round_trips", float64(v.more.trips.n)}},
+			})
+		}
+	}
+}

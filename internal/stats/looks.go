@@ -1,0 +1,191 @@
+package stats
+
+import (
+	"encoding/binary"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// Looks count what a forger cannot hide of requests without a proof: those of calm seconds, and those of seconds in which far more came.
+type looks struct {
+	n        uint64
+	hops     [256]uint32 // by hop limit
+	nets     [256]uint32 // by the first octet of an IPv4 source
+	odd, v4  uint32      // sources that do not exist in the internet, IPv4 sources
+	steps    uint32      // IP identifications that follow the one before
+	most     uint16      // the highest source port
+	least    uint16      // and the lowest, plus one; 0 if there is none
+	same     uint32      // payloads that are the same as the first
+	payload  uint64      // hash of the first, 0 if unknown
+	distinct bool        // merged with others that had another first payload
+}
+
+// A glance is what looks count of a request.
+type glance struct {
+	hops, net           uint8
+	v4, odd, step, same bool
+}
+
+// count counts a request, or takes it back.
+func (l *looks) count(g glance, one uint32) {
+	l.n += uint64(int32(one))
+	l.hops[g.hops] += one
+	if g.v4 {
+		l.v4 += one
+		l.nets[g.net] += one
+	}
+	if g.odd {
+		l.odd += one
+	}
+	if g.step {
+		l.steps += one
+	}
+	if g.same {
+		l.same += one
+	}
+}
+
+// glanceAt looks at a request.
+func (l *looks) glanceAt(r *dissect.Record, id uint16, payload *uint64) (g glance) {
+	g.hops = r.HopLimit
+	if a := r.Src.Addr(); a.Is4() {
+		b := a.As4()
+		g.v4, g.net, g.odd = true, b[0], impossible(b)
+	}
+	g.step = r.IPID-id-1 < nearID && r.IPID != 0
+	p := r.Src.Port()
+	l.most = max(l.most, p)
+	if p < 65535 && (l.least == 0 || p+1 < l.least) {
+		l.least = p + 1
+	}
+	if len(r.Sources) > 0 {
+		h := hashOf(r.Sources[0].Data)
+		if *payload == 0 {
+			*payload = h
+		}
+		g.same = *payload == h
+	}
+	return g
+}
+
+// nearID is how far identifications of one machine may lie apart: its shards are sixteen.
+const nearID = 256
+
+func hashOf(b []byte) uint64 {
+	h := uint64(len(b)) + 1
+	for len(b) >= 8 {
+		h = (h ^ binary.LittleEndian.Uint64(b)) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+		b = b[8:]
+	}
+	for _, c := range b {
+		h = (h ^ uint64(c)) * 0x100000001b3
+	}
+	return max(h, 1)
+}
+
+// impossible reports whether no host in the internet has an address: RFC 6890, without 100.64.0.0/10.
+func impossible(b [4]byte) bool {
+	switch b[0] {
+	case 0, 10, 127:
+		return true
+	case 169:
+		return b[1] == 254
+	case 172:
+		return b[1]&0xf0 == 16
+	case 192:
+		return b[1] == 168 || b[1] == 0 && b[2]&^2 == 0
+	case 198:
+		return b[1]&^1 == 18 || b[1] == 51 && b[2] == 100
+	case 203:
+		return b[1] == 0 && b[2] == 113
+	}
+	return b[0] >= 224
+}
+
+func (l *looks) merge(o *looks) {
+	if o.n == 0 {
+		return
+	}
+	for i := range l.hops {
+		l.hops[i] = addSaturated(l.hops[i], o.hops[i])
+		l.nets[i] = addSaturated(l.nets[i], o.nets[i])
+	}
+	l.odd, l.v4, l.steps = addSaturated(l.odd, o.odd), addSaturated(l.v4, o.v4), addSaturated(l.steps, o.steps)
+	l.most = max(l.most, o.most)
+	if l.least == 0 || o.least != 0 && o.least < l.least {
+		l.least = o.least
+	}
+	switch {
+	case l.n == 0:
+		l.payload, l.same, l.distinct = o.payload, o.same, o.distinct
+	case l.payload != o.payload || o.distinct:
+		l.distinct = true
+	default:
+		l.same = addSaturated(l.same, o.same)
+	}
+	l.n += o.n
+}
+
+// A watch decides which seconds are calm, by the mean of the calm ones before.
+type watch struct {
+	second, seconds int64 // the newest, and how many were calm
+	now             uint32
+	limit           uint32
+	hot             bool
+	id              uint16 // the newest IP identification
+	began           bool
+	first           [calmFirst]glance // requests of the second, until it is known to be hot
+}
+
+// calmFirst is how many requests of a second are taken back if it turns out to be hot.
+const calmFirst = 16
+
+// calmest is the number of requests in a second that are calm in any case, in one shard.
+const calmest = 3
+
+// see counts a request, and reports whether it belongs to a second in which far more came than usually.
+func (w *watch) see(t int64, calm uint64) bool {
+	if s := t / 1e9; s != w.second || !w.began {
+		w.turn(s, calm)
+	}
+	if w.now++; w.now > w.limit {
+		w.hot = true
+	}
+	return w.hot
+}
+
+// turn begins another second.
+func (w *watch) turn(s int64, calm uint64) {
+	if past := s - w.second; w.began && past > 0 {
+		if w.hot = w.hot && w.now > w.limit && past == 1; !w.hot {
+			w.seconds++
+		}
+		w.seconds += past - 1
+	}
+	w.began, w.second, w.now = true, s, 0
+	w.limit = calmest + uint32(min(4*calm/uint64(max(w.seconds, 1)), 1<<30))
+}
+
+// look records the looks of a request without a proof.
+func (m *more) look(r *dissect.Record, t int64) {
+	w := &m.watch
+	was := w.hot
+	hot := w.see(t, m.calm.n)
+	if hot && !was { // the first requests of the second are as hot
+		for _, g := range w.first[:min(w.now-1, calmFirst)] {
+			m.calm.count(g, ^uint32(0))
+			m.hot.count(g, 1)
+		}
+	}
+	l := &m.calm
+	if hot {
+		l = &m.hot
+	}
+	g := l.glanceAt(r, w.id, &m.calm.payload)
+	l.payload = m.calm.payload
+	if l.count(g, 1); !hot && w.now <= calmFirst {
+		w.first[w.now-1] = g
+	}
+	w.id = r.IPID
+}

@@ -1,0 +1,175 @@
+package stats
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// A Remedy is a limit that would have helped, for a firewall.
+type Remedy struct {
+	Title     string           `json:"title"`
+	Effect    string           `json:"effect"` // what it would have stopped, and what that costs
+	PerSecond int              `json:"per_second"`
+	Burst     int              `json:"burst"`
+	Total     bool             `json:"total"` // of all addresses together, not of each
+	Servers   []netip.AddrPort `json:"servers"`
+	Prefix    string           `json:"payload_prefix"`           // in hex
+	Length    uint32           `json:"payload_length,omitempty"` // 0 for any
+}
+
+// maxRemedied is how many servers a remedy names.
+const maxRemedied = 64
+
+// remedy adds a limit for a firewall.
+func (r *reporting) remedy(title, effect string, l Limit, total bool, m *match) {
+	r.Remedies = append(r.Remedies, Remedy{title, effect, l.N, l.Burst, total, m.servers, hex.EncodeToString(m.prefix), m.length})
+}
+
+// A Place is where the rules of a firewall are loaded, seen from the server.
+type Place string
+
+// The places: the host that has the address of the server, also if it passes packets on to a container (DNAT); the host of a container
+// whose own address the server has; and a router before the host.
+const (
+	OnHost      Place = "host"
+	OnContainer Place = "container"
+	OnRouter    Place = "router"
+)
+
+// hooks of nft and chains of iptables by place. Before the translation of destinations, packets have the host's address; what is
+// forwarded to a container has the container's.
+var hooks = map[Place]struct{ hook, table, chain string }{
+	OnHost:      {"prerouting priority -150", "raw", "PREROUTING"},
+	OnContainer: {"forward priority -10", "filter", "FORWARD"},
+	OnRouter:    {"forward priority -10", "filter", "FORWARD"},
+}
+
+// PlaceOf returns where rules for the servers of remedies belong: before all translation, which the servers on the host and those behind
+// it have in common, or, if they have addresses that container engines give, at what is forwarded to them.
+func PlaceOf(list []Remedy) Place {
+	bridges := []netip.Prefix{netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("10.88.0.0/16"), netip.MustParsePrefix("fd00::/8")}
+	for i := range list {
+		for _, s := range list[i].Servers {
+			for _, p := range bridges {
+				if p.Contains(s.Addr()) {
+					return OnContainer
+				}
+			}
+		}
+	}
+	return OnHost
+}
+
+// of returns the servers of a family.
+func (m *Remedy) of(v6 bool) (list []netip.AddrPort) {
+	for _, s := range m.Servers {
+		if s.Addr().Is6() == v6 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// NFT returns a table for nft -f that replaces itself when it is loaded again. A dry run only counts.
+func NFT(list []Remedy, at Place, dry bool) string {
+	var sets, rules strings.Builder
+	verdict := "counter drop"
+	if dry {
+		verdict = "counter"
+	}
+	for i := range list {
+		m := &list[i]
+		for _, v6 := range []bool{false, true} {
+			servers := m.of(v6)
+			if len(servers) == 0 {
+				continue
+			}
+			ip, kind, name := "ip", "ipv4_addr", fmt.Sprintf("limit%d", i+1)
+			if v6 {
+				ip, kind, name = "ip6", "ipv6_addr", name+"v6"
+			}
+			var ends []string
+			for _, s := range servers {
+				ends = append(ends, fmt.Sprintf("%s . %d", s.Addr(), s.Port()))
+			}
+			what := fmt.Sprintf("%s daddr . udp dport { %s }", ip, strings.Join(ends, ", "))
+			if m.Length > 0 {
+				what += fmt.Sprintf(" udp length %d", m.Length+udpHeader)
+			}
+			if n := len(m.Prefix) / 2; n > 0 {
+				what += fmt.Sprintf(" @th,%d,%d 0x%s", 8*udpHeader, 8*n, m.Prefix)
+			}
+			if m.Total {
+				fmt.Fprintf(&rules, "\t\t%s limit rate over %d/second burst %d packets %s comment \"%s\"\n", what, m.PerSecond, m.Burst, verdict, m.Title)
+				continue
+			}
+			fmt.Fprintf(&sets, "\tset %s {\n\t\ttype %s . %s\n\t\tsize %d\n\t\tflags dynamic,timeout\n\t\ttimeout 2s\n\t}\n", name, kind, kind, setSize)
+			fmt.Fprintf(&rules, "\t\t%s update @%s { %s saddr . %s daddr limit rate over %d/second burst %d packets } %s comment \"%s\"\n", what, name, ip, ip, m.PerSecond, m.Burst, verdict, m.Title)
+		}
+	}
+	return fmt.Sprintf("table inet qdissect\ndelete table inet qdissect\ntable inet qdissect {\n%s\tchain limits {\n\t\ttype filter hook %s; policy accept;\n%s\t}\n}\n", sets.String(), hooks[at].hook, rules.String())
+}
+
+// IPTables returns the input of iptables-restore --noflush, or of ip6tables-restore; "" if no server has an address of that family.
+func IPTables(list []Remedy, at Place, dry, v6 bool) string {
+	var b strings.Builder
+	h, some := hooks[at], false
+	fmt.Fprintf(&b, "*%s\n:QDISSECT - [0:0]\n-A %s -p udp -j QDISSECT\n", h.table, h.chain)
+	for i := range list {
+		m := &list[i]
+		for j, s := range m.of(v6) {
+			some = true
+			mode, most := "srcip,dstip", fmt.Sprintf(" --hashlimit-htable-max %d --hashlimit-htable-expire 2000", hashSize)
+			if m.Total {
+				mode, most = "dstip", ""
+			}
+			fmt.Fprintf(&b, "-A QDISSECT -d %s -p udp -m udp --dport %d%s -m hashlimit --hashlimit-name qd%d_%d --hashlimit-mode %s --hashlimit-above %d/second --hashlimit-burst %d%s",
+				s.Addr(), s.Port(), m.words(v6), i+1, j+1, mode, m.PerSecond, m.Burst, most)
+			if !dry {
+				b.WriteString(" -j DROP")
+			}
+			b.WriteByte('\n')
+		}
+	}
+	if !some {
+		return ""
+	}
+	return b.String() + "COMMIT\n"
+}
+
+// words returns what compares the payload: in IPv4 behind the header as long as it says, in IPv6 behind one without extensions.
+func (m *Remedy) words(v6 bool) string {
+	at := func(offset int) string {
+		if v6 {
+			return fmt.Sprint(40 + offset)
+		}
+		return fmt.Sprintf("0>>22&0x3c@%d", offset)
+	}
+	var list []string
+	if m.Length > 0 {
+		list = append(list, fmt.Sprintf("%s&0xffff0000=0x%x0000", at(4), m.Length+udpHeader))
+	}
+	prefix, _ := hex.DecodeString(m.Prefix)
+	for i := 0; i < len(prefix); i += 4 {
+		var word, mask [4]byte
+		for j := range copy(word[:], prefix[i:]) {
+			mask[j] = 0xff
+		}
+		list = append(list, fmt.Sprintf("%s&0x%x=0x%x", at(udpHeader+i), mask, word))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(` -m u32 --u32 "%s"`, strings.Join(list, " && "))
+}
+
+// Removal returns the commands that remove rules.
+func Removal(format string, at Place) string {
+	if format == "nft" {
+		return "nft delete table inet qdissect"
+	}
+	h := hooks[at]
+	return fmt.Sprintf("%[1]s -t %[2]s -D %[3]s -p udp -j QDISSECT; %[1]s -t %[2]s -F QDISSECT; %[1]s -t %[2]s -X QDISSECT", format, h.table, h.chain)
+}

@@ -1,0 +1,250 @@
+package stats
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// A silence is a time in which a server was asked and did not reply.
+type silence struct {
+	from, to int64
+	requests float64
+	ends     bool // replies came after it
+	began    bool // replies came before it
+}
+
+// shortest is the time of silence from which a server that replied is down.
+const shortest = int64(5 * time.Second)
+
+// silences returns the times in which a server did not reply: from a reply to the next.
+func silences(l *pulses, first, last int64) (list []silence) {
+	now := silence{from: first}
+	end := func(t int64, ends bool) {
+		if now.to = t; now.requests > 0 {
+			now.ends = ends
+			list = append(list, now)
+		}
+	}
+	l.in(func(from, to int64, p *pulse) {
+		if p.replied == 0 {
+			now.requests += float64(p.asked)
+			return
+		}
+		before, after := max(float64(p.first-from), 0), max(float64(to-p.last), 0)
+		part := float64(p.lost) / max(before+after, 1)
+		now.requests += part * before
+		end(p.first, true)
+		now = silence{from: p.last, began: true, requests: part * after}
+	})
+	end(last, false)
+	return list
+}
+
+// leastJudged is the number of requests from which a server is judged.
+const leastJudged = 5
+
+// accident is the probability below which what a sample says is no accident.
+const accident = 1e-4
+
+// real reports whether a silence is no accident at a server that otherwise answers a share of the requests.
+func (s *silence) real(answered float64) bool {
+	return s.requests >= leastJudged && s.requests*math.Log1p(-min(answered, 0.999)) < math.Log(accident)
+}
+
+// down says that a server does not reply, or did not for a while.
+func (r *reporting) down() {
+	if r.o.OneSided {
+		return
+	}
+	for _, e := range r.servers {
+		v := &e.v
+		if v.requests == 0 || len(r.o.Home) > 0 && !r.isHome(e.addr()) || r.inCarpet(e.addr()) && v.replies == 0 {
+			continue
+		}
+		if v.replies == 0 {
+			r.neverReplied(e)
+			continue
+		}
+		o := v.fates.of(v.requests)
+		lost := o.Unanswered + o.Refused + o.Other
+		if o.Unanswered+o.Refused == 0 || v.more == nil {
+			if v.more == nil && lost >= leastJudged {
+				r.goneQuiet(e, float64(lost))
+			}
+			continue
+		}
+		share := float64(v.replies) / float64(max(v.requests, 1))
+		for _, s := range silences(&v.more.pulses, v.first, v.last) {
+			if s.to-s.from < shortest || !s.real(share) || r.inEvent(e, &s) || s.requests > 1.1*float64(lost)+2 {
+				continue
+			}
+			r.sayDown(e, &s)
+		}
+	}
+}
+
+// inEvent reports whether a silence is a consequence of an event.
+func (r *reporting) inEvent(e *entry[server], s *silence) bool {
+	return slices.ContainsFunc(r.events, func(ev event) bool {
+		return ev.server == e && ev.nature != real && 2*overlap(s.from, s.to, ev.from, ev.to+shortest) > s.to-s.from
+	})
+}
+
+func (r *reporting) sayDown(e *entry[server], s *silence) {
+	v := &e.v
+	length := duration(time.Duration(s.to - s.from).Round(100 * time.Millisecond))
+	requests := count(uint64(s.requests+0.5), "request", "requests")
+	text := fmt.Sprintf("Down: %s%s did not reply for %s, from %s to %s: none of %s got a reply", address(e), named(v), length, clock(s.from), clock(s.to), requests)
+	if !s.ends {
+		text = fmt.Sprintf("Down: %s%s stopped replying at %s: none of %s in the %s since then has a reply", address(e), named(v), clock(s.from), requests, length)
+	} else if !s.began {
+		text = fmt.Sprintf("Down: %s%s did not reply until %s, for %s: none of %s got a reply", address(e), named(v), clock(s.to), length, requests)
+	}
+	text, advice := r.withICMP(v, text)
+	r.say(Verdict{
+		Kind: ServerDown, Server: address(e), From: instant(s.from), To: instant(s.to), Text: text + ".", Advice: advice,
+		Evidence: Evidence{
+			{"requests_without_reply", float64(uint64(s.requests + 0.5))}, {"seconds", round(float64(s.to-s.from)/1e9, 1)}, {"replies", float64(v.replies)}, {"icmp_errors", float64(v.fates[dissect.OutcomeRefused])},
+		},
+	})
+}
+
+// withICMP adds what ICMP says of a server.
+func (r *reporting) withICMP(v *server, text string) (string, string) {
+	advice := "Look whether the server runs, and whether a firewall drops its packets: a capture on the host sees requests that the host's own firewall drops."
+	if v.icmp != "" {
+		text += "; ICMP says: " + v.icmp
+		if v.icmp == saysClosed {
+			advice = "The host is up and nothing listens on that port: start the server, or correct its port."
+		}
+	}
+	return text, advice
+}
+
+// goneQuiet judges a server that is not among the busiest: it may have stopped replying for good.
+func (r *reporting) goneQuiet(e *entry[server], lost float64) {
+	v := &e.v
+	first := int64(math.MaxInt64)
+	for i := range v.kinds {
+		if k := &v.kinds[i]; k.kind != 0 && k.bad > 0 {
+			first = min(first, k.first)
+		}
+	}
+	s := silence{from: v.lastReply, to: v.last, requests: lost, began: true}
+	if first < v.lastReply || s.to-s.from < shortest || !s.real(float64(v.replies)/float64(max(v.requests, 1))) {
+		return
+	}
+	r.sayDown(e, &s)
+}
+
+// neverReplied says that a server that was asked is not known to be there.
+func (r *reporting) neverReplied(e *entry[server]) {
+	v := &e.v
+	refused := v.fates[dissect.OutcomeRefused]
+	lost := v.fates.missed()
+	if lost < leastJudged || r.onlyScanned(e) || r.Totals.Replies == 0 && refused == 0 && len(r.servers) == 1 {
+		return
+	}
+	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", address(e), count(v.requests, "request", "requests"), count(v.clients.count().Count, "address", "addresses"), span(v.first, v.last))
+	text, advice := r.withICMP(v, text)
+	if v.icmp == "" {
+		text += ", and nothing shows that a server is there"
+		advice = "Look whether the address and the port are right; qdissect why ADDR:PORT says more of one server."
+	}
+	r.say(Verdict{
+		Kind: NoReplies, Certainty: Likely, Server: address(e), From: instant(v.first), To: instant(v.last), Text: text + ".", Advice: advice,
+		Evidence: Evidence{{"requests_without_reply", float64(v.requests)}, {"seconds", round(float64(v.last-v.first)/1e9, 1)}, {"replies", 0}, {"icmp_errors", float64(refused)}},
+	})
+}
+
+// onlyScanned reports whether those who ask a server ask many others that do not reply either: its address means nothing then.
+func (r *reporting) onlyScanned(e *entry[server]) bool {
+	if e.v.clients.count().Count >= 2 && len(r.o.Home) == 0 {
+		return e.v.requests < leastSpread && slices.ContainsFunc(r.clients, func(c *entry[client]) bool { return r.scans(c) && c.v.asked(e.sum) }) && e.v.clients.count().Count < 3
+	}
+	return len(r.o.Home) == 0 && !r.o.whole && (e.v.icmp == "" || slices.ContainsFunc(r.clients, func(c *entry[client]) bool { return c.v.distinctServers() >= manyServers && c.v.asked(e.sum) }))
+}
+
+// goodShare is the share of complete answers below which a server is not well, if so many requests were judged.
+const (
+	wellShare = 0.9
+	leastWell = 20
+)
+
+// unwell says that a server answers fewer requests than it should, and what became of the others, unless another verdict says why.
+func (r *reporting) unwell() {
+	if r.o.OneSided {
+		return
+	}
+	for _, e := range r.servers {
+		v := &e.v
+		o := v.fates.of(v.requests)
+		n := o.replied() + o.Refused + o.Unanswered
+		if n < leastWell || v.replies == 0 || r.has(e, ForgedFlood, CrowdOrForged, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, GreedyClients) || !r.home(e) {
+			continue
+		}
+		returned := min(r.returned(e), o.ChallengeOnly)
+		good := o.Answered + returned
+		o.ChallengeOnly -= returned
+		if float64(good) >= wellShare*float64(n) || maybeWell(good, n, wellShare) {
+			continue
+		}
+		r.say(r.unwellAt(e, &o, good, n))
+	}
+}
+
+// returned returns how many requests to a server got a challenge, with which their address came back.
+func (r *reporting) returned(e *entry[server]) (n uint64) {
+	if e.v.more == nil {
+		return math.MaxUint64
+	}
+	for i := range e.v.more.series {
+		for _, t := range e.v.more.series[i].ticks.buckets {
+			n += uint64(t.by[vouched])
+		}
+	}
+	return n
+}
+
+func (r *reporting) unwellAt(e *entry[server], o *Outcome, good, n uint64) Verdict {
+	type part struct {
+		n            uint64
+		what, advice string
+	}
+	parts := []part{
+		{o.Unanswered, "got no reply", "Look at the load of the server, at limits of its queries and of its firewall, and at the path to it."},
+		{o.ChallengeOnly, "got a challenge only, because their clients did not return it or got another one each time", "Look at the clients: those from before challenges never get an answer, and a challenge that changes each time is of no use."},
+		{o.Late, "were answered late", "The replies come later than clients wait: look at the load of the server and at the path to it."},
+		{o.Partial, "were answered in part, because parts or fragments are missing", "Something on the path drops large or fragmented packets: check the MTU and whether a firewall drops IP fragments."},
+		{o.Refused, "were refused", "The sender of the ICMP errors says why: look at its firewall."},
+	}
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.n, a.n) })
+	text := ""
+	for _, p := range parts {
+		if float64(p.n) < 0.02*float64(n) {
+			break
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += percent(float64(p.n)/float64(n)) + " " + p.what
+	}
+	v := &e.v
+	return Verdict{
+		Kind: Unwell, Server: address(e), From: instant(v.first), To: instant(v.last),
+		Text:     fmt.Sprintf("Not answered: %s%s replies to only %s of %s in %s: %s.", address(e), named(v), percent(float64(good)/float64(n)), count(n, "request", "requests"), span(v.first, v.last), text),
+		Advice:   parts[0].advice,
+		Evidence: Evidence{{"answered_share", round(float64(good)/float64(n), 4)}, {"requests", float64(n)}, {"unanswered", float64(o.Unanswered)}, {"challenge_only", float64(o.ChallengeOnly)}, {"late", float64(o.Late)}, {"partial", float64(o.Partial)}, {"refused", float64(o.Refused)}},
+	}
+}
+
+// maybeWell reports whether so few of n may be an accident, if the share of all is as given.
+func maybeWell(good, n uint64, share float64) bool {
+	mean := share * float64(n)
+	return float64(good) > mean-3*math.Sqrt(mean*(1-share))
+}

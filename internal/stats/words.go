@@ -1,0 +1,90 @@
+package stats
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Numbers in sentences.
+
+// number writes a number with commas.
+func number(n uint64) string {
+	s := strconv.FormatUint(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func count(n uint64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return number(n) + " " + many
+}
+
+// rounded writes a number without decimals, or one if it is small.
+func rounded(v float64) string {
+	if v < 10 {
+		return decimals(v)
+	}
+	return number(uint64(v + 0.5))
+}
+
+func decimals(v float64) string {
+	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
+}
+
+func percent(share float64) string {
+	p := share * 100
+	switch {
+	case p > 99 && p < 100:
+		return strconv.FormatFloat(min(p, 99.99), 'f', 2, 64) + " %"
+	case p > 0 && p < 0.05:
+		return "<0.1 %"
+	case p < 10:
+		return decimals(p) + " %"
+	}
+	return strconv.FormatFloat(p, 'f', 0, 64) + " %"
+}
+
+func size(n uint64) string {
+	switch {
+	case n >= 1e9:
+		return decimals(float64(n)/1e9) + " GB"
+	case n >= 1e6:
+		return decimals(float64(n)/1e6) + " MB"
+	case n >= 1e3:
+		return decimals(float64(n)/1e3) + " kB"
+	}
+	return strconv.FormatUint(n, 10) + " bytes"
+}
+
+func duration(d time.Duration) string {
+	switch {
+	case d >= 2*time.Hour:
+		return decimals(d.Hours()) + " h"
+	case d >= 2*time.Minute:
+		return decimals(d.Minutes()) + " min"
+	case d >= time.Second:
+		return decimals(d.Seconds()) + " s"
+	}
+	if d > 0 && d < 100*time.Microsecond { // a server's own host sees them
+		return strconv.FormatInt(max(d.Microseconds(), 1), 10) + " µs"
+	}
+	return decimals(d.Seconds()*1000) + " ms"
+}
+
+func clock(t int64) string { return instant(t).Format("15:04:05") + " UTC" }
+
+// many returns what several requests of a kind are called.
+func (k *kind) many() string { return k.protocol + " " + plural(k.title()) }
+
+// plural returns the plural of the title of a request.
+func plural(title string) string {
+	if strings.HasSuffix(title, "request") {
+		return title + "s"
+	}
+	return title + " requests"
+}
