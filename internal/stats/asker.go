@@ -64,7 +64,7 @@ func (r *reporting) findVictims() {
 			continue
 		}
 		if n := bits.OnesCount64(v.strangers[0]) + bits.OnesCount64(v.strangers[1]) + bits.OnesCount64(v.strangers[2]) + bits.OnesCount64(v.strangers[3]); n >= leastReflectors && v.unasked >= leastOften {
-			x := victim{who: c.addr().String(), clients: []*entry[client]{c}, requests: v.unasked, out: v.unaskedBytes, from: v.strangeFrom, to: v.strangeTo, servers: uint64(n), there: true}
+			x := victim{who: r.source(c), clients: []*entry[client]{c}, requests: v.unasked, out: v.unaskedBytes, from: v.strangeFrom, to: v.strangeTo, servers: uint64(n), there: true}
 			if x.rate() >= leastRate {
 				r.victims = append(r.victims, x)
 				continue
@@ -79,7 +79,7 @@ func (r *reporting) findVictims() {
 		}
 	}
 	for _, p := range order {
-		if x := (victim{who: p.String(), clients: nets[p]}); len(x.clients) >= leastVictims {
+		if x := (victim{who: r.network(p), clients: nets[p]}); len(x.clients) >= leastVictims {
 			for _, c := range x.clients {
 				x.add(&c.v)
 			}
@@ -117,7 +117,7 @@ func (r *reporting) victimOf(c *entry[client]) *victim {
 	if r.o.OneSided || !c.v.sole(leastOften) {
 		return nil
 	}
-	x := &victim{who: c.addr().String(), clients: []*entry[client]{c}}
+	x := &victim{who: r.source(c), clients: []*entry[client]{c}}
 	x.add(&c.v)
 	if l := c.v.cells; l != nil {
 		counts := make([]float64, len(l.buckets))
@@ -267,13 +267,13 @@ func (r *reporting) tooOften() {
 		g := &r.groups[i]
 		var servers, sources []string
 		for _, e := range g.servers {
-			servers = append(servers, address(e))
+			servers = append(servers, r.address(e))
 		}
 		out, peak := uint64(0), uint64(0)
 		for _, c := range g.clients {
 			out, peak = out+c.v.bytesOut, peak+uint64(c.v.peak)
 			if len(sources) < mostSources {
-				sources = append(sources, c.addr().String())
+				sources = append(sources, r.source(c))
 			}
 		}
 		what, kind, title := "requests", GreedyClients, "Greedy"
@@ -362,8 +362,8 @@ func (r *reporting) scanners() {
 			heard = "It returns challenges: the address is real."
 		}
 		r.say(Verdict{
-			Kind: Scanner, Certainty: Likely, Sources: []string{c.addr().String()}, From: instant(v.first), To: instant(v.last),
-			Text: fmt.Sprintf("Scanner: %s asks about %s servers: %s requests in %s (%s per second), with %s replies. %s", c.addr(), number(n), number(v.requests), span(v.first, v.last),
+			Kind: Scanner, Certainty: Likely, Sources: []string{r.source(c)}, From: instant(v.first), To: instant(v.last),
+			Text: fmt.Sprintf("Scanner: %s asks about %s servers: %s requests in %s (%s per second), with %s replies. %s", r.source(c), number(n), number(v.requests), span(v.first, v.last),
 				rounded(float64(v.requests)/max(s.Seconds(), 1)), number(v.replies), heard),
 			Advice: "It does no harm at this rate: those who look for servers do the same; block the address if it is unwanted.",
 			Evidence: Evidence{
@@ -417,9 +417,9 @@ func (r *reporting) carpets() {
 		r.carpeted = append(r.carpeted, p)
 		seconds := max(float64(n.to-n.from)/1e9, 1)
 		r.say(Verdict{
-			Kind: Carpet, Certainty: Likely, Network: p.String(), From: instant(n.from), To: instant(n.to),
+			Kind: Carpet, Certainty: Likely, Network: r.network(p), From: instant(n.from), To: instant(n.to),
 			Text: fmt.Sprintf("Carpet flood at %s: %s to %s of it that never replied, in %s (%s per second) from about %s. Nobody looks for servers there: the whole network is the target.",
-				p, count(n.requests, "request", "requests"), count(uint64(n.silent), "address", "addresses"), span(n.from, n.to), rounded(float64(n.requests)/seconds), count(n.sources, "address", "addresses")),
+				r.network(p), count(n.requests, "request", "requests"), count(uint64(n.silent), "address", "addresses"), span(n.from, n.to), rounded(float64(n.requests)/seconds), count(n.sources, "address", "addresses")),
 			Advice:   "Drop at the border what goes to addresses of the network that have no server; only the provider can help if the line is full.",
 			Evidence: Evidence{{"requests", float64(n.requests)}, {"requests_per_second", round(float64(n.requests)/seconds, 1)}, {"addresses", float64(n.silent)}, {"sources", float64(n.sources)}, {"seconds", round(seconds, 1)}},
 		})

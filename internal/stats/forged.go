@@ -19,7 +19,7 @@ func (r *reporting) floods() {
 			continue
 		}
 		v := Verdict{
-			Kind: ForgedFlood, Certainty: Certain, Server: address(ev.server), From: instant(ev.from), To: instant(ev.to),
+			Kind: ForgedFlood, Certainty: Certain, Server: r.address(ev.server), From: instant(ev.from), To: instant(ev.to),
 			Evidence: r.floodNumbers(ev), Because: ev.because,
 		}
 		who := ""
@@ -44,7 +44,7 @@ func (r *reporting) floods() {
 			}
 			v.Advice = "Ask where people may come from (a list, a video, an update); block nobody for it, and raise the limits of the server."
 		}
-		v.Text = fmt.Sprintf("%s at %s%s: %s %s in %s (%s per second%s)%s. %s", title, address(ev.server), named(&ev.server.v), number(uint64(ev.requests+0.5)), r.whatOf(ev),
+		v.Text = fmt.Sprintf("%s at %s%s: %s %s in %s (%s per second%s)%s. %s", title, r.address(ev.server), r.named(&ev.server.v), number(uint64(ev.requests+0.5)), r.whatOf(ev),
 			span(ev.from, ev.to), rounded(ev.requests/ev.seconds()), times(ev), who, why+r.meanwhile(ev))
 		r.say(v)
 	}
@@ -198,9 +198,9 @@ func (r *reporting) growths() {
 			continue
 		}
 		r.say(Verdict{
-			Kind: Growth, Certainty: Likely, Server: address(ev.server), From: instant(ev.from), To: instant(ev.to),
+			Kind: Growth, Certainty: Likely, Server: r.address(ev.server), From: instant(ev.from), To: instant(ev.to),
 			Text: fmt.Sprintf("Growth at %s%s: %s more than usual in %s (%s per second%s), of clients that prove themselves. No few of them ask most of it: more people come.",
-				address(ev.server), named(&ev.server.v), count(uint64(ev.requests+0.5), "request", "requests"), span(ev.from, ev.to), rounded(ev.requests/ev.seconds()), times(ev)),
+				r.address(ev.server), r.named(&ev.server.v), count(uint64(ev.requests+0.5), "request", "requests"), span(ev.from, ev.to), rounded(ev.requests/ev.seconds()), times(ev)),
 			Advice:   "Block nobody: look whether the server bears it, and raise its limits.",
 			Evidence: Evidence{{"requests", float64(uint64(ev.requests + 0.5))}, {"requests_per_second", round(ev.requests/ev.seconds(), 1)}, {"usual_requests_per_second", round(ev.usual, 1)}, {"seconds", round(ev.seconds(), 1)}},
 		})

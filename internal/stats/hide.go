@@ -16,60 +16,70 @@ type Hiding struct {
 	Name func([]byte) []byte
 }
 
-func (h *Hiding) name(b []byte) []byte {
-	if h.Name == nil || len(b) == 0 {
-		return nil
-	}
-	return h.Name(b)
-}
-
 // hidden is the sentence about what is missing.
 const hidden = "Names were replaced or left out, and with them the texts of findings, and conversations, which show the bytes of messages."
 
-// hide replaces addresses and names in the entries of the report, which are copied.
+// hide replaces the networks of home, and orders servers and clients by what is shown: their order must not tell which of two
+// addresses was the lower one.
 func (r *reporting) hide() {
-	h := r.o.Hide
-	if h == nil {
+	if r.o.Hide == nil || r.o.Hide.Addr == nil {
 		return
 	}
-	r.originals = make(map[netip.Addr]netip.Addr)
-	replace := func(k *key) {
-		if h.Addr == nil {
-			return
-		}
-		a := k.addr()
-		b := h.Addr(a)
-		r.originals[b] = a
-		*k = keyOf(b, k.port)
+	r.replaced = make(map[netip.Addr]netip.Addr)
+	for _, e := range r.servers {
+		r.host(e.addr())
 	}
-	for i, e := range r.servers {
-		c := *e
-		replace(&c.key)
-		c.v.name, c.v.mapName = h.name(e.v.name), h.name(e.v.mapName)
-		r.servers[i] = &c
+	for _, e := range r.clients {
+		r.host(e.addr())
 	}
-	for i, e := range r.clients {
-		c := *e
-		replace(&c.key)
-		r.clients[i] = &c
-	}
-	if h.Addr == nil {
-		return
-	}
-	// The order must not tell which of two addresses was the lower one.
-	slices.SortFunc(r.servers, func(a, b *entry[server]) int { return cmp.Or(cmp.Compare(b.count, a.count), a.compare(&b.key)) })
-	slices.SortFunc(r.clients, byRequests)
+	slices.SortFunc(r.servers, func(a, b *entry[server]) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), r.host(a.addr()).Compare(r.host(b.addr())), cmp.Compare(a.port, b.port))
+	})
+	slices.SortFunc(r.clients, func(a, b *entry[client]) int {
+		return cmp.Or(cmp.Compare(b.v.requests, a.v.requests), r.host(a.addr()).Compare(r.host(b.addr())))
+	})
 	for i, p := range r.o.Home {
-		r.Home[i] = netip.PrefixFrom(h.Addr(p.Addr()), p.Bits()).Masked().String()
+		r.Home[i] = r.network(p)
 	}
 }
 
-// original returns the address of an entry before it was replaced.
-func (r *reporting) original(a netip.Addr) netip.Addr {
-	if o, ok := r.originals[a]; ok {
-		return o
+// host returns what a report shows of an address.
+func (r *reporting) host(a netip.Addr) netip.Addr {
+	if r.replaced == nil {
+		return a
 	}
-	return a
+	b, ok := r.replaced[a]
+	if !ok {
+		b = r.o.Hide.Addr(a)
+		r.replaced[a] = b
+	}
+	return b
+}
+
+// network returns what a report shows of a network.
+func (r *reporting) network(p netip.Prefix) string {
+	return netip.PrefixFrom(r.host(p.Addr()), p.Bits()).Masked().String()
+}
+
+// endpoint returns what a report shows of the address and port of a server, and address returns it as text.
+func (r *reporting) endpoint(e *entry[server]) netip.AddrPort {
+	return netip.AddrPortFrom(r.host(e.addr()), e.port)
+}
+
+func (r *reporting) address(e *entry[server]) string { return r.endpoint(e).String() }
+
+// source returns what a report shows of the address of a client.
+func (r *reporting) source(e *entry[client]) string { return r.host(e.addr()).String() }
+
+// name returns what a report shows of the name of a server or a map.
+func (r *reporting) name(b []byte) []byte {
+	if h := r.o.Hide; h == nil || len(b) == 0 {
+		return b
+	} else if h.Name == nil {
+		return nil
+	} else {
+		return h.Name(b)
+	}
 }
 
 // plain returns the text of a finding without what comes from the network.
@@ -84,7 +94,7 @@ func (r *reporting) plain(f *finding) string {
 // prefix returns the first bytes of payloads that rules compare. Some protocols have the address of the server among them.
 func (r *reporting) prefix(b []byte) []byte {
 	b = b[:min(len(b), longestPrefix)]
-	for _, a := range r.originals {
+	for a := range r.replaced {
 		if i := bytes.Index(b, a.AsSlice()); i >= 0 {
 			b = b[:i]
 		}

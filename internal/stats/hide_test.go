@@ -13,7 +13,7 @@ func TestPrefix(t *testing.T) {
 	if got := r.prefix(payload); string(got) != string(payload[:longestPrefix]) {
 		t.Errorf("%q", got)
 	}
-	r.originals = map[netip.Addr]netip.Addr{shown: server}
+	r.replaced = map[netip.Addr]netip.Addr{server: shown}
 	if got := r.prefix(payload); string(got) != "SAMP" {
 		t.Errorf("%q", got)
 	}

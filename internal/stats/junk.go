@@ -85,7 +85,7 @@ func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
 		who = "more than " + who
 	}
 	var few []string
-	if most := s.more.busiest(mostOf * n); !spread && len(most) > 0 {
+	if most := r.senders(s.more, mostOf*n); !spread && len(most) > 0 {
 		few = most
 		who = list(most)
 		advice = "Drop what these addresses send to that port at the firewall, or at the provider if it fills the line; an address may be forged, so do not report it before its operator has looked."
@@ -101,9 +101,9 @@ func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
 		reply = fmt.Sprintf("The server sent %s back", count(back, "datagram", "datagrams"))
 	}
 	return Verdict{
-		Kind: JunkFlood, Certainty: Certain, Server: address(e), Sources: few, From: instant(f.from), To: instant(f.to),
+		Kind: JunkFlood, Certainty: Certain, Server: r.address(e), Sources: few, From: instant(f.from), To: instant(f.to),
 		Text: fmt.Sprintf("Junk flood at %s%s: %s datagrams of no known protocol in %s (%s per second, %s) from %s. %s.",
-			address(e), named(&e.v), number(uint64(n+0.5)), span(f.from, f.to), rounded(rate), size(uint64(bytes+0.5)), who, reply),
+			r.address(e), r.named(&e.v), number(uint64(n+0.5)), span(f.from, f.to), rounded(rate), size(uint64(bytes+0.5)), who, reply),
 		Advice: advice,
 		Evidence: Evidence{
 			{"datagrams", float64(uint64(n + 0.5))}, {"requests", float64(uint64(n + 0.5))}, {"datagrams_per_second", round(rate, 1)}, {"seconds", round(length.Seconds(), 1)}, {"bytes_in", float64(uint64(bytes + 0.5))},
@@ -112,8 +112,8 @@ func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
 	}, true
 }
 
-// busiest returns the sources that sent nearly all, nil if there are none.
-func (m *followed) busiest(least float64) (list []string) {
+// senders returns the sources that sent nearly all, nil if there are none.
+func (r *reporting) senders(m *followed, least float64) (list []string) {
 	all := slices.Clone(m.senders[:])
 	slices.SortFunc(all, func(a, b sender) int { return cmp.Or(cmp.Compare(b.n, a.n), a.addr.Compare(b.addr)) })
 	sum := uint64(0)
@@ -122,7 +122,7 @@ func (m *followed) busiest(least float64) (list []string) {
 			break
 		}
 		sum += s.n
-		list = append(list, s.addr.String())
+		list = append(list, r.host(s.addr).String())
 	}
 	if float64(sum) < least {
 		return nil

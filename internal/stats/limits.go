@@ -126,7 +126,7 @@ func (r *reporting) total(ev *event) {
 	}
 	first := len(r.Limits.Global)
 	for _, n := range totals {
-		limit := Limit{N: n, Burst: int(burstOf(int64(n))), Kind: r.kindName(int(q.kind) - 1), Server: address(ev.server)}
+		limit := Limit{N: n, Burst: int(burstOf(int64(n))), Kind: r.kindName(int(q.kind) - 1), Server: r.address(ev.server)}
 		tokens, bad, good := float64(limit.Burst), 0.0, 0.0
 		for i, c := range without {
 			at := float64(i)

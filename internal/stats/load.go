@@ -46,8 +46,8 @@ func (r *reporting) drops() {
 		}
 		first, last := r.dropping(v, shareMost, end)
 		r.say(Verdict{
-			Kind: DropsUnderLoad, Server: address(e), From: instant(first), To: instant(last),
-			Text:   fmt.Sprintf("Overload: %s%s replies to %s of requests at %s per second and to %s at %s per second, in %s.", address(e), named(v), percent(calmShare), rounded(calmRate), percent(busyShare), rounded(busyRate), span(first, last)),
+			Kind: DropsUnderLoad, Server: r.address(e), From: instant(first), To: instant(last),
+			Text:   fmt.Sprintf("Overload: %s%s replies to %s of requests at %s per second and to %s at %s per second, in %s.", r.address(e), r.named(v), percent(calmShare), rounded(calmRate), percent(busyShare), rounded(busyRate), span(first, last)),
 			Advice: "The server or the network drops requests when many come: raise its limit of queries per second, cache its replies, or limit what asks too often.",
 			Evidence: Evidence{
 				{"answered_share_calm", round(calmShare, 4)}, {"requests_per_second_calm", round(calmRate, 1)}, {"answered_share_busy", round(busyShare, 4)},
@@ -130,9 +130,9 @@ func (r *reporting) longLost() {
 		bad := lost.incomplete + lost.bad
 		asked := max(uint64(then+0.5), uint64(bad))
 		r.say(Verdict{
-			Kind: LongRepliesLost, Server: address(e), From: instant(lost.first), To: instant(lost.last),
+			Kind: LongRepliesLost, Server: r.address(e), From: instant(lost.first), To: instant(lost.last),
 			Text: fmt.Sprintf("Long replies lost: %s%s answers short requests, but %d of its replies lack parts or IP fragments: in %s, %d of about %d %s had no complete reply.",
-				address(e), named(v), v.incomplete, span(lost.first, lost.last), bad, asked, plural(r.a.kinds[lost.kind-1].title())),
+				r.address(e), r.named(v), v.incomplete, span(lost.first, lost.last), bad, asked, plural(r.a.kinds[lost.kind-1].title())),
 			Advice:   "Something on the path drops large or fragmented packets: check the MTU and whether a firewall drops IP fragments; if the server can split replies, use smaller parts.",
 			Evidence: Evidence{{"incomplete_replies", float64(v.incomplete)}, {"requests_without_complete_reply", float64(bad)}, {"requests", float64(asked)}},
 		})
@@ -164,8 +164,8 @@ func (r *reporting) slow() {
 		if v.more.trips.quantile(1000-max(10, 3000/v.more.trips.n)) > time.Second { // one late reply is an accident
 
 			r.say(Verdict{
-				Kind: Slow, Server: address(e), From: instant(v.first), To: instant(v.last),
-				Text:     fmt.Sprintf("Slow: %s%s takes %s for one reply in a hundred and %s for half of them (%s replies measured in %s).", address(e), named(v), duration(p99)+" or more", duration(p50)+" or less", number(v.more.trips.n), span(v.first, v.last)),
+				Kind: Slow, Server: r.address(e), From: instant(v.first), To: instant(v.last),
+				Text:     fmt.Sprintf("Slow: %s%s takes %s for one reply in a hundred and %s for half of them (%s replies measured in %s).", r.address(e), r.named(v), duration(p99)+" or more", duration(p50)+" or less", number(v.more.trips.n), span(v.first, v.last)),
 				Advice:   "Clients wait one to five seconds: look at the load of the server and at the path to it.",
 				Evidence: Evidence{{"p50_ms", round(p50.Seconds()*1000, 1)}, {"p99_ms", round(p99.Seconds()*1000, 1)}, {"round_trips", float64(v.more.trips.n)}},
 			})

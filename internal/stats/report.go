@@ -51,9 +51,8 @@ type reporting struct {
 	groups   []group
 	greedy   map[*entry[client]]bool
 	carpeted []netip.Prefix
-	// originals are the addresses of entries by their replacements.
-	originals map[netip.Addr]netip.Addr
-	grid      struct { // of the intervals
+	replaced map[netip.Addr]netip.Addr // what is shown of addresses, if others are
+	grid     struct {                  // of the intervals
 		width int
 		start int64
 	}
@@ -286,7 +285,6 @@ func (r *reporting) home(e *entry[server]) bool {
 }
 
 func (r *reporting) isHome(a netip.Addr) bool {
-	a = r.original(a)
 	return slices.ContainsFunc(r.o.Home, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
@@ -298,7 +296,7 @@ func (r *reporting) listServers() {
 	for _, e := range r.servers[:min(len(r.servers), r.o.Rows)] {
 		v := &e.v
 		s := Server{
-			Address: netip.AddrPortFrom(e.addr(), e.port).String(), Protocol: r.a.protocols[v.protocol-1], Name: string(v.name), Map: string(v.mapName), Players: int(v.players) - 1,
+			Address: r.address(e), Protocol: r.a.protocols[v.protocol-1], Name: string(r.name(v.name)), Map: string(r.name(v.mapName)), Players: int(v.players) - 1,
 			Requests: v.requests, Replies: v.replies, Unknown: v.strays(), Outcome: v.fates.of(v.requests), Clients: v.clients.count(), BytesIn: v.bytesIn, BytesOut: v.bytesOut,
 			ICMP: v.icmp, Incomplete: v.incomplete, Home: r.home(e), Error: e.err,
 		}
@@ -341,7 +339,7 @@ func (r *reporting) listClients() {
 func (r *reporting) client(e *entry[client]) Client {
 	v := &e.v
 	c := Client{
-		Address: e.addr().String(), Class: r.className(e), Servers: v.distinctServers(), Requests: v.requests, Replies: v.replies, Peak: uint64(v.peak),
+		Address: r.source(e), Class: r.className(e), Servers: v.distinctServers(), Requests: v.requests, Replies: v.replies, Peak: uint64(v.peak),
 		BytesIn: v.bytesIn, BytesOut: v.bytesOut, First: instant(v.first), Last: instant(v.last), Error: e.err,
 	}
 	if v.bytesIn > 0 {

@@ -129,14 +129,14 @@ func (r *reporting) rules() {
 			servers = []string{v.Server}
 		}
 		for _, e := range r.servers {
-			if !slices.Contains(servers, address(e)) {
+			if !slices.Contains(servers, r.address(e)) {
 				continue
 			}
 			p := r.a.protocols[e.v.protocol-1]
 			if targets[p] == nil {
 				targets[p] = &match{prefix: r.ofProtocol(p)}
 			}
-			targets[p].adds(e)
+			targets[p].adds(e, r.endpoint(e))
 		}
 	}
 	for _, l := range r.Limits.PerAddress {
@@ -146,16 +146,17 @@ func (r *reporting) rules() {
 	}
 	for _, l := range r.Limits.Global {
 		if l.Best {
-			if i := slices.IndexFunc(r.events, func(ev event) bool { return address(ev.server) == l.Server && r.kindName(int(ev.kinds[0])) == l.Kind }); i >= 0 {
+			if i := slices.IndexFunc(r.events, func(ev event) bool { return r.address(ev.server) == l.Server && r.kindName(int(ev.kinds[0])) == l.Kind }); i >= 0 {
 				r.globalRule(&r.events[i], l)
 			}
 		}
 	}
 }
 
-func (m *match) adds(e *entry[server]) {
+// adds adds a server, of which at is shown.
+func (m *match) adds(e *entry[server], at netip.AddrPort) {
 	if len(m.servers) < maxRemedied {
-		m.servers = append(m.servers, netip.AddrPortFrom(e.addr(), e.port))
+		m.servers = append(m.servers, at)
 	}
 	const most = 15 // iptables takes no more
 	if !slices.Contains(m.ports, e.port) && len(m.ports) < most {
@@ -230,8 +231,8 @@ const hashSize = 1_000_000
 func (r *reporting) globalRule(ev *event, l Limit) {
 	e := ev.server
 	k := &r.a.kinds[ev.kinds[0]]
-	m := match{host: e.addr(), prefix: r.prefix(k.common[:k.alike])}
-	m.adds(e)
+	m := match{host: r.host(e.addr()), prefix: r.prefix(k.common[:k.alike])}
+	m.adds(e, r.endpoint(e))
 	if k.least == k.most {
 		m.length = k.least
 	}

@@ -99,15 +99,15 @@ func (r *reporting) sayDown(e *entry[server], s *silence) {
 	v := &e.v
 	length := duration(time.Duration(s.to - s.from).Round(100 * time.Millisecond))
 	requests := count(uint64(s.requests+0.5), "request", "requests")
-	text := fmt.Sprintf("Down: %s%s did not reply for %s, from %s to %s: none of %s got a reply", address(e), named(v), length, clock(s.from), clock(s.to), requests)
+	text := fmt.Sprintf("Down: %s%s did not reply for %s, from %s to %s: none of %s got a reply", r.address(e), r.named(v), length, clock(s.from), clock(s.to), requests)
 	if !s.ends {
-		text = fmt.Sprintf("Down: %s%s stopped replying at %s: none of %s in the %s since then has a reply", address(e), named(v), clock(s.from), requests, length)
+		text = fmt.Sprintf("Down: %s%s stopped replying at %s: none of %s in the %s since then has a reply", r.address(e), r.named(v), clock(s.from), requests, length)
 	} else if !s.began {
-		text = fmt.Sprintf("Down: %s%s did not reply until %s, for %s: none of %s got a reply", address(e), named(v), clock(s.to), length, requests)
+		text = fmt.Sprintf("Down: %s%s did not reply until %s, for %s: none of %s got a reply", r.address(e), r.named(v), clock(s.to), length, requests)
 	}
 	text, advice := r.withICMP(v, text)
 	r.say(Verdict{
-		Kind: ServerDown, Server: address(e), From: instant(s.from), To: instant(s.to), Text: text + ".", Advice: advice,
+		Kind: ServerDown, Server: r.address(e), From: instant(s.from), To: instant(s.to), Text: text + ".", Advice: advice,
 		Evidence: Evidence{
 			{"requests_without_reply", float64(uint64(s.requests + 0.5))}, {"seconds", round(float64(s.to-s.from)/1e9, 1)}, {"replies", float64(v.replies)}, {"icmp_errors", float64(v.fates[dissect.OutcomeRefused])},
 		},
@@ -150,14 +150,14 @@ func (r *reporting) neverReplied(e *entry[server]) {
 	if lost < leastJudged || r.onlyScanned(e) || r.Totals.Replies == 0 && refused == 0 && len(r.servers) == 1 {
 		return
 	}
-	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", address(e), count(v.requests, "request", "requests"), count(v.clients.count().Count, "address", "addresses"), span(v.first, v.last))
+	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), count(v.clients.count().Count, "address", "addresses"), span(v.first, v.last))
 	text, advice := r.withICMP(v, text)
 	if v.icmp == "" {
 		text += ", and nothing shows that a server is there"
 		advice = "Look whether the address and the port are right; qdissect why ADDR:PORT says more of one server."
 	}
 	r.say(Verdict{
-		Kind: NoReplies, Certainty: Likely, Server: address(e), From: instant(v.first), To: instant(v.last), Text: text + ".", Advice: advice,
+		Kind: NoReplies, Certainty: Likely, Server: r.address(e), From: instant(v.first), To: instant(v.last), Text: text + ".", Advice: advice,
 		Evidence: Evidence{{"requests_without_reply", float64(v.requests)}, {"seconds", round(float64(v.last-v.first)/1e9, 1)}, {"replies", 0}, {"icmp_errors", float64(refused)}},
 	})
 }
@@ -236,8 +236,8 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, good, n uint64) Verdi
 	}
 	v := &e.v
 	return Verdict{
-		Kind: Unwell, Server: address(e), From: instant(v.first), To: instant(v.last),
-		Text:     fmt.Sprintf("Not answered: %s%s replies to only %s of %s in %s: %s.", address(e), named(v), percent(float64(good)/float64(n)), count(n, "request", "requests"), span(v.first, v.last), text),
+		Kind: Unwell, Server: r.address(e), From: instant(v.first), To: instant(v.last),
+		Text:     fmt.Sprintf("Not answered: %s%s replies to only %s of %s in %s: %s.", r.address(e), r.named(v), percent(float64(good)/float64(n)), count(n, "request", "requests"), span(v.first, v.last), text),
 		Advice:   parts[0].advice,
 		Evidence: Evidence{{"answered_share", round(float64(good)/float64(n), 4)}, {"requests", float64(n)}, {"unanswered", float64(o.Unanswered)}, {"challenge_only", float64(o.ChallengeOnly)}, {"late", float64(o.Late)}, {"partial", float64(o.Partial)}, {"refused", float64(o.Refused)}},
 	}

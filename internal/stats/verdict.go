@@ -3,7 +3,6 @@ package stats
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 )
@@ -67,8 +66,6 @@ func (r *reporting) say(v Verdict) {
 	r.Verdicts = append(r.Verdicts, v)
 }
 
-func address(e *entry[server]) string { return netip.AddrPortFrom(e.addr(), e.port).String() }
-
 // asked reports whether a server is probably among those that a client asked.
 func (c *client) asked(server uint64) bool { return c.servers[server>>6%8]>>(server%64)&1 != 0 }
 
@@ -76,7 +73,7 @@ func (c *client) asked(server uint64) bool { return c.servers[server>>6%8]>>(ser
 func (r *reporting) serversOf(c *client) (list []string) {
 	for _, e := range r.servers {
 		if c.asked(e.sum) && uint64(len(list)) < c.distinctServers() && e.v.requests > 0 {
-			list = append(list, address(e))
+			list = append(list, r.address(e))
 		}
 	}
 	return list
@@ -94,16 +91,17 @@ func list(texts []string) string {
 	}
 }
 
-func named(v *server) string {
-	if len(v.name) == 0 {
+func (r *reporting) named(v *server) string {
+	name := r.name(v.name)
+	if len(name) == 0 {
 		return ""
 	}
-	return " (" + shown(v.name) + ")"
+	return " (" + shown(name) + ")"
 }
 
 // has reports whether a verdict of some kind is about a server.
 func (r *reporting) has(e *entry[server], kinds ...string) bool {
-	a := address(e)
+	a := r.address(e)
 	return slices.ContainsFunc(r.Verdicts, func(v Verdict) bool {
 		return slices.Contains(kinds, v.Kind) && (v.Server == a || slices.Contains(v.Servers, a))
 	})
