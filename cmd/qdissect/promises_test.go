@@ -246,8 +246,8 @@ func TestLimitNumbers(t *testing.T) {
 			c.of("internal/stats", "maxStrays"), c.of("internal/stats", "maxFollowed"), c.of("internal/stats", "maxSenders"), c.of("internal/pipeline", "shards"),
 		},
 		"addresses that a server is asked from, counted exactly": {c.of("internal/stats", "fewHashes")},
-		"`why`: ports of the address; kinds of requests and types of findings of each; masters": {
-			c.of("internal/stats", "maxPorts"), c.of("internal/stats", "maxOfPort"), c.of("internal/stats", "maxMasters"),
+		"`why`: servers; kinds of requests and types of findings of each; masters": {
+			c.of("internal/stats", "maxTargets"), c.of("internal/stats", "maxOfPort"), c.of("internal/stats", "maxMasters"),
 		},
 		"`top`: frames in memory, of live captures and pipes; servers and clients listed; conversations; messages of one": {
 			mib(int64(keepByDefault) << 20), rowsOfTop, c.of("internal/top", "mostConversations"), c.of("internal/top", "mostLines"),

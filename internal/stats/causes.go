@@ -563,12 +563,16 @@ var causes = []Cause{
 		}},
 
 	{ID: "too_few", State: Unclear, Certainty: Certain, explains: everything,
-		Needs:  "at most three requests, or under twenty of which half have no reply, and no other cause",
-		Words:  "Too little to say: {server} was asked {n}, and {replies} came.",
+		Needs:  "at most three requests, of which one has no reply or none has more than a challenge, or under twenty of which half have no reply, and no other cause",
+		Words:  "Too little to say: {server} was asked {n}, and {replies} came{only}.",
 		Advice: "Capture for longer, and ask the server with a browser or with qdissect query meanwhile: with ten requests it can be told whether it answers.",
 		holds: func(x *facts) *proof {
-			if x.n > 0 && x.good < x.n && (x.asked.n <= tooFew || 2*x.good <= x.n) {
-				return x.proof("n", count(x.asked.n, "time", "times"), "replies", count(x.data.n+x.issued.n, "reply", "replies")).with(x, "requests", &x.asked)
+			if few := x.asked.n <= tooFew; x.n > 0 && (x.good < x.n && (few || 2*x.good <= x.n) || few && x.sum.ChallengeOnly == x.n) {
+				only := ""
+				if x.issued.n > 0 && x.data.n == 0 {
+					only = ", with a challenge that nobody returned"
+				}
+				return x.proof("n", count(x.asked.n, "time", "times"), "replies", count(x.data.n+x.issued.n, "reply", "replies"), "only", only).with(x, "requests", &x.asked)
 			}
 			return nil
 		}},
