@@ -32,6 +32,7 @@ type TreeNote struct {
 	secrets bool
 	hides   hiding
 	keys    []*envelope.Key
+	facts   []envelope.Key // about servers
 	b       []byte
 	at      []int // of the sources, in the frame; -1 for elsewhere
 	raw     []byte
@@ -40,7 +41,7 @@ type TreeNote struct {
 
 // NewTreeNote returns a TreeNote. It shows passwords if secrets is true.
 func NewTreeNote(secrets bool) *TreeNote {
-	return &TreeNote{secrets: secrets, hides: hiding{off: secrets}, keys: envelope.Read(envelope.Message | envelope.Answer)}
+	return &TreeNote{secrets: secrets, hides: hiding{off: secrets}, keys: envelope.Read(envelope.Message | envelope.Answer), facts: envelope.Lookup("server").Fields}
 }
 
 // Record returns the lines of a message. payload is the offset of the datagram in the
@@ -205,33 +206,20 @@ func (t *TreeNote) server(s *dissect.Server) {
 		return
 	}
 	t.fact(1, "server", "")
-	text := func(path string, v dissect.Opt[string], plain bool) {
-		if !v.OK {
-			return
+	for i := range t.facts {
+		k := &t.facts[i]
+		switch f := k.OfServer(s); {
+		case !f.Stated:
+		case k.Kind == envelope.Signed:
+			t.fact(2, "server."+k.Name, strconv.Itoa(f.Number))
+		case k.Kind == envelope.Flag:
+			t.fact(2, "server."+k.Name, strconv.FormatBool(f.Number != 0))
+		default:
+			t.text = f.AppendText(t.text[:0], s)
+			t.line(2, "server."+k.Name, len(t.at), 0, 0)
+			t.safe(t.text)
+			t.b = append(t.b, '\n')
 		}
-		t.raw = append(t.raw[:0], v.Value...)
-		if plain {
-			t.raw = s.Style.AppendPlain(t.raw[:0], []byte(v.Value))
-		}
-		t.text = s.Charset.AppendUTF8(t.text[:0], t.raw)
-		t.line(2, path, len(t.at), 0, 0)
-		t.safe(t.text)
-		t.b = append(t.b, '\n')
-	}
-	number := func(path string, v dissect.Opt[int]) {
-		if v.OK {
-			t.fact(2, path, strconv.Itoa(v.Value))
-		}
-	}
-	text("server.name", s.Name, true)
-	text("server.map", s.Map, false)
-	text("server.game", s.Game, true)
-	text("server.version", s.Version, false)
-	number("server.players", s.Players)
-	number("server.max_players", s.MaxPlayers)
-	number("server.bots", s.Bots)
-	if s.Password.OK {
-		t.fact(2, "server.password", strconv.FormatBool(s.Password.Value))
 	}
 }
 

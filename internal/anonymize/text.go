@@ -323,7 +323,7 @@ func (w *rewriter) hexAddress(b []byte, style dissect.Style) {
 // address replaces an address in bytes or in text.
 func (w *rewriter) address(n *dissect.Node, b []byte) {
 	if n.Field.Kind != dissect.Endpoint {
-		if len(w.found(b)) == 0 && len(b) > 1 {
+		if len(w.found(b)) == 0 {
 			w.text(b, n.Field.Style) // the name of a host, or an unusual notation
 		}
 		return

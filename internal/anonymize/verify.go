@@ -2,10 +2,9 @@ package anonymize
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
-	"errors"
 	"hash/maphash"
-	"io"
 	"maps"
 	"net/netip"
 	"slices"
@@ -20,8 +19,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/nettext"
-	"github.com/qdissect/qdissect/internal/packet"
-	"github.com/qdissect/qdissect/reassembly"
+	"github.com/qdissect/qdissect/internal/pipeline"
 )
 
 // A Witness knows what in a capture tells of people and servers, and finds it in the anonymized copy. Each value is looked
@@ -102,37 +100,12 @@ func (s searcher) Finding(*dissect.FlowFinding) {}
 // walk dissects a capture.
 func (w *Witness) walk(in capture.Source, h dissect.Handler) error {
 	c := w.rewriter.o.Analysis
-	c.Tree, c.KeepCopies = true, true
-	analyzer, err := dissect.New(c, h)
-	if err != nil {
-		return err
+	c.KeepCopies = true
+	trouble, err := pipeline.Walk(in, c, h, func(time.Time) error { return nil })
+	if _, panicked := trouble.(pipeline.PanicError); panicked {
+		trouble = nil // its frames are in no copy
 	}
-	decoder := packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, func(*packet.Loss) {})
-	var f capture.Frame
-	var d packet.Datagram
-	now, swept := time.Unix(0, 0).UTC(), time.Time{}
-	for err = in.Next(&f); err == nil; err = in.Next(&f) {
-		if !f.Time.IsZero() {
-			now = f.Time
-		}
-		if past := now.Sub(swept); past >= time.Second || past < 0 {
-			swept = now
-			decoder.Expire(now)
-			analyzer.Advance(now)
-		}
-		switch decoder.Decode(&packet.Frame{Number: f.Number, Time: now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}, &d) {
-		case packet.Whole, packet.Joined:
-			analyzer.Datagram(&dissect.Datagram{
-				Frame: d.Frame, Frames: d.Frames, Time: d.Time, First: d.First, Src: d.Src, Dst: d.Dst, Payload: d.Payload, Missing: d.Missing,
-			})
-		}
-	}
-	decoder.Flush()
-	analyzer.Flush()
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
+	return cmp.Or(err, trouble)
 }
 
 // note makes the witness know a message.
@@ -193,7 +166,7 @@ func (w *Witness) tells(n *dissect.Node, r dissect.Privacy, v, data []byte) bool
 		if n.Field.Kind == dissect.Endpoint {
 			return len(v) >= 4 && !stays(n.Endpoint(data).Addr())
 		}
-		return len(v) > 1
+		return true
 	}
 	return false
 }

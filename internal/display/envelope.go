@@ -72,8 +72,9 @@ var findingIDs = sync.OnceValue(func() (list []string) {
 // that is asked for, anyElement for all.
 func envelopeEntries(at int) []entry {
 	entries := slices.Concat(datagramEntries(at), partEntries(at), scalarEntries(), textEntries(), findingEntries(at))
-	for _, f := range facts {
-		entries = append(entries, entry{name: "server." + f.name, read: f.read}, entry{name: f.name, doc: "server." + f.name, read: f.read, short: true})
+	for i := range envelope.Lookup("server").Fields {
+		k := &envelope.Lookup("server").Fields[i]
+		entries = append(entries, entry{name: "server." + k.Name, read: factOf(k)}, entry{name: k.Name, doc: "server." + k.Name, read: factOf(k), short: true})
 	}
 	for i := range entries {
 		e := &entries[i]
@@ -249,58 +250,33 @@ func findingEntries(at int) []entry {
 	}
 }
 
-// facts are the names in server.
-var facts = []struct {
-	name string
-	read
-}{
-	{"name", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Name }, true)},
-	{"map", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Map }, false)},
-	{"game", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Game }, true)},
-	{"version", fact(func(s *dissect.Server) *dissect.Opt[string] { return &s.Version }, false)},
-	{"players", amount(func(s *dissect.Server) *dissect.Opt[int] { return &s.Players })},
-	{"max_players", amount(func(s *dissect.Server) *dissect.Opt[int] { return &s.MaxPlayers })},
-	{"bots", amount(func(s *dissect.Server) *dissect.Opt[int] { return &s.Bots })},
-	{"password", read{class: flag, source: getter(func(m *Matcher, c *cond) {
-		if r := m.record; r != nil && r.Server.Password.OK {
-			c.flag(m, r.Server.Password.Value)
+// factOf reads a fact about a server.
+func factOf(k *envelope.Key) read {
+	of := func(m *Matcher) (f envelope.Fact) {
+		if m.record != nil {
+			f = k.OfServer(&m.record.Server)
 		}
-	})}},
-}
-
-func fact(of func(*dissect.Server) *dissect.Opt[string], plain bool) read {
-	return read{class: text, source: getter(func(m *Matcher, c *cond) {
-		r := m.record
-		if r == nil {
-			return
+		return f
+	}
+	if k.Kind == envelope.Signed {
+		return single(func(m *Matcher) (int64, bool) {
+			f := of(m)
+			return int64(f.Number), f.Stated
+		})
+	}
+	r := read{class: text, source: getter(func(m *Matcher, c *cond) {
+		if f := of(m); f.Stated && k.Kind == envelope.Flag {
+			c.flag(m, f.Number != 0)
+		} else if f.Stated {
+			a := m.buffer(0)
+			*a = f.AppendText((*a)[:0], &m.record.Server)
+			c.bytes(m, *a)
 		}
-		v := of(&r.Server)
-		if !v.OK {
-			return
-		}
-		s := &r.Server
-		a, b := m.buffer(0), m.buffer(1)
-		*a = append((*a)[:0], v.Value...)
-		if plain {
-			*b = s.Style.AppendPlain((*b)[:0], *a)
-			a, b = b, a
-		}
-		if !s.Charset.IsUTF8(*a) {
-			*b = s.Charset.AppendUTF8((*b)[:0], *a)
-			a = b
-		}
-		c.bytes(m, *a)
 	})}
-}
-
-func amount(of func(*dissect.Server) *dissect.Opt[int]) read {
-	return single(func(m *Matcher) (int64, bool) {
-		if m.record == nil {
-			return 0, false
-		}
-		v := of(&m.record.Server)
-		return int64(v.Value), v.OK
-	})
+	if k.Kind == envelope.Flag {
+		r.class = flag
+	}
+	return r
 }
 
 func onRecord(get func(*Matcher, *cond, *dissect.Record)) getter {

@@ -2,7 +2,12 @@
 // columns, trees, tables and the script for Wireshark are made from this list.
 package envelope
 
-import "github.com/qdissect/qdissect/dissect"
+import (
+	"bytes"
+	"unsafe"
+
+	"github.com/qdissect/qdissect/dissect"
+)
 
 // A Kind is the type of the value of a key.
 type Kind uint8
@@ -69,7 +74,30 @@ type Key struct {
 	// outputs write in forms of their own: addresses, times, texts, lists and objects.
 	OfMessage func(*dissect.Record) (v uint64, ok bool)
 	OfFinding func(*dissect.FlowFinding) (v uint64, ok bool)
+	// OfServer reads a fact about a server.
+	OfServer func(*dissect.Server) Fact
 }
+
+// A Fact is what a reply states about its server: a text, a number, or 1 and 0 for yes and no.
+type Fact struct {
+	Stated bool
+	Number int
+	Text   string
+	style  dissect.Style
+}
+
+// AppendText appends the text of a fact in UTF-8, without colour codes.
+func (f *Fact) AppendText(dst []byte, s *dissect.Server) []byte {
+	n := len(dst)
+	if dst = f.style.AppendPlain(dst, unsafe.Slice(unsafe.StringData(f.Text), len(f.Text))); !s.Charset.IsUTF8(dst[n:]) {
+		return s.Charset.AppendUTF8(dst[:n], bytes.Clone(dst[n:]))
+	}
+	return dst
+}
+
+func fact(v dissect.Opt[string], style dissect.Style) Fact { return Fact{v.OK, 0, v.Value, style} }
+
+func amount(v dissect.Opt[int]) Fact { return Fact{Stated: v.OK, Number: v.Value} }
 
 // Keys are the keys in the order of the JSON.
 var Keys = []Key{
@@ -117,14 +145,27 @@ var Keys = []Key{
 	{Name: "summary", Kind: Text, In: datagram, Always: Message, Doc: "the text of the message in a line"},
 	{Name: "data", Kind: Hex, In: Unknown, Always: Unknown, Doc: "the payload of an unknown datagram (--all)"},
 	{Name: "server", Kind: Object, In: Message, Doc: "a reply that describes a server", Fields: []Key{
-		{Name: "name", Kind: Word, Doc: "name of the server, without colour codes", Schema: "Host name or message of the day, without colour codes."},
-		{Name: "map", Kind: Word, Doc: "map being played", Schema: "Map being played."},
-		{Name: "game", Kind: Word, Doc: "game directory, mod or name", Schema: "Game directory, mod or name."},
-		{Name: "version", Kind: Word, Doc: "version of the game", Schema: "Version of the game."},
-		{Name: "players", Kind: Signed, Doc: "number of players"},
-		{Name: "max_players", Kind: Signed, Doc: "maximum number of players"},
-		{Name: "bots", Kind: Signed, Doc: "number of bots"},
-		{Name: "password", Kind: Flag, Doc: "whether a password is needed to join"},
+		{Name: "name", Kind: Word, Doc: "name of the server, without colour codes", Schema: "Host name or message of the day, without colour codes.",
+			TreeDoc: "Name of the server, without colour codes.", OfServer: func(s *dissect.Server) Fact { return fact(s.Name, s.Style) }},
+		{Name: "map", Kind: Word, Doc: "map being played", Schema: "Map being played.",
+			TreeDoc: "Map.", OfServer: func(s *dissect.Server) Fact { return fact(s.Map, dissect.NoStyle) }},
+		{Name: "game", Kind: Word, Doc: "game directory, mod or name", Schema: "Game directory, mod or name.",
+			TreeDoc: "Game, mod or directory of the game.", OfServer: func(s *dissect.Server) Fact { return fact(s.Game, s.Style) }},
+		{Name: "version", Kind: Word, Doc: "version of the game", Schema: "Version of the game.",
+			TreeDoc: "Version.", OfServer: func(s *dissect.Server) Fact { return fact(s.Version, dissect.NoStyle) }},
+		{Name: "players", Kind: Signed, Doc: "number of players",
+			TreeDoc: "Number of players.", OfServer: func(s *dissect.Server) Fact { return amount(s.Players) }},
+		{Name: "max_players", Kind: Signed, Doc: "maximum number of players",
+			TreeDoc: "Maximum number of players.", OfServer: func(s *dissect.Server) Fact { return amount(s.MaxPlayers) }},
+		{Name: "bots", Kind: Signed, Doc: "number of bots",
+			TreeDoc: "Number of bots.", OfServer: func(s *dissect.Server) Fact { return amount(s.Bots) }},
+		{Name: "password", Kind: Flag, Doc: "whether a password is needed to join", TreeDoc: "A password is needed to join.",
+			OfServer: func(s *dissect.Server) Fact {
+				if s.Password.Value {
+					return Fact{Stated: s.Password.OK, Number: 1}
+				}
+				return Fact{Stated: s.Password.OK}
+			}},
 	}},
 	{Name: "findings", Kind: Object, List: true, Least: 1, In: Message | Finding, Always: Finding, Doc: "there are findings, also of chat, which text does not show", Fields: []Key{
 		{Name: "id", Kind: Word, Always: Message, Doc: "identifier of a finding", Schema: "See qdissect protocols --findings."},

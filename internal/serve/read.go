@@ -3,16 +3,13 @@ package serve
 import (
 	"cmp"
 	"errors"
-	"io"
 	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
-	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/pipeline"
-	"github.com/qdissect/qdissect/reassembly"
 )
 
 // Limits for a capture. A larger one is refused.
@@ -276,52 +273,17 @@ func (o *observer) Finding(*dissect.FlowFinding) {}
 // to its end, it returns the reason as trouble, with what it has learned so far.
 func Read(src capture.Source, c dissect.Config) (list []*Captured, trouble, err error) {
 	o := &observer{}
-	c.Tree = true
-	budget := reassembly.NewBudget(0)
-	c.Budget = budget
-	analyzer, err := dissect.New(c, o)
+	trouble, err = pipeline.Walk(src, c, o, func(now time.Time) error {
+		if o.times = append(o.times, now.UnixNano()); o.full || len(o.times) > maxFrames {
+			return ErrTooLarge
+		}
+		return nil
+	})
+	if err == nil && o.full {
+		err = ErrTooLarge
+	}
 	if err != nil {
 		return nil, nil, err
-	}
-	decoder := packet.NewDecoder(budget, reassembly.Limits{}, nil)
-	var f capture.Frame
-	var in packet.Datagram
-	now, swept := time.Unix(0, 0).UTC(), time.Time{}
-	for {
-		if trouble = src.Next(&f); trouble != nil {
-			break
-		}
-		if !f.Time.IsZero() {
-			now = f.Time
-		}
-		o.times = append(o.times, now.UnixNano())
-		if o.full || len(o.times) > maxFrames {
-			return nil, nil, ErrTooLarge
-		}
-		if past := now.Sub(swept); past >= time.Second || past < 0 {
-			swept = now
-			decoder.Expire(now)
-			analyzer.Advance(now)
-		}
-		raw := packet.Frame{Number: f.Number, Time: now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
-		if !decoder.Decode(&raw, &in).OK() {
-			continue
-		}
-		analyzer.Datagram(&dissect.Datagram{
-			Frame: in.Frame, Frames: in.Frames, Time: in.Time, First: in.First, Src: in.Src, Dst: in.Dst,
-			Payload: in.Payload, Missing: in.Missing,
-		})
-	}
-	decoder.Flush()
-	analyzer.Flush()
-	if n := analyzer.Stats().Panics; n > 0 && trouble == io.EOF {
-		trouble = pipeline.PanicError(n)
-	}
-	if trouble == io.EOF {
-		trouble = nil
-	}
-	if o.full {
-		return nil, nil, ErrTooLarge
 	}
 	list, err = learn(o.events)
 	return list, trouble, err

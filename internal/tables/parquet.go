@@ -275,29 +275,23 @@ func (p *Parquet) findingOf(l *place, message []byte, icmp uint64) []byte {
 
 // server copies what a reply states about its server.
 func (t *table) server(in *input) {
+	facts := serverColumns.fields
 	if !in.flag() {
-		t.absent(8)
+		t.absent(len(facts))
 		return
 	}
 	t.depth = 1
-	for range 4 {
-		if in.flag() {
+	for i := range facts {
+		switch {
+		case !in.flag():
+			t.null()
+		case facts[i].kind == word:
 			t.value().putText(in.text())
-		} else {
-			t.null()
-		}
-	}
-	for range 3 {
-		if in.flag() {
+		case facts[i].kind == flag:
+			t.flag(in.signed() != 0, true)
+		default:
 			t.value().putNumber(in.signed())
-		} else {
-			t.null()
 		}
-	}
-	if in.flag() {
-		t.flag(in.flag(), true)
-	} else {
-		t.null()
 	}
 	t.depth = 0
 }

@@ -28,13 +28,14 @@ type rows struct {
 	json    *report.JSON
 	secrets bool
 	scalars []*envelope.Key // numbers and marks of messages
+	facts   []envelope.Key  // about servers
 	text    []byte
 	raw     []byte
 }
 
 // NewRows returns a reporter whose output a [Parquet] takes.
 func NewRows(secrets bool) report.Reporter {
-	return &rows{json: report.NewJSON(report.JSONOptions{Secrets: secrets}), secrets: secrets, scalars: envelope.Read(envelope.Message | envelope.Answer)}
+	return &rows{json: report.NewJSON(report.JSONOptions{Secrets: secrets}), secrets: secrets, scalars: envelope.Read(envelope.Message | envelope.Answer), facts: envelope.Lookup("server").Fields}
 }
 
 // Bytes returns the rows since the last Reset.
@@ -228,35 +229,17 @@ func (w *rows) server(s *dissect.Server) {
 		return
 	}
 	w.buf = append(w.buf, 1)
-	text := func(v dissect.Opt[string], plain bool) {
-		w.flag(v.OK)
-		if !v.OK {
-			return
+	for i := range w.facts {
+		f := w.facts[i].OfServer(s)
+		w.flag(f.Stated)
+		switch {
+		case !f.Stated:
+		case w.facts[i].Kind == envelope.Word:
+			w.text = f.AppendText(w.text[:0], s)
+			w.bytes(w.text)
+		default:
+			w.buf = binary.AppendVarint(w.buf, int64(f.Number))
 		}
-		w.raw = append(w.raw[:0], v.Value...)
-		if plain {
-			w.text = s.Style.AppendPlain(w.text[:0], w.raw)
-			w.raw = append(w.raw[:0], w.text...)
-		}
-		w.text = s.Charset.AppendUTF8(w.text[:0], w.raw)
-		w.bytes(w.text)
-	}
-	number := func(v dissect.Opt[int]) {
-		w.flag(v.OK)
-		if v.OK {
-			w.buf = binary.AppendVarint(w.buf, int64(v.Value))
-		}
-	}
-	text(s.Name, true)
-	text(s.Map, false)
-	text(s.Game, true)
-	text(s.Version, false)
-	number(s.Players)
-	number(s.MaxPlayers)
-	number(s.Bots)
-	w.flag(s.Password.OK)
-	if s.Password.OK {
-		w.flag(s.Password.Value)
 	}
 }
 

@@ -42,14 +42,10 @@ var context = []field{
 	{'f', "icmp_frame", "Frame of the ICMP error about this."},
 	{'f', "refused_frame", "Frame that this ICMP error is about."},
 	{'n', "server", "Facts about a server, from any protocol."},
-	{'s', "server.name", "Name of the server, without colour codes."},
-	{'s', "server.map", "Map."},
-	{'s', "server.game", "Game, mod or directory of the game."},
-	{'s', "server.version", "Version."},
-	{'u', "server.players", "Number of players."},
-	{'u', "server.max_players", "Maximum number of players."},
-	{'u', "server.bots", "Number of bots."},
-	{'b', "server.password", "A password is needed to join."},
+}
+
+// findings are those that follow what is said of a server.
+var findings = []field{
 	{'s', "finding", "Identifier of what is wrong or noteworthy, such as a2s.split.missing."},
 	{'s', "finding.severity", "chat, note, warning or error."},
 	{'s', "finding.text", "What is wrong or noteworthy."},
@@ -77,21 +73,32 @@ func Script(protocols []*dissect.Protocol, version string) string {
 	return strings.NewReplacer("@VERSION@", version, "@FIELDS@", b.String()).Replace(script)
 }
 
+// kindOf returns the type of a key of the envelope.
+func kindOf(k *envelope.Key) byte {
+	switch k.Kind {
+	case envelope.Nanoseconds:
+		return 't'
+	case envelope.Mark, envelope.Flag:
+		return 'b'
+	case envelope.Word, envelope.Text:
+		return 's'
+	}
+	return 'u'
+}
+
 func fields(protocols []*dissect.Protocol) []field {
 	list := slices.Clone(shared)
 	for _, k := range envelope.Read(envelope.Message | envelope.Answer) {
 		if name := k.TreeName(); name != "" {
-			kind := byte('u')
-			switch k.Kind {
-			case envelope.Nanoseconds:
-				kind = 't'
-			case envelope.Mark:
-				kind = 'b'
-			}
-			list = append(list, field{kind, name, cmp.Or(k.TreeDoc, k.Schema)})
+			list = append(list, field{kindOf(k), name, cmp.Or(k.TreeDoc, k.Schema)})
 		}
 	}
 	list = append(list, context...)
+	for i := range envelope.Lookup("server").Fields {
+		k := &envelope.Lookup("server").Fields[i]
+		list = append(list, field{kindOf(k), "server." + k.Name, cmp.Or(k.TreeDoc, k.Schema)})
+	}
+	list = append(list, findings...)
 	for _, p := range protocols {
 		list = append(list, field{'n', p.JSONKey(), p.Title + "."})
 		for _, f := range p.Fields.Fields() {

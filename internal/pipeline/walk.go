@@ -1,0 +1,53 @@
+package pipeline
+
+import (
+	"io"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/reassembly"
+)
+
+// Walk dissects a capture in one goroutine, and its messages with their fields. Before each frame it calls seen with the
+// time, that of the frame before if the frame has none; an error of seen ends it. trouble is the reason why the capture
+// could not be read to its end.
+func Walk(in capture.Source, c dissect.Config, h dissect.Handler, seen func(time.Time) error) (trouble, err error) {
+	c.Tree, c.Budget = true, reassembly.NewBudget(0)
+	analyzer, err := dissect.New(c, h)
+	if err != nil {
+		return nil, err
+	}
+	decoder := packet.NewDecoder(c.Budget, reassembly.Limits{}, nil)
+	var f capture.Frame
+	var d packet.Datagram
+	now, swept := time.Unix(0, 0).UTC(), time.Time{}
+	for trouble = in.Next(&f); trouble == nil; trouble = in.Next(&f) {
+		if !f.Time.IsZero() {
+			now = f.Time
+		}
+		if err := seen(now); err != nil {
+			return nil, err
+		}
+		if past := now.Sub(swept); past >= time.Second || past < 0 {
+			swept = now
+			decoder.Expire(now)
+			analyzer.Advance(now)
+		}
+		if decoder.Decode(&packet.Frame{Number: f.Number, Time: now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}, &d).OK() {
+			analyzer.Datagram(&dissect.Datagram{
+				Frame: d.Frame, Frames: d.Frames, Time: d.Time, First: d.First, Src: d.Src, Dst: d.Dst, Payload: d.Payload, Missing: d.Missing,
+			})
+		}
+	}
+	decoder.Flush()
+	analyzer.Flush()
+	if n := analyzer.Stats().Panics; n > 0 && trouble == io.EOF {
+		trouble = PanicError(n)
+	}
+	if trouble == io.EOF {
+		trouble = nil
+	}
+	return trouble, nil
+}
