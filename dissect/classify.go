@@ -178,6 +178,9 @@ func (a *Analyzer) lift(x *arrival, c class, best *candidate) class {
 	case best.port && best.verdict > Doubtful:
 		c.reason = ByPort
 	default:
+		if p := a.protocols[best.protocol]; p.Confirm != nil && p.Confirm(x.Payload) {
+			return class{protocol: best.protocol, sure: true}
+		}
 		if p := a.echoed(x); p >= 0 {
 			return class{protocol: p, reason: ByRequest, sure: true}
 		}

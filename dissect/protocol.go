@@ -75,7 +75,8 @@ type Protocol struct {
 	// first protocol of the list, with the others as alternatives. "" is none.
 	Wire string
 	// Confirm reports whether a payload belongs to this protocol, if the first 64
-	// bytes do not decide between protocols with the same Wire. It may be nil.
+	// bytes do not decide between protocols with the same Wire, or prove too little
+	// and nothing else decides. It may be nil.
 	Confirm func(payload []byte) bool
 	// Ports are the default ports of servers.
 	Ports []uint16

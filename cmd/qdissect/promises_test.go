@@ -218,6 +218,12 @@ func TestLimitNumbers(t *testing.T) {
 
 		"memory": {said("200 MiB"), said("8M"), said("30 MiB"), said("3 MiB")},
 
+		// The bounds are in TestRates.
+		"random bytes on the ports of protocols; on any port":        {said("5"), said("2"), said("5"), said("1")},
+		"few different bytes on the ports of protocols; on any port": {said("50"), said("4"), said("41"), said("18"), said("2")},
+		"text between backslashes":                                   {said("1000"), said("82")},
+		"English; JSON; HTTP":                                        {said("1"), said("0"), said("0"), said("1"), said("0"), said("0")},
+
 		"conversations":                                                      {d.Flows},
 		"requests that wait for a reply":                                     {d.Requests},
 		"… of one conversation":                                              {c.of("dissect", "maxPerFlow")},

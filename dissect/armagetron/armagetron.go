@@ -163,7 +163,7 @@ func Detect(b []byte) dissect.Verdict {
 	switch {
 	case kind == idRefusal && !numbered && fits && words > 2:
 		text := int(b[6])<<8 | int(b[7])
-		if text < 2 || text > wordLen*(words-1) {
+		if text <= 2 || text > wordLen*(words-1) {
 			return dissect.No
 		}
 		for _, c := range b[8:min(8+text-2, len(b))] { // the last word may have a zero byte

@@ -83,18 +83,32 @@ const (
 // Detect judges a payload by its first bytes. See [dissect.Protocol].
 func Detect(b []byte) dissect.Verdict {
 	if n, what := split(nil, b, len(b) < 64); n >= 0 {
-		if len(b) >= 64 && what == tesseract {
-			return dissect.Possible // small numbers
+		switch {
+		case what == tesseract && (len(b) >= 64 || !wire.Varied(b)):
+			return dissect.Doubtful // small numbers
+		case len(b) < 64 || isText(b):
+			return dissect.Likely
 		}
-		return dissect.Likely
 	}
-	switch n, _ := split(nil, b, false); {
-	case n >= 0, isRequest(b) && len(b) > 1:
+	n, what := split(nil, b, false)
+	switch request := isRequest(b); {
+	case request && len(b) > 1, n >= 0 && what != tesseract && isText(b):
 		return dissect.Possible
-	case isRequest(b):
-		return dissect.Doubtful // any byte
+	case request, n >= 0: // any byte, small numbers
+		return dissect.Doubtful
 	}
 	return dissect.No
+}
+
+// isText reports whether most bytes of b are digits, letters of English and small numbers.
+func isText(b []byte) bool {
+	n := 0
+	for _, c := range b {
+		if c >= ' ' && c < 0x7f || c < 10 {
+			n++
+		}
+	}
+	return n > len(b)*3/5
 }
 
 // isRequest reports whether b is a few numbers, the second of which is one that servers

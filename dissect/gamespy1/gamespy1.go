@@ -25,8 +25,8 @@ var protocol = &dissect.Protocol{
 	},
 	Starts: []string{`\`},
 	Fields: fields, Messages: messages, Findings: findings,
-	Detect: Detect,
-	New:    func() dissect.Decoder { return newDecoder() },
+	Detect: Detect, Confirm: confirm,
+	New: func() dissect.Decoder { return newDecoder() },
 	Split: &dissect.Splitting{
 		Read: readPart, Alone: true, Incomplete: partMissing, Endless: finalMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict, Totals: partTotals,
 	},
@@ -110,20 +110,34 @@ func Detect(b []byte) dissect.Verdict {
 	case wordOf(key) != nil, isKnown(key), string(key) == "heartbeat":
 		return dissect.Certain
 	}
-	// A key of some game: text must follow, and another key.
-	n = bytes.IndexByte(rest, '\\')
-	if n < 0 {
-		n = len(rest)
-	}
-	for _, c := range rest[:n] {
+	// A key of some game, or a query that is not known: text must follow, and a key or a query
+	// that is known, as much else is text between backslashes.
+	for _, c := range rest {
 		if c < 0x20 && c != 0x1b && c != 0 {
 			return dissect.No
 		}
 	}
-	if n < len(rest) && canBeKey(rest[n+1:min(len(rest), n+3)]) {
-		return dissect.Likely
+	verdict := dissect.Doubtful
+	if len(rest) == 0 {
+		verdict = dissect.Possible
 	}
-	return dissect.Possible
+	for closed := false; len(rest) > 0; {
+		key, rest, closed = bytes.Cut(rest, []byte{'\\'})
+		switch query := wordOf(key) != nil; {
+		case isKnown(key), query && closed && len(rest) == 0:
+			return dissect.Likely
+		case query:
+			verdict = dissect.Possible
+		}
+	}
+	return verdict
+}
+
+// confirm reports whether a payload with no known key among its first bytes has one, or a mark
+// of the end of a reply.
+func confirm(b []byte) bool {
+	at := findMarkers(b)
+	return at.queryID.n+at.final.n > 0
 }
 
 // canBeKey reports whether s may be a key: it begins with a letter, as all recorded

@@ -397,10 +397,14 @@ func TestDetect(t *testing.T) {
 		"/score_t1/7/":               dissect.Certain,
 		"/final//queryid/3.1":        dissect.Certain,
 		"/heartbeat/7778/":           dissect.Certain,
-		"/timelimit/20/fraglimit/0":  dissect.Likely,
-		"/timelimit/20":              dissect.Possible,
-		"/somekey/" + long:           dissect.Possible,
-		"/server/share/file.txt":     dissect.Likely, // a path; nobody sends one
+		"/infos//players/":           dissect.Likely,
+		"/infos//players/x":          dissect.Possible,
+		"/timelimit/20/numplayers/0": dissect.Likely,
+		"/timelimit/20/frags_1/0":    dissect.Likely,
+		"/timelimit/20/fraglimit/0":  dissect.Doubtful,
+		"/timelimit/20":              dissect.Doubtful,
+		"/somekey/" + long:           dissect.Doubtful,
+		"/server/share/file.txt":     dissect.Doubtful, // a path
 		"/a b/c/":                    dissect.No,
 		"/1/2/3/":                    dissect.No,
 		"/x\x01y/1/":                 dissect.No,

@@ -66,7 +66,7 @@ func Detect(b []byte) dissect.Verdict {
 	}
 	switch rest := b[gamespy.ReplyHead:]; {
 	case len(rest) == 0:
-		return dissect.Possible
+		return gamespy.OfSession(b)
 	case bytes.HasPrefix(rest, []byte("splitnum\x00")), gamespy.OnlyMinecraft(rest):
 		return dissect.No
 	case gamespy.IsPairs(rest), gamespy.IsTable(rest):
@@ -74,28 +74,19 @@ func Detect(b []byte) dissect.Verdict {
 	case rest[0] == 0:
 		// Tables without columns, or the continuation of a reply.
 		if len(rest) <= 6 && len(bytes.Trim(rest, "\x00")) == 0 || gamespy.GoesOn(rest) {
-			return dissect.Possible
+			return gamespy.OfSession(b)
 		}
 	default:
 		// An unknown key, or the continuation of a reply. Much other traffic begins
 		// with a zero byte and a number.
-		if w, ok := gamespy.Word(rest); ok && isAlphanumeric(rest[0]) && isASCII(w) {
-			return dissect.Possible
+		if w, ok := gamespy.Word(rest); ok && isAlphanumeric(rest[0]) && gamespy.ASCII(w) {
+			return gamespy.OfSession(b)
 		}
 	}
 	return dissect.No
 }
 
 func isAlphanumeric(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
-
-func isASCII(b []byte) bool {
-	for _, c := range b {
-		if c >= 0x7f {
-			return false
-		}
-	}
-	return true
-}
 
 // detectQuery judges a request after its session id.
 func detectQuery(b []byte) dissect.Verdict {

@@ -114,7 +114,7 @@ var replies = [256]kind{
 	// Any bytes may be echoed, but much other traffic begins with a number and
 	// arbitrary bytes.
 	gamespy.TypeEchoReply: {wire.Forms{wire.Possible("", func(rest []byte) bool {
-		return len(rest) > 0 && len(rest) <= maxEcho && gamespy.Printable(bytes.TrimRight(rest, "\x00"))
+		return len(rest) > 0 && len(rest) <= maxEcho && gamespy.Printable(bytes.TrimRight(rest, "\x00")) && gamespy.ASCII(rest)
 	})}, mEchoReply, 0, topicEcho, (*decoder).decodeEcho},
 	gamespy.TypeMessageAck: {wire.Forms{wire.Possible("", wire.Length(4))}, mMessageAck, 0, topicMessage, (*decoder).decodeMessageAck},
 	gamespy.TypeKeepAlive:  {wire.Forms{wire.Possible("", wire.Empty)}, mKeepAlive, 0, 0, (*decoder).decodeNothing},
@@ -163,7 +163,7 @@ func detectStatus(b, rest []byte) dissect.Verdict {
 	}
 	switch {
 	case len(rest) == 0, rest[0] == 0 && (gamespy.IsTable(rest) || len(rest) <= 6 && len(bytes.Trim(rest, "\x00")) == 0):
-		return dissect.Possible
+		return gamespy.OfSession(b)
 	case rest[0] == 0, gamespy.OnlyMinecraft(rest):
 		return dissect.No
 	}
@@ -175,7 +175,7 @@ func detectStatus(b, rest []byte) dissect.Verdict {
 		}
 	}
 	if _, ok := gamespy.Word(rest); ok {
-		return dissect.Possible
+		return gamespy.OfSession(b)
 	}
 	return dissect.No
 }

@@ -143,7 +143,7 @@ func detectBasic(b []byte) dissect.Verdict {
 		// address here; GameSpy 3 sends the port as text in its reply to a list of
 		// keys.
 	case n == len(words):
-		if gamespy.IsDecimal(words[3]) && gamespy.IsDecimal(words[4]) && gamespy.Printable(words[0]) && gamespy.Printable(words[1]) {
+		if gamespy.IsDecimal(words[3]) && gamespy.IsDecimal(words[4]) && gamespy.Printable(words[0]) && gamespy.Printable(words[1]) && len(words[2]) > 0 && gamespy.Printable(words[2]) {
 			return dissect.Likely
 		}
 	case n > 0 && len(words[0]) > 0 && gamespy.Printable(words[0]):

@@ -105,7 +105,10 @@ func Detect(b []byte) dissect.Verdict {
 		}
 		bandwidth := binary.BigEndian.Uint32(b[20:])
 		if b[1] < 10 && binary.BigEndian.Uint16(b[12:]) == 0 && binary.BigEndian.Uint16(b[16:]) == 0 && bandwidth > 0 && bandwidth < 1<<24 {
-			return dissect.Likely // plausible users and bandwidth
+			if bandwidth%100 == 0 {
+				return dissect.Likely // plausible users, and a bandwidth that somebody chose
+			}
+			return dissect.Possible
 		}
 		return dissect.Doubtful // packets of games also begin with 0 and 1
 	}

@@ -13,6 +13,8 @@
 package quakeworldmaster
 
 import (
+	"bytes"
+
 	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -101,7 +103,9 @@ var forms = wire.Forms{
 	wire.Possible(hexenList, nil),
 	wire.Possible("c\n", quake.Ends),
 	wire.Possible("\xffc", quake.Ends),
-	wire.Possible("m\n", wire.AtLeast(1)),
+	wire.Possible("m\n", func(rest []byte) bool { // text
+		return len(rest) > 0 && !bytes.ContainsFunc(rest, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != 0 })
+	}),
 	wire.Possible("a\n", wire.AtLeast(3)),
 	wire.Possible("C\n", quake.Ends),
 	wire.Possible("k", wire.Length(1)),

@@ -100,7 +100,7 @@ const (
 func Detect(b []byte) dissect.Verdict {
 	if len(b) > 0 && b[0] != magic[0] {
 		switch { // before version 1.0
-		case len(b) == lenOldPoll && string(b[:2]) == "\x00\x00":
+		case len(b) == lenOldPoll && string(b[:2]) == "\x00\x00" && wire.Varied(b[2:]):
 			return dissect.Possible
 		case len(b) == lenOldState && string(b[:2]) == "\x01\x00" && b[10] <= playing && b[14] == 0:
 			return dissect.Doubtful // packets of games also begin with 1 and 0

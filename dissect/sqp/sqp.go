@@ -190,7 +190,7 @@ func Detect(b []byte) dissect.Verdict {
 	case len(b) < lenQuery || b[0] != typeQuery || binary.BigEndian.Uint16(b[5:]) != version:
 	case len(b) == lenQuery:
 		if b[7] != 0 && b[7] <= allChunks {
-			return dissect.Likely
+			return ofChallenge(b)
 		}
 	case len(b) > lenHead && b[7] <= b[8]:
 		n, rest := int(binary.BigEndian.Uint16(b[9:])), b[lenHead:]
@@ -207,10 +207,20 @@ func Detect(b []byte) dissect.Verdict {
 			if b[8] == 0 && chunk > uint32(n-4) || chunk > 256*1<<16 {
 				break
 			}
+			return dissect.Likely
 		}
-		return dissect.Likely
+		return ofChallenge(b)
 	}
 	return dissect.No
+}
+
+// ofChallenge judges a payload that fits by its challenge: servers give random numbers, and
+// much else has numbers that are small.
+func ofChallenge(b []byte) dissect.Verdict {
+	if wire.Varied(b[1:lenChallenge]) {
+		return dissect.Likely
+	}
+	return dissect.Possible
 }
 
 // readPart reads the header of a packet of several. See [reassembly.ReadPart].

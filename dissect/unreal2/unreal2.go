@@ -151,12 +151,12 @@ func Detect(b []byte) dissect.Verdict {
 		if port > 0xffff || query > 0xffff {
 			return dissect.No
 		}
-		s.sure = s.sure && id == 0 && port > 0 && !s.ended
+		s.sure = s.sure && id == 0 && port > 0 && !s.ended && wire.Varied(b[headLen:])
 		s.text()
 		s.text()
 		s.text()
 	case 1:
-		s.sure = s.rest[0] > 1 // a key
+		s.sure = s.rest[0] > 1 && wire.Varied(b[headLen:]) // a key
 		for len(s.rest) > 0 {
 			s.text()
 			s.text()

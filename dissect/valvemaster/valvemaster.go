@@ -78,8 +78,10 @@ type kind struct {
 // kinds are the types of messages by their letters.
 var kinds = [256]kind{
 	typeServersRequest: {mServersRequest, topicServers, 0, false, nil, (*decoder).decodeServersRequest},
-	typeBatchRequest:   {mServersRequest, topicServers, 0, false, wire.Forms{wire.Possible("", wire.Length(3, 4))}, (*decoder).decodeOldRequest},
-	typeAllRequest:     {mServersRequest, topicServers, 0, false, alone, (*decoder).decodeOldRequest},
+	typeBatchRequest: {mServersRequest, topicServers, 0, false, wire.Forms{wire.Possible("", func(rest []byte) bool {
+		return (len(rest) == 3 || len(rest) == 4) && rest[len(rest)-1] == 0 // a number of a server
+	})}, (*decoder).decodeOldRequest},
+	typeAllRequest: {mServersRequest, topicServers, 0, false, alone, (*decoder).decodeOldRequest},
 	typeServersReply: {mServersReply, 0, topicServers, true, wire.Forms{
 		wire.Certain("\n", wire.Empty),
 		wire.Certain("\n", wire.AtLeast(6)),
@@ -186,6 +188,9 @@ func detectServersRequest(b []byte) dissect.Verdict {
 			// An IPv6 address or none: the port shows which.
 			if bytes.HasPrefix(seed, []byte("[")) && bytes.Contains(seed, []byte("]:")) {
 				return dissect.Likely
+			}
+			if bytes.ContainsFunc(b[1:], func(r rune) bool { return r != 0 && r < ' ' || r >= 0x7f }) {
+				return dissect.No
 			}
 			return dissect.Possible
 		}

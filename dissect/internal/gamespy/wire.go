@@ -12,6 +12,7 @@ import (
 	"encoding/binary"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 // The types of packets. The comments give the names from the SDK (qr2.c).
@@ -262,6 +263,25 @@ func Printable(b []byte) bool {
 	return controls == 0
 }
 
+// OfSession judges a reply that proves little by its session id, which clients choose: that of
+// other traffic is made of small numbers.
+func OfSession(b []byte) dissect.Verdict {
+	if wire.Varied(b[1:ReplyHead]) {
+		return dissect.Possible
+	}
+	return dissect.Doubtful
+}
+
+// ASCII reports whether b has only bytes below 7F.
+func ASCII(b []byte) bool {
+	for _, c := range b {
+		if c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
 // isKey reports whether b may be the name of a setting or of a column.
 func isKey(b []byte) bool {
 	if len(b) == 0 || len(b) > 64 {
@@ -357,7 +377,7 @@ func isColumn(b []byte) bool {
 }
 
 func isColumnName(b []byte) bool {
-	return isKey(b) && (b[len(b)-1] == '_' && len(b) > 1 || bytes.HasSuffix(b, []byte("_t")))
+	return isKey(b) && b[0] != '_' && (b[len(b)-1] == '_' && len(b) > 1 || bytes.HasSuffix(b, []byte("_t")))
 }
 
 // OnlyMinecraft reports whether the data after the session id of a reply comes only

@@ -74,6 +74,21 @@ func AtLeast(n int) func(rest []byte) bool {
 	return func(rest []byte) bool { return len(rest) >= n }
 }
 
+// Varied reports whether at least two different bytes of b are neither -1 nor small numbers, as
+// of a random number and not of counters and flags.
+func Varied(b []byte) bool {
+	first := byte(0)
+	for _, c := range b {
+		if c < 4 || c == 0xff || c == first {
+			continue
+		} else if first != 0 {
+			return true
+		}
+		first = c
+	}
+	return false
+}
+
 // Letters returns the number of letters at the start of b.
 func Letters(b []byte) int {
 	n := 0
