@@ -208,9 +208,11 @@ type Analyzer struct {
 	quietCopies bool // most datagrams are copies: that is said once
 	full        bool
 	pressure    pressure
-	now         int64 // time of the newest datagram, or of Advance
-	current     int8  // protocol whose code runs, -1 if that of none does
-	handing     bool  // the handler has it
+	now         int64    // time of the newest datagram, or of Advance
+	current     int8     // protocol whose code runs, -1 if that of none does
+	handing     bool     // the handler has it
+	on          *arrival // what is being worked on, nil if nothing is
+	queue       *queue
 }
 
 // New returns an analyzer that reports to h.
@@ -234,7 +236,7 @@ func New(c Config, h Handler) (*Analyzer, error) {
 	if c.Budget == nil {
 		c.Budget = reassembly.NewBudget(0)
 	}
-	a := &Analyzer{scratch: shared, signatures: signs, config: c, handler: h, protocols: c.Protocols}
+	a := &Analyzer{scratch: shared, signatures: signs, queue: &queue{own: arrival{stopped: true}}, config: c, handler: h, protocols: c.Protocols}
 	for port, p := range c.DecodeAs {
 		if a.index(p) < 0 {
 			return nil, fmt.Errorf("decode-as for port %d names %s, which is not among the protocols", port, p.Name)
@@ -288,56 +290,45 @@ func (a *Analyzer) Stats() Stats {
 func (a *Analyzer) Datagram(d *Datagram) {
 	a.stats.Datagrams++
 	a.handing, a.current = false, -1
-	var x arrival
-	x.begin(d)
-	a.now = x.at
-	defer func() { // what contain does, without another call
-		if !x.done && !a.handing && recover() != nil {
-			a.contained(&x, true)
-		}
-	}()
-	a.find(&x)
-	a.classify(&x)
-	switch {
-	case x.protocol < 0 && x.undecided == 0:
-		a.unknown(&x, 0)
-	case a.copied(&x):
-	case x.protocol < 0:
-		a.hold(&x)
-	default:
-		if *a.waiting.count(x.ends.hash) > 0 {
-			a.resolveHeld(&x)
-		}
-		a.message(&x)
+	x := a.queue.begin(d)
+	a.on, a.now = x, x.at
+	defer a.contain()
+	a.find(x)
+	a.classify(x)
+	a.drop(x)
+	a.hold(x)
+	for m := range a.ready {
+		a.message(m)
 	}
-	x.done = true
+	a.on = nil
 }
 
-// message joins and reads a recognised datagram. Deferred datagrams enter here.
-func (a *Analyzer) message(x *arrival) {
-	if a.join(x) {
-		a.finish(x)
+// message takes a message, which is in the reader, to the handler.
+func (a *Analyzer) message(m *arrival) {
+	a.decode(m)
+	if a.pair(m) {
+		a.judge(m)
+		a.handOver(m)
 	}
 }
 
-// finish reads the message in the reader.
-func (a *Analyzer) finish(x *arrival) {
-	a.decode(x)
-	if a.pair(x) {
-		a.judge(x)
-		a.handOver(x)
+// proceed takes what is in the queue to the handler.
+func (a *Analyzer) proceed() {
+	defer a.contain()
+	for m := range a.ready {
+		a.message(m)
 	}
+	a.on = nil
 }
 
-// unknown reports an unrecognised datagram. candidates is the set of protocols that
-// it could belong to.
-func (a *Analyzer) unknown(x *arrival, candidates uint64) {
+// unknown reports an unrecognised datagram.
+func (a *Analyzer) unknown(x *arrival) {
 	a.stats.Unknown++
 	if x.Missing > 0 {
 		a.cutReply(x)
 	}
 	a.foreignFlows.see(x)
-	a.lastUnknown = Unknown{Datagram: x.Datagram, Foreign: a.config.Foreign, candidates: candidates, protocols: a.protocols, shown: a.lastUnknown.shown}
+	a.lastUnknown = Unknown{Datagram: x.Datagram, Foreign: a.config.Foreign, candidates: x.undecided, protocols: a.protocols, shown: a.lastUnknown.shown}
 	a.handing = true
 	a.handler.Unknown(&a.lastUnknown)
 	a.handing = false
@@ -366,6 +357,7 @@ func (a *Analyzer) Advance(now time.Time) {
 	n := nanos(now)
 	a.now = n
 	a.expireHeld(n)
+	a.proceed()
 	a.unattended(func() {
 		a.hearOwn()
 		a.parts.Expire(now)
@@ -417,6 +409,7 @@ func (a *Analyzer) FlushSome(frame uint64, n int) {
 // resets all state but the counters.
 func (a *Analyzer) Flush() {
 	a.expireHeld(1<<63 - 1)
+	a.proceed()
 	a.unattended(a.parts.Flush)
 	a.unattended(func() {
 		a.hearOwn()

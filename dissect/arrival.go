@@ -29,7 +29,8 @@ type arrival struct {
 	// sum is the checksum of the datagram; while it is paired, of the message.
 	sum    uint32
 	summed bool
-	done   bool // nothing panicked
+	// stopped says that it goes no further: it is a duplicate, or deferred, or was taken.
+	stopped bool
 }
 
 // begin sets a new arrival to a datagram.

@@ -300,11 +300,11 @@ func (a *Analyzer) try(d *Datagram, protocol int8) *Message {
 // none. It serves payloads that were captured in part.
 func (a *Analyzer) Recognise(src, dst netip.AddrPort, payload []byte) *Protocol {
 	a.probe = Datagram{Src: src, Dst: dst, Payload: payload}
-	var x arrival
-	x.begin(&a.probe)
-	defer a.contain(&x)
-	a.find(&x)
-	a.classify(&x)
+	x := a.queue.begin(&a.probe)
+	a.on, x.stopped = x, true
+	defer a.contain()
+	a.find(x)
+	a.classify(x)
 	if x.protocol < 0 && x.undecided != 0 {
 		x.protocol = x.otherwise
 	}

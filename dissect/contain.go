@@ -12,14 +12,16 @@ import (
 )
 
 // contain is deferred where a datagram enters. It recovers from a panic of a
-// decoder, which then costs the datagram and the state of its conversation. Panics
-// of the handler are not recovered.
-func (a *Analyzer) contain(x *arrival) {
-	if x.done || a.handing {
+// decoder, which then costs the datagram and the state of its conversation; what is ready
+// as well goes on. Panics of the handler are not recovered.
+func (a *Analyzer) contain() {
+	if a.on == nil || a.handing {
 		return
 	}
 	if e := recover(); e != nil {
-		a.contained(x, true)
+		a.on.stopped = true
+		a.contained(a.on, true)
+		a.proceed()
 	}
 }
 

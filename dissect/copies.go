@@ -178,6 +178,13 @@ func (l *suspects) add(of *sighting, d *Datagram) {
 	l.n++
 }
 
+// drop stops a datagram that is a duplicate of a recent one.
+func (a *Analyzer) drop(x *arrival) {
+	if x.protocol >= 0 || x.undecided != 0 {
+		x.stopped = a.copied(x)
+	}
+}
+
 // copied reports whether a datagram is a duplicate of a recent one. If not, it sets
 // x.sighting.
 func (a *Analyzer) copied(x *arrival) bool {
@@ -337,17 +344,16 @@ func (a *Analyzer) clear(x *arrival) {
 		return
 	}
 	for i := range a.suspects.n {
-		var y arrival
-		y.begin(&a.suspects.list[i].Datagram)
-		y.ends, y.class = x.ends, x.class
+		d := &a.suspects.list[i].Datagram
 		a.stats.Duplicates--
-		a.handCopy(y.Datagram, true)
+		a.handCopy(d, true)
 		if f := a.conversation(x); f != nil {
 			a.tracker.flows.ownExtra(f).copies--
-			a.tracker.cleared(x.flow, x.sighting)
+			if i == 0 {
+				a.tracker.cleared(x.flow, x.sighting)
+			}
 		}
-		a.enter(&y)
-		x.flow = y.flow
+		a.queue.add(d, &x.ends, x.class)
 	}
 }
 

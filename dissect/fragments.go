@@ -43,18 +43,18 @@ func (a *Analyzer) LostFragments(f *FlowFinding, payload []byte) {
 		f.Type = FragmentsMissing
 	}
 	a.probe = Datagram{Frame: f.Frame, Time: f.Time, Src: f.Src, Dst: f.Dst, Payload: payload}
-	var x arrival
-	x.begin(&a.probe)
-	x.part, x.partial, x.wire = f.Frame, true, 0
-	defer a.contain(&x)
+	x := a.queue.begin(&a.probe)
+	x.part, x.partial, x.wire, x.stopped = f.Frame, true, 0, true
+	a.on = x
+	defer a.contain()
 	i := none
 	note := "; they are of the reply to the request in frame "
 	if f.NoPorts {
 		i = t.onlyBetween(f.Frame, f.Src.Addr(), f.Dst.Addr())
 		note = "; the only request that waits between these hosts is in frame "
-	} else if a.find(&x); f.Protocol != nil && x.flow != none {
+	} else if a.find(x); f.Protocol != nil && x.flow != none {
 		x.protocol = a.index(f.Protocol)
-		i = a.answeredBy(&x)
+		i = a.answeredBy(x)
 	}
 	if i == none {
 		return
@@ -62,7 +62,7 @@ func (a *Analyzer) LostFragments(f *FlowFinding, payload []byte) {
 	q := &t.requests[i]
 	f.Protocol, f.NoPorts, f.Reply = t.protocols[q.protocol], false, true
 	f.Dst, f.Src = t.flows.flows[q.flow].key.endpoints(q.up)
-	t.inPart(i, &x)
+	t.inPart(i, x)
 	a.text = appendInt(append(a.text[:0], note...), int(q.frame))
 	f.Finding = NewFinding(FragmentsMissing, f.args[0], f.args[1], Str(view(a.text)))
 }

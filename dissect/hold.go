@@ -36,13 +36,6 @@ type held struct {
 	class
 }
 
-// arrive returns the datagram as an arrival of a class.
-func (h *held) arrive(c class) (x arrival) {
-	x.begin(&h.Datagram)
-	x.ends, x.class = h.ends, c
-	return x
-}
-
 // maxHeld bounds the deferred datagrams.
 const maxHeld = 256
 
@@ -52,8 +45,8 @@ const maxHeld = 256
 type waiting struct {
 	n       int
 	entries []held
-	order   [maxHeld]uint8 // of entries; those from n on are free
-	hashes  [maxHeld]uint32
+	order   [maxHeld + 1]uint16 // of entries; those from n on are free
+	hashes  [maxHeld + 1]uint32
 	seen    [1024]uint16
 }
 
@@ -66,7 +59,7 @@ func (w *waiting) at(i int) *held { return &w.entries[w.order[i]] }
 func (w *waiting) add(hash uint32) *held {
 	if w.n == len(w.entries) {
 		w.entries = append(w.entries, held{})
-		w.order[w.n] = uint8(w.n)
+		w.order[w.n] = uint16(w.n)
 	}
 	w.hashes[w.n] = hash
 	*w.count(hash)++
@@ -98,38 +91,38 @@ func (w *waiting) find(i int, ends *ends) int {
 	return w.n
 }
 
-// hold defers an undecided datagram. Datagrams that are too long for an ambiguous
-// request are reported as unknown. If nothing decides, the protocol is x.otherwise.
+// hold defers an undecided datagram. If nothing decides, the protocol is x.otherwise.
+// Datagrams that are too long for an ambiguous request are unknown. A decided one decides
+// those that wait in its conversation.
 func (a *Analyzer) hold(x *arrival) {
-	x.noteAs(seenRequest)
-	if len(x.Payload) > detectBytes {
-		a.unknown(x, x.undecided)
-		return
+	switch {
+	case x.stopped:
+	case x.protocol >= 0:
+		if *a.waiting.count(x.ends.hash) > 0 {
+			a.resolveHeld(x)
+		}
+	case x.undecided != 0:
+		x.noteAs(seenRequest)
+		if len(x.Payload) > detectBytes {
+			return
+		}
+		h := a.waiting.add(x.ends.hash)
+		h.keep(x.Datagram)
+		h.ends, h.class, h.since, x.stopped = x.ends, x.class, a.now, true
+		if a.waiting.n > maxHeld {
+			a.releaseHeld(0)
+		}
 	}
-	if a.waiting.n >= maxHeld {
-		a.releaseHeld(0)
-	}
-	h := a.waiting.add(x.ends.hash)
-	h.keep(x.Datagram)
-	h.ends, h.class, h.since = x.ends, x.class, a.now
 }
 
 // releaseHeld classifies the deferred datagram i without further evidence.
 func (a *Analyzer) releaseHeld(i int) {
 	h := a.waiting.take(i)
-	x := h.arrive(class{protocol: h.otherwise, reason: h.reason, also: h.also, sure: true})
-	if h.otherwise < 0 {
-		a.unknown(&x, h.undecided)
-		return
+	c := class{protocol: h.otherwise, reason: h.reason, also: h.also, sure: true}
+	if c.protocol < 0 {
+		c.undecided = h.undecided
 	}
-	a.enter(&x)
-}
-
-// enter dissects a deferred datagram that has been classified.
-func (a *Analyzer) enter(x *arrival) {
-	defer a.contain(x)
-	x.flow = a.tracker.flows.find(&x.ends)
-	a.message(x)
+	a.queue.add(&h.Datagram, &h.ends, c)
 }
 
 // resolveHeld classifies the deferred datagrams in the conversation of x by the
@@ -146,14 +139,12 @@ func (a *Analyzer) resolveHeld(x *arrival) {
 			a.releaseHeld(i)
 		default:
 			h = a.waiting.take(i)
-			y := h.arrive(class{protocol: as, reason: ByReply, sure: h.otherwise >= 0})
-			if !y.sure && !a.readable(&h.Datagram, as) {
-				a.unknown(&y, 0)
-				continue
+			c := class{protocol: as, reason: ByReply, sure: h.otherwise >= 0}
+			if !c.sure && !a.readable(&h.Datagram, as) {
+				c.protocol = -1
 			}
-			a.enter(&y)
+			a.queue.add(&h.Datagram, &h.ends, c)
 		}
-		x.flow = a.tracker.flows.find(&x.ends) // it may have begun only now
 	}
 }
 

@@ -136,6 +136,7 @@ func (a *Analyzer) ICMP(e *ICMPError) {
 	t.flows.endsOf(&ends, &e.Src, &e.Dst)
 	if a.waiting.n > 0 {
 		a.refuseHeld(e, &ends)
+		a.proceed()
 	}
 	fi := t.flows.find(&ends)
 	if fi == none {

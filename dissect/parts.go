@@ -342,7 +342,7 @@ func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
 		a.noteMissing(&x, set, why)
 	}
 	a.unite(&x, formatOf(set))
-	a.finish(&x)
+	a.message(&x)
 }
 
 // noteMissing reports the missing parts of a set.
