@@ -2,7 +2,9 @@ package stats
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"net/netip"
 	"slices"
 	"strings"
@@ -25,8 +27,9 @@ type Cause struct {
 
 // A proof fills in the words of a cause and has its evidence.
 type proof struct {
-	fill     []string // names and values
-	evidence []Fact
+	fill      []string // names and values
+	evidence  []Fact
+	certainty Certainty // if it is not that of the cause
 }
 
 // Causes returns all causes in the order in which they are tried.
@@ -97,6 +100,23 @@ var causes = []Cause{
 		Advice: "That master may be gone, its address wrong, or a firewall drops its packets: set a master that is alive.",
 		holds: func(x *facts) *proof {
 			return x.master(func(m *master) bool { return m.sent.n == 0 && (m.beats.n > 1 || m.unjoined > 1) })
+		}},
+
+	{ID: "not_in_list", State: Trouble, Certainty: Likely, explains: "listing who",
+		Needs:  "lists that a master sent to clients, none of which has the server, which sends heartbeats to that master or which nobody asked",
+		Words:  "{server} is in none of {n} of the master {master}; clients asked for servers{asked}.",
+		Advice: "A browser lists only what fits its filter: compare region, game, name and version with what the server sends in its heartbeat and in its info; ask without a filter, or with qdissect query by the address.",
+		holds: func(x *facts) *proof {
+			for m := range x.masters {
+				if m.lists.n > 0 && !x.listedBy(m) && (m.beats.n > 0 || x.asked.n == 0) {
+					asked := strings.TrimPrefix(m.asked, "from the start, ")
+					if asked != "" {
+						asked = " of " + asked
+					}
+					return x.proof("master", m.to.String(), "n", count(m.lists.n, "list", "lists"), "asked", asked).with(x, "lists without it", &m.lists)
+				}
+			}
+			return nil
 		}},
 
 	// Nobody asked.
@@ -247,23 +267,35 @@ var causes = []Cause{
 		}},
 	{ID: "nothing_listens", State: Trouble, Certainty: Certain, explains: "silence",
 		Needs:  "ICMP port unreachable from the server's own address for the requests, and no reply after it",
-		Words:  "Nothing listens at {server}: its host says of {n} that the port is closed.",
+		Words:  "Nothing listens at {server}: its host says of {n} that the port is closed.{also}",
 		Advice: "The host is up: start the server, or correct its port and the address that it is bound to (ss -ulnp shows both); a firewall that rejects can say the same.",
 		holds: func(x *facts) *proof {
 			by, sum := x.refusals(false, dissect.PortUnreachable)
-			if by != nil && by.by == x.at.Addr().String() && x.refused() {
-				return x.proof("n", count(sum.n, "request", "requests")).with(x, "ICMP port unreachable", &sum)
+			if other := x.another(); by != nil && by.by == x.at.Addr().String() && x.refused() && !x.namedBy(other) {
+				also := ""
+				if other != nil {
+					also = fmt.Sprintf(" %s on the same host answers %s.", other.at, other.protocol)
+				}
+				return x.proof("n", count(sum.n, "request", "requests"), "also", also).with(x, "ICMP port unreachable", &sum)
 			}
 			return nil
 		}},
 	{ID: "firewall_rejects", State: Trouble, Certainty: Certain, explains: "silence",
-		Needs:  "ICMP administratively prohibited, or port unreachable from another address than the server's, and no reply after it",
-		Words:  "A firewall rejects what is sent to {server}: {by} said so of {n}.",
+		Needs:  "ICMP administratively prohibited, or port unreachable from another address than the server's, and no reply after it; or either for a tenth of at least twenty requests, while others are answered all the time",
+		Words:  "A firewall rejects what is sent to {server}: {by} said so of {n}.{also}",
 		Advice: "{by} has the rule, or the host behind it: allow UDP to that port there.",
 		holds: func(x *facts) *proof {
 			by, sum := x.refusals(false, dissect.Prohibited, dissect.PortUnreachable)
-			if by != nil && (by.is == dissect.Prohibited || by.by != x.at.Addr().String()) && x.refused() {
-				return x.proof("by", by.by, "n", count(sum.n, "request", "requests")).with(x, "ICMP errors", &sum)
+			if by == nil {
+				return nil
+			}
+			p := x.proof("by", by.by, "n", count(sum.n, "request", "requests"), "also", "").with(x, "ICMP errors", &sum)
+			switch some := x.good > 0 && len(x.silences) == 0 && x.n >= goodLeast && float64(x.sum.Refused) >= badShare*float64(x.n); {
+			case some:
+				p.fill[len(p.fill)-1] = " Others were answered meanwhile."
+				return p
+			case (by.is == dissect.Prohibited || by.by != x.at.Addr().String()) && x.refused() && !x.namedBy(x.another()):
+				return p
 			}
 			return nil
 		}},
@@ -279,7 +311,7 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "too_large", State: Trouble, Certainty: Certain, explains: "parts",
-		Needs:  "ICMP fragmentation needed (packet too big) about what the server sends or is sent",
+		Needs:  "ICMP fragmentation needed (packet too big) about what the server sends or is sent, five times or for a twentieth of the replies",
 		Words:  "Packets of {server} are too large for the path: {by} said so {n}.",
 		Advice: "The MTU of the path is smaller than that of the server's link (a tunnel, a VPN, PPPoE): lower the MTU there, let ICMP pass, or make the replies shorter.",
 		holds: func(x *facts) *proof {
@@ -287,7 +319,7 @@ var causes = []Cause{
 			if by == nil {
 				by, sum = x.refusals(false, dissect.FragmentationNeeded)
 			}
-			if by != nil {
+			if by != nil && (sum.n >= kindLeast || float64(sum.n) >= badShare/2*float64(x.data.n)) {
 				return x.proof("by", by.by, "n", count(sum.n, "time", "times")).with(x, "ICMP errors", &sum)
 			}
 			return nil
@@ -333,24 +365,20 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "wrong_port", State: Trouble, Certainty: Likely, explains: "silence",
-		Needs:  "no reply from that port, and replies from another port of the same host",
+		Needs:  "no reply from that port, and replies from another port of the same host, which speaks what was asked if this one gets and sends other datagrams; or which names this one as the port of the game",
 		Words:  "{server} replied to none of {n}; {other} on the same host answers {protocol}{names}.",
 		Advice: "Ask port {port}: that of queries is often not the one that players connect to. If both have to answer, start the server of this one.",
 		holds: func(x *facts) *proof {
-			if x.asked.n == 0 || x.good+x.data.n+x.issued.n > 0 || x.sent() > 0 || len(x.silences) > 0 {
+			best := x.another()
+			if x.asked.n == 0 || x.good+x.data.n+x.issued.n > 0 || best == nil || len(x.silences)+len(x.elsewhere) > 0 {
 				return nil
 			}
-			var best *target
-			for _, t := range x.f.targets {
-				if t.at.Addr() == x.at.Addr() && t.data.n > 0 && (best == nil || t.stated == x.at.Port() || best.stated != x.at.Port() && t.data.n > best.data.n) {
-					best = t
-				}
-			}
-			if best == nil {
+			asked := slices.ContainsFunc(x.kinds, func(k focusKind) bool { return k.protocol == best.protocol })
+			if x.sent() > 0 && !x.namedBy(best) && !(asked && x.in > 0) {
 				return nil
 			}
 			names := ""
-			if best.stated == x.at.Port() {
+			if x.namedBy(best) {
 				names = ", and names this one as the port of the game"
 			}
 			return x.proof("n", count(x.asked.n, "request", "requests"), "other", best.at.String(), "protocol", best.protocol, "port", fmt.Sprint(best.at.Port()), "names", names).
@@ -380,7 +408,7 @@ var causes = []Cause{
 	// What the report finds around it.
 	verdictCause("carpet", "silence challenge delay load"),
 	verdictCause(ForgedFlood, "silence challenge delay load"),
-	verdictCause("crowd_or_forged", "silence challenge delay load"),
+	verdictCause(CrowdOrForged, "silence challenge load"),
 	verdictCause(Reflection, "silence challenge delay load"),
 	verdictCause(JunkFlood, "silence delay"),
 	verdictCause(GreedyClients, "silence delay load"),
@@ -399,7 +427,7 @@ var causes = []Cause{
 		holds:  func(x *facts) *proof { return x.silence(true) }},
 	{ID: "no_reply", State: Trouble, Certainty: Likely, explains: "silence",
 		Needs:  "four requests or more, no reply at all, no ICMP error, and nothing that says that one direction is missing",
-		Words:  "Down: {server} replied to none of {n}, and no ICMP error came.",
+		Words:  "No reply: {server} replied to none of {n}, and no ICMP error came.",
 		Advice: "A host refuses what comes to a closed port: without an ICMP error, a firewall drops the requests or the replies, the host is off, or the server hangs. Look whether the server runs and listens on that port (ss -ulnp); a capture on the host sees requests that the host's own firewall drops.",
 		holds: func(x *facts) *proof {
 			if x.asked.n > tooFew && x.good+x.data.n+x.issued.n == 0 {
@@ -454,12 +482,16 @@ var causes = []Cause{
 
 	// Challenges.
 	{ID: "backends", State: Trouble, Certainty: Likely, explains: "challenge silence",
-		Needs:  "some requests that return the server's challenge are answered, and others, in between, get a new challenge",
-		Words:  "{server} refuses the challenges that it gave in {n} of {all} requests and accepts the others: several servers share that address, and each knows only its own challenges.",
-		Advice: "Let the balancer or the NAT send all packets of a client's address to the same server, or let the servers share the secret of their challenges.",
+		Needs:  "some requests that return the server's challenge are answered, and others, in between, get a new challenge; or name and map change to and fro",
+		Words:  "{server} {what}: several servers share that address.",
+		Advice: "Let the balancer or the NAT send all packets of a client's address to the same server, or let the servers share the secret of their challenges: each knows only its own.",
 		holds: func(x *facts) *proof {
 			if n := x.again.n; n >= kindLeast && x.accepted >= kindLeast && float64(n) >= badShare*float64(n+x.accepted) && len(x.silences) == 0 {
-				return x.proof("n", number(n), "all", number(n+x.accepted)).with(x, "challenges refused", &x.again)
+				return x.proof("what", fmt.Sprintf("refuses the challenges that it gave in %s of %s requests and accepts the others", number(n), number(n+x.accepted))).with(x, "challenges refused", &x.again)
+			}
+			if x.turns >= kindLeast && float64(x.turns) >= badShare*float64(x.data.n) {
+				a, b := x.known[0], x.known[1]
+				return x.proof("what", fmt.Sprintf("is now %s on %s, now %s on %s, %s to and fro", shown([]byte(a[0])), shown([]byte(a[1])), shown([]byte(b[0])), shown([]byte(b[1])), count(x.turns, "time", "times"))).with(x, "replies", &x.data)
 			}
 			return nil
 		}},
@@ -481,12 +513,12 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "challenge_unused", State: Trouble, Certainty: Likely, explains: "challenge",
-		Needs:  "every reply is a challenge, and nobody returns one",
+		Needs:  "every reply is a challenge, to half of at least four requests or more, and nobody returns one",
 		Words:  "No client gets past the challenge of {server}: {n} of {all} got only a challenge, and nobody used it.",
 		Advice: "The clients are older than challenges, the challenges do not reach them (a firewall, a NAT), or their addresses are forged; look at one with qdissect -V.",
 		holds: func(x *facts) *proof {
-			if x.n > tooFew && x.good > 0 && x.sum.ChallengeOnly == x.good && x.cut.n == 0 {
-				return x.proof("n", number(x.sum.ChallengeOnly), "all", count(x.n, "request", "requests")).with(x, "challenges", &x.issued)
+			if x.n > tooFew && 2*x.good >= x.n && (x.sum.ChallengeOnly == x.good || x.data.n == 0 && x.issued.n > 0) && x.cut.n == 0 {
+				return x.proof("n", number(x.good), "all", count(x.n, "request", "requests")).with(x, "challenges", &x.issued)
 			}
 			return nil
 		}},
@@ -567,7 +599,7 @@ var causes = []Cause{
 		Words:  "Too little to say: {server} was asked {n}, and {replies} came{only}.",
 		Advice: "Capture for longer, and ask the server with a browser or with qdissect query meanwhile: with ten requests it can be told whether it answers.",
 		holds: func(x *facts) *proof {
-			if few := x.asked.n <= tooFew; x.n > 0 && (x.good < x.n && (few || 2*x.good <= x.n) || few && x.sum.ChallengeOnly == x.n) {
+			if few := x.asked.n <= tooFew; x.n > 0 && (x.good < x.n && (few || 2*x.good <= x.n) || few && x.data.n == 0) {
 				only := ""
 				if x.issued.n > 0 && x.data.n == 0 {
 					only = ", with a challenge that nobody returned"
@@ -579,11 +611,11 @@ var causes = []Cause{
 
 	// It works.
 	{ID: "docker_proxy", State: Answers, Certainty: Possible, explains: "who",
-		Needs:  "the server answers, and all requests come from one private address that ends in .1, from several ports",
+		Needs:  "the server answers, and all requests come from one private address, from several ports: that of a gateway (.1, .254, ::1), or one of another network",
 		Words:  "{server} answers, and nothing in the capture stands in the way; but all requests come from one private address, {from}: that of Docker's proxy, of a NAT in front of the server (SNAT), or of one host in its network.",
 		Advice: "The server sees all clients as one: a limit per address stops all of them, and bans cannot tell them apart. For Docker, use the host's network or turn off the userland proxy; a NAT should keep the sources.",
 		holds: func(x *facts) *proof {
-			if a := x.askers; len(a) == 1 && !x.moreAskers && a[0] != x.at.Addr() && private(a[0]) && a[0].Is4() && a[0].As4()[3] == 1 && x.good > 0 {
+			if a := x.askers; len(a) == 1 && !x.moreAskers && a[0] != x.at.Addr() && x.hides(a[0]) && x.good > 0 {
 				return x.proof("from", a[0].String()).with(x, "requests", &x.asked)
 			}
 			return nil
@@ -611,10 +643,27 @@ func verdictCause(kind, explains string) Cause {
 		Needs: "the report has the verdict " + kind + " about the server or its network", Words: "{verdict}", Advice: "{advice}",
 		holds: func(x *facts) *proof {
 			if v := x.verdict(kind); v != nil {
-				return x.proof("verdict", v.Text, "advice", strings.ReplaceAll(v.Advice, "the report has the rule", "qdissect rules prints the rule"))
+				p := x.proof("verdict", v.Text, "advice", strings.ReplaceAll(v.Advice, "the report has the rule", "qdissect rules prints the rule")).with(x, "requests", &x.asked)
+				p.certainty = v.Certainty
+				return p
 			}
 			return nil
 		}}
+}
+
+// listedBy reports whether lists of a master have the server.
+func (x *facts) listedBy(m *master) bool {
+	return m.listed || slices.Contains(m.ports, x.at.Port()) || x.at.Port() == 0 && len(m.ports) > 0
+}
+
+// hides reports whether an address that asks may stand for many: a gateway of the server's network, or an address of another one.
+func (x *facts) hides(a netip.Addr) bool {
+	if !private(a) || a.IsLoopback() || bits.OnesCount64(x.sockets) < 2 {
+		return false
+	}
+	b, s := a.As16(), x.at.Addr().As16()
+	end := binary.BigEndian.Uint16(b[14:])
+	return a.Is6() && end == 1 || a.Is4() && (end&0xff == 1 || end&0xff == 254 || private(x.at.Addr()) && string(b[:14]) != string(s[:14]) && bits.OnesCount64(x.sockets) >= 8)
 }
 
 // master returns the proof of the first master of the host for which is holds.
@@ -646,6 +695,19 @@ func (x *facts) elsewhereFrom(port bool) *proof {
 	}
 	return x.proof("from", name, "n", count(sum.n, "request", "requests")).with(x, "replies from elsewhere", &sum)
 }
+
+// another returns the other port of the host that replies: that which names this one as the port of the game, or the busiest.
+func (x *facts) another() (best *target) {
+	for _, t := range x.f.targets {
+		if t.at.Addr() == x.at.Addr() && t.at != x.at && t.data.n > 0 && (best == nil || x.namedBy(t) || !x.namedBy(best) && t.data.n > best.data.n) {
+			best = t
+		}
+	}
+	return best
+}
+
+// namedBy reports whether the replies of another port name this one as that of the game.
+func (x *facts) namedBy(t *target) bool { return t != nil && t.stated == x.at.Port() }
 
 // span returns the duration of the capture.
 func (x *facts) span() string { return duration(x.r.To.Sub(x.r.From)) }

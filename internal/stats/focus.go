@@ -1,10 +1,13 @@
 package stats
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/binary"
 	"math"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,6 +38,7 @@ type focus struct {
 	left    uint64      // targets for which there was no room
 	masters []master
 	proven  [1024]uint64 // frames of requests that returned a challenge
+	lists   [64]uint64   // frames of requests for lists of servers
 }
 
 func newFocus(only netip.Addr) *focus {
@@ -83,16 +87,19 @@ type target struct {
 	at           netip.AddrPort
 	protocol     string // of the newest reply, else of the newest request
 	name         string
-	names        []string // different ones that it stated
-	stated       uint16   // a port that its replies name as that of the game
-	first, last  int64    // of requests
-	asked, data  mark     // requests, and replies that are more than a challenge
-	issued       mark     // replies that only issue a challenge
-	private      uint64   // requests from networks that are not routed
-	returned     uint64   // requests with a challenge that nobody saw it give
+	on           string      // the map
+	known        [][2]string // names with maps that it stated
+	turns        uint64      // how often it went back to an earlier name and map
+	stated       uint16      // a port that its replies name as that of the game
+	first, last  int64       // of requests
+	asked, data  mark        // requests, and replies that are more than a challenge
+	issued       mark        // replies that only issue a challenge
+	private      uint64      // requests from networks that are not routed
+	returned     uint64      // requests with a challenge that nobody saw it give
 	askers       []netip.Addr
 	moreAskers   bool
-	cut          mark // messages that the capture holds only in part
+	sockets      uint64 // of the askers, a bit for each of 64 classes
+	cut          mark   // messages that the capture holds only in part
 	accepted     uint64
 	again        mark // challenges that answer a request with the challenge that it gave before
 	short, frags mark // replies that lack parts, or IP fragments
@@ -159,6 +166,9 @@ type master struct {
 	unjoined         uint64
 	says             string // why it does not list the server
 	listed           bool
+	asked            string   // what clients asked it for
+	lists            mark     // that it sent to clients
+	ports            []uint16 // of the host in them
 }
 
 // A series counts requests and those with a reply by the time of the request, in buckets whose width doubles when they do not
@@ -346,6 +356,11 @@ func (t *target) from(a netip.AddrPort) *mark {
 		}
 	}
 	if len(t.elsewhere) == maxNames {
+		for i := range t.elsewhere { // another port of it
+			if o := &t.elsewhere[i]; o.from.Addr() == a.Addr() {
+				return &o.mark
+			}
+		}
 		return new(mark)
 	}
 	t.elsewhere = append(t.elsewhere, other{from: a})
@@ -361,15 +376,23 @@ func (t *target) asker(a netip.Addr) {
 	}
 }
 
-// calls records the name that a server states.
-func (t *target) calls(name string) {
-	if t.name == name || name == "" {
+// calls records the name and the map that a server states. One server does not change both to and fro.
+func (t *target) calls(name, on string) {
+	name, on = name[:min(len(name), maxName)], on[:min(len(on), maxName)]
+	if t.name == name && t.on == on || name == "" {
 		return
 	}
-	t.name = strings.Clone(name[:min(len(name), maxName)])
-	if len(t.names) < maxNames && !slices.Contains(t.names, t.name) {
-		t.names = append(t.names, t.name)
+	is := [2]string{name, on}
+	switch {
+	case slices.Contains(t.known, is):
+		if t.name != name && t.on != on {
+			t.turns++
+		}
+	case len(t.known) < maxNames:
+		is = [2]string{strings.Clone(name), strings.Clone(on)}
+		t.known = append(t.known, is)
 	}
+	t.name, t.on = strings.Clone(is[0]), strings.Clone(is[1])
 }
 
 // master returns the counts of a master of a host, by its address and, if it is not 0, its port.
@@ -419,6 +442,52 @@ func (f *focus) record(r *dissect.Record) {
 	if len(f.masters) > 0 && f.wants(r.Dst.Addr()) {
 		f.bySrc(r)
 	}
+	if f.only.IsValid() {
+		f.list(r)
+	}
+}
+
+// list counts the lists of masters with and without the only address, which stands there as bytes or as text.
+func (f *focus) list(r *dissect.Record) {
+	if slot := &f.lists[r.Frame%uint64(len(f.lists))]; r.Type.Purpose&dissect.ServerList != 0 {
+		if m := f.addMaster(f.only, r.Dst); m != nil {
+			*slot = r.Frame
+			text := r.AppendContents(nil)
+			m.asked = strings.TrimSpace(string(text[:min(len(text), maxReason)]))
+		}
+		return
+	}
+	if r.Type.Role != dissect.Reply || r.RequestFrame == 0 || f.lists[r.RequestFrame%uint64(len(f.lists))] != r.RequestFrame {
+		return
+	}
+	m := f.master(f.only, r.Src)
+	if m == nil || slices.ContainsFunc(r.Findings, func(x dissect.Finding) bool { return x.Type == dissect.CaptureCut }) {
+		return
+	}
+	m.lists.add(1, f.input, r.Frame)
+	for i := range r.Sources {
+		for b := r.Sources[i].Data; ; {
+			_, port, found := bytes.Cut(b, f.only.AsSlice())
+			if !found || len(port) < 2 {
+				break
+			}
+			m.port(binary.BigEndian.Uint16(port), binary.LittleEndian.Uint16(port))
+			b = port
+		}
+		if _, port, found := bytes.Cut(r.Sources[i].Data, append([]byte(f.only.String()), ':')); found {
+			n, _ := strconv.Atoi(string(port[:len(port)-len(bytes.TrimLeft(port, "0123456789"))]))
+			m.port(uint16(n))
+		}
+	}
+}
+
+// port adds ports of the host that the master lists, in either order of their bytes.
+func (m *master) port(list ...uint16) {
+	for _, p := range list {
+		if len(m.ports) < maxOfPort && !slices.Contains(m.ports, p) {
+			m.ports = append(m.ports, p)
+		}
+	}
 }
 
 // bySrc counts what a master sends to a server.
@@ -454,6 +523,7 @@ func (f *focus) request(r *dissect.Record) {
 	}
 	t.asked.add(1, f.input, r.Frame)
 	src := r.Src.Addr()
+	t.sockets |= 1 << (r.Src.Port() % 64)
 	if t.asker(src); private(src) {
 		t.private++
 	}
@@ -490,7 +560,7 @@ func (f *focus) reply(r *dissect.Record) {
 		t.stated = r.Pair.Port
 	}
 	if r.Server.Name.OK {
-		t.calls(r.Server.Name.Value)
+		t.calls(r.Server.Name.Value, r.Server.Map.Value)
 	}
 	if r.TimeKnown && r.Pair.Challenge != dissect.ChallengeIssued {
 		if t.waits++; r.RTT > time.Second {
@@ -643,6 +713,9 @@ func (f *focus) merge(o *focus) {
 		m.answered += from.answered
 		m.unjoined += from.unjoined
 		m.listed = m.listed || from.listed
+		m.asked = cmp.Or(m.asked, from.asked)
+		m.lists.merge(&from.lists)
+		m.port(from.ports...)
 		if len(from.says) > len(m.says) {
 			m.says = from.says
 		}
@@ -665,9 +738,11 @@ func (t *target) merge(o *target) {
 	for i := range o.fates {
 		t.fates[i].merge(&o.fates[i])
 	}
-	for _, n := range o.names {
-		t.calls(n)
+	for _, n := range o.known {
+		t.calls(n[0], n[1])
 	}
+	t.turns += o.turns
+	t.sockets |= o.sockets
 	if o.stated != 0 {
 		t.stated = o.stated
 	}

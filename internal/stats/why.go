@@ -200,7 +200,7 @@ func (x *facts) answer() *Answer {
 			w.Problems = append(w.Problems, c.ID)
 		}
 		if w.Cause == "" || w.State != Trouble && c.State == Trouble {
-			w.Cause, w.State, w.Certainty = c.ID, c.State, c.Certainty
+			w.Cause, w.State, w.Certainty = c.ID, c.State, cmp.Or(found.certainty, c.Certainty)
 		}
 		texts = append(texts, c.fill(c.Words, found, w.Server+named2(x.name)))
 		w.Evidence = append(w.Evidence, found.evidence...)
@@ -245,7 +245,8 @@ func (x *facts) prepare() {
 	x.findSilences()
 	x.verdicts = []Verdict{}
 	for _, v := range x.r.Verdicts {
-		if s := x.at.String(); v.Server == s || slices.Contains(v.Servers, s) {
+		p, _ := netip.ParsePrefix(v.Network)
+		if s := x.at.String(); v.Server == s || slices.Contains(v.Servers, s) || p.Contains(x.at.Addr()) {
 			x.verdicts = append(x.verdicts, v)
 		}
 	}
@@ -383,7 +384,9 @@ func (x *facts) scene() (list []string) {
 		say("There are also %s.", s.sentence())
 	}
 	for m := range x.masters {
-		say("%s", m.sentence())
+		if m.beats.n > 0 {
+			say("%s", m.sentence(x.listedBy(m)))
+		}
 	}
 	return list
 }
@@ -440,11 +443,13 @@ func (x *facts) kindsText() string {
 }
 
 // sentence says what passed between the server and the master.
-func (m *master) sentence() string {
+func (m *master) sentence(listed bool) string {
 	s := fmt.Sprintf("It sent %s to the master %s", count(m.beats.n, "heartbeat", "heartbeats"), m.to)
 	switch {
-	case m.listed:
+	case listed:
 		s += ", which lists it"
+	case m.lists.n > 0:
+		s += fmt.Sprintf(", which had it in none of %s to clients", count(m.lists.n, "list", "lists"))
 	case m.sent.n == 0:
 		s += ", which sent nothing back"
 	default:
