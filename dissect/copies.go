@@ -64,9 +64,10 @@ const oftenSame = 32
 
 // keepsComing reports whether too few of the datagrams with the bytes of s were taken for
 // duplicates for a capture that duplicates them: they are sent again and again, as by
-// those who flood a victim with replies.
-func (s *sighting) keepsComing() bool {
-	return s.as != seenPart && s.messages >= oftenSame && 2*uint32(s.duplicates) < uint32(s.messages)
+// those who flood a victim with replies. Of datagrams whose identifications all differ, more may be.
+func (s *sighting) keepsComing(numbered bool) bool {
+	m, d := uint32(s.messages), uint32(s.duplicates)
+	return s.as != seenPart && m >= oftenSame && (2*d < m || numbered && 4*d < 3*m)
 }
 
 // sightings is a set-associative table of the newest datagrams, four per set.
@@ -77,7 +78,8 @@ type sightings struct {
 }
 
 const (
-	sightingSets = 128
+	sightingBits = 7
+	sightingSets = 1 << sightingBits
 	sightingWays = 4
 )
 
@@ -90,7 +92,7 @@ type sightingSet struct {
 
 // find returns the sighting of a datagram, or the oldest of its set.
 func (t *sightings) find(e *ends, sum, length uint32) (s *sighting, known bool) {
-	place := e.place(sum) % sightingSets
+	place := e.place(sum)
 	set, list := &t.sets[place], &t.list[place]
 	if n := &set.sums; n[0] == sum || n[1] == sum || n[2] == sum || n[3] == sum { // copies are rare
 		for i := range n {
@@ -129,7 +131,7 @@ func (e *ends) place(sum uint32) uint32 {
 	ports := uint64(binary.LittleEndian.Uint16(k[16:]))<<16 | uint64(binary.LittleEndian.Uint16(k[34:]))
 	const odd = 0x9e3779b97f4a7c15 // spreads every bit to the upper ones, which are used
 	x := (addresses*odd ^ ports) * odd
-	return uint32((x ^ uint64(sum)) * odd >> 48)
+	return uint32((x ^ uint64(sum)) * odd >> (64 - sightingBits)) // the topmost bits depend on all others
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -238,7 +240,7 @@ func (a *Analyzer) duplicated(x *arrival, s *sighting, past int64) bool {
 		s.repeats = false
 		return false
 	}
-	if s.keepsComing() && !a.mirrored() {
+	if numbered := x.IPID != 0; s.keepsComing(numbered) && (numbered || !a.mirrored()) {
 		x.distinct = true
 		a.renewSighting(s)
 		s.repeats = false

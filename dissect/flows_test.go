@@ -2,6 +2,7 @@ package dissect
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"runtime"
@@ -132,17 +133,27 @@ func BenchmarkIdleFlows(b *testing.B) {
 // TestPlaces: equal requests of many clients and servers stand in different
 // places of the table of sightings.
 func TestPlaces(t *testing.T) {
-	taken := map[uint32]int{}
 	const n = 128
-	for i := range n {
-		server := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(10 + i%4)}), 27015)
-		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(20 + i%2)}), uint16(40000+i))
-		var e ends
-		e.up = e.key.set(&client, &server)
-		taken[e.place(0x12345678)%sightingSets]++
-	}
-	// By chance 81 of the 128 places are taken.
-	if len(taken) < 70 {
-		t.Errorf("%d datagrams stand in %d places", n, len(taken))
+	for name, pair := range map[string]func(i int) (client, server string){
+		"ports of clients": func(i int) (string, string) {
+			return fmt.Sprintf("192.0.2.%d:%d", 20+i%2, 40000+i), fmt.Sprintf("198.51.100.%d:27015", 10+i%4)
+		},
+		"many servers":           func(i int) (string, string) { return "203.0.113.77:80", fmt.Sprintf("198.51.100.%d:27960", 1+i) },
+		"many servers above":     func(i int) (string, string) { return "1.2.3.4:80", fmt.Sprintf("198.51.100.%d:27960", 1+i) },
+		"many servers, IPv6":     func(i int) (string, string) { return "[2001:db8::9]:80", fmt.Sprintf("[2001:db8::%x]:27960", 16+i) },
+		"one server, many hosts": func(i int) (string, string) { return fmt.Sprintf("203.%d.113.77:27960", i), "198.51.100.10:27960" },
+	} {
+		taken := map[uint32]int{}
+		for i := range n {
+			c, s := pair(i)
+			client, server := netip.MustParseAddrPort(c), netip.MustParseAddrPort(s)
+			var e ends
+			e.up = e.key.set(&client, &server)
+			taken[e.place(0x12345678)]++
+		}
+		// By chance 81 of the 128 places are taken.
+		if len(taken) < 70 {
+			t.Errorf("%s: %d datagrams stand in %d places", name, n, len(taken))
+		}
 	}
 }
