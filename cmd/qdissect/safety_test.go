@@ -4,17 +4,20 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/golden"
+	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
@@ -252,5 +255,42 @@ func TestAnonymizeBeside(t *testing.T) {
 	}
 	if list, err := os.ReadDir(dir); err != nil || len(list) != 1 {
 		t.Errorf("%v is there (%v)", list, err)
+	}
+}
+
+// TestAnonymizeVerifies: a copy with a name of the capture gets no file, unless one wants it; --verify finds the name. A
+// name that is a formula is none in CSV, unless one wants it.
+func TestAnonymizeVerifies(t *testing.T) {
+	dir := t.TempDir()
+	var b bytes.Buffer
+	w := mkpcap.NewWriter(&b, mkpcap.Options{})
+	client, server := netip.MustParseAddrPort("192.0.2.20:50000"), netip.MustParseAddrPort("198.51.100.10:27015")
+	w.UDP(time.Unix(1700000000, 0), server, client, []byte("\xff\xff\xff\xffD\x01\x00=LongNameOfSomebody\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
+	w.UDP(time.Unix(1700000001, 0), server, client, []byte("\xff\xff\xff\xffI\x11A server\x00=longnameofsomebody\x00cstrike\x00Counter-Strike\x00\x0a\x00\x03\x10\x00dl\x00\x011.0.0.1\x00\x00"))
+	if err := os.WriteFile(filepath.Join(dir, "in.pcap"), b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const left = "frame 2, a2s.info.map: still"
+	for _, c := range []struct {
+		args   string
+		status int
+		errs   string
+	}{
+		{"anonymize in.pcap out.pcapng", exitJudged, left},
+		{"anonymize --verify in.pcap out.pcapng", exitTrouble, "no such file"},
+		{"anonymize --no-verify in.pcap out.pcapng", exitDone, ""},
+		{"anonymize --verify in.pcap out.pcapng", exitJudged, left},
+		{"anonymize --verify in.pcap in.pcap", exitJudged, "frame 1, a2s.players.name: still"},
+		{"anonymize --verify --raw-cells in.pcap in.pcap", exitTrouble, "raw-cells"},
+	} {
+		if _, errs, status := runIn(t, dir, strings.Fields(c.args)...); status != c.status || !strings.Contains(errs, c.errs) {
+			t.Errorf("%s: %d\n%s", c.args, status, errs)
+		}
+	}
+	for args, want := range map[string]string{"-E separator=,": "'=LongNameOfSomebody", "-E separator=, --raw-cells": "=LongNameOfSomebody", "": "=LongNameOfSomebody"} {
+		out, errs, _ := runIn(t, dir, append(strings.Fields(args), "-o", "fields", "-e", "a2s.players.name", "-Y", "a2s.players", "in.pcap")...)
+		if out != want+"\n" {
+			t.Errorf("%s: %q, want %q\n%s", args, out, want, errs)
+		}
 	}
 }

@@ -47,6 +47,8 @@ func kindOf(key string) (k kind) {
 		k.privacy = dissect.Key // 0 and 1 say only whether there is a password
 	case has("guid", "hash", "steamid", "steam_id", "uuid", "cdkey", "cd_key", "token", "ticket", "secret", "serial", "xuid", "blaid"):
 		k.privacy, k.numbers = dissect.PersonID, true
+	case has("hostname", "servername", "server_name"):
+		k.privacy, k.numbers = dissect.ServerText, true
 	default:
 		k.privacy = dissect.ServerText
 	}
@@ -88,7 +90,7 @@ func (w *rewriter) concreteRole(f *dissect.Field, v []byte, r dissect.Privacy, k
 		return dissect.Public
 	case r == dissect.Setting:
 		r, numbers = w.settingRole(k, v)
-		if f.Kind == dissect.String && r == dissect.ServerText && plain(v) {
+		if f.Kind == dissect.String && r == dissect.ServerText && !numbers && plain(v) {
 			r = dissect.Public
 		}
 		if r == dissect.Key && (len(v) <= 1 || isHarmless(v)) {
@@ -102,7 +104,7 @@ func (w *rewriter) concreteRole(f *dissect.Field, v []byte, r dissect.Privacy, k
 			r = dissect.Public
 		}
 	}
-	if numbers && len(v) < 2 && r != dissect.Token && r != dissect.PersonName {
+	if r == dissect.PersonID && numbers && len(v) < 2 && plain(v) {
 		r = dissect.Public
 	}
 	return r
