@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/qdissect/qdissect/dissect"
 )
 
 // What makes a victim: so many times the bytes, requests in its name per second, and per second and server if its ports may be those of a
@@ -279,7 +281,7 @@ func (r *reporting) tooOften() {
 		what, kind, title := "requests", GreedyClients, "Greedy"
 		if k := g.clients[0].v.favourite(); k > 0 {
 			what = r.a.kinds[k-1].many()
-			if strings.HasSuffix(r.a.kinds[k-1].protocol, "-master") {
+			if t := r.a.kinds[k-1].of; t != nil && t.Purpose&dissect.ServerList != 0 {
 				kind, title = ListHammering, "List hammering"
 			}
 		}
