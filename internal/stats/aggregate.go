@@ -810,8 +810,8 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 	if e := a.clients.find(k, k.hash()); e != nil {
 		e.v.refused = addSaturated(e.v.refused, 1)
 	}
-	if e := a.known(&f.Dst, 0); e != nil && f.ICMPFrame > e.v.icmpFrame {
-		e.v.icmp, e.v.icmpFrame = saysICMP(f.Type), f.ICMPFrame
+	if e := a.known(&f.Dst, 0); e != nil {
+		e.v.hears().merge(&heard{icmp: saysICMP(f.Type), icmpFrame: f.ICMPFrame})
 	}
 }
 
@@ -915,6 +915,10 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 		return
 	}
 	e.v.fates[is] += n
+	if is == dissect.OutcomeElsewhere {
+		from := keyOf(x.From.Addr(), x.From.Port())
+		e.v.hears().replies(&from)
+	}
 	if !e.v.began { // it was asked before what is counted
 		e.v.at(x.Time.UnixNano())
 	}

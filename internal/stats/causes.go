@@ -32,6 +32,11 @@ type proof struct {
 	certainty Certainty // if it is not that of the cause
 }
 
+// causeOf returns the cause with an id.
+func causeOf(id string) *Cause {
+	return &causes[slices.IndexFunc(causes, func(c Cause) bool { return c.ID == id })]
+}
+
 // Causes returns all causes in the order in which they are tried.
 func Causes() []Cause { return slices.Clone(causes) }
 

@@ -328,7 +328,7 @@ func (a *Aggregate) codeClient(c *codec, v *client) {
 
 func (a *Aggregate) codeServer(c *codec, v *server) {
 	c.index(&v.protocol, c.numNames)
-	numbers(c, &v.requests, &v.replies, &v.challenges, &v.bytesIn, &v.bytesOut, &v.spare.in, &v.spare.out, &v.incomplete, &v.icmpFrame)
+	numbers(c, &v.requests, &v.replies, &v.challenges, &v.bytesIn, &v.bytesOut, &v.spare.in, &v.spare.out, &v.incomplete)
 	numbers(c, pointers(v.fates[:])...)
 	v.clients.code(c, &a.sketches)
 	for i := range v.kinds {
@@ -340,7 +340,13 @@ func (a *Aggregate) codeServer(c *codec, v *server) {
 	c.Bytes(&v.name, maxName)
 	c.Bytes(&v.mapName, maxName)
 	coder.Num(c.Coder, &v.players)
-	c.Text(&v.icmp, maxText)
+	says := v.heard != nil
+	if c.Bool(&says); says {
+		h := v.hears()
+		c.Text(&h.icmp, maxText)
+		numbers(c, &h.icmpFrame)
+		h.from.code(c)
+	}
 	c.Bool(&v.began)
 	numbers(c, &v.first, &v.last, &v.stated, &v.lastReply)
 	has := v.more != nil

@@ -45,7 +45,7 @@ func (c *client) idle() bool { return c.requests+c.replies == 0 && c.refused == 
 
 // idle reports whether nothing is counted for a server.
 func (s *server) idle() bool {
-	return !s.began && s.bytesIn+s.bytesOut+s.incomplete+s.icmpFrame == 0 && s.fates == fates{}
+	return !s.began && s.bytesIn+s.bytesOut+s.incomplete == 0 && s.heard == nil && s.fates == fates{}
 }
 
 // Compact returns the counts of a capture that is complete, or of a part of it, in a small form: with at most n clients, half as

@@ -298,7 +298,7 @@ func (r *reporting) listServers() {
 		s := Server{
 			Address: r.address(e), Protocol: r.a.protocols[v.protocol-1], Name: string(r.name(v.name)), Map: string(r.name(v.mapName)), Players: int(v.players) - 1,
 			Requests: v.requests, Replies: v.replies, Unknown: v.strays(), Outcome: v.fates.of(v.requests), Clients: v.clients.count(), BytesIn: v.bytesIn, BytesOut: v.bytesOut,
-			ICMP: v.icmp, Incomplete: v.incomplete, Home: r.home(e), Error: e.err,
+			ICMP: v.says(), Incomplete: v.incomplete, Home: r.home(e), Error: e.err,
 		}
 		var l *cells
 		if v.more != nil {

@@ -28,12 +28,48 @@ type tally struct {
 	fates                         fates
 	incomplete                    uint64
 	stated                        int64 // time of the newest players and names
-	icmp                          string
-	icmpFrame                     uint64
+	heard                         *heard
 	first, last                   int64
 	lastReply                     int64
 	more                          *more
 	stray                         *stray // in the sum of all shards
+}
+
+// A heard is what others say of a server, and what few servers need.
+type heard struct {
+	icmp      string // of the newest error
+	icmpFrame uint64
+	from      key // the lowest of other ends from which it replies, if any
+}
+
+// hears returns what others say of a server, for more.
+func (s *tally) hears() *heard {
+	if s.heard == nil {
+		s.heard = new(heard)
+	}
+	return s.heard
+}
+
+func (h *heard) merge(o *heard) {
+	if o.icmpFrame > h.icmpFrame {
+		h.icmp, h.icmpFrame = o.icmp, o.icmpFrame
+	}
+	h.replies(&o.from)
+}
+
+// replies records another end from which replies come.
+func (h *heard) replies(from *key) {
+	if *from != (key{}) && (h.from == (key{}) || from.compare(&h.from) < 0) {
+		h.from = *from
+	}
+}
+
+// says returns the words of the last ICMP error about a server.
+func (s *tally) says() string {
+	if s.heard == nil {
+		return ""
+	}
+	return s.heard.icmp
 }
 
 // fates count requests by their outcome.
@@ -226,8 +262,8 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	if o.players > 0 && (s.players == 0 || o.last > s.last) {
 		s.players = o.players
 	}
-	if o.icmpFrame > s.icmpFrame {
-		s.icmp, s.icmpFrame = o.icmp, o.icmpFrame
+	if o.heard != nil {
+		s.hears().merge(o.heard)
 	}
 	s.lastReply = max(s.lastReply, o.lastReply)
 	if o.began {

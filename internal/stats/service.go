@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -66,6 +67,9 @@ func (r *reporting) down() {
 		if v.requests == 0 || len(r.o.Home) > 0 && !r.isHome(e.addr()) || r.inCarpet(e.addr()) && v.replies == 0 {
 			continue
 		}
+		if r.displaced(e) {
+			continue
+		}
 		if v.replies == 0 {
 			r.neverReplied(e)
 			continue
@@ -117,9 +121,9 @@ func (r *reporting) sayDown(e *entry[server], s *silence) {
 // withICMP adds what ICMP says of a server.
 func (r *reporting) withICMP(v *server, text string) (string, string) {
 	advice := "Look whether the server runs, and whether a firewall drops its packets: a capture on the host sees requests that the host's own firewall drops."
-	if v.icmp != "" {
-		text += "; ICMP says: " + v.icmp
-		if v.icmp == saysClosed {
+	if says := v.says(); says != "" {
+		text += "; ICMP says: " + says
+		if says == saysClosed {
 			advice = "The host is up and nothing listens on that port: start the server, or correct its port."
 		}
 	}
@@ -142,6 +146,30 @@ func (r *reporting) goneQuiet(e *entry[server], lost float64) {
 	r.sayDown(e, &s)
 }
 
+// displaced says that replies to a tenth of the requests or more come from another address or port than was asked.
+func (r *reporting) displaced(e *entry[server]) bool {
+	v := &e.v
+	n := v.fates[dissect.OutcomeElsewhere]
+	if v.heard == nil || v.heard.from == (key{}) || n < leastJudged || float64(n) < badShare*float64(v.requests) {
+		return false
+	}
+	addr, port := v.heard.from.addr(), v.heard.from.port
+	cause, from := causeOf("other_address"), r.host(addr).String()
+	if addr == e.addr() {
+		cause = causeOf("other_port")
+	}
+	if port != e.port {
+		from = netip.AddrPortFrom(r.host(addr), port).String()
+	}
+	words := &proof{fill: []string{"from", from, "n", count(n, "request", "requests")}}
+	text := cause.fill(cause.Words, words, r.address(e)+r.named(v))
+	r.say(Verdict{
+		Kind: Unwell, Server: r.address(e), From: instant(v.first), To: instant(v.last), Text: fmt.Sprintf("Not answered, %s to %s: %s", clock(v.first), clock(v.last), text),
+		Advice: cause.fill(cause.Advice, words, r.address(e)), Evidence: Evidence{{"requests", float64(v.requests)}, {"elsewhere", float64(n)}, {"replies", float64(v.replies)}},
+	})
+	return true
+}
+
 // neverReplied says that a server that was asked is not known to be there.
 func (r *reporting) neverReplied(e *entry[server]) {
 	v := &e.v
@@ -152,7 +180,7 @@ func (r *reporting) neverReplied(e *entry[server]) {
 	}
 	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), count(v.clients.count().Count, "address", "addresses"), span(v.first, v.last))
 	text, advice := r.withICMP(v, text)
-	if v.icmp == "" {
+	if v.says() == "" {
 		text += ", and nothing shows that a server is there"
 		advice = "Look whether the address and the port are right; qdissect why ADDR:PORT says more of one server."
 	}
@@ -167,7 +195,7 @@ func (r *reporting) onlyScanned(e *entry[server]) bool {
 	if e.v.clients.count().Count >= 2 && len(r.o.Home) == 0 {
 		return e.v.requests < leastSpread && slices.ContainsFunc(r.clients, func(c *entry[client]) bool { return r.scans(c) && c.v.asked(e.sum) }) && e.v.clients.count().Count < 3
 	}
-	return len(r.o.Home) == 0 && !r.o.whole && (e.v.icmp == "" || slices.ContainsFunc(r.clients, func(c *entry[client]) bool { return c.v.distinctServers() >= manyServers && c.v.asked(e.sum) }))
+	return len(r.o.Home) == 0 && !r.o.whole && (e.v.says() == "" || slices.ContainsFunc(r.clients, func(c *entry[client]) bool { return c.v.distinctServers() >= manyServers && c.v.asked(e.sum) }))
 }
 
 // goodShare is the share of complete answers below which a server is not well, if so many requests were judged.
