@@ -136,6 +136,7 @@ func (e *engine) frame(f *capture.Frame) error {
 	e.sum.Bytes += uint64(len(f.Data))
 	e.frameNo = f.Number
 	e.dirty = true
+	before := e.now.UnixNano()
 	if !f.Time.IsZero() { // a frame without a time has that of the previous frame
 		e.now, e.sum.Last = f.Time, f.Time
 		if e.sum.First.IsZero() {
@@ -143,6 +144,9 @@ func (e *engine) frame(f *capture.Frame) error {
 		}
 	}
 	now := e.now.UnixNano()
+	if back := time.Duration(before - now); back >= clockStep && (f.Name == "" || back >= clockStepOfSeveral) && e.stats != nil {
+		e.stats.SteppedBack(before, now)
+	}
 	if past := now - e.swept; f.Number%sweepFrames == 0 || past >= int64(sweepTime) || past < 0 { // Sub costs a hundred instructions
 		e.swept = now
 		if err := e.sweep(false); err != nil {

@@ -156,6 +156,13 @@ const (
 	sweepTime   = time.Second
 )
 
+// A frame that goes back in time by so much says that the clock did. Frames of several interfaces may be out of order by less than
+// clockStepOfSeveral.
+const (
+	clockStep          = 100 * time.Millisecond
+	clockStepOfSeveral = time.Second
+)
+
 // ErrEnough is returned by a [Saver] with the last frame that it wants.
 var ErrEnough = errors.New("enough")
 

@@ -92,6 +92,25 @@ type sums struct {
 	}
 	forgotten [classes]mass  // what clients did that are no longer in the table
 	proofs    [proofs]uint64 // requests
+	steps     stepsBack
+}
+
+// stepsBack counts how often the clock of a capture stepped back, and has the times of the longest step.
+type stepsBack struct {
+	n        uint64
+	from, to int64
+}
+
+func (b *stepsBack) merge(o *stepsBack) {
+	b.n += o.n
+	if far, than := o.from-o.to, b.from-b.to; far > than || far == than && o.from < b.from {
+		b.from, b.to = o.from, o.to
+	}
+}
+
+// SteppedBack counts a step of the clock from one time back to another.
+func (a *Aggregate) SteppedBack(from, to int64) {
+	a.steps.merge(&stepsBack{1, from, to})
 }
 
 // A mass is the sum over clients of a class.
@@ -1040,6 +1059,7 @@ func (a *sums) merge(o *sums) {
 	a.heats.merge(&o.heats)
 	a.trips.merge(&o.trips)
 	a.addresses.merge(&o.addresses, &a.room)
+	a.steps.merge(&o.steps)
 	for i, n := range o.proofs {
 		a.proofs[i] += n
 	}

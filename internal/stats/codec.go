@@ -67,7 +67,8 @@ func (s *Shards) code(c *codec) {
 
 func (a *sums) code(c *codec) {
 	t := &a.totals
-	numbers(c, &t.Datagrams, &t.Notices, &t.Malformed, &t.KernelLost, &t.Evicted)
+	numbers(c, &t.Datagrams, &t.Notices, &t.Malformed, &t.KernelLost, &t.Evicted, &a.steps.n)
+	numbers(c, &a.steps.from, &a.steps.to)
 	coder.Num(c.Coder, &a.first)
 	if coder.Num(c.Coder, &a.last); c.within != nil && a.first <= a.last && (a.first < c.within.From || a.last > c.within.To) {
 		c.Fail(errBounds)

@@ -417,6 +417,13 @@ func (r *reporting) unclear() {
 	if t.KernelLost > 0 {
 		say("The kernel lost %s packets because the buffer was full: numbers are too low where the timeline says so.", number(t.KernelLost))
 	}
+	if b := &r.a.steps; b.n > 0 {
+		text := fmt.Sprintf("The clock of the capture stepped back by %s, from %s to %s", duration(time.Duration(b.from-b.to)), clock(b.from), clock(b.to))
+		if b.n > 1 {
+			text += fmt.Sprintf(", the longest of %d such steps", b.n)
+		}
+		say("%s: times and rates around it are wrong.", text)
+	}
 	if t.Evicted > 0 {
 		say("%s evicted because a limit was reached: what became of them is not known.", count(t.Evicted, "request was", "requests were"))
 	}
