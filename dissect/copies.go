@@ -75,6 +75,7 @@ func (s *sighting) keepsComing(numbered bool) bool {
 type sightings struct {
 	sets [sightingSets]sightingSet
 	list [sightingSets][sightingWays]sighting
+	from int64 // time of the first datagram
 }
 
 const (
@@ -194,7 +195,7 @@ func (a *Analyzer) copied(x *arrival) bool {
 		return false
 	}
 	if a.seen == nil {
-		a.seen = new(sightings)
+		a.seen = &sightings{from: a.now}
 	}
 	x.sum, x.summed = checksum(x.Payload), true
 	sum, length := x.sum, uint32(len(x.Payload))

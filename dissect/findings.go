@@ -88,6 +88,13 @@ var (
 	CaptureCut = &FindingType{ID: "capture.snaplen", Severity: Warning, Text: "the capture holds %d of %d bytes of this datagram",
 		Doc:    "The capture was made with a snap length below the size of the frame, or was truncated afterwards. The bytes that are present are decoded, nothing is reported about missing ones, and parts of split messages are not joined. Capture again with tcpdump -s 0.",
 		Advice: "Capture again with the whole length: tcpdump -s 0, or qdissect -i without -s."}
+	// CaptureBegins reports a message whose first parts came before the capture.
+	CaptureBegins = &FindingType{ID: "capture.begins", Severity: Note, Text: "the capture begins after part %d: %d of %d parts are in it",
+		Doc: "The first parts of a split message, and its request, are not in the capture, and its other parts are among the first frames. The capture began while the message was sent. Nothing was lost."}
+	// CaptureGlued reports parts that the capture has as one datagram.
+	CaptureGlued = &FindingType{ID: "capture.offload", Severity: Note, Text: "the capture has %d datagrams as one: receive offload joined them",
+		Doc:    "The capturing host joined datagrams of one conversation before they were captured (GRO, LRO). The split header repeats within the payload, so the datagram is divided where it does, and its parts are read as if each had come alone. Frame sizes and times in the capture are not those of the network.",
+		Advice: "Nothing has to be done. To capture what is on the wire: ethtool -K INTERFACE gro off lro off."}
 	// CaptureDuplicate reports the duplicates in a conversation, once.
 	CaptureDuplicate = &FindingType{ID: "capture.duplicate", Severity: Note, Text: "datagrams of this conversation came more than once: %d {copy is|copies are} left out",
 		Doc:    "The same bytes were seen in the same direction more than once within 12 ms or with the same IP identification, or a reply was seen again within a second although no request that it could answer was sent in between. Mirror ports, bridges and the interface any capture datagrams several times, networks duplicate some, and a sender may repeat itself at once. Duplicates are not decoded; they are counted here and in the summary. If most of a capture was seen more than once, only the summary reports it.",
@@ -182,7 +189,7 @@ const fragmentsMissing = "IP fragments are missing: %p (%p)%p"
 // CommonFindings returns the findings that any protocol can have.
 func CommonFindings() []*FindingType {
 	return []*FindingType{
-		Malformed, Panicked, Trailing, Undefined, NotUTF8, LastPart, SlowParts, Retransmitted, ChallengeSwapped, PortSwapped, StateEvicted, TooManyFindings, TooManyRecords, CaptureCut, CaptureDuplicate, OtherKind, OtherAddress, OtherPort, Late, TimeBack, PacketComment, Tunnelled, Tagged,
+		Malformed, Panicked, Trailing, Undefined, NotUTF8, LastPart, SlowParts, Retransmitted, ChallengeSwapped, PortSwapped, StateEvicted, TooManyFindings, TooManyRecords, CaptureCut, CaptureBegins, CaptureGlued, CaptureDuplicate, OtherKind, OtherAddress, OtherPort, Late, TimeBack, PacketComment, Tunnelled, Tagged,
 		IPLength, UDPLength, UDPSurplus, FragmentsDuplicate, FragmentsOverlap, FragmentsConflict, FragmentsReordered, FragmentsChecksum,
 		FragmentsMissing, PortUnreachable, Prohibited, Unreachable, FragmentationNeeded, HopLimit, FragmentsLost, BadHeader,
 	}

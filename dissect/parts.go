@@ -2,6 +2,7 @@ package dissect
 
 import (
 	"net/netip"
+	"time"
 
 	"github.com/qdissect/qdissect/reassembly"
 )
@@ -60,9 +61,16 @@ func (a *Analyzer) cutReply(x *arrival) {
 	a.report(cutOff(x.Datagram), x)
 }
 
-// part adds a part to its set. It reports whether the set is complete and in the
-// reader.
+// part adds a part to its set, or the parts that the capture has as one. It reports
+// whether the set is complete and in the reader.
 func (a *Analyzer) part(x *arrival, part reassembly.Part) bool {
+	if size := a.protocols[x.protocol].Split.glued(x.Payload, part); size > 0 && x.Missing == 0 {
+		return a.unglue(x, size)
+	}
+	return a.onePart(x, part)
+}
+
+func (a *Analyzer) onePart(x *arrival, part reassembly.Part) bool {
 	s := a.protocols[x.protocol].Split
 	a.stats.Parts++
 	x.noteAs(seenPart)
@@ -361,6 +369,8 @@ func (a *Analyzer) noteMissing(x *arrival, set *reassembly.Set, why reassembly.R
 	switch {
 	case contradicts(set):
 		// What is missing came: with another total.
+	case a.beganBefore(x, set):
+		a.reader.Note(CaptureBegins, Num(a.missing[len(a.missing)-1]+1), args[0], args[1])
 	case s.Endless != nil && set.Total() == 0:
 		a.reader.Note(s.Endless, args[0], args[2], args[3])
 	default:
@@ -376,6 +386,24 @@ func (a *Analyzer) noteMissing(x *arrival, set *reassembly.Set, why reassembly.R
 		a.missing = append(a.missing, set.Index(set.Len()-1)+2)
 	}
 	rec.Missing = a.missing
+}
+
+// A message of which parts are among the first beginFrames, and come so soon after the first datagram, may have begun before
+// the capture did.
+const (
+	beginFrames = 1000
+	beginTime   = int64(100 * time.Millisecond)
+)
+
+// beganBefore reports whether the parts that a set lacks came before the capture began: they are its first ones, and so is
+// their request.
+func (a *Analyzer) beganBefore(x *arrival, set *reassembly.Set) bool {
+	n := len(a.missing)
+	if n == 0 || a.missing[n-1] != n-1 || set.Frames()[0] > beginFrames || a.seen == nil || nanos(set.First())-a.seen.from > beginTime {
+		return false
+	}
+	f := a.conversation(x)
+	return f == nil || !f.requested()
 }
 
 // appendMissing lists the missing parts of a set, counted from 1: "part 2", "parts

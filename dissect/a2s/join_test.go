@@ -64,6 +64,12 @@ func (j *joins) Finding(f *dissect.FlowFinding) { j.out = append(j.out, "finding
 
 func joinAll(t *testing.T, heads bool, parts ...string) string {
 	t.Helper()
+	return joinFrom(t, 2001, heads, parts...)
+}
+
+// joinFrom returns what an analyzer makes of parts, of which the first has a frame number.
+func joinFrom(t *testing.T, frame uint64, heads bool, parts ...string) string {
+	t.Helper()
 	j := &joins{heads: heads}
 	a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}, Tree: true}, j)
 	if err != nil {
@@ -71,7 +77,7 @@ func joinAll(t *testing.T, heads bool, parts ...string) string {
 	}
 	for i, p := range parts {
 		a.Datagram(&dissect.Datagram{
-			Frame: uint64(i + 1), Time: time.Unix(1e9, int64(i)), Payload: []byte(p),
+			Frame: frame + uint64(i), Time: time.Unix(1e9, int64(i)), Payload: []byte(p),
 			Src: netip.MustParseAddrPort("198.51.100.1:27015"), Dst: netip.MustParseAddrPort("192.0.2.1:50000"),
 		})
 	}
@@ -155,6 +161,18 @@ func TestSplitJoin(t *testing.T) {
 			}
 		}
 	}
+	for _, f := range []struct {
+		frame uint64
+		want  string
+	}{{1, "capture.begins"}, {1000, "capture.begins"}, {1001, "split.missing"}} {
+		want := "split 1/3 7B [source 2 of 3 [1]] " + f.want
+		if got := joinFrom(t, f.frame, false, source(1, 3, 1, b), source(1, 3, 2, c)); got != want {
+			t.Errorf("without the first part, from frame %d on:\n%s, want\n%s", f.frame, got, want)
+		}
+	}
+	if got, want := joinFrom(t, 1, false, source(1, 3, 0, a), source(1, 3, 2, c)), "rules_reply 1 [source 2 of 3 [2]] split.missing"; got != want {
+		t.Errorf("without the second part:\n%s, want\n%s", got, want)
+	}
 	want := "rules_reply 3 [goldsrc 2 of 2 []] index=0@8+1 total=2@9+0 index=1@8+1 total=2@9+0"
 	if got := joinAll(t, true, gold(0x02, a), gold(0x12, b+c)); got != want {
 		t.Errorf("the byte of GoldSrc:\n%s, want\n%s", got, want)
@@ -162,6 +180,40 @@ func TestSplitJoin(t *testing.T) {
 	want = `split 0/0 0B split.header@0+9 "invalid split header: total 0, index 0" index=0@8+1 total=0@9+0`
 	if got := joinAll(t, true, gold(0, "")); got != want {
 		t.Errorf("the same of 0:\n%s, want\n%s", got, want)
+	}
+}
+
+// TestGlued reads parts that receive offload joined to fewer datagrams.
+func TestGlued(t *testing.T) {
+	message := "\xff\xff\xff\xffE\x5a\x00"
+	for i := range 90 {
+		message += fmt.Sprintf("rule_%02d\x00value of rule %02d\x00", i, i)
+	}
+	const size = 800
+	split := func(header func(i, n int) string) (parts []string) {
+		n := (len(message) + size - 1) / size
+		for i := range n {
+			parts = append(parts, header(i, n)+message[i*size:min((i+1)*size, len(message))])
+		}
+		return parts
+	}
+	source := split(func(i, n int) string {
+		return "\xfe\xff\xff\xff\x01\x00\x00\x00" + string([]byte{byte(n), byte(i), 0x20, 0x03})
+	})
+	gold := split(func(i, n int) string { return "\xfe\xff\xff\xff\x01\x00\x00\x00" + string([]byte{byte(i<<4 | n)}) })
+	for _, test := range []struct {
+		name, want string
+		parts      []string
+	}{
+		{"all", "rules_reply 90 [source 3 of 3 []] capture.offload", []string{source[0] + source[1] + source[2]}},
+		{"the first two", "finding capture.offload; rules_reply 90 [source 3 of 3 []]", []string{source[0] + source[1], source[2]}},
+		{"the last two", "rules_reply 90 [source 3 of 3 []] capture.offload", []string{source[0], source[1] + source[2]}},
+		{"goldsrc", "rules_reply 90 [goldsrc 3 of 3 []] capture.offload", []string{gold[0] + gold[1] + gold[2]}},
+		{"the middle is missing", "finding capture.offload; rules_reply 31 [source 2 of 3 [2]] split.missing", []string{source[0] + source[2]}},
+	} {
+		if got := joinAll(t, false, test.parts...); got != test.want {
+			t.Errorf("%s:\n%s, want\n%s", test.name, got, test.want)
+		}
 	}
 }
 

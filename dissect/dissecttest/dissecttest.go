@@ -199,9 +199,12 @@ func feed(a *dissect.Analyzer, parts [][]byte, at time.Time) {
 	feedInto(a, new(dissect.Datagram), parts, at)
 }
 
+// middle is the number of a frame in the middle of a capture: what lacks its first parts there did not begin before it.
+const middle = 2001
+
 func feedInto(a *dissect.Analyzer, d *dissect.Datagram, parts [][]byte, at time.Time) {
 	for i, part := range parts {
-		*d = dissect.Datagram{Frame: 1 + uint64(i), Time: at, Src: server, Dst: client, Payload: part}
+		*d = dissect.Datagram{Frame: middle + uint64(i), Time: at, Src: server, Dst: client, Payload: part}
 		a.Datagram(d)
 	}
 }
