@@ -1,0 +1,76 @@
+package stats_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/stats"
+)
+
+// queried writes requests for infos every second, which a server answers from an end of its own, and at times of its own.
+func queried(o mkpcap.Options, server, from netip.AddrPort, at func(i int) time.Duration) []byte {
+	var b bytes.Buffer
+	m := mkpcap.NewWriter(&b, o)
+	start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
+	info := []byte("\xff\xff\xff\xffI\x11Old town\x00dust2\x00cstrike\x00Counter-Strike\x00\x0a\x00\x03\x18\x00dl\x00\x011.0\x00")
+	for i := range 30 {
+		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{203, 0, 113, byte(1 + i%5)}), uint16(40000+i))
+		t := start.Add(at(i))
+		m.UDP(t, client, server, []byte("\xff\xff\xff\xffTSource Engine Query\x00"))
+		m.UDP(t.Add(time.Millisecond), from, client, info)
+	}
+	return b.Bytes()
+}
+
+// TestDisplaced: replies from another address or port of the host are said, and nothing else is.
+func TestDisplaced(t *testing.T) {
+	second := func(i int) time.Duration { return time.Duration(i) * time.Second }
+	server := netip.MustParseAddrPort("198.51.100.10:27015")
+	for _, c := range []struct{ from, want string }{
+		{"198.51.100.11:27015", "from another address, 198.51.100.11:"},
+		{"198.51.100.11:27016", "from another address, 198.51.100.11:27016:"},
+		{"198.51.100.10:27016", "from another port, 198.51.100.10:27016:"},
+		{"198.51.100.10:27015", ""},
+	} {
+		r := reported(t, queried(mkpcap.Options{}, server, netip.MustParseAddrPort(c.from), second), 1, stats.Options{})
+		v := r.Verdicts[0]
+		switch {
+		case c.want == "" && (len(r.Verdicts) != 1 || v.Kind != stats.NothingUnusual):
+			t.Errorf("from %s: %+v", c.from, r.Verdicts)
+		case c.want != "" && (len(r.Verdicts) != 1 || v.Kind != stats.Unwell || v.Server != server.String() || !strings.Contains(v.Text, "30 requests to "+server.String()+" were answered "+c.want)):
+			t.Errorf("from %s: %+v", c.from, r.Verdicts)
+		}
+	}
+}
+
+// TestClockStep: a clock that steps back is said with both times, and not if it steps by so little that frames of several interfaces
+// may be out of order.
+func TestClockStep(t *testing.T) {
+	server := netip.MustParseAddrPort("198.51.100.10:27015")
+	for _, c := range []struct {
+		back time.Duration
+		want string
+	}{
+		{time.Hour, "stepped back by 60 min, from 19:00:14 UTC to 18:00:15 UTC: times"},
+		{4 * time.Second, "stepped back by 3 s, from 19:00:14 UTC to 19:00:11 UTC: times"},
+		{time.Second + 98*time.Millisecond, ""},
+		{time.Second + 99*time.Millisecond, "by 100 ms"},
+		{0, ""},
+	} {
+		capture := queried(mkpcap.Options{}, server, server, func(i int) time.Duration {
+			if i < 15 {
+				return time.Duration(i) * time.Second
+			}
+			return time.Duration(i)*time.Second - c.back
+		})
+		got := fmt.Sprint(reported(t, capture, 1, stats.Options{}).Unclear)
+		if c.want == "" && got != "[]" || !strings.Contains(got, c.want) {
+			t.Errorf("back by %v: %s, want %q", c.back, got, c.want)
+		}
+	}
+}
