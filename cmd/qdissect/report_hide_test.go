@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
@@ -171,5 +172,33 @@ func TestReportKey(t *testing.T) {
 	}
 	if _, err := fmt.Sscanf(one, "* Nothing unusual: %d", new(int)); err != nil {
 		t.Error(one)
+	}
+}
+
+// TestReportScripts: no letter, digit or symbol of a name in any script is left in an anonymized report, in text, JSON and HTML.
+func TestReportScripts(t *testing.T) {
+	const name, mapName = "Ｄｏｆｆｙ Ⓓⓞ🎮١٢٣ｱｲ⠓╔Ж", "ｍａｐ४२"
+	file := filepath.Join(t.TempDir(), "in.pcap")
+	var b bytes.Buffer
+	w := mkpcap.NewWriter(&b, mkpcap.Options{})
+	client, server := netip.MustParseAddrPort("192.0.2.20:50000"), netip.MustParseAddrPort("198.51.100.10:27015")
+	for i := range 5 {
+		at := time.Unix(1700000000+int64(2*i), 0)
+		w.UDP(at, client, server, []byte("\xff\xff\xff\xffTSource Engine Query\x00"))
+		w.UDP(at.Add(30*time.Millisecond), server, client, []byte("\xff\xff\xff\xffI\x11"+name+"\x00"+mapName+"\x00cstrike\x00Counter-Strike\x00\x0a\x00\x03\x10\x00dl\x00\x011.0.0.1\x00\x00"))
+	}
+	if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"text", "json", "html"} {
+		plain, hidden := outputOf(t, "report", "--format", format, file), outputOf(t, "report", "--anonymize", "--key=00112233445566778899aabbccddeeff", "--format", format, file)
+		if format != "text" && !strings.Contains(plain, name) {
+			t.Errorf("%s lacks the name", format)
+		}
+		for _, r := range strings.ReplaceAll(name+mapName, " ", "") {
+			if strings.ContainsRune(hidden, r) {
+				t.Errorf("%s has %c", format, r)
+			}
+		}
 	}
 }

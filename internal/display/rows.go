@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/envelope"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/report"
 )
@@ -61,10 +62,11 @@ func (c *Column) NeedsTree() bool {
 func (c *Column) ofFindings() bool {
 	name, _, _ := strings.Cut(c.name, ".")
 	switch name {
-	case "finding", "findings", "severity", "type", "icmp_frame":
+	case "finding", "findings", "severity", "type":
 		return true
 	}
-	return false
+	k := envelope.Lookup(name)
+	return k != nil && k.In == envelope.Finding
 }
 
 // RowOptions configure [NewRows].

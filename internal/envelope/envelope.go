@@ -62,6 +62,8 @@ type Key struct {
 	Least int
 	// In are the lines that may have the key, Always those that always have it.
 	In, Always Lines
+	// Varies says that it differs between two recordings of a conversation.
+	Varies bool
 	// Doc is for filters: a phrase. Schema is for the JSON Schema and TreeDoc for Wireshark: sentences.
 	Doc, Schema, TreeDoc string
 	// Tree is the name in trees, if it is not Name; "-" is none.
@@ -101,18 +103,18 @@ func amount(v dissect.Opt[int]) Fact { return Fact{Stated: v.OK, Number: v.Value
 
 // Keys are the keys in the order of the JSON.
 var Keys = []Key{
-	{Name: "frame", Kind: Frame, In: all, Always: all, Doc: "any frame of the message", Schema: "Number of the frame in its file."},
-	{Name: "frames", Kind: Frame, List: true, Least: 2, In: datagram, Doc: "all frames of a message in several"},
-	{Name: "time", Kind: Moment, In: all, Doc: "when the last frame was captured"},
-	{Name: "src_ip", Kind: Address, In: all, Doc: "address of the sender"},
-	{Name: "src_port", Kind: Port, In: all, Doc: "port of the sender"},
-	{Name: "dst_ip", Kind: Address, In: all, Doc: "address of the receiver"},
-	{Name: "dst_port", Kind: Port, In: all, Doc: "port of the receiver"},
-	{Name: "flow_id", Kind: Text, In: all, Doc: "Community ID of the conversation", Pattern: `^1:[A-Za-z0-9+/]{27}=$`,
+	{Name: "frame", Kind: Frame, Varies: true, In: all, Always: all, Doc: "any frame of the message", Schema: "Number of the frame in its file."},
+	{Name: "frames", Kind: Frame, Varies: true, List: true, Least: 2, In: datagram, Doc: "all frames of a message in several"},
+	{Name: "time", Kind: Moment, Varies: true, In: all, Doc: "when the last frame was captured"},
+	{Name: "src_ip", Kind: Address, Varies: true, In: all, Doc: "address of the sender"},
+	{Name: "src_port", Kind: Port, Varies: true, In: all, Doc: "port of the sender"},
+	{Name: "dst_ip", Kind: Address, Varies: true, In: all, Doc: "address of the receiver"},
+	{Name: "dst_port", Kind: Port, Varies: true, In: all, Doc: "port of the receiver"},
+	{Name: "flow_id", Kind: Text, Varies: true, In: all, Doc: "Community ID of the conversation", Pattern: `^1:[A-Za-z0-9+/]{27}=$`,
 		Schema: "Community ID, version 1 with seed 0: the same in both directions. Absent where the ports are not known."},
-	{Name: "interface", Kind: Word, In: all, Doc: "name of the interface, where there are several",
+	{Name: "interface", Kind: Word, Varies: true, In: all, Doc: "name of the interface, where there are several",
 		Schema: "Interface that captured it, where there are several or the capture is live."},
-	{Name: "vlan", Kind: VLAN, In: all, Doc: "identifier of the VLAN", Schema: "Identifier of the VLAN, of the outermost if there are several."},
+	{Name: "vlan", Kind: VLAN, Varies: true, In: all, Doc: "identifier of the VLAN", Schema: "Identifier of the VLAN, of the outermost if there are several."},
 	{Name: "protocol", Kind: Word, In: all, Always: datagram, Doc: "the protocol, or one of the alternatives"},
 	{Name: "message", Kind: Word, In: Message, Always: Message, Doc: "name of the message"},
 	{Name: "role", Kind: Word, In: Message, Always: Message, Doc: "request, reply or notice"},
@@ -120,10 +122,10 @@ var Keys = []Key{
 		Schema: "Bytes of the message, joined and decompressed."},
 	{Name: "wire_length", Kind: Count, In: datagram, Always: datagram, Doc: "bytes of the UDP payloads that carried it",
 		Schema: "Bytes of the UDP payloads that carried it."},
-	{Name: "detect", Kind: Word, In: Message, Always: Message, Doc: "why it was taken for the protocol"},
+	{Name: "detect", Kind: Word, Varies: true, In: Message, Always: Message, Doc: "why it was taken for the protocol"},
 	{Name: "split", Kind: Object, In: Message, Doc: "it came in parts", Fields: []Key{
 		{Name: "variant", Kind: Word, Always: Message, Doc: "format of the headers of the parts", Schema: "Format of the split headers."},
-		{Name: "id", Kind: ID, Always: Message, Doc: "number that the parts share", Schema: "Number that the parts share."},
+		{Name: "id", Kind: ID, Varies: true, Always: Message, Doc: "number that the parts share", Schema: "Number that the parts share."},
 		{Name: "parts", Kind: Count, Always: Message, Doc: "number of parts that came", Schema: "Number of parts that came."},
 		{Name: "compressed", Kind: Flag, Always: Message, Doc: "the message was compressed"},
 		{Name: "missing", Kind: Ordinal, List: true, Doc: "numbers of the parts that did not come",
@@ -131,7 +133,7 @@ var Keys = []Key{
 	}},
 	{Name: "request_frame", Kind: Frame, In: Answer, Doc: "frame of the request that it answers", Tree: "-",
 		OfMessage: func(r *dissect.Record) (uint64, bool) { return r.RequestFrame, r.RequestFrame > 0 }},
-	{Name: "rtt_ns", Kind: Nanoseconds, In: Answer, Doc: "time from the request to the reply", Schema: "From the request to the first part of the reply, if it is known.",
+	{Name: "rtt_ns", Kind: Nanoseconds, Varies: true, In: Answer, Doc: "time from the request to the reply", Schema: "From the request to the first part of the reply, if it is known.",
 		Tree: "rtt", TreeDoc: "Time from the request to the first part of its reply.",
 		OfMessage: func(r *dissect.Record) (uint64, bool) { return uint64(r.RTT), r.RequestFrame > 0 && r.TimeKnown }},
 	{Name: "rtt_ambiguous", Kind: Mark, In: Answer, Doc: "the request was repeated, so that the time is not known",

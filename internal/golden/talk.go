@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/envelope"
 	"github.com/qdissect/qdissect/internal/jsonl"
 )
 
@@ -80,23 +81,19 @@ var fieldsKeys = sync.OnceValue(func() map[string]bool {
 
 // talkRole returns the role of a value in a conversation.
 func talkRole(p []step) role {
-	top := string(p[0].name)
-	if len(p) == 1 {
-		switch top {
-		case "frame", "frames", "time", "src_ip", "src_port", "dst_ip", "dst_port", "flow_id", "interface", "vlan", "rtt_ns", "detect":
-			return passed
-		case "request_frame":
-			return reference
-		case "length", "wire_length":
-			return follows // a number in text may have more or fewer digits
-		}
-		return plain
+	top, last := string(p[0].name), &p[len(p)-1]
+	name := top
+	if len(p) == 2 {
+		name += "." + string(last.name)
 	}
-	last := &p[len(p)-1]
-	switch {
-	case top == "split" && string(last.name) == "id":
+	switch k := envelope.Lookup(name); {
+	case k != nil && k.Varies:
 		return passed
-	case isFields(p[0].name) && last.index == noIndex && chosen()[string(last.name)]:
+	case name == "request_frame":
+		return reference
+	case name == "length", name == "wire_length":
+		return follows // a number in text may have more or fewer digits
+	case len(p) > 1 && isFields(p[0].name) && last.index == noIndex && chosen()[string(last.name)]:
 		return identity
 	}
 	return plain
