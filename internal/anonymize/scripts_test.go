@@ -83,17 +83,24 @@ func TestEveryScript(t *testing.T) {
 	for _, p := range all.Protocols() {
 		for _, f := range p.Fields.Fields() {
 			r := f.Privacy
-			if f.Kind != dissect.String {
+			if f.Kind != dissect.String && f.Kind != dissect.Decimal {
 				continue
 			}
 			list := []string{""}
-			if f.Keyed != nil {
-				continue // the words of filters and queries
+			if r == dissect.Cell && kindOf(f.Key()).fact {
+				continue // of the game
 			}
 			switch r {
-			case dissect.PersonName, dissect.FreeText, dissect.ServerText, dissect.PersonID, dissect.Console, dissect.Address:
+			case dissect.PersonName, dissect.FreeText, dissect.ServerText, dissect.PersonID, dissect.Console, dissect.Address, dissect.HexAddress, dissect.Token, dissect.Cell:
 			case dissect.Setting:
-				list = keys
+				if list = keys; f.Keyed != nil { // the words of filters and queries
+					list = nil
+					for k, r := range f.Keyed {
+						if r != dissect.Public {
+							list = append(list, k)
+						}
+					}
+				}
 			default:
 				continue
 			}
@@ -105,7 +112,7 @@ func TestEveryScript(t *testing.T) {
 					}
 				}
 				for _, text := range names {
-					if k == "anything" && digits([]byte(text)) {
+					if (k == "anything" || r == dissect.Cell) && digits([]byte(text)) {
 						continue // most settings are numbers
 					}
 					b := []byte(text)

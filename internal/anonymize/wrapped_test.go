@@ -13,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/reassembly"
 )
 
 var (
@@ -324,6 +325,9 @@ func TestLinkTypes(t *testing.T) {
 		return slices.Concat([]byte{2, 0, 0, 1}, attribute(order, 10, []byte("a private word\x00")), attribute(order, 8, []byte("\x00\x06\x00\x00\x11\x22\x33\x44\x55\x66\x00\x00")), attribute(order, 9, inner))
 	}
 	place := "\x32\x75\x0c\x00a private one"
+	six, other := netip.MustParseAddrPort("[2001:db8:7766:5544::10]:27015"), netip.MustParseAddrPort("[2001:db8:7766:5544::20]:50000")
+	inner6 := mkpcap.IP(six.Addr(), other.Addr(), 7, 17, 0, false, false, mkpcap.UDPSegment(six, other, []byte(infoReply)))
+	tested := map[uint16]bool{}
 	for name, c := range map[string]struct {
 		linkType uint16
 		data     []byte
@@ -335,9 +339,10 @@ func TestLinkTypes(t *testing.T) {
 		"sll":        {113, slices.Concat([]byte("\x00\x00\x00\x01\x00\x06\x02\x22\x33\x44\x55\x66\x00\x00\x08\x00"), inner)},
 		"ppi":        {192, slices.Concat([]byte{0, 0, 8 + byte(len(place)), 0, 1, 0, 0, 0}, []byte(place), frame(0x0800, inner))},
 		"ppi of ppp": {192, slices.Concat([]byte{0, 0, 8 + byte(len(place)), 0, 9, 0, 0, 0}, []byte(place), []byte{0xff, 3, 0, 0x21}, inner)},
-		"ipv4":       {228, inner}, "nflog": {239, nflog(binary.LittleEndian)}, "nflog, big-endian": {239, nflog(binary.BigEndian)},
+		"ipv4":       {228, inner}, "ipv6": {229, inner6}, "nflog": {239, nflog(binary.LittleEndian)}, "nflog, big-endian": {239, nflog(binary.BigEndian)},
 		"sll2": {276, slices.Concat([]byte("\x08\x00\x00\x00\x00\x00\x00\x02\x00\x01\x00\x06\x02\x22\x33\x44\x55\x66\x00\x00"), inner)},
 	} {
+		tested[c.linkType] = true
 		t.Run(name, func(t *testing.T) {
 			var file bytes.Buffer
 			w := capture.NewWriter(&file, capture.Pcapng)
@@ -356,11 +361,17 @@ func TestLinkTypes(t *testing.T) {
 				t.Fatalf("%+v", counts)
 			}
 			compare(t, gather(t, file.Bytes()), gather(t, out))
-			for _, s := range []string{"private", "\x22\x33\x44\x55", "A server", string(server.Addr().AsSlice())} {
+			for _, s := range []string{"private", "\x22\x33\x44\x55", "A server", string(server.Addr().AsSlice()), "\x77\x66\x55\x44"} {
 				if bytes.Contains(out, []byte(s)) {
 					t.Errorf("%q is left", s)
 				}
 			}
 		})
+	}
+	decoder := packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, nil)
+	for l := range 1 << 16 {
+		if o := decoder.Decode(&packet.Frame{LinkType: uint16(l), Data: inner, Length: len(inner)}, new(packet.Datagram)); o != packet.LinkUnknown && !tested[uint16(l)] {
+			t.Errorf("link type %d is read and not tested", l)
+		}
 	}
 }
