@@ -135,6 +135,11 @@ func (r *reporting) nameEvents() {
 				ev.clients = few
 				break
 			}
+			// Those who proved themselves before the capture, or in another part of it, are no forgers.
+			if few, sum := r.busiest(&ev, true, 1); len(few) > 0 && len(few) <= mostGreedy && sum >= mostOf*ev.requests {
+				ev.clients, ev.nature = few, real
+				break
+			}
 			if ev.because == nil {
 				r.weighEvidence(&ev)
 			}

@@ -31,7 +31,7 @@ func (r *reporting) limits() {
 	r.perAddress(forged / max(open-victims, 1))
 	r.bestPerAddress()
 	for i := range r.events {
-		if ev := &r.events[i]; ev.nature != real && ev.clients == nil {
+		if ev := &r.events[i]; ev.forged {
 			r.total(ev)
 		}
 	}

@@ -347,3 +347,13 @@ type Number struct {
 	Name  string
 	Value float64
 }
+
+// of returns the number with a name, 0 if there is none.
+func (e Evidence) of(name string) float64 {
+	for _, n := range e {
+		if n.Name == name {
+			return n.Value
+		}
+	}
+	return 0
+}

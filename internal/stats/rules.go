@@ -120,7 +120,11 @@ func (r *reporting) rules() {
 	targets := map[string]*match{} // by protocol
 	for _, v := range r.Verdicts {
 		switch v.Kind {
-		case ForgedFlood, Reflection, GreedyClients, ListHammering:
+		case Reflection, GreedyClients, ListHammering:
+		case ForgedFlood:
+			if v.Evidence.of("requests_by_source") < leastRate {
+				continue // a limit per address stops nothing of it
+			}
 		default:
 			continue
 		}

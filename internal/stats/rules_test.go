@@ -3,8 +3,10 @@ package stats_test
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,8 +16,8 @@ import (
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
-// TestRulesPlayed plays scenes against the rules that their reports recommend: the shares of honest and of other requests
-// that pass are those of the table.
+// TestRulesPlayed plays scenes against the rules that their reports recommend, for nft and for iptables, in IPv4 and IPv6: the shares of
+// honest and of other requests that pass are those of the table. With QDISSECT_LONG=1 all scenes are played.
 func TestRulesPlayed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes real time")
@@ -24,75 +26,89 @@ func TestRulesPlayed(t *testing.T) {
 		scene string
 		o     scenes.Options
 	}
-	list := []variant{{"forged-open", scenes.Options{Span: 12 * time.Second, Clients: thorough.Of(800, 3000), Rate: 2000}}}
-	if thorough.All() {
+	var list []variant
+	for _, name := range []string{"forged-open", "forged-challenged", "reflection", "greedy"} { // a flood of each kind
+		list = append(list, variant{name, scenes.Options{Span: 9 * time.Second, Clients: 800, Rate: 1000}})
+	}
+	switch {
+	case os.Getenv("QDISSECT_LONG") != "":
 		for _, s := range scenes.All() {
-			list = append(list, variant{s.Name, scenes.Options{Span: 15 * time.Second, Seed: 2}})
+			list = append(list, variant{s.Name, scenes.Options{Span: 15 * time.Second, Seed: 2, Clients: 1000}})
 		}
 		for _, name := range []string{"forged-open", "forged-challenged", "mixed"} {
 			list = append(list, variant{name, scenes.Options{Span: 15 * time.Second, Rate: 18_000, Seed: 2}})
 		}
+	case !thorough.All():
+		list = list[:1]
 	}
 	for _, v := range list {
-		t.Run(fmt.Sprint(v.scene, v.o.Rate), func(t *testing.T) {
+		for _, v6 := range []bool{false, true} {
+			o := v.o
+			o.IPv6 = v6
 			s, err := scenes.Find(v.scene)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var b bytes.Buffer
-			if _, err := s.Write(&b, v.o); err != nil {
-				t.Fatal(err)
-			}
-			r := reported(t, b.Bytes(), 1, stats.Options{})
-			rules := r.Remedies
-			for _, limits := range [][]stats.Limit{r.Limits.PerAddress, r.Limits.Global} {
-				for _, l := range limits {
-					if l.Best {
-						if len(rules) == 0 {
-							t.Fatalf("no rule for %+v", l)
-						}
-						text := stats.NFT(rules[:1], stats.OnHost, false)
-						t.Log(text)
-						played(t, r, l, netns.Play(t, s, v.o, netns.NFT(text)))
-						rules = rules[1:]
-					}
-				}
-			}
-		})
-	}
-}
-
-// TestIPTablesPlayed plays scenes against the rules for iptables, which do what the table says of those for nft.
-func TestIPTablesPlayed(t *testing.T) {
-	if !thorough.All() {
-		t.Skip("takes real time")
-	}
-	if _, err := exec.LookPath("iptables"); err != nil {
-		t.Skip("iptables is not installed")
-	}
-	for _, name := range []string{"greedy", "reflection", "forged-open", "forged-challenged"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, err := scenes.Find(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			o := scenes.Options{Span: 6 * time.Second, Seed: 2}
-			var b bytes.Buffer
 			if _, err := s.Write(&b, o); err != nil {
 				t.Fatal(err)
 			}
 			r := reported(t, b.Bytes(), 1, stats.Options{})
-			limits := slices.Concat(r.Limits.PerAddress, r.Limits.Global) // one of them is recommended
-			k := slices.IndexFunc(limits, func(l stats.Limit) bool { return l.Best })
-			if len(r.Remedies) == 0 || k < 0 {
-				t.Fatalf("rules %+v, limits %+v", r.Rules, limits)
+			for _, p := range recommended(t, r) {
+				for _, format := range []string{"nft", "iptables"} {
+					if !thorough.All() && (v6 || format != "nft") {
+						continue
+					}
+					t.Run(fmt.Sprint(v.scene, v.o.Rate, " IPv6 ", v6, " ", format), func(t *testing.T) {
+						t.Parallel()
+						rule := netns.NFT(stats.NFT(p.remedies, stats.OnHost, false))
+						if format == "iptables" {
+							command := map[bool]string{false: "iptables", true: "ip6tables"}[v6]
+							if _, err := exec.LookPath(command); err != nil {
+								t.Skip(err)
+							}
+							rule = netns.Shell(command + "-restore --noflush <<'END'\n" + stats.IPTables(p.remedies, stats.OnHost, false, v6) + "END\n")
+						}
+						played(t, r, p.limit, netns.Play(t, s, o, rule))
+					})
+				}
 			}
-			text := stats.IPTables(r.Remedies[:1], stats.OnHost, false, false)
-			t.Log(text)
-			played(t, r, limits[k], netns.Play(t, s, o, netns.Shell("iptables-restore --noflush <<'END'\n"+text+"END\n")))
-		})
+		}
 	}
+}
+
+// A pick is a limit that a report recommends, with what a firewall needs for it.
+type pick struct {
+	limit    stats.Limit
+	remedies []stats.Remedy
+}
+
+// recommended returns the limits that a report recommends. That per address has a remedy for each protocol, that of a kind of request one.
+func recommended(t *testing.T, r *stats.Report) (list []pick) {
+	t.Helper()
+	for _, l := range slices.Concat(r.Limits.PerAddress, r.Limits.Global) {
+		if !l.Best {
+			continue
+		}
+		p := pick{limit: l}
+		for _, m := range r.Remedies {
+			if total := l.Server != ""; m.Total == total && m.PerSecond == l.N && (!total || m.Servers[0].String() == l.Server && strings.Contains(m.Title, title(l.Kind))) {
+				p.remedies = append(p.remedies, m)
+			}
+		}
+		if p.remedies == nil {
+			t.Errorf("no rule for %+v", l)
+			continue
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// title returns what a kind of request as "a2s info_request" is called in a title.
+func title(kind string) string {
+	_, message, _ := strings.Cut(kind, " ")
+	return strings.ReplaceAll(message, "_", " ")
 }
 
 // played compares what passed with what the table says.

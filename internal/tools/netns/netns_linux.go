@@ -131,6 +131,7 @@ func open(rule Rule) (*wire, error) {
 		"link add " + inside + " address " + mac + " type veth peer name " + outside,
 		"link set " + inside + " up", "link set " + outside + " up",
 		"route add local 198.51.100.0/24 dev lo",
+		"-6 route add local 2a00:c633:6400::/40 dev lo", // the same, see scenes.V6
 	} {
 		if out, err := run("", append([]string{"ip"}, strings.Fields(line)...)...); err != nil {
 			return nil, errMissing{fmt.Errorf("ip %s: %w: %s", line, err, out)}
@@ -169,13 +170,15 @@ func run(in string, command ...string) (string, error) {
 // counters counts by the time to live, after all other rules.
 var counters = func() string {
 	var b strings.Builder
-	b.WriteString("table ip arrived {\n")
+	b.WriteString("table inet arrived {\n")
 	for i := range 8 {
 		fmt.Fprintf(&b, "counter c%d { }\n", i)
 	}
 	b.WriteString("chain arrived { type filter hook input priority 2147483647; policy drop;\n")
 	for i := range 8 {
-		fmt.Fprintf(&b, "iifname %s ip ttl %d counter name c%d drop\n", inside, firstTTL+i, i)
+		for _, hops := range []string{"ip ttl", "ip6 hoplimit"} {
+			fmt.Fprintf(&b, "iifname %s %s %d counter name c%d drop\n", inside, hops, firstTTL+i, i)
+		}
 	}
 	return b.String() + "}\n}\n"
 }()
@@ -208,8 +211,12 @@ func (w *wire) send(at time.Time, class string, frame []byte) error {
 	}
 }
 
-// setTTL changes the time to live of an IPv4 packet, and corrects the checksum.
+// setTTL changes the hop limit of a packet, and corrects the checksum of an IPv4 header.
 func setTTL(packet []byte, ttl byte) {
+	if packet[0]>>4 == 6 {
+		packet[7] = ttl
+		return
+	}
 	sum := uint32(^binary.BigEndian.Uint16(packet[10:])) + uint32(^(uint16(packet[8]) << 8)) + uint32(ttl)<<8
 	packet[8] = ttl
 	sum = sum>>16 + sum&0xffff
@@ -220,7 +227,7 @@ func setTTL(packet []byte, ttl byte) {
 func (w *wire) close(s *Shares) error {
 	unix.Close(w.fd)
 	time.Sleep(100 * time.Millisecond)
-	out, err := run("", "nft", "-j", "list", "counters", "table", "ip", "arrived")
+	out, err := run("", "nft", "-j", "list", "counters", "table", "inet", "arrived")
 	if err != nil {
 		return fmt.Errorf("nft: %w: %s", err, out)
 	}

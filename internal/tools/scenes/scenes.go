@@ -39,6 +39,8 @@ type Options struct {
 	// Loss is the share of packets that get lost, half of them after they were
 	// captured; negative for none.
 	Loss float64
+	// IPv6 translates all packets but those of ICMP; the truth keeps its IPv4 addresses.
+	IPv6 bool
 }
 
 // A Scene is a kind of evening.

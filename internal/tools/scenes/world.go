@@ -434,9 +434,15 @@ func travels(packet []byte, from source) {
 
 // write hands over a frame.
 func (w *world) write(src, dst netip.Addr, packet []byte, class string, toServer bool) {
+	etherType := []byte{8, 0}
+	if w.o.IPv6 {
+		if packet, etherType = translated(packet), []byte{0x86, 0xdd}; packet == nil {
+			return
+		}
+	}
 	frame := make([]byte, 0, max(60, 14+len(packet)))
-	frame = append(frame, 2, 0, 0, 0, 0, dst.As4()[3], 2, 0, 0, 0, 0, src.As4()[3], 8, 0)
-	frame = append(frame, packet...)
+	frame = append(frame, 2, 0, 0, 0, 0, dst.As4()[3], 2, 0, 0, 0, 0, src.As4()[3])
+	frame = append(append(frame, etherType...), packet...)
 	for len(frame) < 60 {
 		frame = append(frame, 0)
 	}
@@ -452,6 +458,24 @@ func (w *world) write(src, dst netip.Addr, packet []byte, class string, toServer
 	if w.err == nil {
 		w.err = w.sink(&w.packet)
 	}
+}
+
+// V6 returns the address that stands for an IPv4 address in scenes with IPv6. Checksums stay right (RFC 6052, section 4.1).
+func V6(a netip.Addr) netip.Addr {
+	b := a.As4()
+	return netip.AddrFrom16([16]byte{0x2a, 0, b[0], b[1], b[2], b[3], 14: 0xd5, 15: 0xff})
+}
+
+// translated makes an IPv6 packet of an IPv4 packet, nil of one with ICMP.
+func translated(packet []byte) []byte {
+	if packet[9] != 17 {
+		return nil
+	}
+	src, dst := netip.AddrFrom4([4]byte(packet[12:])), netip.AddrFrom4([4]byte(packet[16:]))
+	part := binary.BigEndian.Uint16(packet[6:])
+	out := mkpcap.IP(V6(src), V6(dst), binary.BigEndian.Uint16(packet[4:]), 17, int(part&0x1fff)*8, part&0x2000 != 0, part&0x3fff != 0, packet[20:])
+	out[7] = packet[8]
+	return out
 }
 
 // time returns the time as the capture has it.
