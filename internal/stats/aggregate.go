@@ -902,6 +902,10 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	} else {
 		e = a.known(&x.Dst, 0)
 	}
+	if a.continues && e == nil && a.servers.room() { // nothing came to it since it was asked, in the part before the one before
+		k := keyOf(x.Dst.Addr(), x.Dst.Port())
+		e = a.newServer(k, k.hash())
+	}
 	if a.continues && e != nil && e.v.more == nil && a.made.mores < maxMore { // it was asked before what is counted
 		e.v.at(x.Time.UnixNano())
 		a.follow(e, e.count)
