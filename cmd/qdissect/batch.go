@@ -50,7 +50,7 @@ func (m *many) group(g []input) error {
 		return nil
 	}
 	if !m.o.series {
-		run.Ended = m.pieces.ended
+		run.Events = &pipeline.Events{Ended: m.pieces.ended}
 	}
 	defer func() {
 		_ = b.discard() // the output is incomplete

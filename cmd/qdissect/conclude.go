@@ -42,7 +42,7 @@ func (p *plan) conclude(sum *report.Summary, pieces string) error {
 		return nil
 	}
 	// Say what the capture holds instead of messages.
-	if p.run.Window != nil && sum.Packets == 0 {
+	if p.run.Frames.Window != nil && sum.Packets == 0 {
 		complain(env, p.outside())
 		return nil
 	}
@@ -56,8 +56,8 @@ func (p *plan) conclude(sum *report.Summary, pieces string) error {
 
 // watchFirst records the time of the first packet, if there is a window.
 func (p *plan) watchFirst() {
-	if window := p.run.Window; window != nil {
-		p.run.Window = func(first time.Time) (since, until time.Time) {
+	if window := p.run.Frames.Window; window != nil {
+		p.run.Frames.Window = func(first time.Time) (since, until time.Time) {
 			p.first = first
 			return window(first)
 		}
@@ -75,14 +75,14 @@ func (p *plan) outside() error {
 
 // unusual returns the report, if it has more to say than that nothing is unusual, to be followed by the counters.
 func (p *plan) unusual(sum *report.Summary, counters []byte) []byte {
-	if p.run.Stats == nil || p.run.Slots != nil || p.o.format.output != "text" {
+	if p.run.Counts.Stats == nil || p.run.Counts.Slots != nil || p.o.format.output != "text" {
 		return nil
 	}
 	o := stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0}
 	if p.live {
 		o.Home, o.HomeBy = p.o.live.addresses(), "interface"
 	}
-	r := p.run.Stats.Report(o)
+	r := p.run.Counts.Stats.Report(o)
 	if !r.Unusual() {
 		return nil
 	}

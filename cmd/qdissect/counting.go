@@ -50,7 +50,7 @@ type counting struct {
 // capture if -a does not say, 0 for no limit.
 func (o *countOptions) plan(args []string, command string, forever time.Duration, env environment) (*counting, error) {
 	ro := readOptions{jobs: o.jobs, protocols: o.protocols, filter: o.filter, limits: o.limits, live: o.live, window: o.window, format: formatOptions{output: "text", clock: "r", color: "never"}}
-	p := &counting{plan{o: &ro, env: env, live: len(o.live.interfaces) > 0}, o}
+	p := &counting{plan{o: &ro, env: env, live: len(o.live.interfaces) > 0, run: pipeline.New()}, o}
 	files, words := args, []string(nil)
 	if p.live {
 		files, words = nil, args
@@ -76,7 +76,7 @@ func (o *countOptions) plan(args []string, command string, forever time.Duration
 		p.limits.duration = forever
 	}
 	run := &p.run
-	if run.Window, err = o.window.window(); err != nil {
+	if run.Frames.Window, err = o.window.window(); err != nil {
 		return nil, err
 	}
 	p.watchFirst()
@@ -93,11 +93,11 @@ func (o *countOptions) plan(args []string, command string, forever time.Duration
 	if p.choose, err = o.filter.compile(words, stdin); err != nil {
 		return nil, err
 	}
-	run.Stdin, run.Workers, run.Out, run.Duration = env.in, ro.workers(), io.Discard, p.limits.duration
+	run.Stdin, run.Workers, run.Out = env.in, ro.workers(), io.Discard
 	run.Reporter = func() report.Reporter { return report.SummaryOnly(report.NewCounts()) }
 	run.Trouble = func(err error) { p.troubled = true; complain(env, err) }
 	if p.limits.packets > 0 {
-		run.Saver = &saver{limits: p.limits}
+		run.Save.Saver = &saver{limits: p.limits}
 	}
 	return p, o.limits.apply(run)
 }
@@ -105,14 +105,14 @@ func (o *countOptions) plan(args []string, command string, forever time.Duration
 // count runs the plan. The error is a status if nothing was read; the reason has been said then.
 func (p *counting) count(into *stats.Aggregate) (*report.Summary, error) {
 	run := &p.run
-	run.Stats = into
+	run.Counts.Stats = into
 	if p.live {
 		live, err := p.o.live.open(p.choose)
 		if err != nil {
 			return nil, err
 		}
 		defer live.Close()
-		run.Live, run.Name = live, strings.Join(p.o.live.interfaces, ", ")
+		run.Source = &pipeline.Source{Source: live, Name: strings.Join(p.o.live.interfaces, ", "), Duration: p.limits.duration}
 		p.filter(p.choose.chosen())
 		p.o.live.announce(p.env, live)
 	} else {
@@ -128,7 +128,7 @@ func (p *counting) count(into *stats.Aggregate) (*report.Summary, error) {
 	case err != nil || sum.Packets > 0:
 	case p.troubled:
 		err = status(exitTrouble)
-	case run.Window != nil:
+	case run.Frames.Window != nil:
 		complain(p.env, p.outside())
 	}
 	return sum, err

@@ -35,7 +35,7 @@ func (o *readOptions) slots(p *plan) {
 		name = "a pipe"
 	}
 	c := &countFolder{dir: o.live.counts, name: name, trouble: func(err error) { p.run.Trouble(err) }}
-	p.run.Slots = &pipeline.Slots{Width: unitfile.SlotTime, Every: unitfile.SlotEvery, Counts: c.take}
+	p.run.Counts.Slots = &pipeline.Slots{Width: unitfile.SlotTime, Every: unitfile.SlotEvery, Counts: c.take}
 }
 
 // take writes the counts of a slot so far.

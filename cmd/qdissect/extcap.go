@@ -208,11 +208,12 @@ func (o *extcapOptions) record(env environment) error {
 	}
 	defer live.Close()
 	run := &p.run
-	run.Live, run.Name, run.Filter, run.Stats, run.Hold = live, iface, p.choose.chosen(), nil, extcapHold
-	if run.Saver, err = r.save.saver(env, p.limits, live, 0, capture.Making{}); err != nil {
+	run.Source = &pipeline.Source{Source: live, Name: iface, Duration: p.limits.duration}
+	run.Frames.Filter, run.Counts.Stats, run.Save.Hold = p.choose.chosen(), nil, extcapHold
+	if run.Save.Saver, err = r.save.saver(env, p.limits, live, 0, capture.Making{}); err != nil {
 		return err
 	}
-	if err := run.Saver.Flush(); err != nil { // Wireshark waits for the header
+	if err := run.Save.Saver.Flush(); err != nil { // Wireshark waits for the header
 		return ignoreClosedPipe(err)
 	}
 	stop, done := interrupted(context.Background())
@@ -227,7 +228,7 @@ func (o *extcapOptions) record(env environment) error {
 	var trouble error
 	run.Trouble = func(err error) { trouble = errors.Join(trouble, ignoreClosedPipe(err)) }
 	_, err = pipeline.Run(*run)
-	return errors.Join(trouble, ignoreClosedPipe(err), ignoreClosedPipe(run.Saver.(*saver).Close()))
+	return errors.Join(trouble, ignoreClosedPipe(err), ignoreClosedPipe(run.Save.Saver.(*saver).Close()))
 }
 
 func ignoreClosedPipe(err error) error {

@@ -97,14 +97,14 @@ func (o *limitOptions) apply(run *pipeline.Options) error {
 	set(&l.Window, o.window)
 	set(&l.Idle, o.idle)
 	set(&l.Parts.Age, o.partAge)
-	set(&run.Fragments.Sets, o.sets)
+	set(&run.Limits.Fragments.Sets, o.sets)
 	if o.parts > 0 {
 		if o.parts < leastParts {
 			return fmt.Errorf("--max-reassembly %s: must be at least %s", o.parts, byteSize(leastParts))
 		}
 		budget = int(o.parts)
 	}
-	run.Analysis.Limits, run.Budget = l, budget
+	run.Analysis.Limits, run.Limits.Budget = l, budget
 	return nil
 }
 

@@ -60,7 +60,7 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 
 // plan makes a plan of the flags and arguments.
 func (o *readOptions) plan(flags *pflag.FlagSet, args []string, env environment) (*plan, error) {
-	p := &plan{o: o, env: env, live: len(o.live.interfaces) > 0}
+	p := &plan{o: o, env: env, live: len(o.live.interfaces) > 0, run: pipeline.New()}
 	files, words := o.files, args
 	if !p.live && len(files) == 0 {
 		files, words = args, nil // as with tcpdump, arguments after -i and -r are a filter
@@ -73,7 +73,7 @@ func (o *readOptions) plan(flags *pflag.FlagSet, args []string, env environment)
 	if err := p.refuse(flags, files); err != nil {
 		return nil, err
 	}
-	if p.run.Window, err = o.window.window(); err != nil {
+	if p.run.Frames.Window, err = o.window.window(); err != nil {
 		return nil, err
 	}
 	if o.out.dir == "" { // many files are read at the same time
@@ -97,7 +97,7 @@ func (o *readOptions) plan(flags *pflag.FlagSet, args []string, env environment)
 	}
 	r := &p.run
 	r.Stdin, r.All, r.Count, r.Workers, r.Lines = env.in, o.all, o.count, o.workers(), o.lines
-	r.Series, r.Annotate, r.Duration, r.Detailed = o.out.series, o.save.annotate != "", p.limits.duration, o.live.metrics != "" || o.format.output != "text"
+	r.Series, r.Save.Annotate, r.Counts.Detailed = o.out.series, o.save.annotate != "", o.live.metrics != "" || o.format.output != "text"
 	return p, o.limits.apply(r)
 }
 
@@ -159,7 +159,7 @@ func (p *plan) report() error {
 		rep, tree = func() report.Reporter { return &report.Counts{Width: columns} }, false
 		if o.out.dir == "" && !o.limits.small() && !o.filtered { // what is unusual among chosen messages would mislead
 			p.counters = new(bytes.Buffer)
-			p.run.Out, p.run.Stats = p.counters, stats.New()
+			p.run.Out, p.run.Counts.Stats = p.counters, stats.New()
 		}
 	case o.quiet:
 		inner := rep
@@ -170,15 +170,15 @@ func (p *plan) report() error {
 		if err != nil {
 			return showFilter(err)
 		}
-		p.run.Choose, tree = func() pipeline.Chooser { return chosen.Matcher() }, tree || chosen.NeedsTree()
-		p.run.Restrict, p.run.SaveChosen = o.quiet, o.save.file != ""
+		p.run.Choice, tree = &pipeline.Choice{New: func() pipeline.Chooser { return chosen.Matcher() }, Only: o.quiet}, tree || chosen.NeedsTree()
+		p.run.Save.Chosen = o.save.file != ""
 	}
 	if (p.aside && o.format.output == "text" || o.live.metrics != "" && o.live.servers > 0 || o.live.onVerdict != "" || o.live.counts != "") && !o.limits.small() {
-		p.run.Stats = stats.New()
+		p.run.Counts.Stats = stats.New()
 	}
 	o.slots(p)
 	if o.save.annotate == "tree" {
-		p.run.Tree, tree = report.NewTreeNote(o.format.secrets), true
+		p.run.Save.Tree, tree = report.NewTreeNote(o.format.secrets), true
 	}
 	p.run.Reporter, p.run.Analysis.Tree = rep, tree
 	p.run.Analysis.Unreasoned = o.format.output == "text" && !o.filtered // a filter may ask for the reason
@@ -187,7 +187,7 @@ func (p *plan) report() error {
 
 // filter sets the filter of the run and prints the note about fragments.
 func (p *plan) filter(f func(uint16) (func([]byte, int) bool, error)) {
-	p.run.Filter = f
+	p.run.Frames.Filter = f
 	if note := p.choose.note(); note != "" {
 		complain(p.env, errors.New(note))
 	}
@@ -213,7 +213,7 @@ func (p *plan) execute() error {
 			return err
 		}
 		defer live.Close()
-		run.Live, run.Name = live, strings.Join(o.live.interfaces, ", ")
+		run.Source = &pipeline.Source{Source: live, Name: strings.Join(o.live.interfaces, ", "), Duration: p.limits.duration}
 		p.filter(p.choose.chosen())
 	} else {
 		p.filter(p.choose.match())
@@ -228,7 +228,7 @@ func (p *plan) execute() error {
 		return err
 	}
 	if save != nil {
-		run.Saver = save
+		run.Save.Saver = save
 	}
 	if p.live || save != nil || slices.Contains(run.Inputs, "-") || slices.ContainsFunc(run.Inputs, capture.Waits) {
 		stop, done := interrupted(context.Background())
@@ -238,12 +238,12 @@ func (p *plan) execute() error {
 	if p.live && !o.quiet {
 		o.live.announce(env, live)
 	}
-	bar.on = bar.on && !p.live && run.Watch == nil
+	bar.on = bar.on && !p.live && run.Events.Watch == nil
 	run.Trouble = func(err error) { p.troubled = true; bar.clear(); complain(env, err) }
-	run.Progress = bar.step
+	run.Events.Progress = bar.step
 	var found pieces
 	if !run.Series {
-		run.Ended = found.ended
+		run.Events.Ended = found.ended
 	}
 	sum, err := pipeline.Run(*run)
 	err = cmp.Or(err, p.lines.Close())

@@ -125,7 +125,7 @@ func (o *reportOptions) run(args []string, env environment) error {
 		if !r.live && !slices.ContainsFunc(run.Inputs, func(name string) bool { return name == "-" || capture.Waits(name) }) {
 			return errors.New("--every needs -i or a pipe: a file is complete")
 		}
-		run.Every, run.Snapshot = time.Duration(o.every)*time.Second, func(sum *report.Summary, a *stats.Aggregate) {
+		run.Events.Every, run.Events.Snapshot = time.Duration(o.every)*time.Second, func(sum *report.Summary, a *stats.Aggregate) {
 			if sum.Packets == 0 {
 				return
 			}
@@ -141,8 +141,8 @@ func (o *reportOptions) run(args []string, env environment) error {
 		}
 	}
 	r.describe(args)
-	run.Detailed, run.Talks = true, talks.New()
-	run.Read = func(number int, packets uint64, first, last time.Time) {
+	run.Counts.Detailed, run.Counts.Talks = true, talks.New()
+	run.Events.Read = func(number int, packets uint64, first, last time.Time) {
 		f := &r.made.Files[number]
 		f.Packets, f.First, f.Last = packets, first.UTC(), last.UTC()
 	}
@@ -150,7 +150,7 @@ func (o *reportOptions) run(args []string, env environment) error {
 	if err != nil {
 		return err
 	}
-	if err := r.write(sum, run.Stats); err != nil {
+	if err := r.write(sum, run.Counts.Stats); err != nil {
 		return err
 	}
 	return r.end()
@@ -234,7 +234,7 @@ func (r *reporting) write(sum *report.Summary, a *stats.Aggregate) error {
 		Home: r.home, HomeBy: r.by, Packets: sum.Packets, OneSided: sum.OneSided > 0, Unknowns: guesses(sum)[:min(len(sum.Tally.Guesses), unitfile.MostGuesses)], Hide: r.hide, Made: made,
 	})
 	if r.hide == nil {
-		p.Talks = run.Talks.List(p.Findings, run.Analysis, made.Files)
+		p.Talks = run.Counts.Talks.List(p.Findings, run.Analysis, made.Files)
 	}
 	return r.o.write(r.env, p, run.Inputs)
 }

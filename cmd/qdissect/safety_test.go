@@ -226,7 +226,7 @@ func TestSafeElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		sum, err := pipeline.Run(pipeline.Options{
-			Inputs: []string{path}, Out: io.Discard, All: true, Detailed: true, Analysis: dissect.Config{Protocols: all.Protocols()},
+			Inputs: []string{path}, Out: io.Discard, All: true, Counts: &pipeline.Counts{Detailed: true}, Analysis: dissect.Config{Protocols: all.Protocols()},
 			Reporter: func() report.Reporter { return report.NewText(report.TextOptions{}) }, Trouble: func(err error) { t.Error(err) },
 		})
 		if err != nil {

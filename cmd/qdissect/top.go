@@ -137,7 +137,7 @@ func (o *topOptions) run(args []string, env environment) error {
 	}
 	if p.live || slices.ContainsFunc(p.run.Inputs, capture.Waits) || slices.Contains(p.run.Inputs, "-") {
 		w.recent = &capture.Recent{Limit: o.keep << 20}
-		p.run.Keep = w.recent
+		p.run.Save.Recent = w.recent
 	}
 	return w.draw()
 }
@@ -185,16 +185,17 @@ func (w *watching) once(o *topOptions) error {
 // draw shows the view until the user leaves it.
 func (w *watching) draw() error {
 	run := &w.run
-	if run.Filter = w.choose.match(); w.live {
+	if run.Frames.Filter = w.choose.match(); w.live {
 		live, err := w.o.live.open(w.choose)
 		if err != nil {
 			return err
 		}
 		defer live.Close()
-		run.Live, run.Name, run.Filter = live, w.title, w.choose.chosen()
+		run.Source = &pipeline.Source{Source: live, Name: w.title, Duration: w.limits.duration}
+		run.Frames.Filter = w.choose.chosen()
 	}
-	run.Every, run.Stats, run.Talks = refresh, stats.New(), talks.New()
-	run.Read = func(number int, packets uint64, first, last time.Time) {
+	run.Events.Every, run.Counts.Stats, run.Counts.Talks = refresh, stats.New(), talks.New()
+	run.Events.Read = func(number int, packets uint64, first, last time.Time) {
 		files := slices.Clone(w.so.Made.Files) // earlier snapshots have them
 		files[number].Packets, files[number].First, files[number].Last = packets, first.UTC(), last.UTC()
 		w.so.Made.Files = files
@@ -206,7 +207,7 @@ func (w *watching) draw() error {
 	ctx, leave := context.WithCancel(context.Background())
 	defer leave()
 	run.Stop = ctx.Done()
-	run.Snapshot = func(sum *report.Summary, a *stats.Aggregate) { w.offer(sum, a, false) }
+	run.Events.Snapshot = func(sum *report.Summary, a *stats.Aggregate) { w.offer(sum, a, false) }
 	program := tea.NewProgram(top.New(top.Config{
 		Title: w.title, Live: w.live, Next: w.next, Run: w.again, Save: w.save, Export: w.export,
 	}), tea.WithOutput(w.env.out), tea.WithColorProfile(colors(w.env)))
@@ -214,7 +215,7 @@ func (w *watching) draw() error {
 	go func() {
 		sum, err := pipeline.Run(*run)
 		if err == nil {
-			w.offer(sum, run.Stats, true)
+			w.offer(sum, run.Counts.Stats, true)
 		} else {
 			program.Quit()
 		}
@@ -250,7 +251,7 @@ type pending struct {
 // offer offers a snapshot instead of one that nobody has taken. The run calls it.
 func (w *watching) offer(sum *report.Summary, a *stats.Aggregate, ended bool) {
 	s := pending{&top.Snapshot{At: time.Now(), Options: w.options(sum), Ended: ended}, a}
-	kept := *w.run.Talks // the next snapshot has others
+	kept := *w.run.Counts.Talks // the next snapshot has others
 	s.Talks = func() []stats.Talk { return kept.List(s.Report.Findings, w.run.Analysis, s.Options.Made.Files) }
 	if text := w.trouble.Load(); text != nil {
 		s.Trouble = *text
@@ -275,11 +276,11 @@ func (w *watching) next() *top.Snapshot {
 // again returns the options of a run over the messages of a snapshot.
 func (w *watching) again(s *top.Snapshot) pipeline.Options {
 	run := w.run
-	o := pipeline.Options{Analysis: run.Analysis, Budget: run.Budget, Fragments: run.Fragments}
+	o := pipeline.Options{Analysis: run.Analysis, Limits: run.Limits}
 	if s.Frames != nil {
-		o.Source = s.Frames.Again()
+		o.Source = &pipeline.Source{Source: s.Frames.Again()}
 		return o
 	}
-	o.Inputs, o.Window, o.Filter = run.Inputs, run.Window, w.choose.match()
+	o.Inputs, o.Frames = run.Inputs, &pipeline.Frames{Window: run.Frames.Window, Filter: w.choose.match()}
 	return o
 }

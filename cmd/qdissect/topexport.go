@@ -31,7 +31,7 @@ func (w *watching) save(name string, s *top.Snapshot, expr string) (string, erro
 		return "", err
 	}
 	c := cut.Options{Out: name, Filter: f, Comments: true, Analysis: w.run.Analysis}
-	if s.Frames == nil && len(w.run.Inputs) == 1 && w.run.Window == nil {
+	if s.Frames == nil && len(w.run.Inputs) == 1 && w.run.Frames.Window == nil {
 		c.In = w.run.Inputs[0]
 	} else {
 		dir, err := os.MkdirTemp("", "qdissect-top-")
@@ -60,8 +60,8 @@ func (w *watching) spill(name string, s *top.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	o := w.again(s)
-	o.Out, o.Saver, o.Only = io.Discard, saveTo{out}, func(_, _ netip.AddrPort) bool { return false }
+	o := w.again(s).Only(func(_, _ netip.AddrPort) bool { return false })
+	o.Out, o.Save = io.Discard, &pipeline.Saving{Saver: saveTo{out}}
 	o.Reporter, o.Trouble = w.run.Reporter, func(error) {}
 	_, err = pipeline.Run(o)
 	return errors.Join(err, out.Close())

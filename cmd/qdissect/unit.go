@@ -77,14 +77,14 @@ var digits = regexp.MustCompile("[0-9]+")
 
 // count dissects a unit as a run says, and returns what it counts.
 func (u *unit) count(run pipeline.Options) (*unitfile.Unit, *report.Summary, error) {
-	c := &unitfile.Unit{Part: cmp.Or(run.Part, unitfile.All), Shards: stats.NewShards(), Talks: talks.New()}
+	c := &unitfile.Unit{Part: cmp.Or(run.Counts.Part, unitfile.All), Shards: stats.NewShards(), Talks: talks.New()}
 	c.Captures, c.Names = u.captures()
 	c.Series = len(u.inputs) > 1
-	run.Inputs, run.Series, run.Output, run.Detailed = nil, true, nil, true
+	run.Inputs, run.Series, run.Output = nil, true, nil
 	for _, in := range u.inputs {
 		run.Inputs = append(run.Inputs, in.path)
 	}
-	run.Stats, run.Shards, run.Talks = stats.New(), c.Shards, c.Talks
+	run.Counts = &pipeline.Counts{Detailed: true, Stats: stats.New(), Shards: c.Shards, Talks: c.Talks, Part: run.Counts.Part}
 	sum, err := pipeline.Run(run)
 	if err != nil {
 		return nil, nil, err
@@ -138,7 +138,7 @@ func (o *outOptions) runUnits(p *plan, flags *pflag.FlagSet) error {
 			return err
 		}
 	}
-	if p.run.Part, err = parseShards(o.shards); err != nil {
+	if p.run.Counts.Part, err = parseShards(o.shards); err != nil {
 		return err
 	} else if o.shards != "" {
 		below = "shards=" + strings.TrimSuffix(o.shards, "/16")

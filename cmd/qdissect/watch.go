@@ -44,23 +44,23 @@ func (o *liveOptions) watch(env environment, run *pipeline.Options, line *progre
 	if line != nil {
 		w.every, w.line = time.Second, line
 	}
-	run.Watch, run.Every = w.tell, w.every
+	run.Events.Watch, run.Events.Every = w.tell, w.every
 	if o.metrics != "" {
 		w.tell(new(report.Summary))
 		w.servers.Store(new([]byte))
 		if end, err = w.serve(o.metrics); err != nil {
 			return nil, err
 		}
-		run.Every = time.Second
-		if run.Stats != nil && o.servers > 0 {
-			run.Snapshot = w.count
+		run.Events.Every = time.Second
+		if run.Counts.Stats != nil && o.servers > 0 {
+			run.Events.Snapshot = w.count
 		}
 	}
 	if o.onVerdict != "" {
 		w.alarm = newAlarm(runWith(o.onVerdict, env.err), func(err error) { complain(env, err) })
 		endMetrics := end
 		end = func() { w.alarm.end(); endMetrics() }
-		run.Snapshot, run.Every = w.count, time.Second
+		run.Events.Snapshot, run.Events.Every = w.count, time.Second
 	}
 	return end, nil
 }

@@ -174,8 +174,8 @@ func (p *counting) showCounts() func() {
 	bar := &progress{env: p.env, on: p.live && isTerminal(p.env.err)}
 	if bar.on {
 		began := time.Now()
-		p.run.Every = time.Second
-		p.run.Watch = func(s *report.Summary) {
+		p.run.Events.Every = time.Second
+		p.run.Events.Watch = func(s *report.Summary) {
 			line := fmt.Sprintf("%.0f s: %d packets, %d requests, %d replies", time.Since(began).Seconds(), s.Packets, s.Requests, s.Replies)
 			if p.limits.duration > 0 {
 				line += fmt.Sprintf("; %.0f s to go, ^C ends it", max(0, (p.limits.duration-time.Since(began)).Seconds()))

@@ -167,7 +167,7 @@ func write(w io.Writer, capture string, stdin io.Reader, began func(*Dissection)
 		Reporter: func() report.Reporter { return &reporter{report.NewJSON(report.JSONOptions{}), begin} },
 		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true},
 		All:      true,
-		Detailed: true,
+		Counts:   &pipeline.Counts{Detailed: true},
 		Trouble: func(err error) {
 			if p, ok := err.(pipeline.PanicError); ok {
 				d.Panics = p

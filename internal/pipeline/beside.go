@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"math/bits"
 
+	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/report"
 )
 
 // endpoints counts datagrams by endpoint. An endpoint has a place and its neighbour:
@@ -94,31 +96,70 @@ func (s keys) slot(key packet.Key) *packet.Key {
 // from the traffic of a game.
 func headed(b []byte) bool { return len(b) >= 4 && binary.LittleEndian.Uint32(b) == 1<<32-1 }
 
-// gameTraffic returns the number of unknown datagrams from and to the servers that
-// answered a request. Those between two such servers count twice. The workers must be
-// idle.
-func (e *engine) gameTraffic() (n uint64) {
+// traffic counts the datagrams that no protocol recognises, and finds those of servers.
+type traffic struct {
+	unseen *endpoints // of datagrams that no worker gets
+	parts  []*sightings
+	before uint64 // of earlier inputs
+}
+
+// sightings are the endpoints of a shard: of unknown datagrams, and of replies. nil are
+// none.
+type sightings struct {
+	deaf
+	beside, proven *endpoints
+}
+
+// Record notes a server that answered.
+func (s *sightings) Record(r *dissect.Record) {
+	if r.RequestFrame != 0 {
+		made(&s.proven).count(packet.KeyOf(r.Src))
+	}
+}
+
+// Unknown notes the endpoints of an unknown datagram.
+func (s *sightings) Unknown(u *dissect.Unknown) {
+	if !headed(u.Payload) {
+		made(&s.beside).both(packet.KeyOf(u.Src), packet.KeyOf(u.Dst))
+	}
+}
+
+func (t *traffic) sink() sink {
+	return sink{
+		hears: counted,
+		part: func(*worker, part) part {
+			s := new(sightings)
+			t.parts = append(t.parts, s)
+			return s
+		},
+		summarize: func(s *report.Summary) { s.GameTraffic = min(t.before+t.ofGames(), s.Unknown) },
+	}
+}
+
+// ofGames returns the number of unknown datagrams from and to the servers that answered a
+// request. Those between two such servers count twice. The workers must be idle.
+func (t *traffic) ofGames() (n uint64) {
 	proven := 0
-	for range e.provenServers {
+	for range t.servers {
 		proven++
 	}
 	if proven == 0 {
 		return 0
 	}
 	servers := make(keys, 1<<bits.Len(uint(proven+proven/3)))
-	for key := range e.provenServers {
+	for key := range t.servers {
 		*servers.slot(key) = key
 	}
-	n = e.unseen.of(servers)
-	for s := range e.allShards {
+	n = t.unseen.of(servers)
+	for _, s := range t.parts {
 		n += s.beside.of(servers)
 	}
 	return n
 }
 
-// provenServers yields the servers that answered, for each shard.
-func (e *engine) provenServers(yield func(packet.Key) bool) {
-	for s := range e.allShards {
+// servers yields those that answered, for each shard.
+func (t *traffic) servers(yield func(packet.Key) bool) {
+	for _, s := range t.parts {
 		if s.proven == nil {
 			continue
 		}
@@ -130,11 +171,11 @@ func (e *engine) provenServers(yield func(packet.Key) bool) {
 	}
 }
 
-// endGameTraffic adds what gameTraffic counts to the counts of earlier inputs.
-func (e *engine) endGameTraffic() {
-	e.sum.GameTraffic += e.gameTraffic()
-	*e.unseen = endpoints{}
-	for s := range e.allShards {
+// endInput keeps the number of ofGames, and forgets the endpoints.
+func (t *traffic) endInput() {
+	t.before += t.ofGames()
+	*t.unseen = endpoints{}
+	for _, s := range t.parts {
 		s.beside, s.proven = nil, nil
 	}
 }

@@ -14,7 +14,7 @@ type Chooser interface {
 	Finding(*dissect.FlowFinding) bool
 }
 
-// figures are the counts of what was chosen. A nil figures counts nothing.
+// figures are the counts of what was chosen.
 type figures struct {
 	protocols                                      []*dissect.Protocol
 	messages                                       []uint64
@@ -29,10 +29,8 @@ func newFigures(protocols []*dissect.Protocol) *figures {
 	return &figures{protocols: protocols, messages: make([]uint64, len(protocols)), ambiguous: map[dissect.Ambiguous]uint64{}}
 }
 
-func (c *figures) record(r *dissect.Record) {
-	if c == nil {
-		return
-	}
+// Record counts a message.
+func (c *figures) Record(r *dissect.Record) {
 	i := slices.Index(c.protocols, r.Protocol)
 	c.messages[i]++
 	if len(r.Alternatives) > 0 {
@@ -67,27 +65,22 @@ func (c *figures) record(r *dissect.Record) {
 	}
 }
 
-func (c *figures) finding(f *dissect.FlowFinding) {
-	if c != nil {
-		c.findings[f.Type.Severity]++
-	}
-}
+// Unknown counts a datagram that no protocol recognises.
+func (c *figures) Unknown(*dissect.Unknown) { c.unknown++ }
 
-// exchange counts the outcomes of chosen requests.
-func (c *figures) exchange(x *dissect.Exchange) {
-	if c != nil {
-		x.AddMarked(&c.outcomes)
-	}
-}
+// Finding counts a finding.
+func (c *figures) Finding(f *dissect.FlowFinding) { c.findings[f.Type.Severity]++ }
+
+// Exchange counts the outcomes of chosen requests.
+func (c *figures) Exchange(x *dissect.Exchange) { x.AddMarked(&c.outcomes) }
 
 // restrict replaces the counts of everything in a summary by those of what was chosen.
-func (e *engine) restrict(s *report.Summary) {
+func restrict(s *report.Summary, list []*figures, p *pool) {
 	s.Chosen = true
 	s.Messages, s.Ambiguous = make([]uint64, len(s.Protocols)), map[dissect.Ambiguous]uint64{}
 	s.Unknown, s.GameTraffic, s.Malformed, s.Complete, s.Incomplete, s.Requests, s.Replies, s.Duplicates, s.ICMP, s.ICMPMatched = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 	s.AmbiguousReplies, s.Outcomes, s.Findings, s.MostlyDuplicates, s.OneSided = 0, dissect.Outcomes{}, [4]uint64{}, false, 0
-	for _, w := range e.workers {
-		c := w.figures
+	for _, c := range list {
 		for i, n := range c.messages {
 			s.Messages[i] += n
 		}
@@ -105,9 +98,9 @@ func (e *engine) restrict(s *report.Summary) {
 		s.Replies += c.replies
 		s.Outcomes.Add(&c.outcomes)
 		s.AmbiguousReplies += c.ambiguousReplies
-		for i := range w.shards {
-			w.shards[i].analyzer.Pending(func(x *dissect.Exchange) { x.AddMarked(&s.Outcomes) })
-		}
+	}
+	for a := range p.analyzers {
+		a.Pending(func(x *dissect.Exchange) { x.AddMarked(&s.Outcomes) })
 	}
 	s.Unanswered = s.Outcomes[dissect.OutcomeUnanswered]
 }

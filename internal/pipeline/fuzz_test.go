@@ -114,8 +114,8 @@ func replay(t testing.TB, file []byte, f func(src, dst netip.AddrPort, payload [
 	var fr capture.Frame
 	for src.Next(&fr) == nil {
 		raw := packet.Frame{Number: fr.Number, Time: fr.Time, LinkType: fr.LinkType, Data: fr.Data, Length: fr.Length}
-		if e.decoder.Decode(&raw, &e.in).OK() {
-			f(e.in.Src, e.in.Dst, e.in.Payload)
+		if e.decoder.Decode(&raw, &e.decoder.in).OK() {
+			f(e.decoder.in.Src, e.decoder.in.Dst, e.decoder.in.Payload)
 		}
 	}
 }

@@ -102,7 +102,7 @@ func sufferAs(t testing.TB, in io.Reader, workers int, reporter func() report.Re
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.close()
+	defer e.pool.close()
 	src, err := capture.NewReader(in, "attack")
 	if err != nil {
 		a.trouble = err
@@ -119,7 +119,7 @@ func sufferAs(t testing.TB, in io.Reader, workers int, reporter func() report.Re
 			break
 		}
 		if first {
-			e.now, e.swept, first = f.Time, f.Time.UnixNano(), false
+			e.at.now, e.swept, first = f.Time, f.Time.UnixNano(), false
 			if err := e.begin(report.Capture{File: "attack", Start: f.Time}); err != nil {
 				t.Fatal(err)
 			}
@@ -145,7 +145,7 @@ func sufferAs(t testing.TB, in io.Reader, workers int, reporter func() report.Re
 
 // state returns the total state of the analyzers.
 func state(e *engine) (all dissect.State) {
-	for _, w := range e.workers {
+	for _, w := range e.pool.workers {
 		for i := range w.shards {
 			s := w.shards[i].analyzer.State()
 			all.Flows += s.Flows
@@ -169,15 +169,15 @@ func checkState(t testing.TB, e *engine) int {
 		t.Fatalf("%+v is more than %+v", s, l)
 	}
 	used := 0
-	for _, w := range e.workers {
+	for _, w := range e.pool.workers {
 		for i := range w.shards {
 			used += w.shards[i].budget.Used()
 		}
 	}
-	if used > reassembly.DefaultBudget || e.budget.Used() > reassembly.DefaultBudget {
-		t.Fatalf("%d and %d bytes in the tables of parts and fragments, %d are allowed", used, e.budget.Used(), reassembly.DefaultBudget)
+	if used > reassembly.DefaultBudget || e.decoder.budget.Used() > reassembly.DefaultBudget {
+		t.Fatalf("%d and %d bytes in the tables of parts and fragments, %d are allowed", used, e.decoder.budget.Used(), reassembly.DefaultBudget)
 	}
-	return used + e.budget.Used()
+	return used + e.decoder.budget.Used()
 }
 
 // capture returns what a play writes, as a stream.
@@ -398,8 +398,8 @@ func eachDatagram(t *testing.T, f func([]byte)) {
 	list := frames(t)
 	for i := range list {
 		raw := packet.Frame{Number: list[i].Number, Time: list[i].Time, LinkType: list[i].LinkType, Data: list[i].Data, Length: list[i].Length}
-		if e.decoder.Decode(&raw, &e.in).OK() {
-			f(e.in.Payload)
+		if e.decoder.Decode(&raw, &e.decoder.in).OK() {
+			f(e.decoder.in.Payload)
 		}
 	}
 }

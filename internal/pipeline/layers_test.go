@@ -33,8 +33,8 @@ func TestLayersBelow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer e.close()
-		e.now = list[0].Time
+		defer e.pool.close()
+		e.at.now = list[0].Time
 		for i := range list {
 			f := list[i]
 			if change != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -14,43 +15,43 @@ import (
 // LateTime and QuietTime, by which frames are delayed, the output should feel immediate.
 const tickTime = capture.LateTime / 2
 
-func (e *engine) clock() time.Time {
-	if e.o.Clock != nil {
-		return e.o.Clock()
-	}
-	return time.Now()
+// ticks are the times at which something is done regularly.
+type ticks struct {
+	dirty   bool // frames came since the last tick
+	last    time.Time
+	watched time.Time
+	snapped time.Time // when the next snapshot may be made
 }
 
 // live dissects frames from interfaces. Time is that of the frames, or that of the clock
 // while no frames come.
-func (e *engine) live() error {
-	src := e.o.Live
-	began := e.clock()
+func (e *engine) live(src Live) error {
+	began := e.o.Events.Clock()
 	if s, ok := src.(interface{ Began() time.Time }); ok {
 		began = s.Began() // frames may have come since then
 	}
-	e.now, e.swept, e.ticked = began, began.UnixNano(), began
-	c := report.Capture{File: e.o.Name}
+	e.at.now, e.swept, e.ticks.last = began, began.UnixNano(), began
+	c := report.Capture{File: e.o.Source.Name}
 	if link, ok := src.LinkType(); ok {
 		c.LinkType = capture.LinkTypeName(link)
 	}
-	e.sum.Inputs++
+	e.census.sum.Inputs++
 	if err := e.begin(c); err != nil {
 		return err
 	}
 	var until time.Time // time of the last frame; zero means no end
-	if e.o.Duration > 0 {
-		until = began.Add(e.o.Duration)
+	if e.o.Source.Duration > 0 {
+		until = began.Add(e.o.Source.Duration)
 	}
-	stop := e.o.Stop
+	stop := e.reading.stop
 	unwanted := uint64(0)
 	var f capture.Frame
-	for !e.over && e.failed == nil {
+	for !e.done() {
 		select {
 		case <-stop:
 			// Frames from before the signal are still dissected.
 			stop = nil
-			if now := e.clock(); until.IsZero() || now.Before(until) {
+			if now := e.o.Events.Clock(); until.IsZero() || now.Before(until) {
 				until = now
 			}
 		default:
@@ -79,7 +80,7 @@ func (e *engine) live() error {
 				return err
 			}
 		}
-		if e.o.Filter != nil && packet.IsICMP(f.LinkType, f.Data) && !e.wanted(&f) {
+		if e.o.Frames.Filter != nil && packet.IsICMP(f.LinkType, f.Data) && !e.wanted(&f) {
 			unwanted++
 			continue
 		}
@@ -87,8 +88,8 @@ func (e *engine) live() error {
 		if err := e.take(&f); err != nil {
 			return err
 		}
-		if past := e.now.Sub(e.ticked); past >= tickTime || past < 0 {
-			e.tick(e.now)
+		if past := e.at.now.Sub(e.ticks.last); past >= tickTime || past < 0 {
+			e.tick(e.at.now)
 		}
 	}
 	if e.failed != nil {
@@ -100,14 +101,14 @@ func (e *engine) live() error {
 // origins tells the reporters of messages, once it is known, from when relative
 // times count. That a capture begins has been told already.
 func (e *engine) origins(c report.Capture) error {
-	if err := e.settle(); err != nil { // the workers are idle then
+	if err := e.pool.settle(); err != nil { // the workers are idle then
 		return err
 	}
-	for _, w := range e.workers {
-		if err := w.reporter.Begin(c); err != nil {
+	for _, w := range e.pool.workers {
+		if err := w.out.reporter.Begin(c); err != nil {
 			return err
 		}
-		w.reporter.Reset()
+		w.out.reporter.Reset()
 	}
 	return nil
 }
@@ -115,50 +116,74 @@ func (e *engine) origins(c report.Capture) error {
 // quiet does the work that depends on time while no frames come. Later frames are not
 // older than now.
 func (e *engine) quiet(now time.Time) error {
-	if now.After(e.now) {
-		e.now = now
+	if now.After(e.at.now) {
+		e.at.now = now
 	}
-	if now := e.now.UnixNano(); now-e.swept >= int64(sweepTime) {
+	if now := e.at.now.UnixNano(); now-e.swept >= int64(sweepTime) {
 		e.swept = now
-		e.frameNo = e.sum.Packets + 1 // after the last frame
+		e.at.frame = e.census.sum.Packets + 1 // after the last frame
 		if err := e.sweep(false); err != nil {
 			return err
 		}
-		e.dirty = true
+		e.ticks.dirty = true
 	}
 	if err := e.enterSlot(now); err != nil {
 		return err
 	}
-	e.notes.quiet(e.now)
-	e.selection.advance(e.now)
-	e.tick(e.now)
+	if e.keeper != nil {
+		e.keeper.advance(e.at.now)
+	}
+	e.tick(e.at.now)
 	return e.failed
 }
 
 // tick writes the output so far and reports progress. It stores errors in failed, because
 // some callers cannot return them.
 func (e *engine) tick(now time.Time) {
-	e.ticked = now
+	t, on := e.ticks, e.o.Events
+	t.last = now
 	if e.failed != nil {
 		return
 	}
-	if e.dirty {
-		e.dirty = false
-		if e.failed = e.settle(); e.failed != nil {
+	if t.dirty || e.safe.dirty {
+		t.dirty, e.safe.dirty = false, false
+		if e.failed = e.pool.settle(); e.failed != nil {
 			return
 		}
-		if e.o.Saver != nil && !e.over {
-			e.saved(e.o.Saver.Flush())
-		}
+		e.safe.flush()
 	}
-	if e.o.Watch != nil && now.Sub(e.watched) >= e.o.Every {
-		e.watched = now
-		if e.failed = e.settle(); e.failed == nil {
-			e.o.Watch(e.summary())
+	if on.Watch != nil && now.Sub(t.watched) >= on.Every {
+		t.watched = now
+		if e.failed = e.pool.settle(); e.failed == nil {
+			on.Watch(e.summary())
 		}
 	}
 	e.snapshot()
 	e.slots()
+}
+
+// snapshotShare is the least time between snapshots, in times of what the last one took.
+const snapshotShare = 20
+
+// snapshot hands over the counts so far, if it is time to.
+func (e *engine) snapshot() {
+	on := e.o.Events
+	if on.Snapshot == nil || e.failed != nil {
+		return
+	}
+	began := on.Clock()
+	if began.Before(e.ticks.snapped) {
+		return
+	}
+	if e.failed = e.pool.settle(); e.failed != nil { // the workers are idle then
+		return
+	}
+	sum := stats.New()
+	e.counts.fold(sum, e.pool)
+	e.foldTalks()
+	on.Snapshot(e.summary(), sum)
+	now := on.Clock()
+	e.ticks.snapped = now.Add(max(on.Every, snapshotShare*now.Sub(began)))
 }
 
 // stdin returns a reader of the standard input. A pipe is read in a goroutine, so that
@@ -176,14 +201,15 @@ func (e *engine) stdin() io.Reader {
 
 // beside returns a reader of src, which is read in a goroutine.
 func (e *engine) beside(src io.Reader) io.Reader {
-	if !e.late {
-		e.o.Stop, e.late = later(e.o.Stop), true
+	if !e.reading.late {
+		e.reading.stop, e.reading.late = later(e.reading.stop), true
 	}
 	p := &pipe{e: e, full: make(chan []byte), empty: make(chan []byte, 2), timer: time.NewTimer(0)}
 	for range cap(p.empty) {
 		p.empty <- make([]byte, pipeBuffer)
 	}
-	e.ticked, e.watched = e.clock(), e.clock()
+	now := e.o.Events.Clock()
+	e.ticks.last, e.ticks.watched = now, now
 	go p.fill(src)
 	return p
 }
@@ -242,8 +268,8 @@ func (p *pipe) Read(b []byte) (int, error) {
 			p.empty <- p.whole
 			p.whole = nil
 		}
-		now := p.e.clock()
-		if past := now.Sub(p.e.ticked); past >= tickTime || past < 0 {
+		now := p.e.o.Events.Clock()
+		if past := now.Sub(p.e.ticks.last); past >= tickTime || past < 0 {
 			p.e.tick(now)
 		}
 		if p.e.ended() {
@@ -257,7 +283,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 			}
 			p.chunk, p.whole = chunk, chunk
 		case <-p.timer.C:
-		case <-p.e.o.Stop:
+		case <-p.e.reading.stop:
 		}
 	}
 	n := copy(b, p.chunk)

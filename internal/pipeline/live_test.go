@@ -78,8 +78,11 @@ func perform(t *testing.T, o Options, steps ...step) (sum *report.Summary, out s
 	start := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	s := &script{t: t, steps: steps, start: start, clock: start, signal: make(chan struct{})}
 	var b bytes.Buffer
-	o.Live, o.Name, o.Out, o.Stop = s, "script", &b, s.signal
-	o.Clock = func() time.Time { return s.clock }
+	if o.Source == nil {
+		o.Source = new(Source)
+	}
+	o.Source.Source, o.Source.Name, o.Out, o.Stop = s, "script", &b, s.signal
+	o.Events = &Events{Clock: func() time.Time { return s.clock }}
 	o.Trouble = func(err error) { trouble = err }
 	if o.Analysis.Protocols == nil {
 		o.Analysis.Protocols = all.Protocols()
@@ -122,7 +125,7 @@ func TestLiveStop(t *testing.T) {
 		"gone":     {0, []step{{frame: 1 * ms}, {clock: 10 * ms, signal: true, done: 0}, {err: gone}}, 1, gone},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sum, _, trouble := perform(t, Options{Duration: test.duration}, test.steps...)
+			sum, _, trouble := perform(t, Options{Source: &Source{Duration: test.duration}}, test.steps...)
 			if sum.Packets != test.want || trouble != test.trouble {
 				t.Errorf("%d packets, want %d; %v", sum.Packets, test.want, trouble)
 			}

@@ -10,10 +10,11 @@ import (
 )
 
 // notes saves frames with comments about their messages. It holds a frame until the next
-// one comes, so that findings from the end of the capture get into its comments. The
-// methods do nothing on a nil receiver.
+// one comes, so that findings from the end of the capture get into its comments.
 type notes struct {
-	e        *engine
+	deaf
+	o        *Options
+	safe     *safe
 	comments []string // of the frame being dissected
 	more     int      // number of comments left out
 	held     capture.Frame
@@ -21,11 +22,8 @@ type notes struct {
 	data     []byte
 }
 
-// record adds comments about a message.
-func (n *notes) record(r *dissect.Record) {
-	if n == nil {
-		return
-	}
+// Record adds comments about a message.
+func (n *notes) Record(r *dissect.Record) {
 	n.add(report.AppendNote(nil, r))
 	for i := range r.Findings {
 		if r.Findings[i].Type.Severity > dissect.Chat {
@@ -34,12 +32,9 @@ func (n *notes) record(r *dissect.Record) {
 	}
 }
 
-// finding adds a comment about a finding without a message. It is often about an earlier
+// Finding adds a comment about a finding without a message. It is often about an earlier
 // frame.
-func (n *notes) finding(f *dissect.FlowFinding) {
-	if n == nil {
-		return
-	}
+func (n *notes) Finding(f *dissect.FlowFinding) {
 	n.add(report.AppendFlowNote(nil, f))
 }
 
@@ -69,13 +64,12 @@ func (n *notes) take() []string {
 	return list
 }
 
-// hold adds the comments to their frame and holds it.
-func (n *notes) hold(f *capture.Frame) {
-	if n == nil {
-		return
-	}
+func (n *notes) before(*capture.Frame, time.Time) {}
+
+// after adds the comments to their frame and holds it.
+func (n *notes) after(f *capture.Frame, _ bool, _ time.Time) {
 	n.release()
-	comments := report.WithoutNotes(n.held.Comments[:0], f.Comments, n.e.o.Analysis.Protocols) // of an earlier run
+	comments := report.WithoutNotes(n.held.Comments[:0], f.Comments, n.o.Analysis.Protocols) // of an earlier run
 	n.held = *f
 	n.data = append(n.data[:0], f.Data...)
 	n.held.Data = n.data
@@ -87,33 +81,32 @@ func (n *notes) hold(f *capture.Frame) {
 // replies.
 const holdTime = 10 * time.Second
 
-// quiet saves the held frame if no further comments are expected.
-func (n *notes) quiet(now time.Time) {
-	if n == nil || !n.holds {
+// advance saves the held frame if no further comments are expected.
+func (n *notes) advance(now time.Time) {
+	if !n.holds {
 		return
 	}
-	if past := now.Sub(n.held.Time); past >= holdTime || n.e.o.Hold > 0 && past >= n.e.o.Hold {
-		n.e.dirty = true
+	if past := now.Sub(n.held.Time); past >= holdTime || n.o.Save.Hold > 0 && past >= n.o.Save.Hold {
+		n.safe.dirty = true
 		n.release()
 	}
 }
 
 // release saves the held frame.
 func (n *notes) release() {
-	if n == nil || !n.holds {
+	if !n.holds {
 		return
 	}
 	n.holds = false
-	n.e.save(&n.held)
+	n.safe.save(&n.held)
 }
 
 // end saves the last frame with the remaining comments.
 func (n *notes) end() {
-	if n == nil {
-		return
-	}
 	if n.holds {
 		n.held.Comments = append(n.held.Comments, n.take()...)
 	}
 	n.release()
 }
+
+func (n *notes) lost() error { return nil }

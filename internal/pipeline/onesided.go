@@ -86,16 +86,17 @@ func (s *sides) seeError(d *packet.Decoder) {
 // concludeSides counts the input if only one direction was captured. The workers must be
 // idle.
 func (e *engine) concludeSides() {
+	c := e.census
 	requests, replies := uint64(0), uint64(0)
-	for s := range e.allShards {
-		c := s.analyzer.Stats()
-		requests += c.Requests
-		replies += c.Replies
+	for a := range e.pool.analyzers {
+		n := a.Stats()
+		requests += n.Requests
+		replies += n.Replies
 	}
 	// Replies without any request are enough, because replies have requests.
-	only := !e.sides.both && requests == e.requests && replies-e.replies >= enoughPairs
-	if (e.sides.one() && requests+replies > e.requests+e.replies) || only {
-		e.sum.OneSided++
+	only := !c.sides.both && requests == c.requests && replies-c.replies >= enoughPairs
+	if (c.sides.one() && requests+replies > c.requests+c.replies) || only {
+		c.sum.OneSided++
 	}
-	e.requests, e.replies = requests, replies
+	c.requests, c.replies = requests, replies
 }

@@ -52,62 +52,46 @@ const (
 
 // start starts the workers and the merger. Batches circulate: the reader fills one, every
 // worker does its part of it, the merger writes the output in order and returns the batch.
-func (e *engine) start() {
+func (p *pool) start() {
 	const batches = 4
 	const chunks = 3 // of a worker: one is filled, one waits, one is merged
-	e.spare = make(chan *batch, batches)
-	e.done = make(chan *batch, batches)
-	e.merged = make(chan error, 1)
+	p.spare = make(chan *batch, batches)
+	p.done = make(chan *batch, batches)
+	p.merged = make(chan error, 1)
 	for range batches {
-		e.spare <- new(batch)
+		p.spare <- new(batch)
 	}
-	for _, w := range e.workers {
+	for _, w := range p.workers {
 		w.in = make(chan *batch, batches)
 		w.full, w.free = make(chan *chunk, chunks), make(chan *chunk, chunks)
 		for range chunks {
 			w.free <- new(chunk)
 		}
-		e.running.Go(w.run)
+		p.running.Go(w.run)
 	}
-	e.running.Go(e.merge)
-	e.batch = <-e.spare
+	p.running.Go(p.merge)
+	p.batch = <-p.spare
 }
 
 // close ends the goroutines.
-func (e *engine) close() {
-	if e.spare == nil {
+func (p *pool) close() {
+	if p.spare == nil {
 		return
 	}
-	for _, w := range e.workers {
+	for _, w := range p.workers {
 		close(w.in)
 	}
-	close(e.done)
-	e.running.Wait()
+	close(p.done)
+	p.running.Wait()
 }
 
 // run does the worker's part of every batch.
 func (w *worker) run() {
 	for b := range w.in {
-		w.segments = w.segments[:0]
+		w.out.segments = w.out.segments[:0]
 		for i := range b.items {
-			it := &b.items[i]
-			w.order = it.order
-			switch {
-			case it.mark:
-				w.beginSweep()
-			case it.share:
-				w.publish()
-				w.board.wait(w.of)
-				w.hear()
-				w.endSweep()
-			case it.sweep:
-				w.sweep(it)
-				w.endSweep()
-			case int(it.shard)%w.of != w.number:
-			default:
-				w.do(&it.item)
-			}
-			if !w.sweeping && len(w.reporter.Bytes()) >= spill/w.of {
+			w.part(&b.items[i])
+			if !w.out.sweeping && len(w.out.reporter.Bytes()) >= spill/w.of {
 				w.pass(false)
 			}
 		}
@@ -115,21 +99,38 @@ func (w *worker) run() {
 	}
 }
 
+// part does the worker's part of some work.
+func (w *worker) part(it *work) {
+	w.out.order = it.order
+	switch {
+	case it.mark:
+		w.out.beginSweep()
+	case it.share:
+		w.share()
+		w.out.endSweep()
+	case it.sweep:
+		w.sweep(it)
+		w.out.endSweep()
+	case w.of == 1 || int(it.shard)%w.of == w.number:
+		w.do(&it.item)
+	}
+}
+
 // pass gives the output since the last call to the merger.
 func (w *worker) pass(last bool) {
-	c := <-w.free
-	c.out = append(c.out[:0], w.reporter.Bytes()...)
-	c.segments = append(c.segments[:0], w.segments...)
-	c.err, c.last = w.err, last
-	w.reporter.Reset()
-	w.segments = w.segments[:0]
+	o, c := w.out, <-w.free
+	c.out = append(c.out[:0], o.reporter.Bytes()...)
+	c.segments = append(c.segments[:0], o.segments...)
+	c.err, c.last = o.err, last
+	o.reporter.Reset()
+	o.segments = o.segments[:0]
 	w.full <- c
 }
 
 // enqueue copies an item into the current batch.
-func (e *engine) enqueue(it *item) error {
-	b := e.batch
-	b.items = append(b.items, work{item: *it, order: orderOf(e.frameNo, e.sweeping)})
+func (p *pool) enqueue(it *item, m *moment) error {
+	b := p.batch
+	b.items = append(b.items, work{item: *it, order: m.order()})
 	d := &b.items[len(b.items)-1].d
 	d.Payload = b.keep(d.Payload)
 	if len(d.Frames) > 0 {
@@ -153,20 +154,23 @@ func (e *engine) enqueue(it *item) error {
 		l := &b.items[len(b.items)-1].lost
 		l.Finding = l.Own(b)
 	}
-	return e.full()
+	if m.sweep {
+		return nil // a sweep is not divided
+	}
+	return p.full()
 }
 
 // keep copies bytes into the batch. If the buffer is full it allocates another; earlier
 // copies stay valid.
-func (b *batch) keep(p []byte) []byte {
-	if len(p) == 0 {
-		return p
+func (b *batch) keep(text []byte) []byte {
+	if len(text) == 0 {
+		return text
 	}
-	if cap(b.bytes)-len(b.bytes) < len(p) {
-		b.bytes = make([]byte, 0, max(batchBytes+(64<<10), len(p)))
+	if cap(b.bytes)-len(b.bytes) < len(text) {
+		b.bytes = make([]byte, 0, max(batchBytes+(64<<10), len(text)))
 	}
 	n := len(b.bytes)
-	b.bytes = append(b.bytes, p...)
+	b.bytes = append(b.bytes, text...)
 	return b.bytes[n:len(b.bytes):len(b.bytes)]
 }
 
@@ -175,38 +179,29 @@ func (b *batch) Keep(s string) string {
 	return view(b.keep(unsafe.Slice(unsafe.StringData(s), len(s))))
 }
 
-// enqueueSweep adds a sweep to the batch, with the packets whose fragments it gives up.
-func (e *engine) enqueueSweep(end bool) error {
-	order := orderOf(e.frameNo, true)
-	e.batch.items = append(e.batch.items, work{order: order, mark: true})
-	e.sweepFragments(end)
-	e.batch.items = append(e.batch.items, work{order: order, sweep: true, end: end, now: e.now})
-	return e.full()
-}
-
 // full passes the batch to the workers if it is full.
-func (e *engine) full() error {
-	if len(e.batch.items) < batchItems && len(e.batch.bytes) < batchBytes || e.sweeping {
+func (p *pool) full() error {
+	if len(p.batch.items) < batchItems && len(p.batch.bytes) < batchBytes {
 		return nil
 	}
-	return e.handOver()
+	return p.handOver()
 }
 
 // pass gives the batch to all workers and takes a free one.
-func (e *engine) pass() {
-	for _, w := range e.workers {
-		w.in <- e.batch
+func (p *pool) pass() {
+	for _, w := range p.workers {
+		w.in <- p.batch
 	}
-	e.done <- e.batch
-	e.batch = <-e.spare
+	p.done <- p.batch
+	p.batch = <-p.spare
 }
 
 // handOver passes the batch to the workers and returns an error of the output, if there is
 // one by now.
-func (e *engine) handOver() error {
-	e.pass()
+func (p *pool) handOver() error {
+	p.pass()
 	select {
-	case err := <-e.merged:
+	case err := <-p.merged:
 		return err
 	default:
 		return nil
@@ -215,29 +210,29 @@ func (e *engine) handOver() error {
 
 // drain waits until all output has been written. It must not receive from merged before
 // that, because there is only one answer.
-func (e *engine) drain() error {
-	e.batch.last = true
-	e.pass()
-	return <-e.merged
+func (p *pool) drain() error {
+	p.batch.last = true
+	p.pass()
+	return <-p.merged
 }
 
 // merge merges the output of the workers, batch by batch.
-func (e *engine) merge() {
+func (p *pool) merge() {
 	var out []byte
 	var failed error
-	next := make([]int, len(e.workers))
-	chunks := make([]*chunk, len(e.workers))
+	next := make([]int, len(p.workers))
+	chunks := make([]*chunk, len(p.workers))
 	write := func() {
 		if failed == nil && len(out) > 0 {
-			if _, failed = e.out.Write(out); failed != nil {
-				e.merged <- failed
+			if _, failed = p.out.Write(out); failed != nil {
+				p.merged <- failed
 			}
 		}
 		out = out[:0]
 	}
-	for b := range e.done {
+	for b := range p.done {
 		clear(next)
-		for i, w := range e.workers {
+		for i, w := range p.workers {
 			chunks[i] = <-w.full
 		}
 		for {
@@ -245,8 +240,8 @@ func (e *engine) merge() {
 			for i := range chunks {
 				// Workers never wait for each other, so the next chunk always comes.
 				for next[i] == len(chunks[i].segments) && !chunks[i].last {
-					e.workers[i].free <- chunks[i]
-					chunks[i], next[i] = <-e.workers[i].full, 0
+					p.workers[i].free <- chunks[i]
+					chunks[i], next[i] = <-p.workers[i].full, 0
 				}
 				if s := chunks[i].segments; next[i] < len(s) &&
 					(best < 0 || s[next[i]].compare(&chunks[best].segments[next[best]]) < 0) {
@@ -266,9 +261,9 @@ func (e *engine) merge() {
 		for i, c := range chunks {
 			if failed == nil && c.err != nil {
 				failed = c.err
-				e.merged <- failed
+				p.merged <- failed
 			}
-			e.workers[i].free <- c
+			p.workers[i].free <- c
 		}
 		last := b.last
 		b.last = false
@@ -276,9 +271,9 @@ func (e *engine) merge() {
 		if last {
 			write()
 			if failed == nil {
-				e.merged <- nil
+				p.merged <- nil
 			}
 		}
-		e.spare <- b
+		p.spare <- b
 	}
 }

@@ -89,10 +89,10 @@ func newPlayer(t testing.TB, mode string, workers int, out io.Writer) *player {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(e.close)
+	t.Cleanup(e.pool.close)
 	p := &player{t: t, e: e, list: frames(t)}
-	e.now = p.list[0].Time
-	if err := e.begin(report.Capture{File: "x", Start: e.now}); err != nil {
+	e.at.now = p.list[0].Time
+	if err := e.begin(report.Capture{File: "x", Start: e.at.now}); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -150,7 +150,7 @@ func TestWorkers(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.e.main.End(p.e.summary())
-			if err := p.e.write(p.e.main); err != nil {
+			if err := p.e.pool.write(p.e.main); err != nil {
 				t.Fatal(err)
 			}
 			if workers == 1 {
@@ -184,14 +184,14 @@ func BenchmarkPipeline(b *testing.B) {
 // written.
 func TestDrain(t *testing.T) {
 	p := newPlayer(t, "counts", 2, io.Discard)
-	for range cap(p.e.spare) - 1 {
-		<-p.e.spare // so that the next batch comes when the last one is written
+	for range cap(p.e.pool.spare) - 1 {
+		<-p.e.pool.spare // so that the next batch comes when the last one is written
 	}
 	done := make(chan error)
 	go func() {
 		var err error
 		for range 100 {
-			if err = p.e.settle(); err != nil {
+			if err = p.e.pool.settle(); err != nil {
 				break
 			}
 		}

@@ -13,17 +13,19 @@ import (
 
 // A selection saves the frames of what was chosen, or all frames with their trees. A message may be complete, or chosen,
 // long after its frames: each frame that may matter is held, and saved or dropped when
-// nothing more is expected about it. The methods do nothing on a nil receiver.
+// nothing more is expected about it.
 type selection struct {
-	e       *engine
+	o       *Options
+	safe    *safe
 	held    []heldFrame // in the order of the capture, a part of all
 	all     []heldFrame
-	data    []byte   // the bytes of the held frames, in a circle
-	saved   []uint64 // a bit for each of the last frames that was saved
-	missing uint64   // frames of chosen messages that were held no longer
-	every   bool     // everything is chosen: frames are held for their comments
-	newest  uint64   // frame
-	trees   int      // bytes of trees of held frames
+	data    []byte          // the bytes of the held frames, in a circle
+	saved   []uint64        // a bit for each of the last frames that was saved
+	missing uint64          // frames of chosen messages that were held no longer
+	every   bool            // everything is chosen: frames are held for their comments
+	newest  uint64          // frame
+	trees   int             // bytes of trees of held frames
+	lossOf  func() []uint64 // the frames of the loss that is reported, none for other findings
 }
 
 // A heldFrame is a frame with its bytes in selection.data.
@@ -56,11 +58,8 @@ func savedBit(frame uint64) (i int, bit uint64) {
 	return int(frame / 64), 1 << (frame % 64)
 }
 
-// hold holds a copy of a frame.
-func (s *selection) hold(f *capture.Frame) {
-	if s == nil {
-		return
-	}
+// before holds a copy of a frame.
+func (s *selection) before(f *capture.Frame, now time.Time) {
 	n := len(f.Data)
 	at, ok := s.room(n)
 	for !ok || len(s.held) >= selectFrames {
@@ -71,7 +70,7 @@ func (s *selection) hold(f *capture.Frame) {
 		s.growData(at + n)
 	}
 	s.forget(f.Number)
-	seen := s.e.now // of the frame before
+	seen := now // of the frame before
 	if f.Time.After(seen) {
 		seen = f.Time
 	}
@@ -123,37 +122,31 @@ func (s *selection) room(n int) (at int, ok bool) {
 	return end, end+n <= first.at
 }
 
-// settle drops the newest frame if it carries nothing that could be chosen, and releases
+// after drops the newest frame if it carries nothing that could be chosen, and releases
 // those about which nothing more is expected.
-func (s *selection) settle(carries bool) {
-	if s == nil {
-		return
-	}
-	if k := len(s.held) - 1; !carries && k >= 0 && !s.held[k].wanted {
+func (s *selection) after(_ *capture.Frame, given bool, now time.Time) {
+	if k := len(s.held) - 1; !given && k >= 0 && !s.held[k].wanted {
 		s.held[k] = heldFrame{}
 		s.held = s.held[:k]
 	}
-	s.advance(s.e.now)
+	s.advance(now)
 }
 
 // advance releases frames that have been held for long, and those at the front that are
 // wanted anyway, unless more comments may come.
 func (s *selection) advance(now time.Time) {
-	if s == nil {
-		return
-	}
 	most := selectTime
 	switch {
-	case s.e.o.Hold > 0:
-		most = s.e.o.Hold
-	case s.e.o.Live != nil:
+	case s.o.Save.Hold > 0:
+		most = s.o.Save.Hold
+	case s.o.live() != nil:
 		most = selectLive
 	}
 	for s.trees > maxTrees {
 		s.release(1)
 	}
 	n := 0
-	for n < len(s.held) && (s.held[n].wanted && !s.e.o.Annotate || now.Sub(s.held[n].seen) > most) {
+	for n < len(s.held) && (s.held[n].wanted && !s.o.Save.Annotate || now.Sub(s.held[n].seen) > most) {
 		n++
 	}
 	s.release(n)
@@ -167,8 +160,8 @@ func (s *selection) release(n int) {
 			h.Comments = s.comments(i)
 			i, bit := savedBit(h.Number)
 			s.saved[i] |= bit
-			s.e.dirty = true
-			s.e.save(&h.Frame)
+			s.safe.dirty = true
+			s.safe.save(&h.Frame)
 		}
 		*h = heldFrame{}
 	}
@@ -177,9 +170,7 @@ func (s *selection) release(n int) {
 
 // end releases all frames: the capture ends, or the next one begins.
 func (s *selection) end() {
-	if s != nil {
-		s.release(len(s.held))
-	}
+	s.release(len(s.held))
 }
 
 // find returns the index of a frame that is held.
@@ -217,14 +208,11 @@ func (h *heldFrame) note(text []byte) {
 	h.notes = append(h.notes, strings.ToValidUTF8(string(text[:min(len(text), maxNote)]), ""))
 }
 
-// record selects the frames of a message.
-func (s *selection) record(r *dissect.Record) {
-	if s == nil {
-		return
-	}
+// Record selects the frames of a message.
+func (s *selection) Record(r *dissect.Record) {
 	h := s.frame(r.Frame)
 	s.frames(r.Frame, r.Frames)
-	if h == nil || !s.e.o.Annotate {
+	if h == nil || !s.o.Save.Annotate {
 		return
 	}
 	h.note(report.AppendNote(nil, r))
@@ -238,9 +226,6 @@ func (s *selection) record(r *dissect.Record) {
 
 // frames selects the frames of a list, except one.
 func (s *selection) frames(but uint64, list []uint64) {
-	if s == nil {
-		return
-	}
 	for _, f := range list {
 		if f != but {
 			s.frame(f)
@@ -248,30 +233,28 @@ func (s *selection) frames(but uint64, list []uint64) {
 	}
 }
 
-// unknown selects the frames of an unknown datagram.
-func (s *selection) unknown(u *dissect.Unknown) {
-	if s != nil {
-		s.frame(u.Frame)
-		s.frames(u.Frame, u.Frames)
-	}
+// Unknown selects the frames of an unknown datagram.
+func (s *selection) Unknown(u *dissect.Unknown) {
+	s.frame(u.Frame)
+	s.frames(u.Frame, u.Frames)
 }
 
-// finding selects the frame that a finding is about, and that of the ICMP error that says
+// Finding selects the frame that a finding is about, and that of the ICMP error that says
 // it.
-func (s *selection) finding(f *dissect.FlowFinding) {
-	if s == nil {
-		return
-	}
+func (s *selection) Finding(f *dissect.FlowFinding) {
 	h := s.frame(f.Frame)
+	if s.lossOf != nil {
+		s.frames(f.Frame, s.lossOf())
+	}
 	if f.ICMPFrame > 0 {
 		s.frame(f.ICMPFrame)
 	}
-	if h == nil || !s.e.o.Annotate {
+	if h == nil || !s.o.Save.Annotate {
 		return
 	}
 	h.note(report.AppendFindingNote(nil, &f.Finding))
-	if s.e.o.Tree != nil {
-		s.add(h, s.e.o.Tree.Finding(f))
+	if s.o.Save.Tree != nil {
+		s.add(h, s.o.Save.Tree.Finding(f))
 		if f.ICMPFrame > 0 {
 			s.relate(h, "icmp_frame", f.ICMPFrame, "refused_frame")
 		}
@@ -280,7 +263,7 @@ func (s *selection) finding(f *dissect.FlowFinding) {
 
 // lost returns an error if frames were held no longer when they were chosen.
 func (s *selection) lost() error {
-	if s == nil || s.missing == 0 || s.every {
+	if s.missing == 0 || s.every {
 		return nil
 	}
 	return fmt.Errorf("%d frames of messages that match are not in the file: too much came before the message was complete or its finding was known; qdissect cut finds them in a file", s.missing)

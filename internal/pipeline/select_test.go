@@ -90,8 +90,8 @@ func TestSelection(t *testing.T) {
 				c, saver := &every{n: n, frames: map[uint64]bool{}}, &kept{t: t}
 				_, err := Run(Options{
 					Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return report.NewCounts() }, All: true,
-					Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()}, Choose: func() Chooser { return c },
-					SaveChosen: true, Annotate: annotate, Saver: saver,
+					Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()}, Choice: &Choice{New: func() Chooser { return c }},
+					Save: &Saving{Chosen: true, Annotate: annotate, Saver: saver},
 					Trouble: func(err error) {
 						if strings.Contains(err.Error(), "are not in the file") {
 							t.Errorf("%s: %v", name, err)
@@ -124,11 +124,12 @@ func TestSelection(t *testing.T) {
 // for a bounded time, and counts what it dropped too early.
 func TestSelectionLimits(t *testing.T) {
 	saver := &kept{t: t}
-	e := &engine{o: &Options{Saver: saver}, now: time.Unix(1, 0)}
-	s := &selection{e: e}
+	now := time.Unix(1, 0)
+	s := &selection{o: Options{}.filled(), safe: &safe{saver: saver}}
 	hold := func(number uint64, n int) {
-		s.hold(&capture.Frame{Number: number, Data: []byte(strings.Repeat(string(rune('a'+number%26)), n))})
-		s.settle(true)
+		f := &capture.Frame{Number: number, Data: []byte(strings.Repeat(string(rune('a'+number%26)), n))}
+		s.before(f, now)
+		s.after(f, true, now)
 	}
 	number := uint64(0)
 	for range selectFrames + 10 {
@@ -158,7 +159,7 @@ func TestSelectionLimits(t *testing.T) {
 			t.Fatalf("%d bytes are held", bytes)
 		}
 	}
-	e.now = e.now.Add(selectTime + time.Second)
+	now = now.Add(selectTime + time.Second)
 	hold(number+1, 1)
 	if len(s.held) != 1 {
 		t.Errorf("%d frames are held after %v", len(s.held), selectTime)
@@ -191,16 +192,16 @@ func TestTrees(t *testing.T) {
 			people, saver := &kept{t: t}, &kept{t: t}
 			for _, k := range []*kept{people, saver} {
 				o := Options{
-					Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return report.NewCounts() }, Saver: k, Annotate: true,
-					Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true}, Trouble: func(error) {}, SaveChosen: true,
+					Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return report.NewCounts() }, Save: &Saving{Saver: k, Annotate: true, Chosen: true},
+					Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true}, Trouble: func(error) {},
 				}
+				n := 1
 				if some {
-					o.Choose = func() Chooser { return &every{n: 3, frames: map[uint64]bool{}} }
-				} else {
-					o.Choose = func() Chooser { return &every{n: 1, frames: map[uint64]bool{}} }
+					n = 3
 				}
+				o.Choice = &Choice{New: func() Chooser { return &every{n: n, frames: map[uint64]bool{}} }}
 				if k == saver {
-					o.Tree, o.SaveChosen = report.NewTreeNote(false), some
+					o.Save.Tree, o.Save.Chosen = report.NewTreeNote(false), some
 				}
 				if _, err := Run(o); err != nil {
 					t.Fatal(err)
@@ -248,17 +249,18 @@ func TestTrees(t *testing.T) {
 // TestTreeLimits checks that a tree fits into a comment, and says what was left out.
 func TestTreeLimits(t *testing.T) {
 	saver := &kept{t: t}
-	s := &selection{e: &engine{o: &Options{Saver: saver, Annotate: true, Tree: report.NewTreeNote(false)}, now: time.Unix(1, 0)}, every: true}
+	s := &selection{o: Options{Save: &Saving{Annotate: true, Tree: report.NewTreeNote(false)}}.filled(), safe: &safe{saver: saver}, every: true}
+	now := time.Unix(1, 0)
 	lines := []byte(strings.Repeat("1|summary|||0123456789\n", 1000)) // of 23 bytes
 	for n := range uint64(maxTrees/report.MaxTree + 100) {
-		s.hold(&capture.Frame{Number: n + 1})
+		s.before(&capture.Frame{Number: n + 1}, now)
 		for range 3 {
 			s.add(&s.held[len(s.held)-1], lines)
 		}
 		for k := range uint64(2 * maxOthers) {
 			s.held[len(s.held)-1].relate("part_frame", n-k)
 		}
-		s.settle(true)
+		s.after(nil, true, now)
 		if s.trees > maxTrees {
 			t.Fatalf("%d bytes are held", s.trees)
 		}
@@ -297,13 +299,13 @@ func TestRestrict(t *testing.T) {
 		figures := func(restrict, aggregates bool, messages uint64) string {
 			o := Options{
 				Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return report.NewCounts() }, Trouble: func(error) {},
-				Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()}, Restrict: restrict, Count: messages, Workers: 2,
+				Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()}, Counts: new(Counts), Count: messages, Workers: 2,
 			}
 			if restrict {
-				o.Choose = func() Chooser { return &every{n: 1, frames: map[uint64]bool{}} }
+				o.Choice = &Choice{New: func() Chooser { return &every{n: 1, frames: map[uint64]bool{}} }, Only: true}
 			}
 			if aggregates {
-				o.Stats = stats.New()
+				o.Counts.Stats = stats.New()
 			}
 			s, err := Run(o)
 			if err != nil {

@@ -39,44 +39,33 @@ func (b *board) wait(workers int) {
 	}
 }
 
-// publish writes the notices of the worker's shards to the board.
-func (w *worker) publish() {
+// share writes the notices of the worker's shards to the board, and gives them those of
+// all shards.
+func (w *worker) share() {
 	at := &w.board.notices[w.board.meeting[w.number]%2]
 	for i := range w.shards {
 		list := &at[i*w.of+w.number]
 		*list = w.shards[i].analyzer.Notices((*list)[:0])
 	}
-}
-
-// hear gives the notices of all shards to those of the worker.
-func (w *worker) hear() {
-	at := &w.board.notices[w.board.meeting[w.number]%2]
+	w.board.wait(w.of)
 	w.board.meeting[w.number]++
-	for i := range w.shards {
-		w.serve(uint8(i*w.of + w.number))
+	w.serveAll(func(a *dissect.Analyzer) {
 		for k := range at {
-			w.served.analyzer.Hear(at[k])
+			a.Hear(at[k])
 		}
-		w.served.analyzer.Heard()
-	}
+		a.Heard()
+	})
 }
 
 // share lets the analyzers of all shards hear each other.
-func (e *engine) share() error {
-	order := orderOf(e.frameNo, true) - 1
-	if e.batch == nil {
-		w := e.workers[0]
-		w.order = order
-		w.beginSweep()
-		w.publish()
-		w.hear()
-		w.endSweep()
-		return nil
+func (p *pool) share(m moment) error {
+	if p.batch != nil && len(p.batch.items) > 0 {
+		if err := p.handOver(); err != nil {
+			return err
+		}
 	}
-	var err error
-	if len(e.batch.items) > 0 {
-		err = e.handOver()
-	}
-	e.batch.items = append(e.batch.items, work{order: order, mark: true}, work{order: order, share: true})
-	return err
+	m.sweep = true
+	order := m.order() - 1
+	p.beginSweep(order)
+	return p.endSweep(work{order: order, share: true})
 }

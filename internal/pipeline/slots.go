@@ -21,7 +21,7 @@ type Slots struct {
 
 // enterSlot ends the current slot if a time is in another one.
 func (e *engine) enterSlot(t time.Time) error {
-	s := e.o.Slots
+	s := e.o.Counts.Slots
 	if s == nil || t.IsZero() {
 		return nil
 	}
@@ -30,46 +30,33 @@ func (e *engine) enterSlot(t time.Time) error {
 		return nil
 	}
 	if s.start != 0 {
-		if err := e.settle(); err != nil { // the workers are idle then
+		if err := e.pool.settle(); err != nil { // the workers are idle then
 			return err
 		}
 		e.tellSlot()
-		for _, w := range e.workers {
-			var first *stats.Aggregate
-			for i := range w.shards {
-				w.shards[i].stats = w.shards[i].stats.Next(first)
-				first = w.shards[0].stats
-			}
-		}
-		e.stats = e.stats.Next(nil)
+		e.counts.next(len(e.pool.workers))
 	}
-	s.start, s.packets = start, e.sum.Packets
+	s.start, s.packets = start, e.census.sum.Packets
 	return nil
 }
 
 // tellSlot hands over the counts of the current slot. The workers must be idle.
 func (e *engine) tellSlot() {
-	s := e.o.Slots
+	s := e.o.Counts.Slots
 	if s == nil || s.start == 0 {
 		return
 	}
-	s.told = e.clock()
-	c := stats.Collect(e.aggregates, e.copies())
+	s.told = e.o.Events.Clock()
 	start := time.Unix(0, s.start).UTC()
-	for _, n := range e.evictions() {
-		if n.Second >= start.Unix() {
-			c.Lost(n.Second, 0, n.Requests)
-		}
-	}
-	s.Counts(start, e.sum.Packets-s.packets, c)
+	s.Counts(start, e.census.sum.Packets-s.packets, e.counts.collect(e.pool, start.Unix()))
 }
 
 // slots hands over the counts of the current slot if it is time to.
 func (e *engine) slots() {
-	if s := e.o.Slots; s == nil || e.failed != nil || e.clock().Sub(s.told) < s.Every {
+	if s := e.o.Counts.Slots; s == nil || e.failed != nil || e.o.Events.Clock().Sub(s.told) < s.Every {
 		return
 	}
-	if e.failed = e.settle(); e.failed == nil {
+	if e.failed = e.pool.settle(); e.failed == nil {
 		e.tellSlot()
 	}
 }

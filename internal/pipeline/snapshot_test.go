@@ -29,7 +29,7 @@ func TestSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(o pipeline.Options) (*stats.Report, *report.Summary) {
-		o.Out, o.Stats = io.Discard, stats.New()
+		o.Out, o.Counts = io.Discard, &pipeline.Counts{Stats: stats.New()}
 		o.Analysis = dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()}
 		o.Reporter = func() report.Reporter { return report.SummaryOnly(report.NewCounts()) }
 		o.Trouble = func(err error) { t.Error(err) }
@@ -40,7 +40,7 @@ func TestSnapshot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return o.Stats.Report(stats.Options{Packets: 1}), sum
+		return o.Counts.Stats.Report(stats.Options{Packets: 1}), sum
 	}
 	text := func(r *stats.Report) string {
 		b, err := json.Marshal(r)
@@ -57,12 +57,12 @@ func TestSnapshot(t *testing.T) {
 		var first *stats.Aggregate
 		var firstText string
 		var packets []uint64
-		got, _ := run(pipeline.Options{Workers: workers, Clock: clock, Keep: recent, Snapshot: func(sum *report.Summary, a *stats.Aggregate) {
+		got, _ := run(pipeline.Options{Workers: workers, Save: &pipeline.Saving{Recent: recent}, Events: &pipeline.Events{Clock: clock, Snapshot: func(sum *report.Summary, a *stats.Aggregate) {
 			packets = append(packets, sum.Packets)
 			if first == nil {
 				first, firstText = a, text(a.Report(stats.Options{}))
 			}
-		}})
+		}}})
 		if text(got) != text(want) {
 			t.Errorf("%d workers: with snapshots the report differs", workers)
 		}
@@ -72,12 +72,12 @@ func TestSnapshot(t *testing.T) {
 		if n := len(packets); n < 2 || packets[0] >= packets[n-1] {
 			t.Errorf("%d workers: snapshots after %v packets", workers, packets)
 		}
-		again, _ := run(pipeline.Options{Workers: 1, Source: recent.Frames()})
+		again, _ := run(pipeline.Options{Workers: 1, Source: &pipeline.Source{Source: recent.Frames()}})
 		if a, b := again.Totals, want.Totals; a.Requests != b.Requests || a.Replies != b.Replies || a.Answered != b.Answered || len(again.Servers) != len(want.Servers) {
 			t.Errorf("%d workers: kept frames give %+v, all %+v", workers, a, b)
 		}
 		server := netip.MustParseAddrPort(want.Servers[0].Address)
-		only, sum := run(pipeline.Options{Workers: 1, Source: recent.Frames(), Only: func(src, dst netip.AddrPort) bool { return src == server || dst == server }})
+		only, sum := run(pipeline.Options{Workers: 1, Source: &pipeline.Source{Source: recent.Frames()}, Frames: &pipeline.Frames{Only: func(src, dst netip.AddrPort) bool { return src == server || dst == server }}})
 		if only.Servers[0].Address != want.Servers[0].Address || only.Servers[0].Requests != want.Servers[0].Requests || only.Totals.Requests > want.Servers[0].Requests+20 || sum.Datagrams == 0 {
 			t.Errorf("only %s: %d servers, %d requests", server, len(only.Servers), only.Totals.Requests)
 		}

@@ -8,28 +8,28 @@ const atOnce = 512
 
 // flushInSteps reports incomplete sets and unanswered requests in steps, as long as there
 // are many.
-func (e *engine) flushInSteps() error {
+func (p *pool) flushInSteps(m moment) error {
 	for {
-		frame, _, err := e.waiting()
+		frame, _, err := p.waiting()
 		if err != nil || frame == 0 {
 			return err
 		}
-		if err := e.step(work{upTo: frame}); err != nil {
+		if err := p.step(m, work{upTo: frame}); err != nil {
 			return err
 		}
 	}
 }
 
-// expireInSteps lets time pass up to now in steps, as long as much has waited too long.
-func (e *engine) expireInSteps() error {
+// expireInSteps lets time pass up to that of m in steps, as long as much has waited too long.
+func (p *pool) expireInSteps(m moment) error {
 	var last time.Time
 	for {
-		_, due, err := e.waiting()
-		if err != nil || !due.After(last) || !due.Before(e.now) { // sets without a time do not expire
+		_, due, err := p.waiting()
+		if err != nil || !due.After(last) || !due.Before(m.now) { // sets without a time do not expire
 			return err
 		}
 		last = due
-		if err := e.step(work{now: due}); err != nil {
+		if err := p.step(m, work{now: due}); err != nil {
 			return err
 		}
 	}
@@ -37,12 +37,12 @@ func (e *engine) expireInSteps() error {
 
 // waiting lets the workers finish and returns the frame up to which all shards may report
 // what waits, and the time up to which they may let it expire; 0 if they may at once.
-func (e *engine) waiting() (frame uint64, due time.Time, err error) {
-	if err := e.settle(); err != nil { // the workers are idle then
+func (p *pool) waiting() (frame uint64, due time.Time, err error) {
+	if err := p.settle(); err != nil { // the workers are idle then
 		return 0, due, err
 	}
-	for s := range e.allShards {
-		f, d, more := s.analyzer.Waiting(atOnce)
+	for a := range p.analyzers {
+		f, d, more := a.Waiting(atOnce)
 		if !more {
 			continue
 		}
@@ -57,22 +57,15 @@ func (e *engine) waiting() (frame uint64, due time.Time, err error) {
 }
 
 // step does a part of a sweep.
-func (e *engine) step(s work) error {
-	s.order, s.sweep = orderOf(e.frameNo, true), true
-	if e.batch != nil {
-		e.batch.items = append(e.batch.items, work{order: s.order, mark: true}, s)
-		// Each step is a batch of its own, to keep the output in order.
-		return e.handOver()
+func (p *pool) step(m moment, s work) error {
+	m.sweep = true
+	s.order, s.sweep = m.order(), true
+	p.beginSweep(s.order)
+	err := p.endSweep(s)
+	if err == nil && p.batch != nil {
+		err = p.handOver() // each step is a batch of its own, to keep the output in order
 	}
-	w := e.workers[0]
-	w.beginSweep()
-	w.order = s.order
-	w.sweep(&s)
-	w.endSweep()
-	if len(w.reporter.Bytes()) >= block {
-		return e.write(w.reporter)
-	}
-	return nil
+	return err
 }
 
 // A crowd tells when so much may have waited too long since the last sweep that it is

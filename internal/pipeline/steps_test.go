@@ -65,10 +65,10 @@ func TestRestrictFlood(t *testing.T) {
 	for _, restrict := range []bool{false, true} {
 		o := Options{
 			Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return report.NewCounts() },
-			Analysis: dissect.Config{Protocols: all.Protocols()}, Restrict: restrict,
+			Analysis: dissect.Config{Protocols: all.Protocols()},
 		}
 		if restrict {
-			o.Choose = func() Chooser { return &every{n: 1, frames: map[uint64]bool{}} }
+			o.Choice = &Choice{New: func() Chooser { return &every{n: 1, frames: map[uint64]bool{}} }, Only: true}
 		}
 		s, err := Run(o)
 		if err != nil {

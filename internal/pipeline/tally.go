@@ -11,6 +11,7 @@ type tally struct {
 	report.Tally
 	types    [lately]latest[report.TypeOf]
 	findings [lately]latest[*dissect.FindingType]
+	scratch  []byte
 }
 
 // lately is how many types have a place beside the maps.
@@ -48,15 +49,23 @@ func (t *tally) Record(r *dissect.Record) {
 	place := (len(r.Type.Doc) + 37*len(r.Protocol.Doc)) % lately
 	t.types[place].add(report.TypeOf{Protocol: r.Protocol, Type: r.Type}, &t.Messages)
 	for i := range r.Findings {
-		t.Finding(&r.Findings[i])
+		t.finding(&r.Findings[i])
 	}
 	if r.TimeKnown {
 		t.RoundTrip(r.Protocol, r.RTT)
 	}
 }
 
-// Finding counts a finding.
-func (t *tally) Finding(f *dissect.Finding) {
+// Unknown counts a datagram that no protocol recognises.
+func (t *tally) Unknown(u *dissect.Unknown) {
+	t.scratch = u.AppendGuess(t.scratch[:0])
+	t.Tally.Unknown(t.scratch)
+}
+
+// Finding counts a finding without a message.
+func (t *tally) Finding(f *dissect.FlowFinding) { t.finding(&f.Finding) }
+
+func (t *tally) finding(f *dissect.Finding) {
 	t.findings[(len(f.Type.Doc)+37*len(f.Type.ID))%lately].add(f.Type, &t.Findings)
 }
 

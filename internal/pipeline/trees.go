@@ -36,7 +36,7 @@ const (
 
 // decoded records where the datagram of the newest frame is.
 func (s *selection) decoded(d *packet.Decoder, in *packet.Datagram) {
-	if s.e.o.Tree == nil || in.Frames != nil {
+	if s.o.Save.Tree == nil || in.Frames != nil {
 		return
 	}
 	headers := d.Headers()
@@ -47,10 +47,10 @@ func (s *selection) decoded(d *packet.Decoder, in *packet.Datagram) {
 
 // tree adds a message to the tree of its frame, and says which frames belong together.
 func (s *selection) tree(h *heldFrame, r *dissect.Record) {
-	if s.e.o.Tree == nil {
+	if s.o.Save.Tree == nil {
 		return
 	}
-	s.add(h, s.e.o.Tree.Record(r, h.tree.payload))
+	s.add(h, s.o.Save.Tree.Record(r, h.tree.payload))
 	if r.RequestFrame > 0 {
 		s.relate(h, "request_frame", r.RequestFrame, "reply_frame")
 	}
@@ -59,7 +59,7 @@ func (s *selection) tree(h *heldFrame, r *dissect.Record) {
 			continue
 		}
 		if part := s.relate(h, "part_frame", f, "whole_frame"); part != nil && len(part.tree.text) == 0 {
-			s.add(part, s.e.o.Tree.Part(r))
+			s.add(part, s.o.Save.Tree.Part(r))
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (s *selection) add(h *heldFrame, lines []byte) {
 // comment returns the tree of the i-th frame that is held, or "" if it has none.
 func (s *selection) comment(i int) string {
 	h := &s.held[i]
-	t := s.e.o.Tree
+	t := s.o.Save.Tree
 	if t == nil || len(h.tree.text) == 0 && len(h.tree.others) == 0 {
 		return ""
 	}
@@ -165,11 +165,11 @@ func ownComment(s string) bool { return strings.HasPrefix(s, nettext.TreeMark) }
 func (s *selection) comments(i int) []string {
 	h := &s.held[i]
 	list := h.Comments
-	if s.e.o.Tree != nil {
+	if s.o.Save.Tree != nil {
 		list = slices.DeleteFunc(slices.Clone(list), ownComment)
 	}
-	if s.e.o.Annotate {
-		list = report.WithoutNotes(nil, list, s.e.o.Analysis.Protocols) // of an earlier run
+	if s.o.Save.Annotate {
+		list = report.WithoutNotes(nil, list, s.o.Analysis.Protocols) // of an earlier run
 	}
 	if h.more > 0 {
 		h.notes = append(h.notes, string(report.AppendMoreNotes(nil, h.more)))

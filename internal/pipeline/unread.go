@@ -19,7 +19,7 @@ func looks(n uint64) bool { return n <= lookedAt || n%oneOf == 0 }
 
 // lookAt guesses the protocol of a payload.
 func (e *engine) lookAt(payload []byte) {
-	u := &e.sum.Unread
+	u := &e.census.sum.Unread
 	u.Sampled++
 	if name := e.o.Analysis.Foreign.LooksLike(payload); name != "" {
 		report.Count(&u.Like, name, 0)
@@ -28,8 +28,8 @@ func (e *engine) lookAt(payload []byte) {
 
 // segment counts a TCP segment and guesses its protocol.
 func (e *engine) segment(ip, b []byte) {
-	e.tcp.see(ip, b)
-	u := &e.sum.Unread
+	e.census.tcp.see(ip, b)
+	u := &e.census.sum.Unread
 	if u.Segments++; !looks(u.Segments) {
 		return
 	}

@@ -20,14 +20,14 @@ func TestUnreadLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.close()
+	defer e.pool.close()
 	for i, link := range []uint16{127, 117, 127} {
 		if err := e.frame(&capture.Frame{Number: uint64(i + 1), LinkType: link, Data: make([]byte, 60), Length: 60}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := []report.Likeness{{Name: "ieee802_11_radiotap", Packets: 2}, {Name: "pflog", Packets: 1}}
-	if got := e.sum.Unread.Links; !slices.Equal(got, want) {
+	if got := e.census.sum.Unread.Links; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -25,8 +25,8 @@ func collected(t *testing.T, capture []byte, workers int, since, until time.Time
 	t.Helper()
 	s := stats.NewShards()
 	sum, err := pipeline.Run(pipeline.Options{
-		Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: io.Discard, Workers: workers, Stats: stats.New(), Shards: s,
-		Window:   func(time.Time) (a, b time.Time) { return since, until },
+		Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: io.Discard, Workers: workers, Counts: &pipeline.Counts{Stats: stats.New(), Shards: s},
+		Frames:   &pipeline.Frames{Window: func(time.Time) (a, b time.Time) { return since, until }},
 		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
 		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
 		Trouble:  func(err error) { t.Error(err) },
@@ -175,7 +175,7 @@ func FuzzCounts(f *testing.F) {
 	f.Add(stats.NewShards().AppendBinary(nil))
 	shards := stats.NewShards()
 	if _, err := pipeline.Run(pipeline.Options{
-		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Stats: stats.New(), Shards: shards, Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
+		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Counts: &pipeline.Counts{Stats: stats.New(), Shards: shards}, Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
 		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
 	}); err != nil {
 		f.Fatal(err)

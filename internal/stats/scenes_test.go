@@ -31,7 +31,7 @@ func reported(t *testing.T, capture []byte, workers int, o stats.Options) *stats
 	t.Helper()
 	a := stats.New()
 	sum, err := pipeline.Run(pipeline.Options{
-		Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: io.Discard, Workers: workers, Stats: a,
+		Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: io.Discard, Workers: workers, Counts: &pipeline.Counts{Stats: a},
 		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
 		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
 		Trouble:  func(err error) { t.Error(err) },

@@ -48,7 +48,7 @@ func TestFirstSeconds(t *testing.T) {
 	}
 	a := stats.New()
 	if _, err := pipeline.Run(pipeline.Options{
-		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Stats: a, Count: 60,
+		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Counts: &pipeline.Counts{Stats: a}, Count: 60,
 		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
 		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
 	}); err != nil {

@@ -25,7 +25,7 @@ func asked(t *testing.T, capture []byte, workers int, server netip.AddrPort, hom
 	t.Helper()
 	a := stats.NewFocused(server.Addr())
 	sum, err := pipeline.Run(pipeline.Options{
-		Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: io.Discard, Workers: workers, Stats: a,
+		Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: io.Discard, Workers: workers, Counts: &pipeline.Counts{Stats: a},
 		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
 		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
 		Trouble:  func(err error) { t.Error(err) },

@@ -21,12 +21,12 @@ import (
 func TestCodec(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, name := range []string{"a2s/trouble.pcap", "quake3/trouble.pcap", "icmp/errors4.pcap", "gamespy1/swat4.pcap"} {
-		o := pipeline.Options{Inputs: []string{path(name)}, Analysis: config, Out: io.Discard, Stats: stats.New(), Talks: talks.New(), Trouble: func(error) {}}
+		o := pipeline.Options{Inputs: []string{path(name)}, Analysis: config, Out: io.Discard, Counts: &pipeline.Counts{Stats: stats.New(), Talks: talks.New()}, Trouble: func(error) {}}
 		o.Reporter = func() report.Reporter { return report.NewCounts() }
 		if _, err := pipeline.Run(o); err != nil {
 			t.Fatal(err)
 		}
-		b := o.Talks.AppendBinary(nil)
+		b := o.Counts.Talks.AppendBinary(nil)
 		read, err := talks.UnmarshalBinary(b, config.Protocols)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -40,8 +40,8 @@ func TestCodec(t *testing.T) {
 		later.Renumber(1)
 		folded.Fold(later)
 		files := []stats.File{{Name: name, Word: name}}
-		findings := o.Stats.Report(stats.Options{}).Findings
-		want, _ := json.MarshalIndent(o.Talks.List(findings, config, files), "", " ")
+		findings := o.Counts.Stats.Report(stats.Options{}).Findings
+		want, _ := json.MarshalIndent(o.Counts.Talks.List(findings, config, files), "", " ")
 		got, _ := json.MarshalIndent(folded.List(findings, config, files), "", " ")
 		if d := cmp.Diff(string(want), string(got)); d != "" || len(got) < 3000 {
 			t.Errorf("%s: -run +folded\n%s", name, d)

@@ -40,10 +40,11 @@ func of(t *testing.T, workers int, captures ...string) []stats.Talk {
 // from returns a report with conversations.
 func from(t *testing.T, o pipeline.Options, captures ...string) *stats.Report {
 	t.Helper()
-	o.Analysis, o.Out, o.Stats, o.Talks, o.Trouble = config, io.Discard, stats.New(), talks.New(), func(error) {}
+	o.Analysis, o.Out, o.Trouble = config, io.Discard, func(error) {}
+	o.Counts = &pipeline.Counts{Stats: stats.New(), Talks: talks.New()}
 	so := stats.Options{}
 	for _, c := range captures {
-		if o.Live == nil {
+		if o.Source == nil {
 			o.Inputs = append(o.Inputs, path(c))
 		}
 		so.Made.Files = append(so.Made.Files, stats.File{Name: c, Word: c})
@@ -52,8 +53,8 @@ func from(t *testing.T, o pipeline.Options, captures ...string) *stats.Report {
 	if _, err := pipeline.Run(o); err != nil {
 		t.Fatal(err)
 	}
-	r := o.Stats.Report(so)
-	r.Talks = o.Talks.List(r.Findings, config, so.Made.Files)
+	r := o.Counts.Stats.Report(so)
+	r.Talks = o.Counts.Talks.List(r.Findings, config, so.Made.Files)
 	return r
 }
 
@@ -70,7 +71,7 @@ func TestLive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := pipeline.Options{Live: live{r}, Clock: func() time.Time { return time.Unix(0, 0) }}
+		o := pipeline.Options{Source: &pipeline.Source{Source: live{r}}, Events: &pipeline.Events{Clock: func() time.Time { return time.Unix(0, 0) }}}
 		got, _ := json.Marshal(from(t, o, name).Talks)
 		if want, _ := json.Marshal(of(t, 1, name)); string(got) != string(want) || len(got) < 10_000 {
 			t.Errorf("%s: live\n%.2000s\nfrom the file\n%.2000s", name, got, want)

@@ -119,7 +119,8 @@ func (s *search) run(o pipeline.Options) error {
 		}
 		s.chosen, o.Analysis.Tree = f.Reporter(hit{s.Reporter, s}), true
 	}
-	o.Out, o.Only, o.Workers, o.Reporter = io.Discard, s.sel.ends, 1, func() report.Reporter { return s }
+	o = o.Only(s.sel.ends)
+	o.Out, o.Workers, o.Reporter = io.Discard, 1, func() report.Reporter { return s }
 	var trouble error
 	o.Trouble = func(err error) { trouble = err }
 	_, err := pipeline.Run(o)

@@ -40,7 +40,7 @@ func snapshotOf(t *testing.T, file []byte, o stats.Options) *Snapshot {
 	t.Helper()
 	a, recent := stats.New(), &capture.Recent{Limit: 64 << 20}
 	sum, err := pipeline.Run(pipeline.Options{
-		Inputs: []string{"-"}, Stdin: bytes.NewReader(file), Out: io.Discard, Workers: 1, Stats: a, Keep: recent,
+		Inputs: []string{"-"}, Stdin: bytes.NewReader(file), Out: io.Discard, Workers: 1, Counts: &pipeline.Counts{Stats: a}, Save: &pipeline.Saving{Recent: recent},
 		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) }, Analysis: analysis(),
 		Trouble: func(err error) { t.Error(err) },
 	})
@@ -88,7 +88,7 @@ func newScreen(t *testing.T, live bool) *screen {
 	s.Model = New(Config{
 		Title: "night.pcap", Live: live,
 		Run: func(at *Snapshot) pipeline.Options {
-			return pipeline.Options{Source: at.Frames.Again(), Analysis: analysis()}
+			return pipeline.Options{Source: &pipeline.Source{Source: at.Frames.Again()}, Analysis: analysis()}
 		},
 		Save: func(file string, _ *Snapshot, expr string) (string, error) {
 			s.saved = file + " " + expr
@@ -327,7 +327,9 @@ func TestBounds(t *testing.T) {
 		send(i, 1000, last.Add(time.Duration(i)*time.Millisecond))
 	}
 	s := snapshotOf(t, file.Bytes(), stats.Options{})
-	run := func() pipeline.Options { return pipeline.Options{Source: s.Frames.Again(), Analysis: analysis()} }
+	run := func() pipeline.Options {
+		return pipeline.Options{Source: &pipeline.Source{Source: s.Frames.Again()}, Analysis: analysis()}
+	}
 	list, left, err := Conversations(run(), Selection{Server: server})
 	if err != nil || len(list) != mostConversations || left != mostConversations+11 {
 		t.Fatalf("%d conversations, %d left out: %v", len(list), left, err)

@@ -26,13 +26,13 @@ func reported(t *testing.T, capture []byte, width time.Duration) *stats.Report {
 	t.Helper()
 	sum := unitfile.NewSum()
 	o := pipeline.Options{
-		Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: io.Discard, Workers: 2, Stats: stats.New(),
+		Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: io.Discard, Workers: 2, Counts: &pipeline.Counts{Stats: stats.New()},
 		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
 		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
 		Trouble:  func(err error) { t.Error(err) },
 	}
 	if width > 0 {
-		o.Slots = &pipeline.Slots{Width: width, Counts: func(start time.Time, packets uint64, s *stats.Shards) {
+		o.Counts.Slots = &pipeline.Slots{Width: width, Counts: func(start time.Time, packets uint64, s *stats.Shards) {
 			u := &unitfile.Unit{Captures: "slot", Part: unitfile.All, Packets: packets, Shards: s}
 			b, err := unitfile.AppendSmall(nil, u, unitfile.SlotBytes)
 			if err != nil {
@@ -49,7 +49,7 @@ func reported(t *testing.T, capture []byte, width time.Duration) *stats.Report {
 		t.Fatal(err)
 	}
 	if width == 0 {
-		return o.Stats.Report(stats.Options{Packets: c.Packets})
+		return o.Counts.Stats.Report(stats.Options{Packets: c.Packets})
 	}
 	return sum.Shards.Sum().Report(stats.Options{Packets: sum.Packets})
 }
@@ -149,7 +149,7 @@ func TestSlotLimits(t *testing.T) {
 	}
 	counted := func(u *unitfile.Unit) { // at 19:00
 		o := pipeline.Options{
-			Inputs: []string{"-"}, Stdin: bytes.NewReader(b.Bytes()), Out: io.Discard, Stats: stats.New(), Shards: u.Shards, Talks: u.Talks,
+			Inputs: []string{"-"}, Stdin: bytes.NewReader(b.Bytes()), Out: io.Discard, Counts: &pipeline.Counts{Stats: stats.New(), Shards: u.Shards, Talks: u.Talks},
 			Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
 			Analysis: dissect.Config{Protocols: all.Protocols()},
 			Trouble:  func(err error) { t.Error(err) },
@@ -186,7 +186,7 @@ func FuzzSmall(f *testing.F) {
 	}
 	shards := stats.NewShards()
 	o := pipeline.Options{
-		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Stats: stats.New(), Shards: shards,
+		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Counts: &pipeline.Counts{Stats: stats.New(), Shards: shards},
 		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
 		Analysis: dissect.Config{Protocols: all.Protocols()}, Trouble: func(err error) { f.Error(err) },
 	}

@@ -146,7 +146,7 @@ func join(t *testing.T, captures []string) (j *joined, with, without string) {
 	for _, name := range captures {
 		j.first = j.frames
 		_, err := pipeline.Run(pipeline.Options{
-			Inputs: []string{name}, Reporter: func() report.Reporter { return j }, Saver: j, Annotate: true, Tree: report.NewTreeNote(false), Trouble: func(error) {},
+			Inputs: []string{name}, Reporter: func() report.Reporter { return j }, Save: &pipeline.Saving{Saver: j, Annotate: true, Tree: report.NewTreeNote(false)}, Trouble: func(error) {},
 			Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true},
 		})
 		if err != nil {

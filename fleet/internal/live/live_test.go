@@ -99,12 +99,12 @@ func countedOf(t testing.TB, scene scenes.Options) (slots []time.Time, list [][]
 		t.Fatal(err)
 	}
 	o := pipeline.Options{
-		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Workers: 1, Stats: stats.New(),
+		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Workers: 1, Counts: &pipeline.Counts{Stats: stats.New()},
 		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
 		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
 		Trouble:  func(err error) { t.Error(err) },
 	}
-	o.Slots = &pipeline.Slots{Width: unitfile.SlotTime, Counts: func(start time.Time, packets uint64, s *stats.Shards) {
+	o.Counts.Slots = &pipeline.Slots{Width: unitfile.SlotTime, Counts: func(start time.Time, packets uint64, s *stats.Shards) {
 		u, err := unitfile.AppendSmall(nil, &unitfile.Unit{Captures: "eth0", Part: unitfile.All, Packets: packets, Shards: s}, unitfile.SlotBytes)
 		if err != nil {
 			t.Fatal(err)

@@ -42,7 +42,7 @@ func TestTruth(t *testing.T) {
 			sum, err := pipeline.Run(pipeline.Options{
 				Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: &bytes.Buffer{}, Workers: 1,
 				Reporter: func() report.Reporter { return report.NewJSON(report.JSONOptions{}) },
-				Analysis: dissect.Config{Protocols: all.Protocols()}, Detailed: true,
+				Analysis: dissect.Config{Protocols: all.Protocols()}, Counts: &pipeline.Counts{Detailed: true},
 			})
 			if err != nil {
 				t.Fatal(err)

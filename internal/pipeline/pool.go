@@ -1,0 +1,264 @@
+package pipeline
+
+import (
+	"cmp"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/report"
+)
+
+// shards is the number of analyzers. It does not depend on the number of workers, because
+// the limits of each analyzer, and so the output, depend on it.
+const shards = 16
+
+// A pool is the workers of a run. With one worker, the caller's goroutine does all work.
+type pool struct {
+	workers []*worker
+	sinks   []sink
+	out     io.Writer
+	most    uint64 // messages, 0 for no limit
+	board   board
+	shared  time.Time // when the analyzers last heard each other
+	crowd   crowd
+	alone   work // what the only worker does
+
+	// With more than one worker:
+	batch   *batch // being filled
+	spare   chan *batch
+	done    chan *batch
+	merged  chan error
+	running sync.WaitGroup
+}
+
+// newPool returns a pool of n workers that hand their messages to the sinks.
+func newPool(o *Options, sinks []sink, n int) (*pool, error) {
+	p := &pool{sinks: sinks, out: o.Out, most: o.Count}
+	for i := range n {
+		p.workers = append(p.workers, newWorker(o, &p.board, i, n))
+	}
+	for i := range shards {
+		if err := p.workers[i%n].addShard(o, sinks); err != nil {
+			return nil, err
+		}
+	}
+	if n > 1 {
+		p.start()
+	}
+	return p, nil
+}
+
+// A moment is the position of work in the output, and its time.
+type moment struct {
+	frame uint64
+	sweep bool // before the frame
+	now   time.Time
+}
+
+// order returns the position of findings in the output: before a frame in a sweep, or
+// with the frame. What the analyzers hear comes before a sweep.
+func (m *moment) order() uint64 {
+	if m.sweep {
+		return 4*m.frame + 1
+	}
+	return 4*m.frame + 2
+}
+
+// block is the number of bytes of output that are buffered before they are written.
+const block = 128 << 10
+
+// write writes the output that a reporter has buffered.
+func (p *pool) write(r report.Reporter) error {
+	b := r.Bytes()
+	if len(b) == 0 {
+		return nil
+	}
+	_, err := p.out.Write(b)
+	r.Reset()
+	return err
+}
+
+// give hands an item to the worker of its shard.
+func (p *pool) give(it *item, m *moment) error {
+	if p.batch != nil {
+		return p.enqueue(it, m)
+	}
+	w := p.workers[0]
+	w.out.order = m.order()
+	w.do(it)
+	if w.out.err != nil {
+		return w.out.err
+	}
+	if p.most > 0 && w.messages >= p.most {
+		if err := p.write(w.out.reporter); err != nil {
+			return err
+		}
+		return errEnough
+	}
+	if m.sweep {
+		return nil
+	}
+	return p.writeBlock(w)
+}
+
+// writeBlock writes the output of the only worker if it is long.
+func (p *pool) writeBlock(w *worker) error {
+	if len(w.out.reporter.Bytes()) < block {
+		return nil
+	}
+	return p.write(w.out.reporter)
+}
+
+// beginSweep begins work whose output is sorted, at a position in the output. It ends with
+// [pool.endSweep].
+func (p *pool) beginSweep(order uint64) {
+	if p.batch != nil {
+		p.batch.items = append(p.batch.items, work{order: order, mark: true})
+		return
+	}
+	p.workers[0].out.beginSweep()
+}
+
+// endSweep does work and sorts all output since [pool.beginSweep].
+func (p *pool) endSweep(s work) error {
+	if p.batch != nil {
+		p.batch.items = append(p.batch.items, s)
+		return p.full()
+	}
+	w := p.workers[0]
+	p.alone = s
+	w.part(&p.alone)
+	if w.out.err != nil {
+		return w.out.err
+	}
+	return p.writeBlock(w)
+}
+
+// settle writes all output so far. Then the workers are idle.
+func (p *pool) settle() error {
+	if p.batch != nil {
+		if err := p.drain(); err != nil {
+			return err
+		}
+	} else if err := p.workers[0].out.err; err != nil {
+		return err
+	} else if err := p.write(p.workers[0].out.reporter); err != nil {
+		return err
+	}
+	for _, s := range p.sinks {
+		if s.settled != nil {
+			s.settled()
+		}
+	}
+	return nil
+}
+
+// shards yields the shards of all workers. Like those of the other methods below, which
+// look into shards, the workers must be idle.
+func (p *pool) shards(yield func(*shard) bool) {
+	for _, w := range p.workers {
+		for i := range w.shards {
+			if !yield(&w.shards[i]) {
+				return
+			}
+		}
+	}
+}
+
+// analyzers yields the analyzers of all shards.
+func (p *pool) analyzers(yield func(*dissect.Analyzer) bool) {
+	for s := range p.shards {
+		if !yield(s.analyzer) {
+			return
+		}
+	}
+}
+
+// mostlyDuplicates reports whether most datagrams were captured more than once.
+func (p *pool) mostlyDuplicates() bool {
+	sum := p.copies()
+	return sum.Duplicated()
+}
+
+// copies returns the numbers of duplicates, messages and parts.
+func (p *pool) copies() (sum dissect.Stats) {
+	for a := range p.analyzers {
+		c := a.Stats()
+		sum.Duplicates += c.Duplicates
+		sum.Messages += c.Messages
+		sum.Parts += c.Parts
+	}
+	return sum
+}
+
+// evictions returns the evictions of all shards per second, for the seconds that all
+// shards still remember.
+func (p *pool) evictions() []dissect.Evictions {
+	sums := make(map[int64]*dissect.Evictions)
+	from := int64(-1 << 63)
+	for a := range p.analyzers {
+		seconds, since := a.Evictions()
+		from = max(from, since)
+		for k := range seconds {
+			s := sums[seconds[k].Second]
+			if s == nil {
+				s = &dissect.Evictions{Second: seconds[k].Second}
+				sums[s.Second] = s
+			}
+			s.Add(&seconds[k])
+		}
+	}
+	var list []dissect.Evictions
+	for second, s := range sums {
+		if second >= from {
+			list = append(list, *s)
+		}
+	}
+	slices.SortFunc(list, func(a, b dissect.Evictions) int { return cmp.Compare(a.Second, b.Second) })
+	return list
+}
+
+// summarize adds what the workers count to a summary. enough says that the run was ended
+// while requests were waiting.
+func (p *pool) summarize(s *report.Summary, enough bool) {
+	s.Messages = make([]uint64, len(s.Protocols))
+	s.Ambiguous = make(map[dissect.Ambiguous]uint64)
+	for a := range p.analyzers {
+		c := a.Stats()
+		s.Unknown += c.Unknown
+		s.Malformed += c.Malformed
+		s.Panics += c.Panics
+		s.Complete += c.Complete
+		s.Incomplete += c.Incomplete
+		s.EvictedState.Add(&dissect.Evictions{Flows: c.FlowsEvicted, Requests: c.RequestsEvicted, Clients: c.PeersEvicted})
+		s.Requests += c.Requests
+		s.Replies += c.Replies
+		s.Unanswered += c.Unanswered
+		s.ICMPMatched += c.ICMPMatched
+		s.Outcomes.Add(&c.Outcomes)
+		s.AmbiguousReplies += c.AmbiguousReplies
+		if enough {
+			a.Pending(func(x *dissect.Exchange) { x.AddTo(&s.Outcomes) })
+		}
+		s.Duplicates += c.Duplicates
+		for k, v := range c.ByProtocol {
+			s.Messages[k] += v
+		}
+		for k, n := range c.Ambiguous {
+			s.Ambiguous[k] += n
+		}
+		for k, v := range c.Findings {
+			s.Findings[k] += v
+		}
+	}
+	for _, w := range p.workers {
+		for k, n := range w.losses {
+			s.Findings[k] += n
+		}
+	}
+	s.MostlyDuplicates = p.mostlyDuplicates()
+	s.EvictedSeconds = p.evictions()
+}

@@ -1,0 +1,332 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/talks"
+	"github.com/qdissect/qdissect/report"
+)
+
+// A part is what the messages of a shard are handed to. It may also have the methods
+// Exchange and Copy of the handlers of [dissect], and Incomplete.
+type part interface {
+	Record(*dissect.Record)
+	Unknown(*dissect.Unknown)
+	Finding(*dissect.FlowFinding)
+}
+
+// A sink gets everything that the analyzers report, or some of it. Functions that are nil
+// are not called. All but part are called while the workers are idle.
+type sink struct {
+	hears scope
+	// part returns the part for the next shard, in the order of shards. first is that of
+	// the first shard of the same worker, nil for that shard itself.
+	part func(w *worker, first part) part
+	// input begins an input.
+	input func(number int)
+	// summarize adds counts to a summary. It may be called several times.
+	summarize func(*report.Summary)
+	// settled is called when all output so far has been written.
+	settled func()
+	// restart forgets the counts, because an output is complete.
+	restart func()
+}
+
+// A scope is what a sink gets.
+type scope uint8
+
+const (
+	everything scope = iota
+	counted          // without what is not chosen, if only what is chosen counts
+	chosen
+	scopes
+)
+
+// sinks returns the sinks of a run, in the order in which they are called.
+func (e *engine) sinks() []sink {
+	o := e.o
+	var list []sink
+	if e.counts != nil {
+		list = append(list, e.counts.sink())
+	}
+	if o.Counts.Talks != nil {
+		list = append(list, e.talkSink(o.Counts.Talks))
+	}
+	if o.Save.Recent != nil {
+		list = append(list, recentSink(o.Save.Recent))
+	}
+	list = append(list, e.traffic.sink())
+	if o.Counts.Detailed {
+		list = append(list, e.tallySink())
+	}
+	list = append(list, roundTripSink(o.Analysis.Protocols))
+	if o.Choice.Only {
+		list = append(list, e.figureSink())
+	}
+	if p, ok := e.keeper.(part); ok {
+		list = append(list, sink{hears: chosen, part: func(w *worker, _ part) part {
+			if s, ok := p.(*selection); ok {
+				s.lossOf = func() []uint64 { return w.lost }
+			}
+			return p
+		}})
+	}
+	return append(list, sink{hears: chosen, part: func(w *worker, _ part) part { return w.out }})
+}
+
+// deaf has the methods of a part that ignores everything.
+type deaf struct{}
+
+func (deaf) Record(*dissect.Record)       {}
+func (deaf) Unknown(*dissect.Unknown)     {}
+func (deaf) Finding(*dissect.FlowFinding) {}
+
+// perWorker returns a function for [sink] that makes one part for each worker, and keeps a
+// list of them.
+func perWorker[P part](list *[]P, make func() P) func(*worker, part) part {
+	return func(_ *worker, first part) part {
+		if first != nil {
+			return first
+		}
+		p := make()
+		*list = append(*list, p)
+		return p
+	}
+}
+
+// talkPart passes conversations on.
+type talkPart struct {
+	deaf
+	*talks.Talks
+}
+
+func (t talkPart) Record(r *dissect.Record)       { t.Talks.Record(r) }
+func (t talkPart) Finding(f *dissect.FlowFinding) { t.Talks.Finding(f) }
+
+// talkSink makes into the conversations of all shards.
+func (e *engine) talkSink(into *talks.Talks) sink {
+	var list []*talks.Talks
+	e.foldTalks = func() {
+		*into = *talks.New()
+		for _, t := range list {
+			into.Merge(t)
+		}
+	}
+	return sink{
+		part: func(*worker, part) part {
+			list = append(list, talks.New())
+			return talkPart{Talks: list[len(list)-1]}
+		},
+		input: func(n int) {
+			for _, t := range list {
+				t.Input(n)
+			}
+		},
+	}
+}
+
+// unrecognised collects the frames that nothing recognises.
+type unrecognised struct {
+	deaf
+	frames []uint64
+}
+
+func (k *unrecognised) Unknown(u *dissect.Unknown) {
+	k.frames = append(append(k.frames, u.Frame), u.Frames...)
+}
+
+// recentSink drops the frames that nothing recognises.
+func recentSink(recent *capture.Recent) sink {
+	var list []*unrecognised
+	return sink{
+		part: perWorker(&list, func() *unrecognised { return new(unrecognised) }),
+		settled: func() {
+			for _, k := range list {
+				for _, frame := range k.frames {
+					recent.Drop(frame)
+				}
+				k.frames = k.frames[:0]
+			}
+			recent.Settle()
+		},
+	}
+}
+
+// tallySink fills the tally of summaries.
+func (e *engine) tallySink() sink {
+	var list []*tally
+	rest := new(tally) // of datagrams that no worker gets
+	e.foreign = append(e.foreign, func(d *foreign) {
+		rest.scratch = e.o.Analysis.Foreign.AppendGuess(rest.scratch[:0], d.payload)
+		rest.Tally.Unknown(rest.scratch)
+	})
+	return sink{
+		hears: counted,
+		part:  perWorker(&list, func() *tally { return new(tally) }),
+		summarize: func(s *report.Summary) {
+			for _, t := range append(slices.Clone(list), rest) {
+				s.Tally.Merge(t.settled())
+			}
+		},
+		restart: func() {
+			for _, t := range append(slices.Clone(list), rest) {
+				*t = tally{}
+			}
+		},
+	}
+}
+
+// roundTrips are those of a worker.
+type roundTrips struct {
+	deaf
+	protocols []*dissect.Protocol
+	list      []report.RoundTrips
+}
+
+func (t *roundTrips) Record(r *dissect.Record) {
+	if !r.TimeKnown {
+		return
+	}
+	if i := slices.Index(t.protocols, r.Protocol); i >= 0 {
+		t.list[i].Add(r.RTT)
+	}
+}
+
+func roundTripSink(protocols []*dissect.Protocol) sink {
+	var list []*roundTrips
+	return sink{
+		hears: counted,
+		part: perWorker(&list, func() *roundTrips {
+			return &roundTrips{protocols: protocols, list: make([]report.RoundTrips, len(protocols))}
+		}),
+		summarize: func(s *report.Summary) {
+			s.RoundTrips = make([]report.RoundTrips, len(protocols))
+			for _, t := range list {
+				for i := range t.list {
+					s.RoundTrips[i].Merge(&t.list[i])
+				}
+			}
+		},
+	}
+}
+
+// figureSink makes summaries count only what was chosen.
+func (e *engine) figureSink() sink {
+	var list []*figures
+	return sink{
+		hears:     counted,
+		part:      perWorker(&list, func() *figures { return newFigures(e.o.Analysis.Protocols) }),
+		summarize: func(s *report.Summary) { restrict(s, list, e.pool) },
+	}
+}
+
+// aggregates are the counts of [Counts.Stats].
+type aggregates struct {
+	o       *Options
+	parts   []*aggregate     // of the shards
+	rest    *stats.Aggregate // of datagrams that no worker gets
+	dropped uint64           // by the kernel, as far as rest knows
+}
+
+// An aggregate is the part of a shard. Slots replace what it counts.
+type aggregate struct{ *stats.Aggregate }
+
+func newAggregates(o *Options) *aggregates {
+	if o.Counts.Stats == nil {
+		return nil
+	}
+	return &aggregates{o: o, rest: o.Counts.Stats.Sibling()}
+}
+
+func (a *aggregates) sink() sink {
+	return sink{
+		part: func(_ *worker, first part) part {
+			p := &aggregate{}
+			if first != nil {
+				p.Aggregate = first.(*aggregate).Shard()
+			} else {
+				p.Aggregate = a.o.Counts.Stats.Sibling()
+			}
+			a.parts = append(a.parts, p)
+			return p
+		},
+		input: func(n int) {
+			for s := range a.all {
+				s.Input(n)
+			}
+		},
+	}
+}
+
+// foreign counts a datagram that no worker gets.
+func (a *aggregates) foreign(d *foreign) {
+	a.rest.Foreign(d.at, &d.o.Src, &d.o.Dst, len(d.payload)+d.missing, d.frames)
+}
+
+// all yields the aggregates in the order of shards, and then that of the datagrams that no shard gets.
+func (a *aggregates) all(yield func(*stats.Aggregate) bool) {
+	for _, p := range a.parts {
+		if !yield(p.Aggregate) {
+			return
+		}
+	}
+	yield(a.rest)
+}
+
+// next begins with new counts. of is the number of workers.
+func (a *aggregates) next(of int) {
+	for i, p := range a.parts {
+		var first *stats.Aggregate
+		if i >= of {
+			first = a.parts[i%of].Aggregate
+		}
+		p.Aggregate = p.Next(first)
+	}
+	a.rest = a.rest.Next(nil)
+}
+
+// fold adds all aggregates to one.
+func (a *aggregates) fold(into *stats.Aggregate, p *pool) {
+	for s := range a.all {
+		into.Merge(s)
+	}
+	into.Settle(a.all, !p.mostlyDuplicates())
+	for _, s := range p.evictions() {
+		into.Lost(s.Second, 0, s.Requests) // what else was evicted had been counted
+	}
+}
+
+// collect returns the counts of each shard, with what was evicted since a second.
+func (a *aggregates) collect(p *pool, since int64) *stats.Shards {
+	s := stats.Collect(a.all, p.copies())
+	for _, n := range p.evictions() {
+		if n.Second >= since {
+			s.Lost(n.Second, 0, n.Requests)
+		}
+	}
+	return s
+}
+
+// countDropped records what the kernel dropped since the last call, in a second.
+func (a *aggregates) countDropped(second int64) {
+	live := a.o.live()
+	if live == nil {
+		return
+	}
+	if _, n := live.Counts(); n > a.dropped {
+		a.rest.Lost(second, n-a.dropped, 0)
+		a.dropped = n
+	}
+}
+
+// A foreign is a datagram that no worker gets.
+type foreign struct {
+	at              int64 // nanoseconds
+	o               *packet.Outline
+	payload         []byte
+	missing, frames int
+}
