@@ -110,8 +110,7 @@ func (w *Witness) walk(in capture.Source, h dissect.Handler) error {
 
 // note makes the witness know a message.
 func (w *Witness) note(rec *dissect.Record) {
-	w.endpoint(rec, "src", rec.Src, w.keep)
-	w.endpoint(rec, "dst", rec.Dst, w.keep)
+	w.endpoints(rec, func(at uint64, _ string, _ netip.Addr) { w.keep(at) })
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
 		if n.Field.Privacy == dissect.Public {
@@ -228,13 +227,16 @@ func (w *Witness) keep(at uint64) {
 	}
 }
 
-var addressFields = map[string]*dissect.Field{"src": {Path: "src"}, "dst": {Path: "dst"}}
+// ends stand for the addresses of a message.
+var ends = [...]*dissect.Field{{Path: "src"}, {Path: "dst"}}
 
-// endpoint calls f for the address of a message.
-func (w *Witness) endpoint(rec *dissect.Record, name string, a netip.AddrPort, f func(uint64)) {
-	if !stays(a.Addr()) {
-		w.text = a.Addr().AppendTo(w.text[:0])
-		f(w.place(rec, &dissect.Node{Field: addressFields[name]}, w.text))
+// endpoints calls f for the addresses of a message that are not kept.
+func (w *Witness) endpoints(rec *dissect.Record, f func(at uint64, name string, a netip.Addr)) {
+	for i, end := range [...]netip.AddrPort{rec.Src, rec.Dst} {
+		if a := end.Addr(); !stays(a) {
+			w.text = a.AppendTo(w.text[:0])
+			f(w.place(rec, &dissect.Node{Field: ends[i]}, w.text), ends[i].Path, a)
+		}
 	}
 }
 
@@ -310,16 +312,11 @@ func lower(b []byte) []byte {
 
 // compare reports what of a message the witness knows.
 func (w *Witness) compare(rec *dissect.Record) {
-	for _, e := range [...]struct {
-		name string
-		a    netip.AddrPort
-	}{{"src", rec.Src}, {"dst", rec.Dst}} {
-		w.endpoint(rec, e.name, e.a, func(at uint64) {
-			if _, ok := w.places[at]; ok {
-				w.leak(rec.Frame, e.name, e.a.Addr().String())
-			}
-		})
-	}
+	w.endpoints(rec, func(at uint64, name string, a netip.Addr) {
+		if _, ok := w.places[at]; ok {
+			w.leak(rec.Frame, name, a.String())
+		}
+	})
 	frame := func(source uint16) uint64 {
 		if f := rec.Sources[source].Frame; f > 0 {
 			return f

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"math"
 	"strconv"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -82,37 +81,9 @@ func Unsafe(r rune) bool {
 	case r >= 0x400 && r < 0x530, r >= 0x4e00 && r < 0xa000, r >= 0xac00 && r < 0xd7a4, r >= 0x1f300 && r < 0x1f650:
 		return false // the most frequent blocks, for speed
 	}
-	return r < 0 || r > unicode.MaxRune || unsafeRunes()[r/64]>>(r%64)&1 != 0
-}
-
-// unsafeRunes returns a bit for each character. Most runs need none.
-var unsafeRunes = sync.OnceValue(func() *[(unicode.MaxRune + 1) / 64]uint64 {
 	const brailleBlank = 0x2800
-	set := new([(unicode.MaxRune + 1) / 64]uint64)
-	for i := range set {
-		set[i] = ^uint64(0)
-	}
-	each := func(t *unicode.RangeTable, f func(r rune)) {
-		for _, x := range t.R16 {
-			for r := rune(x.Lo); r <= rune(x.Hi); r += rune(x.Stride) {
-				f(r)
-			}
-		}
-		for _, x := range t.R32 {
-			for r := rune(x.Lo); r <= rune(x.Hi); r += rune(x.Stride) {
-				f(r)
-			}
-		}
-	}
-	for _, t := range []*unicode.RangeTable{unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Zs} {
-		each(t, func(r rune) { set[r/64] &^= 1 << (r % 64) })
-	}
-	for _, t := range []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector} {
-		each(t, func(r rune) { set[r/64] |= 1 << (r % 64) })
-	}
-	set[brailleBlank/64] |= 1 << (brailleBlank % 64)
-	return set
-})
+	return !unicode.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == brailleBlank
+}
 
 // MaxSummary is the number of bytes of a summary that are shown, MaxFinding that of
 // the text of a finding in a line. Longer ones have forged names; the fields have
