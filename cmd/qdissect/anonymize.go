@@ -143,9 +143,12 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 		return err
 	}
 
-	// The output is renamed into place when it is complete. It is written to the same
-	// disk.
-	beside := outName
+	return o.write(src, outName, a, env)
+}
+
+// write writes the anonymized copy of src. It is renamed into place when it is complete.
+func (o *anonymizeOptions) write(src capture.Source, outName string, a anonymize.Options, env environment) error {
+	beside := outName // on the same disk
 	if outName == "-" {
 		beside = filepath.Join(os.TempDir(), "anonymized.pcapng")
 	}

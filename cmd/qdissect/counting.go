@@ -1,17 +1,14 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/report"
@@ -76,21 +73,7 @@ func (o *countOptions) plan(args []string, command string, forever time.Duration
 		p.limits.duration = forever
 	}
 	run := &p.run
-	if run.Frames.Window, err = o.window.window(); err != nil {
-		return nil, err
-	}
-	p.watchFirst()
-	if err := p.find(files); err != nil {
-		return nil, err
-	}
-	if run.Analysis, err = o.protocols.config(); err != nil {
-		return nil, err
-	}
-	stdin := env.in
-	if slices.Contains(run.Inputs, "-") {
-		stdin = nil
-	}
-	if p.choose, err = o.filter.compile(words, stdin); err != nil {
+	if err := p.take(files, words); err != nil {
 		return nil, err
 	}
 	run.Stdin, run.Workers, run.Out = env.in, ro.workers(), io.Discard
@@ -118,11 +101,7 @@ func (p *counting) count(into *stats.Aggregate) (*report.Summary, error) {
 	} else {
 		p.filter(p.choose.match())
 	}
-	if p.live || slices.Contains(run.Inputs, "-") || slices.ContainsFunc(run.Inputs, capture.Waits) {
-		stop, done := interrupted(context.Background())
-		defer done()
-		run.Stop = stop.Done()
-	}
+	defer p.interruptible(false)()
 	sum, err := pipeline.Run(*run)
 	switch {
 	case err != nil || sum.Packets > 0:

@@ -75,17 +75,8 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 		rep: rep(), env: env, server: netip.AddrPortFrom(serverAddr, max(o.port, 1)), protocols: config.Protocols,
 		dates: o.format.output != "text" || !slices.Contains([]string{"r", "relative", "d", "delta", "a", "absolute"}, o.format.clock),
 	}
-	if o.as != "" {
-		p := lookup(config.Protocols, o.as)
-		if p == nil {
-			return unknownProtocol(o.as, config.Protocols)
-		}
-		config.DecodeAs = map[uint16]*dissect.Protocol{d.server.Port(): p}
-		for _, dg := range list {
-			if dg.Src.IsValid() {
-				config.DecodeAs[dg.Src.Port()], config.DecodeAs[dg.Dst.Port()] = p, p
-			}
-		}
+	if config.DecodeAs, err = o.decodeAs(config.Protocols, d.server.Port(), list); err != nil {
+		return err
 	}
 	if d.first, err = dissect.New(config, d); err != nil {
 		return err
@@ -126,6 +117,25 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 		return status(exitJudged)
 	}
 	return err
+}
+
+// decodeAs returns the protocol of --as for the port of the server and those of the
+// datagrams, nil without --as.
+func (o *decodeOptions) decodeAs(protocols []*dissect.Protocol, port uint16, list []hexinput.Datagram) (map[uint16]*dissect.Protocol, error) {
+	if o.as == "" {
+		return nil, nil
+	}
+	p := lookup(protocols, o.as)
+	if p == nil {
+		return nil, unknownProtocol(o.as, protocols)
+	}
+	as := map[uint16]*dissect.Protocol{port: p}
+	for _, dg := range list {
+		if dg.Src.IsValid() {
+			as[dg.Src.Port()], as[dg.Dst.Port()] = p, p
+		}
+	}
+	return as, nil
 }
 
 // count puts what was counted into the summary.

@@ -73,23 +73,7 @@ func (o *readOptions) plan(flags *pflag.FlagSet, args []string, env environment)
 	if err := p.refuse(flags, files); err != nil {
 		return nil, err
 	}
-	if p.run.Frames.Window, err = o.window.window(); err != nil {
-		return nil, err
-	}
-	if o.out.dir == "" { // many files are read at the same time
-		p.watchFirst()
-	}
-	if err := p.find(files); err != nil {
-		return nil, err
-	}
-	if p.run.Analysis, err = o.protocols.config(); err != nil {
-		return nil, err
-	}
-	stdin := env.in
-	if slices.Contains(p.run.Inputs, "-") {
-		stdin = nil
-	}
-	if p.choose, err = o.filter.compile(words, stdin); err != nil {
+	if err := p.take(files, words); err != nil {
 		return nil, err
 	}
 	if err := p.report(); err != nil {
@@ -99,6 +83,40 @@ func (o *readOptions) plan(flags *pflag.FlagSet, args []string, env environment)
 	r.Stdin, r.All, r.Count, r.Workers, r.Lines = env.in, o.all, o.count, o.workers(), o.lines
 	r.Series, r.Save.Annotate, r.Counts.Detailed = o.out.series, o.save.annotate != "", o.live.metrics != "" || o.format.output != "text"
 	return p, o.limits.apply(r)
+}
+
+// take sets what is read of which files, and the words of a filter.
+func (p *plan) take(files, words []string) (err error) {
+	o := p.o
+	if p.run.Frames.Window, err = o.window.window(); err != nil {
+		return err
+	}
+	if o.out.dir == "" { // many files are read at the same time
+		p.watchFirst()
+	}
+	if err := p.find(files); err != nil {
+		return err
+	}
+	if p.run.Analysis, err = o.protocols.config(); err != nil {
+		return err
+	}
+	stdin := p.env.in
+	if slices.Contains(p.run.Inputs, "-") {
+		stdin = nil
+	}
+	p.choose, err = o.filter.compile(words, stdin)
+	return err
+}
+
+// interruptible makes an interrupt end the run if it may wait for packets. The function that it
+// returns ends that.
+func (p *plan) interruptible(also bool) (end func()) {
+	if !p.live && !also && !slices.Contains(p.run.Inputs, "-") && !slices.ContainsFunc(p.run.Inputs, capture.Waits) {
+		return func() {}
+	}
+	stop, done := interrupted(context.Background())
+	p.run.Stop = stop.Done()
+	return done
 }
 
 // find expands the patterns and records the input files.
@@ -230,11 +248,7 @@ func (p *plan) execute() error {
 	if save != nil {
 		run.Save.Saver = save
 	}
-	if p.live || save != nil || slices.Contains(run.Inputs, "-") || slices.ContainsFunc(run.Inputs, capture.Waits) {
-		stop, done := interrupted(context.Background())
-		defer done()
-		run.Stop = stop.Done()
-	}
+	defer p.interruptible(save != nil)()
 	if p.live && !o.quiet {
 		o.live.announce(env, live)
 	}

@@ -192,6 +192,11 @@ func (m *many) fill(folder string, u *unit, s *unitSummary, quiet bool) error {
 			return err
 		}
 	}
+	return m.writeCounts(folder, c, s)
+}
+
+// writeCounts writes what is counted for a unit, and last its summary.
+func (m *many) writeCounts(folder string, c *unitfile.Unit, s *unitSummary) error {
 	b, err := unitfile.Append(nil, c)
 	if err != nil {
 		return err

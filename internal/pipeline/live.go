@@ -26,22 +26,9 @@ type ticks struct {
 // live dissects frames from interfaces. Time is that of the frames, or that of the clock
 // while no frames come.
 func (e *engine) live(src Live) error {
-	began := e.o.Events.Clock()
-	if s, ok := src.(interface{ Began() time.Time }); ok {
-		began = s.Began() // frames may have come since then
-	}
-	e.at.now, e.swept, e.ticks.last = began, began.UnixNano(), began
-	c := report.Capture{File: e.o.Source.Name}
-	if link, ok := src.LinkType(); ok {
-		c.LinkType = capture.LinkTypeName(link)
-	}
-	e.census.sum.Inputs++
-	if err := e.begin(c); err != nil {
+	c, until, err := e.beginLive(src)
+	if err != nil {
 		return err
-	}
-	var until time.Time // time of the last frame; zero means no end
-	if e.o.Source.Duration > 0 {
-		until = began.Add(e.o.Source.Duration)
 	}
 	stop := e.reading.stop
 	unwanted := uint64(0)
@@ -96,6 +83,28 @@ func (e *engine) live(src Live) error {
 		return e.failed
 	}
 	return e.flush()
+}
+
+// beginLive begins a live capture. It returns the time of the last frame; zero means no
+// end.
+func (e *engine) beginLive(src Live) (c report.Capture, until time.Time, err error) {
+	began := e.o.Events.Clock()
+	if s, ok := src.(interface{ Began() time.Time }); ok {
+		began = s.Began() // frames may have come since then
+	}
+	e.at.now, e.swept, e.ticks.last = began, began.UnixNano(), began
+	c = report.Capture{File: e.o.Source.Name}
+	if link, ok := src.LinkType(); ok {
+		c.LinkType = capture.LinkTypeName(link)
+	}
+	e.census.sum.Inputs++
+	if err := e.begin(c); err != nil {
+		return c, until, err
+	}
+	if e.o.Source.Duration > 0 {
+		until = began.Add(e.o.Source.Duration)
+	}
+	return c, until, nil
 }
 
 // origins tells the reporters of messages, once it is known, from when relative

@@ -440,7 +440,9 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		m.help = false
 		return nil
 	}
-	page := max(m.rowsHeight()-1, 1)
+	if m.moves(s) {
+		return nil
+	}
 	switch s {
 	case "q":
 		return tea.Quit
@@ -452,18 +454,6 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.turn((m.tab + 1) % tabs)
 	case "shift+tab":
 		return m.turn((m.tab + tabs - 1) % tabs)
-	case "up", "k":
-		m.move(-1)
-	case "down", "j":
-		m.move(1)
-	case "pgup", "ctrl+b":
-		m.move(-page)
-	case "pgdown", "ctrl+f", "space":
-		m.move(page)
-	case "home", "g":
-		m.move(-1 << 30)
-	case "end", "G", "shift+g":
-		m.move(1 << 30)
 	case "enter":
 		return m.open()
 	case "esc", "backspace":
@@ -493,6 +483,22 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		m.askExport()
 	}
 	return nil
+}
+
+// moves moves the selection if a key asks for that.
+func (m *Model) moves(key string) bool {
+	by := map[string]int{"up": -1, "k": -1, "down": 1, "j": 1, "home": -1 << 30, "g": -1 << 30, "end": 1 << 30, "G": 1 << 30, "shift+g": 1 << 30}[key]
+	switch page := max(m.rowsHeight()-1, 1); key {
+	case "pgup", "ctrl+b":
+		by = -page
+	case "pgdown", "ctrl+f", "space":
+		by = page
+	}
+	if by == 0 {
+		return false
+	}
+	m.move(by)
+	return true
 }
 
 // turn shows a table.

@@ -1,13 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -15,108 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/games"
-	"github.com/qdissect/qdissect/internal/stats"
-	"github.com/qdissect/qdissect/internal/tables"
-	"github.com/qdissect/qdissect/report"
 )
-
-func newSchema(env environment) *cobra.Command {
-	ofReport, sql := false, ""
-	cmd := &cobra.Command{
-		Use:   "schema [flags] [FILE...]",
-		Short: "Print the JSON Schema of the JSON output, or its tables for DuckDB",
-		Long: `Print the JSON Schema of the JSON output, or tables and views of it for DuckDB:
-
-  qdissect schema                                         the JSON Schema
-  qdissect schema --sql duckdb > q.sql                    tables and views
-  qdissect schema --sql duckdb server.jsonl > q.sql       and the file is loaded
-  qdissect schema --sql duckdb DIR > q.sql                views of Parquet files
-
-Then, for example: duckdb -init q.sql -c 'select * from exchanges'`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			switch {
-			case sql != "" && sql != "duckdb":
-				return fmt.Errorf("--sql %s: must be duckdb", sql)
-			case sql == "" && len(args) > 0:
-				return errors.New("files need --sql duckdb")
-			case sql != "" && ofReport:
-				return errors.New("--sql and --report cannot be combined")
-			case sql != "":
-				return writeDuckDB(env.out, args)
-			case ofReport:
-				return stats.WriteSchema(env.out)
-			}
-			return report.WriteSchema(env.out, all.Protocols())
-		},
-	}
-	cmd.Flags().BoolVar(&ofReport, "report", false, "the schema of qdissect report --format json")
-	cmd.Flags().StringVar(&sql, "sql", "", "tables and views for this `DATABASE`: duckdb")
-	return cmd
-}
-
-// writeDuckDB writes tables and views of JSON files, or of a folder of Parquet files.
-func writeDuckDB(w io.Writer, args []string) error {
-	folder := ""
-	for _, name := range args {
-		if st, err := os.Stat(name); err == nil && st.IsDir() {
-			if len(args) > 1 {
-				return fmt.Errorf("%s: a folder of Parquet files must be the only argument", name)
-			}
-			folder = filepath.ToSlash(name)
-		}
-	}
-	if folder != "" {
-		args = nil
-	}
-	return tables.WriteDuckDB(w, all.Protocols(), args, folder)
-}
-
-// version is set by releases: -ldflags "-X main.version=1.2.3".
-var version = ""
-
-func newVersion(env environment) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return printVersion(env) },
-	}
-}
-
-func printVersion(env environment) error {
-	_, err := fmt.Fprintf(env.out, "qdissect %s, output %s, %s %s/%s\n", versionText(), report.Schema, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
-}
-
-// versionText returns the version of a release, or the version control revision of the
-// build.
-func versionText() string {
-	if version != "" {
-		return version
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "(unknown)"
-	}
-	revision, modified := "", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			revision = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			modified = "+changes"
-		}
-	}
-	if info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	if revision == "" {
-		return "(devel)"
-	}
-	return revision[:min(12, len(revision))] + modified
-}
 
 func newProtocols(env environment) *cobra.Command {
 	var fields, findings, causes, markdown, allGames bool
