@@ -456,8 +456,8 @@ func (p *page) RuleOf(kind string) (n int) {
 // table returns the family and the name of the table of a rule of nftables.
 func table(r stats.Rule) string {
 	rest, ok := strings.CutPrefix(r.Text, "table ")
-	name, _, _ := strings.Cut(rest, " {")
-	if !ok || r.Format != "nftables" || strings.ContainsFunc(name, func(c rune) bool { return c != ' ' && c != '_' && (c < 'a' || c > 'z') }) {
+	name, _, _ := strings.Cut(rest, "\n")
+	if !ok || r.Format != "nftables" || strings.ContainsFunc(name, func(c rune) bool { return c != ' ' && (c < '0' || c > '9') && (c < 'a' || c > 'z') }) {
 		return ""
 	}
 	return name

@@ -73,7 +73,9 @@ func (m *Remedy) of(v6 bool) (list []netip.AddrPort) {
 }
 
 // NFT returns a table for nft -f that replaces itself when it is loaded again. A dry run only counts.
-func NFT(list []Remedy, at Place, dry bool) string {
+func NFT(list []Remedy, at Place, dry bool) string { return nftTable("qdissect", list, at, dry) }
+
+func nftTable(table string, list []Remedy, at Place, dry bool) string {
 	var sets, rules strings.Builder
 	verdict := "counter drop"
 	if dry {
@@ -109,14 +111,18 @@ func NFT(list []Remedy, at Place, dry bool) string {
 			fmt.Fprintf(&rules, "\t\t%s update @%s { %s saddr . %s daddr limit rate over %d/second burst %d packets } %s comment \"%s\"\n", what, name, ip, ip, m.PerSecond, m.Burst, verdict, m.Title)
 		}
 	}
-	return fmt.Sprintf("table inet qdissect\ndelete table inet qdissect\ntable inet qdissect {\n%s\tchain limits {\n\t\ttype filter hook %s; policy accept;\n%s\t}\n}\n", sets.String(), hooks[at].hook, rules.String())
+	return fmt.Sprintf("table inet %[1]s\ndelete table inet %[1]s\ntable inet %[1]s {\n%[2]s\tchain limits {\n\t\ttype filter hook %[3]s; policy accept;\n%[4]s\t}\n}\n", table, sets.String(), hooks[at].hook, rules.String())
 }
 
 // IPTables returns the input of iptables-restore --noflush, or of ip6tables-restore; "" if no server has an address of that family.
 func IPTables(list []Remedy, at Place, dry, v6 bool) string {
+	return ipChain("QDISSECT", list, at, dry, v6)
+}
+
+func ipChain(chain string, list []Remedy, at Place, dry, v6 bool) string {
 	var b strings.Builder
 	h, some := hooks[at], false
-	fmt.Fprintf(&b, "*%s\n:QDISSECT - [0:0]\n-A %s -p udp -j QDISSECT\n", h.table, h.chain)
+	fmt.Fprintf(&b, "*%s\n:%s - [0:0]\n-A %s -p udp -j %s\n", h.table, chain, h.chain, chain)
 	for i := range list {
 		m := &list[i]
 		for j, s := range m.of(v6) {
@@ -125,8 +131,8 @@ func IPTables(list []Remedy, at Place, dry, v6 bool) string {
 			if m.Total {
 				mode, most = "dstip", ""
 			}
-			fmt.Fprintf(&b, "-A QDISSECT -d %s -p udp -m udp --dport %d%s -m hashlimit --hashlimit-name qd%d_%d --hashlimit-mode %s --hashlimit-above %d/second --hashlimit-burst %d%s",
-				s.Addr(), s.Port(), m.words(v6), i+1, j+1, mode, m.PerSecond, m.Burst, most)
+			fmt.Fprintf(&b, "-A %s -d %s -p udp -m udp --dport %d%s -m hashlimit --hashlimit-name %s_%d_%d --hashlimit-mode %s --hashlimit-above %d/second --hashlimit-burst %d%s",
+				chain, s.Addr(), s.Port(), m.words(v6), "qd"+strings.TrimPrefix(chain, "QDISSECT"), i+1, j+1, mode, m.PerSecond, m.Burst, most)
 			if !dry {
 				b.WriteString(" -j DROP")
 			}

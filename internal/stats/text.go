@@ -324,7 +324,7 @@ func (t *text) limits() {
 		return
 	}
 	t.line("")
-	t.line("WHAT WOULD HAVE STOPPED IT (rules to paste: qdissect report --format html)")
+	t.line("WHAT WOULD HAVE STOPPED IT (rules to paste: qdissect rules FILE)")
 	for _, s := range best {
 		t.wrapped("  ", s)
 	}
