@@ -237,7 +237,7 @@ var plains = map[string]plain{
 		"Fewer requests get a whole answer than should.",
 		"Server", "Who asks", "warn", false},
 	"errors": {"Messages have errors",
-		"Servers reply, and what they say is damaged or of no use.",
+		"Servers reply, and some of what they say is damaged or of no use.",
 		"Server", "Who asks", "warn", false},
 	"reflection": {"A server is misused to attack somebody else",
 		"Somebody sends requests in the name of the victim. The server’s replies, which are larger, go to the victim, who never asked.",

@@ -442,6 +442,7 @@ func (a *Aggregate) codeFindings(c *codec) {
 		c.Text(&f.severity, maxText)
 		c.Text(&f.text, maxText)
 		c.Text(&f.doc, 1<<12)
+		c.Bool(&f.ofServer)
 		numbers(c, &f.count)
 		numbers(c, &f.first, &f.last)
 		for k := range c.Len(len(f.examples), maxExamples) {

@@ -396,7 +396,7 @@ func (r *reporting) listFindings() {
 			list = append(list, e)
 		}
 		r.Findings = append(r.Findings, Finding{
-			ID: f.id, Severity: f.severity, Count: f.count, First: instant(f.first), Last: instant(f.last), Text: r.plain(f), Examples: list, Doc: f.doc,
+			ID: f.id, Severity: f.severity, Count: f.count, First: instant(f.first), Last: instant(f.last), Text: r.plain(f), Examples: list, Doc: f.doc, ofServer: f.ofServer,
 		})
 	}
 	slices.SortFunc(r.Findings, func(a, b Finding) int {

@@ -384,6 +384,7 @@ type finding struct {
 	count                   uint64
 	first, last             int64
 	examples                []Example // of the lowest frames
+	ofServer                bool      // a mistake that clients may not accept
 }
 
 const maxExamples = 3

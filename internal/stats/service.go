@@ -219,10 +219,14 @@ func (r *reporting) unwell() {
 		returned := min(r.returned(e), o.ChallengeOnly)
 		good := o.Answered + returned
 		o.ChallengeOnly -= returned
-		if float64(good) >= wellShare*float64(n) || maybeWell(good, n, wellShare) {
+		if float64(good) >= wellShare*float64(n) {
 			continue
 		}
-		r.say(r.unwellAt(e, &o, good, n))
+		x := r.unwellAt(e, &o, good, n)
+		if maybeWell(good, n, wellShare) {
+			x.Certainty, x.Doubt = Possible, "more requests: of so few, as many may be lost by accident"
+		}
+		r.say(x)
 	}
 }
 

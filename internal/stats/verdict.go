@@ -149,27 +149,42 @@ func (r *reporting) nothing() {
 	})
 }
 
-// leastErrors is the number of errors in messages from which these are worth a verdict, if one message in hundred has one.
-const leastErrors = 3
+// From so many messages of clients that challenges refuse, and of servers that make mistakes, these are worth a verdict, if they are a
+// share of the replies. An error is in any case.
+const (
+	leastErrors = 3
+	loopShare   = 0.01
+)
 
-// errors says that messages have errors, or that challenges are refused again and again, if nothing else is said.
+// errors says that messages have errors or mistakes, or that challenges are refused again and again, if nothing else is said.
 func (r *reporting) errors() {
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		loop := strings.HasSuffix(f.ID, "challenge.loop")
-		if r.o.whole || len(r.Verdicts) > 0 || f.Severity != "error" && !loop || f.Count < leastErrors || f.Count*100 < r.Totals.Replies {
-			continue
-		}
-		v := Verdict{
-			Kind: Errors, From: instant(f.First.UnixNano()), To: instant(f.Last.UnixNano()),
-			Text:     fmt.Sprintf("Errors: %s of %s in %s: %s (%s).", count(f.Count, "message", "messages"), number(r.Totals.Requests+r.Totals.Replies), span(f.First.UnixNano(), f.Last.UnixNano()), f.Text, f.ID),
-			Advice:   "Look at one of them: " + "qdissect -V -Y 'finding == " + f.ID + "'.",
-			Evidence: Evidence{{"messages", float64(f.Count)}},
-		}
-		if loop {
-			v.Text = fmt.Sprintf("Challenges: clients got one challenge after the other and no data, %s in %s (%s).", count(f.Count, "time", "times"), span(f.First.UnixNano(), f.Last.UnixNano()), f.ID)
-			v.Advice = "The server or a proxy in front of it refuses the challenges that it gives, or clients send wrong ones; look at one with qdissect -V -Y 'finding == " + f.ID + "'."
-		}
-		r.say(v)
+	if r.o.whole || len(r.Verdicts) > 0 {
+		return
 	}
+	i := slices.IndexFunc(r.Findings, func(f Finding) bool {
+		share := float64(f.Count) / float64(max(r.Totals.Replies, 1))
+		return f.Severity == "error" || f.Count >= leastErrors && (looping(f.ID) && share >= loopShare || f.ofServer && share >= badShare)
+	})
+	if i < 0 {
+		return
+	}
+	f := &r.Findings[i]
+	when := "in " + span(f.First.UnixNano(), f.Last.UnixNano())
+	if f.First.Equal(f.Last) {
+		when = "at " + clock(f.First.UnixNano())
+	}
+	v := Verdict{
+		Kind: Errors, From: f.First, To: f.Last,
+		Text:     fmt.Sprintf("Errors: %s of %s %s: %s (%s).", count(f.Count, "message", "messages"), number(r.Totals.Requests+r.Totals.Replies+r.Totals.Notices), when, f.Text, f.ID),
+		Advice:   "Look at one of them: " + "qdissect -V -Y 'finding == " + f.ID + "'.",
+		Evidence: Evidence{{"messages", float64(f.Count)}},
+	}
+	if looping(f.ID) {
+		v.Text = fmt.Sprintf("Challenges: clients got one challenge after the other and no data, %s %s (%s).", count(f.Count, "time", "times"), when, f.ID)
+		v.Advice = "The server or a proxy in front of it refuses the challenges that it gives, or clients send wrong ones; look at one with qdissect -V -Y 'finding == " + f.ID + "'."
+	}
+	r.say(v)
 }
+
+// looping reports whether a finding says that challenges are refused again and again.
+func looping(id string) bool { return strings.HasSuffix(id, "challenge.loop") }
