@@ -55,7 +55,7 @@ func TestNothingUnusual(t *testing.T) {
 	for _, path := range paths {
 		a := stats.New()
 		sum, err := pipeline.Run(pipeline.Options{
-			Inputs: []string{path}, Out: io.Discard, Stats: a, Workers: 1,
+			Inputs: []string{path}, Out: io.Discard, Counts: &pipeline.Counts{Stats: a}, Workers: 1,
 			Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
 			Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
 			Trouble:  func(error) {}, // some are damaged
