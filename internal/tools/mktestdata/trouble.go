@@ -54,22 +54,3 @@ func challengesTwice(s *stage) {
 	s.ask(single + "V" + challenge)
 	s.answer("\xfe\xff\xff\xff\x07\x00\x00\x00")
 }
-
-// snaplenParts plays a split reply of which the capture keeps the beginning of each
-// part, to a request and to its repetition; and a request to which none comes.
-func snaplenParts(s *stage) {
-	const request = single + "V\x11\x22\x33\x44"
-	parts := split(7, 1248, rules(60), true)
-	s.between("192.0.2.20:51000", "198.51.100.10:27015")
-	s.ask(request)
-	s.answer(parts[0])
-	s.wait(2 * time.Second)
-	s.ask(request)
-	for _, p := range parts {
-		s.answer(p)
-	}
-	s.between("192.0.2.20:51001", "198.51.100.10:27015")
-	s.ask(request)
-	s.wait(10 * time.Second)
-	s.ask(request)
-}
