@@ -99,7 +99,7 @@ func detectSingle(b []byte) dissect.Verdict {
 		return dissect.Possible
 	}
 	forms := kinds[b[0]].forms
-	if forms == nil || b[0] == typePingRequest && len(b) > 1 { // other protocols have words that begin with i
+	if forms == nil || b[0] == typePingRequest && !wire.Ends(b[1:]) { // other protocols have words that begin with i
 		return detectUnknown(b)
 	}
 	return forms.Judge(b[1:])
@@ -127,7 +127,7 @@ var kinds = [256]kind{
 	typePlayersRequest:   {mPlayersRequest, topicPlayers, 0, challenged, (*decoder).decodePlayersRequest},
 	typeRulesRequest:     {mRulesRequest, topicRules, 0, challenged, (*decoder).decodeRulesRequest},
 	typeChallengeRequest: {mChallengeRequest, topicChallenge, 0, wire.Forms{wire.Likely("", wire.Empty), anything}, (*decoder).decodeChallengeRequest},
-	typePingRequest:      {mPingRequest, topicPing, 0, wire.Forms{wire.Likely("", wire.Empty)}, (*decoder).decodePingRequest},
+	typePingRequest:      {mPingRequest, topicPing, 0, wire.Forms{wire.Likely("", wire.Empty), wire.Possible("\n", wire.Ends)}, (*decoder).decodePingRequest},
 	typePingReply: {mPingReply, 0, topicPing, wire.Forms{
 		wire.Possible("", wire.Empty), // QuakeWorld's "connected" is the same
 		wire.Likely("", func(rest []byte) bool { return len(rest) < 32 && len(bytes.Trim(rest, "0\x00")) == 0 }),

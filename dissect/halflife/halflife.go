@@ -141,7 +141,7 @@ func Detect(b []byte) dissect.Verdict {
 		if len(b) >= len(w.word) && b[0] == w.word[0] && string(b[:len(w.word)]) == w.word {
 			// With more text it is a reply of another engine: a Quake 2 server
 			// answers "info" and a line of settings.
-			if end := b[len(w.word):]; wire.Ends(end) {
+			if end := b[len(w.word):]; wire.Ends(end) || len(end) > 1 && len(bytes.Trim(end, "\x00")) == 0 {
 				if w.verdict == dissect.Possible && len(end) > 0 && end[0] != 0 {
 					return dissect.Doubtful // Quake 2 ends the word with a new line
 				}

@@ -56,7 +56,7 @@ func TestDetect(t *testing.T) {
 		"\x01\x10\x01\x08\x2a":           dissect.No,
 		"\x01":                           dissect.No,
 		answer[:23]:                      dissect.No,
-		answer + "\x00":                  dissect.No,
+		answer + "\x00":                  dissect.Doubtful,
 		"\x01" + answer[1:]:              dissect.No,
 		"\x00\x00\x03\x04" + answer[4:]:  dissect.No, // no version
 		"\x00\x0a\x03\x04" + answer[4:]:  dissect.Doubtful,

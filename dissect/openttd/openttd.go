@@ -152,6 +152,9 @@ var (
 	size = &dissect.FindingType{ID: "openttd.size", Severity: dissect.Warning, Text: "length %d in the header, the packet has %d",
 		Doc:    "The length in the packet is not that of the datagram. OpenTTD ignores such packets. The sender is wrong, or something on the way cut the packet.",
 		Advice: advice.WrongLength}
+	count = &dissect.FindingType{ID: "openttd.count", Severity: dissect.Warning, Text: "%d announced, %d {is|are} there",
+		Doc:    "The number before a list of companies or addresses is larger than the list: the reply was cut, or the server counts wrongly.",
+		Advice: advice.WrongCount}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -169,7 +172,7 @@ var protocol = &dissect.Protocol{
 		mInfoRequest, mInfo, mPong, mCompaniesRequest, mCompanies, mGRFsRequest, mGRFs, mRegister, mRegistered, mSessionKey,
 		mUnregister, mListRequest, mList,
 	},
-	Findings: []*dissect.FindingType{unanswered, detailsUnanswered, pong, unrequested, several, amplification, size},
+	Findings: []*dissect.FindingType{unanswered, detailsUnanswered, pong, unrequested, several, amplification, size, count},
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
 	Pairing:  judge.Usual(unanswered, unrequested, onePacket(judge.Several(several)), judge.Amplification(amplification, 10)),
@@ -222,6 +225,8 @@ func Detect(b []byte) dissect.Verdict {
 	case typeCompanies:
 		if n >= 2 && rest[0] >= 3 && rest[0] <= 6 && int(rest[1]) <= 15 && n >= 2+int(rest[1])*(1+1+4+3*8+2+1+20) {
 			return dissect.Possible
+		} else if n >= 2 {
+			return dissect.Doubtful // the count is wrong
 		}
 	case typeRegister:
 		if len(rest) >= len(welcome) && string(rest[:len(welcome)]) == welcome {
@@ -234,6 +239,8 @@ func Detect(b []byte) dissect.Verdict {
 	case typeList:
 		if n >= 3 && (rest[0] == 1 || rest[0] == 2) && n == 3+int(binary.LittleEndian.Uint16(rest[1:]))*lenEntry(rest[0]) {
 			return dissect.Likely
+		} else if n >= 3 {
+			return dissect.Doubtful // the count is wrong
 		}
 	case typeUnregister:
 		if n == 3 && (rest[0] == 1 || rest[0] == 2) {
@@ -583,7 +590,7 @@ func (d *decoder) decodeCompanies(r *dissect.Reader, m *dissect.Message) {
 	n := int(r.U8(fCompanies))
 	list := r.Begin(fList)
 	for range n {
-		if r.Failed() {
+		if r.Failed() || !r.More() && len(c.Companies) > 0 {
 			break
 		}
 		at := r.Mark()
@@ -596,10 +603,18 @@ func (d *decoder) decodeCompanies(r *dissect.Reader, m *dissect.Message) {
 		c.Companies = append(c.Companies, o)
 	}
 	r.End(list)
+	counted(r, n, len(c.Companies))
 	if c.Version <= 4 {
 		before := len(c.Players)
 		d.decodePlayers(r, fSpecList, fEndSpecs)
 		c.Spectators = len(c.Players) - before
+	}
+}
+
+// counted notes that a list has fewer entries than announced.
+func counted(r *dissect.Reader, n, there int) {
+	if there < n && !r.Failed() && !r.Cut() {
+		r.Note(count, dissect.Num(n), dissect.Num(there))
 	}
 }
 
@@ -686,6 +701,9 @@ func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
 	n := int(r.U16(fCount))
 	list := r.Begin(fServers)
 	for range n {
+		if !r.More() && len(s.Servers) > 0 {
+			break
+		}
 		var a netip.AddrPort
 		if version == 2 {
 			addr, port := r.Endpoint6(fServer, true)
@@ -700,6 +718,7 @@ func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
 		s.Servers = append(s.Servers, a)
 	}
 	r.End(list)
+	counted(r, n, len(s.Servers))
 	m.Pair.Entries = len(s.Servers)
 }
 

@@ -41,6 +41,8 @@ func samples() []dissecttest.Sample {
 	pong.Findings = []string{"openttd.pong"}
 	long := dissecttest.One("another length than it says", "info_request", dissect.No, "\x07\x00\x00")
 	long.Findings = []string{"openttd.size"}
+	missing := one("a company that is missing", "companies_reply", dissect.Doubtful, 3, "\x06\x03"+company+company)
+	missing.Findings = []string{"openttd.count"}
 	return []dissecttest.Sample{
 		one("a request", "info_request", p, 0, ""), pong, long,
 		one("info 1", "info_reply", l, 1, "\x01Old\x000.3.5\x00\x01\x00\x08\x01\x00\x9c\x4a\x00\x00Map\x00\x00\x01\x00\x01\x00\x00"),
@@ -55,6 +57,7 @@ func samples() []dissecttest.Sample {
 		one("companies 6", "companies_reply", p, 3, "\x06\x02"+company+company),
 		one("companies 5", "companies_reply", p, 3, "\x05\x01"+company+"\x01"),
 		one("companies 4", "companies_reply", p, 3, "\x04\x01"+company+alice+"\x00"+alice+"\x00"),
+		missing,
 		one("no companies", "companies_reply", p, 3, "\x06\x00"),
 		one("a registration", "register_request", dissect.Certain, 4, welcome+"\x01\x8b\x0f"),
 		one("a registration with a key", "register_request", dissect.Certain, 4, welcome+"\x02\x8b\x0f\x01\x02\x03\x04\x05\x06\x07\x08"),
@@ -105,10 +108,10 @@ func TestDetect(t *testing.T) {
 		"\x03\x00":                   dissect.No,
 		"":                           dissect.No,
 		packet(2, "\x00"):            dissect.No,
-		packet(3, "\x06\x01"+name):   dissect.No,
+		packet(3, "\x06\x01"+name):   dissect.Doubtful,
 		packet(4, "OpenTTDRegister"): dissect.No,
 		packet(6, "\x02"):            dissect.No,
-		packet(7, "\x01\x02\x00\xc0\x00\x02\x01\x8b\x0f"): dissect.No,
+		packet(7, "\x01\x02\x00\xc0\x00\x02\x01\x8b\x0f"): dissect.Doubtful,
 		packet(9, "\x00"):                         dissect.No,
 		packet(9, "\x02"+grf):                     dissect.No,
 		packet(11, "\x00"):                        dissect.No,

@@ -94,7 +94,7 @@ var commands = [...]command{
 	{"challengeResponse", mChallengeReply, 0, topicChallenge, own, (*decoder).decodeChallengeReply},
 	// DarkPlaces sends eleven characters of any kind. Quake 2 and Xash3D send a
 	// number, and Half-Life sends "challenge rcon".
-	{"challenge", mChallengeReply, 0, topicChallenge, wire.Forms{wire.No(" rcon", nil), wire.No(" ", quake.Numbered), argued[0]}, (*decoder).decodeChallengeReply},
+	{"challenge", mChallengeReply, 0, topicChallenge, wire.Forms{wire.No(" rcon", nil), wire.Likely(" ", hasKeys), wire.No(" ", quake.Numbered), argued[0]}, (*decoder).decodeChallengeReply},
 	{"connect", mConnectRequest, topicConnect, 0, connects, (*decoder).decodeConnect},
 	{"connectResponse", mConnectReply, 0, topicConnect, own, (*decoder).decodeConnectReply},
 	{"disconnect", mDisconnect, 0, 0, shared, (*decoder).decodeDisconnect},
@@ -272,6 +272,10 @@ func (d *decoder) decodeQuery(r *dissect.Reader, m *dissect.Message) {
 	words.Finish(r)
 	m.Pair.ID, m.Pair.Challenge = fingerprint(q.Challenge), dissect.ChallengeAbsent
 }
+
+// hasKeys reports whether keys follow a challenge, as DarkPlaces sends them for encryption. The
+// challenge may be digits alone.
+func hasKeys(rest []byte) bool { return bytes.Contains(rest, []byte("\x00vlen")) }
 
 // decodeChallengeRequest reads getchallenge. ioquake3 adds a number that the client
 // chose and the name of the game, Call of Duty a hash.

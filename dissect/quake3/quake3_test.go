@@ -111,6 +111,7 @@ func samples() []dissecttest.Sample {
 		short("ack", "ping_reply", header+"ack"),
 		cut("print of DarkPlaces", "print", possible, header+"n\"sv_gravity\" is \"800\"\n"),
 		cut("print of DarkPlaces that begins with letters", "print", possible, header+"nhost:     Nexuiz\nversion:  Nexuiz build\n"),
+		cut("challenge of digits with keys", "challenge_reply", possible, header+"challenge 11111111111\x00vlen\x04\x00\x00\x00d0pk\x00\x01"),
 		cut("challenge with keys", "challenge_reply", possible, header+"challenge Yi=h8l|CBS.\x00vlen\x04\x00\x00\x00d0pk\x00\x01"),
 
 		reply("no players", status+settings+"\n"),

@@ -100,6 +100,8 @@ func Detect(b []byte) dissect.Verdict {
 		return dissect.Certain
 	case len(b) == lenToken && string(b[3:7]) != "\x00\x00\x00\x00":
 		return dissect.Likely
+	case string(b[3:7]) != ones:
+		return dissect.Doubtful
 	}
 	return dissect.No
 }

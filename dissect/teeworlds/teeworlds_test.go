@@ -111,8 +111,8 @@ func TestDetect(t *testing.T) {
 		ask(51) + "\x01":                        dissect.No,
 		"\x04\x00\x00" + ours + "\x05" + theirs: dissect.Likely,
 		"\x04\x00\x00" + ours + "\x01" + theirs: dissect.No, // joins
-		"\x04\x00\x00\x00\x00\x00\x00\x05" + theirs:      dissect.No,
-		"\x04\x00\x00" + ours + "\x05" + theirs + "\x00": dissect.No,
+		"\x04\x00\x00\x00\x00\x00\x00\x05" + theirs:      dissect.Doubtful,
+		"\x04\x00\x00" + ours + "\x05" + theirs + "\x00": dissect.Doubtful,
 	} {
 		if got := Detect([]byte(payload)); got != want {
 			t.Errorf("%q: %v, want %v", payload, got, want)

@@ -188,6 +188,7 @@ func Detect(b []byte) dissect.Verdict {
 		case n < lenRefusal:
 			return dissect.Possible
 		}
+		return dissect.Doubtful
 	case codeInfo, codeOldSegment, codeSegment, codeHeartbeat:
 		return dissect.Likely
 	case codeServers:

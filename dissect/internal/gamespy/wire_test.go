@@ -48,12 +48,13 @@ type talk struct {
 	a     *dissect.Analyzer
 	now   time.Time
 	frame uint64
+	port  uint16
 	said  []string
 }
 
 func newTalk(t *testing.T) *talk {
 	t.Helper()
-	k := &talk{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	k := &talk{port: 4321, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	var err error
 	k.a, err = dissect.New(dissect.Config{Protocols: []*dissect.Protocol{gamespy2.Protocol(), gamespy3.Protocol(), minecraft.Protocol()}}, k)
 	if err != nil {
@@ -84,7 +85,7 @@ func (k *talk) tagged(payload, tags string) {
 }
 
 func (k *talk) say(payload string, up bool, findings []dissect.Finding) {
-	src, dst := netip.MustParseAddrPort("192.0.2.1:50000"), netip.MustParseAddrPort("198.51.100.1:4321")
+	src, dst := netip.MustParseAddrPort("192.0.2.1:50000"), netip.AddrPortFrom(netip.MustParseAddr("198.51.100.1"), k.port)
 	if !up {
 		src, dst = dst, src
 	}
@@ -102,6 +103,33 @@ const (
 	minecraft3 = "\x00gametype\x00SMP\x00game_id\x00MINECRAFT\x00\x00\x01player_\x00\x00\x00"
 	gamespy3s  = "\x00gamever\x001\x00mapname\x00x\x00\x00\x01player_\x00\x00\x00\x00\x02team_t\x00\x00\x00\x00"
 )
+
+// TestOthersPort tells the two apart by what a reply has, on the port of the other.
+func TestOthersPort(t *testing.T) {
+	for _, tc := range []struct {
+		port     uint16
+		keys     string
+		protocol string
+	}{{7777, minecraft3, "minecraft"}, {64000, minecraft3, "minecraft"}, {25565, gamespy3s, "gamespy3"}, {19132, gamespy3s, "gamespy3"}} {
+		for _, name := range []string{"Short", longName} {
+			k := newTalk(t)
+			k.port = tc.port
+			for range 2 {
+				k.ask(handshake)
+				k.answer(challenge)
+				k.ask(query)
+				k.answer(reply + name + tc.keys)
+			}
+			k.a.Flush()
+			for _, said := range k.said {
+				if !strings.Contains(said, " "+tc.protocol+" ") {
+					t.Errorf("port %d, %q: %v, want %s", tc.port, name[:5], k.said, tc.protocol)
+					break
+				}
+			}
+		}
+	}
+}
 
 // TestWhose tells the two protocols with equal requests apart by the replies.
 func TestWhose(t *testing.T) {
