@@ -17,6 +17,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/whole"
 )
 
 // anonymizeOptions are the flags of anonymize.
@@ -152,12 +153,11 @@ func (o *anonymizeOptions) write(src capture.Source, outName string, a anonymize
 	if outName == "-" {
 		beside = filepath.Join(os.TempDir(), "anonymized.pcapng")
 	}
-	f, err := capture.CreateBeside(beside, outName == "-")
+	f, err := whole.Create(beside, outName == "-")
 	if err != nil {
 		return err
 	}
-	f.Close()
-	defer os.Remove(f.Name())
+	defer f.Discard()
 	out, err := capture.Create(f.Name())
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (o *anonymizeOptions) write(src capture.Source, outName string, a anonymize
 	if outName == "-" {
 		err = copyFile(env.out, f.Name())
 	} else {
-		err = os.Rename(f.Name(), outName)
+		err = f.Place()
 	}
 	if err == nil && runErr != nil {
 		err = status(exitTrouble)

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/tables"
+	"github.com/qdissect/qdissect/internal/whole"
 )
 
 // A batch is a group of inputs that are dissected together.
@@ -22,7 +22,7 @@ type batch struct {
 	stamps  []stamp
 	done    []bool
 	current int
-	files   []*os.File      // the output of the current input, until it is complete
+	files   []*whole.File   // the output of the current input, until it is complete
 	lines   io.WriteCloser  // writes to files
 	tables  *tables.Parquet // the same, if it writes tables
 	refused bool            // the system refuses to read the current input
@@ -116,7 +116,7 @@ func (b *batch) next(i int) (io.Writer, error) {
 		return nil, err
 	}
 	for _, name := range b.outputs(b.inputs[i]) {
-		f, err := capture.CreateBeside(name, b.private)
+		f, err := whole.Create(name, b.private)
 		if err != nil {
 			return nil, err
 		}
@@ -168,7 +168,7 @@ func (b *batch) discard() (err error) {
 		return nil
 	}
 	for _, f := range b.files {
-		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+		err = errors.Join(err, f.Discard())
 	}
 	if len(b.more) > 0 {
 		_ = os.Remove(filepath.Dir(b.output(b.inputs[b.current]))) // if it is empty
@@ -177,16 +177,16 @@ func (b *batch) discard() (err error) {
 	return err
 }
 
-// place renames the files of an output and its stamp, so that all are complete or absent.
-// It writes the stamp first: on a full disk, no output may remain without a stamp.
-func place(files []*os.File, outs []string, s *stamp) error {
+// place gives the files of an output their names, after its stamp: an output that is not as its
+// stamp says is not done.
+func place(files []*whole.File, outs []string, s *stamp) error {
 	s.More = nil
 	for i, f := range files {
+		defer f.Discard()
 		st, err := f.Stat()
-		if err := errors.Join(err, f.Close()); err != nil {
+		if err != nil {
 			return err
 		}
-		defer os.Remove(f.Name())
 		if left := sourceOf(filepath.Base(outs[i]), st); i == 0 {
 			s.Output = left
 		} else {
@@ -197,23 +197,18 @@ func place(files []*os.File, outs []string, s *stamp) error {
 	if err != nil {
 		return err
 	}
-	name := stampOf(outs[0])
-	t, err := capture.CreateBeside(name, false)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(t.Name())
-	_, err = t.Write(append(b, '\n'))
-	if err := errors.Join(err, t.Close()); err != nil {
-		return err
-	}
-	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for i, f := range files {
-		if err := os.Rename(f.Name(), outs[i]); err != nil {
+	for _, out := range outs { // they are of the stamp before
+		if err := os.Remove(out); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	return os.Rename(t.Name(), name)
+	if err := whole.Write(stampOf(outs[0]), append(b, '\n'), false); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := f.Place(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/unitfile"
+	"github.com/qdissect/qdissect/internal/whole"
 )
 
 // A countFolder keeps the counts of the last hour in a folder: a unit for each five minutes, as report --from reads them.
@@ -77,11 +78,7 @@ func (c *countFolder) write(start time.Time, packets uint64, s *stats.Shards) er
 	if err != nil {
 		return err
 	}
-	tmp := filepath.Join(folder, ".writing")
-	if err := os.WriteFile(tmp, b, 0o666); err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	if err := os.Rename(tmp, name); err != nil {
+	if err := whole.Write(name, b, false); err != nil {
 		return err
 	}
 	return c.prune()

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/qdissect/qdissect/internal/whole"
 )
 
 // installFile writes a file into the first folder of Wireshark that exists under one of
@@ -31,7 +33,15 @@ func installFile(env environment, name string, data []byte, mode os.FileMode, na
 		return err
 	}
 	path := filepath.Join(folder, name)
-	if err := os.WriteFile(path, data, mode); err != nil {
+	f, err := whole.Create(path, false)
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	if err := errors.Join(f.Chmod(mode), f.Place()); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(env.out, path)

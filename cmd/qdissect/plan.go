@@ -165,7 +165,7 @@ func (p *plan) report() error {
 		return err
 	}
 	if p.lines = o.format.aligned(p.env, p.env.out); o.quiet {
-		p.lines = whole{p.env.out}
+		p.lines = unclosed{p.env.out}
 	}
 	p.run.Out, p.aside = p.lines, p.live && !o.quiet
 	switch {

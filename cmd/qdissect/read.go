@@ -212,15 +212,15 @@ func widthOf(w any) int {
 // aligned returns a writer that aligns the columns of text on its way to w. Close ends its output.
 func (o *formatOptions) aligned(env environment, w io.Writer) io.WriteCloser {
 	if o.output != "text" {
-		return whole{w}
+		return unclosed{w}
 	}
 	return report.NewColumns(w, report.ColumnOptions{Width: o.columns(env), Wrap: o.tree || o.hex, Fold: !o.noFold})
 }
 
-// whole is a writer that needs no closing.
-type whole struct{ io.Writer }
+// unclosed is a writer that needs no closing.
+type unclosed struct{ io.Writer }
 
-func (whole) Close() error { return nil }
+func (unclosed) Close() error { return nil }
 
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)

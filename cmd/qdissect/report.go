@@ -23,6 +23,7 @@ import (
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/talks"
 	"github.com/qdissect/qdissect/internal/unitfile"
+	"github.com/qdissect/qdissect/internal/whole"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -308,12 +309,5 @@ func (o *reportOptions) write(env environment, r *stats.Report, inputs []string)
 			return errors.New("the report would replace one of the input files; use another file")
 		}
 	}
-	f, err := capture.CreateBeside(o.output, false)
-	if err != nil {
-		return err
-	}
-	if _, err := f.Write(b); err != nil {
-		return errors.Join(err, f.Close(), os.Remove(f.Name()))
-	}
-	return errors.Join(f.Close(), os.Rename(f.Name(), o.output))
+	return whole.Write(o.output, b, false)
 }

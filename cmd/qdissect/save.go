@@ -119,6 +119,7 @@ func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap 
 			return nil, fmt.Errorf("%s: --annotate needs pcapng, because pcap has no comments", o.file)
 		}
 	}
+	m.Whole = live == nil
 	series, err := capture.CreateSeries(o.file, r, m)
 	if err != nil {
 		return nil, err

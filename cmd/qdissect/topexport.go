@@ -16,6 +16,7 @@ import (
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/top"
+	"github.com/qdissect/qdissect/internal/whole"
 )
 
 // save writes the frames of the messages that match an expression.
@@ -90,5 +91,5 @@ func (w *watching) export(name string, view any) (string, error) {
 		return "", err
 	}
 	text.WriteByte('\n')
-	return "written to " + name, os.WriteFile(name, text.Bytes(), 0o600)
+	return "written to " + name, whole.Write(name, text.Bytes(), true)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,11 +12,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/qdissect/qdissect/internal/tables"
 	"github.com/qdissect/qdissect/internal/unitfile"
+	"github.com/qdissect/qdissect/internal/whole"
 )
 
 // A unitSummary is the summary of a unit: how it was made, and what came out.
@@ -63,6 +64,7 @@ func (m *many) describe(u unit) (*unitSummary, error) {
 // complete.
 func (m *many) unit(u unit, s *unitSummary, quiet bool) error {
 	folder := filepath.Join(m.o.dir, u.folder)
+	whole.Sweep(filepath.Dir(folder))
 	before, err := unitBefore(folder)
 	switch {
 	case err != nil:
@@ -77,12 +79,12 @@ func (m *many) unit(u unit, s *unitSummary, quiet bool) error {
 		return err
 	}
 	// Processes of several machines may do the same unit at the same time.
-	tmp := filepath.Join(filepath.Dir(folder), fmt.Sprintf(".%s-%s", filepath.Base(folder), rand.Text()))
-	defer os.RemoveAll(tmp)
-	if err := os.Mkdir(tmp, 0o777); err != nil {
+	f, err := whole.Mkdir(folder)
+	if err != nil {
 		return err
 	}
-	if err := m.fill(tmp, &u, s, quiet); err != nil || m.stop.Err() != nil {
+	defer f.Discard()
+	if err := m.fill(f.Name(), &u, s, quiet); err != nil || m.stop.Err() != nil {
 		return err
 	}
 	if before != nil {
@@ -90,7 +92,7 @@ func (m *many) unit(u unit, s *unitSummary, quiet bool) error {
 			return err
 		}
 	}
-	if err := os.Rename(tmp, folder); err != nil {
+	if err := f.Place(); err != nil {
 		// Another process has done the same unit in the meantime.
 		other, _ := unitBefore(folder)
 		switch {
@@ -103,7 +105,7 @@ func (m *many) unit(u unit, s *unitSummary, quiet bool) error {
 		return nil
 	}
 	m.new++
-	return nil
+	return whole.Finish(folder, summaryFile)
 }
 
 // finished counts a unit that is done already, and says again what trouble it had.
@@ -119,6 +121,9 @@ func (m *many) finished(s *unitSummary) {
 func unitBefore(folder string) (*unitSummary, error) {
 	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if err := whole.Finish(folder, summaryFile); err != nil { // whoever wrote it may have been killed
+		return nil, fmt.Errorf("%s: %w", folder, err)
 	}
 	var s unitSummary
 	if b, err := os.ReadFile(filepath.Join(folder, summaryFile)); err != nil || json.Unmarshal(b, &s) != nil || s.Type != "unit" {
@@ -223,7 +228,7 @@ func newUnitFile(folder, name string, private bool) (*unitFile, error) {
 	if private {
 		mode = 0o600
 	}
-	f, err := os.OpenFile(filepath.Join(folder, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	f, err := os.OpenFile(filepath.Join(folder, name+whole.Suffix), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	return &unitFile{f: f, h: sha256.New()}, err
 }
 
@@ -236,8 +241,8 @@ func (w *unitFile) Write(b []byte) (int, error) {
 }
 
 func (w *unitFile) done(s *unitSummary) error {
-	s.Outputs = append(s.Outputs, written{filepath.Base(w.f.Name()), w.size, hex.EncodeToString(w.h.Sum(nil))})
-	return w.f.Close()
+	s.Outputs = append(s.Outputs, written{strings.TrimSuffix(filepath.Base(w.f.Name()), whole.Suffix), w.size, hex.EncodeToString(w.h.Sum(nil))})
+	return errors.Join(w.f.Sync(), w.f.Close())
 }
 
 func writeUnitFile(folder, name string, b []byte, private bool, s *unitSummary) error {

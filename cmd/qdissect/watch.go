@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -107,6 +108,19 @@ func (w *watch) tell(s *report.Summary) {
 	w.last, w.at = *s, now
 }
 
+// asksHere reports whether a request to a server on loopback names it so: a page of the web whose
+// name leads to this machine must not read from it. Servers that others reach have any name.
+func asksHere(at net.Addr, host string) bool {
+	if a, err := netip.ParseAddrPort(at.String()); err == nil && !a.Addr().IsLoopback() {
+		return true
+	}
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	a, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "" || host == "localhost" || err == nil && a.IsLoopback()
+}
+
 // serve starts the metrics server. An addr without a host means loopback.
 func (w *watch) serve(addr string) (end func(), err error) {
 	host, port, err := net.SplitHostPort(addr)
@@ -118,7 +132,11 @@ func (w *watch) serve(addr string) (end func(), err error) {
 		return nil, fmt.Errorf("--metrics: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(out http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /metrics", func(out http.ResponseWriter, in *http.Request) {
+		if !asksHere(l.Addr(), in.Host) {
+			http.Error(out, "this is not the host of that name", http.StatusMisdirectedRequest)
+			return
+		}
 		out.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		out.Write(*w.metrics.Load())
 		out.Write(*w.servers.Load())

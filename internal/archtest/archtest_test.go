@@ -48,6 +48,8 @@ type rule struct {
 var rules = []rule{
 	{"internal/nettext", false, nil,
 		"text from the network is escaped the same way everywhere, also in programs that only parse"},
+	{"internal/whole", false, nil,
+		"files that appear whole are files of any kind"},
 	{"reassembly", false, nil,
 		"reassembly knows no protocol and no packet: it joins what it is handed"},
 	{"dissect", false, []string{"reassembly", "internal/nettext"},

@@ -24,7 +24,7 @@ func TestOwnWorld(t *testing.T) {
 		"internal/capture":    "clock file goroutine",
 		"internal/pipeline":   "clock goroutine",
 		"internal/golden":     "file",
-		"internal/cut":        "file",
+		"internal/whole":      "file",
 		"internal/serve/host": "clock goroutine",
 		"internal/thorough":   "environment init", // of tests
 		"qdissecttest":        "clock environment file goroutine",

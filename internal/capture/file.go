@@ -1,13 +1,12 @@
 package capture
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"strconv"
+	"slices"
+
+	"github.com/qdissect/qdissect/internal/whole"
 )
 
 // Making configures how files are created.
@@ -17,6 +16,9 @@ type Making struct {
 	Private bool
 	// Inputs are the files that are being read. They are never overwritten.
 	Inputs []os.FileInfo
+	// Whole gives files their names when they are complete. A file that is being written live
+	// is readable meanwhile.
+	Whole bool
 }
 
 func (m *Making) mode() fs.FileMode {
@@ -26,17 +28,42 @@ func (m *Making) mode() fs.FileMode {
 	return 0o666
 }
 
-// open creates a file, or truncates an existing one.
-func (m *Making) open(name string) (*os.File, error) {
+// open creates a file, or truncates an existing one. The function completes it.
+func (m *Making) open(name string) (*os.File, func() error, error) {
+	st, err := os.Stat(name)
+	if m.Whole && (err != nil || st.Mode().IsRegular()) {
+		if err == nil && m.reads(st) {
+			return nil, nil, m.readError(name)
+		}
+		f, err := whole.Create(name, m.Private)
+		if err != nil {
+			return nil, nil, err
+		}
+		return f.File, f.Place, nil
+	}
+	f, err := m.truncate(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return f, f.Close, nil
+}
+
+func (m *Making) reads(st os.FileInfo) bool {
+	return slices.ContainsFunc(m.Inputs, func(in os.FileInfo) bool { return os.SameFile(st, in) })
+}
+
+func (m *Making) readError(name string) error {
+	return fmt.Errorf("%s is read and cannot be written at once", name)
+}
+
+func (m *Making) truncate(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, m.mode())
 	if err != nil {
 		return nil, err
 	}
 	st, err := f.Stat()
-	for _, in := range m.Inputs {
-		if err == nil && os.SameFile(st, in) {
-			err = fmt.Errorf("%s is read and cannot be written at once", name)
-		}
+	if err == nil && m.reads(st) {
+		err = m.readError(name)
 	}
 	if err == nil && st.Mode().IsRegular() {
 		if err = f.Truncate(0); err == nil && m.Private && st.Mode().Perm()&0o077 != 0 {
@@ -75,34 +102,4 @@ func (w *Waiting) Read(b []byte) (n int, err error) {
 		w.file.Close()
 	}
 	return n, err
-}
-
-// CreateBeside creates a temporary file in the folder of name, to be renamed to name when
-// it is complete. It gets the mode of the file that it will replace. If there is none, it
-// gets the mode that the umask leaves, or that of a private file.
-func CreateBeside(name string, private bool) (*os.File, error) {
-	m := Making{Private: private}
-	dir, base := filepath.Split(name)
-	for range 1000 {
-		f, err := os.OpenFile(dir+".new-"+strconv.FormatUint(uint64(rand.Uint32()), 10)+"-"+base, os.O_RDWR|os.O_CREATE|os.O_EXCL, m.mode())
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if old, err := os.Lstat(name); err == nil && old.Mode().IsRegular() {
-			mode := old.Mode().Perm()
-			if private {
-				mode &= 0o600
-			}
-			if err := f.Chmod(mode); err != nil {
-				f.Close()
-				os.Remove(f.Name())
-				return nil, err
-			}
-		}
-		return f, nil
-	}
-	return nil, fmt.Errorf("%s: no free name for a file beside it", name)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/qdissect/qdissect/internal/whole"
 )
 
 // A Format is a format of capture files that can be written.
@@ -29,7 +30,7 @@ const (
 // file name: pcap for .pcap, .cap and .dmp, pcapng for other names; gzip if .gz follows,
 // zstd if .zst follows.
 func FormatOf(name string) (format Format, coding string) {
-	name = strings.ToLower(name)
+	name = strings.ToLower(strings.TrimSuffix(name, whole.Suffix))
 	for _, c := range [...]struct{ ext, coding string }{{".gz", "gzip"}, {".zst", "zstd"}} {
 		if rest, ok := strings.CutSuffix(name, c.ext); ok {
 			name, coding = rest, c.coding
@@ -104,14 +105,14 @@ func Create(name string) (*Writer, error) { return create(name, &Making{}) }
 
 func create(name string, m *Making) (*Writer, error) {
 	format, coding := FormatOf(name)
-	f, err := m.open(name)
+	f, done, err := m.open(name)
 	if err != nil {
 		return nil, err
 	}
 	file := &counter{File: f}
 	w := NewWriter(file, format)
 	w.file = file
-	w.closes = []func() error{file.Close}
+	w.closes = []func() error{done}
 	switch coding {
 	case "gzip":
 		z := gzip.NewWriter(file)

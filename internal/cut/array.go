@@ -3,26 +3,26 @@ package cut
 import (
 	"encoding/binary"
 	"errors"
+	"github.com/qdissect/qdissect/internal/whole"
 	"io"
-	"os"
 )
 
 // An array holds numbers by index in a temporary file, so that its memory does not grow.
 // A number is 0 until it is set. Only one page is in memory: an index should be near the
 // one before.
 type array struct {
-	file *os.File
+	file *whole.File
 	page [4096]byte
 	at   int64 // offset of the page in the file
 	err  error // the first
 }
 
 func newArray(dir string) (*array, error) {
-	f, err := os.CreateTemp(dir, ".cut-*.array")
+	f, err := whole.Scratch(dir)
 	return &array{file: f}, err
 }
 
-func (a *array) close() error { return errors.Join(a.err, a.file.Close(), os.Remove(a.file.Name())) }
+func (a *array) close() error { return errors.Join(a.err, a.file.Discard()) }
 
 // place returns the bytes of a number.
 func (a *array) place(i uint64) []byte {

@@ -15,7 +15,6 @@ import (
 	"hash/maphash"
 	"io"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -27,6 +26,7 @@ import (
 	"github.com/qdissect/qdissect/internal/display"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/whole"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
 )
@@ -189,12 +189,11 @@ func (c *cutter) run() error {
 		return err
 	}
 	// The output is renamed into place when it is complete.
-	f, err := capture.CreateBeside(c.o.Out, false)
+	f, err := whole.Create(c.o.Out, false)
 	if err != nil {
 		return err
 	}
-	f.Close()
-	defer os.Remove(f.Name())
+	defer f.Discard()
 	before := c.frames.n
 	for level := 0; ; level++ {
 		if err := c.write(f.Name()); err != nil {
@@ -216,7 +215,7 @@ func (c *cutter) run() error {
 	if c.known.err != nil {
 		return c.known.err
 	}
-	return os.Rename(f.Name(), c.o.Out)
+	return f.Place()
 }
 
 // dissect passes the contents of a capture to r.

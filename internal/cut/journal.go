@@ -4,14 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"io"
 	"net/netip"
-	"os"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/whole"
 )
 
 // An event is what the steps of a cut need to know about a message, or about a finding
@@ -38,7 +37,7 @@ const maxNote = 1000
 // A journal holds the events of the input in a temporary file, so that the input is
 // dissected only once.
 type journal struct {
-	file *os.File
+	file *whole.File
 	w    *bufio.Writer
 	size int64
 	buf  []byte
@@ -46,14 +45,14 @@ type journal struct {
 
 // newJournal creates a temporary file in dir. close removes it.
 func newJournal(dir string) (*journal, error) {
-	f, err := os.CreateTemp(dir, ".cut-*.journal")
+	f, err := whole.Scratch(dir)
 	if err != nil {
 		return nil, err
 	}
 	return &journal{file: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
 }
 
-func (j *journal) close() error { return errors.Join(j.file.Close(), os.Remove(j.file.Name())) }
+func (j *journal) close() error { return j.file.Discard() }
 
 // add writes an event and returns where its comment is.
 func (j *journal) add(e *event) (extent, error) {

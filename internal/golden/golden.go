@@ -16,7 +16,6 @@
 package golden
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,8 +28,8 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
-	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/whole"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -197,23 +196,22 @@ func (r *reporter) Begin(c report.Capture) error {
 // a capture, Update writes a golden only if broken is true, for tests of such files.
 func Update(name string, broken bool) (changed bool, d Dissection, err error) {
 	path := Path(name)
-	f, err := capture.CreateBeside(path, false)
+	f, err := whole.Create(path, false)
 	if err != nil {
 		return false, d, err
 	}
-	defer os.Remove(f.Name())
+	defer f.Discard()
 	d, err = Write(f, name)
 	if err == nil {
-		err = addFile(f, name, &d)
+		err = addFile(f.File, name, &d)
 	}
-	err = cmp.Or(err, f.Close())
 	if err != nil || !d.Opened && !broken {
 		return false, d, err
 	}
 	if same, err := sameFiles(f.Name(), path); err == nil && same {
 		return false, d, nil
 	}
-	return true, d, os.Rename(f.Name(), path)
+	return true, d, f.Place()
 }
 
 // addFile adds what a golden states about the capture file to its last object, the

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
+	"github.com/qdissect/qdissect/internal/whole"
 	"github.com/spf13/pflag"
 )
 
@@ -160,7 +161,7 @@ func Key(name string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if err := os.WriteFile(name, append(seed, '\n'), 0o600); err != nil {
+		if err := whole.Write(name, append(seed, '\n'), true); err != nil {
 			return "", err
 		}
 	}

@@ -9,13 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/qdissect/qdissect/internal/whole"
 )
 
 // A Cut is what somebody wants of the packets of a sensor.
@@ -248,13 +247,13 @@ func Fetch(ctx context.Context, conn *nats.Conn, name string, c Cut, out io.Writ
 
 // FetchFile is as Fetch, into a file that is complete or not there.
 func FetchFile(ctx context.Context, conn *nats.Conn, name string, c Cut, file string) (n int64, note string, err error) {
-	f, err := os.CreateTemp(filepath.Dir(file), ".fetch-*")
+	f, err := whole.Create(file, true)
 	if err != nil {
 		return 0, "", err
 	}
-	n, note, err = Fetch(ctx, conn, name, c, f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return n, note, errors.Join(err, os.Remove(f.Name()))
+	defer f.Discard()
+	if n, note, err = Fetch(ctx, conn, name, c, f); err != nil {
+		return n, note, err
 	}
-	return n, note, os.Rename(f.Name(), file)
+	return n, note, f.Place()
 }

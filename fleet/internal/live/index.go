@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/internal/whole"
 )
 
 // A row is a sensor on the page of all sensors.
@@ -104,7 +105,7 @@ func (v *View) index(now time.Time, list []*sensor) error {
 	if err := indexPage.Execute(&b, page); err != nil {
 		return err
 	}
-	return replace(filepath.Join(v.Dir, "index.html"), b.Bytes())
+	return whole.Write(filepath.Join(v.Dir, "index.html"), b.Bytes(), false)
 }
 
 var indexPage = template.Must(template.New("index").Parse(`<!doctype html>

@@ -23,6 +23,7 @@ import (
 	"github.com/qdissect/qdissect/internal/htmlreport"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/unitfile"
+	"github.com/qdissect/qdissect/internal/whole"
 )
 
 // A View makes pages of what sensors say. Nothing of a sensor changes the figures of another one, and the sum has those of sensors
@@ -421,7 +422,7 @@ func (v *View) page(name, title string, of func() (*unitfile.Sum, error)) (err e
 	if err := htmlreport.Write(&b, r); err != nil {
 		return err
 	}
-	return replace(filepath.Join(v.Dir, name+".html"), b.Bytes())
+	return whole.Write(filepath.Join(v.Dir, name+".html"), b.Bytes(), false)
 }
 
 func by(home []netip.Prefix) string {
@@ -429,13 +430,4 @@ func by(home []netip.Prefix) string {
 		return "option"
 	}
 	return ""
-}
-
-// replace writes a file that is whole whenever somebody opens it.
-func replace(name string, b []byte) error {
-	tmp := name + ".writing"
-	if err := os.WriteFile(tmp, b, 0o666); err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	return os.Rename(tmp, name)
 }

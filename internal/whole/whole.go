@@ -1,0 +1,203 @@
+// Package whole writes files and folders that appear whole or not at all.
+//
+// What is written has another name in the same folder until it is complete and on the disk. The
+// name begins with .new- and ends in .part, so that no pattern of the documentation matches it.
+// A process that was killed leaves such a name behind. The next one that writes into the folder
+// removes it, unless somebody still has the file open.
+package whole
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+)
+
+// The begin and end of the names of what is not complete.
+const (
+	prefix = ".new-"
+	Suffix = ".part"
+)
+
+// A File gets its name by [File.Place].
+type File struct {
+	*os.File
+	name string
+	over bool
+}
+
+// Create creates a file that will replace one or be new. It gets the mode of the file that it
+// will replace. If there is none, it gets the mode that the umask leaves, or that of a private
+// file.
+func Create(name string, private bool) (*File, error) {
+	mode := fs.FileMode(0o666)
+	if private {
+		mode = 0o600
+	}
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
+	f, err := begin(name, func(tmp string) (*os.File, error) {
+		return os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if old, err := os.Lstat(name); err == nil && old.Mode().IsRegular() {
+		kept := old.Mode().Perm()
+		if private {
+			kept &= 0o600
+		}
+		if err := f.Chmod(kept); err != nil {
+			return nil, errors.Join(err, f.Discard())
+		}
+	}
+	return f, nil
+}
+
+// Mkdir creates a folder. The names of the files in it are to end in [Suffix]; Place takes that
+// away, see [Finish].
+func Mkdir(name string) (*File, error) {
+	return begin(name, func(tmp string) (*os.File, error) {
+		if err := os.Mkdir(tmp, 0o777); err != nil {
+			return nil, err
+		}
+		return os.Open(tmp)
+	})
+}
+
+// begin makes something beside name and holds it.
+func begin(name string, create func(tmp string) (*os.File, error)) (*File, error) {
+	dir, base := filepath.Split(name)
+	Sweep(dir)
+	for range 1000 {
+		f, err := create(dir + prefix + fmt.Sprint(rand.Uint32()) + "-" + base + Suffix)
+		switch {
+		case errors.Is(err, fs.ErrExist):
+		case err != nil:
+			return nil, err
+		case hold(f) && there(f):
+			return &File{File: f, name: name}, nil
+		default:
+			f.Close() // somebody has swept it away
+		}
+	}
+	return nil, fmt.Errorf("%s: no free name for a file beside it", name)
+}
+
+// there reports whether a file still has its name.
+func there(f *os.File) bool {
+	st, err := f.Stat()
+	is, err2 := os.Lstat(f.Name())
+	return err == nil && err2 == nil && os.SameFile(st, is)
+}
+
+// Place completes a file: it is on the disk before it gets its name.
+func (f *File) Place() error {
+	err := f.Sync()
+	if runtime.GOOS == "windows" { // which renames no open file, and syncs no folder
+		if st, bad := f.Stat(); bad == nil && st.IsDir() {
+			err = nil
+		}
+		err = errors.Join(err, f.Close())
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), f.name)
+	}
+	if err != nil {
+		return errors.Join(err, f.Discard())
+	}
+	f.over = true
+	if dir, err := os.Open(filepath.Dir(f.name)); err == nil {
+		_ = dir.Sync() // some file systems cannot
+		dir.Close()
+	}
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	return f.Close()
+}
+
+// Discard removes a file or folder that is not complete. After Place it does nothing.
+func (f *File) Discard() error {
+	if f.over {
+		return nil
+	}
+	f.over = true
+	err := f.Close()
+	if errors.Is(err, fs.ErrClosed) {
+		err = nil
+	}
+	return errors.Join(os.RemoveAll(f.Name()), err)
+}
+
+// Finish gives the files of a folder that was placed their names, last the one that says that
+// all have them.
+func Finish(folder, last string) error {
+	if _, err := os.Stat(filepath.Join(folder, last+Suffix)); err != nil {
+		return nil // all have them, or it is another folder
+	}
+	list, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if name, part := strings.CutSuffix(e.Name(), Suffix); part && name != last {
+			err = errors.Join(err, os.Rename(filepath.Join(folder, e.Name()), filepath.Join(folder, name)))
+		}
+	}
+	if err == nil {
+		err = os.Rename(filepath.Join(folder, last+Suffix), filepath.Join(folder, last))
+	}
+	return err
+}
+
+// Write writes a file.
+func Write(name string, b []byte, private bool) error {
+	f, err := Create(name, private)
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	if _, err := f.Write(b); err != nil {
+		return err
+	}
+	return f.Place()
+}
+
+var swept sync.Map // folders
+
+// Sweep removes what processes that were killed left in a folder, once in a process.
+func Sweep(dir string) {
+	if dir == "" {
+		dir = "."
+	}
+	if _, done := swept.LoadOrStore(filepath.Clean(dir), true); done {
+		return
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return // what is written there says why
+	}
+	for _, e := range list {
+		if !strings.HasPrefix(e.Name(), prefix) || !strings.HasSuffix(e.Name(), Suffix) {
+			continue
+		}
+		name := filepath.Join(dir, e.Name())
+		if f, err := os.Open(name); err == nil {
+			left := hold(f)
+			if left {
+				_ = os.RemoveAll(name)
+			}
+			f.Close()
+		}
+	}
+}
+
+// Scratch returns a file of a folder that never gets a name. Discard removes it.
+func Scratch(dir string) (*File, error) { return Create(filepath.Join(dir, "scratch"), true) }
