@@ -67,27 +67,14 @@ func (l Limits) withDefaults() Limits {
 type Handler interface {
 	// Record is called for each message.
 	Record(*Record)
+	// Exchange is called once for each request that asks for something, when no more
+	// replies are expected. Handlers that only need the request of a reply find it in
+	// [Record.RequestFrame].
+	Exchange(*Exchange)
 	// Unknown is called for each datagram that no protocol recognised.
 	Unknown(*Unknown)
 	// Finding is called for each finding that belongs to no single message.
 	Finding(*FlowFinding)
-}
-
-// An ExchangeHandler is a [Handler] that also receives the outcome of every request.
-// Handlers that only need the request of a reply find it in [Record.RequestFrame].
-type ExchangeHandler interface {
-	Handler
-	// Exchange is called once for each request that asks for something, when no more
-	// replies are expected.
-	Exchange(*Exchange)
-}
-
-// A CopyHandler is a [Handler] that also receives what is left out as a duplicate.
-type CopyHandler interface {
-	Handler
-	// Copy is called for a duplicate datagram, and with back for one that turns out to
-	// be a message, which follows.
-	Copy(d *Datagram, back bool)
 }
 
 // Config configures an [Analyzer].
@@ -109,6 +96,9 @@ type Config struct {
 	Skim bool
 	// Facts fills [Exchange.Server].
 	Facts bool
+	// Copied is called for a duplicate datagram, which the handler does not receive, and with
+	// back for one that turns out to be a message, which follows. It may be nil.
+	Copied func(d *Datagram, back bool)
 	// Hears says that [Analyzer.Hear] is called.
 	Hears bool
 	// Unreasoned says that nobody reads [Record.Reason], which may then be ByHeader although
@@ -134,6 +124,9 @@ type scratch struct {
 	tried    Message   // of a payload that was decoded to classify it
 	frame    [1]uint64 // of a part that came in one frame
 	found    [maxProtocols]candidate
+	others   []*Protocol // of the record
+	text     []byte      // of its findings
+	missing  []int       // parts
 }
 
 // Inject makes decoding fail, for tests; nil ends it. It applies to all analyzers
@@ -177,6 +170,50 @@ type Stats struct {
 	FlowsEvicted, RequestsEvicted, PeersEvicted uint64
 }
 
+// NewStats returns counters for a number of protocols.
+func NewStats(protocols int) *Stats {
+	return &Stats{ByProtocol: make([]uint64, protocols), Ambiguous: make(map[Ambiguous]uint64)}
+}
+
+// Count counts a message of one of the protocols. An analyzer counts its own: this is for
+// the counters of a selection.
+func (s *Stats) Count(r *Record, protocols []*Protocol) {
+	i := slices.Index(protocols, r.Protocol)
+	s.ByProtocol[i]++
+	s.Messages++
+	if r.also != 0 {
+		s.countAmbiguous(Ambiguous{i, r.also})
+	}
+	switch {
+	case r.Type.Role == Reply:
+		s.Replies++
+		if r.Ambiguous && r.RequestFrame > 0 {
+			s.AmbiguousReplies++
+		}
+	case r.Type.Role == Request && r.Pair.Asks != 0:
+		s.Requests++
+	}
+	switch {
+	case len(r.Frames) <= 1:
+	case r.Split.Partial:
+		s.Incomplete++
+	default:
+		s.Complete++
+	}
+	s.countFindings(r.Findings)
+}
+
+// countFindings counts the findings of a message.
+func (s *Stats) countFindings(list []Finding) {
+	for i := range list {
+		what := list[i].Type
+		s.Findings[what.Severity]++
+		if what == Malformed {
+			s.Malformed++
+		}
+	}
+}
+
 // An Analyzer dissects datagrams in the order of their capture and reports messages
 // and findings to its [Handler]. Its state is bounded. It reads no clock: time is
 // that of the datagrams and of [Analyzer.Advance]. An Analyzer is not safe for
@@ -184,35 +221,20 @@ type Stats struct {
 type Analyzer struct {
 	*scratch
 	*signatures
-	config       Config
-	handler      Handler
-	copies       CopyHandler // nil if the handler is none
-	protocols    []*Protocol
-	tracker      *tracker
-	parts        *reassembly.Parts
-	waiting      waiting
-	foreignFlows foreignFlows
-	others       []*Protocol // of the record
-	stats        Stats
-	lastUnknown  Unknown
-	text         []byte
-	missing      []int
-
-	seen       *sightings // nil before the first datagram
-	suspects   suspects
-	identities identities
-
-	probe      Datagram // see Recognise
-	evictedSet Datagram // stands for a set of parts that is given up
-
-	quietCopies bool // most datagrams are copies: that is said once
-	full        bool
-	pressure    pressure
-	now         int64    // time of the newest datagram, or of Advance
-	current     int8     // protocol whose code runs, -1 if that of none does
-	handing     bool     // the handler has it
-	on          *arrival // what is being worked on, nil if nothing is
-	queue       *queue
+	config    Config
+	protocols []*Protocol
+	queue     *queue
+	foreign   *foreignFlows
+	copies    *copies
+	waiting   *waiting
+	parts     *reassembly.Parts
+	tracker   *tracker
+	out       *outlet
+	pressure  *pressure
+	stats     Stats
+	stand     Datagram // of what is no datagram: a set of parts that is given up, and what is asked of a payload
+	now       int64    // time of the newest datagram, or of Advance
+	current   int8     // protocol whose code runs, -1 if that of none does
 }
 
 // New returns an analyzer that reports to h.
@@ -236,32 +258,20 @@ func New(c Config, h Handler) (*Analyzer, error) {
 	if c.Budget == nil {
 		c.Budget = reassembly.NewBudget(0)
 	}
-	a := &Analyzer{scratch: shared, signatures: signs, queue: &queue{own: arrival{stopped: true}}, config: c, handler: h, protocols: c.Protocols}
+	a := &Analyzer{
+		scratch: shared, signatures: signs, config: c, protocols: c.Protocols, queue: &queue{own: arrival{stopped: true}},
+		foreign: new(foreignFlows), copies: new(copies), waiting: new(waiting), pressure: new(pressure),
+	}
 	for port, p := range c.DecodeAs {
 		if a.index(p) < 0 {
 			return nil, fmt.Errorf("decode-as for port %d names %s, which is not among the protocols", port, p.Name)
 		}
 	}
-	a.stats.ByProtocol, a.stats.Ambiguous = make([]uint64, len(c.Protocols)), make(map[Ambiguous]uint64)
-	a.tracker = newTracker(c.Protocols, c.Limits, a.flowFinding, a.exchange())
-	a.tracker.ended = a.reportDuplicates
-	a.tracker.keepFacts = c.Facts
-	a.copies, _ = h.(CopyHandler)
+	a.stats = *NewStats(len(c.Protocols))
+	a.out = &outlet{handler: h, copied: c.Copied, stats: &a.stats}
+	a.tracker = newTracker(&a.config, a.out)
 	a.parts = reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)
 	return a, nil
-}
-
-// exchange returns the callback for exchanges, nil if the handler has none.
-func (a *Analyzer) exchange() func(*Exchange) {
-	x, ok := a.handler.(ExchangeHandler)
-	if !ok {
-		return nil
-	}
-	return func(e *Exchange) {
-		a.handing = true
-		x.Exchange(e)
-		a.handing = false
-	}
 }
 
 func (a *Analyzer) index(p *Protocol) int8 {
@@ -278,20 +288,17 @@ func (a *Analyzer) Stats() Stats {
 	s := a.stats
 	s.ByProtocol = append([]uint64(nil), s.ByProtocol...)
 	s.Ambiguous = maps.Clone(s.Ambiguous)
-	s.FlowsEvicted = a.tracker.flows.evicted
-	s.RequestsEvicted = a.tracker.evicted
-	s.Outcomes, s.AmbiguousReplies = a.tracker.outcomes, a.tracker.ambiguous
-	s.Unanswered = a.tracker.unansweredReported
-	s.PeersEvicted = a.tracker.peersEvicted()
+	n := a.tracker.evictions()
+	s.FlowsEvicted, s.PeersEvicted = n.Flows, n.Clients
 	return s
 }
 
 // Datagram dissects the next datagram.
 func (a *Analyzer) Datagram(d *Datagram) {
 	a.stats.Datagrams++
-	a.handing, a.current = false, -1
+	a.out.handing, a.current = false, -1
 	x := a.queue.begin(d)
-	a.on, a.now = x, x.at
+	a.queue.on, a.now = x, x.at
 	defer a.contain()
 	a.find(x)
 	a.classify(x)
@@ -300,7 +307,7 @@ func (a *Analyzer) Datagram(d *Datagram) {
 	for m := range a.ready {
 		a.message(m)
 	}
-	a.on = nil
+	a.queue.on = nil
 }
 
 // message takes a message, which is in the reader, to the handler.
@@ -318,36 +325,7 @@ func (a *Analyzer) proceed() {
 	for m := range a.ready {
 		a.message(m)
 	}
-	a.on = nil
-}
-
-// unknown reports an unrecognised datagram.
-func (a *Analyzer) unknown(x *arrival) {
-	a.stats.Unknown++
-	if x.Missing > 0 {
-		a.cutReply(x)
-	}
-	a.foreignFlows.see(x)
-	a.lastUnknown = Unknown{Datagram: x.Datagram, Foreign: a.config.Foreign, candidates: x.undecided, protocols: a.protocols, shown: a.lastUnknown.shown}
-	a.handing = true
-	a.handler.Unknown(&a.lastUnknown)
-	a.handing = false
-}
-
-func (a *Analyzer) flowFinding(f *FlowFinding) {
-	a.stats.Findings[f.Type.Severity]++
-	a.handing = true
-	a.handler.Finding(f)
-	a.handing = false
-}
-
-// report reports a finding about a datagram that is not a message.
-func (a *Analyzer) report(f Finding, x *arrival) {
-	a.tracker.outgoing = FlowFinding{Finding: f, Frame: x.Frame, Time: x.Time, Src: x.Src, Dst: x.Dst, VLAN: x.VLAN, Interface: x.Interface}
-	if x.protocol >= 0 {
-		a.tracker.outgoing.Protocol = a.protocols[x.protocol]
-	}
-	a.flowFinding(&a.tracker.outgoing)
+	a.queue.on = nil
 }
 
 // Advance sets the time and reports what has expired: requests, incomplete messages
@@ -374,16 +352,16 @@ const setWeight = 16
 func (a *Analyzer) Waiting(n int) (frame uint64, due time.Time, more bool) {
 	frame, due, more = a.parts.Waiting(n / setWeight)
 	t, left := a.tracker, n
-	i := t.waiting.oldest
+	i := t.requests.waiting.oldest
 	last, sent := uint64(0), int64(0)
 	for ; i != none && left > 0; left-- {
-		last, sent = max(last, t.requests[i].frame), max(sent, t.requests[i].sent)
-		i = t.requests[i].newer
+		last, sent = max(last, t.requests.list[i].frame), max(sent, t.requests.list[i].sent)
+		i = t.requests.list[i].newer
 	}
 	if i == none {
 		return frame, due, more
 	}
-	expired := time.Unix(0, sent).Add(t.limits.Window + 1)
+	expired := time.Unix(0, sent).Add(t.config.Limits.Window + 1)
 	if !more {
 		return last, expired, true
 	}
@@ -416,6 +394,7 @@ func (a *Analyzer) Flush() {
 		a.tracker.flush(a.now)
 		a.hearOwn()
 	})
-	a.full, a.now = false, 0
-	a.seen, a.suspects.of, a.identities, a.quietCopies = nil, nil, identities{}, false
+	a.now = 0
+	a.pressure.told, a.tracker.quiet = false, false
+	*a.copies = copies{}
 }

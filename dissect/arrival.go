@@ -21,7 +21,9 @@ type arrival struct {
 	part    uint64
 	claim   uint32
 	wire    int
-	again   bool // its parts have the bytes of an earlier message
+	again   bool  // its parts have the bytes of an earlier message
+	request int32 // the request that it is, or is merged with, none if it is no request
+	merged  bool
 	headers bool // its parts make no message: there is nothing to decode
 	partial bool // it lacks parts
 	// lowerFindings is the number of findings of the layers below.
@@ -35,7 +37,7 @@ type arrival struct {
 
 // begin sets a new arrival to a datagram.
 func (x *arrival) begin(d *Datagram) {
-	x.Datagram, x.flow, x.protocol, x.part, x.wire = d, none, -1, 1<<64-1, len(d.Payload)
+	x.Datagram, x.flow, x.protocol, x.request, x.part, x.wire = d, none, -1, none, 1<<64-1, len(d.Payload)
 	x.at = nanos(d.Time)
 	if x.first = x.at; !d.First.IsZero() {
 		x.first = nanos(d.First)

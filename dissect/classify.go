@@ -190,7 +190,7 @@ func (a *Analyzer) lift(x *arrival, c class, best *candidate) class {
 	// another one and is not malformed.
 	f := a.conversation(x)
 	weak := c.reason == ByPort || f == nil || f.sure != best.protocol
-	if weak && (!best.awaited && a.foreignFlows.has(&x.ends) || !a.readable(x.Datagram, best.protocol)) {
+	if weak && (!best.awaited && a.foreign.has(&x.ends) || !a.readable(x.Datagram, best.protocol)) {
 		return class{protocol: -1}
 	}
 	return c
@@ -214,7 +214,7 @@ func (a *Analyzer) tied(best *candidate, found []candidate) uint64 {
 func (a *Analyzer) byServer(x *arrival, c class, best *candidate, tied uint64) class {
 	both := tied | 1<<best.protocol
 	for _, end := range [...]netip.AddrPort{x.Dst, x.Src} {
-		if p := a.tracker.servers.find(&end); p != nil && both>>*p&1 != 0 {
+		if p := a.tracker.servers.spoke.find(&end); p != nil && both>>*p&1 != 0 {
 			return class{protocol: *p, reason: ByServer, sure: true}
 		}
 	}
@@ -299,9 +299,9 @@ func (a *Analyzer) try(d *Datagram, protocol int8) *Message {
 // Recognise returns the protocol of a payload between two addresses, nil if there is
 // none. It serves payloads that were captured in part.
 func (a *Analyzer) Recognise(src, dst netip.AddrPort, payload []byte) *Protocol {
-	a.probe = Datagram{Src: src, Dst: dst, Payload: payload}
-	x := a.queue.begin(&a.probe)
-	a.on, x.stopped = x, true
+	a.stand = Datagram{Src: src, Dst: dst, Payload: payload}
+	x := a.queue.begin(&a.stand)
+	a.queue.on, x.stopped = x, true
 	defer a.contain()
 	a.find(x)
 	a.classify(x)

@@ -15,12 +15,12 @@ import (
 // decoder, which then costs the datagram and the state of its conversation; what is ready
 // as well goes on. Panics of the handler are not recovered.
 func (a *Analyzer) contain() {
-	if a.on == nil || a.handing {
+	if a.queue.on == nil || a.out.handing {
 		return
 	}
 	if e := recover(); e != nil {
-		a.on.stopped = true
-		a.contained(a.on, true)
+		a.queue.on.stopped = true
+		a.contained(a.queue.on, true)
 		a.proceed()
 	}
 }
@@ -28,7 +28,7 @@ func (a *Analyzer) contain() {
 // containSet is contain for an incomplete set of parts, while the table of sets is
 // in use.
 func (a *Analyzer) containSet(x *arrival) {
-	if a.handing {
+	if a.out.handing {
 		return
 	}
 	if e := recover(); e != nil {
@@ -38,7 +38,7 @@ func (a *Analyzer) containSet(x *arrival) {
 
 // containAll is contain for work on all conversations: all state is dropped.
 func (a *Analyzer) containAll() {
-	if a.handing {
+	if a.out.handing {
 		return
 	}
 	if e := recover(); e != nil {
@@ -57,15 +57,11 @@ func (a *Analyzer) contained(x *arrival, parts bool) {
 	a.stats.Panics++
 	x.protocol = a.current
 	a.scratch.renew(a.protocols)
-	a.suspects.of = nil
+	a.copies.suspects.of = nil
 	a.forget(x, parts)
 	a.report(NewFinding(Panicked, Str(stack)), x)
 	if len(x.Payload) > 0 {
-		a.stats.Unknown++
-		a.lastUnknown = Unknown{Datagram: x.Datagram, Foreign: a.config.Foreign, protocols: a.protocols, Panicked: true}
-		a.handing = true
-		a.handler.Unknown(&a.lastUnknown)
-		a.handing = false
+		a.out.unknown(Unknown{Datagram: x.Datagram, Foreign: a.config.Foreign, protocols: a.protocols, Panicked: true})
 	}
 }
 
@@ -80,9 +76,9 @@ func (a *Analyzer) forget(x *arrival, parts bool) {
 	t := a.tracker
 	ends := &x.ends
 	if i := t.flows.find(ends); i >= 0 {
-		evicted := t.evicted
+		evicted := t.stats.RequestsEvicted
 		t.flows.remove(i, true) // its requests are not unanswered
-		t.evicted = evicted
+		t.stats.RequestsEvicted = evicted
 	}
 	for i := a.waiting.find(0, ends); i < a.waiting.n; i = a.waiting.find(i, ends) {
 		a.waiting.take(i)
@@ -99,12 +95,9 @@ func (a *Analyzer) forget(x *arrival, parts bool) {
 
 // renew replaces all state.
 func (a *Analyzer) renew() {
-	old := a.tracker
-	a.tracker = newTracker(a.protocols, a.config.Limits, a.flowFinding, a.exchange())
-	a.tracker.flows.evicted, a.tracker.evicted, a.tracker.outcomes, a.tracker.ended = old.flows.evicted, old.evicted, old.outcomes, old.ended
-	a.tracker.hearsay, a.tracker.ambiguous, a.tracker.keepFacts = old.hearsay, old.ambiguous, old.keepFacts
-	a.tracker.outcomes[OutcomeForgotten] += a.stats.Requests - a.tracker.outcomes.Sum()
-	a.waiting = waiting{}
+	a.tracker.renew()
+	a.stats.Outcomes[OutcomeForgotten] += a.stats.Requests - a.stats.Outcomes.Sum()
+	*a.waiting = waiting{}
 }
 
 // renew replaces what a panic may have left broken, for all analyzers that share

@@ -188,24 +188,31 @@ func (a *Analyzer) drop(x *arrival) {
 	}
 }
 
+// copies is what is known of duplicates.
+type copies struct {
+	seen       *sightings // nil before the first datagram
+	suspects   suspects
+	identities identities
+}
+
 // copied reports whether a datagram is a duplicate of a recent one. If not, it sets
 // x.sighting.
 func (a *Analyzer) copied(x *arrival) bool {
 	if a.config.KeepCopies || len(x.Frames) > 0 { // copies of fragments are known before they are joined
 		return false
 	}
-	if a.seen == nil {
-		a.seen = &sightings{from: a.now}
+	if a.copies.seen == nil {
+		a.copies.seen = &sightings{from: a.now}
 	}
 	x.sum, x.summed = checksum(x.Payload), true
 	sum, length := x.sum, uint32(len(x.Payload))
-	s, known := a.seen.find(&x.ends, sum, length)
+	s, known := a.copies.seen.find(&x.ends, sum, length)
 	x.sighting = s
-	a.identities.see(x.IPID, sum)
+	a.copies.identities.see(x.IPID, sum)
 	past := a.now - s.last
 	if !known || past > int64(networkDelay) || past < -int64(copyWindow) {
-		if a.suspects.of == s {
-			a.suspects.of = nil
+		if a.copies.suspects.of == s {
+			a.copies.suspects.of = nil
 		}
 		*s = sighting{}
 		s.first, s.last, s.hash, s.sum, s.length, s.up = a.now, a.now, x.ends.hash, sum, length, x.ends.up
@@ -223,12 +230,12 @@ func (a *Analyzer) copied(x *arrival) bool {
 // duplicated judges a datagram that came past nanoseconds after the last one with its
 // bytes.
 func (a *Analyzer) duplicated(x *arrival, s *sighting, past int64) bool {
-	switch a.identities.judge(s, x.IPID, past) {
+	switch a.copies.identities.judge(s, x.IPID, past) {
 	case oneDatagram:
 		a.clear(x) // it is the one with another identification that was none
 		a.copy(x)
 		if f := a.conversation(x); f != nil {
-			f.proven = true
+			f.set(copying)
 		}
 		return true
 	case twoDatagrams:
@@ -260,8 +267,8 @@ func (a *Analyzer) duplicated(x *arrival, s *sighting, past int64) bool {
 
 // renewSighting restarts s with a datagram that is not a duplicate.
 func (a *Analyzer) renewSighting(s *sighting) {
-	if a.suspects.of == s {
-		a.suspects.of = nil
+	if a.copies.suspects.of == s {
+		a.copies.suspects.of = nil
 	}
 	s.first, s.last, s.copies, s.as = a.now, a.now, 0, seenUndecided
 }
@@ -278,7 +285,7 @@ func (a *Analyzer) isCopy(x *arrival, past int64) bool {
 			return true
 		}
 		// Where nothing else came twice, equal replies are to several requests.
-		x.near = a.stats.Duplicates > 0 && !a.conversation(x).repeats
+		x.near = a.stats.Duplicates > 0 && !a.conversation(x).has(repeating)
 		s.first = s.last
 		return false
 	}
@@ -309,7 +316,7 @@ func (a *Analyzer) isRequestCopy(x *arrival, past int64) bool {
 		// What was asked was answered as often as it was: this is the next
 		// question, of a client that repeats itself.
 		a.repeats(x)
-		a.suspects.of = nil
+		a.copies.suspects.of = nil
 		return false
 	default:
 		x.near = true
@@ -321,10 +328,10 @@ func (a *Analyzer) isRequestCopy(x *arrival, past int64) bool {
 		s.lag, s.after = lag, answered
 	}
 	if f := a.conversation(x); f != nil {
-		f.repeats = false
+		f.clear(repeating)
 	}
 	if !mirrored {
-		a.suspects.add(s, x.Datagram)
+		a.copies.suspects.add(s, x.Datagram)
 	}
 	return true
 }
@@ -333,25 +340,24 @@ func (a *Analyzer) isRequestCopy(x *arrival, past int64) bool {
 func (a *Analyzer) repeats(x *arrival) {
 	x.sighting.repeats, x.sighting.first = true, x.sighting.last
 	if f := a.conversation(x); f != nil {
-		f.repeats = true
+		f.set(repeating)
 	}
 }
 
 // clear treats the suspects as messages: the sender of x repeats itself.
 func (a *Analyzer) clear(x *arrival) {
-	if a.suspects.of != x.sighting {
+	if a.copies.suspects.of != x.sighting {
 		return
 	}
-	a.suspects.of = nil
+	a.copies.suspects.of = nil
 	if x.protocol < 0 {
 		return
 	}
-	for i := range a.suspects.n {
-		d := &a.suspects.list[i].Datagram
-		a.stats.Duplicates--
-		a.handCopy(d, true)
-		if f := a.conversation(x); f != nil {
-			a.tracker.flows.ownExtra(f).copies--
+	for i := range a.copies.suspects.n {
+		d := &a.copies.suspects.list[i].Datagram
+		a.out.copy(d, true)
+		if x.flow != none {
+			a.tracker.flows.own(x.flow).copies--
 			if i == 0 {
 				a.tracker.cleared(x.flow, x.sighting)
 			}
@@ -369,22 +375,12 @@ func (a *Analyzer) mirrored() bool {
 
 // copy counts a duplicate.
 func (a *Analyzer) copy(x *arrival) {
-	a.stats.Duplicates++
-	a.handCopy(x.Datagram, false)
-	if f := a.conversation(x); f != nil {
-		o := a.tracker.flows.ownExtra(f)
+	a.out.copy(x.Datagram, false)
+	if x.flow != none {
+		o := a.tracker.flows.own(x.flow)
 		if o.copies++; o.copies == 1 {
 			o.copyFrame, o.copyTime, o.copyUp = x.Frame, x.at, x.ends.up
 		}
-	}
-}
-
-// handCopy passes a duplicate to the handler.
-func (a *Analyzer) handCopy(d *Datagram, back bool) {
-	if a.copies != nil {
-		a.handing = true
-		a.copies.Copy(d, back)
-		a.handing = false
 	}
 }
 
@@ -403,39 +399,15 @@ func (s *Stats) Duplicated() bool {
 
 // QuietCopies disables the findings about duplicates of single conversations. Call
 // it if most of the input is duplicated, which the summary reports once.
-func (a *Analyzer) QuietCopies() { a.quietCopies = true }
-
-// reportDuplicates reports the duplicates of a conversation that ends.
-func (a *Analyzer) reportDuplicates(f *flow) {
-	o := a.tracker.flows.extraOf(f)
-	if o.copies == 0 || a.quietCopies || a.stats.Duplicated() {
-		return
-	}
-	src, dst := f.key.endpoints(o.copyUp)
-	a.tracker.outgoing = FlowFinding{
-		Finding: NewFinding(CaptureDuplicate, Num(o.copies)), Frame: o.copyFrame, Time: fromNanos(o.copyTime), Src: src, Dst: dst,
-	}
-	if f.protocol >= 0 {
-		a.tracker.outgoing.Protocol = a.protocols[f.protocol]
-	}
-	a.flowFinding(&a.tracker.outgoing)
-}
-
-// sameAs reports whether two requests have the same bytes.
-func (q *request) sameAs(o *request) bool {
-	return q.sum == o.sum && q.bytes == o.bytes && q.id == o.id && q.protocol == o.protocol && q.up == o.up && q.topic == o.topic
-}
-
-// is reports whether a request has the bytes of s.
-func (q *request) is(s *sighting) bool {
-	return q.sum == s.sum && q.bytes == s.length && q.up == s.up
-}
+func (a *Analyzer) QuietCopies() { a.tracker.quiet = true }
 
 // cleared takes back the duplicate of a request.
 func (t *tracker) cleared(fi int32, s *sighting) {
-	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
-		if q := &t.requests[i]; q.is(s) {
-			q.copies -= min(q.copies, 1)
+	for i := t.flows.flows[fi].requests; i != none; i = t.requests.list[i].below {
+		if q := &t.requests.list[i]; q.of(s) {
+			if o := t.requests.rare(q); o.copies > 0 {
+				o.copies--
+			}
 			return
 		}
 	}
@@ -447,19 +419,19 @@ func (t *tracker) cleared(fi int32, s *sighting) {
 // and nothing in the conversation was duplicated.
 func (t *tracker) expected(fi int32, s *sighting) bool {
 	f := &t.flows.flows[fi]
-	for i := f.requests; i != none; i = t.requests[i].below {
-		q := &t.requests[i]
-		got := t.replies.at(q.answer)
-		if q.up == s.up || !got.had(s.sum) {
+	for i := f.requests; i != none; i = t.requests.list[i].below {
+		q := &t.requests.list[i]
+		got := t.requests.answered(q)
+		if q.up() == s.up || !got.had(s.sum) {
 			continue
 		}
-		for j := f.requests; j != none; j = t.requests[j].below {
-			o := &t.requests[j]
-			if o.late && !q.late || o.up != q.up || o.protocol != q.protocol || o.id != q.id {
+		for j := f.requests; j != none; j = t.requests.list[j].below {
+			o := &t.requests.list[j]
+			if o.has(isLate) && !q.has(isLate) || o.up() != q.up() || o.protocol != q.protocol || o.id != q.id {
 				continue
 			}
 			if !o.open() {
-				if o.topic == q.topic && o.since(got, s.sum) && (t.flows.extraOf(f).copies == 0 || f.repeats) {
+				if o.topic == q.topic && o.since(got, s.sum) && (t.flows.extra(fi).copies == 0 || f.has(repeating)) {
 					return true
 				}
 				continue
@@ -474,36 +446,10 @@ func (t *tracker) expected(fi int32, s *sighting) bool {
 	return false
 }
 
-// duplicateReply reports whether a reply that no request is pending for duplicates
-// one to request i: it came at once, or within the time that networks take and no
-// request that it could answer was sent in between.
-func (t *tracker) duplicateReply(i int32, pair *Pair, x *arrival) bool {
-	q := &t.requests[i]
-	got := t.replies.at(q.answer)
-	past := x.first - got.last
-	if x.distinct || past > int64(networkDelay) || past < -int64(copyWindow) {
-		return false
-	}
-	f := &t.flows.flows[q.flow]
-	if past <= int64(copyWindow) && t.flows.extraOf(f).copies > 0 && !f.repeats {
-		return true
-	}
-	for j := f.requests; j != none && j != i; j = t.requests[j].below {
-		o := &t.requests[j]
-		if pair.Challenge == ChallengeIssued && o.challenge == ChallengeUsed && t.replies.at(o.answer).data {
-			continue // had what it asked for
-		}
-		if o.up == q.up && o.since(got, x.sum) && o.topic&(pair.Answers|pair.Also) != 0 && sameID(o.id, pair.ID) && t.related(o.protocol, q.protocol) {
-			return false
-		}
-	}
-	return true
-}
-
 // newest returns the newest request with the bytes of s.
 func (t *tracker) newest(fi int32, s *sighting) *request {
-	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
-		if q := &t.requests[i]; q.is(s) {
+	for i := t.flows.flows[fi].requests; i != none; i = t.requests.list[i].below {
+		if q := &t.requests.list[i]; q.of(s) {
 			return q
 		}
 	}
@@ -514,13 +460,17 @@ func (t *tracker) newest(fi int32, s *sighting) *request {
 // often as it was seen.
 func (t *tracker) balanced(fi int32, s *sighting) bool {
 	q := t.newest(fi, s)
-	return q != nil && q.replies > 0 && int(q.replies)+int(t.replies.at(q.answer).copies) > int(q.copies)+int(q.merged)
+	if q == nil || q.answer == 0 {
+		return false
+	}
+	got, more := t.requests.answered(q), t.requests.rare(q)
+	return int(got.n)+int(got.copies) > int(more.copies)+int(more.merged)
 }
 
 // answered reports whether the newest request with the bytes of s had a reply.
 func (t *tracker) answered(fi int32, s *sighting) bool {
 	q := t.newest(fi, s)
-	return q != nil && q.replies > 0
+	return q != nil && q.answer != 0
 }
 
 // copied records a duplicate of a message with the bytes of s. The duplicate of a
@@ -529,25 +479,25 @@ func (t *tracker) answered(fi int32, s *sighting) bool {
 func (t *tracker) copied(fi int32, s *sighting) {
 	gave, echoed := false, false
 	first := t.flows.flows[fi].requests
-	for i := first; i != none; i = t.requests[i].below {
-		q := &t.requests[i]
-		if s.as == seenRequest && q.is(s) {
-			if q.copies < maxCopies {
-				q.copies++
+	for i := first; i != none; i = t.requests.list[i].below {
+		q := &t.requests.list[i]
+		if s.as == seenRequest && q.of(s) {
+			if o := t.requests.own(q); o.copies < maxCopies {
+				o.copies++
 			}
 			return
 		}
-		if s.as == seenReply && q.up != s.up && t.replies.at(q.answer).had(s.sum) {
-			got := t.replies.at(q.answer)
+		if s.as == seenReply && q.up() != s.up && t.requests.answered(q).had(s.sum) {
+			got := t.requests.answered(q)
 			if !echoed && got.copies < maxCopies {
 				got.copies++
 			}
 			echoed, gave = true, gave || got.issuedIn != 0
 		}
 	}
-	for i := first; gave && i != none; i = t.requests[i].below {
-		if q := &t.requests[i]; q.up != s.up && q.replies == 0 && q.challenge == ChallengeUsed {
-			q.doubt = true
+	for i := first; gave && i != none; i = t.requests.list[i].below {
+		if q := &t.requests.list[i]; q.up() != s.up && q.answer == 0 && q.challenge == ChallengeUsed {
+			q.set(isInDoubt)
 		}
 	}
 }

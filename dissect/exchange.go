@@ -25,9 +25,6 @@ var proofNames = [...]string{"unproven", "unreturned", "vouched", "proven"}
 
 func (p Proof) String() string { return proofNames[p] }
 
-// vouchedFor is how long an address that proved itself to a server is trusted there.
-const vouchedFor = 10 * time.Minute
-
 // An Exchange is a request with its replies. It is handed over when no more replies are
 // expected: a window after the request, or up to lateWindows after one without a reply.
 type Exchange struct {
@@ -94,64 +91,41 @@ func (x *Exchange) AddMarked(o *Outcomes) {
 
 // exchangeOf returns a request with its replies and an outcome, until the next call.
 func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
-	p, got, f := t.protocols[q.protocol], t.replies.at(q.answer), &t.flows.flows[q.flow]
-	x := &t.closed // filled value by value: a literal would be copied
+	p, got, f := t.protocols[q.protocol], t.requests.answered(q), &t.flows.flows[q.flow]
+	o, n := t.requests.rare(q), int(got.n)
+	x := &t.out.ended // filled value by value: a literal would be copied
 	x.Protocol, x.Type, x.Outcome, x.Proof = p, p.Messages[q.message], is, t.proof(q, got, is)
-	x.Frame, x.Time = q.frame, fromNanos(q.time)
-	x.Src, x.Dst = f.key.endpoints(q.up)
+	x.Frame, x.Time = q.frame, fromNanos(t.requests.time(q))
+	x.Src, x.Dst = f.key.endpoints(q.up())
 	x.Interface, x.VLAN = "", 0
-	if o := t.rareOf(q); o.link != 0 {
-		l := &t.links[o.link]
+	if o.link != 0 {
+		l := &t.requests.links[o.link]
 		x.Interface, x.VLAN = l.name, l.vlan
 	}
-	more := int(q.merged) // of which some were answered as well
-	x.Requests, x.Repeated, x.Sendings = 1+more, more-min(max(int(q.replies), 1)-1, more), int(q.sends)
-	x.Marked, x.MarkedRepeated = b2i(q.marked)+int(q.marks), min(int(q.marks), x.Repeated)
-	x.Replies, x.ReplyFrame, x.LastFrame, x.Reply = int(q.replies), got.firstFrame, got.lastFrame, nil
-	if q.replies > 0 && got.message > 0 {
+	more := int(o.merged) // of which some were answered as well
+	x.Requests, x.Repeated, x.Sendings = 1+more, more-min(max(n, 1)-1, more), t.requests.sendings(q)
+	x.Marked, x.MarkedRepeated = b2i(q.has(isMarked))+int(o.marks), min(int(o.marks), x.Repeated)
+	x.Replies, x.ReplyFrame, x.LastFrame, x.Reply = n, got.firstFrame, got.lastFrame, nil
+	if q.answer != 0 && got.message > 0 {
 		x.Reply = t.protocols[got.protocol].Messages[got.message-1]
 	}
-	x.Timed, x.Ambiguous, x.First, x.Last = false, q.unclear, 0, 0
-	if q.replies > 0 && !q.unclear && got.first >= q.time {
-		x.Timed, x.First, x.Last = true, time.Duration(got.first-q.time), time.Duration(max(got.last-q.time, 0))
+	x.Timed, x.Ambiguous, x.First, x.Last = false, q.has(isUnclear), 0, 0
+	if q.answer != 0 && !q.has(isUnclear) && got.first >= t.requests.time(q) {
+		x.Timed, x.First, x.Last = true, time.Duration(got.first-t.requests.time(q)), time.Duration(max(got.last-t.requests.time(q), 0))
 	}
 	x.Server = nil
 	if got.facts != 0 {
-		x.Server = &t.facts.at(got.facts).Server
+		x.Server = &t.requests.facts.at(got.facts).Server
 	}
-	x.RequestBytes, x.ReplyBytes, x.Parts, x.Total = int(q.bytes), int(got.bytes), int(got.parts), int(got.total)
-	x.ByReply = is == OutcomeRefused && q.replies > 0
-	x.From, x.OneDirection = netip.AddrPort{}, q.replies == 0 && t.silent(q)
+	x.RequestBytes, x.ReplyBytes, x.Parts, x.Total = int(t.requests.size(q)), int(got.bytes), int(got.parts), int(got.total)
+	x.ByReply = is == OutcomeRefused && q.answer != 0
+	x.From, x.OneDirection = netip.AddrPort{}, q.answer == 0 && t.silent(q)
 	if is == OutcomeElsewhere {
-		x.From = t.rareOf(q).from.endpoint()
+		x.From = o.from.endpoint()
 	}
 	x.Note = f.note
-	if f.asks == asksUp|asksDown {
+	if f.is&(asksUp|asksDown) == asksUp|asksDown {
 		x.Note = 0 // it may be of a request in the other direction
 	}
 	return x
-}
-
-// proof returns how far the sender of a request is certain.
-func (t *tracker) proof(q *request, got *answer, is Outcome) Proof {
-	switch {
-	case q.proven || is == OutcomeOneSided && q.challenge == ChallengeUsed:
-		return Proven
-	case q.vouched || !q.late && t.vouches(q):
-		return Vouched
-	case q.replies > 0 && got.issuedIn != 0:
-		return Unreturned
-	}
-	return Unproven
-}
-
-// vouches reports whether the sender of a request has proved itself to its server since.
-func (t *tracker) vouches(q *request) bool {
-	if t.proofs.len() == 0 {
-		return false
-	}
-	client, server := t.flows.flows[q.flow].key.endpoints(q.up)
-	k := peerOf(q.protocol, client, server)
-	at := t.proofs.find(&k)
-	return at != nil && *at > q.time
 }

@@ -83,47 +83,74 @@ func endpointOf(b []byte) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom16([16]byte(b)).Unmap(), binary.BigEndian.Uint16(b[16:]))
 }
 
-// A flow is the state of one conversation. It has no pointers, so that a million of
-// them cost the garbage collector nothing.
+// A flow is the state of one conversation that each message needs: it fits into one cache
+// line. It has no pointers, so that a million of them cost the garbage collector nothing.
+// The rest is in [flowMore].
 type flow struct {
 	key          flowKey
-	hash         uint32
-	server       int32  // place of its server in a table that checks it
 	note         uint32 // of the handler
 	last         int64  // time of the newest message
-	lastRequest  int64  // time of the newest request
 	older, newer int32  // in the list of its kind; older of a free place is the next one
 	requests     int32  // newest pending request, none if there is none
 	protocol     int8   // index of the protocol it is pinned to, -1 if none
 	answers      int8   // index of the protocol of the newest reply, -1 if none has been seen
 	sure         int8   // index of the protocol whose messages were likely by themselves, -1 if none
-	violations   uint8  // messages in a row that were not of the pinned protocol
-	asks         uint8  // directions in which a request has been seen
-	wentBack     bool   // that time went back has been reported
-	repeats      bool   // a sender repeats itself within the time of copies
-	proven       bool   // its copies are known by their identification
-	extra        int32  // place of what few flows have
-	rtt          int64  // the newest round trip that is known, 0 if there is none
+	is           flowState
 }
 
-// The directions in which the ends of a flow ask.
+// flowState is a set of what is known of a flow.
+type flowState uint8
+
 const (
-	asksUp = 1 << iota
-	asksDown
+	asksUp     flowState = 1 << iota // the directions in which its ends ask
+	asksDown                         //
+	wentBack                         // that time went back has been reported
+	repeating                        // a sender repeats itself within the time of copies
+	copying                          // its copies are known by their identification
+	violated                         // the message before was not of the pinned protocol
+	twice                            // nor was the one before that
+	violations = violated | twice
 )
 
+// has reports whether any of a set is known of a flow.
+func (f *flow) has(set flowState) bool { return f.is&set != 0 }
+
+func (f *flow) set(what flowState)   { f.is |= what }
+func (f *flow) clear(what flowState) { f.is &^= what }
+
 // requested reports whether a request has been seen.
-func (f *flow) requested() bool { return f.asks != 0 }
+func (f *flow) requested() bool { return f.has(asksUp | asksDown) }
 
 // ask records a request and reports whether it is the first one.
 func (f *flow) ask(up bool) (first bool) {
-	first = f.asks == 0
-	if up {
-		f.asks |= asksUp
+	if first = !f.requested(); up {
+		f.set(asksUp)
 	} else {
-		f.asks |= asksDown
+		f.set(asksDown)
 	}
 	return first
+}
+
+// violate records a message that was not of the pinned protocol. It reports whether it is
+// the third in a row.
+func (f *flow) violate() bool {
+	switch {
+	case f.has(twice):
+		f.clear(violations)
+		return true
+	case f.has(violated):
+		f.set(twice)
+	}
+	f.set(violated)
+	return false
+}
+
+// flowMore is what requests and their replies need besides.
+type flowMore struct {
+	lastRequest int64 // time of the newest request
+	rtt         int64 // the newest round trip that is known, 0 if there is none
+	server      int32 // place of its server in a table that checks it
+	extra       int32 // place of what few flows have
 }
 
 // flowExtra is state that few flows need.
@@ -156,8 +183,9 @@ type flowTable struct {
 	hasher hasher
 	slots  []flowSlot
 	flows  []flow
-	free   int32 // the first free place, none if there is none
-	extra  side[flowExtra, *flowExtra]
+	more   []flowMore // of each
+	free   int32      // the first free place, none if there is none
+	extras side[flowExtra, *flowExtra]
 	max    int
 	lists  [2]flowList // without and with replies
 	// dropped is called before a flow is evicted.
@@ -175,18 +203,18 @@ type flowList struct {
 const silentShare = 4
 
 func newFlowTable(limit int, dropped func(int32, bool)) *flowTable {
-	t := &flowTable{hasher: newHasher(), slots: make([]flowSlot, 64), extra: newSide[flowExtra](), max: limit, dropped: dropped, free: none}
+	t := &flowTable{hasher: newHasher(), slots: make([]flowSlot, 64), extras: newSide[flowExtra](), max: limit, dropped: dropped, free: none}
 	for i := range t.lists {
 		t.lists[i].oldest, t.lists[i].newest = none, none
 	}
 	return t
 }
 
-// extraOf returns the extra state of a flow for reading.
-func (t *flowTable) extraOf(f *flow) *flowExtra { return t.extra.at(f.extra) }
+// extra returns the extra state of a flow for reading.
+func (t *flowTable) extra(i int32) *flowExtra { return t.extras.at(t.more[i].extra) }
 
-// ownExtra returns the extra state of a flow for writing.
-func (t *flowTable) ownExtra(f *flow) *flowExtra { return t.extra.own(&f.extra) }
+// own returns the extra state of a flow for writing.
+func (t *flowTable) own(i int32) *flowExtra { return t.extras.own(&t.more[i].extra) }
 
 func (t *flowTable) len() int { return t.lists[0].n + t.lists[1].n }
 
@@ -219,12 +247,14 @@ func (t *flowTable) add(at *ends, now int64) int32 {
 		t.free = t.flows[i].older
 	} else {
 		i = int32(len(t.flows))
-		t.flows = withRoom(t.flows, t.max)[:i+1]
+		t.flows, t.more = withRoom(t.flows, t.max)[:i+1], withRoom(t.more, t.max)[:i+1]
 	}
 	f := &t.flows[i]
 	*f = flow{} // value by value: a literal would be made elsewhere and copied
-	f.key, f.hash, f.last = at.key, at.hash, now
-	f.older, f.newer, f.requests, f.server = none, none, none, none
+	f.key, f.last = at.key, now
+	f.older, f.newer, f.requests = none, none, none
+	m := &t.more[i]
+	m.lastRequest, m.rtt, m.server, m.extra = 0, 0, none, 0
 	f.protocol, f.answers, f.sure = -1, -1, -1
 	placeSlot(t.slots, flowSlot{i + 1, at.hash})
 	t.link(i)
@@ -338,8 +368,8 @@ func (t *flowTable) remove(i int32, full bool) {
 	t.dropped(i, full)
 	t.unlink(i)
 	f := &t.flows[i]
-	removeSlot(t.slots, f.hash, i)
-	t.extra.release(f.extra)
+	removeSlot(t.slots, t.hasher.flow(&f.key), i)
+	t.extras.release(t.more[i].extra)
 	f.older, t.free = t.free, i
 }
 

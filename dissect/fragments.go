@@ -11,10 +11,10 @@ import (
 // it is complete or lost, if that is within the age of [reassembly.DefaultLimits].
 func (a *Analyzer) Arriving(frame uint64, src, dst netip.AddrPort) {
 	t := a.tracker
-	windows := uint16(min(1+reassembly.DefaultLimits.Age/t.limits.Window, 1<<16-1))
+	windows := uint16(min(1+reassembly.DefaultLimits.Age/t.config.Limits.Window, 1<<16-1))
 	if src.Port() == 0 && dst.Port() == 0 {
 		if i := t.onlyBetween(frame, src.Addr(), dst.Addr()); i != none {
-			t.requests[i].arriving = windows
+			t.requests.own(&t.requests.list[i]).arriving = windows
 		}
 		return
 	}
@@ -24,9 +24,9 @@ func (a *Analyzer) Arriving(frame uint64, src, dst netip.AddrPort) {
 	if fi == none {
 		return
 	}
-	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
-		if q := &t.requests[i]; q.up != ends.up && q.replies == 0 && !q.late {
-			q.arriving = windows
+	for i := t.flows.flows[fi].requests; i != none; i = t.requests.list[i].below {
+		if q := &t.requests.list[i]; q.up() != ends.up && q.answer == 0 && !q.has(isLate) {
+			t.requests.own(q).arriving = windows
 		}
 	}
 }
@@ -42,10 +42,10 @@ func (a *Analyzer) LostFragments(f *FlowFinding, payload []byte) {
 	if f.Protocol != nil {
 		f.Type = FragmentsMissing
 	}
-	a.probe = Datagram{Frame: f.Frame, Time: f.Time, Src: f.Src, Dst: f.Dst, Payload: payload}
-	x := a.queue.begin(&a.probe)
+	a.stand = Datagram{Frame: f.Frame, Time: f.Time, Src: f.Src, Dst: f.Dst, Payload: payload}
+	x := a.queue.begin(&a.stand)
 	x.part, x.partial, x.wire, x.stopped = f.Frame, true, 0, true
-	a.on = x
+	a.queue.on = x
 	defer a.contain()
 	i := none
 	note := "; they are of the reply to the request in frame "
@@ -59,21 +59,12 @@ func (a *Analyzer) LostFragments(f *FlowFinding, payload []byte) {
 	if i == none {
 		return
 	}
-	q := &t.requests[i]
+	q := &t.requests.list[i]
 	f.Protocol, f.NoPorts, f.Reply = t.protocols[q.protocol], false, true
-	f.Dst, f.Src = t.flows.flows[q.flow].key.endpoints(q.up)
+	f.Dst, f.Src = t.flows.flows[q.flow].key.endpoints(q.up())
 	t.inPart(i, x)
 	a.text = appendInt(append(a.text[:0], note...), int(q.frame))
 	f.Finding = NewFinding(FragmentsMissing, f.args[0], f.args[1], Str(view(a.text)))
-}
-
-// inPart records that a request was answered in part by something that is not a
-// message.
-func (t *tracker) inPart(i int32, x *arrival) {
-	q := &t.requests[i]
-	t.take(q, x, x.part, x.first)
-	q.damaged = true // a whole reply can still come
-	t.cover(q, x, false)
 }
 
 // answeredBy returns the request that the beginning of a reply answers, none if
@@ -84,10 +75,11 @@ func (a *Analyzer) answeredBy(x *arrival) int32 {
 	a.tried = Message{}
 	a.decoders[x.protocol].Decode(&a.reader, &a.tried)
 	m := a.tracker.match(x, &a.tried.Pair)
+	a.tracker.doubt(m, x)
 	if m.copy || m.over {
 		return none
 	}
-	if m.request != none && a.tracker.requests[m.request].replies > 0 {
+	if m.request != none && a.tracker.requests.list[m.request].answer != 0 {
 		return a.tracker.repeating(m.request, x)
 	}
 	return m.request
@@ -96,9 +88,9 @@ func (a *Analyzer) answeredBy(x *arrival) int32 {
 // repeating returns the oldest unanswered request that repeats request i, none if
 // there is none.
 func (t *tracker) repeating(i int32, x *arrival) int32 {
-	q, found := &t.requests[i], none
-	for j := t.flows.flows[q.flow].requests; j != none && j != i; j = t.requests[j].below {
-		if o := &t.requests[j]; o.sameAs(q) && o.open() && o.replies == 0 && !o.late && o.frame <= x.part {
+	q, found := &t.requests.list[i], none
+	for j := t.flows.flows[q.flow].requests; j != none && j != i; j = t.requests.list[j].below {
+		if o := &t.requests.list[j]; o.sameAs(q) && o.open() && o.answer == 0 && !o.has(isLate) && o.frame <= x.part {
 			found = j
 		}
 	}
@@ -114,15 +106,15 @@ const maxBetween = 256
 func (t *tracker) onlyBetween(frame uint64, src, dst netip.Addr) int32 {
 	found := none
 	n := 0
-	for i := t.waiting.newest; i != none; i = t.requests[i].older {
+	for i := t.requests.waiting.newest; i != none; i = t.requests.list[i].older {
 		if n++; n > maxBetween {
 			return none
 		}
-		q := &t.requests[i]
-		if q.replies > 0 || !q.open() || q.optional || q.frame > frame {
+		q := &t.requests.list[i]
+		if q.answer != 0 || !q.open() || q.has(isOptional) || q.frame > frame {
 			continue
 		}
-		client, server := t.flows.flows[q.flow].key.endpoints(q.up)
+		client, server := t.flows.flows[q.flow].key.endpoints(q.up())
 		if client.Addr() != dst || server.Addr() != src {
 			continue
 		}

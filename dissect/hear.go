@@ -192,7 +192,7 @@ func (t *tracker) replied(x *arrival) {
 
 // silent reports whether the capture has no reply of the server of a request.
 func (t *tracker) silent(q *request) bool {
-	k := t.flows.flows[q.flow].key.server(q.up)
+	k := t.flows.flows[q.flow].key.server(q.up())
 	heard := t.hearsay.heard.find(&k)
 	return heard == nil || !*heard
 }
@@ -208,11 +208,11 @@ func (t *tracker) strayed(x *arrival, pair *Pair) {
 
 // uses records that a request carries a challenge that the capture does not have.
 func (t *tracker) uses(q *request, value uint64) {
-	if v := uint32(value); v == 0 || v == 1<<32-1 || !t.silent(q) {
+	if seed(value) || !t.silent(q) {
 		return
 	}
 	k := &t.flows.flows[q.flow].key
-	client, server := k.server(!q.up), k.server(q.up)
+	client, server := k.server(!q.up()), k.server(q.up())
 	u := t.hearsay.used.get(&peerKey{client.addr, server.addr, binary.BigEndian.Uint16(server.port[:]), q.protocol})
 	switch {
 	case u.value != value:
@@ -229,18 +229,18 @@ func (t *tracker) unseen(q *request) bool {
 	if t.hearsay.usages.len() == 0 || !t.silent(q) {
 		return false
 	}
-	k := t.flows.flows[q.flow].key.server(q.up)
+	k := t.flows.flows[q.flow].key.server(q.up())
 	u := t.hearsay.usages.find(&k)
 	return u != nil && u.proves && !u.same
 }
 
 // search looks for a reply to a request that came from elsewhere.
 func (t *tracker) search(q *request) {
-	if q.replies > 0 || q.refused || q.optional || q.repeated || q.covered || t.hearsay.strays.len() == 0 {
+	if q.answer != 0 || q.has(isRefused) || q.has(isOptional) || q.has(isRepeated) || q.has(isCovered) || t.hearsay.strays.len() == 0 {
 		return
 	}
 	k := &t.flows.flows[q.flow].key
-	client, server := k.server(!q.up), k.server(q.up)
+	client, server := k.server(!q.up()), k.server(q.up())
 	s := t.hearsay.strays.find(&client)
 	if s == nil {
 		return
@@ -250,9 +250,9 @@ func (t *tracker) search(q *request) {
 		if o.frame <= q.frame || o.topics&q.topic == 0 || !t.related(o.protocol, q.protocol) || !sameID(o.id, q.id) || o.at-q.sent > t.lateWindow() {
 			continue
 		}
-		t.ownRare(q).from = o.from
+		t.requests.own(q).from = o.from
 		if !everybody(server, o.from) {
-			t.tell(Notice{what: displaced, of: server, other: o.from, protocol: q.protocol, value: o.frame, frame: q.frame, at: q.time, client: client})
+			t.tell(Notice{what: displaced, of: server, other: o.from, protocol: q.protocol, value: o.frame, frame: q.frame, at: t.requests.time(q), client: client})
 		}
 		return
 	}
@@ -275,12 +275,12 @@ func (k *serverKey) endpoint() netip.AddrPort {
 // reportElsewhere reports that a server replies from another end.
 func (t *tracker) reportElsewhere(n *Notice) {
 	server, from := n.of.endpoint(), n.other.endpoint()
-	t.outgoing = FlowFinding{Frame: n.frame, Time: fromNanos(n.at), Src: n.client.endpoint(), Dst: server, Protocol: t.protocols[n.protocol]}
+	t.out.flow = FlowFinding{Frame: n.frame, Time: fromNanos(n.at), Src: n.client.endpoint(), Dst: server, Protocol: t.protocols[n.protocol]}
 	if server.Addr() == from.Addr() {
-		t.hint = appendInt(append(t.hint[:0], "port "...), int(from.Port()))
-		t.outgoing.Finding = NewFinding(OtherPort, Str(server.String()), Num(from.Port()), Num(n.value))
+		t.out.text = appendInt(append(t.out.text[:0], "port "...), int(from.Port()))
+		t.out.flow.Finding = NewFinding(OtherPort, Str(server.String()), Num(from.Port()), Num(n.value))
 	} else {
-		t.outgoing.Finding = NewFinding(OtherAddress, Str(server.String()), Str(from.String()), Num(n.value))
+		t.out.flow.Finding = NewFinding(OtherAddress, Str(server.String()), Str(from.String()), Num(n.value))
 	}
-	t.finding(&t.outgoing)
+	t.out.finding(&t.out.flow)
 }

@@ -143,39 +143,39 @@ func (a *Analyzer) ICMP(e *ICMPError) {
 		return
 	}
 	f := &t.flows.flows[fi]
-	t.outgoing = FlowFinding{Frame: e.Frame, Time: e.Time, Src: e.Src, Dst: e.Dst, ICMPFrame: e.Frame}
+	t.out.flow = FlowFinding{Frame: e.Frame, Time: e.Time, Src: e.Src, Dst: e.Dst, ICMPFrame: e.Frame}
 	i := t.refusedBy(e, fi, ends.up, now)
 	if e.Guess && i == none {
 		return
 	}
 	a.stats.ICMPMatched++
 	if i != none {
-		q := &t.requests[i]
-		if q.refused {
+		q := &t.requests.list[i]
+		if q.has(isRefused) {
 			return // a copy of the request, or of the error
 		}
 		n, last := t.doubtRefused(i)
-		q.refused = true
-		t.others = appendSet(t.others[:0], a.protocols, t.rareOf(q).also)
-		t.outgoing.Frame, t.outgoing.Time, t.outgoing.Protocol, t.outgoing.Alternatives = q.frame, fromNanos(q.time), a.protocols[q.protocol], t.others
+		q.set(isRefused)
+		t.out.others = appendSet(t.out.others[:0], a.protocols, t.requests.rare(q).also)
+		t.out.flow.Frame, t.out.flow.Time, t.out.flow.Protocol, t.out.flow.Alternatives = q.frame, fromNanos(t.requests.time(q)), a.protocols[q.protocol], t.out.others
 		a.reportICMP(e, k, aboutRequest, n, last)
 		return
 	}
-	if t.flows.extraOf(f).refused {
+	if t.flows.extra(fi).refused {
 		return
 	}
 	// One is enough: a server goes on sending to a client that has gone.
-	t.flows.ownExtra(f).refused = true
+	t.flows.own(fi).refused = true
 	what := aboutOther
-	for i := f.requests; i != none; i = t.requests[i].below {
-		if q := &t.requests[i]; q.up != ends.up && q.replies > 0 {
+	for i := f.requests; i != none; i = t.requests.list[i].below {
+		if q := &t.requests.list[i]; q.up() != ends.up && q.answer != 0 {
 			what = aboutReply
-			t.outgoing.Protocol = a.protocols[q.protocol]
+			t.out.flow.Protocol = a.protocols[q.protocol]
 			break
 		}
 	}
-	if t.outgoing.Protocol == nil && f.protocol >= 0 {
-		t.outgoing.Protocol = a.protocols[f.protocol]
+	if t.out.flow.Protocol == nil && f.protocol >= 0 {
+		t.out.flow.Protocol = a.protocols[f.protocol]
 	}
 	a.reportICMP(e, k, what, 0, 0)
 }
@@ -222,13 +222,13 @@ func (a *Analyzer) reportICMP(e *ICMPError, k kindOfError, what about, n int, la
 	}
 	if n > 0 {
 		b = append(b, "; it is about one of the equal requests in frames "...)
-		b = appendInt(b, int(a.tracker.outgoing.Frame))
+		b = appendInt(b, int(a.out.flow.Frame))
 		b = append(b, plural(n, " and ", " to ")...)
 		b = appendInt(b, int(last))
 	}
 	a.text = b
 	says, dst, length, note := Str(view(b[:who])), Str(view(b[who:to])), Str(view(b[to:size])), Str(view(b[size:]))
-	f := &a.tracker.outgoing
+	f := &a.out.flow
 	switch k.finding {
 	case PortUnreachable:
 		f.Finding = NewFinding(k.finding, says, Num(e.Dst.Port()), note)
@@ -241,7 +241,7 @@ func (a *Analyzer) reportICMP(e *ICMPError, k kindOfError, what about, n int, la
 	default:
 		f.Finding = NewFinding(k.finding, says, note)
 	}
-	a.flowFinding(f)
+	a.out.finding(f)
 }
 
 // refusedBy returns the request that an error is about: one of the same length,
@@ -250,13 +250,13 @@ func (a *Analyzer) reportICMP(e *ICMPError, k kindOfError, what about, n int, la
 func (t *tracker) refusedBy(e *ICMPError, fi int32, up bool, now int64) int32 {
 	found, best := none, 0
 	whole, sum := len(e.Payload) == e.Length, checksum(e.Payload)
-	for i := t.flows.flows[fi].requests; i != none; i = t.requests[i].below {
-		q := &t.requests[i]
-		if q.up != up || q.replies > 0 || int(q.bytes) != e.Length || now-q.sent > int64(t.limits.Window) {
+	for i := t.flows.flows[fi].requests; i != none; i = t.requests.list[i].below {
+		q := &t.requests.list[i]
+		if q.up() != up || q.answer != 0 || int(q.bytes) != e.Length || now-q.sent > int64(t.config.Limits.Window) {
 			continue
 		}
 		rank := 1
-		if !q.refused {
+		if !q.has(isRefused) {
 			rank = 2
 		}
 		if whole && q.sum == sum {
@@ -273,12 +273,13 @@ func (t *tracker) refusedBy(e *ICMPError, fi int32, up bool, now int64) int32 {
 // request i as ambiguous, since the error may be about any of them. It returns the
 // number of the others and the frame of the newest.
 func (t *tracker) doubtRefused(i int32) (n int, last uint64) {
-	q := &t.requests[i]
-	for j := t.flows.flows[q.flow].requests; j != none; j = t.requests[j].below {
-		if o := &t.requests[j]; j != i && o.sameAs(q) && o.open() && !o.late && !o.covered {
+	q := &t.requests.list[i]
+	for j := t.flows.flows[q.flow].requests; j != none; j = t.requests.list[j].below {
+		if o := &t.requests.list[j]; j != i && o.sameAs(q) && o.open() && !o.has(isLate) && !o.has(isCovered) {
 			n++
-			q.unclear, o.unclear, last = true, true, max(last, o.frame)
-			o.repeated = true // one question, and it was refused
+			last = max(last, o.frame)
+			q.set(isUnclear)
+			o.set(isUnclear | isRepeated) // one question, and it was refused
 		}
 	}
 	return n, last

@@ -81,7 +81,7 @@ func (l *pages) has(port uint16) bool {
 
 // continues compares a request for a page with the earlier pages of the client.
 func (t *tracker) continues(q *request, rec *Record) {
-	own, turn := t.ownRare(q), &t.page
+	own, turn := t.requests.own(q), &t.page
 	own.page, own.scope = rec.Pair.Page, rec.Pair.Scope
 	if own.page == 0 || t.lists.len() == 0 {
 		return
@@ -94,17 +94,17 @@ func (t *tracker) continues(q *request, rec *Record) {
 	*turn = Page{}
 	t.turn.Page = turn
 	port := rec.Src.Port()
-	o := l.parent(own, port, q.time)
+	o := l.parent(own, port, t.requests.time(q))
 	if o == nil {
 		// If a request went on from the newest page, the capture lacks its
 		// reply, and this one may go on from that.
-		if o = l.newest(own, port, q.time); o != nil && own.scope != 0 && !o.asked && (o.end != 0 || o.ports[0] == port) {
+		if o = l.newest(own, port, t.requests.time(q)); o != nil && own.scope != 0 && !o.asked && (o.end != 0 || o.ports[0] == port) {
 			turn.Before, turn.Stray = o.frame, true
 			o.asked = true
 		}
 		return
 	}
-	turn.Before, turn.Port, turn.Age = o.frame, o.ports[0], time.Duration(q.time-o.at)
+	turn.Before, turn.Port, turn.Age = o.frame, o.ports[0], time.Duration(t.requests.time(q)-o.at)
 	// A port that asked before and got no page did so unseen: it has a list of
 	// its own.
 	if o.ports[0] != port && !o.asked && (t.turn.Opens || l.has(port)) {
@@ -130,8 +130,8 @@ func (o *page) withPort(port uint16) int {
 
 // paged records the page that answers q.
 func (t *tracker) paged(q *request, rec *Record) {
-	pair, own, turn := &rec.Pair, t.rareOf(q), &t.page
-	if q.replies > 1 || own.page == 0 && pair.Page == 0 && pair.Entries == 0 {
+	pair, own, turn := &rec.Pair, t.requests.rare(q), &t.page
+	if t.requests.answered(q).n > 1 || own.page == 0 && pair.Page == 0 && pair.Entries == 0 {
 		return
 	}
 	*turn = Page{}

@@ -90,114 +90,93 @@ func (o *Outcomes) Judged() (n uint64) {
 	return n
 }
 
-// requestList is a list of requests, linked in the slab.
-type requestList struct {
-	oldest, newest int32
-	n              int
-}
-
-func (l *requestList) link(requests []request, i int32) {
-	q := &requests[i]
-	q.older, q.newer = l.newest, none
-	if l.newest != none {
-		requests[l.newest].newer = i
-	} else {
-		l.oldest = i
-	}
-	l.newest = i
-	l.n++
-}
-
-func (l *requestList) unlink(requests []request, i int32) {
-	q := &requests[i]
-	if q.older != none {
-		requests[q.older].newer = q.newer
-	} else {
-		l.oldest = q.newer
-	}
-	if q.newer != none {
-		requests[q.newer].older = q.older
-	} else {
-		l.newest = q.older
-	}
-	l.n--
-}
-
 // closeRequest removes a request; evict says that it is evicted.
 func (t *tracker) closeRequest(i int32, evict bool) {
-	q := &t.requests[i]
+	q := &t.requests.list[i]
 	t.conclude(q, evict)
 	f := &t.flows.flows[q.flow]
 	if f.requests == i {
 		f.requests = q.below
 	} else {
 		j := f.requests
-		for t.requests[j].below != i {
-			j = t.requests[j].below
+		for t.requests.list[j].below != i {
+			j = t.requests.list[j].below
 		}
-		t.requests[j].below = q.below
+		t.requests.list[j].below = q.below
 	}
-	if q.late {
-		t.late.unlink(t.requests, i)
-	} else {
-		t.waiting.unlink(t.requests, i)
+	t.requests.remove(i)
+}
+
+// closeFlow closes the requests of a conversation that ends.
+func (t *tracker) closeFlow(i int32, evict bool) {
+	for t.flows.flows[i].requests != none {
+		t.closeRequest(t.flows.flows[i].requests, evict)
 	}
-	t.facts.release(t.replies.at(q.answer).facts)
-	t.replies.release(q.answer)
-	t.rares.release(q.rare)
-	q.older, t.free = t.free, i
-	t.live--
+	if t.flows.more[i].extra != 0 {
+		t.reportCopies(i)
+	}
+}
+
+// reportCopies reports the duplicates of a conversation.
+func (t *tracker) reportCopies(i int32) {
+	f, o := &t.flows.flows[i], t.flows.extra(i)
+	if o.copies == 0 || t.quiet || t.stats.Duplicated() {
+		return
+	}
+	src, dst := f.key.endpoints(o.copyUp)
+	t.out.flow = FlowFinding{Finding: NewFinding(CaptureDuplicate, Num(o.copies)), Frame: o.copyFrame, Time: fromNanos(o.copyTime), Src: src, Dst: dst}
+	if f.protocol >= 0 {
+		t.out.flow.Protocol = t.protocols[f.protocol]
+	}
+	t.out.finding(&t.out.flow)
 }
 
 // conclude counts the outcome of a request and hands over its exchange.
 func (t *tracker) conclude(q *request, evict bool) {
-	if q.optional {
+	if q.has(isOptional) {
 		return
 	}
-	if !q.late {
+	if !q.has(isLate) {
 		t.search(q)
 	}
 	is := t.outcome(q)
-	if is.unanswered() && !q.late {
+	if is.unanswered() && !q.has(isLate) {
 		switch {
 		case evict:
 			is = OutcomeForgotten
-			t.evicted++
-		case t.end != 0 && t.end-q.sent < int64(t.limits.Window):
+			t.stats.RequestsEvicted++
+		case t.end != 0 && t.end-q.sent < int64(t.config.Limits.Window):
 			is = OutcomeOpen
 		}
 	}
-	if !evict && !q.late {
+	if !evict && !q.has(isLate) {
 		t.reportMissing(q, is)
 	}
-	x := t.exchangeOf(q, is)
-	x.AddTo(&t.outcomes)
-	if t.exchange != nil {
-		t.exchange(x)
-	}
+	t.exchangeOf(q, is)
+	t.out.exchange()
 }
 
 // outcome returns what became of a request so far. One that waits is unanswered.
 func (t *tracker) outcome(q *request) Outcome {
-	got := t.replies.at(q.answer)
+	got := t.requests.answered(q)
 	switch {
-	case q.replies > 0 && q.late:
+	case q.answer != 0 && q.has(isLate):
 		return OutcomeLate
-	case q.replies > 0 && got.partial:
+	case q.answer != 0 && got.partial:
 		return OutcomePartial
-	case q.replies > 0 && (!got.unused || t.vouches(q)):
+	case q.answer != 0 && (!got.unused || t.vouches(q)):
 		return OutcomeAnswered
-	case q.replies > 0 && q.challenge == ChallengeUsed:
+	case q.answer != 0 && q.challenge == ChallengeUsed:
 		return OutcomeRefused // it carried a challenge, and was sent another one
-	case q.replies > 0:
+	case q.answer != 0:
 		return OutcomeChallenged
-	case q.refused:
+	case q.has(isRefused):
 		return OutcomeRefused
-	case q.repeated || q.covered || q.doubt && t.flows.extraOf(&t.flows.flows[q.flow]).copies < 2:
+	case q.has(isRepeated|isCovered) || q.has(isInDoubt) && t.flows.extra(q.flow).copies < 2:
 		return OutcomeRepeated
-	case t.rareOf(q).from != serverKey{}:
+	case t.requests.rare(q).from != serverKey{}:
 		return OutcomeElsewhere
-	case t.rareOf(q).other != 0:
+	case t.requests.rare(q).other != 0:
 		return OutcomeOther
 	case t.unseen(q):
 		return OutcomeOneSided
@@ -214,14 +193,14 @@ func (o Outcome) unanswered() bool {
 // that wait for a reply are open. It is for an input that is given up before its end.
 func (a *Analyzer) Pending(f func(*Exchange)) {
 	t := a.tracker
-	for _, first := range [...]int32{t.waiting.oldest, t.late.oldest} {
-		for i := first; i != none; i = t.requests[i].newer {
-			q := &t.requests[i]
-			if q.optional {
+	for _, first := range [...]int32{t.requests.waiting.oldest, t.requests.late.oldest} {
+		for i := first; i != none; i = t.requests.list[i].newer {
+			q := &t.requests.list[i]
+			if q.has(isOptional) {
 				continue
 			}
 			is := t.outcome(q)
-			if is.unanswered() && !q.late {
+			if is.unanswered() && !q.has(isLate) {
 				is = OutcomeOpen
 			}
 			f(t.exchangeOf(q, is))
@@ -232,55 +211,55 @@ func (a *Analyzer) Pending(f func(*Exchange)) {
 // reportMissing reports what is missing of the reply to a request with an outcome.
 func (t *tracker) reportMissing(q *request, is Outcome) {
 	p := t.protocols[q.protocol]
-	src, dst := t.flows.flows[q.flow].key.endpoints(q.up)
+	src, dst := t.flows.flows[q.flow].key.endpoints(q.up())
 	switch {
 	case is == OutcomeUnanswered || is == OutcomeOther:
-	case q.replies > 0 && p.Pairing.Endless != nil && t.rareOf(q).entries > 0 && !t.replies.at(q.answer).ended:
-		t.outgoing = FlowFinding{
-			Finding: NewFinding(p.Pairing.Endless, Num(q.replies), Num(t.rareOf(q).entries)),
-			Frame:   q.frame, Time: fromNanos(q.time), Src: src, Dst: dst, Protocol: p,
+	case q.answer != 0 && p.Pairing.Endless != nil && t.requests.rare(q).entries > 0 && !t.requests.answered(q).ended:
+		t.out.flow = FlowFinding{
+			Finding: NewFinding(p.Pairing.Endless, Num(t.requests.answered(q).n), Num(t.requests.rare(q).entries)),
+			Frame:   q.frame, Time: fromNanos(t.requests.time(q)), Src: src, Dst: dst, Protocol: p,
 		}
-		t.finding(&t.outgoing)
+		t.out.finding(&t.out.flow)
 		return
 	default:
 		return
 	}
-	t.unansweredReported++
+	t.stats.Unanswered++
 	what := t.unanswered(q, p)
 	if what == nil {
 		return
 	}
-	t.others = appendSet(t.others[:0], t.protocols, t.rareOf(q).also)
-	t.hint = append(t.hint[:0], " within "...)
-	t.hint = strconv.AppendFloat(t.hint, t.limits.Window.Seconds(), 'f', -1, 64)
-	t.hint = append(t.hint, " s"...)
-	if q.sends > 1 {
-		t.hint = append(t.hint, ", sent "...)
-		t.hint = appendInt(t.hint, int(q.sends))
-		t.hint = append(t.hint, " times"...)
+	t.out.others = appendSet(t.out.others[:0], t.protocols, t.requests.rare(q).also)
+	t.out.text = append(t.out.text[:0], " within "...)
+	t.out.text = strconv.AppendFloat(t.out.text, t.config.Limits.Window.Seconds(), 'f', -1, 64)
+	t.out.text = append(t.out.text, " s"...)
+	if n := t.requests.sendings(q); n > 1 {
+		t.out.text = append(t.out.text, ", sent "...)
+		t.out.text = appendInt(t.out.text, n)
+		t.out.text = append(t.out.text, " times"...)
 	}
-	if o := t.rareOf(q).other; o != 0 {
-		t.hint = append(t.hint, "; frame "...)
-		t.hint = strconv.AppendUint(t.hint, o, 10)
-		t.hint = append(t.hint, " has a reply of another kind"...)
+	if o := t.requests.rare(q).other; o != 0 {
+		t.out.text = append(t.out.text, "; frame "...)
+		t.out.text = strconv.AppendUint(t.out.text, o, 10)
+		t.out.text = append(t.out.text, " has a reply of another kind"...)
 	} else {
 		t.appendOthers(q, dst)
 	}
-	origin, at := t.origin(q)
-	t.outgoing = FlowFinding{
-		Finding: NewFinding(what, Str(p.Messages[q.message].Title), Str(view(t.hint))),
-		Frame:   origin, Time: fromNanos(at), Src: src, Dst: dst, Protocol: p, Alternatives: t.others,
+	origin, at := t.requests.origin(q)
+	t.out.flow = FlowFinding{
+		Finding: NewFinding(what, Str(p.Messages[q.message].Title), Str(view(t.out.text))),
+		Frame:   origin, Time: fromNanos(at), Src: src, Dst: dst, Protocol: p, Alternatives: t.out.others,
 	}
-	t.finding(&t.outgoing)
-	if n := t.rareOf(q).often; n > 0 {
-		t.outgoing.Finding, t.outgoing.Frame, t.outgoing.Time = NewFinding(p.Pairing.TooOften, Num(n)), q.frame, fromNanos(q.time)
-		t.finding(&t.outgoing)
+	t.out.finding(&t.out.flow)
+	if n := t.requests.rare(q).often; n > 0 {
+		t.out.flow.Finding, t.out.flow.Frame, t.out.flow.Time = NewFinding(p.Pairing.TooOften, Num(n)), q.frame, fromNanos(t.requests.time(q))
+		t.out.finding(&t.out.flow)
 	}
 }
 
 // unanswered returns the finding for a request without a reply, nil for none.
 func (t *tracker) unanswered(q *request, p *Protocol) *FindingType {
-	if q.proven && p.Pairing.UnansweredChallenge != nil {
+	if q.has(isProven) && p.Pairing.UnansweredChallenge != nil {
 		return p.Pairing.UnansweredChallenge
 	}
 	if what := p.Messages[q.message].Unanswered; what != nil {
@@ -302,48 +281,50 @@ func (p *Protocol) Unanswered(what *FindingType) bool {
 
 // advance closes the expired requests and removes the idle flows.
 func (t *tracker) advance(now int64) {
-	for t.waiting.oldest != none {
-		i := t.waiting.oldest
-		q := &t.requests[i]
+	for t.requests.waiting.oldest != none {
+		i := t.requests.waiting.oldest
+		q := &t.requests.list[i]
 		if q.sent > now {
-			q.sent = now // a timestamp from the future ages from now on
+			t.requests.resend(q, now) // a timestamp from the future ages from now on
 		}
-		if now-q.sent <= int64(t.limits.Window) {
+		if now-q.sent <= int64(t.config.Limits.Window) {
 			break
 		}
 		switch {
-		case q.arriving > 0 && q.replies == 0:
-			q.arriving--
-			t.waiting.unlink(t.requests, i)
-			q.sent = now
-			t.waiting.link(t.requests, i)
-		case q.replies > 0 || q.spent || q.refused || q.covered:
+		case t.requests.rare(q).arriving > 0 && q.answer == 0:
+			t.requests.rare(q).arriving--
+			t.requests.waiting.unlink(t.requests.list, i)
+			t.requests.resend(q, now)
+			t.requests.waiting.link(t.requests.list, i)
+		case q.answer != 0 || q.has(isSpent) || q.has(isRefused) || q.has(isCovered):
 			t.closeRequest(i, false)
 		default:
 			t.expire(i)
 		}
 	}
-	for t.late.oldest != none && now-t.requests[t.late.oldest].sent > t.lateWindow() {
-		t.closeRequest(t.late.oldest, false)
+	for t.requests.late.oldest != none && now-t.requests.list[t.requests.late.oldest].sent > t.lateWindow() {
+		t.closeRequest(t.requests.late.oldest, false)
 	}
-	t.flows.expire(now, int64(t.limits.Idle))
+	t.flows.expire(now, int64(t.config.Limits.Idle))
 }
 
 // expire reports a request without a reply and keeps it for a late reply.
 func (t *tracker) expire(i int32) {
-	q := &t.requests[i]
-	if !q.optional {
-		q.vouched = q.vouched || t.vouches(q)
+	q := &t.requests.list[i]
+	if !q.has(isOptional) {
+		if t.vouches(q) {
+			q.set(isVouched)
+		}
 		t.search(q)
-		if !q.doubt {
+		if !q.has(isInDoubt) {
 			t.reportMissing(q, t.outcome(q))
 		}
 	}
-	t.waiting.unlink(t.requests, i)
-	q.late = true
-	t.late.link(t.requests, i)
-	if t.late.n > max(t.limits.Requests/lateShare, 1) {
-		t.closeRequest(t.late.oldest, false)
+	t.requests.waiting.unlink(t.requests.list, i)
+	q.set(isLate)
+	t.requests.late.link(t.requests.list, i)
+	if t.requests.late.n > max(t.config.Limits.Requests/lateShare, 1) {
+		t.closeRequest(t.requests.late.oldest, false)
 	}
 }
 
@@ -352,7 +333,7 @@ const lateWindows = 4
 
 // lateWindow is the time after which no late reply to a request is taken for its answer.
 func (t *tracker) lateWindow() int64 {
-	return min(lateWindows*int64(t.limits.Window), int64(t.limits.Idle))
+	return min(lateWindows*int64(t.config.Limits.Window), int64(t.config.Limits.Idle))
 }
 
 // lateShare is the part of the requests, an eighth, that may be kept for late
@@ -363,8 +344,8 @@ const lateShare = 8
 // the first newer one. now is the end of the input.
 func (t *tracker) flushTo(now int64, frame uint64) {
 	t.end = cmp.Or(now, 1)
-	for t.waiting.oldest != none && t.requests[t.waiting.oldest].frame <= frame {
-		t.closeRequest(t.waiting.oldest, false)
+	for t.requests.waiting.oldest != none && t.requests.list[t.requests.waiting.oldest].frame <= frame {
+		t.closeRequest(t.requests.waiting.oldest, false)
 	}
 	t.end = 0
 }
@@ -372,110 +353,25 @@ func (t *tracker) flushTo(now int64, frame uint64) {
 // flush closes all requests. now is the end of the input.
 func (t *tracker) flush(now int64) {
 	t.end = cmp.Or(now, 1)
-	for t.waiting.oldest != none {
-		t.closeRequest(t.waiting.oldest, false)
+	for t.requests.waiting.oldest != none {
+		t.closeRequest(t.requests.waiting.oldest, false)
 	}
 	t.flows.flush()
-	t.peers.clear()
-	t.hosts.clear()
-	t.answering.clear()
-	t.servers.clear()
-	t.lists.clear()
-	t.proofs.clear()
-	t.issuers, t.issueSeeds, t.end = 0, 0, 0
-	t.hearsay.flushed = true
+	t.clear()
 }
 
-// A serverKey is the address and port of a server. Arrays of up to 16 bytes are compared
-// without a call.
-type serverKey struct {
-	addr [16]byte
-	port [2]byte
-}
-
-// answering counts the requests to a server and those with a reply.
-type answering struct {
-	asked, answered uint32
-}
-
-// server returns the counts of the server of a request.
-func (t *tracker) server(q *request) *answering {
-	f := &t.flows.flows[q.flow]
-	k := f.key.server(q.up)
-	if s := t.answering.at(f.server, &k); s != nil {
-		return s
-	}
-	f.server = t.answering.place(&k)
-	return t.answering.at(f.server, &k)
-}
-
-// countRequest and countAnswered count a request and its first reply for its server.
-func (t *tracker) countRequest(q *request) {
-	if s := t.server(q); s.asked < 1<<32-1 {
-		s.asked++
-	}
-}
-
-func (t *tracker) countAnswered(q *request) {
-	s := t.server(q)
-	s.answered = min(s.answered, s.asked-min(s.asked, 1)) + 1
-}
-
-// appendOthers appends to the hint how many other requests to the same port were
-// answered.
+// appendOthers appends to the finding how many other requests to the same port were
+// answered, or another port on which the host answers the protocol of q.
 func (t *tracker) appendOthers(q *request, server netip.AddrPort) {
-	s := t.server(q)
-	others := s.asked - min(s.asked, uint32(q.sends))
-	if s.answered == 0 || others == 0 {
-		t.appendHost(q, server)
+	n := len(t.out.text)
+	if t.out.text = t.server(q).appendOthers(t.out.text, t.requests.sendings(q)); len(t.out.text) > n {
 		return
 	}
-	answered := min(s.answered, others)
-	t.hint = append(t.hint, "; this port answered "...)
-	switch {
-	case others == 1:
-		t.hint = append(t.hint, "the one other request"...)
-	case answered == 2 && others == 2:
-		t.hint = append(t.hint, "both other requests"...)
-	case answered == others:
-		t.hint = append(t.hint, "all "...)
-		t.hint = appendInt(t.hint, int(others))
-		t.hint = append(t.hint, " other requests"...)
-	case others < 100:
-		t.hint = appendInt(t.hint, int(answered))
-		t.hint = append(t.hint, " of "...)
-		t.hint = appendInt(t.hint, int(others))
-		t.hint = append(t.hint, " other requests"...)
-	default:
-		tenths := uint64(answered) * 1000 / uint64(others)
-		t.hint = appendInt(t.hint, int(tenths/10))
-		t.hint = append(t.hint, '.', byte('0'+tenths%10))
-		t.hint = append(t.hint, " % of "...)
-		t.hint = appendInt(t.hint, int(others))
-		t.hint = append(t.hint, " other requests"...)
-	}
-}
-
-// A host is the port and protocol of the newest reply of an address.
-type host struct {
-	port     uint16
-	protocol int8
-}
-
-// answers records that a host answers on a port.
-func (t *tracker) answers(server netip.AddrPort, proto int8) {
 	k := server.Addr().As16()
-	*t.hosts.get(&k) = host{server.Port(), proto}
-}
-
-// appendHost appends to the hint another port on which the host answers the protocol
-// of q.
-func (t *tracker) appendHost(q *request, server netip.AddrPort) {
-	k := server.Addr().As16()
-	if h := t.hosts.find(&k); h != nil && h.port != server.Port() && t.related(h.protocol, q.protocol) {
-		t.hint = append(t.hint, "; the same host answers "...)
-		t.hint = append(t.hint, t.protocols[h.protocol].Name...)
-		t.hint = append(t.hint, " on port "...)
-		t.hint = appendInt(t.hint, int(h.port))
+	if h := t.servers.hosts.find(&k); h != nil && h.port != server.Port() && t.related(h.protocol, q.protocol) {
+		t.out.text = append(t.out.text, "; the same host answers "...)
+		t.out.text = append(t.out.text, t.protocols[h.protocol].Name...)
+		t.out.text = append(t.out.text, " on port "...)
+		t.out.text = appendInt(t.out.text, int(h.port))
 	}
 }

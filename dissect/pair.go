@@ -14,7 +14,6 @@ func (a *Analyzer) pair(x *arrival) bool {
 		a.parts.Tag(uint32(rec.Pair.Answers))
 	}
 	a.visit(x)
-	t.opened = none
 	t.turn = Turn{Record: rec, Stated: -1, reader: r}
 	if !x.summed || rec.Split.Parts > 0 || len(x.Frames) > 0 {
 		x.sum, x.summed = a.sum(x), true
@@ -23,13 +22,16 @@ func (a *Analyzer) pair(x *arrival) bool {
 	case Request:
 		x.noteAs(seenRequest)
 		if rec.Pair.Asks != 0 {
-			t.request(x, rec)
+			rec.Proven = t.request(x, rec)
 			a.stats.Requests++
 		}
 	case Reply:
 		x.noteAs(seenReply)
 		x.partial = rec.Split.Partial
-		if !t.reply(x, rec, r) && !a.config.KeepCopies {
+		m := t.match(x, &rec.Pair)
+		if t.doubt(m, x); !m.copy {
+			t.reply(x, rec, r, m)
+		} else if rec.RequestFrame = t.requests.list[m.request].frame; !a.config.KeepCopies {
 			a.copy(x)
 			return false
 		}
@@ -37,9 +39,9 @@ func (a *Analyzer) pair(x *arrival) bool {
 	case OneWay:
 		x.noteAs(seenRequest)
 		if rec.Pair.May != 0 {
-			t.request(x, rec)
+			rec.Proven = t.request(x, rec)
 		} else {
-			t.proves(x, rec)
+			t.challenges.proves(rec, x.protocol, &t.turn)
 		}
 	}
 	if window := a.config.Limits.Window; rec.TimeKnown && rec.RTT <= window && rec.LastRTT > window {
@@ -54,15 +56,15 @@ func (a *Analyzer) visit(x *arrival) {
 	if x.flow == none {
 		x.flow = t.flows.add(&x.ends, now)
 	}
-	f := a.conversation(x)
+	f, more := &t.flows.flows[x.flow], &t.flows.more[x.flow]
 	a.record.Note = f.note
-	if now == a.now && !f.wentBack {
+	if now == a.now && !f.has(wentBack) {
 		last := f.last
 		if f.requested() {
-			last = max(last, f.lastRequest) // what the table of flows knows may have been set back
+			last = max(last, more.lastRequest) // what the table of flows knows may have been set back
 		}
 		if last-now > int64(time.Millisecond) {
-			f.wentBack = true
+			f.set(wentBack)
 			a.reader.Note(TimeBack, Dur(time.Duration(last-now)))
 		}
 	}
@@ -82,10 +84,10 @@ func (a *Analyzer) pin(x *arrival, f *flow) {
 	case f.protocol < 0 && !failed:
 		f.protocol = x.protocol
 	case f.protocol == x.protocol && !failed:
-		f.violations = 0
+		f.clear(violations)
 	default:
-		if f.violations++; f.violations >= 3 {
-			f.protocol, f.violations = -1, 0
+		if f.violate() {
+			f.protocol = -1
 			if !failed {
 				f.protocol = x.protocol
 			}
@@ -94,7 +96,7 @@ func (a *Analyzer) pin(x *arrival, f *flow) {
 	if x.sure && f.sure != x.protocol && !failed {
 		f.sure = x.protocol
 		if a.protocols[x.protocol].Wire != "" {
-			a.tracker.proved(&a.record, x.protocol)
+			a.tracker.servers.speaks(&a.record, x.protocol)
 		}
 	}
 }
@@ -108,37 +110,4 @@ func (a *Analyzer) sum(x *arrival) uint32 {
 		return x.checksum()
 	}
 	return checksum(a.reader.sources[len(a.reader.sources)-1].Data)
-}
-
-// handOver passes the message to the handler.
-func (a *Analyzer) handOver(x *arrival) {
-	rec, r := &a.record, &a.reader
-	a.stats.Messages++
-	i := x.protocol
-	if rec.Protocol != a.protocols[i] {
-		i = a.index(rec.Protocol) // that of the request
-	}
-	a.stats.ByProtocol[i]++
-	if r.records > r.most {
-		r.findings = append(r.findings, NewFinding(TooManyRecords, Num(r.most)))
-	}
-	if r.leftOut > 0 {
-		r.findings = append(r.findings, NewFinding(TooManyFindings, Num(r.leftOut)))
-	}
-	rec.Sources, rec.Nodes, rec.fields, rec.Findings = r.sources, r.nodes, r.fields, r.findings
-	for i := range rec.Findings {
-		what := rec.Findings[i].Type
-		a.stats.Findings[what.Severity]++
-		if what == Malformed {
-			a.stats.Malformed++
-		}
-	}
-	a.handing = true
-	a.handler.Record(rec)
-	a.handing = false
-	a.tracker.flows.flows[x.flow].note = rec.Note
-	if rec.Mark {
-		a.tracker.mark()
-	}
-	a.reportPressure(x)
 }

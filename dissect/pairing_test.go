@@ -279,10 +279,10 @@ func (p *play) Finding(f *dissect.FlowFinding) {
 	p.findings([]dissect.Finding{f.Finding})
 }
 
-// player is a [play] that is told of exchanges.
-type player struct{ *play }
-
-func (p player) Exchange(x *dissect.Exchange) {
+func (p *play) Exchange(x *dissect.Exchange) {
+	if !p.exchanges {
+		return
+	}
 	fmt.Fprintf(&p.out, "\texchange %d: %d replies, %d/%d bytes", x.Frame, x.Replies, x.ReplyBytes, x.RequestBytes)
 	if x.Timed {
 		fmt.Fprintf(&p.out, ", %v-%v", x.First, x.Last)
@@ -386,12 +386,8 @@ func playTranscript(t *testing.T, options []string, steps []string) string {
 		}
 	}
 	c.Protocols = []*dissect.Protocol{new(fake).protocol("fake", options), new(fake).protocol("kin", options)}
-	var h dissect.Handler = p
-	if p.exchanges {
-		h = player{p}
-	}
 	var err error
-	if p.a, err = dissect.New(c, h); err != nil {
+	if p.a, err = dissect.New(c, p); err != nil {
 		t.Fatal(err)
 	}
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

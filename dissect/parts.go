@@ -45,8 +45,8 @@ func (a *Analyzer) cutReply(x *arrival) {
 		return
 	}
 	found := none
-	for i := a.tracker.flows.flows[x.flow].requests; i != none; i = a.tracker.requests[i].below {
-		if q := &a.tracker.requests[i]; q.up != x.ends.up && q.replies == 0 && q.open() && !q.late {
+	for i := a.tracker.flows.flows[x.flow].requests; i != none; i = a.tracker.requests.list[i].below {
+		if q := &a.tracker.requests.list[i]; q.up() != x.ends.up && q.answer == 0 && q.open() && !q.has(isLate) {
 			if found != none {
 				return
 			}
@@ -56,7 +56,7 @@ func (a *Analyzer) cutReply(x *arrival) {
 	if found == none {
 		return
 	}
-	x.protocol, x.partial = a.tracker.requests[found].protocol, true
+	x.protocol, x.partial = a.tracker.requests.list[found].protocol, true
 	a.tracker.inPart(found, x)
 	a.report(cutOff(x.Datagram), x)
 }
@@ -162,17 +162,17 @@ func formatOf(set *reassembly.Set) uint8 {
 // late reports duplicate parts of a complete message, once per conversation.
 func (a *Analyzer) late(x *arrival, parts int) {
 	f := a.conversation(x)
-	if f == nil || a.copiedParts(x, parts) || a.tracker.flows.extraOf(f).late {
+	if f == nil || a.copiedParts(x, parts) || a.tracker.flows.extra(x.flow).late {
 		return
 	}
-	a.tracker.flows.ownExtra(f).late = true
+	a.tracker.flows.own(x.flow).late = true
 	a.report(NewFinding(a.protocols[x.protocol].Split.Duplicate, Num(parts)), x)
 }
 
 // copiedParts counts duplicate parts in a conversation with duplicate datagrams,
 // where they are not reported. It reports whether it did.
 func (a *Analyzer) copiedParts(x *arrival, n int) bool {
-	if f := a.conversation(x); f == nil || a.tracker.flows.extraOf(f).copies == 0 {
+	if f := a.conversation(x); f == nil || a.tracker.flows.extra(x.flow).copies == 0 {
 		return false
 	}
 	for range n {
@@ -324,13 +324,13 @@ func (a *Analyzer) unite(x *arrival, variant uint8) {
 func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
 	k := set.Key()
 	frames := set.Frames()
-	a.evictedSet = Datagram{
+	a.stand = Datagram{
 		Frame: frames[len(frames)-1], Time: set.Last(), First: set.First(),
 		Src: netip.AddrPortFrom(netip.AddrFrom16(k.Src).Unmap(), k.SrcPort),
 		Dst: netip.AddrPortFrom(netip.AddrFrom16(k.Dst).Unmap(), k.DstPort),
 	}
 	var x arrival
-	x.begin(&a.evictedSet)
+	x.begin(&a.stand)
 	x.protocol = int8(k.Space)
 	a.current = x.protocol
 	defer a.containSet(&x)
@@ -399,7 +399,7 @@ const (
 // their request.
 func (a *Analyzer) beganBefore(x *arrival, set *reassembly.Set) bool {
 	n := len(a.missing)
-	if n == 0 || a.missing[n-1] != n-1 || set.Frames()[0] > beginFrames || a.seen == nil || nanos(set.First())-a.seen.from > beginTime {
+	if n == 0 || a.missing[n-1] != n-1 || set.Frames()[0] > beginFrames || a.copies.seen == nil || nanos(set.First())-a.copies.seen.from > beginTime {
 		return false
 	}
 	f := a.conversation(x)
@@ -440,11 +440,11 @@ func (t *tracker) pendingFor(x *arrival) (asked reassembly.Asked) {
 		return asked
 	}
 	f, now := &t.flows.flows[x.flow], x.at
-	asked.Newest, asked.Doubled = fromNanos(f.lastRequest), t.flows.extraOf(f).copies > 0 && !f.repeats && !f.proven
+	asked.Newest, asked.Doubled = fromNanos(t.flows.more[x.flow].lastRequest), t.flows.extra(x.flow).copies > 0 && !f.has(repeating) && !f.has(copying)
 	waiting := now + 1 // none
-	for i := f.requests; i != none; i = t.requests[i].below {
-		if q := &t.requests[i]; q.up != x.ends.up && q.open() && !q.late && t.related(q.protocol, x.protocol) && q.time <= now {
-			waiting = q.time
+	for i := f.requests; i != none; i = t.requests.list[i].below {
+		if q := &t.requests.list[i]; q.up() != x.ends.up && q.open() && !q.has(isLate) && t.related(q.protocol, x.protocol) && t.requests.time(q) <= now {
+			waiting = t.requests.time(q)
 		}
 	}
 	asked.Waiting = fromNanos(waiting)
@@ -464,19 +464,4 @@ func (t *tracker) lost(x *arrival, set *reassembly.Set) bool {
 // awaitsReply reports whether a request is pending for a reply like this one.
 func (t *tracker) awaitsReply(x *arrival, pair *Pair) bool {
 	return t.awaitsTopics(x, pair.Answers, &pair.ID)
-}
-
-// awaitsTopics reports whether a request that was sent before the first part of a
-// reply is pending for one of these topics, with this id if it is known.
-func (t *tracker) awaitsTopics(x *arrival, topics Topic, id *uint64) bool {
-	if x.flow == none {
-		return false
-	}
-	for i := t.flows.flows[x.flow].requests; i != none; i = t.requests[i].below {
-		q := &t.requests[i]
-		if q.up != x.ends.up && q.open() && !q.late && t.related(q.protocol, x.protocol) && q.topic&topics != 0 && (id == nil || sameID(q.id, *id)) && q.time <= x.first {
-			return true
-		}
-	}
-	return false
 }

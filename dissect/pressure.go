@@ -35,6 +35,7 @@ const maxEvictedSeconds = 300
 type pressure struct {
 	seconds []Evictions // in the order of the packets
 	counted Evictions   // all that is in seconds, or was
+	told    bool        // that something was evicted
 	since   int64       // what was given up in seconds before it is not remembered
 }
 
@@ -47,12 +48,10 @@ func (a *Analyzer) Evictions() (seconds []Evictions, since int64) {
 
 // reportPressure counts evictions and reports the first one.
 func (a *Analyzer) reportPressure(x *arrival) {
-	t, p := a.tracker, &a.pressure
-	sum := t.flows.evicted + t.evicted + t.peersEvicted()
-	if sum == p.counted.Sum() {
+	p, all := a.pressure, a.tracker.evictions()
+	if all.Sum() == p.counted.Sum() {
 		return
 	}
-	all := Evictions{Flows: t.flows.evicted, Requests: t.evicted, Clients: t.peersEvicted()}
 	now := x.at / 1e9
 	if p.seconds == nil {
 		p.seconds = make([]Evictions, 0, maxEvictedSeconds)
@@ -70,10 +69,8 @@ func (a *Analyzer) reportPressure(x *arrival) {
 	s.Requests += all.Requests - p.counted.Requests
 	s.Clients += all.Clients - min(p.counted.Clients, all.Clients)
 	p.counted = all
-	if !a.full {
-		a.full = true
-		told := *x
-		told.protocol = -1 // it is about no conversation
-		a.report(NewFinding(StateEvicted), &told)
+	if !p.told {
+		p.told = true
+		a.out.about(NewFinding(StateEvicted), x, nil) // it is about no conversation
 	}
 }

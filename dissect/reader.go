@@ -78,8 +78,8 @@ func (r *Reader) Awaited(topics Topic, id uint64) bool {
 	if w.tracker == nil || w.flow == none {
 		return false
 	}
-	for i := w.tracker.flows.flows[w.flow].requests; i != none; i = w.tracker.requests[i].below {
-		if q := &w.tracker.requests[i]; q.up != w.up && q.protocol == w.protocol && q.topic&topics != 0 && sameID(q.id, id) {
+	for i := w.tracker.flows.flows[w.flow].requests; i != none; i = w.tracker.requests.list[i].below {
+		if q := &w.tracker.requests.list[i]; q.up() != w.up && q.protocol == w.protocol && q.topic&topics != 0 && sameID(q.id, id) {
 			return true
 		}
 	}

@@ -5,7 +5,8 @@ package dissect
 type queue struct {
 	own     arrival // the datagram of the call
 	earlier []arrival
-	n, next int // of earlier
+	n, next int      // of earlier
+	on      *arrival // what is being worked on, nil if nothing is
 }
 
 // begin makes a datagram that of the call.
@@ -49,7 +50,7 @@ func (q *queue) take() *arrival {
 func (a *Analyzer) ready(yield func(*arrival) bool) {
 	after := a.queue.n > 0
 	for x := a.queue.take(); x != nil; x = a.queue.take() {
-		a.on = x
+		a.queue.on = x
 		if after {
 			x.flow = a.tracker.flows.find(&x.ends) // it may have begun only now
 		}

@@ -15,7 +15,7 @@ type State struct {
 func (a *Analyzer) State() State {
 	t := a.tracker
 	return State{
-		Flows: t.flows.len(), Requests: t.live, Peers: t.peers.len(), Hosts: max(t.answering.len(), t.hosts.len()), Lists: t.lists.len(), Held: a.waiting.n, Sets: a.parts.Len(),
+		Flows: t.flows.len(), Requests: t.requests.live, Peers: t.challenges.peers.len(), Hosts: max(t.servers.answering.len(), t.servers.hosts.len()), Lists: t.lists.len(), Held: a.waiting.n, Sets: a.parts.Len(),
 	}
 }
 
@@ -26,7 +26,7 @@ func (l Limits) Bytes() int {
 	const (
 		half   = 2 // a table doubles when it grows
 		slot   = int(unsafe.Sizeof(flowSlot{}))
-		flows  = int(unsafe.Sizeof(flow{})+unsafe.Sizeof(flowExtra{})) + 8 + half*slot*4/3
+		flows  = int(unsafe.Sizeof(flow{})+unsafe.Sizeof(flowMore{})+unsafe.Sizeof(flowExtra{})) + 8 + half*slot*4/3
 		waits  = int(unsafe.Sizeof(request{})+unsafe.Sizeof(answer{})) + 8
 		peers  = int(unsafe.Sizeof(recentEntry[peerKey, peer]{})) + half*slot*2
 		hosts  = int(unsafe.Sizeof(recentEntry[[16]byte, host]{})) + half*slot*2

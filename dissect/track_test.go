@@ -5,27 +5,70 @@ import (
 	"testing"
 )
 
+// An ask describes a request for tests.
+type ask struct {
+	frame                                                                                uint64
+	time                                                                                 int64
+	topic                                                                                Topic
+	also                                                                                 uint64
+	claim, merged                                                                        uint32
+	replies, arriving                                                                    uint16
+	protocol                                                                             int8
+	challenge                                                                            Challenge
+	up, proven, refused, optional, repeated, covered, spent, late, doubt, lacks, issuing bool
+}
+
+// request returns the request in a tracker.
+func (a ask) request(t *tracker) request {
+	q := request{frame: a.frame, sent: a.time, topic: a.topic, protocol: a.protocol, challenge: a.challenge}
+	for what, is := range map[requestState]bool{isUp: a.up, isProven: a.proven, isRefused: a.refused, isOptional: a.optional, isRepeated: a.repeated,
+		isCovered: a.covered, isSpent: a.spent, isLate: a.late, isInDoubt: a.doubt} {
+		q.setIf(what, is)
+	}
+	if a.also != 0 || a.claim != 0 || a.merged != 0 || a.arriving != 0 {
+		r := t.requests.own(&q)
+		r.also, r.claim, r.merged, r.arriving = a.also, a.claim, a.merged, a.arriving
+	}
+	if a.replies != 0 {
+		o := t.requests.answers.own(&q.answer)
+		o.n, o.partial = a.replies, a.lacks
+		t.requests.count(&q)
+	}
+	return q
+}
+
 // tracked returns a tracker with these requests in one flow, the oldest first.
 // Protocols 0 and 1 are of one family, 2 of another, 3 and 4 of none.
-func tracked(requests ...request) (*tracker, *arrival) {
-	l := DefaultLimits
-	var protocols []*Protocol
+func tracked(requests ...ask) (*tracker, *arrival) {
+	c := &Config{Limits: DefaultLimits}
 	for _, family := range []string{"one", "one", "two", "", ""} {
-		protocols = append(protocols, &Protocol{Family: family})
+		c.Protocols = append(c.Protocols, &Protocol{Family: family})
 	}
-	t := newTracker(protocols, l, nil, nil)
+	t := newTracker(c, &outlet{handler: &told{}, stats: &Stats{}})
 	var x arrival
 	x.begin(&Datagram{Src: netip.MustParseAddrPort("198.51.100.1:27015"), Dst: netip.MustParseAddrPort("192.0.2.1:40000")}) // a reply
 	t.flows.endsOf(&x.ends, &x.Src, &x.Dst)
 	x.flow, x.protocol = t.flows.add(&x.ends, 0), 0
-	for i, q := range requests {
+	for i, a := range requests {
+		a.up = a.up == x.ends.up // true in a test means: from the server
+		q := a.request(t)
 		q.flow, q.below = x.flow, t.flows.flows[x.flow].requests
-		q.up = q.up == x.ends.up // true in a test means: from the server
-		t.requests = append(t.requests, q)
+		t.requests.list = append(t.requests.list, q)
 		t.flows.flows[x.flow].requests = int32(i)
 	}
 	return t, &x
 }
+
+// told counts findings.
+type told struct{ n int }
+
+func (*told) Record(*Record)         {}
+func (*told) Exchange(*Exchange)     {}
+func (*told) Unknown(*Unknown)       {}
+func (h *told) Finding(*FlowFinding) { h.n++ }
+
+// told returns how many findings the tracker handed out.
+func (t *tracker) told() int { return t.out.handler.(*told).n }
 
 func TestKin(t *testing.T) {
 	tr, _ := tracked()
@@ -43,23 +86,22 @@ func TestKin(t *testing.T) {
 // what they could be of as well.
 func TestAwaits(t *testing.T) {
 	for name, c := range map[string]struct {
-		q      request
+		q      ask
 		topics Topic
 		want   bool
 		also   uint64
 	}{
-		"one that does":         {request{topic: 1, rare: 1}, 0, true, 6},
-		"of the topic":          {request{topic: 3, rare: 1}, 1, true, 6},
-		"of another topic":      {request{topic: 2, rare: 1}, 1, false, 6},
-		"of no topic":           {request{topic: 0, rare: 1}, 1, false, 6},
-		"of the family":         {request{topic: 1, rare: 1, protocol: 1}, 1, true, 0},
-		"of another family":     {request{topic: 1, rare: 1, protocol: 2}, 1, false, 0},
-		"late":                  {request{topic: 1, rare: 1, late: true}, 1, false, 6},
-		"from the other end":    {request{topic: 1, rare: 1, up: true}, 1, false, 0},
-		"answered a moment ago": {request{topic: 1, rare: 1, replies: 1}, 1, true, 6},
+		"one that does":         {ask{topic: 1, also: 6}, 0, true, 6},
+		"of the topic":          {ask{topic: 3, also: 6}, 1, true, 6},
+		"of another topic":      {ask{topic: 2, also: 6}, 1, false, 6},
+		"of no topic":           {ask{topic: 0, also: 6}, 1, false, 6},
+		"of the family":         {ask{topic: 1, also: 6, protocol: 1}, 1, true, 0},
+		"of another family":     {ask{topic: 1, also: 6, protocol: 2}, 1, false, 0},
+		"late":                  {ask{topic: 1, also: 6, late: true}, 1, false, 6},
+		"from the other end":    {ask{topic: 1, also: 6, up: true}, 1, false, 0},
+		"answered a moment ago": {ask{topic: 1, also: 6, replies: 1}, 1, true, 6},
 	} {
 		tr, d := tracked(c.q)
-		tr.rares.entries = []rare{{}, {also: 6}}
 		if got := tr.awaits(0, d.ends.up, 0, c.topics, false); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -75,17 +117,17 @@ func TestAwaits(t *testing.T) {
 
 func TestSeveral(t *testing.T) {
 	for name, c := range map[string]struct {
-		second request
+		second ask
 		want   bool
 	}{
-		"two": {request{}, true}, "answered": {request{replies: 1}, false}, "late": {request{late: true}, false}, "from the other end": {request{up: true}, false},
+		"two": {ask{}, true}, "answered": {ask{replies: 1}, false}, "late": {ask{late: true}, false}, "from the other end": {ask{up: true}, false},
 	} {
-		tr, d := tracked(request{}, c.second)
+		tr, d := tracked(ask{}, c.second)
 		if got := tr.several(0, !d.ends.up); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if tr, d := tracked(request{}); tr.several(0, !d.ends.up) {
+	if tr, d := tracked(ask{}); tr.several(0, !d.ends.up) {
 		t.Error("one is several")
 	}
 }
@@ -94,38 +136,38 @@ func TestSeveral(t *testing.T) {
 // be its own, and lets those wait that may be.
 func TestClaims(t *testing.T) {
 	for name, c := range map[string]struct {
-		requests []request
+		requests []ask
 		topics   Topic
 		claims   []uint32
 		arriving []uint16
 	}{
-		"the oldest":                {[]request{{}, {}}, 0, []uint32{7, 0}, []uint16{3, 3}},
-		"its own already":           {[]request{{}, {claim: 7}}, 0, []uint32{0, 7}, []uint16{0, 3}},
-		"one of another set":        {[]request{{claim: 8}, {}}, 0, []uint32{8, 7}, []uint16{3, 3}},
-		"answered":                  {[]request{{replies: 1}, {}}, 0, []uint32{0, 7}, []uint16{0, 3}},
-		"late":                      {[]request{{late: true}, {}}, 0, []uint32{0, 7}, []uint16{0, 3}},
-		"from the other end":        {[]request{{up: true}, {}}, 0, []uint32{0, 7}, []uint16{0, 3}},
-		"of the family":             {[]request{{protocol: 1}, {}}, 0, []uint32{7, 0}, []uint16{3, 3}},
-		"of another family":         {[]request{{protocol: 2}, {}}, 0, []uint32{0, 7}, []uint16{0, 3}},
-		"of the topic":              {[]request{{topic: 3}, {topic: 1}}, 1, []uint32{7, 0}, []uint16{3, 3}},
-		"of another topic":          {[]request{{topic: 2}, {topic: 1}}, 1, []uint32{0, 7}, []uint16{3, 3}},
-		"before, by another clock":  {[]request{{frame: 6, time: 101}}, 0, []uint32{7}, []uint16{3}},
-		"sent after the first part": {[]request{{frame: 8}}, 0, []uint32{0}, []uint16{0}},
+		"the oldest":                {[]ask{{}, {}}, 0, []uint32{7, 0}, []uint16{3, 3}},
+		"its own already":           {[]ask{{}, {claim: 7}}, 0, []uint32{0, 7}, []uint16{0, 3}},
+		"one of another set":        {[]ask{{claim: 8}, {}}, 0, []uint32{8, 7}, []uint16{3, 3}},
+		"answered":                  {[]ask{{replies: 1}, {}}, 0, []uint32{0, 7}, []uint16{0, 3}},
+		"late":                      {[]ask{{late: true}, {}}, 0, []uint32{0, 7}, []uint16{0, 3}},
+		"from the other end":        {[]ask{{up: true}, {}}, 0, []uint32{0, 7}, []uint16{0, 3}},
+		"of the family":             {[]ask{{protocol: 1}, {}}, 0, []uint32{7, 0}, []uint16{3, 3}},
+		"of another family":         {[]ask{{protocol: 2}, {}}, 0, []uint32{0, 7}, []uint16{0, 3}},
+		"of the topic":              {[]ask{{topic: 3}, {topic: 1}}, 1, []uint32{7, 0}, []uint16{3, 3}},
+		"of another topic":          {[]ask{{topic: 2}, {topic: 1}}, 1, []uint32{0, 7}, []uint16{3, 3}},
+		"before, by another clock":  {[]ask{{frame: 6, time: 101}}, 0, []uint32{7}, []uint16{3}},
+		"sent after the first part": {[]ask{{frame: 8}}, 0, []uint32{0}, []uint16{0}},
 		"none":                      {nil, 0, nil, nil},
 	} {
 		tr, d := tracked(c.requests...)
 		d.first, d.part, d.claim = 100, 7, 7
-		tr.claims(d, c.topics, 2*tr.limits.Window)
+		tr.claims(d, c.topics, 2*tr.config.Limits.Window)
 		for i := range c.requests {
-			if q := &tr.requests[i]; q.claim != c.claims[i] || q.arriving != c.arriving[i] {
+			if q := tr.requests.rare(&tr.requests.list[i]); q.claim != c.claims[i] || q.arriving != c.arriving[i] {
 				t.Errorf("%s: request %d is claimed by %d and waits %d windows", name, i, q.claim, q.arriving)
 			}
 		}
 	}
-	tr, d := tracked(request{})
+	tr, d := tracked(ask{})
 	d.part, d.claim = 7, 7
-	tr.claims(d, 0, 1<<16*tr.limits.Window)
-	if n := tr.requests[0].arriving; n != 1<<16-1 {
+	tr.claims(d, 0, 1<<16*tr.config.Limits.Window)
+	if n := tr.requests.rare(&tr.requests.list[0]).arriving; n != 1<<16-1 {
 		t.Errorf("waits %d windows", n)
 	}
 }
@@ -139,17 +181,18 @@ func TestRank(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		pair        *Pair
-		worse, best request
+		worse, best ask
 	}{
-		{"claimed by another", data, request{claim: 8, proven: true}, request{}},
-		{"its own", data, request{proven: true}, request{claim: 7}},
-		{"proven", data, request{}, request{proven: true}},
-		{"a challenge", issued, request{challenge: ChallengeUsed, proven: true}, request{challenge: ChallengeAbsent}},
-		{"a seed", issued, request{challenge: ChallengeAbsent}, request{challenge: ChallengeSeed}},
-		{"a wish", issued, request{challenge: ChallengeAbsent}, request{challenge: ChallengeWanted}},
-		{"its own challenge", issued, request{challenge: ChallengeWanted}, request{claim: 7}},
+		{"claimed by another", data, ask{claim: 8, proven: true}, ask{}},
+		{"its own", data, ask{proven: true}, ask{claim: 7}},
+		{"proven", data, ask{}, ask{proven: true}},
+		{"a challenge", issued, ask{challenge: ChallengeUsed, proven: true}, ask{challenge: ChallengeAbsent}},
+		{"a seed", issued, ask{challenge: ChallengeAbsent}, ask{challenge: ChallengeSeed}},
+		{"a wish", issued, ask{challenge: ChallengeAbsent}, ask{challenge: ChallengeWanted}},
+		{"its own challenge", issued, ask{challenge: ChallengeWanted}, ask{claim: 7}},
 	} {
-		if a, b := tr.rank(&c.worse, c.pair, 7), tr.rank(&c.best, c.pair, 7); a >= b {
+		worse, best := c.worse.request(tr), c.best.request(tr)
+		if a, b := tr.rank(&worse, c.pair, 7), tr.rank(&best, c.pair, 7); a >= b {
 			t.Errorf("%s: %d and %d", c.name, a, b)
 		}
 	}
@@ -158,31 +201,32 @@ func TestRank(t *testing.T) {
 // TestCounters: what is counted of requests stops at the largest number, and no
 // server answers more than it was asked.
 func TestCounters(t *testing.T) {
-	tr, _ := tracked(request{})
-	q := &tr.requests[0]
+	tr, _ := tracked(ask{})
+	q := &tr.requests.list[0]
 	for _, c := range []struct{ asked, answered, more, then uint32 }{
 		{0, 0, 1, 1}, {5, 3, 6, 4}, {5, 4, 6, 5}, {5, 5, 6, 5}, {1, 1, 2, 1}, {1<<32 - 2, 0, 1<<32 - 1, 1}, {1<<32 - 1, 0, 1<<32 - 1, 1},
 	} {
 		s := tr.server(q)
 		*s = answering{c.asked, c.answered}
-		if tr.countAnswered(q); s.answered != c.then {
+		if s.answer(); s.answered != c.then {
 			t.Errorf("%d of %d answered, and one more: %d", c.answered, c.asked, s.answered)
 		}
-		if tr.countRequest(q); s.asked != c.more {
+		if s.ask(); s.asked != c.more {
 			t.Errorf("%d asked, and one more: %d", c.asked, s.asked)
 		}
 	}
 	// What a server answered before it was evicted and met again.
-	*tr.server(q), q.sends = answering{1, 1}, 1
+	*tr.server(q) = answering{1, 1}
 	tr.appendOthers(q, netip.MustParseAddrPort("198.51.100.1:27015"))
-	if len(tr.hint) > 0 {
-		t.Errorf("hint %q", tr.hint)
+	if len(tr.out.text) > 0 {
+		t.Errorf("hint %q", tr.out.text)
 	}
-	q.optional, q.claim = true, 7
-	tr.replies.own(&q.answer).bytes = 1<<32 - 3
+	q.set(isOptional)
+	tr.requests.own(q).claim = 7
+	tr.requests.answers.own(&q.answer).bytes = 1<<32 - 3
 	for _, want := range []uint32{1<<32 - 2, 1<<32 - 1, 1<<32 - 1} {
-		if had := tr.take(q, &arrival{wire: 1}, 2, 0); had.bytes != want || q.claim != 0 {
-			t.Errorf("%d bytes, want %d; claim %d", tr.replies.at(q.answer).bytes, want, q.claim)
+		if had := tr.take(q, &arrival{wire: 1}, 2, 0); had.bytes != want || tr.requests.rare(q).claim != 0 {
+			t.Errorf("%d bytes, want %d; claim %d", tr.requests.answered(q).bytes, want, tr.requests.rare(q).claim)
 		}
 	}
 	for n, want := range map[int]string{0: "0", 9: "9", 10: "10", -1: "-1", -120: "-120", 65535: "65535"} {
@@ -222,7 +266,7 @@ func TestHad(t *testing.T) {
 // TestClaimedByAnother: a request that a set of parts claimed is still one that a
 // reply may answer, if there is no other.
 func TestClaimedByAnother(t *testing.T) {
-	tr, d := tracked(request{topic: 1, claim: 8})
+	tr, d := tracked(ask{topic: 1, claim: 8})
 	d.first, d.part = 1, 1
 	if m := tr.match(d, &Pair{Answers: 1}); m.request != 0 || m.same != 1 {
 		t.Errorf("%+v", m)
@@ -233,14 +277,14 @@ func TestClaimedByAnother(t *testing.T) {
 // repeats nothing.
 func TestRefused(t *testing.T) {
 	for name, c := range map[string]struct {
-		q             request
+		q             ask
 		open, repeats bool
 	}{
-		"waits": {request{}, true, true}, "refused": {request{refused: true}, false, false}, "answered": {request{replies: 1}, false, false},
-		"answered, one of two": {request{replies: 1, merged: 1}, true, false}, "lost": {request{spent: true}, false, true},
+		"waits": {ask{}, true, true}, "refused": {ask{refused: true}, false, false}, "answered": {ask{replies: 1}, false, false},
+		"answered, one of two": {ask{replies: 1, merged: 1}, true, false}, "lost": {ask{spent: true}, false, true},
 	} {
 		tr, _ := tracked(c.q)
-		if q := &tr.requests[0]; q.open() != c.open || tr.repeats(0) != c.repeats {
+		if q := &tr.requests.list[0]; q.open() != c.open || tr.repeats(0) != c.repeats {
 			t.Errorf("%s: open %v, is repeated %v", name, q.open(), tr.repeats(0))
 		}
 	}

@@ -40,4 +40,5 @@ type unsignedHandler struct{}
 
 func (unsignedHandler) Record(*Record)       {}
 func (unsignedHandler) Unknown(*Unknown)     {}
+func (unsignedHandler) Exchange(*Exchange)   {}
 func (unsignedHandler) Finding(*FlowFinding) {}

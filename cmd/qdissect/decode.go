@@ -271,6 +271,8 @@ func (d *decoding) Record(r *dissect.Record) {
 	d.err = cmp.Or(d.err, d.rep.Record(&shown))
 }
 
+func (*decoding) Exchange(*dissect.Exchange) {}
+
 // Unknown implements [dissect.Handler].
 func (d *decoding) Unknown(u *dissect.Unknown) {
 	if !d.looking {

@@ -228,31 +228,15 @@ func (p *pool) summarize(s *report.Summary, enough bool) {
 	s.Ambiguous = make(map[dissect.Ambiguous]uint64)
 	for a := range p.analyzers {
 		c := a.Stats()
-		s.Unknown += c.Unknown
-		s.Malformed += c.Malformed
+		addStats(s, &c)
 		s.Panics += c.Panics
-		s.Complete += c.Complete
-		s.Incomplete += c.Incomplete
 		s.EvictedState.Add(&dissect.Evictions{Flows: c.FlowsEvicted, Requests: c.RequestsEvicted, Clients: c.PeersEvicted})
-		s.Requests += c.Requests
-		s.Replies += c.Replies
 		s.Unanswered += c.Unanswered
 		s.ICMPMatched += c.ICMPMatched
-		s.Outcomes.Add(&c.Outcomes)
-		s.AmbiguousReplies += c.AmbiguousReplies
 		if enough {
 			a.Pending(func(x *dissect.Exchange) { x.AddTo(&s.Outcomes) })
 		}
 		s.Duplicates += c.Duplicates
-		for k, v := range c.ByProtocol {
-			s.Messages[k] += v
-		}
-		for k, n := range c.Ambiguous {
-			s.Ambiguous[k] += n
-		}
-		for k, v := range c.Findings {
-			s.Findings[k] += v
-		}
 	}
 	for _, w := range p.workers {
 		for k, n := range w.losses {
@@ -261,4 +245,41 @@ func (p *pool) summarize(s *report.Summary, enough bool) {
 	}
 	s.MostlyDuplicates = p.mostlyDuplicates()
 	s.EvictedSeconds = p.evictions()
+}
+
+// addStats adds counts of messages, exchanges and findings to a summary.
+func addStats(s *report.Summary, c *dissect.Stats) {
+	s.Unknown += c.Unknown
+	s.Malformed += c.Malformed
+	s.Complete += c.Complete
+	s.Incomplete += c.Incomplete
+	s.Requests += c.Requests
+	s.Replies += c.Replies
+	s.Outcomes.Add(&c.Outcomes)
+	s.AmbiguousReplies += c.AmbiguousReplies
+	for k, n := range c.ByProtocol {
+		s.Messages[k] += n
+	}
+	for k, n := range c.Ambiguous {
+		s.Ambiguous[k] += n
+	}
+	for k, n := range c.Findings {
+		s.Findings[k] += n
+	}
+}
+
+// restrict replaces the counts of everything in a summary by those of what was chosen.
+func restrict(s *report.Summary, list []*selected, p *pool) {
+	s.Chosen = true
+	clear(s.Messages)
+	clear(s.Ambiguous)
+	s.Unknown, s.GameTraffic, s.Malformed, s.Complete, s.Incomplete, s.Requests, s.Replies, s.Duplicates, s.ICMP, s.ICMPMatched = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+	s.AmbiguousReplies, s.Outcomes, s.Findings, s.MostlyDuplicates, s.OneSided = 0, dissect.Outcomes{}, [4]uint64{}, false, 0
+	for _, c := range list {
+		addStats(s, &c.Stats)
+	}
+	for a := range p.analyzers {
+		a.Pending(func(x *dissect.Exchange) { x.AddMarked(&s.Outcomes) })
+	}
+	s.Unanswered = s.Outcomes[dissect.OutcomeUnanswered]
 }

@@ -11,6 +11,13 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
+// A Chooser chooses messages, unknown datagrams and findings.
+type Chooser interface {
+	Record(*dissect.Record) bool
+	Unknown(*dissect.Unknown) bool
+	Finding(*dissect.FlowFinding) bool
+}
+
 // A part is what the messages of a shard are handed to. It may also have the methods
 // Exchange and Copy of the handlers of [dissect], and Incomplete.
 type part interface {
@@ -214,12 +221,26 @@ func roundTripSink(protocols []*dissect.Protocol) sink {
 	}
 }
 
+// A selected counts what was chosen.
+type selected struct {
+	dissect.Stats
+	protocols []*dissect.Protocol
+}
+
+func (c *selected) Record(r *dissect.Record)       { c.Count(r, c.protocols) }
+func (c *selected) Unknown(*dissect.Unknown)       { c.Stats.Unknown++ }
+func (c *selected) Finding(f *dissect.FlowFinding) { c.Findings[f.Type.Severity]++ }
+func (c *selected) Exchange(x *dissect.Exchange)   { x.AddMarked(&c.Outcomes) }
+
 // figureSink makes summaries count only what was chosen.
 func (e *engine) figureSink() sink {
-	var list []*figures
+	var list []*selected
 	return sink{
-		hears:     counted,
-		part:      perWorker(&list, func() *figures { return newFigures(e.o.Analysis.Protocols) }),
+		hears: counted,
+		part: perWorker(&list, func() *selected {
+			protocols := e.o.Analysis.Protocols
+			return &selected{*dissect.NewStats(len(protocols)), protocols}
+		}),
 		summarize: func(s *report.Summary) { restrict(s, list, e.pool) },
 	}
 }

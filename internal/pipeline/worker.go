@@ -56,7 +56,6 @@ func (w *worker) addShard(o *Options, sinks []sink) error {
 	c.Limits = share(c.Limits)
 	c.Skim, c.Hears = true, true
 	s := shard{budget: c.Budget}
-	var h dissect.Handler = w
 	var at [scopes]int
 	for _, k := range sinks {
 		var before part
@@ -67,11 +66,12 @@ func (w *worker) addShard(o *Options, sinks []sink) error {
 		p := k.part(w, before)
 		s.parts[k.hears] = append(s.parts[k.hears], p)
 		if x, ok := p.(exchanger); ok {
-			s.exchangers, h = append(s.exchangers, x), exchanging{w}
+			s.exchangers = append(s.exchangers, x)
 		}
 	}
+	c.Copied = s.copied()
 	var err error
-	if s.analyzer, err = dissect.New(c, h); err != nil {
+	if s.analyzer, err = dissect.New(c, w); err != nil {
 		return err
 	}
 	w.shards = append(w.shards, s)
@@ -215,21 +215,19 @@ func (s *shard) heardBy(is, only bool) [][]part {
 // An exchanger is a part that needs the outcome of every request.
 type exchanger interface{ Exchange(*dissect.Exchange) }
 
-// exchanging is a worker with such parts.
-type exchanging struct{ *worker }
-
 // Exchange hands on what became of a request.
-func (w exchanging) Exchange(x *dissect.Exchange) {
+func (w *worker) Exchange(x *dissect.Exchange) {
 	for _, p := range w.served.exchangers {
 		p.Exchange(x)
 	}
 }
 
-// Copy hands on a duplicate.
-func (w exchanging) Copy(d *dissect.Datagram, back bool) {
-	for _, p := range w.served.exchangers {
+// copied returns what hands duplicates to the part that counts them, nil if there is none.
+func (s *shard) copied() func(*dissect.Datagram, bool) {
+	for _, p := range s.exchangers {
 		if p, ok := p.(interface{ Copy(*dissect.Datagram, bool) }); ok {
-			p.Copy(d, back)
+			return p.Copy
 		}
 	}
+	return nil
 }

@@ -36,7 +36,7 @@ const (
 	shards = 16
 )
 
-// An Aggregate counts what an analyzer reports. It implements [dissect.ExchangeHandler].
+// An Aggregate counts what an analyzer reports. It implements [dissect.Handler].
 type Aggregate struct {
 	*sums
 	shared bool // sums is that of another aggregate, which is merged as well

@@ -240,6 +240,8 @@ func (f *forger) Record(r *dissect.Record) {
 	f.Talks.Record(r)
 }
 
+func (*forger) Exchange(*dissect.Exchange) {}
+
 func (f *forger) Unknown(*dissect.Unknown) {}
 
 // TestSecrets: passwords are in no conversation.

@@ -1,0 +1,44 @@
+package dissect
+
+// handOver passes the message to the handler.
+func (a *Analyzer) handOver(x *arrival) {
+	rec, r := &a.record, &a.reader
+	a.stats.Messages++
+	i := x.protocol
+	if rec.Protocol != a.protocols[i] {
+		i = a.index(rec.Protocol) // that of the request
+	}
+	a.stats.ByProtocol[i]++
+	if r.records > r.most {
+		r.findings = append(r.findings, NewFinding(TooManyRecords, Num(r.most)))
+	}
+	if r.leftOut > 0 {
+		r.findings = append(r.findings, NewFinding(TooManyFindings, Num(r.leftOut)))
+	}
+	rec.Sources, rec.Nodes, rec.fields, rec.Findings = r.sources, r.nodes, r.fields, r.findings
+	a.stats.countFindings(rec.Findings)
+	a.out.record(rec)
+	a.tracker.flows.flows[x.flow].note = rec.Note
+	if rec.Mark {
+		a.tracker.mark(x)
+	}
+	a.reportPressure(x)
+}
+
+// unknown reports an unrecognised datagram.
+func (a *Analyzer) unknown(x *arrival) {
+	if x.Missing > 0 {
+		a.cutReply(x)
+	}
+	a.foreign.see(x)
+	a.out.unknown(Unknown{Datagram: x.Datagram, Foreign: a.config.Foreign, candidates: x.undecided, protocols: a.protocols})
+}
+
+// report reports a finding about a datagram that is not a message.
+func (a *Analyzer) report(f Finding, x *arrival) {
+	var p *Protocol
+	if x.protocol >= 0 {
+		p = a.protocols[x.protocol]
+	}
+	a.out.about(f, x, p)
+}

@@ -1,0 +1,116 @@
+package dissect
+
+import "net/netip"
+
+// A serverKey is the address and port of a server. Arrays of up to 16 bytes are compared
+// without a call.
+type serverKey struct {
+	addr [16]byte
+	port [2]byte
+}
+
+// answering counts the requests to a server and those with a reply.
+type answering struct {
+	asked, answered uint32
+}
+
+// A host is the port and protocol of the newest reply of an address.
+type host struct {
+	port     uint16
+	protocol int8
+}
+
+// maxServers is the number of servers whose protocol is remembered.
+const maxServers = 1024
+
+// servers remembers what servers are asked, answer and speak: hints of why a request has no
+// reply, and no state that one could lose.
+type servers struct {
+	answering *recent[serverKey, answering]
+	hosts     *recent[[16]byte, host]
+	// spoke has the protocol of a server, of those that share a wire format: the next
+	// client's handshake is decided by it.
+	spoke *recent[netip.AddrPort, int8]
+}
+
+func newServers(limit int) *servers {
+	return &servers{
+		answering: newRecent[serverKey, answering](limit, (*hasher).server), hosts: newRecent[[16]byte, host](limit, (*hasher).address),
+		spoke: newRecent[netip.AddrPort, int8](maxServers, (*hasher).endpoint),
+	}
+}
+
+// clear forgets everything.
+func (s *servers) clear() {
+	s.answering.clear()
+	s.hosts.clear()
+	s.spoke.clear()
+}
+
+// of returns the counts of the server of requests in one direction of a conversation.
+func (s *servers) of(f *flow, more *flowMore, up bool) *answering {
+	k := f.key.server(up)
+	if n := s.answering.at(more.server, &k); n != nil {
+		return n
+	}
+	more.server = s.answering.place(&k)
+	return s.answering.at(more.server, &k)
+}
+
+// ask and answer count a request and its first reply.
+func (s *answering) ask() {
+	if s.asked < 1<<32-1 {
+		s.asked++
+	}
+}
+
+func (s *answering) answer() { s.answered = min(s.answered, s.asked-min(s.asked, 1)) + 1 }
+
+// answers records that a host answers on a port.
+func (s *servers) answers(server netip.AddrPort, proto int8) {
+	k := server.Addr().As16()
+	*s.hosts.get(&k) = host{server.Port(), proto}
+}
+
+// speaks records the protocol of the server of a message.
+func (s *servers) speaks(rec *Record, proto int8) {
+	server := rec.Src
+	if rec.Type.Role == Request {
+		server = rec.Dst
+	}
+	*s.spoke.get(&server) = proto
+}
+
+// appendOthers appends how many other requests to a server were answered, of which sendings
+// are not counted; nothing if there are none.
+func (s *answering) appendOthers(b []byte, sendings int) []byte {
+	others := s.asked - min(s.asked, uint32(sendings))
+	if s.answered == 0 || others == 0 {
+		return b
+	}
+	answered := min(s.answered, others)
+	b = append(b, "; this port answered "...)
+	switch {
+	case others == 1:
+		b = append(b, "the one other request"...)
+	case answered == 2 && others == 2:
+		b = append(b, "both other requests"...)
+	case answered == others:
+		b = append(b, "all "...)
+		b = appendInt(b, int(others))
+		b = append(b, " other requests"...)
+	case others < 100:
+		b = appendInt(b, int(answered))
+		b = append(b, " of "...)
+		b = appendInt(b, int(others))
+		b = append(b, " other requests"...)
+	default:
+		tenths := uint64(answered) * 1000 / uint64(others)
+		b = appendInt(b, int(tenths/10))
+		b = append(b, '.', byte('0'+tenths%10))
+		b = append(b, " % of "...)
+		b = appendInt(b, int(others))
+		b = append(b, " other requests"...)
+	}
+	return b
+}
