@@ -88,7 +88,9 @@ func (a *Aggregate) Report(o Options) *Report {
 	r.timeline()
 	r.roundTrips()
 	r.listKinds()
-	r.listServers()
+	slices.SortStableFunc(r.servers, func(a, b *entry[server]) int {
+		return cmp.Or(compareBool(r.home(b), r.home(a)), cmp.Compare(b.v.requests, a.v.requests))
+	})
 	r.findVictims()
 	r.findEvents()
 	r.nameEvents()
@@ -98,6 +100,7 @@ func (a *Aggregate) Report(o Options) *Report {
 	r.listFindings()
 	r.unclear()
 	r.judge()
+	r.listServers()
 	r.rules()
 	return r.Report
 }
@@ -288,12 +291,9 @@ func (r *reporting) isHome(a netip.Addr) bool {
 	return slices.ContainsFunc(r.o.Home, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// listServers lists the servers of home first.
+// listServers lists servers in their order: those of home first.
 func (r *reporting) listServers() {
-	slices.SortStableFunc(r.servers, func(a, b *entry[server]) int {
-		return cmp.Or(compareBool(r.home(b), r.home(a)), cmp.Compare(b.v.requests, a.v.requests))
-	})
-	for _, e := range r.servers[:min(len(r.servers), r.o.Rows)] {
+	for _, e := range r.listed() {
 		v := &e.v
 		s := Server{
 			Address: r.address(e), Protocol: r.a.protocols[v.protocol-1], Name: string(r.name(v.name)), Map: string(r.name(v.mapName)), Players: int(v.players) - 1,
@@ -308,6 +308,35 @@ func (r *reporting) listServers() {
 		s.ByInterval = r.cells(l, v.first, v.whole())
 		r.Servers = append(r.Servers, s)
 	}
+}
+
+// listed returns the first servers, of which those that verdicts name displace others.
+func (r *reporting) listed() (list []*entry[server]) {
+	if len(r.servers) <= r.o.Rows {
+		return r.servers
+	}
+	named := map[string]bool{}
+	for _, v := range r.Verdicts {
+		named[v.Server] = true
+	}
+	left := 0
+	for _, e := range r.servers {
+		if named[r.address(e)] {
+			left++
+		}
+	}
+	for _, e := range r.servers {
+		switch is := named[r.address(e)]; {
+		case len(list) == r.o.Rows:
+			return list
+		case is:
+			left--
+		case len(list)+left >= r.o.Rows:
+			continue
+		}
+		list = append(list, e)
+	}
+	return list
 }
 
 func compareBool(a, b bool) int {

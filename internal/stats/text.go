@@ -84,6 +84,16 @@ func fit(s string, columns int) string {
 	return string(r[:n]) + "…"
 }
 
+// ends cuts a text in its middle: servers of a network differ in their ends.
+func ends(s string, columns int) string {
+	n := utf8.RuneCountInString(s)
+	if n <= columns {
+		return s
+	}
+	r, last := []rune(s), columns*2/3
+	return string(r[:columns-last-1]) + "…" + string(r[n-last:])
+}
+
 // longestEscape is the length of the longest escape, as \U0001f600.
 const longestEscape = 10
 
@@ -264,7 +274,7 @@ func (t *text) clients(what string, list []Client) {
 		if i == t.rows {
 			break
 		}
-		t.line("%-22s %10s %7s %7d %8s  %s", fit(c.Address, 22), number(c.Requests), share(c.Requests, t.Totals.Requests), c.Peak, decimals(c.Factor), t.Does(&c))
+		t.line("%-22s %10s %7s %7d %8s  %s", ends(c.Address, 22), number(c.Requests), share(c.Requests, t.Totals.Requests), c.Peak, decimals(c.Factor), t.Does(&c))
 	}
 }
 
@@ -305,7 +315,7 @@ func (t *text) serverRows() {
 		if s.BytesIn > 0 {
 			factor = decimals(float64(s.BytesOut) / float64(s.BytesIn))
 		}
-		t.line("%-22s %10s %8s %8s %8s %8s  %s", fit(s.Address, 22), number(s.Requests), share(o.replied(), s.Requests-min(o.Other, s.Requests-1)),
+		t.line("%-22s %10s %8s %8s %8s %8s  %s", ends(s.Address, 22), number(s.Requests), share(o.replied(), s.Requests-min(o.Other, s.Requests-1)),
 			number(s.Clients.Count), p50, factor, shown([]byte(s.Name)))
 	}
 }
