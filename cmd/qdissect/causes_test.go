@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -277,7 +278,9 @@ var filmCauses = []filmCause{
 	{id: "too_large",
 		has: func(f *film) {
 			f.long(20, func(_, part int) bool { return part == 0 })
-			f.icmp(.01, filmRouter, 3, 4, 1400, filmServer, askers(0), parts(rulesReply(90), 1)[0])
+			polls(6, func(_ int, at float64, from netip.AddrPort) {
+				f.icmp(at+.01, filmRouter, 3, 4, 1400, filmServer, from, parts(rulesReply(90), 1)[0])
+			})
 		},
 		near: func(f *film) { f.long(20, func(_, part int) bool { return part == 0 }) }, nearIs: "parts_lost", says: "too large for the path.*MTU"},
 	{id: "parts_lost", has: func(f *film) { f.long(20, func(_, part int) bool { return part == 1 }) }, near: func(f *film) { f.long(20, func(int, int) bool { return false }) }, nearIs: "works", says: "lack parts"},
@@ -665,6 +668,16 @@ func (f *film) flood(n, nets int, server netip.AddrPort, ask string, replies fun
 	}
 }
 
+// A whyAnswer is the output of why, but for the verdicts.
+type whyAnswer struct {
+	Server, Cause, Text string
+	State               stats.State
+	Advice              []string
+	Requests, Replies   uint64
+	Outcome             stats.Outcome
+	Evidence            []stats.Fact
+}
+
 // TestCauses: each cause is told where it is, and not where it nearly is.
 func TestCauses(t *testing.T) {
 	tried := map[string]bool{}
@@ -682,13 +695,7 @@ func TestCauses(t *testing.T) {
 				make(f)
 				name := f.write(t)
 				out, errs, code := runIn(t, ".", "why", "--format", "json", server, name)
-				var w struct { // but for the verdicts
-					State       stats.State
-					Cause, Text string
-					Advice      []string
-					Requests    uint64
-					Evidence    []stats.Fact
-				}
+				var w whyAnswer
 				if err := json.Unmarshal([]byte(out), &w); err != nil {
 					t.Fatalf("%v %s %s", err, out, errs)
 				}
@@ -726,4 +733,61 @@ func join(list []string) (s string) {
 func statusOf(id string) int {
 	list := stats.Causes()
 	return whyStatus[list[slices.IndexFunc(list, func(c stats.Cause) bool { return c.ID == id })].State]
+}
+
+// allCaptures returns those of testdata, and those beside the project.
+func allCaptures(t *testing.T) (list []string) {
+	for _, dir := range []string{"../../testdata/pcaps", "../../../shared/captures", "../../../shared/cases"} {
+		filepath.WalkDir(dir, func(name string, _ os.DirEntry, err error) error {
+			if ext := filepath.Ext(name); err == nil && (ext == ".pcap" || ext == ".pcapng") {
+				list = append(list, name)
+			}
+			return nil
+		})
+	}
+	if len(list) < 100 {
+		t.Fatalf("%d captures", len(list))
+	}
+	return list
+}
+
+// TestWhyAndReport: for each server of each capture both have the same counts, and neither says that all is well where the other
+// names trouble.
+func TestWhyAndReport(t *testing.T) {
+	for _, name := range allCaptures(t) {
+		out, errs, _ := runIn(t, ".", "report", "--format", "json", name)
+		var r struct {
+			Servers  []stats.Server
+			Verdicts []struct{ Kind, Server, Text string }
+		}
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Fatalf("%s: %v %s", name, err, errs)
+		}
+		quiet := slices.ContainsFunc(r.Verdicts, func(v struct{ Kind, Server, Text string }) bool { return v.Kind == stats.NothingUnusual })
+		answers := map[string]*whyAnswer{}
+		out, _, _ = runIn(t, ".", "why", "--format", "json", name)
+		for line := range strings.Lines(out) {
+			w := new(whyAnswer)
+			if err := json.Unmarshal([]byte(line), w); err != nil {
+				t.Fatalf("%s: %v %s", name, err, line)
+			}
+			if answers[w.Server] = w; quiet && w.State == stats.Trouble && !strings.HasPrefix(w.Cause, "master_") {
+				t.Errorf("%s: report has nothing unusual, and why has %s: %s", name, w.Cause, w.Text)
+			}
+		}
+		for _, s := range r.Servers {
+			w := answers[s.Address]
+			if w == nil && s.Requests == 0 {
+				continue
+			}
+			if w == nil || w.Requests != s.Requests || w.Replies != s.Replies || w.Outcome != s.Outcome {
+				t.Errorf("%s: %s: report has %d %d %+v, why %+v", name, s.Address, s.Requests, s.Replies, s.Outcome, w)
+			}
+		}
+		for _, v := range r.Verdicts {
+			if w := answers[v.Server]; w != nil && w.State == stats.Answers && v.Kind != stats.Growth {
+				t.Errorf("%s: report has %s, and why %s", name, v.Text, w.Text)
+			}
+		}
+	}
 }

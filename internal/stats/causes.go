@@ -48,6 +48,15 @@ func (c *Cause) fill(s string, p *proof, server string) string {
 	return strings.NewReplacer(pairs...).Replace(s)
 }
 
+// rests returns how many replies a cause rests on that is about replies, which a few cannot show.
+func (c *Cause) rests(p *proof) uint64 {
+	switch c.explains {
+	case "parts", "content", "delay", "challenge":
+		return p.evidence[0].Count
+	}
+	return kindLeast
+}
+
 // proof returns a proof with names and values.
 func (x *facts) proof(fill ...string) *proof { return &proof{fill: fill} }
 
@@ -600,16 +609,12 @@ var causes = []Cause{
 		}},
 
 	{ID: "too_few", State: Unclear, Certainty: Certain, explains: everything,
-		Needs:  "at most three requests, of which one has no reply or none has more than a challenge, or under twenty of which half have no reply, and no other cause",
+		Needs:  "at most three requests, of which one has no reply or none has more than a challenge, or under twenty of which half have no reply; or a cause below that rests on at most three requests, or on under five replies: what was seen is said",
 		Words:  "Too little to say: {server} was asked {n}, and {replies} came{only}.",
 		Advice: "Capture for longer, and ask the server with a browser or with qdissect query meanwhile: with ten requests it can be told whether it answers.",
 		holds: func(x *facts) *proof {
 			if few := x.asked.n <= tooFew; x.n > 0 && (x.good < x.n && (few || 2*x.good <= x.n) || few && x.data.n == 0) {
-				only := ""
-				if x.issued.n > 0 && x.data.n == 0 {
-					only = ", with a challenge that nobody returned"
-				}
-				return x.proof("n", count(x.asked.n, "time", "times"), "replies", count(x.data.n+x.issued.n, "reply", "replies"), "only", only).with(x, "requests", &x.asked)
+				return x.saw().with(x, "requests", &x.asked)
 			}
 			return nil
 		}},
@@ -654,6 +659,15 @@ func verdictCause(kind, explains string) Cause {
 			}
 			return nil
 		}}
+}
+
+// saw returns what came of few requests.
+func (x *facts) saw() *proof {
+	only := ""
+	if x.issued.n > 0 && x.data.n == 0 {
+		only = ", with no more than a challenge"
+	}
+	return x.proof("n", count(x.asked.n, "time", "times"), "replies", count(x.data.n+x.issued.n, "reply", "replies"), "only", only)
 }
 
 // listedBy reports whether lists of a master have the server.

@@ -185,6 +185,7 @@ func (x *facts) answer() *Answer {
 		w.Server = x.at.Addr().String()
 	}
 	var texts, taken []string
+	few := x.asked.n > 0 && x.asked.n <= tooFew
 	for i := range causes {
 		c := &causes[i]
 		explains := strings.Fields(c.explains)
@@ -196,11 +197,21 @@ func (x *facts) answer() *Answer {
 			continue
 		}
 		taken = append(taken, explains...)
-		if c.State == Trouble {
+		first := w.Cause == "" || w.State != Trouble && c.State == Trouble
+		switch {
+		case c.State == Trouble && c.explains != "listing" && c.Words != "{verdict}" && (few || c.rests(found) < kindLeast):
+			if w.Cause == "" { // what it saw stands behind that, and is no verdict
+				f := &causes[slices.IndexFunc(causes, func(c Cause) bool { return c.ID == "too_few" })]
+				w.Cause, w.State, w.Certainty, w.Advice = f.ID, f.State, f.Certainty, []string{f.Advice}
+				texts = append(texts, f.fill(f.Words, x.saw(), w.Server+named2(x.name)))
+			}
+		case c.State == Trouble:
 			w.Problems = append(w.Problems, c.ID)
-		}
-		if w.Cause == "" || w.State != Trouble && c.State == Trouble {
-			w.Cause, w.State, w.Certainty = c.ID, c.State, cmp.Or(found.certainty, c.Certainty)
+			fallthrough
+		default:
+			if first {
+				w.Cause, w.State, w.Certainty = c.ID, c.State, cmp.Or(found.certainty, c.Certainty)
+			}
 		}
 		texts = append(texts, c.fill(c.Words, found, w.Server+named2(x.name)))
 		w.Evidence = append(w.Evidence, found.evidence...)
@@ -209,6 +220,9 @@ func (x *facts) answer() *Answer {
 		}
 	}
 	w.Text = strings.Join(append(texts, x.scene()...), " ")
+	if x.row.Address != "" { // the report has the same
+		w.Requests, w.Replies, w.Outcome = x.row.Requests, x.row.Replies, x.row.Outcome
+	}
 	return w
 }
 
