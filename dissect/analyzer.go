@@ -232,9 +232,10 @@ type Analyzer struct {
 	out       *outlet
 	pressure  *pressure
 	stats     Stats
-	stand     Datagram // of what is no datagram: a set of parts that is given up, and what is asked of a payload
-	now       int64    // time of the newest datagram, or of Advance
-	current   int8     // protocol whose code runs, -1 if that of none does
+	cutSets   [16]reassembly.Key // those of the newest parts that the capture truncated
+	stand     Datagram           // of what is no datagram: a set of parts that is given up, and what is asked of a payload
+	now       int64              // time of the newest datagram, or of Advance
+	current   int8               // protocol whose code runs, -1 if that of none does
 }
 
 // New returns an analyzer that reports to h.

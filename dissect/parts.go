@@ -2,6 +2,7 @@ package dissect
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/qdissect/qdissect/reassembly"
@@ -74,7 +75,12 @@ func (a *Analyzer) onePart(x *arrival, part reassembly.Part) bool {
 	s := a.protocols[x.protocol].Split
 	a.stats.Parts++
 	x.noteAs(seenPart)
+	k := reassembly.Key{
+		Src: x.Src.Addr().As16(), Dst: x.Dst.Addr().As16(), SrcPort: x.Src.Port(), DstPort: x.Dst.Port(),
+		Space: uint32(x.protocol), ID: part.ID,
+	}
 	if x.Missing > 0 {
+		a.cutSets[a.stats.Parts%uint64(len(a.cutSets))] = k
 		a.cutPart(x)
 		return false
 	}
@@ -94,10 +100,6 @@ func (a *Analyzer) onePart(x *arrival, part reassembly.Part) bool {
 	if len(frames) == 0 {
 		a.frame[0] = x.Frame
 		frames = a.frame[:]
-	}
-	k := reassembly.Key{
-		Src: x.Src.Addr().As16(), Dst: x.Dst.Addr().As16(), SrcPort: x.Src.Port(), DstPort: x.Dst.Port(),
-		Space: uint32(x.protocol), ID: part.ID,
 	}
 	part.Sum = x.checksum()
 	set, verdict := a.parts.Add(k, part, x.Payload, frames, x.Time, a.tracker.pendingFor(x), s.Read)
@@ -369,6 +371,8 @@ func (a *Analyzer) noteMissing(x *arrival, set *reassembly.Set, why reassembly.R
 	switch {
 	case contradicts(set):
 		// What is missing came: with another total.
+	case slices.Contains(a.cutSets[:], set.Key()):
+		a.reader.cut = true // the capture lacks them, not the network
 	case a.beganBefore(x, set):
 		a.reader.Note(CaptureBegins, Num(a.missing[len(a.missing)-1]+1), args[0], args[1])
 	case s.Endless != nil && set.Total() == 0:

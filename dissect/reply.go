@@ -22,7 +22,7 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 	if pair.Port != 0 {
 		checkPort(rec, r)
 	}
-	if pair.Challenge == ChallengeIssued {
+	if pair.Challenge == ChallengeIssued && x.Missing == 0 {
 		refused := m.request != none && t.requests.list[m.request].challenge == ChallengeUsed
 		t.challenges.give(rec, proto, refused, now, &t.turn)
 	}

@@ -98,6 +98,8 @@ func (a *Analyzer) judge(x *arrival) {
 		rules = p.OnReply
 	case a.record.Type.Role == Reply:
 		rules = p.OnStray
+	case x.Missing > 0: // what its challenge would be, the capture cut off
+		rules = nil
 	}
 	for _, rule := range rules {
 		rule(turn)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -787,6 +788,57 @@ func TestWhyAndReport(t *testing.T) {
 		for _, v := range r.Verdicts {
 			if w := answers[v.Server]; w != nil && w.State == stats.Answers && v.Kind != stats.Growth {
 				t.Errorf("%s: report has %s, and why %s", name, v.Text, w.Text)
+			}
+		}
+	}
+}
+
+// TestCutCaptures: what a snapshot length of 60 bytes takes away accuses nobody, neither in findings nor in causes.
+func TestCutCaptures(t *testing.T) {
+	cut := filepath.Join(t.TempDir(), "cut.pcap")
+	found := func(name string) map[string]bool {
+		ids := map[string]bool{}
+		out, _, _ := runIn(t, ".", "-o", "jsonl", name)
+		for line := range strings.Lines(out) {
+			var x struct {
+				Findings []struct{ ID, Severity string }
+			}
+			json.Unmarshal([]byte(line), &x)
+			for _, f := range x.Findings {
+				if f.Severity == "warning" || f.Severity == "error" {
+					ids[f.ID] = true
+				}
+			}
+		}
+		return ids
+	}
+	why := func(name string) map[string]whyAnswer {
+		list := map[string]whyAnswer{}
+		out, _, _ := runIn(t, ".", "why", "--format", "json", name)
+		for line := range strings.Lines(out) {
+			var w whyAnswer
+			json.Unmarshal([]byte(line), &w)
+			list[w.Server] = w
+		}
+		return list
+	}
+	for _, name := range allCaptures(t) {
+		if strings.Contains(name, "/hostile/") || strings.Contains(name, "/trouble/") {
+			continue // not whole
+		}
+		if out, err := exec.Command("editcap", "-s", "60", name, cut).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v %s", name, err, out)
+		}
+		whole := found(name)
+		for id := range found(cut) {
+			if !whole[id] && id != "capture.snaplen" && !strings.HasSuffix(id, ".amplification") { // which is about what was sent
+				t.Errorf("%s: %s", name, id)
+			}
+		}
+		was := why(name)
+		for server, w := range why(cut) {
+			if w.State == stats.Trouble && w.Cause != was[server].Cause {
+				t.Errorf("%s: %s: %s", name, w.Cause, w.Text)
 			}
 		}
 	}

@@ -313,7 +313,9 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 		r.Note(partSizes, dissect.Num(n), dissect.Num(max(size, whole)))
 	}
 	if r.Gap() == 0 {
-		r.Note(partFirst)
+		if !r.Cut() {
+			r.Note(partFirst)
+		}
 		return false
 	}
 	if r.Gap() > 0 {
