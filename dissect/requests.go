@@ -49,8 +49,7 @@ const (
 // has reports whether any of a set is known of a request.
 func (q *request) has(set requestState) bool { return q.is&set != 0 }
 
-func (q *request) set(what requestState)   { q.is |= what }
-func (q *request) clear(what requestState) { q.is &^= what }
+func (q *request) set(what requestState) { q.is |= what }
 
 // setIf sets or clears what is known of a request.
 func (q *request) setIf(what requestState, is bool) {

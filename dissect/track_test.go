@@ -7,15 +7,15 @@ import (
 
 // An ask describes a request for tests.
 type ask struct {
-	frame                                                                                uint64
-	time                                                                                 int64
-	topic                                                                                Topic
-	also                                                                                 uint64
-	claim, merged                                                                        uint32
-	replies, arriving                                                                    uint16
-	protocol                                                                             int8
-	challenge                                                                            Challenge
-	up, proven, refused, optional, repeated, covered, spent, late, doubt, lacks, issuing bool
+	frame                                                                       uint64
+	time                                                                        int64
+	topic                                                                       Topic
+	also                                                                        uint64
+	claim, merged                                                               uint32
+	replies, arriving                                                           uint16
+	protocol                                                                    int8
+	challenge                                                                   Challenge
+	up, proven, refused, optional, repeated, covered, spent, late, doubt, lacks bool
 }
 
 // request returns the request in a tracker.

@@ -168,7 +168,7 @@ func (b *batch) discard() (err error) {
 		return nil
 	}
 	for _, f := range b.files {
-		err = errors.Join(err, f.Discard())
+		err = errors.Join(err, f.Remove())
 	}
 	if len(b.more) > 0 {
 		_ = os.Remove(filepath.Dir(b.output(b.inputs[b.current]))) // if it is empty

@@ -22,7 +22,7 @@ func newArray(dir string) (*array, error) {
 	return &array{file: f}, err
 }
 
-func (a *array) close() error { return errors.Join(a.err, a.file.Discard()) }
+func (a *array) close() error { return errors.Join(a.err, a.file.Remove()) }
 
 // place returns the bytes of a number.
 func (a *array) place(i uint64) []byte {

@@ -52,7 +52,7 @@ func newJournal(dir string) (*journal, error) {
 	return &journal{file: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
 }
 
-func (j *journal) close() error { return j.file.Discard() }
+func (j *journal) close() error { return j.file.Remove() }
 
 // add writes an event and returns where its comment is.
 func (j *journal) add(e *event) (extent, error) {

@@ -98,10 +98,10 @@ func (x *protocolWord) condition(c *compiler, _ bool) *condition {
 	}
 	y := anyOf()
 	if x.p.inIPv4 {
-		y.parts = append(y.parts, c.carries(x.place, ipv4, x.p.number))
+		y.parts = append(y.parts, c.carries(ipv4, x.p.number))
 	}
 	if x.p.inIPv6 {
-		y.parts = append(y.parts, c.carries(x.place, ipv6, x.p.number))
+		y.parts = append(y.parts, c.carries(ipv6, x.p.number))
 	}
 	return y
 }
@@ -111,14 +111,14 @@ func (x *protocolNumber) condition(c *compiler, _ bool) *condition {
 	case linkLayer:
 		return c.follows(x.number)
 	case anyProtocol:
-		return anyOf(c.carries(x.place, ipv4, x.number), c.carries(x.place, ipv6, x.number))
+		return anyOf(c.carries(ipv4, x.number), c.carries(ipv6, x.number))
 	}
-	return c.carries(x.place, x.in, x.number)
+	return c.carries(x.in, x.number)
 }
 
 // carries returns the condition that IPv4 or IPv6 carries a protocol. In IPv6, it
 // tests the first header and the header after a fragment header.
-func (c *compiler) carries(p place, version *protocol, number uint32) *condition {
+func (c *compiler) carries(version *protocol, number uint32) *condition {
 	if version == ipv4 {
 		return allOf(c.follows(typeIPv4), is(c.ip(ipv4Protocol, 1), number))
 	}
@@ -408,7 +408,7 @@ func (x *index) value(c *compiler) (*value, guards) {
 		return read(network + ipv6Header), g
 	}
 	// As in libpcap, transport protocols are tested in IPv4 only.
-	guard(c.carries(x.place, ipv4, x.of.number))
+	guard(c.carries(ipv4, x.of.number))
 	g.first = true
 	if off.kind == valueConstant {
 		return afterHeader(network, off.k, x.size), g

@@ -35,7 +35,6 @@ type victim struct {
 	from, to int64
 	servers  uint64
 	there    bool // the capture is at the victim: it has no requests in its name
-	sharp    bool
 }
 
 func (v *victim) rate() float64 { return float64(v.requests) / max(float64(v.to-v.from)/1e9, 1) }
@@ -385,7 +384,7 @@ const (
 func (r *reporting) carpets() {
 	type net struct {
 		requests, sources uint64
-		silent, all       int
+		silent            int
 		from, to          int64
 	}
 	nets := map[netip.Prefix]*net{}

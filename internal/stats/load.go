@@ -162,7 +162,6 @@ func (r *reporting) slow() {
 		}
 		p50, p99 := v.more.trips.quantile(500), v.more.trips.quantile(990)
 		if v.more.trips.quantile(1000-max(10, 3000/v.more.trips.n)) > time.Second { // one late reply is an accident
-
 			r.say(Verdict{
 				Kind: Slow, Server: r.address(e), From: instant(v.first), To: instant(v.last),
 				Text:     fmt.Sprintf("Slow: %s%s takes %s for one reply in a hundred and %s for half of them (%s replies measured in %s).", r.address(e), r.named(v), duration(p99)+" or more", duration(p50)+" or less", number(v.more.trips.n), span(v.first, v.last)),

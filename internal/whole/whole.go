@@ -54,7 +54,7 @@ func Create(name string, private bool) (*File, error) {
 			kept &= 0o600
 		}
 		if err := f.Chmod(kept); err != nil {
-			return nil, errors.Join(err, f.Discard())
+			return nil, errors.Join(err, f.Remove())
 		}
 	}
 	return f, nil
@@ -110,7 +110,7 @@ func (f *File) Place() error {
 		err = os.Rename(f.Name(), f.name)
 	}
 	if err != nil {
-		return errors.Join(err, f.Discard())
+		return errors.Join(err, f.Remove())
 	}
 	f.over = true
 	if dir, err := os.Open(filepath.Dir(f.name)); err == nil {
@@ -123,8 +123,11 @@ func (f *File) Place() error {
 	return f.Close()
 }
 
-// Discard removes a file or folder that is not complete. After Place it does nothing.
-func (f *File) Discard() error {
+// Discard removes a file or folder that is not complete. After Place it does nothing. What cannot be removed, the next run sweeps.
+func (f *File) Discard() { _ = f.Remove() }
+
+// Remove is Discard with the error.
+func (f *File) Remove() error {
 	if f.over {
 		return nil
 	}
