@@ -119,7 +119,7 @@ var causes = []Cause{
 	{ID: "not_in_list", State: Trouble, Certainty: Likely, explains: "listing who",
 		Needs:  "lists that a master sent to clients, none of which has the server, which sends heartbeats to that master or which nobody asked",
 		Words:  "{server} is in none of {n} of the master {master}; clients asked for servers{asked}.",
-		Advice: "A browser lists only what fits its filter: compare region, game, name and version with what the server sends in its heartbeat and in its info; ask without a filter, or with qdissect query by the address.",
+		Advice: "A browser lists only what fits its filter: compare region, game, name and version with what the server sends in its heartbeat and in its info, and ask without a filter.",
 		holds: func(x *facts) *proof {
 			for m := range x.masters {
 				if m.lists.n > 0 && !x.listedBy(m) && (m.beats.n > 0 || x.asked.n == 0) {
@@ -611,7 +611,7 @@ var causes = []Cause{
 	{ID: "too_few", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "at most three requests, of which one has no reply or none has more than a challenge, or under twenty of which half have no reply; or a cause below that rests on at most three requests, or on under five replies: what was seen is said",
 		Words:  "Too little to say: {server} was asked {n}, and {replies} came{only}.",
-		Advice: "Capture for longer, and ask the server with a browser or with qdissect query meanwhile: with ten requests it can be told whether it answers.",
+		Advice: "Capture for longer, and ask the server with a browser meanwhile: with ten requests it can be told whether it answers.",
 		holds: func(x *facts) *proof {
 			if few := x.asked.n <= tooFew; x.n > 0 && (x.good < x.n && (few || 2*x.good <= x.n) || few && x.data.n == 0) {
 				return x.saw().with(x, "requests", &x.asked)
