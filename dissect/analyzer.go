@@ -227,15 +227,14 @@ type Analyzer struct {
 	foreign   *foreignFlows
 	copies    *copies
 	waiting   *waiting
-	parts     *reassembly.Parts
+	parts     *joining
 	tracker   *tracker
 	out       *outlet
 	pressure  *pressure
 	stats     Stats
-	cutSets   [16]reassembly.Key // those of the newest parts that the capture truncated
-	stand     Datagram           // of what is no datagram: a set of parts that is given up, and what is asked of a payload
-	now       int64              // time of the newest datagram, or of Advance
-	current   int8               // protocol whose code runs, -1 if that of none does
+	stand     Datagram // of what is no datagram: a set of parts that is given up, and what is asked of a payload
+	now       int64    // time of the newest datagram, or of Advance
+	current   int8     // protocol whose code runs, -1 if that of none does
 }
 
 // New returns an analyzer that reports to h.
@@ -271,7 +270,7 @@ func New(c Config, h Handler) (*Analyzer, error) {
 	a.stats = *NewStats(len(c.Protocols))
 	a.out = &outlet{handler: h, copied: c.Copied, stats: &a.stats}
 	a.tracker = newTracker(&a.config, a.out)
-	a.parts = reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)
+	a.parts = &joining{Parts: reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)}
 	return a, nil
 }
 

@@ -67,13 +67,22 @@ type use struct {
 
 // hearsay is what is known of servers beyond single conversations.
 type hearsay struct {
+	*heard
 	notices []Notice
-	strays  *recent[serverKey, strays] // by client
-	heard   *recent[serverKey, bool]   // servers that replied
+	replies *recent[serverKey, bool] // servers that replied here
 	used    *recent[peerKey, use]
-	usages  *recent[serverKey, usage]
 	told    *recent[displacement, bool]
+	lists   uint64 // of notices, heard
 	flushed bool
+}
+
+// heard is what the notices of all say. Analyzers that take turns share it: each list is entered
+// once.
+type heard struct {
+	servers *recent[serverKey, bool]   // that replied
+	strays  *recent[serverKey, strays] // by client
+	usages  *recent[serverKey, usage]
+	entered uint64 // lists
 }
 
 // A displacement is a server and the end that it replies from.
@@ -88,14 +97,23 @@ const (
 	maxDisplacements = 256
 )
 
-func newHearsay() *hearsay {
-	return &hearsay{
-		heard:  newRecent[serverKey, bool](maxHeard, (*hasher).server),
-		strays: newRecent[serverKey, strays](maxStrays, (*hasher).server),
-		used:   newRecent[peerKey, use](maxUsages, (*hasher).peer),
-		usages: newRecent[serverKey, usage](maxUsages, (*hasher).server),
-		told:   newRecent[displacement, bool](maxDisplacements, (*hasher).displacement),
+// newHearsay returns the state of an analyzer, which shares what all say with another one, if that is not nil.
+func newHearsay(with *Analyzer) *hearsay {
+	h := &hearsay{
+		replies: newRecent[serverKey, bool](maxHeard, (*hasher).server),
+		used:    newRecent[peerKey, use](maxUsages, (*hasher).peer),
+		told:    newRecent[displacement, bool](maxDisplacements, (*hasher).displacement),
 	}
+	if with != nil {
+		h.heard = with.tracker.hearsay.heard
+		return h
+	}
+	h.heard = &heard{
+		servers: newRecent[serverKey, bool](maxHeard, (*hasher).server),
+		strays:  newRecent[serverKey, strays](maxStrays, (*hasher).server),
+		usages:  newRecent[serverKey, usage](maxUsages, (*hasher).server),
+	}
+	return h
 }
 
 func (h *hasher) displacement(k displacement) uint32 { return h.server(k.server) ^ h.server(k.from) }
@@ -133,11 +151,29 @@ func (t *tracker) tell(n Notice) bool {
 
 func (t *tracker) hear(list []Notice) {
 	h := t.hearsay
+	if h.lists++; h.lists > h.entered {
+		h.entered = h.lists
+		h.enter(list)
+	}
+	for i := range list {
+		n := &list[i]
+		if n.what != displaced {
+			continue
+		}
+		told := h.told.get(&displacement{n.of, n.other})
+		if !*told && n.by == h {
+			t.reportElsewhere(n)
+		}
+		*told = true
+	}
+}
+
+func (h *heard) enter(list []Notice) {
 	for i := range list {
 		n := &list[i]
 		switch n.what {
 		case replies:
-			*h.heard.get(&n.of) = true
+			*h.servers.get(&n.of) = true
 		case strayed:
 			s := h.strays.get(&n.of)
 			s.list[s.n%uint8(len(s.list))] = stray{n.other, n.protocol, n.topics, n.value, n.frame, n.at}
@@ -151,26 +187,24 @@ func (t *tracker) hear(list []Notice) {
 				u.same = u.same || u.value == n.value
 				u.proves = true
 			}
-		case displaced:
-			told := h.told.get(&displacement{n.of, n.other})
-			if !*told && n.by == h {
-				t.reportElsewhere(n)
-			}
-			*told = true
 		}
 	}
 }
 
 // heardAll forgets what was heard of an input that has ended.
 func (h *hearsay) heardAll() {
-	if h.flushed {
-		h.heard.clear()
-		h.told.clear()
+	if !h.flushed {
+		return
+	}
+	h.replies.clear()
+	h.told.clear()
+	h.used.clear()
+	if h.servers.len()+h.strays.len()+h.usages.len() > 0 { // else another analyzer has forgotten it
+		h.servers.clear()
 		h.strays.clear()
 		h.usages.clear()
-		h.used.clear()
-		h.flushed = false
 	}
+	h.flushed = false
 }
 
 // hearOwn takes the notices of the analyzer itself, if there are no others.
@@ -185,16 +219,22 @@ func (a *Analyzer) hearOwn() {
 // replied records that the server of a reply replies.
 func (t *tracker) replied(x *arrival) {
 	k := t.flows.flows[x.flow].key.server(!x.ends.up)
-	if heard := t.hearsay.heard.get(&k); !*heard {
-		*heard = t.tell(Notice{what: replies, of: k})
+	if t.hearsay.servers.find(&k) != nil {
+		return
+	}
+	if known := t.hearsay.replies.get(&k); !*known {
+		*known = t.tell(Notice{what: replies, of: k})
 	}
 }
 
 // silent reports whether the capture has no reply of the server of a request.
 func (t *tracker) silent(q *request) bool {
 	k := t.flows.flows[q.flow].key.server(q.up())
-	heard := t.hearsay.heard.find(&k)
-	return heard == nil || !*heard
+	if t.hearsay.servers.find(&k) != nil {
+		return false
+	}
+	known := t.hearsay.replies.find(&k)
+	return known == nil || !*known
 }
 
 // strayed records a reply in a conversation without requests.

@@ -8,6 +8,12 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
+// A joining holds the sets of parts that are not complete.
+type joining struct {
+	*reassembly.Parts
+	cut [16]reassembly.Key // of the newest parts that the capture truncated
+}
+
 // join sets the reader to one message: a whole datagram, or all parts of a split
 // message. It reports false if the datagram is a part and others are missing.
 func (a *Analyzer) join(x *arrival) bool {
@@ -80,7 +86,7 @@ func (a *Analyzer) onePart(x *arrival, part reassembly.Part) bool {
 		Space: uint32(x.protocol), ID: part.ID,
 	}
 	if x.Missing > 0 {
-		a.cutSets[a.stats.Parts%uint64(len(a.cutSets))] = k
+		a.parts.cut[a.stats.Parts%uint64(len(a.parts.cut))] = k
 		a.cutPart(x)
 		return false
 	}
@@ -371,7 +377,7 @@ func (a *Analyzer) noteMissing(x *arrival, set *reassembly.Set, why reassembly.R
 	switch {
 	case contradicts(set):
 		// What is missing came: with another total.
-	case slices.Contains(a.cutSets[:], set.Key()):
+	case slices.Contains(a.parts.cut[:], set.Key()):
 		a.reader.cut = true // the capture lacks them, not the network
 	case a.beganBefore(x, set):
 		a.reader.Note(CaptureBegins, Num(a.missing[len(a.missing)-1]+1), args[0], args[1])

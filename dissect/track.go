@@ -24,7 +24,12 @@ type tracker struct {
 func newTracker(c *Config, out *outlet) *tracker {
 	t := &tracker{
 		config: c, protocols: c.Protocols, requests: newRequestTable(), challenges: newChallenges(c.Limits.Peers), servers: newServers(c.Limits.servers()),
-		lists: newRecent[peerKey, pages](c.Limits.lists(), (*hasher).peer), hearsay: newHearsay(), out: out, stats: out.stats,
+		lists: newRecent[peerKey, pages](c.Limits.lists(), (*hasher).peer), out: out, stats: out.stats,
+	}
+	if c.Hears {
+		t.hearsay = newHearsay(c.Share)
+	} else {
+		t.hearsay = newHearsay(nil)
 	}
 	t.flows = newFlowTable(c.Limits.Flows, t.closeFlow)
 	return t
