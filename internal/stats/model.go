@@ -263,7 +263,7 @@ type Finding struct {
 	Text     string    `json:"text"` // of the first
 	Examples []Example `json:"examples"`
 	Doc      string    `json:"doc"`
-	ofServer bool      // a mistake that clients may not accept
+	OfServer bool      `json:"-"` // a mistake that clients may not accept
 }
 
 // An Example is a frame, with the command that shows it.

@@ -163,7 +163,7 @@ func (r *reporting) errors() {
 	}
 	i := slices.IndexFunc(r.Findings, func(f Finding) bool {
 		share := float64(f.Count) / float64(max(r.Totals.Replies, 1))
-		return f.Severity == "error" || f.Count >= leastErrors && (looping(f.ID) && share >= loopShare || f.ofServer && share >= badShare)
+		return f.Severity == "error" || f.Count >= leastErrors && (looping(f.ID) && share >= loopShare || f.OfServer && share >= badShare)
 	})
 	if i < 0 {
 		return
