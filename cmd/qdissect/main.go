@@ -95,10 +95,21 @@ func complain(env environment, err error) {
 	env.err.Write(append(b, '\n'))
 }
 
+// tsharks are flags of tshark that do not exist here, with what does the same.
+var tsharks = map[byte]string{
+	'T': "tshark's -T is -o: -o json, jsonl, or fields with -e", 'G': "tshark's -G fields is qdissect protocols --fields",
+	'z': "tshark's -z is qdissect report, or qdissect top for a look around",
+}
+
 // flagError explains an error of a flag of a command. It replaces the messages of package strconv.
 func flagError(cmd *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "" && (!cmd.HasParent() || cmd.Name() == "read") {
+		if hint := tsharks[unknown.GetSpecifiedShortnames()[0]]; hint != "" {
+			return fmt.Errorf("%w; %s", err, hint)
+		}
+	}
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		if !cmd.HasParent() && newRead(environment{}).Flags().Lookup(unknown.GetSpecifiedName()) != nil {

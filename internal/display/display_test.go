@@ -91,6 +91,7 @@ func TestMatch(t *testing.T) {
 		// Numbers.
 		{source, `server.players > 18`, "16"},
 		{source, `players >= 18`, "4 16"},
+		{source, `qd.a2s.info.num_players >= 18 and qd.frame < 9`, "4"}, // as in Wireshark
 		{source, `players in 18,255`, "4 16"},
 		{source, `players in {1-20}`, "4"},
 		{source, `players in {-5..18, 300}`, "4"},

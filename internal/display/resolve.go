@@ -104,9 +104,9 @@ func protocolOf(key string) *dissect.Protocol {
 	return nil
 }
 
-// resolve returns what a path stands for, or why it stands for nothing.
+// resolve returns what a path stands for, or why it stands for nothing. In Wireshark, all fields of the script have qd. in front.
 func (d *dictionary) resolve(path string) (*resolved, string) {
-	steps, why := split(path)
+	steps, why := split(strings.TrimPrefix(path, "qd."))
 	if why != "" {
 		return nil, why
 	}
