@@ -78,7 +78,7 @@ func (p *plan) unusual(sum *report.Summary, counters []byte) []byte {
 	if p.run.Counts.Stats == nil || p.run.Counts.Slots != nil || p.o.format.output != "text" {
 		return nil
 	}
-	o := stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0}
+	o := stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0, Streams: streamsOf(sum)}
 	if p.live {
 		o.Home, o.HomeBy = p.o.live.addresses(), "interface"
 	}

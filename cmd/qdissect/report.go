@@ -233,6 +233,7 @@ func (r *reporting) write(sum *report.Summary, a *stats.Aggregate) error {
 	}
 	p := a.Report(stats.Options{
 		Home: r.home, HomeBy: r.by, Packets: sum.Packets, OneSided: sum.OneSided > 0, Unknowns: guesses(sum)[:min(len(sum.Tally.Guesses), unitfile.MostGuesses)], Hide: r.hide, Made: made,
+		Streams: streamsOf(sum),
 	})
 	if r.hide == nil {
 		p.Talks = run.Counts.Talks.List(p.Findings, run.Analysis, made.Files)

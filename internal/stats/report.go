@@ -22,7 +22,7 @@ type Options struct {
 	Packets  uint64
 	OneSided bool
 	Unknowns []Guess
-	Streams  []Stream // over TCP, for [Aggregate.Why]
+	Streams  []Stream // over TCP
 	Made     Made
 	whole    bool // all verdicts, and nothing else about the whole capture
 	// Hide, if not nil, replaces addresses and names.
@@ -36,6 +36,7 @@ const (
 	mostServers = 20 // and clients, unless the options say otherwise
 	mostVictims = 10
 	mostKinds   = 30
+	mostStreams = 3 // servers with TCP
 )
 
 // A reporting is a report that is being made.
@@ -439,6 +440,13 @@ func (r *reporting) unclear() {
 	t := &r.Totals
 	if r.o.Hide != nil {
 		say(hidden)
+	}
+	streams := slices.SortedStableFunc(slices.Values(r.o.Streams), func(a, b Stream) int { return cmp.Compare(b.Packets, a.Packets) })
+	for _, s := range streams[:min(len(streams), mostStreams)] {
+		say("TCP of %s is counted and not read: %s.", r.host(s.Server.Addr()), s.sentence())
+	}
+	if n := len(streams) - mostStreams; n > 0 {
+		say("%s more have packets over TCP.", count(uint64(n), "server", "servers"))
 	}
 	if r.o.OneSided {
 		say("Only one direction was captured, or no server replies: whether requests were answered cannot be told.")

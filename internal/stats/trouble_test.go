@@ -74,3 +74,25 @@ func TestClockStep(t *testing.T) {
 		}
 	}
 }
+
+// TestStreams: what went over TCP is said, the most first, and the rest by its number; an anonymized report has other addresses.
+func TestStreams(t *testing.T) {
+	var streams []stats.Stream
+	for i := range 5 {
+		streams = append(streams, stats.Stream{Server: netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(10 + i)}), 25565), Packets: uint64(10 + i), Tried: 4, Made: 1, Refused: 2})
+	}
+	hidden := stats.Hiding{Addr: func(netip.Addr) netip.Addr { return netip.MustParseAddr("192.0.2.1") }}
+	for _, c := range []struct {
+		o          stats.Options
+		first, all string
+	}{
+		{stats.Options{Streams: streams}, "TCP of 198.51.100.14 is counted and not read: 14 packets over TCP with port 25565 (4 connections tried: 1 made, 2 refused, 1 unanswered).", "2 servers more have packets over TCP."},
+		{stats.Options{Streams: streams[:3]}, "TCP of 198.51.100.12 is", ""},
+		{stats.Options{Streams: streams, Hide: &hidden}, "TCP of 192.0.2.1 is", "2 servers"},
+	} {
+		got := strings.Join(stats.New().Report(c.o).Unclear, "\n")
+		if !strings.Contains(got, c.first) || c.all == "" && strings.Contains(got, "more have") || !strings.Contains(got, c.all) || c.o.Hide != nil && strings.Contains(got, "198.51") {
+			t.Errorf("%s", got)
+		}
+	}
+}
