@@ -10,6 +10,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
 )
 
@@ -95,7 +96,7 @@ func explain(b *strings.Builder, name string) error {
 	if explainCause(b, name) {
 		return nil
 	}
-	if near := display.Closest(name, explained()); near != "" {
+	if near := nettext.Closest(name, explained()); near != "" {
 		return fmt.Errorf("nothing is called %q; did you mean %s?", name, near)
 	}
 	return fmt.Errorf("nothing is called %q; qdissect explain lists the findings, qdissect protocols --fields the fields", name)

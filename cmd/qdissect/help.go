@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A section is a part of a help text with what stands in it, in order.
@@ -193,7 +193,7 @@ func newHelp(env environment) *cobra.Command {
 				_, err := fmt.Fprint(env.out, b.String())
 				return err
 			}
-			if near := display.Closest(name, append(commandNames(root), explained()...)); near != "" {
+			if near := nettext.Closest(name, append(commandNames(root), explained()...)); near != "" {
 				return fmt.Errorf("no help about %q; did you mean %s?", name, near)
 			}
 			return fmt.Errorf("no help about %q; see qdissect --help", name)
@@ -223,7 +223,7 @@ func misspelt(args []string) error {
 	}
 	all := newRoot(environment{}, nil)                       // that which runs has only what the arguments name
 	names := append(commandNames(all), "help", "completion") // which cobra adds, to those that run
-	if near := display.Closest(args[0], names); near != "" {
+	if near := nettext.Closest(args[0], names); near != "" {
 		return fmt.Errorf("%s: no such file or command; did you mean qdissect %s?", args[0], near)
 	}
 	return nil

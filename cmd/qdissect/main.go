@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/qdissect/qdissect/internal/display"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -117,7 +116,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := display.Closest(unknown.GetSpecifiedName(), names); near != "" {
+		if near := nettext.Closest(unknown.GetSpecifiedName(), names); near != "" {
 			return fmt.Errorf("%w; did you mean --%s?", err, near)
 		}
 		fallthrough

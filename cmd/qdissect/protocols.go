@@ -10,7 +10,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
-	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // protocolOptions are the flags that choose the protocols.
@@ -68,7 +68,7 @@ func unknownProtocol(name string, known []*dissect.Protocol) error {
 	for _, p := range known {
 		names = append(names, p.Name)
 	}
-	if near := display.Closest(name, names); near != "" {
+	if near := nettext.Closest(name, names); near != "" {
 		return fmt.Errorf("unknown protocol %q; did you mean %s?", name, near)
 	}
 	return fmt.Errorf("unknown protocol %q; use one of %s", name, strings.Join(names, ", "))

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A cond is what a value has to fulfil. What is used of it depends on the class.
@@ -287,9 +289,9 @@ func (c *comparison) number(out *cond, r *read, v token) string {
 		what = " is a time span, and "
 	}
 	if why != "" {
-		return name + what + quote(s) + " does not fit: " + why
+		return name + what + nettext.Quote(s) + " does not fit: " + why
 	}
-	why = name + what + quote(s) + " is not"
+	why = name + what + nettext.Quote(s) + " is not"
 	if r.named {
 		why += "; " + name + "_name has the names"
 	}
@@ -308,8 +310,8 @@ func (c *comparison) name(out *cond, r *read, s string) string {
 
 // unknown is the complaint about a name that is not in the list.
 func (r *read) unknown(s string) string {
-	why := "unknown " + r.noun + " " + quote(s)
-	if near := Closest(s, r.names); near != "" {
+	why := "unknown " + r.noun + " " + nettext.Quote(s)
+	if near := nettext.Closest(s, r.names); near != "" {
 		return why + "; did you mean " + near + "?"
 	}
 	return why + r.where()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/internal/filter"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // An Error describes a mistake in an expression and its place.
@@ -55,7 +56,7 @@ func (p *parser) joined(t token) string {
 	case t.text == ",":
 		return "a list of values comes after in: port in {27015, 27016}"
 	case t.kind == word && p.at > 0 && p.tokens[p.at-1].kind == word:
-		if near := Closest(t.text, []string{"contains", "matches", "exists", "and", "or"}); near != "" {
+		if near := nettext.Closest(t.text, []string{"contains", "matches", "exists", "and", "or"}); near != "" {
 			return fmt.Sprintf("\"and\", \"or\" or an operator expected before this; did you mean %s?", near)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/jsonl"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // resolved is what a name stands for.
@@ -171,7 +172,7 @@ func (d *dictionary) unknownName(full string, steps []step, entries []entry) str
 	if slices.Contains(roles, full) {
 		return full + " is a role: use role == " + full
 	}
-	why := "unknown field " + quote(full)
+	why := "unknown field " + nettext.Quote(full)
 	if here := wiresharks[full]; here != "" {
 		return why + "; did you mean " + here + "?"
 	}
@@ -180,7 +181,7 @@ func (d *dictionary) unknownName(full string, steps []step, entries []entry) str
 		names = append(names, e.name)
 	}
 	if len(steps) > 1 {
-		if near := Closest(top, protocolNames()); near != "" { // a2q.map
+		if near := nettext.Closest(top, protocolNames()); near != "" { // a2q.map
 			if p := protocolOf(near); p != nil {
 				rest := full[len(top)+1:]
 				if places := d.catalog(p).places[rest]; len(places) > 0 {
@@ -189,7 +190,7 @@ func (d *dictionary) unknownName(full string, steps []step, entries []entry) str
 			}
 		}
 	}
-	if near := Closest(full, append(names, protocolNames()...)); near != "" && near != "unknown" && distance(full, near, 3) < 3 {
+	if near := nettext.Closest(full, append(names, protocolNames()...)); near != "" && near != "unknown" && nettext.Distance(full, near, 3) < 3 {
 		return why + "; did you mean " + near + "?"
 	}
 	// A field without its protocol.
@@ -207,7 +208,7 @@ func (d *dictionary) unknownName(full string, steps []step, entries []entry) str
 		}
 		return why + "; did you mean " + strings.Join(found, ", ") + more + "?"
 	}
-	if near := Closest(full, append(names, protocolNames()...)); near != "" && near != "unknown" {
+	if near := nettext.Closest(full, append(names, protocolNames()...)); near != "" && near != "unknown" {
 		return why + "; did you mean " + near + "?"
 	}
 	return why + "; fields of a protocol are PROTOCOL.NAME, such as a2s.map, and those of a server are server.NAME"
@@ -443,12 +444,12 @@ func unknownField(p *dissect.Protocol, name string, catalogs []*catalog) string 
 	if slices.ContainsFunc(p.Messages, func(t *dissect.MessageType) bool { return t.Name == name }) {
 		return name + " is a message: use message == " + name
 	}
-	why := "unknown field " + quote(full)
+	why := "unknown field " + nettext.Quote(full)
 	var names []string
 	for _, c := range catalogs {
 		names = append(names, c.paths...)
 	}
-	near := Closest(name, names)
+	near := nettext.Closest(name, names)
 	if near == "" { // the last key, in another object
 		last := name[strings.LastIndexByte(name, '.')+1:]
 		for _, n := range names {

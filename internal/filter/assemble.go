@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"errors"
 	"math/bits"
 
 	"golang.org/x/net/bpf"
@@ -10,11 +9,7 @@ import (
 // program translates a graph into BPF instructions.
 func (g *graph) program(snap uint32) (*Program, error) {
 	w := &writer{graph: g, arriving: map[*node]registers{}, start: map[*node]int{}}
-	list, err := w.write(snap)
-	if err != nil {
-		return nil, err
-	}
-	raw, err := bpf.Assemble(list)
+	raw, err := bpf.Assemble(w.write(snap))
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +25,6 @@ type writer struct {
 	start    map[*node]int
 	// now is the content of the registers at this point.
 	now registers
-	err error
 }
 
 // A piece is the instructions of one node.
@@ -40,7 +34,6 @@ type piece struct {
 	// The jump leads to node.yes or node.no, or the reverse if swapped.
 	cond    bpf.JumpTest
 	n       uint32
-	x       bool // compare with X instead of n
 	swapped bool
 	// far is set if the target is beyond the range of a conditional jump.
 	far bool
@@ -48,20 +41,20 @@ type piece struct {
 
 // registers describes the content of A and X.
 type registers struct {
-	a    *value
+	a    value
 	mask uint32 // of a
 	// head is the offset of the IPv4 header whose length X holds, if inX is set.
 	head uint32
 	inX  bool
 }
 
-func (w *writer) write(snap uint32) ([]bpf.Instruction, error) {
+func (w *writer) write(snap uint32) []bpf.Instruction {
 	accept, reject := bpf.RetConstant{Val: snap}, bpf.RetConstant{Val: 0}
 	switch w.root {
 	case w.accept:
-		return []bpf.Instruction{accept}, nil
+		return []bpf.Instruction{accept}
 	case w.reject:
-		return []bpf.Instruction{reject}, nil
+		return []bpf.Instruction{reject}
 	}
 	w.arriving[w.root] = registers{}
 	for _, n := range w.order() {
@@ -70,15 +63,12 @@ func (w *writer) write(snap uint32) ([]bpf.Instruction, error) {
 		w.arrive(n.yes)
 		w.arrive(n.no)
 	}
-	if w.err != nil {
-		return nil, w.err
-	}
 	w.place()
 	var list []bpf.Instruction
 	for i := range w.pieces {
 		list = w.pieces[i].append(list, w.start)
 	}
-	return append(list, accept, reject), nil
+	return append(list, accept, reject)
 }
 
 // arrive records the registers on a path to a node, and keeps what all paths agree on.
@@ -89,7 +79,7 @@ func (w *writer) arrive(n *node) {
 		return
 	}
 	if before.a != w.now.a || before.mask != w.now.mask {
-		before.a, before.mask = nil, 0
+		before.a, before.mask = value{}, 0
 	}
 	before.inX = before.inX && w.now.inX && before.head == w.now.head
 	w.arriving[n] = before
@@ -131,9 +121,6 @@ func (p *piece) append(list []bpf.Instruction, start map[*node]int) []bpf.Instru
 	}
 	here := len(list) + 1
 	jump := func(skipTrue, skipFalse int) bpf.Instruction {
-		if p.x {
-			return bpf.JumpIfX{Cond: p.cond, SkipTrue: uint8(skipTrue), SkipFalse: uint8(skipFalse)}
-		}
 		return bpf.JumpIf{Cond: p.cond, Val: p.n, SkipTrue: uint8(skipTrue), SkipFalse: uint8(skipFalse)}
 	}
 	if !p.far {
@@ -149,13 +136,6 @@ func (w *writer) piece(n *node) piece {
 	p.cond = [...]bpf.JumpTest{bpf.JumpEqual, bpf.JumpGreaterThan, bpf.JumpGreaterOrEqual}[t.cmp]
 	p.n = t.n
 	switch {
-	case t.y != nil:
-		p.x = true
-		p.load = w.value(p.load, t.y, 0)
-		p.load = append(p.load, bpf.StoreScratch{Src: bpf.RegA, N: 0})
-		p.load = w.value(p.load, t.x, 1)
-		p.load = append(p.load, bpf.LoadScratch{Dst: bpf.RegX, N: 0})
-		w.now = registers{}
 	case t.cmp == equal && t.n == 0 && t.mask != allBits:
 		p.cond, p.n, p.swapped = bpf.JumpBitsSet, t.mask, true
 		p.load = w.masked(p.load, t.x, allBits)
@@ -169,12 +149,12 @@ func (w *writer) piece(n *node) piece {
 }
 
 // masked loads the masked value into A unless it is there already.
-func (w *writer) masked(list []bpf.Instruction, v *value, mask uint32) []bpf.Instruction {
+func (w *writer) masked(list []bpf.Instruction, v value, mask uint32) []bpf.Instruction {
 	if w.now.a == v && w.now.mask == mask {
 		return list
 	}
 	if w.now.a != v || w.now.mask != allBits {
-		list = w.value(list, v, 0)
+		list = w.load(list, v)
 	}
 	if mask != allBits {
 		list = append(list, bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: mask})
@@ -183,54 +163,19 @@ func (w *writer) masked(list []bpf.Instruction, v *value, mask uint32) []bpf.Ins
 	return list
 }
 
-// value loads a value into A. It may use scratch memory from the index free on.
-func (w *writer) value(list []bpf.Instruction, v *value, free int) []bpf.Instruction {
-	const scratch = 16
-	if free == scratch {
-		if w.err == nil {
-			w.err = errors.New("filter: the arithmetic is nested too deeply for the kernel")
-		}
-		return list
-	}
+// load loads a value into A.
+func (w *writer) load(list []bpf.Instruction, v value) []bpf.Instruction {
 	switch v.kind {
-	case valueConstant:
-		return append(list, bpf.LoadConstant{Dst: bpf.RegA, Val: v.k})
 	case valueLength:
 		return append(list, bpf.LoadExtension{Num: bpf.ExtLen})
 	case valueKernel:
 		return append(list, bpf.LoadExtension{Num: bpf.Extension(v.k)})
 	case valueAt:
 		return append(list, bpf.LoadAbsolute{Off: v.k, Size: int(v.size)})
-	case valueAfterHeader:
-		if !w.now.inX || w.now.head != v.head {
-			list = append(list, bpf.LoadMemShift{Off: v.head})
-			w.now.inX, w.now.head = true, v.head
-		}
-		return append(list, bpf.LoadIndirect{Off: v.k, Size: int(v.size)})
-	case valueAtX:
-		list = w.value(list, v.x, free)
-		w.now.inX = false
-		return append(list, bpf.TAX{}, bpf.LoadIndirect{Off: v.k, Size: int(v.size)})
-	case valueAfterHeaderX:
-		list = w.value(list, v.x, free)
-		w.now.inX = false
-		return append(list, bpf.LoadMemShift{Off: v.head}, bpf.ALUOpX{Op: bpf.ALUOpAdd}, bpf.TAX{},
-			bpf.LoadIndirect{Off: v.k, Size: int(v.size)})
 	}
-	op := operations[v.kind]
-	if v.y.kind == valueConstant {
-		list = w.value(list, v.x, free)
-		return append(list, bpf.ALUOpConstant{Op: op, Val: v.y.k})
+	if !w.now.inX || w.now.head != v.head {
+		list = append(list, bpf.LoadMemShift{Off: v.head})
+		w.now.inX, w.now.head = true, v.head
 	}
-	list = w.value(list, v.y, free)
-	list = append(list, bpf.StoreScratch{Src: bpf.RegA, N: free})
-	list = w.value(list, v.x, free+1)
-	w.now.inX = false
-	return append(list, bpf.LoadScratch{Dst: bpf.RegX, N: free}, bpf.ALUOpX{Op: op})
-}
-
-var operations = map[valueKind]bpf.ALUOp{
-	valueAdd: bpf.ALUOpAdd, valueSubtract: bpf.ALUOpSub, valueMultiply: bpf.ALUOpMul, valueDivide: bpf.ALUOpDiv,
-	valueModulo: bpf.ALUOpMod, valueAnd: bpf.ALUOpAnd, valueOr: bpf.ALUOpOr, valueXor: bpf.ALUOpXor,
-	valueLeft: bpf.ALUOpShiftLeft, valueRight: bpf.ALUOpShiftRight,
+	return append(list, bpf.LoadIndirect{Off: v.k, Size: int(v.size)})
 }

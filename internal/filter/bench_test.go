@@ -17,7 +17,6 @@ func BenchmarkMatch(b *testing.B) {
 		{"host", "host 192.0.2.200"},
 		{"portrange", "udp dst portrange 27015-27030"},
 		{"bytes", "udp[8:4] = 0xffffffff"},
-		{"arithmetic", "ip[2:2] - ((ip[0]&0xf)<<2) > 20"},
 		{"mixed", "src net 10 or src net 192.0.2 and udp port (27015 or 27016) and not host 198.51.100.7"},
 		{"no_match", "tcp port 80 or arp or udp port 53"},
 		{"default", Default(linkEthernet).String()},

@@ -57,13 +57,11 @@ func (f *Filter) expression(linkType uint16, o Options) (*condition, error) {
 
 // Data of the Linux kernel about a frame (linux/filter.h).
 const (
-	packetType      = 4
-	interfaceNumber = 8
-	vlanTag         = 44
-	vlanTagPresent  = 48
+	vlanTag        = 44
+	vlanTagPresent = 48
 )
 
-func kernel(number uint32) *value { return &value{kind: valueKernel, k: number, size: 4} }
+func kernel(number uint32) value { return value{kind: valueKernel, k: number, size: 4} }
 
 func (c *compiler) fail(p place, format string, args ...any) *condition {
 	if c.err == nil && !c.o.Lenient {
@@ -175,10 +173,10 @@ func (x *hostIPv4) condition(c *compiler, _ bool) *condition {
 	switch {
 	case x.in == ipv4:
 		return in(ipv4, ipv4Source, ipv4Destination)
-	case x.in == arp || x.in == rarp:
-		return in(x.in, arpSource, arpDestination)
+	case x.in == arp:
+		return in(arp, arpSource, arpDestination)
 	}
-	return anyOf(in(ipv4, ipv4Source, ipv4Destination), in(arp, arpSource, arpDestination), in(rarp, arpSource, arpDestination))
+	return anyOf(in(ipv4, ipv4Source, ipv4Destination), in(arp, arpSource, arpDestination))
 }
 
 func (x *hostIPv6) condition(c *compiler, _ bool) *condition {
@@ -215,14 +213,14 @@ func (x *hostEthernet) condition(c *compiler, _ bool) *condition {
 // match by protocol alone. Then the first fragment of an IPv6 packet matches by its
 // ports as well, which libpcap does not find after the fragment header.
 func (x *ports) condition(c *compiler, may bool) *condition {
-	right := func(v *value) *condition {
+	right := func(v value) *condition {
 		y := anyOf()
 		for _, p := range x.over {
 			y.parts = append(y.parts, is(v, p.number))
 		}
 		return y
 	}
-	match := func(read func(off uint32, size uint8) *value) *condition {
+	match := func(read func(off uint32, size uint8) value) *condition {
 		return towards(x.dir, func(d direction) *condition {
 			off := uint32(sourcePort)
 			if d == destination {
@@ -235,8 +233,8 @@ func (x *ports) condition(c *compiler, may bool) *condition {
 			return allOf(compare(port, allBits, atLeast, x.lo), not(compare(port, allBits, greater, x.hi)))
 		})
 	}
-	afterIPv6 := func(extra uint32) func(uint32, uint8) *value {
-		return func(off uint32, size uint8) *value { return c.ip(ipv6Header+extra+off, size) }
+	afterIPv6 := func(extra uint32) func(uint32, uint8) value {
+		return func(off uint32, size uint8) value { return c.ip(ipv6Header+extra+off, size) }
 	}
 	in6 := allOf(right(c.ip(ipv6Next, 1)), match(afterIPv6(0)))
 	if may {
@@ -279,33 +277,6 @@ func (x *cast) condition(c *compiler, _ bool) *condition {
 	return (&hostEthernet{x.place, destination, [6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}}).condition(c, false)
 }
 
-func (x *course) condition(c *compiler, _ bool) *condition {
-	const outgoing = 4 // PACKET_OUTGOING, also in cooked headers
-	var out *condition
-	switch {
-	case c.family == familyCooked:
-		out = is(at(c.link.direction, c.link.directionSize), outgoing)
-	case c.o.Live:
-		out = is(kernel(packetType), outgoing)
-	default:
-		return c.fail(x.place, "frames of %s do not record their direction", c.name)
-	}
-	if x.out {
-		return out
-	}
-	return not(out)
-}
-
-func (x *ifindex) condition(c *compiler, _ bool) *condition {
-	switch {
-	case c.link.number == linkCookedTwo && c.family == familyCooked:
-		return is(at(4, 4), x.number)
-	case c.o.Live:
-		return is(kernel(interfaceNumber), x.number)
-	}
-	return c.fail(x.place, "frames of %s do not record the interface", c.name)
-}
-
 func (x *header) condition(c *compiler, _ bool) *condition {
 	const idMask = 0x0fff
 	switch {
@@ -326,92 +297,31 @@ func (x *header) condition(c *compiler, _ bool) *condition {
 }
 
 // with adds the condition on the number of the header, if given.
-func (x *header) with(present *condition, v *value, mask, n uint32) *condition {
+func (x *header) with(present *condition, v value, mask, n uint32) *condition {
 	if !x.given {
 		return present
 	}
 	return allOf(present, has(v, mask, n))
 }
 
-// guards are the conditions under which a frame contains a value.
-type guards struct {
-	conditions []*condition
-	// first requires the first fragment.
-	first bool
-}
-
-func (g *guards) add(h guards) {
-	g.conditions = append(g.conditions, h.conditions...)
-	g.first = g.first || h.first
-}
-
 func (x *relation) condition(c *compiler, may bool) *condition {
-	left, g := x.x.value(c)
-	right, h := x.y.value(c)
-	g.add(h)
-	var y *condition
-	switch x.op {
-	case "=":
-		y = compareValues(left, equal, right)
-	case "!=":
-		y = not(compareValues(left, equal, right))
-	case ">":
-		y = compareValues(left, greater, right)
-	case "<=":
-		y = not(compareValues(left, greater, right))
-	case ">=":
-		y = compareValues(left, atLeast, right)
-	default:
-		y = not(compareValues(left, atLeast, right))
-	}
-	if g.first {
-		y = c.ifFirst(may, y)
-	}
-	return allOf(append(g.conditions, y)...)
-}
-
-func (x constant) value(*compiler) (*value, guards) { return known(uint32(x)), guards{} }
-
-func (frameLength) value(*compiler) (*value, guards) { return &value{kind: valueLength}, guards{} }
-
-func (x minus) value(c *compiler) (*value, guards) {
-	v, g := x.of.value(c)
-	return computed(valueSubtract, known(0), v), g
-}
-
-func (x *operation) value(c *compiler) (*value, guards) {
-	v, g := x.x.value(c)
-	w, h := x.y.value(c)
-	g.add(h)
-	return computed(operationKinds[x.op], v, w), g
-}
-
-func (x *index) value(c *compiler) (*value, guards) {
-	off, g := x.off.value(c)
-	read := func(base uint32) *value {
-		if off.kind == valueConstant {
-			return at(base+off.k, x.size)
+	test := func(v value) *condition {
+		y := compare(v, x.mask, x.cmp, x.number)
+		if x.negated {
+			return not(y)
 		}
-		return &value{kind: valueAtX, k: base, size: x.size, x: off}
+		return y
 	}
-	guard := func(y *condition) { g.conditions = append(g.conditions, y) }
-	network := c.payload
 	switch {
+	case x.of == nil:
+		return test(value{kind: valueLength})
 	case x.of == linkLayer:
-		return read(c.header), g
+		return test(at(c.header+x.off, x.size))
 	case x.of.linkType != 0:
-		guard(c.follows(x.of.linkType))
-		return read(network), g
+		return allOf(c.follows(x.of.linkType), test(c.ip(x.off, x.size)))
 	case x.of == icmp6:
-		guard(c.follows(typeIPv6))
-		guard(is(c.ip(ipv6Next, 1), protoICMPv6))
-		return read(network + ipv6Header), g
+		return allOf(c.follows(typeIPv6), is(c.ip(ipv6Next, 1), protoICMPv6), test(c.ip(ipv6Header+x.off, x.size)))
 	}
 	// As in libpcap, transport protocols are tested in IPv4 only.
-	guard(c.carries(ipv4, x.of.number))
-	g.first = true
-	if off.kind == valueConstant {
-		return afterHeader(network, off.k, x.size), g
-	}
-	return &value{kind: valueAfterHeaderX, head: network, k: network, size: x.size, x: off}, g
+	return allOf(c.carries(ipv4, x.of.number), c.ifFirst(may, test(c.transport(x.off, x.size))))
 }

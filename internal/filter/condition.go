@@ -22,13 +22,12 @@ const (
 	conditionNot
 )
 
-// A test compares a value, or some of its bits, with a number or another value.
+// A test compares a value, or some of its bits, with a number.
 type test struct {
-	x    *value
+	x    value
 	mask uint32
 	cmp  comparison
 	n    uint32
-	y    *value // nil to compare with n
 }
 
 type comparison uint8
@@ -63,44 +62,17 @@ func anyOf(parts ...*condition) *condition { return &condition{kind: conditionAn
 func not(c *condition) *condition { return &condition{kind: conditionNot, parts: []*condition{c}} }
 
 // is returns the condition that a value equals a number.
-func is(x *value, n uint32) *condition { return compare(x, allBits, equal, n) }
+func is(x value, n uint32) *condition { return compare(x, allBits, equal, n) }
 
 // has returns the condition that the masked value equals n.
-func has(x *value, mask, n uint32) *condition { return compare(x, mask, equal, n) }
+func has(x value, mask, n uint32) *condition { return compare(x, mask, equal, n) }
 
-func compare(x *value, mask uint32, cmp comparison, n uint32) *condition {
-	// Move masks into the test, where BPF needs no extra instruction for them.
-	for x.kind == valueAnd {
-		if x.y.kind == valueConstant {
-			mask &= x.y.k
-			x = x.x
-		} else if x.x.kind == valueConstant {
-			mask &= x.x.k
-			x = x.y
-		} else {
-			break
-		}
-	}
-	if x.kind == valueConstant || mask == 0 { // a constant result
-		if cmp.holds(x.k&mask, n) {
+func compare(x value, mask uint32, cmp comparison, n uint32) *condition {
+	if mask == 0 { // a constant result
+		if cmp.holds(0, n) {
 			return always
 		}
 		return never
 	}
-	return &condition{kind: conditionTest, test: test{x: x, mask: mask, cmp: cmp, n: n}}
-}
-
-// compareValues returns the condition on two values.
-func compareValues(x *value, cmp comparison, y *value) *condition {
-	switch {
-	case y.kind == valueConstant:
-		return compare(x, allBits, cmp, y.k)
-	case x.kind == valueConstant && cmp == equal:
-		return compare(y, allBits, equal, x.k)
-	case x.kind == valueConstant && cmp == greater: // x > y
-		return not(compare(y, allBits, atLeast, x.k))
-	case x.kind == valueConstant: // x >= y
-		return not(compare(y, allBits, greater, x.k))
-	}
-	return &condition{kind: conditionTest, test: test{x: x, mask: allBits, cmp: cmp, y: y}}
+	return &condition{kind: conditionTest, test: test{x, mask, cmp, n}}
 }

@@ -6,44 +6,36 @@
 //
 // Primitives:
 //
-//	ip ip6 arp rarp                 the protocol that the link layer carries
-//	tcp udp sctp icmp icmp6 igmp    the protocol that IP carries; so do
-//	                                igrp pim vrrp carp ah esp
-//	stp                             the service access point of spanning tree
+//	ip ip6 arp                      the protocol that the link layer carries
+//	tcp udp sctp icmp icmp6         the protocol that IP carries
 //	ether proto N, proto N          the EtherType; the protocol number of IPv4
-//	ip proto N, ip6 proto N         and IPv6; N may be a name
+//	ip proto N, ip6 proto N         and IPv6; N may be one of these words
 //	host A, src A, dst host A       an IPv4 or IPv6 address, also in ARP;
-//	                                ip, ip6, arp or rarp before it narrows it
+//	                                ip, ip6 or arp before it narrows it
 //	net 192.0.2.0/24, net 192.0.2,  a network
-//	net A mask M, net 2001:db8::/32
-//	port N, src port N, udp port N  a port of tcp, udp or sctp; N may be a name
+//	net 2001:db8::/32
+//	port N, src port N, udp port N  a port of tcp, udp or sctp
 //	portrange N-M                   a range of ports
-//	ether host A, ether src A,      an Ethernet address, in any form that
-//	ether dst A                     tcpdump knows
+//	ether host A, ether src A,      an Ethernet address
+//	ether dst A
 //	broadcast, multicast            the Ethernet destination
 //	ip multicast, ip6 multicast     the IP destination
 //	less N, greater N               the length of the frame: <= N, >= N
 //	vlan [N]                        a VLAN tag, with an optional number; the rest
 //	                                of the text applies after it
-//	inbound, outbound, ifindex N    cooked frames, and live
-//	x = y  != < <= > >=             a comparison of terms
-//	byte N = M                      the same as ether[N] = M; also < > & |
+//	udp[8:4] = N  != < <= > >=      1, 2 or 4 bytes of ether, ip, ip6, arp, tcp, udp,
+//	udp[8] & MASK = N, len > N      sctp, icmp or icmp6; the length of the frame
 //
-// "src or dst" and "src and dst" may stand wherever src may. A term is a
-// number as in C, "len", a name such as tcp-syn or icmp-echo, or bytes of a
-// header: ether[0], ip[2:2], udp[8:4], with 1, 2 or 4 bytes and any term for
-// the offset. ether, ip, ip6, arp, rarp, tcp, udp, sctp, icmp, icmp6, igmp,
-// igrp, pim, vrrp and carp have them. Terms are joined by + - * / % & | ^ << >>
-// and parentheses, and are computed modulo 2^32.
+// "src or dst" and "src and dst" may stand wherever src may. Numbers are as in C.
 //
 // Primitives are joined by and (&&), or (||), not (!) and parentheses. An address
 // or a number without qualifiers takes those of the one before it: "port 27015 or
 // 27016", "host A and not B", "port (53 or 80)".
 //
-// Names of hosts and networks are refused, and only a few names of ports are known,
-// so that a filter has the same meaning on every machine. Words for other link
-// layers (802.11, ATM, SS7, pf) are refused, and so are gateway, protochain, mpls,
-// pppoes, geneve and ip broadcast.
+// Names of hosts, networks and ports are refused, so that a filter has the same
+// meaning on every machine. Whatever else the language has (arithmetic, words for other
+// link layers, inbound) is refused with the advice to let tcpdump -ddd translate it:
+// [ParseProgram] reads the result.
 //
 // # What may surprise
 //
@@ -56,29 +48,19 @@
 //   - "port 53" without a protocol means tcp, udp and sctp. In IPv6, only the first
 //     header is tested; protocols are also found after a fragment header.
 //   - tcp[..], udp[..] and the like are bytes in IPv4 only, icmp6[..] in IPv6.
-//   - A minus needs spaces around it, because ftp-data is one word.
-//   - % and ^ take everything on their right: a % b * c is a % (b * c).
 //   - A number with a leading 0 is octal.
-//   - A frame does not match if a test needs bytes that it does not have, or divides
-//     by zero, even under "not".
+//   - A frame does not match if a test needs bytes that it does not have, even under
+//     "not".
 //
 // # Differences from libpcap
 //
 // Later fragments of IP packets are included unless [Options].Exact is set. In
 // addition, libpcap differs in these ways:
 //
-//   - It ignores the protocol on the right side of an operator: "1 + udp[0] = 5"
-//     reads that byte of packets that are not UDP. Here, both sides must be present.
-//   - It treats "/ udp[0]" as a division by the constant 0, and checks for division
-//     by 0 before it has evaluated "0 + 1". Here, constants are evaluated first.
-//   - It compares undefined data in "byte 0 & 1" and "byte 0 | 1". Here, the former
-//     is "ether[0] & 1 != 0".
 //   - Its optimizer has bugs: "port 50000 and 27015 or not port 53 and not 27015"
 //     matches packets from port 27015. With -O, the result is correct.
 //   - If a frame is too short for a test whose result does not matter, the result
 //     depends on what the optimizer removes, and the optimizers differ.
-//   - It does not treat "stp" and service access points alike in both versions of
-//     cooked headers.
 //   - It accepts one byte order of address families in null and loop, and not the
 //     number of IPv6 on Linux.
 //   - It refuses vlan in cooked frames, "net 10/8", and "ip proto udp" without a backslash.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/internal/nettext"
 )
@@ -62,18 +61,4 @@ func width(s string) (n int) {
 		n += nettext.Width(r)
 	}
 	return n
-}
-
-// quote quotes a word for a message. It escapes unprintable characters and shortens
-// long words.
-func quote(word string) string {
-	const most = 40
-	if len(word) > most {
-		end := most
-		for end > 0 && !utf8.RuneStart(word[end]) {
-			end--
-		}
-		word = word[:end] + "..."
-	}
-	return fmt.Sprintf("%q", word)
 }

@@ -70,17 +70,6 @@ type (
 		multi bool
 	}
 
-	// course is "inbound" or "outbound".
-	course struct {
-		place
-		out bool
-	}
-
-	ifindex struct {
-		place
-		number uint32
-	}
-
 	// header is "vlan". It moves everything after it in the text to the next header.
 	header struct {
 		place
@@ -88,11 +77,17 @@ type (
 		number uint32
 	}
 
-	// relation compares two terms.
+	// relation compares bytes of a header or its payload, or the length of the frame,
+	// with a number.
 	relation struct {
 		place
-		op   string // = != < <= > >=
-		x, y term
+		of      *protocol // nil for the length
+		off     uint32
+		size    uint8
+		mask    uint32
+		cmp     comparison
+		negated bool
+		number  uint32
 	}
 )
 
@@ -104,32 +99,4 @@ const (
 	source
 	destination
 	both
-)
-
-// A term is a number, constant or from a frame.
-type term interface {
-	// value returns the number, and the conditions under which a frame contains it.
-	value(c *compiler) (v *value, guards guards)
-}
-
-type (
-	constant uint32
-
-	frameLength struct{}
-
-	// index is bytes of a header or its payload.
-	index struct {
-		place
-		of   *protocol
-		off  term
-		size uint8
-	}
-
-	operation struct {
-		place
-		op   string // + - * / % & | ^ << >>
-		x, y term
-	}
-
-	minus struct{ of term }
 )

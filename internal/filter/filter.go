@@ -29,8 +29,7 @@ type Options struct {
 	Snap uint32
 	// Live is for filters of an AF_PACKET socket on Linux. There, the kernel removes a
 	// VLAN tag from the frame and stores it separately, and "vlan" tests that tag
-	// first. "inbound", "outbound" and "ifindex" ask the kernel if the frame does not
-	// contain the answer. [Filter.Matcher] ignores Live.
+	// first. [Filter.Matcher] ignores Live.
 	Live bool
 	// Lenient is for frames of several link types. What a link type does not support
 	// matches nothing, and is not an error.
@@ -104,21 +103,7 @@ func includesFragments(x expression, may bool) bool {
 	case *ports:
 		return may
 	case *relation:
-		return may && (readsTransport(x.x) || readsTransport(x.y))
-	}
-	return false
-}
-
-// readsTransport reports whether a term depends on data that only a first fragment
-// has.
-func readsTransport(x term) bool {
-	switch x := x.(type) {
-	case *index:
-		return x.of.inIPv4 || readsTransport(x.off)
-	case *operation:
-		return readsTransport(x.x) || readsTransport(x.y)
-	case minus:
-		return readsTransport(x.of)
+		return may && x.of != nil && x.of.inIPv4
 	}
 	return false
 }

@@ -35,238 +35,88 @@ func matcherFor(t testing.TB, e string, link uint16, o Options) func([]byte, int
 func TestErrors(t *testing.T) {
 	const ethernet, raw = 1, 101
 	for _, test := range []struct {
-		link uint16 // 0 if parsing fails
-		show string // without the first line
-		text string
+		link   uint16 // 0 if parsing fails
+		e      string
+		offset int
+		word   string
+		text   string
 	}{
-		{0, "" +
-			"prot 53\n" +
-			"^^^^", `"prot" is not a keyword: did you mean port?`},
-		{0, "" +
-			"udp prot 53\n" +
-			"    ^^^^", `"prot" is not a keyword: did you mean port?`},
-		{0, "" +
-			"UDP\n" +
-			"^^^", `"UDP" is not a keyword: keywords are lower case`},
-		{0, "" +
-			"quake\n" +
-			"^^^^^", `"quake" is not a keyword`},
-		{0, "" +
-			"udp 53\n" +
-			"    ^^", `"53" after udp: write udp port 53`},
-		{0, "" +
-			"53 or port 80\n" +
-			"^^", `"53" needs a qualifier: write port 53`},
-		{0, "" +
-			"192.0.2.1\n" +
-			"^^^^^^^^^", `"192.0.2.1" needs a qualifier: write host 192.0.2.1 or net 192.0.2.1`},
-		{0, "" +
-			"udp and 02:00:00:00:00:01\n" +
-			"        ^^^^^^^^^^^^^^^^^", `"02:00:00:00:00:01" needs a qualifier: write ether host 02:00:00:00:00:01`},
-		{0, "" +
-			"tcp port 80 or tcp and 5\n" +
-			"                       ^", `"5" needs a qualifier: write port 5`},
-		{0, "" +
-			"udp tcp\n" +
-			"    ^^^", `"and" or "or" expected before "tcp"`},
-		{0, "" +
-			"udp and\n" +
-			"    ^^^", `expression expected after "and"`},
-		{0, "" +
-			"udp or or tcp\n" +
-			"       ^^", `"or" is not allowed here`},
-		{0, "" +
-			"(udp or tcp\n" +
-			"        ^^^", `")" expected to close the parenthesis at the end`},
-		{0, "" +
-			"(udp tcp)\n" +
-			"     ^^^", `")" expected to close the parenthesis before "tcp"`},
-		{0, "" +
-			"udp)\n" +
-			"   ^", `no parenthesis to close`},
-		{0, "" +
-			"()\n" +
-			" ^", `expression expected before ")"`},
-		{0, "" +
-			"udp port\n" +
-			"    ^^^^", `operand expected after "port"`},
-		{0, "" +
-			"port 99999\n" +
-			"     ^^^^^", `the largest port is 65535`},
-		{0, "" +
-			"port quake\n" +
-			"     ^^^^^", `unknown port "quake": use its number`},
-		{0, "" +
-			"udp port http\n" +
-			"         ^^^^", `"http" is a port of tcp, not of udp`},
-		{0, "" +
-			"icmp port 5\n" +
-			"          ^", `icmp has no ports: write icmp and port 5`},
-		{0, "" +
-			"port 192.0.2.1\n" +
-			"     ^^^^^^^^^", `port takes no address`},
-		{0, "" +
-			"portrange 27015:27030\n" +
-			"               ^", `"and" or "or" expected before ":"`},
-		{0, "" +
-			"portrange a-b\n" +
-			"          ^^^", `"a-b" is not a port range such as 27015-27030`},
-		{0, "" +
-			"host example.org\n" +
-			"     ^^^^^^^^^^^", `names are not resolved: use the address of "example.org"`},
-		{0, "" +
-			"net lan\n" +
-			"    ^^^", `names are not resolved: use the address of the network "lan"`},
-		{0, "" +
-			"host 300.1.2.3\n" +
-			"     ^^^^^^^^^", `"300.1.2.3" is not an IPv4 address`},
-		{0, "" +
-			"host 192.0.2.0/24\n" +
-			"     ^^^^^^^^^^^^", `only a network has a mask: write net 192.0.2.0/24`},
-		{0, "" +
-			"net 192.0.2.1/24\n" +
-			"    ^^^^^^^^^^^^", `the address has bits outside of the mask`},
-		{0, "" +
-			"net 192.0.2.0/33\n" +
-			"              ^^", `the prefix length must be 0 to 32`},
-		{0, "" +
-			"net 192.0.2.0 mask 24\n" +
-			"                   ^^", `"24" is not a mask`},
-		{0, "" +
-			"net 192.0.2.0 mask 255.255.255.0.0\n" + // found by FuzzParse
-			"                   ^^^^^^^^^^^^^^^", `"255.255.255.0.0" is not a mask`},
-		{0, "" +
-			"net 2001:db8::1/32\n" +
-			"    ^^^^^^^^^^^^^^", `the address has bits outside of the mask`},
-		{0, "" +
-			"udp src 192.0.2.1\n" +
-			"        ^^^^^^^^^", `udp has no addresses: write udp and src host 192.0.2.1`},
-		{0, "" +
-			"ip host ::1\n" +
-			"        ^^^", `ip takes an IPv4 address`},
-		{0, "" +
-			"host 1:2:3:4\n" +
-			"     ^^^^^^^", `"1:2:3:4" is neither an IPv6 nor an Ethernet address`},
-		{0, "" +
-			"host 02:00:00:00:00:01\n" +
-			"     ^^^^^^^^^^^^^^^^^", `an Ethernet address needs ether host, ether src or ether dst`},
-		{0, "" +
-			"ether host 192.0.2.1\n" +
-			"           ^^^^^^^^^", `ether takes an Ethernet address, such as 02:00:00:00:00:01`},
-		{0, "" +
-			"src or tcp\n" +
-			"       ^^^", `"dst" expected before "tcp"`},
-		{0, "" +
-			"ip proto foo\n" +
-			"         ^^^", `unknown protocol "foo": use its number`},
-		{0, "" +
-			"udp proto 6\n" +
-			"          ^", `udp proto is not supported: only ether, ip and ip6 have it`},
-		{0, "" +
-			"gateway router\n" +
-			"^^^^^^^", `gateway is not supported, because names are not resolved: use ether host ADDRESS and not host ADDRESS`},
-		{0, "" +
-			"ip6 protochain 17\n" +
-			"    ^^^^^^^^^^", `protochain is not supported: it needs a loop, and kernel filters have none`},
-		{0, "" +
-			"wlan type mgt\n" +
-			"     ^^^^", `IEEE 802.11 is not supported`},
-		{0, "" +
-			"less\n" +
-			"^^^^", `a number expected after "less"`},
-		{0, "" +
-			"vlan 5000 and udp\n" +
-			"^^^^^^^^^", `the largest vlan number is 4095`},
-		{0, "" +
-			"udp[0:3] = 1\n" +
-			"      ^", `the size is 1, 2 or 4 bytes`},
-		{0, "" +
-			"udp[0 = 1\n" +
-			"      ^", `"]" expected to close the bracket before "="`},
-		{0, "" +
-			"udp[0]\n" +
-			"     ^", `a comparison expected at the end`},
-		{0, "" +
-			"udp[0] = 10-4\n" +
-			"         ^^^^", `"10-4" is one word: put spaces around a minus`},
-		{0, "" +
-			"udp[0] = udp\n" +
-			"         ^^^", `"[" expected after udp at the end`},
-		{0, "" +
-			"udp[0] / 0 = 1\n" +
-			"^^^^^^^^^^", `division by zero`},
-		{0, "" +
-			"1 = ip[0] << 32\n" +
-			"    ^^^^^^^^^^^", `shift by more than 31 bits`},
-		{0, "" +
-			"port 08\n" +
-			"     ^^", `08 begins with 0, which makes it octal, and has a digit above 7`},
-		{0, "" +
-			"len > 4294967296\n" +
-			"      ^^^^^^^^^^", `4294967296 does not fit into 32 bits`},
-		{0, "" +
-			"udp and $lan\n" +
-			"        ^", `"$" is not part of the filter language`},
-		{0, "" +
-			"udp ünd tcp\n" +
-			"    ^", `"ü" is not part of the filter language`},
-		{0, "" +
-			"über and prot 5\n" +
-			"^", `"ü" is not part of the filter language`},
-		{0, "" +
-			"udp  prot 5\n" + // a line feed and a tab
-			"     ^^^^", `"prot" is not a keyword: did you mean port?`},
-
-		{raw, "" +
-			"udp or ether host 02:00:00:00:00:01\n" +
-			"                  ^^^^^^^^^^^^^^^^^", `frames of raw IP have no Ethernet addresses`},
-		{raw, "" +
-			"udp and broadcast\n" +
-			"        ^^^^^^^^^", `frames of raw IP have no Ethernet addresses`},
-		{raw, "" +
-			"vlan 5 and udp\n" +
-			"^^^^^^", `there is no VLAN tag in raw IP`},
-		{ethernet, "" +
-			"mpls and arp\n" +
-			"^^^^", `mpls is not supported: without a filter, what is inside is read as well`},
-		{ethernet, "" +
-			"udp and ether\n" +
-			"        ^^^^^", `ether cannot stand alone: use ether host, ether proto or ether[...]`},
-		{ethernet, "" +
-			"ip broadcast\n" +
-			"^^^^^^^^^^^^", `IP broadcasts depend on the network mask: use dst host ADDRESS`},
-		{ethernet, "" +
-			"arp multicast\n" +
-			"^^^^^^^^^^^^^", `arp has no broadcast or multicast addresses`},
-		{ethernet, "" +
-			"udp and inbound\n" +
-			"        ^^^^^^^", `frames of Ethernet do not record their direction`},
-		{ethernet, "" +
-			"ifindex 2\n" +
-			"^^^^^^^^^", `frames of Ethernet do not record the interface`},
+		{0, "prot 53", 0, "prot", `"prot" is not a keyword: did you mean port?`},
+		{0, "udp prot 53", 4, "prot", `"prot" is not a keyword: did you mean port?`},
+		{0, "UDP", 0, "UDP", `"UDP" is not a keyword: keywords are lower case`},
+		{0, "quake", 0, "quake", `"quake" is not a keyword`},
+		{0, "udp 53", 4, "53", `"53" after udp: write udp port 53`},
+		{0, "53 or port 80", 0, "53", `"53" needs a qualifier: write port 53`},
+		{0, "192.0.2.1", 0, "192.0.2.1", `"192.0.2.1" needs a qualifier: write host 192.0.2.1 or net 192.0.2.1`},
+		{0, "udp and 02:00:00:00:00:01", 8, "02:00:00:00:00:01", `"02:00:00:00:00:01" needs a qualifier: write ether host 02:00:00:00:00:01`},
+		{0, "tcp port 80 or tcp and 5", 23, "5", `"5" needs a qualifier: write port 5`},
+		{0, "udp tcp", 4, "tcp", `"and" or "or" expected before "tcp"`},
+		{0, "udp and", 4, "and", `expression expected after "and"`},
+		{0, "udp or or tcp", 7, "or", `"or" is not allowed here`},
+		{0, "(udp or tcp", 8, "tcp", `")" expected to close the parenthesis at the end`},
+		{0, "(udp tcp)", 5, "tcp", `")" expected to close the parenthesis before "tcp"`},
+		{0, "udp)", 3, ")", `no parenthesis to close`},
+		{0, "()", 1, ")", `expression expected before ")"`},
+		{0, "udp port", 4, "port", `operand expected after "port"`},
+		{0, "port 99999", 5, "99999", `the largest port is 65535`},
+		{0, "port quake", 5, "quake", `unknown port "quake": use its number`},
+		{0, "icmp port 5", 10, "5", `icmp has no ports: write icmp and port 5`},
+		{0, "port 192.0.2.1", 5, "192.0.2.1", `port takes no address`},
+		{0, "portrange 27015:27030", 15, ":", `"and" or "or" expected before ":"`},
+		{0, "portrange a-b", 10, "a-b", `"a-b" is not a port range such as 27015-27030`},
+		{0, "host example.org", 5, "example.org", `names are not resolved: use the address of "example.org"`},
+		{0, "net lan", 4, "lan", `names are not resolved: use the address of the network "lan"`},
+		{0, "host 300.1.2.3", 5, "300.1.2.3", `"300.1.2.3" is not an IPv4 address`},
+		{0, "host 192.0.2.0/24", 5, "192.0.2.0/24", `only a network has a mask: write net 192.0.2.0/24`},
+		{0, "net 192.0.2.1/24", 4, "192.0.2.1/24", `the address has bits outside of the mask`},
+		{0, "net 192.0.2.0/33", 14, "33", `the prefix length must be 0 to 32`},
+		{0, "net 2001:db8::1/32", 4, "2001:db8::1/32", `the address has bits outside of the mask`},
+		{0, "udp src 192.0.2.1", 8, "192.0.2.1", `udp has no addresses: write udp and src host 192.0.2.1`},
+		{0, "ip host ::1", 8, "::1", `ip takes an IPv4 address`},
+		{0, "host 1:2:3:4", 5, "1:2:3:4", `"1:2:3:4" is neither an IPv6 nor an Ethernet address`},
+		{0, "host 02:00:00:00:00:01", 5, "02:00:00:00:00:01", `an Ethernet address needs ether host, ether src or ether dst`},
+		{0, "ether host 192.0.2.1", 11, "192.0.2.1", `ether takes an Ethernet address, such as 02:00:00:00:00:01`},
+		{0, "src or tcp", 7, "tcp", `"dst" expected before "tcp"`},
+		{0, "ip proto foo", 9, "foo", `unknown protocol "foo": use its number`},
+		{0, "udp proto 6", 10, "6", `udp proto is not supported: only ether, ip and ip6 have it`},
+		{0, "less", 0, "less", `a number expected after "less"`},
+		{0, "vlan 5000 and udp", 0, "vlan 5000", `the largest vlan number is 4095`},
+		{0, "udp[0:3] = 1", 6, "3", `the size is 1, 2 or 4 bytes`},
+		{0, "udp[0 = 1", 6, "=", `"]" expected to close the bracket before "="`},
+		{0, "udp[0]", 5, "]", `a comparison expected at the end`},
+		{0, "port 08", 5, "08", `08 begins with 0, which makes it octal, and has a digit above 7`},
+		{0, "len > 4294967296", 6, "4294967296", `4294967296 does not fit into 32 bits`},
+		{0, "udp and $lan", 8, "$", `"$" is not part of the filter language`},
+		{0, "udp ünd tcp", 4, "ü", `"ü" is not part of the filter language`},
+		{0, "über and prot 5", 0, "ü", `"ü" is not part of the filter language`},
+		{0, "udp\n\tprot 5", 5, "prot", `"prot" is not a keyword: did you mean port?`},
+		{raw, "udp or ether host 02:00:00:00:00:01", 18, "02:00:00:00:00:01", `frames of raw IP have no Ethernet addresses`},
+		{raw, "udp and broadcast", 8, "broadcast", `frames of raw IP have no Ethernet addresses`},
+		{raw, "vlan 5 and udp", 0, "vlan 5", `there is no VLAN tag in raw IP`},
+		{ethernet, "udp and ether", 8, "ether", `ether cannot stand alone: use ether host, ether proto or ether[...]`},
+		{ethernet, "ip broadcast", 0, "ip broadcast", `IP broadcasts depend on the network mask: use dst host ADDRESS`},
+		{ethernet, "arp multicast", 0, "arp multicast", `arp has no broadcast or multicast addresses`},
+		{0, "gateway router", 0, "gateway", `gateway is not supported: let tcpdump -ddd translate the filter, and give it as @FILE`},
+		{0, "ip6 protochain 17", 4, "protochain", `protochain is not supported: let tcpdump -ddd translate the filter, and give it as @FILE`},
+		{0, "udp[0] = udp", 9, "udp", `a number expected instead of "udp"`},
+		{0, "udp[0] =", 7, "=", `a number expected after "="`},
+		{0, "ether proto 66", 12, "66", `the smallest EtherType is 0x600`},
+		{0, "udp[0] + 1 = 2", 7, "+", `+ is not supported: let tcpdump -ddd translate the filter, and give it as @FILE`},
 	} {
-		e, _, _ := strings.Cut(test.show, "\n")
-		if e == "udp  prot 5" {
-			e = "udp\n\tprot 5"
-		}
-		f, err := Parse(e)
+		f, err := Parse(test.e)
 		if test.link != 0 && err == nil {
 			if _, err = f.Matcher(test.link, Options{}); err == nil {
-				t.Errorf("%s: no error of Matcher", e)
+				t.Errorf("%s: no error of Matcher", test.e)
 			}
 			_, err = f.Compile(test.link, Options{})
 		}
-		if err == nil {
-			t.Errorf("%s: no error", e)
-			continue
-		}
 		x, ok := err.(*Error)
 		if !ok {
-			t.Errorf("%s: %v", e, err)
+			t.Errorf("%s: %v", test.e, err)
 			continue
 		}
-		if x.Show() != test.show || x.Text != test.text {
-			t.Errorf("got\n%s\n%s\nwant\n%s\n%s", x.Show(), x.Text, test.show, test.text)
+		if word := x.Expression[x.Offset : x.Offset+x.Length]; x.Offset != test.offset || word != test.word || x.Text != test.text {
+			t.Errorf("%s: got %d, %q, %s, want %d, %q, %s", test.e, x.Offset, word, x.Text, test.offset, test.word, test.text)
 		}
 		if want := fmt.Sprintf("filter, offset %d: %s", x.Offset, x.Text); err.Error() != want {
 			t.Errorf("got %s, want %s", err, want)
@@ -285,16 +135,11 @@ func TestFriendly(t *testing.T) {
 	c := captures()[0]
 	for _, test := range [][2]string{
 		{"net 192/8", "net 192.0.0.0/8"},
-		{"net 192 mask 255.0.0.0", "net 192.0.0.0/8"},
-		{"ip proto udp", "ip proto \\udp"},
+		{"ip proto udp", "ip proto 17"},
 		{"ether proto arp", "arp"},
 		{"proto icmp6", "proto 58"},
 		{"port 53 and (27015 or udp)", "port 53 and (port 27015 or udp)"},
-		{"byte 12 & 8", "ether[12] & 8 != 0"},
-		{"byte 5 | 0", "ether[5] != 0"},
-		{"1 + udp[1] = 54", "udp[1] = 53"},
-		{"ip[2:2] - udp[4:2] = 20", "udp[4:2] = ip[2:2] - 20"},
-		{"ip[2:2] / udp[0] = 0", "udp[0] > ip[2:2]"},
+		{"udp[1] = 53 and (udp)", "udp[1] = 53"},
 	} {
 		got, want := matcherFor(t, test[0], 1, Options{}), matcherFor(t, test[1], 1, Options{})
 		found := 0
@@ -359,7 +204,6 @@ func TestFragments(t *testing.T) {
 		{"udp port 27015 and not src host 192.0.2.200", nil, append(udp4[2:], udp6...), true},
 		{"udp[8:4] = 0xffffffff", []string{"first fragment"}, udp4, true},
 		{"udp[8:4] = 0", nil, udp4, true},
-		{"ip[2:2] = udp[4:2] + 40", nil, udp4, true},
 		{"icmp[0] = 3", nil, []string{"icmp fragment"}, true},
 		{"ip and not udp port 27015", slices.Concat(udp4, []string{"tcp fragment"}, tcp4, []string{"icmp fragment"}), nil, false},
 		{"ip and not tcp[0] = 0", append([]string{"first fragment"}, slices.Concat(udp4, tcp4, []string{"icmp fragment"})...), nil, false},
@@ -399,7 +243,7 @@ func TestFragmentsComplete(t *testing.T) {
 		case 2:
 			return g.pick("udp", "tcp", "ip", "ip6", "proto 17", "ip6 proto 17")
 		case 3:
-			return g.pick("udp", "tcp") + g.pick("[0:2]", "[2:2]", "[1] & 3", "[0:4] - 1") + g.pick(" = ", " != ", " < ") + g.pick("27015", "53", "80", "1")
+			return g.pick("udp", "tcp") + g.pick("[0:2]", "[2:2]", "[1] & 3", "[0:4]") + g.pick(" = ", " != ", " < ") + g.pick("27015", "53", "80", "1")
 		}
 		return g.maybe("udp", "tcp") + g.maybe("src", "dst", "src and dst") + "port " + g.list(somePorts)
 	}
@@ -679,10 +523,6 @@ func TestLive(t *testing.T) {
 		{"vlan and vlan", plain, 5, false},
 		{"not vlan", plain, none, true},
 		{"not vlan", plain, 5, false},
-		{"outbound", plain, none, false},
-		{"inbound", plain, none, true},
-		{"ifindex 3", plain, none, true},
-		{"ifindex 2", plain, none, false},
 		{Default(1).String(), plain, none, true},
 		{Default(1).String(), plain, 5, true},
 		{Default(1).String(), one, none, true},
@@ -692,7 +532,7 @@ func TestLive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answers := map[uint32]uint32{vlanTagPresent: 0, vlanTag: 0, packetType: 0, interfaceNumber: 3}
+		answers := map[uint32]uint32{vlanTagPresent: 0, vlanTag: 0}
 		if test.tag != none {
 			answers[vlanTagPresent], answers[vlanTag] = 1, test.tag
 		}
@@ -764,7 +604,7 @@ func TestRejectsAll(t *testing.T) {
 		link uint16
 		want bool
 	}{
-		{"arp", 101, true}, {"arp", 1, false}, {"udp and tcp", 1, true}, {"udp or tcp", 1, false}, {"1 = 2", 1, true}, {"", 1, false},
+		{"arp", 101, true}, {"arp", 1, false}, {"udp and tcp", 1, true}, {"udp or tcp", 1, false}, {"", 1, false},
 		{"ip and ip6", 1, true}, {"ip6", 228, true}, {"ip", 228, false},
 	} {
 		p, err := parseFor(t, test.e).Compile(test.link, Options{})
@@ -806,7 +646,7 @@ func TestLenient(t *testing.T) {
 
 func TestAllocations(t *testing.T) {
 	data := captures()[0].frames[0].data
-	for _, e := range []string{"udp port 27015", "host 192.0.2.1", "ip[2:2] - ((ip[0]&0xf)<<2) > udp[4:2]", "vlan and udp", "not port 53"} {
+	for _, e := range []string{"udp port 27015", "host 192.0.2.1", "ip[2:2] & 0xff > 20", "vlan and udp", "not port 53"} {
 		match := matcherFor(t, e, 1, Options{})
 		if n := testing.AllocsPerRun(100, func() { match(data, len(data)) }); n != 0 {
 			t.Errorf("%s: %v allocations", e, n)

@@ -200,8 +200,7 @@ func linkPackets() []packet {
 	return []packet{
 		{"arp request", typeARP, arpPacket(1, hostA, hostB)},
 		{"arp reply", typeARP, arpPacket(2, hostB, hostA)},
-		{"rarp", typeRARP, arpPacket(3, hostA, hostC)},
-		{"loopback", typeLoopback, make([]byte, 46)},
+		{"loopback", 0x9000, make([]byte, 46)},
 		{"lldp", 0x88cc, make([]byte, 46)},
 		{"pppoe discovery", 0x8863, make([]byte, 46)},
 		{"pppoe session with IPv4", 0x8864, join([]byte{0x11, 0, 0, 5}, be16(uint16(2+len(query)), 0x0021), query)},
@@ -286,8 +285,8 @@ func captures() []*capture {
 		c.add("spanning tree", join(c.frames[0].data, make([]byte, 30)))
 	}
 	stp := []byte{0x42, 0x42, 3, 0, 0}
-	list[1].frames[len(all)].data = join(be16(0, 1, 6), macA, []byte{0, 0}, be16(cookedLLC), stp)
-	list[2].frames[len(all)].data = join(be16(cookedLLC, 0, 0, 1, 1), []byte{0, 6}, macA, []byte{0, 0}, stp)
+	list[1].frames[len(all)].data = join(be16(0, 1, 6), macA, []byte{0, 0}, be16(4), stp)
+	list[2].frames[len(all)].data = join(be16(4, 0, 0, 1, 1), []byte{0, 6}, macA, []byte{0, 0}, stp)
 	for _, c := range list[1:] {
 		f := &c.frames[len(all)]
 		f.length = len(f.data)

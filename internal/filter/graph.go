@@ -8,7 +8,6 @@ import "slices"
 type graph struct {
 	root           *node
 	accept, reject *node
-	values         map[value]*value
 	nodes          map[node]*node
 }
 
@@ -19,7 +18,7 @@ type node struct {
 }
 
 func newGraph(c *condition) *graph {
-	g := &graph{accept: new(node), reject: new(node), values: map[value]*value{}, nodes: map[node]*node{}}
+	g := &graph{accept: new(node), reject: new(node), nodes: map[node]*node{}}
 	g.root = g.lower(c, g.accept, g.reject)
 	for {
 		root := g.shorten()
@@ -28,22 +27,6 @@ func newGraph(c *condition) *graph {
 		}
 		g.root = root
 	}
-}
-
-// intern returns the single copy of a value, so that values can be compared by
-// address.
-func (g *graph) intern(v *value) *value {
-	if v == nil {
-		return nil
-	}
-	key := *v
-	key.x, key.y = g.intern(v.x), g.intern(v.y)
-	if known, ok := g.values[key]; ok {
-		return known
-	}
-	own := key
-	g.values[key] = &own
-	return &own
 }
 
 // node returns the single node with this test and these successors. If the successors
@@ -81,9 +64,7 @@ func (g *graph) lower(c *condition, yes, no *node) *node {
 		}
 		return no
 	}
-	t := c.test
-	t.x, t.y = g.intern(t.x), g.intern(t.y)
-	return g.node(t, yes, no)
+	return g.node(c.test, yes, no)
 }
 
 // order returns all nodes except accept and reject in topological order.
@@ -108,7 +89,7 @@ func (g *graph) order() []*node {
 // A fact is the result of an earlier test: some bits of a value equal a number, or do
 // not.
 type fact struct {
-	x       *value
+	x       value
 	mask, n uint32
 	equal   bool
 }
@@ -160,7 +141,7 @@ func (g *graph) shorten() *node {
 
 // learn adds the fact that the result of a test implies.
 func learn(facts []fact, t *test, yes bool) []fact {
-	if t.y != nil || t.cmp != equal || len(facts) >= maxFacts {
+	if t.cmp != equal || len(facts) >= maxFacts {
 		return facts
 	}
 	return append(slices.Clip(facts), fact{t.x, t.mask, t.n, yes})
@@ -168,9 +149,6 @@ func learn(facts []fact, t *test, yes bool) []fact {
 
 // decided returns the result of a test if the facts imply it.
 func decided(t *test, facts []fact) (yes, ok bool) {
-	if t.y != nil {
-		return false, false
-	}
 	for _, f := range facts {
 		switch {
 		case f.x != t.x:

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // maxText is the longest expression, in bytes.
@@ -13,8 +15,7 @@ const maxText = 64 << 10
 // A token is a word or an operator.
 type token struct {
 	kind tokenKind
-	// text is the token as written. A name has no backslash, and an operator has its
-	// canonical form.
+	// text is the token as written. An operator has its canonical form.
 	text     string
 	off, len int
 	number   uint32 // of a tokenNumber
@@ -40,8 +41,8 @@ func (t token) operator(text string) bool { return t.is(tokenOperator, text) }
 
 // operators maps operators to their canonical form, longest first.
 var operators = [...][2]string{
-	{">=", ">="}, {"<=", "<="}, {"!=", "!="}, {"==", "="}, {"<<", "<<"}, {">>", ">>"}, {"&&", "and"}, {"||", "or"},
-	{"+", "+"}, {"-", "-"}, {"*", "*"}, {"/", "/"}, {"%", "%"}, {"&", "&"}, {"|", "|"}, {"^", "^"},
+	{">=", ">="}, {"<=", "<="}, {"!=", "!="}, {"==", "="}, {"&&", "and"}, {"||", "or"},
+	{"/", "/"}, {"&", "&"},
 	{"<", "<"}, {">", ">"}, {"=", "="}, {"!", "not"}, {"(", "("}, {")", ")"}, {"[", "["}, {"]", "]"}, {":", ":"},
 }
 
@@ -84,23 +85,17 @@ func word(s string) (t token, why string) {
 			t = token{kind: kind, text: s[:n], len: n}
 		}
 	}
-	if name := s[:nameLength(s)]; IsKeyword(name) || refusal(name) != "" {
+	if name := s[:nameLength(s)]; IsKeyword(name) || refused[name] {
 		take(tokenKeyword, len(name))
 	}
 	take(tokenAddress, addressLength(s))
 	take(tokenNumber, numberLength(s))
 	take(tokenIPv4, dottedLength(s))
 	take(tokenIPv6, ipv6Length(s))
-	if n := nameLength(s); n > t.len {
-		take(tokenName, n)
-		if v, ok := constants[t.text]; ok {
-			t.kind, t.number = tokenNumber, v
-			return t, ""
-		}
-	}
+	take(tokenName, nameLength(s))
 	if n := colonsLength(s); n > t.len {
 		t.len = n
-		return t, quote(s[:n]) + " is neither an IPv6 nor an Ethernet address"
+		return t, nettext.Quote(s[:n]) + " is neither an IPv6 nor an Ethernet address"
 	}
 	if t.kind == tokenNumber {
 		t.number, why = number(t.text)
@@ -113,11 +108,11 @@ func word(s string) (t token, why string) {
 			return token{kind: tokenOperator, text: o[1], len: len(o[0])}, ""
 		}
 	}
-	if n := escapedLength(s); n > 1 {
-		return token{kind: tokenName, text: s[1:n], len: n}, ""
-	}
 	_, n := utf8.DecodeRuneInString(s)
-	return token{len: n}, quote(s[:n]) + " is not part of the filter language"
+	if strings.IndexByte(`+-*%^|\`, s[0]) >= 0 {
+		return token{len: n}, refusal(s[:1])
+	}
+	return token{len: n}, nettext.Quote(s[:n]) + " is not part of the filter language"
 }
 
 // number parses a number in C syntax: 0x10, 020 and 16 are equal.
@@ -160,15 +155,6 @@ func nameLength(s string) int {
 		n--
 	}
 	return n
-}
-
-// escapedLength returns the length of a name after a backslash, which is not a
-// keyword.
-func escapedLength(s string) int {
-	if s[0] != '\\' {
-		return 0
-	}
-	return 1 + span(s[1:], func(c byte) bool { return strings.IndexByte(" !()\t\n", c) < 0 }, len(s))
 }
 
 // numberLength returns the length of a number: 16, 020, 0x10.
@@ -236,48 +222,30 @@ func colonsLength(s string) int {
 	}
 }
 
-// addressLength returns the length of an Ethernet address in any form that tcpdump
-// accepts.
+// addressLength returns the length of an Ethernet address: six numbers of one or two
+// digits, separated by colons.
 func addressLength(s string) int {
-	longest := 0
-	for _, form := range [...]struct {
-		separator   string
-		groups      int
-		least, most int
-	}{
-		{":", 6, 1, 2}, {"-", 6, 1, 2}, {".", 6, 1, 2}, {".", 3, 4, 4}, {"", 1, 12, 12},
-	} {
-		n := 0
-		for g := range form.groups {
-			if g > 0 {
-				if !strings.HasPrefix(s[n:], form.separator) {
-					n = 0
-					break
-				}
-				n += len(form.separator)
+	n := 0
+	for g := range 6 {
+		if g > 0 {
+			if !strings.HasPrefix(s[n:], ":") {
+				return 0
 			}
-			digits := span(s[n:], isHex, form.most)
-			if digits < form.least {
-				n = 0
-				break
-			}
-			n += digits
+			n++
 		}
-		longest = max(longest, n)
+		digits := span(s[n:], isHex, 2)
+		if digits == 0 {
+			return 0
+		}
+		n += digits
 	}
-	return longest
+	return n
 }
 
 // address parses an Ethernet address.
 func address(s string) (a [6]byte) {
-	groups := strings.FieldsFunc(s, func(c rune) bool { return c == ':' || c == '-' || c == '.' })
-	width := 12 / len(groups)
-	digits := ""
-	for _, g := range groups {
-		digits += strings.Repeat("0", width-len(g)) + g
-	}
-	for i := range a {
-		v, _ := strconv.ParseUint(digits[2*i:2*i+2], 16, 8)
+	for i, digits := range strings.Split(s, ":") {
+		v, _ := strconv.ParseUint(digits, 16, 8)
 		a[i] = byte(v)
 	}
 	return a

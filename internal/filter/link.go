@@ -24,10 +24,6 @@ type link struct {
 	// next is the offset of the field for the network protocol, payload that of the
 	// network header.
 	next, payload uint32
-	// direction is the offset of the field for the direction of the frame,
-	// directionSize its size, 0 if there is none.
-	direction     uint32
-	directionSize uint8
 }
 
 // links are the supported link types, numbered as in
@@ -42,14 +38,11 @@ var links = [...]link{
 	{number: 51, name: "PPPoE", family: familyPPP, next: 6, payload: 8},
 	{number: 101, name: "raw IP", family: familyRaw},
 	{number: 108, name: "BSD loopback", family: familyAF, payload: 4},
-	{number: 113, name: "Linux cooked", family: familyCooked, next: 14, payload: 16, direction: 0, directionSize: 2},
+	{number: 113, name: "Linux cooked", family: familyCooked, next: 14, payload: 16},
 	{number: 228, name: "raw IPv4", family: familyIPv4},
 	{number: 229, name: "raw IPv6", family: familyIPv6},
-	{number: 276, name: "Linux cooked", family: familyCooked, next: 0, payload: 20, direction: 10, directionSize: 1},
+	{number: 276, name: "Linux cooked", family: familyCooked, next: 0, payload: 20},
 }
-
-// linkCookedTwo is version 2 of Linux cooked captures, which has the interface.
-const linkCookedTwo = 276
 
 func linkOf(number uint16) *link {
 	for i := range links {
@@ -59,13 +52,6 @@ func linkOf(number uint16) *link {
 	}
 	return nil
 }
-
-const (
-	// maxLength is the largest value of the type field of Ethernet that is a length.
-	maxLength = 1500
-	// cookedLLC is the protocol of a cooked header before LLC.
-	cookedLLC = 4
-)
 
 // layers are the offsets of the headers for the rest of an expression. Words such as
 // "vlan" change them.
@@ -83,21 +69,19 @@ func (l *link) layers() layers {
 }
 
 // ip returns the value at an offset in the network layer.
-func (l *layers) ip(off uint32, size uint8) *value { return at(l.payload+off, size) }
+func (l *layers) ip(off uint32, size uint8) value { return at(l.payload+off, size) }
 
 // transport returns the value at an offset after the IPv4 header.
-func (l *layers) transport(off uint32, size uint8) *value {
+func (l *layers) transport(off uint32, size uint8) value {
 	return afterHeader(l.payload, off, size)
 }
 
 // follows returns the condition that the frame carries a network protocol, given by
-// its EtherType or, up to maxLength, its service access point.
+// its EtherType.
 func (l *layers) follows(t uint32) *condition {
 	switch typ := at(l.next, 2); l.family {
-	case familyEthernet:
-		return l.followsEther(t, typ, not(compare(typ, allBits, greater, maxLength)))
-	case familyCooked:
-		return l.followsEther(t, typ, is(typ, cookedLLC))
+	case familyEthernet, familyCooked:
+		return is(typ, t)
 	case familyPPP:
 		return is(typ, pppType(t))
 	case familyAF:
@@ -121,23 +105,11 @@ func (l *layers) follows(t uint32) *condition {
 	return never
 }
 
-// followsEther is follows for frames with an EtherType or, if llc holds, an LLC
-// header.
-func (l *layers) followsEther(t uint32, typ *value, llc *condition) *condition {
-	switch {
-	case t > maxLength:
-		return is(typ, t)
-	case t == sapIP || t == sapNetbeui || t == sapISO: // for source and destination
-		return allOf(llc, is(at(l.payload, 2), t<<8|t))
-	}
-	return allOf(llc, is(at(l.payload, 1), t))
-}
-
 // pppType translates an EtherType into a PPP protocol number (RFC 1661, 2). Other
 // numbers are PPP numbers already.
-func pppType(t uint32) uint32 { return cmp.Or(pppTypes[t], t) }
-
-var pppTypes = map[uint32]uint32{typeIPv4: 0x0021, sapISO: 0x0023, sapSTP: 0x0031, typeIPv6: 0x0057}
+func pppType(t uint32) uint32 {
+	return cmp.Or(map[uint32]uint32{typeIPv4: 0x0021, typeIPv6: 0x0057}[t], t)
+}
 
 // followsFamily is follows for BSD address families. The number of IPv6 depends on the
 // system, and the byte order on the machine that wrote the file. The numbers do not

@@ -35,9 +35,8 @@ const (
 	modeHeader   = 0xa0 // the length of the IPv4 header at K
 	modeMask     = 0xe0
 
-	operationMask   = 0xf0
-	operationNegate = 0x80
-	sourceX         = 0x08 // the second operand is X, not K
+	operationMask = 0xf0
+	sourceX       = 0x08 // the second operand is X, not K
 
 	jumpAlways  = 0x00
 	jumpEqual   = 0x10
@@ -49,11 +48,19 @@ const (
 	moveXToA = 0x80
 )
 
-// arithmetic maps the upper four bits of a code to the operation.
-var arithmetic = [16]valueKind{
-	0x0: valueAdd, 0x1: valueSubtract, 0x2: valueMultiply, 0x3: valueDivide, 0x4: valueOr, 0x5: valueAnd,
-	0x6: valueLeft, 0x7: valueRight, 0x9: valueModulo, 0xa: valueXor,
-}
+// Operations of classArithmetic.
+const (
+	operationAdd      = 0x00
+	operationSubtract = 0x10
+	operationMultiply = 0x20
+	operationDivide   = 0x30
+	operationOr       = 0x40
+	operationAnd      = 0x50
+	operationLeft     = 0x60
+	operationRight    = 0x70
+	operationNegate   = 0x80
+	operationModulo   = 0x90
+)
 
 // sizes maps the bits of sizeMask to the size of a load.
 var sizes = [4]uint8{4, 2, 1}
@@ -87,12 +94,12 @@ func check(i bpf.RawInstruction, left int) string {
 			return fmt.Sprintf("no scratch memory at %d", i.K)
 		}
 	case class == classArithmetic && i.Op&sourceX == 0:
-		switch arithmetic[i.Op>>4] {
-		case valueDivide, valueModulo:
+		switch i.Op & operationMask {
+		case operationDivide, operationModulo:
 			if i.K == 0 {
 				return "division by zero"
 			}
-		case valueLeft, valueRight:
+		case operationLeft, operationRight:
 			if i.K > 31 {
 				return "shift by more than 31 bits"
 			}
@@ -202,11 +209,7 @@ func (m *machine) execute(i *bpf.RawInstruction) (ok bool) {
 	case classStoreX:
 		m.scratch[i.K%scratchWords] = m.x
 	case classArithmetic:
-		if i.Op&operationMask == operationNegate {
-			m.a = -m.a
-		} else {
-			m.a, ok = operate(arithmetic[i.Op>>4&0xf], m.a, m.operand(i))
-		}
+		m.a, ok = operate(i.Op&operationMask, m.a, m.operand(i))
 	case classMove:
 		if i.Op&moveXToA != 0 {
 			m.a = m.x
@@ -215,6 +218,34 @@ func (m *machine) execute(i *bpf.RawInstruction) (ok bool) {
 		}
 	}
 	return ok
+}
+
+// operate evaluates unsigned, modulo 2^32. A shift by 32 or more gives 0, as in
+// libpcap; the kernel does not define it. It reports false if there is no result.
+func operate(op uint16, x, y uint32) (uint32, bool) {
+	switch op {
+	case operationAdd:
+		return x + y, true
+	case operationSubtract:
+		return x - y, true
+	case operationMultiply:
+		return x * y, true
+	case operationDivide:
+		return x / max(y, 1), y != 0
+	case operationModulo:
+		return x % max(y, 1), y != 0
+	case operationAnd:
+		return x & y, true
+	case operationOr:
+		return x | y, true
+	case operationLeft:
+		return x << y, true
+	case operationRight:
+		return x >> y, true
+	case operationNegate:
+		return -x, true
+	}
+	return x ^ y, true
 }
 
 // load returns the value of a load.

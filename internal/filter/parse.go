@@ -4,9 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // maxDepth limits the nesting of parentheses and operators.
@@ -93,7 +94,7 @@ func before(t token) string {
 	if t.kind == tokenEnd {
 		return " at the end"
 	}
-	return " before " + quote(t.text)
+	return " before " + nettext.Quote(t.text)
 }
 
 func (p *parser) fail(t token, why string) { p.failAt(place{t.off, t.len}, why) }
@@ -158,7 +159,7 @@ func (p *parser) operand(q qualifiers) (expression, qualifiers) {
 		p.next()
 		x, q := p.operand(q)
 		return &negation{x}, q
-	case p.atTerm():
+	case p.atRelation():
 		return p.relation(), qualifiers{}
 	case t.operator("("):
 		p.next()
@@ -182,12 +183,12 @@ func (p *parser) missing(t token) string {
 	if t.kind != tokenEnd {
 		return "expression expected" + before(t)
 	}
-	return "expression expected after " + quote(p.text[t.off:t.off+t.len])
+	return "expression expected after " + nettext.Quote(p.text[t.off:t.off+t.len])
 }
 
 // unqualified returns the error for a word that needs a qualifier or is not a keyword.
 func unqualified(t token) string {
-	w := quote(t.text)
+	w := nettext.Quote(t.text)
 	switch t.kind {
 	case tokenNumber:
 		return w + " needs a qualifier: write port " + t.text
@@ -199,7 +200,7 @@ func unqualified(t token) string {
 	if lower := strings.ToLower(t.text); lower != t.text && IsKeyword(lower) {
 		return w + " is not a keyword: keywords are lower case"
 	}
-	if k := nearest(t.text); k != "" {
+	if k := similar(t.text); k != "" {
 		return w + " is not a keyword: did you mean " + k + "?"
 	}
 	return w + " is not a keyword"
@@ -207,7 +208,7 @@ func unqualified(t token) string {
 
 // superfluous returns the error for a token after a complete expression.
 func (p *parser) superfluous(t token) string {
-	w := quote(t.text)
+	w := nettext.Quote(t.text)
 	if t.operator(")") {
 		return "no parenthesis to close"
 	}
@@ -223,150 +224,60 @@ func (p *parser) superfluous(t token) string {
 	return `"and" or "or" expected before ` + w
 }
 
-// atTerm reports whether a relation begins here.
-func (p *parser) atTerm() bool {
+// atRelation reports whether a relation begins here.
+func (p *parser) atRelation() bool {
 	t := p.peek()
-	switch {
-	case t.keyword("len"), t.keyword("length"), t.operator("-"):
-		return true
-	case t.kind == tokenKeyword && protocols[t.text] != nil:
-		return p.peekAt(1).operator("[")
-	case t.kind == tokenNumber:
-		return joinsTerms(p.peekAt(1))
-	case t.operator("("):
-		// The token after the parentheses tells whether they contain a term.
-		depth := 0
-		for i := p.pos; i < len(p.list); i++ {
-			switch u := p.list[i]; {
-			case u.operator("("):
-				depth++
-			case u.operator(")"):
-				if depth--; depth == 0 {
-					return joinsTerms(p.list[i+1])
-				}
-			}
-		}
-	}
-	return false
+	return t.keyword("len") || t.keyword("length") || t.kind == tokenKeyword && protocols[t.text] != nil && p.peekAt(1).operator("[")
 }
 
-// joinsTerms reports whether a token can only follow a term.
-func joinsTerms(t token) bool {
-	if t.kind != tokenOperator {
-		return false
-	}
-	_, ok := strength[t.text]
-	return ok || comparisons[t.text]
+// A comparing is what an operator compares.
+type comparing struct {
+	cmp     comparison
+	negated bool
 }
 
-var comparisons = set("=", "!=", "<", "<=", ">", ">=")
-
-// strength is the precedence of an operator. In libpcap's grammar, % and ^ have none,
-// so they take everything on their right, whatever its precedence.
-var strength = map[string]int{
-	"|": 1, "&": 2, "<<": 3, ">>": 3, "+": 4, "-": 4, "*": 5, "/": 5,
-	"%": greedy, "^": greedy,
+var comparisons = map[string]comparing{
+	"=": {equal, false}, "!=": {equal, true}, ">": {greater, false}, "<=": {greater, true}, ">=": {atLeast, false}, "<": {atLeast, true},
 }
 
-const (
-	negative = 6 // unary minus
-	greedy   = 100
-)
-
-// relation reads a comparison of two terms.
+// relation reads a comparison of the length or of bytes of a protocol with a number.
 func (p *parser) relation() expression {
-	first := p.peek()
-	x := p.term(0)
+	first := p.next()
+	x := &relation{of: protocols[first.text], mask: allBits}
+	if x.of != nil {
+		p.index(x)
+	}
+	if p.accept("&") {
+		x.mask = p.number()
+	}
 	t := p.next()
-	if t.kind != tokenOperator || !comparisons[t.text] {
+	c, ok := comparisons[t.text]
+	if t.kind != tokenOperator || !ok {
 		p.fail(t, "a comparison expected"+before(t))
 	}
-	y := p.term(0)
-	return &relation{p.from(first), t.text, x, y}
+	x.cmp, x.negated, x.number = c.cmp, c.negated, p.number()
+	x.place = p.from(first)
+	return x
 }
 
-// term reads a term. It stops at operators of precedence least or less.
-func (p *parser) term(least int) term {
-	if !p.enter() {
-		return constant(0)
-	}
-	defer p.leave()
-	first := p.peek()
-	x := p.factor()
-	for {
-		t := p.peek()
-		s := strength[t.text]
-		if t.kind != tokenOperator || s <= least {
-			return x
-		}
-		p.next()
-		right := s
-		if s == greedy {
-			right = 0
-		}
-		y := p.term(right)
-		x = p.fold(&operation{p.from(first), t.text, x, y})
-	}
-}
-
-// fold evaluates an operation on constants. It refuses operations without a result.
-func (p *parser) fold(o *operation) term {
-	y, ok := o.y.(constant)
-	if !ok {
-		return o
-	}
-	switch {
-	case (o.op == "/" || o.op == "%") && y == 0:
-		p.failAt(o.place, "division by zero")
-		return o
-	case (o.op == "<<" || o.op == ">>") && y > 31:
-		p.failAt(o.place, "shift by more than 31 bits")
-		return o
-	}
-	if x, ok := o.x.(constant); ok {
-		v, _ := calculate(o.op, uint32(x), uint32(y))
-		return constant(v)
-	}
-	return o
-}
-
-// factor reads a term without binary operators.
-func (p *parser) factor() term {
+// number reads a number.
+func (p *parser) number() uint32 {
 	t := p.next()
-	switch {
-	case t.kind == tokenNumber:
-		return constant(t.number)
-	case t.keyword("len"), t.keyword("length"):
-		return frameLength{}
-	case t.operator("-"):
-		x := p.term(negative)
-		if v, ok := x.(constant); ok {
-			return -v
-		}
-		return minus{x}
-	case t.operator("("):
-		x := p.term(0)
-		p.expect(")", "to close the parenthesis")
-		return x
-	case t.kind == tokenKeyword && protocols[t.text] != nil:
-		return p.index(t)
-	}
-	switch {
-	case t.kind == tokenEnd:
-		p.fail(t, "a number expected after "+quote(p.text[t.off:t.off+t.len]))
-	case t.kind == tokenName && strings.Contains(t.text, "-"):
-		p.fail(t, quote(t.text)+" is one word: put spaces around a minus")
+	switch t.kind {
+	case tokenNumber:
+		return t.number
+	case tokenEnd:
+		p.fail(t, "a number expected after "+nettext.Quote(p.text[t.off:t.off+t.len]))
 	default:
-		p.fail(t, "a number expected instead of "+quote(t.text))
+		p.fail(t, "a number expected instead of "+nettext.Quote(t.text))
 	}
-	return constant(0)
+	return 0
 }
 
 // index reads [offset] or [offset:size] after a protocol.
-func (p *parser) index(t token) term {
-	x := &index{of: protocols[t.text], size: 1}
-	p.expect("[", "after "+t.text)
-	x.off = p.term(0)
+func (p *parser) index(x *relation) {
+	p.next() // the bracket
+	x.off, x.size = p.number(), 1
 	if p.accept(":") {
 		n := p.next()
 		if n.kind != tokenNumber || n.number != 1 && n.number != 2 && n.number != 4 {
@@ -375,18 +286,13 @@ func (p *parser) index(t token) term {
 		x.size = uint8(n.number)
 	}
 	p.expect("]", "to close the bracket")
-	x.place = p.from(t)
-	if !indexable[x.of.word] {
-		p.fail(t, "the bytes of "+t.text+" cannot be tested")
-	}
-	return x
 }
 
 // primitive reads a primitive that begins with a keyword.
 func (p *parser) primitive() (expression, qualifiers) {
 	first := p.next()
-	if why := refusal(first.text); why != "" {
-		p.fail(first, why)
+	if refused[first.text] {
+		p.fail(first, refusal(first.text))
 		return everything{}, qualifiers{}
 	}
 	q := qualifiers{given: true, in: anyProtocol}
@@ -397,7 +303,7 @@ func (p *parser) primitive() (expression, qualifiers) {
 		case t.keyword("broadcast"), t.keyword("multicast"):
 			p.next()
 			return &cast{p.from(first), of, t.text == "multicast"}, qualifiers{}
-		case t.kind == tokenKeyword && refusal(t.text) != "":
+		case t.kind == tokenKeyword && refused[t.text]:
 			p.fail(t, refusal(t.text))
 			return everything{}, qualifiers{}
 		case t.kind != tokenKeyword || !qualifies[t.text]:
@@ -413,7 +319,7 @@ func (p *parser) primitive() (expression, qualifiers) {
 }
 
 // qualifies lists the keywords that qualify an address or a number.
-var qualifies = set("src", "dst", "host", "net", "port", "portrange", "proto")
+var qualifies = set("src dst host net port portrange proto")
 
 // qualified reads qualifiers, beginning with t, and their operand.
 func (p *parser) qualified(t token, q qualifiers) (expression, qualifiers) {
@@ -483,7 +389,7 @@ func (p *parser) id(q qualifiers) expression {
 			x = combine(and, x, p.id(q))
 		}
 	case t.kind == tokenNumber:
-		return p.number(q, t)
+		return p.numbered(q, t)
 	case t.kind == tokenIPv4:
 		return p.ipv4(q, t)
 	case t.kind == tokenIPv6:
@@ -493,18 +399,18 @@ func (p *parser) id(q qualifiers) expression {
 	case t.kind == tokenName, t.kind == tokenKeyword && q.kind == kindProto:
 		return p.name(q, t)
 	case t.kind == tokenEnd:
-		p.fail(t, fmt.Sprintf("operand expected after %s", quote(p.text[t.off:t.off+t.len])))
+		p.fail(t, fmt.Sprintf("operand expected after %s", nettext.Quote(p.text[t.off:t.off+t.len])))
 	default:
-		p.fail(t, fmt.Sprintf("%s cannot follow %s", quote(t.text), q.kind))
+		p.fail(t, fmt.Sprintf("%s cannot follow %s", nettext.Quote(t.text), q.kind))
 	}
 	return everything{}
 }
 
-// number reads a number, or a network such as net 10.
-func (p *parser) number(q qualifiers, t token) expression {
+// numbered reads the number of a port or protocol, or a network such as net 10.
+func (p *parser) numbered(q qualifiers, t token) expression {
 	switch q.kind {
 	case kindPort, kindPortRange:
-		return p.ports(q, t, t.number, t.number, overAny)
+		return p.ports(q, t, t.number, t.number)
 	case kindProto:
 		return p.protocolNumber(q, t, t.number)
 	}
@@ -522,7 +428,7 @@ func (p *parser) number(q qualifiers, t token) expression {
 func (p *parser) ipv4(q qualifiers, t token) expression {
 	addr, mask, ok := dotted(t.text)
 	if !ok {
-		p.fail(t, quote(t.text)+" is not an IPv4 address")
+		p.fail(t, nettext.Quote(t.text)+" is not an IPv4 address")
 	}
 	return p.network(q, t, addr, mask)
 }
@@ -553,17 +459,6 @@ func (p *parser) network(q qualifiers, t token, addr, mask uint32) expression {
 			return everything{}
 		}
 		mask = uint32(^uint64(0) << (32 - n.number))
-	case u.keyword("mask"):
-		p.next()
-		m := p.next()
-		var ok bool
-		if m.kind == tokenIPv4 {
-			mask, _, ok = dotted(m.text)
-		}
-		if !ok {
-			p.fail(m, quote(m.text)+" is not a mask")
-			return everything{}
-		}
 	default:
 		masked = false
 	}
@@ -574,7 +469,7 @@ func (p *parser) network(q qualifiers, t token, addr, mask uint32) expression {
 
 // checkAddress fails if the qualifiers or the mask do not fit an address.
 func (p *parser) checkAddress(q qualifiers, t token, at place, version *protocol, masked, outside bool) {
-	carrier := q.in == version || version == ipv4 && (q.in == arp || q.in == rarp)
+	carrier := q.in == version || version == ipv4 && q.in == arp
 	switch {
 	case masked && q.kind != kindNet:
 		p.failAt(at, "only a network has a mask: write net "+p.text[at.off:at.off+at.len])
@@ -587,7 +482,7 @@ func (p *parser) checkAddress(q qualifiers, t token, at place, version *protocol
 	case carrier || q.in == anyProtocol:
 	case q.in == ipv6:
 		p.failAt(at, "ip6 takes an IPv6 address")
-	case q.in == ipv4 || q.in == arp || q.in == rarp:
+	case q.in == ipv4 || q.in == arp:
 		p.failAt(at, q.in.word+" takes an IPv4 address")
 	default:
 		p.failAt(at, fmt.Sprintf("%s has no addresses: write %s and %s %s", q.in.word, q.in.word, q.words(), t.text))
@@ -630,96 +525,57 @@ func (p *parser) ethernet(q qualifiers, t token) expression {
 	return &hostEthernet{p.from(t), q.dir, address(t.text)}
 }
 
-func (p *parser) ports(q qualifiers, t token, lo, hi uint32, over []*protocol) expression {
-	needed, ok := overNeeded[q.in]
+func (p *parser) ports(q qualifiers, t token, lo, hi uint32) expression {
+	over, ok := overTransport[q.in]
 	switch {
 	case !ok:
 		p.fail(t, fmt.Sprintf("%s has no ports: write %s and %s %s", q.in.word, q.in.word, q.words(), t.text))
 	case lo > 0xffff || hi > 0xffff:
 		p.fail(t, "the largest port is 65535")
-	case len(over) == 1 && len(needed) == 1 && over[0] != needed[0]:
-		p.fail(t, fmt.Sprintf("%s is a port of %s, not of %s", quote(t.text), over[0].word, q.in.word))
-	case len(needed) == 1:
-		over = needed
 	}
 	return &ports{p.from(t), over, q.dir, min(lo, hi), max(lo, hi)}
 }
 
 func (p *parser) protocolNumber(q qualifiers, t token, n uint32) expression {
-	switch q.in {
-	case anyProtocol, linkLayer, ipv4, ipv6:
+	switch {
+	case q.in == linkLayer && n < 0x600:
+		p.fail(t, "the smallest EtherType is 0x600")
+	case q.in == anyProtocol, q.in == linkLayer, q.in == ipv4, q.in == ipv6:
 		return &protocolNumber{p.from(t), q.in, n}
 	}
 	p.fail(t, fmt.Sprintf("%s proto is not supported: only ether, ip and ip6 have it", q.in.word))
 	return everything{}
 }
 
-// name reads the name of a port or a protocol. It refuses names of hosts and networks,
-// so that a filter does not depend on answers from a network.
+// name reads a range of ports or the name of a protocol. It refuses other names, so that
+// a filter has the same meaning on every machine.
 func (p *parser) name(q qualifiers, t token) expression {
 	switch q.kind {
 	case kindPort:
-		if s, ok := services[t.text]; ok {
-			return p.ports(q, t, s.port, s.port, s.protocols)
-		}
-		p.fail(t, "unknown port "+quote(t.text)+": use its number")
+		p.fail(t, "unknown port "+nettext.Quote(t.text)+": use its number")
 	case kindPortRange:
-		if lo, hi, over, ok := portRange(t.text); ok {
-			return p.ports(q, t, lo, hi, over)
+		from, to, _ := strings.Cut(t.text, "-")
+		lo, err := strconv.ParseUint(from, 10, 32)
+		hi, err2 := strconv.ParseUint(to, 10, 32)
+		if err == nil && err2 == nil {
+			return p.ports(q, t, uint32(lo), uint32(hi))
 		}
-		p.fail(t, quote(t.text)+" is not a port range such as 27015-27030")
+		p.fail(t, nettext.Quote(t.text)+" is not a port range such as 27015-27030")
 	case kindProto:
-		if n, ok := protocolByName(q.in, t.text); ok {
-			return p.protocolNumber(q, t, n)
+		of := protocols[t.text]
+		switch {
+		case of != nil && q.in == linkLayer && of.linkType != 0:
+			return p.protocolNumber(q, t, of.linkType)
+		case of != nil && q.in != linkLayer && of.number != 0:
+			return p.protocolNumber(q, t, of.number)
 		}
-		p.fail(t, "unknown protocol "+quote(t.text)+": use its number")
+		p.fail(t, "unknown protocol "+nettext.Quote(t.text)+": use its number")
 	case kindNet:
-		p.fail(t, "names are not resolved: use the address of the network "+quote(t.text))
+		p.fail(t, "names are not resolved: use the address of the network "+nettext.Quote(t.text))
 	default:
-		p.fail(t, "names are not resolved: use the address of "+quote(t.text))
+		p.fail(t, "names are not resolved: use the address of "+nettext.Quote(t.text))
 	}
 	return everything{}
-}
-
-// portRange parses a range of ports. A name in it may contain a hyphen.
-func portRange(s string) (lo, hi uint32, over []*protocol, ok bool) {
-	for i := range len(s) {
-		if s[i] != '-' {
-			continue
-		}
-		lo, over, ok1 := portByName(s[:i])
-		hi, overHi, ok2 := portByName(s[i+1:])
-		if ok1 && ok2 {
-			if len(over) != len(overHi) || over[0] != overHi[0] {
-				over = overAny
-			}
-			return lo, hi, over, true
-		}
-	}
-	return 0, 0, nil, false
-}
-
-func portByName(s string) (port uint32, over []*protocol, ok bool) {
-	if v, err := strconv.ParseUint(s, 10, 32); err == nil {
-		return uint32(v), overAny, true
-	}
-	known, ok := services[s]
-	return known.port, known.protocols, ok
-}
-
-func protocolByName(in *protocol, name string) (uint32, bool) {
-	known := protocols[name]
-	if in == linkLayer {
-		if known != nil && known.linkType != 0 {
-			return known.linkType, true
-		}
-		return typeLoopback, name == "loopback"
-	}
-	if known != nil && known.number != 0 {
-		return known.number, true
-	}
-	n, ok := ipProtocols[name]
-	return n, ok
 }
 
 // other reads the primitives without an address or a port.
@@ -727,70 +583,23 @@ func (p *parser) other(first token) expression {
 	switch first.text {
 	case "broadcast", "multicast":
 		return &cast{p.from(first), anyProtocol, first.text == "multicast"}
-	case "inbound", "outbound":
-		return &course{p.from(first), first.text == "outbound"}
-	case "ifindex":
-		n := p.operandNumber(first)
-		return &ifindex{p.from(first), n}
 	case "less", "greater":
-		n := p.operandNumber(first)
-		op := map[string]string{"less": "<=", "greater": ">="}[first.text]
-		return &relation{p.from(first), op, frameLength{}, constant(n)}
-	case "byte":
-		return p.byteRelation(first)
+		n := p.number()
+		if first.text == "less" {
+			return &relation{place: p.from(first), mask: allBits, cmp: greater, negated: true, number: n}
+		}
+		return &relation{place: p.from(first), mask: allBits, cmp: atLeast, number: n}
 	case "vlan":
-		x := &header{}
-		x.number, x.given = p.parenthesised()
+		x := &header{given: p.peek().kind == tokenNumber}
+		if x.given {
+			x.number = p.number()
+		}
 		x.place = p.from(first)
 		if x.number > 0xfff {
 			p.failAt(x.place, "the largest vlan number is 4095")
 		}
 		return x
 	}
-	p.fail(first, quote(first.text)+" is not allowed here")
+	p.fail(first, nettext.Quote(first.text)+" is not allowed here")
 	return everything{}
-}
-
-// operandNumber reads the number after a word.
-func (p *parser) operandNumber(of token) uint32 {
-	t := p.next()
-	if t.kind != tokenNumber {
-		p.fail(t, "a number expected after "+quote(of.text))
-	}
-	return t.number
-}
-
-// byteRelation reads byte N = M, an old form of ether[N] = M. The result of & and | is
-// compared with 0.
-func (p *parser) byteRelation(first token) expression {
-	off := p.operandNumber(first)
-	op := p.next()
-	if op.kind != tokenOperator || !slices.Contains([]string{"=", "<", ">", "&", "|"}, op.text) {
-		p.fail(op, "=, <, >, & or | expected after byte N")
-		return everything{}
-	}
-	n := constant(p.operandNumber(op))
-	at := p.from(first)
-	b := &index{at, linkLayer, constant(off), 1}
-	if comparisons[op.text] {
-		return &relation{at, op.text, b, n}
-	}
-	return &relation{at, "!=", &operation{at, op.text, b, n}, constant(0)}
-}
-
-// parenthesised reads an optional number, with or without parentheses.
-func (p *parser) parenthesised() (n uint32, given bool) {
-	depth := 0
-	for p.peekAt(depth).operator("(") {
-		depth++
-	}
-	if depth > maxDepth || p.peekAt(depth).kind != tokenNumber {
-		return 0, false
-	}
-	p.pos += depth
-	n = p.next().number
-	for range depth {
-		p.expect(")", "to close the parenthesis")
-	}
-	return n, true
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/bpf"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // maxInstructions is the largest program that Linux accepts (BPF_MAXINSNS).
@@ -40,12 +42,12 @@ func ParseProgram(r io.Reader) (*Program, error) {
 		case len(fields) == 1 && count < 0 && len(raw) == 0:
 			n, err := strconv.ParseUint(fields[0], 10, 32)
 			if err != nil || n == 0 || n > maxInstructions {
-				return nil, fmt.Errorf("filter program, line %d: the number of instructions must be 1 to %d, not %s", line, maxInstructions, quote(fields[0]))
+				return nil, fmt.Errorf("filter program, line %d: the number of instructions must be 1 to %d, not %s", line, maxInstructions, nettext.Quote(fields[0]))
 			}
 			count = int(n)
 			continue
 		case len(fields) != 4:
-			return nil, fmt.Errorf("filter program, line %d: an instruction is four numbers, not %s", line, quote(scan.Text()))
+			return nil, fmt.Errorf("filter program, line %d: an instruction is four numbers, not %s", line, nettext.Quote(scan.Text()))
 		case len(raw) == maxInstructions:
 			return nil, fmt.Errorf("filter program, line %d: more than %d instructions", line, maxInstructions)
 		}
@@ -53,7 +55,7 @@ func ParseProgram(r io.Reader) (*Program, error) {
 		for i, bits := range [4]int{16, 8, 8, 32} {
 			var err error
 			if v[i], err = strconv.ParseUint(fields[i], 0, bits); err != nil {
-				return nil, fmt.Errorf("filter program, line %d: %s is not a number of %d bits", line, quote(fields[i]), bits)
+				return nil, fmt.Errorf("filter program, line %d: %s is not a number of %d bits", line, nettext.Quote(fields[i]), bits)
 			}
 		}
 		raw = append(raw, bpf.RawInstruction{Op: uint16(v[0]), Jt: uint8(v[1]), Jf: uint8(v[2]), K: uint32(v[3])})

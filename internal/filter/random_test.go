@@ -13,7 +13,6 @@ import (
 type generator struct {
 	*rand.Rand
 	link uint16
-	kind string
 }
 
 func (g *generator) pick(list ...string) string { return list[g.IntN(len(list))] }
@@ -49,11 +48,11 @@ func (g *generator) operand(depth int) string {
 var (
 	someHosts  = []string{"192.0.2.1", "192.0.2.200", "198.51.100.7", "239.1.2.3", "192.0.2", "203.0.113.9"}
 	someHosts6 = []string{"2001:db8::1", "2001:db8:0:1::200", "ff02::1", "::1"}
-	someNets   = []string{"192.0.2.0/24", "192.0.2.128/25", "192", "198.51.0.0/16", "0.0.0.0/0", "192.0.2.0 mask 255.255.255.0", "224.0.0.0/4"}
+	someNets   = []string{"192.0.2.0/24", "192.0.2.128/25", "192", "198.51.0.0/16", "0.0.0.0/0", "224.0.0.0/4"}
 	someNets6  = []string{"2001:db8::/32", "2001:db8:0:1::/64", "ff00::/8", "::/0", "2001:db8::/97"}
-	somePorts  = []string{"27015", "53", "80", "50000", "50001", "0x6987", "443", "1", "domain"}
+	somePorts  = []string{"27015", "53", "80", "50000", "50001", "0x6987", "443", "1"}
 	someRanges = []string{"27000-27050", "1-1024", "50000-50001", "27015-53", "80"}
-	someMACs   = []string{"02:00:00:00:00:01", "2:0:0:0:0:ab", "ff:ff:ff:ff:ff:ff", "0200.0000.0001"}
+	someMACs   = []string{"02:00:00:00:00:01", "2:0:0:0:0:ab", "ff:ff:ff:ff:ff:ff"}
 )
 
 // list returns an id, or several that inherit qualifiers.
@@ -74,9 +73,9 @@ func (g *generator) primitive() string {
 	for {
 		switch g.IntN(16) {
 		case 0:
-			return g.pick("ip", "ip6", "tcp", "udp", "sctp", "icmp", "icmp6", "igmp", "esp")
+			return g.pick("ip", "ip6", "tcp", "udp", "sctp", "icmp", "icmp6")
 		case 1:
-			return g.pick("arp", "rarp", "ether proto 0x800", "ether proto 0x806", "stp", "ether proto 0x86dd")
+			return g.pick("arp", "ether proto 0x800", "ether proto 0x806", "ether proto 0x86dd")
 		case 2:
 			return g.maybe(directions...) + "host " + g.list(someHosts)
 		case 3:
@@ -86,11 +85,11 @@ func (g *generator) primitive() string {
 		case 5:
 			return g.maybe(directions...) + "net " + g.list(someNets6)
 		case 6, 7, 8:
-			return g.maybe("udp", "tcp", "udp", "sctp") + g.maybe(directions...) + "port " + g.list(somePorts[:g.IntN(2)+len(somePorts)-1])
+			return g.maybe("udp", "tcp", "udp", "sctp") + g.maybe(directions...) + "port " + g.list(somePorts)
 		case 9:
 			return g.maybe("udp", "tcp", "sctp") + g.maybe(directions...) + "portrange " + g.list(someRanges)
 		case 10:
-			return g.pick("ip proto ", "ip6 proto ", "proto ") + g.pick("17", "6", "44", "\\udp", "\\tcp", "gre", "58")
+			return g.pick("ip proto ", "ip6 proto ", "proto ") + g.pick("17", "6", "44", "47", "58")
 		case 11:
 			return g.pick("less ", "greater ") + g.pick("60", "70", "100", "46")
 		case 12, 13:
@@ -112,50 +111,17 @@ func (g *generator) primitive() string {
 	}
 }
 
-// relation generates a relation between terms of one protocol, because libpcap ignores
-// the protocol on the right side of an operator.
+// relation returns a comparison of bytes or of the length.
 func (g *generator) relation() string {
-	g.kind = g.pick("ip", "ip", "ip6", "udp", "udp", "tcp", "icmp", "ether", "len")
-	left, right := g.term(2), g.pick("0", "1", "17", "20", "53", "64", "0x45", "255", "27015", "0x1fff", "0xffffffff")
-	if g.IntN(4) == 0 {
-		right = g.term(1)
-	}
-	if g.IntN(6) == 0 {
-		left, right = right, left
+	right := g.pick("0", "1", "17", "20", "53", "64", "0x45", "255", "27015", "0x1fff", "0xffffffff")
+	left := "len"
+	if g.IntN(8) > 0 {
+		left = g.pick("ip", "ip", "ip6", "udp", "udp", "tcp", "icmp", "ether") + "[" + fmt.Sprint(g.IntN(25)) + g.pick("", ":1", ":2", ":4") + "]"
+		if g.IntN(3) == 0 {
+			left += " & " + g.pick("1", "7", "0xf", "0xf0", "0x1fff")
+		}
 	}
 	return left + " " + g.pick("=", "==", "!=", "<", ">", "<=", ">=") + " " + right
-}
-
-func (g *generator) term(depth int) string {
-	if depth > 0 && g.IntN(3) == 0 {
-		op := g.pick("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "&")
-		right := g.pick("1", "2", "3", "7", "0xf", "16")
-		if op != "<<" && op != ">>" && g.IntN(5) == 0 {
-			right = g.leaf(0)
-		}
-		t := g.term(depth-1) + " " + op + " " + right
-		if op == "/" || op == "%" || op == "<<" || op == ">>" {
-			// Only here are constants evaluated before they are checked. Parentheses
-			// limit the right side of %.
-			return "(" + t + ")"
-		}
-		if g.IntN(2) == 0 {
-			return "(" + t + ")"
-		}
-		return t
-	}
-	return g.leaf(depth)
-}
-
-func (g *generator) leaf(depth int) string {
-	if g.kind == "len" {
-		return "len"
-	}
-	off := fmt.Sprint(1 + g.IntN(24)) // tcpdump treats "/ udp[0]" as a division by 0
-	if depth > 0 && g.IntN(8) == 0 {
-		off = g.term(depth - 1)
-	}
-	return g.kind + "[" + off + g.pick("", ":1", ":2", ":4") + "]"
 }
 
 // TestOracleRandom compares random expressions with tcpdump.

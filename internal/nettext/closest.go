@@ -1,4 +1,4 @@
-package display
+package nettext
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 func Closest(word string, list []string) string {
 	best, least := "", max(1, utf8.RuneCountInString(word)/3)+1
 	for _, s := range list {
-		if d := distance(strings.ToLower(word), strings.ToLower(s), least); d < least {
+		if d := Distance(strings.ToLower(word), strings.ToLower(s), least); d < least {
 			best, least = s, d
 		}
 	}
@@ -28,9 +28,9 @@ func Closest(word string, list []string) string {
 // maxWord is the number of characters beyond which words are not compared.
 const maxWord = 100
 
-// distance returns how many characters have to be inserted, removed, replaced or swapped
+// Distance returns how many characters have to be inserted, removed, replaced or swapped
 // with their neighbour to make b of a. If it is enough or more, it returns enough.
-func distance(a, b string, enough int) int {
+func Distance(a, b string, enough int) int {
 	if d := len(a) - len(b); len(a) > maxWord || len(b) > maxWord || d >= 4*enough || -d >= 4*enough {
 		return enough
 	}
@@ -56,8 +56,8 @@ func distance(a, b string, enough int) int {
 	return min(last[len(y)], enough)
 }
 
-// quote quotes a word for a message and shortens a long one.
-func quote(s string) string {
+// Quote quotes a word for a message and shortens a long one.
+func Quote(s string) string {
 	const most = 40
 	if utf8.RuneCountInString(s) > most {
 		s = string([]rune(s)[:most]) + "…"
