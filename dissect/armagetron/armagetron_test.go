@@ -54,11 +54,7 @@ var (
 )
 
 func samples() []dissecttest.Sample {
-	one := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, verdict, payload)
-		s.Findings = findings
-		return s
-	}
+	one := dissecttest.One
 	server := message(idSmall, words(4534)+str("192.0.2.77")+words(7))
 	sound := func(s dissecttest.Sample, n ...int) dissecttest.Sample { s.Sound = n; return s }
 	return []dissecttest.Sample{
@@ -88,7 +84,7 @@ func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 // TestDetect: what begins like a message and is none.
 func TestDetect(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		askBig[:7]:                                              dissect.No,
 		"\x01" + askBig[1:]:                                     dissect.No,
 		"\x00\x38" + askBig[2:]:                                 dissect.No,
@@ -103,11 +99,7 @@ func TestDetect(t *testing.T) {
 		"\x00\x03\x00\x00" + strings.Repeat("\x00\xffda", 15):                   dissect.No,       // no text
 		"\x00\x03\x00\x01" + strings.Repeat("data", 15):                         dissect.No,       // TFTP
 		"\x00\x33\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x03www\x00":           dissect.Possible, // DNS
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
+	})
 }
 
 // TestSettings: the numbers of a recorded reply.
@@ -129,13 +121,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
-	})
-}
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
 	m, err := Parse([]byte(big))

@@ -64,11 +64,7 @@ func samples() []dissecttest.Sample {
 	const (
 		possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
 	)
-	one := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, verdict, payload)
-		s.Findings = findings
-		return s
-	}
+	one := dissecttest.One
 	loose := func(s dissecttest.Sample) dissecttest.Sample { s.Cut = true; return s }
 	split := func(name, message string, parts [][]byte, findings ...string) dissecttest.Sample {
 		return dissecttest.Sample{Name: name, Parts: parts, Message: message, Verdict: likely, Findings: findings}
@@ -115,13 +111,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
-	})
-}
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func TestParse(t *testing.T) {
 	payload := []byte("EYE1" + header + settings + mtaPlayers)

@@ -22,11 +22,7 @@ const (
 )
 
 func samples() []dissecttest.Sample {
-	one := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, verdict, payload)
-		s.Findings = findings
-		return s
-	}
+	one := dissecttest.One
 	const certain, likely, possible = dissect.Certain, dissect.Likely, dissect.Possible
 	return []dissecttest.Sample{
 		one("login", "login_request", certain, pack("\x00s3cret")),
@@ -56,7 +52,7 @@ func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 // TestDetect: what begins like a packet and is none.
 func TestDetect(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		"":                               dissect.No,
 		"BE\x00\x00\x00\x00\xff":         dissect.No,
 		"BE\x00\x00\x00\x00\xff\x01":     dissect.No,
@@ -65,22 +61,10 @@ func TestDetect(t *testing.T) {
 		"BE\x00\x00\x00\x00\xff\x01\x00": dissect.Possible,
 		pack("\x01\x00"):                 dissect.Certain,
 		pack("\x01\x00")[:8]:             dissect.No,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
-}
-
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		Detect(payload[:min(len(payload), lenDetect)])
-		readPart(payload, 0)
-		_, _ = Parse(payload)
 	})
 }
+
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
 	m, err := Parse([]byte("BE\xb7\x15\x86\x17\xff\x02\x05RCon admin #0 logged in"))

@@ -16,11 +16,7 @@ const (
 )
 
 func samples() []dissecttest.Sample {
-	one := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, verdict, payload)
-		s.Findings = findings
-		return s
-	}
+	one := dissecttest.One
 	longer := one("longer request", "ping_request", dissect.Possible, ping+"\x12\x34")
 	longer.Sound = []int{6, 7}
 	return []dissecttest.Sample{
@@ -36,7 +32,7 @@ func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 // TestDetect: what begins like a message and is none.
 func TestDetect(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		"":                     dissect.No,
 		ping[:3]:               dissect.No,
 		ping + "\x00\x00\x00":  dissect.No,
@@ -44,20 +40,10 @@ func TestDetect(t *testing.T) {
 		reply + "\x00":         dissect.Possible,
 		reply[:59]:             dissect.Possible,
 		strings.Replace(reply, "BZFS", "BZFX", 1): dissect.No,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
-}
-
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
 	})
 }
+
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
 	m, err := Parse([]byte(reply))

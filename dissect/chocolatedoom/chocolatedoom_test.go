@@ -18,11 +18,7 @@ const (
 )
 
 func samples() []dissecttest.Sample {
-	one := func(name, message string, v dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, v, payload)
-		s.Findings = findings
-		return s
-	}
+	one := dissecttest.One
 	full := one("state", "query_reply", dissect.Likely, state)
 	full.Sound = []int{strings.Index(state, "\x01CHOC")}
 	servers := one("servers", "servers_reply", dissect.Possible, list)
@@ -47,7 +43,7 @@ func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 // TestDetect: packets of a game have the same types as messages of the master.
 func TestDetect(t *testing.T) {
 	long := strings.Replace(state, "3.0.0", strings.Repeat("3", 60), 1)
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		state:                              dissect.Likely,
 		long[:detected]:                    dissect.Likely,
 		state[:24]:                         dissect.No,
@@ -69,20 +65,10 @@ func TestDetect(t *testing.T) {
 		"\x00\x0b\x00\x00\x00\x07\x01":                              dissect.No,
 		"\x00\x0d\x00":                                              dissect.No,
 		"\x00":                                                      dissect.No,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
-}
-
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
 	})
 }
+
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
 	m, err := Parse([]byte(state))

@@ -46,7 +46,7 @@ func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 // TestDetect: what begins like a message and is none.
 func TestDetect(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		head + "\xfb":                            dissect.No,
 		head + "\xfb\x02":                        dissect.No,
 		head + "\xfb\x01\xfb":                    dissect.Possible,
@@ -56,20 +56,10 @@ func TestDetect(t *testing.T) {
 		"\x00\x01" + info:                        dissect.No,
 		head + "\xf5\x03\x01":                    dissect.Possible,
 		head + "\xfb\x05\x01\x01\x04\x01nna\x01": dissect.No,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
-}
-
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
 	})
 }
+
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
 	m, err := Parse([]byte(head + info + players))

@@ -48,9 +48,19 @@ type Sample struct {
 	Allocates bool
 }
 
-// One returns a sample of one payload without findings.
-func One(name, message string, verdict dissect.Verdict, payload string) Sample {
-	return Sample{Name: name, Parts: [][]byte{[]byte(payload)}, Message: message, Verdict: verdict}
+// One returns a sample of one payload.
+func One(name, message string, verdict dissect.Verdict, payload string, findings ...string) Sample {
+	return Sample{Name: name, Parts: [][]byte{[]byte(payload)}, Message: message, Verdict: verdict, Findings: findings}
+}
+
+// Detects checks what a detector says of payloads.
+func Detects(t *testing.T, p *dissect.Protocol, verdicts map[string]dissect.Verdict) {
+	t.Helper()
+	for payload, want := range verdicts {
+		if got := p.Detect([]byte(payload)); got != want {
+			t.Errorf("%q: %v, want %v", payload, got, want)
+		}
+	}
 }
 
 // port is the port for which the suite forces the protocol under test.
@@ -85,9 +95,9 @@ func Run(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	t.Run("allocations", func(t *testing.T) { runAllocations(t, p, samples) })
 }
 
-// Seeds adds the samples to a fuzz target that takes one payload, and large datagrams
+// Fuzz fuzzes the decoder of a protocol. Its seeds are the samples, and large datagrams
 // made of them, which fuzzers do not find.
-func Seeds(f *testing.F, samples []Sample) {
+func Fuzz(f *testing.F, p *dissect.Protocol, samples []Sample) {
 	for _, s := range samples {
 		for _, part := range s.Parts {
 			f.Add(part)
@@ -96,6 +106,10 @@ func Seeds(f *testing.F, samples []Sample) {
 	for _, b := range large(samples) {
 		f.Add(b)
 	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		Check(t, p, payload)
+		_, _, _ = dissect.Parse(p, payload)
+	})
 }
 
 // large returns a datagram of 16 to 64 KB for every type of message: its first sample,

@@ -218,13 +218,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
-	})
-}
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 // FuzzLayout compares players with bits, as in the beta, with the same players in
 // bytes.
@@ -366,7 +360,7 @@ func TestParse(t *testing.T) {
 
 // TestCommands accepts the words alone and rejects what only begins like them.
 func TestCommands(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		head + "getInfo\x00":                    dissect.Certain,
 		head + "getinfo\x00\x01":                dissect.Certain,
 		head + "getInfo":                        dissect.Likely,
@@ -381,11 +375,7 @@ func TestCommands(t *testing.T) {
 		head + strings.Repeat("a", 40) + "\x00": dissect.No,
 		"getInfo\x00":                           dissect.No,
 		head:                                    dissect.No,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
+	})
 }
 
 // TestSecrets checks that neither passwords nor keys appear in the output.

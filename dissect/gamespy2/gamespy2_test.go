@@ -101,13 +101,7 @@ func manyColumns(n int) string {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
-	})
-}
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func TestParse(t *testing.T) {
 	m, err := Parse([]byte("\x00CORY" + plain(info+players+teams)))
@@ -171,7 +165,7 @@ func TestJoined(t *testing.T) {
 
 // TestDetect judges payloads with similar beginnings.
 func TestDetect(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		"\xfe\xfd\x00\x10\x20\x30\x40\xff\xff\xff":                             dissect.Likely,
 		"\xfe\xfd\x00\x10\x20\x30\x40\xff\xff\xff\x01":                         dissect.No, // GameSpy 3
 		"\xfe\xfd\x09\x10\x20\x30\x40":                                         dissect.No, // a handshake
@@ -186,11 +180,7 @@ func TestDetect(t *testing.T) {
 		"\x00CORY": dissect.Possible,
 		"\x00COR":  dissect.No,
 		"":         dissect.No,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
+	})
 }
 
 // TestManyColumns checks the largest number of columns.

@@ -171,13 +171,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
-	})
-}
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 // FuzzParts joins two parts of any content.
 func FuzzParts(f *testing.F) {
@@ -342,7 +336,7 @@ func TestSettings(t *testing.T) {
 
 // TestDetect judges payloads with similar beginnings.
 func TestDetect(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		"\xfe\xfd\x09\x10\x20\x30\x40":                                                                         dissect.Likely,
 		"\xfe\xfd\x09\x10\x20\x30":                                                                             dissect.No,
 		"\xfe\xfd\x00\x10\x20\x30\x40\xff\xff\xff":                                                             dissect.Possible, // GameSpy 2
@@ -364,11 +358,7 @@ func TestDetect(t *testing.T) {
 		"\x08\x10\x20\x30\x40":                                                                                 dissect.Possible,
 		"\x08\x10\x20\x30":                                                                                     dissect.No,
 		"":                                                                                                     dissect.No,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
+	})
 }
 
 // TestSplit reads the numbers of parts.

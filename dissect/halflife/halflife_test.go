@@ -40,13 +40,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
-	})
-}
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func TestParse(t *testing.T) {
 	m, err := Parse([]byte("\xff\xff\xff\xffrcon -12345 \"hidden\" status\x00"))
@@ -82,7 +76,7 @@ func TestRconOfQuake(t *testing.T) {
 
 // TestWords accepts the words alone and rejects what only begins like them.
 func TestWords(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		"\xff\xff\xff\xffrules":                   dissect.Certain,
 		"\xff\xff\xff\xffrules\n":                 dissect.Certain,
 		"\xff\xff\xff\xffrulesets\x00":            dissect.No,
@@ -93,9 +87,5 @@ func TestWords(t *testing.T) {
 		"\xff\xff\xff\xffrcon 1 \"secret\" quit":  dissect.Certain,
 		"\xff\xff\xff\xff\x00\x40\x18\x01details": dissect.No, // RDP over UDP
 		"details\x00":                             dissect.No,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
+	})
 }

@@ -40,25 +40,15 @@ func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 // TestDetect: what begins like a message and is none.
 func TestDetect(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		"M2M":                   dissect.No,
 		"M2Onlin":               dissect.No,
 		tag + head:              dissect.Certain,
 		tag + "\x09A \x00erver": dissect.Possible,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
-}
-
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
 	})
 }
+
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
 	m, err := Parse([]byte(online))

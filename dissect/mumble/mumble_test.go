@@ -44,7 +44,7 @@ func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 // TestDetect: what begins like a ping and is none.
 func TestDetect(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		answer:                           dissect.Likely,
 		pong:                             dissect.Likely,
 		pong[:11]:                        dissect.Likely,
@@ -66,20 +66,10 @@ func TestDetect(t *testing.T) {
 		"\x00\x00\x00\x01" + id:          dissect.No,
 		"\x00":                           dissect.No,
 		"":                               dissect.No,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
-}
-
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
 	})
 }
+
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
 	m, err := Parse([]byte(answer))

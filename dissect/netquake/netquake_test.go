@@ -18,11 +18,7 @@ func control(op byte, body string) string {
 const answer = "\x80\x00\x00\x31\x83" + "0.0.0.0:26000\x00qdissect NetQuake\x00basement\x00" + "\x05\x10\x03"
 
 func samples() []dissecttest.Sample {
-	one := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, verdict, payload)
-		s.Findings = findings
-		return s
-	}
+	one := dissecttest.One
 	const certain, likely, possible = dissect.Certain, dissect.Likely, dissect.Possible
 	return []dissecttest.Sample{
 		one("server request", "server_request", certain, control(2, "QUAKE\x00\x03")),
@@ -64,7 +60,7 @@ func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 // TestDetect: what begins like a control packet and is none.
 func TestDetect(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		answer:                                dissect.Certain,
 		answer[:48]:                           dissect.Possible,
 		"":                                    dissect.No,
@@ -77,21 +73,10 @@ func TestDetect(t *testing.T) {
 		control(0x82, "\x01\x02\x03\x04")[:8]: dissect.No,
 		"\x80\x00\x00\x40\x01" + string(make([]byte, 59)): dissect.No, // RTP
 		"\x80\x00\x00\x40\x86" + string(make([]byte, 59)): dissect.No,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
-}
-
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		Detect(payload[:min(len(payload), lenDetect)])
-		_, _ = Parse(payload)
 	})
 }
+
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
 	m, err := Parse([]byte(answer))

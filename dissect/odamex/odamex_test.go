@@ -28,11 +28,7 @@ const (
 )
 
 func samples() []dissecttest.Sample {
-	one := func(name, message string, v dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, v, payload)
-		s.Findings = findings
-		return s
-	}
+	one := dissecttest.One
 	full := one("query", "query_request", dissect.Certain, query)
 	full.Sound = []int{lenTag}
 	version := one("version query", "version_request", dissect.Certain, strings.Replace(query, "\x02", "\x01", 1))
@@ -63,7 +59,7 @@ func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 // TestDetect: the list of a master has the length that it states.
 func TestDetect(t *testing.T) {
 	long := "\xa3\xdb\x0b\x00\x0a\x00" + strings.Repeat("\xc6\x33\x64\x0a\xaa\x29", 10)
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		query:              dissect.Certain,
 		query[:3]:          dissect.No,
 		"\x02\x10\x00\xad": dissect.No, // no sender
@@ -79,20 +75,10 @@ func TestDetect(t *testing.T) {
 		long[:detected]:    dissect.Likely,
 		"\xa3\xdb\x0b\x00\xfc\xfd\xfe\xff\x01\x00\x00\x00\x21\x00\x00\x00": dissect.No, // ZDaemon
 		"\xd4\xd6\x54\x00\xaa": dissect.No,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
-}
-
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
 	})
 }
+
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
 	m, err := Parse([]byte(ctf))

@@ -95,7 +95,7 @@ func TestDamaged(t *testing.T) {
 // TestDetect: what has its own length in front and is none of these packets.
 func TestDetect(t *testing.T) {
 	info := packet(1, v5)
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		info:                              dissect.Likely,
 		info[:64]:                         dissect.Likely, // the rest is not to be seen
 		info[:63]:                         dissect.No,
@@ -117,11 +117,7 @@ func TestDetect(t *testing.T) {
 		packet(11, "\x00"):                        dissect.No,
 		packet(12, ""):                            dissect.No,
 		"\xc8\x05\x05" + string(make([]byte, 61)): dissect.No, // longer than any
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
+	})
 }
 
 // TestCut: a reply of which the capture has only the beginning is known by the length
@@ -161,13 +157,7 @@ func (*heard) Exchange(*dissect.Exchange)     {}
 func (h *heard) Unknown(*dissect.Unknown)     {}
 func (h *heard) Finding(*dissect.FlowFinding) {}
 
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
-	})
-}
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
 	m, err := Parse([]byte(packet(1, v5)))

@@ -59,11 +59,7 @@ var (
 
 func samples() []dissecttest.Sample {
 	const certain, likely = dissect.Certain, dissect.Likely
-	one := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, verdict, payload)
-		s.Findings = findings
-		return s
-	}
+	one := dissecttest.One
 	reply := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
 		s := one(name, message, verdict, payload, findings...)
 		s.Sound = []int{lenHead} // a request
@@ -118,13 +114,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
-	})
-}
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func TestParse(t *testing.T) {
 	for payload, want := range map[string]string{

@@ -20,11 +20,7 @@ const (
 )
 
 func samples() []dissecttest.Sample {
-	one := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, verdict, payload)
-		s.Findings = findings
-		return s
-	}
+	one := dissecttest.One
 	more := one("more behind the end", "poll", dissect.Likely, asking+"m", "trailing")
 	more.Sound = []int{len(asking)}
 	return []dissecttest.Sample{
@@ -47,7 +43,7 @@ func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 // TestDetect: what begins like a message and is none.
 func TestDetect(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		"\xd5":                       dissect.No,
 		"\xd5\xf6\x00":               dissect.No,
 		"\xf6\xd5\x00\x01":           dissect.No,
@@ -57,20 +53,10 @@ func TestDetect(t *testing.T) {
 		"\x01\x00" + oldAsk[2:]:      dissect.No,
 		old[:10] + "\x04" + old[11:]: dissect.No,
 		"":                           dissect.No,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
-}
-
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
 	})
 }
+
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
 	m, err := Parse([]byte(answer))

@@ -15,11 +15,7 @@ const (
 )
 
 func samples() []dissecttest.Sample {
-	one := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, verdict, payload)
-		s.Findings = findings
-		return s
-	}
+	one := dissecttest.One
 	// The list of players is text without an end.
 	open := func(s dissecttest.Sample) dissecttest.Sample { s.Cut = true; return s }
 	other := one("nothing of it", "unknown", dissect.No, "\x9e\x4c\x24\x00\x00", "malformed")
@@ -43,13 +39,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
-	})
-}
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
 	m, err := Parse([]byte(reply))

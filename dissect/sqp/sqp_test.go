@@ -87,7 +87,7 @@ func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 // TestDetect: what begins like these packets and is none of them.
 func TestDetect(t *testing.T) {
 	info := reply(infoChunk)
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		"\x00\x00\x00\x00\x00":                      dissect.Possible,
 		"\x00" + given:                              dissect.Doubtful,
 		"\x00\x00\x00\x00":                          dissect.No,
@@ -105,11 +105,7 @@ func TestDetect(t *testing.T) {
 		packet(0, 0, string(make([]byte, 53))):      dissect.Likely,
 		packet(0, 0, string(make([]byte, 99)))[:64]: dissect.Likely, // the rest is not to be seen
 		packet(0, 0, string(make([]byte, 9)))[:11]:  dissect.No,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
+	})
 }
 
 // TestChunks: what a reply holds is told by the bytes of it.
@@ -155,13 +151,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
-	})
-}
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
 	m, err := Parse([]byte(reply(infoChunk)))

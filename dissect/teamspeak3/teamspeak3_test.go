@@ -60,7 +60,7 @@ func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 // TestDetect: neither encrypted packets nor others with the tag are of the handshake.
 func TestDetect(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		initial:                             dissect.Certain,
 		server:                              dissect.Certain,
 		client:                              dissect.Certain,
@@ -71,11 +71,7 @@ func TestDetect(t *testing.T) {
 		tag + packetID + "\x00\x01\x88":     dissect.No,
 		client[:12] + "\x02" + initial[13:]: dissect.No,
 		"\x9e\x11\x5c\x0a\x82\xf0\x77\x31" + initial[8:]: dissect.No,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
+	})
 }
 
 // TestRandom: the server returns the random bytes reversed, so the number stays the same.
@@ -87,13 +83,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
-	})
-}
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
 	m, err := Parse([]byte(initial))

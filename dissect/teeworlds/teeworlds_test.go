@@ -95,7 +95,7 @@ func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 // TestDetect: what begins like these packets and is none of them.
 func TestDetect(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		ff + "gie3\x05":                         dissect.Certain,
 		ff:                                      dissect.No,
 		ff + "gie4":                             dissect.No,
@@ -113,11 +113,7 @@ func TestDetect(t *testing.T) {
 		"\x04\x00\x00" + ours + "\x01" + theirs: dissect.No, // joins
 		"\x04\x00\x00\x00\x00\x00\x00\x05" + theirs:      dissect.Doubtful,
 		"\x04\x00\x00" + ours + "\x05" + theirs + "\x00": dissect.Doubtful,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
+	})
 }
 
 // TestVarint: numbers as the packets of the game have them.
@@ -141,13 +137,7 @@ func TestVarint(t *testing.T) {
 	}
 }
 
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
-	})
-}
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
 	m, err := Parse([]byte(info))

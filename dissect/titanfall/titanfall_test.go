@@ -28,11 +28,7 @@ func reply(version byte, parts ...string) string {
 }
 
 func samples() []dissecttest.Sample {
-	one := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, verdict, payload)
-		s.Findings = findings
-		return s
-	}
+	one := dissecttest.One
 	cut := func(s dissecttest.Sample, n ...int) dissecttest.Sample { s.Sound = n; return s }
 	any := func(s dissecttest.Sample) dissecttest.Sample {
 		for n := 6; n < len(s.Parts[0]); n++ {
@@ -60,7 +56,7 @@ func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 // TestDetect: what begins like a message and is none.
 func TestDetect(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		header + "M":                                  dissect.No,
 		header + "M\x00":                              dissect.No,
 		header + "M\x0a":                              dissect.No,
@@ -69,20 +65,10 @@ func TestDetect(t *testing.T) {
 		header + "M\x05" + strings.Repeat("k", 58):    dissect.Possible,
 		header + "N\x03\x01":                          dissect.No,
 		header + "N\x03" + instance + "\x01\x02\x03h": dissect.Possible,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
-}
-
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
 	})
 }
+
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
 	m, err := Parse([]byte(reply(3, instance, basic, level, match, teams, id, "Anna\x00\x02", score, nobody)))

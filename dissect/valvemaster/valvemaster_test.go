@@ -48,11 +48,7 @@ func samples() []dissecttest.Sample {
 	const (
 		possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
 	)
-	one := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, verdict, payload)
-		s.Findings = findings
-		return s
-	}
+	one := dissecttest.One
 	cut := func(s dissecttest.Sample) dissecttest.Sample { s.Cut = true; return s }
 	sound := func(s dissecttest.Sample, short ...int) dissecttest.Sample {
 		for _, n := range short {
@@ -149,13 +145,7 @@ func TestConformance(t *testing.T) {
 	dissecttest.Run(t, Protocol(), list)
 }
 
-func FuzzDecode(f *testing.F) {
-	dissecttest.Seeds(f, samples())
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		dissecttest.Check(t, Protocol(), payload)
-		_, _ = Parse(payload)
-	})
-}
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 // TestFilterDepth checks that groups are nested to the limit, and that deeper ones are
 // reported.
@@ -285,7 +275,7 @@ func TestSeeds(t *testing.T) {
 
 // TestDetect rejects payloads that only begin like a message to a master.
 func TestDetect(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		"q":                                   dissect.Possible,
 		"query\n\x00":                         dissect.No, // Quake 2's master
 		"b\n":                                 dissect.Possible,
@@ -325,11 +315,7 @@ func TestDetect(t *testing.T) {
 		header + "0\n\\protocol\\47\\players": dissect.Certain,
 		"\xff\xff\xff":                        dissect.No,
 		"":                                    dissect.No,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
+	})
 	if n := testing.AllocsPerRun(20, func() {
 		for _, s := range [...]string{start + "\\a\\b", "1\xff[::1]:5\x00", "1\xff0.0.0.0:0", heartGoldSrc} {
 			Detect([]byte(s[:min(len(s), detectBytes)])[:])
