@@ -147,9 +147,8 @@ func TestPcapng(t *testing.T) {
 	}
 }
 
-// Some writers do not count the padding in the length of a block.
 // TestPcapngNumbers: frames have the numbers that Wireshark gives them, which
-// counts some blocks that hold no packet. TestWireshark asks it.
+// counts some blocks that hold no packet.
 func TestPcapngNumbers(t *testing.T) {
 	frames, err := readAll(numbered(binary.LittleEndian).b)
 	if err != nil {

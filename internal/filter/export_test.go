@@ -16,11 +16,6 @@ func (p *Program) Instructions() []bpf.Instruction {
 	return list
 }
 
-// RejectsAll reports whether the program rejects all frames, such as "arp" for raw IP.
-func (p *Program) RejectsAll() bool {
-	return p.code[0].Op == classReturn && p.code[0].K == 0
-}
-
 // String formats the program like tcpdump -ddd, for [ParseProgram].
 func (p *Program) String() string {
 	var b strings.Builder

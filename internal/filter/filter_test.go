@@ -303,52 +303,6 @@ func TestFragmentsComplete(t *testing.T) {
 	t.Logf("%d packets, %d fragments", whole, parts)
 }
 
-// TestFragmentsSuperset checks that a filter with fragments matches everything that it
-// matches without them, and only fragments in addition.
-func TestFragmentsSuperset(t *testing.T) {
-	for _, c := range captures() {
-		g := &generator{Rand: rand.New(rand.NewPCG(3, uint64(c.link))), link: c.link}
-		expressions := slices.Clone(oracleExpressions)
-		if c.link == linkEthernet || c.link == linkRaw {
-			for range thorough.Of(300, 1000) {
-				expressions = append(expressions, g.expression(2))
-			}
-		}
-		fragment := matcherFor(t, "ip[6:2] & 0x3fff != 0 or ip6[6] = 44", c.link, Options{})
-		if c.link == linkEthernet {
-			fragment = func([]byte, int) bool { return true } // at any offset
-		}
-		for _, e := range expressions {
-			f := parseFor(t, e)
-			exact, err := f.Matcher(c.link, Options{Exact: true})
-			if err != nil {
-				continue
-			}
-			included, err := f.Matcher(c.link, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, fr := range c.frames {
-				if len(fr.data) < fr.length {
-					continue // the tested bytes may be missing
-				}
-				a, b := exact(fr.data, fr.length), included(fr.data, fr.length)
-				switch {
-				case a && !b:
-					cond, _ := f.compile(c.link, Options{})
-					if _, ok := evaluate(cond, fr.data, fr.length); ok {
-						t.Errorf("%s: %s: %s is lost", c.name, e, fr.name)
-					}
-				case b && !a && !fragment(fr.data, fr.length):
-					t.Errorf("%s: %s: %s is no fragment", c.name, e, fr.name)
-				case b && !a && !f.IncludesFragments():
-					t.Errorf("%s: %s: IncludesFragments does not say it", c.name, e)
-				}
-			}
-		}
-	}
-}
-
 // TestDefault checks the default filter.
 func TestDefault(t *testing.T) {
 	for _, c := range captures() {
@@ -595,25 +549,6 @@ func TestLong(t *testing.T) {
 	data := captures()[0].frames[0].data
 	if match := matcherFor(t, f.String(), 1, Options{}); match(data, len(data)) {
 		t.Error("a host is found that is not there")
-	}
-}
-
-func TestRejectsAll(t *testing.T) {
-	for _, test := range []struct {
-		e    string
-		link uint16
-		want bool
-	}{
-		{"arp", 101, true}, {"arp", 1, false}, {"udp and tcp", 1, true}, {"udp or tcp", 1, false}, {"", 1, false},
-		{"ip and ip6", 1, true}, {"ip6", 228, true}, {"ip", 228, false},
-	} {
-		p, err := parseFor(t, test.e).Compile(test.link, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p.RejectsAll() != test.want {
-			t.Errorf("%s for link type %d: %v", test.e, test.link, !test.want)
-		}
 	}
 }
 

@@ -244,51 +244,6 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// TestOracleLive compares programs for the kernel with those of tcpdump, with the tag
-// in the frame and outside of it.
-func TestOracleLive(t *testing.T) {
-	o := oracles(t)[0]
-	if _, err := tcpdump(o.path, "-i", "lo", "-ddd"); err != nil {
-		t.Skipf("tcpdump may not ask the kernel: %v", err)
-	}
-	agreed := 0
-	for i, e := range oracleExpressions {
-		if i%40 != 0 && (i%3 != 0 || !strings.Contains(e, "vlan")) && !*full {
-			continue
-		}
-		out, refusal := tcpdump(o.path, "-i", "lo", "-ddd", "--", e)
-		if refusal == errRejectsAll {
-			continue
-		}
-		ours, err := parseFor(t, e).Compile(linkEthernet, Options{Exact: true, Live: true})
-		if (err == nil) != (refusal == nil) {
-			// The network mask is known there.
-			t.Errorf("%s: we say %v, tcpdump %v", e, err, refusal)
-		}
-		if err != nil {
-			continue
-		}
-		theirs, err := ParseProgram(bytes.NewReader(out))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, tag := range []uint32{0, 1, 5, 6, 100, 0x2005} {
-			answers := map[uint32]uint32{vlanTagPresent: min(tag, 1), vlanTag: tag}
-			a, b := withKernel(t, ours, answers).Matcher(), withKernel(t, theirs, answers).Matcher()
-			for _, fr := range o.frames {
-				if len(fr.data) < fr.length {
-					continue
-				}
-				if a(fr.data, fr.length) != b(fr.data, fr.length) {
-					t.Errorf("%s: %s with tag %d: %v", e, fr.name, tag, a(fr.data, fr.length))
-				}
-				agreed++
-			}
-		}
-	}
-	t.Logf("%d verdicts agree", agreed)
-}
-
 // extension reports whether we accept an expression that tcpdump refuses: tags after cooked
 // headers.
 func extension(e string, link uint16) bool {

@@ -306,49 +306,6 @@ func TestParseTwoRendered(t *testing.T) {
 	}
 }
 
-// The tools themselves.
-func TestParseTools(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "payload")
-	tools := [][]string{
-		{"hexdump", "-C", file},
-		{"xxd", file},
-		{"xxd", "-u", "-g1", file},
-		{"xxd", "-c", "32", file},
-		{"xxd", "-p", file},
-		{"xxd", "-i", file},
-		{"python3", "-c", "import sys; print(open(sys.argv[1], 'rb').read())", file},
-		{"python3", "-c", "import sys; print(bytearray(open(sys.argv[1], 'rb').read()))", file},
-		{"node", "-e", "console.log(new Uint8Array(require('fs').readFileSync(process.argv[1])).toString().replace(/.*/, '[$&]'))", file},
-		{"node", "-e", "console.log(JSON.stringify(require('fs').readFileSync(process.argv[1])))", file},
-	}
-	for _, args := range tools {
-		t.Run(strings.Join(args[:len(args)-1], " "), func(t *testing.T) {
-			if _, err := exec.LookPath(args[0]); err != nil {
-				t.Skipf("%s is not installed", args[0])
-			}
-			for _, b := range payloads(12)[:thorough.Of(2, 17)] {
-				if len(b) < 8 {
-					continue
-				}
-				switch {
-				case args[0] == "python3":
-					b = append([]byte{0xff}, b...)
-				case len(args) > 1 && args[1] == "-e":
-					b = append([]byte("text"), b...) // without text it says nothing
-				}
-				if err := os.WriteFile(file, b, 0o600); err != nil {
-					t.Fatal(err)
-				}
-				out, err := exec.Command(args[0], args[1:]...).Output()
-				if err != nil {
-					t.Skipf("%s does not run: %v", args[0], err)
-				}
-				check(t, string(out), b)
-			}
-		})
-	}
-}
-
 // writePcap writes the frames of a capture (LINKTYPE_ETHERNET).
 func writePcap(t *testing.T, name string, frames [][]byte) {
 	b := []byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x04\x00\x01\x00\x00\x00")
@@ -403,49 +360,6 @@ func TestParseCaptureTools(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A stream that is followed, as tshark prints it.
-func TestParseFollowedStream(t *testing.T) {
-	if _, err := exec.LookPath("tshark"); err != nil {
-		t.Skip("tshark is not installed")
-	}
-	file := filepath.Join(t.TempDir(), "capture.pcap")
-	var frames, all [][]byte
-	for _, b := range payloads(40) {
-		if len(b)%16 == 0 || len(b) < 8 {
-			continue // its end does not show
-		}
-		ip := ipv4(b)
-		if len(all)%3 == 1 {
-			copy(ip[12:], server.Addr().AsSlice())
-			copy(ip[16:], client.Addr().AsSlice())
-			binary.BigEndian.PutUint16(ip[20:], server.Port())
-			binary.BigEndian.PutUint16(ip[22:], client.Port())
-		}
-		all = append(all, b)
-		frames = append(frames, ethernetFrame(ip))
-	}
-	writePcap(t, file, frames)
-	{
-		const mode = "hex"
-		out, err := exec.Command("tshark", "-r", file, "-q", "-z", "follow,udp,"+mode+",0").Output()
-		if err != nil {
-			t.Skipf("tshark does not run: %v", err)
-		}
-		got, err := Parse(out)
-		if err != nil || len(got) != len(all) {
-			t.Fatalf("%d datagrams, %v, want %d of\n%s", len(got), err, len(all), out)
-		}
-		for i, d := range got {
-			if !bytes.Equal(d.Data, all[i]) {
-				t.Errorf("%s: datagram %d is %+v, want %q", mode, i, d, all[i])
-			}
-			if mode == "hex" && (d.Src != client && i%3 != 1 || d.Src != server && i%3 == 1) {
-				t.Errorf("datagram %d is from %v", i, d.Src)
-			}
-		}
 	}
 }
 
@@ -648,19 +562,4 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%v, %v, then %v, %v", got, err, again, err2)
 		}
 	})
-}
-
-func BenchmarkParse(b *testing.B) {
-	for _, r := range renderers {
-		b.Run(r.name, func(b *testing.B) {
-			text := []byte(strings.Repeat(r.render([]byte(infoReply))+"\n\n", 100))
-			b.SetBytes(int64(len(text)))
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := Parse(text); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 }
