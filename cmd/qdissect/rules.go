@@ -39,9 +39,14 @@ The last one only counts: nft list table inet qdissect shows how much.
 The rules are a table (nft) or a chain (iptables) of their own; the first comment says
 how to remove them. Where they apply follows from the address of the server in the
 capture: on the host that has it, before destinations are translated, so that servers in
-containers behind it are protected too; or, for an address that Docker or Podman gives,
-at what the host forwards to it. --where says it otherwise: container for a
-container's own address of any network, router for a machine before the server's host.`,
+containers behind it are protected too; or, for an address that Docker or Podman gives
+and with --netns, at what the host forwards to it. --where says it otherwise: container
+for a container's own address of any network, router for a machine before the server's
+host, host also for rules that are loaded inside of the container's namespace.
+
+A flood with challenges that nobody was given is told by these: the rules remember which
+address the server gave which challenge. iptables remembers the newest 100 addresses
+(ip_list_tot of xt_recent raises it), nft all.`,
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(args, env) },
 	}
 	f := cmd.Flags()
@@ -76,9 +81,9 @@ func (o *rulesOptions) run(args []string, env environment) error {
 		so.HomeBy = "interface"
 	}
 	list := a.Report(so).Remedies
-	place := stats.Place(o.where)
-	if place == "" {
-		place = stats.PlaceOf(list)
+	place := stats.Place(cmp.Or(o.where, string(stats.PlaceOf(list))))
+	if o.where == "" && o.live.netns != "" {
+		place = stats.OnContainer
 	}
 	if len(list) == 0 && o.format != "json" {
 		complain(env, errors.New("no limit would have helped: qdissect report says what the capture has"))
@@ -108,7 +113,7 @@ func (o *rulesOptions) text(list []stats.Remedy, place stats.Place) ([]byte, err
 		return append(escapeUnsafe(b), '\n'), err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Made by qdissect rules. To remove them: %s\n", stats.Removal(o.format, place))
+	fmt.Fprintf(&b, "# Made by qdissect rules. To remove them: %s\n", stats.Removal(o.format, list, place))
 	if o.dry {
 		b.WriteString("# They only count what they would drop.\n")
 	}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"net"
 	"net/netip"
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/qdissect/qdissect/internal/stats"
 )
@@ -92,6 +94,10 @@ func TestRulesInTotal(t *testing.T) {
 	list := []stats.Remedy{
 		{Title: "At most 50 a2s info requests per second in total", PerSecond: 50, Burst: 50, Total: true, Prefix: "ffffffff54536f75", Length: 25,
 			Servers: []netip.AddrPort{netip.MustParseAddrPort("198.51.100.10:27015"), netip.MustParseAddrPort("[2001:db8::10]:27015")}},
+		{Title: "At most 20 a2s info requests per second with challenges that nobody was given in total", PerSecond: 20, Burst: 20, Total: true, Prefix: "ffffffff54536f75", Length: 29, Token: 25,
+			Grant: &stats.Grant{Prefix: "ffffffff41", Length: 9, At: 5}, Servers: []netip.AddrPort{netip.MustParseAddrPort("198.51.100.10:27015"), netip.MustParseAddrPort("[2001:db8::10]:27015")}},
+		{Title: "At most 20 a2s players requests per second in total", PerSecond: 20, Burst: 20, Total: true, Prefix: "ffffffff55", Length: 9, Token: 5,
+			Servers: []netip.AddrPort{netip.MustParseAddrPort("198.51.100.10:27015"), netip.MustParseAddrPort("[2001:db8::10]:27015")}},
 		{Title: "At most 5 a2s requests per second from one address", PerSecond: 5, Burst: 10, Prefix: "ffffffff5453", Servers: []netip.AddrPort{netip.MustParseAddrPort("198.51.100.11:27016"), netip.MustParseAddrPort("[2001:db8::11]:27016")}},
 	}
 	for _, at := range []stats.Place{stats.OnHost, stats.OnContainer, stats.OnRouter} {
@@ -99,6 +105,51 @@ func TestRulesInTotal(t *testing.T) {
 		accepts(t, stats.IPTables(list, at, false, false), "iptables-restore", "--test", "--noflush")
 		accepts(t, stats.IPTables(list, at, false, true), "ip6tables-restore", "--test", "--noflush")
 	}
+	for _, tool := range []string{"iptables", "ip6tables"} {
+		accepts(t, stats.IPTables(list, stats.OnHost, false, tool == "ip6tables"), tool+"-restore", "--noflush")
+		removed(t, "To remove them: "+stats.Removal(tool, list, stats.OnHost))
+	}
+	if out, err := exec.Command("nft", "list", "ruleset").CombinedOutput(); err != nil || strings.Contains(strings.ToLower(string(out)), "qdissect") {
+		t.Errorf("left: %s %v", out, err)
+	}
+}
+
+// TestRulesOfNamespace: for a server in a namespace, captured there with --netns, rules stand at what the host forwards to its address.
+func TestRulesOfNamespace(t *testing.T) {
+	pid, outside := elsewhere(t)
+	r := launch(t, outside, "rules", "-i", "lo", "--netns", pid, "-a", "packets:600")
+	r.listens("lo")
+	s, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c, err := net.Dial("udp", s.LocalAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	go func() {
+		b := make([]byte, 100)
+		for {
+			_, from, err := s.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			_, _ = s.WriteTo([]byte(infoReply("Old town")), from)
+		}
+	}()
+	for range 310 {
+		if _, err := c.Write([]byte(askInfo)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	text := strings.Join(r.end(exitDone), "\n")
+	if !strings.Contains(text, "hook forward") || !strings.Contains(text, "ip daddr . udp dport { 127.0.0.1 . ") {
+		t.Errorf("%s", text)
+	}
+	accepts(t, text, "nft", "-c", "-f", "-")
 }
 
 // TestRulesData: limits as JSON, and nothing where nothing would have helped.

@@ -86,7 +86,8 @@ type sums struct {
 	kindOf      map[*dissect.MessageType]uint16
 	recent      [256]*kind // of the newest requests
 	protocols   []string
-	protocolsOf [64]struct { // those of the newest servers
+	grants      [maxKinds]token // in replies that give a challenge, by protocol
+	protocolsOf [64]struct {    // those of the newest servers
 		of    *dissect.Protocol
 		index uint16
 	}
@@ -320,7 +321,7 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 		k.unproven++
 	}
 	if len(r.Sources) > 0 {
-		k.looks(r.Sources[0].Data, r.Proven)
+		k.looks(r.Sources[0].Data, r)
 	}
 
 	s := a.server(&r.Dst, r, t)
@@ -397,6 +398,9 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 	if challenge {
 		m.challenges++
 		s.challenges++
+		if len(r.Sources) > 0 {
+			a.grants[s.protocol-1].learn(r.Sources[0].Data, r.Pair.Value)
+		}
 	}
 	if s.more != nil {
 		at := s.more.cells.at(t)
@@ -1074,6 +1078,11 @@ func (a *sums) merge(o *sums) {
 	for i := range o.kinds {
 		k := &o.kinds[i]
 		a.kinds[a.addKind(k.protocol, k.of)].merge(k)
+	}
+	for i, p := range o.protocols {
+		if g := &a.grants[a.protocol(p)]; g.length == 0 {
+			*g = o.grants[i]
+		}
 	}
 }
 

@@ -83,6 +83,7 @@ func (a *sums) code(c *codec) {
 			a.protocols = append(a.protocols, "")
 		}
 		c.Text(&a.protocols[i], maxName)
+		a.grants[i].code(c)
 	}
 	c.numNames = n
 	n = c.Len(len(a.kinds), maxKinds)
@@ -146,7 +147,8 @@ func messageType(list []*dissect.Protocol, protocol, message string) *dissect.Me
 }
 
 func (k *kind) code(c *codec) {
-	numbers(c, &k.bytesOut, &k.unproven)
+	numbers(c, &k.bytesOut, &k.unproven, &k.madeUp)
+	k.token.code(c)
 	numbers(c, pointers(k.fates[:])...)
 	numbers(c, &k.least, &k.most)
 	coder.Num(c.Coder, &k.alike)
@@ -161,6 +163,17 @@ func (k *kind) code(c *codec) {
 		c.Fail(errors.New("too many common bytes"))
 	}
 	codeLine(c, &k.cells, (*cell).code)
+}
+
+func (k *token) code(c *codec) {
+	coder.Num(c.Coder, &k.at)
+	coder.Num(c.Coder, &k.length)
+	for i := range k.prefix {
+		coder.Num(c.Coder, &k.prefix[i])
+	}
+	if int(k.at)+4 > max(int(k.length), 4) {
+		c.Fail(errors.New("a challenge after the end of its message"))
+	}
 }
 
 func (m *moment) code(c *codec) {
@@ -398,7 +411,7 @@ func (l *looks) code(c *codec) {
 	for _, list := range []*[256]uint32{&l.hops, &l.nets} {
 		codeZeros(c, len(list), func(i int) bool { return list[i] == 0 }, func(i int) { numbers(c, &list[i]) })
 	}
-	numbers(c, &l.odd, &l.v4, &l.steps, &l.same)
+	numbers(c, &l.odd, &l.steps, &l.same)
 	numbers(c, &l.most, &l.least)
 	c.Fixed(&l.payload)
 	c.Bool(&l.distinct)

@@ -35,8 +35,8 @@ func (r *reporting) weighEvidence(ev *event) {
 	if text, ok := hot.oneHop(&calm, known); ok {
 		say(true, "%s", text)
 	}
-	n := float64(hot.v4)
-	if odd := float64(hot.odd); n > 0 && odd >= 0.05*n && (calm.v4 == 0 || float64(calm.odd) < 0.02*float64(calm.v4)) {
+	n := float64(hot.n)
+	if odd := float64(hot.odd); odd >= 0.05*n && float64(calm.odd) <= 0.02*float64(calm.n) {
 		say(true, "%s come from addresses that do not exist", percent(odd/n))
 	}
 	if n >= leastUniform && spreadOf(&hot.nets, n) < mostSpread {

@@ -111,7 +111,11 @@ func (r *reporting) total(ev *event) {
 	q := ev.series[0]
 	x := r.ratesOf(&q.ticks)
 	seconds := float64(x.width) / 1e9
-	without := sumsOf(x.by[unproven], x.by[unreturned], x.by[vouched])
+	without := sumsOf(x.by[unproven], x.by[unreturned])
+	madeUp := r.madeUp(ev)
+	if !madeUp { // else those who were given a challenge pass
+		without = sumsOf(without, x.by[vouched])
+	}
 	s := surge{from: float64(ev.from)/float64(x.width) - float64(x.start), to: float64(ev.to)/float64(x.width) - float64(x.start)}
 	// What is usual outside is honest inside.
 	calm, outside := 0.0, 0.0
@@ -121,8 +125,8 @@ func (r *reporting) total(ev *event) {
 		}
 	}
 	honest := sumOf(x.by[vouched], s) / max(s.to-s.from, 1)
-	if outside > 0 && ev.nature == unasked {
-		honest = calm / outside
+	if madeUp || outside > 0 && ev.nature == unasked {
+		honest = calm / max(outside, 1)
 	}
 	first := len(r.Limits.Global)
 	for _, n := range totals {

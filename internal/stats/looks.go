@@ -10,8 +10,8 @@ import (
 type looks struct {
 	n        uint64
 	hops     [256]uint32 // by hop limit
-	nets     [256]uint32 // by the first octet of an IPv4 source
-	odd, v4  uint32      // sources that do not exist in the internet, IPv4 sources
+	nets     [256]uint32 // by the first octet of an IPv4 source, the third of an IPv6 source
+	odd      uint32      // sources that do not exist in the internet
 	steps    uint32      // IP identifications that follow the one before
 	most     uint16      // the highest source port
 	least    uint16      // and the lowest, plus one; 0 if there is none
@@ -22,18 +22,15 @@ type looks struct {
 
 // A glance is what looks count of a request.
 type glance struct {
-	hops, net           uint8
-	v4, odd, step, same bool
+	hops, net       uint8
+	odd, step, same bool
 }
 
 // count counts a request, or takes it back.
 func (l *looks) count(g glance, one uint32) {
 	l.n += uint64(int32(one))
 	l.hops[g.hops] += one
-	if g.v4 {
-		l.v4 += one
-		l.nets[g.net] += one
-	}
+	l.nets[g.net] += one
 	if g.odd {
 		l.odd += one
 	}
@@ -50,7 +47,10 @@ func (l *looks) glanceAt(r *dissect.Record, id uint16, payload *uint64) (g glanc
 	g.hops = r.HopLimit
 	if a := r.Src.Addr(); a.Is4() {
 		b := a.As4()
-		g.v4, g.net, g.odd = true, b[0], impossible(b)
+		g.net, g.odd = b[0], impossible(b)
+	} else { // people's addresses share the first two octets with millions, and the third with their provider
+		b := a.As16()
+		g.net, g.odd = b[2], b[0]&0xe0 != 0x20 || string(b[:4]) == "\x20\x01\x0d\xb8"
 	}
 	g.step = r.IPID-id-1 < nearID && r.IPID != 0
 	p := r.Src.Port()
@@ -84,7 +84,7 @@ func hashOf(b []byte) uint64 {
 	return max(h, 1)
 }
 
-// impossible reports whether no host in the internet has an address: RFC 6890, without 100.64.0.0/10.
+// impossible reports whether no host in the internet has an IPv4 address: RFC 6890, without 100.64.0.0/10.
 func impossible(b [4]byte) bool {
 	switch b[0] {
 	case 0, 10, 127:
@@ -111,7 +111,7 @@ func (l *looks) merge(o *looks) {
 		l.hops[i] = addSaturated(l.hops[i], o.hops[i])
 		l.nets[i] = addSaturated(l.nets[i], o.nets[i])
 	}
-	l.odd, l.v4, l.steps = addSaturated(l.odd, o.odd), addSaturated(l.v4, o.v4), addSaturated(l.steps, o.steps)
+	l.odd, l.steps = addSaturated(l.odd, o.odd), addSaturated(l.steps, o.steps)
 	l.most = max(l.most, o.most)
 	if l.least == 0 || o.least != 0 && o.least < l.least {
 		l.least = o.least

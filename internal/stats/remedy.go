@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +18,19 @@ type Remedy struct {
 	Servers   []netip.AddrPort `json:"servers"`
 	Prefix    string           `json:"payload_prefix"`           // in hex
 	Length    uint32           `json:"payload_length,omitempty"` // 0 for any
+	Token     uint8            `json:"challenge_at,omitempty"`   // where the payload has four bytes of a challenge, 0 for any
+	Grant     *Grant           `json:"grant,omitempty"`          // the challenge is one that nobody was given; without it, it is 0 or -1
+}
+
+// A Grant is a reply that gives a challenge.
+type Grant struct {
+	Prefix string `json:"payload_prefix"` // in hex
+	Length uint32 `json:"payload_length"`
+	At     uint8  `json:"challenge_at"`
+}
+
+func grantOf(k *token) *Grant {
+	return &Grant{hex.EncodeToString(k.prefix[:min(int(k.at), len(k.prefix))]), uint32(k.length), k.at}
 }
 
 // maxRemedied is how many servers a remedy names.
@@ -24,7 +38,7 @@ const maxRemedied = 64
 
 // remedy adds a limit for a firewall.
 func (r *reporting) remedy(title, effect string, l Limit, total bool, m *match) {
-	r.Remedies = append(r.Remedies, Remedy{title, effect, l.N, l.Burst, total, m.servers, hex.EncodeToString(m.prefix), m.length})
+	r.Remedies = append(r.Remedies, Remedy{title, effect, l.N, l.Burst, total, m.servers, hex.EncodeToString(m.prefix), m.length, m.token, m.grant})
 }
 
 // A Place is where the rules of a firewall are loaded, seen from the server.
@@ -76,7 +90,7 @@ func (m *Remedy) of(v6 bool) (list []netip.AddrPort) {
 func NFT(list []Remedy, at Place, dry bool) string { return nftTable("qdissect", list, at, dry) }
 
 func nftTable(table string, list []Remedy, at Place, dry bool) string {
-	var sets, rules strings.Builder
+	var sets, rules, given strings.Builder
 	verdict := "counter drop"
 	if dry {
 		verdict = "counter"
@@ -97,11 +111,15 @@ func nftTable(table string, list []Remedy, at Place, dry bool) string {
 				ends = append(ends, fmt.Sprintf("%s . %d", s.Addr(), s.Port()))
 			}
 			what := fmt.Sprintf("%s daddr . udp dport { %s }", ip, strings.Join(ends, ", "))
-			if m.Length > 0 {
-				what += fmt.Sprintf(" udp length %d", m.Length+udpHeader)
-			}
-			if n := len(m.Prefix) / 2; n > 0 {
-				what += fmt.Sprintf(" @th,%d,%d 0x%s", 8*udpHeader, 8*n, m.Prefix)
+			what += bytesAre(m.Length, m.Prefix)
+			switch {
+			case m.Grant != nil:
+				known := strings.Replace(name, "limit", "given", 1)
+				fmt.Fprintf(&sets, "\tset %s {\n\t\ttypeof %s saddr . @th,%d,32\n\t\tsize %d\n\t\tflags dynamic,timeout\n\t\ttimeout 10m\n\t}\n", known, ip, 8*(udpHeader+int(m.Token)), setSize)
+				fmt.Fprintf(&given, "\t\tmeta nfproto %s%s update @%s { %s daddr . @th,%d,32 }\n", strings.TrimSuffix(kind, "_addr"), bytesAre(m.Grant.Length, m.Grant.Prefix), known, ip, 8*(udpHeader+int(m.Grant.At)))
+				what += fmt.Sprintf(" %s saddr . @th,%d,32 != @%s", ip, 8*(udpHeader+int(m.Token)), known)
+			case m.Token > 0:
+				what += fmt.Sprintf(" @th,%d,32 { 0, 0xffffffff }", 8*(udpHeader+int(m.Token)))
 			}
 			if m.Total {
 				fmt.Fprintf(&rules, "\t\t%s limit rate over %d/second burst %d packets %s comment \"%s\"\n", what, m.PerSecond, m.Burst, verdict, m.Title)
@@ -111,7 +129,22 @@ func nftTable(table string, list []Remedy, at Place, dry bool) string {
 			fmt.Fprintf(&rules, "\t\t%s update @%s { %s saddr . %s daddr limit rate over %d/second burst %d packets } %s comment \"%s\"\n", what, name, ip, ip, m.PerSecond, m.Burst, verdict, m.Title)
 		}
 	}
-	return fmt.Sprintf("table inet %[1]s\ndelete table inet %[1]s\ntable inet %[1]s {\n%[2]s\tchain limits {\n\t\ttype filter hook %[3]s; policy accept;\n%[4]s\t}\n}\n", table, sets.String(), hooks[at].hook, rules.String())
+	grants := ""
+	if given.Len() > 0 { // of servers behind a translation, replies have their last addresses here
+		grants = "\tchain grants {\n\t\ttype filter hook postrouting priority 150; policy accept;\n" + given.String() + "\t}\n"
+	}
+	return fmt.Sprintf("table inet %[1]s\ndelete table inet %[1]s\ntable inet %[1]s {\n%[2]s\tchain limits {\n\t\ttype filter hook %[3]s; policy accept;\n%[4]s\t}\n%[5]s}\n", table, sets.String(), hooks[at].hook, rules.String(), grants)
+}
+
+// bytesAre matches the length of a payload and its first bytes.
+func bytesAre(length uint32, prefix string) (what string) {
+	if length > 0 {
+		what = fmt.Sprintf(" udp length %d", length+udpHeader)
+	}
+	if n := len(prefix) / 2; n > 0 {
+		what += fmt.Sprintf(" @th,%d,%d 0x%s", 8*udpHeader, 8*n, prefix)
+	}
+	return what
 }
 
 // IPTables returns the input of iptables-restore --noflush, or of ip6tables-restore; "" if no server has an address of that family.
@@ -120,7 +153,7 @@ func IPTables(list []Remedy, at Place, dry, v6 bool) string {
 }
 
 func ipChain(chain string, list []Remedy, at Place, dry, v6 bool) string {
-	var b strings.Builder
+	var b, given strings.Builder
 	h, some := hooks[at], false
 	fmt.Fprintf(&b, "*%s\n:%s - [0:0]\n-A %s -p udp -j %s\n", h.table, chain, h.chain, chain)
 	for i := range list {
@@ -131,8 +164,14 @@ func ipChain(chain string, list []Remedy, at Place, dry, v6 bool) string {
 			if m.Total {
 				mode, most = "dstip", ""
 			}
-			fmt.Fprintf(&b, "-A %s -d %s -p udp -m udp --dport %d%s -m hashlimit --hashlimit-name %s_%d_%d --hashlimit-mode %s --hashlimit-above %d/second --hashlimit-burst %d%s",
-				chain, s.Addr(), s.Port(), m.words(v6), "qd"+strings.TrimPrefix(chain, "QDISSECT"), i+1, j+1, mode, m.PerSecond, m.Burst, most)
+			name := fmt.Sprintf("qd%s_%d_%d", strings.TrimPrefix(chain, "QDISSECT"), i+1, j+1)
+			match := u32(m.Length, m.Prefix, v6, m.Token)
+			if m.Grant != nil {
+				match = u32(m.Length, m.Prefix, v6, 0) + " -m recent ! --rcheck --name " + name + " --rsource"
+				fmt.Fprintf(&given, "-A %s -p udp%s -m recent --set --name %s --rdest\n", chain, u32(m.Grant.Length, m.Grant.Prefix, v6, 0), name)
+			}
+			fmt.Fprintf(&b, "-A %s -d %s -p udp -m udp --dport %d%s -m hashlimit --hashlimit-name %s --hashlimit-mode %s --hashlimit-above %d/second --hashlimit-burst %d%s",
+				chain, s.Addr(), s.Port(), match, name, mode, m.PerSecond, m.Burst, most)
 			if !dry {
 				b.WriteString(" -j DROP")
 			}
@@ -142,11 +181,15 @@ func ipChain(chain string, list []Remedy, at Place, dry, v6 bool) string {
 	if !some {
 		return ""
 	}
-	return b.String() + "COMMIT\n"
+	if b.WriteString("COMMIT\n"); given.Len() > 0 {
+		fmt.Fprintf(&b, "*mangle\n:%[1]s - [0:0]\n-A POSTROUTING -p udp -j %[1]s\n%[2]sCOMMIT\n", chain, given.String())
+	}
+	return b.String()
 }
 
-// words returns what compares the payload: in IPv4 behind the header as long as it says, in IPv6 behind one without extensions.
-func (m *Remedy) words(v6 bool) string {
+// u32 returns what compares the payload: in IPv4 behind the header as long as it says, in IPv6 behind one without extensions.
+// A token is 0 or -1.
+func u32(length uint32, start string, v6 bool, token uint8) string {
 	at := func(offset int) string {
 		if v6 {
 			return fmt.Sprint(40 + offset)
@@ -154,16 +197,19 @@ func (m *Remedy) words(v6 bool) string {
 		return fmt.Sprintf("0>>22&0x3c@%d", offset)
 	}
 	var list []string
-	if m.Length > 0 {
-		list = append(list, fmt.Sprintf("%s&0xffff0000=0x%x0000", at(4), m.Length+udpHeader))
+	if length > 0 {
+		list = append(list, fmt.Sprintf("%s&0xffff0000=0x%x0000", at(4), length+udpHeader))
 	}
-	prefix, _ := hex.DecodeString(m.Prefix)
+	prefix, _ := hex.DecodeString(start)
 	for i := 0; i < len(prefix); i += 4 {
 		var word, mask [4]byte
 		for j := range copy(word[:], prefix[i:]) {
 			mask[j] = 0xff
 		}
 		list = append(list, fmt.Sprintf("%s&0x%x=0x%x", at(udpHeader+i), mask, word))
+	}
+	if token > 0 {
+		list = append(list, at(udpHeader+int(token))+"=0,0xffffffff")
 	}
 	if len(list) == 0 {
 		return ""
@@ -172,10 +218,17 @@ func (m *Remedy) words(v6 bool) string {
 }
 
 // Removal returns the commands that remove rules.
-func Removal(format string, at Place) string {
+func Removal(format string, list []Remedy, at Place) string {
 	if format == "nft" {
 		return "nft delete table inet qdissect"
 	}
-	h := hooks[at]
-	return fmt.Sprintf("%[1]s -t %[2]s -D %[3]s -p udp -j QDISSECT; %[1]s -t %[2]s -F QDISSECT; %[1]s -t %[2]s -X QDISSECT", format, h.table, h.chain)
+	chains := [][2]string{{hooks[at].table, hooks[at].chain}}
+	if slices.ContainsFunc(list, func(m Remedy) bool { return m.Grant != nil }) {
+		chains = append(chains, [2]string{"mangle", "POSTROUTING"})
+	}
+	var commands []string
+	for _, c := range chains {
+		commands = append(commands, fmt.Sprintf("%[1]s -t %[2]s -D %[3]s -p udp -j QDISSECT; %[1]s -t %[2]s -F QDISSECT; %[1]s -t %[2]s -X QDISSECT", format, c[0], c[1]))
+	}
+	return strings.Join(commands, "; ")
 }

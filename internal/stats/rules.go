@@ -15,6 +15,8 @@ type match struct {
 	ports   []uint16
 	prefix  []byte // of the payload
 	length  uint32 // of the payload, 0 for any
+	token   uint8  // how far behind the start of the payload is the challenge, 0 if it has none
+	grant   *Grant // if the challenge is one that nobody was given: how servers give them
 	servers []netip.AddrPort
 }
 
@@ -140,16 +142,30 @@ func (r *reporting) globalRule(ev *event, l Limit) {
 	k := &r.a.kinds[ev.kinds[0]]
 	m := match{host: r.host(e.addr()), prefix: r.prefix(k.common[:k.alike])}
 	m.adds(e, r.endpoint(e))
-	if k.least == k.most {
-		m.length = k.least
+	who, cost := "", "While the flood lasts, it drops honest requests without a challenge in the same proportion as forged ones: it protects the machine and the victims, not the service."
+	switch at := k.token.at; {
+	case r.madeUp(ev):
+		m.token, m.length = at, uint32(k.token.length)
+		m.grant = grantOf(&r.a.grants[e.v.protocol-1])
+		who, cost = " with challenges that nobody was given", "A challenge is known from the time on when the rules see the server give it; who had one before asks for another."
+	case k.least == k.most:
+		if m.length = k.least; at > 0 && uint32(at) < k.least {
+			m.token = at
+		}
 	}
 	if len(m.prefix) == 0 && m.length == 0 {
 		return
 	}
-	effect := fmt.Sprintf("Over the whole capture it would have dropped %s. While the flood lasts, it drops honest requests without a challenge in the same proportion as forged ones: it protects the machine and the victims, not the service.", r.effect(l))
+	effect := fmt.Sprintf("Over the whole capture it would have dropped %s. %s", r.effect(l), cost)
 	first := len(r.Remedies)
-	r.remedy(fmt.Sprintf("At most %d %s per second in total", l.N, plural(k.title())), effect, l, true, &m)
+	r.remedy(fmt.Sprintf("At most %d %s per second%s in total", l.N, plural(k.title()), who), effect, l, true, &m)
 	r.tell(r.Remedies[first:], r.effect(l), m.filter(), "It matches the requests of the flood, and honest ones with the same bytes; use it with tcpdump or qdissect.")
+}
+
+// madeUp reports whether most requests of a forged flood have a challenge that their sender was not given, and rules can tell.
+func (r *reporting) madeUp(ev *event) bool {
+	k := &r.a.kinds[ev.kinds[0]]
+	return 2*k.madeUp > k.unproven && k.token.length > 0 && r.a.grants[ev.server.v.protocol-1].length > 0
 }
 
 // tell adds the rules of firewalls for some remedies, and what filter they can be tried with.

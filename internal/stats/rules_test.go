@@ -10,14 +10,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/netns"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
-// TestRulesPlayed plays scenes against the rules that their reports recommend, for nft and for iptables, in IPv4 and IPv6: the shares of
-// honest and of other requests that pass are those of the table. With QDISSECT_LONG=1 all scenes are played.
+// TestRulesPlayed plays scenes against the rules that their reports recommend: the shares of honest and of other requests that reach the
+// servers are those of the table. Servers are on the host; or in a container behind it, captured at the host's interface, so that rules stand
+// before the translation (DNAT); or there, captured in the container's namespace, so that they stand at what is forwarded. Each for nft and
+// for iptables, in IPv4 and IPv6; by default some of these, with QDISSECT_LONG=1 all scenes.
 func TestRulesPlayed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes real time")
@@ -27,7 +30,7 @@ func TestRulesPlayed(t *testing.T) {
 		o     scenes.Options
 	}
 	var list []variant
-	for _, name := range []string{"forged-open", "forged-challenged", "reflection", "greedy"} { // a flood of each kind
+	for _, name := range []string{"forged-open", "made-up", "forged-challenged", "reflection", "greedy"} { // a flood of each kind
 		list = append(list, variant{name, scenes.Options{Span: 9 * time.Second, Clients: 800, Rate: 1000}})
 	}
 	switch {
@@ -35,12 +38,19 @@ func TestRulesPlayed(t *testing.T) {
 		for _, s := range scenes.All() {
 			list = append(list, variant{s.Name, scenes.Options{Span: 15 * time.Second, Seed: 2, Clients: 1000}})
 		}
-		for _, name := range []string{"forged-open", "forged-challenged", "mixed"} {
+		for _, name := range []string{"forged-open", "forged-challenged", "made-up", "mixed"} {
 			list = append(list, variant{name, scenes.Options{Span: 15 * time.Second, Rate: 18_000, Seed: 2}})
 		}
 	case !thorough.All():
-		list = list[:1]
+		list = list[:2]
 	}
+	places := []struct {
+		name   string
+		at     netns.Place
+		inside bool // where the capture was made
+		place  stats.Place
+	}{{"host", netns.OnHost, false, stats.OnHost}, {"DNAT", netns.InContainer, false, stats.OnHost}, {"namespace", netns.InContainer, true, stats.OnContainer}}
+	n := 0
 	for _, v := range list {
 		for _, v6 := range []bool{false, true} {
 			o := v.o
@@ -49,28 +59,44 @@ func TestRulesPlayed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var b bytes.Buffer
-			if _, err := s.Write(&b, o); err != nil {
-				t.Fatal(err)
-			}
-			r := reported(t, b.Bytes(), 1, stats.Options{})
-			for _, p := range recommended(t, r) {
-				for _, format := range []string{"nft", "iptables"} {
-					if !thorough.All() && (v6 || format != "nft") {
-						continue
+			for _, x := range places {
+				var b bytes.Buffer
+				m := mkpcap.NewWriter(&b, mkpcap.Options{})
+				if _, err := s.Play(o, func(p *scenes.Packet) error {
+					if x.inside {
+						netns.Inside(p.Frame)
 					}
-					t.Run(fmt.Sprint(v.scene, v.o.Rate, " IPv6 ", v6, " ", format), func(t *testing.T) {
-						t.Parallel()
-						rule := netns.NFT(stats.NFT(p.remedies, stats.OnHost, false))
-						if format == "iptables" {
-							command := map[bool]string{false: "iptables", true: "ip6tables"}[v6]
-							if _, err := exec.LookPath(command); err != nil {
-								t.Skip(err)
-							}
-							rule = netns.Shell(command + "-restore --noflush <<'END'\n" + stats.IPTables(p.remedies, stats.OnHost, false, v6) + "END\n")
+					m.Frame(p.At, p.Frame)
+					return m.Err()
+				}); err != nil {
+					t.Fatal(err)
+				}
+				r := reported(t, b.Bytes(), 1, stats.Options{})
+				picks := recommended(t, r)
+				if len(picks) == 0 && slices.Contains([]string{"forged-open", "made-up", "forged-challenged", "reflection", "greedy"}, v.scene) {
+					t.Errorf("%s, IPv6 %v, %s: no rule", v.scene, v6, x.name)
+				}
+				for _, p := range picks {
+					if at := stats.PlaceOf(p.remedies); at != x.place {
+						t.Errorf("%s: rules for the place %s", x.name, at)
+					}
+					for _, format := range []string{"nft", "iptables"} {
+						if n++; !thorough.All() && n%4 != 1 { // of twelve for a scene, three
+							continue
 						}
-						played(t, r, p.limit, netns.Play(t, s, o, rule))
-					})
+						t.Run(fmt.Sprint(v.scene, v.o.Rate, " IPv6 ", v6, " ", x.name, " ", format), func(t *testing.T) {
+							t.Parallel()
+							rule := netns.NFT(stats.NFT(p.remedies, x.place, false))
+							if format == "iptables" {
+								command := map[bool]string{false: "iptables", true: "ip6tables"}[v6]
+								if _, err := exec.LookPath(command); err != nil {
+									t.Skip(err)
+								}
+								rule = netns.Shell(command + "-restore --noflush <<'END'\n" + stats.IPTables(p.remedies, x.place, false, v6) + "END\n")
+							}
+							played(t, r, p.limit, netns.Play(t, s, o, x.at, rule))
+						})
+					}
 				}
 			}
 		}

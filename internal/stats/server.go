@@ -1,7 +1,9 @@
 package stats
 
 import (
+	"bytes"
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"net/netip"
 
@@ -296,7 +298,9 @@ type kind struct {
 	fates              fates
 	least, most        uint32 // lengths of payloads without a challenge
 	common             [16]byte
-	alike              uint8 // how many bytes all payloads have in common
+	alike              uint8  // how many bytes all payloads have in common
+	token              token  // where requests have a challenge
+	madeUp             uint64 // requests with a challenge that their sender was not given
 	seen               bool
 	cells              cells
 }
@@ -321,8 +325,28 @@ func (k *kind) title() string {
 
 func (k *kind) outcome() Outcome { return k.fates.of(k.sum().requests) }
 
+// A token says where payloads have the four bytes of a challenge: behind how many bytes of payloads of a length, of which the first are
+// the same. It is learned from the first that tells.
+type token struct {
+	at, length uint8 // 0 if unknown
+	prefix     [longestPrefix]byte
+}
+
+// learn looks for a challenge.
+func (k *token) learn(payload []byte, value uint64) {
+	if v := uint32(value); k.length == 0 && uint64(v) == value && len(payload) < math.MaxUint8 && v != 0 && v != math.MaxUint32 {
+		for _, b := range [...][]byte{binary.LittleEndian.AppendUint32(nil, v), binary.BigEndian.AppendUint32(nil, v)} {
+			if at := bytes.Index(payload, b); at > 0 && bytes.Count(payload, b) == 1 {
+				k.at, k.length = uint8(at), uint8(len(payload))
+				copy(k.prefix[:], payload[:at])
+				return
+			}
+		}
+	}
+}
+
 // looks records the length and the first bytes of a request.
-func (k *kind) looks(payload []byte, proven bool) {
+func (k *kind) looks(payload []byte, r *dissect.Record) {
 	switch {
 	case k.alike <= 8 && len(payload) >= 8 && k.seen:
 		differ := binary.LittleEndian.Uint64(payload) ^ binary.LittleEndian.Uint64(k.common[:])
@@ -334,7 +358,13 @@ func (k *kind) looks(payload []byte, proven bool) {
 	default:
 		k.shorten(payload)
 	}
-	if n := uint32(len(payload)); !proven {
+	switch n := uint32(len(payload)); {
+	case r.Pair.Challenge == dissect.ChallengeUsed:
+		if !r.Proven {
+			k.madeUp++
+		}
+		k.token.learn(payload, r.Pair.Value)
+	case !r.Proven:
 		k.lengths(n, n)
 	}
 }
@@ -372,8 +402,12 @@ func (k *kind) merge(o *kind) {
 	if o.most > 0 {
 		k.lengths(o.least, o.most)
 	}
+	if k.token.length == 0 {
+		k.token = o.token
+	}
 	k.bytesOut += o.bytesOut
 	k.unproven += o.unproven
+	k.madeUp += o.madeUp
 	k.fates.add(&o.fates)
 	k.cells.merge(&o.cells)
 }

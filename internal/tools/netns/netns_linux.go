@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -56,12 +57,35 @@ const (
 	mac     = "02:00:00:00:00:fe"
 )
 
-// Play plays the requests of a scene, in real time, against a rule: a scene of ten seconds
-// takes ten seconds. Replies are not played. The test is skipped where there can be no
-// namespace. The addresses of the servers are local, so that hooks up to input apply.
-func Play(t testing.TB, s scenes.Scene, o scenes.Options, rule Rule) Shares {
+// A Place is where the servers are: on the host that has the rules, or in a container behind it, whose addresses [Inside] gives.
+type Place int
+
+// OnHost and InContainer are the places.
+const (
+	OnHost Place = iota
+	InContainer
+)
+
+// Inside rewrites the addresses of servers in a frame to those that they have in a container. Checksums stay right.
+func Inside(frame []byte) {
+	for _, a := range [][]byte{frame[26:30], frame[30:34]} {
+		if frame[12] == 8 && string(a[:3]) == "\xc6\x33\x64" {
+			copy(a, []byte{172, 17, 0x64 + 0x1a, a[3] + 0x22})
+		}
+	}
+	for _, a := range [][]byte{frame[22:38], frame[38:54]} {
+		if frame[12] == 0x86 && string(a[:5]) == "\x2a\x00\xc6\x33\x64" {
+			a[0], a[14] = 0xfd, 0x02
+		}
+	}
+}
+
+// Play plays the requests of a scene, in real time, against a rule of the host: a scene of ten seconds takes ten seconds. Clients ask the
+// addresses of the host. Of replies, the first server gives challenges, to those who ask without the right one. The test is skipped where
+// there can be no namespace.
+func Play(t testing.TB, s scenes.Scene, o scenes.Options, at Place, rule Rule) Shares {
 	t.Helper()
-	return play(t, rule, func(send func(at time.Time, class string, frame []byte) error) error {
+	return play(t, at, rule, func(send func(at time.Time, class string, frame []byte) error) error {
 		_, err := s.Play(o, func(p *scenes.Packet) error {
 			if !p.ToServer {
 				return nil
@@ -77,14 +101,17 @@ type errMissing struct{ error }
 
 // play runs frames of Ethernet through a namespace. The class of each is marked in its
 // time to live.
-func play(t testing.TB, rule Rule, frames func(send func(at time.Time, class string, frame []byte) error) error) (shares Shares) {
+func play(t testing.TB, at Place, rule Rule, frames func(send func(at time.Time, class string, frame []byte) error) error) (shares Shares) {
 	t.Helper()
 	done := make(chan error)
 	go func() {
 		// The thread has the namespace. It ends with this goroutine, because it stays
 		// locked, and the namespace with it.
 		runtime.LockOSThread()
-		w, err := open(rule)
+		w, err := open(at, rule)
+		if w != nil {
+			defer w.end()
+		}
 		if err == nil {
 			err = frames(w.send)
 			shares = Shares{map[string]Share{}, w.late}
@@ -114,11 +141,116 @@ type wire struct {
 	start   time.Time // of the clock
 	first   time.Time // of the frames
 	late    time.Duration
+	box     *exec.Cmd // a process in the container, nil if there is none
+	servers []*net.UDPConn
+}
+
+// in returns the command that runs another in the container, if there is one.
+func (w *wire) in(command ...string) []string {
+	if w.box == nil {
+		return command
+	}
+	return append([]string{"nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", w.box.Process.Pid)}, command...)
+}
+
+// end ends the container.
+func (w *wire) end() {
+	for _, c := range w.servers {
+		c.Close()
+	}
+	if w.box != nil {
+		w.box.Process.Kill()
+		w.box.Wait()
+	}
+}
+
+// contain makes a container behind the host: a namespace to which the host translates the addresses of the servers.
+func (w *wire) contain() error {
+	w.box = exec.Command("sleep", "60")
+	w.box.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET}
+	if err := w.box.Start(); err != nil {
+		w.box = nil
+		return errMissing{err}
+	}
+	var v4, v6 []string
+	for x := 10; x < 22; x++ {
+		v4 = append(v4, fmt.Sprintf("198.51.100.%d : 172.17.126.%d", x, x+0x22))
+		v6 = append(v6, fmt.Sprintf("2a00:c633:64%02[1]x::d5ff : fd00:c633:64%02[1]x::2ff", x))
+	}
+	for _, line := range []string{
+		fmt.Sprintf("link add docker0 address 02:00:00:00:01:01 type veth peer name %s address 02:00:00:00:01:02 netns %d", inside, w.box.Process.Pid),
+		"link set docker0 up", "route add 172.17.0.0/16 dev docker0", "-6 route add fd00:c633:6400::/40 via fe80::2 dev docker0", "-6 neigh add fe80::2 lladdr 02:00:00:00:01:02 dev docker0",
+		"addr del 2a00:c633:640a::d5ff dev lo", "route del local 198.51.100.0/24 dev lo", "-6 route del local 2a00:c633:6400::/40 dev lo",
+	} {
+		if out, err := run("", append([]string{"ip"}, strings.Fields(line)...)...); err != nil {
+			return errMissing{fmt.Errorf("ip %s: %w: %s", line, err, out)}
+		}
+	}
+	script := "ip link set lo up; ip link set eth0 up; ip addr add fe80::2/64 dev eth0 nodad; ip route add local 172.17.126.0/24 dev lo; ip route add 172.17.0.1 dev eth0; ip route add default via 172.17.0.1 dev eth0;" +
+		"ip -6 route add local fd00:c633:6400::/40 dev lo; ip addr add fd00:c633:640a::2ff dev lo nodad; ip -6 route add default via fe80::1 dev eth0; ip -6 neigh add fe80::1 lladdr 02:00:00:00:01:01 dev eth0; ip neigh add 172.17.0.1 lladdr 02:00:00:00:01:01 dev eth0"
+	if out, err := run(script, w.in("sh", "-e")...); err != nil {
+		return errMissing{fmt.Errorf("%w: %s", err, out)}
+	}
+	for _, name := range []string{"ipv4/conf/all/forwarding", "ipv6/conf/all/forwarding"} {
+		if err := os.WriteFile("/proc/sys/net/"+name, []byte("1"), 0); err != nil {
+			return errMissing{err}
+		}
+	}
+	nat := fmt.Sprintf("table inet nat {\nchain pre { type nat hook prerouting priority dstnat;\ndnat ip to ip daddr map { %s }\ndnat ip6 to ip6 daddr map { %s }\n}\n}\n", strings.Join(v4, ", "), strings.Join(v6, ", "))
+	if out, err := run(nat, "nft", "-f", "-"); err != nil {
+		return errMissing{fmt.Errorf("nft: %w: %s", err, out)}
+	}
+	return nil
+}
+
+// serve makes the first server give challenges to those who ask for info without theirs. This thread opens the sockets in the container.
+func (w *wire) serve() error {
+	if w.box != nil {
+		home, err := os.Open("/proc/thread-self/ns/net")
+		if err != nil {
+			return err
+		}
+		defer home.Close()
+		box, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", w.box.Process.Pid))
+		if err != nil {
+			return err
+		}
+		defer box.Close()
+		if err := unix.Setns(int(box.Fd()), unix.CLONE_NEWNET); err != nil {
+			return errMissing{err}
+		}
+		defer unix.Setns(int(home.Fd()), unix.CLONE_NEWNET)
+	}
+	addresses := []string{"198.51.100.10", "2a00:c633:640a::d5ff"}
+	if w.box != nil {
+		addresses = []string{"172.17.126.44", "fd00:c633:640a::2ff"}
+	}
+	for _, a := range addresses {
+		c, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.ParseIP(a), Port: 27015})
+		if err != nil {
+			return err
+		}
+		w.servers = append(w.servers, c)
+		go func() {
+			buf := make([]byte, 2048)
+			for {
+				n, from, err := c.ReadFromUDPAddrPort(buf)
+				if err != nil {
+					return
+				}
+				right := binary.LittleEndian.AppendUint32(nil, scenes.Token(0, from.Addr().Unmap()))
+				if n < 5 || string(buf[max(n-4, 0):n]) != string(right) {
+					_, _ = c.WriteToUDPAddrPort(append([]byte("\xff\xff\xff\xffA"), right...), from)
+				}
+			}
+		}()
+	}
+	return nil
 }
 
 // open makes the namespace of this thread.
-func open(rule Rule) (*wire, error) {
-	for _, name := range []string{"ip", "nft", rule.command[0]} {
+func open(at Place, rule Rule) (*wire, error) {
+	for _, name := range []string{"ip", "nft", "nsenter", rule.command[0]} {
 		if _, err := exec.LookPath(name); err != nil {
 			return nil, errMissing{err}
 		}
@@ -126,12 +258,15 @@ func open(rule Rule) (*wire, error) {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		return nil, errMissing{fmt.Errorf("unshare: %w", err)}
 	}
+	w := new(wire)
 	for _, line := range []string{
 		"link set lo up",
 		"link add " + inside + " address " + mac + " type veth peer name " + outside,
 		"link set " + inside + " up", "link set " + outside + " up",
 		"route add local 198.51.100.0/24 dev lo",
-		"-6 route add local 2a00:c633:6400::/40 dev lo", // the same, see scenes.V6
+		"-6 route add local 2a00:c633:6400::/40 dev lo",                                                                                                                       // the same, see scenes.V6
+		"addr add 2a00:c633:640a::d5ff dev lo nodad",                                                                                                                          // a server can only be bound to an address
+		"link add gone type veth peer name nowhere", "link set gone arp off up", "link set nowhere arp off up", "route add default dev gone", "-6 route add default dev gone", // where replies go
 	} {
 		if out, err := run("", append([]string{"ip"}, strings.Fields(line)...)...); err != nil {
 			return nil, errMissing{fmt.Errorf("ip %s: %w: %s", line, err, out)}
@@ -143,21 +278,27 @@ func open(rule Rule) (*wire, error) {
 			return nil, errMissing{err}
 		}
 	}
-	if out, err := run(counters, "nft", "-f", "-"); err != nil {
-		return nil, errMissing{fmt.Errorf("nft: %w: %s", err, out)}
+	if at == InContainer {
+		if err := w.contain(); err != nil {
+			return w, err
+		}
+	}
+	if out, err := run(counters, w.in("nft", "-f", "-")...); err != nil {
+		return w, errMissing{fmt.Errorf("nft: %w: %s", err, out)}
+	}
+	if err := w.serve(); err != nil {
+		return w, err
 	}
 	if out, err := run(rule.text, rule.command...); err != nil {
-		return nil, fmt.Errorf("the rule is refused: %w: %s", err, out)
+		return w, fmt.Errorf("the rule is refused: %w: %s", err, out)
 	}
 	link, err := net.InterfaceByName(outside)
 	if err != nil {
-		return nil, err
+		return w, err
 	}
-	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	return &wire{fd: fd, to: unix.SockaddrLinklayer{Ifindex: link.Index, Protocol: 0x0008, Halen: 6}}, nil
+	w.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+	w.to = unix.SockaddrLinklayer{Ifindex: link.Index, Protocol: 0x0008, Halen: 6}
+	return w, err
 }
 
 func run(in string, command ...string) (string, error) {
@@ -167,7 +308,7 @@ func run(in string, command ...string) (string, error) {
 	return strings.Join(strings.Fields(string(out)), " "), err
 }
 
-// counters counts by the time to live, after all other rules.
+// counters counts by the time to live, which a host before it lowers, after all other rules. Only what the first server gets comes in.
 var counters = func() string {
 	var b strings.Builder
 	b.WriteString("table inet arrived {\n")
@@ -177,10 +318,10 @@ var counters = func() string {
 	b.WriteString("chain arrived { type filter hook input priority 2147483647; policy drop;\n")
 	for i := range 8 {
 		for _, hops := range []string{"ip ttl", "ip6 hoplimit"} {
-			fmt.Fprintf(&b, "iifname %s %s %d counter name c%d drop\n", inside, hops, firstTTL+i, i)
+			fmt.Fprintf(&b, "iifname %s %s { %d, %d } counter name c%d\n", inside, hops, firstTTL+2*i-1, firstTTL+2*i, i)
 		}
 	}
-	return b.String() + "}\n}\n"
+	return b.String() + "udp dport 27015 ip daddr { 198.51.100.10, 172.17.126.44 } accept\nudp dport 27015 ip6 daddr { 2a00:c633:640a::d5ff, fd00:c633:640a::2ff } accept\nicmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept\n}\n}\n"
 }()
 
 // send sends a frame when its time has come.
@@ -196,7 +337,7 @@ func (w *wire) send(at time.Time, class string, frame []byte) error {
 		w.sent = append(w.sent, 0)
 	}
 	copy(frame, []byte{2, 0, 0, 0, 0, 0xfe})
-	setTTL(frame[14:], byte(firstTTL+i))
+	setTTL(frame[14:], byte(firstTTL+2*i))
 	wait := at.Sub(w.first) - time.Since(w.start)
 	if wait > 200*time.Microsecond {
 		time.Sleep(wait)
@@ -227,7 +368,7 @@ func setTTL(packet []byte, ttl byte) {
 func (w *wire) close(s *Shares) error {
 	unix.Close(w.fd)
 	time.Sleep(100 * time.Millisecond)
-	out, err := run("", "nft", "-j", "list", "counters", "table", "inet", "arrived")
+	out, err := run("", w.in("nft", "-j", "list", "counters", "table", "inet", "arrived")...)
 	if err != nil {
 		return fmt.Errorf("nft: %w: %s", err, out)
 	}

@@ -44,7 +44,7 @@ func TestPlay(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Infrastructure says something in the first half minute.
-			got := Play(t, s, scenes.Options{Span: 6 * time.Second, Clients: 500}, NFT(x.rule))
+			got := Play(t, s, scenes.Options{Span: 6 * time.Second, Clients: 500}, OnHost, NFT(x.rule))
 			for class, share := range got.Class {
 				if share.Sent == 0 || share.Percent() != x.want[class] {
 					t.Errorf("%s: %d of %d passed, want %v %%", class, share.Passed, share.Sent, x.want[class])
@@ -70,7 +70,7 @@ type volley struct {
 func fire(t *testing.T, rule string, list []volley) Shares {
 	t.Helper()
 	start := time.Now()
-	return play(t, NFT(rule), func(send func(at time.Time, class string, frame []byte) error) error {
+	return play(t, OnHost, NFT(rule), func(send func(at time.Time, class string, frame []byte) error) error {
 		for _, v := range list {
 			n := v.sources * v.each
 			for i := range n {

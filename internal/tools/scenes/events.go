@@ -57,8 +57,13 @@ func routed(x uint32) bool {
 	return true
 }
 
-// flood sends requests from forged sources.
+// flood sends requests from forged sources, without a challenge where the server asks for one.
 func (w *world) flood(name string, number int, s *server, q *query, rate float64, from, to time.Duration) {
+	w.floodWith(name, number, s, q, rate, from, to, false)
+}
+
+// floodWith sends requests from forged sources. Made-up challenges are of the right form and were given to nobody.
+func (w *world) floodWith(name string, number int, s *server, q *query, rate float64, from, to time.Duration, madeUp bool) {
 	e := w.event("forged_flood", q.request, from, to, []*server{s})
 	r := w.dice(name, 1)
 	w.every(name, rate, from, to, func(i int) {
@@ -70,9 +75,12 @@ func (w *world) flood(name string, number int, s *server, q *query, rate float64
 		c := call{token(s, src.addr.Addr()), 0}
 		first := s.wants(q)
 		message, payload := q.request, ""
-		if first {
+		switch {
+		case madeUp:
+			payload = q.ask(s, call{r.Uint32(), 0})
+		case first:
 			message, payload = q.firstRequest, q.first(s, c)
-		} else {
+		default:
 			payload = q.ask(s, c)
 		}
 		p := w.request(src, s, message, payload)
@@ -88,6 +96,11 @@ func forgedOpen(w *world) {
 func forgedChallenged(w *world) {
 	s := w.servers[challenged]
 	w.flood("flood", 0, s, s.p.queries[0], w.o.Rate, w.o.From, w.o.To)
+}
+
+func madeUp(w *world) {
+	s := w.servers[challenged]
+	w.floodWith("flood", 0, s, s.p.queries[0], w.o.Rate, w.o.From, w.o.To, true)
 }
 
 // reflect sends requests in the name of a victim. ports is the number of ports that it

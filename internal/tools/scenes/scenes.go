@@ -59,6 +59,7 @@ func All() []Scene {
 	return []Scene{
 		{"forged-open", "a flood of A2S info requests from forged sources, at a server that replies without a challenge", 3000, 1. / 3, 2. / 3, forgedOpen},
 		{"forged-challenged", "the same flood, at a server that asks for a challenge", 3000, 1. / 3, 2. / 3, forgedChallenged},
+		{"made-up", "the same flood, with challenges that nobody was given", 3000, 1. / 3, 2. / 3, madeUp},
 		{"reflection", "requests in the name of two victims, which get the long replies", 800, 1. / 3, 2. / 3, reflections},
 		{"greedy", "a client with an honest address that asks hundreds of times a second", 300, 1. / 3, 2. / 3, greedy},
 		{"scanner", "one source asks hundreds of addresses, most of which do not reply", 20, 1. / 6, 5. / 6, scanner},

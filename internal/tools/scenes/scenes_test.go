@@ -65,6 +65,9 @@ func TestTruth(t *testing.T) {
 					got.Messages[p.Name] = n
 				}
 			}
+			if s.Name == "made-up" { // a challenge that answers another one refuses it
+				got.Answered, got.Refused = got.Answered+got.Refused, 0
+			}
 			if s.Name == "reflection" || s.Name == "mixed" {
 				// The first requests of one port within milliseconds look like copies,
 				// and so do the replies.

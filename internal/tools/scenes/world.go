@@ -484,9 +484,15 @@ func (w *world) time() time.Time {
 }
 
 // token is the challenge of a server for an address.
-func token(s *server, a netip.Addr) uint32 {
+func token(s *server, a netip.Addr) uint32 { return Token(s.index, a) }
+
+// Token returns the challenge of the server with an index for an IPv4 address, or for the one that stands for it.
+func Token(server int, a netip.Addr) uint32 {
+	if a.Is6() {
+		a, _ = netip.AddrFromSlice(a.AsSlice()[2:6])
+	}
 	b := a.As4()
-	x := uint64(binary.BigEndian.Uint32(b[:]))<<16 | uint64(s.index)
+	x := uint64(binary.BigEndian.Uint32(b[:]))<<16 | uint64(server)
 	x *= 0x9e3779b97f4a7c15
 	x ^= x >> 29
 	x *= 0xbf58476d1ce4e5b9
