@@ -6,13 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
@@ -282,7 +280,7 @@ func (c *collector) Record(r *dissect.Record) error {
 	m := Message{
 		Frame: r.Frame, Frames: slices.Clone(r.Frames), Time: r.Time, Src: r.Src, Dst: r.Dst,
 		Protocol: r.Protocol.Name, Name: r.Type.Name, Role: r.Type.Role, Length: r.Length,
-		Body: own(r.Body), RTT: r.RTT, JSON: c.line(),
+		Body: r.Message.Clone().Body, RTT: r.RTT, JSON: c.line(),
 	}
 	if len(m.Frames) < 2 {
 		m.Frames = nil
@@ -392,66 +390,4 @@ func number(row map[string]any, key string) (n dissect.Opt[int]) {
 		return dissect.Some(i)
 	}
 	return n
-}
-
-// module is the path of the types that may contain borrowed data.
-const module = "github.com/qdissect/qdissect/"
-
-// own returns a deep copy of a borrowed body.
-func own(body any) any {
-	if body == nil {
-		return nil
-	}
-	v := reflect.New(reflect.TypeOf(body)).Elem()
-	v.Set(reflect.ValueOf(body))
-	ownValue(v)
-	return v.Interface()
-}
-
-// ownValue replaces everything that a value points to by copies. v must be settable.
-func ownValue(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(strings.Clone(v.String()))
-	case reflect.Slice:
-		if v.IsNil() {
-			return
-		}
-		list := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
-		reflect.Copy(list, v)
-		v.Set(list)
-		for i := range v.Len() {
-			ownValue(v.Index(i))
-		}
-	case reflect.Array:
-		for i := range v.Len() {
-			ownValue(v.Index(i))
-		}
-	case reflect.Pointer:
-		if v.IsNil() || !strings.HasPrefix(v.Type().Elem().PkgPath(), module) {
-			return
-		}
-		p := reflect.New(v.Type().Elem())
-		p.Elem().Set(v.Elem())
-		ownValue(p.Elem())
-		v.Set(p)
-	case reflect.Interface:
-		if v.IsNil() {
-			return
-		}
-		inner := reflect.New(v.Elem().Type()).Elem()
-		inner.Set(v.Elem())
-		ownValue(inner)
-		v.Set(inner)
-	case reflect.Struct:
-		// Types of other modules, such as times and addresses, are values.
-		if path := v.Type().PkgPath(); path != "" && !strings.HasPrefix(path, module) {
-			return
-		}
-		for i := range v.NumField() {
-			f := v.Field(i)
-			// Unexported fields may be borrowed, too.
-			ownValue(reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem())
-		}
-	}
 }
