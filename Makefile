@@ -51,7 +51,6 @@ generate:
 
 # Write the goldens again. Read what changed before you commit it.
 golden:
-	go run ./internal/tools/mktestdata
 	go test ./cmd/qdissect -run "^Test(Golden|Scripts|ReportPages|Readme)$$" -update
 	go test ./internal/top -update
 

@@ -204,24 +204,18 @@ func TestSecretSplits(t *testing.T) {
 
 // TestSecrets checks that no captured password is in any output unless requested.
 func TestSecrets(t *testing.T) {
-	var b bytes.Buffer
-	s := hostile.NewStage(&b, mkpcap.Options{})
-	for _, scene := range hostile.Scenes() {
-		if scene.Name == "secrets.pcap" {
-			scene.Play(s)
-		}
-	}
+	secrets := readFile(t, attackFile("secrets.pcap"))
 	dir := t.TempDir()
 	path := filepath.Join(dir, "secrets.pcap")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(path, secrets, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	shown := outputs(t, b.Bytes(), forms)
+	shown := outputs(t, secrets, forms)
 	if !strings.Contains(shown[annotated], `quake3: rcon command  "g_password " ***`) {
 		t.Errorf("comments: %s", shown[annotated])
 	}
 	for _, mode := range [][]string{{"-V"}, {"-x"}, {"-o", "jsonl"}, {"-o", "json"}} {
-		if !leaks(runOn(t, b.Bytes(), append([]string{"--show-secrets", "--all"}, mode...)...)) {
+		if !leaks(runOn(t, secrets, append([]string{"--show-secrets", "--all"}, mode...)...)) {
 			t.Errorf("%v: --show-secrets hides them", mode)
 		}
 	}
@@ -237,8 +231,8 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown["golden"] = string(lines)
-	other := bytes.ReplaceAll(b.Bytes(), []byte(hostile.Secret), []byte("another12"))
-	for name, data := range map[string][]byte{"other.pcap": other, "none.pcap": bytes.ReplaceAll(b.Bytes(), []byte(hostile.Secret), []byte("0        "))} {
+	other := bytes.ReplaceAll(secrets, []byte(hostile.Secret), []byte("another12"))
+	for name, data := range map[string][]byte{"other.pcap": other, "none.pcap": bytes.ReplaceAll(secrets, []byte(hostile.Secret), []byte("0        "))} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}

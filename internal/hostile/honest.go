@@ -160,6 +160,10 @@ func packed(id uint32, size int, unpacked, sum uint32, stream string) (parts []s
 // long repeats s to a length of n bytes.
 func long(s string, n int) string { return strings.Repeat(s, n/len(s)+1)[:n] }
 
+// Evil is text that must not reach a terminal: control characters, escape sequences,
+// bidirectional marks, zero-width characters, and invalid UTF-8.
+const Evil = "\x1b]0;owned\x07\x1b[2J\x9b31m\u009b31m\u202ertl\u202c\u200b\u2066\u2069\ufeff\u2028\U000e0041\xc3\x28\xff\xfe\r\b\x7f\x00"
+
 // SayEverywhere sends messages of all protocols with a text in every place that has
 // text.
 func SayEverywhere(s *Stage, text string) {

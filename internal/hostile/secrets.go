@@ -3,6 +3,7 @@ package hostile
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 	"strings"
 	"unicode/utf16"
 )
@@ -47,12 +48,19 @@ const logged = "L 01/02/2026 - 03:04:05: "
 
 // Confidences returns messages that contain [Secret], each in a different way.
 func Confidences() []Confidence {
+	return slices.Concat(toQuake(), toValve(), toOthers(), toNobody(), inParts())
+}
+
+// rules returns a rules reply.
+func rules(pairs ...string) string {
+	return single + "E" + string([]byte{byte(len(pairs) / 2), 0}) + strings.Join(pairs, "\x00") + "\x00"
+}
+
+// toQuake are messages of Quake 3 and its descendants.
+func toQuake() []Confidence {
 	const s = Secret
 	userinfo := `"\name\Mallory\password\` + s + `\rate\25000\cl_guid\` + s + `GUID"`
-	rules := func(pairs ...string) string {
-		return single + "E" + string([]byte{byte(len(pairs) / 2), 0}) + strings.Join(pairs, "\x00") + "\x00"
-	}
-	list := []Confidence{
+	return []Confidence{
 		// Console commands of Quake 3 and its descendants.
 		asked("rcon", portQuake3, `"status"`, single+"rcon "+s+" status"),
 		asked("rcon without a command", portQuake3, "rcon command", single+"rcon "+s),
@@ -93,6 +101,13 @@ func Confidences() []Confidence {
 		said("changed to", portQuake3, "print", single+"print\nServer cvar 'sv_password' changed to "+s+"\n"),
 		said("status reply", portQuake3, `"x"`, single+"statusResponse\n\\sv_hostname\\x\\g_password\\"+s+"\\rconpassword\\"+s+"\n"),
 		said("info reply", portQuake3, `"x"`, single+"infoResponse\n\\hostname\\x\\sv_passwordText\\"+s),
+	}
+}
+
+// toValve are messages of Half-Life and Source.
+func toValve() []Confidence {
+	const s = Secret
+	return []Confidence{
 		// Half-Life and Source.
 		asked("rcon of Half-Life", portValve, `"status"`, single+`rcon 17 "`+s+"\" status\x00"),
 		asked("rcon without quotation marks", portValve, `"status"`, single+"rcon 12345 "+s+" status"),
@@ -118,6 +133,13 @@ func Confidences() []Confidence {
 		said("rules", portValve, "rules", rules("mp_timelimit", "30", "rcon_password", s, "sv_password", s, "AdminPassword", s)),
 		said("rules, cut", portValve, "rules", strings.TrimSuffix(rules("mp_timelimit", "30", "sv_password", s), "\x00")),
 		asked("connect of Source", portValve, "join request", single+"k\x18\x00\x00\x00\x03\x00\x00\x00\x01\x02\x03\x04\x05\x06\x07\x08Mallory\x00"+s+"\x002000\x00\x08\x00"+s),
+	}
+}
+
+// toOthers are messages of Doom 3, GameSpy and the descendants of both.
+func toOthers() []Confidence {
+	const s = Secret
+	return []Confidence{
 		// Doom 3 and its descendants.
 		asked("rcon of Doom 3", portDoom3, `"status"`, "\xff\xffrcon\x00"+s+"\x00status\x00"),
 		asked("rcon of Doom 3, cut", portDoom3, "", "\xff\xffrcon\x00"+s),
@@ -141,6 +163,13 @@ func Confidences() []Confidence {
 		said("The All-Seeing Eye", portASE, `"x"`, "EYE1\x04mta\x0622003\x02x\x02y\x02z\x02a\x020\x020\x022\x0eadminpassword\x0a"+s+"\x01"),
 		said("The All-Seeing Eye, cut", portASE, `"x"`, "EYE1\x04mta\x0622003\x02x\x02y\x02z\x02a\x020\x020\x022\x09password\x0a"+s[:6]),
 		asked("heartbeat", portMaster, "heartbeat", "0\n\\protocol\\48\\challenge\\5\\players\\0\\max\\8\\gamedir\\cstrike\\map\\x\\password\\"+s+"\\os\\l\n"),
+	}
+}
+
+// toNobody are messages that no protocol recognises, or on other ports.
+func toNobody() []Confidence {
+	const s = Secret
+	return []Confidence{
 		// Messages that no protocol recognises.
 		asked("rcon on any port", portNobody, "remote console", single+"rcon "+s+" status"),
 		asked("rcon without a header", portNobody, "", "rcon "+s+" quit"),
@@ -156,7 +185,11 @@ func Confidences() []Confidence {
 		asked("connect of Source on any port", portNobody, "", single+"k\x18\x00\x00\x00\x03\x00\x00\x00\x01\x02\x03\x04\x05\x06\x07\x08Mallory\x00"+s+"\x002000\x00"),
 		said("print on any port", portNobody, "", single+"print\n\"rconPassword\" is:\""+s+"^7\""),
 	}
-	// Split messages, with the cut before, inside and after the password.
+}
+
+// inParts are split messages, with the cut before, inside and after the password.
+func inParts() (list []Confidence) {
+	const s = Secret
 	long := "x" + strings.Repeat(" ", 60)
 	log := single + "R" + logged + long + "Bad Rcon: \"rcon 123 \"" + s + "\" status\" from \"192.0.2.7:5\"\n\x00"
 	long = rules("sv_contact", long, "sv_password", s, "tv_title", long)
@@ -239,12 +272,4 @@ func (s *Stage) Confide(c Confidence, clientPort uint16) {
 	for _, p := range c.Parts {
 		s.Strike(src, dst, p)
 	}
-}
-
-func secretScene(s *Stage) {
-	for i, c := range Confidences() {
-		s.Confide(c, uint16(40000+i))
-		s.Speak(1)
-	}
-	s.Finish()
 }

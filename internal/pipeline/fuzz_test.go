@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -219,8 +220,14 @@ func FuzzFile(f *testing.F) {
 			f.Add(file)
 		}
 	})
-	for _, h := range hostile.Files() {
-		f.Add(h.Make())
+	for _, name := range attacks(f) {
+		file, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if slices.Contains(damagedFiles, filepath.Base(name)) {
+			f.Add(file)
+		}
 	}
 	f.Add([]byte(hostile.Window))
 	f.Fuzz(func(t *testing.T, file []byte) {
