@@ -24,7 +24,7 @@ type section struct {
 // commandSections group the commands. What is in none of them stands at the end.
 var commandSections = []section{
 	{"Dissect", []string{"read", "live", "decode", "top"}},
-	{"Judge", []string{"report", "why", "rules", "check", "diff"}},
+	{"Judge", []string{"report", "why", "query", "rules", "check", "diff"}},
 	{"Share and replay captures", []string{"cut", "anonymize", "serve"}},
 	{"Wireshark", []string{"lua", "extcap"}},
 	{"Reference", []string{"explain", "protocols", "filter", "schema", "help", "completion", "version"}},

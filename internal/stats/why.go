@@ -203,7 +203,7 @@ func (x *facts) answer() *Answer {
 			if w.Cause == "" { // what it saw stands behind that, and is no verdict
 				f := &causes[slices.IndexFunc(causes, func(c Cause) bool { return c.ID == "too_few" })]
 				w.Cause, w.State, w.Certainty, w.Advice = f.ID, f.State, f.Certainty, []string{f.Advice}
-				texts = append(texts, f.fill(f.Words, x.saw(), w.Server+named2(x.name)))
+				texts = append(texts, f.fill(f.Words, x.saw(), w.Server+named2(cmp.Or(x.row.Name, x.name))))
 			}
 		case c.State == Trouble:
 			w.Problems = append(w.Problems, c.ID)
@@ -213,7 +213,7 @@ func (x *facts) answer() *Answer {
 				w.Cause, w.State, w.Certainty = c.ID, c.State, cmp.Or(found.certainty, c.Certainty)
 			}
 		}
-		texts = append(texts, c.fill(c.Words, found, w.Server+named2(x.name)))
+		texts = append(texts, c.fill(c.Words, found, w.Server+named2(cmp.Or(x.row.Name, x.name))))
 		w.Evidence = append(w.Evidence, found.evidence...)
 		if advice := c.fill(c.Advice, found, w.Server); advice != "" && !slices.Contains(w.Advice, advice) {
 			w.Advice = append(w.Advice, advice)
