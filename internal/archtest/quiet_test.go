@@ -10,8 +10,8 @@ import (
 )
 
 // TestSendsNothing: what reads captures can neither talk to the network nor run
-// a program, and nothing in the whole program dials or asks for names. Only the
-// files of --on-verdict run a command, that of the user; those of --install ask
+// a program, and nothing in the whole program dials or asks for names but the
+// command query, for the server that it is told to ask. Only the files of --on-verdict run a command, that of the user; those of --install ask
 // tshark for its folders; bubbletea has one that runs an editor.
 func TestSendsNothing(t *testing.T) {
 	banned := map[string][]string{
@@ -43,7 +43,7 @@ func TestSendsNothing(t *testing.T) {
 			}
 			b, err := os.ReadFile(path)
 			if err == nil {
-				if m := dials.Find(b); m != nil {
+				if m := dials.Find(b); m != nil && !strings.HasSuffix(filepath.ToSlash(path), "/cmd/qdissect/query.go") {
 					t.Errorf("%s: %s", path, m)
 				}
 				slash := filepath.ToSlash(path)
