@@ -73,7 +73,7 @@ func formatsOf(cmd *cobra.Command) func() []string {
 	if f == nil {
 		return nil
 	}
-	return listed(f.Usage, "text", "json", "html", "junit", "tap", "github")
+	return listed(f.Usage, "text", "json", "html", "junit", "github")
 }
 
 // listed returns those values that a text names.

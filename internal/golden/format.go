@@ -70,7 +70,7 @@ type Format interface {
 }
 
 // Formats are the names of all formats.
-var Formats = []string{"text", "json", "junit", "tap", "github"}
+var Formats = []string{"text", "json", "junit", "github"}
 
 // FormatOptions configure formats.
 type FormatOptions struct {
@@ -92,8 +92,6 @@ func NewFormat(name string, w io.Writer, o FormatOptions) (Format, error) {
 		return &jsonFormat{w: w, doc: jsonDocument{Schema: JSONSchema, Command: o.Command}}, nil
 	case "junit":
 		return &junitFormat{w: w, suite: junitSuite{Name: o.Command}}, nil
-	case "tap":
-		return &tapFormat{w: w}, nil
 	case "github":
 		return &githubFormat{w: w, o: o}, nil
 	}
@@ -218,43 +216,6 @@ func (f *junitFormat) End(string) error {
 		return err
 	}
 	_, err = f.w.Write(append([]byte(xml.Header), append(b, '\n')...))
-	return err
-}
-
-// tapFormat is the Test Anything Protocol, version 14.
-type tapFormat struct {
-	w io.Writer
-	n int
-}
-
-func (f *tapFormat) Case(c *Case) error {
-	var b []byte
-	if f.n++; f.n == 1 {
-		b = append(b, "TAP version 14\n"...)
-	}
-	not := "not "
-	if c.equal() {
-		not = ""
-	}
-	b = fmt.Appendf(b, "%sok %d - %s\n", not, f.n, strings.ReplaceAll(safe(c.Name), "#", "\\#"))
-	if !c.equal() {
-		b = fmt.Appendf(b, "  ---\n  message: %q\n", c.title())
-		if c.Result != nil && !c.Result.Equal() {
-			b = append(b, "  differences: |2\n"...)
-			b = c.Result.AppendText(b, "    ")
-		}
-		b = append(b, "  ...\n"...)
-	}
-	_, err := f.w.Write(b)
-	return err
-}
-
-func (f *tapFormat) End(string) error {
-	head := ""
-	if f.n == 0 {
-		head = "TAP version 14\n"
-	}
-	_, err := fmt.Fprintf(f.w, "%s1..%d\n", head, f.n)
 	return err
 }
 

@@ -1,5 +1,5 @@
-// Command mkpackages builds what is released: archives of the program for six targets with
-// their lists of components (SBOM), packages for Debian, Red Hat and Alpine, and checksums.
+// Command mkpackages builds what is released: archives of the program for six targets,
+// packages for Debian, Red Hat and Alpine, and checksums.
 //
 //	go run ./internal/tools/mkpackages [-o dist] [-only linux/amd64] [-formats deb,rpm,apk,tar]
 //
@@ -237,14 +237,7 @@ func (m *making) target(t target) (made []string, err error) {
 		if err := archive(filepath.Join(m.dir, name), base, list, m.time); err != nil {
 			return nil, err
 		}
-		sbom, err := m.sbom(path, t, parts)
-		if err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(filepath.Join(m.dir, base+".cdx.json"), sbom, 0o644); err != nil {
-			return nil, err
-		}
-		made = append(made, name, base+".cdx.json")
+		made = append(made, name)
 	}
 	for _, format := range []string{"deb", "rpm", "apk"} {
 		if t.os != "linux" || !slices.Contains(m.formats, format) {

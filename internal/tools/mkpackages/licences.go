@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"debug/buildinfo"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,19 +11,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 )
 
 // A component is something of others in the program.
 type component struct {
 	name, version string
-	kind          string // of the package URL
 	license       string // its name in SPDX
 	text          string // all of it
-}
-
-func (c *component) url() string {
-	return "pkg:" + c.kind + "/" + c.name + "@" + strings.ReplaceAll(c.version, "+", "%2B")
 }
 
 // components returns what a program was built from besides this module: what go version -m
@@ -38,7 +30,7 @@ func components(program string, t target) ([]component, error) {
 	if info.GoVersion == "" || len(info.Deps) < 10 {
 		return nil, errors.New("the program does not say what it was built from")
 	}
-	list := []component{{name: "stdlib", version: strings.TrimPrefix(info.GoVersion, "go"), kind: "golang"}, {kind: "npm", name: "uplot"}}
+	list := []component{{name: "stdlib", version: strings.TrimPrefix(info.GoVersion, "go")}, {name: "uplot"}}
 	folders := []string{"", filepath.Join("internal", "htmlreport", "uplot")}
 	chart, err := os.ReadFile(filepath.Join(folders[1], "uPlot.iife.min.js"))
 	if err != nil {
@@ -55,7 +47,7 @@ func components(program string, t target) ([]component, error) {
 			return nil, fmt.Errorf("%s is replaced", d.Path)
 		}
 		command = append(command, d.Path)
-		list = append(list, component{name: d.Path, version: d.Version, kind: "golang"})
+		list = append(list, component{name: d.Path, version: d.Version})
 	}
 	out, err := output(command...)
 	if err != nil {
@@ -151,69 +143,4 @@ func copyright(list []component) []byte {
 		b.WriteString("\n" + c.text)
 	}
 	return b.Bytes()
-}
-
-// A bom is a list of components as CycloneDX 1.6.
-type bom struct {
-	Format       string    `json:"bomFormat"`
-	SpecVersion  string    `json:"specVersion"`
-	Version      int       `json:"version"`
-	Metadata     bomHead   `json:"metadata"`
-	Components   []bomPart `json:"components"`
-	Dependencies []bomEdge `json:"dependencies"`
-}
-
-type bomHead struct {
-	Timestamp string  `json:"timestamp"`
-	Component bomPart `json:"component"`
-}
-
-type bomPart struct {
-	Type     string       `json:"type"`
-	Ref      string       `json:"bom-ref"`
-	Name     string       `json:"name"`
-	Version  string       `json:"version"`
-	Hashes   []bomHash    `json:"hashes,omitempty"`
-	Licenses []bomLicense `json:"licenses"`
-	URL      string       `json:"purl"`
-}
-
-type bomHash struct {
-	Algorithm string `json:"alg"`
-	Content   string `json:"content"`
-}
-
-type bomLicense struct {
-	Expression string `json:"expression"`
-}
-
-type bomEdge struct {
-	Ref       string   `json:"ref"`
-	DependsOn []string `json:"dependsOn"`
-}
-
-func (c *component) part(kind string) bomPart {
-	return bomPart{Type: kind, Ref: c.url(), Name: c.name, Version: c.version, URL: c.url(), Licenses: []bomLicense{{c.license}}}
-}
-
-// sbom returns the list of components of a program.
-func (m *making) sbom(program string, t target, list []component) ([]byte, error) {
-	b, err := os.ReadFile(program)
-	if err != nil {
-		return nil, err
-	}
-	self := component{name: "github.com/qdissect/qdissect", version: m.version, kind: "golang", license: "Apache-2.0"}
-	out := bom{Format: "CycloneDX", SpecVersion: "1.6", Version: 1, Metadata: bomHead{m.time.Format(time.RFC3339), self.part("application")}}
-	head := &out.Metadata.Component
-	head.URL += "?goos=" + t.os + "&goarch=" + t.arch
-	head.Ref = head.URL
-	head.Hashes = []bomHash{{"SHA-256", fmt.Sprintf("%x", sha256.Sum256(b))}}
-	edge := bomEdge{Ref: head.Ref}
-	for i := range list {
-		out.Components = append(out.Components, list[i].part("library"))
-		edge.DependsOn = append(edge.DependsOn, list[i].url())
-	}
-	out.Dependencies = []bomEdge{edge}
-	text, err := json.MarshalIndent(out, "", "  ")
-	return append(text, '\n'), err
 }
