@@ -51,7 +51,7 @@ generate:
 
 # Write the goldens again. Read what changed before you commit it.
 golden:
-	go test ./cmd/qdissect -run "^Test(Golden|Scripts|ReportPages|Readme)$$" -update
+	go test ./cmd/qdissect -run "^Test(Golden|Scripts|ReportPages|Readme|Questions)$$" -update
 	go test ./internal/top -update
 
 # Every fuzz target for FUZZTIME, one after the other.
