@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // What Minecraft and GameSpy 3 have in common, and what only one of them sends.
@@ -192,7 +193,7 @@ func TestLayersBelow(t *testing.T) {
 		t.Fatalf("got %q", plain)
 	}
 	for name, d := range map[string]dissect.Datagram{
-		"VLAN":      {Findings: []dissect.Finding{dissect.NewFinding(dissect.Tagged, dissect.Str("12"))}},
+		"VLAN":      {Findings: []dissect.Finding{dissect.NewFinding(core.Tagged, dissect.Str("12"))}},
 		"fragments": {Frames: []uint64{1, 2}},
 	} {
 		if got := play(d); strings.Join(got, "\n") != strings.Join(plain, "\n") {

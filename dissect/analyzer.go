@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/reassembly"
+
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Limits bound the state of an analyzer. A zero field takes the value of
@@ -99,7 +101,7 @@ type Config struct {
 	// Copied is called for a duplicate datagram, which the handler does not receive, and with
 	// back for one that turns out to be a message, which follows. It may be nil.
 	Copied func(d *Datagram, back bool)
-	// Hears says that [Analyzer.Hear] is called.
+	// Hears says that its Hear is called.
 	Hears bool
 	// Unreasoned says that nobody reads [Record.Reason], which may then be ByHeader although
 	// other protocols could own the bytes. All else is the same.
@@ -127,11 +129,13 @@ type scratch struct {
 	others   []*Protocol // of the record
 	text     []byte      // of its findings
 	missing  []int       // parts
+	asked    place       // of the message
+	awaits   func(topics Topic, id uint64) bool
 }
 
 // Inject makes decoding fail, for tests; nil ends it. It applies to all analyzers
 // that share decoders with a.
-func (a *Analyzer) Inject(i *Inject) { a.reader.inject = i }
+func (a inner) Inject(i *core.Inject) { core.SetInject(&a.reader, i) }
 
 // Stats are the counters of an analyzer.
 type Stats struct {
@@ -208,7 +212,7 @@ func (s *Stats) countFindings(list []Finding) {
 	for i := range list {
 		what := list[i].Type
 		s.Findings[what.Severity]++
-		if what == Malformed {
+		if what == core.Malformed {
 			s.Malformed++
 		}
 	}
@@ -236,6 +240,12 @@ type Analyzer struct {
 	now       int64    // time of the newest datagram, or of Advance
 	current   int8     // protocol whose code runs, -1 if that of none does
 }
+
+// inner is an analyzer with the methods that only this module calls.
+type inner struct{ *Analyzer }
+
+// Inner returns what only this module can use.
+func (a *Analyzer) Inner(core.Only) inner { return inner{a} }
 
 // New returns an analyzer that reports to h.
 func New(c Config, h Handler) (*Analyzer, error) {
@@ -349,7 +359,7 @@ const setWeight = 16
 
 // Waiting reports whether more than n requests, or n/16 sets of parts, are pending,
 // the highest frame number of the n oldest, and when these will have expired.
-func (a *Analyzer) Waiting(n int) (frame uint64, due time.Time, more bool) {
+func (a inner) Waiting(n int) (frame uint64, due time.Time, more bool) {
 	frame, due, more = a.parts.Waiting(n / setWeight)
 	t, left := a.tracker, n
 	i := t.requests.waiting.oldest
@@ -372,9 +382,9 @@ func (a *Analyzer) Waiting(n int) (frame uint64, due time.Time, more bool) {
 }
 
 // FlushSome reports the sets of parts up to a frame, or the requests up to it if at
-// most n/16 sets are pending. With [Analyzer.Waiting] a caller can flush in steps,
+// most n/16 sets are pending. With its Waiting a caller can flush in steps,
 // which bounds its output buffer.
-func (a *Analyzer) FlushSome(frame uint64, n int) {
+func (a inner) FlushSome(frame uint64, n int) {
 	if _, _, more := a.parts.Waiting(n / setWeight); more {
 		a.unattended(func() { a.parts.FlushTo(frame) })
 		return

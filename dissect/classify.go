@@ -3,6 +3,8 @@ package dissect
 import (
 	"math/bits"
 	"net/netip"
+
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // A class is the result of classification.
@@ -48,7 +50,7 @@ func (c *candidate) before(o *candidate) bool {
 func (a *Analyzer) classify(x *arrival) {
 	if len(a.config.DecodeAs) > 0 {
 		if p := a.forced(x.Src.Port(), x.Dst.Port()); p != nil {
-			x.class = class{protocol: a.index(p), reason: ByUser, sure: true}
+			x.class = class{protocol: a.index(p), reason: core.ByUser, sure: true}
 			return
 		}
 	}
@@ -157,10 +159,10 @@ func (a *Analyzer) choose(x *arrival, found []candidate) class {
 	switch {
 	case tied == 0:
 	case best.awaited:
-		c.reason = ByRequest
+		c.reason = core.ByRequest
 		c.also = tied & a.tracker.alsoAwaits(x.flow, x.ends.up, best.protocol)
 	case best.pinned:
-		c.reason = ByFlow
+		c.reason = core.ByFlow
 	default:
 		return a.byServer(x, c, best, tied)
 	}
@@ -172,24 +174,24 @@ func (a *Analyzer) choose(x *arrival, found []candidate) class {
 func (a *Analyzer) lift(x *arrival, c class, best *candidate) class {
 	switch {
 	case best.awaited:
-		c.reason = ByRequest
+		c.reason = core.ByRequest
 	case best.pinned:
-		c.reason = ByFlow
+		c.reason = core.ByFlow
 	case best.port && best.verdict > Doubtful:
-		c.reason = ByPort
+		c.reason = core.ByPort
 	default:
 		if p := a.protocols[best.protocol]; p.Confirm != nil && p.Confirm(x.Payload) {
 			return class{protocol: best.protocol, sure: true}
 		}
 		if p := a.echoed(x); p >= 0 {
-			return class{protocol: p, reason: ByRequest, sure: true}
+			return class{protocol: p, reason: core.ByRequest, sure: true}
 		}
 		return class{protocol: -1, undecided: x.undecided, otherwise: -1}
 	}
 	// With weak evidence, a payload that contradicts the protocol belongs to
 	// another one and is not malformed.
 	f := a.conversation(x)
-	weak := c.reason == ByPort || f == nil || f.sure != best.protocol
+	weak := c.reason == core.ByPort || f == nil || f.sure != best.protocol
 	if weak && (!best.awaited && a.foreign.has(&x.ends) || !a.readable(x.Datagram, best.protocol)) {
 		return class{protocol: -1}
 	}
@@ -215,11 +217,11 @@ func (a *Analyzer) byServer(x *arrival, c class, best *candidate, tied uint64) c
 	both := tied | 1<<best.protocol
 	for _, end := range [...]netip.AddrPort{x.Dst, x.Src} {
 		if p := a.tracker.servers.spoke.find(&end); p != nil && both>>*p&1 != 0 {
-			return class{protocol: *p, reason: ByServer, sure: true}
+			return class{protocol: *p, reason: core.ByServer, sure: true}
 		}
 	}
-	if c.reason, c.also = ByHeader, tied; best.port {
-		c.reason, c.also = ByPort, 0
+	if c.reason, c.also = core.ByHeader, tied; best.port {
+		c.reason, c.also = core.ByPort, 0
 	}
 	if len(x.Payload) <= detectBytes && a.oneWire(both) {
 		c.undecided, c.otherwise, c.protocol = x.undecided, best.protocol, -1
@@ -242,7 +244,7 @@ func (a *Analyzer) oneWire(set uint64) bool {
 // Candidate reports whether any protocol may own a payload between two ports. It
 // looks at the first three bytes only. If it is false, the datagram needs only to be
 // counted.
-func (a *Analyzer) Candidate(srcPort, dstPort uint16, payload []byte) bool {
+func (a inner) Candidate(srcPort, dstPort uint16, payload []byte) bool {
 	s := a.signatures
 	if len(payload) >= 2 {
 		if s.pairs.has(pair(payload[0], payload[1])) || s.portsOnly.has(srcPort) || s.portsOnly.has(dstPort) {
@@ -286,7 +288,7 @@ func (a *Analyzer) try(d *Datagram, protocol int8) *Message {
 	p := a.protocols[protocol]
 	m := &a.tried
 	*m = Message{}
-	a.reader.Reset(d.Payload, d.Frame, false)
+	core.Reset(&a.reader, d.Payload, d.Frame, false)
 	if p.Split != nil {
 		if _, ok := p.Split.Read(d.Payload, 0); ok {
 			return m
@@ -298,7 +300,7 @@ func (a *Analyzer) try(d *Datagram, protocol int8) *Message {
 
 // Recognise returns the protocol of a payload between two addresses, nil if there is
 // none. It serves payloads that were captured in part.
-func (a *Analyzer) Recognise(src, dst netip.AddrPort, payload []byte) *Protocol {
+func (a inner) Recognise(src, dst netip.AddrPort, payload []byte) *Protocol {
 	a.stand = Datagram{Src: src, Dst: dst, Payload: payload}
 	x := a.queue.begin(&a.stand)
 	a.queue.on, x.stopped = x, true

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/reassembly"
+
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // contain is deferred where a datagram enters. It recovers from a panic of a
@@ -59,7 +61,7 @@ func (a *Analyzer) contained(x *arrival, parts bool) {
 	a.scratch.renew(a.protocols)
 	a.copies.suspects.of = nil
 	a.forget(x, parts)
-	a.report(NewFinding(Panicked, Str(stack)), x)
+	a.report(NewFinding(core.Panicked, Str(stack)), x)
 	if len(x.Payload) > 0 {
 		a.out.unknown(Unknown{Datagram: x.Datagram, Foreign: a.config.Foreign, protocols: a.protocols, Panicked: true})
 	}
@@ -103,9 +105,8 @@ func (a *Analyzer) renew() {
 // renew replaces what a panic may have left broken, for all analyzers that share
 // it.
 func (b *scratch) renew(protocols []*Protocol) {
-	inject := b.reader.inject
-	*b = scratch{}
-	b.reader.inject = inject
+	*b = scratch{reader: core.Renewed(&b.reader)}
+	b.awaits = b.asked.awaited
 	for _, p := range protocols {
 		b.decoders = append(b.decoders, p.New())
 	}
@@ -145,7 +146,7 @@ func (r *Record) containSummary(dst []byte, out *[]byte) {
 		r.Body = nil // nobody asks it again
 		r.stats.Panics++
 		r.stats.Findings[Failed]++
-		r.Findings = append(r.Findings, NewFinding(Panicked, Str(stackSum())))
+		r.Findings = append(r.Findings, NewFinding(core.Panicked, Str(stackSum())))
 		*out = dst
 	}
 }

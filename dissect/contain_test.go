@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // bomb is a protocol whose decoder panics over payloads with "boom" in them,
@@ -74,7 +75,7 @@ func (h *heard) Unknown(u *dissect.Unknown) {
 	}
 }
 func (h *heard) Finding(f *dissect.FlowFinding) {
-	if f.Type == dissect.Panicked {
+	if f.Type == core.Panicked {
 		h.findings = append(h.findings, *f)
 		h.texts = append(h.texts, string(f.AppendText(nil)))
 	}

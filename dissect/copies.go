@@ -399,7 +399,7 @@ func (s *Stats) Duplicated() bool {
 
 // QuietCopies disables the findings about duplicates of single conversations. Call
 // it if most of the input is duplicated, which the summary reports once.
-func (a *Analyzer) QuietCopies() { a.tracker.quiet = true }
+func (a inner) QuietCopies() { a.tracker.quiet = true }
 
 // cleared takes back the duplicate of a request.
 func (t *tracker) cleared(fi int32, s *sighting) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // at is a datagram of a play: milliseconds, path as for script.send, payload.
@@ -130,7 +131,7 @@ func testMirror(t *testing.T, list []at) {
 	} {
 		s := newScript(t, dissect.Config{})
 		s.play(mirrored(list, lag))
-		s.a.QuietCopies()
+		s.a.Inner(core.Only{}).QuietCopies()
 		s.wait(time.Minute)
 		got := withoutFrames(s.lines)
 		if !slices.Equal(got, want) {
@@ -164,7 +165,7 @@ func TestMirrorCrowd(t *testing.T) {
 	play := func(list []at) *script {
 		s := newScript(t, dissect.Config{})
 		s.play(list)
-		s.a.QuietCopies()
+		s.a.Inner(core.Only{}).QuietCopies()
 		s.wait(time.Minute)
 		return s
 	}

@@ -1,12 +1,13 @@
 package dissect
 
+import "github.com/qdissect/qdissect/internal/core"
+
 // open begins the record of the message in the reader.
 func (a *Analyzer) open(x *arrival) {
 	if a.others = a.others[:0]; x.also != 0 {
 		a.others = appendSet(a.others, a.protocols, x.also)
 	}
-	rec, r := &a.record, &a.reader
-	r.skim = a.config.Skim
+	rec := &a.record
 	rec.clear()
 	d := x.Datagram
 	rec.Protocol = a.protocols[x.protocol] // one by one: in one assignment, all would be copied twice
@@ -21,22 +22,16 @@ func (a *Analyzer) open(x *arrival) {
 	if len(x.Frames) > 0 {
 		x.part = x.Frames[0]
 	}
-	for i := range x.Findings {
-		if i == maxFindings {
-			r.leftOut += len(x.Findings) - i
-			break
-		}
-		r.findings = append(r.findings, x.Findings[i]) // one by one: mostly it is one, and more are copied by a call
+	var cut *Finding
+	if x.Missing > 0 {
+		f := cutOff(x.Datagram)
+		cut = &f
 	}
-	if r.cut = x.Missing > 0; r.cut {
-		r.findings = append(r.findings, cutOff(x.Datagram))
-	}
-	x.lowerFindings = len(r.findings)
-	r.below = x.lowerFindings
+	x.lowerFindings = core.Lower(&a.reader, a.config.Skim, x.Findings, cut)
 }
 
 func cutOff(d *Datagram) Finding {
-	return NewFinding(CaptureCut, Num(len(d.Payload)), Num(len(d.Payload)+d.Missing))
+	return NewFinding(core.CaptureCut, Num(len(d.Payload)), Num(len(d.Payload)+d.Missing))
 }
 
 // decode decodes the message in the reader.
@@ -45,17 +40,39 @@ func (a *Analyzer) decode(x *arrival) {
 	p := rec.Protocol
 	rec.Length, rec.WireLength = x.wire, x.wire+x.Missing
 	if !x.headers {
-		rec.Length = r.length()
-		r.asked = place{a.tracker, x.flow, x.protocol, x.ends.up}
+		rec.Length = core.Length(r)
+		a.asked = place{a.tracker, x.flow, x.protocol, x.ends.up}
+		core.SetAwaited(r, a.awaits)
 		a.decoders[x.protocol].Decode(r, &rec.Message)
 	}
 	rec.Split.Variant, rec.Split.Compressed = rec.Message.Variant, rec.Message.Compressed
 	rec.Split.Partial = rec.Split.Partial || rec.Type.Role == Reply && rec.Pair.Damaged
-	r.conclude(p.Fields)
-	if r.cut {
+	core.Conclude(r, p.Fields)
+	if r.Cut() {
 		// The capture truncated it: its fields are reported without findings about
 		// the sender.
-		r.findings = r.findings[:min(x.lowerFindings, len(r.findings))]
+		core.FirstFindings(r, x.lowerFindings)
 		rec.Pair.Lists = false
 	}
+}
+
+// place is where the requests are that the message may answer.
+type place struct {
+	*tracker
+	flow     int32
+	protocol int8
+	up       bool
+}
+
+// awaited is what [core.Awaited] calls.
+func (w *place) awaited(topics Topic, id uint64) bool {
+	if w.flow == none {
+		return false
+	}
+	for i := w.flows.flows[w.flow].requests; i != none; i = w.requests.list[i].below {
+		if q := &w.requests.list[i]; q.up() != w.up && q.protocol == w.protocol && q.topic&topics != 0 && sameID(q.id, id) {
+			return true
+		}
+	}
+	return false
 }

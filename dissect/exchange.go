@@ -77,18 +77,6 @@ type Exchange struct {
 	Note uint32
 }
 
-// AddTo counts the requests of an exchange.
-func (x *Exchange) AddTo(o *Outcomes) {
-	o[x.Outcome] += uint64(x.Requests - x.Repeated)
-	o[OutcomeRepeated] += uint64(x.Repeated)
-}
-
-// AddMarked counts the marked requests of an exchange.
-func (x *Exchange) AddMarked(o *Outcomes) {
-	o[x.Outcome] += uint64(x.Marked - x.MarkedRepeated)
-	o[OutcomeRepeated] += uint64(x.MarkedRepeated)
-}
-
 // exchangeOf returns a request with its replies and an outcome, until the next call.
 func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 	p, got, f := t.protocols[q.protocol], t.requests.answered(q), &t.flows.flows[q.flow]

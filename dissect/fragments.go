@@ -4,12 +4,14 @@ import (
 	"net/netip"
 
 	"github.com/qdissect/qdissect/reassembly"
+
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Arriving records an IP fragment of an incomplete datagram. The ports are 0 unless
 // it is the first fragment. Requests that the datagram may answer stay pending until
 // it is complete or lost, if that is within the age of [reassembly.DefaultLimits].
-func (a *Analyzer) Arriving(frame uint64, src, dst netip.AddrPort) {
+func (a inner) Arriving(frame uint64, src, dst netip.AddrPort) {
 	t := a.tracker
 	windows := uint16(min(1+reassembly.DefaultLimits.Age/t.config.Limits.Window, 1<<16-1))
 	if src.Port() == 0 && dst.Port() == 0 {
@@ -34,13 +36,13 @@ func (a *Analyzer) Arriving(frame uint64, src, dst netip.AddrPort) {
 // LostFragments completes a finding about a datagram with missing fragments: it adds
 // the protocol, the request that the datagram answers in part, and the severity. payload is the
 // beginning of the datagram, nil if the first fragment is missing.
-func (a *Analyzer) LostFragments(f *FlowFinding, payload []byte) {
+func (a inner) LostFragments(f *FlowFinding, payload []byte) {
 	t := a.tracker
 	if !f.NoPorts {
 		f.Protocol = a.Recognise(f.Src, f.Dst, payload)
 	}
 	if f.Protocol != nil {
-		f.Type = FragmentsMissing
+		f.Type = core.FragmentsMissing
 	}
 	a.stand = Datagram{Frame: f.Frame, Time: f.Time, Src: f.Src, Dst: f.Dst, Payload: payload}
 	x := a.queue.begin(&a.stand)
@@ -64,14 +66,14 @@ func (a *Analyzer) LostFragments(f *FlowFinding, payload []byte) {
 	f.Dst, f.Src = t.flows.flows[q.flow].key.endpoints(q.up())
 	t.inPart(i, x)
 	a.text = appendInt(append(a.text[:0], note...), int(q.frame))
-	f.Finding = NewFinding(FragmentsMissing, f.args[0], f.args[1], Str(view(a.text)))
+	f.Finding = NewFinding(core.FragmentsMissing, core.Args(&f.Finding)[0], core.Args(&f.Finding)[1], Str(view(a.text)))
 }
 
 // answeredBy returns the request that the beginning of a reply answers, none if
 // there is none. If that request had a reply, it is the next one with its bytes.
 func (a *Analyzer) answeredBy(x *arrival) int32 {
 	a.current = x.protocol
-	a.reader.Reset(x.Payload, x.Frame, false)
+	core.Reset(&a.reader, x.Payload, x.Frame, false)
 	a.tried = Message{}
 	a.decoders[x.protocol].Decode(&a.reader, &a.tried)
 	m := a.tracker.match(x, &a.tried.Pair)

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/qdissect/qdissect/reassembly"
+
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // gluedLeast is the number of bytes of a split header that repeat in all parts of a message.
@@ -34,12 +36,12 @@ func (s *Splitting) glued(b []byte, first reassembly.Part) int {
 func (a *Analyzer) unglue(x *arrival, size int) bool {
 	whole := x.Payload
 	defer func() { x.Payload = whole }()
-	glued := NewFinding(CaptureGlued, Num((len(whole)+size-1)/size))
+	glued := NewFinding(core.CaptureGlued, Num((len(whole)+size-1)/size))
 	for at := 0; at < len(whole); at += size {
 		x.Payload, x.summed = whole[at:min(at+size, len(whole))], false
 		if part, ok := a.protocols[x.protocol].Split.Read(x.Payload, 0); ok && a.onePart(x, part) {
 			a.record.Frames = slices.Compact(a.record.Frames)
-			a.reader.Note(CaptureGlued, glued.args[0])
+			a.reader.Note(core.CaptureGlued, core.Args(&glued)[0])
 			return true
 		}
 	}

@@ -1,21 +1,17 @@
 package dissect
 
+import "github.com/qdissect/qdissect/internal/core"
+
 // handOver passes the message to the handler.
 func (a *Analyzer) handOver(x *arrival) {
-	rec, r := &a.record, &a.reader
+	rec := &a.record
 	a.stats.Messages++
 	i := x.protocol
 	if rec.Protocol != a.protocols[i] {
 		i = a.index(rec.Protocol) // that of the request
 	}
 	a.stats.ByProtocol[i]++
-	if r.records > r.most {
-		r.findings = append(r.findings, NewFinding(TooManyRecords, Num(r.most)))
-	}
-	if r.leftOut > 0 {
-		r.findings = append(r.findings, NewFinding(TooManyFindings, Num(r.leftOut)))
-	}
-	rec.Sources, rec.Nodes, rec.fields, rec.Findings = r.sources, r.nodes, r.fields, r.findings
+	rec.Sources, rec.Nodes, rec.fields, rec.Findings = core.Result(&a.reader)
 	a.stats.countFindings(rec.Findings)
 	a.out.record(rec)
 	a.tracker.flows.flows[x.flow].note = rec.Note

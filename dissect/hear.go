@@ -3,6 +3,8 @@ package dissect
 import (
 	"encoding/binary"
 	"net/netip"
+
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Conversations of one server lie in several analyzers, if the conversations of a capture
@@ -32,7 +34,7 @@ const (
 	displaced               // the server replies from another end
 )
 
-// maxNotices bounds the notices of an analyzer between two calls of [Analyzer.Notices].
+// maxNotices bounds the notices of an analyzer between two calls of its Notices.
 const maxNotices = 256
 
 // A stray is a reply from an end that its client did not ask.
@@ -121,7 +123,7 @@ func (h *hasher) displacement(k displacement) uint32 { return h.server(k.server)
 // Notices appends what the other analyzers of a capture have to know. If there are others,
 // [Config.Hears] must be set, and all must hear all notices at points that do not depend on
 // how work is distributed: about once a second, and before and after Flush.
-func (a *Analyzer) Notices(dst []Notice) []Notice {
+func (a inner) Notices(dst []Notice) []Notice {
 	h := a.tracker.hearsay
 	dst = append(dst, h.notices...)
 	h.notices = h.notices[:0]
@@ -130,14 +132,14 @@ func (a *Analyzer) Notices(dst []Notice) []Notice {
 
 // Hear takes the notices of an analyzer of a capture, or its own. After those of all
 // analyzers, Heard is called.
-func (a *Analyzer) Hear(list []Notice) {
+func (a inner) Hear(list []Notice) {
 	if len(list) > 0 {
 		a.unattended(func() { a.tracker.hear(list) })
 	}
 }
 
 // Heard says that all notices have been heard.
-func (a *Analyzer) Heard() { a.tracker.hearsay.heardAll() }
+func (a inner) Heard() { a.tracker.hearsay.heardAll() }
 
 func (t *tracker) tell(n Notice) bool {
 	h := t.hearsay
@@ -318,9 +320,9 @@ func (t *tracker) reportElsewhere(n *Notice) {
 	t.out.flow = FlowFinding{Frame: n.frame, Time: fromNanos(n.at), Src: n.client.endpoint(), Dst: server, Protocol: t.protocols[n.protocol]}
 	if server.Addr() == from.Addr() {
 		t.out.text = appendInt(append(t.out.text[:0], "port "...), int(from.Port()))
-		t.out.flow.Finding = NewFinding(OtherPort, Str(server.String()), Num(from.Port()), Num(n.value))
+		t.out.flow.Finding = NewFinding(core.OtherPort, Str(server.String()), Num(from.Port()), Num(n.value))
 	} else {
-		t.out.flow.Finding = NewFinding(OtherAddress, Str(server.String()), Str(from.String()), Num(n.value))
+		t.out.flow.Finding = NewFinding(core.OtherAddress, Str(server.String()), Str(from.String()), Num(n.value))
 	}
 	t.out.finding(&t.out.flow)
 }

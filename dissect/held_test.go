@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // TestManyHeld: only so many datagrams wait until their protocol is clear. The
@@ -19,7 +20,7 @@ func TestManyHeld(t *testing.T) {
 		s.send(fmt.Sprintf(">%d:9999", 40000+i), single+"ping\x00")
 		want = append(want, fmt.Sprintf("%d unknown", i+1))
 	}
-	if held := s.a.State().Held; held != limit {
+	if held := s.a.Inner(core.Only{}).State().Held; held != limit {
 		t.Errorf("%d are held, want %d", held, limit)
 	}
 	if !slices.Equal(s.lines, want[:sent-limit]) {

@@ -1,5 +1,7 @@
 package dissect
 
+import "github.com/qdissect/qdissect/internal/core"
+
 import "math/bits"
 
 // A kept is a copy of a short datagram.
@@ -139,7 +141,7 @@ func (a *Analyzer) resolveHeld(x *arrival) {
 			a.releaseHeld(i)
 		default:
 			h = a.waiting.take(i)
-			c := class{protocol: as, reason: ByReply, sure: h.otherwise >= 0}
+			c := class{protocol: as, reason: core.ByReply, sure: h.otherwise >= 0}
 			if !c.sure && !a.readable(&h.Datagram, as) {
 				c.protocol = -1
 			}

@@ -3,6 +3,8 @@ package dissect
 import (
 	"net/netip"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // An ICMPError is an error that a host or a router sent about a datagram. It quotes
@@ -58,23 +60,23 @@ func icmpKind(typ, code uint8) kindOfError {
 	case 3:
 		switch code {
 		case 0, 5, 6, 8:
-			return kindOfError{Unreachable, noNetwork}
+			return kindOfError{core.Unreachable, noNetwork}
 		case 2:
-			return kindOfError{Unreachable, noProtocol}
+			return kindOfError{core.Unreachable, noProtocol}
 		case 3:
-			return kindOfError{finding: PortUnreachable}
+			return kindOfError{finding: core.PortUnreachable}
 		case 4:
-			return kindOfError{finding: FragmentationNeeded}
+			return kindOfError{finding: core.FragmentationNeeded}
 		case 9, 10, 13, 14, 15:
-			return kindOfError{finding: Prohibited}
+			return kindOfError{finding: core.Prohibited}
 		case 11, 12:
-			return kindOfError{Unreachable, noService}
+			return kindOfError{core.Unreachable, noService}
 		}
-		return kindOfError{Unreachable, noHost} // 1, 7, and those not known
+		return kindOfError{core.Unreachable, noHost} // 1, 7, and those not known
 	case 11:
 		return timeExceeded(code)
 	case 12:
-		return kindOfError{finding: BadHeader}
+		return kindOfError{finding: core.BadHeader}
 	}
 	return kindOfError{}
 }
@@ -85,32 +87,32 @@ func icmp6Kind(typ, code uint8) kindOfError {
 	case 1:
 		switch code {
 		case 0:
-			return kindOfError{Unreachable, noNetwork}
+			return kindOfError{core.Unreachable, noNetwork}
 		case 1, 5, 6:
-			return kindOfError{finding: Prohibited}
+			return kindOfError{finding: core.Prohibited}
 		case 2:
-			return kindOfError{Unreachable, "the address of the sender is of another scope"}
+			return kindOfError{core.Unreachable, "the address of the sender is of another scope"}
 		case 4:
-			return kindOfError{finding: PortUnreachable}
+			return kindOfError{finding: core.PortUnreachable}
 		case 7, 8:
-			return kindOfError{finding: BadHeader}
+			return kindOfError{finding: core.BadHeader}
 		}
-		return kindOfError{Unreachable, noHost} // 3, and those not known
+		return kindOfError{core.Unreachable, noHost} // 3, and those not known
 	case 2:
-		return kindOfError{finding: FragmentationNeeded}
+		return kindOfError{finding: core.FragmentationNeeded}
 	case 3:
 		return timeExceeded(code)
 	case 4:
-		return kindOfError{finding: BadHeader}
+		return kindOfError{finding: core.BadHeader}
 	}
 	return kindOfError{}
 }
 
 func timeExceeded(code uint8) kindOfError {
 	if code == 1 {
-		return kindOfError{finding: FragmentsLost}
+		return kindOfError{finding: core.FragmentsLost}
 	}
-	return kindOfError{finding: HopLimit}
+	return kindOfError{finding: core.HopLimit}
 }
 
 // about says what the datagram of an ICMP error was.
@@ -196,15 +198,15 @@ func (a *Analyzer) reportICMP(e *ICMPError, k kindOfError, what about, n int, la
 	}
 	size := len(b)
 	switch {
-	case k.finding == FragmentationNeeded && e.MTU > 0:
+	case k.finding == core.FragmentationNeeded && e.MTU > 0:
 		b = append(b, ", which takes IP packets of up to "...)
 		b = appendInt(b, int(e.MTU))
 		b = append(b, " bytes"...)
-	case k.finding == PortUnreachable && e.From != e.Dst.Addr():
+	case k.finding == core.PortUnreachable && e.From != e.Dst.Addr():
 		b = append(b, " of "...)
 		b = e.Dst.Addr().AppendTo(b)
 		b = append(b, "; it speaks for that host: a firewall that rejects, a NAT, or another address of the same host"...)
-	case k.finding == PortUnreachable && what == aboutRequest:
+	case k.finding == core.PortUnreachable && what == aboutRequest:
 		b = append(b, "; a firewall that rejects says the same"...)
 	}
 	why := len(b)
@@ -212,7 +214,7 @@ func (a *Analyzer) reportICMP(e *ICMPError, k kindOfError, what about, n int, la
 	switch what {
 	case aboutReply:
 		b = append(b, "; this is about a datagram from the server"...)
-		if k.finding == PortUnreachable {
+		if k.finding == core.PortUnreachable {
 			b = append(b, ": the client closed its socket, or a firewall rejects"...)
 		}
 	case aboutOther:
@@ -230,13 +232,13 @@ func (a *Analyzer) reportICMP(e *ICMPError, k kindOfError, what about, n int, la
 	says, dst, length, note := Str(view(b[:who])), Str(view(b[who:to])), Str(view(b[to:size])), Str(view(b[size:]))
 	f := &a.out.flow
 	switch k.finding {
-	case PortUnreachable:
+	case core.PortUnreachable:
 		f.Finding = NewFinding(k.finding, says, Num(e.Dst.Port()), note)
-	case FragmentationNeeded:
+	case core.FragmentationNeeded:
 		f.Finding = NewFinding(k.finding, says, length, note)
-	case Unreachable:
+	case core.Unreachable:
 		f.Finding = NewFinding(k.finding, says, dst, Str(view(b[why:])))
-	case Prohibited, HopLimit:
+	case core.Prohibited, core.HopLimit:
 		f.Finding = NewFinding(k.finding, says, dst, note)
 	default:
 		f.Finding = NewFinding(k.finding, says, note)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // A stamped datagram of a play has the identification of its IP header.
@@ -56,7 +57,7 @@ func played(t *testing.T, list []stamped, c dissect.Config) *script {
 		s.id = d.id
 		s.send(d.path, d.payload)
 	}
-	s.a.QuietCopies()
+	s.a.Inner(core.Only{}).QuietCopies()
 	s.wait(time.Minute)
 	return s
 }

@@ -3,6 +3,8 @@ package dissect
 import (
 	"net/netip"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // TestKeyed: a protocol with a key is shown payloads whose third byte fits the first, on
@@ -28,8 +30,8 @@ func TestKeyed(t *testing.T) {
 		"\x01\x00\x03": 1, "\x80\x77\x80\x01": 1, "\xff\xff\xfd\xff\xff": 1, "\x01\x00\x04": 0, "\x01\x03": 0, "\x01": 0, "": 0,
 	} {
 		asked = 0
-		a.Recognise(src, dst, []byte(payload))
-		if candidate := a.Candidate(src.Port(), dst.Port(), []byte(payload)); asked != want || candidate != (want == 1) {
+		a.Inner(core.Only{}).Recognise(src, dst, []byte(payload))
+		if candidate := a.Inner(core.Only{}).Candidate(src.Port(), dst.Port(), []byte(payload)); asked != want || candidate != (want == 1) {
 			t.Errorf("%q: asked %d times, want %d; a candidate: %v", payload, asked, want, candidate)
 		}
 	}

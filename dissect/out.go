@@ -30,7 +30,9 @@ func (o *outlet) about(f Finding, x *arrival, p *Protocol) {
 
 // exchange hands out the exchange in o.ended and counts it.
 func (o *outlet) exchange() {
-	o.ended.AddTo(&o.stats.Outcomes)
+	x := &o.ended
+	o.stats.Outcomes[x.Outcome] += uint64(x.Requests - x.Repeated)
+	o.stats.Outcomes[OutcomeRepeated] += uint64(x.Repeated)
 	o.handing = true
 	o.handler.Exchange(&o.ended)
 	o.handing = false

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"net/netip"
 	"strconv"
+
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // An Outcome is what became of a request. Each request ends with one.
@@ -35,12 +37,12 @@ const (
 	OutcomeOpen
 	// OutcomeForgotten: the request was evicted because a limit was reached.
 	OutcomeForgotten
-	// NumOutcomes is the number of outcomes.
-	NumOutcomes
+
+	numOutcomes
 )
 
 // outcomeNames are the names of outcomes in data and in prose.
-var outcomeNames = [NumOutcomes][2]string{
+var outcomeNames = [numOutcomes][2]string{
 	{"answered", "complete"}, {"challenged", "challenge only"}, {"answered_late", "late"}, {"answered_in_part", "partial"}, {"refused", "refused"},
 	{"unanswered", "none"}, {"one_sided", "unseen"}, {"elsewhere", "elsewhere"}, {"other", "other"}, {"repeated", "repeated"}, {"open", "open"},
 	{"forgotten", "forgotten"},
@@ -57,7 +59,7 @@ func (o Outcome) Counts() bool { return o < OutcomeRepeated }
 
 // Outcomes count requests by their outcome. Together with the pending ones they add up to
 // all requests that ask for something.
-type Outcomes [NumOutcomes]uint64
+type Outcomes [numOutcomes]uint64
 
 // Add adds the counts of p.
 func (o *Outcomes) Add(p *Outcomes) {
@@ -77,14 +79,6 @@ func (o Outcomes) Since(p *Outcomes) Outcomes {
 // Sum returns the number of all requests.
 func (o *Outcomes) Sum() (n uint64) {
 	for i := range o {
-		n += o[i]
-	}
-	return n
-}
-
-// Judged returns the number of requests that shares count.
-func (o *Outcomes) Judged() (n uint64) {
-	for i := range OutcomeRepeated {
 		n += o[i]
 	}
 	return n
@@ -124,7 +118,7 @@ func (t *tracker) reportCopies(i int32) {
 		return
 	}
 	src, dst := f.key.endpoints(o.copyUp)
-	t.out.flow = FlowFinding{Finding: NewFinding(CaptureDuplicate, Num(o.copies)), Frame: o.copyFrame, Time: fromNanos(o.copyTime), Src: src, Dst: dst}
+	t.out.flow = FlowFinding{Finding: NewFinding(core.CaptureDuplicate, Num(o.copies)), Frame: o.copyFrame, Time: fromNanos(o.copyTime), Src: src, Dst: dst}
 	if f.protocol >= 0 {
 		t.out.flow.Protocol = t.protocols[f.protocol]
 	}
@@ -191,7 +185,7 @@ func (o Outcome) unanswered() bool {
 
 // Pending calls f with the requests that [Stats] does not count yet, as they are now: those
 // that wait for a reply are open. It is for an input that is given up before its end.
-func (a *Analyzer) Pending(f func(*Exchange)) {
+func (a inner) Pending(f func(*Exchange)) {
 	t := a.tracker
 	for _, first := range [...]int32{t.requests.waiting.oldest, t.requests.late.oldest} {
 		for i := first; i != none; i = t.requests.list[i].newer {

@@ -1,5 +1,7 @@
 package dissect
 
+import "github.com/qdissect/qdissect/internal/core"
+
 import "time"
 
 // pair matches the message with its counterpart. It reports false if the message is
@@ -45,7 +47,7 @@ func (a *Analyzer) pair(x *arrival) bool {
 		}
 	}
 	if window := a.config.Limits.Window; rec.TimeKnown && rec.RTT <= window && rec.LastRTT > window {
-		r.Note(SlowParts, Dur(rec.RTT), Dur(rec.LastRTT))
+		r.Note(core.SlowParts, Dur(rec.RTT), Dur(rec.LastRTT))
 	}
 	return true
 }
@@ -65,7 +67,7 @@ func (a *Analyzer) visit(x *arrival) {
 		}
 		if last-now > int64(time.Millisecond) {
 			f.set(wentBack)
-			a.reader.Note(TimeBack, Dur(time.Duration(last-now)))
+			a.reader.Note(core.TimeBack, Dur(time.Duration(last-now)))
 		}
 	}
 	t.flows.touch(x.flow, now)
@@ -79,7 +81,7 @@ func (a *Analyzer) visit(x *arrival) {
 // pin assigns a flow to the protocol of its first message. Three messages in a row
 // that belong to another protocol or cannot be decoded undo it.
 func (a *Analyzer) pin(x *arrival, f *flow) {
-	failed := a.reader.Failed() && !a.reader.cut
+	failed := a.reader.Failed() && !a.reader.Cut()
 	switch {
 	case f.protocol < 0 && !failed:
 		f.protocol = x.protocol
@@ -109,5 +111,6 @@ func (a *Analyzer) sum(x *arrival) uint32 {
 	if a.record.Split.Parts == 0 {
 		return x.checksum()
 	}
-	return checksum(a.reader.sources[len(a.reader.sources)-1].Data)
+	all := core.Sources(&a.reader)
+	return checksum(all[len(all)-1].Data)
 }

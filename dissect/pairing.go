@@ -4,9 +4,6 @@ import (
 	"time"
 )
 
-// A Topic is a set of kinds of requests; each protocol assigns its bits.
-type Topic uint32
-
 // A Challenge says how a message uses challenge numbers, by which servers verify the
 // address of a client.
 type Challenge uint8

@@ -13,6 +13,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/pairing.txt")
@@ -88,7 +89,7 @@ func (f *fake) Decode(r *dissect.Reader, m *dissect.Message) {
 		case "beg":
 			m.Type = f.beg
 		case "same":
-			if r.Awaited(topics, pair.ID) {
+			if core.Awaited(r, topics, pair.ID) {
 				m.Type, m.Pair = f.say2, dissect.Pair{Answers: topics, ID: pair.ID}
 			}
 		}
@@ -130,7 +131,7 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 	onRequest := func(rules ...dissect.Rule) { q.OnRequest = append(q.OnRequest, rules...) }
 	onReply := func(rules ...dissect.Rule) { q.OnReply = append(q.OnReply, rules...) }
 	onStray := func(rules ...dissect.Rule) { q.OnStray = append(q.OnStray, rules...) }
-	other := dissect.OtherKind
+	other := core.OtherKind
 	onStray(func(x *dissect.Turn) {
 		if x.Other != nil {
 			x.Note(other, dissect.Str(x.Other.Type.Title), dissect.Num(x.Other.Frame))
@@ -400,7 +401,7 @@ func playTranscript(t *testing.T, options []string, steps []string) string {
 		words := strings.Fields(step)
 		if words[0] == "flush" {
 			n, _ := strconv.Atoi(words[1])
-			p.a.FlushSome(uint64(n), 0)
+			p.a.Inner(core.Only{}).FlushSome(uint64(n), 0)
 			continue
 		}
 		if words[0] == "end" {

@@ -1,5 +1,7 @@
 package dissect
 
+import "github.com/qdissect/qdissect/internal/core"
+
 import "bytes"
 
 // Parse decodes a copy of one payload without an analyzer: a whole message, or one part of a
@@ -12,15 +14,16 @@ import "bytes"
 func Parse(p *Protocol, payload []byte) (Message, []Finding, error) {
 	var r Reader
 	var m Message
-	r.Reset(bytes.Clone(payload), 0, false)
+	core.Reset(&r, bytes.Clone(payload), 0, false)
 	p.New().Decode(&r, &m)
-	if err := r.Err(); err != nil {
-		r.conclude(p.Fields)
-		return m, r.findings, err
+	if err := core.Err(&r); err != nil {
+		core.Conclude(&r, p.Fields)
+		return m, core.Findings(&r), err
 	}
-	r.conclude(p.Fields)
-	for i := range r.findings {
-		f := &r.findings[i]
+	core.Conclude(&r, p.Fields)
+	findings := core.Findings(&r)
+	for i := range findings {
+		f := &findings[i]
 		if !f.Type.Length {
 			continue
 		}
@@ -28,21 +31,10 @@ func Parse(p *Protocol, payload []byte) (Message, []Finding, error) {
 		if f.Field == nil {
 			e.Text = p.Name + ": " + e.Text
 			if f.Length == 0 {
-				e.Offset = len(r.data) // it is about the end
+				e.Offset = r.Offset() + r.Left() // it is about the end
 			}
 		}
-		return m, r.findings, e
+		return m, findings, e
 	}
-	return m, r.findings, nil
-}
-
-// conclude ends the message of a decoder, and reports a failure and trailing bytes.
-func (r *Reader) conclude(c *Catalog) {
-	if e := r.Err(); e != nil && !r.cut && e.Text != tooManyRecords {
-		r.findings = append(r.findings, Finding{Type: Malformed, Field: e.Field, Source: e.Source, Offset: e.Offset, Length: len(r.sources[e.Source].Data) - e.Offset, Err: e})
-	}
-	at := r.off
-	if n := r.Finish(c); n > 0 && !r.cut {
-		r.Find(Trailing, c.trailing, at, n, Num(n))
-	}
+	return m, findings, nil
 }

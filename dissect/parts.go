@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/reassembly"
+
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // A joining holds the sets of parts that are not complete.
@@ -29,7 +31,7 @@ func (a *Analyzer) join(x *arrival) bool {
 
 // whole sets the reader to a datagram.
 func (a *Analyzer) whole(x *arrival) {
-	a.reader.Reset(x.Payload, x.Frame, a.config.Tree)
+	core.Reset(&a.reader, x.Payload, x.Frame, a.config.Tree)
 	a.open(x)
 }
 
@@ -92,8 +94,8 @@ func (a *Analyzer) onePart(x *arrival, part reassembly.Part) bool {
 	}
 	if part.Total == 1 && part.Index == 0 && !part.Cut {
 		a.stats.Complete++
-		a.reader.clear(nil, a.config.Tree)
-		a.reader.addPart(x.Payload, x.Frame, part.Header)
+		core.Clear(&a.reader, a.config.Tree)
+		core.AddPart(&a.reader, x.Payload, x.Frame, part.Header)
 		a.open(x)
 		a.record.Split = Split{ID: part.ID, Parts: 1, Total: 1}
 		if part.Variant == 0 {
@@ -150,7 +152,7 @@ func (a *Analyzer) claims(x *arrival, part reassembly.Part) {
 	}
 	var topics Topic
 	if part.Index == 0 && a.tracker.several(x.flow, !x.ends.up) {
-		a.reader.Reset(x.Payload[part.Header:], x.Frame, false)
+		core.Reset(&a.reader, x.Payload[part.Header:], x.Frame, false)
 		a.tried = Message{}
 		a.decoders[x.protocol].Decode(&a.reader, &a.tried)
 		topics = a.tried.Pair.Answers
@@ -191,13 +193,13 @@ func (a *Analyzer) copiedParts(x *arrival, n int) bool {
 
 // set sets the reader to the parts of a set.
 func (a *Analyzer) set(x *arrival, set *reassembly.Set) {
-	a.reader.clear(nil, a.config.Tree)
+	core.Clear(&a.reader, a.config.Tree)
 	a.open(x)
 	s := a.protocols[x.protocol].Split
 	frames := set.Frames()
 	x.first, x.part, x.claim, x.wire = nanos(set.First()), frames[0], uint32(frames[0]), 0
 	for i := range set.Len() {
-		a.reader.addPart(set.Payload(i), set.PartFrames(i)[0], set.Header(i))
+		core.AddPart(&a.reader, set.Payload(i), set.PartFrames(i)[0], set.Header(i))
 		x.wire += len(set.Payload(i))
 	}
 	rec := &a.record
@@ -322,8 +324,8 @@ func appendStated(b []byte, set *reassembly.Set, stated func(int) int) []byte {
 func (a *Analyzer) unite(x *arrival, variant uint8) {
 	j := a.decoders[x.protocol].(Joiner)
 	x.headers = !j.Join(&a.reader, variant, &a.record.Message)
-	if a.reader.cut {
-		x.lowerFindings = len(a.reader.findings) // what a gap does to the message is not said
+	if a.reader.Cut() {
+		x.lowerFindings = len(core.Findings(&a.reader)) // what a gap does to the message is not said
 	}
 }
 
@@ -349,9 +351,9 @@ func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
 		return
 	case why == reassembly.Damaged:
 		a.stats.Parts--
-		a.reader.clear(nil, a.config.Tree)
+		core.Clear(&a.reader, a.config.Tree)
 		a.open(&x)
-		a.reader.addPart(set.Payload(0), frames[0], set.Header(0))
+		core.AddPart(&a.reader, set.Payload(0), frames[0], set.Header(0))
 		x.wire = len(set.Payload(0))
 	default:
 		a.set(&x, set)
@@ -370,7 +372,8 @@ func (a *Analyzer) noteMissing(x *arrival, set *reassembly.Set, why reassembly.R
 	}
 	a.stats.Incomplete++
 	rec, s := &a.record, a.protocols[x.protocol].Split
-	rec.Split.Partial, a.reader.missing = true, set.Len()+1
+	rec.Split.Partial = true
+	core.SetMissing(&a.reader, set.Len()+1)
 	from := len(a.text)
 	a.text = appendMissing(a.text, a.missing, set.Total())
 	args := [...]Arg{Num(set.Len()), Num(set.Total()), Str(view(a.text[from:])), Str(why.String())}
@@ -378,16 +381,16 @@ func (a *Analyzer) noteMissing(x *arrival, set *reassembly.Set, why reassembly.R
 	case contradicts(set):
 		// What is missing came: with another total.
 	case slices.Contains(a.parts.cut[:], set.Key()):
-		a.reader.cut = true // the capture lacks them, not the network
+		core.Break(&a.reader) // the capture lacks them, not the network
 	case a.beganBefore(x, set):
-		a.reader.Note(CaptureBegins, Num(a.missing[len(a.missing)-1]+1), args[0], args[1])
+		a.reader.Note(core.CaptureBegins, Num(a.missing[len(a.missing)-1]+1), args[0], args[1])
 	case s.Endless != nil && set.Total() == 0:
 		a.reader.Note(s.Endless, args[0], args[2], args[3])
 	default:
 		a.reader.Note(s.Incomplete, args[:]...)
 	}
 	if len(a.missing) > 0 {
-		a.reader.missing = a.missing[0] + 1
+		core.SetMissing(&a.reader, a.missing[0]+1)
 	}
 	for i := range a.missing {
 		a.missing[i]++

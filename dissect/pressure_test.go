@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // TestEvictions: the newest 300 seconds in which state was given up are
@@ -17,7 +18,7 @@ func TestEvictions(t *testing.T) {
 		s.send(fmt.Sprintf(">%d:27015", 1024+i), infoShort)
 	}
 	last := s.now.Unix()
-	list, since := s.a.Evictions()
+	list, since := s.a.Inner(core.Only{}).Evictions()
 	if n := s.a.Stats().FlowsEvicted; n != 400 || len(list) != 300 {
 		t.Fatalf("%d evicted, %d seconds", n, len(list))
 	}
@@ -25,7 +26,7 @@ func TestEvictions(t *testing.T) {
 		t.Errorf("all is known from %d on, want %d", since, last-299)
 	}
 	for i, e := range list {
-		if want := (dissect.Evictions{Second: since + int64(i), Flows: 1, Requests: 1}); e != want {
+		if want := (core.Evictions{Second: since + int64(i), Flows: 1, Requests: 1}); e != want {
 			t.Fatalf("%d: %+v, want %+v", i, e, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // TestPrivacy: a protocol whose text does not say what it reveals is refused. Other fields
@@ -26,14 +27,14 @@ func TestPrivacy(t *testing.T) {
 		want    dissect.Privacy
 	}{
 		{dissect.String, []dissect.Option{dissect.Public}, dissect.Public},
-		{dissect.String, []dissect.Option{dissect.PersonName, dissect.Secret}, dissect.Key},
+		{dissect.String, []dissect.Option{dissect.PersonName, dissect.Secret}, core.Key},
 		{dissect.String, []dissect.Option{dissect.Framing}, dissect.Public},
-		{dissect.String, []dissect.Option{dissect.ByKey(map[string]dissect.Privacy{"name": dissect.PersonName})}, dissect.Setting},
-		{dissect.Bytes, nil, dissect.Opaque},
-		{dissect.Bytes, []dissect.Option{dissect.Becomes("joined"), dissect.Secret}, dissect.Carrier},
-		{dissect.ID, nil, dissect.SteamID},
+		{dissect.String, []dissect.Option{core.ByKey(map[string]dissect.Privacy{"name": dissect.PersonName})}, dissect.Setting},
+		{dissect.Bytes, nil, core.Opaque},
+		{dissect.Bytes, []dissect.Option{core.Becomes("joined"), dissect.Secret}, core.Carrier},
+		{dissect.ID, nil, core.SteamID},
 		{dissect.Endpoint, nil, dissect.Address},
-		{dissect.Decimal, nil, dissect.Cell},
+		{dissect.Decimal, nil, core.Cell},
 		{dissect.Uint, nil, dissect.Public},
 		{dissect.Uint, []dissect.Option{dissect.Token}, dissect.Token},
 	} {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -193,8 +194,8 @@ func (p *Protocol) Validate() error {
 		return fmt.Errorf("protocol %s: no starts, no length, no key and no ports", p.Name)
 	case p.Fields == nil || p.Detect == nil || p.New == nil || len(p.Messages) == 0:
 		return fmt.Errorf("protocol %s: fields, messages, detect or new is missing", p.Name)
-	case p.Fields.protocol != p.Name:
-		return fmt.Errorf("protocol %s: its fields are those of %s", p.Name, p.Fields.protocol)
+	case p.Fields.Name() != p.Name:
+		return fmt.Errorf("protocol %s: its fields are those of %s", p.Name, p.Fields.Name())
 	}
 	if _, ok := p.New().(Joiner); ok != (p.Split != nil) {
 		return fmt.Errorf("protocol %s: split and join go together", p.Name)
@@ -206,7 +207,7 @@ func (p *Protocol) Validate() error {
 		if !isName(f.Path[len(p.Name)+1:], "-_") || f.Doc == "" {
 			return fmt.Errorf("protocol %s: field %q: bad path or no doc", p.Name, f.Path)
 		}
-		if f.Privacy == unstated {
+		if f.Privacy == core.Unstated {
 			return fmt.Errorf("protocol %s: field %q does not say what its text reveals: see Privacy", p.Name, f.Path)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -85,9 +86,6 @@ type MessageType struct {
 	Unanswered *FindingType
 }
 
-// A KeyValue is one setting of a server, as on the wire.
-type KeyValue struct{ Key, Value string }
-
 // An Opt is an optional value.
 type Opt[T any] struct {
 	Value T
@@ -112,8 +110,8 @@ func (s *Server) Stated() bool {
 	return s.Name.OK || s.Map.OK || s.Game.OK || s.Version.OK || s.Players.OK || s.MaxPlayers.OK || s.Bots.OK || s.Password.OK
 }
 
-// Clone returns the facts with strings of their own.
-func (s *Server) Clone() Server {
+// clone returns the facts with strings of their own.
+func (s *Server) clone() Server {
 	c := *s
 	for _, v := range [...]*Opt[string]{&c.Name, &c.Map, &c.Game, &c.Version} {
 		v.Value = strings.Clone(v.Value)
@@ -146,30 +144,6 @@ type Message struct {
 type Summarizer interface {
 	AppendSummary(dst []byte) []byte
 }
-
-// A Reason says why a payload was assigned to a protocol.
-type Reason uint8
-
-const (
-	// ByHeader: by its bytes.
-	ByHeader Reason = iota
-	// ByFlow: by earlier messages of the conversation.
-	ByFlow
-	// ByRequest: it answers a request.
-	ByRequest
-	// ByPort: by a port.
-	ByPort
-	// ByReply: by the reply that followed.
-	ByReply
-	// ByServer: by conversations of the server with others.
-	ByServer
-	// ByUser: by [Config.DecodeAs].
-	ByUser
-)
-
-var reasonNames = [...]string{"header", "flow", "request", "port", "reply", "server", "decode-as"}
-
-func (r Reason) String() string { return reasonNames[r] }
 
 // Split describes the parts of a message.
 type Split struct {
@@ -263,7 +237,7 @@ func (r *Record) clear() {
 
 // MayHold reports whether Nodes may have a node of a declared field. It is quicker than a
 // search; only false is certain.
-func (r *Record) MayHold(f *Field) bool { return r.fields == 0 || r.fields&f.bit != 0 }
+func (r *Record) MayHold(f *Field) bool { return core.MayHold(r.fields, f) }
 
 // AppendSummary appends the title and the contents of the message.
 func (r *Record) AppendSummary(dst []byte) []byte {
@@ -318,4 +292,28 @@ func (u *Unknown) AppendGuess(dst []byte) []byte {
 		dst = append(dst, u.protocols[bits.TrailingZeros64(m)].Name...)
 	}
 	return dst
+}
+
+// A FlowFinding is a finding that belongs to no single message: an unanswered
+// request, an incomplete set of parts, evicted state. It is borrowed.
+type FlowFinding struct {
+	Finding
+	// Frame is the frame it is about most: the request, the first part.
+	Frame uint64
+	// Time is the time of that frame.
+	Time     time.Time
+	Src, Dst netip.AddrPort
+	// NoPorts says that only the addresses are known.
+	NoPorts bool
+	// Reply says that Src is the server: it is about a reply.
+	Reply bool
+	// VLAN and Interface are those of the datagram, if it is about one.
+	VLAN      uint16
+	Interface string
+	// Protocol is nil if no protocol was recognised. Alternatives are the
+	// others that the message could be of, see [Record].
+	Protocol     *Protocol
+	Alternatives []*Protocol
+	// ICMPFrame is the frame of the ICMP error that says it, 0 if none does.
+	ICMPFrame uint64
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/nettext"
+
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // reply records a reply that answers what m says, and prepares the rules.
@@ -38,7 +40,7 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 	t.answer(x, rec, q)
 	t.describe(q, rec)
 	t.turn.Request = t.asks(q)
-	t.turn.Request.OtherID = m.other && !r.cut && !r.Failed() // else it may not have been read
+	t.turn.Request.OtherID = m.other && !r.Cut() && !r.Failed() // else it may not have been read
 	if q.topic&pair.Answers == 0 {
 		t.turn.Other = t.turn.Request
 	}
@@ -59,7 +61,7 @@ func (t *tracker) identify(rec *Record, q *request, m match, at timing, r *Reade
 	switch {
 	case at.back < 0:
 		if !f.has(wentBack) {
-			r.Note(TimeBack, Dur(-at.back))
+			r.Note(core.TimeBack, Dur(-at.back))
 		}
 		f.set(wentBack)
 	case at.ambiguous:
@@ -69,10 +71,10 @@ func (t *tracker) identify(rec *Record, q *request, m match, at timing, r *Reade
 	}
 	if rec.Late = at.late > t.config.Limits.Window; rec.Late {
 		t.out.text = appendLate(t.out.text[:0], at)
-		r.Note(Late, Num(q.frame), Str(view(t.out.text)))
+		r.Note(core.Late, Num(q.frame), Str(view(t.out.text)))
 	}
 	if rec.LastRTT > rec.RTT {
-		r.Note(LastPart, Dur(rec.RTT), Dur(rec.LastRTT))
+		r.Note(core.LastPart, Dur(rec.RTT), Dur(rec.LastRTT))
 	}
 }
 
@@ -203,7 +205,7 @@ func (t *tracker) describe(q *request, rec *Record) {
 		got.parts, got.total = uint16(min(rec.Split.Parts, 1<<16-1)), uint16(min(rec.Split.Total, 1<<16-1))
 	}
 	if t.config.Facts && got.facts == 0 && rec.Server.Stated() {
-		t.requests.facts.own(&got.facts).Server = rec.Server.Clone()
+		t.requests.facts.own(&got.facts).Server = rec.Server.clone()
 	}
 }
 

@@ -1,20 +1,15 @@
 package dissect
 
-import "unsafe"
+import (
+	"unsafe"
 
-// State is the amount of state that an analyzer holds, to be compared with its
-// [Limits].
-type State struct {
-	Flows, Requests, Peers, Hosts, Lists, Held int
-	// Sets is the number of incomplete split messages and of complete ones that are
-	// remembered to detect late duplicates.
-	Sets int
-}
+	"github.com/qdissect/qdissect/internal/core"
+)
 
 // State returns the current amount of state.
-func (a *Analyzer) State() State {
+func (a inner) State() core.State {
 	t := a.tracker
-	return State{
+	return core.State{
 		Flows: t.flows.len(), Requests: t.requests.live, Peers: t.challenges.peers.len(), Hosts: max(t.servers.answering.len(), t.servers.hosts.len()), Lists: t.lists.len(), Held: a.waiting.n, Sets: a.parts.Len(),
 	}
 }

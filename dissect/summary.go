@@ -1,6 +1,12 @@
 package dissect
 
-import "github.com/qdissect/qdissect/internal/nettext"
+import "github.com/qdissect/qdissect/internal/core"
+
+import (
+	"unsafe"
+
+	"github.com/qdissect/qdissect/internal/nettext"
+)
 
 // AppendSummary appends name, game, map, players, version and password, as far as
 // they are present and not empty, in the format of summaries.
@@ -16,7 +22,7 @@ func (s *Server) AppendSummary(dst []byte) []byte {
 	}
 	if s.Game.Value != "" {
 		gap()
-		dst = AppendText(dst, s.Game.Value, s.Charset, s.Style)
+		dst = core.AppendText(dst, s.Game.Value, s.Charset, s.Style)
 	}
 	if s.Map.Value != "" {
 		if s.Game.Value != "" {
@@ -25,7 +31,7 @@ func (s *Server) AppendSummary(dst []byte) []byte {
 			gap()
 		}
 		dst = append(dst, "on "...)
-		dst = AppendText(dst, s.Map.Value, s.Charset, s.Style)
+		dst = core.AppendText(dst, s.Map.Value, s.Charset, s.Style)
 	}
 	if s.Players.OK {
 		gap()
@@ -48,7 +54,7 @@ func (s *Server) AppendSummary(dst []byte) []byte {
 		if digit(v[0]) {
 			dst = append(dst, 'v')
 		}
-		dst = AppendText(dst, v, s.Charset, s.Style)
+		dst = core.AppendText(dst, v, s.Charset, s.Style)
 	}
 	if s.Password.Value {
 		gap()
@@ -56,3 +62,15 @@ func (s *Server) AppendSummary(dst []byte) []byte {
 	}
 	return dst
 }
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func digit(b byte) bool { return b >= '0' && b <= '9' }
+
+// view returns the bytes as a string without copying them.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -1,5 +1,7 @@
 package dissect
 
+import "github.com/qdissect/qdissect/internal/core"
+
 import "time"
 
 // A tracker knows the conversations of an analyzer, their requests, and what became of these.
@@ -52,8 +54,8 @@ func (t *tracker) clear() {
 }
 
 // evictions returns what was evicted so far because a limit was reached.
-func (t *tracker) evictions() Evictions {
-	return Evictions{Flows: t.flows.evicted, Requests: t.stats.RequestsEvicted, Clients: t.challenges.peers.evicted + t.lists.evicted}
+func (t *tracker) evictions() core.Evictions {
+	return core.Evictions{Flows: t.flows.evicted, Requests: t.stats.RequestsEvicted, Clients: t.challenges.peers.evicted + t.lists.evicted}
 }
 
 // server returns the counts of the server of a request.

@@ -1,5 +1,7 @@
 package dissect
 
+import "github.com/qdissect/qdissect/internal/core"
+
 import "time"
 
 // A Rule judges a request or a reply by its exchange and adds findings. Package
@@ -105,6 +107,6 @@ func (a *Analyzer) judge(x *arrival) {
 		rule(turn)
 	}
 	if turn.Repeats != 0 {
-		turn.Note(Retransmitted, Num(turn.Repeats), Dur(turn.RepeatsAfter))
+		turn.Note(core.Retransmitted, Num(turn.Repeats), Dur(turn.RepeatsAfter))
 	}
 }

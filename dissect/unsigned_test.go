@@ -3,6 +3,8 @@ package dissect
 import (
 	"net/netip"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // TestUnsigned: a protocol without first bytes is shown what comes from or goes to its
@@ -26,8 +28,8 @@ func TestUnsigned(t *testing.T) {
 		asked = 0
 		payload := []byte{1, 2, 3}
 		host := netip.MustParseAddr("192.0.2.1")
-		a.Recognise(netip.AddrPortFrom(host, c.src), netip.AddrPortFrom(host, c.dst), payload)
-		if asked != c.want || a.Candidate(c.src, c.dst, payload) != (c.want == 1) {
+		a.Inner(core.Only{}).Recognise(netip.AddrPortFrom(host, c.src), netip.AddrPortFrom(host, c.dst), payload)
+		if asked != c.want || a.Inner(core.Only{}).Candidate(c.src, c.dst, payload) != (c.want == 1) {
 			t.Errorf("%d > %d: asked %d times, want %d", c.src, c.dst, asked, c.want)
 		}
 	}

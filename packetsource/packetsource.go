@@ -15,6 +15,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/convert"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/reassembly"
 )
@@ -98,7 +99,7 @@ func (s *Source) packet(data []byte, info gopacket.CaptureInfo) {
 		s.convert.Datagram(&s.datagram, &s.in, nil)
 		s.analyzer.Datagram(&s.datagram)
 	case o == packet.FragmentHeld && s.in.Src.IsValid():
-		s.analyzer.Arriving(f.Number, s.in.Src, s.in.Dst)
+		s.analyzer.Inner(core.Only{}).Arriving(f.Number, s.in.Src, s.in.Dst)
 	case o == packet.ICMPError:
 		if q, ok := s.decoder.Quoted(); ok {
 			_ = s.convert.Errors(q, func(x *dissect.ICMPError) error {
@@ -119,7 +120,7 @@ func (s *Source) incomplete(l *packet.Loss) {
 		if l.Headed {
 			payload = l.Payload
 		}
-		s.analyzer.LostFragments(&s.lost, payload)
+		s.analyzer.Inner(core.Only{}).LostFragments(&s.lost, payload)
 	}
 	s.handler.Finding(&s.lost)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/jsonl"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
@@ -384,7 +385,7 @@ func text(v any) string {
 func number(row map[string]any, key string) (n dissect.Opt[int]) {
 	v := row[key]
 	if v == nil {
-		v = row[key+dissect.TextSuffix]
+		v = row[key+core.TextSuffix]
 	}
 	if i, err := strconv.Atoi(text(v)); err == nil {
 		return dissect.Some(i)

@@ -11,6 +11,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/a2s"
 	"github.com/qdissect/qdissect/dissect/quakeworldmaster"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -70,7 +71,7 @@ func TestColumns(t *testing.T) {
 			if i == 6 {
 				p = quakeworldmaster.Protocol()
 			}
-			d.line(src, "198.51.100.10:27015", p, dissect.Trailing, dissect.Num(i))
+			d.line(src, "198.51.100.10:27015", p, core.Trailing, dissect.Num(i))
 		}
 		text := d.text()
 		if reporters == 1 {
@@ -101,9 +102,9 @@ func TestFold(t *testing.T) {
 	play := func(o report.ColumnOptions) string {
 		d := newColumnsDesk(t, 2, o)
 		for i := range 1240 {
-			d.line("192.0.2.1:1000", "198.51.100.10:27015", a2s.Protocol(), dissect.Trailing, dissect.Num(i))
+			d.line("192.0.2.1:1000", "198.51.100.10:27015", a2s.Protocol(), core.Trailing, dissect.Num(i))
 			if i%500 == 0 {
-				d.line("192.0.2.2:1000", "198.51.100.10:27015", a2s.Protocol(), dissect.Trailing, dissect.Num(i))
+				d.line("192.0.2.2:1000", "198.51.100.10:27015", a2s.Protocol(), core.Trailing, dissect.Num(i))
 			}
 		}
 		return d.text()
@@ -139,11 +140,11 @@ func TestFoldLimit(t *testing.T) {
 	said := 0
 	for round := range 3 {
 		for range 10 + round {
-			d.line("192.0.2.1:1000", "198.51.100.10:27015", a2s.Protocol(), dissect.Trailing, dissect.Num(2))
+			d.line("192.0.2.1:1000", "198.51.100.10:27015", a2s.Protocol(), core.Trailing, dissect.Num(2))
 			said++
 		}
 		for i := range 10_000 {
-			d.line(fmt.Sprintf("10.%d.%d.%d:1000", round, i>>8, i&255), "198.51.100.10:27015", a2s.Protocol(), dissect.Trailing, dissect.Num(2))
+			d.line(fmt.Sprintf("10.%d.%d.%d:1000", round, i>>8, i&255), "198.51.100.10:27015", a2s.Protocol(), core.Trailing, dissect.Num(2))
 		}
 	}
 	shown, folded := 0, 0

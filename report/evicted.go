@@ -8,20 +8,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // maxSeconds is how many seconds of evictions a summary names.
 const maxSeconds = 60
 
 // worst returns the seconds with most evictions, in the order of time.
-func worst(seconds []dissect.Evictions) []dissect.Evictions {
+func worst(seconds []core.Evictions) []core.Evictions {
 	list := slices.Clone(seconds)
-	slices.SortFunc(list, func(a, b dissect.Evictions) int {
+	slices.SortFunc(list, func(a, b core.Evictions) int {
 		return cmp.Or(cmp.Compare(b.Sum(), a.Sum()), cmp.Compare(a.Second, b.Second))
 	})
 	list = list[:min(len(list), maxSeconds)]
-	slices.SortFunc(list, func(a, b dissect.Evictions) int { return cmp.Compare(a.Second, b.Second) })
+	slices.SortFunc(list, func(a, b core.Evictions) int { return cmp.Compare(a.Second, b.Second) })
 	return list
 }
 
@@ -42,7 +42,7 @@ func evicted(s *Summary) string {
 	}
 	text := strings.Join(said, ", ") + ", because a limit was reached"
 	if len(s.EvictedSeconds) > 0 {
-		most := slices.MaxFunc(s.EvictedSeconds, func(a, b dissect.Evictions) int { return cmp.Compare(a.Sum(), b.Sum()) })
+		most := slices.MaxFunc(s.EvictedSeconds, func(a, b core.Evictions) int { return cmp.Compare(a.Sum(), b.Sum()) })
 		text += fmt.Sprintf("; %d in the second from %s UTC on", most.Sum(), time.Unix(most.Second, 0).UTC().Format(time.TimeOnly))
 	}
 	return text
@@ -50,7 +50,7 @@ func evicted(s *Summary) string {
 
 // appendEvicted appends the evictions in total and by second.
 func (j *JSON) appendEvicted(b []byte, s *Summary) []byte {
-	counts := func(e *dissect.Evictions) {
+	counts := func(e *core.Evictions) {
 		for _, k := range [...]struct {
 			key string
 			n   uint64

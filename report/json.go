@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/envelope"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
@@ -353,7 +354,7 @@ func (j *JSON) appendServer(b []byte, s *dissect.Server) []byte {
 
 // appendDecoded appends text without colour codes as a JSON string.
 func (j *JSON) appendDecoded(b, s []byte, c dissect.Charset, style dissect.Style) []byte {
-	if n := putPlain(b[len(b):cap(b)], s); n > 0 && style != dissect.Armagetron {
+	if n := putPlain(b[len(b):cap(b)], s); n > 0 && style != core.Armagetron {
 		return b[:len(b)+n]
 	}
 	j.text = style.AppendPlain(j.text[:0], s)
@@ -449,7 +450,7 @@ func asText(b []byte, inList bool) []byte {
 	if inList {
 		return b
 	}
-	return append(b[:len(b)-len(`":`)], dissect.TextSuffix+`":`...)
+	return append(b[:len(b)-len(`":`)], core.TextSuffix+`":`...)
 }
 
 // appendKeyOf appends the key of a companion of a field.
@@ -457,7 +458,7 @@ func appendKeyOf(b []byte, f *dissect.Field, suffix string) []byte {
 	key := f.JSONKey()
 	b = appendShort(b, key[:len(key)-len(`":`)])
 	if f.Kind == dissect.Decimal {
-		b = append(b, dissect.TextSuffix...)
+		b = append(b, core.TextSuffix...)
 	}
 	b = append(b, suffix...)
 	return append(b, '"', ':')
@@ -476,7 +477,7 @@ func (j *JSON) appendText(b []byte, n *dissect.Node, v []byte, inList bool) []by
 	f := n.Field
 	start := len(b)
 	b, valid := appendEscaped(b, v)
-	if f.Charset == dissect.CubeChars {
+	if f.Charset == core.CubeChars {
 		valid = f.Charset.IsUTF8(v)
 	}
 	if !valid {

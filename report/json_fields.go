@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -31,23 +32,23 @@ func (j *JSON) object(i int, depth uint8) int {
 		i++
 		f := n.Field
 		switch f.JSONForm() {
-		case dissect.TextForm:
+		case core.TextForm:
 			if !j.putText(f, n) {
 				j.buf = j.appendString(appendShort(j.buf, f.JSONKey()), n, j.sources[n.Source].Data, false)
 			}
-		case dissect.ObjectForm:
+		case core.ObjectForm:
 			j.buf = appendShort(j.buf, f.JSONKey())
 			i = j.object(i, depth+1)
-		case dissect.ArrayForm:
+		case core.ArrayForm:
 			j.buf = appendShort(j.buf, f.JSONKey())
 			i = j.list(i, depth+1)
-		case dissect.LeftOut:
+		case core.LeftOut:
 			i = j.skip(i, n.Depth)
-		case dissect.NumberForm:
+		case core.NumberForm:
 			if !j.putNumber(f, n) {
 				j.value(f, n)
 			}
-		case dissect.DecimalForm:
+		case core.DecimalForm:
 			if !j.putDecimal(f, n) {
 				j.value(f, n)
 			}
@@ -69,15 +70,15 @@ func (j *JSON) list(i int, depth uint8) int {
 		}
 		i++
 		form := n.Field.JSONForm()
-		if form == dissect.LeftOut {
+		if form == core.LeftOut {
 			i = j.skip(i, n.Depth)
 			continue
 		}
 		j.buf = append(j.buf, ',')
 		switch form {
-		case dissect.ObjectForm:
+		case core.ObjectForm:
 			i = j.object(i, depth+1)
-		case dissect.ArrayForm:
+		case core.ArrayForm:
 			i = j.list(i, depth+1)
 		default:
 			j.buf = j.appendValue(j.buf, n, j.sources[n.Source].Data, true)
@@ -114,10 +115,10 @@ func (j *JSON) putNumber(f *dissect.Field, n *dissect.Node) bool {
 	key, keySize := f.JSONKeyText()
 	at := len(j.buf)
 	b := j.buf[:cap(j.buf)]
-	if keySize == 0 || len(b)-at < dissect.KeyRoom+nettext.ByteRoom {
+	if keySize == 0 || len(b)-at < core.KeyRoom+nettext.ByteRoom {
 		return false
 	}
-	*(*[dissect.KeyRoom]byte)(b[at : at+dissect.KeyRoom]) = *key
+	*(*[core.KeyRoom]byte)(b[at : at+core.KeyRoom]) = *key
 	at += keySize
 	switch {
 	case n.Num <= math.MaxUint8:
@@ -142,7 +143,7 @@ func (j *JSON) putDecimal(f *dissect.Field, n *dissect.Node) bool {
 	from, size := n.Span()
 	at := len(j.buf)
 	b := j.buf[:cap(j.buf)]
-	if size <= 0 || size > word || from+word > len(data) || keySize == 0 || len(b)-at < dissect.KeyRoom+word {
+	if size <= 0 || size > word || from+word > len(data) || keySize == 0 || len(b)-at < core.KeyRoom+word {
 		return false
 	}
 	v := binary.LittleEndian.Uint64(data[from : from+word])
@@ -150,7 +151,7 @@ func (j *JSON) putDecimal(f *dissect.Field, n *dissect.Node) bool {
 	if ((digits+most)|digits)&nettext.HighBits != 0 || byte(v) == '0' && size > 1 {
 		return false
 	}
-	*(*[dissect.KeyRoom]byte)(b[at : at+dissect.KeyRoom]) = *key
+	*(*[core.KeyRoom]byte)(b[at : at+core.KeyRoom]) = *key
 	at += keySize
 	binary.LittleEndian.PutUint64(b[at:at+word], v)
 	j.buf = j.buf[:at+size]
@@ -166,10 +167,10 @@ func (j *JSON) putText(f *dissect.Field, n *dissect.Node) bool {
 	from, size := n.Span()
 	at := len(j.buf)
 	b := j.buf[:cap(j.buf)]
-	if len(b)-at < dissect.KeyRoom+size+word+2 || keySize == 0 || n.Wide {
+	if len(b)-at < core.KeyRoom+size+word+2 || keySize == 0 || n.Wide {
 		return false
 	}
-	*(*[dissect.KeyRoom]byte)(b[at : at+dissect.KeyRoom]) = *key
+	*(*[core.KeyRoom]byte)(b[at : at+core.KeyRoom]) = *key
 	at += keySize + len(`"`)
 	found := uint64(0)
 	switch {

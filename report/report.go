@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // A Reporter writes one output format. Its output for an event depends only on the
@@ -80,9 +81,9 @@ type Summary struct {
 	Evicted uint64
 	// EvictedState and EvictedFragments are the parts of Evicted. EvictedSeconds are
 	// the newest seconds with evicted state, in the order of time.
-	EvictedState     dissect.Evictions
+	EvictedState     core.Evictions
 	EvictedFragments uint64
-	EvictedSeconds   []dissect.Evictions
+	EvictedSeconds   []core.Evictions
 	// First and Last are the times of the first and the last packet, zero if
 	// there was none.
 	First, Last time.Time

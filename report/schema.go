@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/envelope"
 )
 
@@ -297,7 +298,7 @@ func fieldsSchema(p *dissect.Protocol) object {
 			kinds[key+"_name"] = []any{object{"type": "string"}}
 		}
 		if f.Kind == dissect.Float || f.Kind == dissect.Decimal {
-			key += dissect.TextSuffix
+			key += core.TextSuffix
 			kinds[key] = []any{object{"type": "string"}}
 			docs[key] = "The same where it is not a number."
 		}

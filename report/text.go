@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -751,7 +752,7 @@ func (t *Text) appendValue(b []byte, n *dissect.Node, data []byte) []byte {
 		}
 		if style.HasCodes(cut) {
 			b = append(b, "  "...)
-			b = dissect.AppendText(b, view(cut), f.Charset, style)
+			b = core.AppendText(b, view(cut), f.Charset, style)
 		}
 	default:
 		b = nettext.AppendInt(b, int64(len(v)))

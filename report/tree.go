@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/envelope"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
@@ -84,7 +85,7 @@ func (t *TreeNote) Record(r *dissect.Record, payload int) []byte {
 	}
 	t.server(&r.Server)
 	for i := range r.Findings {
-		if f := &r.Findings[i]; f.Type != dissect.PacketComment {
+		if f := &r.Findings[i]; f.Type != core.PacketComment {
 			t.finding(f)
 		}
 	}
@@ -235,7 +236,7 @@ func (t *TreeNote) node(n *dissect.Node, data []byte) {
 	t.b = append(t.b, '|')
 	t.path(declared.Path)
 	if number := f.Kind == dissect.Float && !finite(n.Float()) || f.Kind == dissect.Decimal && (f.Secret && !t.secrets || !isNumber(n.Value(data))); number {
-		t.b = append(t.b, dissect.TextSuffix...)
+		t.b = append(t.b, core.TextSuffix...)
 	}
 	if column {
 		t.b = append(t.b, ':')

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/hexinput"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
@@ -232,7 +233,7 @@ func untimed(list []dissect.Finding) (kept []dissect.Finding) {
 	for _, f := range list {
 		if strings.Contains(f.Type.Text, "%t") {
 			t := *f.Type
-			if t.Text = withoutTimes.Replace(t.Text); f.Type == dissect.LastPart || strings.Contains(t.Text, "%t") {
+			if t.Text = withoutTimes.Replace(t.Text); f.Type == core.LastPart || strings.Contains(t.Text, "%t") {
 				continue
 			}
 			f.Type = &t

@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // TestExplained: every finding is explained in sentences that fit a screen, and warnings and errors say what to do.
 func TestExplained(t *testing.T) {
-	for _, f := range append(allFindings(), dissect.FragmentsForeign) {
+	for _, f := range append(allFindings(), core.FragmentsForeign) {
 		if !strings.HasSuffix(f.Doc, ".") || f.Advice != "" && !strings.HasSuffix(f.Advice, ".") || f.Advice == "" && f.Severity >= dissect.Warning {
 			t.Errorf("%s (%s) is not explained: %q %q", f.ID, f.Severity, f.Doc, f.Advice)
 		}

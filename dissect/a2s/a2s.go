@@ -10,6 +10,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -297,7 +298,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 	letter := r.U8(fType)
 	d.other = Other{Type: letter}
-	if k := &kinds[letter]; k.decode != nil && (letter != typeFuelRequest || r.PeekText() == fuelQuery) {
+	if k := &kinds[letter]; k.decode != nil && (letter != typeFuelRequest || core.PeekText(r) == fuelQuery) {
 		m.Type, m.Pair.Asks, m.Pair.Answers = k.message, k.asks, k.answers
 		k.decode(d, r, m)
 		return
@@ -345,7 +346,7 @@ func (d *decoder) decodePingReply(r *dissect.Reader, m *dissect.Message) {
 	d.ping = PingReply{}
 	m.Body = &d.ping
 	if r.More() { // some servers send the letter alone
-		d.ping.Content, _ = r.CStringOrRest(fContent)
+		d.ping.Content, _ = core.CStringOrRest(r, fContent)
 	}
 }
 
@@ -358,7 +359,7 @@ func (d *decoder) decodeInfoRequest(r *dissect.Reader, m *dissect.Message) {
 	m.Body, m.Pair.Challenge = q, dissect.ChallengeAbsent
 	at := r.Offset()
 	var terminated bool
-	q.Query, terminated = r.CStringOrRest(fQuery)
+	q.Query, terminated = core.CStringOrRest(r, fQuery)
 	switch {
 	case q.Query == fuelQuery && d.other.Type == typeFuelRequest:
 	case q.Query != query:
@@ -390,7 +391,7 @@ func (d *decoder) decodeChallengeReply(r *dissect.Reader, m *dissect.Message) {
 	case r.HasPrefix("00000000 "):
 		// GoldSrc: "A00000000 <challenge> <authentication> …" in text.
 		c.Connect = true
-		c.Text, _ = r.CStringOrRest(fChallengeText)
+		c.Text, _ = core.CStringOrRest(r, fChallengeText)
 	case r.Left() >= 16 && r.HasPrefix(connectMagic):
 		c.Connect = true
 		c.Magic = r.U32(fMagic)
@@ -413,7 +414,7 @@ func (d *decoder) decodeChallengeReply(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeConnect(r *dissect.Reader, m *dissect.Message) {
 	m.Body = &d.other
 	if r.HasPrefix("connect") {
-		d.other.Text, _ = r.CStringOrRest(fConnect)
+		d.other.Text, _ = core.CStringOrRest(r, fConnect)
 	} else {
 		r.U32(fClientChallenge)
 	}
@@ -437,6 +438,6 @@ func (d *decoder) decodeSecretLog(r *dissect.Reader, m *dissect.Message) {
 // of their remote console, so the text is hidden if it contains one.
 func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
 	m.Body = &d.other
-	d.other.Text, _ = r.CStringOrRest(fChallengeText)
+	d.other.Text, _ = core.CStringOrRest(r, fChallengeText)
 	console.Hide(r, fHiddenText, d.other.Text)
 }

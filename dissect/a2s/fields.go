@@ -1,6 +1,9 @@
 package a2s
 
-import "github.com/qdissect/qdissect/dissect"
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
+)
 
 var fields = dissect.NewCatalog("a2s")
 
@@ -31,23 +34,23 @@ var (
 	fSplitIndex    = fields.Add("split.index", dissect.Uint, "Index of the part, from 0. GoldSrc: the upper four bits of a byte.", dissect.Framing)
 	fSplitSize     = fields.Add("split.size", dissect.Uint, "Source: the largest amount of data in a part, in bytes. Old engines leave it out.", dissect.Framing)
 	fSplitUnpacked = fields.Add("split.unpacked_size", dissect.Uint, "Size of the message after decompression, in bytes.", dissect.Framing)
-	fSplitCRC      = fields.Add("split.crc32", dissect.Uint, "CRC-32 of the message after decompression.", dissect.Framing, dissect.Checksum)
-	fPartData      = fields.Add("part", dissect.Bytes, "Data of one part.", dissect.Becomes("joined"), dissect.Framing)
-	fPacked        = fields.Add("packed", dissect.Bytes, "The message, compressed with bzip2.", dissect.Becomes("decompressed"), dissect.Framing)
+	fSplitCRC      = fields.Add("split.crc32", dissect.Uint, "CRC-32 of the message after decompression.", dissect.Framing, core.Checksum)
+	fPartData      = fields.Add("part", dissect.Bytes, "Data of one part.", core.Becomes("joined"), dissect.Framing)
+	fPacked        = fields.Add("packed", dissect.Bytes, "The message, compressed with bzip2.", core.Becomes("decompressed"), dissect.Framing)
 )
 
 // Requests.
 var (
 	fQuery     = fields.Add("query", dissect.String, "\"Source Engine Query\"; LSQ asks Frontlines: Fuel of War.", dissect.Public)
 	fChallenge = fields.Add("challenge", dissect.Int, "Number that proves that the client receives packets at its address. -1 or 0 asks for one.", dissect.Token, dissect.Chosen)
-	fPadding   = fields.Add("padding", dissect.Bytes, "Padding. It makes the request longer, so that the reply amplifies less.", dissect.Ignored)
+	fPadding   = fields.Add("padding", dissect.Bytes, "Padding. It makes the request longer, so that the reply amplifies less.", core.Ignored)
 	fConnect   = fields.Add("connect", dissect.String, "\"connect\" and a number: a game client asks for a connection.", dissect.Public)
 )
 
 // Challenge and ping replies.
 var (
 	fContent         = fields.Add("content", dissect.String, "Content of the ping reply: zeros from Source, empty from GoldSrc.", dissect.Public)
-	fChallengeText   = fields.Add("text", dissect.String, "Text of the message.", dissect.Console)
+	fChallengeText   = fields.Add("text", dissect.String, "Text of the message.", core.Console)
 	fHiddenText      = fChallengeText.Hidden() // contains a password
 	fMagic           = fields.Add("magic", dissect.Uint, "Version of the connection challenge (Source).")
 	fClientChallenge = fields.Add("client_challenge", dissect.Uint, "Number that the client chose, echoed by the server.", dissect.Token, dissect.Chosen)
@@ -79,7 +82,7 @@ var (
 	fName       = fields.Add("info.name", dissect.String, "Name of the server.", dissect.ServerText)
 	fMap        = fields.Add("info.map", dissect.String, "Map being played.", dissect.Public)
 	fFolder     = fields.Add("info.folder", dissect.String, "Directory of the game: cstrike, tf.", dissect.Public)
-	fGame       = fields.Add("info.game", dissect.String, "Name of the game.", dissect.GameName)
+	fGame       = fields.Add("info.game", dissect.String, "Name of the game.", core.GameName)
 	fAppID      = fields.Add("info.appid", dissect.Uint, "Steam application, lower 16 bits. 0 if the number does not fit; game_id then has it.")
 	fPlayers    = fields.Add("info.num_players", dissect.Uint, "Players on the server, bots included.")
 	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Maximum number of players.")
@@ -149,7 +152,7 @@ var (
 	fChunkIndex = fields.Add("chunks.index", dissect.Uint, "Number of the piece, from 1.")
 	fChunkTotal = fields.Add("chunks.total", dissect.Uint, "Number of pieces.")
 	fChunkNul   = fields.Add("chunks.nul", dissect.Uint, "End of the name.", dissect.Framing)
-	fChunkData  = fields.Add("chunks.data", dissect.Bytes, "The piece, escaped.", dissect.Becomes("unescaped"))
+	fChunkData  = fields.Add("chunks.data", dissect.Bytes, "The piece, escaped.", core.Becomes("unescaped"))
 )
 
 // The binary rules of Arma 3 and DayZ, unescaped.

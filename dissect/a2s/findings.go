@@ -6,6 +6,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Requests and replies.
@@ -30,7 +31,7 @@ var (
 		Advice: advice.KeepChallenge}
 	challengeRefused = &dissect.FindingType{ID: "a2s.challenge.refused", Severity: dissect.Note, Text: "the server answered a challenge with a challenge",
 		Doc: "The request carried a challenge, and the server sent a challenge instead of data. The challenge was wrong or had expired, the server gives a new one for every request, a proxy gives its own, the server answers an earlier request again, or the network duplicated an earlier challenge."}
-	challengeLoop = &dissect.FindingType{ID: "a2s.challenge.loop", Severity: dissect.Warning, Class: dissect.OfClient, Text: "%d challenges in a row and no data",
+	challengeLoop = &dissect.FindingType{ID: "a2s.challenge.loop", Severity: dissect.Warning, Class: core.OfClient, Text: "%d challenges in a row and no data",
 		Doc:    "The server sent this client repeated challenges, some of them in answer to a challenge, and no data. The server or a proxy refuses the challenges that it gives, the client sends wrong ones, or the capture lacks the replies with data. Clients that retry forever load the server; others report it as offline.",
 		Advice: "A client should give up after two or three challenges and take care to return the last one, from the same port. On the server, look for a proxy or DDoS protection that answers challenges for it and must be told about the server, and for several servers behind one address."}
 	challengeChanged = &dissect.FindingType{ID: "a2s.challenge.changed", Severity: dissect.Note, Text: "new challenge after %t",
@@ -71,7 +72,7 @@ var (
 	bzipPlain = &dissect.FindingType{ID: "a2s.bz2.plain", Severity: dissect.Warning, Text: "marked as compressed, but not compressed",
 		Doc:    "Bit 31 of the id marks a compressed message, but the data is a plain message. The server sets the bit by mistake, or counts its ids up to it.",
 		Advice: "A client should look whether the data begins with BZh before it decompresses it, whatever bit 31 says."}
-	bzipCRC = &dissect.FindingType{ID: "a2s.bz2.crc", Severity: dissect.Failed, Class: dissect.OfServer, Text: "CRC-32 is %x, the header says %x",
+	bzipCRC = &dissect.FindingType{ID: "a2s.bz2.crc", Severity: dissect.Failed, Class: core.OfServer, Text: "CRC-32 is %x, the header says %x",
 		Doc:    "The CRC-32 of the decompressed message differs from the header. A part is damaged, forged or belongs to another message, or the server computes the number differently.",
 		Advice: "A client should discard the message and ask again. If all messages of a server have it, report it to its author."}
 	bzipSize = &dissect.FindingType{ID: "a2s.bz2.size", Severity: dissect.Failed, Text: "%d {byte|bytes} after decompression, the header says %d",
@@ -127,7 +128,7 @@ var (
 		Advice: advice.WrongCount}
 	playersListed = &dissect.FindingType{ID: "a2s.players.info", Severity: dissect.Note, Text: "%d {player|players} listed, the previous info reply says %d",
 		Doc: "The list has more or fewer players than the server's latest info reply. Players who are still connecting are counted but not listed, and somebody may have joined or left meanwhile. Otherwise the server hides players, omits bots, or invents players."}
-	playersCut = &dissect.FindingType{ID: "a2s.players.cut", Length: true, Severity: dissect.Warning, Class: dissect.OfServer, Text: "truncated in the middle of a player",
+	playersCut = &dissect.FindingType{ID: "a2s.players.cut", Length: true, Severity: dissect.Warning, Class: core.OfServer, Text: "truncated in the middle of a player",
 		Doc:    "The reply ends within a record: the server truncated the list, or the reply was damaged. Complete records are shown; the rest is in the field data.",
 		Advice: advice.CutList}
 	playersUnnamed = &dissect.FindingType{ID: "a2s.players.unnamed", Severity: dissect.Note, Text: "players without a name: all %d",

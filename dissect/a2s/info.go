@@ -5,6 +5,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // shipAppID is the application number of The Ship, whose info reply has three bytes
@@ -53,10 +54,10 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 		r.Find(infoLayout, fOS, at+1, 3)
 		i.ServerType, i.OS, i.Password, i.VAC = r.U8(fServerType), r.U8(fOS), r.Bool(fPassword), r.Bool(fVAC)
 	} else {
-		i.ServerType, i.OS, i.Password, i.VAC = r.Enum(fServerType), r.Enum(fOS), r.Flag(fPassword), r.Flag(fVAC)
+		i.ServerType, i.OS, i.Password, i.VAC = core.Enum(r, fServerType), core.Enum(r, fOS), core.Flag(r, fPassword), core.Flag(r, fVAC)
 	}
 	if i.AppID == shipAppID {
-		i.Ship = dissect.Some(Ship{Mode: r.Enum(fMode), Witnesses: r.U8(fWitnesses), Duration: r.U8(fDuration)})
+		i.Ship = dissect.Some(Ship{Mode: core.Enum(r, fMode), Witnesses: r.U8(fWitnesses), Duration: r.U8(fDuration)})
 	}
 	i.Version = r.CString(fVersion)
 
@@ -136,7 +137,7 @@ func (d *decoder) decodeFuel(r *dissect.Reader, m *dissect.Message) {
 	m.Pair.Port = i.Port.Value
 	counts := r.Offset()
 	i.Players, i.MaxPlayers = r.U8(fPlayers), r.U8(fMaxPlayers)
-	i.ServerType, i.OS, i.Password, i.VAC = r.Enum(fServerType), r.Enum(fOS), r.Flag(fPassword), r.Flag(fVAC)
+	i.ServerType, i.OS, i.Password, i.VAC = core.Enum(r, fServerType), core.Enum(r, fOS), core.Flag(r, fPassword), core.Flag(r, fVAC)
 	f.AverageFPS, f.Round, f.MaxRounds, f.TimeLeft = r.U8(fFPS), r.U8(fRound), r.U8(fMaxRounds), r.U16BE(fTimeLeft)
 	if i.Fuel = wire.Known(r, f); i.Fuel.OK {
 		s.Game, s.Version = dissect.Some(gameOf(i.Folder, i.Game)), dissect.Some(i.Version)
@@ -199,11 +200,11 @@ func (d *decoder) decodeGoldSrcInfoReply(r *dissect.Reader, m *dissect.Message) 
 	i.Players = r.U8(fPlayers)
 	i.MaxPlayers = r.U8(fMaxPlayers)
 	i.Protocol = r.U8(fProtocol)
-	i.ServerType = r.Enum(fServerType)
-	i.OS = r.Enum(fOS)
-	i.Password = r.Flag(fPassword)
+	i.ServerType = core.Enum(r, fServerType)
+	i.OS = core.Enum(r, fOS)
+	i.Password = core.Flag(r, fPassword)
 	isMod := r.Offset()
-	i.IsMod = r.Flag(fIsMod)
+	i.IsMod = core.Flag(r, fIsMod)
 	if i.IsMod && r.More() {
 		if r.Left() < modBlock && !r.Cut() {
 			// The flag is set, but the block is missing.
@@ -214,14 +215,14 @@ func (d *decoder) decodeGoldSrcInfoReply(r *dissect.Reader, m *dissect.Message) 
 			r.U8(fModNul)
 			mod.Version = r.I32(fModVersion)
 			mod.Size = r.I32(fModSize)
-			mod.ServerOnly = r.Flag(fModSvOnly)
-			mod.ClientDLL = r.Flag(fModClDLL)
+			mod.ServerOnly = core.Flag(r, fModSvOnly)
+			mod.ClientDLL = core.Flag(r, fModClDLL)
 			r.End(open)
 			i.Mod = wire.Known(r, mod)
 		}
 	}
 	if r.More() {
-		i.VAC = wire.Known(r, r.Flag(fVAC))
+		i.VAC = wire.Known(r, core.Flag(r, fVAC))
 		i.Bots = wire.Known(r, r.U8(fBots))
 	} else if !r.Failed() {
 		r.Note(infoHLTV) // HLTV ends here

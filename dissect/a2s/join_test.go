@@ -14,6 +14,7 @@ import (
 	"github.com/dsnet/compress/bzip2"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // joins describes the records of parts: message, parts, findings with their offsets,
@@ -39,7 +40,7 @@ func (j *joins) Record(r *dissect.Record) {
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if f.Type == splitVariant || f.Type == unrequested || f.Type == dissect.LastPart {
+		if f.Type == splitVariant || f.Type == unrequested || f.Type == core.LastPart {
 			continue
 		}
 		s += " " + strings.TrimPrefix(f.Type.ID, "a2s.")

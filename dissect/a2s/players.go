@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -23,10 +24,10 @@ func (d *decoder) decodePlayersReply(r *dissect.Reader, m *dissect.Message) {
 
 	at := r.Offset()
 	p.Count = r.U8(fNumPlayers)
-	if r.Skim(1 + int(p.Count)) { // the list and its players
+	if core.Skim(r, 1+int(p.Count)) { // the list and its players
 		if t, ok := wholePlayers(r.Peek(), int(p.Count)); ok {
 			p.skimmed = t.players
-			r.Pass(1+t.players, r.Left())
+			core.Pass(r, 1+t.players, r.Left())
 			m.Pair.Lists, m.Pair.Entries = true, t.players
 			t.check(r)
 			return
@@ -45,13 +46,13 @@ func (d *decoder) decodePlayersReply(r *dissect.Reader, m *dissect.Message) {
 	}
 	if !p.Ship && !cut && r.More() && !zeros(r.Peek()) {
 		// The list goes on if everything left reads as records.
-		mark, n := r.Mark(), len(p.Players)
+		mark, n := core.Here(r), len(p.Players)
 		for r.More() && !cut {
 			cut = !p.readPlayer(r, 0)
 		}
 		if cut {
 			p.Players = p.Players[:n]
-			r.Return(mark)
+			core.Return(r, mark)
 			cut = false
 		}
 	}
@@ -100,7 +101,7 @@ func wholePlayers(b []byte, n int) (t tally, ok bool) {
 // readPlayer reads one record, whole or not at all. On The Ship, block is the offset of
 // the player's deaths and money.
 func (p *PlayersReply) readPlayer(r *dissect.Reader, block int) bool {
-	mark := r.Mark()
+	mark := core.Here(r)
 	open := r.Begin(fPlayer)
 	one := Player{Index: r.U8(fIndex), Name: r.CString(fPlayerName), Score: r.I32(fScore), Duration: r.F32(fPlayerTime)}
 	if p.Ship {
@@ -112,9 +113,9 @@ func (p *PlayersReply) readPlayer(r *dissect.Reader, block int) bool {
 	r.End(open)
 	if r.Failed() {
 		if !p.Ship { // shipBlock has checked the records
-			r.Recover()
+			core.Recover(r)
 		}
-		r.Return(mark)
+		core.Return(r, mark)
 		return false
 	}
 	p.Players = append(p.Players, one)

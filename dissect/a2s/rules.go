@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // decodeRulesReply reads the rules (Server queries, "A2S_RULES"). Engines often cut the
@@ -22,21 +23,21 @@ func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 		return
 	}
 	list := r.Begin(fRuleList)
-	if p.Chunks == 0 && r.Skim(int(p.Count)) {
-		if n := wholeRules(r.Peek()); n > 0 && n <= int(p.Count) && r.Sound(r.Left()) {
+	if p.Chunks == 0 && core.Skim(r, int(p.Count)) {
+		if n := wholeRules(r.Peek()); n > 0 && n <= int(p.Count) && core.Sound(r, r.Left()) {
 			p.skimmed = n
-			r.Pass(n, r.Left())
+			core.Pass(r, n, r.Left())
 		}
 	}
-	p.Rules = r.Pairs(fRule, fKey, fValue, fHiddenValue, int(p.Count)-p.Chunks, p.Rules)
+	p.Rules = core.ReadPairs(r, fRule, fKey, fValue, fHiddenValue, int(p.Count)-p.Chunks, p.Rules)
 	cut := false
 	for r.More() {
 		if p.Chunks+len(p.Rules) == int(p.Count) && zeros(r.Peek()) {
 			break // padding, not rules without a name
 		}
-		rule, ok := r.Pair(fRule, fKey, fValue, fHiddenValue)
+		rule, ok := core.ReadPair(r, fRule, fKey, fValue, fHiddenValue)
 		if !ok {
-			r.Recover()
+			core.Recover(r)
 			// After the announced number of rules, the rest is trailing data.
 			got := p.Chunks + len(p.Rules)
 			cut = got < int(p.Count) && got != int(bits.ReverseBytes16(p.Count))
@@ -188,7 +189,7 @@ func (d *decoder) readServerBrowser(r *dissect.Reader, p *RulesReply) {
 	}
 	r.Note(rulesBinary, dissect.Num(p.Chunks), dissect.Num(len(d.arma.blob)))
 	if n := r.Left(); n > 0 {
-		r.Find(dissect.Trailing, fields.Data(), r.Offset(), n, dissect.Num(n))
+		r.Find(core.Trailing, fields.Data(), r.Offset(), n, dissect.Num(n))
 		r.Rest(fields.Data())
 	}
 	r.Open("unescaped", d.arma.blob)
@@ -216,7 +217,7 @@ func (d *decoder) readServerBrowser(r *dissect.Reader, p *RulesReply) {
 		mod := ArmaMod{Hash: r.U32(fArmaModHash)}
 		flags := r.U8(fArmaModFlags)
 		mod.DLC = flags&0x10 != 0
-		mod.SteamID = r.UintN(fArmaModID, int(flags&0x0f))
+		mod.SteamID = core.UintN(r, fArmaModID, int(flags&0x0f))
 		mod.Name = r.PString(fArmaModName)
 		if !r.EndRecord(item) {
 			break
@@ -229,10 +230,10 @@ func (d *decoder) readServerBrowser(r *dissect.Reader, p *RulesReply) {
 		n = int(r.U8(fArmaNumSigs))
 		list = r.Begin(fArmaSigs)
 		for ; n > 0 && r.More(); n-- {
-			mark := r.Mark()
+			mark := core.Here(r)
 			sig := r.PString(fArmaSig)
 			if r.Failed() {
-				r.Return(mark)
+				core.Return(r, mark)
 				break
 			}
 			a.Signatures = append(a.Signatures, sig)
@@ -244,7 +245,7 @@ func (d *decoder) readServerBrowser(r *dissect.Reader, p *RulesReply) {
 	}
 	if r.Failed() {
 		// The rules themselves were read completely, so the message has not failed.
-		r.Recover()
+		core.Recover(r)
 		short = true
 	}
 	if short {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/bunzip"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -208,14 +209,14 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 	m.Type, m.Body = mSplit, &d.part
 	m.Pair.Answers = topicRules | topicPlayers | topicInfo
 	d.part = Part{}
-	gap, first := r.Gap(), r.Sources()[0].Data
+	gap, first := r.Gap(), core.Sources(r)[0].Data
 	again := repeated(r, variant)
 	var head splitHead
-	joined := r.Buffer()
+	joined := core.Buffer(r)
 	for i := range r.Parts() {
 		h := readHead(r, variant, i, again)
 		if r.Failed() {
-			r.Keep(joined)
+			core.Keep(r, joined)
 			return false
 		}
 		if i == 0 {
@@ -226,8 +227,8 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 			joined = append(joined, data...)
 		}
 	}
-	r.Keep(joined)
-	if len(r.Sources()) == 1 && head.index >= head.total {
+	core.Keep(r, joined)
+	if len(core.Sources(r)) == 1 && head.index >= head.total {
 		d.part = Part{ID: head.id, Index: head.index, Total: head.total, Data: joined}
 		damagedHeader(r, m, len(first)-len(joined), head.index, head.total)
 		return false
@@ -250,7 +251,7 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 	r.Open("joined", joined)
 	switch {
 	case gap >= 0:
-		r.Break()
+		core.Break(r)
 		if head.packed || len(joined) <= len(single) || !r.HasPrefix(string(single)) {
 			r.Rest(fields.Data())
 			return false
@@ -291,7 +292,7 @@ func (d *decoder) decodeDamaged(r *dissect.Reader, m *dissect.Message) {
 	case size < goldSrcHeader:
 		m.Pair.Damaged = true
 		r.Find(splitHeaderShort, fSplit, 0, size, dissect.Num(size))
-	case size < noSizeHeader, bytes.HasPrefix(r.PeekFrom(1), single):
+	case size < noSizeHeader, bytes.HasPrefix(core.PeekFrom(r, 1), single):
 		d.part.Index, d.part.Total = readNibbles(r)
 	default:
 		d.part.Total, d.part.Index = int(r.U8(fSplitTotal)), int(r.U8(fSplitIndex))
@@ -329,7 +330,7 @@ func repeated(r *dissect.Reader, variant uint8) bool {
 	if !formats[variant].packed {
 		return false
 	}
-	at, parts := formats[variant].header, r.Sources()[:r.Parts()]
+	at, parts := formats[variant].header, core.Sources(r)[:r.Parts()]
 	for _, p := range parts {
 		if len(p.Data) < at+packedExtra || !bytes.Equal(p.Data[at:at+packedExtra], parts[0].Data[at:at+packedExtra]) {
 			return false
@@ -393,8 +394,8 @@ func (d *decoder) unpack(r *dissect.Reader, packed []byte, head splitHead) ([]by
 		r.Find(bzipBomb, fSplitUnpacked, 0, 0, dissect.Num(size), dissect.Num(limit))
 		return nil, false
 	}
-	out, consumed, err := d.bunzip.Decode(r.Buffer(), packed, size)
-	r.Keep(out)
+	out, consumed, err := d.bunzip.Decode(core.Buffer(r), packed, size)
+	core.Keep(r, out)
 	switch {
 	case err == bunzip.ErrTooLong:
 		r.Note(bzipLong, dissect.Num(size))

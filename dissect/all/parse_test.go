@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -22,7 +23,7 @@ type judge struct{ said []string }
 
 func (j *judge) Record(r *dissect.Record) {
 	for _, f := range r.Findings {
-		if f.Type == dissect.Malformed || f.Type == dissect.Trailing || f.Type.Severity >= dissect.Warning &&
+		if f.Type == core.Malformed || f.Type == core.Trailing || f.Type.Severity >= dissect.Warning &&
 			slices.ContainsFunc(aboutLength, func(end string) bool { return strings.HasSuffix(f.Type.ID, end) }) {
 			j.said = append(j.said, f.Type.ID)
 		}

@@ -21,16 +21,17 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Armagetron}
+var style = summary.Style{Charset: dissect.Latin1, Codes: core.Armagetron}
 
 var fields = dissect.NewCatalog("armagetron")
 
 var asText = dissect.InText(style.Charset, style.Codes)
 
 var (
-	fWords = fields.Add("words", dissect.Bytes, "The datagram, in which the bytes of each word are swapped.", dissect.Becomes("swapped"), dissect.Framing)
+	fWords = fields.Add("words", dissect.Bytes, "The datagram, in which the bytes of each word are swapped.", core.Becomes("swapped"), dissect.Framing)
 
 	fType   = fields.Add("descriptor", dissect.Uint, "Kind of message.", dissect.Framing, dissect.Names(kinds[:]...))
 	fNumber = fields.Add("message_id", dissect.Uint, "Number for an acknowledgement: 0 for none.", dissect.Framing)
@@ -291,11 +292,11 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 
 // swap opens the payload with the bytes of each word swapped.
 func swap(r *dissect.Reader) {
-	words := append(r.Buffer(), r.Bytes(fWords, r.Left()&^1)...)
+	words := append(core.Buffer(r), r.Bytes(fWords, r.Left()&^1)...)
 	for i := 1; i < len(words); i += wordLen {
 		words[i-1], words[i] = words[i], words[i-1]
 	}
-	r.Keep(words)
+	core.Keep(r, words)
 	if r.Left() > 0 {
 		if !r.Cut() {
 			r.Note(odd)
@@ -421,7 +422,7 @@ func extent(r *dissect.Reader) (n, suf int) {
 
 func text(r *dissect.Reader, f *dissect.Field) string {
 	n, suf := extent(r)
-	return r.Latin(f, wordLen, n, suf)
+	return core.Latin(r, f, wordLen, n, suf)
 }
 
 // lines reads a text with a line for each player.
@@ -440,7 +441,7 @@ func lines(r *dissect.Reader, list, group, f *dissect.Field, to []string) []stri
 		}
 		n -= k + end
 		g := r.Begin(group)
-		to = append(to, r.Latin(f, 0, k, end))
+		to = append(to, core.Latin(r, f, 0, k, end))
 		r.End(g)
 	}
 	r.End(open)
@@ -462,7 +463,7 @@ func float(r *dissect.Reader, f *dissect.Field) float32 {
 	if n>>mantissa&1 != 0 {
 		v = -v
 	}
-	r.Explain(0, math.Float64bits(v))
+	core.Explain(r, 0, math.Float64bits(v))
 	return float32(v)
 }
 

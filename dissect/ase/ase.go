@@ -7,6 +7,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -30,7 +31,7 @@ var protocol = &dissect.Protocol{
 		Unanswered: unanswered,
 		TooOften:   tooOften, Most: 5, Within: 6 * time.Second,
 		OnReply: []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
-		OnStray: []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+		OnStray: []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 
@@ -209,7 +210,7 @@ func (d *decoder) decodeLight(r *dissect.Reader, m *dissect.Message, names bool)
 		open := r.BeginRecord(fPlayer)
 		name := text(r, fName)
 		if !r.EndRecord(open) {
-			r.Recover()
+			core.Recover(r)
 			break
 		}
 		if name == "" {
@@ -258,7 +259,7 @@ func upToZero(r *dissect.Reader, f *dissect.Field, pre, end int) string {
 		return ""
 	}
 	most := end - r.Offset() - pre
-	if n := bytes.IndexByte(r.PeekFrom(pre), 0); n >= 0 && n < most {
+	if n := bytes.IndexByte(core.PeekFrom(r, pre), 0); n >= 0 && n < most {
 		return r.Span(f, 0, pre, n, 1)
 	}
 	return r.Span(f, 0, pre, most, 0)

@@ -3,11 +3,12 @@ package ase
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var fields = dissect.NewCatalog("ase")
 
-var latin1 = dissect.InCharset(dissect.Latin1)
+var latin1 = core.InCharset(dissect.Latin1)
 
 // Requests and the mark of replies.
 var (
@@ -79,7 +80,7 @@ var (
 	fUptime      = fields.Add("light.uptime_s", dissect.Decimal, "Seconds since the start of the server.")
 	fHTTPPort    = fields.Add("light.http_port", dissect.Decimal, "Port of the server's HTTP downloads.")
 	fMore        = fields.Add("light.more", dissect.String, "Data that newer servers add.", dissect.ServerText, latin1)
-	fLocked      = fields.Add("light.password", dissect.Bool, "Whether a password is needed.", dissect.InJSON("has_password"))
+	fLocked      = fields.Add("light.password", dissect.Bool, "Whether a password is needed.", core.InJSON("has_password"))
 	fSerials     = fields.Add("light.serial_verification", dissect.Bool, "Whether the server verifies the serials of clients.")
 	fPlayersByte = fields.Add("light.numplayers", dissect.Uint, "Players on the server, at most 255.")
 	fMaxByte     = fields.Add("light.maxplayers", dissect.Uint, "Maximum number of players, at most 255.")
@@ -89,6 +90,6 @@ var (
 var (
 	fPartMagic  = fields.Add("part.magic", dissect.String, "EYE.", dissect.Framing)
 	fPartNumber = fields.Add("part.number", dissect.Char, "Number of the datagram, from 1.", dissect.Framing)
-	fPart       = fields.Add("part.data", dissect.Bytes, "Part of the reply. It may end in the middle of a text.", dissect.Becomes("joined"), dissect.Framing)
+	fPart       = fields.Add("part.data", dissect.Bytes, "Part of the reply. It may end in the middle of a text.", core.Becomes("joined"), dissect.Framing)
 	fPartID     = fields.Add("part.id", dissect.Uint, "Number that the datagrams of a reply share.", dissect.Framing)
 )

@@ -4,6 +4,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var (
@@ -23,9 +24,9 @@ var (
 	partEndless = &dissect.FindingType{ID: "ase.part.last_missing", Severity: dissect.Warning, Text: "no last datagram: %d arrived; missing: %p (%p)",
 		Doc:    "A datagram of 1364 bytes is followed by others, and the last, shorter one is not in the capture. The data before the gap is shown.",
 		Advice: advice.MissingParts}
-	partDuplicate = &dissect.FindingType{ID: "ase.part.duplicate", Severity: dissect.Note, Class: dissect.OfCapture, Text: "duplicate datagrams: %d",
+	partDuplicate = &dissect.FindingType{ID: "ase.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate datagrams: %d",
 		Doc: "The network, the server or the capture duplicated datagrams of a reply. They are used once."}
-	partReorder = &dissect.FindingType{ID: "ase.part.reorder", Severity: dissect.Note, Class: dissect.OfCapture, Text: "the datagrams arrived out of order",
+	partReorder = &dissect.FindingType{ID: "ase.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the datagrams arrived out of order",
 		Doc: "Clients that append datagrams as they arrive misread this reply."}
 	partConflict = &dissect.FindingType{ID: "ase.part.conflict", Severity: dissect.Warning, Text: "datagrams that arrived again with different content: %d; the first ones are used",
 		Doc:    "Two different datagrams of one reply have the same number. The server reused an id, or somebody forges datagrams.",

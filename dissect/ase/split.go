@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -45,7 +46,7 @@ func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
 // Join joins consecutive datagrams from the first on.
 func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 	m.Variant = "ase"
-	joined := r.Buffer()
+	joined := core.Buffer(r)
 	next := 1
 	for i := range r.Parts() {
 		r.Part(i)
@@ -55,7 +56,7 @@ func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 			next++
 		}
 	}
-	r.Keep(joined)
+	core.Keep(r, joined)
 	if next == 1 {
 		m.Type, m.Body = mPart, &d.part
 		m.Pair.Answers = topicStatus

@@ -5,6 +5,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // The columns of players, as bits.
@@ -35,7 +36,7 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 	p.Map = t.read(r, fMap)
 	p.Version = t.read(r, fVersion)
 	p.Password = t.read(r, fPassword)
-	r.HideSetting(fHidden, "password", p.Password)
+	core.HideSetting(r, fHidden, "password", p.Password)
 	at := r.Offset()
 	p.NumPlayers = t.read(r, fNumPlayers)
 	p.MaxPlayers = t.read(r, fMaxPlayers)
@@ -69,7 +70,7 @@ func (p *StatusReply) readRules(r *dissect.Reader, t *layout) bool {
 	for r.More() && !t.ends(r) {
 		open := r.BeginRecord(rules.Pair)
 		one := dissect.KeyValue{Key: t.read(r, rules.Key), Value: t.read(r, rules.Value)}
-		r.HideSetting(rules.Hidden, one.Key, one.Value)
+		core.HideSetting(r, rules.Hidden, one.Key, one.Value)
 		if !r.EndRecord(open) {
 			break
 		}
@@ -91,10 +92,10 @@ func (p *StatusReply) readRules(r *dissect.Reader, t *layout) bool {
 // that follow; a byte without any ends the list (qstat).
 func (p *StatusReply) readPlayers(r *dissect.Reader, t *layout) {
 	list := r.Begin(fPlayers)
-	if t.count == 0 && r.Skim(0) {
-		if n, length := wholePlayers(r.Peek()); r.Skim(n) && r.Sound(r.Left()) {
+	if t.count == 0 && core.Skim(r, 0) {
+		if n, length := wholePlayers(r.Peek()); core.Skim(r, n) && core.Sound(r, r.Left()) {
 			p.skimmed = n
-			r.Pass(n, length)
+			core.Pass(r, n, length)
 		}
 	}
 	cut := false
@@ -106,7 +107,7 @@ func (p *StatusReply) readPlayers(r *dissect.Reader, t *layout) {
 		open := r.BeginRecord(fPlayer)
 		one := readPlayer(r, t)
 		if cut = !r.EndRecord(open); cut {
-			r.Recover()
+			core.Recover(r)
 			break
 		}
 		p.Players = append(p.Players, one)

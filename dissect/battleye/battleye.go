@@ -27,6 +27,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -34,7 +35,7 @@ var fields = dissect.NewCatalog("battleye")
 
 var (
 	fMagic = fields.Add("magic", dissect.String, "BE.", dissect.Framing)
-	fSum   = fields.Add("crc32", dissect.Uint, "CRC-32 of the bytes behind it.", dissect.Checksum, dissect.Framing)
+	fSum   = fields.Add("crc32", dissect.Uint, "CRC-32 of the bytes behind it.", core.Checksum, dissect.Framing)
 	fMark  = fields.Add("mark", dissect.Uint, "FF: the end of the header.", dissect.Framing)
 	fType  = fields.Add("type", dissect.Uint, "0 is a login, 1 a command, 2 a message of the server.", dissect.Framing)
 
@@ -51,7 +52,7 @@ var (
 	fZero  = fields.Add("split.zero", dissect.Uint, "0: the reply is in several parts.", dissect.Framing)
 	fTotal = fields.Add("split.total", dissect.Uint, "Number of parts.", dissect.Framing)
 	fIndex = fields.Add("split.index", dissect.Uint, "Index of the part, from 0.", dissect.Framing)
-	fPart  = fields.Add("split.data", dissect.Bytes, "Part of the text.", dissect.Becomes("joined"), dissect.Framing)
+	fPart  = fields.Add("split.data", dissect.Bytes, "Part of the text.", core.Becomes("joined"), dissect.Framing)
 )
 
 var (
@@ -191,7 +192,7 @@ type decoder struct {
 // Join joins the text of all parts.
 func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 	m.Variant = "battleye"
-	joined := r.Buffer()
+	joined := core.Buffer(r)
 	for i := range r.Parts() {
 		r.Part(i)
 		readHeader(r)
@@ -203,7 +204,7 @@ func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 		readSplit(r)
 		joined = append(joined, r.Rest(fPart)...) // text behind a missing part is text
 	}
-	r.Keep(joined)
+	core.Keep(r, joined)
 	r.Open("joined", joined)
 	return true
 }
@@ -211,7 +212,7 @@ func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 // readHeader reads the header of a packet and returns its type.
 func readHeader(r *dissect.Reader) uint8 {
 	r.Text(fMagic, len(magic))
-	rest := r.PeekFrom(4)
+	rest := core.PeekFrom(r, 4)
 	if sum := r.U32(fSum); !r.Failed() && !r.Cut() {
 		if is := crc32.ChecksumIEEE(rest); is != sum {
 			r.Find(badSum, fSum, len(magic), 4, dissect.Num(is), dissect.Num(sum))
@@ -272,7 +273,7 @@ func (d *decoder) decodeLogin(r *dissect.Reader, m *dissect.Message) {
 // waits for it; without one, lines of text do.
 func (d *decoder) decodeCommand(r *dissect.Reader, m *dissect.Message) {
 	seq := r.U8(fSeq)
-	if r.Next(0) || r.Awaited(topicCommand, uint64(seq)+1) || strings.Contains(r.PeekText(), "\n") {
+	if r.Next(0) || core.Awaited(r, topicCommand, uint64(seq)+1) || strings.Contains(core.PeekText(r), "\n") {
 		d.text = Text{Seq: seq}
 		if r.Next(0) {
 			readSplit(r)
@@ -304,8 +305,8 @@ func readText(r *dissect.Reader, secret func(string) int) string {
 		return ""
 	}
 	s := r.Text(fText, r.Left())
-	if r.Tree() && secret(s) < len(s) {
-		r.Hide(fHiddenText)
+	if core.Tree(r) && secret(s) < len(s) {
+		core.Hide(r, fHiddenText)
 	}
 	return s
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var fields = dissect.NewCatalog("bzflag")
@@ -21,7 +22,7 @@ var fields = dissect.NewCatalog("bzflag")
 var (
 	fLength  = fields.Add("length", dissect.Uint, "Length of what follows the code. Servers do not look at that of a request.", dissect.Framing)
 	fCode    = fields.Add("code", dissect.Uint, "Kind of message.", dissect.Framing, dissect.Names(dissect.Name{Value: codeRequest, Name: "ping"}, dissect.Name{Value: codeReply, Name: "reply to a ping"}))
-	fPadding = fields.Add("padding", dissect.Bytes, "Rest of a request, without a meaning.", dissect.Public, dissect.Ignored)
+	fPadding = fields.Add("padding", dissect.Bytes, "Rest of a request, without a meaning.", dissect.Public, core.Ignored)
 
 	fVersion  = fields.Add("version", dissect.String, "Version of the protocol: BZFS and four digits.", dissect.Public)
 	fServer   = fields.Add("server_address", dissect.Endpoint, "Address of the server as it knows it.")
@@ -50,7 +51,7 @@ type team struct{ group, players, limit *dissect.Field }
 func declare(name string) team {
 	return team{
 		fields.Add(name, dissect.Group, "Team "+name+"."),
-		fields.Add(name+".players", dissect.Uint, "Players in the team.", dissect.InJSON("num_players")),
+		fields.Add(name+".players", dissect.Uint, "Players in the team.", core.InJSON("num_players")),
 		fields.Add(name+".max_players", dissect.Uint, "Maximum number of players in the team."),
 	}
 }

@@ -14,13 +14,14 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var style = summary.Style{Charset: dissect.Latin1}
 
 var fields = dissect.NewCatalog("cs2d")
 
-var asText = dissect.InCharset(style.Charset)
+var asText = core.InCharset(style.Charset)
 
 var (
 	fHead = fields.Add("head", dissect.Uint, "1: a message outside of a connection.", dissect.Framing)
@@ -219,7 +220,7 @@ type decoder struct {
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body = mUnknown, &d.unknown
 	r.U16(fHead)
-	if topics := asks(r.PeekText()); topics != 0 {
+	if topics := asks(core.PeekText(r)); topics != 0 {
 		d.request = Request{Info: topics&topicInfo != 0, Players: topics&topicPlayers != 0, Other: topics&topicOther != 0}
 		switch m.Type = mStatus; topics {
 		case topicInfo:
@@ -297,7 +298,9 @@ func (d *decoder) decodePlayers(r *dissect.Reader) {
 }
 
 // text reads a text after its length.
-func text(r *dissect.Reader, f *dissect.Field) string { return r.Latin(f, 1, max(r.PeekByte(0), 0), 0) }
+func text(r *dissect.Reader, f *dissect.Field) string {
+	return core.Latin(r, f, 1, max(r.PeekByte(0), 0), 0)
+}
 
 // AppendSummary appends nothing: the title says all.
 func (*Request) AppendSummary(dst []byte) []byte { return dst }

@@ -7,6 +7,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var (
@@ -167,7 +168,7 @@ func split(r *dissect.Reader, b []byte, whole bool) (n int, what layout) {
 		at := len(b) - len(s)
 		fits := fit(cubecode.Scan(b[:at]), s, whole)
 		switch {
-		case r != nil && r.Awaited(anyTopic, id(b[:at])):
+		case r != nil && core.Awaited(r, anyTopic, id(b[:at])):
 			if fits == noReply {
 				fits = fit(cubecode.Scan(b[:at]), s, false)
 			}
@@ -309,7 +310,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		m.Pair.Challenge = dissect.ChallengeAbsent
 		return
 	}
-	m.Pair.ID = id(r.PeekTo(n))
+	m.Pair.ID = id(core.PeekTo(r, n))
 	var echo Echo
 	if echo, m.Pair.Answers = readEcho(r, n); echo.Extended {
 		d.extended(r, m, echo)

@@ -3,9 +3,10 @@ package cube
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.CubeChars, Codes: dissect.Cube}
+var style = summary.Style{Charset: core.CubeChars, Codes: core.Cube}
 
 var fields = dissect.NewCatalog("cube")
 

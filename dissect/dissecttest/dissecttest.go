@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -586,7 +587,7 @@ func isPairing(p *dissect.Protocol, f *dissect.FindingType) bool {
 	if s := p.Split; s != nil && (f == s.Incomplete || f == s.Endless) {
 		return true // its text has the reason, which differs
 	}
-	return f == dissect.Retransmitted || f == dissect.LastPart
+	return f == core.Retransmitted || f == core.LastPart
 }
 
 // runTruncated truncates every sample at every byte.

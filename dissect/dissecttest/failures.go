@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -18,14 +19,14 @@ func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	bare := newAnalyzer(t, p, a, false, &nobody{})
 	for _, s := range samples {
 		t.Run(s.Name, func(t *testing.T) {
-			try := func(inject dissect.Inject) (hit bool) {
+			try := func(inject core.Inject) (hit bool) {
 				defer func() {
 					if e := recover(); e != nil {
 						t.Errorf("%+v: panic: %v", inject, e)
 						panic(e)
 					}
 				}()
-				a.Inject(&inject)
+				a.Inner(core.Only{}).Inject(&inject)
 				k.records = k.records[:0]
 				feed(a, s.Parts, start)
 				a.Flush()
@@ -35,16 +36,16 @@ func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
 				if t.Failed() {
 					t.Fatalf("%+v", inject)
 				}
-				hit = inject.Hit || slices.ContainsFunc(k.records, func(r Kept) bool { return r.Has(dissect.TooManyRecords) })
+				hit = inject.Hit || slices.ContainsFunc(k.records, func(r Kept) bool { return r.Has(core.TooManyRecords) })
 				feed(bare, s.Parts, start)
 				bare.Flush()
 				return hit
 			}
-			for n := 1; try(dissect.Inject{Read: n}); n += 1 + n/thorough.Of(8, 64) {
+			for n := 1; try(core.Inject{Read: n}); n += 1 + n/thorough.Of(8, 64) {
 			}
-			for n := 1; try(dissect.Inject{Records: n}); n += 1 + n/thorough.Of(8, 64) {
+			for n := 1; try(core.Inject{Records: n}); n += 1 + n/thorough.Of(8, 64) {
 			}
-			a.Inject(nil)
+			a.Inner(core.Only{}).Inject(nil)
 			k.records = k.records[:0]
 			feed(a, s.Parts, start)
 			a.Flush()

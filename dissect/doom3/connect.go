@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // readEndpoint reads an IPv4 address and its port, which is little-endian.
@@ -19,8 +20,8 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 	c := &d.rcon
 	m.Body = c
 	*c = Rcon{Password: r.CString(fPassword), Command: r.CString(fCommandLine)}
-	if r.Tree() && !r.Failed() && c.secretAt() < len(c.Command) {
-		r.Hide(fHiddenLine)
+	if core.Tree(r) && !r.Failed() && c.secretAt() < len(c.Command) {
+		core.Hide(r, fHiddenLine)
 	}
 	if c.Password == "" && r.More() {
 		r.Fail(fPassword, "missing")

@@ -6,6 +6,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -26,7 +27,7 @@ var protocol = &dissect.Protocol{
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, OtherIDs: true,
 		OnReply: []dissect.Rule{judge.OtherID(challengeEcho)},
-		OnStray: []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+		OnStray: []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 
@@ -130,7 +131,7 @@ type decoder struct {
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	r.U16(fHeader)
 	at := r.Offset()
-	word, terminated := r.CStringOrRest(fCommand)
+	word, terminated := core.CStringOrRest(r, fCommand)
 	d.other = Other{Command: word}
 	i := command(word)
 	if i < 0 {
@@ -166,7 +167,7 @@ func (d *decoder) decodeInfoRequest(r *dissect.Reader, m *dissect.Message) {
 	case n < 4:
 		r.Find(challengeShort, fChallenge, at, n, dissect.Num(n))
 		if n > 0 {
-			m.Pair.ID = r.UintN(fChallenge, n)
+			m.Pair.ID = core.UintN(r, fChallenge, n)
 		}
 		return
 	case n > 4:

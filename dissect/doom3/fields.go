@@ -3,14 +3,15 @@ package doom3
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var fields = dissect.NewCatalog("doom3")
 
 // The engine's fonts are in Latin-1.
 var (
-	latin1 = dissect.InCharset(dissect.Latin1)
-	styled = dissect.InStyle(dissect.Doom3)
+	latin1 = core.InCharset(dissect.Latin1)
+	styled = core.InStyle(core.Doom3)
 )
 
 // Every message.
@@ -22,7 +23,7 @@ var (
 // getInfo, getInfoEx, and the beginning of both replies.
 var (
 	fChallenge = fields.Add("challenge", dissect.Int, "Number that the server returns in its reply.", dissect.Token, dissect.Chosen)
-	fPadding   = fields.Add("padding", dissect.Bytes, "Bytes after the challenge, which no server reads.", dissect.Ignored)
+	fPadding   = fields.Add("padding", dissect.Bytes, "Bytes after the challenge, which no server reads.", core.Ignored)
 	fTask      = fields.Add("info.task", dissect.Int, "Quake Wars, Wolfenstein: number of the task of the reply, -1 if there is none.")
 	fMinor     = fields.Add("protocol_minor", dissect.Uint, "Minor number of the protocol version: 41 of 1.41.")
 	fMajor     = fields.Add("protocol_major", dissect.Uint, "Major number of the protocol version. It names the game.", dissect.Names(
@@ -39,7 +40,7 @@ var (
 
 // The players of an info reply.
 var (
-	fBits       = fields.Add("info.bits", dissect.Bytes, "Quake Wars beta: the rest of the message. Bits for bots shift the data after them.", dissect.Becomes("unshifted"), dissect.Framing)
+	fBits       = fields.Add("info.bits", dissect.Bytes, "Quake Wars beta: the rest of the message. Bits for bots shift the data after them.", core.Becomes("unshifted"), dissect.Framing)
 	fPlayers    = fields.Add("players", dissect.List, "The players.")
 	fPlayer     = fields.Add("players.player", dissect.Group, "One player.")
 	fPlayerID   = fields.Add("players.id", dissect.Uint, "Slot of the player on the server, from 0.")

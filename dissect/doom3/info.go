@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // decodeInfoReply reads infoResponse (idAsyncServer, ProcessGetInfoMessage) and
@@ -69,7 +70,7 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 func readRules(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
 	list := r.Begin(rules.List)
 	for r.More() && (!r.Next(0) || r.PeekByte(1) > 0) {
-		rule, ok := r.Pair(rules.Pair, rules.Key, rules.Value, rules.Hidden)
+		rule, ok := core.ReadPair(r, rules.Pair, rules.Key, rules.Value, rules.Hidden)
 		if !ok {
 			break
 		}
@@ -257,7 +258,7 @@ func (d *decoder) facts(m *dissect.Message) {
 func serverOf(rules []dissect.KeyValue) dissect.Server {
 	settings := keyvalue.IndexOf(rules)
 	return dissect.Server{
-		Charset: dissect.Latin1, Style: dissect.Doom3,
+		Charset: dissect.Latin1, Style: core.Doom3,
 		Name: settings.Text("si_name"), Map: mapName(settings.Text("si_map")), Game: gameOf(&settings),
 		Version: settings.Text("si_version"), MaxPlayers: settings.Number("si_maxPlayers"),
 		Password: settings.Flag("si_usePass", "si_needPass"),

@@ -7,9 +7,10 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Doom3}
+var style = summary.Style{Charset: dissect.Latin1, Codes: core.Doom3}
 
 // AppendSummary appends the challenge.
 func (m *InfoRequest) AppendSummary(dst []byte) []byte {
@@ -23,7 +24,7 @@ func (m *InfoRequest) AppendSummary(dst []byte) []byte {
 // protocol.
 func (m *InfoReply) AppendSummary(dst []byte) []byte {
 	settings := keyvalue.IndexOf(m.Rules)
-	s := dissect.Server{Name: settings.Text("si_name"), Charset: dissect.Latin1, Style: dissect.Doom3}
+	s := dissect.Server{Name: settings.Text("si_name"), Charset: dissect.Latin1, Style: core.Doom3}
 	if !m.whole {
 		return s.AppendSummary(dst)
 	}

@@ -3,19 +3,20 @@ package gamespy1
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var fields = dissect.NewCatalog("gamespy1")
 
 // asText sets the encoding of names and values. Games of Unreal's engine 2 colour them.
-var asText = dissect.InText(dissect.Latin1, dissect.Unreal)
+var asText = dissect.InText(dissect.Latin1, core.Unreal)
 
 // Requests.
 var (
 	fQueries = fields.Add("queries", dissect.List, "The queries, in order.")
 	fEntry   = fields.Add("queries.entry", dissect.Group, "One query.")
-	fQuery   = fields.Add("queries.query", dissect.String, "Word of the query, such as status, info or players.", dissect.Word, asText)
-	fValue   = fields.Add("queries.value", dissect.String, "Argument of the query: the text to return (echo), the text to sign (secure), the name of a property, or xserverquery.", dissect.ByKey(map[string]dissect.Privacy{"echo": dissect.PersonID, "secure": dissect.PersonID}), asText)
+	fQuery   = fields.Add("queries.query", dissect.String, "Word of the query, such as status, info or players.", core.Word, asText)
+	fValue   = fields.Add("queries.value", dissect.String, "Argument of the query: the text to return (echo), the text to sign (secure), the name of a property, or xserverquery.", core.ByKey(map[string]dissect.Privacy{"echo": dissect.PersonID, "secure": dissect.PersonID}), asText)
 )
 
 var fHidden = fValue.Hidden() // a password
@@ -49,8 +50,8 @@ var (
 	fMesh         = fields.Add("players.mesh", dissect.String, "Character model of the player (Unreal Tournament).", dissect.Public, asText)
 	fSkin         = fields.Add("players.skin", dissect.String, "Skin of the model (Unreal Tournament).", dissect.Public, asText)
 	fFace         = fields.Add("players.face", dissect.String, "Face of the model (Unreal Tournament).", dissect.Public, asText)
-	fColumn       = fields.Add("players.column", dissect.String, "Any other key of the player, under its own name.", dissect.Cell, dissect.Open, asText)
-	fColumnNumber = fields.Add("players.number", dissect.Decimal, "Any other key of the player whose value is a number, under its own name.", dissect.Open)
+	fColumn       = fields.Add("players.column", dissect.String, "Any other key of the player, under its own name.", core.Cell, core.Open, asText)
+	fColumnNumber = fields.Add("players.number", dissect.Decimal, "Any other key of the player whose value is a number, under its own name.", core.Open)
 )
 
 // The table of teams.
@@ -60,8 +61,8 @@ var (
 	fTeamIndex  = fields.Add("teams.index", dissect.Uint, "Number in the keys of the team.")
 	fTeamName   = fields.Add("teams.name", dissect.String, "Name (teamname_N, team_tN).", dissect.ServerText, asText)
 	fTeamScore  = fields.Add("teams.score", dissect.Decimal, "Score (score_tN, teamscore_N).")
-	fTeamColumn = fields.Add("teams.column", dissect.String, "Any other key of the team, under its own name.", dissect.Cell, dissect.Open, asText)
-	fTeamNumber = fields.Add("teams.number", dissect.Decimal, "Any other key of the team whose value is a number, under its own name.", dissect.Open)
+	fTeamColumn = fields.Add("teams.column", dissect.String, "Any other key of the team, under its own name.", core.Cell, core.Open, asText)
+	fTeamNumber = fields.Add("teams.number", dissect.Decimal, "Any other key of the team whose value is a number, under its own name.", core.Open)
 )
 
 // Heartbeats.
@@ -73,7 +74,7 @@ var (
 
 // The datagrams of a split reply.
 var (
-	fPart       = fields.Add("part.data", dissect.Bytes, "Keys and values of one datagram.", dissect.Becomes("joined"), dissect.Framing)
+	fPart       = fields.Add("part.data", dissect.Bytes, "Keys and values of one datagram.", core.Becomes("joined"), dissect.Framing)
 	fPartID     = fields.Add("part.queryid", dissect.String, "Server's number of the request, a dot, number of the datagram from 1.", dissect.Framing, dissect.Chosen)
 	fPartFinal  = fields.Add("part.final", dissect.String, "Marks the last datagram.", dissect.Framing)
 	fPartNumber = fields.Add("part.statusresponse", dissect.String, "Number of the datagram within the reply, from 0, by the AdminMod of SWAT 4.", dissect.Framing)

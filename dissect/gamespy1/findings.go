@@ -4,6 +4,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Requests and replies.
@@ -23,9 +24,9 @@ var (
 	finalMissing = &dissect.FindingType{ID: "gs1.final.missing", Severity: dissect.Warning, Text: "no datagram with final: %d arrived; missing: %p (%p)",
 		Doc:    "The last datagram of the reply is not in the capture, or the server never marks one, so the length of the reply is unknown. The datagrams that arrived are shown. Clients wait until they time out.",
 		Advice: advice.MissingParts}
-	partDuplicate = &dissect.FindingType{ID: "gs1.part.duplicate", Severity: dissect.Note, Class: dissect.OfCapture, Text: "duplicate datagrams: %d",
+	partDuplicate = &dissect.FindingType{ID: "gs1.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate datagrams: %d",
 		Doc: "The network, the server or the capture duplicated datagrams of a split reply. They are used once; clients that append datagrams as they arrive list players twice."}
-	partReorder = &dissect.FindingType{ID: "gs1.part.reorder", Severity: dissect.Note, Class: dissect.OfCapture, Text: "the datagrams arrived out of order",
+	partReorder = &dissect.FindingType{ID: "gs1.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the datagrams arrived out of order",
 		Doc: "Clients that use the queryid are not affected; others mix up the keys."}
 	partTotals = &dissect.FindingType{ID: "gs1.part.totals", Severity: dissect.Warning, Text: "datagrams of one reply state different totals: %p",
 		Doc:    "Only the last datagram shows the total. Two datagrams are marked as the last, or one has a number beyond the last: the server's count restarted, two replies crossed, or somebody forges datagrams. The reply counts as complete when as many datagrams are present as the highest number says.",

@@ -7,6 +7,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/columns"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -34,7 +35,7 @@ var protocol = &dissect.Protocol{
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, Named: named,
 		OnReply: []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
-		OnStray: []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+		OnStray: []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 
@@ -313,7 +314,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message, end int) 
 
 // readQuery reads one query. It returns its word, or nil if the word is unknown.
 func readQuery(r *dissect.Reader, q *Request, end int) *word {
-	s := scanQuery(r.PeekTo(end - r.Offset()))
+	s := scanQuery(core.PeekTo(r, end-r.Offset()))
 	if s.n+s.closed == 0 { // only backslashes
 		r.Bytes(fEnd, s.pre)
 		return nil
@@ -323,7 +324,7 @@ func readQuery(r *dissect.Reader, q *Request, end int) *word {
 	one := Query{Name: r.Span(fQuery, 0, s.pre, s.n, s.closed)}
 	if s.value > 0 {
 		one.Value = r.Span(fValue, 0, 0, s.value, s.valueClosed)
-		r.HideSetting(fHidden, one.Name, one.Value)
+		core.HideSetting(r, fHidden, one.Name, one.Value)
 	}
 	r.End(entry)
 	q.Queries = append(q.Queries, one)
@@ -376,7 +377,7 @@ func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message, at mark
 	h := &d.heartbeat
 	*h = Heartbeat{Rules: h.Rules[:0]}
 	m.Type, m.Body = mHeartbeat, h
-	b := r.PeekText()
+	b := core.PeekText(r)
 	d.segment(b, markers{body: at.body})
 	d.find(b, r)
 	var port, game, changed bool

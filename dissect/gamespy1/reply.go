@@ -5,6 +5,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -14,7 +15,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, at markers)
 	*p = Reply{Rules: p.Rules[:0], Players: p.Players[:0], Teams: p.Teams[:0], Final: at.final.n > 0}
 	m.Body = p
 	raw := r.Peek()
-	b := r.PeekText()
+	b := core.PeekText(r)
 	d.values = d.values[:0]
 	if r.Failed() { // joining failed
 		p.classify(m)
@@ -42,7 +43,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, at markers)
 
 // readPairs reads the pairs and the markers of a reply.
 func (d *decoder) readPairs(r *dissect.Reader, p *Reply, at markers) {
-	raw, b := r.Peek(), r.PeekText()
+	raw, b := r.Peek(), core.PeekText(r)
 	d.find(b, r)
 	if twice := d.sort(b); twice > 0 {
 		r.Note(columnTwice, dissect.Num(twice))
@@ -146,7 +147,7 @@ func (d *decoder) readRules(r *dissect.Reader, i int, dst []dissect.KeyValue) []
 				p.field = pairs.Hidden
 			}
 			one.Value = p.readFrom(r, r.Offset())
-			r.HideSetting(pairs.Hidden, one.Key, one.Value)
+			core.HideSetting(r, pairs.Hidden, one.Key, one.Value)
 		}
 		r.End(open)
 		dst = append(dst, one)

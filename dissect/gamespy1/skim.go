@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // A skimmed reply is one that nobody reads. Its type, its findings and its summary need
@@ -31,13 +32,13 @@ type badText struct {
 //
 // Other replies are read in two passes, as if somebody read them; see readPairs.
 func (d *decoder) skim(r *dissect.Reader, p *Reply) bool {
-	if !r.Skim(r.Left()) {
+	if !core.Skim(r, r.Left()) {
 		return false
 	}
 	d.skimmed = skimmed{first: [special + 1]int{-1, -1, -1, -1}}
 	d.players.reset()
 	d.teams.reset()
-	raw, b := r.Peek(), r.PeekText()
+	raw, b := r.Peek(), core.PeekText(r)
 	for i := 0; i < len(d.segments); {
 		run, next := d.run(i)
 		if run.gap || run.open || run.to > len(b) || !d.skimRun(raw, b, run, d.segments[i:next]) {
@@ -181,7 +182,7 @@ func (d *decoder) readSkimmed(r *dissect.Reader, p *Reply, at markers) {
 	s := &d.skimmed
 	report := func() {
 		if s.bad.field != nil {
-			r.TextAt(s.bad.field, s.bad.at.at, s.bad.at.n)
+			core.TextAt(r, s.bad.field, s.bad.at.at, s.bad.at.n)
 			s.bad.field = nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -236,7 +237,7 @@ func parseQueryID(s []byte) (id uint64, number int, ok bool) {
 func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) bool {
 	d.segments, d.joined, d.numbered, d.final = d.segments[:0], true, true, false
 	last, before, reported := 0, 0, false
-	joined := r.Buffer()
+	joined := core.Buffer(r)
 	for i := range r.Parts() {
 		r.Part(i)
 		b := r.Peek()
@@ -267,7 +268,7 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 		d.segments[n-1].open = m.Variant == byStatus.String()
 	}
 	d.whole = d.final && last <= r.Parts()
-	r.Keep(joined)
+	core.Keep(r, joined)
 	r.Open("joined", joined)
 	return true
 }

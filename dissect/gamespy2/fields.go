@@ -5,18 +5,19 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var fields = dissect.NewCatalog("gamespy2")
 
 // style is the encoding of text: Latin-1, in America's Army with the colours of Unreal.
-var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Unreal}
+var style = summary.Style{Charset: dissect.Latin1, Codes: core.Unreal}
 
 var (
 	head  = gamespy.DeclareHead(fields, dissect.Name{Value: gamespy.TypeQuery, Name: "query"})
 	query = gamespy.DeclareQuery(fields)
 	body  = gamespy.BodyFields{
-		Pairs:      keyvalue.Declare(fields, dissect.InCharset(style.Charset), dissect.InStyle(style.Codes)),
+		Pairs:      keyvalue.Declare(fields, core.InCharset(style.Charset), core.InStyle(style.Codes)),
 		NumPlayers: fields.Add("num_players", dissect.Uint, "Number of rows of the table of players."),
 		Players:    gamespy.DeclarePlayers(fields, style),
 		NumTeams:   fields.Add("num_teams", dissect.Uint, "Number of rows of the table of teams."),
@@ -29,6 +30,6 @@ var (
 
 // The datagrams of a split reply.
 var (
-	fPartHead = fields.Add("part.head", dissect.Bytes, "A zero byte and the session id.", dissect.EchoFrom(1), dissect.Framing)
-	fPart     = fields.Add("part.data", dissect.Bytes, "Data of the reply in one datagram.", dissect.Becomes("joined"), dissect.Framing)
+	fPartHead = fields.Add("part.head", dissect.Bytes, "A zero byte and the session id.", core.EchoFrom(1), dissect.Framing)
+	fPart     = fields.Add("part.data", dissect.Bytes, "Data of the reply in one datagram.", core.Becomes("joined"), dissect.Framing)
 )

@@ -5,6 +5,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var (
@@ -23,9 +24,9 @@ var (
 	beginMissing = &dissect.FindingType{ID: "gs2.part.begin", Severity: dissect.Warning, Text: "the beginning of the reply is missing",
 		Doc:    "The datagram does not begin with known settings or a table. It continues a reply of which the first datagram was lost or arrived later; or the request names single keys, and this is their values. Without the beginning, nothing says what the texts mean.",
 		Advice: "Ask for the whole status instead of single keys. If the first datagram is missing, see gs2.part.missing."}
-	partDuplicate = &dissect.FindingType{ID: "gs2.part.duplicate", Severity: dissect.Note, Class: dissect.OfCapture, Text: "duplicate datagrams: %d",
+	partDuplicate = &dissect.FindingType{ID: "gs2.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate datagrams: %d",
 		Doc: "The network, the server or the capture duplicated datagrams of the reply. They are used once; clients that append datagrams as they arrive list players twice."}
-	partReorder = &dissect.FindingType{ID: "gs2.part.reorder", Severity: dissect.Note, Class: dissect.OfCapture, Text: "the datagrams arrived out of order",
+	partReorder = &dissect.FindingType{ID: "gs2.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the datagrams arrived out of order",
 		Doc: "Datagrams have no numbers: clients append them as they arrive and misplace rows."}
 	partConflict = &dissect.FindingType{ID: "gs2.part.conflict", Severity: dissect.Warning, Text: "different beginnings of the same reply: %d; the first one is used",
 		Doc:    "Two different datagrams with the same session id begin a reply that breaks off: two requests with the same id crossed, or somebody forges replies.",

@@ -3,6 +3,7 @@ package gamespy2
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -29,8 +30,8 @@ func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
 // Join joins the data of all parts.
 func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 	m.Variant = "session"
-	d.middle = isMiddle(r.PeekFrom(gamespy.ReplyHead))
-	joined := r.Buffer()
+	d.middle = isMiddle(core.PeekFrom(r, gamespy.ReplyHead))
+	joined := core.Buffer(r)
 	for i := range r.Parts() {
 		r.Part(i)
 		if i == 0 {
@@ -40,7 +41,7 @@ func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 		}
 		joined = append(joined, r.Rest(fPart)...)
 	}
-	r.Keep(joined)
+	core.Keep(r, joined)
 	r.Open("joined", joined)
 	return true
 }

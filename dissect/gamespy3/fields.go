@@ -5,6 +5,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var fields = dissect.NewCatalog("gamespy3")
@@ -12,7 +13,7 @@ var fields = dissect.NewCatalog("gamespy3")
 // style is the encoding of text: UTF-8 or Latin-1.
 var style = summary.Style{Charset: dissect.Latin1}
 
-var asText = dissect.InCharset(style.Charset)
+var asText = core.InCharset(style.Charset)
 
 // The head of every packet, and queries.
 var (
@@ -41,8 +42,8 @@ var (
 	fColumn      = fields.Add("column", dissect.String, "Name of a column. Names of player columns end with an underscore, those of team columns with _t.", dissect.Framing)
 	fStart       = fields.Add("start", dissect.Uint, "Row of the column's first value in this part.", dissect.Framing)
 	fEnd         = fields.Add("end", dissect.Bytes, "Zero bytes at the end of a column or a section.", dissect.Framing)
-	fReplaced    = fields.Add("replaced", dissect.String, "Value that was truncated at the end of a part and sent again in the next one.", dissect.Repeated, dissect.Framing, dissect.InCharset(style.Charset))
-	fUnread      = fields.Add("unread", dissect.Bytes, "Bytes of a part that are not a section.", dissect.Opaque, dissect.Framing)
+	fReplaced    = fields.Add("replaced", dissect.String, "Value that was truncated at the end of a part and sent again in the next one.", core.Repeated, dissect.Framing, core.InCharset(style.Charset))
+	fUnread      = fields.Add("unread", dissect.Bytes, "Bytes of a part that are not a section.", core.Opaque, dissect.Framing)
 	pairs        = keyvalue.Declare(fields, asText)
 	playerFields = gamespy.DeclarePlayers(fields, style)
 	teamFields   = gamespy.DeclareTeams(fields, style)
@@ -68,9 +69,9 @@ var body = gamespy.BodyFields{
 
 // Between servers and the master server.
 var (
-	fMasterChallenge = fields.Add("master.challenge", dissect.String, "Text that the server must encrypt with the key of its game.", dissect.PersonID, dissect.Chosen, dissect.InJSON("challenge_text"))
+	fMasterChallenge = fields.Add("master.challenge", dissect.String, "Text that the server must encrypt with the key of its game.", dissect.PersonID, dissect.Chosen, core.InJSON("challenge_text"))
 	fBackendOptions  = fields.Add("master.backend_options", dissect.String, "Options that the master server sets, in hex: 80 to require challenges from clients.", dissect.Public)
-	fPublicAddress   = fields.Add("master.public_address", dissect.String, "Address and port of the server as the master server sees it, in hex.", dissect.HexAddress)
+	fPublicAddress   = fields.Add("master.public_address", dissect.String, "Address and port of the server as the master server sees it, in hex.", core.HexAddress)
 	fResponse        = fields.Add("master.response", dissect.String, "The challenge, encrypted and in Base64.", dissect.PersonID, dissect.Chosen)
 	fEcho            = fields.Add("master.echo", dissect.Bytes, "Bytes to return, at most 32.", dissect.Chosen)
 	fErrorCode       = fields.Add("master.error_code", dissect.Uint, "Reason why the server is not listed.")

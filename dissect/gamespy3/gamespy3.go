@@ -23,6 +23,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/reassembly"
 )
@@ -53,7 +54,7 @@ var protocol = &dissect.Protocol{
 		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge,
 		OnRequest: []dissect.Rule{judge.Mismatch(challengeMismatch)},
 		OnReply:   []dissect.Rule{judge.Amplification(amplification, 10)},
-		OnStray:   []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+		OnStray:   []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 
@@ -342,14 +343,14 @@ func (d *decoder) decodeHandshakeReply(r *dissect.Reader, m *dissect.Message, se
 	*p = HandshakeReply{Session: session}
 	m.Type, m.Body = mHandshakeReply, p
 	m.Pair = dissect.Pair{Answers: topicHandshake, ID: gamespy.ID(session), Challenge: dissect.ChallengeIssued}
-	mark, at := r.Mark(), r.Offset()
+	mark, at := core.Here(r), r.Offset()
 	text := r.CString(fGiven)
 	n, ok := nettext.ParseInt(text)
 	switch {
 	case r.Failed():
 		return
 	case !ok:
-		r.Return(mark)
+		core.Return(r, mark)
 		r.Fail(fGiven, "not a number")
 		return
 	case n == 0:
@@ -411,7 +412,7 @@ func (d *decoder) next(r *dissect.Reader, i int, n uint8) (b []byte, ok bool) {
 	if i+1 >= r.Parts() {
 		return nil, false
 	}
-	b = r.Sources()[i+1].Data
+	b = core.Sources(r)[i+1].Data
 	if m, ok := gamespy.Number(b); !ok || m&^gamespy.Last != n&^gamespy.Last+1 {
 		return nil, false
 	}

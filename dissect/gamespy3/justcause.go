@@ -5,6 +5,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Just Cause 2 Multiplayer has its own format of replies: the settings, the number of
@@ -60,7 +61,7 @@ func (d *decoder) decodeJustCause(r *dissect.Reader, p *StatusReply) {
 		open := r.BeginRecord(playerFields.Row)
 		one := JustCausePlayer{Name: r.CString(playerFields.Name()), SteamID: r.CString(fSteamID), Ping: r.U16BE(fShortPing)}
 		if !r.EndRecord(open) {
-			r.Recover()
+			core.Recover(r)
 			cut = true
 			break
 		}

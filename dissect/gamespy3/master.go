@@ -3,6 +3,7 @@ package gamespy3
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // isAvailableReply reports whether a request is the reply to an availability check: a
@@ -18,7 +19,7 @@ const natNegMagic = "\xfd\xfc\x1e\x66\x6a\xb2"
 // decodeMaster reads the messages between servers and the servers of GameSpy. The
 // server chooses the key between type and data, and the master server returns it.
 func (d *decoder) decodeMaster(r *dissect.Reader, m *dissect.Message) {
-	mark := r.Mark()
+	mark := core.Here(r)
 	request, kind, key := head.Read(r)
 	d.master = Master{Type: kind, Key: key}
 	m.Body, m.Pair.ID = &d.master, gamespy.ID(key)
@@ -28,7 +29,7 @@ func (d *decoder) decodeMaster(r *dissect.Reader, m *dissect.Message) {
 	}
 	if k.decode == nil {
 		m.Type = mKeepAlive
-		r.Return(mark)
+		core.Return(r, mark)
 		r.Fail(head.Type, "no such type")
 		return
 	}
@@ -80,7 +81,7 @@ const addressLen = 2 + 8 + 4
 // encrypt the whole text.
 func (d *decoder) decodeChallengeRequest(r *dissect.Reader, _ *dissect.Message) {
 	n := r.Until("\x00") - addressLen
-	if n <= 0 || !isHex(r.PeekTo(n+addressLen), n) {
+	if n <= 0 || !isHex(core.PeekTo(r, n+addressLen), n) {
 		d.master.Text = r.CString(fMasterChallenge)
 		return
 	}

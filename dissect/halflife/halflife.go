@@ -22,6 +22,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var style = summary.Style{Charset: dissect.Guessed}
@@ -38,13 +39,13 @@ var (
 	fName       = fields.Add("info.name", dissect.String, "Name of the server.", dissect.ServerText)
 	fMap        = fields.Add("info.map", dissect.String, "Map being played.", dissect.Public)
 	fFolder     = fields.Add("info.folder", dissect.String, "Directory of the game.", dissect.Public)
-	fGame       = fields.Add("info.game", dissect.String, "Name of the game.", dissect.GameName)
+	fGame       = fields.Add("info.game", dissect.String, "Name of the game.", core.GameName)
 	fPlayers    = fields.Add("info.num_players", dissect.Uint, "Players on the server.")
 	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Maximum number of players.")
 	fProtocol   = fields.Add("info.protocol", dissect.Uint, "Version of the network protocol.")
 
 	fChallenge   = fields.Add("rcon.challenge", dissect.Decimal, "Challenge that the server gave for this command.", dissect.Token, dissect.Chosen)
-	fPassword    = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret, dissect.InJSON("rcon_password"))
+	fPassword    = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret, core.InJSON("rcon_password"))
 	fRconCommand = fields.Add("rcon.command_line", dissect.String, "Command for the console of the server.", dissect.FreeText)
 	fHidden      = fRconCommand.Hidden() // contains a password
 )
@@ -107,7 +108,7 @@ var protocol = &dissect.Protocol{
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered,
 		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind)},
+		OnStray:    []dissect.Rule{judge.OtherKind(core.OtherKind)},
 	},
 }
 
@@ -263,7 +264,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 			r.Bytes(fEnd, 1)
 		}
 	} else {
-		d.request.Command, terminated = r.CStringOrRest(fCommand)
+		d.request.Command, terminated = core.CStringOrRest(r, fCommand)
 	}
 	for i := range words {
 		if d.request.Command == words[i].word {
@@ -344,7 +345,7 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 	} else {
 		c.Password = r.Delimited(fPassword, 0, " ", 1)
 	}
-	c.Command, _ = r.CStringOrRest(fRconCommand)
+	c.Command, _ = core.CStringOrRest(r, fRconCommand)
 	console.HideCommand(r, fHidden, c.Command)
 }
 

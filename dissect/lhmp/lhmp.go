@@ -12,13 +12,14 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var style = summary.Style{Charset: dissect.Latin1}
 
 var fields = dissect.NewCatalog("lhmp")
 
-var asText = dissect.InCharset(style.Charset)
+var asText = core.InCharset(style.Charset)
 
 var (
 	fTag  = fields.Add("tag", dissect.String, "LHMP: a message of this protocol.", dissect.Framing)
@@ -189,7 +190,9 @@ func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message) {
 }
 
 // text reads a text after its length.
-func text(r *dissect.Reader, f *dissect.Field) string { return r.Latin(f, 1, max(r.PeekByte(0), 0), 0) }
+func text(r *dissect.Reader, f *dissect.Field) string {
+	return core.Latin(r, f, 1, max(r.PeekByte(0), 0), 0)
+}
 
 // AppendSummary appends nothing: the title says all.
 func (*Request) AppendSummary(dst []byte) []byte { return dst }

@@ -15,6 +15,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -22,7 +23,7 @@ var style = summary.Style{Charset: dissect.Latin1}
 
 var fields = dissect.NewCatalog("m2mp")
 
-var asText = dissect.InCharset(style.Charset)
+var asText = core.InCharset(style.Charset)
 
 var (
 	fTag        = fields.Add("tag", dissect.String, "M2MP or M2Online: a message of this protocol.", dissect.Framing)
@@ -200,7 +201,7 @@ func text(r *dissect.Reader, f *dissect.Field) string {
 	if r.Next(0) {
 		r.Fail(f, "a length of 0, which does not count itself")
 	}
-	return r.Latin(f, 1, max(r.PeekByte(0)-1, 0), 0)
+	return core.Latin(r, f, 1, max(r.PeekByte(0)-1, 0), 0)
 }
 
 func number(s string) (n dissect.Opt[int]) {

@@ -5,13 +5,14 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var fields = dissect.NewCatalog("minecraft")
 
 // style is the encoding of text: UTF-8 today, once the lower byte of every character,
 // which is Latin-1, with codes after a section sign.
-var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Minecraft}
+var style = summary.Style{Charset: dissect.Latin1, Codes: core.Minecraft}
 
 var asText = dissect.InText(style.Charset, style.Codes)
 
@@ -20,7 +21,7 @@ var (
 	fMangled   = fields.Add("handshake.mangled_session_id", dissect.Bytes, "Session id that the server mangled: EF BF BD replaces bytes that are not valid UTF-8.", dissect.Public, dissect.Chosen)
 	fGiven     = fields.Add("handshake.challenge", dissect.Decimal, "Challenge token, a 32-bit number in text.", dissect.Token, dissect.Chosen)
 	fChallenge = fields.Add("challenge", dissect.Int, "Challenge token, big-endian.", dissect.Token, dissect.Chosen)
-	fPadding   = fields.Add("padding", dissect.Bytes, "Bytes after the token. Four bytes of any value ask for the full stat.", dissect.Public, dissect.Ignored)
+	fPadding   = fields.Add("padding", dissect.Bytes, "Bytes after the token. Four bytes of any value ask for the full stat.", dissect.Public, core.Ignored)
 
 	fMOTD       = fields.Add("basic.motd", dissect.String, "Message of the day: the name of the server.", dissect.ServerText, asText)
 	fGameType   = fields.Add("basic.gametype", dissect.String, "SMP.", dissect.Public, asText)
@@ -39,8 +40,8 @@ var (
 		Column:   fields.Add("column", dissect.String, "Name of a column: player_.", dissect.Framing),
 		Start:    fields.Add("start", dissect.Uint, "Row of the column's first value.", dissect.Framing),
 		End:      fields.Add("end", dissect.Bytes, "Zero bytes at the end of a list.", dissect.Framing),
-		Replaced: fields.Add("replaced", dissect.String, "A value that a later one replaces.", dissect.Repeated, dissect.Framing, dissect.InCharset(style.Charset)),
-		Unread:   fields.Add("unread", dissect.Bytes, "Bytes that are not a list.", dissect.Opaque, dissect.Framing),
+		Replaced: fields.Add("replaced", dissect.String, "A value that a later one replaces.", core.Repeated, dissect.Framing, core.InCharset(style.Charset)),
+		Unread:   fields.Add("unread", dissect.Bytes, "Bytes that are not a list.", core.Opaque, dissect.Framing),
 	}
 
 	fSoftware = fields.Add("software", dissect.String, "Software of the server, from the setting plugins.", dissect.Public, asText)

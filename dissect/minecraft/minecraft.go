@@ -20,6 +20,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -77,7 +78,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		d.decodeHandshakeReply(r, m)
 		return
 	}
-	sum := crc32.ChecksumIEEE(r.PeekFrom(gamespy.ReplyHead))
+	sum := crc32.ChecksumIEEE(core.PeekFrom(r, gamespy.ReplyHead))
 	isFull := isFull(r.Peek()) || gamespy.HasSplitNum(r.Peek())
 	_, _, session := head.Read(r)
 	m.Pair = dissect.Pair{Answers: topicBasic, Also: topicFull, ID: gamespy.ID(session)}
@@ -145,7 +146,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 		return
 	}
 	rest := r.Peek()
-	q.Challenge = dissect.Some(r.I32BE(fChallenge))
+	q.Challenge = dissect.Some(core.I32BE(r, fChallenge))
 	m.Pair.Challenge, m.Pair.Value = dissect.ChallengeUsed, uint64(uint32(q.Challenge.Value))
 	if r.More() {
 		q.Padding = len(r.Rest(fPadding))
@@ -179,14 +180,14 @@ func (d *decoder) decodeHandshakeReply(r *dissect.Reader, m *dissect.Message) {
 	} else if p.Session = r.U32BE(head.Session); !r.Failed() {
 		m.Pair.ID = handshakeID(p.Session)
 	}
-	mark, at := r.Mark(), r.Offset()
-	text, terminated := r.CStringOrRest(fGiven)
+	mark, at := core.Here(r), r.Offset()
+	text, terminated := core.CStringOrRest(r, fGiven)
 	n, ok := nettext.ParseInt(text)
 	switch {
 	case r.Failed():
 		return
 	case !ok:
-		r.Return(mark)
+		core.Return(r, mark)
 		r.Fail(fGiven, "not a number")
 		return
 	case !terminated:
@@ -301,7 +302,7 @@ func (d *decoder) decodeFull(r *dissect.Reader, m *dissect.Message, session uint
 func (d *decoder) readPlugins(r *dissect.Reader, p *FullStat) {
 	const key = "\x00plugins\x00"
 	value, _ := p.Get("plugins")
-	data := r.Sources()[0].Data
+	data := core.Sources(r)[0].Data
 	at := bytes.Index(data, []byte(key)) + len(key)
 	if value == "" || at < len(key) || !bytes.HasPrefix(data[at:], []byte(value)) {
 		return
@@ -325,5 +326,5 @@ func (d *decoder) readPlugins(r *dissect.Reader, p *FullStat) {
 // delimiter returns the length of the delimiter after the next n bytes, with the blanks
 // after it.
 func delimiter(r *dissect.Reader, n int) int {
-	return r.While(n+1, func(c byte) bool { return c == ' ' }) - n
+	return core.While(r, n+1, func(c byte) bool { return c == ' ' }) - n
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // The ping in protobuf is a byte 1 and a message whose fields are numbers in varints,
@@ -79,7 +80,7 @@ func (d *decoder) decodeProtobuf(r *dissect.Reader, m *dissect.Message) {
 	q, p := &d.extendedRequest, &d.extendedReply
 	*q, *p = ExtendedRequest{}, ExtendedReply{}
 	m.Type, m.Body = mExtendedRequest, q
-	_, _, replies, _ := scan(r.PeekFrom(1))
+	_, _, replies, _ := scan(core.PeekFrom(r, 1))
 	if replies {
 		m.Type, m.Body = mExtendedReply, p
 	}
@@ -139,13 +140,13 @@ func (d *decoder) decodeProtobuf(r *dissect.Reader, m *dissect.Message) {
 
 // peekVarint returns the varint behind the next byte.
 func peekVarint(r *dissect.Reader) uint64 {
-	v, _ := binary.Uvarint(r.PeekFrom(1))
+	v, _ := binary.Uvarint(core.PeekFrom(r, 1))
 	return v
 }
 
 // varint reads a tag and the varint behind it as one leaf.
 func varint(r *dissect.Reader, f *dissect.Field) uint64 {
-	v, n := binary.Uvarint(r.PeekFrom(1))
+	v, n := binary.Uvarint(core.PeekFrom(r, 1))
 	if n <= 0 {
 		r.Fail(f, "no varint")
 		return 0

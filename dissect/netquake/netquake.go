@@ -28,12 +28,13 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 var fields = dissect.NewCatalog("netquake")
 
-var text = dissect.InCharset(dissect.QuakeChars)
+var text = core.InCharset(core.QuakeChars)
 
 // Every packet.
 var (
@@ -433,7 +434,7 @@ func (d *decoder) decodeServer(r *dissect.Reader, m *dissect.Message) {
 	}
 	if !r.Failed() {
 		m.Server = dissect.Server{
-			Charset: dissect.QuakeChars, Name: dissect.Some(s.Name), Map: dissect.Some(s.Map),
+			Charset: core.QuakeChars, Name: dissect.Some(s.Name), Map: dissect.Some(s.Map),
 			Players: dissect.Some(int(s.Players)), MaxPlayers: dissect.Some(int(s.MaxPlayers)),
 		}
 	}
@@ -467,7 +468,7 @@ func (d *decoder) decodeRule(r *dissect.Reader, m *dissect.Message) {
 	}
 	d.rule.Key = r.CString(fKey)
 	d.rule.Value = r.CString(fValue)
-	r.HideSetting(fHiddenValue, d.rule.Key, d.rule.Value)
+	core.HideSetting(r, fHiddenValue, d.rule.Key, d.rule.Value)
 }
 
 func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
@@ -482,7 +483,7 @@ func (d *decoder) decodeRconReply(r *dissect.Reader, m *dissect.Message) {
 	console.Hide(r, fHiddenOutput, d.text.Text)
 }
 
-var style = summary.Style{Charset: dissect.QuakeChars}
+var style = summary.Style{Charset: core.QuakeChars}
 
 // AppendSummary gives the game and the version.
 func (c *Connect) AppendSummary(dst []byte) []byte {

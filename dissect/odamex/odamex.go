@@ -24,6 +24,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -31,7 +32,7 @@ var style = summary.Style{Charset: dissect.Latin1}
 
 var fields = dissect.NewCatalog("odamex")
 
-var asText = dissect.InCharset(style.Charset)
+var asText = core.InCharset(style.Charset)
 
 var (
 	fTag = fields.Add("tag", dissect.Uint, "What the message is and who sends it.", dissect.Framing, dissect.Names(
@@ -53,8 +54,8 @@ var (
 		dissect.Name{Value: typeNone, Name: "none"}, dissect.Name{Value: typeBool, Name: "true"}, dissect.Name{Value: typeByte, Name: "8 bits"},
 		dissect.Name{Value: typeWord, Name: "16 bits"}, dissect.Name{Value: typeInt, Name: "32 bits"}, dissect.Name{Value: typeFloat, Name: "float"}, dissect.Name{Value: typeText, Name: "text"}))
 	fValue      = fields.Add("rules.value", dissect.Int, "Value, if it is a whole number; 1 for true.")
-	fFloat      = fields.Add("rules.float", dissect.Decimal, "Value, if it is a float.", dissect.InJSON("value_float"))
-	fText       = fields.Add("rules.text", dissect.String, "Value, if it is text.", dissect.Setting, dissect.InJSON("value_text"), asText)
+	fFloat      = fields.Add("rules.float", dissect.Decimal, "Value, if it is a float.", core.InJSON("value_float"))
+	fText       = fields.Add("rules.text", dissect.String, "Value, if it is text.", dissect.Setting, core.InJSON("value_text"), asText)
 	fHiddenText = fText.Hidden()
 
 	fPassword    = fields.Add("password_md5", dissect.Bytes, "MD5 of the password that players need; empty if they need none.", dissect.Secret)
@@ -135,7 +136,7 @@ var protocol = &dissect.Protocol{
 		Unanswered: unanswered,
 		OtherIDs:   true,
 		OnReply:    []dissect.Rule{judge.OtherID(otherTime), judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+		OnStray:    []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 
@@ -402,7 +403,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 
 // hash reads bytes after their number.
 func hash(r *dissect.Reader, f *dissect.Field) string {
-	return r.Latin(f, 1, max(r.PeekByte(0), 0), 0)
+	return core.Latin(r, f, 1, max(r.PeekByte(0), 0), 0)
 }
 
 // rules reads the settings.
@@ -416,14 +417,14 @@ func (p *Info) rules(r *dissect.Reader) {
 		case typeByte:
 			one.Number = int32(r.U8(fValue))
 		case typeWord:
-			one.Number = int32(r.I16(fValue))
+			one.Number = int32(core.I16(r, fValue))
 		case typeInt:
 			one.Number = r.I32(fValue)
 		case typeFloat:
 			one.Text = r.CString(fFloat)
 		case typeText:
 			one.Text = r.CString(fText)
-			r.HideSetting(fHiddenText, one.Key, one.Text)
+			core.HideSetting(r, fHiddenText, one.Key, one.Text)
 		}
 		return one
 	})
@@ -458,7 +459,7 @@ func (p *Info) text(key string) string {
 
 func (p *Info) teams(r *dissect.Reader) {
 	p.Teams = wire.Counted(r, fTeams, fTeam, p.Teams, int(r.U8(fNumTeams)), func() Team {
-		return Team{Name: r.CString(fTeamName), Color: r.U32(fTeamColor), Score: r.I16(fPoints)}
+		return Team{Name: r.CString(fTeamName), Color: r.U32(fTeamColor), Score: core.I16(r, fPoints)}
 	})
 }
 
@@ -479,8 +480,8 @@ func (p *Info) players(r *dissect.Reader, inTeams bool) {
 		one.Ping = r.U16(fPing)
 		one.Minutes = r.U16(fMinutes)
 		one.Spectator = r.Bool(fSpectator)
-		one.Frags = r.I16(fFrags)
-		one.Kills = r.I16(fKills)
+		one.Frags = core.I16(r, fFrags)
+		one.Kills = core.I16(r, fKills)
 		one.Deaths = r.U16(fDeaths)
 		return one
 	})

@@ -19,6 +19,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var style = summary.Style{Charset: dissect.Guessed}
@@ -495,7 +496,7 @@ func readGRFs(r *dissect.Reader, list []GRF, store uint8) []GRF {
 		if r.Failed() {
 			break
 		}
-		at, group, g := r.Mark(), r.Begin(fGRF), GRF{}
+		at, group, g := core.Here(r), r.Begin(fGRF), GRF{}
 		if store == storeIndex {
 			g.Index = r.U32(fGRFIndex)
 		} else {
@@ -506,7 +507,7 @@ func readGRFs(r *dissect.Reader, list []GRF, store uint8) []GRF {
 			}
 		}
 		if r.End(group); r.Failed() {
-			r.Return(at)
+			core.Return(r, at)
 			break
 		}
 		list = append(list, g)
@@ -531,7 +532,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 		i.Ticks = r.U64(fTicks)
 	}
 	if i.Version >= 6 {
-		store = r.Enum(fStorage)
+		store = core.Enum(r, fStorage)
 	}
 	if i.Version >= 5 {
 		i.ScriptVersion = r.I32(fScriptVersion)
@@ -558,7 +559,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	if i.Version <= 5 {
 		i.Language = r.U8(fLanguage)
 	}
-	i.Password = r.Flag(fPassword)
+	i.Password = core.Flag(r, fPassword)
 	s.Password = wire.Known(r, i.Password)
 	i.MaxClients = r.U8(fMaxClients)
 	s.MaxPlayers = wire.Known(r, int(i.MaxClients))
@@ -575,8 +576,8 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	}
 	i.Width = r.U16(fWidth)
 	i.Height = r.U16(fHeight)
-	i.Landscape = r.Enum(fLandscape)
-	i.Dedicated = r.Flag(fDedicated)
+	i.Landscape = core.Enum(r, fLandscape)
+	i.Dedicated = core.Flag(r, fDedicated)
 	i.server = *s
 }
 
@@ -593,11 +594,11 @@ func (d *decoder) decodeCompanies(r *dissect.Reader, m *dissect.Message) {
 		if r.Failed() || !r.More() && len(c.Companies) > 0 {
 			break
 		}
-		at := r.Mark()
+		at := core.Here(r)
 		group := r.Begin(fCompany)
 		o := d.decodeCompany(r, c.Version)
 		if r.End(group); r.Failed() {
-			r.Return(at)
+			core.Return(r, at)
 			break
 		}
 		c.Companies = append(c.Companies, o)
@@ -626,7 +627,7 @@ func (d *decoder) decodeCompany(r *dissect.Reader, version uint8) (c Company) {
 	c.Money = int64(r.U64(fMoney))
 	c.Income = int64(r.U64(fIncome))
 	c.Performance = r.U16(fPerformance)
-	c.Password = r.Flag(fCompanyPass)
+	c.Password = core.Flag(r, fCompanyPass)
 	list := r.Begin(fVehicles)
 	for i := range c.Vehicles {
 		c.Vehicles[i] = r.U16(fVehicle)
@@ -639,7 +640,7 @@ func (d *decoder) decodeCompany(r *dissect.Reader, version uint8) (c Company) {
 	r.End(list)
 	switch {
 	case version == 5:
-		c.AI = r.Flag(fAI)
+		c.AI = core.Flag(r, fAI)
 	case version <= 4:
 		before := len(d.companies.Players)
 		d.decodePlayers(r, fPlayers, fEndPlayers)
@@ -652,12 +653,12 @@ func (d *decoder) decodeCompany(r *dissect.Reader, version uint8) (c Company) {
 func (d *decoder) decodePlayers(r *dissect.Reader, f, end *dissect.Field) {
 	list := r.Begin(f)
 	for r.Next(1) {
-		at := r.Mark()
+		at := core.Here(r)
 		group := r.Begin(fPlayer)
 		r.U8(fMore)
 		p := Player{Name: r.CString(fPlayerName), UniqueID: r.CString(fUniqueID), Joined: r.U32(fJoined)}
 		if r.End(group); r.Failed() {
-			r.Return(at)
+			core.Return(r, at)
 			break
 		}
 		d.companies.Players = append(d.companies.Players, p)

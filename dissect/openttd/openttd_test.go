@@ -9,6 +9,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // packet puts the length and the type before what a packet holds.
@@ -134,7 +135,7 @@ func TestCut(t *testing.T) {
 		now := time.Unix(1600000000, 0)
 		a.Datagram(&dissect.Datagram{Frame: 1, Time: now, Src: client, Dst: server, Payload: []byte(request)})
 		cut := []byte(reply[:len(reply)-5])
-		if !a.Candidate(server.Port(), client.Port(), cut) {
+		if !a.Inner(core.Only{}).Candidate(server.Port(), client.Port(), cut) {
 			t.Errorf("%x is no candidate", cut)
 		}
 		a.Datagram(&dissect.Datagram{Frame: 2, Time: now, Src: server, Dst: client, Payload: cut, Missing: missing})

@@ -3,12 +3,13 @@ package quake2
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var fields = dissect.NewCatalog("quake2")
 
 // Engines after Quake 2 use colour codes; those that do not have no carets.
-var text = dissect.InCharset(dissect.QuakeChars)
+var text = core.InCharset(core.QuakeChars)
 
 // Every message.
 var (
@@ -49,7 +50,7 @@ var (
 	fFacts    = fields.Add("info.facts", dissect.List, "Warsow: what the server states about itself.")
 	fFact     = fields.Add("info.facts.fact", dissect.Group, "One of them.")
 	fFactKey  = fields.Add("info.facts.key", dissect.String, "n the name, m the map, u players/places, g the type of game, s the skill level, p a password, mo the modification, r ranked.", dissect.Public)
-	fFactText = fields.Add("info.facts.value", dissect.String, "Its value.", dissect.Public, dissect.InStyle(dissect.Quake3))
-	fFactName = fields.Add("info.facts.name.value", dissect.String, "Name of the server.", dissect.ServerText, dissect.InStyle(dissect.Quake3))
+	fFactText = fields.Add("info.facts.value", dissect.String, "Its value.", dissect.Public, core.InStyle(dissect.Quake3))
+	fFactName = fields.Add("info.facts.name.value", dissect.String, "Name of the server.", dissect.ServerText, core.InStyle(dissect.Quake3))
 	fFactsEnd = fields.Add("info.facts_end", dissect.Bytes, "The end of the list: EOT.", dissect.Framing)
 )

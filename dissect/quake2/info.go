@@ -8,6 +8,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // decodeInfo reads a request or a reply: both have the same word.
@@ -33,7 +34,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 		return
 	}
 	m.Server = dissect.Server{
-		Charset: dissect.QuakeChars,
+		Charset: core.QuakeChars,
 		Name:    dissect.Some(i.Name), Map: dissect.Some(i.Map), Players: dissect.Some(i.Players), MaxPlayers: dissect.Some(i.MaxPlayers),
 	}
 	if len(i.Facts) > 0 {
@@ -73,9 +74,9 @@ const refused = ": wrong version"
 func (d *decoder) readLine(r *dissect.Reader) {
 	i := &d.info
 	n := quake.LineLen(r)
-	l, ok := scan(r.PeekTo(n))
+	l, ok := scan(core.PeekTo(r, n))
 	if !ok {
-		if !bytes.HasSuffix(r.PeekTo(n), []byte(refused)) {
+		if !bytes.HasSuffix(core.PeekTo(r, n), []byte(refused)) {
 			r.Fail(fRefusal, "neither facts nor a refusal")
 			return
 		}
@@ -86,12 +87,12 @@ func (d *decoder) readLine(r *dissect.Reader) {
 		return
 	}
 	i.Name = r.Span(fHost, 0, l.name, l.nameEnd-l.name, 0)
-	pre := r.While(0, quake.Blank)
-	i.Map = r.Span(fMap, 0, pre, r.While(pre, func(c byte) bool { return c != ' ' })-pre, 0)
-	pre = r.While(0, quake.Blank)
+	pre := core.While(r, 0, quake.Blank)
+	i.Map = r.Span(fMap, 0, pre, core.While(r, pre, func(c byte) bool { return c != ' ' })-pre, 0)
+	pre = core.While(r, 0, quake.Blank)
 	i.Players = keyvalue.Int(r.Span(fCount, 0, pre, l.slash-l.players, 1)).Value
-	pre = r.While(0, quake.Blank)
-	i.MaxPlayers = keyvalue.Int(r.Span(fMax, 0, pre, r.While(pre, quake.Digit)-pre, 0)).Value
+	pre = core.While(r, 0, quake.Blank)
+	i.MaxPlayers = keyvalue.Int(r.Span(fMax, 0, pre, core.While(r, pre, quake.Digit)-pre, 0)).Value
 }
 
 // readFacts reads what Warsow's servers state: \\n\\NAME\\m\\MAP\\u\\ 3/16...EOT.

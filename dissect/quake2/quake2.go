@@ -10,6 +10,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -141,7 +142,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body = mUnknown, &d.query
 	r.I32(words.Header)
 	word := wordOf(r.Peek())
-	if c := find(word); c != nil && c.forms.Judge(r.PeekFrom(len(word))) != dissect.No {
+	if c := find(word); c != nil && c.forms.Judge(core.PeekFrom(r, len(word))) != dissect.No {
 		m.Type, m.Pair.Asks, m.Pair.Answers = c.message, c.asks, c.answers
 		d.query.Command = words.Word(r)
 		if c.decode != nil {

@@ -5,9 +5,10 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.QuakeChars}
+var style = summary.Style{Charset: core.QuakeChars}
 
 // AppendSummary gives the arguments.
 func (m *Query) AppendSummary(dst []byte) []byte {

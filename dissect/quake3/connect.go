@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // The third and fourth byte of a packed userinfo, after its length: the bits of a
@@ -33,8 +34,8 @@ func (d *decoder) decodeConnect(r *dissect.Reader, m *dissect.Message) {
 	}
 	at, packed := r.Offset(), r.Rest(fPacked)
 	c.Packed = len(packed)
-	unpacked, whole := d.tree.unpack(r.Buffer(), packed)
-	r.Keep(unpacked)
+	unpacked, whole := d.tree.unpack(core.Buffer(r), packed)
+	core.Keep(r, unpacked)
 	if !isUserinfo(unpacked) {
 		r.Find(connectPacked, fPacked, at, len(packed))
 		return
@@ -65,13 +66,13 @@ func readUserinfo(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue 
 	list := r.Begin(fUserinfo)
 	for r.More() && r.Offset() < limit {
 		pair := r.BeginRecord(fSetting)
-		kv := dissect.KeyValue{Key: r.Element(fKey, '\\', limit)}
+		kv := dissect.KeyValue{Key: core.Element(r, fKey, '\\', limit)}
 		if r.Offset() == limit {
 			r.Find(oddKey, fKey, limit-len(kv.Key), len(kv.Key), dissect.Str(kv.Key))
 		} else if isSecret(kv.Key) {
-			kv.Value = r.Element(fSecret, '\\', limit)
+			kv.Value = core.Element(r, fSecret, '\\', limit)
 		} else {
-			kv.Value = r.Element(fValue, '\\', limit)
+			kv.Value = core.Element(r, fValue, '\\', limit)
 		}
 		if !r.EndRecord(pair) {
 			break

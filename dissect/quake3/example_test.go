@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/quake3"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Decode a payload from a socket or a bug report.
@@ -22,7 +23,7 @@ func ExampleParse() {
 			fmt.Println(r.Key, "=", r.Value)
 		}
 		for _, p := range m.Players {
-			name := dissect.AppendText(nil, p.Name, dissect.Guessed, dissect.Quake3) // without colours
+			name := core.AppendText(nil, p.Name, dissect.Guessed, dissect.Quake3) // without colours
 			fmt.Println(string(name), p.Score.Value, p.Ping.Value)
 		}
 	default:

@@ -4,6 +4,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var fields = dissect.NewCatalog("quake3")
@@ -16,10 +17,10 @@ var (
 )
 
 // Queries. Servers return the challenge of a query as the setting challenge.
-var fQueryChallenge = fields.Add("query.challenge", dissect.String, "Text that the client chose; the reply must return it.", dissect.Token, dissect.Chosen, dissect.InJSON("challenge_text"))
+var fQueryChallenge = fields.Add("query.challenge", dissect.String, "Text that the client chose; the reply must return it.", dissect.Token, dissect.Chosen, core.InJSON("challenge_text"))
 
 // The settings of a server.
-var rules = keyvalue.Declare(fields, dissect.InStyle(dissect.Quake3))
+var rules = keyvalue.Declare(fields, core.InStyle(dissect.Quake3))
 
 // The players. Their lines differ from game to game.
 var (
@@ -34,8 +35,8 @@ var (
 	fColumn5 = fields.Add("players.column_5", dissect.Decimal, "Medal of Honor: Pacific Assault: unknown.")
 	fColumns = fields.Add("players.columns", dissect.List, "Unknown numbers before the name.")
 	fColumn  = fields.Add("players.columns.column", dissect.String, "One number.", dissect.FreeText)
-	fRank    = fields.Add("players.rank", dissect.String, "Medal of Honor: Pacific Assault: rank.", dissect.FreeText, dissect.InStyle(dissect.Quake3))
-	fName    = fields.Add("players.name", dissect.String, "Name, with colour codes.", dissect.PersonName, dissect.InStyle(dissect.Quake3))
+	fRank    = fields.Add("players.rank", dissect.String, "Medal of Honor: Pacific Assault: rank.", dissect.FreeText, core.InStyle(dissect.Quake3))
+	fName    = fields.Add("players.name", dissect.String, "Name, with colour codes.", dissect.PersonName, core.InStyle(dissect.Quake3))
 	fAddress = fields.Add("players.address", dissect.String, "Address of the player; a few engines publish it.", dissect.Address)
 	fLine    = fields.Add("players.line", dissect.String, "A line that has no format of a player.", dissect.FreeText, dissect.Framing)
 )
@@ -47,12 +48,12 @@ var (
 	fKeyHash         = fields.Add("connect.key_hash", dissect.String, "Call of Duty: hash of the CD key, which identifies the player.", dissect.Secret)
 	fChallenge       = fields.Add("connect.challenge", dissect.Decimal, "Number that proves that the client receives packets at its address.", dissect.Token, dissect.Chosen)
 	fProtocol        = fields.Add("connect.protocol", dissect.Decimal, "Version of the network protocol.")
-	fPacked          = fields.Add("connect.packed", dissect.Bytes, "The userinfo, packed by the engine.", dissect.Becomes("unpacked"), dissect.Framing, dissect.Secret)
+	fPacked          = fields.Add("connect.packed", dissect.Bytes, "The userinfo, packed by the engine.", core.Becomes("unpacked"), dissect.Framing, dissect.Secret)
 	fCrypto          = fields.Add("connect.crypto", dissect.Bytes, "DarkPlaces: keys and methods by which client and server may encrypt the game.")
 	fUserinfo        = fields.Add("userinfo", dissect.List, "Settings of the client.")
 	fSetting         = fields.Add("userinfo.setting", dissect.Group, "One setting.")
 	fKey             = fields.Add("userinfo.key", dissect.String, "Name of the setting.", dissect.SettingName)
-	fValue           = fields.Add("userinfo.value", dissect.String, "Value of the setting.", dissect.Setting, dissect.InStyle(dissect.Quake3))
+	fValue           = fields.Add("userinfo.value", dissect.String, "Value of the setting.", dissect.Setting, core.InStyle(dissect.Quake3))
 	fSecret          = fields.Add("userinfo.secret.value", dissect.String, "Value of a secret setting: password, key, ticket, or the identifier by which servers recognise admins.", dissect.Secret)
 )
 
@@ -66,7 +67,7 @@ var (
 // The remote console, and text for people.
 var (
 	rcon  = quake.DeclareRcon(fields)
-	fText = fields.Add("text", dissect.String, "Text for people.", dissect.FreeText, dissect.InStyle(dissect.Quake3))
+	fText = fields.Add("text", dissect.String, "Text for people.", dissect.FreeText, core.InStyle(dissect.Quake3))
 
 	// DarkPlaces' commands without a password.
 	fMethod = fields.Add("srcon.method", dissect.String, "How the digest is made: HMAC-MD4.", dissect.Public)

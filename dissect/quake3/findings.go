@@ -4,6 +4,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Requests and replies.
@@ -13,7 +14,7 @@ var (
 	unrequested     = finding.Unrequested("q3.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late or a duplicate, or somebody forged it.")
 	amplification   = &dissect.FindingType{ID: "q3.amplification", Severity: dissect.Note, Text: "replies without address verification: %r times the request (%d bytes for %d)",
 		Doc: "The server does not verify the client's address, so whoever forges the address of a request makes the server flood it, usually with status replies. Current servers limit how often they answer; operators set limits in the firewall. The challenge of a query protects clients from forged replies, but not others from the server."}
-	challengeEcho = &dissect.FindingType{ID: "q3.challenge_echo", Severity: dissect.Warning, Class: dissect.OfServer, Text: "the reply does not have the challenge of the request in frame %d",
+	challengeEcho = &dissect.FindingType{ID: "q3.challenge_echo", Severity: dissect.Warning, Class: core.OfServer, Text: "the reply does not have the challenge of the request in frame %d",
 		Doc:    "A server returns the text after getstatus or getinfo as the setting challenge, so that clients and masters can reject forged replies. This reply has another text or none: it was made for another client (a cache in front of the server, an attack), the server is not a Quake 3 server, or the text contains characters that servers drop (see q3.challenge_form). Masters do not list such a server.",
 		Advice: "A client should ignore the reply, or ask with a text of letters and digits. On the server, look for a cache or a DDoS protection that answers with stored replies."}
 	challengeForm = &dissect.FindingType{ID: "q3.challenge_form", Severity: dissect.Note, Text: "servers do not return this challenge unchanged",
@@ -23,7 +24,7 @@ var (
 	tokenMismatch = &dissect.FindingType{ID: "q3.token.mismatch", Severity: dissect.Warning, Text: "the server did not give this token to this client",
 		Doc:    "The token in echoResponse is not among the latest that this server gave to this address in the capture. The client changed it, kept it too long, asked from another address, or got it before the capture began. The server ignores the message or sends a new token.",
 		Advice: advice.KeepChallenge}
-	samePort = &dissect.FindingType{ID: "q3.srcport", Severity: dissect.Note, Class: dissect.OfCapture, Text: "client and server use the same port",
+	samePort = &dissect.FindingType{ID: "q3.srcport", Severity: dissect.Note, Class: core.OfCapture, Text: "client and server use the same port",
 		Doc: "The ports do not show which side is the server. Game clients use the server's default port themselves; some servers (Call of Duty, Jedi Academy) answer only such requests, and query clients for them do the same."}
 )
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // recorded is a message of an OpenArena 0.8.8 client (testdata/pcaps/quake3,
@@ -108,7 +109,7 @@ func BenchmarkDecode(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(payload)))
 			for b.Loop() {
-				r.Reset(payload, 1, false)
+				core.Reset(&r, payload, 1, false)
 				m = dissect.Message{}
 				d.Decode(&r, &m)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -35,7 +36,7 @@ var protocol = &dissect.Protocol{
 		Unanswered: unanswered, OtherIDs: true,
 		OnRequest: []dissect.Rule{judge.SamePort(samePort), judge.Mismatch(tokenMismatch)},
 		OnReply:   []dissect.Rule{judge.OtherID(challengeEcho), judge.Required(tokenRequired), judge.Amplification(amplification, 20)},
-		OnStray:   []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+		OnStray:   []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 
@@ -212,14 +213,14 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		r.U8(fSide)
 	}
 	n := wire.Letters(r.Peek())
-	if c := find(r.PeekTo(n)); c != nil && (n == r.Left() || r.PeekByte(n) == '\\' || r.PeekByte(n) <= ' ') {
+	if c := find(core.PeekTo(r, n)); c != nil && (n == r.Left() || r.PeekByte(n) == '\\' || r.PeekByte(n) <= ' ') {
 		m.Type, m.Pair.Asks, m.Pair.Answers = c.message, c.asks, c.answers
 		c.decode(d, r, m)
 		return
 	}
 	if r.Next('n') {
 		m.Type, m.Pair.Answers = mPrint, topicRcon|topicConnect|topicSrcon
-		if r.Awaited(topicSrcon, 0) { // a server that takes these refuses the others in silence
+		if core.Awaited(r, topicSrcon, 0) { // a server that takes these refuses the others in silence
 			m.Pair.Answers = topicSrcon
 		}
 		r.Span(words.Command, 0, 0, 1, 0)
@@ -367,7 +368,7 @@ func (d *decoder) decodeSrcon(r *dissect.Reader, m *dissect.Message) {
 	} else {
 		c.Challenge = spaced(r, fChallenge)
 	}
-	if n := quake.TextLen(r.PeekTo(r.Until("\x00"))); n > 0 {
+	if n := quake.TextLen(core.PeekTo(r, r.Until("\x00"))); n > 0 {
 		c.Command = r.Text(rcon.Line, n)
 		console.HideCommand(r, rcon.Hidden, c.Command)
 	} else {
@@ -396,7 +397,7 @@ func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeEcho(r *dissect.Reader, m *dissect.Message) {
-	if !asksBack(r.PeekFrom(len("echo"))) {
+	if !asksBack(core.PeekFrom(r, len("echo"))) {
 		d.decodeText(r, m)
 		return
 	}
@@ -445,8 +446,8 @@ func (d *decoder) decodeEchoed(r *dissect.Reader, m *dissect.Message) dissect.To
 
 // echoWord reads a word after blanks, up to a blank or a quotation mark.
 func echoWord(r *dissect.Reader, f *dissect.Field) string {
-	pre := min(r.While(0, func(c byte) bool { return c == ' ' }), quake.MaxBlanks)
-	n := r.While(pre, func(c byte) bool { return !quake.Blank(c) && c != '"' }) - pre
+	pre := min(core.While(r, 0, func(c byte) bool { return c == ' ' }), quake.MaxBlanks)
+	n := core.While(r, pre, func(c byte) bool { return !quake.Blank(c) && c != '"' }) - pre
 	if n <= 0 {
 		return ""
 	}
@@ -463,7 +464,7 @@ func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) readText(r *dissect.Reader, m *dissect.Message) {
 	d.text = Text{}
 	m.Body = &d.text
-	if n := quake.TextLen(r.PeekTo(r.Until("\x00"))); n > 0 {
+	if n := quake.TextLen(core.PeekTo(r, r.Until("\x00"))); n > 0 {
 		d.text.Text = r.Text(fText, n)
 		console.Hide(r, fHiddenText, d.text.Text)
 	}
@@ -494,7 +495,7 @@ func (d *decoder) decodeAddressRequest(r *dissect.Reader, m *dissect.Message) {
 	*a = Authorize{Challenge: words.Argument(r, fIPChallenge), IP: words.Argument(r, fIP), Game: words.Argument(r, fDirectory)}
 	words.Argument(r, fAnonymous)
 	// A flag follows, or the hash of the key in Call of Duty.
-	r.HideSetting(fHiddenRest, "password", words.Line(r, words.Arguments))
+	core.HideSetting(r, fHiddenRest, "password", words.Line(r, words.Arguments))
 	words.Ending(r)
 	m.Pair.ID = fingerprint(a.Challenge)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // decodeStatus reads the settings, which should be one line, and a line for each player
@@ -25,8 +26,8 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 		if ended = n < r.Left(); !ended {
 			n = len(bytes.TrimRight(r.Peek(), "\x00"))
 		}
-		l, ok := scan(r.PeekTo(n))
-		if !ok && !ended && (r.While(0, quake.Digit) > 0 || r.Next('-')) {
+		l, ok := scan(core.PeekTo(r, n))
+		if !ok && !ended && (core.While(r, 0, quake.Digit) > 0 || r.Next('-')) {
 			break // truncated
 		}
 		if ok {
@@ -118,7 +119,7 @@ func readQuoted(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
 
 // readSettings reads the next n bytes as settings and reports findings about them.
 func readSettings(r *dissect.Reader, n int, dst []dissect.KeyValue) []dissect.KeyValue {
-	at, lines := r.Offset(), bytes.IndexByte(r.PeekTo(n), '\n') >= 0
+	at, lines := r.Offset(), bytes.IndexByte(core.PeekTo(r, n), '\n') >= 0
 	if n > 0 && !r.Next('\\') {
 		r.Find(noStart, rules.List, at, 1)
 	}

@@ -1,6 +1,9 @@
 package quake3master
 
-import "github.com/qdissect/qdissect/dissect"
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
+)
 
 var fields = dissect.NewCatalog("quake3-master")
 
@@ -32,7 +35,7 @@ var (
 	fPacket   = fields.Add("reply.packet", dissect.Decimal, "Tremulous: number of this reply, from 1.")
 	fPackets  = fields.Add("reply.packets", dissect.Decimal, "Tremulous: number of replies that make up the list.")
 	fLabel    = fields.Add("reply.label", dissect.String, "Tremulous: label of the servers in this reply.", dissect.Public)
-	fHex      = fields.Add("reply.hex", dissect.String, "Elite Force: the entries, in hexadecimal digits.", dissect.Becomes("decoded"), dissect.Framing)
+	fHex      = fields.Add("reply.hex", dissect.String, "Elite Force: the entries, in hexadecimal digits.", core.Becomes("decoded"), dissect.Framing)
 	fServers  = fields.Add("servers", dissect.List, "The servers.")
 	fServer   = fields.Add("servers.server", dissect.Endpoint, "Address and port of a server.")
 	fFiller   = fields.Add("servers.filler", dissect.Endpoint, "An entry without an address or a port: not a server.", dissect.Framing)

@@ -10,6 +10,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var style = summary.Style{Charset: dissect.Guessed}
@@ -75,7 +76,7 @@ var protocol = &dissect.Protocol{
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, Endless: endless,
 		OnReply: []dissect.Rule{judge.List(list)},
-		OnStray: []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+		OnStray: []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 
@@ -197,7 +198,7 @@ type decoder struct {
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	r.I32(fHeader)
 	for i := range words {
-		if w := &words[i]; hasWord(r.Peek(), w.word) && w.forms.Judge(r.PeekFrom(len(w.word))) != dissect.No {
+		if w := &words[i]; hasWord(r.Peek(), w.word) && w.forms.Judge(core.PeekFrom(r, len(w.word))) != dissect.No {
 			w.decode(d, r, m, len(w.word))
 			return
 		}
@@ -218,7 +219,7 @@ func begin(r *dissect.Reader, n int) {
 
 // skip reads the blanks before a word.
 func skip(r *dissect.Reader) {
-	if n := r.While(0, inLine); n > 0 {
+	if n := core.While(r, 0, inLine); n > 0 {
 		r.Bytes(fBlanks, n)
 	}
 }
@@ -227,16 +228,16 @@ func skip(r *dissect.Reader) {
 // end of the line.
 func argument(r *dissect.Reader, f *dissect.Field) string {
 	skip(r)
-	n := r.While(0, notBlank)
+	n := core.While(r, 0, notBlank)
 	if n == 0 {
 		return ""
 	}
-	return r.Span(f, 0, 0, n, min(1, r.While(n, inLine)-n))
+	return r.Span(f, 0, 0, n, min(1, core.While(r, n, inLine)-n))
 }
 
 // line returns the length of the rest of the line without blanks at its end.
 func line(r *dissect.Reader) int {
-	return wordsLen(r.PeekTo(r.Until("\n\r\x00")))
+	return wordsLen(core.PeekTo(r, r.Until("\n\r\x00")))
 }
 
 // wordsLen returns the length of b without the blanks at its end.
@@ -250,7 +251,7 @@ func wordsLen(b []byte) int {
 
 // end reads line ends, zero bytes and blanks, if there are any.
 func end(r *dissect.Reader) {
-	if n := r.While(0, blank); n > 0 {
+	if n := core.While(r, 0, blank); n > 0 {
 		r.Bytes(fEnd, n)
 	}
 }
@@ -264,13 +265,13 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message, n int) {
 	m.Pair = dissect.Pair{Asks: topicServers, Challenge: dissect.ChallengeAbsent}
 	begin(r, n)
 	skip(r)
-	if q.Extended || r.More() && r.While(0, digit) == 0 {
+	if q.Extended || r.More() && core.While(r, 0, digit) == 0 {
 		q.Game = argument(r, fGame)
 	}
 	q.Protocol = argument(r, fProtocol)
 	skip(r)
 	n = line(r)
-	filter := r.PeekTo(n)
+	filter := core.PeekTo(r, n)
 	if n > 0 {
 		q.Filter = r.Text(fFilter, n)
 	}
@@ -285,19 +286,19 @@ func (d *decoder) readFilter(r *dissect.Reader, filter []byte) {
 	q := &d.request
 	if n := r.Left(); n > 0 {
 		// Reported here, because the filter becomes the current source.
-		r.Find(dissect.Trailing, fTrailing, r.Offset(), n, dissect.Num(n))
+		r.Find(core.Trailing, fTrailing, r.Offset(), n, dissect.Num(n))
 		r.Rest(fTrailing)
 	}
 	r.Open("filter", filter)
 	list := r.Begin(fFilters)
 	for r.More() {
 		open := r.Begin(fKeyword)
-		n, equals := r.While(0, ofKey), 0
+		n, equals := core.While(r, 0, ofKey), 0
 		if r.PeekByte(n) == '=' {
 			equals = 1
 		}
-		value := r.While(n+equals, notBlank)
-		blanks := min(r.While(value, blank), value+maxBlanks)
+		value := core.While(r, n+equals, notBlank)
+		blanks := min(core.While(r, value, blank), value+maxBlanks)
 		kv := dissect.KeyValue{Key: r.Span(fKey, 0, 0, n, equals)}
 		kv.Value = r.Span(fValue, 0, 0, value-n-equals, blanks-value)
 		r.End(open)

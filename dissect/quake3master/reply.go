@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -186,7 +187,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, n int) {
 // zero byte (cl_main.c, CL_GSRSequenceInformation).
 func (p *ServersReply) readNumbers(r *dissect.Reader) {
 	packet := zeroAndDigits(r.Peek())
-	packets := zeroAndDigits(r.PeekFrom(packet))
+	packets := zeroAndDigits(core.PeekFrom(r, packet))
 	if packet == 0 || packets == 0 || r.PeekByte(packet+packets) != 0 {
 		return
 	}
@@ -239,7 +240,7 @@ func (p *ServersReply) readRest(r *dissect.Reader) {
 
 // readEntry reads an entry: before bytes, and an address of size bytes.
 func (p *ServersReply) readEntry(r *dissect.Reader, before, size int) {
-	a := endpoint(r.PeekTo(before+size), size)
+	a := endpoint(core.PeekTo(r, before+size), size)
 	f := fServer
 	if a.Port() == 0 || a.Addr().IsUnspecified() {
 		f = fFiller
@@ -281,14 +282,14 @@ func (p *ServersReply) readEnd(r *dissect.Reader) {
 // readHex reads entries in hexadecimal digits: first the text, and then the decoded
 // bytes as a source of their own.
 func (p *ServersReply) readHex(r *dissect.Reader, l *layout) {
-	decoded, text := l.unhex(r.Buffer(), r.Peek())
-	r.Keep(decoded)
+	decoded, text := l.unhex(core.Buffer(r), r.Peek())
+	core.Keep(r, decoded)
 	r.Text(fHex, text)
 	p.readEnd(r)
 	p.readRest(r)
 	if n := r.Left(); n > 0 {
 		// Said here, because another source follows.
-		r.Find(dissect.Trailing, fTrailing, r.Offset(), n, dissect.Num(n))
+		r.Find(core.Trailing, fTrailing, r.Offset(), n, dissect.Num(n))
 		r.Rest(fTrailing)
 	}
 	r.Open("decoded", decoded)

@@ -4,11 +4,12 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var fields = dissect.NewCatalog("quakeworld")
 
-var text = dissect.InCharset(dissect.QuakeChars)
+var text = core.InCharset(core.QuakeChars)
 
 // Every message.
 var (

@@ -10,6 +10,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -194,7 +195,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		r.U8(fFifth)
 	}
 	word := wordOf(r.Peek())
-	if c := find(word); c != nil && c.forms.Judge(r.PeekFrom(len(word))) != dissect.No {
+	if c := find(word); c != nil && c.forms.Judge(core.PeekFrom(r, len(word))) != dissect.No {
 		m.Type = c.message
 		m.Pair = dissect.Pair{Asks: c.asks, Challenge: dissect.ChallengeAbsent}
 		d.decodeCommand(r, m, c)
@@ -249,7 +250,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message) {
 	switch {
 	case r.Next(print):
 		d.decodePrint(r, m)
-	case r.Next(challenge) && isChallenge(r.PeekFrom(1)):
+	case r.Next(challenge) && isChallenge(core.PeekFrom(r, 1)):
 		d.decodeChallenge(r, m)
 	case r.Left() == 1 && r.Next(accept):
 		d.decodeSign(r, m, mConnectReply, topicConnect)
@@ -304,7 +305,7 @@ func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body = mChallengeReply, c
 	m.Pair.Answers = topicChallenge
 	r.U8(fType)
-	c.Challenge, _ = r.CStringOrRest(fChallenge)
+	c.Challenge, _ = core.CStringOrRest(r, fChallenge)
 	if !r.More() {
 		return
 	}

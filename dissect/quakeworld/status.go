@@ -6,6 +6,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // qtv begins the line of a stream: qtv 1 "name" "1@192.0.2.1:28000" 3
@@ -24,7 +25,7 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 			r.Find(oddKey, rules.List, at, n, dissect.Str(s.Rules[len(s.Rules)-1].Key))
 		}
 		m.Server = dissect.Server{
-			Charset: dissect.QuakeChars,
+			Charset: core.QuakeChars,
 			Name:    keyvalue.Text(s.Rules, "hostname"), Map: keyvalue.Text(s.Rules, "map"),
 			Game: keyvalue.Text(s.Rules, "*gamedir"), Version: keyvalue.Text(s.Rules, "*version"),
 			MaxPlayers: keyvalue.Number(s.Rules, "maxclients"), Password: keyvalue.Flag(s.Rules, "needpass"),

@@ -1,13 +1,13 @@
 package quakeworld
 
 import (
-	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.QuakeChars}
+var style = summary.Style{Charset: core.QuakeChars}
 
 // AppendSummary gives the word, where there are several, and the arguments.
 func (m *Query) AppendSummary(dst []byte) []byte {

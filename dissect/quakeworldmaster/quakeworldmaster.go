@@ -25,6 +25,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var fields = dissect.NewCatalog("quakeworld-master")
@@ -164,7 +165,7 @@ var signs = map[byte]struct {
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	d.sign = Sign{}
 	m.Type, m.Body = mServersRequest, &d.sign
-	if n := r.While(0, func(c byte) bool { return c == 0xff }); n > 0 {
+	if n := core.While(r, 0, func(c byte) bool { return c == 0xff }); n > 0 {
 		r.Bytes(fHeader, n)
 	}
 	letter := r.U8(fType)
@@ -196,7 +197,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) end(r *dissect.Reader) {
-	if n := r.While(0, quake.Ender); n > 0 {
+	if n := core.While(r, 0, quake.Ender); n > 0 {
 		r.Bytes(fEnd, n)
 	}
 }
@@ -220,7 +221,7 @@ func (m *ServersReply) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the reason.
 func (m *Refusal) AppendSummary(dst []byte) []byte {
-	return summary.Style{Charset: dissect.QuakeChars}.Quoted(dst, "", m.Text)
+	return summary.Style{Charset: core.QuakeChars}.Quoted(dst, "", m.Text)
 }
 
 // AppendSummary gives the number of players.

@@ -21,9 +21,10 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Minecraft}
+var style = summary.Style{Charset: dissect.Latin1, Codes: core.Minecraft}
 
 var fields = dissect.NewCatalog("raknet")
 
@@ -33,8 +34,8 @@ var (
 	fID      = fields.Add("id", dissect.Uint, "Which message it is.", dissect.Framing)
 	fMagic   = fields.Add("magic", dissect.Bytes, "16 bytes that all messages outside of a connection have.", dissect.Framing)
 	fTime    = fields.Add("time", dissect.ID, "Time of the client in milliseconds; the pong carries the same.", dissect.Public, dissect.Chosen)
-	fClient  = fields.Add("client_guid", dissect.ID, "Number by which the client is known, made up anew each time it starts.", dissect.Opaque, dissect.Chosen)
-	fServer  = fields.Add("server_guid", dissect.ID, "Number by which the server is known.", dissect.Opaque)
+	fClient  = fields.Add("client_guid", dissect.ID, "Number by which the client is known, made up anew each time it starts.", core.Opaque, dissect.Chosen)
+	fServer  = fields.Add("server_guid", dissect.ID, "Number by which the server is known.", core.Opaque)
 	fLength  = fields.Add("pong.length", dissect.Uint, "Bytes of the text.", dissect.Framing)
 	fText    = fields.Add("pong.text", dissect.String, "What the game says of its state, in a form of its own.", dissect.ServerText, asText)
 	fEdition = fields.Add("pong.edition", dissect.String, "Edition: MCPE, or MCEE for Education Edition.", dissect.Public)
@@ -52,15 +53,15 @@ var (
 	fMore    = fields.Add("pong.more", dissect.String, "Further fields: in newer versions whether an editor runs.", dissect.ServerText, asText)
 
 	fProtocol      = fields.Add("protocol_version", dissect.Uint, "Version of RakNet's protocol: 11 in Bedrock Edition since 1.19, 10 before.")
-	fPadding       = fields.Add("padding", dissect.Bytes, "Zeros that make the datagram as large as the path may carry.", dissect.Public, dissect.Ignored)
+	fPadding       = fields.Add("padding", dissect.Bytes, "Zeros that make the datagram as large as the path may carry.", dissect.Public, core.Ignored)
 	fSecurity      = fields.Add("security", dissect.Bool, "Whether the connection is secured, or a cookie is to be brought back.")
 	fCookie        = fields.Add("cookie", dissect.Uint, "Cookie of the server, which the second request brings back.", dissect.Chosen)
 	fSupports      = fields.Add("supports_security", dissect.Bool, "Whether the client can secure the connection.")
 	fMTU           = fields.Add("mtu", dissect.Uint, "Largest packet on the path in bytes, with the headers of IP and UDP.")
 	fEncryption    = fields.Add("encryption", dissect.Bool, "Whether the connection is encrypted by RakNet.")
 	fKind          = fields.Add("address_version", dissect.Uint, "IP version of the address.", dissect.Framing)
-	fServerAddress = fields.Add("server_address", dissect.Endpoint, "Address of the server, as the client has it.", dissect.Inverted)
-	fClientAddress = fields.Add("client_address", dissect.Endpoint, "Address of the client, as the server sees it.", dissect.Inverted)
+	fServerAddress = fields.Add("server_address", dissect.Endpoint, "Address of the server, as the client has it.", core.Inverted)
+	fClientAddress = fields.Add("client_address", dissect.Endpoint, "Address of the client, as the server sees it.", core.Inverted)
 )
 
 const (
@@ -129,7 +130,7 @@ var protocol = &dissect.Protocol{
 		Unanswered: unanswered,
 		OtherIDs:   true,
 		OnReply:    []dissect.Rule{judge.OtherID(otherTime), judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+		OnStray:    []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 
@@ -294,7 +295,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		r.U8(fID)
 		readMagic(r)
 		p.Protocol = r.U8(fProtocol)
-		if p.Padding = r.While(0, isZero); p.Padding > 0 {
+		if p.Padding = core.While(r, 0, isZero); p.Padding > 0 {
 			r.Bytes(fPadding, p.Padding)
 		}
 	case idOpenReply:
@@ -303,7 +304,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		m.Type, m.Body, m.Pair = mOpenReply, p, dissect.Pair{Answers: topicOpen, Tries: true}
 		r.U8(fID)
 		readMagic(r)
-		p.Server = r.U64BE(fServer)
+		p.Server = core.U64BE(r, fServer)
 		if p.Security = r.Bool(fSecurity); p.Security {
 			p.Cookie = dissect.Some(r.U32BE(fCookie))
 		}
@@ -321,14 +322,14 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		}
 		address(r, fServerAddress)
 		p.MTU = r.U16BE(fMTU)
-		p.Client = r.U64BE(fClient)
+		p.Client = core.U64BE(r, fClient)
 	case idJoinReply:
 		p := &d.joinReply
 		*p = JoinReply{}
 		m.Type, m.Body, m.Pair.Answers = mJoinReply, p, topicJoin
 		r.U8(fID)
 		readMagic(r)
-		p.Server = r.U64BE(fServer)
+		p.Server = core.U64BE(r, fServer)
 		address(r, fClientAddress)
 		p.MTU = r.U16BE(fMTU)
 		p.Encryption = r.Bool(fEncryption)
@@ -370,11 +371,11 @@ func (d *decoder) decodePing(r *dissect.Reader, m *dissect.Message, onlyOpen boo
 	*p = Ping{OnlyOpen: onlyOpen}
 	m.Body = p
 	r.U8(fID)
-	p.Time = r.U64BE(fTime)
+	p.Time = core.U64BE(r, fTime)
 	m.Pair = dissect.Pair{Asks: topicPing, ID: p.Time, Challenge: dissect.ChallengeAbsent}
 	readMagic(r)
 	if r.More() { // old clients end here
-		p.Client = dissect.Some(r.U64BE(fClient))
+		p.Client = dissect.Some(core.U64BE(r, fClient))
 	}
 }
 
@@ -383,16 +384,16 @@ func (d *decoder) decodePong(r *dissect.Reader, m *dissect.Message) {
 	*p = Pong{}
 	m.Type, m.Body = mPong, p
 	r.U8(fID)
-	p.Time = r.U64BE(fTime)
+	p.Time = core.U64BE(r, fTime)
 	m.Pair = dissect.Pair{Answers: topicPing, ID: p.Time}
-	p.Server = r.U64BE(fServer)
+	p.Server = core.U64BE(r, fServer)
 	readMagic(r)
 	if !r.More() {
 		return // a game that says no more
 	}
 	left := r.Left() - 2
 	stated := max(r.PeekByte(0), 0)<<8 | max(r.PeekByte(1), 0)
-	if stated != left && !isBedrock(r.PeekFrom(2)) {
+	if stated != left && !isBedrock(core.PeekFrom(r, 2)) {
 		p.Text = r.Text(fText, r.Left()) // no length, as RakNet itself has it
 		return
 	}
@@ -403,7 +404,7 @@ func (d *decoder) decodePong(r *dissect.Reader, m *dissect.Message) {
 		p.Text = r.Text(fText, r.Left())
 		return
 	}
-	p.Text, p.IsBedrock = r.PeekText(), true
+	p.Text, p.IsBedrock = core.PeekText(r), true
 	d.decodeBedrock(r)
 	b := &p.Bedrock
 	p.server = dissect.Server{
@@ -459,7 +460,7 @@ func (d *decoder) decodeBedrock(r *dissect.Reader) {
 // before a semicolon makes it a part of the text.
 func (d *decoder) split(r *dissect.Reader) (n int) {
 	for i := 0; n < maxFields; i++ {
-		i = r.While(i, func(c byte) bool { return c != ';' })
+		i = core.While(r, i, func(c byte) bool { return c != ';' })
 		if i < r.Left() && r.PeekByte(i-1) == '\\' {
 			continue
 		}
@@ -480,7 +481,7 @@ func (d *decoder) split(r *dissect.Reader) (n int) {
 func (d *decoder) nameEnd(r *dissect.Reader, n int) int {
 	isNumber := func(i int) bool {
 		from := d.ends[i-1] + 1
-		to := r.While(from, func(c byte) bool { return c >= '0' && c <= '9' })
+		to := core.While(r, from, func(c byte) bool { return c >= '0' && c <= '9' })
 		return to == d.ends[i] && to > from
 	}
 	for i := 1; i+4 < n; i++ {
@@ -503,7 +504,7 @@ func (d *decoder) decodeRefusal(r *dissect.Reader, m *dissect.Message, what *dis
 		r.Note(refused, dissect.Str(why))
 	}
 	readMagic(r)
-	p.Server = r.U64BE(fServer)
+	p.Server = core.U64BE(r, fServer)
 }
 
 // The lengths of addresses with the byte before them.

@@ -13,13 +13,14 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var style = summary.Style{Charset: dissect.Latin1}
 
 var fields = dissect.NewCatalog("rfactor")
 
-var asText = dissect.InCharset(style.Charset)
+var asText = core.InCharset(style.Charset)
 
 var (
 	fQuery     = fields.Add("query", dissect.String, "rF_S: asks for the state of the server.", dissect.Framing)
@@ -165,7 +166,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 // fixed reads a text in a place of a fixed size.
 func fixed(r *dissect.Reader, f *dissect.Field, size int) string {
 	n := min(size, r.Until("\x00"))
-	return r.Latin(f, 0, n, size-n)
+	return core.Latin(r, f, 0, n, size-n)
 }
 
 func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {

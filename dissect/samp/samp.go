@@ -22,6 +22,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var style = summary.Style{Charset: dissect.Guessed}
@@ -32,7 +33,7 @@ var (
 	fTag     = fields.Add("tag", dissect.String, "SAMP, or VCMP and in replies MP04 in Vice City Multiplayer.", dissect.Public)
 	fAddress = fields.Add("address", dissect.Endpoint, "Address of the server, as the client has it; the reply carries the same.", dissect.Chosen)
 	fOp      = fields.Add("op", dissect.Char, "What is asked or answered.")
-	fPadding = fields.Add("padding", dissect.Bytes, "Bytes behind a request.", dissect.Ignored)
+	fPadding = fields.Add("padding", dissect.Bytes, "Bytes behind a request.", core.Ignored)
 	fEcho    = fields.Add("echo", dissect.Bytes, "Chosen by the client; the reply carries the same.", dissect.Public, dissect.Chosen)
 
 	fVersion    = fields.Add("info.version", dissect.String, "Version of the server (Vice City Multiplayer).", dissect.Public)
@@ -59,7 +60,7 @@ var (
 	fDark    = fields.Add("extra.dark_banner", dissect.String, "Picture for a dark background.", dissect.ServerText)
 	fLogo    = fields.Add("extra.logo", dissect.String, "Logo.", dissect.ServerText)
 
-	fRconPassword = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret, dissect.InJSON("rcon_password"))
+	fRconPassword = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret, core.InJSON("rcon_password"))
 	fCommand      = fields.Add("rcon.command", dissect.String, "Command for the console of the server.", dissect.FreeText)
 	fText         = fields.Add("rcon.text", dissect.String, "A line of the console.", dissect.FreeText)
 
@@ -305,7 +306,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		m.Body = &d.ping
 		copy(d.ping.Echo[:], r.Bytes(fEcho, len(d.ping.Echo)))
 		m.Pair.ID = 1<<32 | uint64(binary.BigEndian.Uint32(d.ping.Echo[:]))
-		if r.Awaited(topicPing, m.Pair.ID) {
+		if core.Awaited(r, topicPing, m.Pair.ID) {
 			m.Type, m.Pair = mPingReply, dissect.Pair{Answers: topicPing, ID: m.Pair.ID}
 		}
 	case 'x':
@@ -330,7 +331,7 @@ func isRequest(r *dissect.Reader) bool {
 	case r.HasPrefix(tagReply):
 		return false
 	case r.PeekByte(lenHead-1) == 'x':
-		return r.Cut() && !r.Awaited(topicRcon, 0) || !r.Cut() && u16(r, lenHead) != r.Left()-lenHead-2
+		return r.Cut() && !core.Awaited(r, topicRcon, 0) || !r.Cut() && u16(r, lenHead) != r.Left()-lenHead-2
 	}
 	// What is too short for a reply is a request with something behind it.
 	least := lenHead + 2
@@ -352,15 +353,15 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message, h Head, asks
 		p := &d.rcon
 		*p = Rcon{Head: h}
 		m.Body = p
-		p.Password = r.PString16(fRconPassword)
-		p.Command = r.PString16(fCommand)
+		p.Password = core.PString16(r, fRconPassword)
+		p.Command = core.PString16(r, fCommand)
 		console.HideCommand(r, hiddenCommand, p.Command)
 		return
 	}
 	p := &d.rconReply
 	*p = RconReply{Head: h}
 	m.Body = p
-	p.Text = r.PString16(fText)
+	p.Text = core.PString16(r, fText)
 	console.Hide(r, hiddenText, p.Text)
 	if p.Text == "Invalid RCON password." {
 		r.Note(refused)
@@ -390,15 +391,15 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, h Head) {
 		s.Players = wire.Known(r, int(p.Players))
 		p.MaxPlayers = r.U16(fMaxPlayers)
 		s.MaxPlayers = wire.Known(r, int(p.MaxPlayers))
-		p.Name = r.PString32(fName)
+		p.Name = core.PString32(r, fName)
 		s.Name = wire.Known(r, p.Name)
-		p.GameMode = r.PString32(fGameMode)
+		p.GameMode = core.PString32(r, fGameMode)
 		s.Game = wire.Known(r, p.GameMode)
 		if vcmp {
-			p.Map = r.PString32(fMap)
+			p.Map = core.PString32(r, fMap)
 			s.Map = wire.Known(r, p.Map)
 		} else {
-			p.Language = r.PString32(fLanguage)
+			p.Language = core.PString32(r, fLanguage)
 		}
 		p.server = *s
 	case 'r':
@@ -408,7 +409,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, h Head) {
 		d.readList(r, pairs.List, pairs.Pair, func() {
 			key := r.PString(pairs.Key)
 			value := r.PString(pairs.Value)
-			r.HideSetting(pairs.Hidden, key, value)
+			core.HideSetting(r, pairs.Hidden, key, value)
 			if !r.Failed() {
 				p.Rules = append(p.Rules, dissect.KeyValue{Key: key, Value: value})
 			}
@@ -418,10 +419,10 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, h Head) {
 		p := &d.extra
 		*p = Extra{Head: h}
 		m.Body = p
-		p.Discord = r.PString32(fDiscord)
-		p.LightBanner = r.PString32(fLight)
-		p.DarkBanner = r.PString32(fDark)
-		p.Logo = r.PString32(fLogo)
+		p.Discord = core.PString32(r, fDiscord)
+		p.LightBanner = core.PString32(r, fLight)
+		p.DarkBanner = core.PString32(r, fDark)
+		p.Logo = core.PString32(r, fLogo)
 	default:
 		p := &d.players
 		*p = Players{Head: h, Players: p.Players[:0]}

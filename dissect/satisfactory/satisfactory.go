@@ -17,6 +17,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var fields = dissect.NewCatalog("satisfactory")
@@ -210,7 +211,7 @@ func (d *decoder) decodeState(r *dissect.Reader, m *dissect.Message, number uint
 	*p = State{Version: number, SubStates: p.SubStates[:0], Cookie: r.U64(fCookie)}
 	m.Type, m.Body = mState, p
 	m.Pair = dissect.Pair{Answers: topicState, ID: pairID(p.Cookie)}
-	p.State = r.Enum(fState)
+	p.State = core.Enum(r, fState)
 	p.Changelist = r.U32(fChangelist)
 	if old {
 		p.BeaconPort = r.U16(fBeacon)

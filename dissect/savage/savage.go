@@ -16,13 +16,14 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var style = summary.Style{Charset: dissect.Latin1}
 
 var fields = dissect.NewCatalog("savage")
 
-var asText = dissect.InCharset(style.Charset)
+var asText = core.InCharset(style.Charset)
 
 var (
 	fMagic  = fields.Add("magic", dissect.Bytes, "9E 4C 23 00 00.", dissect.Framing)
@@ -187,14 +188,14 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message, at int) {
 	more := func() bool { return r.More() && !r.Next(0) && !r.HasPrefix("players\xfe") }
 	p.Rules = wire.Records(r, pairs.List, pairs.Pair, p.Rules, more, func() dissect.KeyValue {
 		rule := dissect.KeyValue{Key: upTo(r, pairs.Key, 0xfe), Value: upTo(r, pairs.Value, 0xff)}
-		r.HideSetting(pairs.Hidden, rule.Key, rule.Value)
+		core.HideSetting(r, pairs.Hidden, rule.Key, rule.Value)
 		return rule
 	})
 	if r.HasPrefix("players\xfe") {
 		upTo(r, fPlayersKey, 0xfe)
 		p.lines(r)
 	}
-	if n := r.While(0, func(c byte) bool { return c == 0 || c == 0xff }); n > 0 {
+	if n := core.While(r, 0, func(c byte) bool { return c == 0 || c == 0xff }); n > 0 {
 		r.Bytes(fEnd, n)
 	}
 	m.Server = dissect.Server{
@@ -207,12 +208,12 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message, at int) {
 
 // upTo reads text up to a byte, which ends it.
 func upTo(r *dissect.Reader, f *dissect.Field, end byte) string {
-	n := r.While(0, func(c byte) bool { return c != end })
+	n := core.While(r, 0, func(c byte) bool { return c != end })
 	if r.PeekByte(n) < 0 {
 		r.Fail(f, "no end")
 		return ""
 	}
-	return r.Latin(f, 0, n, 1)
+	return core.Latin(r, f, 0, n, 1)
 }
 
 // lines reads teams and players.
@@ -239,11 +240,11 @@ func lineHere(r *dissect.Reader) bool { return r.More() && !r.Next(0) && !r.Next
 
 // line reads a line after pre bytes.
 func line(r *dissect.Reader, f *dissect.Field, pre int) string {
-	n, suf := r.While(pre, func(c byte) bool { return c != '\n' && c != 0 && c != 0xff })-pre, 0
+	n, suf := core.While(r, pre, func(c byte) bool { return c != '\n' && c != 0 && c != 0xff })-pre, 0
 	if r.PeekByte(pre+n) == '\n' {
 		suf = 1
 	}
-	return r.Latin(f, pre, n, suf)
+	return core.Latin(r, f, pre, n, suf)
 }
 
 // AppendSummary appends nothing: the title says all.

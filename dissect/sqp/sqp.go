@@ -23,6 +23,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -47,11 +48,11 @@ var (
 	fCurrent    = fields.Add("current", dissect.Uint, "Number of the packet, from 0.")
 	fLast       = fields.Add("last", dissect.Uint, "Number of the last packet.")
 	fLength     = fields.Add("header.length", dissect.Uint, "Length of what follows in this packet.", dissect.Framing)
-	fPart       = fields.Add("part", dissect.Bytes, "Piece of a reply in several packets.", dissect.Becomes("joined"), dissect.Framing)
+	fPart       = fields.Add("part", dissect.Bytes, "Piece of a reply in several packets.", core.Becomes("joined"), dissect.Framing)
 
 	fChunkLength = fields.Add("chunk_length", dissect.Uint, "Length of a chunk.", dissect.Framing)
-	fMore        = fields.Add("more", dissect.Bytes, "Fields of a newer version at the end of a chunk.", dissect.Opaque, dissect.Framing)
-	fChunk       = fields.Add("chunk", dissect.Bytes, "A chunk of a kind that is not known, or that is not whole.", dissect.Opaque, dissect.Framing)
+	fMore        = fields.Add("more", dissect.Bytes, "Fields of a newer version at the end of a chunk.", core.Opaque, dissect.Framing)
+	fChunk       = fields.Add("chunk", dissect.Bytes, "A chunk of a kind that is not known, or that is not whole.", core.Opaque, dissect.Framing)
 
 	fPlayers    = fields.Add("info.num_players", dissect.Uint, "Players on the server.")
 	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Most players that it takes.")
@@ -66,8 +67,8 @@ var (
 	fKey       = fields.Add("rules.key", dissect.String, "Name of the setting.", dissect.SettingName)
 	fValueType = fields.Add("rules.type", dissect.Uint, "Type of the value.", dissect.Framing, valueTypes)
 	fValue     = fields.Add("rules.value", dissect.Uint, "Value, if it is a whole number.")
-	fValueText = fields.Add("rules.text", dissect.String, "Value, if it is text.", dissect.Setting, dissect.InJSON("value_text"))
-	fValueReal = fields.Add("rules.float", dissect.Float, "Value, if it is a float.", dissect.InJSON("value_float"))
+	fValueText = fields.Add("rules.text", dissect.String, "Value, if it is text.", dissect.Setting, core.InJSON("value_text"))
+	fValueReal = fields.Add("rules.float", dissect.Float, "Value, if it is a float.", core.InJSON("value_float"))
 
 	fPlayerList = fields.Add("players", dissect.List, "Players, with the columns that the server names.")
 	fTeamList   = fields.Add("teams", dissect.List, "Teams, with the columns that the server names.")
@@ -78,9 +79,9 @@ var (
 	fColumnType = fields.Add("table.column_type", dissect.Uint, "Type of its values.", dissect.Framing, valueTypes)
 	fEntry      = fields.Add("entries.entry", dissect.Group, "A player or a team.")
 	fEntryName  = fields.Add("entries.name", dissect.String, "Name.", dissect.PersonName)
-	fNumber     = fields.Add("entries.number", dissect.Uint, "Any column of numbers, under its own name.", dissect.Open)
-	fText       = fields.Add("entries.text", dissect.String, "Any other column of text, under its own name.", dissect.Cell, dissect.Open)
-	fReal       = fields.Add("entries.float", dissect.Float, "Any column of floats, under its own name.", dissect.Open)
+	fNumber     = fields.Add("entries.number", dissect.Uint, "Any column of numbers, under its own name.", core.Open)
+	fText       = fields.Add("entries.text", dissect.String, "Any other column of text, under its own name.", core.Cell, core.Open)
+	fReal       = fields.Add("entries.float", dissect.Float, "Any column of floats, under its own name.", core.Open)
 	fCells      = fields.Add("entries.cells", dissect.List, "Values of columns whose names cannot be keys, in their order.")
 	fCellNumber = fields.Add("entries.cells.number", dissect.Uint, "A value that is a whole number.")
 	fCellText   = fields.Add("entries.cells.text", dissect.String, "A value that is text.", dissect.FreeText)
@@ -126,9 +127,9 @@ var (
 	partMissing = &dissect.FindingType{ID: "sqp.part.missing", Severity: dissect.Warning, Text: "%d of %d {packet|packets} of this reply arrived; missing: %p (%p)",
 		Doc:    "Packets of a reply did not arrive. What stands before the gap is shown.",
 		Advice: advice.MissingParts}
-	partDuplicate = &dissect.FindingType{ID: "sqp.part.duplicate", Severity: dissect.Note, Class: dissect.OfCapture, Text: "duplicate packets: %d",
+	partDuplicate = &dissect.FindingType{ID: "sqp.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate packets: %d",
 		Doc: "The network or the server sent packets of a reply twice. They are used once."}
-	partReorder = &dissect.FindingType{ID: "sqp.part.reorder", Severity: dissect.Note, Class: dissect.OfCapture, Text: "the packets arrived out of order",
+	partReorder = &dissect.FindingType{ID: "sqp.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the packets arrived out of order",
 		Doc: "Clients that append packets as they come misread this reply."}
 	partConflict = &dissect.FindingType{ID: "sqp.part.conflict", Severity: dissect.Warning, Text: "packets that arrived again with different content: %d; the first ones are used",
 		Doc:    "Two different packets with the same number in one reply: another reply to the same challenge, or a forged packet.",
@@ -163,7 +164,7 @@ var protocol = &dissect.Protocol{
 		OnRequest:  []dissect.Rule{judge.Mismatch(mismatch)},
 		OtherIDs:   true,
 		OnReply:    []dissect.Rule{judge.Several(several), judge.OtherID(otherChallenge)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+		OnStray:    []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 
@@ -388,7 +389,7 @@ func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 	m.Variant = "sqp"
 	d.begin(m)
 	p := &d.reply
-	joined := r.Buffer()
+	joined := core.Buffer(r)
 	for i := range r.Parts() {
 		r.Part(i)
 		if i == 0 {
@@ -408,7 +409,7 @@ func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 			joined = append(joined, data...)
 		}
 	}
-	r.Keep(joined)
+	core.Keep(r, joined)
 	m.Pair = dissect.Pair{Answers: topicQuery, ID: id(p.Challenge)}
 	if r.Gap() == 0 {
 		d.part = Part{Challenge: p.Challenge}
@@ -461,7 +462,7 @@ func (d *decoder) decodeChunks(r *dissect.Reader, m *dissect.Message) {
 			r.U8(fNumMetrics)
 			list := r.Begin(fMetrics)
 			for r.Offset() < end && !r.Failed() {
-				d.reply.Metrics = append(d.reply.Metrics, r.F32BE(fMetric))
+				d.reply.Metrics = append(d.reply.Metrics, core.F32BE(r, fMetric))
 			}
 			r.End(list)
 		default:
@@ -498,7 +499,7 @@ func (d *decoder) decodeRules(r *dissect.Reader, end int) {
 		rule := Rule{Key: r.PString(fKey)}
 		of := r.U8(fValueType)
 		rule.Value = readValue(r, of, fValue, fValueText, fValueReal)
-		r.HideSetting(fHidden, rule.Key, rule.Value.Text)
+		core.HideSetting(r, fHidden, rule.Key, rule.Value.Text)
 		r.End(group)
 		d.reply.Rules = append(d.reply.Rules, rule)
 	}
@@ -518,11 +519,11 @@ func readValue(r *dissect.Reader, of uint8, number, text, real *dissect.Field) V
 	case type32:
 		v.Number = uint64(r.U32BE(number))
 	case type64:
-		v.Number = r.U64BE(number)
+		v.Number = core.U64BE(r, number)
 	case typeText:
 		v.Text = r.PString(text)
 	case typeFloat:
-		v.Float = r.F32BE(real)
+		v.Float = core.F32BE(r, real)
 	default:
 		r.Fail(number, "no such type of values")
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var fields = dissect.NewCatalog("teamspeak3")
@@ -35,7 +36,7 @@ var (
 	fClientID = fields.Add("client_id", dissect.Uint, "Number of the client: 0, since the server has not given one. Only packets of clients have it.", dissect.Framing)
 	fType     = fields.Add("type", dissect.Uint, "Type of the packet and flags.", dissect.Framing, dissect.Names(dissect.Name{Value: typeInit, Name: "init, not encrypted"}))
 
-	fVersion = fields.Add("client_version", dissect.Uint, "Build of the client: seconds from the beginning of 2013 to the time of the build.", dissect.Ignored)
+	fVersion = fields.Add("client_version", dissect.Uint, "Build of the client: seconds from the beginning of 2013 to the time of the build.", core.Ignored)
 	fStep    = fields.Add("step", dissect.Uint, "Step of the handshake.", dissect.Names(
 		dissect.Name{Value: stepInit, Name: "init"}, dissect.Name{Value: stepCookie, Name: "cookie"}, dissect.Name{Value: stepReturn, Name: "cookie returned"},
 		dissect.Name{Value: stepPuzzle, Name: "puzzle"}, dissect.Name{Value: stepSolution, Name: "solution"}, dissect.Name{Value: stepRestart, Name: "restart"}))
@@ -104,7 +105,7 @@ var protocol = &dissect.Protocol{
 		Unanswered: unanswered,
 		OtherIDs:   true,
 		OnReply:    []dissect.Rule{judge.OtherID(otherRandom)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+		OnStray:    []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 

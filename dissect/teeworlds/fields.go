@@ -1,6 +1,9 @@
 package teeworlds
 
-import "github.com/qdissect/qdissect/dissect"
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
+)
 
 var fields = dissect.NewCatalog("teeworlds")
 
@@ -47,7 +50,7 @@ var (
 	fClients7    = fields.Add("info7.num_clients", dissect.Int, "0.7: players and spectators.")
 	fMaxClients7 = fields.Add("info7.max_clients", dissect.Int, "0.7: most players and spectators.")
 
-	fList        = fields.Add("players", dissect.List, "Players and spectators.", dissect.Loose)
+	fList        = fields.Add("players", dissect.List, "Players and spectators.", core.Loose)
 	fPlayer      = fields.Add("players.player", dissect.Group, "One of them.")
 	fPlayerName  = fields.Add("players.name", dissect.String, "Name.", dissect.PersonName)
 	fPlayerClan  = fields.Add("players.clan", dissect.String, "Clan.", dissect.PersonName)
@@ -65,5 +68,5 @@ var (
 	fPort      = fields.Add("port", dissect.Uint, "Another port of the server, for the check of its firewall.")
 	fSecret    = fields.Add("challenge.secret", dissect.String, "The secret that the server sent when it registered over HTTPS.", dissect.Token, dissect.Chosen)
 	fProtocol  = fields.Add("challenge.protocol", dissect.String, "The protocol and the family of addresses that are checked.", dissect.Public)
-	fChalToken = fields.Add("challenge.token", dissect.String, "What the server has to send over HTTPS to be listed.", dissect.Token, dissect.Chosen, dissect.InJSON("challenge_token"))
+	fChalToken = fields.Add("challenge.token", dissect.String, "What the server has to send over HTTPS to be listed.", dissect.Token, dissect.Chosen, core.InJSON("challenge_token"))
 )

@@ -22,6 +22,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -50,7 +51,7 @@ var protocol = &dissect.Protocol{
 		Unanswered: unanswered,
 		OnRequest:  []dissect.Rule{judge.Mismatch(tokenWrong)},
 		OnReply:    []dissect.Rule{onePacket(judge.Several(several)), judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+		OnStray:    []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 
@@ -364,7 +365,7 @@ func count(n int64) dissect.Opt[int] {
 }
 
 func (d *decoder) decodePlayer(r *dissect.Reader, word string, ext bool) (p Player) {
-	at := r.Mark()
+	at := core.Here(r)
 	group := r.Begin(fPlayer)
 	p.Name = r.CString(fPlayerName)
 	if word == "info" || word == "inf2" {
@@ -379,7 +380,7 @@ func (d *decoder) decodePlayer(r *dissect.Reader, word string, ext bool) (p Play
 		p.Extra = r.CString(fPlayerExtra)
 	}
 	if r.End(group); r.Failed() {
-		r.Return(at)
+		core.Return(r, at)
 	}
 	return p
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 const (
@@ -123,14 +124,14 @@ func TestVarint(t *testing.T) {
 		"\xbf\xff\xff\xff\x0f": 1<<31 - 1, "\xff\xff\xff\xff\x0f": -1 << 31, "\x81\x80\x80\x80\x80\x01": 1,
 	} {
 		var r dissect.Reader
-		r.Reset([]byte(in), 1, true)
-		if got := varint(&r, fToken7); got != want || int64(r.Nodes()[0].Num) != want {
+		core.Reset(&r, []byte(in), 1, true)
+		if got := varint(&r, fToken7); got != want || int64(core.Nodes(&r)[0].Num) != want {
 			t.Errorf("%x: %d, want %d", in, got, want)
 		}
 	}
 	for _, in := range []string{"", "\x80", "\x88\x83"} {
 		var r dissect.Reader
-		r.Reset([]byte(in), 1, true)
+		core.Reset(&r, []byte(in), 1, true)
 		if got := varint(&r, fToken7); got != 0 || !r.Failed() {
 			t.Errorf("%x: %d", in, got)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var fields = dissect.NewCatalog("titanfall")
@@ -22,7 +23,7 @@ var (
 	fLetter  = fields.Add("letter", dissect.Char, "M asks, N answers.", dissect.Framing)
 	fVersion = fields.Add("query_version", dissect.Uint, "Version of the query.")
 	fKey     = fields.Add("key", dissect.String, "Key that the server expects.", dissect.Secret)
-	fPadding = fields.Add("padding", dissect.Bytes, "Zeros: they make the request longer than the reply.", dissect.Public, dissect.Ignored)
+	fPadding = fields.Add("padding", dissect.Bytes, "Zeros: they make the request longer than the reply.", dissect.Public, core.Ignored)
 
 	fRetail   = fields.Add("retail", dissect.Uint, "1: a released build.")
 	fInstance = fields.Add("instance_type", dissect.Uint, "Kind of instance.")
@@ -226,7 +227,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		m.Type, m.Body, m.Pair.Asks, m.Pair.Challenge = mInfo, &d.request, topicInfo, dissect.ChallengeAbsent
 		d.request.Version = r.U8(fVersion)
 		if r.More() && !r.Next(0) {
-			d.request.Key, _ = r.CStringOrRest(fKey)
+			d.request.Key, _ = core.CStringOrRest(r, fKey)
 		}
 		if r.More() {
 			d.request.Padding = len(r.Rest(fPadding))

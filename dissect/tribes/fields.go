@@ -3,13 +3,14 @@ package tribes
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var style = summary.Style{Charset: dissect.Latin1}
 
 var fields = dissect.NewCatalog("tribes")
 
-var asText = dissect.InCharset(style.Charset)
+var asText = core.InCharset(style.Charset)
 
 var (
 	fType      = fields.Add("type", dissect.Uint, "Kind of message.", dissect.Framing)

@@ -16,6 +16,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // The types of messages.
@@ -305,7 +306,9 @@ func (d *decoder) asks(m *dissect.Message, t *dissect.MessageType, topic dissect
 }
 
 // text reads a text after its length.
-func text(r *dissect.Reader, f *dissect.Field) string { return r.Latin(f, 1, max(r.PeekByte(0), 0), 0) }
+func text(r *dissect.Reader, f *dissect.Field) string {
+	return core.Latin(r, f, 1, max(r.PeekByte(0), 0), 0)
+}
 
 // challenge reads the number of a request of Tribes.
 func challenge(r *dissect.Reader, m *dissect.Message) uint32 {
@@ -504,7 +507,7 @@ func (p *Status) lines(r *dissect.Reader) {
 	for ; n > 0 && r.More(); n-- {
 		group := r.Begin(fPlayer)
 		name := r.Until("\x11\n") // 10 before it, 11 and a tab after it
-		one := Player{Name: r.Latin(fPlayerName, 0, name, min(2, r.Left()-name))}
+		one := Player{Name: core.Latin(r, fPlayerName, 0, name, min(2, r.Left()-name))}
 		one.Team = r.Delimited(fPlayerTeam, 0, "\t\n", 1)
 		one.Score = r.Delimited(fScore, 0, "\n", 1)
 		r.End(group)
@@ -543,12 +546,12 @@ func (d *decoder) masterReply(r *dissect.Reader, m *dissect.Message) {
 	n := int(r.U8(fNumServers))
 	list := r.Begin(fServers)
 	for ; n > 0 && !r.Failed(); n-- {
-		mark := r.Mark()
+		mark := core.Here(r)
 		if r.U8(fSix) != endpoint {
 			r.Fail(fSix, "not 6")
 		}
 		if r.Endpoint4(fServer, true); r.Failed() {
-			r.Return(mark)
+			core.Return(r, mark)
 			break
 		}
 		p.Count++
@@ -584,9 +587,9 @@ func (d *decoder) listReply(r *dissect.Reader, m *dissect.Message) {
 	n := int(r.U16(fNumServers))
 	list := r.Begin(fServers)
 	for ; n > 0 && !r.Failed(); n-- {
-		mark := r.Mark()
+		mark := core.Here(r)
 		if r.Endpoint4(fServer, true); r.Failed() {
-			r.Return(mark)
+			core.Return(r, mark)
 			break
 		}
 		p.Count++

@@ -24,9 +24,10 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.Unreal}
+var style = summary.Style{Charset: dissect.Latin1, Codes: core.Unreal}
 
 var fields = dissect.NewCatalog("unreal2")
 
@@ -320,7 +321,7 @@ var requests = [...]struct {
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	left, kind := r.Left(), r.PeekByte(4)
 	// A reply may be empty: then it is what the newer games ask themselves.
-	empty := left == headLen && (kind == 1 && r.Awaited(topicRules, 0) || kind == 2 && r.Awaited(topicPlayers, 0))
+	empty := left == headLen && (kind == 1 && core.Awaited(r, topicRules, 0) || kind == 2 && core.Awaited(r, topicPlayers, 0))
 	m.Type, m.Body = mUnknown, &d.unknown
 	switch {
 	case kind < 0 || kind >= len(requests):
@@ -405,7 +406,7 @@ func (d *decoder) decodeRules(r *dissect.Reader, m *dissect.Message) {
 	}
 	p.Rules = wire.Records(r, pairs.List, pairs.Pair, p.Rules, r.More, func() dissect.KeyValue {
 		rule := dissect.KeyValue{Key: text(r, pairs.Key), Value: text(r, pairs.Value)}
-		r.HideSetting(pairs.Hidden, rule.Key, rule.Value)
+		core.HideSetting(r, pairs.Hidden, rule.Key, rule.Value)
 		return rule
 	})
 	m.Server = dissect.Server{
@@ -430,7 +431,7 @@ func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message) {
 			r.U32(fNumber)
 		}
 		one := Player{ID: r.U32(fID), Name: text(r, fPlayerName), Ping: r.U32(fPlayerPing), Score: r.I32(fScore)}
-		one.StatsID = uint32(r.UintN(fStatsID, 3))
+		one.StatsID = uint32(core.UintN(r, fStatsID, 3))
 		one.Team = r.U8(fTeam)
 		if p.Version == xmp {
 			d.decodeProperties(r)
@@ -493,9 +494,9 @@ func text(r *dissect.Reader, f *dissect.Field) string {
 		n, suf = n-1, size
 	}
 	if size == 2 {
-		return r.Wide(f, pre, n, suf)
+		return core.Wide(r, f, pre, n, suf)
 	}
-	return r.Latin(f, pre, n, suf)
+	return core.Latin(r, f, pre, n, suf)
 }
 
 // AppendSummary appends nothing: the title says all.

@@ -3,6 +3,7 @@ package valvemaster
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var fields = dissect.NewCatalog("valve-master")
@@ -43,7 +44,7 @@ var (
 	fFilters = fields.Add("filters", dissect.List, "The conditions of the filter.")
 	fCond    = fields.Add("filters.condition", dissect.Group, "One condition.")
 	fKey     = fields.Add("filters.key", dissect.String, "Code of the condition.", dissect.SettingName, meanings())
-	fValue   = fields.Add("filters.value", dissect.String, "Value of the condition. For nor, nand, or and and it is the number of conditions in the group.", dissect.ByKey(map[string]dissect.Privacy{"name_match": dissect.ServerText, "gameaddr": dissect.Address}), inWords())
+	fValue   = fields.Add("filters.value", dissect.String, "Value of the condition. For nor, nand, or and and it is the number of conditions in the group.", core.ByKey(map[string]dissect.Privacy{"name_match": dissect.ServerText, "gameaddr": dissect.Address}), inWords())
 	fNested  = fields.Add("filters.filters", dissect.List, "The conditions in a group (nor, nand, or, and).")
 )
 
@@ -64,7 +65,7 @@ var (
 	fProduct   = fields.Add("product", dissect.String, "Game of the client.", dissect.Public)
 	fStatus    = fields.Add("status", dissect.String, "outofdate: the version of the game is too old.", dissect.Public)
 	fFirstMod  = fields.Add("from", dissect.String, "Mod from which to continue; start-of-list for the first request.", dissect.Public)
-	fMods      = fields.Add("mods", dissect.List, "The mods that are played.", dissect.Loose)
+	fMods      = fields.Add("mods", dissect.List, "The mods that are played.", core.Loose)
 	fMod       = fields.Add("mods.mod", dissect.Group, "One mod.")
 	fModName   = fields.Add("mods.name", dissect.String, "Directory of the mod.", dissect.Public)
 	fModCount  = fields.Add("mods.num_servers", dissect.Decimal, "Number of servers that run the mod.")

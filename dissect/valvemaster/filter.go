@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -83,15 +84,15 @@ const maxDepth = 8
 func (d *decoder) readFilter(r *dissect.Reader, _ *dissect.Message) {
 	q := &d.serversRequest
 	at := r.Offset()
-	filter := r.PeekTo(r.Until("\x00"))
+	filter := core.PeekTo(r, r.Until("\x00"))
 	var terminated bool
-	q.Filter, terminated = r.CStringOrRest(fFilter)
+	q.Filter, terminated = core.CStringOrRest(r, fFilter)
 	if !terminated {
 		r.Find(noTerm, fFilter, at, len(q.Filter))
 	}
 	if n := r.Left(); n > 0 {
 		// Reported here, because the filter becomes the current source.
-		r.Find(dissect.Trailing, fTrailing, r.Offset(), n, dissect.Num(n))
+		r.Find(core.Trailing, fTrailing, r.Offset(), n, dissect.Num(n))
 		r.Rest(fTrailing)
 	}
 	if q.Filter == "" {
@@ -117,10 +118,10 @@ func (d *decoder) readConditions(r *dissect.Reader, n, depth int) (read int) {
 
 func (d *decoder) readCondition(r *dissect.Reader, depth int) {
 	q := &d.serversRequest
-	mark := r.Mark()
+	mark := core.Here(r)
 	open := r.Begin(fCond)
 	if r.Failed() {
-		r.Return(mark)
+		core.Return(r, mark)
 		return
 	}
 	defer r.End(open)
@@ -136,10 +137,10 @@ func (d *decoder) readCondition(r *dissect.Reader, depth int) {
 	known := codeOf(key)
 	documented := known >= 0 && (codes[known].value == "" || codes[known].value == value)
 	if documented {
-		r.Explain(1, uint64(known+1))
+		core.Explain(r, 1, uint64(known+1))
 	}
 	if key == "type" {
-		r.Explain(0, meaning(key, value))
+		core.Explain(r, 0, meaning(key, value))
 	}
 	q.Conditions = append(q.Conditions, Condition{key, value, depth})
 	switch {
@@ -167,7 +168,7 @@ func (d *decoder) readCondition(r *dissect.Reader, depth int) {
 
 // element reads a backslash and the text up to the next one.
 func element(r *dissect.Reader, f *dissect.Field) string {
-	return r.Element(f, '\\', r.Offset()+r.Left())
+	return core.Element(r, f, '\\', r.Offset()+r.Left())
 }
 
 // cutKey removes \key\hex from a filter: servers of Xash3D repeat the number in their replies. See [dissect.Handshake].

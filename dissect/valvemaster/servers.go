@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // The forms of type 1. The engine changed the format but not the letter.
@@ -151,7 +152,7 @@ func (d *decoder) decodeOldRequest(r *dissect.Reader, m *dissect.Message, letter
 	m.Body = q
 	if letter == typeBatchRequest {
 		// qstat sends only 3 bytes of the number.
-		q.Cursor = dissect.Some(uint32(r.UintN(fCursor, min(max(r.Left(), 3), 4))))
+		q.Cursor = dissect.Some(uint32(core.UintN(r, fCursor, min(max(r.Left(), 3), 4))))
 		m.Pair.Page = uint64(q.Cursor.Value)
 		return
 	}
@@ -186,16 +187,16 @@ func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message, lett
 	}
 	at := r.Offset()
 	size := entry4
-	if n := r.Left(); n >= entry6 && n%entry6 == 0 && bytes.Equal(r.PeekFrom(n-entry6), zeros[:]) {
+	if n := r.Left(); n >= entry6 && n%entry6 == 0 && bytes.Equal(core.PeekFrom(r, n-entry6), zeros[:]) {
 		size = entry6
 		r.Note(listIPv6)
 	}
 	list := r.Begin(fServers)
 	for n := listed(r.Peek(), size); n > 0 && r.More(); n-- {
 		p.Servers = append(p.Servers, readAddress(r, fServer, size))
-		if n > 2 && p.skimmed == 0 && r.Skim(0) { // the pages need only the first and the last one
+		if n > 2 && p.skimmed == 0 && core.Skim(r, 0) { // the pages need only the first and the last one
 			p.skimmed = n - 2
-			r.Pass(0, p.skimmed*size)
+			core.Pass(r, 0, p.skimmed*size)
 			n -= p.skimmed
 		}
 	}

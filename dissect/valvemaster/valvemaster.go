@@ -7,6 +7,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -33,7 +34,7 @@ var protocol = &dissect.Protocol{
 		Unanswered: unanswered, Paged: true,
 		OnRequest: []dissect.Rule{goesOn, judge.Mismatch(challengeMismatch)},
 		OnReply:   []dissect.Rule{follows, judge.List(listing)},
-		OnStray:   []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+		OnStray:   []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 
@@ -279,7 +280,7 @@ func newLine(c byte) bool { return c == '\r' || c == '\n' }
 
 // skipLine reads a line end, if there is one.
 func skipLine(r *dissect.Reader) {
-	if n := r.While(0, newLine); n > 0 {
+	if n := core.While(r, 0, newLine); n > 0 {
 		r.Bytes(fNewLine, n)
 	}
 }
@@ -297,7 +298,7 @@ func line(r *dissect.Reader, f *dissect.Field) string {
 	if r.PeekByte(n) == 0 {
 		return r.Span(f, 0, 0, n, 1)
 	}
-	return r.Span(f, 0, 0, n, r.While(n, newLine)-n)
+	return r.Span(f, 0, 0, n, core.While(r, n, newLine)-n)
 }
 
 // decodeText reads a text that follows a new line.
@@ -309,5 +310,5 @@ func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message, letter byte)
 		f = fMOTD
 	}
 	skipLine(r)
-	d.text.Text, _ = r.CStringOrRest(f)
+	d.text.Text, _ = core.CStringOrRest(r, f)
 }

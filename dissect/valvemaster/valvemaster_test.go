@@ -14,6 +14,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 func unhex(s string) string {
@@ -534,7 +535,7 @@ func TestLists(t *testing.T) {
 		send(client, 4000, start+"\x00", false)
 		send(client, 4000, header+"f\n"+one1+one2, true)
 	}
-	if s := a.State(); s.Lists != 2 || a.Stats().PeersEvicted == 0 {
+	if s := a.Inner(core.Only{}).State(); s.Lists != 2 || a.Stats().PeersEvicted == 0 {
 		t.Errorf("%+v, %+v", s, a.Stats())
 	}
 	for client := range 3 {

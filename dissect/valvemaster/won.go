@@ -5,6 +5,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -45,10 +46,10 @@ func (d *decoder) decodeMastersReply(r *dissect.Reader, m *dissect.Message, _ by
 func readMasters(r *dissect.Reader, f *dissect.Field, dst []netip.AddrPort) []netip.AddrPort {
 	list := r.Begin(f)
 	for r.More() && !r.HasPrefix(header) {
-		mark := r.Mark()
+		mark := core.Here(r)
 		a := readAddress(r, fMaster, entry4)
 		if r.Failed() {
-			r.Return(mark)
+			core.Return(r, mark)
 			break
 		}
 		dst = append(dst, a)

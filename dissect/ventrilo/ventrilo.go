@@ -22,6 +22,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -31,8 +32,8 @@ var fields = dissect.NewCatalog("ventrilo")
 
 var (
 	fKey       = fields.Add("key", dissect.Bytes, "Key of the header: where the table starts and its step.", dissect.Framing)
-	fEncrypted = fields.Add("encrypted_header", dissect.Bytes, "Header, encrypted.", dissect.Becomes("decrypted"), dissect.Public, dissect.Framing)
-	fBody      = fields.Add("encrypted_body", dissect.Bytes, "Body, encrypted.", dissect.Becomes("decrypted"), dissect.Framing)
+	fEncrypted = fields.Add("encrypted_header", dissect.Bytes, "Header, encrypted.", core.Becomes("decrypted"), dissect.Public, dissect.Framing)
+	fBody      = fields.Add("encrypted_body", dissect.Bytes, "Body, encrypted.", core.Becomes("decrypted"), dissect.Framing)
 
 	fHeader  = fields.Add("header", dissect.Group, "Header of a datagram.", dissect.Framing)
 	fZero    = fields.Add("header.zero", dissect.Uint, "0.", dissect.Framing)
@@ -44,7 +45,7 @@ var (
 	fParts   = fields.Add("header.parts", dissect.Uint, "Number of parts.", dissect.Framing)
 	fPart    = fields.Add("header.part", dissect.Uint, "Number of this part, from 0.", dissect.Framing)
 	fBodyKey = fields.Add("header.body_key", dissect.Bytes, "Key of the body: where the table starts and its step.", dissect.Framing)
-	fCRC     = fields.Add("header.crc", dissect.Uint, "Checksum of the bodies of all parts.", dissect.Framing, dissect.Checksum)
+	fCRC     = fields.Add("header.crc", dissect.Uint, "Checksum of the bodies of all parts.", dissect.Framing, core.Checksum)
 
 	fNoPassword = fields.Add("no_password", dissect.Bytes, "Zeros: there is no password.", dissect.Framing)
 	fPassword   = fields.Add("password", dissect.String, "Password for the status of the server.", dissect.Secret)
@@ -282,9 +283,9 @@ func (d *decoder) single(r *dissect.Reader, m *dissect.Message) bool {
 		r.Fail(fEncrypted, "does not decrypt to a header")
 		return false
 	}
-	plain := append(r.Buffer(), h[:]...)
+	plain := append(core.Buffer(r), h[:]...)
 	plain = h.appendBody(plain, d.bodies[0])
-	r.Keep(plain)
+	core.Keep(r, plain)
 	r.Open("decrypted", plain)
 	return !r.Failed()
 }
@@ -293,7 +294,7 @@ func (d *decoder) single(r *dissect.Reader, m *dissect.Message) bool {
 func (d *decoder) raw(r *dissect.Reader) {
 	var h header
 	if r.Left() >= lenHeader {
-		h.open(r.PeekTo(lenHeader))
+		h.open(core.PeekTo(r, lenHeader))
 	}
 	d.headers = append(d.headers, h)
 	r.Bytes(fKey, lenKey)
@@ -316,7 +317,7 @@ func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 		r.Note(partFirst)
 		return false
 	}
-	plain := r.Buffer()
+	plain := core.Buffer(r)
 	for i := range d.headers {
 		plain = append(plain, d.headers[i][:]...)
 	}
@@ -325,10 +326,10 @@ func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 			plain = d.headers[i].appendBody(plain, d.bodies[i])
 		}
 	}
-	r.Keep(plain)
+	core.Keep(r, plain)
 	r.Open("decrypted", plain)
 	if gap > 0 {
-		r.Break()
+		core.Break(r)
 	}
 	return true
 }
@@ -402,7 +403,7 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 		rule := dissect.KeyValue{Key: r.Span(pairs.Key, 0, 0, n, suf)}
 		if colon {
 			rule.Value = line(r, pairs.Value, 0)
-			r.HideSetting(pairs.Hidden, rule.Key, rule.Value)
+			core.HideSetting(r, pairs.Hidden, rule.Key, rule.Value)
 		}
 		r.End(pair)
 		p.Rules = append(p.Rules, rule)
@@ -481,7 +482,7 @@ func readItems(r *dissect.Reader, prefix string, items []item, more *dissect.Fie
 	for i := range items {
 		it := &items[i]
 		key := it.key[1:]
-		rest := r.PeekFrom(pre)
+		rest := core.PeekFrom(r, pre)
 		if !bytes.HasPrefix(rest, []byte(key)) {
 			continue
 		}

@@ -19,11 +19,12 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var style = summary.Style{Charset: dissect.Guessed, Codes: dissect.Quake3}
 
-var asText = dissect.InStyle(style.Codes)
+var asText = core.InStyle(style.Codes)
 
 var fields = dissect.NewCatalog("xash3d")
 
@@ -238,7 +239,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	r.I32(words.Header)
 	switch {
 	case r.HasPrefix(netinfo):
-		d.decodeNetInfo(r, m, numbers(r.PeekFrom(len(netinfo))))
+		d.decodeNetInfo(r, m, numbers(core.PeekFrom(r, len(netinfo))))
 	case r.HasPrefix(info + "\n"):
 		d.decodeInfo(r, m)
 	case r.HasPrefix(info + " "):
@@ -334,7 +335,7 @@ func (d *decoder) context(r *dissect.Reader, m *dissect.Message) (context, numbe
 	number = words.Argument(r, fKind)
 	if n := keyvalue.Int(number).Value; n > other && n < len(kinds) {
 		k = n
-		r.Explain(0, uint64(k))
+		core.Explain(r, 0, uint64(k))
 	}
 	return context, number, k
 }
@@ -365,8 +366,8 @@ func keyLen(r *dissect.Reader, name string) int {
 	if !r.HasPrefix("\\p") {
 		return 0
 	}
-	n := r.While(2, quake.Digit)
-	if n == 2 || !bytes.HasPrefix(r.PeekFrom(n), []byte(name)) {
+	n := core.While(r, 2, quake.Digit)
+	if n == 2 || !bytes.HasPrefix(core.PeekFrom(r, n), []byte(name)) {
 		return 0
 	}
 	return n + len(name)

@@ -4,9 +4,10 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.Latin1, Codes: dissect.ZDoom}
+var style = summary.Style{Charset: dissect.Latin1, Codes: core.ZDoom}
 
 var asText = dissect.InText(style.Charset, style.Codes)
 
@@ -354,7 +355,7 @@ func (p *Info) settings(r *dissect.Reader, flags uint32) {
 	if has(flagOldScores) {
 		list := r.Begin(fOldScores)
 		for i := range p.OldTeamScores {
-			p.OldTeamScores[i] = r.I16(fOldScore)
+			p.OldTeamScores[i] = core.I16(r, fOldScore)
 		}
 		r.End(list)
 	}
@@ -369,24 +370,24 @@ func (p *Info) restAsItFits(r *dissect.Reader, flags uint32, byFields bool) {
 		p.rest(r, flags, inTeams)
 		return
 	}
-	mark, before := r.Mark(), *p
+	mark, before := core.Here(r), *p
 	fits := func(inTeams bool) bool {
 		if r.Failed() {
-			r.Recover()
+			core.Recover(r)
 		}
-		r.Return(mark)
+		core.Return(r, mark)
 		*p = before
 		p.rest(r, flags, inTeams)
 		if flags&flagExtended == 0 {
 			return !r.Failed() && !r.More()
 		}
-		here := r.Mark()
+		here := core.Here(r)
 		p.second(r)
 		ok := !r.Failed() && !r.More()
 		if r.Failed() {
-			r.Recover()
+			core.Recover(r)
 		}
-		r.Return(here)
+		core.Return(r, here)
 		return ok
 	}
 	if !fits(false) && !fits(true) {
@@ -414,7 +415,7 @@ func (p *Info) rest(r *dissect.Reader, flags uint32, inTeams bool) {
 		p.TeamColors = values(r, p.NumTeams, fTeamColors, fTeamColor, p.TeamColors, r.U32)
 	}
 	if has(flagTeamScores) {
-		p.TeamScores = values(r, p.NumTeams, fTeamScores, fTeamScore, p.TeamScores, r.I16)
+		p.TeamScores = values(r, p.NumTeams, fTeamScores, fTeamScore, p.TeamScores, func(f *dissect.Field) int16 { return core.I16(r, f) })
 	}
 	if has(flagTesting) {
 		p.Testing = r.Bool(fTesting)
@@ -450,7 +451,7 @@ func values[T any](r *dissect.Reader, n uint8, list, one *dissect.Field, dst []T
 // player reads a player.
 func (p *Info) player(r *dissect.Reader, inTeams bool) {
 	group := r.BeginRecord(fPlayer)
-	one := Player{Name: r.CString(fPlayerName), Score: r.I16(fScore), Ping: r.U16(fPing), Spectator: r.Bool(fSpectator), Bot: r.Bool(fBot)}
+	one := Player{Name: r.CString(fPlayerName), Score: core.I16(r, fScore), Ping: r.U16(fPing), Spectator: r.Bool(fSpectator), Bot: r.Bool(fBot)}
 	if inTeams {
 		one.Team = dissect.Some(r.U8(fTeam))
 	}

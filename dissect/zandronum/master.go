@@ -3,6 +3,7 @@ package zandronum
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var (
@@ -89,7 +90,7 @@ func (d *decoder) decodeList(r *dissect.Reader, m *dissect.Message) {
 
 // servers reads the servers on one address.
 func (p *List) servers(r *dissect.Reader) {
-	mark := r.Mark()
+	mark := core.Here(r)
 	group := r.Begin(fServer)
 	n := r.U8(fNumPorts)
 	r.Endpoint4(fAddress, true)
@@ -101,7 +102,7 @@ func (p *List) servers(r *dissect.Reader) {
 		r.End(ports)
 	}
 	if r.End(group); r.Failed() {
-		r.Return(mark)
+		core.Return(r, mark)
 		return
 	}
 	p.Count += int(n)

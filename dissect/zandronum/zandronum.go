@@ -27,14 +27,15 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
 var fields = dissect.NewCatalog("zandronum")
 
 var (
-	fUnused = fields.Add("packing.unused", dissect.Uint, "Unused bits at the end, or 255 for data that is not packed.", dissect.Framing, dissect.PackMark)
-	fBits   = fields.Add("packing.bits", dissect.Bytes, "The packed data.", dissect.Becomes("unpacked"), dissect.Framing)
+	fUnused = fields.Add("packing.unused", dissect.Uint, "Unused bits at the end, or 255 for data that is not packed.", dissect.Framing, core.PackMark)
+	fBits   = fields.Add("packing.bits", dissect.Bytes, "The packed data.", core.Becomes("unpacked"), dissect.Framing)
 
 	fCode = fields.Add("code", dissect.Uint, "Kind of message.", dissect.Names(
 		dissect.Name{Value: codeQuery, Name: "query"}, dissect.Name{Value: codeNewQuery, Name: "query"}, dissect.Name{Value: codeInfo, Name: "info"}, dissect.Name{Value: codeIgnored, Name: "too soon"},
@@ -53,7 +54,7 @@ var (
 	fOffset   = fields.Add("segment.offset", dissect.Uint, "Offset of the piece in the reply.", dissect.Framing)
 	fSize     = fields.Add("segment.size", dissect.Uint, "Size of the piece.", dissect.Framing)
 	fWhole    = fields.Add("segment.whole", dissect.Uint, "Size of the reply.", dissect.Framing)
-	fPiece    = fields.Add("piece", dissect.Bytes, "Piece of a reply.", dissect.Becomes("joined"), dissect.Framing)
+	fPiece    = fields.Add("piece", dissect.Bytes, "Piece of a reply.", core.Becomes("joined"), dissect.Framing)
 	fSets     = fields.Add("sets", dissect.List, "Fields in the first design of segments.")
 	fGroup    = fields.Add("sets.fields", dissect.Group, "Fields of a set of flags.")
 	fSet      = fields.Add("sets.set", dissect.Uint, "Which of the two sets of flags comes next.", dissect.Framing)
@@ -95,9 +96,9 @@ var (
 	partEndless = &dissect.FindingType{ID: "zandronum.part.endless", Severity: dissect.Warning, Text: "%d {segment|segments} of a reply arrived, the last one did not; missing: %p (%p)",
 		Doc:    "Only the last segment says how many there are, and it is not in the capture. What comes before the gap is shown.",
 		Advice: advice.MissingParts}
-	partDuplicate = &dissect.FindingType{ID: "zandronum.part.duplicate", Severity: dissect.Note, Class: dissect.OfCapture, Text: "duplicate segments: %d",
+	partDuplicate = &dissect.FindingType{ID: "zandronum.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate segments: %d",
 		Doc: "The network, the server or the capture duplicated segments of a reply. They are used once."}
-	partReorder = &dissect.FindingType{ID: "zandronum.part.reorder", Severity: dissect.Note, Class: dissect.OfCapture, Text: "the segments arrived out of order",
+	partReorder = &dissect.FindingType{ID: "zandronum.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the segments arrived out of order",
 		Doc: "Launchers that append segments in the order of arrival misread this reply."}
 	partConflict = &dissect.FindingType{ID: "zandronum.part.conflict", Severity: dissect.Warning, Text: "segments that arrived again with different bytes: %d; the first ones are used",
 		Doc:    "Two different segments have the same index. One of them belongs to another reply, or is forged.",
@@ -135,7 +136,7 @@ var protocol = &dissect.Protocol{
 		Unanswered: unanswered,
 		OtherIDs:   true,
 		OnReply:    []dissect.Rule{judge.OtherID(otherTime), judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(dissect.OtherKind), judge.Unrequested(unrequested)},
+		OnStray:    []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
 	},
 }
 
@@ -319,7 +320,7 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 		return false
 	}
 	if r.Gap() > 0 {
-		r.Break()
+		core.Break(r)
 	}
 	r.Open("joined", d.joined)
 	return true
@@ -345,7 +346,7 @@ func readHead(r *dissect.Reader) (index uint8, size, whole int) {
 
 // open opens what a payload holds, if it is packed.
 func open(r *dissect.Reader) {
-	data := r.PeekFrom(1)
+	data := core.PeekFrom(r, 1)
 	unused := r.U8(fUnused)
 	switch {
 	case r.Failed() || unused == notPacked:
@@ -357,8 +358,8 @@ func open(r *dissect.Reader) {
 	if r.Cut() {
 		unused = 0
 	}
-	content, ok := unpack(r.Buffer(), data, int(unused), anySize)
-	r.Keep(content)
+	content, ok := unpack(core.Buffer(r), data, int(unused), anySize)
+	core.Keep(r, content)
 	if !ok && !r.Cut() {
 		r.Find(badBits, fBits, 1, len(data))
 	}
@@ -375,7 +376,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 	m.Type, m.Body = mUnknown, &d.unknown
 	open(r)
-	switch code := codeOf(r.PeekTo(lenCode)); code {
+	switch code := codeOf(core.PeekTo(r, lenCode)); code {
 	case codeQuery, codeNewQuery:
 		d.decodeQuery(r, m)
 	case codeInfo:

@@ -27,6 +27,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/reassembly"
 )
@@ -517,7 +518,7 @@ func (r *run) alone(p *dissect.Protocol, payload []byte) (replacement []byte, ok
 	ok = r.contain(func() {
 		rec := dissect.Record{Protocol: p}
 		r.decode(p, payload, &rec.Message)
-		rec.Sources, rec.Nodes = r.check.Sources(), r.check.Nodes()
+		rec.Sources, rec.Nodes = core.Sources(&r.check), core.Nodes(&r.check)
 		if payloads, ok := r.record(&rec); ok {
 			replacement = payloads[0]
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/thorough"
@@ -63,8 +64,8 @@ func TestSameForever(t *testing.T) {
 		style dissect.Style
 		want  string
 	}{
-		{"John Doe", dissect.NoStyle, "Iklf Jtw"}, {"^1Jo^xF00hn^7 2", dissect.Quake3, "^1Dh^xF00bl^7 5"}, {"§aName", dissect.Minecraft, "§aCdoy"},
-		{"Bj\xf6rn\xa7x", dissect.Minecraft, "Yh\xefls\xa7x"}, {"\xc4\xa7abc", dissect.Minecraft, "\xc4\xbdjeg"},
+		{"John Doe", dissect.NoStyle, "Iklf Jtw"}, {"^1Jo^xF00hn^7 2", dissect.Quake3, "^1Dh^xF00bl^7 5"}, {"§aName", core.Minecraft, "§aCdoy"},
+		{"Bj\xf6rn\xa7x", core.Minecraft, "Yh\xefls\xa7x"}, {"\xc4\xa7abc", core.Minecraft, "\xc4\xbdjeg"},
 		{"Ваня", dissect.NoStyle, "БАЮЯ"}, {"=(*)=", dissect.NoStyle, "yaerb"},
 	} {
 		b := []byte(c.was)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var keyOfTests = []byte("a key for tests and not for captures")
@@ -82,8 +83,8 @@ func TestText(t *testing.T) {
 		text  string
 		style dissect.Style
 	}{
-		{"John Doe", dissect.NoStyle}, {"^1Jo^xF00hn^7 2", dissect.Quake3}, {"^c123Name", dissect.Doom3}, {"§aName", dissect.Minecraft},
-		{"\x1b\xff\x80\x01Name", dissect.Unreal}, {"Ваня Ёлка", dissect.NoStyle}, {"日本語テキスト", dissect.NoStyle}, {"Bj\xf6rn", dissect.NoStyle},
+		{"John Doe", dissect.NoStyle}, {"^1Jo^xF00hn^7 2", dissect.Quake3}, {"^c123Name", core.Doom3}, {"§aName", core.Minecraft},
+		{"\x1b\xff\x80\x01Name", core.Unreal}, {"Ваня Ёлка", dissect.NoStyle}, {"日本語テキスト", dissect.NoStyle}, {"Bj\xf6rn", dissect.NoStyle},
 		{"🎮gamer", dissect.NoStyle}, {"[TAG]x_X-99", dissect.NoStyle}, {"", dissect.NoStyle},
 	} {
 		b := []byte(test.text)
@@ -135,7 +136,7 @@ func TestNumbers(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	for _, p := range all.Protocols() {
 		for _, f := range p.Fields.Fields() {
-			if f.Secret && f.Privacy != dissect.Key && f.Privacy != dissect.Carrier {
+			if f.Secret && f.Privacy != core.Key && f.Privacy != core.Carrier {
 				t.Errorf("%s is secret and kept", f.Path)
 			}
 		}

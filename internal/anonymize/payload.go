@@ -12,6 +12,7 @@ import (
 	"github.com/dsnet/compress/bzip2"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // A rewriter replaces the values in the payloads of messages.
@@ -53,9 +54,9 @@ func (w *rewriter) decode(p *dissect.Protocol, payload []byte, m *dissect.Messag
 		d = p.New()
 		w.decoders[p] = d
 	}
-	w.check.Reset(payload, 1, true)
+	core.Reset(&w.check, payload, 1, true)
 	d.Decode(&w.check, m)
-	w.check.Finish(p.Fields)
+	core.Finish(&w.check, p.Fields)
 }
 
 // replaced is a value and its replacement.
@@ -77,7 +78,7 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 	}
 	w.data = data
 	w.used = rec.Pair.Value
-	w.swapped = slices.ContainsFunc(rec.Findings, func(f dissect.Finding) bool { return f.Type == dissect.ChallengeSwapped })
+	w.swapped = slices.ContainsFunc(rec.Findings, func(f dissect.Finding) bool { return f.Type == core.ChallengeSwapped })
 	var lastKey []byte
 	var cut, sums []*dissect.Node
 	for i := range rec.Nodes {
@@ -92,16 +93,16 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 		}
 		was := n.Value(rec.Sources[n.Source].Data)
 		switch r {
-		case dissect.SettingName, dissect.Word:
+		case dissect.SettingName, core.Word:
 			lastKey = was
-		case dissect.Repeated:
+		case core.Repeated:
 			cut = append(cut, n)
 			continue
-		case dissect.Checksum:
+		case core.Checksum:
 			if n.Len == 4 {
 				sums = append(sums, n)
 			}
-		case dissect.Carrier:
+		case core.Carrier:
 			if unfolded(rec, n) {
 				continue
 			}
@@ -114,7 +115,7 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 			w.broken(n, data[n.Source])
 			continue
 		}
-		if r == dissect.Word || r == dissect.Checksum || len(was) == 0 || r == dissect.GameName && knownGame(was) {
+		if r == core.Word || r == core.Checksum || len(was) == 0 || r == core.GameName && knownGame(was) {
 			continue
 		}
 		k := lastKey
@@ -239,7 +240,7 @@ func (w *rewriter) remember(rec *dissect.Record, data [][]byte) {
 	w.values = w.values[:0]
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
-		if k := n.Field.Kind; k != dissect.String && k != dissect.Decimal || n.Field.Privacy == dissect.Repeated {
+		if k := n.Field.Kind; k != dissect.String && k != dissect.Decimal || n.Field.Privacy == core.Repeated {
 			continue
 		}
 		if len(w.values) == maxReplaced {
@@ -426,7 +427,7 @@ func (w *rewriter) foldParts(rec *dissect.Record, data [][]byte, i int) bool {
 func (w *rewriter) foldPacked(rec *dissect.Record, data [][]byte, i int) bool {
 	n := leaf(rec, i)
 	at := slices.IndexFunc(rec.Nodes, func(n dissect.Node) bool {
-		return int(n.Source) < i && n.Field.Privacy == dissect.Checksum && n.Len == 4
+		return int(n.Source) < i && n.Field.Privacy == core.Checksum && n.Len == 4
 	})
 	if n == nil || at < 0 {
 		return false
@@ -527,7 +528,7 @@ func (w *rewriter) foldDecrypted(rec *dissect.Record, data [][]byte, i int) bool
 	for k := range rec.Nodes {
 		switch n := &rec.Nodes[k]; {
 		case n.Field.Becomes != rec.Sources[i].Name:
-			if int(n.Source) == i && n.Field.Privacy == dissect.Checksum && n.Len == 2 {
+			if int(n.Source) == i && n.Field.Privacy == core.Checksum && n.Len == 2 {
 				if v := n.Bytes(was); text <= len(is) && binary.BigEndian.Uint16(v) == crc16(was[text:]) {
 					binary.BigEndian.PutUint16(n.Bytes(is), crc16(is[text:]))
 				}
@@ -594,7 +595,7 @@ func (w *rewriter) sameShape(rec *dissect.Record, payload []byte) bool {
 	m := &w.message
 	*m = dissect.Message{}
 	w.decode(w.reader(rec), payload, m)
-	nodes := w.check.Nodes()
+	nodes := core.Nodes(&w.check)
 	if m.Type != rec.Type && rec.RequestFrame == 0 {
 		return false
 	}

@@ -12,9 +12,10 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
-var styles = []dissect.Style{dissect.NoStyle, dissect.Quake3, dissect.Doom3, dissect.Minecraft, dissect.Unreal, dissect.UnrealWide, dissect.Armagetron, dissect.ZDoom, dissect.Cube}
+var styles = []dissect.Style{dissect.NoStyle, dissect.Quake3, core.Doom3, core.Minecraft, core.Unreal, core.UnrealWide, core.Armagetron, core.ZDoom, core.Cube}
 
 // TestEveryCharacter: no character of any script survives in a text, be it assigned, for private use or reserved;
 // nor does a byte of text that is not UTF-8.
@@ -87,11 +88,11 @@ func TestEveryScript(t *testing.T) {
 				continue
 			}
 			list := []string{""}
-			if r == dissect.Cell && kindOf(f.Key()).fact {
+			if r == core.Cell && kindOf(f.Key()).fact {
 				continue // of the game
 			}
 			switch r {
-			case dissect.PersonName, dissect.FreeText, dissect.ServerText, dissect.PersonID, dissect.Console, dissect.Address, dissect.HexAddress, dissect.Token, dissect.Cell:
+			case dissect.PersonName, dissect.FreeText, dissect.ServerText, dissect.PersonID, core.Console, dissect.Address, core.HexAddress, dissect.Token, core.Cell:
 			case dissect.Setting:
 				if list = keys; f.Keyed != nil { // the words of filters and queries
 					list = nil
@@ -112,7 +113,7 @@ func TestEveryScript(t *testing.T) {
 					}
 				}
 				for _, text := range names {
-					if (k == "anything" || r == dissect.Cell) && digits([]byte(text)) {
+					if (k == "anything" || r == core.Cell) && digits([]byte(text)) {
 						continue // most settings are numbers
 					}
 					b := []byte(text)

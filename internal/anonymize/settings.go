@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // facts are settings about the game. Their values are one of a few words, or names that
@@ -44,7 +45,7 @@ func kindOf(key string) (k kind) {
 	case has("challenge"):
 		k.privacy, k.numbers = dissect.Token, true
 	case has("pass", "pwd"):
-		k.privacy = dissect.Key // 0 and 1 say only whether there is a password
+		k.privacy = core.Key // 0 and 1 say only whether there is a password
 	case has("guid", "hash", "steamid", "steam_id", "uuid", "cdkey", "cd_key", "token", "ticket", "secret", "serial", "xuid", "blaid"):
 		k.privacy, k.numbers = dissect.PersonID, true
 	case has("hostname", "servername", "server_name"):
@@ -85,7 +86,7 @@ func (w *rewriter) concreteRole(f *dissect.Field, v []byte, r dissect.Privacy, k
 	case f.Keyed != nil && f.Keyed[string(k)] > 0:
 		return f.Keyed[string(k)]
 	case f.Keyed != nil && f.Secret:
-		return dissect.Key
+		return core.Key
 	case f.Keyed != nil:
 		return dissect.Public
 	case r == dissect.Setting:
@@ -93,10 +94,10 @@ func (w *rewriter) concreteRole(f *dissect.Field, v []byte, r dissect.Privacy, k
 		if f.Kind == dissect.String && r == dissect.ServerText && !numbers && plain(v) {
 			r = dissect.Public
 		}
-		if r == dissect.Key && (len(v) <= 1 || isHarmless(v)) {
+		if r == core.Key && (len(v) <= 1 || isHarmless(v)) {
 			r = dissect.Public // it says only whether there is a password
 		}
-	case r == dissect.Cell:
+	case r == core.Cell:
 		if r, numbers = w.settingRole([]byte(f.Key()), v); r == dissect.ServerText {
 			r = dissect.FreeText // of a player, not of the server
 		}

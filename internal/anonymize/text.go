@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
 
@@ -185,7 +186,7 @@ func (w *rewriter) value(n *dissect.Node, b []byte, r dissect.Privacy, k []byte)
 	case dissect.PersonName:
 		w.counts.Names++
 		w.text(b, f.Style)
-	case dissect.FreeText, dissect.ServerText, dissect.GameName:
+	case dissect.FreeText, dissect.ServerText, core.GameName:
 		if r != dissect.FreeText && w.o.KeepServerText {
 			w.found(b)
 			return
@@ -202,23 +203,23 @@ func (w *rewriter) value(n *dissect.Node, b []byte, r dissect.Privacy, k []byte)
 	case dissect.PersonID:
 		w.counts.IDs++
 		w.text(b, f.Style)
-	case dissect.SteamID:
+	case core.SteamID:
 		w.counts.IDs++
 		w.steam(b)
 	case dissect.Token:
 		w.counts.Tokens++
 		w.tokenOf(n, b)
-	case dissect.Key:
+	case core.Key:
 		w.counts.Secrets++
 		mask(b)
 	case dissect.Address:
 		w.address(n, b)
-	case dissect.HexAddress:
+	case core.HexAddress:
 		w.hexAddress(b, f.Style)
-	case dissect.Console:
+	case core.Console:
 		w.counts.Texts++
 		w.said(b)
-	case dissect.Opaque:
+	case core.Opaque:
 		w.counts.Bytes += len(b)
 		w.m.bytes(b)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 )
@@ -129,7 +130,7 @@ func (w *Witness) note(rec *dissect.Record) {
 		text := w.plainText(n, data)
 		if folded := w.fold(text); len(bytes.TrimSpace(folded)) > 0 {
 			w.keep(w.place(rec, n, folded))
-			if n.Field.Kind == dissect.String && r != dissect.Key {
+			if n.Field.Kind == dissect.String && r != core.Key {
 				w.word(text, folded, r == dissect.PersonName || r == dissect.PersonID)
 			}
 		}
@@ -155,11 +156,11 @@ func (w *Witness) tells(n *dissect.Node, r dissect.Privacy, v, data []byte) bool
 		}
 	}
 	switch r {
-	case dissect.PersonName, dissect.PersonID, dissect.HexAddress:
+	case dissect.PersonName, dissect.PersonID, core.HexAddress:
 		return true
-	case dissect.SteamID:
+	case core.SteamID:
 		return len(v) == 8 && binary.LittleEndian.Uint32(v) != 0
-	case dissect.Key:
+	case core.Key:
 		return len(bytes.Trim(v, "x")) > 0
 	case dissect.FreeText:
 		return ofEngine(v) == 0
@@ -375,7 +376,7 @@ func (w *Witness) fieldAt(rec *dissect.Record, source uint16, at uint32) (path s
 			continue
 		}
 		r := w.privacy(rec, i, n.Value(rec.Sources[source].Data))
-		path, kept = n.Field.Path, r == dissect.Public || r == dissect.SettingName || r == dissect.GameName
+		path, kept = n.Field.Path, r == dissect.Public || r == dissect.SettingName || r == core.GameName
 	}
 	return path, kept
 }

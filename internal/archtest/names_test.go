@@ -17,8 +17,8 @@ import (
 
 // naming are the files outside the protocols' folders that name a protocol, with the reason.
 var naming = map[string]string{
-	"dissect/charset.go": "a character set has the name of the engine that draws it",
-	"dissect/style.go":   "so have colour codes",
+	"internal/core/charset.go": "a character set has the name of the engine that draws it",
+	"internal/core/style.go":   "so have colour codes",
 }
 
 // TestNames: no protocol is named outside its folder, by its name, one of its fields or one of

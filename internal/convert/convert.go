@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/packet"
 )
@@ -51,7 +52,7 @@ func (c *Converter) Findings(d *dissect.Datagram, comments []string) {
 	addComments(d, comments)
 	if d.VLAN != 0 {
 		c.text = strconv.AppendUint(c.text[:0], uint64(d.VLAN), 10)
-		d.Findings = append(d.Findings, dissect.NewFinding(dissect.Tagged, dissect.Str(view(c.text))))
+		d.Findings = append(d.Findings, dissect.NewFinding(core.Tagged, dissect.Str(view(c.text))))
 	}
 }
 
@@ -59,7 +60,7 @@ func (c *Converter) Findings(d *dissect.Datagram, comments []string) {
 func addComments(d *dissect.Datagram, comments []string) {
 	for _, comment := range comments {
 		if !strings.HasPrefix(comment, nettext.TreeMark) {
-			d.Findings = append(d.Findings, dissect.NewFinding(dissect.PacketComment, dissect.Str(comment)))
+			d.Findings = append(d.Findings, dissect.NewFinding(core.PacketComment, dissect.Str(comment)))
 		}
 	}
 }
@@ -77,7 +78,7 @@ func (c *Converter) findings(d *dissect.Datagram, in *packet.Datagram, comments 
 			}
 			c.text = strconv.AppendUint(c.text, uint64(v), 10)
 		}
-		add(dissect.NewFinding(dissect.Tagged, dissect.Str(view(c.text))))
+		add(dissect.NewFinding(core.Tagged, dissect.Str(view(c.text))))
 	}
 	if tunnels := in.Tunnels(); len(tunnels) > 0 {
 		start := len(c.text)
@@ -93,30 +94,30 @@ func (c *Converter) findings(d *dissect.Datagram, in *packet.Datagram, comments 
 			c.text = append(c.text, " to "...)
 			c.text = dst.AppendTo(c.text)
 		}
-		add(dissect.NewFinding(dissect.Tunnelled, dissect.Str(view(c.text[start:]))))
+		add(dissect.NewFinding(core.Tunnelled, dissect.Str(view(c.text[start:]))))
 	}
 	if n := in.MoreAnomalies(); n > 0 {
-		add(dissect.NewFinding(dissect.TooManyFindings, dissect.Num(n)))
+		add(dissect.NewFinding(core.TooManyFindings, dissect.Num(n)))
 	}
 	for _, a := range in.Anomalies() {
 		said, have := dissect.Num(a.Said), dissect.Num(a.Have)
 		switch a.Kind {
 		case packet.IPLengthZero, packet.IPLengthBeyond:
-			add(dissect.NewFinding(dissect.IPLength, said, have))
+			add(dissect.NewFinding(core.IPLength, said, have))
 		case packet.UDPLengthZero, packet.UDPLengthShort, packet.UDPLengthBeyond, packet.UDPLengthFour:
-			add(dissect.NewFinding(dissect.UDPLength, said, have))
+			add(dissect.NewFinding(core.UDPLength, said, have))
 		case packet.UDPSurplus:
-			add(dissect.NewFinding(dissect.UDPSurplus, said, have))
+			add(dissect.NewFinding(core.UDPSurplus, said, have))
 		case packet.FragmentsDuplicated:
-			add(dissect.NewFinding(dissect.FragmentsDuplicate, have))
+			add(dissect.NewFinding(core.FragmentsDuplicate, have))
 		case packet.FragmentsOverlap:
-			add(dissect.NewFinding(dissect.FragmentsOverlap, have))
+			add(dissect.NewFinding(core.FragmentsOverlap, have))
 		case packet.FragmentsConflict:
-			add(dissect.NewFinding(dissect.FragmentsConflict, have))
+			add(dissect.NewFinding(core.FragmentsConflict, have))
 		case packet.FragmentsReordered:
-			add(dissect.NewFinding(dissect.FragmentsReordered))
+			add(dissect.NewFinding(core.FragmentsReordered))
 		case packet.FragmentsChecksum:
-			add(dissect.NewFinding(dissect.FragmentsChecksum, said, have))
+			add(dissect.NewFinding(core.FragmentsChecksum, said, have))
 		}
 	}
 }
@@ -157,7 +158,7 @@ func (c *Converter) Loss(f *dissect.FlowFinding, l *packet.Loss) bool {
 	}
 	c.text = b
 	*f = dissect.FlowFinding{
-		Finding: dissect.NewFinding(dissect.FragmentsForeign, dissect.Str(view(b)), dissect.Str(l.Reason.String()), dissect.Str("")),
+		Finding: dissect.NewFinding(core.FragmentsForeign, dissect.Str(view(b)), dissect.Str(l.Reason.String()), dissect.Str("")),
 		Frame:   l.Frames[0], Time: l.First, Src: l.Src, Dst: l.Dst, NoPorts: !l.Headed,
 	}
 	return true

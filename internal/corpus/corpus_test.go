@@ -20,6 +20,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
@@ -189,7 +190,7 @@ func asPeers(v any) any {
 		}
 		o := object{}
 		for k, e := range v {
-			if base := strings.TrimSuffix(k, dissect.TextSuffix); v[base] == nil {
+			if base := strings.TrimSuffix(k, core.TextSuffix); v[base] == nil {
 				k = base
 			}
 			o[k] = asPeers(e)

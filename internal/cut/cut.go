@@ -23,6 +23,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/display"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/pipeline"
@@ -604,7 +605,7 @@ func (c *cutter) says(r *dissect.Record, note []byte) sum {
 		}
 	}
 	for i := range r.Findings {
-		if t := r.Findings[i].Type; t != dissect.PacketComment {
+		if t := r.Findings[i].Type; t != core.PacketComment {
 			text(t.ID)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/envelope"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
@@ -32,7 +33,7 @@ var (
 )
 
 func reasons() (list []string) {
-	for r := dissect.ByHeader; r <= dissect.ByUser; r++ {
+	for r := core.ByHeader; r <= core.ByUser; r++ {
 		list = append(list, r.String())
 	}
 	return list

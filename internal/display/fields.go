@@ -8,6 +8,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // A view is what is read of a field: its value or one of the keys that stand beside it in
@@ -32,7 +33,7 @@ func suffixes(f *dissect.Field) (list []suffix) {
 	}
 	textKey := ""
 	if f.Kind == dissect.Float || f.Kind == dissect.Decimal {
-		textKey = dissect.TextSuffix
+		textKey = core.TextSuffix
 		list = append(list, suffix{textKey, viewText})
 	}
 	if f.Style != dissect.NoStyle {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/jsonl"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
@@ -393,7 +394,7 @@ func (s *search) anything(i int, keys []key) {
 
 // columns finds a column that messages name themselves. In JSON, text has a suffix.
 func (s *search) columns(i int, c *catalog, around []key, container, name string) {
-	name, isText := strings.CutSuffix(name, dissect.TextSuffix)
+	name, isText := strings.CutSuffix(name, core.TextSuffix)
 	for _, open := range c.open {
 		table := parent(open.Path)
 		if !columnKey(name) || !isText && open.Kind == dissect.String || c.hasMembers(container) && !slices.Contains(around[len(around)-1].fields, c.protocol.Fields.Lookup(table)) {

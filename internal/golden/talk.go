@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/envelope"
 	"github.com/qdissect/qdissect/internal/jsonl"
 )
@@ -59,7 +60,7 @@ var chosen = sync.OnceValue(func() map[string]bool {
 			if f.Chosen {
 				names[f.JSONName()] = true
 				if f.Kind == dissect.Decimal {
-					names[f.JSONName()+dissect.TextSuffix] = true
+					names[f.JSONName()+core.TextSuffix] = true
 				}
 			}
 		}
@@ -107,7 +108,7 @@ var packetFindings = sync.OnceValue(func() map[string]bool {
 	ids := make(map[string]bool)
 	note := func(types []*dissect.FindingType) {
 		for _, f := range types {
-			ids[f.ID] = f.Class == dissect.OfCapture
+			ids[f.ID] = f.Class == core.OfCapture
 		}
 	}
 	note(dissect.CommonFindings())

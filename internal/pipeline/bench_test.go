@@ -10,6 +10,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
@@ -174,7 +175,7 @@ func BenchmarkClassify(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				for i := range list {
-					a.Recognise(list[i].Src, list[i].Dst, list[i].Payload)
+					a.Inner(core.Only{}).Recognise(list[i].Src, list[i].Dst, list[i].Payload)
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(list)), "ns/packet")

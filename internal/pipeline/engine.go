@@ -9,6 +9,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/convert"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
@@ -186,7 +187,7 @@ func (e *engine) walk(f *capture.Frame, now int64) error {
 func (e *engine) datagram(f *capture.Frame, now int64, in *packet.Datagram) error {
 	d, c := e.decoder, e.census
 	o := &d.outline
-	talks := d.first.Candidate(o.Src.Port, o.Dst.Port, o.Payload)
+	talks := d.first.Inner(core.Only{}).Candidate(o.Src.Port, o.Dst.Port, o.Payload)
 	if !c.sides.known {
 		c.sides.see(o.From, o.To, talks)
 	}
@@ -392,7 +393,7 @@ func (e *engine) flush() error {
 	e.concludeSides()
 	if p.mostlyDuplicates() {
 		for a := range p.analyzers {
-			a.QuietCopies()
+			a.Inner(core.Only{}).QuietCopies()
 		}
 	}
 	if err := p.share(e.at); err != nil {

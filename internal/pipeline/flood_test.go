@@ -7,6 +7,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // honest remembers which request the last reply was paired with.
@@ -51,7 +52,7 @@ func TestFlood(t *testing.T) {
 			t.Fatalf("conversation %d: the reply is paired with frame %d, want %d", i, h.request, asked)
 		}
 	}
-	if s := a.State(); s.Flows > flows || s.Requests > flows {
+	if s := a.Inner(core.Only{}).State(); s.Flows > flows || s.Requests > flows {
 		t.Errorf("%d flows and %d requests are remembered, the limit is %d", s.Flows, s.Requests, flows)
 	}
 	if s := a.Stats(); s.FlowsEvicted < conversations*between-2*flows {

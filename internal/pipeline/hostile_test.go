@@ -19,6 +19,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/packet"
@@ -136,7 +137,7 @@ func sufferAs(t testing.TB, in io.Reader, workers int, reporter func() report.Re
 		t.Fatal(err)
 	}
 	if workers == 1 {
-		if s := state(e); s != (dissect.State{}) {
+		if s := state(e); s != (core.State{}) {
 			t.Errorf("at the end there is still %+v", s)
 		}
 	}
@@ -145,10 +146,10 @@ func sufferAs(t testing.TB, in io.Reader, workers int, reporter func() report.Re
 }
 
 // state returns the total state of the analyzers.
-func state(e *engine) (all dissect.State) {
+func state(e *engine) (all core.State) {
 	for _, w := range e.pool.workers {
 		for i := range w.shards {
-			s := w.shards[i].analyzer.State()
+			s := w.shards[i].analyzer.Inner(core.Only{}).State()
 			all.Flows += s.Flows
 			all.Requests += s.Requests
 			all.Peers += s.Peers

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -196,28 +197,28 @@ func (p *pool) copies() (sum dissect.Stats) {
 
 // evictions returns the evictions of all shards per second, for the seconds that all
 // shards still remember.
-func (p *pool) evictions() []dissect.Evictions {
-	sums := make(map[int64]*dissect.Evictions)
+func (p *pool) evictions() []core.Evictions {
+	sums := make(map[int64]*core.Evictions)
 	from := int64(-1 << 63)
 	for a := range p.analyzers {
-		seconds, since := a.Evictions()
+		seconds, since := a.Inner(core.Only{}).Evictions()
 		from = max(from, since)
 		for k := range seconds {
 			s := sums[seconds[k].Second]
 			if s == nil {
-				s = &dissect.Evictions{Second: seconds[k].Second}
+				s = &core.Evictions{Second: seconds[k].Second}
 				sums[s.Second] = s
 			}
 			s.Add(&seconds[k])
 		}
 	}
-	var list []dissect.Evictions
+	var list []core.Evictions
 	for second, s := range sums {
 		if second >= from {
 			list = append(list, *s)
 		}
 	}
-	slices.SortFunc(list, func(a, b dissect.Evictions) int { return cmp.Compare(a.Second, b.Second) })
+	slices.SortFunc(list, func(a, b core.Evictions) int { return cmp.Compare(a.Second, b.Second) })
 	return list
 }
 
@@ -230,11 +231,11 @@ func (p *pool) summarize(s *report.Summary, enough bool) {
 		c := a.Stats()
 		addStats(s, &c)
 		s.Panics += c.Panics
-		s.EvictedState.Add(&dissect.Evictions{Flows: c.FlowsEvicted, Requests: c.RequestsEvicted, Clients: c.PeersEvicted})
+		s.EvictedState.Add(&core.Evictions{Flows: c.FlowsEvicted, Requests: c.RequestsEvicted, Clients: c.PeersEvicted})
 		s.Unanswered += c.Unanswered
 		s.ICMPMatched += c.ICMPMatched
 		if enough {
-			a.Pending(func(x *dissect.Exchange) { x.AddTo(&s.Outcomes) })
+			a.Inner(core.Only{}).Pending(func(x *dissect.Exchange) { addOutcome(&s.Outcomes, x.Outcome, x.Requests, x.Repeated) })
 		}
 		s.Duplicates += c.Duplicates
 	}
@@ -279,7 +280,7 @@ func restrict(s *report.Summary, list []*selected, p *pool) {
 		addStats(s, &c.Stats)
 	}
 	for a := range p.analyzers {
-		a.Pending(func(x *dissect.Exchange) { x.AddMarked(&s.Outcomes) })
+		a.Inner(core.Only{}).Pending(func(x *dissect.Exchange) { addOutcome(&s.Outcomes, x.Outcome, x.Marked, x.MarkedRepeated) })
 	}
 	s.Unanswered = s.Outcomes[dissect.OutcomeUnanswered]
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // A board holds what the analyzers of all shards tell each other, once a second and at the
@@ -45,15 +46,15 @@ func (w *worker) share() {
 	at := &w.board.notices[w.board.meeting[w.number]%2]
 	for i := range w.shards {
 		list := &at[i*w.of+w.number]
-		*list = w.shards[i].analyzer.Notices((*list)[:0])
+		*list = w.shards[i].analyzer.Inner(core.Only{}).Notices((*list)[:0])
 	}
 	w.board.wait(w.of)
 	w.board.meeting[w.number]++
 	w.serveAll(func(a *dissect.Analyzer) {
 		for k := range at {
-			a.Hear(at[k])
+			a.Inner(core.Only{}).Hear(at[k])
 		}
-		a.Heard()
+		a.Inner(core.Only{}).Heard()
 	})
 }
 

@@ -230,7 +230,15 @@ type selected struct {
 func (c *selected) Record(r *dissect.Record)       { c.Count(r, c.protocols) }
 func (c *selected) Unknown(*dissect.Unknown)       { c.Stats.Unknown++ }
 func (c *selected) Finding(f *dissect.FlowFinding) { c.Findings[f.Type.Severity]++ }
-func (c *selected) Exchange(x *dissect.Exchange)   { x.AddMarked(&c.Outcomes) }
+func (c *selected) Exchange(x *dissect.Exchange) {
+	addOutcome(&c.Outcomes, x.Outcome, x.Marked, x.MarkedRepeated)
+}
+
+// addOutcome counts requests, some of which were repeated.
+func addOutcome(to *dissect.Outcomes, is dissect.Outcome, requests, repeated int) {
+	to[is] += uint64(requests - repeated)
+	to[dissect.OutcomeRepeated] += uint64(repeated)
+}
 
 // figureSink makes summaries count only what was chosen.
 func (e *engine) figureSink() sink {

@@ -1,5 +1,7 @@
 package pipeline
 
+import "github.com/qdissect/qdissect/internal/core"
+
 import "time"
 
 // atOnce is the number of requests, or sixteen times the number of sets of parts, that a
@@ -42,7 +44,7 @@ func (p *pool) waiting() (frame uint64, due time.Time, err error) {
 		return 0, due, err
 	}
 	for a := range p.analyzers {
-		f, d, more := a.Waiting(atOnce)
+		f, d, more := a.Inner(core.Only{}).Waiting(atOnce)
 		if !more {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -18,10 +19,10 @@ type unreasoned struct {
 }
 
 func (r unreasoned) Record(rec *dissect.Record) error {
-	if rec.Reason != dissect.ByHeader {
+	if rec.Reason != core.ByHeader {
 		*r.others++
 	}
-	rec.Reason = dissect.ByHeader
+	rec.Reason = core.ByHeader
 	return r.JSON.Record(rec)
 }
 

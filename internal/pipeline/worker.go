@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -105,10 +106,10 @@ func (w *worker) do(it *item) {
 		s.analyzer.ICMP(it.icmp)
 		return
 	case aFragment:
-		s.analyzer.Arriving(it.d.Frame, it.d.Src, it.d.Dst)
+		s.analyzer.Inner(core.Only{}).Arriving(it.d.Frame, it.d.Src, it.d.Dst)
 		return
 	case aLoss:
-		s.analyzer.LostFragments(&it.lost, it.d.Payload)
+		s.analyzer.Inner(core.Only{}).LostFragments(&it.lost, it.d.Payload)
 		for _, p := range s.parts[everything] {
 			if p, ok := p.(interface {
 				Incomplete(*dissect.FlowFinding, int)
@@ -149,7 +150,7 @@ func (w *worker) sweep(s *work) {
 		}
 		switch {
 		case s.upTo > 0:
-			a.FlushSome(s.upTo, atOnce)
+			a.Inner(core.Only{}).FlushSome(s.upTo, atOnce)
 		case s.end:
 			a.Flush()
 		}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -105,7 +106,7 @@ func edits(q *query, r *reply) (list [][]edit, challenge bool) {
 			continue
 		case strings.HasSuffix(s.field.Path, ".split.id"):
 			e.kind = editSplit
-		case s.field.Privacy == dissect.Checksum:
+		case s.field.Privacy == core.Checksum:
 			e.kind = editSum
 		case s.field.Key() == "queryid":
 			e.kind = editNumber
@@ -215,7 +216,7 @@ func (f *fill) rewrite(payload []byte, edits []edit) []byte {
 
 // sums reports whether a leaf is the CRC-32 of the bytes after it.
 func sums(n *dissect.Node, data []byte) bool {
-	return n.Field.Privacy == dissect.Checksum && n.Len == 4 && binary.LittleEndian.Uint32(n.Bytes(data)) == crc32.ChecksumIEEE(data[n.Off+n.Len:])
+	return n.Field.Privacy == core.Checksum && n.Len == 4 && binary.LittleEndian.Uint32(n.Bytes(data)) == crc32.ChecksumIEEE(data[n.Off+n.Len:])
 }
 
 func (f *fill) value(out []byte, e *edit, old []byte) []byte {

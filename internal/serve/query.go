@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // A query is a decoded request.
@@ -105,11 +106,11 @@ func (r *requestReader) read(payload []byte) (q *query, ok bool) {
 		}
 	}
 	r.message = dissect.Message{}
-	r.reader.Reset(payload, 0, true)
+	core.Reset(&r.reader, payload, 0, true)
 	r.decoder.Decode(&r.reader, &r.message)
 	if r.reader.Failed() || r.message.Type.Role == dissect.Reply {
 		return nil, false
 	}
-	r.reader.Finish(r.protocol.Fields)
-	return queryOf(r.protocol, &r.message, r.reader.Sources(), r.reader.Nodes()), true
+	core.Finish(&r.reader, r.protocol.Fields)
+	return queryOf(r.protocol, &r.message, core.Sources(&r.reader), core.Nodes(&r.reader)), true
 }

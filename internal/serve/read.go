@@ -9,6 +9,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/pipeline"
 )
 
@@ -234,7 +235,7 @@ func (o *observer) reply(r *dissect.Record, parts int) *reply {
 	}
 	p.broken = r.Split.Partial
 	for i := range r.Findings {
-		if t := r.Findings[i].Type; t == dissect.Malformed || t == dissect.CaptureCut {
+		if t := r.Findings[i].Type; t == core.Malformed || t == core.CaptureCut {
 			p.broken = true
 		}
 	}

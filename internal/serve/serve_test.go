@@ -16,6 +16,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/reassembly"
 )
@@ -373,7 +374,7 @@ func (p *paired) Record(r *dissect.Record) {
 	}
 	for i := range r.Findings {
 		switch f := r.Findings[i].Type; {
-		case f == dissect.Malformed:
+		case f == core.Malformed:
 			p.malformed++
 		case f.ID == "doom3.challenge.echo" || f.ID == "q3.challenge_echo" || f.ID == "mc.session.other":
 			p.echo++

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -281,7 +282,7 @@ func (a *Aggregate) Record(r *dissect.Record) {
 // noteFinding counts a finding about a message.
 func (a *Aggregate) noteFinding(f *dissect.Finding, frame uint64, t int64) {
 	a.finding(f, frame, t)
-	if f.Type == dissect.Malformed {
+	if f.Type == core.Malformed {
 		a.totals.Malformed++
 	}
 }
@@ -473,7 +474,7 @@ func (a *Aggregate) states(s *server, f *dissect.Server, t int64) {
 
 // readable returns a text of a server, which is in buf, as UTF-8 without colour codes.
 func (a *Aggregate) readable(buf []byte, text string, f *dissect.Server) []byte {
-	if nettext.Plain(buf) && f.Style != dissect.Armagetron {
+	if nettext.Plain(buf) && f.Style != core.Armagetron {
 		return buf
 	}
 	a.raw = append(a.raw[:0], text...)
@@ -843,15 +844,15 @@ const saysClosed = "the port is closed"
 // saysICMP returns what an ICMP error says about a server.
 func saysICMP(t *dissect.FindingType) string {
 	switch t {
-	case dissect.PortUnreachable:
+	case core.PortUnreachable:
 		return saysClosed
-	case dissect.Prohibited:
+	case core.Prohibited:
 		return "a firewall rejects"
-	case dissect.FragmentationNeeded:
+	case core.FragmentationNeeded:
 		return "a packet is too large for the path"
-	case dissect.HopLimit:
+	case core.HopLimit:
 		return "a packet loops or its hop limit is too low"
-	case dissect.Unreachable:
+	case core.Unreachable:
 		return "the host is unreachable"
 	}
 	return "a packet was not accepted"
@@ -884,7 +885,7 @@ func (a *Aggregate) newFinding(f *dissect.Finding, t int64) *finding {
 		a.text = f.AppendText(a.text[:0])
 		known = &finding{
 			id: f.Type.ID, severity: f.Type.Severity.String(), text: string(a.text[:min(len(a.text), maxText)]), doc: f.Type.Doc, first: t, last: t,
-			ofServer: f.Type.Class == dissect.OfServer && f.Type.Severity >= dissect.Warning,
+			ofServer: f.Type.Class == core.OfServer && f.Type.Severity >= dissect.Warning,
 			examples: make([]Example, 0, maxExamples+1),
 		}
 		a.findings[f.Type.ID] = known

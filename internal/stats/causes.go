@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // A Cause is a reason why a server does not show up, or why it does. The list of all is docs/causes.md.
@@ -262,7 +263,7 @@ var causes = []Cause{
 		Words:  "Nothing listens at {server}, but {other} answers: the server is bound to {what}.",
 		Advice: "Look with ss -ulnp on the host; bind the server to 0.0.0.0, or to the address that clients ask.",
 		holds: func(x *facts) *proof {
-			closed, sum := x.refusals(false, dissect.PortUnreachable)
+			closed, sum := x.refusals(false, core.PortUnreachable)
 			if closed == nil || x.good > 0 {
 				return nil
 			}
@@ -284,7 +285,7 @@ var causes = []Cause{
 		Words:  "Nothing listens at {server}: its host says of {n} that the port is closed.{also}",
 		Advice: "The host is up: start the server, or correct its port and the address that it is bound to (ss -ulnp shows both); a firewall that rejects can say the same.",
 		holds: func(x *facts) *proof {
-			by, sum := x.refusals(false, dissect.PortUnreachable)
+			by, sum := x.refusals(false, core.PortUnreachable)
 			if other := x.another(); by != nil && by.by == x.at.Addr().String() && x.refused() && !x.namedBy(other) {
 				also := ""
 				if other != nil {
@@ -299,7 +300,7 @@ var causes = []Cause{
 		Words:  "A firewall rejects what is sent to {server}: {by} said so of {n}.{also}",
 		Advice: "{by} has the rule, or the host behind it: allow UDP to that port there.",
 		holds: func(x *facts) *proof {
-			by, sum := x.refusals(false, dissect.Prohibited, dissect.PortUnreachable)
+			by, sum := x.refusals(false, core.Prohibited, core.PortUnreachable)
 			if by == nil {
 				return nil
 			}
@@ -308,7 +309,7 @@ var causes = []Cause{
 			case some:
 				p.fill[len(p.fill)-1] = " Others were answered meanwhile."
 				return p
-			case (by.is == dissect.Prohibited || by.by != x.at.Addr().String()) && x.refused() && !x.namedBy(x.another()):
+			case (by.is == core.Prohibited || by.by != x.at.Addr().String()) && x.refused() && !x.namedBy(x.another()):
 				return p
 			}
 			return nil
@@ -318,7 +319,7 @@ var causes = []Cause{
 		Words:  "The host of {server} cannot be reached: {by} said so of {n}.",
 		Advice: "Check that the host is on, that the address is right, and the routes to it from {by}.",
 		holds: func(x *facts) *proof {
-			by, sum := x.refusals(false, dissect.Unreachable, dissect.HopLimit)
+			by, sum := x.refusals(false, core.Unreachable, core.HopLimit)
 			if by != nil && x.refused() {
 				return x.proof("by", by.by, "n", count(sum.n, "request", "requests")).with(x, "ICMP errors", &sum)
 			}
@@ -329,9 +330,9 @@ var causes = []Cause{
 		Words:  "Packets of {server} are too large for the path: {by} said so {n}.",
 		Advice: "The MTU of the path is smaller than that of the server's link (a tunnel, a VPN, PPPoE): lower the MTU there, let ICMP pass, or make the replies shorter.",
 		holds: func(x *facts) *proof {
-			by, sum := x.refusals(true, dissect.FragmentationNeeded)
+			by, sum := x.refusals(true, core.FragmentationNeeded)
 			if by == nil {
-				by, sum = x.refusals(false, dissect.FragmentationNeeded)
+				by, sum = x.refusals(false, core.FragmentationNeeded)
 			}
 			if by != nil && (sum.n >= kindLeast || float64(sum.n) >= badShare/2*float64(x.data.n)) {
 				return x.proof("by", by.by, "n", count(sum.n, "time", "times")).with(x, "ICMP errors", &sum)
@@ -559,7 +560,7 @@ var causes = []Cause{
 		Words:  "Replies of {server} come back: {by} said {n} that nothing listens there any more. The client closed its socket, or its NAT had forgotten the mapping (timeout) when the reply came.",
 		Advice: "Let clients wait longer and keep their socket; a NAT forgets a mapping after 30 seconds or more without packets, so ask again within that time.",
 		holds: func(x *facts) *proof {
-			if by, sum := x.refusals(true, dissect.PortUnreachable); by != nil && float64(sum.n) >= badShare*float64(max(uint64(len(x.askers)), x.row.Clients.Count)) && 2*sum.n >= tooFew {
+			if by, sum := x.refusals(true, core.PortUnreachable); by != nil && float64(sum.n) >= badShare*float64(max(uint64(len(x.askers)), x.row.Clients.Count)) && 2*sum.n >= tooFew {
 				return x.proof("by", by.by, "n", count(sum.n, "time", "times")).with(x, "ICMP errors about replies", &sum)
 			}
 			return nil

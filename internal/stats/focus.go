@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // The bounds of a focus.
@@ -111,7 +112,7 @@ type target struct {
 	waits        uint64    // round trips
 	slow         mark      // those of more than a second
 	series       []*series // of protocols
-	fates        [dissect.NumOutcomes]mark
+	fates        [len(dissect.Outcomes{})]mark
 }
 
 // An icmpSaid is an ICMP error about what a target was sent, or about what it sends.
@@ -461,7 +462,7 @@ func (f *focus) list(r *dissect.Record) {
 		return
 	}
 	m := f.master(f.only, r.Src)
-	if m == nil || slices.ContainsFunc(r.Findings, func(x dissect.Finding) bool { return x.Type == dissect.CaptureCut }) {
+	if m == nil || slices.ContainsFunc(r.Findings, func(x dissect.Finding) bool { return x.Type == core.CaptureCut }) {
 		return
 	}
 	m.lists.add(1, f.input, r.Frame)
@@ -579,7 +580,7 @@ func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
 		if x.Type.Severity < dissect.Warning {
 			continue
 		}
-		if x.Type == dissect.CaptureCut {
+		if x.Type == core.CaptureCut {
 			t.cut.add(1, f.input, r.Frame)
 			continue
 		}
@@ -587,7 +588,7 @@ func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
 		if n.add(1, f.input, r.Frame); bySelf {
 			n.bySelf++
 		}
-		n.loop, n.bad = x.Type == r.Protocol.Pairing.ChallengeLoop, x.Type.Class == dissect.OfServer
+		n.loop, n.bad = x.Type == r.Protocol.Pairing.ChallengeLoop, x.Type.Class == core.OfServer
 		if n.text == "" {
 			text := x.AppendText(nil)
 			n.text = string(text[:min(len(text), maxReason)])
@@ -637,14 +638,14 @@ func (f *focus) finding(x *dissect.FlowFinding) {
 	case x.ICMPFrame != 0:
 		f.icmp(x)
 		return
-	case x.Type == dissect.CaptureCut:
+	case x.Type == core.CaptureCut:
 		for _, a := range []netip.AddrPort{x.Src, x.Dst} {
 			if t := f.of[a]; t != nil {
 				t.cut.add(1, f.input, x.Frame)
 			}
 		}
 		return
-	case x.Type == dissect.FragmentsMissing:
+	case x.Type == core.FragmentsMissing:
 		for a, t := range f.of { // the ports may be unknown
 			if a.Addr() == x.Src.Addr() && (x.NoPorts || a == x.Src) {
 				t.frags.add(1, f.input, x.Frame)

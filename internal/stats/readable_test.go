@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // TestReadable: names are kept as UTF-8 without colour codes, and cut between characters.
@@ -21,7 +22,7 @@ func TestReadable(t *testing.T) {
 		{"Caf\xe9", dissect.Latin1, dissect.NoStyle, "Café"},
 		{"^1Duels ^7only", dissect.Guessed, dissect.Quake3, "Duels only"},
 		{"^1 as it is", dissect.Guessed, dissect.NoStyle, "^1 as it is"},
-		{"0xff0000Red", dissect.Guessed, dissect.Armagetron, "Red"},
+		{"0xff0000Red", dissect.Guessed, core.Armagetron, "Red"},
 		{strings.Repeat("é", 63) + "x€y", dissect.Guessed, dissect.NoStyle, strings.Repeat("é", 63) + "x"},
 		{strings.Repeat("\xd0", 200), dissect.Latin1, dissect.NoStyle, strings.Repeat("Ð", 64)},
 		{strings.Repeat("x", 200), dissect.Guessed, dissect.NoStyle, strings.Repeat("x", maxName)},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/envelope"
 )
 
@@ -111,7 +112,7 @@ func fields(protocols []*dissect.Protocol) []field {
 				also('A', ".ip6", "IPv6 address.")
 				also('u', ".port", "Port.")
 			case dissect.Decimal, dissect.Float:
-				also('s', dissect.TextSuffix, "Text in place of a number.")
+				also('s', core.TextSuffix, "Text in place of a number.")
 			}
 			if len(f.Names) > 0 {
 				also('s', "_name", "What the value means.")

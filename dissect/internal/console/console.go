@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -22,15 +23,15 @@ func CommandSecret(s string) int { return secretIn(s, true) }
 
 // Hide hides the text that was read last if it contains a password.
 func Hide(r *dissect.Reader, hidden *dissect.Field, text string) {
-	if r.Tree() && Secret(text) < len(text) {
-		r.Hide(hidden)
+	if core.Tree(r) && Secret(text) < len(text) {
+		core.Hide(r, hidden)
 	}
 }
 
 // HideCommand is like Hide for a console command.
 func HideCommand(r *dissect.Reader, hidden *dissect.Field, command string) {
-	if r.Tree() && CommandSecret(command) < len(command) {
-		r.Hide(hidden)
+	if core.Tree(r) && CommandSecret(command) < len(command) {
+		core.Hide(r, hidden)
 	}
 }
 

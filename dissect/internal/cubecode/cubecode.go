@@ -10,11 +10,12 @@ import (
 	"math"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Int reads a number.
 func Int(r *dissect.Reader, f *dissect.Field) int32 {
-	v, n := number(r.PeekTo(5))
+	v, n := number(core.PeekTo(r, 5))
 	if n > r.Left() || n == 0 {
 		r.Bytes(f, max(n, 1)) // fails
 		return 0
@@ -32,7 +33,7 @@ func String(r *dissect.Reader, f *dissect.Field) string {
 		return ""
 	}
 	size := r.Left() - len(s)
-	return r.Latin(f, 0, end, min(size-end, math.MaxUint16))
+	return core.Latin(r, f, 0, end, min(size-end, math.MaxUint16))
 }
 
 // number returns the number that b begins with, and of how many bytes it is, which may be

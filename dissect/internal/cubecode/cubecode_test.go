@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 var (
 	fields  = dissect.NewCatalog("test")
 	fNumber = fields.Add("number", dissect.Int, "A number.")
-	fText   = fields.Add("text", dissect.String, "A text.", dissect.FreeText, dissect.InCharset(dissect.CubeChars))
+	fText   = fields.Add("text", dissect.String, "A text.", dissect.FreeText, core.InCharset(core.CubeChars))
 )
 
 // TestInt: the forms of a number, and those that are cut.
@@ -23,11 +24,11 @@ func TestInt(t *testing.T) {
 		{"\x81\x39\x30\x00\x00\x01", 12345, 5}, {"\x81\xff\xff\xff\xff", -1, 5}, {"", 0, 0}, {"\x80\x01", 0, 0}, {"\x81\x01\x02\x03", 0, 0},
 	} {
 		var r dissect.Reader
-		r.Reset([]byte(c.bytes), 1, true)
+		core.Reset(&r, []byte(c.bytes), 1, true)
 		if got := Int(&r, fNumber); got != c.want || r.Offset() != c.size || r.Failed() != (c.size == 0) {
-			t.Errorf("%x: %d in %d bytes, %v", c.bytes, got, r.Offset(), r.Err())
+			t.Errorf("%x: %d in %d bytes, %v", c.bytes, got, r.Offset(), core.Err(&r))
 		}
-		if n := r.Nodes(); c.size > 0 && (len(n) != 1 || n[0].Int() != int64(c.want) || int(n[0].Len) != c.size) {
+		if n := core.Nodes(&r); c.size > 0 && (len(n) != 1 || n[0].Int() != int64(c.want) || int(n[0].Len) != c.size) {
 			t.Errorf("%x: %v", c.bytes, n)
 		}
 	}
@@ -51,13 +52,13 @@ func TestString(t *testing.T) {
 		{"cut\x80\x80", "", "", 0},
 	} {
 		var r dissect.Reader
-		r.Reset([]byte(c.bytes), 1, true)
+		core.Reset(&r, []byte(c.bytes), 1, true)
 		got := String(&r, fText)
-		shown := string(dissect.AppendText(nil, got, dissect.CubeChars, dissect.Cube))
-		if got != c.want || shown != c.shown || r.Offset() != c.size || r.Failed() != (c.size == 0) || len(r.Sources()[0].Data) != len(c.bytes) {
-			t.Errorf("%q: %q, shown as %q, in %d bytes, %v", c.bytes, got, shown, r.Offset(), r.Err())
+		shown := string(core.AppendText(nil, got, core.CubeChars, core.Cube))
+		if got != c.want || shown != c.shown || r.Offset() != c.size || r.Failed() != (c.size == 0) || len(core.Sources(&r)[0].Data) != len(c.bytes) {
+			t.Errorf("%q: %q, shown as %q, in %d bytes, %v", c.bytes, got, shown, r.Offset(), core.Err(&r))
 		}
-		if n := r.Nodes(); c.size > 0 && string(n[0].Value([]byte(c.bytes))) != c.want {
+		if n := core.Nodes(&r); c.size > 0 && string(n[0].Value([]byte(c.bytes))) != c.want {
 			t.Errorf("%q: %q", c.bytes, n[0].Value([]byte(c.bytes)))
 		}
 	}

@@ -5,6 +5,7 @@ package finding
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 const (
@@ -60,10 +61,10 @@ func Conflict(id, doc string) *dissect.FindingType {
 
 // Duplicate declares [dissect.Splitting.Duplicate].
 func Duplicate(id, doc string) *dissect.FindingType {
-	return &dissect.FindingType{ID: id, Severity: dissect.Note, Class: dissect.OfCapture, Text: "duplicate parts: %d", Doc: doc}
+	return &dissect.FindingType{ID: id, Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate parts: %d", Doc: doc}
 }
 
 // Reordered declares [dissect.Splitting.Reordered].
 func Reordered(id, doc string) *dissect.FindingType {
-	return &dissect.FindingType{ID: id, Severity: dissect.Note, Class: dissect.OfCapture, Text: "the parts arrived out of order", Doc: doc}
+	return &dissect.FindingType{ID: id, Severity: dissect.Note, Class: core.OfCapture, Text: "the parts arrived out of order", Doc: doc}
 }

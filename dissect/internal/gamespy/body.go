@@ -5,6 +5,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // BodyFields has the fields of a reply in the older format, which is one packet.
@@ -56,7 +57,7 @@ func NewBody(f *BodyFields, finds *BodyFindings) Body {
 
 // Begin prepares for a new reply.
 func (b *Body) Begin(r *dissect.Reader) {
-	b.skims = r.Skim(r.Left()) && r.Sound(r.Left())
+	b.skims = core.Skim(r, r.Left()) && core.Sound(r, r.Left())
 	b.players.reset()
 	b.teams.reset()
 	b.Rules, b.Players, b.Teams, b.Values = b.Rules[:0], b.Players[:0], b.Teams[:0], b.Values[:0]
@@ -203,7 +204,7 @@ func (b *Body) readPairs(r *dissect.Reader) {
 		pair := r.Begin(b.f.Pairs.Pair)
 		kv := dissect.KeyValue{Key: r.CString(b.f.Pairs.Key)}
 		kv.Value = r.CString(b.f.Pairs.Value)
-		r.HideSetting(b.f.Pairs.Hidden, kv.Key, kv.Value)
+		core.HideSetting(r, b.f.Pairs.Hidden, kv.Key, kv.Value)
 		r.End(pair)
 		if r.Failed() {
 			break
@@ -351,9 +352,9 @@ func noteRows(r *dissect.Reader, t *table, num dissect.Opt[int], skims bool) (cu
 	if columns == 0 {
 		return false
 	}
-	source := r.Source()
+	source := core.Current(r)
 	noted := columns
-	if skims && t.named() && r.Skim(1+r.Left()) {
+	if skims && t.named() && core.Skim(r, 1+r.Left()) {
 		noted = 1
 	}
 	for row := 0; r.More(); row++ {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // The sections of a reply in parts (qr2.h, qr2_key_type).
@@ -131,7 +132,7 @@ func (s *Sections) Begin() {
 // last part.
 func (s *Sections) Part(r *dissect.Reader, next []byte, last bool) {
 	first, ended := true, false
-	s.skims = s.skims && r.Skim(r.Left()) && r.Sound(r.Left())
+	s.skims = s.skims && core.Skim(r, r.Left()) && core.Sound(r, r.Left())
 	for r.More() {
 		n := follow{}
 		if len(next) > 0 && r.Next(next[0]) {
@@ -173,7 +174,7 @@ func (s *Sections) Server(r *dissect.Reader) {
 			s.fail(r, s.f.Pairs.Key)
 			break
 		}
-		if !s.readPair(r, r.PeekTo(key), r.PeekFrom(key+1)) {
+		if !s.readPair(r, core.PeekTo(r, key), core.PeekFrom(r, key+1)) {
 			break
 		}
 	}
@@ -211,7 +212,7 @@ func (s *Sections) breakOff(r *dissect.Reader) {
 // fail ends the reading of settings: of this part if other parts follow, otherwise of
 // the message.
 func (s *Sections) fail(r *dissect.Reader, f *dissect.Field) {
-	if r.Source()+1 < len(r.Sources()) {
+	if core.Current(r)+1 < len(core.Sources(r)) {
 		s.breakOff(r)
 		return
 	}
@@ -260,7 +261,7 @@ func (s *Sections) readRules(r *dissect.Reader, next follow) (ended bool) {
 			continue
 		}
 		n, nul := word(r.Peek())
-		key, value := r.PeekTo(n), r.PeekFrom(n+1)
+		key, value := core.PeekTo(r, n), core.PeekFrom(r, n+1)
 		if len(value) == 0 {
 			// A truncated key at the end of the part, or a key whose value did not
 			// fit.
@@ -298,7 +299,7 @@ func (s *Sections) replaced(r *dissect.Reader) {
 		suf = 1
 	}
 	key, value, _ := strings.Cut(r.Span(s.f.Replaced, 0, 0, n-suf, suf), "\x00")
-	r.HideSetting(s.hidden, key, value)
+	core.HideSetting(r, s.hidden, key, value)
 }
 
 func (s *Sections) overlapped(at place, n int) {
@@ -327,7 +328,7 @@ func (s *Sections) readPair(r *dissect.Reader, key, value []byte) bool {
 		s.bare++
 	} else {
 		kv.Value = r.Span(s.f.Pairs.Value, 0, 0, n, 1)
-		r.HideSetting(s.f.Pairs.Hidden, kv.Key, kv.Value)
+		core.HideSetting(r, s.f.Pairs.Hidden, kv.Key, kv.Value)
 	}
 	r.End(pair)
 	s.Rules = append(s.Rules, kv)
@@ -337,8 +338,8 @@ func (s *Sections) readPair(r *dissect.Reader, key, value []byte) bool {
 // skimPairs appends the next settings to dst without reading them, up to the first for
 // which more must be known than where its key and its value end.
 func skimPairs(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
-	pairs, n := plainPairs(r.PeekText(), dst)
-	r.Pass(len(pairs)-len(dst), n)
+	pairs, n := plainPairs(core.PeekText(r), dst)
+	core.Pass(r, len(pairs)-len(dst), n)
 	return pairs
 }
 
@@ -414,7 +415,7 @@ func (s *Sections) readTable(r *dissect.Reader, t *table, next follow) (ended bo
 			return true // the next section, without a zero byte before it
 		}
 		n, nul := word(r.Peek())
-		name := r.PeekTo(n)
+		name := core.PeekTo(r, n)
 		if next.same && n+1 >= r.Left() && bytes.HasPrefix(next.word(), name) {
 			s.replaced(r) // the truncated name of the next column
 			return false
@@ -474,7 +475,7 @@ func (s *Sections) value(r *dissect.Reader, t *table, c, n int, nul bool) {
 		skip++
 	}
 	if old := t.add(c, at, n, nul); old != nil {
-		was, is := cellText(r, old), r.PeekTo(n)
+		was, is := cellText(r, old), core.PeekTo(r, n)
 		if bytes.HasPrefix(is, was) {
 			s.overlapped(old.at, len(was))
 		} else if s.contradictions++; s.contradictions == 1 {

@@ -6,6 +6,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/columns"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // A Row is a player or a team: its values in the order of the wire. The key of a value
@@ -45,10 +46,10 @@ func (f *TableFields) Name() *dissect.Field {
 func DeclarePlayers(c *dissect.Catalog, s summary.Style) TableFields {
 	f := declareTable(c, s, "players", "player", "_")
 	f.known = map[string]*dissect.Field{
-		"player": c.Add("players.name", dissect.String, "Name of the player (column player_).", dissect.PersonName, dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)),
+		"player": c.Add("players.name", dissect.String, "Name of the player (column player_).", dissect.PersonName, core.InCharset(s.Charset), core.InStyle(s.Codes)),
 		"score":  c.Add("players.score", dissect.Decimal, "Score (score_)."),
 		"ping":   c.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds, as the server measures it (ping_)."),
-		"team":   c.Add("players.team", dissect.Decimal, "Team, a number or a name (team_).", dissect.InCharset(s.Charset)),
+		"team":   c.Add("players.team", dissect.Decimal, "Team, a number or a name (team_).", core.InCharset(s.Charset)),
 	}
 	return f
 }
@@ -57,7 +58,7 @@ func DeclarePlayers(c *dissect.Catalog, s summary.Style) TableFields {
 func DeclareTeams(c *dissect.Catalog, s summary.Style) TableFields {
 	f := declareTable(c, s, "teams", "team", "_t")
 	f.known = map[string]*dissect.Field{
-		"team":  c.Add("teams.name", dissect.String, "Name of the team (column team_t).", dissect.ServerText, dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)),
+		"team":  c.Add("teams.name", dissect.String, "Name of the team (column team_t).", dissect.ServerText, core.InCharset(s.Charset), core.InStyle(s.Codes)),
 		"score": c.Add("teams.score", dissect.Decimal, "Score of the team (score_t)."),
 	}
 	return f
@@ -67,9 +68,9 @@ func declareTable(c *dissect.Catalog, s summary.Style, rows, row, suffix string)
 	return TableFields{
 		List:   c.Add(rows, dissect.List, "The "+rows+"."),
 		Row:    c.Add(rows+"."+row, dissect.Group, "One "+row+"."),
-		open:   c.Add(rows+".other", dissect.Decimal, "Any other column, under its own name without the "+suffix+" at its end.", dissect.Open, dissect.InCharset(s.Charset)),
+		open:   c.Add(rows+".other", dissect.Decimal, "Any other column, under its own name without the "+suffix+" at its end.", core.Open, core.InCharset(s.Charset)),
 		cells:  c.Add(rows+".cells", dissect.List, "Values of columns whose names cannot be keys, in the order of the columns."),
-		cell:   c.Add(rows+".cells.cell", dissect.String, "One value.", dissect.FreeText, dissect.InCharset(s.Charset), dissect.InStyle(s.Codes)),
+		cell:   c.Add(rows+".cells.cell", dissect.String, "One value.", dissect.FreeText, core.InCharset(s.Charset), core.InStyle(s.Codes)),
 		suffix: suffix,
 	}
 }
@@ -238,14 +239,14 @@ func (t *table) put(column, row int, at place, n int, nul bool) {
 
 // goTo moves the reader to a place in any source.
 func goTo(r *dissect.Reader, p place) {
-	if r.Source() != p.source {
+	if core.Current(r) != p.source {
 		r.Seek(1 << 30)
 		r.Part(p.source)
 	}
 	r.Seek(p.off)
 }
 
-func here(r *dissect.Reader) place { return place{r.Source(), r.Offset()} }
+func here(r *dissect.Reader) place { return place{core.Current(r), r.Offset()} }
 
 // emit reads the cells again, row by row, so that the values of a player are adjacent,
 // and appends the rows to dst. Replaced values become leaves of the field replaced. The
@@ -254,13 +255,13 @@ func (t *table) emit(r *dissect.Reader, replaced *dissect.Field, dst []Row, skim
 	if !t.seen {
 		return dst
 	}
-	if skims && len(t.cells) > 0 && t.named() && r.Skim(1+len(t.rows)) {
+	if skims && len(t.cells) > 0 && t.named() && core.Skim(r, 1+len(t.rows)) {
 		for i := range t.rows {
 			if t.alive(t.rows[i].head) != none {
 				dst = append(dst, nil)
 			}
 		}
-		r.Pass(1+len(dst), 0)
+		core.Pass(r, 1+len(dst), 0)
 		return dst
 	}
 	back := here(r)
@@ -366,7 +367,7 @@ func (t *table) read(r *dissect.Reader, c *cell, f *dissect.Field) string {
 
 // cellText returns the bytes of a cell.
 func cellText(r *dissect.Reader, c *cell) []byte {
-	return r.Sources()[c.at.source].Data[c.at.off : c.at.off+int(c.len)]
+	return core.Sources(r)[c.at.source].Data[c.at.off : c.at.off+int(c.len)]
 }
 
 // run returns the number of zero bytes at the start of b.

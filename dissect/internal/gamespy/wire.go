@@ -13,6 +13,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // The types of packets. The comments give the names from the SDK (qr2.c).
@@ -192,7 +193,7 @@ func (f *QueryFields) Read(r *dissect.Reader) (q Query, challenge int32) {
 	if f.Challenge != nil {
 		parsed, _ := ParseQuery(r.Peek())
 		if q.Challenged = parsed.Challenged; q.Challenged {
-			challenge = r.I32BE(f.Challenge)
+			challenge = core.I32BE(r, f.Challenge)
 		}
 	}
 	s := &q.Selection
@@ -201,7 +202,7 @@ func (f *QueryFields) Read(r *dissect.Reader) (q Query, challenge int32) {
 		if k.All = n == allKeys; n == 0 || k.All {
 			continue
 		}
-		k.Numbers = r.PeekTo(n)
+		k.Numbers = core.PeekTo(r, n)
 		list := r.Begin(f.Lists[i])
 		for ; n > 0 && !r.Failed(); n-- {
 			r.U8(f.Key)

@@ -15,6 +15,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/gamespy3"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/minecraft"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 func TestParseQuery(t *testing.T) {
@@ -66,7 +67,7 @@ func newTalk(t *testing.T) *talk {
 func (k *talk) Record(r *dissect.Record) {
 	s := fmt.Sprintf("%d %s %s", r.Frame, r.Protocol.Name, r.Type.Name)
 	for i := range r.Findings {
-		if f := &r.Findings[i]; f.Type == dissect.Tagged {
+		if f := &r.Findings[i]; f.Type == core.Tagged {
 			s += " " + string(f.AppendText(nil))
 		}
 	}
@@ -81,7 +82,7 @@ func (k *talk) ask(payload string)         { k.say(payload, true, nil) }
 func (k *talk) answer(payload string)      { k.say(payload, false, nil) }
 func (k *talk) wait(d time.Duration)       { k.now = k.now.Add(d); k.a.Advance(k.now) }
 func (k *talk) tagged(payload, tags string) {
-	k.say(payload, true, []dissect.Finding{dissect.NewFinding(dissect.Tagged, dissect.Str(tags))})
+	k.say(payload, true, []dissect.Finding{dissect.NewFinding(core.Tagged, dissect.Str(tags))})
 }
 
 func (k *talk) say(payload string, up bool, findings []dissect.Finding) {

@@ -9,6 +9,7 @@ import (
 	"math/bits"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Usual returns the pairing of a protocol whose requests and replies follow no rules of
@@ -17,7 +18,7 @@ func Usual(unanswered, unrequested *dissect.FindingType, onReply ...dissect.Rule
 	return dissect.Pairing{
 		Unanswered: unanswered,
 		OnReply:    onReply,
-		OnStray:    []dissect.Rule{OtherKind(dissect.OtherKind), Unrequested(unrequested)},
+		OnStray:    []dissect.Rule{OtherKind(core.OtherKind), Unrequested(unrequested)},
 	}
 }
 
@@ -53,7 +54,7 @@ func Mismatch(what *dissect.FindingType) dissect.Rule {
 		sent, what, given := x.Pair.Value, what, x.Issued[0]
 		for _, v := range x.Issued {
 			if (sent|v)>>32 == 0 && bits.ReverseBytes32(uint32(v)) == uint32(sent) {
-				what, given = dissect.ChallengeSwapped, v
+				what, given = core.ChallengeSwapped, v
 				break
 			}
 		}
@@ -137,7 +138,7 @@ func Amplification(what *dissect.FindingType, from uint32) dissect.Rule {
 		}
 		enough := uint64(from) * uint64(q.Bytes)
 		if n := uint64(q.ReplyBytes); n >= enough && n-uint64(x.WireLength) < enough {
-			x.Note(what, dissect.Ratio(int(q.ReplyBytes), int(q.Bytes)), dissect.Num(q.ReplyBytes), dissect.Num(q.Bytes))
+			x.Note(what, core.Ratio(int(q.ReplyBytes), int(q.Bytes)), dissect.Num(q.ReplyBytes), dissect.Num(q.Bytes))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -50,29 +51,29 @@ func declare(c *dissect.Catalog, ofKey, ofValue []dissect.Option) Fields {
 func Read(r *dissect.Reader, f Fields, n int, dst []dissect.KeyValue) (pairs []dissect.KeyValue, odd bool) {
 	list := r.Begin(f.List)
 	end := r.Offset() + n
-	if n > 0 && n <= r.Left() && r.Skim(n/2+1) && r.Sound(n) {
-		pairs, odd = split(r.PeekText(), n, dst)
-		r.Pass(len(pairs)-len(dst), n)
+	if n > 0 && n <= r.Left() && core.Skim(r, n/2+1) && core.Sound(r, n) {
+		pairs, odd = split(core.PeekText(r), n, dst)
+		core.Pass(r, len(pairs)-len(dst), n)
 		return pairs, odd
 	}
 	for r.Offset() < end && r.More() {
-		one, read := r.Setting(f.Pair, f.Key, f.Value, f.Hidden, '\\', end)
+		one, read := core.ReadSetting(r, f.Pair, f.Key, f.Value, f.Hidden, '\\', end)
 		if !read {
-			mark := r.Mark()
+			mark := core.Here(r)
 			pair := r.Begin(f.Pair)
-			one.Key = r.Element(f.Key, '\\', end)
+			one.Key = core.Element(r, f.Key, '\\', end)
 			if odd = r.Offset() >= end; !odd {
-				one.Value = r.Element(f.Value, '\\', end)
-				r.HideSetting(f.Hidden, one.Key, one.Value)
+				one.Value = core.Element(r, f.Value, '\\', end)
+				core.HideSetting(r, f.Hidden, one.Key, one.Value)
 			}
 			if r.End(pair); r.Failed() {
-				r.Return(mark)
+				core.Return(r, mark)
 				odd = false
 				break
 			}
 		}
-		if f.meaning != nil && !odd && r.Tree() {
-			r.Explain(0, f.meaning(one.Key, one.Value))
+		if f.meaning != nil && !odd && core.Tree(r) {
+			core.Explain(r, 0, f.meaning(one.Key, one.Value))
 		}
 		dst = append(dst, one)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Header begins a connectionless message.
@@ -48,7 +49,7 @@ func (f *Fields) LineWord(r *dissect.Reader) string {
 }
 
 func (f *Fields) word(r *dissect.Reader, after func(byte) bool) string {
-	n, suf := r.While(0, func(c byte) bool { return !Blank(c) && c != '\\' }), 0
+	n, suf := core.While(r, 0, func(c byte) bool { return !Blank(c) && c != '\\' }), 0
 	if c := r.PeekByte(n); c >= 0 && after(byte(c)) {
 		suf = 1
 	}
@@ -142,7 +143,7 @@ func NextWord[T string | []byte](b T) (pre, n, suf int) {
 }
 
 // LineLen returns the length of the line that r is in.
-func LineLen(r *dissect.Reader) int { return r.While(0, func(c byte) bool { return !Ender(c) }) }
+func LineLen(r *dissect.Reader) int { return core.While(r, 0, func(c byte) bool { return !Ender(c) }) }
 
 // Line reads the rest of the line.
 func (f *Fields) Line(r *dissect.Reader, field *dissect.Field) string {
@@ -160,14 +161,14 @@ func (f *Fields) Finish(r *dissect.Reader) {
 
 // Ending reads line ends and zero bytes, if there are any.
 func (f *Fields) Ending(r *dissect.Reader) {
-	if n := r.While(0, Ender); n > 0 {
+	if n := core.While(r, 0, Ender); n > 0 {
 		r.Bytes(f.End, n)
 	}
 }
 
 // LineEnd reads the end of a line, and those of empty lines after it.
 func (f *Fields) LineEnd(r *dissect.Reader) {
-	if n := r.While(0, func(c byte) bool { return c == '\n' || c == '\r' }); n > 0 {
+	if n := core.While(r, 0, func(c byte) bool { return c == '\n' || c == '\r' }); n > 0 {
 		r.Bytes(f.End, n)
 	}
 }
@@ -192,9 +193,9 @@ func (f *Fields) Rcon(r *dissect.Reader, into *Rcon) (password, command string) 
 		r.Fail(into.Password, "missing")
 	}
 	if keyvalue.Int(password).OK {
-		mark := r.Mark()
+		mark := core.Here(r)
 		command = f.Line(r, f.Blanks)
-		r.Return(mark)
+		core.Return(r, mark)
 		f.Argument(r, into.Second)
 	}
 	line := f.Line(r, into.Line)
@@ -208,7 +209,7 @@ func (f *Fields) Rcon(r *dissect.Reader, into *Rcon) (password, command string) 
 
 // DeclareUserinfo adds the fields of what a client states about itself.
 func DeclareUserinfo(c *dissect.Catalog) keyvalue.Fields {
-	text := dissect.InCharset(dissect.QuakeChars)
+	text := core.InCharset(core.QuakeChars)
 	f := keyvalue.Fields{
 		List:  c.Add("userinfo", dissect.List, "What the client states about itself."),
 		Pair:  c.Add("userinfo.setting", dissect.Group, "One setting."),
@@ -256,13 +257,13 @@ func AppendRcon(dst []byte, password, command string) []byte {
 	if keyvalue.Int(password).OK { // the command may begin with the password
 		return append(dst, "***"...)
 	}
-	return summary.Style{Charset: dissect.QuakeChars}.Concealed(dst, command, console.CommandSecret(command))
+	return summary.Style{Charset: core.QuakeChars}.Concealed(dst, command, console.CommandSecret(command))
 }
 
 // AppendText appends the first line of a text in quotation marks, and three dots if
 // there is more. A password ends it.
 func AppendText(dst []byte, text string) []byte {
-	style := summary.Style{Charset: dissect.QuakeChars}
+	style := summary.Style{Charset: core.QuakeChars}
 	line, rest, _ := strings.Cut(strings.TrimLeft(text, " \n"), "\n")
 	if n := console.Secret(line); n < len(line) {
 		return style.Concealed(dst, line, n)

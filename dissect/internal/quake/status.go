@@ -7,6 +7,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // A Player is a line of a status of Quake 2.
@@ -33,7 +34,7 @@ type Status struct {
 
 // DeclareStatus adds the fields to a catalog.
 func DeclareStatus(c *dissect.Catalog, words *Fields, oddKey, cut, notPlayer *dissect.FindingType) Status {
-	text := dissect.InCharset(dissect.QuakeChars)
+	text := core.InCharset(core.QuakeChars)
 	return Status{
 		Words: words, Rules: keyvalue.Declare(c, text), OddKey: oddKey, Cut: cut, NotPlayer: notPlayer,
 		players: c.Add("players", dissect.List, "The players."),
@@ -65,7 +66,7 @@ func (s *Status) Read(r *dissect.Reader, rules []dissect.KeyValue, players []Pla
 	s.Words.LineEnd(r)
 	players = s.readPlayers(r, players)
 	server := dissect.Server{
-		Charset: dissect.QuakeChars,
+		Charset: core.QuakeChars,
 		Name:    keyvalue.Text(rules, "hostname"), Map: keyvalue.Text(rules, "mapname"),
 		Game: keyvalue.Text(rules, "gamename", "gamedir", "game"), Version: keyvalue.Text(rules, "version"),
 		MaxPlayers: keyvalue.Number(rules, "maxclients"), Password: keyvalue.Flag(rules, "needpass"),

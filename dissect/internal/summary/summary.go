@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // A Style is the encoding of text in a protocol.
@@ -16,7 +17,7 @@ type Style struct {
 
 // Text appends text; see [dissect.AppendText].
 func (s Style) Text(dst []byte, before, text string) []byte {
-	return dissect.AppendText(append(dst, before...), text, s.Charset, s.Codes)
+	return core.AppendText(append(dst, before...), text, s.Charset, s.Codes)
 }
 
 // Quoted appends text in quotation marks; see [dissect.AppendQuoted].

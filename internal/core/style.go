@@ -1,4 +1,4 @@
-package dissect
+package core
 
 import (
 	"strings"

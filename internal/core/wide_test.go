@@ -1,4 +1,4 @@
-package dissect
+package core
 
 import "testing"
 
@@ -14,10 +14,10 @@ func TestWide(t *testing.T) {
 	} {
 		for _, tree := range []bool{false, true} {
 			var r Reader
-			r.Reset([]byte("\x81\x01"+tc.in+"\x00\x00rest"), 1, tree)
-			got := r.Wide(f, 2, len(tc.in)/2, 2)
+			Reset(&r, []byte("\x81\x01"+tc.in+"\x00\x00rest"), 1, tree)
+			got := Wide(&r, f, 2, len(tc.in)/2, 2)
 			if got != tc.want || r.Failed() || r.Left() != 4 || len(r.findings) > 0 {
-				t.Errorf("%q: %q, want %q; %v, %d left, %d findings", tc.in, got, tc.want, r.Err(), r.Left(), len(r.findings))
+				t.Errorf("%q: %q, want %q; %v, %d left, %d findings", tc.in, got, tc.want, Err(&r), r.Left(), len(r.findings))
 			}
 			if !tree {
 				continue
@@ -29,8 +29,8 @@ func TestWide(t *testing.T) {
 		}
 	}
 	var r Reader
-	r.Reset([]byte("\x83a\x00b\x00"), 1, true)
-	if got := r.Wide(f, 1, 3, 0); got != "" || !r.Failed() || len(r.nodes) != 0 {
+	Reset(&r, []byte("\x83a\x00b\x00"), 1, true)
+	if got := Wide(&r, f, 1, 3, 0); got != "" || !r.Failed() || len(r.nodes) != 0 {
 		t.Errorf("cut: %q, %v", got, r.nodes)
 	}
 }

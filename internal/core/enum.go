@@ -1,8 +1,8 @@
-package dissect
+package core
 
 // Enum reads a byte whose values the catalog lists, and reports one that is not
 // among them.
-func (r *Reader) Enum(f *Field) uint8 {
+func Enum(r *Reader, f *Field) uint8 {
 	v := r.U8(f)
 	if r.state != failed && f.NameOf(uint64(v)) == "" {
 		r.undefined(f, v)
@@ -12,7 +12,7 @@ func (r *Reader) Enum(f *Field) uint8 {
 
 // Flag reads a byte that is 0 or 1, and reports any other value. Values from 1
 // up are true.
-func (r *Reader) Flag(f *Field) bool {
+func Flag(r *Reader, f *Field) bool {
 	v := r.U8(f)
 	if v > 1 {
 		r.undefined(f, v)
@@ -27,7 +27,7 @@ func (r *Reader) undefined(f *Field, v uint8) {
 
 // Explain sets the number of the text that was read last, or of the text that was
 // read back leaves before it. The field then shows the name of that number.
-func (r *Reader) Explain(back int, num uint64) {
+func Explain(r *Reader, back int, num uint64) {
 	if i := len(r.nodes) - 1 - back; r.want && !r.Failed() && i >= 0 {
 		r.nodes[i].Num = num
 	}

@@ -1,7 +1,6 @@
-package dissect
+package core
 
 import (
-	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -60,7 +59,7 @@ type FindingType struct {
 	// Advice says what to do. Warnings and errors have one.
 	Advice string
 	// Length says that the message is shorter or longer than its own structure says, so
-	// that [Parse] returns an error.
+	// that Parse returns an error.
 	Length bool
 }
 
@@ -70,8 +69,13 @@ type Arg struct {
 	str string
 }
 
+// Integer are the types of whole numbers.
+type Integer interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uint
+}
+
 // Num is a number, for %d and %x.
-func Num[T ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uint](n T) Arg {
+func Num[T Integer](n T) Arg {
 	return Arg{num: int64(n)}
 }
 
@@ -206,30 +210,6 @@ func literal(text string) int {
 		return n
 	}
 	return len(text)
-}
-
-// A FlowFinding is a finding that belongs to no single message: an unanswered
-// request, an incomplete set of parts, evicted state. It is borrowed.
-type FlowFinding struct {
-	Finding
-	// Frame is the frame it is about most: the request, the first part.
-	Frame uint64
-	// Time is the time of that frame.
-	Time     time.Time
-	Src, Dst netip.AddrPort
-	// NoPorts says that only the addresses are known.
-	NoPorts bool
-	// Reply says that Src is the server: it is about a reply.
-	Reply bool
-	// VLAN and Interface are those of the datagram, if it is about one.
-	VLAN      uint16
-	Interface string
-	// Protocol is nil if no protocol was recognised. Alternatives are the
-	// others that the message could be of, see [Record].
-	Protocol     *Protocol
-	Alternatives []*Protocol
-	// ICMPFrame is the frame of the ICMP error that says it, 0 if none does.
-	ICMPFrame uint64
 }
 
 // Find adds a finding about n bytes at offset off of the current source; the range

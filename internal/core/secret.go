@@ -1,4 +1,4 @@
-package dissect
+package core
 
 import "github.com/qdissect/qdissect/internal/nettext"
 
@@ -14,18 +14,18 @@ func (f *Field) Hidden() *Field {
 }
 
 // Tree reports whether a tree is built.
-func (r *Reader) Tree() bool { return r.want }
+func Tree(r *Reader) bool { return r.want }
 
 // Hide replaces the field that was read last by hidden, which [Field.Hidden]
 // returned for it.
-func (r *Reader) Hide(hidden *Field) {
+func Hide(r *Reader, hidden *Field) {
 	if n := len(r.nodes) - 1; n >= 0 && r.nodes[n].Field == hidden.Column {
 		r.nodes[n].Field = hidden
 	}
 }
 
 // HideSetting hides the value that was read last if the setting is a secret.
-func (r *Reader) HideSetting(hidden *Field, key, value string) {
+func HideSetting(r *Reader, hidden *Field, key, value string) {
 	if r.want && len(key) >= len("passw") {
 		r.hideSetting(hidden, key, value)
 	}
@@ -41,6 +41,6 @@ func (r *Reader) hideSetting(hidden *Field, key, value string) {
 			r.err.Field = hidden
 		}
 	case nettext.SecretSetting(key, value):
-		r.Hide(hidden)
+		Hide(r, hidden)
 	}
 }

@@ -1,4 +1,4 @@
-package dissect
+package core
 
 import "testing"
 
@@ -16,17 +16,17 @@ func TestPrefixed(t *testing.T) {
 		{"", "", 0, true},
 	} {
 		var r Reader
-		r.Reset([]byte(tc.in), 1, true)
-		got := r.PString16(f)
+		Reset(&r, []byte(tc.in), 1, true)
+		got := PString16(&r, f)
 		if got != tc.want || r.Failed() != tc.failed || r.Left() != tc.left {
-			t.Errorf("%q: %q, %v, %d left", tc.in, got, r.Err(), r.Left())
+			t.Errorf("%q: %q, %v, %d left", tc.in, got, Err(&r), r.Left())
 		}
 	}
 	for in, want := range map[string]string{"\x02\x00\x00\x00abc": "ab", "\xff\xff\xff\xffabc": "", "\x02\x00\x00": ""} {
 		var r Reader
-		r.Reset([]byte(in), 1, true)
-		if got := r.PString32(f); got != want || r.Failed() != (want == "") {
-			t.Errorf("%q: %q, %v", in, got, r.Err())
+		Reset(&r, []byte(in), 1, true)
+		if got := PString32(&r, f); got != want || r.Failed() != (want == "") {
+			t.Errorf("%q: %q, %v", in, got, Err(&r))
 		}
 		if want != "" && string(r.nodes[0].Value(r.data)) != want {
 			t.Errorf("%q: the leaf says %q", in, r.nodes[0].Value(r.data))

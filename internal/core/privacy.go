@@ -1,13 +1,13 @@
-package dissect
+package core
 
 // A Privacy says what a field reveals about people and servers, and so how its value is replaced in a capture that is to be
-// shared. It is an [Option]. Text has to state it: [Protocol.Validate] refuses text that does not. For other fields, the kind decides
+// shared. It is an [Option]. Text has to state it: Protocol.Validate refuses text that does not. For other fields, the kind decides
 // unless the declaration states it: [Bytes] are Opaque, an [ID] is a SteamID, an [Endpoint] an Address, a [Decimal] a Cell, and numbers are Public.
 type Privacy uint8
 
 const (
-	// unstated is that of text whose declaration forgot it.
-	unstated Privacy = iota
+	// Unstated is that of text whose declaration forgot it.
+	Unstated Privacy = iota
 	// Public reveals nothing: numbers, words of the protocol, and information about the game rather than about a person or a server.
 	Public
 	// PersonName is the name of a player or of a group of players.
@@ -66,7 +66,7 @@ func (f *Field) settle() {
 	switch {
 	case f.Secret && f.Privacy != Carrier:
 		f.Privacy = Key
-	case f.Privacy != unstated:
+	case f.Privacy != Unstated:
 	case f.Framing:
 		f.Privacy = Public // of the transport of the message
 	case f.Kind != String:

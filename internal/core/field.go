@@ -1,4 +1,4 @@
-package dissect
+package core
 
 import (
 	"fmt"
@@ -52,7 +52,7 @@ func (k Kind) Container() bool { return k == Group || k == List }
 
 // A Name is the meaning of one value of a field, or of one bit of it. Where the
 // field is text, Text is that value and Value the number by which
-// [Reader.Explain] refers to it.
+// [Explain] refers to it.
 type Name struct {
 	Value uint64
 	Name  string
@@ -366,8 +366,11 @@ func appendKey(b []byte, name string) []byte {
 	return append(append(append(b, ',', '"'), name...), '"', ':')
 }
 
-// JSONKey returns the key of the protocol in JSON, [Protocol.JSONKey], as [Field.JSONKey] does.
+// JSONKey returns the key of the protocol in JSON, Protocol.JSONKey, as [Field.JSONKey] does.
 func (c *Catalog) JSONKey() []byte { return c.jsonKey }
+
+// Name returns the name of the protocol.
+func (c *Catalog) Name() string { return c.protocol }
 
 // Upper returns the name of the protocol in capital letters.
 func (c *Catalog) Upper() string { return c.upper }

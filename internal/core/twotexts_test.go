@@ -1,4 +1,4 @@
-package dissect
+package core
 
 import (
 	"math/rand/v2"
@@ -38,7 +38,7 @@ func TestPair(t *testing.T) {
 		}
 		of := func(in *Inject, first func(r *Reader) []KeyValue, one func(r *Reader) (KeyValue, bool)) (got read) {
 			r := Reader{inject: in}
-			r.Reset(data, 1, true)
+			Reset(&r, data, 1, true)
 			got.pairs = first(&r)
 			for r.More() {
 				kv, ok := one(&r)
@@ -51,15 +51,15 @@ func TestPair(t *testing.T) {
 			return got
 		}
 		for name, one := range map[string]func(r *Reader) (KeyValue, bool){
-			"Pair": func(r *Reader) (KeyValue, bool) { return r.Pair(group, key, value, hidden) },
+			"Pair": func(r *Reader) (KeyValue, bool) { return ReadPair(r, group, key, value, hidden) },
 			"Setting": func(r *Reader) (KeyValue, bool) {
-				kv, ok := r.Setting(group, key, value, hidden, 'a', len(data))
+				kv, ok := ReadSetting(r, group, key, value, hidden, 'a', len(data))
 				if !ok {
 					open := r.BeginRecord(group)
-					kv.Key = r.Element(key, 'a', len(data))
+					kv.Key = Element(r, key, 'a', len(data))
 					if r.More() {
-						kv.Value = r.Element(value, 'a', len(data))
-						r.HideSetting(hidden, kv.Key, kv.Value)
+						kv.Value = Element(r, value, 'a', len(data))
+						HideSetting(r, hidden, kv.Key, kv.Value)
 					}
 					ok = r.EndRecord(open)
 				}
@@ -72,14 +72,14 @@ func TestPair(t *testing.T) {
 		}
 		most := rng.IntN(8)
 		several := func(r *Reader) []KeyValue {
-			list := r.Pairs(group, key, value, hidden, most, nil)
+			list := ReadPairs(r, group, key, value, hidden, most, nil)
 			if len(list) > most {
 				t.Fatalf("%q: %d pairs, at most %d were wanted", data, len(list), most)
 			}
 			fromList += len(list)
 			return list
 		}
-		pair := func(r *Reader) (KeyValue, bool) { return r.Pair(group, key, value, hidden) }
+		pair := func(r *Reader) (KeyValue, bool) { return ReadPair(r, group, key, value, hidden) }
 		if got, want := of(nil, several, pair), of(nil, none, pair); !reflect.DeepEqual(got, want) {
 			t.Fatalf("Pairs: %q: %+v, want %+v", data, got, want)
 		}

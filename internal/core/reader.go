@@ -1,4 +1,4 @@
-package dissect
+package core
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ type Reader struct {
 	leaves   []extent
 	most     int // of records
 
-	asked place
+	awaited func(topics Topic, id uint64) bool // nil outside of an analyzer
 
 	inject *Inject
 	reads  int // until the one that is made to fail
@@ -62,28 +62,17 @@ type progress struct {
 	records int // groups and lists
 }
 
-// place is where the requests are that a message may answer.
-type place struct {
-	tracker  *tracker
-	flow     int32
-	protocol int8
-	up       bool
-}
+// A Topic is a set of kinds of requests; each protocol assigns its bits.
+type Topic uint32
+
+// A KeyValue is one setting of a server, as on the wire.
+type KeyValue struct{ Key, Value string }
 
 // Awaited reports whether a request for one of topics, with this id, was sent in the
 // other direction not long ago: for the few messages that are the same bytes as a request
 // and as its reply. Outside of an analyzer it says false.
-func (r *Reader) Awaited(topics Topic, id uint64) bool {
-	w := &r.asked
-	if w.tracker == nil || w.flow == none {
-		return false
-	}
-	for i := w.tracker.flows.flows[w.flow].requests; i != none; i = w.tracker.requests.list[i].below {
-		if q := &w.tracker.requests.list[i]; q.up() != w.up && q.protocol == w.protocol && q.topic&topics != 0 && sameID(q.id, id) {
-			return true
-		}
-	}
-	return false
+func Awaited(r *Reader, topics Topic, id uint64) bool {
+	return r.awaited != nil && r.awaited(topics, id)
 }
 
 // state is the state of a Reader.
@@ -148,18 +137,18 @@ func (e *Error) append(b []byte) []byte {
 			b = appendBytes(b, e.Have)
 		}
 		b = append(b, " at offset "...)
-		return appendInt(b, e.Offset)
+		return nettext.AppendInt(b, int64(e.Offset))
 	}
 	b = appendBytes(b, e.Have)
 	b = append(b, " at offset "...)
-	b = appendInt(b, e.Offset)
+	b = nettext.AppendInt(b, int64(e.Offset))
 	b = append(b, ", "...)
-	b = appendInt(b, e.Need)
+	b = nettext.AppendInt(b, int64(e.Need))
 	return append(b, " needed"...)
 }
 
 func appendBytes(b []byte, n int) []byte {
-	b = appendInt(b, n)
+	b = nettext.AppendInt(b, int64(n))
 	return append(b, plural(n, " byte", " bytes")...)
 }
 
@@ -171,7 +160,7 @@ func plural(n int, one, many string) string {
 }
 
 // Reset starts a message of one payload. The tree is built if want is true.
-func (r *Reader) Reset(payload []byte, frame uint64, want bool) {
+func Reset(r *Reader, payload []byte, frame uint64, want bool) {
 	r.clear(payload, want)
 	if cap(r.sources) == 0 {
 		r.sources = make([]Source, 0, 4)
@@ -185,7 +174,7 @@ func (r *Reader) Reset(payload []byte, frame uint64, want bool) {
 func (r *Reader) clear(data []byte, want bool) {
 	r.progress = progress{}
 	r.want, r.most = want, MaxRecords
-	r.data, r.asked.tracker = data, nil
+	r.data, r.awaited = data, nil
 	r.nodes, r.sources, r.findings, r.wide = r.nodes[:0], r.sources[:0], r.findings[:0], r.wide[:0]
 	if r.inject != nil {
 		r.arm()
@@ -202,28 +191,6 @@ func (r *Reader) arm() {
 	}
 }
 
-// addPart adds the payload of one part of a split message.
-func (r *Reader) addPart(payload []byte, frame uint64, header int) {
-	r.sources = append(r.sources, Source{Name: "part", Frame: frame, Data: payload, Header: header})
-	r.parts++
-	if r.parts == 1 {
-		r.data = payload
-	}
-}
-
-// length returns the size of the message: of the open source, or of all parts
-// without their headers.
-func (r *Reader) length() int {
-	if r.parts == 0 || len(r.sources) > r.parts {
-		return len(r.data)
-	}
-	n := 0
-	for i := range r.sources {
-		n += len(r.sources[i].Data) - r.sources[i].Header
-	}
-	return n
-}
-
 // Parts returns the number of parts of a split message, 0 if it was not split. Part
 // i is source i.
 func (r *Reader) Parts() int { return r.parts }
@@ -234,13 +201,13 @@ func (r *Reader) Gap() int { return r.missing - 1 }
 
 // Break says that the message continues in missing parts: its end is not judged, as
 // with [Reader.Cut].
-func (r *Reader) Break() { r.cut = true }
+func Break(r *Reader) { r.cut = true }
 
 // Sources returns the data sources so far. They are borrowed.
-func (r *Reader) Sources() []Source { return r.sources }
+func Sources(r *Reader) []Source { return r.sources }
 
 // Nodes returns the tree. It is borrowed.
-func (r *Reader) Nodes() []Node { return r.nodes }
+func Nodes(r *Reader) []Node { return r.nodes }
 
 // Part selects part i as the current source. It does nothing after a failure.
 func (r *Reader) Part(i int) {
@@ -278,18 +245,18 @@ func (r *Reader) Open(name string, data []byte) {
 	r.use(len(r.sources) - 1)
 }
 
-// Buffer returns an empty buffer for a new source. Return it with [Reader.Keep]
+// Buffer returns an empty buffer for a new source. Return it with [Keep]
 // after it has grown.
-func (r *Reader) Buffer() []byte {
+func Buffer(r *Reader) []byte {
 	if r.made < len(r.spare) {
 		return r.spare[r.made][:0]
 	}
 	return nil
 }
 
-// Keep stores a buffer from [Reader.Buffer] for reuse. Its data lives until the next
+// Keep stores a buffer from [Buffer] for reuse. Its data lives until the next
 // message.
-func (r *Reader) Keep(b []byte) {
+func Keep(r *Reader, b []byte) {
 	if r.made < len(r.spare) {
 		r.spare[r.made] = b
 	} else {
@@ -300,7 +267,7 @@ func (r *Reader) Keep(b []byte) {
 
 // Finish ends the message. Unread bytes of the current source and unread sources
 // become data or trailing bytes. It returns the number of trailing bytes.
-func (r *Reader) Finish(c *Catalog) int {
+func Finish(r *Reader, c *Catalog) int {
 	r.depth = 0
 	what, trailing := c.trailing, len(r.data)-r.off
 	if r.state == failed {
@@ -409,7 +376,7 @@ func (r *Reader) Failed() bool { return r.state == failed }
 func (r *Reader) Cut() bool { return r.cut }
 
 // Err returns the first failure, nil if there is none. It is borrowed.
-func (r *Reader) Err() *Error {
+func Err(r *Reader) *Error {
 	if r.state != failed {
 		return nil
 	}
@@ -439,8 +406,8 @@ func (r *Reader) Seek(offset int) {
 	}
 }
 
-// Source returns the number of the current source.
-func (r *Reader) Source() int { return int(r.source) }
+// Current returns the number of the current source.
+func Current(r *Reader) int { return int(r.source) }
 
 // Peek returns the unread bytes, none after a failure. Decoders do not index or
 // slice the result, which may be shorter than expected (internal/archtest); the
@@ -453,17 +420,17 @@ func (r *Reader) Peek() []byte {
 }
 
 // PeekTo returns the next n unread bytes, or fewer.
-func (r *Reader) PeekTo(n int) []byte {
+func PeekTo(r *Reader, n int) []byte {
 	b := r.Peek()
 	n = min(max(n, 0), len(b))
 	return b[:n:n]
 }
 
 // PeekText returns the unread bytes as text.
-func (r *Reader) PeekText() string { return view(r.Peek()) }
+func PeekText(r *Reader) string { return view(r.Peek()) }
 
 // PeekFrom returns the unread bytes after the next n.
-func (r *Reader) PeekFrom(n int) []byte {
+func PeekFrom(r *Reader, n int) []byte {
 	b := r.Peek()
 	return b[min(max(n, 0), len(b)):]
 }
@@ -507,7 +474,7 @@ func indexAny(b []byte, stop string) int {
 
 // While returns the index of the first unread byte from i on for which is returns
 // false.
-func (r *Reader) While(i int, is func(byte) bool) int {
+func While(r *Reader, i int, is func(byte) bool) int {
 	b := r.Peek()
 	i = max(i, 0)
 	for i < len(b) && is(b[i]) {
@@ -547,13 +514,13 @@ type Mark struct {
 	depth                uint8
 }
 
-// Mark returns the current position.
-func (r *Reader) Mark() Mark { return Mark{r.off, len(r.nodes), len(r.findings), r.source, r.depth} }
+// Here returns the current position.
+func Here(r *Reader) Mark { return Mark{r.off, len(r.nodes), len(r.findings), r.source, r.depth} }
 
 // Return goes back to a mark and removes the nodes and findings since then, so that
 // an incomplete record is not shown as a complete one. A failure remains; the bytes
 // after the mark become data.
-func (r *Reader) Return(m Mark) {
+func Return(r *Reader, m Mark) {
 	if m.source != r.source && int(m.source) < len(r.sources) {
 		r.use(int(m.source))
 	}
@@ -564,7 +531,7 @@ func (r *Reader) Return(m Mark) {
 
 // Recover clears a failure whose bytes have become part of something else and
 // returns it. The failure of too many records remains.
-func (r *Reader) Recover() Error {
+func Recover(r *Reader) Error {
 	e := r.err
 	if e.Text != tooManyRecords {
 		r.state, r.err = reading, Error{}
@@ -619,19 +586,19 @@ func (r *Reader) End(open int) {
 
 // BeginRecord opens a group that [Reader.EndRecord] closes.
 func (r *Reader) BeginRecord(f *Field) Mark {
-	m := r.Mark()
+	m := Here(r)
 	r.Begin(f)
 	return m
 }
 
 // EndRecord closes a group that [Reader.BeginRecord] opened. If it could not be read
-// completely, EndRecord returns to its beginning, as [Reader.Return] does, and
+// completely, EndRecord returns to its beginning, as [Return] does, and
 // reports false.
 func (r *Reader) EndRecord(m Mark) bool {
 	if r.End(m.nodes); !r.Failed() {
 		return true
 	}
-	r.Return(m)
+	Return(r, m)
 	return false
 }
 
@@ -668,11 +635,8 @@ func (r *Reader) I32(f *Field) int32 {
 	return v
 }
 
-// I8 reads a signed byte.
-func (r *Reader) I8(f *Field) int8 { return int8(r.number(f, 1, signed)) }
-
 // I16 reads 16 bits, little-endian and signed.
-func (r *Reader) I16(f *Field) int16 { return int16(r.number(f, 2, signed)) }
+func I16(r *Reader, f *Field) int16 { return int16(r.number(f, 2, signed)) }
 
 // U16 reads 16 bits, little-endian.
 func (r *Reader) U16(f *Field) uint16 { return uint16(r.number(f, 2, 0)) }
@@ -687,16 +651,16 @@ func (r *Reader) U32(f *Field) uint32 { return uint32(r.number(f, 4, 0)) }
 func (r *Reader) U32BE(f *Field) uint32 { return uint32(r.number(f, 4, bigEndian)) }
 
 // I32BE reads 32 bits, big-endian and signed.
-func (r *Reader) I32BE(f *Field) int32 { return int32(r.number(f, 4, bigEndian|signed)) }
+func I32BE(r *Reader, f *Field) int32 { return int32(r.number(f, 4, bigEndian|signed)) }
 
 // U64 reads 64 bits, little-endian.
 func (r *Reader) U64(f *Field) uint64 { return r.number(f, 8, 0) }
 
 // U64BE reads 64 bits, big-endian.
-func (r *Reader) U64BE(f *Field) uint64 { return r.number(f, 8, bigEndian) }
+func U64BE(r *Reader, f *Field) uint64 { return r.number(f, 8, bigEndian) }
 
 // UintN reads a number of n bytes, at most 8, little-endian.
-func (r *Reader) UintN(f *Field, n int) uint64 { return r.number(f, n, 0) }
+func UintN(r *Reader, f *Field, n int) uint64 { return r.number(f, n, 0) }
 
 // A format is the format of a number; 0 is little-endian and unsigned.
 type format uint8
@@ -739,7 +703,7 @@ func (r *Reader) number(f *Field, n int, as format) uint64 {
 func (r *Reader) F32(f *Field) float32 { return r.float(f, binary.LittleEndian) }
 
 // F32BE reads an IEEE 754 number of 32 bits, big-endian.
-func (r *Reader) F32BE(f *Field) float32 { return r.float(f, binary.BigEndian) }
+func F32BE(r *Reader, f *Field) float32 { return r.float(f, binary.BigEndian) }
 
 func (r *Reader) float(f *Field, order binary.ByteOrder) float32 {
 	if r.state != reading && r.stopped() || len(r.data)-r.off < 4 {
@@ -821,10 +785,10 @@ func (r *Reader) CString(f *Field) string {
 	return view(left[:n])
 }
 
-// Pair reads a group of two texts, a key and its value, each with the NUL that ends it, and hides the
+// ReadPair reads a group of two texts, a key and its value, each with the NUL that ends it, and hides the
 // value if the key names a password. If they could not be read completely, it returns to the
 // beginning of the group, as [Reader.EndRecord] does, and reports false.
-func (r *Reader) Pair(group, key, value, hidden *Field) (kv KeyValue, ok bool) {
+func ReadPair(r *Reader, group, key, value, hidden *Field) (kv KeyValue, ok bool) {
 	if r.want && r.state == reading && r.records < r.most {
 		// Long messages consist of nothing else: most pairs are read at once.
 		from := r.off
@@ -836,19 +800,19 @@ func (r *Reader) Pair(group, key, value, hidden *Field) (kv KeyValue, ok bool) {
 				r.check(key, from, from+k)
 				r.check(value, from+k+1, r.off-1)
 			}
-			r.HideSetting(hidden, kv.Key, kv.Value)
+			HideSetting(r, hidden, kv.Key, kv.Value)
 			return kv, true
 		}
 	}
 	open := r.BeginRecord(group)
 	kv.Key, kv.Value = r.CString(key), r.CString(value)
-	r.HideSetting(hidden, kv.Key, kv.Value)
+	HideSetting(r, hidden, kv.Key, kv.Value)
 	return kv, r.EndRecord(open)
 }
 
-// Pairs reads groups as [Reader.Pair] does, at most so many, and appends their texts to list. It leaves the last ones to Pair,
+// ReadPairs reads groups as [ReadPair] does, at most so many, and appends their texts to list. It leaves the last ones to ReadPair,
 // and reads none if no tree is wanted.
-func (r *Reader) Pairs(group, key, value, hidden *Field, most int, list []KeyValue) []KeyValue {
+func ReadPairs(r *Reader, group, key, value, hidden *Field, most int, list []KeyValue) []KeyValue {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	most = min(most, r.most-r.records)
 	if !r.want || r.state != reading || most <= 0 {
@@ -876,7 +840,7 @@ func (r *Reader) Pairs(group, key, value, hidden *Field, most int, list []KeyVal
 				r.check(value, middle+1, end)
 			}
 			if secret < r.off {
-				r.HideSetting(hidden, kv.Key, kv.Value)
+				HideSetting(r, hidden, kv.Key, kv.Value)
 				secret = nettext.SecretKeyAt(data, r.off)
 			}
 			if most--; most == 0 {
@@ -888,10 +852,10 @@ func (r *Reader) Pairs(group, key, value, hidden *Field, most int, list []KeyVal
 	return list
 }
 
-// Setting is [Reader.Pair] for texts after delimiters, which are ASCII, up to an offset. It reads nothing and reports
+// ReadSetting is [ReadPair] for texts after delimiters, which are ASCII, up to an offset. It reads nothing and reports
 // false unless the first is at hand and another one follows the value, and not at the very end: as
-// [Reader.Element] can read the rest.
-func (r *Reader) Setting(group, key, value, hidden *Field, delimiter byte, end int) (kv KeyValue, ok bool) {
+// [Element] can read the rest.
+func ReadSetting(r *Reader, group, key, value, hidden *Field, delimiter byte, end int) (kv KeyValue, ok bool) {
 	from := r.off
 	if !r.want || r.state != reading || r.records >= r.most || end > len(r.data) || from+1 >= end || r.data[from] != delimiter {
 		return kv, false
@@ -907,7 +871,7 @@ func (r *Reader) Setting(group, key, value, hidden *Field, delimiter byte, end i
 		r.check(key, from+1, from+1+k)
 		r.check(value, from+2+k, r.off)
 	}
-	r.HideSetting(hidden, kv.Key, kv.Value)
+	HideSetting(r, hidden, kv.Key, kv.Value)
 	return kv, true
 }
 
@@ -960,19 +924,19 @@ func twoTexts(b []byte, delimiter byte) (first, end int, high bool) {
 
 // Skim reports whether the groups that are left, at most as many as stated, need not be
 // read: nobody reads the body, and their number is allowed. What a text gets as a finding
-// must be found all the same, with [Reader.Sound] or [Reader.TextAt].
-func (r *Reader) Skim(groups int) bool {
+// must be found all the same, with [Sound] or [TextAt].
+func Skim(r *Reader, groups int) bool {
 	return r.skim && !r.want && r.state == reading && r.records+groups <= r.most
 }
 
 // Pass moves over n unread bytes with a number of groups that need not be read.
-func (r *Reader) Pass(groups, n int) {
+func Pass(r *Reader, groups, n int) {
 	r.records += groups
 	r.Seek(r.off + n)
 }
 
 // Sound reports whether none of the texts in the next n bytes gets a finding.
-func (r *Reader) Sound(n int) bool {
+func Sound(r *Reader, n int) bool {
 	if r.state == failed || n < 0 || n > len(r.data)-r.off {
 		return false
 	}
@@ -980,7 +944,7 @@ func (r *Reader) Sound(n int) bool {
 }
 
 // TextAt returns n bytes of text at an offset of the current source without reading them.
-func (r *Reader) TextAt(f *Field, offset, n int) string {
+func TextAt(r *Reader, f *Field, offset, n int) string {
 	if offset < 0 || n < 0 || offset+n > len(r.data) {
 		return ""
 	}
@@ -1001,7 +965,7 @@ func (r *Reader) unterminated(f *Field) string {
 
 // CStringOrRest reads text up to a NUL or to the end of the source. It reports
 // whether there was a NUL.
-func (r *Reader) CStringOrRest(f *Field) (s string, terminated bool) {
+func CStringOrRest(r *Reader, f *Field) (s string, terminated bool) {
 	if r.state == failed {
 		return "", false
 	}
@@ -1027,10 +991,10 @@ func (r *Reader) PString(f *Field) string {
 
 // PString16 reads text behind 16 bits that give its length, little-endian, which belong
 // to it.
-func (r *Reader) PString16(f *Field) string { return r.prefixed(f, 2) }
+func PString16(r *Reader, f *Field) string { return r.prefixed(f, 2) }
 
 // PString32 is the same with 32 bits.
-func (r *Reader) PString32(f *Field) string { return r.prefixed(f, 4) }
+func PString32(r *Reader, f *Field) string { return r.prefixed(f, 4) }
 
 func (r *Reader) prefixed(f *Field, size int) string {
 	left := len(r.data) - r.off - size
@@ -1052,14 +1016,14 @@ func (r *Reader) prefixed(f *Field, size int) string {
 // Delimited reads pre bytes, text up to the first byte of stop or the end, and up to
 // suf bytes of delimiter, as one leaf whose value is the text.
 func (r *Reader) Delimited(f *Field, pre int, stop string, suf int) string {
-	left := r.PeekFrom(pre)
+	left := PeekFrom(r, pre)
 	n := indexAny(left, stop)
 	return r.Span(f, 0, pre, n, min(max(suf, 0), len(left)-n, math.MaxUint16))
 }
 
 // Element reads an optional delimiter and the text up to the next one or to an
 // offset, as one leaf whose value is the text.
-func (r *Reader) Element(f *Field, delimiter byte, end int) string {
+func Element(r *Reader, f *Field, delimiter byte, end int) string {
 	left := r.data[r.off:min(max(end, r.off), len(r.data))]
 	pre := 0
 	if len(left) > 0 && left[0] == delimiter {
@@ -1102,7 +1066,7 @@ func (r *Reader) Span(f *Field, num uint64, pre, n, suf int) string {
 
 // Wide reads pre bytes, n units of UTF-16, little-endian, and suf bytes as one leaf. It
 // returns the text in UTF-8.
-func (r *Reader) Wide(f *Field, pre, n, suf int) string {
+func Wide(r *Reader, f *Field, pre, n, suf int) string {
 	b := r.declared(f, pre, 2*n, suf, true)
 	from := len(r.wide)
 	r.wide = appendWide(r.wide, b)
@@ -1111,7 +1075,7 @@ func (r *Reader) Wide(f *Field, pre, n, suf int) string {
 
 // Latin is [Reader.Span] of text of which the message itself says that it is no UTF-8:
 // there is nothing to note.
-func (r *Reader) Latin(f *Field, pre, n, suf int) string {
+func Latin(r *Reader, f *Field, pre, n, suf int) string {
 	return view(r.declared(f, pre, n, suf, false))
 }
 

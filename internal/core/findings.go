@@ -1,4 +1,4 @@
-package dissect
+package core
 
 // Findings that messages of any protocol can have.
 var (
