@@ -4,19 +4,11 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-
-	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
-
-// loggedRow matches the offset 0 in a line of a log.
-var loggedRow = lazyregexp.New(` (?:0{4,}(?:[^0-9a-fA-F]|$)|0[xX])`)
 
 // dump reads the dump that begins in a line, and those that follow it.
 func (p *parser) dump(l line) bool {
-	r, ok := p.firstRow(l, 0)
-	if at := loggedRow().FindStringIndex(l.text); !ok && p.err == nil && at != nil {
-		r, ok = p.firstRow(l, at[0]+1)
-	}
+	r, ok := p.firstRow(l)
 	if !ok {
 		return p.err != nil
 	}
@@ -49,28 +41,27 @@ const ruler = "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"
 // firstRow reads a line as the first row of a dump. The offset of that is 0. If it
 // is not, or looks like words of hex, something else must confirm it: the text after
 // the bytes, the next row, or the rows before.
-func (p *parser) firstRow(l line, from int) (r row, ok bool) {
-	if r, ok = readRow(l, from); !ok {
+func (p *parser) firstRow(l line) (r row, ok bool) {
+	if r, ok = readRow(l); !ok {
 		return r, false
 	}
-	top := from == 0
 	base := r.otherBase()
 	switch {
-	case base != "" && r.zero() && top:
+	case base != "" && r.zero():
 		p.fail(l.start+max(r.bad, r.indent), true, "this dump is "+base+": dump it with hexdump -C or xxd")
 		return r, false
 	case r.bad >= 0:
-		if top && (r.zero() || r.mark == 'x') && (r.groups >= 2 || hasBytes(l.text[r.bad:])) {
+		if (r.zero() || r.mark == 'x') && (r.groups >= 2 || hasBytes(l.text[r.bad:])) {
 			p.badGroup(&r)
 		}
 		return r, false
 	case r.groups == 0:
 		return r, false
-	case r.confirmed, top && r.zero() && (r.mark != 0 || r.group == 1 || len(r.offset) == 6), p.isExpected(&r):
+	case r.confirmed, r.zero() && (r.mark != 0 || r.group == 1 || len(r.offset) == 6), p.isExpected(&r):
 		return r, true
 	}
 	l, _ = p.after(l)
-	next, ok := readRow(l, from)
+	next, ok := readRow(l)
 	return r, ok && next.like(&r) && len(next.offset) == len(r.offset) && !next.zero() && next.continues(&r)
 }
 
@@ -102,7 +93,7 @@ func (p *parser) rows(first row) (rows []row, next row, begins bool) {
 			p.last = l
 			continue
 		}
-		r, ok := readRow(l, last.from)
+		r, ok := readRow(l)
 		if !ok || !r.like(last) || r.groups == 0 && r.zero() || blankLines > 0 && !r.continues(last) {
 			return rows, row{}, false
 		}

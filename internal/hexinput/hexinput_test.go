@@ -133,13 +133,6 @@ var plainTests = []parseTest{
 	{name: "directions of tshark -z follow,udp,raw", in: "8000000012345678aa\n\t8000000012345678bb\n8000000012345678cc\n",
 		want: plainHex("\x80\x00\x00\x00\x12\x34\x56\x78\xaa", "\x80\x00\x00\x00\x12\x34\x56\x78\xbb", "\x80\x00\x00\x00\x12\x34\x56\x78\xcc")},
 
-	// Tables of Markdown.
-	{name: "a table", in: "| FF FF FF FF 54 53 6F 75 72 63 65 20 45 6E 67 69 | ....TSource Engi |\n| 6E 65 20 51 75 65 72 79 00 | ne Query. |\n", want: plainHex(infoRequest)},
-	{name: "a table with a head", in: "| Hex | Text |\n|-----|------|\n| FF FF FF FF 54 53 6F 75 72 63 65 20 45 6E 67 69 | ....TSource Engi |\n| 6E 65 20 51 75 65 72 79 00 | ne Query. |\n", want: []want{{data: infoRequest, line: 3}}},
-	{name: "a table with offsets", in: "| 0000 | FF FF FF FF 54 53 6F 75 72 63 65 20 45 6E 67 69 | ....TSource Engi |\n| 0010 | 6E 65 20 51 75 65 72 79 00 | ne Query. |\n", want: plainHex(infoRequest)},
-	{name: "a table of code", in: "| `FF FF FF FF 54 53 6F 75 72 63 65 20 45 6E 67 69` | `....TSource Engi` |\n| `6E 65 20 51 75 65 72 79 00` | `ne Query.` |\n", want: plainHex(infoRequest)},
-	{name: "a table of literals", in: "| request | `b'\\xff\\xff\\xff\\xffTSource Engine Query\\x00'` |\n| reply | `ff ff ff ff 41 0b 5f 2a 13` |\n", want: plainHex(infoRequest, challenge)},
-
 	// Labels.
 	{name: "request and response", in: "request: 73\nresponse: 45 59 45 31 04 6d 74 61\n", want: plainHex("s", "EYE1\x04mta")},
 	{name: "arrows", in: "> fe fd 09 00 00 00 01\n< 09 00 00 00 01 2d 31 32 33 34 35 36 37 00\n", want: plainHex(gameSpyRequest, gameSpyReply)},
@@ -227,8 +220,6 @@ var dumpTests = []parseTest{
 	{name: "text of Latin-1", in: "0000   ff ff ff ff 56 ff ff ff ff                        ÿÿÿÿVÿÿÿÿ", want: one("\xff\xff\xff\xffV\xff\xff\xff\xff")},
 	{name: "text of Latin-1, not in UTF-8", in: "0000   ff ff ff ff 56 ff ff ff ff                        \xff\xff\xff\xffV\xff\xff\xff\xff", want: one("\xff\xff\xff\xffV\xff\xff\xff\xff")},
 	{name: "no text", in: "0000 ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69\n0010 6e 65 20 51 75 65 72 79 00\n", want: one(infoRequest)},
-	{name: "in a log", in: "12:00:01.123 [udp] DEBUG 00000000  ff ff ff ff 54 53 6f 75  72 63 65 20 45 6e 67 69  |....TSource Engi|\n12:00:01.124 [udp] DEBUG 00000010  6e 65 20 51 75 65 72 79  00                       |ne Query.|\n12:00:01.124 [udp] DEBUG 00000019\n", want: one(infoRequest)},
-	{name: "in a log, no text", in: "x: 0000 ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69\nx: 0010 6e 65 20 51 75 65 72 79 00\n", want: one(infoRequest)},
 	{name: "inline code", in: "Then `0000   ff ff` and\n`0000   ff ff ff ff 56 ff ff ff ff                        ÿÿÿÿVÿÿÿÿ`\n", want: one("\xff\xff\xff\xffV\xff\xff\xff\xff")},
 	{name: "quoted", in: "> 00000000  ff ff ff ff 54 53 6f 75  72 63 65 20 45 6e 67 69  |....TSource Engi|\n> 00000010  6e 65 20 51 75 65 72 79  00                       |ne Query.|\n> 00000019\n", want: one(infoRequest)},
 	{name: "offsets jump", in: "00000000  ff ff ff ff 54 53 6f 75  72 63 65 20 45 6e 67 69  |....TSource Engi|\n00000020  6e 65 20 51 75 65 72 79  00                       |ne Query.|\n00000029\n", want: []want{{data: infoRequest, note: "offset jumps from 0x10 to 0x20: bytes are missing"}}},
@@ -349,7 +340,6 @@ var sourceTests = []parseTest{
 	{name: "Java", in: "[-1, -1, -1, -1, 65, 11, 95, 42, 19]\nnew byte[] {(byte)0xFF, (byte) 0xFF, -1, -1, 'A', 11, 95, 42, 19}", want: []want{{data: challenge}, {data: challenge}}},
 	{name: "Rust, a list", in: "let q: &[u8] = &[0xff, 0xff, 0xff, 0xff, b'A', 0x0bu8, 95, 42, 19];\nlet r = vec![128u8, 0];", want: []want{{data: challenge}, {data: "\x80\x00"}}},
 	{name: "Kotlin", in: "byteArrayOf(-1, -1, -1, -1, 65, 11, 95, 42, 19)", want: one(challenge)},
-	{name: "Erlang", in: "<<255,255,255,255,65,11,95,42,19>>", want: one(challenge)},
 	{name: "a list that is not closed", in: "unsigned char q[] = {\n  0xff, 0xff, 0xff, 0xff, 0x41, 0x0b,\n", want: []want{{data: "\xff\xff\xff\xffA\x0b", note: "the list is not closed"}}},
 	{name: "a list of hex that is not closed", in: "[ff ff ff ff 41 0b\nhello\n", want: []want{{data: "\xff\xff\xff\xffA\x0b", note: "the list is not closed"}}},
 	{name: "a list of hex, then another datagram", in: "x = {ff ff ff ff 41 0b\n" + request, want: []want{{data: "\xff\xff\xff\xffA\x0b", note: "the list is not closed"}, {data: infoRequest}}},

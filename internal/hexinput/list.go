@@ -24,12 +24,12 @@ type list struct {
 // shortestList is how many values a list has that nothing else confirms.
 const shortestList = 4
 
-// closing is what closes lists, and strings of hex. Angles are those of Erlang.
-var closing = map[string]string{"[": "]", "{": "}", "(": ")", "<<": ">>", `"`: `"`, "'": "'", "<Buffer": ">"}
+// closing is what closes lists, and strings of hex.
+var closing = map[string]string{"[": "]", "{": "}", "(": ")", `"`: `"`, "'": "'", "<Buffer": ">"}
 
 var (
 	// opening matches what opens a list or string of hex.
-	opening = lazyregexp.New(`(?:<Buffer|<<|[\[{("'])[ \t]*$`)
+	opening = lazyregexp.New(`(?:<Buffer|[\[{("'])[ \t]*$`)
 	// callList matches a call that takes a list in round brackets.
 	callList = lazyregexp.New(`(?:\b(?:array|bytes\(|bytearray\()|arrayof)$`)
 	// listItem matches a value, with its sign: a character, hex after 0x or a
@@ -46,9 +46,6 @@ var (
 // list reads the list that begins at i. It returns i if there is none.
 func (p *parser) list(i int) (end int, found bool) {
 	open := p.s[i : i+1]
-	if strings.HasPrefix(p.s[i:], "<<") {
-		open = "<<"
-	}
 	closer, next := closing[open], right(p.s, i+len(open))
 	switch {
 	case closer == "", i < p.noList, open == "[" && i > 0 && isWord(p.s[i-1]): // the latter is the length of an array

@@ -18,18 +18,17 @@ var rowStart = lazyregexp.New("^[ \t]*(?:>[ \t]+)*(?:`[ \t]*)?" +
 type row struct {
 	columns
 	line   line
-	from   int // how much of a log stands before it
 	indent int
 	mark   byte   // what tells the offset from bytes: x before it, : after it, or 0
 	offset string // its digits
 	stars  bool   // a line with "*" follows, which repeats it
 }
 
-// readRow reads a line that, from a column on, begins like a row. The last row
-// of a dump may have an offset only.
-func readRow(l line, from int) (r row, ok bool) {
+// readRow reads a line that begins like a row. The last row of a dump may have an
+// offset only.
+func readRow(l line) (r row, ok bool) {
 	const longest = 256
-	text := l.text[min(from, len(l.text)):]
+	text := l.text
 	m := rowStart().FindStringSubmatchIndex(text[:min(len(text), longest)])
 	if m == nil {
 		return r, false
@@ -38,7 +37,7 @@ func readRow(l line, from int) (r row, ok bool) {
 		text = strings.TrimRight(text, blanks+"`")
 	}
 	start := text[m[2]:m[3]]
-	r = row{line: l, from: from, indent: from + m[2], columns: readColumns(l.text[:from+len(text)], from+m[3])}
+	r = row{line: l, indent: m[2], columns: readColumns(text, m[3])}
 	if i := strings.IndexAny(start, "xX:"); i >= 0 {
 		r.mark = start[i] | 0x20
 	}

@@ -8,8 +8,6 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"github.com/qdissect/qdissect/internal/lazyregexp"
 )
 
 // In the folded text, ellipsis stands for … and other for any other character
@@ -36,31 +34,7 @@ func newText(raw []byte) text {
 		folded, t.offsets = append(folded, fold(r)), append(t.offsets, int32(i))
 	}
 	t.s, t.offsets = string(folded), append(t.offsets, int32(len(raw)))
-	if strings.Contains(t.s, "| ") {
-		t.s = tableRow().ReplaceAllStringFunc(t.s, withoutBars)
-	}
 	return t
-}
-
-var (
-	// tableRow matches a row of a Markdown table: | 0000 | `ff ff` | `..` |.
-	tableRow    = lazyregexp.New("(?m)^[ \t]*\\|[ \t]+`?[0-9a-fA-F]{2}.*$")
-	tableOffset = lazyregexp.New(`^[ \t]*\|[ \t]+[0-9a-fA-F]{4,8}[ \t]+\|`)
-	tableCode   = strings.NewReplacer("| `", "|  ", "` |", "  |")
-)
-
-// withoutBars replaces the bars of a row of a table by blanks, but keeps the one
-// before the text if there is no offset: that is a form of its own.
-func withoutBars(row string) string {
-	row = tableCode.Replace(row)
-	if tableOffset().MatchString(row) {
-		row = strings.ReplaceAll(row, "|", " ")
-	}
-	row = strings.Replace(row, "|", " ", 1)
-	if end := strings.TrimRight(row, blanks); strings.HasSuffix(end, "|") {
-		row = end[:len(end)-1] + " " + row[len(end):]
-	}
-	return row
 }
 
 // original returns the characters from i to j as they are in the input.
