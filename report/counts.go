@@ -109,6 +109,11 @@ func appendSummary(dst []byte, s *Summary, columns int) []byte {
 	if s.Evicted > 0 {
 		line("evicted", "%s", evicted(s))
 	}
+	return appendRows(dst, rows, columns)
+}
+
+// appendRows appends names with their texts, which are broken into lines of so many columns.
+func appendRows(dst []byte, rows [][2]string, columns int) []byte {
 	column := 12
 	for _, r := range rows {
 		column = max(column, width(r[0]))

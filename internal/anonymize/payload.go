@@ -124,6 +124,11 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 		}
 		w.value(n, n.Value(data[n.Source]), r, k)
 	}
+	return data, w.conclude(rec, data, cut, sums)
+}
+
+// conclude replaces what depends on other leaves: values that were cut, sources that are folded, and checksums.
+func (w *rewriter) conclude(rec *dissect.Record, data [][]byte, cut, sums []*dissect.Node) (ok bool) {
 	if len(cut) > 0 {
 		w.remember(rec, data)
 	}
@@ -132,7 +137,7 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 	}
 	for i := len(rec.Sources) - 1; i > 0; i-- {
 		if rec.Sources[i].Frame == 0 && !w.fold(rec, data, i) {
-			return nil, false
+			return false
 		}
 	}
 	for _, n := range sums {
@@ -143,7 +148,7 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 			data[i] = nil
 		}
 	}
-	return data, true
+	return true
 }
 
 // sumUp corrects a checksum, unless it was wrong before.

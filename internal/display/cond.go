@@ -185,21 +185,7 @@ func (c *comparison) literal(out *cond, r *read, v token) (why string) {
 		if r.names != nil {
 			return c.name(out, r, s)
 		}
-		n, ok := parseNum(s)
-		if c.op.ordered() {
-			if !ok || v.kind == quoted {
-				return name + " is text: only numbers in it have an order, and " + s + " is not a number"
-			}
-			out.nums = append(out.nums, intervalOf(c.op, n))
-			return ""
-		}
-		l := textLiteral{text: s, number: ok && v.kind != quoted}
-		if l.number {
-			l.is = intervalOf(equal, n)
-		} else if v.kind != quoted && r.class == setting && c.list() {
-			l.is, l.number = r.span(s)
-		}
-		out.texts = append(out.texts, l)
+		return c.text(out, r, v)
 	case flag:
 		switch s {
 		case "true":
@@ -227,11 +213,7 @@ func (c *comparison) literal(out *cond, r *read, v token) (why string) {
 	case address:
 		p, ok := prefix(s)
 		if !ok {
-			why = "not an address such as 192.0.2.1 or 192.0.2.0/24"
-			if _, err := netip.ParseAddrPort(s); err == nil {
-				why += "; ports are " + portOf(name) + ", and addr is compared with both"
-			}
-			return why
+			return noAddress(name, s)
 		}
 		out.prefixes = append(out.prefixes, p)
 	case endpoint:
@@ -251,6 +233,35 @@ func (c *comparison) literal(out *cond, r *read, v token) (why string) {
 	default:
 		return c.name(out, r, s)
 	}
+	return ""
+}
+
+// noAddress is the complaint about a value that is no address.
+func noAddress(name, s string) string {
+	why := "not an address such as 192.0.2.1 or 192.0.2.0/24"
+	if _, err := netip.ParseAddrPort(s); err == nil {
+		why += "; ports are " + portOf(name) + ", and addr is compared with both"
+	}
+	return why
+}
+
+// text accepts a text, which may be a number.
+func (c *comparison) text(out *cond, r *read, v token) string {
+	n, ok := parseNum(v.text)
+	if c.op.ordered() {
+		if !ok || v.kind == quoted {
+			return c.field.text + " is text: only numbers in it have an order, and " + v.text + " is not a number"
+		}
+		out.nums = append(out.nums, intervalOf(c.op, n))
+		return ""
+	}
+	l := textLiteral{text: v.text, number: ok && v.kind != quoted}
+	if l.number {
+		l.is = intervalOf(equal, n)
+	} else if v.kind != quoted && r.class == setting && c.list() {
+		l.is, l.number = r.span(v.text)
+	}
+	out.texts = append(out.texts, l)
 	return ""
 }
 

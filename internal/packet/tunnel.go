@@ -159,6 +159,19 @@ func (d *Decoder) ipTunnel(f *Frame, out *Datagram, ip []byte, proto byte, b []b
 	return d.ipv6(f, out, b, wire)
 }
 
+// The header of GRE: its least length, that of optional fields, and its flags.
+const (
+	greHeader       = 4
+	greField        = 4
+	greChecksumFlag = 0x8000
+	greKeyFlag      = 0x2000
+	greSequenceFlag = 0x1000
+	greRoutingFlag  = 0x4000
+	greRfc1701Flags = greRoutingFlag | 0x0c00
+	greAckFlag      = 0x0080
+	greVersionMask  = 0x0007
+)
+
 // gre decodes a GRE packet. The header (RFC 2784, 2; RFC 2890, 2): flags and version 2
 // bytes, EtherType 2 bytes, and if the flags say so, checksum and reserved 4 bytes, key 4
 // bytes, sequence 4 bytes. Version 1 (RFC 2637, 4.1) may have an acknowledgement of 4
@@ -168,47 +181,36 @@ func (d *Decoder) ipTunnel(f *Frame, out *Datagram, ip []byte, proto byte, b []b
 // implementation without these must discard the packet. Bits 6 to 12 must be ignored (RFC
 // 2784, 2.3).
 func (d *Decoder) gre(f *Frame, out *Datagram, ip, b []byte, wire int) Outcome {
-	const (
-		header       = 4
-		field        = 4
-		checksumFlag = 0x8000
-		keyFlag      = 0x2000
-		sequenceFlag = 0x1000
-		routingFlag  = 0x4000
-		rfc1701Flags = routingFlag | 0x0c00
-		ackFlag      = 0x0080
-		versionMask  = 0x0007
-	)
-	if len(b) < header {
+	if len(b) < greHeader {
 		return TunnelBad
 	}
 	flags, t := be16(b), be16(b[2:])
-	version := flags & versionMask
+	version := flags & greVersionMask
 	switch {
-	case version == 0 && flags&rfc1701Flags == 0:
-	case version == 1 && flags&routingFlag == 0 && flags&keyFlag != 0 && t == typePPPGRE:
+	case version == 0 && flags&greRfc1701Flags == 0:
+	case version == 1 && flags&greRoutingFlag == 0 && flags&greKeyFlag != 0 && t == typePPPGRE:
 	default:
 		return TunnelBad
 	}
-	off := header
-	if flags&checksumFlag != 0 {
-		off += field
+	off := greHeader
+	if flags&greChecksumFlag != 0 {
+		off += greField
 	}
 	k, id := GRE, uint32(0)
-	if flags&keyFlag != 0 {
-		if len(b) < off+field {
+	if flags&greKeyFlag != 0 {
+		if len(b) < off+greField {
 			return TunnelBad
 		}
 		id = binary.BigEndian.Uint32(b[off:])
-		off += field
+		off += greField
 	}
-	if flags&sequenceFlag != 0 {
-		off += field
+	if flags&greSequenceFlag != 0 {
+		off += greField
 	}
 	if version == 1 {
 		k, id = PPTP, id&0xffff // the upper half is the length of the payload
-		if flags&ackFlag != 0 {
-			off += field
+		if flags&greAckFlag != 0 {
+			off += greField
 		}
 	}
 	if len(b) < off {
@@ -224,7 +226,7 @@ func (d *Decoder) gre(f *Frame, out *Datagram, ip, b []byte, wire int) Outcome {
 		}
 		t, b, wire, kind = next, b[off:], wire-off, HeaderOther
 	case t == typeERSPAN || t == typeERSPAN3:
-		session, next, off, ok := erspan(t, flags&sequenceFlag != 0, b)
+		session, next, off, ok := erspan(t, flags&greSequenceFlag != 0, b)
 		if !ok {
 			return TunnelBad
 		}

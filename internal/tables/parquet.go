@@ -168,6 +168,26 @@ func (t *table) place(file []byte, l *place) {
 
 var roles = [...][]byte{nil, []byte("request"), []byte("reply"), []byte("notice")}
 
+// split writes how a message was split. It reports whether parts are missing.
+func (t *table) split(in *input) (inPart bool) {
+	if !in.flag() {
+		t.absent(5)
+		return false
+	}
+	t.depth = 1
+	t.text(in.text())
+	t.number(in.number(), true)
+	t.number(in.number(), true)
+	t.flag(in.flag(), true)
+	n := 0
+	if inPart = in.flag(); inPart {
+		n = int(in.number())
+	}
+	t.list(n, func(c *column) { c.putNumber(int64(in.number())) })
+	t.depth = 0
+	return inPart
+}
+
 // message reads and writes a message, which begins at start.
 func (p *Parquet) message(start []byte) {
 	in, t := &p.in, p.messages
@@ -184,23 +204,7 @@ func (p *Parquet) message(start []byte) {
 	t.text(in.text())
 	n := int(in.number())
 	t.list(n, func(c *column) { c.putNumber(int64(in.number())) })
-	inPart := false
-	if in.flag() {
-		t.depth = 1
-		t.text(in.text())
-		t.number(in.number(), true)
-		t.number(in.number(), true)
-		t.flag(in.flag(), true)
-		if inPart = in.flag(); inPart {
-			n = int(in.number())
-		} else {
-			n = 0
-		}
-		t.list(n, func(c *column) { c.putNumber(int64(in.number())) })
-		t.depth = 0
-	} else {
-		t.absent(5)
-	}
+	inPart := t.split(in)
 	var request, rtt uint64
 	known := false
 	for _, k := range p.scalars {

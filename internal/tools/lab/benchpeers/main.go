@@ -50,6 +50,46 @@ type figure struct {
 	resident  int64 // bytes, the most at any time
 }
 
+// The captures, by their names in the folder.
+const (
+	large   = "large.pcap"
+	ng      = "large.pcapng"
+	foreign = "foreign.pcap"
+	flood   = "flood.pcap"
+)
+
+// program stands for the program that is measured, capture for the capture.
+const program, capture = "PROGRAM", "FILE"
+
+// A row is a measurement. Slow ones take minutes, peers are other programs.
+type row struct {
+	name, file string
+	args       []string
+	slow, peer bool
+}
+
+var rows = []row{
+	{"foreign traffic only, `-q -j1`", foreign, []string{program, "-q", "-j1"}, false, false},
+	{"`-q -j1`", large, []string{program, "-q", "-j1"}, false, false},
+	{"`-q -j1`, pcapng", ng, []string{program, "-q", "-j1"}, false, false},
+	{"`-o jsonl -j1`", large, []string{program, "-o", "jsonl", "-j1"}, false, false},
+	{"`-o jsonl -j1`, pcapng", ng, []string{program, "-o", "jsonl", "-j1"}, false, false},
+	{"`-o jsonl -j2`", large, []string{program, "-o", "jsonl", "-j2"}, false, false},
+	{"text, `-j1`", large, []string{program, "-j1"}, false, false},
+	{"text, `-j2`", large, []string{program, "-j2"}, false, false},
+	{"`-q -j1`, forged sources", flood, []string{program, "-q", "-j1"}, false, false},
+	{"`-q -j2`, forged sources", flood, []string{program, "-q", "-j2"}, false, false},
+	{"cat", large, []string{"cat"}, false, true},
+	{"tcpdump -w with a port filter", large, []string{"tcpdump", "-w", "/dev/null", "-r", capture, "udp", "port", "27015"}, false, true},
+	{"ngrep -q", large, []string{"ngrep", "-q", "-I", capture, "qdissect-not-there"}, false, true},
+	{"ndpiReader -q", large, []string{"ndpiReader", "-q", "-i", capture}, true, true},
+	{"tcpdump -nn", large, []string{"tcpdump", "-nn", "-r", capture}, true, true},
+	{"tshark -q -z io,phs", large, []string{"tshark", "-q", "-z", "io,phs", "-r", capture}, true, true},
+	{"tshark, text", large, []string{"tshark", "-n", "-r", capture}, true, true},
+	{"tshark -T json", large, []string{"tshark", "-n", "-T", "json", "-r", capture}, true, true},
+}
+
+// run makes the captures and measures.
 func run(packets, runs int, dir string, peers, slow bool) error {
 	if dir == "" {
 		var err error
@@ -58,106 +98,88 @@ func run(packets, runs int, dir string, peers, slow bool) error {
 		}
 		defer os.RemoveAll(dir)
 	}
-	large, ng := filepath.Join(dir, "large.pcap"), filepath.Join(dir, "large.pcapng")
-	foreign, flood := filepath.Join(dir, "foreign.pcap"), filepath.Join(dir, "flood.pcap")
-	program := filepath.Join(dir, "qdissect")
-	if err := command("go", "build", "-o", program, "./cmd/qdissect").Run(); err != nil {
+	built, counter := filepath.Join(dir, "qdissect"), filepath.Join(dir, "count")
+	if err := command("go", "build", "-o", built, "./cmd/qdissect").Run(); err != nil {
 		return err
 	}
-	for _, args := range [][]string{
-		{"-o", large, "-n", fmt.Sprint(packets)},
-		{"-o", ng, "-n", fmt.Sprint(packets), "-ng"},
-		{"-o", foreign, "-n", fmt.Sprint(packets), "-foreign"},
-		{"-o", flood, "-n", fmt.Sprint(packets / 10), "-flood", fmt.Sprint(packets * 5 / 3)},
-	} {
-		if _, err := os.Stat(args[1]); err == nil {
-			continue
-		}
-		fmt.Fprintln(os.Stderr, "making", filepath.Base(args[1]))
-		if err := command("go", append([]string{"run", "./internal/tools/mklarge"}, args...)...).Run(); err != nil {
-			return err
-		}
-	}
-	counter := filepath.Join(dir, "count")
 	if err := buildCounter(counter); err != nil {
 		return fmt.Errorf("the C counter, the baseline of all figures, cannot be built (a C compiler and libpcap's headers are needed): %w", err)
 	}
-
 	base := map[string]figure{}
-	for _, f := range []string{large, ng, foreign, flood} {
-		m, err := measure(runs, counter, f)
+	for _, c := range []struct {
+		name string
+		args []string
+	}{
+		{large, []string{"-n", fmt.Sprint(packets)}},
+		{ng, []string{"-n", fmt.Sprint(packets), "-ng"}},
+		{foreign, []string{"-n", fmt.Sprint(packets), "-foreign"}},
+		{flood, []string{"-n", fmt.Sprint(packets / 10), "-flood", fmt.Sprint(packets * 5 / 3)}},
+	} {
+		file := filepath.Join(dir, c.name)
+		if _, err := os.Stat(file); err != nil {
+			fmt.Fprintln(os.Stderr, "making", c.name)
+			if err := command("go", append([]string{"run", "./internal/tools/mklarge", "-o", file}, c.args...)...).Run(); err != nil {
+				return err
+			}
+		}
+		m, err := measure(runs, counter, file)
 		if err != nil {
 			return err
 		}
-		base[f] = m
+		base[c.name] = m
 	}
 	fmt.Printf("%s, %s/%s, %d cores, %s; %d packets, %d MB; baseline %.0f ns per packet\n\n",
-		time.Now().UTC().Format("2006-01-02"), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), packets, size(large)>>20,
+		time.Now().UTC().Format("2006-01-02"), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), packets, size(filepath.Join(dir, large))>>20,
 		float64(base[large].cpu)/float64(packets))
 	fmt.Println("| what | CPU ÷ C count | wall ÷ C count | peak memory |")
 	fmt.Println("|---|---|---|---|")
-	for _, b := range []struct {
-		name, file string
-		args       []string
-		slow, peer bool
-	}{
-		{"foreign traffic only, `-q -j1`", foreign, []string{program, "-q", "-j1"}, false, false},
-		{"`-q -j1`", large, []string{program, "-q", "-j1"}, false, false},
-		{"`-q -j1`, pcapng", ng, []string{program, "-q", "-j1"}, false, false},
-		{"`-o jsonl -j1`", large, []string{program, "-o", "jsonl", "-j1"}, false, false},
-		{"`-o jsonl -j1`, pcapng", ng, []string{program, "-o", "jsonl", "-j1"}, false, false},
-		{"`-o jsonl -j2`", large, []string{program, "-o", "jsonl", "-j2"}, false, false},
-		{"text, `-j1`", large, []string{program, "-j1"}, false, false},
-		{"text, `-j2`", large, []string{program, "-j2"}, false, false},
-		{"`-q -j1`, forged sources", flood, []string{program, "-q", "-j1"}, false, false},
-		{"`-q -j2`, forged sources", flood, []string{program, "-q", "-j2"}, false, false},
-		{"cat", large, []string{"cat"}, false, true},
-		{"tcpdump -w with a port filter", large, []string{"tcpdump", "-w", "/dev/null", "-r", "FILE", "udp", "port", "27015"}, false, true},
-		{"ngrep -q", large, []string{"ngrep", "-q", "-I", "FILE", "qdissect-not-there"}, false, true},
-		{"ndpiReader -q", large, []string{"ndpiReader", "-q", "-i", "FILE"}, true, true},
-		{"tcpdump -nn", large, []string{"tcpdump", "-nn", "-r", "FILE"}, true, true},
-		{"tshark -q -z io,phs", large, []string{"tshark", "-q", "-z", "io,phs", "-r", "FILE"}, true, true},
-		{"tshark, text", large, []string{"tshark", "-n", "-r", "FILE"}, true, true},
-		{"tshark -T json", large, []string{"tshark", "-n", "-T", "json", "-r", "FILE"}, true, true},
-	} {
+	for _, b := range rows {
 		if b.peer && !peers || b.slow && !slow {
 			continue
 		}
-		if _, err := exec.LookPath(b.args[0]); err != nil {
-			fmt.Printf("| %s | not installed | | |\n", b.name)
-			continue
+		if err := b.measure(dir, built, runs, base[b.file]); err != nil {
+			return err
 		}
-		args, placed := slices.Clone(b.args[1:]), false
-		for i := range args {
-			if args[i] == "FILE" {
-				args[i], placed = b.file, true
-			}
-		}
-		if !placed {
-			args = append(args, b.file)
-		}
-		n := runs
-		if b.slow {
-			n = 1
-		}
-		m, err := measure(n, b.args[0], args...)
-		if err != nil {
-			if !b.peer {
-				return fmt.Errorf("%s: %w", b.name, err)
-			}
-			fmt.Fprintf(os.Stderr, "benchpeers: %s: %v\n", b.name, err)
-			fmt.Printf("| %s | failed | | |\n", b.name)
-			continue
-		}
-		c := base[b.file]
-		fmt.Printf("| %s | %.2f | %.2f | %.0f MB |\n", b.name, ratio(m.cpu, c.cpu), ratio(m.wall, c.cpu), float64(m.resident)/1e6)
 	}
-	small := filepath.Join("testdata", "pcaps", "a2s", "documents.pcap")
-	m, err := measure(10*runs, program, small)
+	m, err := measure(10*runs, built, filepath.Join("testdata", "pcaps", "a2s", "documents.pcap"))
 	if err != nil {
 		return err
 	}
 	fmt.Printf("\nstart-up to the end on a small file: %.1f ms at best\n", float64(m.wall.Microseconds())/1000)
+	return nil
+}
+
+// measure measures a row and prints it. Only our own program must not fail.
+func (b *row) measure(dir, built string, runs int, c figure) error {
+	args := slices.Clone(b.args)
+	if !slices.Contains(args, capture) {
+		args = append(args, capture)
+	}
+	for i := range args {
+		switch args[i] {
+		case program:
+			args[i] = built
+		case capture:
+			args[i] = filepath.Join(dir, b.file)
+		}
+	}
+	if _, err := exec.LookPath(args[0]); err != nil {
+		fmt.Printf("| %s | not installed | | |\n", b.name)
+		return nil
+	}
+	if b.slow {
+		runs = 1
+	}
+	m, err := measure(runs, args[0], args[1:]...)
+	switch {
+	case err == nil:
+		fmt.Printf("| %s | %.2f | %.2f | %.0f MB |\n", b.name, ratio(m.cpu, c.cpu), ratio(m.wall, c.cpu), float64(m.resident)/1e6)
+	case b.peer:
+		fmt.Fprintf(os.Stderr, "benchpeers: %s: %v\n", b.name, err)
+		fmt.Printf("| %s | failed | | |\n", b.name)
+	default:
+		return fmt.Errorf("%s: %w", b.name, err)
+	}
 	return nil
 }
 
