@@ -288,7 +288,7 @@ func (c *comparison) number(out *cond, r *read, v token) string {
 	}
 	if c.list() {
 		if span, ok := r.span(s); ok {
-			if span.lo > span.hi && span.ulo > span.uhi && span.flo > span.fhi {
+			if span.empty() {
 				return "the range is empty: it begins with the smaller number"
 			}
 			out.nums = append(out.nums, span)

@@ -109,7 +109,7 @@ func (e *short) match(m *Matcher) bool {
 		return false
 	}
 	b, ok := e.b(m)
-	return ok && e.none != (e.orders>>(order(a < b, a > b)+1)&1 != 0)
+	return ok && e.none != (e.orders>>(cmp.Compare(a, b)+1)&1 != 0)
 }
 
 // buffer returns one of three buffers for texts of the side that is being read.
@@ -163,7 +163,7 @@ func (c *cond) present(m *Matcher) {
 func (c *cond) int(m *Matcher, i int64) {
 	m.there = true
 	for k := range c.nums {
-		if c.nums[k].int(i) {
+		if c.nums[k].num(num{f: float64(i), i: i}) {
 			m.fits = true
 			return
 		}
@@ -198,7 +198,7 @@ func (c *cond) uint(m *Matcher, u uint64) {
 	}
 	m.there = true
 	for k := range c.nums {
-		m.fits = m.fits || c.nums[k].uint(u)
+		m.fits = m.fits || c.nums[k].num(uintOf(u))
 	}
 	m.fits = m.fits || c.any || c.two && c.number(m, uintOf(u), false)
 }
@@ -212,7 +212,7 @@ func (c *cond) float(m *Matcher, f float64, single bool) {
 	m.there = true
 	for k := range c.nums {
 		v := &c.nums[k]
-		m.fits = m.fits || single && v.float32(f) || !single && v.float(f)
+		m.fits = m.fits || single && v.float32(f) || !single && v.num(floatOf(f))
 	}
 	m.fits = m.fits || c.any || c.two && c.number(m, floatOf(f), single)
 }

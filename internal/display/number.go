@@ -1,6 +1,7 @@
 package display
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -59,153 +60,56 @@ func (n num) per(by int64) num {
 func (n num) compare(o num) int {
 	switch {
 	case n.kind == isInt && o.kind == isInt:
-		return order(n.i < o.i, n.i > o.i)
+		return cmp.Compare(n.i, o.i)
 	case n.kind == isUint && o.kind == isUint:
-		return order(n.u < o.u, n.u > o.u)
+		return cmp.Compare(n.u, o.u)
+	case n.kind != isFloat && o.kind != isFloat: // what needs 64 bits is larger
+		return cmp.Compare(n.kind, o.kind)
 	}
-	return order(n.f < o.f, n.f > o.f)
+	return cmp.Compare(n.f, o.f)
 }
 
-func order(less, more bool) int {
-	switch {
-	case less:
-		return -1
-	case more:
-		return 1
-	}
-	return 0
-}
-
-// An interval is a range of numbers. It has the limits for each form that a value can
-// have, so that a test is two comparisons.
+// An interval is a range of numbers, with or without limits.
 type interval struct {
-	lo, hi         int64 // for values up to MaxInt64
-	ulo, uhi       uint64
-	flo, fhi       float64
-	loOpen, hiOpen bool // for floats
-}
-
-var everything = interval{lo: math.MinInt64, hi: math.MaxInt64, ulo: 0, uhi: math.MaxUint64, flo: math.Inf(-1), fhi: math.Inf(1)}
-
-// from sets the lower limit.
-func (v *interval) from(n num, open bool) {
-	v.flo, v.loOpen = n.f, open
-	i, u, above := ceil(n, open)
-	switch {
-	case above: // all values are smaller
-		v.lo, v.hi, v.ulo, v.uhi = 1, 0, 1, 0
-	case u > math.MaxInt64:
-		v.lo, v.hi, v.ulo = 1, 0, u
-	default:
-		v.lo, v.ulo = i, 0
-	}
-}
-
-// to sets the upper limit. It comes after from.
-func (v *interval) to(n num, open bool) {
-	v.fhi, v.hiOpen = n.f, open
-	i, u, above := ceil(n, !open) // the first value beyond
-	switch {
-	case above:
-	case u > math.MaxInt64:
-		v.uhi = min(v.uhi, u-1)
-	case i == math.MinInt64:
-		v.lo, v.hi, v.ulo, v.uhi = 1, 0, 1, 0
-	default:
-		v.hi = min(v.hi, i-1)
-		if v.lo > v.hi {
-			v.lo, v.hi = 1, 0
-		}
-		v.ulo, v.uhi = 1, 0
-	}
-}
-
-// ceil returns the smallest whole number that is at least n, or above n if open is set:
-// as i, and as u if it is positive. above says that it does not fit.
-func ceil(n num, open bool) (i int64, u uint64, above bool) {
-	switch n.kind {
-	case isInt:
-		switch {
-		case !open:
-			i = n.i
-		case n.i == math.MaxInt64:
-			return 0, 1 << 63, false
-		default:
-			i = n.i + 1
-		}
-		return i, uint64(max(i, 0)), false
-	case isUint:
-		switch {
-		case !open:
-			return 0, n.u, false
-		case n.u == math.MaxUint64:
-			return 0, 0, true
-		}
-		return 0, n.u + 1, false
-	}
-	f := math.Ceil(n.f)
-	if open && f == n.f {
-		f++
-	}
-	switch {
-	case f < math.MinInt64:
-		return math.MinInt64, 0, false
-	case f >= math.MaxUint64:
-		return 0, 0, true
-	case f >= math.MaxInt64:
-		return 0, uint64(f), false
-	}
-	return int64(f), uint64(max(f, 0)), false
+	lo, hi         num
+	below, above   bool // no limit there
+	loOpen, hiOpen bool // the limit is outside
 }
 
 // intervalOf returns the numbers that fulfil a comparison with n.
 func intervalOf(o op, n num) interval {
-	v := everything
 	switch o {
-	case less:
-		v.to(n, true)
-	case atMost:
-		v.to(n, false)
-	case more:
-		v.from(n, true)
-	case atLeast:
-		v.from(n, false)
-	default:
-		v.from(n, false)
-		v.to(n, false)
+	case less, atMost:
+		return interval{hi: n, below: true, hiOpen: o == less}
+	case more, atLeast:
+		return interval{lo: n, above: true, loOpen: o == more}
 	}
-	return v
+	return between(n, n)
 }
 
-func between(lo, hi num) interval {
-	v := everything
-	v.from(lo, false)
-	v.to(hi, false)
-	return v
-}
+func between(lo, hi num) interval { return interval{lo: lo, hi: hi} }
 
-func (v *interval) int(i int64) bool { return i >= v.lo && i <= v.hi }
+// empty reports whether a range with limits has no numbers.
+func (v *interval) empty() bool { return v.lo.compare(v.hi) > 0 }
 
-func (v *interval) uint(u uint64) bool { return u >= v.ulo && u <= v.uhi }
-
-func (v *interval) float(f float64) bool {
-	return (f > v.flo || f == v.flo && !v.loOpen) && (f < v.fhi || f == v.fhi && !v.hiOpen)
+func (v *interval) num(n num) bool {
+	if !v.below {
+		if c := n.compare(v.lo); c < 0 || c == 0 && v.loOpen {
+			return false
+		}
+	}
+	if v.above {
+		return true
+	}
+	c := n.compare(v.hi)
+	return c < 0 || c == 0 && !v.hiOpen
 }
 
 // float32 compares with the limits rounded as the value is.
 func (v *interval) float32(f float64) bool {
-	lo, hi := float64(float32(v.flo)), float64(float32(v.fhi))
-	return (f > lo || f == lo && !v.loOpen) && (f < hi || f == hi && !v.hiOpen)
-}
-
-func (v *interval) num(n num) bool {
-	switch n.kind {
-	case isInt:
-		return v.int(n.i)
-	case isUint:
-		return v.uint(n.u)
-	}
-	return v.float(n.f)
+	rounded := *v
+	rounded.lo, rounded.hi = floatOf(float64(float32(v.lo.f))), floatOf(float64(float32(v.hi.f)))
+	return rounded.num(floatOf(f))
 }
 
 // numeric reports whether a text begins like a number. "inf" and "nan" are not
