@@ -1,46 +1,10 @@
 package reassembly
 
 import (
-	"bytes"
 	"fmt"
 	"testing"
 	"time"
 )
-
-func TestLimitsDefault(t *testing.T) {
-	if got := (Limits{}).withDefaults(); got != DefaultLimits {
-		t.Errorf("no limits are %+v", got)
-	}
-	if got := (Limits{-1, -1, -1, -1}).withDefaults(); got != DefaultLimits {
-		t.Errorf("negative limits are %+v", got)
-	}
-	own := Limits{Sets: 1, Pieces: 2, SetBytes: 3, Age: 4}
-	if got := own.withDefaults(); got != own {
-		t.Errorf("%+v became %+v", own, got)
-	}
-	if b := NewBudget(0); b.high != DefaultBudget {
-		t.Errorf("no budget is %d bytes", b.high)
-	}
-}
-
-func TestLimitOfSets(t *testing.T) {
-	r := newRangeTable(t, 0, Limits{Sets: 3})
-	for i := range 5 {
-		r.want(uint64(i), 0, more, "AAAAAAAA", second(float64(i)), Held)
-	}
-	r.lost.want(t, "0 evicted have 8 of 0 missing [{8 0}]", "1 evicted have 8 of 0 missing [{8 0}]")
-	r.Flush()
-	r.lost.want(t, "2 input ended have 8 of 0 missing [{8 0}]", "3 input ended have 8 of 0 missing [{8 0}]", "4 input ended have 8 of 0 missing [{8 0}]")
-	wantEmpty(t, r.b)
-
-	p := newPartTable(t, 0, Limits{Sets: 2})
-	for i := range 3 {
-		p.want(uint64(i), "s\x00\x02Aone ", second(float64(i)), Held)
-	}
-	p.lost.want(t, "0 evicted have 1 of 2 missing [1]")
-	p.Flush()
-	wantEmpty(t, p.b)
-}
 
 // Complete sets are evicted before incomplete ones, because nothing is lost with them.
 // They are at most a quarter of all sets.
@@ -64,16 +28,6 @@ func TestLimitOfFinishedSets(t *testing.T) {
 		t.Errorf("%d sets, want 8", p.Len())
 	}
 	p.want(1, "s\x01\x02two", second(3), Complete)
-	p.Flush()
-	wantEmpty(t, p.b)
-}
-
-func TestLimitOfOneSet(t *testing.T) {
-	p := newPartTable(t, 0, Limits{Sets: 1})
-	p.want(1, "s\x00\x01Aalone", second(0), Complete)
-	p.want(2, "s\x00\x01Aalone", second(0), Complete)
-	p.want(3, "s\x00\x02Aone ", second(0), Held)
-	p.want(3, "s\x01\x02two", second(0), Complete)
 	p.Flush()
 	wantEmpty(t, p.b)
 }
@@ -171,25 +125,6 @@ func TestBudgetSmallerThanASet(t *testing.T) {
 	tiny := newRangeTable(t, 100, Limits{})
 	tiny.want(1, 0, more, "AAAAAAAA", second(0), Refused)
 	wantEmpty(t, tiny.b)
-}
-
-// Finished sets must not hold the buffers that they were joined in.
-func TestFinishedSetsAreSmall(t *testing.T) {
-	p := newPartTable(t, 0, Limits{})
-	payload := append([]byte("s\x00\x01A"), bytes.Repeat([]byte("x"), 10000)...)
-	part, _ := readTest(payload, 0)
-	for i := range 2000 {
-		p.Parts.Add(key(uint64(i)), part, payload, []uint64{1}, second(0), Asked{}, readTest)
-	}
-	p.Expire(second(0))
-	held := 0
-	for i := range p.Parts.t.sets {
-		held += cap(p.Parts.t.sets[i].buf)
-	}
-	if held != 0 || p.Len() != 2000 {
-		t.Errorf("%d finished sets hold buffers of %d bytes", p.Len(), held)
-	}
-	audit(t, p.b)
 }
 
 // A flood of incomplete packets costs no more than its budget and does not harm honest

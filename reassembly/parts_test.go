@@ -186,33 +186,6 @@ func TestPartsWithoutIndex(t *testing.T) {
 	}
 }
 
-func TestPartsDuplicateConflictLate(t *testing.T) {
-	p := newPartTable(t, 0, Limits{})
-	p.want(1, "s\x00\x02Aone ", second(0), Held)
-	p.want(1, "s\x00\x02Aone ", second(1), Duplicate)
-	p.want(1, "s\x00\x02Aother ", second(2), Conflict)
-	s := p.want(1, "s\x01\x02two", second(3), Complete)
-	if joined(s) != "Aone two" || s.Duplicates() != 1 || s.Conflicts() != 1 {
-		t.Errorf("joined %q with %d duplicates and %d conflicts", joined(s), s.Duplicates(), s.Conflicts())
-	}
-	p.want(1, "s\x00\x02Aone ", second(4), Held)
-	if s := p.want(1, "s\x01\x02two", second(5), Complete); !s.Again() {
-		t.Error("a set of copies is not said to be one")
-	}
-	p.want(1, "s\x01\x02two", second(5), Held)
-	if p.Len() != 2 {
-		t.Errorf("%d sets, want the finished one and a copy", p.Len())
-	}
-	// The identification is used again, for something else.
-	p.want(1, "s\x01\x02zwei", second(6), Held)
-	if s := p.want(1, "s\x00\x02Aeins ", second(6), Complete); joined(s) != "Aeins zwei" {
-		t.Errorf("joined %q", joined(s))
-	}
-	p.Flush()
-	p.lost.want(t, "1 copied have 1 of 2 missing [0]")
-	wantEmpty(t, p.b)
-}
-
 // step is a part of set 1 with the expected result.
 type step struct {
 	at      float64 // seconds
@@ -448,27 +421,6 @@ func TestPartsRemembered(t *testing.T) {
 	wantEmpty(t, p.b)
 }
 
-// A set says whether its parts are those of the set before.
-func TestPartsAgain(t *testing.T) {
-	p := newPartTable(t, 0, Limits{})
-	p.addFrame(1, "s\x00\x02Aone ", 1, second(1), second(0))
-	if s, _ := p.addFrame(1, "s\x01\x02two", 2, second(1), second(0)); s.Again() || s.Doubt() {
-		t.Error("the first set is said to be a copy")
-	}
-	p.addFrame(1, "s\x00\x02Aone ", 3, second(1.01), second(1.005))
-	if s, _ := p.addFrame(1, "s\x01\x02two", 4, second(1.02), second(1.005)); !s.Again() || !s.Doubt() || !s.First().Equal(second(1.01)) {
-		t.Errorf("copies at once: again %v, doubt %v, first %v", s.Again(), s.Doubt(), s.First())
-	}
-	p.addFrame(1, "s\x00\x02Aone ", 5, second(3), second(2))
-	if s, _ := p.addFrame(1, "s\x01\x02two", 6, second(3), second(2)); !s.Again() || s.Doubt() {
-		t.Errorf("copies a second later: again %v, doubt %v", s.Again(), s.Doubt())
-	}
-	p.addFrame(1, "s\x00\x02Aone ", 7, second(5), second(4))
-	if s, _ := p.addFrame(1, "s\x01\x02zwei", 8, second(5), second(4)); s.Again() || s.Doubt() {
-		t.Errorf("one copy: again %v, doubt %v", s.Again(), s.Doubt())
-	}
-}
-
 // Parts that state different totals make a set only when the largest is there.
 func TestPartsDisagree(t *testing.T) {
 	for _, test := range []struct {
@@ -534,39 +486,6 @@ func TestPartsDisagree(t *testing.T) {
 		p.addFrame(1, "s\x02\x03c", 3, second(2), second(asked))
 		p.Flush()
 	}
-}
-
-// A part with an index that is below no stated total has no place.
-func TestPartsBeyond(t *testing.T) {
-	p := newPartTable(t, 0, Limits{})
-	var out []string
-	p.Parts.lost = func(s *Set, why Reason) {
-		out = append(out, fmt.Sprint(why, " ", s.Len(), "/", s.Total(), " ", s.Index(0), " ", joined(s), " ", s.Frames(), s.PartFrames(0), " ", s.First().Equal(second(1))))
-	}
-	p.want(1, "s\x00\x03Aa", second(0), Held)
-	p.addFrame(1, "s\x07\x03x", 7, second(1), time.Time{})
-	p.want(1, "s\x02\x03c", second(2), Held)
-	if s := p.want(1, "s\x01\x03b", second(3), Complete); joined(s) != "Aabc" || s.Disagree() || !s.OutOfOrder() {
-		t.Errorf("%q, disagree %v", joined(s), s.Disagree())
-	}
-	p.addFrame(2, "s\x03\x03y", 8, second(1), time.Time{})
-	p.addFrame(3, "s\x01\x01z", 9, second(1), time.Time{})
-	p.addFrame(4, "s\x00\x03Aa", 10, second(1), time.Time{})
-	p.addFrame(4, "s\x03\x03u", 11, second(1), time.Time{})
-	p.Flush()
-	if want := "[damaged 1/0 7 x [7] [7] true damaged 1/0 3 y [8] [8] true damaged 1/0 1 z [9] [9] true damaged 1/0 3 u [11] [11] true " +
-		"input ended 1/3 0 Aa [10] [10] true]"; fmt.Sprint(out) != want {
-		t.Errorf("%v, want %v", out, want)
-	}
-	p.Parts.lost = nil
-	p.want(5, "s\x00\x03Aa", second(2), Held)
-	p.want(5, "s\x07\x03x", second(2), Held)
-	p.want(5, "s\x01\x03b", second(2), Held)
-	if s := p.want(5, "s\x02\x03c", second(2), Complete); s.OutOfOrder() {
-		t.Error("a part before one without a place is out of order")
-	}
-	p.Flush()
-	wantEmpty(t, p.b)
 }
 
 // A single cut part waits for others.
@@ -645,102 +564,6 @@ func TestPartsFit(t *testing.T) {
 	}
 }
 
-// Parts are read again once the variant is known: whatever came before part 0
-// was guessed.
-func TestPartsVariantDecidedLate(t *testing.T) {
-	parts := []string{"s\x03\x00Bone ", "s\x03\x01two ", "s\x03\x02three"}
-	permutations(len(parts), func(order []int) {
-		p := newPartTable(t, 0, Limits{})
-		for n, i := range order {
-			s, v := p.add(1, parts[i], second(0))
-			if n < 2 && v != Held {
-				t.Fatalf("order %v: part %d is %v", order, i, v)
-			}
-			if n == 2 && (v != Complete || joined(s) != "Bone two three" || s.Variant() != 'b' || s.Total() != 3) {
-				t.Fatalf("order %v: verdict %v", order, v)
-			}
-		}
-		p.Flush()
-		p.lost.want(t)
-		wantEmpty(t, p.b)
-	})
-}
-
-// As long as nothing has decided the variant, two parts with one index are no
-// conflict: it may be the guess that is wrong.
-func TestPartsGuessedIndex(t *testing.T) {
-	t.Run("never decided", func(t *testing.T) {
-		p := newPartTable(t, 0, Limits{})
-		p.want(1, "s\x00\x02one ", second(0), Held)
-		p.want(1, "s\x00\x02eins ", second(0), Held)
-		p.want(1, "s\x00\x02one ", second(0), Duplicate)
-		s := p.want(1, "s\x01\x02two", second(0), Complete)
-		if joined(s) != "one two" || s.Len() != 2 || s.Conflicts() != 1 || s.Variant() != 0 {
-			t.Errorf("joined %q of %d parts with %d conflicts", joined(s), s.Len(), s.Conflicts())
-		}
-		if !sameFrames(s.PartFrames(1), 1) || len(s.Frames()) != 3 {
-			t.Errorf("frames %v and %v", s.PartFrames(1), s.Frames())
-		}
-		p.want(2, "s\x01\x03two ", second(0), Held)
-		p.want(2, "s\x01\x03zwei ", second(0), Held)
-		p.Flush()
-		p.lost.want(t, "2 input ended have 1 of 3 missing [0 2]")
-		wantEmpty(t, p.b)
-	})
-	t.Run("decided for it", func(t *testing.T) {
-		p := newPartTable(t, 0, Limits{})
-		p.want(1, "s\x01\x03two ", second(0), Held)
-		p.want(1, "s\x01\x03zwei ", second(0), Held)
-		p.want(1, "s\x00\x03Aone ", second(0), Held)
-		p.want(1, "s\x01\x03deux ", second(0), Conflict)
-		s := p.want(1, "s\x02\x03three", second(0), Complete)
-		if joined(s) != "Aone two three" || s.Conflicts() != 2 {
-			t.Errorf("joined %q with %d conflicts", joined(s), s.Conflicts())
-		}
-	})
-	t.Run("the total was a guess too", func(t *testing.T) {
-		p := newPartTable(t, 0, Limits{})
-		p.want(1, "s\x00\x03four", second(0), Held) // not part 0 of 3, but part 3
-		p.want(1, "s\x00\x00B", second(0), Held)
-		p.Flush()
-		p.lost.want(t, "1 input ended have 2 of 0 missing [1 2]")
-	})
-}
-
-func TestPartsAge(t *testing.T) {
-	p := newPartTable(t, 0, Limits{Age: 10 * time.Second})
-	p.want(1, "s\x00\x02Aone ", second(0), Held)
-	p.want(2, "s\x00\x02Aone ", second(5), Held)
-	p.Expire(second(10))
-	p.lost.want(t)
-	p.Expire(second(10.5))
-	p.lost.want(t, "1 expired have 1 of 2 missing [1]")
-	// Without a call of Expire, a late part does not join a set that is too old.
-	p.want(2, "s\x01\x02two", second(16), Held)
-	p.lost.want(t, "2 expired have 1 of 2 missing [1]")
-	p.Expire(second(100))
-	p.lost.want(t, "2 expired have 1 of 2 missing [0]")
-	wantEmpty(t, p.b)
-}
-
-// A finished set that waits for late copies must not keep those that began
-// before it was finished.
-func TestPartsFinishedDoesNotDelayOthers(t *testing.T) {
-	p := newPartTable(t, 0, Limits{Age: 10 * time.Second})
-	p.want(1, "s\x00\x02Aone ", second(0), Held)
-	p.want(2, "s\x00\x02Aone ", second(1), Held)
-	p.want(1, "s\x01\x02two", second(9), Complete)
-	p.Expire(second(12))
-	p.lost.want(t, "2 expired have 1 of 2 missing [1]")
-	p.want(1, "s\x01\x02two", second(12), Held)
-	p.Expire(second(22))
-	if p.Len() != 1 {
-		t.Errorf("%d sets, want the one that holds a late copy", p.Len())
-	}
-	p.Expire(second(22).Add(1))
-	wantEmpty(t, p.b)
-}
-
 // The set that is handed out is borrowed until the next call on its table.
 // Another table that needs room must not take it away, nor may its memory be
 // counted twice afterwards.
@@ -795,22 +618,6 @@ func TestPartsAllocateNothing(t *testing.T) {
 	}
 }
 
-// Copies of the parts of any set are held apart from all others, however many sets
-// the sender has made of one id.
-func TestPartsOfManySets(t *testing.T) {
-	p := newPartTable(t, 0, Limits{Age: 2 * time.Second})
-	for n := range 600 {
-		at := second(float64(n))
-		p.want(1, fmt.Sprintf("s\x00\x02A%d", n), at, Held)
-		p.want(1, fmt.Sprintf("s\x01\x02%d", n), at, Complete)
-		p.want(1, fmt.Sprintf("s\x01\x02%d", n), at, Held)
-		p.Expire(at)
-		if p.Len() != 2 { // the finished one, and the copy
-			t.Fatalf("%d sets after %d messages", p.Len(), n+1)
-		}
-	}
-}
-
 // The oldest sets go first, up to the frame that a step of the end asks for.
 func TestPartsFlushTo(t *testing.T) {
 	p := newPartTable(t, 0, Limits{})
@@ -841,21 +648,4 @@ func TestPartsFlushTo(t *testing.T) {
 	p.FlushTo(20)
 	p.lost.want(t, "3 input ended have 1 of 2 missing [1]")
 	wantEmpty(t, p.b)
-}
-
-// The first frame of the set that holds the newest part, as long as it is under way.
-func TestPartsBegan(t *testing.T) {
-	p := newPartTable(t, 0, Limits{})
-	for i, test := range []struct {
-		part    string
-		verdict Verdict
-		began   uint64
-	}{
-		{"s\x01\x03two ", Held, 1}, {"s\x02\x03three", Held, 1}, {"s\x02\x03three", Duplicate, 0}, {"s\x00\x03Aone ", Complete, 0},
-	} {
-		_, v := p.addFrame(1, test.part, uint64(i+1), second(0), time.Time{})
-		if v != test.verdict || p.Began() != test.began {
-			t.Errorf("part %d is %v and of a set that began in frame %d, want %v and %d", i+1, v, p.Began(), test.verdict, test.began)
-		}
-	}
 }

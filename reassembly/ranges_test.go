@@ -1,7 +1,6 @@
 package reassembly
 
 import (
-	"bytes"
 	"fmt"
 	"testing"
 	"time"
@@ -42,45 +41,6 @@ func (r *rangeTable) want(id uint64, offset int, more bool, data string, at time
 		r.t.Fatalf("fragment at %d %q is %v, want %v", offset, data, v, want)
 	}
 	return f
-}
-
-func TestRangesInAnyOrder(t *testing.T) {
-	pieces := []struct {
-		offset int
-		more   bool
-		data   string
-	}{{0, more, "AAAAAAAA"}, {8, more, "BBBBBBBB"}, {16, more, "CCCCCCCC"}, {24, last, "DDD"}}
-	permutations(len(pieces), func(order []int) {
-		r := newRangeTable(t, 0, Limits{})
-		ordered := true
-		for n, i := range order {
-			p := pieces[i]
-			f, v := r.add(7, p.offset, p.more, p.data, second(float64(n)/10))
-			ordered = ordered && (n == 0 || order[n-1] < i)
-			if n < len(order)-1 {
-				if v != Held {
-					t.Fatalf("order %v: fragment %d is %v", order, i, v)
-				}
-				continue
-			}
-			if v != Complete {
-				t.Fatalf("order %v: the last fragment is %v", order, v)
-			}
-			if string(f.Data()) != "AAAAAAAABBBBBBBBCCCCCCCCDDD" || f.Total() != 27 || f.Have() != 27 || string(f.Head()) != "AAAAAAAA" {
-				t.Errorf("order %v: joined %q of %d bytes, head %q", order, f.Data(), f.Total(), f.Head())
-			}
-			if f.OutOfOrder() == ordered || f.Duplicates() != 0 || f.Overlaps() != 0 || f.Conflicts() != 0 || len(f.Missing(nil)) != 0 {
-				t.Errorf("order %v: out of order %v, %d duplicates, %d overlaps, %d conflicts, missing %v",
-					order, f.OutOfOrder(), f.Duplicates(), f.Overlaps(), f.Conflicts(), f.Missing(nil))
-			}
-			if f.Key() != key(7) || !sameFrames(f.Frames(), 1, 2, 3, 4) || !f.First().Equal(second(0)) || !f.Last().Equal(second(0.3)) {
-				t.Errorf("order %v: key %v, frames %v, from %v to %v", order, f.Key(), f.Frames(), f.First(), f.Last())
-			}
-		}
-		r.Flush()
-		r.lost.want(t)
-		wantEmpty(t, r.b)
-	})
 }
 
 func TestRangesJudged(t *testing.T) {
@@ -205,20 +165,6 @@ func TestRangesJudged(t *testing.T) {
 	}
 }
 
-func TestRangesMissing(t *testing.T) {
-	r := newRangeTable(t, 0, Limits{})
-	r.want(1, 16, more, "CCCCCCCC", second(0), Held)
-	r.want(1, 32, more, "EEEEEEEE", second(0), Held)
-	r.want(2, 16, last, "CC", second(0), Held)
-	r.want(3, 0, more, "AAAAAAAA", second(0), Held)
-	r.Flush()
-	r.lost.want(t,
-		"1 input ended have 16 of 0 missing [{0 16} {24 32} {40 0}]",
-		"2 input ended have 2 of 18 missing [{0 16}]",
-		"3 input ended have 8 of 0 missing [{8 0}]")
-	wantEmpty(t, r.b)
-}
-
 // A capture with a snap length has only the beginnings of fragments.
 func TestRangesCut(t *testing.T) {
 	for _, c := range []struct {
@@ -337,21 +283,6 @@ func TestRangesIdentificationReused(t *testing.T) {
 	wantEmpty(t, r.b)
 }
 
-func TestRangesAge(t *testing.T) {
-	r := newRangeTable(t, 0, Limits{Age: 10 * time.Second})
-	r.want(1, 0, more, "AAAAAAAA", second(0), Held)
-	r.want(2, 0, more, "AAAAAAAA", second(5), Held)
-	r.Expire(second(10))
-	r.lost.want(t)
-	r.Expire(second(10.001))
-	r.lost.want(t, "1 expired have 8 of 0 missing [{8 0}]")
-	r.want(2, 8, last, "BB", second(15.001), Held)
-	r.lost.want(t, "2 expired have 8 of 0 missing [{8 0}]")
-	r.Expire(second(1000))
-	r.lost.want(t, "2 expired have 2 of 10 missing [{0 8}]")
-	wantEmpty(t, r.b)
-}
-
 func TestClockJumps(t *testing.T) {
 	t.Run("back a little", func(t *testing.T) {
 		r := newRangeTable(t, 0, Limits{Age: 10 * time.Second})
@@ -432,47 +363,6 @@ func TestClockJumps(t *testing.T) {
 			t.Errorf("last is %v", f.Last())
 		}
 	})
-}
-
-// A fragment of an inner packet lies in the outer packet that was joined just
-// before.
-func TestRangesNested(t *testing.T) {
-	r := newRangeTable(t, 0, Limits{})
-	whole := func(id uint64, data string) []byte {
-		r.want(id, 0, more, data[:8], second(0), Held)
-		return r.want(id, 8, last, data[8:], second(0), Complete).Data()
-	}
-	inner := Fragment{More: true, Time: second(0)}
-	inner.Data = whole(1, "0123456789abcdef")
-	if _, v := r.Ranges.Add(key(100), inner); v != Held {
-		t.Fatalf("verdict %v", v)
-	}
-	inner = Fragment{Offset: 16, Time: second(0), Data: whole(2, "ghijklmnop")}
-	f, v := r.Ranges.Add(key(100), inner)
-	if v != Complete || string(f.Data()) != "0123456789abcdefghijklmnop" {
-		t.Fatalf("verdict %v, joined %q", v, f.Data())
-	}
-	// The copy of a fragment in an outer packet that is the whole.
-	inner.Data = whole(3, "ghijklmnop")
-	if _, v := r.Ranges.Add(key(100), inner); v != Late {
-		t.Fatalf("verdict %v", v)
-	}
-}
-
-func TestRangesLargest(t *testing.T) {
-	r := newRangeTable(t, 0, Limits{})
-	data := bytes.Repeat([]byte("0123456789abcdef"), 4096)[:maxPacket]
-	const step = 1480
-	for from := (len(data) - 1) / step * step; from >= 0; from -= step {
-		to := min(from+step, len(data))
-		f, v := r.add(1, from, to < len(data), string(data[from:to]), second(0))
-		if from > 0 && v != Held {
-			t.Fatalf("fragment at %d is %v", from, v)
-		}
-		if from == 0 && (v != Complete || !bytes.Equal(f.Data(), data) || !f.OutOfOrder()) {
-			t.Fatalf("verdict %v", v)
-		}
-	}
 }
 
 func TestRangesAllocateNothing(t *testing.T) {
