@@ -27,7 +27,7 @@ var commandSections = []section{
 	{"Judge", []string{"report", "why", "query", "rules", "check", "diff"}},
 	{"Share and replay captures", []string{"cut", "anonymize", "serve"}},
 	{"Wireshark", []string{"lua", "extcap"}},
-	{"Reference", []string{"explain", "protocols", "filter", "schema", "help", "completion", "version"}},
+	{"Reference", []string{"demo", "explain", "protocols", "filter", "schema", "help", "completion", "version"}},
 }
 
 // flagSections group the flags that commands share. Those of one command stand before them.

@@ -168,7 +168,7 @@ func commands() []command {
 		{"read", newRead}, {"live", newLive}, {"decode", newDecode}, {"protocols", newProtocols}, {"schema", newSchema}, {"version", newVersion},
 		{"check", newCheck}, {"diff", newDiff}, {"serve", newServe}, {"cut", newCut}, {"anonymize", newAnonymize}, {"report", newReport},
 		{"why", newWhy}, {"query", newQuery}, {"rules", newRules}, {"top", newTop}, {"filter", func(environment) *cobra.Command { return newFilter() }}, {"explain", newExplain},
-		{"lua", newLua}, {"extcap", newExtcap},
+		{"demo", newDemo}, {"lua", newLua}, {"extcap", newExtcap},
 	}
 }
 

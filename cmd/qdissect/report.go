@@ -39,6 +39,7 @@ type reportOptions struct {
 	noNames   bool
 	anonymize bool
 	key       string
+	all       bool
 }
 
 func newReport(env environment) *cobra.Command {
@@ -66,12 +67,13 @@ conversations, and texts of findings.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(args, env) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.format, "format", "", "output format: text (one screen), html (a page with pictures, one file that needs no network) or json (default by the ending of --output: .html, .json, else text)")
+	f.StringVar(&o.format, "format", "", "output format: text (in a terminal one screen), html (a page with pictures, one file that needs no network) or json (default by the ending of --output: .html, .json, else text)")
 	f.StringVarP(&o.output, "output", "o", "", "write to this `file` instead of standard output")
 	f.StringArrayVar(&o.home, "home", nil, "network or address of the servers that the report is about, such as 198.51.100.0/24; may be repeated (default: own addresses live, the hosts that reply in files)")
 	f.StringVar(&o.from, "from", "", "report of the units in this `folder`, which read --unit has made, instead of captures")
 	o.units.addSeries(f)
 	f.IntVar(&o.every, "every", 0, "live or from a pipe: write the file of -o every `S` seconds")
+	f.BoolVar(&o.all, "all", false, "text in a terminal: all of it, not one screen")
 	f.BoolVar(&o.noNames, "no-names", false, "leave out names of servers and players")
 	f.BoolVar(&o.anonymize, "anonymize", false, "replace addresses and names, and leave out names and sums of files")
 	f.StringVar(&o.key, "key", "", "with --anonymize: key of 32 or more hexadecimal digits, or a `FILE` with a key; equal values get equal replacements in all that is anonymized with it")
@@ -299,7 +301,11 @@ func (o *reportOptions) write(env environment, r *stats.Report, inputs []string)
 		}
 		b = page.Bytes()
 	default:
-		b = r.AppendText(nil, 0)
+		if o.all || o.output != "" && o.output != "-" || !isTerminal(env.out) {
+			b = r.AppendWhole(nil)
+		} else {
+			b = r.AppendText(nil, 0)
+		}
 	}
 	if o.output == "" || o.output == "-" {
 		_, err := env.out.Write(b)

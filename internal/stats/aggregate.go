@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math"
 	"net/netip"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -884,7 +885,7 @@ func (a *Aggregate) newFinding(f *dissect.Finding, t int64) *finding {
 		}
 		a.text = f.AppendText(a.text[:0])
 		known = &finding{
-			id: f.Type.ID, severity: f.Type.Severity.String(), text: string(a.text[:min(len(a.text), maxText)]), doc: f.Type.Doc, first: t, last: t,
+			id: f.Type.ID, severity: f.Type.Severity.String(), text: strings.ToValidUTF8(string(a.text[:min(len(a.text), maxText)]), ""), doc: f.Type.Doc, first: t, last: t,
 			ofServer: f.Type.Class == core.OfServer && f.Type.Severity >= dissect.Warning,
 			examples: make([]Example, 0, maxExamples+1),
 		}

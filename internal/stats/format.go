@@ -22,7 +22,7 @@ func FormatSize(n uint64) string { return size(n) }
 // Spark draws a series in a number of columns.
 func Spark(s Series, columns int) string { return spark(s, columns) }
 
-// AnsweredShare writes how many of the requests were answered, of those whose outcome is known.
-func (o *Outcome) AnsweredShare(requests uint64) string {
-	return share(o.Answered+o.ChallengeOnly+o.Late+o.Partial, requests-min(o.Other, requests))
+// RepliedShare writes how many of the requests got a reply, if only a challenge or a part, of those whose outcome is known.
+func (o *Outcome) RepliedShare(requests uint64) string {
+	return share(o.replied(), requests-min(o.Other, requests))
 }

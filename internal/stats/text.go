@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -24,15 +25,22 @@ func (r *Report) Unusual() bool {
 // Unusual reports whether a verdict says more than that nothing is unusual, or that nothing can be told.
 func (v *Verdict) Unusual() bool { return v.Kind != NothingUnusual && v.Kind != CannotTell }
 
+// AppendWhole appends the report with all rows and whole lines, the verdict first.
+func (r *Report) AppendWhole(dst []byte) []byte {
+	t := text{Report: r, rows: math.MaxInt, whole: true}
+	t.all()
+	return append(dst, t.b.String()...)
+}
+
 // AppendText appends the report for a terminal, the verdict first: at most 40 lines of 80 columns, less those that are
 // wanted for something else.
 func (r *Report) AppendText(dst []byte, less int) []byte {
-	fewest := 1
+	fewest, hint := 1, "--all"
 	if less > 0 {
-		fewest = 2
+		fewest, hint = 2, "qdissect report"
 	}
 	for rows := 6; ; rows-- {
-		t := text{Report: r, rows: rows}
+		t := text{Report: r, rows: rows, hint: hint}
 		t.all()
 		if lines := strings.Count(t.b.String(), "\n"); lines <= textLines-less || rows <= fewest && lines <= textLines || rows == 1 {
 			return append(dst, t.b.String()...)
@@ -43,8 +51,10 @@ func (r *Report) AppendText(dst []byte, less int) []byte {
 // A text is a report that is being written. rows is the number of rows of each table.
 type text struct {
 	*Report
-	b    strings.Builder
-	rows int
+	b     strings.Builder
+	rows  int
+	whole bool
+	hint  string // what shows the rest
 }
 
 func (t *text) all() {
@@ -59,7 +69,10 @@ func (t *text) all() {
 
 func (t *text) line(format string, args ...any) {
 	s := fmt.Sprintf(format, args...)
-	t.b.WriteString(strings.TrimRight(fit(s, textWidth), " ") + "\n")
+	if !t.whole {
+		s = fit(s, textWidth)
+	}
+	t.b.WriteString(strings.TrimRight(s, " ") + "\n")
 }
 
 // fit cuts a text after some columns.
@@ -82,6 +95,21 @@ func fit(s string, columns int) string {
 		break
 	}
 	return string(r[:n]) + "…"
+}
+
+// more says how many rows of a list are left out.
+func (t *text) more(n int) {
+	if left := n - t.rows; left > 0 {
+		t.line("%d more, %s", left, t.hint)
+	}
+}
+
+// ends cuts an address that is too long for its column, unless all is wanted.
+func (t *text) ends(s string) string {
+	if t.whole {
+		return s
+	}
+	return ends(s, 22)
 }
 
 // ends cuts a text in its middle: servers of a network differ in their ends.
@@ -173,7 +201,7 @@ func (t *text) rest(i int) string {
 	if left := n - len(names); left > 0 {
 		names = append(names, fmt.Sprintf("and %d others", left))
 	}
-	return fmt.Sprintf("And %d more (JSON and page have all): %s.", n, strings.Join(names, "; "))
+	return fmt.Sprintf("And %d more, %s: %s.", n, t.hint, strings.Join(names, "; "))
 }
 
 // sparks are the levels of a sparkline.
@@ -253,15 +281,16 @@ func (t *text) kinds() {
 		return
 	}
 	t.line("")
-	t.line("%-31s %10s %7s %8s  %s", "KINDS OF REQUESTS", "requests", "share", "answered", "over time")
+	t.line("%-31s %10s %7s %8s  %s", "KINDS OF REQUESTS", "requests", "share", "replied", "over time")
 	for i, k := range t.Kinds {
 		if i == t.rows {
 			break
 		}
 		o := &k.Outcome
-		t.line("%-31s %10s %7s %8s  %s", fit(k.Protocol+" "+k.Title, 31), number(k.Requests), share(k.Requests, t.Totals.Requests),
-			share(o.replied(), k.Requests-min(o.Other, k.Requests-1)), spark(k.Spark, sparkWidth-1))
+		t.line("%-31s %10s %7s %8s  %s", k.Protocol+" "+k.Title, number(k.Requests), share(k.Requests, t.Totals.Requests),
+			o.RepliedShare(k.Requests), spark(k.Spark, sparkWidth-1))
 	}
+	t.more(len(t.Kinds))
 }
 
 func (t *text) clients(what string, list []Client) {
@@ -274,8 +303,9 @@ func (t *text) clients(what string, list []Client) {
 		if i == t.rows {
 			break
 		}
-		t.line("%-22s %10s %7s %7d %8s  %s", ends(c.Address, 22), number(c.Requests), share(c.Requests, t.Totals.Requests), c.Peak, decimals(c.Factor), t.Does(&c))
+		t.line("%-22s %10s %7s %7d %8s  %s", t.ends(c.Address), number(c.Requests), share(c.Requests, t.Totals.Requests), c.Peak, decimals(c.Factor), t.Does(&c))
 	}
+	t.more(len(list))
 }
 
 // Does says what a client does, in words.
@@ -302,7 +332,7 @@ func (t *text) serverRows() {
 		return
 	}
 	t.line("")
-	t.line("%-22s %10s %8s %8s %8s %8s  %s", "TOP SERVERS", "requests", "answered", "clients", "p50", "out ÷ in", "name")
+	t.line("%-22s %10s %8s %8s %8s %8s  %s", "TOP SERVERS", "requests", "replied", "clients", "p50", "out ÷ in", "name")
 	for i, s := range t.Servers {
 		if i == t.rows {
 			break
@@ -315,9 +345,10 @@ func (t *text) serverRows() {
 		if s.BytesIn > 0 {
 			factor = decimals(float64(s.BytesOut) / float64(s.BytesIn))
 		}
-		t.line("%-22s %10s %8s %8s %8s %8s  %s", ends(s.Address, 22), number(s.Requests), share(o.replied(), s.Requests-min(o.Other, s.Requests-1)),
+		t.line("%-22s %10s %8s %8s %8s %8s  %s", t.ends(s.Address), number(s.Requests), o.RepliedShare(s.Requests),
 			number(s.Clients.Count), p50, factor, shown([]byte(s.Name)))
 	}
+	t.more(len(t.Servers))
 }
 
 // shown makes text from the network safe for a terminal.
@@ -350,6 +381,7 @@ func (t *text) findings() {
 		if i == t.rows {
 			break
 		}
-		t.line("%-30s %10s  %s", fit(f.ID, 30), number(f.Count), fit(f.Text, 37))
+		t.line("%-30s %10s  %s", f.ID, number(f.Count), f.Text)
 	}
+	t.more(len(t.Findings))
 }

@@ -439,11 +439,11 @@ func (x *facts) kindsText() string {
 			list = append(list, what+" (still open)")
 			continue
 		}
-		parts := []string{percent(float64(o.Answered+o.Late)/float64(n)) + " answered"}
+		parts := []string{percent(float64(o.Answered)/float64(n)) + " answered"}
 		for _, p := range []struct {
 			n    uint64
 			what string
-		}{{o.Partial, "in part"}, {o.ChallengeOnly, "got only a challenge"}, {o.Refused, "refused by ICMP"}} {
+		}{{o.Late, "late"}, {o.Partial, "in part"}, {o.ChallengeOnly, "got only a challenge"}, {o.Refused, "refused by ICMP"}} {
 			if p.n > 0 {
 				parts = append(parts, percent(float64(p.n)/float64(n))+" "+p.what)
 			}

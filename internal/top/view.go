@@ -197,7 +197,7 @@ func (m *Model) serverRows(r *stats.Report) (columns []column, rows []row) {
 				to.style = dim
 			}
 			if m.filter == "" {
-				answered = s.Outcome.AnsweredShare(s.Requests)
+				answered = s.Outcome.RepliedShare(s.Requests)
 			}
 			to.cells = []string{
 				s.Address, m.rate(s.Requests, s.Address, asked), m.rate(s.Replies, s.Address, replied), answered, stats.FormatNumber(s.Clients.Count), p50, p99,
@@ -206,7 +206,7 @@ func (m *Model) serverRows(r *stats.Report) (columns []column, rows []row) {
 		}})
 	}
 	return []column{
-		{"SERVER", m.addressWidth(rows), true, 0}, {m.per("requests"), 10, false, 0}, {m.per("replies"), 10, false, 100}, {"answered", 8, false, 0}, {"clients", 8, false, 0}, {"p50", 8, false, 0},
+		{"SERVER", m.addressWidth(rows), true, 0}, {m.per("requests"), 10, false, 0}, {m.per("replies"), 10, false, 100}, {"replied", 8, false, 0}, {"clients", 8, false, 0}, {"p50", 8, false, 0},
 		{"p99", 8, false, 120}, {m.per("in"), 9, false, 110}, {m.per("out"), 9, false, 110}, {"players", 7, false, 130}, {"over time", 20, true, 140},
 		{"protocol", 11, true, 150}, {"map", 16, true, 170}, {"name", 0, true, 0},
 	}, m.order(rows, func(i int) uint64 { return r.Servers[i].Requests })
