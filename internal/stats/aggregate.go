@@ -11,11 +11,9 @@ import (
 	"net/netip"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
-	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // The bounds of an aggregate.
@@ -46,16 +44,15 @@ type Aggregate struct {
 	// continues says that another aggregate was before, of which notes may be, see [Aggregate.Next].
 	continues bool
 
-	clients    top[client]
-	servers    top[server]
-	newest     *entry[server] // of the newest message, nil after every change of places
-	sketches   sketchRoom
-	strays     top[stray]
-	strayRoom  sketchRoom // of sources of strays
-	raw, plain []byte     // scratch of readable
-	followed   []*followed
-	findings   map[string]*finding
-	findingOf  [64]struct { // the newest findings
+	clients   top[client]
+	servers   top[server]
+	newest    *entry[server] // of the newest message, nil after every change of places
+	sketches  sketchRoom
+	strays    top[stray]
+	strayRoom sketchRoom // of sources of strays
+	followed  []*followed
+	findings  map[string]*finding
+	findingOf [64]struct { // the newest findings
 		of *dissect.FindingType
 		is *finding
 	}
@@ -66,6 +63,10 @@ type Aggregate struct {
 	peaks    peaks
 	mores    []*more
 	paths    []*cells
+	pasts    pastRoom
+	names    []byte // room for those of servers
+	run      run
+	ending   ending
 	focus    *focus // nil without NewFocused
 	made     struct{ mores, paths, followed int }
 	tickRoom int
@@ -96,6 +97,7 @@ type sums struct {
 	forgotten [classes]mass  // what clients did that are no longer in the table
 	proofs    [proofs]uint64 // requests
 	steps     stepsBack
+	members   []*Aggregate // that share them
 }
 
 // stepsBack counts how often the clock of a capture stepped back, and has the times of the longest step.
@@ -172,6 +174,7 @@ func (a *sums) aggregate() *Aggregate {
 	o.peaks.most = maxCells
 	o.set.most = setSize / shards
 	o.tickRoom = sharedTicks
+	a.members = append(a.members, o)
 	return o
 }
 
@@ -185,6 +188,15 @@ func (a *Aggregate) Input(n int) {
 
 // forgetClient adds what a client did to its class.
 func (a *Aggregate) forgetClient(c *client) {
+	if c.single() {
+		m := &a.forgotten[mute]
+		m.clients++
+		m.requests++
+		m.unproven++
+		m.bytesIn += c.bytesIn
+		*c = client{past: &noPast}
+		return
+	}
 	if !c.idle() {
 		a.forgotten[c.class()].add(c)
 	}
@@ -192,7 +204,8 @@ func (a *Aggregate) forgetClient(c *client) {
 		c.cells.clear()
 		a.paths = append(a.paths, c.cells)
 	}
-	*c = client{}
+	a.pasts.give(c.past)
+	*c = client{past: &noPast}
 }
 
 // spread adds n evenly to the buckets of a width between two times.
@@ -258,7 +271,6 @@ func wire(n, frames, datagrams int, v4 bool) uint64 {
 func (a *Aggregate) Record(r *dissect.Record) {
 	t := r.Time.UnixNano()
 	size := wire(r.WireLength, len(r.Frames), r.Split.Parts, r.Src.Addr().Is4())
-	m := a.at(t)
 	if a.totals.Datagrams++; r.Split.Parts > 1 {
 		a.totals.Datagrams += uint64(r.Split.Parts - 1)
 	}
@@ -272,11 +284,11 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	}
 	switch {
 	case r.Type.Role == dissect.Request && r.Pair.Asks != 0:
-		a.request(r, m, t, size)
+		a.request(r, t, size)
 	case r.Type.Role == dissect.Reply:
-		a.reply(r, m, t, size)
+		a.reply(r, t, size)
 	default:
-		a.notice(r, m, size)
+		a.notice(r, t, size)
 	}
 }
 
@@ -289,7 +301,8 @@ func (a *Aggregate) noteFinding(f *dissect.Finding, frame uint64, t int64) {
 }
 
 // notice counts a message that asks for nothing.
-func (a *Aggregate) notice(r *dissect.Record, m *moment, size uint64) {
+func (a *Aggregate) notice(r *dissect.Record, t int64, size uint64) {
+	m := a.at(t)
 	a.totals.Notices++
 	if e := a.known(&r.Src, r.Note); e != nil {
 		e.v.bytesOut += size
@@ -299,34 +312,96 @@ func (a *Aggregate) notice(r *dissect.Record, m *moment, size uint64) {
 	m.bytesIn += size
 }
 
-func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) {
-	m.requests++
-	m.bytesIn += size
+// A run sums up requests of one kind to one server that follow one another in the same bucket of every line, as those of a flood do.
+type run struct {
+	of              *dissect.MessageType
+	server          *entry[server]
+	kind            *kind
+	last, to        int64 // the time of the newest, and the end of the bucket
+	requests, bytes uint64
+	proven, fresh   uint64 // fresh are those of addresses that were not known
+}
+
+// begin begins a run with the first request of it.
+func (a *Aggregate) begin(r *dissect.Record, t int64) {
+	a.flush()
+	a.at(t)
 	if t < a.from || t >= a.to {
 		a.endSecond()
 		a.second, a.inSecond = floorDiv(t, int64(time.Second)), 0
 		a.from, a.to = timeOf(a.second, int64(time.Second)), timeOf(a.second+1, int64(time.Second))
 	}
-	a.inSecond++
-
-	k := a.recently(r.Type)
-	if k == nil {
-		k = a.kind(r.Protocol, r.Type)
+	u := &a.run
+	if u.of, u.kind = r.Type, a.recently(r.Type); u.kind == nil {
+		u.kind = a.kind(r.Protocol, r.Type)
 	}
-	kind := k.index
-	at := k.cells.at(t)
-	at.requests++
-	at.bytesIn += size
+	u.server = a.server(&r.Dst, r, t)
+	u.to = math.MinInt64
+	if m := u.server.v.more; m != nil && a.focus == nil {
+		u.kind.cells.at(t)
+		m.cells.at(t)
+		u.to = min(a.moments.to, a.to, u.kind.cells.to, m.cells.to)
+	}
+}
+
+// flush counts the requests of the run.
+func (a *Aggregate) flush() {
+	u := &a.run
+	n := u.requests
+	if n == 0 {
+		return
+	}
+	m := a.at(u.last)
+	m.requests += n
+	m.bytesIn += u.bytes
+	a.inSecond += n
+	at := u.kind.cells.at(u.last)
+	at.requests += n
+	at.bytesIn += u.bytes
+	at.replies += u.proven // of a kind: requests with a challenge
+	u.kind.unproven += n - u.proven
+	u.server.count += n - 1 // the first is counted
+	s := &u.server.v
+	s.at(u.last)
+	s.requests += n
+	s.bytesIn += u.bytes
+	if of := s.of(u.kind.index); of != nil {
+		of.requests += uint32(n)
+	}
+	if s.more != nil {
+		s.more.asked(u)
+	}
+	u.requests, u.bytes, u.proven, u.fresh = 0, 0, 0, 0
+}
+
+// asked counts the requests of a run.
+func (m *more) asked(u *run) {
+	at := m.cells.at(u.last)
+	at.requests += u.requests
+	at.bytesIn += u.bytes
+	m.pulses.at(u.last).asked += uint32(u.requests)
+	if u.fresh > 0 {
+		if q := m.of(u.kind.index); q != nil {
+			q.ticks.peek(u.last).fresh += uint32(u.fresh)
+		}
+	}
+}
+
+func (a *Aggregate) request(r *dissect.Record, t int64, size uint64) {
+	u := &a.run
+	if t < u.last || t >= u.to || r.Type != u.of || r.Dst != u.server.v.addr {
+		a.begin(r, t)
+	}
+	u.last = t
+	u.requests++
+	u.bytes += size
 	if r.Proven {
-		at.replies++ // of a kind: requests with a challenge
-	} else {
-		k.unproven++
+		u.proven++
 	}
 	if len(r.Sources) > 0 {
-		k.looks(r.Sources[0].Data, r)
+		u.kind.looks(r.Sources[0].Data, r)
 	}
-
-	s := a.server(&r.Dst, r, t)
+	s := u.server
 	from := keyOf(r.Src.Addr(), 0)
 	c := a.clients.at(clientOf(r.Note), &from)
 	if c == nil {
@@ -338,22 +413,48 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 	r.Note = noteOf(c, s)
 	c.count++
 	v := &c.v
+	if v.single() && v.requests == 0 && !r.Proven {
+		v.requests, v.bytesIn, v.began, v.first, v.last = 1, size, true, t, t
+		v.kind, v.server = u.kind.index+1, s.sum
+		if v.tracked = a.set.add(t); v.tracked {
+			v.burst = 1
+		}
+		v.ports(min(r.Src.Port(), 65534)+1, r.Src.Port())
+		a.addresses.add(c.sum, &a.room)
+		s.v.clients.add(c.sum, &a.sketches)
+		u.fresh++
+	} else {
+		a.again(c, r, t, size)
+	}
+	if s.v.more == nil {
+		a.flush()
+	} else if v.proven == 0 {
+		s.v.more.look(r, a.second)
+	}
+}
+
+// again counts a request of the run for a client that is known.
+func (a *Aggregate) again(c *entry[client], r *dissect.Record, t int64, size uint64) {
+	v, u := &c.v, &a.run
+	p := v.own(&a.pasts)
 	v.at(t)
 	if v.requests++; v.requests == 1 {
 		a.addresses.add(c.sum, &a.room)
+		if !v.known {
+			u.fresh++
+		}
 	}
 	v.bytesIn += size
 	if r.Proven {
-		v.proven++
+		p.proven++
 	}
-	v.count(kind)
-	if s.v.clients.sketch == nil || !v.asked(s.sum) { // else it is counted, but for one in some hundreds
-		v.asks(s.sum)
+	p.count(u.kind.index)
+	if s := u.server; s.v.clients.sketch == nil || !v.asked(s.sum) { // else it is counted, but for one in some hundreds
+		p.asks(s.sum)
 		s.v.clients.add(c.sum, &a.sketches)
 	}
-	v.pace(a.second)
-	p := r.Src.Port()
-	v.ports(min(p, 65534)+1, p)
+	p.pace(a.second)
+	v.ports(min(r.Src.Port(), 65534)+1, r.Src.Port())
 	v.limit(t, &a.set)
 	if v.cells != nil || v.requests >= leastPath {
 		if path := a.path(c); path != nil {
@@ -362,17 +463,18 @@ func (a *Aggregate) request(r *dissect.Record, m *moment, t int64, size uint64) 
 			at.bytesIn += size
 		}
 	}
+}
 
-	s.v.requests++
-	s.v.bytesIn += size
-	if of := s.v.of(kind); of != nil {
-		of.requests++
-	}
-	if s.v.more != nil {
-		s.v.more.weigh(v, r, kind, t)
-		at := s.v.more.cells.at(t)
-		at.requests++
-		at.bytesIn += size
+// endRun ends the run, because places are about to change, and endRuns those of all that share the sums, which are about to be read.
+func (a *Aggregate) endRun() {
+	a.flush()
+	a.endings()
+	a.run.to, a.ending.to = math.MinInt64, math.MinInt64
+}
+
+func (a *sums) endRuns() {
+	for _, m := range a.members {
+		m.endRun()
 	}
 }
 
@@ -384,7 +486,8 @@ func (a *Aggregate) endSecond() {
 	}
 }
 
-func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
+func (a *Aggregate) reply(r *dissect.Record, t int64, size uint64) {
+	m := a.at(t)
 	m.replies++
 	m.bytesOut += size
 	challenge := r.Pair.Challenge == dissect.ChallengeIssued
@@ -412,7 +515,7 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 		s.more.pulses.at(t).add(&one)
 	}
 	if t-s.stated >= int64(time.Second) || t < s.stated {
-		a.states(s, &r.Server, t)
+		s.states(&r.Server, t, &a.names)
 	}
 	if r.TimeKnown && !challenge {
 		bucket := bucketOf(r.RTT)
@@ -434,8 +537,8 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 			c = a.newClient(to, sum)
 		}
 	}
-	v := &c.v
-	v.at(t)
+	v := c.v.own(&a.pasts)
+	c.v.at(t)
 	v.replies++
 	v.bytesOut += size
 	if challenge {
@@ -444,10 +547,10 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 		v.data++
 	}
 	if r.RequestFrame == 0 && !r.Late {
-		v.strange(t)
-		v.unasked++
-		v.strangers[of.sum>>6%4] |= 1 << (of.sum % 64)
-		v.unaskedBytes += size
+		if v.strange == nil {
+			v.strange = new(strange)
+		}
+		v.strange.count(t, of.sum, size)
 	}
 	if v.cells != nil {
 		at := v.cells.at(t)
@@ -457,38 +560,21 @@ func (a *Aggregate) reply(r *dissect.Record, m *moment, t int64, size uint64) {
 }
 
 // states records what a server says about itself.
-func (a *Aggregate) states(s *server, f *dissect.Server, t int64) {
+func (s *server) states(f *dissect.Server, t int64, room *[]byte) {
 	if !f.Stated() {
 		return
 	}
 	s.stated = t
 	if f.Name.OK {
-		s.name = a.readable(keep(s.name, f.Name.Value, usualName), f.Name.Value, f)
+		s.name = keep(s.name, f.Name.Value, room)
 	}
 	if f.Map.OK {
-		s.mapName = a.readable(keep(s.mapName, f.Map.Value, usualMap), f.Map.Value, f)
+		s.mapName = keep(s.mapName, f.Map.Value, room)
 	}
+	s.raw, s.style, s.charset = true, f.Style, f.Charset
 	if f.Players.OK {
 		s.players = int32(min(max(f.Players.Value, 0), 1<<30)) + 1
 	}
-}
-
-// readable returns a text of a server, which is in buf, as UTF-8 without colour codes.
-func (a *Aggregate) readable(buf []byte, text string, f *dissect.Server) []byte {
-	if nettext.Plain(buf) && f.Style != core.Armagetron {
-		return buf
-	}
-	a.raw = append(a.raw[:0], text...)
-	a.plain = f.Style.AppendPlain(a.plain[:0], a.raw)
-	a.raw = f.Charset.AppendUTF8(a.raw[:0], a.plain)
-	n := min(len(a.raw), maxName)
-	for n < len(a.raw) && !utf8.RuneStart(a.raw[n]) {
-		n--
-	}
-	if n > cap(buf) {
-		buf = make([]byte, 0, maxName)
-	}
-	return append(buf[:0], a.raw[:n]...)
 }
 
 // The note of a conversation has the places of its client and its server, which may be those of others by now: of the server
@@ -581,11 +667,14 @@ func (a *Aggregate) newClient(k key, sum uint64) *entry[client] {
 	e, evicts := a.clients.place(k, sum)
 	if evicts {
 		a.forgetClient(&e.v)
+	} else {
+		e.v.past = &noPast
 	}
 	return e
 }
 
 func (a *Aggregate) newServer(k key, sum uint64) *entry[server] {
+	a.endRun()
 	e, evicts := a.servers.place(k, sum)
 	if evicts {
 		a.forgetServer(&e.v)
@@ -612,6 +701,7 @@ func (a *Aggregate) takeMore(own uint64) (m *more) {
 		a.made.mores++
 		return newMore(&a.tickRoom)
 	}
+	a.endRun()
 	var least *entry[server]
 	for i := range a.servers.entries {
 		if o := &a.servers.entries[i]; o.v.more != nil && (least == nil || o.count < least.count) {
@@ -754,7 +844,7 @@ func (a *Aggregate) Copy(d *dissect.Datagram, back bool) {
 	s.v.spare.add(&x)
 	a.at(t).spare.add(&x)
 	if c := a.clients.find(who, who.hash()); c != nil {
-		c.v.spare.add(&x)
+		c.v.own(&a.pasts).spare.add(&x)
 	}
 }
 
@@ -790,8 +880,9 @@ func (a *Aggregate) endCopies(counted bool) {
 		count(&v.bytesIn, &v.bytesOut, &v.spare)
 	}
 	for i := range a.clients.entries {
-		v := &a.clients.entries[i].v
-		count(&v.bytesIn, &v.bytesOut, &v.spare)
+		if v := &a.clients.entries[i].v; !v.single() {
+			count(&v.bytesIn, &v.bytesOut, &v.spare)
+		}
 	}
 }
 
@@ -833,7 +924,8 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 	}
 	k := keyOf(f.Dst.Addr(), 0)
 	if e := a.clients.find(k, k.hash()); e != nil {
-		e.v.refused = addSaturated(e.v.refused, 1)
+		p := e.v.own(&a.pasts)
+		p.refused = addSaturated(p.refused, 1)
 	}
 	if e := a.known(&f.Dst, 0); e != nil {
 		e.v.hears().merge(&heard{icmp: saysICMP(f.Type), icmpFrame: f.ICMPFrame})
@@ -897,60 +989,135 @@ func (a *Aggregate) newFinding(f *dissect.Finding, t int64) *finding {
 // maxText bounds the text of a finding.
 const maxText = 300
 
+// An ending sums up requests of one kind to one server that came one after the other and ended alike.
+type ending struct {
+	of                *dissect.MessageType
+	kind              *kind
+	server            *entry[server] // nil if it is not known
+	outcome           dissect.Outcome
+	proof             dissect.Proof
+	byReply, v4       bool
+	note              uint32 // as far as it is that of the server
+	first, last, to   int64  // last and to as those of a run
+	exchanges         uint32
+	requests, counted int // counted are those that are not repetitions
+	replies           int
+	in, out           int // bytes of payload
+}
+
+func (u *ending) add(x *dissect.Exchange, t int64) {
+	u.last = t
+	u.exchanges++
+	u.requests += x.Requests
+	u.counted += x.Requests - x.Repeated
+	u.replies += x.Replies
+	u.in += x.RequestBytes
+	u.out += x.ReplyBytes
+}
+
+// ofServer are the bits of a note that are those of the server.
+const ofServer = noteTimes<<9 | noteServer
+
 // Exchange counts what became of a request.
 func (a *Aggregate) Exchange(x *dissect.Exchange) {
+	t, u := x.Time.UnixNano(), &a.ending
+	if t >= u.last && t < u.to && x.Type == u.of && x.Note&ofServer == u.note && x.Outcome == u.outcome && x.Proof == u.proof && x.ByReply == u.byReply {
+		u.add(x, t)
+		return
+	}
+	a.endings()
 	k := a.recently(x.Type)
 	if k == nil {
 		k = a.kind(x.Protocol, x.Type)
 	}
-	var e *entry[server]
-	if x.Note != 0 && !a.continues {
-		e = a.noted(x.Note)
+	e, v4 := a.serverOf(x, t), x.Dst.Addr().Is4()
+	if e == nil || e.v.more == nil { // as most outside of floods
+		if a.proofs[x.Proof] += uint64(x.Requests); x.Outcome.Counts() {
+			k.replied(x.Replies, x.ReplyBytes, v4)
+			a.became(k, e, fateOf(x.Outcome, x.ByReply), x.Requests-x.Repeated, 1, t, t)
+		}
 	} else {
-		e = a.known(&x.Dst, 0)
+		*u = ending{of: x.Type, kind: k, server: e, outcome: x.Outcome, proof: x.Proof, byReply: x.ByReply, v4: v4, note: x.Note & ofServer, first: t, to: math.MinInt64}
+		if u.add(x, t); a.focus == nil && u.note != 0 && x.Outcome != dissect.OutcomeElsewhere && !a.continues {
+			u.to = min(endOf(&a.moments, t), endOf(&k.cells, t), endOf(&e.v.more.cells, t), (t/int64(time.Second)+1)*int64(time.Second))
+			return
+		}
+		a.endings()
 	}
-	if a.continues && e == nil && a.servers.room() { // nothing came to it since it was asked, in the part before the one before
+	if a.focus != nil && x.Outcome.Counts() {
+		a.focus.exchange(x)
+	}
+	if e != nil && x.Outcome == dissect.OutcomeElsewhere && !x.ByReply {
+		from := keyOf(x.From.Addr(), x.From.Port())
+		e.v.hears().replies(&from)
+	}
+}
+
+// serverOf returns the server of a request that ended, nil if it is forgotten.
+func (a *Aggregate) serverOf(x *dissect.Exchange, t int64) (e *entry[server]) {
+	if x.Note != 0 && !a.continues {
+		return a.noted(x.Note)
+	}
+	if e = a.known(&x.Dst, 0); !a.continues {
+		return e
+	}
+	if e == nil && a.servers.room() { // nothing came to it since it was asked, in the part before the one before
 		k := keyOf(x.Dst.Addr(), x.Dst.Port())
 		e = a.newServer(k, k.hash())
 	}
-	if a.continues && e != nil && e.v.more == nil && a.made.mores < maxMore { // it was asked before what is counted
-		e.v.at(x.Time.UnixNano())
+	if e != nil && e.v.more == nil && a.made.mores < maxMore { // it was asked before what is counted
+		e.v.at(t)
 		a.follow(e, e.count)
 	}
-	if a.proved(x, e, k.index); !x.Outcome.Counts() {
+	return e
+}
+
+// endings counts requests that ended alike.
+func (a *Aggregate) endings() {
+	u := &a.ending
+	if u.exchanges == 0 {
 		return
 	}
-	is := x.Outcome
-	if x.ByReply {
-		is = dissect.OutcomeChallenged // refused are those with an ICMP error
+	if a.proved(u); u.outcome.Counts() {
+		u.kind.replied(u.replies, u.out, u.v4)
+		a.became(u.kind, u.server, fateOf(u.outcome, u.byReply), u.counted, u.exchanges, u.first, u.last)
 	}
-	n := uint64(x.Requests - x.Repeated)
-	k.fates[is] += n
-	if x.Replies > 0 {
-		k.bytesOut += wire(x.ReplyBytes, x.Replies, x.Replies, x.Note&noteV4 != 0 || x.Src.Addr().Is4())
+	u.exchanges, u.requests, u.counted, u.replies, u.in, u.out = 0, 0, 0, 0, 0, 0
+}
+
+// replied counts replies with the size of their payloads.
+func (k *kind) replied(n, size int, v4 bool) {
+	if n > 0 {
+		k.bytesOut += wire(size, n, n, v4)
 	}
-	if a.focus != nil {
-		a.focus.exchange(x)
+}
+
+// fateOf returns what became of a request: refused are those with an ICMP error.
+func fateOf(is dissect.Outcome, byReply bool) dissect.Outcome {
+	if byReply {
+		return dissect.OutcomeChallenged
 	}
-	if missed(is) {
-		t := x.Time.UnixNano()
-		a.moments.peek(t).unanswered++
-		k.cells.peek(t).unanswered++
-		if e != nil && e.v.more != nil {
-			e.v.more.cells.peek(t).unanswered++
-			e.v.more.pulses.peek(t).lost++
-		}
+	return is
+}
+
+// became counts what became of n requests in a number of exchanges between two times. e is their server, nil if it is not known.
+func (a *Aggregate) became(k *kind, e *entry[server], is dissect.Outcome, n int, times uint32, first, last int64) {
+	k.fates[is] += uint64(n)
+	lost := missed(is)
+	if lost {
+		a.moments.peek(last).unanswered += uint64(times)
+		k.cells.peek(last).unanswered += uint64(times)
 	}
 	if e == nil {
 		return
 	}
-	e.v.fates[is] += n
-	if is == dissect.OutcomeElsewhere {
-		from := keyOf(x.From.Addr(), x.From.Port())
-		e.v.hears().replies(&from)
+	if e.v.more != nil && lost {
+		e.v.more.cells.peek(last).unanswered += uint64(times)
+		e.v.more.pulses.peek(last).lost += times
 	}
+	e.v.fates[is] += uint64(n)
 	if !e.v.began { // it was asked before what is counted
-		e.v.at(x.Time.UnixNano())
+		e.v.at(last)
 	}
 	of := e.v.of(k.index)
 	if of == nil {
@@ -960,12 +1127,14 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	case is == dissect.OutcomeAnswered || is == dissect.OutcomeChallenged:
 		of.good = addSaturated(of.good, uint32(n))
 	case is == dissect.OutcomePartial:
-		of.incomplete++
-		of.fails(x.Time.UnixNano())
-	case missed(is):
-		of.bad++
-		of.fails(x.Time.UnixNano())
+		of.incomplete += times
+	case lost:
+		of.bad += times
+	default:
+		return
 	}
+	of.fails(first)
+	of.fails(last)
 }
 
 // missed reports whether a request with an outcome got no reply that it asked for.
@@ -990,6 +1159,8 @@ func (a *Aggregate) Merge(o *Aggregate) { a.merge(o, false) }
 // merge adds what o counts of other pairs of hosts, or of the same ones in another capture: then the tables keep their
 // sizes, and what both count is counted once.
 func (a *Aggregate) merge(o *Aggregate, same bool) {
+	a.endRuns()
+	o.endRuns()
 	if !o.shared {
 		a.sums.merge(o.sums)
 	}
@@ -1017,9 +1188,11 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 			continue
 		}
 		m := a.clients.merge(e)
-		m.v.merge(&e.v, kinds)
-		if m.v.others += min(e.v.requests, 1); e.v.requests > 1 {
-			m.v.others += e.v.distinctServers() - 1
+		m.v.merge(&e.v, kinds, &a.pasts)
+		if e.v.requests > 1 {
+			m.v.others += e.v.distinctServers()
+		} else {
+			m.v.others += e.v.requests
 		}
 	}
 	a.newest = nil

@@ -3,7 +3,6 @@ package stats
 import (
 	"cmp"
 	"fmt"
-	"math/bits"
 	"net/netip"
 	"slices"
 	"strings"
@@ -44,7 +43,7 @@ func (c *client) sole(least uint64) bool {
 	return c.requests >= least && c.proven == 0 && 10*c.challenged <= c.requests && c.bytesOut >= leastFactor*c.bytesIn && 10*c.kindsOf(c.favourite()) >= 9*c.requests
 }
 
-func (c *client) kindsOf(kind uint16) uint64 {
+func (c *past) kindsOf(kind uint16) uint64 {
 	for _, k := range c.kinds {
 		if k.kind == kind {
 			return uint64(k.n)
@@ -64,8 +63,8 @@ func (r *reporting) findVictims() {
 			r.victims = append(r.victims, *x)
 			continue
 		}
-		if n := bits.OnesCount64(v.strangers[0]) + bits.OnesCount64(v.strangers[1]) + bits.OnesCount64(v.strangers[2]) + bits.OnesCount64(v.strangers[3]); n >= leastReflectors && v.unasked >= leastOften {
-			x := victim{who: r.source(c), clients: []*entry[client]{c}, requests: v.unasked, out: v.unaskedBytes, from: v.strangeFrom, to: v.strangeTo, servers: uint64(n), there: true}
+		if s := v.strange; s != nil && s.unasked >= leastOften && s.reflectors() >= leastReflectors {
+			x := victim{who: r.source(c), clients: []*entry[client]{c}, requests: s.unasked, out: s.bytes, from: s.from, to: s.to, servers: uint64(s.reflectors()), there: true}
 			if x.rate() >= leastRate {
 				r.victims = append(r.victims, x)
 				continue

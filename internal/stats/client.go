@@ -5,30 +5,128 @@ import (
 	"time"
 )
 
-// A client is what is counted for an address that asks.
+// A client is what is counted for an address that asks, in one cache line: in a flood, most ask once. past is never nil: that of a client
+// that asked once and got no reply is noPast.
 type client struct {
-	requests, replies, data uint64 // data are the replies that are not only a challenge
-	challenged, proven      uint64 // challenges that it got, requests that carry one that it got
-	bytesIn, bytesOut       uint64
-	spare                   spare
-	first, last             int64
-	second                  int64 // the newest
-	inSecond, peak          uint32
-	kinds                   [4]kindCount
-	servers                 [8]uint64              // bits of hashes
-	others                  uint64                 // distinct servers of the shards that were merged
-	refused                 uint32                 // ICMP errors about what was sent to it
-	tracked, began          bool                   // tracked: the set of the limits has room for it
-	burst                   uint8                  // packets since its buckets were full, while these are few; else 0
-	known                   bool                   // it asked before the span that is counted, see [Aggregate.Next]
-	tokens                  [len(perAddress)]int64 // in the buckets; in a burst, the times between its packets
-	dropped                 [len(perAddress)]uint32
-	passed                  int64 // time of the newest request for tokens
-	cells                   *cells
-	unasked, unaskedBytes   uint64    // replies that no request had asked for
-	strangers               [4]uint64 // bits of hashes of the servers that sent them
-	strangeFrom, strangeTo  int64     // their times
-	least, most             uint16    // source ports of its requests, the least plus one
+	requests, bytesIn uint64
+	first, last       int64
+	server            uint64 // hash of the first one that it asked
+	kind              uint16 // the first one, plus one
+	least, most       uint16 // source ports of its requests, the least plus one
+	tracked, began    bool   // tracked: the set of the limits has room for it
+	burst             uint8  // packets since its buckets were full, while these are few; else 0
+	known             bool   // it asked before the span that is counted, see [Aggregate.Next]
+	*past
+}
+
+// A past is what is counted for a client that asks again, or gets replies.
+type past struct {
+	replies, data      uint64 // data are the replies that are not only a challenge
+	challenged, proven uint64 // challenges that it got, requests that carry one that it got
+	bytesOut           uint64
+	spare              spare
+	second             int64 // the newest
+	inSecond, peak     uint32
+	kinds              [4]kindCount
+	servers            [8]uint64              // bits of hashes
+	others             uint64                 // distinct servers of the shards that were merged
+	refused            uint32                 // ICMP errors about what was sent to it
+	tokens             [len(perAddress)]int64 // in the buckets; in a burst, the times between its packets
+	dropped            [len(perAddress)]uint32
+	passed             int64 // time of the newest request for tokens
+	cells              *cells
+	strange            *strange // nil if there are none
+}
+
+// noPast is that of clients without one, and is never written.
+var noPast past
+
+// A strange counts replies that no request had asked for.
+type strange struct {
+	unasked, bytes uint64
+	servers        [4]uint64 // bits of hashes
+	from, to       int64
+}
+
+// count counts a reply of a server.
+func (s *strange) count(t int64, server, size uint64) {
+	s.at(t)
+	s.unasked++
+	s.bytes += size
+	s.servers[server>>6%4] |= 1 << (server % 64)
+}
+
+// at records a time, before the reply is counted.
+func (s *strange) at(t int64) {
+	if s.to == 0 {
+		s.from, s.to = t, t
+	}
+	s.from, s.to = min(s.from, t), max(s.to, t)
+}
+
+func (s *strange) merge(o *strange) {
+	s.at(o.from)
+	s.at(o.to)
+	s.unasked += o.unasked
+	s.bytes += o.bytes
+	for i, w := range o.servers {
+		s.servers[i] |= w
+	}
+}
+
+// reflectors returns the number of servers.
+func (s *strange) reflectors() (n int) {
+	for _, w := range s.servers {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// single reports whether the client has no past.
+func (c *client) single() bool { return c.past == &noPast || c.past == nil }
+
+// own returns the past of a client, which is new for one that had none.
+func (c *client) own(room *pastRoom) *past {
+	if c.single() {
+		c.past = room.take()
+		c.recall(c.past)
+	}
+	return c.past
+}
+
+// A pastRoom has pasts that nobody needs.
+type pastRoom struct {
+	spare []*past
+	fresh []past
+}
+
+func (r *pastRoom) take() *past {
+	if k := len(r.spare); k > 0 {
+		p := r.spare[k-1]
+		r.spare = r.spare[:k-1]
+		return p
+	}
+	if len(r.fresh) == 0 {
+		r.fresh = make([]past, 32)
+	}
+	p := &r.fresh[0]
+	r.fresh = r.fresh[1:]
+	return p
+}
+
+func (r *pastRoom) give(p *past) {
+	*p = past{}
+	r.spare = append(r.spare, p)
+}
+
+// recall writes the only request of a client to its past.
+func (c *client) recall(p *past) {
+	if c.requests == 0 {
+		return
+	}
+	p.second, p.inSecond, p.peak, p.passed = floorDiv(c.first, int64(time.Second)), 1, 1, c.first
+	p.kinds[0] = kindCount{c.kind, 1}
+	p.asks(c.server)
 }
 
 type kindCount struct {
@@ -86,7 +184,7 @@ func (c *client) class() class {
 }
 
 // distinctServers returns the number of distinct servers.
-func (c *client) distinctServers() uint64 {
+func (c *past) distinctServers() uint64 {
 	if c.others > 0 {
 		return c.others
 	}
@@ -113,10 +211,10 @@ var linearCount = func() (counts [serverBits + 1]uint64) {
 	return counts
 }()
 
-func (c *client) asks(server uint64) { c.servers[server>>6%8] |= 1 << (server % 64) }
+func (c *past) asks(server uint64) { c.servers[server>>6%8] |= 1 << (server % 64) }
 
 // count counts a request of a kind.
-func (c *client) count(kind uint16) {
+func (c *past) count(kind uint16) {
 	if k := &c.kinds[0]; k.kind == kind+1 || k.kind == 0 {
 		k.kind = kind + 1
 		k.n++
@@ -142,14 +240,6 @@ func (c *client) at(t int64) {
 	}
 }
 
-// strange records the time of a reply that no request had asked for, before it is counted.
-func (c *client) strange(t int64) {
-	if c.strangeTo == 0 {
-		c.strangeFrom, c.strangeTo = t, t
-	}
-	c.strangeFrom, c.strangeTo = min(c.strangeFrom, t), max(c.strangeTo, t)
-}
-
 // ports extends the range of source ports; least is the lowest plus one, 0 for none.
 func (c *client) ports(least, most uint16) {
 	if least != 0 && (c.least == 0 || least < c.least) {
@@ -159,7 +249,7 @@ func (c *client) ports(least, most uint16) {
 }
 
 // pace counts a request in its second.
-func (c *client) pace(second int64) {
+func (c *past) pace(second int64) {
 	if second != c.second {
 		c.second, c.inSecond = second, 0
 	}
@@ -239,29 +329,65 @@ func (s *set) add(t int64) bool {
 }
 
 // merge adds the counts of o, whose kinds have other numbers.
-func (c *client) merge(o *client, kinds []uint16) {
-	if !c.began && (c.cells == nil || o.cells != nil) {
-		c.take(o, kinds)
-		return
+func (c *client) merge(o *client, kinds []uint16, room *pastRoom) {
+	p := c.own(room)
+	before, empty := c.whole(), !c.began && p.others == 0
+	from := o.past
+	if o.single() {
+		from = new(past)
+		o.recall(from)
 	}
-	if c.cells == nil && o.cells != nil {
-		c.cells = &cells{most: maxCells}
-		if c.began {
-			*c.cells.at(c.first) = c.whole()
+	switch {
+	case from.cells != nil:
+		if c.cells == nil {
+			c.cells = &cells{most: maxCells}
+			if c.began {
+				*c.cells.at(c.first) = before
+			}
 		}
+		c.cells.merge(from.cells)
+	case c.cells != nil:
+		whole := o.whole()
+		c.cells.peek(o.first).add(&whole)
 	}
 	c.requests += o.requests
-	c.replies += o.replies
-	c.data += o.data
-	c.challenged += o.challenged
-	c.proven += o.proven
 	c.bytesIn += o.bytesIn
-	c.bytesOut += o.bytesOut
-	c.spare.add(&o.spare)
 	if o.began {
 		c.at(o.first)
 		c.at(o.last)
 	}
+	c.ports(o.least, o.most)
+	if empty {
+		p.take(from, kinds)
+		return
+	}
+	p.merge(from, kinds)
+}
+
+// take makes a past, for which nothing was counted yet, what o is. Its cells stay.
+func (c *past) take(o *past, kinds []uint16) {
+	line := c.cells
+	*c = *o
+	c.second, c.inSecond, c.tokens, c.passed, c.cells = 0, 0, [len(perAddress)]int64{}, 0, line
+	for i := range c.kinds {
+		if k := &c.kinds[i]; k.kind != 0 {
+			k.kind = kinds[k.kind-1] + 1
+		}
+	}
+	if o.strange != nil {
+		c.strange = new(strange)
+		*c.strange = *o.strange
+	}
+}
+
+// merge adds what o has counted. What is needed for the next message stays as it is.
+func (c *past) merge(o *past, kinds []uint16) {
+	c.replies += o.replies
+	c.data += o.data
+	c.challenged += o.challenged
+	c.proven += o.proven
+	c.bytesOut += o.bytesOut
+	c.spare.add(&o.spare)
 	c.peak = max(c.peak, o.peak) // others ask other servers, and what is judged is the pace at one
 	for _, k := range o.kinds {
 		if k.kind == 0 {
@@ -272,45 +398,15 @@ func (c *client) merge(o *client, kinds []uint16) {
 	for i, w := range o.servers {
 		c.servers[i] |= w
 	}
-	for i, w := range o.strangers {
-		c.strangers[i] |= w
+	if o.strange != nil {
+		if c.strange == nil {
+			c.strange = new(strange)
+		}
+		c.strange.merge(o.strange)
 	}
-	if o.unasked > 0 {
-		c.strange(o.strangeFrom)
-		c.strange(o.strangeTo)
-	}
-	c.unasked += o.unasked
-	c.unaskedBytes += o.unaskedBytes
-	c.ports(o.least, o.most)
 	c.refused = addSaturated(c.refused, o.refused)
 	for i, n := range o.dropped {
 		c.dropped[i] = addSaturated(c.dropped[i], n)
-	}
-	switch {
-	case o.cells != nil:
-		c.cells.merge(o.cells)
-	case c.cells != nil:
-		whole := o.whole()
-		c.cells.peek(o.first).add(&whole)
-	}
-}
-
-// take makes c, for which nothing was counted yet, what o is.
-func (c *client) take(o *client, kinds []uint16) {
-	others, into := c.others, c.cells
-	*c = *o
-	c.others, c.cells = others, into
-	c.second, c.inSecond, c.tracked, c.burst, c.tokens, c.passed = 0, 0, false, 0, [len(perAddress)]int64{}, 0
-	for i := range c.kinds {
-		if k := &c.kinds[i]; k.kind != 0 {
-			k.kind = kinds[k.kind-1] + 1
-		}
-	}
-	if o.cells != nil {
-		if into == nil {
-			c.cells = &cells{most: maxCells}
-		}
-		c.cells.merge(o.cells)
 	}
 }
 
@@ -319,7 +415,7 @@ func (c *client) whole() cell {
 	return cell{requests: c.requests, replies: c.replies, bytesIn: c.bytesIn, bytesOut: c.bytesOut}
 }
 
-func (c *client) add(kind uint16, n uint32) {
+func (c *past) add(kind uint16, n uint32) {
 	for i := range c.kinds {
 		if k := &c.kinds[i]; k.kind == kind || k.kind == 0 {
 			k.kind, k.n = kind, addSaturated(k.n, n)
@@ -329,7 +425,7 @@ func (c *client) add(kind uint16, n uint32) {
 }
 
 // favourite returns the kind that it asked for most often, counted from 1.
-func (c *client) favourite() uint16 {
+func (c *past) favourite() uint16 {
 	best := c.kinds[0]
 	for _, k := range c.kinds[1:] {
 		if k.n > best.n {

@@ -306,6 +306,7 @@ func codeTop[V any](c *codec, t *top[V], most int, hash func(key) uint64, code f
 }
 
 func (a *Aggregate) codeClient(c *codec, v *client) {
+	v.own(&a.pasts)
 	numbers(c, &v.requests, &v.replies, &v.data, &v.challenged, &v.proven, &v.bytesIn, &v.bytesOut, &v.spare.in, &v.spare.out)
 	c.Bool(&v.began)
 	numbers(c, &v.first, &v.last)
@@ -318,11 +319,17 @@ func (a *Aggregate) codeClient(c *codec, v *client) {
 	for i := range v.servers {
 		c.Fixed(&v.servers[i])
 	}
-	numbers(c, &v.others, &v.unasked, &v.unaskedBytes)
-	for i := range v.strangers {
-		c.Fixed(&v.strangers[i])
+	u := v.strange
+	if u == nil {
+		u = new(strange)
 	}
-	numbers(c, &v.strangeFrom, &v.strangeTo)
+	numbers(c, &v.others, &u.unasked, &u.bytes)
+	for i := range u.servers {
+		c.Fixed(&u.servers[i])
+	}
+	if numbers(c, &u.from, &u.to); u.unasked > 0 {
+		v.strange = u
+	}
 	coder.Num(c.Coder, &v.least)
 	coder.Num(c.Coder, &v.most)
 	numbers(c, pointers(v.dropped[:])...)

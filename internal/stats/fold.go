@@ -36,6 +36,7 @@ func Collect(list iter.Seq[*Aggregate], copies dissect.Stats) *Shards {
 	var kinds []*kind
 	var protocols []string
 	for a := range list {
+		a.endRuns()
 		for i := range a.kinds {
 			kinds = append(kinds, &a.kinds[i])
 		}
@@ -130,15 +131,22 @@ func (a *Aggregate) addClient(o *entry[client], kinds []uint16) {
 	}
 	e.count += o.count
 	e.err += o.err
-	c, v := &e.v, o.v
+	c, v := &e.v, &o.v
 	if v.cells != nil && c.cells == nil {
-		if c.cells = a.takePath(c.requests + v.requests); c.cells == nil {
-			v.cells = nil
-		} else if c.began {
-			*c.cells.at(c.first) = c.whole()
+		if l := a.takePath(c.requests + v.requests); l != nil {
+			if c.began {
+				*l.at(c.first) = c.whole()
+			}
+			c.own(&a.pasts).cells = l
+		} else {
+			w := *v.past
+			w.cells = nil
+			v = &client{}
+			*v = o.v
+			v.past = &w
 		}
 	}
-	c.merge(&v, kinds)
+	c.merge(v, kinds, &a.pasts)
 }
 
 // addServer adds what happened to a server in another capture.

@@ -145,8 +145,8 @@ const calmFirst = 16
 const calmest = 3
 
 // see counts a request, and reports whether it belongs to a second in which far more came than usually.
-func (w *watch) see(t int64, calm uint64) bool {
-	if s := t / 1e9; s != w.second || !w.began {
+func (w *watch) see(s int64, calm uint64) bool {
+	if s != w.second || !w.began {
 		w.turn(s, calm)
 	}
 	if w.now++; w.now > w.limit {
@@ -167,25 +167,41 @@ func (w *watch) turn(s int64, calm uint64) {
 	w.limit = calmest + uint32(min(4*calm/uint64(max(w.seconds, 1)), 1<<30))
 }
 
-// look records the looks of a request without a proof.
-func (m *more) look(r *dissect.Record, t int64) {
+// Of the requests of a second, lookAll are looked at, and then each of lookEach, which counts as many.
+const (
+	lookAll  = 32
+	lookEach = 8
+)
+
+// look records the looks of a request without a proof in a second.
+func (m *more) look(r *dissect.Record, second int64) {
 	w := &m.watch
-	was := w.hot
-	hot := w.see(t, m.calm.n)
+	if w.hot && w.second == second && w.now >= lookAll && (w.now+1)%lookEach != 0 {
+		w.now++
+		w.id = r.IPID
+		return
+	}
+	was, id, one := w.hot, w.id, uint32(1)
+	w.id = r.IPID
+	hot := w.see(second, m.calm.n)
 	if hot && !was { // the first requests of the second are as hot
 		for _, g := range w.first[:min(w.now-1, calmFirst)] {
 			m.calm.count(g, ^uint32(0))
 			m.hot.count(g, 1)
 		}
 	}
+	if w.now > lookAll {
+		if one = lookEach; w.now%lookEach != 0 {
+			return
+		}
+	}
 	l := &m.calm
 	if hot {
 		l = &m.hot
 	}
-	g := l.glanceAt(r, w.id, &m.calm.payload)
+	g := l.glanceAt(r, id, &m.calm.payload)
 	l.payload = m.calm.payload
-	if l.count(g, 1); !hot && w.now <= calmFirst {
+	if l.count(g, one); !hot && w.now <= calmFirst {
 		w.first[w.now-1] = g
 	}
-	w.id = r.IPID
 }

@@ -29,6 +29,7 @@ var serverMetrics = []serverMetric{
 // AppendMetrics appends the numbers of the busiest servers, at most some, in the text format of Prometheus. Servers are hosts of
 // home; if none of these is one, hosts that reply.
 func (a *Aggregate) AppendMetrics(dst []byte, home []netip.Prefix, most int) []byte {
+	a.endRuns()
 	isHome := func(e *entry[server]) bool {
 		return slices.ContainsFunc(home, func(p netip.Prefix) bool { return p.Contains(e.addr()) })
 	}

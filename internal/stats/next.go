@@ -8,6 +8,7 @@ import (
 // Next returns an empty aggregate for what comes after what a counts. It knows the servers of a, also those of no known protocol,
 // and what clients did: one that goes on asking is no new one. It shares the sums of first, unless that is nil.
 func (a *Aggregate) Next(first *Aggregate) *Aggregate {
+	a.endRuns()
 	var n *Aggregate
 	if first == nil {
 		n = a.Sibling()
@@ -31,9 +32,11 @@ func (a *Aggregate) Next(first *Aggregate) *Aggregate {
 		if e.v.requests == 0 {
 			continue
 		}
+		e.v.own(&a.pasts)
 		p, _ := n.clients.place(e.key, e.sum)
 		c, v := &p.v, &e.v
 		c.known = true
+		c.own(&n.pasts)
 		c.second, c.inSecond = v.second, v.inSecond
 		c.tracked, c.burst, c.tokens, c.passed = v.tracked, v.burst, v.tokens, v.passed
 	}

@@ -97,44 +97,30 @@ func (m *more) of(kind uint16) *kindSeries {
 	return nil
 }
 
-// weigh counts a request of a client to a server, whose proof is not known yet.
-func (m *more) weigh(c *client, r *dissect.Record, kind uint16, t int64) {
-	m.pulses.at(t).asked++
-	if c.requests == 1 && !c.known {
-		if q := m.of(kind); q != nil {
-			q.ticks.peek(t).fresh++
-		}
-	}
-	if c.proven == 0 {
-		m.look(r, t)
-	}
-}
-
-// proved counts a request with its proof. e is its server, nil if that is not among the busiest.
-func (a *Aggregate) proved(x *dissect.Exchange, e *entry[server], kind uint16) {
-	a.proofs[x.Proof] += uint64(x.Requests)
-	if e == nil || e.v.more == nil {
+// proved counts requests with their proof.
+func (a *Aggregate) proved(u *ending) {
+	a.proofs[u.proof] += uint64(u.requests)
+	if u.server == nil || u.server.v.more == nil {
 		return
 	}
-	q := e.v.more.of(kind)
+	q := u.server.v.more.of(u.kind.index)
 	if q == nil {
 		return
 	}
-	at := q.ticks.at(x.Time.UnixNano())
-	at.by[x.Proof] += uint32(x.Requests)
-	switch challenged := x.Outcome == dissect.OutcomeChallenged; {
-	case x.Proof == proven:
+	at := q.ticks.at(u.last)
+	at.by[u.proof] += uint32(u.requests)
+	switch challenged := u.outcome == dissect.OutcomeChallenged; {
+	case u.proof == proven:
 		return
-	case x.Proof == unreturned, challenged:
-		q.challenged++
-	case x.Replies > 0:
-		q.given++
+	case u.proof == unreturned, challenged:
+		q.challenged += uint64(u.exchanges)
+	case u.replies > 0:
+		q.given += uint64(u.exchanges)
 	}
-	if x.Proof != vouched {
-		v4 := x.Dst.Addr().Is4()
-		at.in += wire(x.RequestBytes, x.Requests, x.Requests, v4)
-		if x.Replies > 0 {
-			at.out += wire(x.ReplyBytes, x.Replies, x.Replies, v4)
+	if u.proof != vouched {
+		at.in += wire(u.in, u.requests, u.requests, u.v4)
+		if u.replies > 0 {
+			at.out += wire(u.out, u.replies, u.replies, u.v4)
 		}
 	}
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-// TestReadable: names are kept as UTF-8 without colour codes, and cut between characters.
+// TestReadable: names are shown as UTF-8 without colour codes, and cut between characters.
 func TestReadable(t *testing.T) {
-	a, s := new(Aggregate), new(server)
+	var room []byte
+	s := new(server)
 	for _, c := range []struct {
 		name    string
 		charset dissect.Charset
@@ -29,11 +30,11 @@ func TestReadable(t *testing.T) {
 		{"", dissect.Guessed, dissect.NoStyle, ""},
 	} {
 		f := dissect.Server{Name: dissect.Some(c.name), Map: dissect.Some(c.name), Charset: c.charset, Style: c.style}
-		a.states(s, &f, 1)
-		if string(s.name) != c.want || string(s.mapName) != c.want {
-			t.Errorf("%q: name %q, map %q", c.name, s.name, s.mapName)
+		s.states(&f, 1, &room)
+		if name, in := s.appendPlain(nil, s.name), s.appendPlain(nil, s.mapName); string(name) != c.want || string(in) != c.want {
+			t.Errorf("%q: name %q, map %q", c.name, name, in)
 		}
-		if n := testing.AllocsPerRun(10, func() { a.states(s, &f, 1) }); n > 0 {
+		if n := testing.AllocsPerRun(10, func() { s.states(&f, 1, &room) }); n > 0 {
 			t.Errorf("%q: %v allocations", c.name, n)
 		}
 	}

@@ -61,6 +61,7 @@ type reporting struct {
 
 // Report makes a report of what a counts.
 func (a *Aggregate) Report(o Options) *Report {
+	a.endRuns()
 	r := &reporting{a: a, o: &o, Report: &Report{
 		Type: "report", Schema: Schema, HomeBy: cmp.Or(o.HomeBy, "replies"), Made: o.Made, Unknowns: o.Unknowns,
 		// In JSON, an empty list is [].
@@ -297,7 +298,7 @@ func (r *reporting) listServers() {
 	for _, e := range r.listed() {
 		v := &e.v
 		s := Server{
-			Address: r.address(e), Protocol: r.a.protocols[v.protocol-1], Name: string(r.name(v.name)), Map: string(r.name(v.mapName)), Players: int(v.players) - 1,
+			Address: r.address(e), Protocol: r.a.protocols[v.protocol-1], Name: string(r.name(v.appendPlain(nil, v.name))), Map: string(r.name(v.appendPlain(nil, v.mapName))), Players: int(v.players) - 1,
 			Requests: v.requests, Replies: v.replies, Unknown: v.strays(), Outcome: v.fates.of(v.requests), Clients: v.clients.count(), BytesIn: v.bytesIn, BytesOut: v.bytesOut,
 			ICMP: v.says(), Incomplete: v.incomplete, Home: r.home(e), Error: e.err,
 		}

@@ -6,8 +6,11 @@ import (
 	"math"
 	"math/bits"
 	"net/netip"
+	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A server is what is counted for an address and port that is asked or that replies.
@@ -16,6 +19,9 @@ type server struct {
 	kinds         [6]asked
 	clients       distinct
 	name, mapName []byte
+	raw           bool // these are as they came, with this style and charset
+	style         dissect.Style
+	charset       dissect.Charset
 }
 
 // A tally is what a server that is forgotten leaves no room for.
@@ -192,23 +198,39 @@ func (m *more) clear() {
 	}
 }
 
-// maxName bounds the name of a server and of its map. Most are not longer than usualName and usualMap.
+// maxName bounds the name of a server and of its map, and maxRaw what is kept of it as it came. Most are not longer than usualName.
 const (
 	maxName   = 128
-	usualName = 64
-	usualMap  = 32
+	maxRaw    = 2 * maxName
+	usualName = 32
 )
 
-// keep returns a name, in a buffer that has room for a usual one.
-func keep(buf []byte, name string, usual int) []byte {
-	name = name[:min(len(name), maxName)]
+// keep returns a name, in a buffer that has room for a usual one. That of a new name is of room.
+func keep(buf []byte, name string, room *[]byte) []byte {
+	name = name[:min(len(name), maxRaw)]
 	if len(name) > cap(buf) {
-		if len(name) > usual {
-			usual = maxName
+		n := max(len(name), usualName)
+		if len(*room) < n {
+			*room = make([]byte, 1<<12)
 		}
-		buf = make([]byte, 0, usual)
+		buf, *room = (*room)[:0:n], (*room)[n:]
 	}
 	return append(buf[:0], name...)
+}
+
+// appendPlain appends a text that the server said as UTF-8 without colour codes.
+func (s *server) appendPlain(dst, text []byte) []byte {
+	if !s.raw {
+		return append(dst, text...)
+	}
+	if s.style == core.Armagetron || !nettext.Plain(text) {
+		text = s.charset.AppendUTF8(nil, s.style.AppendPlain(nil, text))
+	}
+	n := min(len(text), maxName)
+	for n < len(text) && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return append(dst, text[:n]...)
 }
 
 func (s *server) at(t int64) {
@@ -256,10 +278,10 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 		}
 	}
 	if len(o.name) > 0 && (len(s.name) == 0 || o.last > s.last) {
-		s.name = append(s.name[:0], o.name...)
+		s.name = o.appendPlain(s.name[:0], o.name)
 	}
 	if len(o.mapName) > 0 && (len(s.mapName) == 0 || o.last > s.last) {
-		s.mapName = append(s.mapName[:0], o.mapName...)
+		s.mapName = o.appendPlain(s.mapName[:0], o.mapName)
 	}
 	if o.players > 0 && (s.players == 0 || o.last > s.last) {
 		s.players = o.players

@@ -186,7 +186,8 @@ func tau(x float64) float64 {
 const (
 	largeBits   = 14
 	largeSketch = 1 << largeBits
-	smallSketch = 1 << 10
+	smallBits   = 10
+	smallSketch = 1 << smallBits
 	// fewHashes is how many hashes are kept as they are.
 	fewHashes = 24
 	// maxSketches is how many servers have one.
@@ -206,6 +207,8 @@ type distinct struct {
 
 func (d *distinct) add(hash uint64, room *sketchRoom) {
 	switch n := d.n; {
+	case len(d.sketch) == smallSketch:
+		d.sketch.raise(hash>>(64-smallBits), hash<<smallBits|1<<(smallBits-1))
 	case d.sketch != nil:
 		d.sketch.add(hash)
 	case n == 0:

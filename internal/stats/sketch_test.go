@@ -107,7 +107,7 @@ func TestDistinct(t *testing.T) {
 
 func TestDistinctServers(t *testing.T) {
 	for _, n := range []int{0, 1, 5, 20, 100, 500, 1000} {
-		var c client
+		var c past
 		for i := range n {
 			c.asks(mix(uint64(i + 77)))
 		}

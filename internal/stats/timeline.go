@@ -59,6 +59,12 @@ func (l *line[T, P]) peek(t int64) P {
 	return l.extend(t)
 }
 
+// endOf returns the end of the bucket of a time, whatever the line has.
+func endOf[T any, P summand[T]](l *line[T, P], t int64) int64 {
+	w := widths[l.width]
+	return timeOf(floorDiv(t, w)+1, w)
+}
+
 func floorDiv(t, width int64) int64 {
 	n := t / width
 	if t%width < 0 {

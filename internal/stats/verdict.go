@@ -92,7 +92,7 @@ func list(texts []string) string {
 }
 
 func (r *reporting) named(v *server) string {
-	name := r.name(v.name)
+	name := r.name(v.appendPlain(nil, v.name))
 	if len(name) == 0 {
 		return ""
 	}
