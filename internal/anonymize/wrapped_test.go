@@ -140,8 +140,6 @@ func TestNotUnwrapped(t *testing.T) {
 		"authentication":        frame(0x0800, ip(server, client, 51, []byte{17, 1, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1}, segment)),
 		"802.3":                 frame(uint16(8+len(inner)), slices.Concat([]byte("\xaa\xaa\x03\x00\x00\x00\x08\x00"), inner)),
 		"control word":          frame(0x8847, slices.Concat([]byte{0, 1, 0x01, 64, 0, 0, 0, 0}, frame(0x0800, inner))),
-		"pptp":                  frame(0x0800, ip(outerA, outerB, 47, []byte{0x20, 1, 0x88, 0x0b, 0, byte(1 + len(inner)), 0, 7, 0x21}, inner)),
-		"erspan iii":            frame(0x0800, ip(outerA, outerB, 47, []byte("\x10\x00\x22\xebseq.\x20\x05\x08\x64time\x00\x00\x00\x00"), frame(0x0800, inner))),
 		"gtp-u with extensions": frame(0x0800, ip(outerA, gtp, 17, mkpcap.UDPSegment(outerA, gtp, slices.Concat([]byte{0x34, 0xff, 0, byte(8 + len(inner)), 0, 0, 0, 9, 0, 0, 0, 0x85, 1, 0, 9, 0}, inner)))),
 		"fragment in vxlan":     frame(0x0800, ip(outerA, outerB, 17, mkpcap.UDPSegment(outerA, outerB, slices.Concat([]byte{8, 0, 0, 0, 0, 0, 42, 0}, frame(0x0800, part))))),
 		"25 tags":               frame(0x8100, append(bytes.Repeat([]byte{0, 0, 0x81, 0}, 25), append([]byte{0, 0, 8, 0}, inner...)...)),

@@ -103,79 +103,6 @@ func TestFragmentsInAnyOrder(t *testing.T) {
 	}
 }
 
-// An unfragmented datagram shows nothing of a fragmented one before it.
-func TestWholeAfterJoined(t *testing.T) {
-	r := newRig(t)
-	parts := split4(server4, client4, protoUDP, 7, 1480, reply())
-	r.want(linkRawIP, parts[0], FragmentHeld)
-	r.want(linkRawIP, parts[1], Joined)
-	d := r.want(linkRawIP, ask4(), Whole)
-	if d.Frames != nil || d.First != d.Time || len(d.Anomalies()) > 0 || !bytes.Equal(d.Payload, query) {
-		t.Errorf("frames %v, from %v to %v, anomalies %v", d.Frames, d.First, d.Time, d.Anomalies())
-	}
-}
-
-// Fragments travel in tunnels, and the packets that carry them may be
-// fragmented too.
-func TestFragmentsInTunnels(t *testing.T) {
-	inner := split4(server4, client4, protoUDP, 7, 1000, reply())
-	wrap := map[string]func([]byte) []byte{
-		"vlan":   func(b []byte) []byte { return ether(typeVLAN, vlan(5, typeIPv4, b)) },
-		"pppoe":  func(b []byte) []byte { return ether(typePPPoE, []byte{0x11, 0}, u16(77), u16(0), u16(0x21), b) },
-		"mpls":   func(b []byte) []byte { return ether(typeMPLS, label(9, true), b) },
-		"gre":    func(b []byte) []byte { return ether(typeIPv4, ip4(near4, far4, protoGRE, gre(0, typeIPv4, "", b))) },
-		"vxlan":  func(b []byte) []byte { return tunnel4(portVXLAN, vxlanFrame(42, ether(typeIPv4, b))) },
-		"gtp-u":  func(b []byte) []byte { return tunnel4(portGTPU, gtpuFrame(0, 42, "", b)) },
-		"geneve": func(b []byte) []byte { return tunnel4(portGeneve, geneveFrame(typeIPv4, 42, "", b)) },
-	}
-	for name, w := range wrap {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
-			r.want(linkEthernet, w(inner[1]), FragmentHeld)
-			d := r.want(linkEthernet, w(inner[0]), Joined)
-			wantReply(t, d, server4, client4)
-			if got := kinds(d); got != "reordered fragments" {
-				t.Errorf("anomalies %q", got)
-			}
-			r.flush()
-		})
-	}
-	t.Run("both", func(t *testing.T) {
-		// Each inner fragment of 1000 bytes goes in two outer ones.
-		r := newRig(t)
-		var outer [][]byte
-		for i, p := range inner {
-			outer = append(outer, split4(near4, far4, protoUDP, 100+i, 800, udp(50001, portVXLAN, vxlanFrame(42, ether(typeIPv4, p))))...)
-		}
-		if len(outer) != 4 {
-			t.Fatalf("%d frames", len(outer))
-		}
-		r.want(linkRawIP, outer[2], FragmentHeld)
-		r.want(linkRawIP, outer[0], FragmentHeld)
-		r.want(linkRawIP, outer[1], FragmentHeld) // the first inner one is whole
-		d := r.want(linkRawIP, outer[3], Joined)
-		wantReply(t, d, server4, client4)
-		if fmt.Sprint(d.Frames) != "[2 3 1 4]" || d.Frame != 4 || !d.First.Equal(second(0.001)) {
-			t.Errorf("frame %d of %v, from %v", d.Frame, d.Frames, d.First)
-		}
-		r.flush()
-		if len(r.losses) > 0 {
-			t.Errorf("losses %+v", r.losses)
-		}
-	})
-	t.Run("without end", func(t *testing.T) {
-		// Each packet that is joined is the last fragment of the next one.
-		r := newRig(t)
-		last := ip6(client6, server6, protoFragment, frag6(protoFragment, 0, 8, false, make([]byte, 8)))
-		for id := maxJoins + 2; id >= 0; id-- {
-			head := ip6(client6, server6, protoFragment, frag6(protoFragment, id, 0, true, frag6(protoFragment, id+1, 8, false, nil)))
-			r.want(linkRawIP, head, FragmentHeld)
-		}
-		r.want(linkRawIP, last, TooDeep)
-		r.flush()
-	})
-}
-
 // Packets are distinguished by addresses, protocol, identification, version, and VLAN or
 // tunnel.
 func TestFragmentsKeptApart(t *testing.T) {
@@ -325,20 +252,6 @@ func TestFragmentsOfAnySize(t *testing.T) {
 	}
 }
 
-func TestLargestDatagram(t *testing.T) {
-	payload := sized(65535 - ipv4Header - udpHeader)
-	seg := withSum(server4, client4, udp(serverPort, clientPort, payload))
-	r := newRig(t)
-	parts := split4(server4, client4, protoUDP, 7, 1480, seg)
-	for _, p := range parts[1:] {
-		r.want(linkRawIP, p, FragmentHeld)
-	}
-	d := r.want(linkRawIP, parts[0], Joined)
-	if !bytes.Equal(d.Payload, payload) || len(d.Frames) != len(parts) || kinds(d) != "reordered fragments" {
-		t.Errorf("%d bytes of %d frames, anomalies %q", len(d.Payload), len(d.Frames), kinds(d))
-	}
-}
-
 // A capture with a snap length has the beginnings of fragments only.
 func TestFragmentsCut(t *testing.T) {
 	const snap = 96
@@ -443,38 +356,6 @@ func TestLossWithoutCallback(t *testing.T) {
 		t.Error(o)
 	}
 	d.Flush()
-}
-
-// A flood of incomplete packets stays within the budget, and honest datagrams are still
-// joined.
-func TestFragmentFlood(t *testing.T) {
-	const budget = 1 << 20
-	r := newRigWith(t, budget, reassembly.Limits{})
-	r.lost = nil
-	half := split4(server4, client4, protoUDP, 0, 1480, reply())[0]
-	honest := split4(server4, far4, protoUDP, 1, 1480, reply())
-	joined := 0
-	for i := range 20000 {
-		half[4], half[5], half[15] = byte(i>>8), byte(i), byte(i>>16)
-		r.frame(linkRawIP, half)
-		if r.b.Used() > budget {
-			t.Fatalf("%d bytes used", r.b.Used())
-		}
-		switch i % 200 {
-		case 0:
-			honest[0][5]++ // each datagram has an identification of its own
-			honest[1][5]++
-			r.frame(linkRawIP, honest[0])
-		case 100:
-			if r.frame(linkRawIP, honest[1]) == Joined {
-				joined++
-			}
-		}
-	}
-	if joined != 100 {
-		t.Errorf("%d of 100 honest datagrams", joined)
-	}
-	r.flush()
 }
 
 func TestFragmentsAllocateNothing(t *testing.T) {

@@ -27,7 +27,6 @@ const (
 	typeIPv4     = 0x0800
 	typeTEB      = 0x6558 // transparent Ethernet bridging: a frame in GRE or Geneve
 	typeVLAN     = 0x8100 // IEEE 802.1Q
-	typePPPGRE   = 0x880b
 	typeIPv6     = 0x86dd
 	typeMPLS     = 0x8847
 	typeMPLSUp   = 0x8848 // with a label that the upstream router chose
@@ -35,7 +34,6 @@ const (
 	typeQinQ     = 0x88a8 // IEEE 802.1ad
 	typeERSPAN   = 0x88be // types I and II
 	typeQinQOld  = 0x9100 // before it was standardised
-	typeERSPAN3  = 0x22eb
 )
 
 const (

@@ -32,9 +32,6 @@ const (
 	// GRE (RFC 2784 and 2890) with IP or Ethernet in it. The ID is the key,
 	// 32 bits, 0 if there is none.
 	GRE
-	// PPTP is the GRE of RFC 2637, with PPP in it. The ID is the call, 16
-	// bits.
-	PPTP
 	// ERSPAN is a mirrored Ethernet frame in GRE (draft-foschiano-erspan).
 	// The ID is the session, 10 bits.
 	ERSPAN
@@ -49,7 +46,7 @@ const (
 
 var tunnelNames = [...]string{
 	MPLS: "mpls", PPPoE: "pppoe", IPinIP: "ipip", SixInFour: "6in4", FourInSix: "4in6", SixInSix: "6in6",
-	GRE: "gre", PPTP: "pptp", ERSPAN: "erspan", VXLAN: "vxlan", Geneve: "geneve", GTPU: "gtp-u",
+	GRE: "gre", ERSPAN: "erspan", VXLAN: "vxlan", Geneve: "geneve", GTPU: "gtp-u",
 }
 
 func (k TunnelKind) String() string { return nameOf(tunnelNames[:], int(k)) }
@@ -168,14 +165,12 @@ const (
 	greSequenceFlag = 0x1000
 	greRoutingFlag  = 0x4000
 	greRfc1701Flags = greRoutingFlag | 0x0c00
-	greAckFlag      = 0x0080
 	greVersionMask  = 0x0007
 )
 
 // gre decodes a GRE packet. The header (RFC 2784, 2; RFC 2890, 2): flags and version 2
 // bytes, EtherType 2 bytes, and if the flags say so, checksum and reserved 4 bytes, key 4
-// bytes, sequence 4 bytes. Version 1 (RFC 2637, 4.1) may have an acknowledgement of 4
-// bytes in addition.
+// bytes, sequence 4 bytes. Version 1 (RFC 2637) is PPTP, whose PPP is not read.
 //
 // Bits 1, 4 and 5 of version 0 are for source routes and recursion (RFC 1701); an
 // implementation without these must discard the packet. Bits 6 to 12 must be ignored (RFC
@@ -185,11 +180,10 @@ func (d *Decoder) gre(f *Frame, out *Datagram, ip, b []byte, wire int) Outcome {
 		return TunnelBad
 	}
 	flags, t := be16(b), be16(b[2:])
-	version := flags & greVersionMask
-	switch {
-	case version == 0 && flags&greRfc1701Flags == 0:
-	case version == 1 && flags&greRoutingFlag == 0 && flags&greKeyFlag != 0 && t == typePPPGRE:
-	default:
+	switch version := flags & greVersionMask; {
+	case version == 1:
+		return NotIP
+	case version != 0 || flags&greRfc1701Flags != 0:
 		return TunnelBad
 	}
 	off := greHeader
@@ -207,82 +201,31 @@ func (d *Decoder) gre(f *Frame, out *Datagram, ip, b []byte, wire int) Outcome {
 	if flags&greSequenceFlag != 0 {
 		off += greField
 	}
-	if version == 1 {
-		k, id = PPTP, id&0xffff // the upper half is the length of the payload
-		if flags&greAckFlag != 0 {
-			off += greField
-		}
-	}
 	if len(b) < off {
 		return TunnelBad
 	}
-	whole, kind := b, HeaderGRE
+	whole := b
 	b, wire = b[off:], wire-off
 	switch {
-	case version == 1:
-		next, off, why := ppp(b)
-		if why != Whole {
-			return why
-		}
-		t, b, wire, kind = next, b[off:], wire-off, HeaderOther
-	case t == typeERSPAN || t == typeERSPAN3:
-		session, next, off, ok := erspan(t, flags&greSequenceFlag != 0, b)
-		if !ok {
+	case t == typeERSPAN && flags&greSequenceFlag == 0: // type I has no header
+		k, id, t = ERSPAN, 0, typeTEB
+	case t == typeERSPAN:
+		// Type II: version 4 bits, VLAN 12, class and flags 6, session 10, and 4 bytes
+		// that do not matter here.
+		const header, version, session = 8, 1, 0x03ff
+		if len(b) < header || b[0]>>4 != version {
 			return TunnelBad
 		}
-		if t == typeERSPAN3 {
-			kind = HeaderOther
-		}
-		k, id = ERSPAN, session
-		t, b, wire = next, b[off:], wire-off
+		k, id, t = ERSPAN, uint32(be16(b[2:])&session), typeTEB
+		b, wire = b[header:], wire-header
 	case t < minEtherType:
 		return NotIP
 	}
 	if !d.enterTunnel(out, k, id, ip) {
 		return TooDeep
 	}
-	d.lies(kind, whole, len(whole)-len(b))
+	d.lies(HeaderGRE, whole, len(whole)-len(b))
 	return d.etherType(f, out, t, b, wire)
-}
-
-// erspan reads an ERSPAN header (draft-foschiano-erspan-03, 4). Type I, which has no
-// sequence in GRE, has no header. Type II has 8 bytes, type III 12 and at times 8 more:
-// version 4 bits, VLAN 12, class and flags 6, session 10, and fields that do not matter
-// here. It returns the EtherType of the mirrored frame.
-func erspan(t int, sequence bool, b []byte) (session uint32, next, off int, ok bool) {
-	const (
-		header2, header3 = 8, 12
-		platformHeader   = 8
-		version2         = 1
-		version3         = 2
-		sessionMask      = 0x03ff
-		frameTypeMask    = 0x7c00
-		frameTypeIP      = 2 << 10
-		platformFlag     = 1
-	)
-	if t == typeERSPAN && !sequence {
-		return 0, typeTEB, 0, true
-	}
-	off = header2
-	if t == typeERSPAN3 {
-		off = header3
-	}
-	if len(b) < off {
-		return 0, 0, 0, false
-	}
-	session = uint32(be16(b[2:]) & sessionMask)
-	if t == typeERSPAN {
-		return session, typeTEB, off, b[0]>>4 == version2
-	}
-	flags := be16(b[10:])
-	if flags&platformFlag != 0 {
-		off += platformHeader
-	}
-	next = typeTEB
-	if flags&frameTypeMask == frameTypeIP && len(b) > off {
-		next = ipType(b[off:])
-	}
-	return session, next, off, len(b) >= off && b[0]>>4 == version3
 }
 
 // udpTunnel decodes the payload of a datagram to the port of a tunnel. It is a tunnel if
