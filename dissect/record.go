@@ -140,7 +140,7 @@ type Message struct {
 }
 
 // A Summarizer appends a short summary of a message, to follow its title in a list.
-// The text must be safe for a terminal.
+// The text must be safe for a terminal. A [Message.Body] that is none is summarised by the facts about the server.
 type Summarizer interface {
 	AppendSummary(dst []byte) []byte
 }
@@ -249,7 +249,7 @@ func (r *Record) AppendSummary(dst []byte) []byte {
 func (r *Record) AppendContents(dst []byte) (out []byte) {
 	s, ok := r.Body.(Summarizer)
 	if !ok {
-		return dst
+		s = &r.Server
 	}
 	defer r.containSummary(dst, &out)
 	n := len(dst)

@@ -71,7 +71,6 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 		s.Password = dissect.Some(i.Password)
 		checkCounts(r, counts, i.Players, i.MaxPlayers, i.Bots)
 	}
-	i.server = m.Server
 	if !r.More() {
 		// Servers of 2004, The Ship, SiN, Rag Doll Kung Fu and Xash3D end here.
 		if !r.Failed() {
@@ -147,7 +146,6 @@ func (d *decoder) decodeFuel(r *dissect.Reader, m *dissect.Message) {
 			r.Find(infoCounts, fPlayers, counts, 2, dissect.Num(i.Players), dissect.Num(i.MaxPlayers), dissect.Num(0))
 		}
 	}
-	i.server = *s
 }
 
 // otherLayout reports whether b cannot begin with server type, system, password and

@@ -81,7 +81,7 @@ var messages = []*dissect.MessageType{
 //
 // Strings hold the bytes of the wire. [dissect.AppendText] decodes them and makes them
 // safe to print.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // InfoRequest is A2S_INFO.
 type InfoRequest struct {
@@ -152,8 +152,6 @@ type InfoReply struct {
 	SourceTVName        dissect.Opt[string]
 	Keywords            dissect.Opt[string]
 	GameID              dissect.Opt[uint64]
-
-	server dissect.Server // the facts that were read, for AppendSummary
 }
 
 // Ship holds the fields that The Ship adds to its info reply.

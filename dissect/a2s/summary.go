@@ -35,12 +35,6 @@ func (m *PlayersRequest) AppendSummary(dst []byte) []byte { return appendChallen
 // AppendSummary appends the challenge.
 func (m *RulesRequest) AppendSummary(dst []byte) []byte { return appendChallenge(dst, m.Challenge) }
 
-// AppendSummary appends nothing: the title says all.
-func (*ChallengeRequest) AppendSummary(dst []byte) []byte { return dst }
-
-// AppendSummary appends nothing: the title says all.
-func (*PingRequest) AppendSummary(dst []byte) []byte { return dst }
-
 // AppendSummary appends the number.
 func (m *ChallengeReply) AppendSummary(dst []byte) []byte {
 	if m.Connect && m.Text != "" {
@@ -55,9 +49,6 @@ func (m *ChallengeReply) AppendSummary(dst []byte) []byte {
 
 // AppendSummary appends the content.
 func (m *PingReply) AppendSummary(dst []byte) []byte { return style.Text(dst, "", m.Content) }
-
-// AppendSummary appends the name, the game and the players.
-func (m *InfoReply) AppendSummary(dst []byte) []byte { return m.server.AppendSummary(dst) }
 
 // AppendSummary appends the name, the game and the players.
 func (m *GoldSrcInfoReply) AppendSummary(dst []byte) []byte {

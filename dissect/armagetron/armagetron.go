@@ -188,7 +188,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // A Message is one of *Request, *SmallReply, *BigReply, *Refusal and *Unknown.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request is any request.
 type Request struct {
@@ -223,8 +223,6 @@ type BigReply struct {
 	// GlobalIDs are the accounts of the players, empty for a player without one.
 	GlobalIDs []string
 	Settings  dissect.Opt[Settings]
-
-	server dissect.Server
 }
 
 // Settings are those by which clients filter servers.
@@ -378,7 +376,6 @@ func (d *decoder) decodeBig(r *dissect.Reader, m *dissect.Message, kind *dissect
 			p.MaxUsers, m.Server.MaxPlayers = dissect.Some(n), dissect.Some(int(min(n, math.MaxInt32)))
 		}
 	}
-	p.server = m.Server
 	if d.left(r) > 0 {
 		p.Players = lines(r, fPlayers, fPlayer, fPlayerName, p.Players)
 		p.Options = text(r, fOptions)
@@ -467,9 +464,6 @@ func float(r *dissect.Reader, f *dissect.Field) float32 {
 	return float32(v)
 }
 
-// AppendSummary appends nothing: the title says all.
-func (*Request) AppendSummary(dst []byte) []byte { return dst }
-
 // AppendSummary appends the first server and the number of the others.
 func (p *SmallReply) AppendSummary(dst []byte) []byte {
 	for i := range p.Servers {
@@ -486,11 +480,5 @@ func (p *SmallReply) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary appends the name, the players and the version.
-func (p *BigReply) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
-
 // AppendSummary appends what the server says.
 func (p *Refusal) AppendSummary(dst []byte) []byte { return style.Quoted(dst, "", p.Text) }
-
-// AppendSummary appends nothing.
-func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

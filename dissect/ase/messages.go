@@ -30,7 +30,7 @@ var (
 
 // A Message is one of *Request, *StatusReply, *LightReply, *VersionReply and
 // *Part.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request is a request of one letter: s, b, r, x, v or p.
 type Request struct{ Query byte }

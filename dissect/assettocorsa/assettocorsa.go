@@ -69,7 +69,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // A Message is one of *Request, *Reply and *Unknown.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request is a ping.
 type Request struct{}
@@ -109,11 +109,5 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// AppendSummary appends nothing: the title says all.
-func (*Request) AppendSummary(dst []byte) []byte { return dst }
-
 // AppendSummary appends the port.
 func (p *Reply) AppendSummary(dst []byte) []byte { return summary.Number(dst, "HTTP port ", p.Port) }
-
-// AppendSummary appends nothing.
-func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

@@ -151,7 +151,7 @@ func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
 }
 
 // A Message is a pointer to one of the structs of this package.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Login asks for the remote console.
 type Login struct{ Password string }
@@ -333,9 +333,6 @@ func (d *decoder) decodeMessage(r *dissect.Reader, m *dissect.Message) {
 }
 
 var style = summary.Style{Charset: dissect.Guessed}
-
-// AppendSummary appends nothing: the title says all.
-func (*Login) AppendSummary(dst []byte) []byte { return dst }
 
 // AppendSummary says whether the password is right.
 func (l *LoginReply) AppendSummary(dst []byte) []byte {

@@ -120,7 +120,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // A Message is one of *Request, *Reply and *Unknown.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request asks for a Reply.
 type Request struct{}
@@ -212,9 +212,6 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message) {
 	p.server = m.Server
 }
 
-// AppendSummary appends nothing: the title says all.
-func (*Request) AppendSummary(dst []byte) []byte { return dst }
-
 // AppendSummary appends the game, the players and the version.
 func (p *Reply) AppendSummary(dst []byte) []byte {
 	if name := fGameType.NameOf(uint64(p.GameType)); name != "" && p.server.Players.OK {
@@ -222,6 +219,3 @@ func (p *Reply) AppendSummary(dst []byte) []byte {
 	}
 	return p.server.AppendSummary(dst)
 }
-
-// AppendSummary appends nothing.
-func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

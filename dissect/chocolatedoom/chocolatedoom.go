@@ -184,7 +184,7 @@ func addresses(b []byte, cut bool) bool {
 }
 
 // A Message is a pointer to one of the structs of this package.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request has no content: a query, a request for servers, a registration, or a request for
 // a hole punch of all servers.
@@ -294,9 +294,6 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message) {
 	p.Protocols = wire.Texts(r, fNumProtocols, fProtocols, fProtocol, p.Protocols)
 }
 
-// AppendSummary appends nothing: the title says all.
-func (*Request) AppendSummary(dst []byte) []byte { return dst }
-
 // AppendSummary appends the facts and the state.
 func (p *Reply) AppendSummary(dst []byte) []byte {
 	dst = p.server.AppendSummary(dst)
@@ -321,6 +318,3 @@ func (a *Added) AppendSummary(dst []byte) []byte {
 
 // AppendSummary appends the address.
 func (p *Punch) AppendSummary(dst []byte) []byte { return style.Text(dst, "", p.Address) }
-
-// AppendSummary appends nothing.
-func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

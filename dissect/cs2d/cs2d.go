@@ -167,7 +167,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // A Message is one of *Request, *Reply and *Unknown.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request is any request.
 type Request struct{ Info, Players, Other bool }
@@ -302,9 +302,6 @@ func text(r *dissect.Reader, f *dissect.Field) string {
 	return core.Latin(r, f, 1, max(r.PeekByte(0), 0), 0)
 }
 
-// AppendSummary appends nothing: the title says all.
-func (*Request) AppendSummary(dst []byte) []byte { return dst }
-
 // AppendSummary appends the name, the map and the players.
 func (p *Reply) AppendSummary(dst []byte) []byte {
 	if dst = p.server.AppendSummary(dst); !p.Info.OK {
@@ -312,6 +309,3 @@ func (p *Reply) AppendSummary(dst []byte) []byte {
 	}
 	return dst
 }
-
-// AppendSummary appends nothing.
-func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

@@ -29,7 +29,7 @@ func reply(name, title, doc string) *dissect.MessageType {
 // A Message is one of *Request, *Info, *Uptime, *PlayerIDs, *Player, *Teams, *Refusal and
 // *Unknown. Replies have the Echo of their request. Text holds the bytes of the wire; see
 // [dissect.CubeChars].
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // An Echo is what a request says and its replies repeat.
 type Echo struct {

@@ -58,9 +58,3 @@ func (p *Teams) AppendSummary(dst []byte) []byte {
 	}
 	return dst
 }
-
-// AppendSummary appends nothing: the title and the finding say all.
-func (*Refusal) AppendSummary(dst []byte) []byte { return dst }
-
-// AppendSummary appends nothing.
-func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

@@ -80,7 +80,7 @@ var messages = []*dissect.MessageType{
 //
 // Strings hold the bytes of the wire. [dissect.AppendText] decodes them and makes them
 // safe to print.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // A Version is a version of the network protocol.
 type Version struct{ Major, Minor uint16 }

@@ -53,7 +53,7 @@ var (
 )
 
 // A Message is one of *Request, *Reply and *Heartbeat.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request is a request of one or more queries.
 type Request struct{ Queries []Query }

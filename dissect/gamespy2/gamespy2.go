@@ -101,7 +101,7 @@ func detectQuery(b []byte) dissect.Verdict {
 }
 
 // A Message is one of *StatusRequest and *StatusReply.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Keys are the requested keys of one kind: all, none, or single ones by their numbers
 // in the SDK.

@@ -43,7 +43,7 @@ var messages = []*dissect.MessageType{
 //
 // Strings hold the bytes of the wire. [dissect.AppendText] decodes them and makes them
 // safe to print.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Keys are the requested keys of one kind: all, none, or single ones by their numbers
 // in the SDK.

@@ -201,7 +201,7 @@ func rconPassword(b []byte) int {
 }
 
 // A Message is one of *Request, *InfoReply, *InfoStringReply and *Rcon.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request is a request that consists of one word.
 type Request struct{ Command string }
@@ -211,8 +211,6 @@ type InfoReply struct {
 	Address, Name, Map, Folder, Game string
 	Players, MaxPlayers              uint8
 	Protocol                         dissect.Opt[uint8]
-
-	server dissect.Server
 }
 
 // InfoStringReply is the reply to infostring.
@@ -330,7 +328,6 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 			Players: dissect.Some(int(i.Players)), MaxPlayers: dissect.Some(int(i.MaxPlayers)),
 		}
 	}
-	i.server = m.Server
 }
 
 func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
@@ -348,12 +345,6 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 	c.Command, _ = core.CStringOrRest(r, fRconCommand)
 	console.HideCommand(r, fHidden, c.Command)
 }
-
-// AppendSummary appends nothing: the title says all.
-func (m *Request) AppendSummary(dst []byte) []byte { return dst }
-
-// AppendSummary appends the name, the game and the players.
-func (m *InfoReply) AppendSummary(dst []byte) []byte { return m.server.AppendSummary(dst) }
 
 // AppendSummary appends the name, the game and the players.
 func (m *InfoStringReply) AppendSummary(dst []byte) []byte {

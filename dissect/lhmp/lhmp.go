@@ -92,7 +92,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // A Message is one of *Request, *InfoReply, *PlayersReply and *Unknown.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request is any request.
 type Request struct {
@@ -105,8 +105,6 @@ type InfoReply struct {
 	Protocol, Password       string
 	Players, MaxPlayers      uint16
 	Name, Mode, Website, Map string
-
-	server dissect.Server
 }
 
 // PlayersReply has the players.
@@ -177,7 +175,6 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 		Name: dissect.Some(p.Name), Map: dissect.Some(p.Map), Game: dissect.Some(p.Mode), Players: dissect.Some(int(p.Players)), MaxPlayers: dissect.Some(int(p.MaxPlayers)),
 		Password: dissect.Some(p.Password != "" && p.Password != "0"), Charset: style.Charset,
 	}
-	p.server = m.Server
 }
 
 func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message) {
@@ -194,16 +191,7 @@ func text(r *dissect.Reader, f *dissect.Field) string {
 	return core.Latin(r, f, 1, max(r.PeekByte(0), 0), 0)
 }
 
-// AppendSummary appends nothing: the title says all.
-func (*Request) AppendSummary(dst []byte) []byte { return dst }
-
-// AppendSummary appends the name, the mode, the map and the players.
-func (p *InfoReply) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
-
 // AppendSummary appends the number of players.
 func (p *PlayersReply) AppendSummary(dst []byte) []byte {
 	return summary.Count(dst, "", len(p.Players), "player", "players")
 }
-
-// AppendSummary appends nothing.
-func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

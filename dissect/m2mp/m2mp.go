@@ -104,7 +104,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // A Message is one of *Request, *InfoReply and *Unknown.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request asks for an InfoReply.
 type Request struct {
@@ -122,8 +122,6 @@ type InfoReply struct {
 	Mode                   string
 	Password               bool
 	Players                []Player
-
-	server dissect.Server
 }
 
 // A Player is a player.
@@ -182,7 +180,6 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		Name: dissect.Some(p.Name), Game: dissect.Some(p.Mode), Players: number(p.NumPlayers), MaxPlayers: number(p.MaxPlayers),
 		Password: dissect.Some(p.Password), Charset: style.Charset,
 	}
-	p.server = m.Server
 	more := func() bool { return r.More() && (online || r.Left() > 1 || !r.Next(1)) }
 	p.Players = wire.Records(r, fPlayers, fPlayer, p.Players, more, func() Player {
 		one := Player{Name: text(r, fPlayerName)}
@@ -210,12 +207,3 @@ func number(s string) (n dissect.Opt[int]) {
 	}
 	return n
 }
-
-// AppendSummary appends nothing: the title says all.
-func (*Request) AppendSummary(dst []byte) []byte { return dst }
-
-// AppendSummary appends the name, the mode and the players.
-func (p *InfoReply) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
-
-// AppendSummary appends nothing.
-func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

@@ -27,7 +27,7 @@ var messages = []*dissect.MessageType{mHandshake, mHandshakeReply, mBasic, mBasi
 //
 // Strings hold the bytes of the wire. [dissect.AppendText] decodes them and makes them
 // safe to print.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // A Row is a player: the name in the column player, and columns that servers add.
 type Row = gamespy.Row

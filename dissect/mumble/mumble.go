@@ -119,7 +119,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // A Message is one of *PingRequest and *PingReply.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // PingRequest asks a server for the data of a PingReply.
 type PingRequest struct {
@@ -197,9 +197,6 @@ func readID(r *dissect.Reader) (id [8]byte, pair uint64) {
 	copy(id[:], r.Bytes(fID, len(id)))
 	return id, min(binary.BigEndian.Uint64(id[:]), dissect.AnyID-1)
 }
-
-// AppendSummary appends nothing: the title says all.
-func (*PingRequest) AppendSummary(dst []byte) []byte { return dst }
 
 // AppendSummary appends the version, the users and the bandwidth.
 func (p *PingReply) AppendSummary(dst []byte) []byte {

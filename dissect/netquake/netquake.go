@@ -259,7 +259,7 @@ func printable(b []byte) bool {
 }
 
 // A Message is a pointer to one of the structs of this package.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Connect is what a client states that wants to play, or with a server request.
 type Connect struct {
@@ -288,8 +288,6 @@ type ServerReply struct {
 	// Address is what the server knows of itself, and often useless.
 	Address, Name, Map            string
 	Players, MaxPlayers, Protocol uint8
-
-	server dissect.Server
 }
 
 // PlayerRequest asks for the player in a slot.
@@ -438,7 +436,6 @@ func (d *decoder) decodeServer(r *dissect.Reader, m *dissect.Message) {
 			Players: dissect.Some(int(s.Players)), MaxPlayers: dissect.Some(int(s.MaxPlayers)),
 		}
 	}
-	s.server = m.Server
 }
 
 func (d *decoder) decodePlayerRequest(r *dissect.Reader, m *dissect.Message) {
@@ -507,9 +504,6 @@ func appendProQuake(dst []byte, version uint8) []byte {
 
 // AppendSummary gives the first line, never a password.
 func (t *Text) AppendSummary(dst []byte) []byte { return quake.AppendText(dst, t.Text) }
-
-// AppendSummary gives the name, the map and the players.
-func (s *ServerReply) AppendSummary(dst []byte) []byte { return s.server.AppendSummary(dst) }
 
 // AppendSummary gives the slot.
 func (p *PlayerRequest) AppendSummary(dst []byte) []byte { return summary.Number(dst, "slot ", p.Slot) }

@@ -220,7 +220,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // A Message is a pointer to one of the structs of this package.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Query asks a server. Some launchers send the tag alone; the numbers are then -1, as
 // servers read them.
@@ -244,8 +244,6 @@ type Info struct {
 	Patches  []string
 	WADs     []WAD
 	Players  []Player
-
-	server dissect.Server
 }
 
 // Rule is a setting: a number, or a text, which may also stand for a float.
@@ -381,24 +379,23 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	}
 	p.files(r)
 	p.players(r, inTeams)
-	p.server = dissect.Server{Charset: style.Charset}
+	m.Server = dissect.Server{Charset: style.Charset}
 	if p.Revision != "" {
-		p.server.Version = dissect.Some(p.Revision)
+		m.Server.Version = dissect.Some(p.Revision)
 	}
 	if name := p.text("sv_hostname"); name != "" {
-		p.server.Name = dissect.Some(name)
+		m.Server.Name = dissect.Some(name)
 	}
 	if p.Map != "" {
-		p.server.Map = dissect.Some(p.Map)
+		m.Server.Map = dissect.Some(p.Map)
 	}
 	if !r.Failed() {
-		p.server.Players = dissect.Some(len(p.Players))
-		p.server.Password = dissect.Some(len(p.PasswordMD5) > 0)
+		m.Server.Players = dissect.Some(len(p.Players))
+		m.Server.Password = dissect.Some(len(p.PasswordMD5) > 0)
 		if n := p.number("sv_maxclients"); n > 0 {
-			p.server.MaxPlayers = dissect.Some(int(n))
+			m.Server.MaxPlayers = dissect.Some(int(n))
 		}
 	}
-	m.Server = p.server
 }
 
 // hash reads bytes after their number.
@@ -506,12 +503,6 @@ func (q *Query) AppendSummary(dst []byte) []byte {
 func (v *Version) AppendSummary(dst []byte) []byte {
 	return summary.Number(appendVersion(append(dst, 'v'), v.Version), ", protocol ", v.Protocol)
 }
-
-// AppendSummary appends the facts.
-func (p *Info) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
-
-// AppendSummary appends nothing: the title says all.
-func (*Servers) AppendSummary(dst []byte) []byte { return dst }
 
 // AppendSummary appends the number of servers.
 func (l *List) AppendSummary(dst []byte) []byte {

@@ -764,6 +764,3 @@ func (g *Registration) AppendSummary(dst []byte) []byte {
 	}
 	return summary.Number(dst, "port ", g.Port)
 }
-
-// AppendSummary says nothing more than the title does.
-func (e *Empty) AppendSummary(dst []byte) []byte { return dst }

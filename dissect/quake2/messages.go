@@ -50,7 +50,7 @@ var messages = []*dissect.MessageType{
 }
 
 // A Message is a pointer to one of the structs of this package.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // A Query is a message of a word and arguments.
 type Query struct{ Command, Arguments string }

@@ -105,11 +105,8 @@ func TestWarsow(t *testing.T) {
 // TestWarsowWithoutCount: a short info that does not state the players, as one that was
 // cut, is not of an empty server.
 func TestWarsowWithoutCount(t *testing.T) {
-	m, err := Parse([]byte(oob + `info` + "\n" + `\\n\\A server\\m\\wfdm1`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := string(m.AppendSummary(nil)), `"A server"  on wfdm1`; got != want {
+	r := dissecttest.Decode(t, Protocol(), []byte(oob+`info`+"\n"+`\\n\\A server\\m\\wfdm1`))
+	if got, want := string(r.Server.AppendSummary(nil)), `"A server"  on wfdm1`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

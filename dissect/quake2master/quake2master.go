@@ -103,7 +103,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // A Message is one of *Query, *ServersReply and *Heartbeat.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Query asks for the servers.
 type Query struct{}
@@ -175,9 +175,6 @@ func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message) {
 	}
 	words.Finish(r)
 }
-
-// AppendSummary adds nothing to the title.
-func (m *Query) AppendSummary(dst []byte) []byte { return dst }
 
 // AppendSummary gives the number of servers.
 func (m *ServersReply) AppendSummary(dst []byte) []byte {

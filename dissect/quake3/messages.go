@@ -76,7 +76,7 @@ var messages = []*dissect.MessageType{
 }
 
 // A Message is a pointer to one of the structs of this package.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Query is getstatus or getinfo.
 type Query struct {

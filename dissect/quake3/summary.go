@@ -126,6 +126,3 @@ func (m *Motd) AppendSummary(dst []byte) []byte {
 	}
 	return dst
 }
-
-// AppendSummary appends nothing: the title says all.
-func (m *Other) AppendSummary(dst []byte) []byte { return dst }

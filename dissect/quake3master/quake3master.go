@@ -143,7 +143,7 @@ func inLine(b byte) bool { return blank(b) && !ender(b) }
 func ofKey(b byte) bool { return b > ' ' && b != '=' }
 
 // A Message is one of *ServersRequest, *ServersReply and *Heartbeat.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // ServersRequest is getservers or getserversExt.
 type ServersRequest struct {

@@ -64,7 +64,7 @@ var messages = []*dissect.MessageType{
 }
 
 // A Message is a pointer to one of the structs of this package.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // A Query is a request or a notice of a word and arguments.
 type Query struct{ Command, Arguments string }

@@ -74,9 +74,6 @@ func (m *Text) AppendSummary(dst []byte) []byte {
 	return quake.AppendText(dst, m.Text)
 }
 
-// AppendSummary adds nothing to the title.
-func (m *Sign) AppendSummary(dst []byte) []byte { return dst }
-
 // AppendSummary gives the size.
 func (m *Stats) AppendSummary(dst []byte) []byte {
 	return summary.Count(dst, "", len(m.JSON), "byte of JSON", "bytes of JSON")

@@ -123,7 +123,7 @@ func entries(b []byte) bool { return len(b)%6 == 0 || len(b) >= headBytes-len(he
 func Detect(b []byte) dissect.Verdict { return forms.Judge(b) }
 
 // A Message is one of *Sign, *ServersReply, *Refusal and *Heartbeat.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // A Sign is a message of one letter: c, C, k or l.
 type Sign struct{ Letter byte }
@@ -210,9 +210,6 @@ func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
 	}
 	d.reply.Servers = quake.Servers(r, fServers, fServer, fields.Data(), entryCut, d.reply.Servers[:0])
 }
-
-// AppendSummary adds nothing to the title.
-func (m *Sign) AppendSummary(dst []byte) []byte { return dst }
 
 // AppendSummary gives the number of servers.
 func (m *ServersReply) AppendSummary(dst []byte) []byte {

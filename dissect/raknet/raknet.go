@@ -187,7 +187,7 @@ func Detect(b []byte) dissect.Verdict {
 
 // A Message is one of *Ping, *Pong, *Open, *OpenReply, *Join, *JoinReply and
 // *Refusal.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Ping asks for the state of a server.
 type Ping struct {
@@ -537,9 +537,6 @@ func address(r *dissect.Reader, f *dissect.Field) {
 	}
 }
 
-// AppendSummary says nothing more than the title does.
-func (m *Ping) AppendSummary(dst []byte) []byte { return dst }
-
 // AppendSummary gives the name, the version and the players, or the text.
 func (m *Pong) AppendSummary(dst []byte) []byte {
 	if m.IsBedrock || m.Text == "" {
@@ -569,6 +566,3 @@ func (m *Join) AppendSummary(dst []byte) []byte { return summary.Number(dst, "pa
 func (m *JoinReply) AppendSummary(dst []byte) []byte {
 	return summary.Number(dst, "packets of ", m.MTU)
 }
-
-// AppendSummary says nothing more than the title and the finding do.
-func (m *Refusal) AppendSummary(dst []byte) []byte { return dst }

@@ -117,7 +117,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // A Message is one of *Request, *InfoReply and *Unknown.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request is the request.
 type Request struct{}
@@ -132,8 +132,6 @@ type InfoReply struct {
 	Time                              uint16
 	Laps                              float64
 	Vehicles                          string
-
-	server dissect.Server
 }
 
 // Unknown is not a message of this protocol.
@@ -209,14 +207,4 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 		Name: dissect.Some(p.Name), Map: dissect.Some(p.Map), Game: dissect.Some(p.Game), Players: dissect.Some(int(p.Players)),
 		MaxPlayers: dissect.Some(int(p.MaxPlayers)), Bots: dissect.Some(int(p.Bots)), Password: dissect.Some(p.Password), Charset: style.Charset,
 	}
-	p.server = m.Server
 }
-
-// AppendSummary appends nothing: the title says all.
-func (*Request) AppendSummary(dst []byte) []byte { return dst }
-
-// AppendSummary appends the name, the track and the players.
-func (p *InfoReply) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
-
-// AppendSummary appends nothing.
-func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

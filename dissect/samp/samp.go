@@ -201,8 +201,6 @@ type Info struct {
 	Name, GameMode, Language string
 	// Map is that of servers of VC-MP, which have no Language.
 	Map string
-
-	server dissect.Server
 }
 
 // Rules has the settings.
@@ -401,7 +399,6 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, h Head) {
 		} else {
 			p.Language = core.PString32(r, fLanguage)
 		}
-		p.server = *s
 	case 'r':
 		p := &d.rules
 		*p = Rules{Head: h, Rules: p.Rules[:0]}
@@ -465,12 +462,6 @@ func (d *decoder) readList(r *dissect.Reader, list, entry *dissect.Field, read f
 	}
 }
 
-// AppendSummary says nothing more than the title does.
-func (m *Request) AppendSummary(dst []byte) []byte { return dst }
-
-// AppendSummary gives the name, the mode and the players.
-func (m *Info) AppendSummary(dst []byte) []byte { return m.server.AppendSummary(dst) }
-
 // AppendSummary counts the settings.
 func (m *Rules) AppendSummary(dst []byte) []byte {
 	return summary.Count(dst, "", len(m.Rules), "rule", "rules")
@@ -480,9 +471,6 @@ func (m *Rules) AppendSummary(dst []byte) []byte {
 func (m *Players) AppendSummary(dst []byte) []byte {
 	return summary.Count(dst, "", len(m.Players), "player", "players")
 }
-
-// AppendSummary says nothing more than the title does.
-func (m *Ping) AppendSummary(dst []byte) []byte { return dst }
 
 // AppendSummary gives the Discord.
 func (m *Extra) AppendSummary(dst []byte) []byte {

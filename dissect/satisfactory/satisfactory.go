@@ -123,7 +123,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // A Message is one of *Poll, *State and *Unknown.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Poll asks a server for its state.
 type Poll struct {
@@ -239,9 +239,6 @@ func (d *decoder) decodeState(r *dissect.Reader, m *dissect.Message, number uint
 // would match every cookie.
 func pairID(cookie uint64) uint64 { return min(cookie, dissect.AnyID-1) }
 
-// AppendSummary appends nothing: the title says all.
-func (*Poll) AppendSummary(dst []byte) []byte { return dst }
-
 // AppendSummary appends the name, the state and the build.
 func (p *State) AppendSummary(dst []byte) []byte {
 	if dst = p.server.AppendSummary(dst); p.Name != "" {
@@ -254,6 +251,3 @@ func (p *State) AppendSummary(dst []byte) []byte {
 	}
 	return dst
 }
-
-// AppendSummary appends nothing.
-func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

@@ -107,7 +107,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // A Message is one of *Request, *Status and *Unknown.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request is any request.
 type Request struct {
@@ -119,8 +119,6 @@ type Request struct {
 type Status struct {
 	Rules   []dissect.KeyValue
 	Players []Player
-
-	server dissect.Server
 }
 
 // A Player is a player of a team.
@@ -203,7 +201,6 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message, at int) {
 		Players: keyvalue.Number(p.Rules, "cnum"), MaxPlayers: keyvalue.Number(p.Rules, "cmax"), Password: keyvalue.Flag(p.Rules, "pass"),
 		Charset: style.Charset,
 	}
-	p.server = m.Server
 }
 
 // upTo reads text up to a byte, which ends it.
@@ -246,12 +243,3 @@ func line(r *dissect.Reader, f *dissect.Field, pre int) string {
 	}
 	return core.Latin(r, f, pre, n, suf)
 }
-
-// AppendSummary appends nothing: the title says all.
-func (*Request) AppendSummary(dst []byte) []byte { return dst }
-
-// AppendSummary appends the name, the map and the players.
-func (p *Status) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
-
-// AppendSummary appends nothing.
-func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

@@ -83,7 +83,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // A Message is one of *Request, *InfoReply and *Unknown.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request is the request.
 type Request struct{}
@@ -93,8 +93,6 @@ type InfoReply struct {
 	Name                                            string
 	Players, MaxPlayers, MinPlayers, MinLevel       uint8
 	Time, Map, NextMap, Location, GameType, Version string
-
-	server dissect.Server
 }
 
 // Unknown is not a message of this protocol.
@@ -144,14 +142,4 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		Name: dissect.Some(p.Name), Map: dissect.Some(p.Map), Game: dissect.Some(p.GameType), Version: dissect.Some(p.Version),
 		Players: dissect.Some(int(p.Players)), MaxPlayers: dissect.Some(int(p.MaxPlayers)),
 	}
-	p.server = m.Server
 }
-
-// AppendSummary appends nothing: the title says all.
-func (*Request) AppendSummary(dst []byte) []byte { return dst }
-
-// AppendSummary appends the name, the map and the players.
-func (p *InfoReply) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
-
-// AppendSummary appends nothing.
-func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

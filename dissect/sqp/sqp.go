@@ -627,9 +627,3 @@ func (p *Reply) AppendSummary(dst []byte) []byte {
 	}
 	return dst
 }
-
-// AppendSummary says nothing more than the title does.
-func (c *Challenge) AppendSummary(dst []byte) []byte { return dst }
-
-// AppendSummary says nothing more than the title does.
-func (p *Part) AppendSummary(dst []byte) []byte { return dst }

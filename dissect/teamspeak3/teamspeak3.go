@@ -149,7 +149,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // A Message is a pointer to one of the structs of this package.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Init begins the handshake.
 type Init struct {
@@ -287,9 +287,6 @@ func appendBuild(dst []byte, version uint32) []byte {
 // AppendSummary appends the build of the client.
 func (p *Init) AppendSummary(dst []byte) []byte { return appendBuild(dst, p.Version) }
 
-// AppendSummary appends nothing: cookies are random.
-func (*Cookie) AppendSummary(dst []byte) []byte { return dst }
-
 // AppendSummary appends the level and the command.
 func (p *Puzzle) AppendSummary(dst []byte) []byte {
 	if p.Data != nil {
@@ -300,9 +297,6 @@ func (p *Puzzle) AppendSummary(dst []byte) []byte {
 	}
 	return dst
 }
-
-// AppendSummary appends nothing.
-func (*Restart) AppendSummary(dst []byte) []byte { return dst }
 
 // AppendSummary appends the step.
 func (u *Unknown) AppendSummary(dst []byte) []byte { return summary.Number(dst, "step ", u.Step) }

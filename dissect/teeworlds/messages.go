@@ -156,9 +156,6 @@ func (i *Info) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary says nothing more than the title does.
-func (t *Token) AppendSummary(dst []byte) []byte { return dst }
-
 // AppendSummary says how many there are.
 func (s *Servers) AppendSummary(dst []byte) []byte {
 	return summary.Count(dst, "", len(s.Servers), "server", "servers")

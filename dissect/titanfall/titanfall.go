@@ -163,7 +163,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 // A Message is one of *Request, *Info and *Unknown.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request asks for an Info.
 type Request struct {
@@ -182,8 +182,6 @@ type Info struct {
 	NumPlayers, Bots, MaxPlayers uint8
 	Teams                        []Team
 	Players                      []Player
-
-	server dissect.Server
 }
 
 // A Team is a team.
@@ -292,7 +290,6 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	if v >= 9 {
 		m.Server.Bots = dissect.Some(int(p.Bots))
 	}
-	p.server = m.Server
 	if v >= 5 {
 		r.F32(fFrame)
 		r.F32(fFrameMax)
@@ -352,9 +349,3 @@ func (d *decoder) decodePlayers(r *dissect.Reader, v uint8) {
 func (q *Request) AppendSummary(dst []byte) []byte {
 	return summary.Number(dst, "version ", q.Version)
 }
-
-// AppendSummary appends the mode, the map, the players and the build.
-func (p *Info) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
-
-// AppendSummary appends nothing.
-func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

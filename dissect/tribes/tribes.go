@@ -203,7 +203,7 @@ func isText(b []byte) bool {
 }
 
 // A Message is one of *Request, *Status, *Ping, *Servers and *Unknown.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request is any request, with the number that the client chose.
 type Request struct{ Challenge uint32 }
@@ -597,12 +597,6 @@ func (d *decoder) listReply(r *dissect.Reader, m *dissect.Message) {
 	r.End(list)
 }
 
-// AppendSummary appends nothing: the title says all.
-func (*Request) AppendSummary(dst []byte) []byte { return dst }
-
-// AppendSummary appends the name, the map and the players.
-func (p *Status) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
-
 // AppendSummary appends the name and the build.
 func (p *Ping) AppendSummary(dst []byte) []byte {
 	start := len(dst)
@@ -615,6 +609,3 @@ func (p *Servers) AppendSummary(dst []byte) []byte {
 	dst = summary.Number(dst, "  packet ", p.Packet+p.from)
 	return summary.Number(dst, " of ", p.Packets)
 }
-
-// AppendSummary appends nothing.
-func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

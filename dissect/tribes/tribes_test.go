@@ -106,9 +106,8 @@ func TestDamaged(t *testing.T) {
 		if got := string(r.Server.AppendSummary(nil)); got != want {
 			t.Errorf("%q: %s, want %s", payload, got, want)
 		}
-		m, err := Parse([]byte(payload))
-		if s, ok := m.(dissect.Summarizer); err == nil || !ok || string(s.AppendSummary(nil)) != want {
-			t.Errorf("%q: %+v, %v, want the summary %s", payload, m, err, want)
+		if m, err := Parse([]byte(payload)); err == nil {
+			t.Errorf("%q: %+v, want an error", payload, m)
 		}
 	}
 }

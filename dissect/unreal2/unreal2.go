@@ -238,7 +238,7 @@ func (s *scan) text() {
 
 // A Message is one of *Request, *DetailsReply, *RulesReply, *PlayersReply and
 // *Unknown.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request is any request.
 type Request struct {
@@ -499,9 +499,6 @@ func text(r *dissect.Reader, f *dissect.Field) string {
 	return core.Latin(r, f, pre, n, suf)
 }
 
-// AppendSummary appends nothing: the title says all.
-func (m *Request) AppendSummary(dst []byte) []byte { return dst }
-
 // AppendSummary appends the name, the game, the map and the players.
 func (m *DetailsReply) AppendSummary(dst []byte) []byte {
 	dst = m.server.AppendSummary(dst)
@@ -520,6 +517,3 @@ func (m *RulesReply) AppendSummary(dst []byte) []byte {
 func (m *PlayersReply) AppendSummary(dst []byte) []byte {
 	return summary.Count(dst, "", len(m.Players), "player", "players")
 }
-
-// AppendSummary appends nothing.
-func (m *Unknown) AppendSummary(dst []byte) []byte { return dst }

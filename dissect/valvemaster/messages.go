@@ -79,7 +79,7 @@ var messages = []*dissect.MessageType{
 //
 // Strings hold the bytes of the wire. [dissect.AppendText] decodes them and makes them
 // safe to print.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // ServersRequest asks for addresses.
 type ServersRequest struct {

@@ -191,7 +191,7 @@ func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
 }
 
 // A Message is one of *Request, *StatusReply, *Part and *Unknown.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request is any request. Password has no zero bytes.
 type Request struct {
@@ -206,8 +206,6 @@ type StatusReply struct {
 	Rules    []dissect.KeyValue
 	Channels []Channel
 	Clients  []Client
-
-	server dissect.Server
 }
 
 // A Channel is a channel. Its numbers are text.
@@ -449,7 +447,6 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 		Name: keyvalue.Text(p.Rules, "name"), Version: keyvalue.Text(p.Rules, "version"), Players: keyvalue.Int(clients),
 		MaxPlayers: keyvalue.Number(p.Rules, "maxclients"), Password: keyvalue.Flag(p.Rules, "auth"), Charset: style.Charset,
 	}
-	p.server = m.Server
 }
 
 // lineHere reports whether there is a line.
@@ -524,15 +521,3 @@ func until(b []byte, stop byte) int {
 	}
 	return len(b)
 }
-
-// AppendSummary appends nothing: the title says all.
-func (*Request) AppendSummary(dst []byte) []byte { return dst }
-
-// AppendSummary appends the name and the number of clients.
-func (p *StatusReply) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }
-
-// AppendSummary appends nothing.
-func (*Part) AppendSummary(dst []byte) []byte { return dst }
-
-// AppendSummary appends nothing.
-func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

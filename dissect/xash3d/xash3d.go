@@ -190,7 +190,7 @@ func numbers(b []byte) int {
 }
 
 // A Message is one of *Request, *InfoReply, *NetInfo and *Unknown.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Request is a request. Context and Kind are those of netinfo; Kind is 1 for a ping, 2
 // for rules, 3 for players, 4 for details.
@@ -373,9 +373,6 @@ func keyLen(r *dissect.Reader, name string) int {
 	return n + len(name)
 }
 
-// AppendSummary appends nothing: the title says all.
-func (*Request) AppendSummary(dst []byte) []byte { return dst }
-
 // AppendSummary appends the name, the map and the players.
 func (p *InfoReply) AppendSummary(dst []byte) []byte {
 	if p.Refused {
@@ -400,6 +397,3 @@ func (p *NetInfo) AppendSummary(dst []byte) []byte {
 	}
 	return p.server.AppendSummary(dst)
 }
-
-// AppendSummary appends nothing.
-func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

@@ -204,8 +204,6 @@ type Info struct {
 	Country                 string
 	ModeName, ModeShortName string
 	VoiceChat               uint8
-
-	server dissect.Server
 }
 
 // A Player is a player, a spectator or a bot.
@@ -236,7 +234,6 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message, byFields boo
 		p.second(r)
 	}
 	m.Server = p.facts(r.Failed())
-	p.server = m.Server
 }
 
 // sets reads fields in the form of the first design of segments.
@@ -520,6 +517,3 @@ func (p *Info) facts(failed bool) (s dissect.Server) {
 	}
 	return s
 }
-
-// AppendSummary appends the facts.
-func (p *Info) AppendSummary(dst []byte) []byte { return p.server.AppendSummary(dst) }

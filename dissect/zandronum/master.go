@@ -133,9 +133,3 @@ func (p *List) AppendSummary(dst []byte) []byte {
 	}
 	return dst
 }
-
-// AppendSummary appends nothing: the finding says why.
-func (*MasterRefusal) AppendSummary(dst []byte) []byte { return dst }
-
-// AppendSummary appends nothing: the title says all.
-func (*Heartbeat) AppendSummary(dst []byte) []byte { return dst }

@@ -246,7 +246,7 @@ func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
 }
 
 // A Message is a pointer to one of the structs of this package.
-type Message interface{ dissect.Summarizer }
+type Message any
 
 // Query asks for what its flags say.
 type Query struct {
@@ -468,11 +468,5 @@ func (q *Query) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-// AppendSummary appends nothing: the title says all.
-func (*Refusal) AppendSummary(dst []byte) []byte { return dst }
-
 // AppendSummary appends the index.
 func (s *Segment) AppendSummary(dst []byte) []byte { return summary.Number(dst, "index ", s.Index) }
-
-// AppendSummary appends nothing.
-func (*Unknown) AppendSummary(dst []byte) []byte { return dst }

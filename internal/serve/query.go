@@ -68,13 +68,7 @@ func queryOf(p *dissect.Protocol, m *dissect.Message, sources []dissect.Source, 
 		word = value
 	}
 	q.key = key.String()
-	title := []byte(m.Type.Title)
-	if s, ok := m.Body.(dissect.Summarizer); ok {
-		if more := s.AppendSummary(nil); len(more) > 0 {
-			title = append(append(title, "  "...), more...)
-		}
-	}
-	q.title = string(title)
+	q.title = string((&dissect.Record{Message: *m}).AppendSummary(nil))
 	return q
 }
 
