@@ -23,10 +23,8 @@ var (
 		dissect.Name{Value: typePrint, Name: "A2C_PRINT"}, dissect.Name{Value: typeLog, Name: "S2A_LOGSTRING"},
 		dissect.Name{Value: typeSecretLog, Name: "S2A_LOGSTRING2"},
 	))
-)
 
-// Split packets (Server queries, "Protocol").
-var (
+	// Split packets (Server queries, "Protocol").
 	fSplit         = fields.Add("split", dissect.Group, "Header of one part of a split message.", dissect.Framing)
 	fSplitHeader   = fields.Add("split.header", dissect.Int, "-2: the message is split.", dissect.Framing)
 	fSplitID       = fields.Add("split.id", dissect.Uint, "Number that all parts of a message share. Bit 31 means that the message is compressed (Source).", dissect.Framing, dissect.Bits(dissect.Name{Value: compressedBit, Name: "compressed"}))
@@ -37,18 +35,14 @@ var (
 	fSplitCRC      = fields.Add("split.crc32", dissect.Uint, "CRC-32 of the message after decompression.", dissect.Framing, core.Checksum)
 	fPartData      = fields.Add("part", dissect.Bytes, "Data of one part.", core.Becomes("joined"), dissect.Framing)
 	fPacked        = fields.Add("packed", dissect.Bytes, "The message, compressed with bzip2.", core.Becomes("decompressed"), dissect.Framing)
-)
 
-// Requests.
-var (
+	// Requests.
 	fQuery     = fields.Add("query", dissect.String, "\"Source Engine Query\"; LSQ asks Frontlines: Fuel of War.", dissect.Public)
 	fChallenge = fields.Add("challenge", dissect.Int, "Number that proves that the client receives packets at its address. -1 or 0 asks for one.", dissect.Token, dissect.Chosen)
 	fPadding   = fields.Add("padding", dissect.Bytes, "Padding. It makes the request longer, so that the reply amplifies less.", core.Ignored)
 	fConnect   = fields.Add("connect", dissect.String, "\"connect\" and a number: a game client asks for a connection.", dissect.Public)
-)
 
-// Challenge and ping replies.
-var (
+	// Challenge and ping replies.
 	fContent         = fields.Add("content", dissect.String, "Content of the ping reply: zeros from Source, empty from GoldSrc.", dissect.Public)
 	fChallengeText   = fields.Add("text", dissect.String, "Text of the message.", core.Console)
 	fHiddenText      = fChallengeText.Hidden() // contains a password
@@ -122,10 +116,8 @@ var (
 	fModSize    = fields.Add("info.mod.size", dissect.Int, "Size of the download, in bytes.")
 	fModSvOnly  = fields.Add("info.mod.server_only", dissect.Bool, "The mod runs only on the server.")
 	fModClDLL   = fields.Add("info.mod.client_dll", dissect.Bool, "The mod has its own client library.")
-)
 
-// A2S_PLAYER replies.
-var (
+	// A2S_PLAYER replies.
 	fNumPlayers = fields.Add("players_reply.num_players", dissect.Uint, "Number of players that the reply announces.")
 	fPlayerList = fields.Add("players", dissect.List, "The players.")
 	fPlayer     = fields.Add("players.player", dissect.Group, "One player.")
@@ -135,10 +127,8 @@ var (
 	fPlayerTime = fields.Add("players.duration_s", dissect.Float, "Seconds since the player connected. Some games send -1 for bots.")
 	fDeaths     = fields.Add("players.deaths", dissect.Int, "The Ship: deaths. On the wire they follow the list of players.")
 	fMoney      = fields.Add("players.money", dissect.Int, "The Ship: money, may be negative. On the wire it follows the list of players.")
-)
 
-// A2S_RULES replies.
-var (
+	// A2S_RULES replies.
 	fNumRules = fields.Add("rules_reply.num_rules", dissect.Uint, "Number of rules that the reply announces.")
 	fRuleList = fields.Add("rules", dissect.List, "The rules.")
 	fRule     = fields.Add("rules.rule", dissect.Group, "One rule.")
@@ -153,10 +143,8 @@ var (
 	fChunkTotal = fields.Add("chunks.total", dissect.Uint, "Number of pieces.")
 	fChunkNul   = fields.Add("chunks.nul", dissect.Uint, "End of the name.", dissect.Framing)
 	fChunkData  = fields.Add("chunks.data", dissect.Bytes, "The piece, escaped.", core.Becomes("unescaped"))
-)
 
-// The binary rules of Arma 3 and DayZ, unescaped.
-var (
+	// The binary rules of Arma 3 and DayZ, unescaped.
 	fArma         = fields.Add("server_browser", dissect.Group, "Arma 3 and DayZ: content of the binary rules.")
 	fArmaVersion  = fields.Add("server_browser.version", dissect.Uint, "Version of the format: 3 from Arma 3, 2 from DayZ.")
 	fArmaOverflow = fields.Add("server_browser.overflow", dissect.Uint, "Lists that did not fit.", dissect.Bits(

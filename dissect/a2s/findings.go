@@ -37,10 +37,8 @@ var (
 	challengeChanged = &dissect.FindingType{ID: "a2s.challenge.changed", Severity: dissect.Note, Text: "new challenge after %t",
 		Doc: "The server gave this address a new number although the last one is less than 30 seconds old. Some servers make one for each request or each port; others restarted, or several servers share one address. Requests in flight with the old number may be refused."}
 	amplification = finding.Amplification("a2s.amplification", "The server sends much data to an address that has not been verified, so attackers can use it to flood others. HLTV does this for players and rules, old servers for everything. A server that exempts its own network or known clients from the challenge looks the same.")
-)
 
-// Splits.
-var (
+	// Splits.
 	splitMissing = &dissect.FindingType{ID: "a2s.split.missing", Severity: dissect.Failed, Text: "%d of %d parts of a split message arrived; missing: %p (%p)",
 		Doc:    "Some parts of a split message are not in the capture: the network or the capture lost them. The data before the first gap is shown as the message that it begins. If the first part is missing or the message is compressed, the parts are shown as data. The request counts as answered in part.",
 		Advice: advice.MissingParts}
@@ -91,10 +89,8 @@ var (
 		Advice: "A client should discard the message and ask again. If it happens always with one server, compare the parts in a capture on its host."}
 	bzipTail = &dissect.FindingType{ID: "a2s.bz2.tail", Severity: dissect.Note, Text: "the bzip2 stream is damaged after the message",
 		Doc: "The size and the CRC-32 of the message are correct; only the end of the stream is damaged."}
-)
 
-// Info replies.
-var (
+	// Info replies.
 	infoNoEDF = &dissect.FindingType{ID: "a2s.info.noedf", Severity: dissect.Chat, Text: "no extra data flag",
 		Doc: "The reply ends after the version. Servers of 2004 and some other engines send it so; a reply truncated at this point looks the same. Some clients fail on it."}
 	infoUnknownEDF = &dissect.FindingType{ID: "a2s.info.edf_unknown", Severity: dissect.Warning, Text: "undocumented bits in the extra data flag %x",
@@ -119,10 +115,8 @@ var (
 		Advice: "An own client should send the zero byte after \"Source Engine Query\": 25 bytes in all without a challenge."}
 	requestBogus = &dissect.FindingType{ID: "a2s.info.bogus_challenge", Severity: dissect.Note, Text: "the challenge is %d, which asks for a challenge",
 		Doc: "Some clients append -1 or 0 to their first info request. The value asks for a challenge, unless the server happened to give just that number."}
-)
 
-// Players and rules replies.
-var (
+	// Players and rules replies.
 	playersCount = &dissect.FindingType{ID: "a2s.players.count", Length: true, Severity: dissect.Warning, Text: "%d {player|players} announced, %d in the reply",
 		Doc:    "The announced count differs from the number of players in the reply. Plugins with fake players announce more, servers truncate long lists, or the reply was damaged.",
 		Advice: advice.WrongCount}
@@ -152,10 +146,8 @@ var (
 	rulesBinaryBroken = &dissect.FindingType{ID: "a2s.rules.binary_broken", Severity: dissect.Warning, Text: "the binary rules cannot be decoded beyond byte %d",
 		Doc:    "A piece is missing, the server truncated the data at its size limit, or the format is newer.",
 		Advice: "A client should show the mods that are complete. Check that the reply has all parts; if the server cuts it, fewer mods or shorter names help. If the game is new, report it to qdissect."}
-)
 
-// Others.
-var (
+	// Others.
 	noType = &dissect.FindingType{ID: "a2s.empty", Severity: dissect.Failed, Text: "header without a message",
 		Doc:    "The datagram is FF FF FF FF and nothing else: a scanner, a keep-alive, or a truncated datagram.",
 		Advice: "Ignore it. If one address sends many, limit it in a firewall."}

@@ -45,11 +45,9 @@ const (
 	noSizeHeader  = commonHeader + 2
 	sizeHeader    = commonHeader + 4
 	packedExtra   = 8 // unpacked size and CRC-32
-)
 
-// The part sizes that Source allows. All recorded ones are 1248 (0x04e0) or 1188
-// (0x04a4).
-const (
+	// The part sizes that Source allows. All recorded ones are 1248 (0x04e0) or 1188
+	// (0x04a4).
 	minSplitSize = 400
 	maxSplitSize = 1400
 )

@@ -21,30 +21,24 @@ var (
 		dissect.Name{Value: 'p', Name: "ping"},
 	))
 	fMagic = fields.Add("magic", dissect.String, "EYE1, or EYE2 and EYE3 for the shorter replies of Multi Theft Auto.", dissect.Framing)
-)
 
-// The beginning of all replies.
-var (
+	// The beginning of all replies.
 	fGame     = fields.Add("gamename", dissect.String, "Short name of the game, such as mta or farcry.", dissect.Public, latin1)
 	fPort     = fields.Add("port", dissect.Decimal, "Port of the game.")
 	fHostName = fields.Add("hostname", dissect.String, "Name of the server.", dissect.ServerText, latin1)
 	fGameType = fields.Add("gametype", dissect.String, "Kind of game being played.", dissect.Public, latin1)
 	fMap      = fields.Add("map", dissect.String, "Map being played.", dissect.Public, latin1)
 	fVersion  = fields.Add("version", dissect.String, "Version of the server.", dissect.Public, latin1)
-)
 
-// The reply to s.
-var (
+	// The reply to s.
 	fPassword   = fields.Add("password", dissect.Decimal, "1 if a password is needed.")
 	fHidden     = fPassword.Hidden() // the password itself
 	fNumPlayers = fields.Add("numplayers", dissect.Decimal, "Players on the server.")
 	fMaxPlayers = fields.Add("maxplayers", dissect.Decimal, "Maximum number of players.")
 	rules       = keyvalue.Declare(fields, latin1)
 	fRulesEnd   = fields.Add("rules_end", dissect.String, "An empty text, which ends the settings.", dissect.Framing)
-)
 
-// Players. Each has texts for the columns that its flags name.
-var (
+	// Players. Each has texts for the columns that its flags name.
 	fPlayers = fields.Add("players", dissect.List, "The players.")
 	fPlayer  = fields.Add("players.player", dissect.Group, "One player.")
 	fFlags   = fields.Add("players.columns", dissect.Uint, "Columns that follow.", dissect.Framing, dissect.Bits(
@@ -57,21 +51,17 @@ var (
 	fPing  = fields.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds, as the server measures it.")
 	fTime  = fields.Add("players.duration_s", dissect.Decimal, "Time since the player connected, in seconds as in qstat.")
 	fEnd   = fields.Add("players_end", dissect.Bytes, "A player without columns, which ends the list.", dissect.Framing)
-)
 
-// Columns that the server names but leaves empty, as Multi Theft Auto does with most.
-// They are not part of the output, so that a score is always a number.
-var (
+	// Columns that the server names but leaves empty, as Multi Theft Auto does with most.
+	// They are not part of the output, so that a score is always a number.
 	fNoTeam  = fields.Add("players.empty.team", dissect.String, "The team is empty.", dissect.Framing)
 	fNoSkin  = fields.Add("players.empty.skin", dissect.String, "The character model is empty.", dissect.Framing)
 	fNoScore = fields.Add("players.empty.score", dissect.String, "The score is empty.", dissect.Framing)
 	fNoPing  = fields.Add("players.empty.ping", dissect.String, "The ping is empty.", dissect.Framing)
 	fNoTime  = fields.Add("players.empty.duration_s", dissect.String, "The time is empty.", dissect.Framing)
-)
 
-// The shorter replies of Multi Theft Auto. Their additional data follows the name of
-// the map after a zero byte in the same text, where older clients ignore it.
-var (
+	// The shorter replies of Multi Theft Auto. Their additional data follows the name of
+	// the map after a zero byte in the same text, where older clients ignore it.
 	fCount       = fields.Add("light.player_count", dissect.String, "Number of players, a slash, maximum number of players. The numeric fields are at most 255.", dissect.Public)
 	fBuildType   = fields.Add("light.build_type", dissect.Decimal, "Kind of build of the server.")
 	fBuild       = fields.Add("light.build_number", dissect.Decimal, "Number of the build of the server.")
@@ -84,10 +74,8 @@ var (
 	fSerials     = fields.Add("light.serial_verification", dissect.Bool, "Whether the server verifies the serials of clients.")
 	fPlayersByte = fields.Add("light.numplayers", dissect.Uint, "Players on the server, at most 255.")
 	fMaxByte     = fields.Add("light.maxplayers", dissect.Uint, "Maximum number of players, at most 255.")
-)
 
-// The datagrams of a split reply.
-var (
+	// The datagrams of a split reply.
 	fPartMagic  = fields.Add("part.magic", dissect.String, "EYE.", dissect.Framing)
 	fPartNumber = fields.Add("part.number", dissect.Char, "Number of the datagram, from 1.", dissect.Framing)
 	fPart       = fields.Add("part.data", dissect.Bytes, "Part of the reply. It may end in the middle of a text.", core.Becomes("joined"), dissect.Framing)

@@ -15,9 +15,7 @@ var (
 	several       = finding.Several("ase.several", "The server or the network sent a reply twice, or the request of this reply is missing from the capture. Clients take the second reply for the answer to their next request.")
 	amplification = &dissect.FindingType{ID: "ase.amplification", Severity: dissect.Chat, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
 		Doc: "The protocol has no challenge, and its request is one byte, so attackers can use any server to flood others. Only a rate limit helps."}
-)
 
-var (
 	partMissing = &dissect.FindingType{ID: "ase.part.missing", Severity: dissect.Warning, Text: "%d of %d {datagram|datagrams} of this reply arrived; missing: %p (%p)",
 		Doc:    "Some datagrams of a reply are not in the capture. The data before the gap is shown.",
 		Advice: advice.MissingParts}
@@ -34,9 +32,7 @@ var (
 	partFirst = &dissect.FindingType{ID: "ase.part.unread", Severity: dissect.Warning, Text: "the first datagram is missing: the others cannot be decoded",
 		Doc:    "Datagrams end in the middle of texts, so only the first one begins at a known position.",
 		Advice: advice.FirstPart}
-)
 
-var (
 	lengthWrapped = &dissect.FindingType{ID: "ase.lenwrap", Length: true, Severity: dissect.Warning, Text: "length byte %d before a text of %d {byte|bytes}",
 		Doc:    "The length of a text counts itself in eight bits, so a text of 255 bytes or more has a length that is 256 too small. Clients lose their position and show nonsense or nothing. The text was recognised by the data after it. The server's administrator should shorten it.",
 		Advice: "Shorten the text that is named in the configuration of the server to less than 255 bytes. A client can look for a plausible next length."}

@@ -19,15 +19,11 @@ var fields = dissect.NewCatalog("assettocorsa")
 var (
 	fType = fields.Add("type", dissect.Uint, "200: a ping.", dissect.Framing)
 	fPort = fields.Add("http_port", dissect.Uint, "TCP port of the server's HTTP interface.")
-)
 
-var (
 	mPing      = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for the port of the HTTP interface."}
 	mPingReply = &dissect.MessageType{Name: "ping_reply", Title: "ping", Role: dissect.Reply, Doc: "The port of the HTTP interface."}
 	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
-)
 
-var (
 	unanswered  = finding.NoReply("assettocorsa.noreply", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.")
 	unrequested = finding.Unrequested("assettocorsa.unrequested", "The capture has requests of this conversation, but no pending one. The request is missing from the capture, or the reply is late, a duplicate or forged.")
 	several     = finding.Several("assettocorsa.several", finding.Twice)

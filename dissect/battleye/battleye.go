@@ -53,9 +53,7 @@ var (
 	fTotal = fields.Add("split.total", dissect.Uint, "Number of parts.", dissect.Framing)
 	fIndex = fields.Add("split.index", dissect.Uint, "Index of the part, from 0.", dissect.Framing)
 	fPart  = fields.Add("split.data", dissect.Bytes, "Part of the text.", core.Becomes("joined"), dissect.Framing)
-)
 
-var (
 	mLogin      = &dissect.MessageType{Name: "login_request", Title: "login request", Role: dissect.Request, Unanswered: noLogin, Doc: "A client that wants the remote console, with its password in the clear."}
 	mLoginReply = &dissect.MessageType{Name: "login_reply", Title: "login reply", Role: dissect.Reply, Doc: "Whether the password is right."}
 	mCommand    = &dissect.MessageType{Name: "command_request", Title: "command", Role: dissect.Request, Doc: "A command for the console of the server."}
@@ -64,9 +62,7 @@ var (
 	mMessage    = &dissect.MessageType{Name: "server_message", Title: "server message", Role: dissect.OneWay, Doc: "What happens on the server: chat, players that join, other clients of the remote console. The server sends it again until it is acknowledged."}
 	mAck        = &dissect.MessageType{Name: "acknowledgement", Title: "acknowledgement", Role: dissect.Reply, Doc: "A client has received a message of the server."}
 	mUnknown    = &dissect.MessageType{Name: "unknown", Title: "unknown", Role: dissect.OneWay, Doc: "A packet of a type that is not known."}
-)
 
-var (
 	unanswered = finding.NoReply("battleye.noreply", "No reply came within the time that clients wait. The client is not logged in any more: servers end a session without a command for 45 seconds, or when five tries of a message are not acknowledged. Or the server is down, or a packet was lost.")
 	noLogin    = finding.Unanswered("battleye.login.noreply", "No reply came within the time that clients wait. The server has no password for the remote console (RConPassword), listens on another port (RConPort), or is down; it ignores clients that it bans, or a firewall drops the packets.")
 	refused    = &dissect.FindingType{ID: "battleye.login.refused", Severity: dissect.Note, Text: "the server refuses the password",

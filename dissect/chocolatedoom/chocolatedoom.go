@@ -51,9 +51,7 @@ var (
 	fServer  = fields.Add("servers.address", dissect.String, "Address of a server.", dissect.Address, asText)
 	fAdded   = fields.Add("added", dissect.Uint, "1 if the master has added the server to its list.")
 	fAddress = fields.Add("address", dissect.String, "Address to which the other side should send a packet.", dissect.Address, asText)
-)
 
-var (
 	mQuery    = &dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "Asks a server for its state."}
 	mReply    = &dissect.MessageType{Name: "query_reply", Title: "state", Role: dissect.Reply, Doc: "Name, players and game of the server."}
 	mList     = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "Asks the master for servers."}
@@ -63,9 +61,7 @@ var (
 	mPunch    = &dissect.MessageType{Name: "hole_punch", Title: "hole punch", Role: dissect.OneWay, Doc: "A client asks the master, and the master a server, for a packet to an address, which opens the router on the way."}
 	mPunchAll = &dissect.MessageType{Name: "hole_punch_all", Title: "hole punch of all", Role: dissect.OneWay, Doc: "A client asks the master to let all servers send it a packet."}
 	mUnknown  = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "Not a message of this protocol."}
-)
 
-var (
 	unanswered    = finding.NoReply("chocolatedoom.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (2342 as a rule), it is behind a router that drops the packet, or a packet was lost. Clients ask three times.")
 	unrequested   = finding.Unrequested("chocolatedoom.unrequested", finding.NonePending)
 	amplification = finding.Amplification("chocolatedoom.amplification", "A request has 2 bytes and no challenge, so its source can be forged to flood somebody else. Limit the rate of queries in a firewall.")

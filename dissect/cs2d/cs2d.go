@@ -72,9 +72,7 @@ var (
 	mPlayersReply = &dissect.MessageType{Name: "players_reply", Title: "players", Role: dissect.Reply, Doc: "The players."}
 	mStatusReply  = &dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "Both in one datagram."}
 	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Another message."}
-)
 
-var (
 	unanswered    = finding.NoReply("cs2d.noreply", "The capture has no reply within the time that clients wait. The server is down, is configured to ignore queries, does not know this one, or a packet was lost, dropped by a firewall or not captured.")
 	unrequested   = finding.Unrequested("cs2d.unrequested", finding.NonePending)
 	amplification = finding.Amplification("cs2d.amplification", "The request has 4 to 8 bytes and no challenge, so its source address can be forged to flood somebody else with lists of players. Limit the rate of queries in a firewall.")

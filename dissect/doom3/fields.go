@@ -12,16 +12,12 @@ var fields = dissect.NewCatalog("doom3")
 var (
 	latin1 = core.InCharset(dissect.Latin1)
 	styled = core.InStyle(core.Doom3)
-)
 
-// Every message.
-var (
+	// Every message.
 	fHeader  = fields.Add("header", dissect.Uint, "65535: the message belongs to no connection.", dissect.Framing)
 	fCommand = fields.Add("command", dissect.String, "Word that names the message.", dissect.Public)
-)
 
-// getInfo, getInfoEx, and the beginning of both replies.
-var (
+	// getInfo, getInfoEx, and the beginning of both replies.
 	fChallenge = fields.Add("challenge", dissect.Int, "Number that the server returns in its reply.", dissect.Token, dissect.Chosen)
 	fPadding   = fields.Add("padding", dissect.Bytes, "Bytes after the challenge, which no server reads.", core.Ignored)
 	fTask      = fields.Add("info.task", dissect.Int, "Quake Wars, Wolfenstein: number of the task of the reply, -1 if there is none.")
@@ -36,10 +32,8 @@ var (
 	fSize     = fields.Add("info.size", dissect.Uint, "Quake Wars, Wolfenstein: size of the rest of the message, in bytes.", dissect.Framing)
 	rules     = keyvalue.Declare(fields, latin1, styled)
 	fRulesEnd = fields.Add("info.rules_end", dissect.Bytes, "An empty name and an empty value, which end the settings.", dissect.Framing)
-)
 
-// The players of an info reply.
-var (
+	// The players of an info reply.
 	fBits       = fields.Add("info.bits", dissect.Bytes, "Quake Wars beta: the rest of the message. Bits for bots shift the data after them.", core.Becomes("unshifted"), dissect.Framing)
 	fPlayers    = fields.Add("players", dissect.List, "The players.")
 	fPlayer     = fields.Add("players.player", dissect.Group, "One player.")
@@ -62,10 +56,8 @@ var (
 	fStat     = fields.Add("info.stats.player", dissect.Group, "One player of the second list.")
 	fStatsID  = fields.Add("players.stats_id", dissect.Uint, "infoExResponse: id of the player in the second list.", dissect.Framing)
 	fStatsEnd = fields.Add("info.stats_end", dissect.Uint, "End of the second list.", dissect.Framing)
-)
 
-// The data after the players.
-var (
+	// The data after the players.
 	fOSMask = fields.Add("info.os_mask", dissect.Uint, "Operating systems for which the server has game code; all bits if the game is not modified.", dissect.Bits(
 		dissect.Name{Value: 1, Name: "Windows"}, dissect.Name{Value: 2, Name: "macOS"}, dissect.Name{Value: 4, Name: "Linux"}))
 	fNetPort  = fields.Add("info.net_port", dissect.Uint, "Quake 4: configured port of the server, 0 if there is none.")
@@ -80,10 +72,8 @@ var (
 	fInterested = fields.Add("info.interested_clients", dissect.Uint, "Quake Wars: players who consider joining.")
 	fTVClients  = fields.Add("info.tv_clients", dissect.Uint, "Quake Wars TV: viewers.")
 	fTVMax      = fields.Add("info.tv_max_clients", dissect.Uint, "Quake Wars TV: maximum number of viewers.")
-)
 
-// getServers and servers.
-var (
+	// getServers and servers.
 	fMod        = fields.Add("mod", dissect.String, "Directory of the mod (fs_game) that servers must run.", dissect.Public)
 	fPlayerLike = fields.Add("player", dissect.String, "Quake 4: name of a player who must be on the servers.", dissect.PersonName, latin1)
 	fClanLike   = fields.Add("clan", dissect.String, "Quake 4: clan of which a member must be on the servers.", dissect.PersonName, latin1)
@@ -93,10 +83,8 @@ var (
 		dissect.Name{Value: 0x10, Name: "kind of game 1"}, dissect.Name{Value: 0x20, Name: "kind of game 2"}))
 	fServers = fields.Add("servers", dissect.List, "Addresses of servers.")
 	fServer  = fields.Add("servers.server", dissect.Endpoint, "Address and port of one server; the port is little-endian.")
-)
 
-// The remote console, and connecting.
-var (
+	// The remote console, and connecting.
 	fPassword    = fields.Add("password", dissect.String, "Password of the remote console or of the game.", dissect.Secret)
 	fCommandLine = fields.Add("command_line", dissect.String, "Command for the console of the server.", dissect.FreeText, latin1)
 	fHiddenLine  = fCommandLine.Hidden() // contains a password

@@ -20,10 +20,8 @@ var (
 		Doc: "The article that many client authors followed omits it; a truncated message looks the same. Servers read whatever follows in their buffer."}
 	unknownWord = &dissect.FindingType{ID: "doom3.command", Severity: dissect.Note, Text: "unknown command %s",
 		Doc: "The message has FF FF, letters and a zero byte like all messages of the engine, but the public sources do not have the word: a mod, another game, or other traffic."}
-)
 
-// Info replies.
-var (
+	// Info replies.
 	layoutUsed = &dissect.FindingType{ID: "doom3.layout", Severity: dissect.Chat, Text: "players and end in the layout of %p, which fits exactly",
 		Doc: "The layout of the list of players and of the data after it differs between games and versions, and no field names it. This layout ends where the message ends."}
 	layoutOther = &dissect.FindingType{ID: "doom3.layout.version", Severity: dissect.Note, Text: "protocol %d.%d has the layout of %p, but that of %p fits",
@@ -42,10 +40,8 @@ var (
 		Doc: "The list has more players than si_maxPlayers allows: the setting was lowered during the game, or the list is invented."}
 	statsOrder = &dissect.FindingType{ID: "doom3.stats.order", Severity: dissect.Note, Text: "the two lists have different players: %d in the first, %d in the second up to the first difference",
 		Doc: "infoExResponse repeats all players in the same order, with experience, team, kills and deaths. Programs that rely on the order mix up these players."}
-)
 
-// Master servers.
-var (
+	// Master servers.
 	thirdPartyAsks = &dissect.FindingType{ID: "doom3.thirdparty", Severity: dissect.Chat, Text: "sent by a program other than the game",
 		Doc: "Bit 31 of the version is set. qstat sets it when it asks the master server of Quake 4, so that id Software can tell players from programs."}
 	listLength = &dissect.FindingType{ID: "doom3.len6", Length: true, Severity: dissect.Warning, Text: "%d {byte|bytes} at the end {is|are} not a whole address",

@@ -19,15 +19,11 @@ const (
 	majorQuakeWarsBeta = 13
 	majorWolfenstein   = 30
 	thirdParty         = 0x8000 // bit 31 of a version in getServers
-)
 
-// The kinds of servers of Quake Wars.
-const (
+	// The kinds of servers of Quake Wars.
 	serverNormal = 0
 	serverTV     = 1
-)
 
-const (
 	printGameDeny = 3 // SERVER_PRINT_GAMEDENY: a second number follows
 	reasonText    = 3 // AUTH_REPLY_PRINT: a text follows
 	keyGood       = 1 // AUTHKEY_GUID: the number of the player follows

@@ -31,11 +31,9 @@ var (
 	fEcho     = fields.Add("echo", dissect.String, "Text of the request.", dissect.PersonID, asText, dissect.Chosen)
 	fValidate = fields.Add("validate", dissect.String, "Text of the query secure, signed with the key of the game.", dissect.PersonID, asText, dissect.Chosen)
 	fEnd      = fields.Add("end", dissect.Bytes, "Bytes after the end: zero bytes, as C programs send them, or backslashes.", dissect.Framing)
-)
 
-// The table of players. The number at the end of a player's keys is read from the first
-// of them.
-var (
+	// The table of players. The number at the end of a player's keys is read from the first
+	// of them.
 	fPlayers      = fields.Add("players", dissect.List, "The players.")
 	fPlayer       = fields.Add("players.player", dissect.Group, "One player: all keys with the same number.")
 	fIndex        = fields.Add("players.index", dissect.Uint, "Number in the keys of the player. The numbers may have gaps.")
@@ -52,10 +50,8 @@ var (
 	fFace         = fields.Add("players.face", dissect.String, "Face of the model (Unreal Tournament).", dissect.Public, asText)
 	fColumn       = fields.Add("players.column", dissect.String, "Any other key of the player, under its own name.", core.Cell, core.Open, asText)
 	fColumnNumber = fields.Add("players.number", dissect.Decimal, "Any other key of the player whose value is a number, under its own name.", core.Open)
-)
 
-// The table of teams.
-var (
+	// The table of teams.
 	fTeams      = fields.Add("teams", dissect.List, "The teams.")
 	fOneTeam    = fields.Add("teams.team", dissect.Group, "One team: all keys with the same number.")
 	fTeamIndex  = fields.Add("teams.index", dissect.Uint, "Number in the keys of the team.")
@@ -63,17 +59,13 @@ var (
 	fTeamScore  = fields.Add("teams.score", dissect.Decimal, "Score (score_tN, teamscore_N).")
 	fTeamColumn = fields.Add("teams.column", dissect.String, "Any other key of the team, under its own name.", core.Cell, core.Open, asText)
 	fTeamNumber = fields.Add("teams.number", dissect.Decimal, "Any other key of the team whose value is a number, under its own name.", core.Open)
-)
 
-// Heartbeats.
-var (
+	// Heartbeats.
 	fHeartbeat = fields.Add("heartbeat.port", dissect.Decimal, "Query port of the server.")
 	fGameName  = fields.Add("heartbeat.gamename", dissect.String, "Name of the game at GameSpy.", dissect.Public, asText)
 	fChanged   = fields.Add("heartbeat.statechanged", dissect.Decimal, "The state of the game has changed. 2 means that the server shuts down; older servers send no number.")
-)
 
-// The datagrams of a split reply.
-var (
+	// The datagrams of a split reply.
 	fPart       = fields.Add("part.data", dissect.Bytes, "Keys and values of one datagram.", core.Becomes("joined"), dissect.Framing)
 	fPartID     = fields.Add("part.queryid", dissect.String, "Server's number of the request, a dot, number of the datagram from 1.", dissect.Framing, dissect.Chosen)
 	fPartFinal  = fields.Add("part.final", dissect.String, "Marks the last datagram.", dissect.Framing)

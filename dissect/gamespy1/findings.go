@@ -14,10 +14,8 @@ var (
 	several       = finding.Several("gs1.several", "The reply arrived twice, or the server answers the parts of a combined request one by one. Clients that expect one reply take the second for the answer to their next request.")
 	amplification = &dissect.FindingType{ID: "gs1.amplification", Severity: dissect.Chat, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
 		Doc: "The protocol has no challenge, so attackers can use any server to flood others. Only a rate limit helps."}
-)
 
-// Split replies.
-var (
+	// Split replies.
 	partMissing = &dissect.FindingType{ID: "gs1.part.missing", Severity: dissect.Warning, Text: "%d of %d {datagram|datagrams} of this reply arrived; missing: %p (%p)",
 		Doc:    "Some datagrams of a split reply are not in the capture. The others are shown, because each can be decoded alone. Clients that wait for all of them report a timeout.",
 		Advice: advice.MissingParts}
@@ -34,10 +32,8 @@ var (
 	partConflict = &dissect.FindingType{ID: "gs1.part.conflict", Severity: dissect.Warning, Text: "datagrams that arrived again with different content: %d; the first ones are used",
 		Doc:    "Two different datagrams have the same queryid or statusresponse: the server's count restarted, or somebody forges replies.",
 		Advice: advice.MixedParts}
-)
 
-// Contents.
-var (
+	// Contents.
 	queryIDMissing = &dissect.FindingType{ID: "gs1.queryid.missing", Severity: dissect.Note, Text: "no queryid",
 		Doc: "Nothing shows which request the reply answers and which datagram of the reply this is. Clients can only use the order of arrival."}
 	queryIDShort = &dissect.FindingType{ID: "gs1.queryid.short", Severity: dissect.Note, Text: "queryid %s has no second number",

@@ -26,10 +26,8 @@ var (
 		End:        fields.Add("end", dissect.Bytes, "Zero bytes at the end of the settings, of the names of columns, or of the reply.", dissect.Framing),
 		Data:       fields.Data(),
 	}
-)
 
-// The datagrams of a split reply.
-var (
+	// The datagrams of a split reply.
 	fPartHead = fields.Add("part.head", dissect.Bytes, "A zero byte and the session id.", core.EchoFrom(1), dissect.Framing)
 	fPart     = fields.Add("part.data", dissect.Bytes, "Data of the reply in one datagram.", core.Becomes("joined"), dissect.Framing)
 )

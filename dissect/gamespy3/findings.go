@@ -23,10 +23,8 @@ var (
 	zeroChallenge = &dissect.FindingType{ID: "gs3.challenge.zero", Severity: dissect.Warning, Text: "a query with the challenge 0",
 		Doc:    "A server that requires no challenge takes the four zero bytes for three empty lists of keys and sends an empty reply.",
 		Advice: "If the handshake answers with the challenge 0, send a request without a challenge: the four bytes are left out."}
-)
 
-// Parts.
-var (
+	// Parts.
 	splitMissing = &dissect.FindingType{ID: "gs3.split.missing", Severity: dissect.Failed, Text: "%d of %d parts of a reply arrived; missing: %p (%p)",
 		Doc:    "Some parts of a reply are not in the capture. The data of the others is shown.",
 		Advice: advice.MissingParts}
@@ -44,10 +42,8 @@ var (
 	splitContradiction = &dissect.FindingType{ID: "gs3.split.contradiction", Severity: dissect.Warning, Text: "values sent twice that differ: %d; the last ones are used",
 		Doc:    "Two values for the same row and column differ, and the first is not the beginning of the second: the data changed while the server wrote the reply, or the parts belong to two replies.",
 		Advice: advice.MixedParts}
-)
 
-// The content of replies.
-var (
+	// The content of replies.
 	noValue = &dissect.FindingType{ID: "gs3.novalue", Severity: dissect.Note, Text: "keys without a value: %d",
 		Doc: "The server sent keys without a value and without a zero byte for it, as Unreal Tournament 3 does. Clients that read in pairs take every later key for a value."}
 	gap = &dissect.FindingType{ID: "gs3.gap", Severity: dissect.Warning, Text: "empty keys within the settings: %d",

@@ -74,9 +74,7 @@ var (
 	mPing          = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks whether the server responds; the reply is type j."}
 	mRcon          = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "A command for the server's console. The password is not encrypted."}
 	mRconChallenge = &dissect.MessageType{Name: "rcon_challenge_request", Title: "rcon challenge request", Role: dissect.Request, Doc: "Asks for the challenge that a command must carry."}
-)
 
-var (
 	unanswered    = finding.NoReply("halflife.noreply", "The capture has no reply. Servers since Steam do not answer the old text queries without a plugin. The server may also be down, or a packet was lost, dropped or not captured.")
 	amplification = finding.Amplification("halflife.amplification", "The old queries have no challenge, so attackers can use a server that answers them to flood others.")
 	oddKey        = &dissect.FindingType{ID: "halflife.oddkv", Severity: dissect.Warning, Text: "the last key has no value",

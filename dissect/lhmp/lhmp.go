@@ -40,17 +40,13 @@ var (
 	fPlayer     = fields.Add("players.player", dissect.Group, "A player.")
 	fID         = fields.Add("players.id", dissect.Uint, "Number of the player on the server.")
 	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
-)
 
-var (
 	mInfo         = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for name, mode, map and number of players."}
 	mPlayers      = &dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the names of the players."}
 	mInfoReply    = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, mode, map and number of players."}
 	mPlayersReply = &dissect.MessageType{Name: "players_reply", Title: "players", Role: dissect.Reply, Doc: "Names of the players."}
 	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
-)
 
-var (
 	unanswered    = finding.NoReply("lhmp.noreply", "The capture has no reply within the time that clients wait. The server is down, the port is that of the game instead of the one of the queries (one more), or a packet was lost, dropped by a firewall or not captured.")
 	unrequested   = finding.Unrequested("lhmp.unrequested", finding.NonePending)
 	several       = finding.Several("lhmp.several", finding.Twice)

@@ -38,15 +38,11 @@ var (
 	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
 	fPing       = fields.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds (M2Online).")
 	fEnd        = fields.Add("end", dissect.Uint, "1: the end of the players.", dissect.Framing)
-)
 
-var (
 	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for name, mode and players."}
 	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, mode and players."}
 	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
-)
 
-var (
 	unanswered    = finding.NoReply("m2mp.noreply", "The capture has no reply within the time that clients wait. The server is down, the port is that of the game instead of the one of the queries (one more), the server is of the other modification and expects the other word, or a packet was lost, dropped by a firewall or not captured.")
 	unrequested   = finding.Unrequested("m2mp.unrequested", finding.NonePending)
 	several       = finding.Several("m2mp.several", finding.Twice)

@@ -41,10 +41,8 @@ var (
 	amplification = &dissect.FindingType{ID: "mc.amplification", Severity: dissect.Warning, Text: "data sent without a token: %r times the request (%d bytes for %d)",
 		Doc:    "The server sends data to an address that has not been verified, so attackers can use it to flood others.",
 		Advice: advice.Amplification}
-)
 
-// The content of replies.
-var (
+	// The content of replies.
 	motdNul = &dissect.FindingType{ID: "mc.motd.nul", Severity: dissect.Warning, Text: "the name contains a zero byte",
 		Doc:    "Old servers write only the lower byte of every character. Characters such as U+2A00 become a zero byte, which seems to end the name. Clients that do not look for the next key misread everything after it.",
 		Advice: "A client should look for the next key (00 \"gametype\" 00) instead of the first zero byte. In server.properties, use characters below U+0100 in the motd."}

@@ -40,19 +40,13 @@ var (
 	fUsers     = fields.Add("users", dissect.Uint, "Users connected to the server.")
 	fMaxUsers  = fields.Add("max_users", dissect.Uint, "Maximum number of users.")
 	fBandwidth = fields.Add("bandwidth", dissect.Uint, "Maximum bandwidth of each user, in bits per second.")
-)
 
-var (
 	mRequest = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for version, users and bandwidth."}
 	mReply   = &dissect.MessageType{Name: "ping_reply", Title: "ping", Role: dissect.Reply, Doc: "Version of the server, number of users, and the bandwidth of each."}
-)
 
-var (
 	mExtendedRequest = &dissect.MessageType{Name: "extended_ping_request", Title: "ping request", Role: dissect.Request, Doc: "The same in protobuf, since Mumble 1.5."}
 	mExtendedReply   = &dissect.MessageType{Name: "extended_ping_reply", Title: "ping", Role: dissect.Reply, Doc: "The reply to it."}
-)
 
-var (
 	unanswered  = finding.NoReply("mumble.noreply", "The capture has no reply within the time that clients wait. The server is down, does not answer pings (allowping=false), or a packet was lost, dropped by a firewall or not captured. Mumble then still works over TCP.")
 	unrequested = finding.Unrequested("mumble.unrequested", "The capture has requests of this conversation, but no pending one with this identifier. The request is missing from the capture, or the reply is late, a duplicate or forged.")
 	several     = finding.Several("mumble.several", "The identifier was returned more than once: the network duplicated the reply, or two servers share the address. Clients ignore the second reply, or take it for the reply to another ping.")

@@ -41,10 +41,8 @@ var (
 	fControl = fields.Add("control", dissect.Uint, "8000: a control packet, not one of a running game.", dissect.Framing)
 	fLength  = fields.Add("length", dissect.Uint, "Length of the packet, this header included.", dissect.Framing)
 	fOp      = fields.Add("op", dissect.Uint, "Number of the message.", dissect.Framing)
-)
 
-// Connecting.
-var (
+	// Connecting.
 	fGame     = fields.Add("connect.game", dissect.String, "QUAKE or HEXENII.", dissect.Public)
 	fVersion  = fields.Add("connect.version", dissect.Uint, "Version of the network protocol: 3 in Quake, 4 and 5 in Hexen II.")
 	fMod      = fields.Add("connect.mod", dissect.Uint, "Engine with additions to the protocol: 1 is ProQuake.")
@@ -54,20 +52,16 @@ var (
 	fPort     = fields.Add("connect.port", dissect.Uint, "Port on which the game goes on.")
 	fReason   = fields.Add("connect.reason", dissect.String, "Why the client may not connect.", dissect.FreeText, text)
 	fMore     = fields.Add("connect.more", dissect.Bytes, "What other engines add.")
-)
 
-// A server.
-var (
+	// A server.
 	fAddress  = fields.Add("server.address", dissect.String, "Address that the server knows of itself, often a useless one.", dissect.Address)
 	fHost     = fields.Add("server.name", dissect.String, "Name of the server.", dissect.ServerText, text)
 	fMap      = fields.Add("server.map", dissect.String, "Map.", dissect.Public)
 	fPlayers  = fields.Add("server.num_players", dissect.Uint, "Players on the server.")
 	fMax      = fields.Add("server.max_players", dissect.Uint, "Places on the server.")
 	fProtocol = fields.Add("server.protocol", dissect.Uint, "Version of the network protocol.")
-)
 
-// A player, a rule, a command.
-var (
+	// A player, a rule, a command.
 	fSlot    = fields.Add("player.slot", dissect.Uint, "Slot of the player, counted from 0.")
 	fName    = fields.Add("player.name", dissect.String, "Name.", dissect.PersonName, text)
 	fColours = fields.Add("player.colours", dissect.Uint, "Colours: 16 times that of the shirt, and that of the pants.")
@@ -85,9 +79,7 @@ var (
 	fHiddenLine   = fCommand.Hidden()
 	fOutput       = fields.Add("rcon.text", dissect.String, "What the console prints.", dissect.FreeText, text)
 	fHiddenOutput = fOutput.Hidden()
-)
 
-var (
 	mConnectRequest = &dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "A client that wants to play."}
 	mServerRequest  = &dissect.MessageType{Name: "server_request", Title: "server request", Role: dissect.Request, Doc: "Asks for name, map and number of players."}
 	mPlayerRequest  = &dissect.MessageType{Name: "player_request", Title: "player request", Role: dissect.Request, Unanswered: noPlayer, Doc: "Asks for the player in a slot."}
@@ -100,9 +92,7 @@ var (
 	mRuleReply      = &dissect.MessageType{Name: "rule_reply", Title: "rule", Role: dissect.Reply, Doc: "One rule, or none at the end of the list."}
 	mRconReply      = &dissect.MessageType{Name: "rcon_reply", Title: "rcon reply", Role: dissect.Reply, Doc: "What the console prints."}
 	mUnknown        = &dissect.MessageType{Name: "unknown", Title: "unknown", Role: dissect.OneWay, Doc: "A control packet with a number that is not known."}
-)
 
-var (
 	unanswered     = finding.NoReply("netquake.noreply", "No reply came within the time that clients wait. The server is down, the port is another, or a packet was lost or dropped. A server also stays silent if it does not listen for clients or plays another game: Quake's servers ignore HEXENII, and the reverse.")
 	noPlayer       = finding.Unanswered("netquake.slot.noreply", "No reply came within the time that clients wait. Servers do not answer for slots that are empty. A client that asks for slots in order cannot tell that from a lost packet and stops when it has as many players as the server stated.")
 	rconUnanswered = finding.Unanswered("netquake.rcon.noreply", "No reply came within the time that clients wait. Servers without this command, without a password, or with another one may stay silent; so does DarkPlaces with rcon_secure set. Else the server is down or a packet was lost.")

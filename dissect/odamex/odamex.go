@@ -92,9 +92,7 @@ var (
 	fServers    = fields.Add("servers", dissect.List, "Addresses of servers.")
 	fServer     = fields.Add("servers.server", dissect.Endpoint, "Address of a server.")
 	fPort       = fields.Add("port", dissect.Uint, "Port of the server that registers.")
-)
 
-var (
 	mQuery        = &dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "A launcher asks a server for its settings and players."}
 	mVersionQuery = &dissect.MessageType{Name: "version_request", Title: "version query", Role: dissect.Request, Doc: "A launcher asks a server for its version."}
 	mInfo         = &dissect.MessageType{Name: "query_reply", Title: "info", Role: dissect.Reply, Doc: "Settings, map, files and players of the server."}
@@ -103,9 +101,7 @@ var (
 	mList         = &dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Servers that the master knows."}
 	mHeartbeat    = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "A server registers with a master."}
 	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "A tag with a type that is not known."}
-)
 
-var (
 	unanswered  = finding.NoReply("odamex.noreply", "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers also ignore a query with the version 0.")
 	unrequested = finding.Unrequested("odamex.unrequested", finding.NonePending)
 	otherTime   = &dissect.FindingType{ID: "odamex.time", Severity: dissect.Warning, Text: "reply to the request in frame %d has the time %d instead of %d",

@@ -137,9 +137,7 @@ var (
 	mUnregister       = &dissect.MessageType{Name: "unregister", Title: "removal", Role: dissect.OneWay, Doc: "A server leaves the list."}
 	mListRequest      = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "Asks a master for the addresses of game servers."}
 	mList             = &dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Addresses of game servers, as many as fit into a packet. Nothing says which packet is the last."}
-)
 
-var (
 	unanswered        = finding.NoReply("openttd.noreply", "No reply came within the time that clients wait. The server is down or something on the way drops UDP; players may still be able to join, for games run over TCP. Servers ignore packets whose length is not what they say. The old master servers were switched off after version 12.")
 	detailsUnanswered = &dissect.FindingType{ID: "openttd.details", Severity: dissect.Note, Text: "%p unanswered%p: servers since version 12 do not answer it",
 		Doc: "Companies and the names of NewGRFs are asked for by UDP before version 12 only; later servers are silent. A server does not answer either if it knows none of the NewGRFs that were asked for. An old server may be down."}

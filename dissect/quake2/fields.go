@@ -21,10 +21,8 @@ var (
 	fAsked   = fields.Add("info.options", dissect.String, "Warsow: full and empty ask servers that are full or empty to answer, too.", dissect.Public)
 
 	rcon = quake.DeclareRcon(fields)
-)
 
-// Connecting.
-var (
+	// Connecting.
 	fProtocol  = fields.Add("connect.protocol", dissect.Decimal, "Version of the network protocol: 34, or 35 and 36 of R1Q2 and Q2Pro.", dissect.Public)
 	fQPort     = fields.Add("connect.qport", dissect.Decimal, "Number by which the server knows the client should a NAT change its port.", dissect.Public, dissect.Chosen)
 	fChallenge = fields.Add("connect.challenge", dissect.Decimal, "Number by which the server knows that the client receives what it sends there.", dissect.Token, dissect.Chosen)
@@ -32,16 +30,12 @@ var (
 	fSpoken    = fields.Add("challenge.protocols.protocol", dissect.Decimal, "One of them.", dissect.Public)
 	fOptions   = fields.Add("connect.options", dissect.String, "What the server tells the client: where to download from, the map.", dissect.FreeText)
 	userinfo   = quake.DeclareUserinfo(fields)
-)
 
-// A status.
-var (
+	// A status.
 	fBefore = fields.Add("status.before", dissect.String, "Lines before the settings, which some servers print by mistake.", dissect.FreeText, dissect.Framing, text)
 	status  = quake.DeclareStatus(fields, &words, oddKey, cutPlayer, notPlayer)
-)
 
-// A short info.
-var (
+	// A short info.
 	fHost     = fields.Add("info.name", dissect.String, "Name of the server, cut to 16 characters.", dissect.ServerText, text)
 	fMap      = fields.Add("info.map", dissect.String, "Map, cut to 8 characters.", dissect.Public)
 	fCount    = fields.Add("info.num_players", dissect.Decimal, "Players on the server.")

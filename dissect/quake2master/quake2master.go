@@ -43,9 +43,7 @@ var (
 		Doc: "heartbeat: a server tells its master every five minutes that it is there, with its status."}
 	mShutdown = &dissect.MessageType{Name: "shutdown", Title: "shutdown", Role: dissect.OneWay,
 		Doc: "shutdown: a server stops."}
-)
 
-var (
 	unanswered  = finding.NoReply("q2master.noreply", "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. Few masters of Quake 2 still answer over UDP.")
 	unrequested = finding.Unrequested("q2master.unrequested", "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way.")
 	entryCut    = &dissect.FindingType{ID: "q2master.cut", Length: true, Severity: dissect.Warning, Text: "an entry is cut: %d {byte is|bytes are} left",

@@ -39,10 +39,8 @@ var (
 	fName    = fields.Add("players.name", dissect.String, "Name, with colour codes.", dissect.PersonName, core.InStyle(dissect.Quake3))
 	fAddress = fields.Add("players.address", dissect.String, "Address of the player; a few engines publish it.", dissect.Address)
 	fLine    = fields.Add("players.line", dissect.String, "A line that has no format of a player.", dissect.FreeText, dissect.Framing)
-)
 
-// Connecting.
-var (
+	// Connecting.
 	fClientChallenge = fields.Add("connect.client_challenge", dissect.Decimal, "Number that the client chose; the server returns it.", dissect.Token, dissect.Chosen)
 	fGame            = fields.Add("connect.game", dissect.String, "Name of the game (ioquake3).", dissect.Public)
 	fKeyHash         = fields.Add("connect.key_hash", dissect.String, "Call of Duty: hash of the CD key, which identifies the player.", dissect.Secret)
@@ -55,17 +53,13 @@ var (
 	fKey             = fields.Add("userinfo.key", dissect.String, "Name of the setting.", dissect.SettingName)
 	fValue           = fields.Add("userinfo.value", dissect.String, "Value of the setting.", dissect.Setting, core.InStyle(dissect.Quake3))
 	fSecret          = fields.Add("userinfo.secret.value", dissect.String, "Value of a secret setting: password, key, ticket, or the identifier by which servers recognise admins.", dissect.Secret)
-)
 
-// The token that proves a client's address.
-var (
+	// The token that proves a client's address.
 	fEchoWord  = fields.Add("echo.word", dissect.String, "First word of the client's answer: echoResponse.", dissect.Framing)
 	fEchoQuery = fields.Add("echo.query", dissect.String, "Word of the client's query.", dissect.Public)
 	fEchoToken = fields.Add("echo.token", dissect.String, "Text that the server chose; the client must return it.", dissect.Token, dissect.Chosen)
-)
 
-// The remote console, and text for people.
-var (
+	// The remote console, and text for people.
 	rcon  = quake.DeclareRcon(fields)
 	fText = fields.Add("text", dissect.String, "Text for people.", dissect.FreeText, core.InStyle(dissect.Quake3))
 
@@ -76,10 +70,8 @@ var (
 	fTime   = fields.Add("srcon.time", dissect.Decimal, "Time of the client in seconds since 1970.", dissect.Public, dissect.Chosen)
 
 	fHiddenText = fText.Hidden() // contains a password
-)
 
-// The authorization of CD keys (authorize.quake3arena.com and others).
-var (
+	// The authorization of CD keys (authorize.quake3arena.com and others).
 	fAnonymous   = fields.Add("authorize.anonymous", dissect.Decimal, "The client has no key, or the server accepts such clients.")
 	fCDKey       = fields.Add("authorize.cd_key", dissect.String, "CD key of the game.", dissect.Secret)
 	fIPChallenge = fields.Add("authorize.challenge", dissect.Decimal, "Challenge that the server gave to the client.", dissect.Token, dissect.Chosen)

@@ -26,10 +26,8 @@ var (
 		Advice: advice.KeepChallenge}
 	samePort = &dissect.FindingType{ID: "q3.srcport", Severity: dissect.Note, Class: core.OfCapture, Text: "client and server use the same port",
 		Doc: "The ports do not show which side is the server. Game clients use the server's default port themselves; some servers (Call of Duty, Jedi Academy) answer only such requests, and query clients for them do the same."}
-)
 
-// Settings and players.
-var (
+	// Settings and players.
 	oddKey  = finding.OddKey("q3.oddkv", "Keys and values do not pair up: the reply was truncated, or a value contains a backslash and shifts everything after it. Strict clients reject the reply.")
 	noStart = &dissect.FindingType{ID: "q3.start", Severity: dissect.Warning, Text: "the settings do not begin with a backslash",
 		Doc:    "Clients that skip the first character lose the first letter of the first key; strict clients reject the reply.",
@@ -50,10 +48,8 @@ var (
 		Advice: "A client should read the name up to the last quotation mark of the line."}
 	counts = &dissect.FindingType{ID: "q3.counts", Severity: dissect.Note, Text: "%d {player|players} of at most %d",
 		Doc: "More players than slots: invented players, or a server that does not count its bots or its private slots."}
-)
 
-// Others.
-var (
+	// Others.
 	empty = &dissect.FindingType{ID: "q3.empty", Severity: dissect.Failed, Text: "header without a message",
 		Doc:    "The datagram is FF FF FF FF and nothing else: a scanner, or a truncated datagram.",
 		Advice: "Ignore it. If one address sends many, limit it in a firewall."}

@@ -15,10 +15,8 @@ var (
 	fBlanks    = fields.Add("blanks", dissect.Bytes, "Blanks between words.", dissect.Framing)
 	fEnd       = fields.Add("end", dissect.Bytes, "New lines and zero bytes.", dissect.Framing)
 	fTrailing  = fields.Lookup("quake3-master.trailing")
-)
 
-// Requests, and heartbeats.
-var (
+	// Requests, and heartbeats.
 	fGame     = fields.Add("request.game", dissect.String, "Name of the game. Masters of a single game omit it.", dissect.Public)
 	fProtocol = fields.Add("request.protocol", dissect.Decimal, "Network protocol version of the listed servers.")
 	fFilter   = fields.Add("filter", dissect.String, "The keywords: empty and full include such servers, ipv4 and ipv6 select addresses, gametype=N the kind of game.", dissect.Public)
@@ -27,10 +25,8 @@ var (
 	fKey      = fields.Add("filters.key", dissect.String, "The keyword, up to an equals sign.", dissect.SettingName)
 	fValue    = fields.Add("filters.value", dissect.String, "Text after the equals sign.", dissect.Public)
 	fTag      = fields.Add("heartbeat.tag", dissect.String, "Kind of server: QuakeArena-1, DarkPlaces, EnemyTerritory-1, COD-4. Some games have another tag for a server that shuts down.", dissect.Public)
-)
 
-// Replies.
-var (
+	// Replies.
 	fPrelude  = fields.Add("reply.prelude", dissect.Bytes, "Bytes between the word and the first entry.", dissect.Framing)
 	fPacket   = fields.Add("reply.packet", dissect.Decimal, "Tremulous: number of this reply, from 1.")
 	fPackets  = fields.Add("reply.packets", dissect.Decimal, "Tremulous: number of replies that make up the list.")

@@ -26,9 +26,7 @@ var (
 		Doc: "heartbeat: a server announces itself to its master. The master then queries it with getinfo."}
 	mQuit = &dissect.MessageType{Name: "quit", Title: "quit", Role: dissect.OneWay,
 		Doc: "flatline, or a heartbeat with a special tag: a server shuts down."}
-)
 
-var (
 	unanswered  = finding.NoReply("q3master.noreply", "The capture has no reply within the time that clients wait. The master is down or has another address, it does not know the game or its protocol, or the request or the reply was lost, dropped by a firewall or not captured.")
 	unrequested = finding.Unrequested("q3master.unrequested", "The capture has requests of this conversation, but none that this reply answers: the reply is late, a duplicate or forged, or the request is missing from the capture. Clients that accept replies from anybody can be given false servers that way.")
 	list        = &dissect.FindingType{ID: "q3master.list", Severity: dissect.Chat, Text: "the list has %d {server|servers} in %d {reply|replies}; its request is frame %d",

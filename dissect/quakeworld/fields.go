@@ -20,18 +20,14 @@ var (
 		dissect.Name{Value: 'l', Name: "acknowledgement"}, dissect.Name{Value: 'm', Name: "negative acknowledgement"}))
 	fText   = fields.Add("text", dissect.String, "Text for people.", dissect.FreeText, text)
 	fHidden = fText.Hidden() // with a password in it
-)
 
-// Requests.
-var (
+	// Requests.
 	fBits = fields.Add("status.bits", dissect.Decimal, "What the reply is to hold, as a sum: 1 settings, 2 players, 4 spectators, 8 spectators in the form of players, 16 teams, 32 QTV streams, 64 accounts, 128 types of clients.", dissect.Public)
 	fGame = fields.Add("stats.match", dissect.Decimal, "Number of the match, counted from the newest, or how many of them.", dissect.Public)
 
 	rcon = quake.DeclareRcon(fields)
-)
 
-// Connecting.
-var (
+	// Connecting.
 	fProtocol   = fields.Add("connect.protocol", dissect.Decimal, "Version of the network protocol: 28 since 2.40.", dissect.Public)
 	fQPort      = fields.Add("connect.qport", dissect.Decimal, "Number by which the server knows the client should a NAT change its port.", dissect.Public, dissect.Chosen)
 	fChallenge  = fields.Add("connect.challenge", dissect.Decimal, "Number by which the server knows that the client receives what it sends there.", dissect.Token, dissect.Chosen)
@@ -40,10 +36,8 @@ var (
 	fExtension  = fields.Add("extensions.extension", dissect.Group, "One extension.")
 	fName4      = fields.Add("extensions.name", dissect.String, "Name: FTEX and FTE2 of FTE, MVD1 of mvdsv, VOIP.", dissect.Public)
 	fMask       = fields.Add("extensions.bits", dissect.Uint, "Which parts of it, one bit each.")
-)
 
-// A status.
-var (
+	// A status.
 	rules      = keyvalue.Declare(fields, text)
 	fPlayers   = fields.Add("players", dissect.List, "The players and the spectators.")
 	fPlayer    = fields.Add("players.player", dissect.Group, "One of them.")
@@ -67,10 +61,8 @@ var (
 	fStreamOf  = fields.Add("streams.name", dissect.String, "Name of the QTV server.", dissect.ServerText, text)
 	fStreamURL = fields.Add("streams.address", dissect.String, "Address to watch it at.", dissect.ServerText)
 	fViewers   = fields.Add("streams.num_viewers", dissect.Decimal, "Viewers.")
-)
 
-// Other replies.
-var (
+	// Other replies.
 	fUsersTag = fields.Add("qtvusers.id", dissect.Decimal, "Number of the QTV stream.")
 	fUsers    = fields.Add("viewers", dissect.List, "Viewers of the stream.")
 	fUser     = fields.Add("viewers.name", dissect.String, "Name of a viewer.", dissect.PersonName, text)

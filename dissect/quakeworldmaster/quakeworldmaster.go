@@ -61,9 +61,7 @@ var (
 		Doc: "Letter k: the master asks a server whether it is there."}
 	mPingReply = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply,
 		Doc: "Letter l: it is."}
-)
 
-var (
 	unanswered    = finding.NoReply("qwmaster.noreply", "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. A ping without a reply: the server stopped without saying so, or a NAT keeps the master's datagrams from it.")
 	unrequested   = finding.Unrequested("qwmaster.unrequested", "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way.")
 	amplification = &dissect.FindingType{ID: "qwmaster.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)",

@@ -85,9 +85,7 @@ var (
 	mFull         = &dissect.MessageType{Name: "no_free_connections", Title: "no free connections", Role: dissect.Reply, Doc: "The server is full."}
 	mBanned       = &dissect.MessageType{Name: "banned", Title: "banned", Role: dissect.Reply, Doc: "The server does not take connections from this address."}
 	mRecently     = &dissect.MessageType{Name: "recently_connected", Title: "recently connected", Role: dissect.Reply, Doc: "The address opened a connection a moment ago, and has to wait."}
-)
 
-var (
 	unanswered  = finding.NoReply("raknet.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (Bedrock Edition: 19132 for IPv4, 19133 for IPv6), the game does not answer pings, or a request to open a connection has a cookie that the server did not give.")
 	full        = finding.Unanswered("raknet.open.noreply", "No reply came. A server answers this ping only while it has room for one more player: a full one is silent. The other ping (id 1) tells the two apart.")
 	tooLarge    = finding.Unanswered("raknet.mtu.noreply", "No reply came. The request is as large as the client hopes that the path can carry, and is sent again and smaller if nothing comes: unanswered ones before a reply say that the path carries less. If none is answered, the server is down, or drops clients that ask too often.")

@@ -58,15 +58,11 @@ var (
 	fLaps     = fields.Add("sixteenth_laps", dissect.Uint, "Length of the race in laps, times 16.")
 	fMore     = fields.Add("more", dissect.Bytes, "Bytes of unknown meaning.", dissect.Public)
 	fVehicles = fields.Add("vehicles", dissect.String, "Vehicles that are allowed, with bars in between.", dissect.Public, asText)
-)
 
-var (
 	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."}
 	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, track, players and settings."}
 	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
-)
 
-var (
 	unanswered    = finding.NoReply("rfactor.noreply", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.")
 	unrequested   = finding.Unrequested("rfactor.unrequested", finding.NonePending)
 	several       = finding.Several("rfactor.several", finding.Twice)

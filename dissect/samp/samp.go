@@ -93,9 +93,7 @@ var (
 	mPingReply    = &dissect.MessageType{Name: "ping_reply", Title: "ping", Role: dissect.Reply, Doc: "The bytes of the request. Nothing but the request tells the two apart."}
 	mExtraReply   = &dissect.MessageType{Name: "extra_reply", Title: "extra info", Role: dissect.Reply, Doc: "What only servers of open.mp have."}
 	mRconReply    = &dissect.MessageType{Name: "rcon_reply", Title: "rcon reply", Role: dissect.Reply, Doc: "A line of the console: a command brings as many replies as it prints lines."}
-)
 
-var (
 	unanswered = finding.NoReply("samp.noreply", "No reply came. The server is down, its queries are off, or it answers so many in a second and no more. open.mp answers only requests of exactly 11 bytes, pings of 15; newer servers of SA-MP do not answer addresses that ask too often.")
 	silent     = finding.Unanswered("samp.silent", "No reply came, which says nothing of the server: with more than 100 players it does not list them (c, d), open.mp never lists them with pings (d), nobody else knows what open.mp adds (o), and the console says nothing if a command prints nothing, or if the password is wrong on open.mp (x).")
 	padded     = &dissect.FindingType{ID: "samp.padded", Length: true, Severity: dissect.Warning, Text: "%d {byte|bytes} after the request",

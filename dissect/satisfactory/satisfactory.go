@@ -42,15 +42,11 @@ var (
 	fName    = fields.Add("name", dissect.String, "Name of the server.", dissect.ServerText)
 	fBeacon  = fields.Add("beacon_port", dissect.Uint, "Port of the beacon (before version 1.0).")
 	fEnd     = fields.Add("end", dissect.Uint, "1: the end of the message.", dissect.Framing)
-)
 
-var (
 	mPoll    = &dissect.MessageType{Name: "poll", Title: "state poll", Role: dissect.Request, Doc: "Asks for the state of the server."}
 	mState   = &dissect.MessageType{Name: "state", Title: "state", Role: dissect.Reply, Doc: "State, build and name of the server."}
 	mUnknown = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "A type of message, or a version of the protocol, that is not known."}
-)
 
-var (
 	unanswered  = finding.NoReply("satisfactory.noreply", "The capture has no reply within the time that clients wait. The server is down or still starting, the port is another one (7777; 15777 before version 1.0 of the game), or a packet was lost, dropped by a firewall or not captured. The game itself polls several times a second and expects losses.")
 	unrequested = finding.Unrequested("satisfactory.unrequested", "The capture has requests of this conversation, but no pending one with this cookie. The request is missing from the capture, or the reply is late, a duplicate or forged. Clients drop a reply with a cookie that they did not send.")
 	several     = finding.Several("satisfactory.several", "The cookie was returned more than once: the network duplicated the reply, or two servers share the address.")

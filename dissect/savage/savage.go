@@ -41,16 +41,12 @@ var (
 	fPlayers    = fields.Add("teams.players", dissect.List, "Names of its players.")
 	fPlayer     = fields.Add("teams.players.name", dissect.String, "Name of a player.", dissect.PersonName, asText)
 	fEnd        = fields.Add("end", dissect.Bytes, "Zero bytes at the end.", dissect.Framing)
-)
 
-var (
 	mInfo        = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the settings."}
 	mStatus      = &dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "Asks for settings and players."}
 	mStatusReply = &dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "Settings, and players if they were asked for."}
 	mUnknown     = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
-)
 
-var (
 	unanswered    = finding.NoReply("savage.noreply", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.")
 	unrequested   = finding.Unrequested("savage.unrequested", finding.NonePending)
 	several       = finding.Several("savage.several", finding.Twice)

@@ -30,15 +30,11 @@ var (
 	fGameType   = fields.Add("game_type", dissect.String, "Kind of game.", dissect.Public)
 	fVersion    = fields.Add("version", dissect.String, "Version of the game.", dissect.Public)
 	fMinLevel   = fields.Add("min_level", dissect.Uint, "Lowest level that players must have.")
-)
 
-var (
 	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."}
 	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, map and number of players."}
 	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
-)
 
-var (
 	unanswered    = finding.NoReply("savage2.noreply", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.")
 	unrequested   = finding.Unrequested("savage2.unrequested", finding.NonePending)
 	several       = finding.Several("savage2.several", finding.Twice)

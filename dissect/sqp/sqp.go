@@ -103,9 +103,7 @@ var (
 	mQuery            = &dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "Asks for info, rules, players, teams and metrics, or some of them."}
 	mReply            = &dissect.MessageType{Name: "query_reply", Title: "reply", Role: dissect.Reply, Doc: "What was asked for, in the order of the bits."}
 	mPart             = &dissect.MessageType{Name: "part", Title: "part of a reply", Role: dissect.Reply, Doc: "Packets of a reply of which the first is missing."}
-)
 
-var (
 	unanswered = finding.NoReply("sqp.noreply", "No reply came within the time that clients wait. The server is down, the game has not started the query service, the port is another one (that of the game and 10, as a rule), or something on the way drops UDP. Servers are silent if the challenge is not the one that they gave.")
 	mismatch   = &dissect.FindingType{ID: "sqp.challenge.mismatch", Severity: dissect.Warning, Text: "challenge %d was not given to this client: the server gave %d",
 		Doc:    "Servers do not answer a query with another challenge than the one that they gave to this address and port. The client kept one too long, or uses that of another server.",

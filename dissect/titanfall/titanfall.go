@@ -100,9 +100,7 @@ var (
 	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."}
 	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "The state of the server with its players."}
 	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Another message."}
-)
 
-var (
 	unanswered    = finding.NoReply("titanfall.noreply", "The capture has no reply within the time that clients wait. The server is down, does not know this version of the query, expects another key or a request of 1,200 bytes, or a packet was lost, dropped by a firewall or not captured.")
 	unrequested   = finding.Unrequested("titanfall.unrequested", finding.NonePending)
 	several       = finding.Several("titanfall.several", finding.Twice)

@@ -79,9 +79,7 @@ var (
 	mList         = request("list_request", "server list request", "Asks a master of Tribes 2 for servers.")
 	mListReply    = reply("list_reply", "server list", "A packet of the list of a master of Tribes 2.")
 	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
-)
 
-var (
 	unanswered    = finding.NoReply("tribes.noreply", "The capture has no reply within the time that clients wait. The server is down or is one of another of these games, whose requests differ, or a packet was lost, dropped by a firewall or not captured.")
 	unrequested   = finding.Unrequested("tribes.unrequested", "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged.")
 	several       = finding.Several("tribes.several", finding.Twice)

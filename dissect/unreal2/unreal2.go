@@ -89,9 +89,7 @@ var (
 	mRulesReply   = &dissect.MessageType{Name: "rules_reply", Title: "rules", Role: dissect.Reply, Doc: "Settings, in one or more datagrams. The key Mutator occurs once for each mutator."}
 	mPlayersReply = &dissect.MessageType{Name: "players_reply", Title: "players", Role: dissect.Reply, Doc: "Players, in one or more datagrams."}
 	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "Not a message of this protocol. The user selected the protocol for it."}
-)
 
-var (
 	unanswered    = finding.NoReply("unreal2.noreply", "The capture has no reply. The server is down, the port is not its query port (the game's port plus 1, such as 7778 for 7777; at the game's port plus 10 it answers GameSpy 1), or a packet was lost, dropped or not captured.")
 	noPlayers     = finding.Unanswered("unreal2.noplayers", "The capture has no players reply. Servers without players send none, so this alone does not mean that the server is down: check whether it answers the request for details. A packet may also have been lost, dropped or not captured.")
 	unrequested   = finding.Unrequested("unreal2.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged.")

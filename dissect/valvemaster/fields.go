@@ -28,10 +28,8 @@ var (
 	))
 	fNewLine  = fields.Add("new_line", dissect.Bytes, "Line end. WON's master sends only half of one.", dissect.Framing)
 	fTrailing = fields.Lookup("valve-master.trailing")
-)
 
-// Requests for addresses ("Client to master server").
-var (
+	// Requests for addresses ("Client to master server").
 	fRegion = fields.Add("region", dissect.Uint, "Region of the world of the servers.", dissect.Names(
 		dissect.Name{Value: 0, Name: "US East coast"}, dissect.Name{Value: 1, Name: "US West coast"},
 		dissect.Name{Value: 2, Name: "South America"}, dissect.Name{Value: 3, Name: "Europe"},
@@ -46,10 +44,8 @@ var (
 	fKey     = fields.Add("filters.key", dissect.String, "Code of the condition.", dissect.SettingName, meanings())
 	fValue   = fields.Add("filters.value", dissect.String, "Value of the condition. For nor, nand, or and and it is the number of conditions in the group.", core.ByKey(map[string]dissect.Privacy{"name_match": dissect.ServerText, "gameaddr": dissect.Address}), inWords())
 	fNested  = fields.Add("filters.filters", dissect.List, "The conditions in a group (nor, nand, or, and).")
-)
 
-// Lists of addresses ("Reply format").
-var (
+	// Lists of addresses ("Reply format").
 	fReplyKey  = fields.Add("reply_key", dissect.Uint, "Xash3D: number that the client gave in its filter.", dissect.Chosen)
 	fKeyMark   = fields.Add("servers_reply.key_mark", dissect.Uint, "Xash3D: 127, a number follows.", dissect.Framing)
 	fKeyEnd    = fields.Add("servers_reply.key_end", dissect.Uint, "Xash3D: 8, the addresses follow.", dissect.Framing)
@@ -76,10 +72,8 @@ var (
 	fText      = fields.Add("text", dissect.String, "Text for the operator of the server.", dissect.ServerText)
 	fPayload   = fields.Add("payload", dissect.Bytes, "Content of an unknown message, after its letter.")
 	fTerminate = fields.Add("nul", dissect.Bytes, "Zero byte at the end.", dissect.Framing)
-)
 
-// Messages of game servers ("Game server to master server").
-var (
+	// Messages of game servers ("Game server to master server").
 	fChallenge       = fields.Add("challenge", dissect.Int, "Number that the heartbeat must carry. It proves the server's address to the master.", dissect.Token, dissect.Chosen)
 	fServerChallenge = fields.Add("server_challenge", dissect.Int, "Xash3D: number that the master returns, so that the server recognises the master.", dissect.Token, dissect.Chosen)
 	fMark            = fields.Add("join.mark", dissect.Uint, "Xash3D: 255, a number follows.", dissect.Framing)

@@ -39,10 +39,8 @@ var (
 	cursorRepeat = &dissect.FindingType{ID: "master.cursor_repeat", Severity: dissect.Warning, Text: "ends with the address from which the request continues",
 		Doc:    "A client that continues from the last address asks for the same page forever. Careful clients treat it as the end of the list, and some masters mean that.",
 		Advice: "A client should stop when a page ends with the address from which it asked, and when it gets an address twice."}
-)
 
-// Requests for addresses.
-var (
+	// Requests for addresses.
 	noTerm = &dissect.FindingType{ID: "master.noterm", Severity: dissect.Note, Text: "no zero byte after the filter",
 		Doc: "qstat and Xash3D omit it; a truncated request looks the same. A master that searches for the zero byte may read into the rest of an earlier request in its buffer."}
 	badSeed = &dissect.FindingType{ID: "master.seed", Severity: dissect.Warning, Text: "%s is not an address with a port",
@@ -66,10 +64,8 @@ var (
 	filterDepth = &dissect.FindingType{ID: "master.filter.depth", Severity: dissect.Warning, Text: "groups nested deeper than %d",
 		Doc:    "No known client needs this. Deeper conditions are shown without nesting.",
 		Advice: "Write the filter without nesting; masters may not understand it either."}
-)
 
-// Lists of addresses.
-var (
+	// Lists of addresses.
 	listLength = &dissect.FindingType{ID: "master.len6", Length: true, Severity: dissect.Warning, Text: "%d {byte|bytes} at the end {is|are} not a whole address",
 		Doc:    "An address takes 6 bytes, 18 with IPv6. The list was truncated, or it contains other data.",
 		Advice: advice.CutList}
@@ -77,10 +73,8 @@ var (
 		Doc: "An empty list should contain 0.0.0.0:0; a truncated reply looks the same. Clients may wait for more."}
 	listIPv6 = &dissect.FindingType{ID: "master.ipv6", Severity: dissect.Chat, Text: "IPv6 addresses, recognised by an end of 18 zero bytes",
 		Doc: "Xash3D masters send IPv6 addresses to clients that use IPv6. No field says so."}
-)
 
-// Messages of game servers.
-var (
+	// Messages of game servers.
 	heartbeatFlavour = &dissect.FindingType{ID: "master.heartbeat.flavour", Severity: dissect.Chat, Text: "%p heartbeat, recognised by %p",
 		Doc: "The engines send the same settings in different order. Nothing else distinguishes them."}
 	heartbeatOdd = &dissect.FindingType{ID: "master.heartbeat.odd", Severity: dissect.Warning, Text: "the last key has no value",

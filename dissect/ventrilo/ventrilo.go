@@ -99,9 +99,7 @@ var (
 	mReply   = &dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "Name, version, channels and clients."}
 	mPart    = &dissect.MessageType{Name: "part", Title: "part of a status", Role: dissect.Reply, Doc: "Parts of a status of which the first is missing."}
 	mUnknown = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
-)
 
-var (
 	unanswered    = finding.NoReply("ventrilo.noreply", "The capture has no reply within the time that clients wait. The server is down, its status has another password than the request, or a packet was lost, dropped by a firewall or not captured.")
 	unrequested   = finding.Unrequested("ventrilo.unrequested", "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged.")
 	several       = finding.Several("ventrilo.several", finding.Twice)

@@ -49,10 +49,8 @@ const (
 
 	// Servers leave these out unless players are in teams.
 	teamFlags = flagOldScores | flagNumTeams | flagTeamNames | flagTeamColors | flagTeamScores
-)
 
-// The flags of the second set.
-const (
+	// The flags of the second set.
 	flagHashes    = 0x1
 	flagCountry   = 0x2
 	flagModeName  = 0x4

@@ -21,9 +21,7 @@ var (
 	fOtherPort    = fields.Add("servers.other_ports.port", dissect.Uint, "Port of a server.")
 	fVerification = fields.Add("verification", dissect.String, "Text by which the server recognises its master.", dissect.Secret)
 	fRevisionTime = fields.Add("revision_time", dissect.Uint, "When the version of the server was made, in seconds since 1970.")
-)
 
-var (
 	mServers   = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "A launcher asks the master for servers."}
 	mList      = &dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Servers that the master knows, in one datagram or several."}
 	mRefusal   = &dissect.MessageType{Name: "servers_refusal", Title: "refusal of the master", Role: dissect.Reply, Doc: "The master does not send a list."}

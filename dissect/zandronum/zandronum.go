@@ -58,18 +58,14 @@ var (
 	fSets     = fields.Add("sets", dissect.List, "Fields in the first design of segments.")
 	fGroup    = fields.Add("sets.fields", dissect.Group, "Fields of a set of flags.")
 	fSet      = fields.Add("sets.set", dissect.Uint, "Which of the two sets of flags comes next.", dissect.Framing)
-)
 
-var (
 	mQuery   = &dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "A launcher asks for information."}
 	mInfo    = &dissect.MessageType{Name: "query_reply", Title: "info", Role: dissect.Reply, Doc: "What was asked for. Servers also broadcast it every second to port 15101."}
 	mIgnored = &dissect.MessageType{Name: "ignored", Title: "refusal, too soon", Role: dissect.Reply, Doc: "The server does not answer: this address has asked a moment ago."}
 	mBanned  = &dissect.MessageType{Name: "banned", Title: "refusal, banned", Role: dissect.Reply, Doc: "The server does not answer: it has banned this address."}
 	mSegment = &dissect.MessageType{Name: "segment", Title: "segment", Role: dissect.Reply, Doc: "A segment of a reply that cannot be read alone."}
 	mUnknown = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
-)
 
-var (
 	unanswered = finding.NoReply("zandronum.noreply", "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers are silent for ten seconds to an address that sent them something that they do not know.")
 	tooSoon    = &dissect.FindingType{ID: "zandronum.ignored", Severity: dissect.Note, Text: "the server refuses: this address has asked too recently",
 		Doc: "A server answers an address once within ten seconds (sv_queryignoretime), whatever the port. Several launchers or monitors behind one address share that: ask less often."}

@@ -29,10 +29,8 @@ const (
 	TypeKeepAlive  = 0x08 // PACKET_KEEPALIVE
 	TypeHandshake  = 0x09 // PACKET_PREQUERY_IP_VERIFY; availability checks have the same number
 	TypeRegistered = 0x0a // PACKET_CLIENT_REGISTERED
-)
 
-// The lengths of the heads of packets to a server and from it.
-const (
+	// The lengths of the heads of packets to a server and from it.
 	RequestHead = 7
 	ReplyHead   = 5
 )
