@@ -327,7 +327,7 @@ func isInfo(b []byte, n int) bool {
 //
 // Text in messages is as on the wire; dissect.AppendText decodes it and makes it
 // safe to show.
-type Message interface{ openttd() }
+type Message any
 
 // Info is what a server says of itself and of its game.
 type Info struct {
@@ -407,13 +407,6 @@ type Registration struct {
 // Empty is a packet that is nothing but its type, and perhaps a version and a kind of
 // list.
 type Empty struct{ Type, Version, List uint8 }
-
-func (*Info) openttd()         {}
-func (*Companies) openttd()    {}
-func (*GRFs) openttd()         {}
-func (*Servers) openttd()      {}
-func (*Registration) openttd() {}
-func (*Empty) openttd()        {}
 
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there

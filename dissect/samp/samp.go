@@ -174,7 +174,7 @@ func Detect(b []byte) dissect.Verdict {
 
 // A Message is one of *Request, *Info, *Rules, *Players, *Ping, *Extra, *Rcon and
 // *RconReply.
-type Message interface{ samp() }
+type Message any
 
 // A Head begins every message.
 type Head struct {
@@ -245,15 +245,6 @@ type RconReply struct {
 	Head
 	Text string
 }
-
-func (*Request) samp()   {}
-func (*Info) samp()      {}
-func (*Rules) samp()     {}
-func (*Players) samp()   {}
-func (*Ping) samp()      {}
-func (*Extra) samp()     {}
-func (*Rcon) samp()      {}
-func (*RconReply) samp() {}
 
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there

@@ -234,7 +234,7 @@ func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
 }
 
 // A Message is one of *Challenge, *Query, *Reply and *Part.
-type Message interface{ sqp() }
+type Message any
 
 // Challenge asks for a challenge if it is 0, and gives one otherwise.
 type Challenge struct{ Challenge uint32 }
@@ -296,11 +296,6 @@ type Column struct {
 
 // Part is what came of a reply without its beginning.
 type Part struct{ Challenge uint32 }
-
-func (*Challenge) sqp() {}
-func (*Query) sqp()     {}
-func (*Reply) sqp()     {}
-func (*Part) sqp()      {}
 
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there

@@ -77,7 +77,7 @@ var words = []struct {
 //
 // Text in messages is as on the wire; dissect.AppendText decodes it and makes it
 // safe to show.
-type Message interface{ teeworlds() }
+type Message any
 
 // Info is the reply to an info request, or more players of one.
 type Info struct {
@@ -131,12 +131,6 @@ type Short struct {
 	// Number is the port of a heartbeat, or the servers that a master counts.
 	Number uint16
 }
-
-func (*Info) teeworlds()      {}
-func (*Token) teeworlds()     {}
-func (*Servers) teeworlds()   {}
-func (*Challenge) teeworlds() {}
-func (*Short) teeworlds()     {}
 
 // Parse reads one payload. The result is the caller's own. The error is a
 // *dissect.Error that says where reading ended; what had been read until there
