@@ -12,9 +12,8 @@ import (
 // Requests and replies.
 var (
 	unanswered          = finding.NoReply("a2s.noreply", "The capture has no reply within the time that clients wait. The server may be down or restarting, the port may not be its query port, or the server may not answer this query. Or the request or the reply was lost, dropped by a firewall or a rate limit, or not captured. The text adds what the capture shows of the same host.")
-	unansweredChallenge = &dissect.FindingType{ID: "a2s.noreply.after_challenge", Severity: dissect.Warning, Text: "%p with the server's challenge unanswered%p",
-		Doc:    "The server gave a challenge, the client used it, and the capture has no reply. A packet may have been lost; a firewall or a rate limit may pass the short challenge but drop the long reply; the reply may need IP fragments that did not arrive or that the capture filter dropped; the challenge may have expired; or the server may not answer this query.",
-		Advice: advice.LongReply}
+	unansweredChallenge = finding.New(dissect.Warning, "a2s.noreply.after_challenge", "%p with the server's challenge unanswered%p",
+		"The server gave a challenge, the client used it, and the capture has no reply. A packet may have been lost; a firewall or a rate limit may pass the short challenge but drop the long reply; the reply may need IP fragments that did not arrive or that the capture filter dropped; the challenge may have expired; or the server may not answer this query.", advice.LongReply)
 	challengeDead = &dissect.FindingType{ID: "a2s.noreply.getchallenge", Severity: dissect.Note, Text: "%p unanswered%p; GoldSrc servers have not answered GETCHALLENGE (57) since 2008",
 		Doc: "The capture has no reply. According to the document on The Ship's queries, GoldSrc servers have not answered this request since 2 November 2008; most other servers no longer do either. Clients ask for a challenge with -1 in A2S_PLAYER or A2S_RULES instead. Other causes: the server is down, the port is not its query port, or a packet was lost, dropped by a firewall or not captured."}
 	unrequested = finding.Unrequested("a2s.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late or a duplicate, the server sends it without a request, or somebody forged it.")
@@ -26,9 +25,8 @@ var (
 	challengeMissing = &dissect.FindingType{ID: "a2s.challenge.missing", Severity: dissect.Warning, Text: "repeated without the challenge given in frame %d",
 		Doc:    "The server answered this request with a challenge, and the client sent the request again without one. Clients from before December 2020 do so, receive a challenge each time, and report the server as offline. Or the challenge did not reach the client, or the client has started its next round of queries.",
 		Advice: "A client must repeat A2S_INFO, A2S_PLAYER and A2S_RULES with the four bytes of the challenge at their end. Update the query library if it is from before December 2020. If only some requests have it, the challenge was lost: nothing has to be done."}
-	challengeMismatch = &dissect.FindingType{ID: "a2s.challenge.mismatch", Severity: dissect.Warning, Text: "challenge %d is not among the latest that the server gave this client; the newest is %d",
-		Doc:    "The number is not among the last four that this server gave to this address in the capture. The client kept it too long, took it from another server or invented it, or it was given before the capture began.",
-		Advice: advice.KeepChallenge}
+	challengeMismatch = finding.New(dissect.Warning, "a2s.challenge.mismatch", "challenge %d is not among the latest that the server gave this client; the newest is %d",
+		"The number is not among the last four that this server gave to this address in the capture. The client kept it too long, took it from another server or invented it, or it was given before the capture began.", advice.KeepChallenge)
 	challengeRefused = &dissect.FindingType{ID: "a2s.challenge.refused", Severity: dissect.Note, Text: "the server answered a challenge with a challenge",
 		Doc: "The request carried a challenge, and the server sent a challenge instead of data. The challenge was wrong or had expired, the server gives a new one for every request, a proxy gives its own, the server answers an earlier request again, or the network duplicated an earlier challenge."}
 	challengeLoop = &dissect.FindingType{ID: "a2s.challenge.loop", Severity: dissect.Warning, Class: core.OfClient, Text: "%d challenges in a row and no data",
@@ -39,18 +37,15 @@ var (
 	amplification = finding.Amplification("a2s.amplification", "The server sends much data to an address that has not been verified, so attackers can use it to flood others. HLTV does this for players and rules, old servers for everything. A server that exempts its own network or known clients from the challenge looks the same.")
 
 	// Splits.
-	splitMissing = &dissect.FindingType{ID: "a2s.split.missing", Severity: dissect.Failed, Text: "%d of %d parts of a split message arrived; missing: %p (%p)",
-		Doc:    "Some parts of a split message are not in the capture: the network or the capture lost them. The data before the first gap is shown as the message that it begins. If the first part is missing or the message is compressed, the parts are shown as data. The request counts as answered in part.",
-		Advice: advice.MissingParts}
+	splitMissing = finding.New(dissect.Failed, "a2s.split.missing", "%d of %d parts of a split message arrived; missing: %p (%p)",
+		"Some parts of a split message are not in the capture: the network or the capture lost them. The data before the first gap is shown as the message that it begins. If the first part is missing or the message is compressed, the parts are shown as data. The request counts as answered in part.", advice.MissingParts)
 	splitDuplicate = finding.Duplicate("a2s.split.duplicate", "The same bytes with the same id arrived more than once: the network, the server or the capture duplicated them (mirror ports and the interface any do). They are used once. Duplicates of a complete message are reported once per conversation.")
 	splitReorder   = finding.Reordered("a2s.split.reorder", "Clients that append parts as they arrive misread this message.")
 	splitConflict  = finding.Conflict("a2s.split.conflict", "Two different parts have the same id and index. The server reused an id, or somebody forges parts.")
-	splitTotals    = &dissect.FindingType{ID: "a2s.split.totals", Severity: dissect.Warning, Text: "parts with the same id state different totals: %p",
-		Doc:    "Every part states the number of parts, and all must agree. The server made a mistake or reused an id at once, or somebody forges parts. The message counts as complete when as many parts are present as the largest total says. An incomplete one is shown with the total that most parts state.",
-		Advice: advice.MixedParts}
-	splitSizes = &dissect.FindingType{ID: "a2s.split.sizes", Severity: dissect.Warning, Text: "parts with the same id state different sizes: %p",
-		Doc:    "Every part states the maximum size of a part, and all must agree. The server made a mistake or reused an id at once, or somebody forges parts. The sizes are not used.",
-		Advice: advice.MixedParts}
+	splitTotals    = finding.New(dissect.Warning, "a2s.split.totals", "parts with the same id state different totals: %p",
+		"Every part states the number of parts, and all must agree. The server made a mistake or reused an id at once, or somebody forges parts. The message counts as complete when as many parts are present as the largest total says. An incomplete one is shown with the total that most parts state.", advice.MixedParts)
+	splitSizes = finding.New(dissect.Warning, "a2s.split.sizes", "parts with the same id state different sizes: %p",
+		"Every part states the maximum size of a part, and all must agree. The server made a mistake or reused an id at once, or somebody forges parts. The sizes are not used.", advice.MixedParts)
 	splitDamaged = &dissect.FindingType{ID: "a2s.split.header", Severity: dissect.Failed, Text: "invalid split header: total %d, index %d",
 		Doc:    "No message can contain this part: the total is 0, or the index is not below it, nor below the total of another part. The server made a mistake, the bytes were damaged in transit, or somebody sends invalid packets.",
 		Advice: "If it comes from one sender only, block it. If it comes from a real server, report it with the capture. A client must reject a total of 0 and an index that is not below the total before it allocates anything."}
@@ -133,9 +128,8 @@ var (
 		Doc: "Real players join one after another, so the list is probably invented. Some servers restart the time for everyone after a change of map."}
 	shipFound = &dissect.FindingType{ID: "a2s.ship.block", Severity: dissect.Chat, Text: "deaths and money of %d {player|players} after the list",
 		Doc: "The Ship sends these values in a block after all records, not in each record as many clients expect."}
-	rulesCount = &dissect.FindingType{ID: "a2s.rules.count", Severity: dissect.Warning, Text: "%d {rule|rules} announced, %d in the reply",
-		Doc:    "The announced count differs from the number of rules in the reply. The server counts other rules than it sends, or an empty rule at the end is padding.",
-		Advice: advice.WrongCount}
+	rulesCount = finding.New(dissect.Warning, "a2s.rules.count", "%d {rule|rules} announced, %d in the reply",
+		"The announced count differs from the number of rules in the reply. The server counts other rules than it sends, or an empty rule at the end is padding.", advice.WrongCount)
 	rulesTruncated = &dissect.FindingType{ID: "a2s.rules.truncated", Length: true, Severity: dissect.Warning, Text: "truncated: %d {rule|rules} announced, %d complete in the reply",
 		Doc:    "The reply has fewer rules than it announces. CS:GO and others truncate the list at the size of a packet; a server that counts rules which it does not send looks the same. Complete rules are shown; the rest is in the field data.",
 		Advice: advice.CutList}

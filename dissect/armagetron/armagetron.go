@@ -122,9 +122,8 @@ var (
 	odd = &dissect.FindingType{ID: "armagetron.odd", Severity: dissect.Warning, Text: "one byte is left at the end: words have two",
 		Doc:    "Datagrams consist of words of 16 bits. Receivers ignore the last byte or the whole datagram. The sender has an error, or the datagram was cut.",
 		Advice: "An own program should pad its messages to whole words."}
-	overrun = &dissect.FindingType{ID: "armagetron.length", Severity: dissect.Warning, Text: "the content has %d {byte|bytes} more than its length says",
-		Doc:    "The message states the number of its words, and its content is longer. Receivers stop at the stated end, or refuse the message. The sender has an error, or the message was damaged.",
-		Advice: advice.WrongLength}
+	overrun = finding.New(dissect.Warning, "armagetron.length", "the content has %d {byte|bytes} more than its length says",
+		"The message states the number of its words, and its content is longer. Receivers stop at the stated end, or refuse the message. The sender has an error, or the message was damaged.", advice.WrongLength)
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -16,22 +16,18 @@ var (
 	amplification = &dissect.FindingType{ID: "ase.amplification", Severity: dissect.Chat, Text: "data sent without a challenge: %r times the request (%d bytes for %d)",
 		Doc: "The protocol has no challenge, and its request is one byte, so attackers can use any server to flood others. Only a rate limit helps."}
 
-	partMissing = &dissect.FindingType{ID: "ase.part.missing", Severity: dissect.Warning, Text: "%d of %d {datagram|datagrams} of this reply arrived; missing: %p (%p)",
-		Doc:    "Some datagrams of a reply are not in the capture. The data before the gap is shown.",
-		Advice: advice.MissingParts}
-	partEndless = &dissect.FindingType{ID: "ase.part.last_missing", Severity: dissect.Warning, Text: "no last datagram: %d arrived; missing: %p (%p)",
-		Doc:    "A datagram of 1364 bytes is followed by others, and the last, shorter one is not in the capture. The data before the gap is shown.",
-		Advice: advice.MissingParts}
+	partMissing = finding.New(dissect.Warning, "ase.part.missing", "%d of %d {datagram|datagrams} of this reply arrived; missing: %p (%p)",
+		"Some datagrams of a reply are not in the capture. The data before the gap is shown.", advice.MissingParts)
+	partEndless = finding.New(dissect.Warning, "ase.part.last_missing", "no last datagram: %d arrived; missing: %p (%p)",
+		"A datagram of 1364 bytes is followed by others, and the last, shorter one is not in the capture. The data before the gap is shown.", advice.MissingParts)
 	partDuplicate = &dissect.FindingType{ID: "ase.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate datagrams: %d",
 		Doc: "The network, the server or the capture duplicated datagrams of a reply. They are used once."}
 	partReorder = &dissect.FindingType{ID: "ase.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the datagrams arrived out of order",
 		Doc: "Clients that append datagrams as they arrive misread this reply."}
-	partConflict = &dissect.FindingType{ID: "ase.part.conflict", Severity: dissect.Warning, Text: "datagrams that arrived again with different content: %d; the first ones are used",
-		Doc:    "Two different datagrams of one reply have the same number. The server reused an id, or somebody forges datagrams.",
-		Advice: advice.MixedParts}
-	partFirst = &dissect.FindingType{ID: "ase.part.unread", Severity: dissect.Warning, Text: "the first datagram is missing: the others cannot be decoded",
-		Doc:    "Datagrams end in the middle of texts, so only the first one begins at a known position.",
-		Advice: advice.FirstPart}
+	partConflict = finding.New(dissect.Warning, "ase.part.conflict", "datagrams that arrived again with different content: %d; the first ones are used",
+		"Two different datagrams of one reply have the same number. The server reused an id, or somebody forges datagrams.", advice.MixedParts)
+	partFirst = finding.New(dissect.Warning, "ase.part.unread", "the first datagram is missing: the others cannot be decoded",
+		"Datagrams end in the middle of texts, so only the first one begins at a known position.", advice.FirstPart)
 
 	lengthWrapped = &dissect.FindingType{ID: "ase.lenwrap", Length: true, Severity: dissect.Warning, Text: "length byte %d before a text of %d {byte|bytes}",
 		Doc:    "The length of a text counts itself in eight bits, so a text of 255 bytes or more has a length that is 256 too small. Clients lose their position and show nonsense or nothing. The text was recognised by the data after it. The server's administrator should shorten it.",

@@ -16,22 +16,18 @@ var (
 		Doc: "The protocol has no challenge, so attackers can use any server to flood others. Only a rate limit helps."}
 
 	// Split replies.
-	partMissing = &dissect.FindingType{ID: "gs1.part.missing", Severity: dissect.Warning, Text: "%d of %d {datagram|datagrams} of this reply arrived; missing: %p (%p)",
-		Doc:    "Some datagrams of a split reply are not in the capture. The others are shown, because each can be decoded alone. Clients that wait for all of them report a timeout.",
-		Advice: advice.MissingParts}
-	finalMissing = &dissect.FindingType{ID: "gs1.final.missing", Severity: dissect.Warning, Text: "no datagram with final: %d arrived; missing: %p (%p)",
-		Doc:    "The last datagram of the reply is not in the capture, or the server never marks one, so the length of the reply is unknown. The datagrams that arrived are shown. Clients wait until they time out.",
-		Advice: advice.MissingParts}
+	partMissing = finding.New(dissect.Warning, "gs1.part.missing", "%d of %d {datagram|datagrams} of this reply arrived; missing: %p (%p)",
+		"Some datagrams of a split reply are not in the capture. The others are shown, because each can be decoded alone. Clients that wait for all of them report a timeout.", advice.MissingParts)
+	finalMissing = finding.New(dissect.Warning, "gs1.final.missing", "no datagram with final: %d arrived; missing: %p (%p)",
+		"The last datagram of the reply is not in the capture, or the server never marks one, so the length of the reply is unknown. The datagrams that arrived are shown. Clients wait until they time out.", advice.MissingParts)
 	partDuplicate = &dissect.FindingType{ID: "gs1.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate datagrams: %d",
 		Doc: "The network, the server or the capture duplicated datagrams of a split reply. They are used once; clients that append datagrams as they arrive list players twice."}
 	partReorder = &dissect.FindingType{ID: "gs1.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the datagrams arrived out of order",
 		Doc: "Clients that use the queryid are not affected; others mix up the keys."}
-	partTotals = &dissect.FindingType{ID: "gs1.part.totals", Severity: dissect.Warning, Text: "datagrams of one reply state different totals: %p",
-		Doc:    "Only the last datagram shows the total. Two datagrams are marked as the last, or one has a number beyond the last: the server's count restarted, two replies crossed, or somebody forges datagrams. The reply counts as complete when as many datagrams are present as the highest number says.",
-		Advice: advice.MixedParts}
-	partConflict = &dissect.FindingType{ID: "gs1.part.conflict", Severity: dissect.Warning, Text: "datagrams that arrived again with different content: %d; the first ones are used",
-		Doc:    "Two different datagrams have the same queryid or statusresponse: the server's count restarted, or somebody forges replies.",
-		Advice: advice.MixedParts}
+	partTotals = finding.New(dissect.Warning, "gs1.part.totals", "datagrams of one reply state different totals: %p",
+		"Only the last datagram shows the total. Two datagrams are marked as the last, or one has a number beyond the last: the server's count restarted, two replies crossed, or somebody forges datagrams. The reply counts as complete when as many datagrams are present as the highest number says.", advice.MixedParts)
+	partConflict = finding.New(dissect.Warning, "gs1.part.conflict", "datagrams that arrived again with different content: %d; the first ones are used",
+		"Two different datagrams have the same queryid or statusresponse: the server's count restarted, or somebody forges replies.", advice.MixedParts)
 
 	// Contents.
 	queryIDMissing = &dissect.FindingType{ID: "gs1.queryid.missing", Severity: dissect.Note, Text: "no queryid",
@@ -43,9 +39,8 @@ var (
 		Advice: "A client should take such a datagram for a whole reply, or ask again. Check the version of the AdminMod."}
 	finalValue = &dissect.FindingType{ID: "gs1.final.novalue", Severity: dissect.Note, Text: "no empty value after final",
 		Doc: "Every key has a value, and the value of final is empty. Descent 3 omits it: clients that read keys and values alternately lose the queryid."}
-	oddKey = &dissect.FindingType{ID: "gs1.oddkv", Severity: dissect.Warning, Text: "the last key has no value",
-		Doc:    "Keys and values do not pair up: the datagram was truncated, or a value contains a backslash that cannot be told from the next key.",
-		Advice: advice.OddPairs}
+	oddKey = finding.New(dissect.Warning, "gs1.oddkv", "the last key has no value",
+		"Keys and values do not pair up: the datagram was truncated, or a value contains a backslash that cannot be told from the next key.", advice.OddPairs)
 	backslash = &dissect.FindingType{ID: "gs1.backslash", Severity: dissect.Note, Text: "the value of %s contains a backslash",
 		Doc: "Values are not escaped, so a name with a backslash looks like another key. The following text shows that it is not. Clients that read keys and values alternately misread the rest of the datagram."}
 	columnTwice = &dissect.FindingType{ID: "gs1.column.twice", Severity: dissect.Warning, Text: "duplicate keys of players or teams: %d; they are listed among the rules",

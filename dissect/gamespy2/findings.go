@@ -15,12 +15,10 @@ var (
 	several       = &dissect.FindingType{ID: "gs2.several", Severity: dissect.Note, Text: "extra datagram with the session id of the request in frame %d: number %d",
 		Doc: "The server sends settings and tables in separate datagrams, which the format does not distinguish from whole replies, or a reply was duplicated."}
 
-	partMissing = &dissect.FindingType{ID: "gs2.part.missing", Severity: dissect.Warning, Text: "%d of %d {datagram|datagrams} of this reply arrived; missing: %p (%p)",
-		Doc:    "Some datagrams of a reply are not in the capture. The data of the others is shown.",
-		Advice: advice.MissingParts}
-	endMissing = &dissect.FindingType{ID: "gs2.part.end", Severity: dissect.Warning, Text: "%d {datagram|datagrams} arrived, and none ends the reply",
-		Doc:    "The reply breaks off after a zero byte, and no datagram with its session id that continues and ends it arrived within ten seconds. It was lost, or there is none: servers with GameSpy's code truncate a reply at 1400 bytes, and some omit the end of a list.",
-		Advice: advice.MissingParts}
+	partMissing = finding.New(dissect.Warning, "gs2.part.missing", "%d of %d {datagram|datagrams} of this reply arrived; missing: %p (%p)",
+		"Some datagrams of a reply are not in the capture. The data of the others is shown.", advice.MissingParts)
+	endMissing = finding.New(dissect.Warning, "gs2.part.end", "%d {datagram|datagrams} arrived, and none ends the reply",
+		"The reply breaks off after a zero byte, and no datagram with its session id that continues and ends it arrived within ten seconds. It was lost, or there is none: servers with GameSpy's code truncate a reply at 1400 bytes, and some omit the end of a list.", advice.MissingParts)
 	beginMissing = &dissect.FindingType{ID: "gs2.part.begin", Severity: dissect.Warning, Text: "the beginning of the reply is missing",
 		Doc:    "The datagram does not begin with known settings or a table. It continues a reply of which the first datagram was lost or arrived later; or the request names single keys, and this is their values. Without the beginning, nothing says what the texts mean.",
 		Advice: "Ask for the whole status instead of single keys. If the first datagram is missing, see gs2.part.missing."}
@@ -28,9 +26,8 @@ var (
 		Doc: "The network, the server or the capture duplicated datagrams of the reply. They are used once; clients that append datagrams as they arrive list players twice."}
 	partReorder = &dissect.FindingType{ID: "gs2.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the datagrams arrived out of order",
 		Doc: "Datagrams have no numbers: clients append them as they arrive and misplace rows."}
-	partConflict = &dissect.FindingType{ID: "gs2.part.conflict", Severity: dissect.Warning, Text: "different beginnings of the same reply: %d; the first one is used",
-		Doc:    "Two different datagrams with the same session id begin a reply that breaks off: two requests with the same id crossed, or somebody forges replies.",
-		Advice: advice.MixedParts}
+	partConflict = finding.New(dissect.Warning, "gs2.part.conflict", "different beginnings of the same reply: %d; the first one is used",
+		"Two different datagrams with the same session id begin a reply that breaks off: two requests with the same id crossed, or somebody forges replies.", advice.MixedParts)
 
 	tableCount = &dissect.FindingType{ID: "gs2.table.count", Length: true, Severity: dissect.Warning, Text: "%d {row|rows} announced, %d {is|are} there",
 		Doc:    "The number before a table differs from the number of its rows. Clients that rely on it lose rows, or read past the end. A reply that filled its 1400 bytes was truncated there.",

@@ -10,13 +10,11 @@ import (
 // Requests and replies.
 var (
 	unanswered          = finding.NoReply("gs3.noreply", "The capture has no reply. The server is down, the port is not its query port, a packet was lost, dropped or not captured, or the server requires a challenge: servers ignore a query without one, or with one that they did not give.")
-	unansweredChallenge = &dissect.FindingType{ID: "gs3.noreply.after_handshake", Severity: dissect.Warning, Text: "%p with the server's challenge unanswered%p",
-		Doc:    "The server gave a challenge, the client used it, and the capture has no reply. A firewall or a rate limit passes the short reply but drops the long one, a packet was lost or not captured, the challenge was used before (servers of the SDK accept each one once), or it had expired.",
-		Advice: advice.LongReply}
+	unansweredChallenge = finding.New(dissect.Warning, "gs3.noreply.after_handshake", "%p with the server's challenge unanswered%p",
+		"The server gave a challenge, the client used it, and the capture has no reply. A firewall or a rate limit passes the short reply but drops the long one, a packet was lost or not captured, the challenge was used before (servers of the SDK accept each one once), or it had expired.", advice.LongReply)
 	unrequested       = finding.Unrequested("gs3.unrequested", "The capture has requests of this conversation, but no pending one with this session id. The request is missing from the capture, or the reply is late, a duplicate or forged.")
-	challengeMismatch = &dissect.FindingType{ID: "gs3.challenge.mismatch", Severity: dissect.Warning, Text: "challenge %d is not among the latest that the server gave this client; the newest is %d",
-		Doc:    "The number is not among the last four that this server gave to this address in the capture. The client read it in the wrong byte order (it is big-endian) or as an unsigned number, or kept it too long, or got it before the capture began. Servers do not answer a wrong challenge.",
-		Advice: advice.KeepChallenge}
+	challengeMismatch = finding.New(dissect.Warning, "gs3.challenge.mismatch", "challenge %d is not among the latest that the server gave this client; the newest is %d",
+		"The number is not among the last four that this server gave to this address in the capture. The client read it in the wrong byte order (it is big-endian) or as an unsigned number, or kept it too long, or got it before the capture began. Servers do not answer a wrong challenge.", advice.KeepChallenge)
 	amplification = finding.Amplification("gs3.amplification", "The server sends much data to an address that has not been verified, so attackers can use it to flood others. Battlefield 2 does so, and any server whose master server does not require challenges.")
 	challenge0    = &dissect.FindingType{ID: "gs3.challenge0", Severity: dissect.Note, Text: "the server requires no challenge",
 		Doc: "A challenge of 0 means that the next query must not carry one (Battlefield 2). Clients that send four zero bytes get an empty reply."}
@@ -25,23 +23,19 @@ var (
 		Advice: "If the handshake answers with the challenge 0, send a request without a challenge: the four bytes are left out."}
 
 	// Parts.
-	splitMissing = &dissect.FindingType{ID: "gs3.split.missing", Severity: dissect.Failed, Text: "%d of %d parts of a reply arrived; missing: %p (%p)",
-		Doc:    "Some parts of a reply are not in the capture. The data of the others is shown.",
-		Advice: advice.MissingParts}
-	splitEndless = &dissect.FindingType{ID: "gs3.split.endless", Severity: dissect.Failed, Text: "%d {part|parts} of a reply arrived, but not the last; missing: %p (%p)",
-		Doc:    "Only the last part shows how many there are, and it is not in the capture. The data of the others is shown. Servers of the SDK stop after seven parts, even if data is left.",
-		Advice: advice.MissingParts}
+	splitMissing = finding.New(dissect.Failed, "gs3.split.missing", "%d of %d parts of a reply arrived; missing: %p (%p)",
+		"Some parts of a reply are not in the capture. The data of the others is shown.", advice.MissingParts)
+	splitEndless = finding.New(dissect.Failed, "gs3.split.endless", "%d {part|parts} of a reply arrived, but not the last; missing: %p (%p)",
+		"Only the last part shows how many there are, and it is not in the capture. The data of the others is shown. Servers of the SDK stop after seven parts, even if data is left.", advice.MissingParts)
 	splitDuplicate = finding.Duplicate("gs3.split.duplicate", "The network, the server or the capture duplicated parts. They are used once.")
 	splitReorder   = finding.Reordered("gs3.split.reorder", "Clients that append parts as they arrive misread this reply: a later part replaces the end of the one before.")
-	splitTotals    = &dissect.FindingType{ID: "gs3.split.totals", Severity: dissect.Warning, Text: "parts of one reply state different totals: %p",
-		Doc:    "Only the last part shows the total. Two parts are marked as the last, or one has a number beyond the last: the server's count restarted, two replies crossed, or somebody forges parts. The reply counts as complete when as many parts are present as the highest number says.",
-		Advice: advice.MixedParts}
+	splitTotals    = finding.New(dissect.Warning, "gs3.split.totals", "parts of one reply state different totals: %p",
+		"Only the last part shows the total. Two parts are marked as the last, or one has a number beyond the last: the server's count restarted, two replies crossed, or somebody forges parts. The reply counts as complete when as many parts are present as the highest number says.", advice.MixedParts)
 	splitConflict = finding.Conflict("gs3.split.conflict", "Two different parts have the same session id and number: two queries with the same id crossed, or somebody forges parts.")
 	splitOverlap  = &dissect.FindingType{ID: "gs3.split.overlap", Severity: dissect.Note, Text: "values truncated at the end of a part and sent again: %d",
 		Doc: "The server fills a part to its last byte, and truncates the value or name that does not fit. The next part has it complete. Clients that append instead of replacing show a player twice, or shift the rows of a column."}
-	splitContradiction = &dissect.FindingType{ID: "gs3.split.contradiction", Severity: dissect.Warning, Text: "values sent twice that differ: %d; the last ones are used",
-		Doc:    "Two values for the same row and column differ, and the first is not the beginning of the second: the data changed while the server wrote the reply, or the parts belong to two replies.",
-		Advice: advice.MixedParts}
+	splitContradiction = finding.New(dissect.Warning, "gs3.split.contradiction", "values sent twice that differ: %d; the last ones are used",
+		"Two values for the same row and column differ, and the first is not the beginning of the second: the data changed while the server wrote the reply, or the parts belong to two replies.", advice.MixedParts)
 
 	// The content of replies.
 	noValue = &dissect.FindingType{ID: "gs3.novalue", Severity: dissect.Note, Text: "keys without a value: %d",

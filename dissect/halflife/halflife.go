@@ -77,9 +77,8 @@ var (
 
 	unanswered    = finding.NoReply("halflife.noreply", "The capture has no reply. Servers since Steam do not answer the old text queries without a plugin. The server may also be down, or a packet was lost, dropped or not captured.")
 	amplification = finding.Amplification("halflife.amplification", "The old queries have no challenge, so attackers can use a server that answers them to flood others.")
-	oddKey        = &dissect.FindingType{ID: "halflife.oddkv", Severity: dissect.Warning, Text: "the last key has no value",
-		Doc:    "Keys and values do not pair up: the reply was truncated, or a value contains a backslash.",
-		Advice: advice.OddPairs}
+	oddKey        = finding.New(dissect.Warning, "halflife.oddkv", "the last key has no value",
+		"Keys and values do not pair up: the reply was truncated, or a value contains a backslash.", advice.OddPairs)
 	noTerm = &dissect.FindingType{ID: "halflife.noterm", Severity: dissect.Chat, Text: "no zero byte after the word",
 		Doc: "Some clients omit it; a truncated request looks the same. Servers answer without it."}
 )

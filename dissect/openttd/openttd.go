@@ -145,15 +145,12 @@ var (
 		Doc: "Servers since version 12 answer the request with a packet of three bytes, for clients that look for servers in the local network. Name, map and players are had over TCP on the same port (PACKET_CLIENT_GAME_INFO). qstat and other clients that wait for the old reply time out; gamedig asks over TCP."}
 	unrequested   = finding.Unrequested("openttd.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
 	several       = finding.Several("openttd.several", "The request was answered already. The network duplicated the reply, the request was sent twice and one of the two is not in the capture, or two servers share the address.")
-	amplification = &dissect.FindingType{ID: "openttd.amplification", Severity: dissect.Warning, Text: "data sent without a proof of the address: %r times the request (%d bytes for %d)",
-		Doc:    "Before version 12 a request of three bytes brings the facts of the game, with 20 bytes for each NewGRF, and nothing proves that its sender has the address it came from: up to 130 times as much and more. Such servers are used to flood others. Version 12 answers with three bytes.",
-		Advice: advice.Amplification}
-	size = &dissect.FindingType{ID: "openttd.size", Severity: dissect.Warning, Text: "length %d in the header, the packet has %d",
-		Doc:    "The length in the packet is not that of the datagram. OpenTTD ignores such packets. The sender is wrong, or something on the way cut the packet.",
-		Advice: advice.WrongLength}
-	count = &dissect.FindingType{ID: "openttd.count", Severity: dissect.Warning, Text: "%d announced, %d {is|are} there",
-		Doc:    "The number before a list of companies or addresses is larger than the list: the reply was cut, or the server counts wrongly.",
-		Advice: advice.WrongCount}
+	amplification = finding.New(dissect.Warning, "openttd.amplification", "data sent without a proof of the address: %r times the request (%d bytes for %d)",
+		"Before version 12 a request of three bytes brings the facts of the game, with 20 bytes for each NewGRF, and nothing proves that its sender has the address it came from: up to 130 times as much and more. Such servers are used to flood others. Version 12 answers with three bytes.", advice.Amplification)
+	size = finding.New(dissect.Warning, "openttd.size", "length %d in the header, the packet has %d",
+		"The length in the packet is not that of the datagram. OpenTTD ignores such packets. The sender is wrong, or something on the way cut the packet.", advice.WrongLength)
+	count = finding.New(dissect.Warning, "openttd.count", "%d announced, %d {is|are} there",
+		"The number before a list of companies or addresses is larger than the list: the reply was cut, or the server counts wrongly.", advice.WrongCount)
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -21,9 +21,8 @@ var (
 		Doc: "A setting cannot contain a backslash, a quotation mark or a semicolon, so servers omit such a challenge from the reply. ioquake3 does not answer a challenge of more than 128 characters."}
 	tokenRequired = &dissect.FindingType{ID: "q3.token.required", Severity: dissect.Chat, Text: "the server requires a token before it answers",
 		Doc: "JK2MV and OpenJK can answer a query with a token and send data only after the client has returned it, so that nobody can use them to flood a forged address. Query clients that do not support this get no data from such servers."}
-	tokenMismatch = &dissect.FindingType{ID: "q3.token.mismatch", Severity: dissect.Warning, Text: "the server did not give this token to this client",
-		Doc:    "The token in echoResponse is not among the latest that this server gave to this address in the capture. The client changed it, kept it too long, asked from another address, or got it before the capture began. The server ignores the message or sends a new token.",
-		Advice: advice.KeepChallenge}
+	tokenMismatch = finding.New(dissect.Warning, "q3.token.mismatch", "the server did not give this token to this client",
+		"The token in echoResponse is not among the latest that this server gave to this address in the capture. The client changed it, kept it too long, asked from another address, or got it before the capture began. The server ignores the message or sends a new token.", advice.KeepChallenge)
 	samePort = &dissect.FindingType{ID: "q3.srcport", Severity: dissect.Note, Class: core.OfCapture, Text: "client and server use the same port",
 		Doc: "The ports do not show which side is the server. Game clients use the server's default port themselves; some servers (Call of Duty, Jedi Academy) answer only such requests, and query clients for them do the same."}
 

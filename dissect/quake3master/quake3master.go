@@ -31,9 +31,8 @@ var (
 	unrequested = finding.Unrequested("q3master.unrequested", "The capture has requests of this conversation, but none that this reply answers: the reply is late, a duplicate or forged, or the request is missing from the capture. Clients that accept replies from anybody can be given false servers that way.")
 	list        = &dissect.FindingType{ID: "q3master.list", Severity: dissect.Chat, Text: "the list has %d {server|servers} in %d {reply|replies}; its request is frame %d",
 		Doc: "The end of a list that arrived in several replies. Entries that occur twice count twice."}
-	endless = &dissect.FindingType{ID: "q3master.noterm", Severity: dissect.Warning, Text: "no reply ends the list (replies: %d, servers: %d)",
-		Doc:    "The last reply to a request ends with EOT or EOF, which tells clients that the list is complete. None of these replies does: the last one was lost, the capture ended too early, or the master sends no mark, so that clients have to wait.",
-		Advice: advice.MissingParts}
+	endless = finding.New(dissect.Warning, "q3master.noterm", "no reply ends the list (replies: %d, servers: %d)",
+		"The last reply to a request ends with EOT or EOF, which tells clients that the list is complete. None of these replies does: the last one was lost, the capture ended too early, or the master sends no mark, so that clients have to wait.", advice.MissingParts)
 	cut = &dissect.FindingType{ID: "q3master.cut", Length: true, Severity: dissect.Warning, Text: "truncated entry: %d {byte is|bytes are} left",
 		Doc:    "The reply does not consist of whole entries: it was truncated, or it contains other data. Whole entries are shown; the rest is in the field data.",
 		Advice: advice.CutList}

@@ -90,9 +90,8 @@ var (
 	full        = finding.Unanswered("raknet.open.noreply", "No reply came. A server answers this ping only while it has room for one more player: a full one is silent. The other ping (id 1) tells the two apart.")
 	tooLarge    = finding.Unanswered("raknet.mtu.noreply", "No reply came. The request is as large as the client hopes that the path can carry, and is sent again and smaller if nothing comes: unanswered ones before a reply say that the path carries less. If none is answered, the server is down, or drops clients that ask too often.")
 	unrequested = finding.Unrequested("raknet.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
-	otherTime   = &dissect.FindingType{ID: "raknet.time", Severity: dissect.Warning, Text: "the time is not that of the ping in frame %d",
-		Doc:    "A pong has to bring the time of its ping back; clients make the round-trip time of it. This server sends another one, or the pong answers a ping that is not in the capture.",
-		Advice: advice.ReturnedValue}
+	otherTime   = finding.New(dissect.Warning, "raknet.time", "the time is not that of the ping in frame %d",
+		"A pong has to bring the time of its ping back; clients make the round-trip time of it. This server sends another one, or the pong answers a ping that is not in the capture.", advice.ReturnedValue)
 	amplification = finding.Amplification("raknet.amplification", "Pings are answered without a challenge: a server with a long text can be abused to flood others. A shorter message of the day helps.")
 	refused       = &dissect.FindingType{ID: "raknet.refused", Severity: dissect.Note, Text: "the server refuses the connection: %p",
 		Doc: "The server is there and does not take this client, for the reason given."}

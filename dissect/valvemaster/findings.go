@@ -12,9 +12,8 @@ import (
 var (
 	unanswered        = finding.NoReply("master.noreply", "The capture has no reply within the time that clients wait. The master is down or no longer exists (most of Valve's do not), or the request or the reply was lost, dropped by a firewall, or not captured. Today's masters answer little but the request for servers; some limit how often they answer a client, and ignore what they do not understand.")
 	unrequested       = finding.Unrequested("master.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late or a duplicate, or somebody forged it.")
-	challengeMismatch = &dissect.FindingType{ID: "master.challenge.mismatch", Severity: dissect.Warning, Text: "challenge %d is not among the latest that the master gave this server; the newest is %d",
-		Doc:    "The number in the heartbeat is not among the last four that this master gave to this address in the capture. The server kept it too long, took it from another master, or got it before the capture began. The master usually answers with a new challenge and does not list the server until it is used.",
-		Advice: advice.KeepChallenge}
+	challengeMismatch = finding.New(dissect.Warning, "master.challenge.mismatch", "challenge %d is not among the latest that the master gave this server; the newest is %d",
+		"The number in the heartbeat is not among the last four that this master gave to this address in the capture. The server kept it too long, took it from another master, or got it before the capture began. The master usually answers with a new challenge and does not list the server until it is used.", advice.KeepChallenge)
 	challengeMissing = &dissect.FindingType{ID: "master.challenge.missing", Severity: dissect.Warning, Text: "the heartbeat has no valid challenge",
 		Doc:    "The challenge is missing or not a decimal number. Masters usually do not list a server without one, because its address is not verified.",
 		Advice: "The server has to repeat the challenge of the master as a decimal number, in the key challenge of its heartbeat. Until then it is not listed: check the version of the server."}
@@ -77,9 +76,8 @@ var (
 	// Messages of game servers.
 	heartbeatFlavour = &dissect.FindingType{ID: "master.heartbeat.flavour", Severity: dissect.Chat, Text: "%p heartbeat, recognised by %p",
 		Doc: "The engines send the same settings in different order. Nothing else distinguishes them."}
-	heartbeatOdd = &dissect.FindingType{ID: "master.heartbeat.odd", Severity: dissect.Warning, Text: "the last key has no value",
-		Doc:    "Keys and values do not pair up: the heartbeat was truncated, or a value contains a backslash.",
-		Advice: advice.OddPairs}
+	heartbeatOdd = finding.New(dissect.Warning, "master.heartbeat.odd", "the last key has no value",
+		"Keys and values do not pair up: the heartbeat was truncated, or a value contains a backslash.", advice.OddPairs)
 	heartbeatEnd = &dissect.FindingType{ID: "master.heartbeat.noterm", Severity: dissect.Note, Text: "no newline at the end",
 		Doc: "Xash3D omits it; a truncated heartbeat looks the same. Masters that search for it may read into the rest of an earlier message in their buffer."}
 	heartbeatCounts = &dissect.FindingType{ID: "master.heartbeat.counts", Severity: dissect.Note, Text: "%d {player|players} of at most %d, %d {bot|bots}",

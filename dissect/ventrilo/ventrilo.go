@@ -110,15 +110,13 @@ var (
 	badLength = &dissect.FindingType{ID: "ventrilo.length", Length: true, Severity: dissect.Warning, Text: "the header states a body of %d {byte|bytes}, the datagram has %d",
 		Doc:    "The datagram was truncated, or another program than Ventrilo sent it.",
 		Advice: advice.WrongLength}
-	partMissing = &dissect.FindingType{ID: "ventrilo.part.missing", Severity: dissect.Warning, Text: "%d of %d parts of this status arrived; missing: %p (%p)",
-		Doc:    "Parts of a status are missing from the capture, or did not arrive. The lines before the gap are shown.",
-		Advice: advice.MissingParts}
+	partMissing = finding.New(dissect.Warning, "ventrilo.part.missing", "%d of %d parts of this status arrived; missing: %p (%p)",
+		"Parts of a status are missing from the capture, or did not arrive. The lines before the gap are shown.", advice.MissingParts)
 	partDuplicate = finding.Duplicate("ventrilo.part.duplicate", "The network or the server sent parts of a status twice. They are used once.")
 	partReorder   = finding.Reordered("ventrilo.part.reorder", "Clients that append the parts as they come misread this status.")
 	partConflict  = finding.Conflict("ventrilo.part.conflict", "Two different parts with the same number: the server encrypted the status anew for a second request with the same number, or a packet was forged.")
-	partFirst     = &dissect.FindingType{ID: "ventrilo.part.first", Severity: dissect.Warning, Text: "the first part is missing, the others are not decoded",
-		Doc:    "The bodies are cut anywhere, so only the first part begins with a line.",
-		Advice: advice.FirstPart}
+	partFirst     = finding.New(dissect.Warning, "ventrilo.part.first", "the first part is missing, the others are not decoded",
+		"The bodies are cut anywhere, so only the first part begins with a line.", advice.FirstPart)
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -15,6 +15,11 @@ const (
 	Twice = "The request was answered more than once: the network duplicated the reply or the request, or two servers share the address."
 )
 
+// New declares a finding whose advice others have as well.
+func New(severity dissect.Severity, id, text, doc, advice string) *dissect.FindingType {
+	return &dissect.FindingType{ID: id, Severity: severity, Text: text, Doc: doc, Advice: advice}
+}
+
 // NoReply declares the finding of [dissect.Pairing.Unanswered]. doc gives the reasons
 // that a server of the protocol may have.
 func NoReply(id, doc string) *dissect.FindingType {
