@@ -51,33 +51,6 @@ func decrypt(b []byte, at, step byte, table *[256]byte, period byte) {
 	}
 }
 
-// Seal encrypts a body as the datagrams of a message: a request with command 1 or 2 and a
-// password of 16 bytes, or a reply with command 3. size is the length of the body of a
-// datagram, 492 on the wire. The keys are always the same.
-func Seal(command, id uint16, body []byte, size int) (datagrams [][]byte) {
-	parts := max(1, (len(body)+size-1)/size)
-	sum := uint16(checksum(body))
-	for i := range parts {
-		piece := body[i*size : min((i+1)*size, len(body))]
-		at, step := byte(7*i+3), byte(5*i+9)
-		b := []byte{at, step, 0, 0}
-		for _, w := range [...]uint16{command, id, uint16(len(body)), uint16(len(piece)), uint16(parts), uint16(i), uint16(i)<<8 | 0x35, sum} {
-			b = binary.BigEndian.AppendUint16(b, w)
-		}
-		for j := range b[lenKey:] {
-			b[lenKey+j] += headTable[at] + byte(j%5)
-			at += step
-		}
-		at = byte(i)
-		for j, c := range piece {
-			b = append(b, c+bodyTable[at]+byte(j%72))
-			at += 0x35
-		}
-		datagrams = append(datagrams, b)
-	}
-	return datagrams
-}
-
 // checksum is the CRC of the decrypted body of all parts: that of XMODEM without its
 // zeros at the end.
 func checksum(b []byte) int {

@@ -1,6 +1,7 @@
 package ventrilo
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -17,7 +18,7 @@ const status = "NAME: A server\nCOMMENT: \nAUTH: 0\nMAXCLIENTS: 50\nUPTIME: 3600
 
 // whole is a message in one datagram.
 func whole(command uint16, body string) string {
-	return string(Seal(command, 7, []byte(body), maxBody)[0])
+	return string(seal(command, 7, []byte(body), maxBody)[0])
 }
 
 func request(command uint16, password string) string {
@@ -33,7 +34,7 @@ func samples() []dissecttest.Sample {
 	}
 	replied := func(name, body string) dissecttest.Sample { return one(name, "status_reply", whole(reply, body)) }
 	parts := func(name, body string, size int) dissecttest.Sample {
-		return dissecttest.Sample{Name: name, Message: "status_reply", Verdict: certain, Parts: Seal(reply, 7, []byte(body), size)}
+		return dissecttest.Sample{Name: name, Message: "status_reply", Verdict: certain, Parts: seal(reply, 7, []byte(body), size)}
 	}
 	crc := one("wrong checksum", "status_reply", whole(reply, "NAME: a\n\x00"), "ventrilo.crc")
 	crc.Parts[0][lenHeader+len("NAME: ")]++
@@ -77,7 +78,7 @@ func TestRecorded(t *testing.T) {
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
-	m, err := Parse(Seal(reply, 7, []byte("NAME: A server\nCLIENT: CID=1,PING=40,NAME=Anna,COMM=\n\x00"), maxBody)[0])
+	m, err := Parse(seal(reply, 7, []byte("NAME: A server\nCLIENT: CID=1,PING=40,NAME=Anna,COMM=\n\x00"), maxBody)[0])
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -86,4 +87,31 @@ func ExampleParse() {
 		fmt.Printf("%s is %s, %s has %s ms\n", p.Rules[0].Key, p.Rules[0].Value, p.Clients[0].Name, p.Clients[0].Ping)
 	}
 	// Output: NAME is A server, Anna has 40 ms
+}
+
+// seal encrypts a body as the datagrams of a message: a request with command 1 or 2 and a
+// password of 16 bytes, or a reply with command 3. size is the length of the body of a
+// datagram, 492 on the wire. The keys are always the same.
+func seal(command, id uint16, body []byte, size int) (datagrams [][]byte) {
+	parts := max(1, (len(body)+size-1)/size)
+	sum := uint16(checksum(body))
+	for i := range parts {
+		piece := body[i*size : min((i+1)*size, len(body))]
+		at, step := byte(7*i+3), byte(5*i+9)
+		b := []byte{at, step, 0, 0}
+		for _, w := range [...]uint16{command, id, uint16(len(body)), uint16(len(piece)), uint16(parts), uint16(i), uint16(i)<<8 | 0x35, sum} {
+			b = binary.BigEndian.AppendUint16(b, w)
+		}
+		for j := range b[lenKey:] {
+			b[lenKey+j] += headTable[at] + byte(j%5)
+			at += step
+		}
+		at = byte(i)
+		for j, c := range piece {
+			b = append(b, c+bodyTable[at]+byte(j%72))
+			at += 0x35
+		}
+		datagrams = append(datagrams, b)
+	}
+	return datagrams
 }

@@ -70,29 +70,3 @@ func unpack(dst, data []byte, unused, most int) ([]byte, bool) {
 	}
 	return dst, fits
 }
-
-// Pack appends data to dst as servers and launchers send it: packed, if that makes it
-// shorter.
-func Pack(dst, data []byte) []byte {
-	size := 0
-	for _, b := range data {
-		size += bits.Len16(codes[b]) - 1
-	}
-	n := (size + 7) / 8
-	if n >= len(data) {
-		return append(append(dst, notPacked), data...)
-	}
-	from := len(dst) + 1
-	dst = append(append(dst, byte(8*n-size)), make([]byte, n)...)
-	at := 0
-	for _, b := range data {
-		length := bits.Len16(codes[b]) - 1
-		code := int(reversed(codes[b], length)) << (at % 8)
-		for i := from + at/8; code > 0; i++ {
-			dst[i] |= byte(code)
-			code >>= 8
-		}
-		at += length
-	}
-	return dst
-}

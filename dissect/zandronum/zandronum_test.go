@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
+	"math/bits"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -31,7 +32,7 @@ const (
 	odd = code + at + build + "\x80\x00\x18\x00" + "\x00\x00\x00" + "\x02" + "Alice\x00\x05\x00\x28\x00\x00\x00\x01\x09" + "Bob\x00\x01\x00\x28\x00\x00\x00\x00\x09"
 )
 
-func pack(data string) string { return string(Pack(nil, []byte(data))) }
+func pack(data string) string { return string(appendPacked(nil, []byte(data))) }
 
 // segments divides a reply.
 func segments(body string, size int) (parts [][]byte) {
@@ -106,7 +107,7 @@ func TestPack(t *testing.T) {
 	} {
 		packed, _ := hex.DecodeString(c.packed)
 		data, _ := hex.DecodeString(c.data)
-		if got := Pack(nil, data); !bytes.Equal(got, packed) {
+		if got := appendPacked(nil, data); !bytes.Equal(got, packed) {
 			t.Errorf("%s is packed as %x, want %s", c.data, got, c.packed)
 		}
 	}
@@ -116,7 +117,7 @@ func TestPack(t *testing.T) {
 	}
 	for n := range every {
 		for _, data := range [][]byte{every[n:], every[:n]} {
-			packed := Pack(nil, data)
+			packed := appendPacked(nil, data)
 			if got, whole := begin(nil, packed, anySize); !bytes.Equal(got, data) || !whole {
 				t.Errorf("%x becomes %x", data, got)
 			}
@@ -146,7 +147,7 @@ func TestTeams(t *testing.T) {
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
-	m, err := Parse(Pack(nil, []byte(small)))
+	m, err := Parse(appendPacked(nil, []byte(small)))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -155,4 +156,30 @@ func ExampleParse() {
 		fmt.Printf("%d players on %s\n", p.NumPlayers, p.Map)
 	}
 	// Output: 2 players on MAP01
+}
+
+// appendPacked appends data to dst as servers and launchers send it: packed, if that makes it
+// shorter.
+func appendPacked(dst, data []byte) []byte {
+	size := 0
+	for _, b := range data {
+		size += bits.Len16(codes[b]) - 1
+	}
+	n := (size + 7) / 8
+	if n >= len(data) {
+		return append(append(dst, notPacked), data...)
+	}
+	from := len(dst) + 1
+	dst = append(append(dst, byte(8*n-size)), make([]byte, n)...)
+	at := 0
+	for _, b := range data {
+		length := bits.Len16(codes[b]) - 1
+		code := int(reversed(codes[b], length)) << (at % 8)
+		for i := from + at/8; code > 0; i++ {
+			dst[i] |= byte(code)
+			code >>= 8
+		}
+		at += length
+	}
+	return dst
 }
