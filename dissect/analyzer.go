@@ -314,10 +314,14 @@ func (a *Analyzer) Datagram(d *Datagram) {
 	a.classify(x)
 	a.drop(x)
 	a.hold(x)
-	for m := range a.ready {
+	a.messages()
+}
+
+// messages takes the messages that are ready to the handler.
+func (a *Analyzer) messages() {
+	for m := a.next(); m != nil; m = a.next() {
 		a.message(m)
 	}
-	a.queue.on = nil
 }
 
 // message takes a message, which is in the reader, to the handler.
@@ -332,10 +336,7 @@ func (a *Analyzer) message(m *arrival) {
 // proceed takes what is in the queue to the handler.
 func (a *Analyzer) proceed() {
 	defer a.contain()
-	for m := range a.ready {
-		a.message(m)
-	}
-	a.queue.on = nil
+	a.messages()
 }
 
 // Advance sets the time and reports what has expired: requests, incomplete messages

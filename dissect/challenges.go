@@ -1,7 +1,7 @@
 package dissect
 
 import (
-	"net/netip"
+	"encoding/binary"
 	"slices"
 	"time"
 )
@@ -15,8 +15,13 @@ type peerKey struct {
 	protocol       int8
 }
 
-func peerOf(proto int8, client, server netip.AddrPort) peerKey {
-	return peerKey{client.Addr().As16(), server.Addr().As16(), server.Port(), proto}
+// peer returns the key of a client and a server; up is the direction of requests.
+func (k *flowKey) peer(up bool, proto int8) peerKey {
+	client, server := k[:18], k[18:]
+	if !up {
+		client, server = server, client
+	}
+	return peerKey{[16]byte(client), [16]byte(server), binary.BigEndian.Uint16(server[16:]), proto}
 }
 
 // A peer is what a server sent to a client.
@@ -40,7 +45,8 @@ type challenges struct {
 	// proofs has the times when clients last proved themselves. Whoever forges addresses
 	// cannot fill it.
 	proofs  *recent[peerKey, int64]
-	issuers uint64 // protocols of which a server gave a challenge
+	provers uint64 // protocols of which a client proved itself
+	issuers uint64 // those of which a server gave a challenge
 	// issueSeeds are those of which a server gave one that clients also send
 	// to ask for one: 0 or -1.
 	issueSeeds uint64
@@ -54,23 +60,22 @@ func newChallenges(limit int) *challenges {
 func (c *challenges) clear() {
 	c.peers.clear()
 	c.proofs.clear()
-	c.issuers, c.issueSeeds = 0, 0
+	c.provers, c.issuers, c.issueSeeds = 0, 0, 0
 }
 
 // of returns what a server sent to a client, nil if it gave no challenge.
-func (c *challenges) of(proto int8, client, server netip.AddrPort) *peer {
-	if c.issuers>>proto&1 == 0 {
+func (c *challenges) of(k *peerKey) *peer {
+	if c.issuers>>k.protocol&1 == 0 {
 		return nil
 	}
-	k := peerOf(proto, client, server)
-	return c.peers.find(&k)
+	return c.peers.find(k)
 }
 
 // seeded returns the use of a challenge in a request, whose value for asking may be one that
 // the server gave.
-func (c *challenges) seeded(rec *Record, proto int8) Challenge {
-	if rec.Pair.Challenge == ChallengeSeed && c.issueSeeds>>proto&1 != 0 {
-		if known := c.of(proto, rec.Src, rec.Dst); known != nil && slices.Contains(known.given(), rec.Pair.Value) {
+func (c *challenges) seeded(rec *Record, k *peerKey) Challenge {
+	if rec.Pair.Challenge == ChallengeSeed && c.issueSeeds>>k.protocol&1 != 0 {
+		if known := c.of(k); known != nil && slices.Contains(known.given(), rec.Pair.Value) {
 			return ChallengeUsed
 		}
 	}
@@ -79,11 +84,11 @@ func (c *challenges) seeded(rec *Record, proto int8) Challenge {
 
 // proves reports whether a message carries a challenge that was issued to its
 // sender.
-func (c *challenges) proves(rec *Record, proto int8, turn *Turn) bool {
+func (c *challenges) proves(rec *Record, k *peerKey, turn *Turn) bool {
 	if rec.Pair.Challenge != ChallengeUsed {
 		return false
 	}
-	known := c.of(proto, rec.Src, rec.Dst)
+	known := c.of(k)
 	if known == nil || known.n == 0 {
 		return false
 	}
@@ -93,13 +98,12 @@ func (c *challenges) proves(rec *Record, proto int8, turn *Turn) bool {
 }
 
 // give records a challenge that a server issued; refused says that the request carried one.
-func (c *challenges) give(rec *Record, proto int8, refused bool, now int64, turn *Turn) {
-	c.issuers |= 1 << proto
+func (c *challenges) give(rec *Record, k *peerKey, refused bool, now int64, turn *Turn) {
+	c.issuers |= 1 << k.protocol
 	if seed(rec.Pair.Value) {
-		c.issueSeeds |= 1 << proto
+		c.issueSeeds |= 1 << k.protocol
 	}
-	k := peerOf(proto, rec.Dst, rec.Src)
-	known := c.peers.get(&k)
+	known := c.peers.get(k)
 	if known.n == 0 || known.challenges[0] != rec.Pair.Value {
 		turn.Changed, turn.ChangedAfter = known.n > 0 && now >= known.at, time.Duration(now-known.at)
 		copy(known.challenges[1:], known.challenges[:])
@@ -128,9 +132,8 @@ func seed(value uint64) bool {
 const sameReplyWindow = 5 * time.Second
 
 // remember remembers a reply's checksum and reports a cached reply to the rules.
-func (c *challenges) remember(rec *Record, proto int8, now int64, turn *Turn) {
-	k := peerOf(proto, rec.Dst, rec.Src)
-	known := c.peers.get(&k)
+func (c *challenges) remember(rec *Record, k *peerKey, now int64, turn *Turn) {
+	known := c.peers.get(k)
 	if age := now - known.sumTime; known.sum == rec.Pair.Sum && age >= 0 && age <= int64(sameReplyWindow) {
 		turn.SameIn, turn.SameAgo = known.sumFrame, time.Duration(age)
 		return
@@ -142,18 +145,17 @@ func (c *challenges) remember(rec *Record, proto int8, now int64, turn *Turn) {
 const vouchedFor = 10 * time.Minute
 
 // prove records that a client proved itself.
-func (c *challenges) prove(proto int8, client, server netip.AddrPort, now int64) {
-	k := peerOf(proto, client, server)
-	*c.proofs.get(&k) = now
+func (c *challenges) prove(k *peerKey, now int64) {
+	c.provers |= 1 << k.protocol
+	*c.proofs.get(k) = now
 }
 
 // proved returns when a client last proved itself.
-func (c *challenges) proved(proto int8, client, server netip.AddrPort) (at int64, ok bool) {
-	if c.proofs.len() == 0 {
+func (c *challenges) proved(k *peerKey) (at int64, ok bool) {
+	if c.provers>>k.protocol&1 == 0 {
 		return 0, false
 	}
-	k := peerOf(proto, client, server)
-	if t := c.proofs.find(&k); t != nil {
+	if t := c.proofs.find(k); t != nil {
 		return *t, true
 	}
 	return 0, false

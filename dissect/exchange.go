@@ -95,7 +95,7 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 	x.Marked, x.MarkedRepeated = b2i(q.has(isMarked))+int(o.marks), min(int(o.marks), x.Repeated)
 	x.Replies, x.ReplyFrame, x.LastFrame, x.Reply = n, got.firstFrame, got.lastFrame, nil
 	if q.answer != 0 && got.message > 0 {
-		x.Reply = t.protocols[got.protocol].Messages[got.message-1]
+		x.Reply = p.Messages[got.message-1]
 	}
 	x.Timed, x.Ambiguous, x.First, x.Last = false, q.has(isUnclear), 0, 0
 	if q.answer != 0 && !q.has(isUnclear) && got.first >= t.requests.time(q) {

@@ -37,7 +37,10 @@ func TestHasher(t *testing.T) {
 			},
 		}
 		if name != "ports" {
-			kinds["peer"] = func(c netip.AddrPort) uint32 { return h.peer(peerOf(1, c, server)) }
+			kinds["peer"] = func(c netip.AddrPort) uint32 {
+				var k flowKey
+				return h.peer(k.peer(k.set(&c, &server), 1))
+			}
 			kinds["address"] = func(c netip.AddrPort) uint32 { return h.address(c.Addr().As16()) }
 		}
 		for kind, hash := range kinds {

@@ -71,7 +71,6 @@ type use struct {
 type hearsay struct {
 	*heard
 	notices []Notice
-	replies *recent[serverKey, bool] // servers that replied here
 	used    *recent[peerKey, use]
 	told    *recent[displacement, bool]
 	lists   uint64 // of notices, heard
@@ -102,7 +101,6 @@ const (
 // newHearsay returns the state of an analyzer, which shares what all say with another one, if that is not nil.
 func newHearsay(with *Analyzer) *hearsay {
 	h := &hearsay{
-		replies: newRecent[serverKey, bool](maxHeard, (*hasher).server),
 		used:    newRecent[peerKey, use](maxUsages, (*hasher).peer),
 		told:    newRecent[displacement, bool](maxDisplacements, (*hasher).displacement),
 	}
@@ -198,7 +196,6 @@ func (h *hearsay) heardAll() {
 	if !h.flushed {
 		return
 	}
-	h.replies.clear()
 	h.told.clear()
 	h.used.clear()
 	if h.servers.len()+h.strays.len()+h.usages.len() > 0 { // else another analyzer has forgotten it
@@ -220,23 +217,21 @@ func (a *Analyzer) hearOwn() {
 
 // replied records that the server of a reply replies.
 func (t *tracker) replied(x *arrival) {
-	k := t.flows.flows[x.flow].key.server(!x.ends.up)
-	if t.hearsay.servers.find(&k) != nil {
+	s := t.servers.of(&t.flows.flows[x.flow], &t.flows.more[x.flow], !x.ends.up)
+	if s.replies {
 		return
 	}
-	if known := t.hearsay.replies.get(&k); !*known {
-		*known = t.tell(Notice{what: replies, of: k})
-	}
+	k := x.ends.key.server(!x.ends.up)
+	s.replies = t.hearsay.servers.find(&k) != nil || t.tell(Notice{what: replies, of: k})
 }
 
 // silent reports whether the capture has no reply of the server of a request.
 func (t *tracker) silent(q *request) bool {
-	k := t.flows.flows[q.flow].key.server(q.up())
-	if t.hearsay.servers.find(&k) != nil {
+	if t.server(q).replies {
 		return false
 	}
-	known := t.hearsay.replies.find(&k)
-	return known == nil || !*known
+	k := t.flows.flows[q.flow].key.server(q.up())
+	return t.hearsay.servers.find(&k) == nil
 }
 
 // strayed records a reply in a conversation without requests.
@@ -254,8 +249,8 @@ func (t *tracker) uses(q *request, value uint64) {
 		return
 	}
 	k := &t.flows.flows[q.flow].key
-	client, server := k.server(!q.up()), k.server(q.up())
-	u := t.hearsay.used.get(&peerKey{client.addr, server.addr, binary.BigEndian.Uint16(server.port[:]), q.protocol})
+	client, server, peer := k.server(!q.up()), k.server(q.up()), k.peer(q.up(), q.protocol)
+	u := t.hearsay.used.get(&peer)
 	switch {
 	case u.value != value:
 		*u = use{value: value}

@@ -86,7 +86,7 @@ func (t *tracker) continues(q *request, rec *Record) {
 	if own.page == 0 || t.lists.len() == 0 {
 		return
 	}
-	k := peerOf(q.protocol, rec.Src, rec.Dst)
+	k := t.flows.flows[q.flow].key.peer(q.up(), q.protocol)
 	l := t.lists.find(&k)
 	if l == nil {
 		return
@@ -136,7 +136,7 @@ func (t *tracker) paged(q *request, rec *Record) {
 	}
 	*turn = Page{}
 	t.turn.Page = turn
-	k := peerOf(q.protocol, rec.Dst, rec.Src)
+	k := t.flows.flows[q.flow].key.peer(q.up(), q.protocol)
 	l := t.lists.get(&k)
 	port, now := rec.Dst.Port(), nanos(rec.Time)
 	o := page{}

@@ -205,10 +205,10 @@ func (a inner) Pending(f func(*Exchange)) {
 // reportMissing reports what is missing of the reply to a request with an outcome.
 func (t *tracker) reportMissing(q *request, is Outcome) {
 	p := t.protocols[q.protocol]
-	src, dst := t.flows.flows[q.flow].key.endpoints(q.up())
 	switch {
 	case is == OutcomeUnanswered || is == OutcomeOther:
 	case q.answer != 0 && p.Pairing.Endless != nil && t.requests.rare(q).entries > 0 && !t.requests.answered(q).ended:
+		src, dst := t.flows.flows[q.flow].key.endpoints(q.up())
 		t.out.flow = FlowFinding{
 			Finding: NewFinding(p.Pairing.Endless, Num(t.requests.answered(q).n), Num(t.requests.rare(q).entries)),
 			Frame:   q.frame, Time: fromNanos(t.requests.time(q)), Src: src, Dst: dst, Protocol: p,
@@ -223,6 +223,7 @@ func (t *tracker) reportMissing(q *request, is Outcome) {
 	if what == nil {
 		return
 	}
+	src, dst := t.flows.flows[q.flow].key.endpoints(q.up())
 	t.out.others = appendSet(t.out.others[:0], t.protocols, t.requests.rare(q).also)
 	t.out.text = append(t.out.text[:0], " within "...)
 	t.out.text = strconv.AppendFloat(t.out.text, t.config.Limits.Window.Seconds(), 'f', -1, 64)

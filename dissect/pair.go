@@ -43,7 +43,8 @@ func (a *Analyzer) pair(x *arrival) bool {
 		if rec.Pair.May != 0 {
 			rec.Proven = t.request(x, rec)
 		} else {
-			t.challenges.proves(rec, x.protocol, &t.turn)
+			peer := x.ends.key.peer(x.ends.up, x.protocol)
+			t.challenges.proves(rec, &peer, &t.turn)
 		}
 	}
 	if window := a.config.Limits.Window; rec.TimeKnown && rec.RTT <= window && rec.LastRTT > window {

@@ -6,12 +6,13 @@ type queue struct {
 	own     arrival // the datagram of the call
 	earlier []arrival
 	n, next int      // of earlier
+	behind  bool     // the datagram of the call comes after others
 	on      *arrival // what is being worked on, nil if nothing is
 }
 
 // begin makes a datagram that of the call.
 func (q *queue) begin(d *Datagram) *arrival {
-	q.n, q.next = 0, 0
+	q.n, q.next, q.behind = 0, 0, false
 	x := &q.own
 	*x = arrival{}
 	x.begin(d)
@@ -25,6 +26,7 @@ func (q *queue) add(d *Datagram, e *ends, c class) {
 	}
 	x := &q.earlier[q.n]
 	q.n++
+	q.behind = true
 	*x = arrival{}
 	x.begin(d)
 	x.ends, x.class = *e, c
@@ -45,20 +47,22 @@ func (q *queue) take() *arrival {
 	return x
 }
 
-// ready yields the messages of the datagrams in the queue, each in the reader. What a
-// message does to its conversation is done before the next datagram is looked at.
-func (a *Analyzer) ready(yield func(*arrival) bool) {
-	after := a.queue.n > 0
+// next returns the next message of the datagrams in the queue, which is in the reader, nil
+// if there is none. What a message does to its conversation is done before the next datagram
+// is looked at.
+func (a *Analyzer) next() *arrival {
 	for x := a.queue.take(); x != nil; x = a.queue.take() {
 		a.queue.on = x
-		if after {
+		if a.queue.behind {
 			x.flow = a.tracker.flows.find(&x.ends) // it may have begun only now
 		}
 		switch {
 		case x.protocol < 0:
 			a.unknown(x)
 		case a.join(x):
-			yield(x)
+			return x
 		}
 	}
+	a.queue.on = nil
+	return nil
 }

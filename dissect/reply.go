@@ -1,7 +1,6 @@
 package dissect
 
 import (
-	"slices"
 	"time"
 
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -12,21 +11,21 @@ import (
 // reply records a reply that answers what m says, and prepares the rules.
 func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 	now, proto := x.at, x.protocol
-	pair := &rec.Pair
+	pair, peer := &rec.Pair, x.ends.key.peer(!x.ends.up, proto)
 	if f := &t.flows.flows[x.flow]; f.answers != proto {
 		t.flows.answer(x.flow, proto)
 		t.servers.answers(rec.Src, proto)
 		t.replied(x)
 	}
 	if pair.Sum != 0 {
-		t.challenges.remember(rec, proto, now, &t.turn)
+		t.challenges.remember(rec, &peer, now, &t.turn)
 	}
 	if pair.Port != 0 {
 		checkPort(rec, r)
 	}
 	if pair.Challenge == ChallengeIssued && x.Missing == 0 {
 		refused := m.request != none && t.requests.list[m.request].challenge == ChallengeUsed
-		t.challenges.give(rec, proto, refused, now, &t.turn)
+		t.challenges.give(rec, &peer, refused, now, &t.turn)
 	}
 	if m.request == none {
 		t.stray(x, pair)
@@ -37,7 +36,7 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 	if pair.Damaged && q.answer != 0 {
 		return
 	}
-	t.answer(x, rec, q)
+	t.answer(x, rec, q, &peer)
 	t.describe(q, rec)
 	t.turn.Request = t.asks(q)
 	t.turn.Request.OtherID = m.other && !r.Cut() && !r.Failed() // else it may not have been read
@@ -111,7 +110,7 @@ func (t *tracker) asks(q *request) *Asked {
 }
 
 // answer records a reply to q.
-func (t *tracker) answer(x *arrival, rec *Record, q *request) {
+func (t *tracker) answer(x *arrival, rec *Record, q *request, peer *peerKey) {
 	pair, p := &rec.Pair, t.protocols[x.protocol]
 	got := t.take(q, x, rec.Frame, x.at)
 	q.setIf(isDamaged, pair.Damaged)
@@ -133,7 +132,7 @@ func (t *tracker) answer(x *arrival, rec *Record, q *request) {
 		t.paged(q, rec)
 	}
 	t.players(q, rec)
-	if known := t.challenges.of(x.protocol, rec.Dst, rec.Src); known != nil {
+	if known := t.challenges.of(peer); known != nil {
 		known.streak, known.refused = 0, 0
 	}
 }
@@ -199,7 +198,7 @@ func (t *tracker) inPart(i int32, x *arrival) {
 func (t *tracker) describe(q *request, rec *Record) {
 	got := t.requests.answered(q)
 	if got.message == 0 {
-		got.protocol, got.message = int8(slices.Index(t.protocols, rec.Protocol)), rec.Protocol.messageIndex(rec.Type)+1
+		got.message = rec.Protocol.messageIndex(rec.Type) + 1
 	}
 	if rec.Split.Partial {
 		got.parts, got.total = uint16(min(rec.Split.Parts, 1<<16-1)), uint16(min(rec.Split.Total, 1<<16-1))

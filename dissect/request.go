@@ -22,7 +22,8 @@ func (t *tracker) request(x *arrival, rec *Record) (proven bool) {
 		t.flows.more[x.flow].lastRequest = now
 	}
 	pair := &rec.Pair
-	pair.Challenge = t.challenges.seeded(rec, proto)
+	peer := f.key.peer(up, proto)
+	pair.Challenge = t.challenges.seeded(rec, &peer)
 	often := 0
 	if p.Pairing.TooOften != nil {
 		often = t.countSends(f.requests, proto, up, now)
@@ -82,14 +83,14 @@ func (t *tracker) request(x *arrival, rec *Record) (proven bool) {
 		t.server(q).ask()
 	}
 	if !again {
-		proven = t.challenges.proves(rec, proto, &t.turn)
+		proven = t.challenges.proves(rec, &peer, &t.turn)
 	}
 	q.setIf(isProven, proven)
 	x.request = i
 	if proven {
-		t.challenges.prove(proto, rec.Src, rec.Dst, now)
+		t.challenges.prove(&peer, now)
 	} else {
-		at, ok := t.challenges.proved(proto, rec.Src, rec.Dst)
+		at, ok := t.challenges.proved(&peer)
 		q.setIf(isVouched, ok && now-at <= int64(vouchedFor))
 	}
 	if pair.Challenge == ChallengeUsed && !proven && !again {

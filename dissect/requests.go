@@ -88,8 +88,7 @@ type answer struct {
 	facts        int32  // place of what the first one that describes the server says
 	n            uint16 // replies
 	parts, total uint16 // of a partial reply
-	protocol     int8   // of the first reply
-	message      uint8  // index of its type in the protocol's list plus one, 0 if it is none
+	message      uint8  // index of the type of the first reply in the protocol's list plus one, 0 if it is none
 	stated       uint16 // players that the reply stated plus one, 0 if it stated none
 	copies       uint8
 	data         bool // a reply with data came
@@ -162,6 +161,7 @@ type requestTable struct {
 	rares   side[rare, *rare]
 	facts   side[facts, *facts]
 	links   []link
+	linkOf  [64]uint8   // by VLAN: the newest
 	waiting requestList // by the time of sending
 	late    requestList // those whose time is over
 }
@@ -258,12 +258,17 @@ func (t *requestTable) origin(q *request) (frame uint64, at int64) {
 // link returns the place of the link of a message, 0 if it has none or there are too many.
 func (t *requestTable) link(rec *Record) uint8 {
 	l := link{rec.Interface, rec.VLAN}
+	at := &t.linkOf[l.vlan%uint16(len(t.linkOf))]
+	if t.links[*at] == l {
+		return *at
+	}
 	i := slices.Index(t.links, l)
 	if i < 0 && len(t.links) < 1<<8 {
 		i = len(t.links)
 		t.links = append(t.links, link{strings.Clone(l.name), l.vlan})
 	}
-	return uint8(max(i, 0))
+	*at = uint8(max(i, 0))
+	return *at
 }
 
 // requestList is a list of requests, linked in the slab.

@@ -12,6 +12,7 @@ type serverKey struct {
 // answering counts the requests to a server and those with a reply.
 type answering struct {
 	asked, answered uint32
+	replies         bool // it replied, and the analyzers were told
 }
 
 // A host is the port and protocol of the newest reply of an address.

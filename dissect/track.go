@@ -152,11 +152,11 @@ func (t *tracker) proof(q *request, got *answer, is Outcome) Proof {
 
 // vouches reports whether the sender of a request has proved itself to its server since.
 func (t *tracker) vouches(q *request) bool {
-	if t.challenges.proofs.len() == 0 {
+	if t.challenges.provers>>q.protocol&1 == 0 {
 		return false
 	}
-	client, server := t.flows.flows[q.flow].key.endpoints(q.up())
-	at, ok := t.challenges.proved(q.protocol, client, server)
+	peer := t.flows.flows[q.flow].key.peer(q.up(), q.protocol)
+	at, ok := t.challenges.proved(&peer)
 	return ok && at > t.requests.time(q)
 }
 

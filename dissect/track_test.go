@@ -207,7 +207,7 @@ func TestCounters(t *testing.T) {
 		{0, 0, 1, 1}, {5, 3, 6, 4}, {5, 4, 6, 5}, {5, 5, 6, 5}, {1, 1, 2, 1}, {1<<32 - 2, 0, 1<<32 - 1, 1}, {1<<32 - 1, 0, 1<<32 - 1, 1},
 	} {
 		s := tr.server(q)
-		*s = answering{c.asked, c.answered}
+		*s = answering{asked: c.asked, answered: c.answered}
 		if s.answer(); s.answered != c.then {
 			t.Errorf("%d of %d answered, and one more: %d", c.answered, c.asked, s.answered)
 		}
@@ -216,7 +216,7 @@ func TestCounters(t *testing.T) {
 		}
 	}
 	// What a server answered before it was evicted and met again.
-	*tr.server(q) = answering{1, 1}
+	*tr.server(q) = answering{asked: 1, answered: 1}
 	tr.appendOthers(q, netip.MustParseAddrPort("198.51.100.1:27015"))
 	if len(tr.out.text) > 0 {
 		t.Errorf("hint %q", tr.out.text)

@@ -47,6 +47,7 @@ type decoder struct {
 	item     item
 	convert  convert.Converter
 	comments []string          // scratch
+	foreign  foreign           // scratch
 	first    *dissect.Analyzer // of the first shard: all know the same protocols
 }
 
@@ -217,12 +218,13 @@ func (e *engine) datagram(f *capture.Frame, now int64, in *packet.Datagram) erro
 	if !e.has(0) || len(e.foreign) == 0 {
 		return nil
 	}
-	x := foreign{at: now, o: o, payload: o.Payload}
+	x := &d.foreign
+	*x = foreign{at: now, o: o, payload: o.Payload}
 	if in != nil {
 		x.missing, x.frames = in.Missing, len(in.Frames)
 	}
 	for _, count := range e.foreign {
-		count(&x)
+		count(x)
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ func (p *ports) has(n uint16) bool { return p[n/64]>>(n%64)&1 != 0 }
 // tcp counts the TCP connections to servers. Segments that neither begin nor refuse one count only if they are of a known port.
 type tcp struct {
 	list    []report.Stream
+	places  map[netip.AddrPort]int
 	pending [256]opening // by a hash of the ends; newer ones replace older ones
 }
 
@@ -103,14 +104,17 @@ const maxStreams = 256
 
 // of returns the counts of a server, which may be new; nil if it is not counted.
 func (t *tcp) of(server netip.AddrPort, fresh bool) *report.Stream {
-	for i := range t.list {
-		if s := &t.list[i]; s.Server == server {
-			return s
+	i, ok := t.places[server]
+	if !ok {
+		if !fresh || len(t.list) == maxStreams {
+			return nil
 		}
+		if t.places == nil {
+			t.places = map[netip.AddrPort]int{}
+		}
+		i = len(t.list)
+		t.places[server] = i
+		t.list = append(t.list, report.Stream{Server: server})
 	}
-	if !fresh || len(t.list) == maxStreams {
-		return nil
-	}
-	t.list = append(t.list, report.Stream{Server: server})
-	return &t.list[len(t.list)-1]
+	return &t.list[i]
 }
