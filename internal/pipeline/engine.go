@@ -45,6 +45,7 @@ type decoder struct {
 	in       packet.Datagram
 	outline  packet.Outline // of the datagram of the newest frame
 	item     item
+	lost     loss // of the item
 	convert  convert.Converter
 	comments []string          // scratch
 	foreign  foreign           // scratch
@@ -103,9 +104,14 @@ type item struct {
 	shard uint8
 	kind  itemKind
 	icmp  *dissect.ICMPError
+	lost  *loss
 	d     dissect.Datagram
-	lost  dissect.FlowFinding
-	wire  int // bytes of the IP packets of a loss
+}
+
+// A loss is a datagram that lacks fragments.
+type loss struct {
+	dissect.FlowFinding
+	wire int // bytes of its IP packets
 }
 
 // A sweep reports what has waited too long. It precedes every 256th frame, and every frame
@@ -281,14 +287,14 @@ func (e *engine) incomplete(l *packet.Loss) {
 	d := e.decoder
 	it := &d.item
 	it.d = dissect.Datagram{Frames: l.Frames, Src: l.Src, Dst: l.Dst, Findings: it.d.Findings[:0]}
-	if !d.convert.Loss(&it.lost, l) {
+	if !d.convert.Loss(&d.lost.FlowFinding, l) {
 		return
 	}
 	e.census.losses++
-	if it.kind = aLoss; l.Protocol != convert.UDP {
+	if it.kind, it.lost = aLoss, &d.lost; l.Protocol != convert.UDP {
 		it.kind = aTunnelLoss
 	}
-	it.wire = l.Have + len(l.Frames)*packet.HeaderLength(l.Src.Addr())
+	it.lost.wire = l.Have + len(l.Frames)*packet.HeaderLength(l.Src.Addr())
 	ends := packet.Datagram{Src: l.Src, Dst: l.Dst}
 	it.shard = uint8(ends.Spread() % shards)
 	if l.Headed {
@@ -382,7 +388,7 @@ func (e *engine) sweep(end bool) error {
 		e.decoder.Expire(e.at.now)
 	}
 	e.at.sweep = false
-	return p.endSweep(work{order: order, sweep: true, now: e.at.now, end: end})
+	return p.endSweep(order, sweep{now: e.at.now, end: end})
 }
 
 // flush ends an input.

@@ -231,9 +231,12 @@ func (o *Options) live() Live {
 	return l
 }
 
+// atOnce reports whether each datagram is dissected before the next frame is read.
+func (o *Options) atOnce() bool { return o.Count > 0 || o.Lines || o.Save.Annotate || o.Save.Chosen }
+
 // workers returns the number of workers that the output allows.
 func (o *Options) workers() int {
-	if o.Count > 0 || o.Lines || o.Save.Annotate || o.Save.Chosen {
+	if o.atOnce() {
 		return 1
 	}
 	return max(1, min(o.Workers, shards))

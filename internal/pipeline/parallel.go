@@ -15,19 +15,31 @@ type batch struct {
 	frames   []uint64
 	findings []dissect.Finding
 	errors   []dissect.ICMPError
+	losses   []loss
+	sweeps   []sweep
 	last     bool // drain waits until the output has been written
 }
 
-// work is an item of a batch, or a sweep.
+// clear forgets the work.
+func (b *batch) clear() {
+	b.items, b.bytes, b.frames, b.findings, b.errors = b.items[:0], b.bytes[:0], b.frames[:0], b.findings[:0], b.errors[:0]
+	b.losses, b.sweeps = b.losses[:0], b.sweeps[:0]
+}
+
+// work is an item of a batch, or of the shards in turn.
 type work struct {
 	item
 	order uint64
-	mark  bool // start of a sweep
-	sweep bool // a sweep through the shards
-	end   bool
-	now   time.Time
-	upTo  uint64 // if not 0, report only what began up to this frame
+	mark  bool   // start of a sweep
 	share bool   // the analyzers hear each other
+	sweep *sweep // nil if it is none
+}
+
+// A sweep lets the shards report what has waited too long.
+type sweep struct {
+	now  time.Time
+	end  bool   // of the input: everything that waits
+	upTo uint64 // if not 0, report only what began up to this frame
 }
 
 // chunk is a piece of a worker's output for a batch. Chunks go to the merger and back.
@@ -44,10 +56,13 @@ type chunk struct {
 const spill = 1 << 20
 
 // The limits of a batch: large enough to make passing it cheap, small enough to stay in
-// the caches.
+// the caches. That of the only worker is small: what the processor has to fetch again is the code that reads
+// frames, and the code of the analyzers, once for each batch and not for each frame.
 const (
 	batchItems = 2048
 	batchBytes = 512 << 10
+	aloneItems = 64
+	aloneBytes = 32 << 10
 )
 
 // start starts the workers and the merger. Batches circulate: the reader fills one, every
@@ -70,7 +85,7 @@ func (p *pool) start() {
 		p.running.Go(w.run)
 	}
 	p.running.Go(p.merge)
-	p.batch = <-p.spare
+	p.batch, p.items, p.bytes = <-p.spare, batchItems, batchBytes
 }
 
 // close ends the goroutines.
@@ -108,10 +123,10 @@ func (w *worker) part(it *work) {
 	case it.share:
 		w.share()
 		w.out.endSweep()
-	case it.sweep:
-		w.sweep(it)
+	case it.sweep != nil:
+		w.sweep(it.sweep)
 		w.out.endSweep()
-	case w.of == 1 || int(it.shard)%w.of == w.number:
+	case int(it.shard)%w.of == w.number:
 		w.do(&it.item)
 	}
 }
@@ -128,7 +143,7 @@ func (w *worker) pass(last bool) {
 }
 
 // enqueue copies an item into the current batch.
-func (p *pool) enqueue(it *item, m *moment) error {
+func (p *pool) enqueue(it *item, m *moment) {
 	b := p.batch
 	b.items = append(b.items, work{item: *it, order: m.order()})
 	d := &b.items[len(b.items)-1].d
@@ -150,14 +165,12 @@ func (p *pool) enqueue(it *item, m *moment) error {
 		b.errors[len(b.errors)-1].Payload = b.keep(it.icmp.Payload)
 		b.items[len(b.items)-1].icmp = &b.errors[len(b.errors)-1]
 	}
-	if it.kind == aLoss {
-		l := &b.items[len(b.items)-1].lost
+	if it.lost != nil {
+		b.losses = append(b.losses, *it.lost)
+		l := &b.losses[len(b.losses)-1]
 		l.Finding = l.Own(b)
+		b.items[len(b.items)-1].lost = l
 	}
-	if m.sweep {
-		return nil // a sweep is not divided
-	}
-	return p.full()
 }
 
 // keep copies bytes into the batch. If the buffer is full it allocates another; earlier
@@ -181,7 +194,7 @@ func (b *batch) Keep(s string) string {
 
 // full passes the batch to the workers if it is full.
 func (p *pool) full() error {
-	if len(p.batch.items) < batchItems && len(p.batch.bytes) < batchBytes {
+	if len(p.batch.items) < p.items && len(p.batch.bytes) < p.bytes {
 		return nil
 	}
 	return p.handOver()
@@ -199,6 +212,9 @@ func (p *pool) pass() {
 // handOver passes the batch to the workers and returns an error of the output, if there is
 // one by now.
 func (p *pool) handOver() error {
+	if p.spare == nil {
+		return p.work()
+	}
 	p.pass()
 	select {
 	case err := <-p.merged:
@@ -206,6 +222,18 @@ func (p *pool) handOver() error {
 	default:
 		return nil
 	}
+}
+
+// work lets the only worker do the batch.
+func (p *pool) work() error {
+	w, b := p.workers[0], p.batch
+	for i := range b.items {
+		if w.part(&b.items[i]); !w.out.sweeping && len(w.out.reporter.Bytes()) >= block && w.out.err == nil {
+			w.out.err = p.write(w.out.reporter)
+		}
+	}
+	b.clear()
+	return w.out.err
 }
 
 // drain waits until all output has been written. It must not receive from merged before
@@ -267,7 +295,7 @@ func (p *pool) merge() {
 		}
 		last := b.last
 		b.last = false
-		b.items, b.bytes, b.frames, b.findings, b.errors = b.items[:0], b.bytes[:0], b.frames[:0], b.findings[:0], b.errors[:0]
+		b.clear()
 		if last {
 			write()
 			if failed == nil {

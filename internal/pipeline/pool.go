@@ -16,7 +16,7 @@ import (
 // the limits of each analyzer, and so the output, depend on it.
 const shards = 16
 
-// A pool is the workers of a run. With one worker, the caller's goroutine does all work.
+// A pool is the workers of a run. With one worker, the caller's goroutine does all work, a batch at a time.
 type pool struct {
 	workers []*worker
 	sinks   []sink
@@ -25,10 +25,11 @@ type pool struct {
 	board   board
 	shared  time.Time // when the analyzers last heard each other
 	crowd   crowd
-	alone   work // what the only worker does
+	batch   *batch // being filled
+	items   int    // the limits of a batch
+	bytes   int
 
 	// With more than one worker:
-	batch   *batch // being filled
 	spare   chan *batch
 	done    chan *batch
 	merged  chan error
@@ -37,7 +38,10 @@ type pool struct {
 
 // newPool returns a pool of n workers that hand their messages to the sinks.
 func newPool(o *Options, sinks []sink, n int) (*pool, error) {
-	p := &pool{sinks: sinks, out: o.Out, most: o.Count}
+	p := &pool{sinks: sinks, out: o.Out, most: o.Count, batch: new(batch), items: aloneItems, bytes: aloneBytes}
+	if o.atOnce() {
+		p.items = 1
+	}
 	for i := range n {
 		p.workers = append(p.workers, newWorker(o, &p.board, i, n))
 	}
@@ -84,69 +88,42 @@ func (p *pool) write(r report.Reporter) error {
 
 // give hands an item to the worker of its shard.
 func (p *pool) give(it *item, m *moment) error {
-	if p.batch != nil {
-		return p.enqueue(it, m)
-	}
-	w := p.workers[0]
-	w.out.order = m.order()
-	w.do(it)
-	if w.out.err != nil {
-		return w.out.err
-	}
-	if p.most > 0 && w.messages >= p.most {
-		if err := p.write(w.out.reporter); err != nil {
-			return err
-		}
-		return errEnough
-	}
+	p.enqueue(it, m)
 	if m.sweep {
-		return nil
+		return nil // a sweep is not divided
 	}
-	return p.writeBlock(w)
-}
-
-// writeBlock writes the output of the only worker if it is long.
-func (p *pool) writeBlock(w *worker) error {
-	if len(w.out.reporter.Bytes()) < block {
-		return nil
+	err := p.full()
+	if w := p.workers[0]; err == nil && p.most > 0 && w.messages >= p.most {
+		if err = p.write(w.out.reporter); err == nil {
+			err = errEnough
+		}
 	}
-	return p.write(w.out.reporter)
+	return err
 }
 
 // beginSweep begins work whose output is sorted, at a position in the output. It ends with
 // [pool.endSweep].
 func (p *pool) beginSweep(order uint64) {
-	if p.batch != nil {
-		p.batch.items = append(p.batch.items, work{order: order, mark: true})
-		return
-	}
-	p.workers[0].out.beginSweep()
+	p.batch.items = append(p.batch.items, work{order: order, mark: true})
 }
 
-// endSweep does work and sorts all output since [pool.beginSweep].
-func (p *pool) endSweep(s work) error {
-	if p.batch != nil {
-		p.batch.items = append(p.batch.items, s)
-		return p.full()
-	}
-	w := p.workers[0]
-	p.alone = s
-	w.part(&p.alone)
-	if w.out.err != nil {
-		return w.out.err
-	}
-	return p.writeBlock(w)
+// endSweep lets the shards report what has waited too long, and sorts all output since [pool.beginSweep].
+func (p *pool) endSweep(order uint64, s sweep) error {
+	b := p.batch
+	b.sweeps = append(b.sweeps, s)
+	b.items = append(b.items, work{order: order, sweep: &b.sweeps[len(b.sweeps)-1]})
+	return p.full()
 }
 
 // settle writes all output so far. Then the workers are idle.
 func (p *pool) settle() error {
-	if p.batch != nil {
-		if err := p.drain(); err != nil {
-			return err
-		}
-	} else if err := p.workers[0].out.err; err != nil {
-		return err
-	} else if err := p.write(p.workers[0].out.reporter); err != nil {
+	err := error(nil)
+	if p.spare != nil {
+		err = p.drain()
+	} else if err = p.work(); err == nil {
+		err = p.write(p.workers[0].out.reporter)
+	}
+	if err != nil {
 		return err
 	}
 	for _, s := range p.sinks {

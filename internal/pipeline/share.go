@@ -60,7 +60,7 @@ func (w *worker) share() {
 
 // share lets the analyzers of all shards hear each other.
 func (p *pool) share(m moment) error {
-	if p.batch != nil && len(p.batch.items) > 0 {
+	if len(p.batch.items) > 0 {
 		if err := p.handOver(); err != nil {
 			return err
 		}
@@ -68,5 +68,6 @@ func (p *pool) share(m moment) error {
 	m.sweep = true
 	order := m.order() - 1
 	p.beginSweep(order)
-	return p.endSweep(work{order: order, share: true})
+	p.batch.items = append(p.batch.items, work{order: order, share: true})
+	return p.full()
 }

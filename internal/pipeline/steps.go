@@ -16,7 +16,7 @@ func (p *pool) flushInSteps(m moment) error {
 		if err != nil || frame == 0 {
 			return err
 		}
-		if err := p.step(m, work{upTo: frame}); err != nil {
+		if err := p.step(m, sweep{upTo: frame}); err != nil {
 			return err
 		}
 	}
@@ -31,7 +31,7 @@ func (p *pool) expireInSteps(m moment) error {
 			return err
 		}
 		last = due
-		if err := p.step(m, work{now: due}); err != nil {
+		if err := p.step(m, sweep{now: due}); err != nil {
 			return err
 		}
 	}
@@ -59,12 +59,12 @@ func (p *pool) waiting() (frame uint64, due time.Time, err error) {
 }
 
 // step does a part of a sweep.
-func (p *pool) step(m moment, s work) error {
+func (p *pool) step(m moment, s sweep) error {
 	m.sweep = true
-	s.order, s.sweep = m.order(), true
-	p.beginSweep(s.order)
-	err := p.endSweep(s)
-	if err == nil && p.batch != nil {
+	order := m.order()
+	p.beginSweep(order)
+	err := p.endSweep(order, s)
+	if err == nil && len(p.batch.items) > 0 {
 		err = p.handOver() // each step is a batch of its own, to keep the output in order
 	}
 	return err

@@ -109,18 +109,18 @@ func (w *worker) do(it *item) {
 		s.analyzer.Inner(core.Only{}).Arriving(it.d.Frame, it.d.Src, it.d.Dst)
 		return
 	case aLoss:
-		s.analyzer.Inner(core.Only{}).LostFragments(&it.lost, it.d.Payload)
+		s.analyzer.Inner(core.Only{}).LostFragments(&it.lost.FlowFinding, it.d.Payload)
 		for _, p := range s.parts[everything] {
 			if p, ok := p.(interface {
 				Incomplete(*dissect.FlowFinding, int)
 			}); ok {
-				p.Incomplete(&it.lost, it.wire)
+				p.Incomplete(&it.lost.FlowFinding, it.lost.wire)
 			}
 		}
 	}
 	w.losses[it.lost.Type.Severity]++ // of a tunnel as well
 	w.lost = it.d.Frames
-	w.Finding(&it.lost)
+	w.Finding(&it.lost.FlowFinding)
 	w.lost = nil
 }
 
@@ -143,7 +143,7 @@ func (w *worker) serveAll(do func(*dissect.Analyzer)) {
 
 // sweep lets all shards report what has waited too long, what began up to a frame, or
 // everything at the end.
-func (w *worker) sweep(s *work) {
+func (w *worker) sweep(s *sweep) {
 	w.serveAll(func(a *dissect.Analyzer) {
 		if s.upTo == 0 {
 			a.Advance(s.now)
