@@ -35,7 +35,7 @@ type Unit struct {
 }
 
 // magic begins the file; a change of what follows changes its last byte.
-const magic = "qdissect aggregate 1\n"
+const magic = "qdissect aggregate 2\n"
 
 // The limits of what is read.
 const (
@@ -186,7 +186,7 @@ func (u *Unit) Join(o *Unit) error {
 }
 
 // All are all shards.
-const All = 1<<16 - 1
+const All = 1<<4 - 1
 
 // A Sum is what several units count, folded in the order in which they were added.
 type Sum struct {
