@@ -443,7 +443,12 @@ func codeZeros(c *codec, n int, empty func(int) bool, code func(int)) {
 
 // codeSparse is as codeLine, for a line of which most buckets are empty.
 func codeSparse[T comparable, P summand[T]](c *codec, l *line[T, P], code func(*T, *codec)) {
-	if !codeExtent(c, l, mostTicks) {
+	n := len(l.buckets) // more than bytes are left, perhaps
+	if coder.Num(c.Coder, &n); n < 0 || n > mostTicks {
+		c.Fail(errors.New("too many buckets"))
+		return
+	}
+	if !codeExtent(c, l, n) {
 		return
 	}
 	var zero T
@@ -490,7 +495,7 @@ func (c *codec) index(v *uint16, n int) {
 
 // codeLine writes or reads a line.
 func codeLine[T any, P summand[T]](c *codec, l *line[T, P], code func(*T, *codec)) {
-	if !codeExtent(c, l, l.most) {
+	if !codeExtent(c, l, c.Len(len(l.buckets), l.most)) {
 		return
 	}
 	for i := range l.buckets {
@@ -498,10 +503,9 @@ func codeLine[T any, P summand[T]](c *codec, l *line[T, P], code func(*T, *codec
 	}
 }
 
-// codeExtent writes or reads where the buckets of a line lie, and reports whether there are any.
-func codeExtent[T any, P summand[T]](c *codec, l *line[T, P], most int) bool {
-	n := c.Len(len(l.buckets), most)
-	if n == 0 {
+// codeExtent writes or reads where the n buckets of a line lie, and reports whether there are any.
+func codeExtent[T any, P summand[T]](c *codec, l *line[T, P], n int) bool {
+	if n == 0 || c.Err != nil {
 		return false
 	}
 	coder.Num(c.Coder, &l.width)
