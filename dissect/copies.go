@@ -373,17 +373,6 @@ func (a *Analyzer) mirrored() bool {
 	return a.stats.Duplicates >= few && 3*a.stats.Duplicates >= a.stats.Messages+a.stats.Parts
 }
 
-// copy counts a duplicate.
-func (a *Analyzer) copy(x *arrival) {
-	a.out.copy(x.Datagram, false)
-	if x.flow != none {
-		o := a.tracker.flows.own(x.flow)
-		if o.copies++; o.copies == 1 {
-			o.copyFrame, o.copyTime, o.copyUp = x.Frame, x.at, x.ends.up
-		}
-	}
-}
-
 // noteAs records what a datagram turned out to be.
 func (x *arrival) noteAs(as seenAs) {
 	if x.sighting != nil {

@@ -38,3 +38,36 @@ func (a *Analyzer) report(f Finding, x *arrival) {
 	}
 	a.out.about(f, x, p)
 }
+
+// copy counts a duplicate.
+func (a *Analyzer) copy(x *arrival) {
+	a.out.copy(x.Datagram, false)
+	if x.flow != none {
+		o := a.tracker.flows.own(x.flow)
+		if o.copies++; o.copies == 1 {
+			o.copyFrame, o.copyTime, o.copyUp = x.Frame, x.at, x.ends.up
+		}
+	}
+}
+
+// late reports duplicate parts of a complete message, once per conversation.
+func (a *Analyzer) late(x *arrival, parts int) {
+	f := a.conversation(x)
+	if f == nil || a.copiedParts(x, parts) || a.tracker.flows.extra(x.flow).late {
+		return
+	}
+	a.tracker.flows.own(x.flow).late = true
+	a.report(NewFinding(a.protocols[x.protocol].Split.Duplicate, Num(parts)), x)
+}
+
+// copiedParts counts duplicate parts in a conversation with duplicate datagrams,
+// where they are not reported. It reports whether it did.
+func (a *Analyzer) copiedParts(x *arrival, n int) bool {
+	if f := a.conversation(x); f == nil || a.tracker.flows.extra(x.flow).copies == 0 {
+		return false
+	}
+	for range n {
+		a.copy(x)
+	}
+	return true
+}

@@ -169,28 +169,6 @@ func formatOf(set *reassembly.Set) uint8 {
 	return set.Guess()
 }
 
-// late reports duplicate parts of a complete message, once per conversation.
-func (a *Analyzer) late(x *arrival, parts int) {
-	f := a.conversation(x)
-	if f == nil || a.copiedParts(x, parts) || a.tracker.flows.extra(x.flow).late {
-		return
-	}
-	a.tracker.flows.own(x.flow).late = true
-	a.report(NewFinding(a.protocols[x.protocol].Split.Duplicate, Num(parts)), x)
-}
-
-// copiedParts counts duplicate parts in a conversation with duplicate datagrams,
-// where they are not reported. It reports whether it did.
-func (a *Analyzer) copiedParts(x *arrival, n int) bool {
-	if f := a.conversation(x); f == nil || a.tracker.flows.extra(x.flow).copies == 0 {
-		return false
-	}
-	for range n {
-		a.copy(x)
-	}
-	return true
-}
-
 // set sets the reader to the parts of a set.
 func (a *Analyzer) set(x *arrival, set *reassembly.Set) {
 	core.Clear(&a.reader, a.config.Tree)

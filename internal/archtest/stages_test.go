@@ -1,9 +1,7 @@
 package archtest
 
 import (
-	"go/token"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,37 +13,39 @@ import (
 	"golang.org/x/tools/go/ssa/ssautil"
 )
 
-// stages returns the files of the engine with the number of their stage, from the table in ARCHITECTURE.md.
-func stages(t *testing.T) (number map[string]int, names []string) {
+// stages returns the functions of each stage of the engine, from the table in ARCHITECTURE.md, and those in which a way
+// through the stages begins.
+func stages(t *testing.T) (list [][]string, begin map[string]bool) {
 	t.Helper()
 	text, err := os.ReadFile("../../ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	number = map[string]int{}
-	_, table, _ := strings.Cut(string(text), "| stage | file | what it does |\n")
-	for line := range strings.Lines(table) {
-		cells := strings.Split(line, "|")
-		if len(cells) < 4 {
-			break
+	named := func(s string) (names []string) {
+		for _, m := range regexp.MustCompile("`([A-Za-z]+)`").FindAllStringSubmatch(s, -1) {
+			names = append(names, m[1])
 		}
-		files := regexp.MustCompile("`([a-z]+\\.go)`").FindAllStringSubmatch(cells[2], -1)
-		if files == nil {
-			continue // the line below the heading
-		}
-		for _, f := range files {
-			number[f[1]] = len(names)
-		}
-		names = append(names, strings.TrimSpace(cells[1]))
+		return names
 	}
-	return number, names
+	_, rest, _ := strings.Cut(string(text), "| stage | functions | files | what it does |\n|---|---|---|---|\n")
+	table, rest, _ := strings.Cut(rest, "\n\n")
+	for row := range strings.Lines(table) {
+		list = append(list, named(strings.Split(row, "|")[2]))
+	}
+	_, rest, _ = strings.Cut(rest, "A way begins in ")
+	rest, _, _ = strings.Cut(rest, ".\n")
+	begin = map[string]bool{}
+	for _, name := range named(rest) {
+		begin[name] = true
+	}
+	return list, begin
 }
 
-// TestStages: no stage of the engine calls an earlier one.
+// TestStages goes over the call graph of the engine: no stage comes to an earlier one.
 func TestStages(t *testing.T) {
-	number, names := stages(t)
-	if len(names) < 8 {
-		t.Fatalf("stages %q in ARCHITECTURE.md", names)
+	list, begin := stages(t)
+	if len(list) < 8 || len(begin) == 0 {
+		t.Fatalf("stages %q and beginnings %v in ARCHITECTURE.md", list, begin)
 	}
 	loaded, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax}, module+"/dissect")
 	if err != nil || len(loaded) != 1 || len(loaded[0].Errors) > 0 {
@@ -53,29 +53,48 @@ func TestStages(t *testing.T) {
 	}
 	program, built := ssautil.Packages(loaded, ssa.InstantiateGenerics)
 	program.Build()
-	file := func(f *ssa.Function) string {
-		for f.Parent() != nil {
-			f = f.Parent()
+	graph := vta.CallGraph(ssautil.AllFunctions(program), nil)
+	methods := map[string]*callgraph.Node{} // of the analyzer and of its tracker
+	for f, n := range graph.Nodes {
+		if f == nil || f.Pkg != built[0] || f.Parent() != nil || f.Signature.Recv() == nil {
+			continue
 		}
-		if f.Pkg != built[0] || f.Pos() == token.NoPos {
-			return ""
+		if of := f.Signature.Recv().Type().String(); strings.HasSuffix(of, ".Analyzer") || strings.HasSuffix(of, ".tracker") {
+			methods[f.Name()] = n
 		}
-		return filepath.Base(program.Fset.Position(f.Pos()).Filename)
 	}
-	all := ssautil.AllFunctions(program)
-	calls := 0
-	callgraph.GraphVisitEdges(vta.CallGraph(all, nil), func(e *callgraph.Edge) error {
-		from, ok := number[file(e.Caller.Func)]
-		to, also := number[file(e.Callee.Func)]
-		if !ok || !also {
-			return nil
+	for name := range begin {
+		if methods[name] == nil {
+			t.Errorf("there is no %s", name)
 		}
-		if calls++; from > to {
-			t.Errorf("%s (%s) calls %s (%s)", e.Caller.Func, names[from], e.Callee.Func, names[to])
+	}
+	earlier := map[*callgraph.Node]string{}
+	for _, names := range list {
+		seen := map[*callgraph.Node]bool{}
+		var walk func(from string, n *callgraph.Node)
+		walk = func(from string, n *callgraph.Node) {
+			if seen[n] || begin[n.Func.Name()] {
+				return
+			}
+			seen[n] = true
+			if name := earlier[n]; name != "" {
+				t.Errorf("%s comes to %s, of an earlier stage", from, name)
+			}
+			for _, e := range n.Out {
+				walk(from, e.Callee)
+			}
 		}
-		return nil
-	})
-	if calls < 100 {
-		t.Errorf("%d calls between functions of stages", calls)
+		for _, name := range names {
+			if methods[name] == nil {
+				t.Fatalf("there is no %s", name)
+			}
+			walk(name, methods[name])
+		}
+		for _, name := range names {
+			earlier[methods[name]] = name
+		}
+		if len(seen) < 2 {
+			t.Errorf("%s call nothing", names)
+		}
 	}
 }
