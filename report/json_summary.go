@@ -85,6 +85,15 @@ func (j *JSON) End(s *Summary) error {
 	if s.ICMP > 0 {
 		number("icmp_errors", s.ICMP)
 	}
+	if len(s.Streams) > 0 {
+		var t Stream
+		for _, x := range s.Streams {
+			t.Packets, t.Tried, t.Made, t.Refused = t.Packets+x.Packets, t.Tried+x.Tried, t.Made+x.Made, t.Refused+x.Refused
+		}
+		b = append(b, `,"tcp":`...)
+		b = appendCounts(b, count{"servers", uint64(len(s.Streams))}, count{"packets", t.Packets}, count{"connections", t.Tried}, count{"made", t.Made}, count{"refused", t.Refused},
+			count{"unanswered", t.Tried - min(t.Made+t.Refused, t.Tried)})
+	}
 	if !s.First.IsZero() {
 		b = append(b, `,"first_time":`...)
 		b = j.appendTime(b, s.First)

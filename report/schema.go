@@ -116,7 +116,11 @@ func summarySchema(protocols []*dissect.Protocol) object {
 		"one_sided":       natural("Captures that hold only one direction, if there were any."),
 		"panics":          natural("Datagrams that a decoder failed on by a mistake in qdissect (internal.panic), if there were any."),
 		"icmp_errors":     natural("ICMP errors about datagrams, if there were any."),
-		"first_time":      ref("time"), "last_time": ref("time"),
+		"tcp": all("What went over TCP to servers of games, which is counted and not read.", object{
+			"servers": natural("Addresses and ports, at most 256."), "packets": natural("In both directions."), "connections": natural("That clients tried to make."),
+			"made": natural(""), "refused": natural(""), "unanswered": natural(""),
+		}, nil),
+		"first_time": ref("time"), "last_time": ref("time"),
 		"damaged": text("In goldens only: what is wrong with the file of the capture, if it is damaged."),
 		"sha256":  object{"type": "string", "pattern": `^[0-9a-f]{64}$`, "description": "In goldens only: SHA-256 of the capture, of what it unpacks to if it is packed."},
 	})

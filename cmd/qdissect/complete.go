@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -38,9 +39,15 @@ func complete(cmd *cobra.Command) {
 			continue
 		}
 		_ = cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
-			// What stands before the last comma, blank or bracket stays.
+			// What stands before the last comma, blank, bracket or operator stays, and qd. in front of a name.
 			at := strings.LastIndexAny(begin, ", (){}") + 1
-			list := beginning(values(), begin[at:])
+			all := values()
+			if name == "display-filter" {
+				at = strings.LastIndexAny(begin, " (){},!&|=<>~\"") + 1
+				all = expected(begin[:at])
+				at += len(begin[at:]) - len(strings.TrimPrefix(begin[at:], "qd."))
+			}
+			list := beginning(all, begin[at:])
 			for i := range list {
 				list[i] = begin[:at] + list[i]
 			}
@@ -107,26 +114,51 @@ func interfaceNames() (names []string) {
 	return names
 }
 
-// filterNames returns the names of -Y and -e, and those of protocols and findings.
+// valued says what a name in an expression is compared with.
+var valued = regexp.MustCompile(`([\w.]+)\s*(?:==|!=|=~|!~|[=<>~]|<=|>=|\b(?:eq|ne|lt|le|gt|ge|contains|matches|in)\b)[\s({]*(?:[^\s)}]+,\s*)*$`)
+
+// expected returns what may follow the beginning of an expression: a name, or a value of the name before an operator.
+func expected(begin string) (names []string) {
+	m := valued.FindStringSubmatch(begin)
+	if m == nil {
+		return append(filterNames(), protocolNames()...)
+	}
+	switch strings.TrimPrefix(m[1], "qd.") {
+	case "finding":
+		for _, f := range allFindings() {
+			names = append(names, f.ID)
+		}
+	case "message":
+		for _, p := range all.Protocols() {
+			for _, m := range p.Messages {
+				names = append(names, m.Name)
+			}
+		}
+		slices.Sort(names) // protocols share them
+		names = slices.Compact(names)
+	case "protocol":
+		names = protocolNames()
+	case "severity":
+		names = []string{"chat", "note", "warning", "error"}
+	case "role":
+		names = []string{"request", "reply"}
+	}
+	return names
+}
+
+// filterNames returns the names of -Y and -e.
 func filterNames() (names []string) {
 	for _, n := range display.Names() {
 		names = append(names, n.Name)
 	}
 	for _, p := range all.Protocols() {
-		names = append(names, p.Name)
 		for _, f := range p.Fields.Fields() {
 			if !f.Framing {
 				names = append(names, p.JSONKey()+"."+f.JSONName())
 			}
 		}
-		for _, m := range p.Messages {
-			names = append(names, m.Name)
-		}
 	}
-	for _, f := range allFindings() {
-		names = append(names, f.ID)
-	}
-	slices.Sort(names) // protocols share names of messages
+	slices.Sort(names)
 	return slices.Compact(names)
 }
 

@@ -13,7 +13,8 @@ import (
 // conclude writes remarks about the whole run to stderr.
 func (p *plan) conclude(sum *report.Summary, pieces string) error {
 	o, env := p.o, p.env
-	if p.counters != nil {
+	nothing := p.troubled && sum.Packets == 0 // why has been said
+	if p.counters != nil && !nothing {
 		if _, err := env.out.Write(append(p.unusual(sum, p.counters.Bytes()), p.counters.Bytes()...)); err != nil {
 			return err
 		}
@@ -21,7 +22,7 @@ func (p *plan) conclude(sum *report.Summary, pieces string) error {
 	if pieces != "" {
 		complain(env, errors.New(pieces))
 	}
-	if p.aside {
+	if p.aside && !nothing {
 		counters := &report.Counts{Width: o.format.width}
 		if counters.Width < 0 {
 			counters.Width = widthOf(env.err)
@@ -38,7 +39,7 @@ func (p *plan) conclude(sum *report.Summary, pieces string) error {
 			complain(env, errors.New(string(report.AppendOneSided(nil, sum))))
 		}
 	}
-	if sum.Recognised() > 0 || sum.Chosen || p.troubled && sum.Packets == 0 {
+	if sum.Recognised() > 0 || sum.Chosen || nothing {
 		return nil
 	}
 	// Say what the capture holds instead of messages.

@@ -41,8 +41,41 @@ var flagSections = []section{
 	{"Other", []string{"max-memory", "version", "help"}},
 }
 
-// help writes the description of a command and its usage.
-func help(cmd *cobra.Command, _ []string) {
+// shortLines is how many lines -h writes.
+const shortLines = 30
+
+// help writes the description of a command and its usage; of these, -h has what fits a screen.
+func help(cmd *cobra.Command, short bool) {
+	if short {
+		var own, letters []string
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			shared := slices.ContainsFunc(flagSections, func(s section) bool { return slices.Contains(s.names, f.Name) })
+			switch name, text := leftOf(f), clause(f); {
+			case f.Hidden || f.Name == "help":
+			case f.Shorthand != "":
+				letters = append(letters, fmt.Sprintf("%-27s %s", name, text))
+			case !shared:
+				own = append(own, fmt.Sprintf("%-27s %s", name, text))
+			}
+		})
+		lines := append(own, letters...)
+		if cmd.HasAvailableSubCommands() {
+			lines = nil
+			for _, c := range cmd.Commands() {
+				if c.IsAvailableCommand() || c.Name() == "filter" {
+					lines = append(lines, fmt.Sprintf("  %-11s %s", c.Name(), cutAt(c.Short)))
+				}
+			}
+		}
+		lines = lines[:min(len(lines), shortLines-6)]
+		for i, line := range lines {
+			if len(line) > screen {
+				lines[i] = line[:screen-1] + "…"
+			}
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\nUsage: %s\n\n%s\n\n%s --help has all.\n", reflowed(cmd.Short), cmd.UseLine(), strings.Join(lines, "\n"), cmd.CommandPath())
+		return
+	}
 	fmt.Fprint(cmd.OutOrStdout(), reflowed(cmp.Or(cmd.Long, cmd.Short)), "\n")
 	_ = cmd.Usage()
 }
@@ -139,9 +172,9 @@ func writeFlags(b *strings.Builder, flags *pflag.FlagSet) {
 	}
 }
 
-// writeFlag describes a flag.
-func writeFlag(b *strings.Builder, f *pflag.Flag) {
-	value, text := pflag.UnquoteUsage(f)
+// leftOf returns the name of a flag and of its value.
+func leftOf(f *pflag.Flag) string {
+	value, _ := pflag.UnquoteUsage(f)
 	switch value {
 	case "int", "uint":
 		value = "N"
@@ -161,6 +194,30 @@ func writeFlag(b *strings.Builder, f *pflag.Flag) {
 	default:
 		left += " " + strings.ToUpper(value)
 	}
+	return left
+}
+
+// clause returns the first words about a flag.
+func clause(f *pflag.Flag) string {
+	_, text := pflag.UnquoteUsage(f)
+	if before, after, ok := strings.Cut(text, ": "); ok && (!strings.Contains(before, " ") || strings.HasPrefix(before, "with ")) {
+		text = after
+	}
+	return cutAt(text)
+}
+
+// cutAt returns a text up to its first mark.
+func cutAt(text string) string {
+	if i := strings.IndexFunc(text, func(r rune) bool { return strings.ContainsRune(",;:(", r) }); i > 0 {
+		text = strings.TrimSpace(text[:i])
+	}
+	return text
+}
+
+// writeFlag describes a flag.
+func writeFlag(b *strings.Builder, f *pflag.Flag) {
+	_, text := pflag.UnquoteUsage(f)
+	left := leftOf(f)
 	if d := f.DefValue; !slices.Contains([]string{"", "0", "0s", "false", "[]", fmt.Sprint(automatic)}, d) && !strings.Contains(text, "default") {
 		text += " (default " + d + ")"
 	}

@@ -23,7 +23,18 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	visit(root, nil)
-	for _, args := range pages {
+	for _, args := range append(pages, []string{"-h"}) {
+		if n := len(args) - 1; args[n] == "--help" && args[0] != "filter" { // a topic
+			short, _, _ := runIn(t, t.TempDir(), append(slices.Clone(args[:n]), "-h")...)
+			if strings.Count(short, "\n") > shortLines || !strings.Contains(short, " --help has all.\n") {
+				t.Errorf("%q -h:\n%s", args[:n], short)
+			}
+			for line := range strings.Lines(short) {
+				if w := utf8.RuneCountInString(strings.TrimRight(line, "\n")); w > screen && !strings.HasPrefix(line, "Usage") {
+					t.Errorf("%q -h: %d columns: %s", args[:n], w, line)
+				}
+			}
+		}
 		out, complaint, status := runIn(t, t.TempDir(), args...)
 		if status != exitDone || complaint != "" || len(out) < 50 {
 			t.Errorf("%q: status %d, %s%s", args, status, complaint, out)

@@ -211,7 +211,7 @@ func newRoot(env environment, args []string) *cobra.Command {
 	root.SetErr(env.err)
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.SetHelpFunc(help)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { help(cmd, slices.Contains(args, "-h")) })
 	root.SetUsageFunc(usage)
 	root.SetHelpCommand(newHelp(env))
 	o.add(root.Flags())

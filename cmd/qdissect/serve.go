@@ -93,7 +93,7 @@ func newServe(env environment) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address to listen on; port 0 means any free port")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address to listen on; of several servers, each gets the next port; port 0 means any free port")
 	f.StringVar(&o.server, "server", "", "serve only this captured server: `ADDR:PORT` or the port alone")
 	f.BoolVar(&o.samePorts, "same-ports", false, "listen on the ports of the captured servers")
 	f.BoolVar(&o.list, "list", false, "list the requests that can be answered, and exit")
@@ -132,7 +132,7 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 		}
 		return status(exitTrouble)
 	}
-	if err := o.fit(len(captured), listen.Port() != 0); err != nil {
+	if err := o.fit(len(captured), listen.Port()); err != nil {
 		return err
 	}
 	var log serveLog = textLog{onScreen(env)}
@@ -150,8 +150,8 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 	if o.misbehaves() {
 		on.Seed = &trouble.Seed
 	}
-	for _, c := range captured {
-		at, err := h.Bind(c, o.address(c, listen), serve.Options{NoDelay: o.noDelay, Trouble: trouble})
+	for i, c := range captured {
+		at, err := h.Bind(c, o.address(c, listen, i), serve.Options{NoDelay: o.noDelay, Trouble: trouble})
 		if err != nil {
 			return err
 		}
@@ -196,12 +196,12 @@ func (o *serveOptions) check(args []string) error {
 	})
 }
 
-// fit refuses a number of servers that the sockets do not suffice for. port says that --listen has one.
-func (o *serveOptions) fit(n int, port bool) error {
+// fit refuses a number of servers that the sockets do not suffice for. port is that of --listen, 0 if it has none.
+func (o *serveOptions) fit(n int, port uint16) error {
 	return refuse([]refusal{
 		{n > maxSockets, fmt.Sprintf("the capture has %d servers, serve takes at most %d; choose one with --server (--list shows them)", n, maxSockets)},
-		{port && n > 1, fmt.Sprintf("the capture has %d servers, --listen has one port; choose a server with --server (--list shows them), or use port 0 or --same-ports", n)},
-		{port && o.samePorts, "--same-ports and a port in --listen cannot be combined"},
+		{port > 0 && int(port)+n > 1<<16, fmt.Sprintf("the capture has %d servers, and there are no %[1]d ports from %d on", n, port)},
+		{port > 0 && o.samePorts, "--same-ports and a port in --listen cannot be combined"},
 	})
 }
 
@@ -305,10 +305,13 @@ func chosenServers(list []*serve.Captured, name string) (chosen []*serve.Capture
 	return chosen, nil
 }
 
-// address returns where to serve a captured server.
-func (o *serveOptions) address(c *serve.Captured, listen netip.AddrPort) netip.AddrPort {
-	if o.samePorts {
+// address returns where to serve the i-th captured server.
+func (o *serveOptions) address(c *serve.Captured, listen netip.AddrPort, i int) netip.AddrPort {
+	switch {
+	case o.samePorts:
 		return netip.AddrPortFrom(listen.Addr(), c.Address.Port())
+	case listen.Port() > 0:
+		return netip.AddrPortFrom(listen.Addr(), listen.Port()+uint16(i))
 	}
 	return listen
 }

@@ -94,7 +94,7 @@ func listServers(w io.Writer, list []*serve.Captured, listen netip.AddrPort, o *
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		at := o.address(c, listen)
+		at := o.address(c, listen, i)
 		where := at.String()
 		if at.Port() == 0 {
 			where = "a free port of " + at.Addr().String()

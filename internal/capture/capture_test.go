@@ -57,6 +57,7 @@ func TestOutcome(t *testing.T) {
 		{"text", "hello, world\n", "", `x: neither pcap nor pcapng: begins with "hello, w"`},
 		{"short text", "a\tb", "", `x: neither pcap nor pcapng: begins with "a\tb"`},
 		{"binary", "\x7fELF\x02\x01\x01\x00\x00", "", "x: neither pcap nor pcapng: begins with 7f 45 4c 46 02 01 01 00"},
+		{"ETL", "\x00\x00\x01\x00\x48\x09\x00\x00\x00\x00", "", "x: a trace of Windows (.etl, of pktmon or netsh); convert it first, with etl2pcapng or pktmon etl2pcap"},
 		{"snoop", "snoop\x00\x00\x00\x00\x00\x00\x02", "", "x: a capture of snoop (RFC 1761); convert it first, with editcap -F pcap"},
 		{"one byte", "\xd4", "", "x: neither pcap nor pcapng: begins with d4"},
 		{"three bytes of pcap", "\xd4\xc3\xb2", "", "x: neither pcap nor pcapng: begins with d4 c3 b2"},

@@ -66,6 +66,11 @@ func newFormat(in *stream) (format, error) {
 	if len(head) < longestMagic && in.err != io.EOF {
 		return nil, in.err
 	}
+	if len(head) == longestMagic { // the sizes of a buffer and of what it holds, with a header of 72 bytes
+		if size, used := littleEndian.uint32(head), littleEndian.uint32(head[4:]); size >= 1<<12 && size <= 1<<24 && size%1024 == 0 && used >= 72 && used <= size {
+			return nil, errors.New("a trace of Windows (.etl, of pktmon or netsh); convert it first, with etl2pcapng or pktmon etl2pcap")
+		}
+	}
 	return nil, fmt.Errorf("neither pcap nor pcapng: begins with %s", show(head))
 }
 

@@ -15,7 +15,8 @@ local types = {
   f = {ftypes.FRAMENUM, nil, frametype.NONE}, q = {ftypes.FRAMENUM, nil, frametype.REQUEST}, r = {ftypes.FRAMENUM, nil, frametype.RESPONSE},
 }
 
-local qd = Proto("qd", "Game server query")
+local new, qd = pcall(Proto, "qd", "Game server query")
+if not new then return end -- the script is installed, and given with -X as well
 local fields, kinds = {}, {}
 for kind, path, doc in list:gmatch("(%a) (%S+) ([^\n]*)\n") do
   local t = types[kind]

@@ -207,7 +207,8 @@ func TestFields(t *testing.T) {
 	for _, f := range fields(all.Protocols()) {
 		known[f.path] = f.kind
 	}
-	args := []string{"-X", "lua_script:" + writeScript(t), "-r", with, "-T", "fields", "-E", "aggregator=\x01", "-e", "frame.number", "-e", "_ws.lua.error"}
+	args := []string{"-X", "lua_script:" + writeScript(t), "-X", "lua_script:" + writeScript(t), "-r", with, // as if it were installed too
+		"-T", "fields", "-E", "aggregator=\x01", "-e", "frame.number", "-e", "_ws.lua.error"}
 	paths := slices.Sorted(maps.Keys(j.paths))
 	for _, path := range paths {
 		if known[path] == 0 {
