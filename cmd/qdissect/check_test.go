@@ -5,23 +5,11 @@ import (
 	"compress/gzip"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/qdissect/qdissect/internal/golden"
 )
-
-// TestCheckOwn checks that all captures of the project equal their goldens.
-func TestCheckOwn(t *testing.T) {
-	if *update {
-		t.Skip("the goldens are being written")
-	}
-	out, stderr, status := runIn(t, filepath.Join("..", ".."), "check", "--strict", filepath.Join("testdata", "pcaps"))
-	if status != exitDone || !regexp.MustCompile(`^\d+ captures: \d+ equal(, \d+ damaged)?\n$`).MatchString(out) {
-		t.Errorf("status %d\n%s%s", status, out, stderr)
-	}
-}
 
 // TestCheckTrouble checks that an input that cannot be compared is reported once on
 // stderr, and in the reports of tests, too.

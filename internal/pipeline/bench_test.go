@@ -10,7 +10,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
-	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
@@ -109,107 +108,5 @@ func BenchmarkMessage(b *testing.B) {
 				}
 			})
 		}
-	}
-}
-
-// BenchmarkSplit measures the longest message in parts of each kind, bzip2
-// among them: joined, unpacked, decoded.
-func BenchmarkSplit(b *testing.B) {
-	var c catcher
-	a := analyzer(b, false, &c)
-	list := datagrams(b)
-	longest := map[string][]dissect.Datagram{}
-	for i, d := range list {
-		c = catcher{}
-		a.Datagram(&d)
-		if c.parts < 2 {
-			continue
-		}
-		var parts []dissect.Datagram
-		for k := i; k >= 0 && len(parts) < c.parts; k-- {
-			if list[k].Src == d.Src && list[k].Dst == d.Dst {
-				parts = append(parts, list[k])
-			}
-		}
-		slices.Reverse(parts)
-		if len(parts) == c.parts && len(parts) > len(longest[c.name()]) {
-			longest[c.name()] = parts
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(longest)) {
-		b.Run(name, func(b *testing.B) {
-			parts := longest[name]
-			a := analyzer(b, false, new(catcher))
-			size := 0
-			for i := range parts {
-				size += len(parts[i].Payload)
-			}
-			b.SetBytes(int64(size))
-			b.ReportAllocs()
-			for b.Loop() {
-				for i := range parts {
-					d := &parts[i]
-					d.Time = d.Time.Add(time.Minute)
-					d.First = d.Time
-					a.Advance(d.Time)
-					a.Datagram(d)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(parts)), "ns/part")
-		})
-	}
-}
-
-// BenchmarkClassify measures the decision alone, for what the captures hold and
-// for media that begin like a game's message.
-func BenchmarkClassify(b *testing.B) {
-	games := datagrams(b)
-	foreign := slices.Clone(games)
-	for i := range foreign {
-		p := bytes.Repeat([]byte{byte(0x40 | i&0x3f), 0x60, byte(i), 0xa5}, 50)
-		foreign[i].Payload = p
-	}
-	for name, list := range map[string][]dissect.Datagram{"games": games, "foreign": foreign} {
-		b.Run(name, func(b *testing.B) {
-			a := analyzer(b, false, new(catcher))
-			b.ReportAllocs()
-			for b.Loop() {
-				for i := range list {
-					a.Inner(core.Only{}).Recognise(list[i].Src, list[i].Dst, list[i].Payload)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(list)), "ns/packet")
-		})
-	}
-}
-
-// BenchmarkPairing measures a request with its reply.
-func BenchmarkPairing(b *testing.B) {
-	for _, order := range []string{"answered", "unanswered"} {
-		b.Run(order, func(b *testing.B) {
-			list := datagrams(b)
-			i := slices.IndexFunc(list, func(d dissect.Datagram) bool { return bytes.HasPrefix(d.Payload, []byte("\xff\xff\xff\xffT")) })
-			j := slices.IndexFunc(list, func(d dissect.Datagram) bool {
-				return i >= 0 && bytes.HasPrefix(d.Payload, []byte("\xff\xff\xff\xffI")) && d.Src == list[i].Dst
-			})
-			if i < 0 || j < 0 {
-				b.Skip("no request with a reply in the captures")
-			}
-			ask, reply := list[i], list[j]
-			reply.Src, reply.Dst = ask.Dst, ask.Src
-			a := analyzer(b, false, new(catcher))
-			b.ReportAllocs()
-			for b.Loop() {
-				ask.Time = ask.Time.Add(10 * time.Second)
-				ask.First = ask.Time
-				a.Advance(ask.Time)
-				a.Datagram(&ask)
-				if order == "answered" {
-					reply.Time = ask.Time.Add(time.Millisecond)
-					reply.First = reply.Time
-					a.Datagram(&reply)
-				}
-			}
-		})
 	}
 }
