@@ -266,9 +266,7 @@ func (p *Info) first(r *dissect.Reader, byFields bool) {
 	p.identity(r, flags)
 	p.settings(r, flags)
 	has := func(flag uint32) bool { return flags&flag != 0 && !r.Failed() }
-	if has(flagNumPlayers) {
-		p.NumPlayers = r.U8(fNumPlayers)
-	}
+	when(r, flags&flagNumPlayers, r.U8, fNumPlayers, &p.NumPlayers)
 	if byFields && has(flagPlayers) {
 		p.rest(r, flags, r.Bool(fTeamPlay))
 		return
@@ -279,24 +277,12 @@ func (p *Info) first(r *dissect.Reader, byFields bool) {
 // identity reads what the server and its game are called.
 func (p *Info) identity(r *dissect.Reader, flags uint32) {
 	has := func(flag uint32) bool { return flags&flag != 0 && !r.Failed() }
-	if has(flagName) {
-		p.Name = r.CString(fName)
-	}
-	if has(flagURL) {
-		p.URL = r.CString(fURL)
-	}
-	if has(flagEmail) {
-		p.Email = r.CString(fEmail)
-	}
-	if has(flagMap) {
-		p.Map = r.CString(fMap)
-	}
-	if has(flagMaxClients) {
-		p.MaxClients = r.U8(fMaxClients)
-	}
-	if has(flagMaxPlayers) {
-		p.MaxPlayers = r.U8(fMaxPlayers)
-	}
+	when(r, flags&flagName, r.CString, fName, &p.Name)
+	when(r, flags&flagURL, r.CString, fURL, &p.URL)
+	when(r, flags&flagEmail, r.CString, fEmail, &p.Email)
+	when(r, flags&flagMap, r.CString, fMap, &p.Map)
+	when(r, flags&flagMaxClients, r.U8, fMaxClients, &p.MaxClients)
+	when(r, flags&flagMaxPlayers, r.U8, fMaxPlayers, &p.MaxPlayers)
 	if has(flagPWADs) {
 		p.PWADs = wire.Texts(r, fNumPWADs, fPWADs, fPWAD, p.PWADs)
 	}
@@ -310,24 +296,12 @@ func (p *Info) settings(r *dissect.Reader, flags uint32) {
 		p.Instagib = r.Bool(fInstagib)
 		p.Buckshot = r.Bool(fBuckshot)
 	}
-	if has(flagGameName) {
-		p.Game = r.CString(fGame)
-	}
-	if has(flagIWAD) {
-		p.IWAD = r.CString(fIWAD)
-	}
-	if has(flagPassword) {
-		p.Password = r.Bool(fPassword)
-	}
-	if has(flagJoinPassword) {
-		p.JoinPassword = r.Bool(fJoin)
-	}
-	if has(flagSkill) {
-		p.Skill = r.U8(fSkill)
-	}
-	if has(flagBotSkill) {
-		p.BotSkill = r.U8(fBotSkill)
-	}
+	when(r, flags&flagGameName, r.CString, fGame, &p.Game)
+	when(r, flags&flagIWAD, r.CString, fIWAD, &p.IWAD)
+	when(r, flags&flagPassword, r.Bool, fPassword, &p.Password)
+	when(r, flags&flagJoinPassword, r.Bool, fJoin, &p.JoinPassword)
+	when(r, flags&flagSkill, r.U8, fSkill, &p.Skill)
+	when(r, flags&flagBotSkill, r.U8, fBotSkill, &p.BotSkill)
 	if has(flagDMFlags) {
 		list := r.Begin(fOldFlags)
 		for i := range p.OldDMFlags {
@@ -344,9 +318,7 @@ func (p *Info) settings(r *dissect.Reader, flags uint32) {
 		p.PointLimit = r.U16(fPointLimit)
 		p.WinLimit = r.U16(fWinLimit)
 	}
-	if has(flagTeamDamage) {
-		p.TeamDamage = r.F32(fTeamDamage)
-	}
+	when(r, flags&flagTeamDamage, r.F32, fTeamDamage, &p.TeamDamage)
 	if has(flagOldScores) {
 		list := r.Begin(fOldScores)
 		for i := range p.OldTeamScores {
@@ -400,9 +372,7 @@ func (p *Info) rest(r *dissect.Reader, flags uint32, inTeams bool) {
 		}
 		r.End(list)
 	}
-	if has(flagNumTeams) {
-		p.NumTeams = r.U8(fNumTeams)
-	}
+	when(r, flags&flagNumTeams, r.U8, fNumTeams, &p.NumTeams)
 	if has(flagTeamNames) {
 		p.TeamNames = values(r, p.NumTeams, fTeamNames, fTeamName, p.TeamNames, r.CString)
 	}
@@ -416,20 +386,23 @@ func (p *Info) rest(r *dissect.Reader, flags uint32, inTeams bool) {
 		p.Testing = r.Bool(fTesting)
 		p.TestingBinary = r.CString(fBinary)
 	}
-	if has(flagMD5) {
-		p.MD5 = r.CString(fMD5)
-	}
+	when(r, flags&flagMD5, r.CString, fMD5, &p.MD5)
 	if has(flagAllDMFlags) {
 		p.DMFlags = values(r, r.U8(fNumFlags), fDMFlags, fDMFlag, p.DMFlags, r.U32)
 	}
-	if has(flagSecurity) {
-		p.EnforcesMasterBans = r.Bool(fSecurity)
-	}
+	when(r, flags&flagSecurity, r.Bool, fSecurity, &p.EnforcesMasterBans)
 	if has(flagOptionalWADs) {
 		p.OptionalWADs = values(r, r.U8(fNumOptional), fOptional, fOptionalOne, p.OptionalWADs, r.U8)
 	}
 	if has(flagDEH) {
 		p.DeHackEd = wire.Texts(r, fNumDEH, fDEH, fDEHOne, p.DeHackEd)
+	}
+}
+
+// when reads a field if its flag is set.
+func when[T any](r *dissect.Reader, flag uint32, read func(*dissect.Field) T, f *dissect.Field, v *T) {
+	if flag != 0 && !r.Failed() {
+		*v = read(f)
 	}
 }
 
@@ -471,15 +444,9 @@ func (p *Info) second(r *dissect.Reader) {
 	if has(flagCountry) {
 		p.Country = r.Text(fCountry, 3)
 	}
-	if has(flagModeName) {
-		p.ModeName = r.CString(fModeName)
-	}
-	if has(flagShortName) {
-		p.ModeShortName = r.CString(fShortName)
-	}
-	if has(flagVoiceChat) {
-		p.VoiceChat = r.U8(fVoiceChat)
-	}
+	when(r, p.Flags2&flagModeName, r.CString, fModeName, &p.ModeName)
+	when(r, p.Flags2&flagShortName, r.CString, fShortName, &p.ModeShortName)
+	when(r, p.Flags2&flagVoiceChat, r.U8, fVoiceChat, &p.VoiceChat)
 	if unknown != 0 && r.More() {
 		r.Rest(fields.Data())
 	}
