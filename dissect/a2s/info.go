@@ -78,7 +78,15 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 		}
 		return
 	}
-	at = r.Offset()
+	i.decodeExtra(r, m)
+	if i.GameID.OK && !other && uint32(i.AppID) != i.Application() {
+		r.Find(infoAppID, fAppID, appID, 2, dissect.Num(i.Application()))
+	}
+}
+
+// decodeExtra reads the extra data flag and the fields that it announces.
+func (i *InfoReply) decodeExtra(r *dissect.Reader, m *dissect.Message) {
+	at := r.Offset()
 	edf := r.U8(fEDF)
 	i.EDF = dissect.Some(edf)
 	if edf&edfPort != 0 {
@@ -100,9 +108,6 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	}
 	if edf&^edfKnown != 0 {
 		r.Find(infoUnknownEDF, fEDF, at, 1, dissect.Num(edf))
-	}
-	if i.GameID.OK && !other && uint32(i.AppID) != i.Application() {
-		r.Find(infoAppID, fAppID, appID, 2, dissect.Num(i.Application()))
 	}
 }
 

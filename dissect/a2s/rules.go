@@ -210,39 +210,8 @@ func (d *decoder) readServerBrowser(r *dissect.Reader, p *RulesReply) {
 	}
 	r.End(list)
 	short := mask != 0
-	n := int(r.U8(fArmaNumMods))
-	list = r.Begin(fArmaMods)
-	for ; n > 0 && r.More(); n-- {
-		item := r.BeginRecord(fArmaMod)
-		mod := ArmaMod{Hash: r.U32(fArmaModHash)}
-		flags := r.U8(fArmaModFlags)
-		mod.DLC = flags&0x10 != 0
-		mod.SteamID = core.UintN(r, fArmaModID, int(flags&0x0f))
-		mod.Name = r.PString(fArmaModName)
-		if !r.EndRecord(item) {
-			break
-		}
-		a.Mods = append(a.Mods, mod)
-	}
-	r.End(list)
-	short = short || n > 0
-	if r.More() {
-		n = int(r.U8(fArmaNumSigs))
-		list = r.Begin(fArmaSigs)
-		for ; n > 0 && r.More(); n-- {
-			mark := core.Here(r)
-			sig := r.PString(fArmaSig)
-			if r.Failed() {
-				core.Return(r, mark)
-				break
-			}
-			a.Signatures = append(a.Signatures, sig)
-		}
-		r.End(list)
-		short = short || n > 0
-	} else {
-		short = true
-	}
+	short = !a.readMods(r) || short
+	short = !r.More() || !a.readSignatures(r) || short
 	if r.Failed() {
 		// The rules themselves were read completely, so the message has not failed.
 		core.Recover(r)
@@ -257,4 +226,41 @@ func (d *decoder) readServerBrowser(r *dissect.Reader, p *RulesReply) {
 	r.End(open)
 	d.arma.dlcs, d.arma.mods, d.arma.sigs = a.DLCs, a.Mods, a.Signatures
 	p.ServerBrowser = dissect.Some(a)
+}
+
+// readMods reads the mods. It reports whether all are there.
+func (a *ServerBrowser) readMods(r *dissect.Reader) bool {
+	n := int(r.U8(fArmaNumMods))
+	list := r.Begin(fArmaMods)
+	for ; n > 0 && r.More(); n-- {
+		item := r.BeginRecord(fArmaMod)
+		mod := ArmaMod{Hash: r.U32(fArmaModHash)}
+		flags := r.U8(fArmaModFlags)
+		mod.DLC = flags&0x10 != 0
+		mod.SteamID = core.UintN(r, fArmaModID, int(flags&0x0f))
+		mod.Name = r.PString(fArmaModName)
+		if !r.EndRecord(item) {
+			break
+		}
+		a.Mods = append(a.Mods, mod)
+	}
+	r.End(list)
+	return n <= 0
+}
+
+// readSignatures reads the names of keys. It reports whether all are there.
+func (a *ServerBrowser) readSignatures(r *dissect.Reader) bool {
+	n := int(r.U8(fArmaNumSigs))
+	list := r.Begin(fArmaSigs)
+	for ; n > 0 && r.More(); n-- {
+		mark := core.Here(r)
+		sig := r.PString(fArmaSig)
+		if r.Failed() {
+			core.Return(r, mark)
+			break
+		}
+		a.Signatures = append(a.Signatures, sig)
+	}
+	r.End(list)
+	return n <= 0
 }

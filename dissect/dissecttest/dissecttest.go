@@ -445,6 +445,11 @@ func checkRecord(t testing.TB, p *dissect.Protocol, r *Kept) {
 			}
 		}
 	}
+	checkFindings(t, p, r)
+}
+
+func checkFindings(t testing.TB, p *dissect.Protocol, r *Kept) {
+	t.Helper()
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if !slices.Contains(p.Findings, f.Type) && !slices.Contains(dissect.CommonFindings(), f.Type) {

@@ -307,19 +307,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		}
 		p.MTU = r.U16BE(fMTU)
 	case idJoin:
-		p := &d.join
-		*p = Join{}
-		m.Type, m.Body = mJoin, p
-		m.Pair = dissect.Pair{Asks: topicJoin, Challenge: dissect.ChallengeAbsent}
-		r.U8(fID)
-		readMagic(r)
-		if hasCookie(r) {
-			p.Cookie = dissect.Some(r.U32BE(fCookie))
-			p.SupportsSecurity = r.Bool(fSupports)
-		}
-		address(r, fServerAddress)
-		p.MTU = r.U16BE(fMTU)
-		p.Client = core.U64BE(r, fClient)
+		d.decodeJoin(r, m)
 	case idJoinReply:
 		p := &d.joinReply
 		*p = JoinReply{}
@@ -345,6 +333,23 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		m.Type, m.Body = mPing, &d.ping
 		r.Fail(fID, "no such message")
 	}
+}
+
+// decodeJoin reads the second request of a connection.
+func (d *decoder) decodeJoin(r *dissect.Reader, m *dissect.Message) {
+	p := &d.join
+	*p = Join{}
+	m.Type, m.Body = mJoin, p
+	m.Pair = dissect.Pair{Asks: topicJoin, Challenge: dissect.ChallengeAbsent}
+	r.U8(fID)
+	readMagic(r)
+	if hasCookie(r) {
+		p.Cookie = dissect.Some(r.U32BE(fCookie))
+		p.SupportsSecurity = r.Bool(fSupports)
+	}
+	address(r, fServerAddress)
+	p.MTU = r.U16BE(fMTU)
+	p.Client = core.U64BE(r, fClient)
 }
 
 func isZero(c byte) bool { return c == 0 }

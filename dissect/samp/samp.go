@@ -359,35 +359,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, h Head) {
 	vcmp := h.Tag == tagReply
 	switch h.Op {
 	case 'i':
-		p := &d.info
-		*p = Info{Head: h}
-		m.Body = p
-		s := &m.Server
-		if vcmp {
-			const size = 12
-			n := r.Until("\x00")
-			if n = min(n, size); r.Left() < size {
-				n = size // fails
-			}
-			p.Version = r.Span(fVersion, 0, 0, n, size-n)
-			s.Version = wire.Known(r, p.Version)
-		}
-		p.Password = r.Bool(fPassword)
-		s.Password = wire.Known(r, p.Password)
-		p.Players = r.U16(fPlayers)
-		s.Players = wire.Known(r, int(p.Players))
-		p.MaxPlayers = r.U16(fMaxPlayers)
-		s.MaxPlayers = wire.Known(r, int(p.MaxPlayers))
-		p.Name = core.PString32(r, fName)
-		s.Name = wire.Known(r, p.Name)
-		p.GameMode = core.PString32(r, fGameMode)
-		s.Game = wire.Known(r, p.GameMode)
-		if vcmp {
-			p.Map = core.PString32(r, fMap)
-			s.Map = wire.Known(r, p.Map)
-		} else {
-			p.Language = core.PString32(r, fLanguage)
-		}
+		d.decodeInfo(r, m, h)
 	case 'r':
 		p := &d.rules
 		*p = Rules{Head: h, Rules: p.Rules[:0]}
@@ -429,6 +401,40 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, h Head) {
 				p.Players = append(p.Players, one)
 			}
 		})
+	}
+}
+
+// decodeInfo reads the name, the mode and the players of a server.
+func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message, h Head) {
+	p := &d.info
+	*p = Info{Head: h}
+	m.Body = p
+	s := &m.Server
+	vcmp := h.Tag == tagReply
+	if vcmp {
+		const size = 12
+		n := r.Until("\x00")
+		if n = min(n, size); r.Left() < size {
+			n = size // fails
+		}
+		p.Version = r.Span(fVersion, 0, 0, n, size-n)
+		s.Version = wire.Known(r, p.Version)
+	}
+	p.Password = r.Bool(fPassword)
+	s.Password = wire.Known(r, p.Password)
+	p.Players = r.U16(fPlayers)
+	s.Players = wire.Known(r, int(p.Players))
+	p.MaxPlayers = r.U16(fMaxPlayers)
+	s.MaxPlayers = wire.Known(r, int(p.MaxPlayers))
+	p.Name = core.PString32(r, fName)
+	s.Name = wire.Known(r, p.Name)
+	p.GameMode = core.PString32(r, fGameMode)
+	s.Game = wire.Known(r, p.GameMode)
+	if vcmp {
+		p.Map = core.PString32(r, fMap)
+		s.Map = wire.Known(r, p.Map)
+	} else {
+		p.Language = core.PString32(r, fLanguage)
 	}
 }
 

@@ -211,7 +211,12 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 			m.Pair.ID, m.Pair.Challenge, m.Pair.Value = id7(d.sender, 0), dissect.ChallengeUsed, uint64(d.receiver)
 		}
 	}
-	switch w.message {
+	d.decodeRest(r, m, extra)
+}
+
+// decodeRest reads what follows the word; extra is the upper part of an extended token.
+func (d *decoder) decodeRest(r *dissect.Reader, m *dissect.Message, extra uint16) {
+	switch s := &d.short; m.Type {
 	case mInfoRequest, mOldRequest:
 		switch {
 		case d.seven:

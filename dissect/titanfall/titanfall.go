@@ -259,15 +259,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	r.U32(fListNumber)
 	p.Playlist = r.CString(fList)
 	if v >= 7 {
-		n := r.U8(fCount)
-		list := r.Begin(fPlatforms)
-		for ; n > 0 && !r.Failed(); n-- {
-			group := r.Begin(fOne)
-			r.CString(fOneName)
-			r.U8(fOnePlayers)
-			r.End(group)
-		}
-		r.End(list)
+		readPlatforms(r)
 	}
 	p.NumPlayers = r.U8(fNumPlayers)
 	if v >= 9 {
@@ -312,6 +304,19 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 		d.decodeTeams(r)
 	}
 	d.decodePlayers(r, v)
+}
+
+// readPlatforms reads how many play on each platform.
+func readPlatforms(r *dissect.Reader) {
+	n := r.U8(fCount)
+	list := r.Begin(fPlatforms)
+	for ; n > 0 && !r.Failed(); n-- {
+		group := r.Begin(fOne)
+		r.CString(fOneName)
+		r.U8(fOnePlayers)
+		r.End(group)
+	}
+	r.End(list)
 }
 
 func (d *decoder) decodeTeams(r *dissect.Reader) {
