@@ -24,7 +24,7 @@ type engine struct {
 	census  *census
 	counts  *aggregates // nil without Counts.Stats
 	traffic *traffic
-	foreign []func(*foreign) // count a datagram that no worker gets
+	foreign []func(now int64, o *packet.Outline, in *packet.Datagram) // count a datagram that no worker gets; in is nil if o says all
 	// foldTalks hands over the conversations so far. The workers must be idle.
 	foldTalks func()
 	safe      *safe
@@ -44,11 +44,10 @@ type decoder struct {
 	budget   *reassembly.Budget // of IP fragments
 	in       packet.Datagram
 	outline  packet.Outline // of the datagram of the newest frame
-	item     item
-	lost     loss // of the item
+	lost     loss
+	findings []dissect.Finding // scratch
 	convert  convert.Converter
 	comments []string          // scratch
-	foreign  foreign           // scratch
 	first    *dissect.Analyzer // of the first shard: all know the same protocols
 }
 
@@ -224,13 +223,8 @@ func (e *engine) datagram(f *capture.Frame, now int64, in *packet.Datagram) erro
 	if !e.has(0) || len(e.foreign) == 0 {
 		return nil
 	}
-	x := &d.foreign
-	*x = foreign{at: now, o: o, payload: o.Payload}
-	if in != nil {
-		x.missing, x.frames = in.Missing, len(in.Frames)
-	}
 	for _, count := range e.foreign {
-		count(x)
+		count(now, o, in)
 	}
 	return nil
 }
@@ -238,8 +232,9 @@ func (e *engine) datagram(f *capture.Frame, now int64, in *packet.Datagram) erro
 // recognised gives a datagram that may be of a known protocol to its shard.
 func (e *engine) recognised(f *capture.Frame, in *packet.Datagram) error {
 	d := e.decoder
-	it := &d.item
+	it := e.pool.next()
 	it.shard, it.kind = uint8(d.outline.Spread()%shards), aDatagram
+	it.d.Findings = d.findings[:0]
 	comments := f.Comments
 	if len(comments) > 0 {
 		d.comments = report.WithoutNotes(d.comments[:0], comments, e.o.Analysis.Protocols)
@@ -251,11 +246,12 @@ func (e *engine) recognised(f *capture.Frame, in *packet.Datagram) error {
 		it.d.Frame = f.Number
 		it.d.Time, it.d.First = e.at.now, e.at.now
 		convert.Outline(&it.d, &d.outline, f.Data)
-		if it.d.Findings = it.d.Findings[:0]; it.d.VLAN != 0 || len(comments) > 0 {
+		if it.d.VLAN != 0 || len(comments) > 0 {
 			d.convert.Findings(&it.d, comments)
 		}
 	}
 	it.d.Interface = f.Name
+	d.findings = it.d.Findings
 	return e.give(it)
 }
 
@@ -272,9 +268,9 @@ func (e *engine) arriving() error {
 		e.given = true
 		return nil // of a tunnel
 	}
-	it := &e.decoder.item
+	it := e.pool.next()
 	it.shard, it.kind = uint8(in.Spread()%shards), aFragment
-	it.d = dissect.Datagram{Frame: e.at.frame, Src: in.Src, Dst: in.Dst, Findings: it.d.Findings[:0]}
+	it.d = dissect.Datagram{Frame: e.at.frame, Src: in.Src, Dst: in.Dst}
 	return e.give(it)
 }
 
@@ -285,8 +281,8 @@ func (e *engine) incomplete(l *packet.Loss) {
 		return
 	}
 	d := e.decoder
-	it := &d.item
-	it.d = dissect.Datagram{Frames: l.Frames, Src: l.Src, Dst: l.Dst, Findings: it.d.Findings[:0]}
+	it := e.pool.next()
+	it.d = dissect.Datagram{Frames: l.Frames, Src: l.Src, Dst: l.Dst}
 	if !d.convert.Loss(&d.lost.FlowFinding, l) {
 		return
 	}
@@ -328,19 +324,19 @@ func (e *engine) icmp() error {
 // giveICMP gives an ICMP error to a shard. The error is borrowed.
 func (e *engine) giveICMP(x *dissect.ICMPError) error {
 	ends := packet.Datagram{Src: x.Src, Dst: x.Dst}
-	it := &e.decoder.item
+	it := e.pool.next()
 	it.shard, it.kind, it.icmp = uint8(ends.Spread()%shards), anICMPError, x
-	it.d = dissect.Datagram{Findings: it.d.Findings[:0]}
+	it.d = dissect.Datagram{}
 	return e.give(it)
 }
 
-// give hands an item to the worker of its shard.
+// give hands the next item to the worker of its shard.
 func (e *engine) give(it *item) error {
 	e.given = true
 	if !e.has(it.shard) {
 		return nil
 	}
-	return e.pool.give(it, &e.at)
+	return e.pool.give(&e.at)
 }
 
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

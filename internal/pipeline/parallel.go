@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"time"
 	"unsafe"
 
@@ -142,11 +143,25 @@ func (w *worker) pass(last bool) {
 	w.full <- c
 }
 
-// enqueue copies an item into the current batch.
-func (p *pool) enqueue(it *item, m *moment) {
+// next returns the place of the next item in the current batch, whose datagram is that of an earlier one.
+func (p *pool) next() *item {
 	b := p.batch
-	b.items = append(b.items, work{item: *it, order: m.order()})
-	d := &b.items[len(b.items)-1].d
+	n := len(b.items)
+	if n == cap(b.items) {
+		b.items = slices.Grow(b.items, 1)
+	}
+	w := &b.items[:n+1][n]
+	w.icmp, w.lost, w.mark, w.share, w.sweep = nil, nil, false, false, nil
+	return &w.item
+}
+
+// enqueue adds the next item to the current batch, with what it points to.
+func (p *pool) enqueue(m *moment) {
+	b := p.batch
+	b.items = b.items[:len(b.items)+1]
+	it := &b.items[len(b.items)-1]
+	it.order = m.order()
+	d := &it.d
 	d.Payload = b.keep(d.Payload)
 	if len(d.Frames) > 0 {
 		n := len(b.frames)
@@ -162,14 +177,14 @@ func (p *pool) enqueue(it *item, m *moment) {
 	}
 	if it.kind == anICMPError {
 		b.errors = append(b.errors, *it.icmp)
-		b.errors[len(b.errors)-1].Payload = b.keep(it.icmp.Payload)
-		b.items[len(b.items)-1].icmp = &b.errors[len(b.errors)-1]
+		it.icmp = &b.errors[len(b.errors)-1]
+		it.icmp.Payload = b.keep(it.icmp.Payload)
 	}
 	if it.lost != nil {
 		b.losses = append(b.losses, *it.lost)
 		l := &b.losses[len(b.losses)-1]
 		l.Finding = l.Own(b)
-		b.items[len(b.items)-1].lost = l
+		it.lost = l
 	}
 }
 

@@ -87,9 +87,9 @@ func (p *pool) write(r report.Reporter) error {
 	return err
 }
 
-// give hands an item to the worker of its shard.
-func (p *pool) give(it *item, m *moment) error {
-	p.enqueue(it, m)
+// give hands the next item to the worker of its shard.
+func (p *pool) give(m *moment) error {
+	p.enqueue(m)
 	if m.sweep {
 		return nil // a sweep is not divided
 	}

@@ -167,8 +167,8 @@ func recentSink(recent *capture.Recent) sink {
 func (e *engine) tallySink() sink {
 	var list []*tally
 	rest := new(tally) // of datagrams that no worker gets
-	e.foreign = append(e.foreign, func(d *foreign) {
-		rest.scratch = e.o.Analysis.Foreign.AppendGuess(rest.scratch[:0], d.payload)
+	e.foreign = append(e.foreign, func(_ int64, o *packet.Outline, _ *packet.Datagram) {
+		rest.scratch = e.o.Analysis.Foreign.AppendGuess(rest.scratch[:0], o.Payload)
 		rest.Tally.Unknown(rest.scratch)
 	})
 	return sink{
@@ -192,15 +192,17 @@ type roundTrips struct {
 	deaf
 	protocols []*dissect.Protocol
 	list      []report.RoundTrips
+	last      int // of the newest one
 }
 
 func (t *roundTrips) Record(r *dissect.Record) {
 	if !r.TimeKnown {
 		return
 	}
-	if i := slices.Index(t.protocols, r.Protocol); i >= 0 {
-		t.list[i].Add(r.RTT)
+	if t.protocols[t.last] != r.Protocol {
+		t.last = max(slices.Index(t.protocols, r.Protocol), 0)
 	}
+	t.list[t.last].Add(r.RTT)
 }
 
 func roundTripSink(protocols []*dissect.Protocol) sink {
@@ -292,8 +294,12 @@ func (a *aggregates) sink() sink {
 }
 
 // foreign counts a datagram that no worker gets.
-func (a *aggregates) foreign(d *foreign) {
-	a.rest.Foreign(d.at, &d.o.Src, &d.o.Dst, len(d.payload)+d.missing, d.frames)
+func (a *aggregates) foreign(now int64, o *packet.Outline, in *packet.Datagram) {
+	missing, frames := 0, 0
+	if in != nil {
+		missing, frames = in.Missing, len(in.Frames)
+	}
+	a.rest.Foreign(now, &o.Src, &o.Dst, len(o.Payload)+missing, frames)
 }
 
 // all yields the aggregates in the order of shards, and then that of the datagrams that no shard gets.
@@ -350,12 +356,4 @@ func (a *aggregates) countDropped(second int64) {
 		a.rest.Lost(second, n-a.dropped, 0)
 		a.dropped = n
 	}
-}
-
-// A foreign is a datagram that no worker gets.
-type foreign struct {
-	at              int64 // nanoseconds
-	o               *packet.Outline
-	payload         []byte
-	missing, frames int
 }
