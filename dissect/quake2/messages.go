@@ -16,32 +16,19 @@ const (
 )
 
 var (
-	mStatusRequest = &dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request,
-		Doc: "status: asks for the settings and the players."}
-	mStatusReply = &dissect.MessageType{Name: "status_reply", Title: "status reply", Role: dissect.Reply,
-		Doc: "print: the settings in one line, and a line for each player. At most about 1,390 bytes: players that do not fit are missing."}
-	mInfoRequest = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Unanswered: infoUnanswered,
-		Doc: "info: asks for name, map and number of players, with the version of the protocol that the client speaks."}
-	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply,
-		Doc: "info: name, map and number of players in one line; or that the server speaks another version."}
-	mPingRequest = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request,
-		Doc: "ping: asks for a sign of life."}
-	mPingReply = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply,
-		Doc: "ack: a sign of life."}
-	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest,
-		Doc: "getchallenge: the first step of a client that wants to play."}
-	mChallengeReply = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply,
-		Doc: "challenge: the number that the client has to send with connect, and the versions that the server speaks."}
-	mConnectRequest = &dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request,
-		Doc: "connect: the second step, with the challenge and with what the client states about itself, its password included."}
-	mConnectReply = &dissect.MessageType{Name: "connect_reply", Title: "connect reply", Role: dissect.Reply,
-		Doc: "client_connect: the client may play. A refusal is a print."}
-	mRcon = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request,
-		Doc: "rcon: a command for the console of the server, with its password in the clear."}
-	mPrint = &dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply,
-		Doc: "print: text, such as the output of a remote command, or why a client may not connect."}
-	mUnknown = &dissect.MessageType{Name: "unknown", Title: "unknown", Role: dissect.OneWay,
-		Doc: "The header of a message and no word that is known."}
+	mStatusRequest    = &dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "status: asks for the settings and the players."}
+	mStatusReply      = &dissect.MessageType{Name: "status_reply", Title: "status reply", Role: dissect.Reply, Doc: "print: the settings in one line, and a line for each player. At most about 1,390 bytes: players that do not fit are missing."}
+	mInfoRequest      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Unanswered: infoUnanswered, Doc: "info: asks for name, map and number of players, with the version of the protocol that the client speaks."}
+	mInfoReply        = &dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "info: name, map and number of players in one line; or that the server speaks another version."}
+	mPingRequest      = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "ping: asks for a sign of life."}
+	mPingReply        = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "ack: a sign of life."}
+	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "getchallenge: the first step of a client that wants to play."}
+	mChallengeReply   = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "challenge: the number that the client has to send with connect, and the versions that the server speaks."}
+	mConnectRequest   = &dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "connect: the second step, with the challenge and with what the client states about itself, its password included."}
+	mConnectReply     = &dissect.MessageType{Name: "connect_reply", Title: "connect reply", Role: dissect.Reply, Doc: "client_connect: the client may play. A refusal is a print."}
+	mRcon             = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "rcon: a command for the console of the server, with its password in the clear."}
+	mPrint            = &dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply, Doc: "print: text, such as the output of a remote command, or why a client may not connect."}
+	mUnknown          = &dissect.MessageType{Name: "unknown", Title: "unknown", Role: dissect.OneWay, Doc: "The header of a message and no word that is known."}
 )
 
 var messages = []*dissect.MessageType{

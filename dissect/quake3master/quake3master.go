@@ -18,14 +18,10 @@ var style = summary.Style{Charset: dissect.Guessed}
 const topicServers dissect.Topic = 1
 
 var (
-	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList,
-		Doc: "getservers or getserversExt: asks for the servers of a game. getserversExt lists IPv6 addresses as well."}
-	mServersReply = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply,
-		Doc: "getserversResponse or getserversExtResponse: one of the replies that make up the list."}
-	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat,
-		Doc: "heartbeat: a server announces itself to its master. The master then queries it with getinfo."}
-	mQuit = &dissect.MessageType{Name: "quit", Title: "quit", Role: dissect.OneWay,
-		Doc: "flatline, or a heartbeat with a special tag: a server shuts down."}
+	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "getservers or getserversExt: asks for the servers of a game. getserversExt lists IPv6 addresses as well."}
+	mServersReply   = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "getserversResponse or getserversExtResponse: one of the replies that make up the list."}
+	mHeartbeat      = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "heartbeat: a server announces itself to its master. The master then queries it with getinfo."}
+	mQuit           = &dissect.MessageType{Name: "quit", Title: "quit", Role: dissect.OneWay, Doc: "flatline, or a heartbeat with a special tag: a server shuts down."}
 
 	unanswered  = finding.NoReply("q3master.noreply", "The capture has no reply within the time that clients wait. The master is down or has another address, it does not know the game or its protocol, or the request or the reply was lost, dropped by a firewall or not captured.")
 	unrequested = finding.Unrequested("q3master.unrequested", "The capture has requests of this conversation, but none that this reply answers: the reply is late, a duplicate or forged, or the request is missing from the capture. Clients that accept replies from anybody can be given false servers that way.")

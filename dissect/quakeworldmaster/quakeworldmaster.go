@@ -47,20 +47,13 @@ const (
 )
 
 var (
-	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList,
-		Doc: "Letter c: asks for the list of servers."}
-	mServersReply = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply,
-		Doc: "Letter d: addresses of servers, in one or more replies."}
-	mRefusal = &dissect.MessageType{Name: "refusal", Title: "refusal", Role: dissect.Reply,
-		Doc: "Letter m: the master does not answer, with the reason."}
-	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat,
-		Doc: "Letter a: a server tells its master every five minutes that it is there."}
-	mShutdown = &dissect.MessageType{Name: "shutdown", Title: "shutdown", Role: dissect.OneWay,
-		Doc: "Letter C: a server stops."}
-	mPingRequest = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request,
-		Doc: "Letter k: the master asks a server whether it is there."}
-	mPingReply = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply,
-		Doc: "Letter l: it is."}
+	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "Letter c: asks for the list of servers."}
+	mServersReply   = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "Letter d: addresses of servers, in one or more replies."}
+	mRefusal        = &dissect.MessageType{Name: "refusal", Title: "refusal", Role: dissect.Reply, Doc: "Letter m: the master does not answer, with the reason."}
+	mHeartbeat      = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "Letter a: a server tells its master every five minutes that it is there."}
+	mShutdown       = &dissect.MessageType{Name: "shutdown", Title: "shutdown", Role: dissect.OneWay, Doc: "Letter C: a server stops."}
+	mPingRequest    = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Letter k: the master asks a server whether it is there."}
+	mPingReply      = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "Letter l: it is."}
 
 	unanswered    = finding.NoReply("qwmaster.noreply", "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. A ping without a reply: the server stopped without saying so, or a NAT keeps the master's datagrams from it.")
 	unrequested   = finding.Unrequested("qwmaster.unrequested", "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way.")

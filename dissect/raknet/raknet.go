@@ -71,12 +71,10 @@ const (
 )
 
 var (
-	mPing     = &dissect.MessageType{Name: "ping", Title: "unconnected ping", Role: dissect.Request, Doc: "Asks whether a server is there, and for its state."}
-	mOpenPing = &dissect.MessageType{Name: "ping_open", Title: "unconnected ping for open servers", Role: dissect.Request, Unanswered: full,
-		Doc: "The same, to be answered only by servers with room for one more player."}
-	mPong = &dissect.MessageType{Name: "pong", Title: "unconnected pong", Role: dissect.Reply, Doc: "A server is there; what else it says is the game's own."}
-	mOpen = &dissect.MessageType{Name: "open_request_1", Title: "open connection request 1", Role: dissect.Request, Unanswered: tooLarge,
-		Doc: "Begins a connection, in a datagram as large as the path may carry. Clients send it again and smaller until a reply comes."}
+	mPing         = &dissect.MessageType{Name: "ping", Title: "unconnected ping", Role: dissect.Request, Doc: "Asks whether a server is there, and for its state."}
+	mOpenPing     = &dissect.MessageType{Name: "ping_open", Title: "unconnected ping for open servers", Role: dissect.Request, Unanswered: full, Doc: "The same, to be answered only by servers with room for one more player."}
+	mPong         = &dissect.MessageType{Name: "pong", Title: "unconnected pong", Role: dissect.Reply, Doc: "A server is there; what else it says is the game's own."}
+	mOpen         = &dissect.MessageType{Name: "open_request_1", Title: "open connection request 1", Role: dissect.Request, Unanswered: tooLarge, Doc: "Begins a connection, in a datagram as large as the path may carry. Clients send it again and smaller until a reply comes."}
 	mOpenReply    = &dissect.MessageType{Name: "open_reply_1", Title: "open connection reply 1", Role: dissect.Reply, Doc: "The server takes the connection as far as it is known."}
 	mJoin         = &dissect.MessageType{Name: "open_request_2", Title: "open connection request 2", Role: dissect.Request, Doc: "Goes on with a connection."}
 	mJoinReply    = &dissect.MessageType{Name: "open_reply_2", Title: "open connection reply 2", Role: dissect.Reply, Doc: "The connection is open: what follows is not read."}

@@ -54,19 +54,13 @@ var (
 	fArgs     = fields.Add("arguments", dissect.String, "Its arguments: a random number (alpha), the public key of the client's identity (omega), the name of the server.", dissect.PersonID)
 	fRest     = fields.Add("more", dissect.Bytes, "Further bytes.")
 
-	mInit = &dissect.MessageType{Name: "init_request", Title: "init", Role: dissect.Request,
-		Doc: "Step 0: a client begins the handshake."}
-	mCookie = &dissect.MessageType{Name: "init_reply", Title: "cookie", Role: dissect.Reply,
-		Doc: "Step 1: the server sends a cookie, which only the owner of the address can return."}
-	mReturn = &dissect.MessageType{Name: "puzzle_request", Title: "puzzle request", Role: dissect.Request, Unanswered: wrongCookie,
-		Doc: "Step 2: the client returns the cookie."}
-	mPuzzle = &dissect.MessageType{Name: "puzzle_reply", Title: "puzzle", Role: dissect.Reply,
-		Doc: "Step 3: the server sends a puzzle, which takes the client some time."}
-	mSolution = &dissect.MessageType{Name: "solution", Title: "solution", Role: dissect.OneWay,
-		Doc: "Step 4: the client solves the puzzle and begins the exchange of keys. What follows is encrypted."}
-	mRestart = &dissect.MessageType{Name: "restart", Title: "restart", Role: dissect.Reply,
-		Doc: "Step 127: the client has to begin again."}
-	mUnknown = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "A packet of the handshake with a step that is not known."}
+	mInit     = &dissect.MessageType{Name: "init_request", Title: "init", Role: dissect.Request, Doc: "Step 0: a client begins the handshake."}
+	mCookie   = &dissect.MessageType{Name: "init_reply", Title: "cookie", Role: dissect.Reply, Doc: "Step 1: the server sends a cookie, which only the owner of the address can return."}
+	mReturn   = &dissect.MessageType{Name: "puzzle_request", Title: "puzzle request", Role: dissect.Request, Unanswered: wrongCookie, Doc: "Step 2: the client returns the cookie."}
+	mPuzzle   = &dissect.MessageType{Name: "puzzle_reply", Title: "puzzle", Role: dissect.Reply, Doc: "Step 3: the server sends a puzzle, which takes the client some time."}
+	mSolution = &dissect.MessageType{Name: "solution", Title: "solution", Role: dissect.OneWay, Doc: "Step 4: the client solves the puzzle and begins the exchange of keys. What follows is encrypted."}
+	mRestart  = &dissect.MessageType{Name: "restart", Title: "restart", Role: dissect.Reply, Doc: "Step 127: the client has to begin again."}
+	mUnknown  = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "A packet of the handshake with a step that is not known."}
 
 	unanswered  = finding.NoReply("ts3.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (9987 as a rule), the server has banned the address, a protection against floods drops the packets, or one was lost.")
 	wrongCookie = finding.Unanswered("ts3.puzzle.noreply", "No reply came to the cookie that the client returned. Servers are silent if it is not the one that they gave to this address, or too old; packets with a forged source address are such. Or a packet was lost.")
