@@ -63,10 +63,9 @@ var (
 	mAck        = &dissect.MessageType{Name: "acknowledgement", Title: "acknowledgement", Role: dissect.Reply, Doc: "A client has received a message of the server."}
 	mUnknown    = &dissect.MessageType{Name: "unknown", Title: "unknown", Role: dissect.OneWay, Doc: "A packet of a type that is not known."}
 
-	unanswered = finding.NoReply("battleye.noreply", "No reply came within the time that clients wait. The client is not logged in any more: servers end a session without a command for 45 seconds, or when five tries of a message are not acknowledged. Or the server is down, or a packet was lost.")
-	noLogin    = finding.Unanswered("battleye.login.noreply", "No reply came within the time that clients wait. The server has no password for the remote console (RConPassword), listens on another port (RConPort), or is down; it ignores clients that it bans, or a firewall drops the packets.")
-	refused    = &dissect.FindingType{ID: "battleye.login.refused", Severity: dissect.Note, Text: "the server refuses the password",
-		Doc: "The password of the login is wrong. Many in a row are somebody who tries passwords."}
+	unanswered  = finding.NoReply("battleye.noreply", "No reply came within the time that clients wait. The client is not logged in any more: servers end a session without a command for 45 seconds, or when five tries of a message are not acknowledged. Or the server is down, or a packet was lost.")
+	noLogin     = finding.Unanswered("battleye.login.noreply", "No reply came within the time that clients wait. The server has no password for the remote console (RConPassword), listens on another port (RConPort), or is down; it ignores clients that it bans, or a firewall drops the packets.")
+	refused     = &dissect.FindingType{ID: "battleye.login.refused", Severity: dissect.Note, Text: "the server refuses the password", Doc: "The password of the login is wrong. Many in a row are somebody who tries passwords."}
 	unrequested = finding.Unrequested("battleye.unrequested", "The capture has requests of this conversation, but no pending one with this number. It is a duplicate, a late reply or a forged packet, or the capture lost what it answers.")
 	badSum      = &dissect.FindingType{ID: "battleye.crc", Severity: dissect.Warning, Text: "CRC-32 is %x, the header says %x",
 		Doc:    "Servers and clients drop a packet with a wrong checksum. It was damaged or rewritten on the way, or its sender computes the number differently.",

@@ -79,8 +79,7 @@ var (
 	amplification = finding.Amplification("halflife.amplification", "The old queries have no challenge, so attackers can use a server that answers them to flood others.")
 	oddKey        = finding.New(dissect.Warning, "halflife.oddkv", "the last key has no value",
 		"Keys and values do not pair up: the reply was truncated, or a value contains a backslash.", advice.OddPairs)
-	noTerm = &dissect.FindingType{ID: "halflife.noterm", Severity: dissect.Chat, Text: "no zero byte after the word",
-		Doc: "Some clients omit it; a truncated request looks the same. Servers answer without it."}
+	noTerm = &dissect.FindingType{ID: "halflife.noterm", Severity: dissect.Chat, Text: "no zero byte after the word", Doc: "Some clients omit it; a truncated request looks the same. Servers answer without it."}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

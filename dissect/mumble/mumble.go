@@ -50,8 +50,7 @@ var (
 	unanswered  = finding.NoReply("mumble.noreply", "The capture has no reply within the time that clients wait. The server is down, does not answer pings (allowping=false), or a packet was lost, dropped by a firewall or not captured. Mumble then still works over TCP.")
 	unrequested = finding.Unrequested("mumble.unrequested", "The capture has requests of this conversation, but no pending one with this identifier. The request is missing from the capture, or the reply is late, a duplicate or forged.")
 	several     = finding.Several("mumble.several", "The identifier was returned more than once: the network duplicated the reply, or two servers share the address. Clients ignore the second reply, or take it for the reply to another ping.")
-	tooMany     = &dissect.FindingType{ID: "mumble.users.count", Severity: dissect.Note, Text: "%d {user|users} on a server for %d",
-		Doc: "More users are connected than the server allows: the limit was lowered meanwhile, or the numbers are invented."}
+	tooMany     = &dissect.FindingType{ID: "mumble.users.count", Severity: dissect.Note, Text: "%d {user|users} on a server for %d", Doc: "More users are connected than the server allows: the limit was lowered meanwhile, or the numbers are invented."}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

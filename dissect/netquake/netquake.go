@@ -97,14 +97,11 @@ var (
 	noPlayer       = finding.Unanswered("netquake.slot.noreply", "No reply came within the time that clients wait. Servers do not answer for slots that are empty. A client that asks for slots in order cannot tell that from a lost packet and stops when it has as many players as the server stated.")
 	rconUnanswered = finding.Unanswered("netquake.rcon.noreply", "No reply came within the time that clients wait. Servers without this command, without a password, or with another one may stay silent; so does DarkPlaces with rcon_secure set. Else the server is down or a packet was lost.")
 	unrequested    = finding.Unrequested("netquake.unrequested", "The conversation has requests in the capture, but none that this reply answers. It is a duplicate, a late reply or a forged packet, or the capture lost the request.")
-	amplification  = &dissect.FindingType{ID: "netquake.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)",
-		Doc: "Queries need no challenge: whoever forges the address of a request makes the server send its reply to that address. Most replies are short; operators can limit their rate in the firewall."}
-	length = finding.New(dissect.Warning, "netquake.length", "length %d in the header, the packet has %d",
+	amplification  = &dissect.FindingType{ID: "netquake.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)", Doc: "Queries need no challenge: whoever forges the address of a request makes the server send its reply to that address. Most replies are short; operators can limit their rate in the firewall."}
+	length         = finding.New(dissect.Warning, "netquake.length", "length %d in the header, the packet has %d",
 		"The length in the header must be that of the packet; servers and clients drop the packet otherwise. It was cut or padded on the way, or its sender is mistaken.", advice.WrongLength)
-	elsewhere = &dissect.FindingType{ID: "netquake.port", Severity: dissect.Chat, Text: "the game goes on at port %d",
-		Doc: "The client has to send to this port from now on. A firewall or a NAT that forwards the port of the queries alone lets the connection time out."}
-	rejected = &dissect.FindingType{ID: "netquake.rejected", Severity: dissect.Note, Text: "the server rejects the client",
-		Doc: "The text says why: the server is full, the client speaks another version of the protocol, or it is banned."}
+	elsewhere = &dissect.FindingType{ID: "netquake.port", Severity: dissect.Chat, Text: "the game goes on at port %d", Doc: "The client has to send to this port from now on. A firewall or a NAT that forwards the port of the queries alone lets the connection time out."}
+	rejected  = &dissect.FindingType{ID: "netquake.rejected", Severity: dissect.Note, Text: "the server rejects the client", Doc: "The text says why: the server is full, the client speaks another version of the protocol, or it is banned."}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -17,23 +17,19 @@ var (
 	challengeEcho = &dissect.FindingType{ID: "q3.challenge_echo", Severity: dissect.Warning, Class: core.OfServer, Text: "the reply does not have the challenge of the request in frame %d",
 		Doc:    "A server returns the text after getstatus or getinfo as the setting challenge, so that clients and masters can reject forged replies. This reply has another text or none: it was made for another client (a cache in front of the server, an attack), the server is not a Quake 3 server, or the text contains characters that servers drop (see q3.challenge_form). Masters do not list such a server.",
 		Advice: "A client should ignore the reply, or ask with a text of letters and digits. On the server, look for a cache or a DDoS protection that answers with stored replies."}
-	challengeForm = &dissect.FindingType{ID: "q3.challenge_form", Severity: dissect.Note, Text: "servers do not return this challenge unchanged",
-		Doc: "A setting cannot contain a backslash, a quotation mark or a semicolon, so servers omit such a challenge from the reply. ioquake3 does not answer a challenge of more than 128 characters."}
-	tokenRequired = &dissect.FindingType{ID: "q3.token.required", Severity: dissect.Chat, Text: "the server requires a token before it answers",
-		Doc: "JK2MV and OpenJK can answer a query with a token and send data only after the client has returned it, so that nobody can use them to flood a forged address. Query clients that do not support this get no data from such servers."}
+	challengeForm = &dissect.FindingType{ID: "q3.challenge_form", Severity: dissect.Note, Text: "servers do not return this challenge unchanged", Doc: "A setting cannot contain a backslash, a quotation mark or a semicolon, so servers omit such a challenge from the reply. ioquake3 does not answer a challenge of more than 128 characters."}
+	tokenRequired = &dissect.FindingType{ID: "q3.token.required", Severity: dissect.Chat, Text: "the server requires a token before it answers", Doc: "JK2MV and OpenJK can answer a query with a token and send data only after the client has returned it, so that nobody can use them to flood a forged address. Query clients that do not support this get no data from such servers."}
 	tokenMismatch = finding.New(dissect.Warning, "q3.token.mismatch", "the server did not give this token to this client",
 		"The token in echoResponse is not among the latest that this server gave to this address in the capture. The client changed it, kept it too long, asked from another address, or got it before the capture began. The server ignores the message or sends a new token.", advice.KeepChallenge)
-	samePort = &dissect.FindingType{ID: "q3.srcport", Severity: dissect.Note, Class: core.OfCapture, Text: "client and server use the same port",
-		Doc: "The ports do not show which side is the server. Game clients use the server's default port themselves; some servers (Call of Duty, Jedi Academy) answer only such requests, and query clients for them do the same."}
+	samePort = &dissect.FindingType{ID: "q3.srcport", Severity: dissect.Note, Class: core.OfCapture, Text: "client and server use the same port", Doc: "The ports do not show which side is the server. Game clients use the server's default port themselves; some servers (Call of Duty, Jedi Academy) answer only such requests, and query clients for them do the same."}
 
 	// Settings and players.
 	oddKey  = finding.OddKey("q3.oddkv", "Keys and values do not pair up: the reply was truncated, or a value contains a backslash and shifts everything after it. Strict clients reject the reply.")
 	noStart = &dissect.FindingType{ID: "q3.start", Severity: dissect.Warning, Text: "the settings do not begin with a backslash",
 		Doc:    "Clients that skip the first character lose the first letter of the first key; strict clients reject the reply.",
 		Advice: "The server should begin the settings with a backslash. A client should skip the first character only if it is one."}
-	newLine = &dissect.FindingType{ID: "q3.newline", Severity: dissect.Note, Text: "the value of %s contains a newline",
-		Doc: "The settings should be one line. Clients that read line by line take the rest for players. ioquake3 servers with fs_manifest send such replies."}
-	noEnd = &dissect.FindingType{ID: "q3.noeol", Length: true, Severity: dissect.Warning, Text: "no newline at the end",
+	newLine = &dissect.FindingType{ID: "q3.newline", Severity: dissect.Note, Text: "the value of %s contains a newline", Doc: "The settings should be one line. Clients that read line by line take the rest for players. ioquake3 servers with fs_manifest send such replies."}
+	noEnd   = &dissect.FindingType{ID: "q3.noeol", Length: true, Severity: dissect.Warning, Text: "no newline at the end",
 		Doc:    "A status reply ends with a new line. This one was truncated, or its server is of another kind. Some clients lose the last player or reject the reply.",
 		Advice: "A client should accept the end of the data as the end of a line."}
 	cutPlayer = &dissect.FindingType{ID: "q3.cut", Length: true, Severity: dissect.Warning, Text: "truncated in the middle of a player",
@@ -45,8 +41,7 @@ var (
 	nameQuote = &dissect.FindingType{ID: "q3.name_quote", Severity: dissect.Warning, Text: "the name %s contains a quotation mark",
 		Doc:    "Names are in quotation marks, and a quotation mark within a name is not escaped. Clients that read up to the next one truncate the name, or take the rest for another column.",
 		Advice: "A client should read the name up to the last quotation mark of the line."}
-	counts = &dissect.FindingType{ID: "q3.counts", Severity: dissect.Note, Text: "%d {player|players} of at most %d",
-		Doc: "More players than slots: invented players, or a server that does not count its bots or its private slots."}
+	counts = &dissect.FindingType{ID: "q3.counts", Severity: dissect.Note, Text: "%d {player|players} of at most %d", Doc: "More players than slots: invented players, or a server that does not count its bots or its private slots."}
 
 	// Others.
 	empty = &dissect.FindingType{ID: "q3.empty", Severity: dissect.Failed, Text: "header without a message",
@@ -55,10 +50,8 @@ var (
 	connectCut = &dissect.FindingType{ID: "q3.connect.cut", Length: true, Severity: dissect.Warning, Text: "the packed userinfo is incomplete",
 		Doc:    "The packed userinfo unpacks to fewer bytes than it announces, or to more than the engine allows. The unpacked part is shown.",
 		Advice: "Ignore it if it is an attack. If players cannot join, compare with a capture at the client: something on the way cuts the packet."}
-	connectPacked = &dissect.FindingType{ID: "q3.connect.packed", Severity: dissect.Note, Text: "the userinfo is packed in an unknown way",
-		Doc: "Most engines use the adaptive Huffman code of Quake 3; some later ones have another code. Damaged data looks the same."}
-	rconRefused = &dissect.FindingType{ID: "q3.rcon.refused", Severity: dissect.Note, Text: "the server refused a remote console command",
-		Doc: "The password is wrong, or the server has none set. Many of these in a row mean that somebody is guessing passwords."}
+	connectPacked = &dissect.FindingType{ID: "q3.connect.packed", Severity: dissect.Note, Text: "the userinfo is packed in an unknown way", Doc: "Most engines use the adaptive Huffman code of Quake 3; some later ones have another code. Damaged data looks the same."}
+	rconRefused   = &dissect.FindingType{ID: "q3.rcon.refused", Severity: dissect.Note, Text: "the server refused a remote console command", Doc: "The password is wrong, or the server has none set. Many of these in a row mean that somebody is guessing passwords."}
 )
 
 var findings = []*dissect.FindingType{

@@ -121,11 +121,9 @@ var (
 		Advice: advice.WrongLength}
 	partMissing = finding.New(dissect.Warning, "sqp.part.missing", "%d of %d {packet|packets} of this reply arrived; missing: %p (%p)",
 		"Packets of a reply did not arrive. What stands before the gap is shown.", advice.MissingParts)
-	partDuplicate = &dissect.FindingType{ID: "sqp.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate packets: %d",
-		Doc: "The network or the server sent packets of a reply twice. They are used once."}
-	partReorder = &dissect.FindingType{ID: "sqp.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the packets arrived out of order",
-		Doc: "Clients that append packets as they come misread this reply."}
-	partConflict = finding.New(dissect.Warning, "sqp.part.conflict", "packets that arrived again with different content: %d; the first ones are used",
+	partDuplicate = &dissect.FindingType{ID: "sqp.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate packets: %d", Doc: "The network or the server sent packets of a reply twice. They are used once."}
+	partReorder   = &dissect.FindingType{ID: "sqp.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the packets arrived out of order", Doc: "Clients that append packets as they come misread this reply."}
+	partConflict  = finding.New(dissect.Warning, "sqp.part.conflict", "packets that arrived again with different content: %d; the first ones are used",
 		"Two different packets with the same number in one reply: another reply to the same challenge, or a forged packet.", advice.MixedParts)
 	partFirst = finding.New(dissect.Warning, "sqp.part.unread", "the first packet is missing: the others cannot be read",
 		"Replies are cut anywhere, and only the first packet begins at a known place.", advice.FirstPart)

@@ -71,8 +71,7 @@ var (
 	hard = &dissect.FindingType{ID: "ts3.level", Severity: dissect.Warning, Text: "a puzzle of level %d",
 		Doc:    "The client has to square a number as often as the level says. Servers ask for about 10,000, which takes milliseconds; above 1,000,000 it takes seconds or minutes of the client's processor. Such a server wants to keep clients busy, or the packet is forged.",
 		Advice: "A client should refuse levels above a limit of its own. On the server, lower the level of the security settings after a flood."}
-	restart = &dissect.FindingType{ID: "ts3.restart", Severity: dissect.Note, Text: "the client has to begin the handshake again",
-		Doc: "The server does not accept what the client sent so far: it restarted in between, or the cookie or the puzzle is too old. Clients begin with step 0 again. If this repeats, something alters or delays the packets."}
+	restart = &dissect.FindingType{ID: "ts3.restart", Severity: dissect.Note, Text: "the client has to begin the handshake again", Doc: "The server does not accept what the client sent so far: it restarted in between, or the cookie or the puzzle is too old. Clients begin with step 0 again. If this repeats, something alters or delays the packets."}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -105,8 +105,7 @@ var (
 	unrequested   = finding.Unrequested("titanfall.unrequested", finding.NonePending)
 	several       = finding.Several("titanfall.several", finding.Twice)
 	amplification = finding.Amplification("titanfall.amplification", "The request is not padded to 1,200 bytes, and the server answers it nevertheless, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.")
-	listed        = &dissect.FindingType{ID: "titanfall.players.count", Severity: dissect.Note, Text: "%d {player|players} announced, %d in the list",
-		Doc: "The reply lists another number of players than it states: the server counts players that are joining or leaves some out, the reply was cut, or the numbers are invented."}
+	listed        = &dissect.FindingType{ID: "titanfall.players.count", Severity: dissect.Note, Text: "%d {player|players} announced, %d in the list", Doc: "The reply lists another number of players than it states: the server counts players that are joining or leaves some out, the reply was cut, or the numbers are invented."}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

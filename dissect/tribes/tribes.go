@@ -84,8 +84,7 @@ var (
 	unrequested   = finding.Unrequested("tribes.unrequested", "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged.")
 	several       = finding.Several("tribes.several", finding.Twice)
 	amplification = finding.Amplification("tribes.amplification", "The requests have 3 to 6 bytes, and nothing proves their source address, so it can be forged to flood somebody else with players or addresses. Limit the rate of queries in a firewall.")
-	otherCount    = &dissect.FindingType{ID: "tribes.players", Severity: dissect.Note, Text: "%d {player|players} announced, %d listed",
-		Doc: "The number of players differs from that in the list: the reply was truncated, or the server counts players that are joining."}
+	otherCount    = &dissect.FindingType{ID: "tribes.players", Severity: dissect.Note, Text: "%d {player|players} announced, %d listed", Doc: "The number of players differs from that in the list: the reply was truncated, or the server counts players that are joining."}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -101,12 +101,10 @@ var (
 	unrequested   = finding.Unrequested("xash3d.unrequested", "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, the reply is late, a duplicate or forged, or the server behind a NAT sends an info because the master asked for it.")
 	several       = finding.Several("xash3d.several", finding.Twice)
 	amplification = finding.Amplification("xash3d.amplification", "The request has no challenge, so its source address can be forged to flood somebody else with up to 4,096 bytes of settings. Limit the rate of queries in a firewall.")
-	refused       = &dissect.FindingType{ID: "xash3d.refused", Severity: dissect.Note, Text: "the server refuses: %s",
-		Doc: "protocol: the request names another version of the network protocol. forbidden: the server does not tell its players, because it has a password or sv_expose_player_list is 0. undefined: the server does not know the kind of data."}
-	wrongVersion = &dissect.FindingType{ID: "xash3d.version", Severity: dissect.Note, Text: "the server speaks another version of the network protocol than the request names",
-		Doc: "Servers answer so if the request names another version of the network protocol than theirs: 48 in old versions, 49 in new ones. The client may ask again with the other one."}
-	oddKey = finding.OddKey("xash3d.oddkv", "Keys and values do not pair up: the reply was truncated, or a value contains a backslash and everything after it is shifted.")
-	noEnd  = &dissect.FindingType{ID: "xash3d.noend", Length: true, Severity: dissect.Warning, Text: "no newline at the end",
+	refused       = &dissect.FindingType{ID: "xash3d.refused", Severity: dissect.Note, Text: "the server refuses: %s", Doc: "protocol: the request names another version of the network protocol. forbidden: the server does not tell its players, because it has a password or sv_expose_player_list is 0. undefined: the server does not know the kind of data."}
+	wrongVersion  = &dissect.FindingType{ID: "xash3d.version", Severity: dissect.Note, Text: "the server speaks another version of the network protocol than the request names", Doc: "Servers answer so if the request names another version of the network protocol than theirs: 48 in old versions, 49 in new ones. The client may ask again with the other one."}
+	oddKey        = finding.OddKey("xash3d.oddkv", "Keys and values do not pair up: the reply was truncated, or a value contains a backslash and everything after it is shifted.")
+	noEnd         = &dissect.FindingType{ID: "xash3d.noend", Length: true, Severity: dissect.Warning, Text: "no newline at the end",
 		Doc:    "Replies to netinfo end with a line end. Without it the reply was truncated, or another program than Xash3D sent it.",
 		Advice: "Ask again; if the server is another program, it should end its reply with a line end."}
 )

@@ -66,11 +66,9 @@ var (
 	mSegment = &dissect.MessageType{Name: "segment", Title: "segment", Role: dissect.Reply, Doc: "A segment of a reply that cannot be read alone."}
 	mUnknown = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
 
-	unanswered = finding.NoReply("zandronum.noreply", "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers are silent for ten seconds to an address that sent them something that they do not know.")
-	tooSoon    = &dissect.FindingType{ID: "zandronum.ignored", Severity: dissect.Note, Text: "the server refuses: this address has asked too recently",
-		Doc: "A server answers an address once within ten seconds (sv_queryignoretime), whatever the port. Several launchers or monitors behind one address share that: ask less often."}
-	isBanned = &dissect.FindingType{ID: "zandronum.banned", Severity: dissect.Note, Text: "the server refuses: it has banned this address",
-		Doc: "The address is in the ban list of the server."}
+	unanswered  = finding.NoReply("zandronum.noreply", "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers are silent for ten seconds to an address that sent them something that they do not know.")
+	tooSoon     = &dissect.FindingType{ID: "zandronum.ignored", Severity: dissect.Note, Text: "the server refuses: this address has asked too recently", Doc: "A server answers an address once within ten seconds (sv_queryignoretime), whatever the port. Several launchers or monitors behind one address share that: ask less often."}
+	isBanned    = &dissect.FindingType{ID: "zandronum.banned", Severity: dissect.Note, Text: "the server refuses: it has banned this address", Doc: "The address is in the ban list of the server."}
 	unrequested = finding.Unrequested("zandronum.unrequested", finding.NonePending)
 	otherTime   = finding.New(dissect.Warning, "zandronum.time", "reply to the request in frame %d has the time %d instead of %d",
 		"A reply returns the time of its request, from which launchers compute the round-trip time. This one has another: it answers an earlier request, or is forged.", advice.ReturnedValue)
@@ -89,11 +87,9 @@ var (
 		"Segments of a reply are not in the capture. They do not come again: the launcher has to ask again, ten seconds later. What comes before the gap is shown.", advice.MissingParts)
 	partEndless = finding.New(dissect.Warning, "zandronum.part.endless", "%d {segment|segments} of a reply arrived, the last one did not; missing: %p (%p)",
 		"Only the last segment says how many there are, and it is not in the capture. What comes before the gap is shown.", advice.MissingParts)
-	partDuplicate = &dissect.FindingType{ID: "zandronum.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate segments: %d",
-		Doc: "The network, the server or the capture duplicated segments of a reply. They are used once."}
-	partReorder = &dissect.FindingType{ID: "zandronum.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the segments arrived out of order",
-		Doc: "Launchers that append segments in the order of arrival misread this reply."}
-	partConflict = finding.New(dissect.Warning, "zandronum.part.conflict", "segments that arrived again with different bytes: %d; the first ones are used",
+	partDuplicate = &dissect.FindingType{ID: "zandronum.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate segments: %d", Doc: "The network, the server or the capture duplicated segments of a reply. They are used once."}
+	partReorder   = &dissect.FindingType{ID: "zandronum.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the segments arrived out of order", Doc: "Launchers that append segments in the order of arrival misread this reply."}
+	partConflict  = finding.New(dissect.Warning, "zandronum.part.conflict", "segments that arrived again with different bytes: %d; the first ones are used",
 		"Two different segments have the same index. One of them belongs to another reply, or is forged.", advice.MixedParts)
 	partFirst = finding.New(dissect.Warning, "zandronum.part.first", "the first segment is missing: the others cannot be read",
 		"Only the first segment begins at a known place of the reply.", advice.FirstPart)

@@ -10,17 +10,13 @@ var (
 		Doc:    "A field could not be read: the message is shorter than its own structure says. The message was truncated or damaged, its sender writes it that way, or it belongs to another protocol. Everything before the failure is decoded; the rest is the field data.",
 		Advice: "Look at the field that is named, with qdissect -V. If the frames are incomplete, capture again with the whole length (tcpdump -s 0). If the port belongs to another program, name the protocol with --decode-as. If a server or client writes it so, report it to its author with the capture; if the message is right, report it to qdissect."}
 	// Trailing reports bytes after the end of a message.
-	Trailing = &FindingType{ID: "trailing", Length: true, Severity: Note, Text: "%d {byte|bytes} after the end of the message",
-		Doc: "The message ends where the protocol says so, but the datagram continues: padding, a newer version of the protocol, or a sender that reuses a buffer."}
+	Trailing = &FindingType{ID: "trailing", Length: true, Severity: Note, Text: "%d {byte|bytes} after the end of the message", Doc: "The message ends where the protocol says so, but the datagram continues: padding, a newer version of the protocol, or a sender that reuses a buffer."}
 	// NotUTF8 reports text in an older encoding.
-	NotUTF8 = &FindingType{ID: "enc.notutf8", Severity: Note, Text: "not UTF-8, read as %p",
-		Doc: "Text that is not valid UTF-8 is decoded from the encoding that the protocol prescribes or that fits the text best. JSON also has its bytes."}
+	NotUTF8 = &FindingType{ID: "enc.notutf8", Severity: Note, Text: "not UTF-8, read as %p", Doc: "Text that is not valid UTF-8 is decoded from the encoding that the protocol prescribes or that fits the text best. JSON also has its bytes."}
 	// Undefined reports a value that the documents of a protocol do not define.
-	Undefined = &FindingType{ID: "value.undefined", Severity: Note, Text: "%p is %v, which no document defines",
-		Doc: "The documents list all values of this field, or the field is a flag of 0 or 1, and this value is not among them. The server is newer or modified, the reply is invented, or the message has another layout; in the last case the fields around it are misread as well."}
+	Undefined = &FindingType{ID: "value.undefined", Severity: Note, Text: "%p is %v, which no document defines", Doc: "The documents list all values of this field, or the field is a flag of 0 or 1, and this value is not among them. The server is newer or modified, the reply is invented, or the message has another layout; in the last case the fields around it are misread as well."}
 	// TooManyFindings counts the findings beyond the limit of one message.
-	TooManyFindings = &FindingType{ID: "limit.findings", Severity: Note, Text: "%d {finding|findings} left out",
-		Doc: "A message has more findings than anybody reads. The first 32 are shown."}
+	TooManyFindings = &FindingType{ID: "limit.findings", Severity: Note, Text: "%d {finding|findings} left out", Doc: "A message has more findings than anybody reads. The first 32 are shown."}
 	// TooManyRecords reports a message with more players, rules or other entries
 	// than are decoded.
 	TooManyRecords = &FindingType{ID: "limit.records", Severity: Warning, Text: "more than %d entries and lists: the rest is not read",
@@ -36,8 +32,7 @@ var (
 
 	// LastPart states the times from a request to the first and to the last part
 	// of its reply.
-	LastPart = &FindingType{ID: "rtt", Severity: Chat, Class: OfCapture, Text: "first part after %t, last part after %t",
-		Doc: "A reply in several parts has two round-trip times: the time to the first part is that of the network, the time to the last part is what a client waits for."}
+	LastPart = &FindingType{ID: "rtt", Severity: Chat, Class: OfCapture, Text: "first part after %t, last part after %t", Doc: "A reply in several parts has two round-trip times: the time to the first part is that of the network, the time to the last part is what a client waits for."}
 	// SlowParts reports a reply whose first part came in time and whose last part
 	// did not.
 	SlowParts = &FindingType{ID: "split.slow", Severity: Note, Text: "the parts came slowly: the first after %t, the last after %t",
@@ -49,8 +44,7 @@ var (
 		Advice: "If it happens often, raise the timeout of the client or lower its rate: it asks faster than replies come. If the capture has packets twice, nothing has to be done."}
 	// OtherKind reports a reply that answers no pending request while a request of
 	// another kind is pending.
-	OtherKind = &FindingType{ID: "reply.other", Severity: Note, Text: "not the kind of reply that the %p in frame %d asks for",
-		Doc: "The named request is pending, and this reply answers no pending request: the server confuses the kinds, the reply is late, its request is not in the capture, or the reply is forged. The request remains pending."}
+	OtherKind = &FindingType{ID: "reply.other", Severity: Note, Text: "not the kind of reply that the %p in frame %d asks for", Doc: "The named request is pending, and this reply answers no pending request: the server confuses the kinds, the reply is late, its request is not in the capture, or the reply is forged. The request remains pending."}
 	// OtherAddress reports a server whose replies come from another address, once.
 	OtherAddress = &FindingType{ID: "reply.address", Severity: Warning, Text: "%p replies from another address, %p, as in frame %d: clients drop what they did not ask for",
 		Doc:    "Requests to the first address had no reply from it, but replies that fit came to the clients from the second one, which they did not ask. The host has several addresses and the server is bound to all of them, so that the system chooses the address of a reply by its routes; or a NAT translates requests and not replies. This is reported once for the two addresses; their requests count as answered elsewhere.",
@@ -89,8 +83,7 @@ var (
 		Doc:    "The capture was made with a snap length below the size of the frame, or was truncated afterwards. The bytes that are present are decoded, nothing is reported about missing ones, and parts of split messages are not joined. Capture again with tcpdump -s 0.",
 		Advice: "Capture again with the whole length: tcpdump -s 0, or qdissect -i without -s."}
 	// CaptureBegins reports a message whose first parts came before the capture.
-	CaptureBegins = &FindingType{ID: "capture.begins", Severity: Note, Text: "the capture begins after part %d: %d of %d parts are in it",
-		Doc: "The first parts of a split message, and its request, are not in the capture, and its other parts are among the first frames. The capture began while the message was sent. Nothing was lost."}
+	CaptureBegins = &FindingType{ID: "capture.begins", Severity: Note, Text: "the capture begins after part %d: %d of %d parts are in it", Doc: "The first parts of a split message, and its request, are not in the capture, and its other parts are among the first frames. The capture began while the message was sent. Nothing was lost."}
 	// CaptureGlued reports parts that the capture has as one datagram.
 	CaptureGlued = &FindingType{ID: "capture.offload", Severity: Note, Text: "the capture has %d datagrams as one: receive offload joined them",
 		Doc:    "The capturing host joined datagrams of one conversation before they were captured (GRO, LRO). The split header repeats within the payload, so the datagram is divided where it does, and its parts are read as if each had come alone. Frame sizes and times in the capture are not those of the network.",
@@ -100,28 +93,22 @@ var (
 		Doc:    "The same bytes were seen in the same direction more than once within 12 ms or with the same IP identification, or a reply was seen again within a second although no request that it could answer was sent in between. Mirror ports, bridges and the interface any capture datagrams several times, networks duplicate some, and a sender may repeat itself at once. Duplicates are not decoded; they are counted here and in the summary. If most of a capture was seen more than once, only the summary reports it.",
 		Advice: "Nothing: duplicates are not counted as messages. To avoid them, capture on one interface instead of any, or on a mirror port that sees each packet once."}
 	// PacketComment is a comment in the capture file.
-	PacketComment = &FindingType{ID: "capture.comment", Severity: Chat, Class: OfCapture, Text: "comment: %s",
-		Doc: "Somebody wrote this comment on the frame into the capture file (pcapng)."}
+	PacketComment = &FindingType{ID: "capture.comment", Severity: Chat, Class: OfCapture, Text: "comment: %s", Doc: "Somebody wrote this comment on the frame into the capture file (pcapng)."}
 	// Tunnelled reports a datagram inside another packet.
-	Tunnelled = &FindingType{ID: "packet.tunnel", Severity: Chat, Class: OfCapture, Text: "inside %p",
-		Doc: "The datagram was carried in a tunnel. The addresses are the inner ones."}
+	Tunnelled = &FindingType{ID: "packet.tunnel", Severity: Chat, Class: OfCapture, Text: "inside %p", Doc: "The datagram was carried in a tunnel. The addresses are the inner ones."}
 	// Tagged reports a frame with VLAN tags.
-	Tagged = &FindingType{ID: "packet.vlan", Severity: Chat, Class: OfCapture, Text: "VLAN %p",
-		Doc: "The frame has these VLAN tags, from outer to inner."}
+	Tagged = &FindingType{ID: "packet.vlan", Severity: Chat, Class: OfCapture, Text: "VLAN %p", Doc: "The frame has these VLAN tags, from outer to inner."}
 	// IPLength reports a wrong length in an IP header.
-	IPLength = &FindingType{ID: "ip.length", Severity: Note, Class: OfCapture, Text: "IP length %d, the frame has %d bytes",
-		Doc: "The length in the IP header is not that of the packet. Length 0 is usual in captures on a machine whose network card segments packets; a length beyond the frame means a snap length, a damaged packet or a forged header. The bytes that are present were used."}
+	IPLength = &FindingType{ID: "ip.length", Severity: Note, Class: OfCapture, Text: "IP length %d, the frame has %d bytes", Doc: "The length in the IP header is not that of the packet. Length 0 is usual in captures on a machine whose network card segments packets; a length beyond the frame means a snap length, a damaged packet or a forged header. The bytes that are present were used."}
 	// UDPLength reports a wrong length in a UDP header.
 	UDPLength = &FindingType{ID: "udp.length", Severity: Warning, Class: OfCapture, Text: "UDP length %d, IP has %d bytes for it",
 		Doc:    "The length in the UDP header is not that of the datagram: it is 0, less than the 8 bytes of the header, more than IP has, or 4 too small as one writer of captures makes it. The bytes that IP has were used.",
 		Advice: "Find out who writes it: the capturing program, if all datagrams have it; a tunnel or a NAT, if only some hosts do; else the sender, whose datagrams hosts drop."}
 	// UDPSurplus reports bytes between the end of the datagram and the end of the
 	// IP packet.
-	UDPSurplus = &FindingType{ID: "udp.surplus", Severity: Note, Class: OfCapture, Text: "UDP length %d, IP has %d bytes for it; the surplus is left out",
-		Doc: "Bytes between the end of the datagram and the end of the packet do not belong to the datagram: padding, UDP options, or a wrong length."}
+	UDPSurplus = &FindingType{ID: "udp.surplus", Severity: Note, Class: OfCapture, Text: "UDP length %d, IP has %d bytes for it; the surplus is left out", Doc: "Bytes between the end of the datagram and the end of the packet do not belong to the datagram: padding, UDP options, or a wrong length."}
 	// FragmentsDuplicate counts the duplicate fragments of a datagram.
-	FragmentsDuplicate = &FindingType{ID: "ip.frag.duplicate", Severity: Note, Class: OfCapture, Text: "%d {fragment|fragments} arrived twice",
-		Doc: "The network or the capture duplicated fragments. Each was used once."}
+	FragmentsDuplicate = &FindingType{ID: "ip.frag.duplicate", Severity: Note, Class: OfCapture, Text: "%d {fragment|fragments} arrived twice", Doc: "The network or the capture duplicated fragments. Each was used once."}
 	// FragmentsOverlap counts the overlapping fragments of a datagram.
 	FragmentsOverlap = &FindingType{ID: "ip.frag.overlap", Severity: Warning, Class: OfCapture, Text: "%d {fragment|fragments} overlap others",
 		Doc:    "Correct senders do not send overlapping fragments: an attack, a faulty network device, or an identification that was reused. Receivers treat them differently: Linux drops the packet, and IPv6 demands that (RFC 5722).",
@@ -131,8 +118,7 @@ var (
 		Doc:    "Different bytes for the same place of a packet: an attack on the reassembly, an identification that was reused too soon, or a damaged packet.",
 		Advice: "Treat the message as untrustworthy. If it happens often between honest hosts, packets are sent faster than their identification can count: send smaller datagrams. Else block the sender."}
 	// FragmentsReordered reports fragments that came out of order.
-	FragmentsReordered = &FindingType{ID: "ip.frag.reorder", Severity: Chat, Class: OfCapture, Text: "the IP fragments arrived out of order",
-		Doc: "Harmless to hosts; some firewalls drop such packets."}
+	FragmentsReordered = &FindingType{ID: "ip.frag.reorder", Severity: Chat, Class: OfCapture, Text: "the IP fragments arrived out of order", Doc: "Harmless to hosts; some firewalls drop such packets."}
 	// FragmentsChecksum reports joined fragments with a wrong UDP checksum.
 	FragmentsChecksum = &FindingType{ID: "ip.frag.checksum", Severity: Warning, Text: "UDP checksum %x of the joined fragments, it should be %x",
 		Doc:    "The joined fragments belong to different datagrams because an identification was reused, one of them was forged or damaged, or the capture was made on the sender, whose network card fills in the checksum later.",
@@ -144,8 +130,7 @@ var (
 		Advice: "Let fragments pass: firewalls on both sides must accept IP fragments, and a capture filter needs \"or ip[6:2] & 0x1fff != 0\" beside a port (qdissect adds that itself). On the server, make replies shorter than 1400 bytes: fewer rules or plugins in the list."}
 	// FragmentsForeign is FragmentsMissing for packets that belong to no known
 	// conversation. CommonFindings lists the ID once.
-	FragmentsForeign = &FindingType{ID: "ip.frag.missing", Severity: Note, Text: fragmentsMissing,
-		Doc: "A datagram was sent in IP fragments of which not all were captured. It belongs to no known protocol and answers no request, as far as the fragments show."}
+	FragmentsForeign = &FindingType{ID: "ip.frag.missing", Severity: Note, Text: fragmentsMissing, Doc: "A datagram was sent in IP fragments of which not all were captured. It belongs to no known protocol and answers no request, as far as the fragments show."}
 
 	// ICMP errors. The first argument of each names the sender and the frame of the error.
 
