@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ func (o *countOptions) add(f *pflag.FlagSet) {
 	o.window.add(f)
 	f.IntVarP(&o.jobs, "jobs", "j", 0, "use this many cores (default all); the output is the same for any number")
 	f.StringArrayVarP(&o.live.interfaces, "interface", "i", nil, "capture from this `interface` instead of reading files; any means all (Linux); may be repeated")
-	o.live.addNamespace(f)
+	o.live.addPlace(f)
 	f.BoolVar(&o.live.promiscuous, "promiscuous", false, "live: also capture frames for other hosts")
 	f.IntVarP(&o.live.buffer, "buffer-size", "B", 0, "live: size of the kernel's capture buffer in `MiB` (default 32)")
 	f.StringArrayVarP(&o.live.autostop, "autostop", "a", nil, "stop at a `CONDITION`: duration:S (live) or packets:N")
@@ -40,14 +41,15 @@ func (o *countOptions) add(f *pflag.FlagSet) {
 // A counting is a run that only counts.
 type counting struct {
 	plan
-	o *countOptions
+	o      *countOptions
+	output string // a file that is written later
 }
 
 // plan makes a plan of the flags and the arguments: files, or with -i the words of a filter. forever is the duration of a live
 // capture if -a does not say, 0 for no limit.
 func (o *countOptions) plan(args []string, command string, forever time.Duration, env environment) (*counting, error) {
 	ro := readOptions{jobs: o.jobs, protocols: o.protocols, filter: o.filter, limits: o.limits, live: o.live, window: o.window, format: formatOptions{output: "text", clock: "r", color: "never"}}
-	p := &counting{plan{o: &ro, env: env, live: len(o.live.interfaces) > 0, run: pipeline.New()}, o}
+	p := &counting{plan: plan{o: &ro, env: env, live: len(o.live.interfaces) > 0, run: pipeline.New()}, o: o}
 	files, words := args, []string(nil)
 	if p.live {
 		files, words = nil, args
@@ -63,6 +65,7 @@ func (o *countOptions) plan(args []string, command string, forever time.Duration
 		{o.live.buffer < 0 || o.live.buffer > maxBuffer, fmt.Sprintf("-B %d: must be 1 to %d MiB", o.live.buffer, maxBuffer)},
 		{!p.live && o.live.buffer > 0, "-B needs -i: it is the buffer of a live capture"},
 		{!p.live && o.live.netns != "", "--netns needs -i: a file has no interfaces"},
+		{!p.live && o.live.user != "", "--user needs -i: reading files needs no privileges"},
 		{!p.live && o.live.promiscuous, "--promiscuous needs -i: the frames of a file are captured already"},
 		{!p.live && p.limits.duration > 0, "-a duration needs -i"},
 		{p.live && (o.window.since != "" || o.window.until != ""), "--since and --until select from files; -a duration:S ends a live capture"},
@@ -97,6 +100,9 @@ func (p *counting) count(into *stats.Aggregate) (*report.Summary, error) {
 		defer live.Close()
 		run.Source = &pipeline.Source{Source: live, Name: strings.Join(p.o.live.interfaces, ", "), Duration: p.limits.duration}
 		p.filter(p.choose.chosen())
+		if err := p.o.live.confine(folderOf(p.output)...); err != nil {
+			return nil, p.o.live.blame(err)
+		}
 		p.o.live.announce(p.env, live)
 	} else {
 		p.filter(p.choose.match())
@@ -111,6 +117,17 @@ func (p *counting) count(into *stats.Aggregate) (*report.Summary, error) {
 		complain(p.env, p.outside())
 	}
 	return sum, err
+}
+
+// folderOf returns the folder of a file, none for standard output.
+func folderOf(name string) []string {
+	if name == "" || name == "-" {
+		return nil
+	}
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
+	return []string{filepath.Dir(name)}
 }
 
 // own returns the addresses of the interfaces of a live capture.

@@ -213,6 +213,9 @@ func (o *extcapOptions) record(env environment) error {
 	if run.Save.Saver, err = r.save.saver(env, p.limits, live, 0, capture.Making{}); err != nil {
 		return err
 	}
+	if err := r.live.confine(); err != nil {
+		return err
+	}
 	if err := run.Save.Saver.Flush(); err != nil { // Wireshark waits for the header
 		return ignoreClosedPipe(err)
 	}

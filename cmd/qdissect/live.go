@@ -28,6 +28,7 @@ import (
 type liveOptions struct {
 	interfaces  []string
 	netns       string
+	user        string
 	list        bool
 	promiscuous bool
 	snap        int
@@ -38,11 +39,12 @@ type liveOptions struct {
 	servers     int // in metrics
 	onVerdict   string
 	counts      string
+	own         []netip.Prefix
 }
 
 func (o *liveOptions) add(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.interfaces, "interface", "i", nil, "capture from this `interface`; any means all (Linux); may be repeated")
-	o.addNamespace(f)
+	o.addPlace(f)
 	f.BoolVarP(&o.list, "list-interfaces", "D", false, "list the interfaces and exit")
 	f.BoolVar(&o.promiscuous, "promiscuous", false, "live: also capture frames for other hosts")
 	f.IntVarP(&o.snap, "snapshot-length", "s", 0, "live: capture at most this many bytes of a frame (default all)")
@@ -57,8 +59,9 @@ func (o *liveOptions) add(f *pflag.FlagSet) {
 	_ = f.MarkHidden("no-promiscuous-mode")
 }
 
-func (o *liveOptions) addNamespace(f *pflag.FlagSet) {
+func (o *liveOptions) addPlace(f *pflag.FlagSet) {
 	f.StringVar(&o.netns, "netns", "", "live: capture in the network namespace `NAME|PID`: one of ip netns, or that of a process of a container (Linux; docs/containers.md)")
+	f.StringVar(&o.user, "user", "", "live: go on as this `USER` once the interfaces are open (Linux; default who called sudo; docs/live.md)")
 }
 
 func newLive(env environment) *cobra.Command {
@@ -130,8 +133,11 @@ func (o *liveOptions) announce(env environment, live *capture.Live) {
 	}
 }
 
-// addresses returns the addresses of the interfaces.
-func (o *liveOptions) addresses() (own []netip.Prefix) {
+// addresses returns the addresses of the interfaces, as of the first call.
+func (o *liveOptions) addresses() []netip.Prefix {
+	if o.own != nil {
+		return o.own
+	}
 	list, err := capture.Interfaces(o.netns)
 	if err != nil {
 		return nil
@@ -143,14 +149,14 @@ func (o *liveOptions) addresses() (own []netip.Prefix) {
 		for _, s := range i.Addresses {
 			s, _, _ = strings.Cut(s, "/")
 			if a, err := netip.ParseAddr(s); err == nil {
-				own = append(own, netip.PrefixFrom(a.WithZone(""), a.BitLen()))
+				o.own = append(o.own, netip.PrefixFrom(a.WithZone(""), a.BitLen()))
 			}
 		}
 	}
-	return own
+	return o.own
 }
 
-// open starts the capture. Its errors say what to do.
+// open starts the capture and gives up privileges. Its errors say what to do.
 func (o *liveOptions) open(c *chooser) (*capture.Live, error) {
 	live, err := capture.OpenLive(capture.LiveOptions{
 		Interfaces: o.interfaces, Namespace: o.netns, Promiscuous: o.promiscuous, Ring: o.buffer << 20,
@@ -170,7 +176,19 @@ func (o *liveOptions) open(c *chooser) (*capture.Live, error) {
 		}
 		return nil, fmt.Errorf("%w; available are %s", err, strings.Join(known, ", "))
 	}
+	if err == nil {
+		o.addresses() // for which a namespace is entered
+		err = o.demote()
+	}
 	return live, err
+}
+
+// blame adds to the error of a file that the program has become another user.
+func (o *liveOptions) blame(err error) error {
+	if len(o.interfaces) > 0 && errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w; once the interfaces are open, the capture runs as who called sudo, or as --user says", err)
+	}
+	return err
 }
 
 // forbidden says what to do if a network namespace must not be entered.

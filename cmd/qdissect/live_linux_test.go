@@ -36,14 +36,14 @@ import (
 func namespace(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("not root: no network namespace can be made")
+		t.Skip("no network namespace here: not root")
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("iproute2 is not installed")
+		t.Skip("no network namespace here: iproute2 is not installed")
 	}
 	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-		t.Skip("no network namespace can be made: " + err.Error())
+		t.Skip("no network namespace here: " + err.Error())
 	}
 	shell(t, `ip -batch - <<-end
 			link set lo up

@@ -242,8 +242,11 @@ func (p *plan) execute() error {
 		return errors.New("standard output is one of the input files; use another file")
 	}
 	save, err := o.save.saver(env, p.limits, live, o.live.snap, capture.Making{Private: o.format.secrets, Inputs: read})
+	if err == nil && p.live {
+		err = o.live.confine(o.folders()...)
+	}
 	if err != nil {
-		return err
+		return o.live.blame(err)
 	}
 	if save != nil {
 		run.Save.Saver = save

@@ -149,6 +149,7 @@ func (o *reportOptions) run(args []string, env environment) error {
 		f := &r.made.Files[number]
 		f.Packets, f.First, f.Last = packets, first.UTC(), last.UTC()
 	}
+	r.output = o.output
 	sum, err := r.count(stats.New())
 	if err != nil {
 		return err

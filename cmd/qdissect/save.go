@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -158,6 +160,18 @@ func (s *saver) Save(f *capture.Frame) error {
 		return pipeline.ErrEnough
 	}
 	return nil
+}
+
+// folders returns those in which files begin during a capture.
+func (o *readOptions) folders() (list []string) {
+	if len(o.save.rotate) > 0 {
+		list = append(list, filepath.Dir(o.save.file))
+	}
+	if o.live.counts != "" {
+		_ = os.MkdirAll(o.live.counts, 0o777) // its files say why not
+		list = append(list, o.live.counts)
+	}
+	return list
 }
 
 // name passes the names of new interfaces to the writer.

@@ -2,14 +2,19 @@ package capture
 
 import (
 	"errors"
+	"net"
 	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// namespace is a network namespace. A nil one is that of the program.
-type namespace struct{ fd int }
+// namespace is a network namespace. A nil one is that of the program. A thread stays in it, because
+// to enter it needs privileges, which the program gives up.
+type namespace struct {
+	calls chan func()
+	over  chan struct{}
+}
 
 // openNamespace finds a network namespace: that of a process by its number, one of
 // ip netns by its name, or a file such as /proc/1234/ns/net. "" is that of the program.
@@ -35,42 +40,50 @@ func openNamespace(name string) (*namespace, error) {
 	case err != nil:
 		return nil, err
 	}
-	n := &namespace{fd}
-	if err := n.do(func() error { return nil }); err != nil {
-		n.close()
-		if errors.Is(err, unix.EINVAL) {
-			return nil, errors.New("not a network namespace")
-		}
+	defer unix.Close(fd)
+	n := &namespace{make(chan func()), make(chan struct{})}
+	entered := make(chan error)
+	go n.serve(fd, entered)
+	if err = <-entered; errors.Is(err, unix.EINVAL) {
+		err = errors.New("not a network namespace")
+	}
+	if err != nil {
 		return nil, err
 	}
 	return n, nil
 }
 
-// do calls f on a thread that is in the namespace.
-func (n *namespace) do(f func() error) error {
+// serve calls functions on a thread that is in the namespace. The thread ends with it, since it is never unlocked.
+func (n *namespace) serve(fd int, entered chan<- error) {
+	runtime.LockOSThread()
+	err := unix.Setns(fd, unix.CLONE_NEWNET)
+	entered <- err
+	for err == nil {
+		select {
+		case f := <-n.calls:
+			f()
+		case <-n.over:
+			return
+		}
+	}
+}
+
+// do calls f on the thread that is in the namespace.
+func (n *namespace) do(f func() error) (err error) {
 	if n == nil {
 		return f()
 	}
-	runtime.LockOSThread()
-	own, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err == nil {
-		defer unix.Close(own)
-		err = unix.Setns(n.fd, unix.CLONE_NEWNET)
+	done := make(chan error, 1)
+	select {
+	case n.calls <- func() { done <- f() }:
+		return <-done
+	case <-n.over:
+		return net.ErrClosed
 	}
-	if err != nil {
-		runtime.UnlockOSThread()
-		return err
-	}
-	defer func() {
-		if unix.Setns(own, unix.CLONE_NEWNET) == nil {
-			runtime.UnlockOSThread()
-		} // else the thread ends with its goroutine, and nothing else runs on it
-	}()
-	return f()
 }
 
 func (n *namespace) close() {
 	if n != nil {
-		unix.Close(n.fd)
+		close(n.over)
 	}
 }
