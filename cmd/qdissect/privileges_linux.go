@@ -35,7 +35,7 @@ func (o *liveOptions) demote() error {
 
 // become makes all threads run as a user, given by name or number, with its groups.
 func become(name string) error {
-	if name == "" {
+	if name == "" || name == "root" || name == "0" { // containers may have no list of users
 		return nil
 	}
 	u, err := user.Lookup(name)

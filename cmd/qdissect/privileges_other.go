@@ -6,7 +6,7 @@ import "errors"
 
 // demote and confine are for Linux.
 func (o *liveOptions) demote() error {
-	if o.user != "" {
+	if o.user != "" && o.user != "root" {
 		return errors.New("--user is for Linux")
 	}
 	return nil

@@ -109,8 +109,12 @@ func (s *Sensor) capture(ctx context.Context, folder *os.File) {
 	for wait := time.Second; ctx.Err() == nil; wait = min(2*wait, maxPause) {
 		began := time.Now()
 		words := new(lastWords)
-		c := exec.CommandContext(ctx, s.Program, append([]string{"live", "-q", "--counts", s.counts(),
-			"-w", filepath.Join(s.Dir, "ring-"+began.UTC().Format("20060102T150405")+".pcapng"), "-b", fmt.Sprintf("filesize:%d", 1000*s.Size), "-b", fmt.Sprintf("files:%d", s.Files)}, s.Args...)...)
+		args := []string{"live", "-q", "--counts", s.counts(),
+			"-w", filepath.Join(s.Dir, "ring-"+began.UTC().Format("20060102T150405")+".pcapng"), "-b", fmt.Sprintf("filesize:%d", 1000*s.Size), "-b", fmt.Sprintf("files:%d", s.Files)}
+		if os.Geteuid() == 0 {
+			args = append(args, "--user", "root") // the folder is not that of who called sudo
+		}
+		c := exec.CommandContext(ctx, s.Program, append(args, s.Args...)...)
 		bind(c, folder)
 		c.Stderr, c.WaitDelay = words, 5*time.Second
 		c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
