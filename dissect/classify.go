@@ -172,11 +172,14 @@ func (a *Analyzer) choose(x *arrival, found []candidate) class {
 // lift classifies a payload that no protocol finds likely: a pending request, the
 // conversation or the port decides.
 func (a *Analyzer) lift(x *arrival, c class, best *candidate) class {
+	p := a.spoken(x, x.undecided)
 	switch {
 	case best.awaited:
 		c.reason = core.ByRequest
 	case best.pinned:
 		c.reason = core.ByFlow
+	case p >= 0 && p != best.protocol && a.readable(x.Datagram, p):
+		c = class{protocol: p, reason: core.ByServer}
 	case best.port && best.verdict > Doubtful:
 		c.reason = core.ByPort
 	default:
@@ -215,10 +218,8 @@ func (a *Analyzer) tied(best *candidate, found []candidate) uint64 {
 // then by the port. If nothing decides, the message is ambiguous.
 func (a *Analyzer) byServer(x *arrival, c class, best *candidate, tied uint64) class {
 	both := tied | 1<<best.protocol
-	for _, end := range [...]netip.AddrPort{x.Dst, x.Src} {
-		if p := a.tracker.servers.spoke.find(&end); p != nil && both>>*p&1 != 0 {
-			return class{protocol: *p, reason: core.ByServer, sure: true}
-		}
+	if p := a.spoken(x, both); p >= 0 {
+		return class{protocol: p, reason: core.ByServer, sure: true}
 	}
 	if c.reason, c.also = core.ByHeader, tied; best.port {
 		c.reason, c.also = core.ByPort, 0
@@ -227,6 +228,16 @@ func (a *Analyzer) byServer(x *arrival, c class, best *candidate, tied uint64) c
 		c.undecided, c.otherwise, c.protocol = x.undecided, best.protocol, -1
 	}
 	return c
+}
+
+// spoken returns the protocol of a set that the server spoke with others, -1 if it spoke none.
+func (a *Analyzer) spoken(x *arrival, set uint64) int8 {
+	for _, end := range [...]netip.AddrPort{x.Dst, x.Src} {
+		if p := a.tracker.servers.spoke.find(&end); p != nil && set>>*p&1 != 0 {
+			return *p
+		}
+	}
+	return -1
 }
 
 // oneWire reports whether all protocols of a set share one wire format, so that a

@@ -203,7 +203,7 @@ func detectUnknown(b []byte) dissect.Verdict {
 	switch {
 	case len(b) >= 4 && string(b[:4]) == "\x21\x4c\x5f\xa0":
 		return dissect.No
-	case b[0] == 0x00 || b[0] == 0x02 || b[0] == 0x01 || b[0] == 0xff:
+	case b[0] < ' ' || b[0] == 0xff:
 		return dissect.No
 	case len(b) > 1 && (b[0] == 'M' || b[0] == 'N') && b[1] > 0 && b[1] <= 9: // Titanfall, and a version
 		return dissect.No

@@ -20,10 +20,10 @@ var rates = []struct {
 	ports string
 	next  func(*rand.Rand) []byte
 }{
-	{"random bytes on game ports", 5, "game", randomBytes},
+	{"random bytes on game ports", 3, "game", randomBytes},
 	{"random bytes on any port", 2, "any", randomBytes},
 	{"few different bytes on any port", 4, "any", fewBytes},
-	{"few different bytes on game ports", 50, "game", fewBytes},
+	{"few different bytes on game ports", 4, "game", fewBytes},
 	{"text with backslashes", 1000, "", backslashes},
 	{"English", 1, "", func(r *rand.Rand) []byte { return []byte(words(r, 1+r.IntN(60), " ")) }},
 	{"JSON", 0, "", jsonText},

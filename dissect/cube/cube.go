@@ -127,6 +127,9 @@ func isRequest(b []byte) bool {
 	if len(s) == 0 {
 		return true
 	}
+	if !zero && len(query(b)) < len(b) { // nothing follows this time of a ping
+		return false
+	}
 	if !s.Between(0, 9) {
 		return false
 	}

@@ -73,8 +73,11 @@ func Detect(b []byte) dissect.Verdict {
 		return dissect.Likely
 	case rest[0] == 0:
 		// Tables without columns, or the continuation of a reply.
-		if len(rest) <= 6 && len(bytes.Trim(rest, "\x00")) == 0 || gamespy.GoesOn(rest) {
+		if len(rest) <= 6 && len(bytes.Trim(rest, "\x00")) == 0 || gamespy.GoesOn(rest) && gamespy.ASCII(rest) {
 			return gamespy.OfSession(b)
+		}
+		if gamespy.GoesOn(rest) {
+			return dissect.Doubtful
 		}
 	default:
 		// An unknown key, or the continuation of a reply. Much other traffic begins

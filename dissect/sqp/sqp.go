@@ -178,6 +178,8 @@ func Detect(b []byte) dissect.Verdict {
 			return dissect.Possible
 		}
 		return dissect.Doubtful // as an empty reply of GameSpy 2
+	case len(b) > lenChallenge && len(b) < lenQuery && b[0] == typeChallenge && wire.Varied(b[1:lenChallenge]):
+		return dissect.Doubtful // with more bytes than it has
 	case len(b) < lenQuery || b[0] != typeQuery || binary.BigEndian.Uint16(b[5:]) != version:
 	case len(b) == lenQuery:
 		if b[7] != 0 && b[7] <= allChunks {
@@ -211,7 +213,7 @@ func ofChallenge(b []byte) dissect.Verdict {
 	if wire.Varied(b[1:lenChallenge]) {
 		return dissect.Likely
 	}
-	return dissect.Possible
+	return dissect.Doubtful
 }
 
 // readPart reads the header of a packet of several. See [reassembly.ReadPart].

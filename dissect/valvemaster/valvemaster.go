@@ -94,7 +94,7 @@ var kinds = [256]kind{
 		wire.Possible("\n", func(rest []byte) bool { return entries(rest, 0) }), // QuakeWorld's is the same
 	}, (*decoder).decodeServersReply},
 	typeJoin: {mJoin, topicJoin, 0, false, wire.Forms{
-		wire.Likely("\xff", wire.Length(4)), // Xash3D
+		wire.Likely("\xff", func(rest []byte) bool { return len(rest) == 4 && wire.Varied(rest) }), // Xash3D
 		wire.Possible("\xff", wire.Empty),
 		wire.Possible("", wire.Ends),
 	}, (*decoder).decodeJoin},
@@ -203,8 +203,10 @@ func detectServersRequest(b []byte) dissect.Verdict {
 		return dissect.Likely
 	case formCursor:
 		switch {
-		case len(b) == cursorForm:
+		case len(b) == cursorForm && b[0]|b[1]|b[2]|b[3] == 0:
 			return dissect.Possible
+		case len(b) == cursorForm: // whoever goes on has begun
+			return dissect.Doubtful
 		case isFilter(b[cursorForm:]):
 			return dissect.Likely
 		}

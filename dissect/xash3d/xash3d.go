@@ -1,10 +1,11 @@
-// Package xash3d dissects the queries of Xash3D that are its own: info and netinfo. The
-// engine answers those of package a2s as well.
+// Package xash3d dissects the text queries of Xash3D: info, netinfo, ping and getchallenge.
+// The engine answers those of package a2s as well.
 //
 // A request is FF FF FF FF and words: "info" and a version of the network protocol, or
 // "netinfo", the version, a number that the client chose, and the kind of data. A reply
 // is "info", a line end and settings, or "netinfo", the number, the kind, settings and a
-// line end.
+// line end. The replies to "ping" and "getchallenge" are "ack", and "challenge" and a
+// number, as those of Quake 2 are.
 //
 // Source: Xash3D FWGS (connectionless.md, sv_client.c, cl_main.c).
 package xash3d
@@ -31,7 +32,7 @@ var fields = dissect.NewCatalog("xash3d")
 var (
 	words = quake.Fields{
 		Header:    fields.Add("header", dissect.Int, "-1: the message belongs to no connection.", dissect.Framing),
-		Command:   fields.Add("command", dissect.String, "info or netinfo.", dissect.Public),
+		Command:   fields.Add("command", dissect.String, "info, netinfo, ping, ack, getchallenge or challenge.", dissect.Public),
 		Blanks:    fields.Add("blanks", dissect.Bytes, "Blanks between words.", dissect.Framing),
 		Arguments: fields.Add("arguments", dissect.String, "Words after those that the message has a meaning for.", dissect.ServerText),
 		End:       fields.Add("end", dissect.Bytes, "Line ends and zero bytes.", dissect.Framing),
@@ -39,6 +40,7 @@ var (
 	fProtocol = fields.Add("protocol", dissect.Decimal, "Version of the network protocol of the client: 49, or 48 in old versions.")
 	fContext  = fields.Add("context", dissect.Decimal, "Number that the client chose; the reply repeats it.", dissect.Public, dissect.Chosen)
 	fKind     = fields.Add("kind", dissect.Decimal, "Kind of data that is requested or sent.", kindNames())
+	fToken    = fields.Add("challenge", dissect.Decimal, "Number by which the server knows that the client receives what it sends there.", dissect.Token, dissect.Chosen)
 	fName     = fields.Add("name", dissect.String, "Name of the server that refuses to send settings.", dissect.ServerText, asText)
 	fRefusal  = fields.Add("refusal", dissect.String, "Why it refuses.", dissect.Public)
 	pairs     = keyvalue.Declare(fields, asText)
@@ -85,11 +87,15 @@ func kindNames() dissect.Option {
 var (
 	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for name, map and number of players."}
 	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, map and number of players, or the name of the server and why it refuses."}
+	mPing      = &dissect.MessageType{Name: "text_ping_request", Title: "ping request", Role: dissect.Request, Doc: "ping: asks whether the server responds."}
+	mAck       = &dissect.MessageType{Name: "text_ping_reply", Title: "ping", Role: dissect.Reply, Doc: "ack: the reply to ping."}
+	mToken     = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "getchallenge: the first step of a client that wants to play."}
+	mChallenge = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "The number that a client must return to connect."}
 	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
 )
 
 func messages() []*dissect.MessageType {
-	list := []*dissect.MessageType{mInfo, mInfoReply, mUnknown}
+	list := []*dissect.MessageType{mInfo, mInfoReply, mPing, mAck, mToken, mChallenge, mUnknown}
 	for i := range kinds {
 		list = append(list, kinds[i].request, kinds[i].reply)
 	}
@@ -115,11 +121,12 @@ func Protocol() *dissect.Protocol { return protocol }
 var protocol = &dissect.Protocol{
 	Name:     "xash3d",
 	Title:    "Xash3D queries",
-	Doc:      "The queries of Xash3D that are its own, info and netinfo: from the source, not compared with recorded traffic. Servers answer those of a2s as well.",
+	Doc:      "The text queries of Xash3D, info, netinfo, ping and getchallenge: from the source, not compared with recorded traffic. Servers answer those of a2s as well.",
 	Group:    "Valve",
+	Wire:     "quake",
 	Source:   "Xash3D FWGS (connectionless.md, sv_client.c, cl_main.c)",
 	Ports:    []uint16{27015, 27016, 27017, 27018, 27019, 27020},
-	Starts:   wire.Words(quake.Header, "info\n", "info ", "netinfo"),
+	Starts:   wire.Words(quake.Header, "info\n", "info ", "netinfo", "ping", "ack", "getchallenge", "challenge "),
 	Fields:   fields,
 	Messages: messages(),
 	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification, refused, wrongVersion, oddKey, noEnd},
@@ -133,7 +140,10 @@ const (
 	netinfo = "netinfo "
 	refusal = ": wrong version"
 
-	topicInfo dissect.Topic = 1 << len(kinds) // those of netinfo are 1 << their number
+	// Those of netinfo are 1 << their number.
+	topicInfo dissect.Topic = 1 << (len(kinds) + iota)
+	topicPing
+	topicChallenge
 )
 
 var infos = wire.Forms{
@@ -148,21 +158,34 @@ var infos = wire.Forms{
 	wire.Likely(" 4", func(rest []byte) bool { return len(rest) > 0 && quake.Digit(rest[0]) && quake.Ends(rest[1:]) }),
 }
 
+// texts are the messages that Quake 2 has as well, but for the word steam.
+var texts = wire.Forms{
+	wire.Possible("ping", quake.Ends),
+	wire.Possible("ack", quake.Ends),
+	wire.Possible("getchallenge", quake.Ends),
+	wire.Possible("getchallenge steam", quake.Ends),
+	wire.Possible("challenge ", func(rest []byte) bool { return quake.Numbered(rest) && quake.Ends(bytes.TrimLeft(rest, "-0123456789")) }),
+}
+
 // Detect judges a payload by its first bytes. See [dissect.Protocol].
 func Detect(b []byte) dissect.Verdict {
-	if len(b) < 9 || string(b[:4]) != quake.Header {
+	if len(b) < 7 || string(b[:4]) != quake.Header {
 		return dissect.No
 	}
 	b = b[4:]
 	switch {
-	case string(b[:len(info)]) == info:
+	case bytes.HasPrefix(b, []byte(info)):
 		return infos.Judge(b[len(info):])
 	case len(b) > len(netinfo) && string(b[:len(netinfo)]) == netinfo:
 		if n := numbers(b[len(netinfo):]); n >= 2 {
 			return dissect.Likely
 		}
+		return dissect.No
 	}
-	return dissect.No
+	if v := texts.Judge(b); v < dissect.Possible || b[0] != 'p' {
+		return v
+	}
+	return dissect.Doubtful // Half-Life's, unless the server is known
 }
 
 // numbers returns how many numbers a line begins with, at most 3. A reply has two; a
@@ -187,7 +210,7 @@ func numbers(b []byte) int {
 	return 3
 }
 
-// A Message is one of *Request, *InfoReply, *NetInfo and *Unknown.
+// A Message is one of *Request, *InfoReply, *NetInfo, *Text and *Unknown.
 type Message any
 
 // Request is a request. Context and Kind are those of netinfo; Kind is 1 for a ping, 2
@@ -217,6 +240,9 @@ type NetInfo struct {
 // A Player is a player. Score is in frags, Duration in seconds; both are text.
 type Player struct{ Name, Score, Duration string }
 
+// Text is a ping, its reply, a request for a challenge, or a challenge, which is a number.
+type Text struct{ Challenge string }
+
 // Unknown is not a message of this protocol.
 type Unknown struct{}
 
@@ -228,6 +254,7 @@ type decoder struct {
 	request Request
 	info    InfoReply
 	net     NetInfo
+	text    Text
 	unknown Unknown
 }
 
@@ -246,9 +273,28 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		words.Word(r)
 		d.request.Protocol = words.Argument(r, fProtocol)
 		words.Finish(r)
+	case texts.Judge(r.Peek()) > dissect.No:
+		d.decodeText(r, m)
 	default:
 		r.Fail(words.Command, "no such message")
 	}
+}
+
+func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
+	d.text = Text{}
+	m.Body = &d.text
+	switch words.Word(r) {
+	case "ping":
+		m.Type, m.Pair.Asks = mPing, topicPing
+	case "ack":
+		m.Type, m.Pair.Answers = mAck, topicPing
+	case "getchallenge":
+		m.Type, m.Pair.Asks = mToken, topicChallenge
+	default:
+		m.Type, m.Pair.Answers = mChallenge, topicChallenge
+		d.text.Challenge = words.Argument(r, fToken)
+	}
+	words.Finish(r)
 }
 
 func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
@@ -395,3 +441,6 @@ func (p *NetInfo) AppendSummary(dst []byte) []byte {
 	}
 	return p.server.AppendSummary(dst)
 }
+
+// AppendSummary appends the challenge.
+func (p *Text) AppendSummary(dst []byte) []byte { return style.Text(dst, "", p.Challenge) }

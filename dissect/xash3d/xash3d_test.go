@@ -43,6 +43,11 @@ func samples() []dissecttest.Sample {
 		one("details", "details_reply", likely, details),
 		one("other kind", "netinfo_reply", likely, "\xff\xff\xff\xffnetinfo 5 9 \\neterror\\undefined\n", "xash3d.refused"),
 		one("no line end", "details_reply", likely, details[:len(details)-1], "xash3d.noend"),
+		one("text ping request", "text_ping_request", dissect.Doubtful, "\xff\xff\xff\xffping\n"),
+		one("text ping", "text_ping_reply", dissect.Possible, "\xff\xff\xff\xffack"),
+		one("challenge request", "challenge_request", dissect.Possible, "\xff\xff\xff\xffgetchallenge\n"),
+		one("challenge request for Steam", "challenge_request", dissect.Possible, "\xff\xff\xff\xffgetchallenge steam\n"),
+		one("challenge", "challenge_reply", dissect.Possible, "\xff\xff\xff\xffchallenge 12345\n"),
 		one("nothing of it", "unknown", dissect.No, "\xff\xff\xff\xffnothing", "malformed"),
 	}
 }

@@ -74,17 +74,20 @@ func AtLeast(n int) func(rest []byte) bool {
 	return func(rest []byte) bool { return len(rest) >= n }
 }
 
-// Varied reports whether at least two different bytes of b are neither -1 nor small numbers, as
+// Varied reports whether at least three different bytes of b are neither -1 nor small numbers, as
 // of a random number and not of counters and flags.
 func Varied(b []byte) bool {
-	first := byte(0)
+	first, second := byte(0), byte(0)
 	for _, c := range b {
-		if c < 4 || c == 0xff || c == first {
-			continue
-		} else if first != 0 {
+		switch {
+		case c < 4 || c == 0xff || c == first || c == second:
+		case first == 0:
+			first = c
+		case second == 0:
+			second = c
+		default:
 			return true
 		}
-		first = c
 	}
 	return false
 }
