@@ -335,18 +335,17 @@ func (d *decoder) decodeSmall(r *dissect.Reader, m *dissect.Message) {
 	p := &d.small
 	*p = SmallReply{Servers: p.Servers[:0]}
 	m.Type, m.Body, m.Pair.Answers = mSmall, p, topicSmall
-	list := r.Begin(fServers)
-	for n := 0; n == 0 || r.Left() > wordLen && r.PeekByte(0) == idSmall && r.PeekByte(1) == 0; n++ {
-		server := r.BeginRecord(fServer)
+	n := 0
+	more := func() bool {
+		n++
+		return n == 1 || r.Left() > wordLen && r.PeekByte(0) == idSmall && r.PeekByte(1) == 0
+	}
+	p.Servers = wire.Records(r, fServers, fServer, p.Servers, more, func() Server {
 		d.header(r)
 		one := Server{Port: r.U32(fPort), Host: text(r, fHost), Transaction: r.U32(fTransaction)}
 		d.finish(r)
-		if !r.EndRecord(server) {
-			break
-		}
-		p.Servers = append(p.Servers, one)
-	}
-	r.End(list)
+		return one
+	})
 }
 
 func (d *decoder) decodeBig(r *dissect.Reader, m *dissect.Message, kind *dissect.MessageType, topic dissect.Topic) {

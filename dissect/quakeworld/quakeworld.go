@@ -379,19 +379,13 @@ func (d *decoder) decodeLog(r *dissect.Reader, m *dissect.Message) {
 	words.Word(r)
 	l.Number = words.Argument(r, fLogStart)
 	words.Ending(r)
-	list := r.Begin(fLogRows)
-	for r.Next('\\') {
-		row := r.BeginRecord(fLogRow)
+	l.Kills = wire.Records(r, fLogRows, fLogRow, l.Kills, func() bool { return r.Next('\\') }, func() Kill {
 		k := Kill{Killer: r.Delimited(fKiller, 1, "\\\n\x00", 0)}
 		if r.Next('\\') {
 			k.Victim = r.Delimited(fVictim, 1, "\\\n\x00", 1)
 		}
 		words.Ending(r)
-		if !r.EndRecord(row) {
-			break
-		}
-		l.Kills = append(l.Kills, k)
-	}
-	r.End(list)
+		return k
+	})
 	words.Finish(r)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
@@ -136,9 +137,7 @@ func (d *decoder) readStreams(r *dissect.Reader) {
 	if !r.HasPrefix(qtv) {
 		return
 	}
-	list := r.Begin(fStreams)
-	for r.HasPrefix(qtv) {
-		stream := r.BeginRecord(fStream)
+	s.Streams = wire.Records(r, fStreams, fStream, s.Streams, func() bool { return r.HasPrefix(qtv) }, func() Stream {
 		words.Argument(r, fStreamTag)
 		q := Stream{
 			ID: words.Argument(r, fStreamID), Name: words.Argument(r, fStreamOf), Address: words.Argument(r, fStreamURL),
@@ -146,10 +145,6 @@ func (d *decoder) readStreams(r *dissect.Reader) {
 		}
 		words.Line(r, fLine)
 		words.LineEnd(r)
-		if !r.EndRecord(stream) {
-			break
-		}
-		s.Streams = append(s.Streams, q)
-	}
-	r.End(list)
+		return q
+	})
 }

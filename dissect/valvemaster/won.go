@@ -5,6 +5,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
@@ -81,29 +82,17 @@ func (d *decoder) decodeModsReply(r *dissect.Reader, m *dissect.Message, letter 
 	*p = ModsReply{Mods: p.Mods[:0]}
 	m.Body = p
 	skipLine(r)
-	list := r.Begin(fMods)
-	for r.More() && !listEnds(r) {
-		group := r.BeginRecord(fMod)
-		var mod Mod
-		if letter == typeModsReply {
-			mod.Name = r.CString(fModName)
-			mod.Servers, _ = nettext.ParseInt(r.CString(fModCount))
-			mod.Players, _ = nettext.ParseInt(r.CString(fModUsers))
-		} else {
-			mod = d.readMod(r)
+	more := func() bool { return r.More() && !r.HasPrefix(endOfList+"\x00") && !r.HasPrefix(moreInList+"\x00") }
+	p.Mods = wire.Records(r, fMods, fMod, p.Mods, more, func() (mod Mod) {
+		if letter != typeModsReply {
+			return d.readMod(r)
 		}
-		if !r.EndRecord(group) {
-			break
-		}
-		p.Mods = append(p.Mods, mod)
-	}
-	r.End(list)
+		mod.Name = r.CString(fModName)
+		mod.Servers, _ = nettext.ParseInt(r.CString(fModCount))
+		mod.Players, _ = nettext.ParseInt(r.CString(fModUsers))
+		return mod
+	})
 	p.More = r.CString(fModsEnd) == moreInList
-}
-
-// listEnds reports whether the list of mods ends here.
-func listEnds(r *dissect.Reader) bool {
-	return r.HasPrefix(endOfList+"\x00") || r.HasPrefix(moreInList+"\x00")
 }
 
 // readMod reads the keys and values of a mod up to the word end, which is sent as a key

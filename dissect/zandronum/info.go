@@ -366,11 +366,7 @@ func (p *Info) restAsItFits(r *dissect.Reader, flags uint32, byFields bool) {
 func (p *Info) rest(r *dissect.Reader, flags uint32, inTeams bool) {
 	has := func(flag uint32) bool { return flags&flag != 0 && !r.Failed() }
 	if has(flagPlayers) {
-		list := r.Begin(fPlayers)
-		for n := p.NumPlayers; n > 0 && !r.Failed(); n-- {
-			p.player(r, inTeams)
-		}
-		r.End(list)
+		p.Players = wire.Counted(r, fPlayers, fPlayer, p.Players, int(p.NumPlayers), func() Player { return readPlayer(r, inTeams) })
 	}
 	when(r, flags&flagNumTeams, r.U8, fNumTeams, &p.NumTeams)
 	if has(flagTeamNames) {
@@ -416,18 +412,14 @@ func values[T any](r *dissect.Reader, n uint8, list, one *dissect.Field, dst []T
 	return dst
 }
 
-// player reads a player.
-func (p *Info) player(r *dissect.Reader, inTeams bool) {
-	group := r.BeginRecord(fPlayer)
+// readPlayer reads a player.
+func readPlayer(r *dissect.Reader, inTeams bool) Player {
 	one := Player{Name: r.CString(fPlayerName), Score: core.I16(r, fScore), Ping: r.U16(fPing), Spectator: r.Bool(fSpectator), Bot: r.Bool(fBot)}
 	if inTeams {
 		one.Team = dissect.Some(r.U8(fTeam))
 	}
 	one.Minutes = r.U8(fMinutes)
-	if !r.EndRecord(group) {
-		return
-	}
-	p.Players = append(p.Players, one)
+	return one
 }
 
 // second reads the second set of flags and its fields.
