@@ -66,7 +66,11 @@ func appendSummary(dst []byte, s *Summary, columns int) []byte {
 	}
 	beside := ""
 	if s.GameTraffic > 0 {
-		beside = fmt.Sprintf(" (%d from and to ports that answer queries)", s.GameTraffic)
+		least := ""
+		if s.GameTrafficLeast && s.GameTraffic < s.Unknown {
+			least = "at least "
+		}
+		beside = fmt.Sprintf(" (%s%d from and to ports that answer queries)", least, s.GameTraffic)
 	}
 	if !s.Chosen {
 		line("datagrams", "%d, %d of them not recognised%s", s.Datagrams, s.Unknown, beside)

@@ -64,9 +64,11 @@ type Summary struct {
 	Ambiguous map[dissect.Ambiguous]uint64
 	Unknown   uint64
 	// GameTraffic counts those of Unknown that were sent from or to an endpoint that
-	// answered a request.
-	GameTraffic uint64
-	Malformed   uint64
+	// answered a request: all, or with GameTrafficLeast so many at least, because there
+	// were too many endpoints.
+	GameTraffic      uint64
+	GameTrafficLeast bool
+	Malformed        uint64
 	// Panics counts datagrams whose decoder panicked.
 	Panics uint64
 	// Complete and Incomplete count sets of parts and of IP fragments.

@@ -99,7 +99,7 @@ func summarySchema(protocols []*dissect.Protocol) object {
 		"findings_by_severity": all("The same by severity.", object{"chat": natural(""), "note": natural(""), "warning": natural(""), "error": natural("")}, nil),
 		"unknown": all("Datagrams that nothing recognised.", object{
 			"datagrams": natural(""), "guesses": counts("What they look like; those of which nothing is known are not among them.")},
-			object{"game_traffic": natural("Those from and to servers that answered a query on the same port.")}),
+			object{"game_traffic": natural("Those from and to servers that answered a query on the same port; at least so many, if there were more than some thousand endpoints.")}),
 		"malformed":    natural("Messages that could not be read to their end."),
 		"reassemblies": all("Sets of parts and of IP fragments.", object{"complete": natural("Were joined."), "incomplete": natural("Stayed incomplete.")}, nil),
 		"duplicates":   natural("Copies of datagrams that came more than once; they are left out."),

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/packet"
@@ -10,8 +11,12 @@ import (
 )
 
 // endpoints counts datagrams by endpoint. An endpoint has a place and its neighbour:
-// of three that want the two, those with more datagrams stay.
-type endpoints [places]place
+// of three that want the two, those with more datagrams stay. full says that one had no
+// place.
+type endpoints struct {
+	list [places]place
+	full bool
+}
 
 // A place is an endpoint and the number of its datagrams.
 type place struct {
@@ -36,7 +41,7 @@ func made(t **endpoints) *endpoints {
 }
 
 // place returns the place of an endpoint.
-func (t *endpoints) place(key packet.Key) *place { return &t[key*spread>>(64-placeBits)] }
+func (t *endpoints) place(key packet.Key) *place { return &t.list[key*spread>>(64-placeBits)] }
 
 // both counts a datagram of two endpoints.
 func (t *endpoints) both(a, b packet.Key) {
@@ -52,12 +57,13 @@ func (t *endpoints) both(a, b packet.Key) {
 // count counts a datagram of the endpoint with a key.
 func (t *endpoints) count(key packet.Key) {
 	i := key * spread >> (64 - placeBits)
-	p := &t[i]
+	p := &t.list[i]
 	if p.key != key {
-		if neighbour := &t[i^1]; neighbour.key == key || p.n > neighbour.n {
+		if neighbour := &t.list[i^1]; neighbour.key == key || p.n > neighbour.n {
 			p = neighbour
 		}
 		if p.key != key {
+			t.full = t.full || p.n > 0
 			*p = place{key, 1}
 			return
 		}
@@ -70,8 +76,8 @@ func (t *endpoints) of(set keys) (n uint64) {
 	if t == nil {
 		return 0
 	}
-	for i := range t {
-		if p := &t[i]; p.n > 0 && *set.slot(p.key) != 0 {
+	for i := range t.list {
+		if p := &t.list[i]; p.n > 0 && *set.slot(p.key) != 0 {
 			n += p.n
 		}
 	}
@@ -101,6 +107,7 @@ type traffic struct {
 	unseen *endpoints // of datagrams that no worker gets
 	parts  []*sightings
 	before uint64 // of earlier inputs
+	filled bool   // the tables of one of them had no room for all
 }
 
 // sightings are the endpoints of a shard: of unknown datagrams, and of replies. nil are
@@ -132,7 +139,9 @@ func (t *traffic) sink() sink {
 			t.parts = append(t.parts, s)
 			return s
 		},
-		summarize: func(s *report.Summary) { s.GameTraffic = min(t.before+t.ofGames(), s.Unknown) },
+		summarize: func(s *report.Summary) {
+			s.GameTraffic, s.GameTrafficLeast = min(t.before+t.ofGames(), s.Unknown), t.full()
+		},
 	}
 }
 
@@ -157,14 +166,21 @@ func (t *traffic) ofGames() (n uint64) {
 	return n
 }
 
+// full reports whether an endpoint had no place, so that there may be more than was counted.
+func (t *traffic) full() bool {
+	return t.filled || t.unseen.full || slices.ContainsFunc(t.parts, func(s *sightings) bool {
+		return s.beside != nil && s.beside.full || s.proven != nil && s.proven.full
+	})
+}
+
 // servers yields those that answered, for each shard.
 func (t *traffic) servers(yield func(packet.Key) bool) {
 	for _, s := range t.parts {
 		if s.proven == nil {
 			continue
 		}
-		for i := range s.proven {
-			if p := &s.proven[i]; p.n > 0 && !yield(p.key) {
+		for i := range s.proven.list {
+			if p := &s.proven.list[i]; p.n > 0 && !yield(p.key) {
 				return
 			}
 		}
@@ -174,6 +190,7 @@ func (t *traffic) servers(yield func(packet.Key) bool) {
 // endInput keeps the number of ofGames, and forgets the endpoints.
 func (t *traffic) endInput() {
 	t.before += t.ofGames()
+	t.filled = t.full()
 	*t.unseen = endpoints{}
 	for _, s := range t.parts {
 		s.beside, s.proven = nil, nil

@@ -88,7 +88,13 @@ func TestEndpoints(t *testing.T) {
 		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1024)
 		table.both(packet.KeyOf(client), packet.KeyOf(server))
 	}
-	if n := table.of(keys{0, packet.KeyOf(server)}); n != 1<<17 {
-		t.Errorf("%d datagrams, want %d", n, 1<<17)
+	if n := table.of(keys{0, packet.KeyOf(server)}); n != 1<<17 || !table.full {
+		t.Errorf("%d datagrams, want %d; full: %v", n, 1<<17, table.full)
+	}
+	if table = new(endpoints); table.full {
+		t.Error("an empty table is full")
+	}
+	if table.both(1, 2); table.full {
+		t.Error("two endpoints fill a table")
 	}
 }

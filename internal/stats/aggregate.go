@@ -1126,6 +1126,7 @@ func (a *Aggregate) became(k *kind, e *entry[server], is dissect.Outcome, n int,
 	switch {
 	case is == dissect.OutcomeAnswered || is == dissect.OutcomeChallenged:
 		of.good = addSaturated(of.good, uint32(n))
+		return
 	case is == dissect.OutcomePartial:
 		of.incomplete += times
 	case lost:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -279,23 +278,20 @@ func (r *reporting) tooOften() {
 		what, kind, title := "requests", GreedyClients, "Greedy"
 		if k := g.clients[0].v.favourite(); k > 0 {
 			what = r.a.kinds[k-1].many()
-			if t := r.a.kinds[k-1].of; t != nil && t.Purpose&dissect.ServerList != 0 {
+			if t := r.a.kinds[k-1].of; t != nil && t.Purpose&dissect.ServerList != 0 && g.real {
 				kind, title = ListHammering, "List hammering"
 			}
 		}
 		seconds := max(float64(g.to-g.from)/1e9, 1)
-		who, proof := sources[0]+" asks", "It returns challenges: the address is real."
+		who := sources[0] + " asks"
 		if len(g.clients) > 1 {
-			who, proof = fmt.Sprintf("%d clients (%s and others) ask", len(g.clients), sources[0]), "They return challenges: the addresses are real."
+			who = fmt.Sprintf("%d clients (%s and others) ask", len(g.clients), sources[0])
 		}
 		botnet := len(g.clients) >= mostGreedy && alikeClients(g.clients)
-		if botnet {
-			proof = "They return challenges, so the addresses are real, and all do the same at the same pace: a botnet, or one program on many machines."
-		}
 		v := Verdict{
 			Kind: kind, Certainty: Certain, Servers: servers, Sources: sources, From: instant(g.from), To: instant(g.to),
 			Text: fmt.Sprintf("%s: %s %s %s times per second: %s %s in %s, %s of all requests. %s", title, who, list(servers), rounded(g.requests/seconds), number(uint64(g.requests+0.5)), what,
-				span(g.from, g.to), percent(g.requests/float64(max(r.Totals.Requests, 1))), proof),
+				span(g.from, g.to), percent(g.requests/float64(max(r.Totals.Requests, 1))), g.proof(botnet)),
 			Advice: "Limit requests per address (the report has the rule), or ask the operator of that address to ask less often.",
 			Evidence: Evidence{
 				{"sources", float64(len(g.clients))}, {"requests", float64(uint64(g.requests + 0.5))}, {"requests_per_second", round(g.requests/seconds, 1)},
@@ -311,13 +307,29 @@ func (r *reporting) tooOften() {
 		}
 		if !g.real {
 			v.Certainty, v.Doubt = Possible, "this request needs no proof: the address may be forged, and then it is the victim"
-			v.Text = strings.Replace(strings.Replace(v.Text, "It returns challenges: the address is real.", "It need not prove that the address is its own.", 1), "They return challenges: the addresses are real.", "They need not prove that the addresses are their own.", 1)
 		}
 		if len(servers) == 1 {
 			v.Server = servers[0]
 		}
 		r.say(v)
 	}
+}
+
+// proof says whether the addresses are real.
+func (g *group) proof(botnet bool) string {
+	switch one := len(g.clients) == 1; {
+	case g.real && botnet:
+		return "They return challenges, so the addresses are real, and all do the same at the same pace: a botnet, or one program on many machines."
+	case botnet:
+		return "They need not prove that the addresses are their own, and all do the same at the same pace: forged, a botnet, or one program on many machines."
+	case g.real && one:
+		return "It returns challenges: the address is real."
+	case g.real:
+		return "They return challenges: the addresses are real."
+	case one:
+		return "It need not prove that the address is its own."
+	}
+	return "They need not prove that the addresses are their own."
 }
 
 // alikeClients reports whether clients ask for the same at the same pace.

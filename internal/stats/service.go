@@ -52,8 +52,9 @@ const leastJudged = 5
 // accident is the probability below which what a sample says is no accident.
 const accident = 1e-4
 
-// real reports whether a silence is no accident at a server that otherwise answers a share of the requests.
-func (s *silence) real(answered float64) bool {
+// real reports whether a silence is no accident at a server, by the share of the other requests that it answers.
+func (s *silence) real(v *server) bool {
+	answered := float64(v.replies) / max(float64(v.requests)-s.requests, 1)
 	return s.requests >= leastJudged && s.requests*math.Log1p(-min(answered, 0.999)) < math.Log(accident)
 }
 
@@ -76,20 +77,27 @@ func (r *reporting) down() {
 		}
 		o := v.fates.of(v.requests)
 		lost := o.Unanswered + o.Refused + o.Other
-		if o.Unanswered+o.Refused == 0 || v.more == nil {
-			if v.more == nil && lost >= leastJudged {
-				r.goneQuiet(e, float64(lost))
-			}
+		if o.Unanswered+o.Refused == 0 {
 			continue
 		}
-		share := float64(v.replies) / float64(max(v.requests, 1))
-		for _, s := range silences(&v.more.pulses, v.first, v.last) {
-			if s.to-s.from < shortest || !s.real(share) || r.inEvent(e, &s) || s.requests > 1.1*float64(lost)+2 {
-				continue
-			}
+		if v.more == nil || !r.saySilences(e, float64(lost)) {
+			r.goneQuiet(e, float64(lost)) // not each shard may have its seconds
+		}
+	}
+}
+
+// saySilences says when a server did not reply, of which the seconds are known, and reports whether it ever was silent.
+func (r *reporting) saySilences(e *entry[server], lost float64) (any bool) {
+	v := &e.v
+	for _, s := range silences(&v.more.pulses, v.first, v.last) {
+		if s.to-s.from < shortest || !s.real(v) || s.requests > 1.1*lost+2 {
+			continue
+		}
+		if any = true; !r.inEvent(e, &s) {
 			r.sayDown(e, &s)
 		}
 	}
+	return any
 }
 
 // inEvent reports whether a silence is a consequence of an event.
@@ -130,7 +138,7 @@ func (r *reporting) withICMP(v *server, text string) (string, string) {
 	return text, advice
 }
 
-// goneQuiet judges a server that is not among the busiest: it may have stopped replying for good.
+// goneQuiet judges a server whose seconds are not known: it may have stopped replying for good.
 func (r *reporting) goneQuiet(e *entry[server], lost float64) {
 	v := &e.v
 	first := int64(math.MaxInt64)
@@ -140,7 +148,7 @@ func (r *reporting) goneQuiet(e *entry[server], lost float64) {
 		}
 	}
 	s := silence{from: v.lastReply, to: v.last, requests: lost, began: true}
-	if first < v.lastReply || s.to-s.from < shortest || !s.real(float64(v.replies)/float64(max(v.requests, 1))) {
+	if lost < leastJudged || first < v.lastReply || s.to-s.from < shortest || !s.real(v) || r.inEvent(e, &s) {
 		return
 	}
 	r.sayDown(e, &s)
