@@ -167,9 +167,10 @@ func (w *watch) turn(s int64, calm uint64) {
 	w.limit = calmest + uint32(min(4*calm/uint64(max(w.seconds, 1)), 1<<30))
 }
 
-// Of the requests of a second, lookAll are looked at, and then each of lookEach, which counts as many.
+// Of the requests of a second, lookAll are looked at, and then each of lookEach, which counts as many. Fewer would make addresses look less
+// evenly spread than they are.
 const (
-	lookAll  = 32
+	lookAll  = 1 << 10
 	lookEach = 8
 )
 
