@@ -247,6 +247,9 @@ type inner struct{ *Analyzer }
 // Inner returns what only this module can use.
 func (a *Analyzer) Inner(core.Only) inner { return inner{a} }
 
+// Unheard says that the handler needs no exchanges.
+func (a inner) Unheard() { a.out.unheard = true }
+
 // New returns an analyzer that reports to h.
 func New(c Config, h Handler) (*Analyzer, error) {
 	var shared *scratch

@@ -77,6 +77,12 @@ type Exchange struct {
 	Note uint32
 }
 
+// sent returns the number of requests that q stands for, and how many of them were repeated.
+func (t *tracker) sent(q *request) (requests, repeated int) {
+	more := int(t.requests.rare(q).merged) // of which some were answered as well
+	return 1 + more, more - min(max(int(t.requests.answered(q).n), 1)-1, more)
+}
+
 // exchangeOf returns a request with its replies and an outcome, until the next call.
 func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 	p, got, f := t.protocols[q.protocol], t.requests.answered(q), &t.flows.flows[q.flow]
@@ -90,8 +96,8 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 		l := &t.requests.links[o.link]
 		x.Interface, x.VLAN = l.name, l.vlan
 	}
-	more := int(o.merged) // of which some were answered as well
-	x.Requests, x.Repeated, x.Sendings = 1+more, more-min(max(n, 1)-1, more), t.requests.sendings(q)
+	x.Requests, x.Repeated = t.sent(q)
+	x.Sendings = t.requests.sendings(q)
 	x.Marked, x.MarkedRepeated = b2i(q.has(isMarked))+int(o.marks), min(int(o.marks), x.Repeated)
 	x.Replies, x.ReplyFrame, x.LastFrame, x.Reply = n, got.firstFrame, got.lastFrame, nil
 	if q.answer != 0 && got.message > 0 {

@@ -6,6 +6,7 @@ type outlet struct {
 	handler Handler
 	copied  func(*Datagram, bool) // see Config.Copied
 	stats   *Stats
+	unheard bool // the handler needs no exchanges
 	handing bool // the handler has it
 	flow    FlowFinding
 	lost    Unknown
@@ -28,11 +29,15 @@ func (o *outlet) about(f Finding, x *arrival, p *Protocol) {
 	o.finding(&o.flow)
 }
 
+// count counts requests with an outcome, of which some were repeated.
+func (o *outlet) count(is Outcome, requests, repeated int) {
+	o.stats.Outcomes[is] += uint64(requests - repeated)
+	o.stats.Outcomes[OutcomeRepeated] += uint64(repeated)
+}
+
 // exchange hands out the exchange in o.ended and counts it.
 func (o *outlet) exchange() {
-	x := &o.ended
-	o.stats.Outcomes[x.Outcome] += uint64(x.Requests - x.Repeated)
-	o.stats.Outcomes[OutcomeRepeated] += uint64(x.Repeated)
+	o.count(o.ended.Outcome, o.ended.Requests, o.ended.Repeated)
 	o.handing = true
 	o.handler.Exchange(&o.ended)
 	o.handing = false

@@ -146,6 +146,11 @@ func (t *tracker) conclude(q *request, evict bool) {
 	if !evict && !q.has(isLate) {
 		t.reportMissing(q, is)
 	}
+	if t.out.unheard {
+		requests, repeated := t.sent(q)
+		t.out.count(is, requests, repeated)
+		return
+	}
 	t.exchangeOf(q, is)
 	t.out.exchange()
 }

@@ -37,7 +37,9 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 		return
 	}
 	t.answer(x, rec, q, &peer)
-	t.describe(q, rec)
+	if !t.out.unheard {
+		t.describe(q, rec)
+	}
 	t.turn.Request = t.asks(q)
 	t.turn.Request.OtherID = m.other && !r.Cut() && !r.Failed() // else it may not have been read
 	if q.topic&pair.Answers == 0 {
