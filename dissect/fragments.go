@@ -6,6 +6,7 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Arriving records an IP fragment of an incomplete datagram. The ports are 0 unless
@@ -66,7 +67,7 @@ func (a inner) LostFragments(f *FlowFinding, payload []byte) {
 	f.Dst, f.Src = t.flows.flows[q.flow].key.endpoints(q.up())
 	t.inPart(i, x)
 	a.text = appendInt(append(a.text[:0], note...), int(q.frame))
-	f.Finding = NewFinding(core.FragmentsMissing, core.Args(&f.Finding)[0], core.Args(&f.Finding)[1], Str(view(a.text)))
+	f.Finding = NewFinding(core.FragmentsMissing, core.Args(&f.Finding)[0], core.Args(&f.Finding)[1], Str(nettext.View(a.text)))
 }
 
 // answeredBy returns the request that the beginning of a reply answers, none if

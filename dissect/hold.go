@@ -1,8 +1,11 @@
 package dissect
 
-import "github.com/qdissect/qdissect/internal/core"
+import (
+	"math/bits"
 
-import "math/bits"
+	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
+)
 
 // A kept is a copy of a short datagram.
 type kept struct {
@@ -26,7 +29,7 @@ func (k *kept) keep(d *Datagram) {
 func (k *kept) Keep(s string) string {
 	n := len(k.text)
 	k.text = append(k.text, s...)
-	return view(k.text[n:])
+	return nettext.View(k.text[n:])
 }
 
 // A held is a deferred datagram: several protocols may own it, or it may be chance.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // An ICMPError is an error that a host or a router sent about a datagram. It quotes
@@ -194,7 +195,7 @@ func (a *Analyzer) reportICMP(e *ICMPError, k kindOfError, what about, n int, la
 	if e.Length >= 0 {
 		b = append(b, " of "...)
 		b = appendInt(b, e.Length)
-		b = append(b, plural(e.Length, " byte", " bytes")...)
+		b = append(b, nettext.Plural(e.Length, " byte", " bytes")...)
 	}
 	size := len(b)
 	switch {
@@ -225,11 +226,11 @@ func (a *Analyzer) reportICMP(e *ICMPError, k kindOfError, what about, n int, la
 	if n > 0 {
 		b = append(b, "; it is about one of the equal requests in frames "...)
 		b = appendInt(b, int(a.out.flow.Frame))
-		b = append(b, plural(n, " and ", " to ")...)
+		b = append(b, nettext.Plural(n, " and ", " to ")...)
 		b = appendInt(b, int(last))
 	}
 	a.text = b
-	says, dst, length, note := Str(view(b[:who])), Str(view(b[who:to])), Str(view(b[to:size])), Str(view(b[size:]))
+	says, dst, length, note := Str(nettext.View(b[:who])), Str(nettext.View(b[who:to])), Str(nettext.View(b[to:size])), Str(nettext.View(b[size:]))
 	f := &a.out.flow
 	switch k.finding {
 	case core.PortUnreachable:
@@ -237,7 +238,7 @@ func (a *Analyzer) reportICMP(e *ICMPError, k kindOfError, what about, n int, la
 	case core.FragmentationNeeded:
 		f.Finding = NewFinding(k.finding, says, length, note)
 	case core.Unreachable:
-		f.Finding = NewFinding(k.finding, says, dst, Str(view(b[why:])))
+		f.Finding = NewFinding(k.finding, says, dst, Str(nettext.View(b[why:])))
 	case core.Prohibited, core.HopLimit:
 		f.Finding = NewFinding(k.finding, says, dst, note)
 	default:

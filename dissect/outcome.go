@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // An Outcome is what became of a request. Each request ends with one.
@@ -247,7 +248,7 @@ func (t *tracker) reportMissing(q *request, is Outcome) {
 	}
 	origin, at := t.requests.origin(q)
 	t.out.flow = FlowFinding{
-		Finding: NewFinding(what, Str(p.Messages[q.message].Title), Str(view(t.out.text))),
+		Finding: NewFinding(what, Str(p.Messages[q.message].Title), Str(nettext.View(t.out.text))),
 		Frame:   origin, Time: fromNanos(at), Src: src, Dst: dst, Protocol: p, Alternatives: t.out.others,
 	}
 	t.out.finding(&t.out.flow)

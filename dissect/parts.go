@@ -8,6 +8,7 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A joining holds the sets of parts that are not complete.
@@ -219,13 +220,13 @@ func (a *Analyzer) noteTotals(s *Splitting, set *reassembly.Set) {
 			a.text = append(a.text, ')')
 		}
 		if s.Totals != nil {
-			a.reader.Note(s.Totals, Str(view(a.text)))
+			a.reader.Note(s.Totals, Str(nettext.View(a.text)))
 		}
 	}
 	if s.Sizes != nil && differ(set, set.Size) {
 		from := len(a.text)
 		a.text = appendStated(a.text, set, set.Size)
-		a.reader.Note(s.Sizes, Str(view(a.text[from:])))
+		a.reader.Note(s.Sizes, Str(nettext.View(a.text[from:])))
 	}
 }
 
@@ -278,7 +279,7 @@ func appendStated(b []byte, set *reassembly.Set, stated func(int) int) []byte {
 				frames++
 			}
 		}
-		b = append(b, plural(frames, " (frame ", " (frames ")...)
+		b = append(b, nettext.Plural(frames, " (frame ", " (frames ")...)
 		named := 0
 		for j := i; j < set.Len() && named < maxStated; j++ {
 			if stated(j) != v {
@@ -354,7 +355,7 @@ func (a *Analyzer) noteMissing(x *arrival, set *reassembly.Set, why reassembly.R
 	core.SetMissing(&a.reader, set.Len()+1)
 	from := len(a.text)
 	a.text = appendMissing(a.text, a.missing, set.Total())
-	args := [...]Arg{Num(set.Len()), Num(set.Total()), Str(view(a.text[from:])), Str(why.String())}
+	args := [...]Arg{Num(set.Len()), Num(set.Total()), Str(nettext.View(a.text[from:])), Str(why.String())}
 	switch {
 	case contradicts(set):
 		// What is missing came: with another total.
@@ -403,7 +404,7 @@ func appendMissing(b []byte, missing []int, total int) []byte {
 	if total == 0 && len(missing) == 0 {
 		return append(b, "the last part"...)
 	}
-	b = append(b, plural(len(missing), "part ", "parts ")...)
+	b = append(b, nettext.Plural(len(missing), "part ", "parts ")...)
 	for i := 0; i < len(missing); {
 		j := i
 		for j+1 < len(missing) && missing[j+1] == missing[j]+1 {

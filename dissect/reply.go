@@ -72,7 +72,7 @@ func (t *tracker) identify(rec *Record, q *request, m match, at timing, r *Reade
 	}
 	if rec.Late = at.late > t.config.Limits.Window; rec.Late {
 		t.out.text = appendLate(t.out.text[:0], at)
-		r.Note(core.Late, Num(q.frame), Str(view(t.out.text)))
+		r.Note(core.Late, Num(q.frame), Str(nettext.View(t.out.text)))
 	}
 	if rec.LastRTT > rec.RTT {
 		r.Note(core.LastPart, Dur(rec.RTT), Dur(rec.LastRTT))

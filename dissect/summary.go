@@ -1,10 +1,7 @@
 package dissect
 
-import "github.com/qdissect/qdissect/internal/core"
-
 import (
-	"unsafe"
-
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -41,12 +38,12 @@ func (s *Server) AppendSummary(dst []byte) []byte {
 			dst = nettext.AppendInt(dst, int64(s.MaxPlayers.Value))
 			dst = append(dst, " players"...)
 		} else {
-			dst = append(dst, plural(s.Players.Value, " player", " players")...)
+			dst = append(dst, nettext.Plural(s.Players.Value, " player", " players")...)
 		}
 		if n := s.Bots.Value; n > 0 {
 			dst = append(dst, ", "...)
 			dst = nettext.AppendInt(dst, int64(n))
-			dst = append(dst, plural(n, " bot", " bots")...)
+			dst = append(dst, nettext.Plural(n, " bot", " bots")...)
 		}
 	}
 	if v := s.Version.Value; v != "" {
@@ -63,14 +60,4 @@ func (s *Server) AppendSummary(dst []byte) []byte {
 	return dst
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
-
 func digit(b byte) bool { return b >= '0' && b <= '9' }
-
-// view returns the bytes as a string without copying them.
-func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -87,20 +87,20 @@ func appendSummary(dst []byte, s *Summary, columns int) []byte {
 		line("one-sided", "%s", oneSided(s))
 	}
 	if s.ICMP > 0 {
-		line("icmp", "%d %s about datagrams, %d of them about recognised conversations", s.ICMP, plural(int(s.ICMP), "error", "errors"), s.ICMPMatched)
+		line("icmp", "%d %s about datagrams, %d of them about recognised conversations", s.ICMP, nettext.Plural(int(s.ICMP), "error", "errors"), s.ICMPMatched)
 	}
 	if n := s.AmbiguousReplies; n > 0 {
-		line("ambiguous", "%d round %s, because the request was repeated", n, plural(int(n), "trip", "trips"))
+		line("ambiguous", "%d round %s, because the request was repeated", n, nettext.Plural(int(n), "trip", "trips"))
 	}
 	if s.Duplicates > 0 {
-		line("duplicates", "%d %s of datagrams that came more than once, left out", s.Duplicates, plural(int(s.Duplicates), "copy", "copies"))
+		line("duplicates", "%d %s of datagrams that came more than once, left out", s.Duplicates, nettext.Plural(int(s.Duplicates), "copy", "copies"))
 	}
 	if s.Complete+s.Incomplete > 0 {
-		line("joined", "%d %s of parts or fragments, %d incomplete", s.Complete, plural(int(s.Complete), "set", "sets"), s.Incomplete)
+		line("joined", "%d %s of parts or fragments, %d incomplete", s.Complete, nettext.Plural(int(s.Complete), "set", "sets"), s.Incomplete)
 	}
 	f := &s.Findings
-	line("findings", "%d %s, %d %s, %d %s", f[dissect.Failed], plural(int(f[dissect.Failed]), "error", "errors"),
-		f[dissect.Warning], plural(int(f[dissect.Warning]), "warning", "warnings"), f[dissect.Note], plural(int(f[dissect.Note]), "note", "notes"))
+	line("findings", "%d %s, %d %s, %d %s", f[dissect.Failed], nettext.Plural(int(f[dissect.Failed]), "error", "errors"),
+		f[dissect.Warning], nettext.Plural(int(f[dissect.Warning]), "warning", "warnings"), f[dissect.Note], nettext.Plural(int(f[dissect.Note]), "note", "notes"))
 	if s.Malformed > 0 {
 		line("malformed", "%d", s.Malformed)
 	}
@@ -156,7 +156,7 @@ func messageLines(s *Summary, line func(name, format string, args ...any)) {
 						name += " or " + q.Name
 					}
 				}
-				line(name, "%d %s", n, plural(int(n), "message", "messages"))
+				line(name, "%d %s", n, nettext.Plural(int(n), "message", "messages"))
 				sure -= n
 			}
 		}
@@ -168,7 +168,7 @@ func messageLines(s *Summary, line func(name, format string, args ...any)) {
 			rt := &s.RoundTrips[i]
 			extra = fmt.Sprintf(", round trip min/mean/max %s/%s/%s", ms(rt.Min), ms(rt.Sum/time.Duration(rt.Count)), ms(rt.Max))
 		}
-		line(p.Name, "%d %s%s", sure, plural(int(sure), "message", "messages"), extra)
+		line(p.Name, "%d %s%s", sure, nettext.Plural(int(sure), "message", "messages"), extra)
 	}
 }
 
@@ -201,7 +201,7 @@ func oneSided(s *Summary) string {
 		b += ", or no server answers"
 	}
 	if n := s.Outcomes[dissect.OutcomeOneSided]; n > 0 {
-		b += fmt.Sprintf(": %d %s not called unanswered", n, plural(int(n), "request without a reply is", "requests without a reply are"))
+		b += fmt.Sprintf(": %d %s not called unanswered", n, nettext.Plural(int(n), "request without a reply is", "requests without a reply are"))
 	}
 	return b
 }

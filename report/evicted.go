@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // maxSeconds is how many seconds of evictions a summary names.
@@ -37,7 +38,7 @@ func evicted(s *Summary) string {
 		{e.Clients, "client or host", "clients and hosts"}, {s.EvictedFragments, "IP fragment", "IP fragments"},
 	} {
 		if k.n > 0 {
-			said = append(said, fmt.Sprintf("%d %s", k.n, plural(int(k.n), k.one, k.many)))
+			said = append(said, fmt.Sprintf("%d %s", k.n, nettext.Plural(int(k.n), k.one, k.many)))
 		}
 	}
 	text := strings.Join(said, ", ") + ", because a limit was reached"

@@ -307,11 +307,11 @@ func (t *Text) appendJoined(b []byte, r *dissect.Record) []byte {
 func appendParts(b []byte, s *dissect.Split) []byte {
 	b = nettext.AppendInt(b, int64(s.Parts))
 	if !s.Partial || s.Total == 0 {
-		return append(b, plural(s.Parts, " part", " parts")...)
+		return append(b, nettext.Plural(s.Parts, " part", " parts")...)
 	}
 	b = append(b, " of "...)
 	b = nettext.AppendInt(b, int64(s.Total))
-	return append(b, plural(s.Total, " part", " parts")...)
+	return append(b, nettext.Plural(s.Total, " part", " parts")...)
 }
 
 // appendFrames appends frame numbers, the first and last ones if there are many.
@@ -329,18 +329,11 @@ func appendFrames(b []byte, frames []uint64) []byte {
 	return b
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
-
 // Unknown writes a datagram that nothing recognised.
 func (t *Text) Unknown(u *dissect.Unknown) error {
 	t.prefix(u.Frame, u.Time, u.Src, u.Dst, false, false, "", nil, nil)
 	b := nettext.AppendInt(append(t.buf, "  "...), int64(len(u.Payload)))
-	b = append(b, plural(len(u.Payload), " byte", " bytes")...)
+	b = append(b, nettext.Plural(len(u.Payload), " byte", " bytes")...)
 	n := len(b)
 	b = append(b, "  "...)
 	if b = u.AppendGuess(b); len(b) == n+2 {
@@ -688,7 +681,7 @@ func (t *Text) sourceLine(s *dissect.Source) {
 	}
 	b = append(b, ", "...)
 	b = nettext.AppendInt(b, int64(len(s.Data)))
-	b = append(b, plural(len(s.Data), " byte", " bytes")...)
+	b = append(b, nettext.Plural(len(s.Data), " byte", " bytes")...)
 	b = append(b, t.paint.reset...)
 	t.buf = append(b, '\n')
 }
@@ -746,17 +739,17 @@ func (t *Text) appendValue(b []byte, n *dissect.Node, data []byte) []byte {
 			t.wide = v
 		}
 		cut := v[:min(len(v), maxShown)]
-		b = dissect.AppendQuoted(b, view(cut), f.Charset, dissect.NoStyle)
+		b = dissect.AppendQuoted(b, nettext.View(cut), f.Charset, dissect.NoStyle)
 		if len(cut) < len(v) {
 			b = append(b, " …"...)
 		}
 		if style.HasCodes(cut) {
 			b = append(b, "  "...)
-			b = core.AppendText(b, view(cut), f.Charset, style)
+			b = core.AppendText(b, nettext.View(cut), f.Charset, style)
 		}
 	default:
 		b = nettext.AppendInt(b, int64(len(v)))
-		b = append(b, plural(len(v), " byte", " bytes")...)
+		b = append(b, nettext.Plural(len(v), " byte", " bytes")...)
 	}
 	if name := f.NameOf(n.Num); len(f.Names) > 0 && name != "" {
 		b = append(b, " ("...)
@@ -886,9 +879,6 @@ func appendASCII(b, s []byte) []byte {
 
 // bytesOf returns the bytes of a string without copying them; they must only be read.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
-
-// view returns the bytes as a string without copying them.
-func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // width returns the number of columns of a text in a table.
 func width(s string) int { return utf8.RuneCountInString(s) }

@@ -77,7 +77,7 @@ func (t *TreeNote) Record(r *dissect.Record, payload int) []byte {
 		}
 	}
 	t.raw = r.AppendSummary(t.raw[:0])
-	t.fact(1, "summary", view(t.raw))
+	t.fact(1, "summary", nettext.View(t.raw))
 	t.line(1, r.Protocol.Name, 0, 0, len(r.Sources[0].Data))
 	t.end("")
 	for i := range r.Nodes {
@@ -130,7 +130,7 @@ func (t *TreeNote) Frame(path string, distance int) []byte {
 // Cut returns the line that says how many lines were left out.
 func (t *TreeNote) Cut(lines int) []byte {
 	t.b = t.b[:0]
-	t.fact(1, "cut", strconv.Itoa(lines)+plural(lines, " line", " lines")+" of the tree did not fit into the comment")
+	t.fact(1, "cut", strconv.Itoa(lines)+nettext.Plural(lines, " line", " lines")+" of the tree did not fit into the comment")
 	return t.b
 }
 
@@ -198,7 +198,7 @@ func (t *TreeNote) finding(f *dissect.Finding) {
 	t.fact(2, "finding.severity", f.Type.Severity.String())
 	t.raw = f.AppendText(t.raw[:0])
 	t.raw = nettext.Shorten(t.raw, 0, nettext.MaxSummary)
-	t.fact(2, "finding.text", view(t.raw))
+	t.fact(2, "finding.text", nettext.View(t.raw))
 }
 
 // server writes the facts about a server.

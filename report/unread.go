@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Unread describes the packets of a capture that are not dissected, judged by a
@@ -94,30 +96,30 @@ func AppendUnread(dst []byte, s *Summary, chosen bool) []byte {
 			if len(u.Errors) > len(named) {
 				more = ", and more"
 			}
-			say("%d ICMP %s: %s%s", s.ICMP, plural(int(s.ICMP), "error", "errors"), strings.Join(named, ", "), more)
+			say("%d ICMP %s: %s%s", s.ICMP, nettext.Plural(int(s.ICMP), "error", "errors"), strings.Join(named, ", "), more)
 		}
 	} else {
 		of := "a known protocol"
 		if chosen {
 			of = "the chosen protocols"
 		}
-		say("%d UDP %s, none of %s", s.Datagrams, plural(int(s.Datagrams), "datagram", "datagrams"), of)
+		say("%d UDP %s, none of %s", s.Datagrams, nettext.Plural(int(s.Datagrams), "datagram", "datagrams"), of)
 	}
 	if like := likenesses(u.Like, u.Sampled, s.Datagrams); like != "" {
 		say("%s", like)
 	}
 	if u.Segments > 0 {
-		text := fmt.Sprintf("%d TCP %s not read", u.Segments, plural(int(u.Segments), "packet is", "packets are"))
+		text := fmt.Sprintf("%d TCP %s not read", u.Segments, nettext.Plural(int(u.Segments), "packet is", "packets are"))
 		if like := likenesses(u.Streams, u.SampledSegments, u.Segments); like != "" {
 			text += ", " + like
 		}
 		say("%s", text)
 	}
 	for _, l := range u.Links {
-		say("%d %s of link type %s, which qdissect does not read", l.Packets, plural(int(l.Packets), "packet", "packets"), l.Name)
+		say("%d %s of link type %s, which qdissect does not read", l.Packets, nettext.Plural(int(l.Packets), "packet", "packets"), l.Name)
 	}
 	if other := s.Packets - min(s.Packets, s.Datagrams+u.Segments+s.ICMP+links); other > 0 {
-		say("%d other %s", other, plural(int(other), "packet", "packets"))
+		say("%d other %s", other, nettext.Plural(int(other), "packet", "packets"))
 	}
 	return append(append(dst, "no messages: "...), strings.Join(said, "; ")...)
 }
@@ -140,7 +142,7 @@ func likenesses(list []Likeness, sampled, all uint64) string {
 		if l.Port != 0 {
 			where += fmt.Sprintf(" on port %d", l.Port)
 		}
-		said = append(said, fmt.Sprintf("%d%s %s like %s", l.Packets, where, plural(int(l.Packets), "looks", "look"), l.Name))
+		said = append(said, fmt.Sprintf("%d%s %s like %s", l.Packets, where, nettext.Plural(int(l.Packets), "looks", "look"), l.Name))
 	}
 	if len(list) > shown {
 		others := uint64(0)

@@ -245,7 +245,7 @@ func searchLeaks(w *anonymize.Witness, name string, env environment) error {
 		return err
 	}
 	if w.Unchecked > 0 {
-		fmt.Fprintf(env.err, "not looked for: %d %s beyond the limits of docs/limits.md\n", w.Unchecked, plural(w.Unchecked, "value", "values"))
+		fmt.Fprintf(env.err, "not looked for: %d %s beyond the limits of docs/limits.md\n", w.Unchecked, nettext.Plural(w.Unchecked, "value", "values"))
 	}
 	for _, l := range leaks {
 		fmt.Fprintf(env.err, "frame %d, %s: still \"%s\"\n", l.Frame, l.Field, nettext.AppendSafe(nil, []byte(l.Value)))
@@ -278,7 +278,7 @@ func writeCounts(w io.Writer, c *anonymize.Counts) {
 		}
 		fmt.Fprintln(w, head, strings.Join(parts, ", "))
 	}
-	fmt.Fprintf(w, "read:     %d %s; written: %d, with %d %s\n", c.Frames, plural(int(c.Frames), "frame", "frames"), c.Written, c.Messages, plural(int(c.Messages), "message", "messages"))
+	fmt.Fprintf(w, "read:     %d %s; written: %d, with %d %s\n", c.Frames, nettext.Plural(int(c.Frames), "frame", "frames"), c.Written, c.Messages, nettext.Plural(int(c.Messages), "message", "messages"))
 	line("replaced:", [3]any{c.Addresses(), "address", "addresses"}, [3]any{c.MACs, "hardware address", "hardware addresses"},
 		[3]any{c.Names, "name of a player", "names of players"}, [3]any{c.IDs, "identifier", "identifiers"}, [3]any{c.Secrets, "secret", "secrets"},
 		[3]any{c.Tokens, "challenge", "challenges"}, [3]any{c.Texts, "text", "texts"},
@@ -289,6 +289,6 @@ func writeCounts(w io.Writer, c *anonymize.Counts) {
 		[3]any{c.Wrapped, "frame with an unsupported encapsulation", "frames with an unsupported encapsulation"},
 		[3]any{c.Failed, "frame of a message that cannot be encoded again", "frames of messages that cannot be encoded again"})
 	if c.Reshaped > 0 {
-		fmt.Fprintf(w, "%d %s differently than before\n", c.Reshaped, plural(c.Reshaped, "message dissects", "messages dissect"))
+		fmt.Fprintf(w, "%d %s differently than before\n", c.Reshaped, nettext.Plural(c.Reshaped, "message dissects", "messages dissect"))
 	}
 }

@@ -160,7 +160,7 @@ func (c *checking) footer() string {
 	}
 	add(c.damaged, "damaged")
 	add(c.all-c.equal-c.different-c.missing-c.written, "not read")
-	line := fmt.Sprintf("%s: %s", count(c.all, "capture"), strings.Join(parts, ", "))
+	line := fmt.Sprintf("%s: %s", nettext.Count(c.all, "capture"), strings.Join(parts, ", "))
 	if c.all == 0 {
 		line = "no captures"
 	}

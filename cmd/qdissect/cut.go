@@ -12,6 +12,7 @@ import (
 
 	"github.com/qdissect/qdissect/internal/cut"
 	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // cutOptions are the flags of cut.
@@ -143,9 +144,9 @@ func tellCut(r *cut.Result, env environment) {
 		fmt.Fprintf(env.err, "nothing chosen in %d frames; no file written\n", r.All)
 		return
 	}
-	fmt.Fprintf(env.err, "%d of %s written, %d chosen", r.Frames, count(int(r.All), "frame"), r.Chosen)
+	fmt.Fprintf(env.err, "%d of %s written, %d chosen", r.Frames, nettext.Count(int(r.All), "frame"), r.Chosen)
 	if r.Added > 0 {
-		fmt.Fprintf(env.err, "; %s of the same conversations added so that the messages stay the same", count(r.Added, "frame"))
+		fmt.Fprintf(env.err, "; %s of the same conversations added so that the messages stay the same", nettext.Count(r.Added, "frame"))
 	}
 	fmt.Fprintln(env.err)
 	if len(r.Changed) > 0 {

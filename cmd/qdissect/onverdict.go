@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
 )
 
@@ -112,7 +113,7 @@ func (a *alarm) forget() {
 // end ends the command.
 func (a *alarm) end() {
 	if a.left > 0 {
-		a.warn(fmt.Errorf("--on-verdict: %s not passed on, because the command is too slow", count(a.left, "verdict")))
+		a.warn(fmt.Errorf("--on-verdict: %s not passed on, because the command is too slow", nettext.Count(a.left, "verdict")))
 	}
 	close(a.pending)
 	select {

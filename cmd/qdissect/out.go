@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/tables"
 	"github.com/qdissect/qdissect/report"
@@ -99,7 +100,7 @@ func (r *remarks) String() string {
 	var parts []string
 	say := func(n int, format string, args ...any) {
 		if n > 0 {
-			parts = append(parts, count(n, "capture")+" "+fmt.Sprintf(format, args...))
+			parts = append(parts, nettext.Count(n, "capture")+" "+fmt.Sprintf(format, args...))
 		}
 	}
 	say(r.silent, "without messages, for example %s; qdissect says what it holds if it is read alone", r.first)
@@ -144,7 +145,7 @@ func (o *outOptions) runMany(p *plan, flags *pflag.FlagSet) error {
 			complain(env, errors.New(text))
 		}
 	}
-	fmt.Fprintf(env.err, "%s dissected, %d done before\n", count(m.new, "capture"), m.done)
+	fmt.Fprintf(env.err, "%s dissected, %d done before\n", nettext.Count(m.new, "capture"), m.done)
 	if m.troubled {
 		return status(exitTrouble)
 	}

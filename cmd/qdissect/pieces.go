@@ -57,7 +57,7 @@ func (p *pieces) String() string {
 	}
 	more := ""
 	if p.more > 0 {
-		more = fmt.Sprintf(", and %d more such %s", p.more, plural(p.more, "file", "files"))
+		more = fmt.Sprintf(", and %d more such %s", p.more, nettext.Plural(p.more, "file", "files"))
 	}
 	return p.first + more + ": if they are parts of one capture, " + p.advice +
 		"; otherwise exchanges that continue in the next file are unanswered or incomplete"

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/serve"
 	"github.com/qdissect/qdissect/internal/serve/host"
 )
@@ -105,7 +106,7 @@ func listServers(w io.Writer, list []*serve.Captured, listen netip.AddrPort, o *
 			column = max(column, len(e.Protocol))
 		}
 		for _, e := range c.Entries() {
-			fmt.Fprintf(&b, "  %-*s %s → %s  [%s, %d bytes", column, e.Protocol, e.Request, e.Reply, count(e.Datagrams, "datagram"), e.Bytes)
+			fmt.Fprintf(&b, "  %-*s %s → %s  [%s, %d bytes", column, e.Protocol, e.Request, e.Reply, nettext.Count(e.Datagrams, "datagram"), e.Bytes)
 			if e.Times > 1 {
 				fmt.Fprintf(&b, "; first of %d", e.Times)
 			}

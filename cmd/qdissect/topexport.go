@@ -13,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/cut"
 	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/top"
@@ -52,7 +53,7 @@ func (w *watching) save(name string, s *top.Snapshot, expr string) (string, erro
 	case r.Frames == 0:
 		return "", errors.New("no messages of it are in memory; no file written")
 	}
-	return fmt.Sprintf("%s of %d messages written to %s", count(int(r.Frames), "frame"), r.Chosen, name), nil
+	return fmt.Sprintf("%s of %d messages written to %s", nettext.Count(int(r.Frames), "frame"), r.Chosen, name), nil
 }
 
 // spill writes the frames of a snapshot to a file.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/talks"
@@ -70,7 +71,7 @@ func (u *unit) captures() (name string, names []string) {
 	default:
 		names = []string{digits.ReplaceAllString(first, "[0-9]*")}
 	}
-	return fmt.Sprintf("%s to %s (%s)", first, filepath.Base(last), count(len(u.inputs), "capture")), names
+	return fmt.Sprintf("%s to %s (%s)", first, filepath.Base(last), nettext.Count(len(u.inputs), "capture")), names
 }
 
 var digits = regexp.MustCompile("[0-9]+")
@@ -185,7 +186,7 @@ func (o *outOptions) runUnits(p *plan, flags *pflag.FlagSet) error {
 		complain(p.env, errors.New(text))
 	}
 	if parts > 0 {
-		fmt.Fprintf(p.env.err, "%s dissected, %d done before\n", count(m.new, "unit"), m.done)
+		fmt.Fprintf(p.env.err, "%s dissected, %d done before\n", nettext.Count(m.new, "unit"), m.done)
 	} else if err := json.NewEncoder(p.env.out).Encode(order{Done: &m.done}); err != nil {
 		return err
 	}

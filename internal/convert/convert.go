@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
@@ -52,7 +51,7 @@ func (c *Converter) Findings(d *dissect.Datagram, comments []string) {
 	addComments(d, comments)
 	if d.VLAN != 0 {
 		c.text = strconv.AppendUint(c.text[:0], uint64(d.VLAN), 10)
-		d.Findings = append(d.Findings, dissect.NewFinding(core.Tagged, dissect.Str(view(c.text))))
+		d.Findings = append(d.Findings, dissect.NewFinding(core.Tagged, dissect.Str(nettext.View(c.text))))
 	}
 }
 
@@ -78,7 +77,7 @@ func (c *Converter) findings(d *dissect.Datagram, in *packet.Datagram, comments 
 			}
 			c.text = strconv.AppendUint(c.text, uint64(v), 10)
 		}
-		add(dissect.NewFinding(core.Tagged, dissect.Str(view(c.text))))
+		add(dissect.NewFinding(core.Tagged, dissect.Str(nettext.View(c.text))))
 	}
 	if tunnels := in.Tunnels(); len(tunnels) > 0 {
 		start := len(c.text)
@@ -94,7 +93,7 @@ func (c *Converter) findings(d *dissect.Datagram, in *packet.Datagram, comments 
 			c.text = append(c.text, " to "...)
 			c.text = dst.AppendTo(c.text)
 		}
-		add(dissect.NewFinding(core.Tunnelled, dissect.Str(view(c.text[start:]))))
+		add(dissect.NewFinding(core.Tunnelled, dissect.Str(nettext.View(c.text[start:]))))
 	}
 	if n := in.MoreAnomalies(); n > 0 {
 		add(dissect.NewFinding(core.TooManyFindings, dissect.Num(n)))
@@ -158,7 +157,7 @@ func (c *Converter) Loss(f *dissect.FlowFinding, l *packet.Loss) bool {
 	}
 	c.text = b
 	*f = dissect.FlowFinding{
-		Finding: dissect.NewFinding(core.FragmentsForeign, dissect.Str(view(b)), dissect.Str(l.Reason.String()), dissect.Str("")),
+		Finding: dissect.NewFinding(core.FragmentsForeign, dissect.Str(nettext.View(b)), dissect.Str(l.Reason.String()), dissect.Str("")),
 		Frame:   l.Frames[0], Time: l.First, Src: l.Src, Dst: l.Dst, NoPorts: !l.Headed,
 	}
 	return true
@@ -208,5 +207,3 @@ func mtu(q *packet.Refusal) uint32 {
 	}
 	return 0
 }
-
-func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

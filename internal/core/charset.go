@@ -70,7 +70,7 @@ func (c Charset) Resolve(s []byte) Charset {
 	case Guessed:
 	case CubeChars:
 		for i := 0; i < len(s); {
-			r, n := cubeUTF8.next(view(s[i:]))
+			r, n := cubeUTF8.next(nettext.View(s[i:]))
 			if r == utf8.RuneError {
 				return c
 			}
@@ -129,7 +129,7 @@ func (c Charset) AppendUTF8(dst, s []byte) []byte {
 		return dst
 	}
 	for i := 0; i < len(s); {
-		r, n := c.next(view(s[i:]))
+		r, n := c.next(nettext.View(s[i:]))
 		dst = utf8.AppendRune(dst, r)
 		i += n
 	}

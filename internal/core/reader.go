@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"unsafe"
 
 	"github.com/qdissect/qdissect/internal/nettext"
 )
@@ -149,14 +148,7 @@ func (e *Error) append(b []byte) []byte {
 
 func appendBytes(b []byte, n int) []byte {
 	b = nettext.AppendInt(b, int64(n))
-	return append(b, plural(n, " byte", " bytes")...)
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
+	return append(b, nettext.Plural(n, " byte", " bytes")...)
 }
 
 // Reset starts a message of one payload. The tree is built if want is true.
@@ -427,7 +419,7 @@ func PeekTo(r *Reader, n int) []byte {
 }
 
 // PeekText returns the unread bytes as text.
-func PeekText(r *Reader) string { return view(r.Peek()) }
+func PeekText(r *Reader) string { return nettext.View(r.Peek()) }
 
 // PeekFrom returns the unread bytes after the next n.
 func PeekFrom(r *Reader, n int) []byte {
@@ -738,7 +730,7 @@ func (r *Reader) Text(f *Field, n int) string {
 		return ""
 	}
 	r.check(f, r.off-n, r.off)
-	return view(r.data[r.off-n : r.off])
+	return nettext.View(r.data[r.off-n : r.off])
 }
 
 // check checks the encoding of the text between two offsets.
@@ -782,7 +774,7 @@ func (r *Reader) CString(f *Field) string {
 	if high {
 		r.judgeText(f, from, from+n)
 	}
-	return view(left[:n])
+	return nettext.View(left[:n])
 }
 
 // ReadPair reads a group of two texts, a key and its value, each with the NUL that ends it, and hides the
@@ -793,7 +785,7 @@ func ReadPair(r *Reader, group, key, value, hidden *Field) (kv KeyValue, ok bool
 		// Long messages consist of nothing else: most pairs are read at once.
 		from := r.off
 		if k, end, high := twoTexts(r.data[from:], 0); end > 0 {
-			text := view(r.data[from : from+end])
+			text := nettext.View(r.data[from : from+end])
 			kv = KeyValue{Key: text[:k], Value: text[k+1 : end-1]}
 			r.pair(group, key, value, uint32(k+1), uint32(end), 0, 1)
 			if high && !nettext.ValidUTF8(r.data[from:r.off]) {
@@ -818,7 +810,7 @@ func ReadPairs(r *Reader, group, key, value, hidden *Field, most int, list []Key
 	if !r.want || r.state != reading || most <= 0 {
 		return list
 	}
-	data, text := r.data, view(r.data)
+	data, text := r.data, nettext.View(r.data)
 	secret := nettext.SecretKeyAt(data, r.off)
 	middle := -1 // the end of the key, if it is known
 	high := uint64(0)
@@ -864,7 +856,7 @@ func ReadSetting(r *Reader, group, key, value, hidden *Field, delimiter byte, en
 	if next == 0 {
 		return kv, false
 	}
-	text := view(r.data[from : from+next])
+	text := nettext.View(r.data[from : from+next])
 	kv = KeyValue{Key: text[1 : 1+k], Value: text[2+k:]}
 	r.pair(group, key, value, uint32(1+k), uint32(next), 1, 0)
 	if high && !nettext.ValidUTF8(r.data[from:r.off]) {
@@ -952,7 +944,7 @@ func TextAt(r *Reader, f *Field, offset, n int) string {
 	r.off = offset + n
 	r.check(f, offset, r.off)
 	r.off = at
-	return view(r.data)[offset : offset+n]
+	return nettext.View(r.data)[offset : offset+n]
 }
 
 // unterminated records that a text has no end. It is not inlined, since reads are hot.
@@ -1040,7 +1032,7 @@ func Element(r *Reader, f *Field, delimiter byte, end int) string {
 	r.node(f, 0, r.off, pre+n, uint16(pre), 0)
 	r.off += pre + n
 	r.check(f, r.off-n, r.off)
-	return view(left[pre : pre+n])
+	return nettext.View(left[pre : pre+n])
 }
 
 // Span reads pre bytes, n bytes of text and suf bytes as one leaf with the number
@@ -1061,7 +1053,7 @@ func (r *Reader) Span(f *Field, num uint64, pre, n, suf int) string {
 	r.node(f, num, r.off, pre+n+suf, uint16(pre), uint16(suf))
 	r.off = to + suf
 	r.check(f, from, to)
-	return view(r.data)[from:to]
+	return nettext.View(r.data)[from:to]
 }
 
 // Wide reads pre bytes, n units of UTF-16, little-endian, and suf bytes as one leaf. It
@@ -1070,13 +1062,13 @@ func Wide(r *Reader, f *Field, pre, n, suf int) string {
 	b := r.declared(f, pre, 2*n, suf, true)
 	from := len(r.wide)
 	r.wide = appendWide(r.wide, b)
-	return view(r.wide[from:])
+	return nettext.View(r.wide[from:])
 }
 
 // Latin is [Reader.Span] of text of which the message itself says that it is no UTF-8:
 // there is nothing to note.
 func Latin(r *Reader, f *Field, pre, n, suf int) string {
-	return view(r.declared(f, pre, n, suf, false))
+	return nettext.View(r.declared(f, pre, n, suf, false))
 }
 
 func (r *Reader) declared(f *Field, pre, n, suf int, wide bool) []byte {
@@ -1125,6 +1117,3 @@ func (r *Reader) Endpoint6(f *Field, portLE bool) (addr [16]byte, port uint16) {
 	r.off += 18
 	return addr, port
 }
-
-// view returns the bytes as a string without copying them.
-func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

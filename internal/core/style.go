@@ -3,6 +3,8 @@ package core
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A Style is the set of colour and formatting codes that a text may contain.
@@ -209,7 +211,7 @@ func (s Style) codeAt(text string, i int) int {
 
 // AppendPlain appends text without its codes.
 func (s Style) AppendPlain(dst, text []byte) []byte {
-	v := view(text)
+	v := nettext.View(text)
 	for i := 0; i < len(v); {
 		if n := s.codeAt(v, i); n > 0 {
 			i += n
@@ -224,7 +226,7 @@ func (s Style) AppendPlain(dst, text []byte) []byte {
 
 // HasCodes reports whether text contains a code.
 func (s Style) HasCodes(text []byte) bool {
-	v := view(text)
+	v := nettext.View(text)
 	for i := s.next(v, 0); i < len(v); i = s.next(v, i+1) {
 		if s.codeAt(v, i) > 0 {
 			return true

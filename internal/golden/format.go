@@ -42,7 +42,7 @@ func (c *Case) title() string {
 	case c.Result == nil || c.Result.Equal():
 		return "equal"
 	}
-	return count(c.Result.Count, "difference", "differences")
+	return nettext.Count(c.Result.Count, "difference")
 }
 
 // problemText returns the text of an error, without operation and path.
@@ -52,13 +52,6 @@ func problemText(err error) string {
 		err = path.Err
 	}
 	return err.Error()
-}
-
-func count(n int, one, many string) string {
-	if n != 1 {
-		one = many
-	}
-	return strconv.Itoa(n) + " " + one
 }
 
 // A Format writes cases.
@@ -116,7 +109,7 @@ func (r *Result) AppendText(b []byte, indent string) []byte {
 			b = fmt.Appendf(b, "  %s", clipped(m.Summary))
 		}
 		if d.More > 0 {
-			b = fmt.Appendf(b, ", and %s", count(d.More, "more message of its conversation", "more of its conversation"))
+			b = fmt.Appendf(b, ", and %s", fmt.Sprint(d.More, " ", nettext.Plural(d.More, "more message of its conversation", "more of its conversation")))
 		}
 		b = append(b, '\n')
 		for _, f := range d.Fields {
@@ -124,7 +117,7 @@ func (r *Result) AppendText(b []byte, indent string) []byte {
 		}
 	}
 	if more := r.Count - r.shown; more > 0 {
-		b = fmt.Appendf(b, "%s… %s\n", indent, count(more, "more difference", "more differences"))
+		b = fmt.Appendf(b, "%s… %s\n", indent, nettext.Count(more, "more difference"))
 	}
 	return b
 }
@@ -307,7 +300,7 @@ func (f *githubFormat) summarize(c *Case) {
 		}
 	}
 	if more := c.Result.Count - c.Result.shown; more > 0 {
-		fmt.Fprintf(&f.md, "\n… %s\n", count(more, "more difference", "more differences"))
+		fmt.Fprintf(&f.md, "\n… %s\n", nettext.Count(more, "more difference"))
 	}
 }
 

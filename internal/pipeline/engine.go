@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"slices"
 	"time"
-	"unsafe"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
@@ -338,8 +337,6 @@ func (e *engine) give(it *item) error {
 	}
 	return e.pool.give(&e.at)
 }
-
-func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // begin begins a new capture in all reporters.
 func (e *engine) begin(c report.Capture) error {

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // batch is work for all workers, with their output. Everything that the items point to is
@@ -204,7 +205,7 @@ func (b *batch) keep(text []byte) []byte {
 
 // Keep copies text into the batch.
 func (b *batch) Keep(s string) string {
-	return view(b.keep(unsafe.Slice(unsafe.StringData(s), len(s))))
+	return nettext.View(b.keep(unsafe.Slice(unsafe.StringData(s), len(s))))
 }
 
 // full passes the batch to the workers if it is full.

@@ -560,10 +560,7 @@ func (m *Model) title() string {
 }
 
 func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return stats.FormatNumber(uint64(n)) + " " + what
+	return stats.FormatNumber(uint64(n)) + " " + nettext.Plural(n, what, what+"s")
 }
 
 // recent says which messages a search could read.

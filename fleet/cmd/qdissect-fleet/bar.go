@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/qdissect/qdissect/fleet/internal/work"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A bar shows progress: in one line on a terminal, else as a line from time to time.
@@ -38,9 +39,9 @@ func (b *bar) show(p work.Progress) {
 		return
 	}
 	b.last = time.Now()
-	text := fmt.Sprintf("%d of %s done", p.Done, count(p.Units, "unit"))
+	text := fmt.Sprintf("%d of %s done", p.Done, nettext.Count(p.Units, "unit"))
 	if p.Listing {
-		text = count(p.Units, "unit") + " found"
+		text = nettext.Count(p.Units, "unit") + " found"
 	}
 	if b.tty {
 		fmt.Fprintf(b.w, "\r\x1b[K%s", text)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/qdissect/qdissect/fleet/internal/link"
 	"github.com/qdissect/qdissect/fleet/internal/work"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // newRun returns the command that has all units dissected.
@@ -179,7 +180,7 @@ func (env environment) dissect(ctx context.Context, o work.Options) error {
 		}
 		troubled += len(b.Trouble)
 	}
-	text := fmt.Sprintf("%s dissected, %d done before", count(res.Done, "unit"), res.Before)
+	text := fmt.Sprintf("%s dissected, %d done before", nettext.Count(res.Done, "unit"), res.Before)
 	if failed > 0 {
 		text += fmt.Sprintf(", %d failed", failed)
 	}
@@ -188,12 +189,4 @@ func (env environment) dissect(ctx context.Context, o work.Options) error {
 		return status(exitTrouble)
 	}
 	return nil
-}
-
-// count returns a number and a noun in the right form.
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }

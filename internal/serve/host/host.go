@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/serve"
 )
 
@@ -51,7 +52,7 @@ func (e *Exchange) String() string {
 		fmt.Fprintf(&b, "  ~ %s", e.Result)
 		return b.String()
 	}
-	fmt.Fprintf(&b, " → %s  [%s, %d bytes", Clipped(e.Reply), count(len(e.Datagrams), "datagram"), e.Bytes())
+	fmt.Fprintf(&b, " → %s  [%s, %d bytes", Clipped(e.Reply), nettext.Count(len(e.Datagrams), "datagram"), e.Bytes())
 	for _, fault := range [...]struct {
 		n    int
 		what string
@@ -78,13 +79,6 @@ func Clipped(s string) string {
 		end--
 	}
 	return s[:end] + "…"
-}
-
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
 
 // maxPending limits the datagrams of a socket that wait until they are due.
@@ -293,8 +287,8 @@ func (h *Host) Summary() string {
 	defer h.mu.Unlock()
 	c := &h.counts
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d answered, %d challenged; %s, %d bytes sent", count(int(c.requests), "request"),
-		c.results[serve.Answered], c.results[serve.Challenged], count(int(c.sent), "datagram"), c.bytes)
+	fmt.Fprintf(&b, "%s, %d answered, %d challenged; %s, %d bytes sent", nettext.Count(int(c.requests), "request"),
+		c.results[serve.Answered], c.results[serve.Challenged], nettext.Count(int(c.sent), "datagram"), c.bytes)
 	for _, more := range []struct {
 		n    uint64
 		what string
