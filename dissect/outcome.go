@@ -42,18 +42,13 @@ const (
 	numOutcomes
 )
 
-// outcomeNames are the names of outcomes in data and in prose.
-var outcomeNames = [numOutcomes][2]string{
-	{"answered", "complete"}, {"challenged", "challenge only"}, {"answered_late", "late"}, {"answered_in_part", "partial"}, {"refused", "refused"},
-	{"unanswered", "none"}, {"one_sided", "unseen"}, {"elsewhere", "elsewhere"}, {"other", "other"}, {"repeated", "repeated"}, {"open", "open"},
-	{"forgotten", "forgotten"},
+// outcomeNames are the names of outcomes in data.
+var outcomeNames = [numOutcomes]string{
+	"answered", "challenged", "answered_late", "answered_in_part", "refused", "unanswered", "one_sided", "elsewhere", "other", "repeated", "open", "forgotten",
 }
 
 // String returns the name of an outcome in data.
-func (o Outcome) String() string { return outcomeNames[o][0] }
-
-// Title returns the name of an outcome in prose.
-func (o Outcome) Title() string { return outcomeNames[o][1] }
+func (o Outcome) String() string { return outcomeNames[o] }
 
 // Counts reports whether shares count requests with this outcome.
 func (o Outcome) Counts() bool { return o < OutcomeRepeated }

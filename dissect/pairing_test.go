@@ -295,7 +295,7 @@ func (p *play) Exchange(x *dissect.Exchange) {
 		fmt.Fprintf(&p.out, ", %d repeats", n)
 	}
 	if x.Outcome != dissect.OutcomeAnswered {
-		p.out.WriteString(", " + x.Outcome.Title())
+		p.out.WriteString(", " + x.Outcome.String())
 	}
 	if x.Proof != dissect.Unproven {
 		p.out.WriteString(", " + x.Proof.String())
