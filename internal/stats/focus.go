@@ -34,10 +34,12 @@ type focus struct {
 	unknown map[uint16]uint64 // those of only that no protocol recognises, by port
 	input   uint32            // number of the capture
 	targets []*target
+	replied int // how many of the first targets have replied
 	of      map[netip.AddrPort]*target
-	newest  [64]*target // by port and the end of the address
-	left    uint64      // targets for which there was no room
+	newest  [512]*target // by port and the end of the address
+	left    uint64       // targets for which there was no room
 	masters []master
+	hosts   uint64       // that have masters, see hostBit
 	proven  [1024]uint64 // frames of requests that returned a challenge
 	lists   [64]uint64   // frames of requests for lists of servers
 }
@@ -283,12 +285,18 @@ func (f *focus) room(a netip.AddrPort, replies bool) *target {
 		f.targets = append(f.targets, t)
 		return t
 	}
-	for i, t := range f.targets {
+	if !replies && a.Addr() != f.only {
+		return nil
+	}
+	for f.replied < len(f.targets) && f.targets[f.replied].data.n+f.targets[f.replied].issued.n > 0 {
+		f.replied++
+	}
+	for i, t := range f.targets[f.replied:] {
 		if t.data.n+t.issued.n == 0 && (replies && t.at.Addr() != f.only || a.Addr() == f.only && t.at.Addr() != f.only || replies && a.Addr() == f.only) {
 			delete(f.of, t.at)
 			f.newest = [len(f.newest)]*target{}
-			f.targets[i] = new(target)
-			return f.targets[i]
+			f.targets[f.replied+i] = new(target)
+			return f.targets[f.replied+i]
 		}
 	}
 	return nil
@@ -398,6 +406,9 @@ func (t *target) calls(name, on string) {
 
 // master returns the counts of a master of a host, by its address and, if it is not 0, its port.
 func (f *focus) master(from netip.Addr, a netip.AddrPort) *master {
+	if f.hosts&hostBit(from) == 0 { // most hosts have none
+		return nil
+	}
 	for i := range f.masters {
 		if m := &f.masters[i]; m.from == from && m.to.Addr() == a.Addr() && (a.Port() == 0 || a.Port() == m.to.Port()) {
 			return m
@@ -406,10 +417,17 @@ func (f *focus) master(from netip.Addr, a netip.AddrPort) *master {
 	return nil
 }
 
+// hostBit returns the bit of an address in a set of 64.
+func hostBit(a netip.Addr) uint64 {
+	b := a.As16()
+	return 1 << (b[15] % 64)
+}
+
 func (f *focus) addMaster(from netip.Addr, a netip.AddrPort) *master {
 	m := f.master(from, a)
 	if m == nil && len(f.masters) < maxMasters {
 		f.masters = append(f.masters, master{from: from, to: a})
+		f.hosts |= hostBit(from)
 		m = &f.masters[len(f.masters)-1]
 	}
 	return m
