@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/thorough"
+	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
 // A film is a capture that is being made: its packets with their times.
@@ -755,40 +758,86 @@ func allCaptures(t *testing.T) (list []string) {
 // TestWhyAndReport: for each server of each capture both have the same counts, and neither says that all is well where the other
 // names trouble.
 func TestWhyAndReport(t *testing.T) {
+	t.Run("scenes", func(t *testing.T) {
+		for _, s := range scenes.All() {
+			name := filepath.Join(t.TempDir(), s.Name+".pcap")
+			f, err := os.Create(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = s.Write(f, scenes.Options{Span: 24 * time.Second, Clients: 200, Rate: 200})
+			if err := errors.Join(err, f.Close()); err != nil {
+				t.Fatal(err)
+			}
+			agree(t, name)
+		}
+	})
+	t.Run("scenes beside", func(t *testing.T) {
+		dir := filepath.Join("..", "..", "..", "shared", "scenes")
+		if _, err := os.Stat(dir); err != nil {
+			t.Skip("the scenes are not beside the project")
+		}
+		path, err := program()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range thorough.Of([]string{"cases.py"}, []string{"cases.py", "mix.py", "greedy.py"}) {
+			kept := t.TempDir()
+			if out, err := exec.Command("python3", filepath.Join(dir, name), path, "--keep", kept).CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v %s", name, err, out)
+			}
+			list, err := filepath.Glob(filepath.Join(kept, "*.pcap*"))
+			if err != nil || len(list) == 0 {
+				t.Fatalf("%s keeps nothing: %v", name, err)
+			}
+			for _, name := range list {
+				agree(t, name)
+			}
+		}
+	})
 	for _, name := range allCaptures(t) {
-		out, errs, _ := runIn(t, ".", "report", "--format", "json", name)
-		var r struct {
-			Servers  []stats.Server
-			Verdicts []struct{ Kind, Server, Text string }
+		agree(t, name)
+	}
+}
+
+// maxWhy is for how many servers why answers; it says that there are more.
+const maxWhy = 256
+
+// agree compares report and why of a capture.
+func agree(t *testing.T, name string) {
+	t.Helper()
+	out, errs, _ := runIn(t, ".", "report", "--format", "json", name)
+	var r struct {
+		Servers  []stats.Server
+		Verdicts []struct{ Kind, Server, Text string }
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%s: %v %s", name, err, errs)
+	}
+	quiet := slices.ContainsFunc(r.Verdicts, func(v struct{ Kind, Server, Text string }) bool { return v.Kind == stats.NothingUnusual })
+	answers := map[string]*whyAnswer{}
+	out, _, _ = runIn(t, ".", "why", "--format", "json", name)
+	for line := range strings.Lines(out) {
+		w := new(whyAnswer)
+		if err := json.Unmarshal([]byte(line), w); err != nil {
+			t.Fatalf("%s: %v %s", name, err, line)
 		}
-		if err := json.Unmarshal([]byte(out), &r); err != nil {
-			t.Fatalf("%s: %v %s", name, err, errs)
+		if answers[w.Server] = w; quiet && w.State == stats.Trouble && !strings.HasPrefix(w.Cause, "master_") {
+			t.Errorf("%s: report has nothing unusual, and why has %s: %s", name, w.Cause, w.Text)
 		}
-		quiet := slices.ContainsFunc(r.Verdicts, func(v struct{ Kind, Server, Text string }) bool { return v.Kind == stats.NothingUnusual })
-		answers := map[string]*whyAnswer{}
-		out, _, _ = runIn(t, ".", "why", "--format", "json", name)
-		for line := range strings.Lines(out) {
-			w := new(whyAnswer)
-			if err := json.Unmarshal([]byte(line), w); err != nil {
-				t.Fatalf("%s: %v %s", name, err, line)
-			}
-			if answers[w.Server] = w; quiet && w.State == stats.Trouble && !strings.HasPrefix(w.Cause, "master_") {
-				t.Errorf("%s: report has nothing unusual, and why has %s: %s", name, w.Cause, w.Text)
-			}
+	}
+	for _, s := range r.Servers {
+		w := answers[s.Address]
+		if w == nil && (s.Requests == 0 || len(answers) == maxWhy) {
+			continue
 		}
-		for _, s := range r.Servers {
-			w := answers[s.Address]
-			if w == nil && s.Requests == 0 {
-				continue
-			}
-			if w == nil || w.Requests != s.Requests || w.Replies != s.Replies || w.Outcome != s.Outcome {
-				t.Errorf("%s: %s: report has %d %d %+v, why %+v", name, s.Address, s.Requests, s.Replies, s.Outcome, w)
-			}
+		if w == nil || w.Requests != s.Requests || w.Replies != s.Replies || w.Outcome != s.Outcome {
+			t.Errorf("%s: %s: report has %d %d %+v, why %+v", name, s.Address, s.Requests, s.Replies, s.Outcome, w)
 		}
-		for _, v := range r.Verdicts {
-			if w := answers[v.Server]; w != nil && w.State == stats.Answers && v.Kind != stats.Growth {
-				t.Errorf("%s: report has %s, and why %s", name, v.Text, w.Text)
-			}
+	}
+	for _, v := range r.Verdicts {
+		if w := answers[v.Server]; w != nil && w.State == stats.Answers && v.Kind != stats.Growth {
+			t.Errorf("%s: report has %s, and why %s", name, v.Text, w.Text)
 		}
 	}
 }
