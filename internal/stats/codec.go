@@ -412,7 +412,7 @@ func (k *tick) code(c *codec) {
 }
 
 func (l *looks) code(c *codec) {
-	if numbers(c, &l.n); l.n == 0 {
+	if numbers(c, &l.n, &l.squares); l.n == 0 {
 		return
 	}
 	for _, list := range []*[256]uint32{&l.hops, &l.nets} {

@@ -39,7 +39,7 @@ func (r *reporting) weighEvidence(ev *event) {
 	if odd := float64(hot.odd); odd >= 0.05*n && float64(calm.odd) <= 0.02*float64(calm.n) {
 		say(true, "%s come from addresses that do not exist", percent(odd/n))
 	}
-	if n >= leastUniform && spreadOf(&hot.nets, n) < mostSpread {
+	if n >= leastUniform && hot.spread() < mostSpread {
 		say(true, "the addresses are spread evenly over the whole internet")
 	}
 	if float64(hot.steps) >= 0.8*float64(hot.n) && known && differs(hot.steps, calm.steps, float64(hot.n), float64(calm.n)) {
@@ -86,12 +86,12 @@ func (l *looks) oneHop(calm *looks, known bool) (string, bool) {
 // mostSpread is the divergence below which addresses are spread evenly: that of people's addresses is far above 1.
 const mostSpread = 0.3
 
-// spreadOf returns the divergence of first octets from those of addresses that are drawn at random: chi-square by the number, without
-// what chance adds. The commonest octets are left out, which clients of the same time have.
-func spreadOf(nets *[256]uint32, n float64) float64 {
+// spread returns the divergence of first octets from those of addresses that are drawn at random: chi-square by the number, without
+// what chance adds, which is more if each that was looked at stands for several. The commonest octets are left out, which clients of the same time have.
+func (l *looks) spread() float64 {
 	const commonest = 8
 	var counts []float64
-	for i, c := range nets {
+	for i, c := range l.nets {
 		if i > 0 && i < 224 && i != 10 && i != 127 {
 			counts = append(counts, float64(c))
 		}
@@ -102,14 +102,14 @@ func spreadOf(nets *[256]uint32, n float64) float64 {
 	for _, c := range counts {
 		in += c
 	}
-	if in < n/2 {
+	if in < float64(l.n)/2 {
 		return math.Inf(1)
 	}
 	sum, want := 0.0, in/float64(len(counts))
 	for _, c := range counts {
 		sum += (c - want) * (c - want) / want
 	}
-	return max(sum-float64(len(counts)), 0) / in
+	return max(sum-float64(len(counts))*float64(l.squares)/float64(l.n), 0) / in
 }
 
 // calmProofs returns how many requests of the kinds of an event came at other times, and how many of these had a proof or were vouched for.

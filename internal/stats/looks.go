@@ -9,6 +9,7 @@ import (
 // Looks count what a forger cannot hide of requests without a proof: those of calm seconds, and those of seconds in which far more came.
 type looks struct {
 	n        uint64
+	squares  uint64      // of what each that was looked at counts as
 	hops     [256]uint32 // by hop limit
 	nets     [256]uint32 // by the first octet of an IPv4 source, the third of an IPv6 source
 	odd      uint32      // sources that do not exist in the internet
@@ -29,6 +30,7 @@ type glance struct {
 // count counts a request, or takes it back.
 func (l *looks) count(g glance, one uint32) {
 	l.n += uint64(int32(one))
+	l.squares += uint64(int32(one)) * uint64(max(int32(one), 1))
 	l.hops[g.hops] += one
 	l.nets[g.net] += one
 	if g.odd {
@@ -125,6 +127,7 @@ func (l *looks) merge(o *looks) {
 		l.same = addSaturated(l.same, o.same)
 	}
 	l.n += o.n
+	l.squares += o.squares
 }
 
 // A watch decides which seconds are calm, by the mean of the calm ones before.
