@@ -56,12 +56,12 @@ golden:
 
 # Every fuzz target for FUZZTIME, one after the other.
 fuzz:
-	@for pkg in $$(go list ./...); do \
-		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	@for module in . fleet; do for pkg in $$(go -C $$module list ./...); do \
+		for target in $$(go -C $$module test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 			echo "== $$pkg $$target"; \
-			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 2x $$pkg || exit 1; \
+			go -C $$module test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 2x $$pkg || exit 1; \
 		done; \
-	done
+	done; done
 
 # Benchmarks, six runs each; compare two outputs with make benchcmp OLD=a NEW=b.
 bench:

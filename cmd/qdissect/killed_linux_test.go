@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,86 @@ func TestKilled(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestKilledQuery asks DuckDB for what docs/scale.md does, during a run and after it was killed, each time a bit later: the rows
+// are those of the units that are finished, each once.
+func TestKilledQuery(t *testing.T) {
+	needDuckDB(t)
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in")
+	if err := os.Mkdir(in, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	const units = 4
+	for i := range units {
+		copies(t, filepath.Join(in, fmt.Sprintf("%c_00001_202601020%d0405.pcapng", 'a'+i, i)), thorough.Of(30, 100), time.Duration(i)*time.Hour)
+	}
+	run := func(out string) *exec.Cmd {
+		return exec.Command("qdissect", "read", "--series", "--unit", "1/1", "--out", out, "-o", "parquet", in+"/*")
+	}
+	rows := func(out string) (n, finished int) {
+		list, err := filepath.Glob(filepath.Join(out, "*", "*", "*", "unit=*", summaryFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) == 0 { // and DuckDB says that there are no files
+			return 0, 0
+		}
+		got := duckDB(t, "select 1", "select count(*), count(distinct unit) from read_parquet('"+out+"/**/messages.parquet', hive_partitioning = true)")[0][0]
+		return atoi(t, got[0]), atoi(t, got[1])
+	}
+	whole := filepath.Join(dir, "whole")
+	began := time.Now()
+	if text, err := run(whole).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	took := time.Since(began)
+	all, finished := rows(whole)
+	if finished != units || all == 0 {
+		t.Fatalf("%d rows of %d units", all, finished)
+	}
+	points := thorough.Of(4, 20)
+	for i := range points {
+		out := filepath.Join(dir, fmt.Sprint("out", i))
+		cmd := run(out)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(took * time.Duration(i+1) / time.Duration(points+1))
+		if i%2 == 0 { // during the run
+			if n, u := rows(out); n*units != u*all {
+				t.Errorf("during the run: %d rows of %d units, all have %d of %d", n, u, all, units)
+			}
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if n, u := rows(out); n*units != u*all {
+			t.Errorf("killed after %d of %d: %d rows of %d units, all have %d of %d", i+1, points+1, n, u, all, units)
+		}
+		if text, err := run(out).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if n, u := rows(out); n != all || u != units {
+			t.Errorf("started again: %d rows of %d units", n, u)
+		}
+		left := filesIn(t, out)
+		for name := range left {
+			if strings.Contains(name, ".new-") || strings.HasSuffix(name, ".part") {
+				t.Errorf("started again: %s is left", name)
+			}
+		}
+	}
+}
+
+// atoi returns a number of DuckDB, which may be a text.
+func atoi(t *testing.T, v any) int {
+	t.Helper()
+	n, err := strconv.Atoi(fmt.Sprint(v))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // hidden reports whether no pattern of the documentation matches a path.

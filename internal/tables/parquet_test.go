@@ -3,6 +3,7 @@ package tables_test
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net/netip"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/tables"
 	"github.com/qdissect/qdissect/report"
@@ -112,6 +114,31 @@ func unknown(t *testing.T, rows, size, piece int) []byte {
 		t.Fatal(err)
 	}
 	return file.Bytes()
+}
+
+// FuzzParquet: whatever a payload has for names, all files can be read, and each message is a row.
+func FuzzParquet(f *testing.F) {
+	f.Add([]byte("\xff\xff\xff\xffI\x11\xc3(\u202e'\x1b\x00de_dust\x00cstrike\x00\xed\xa0\x80\x00\x0a\x00\x01\x10\x00dl\x00\x001\x00"))
+	f.Add([]byte("\xff\xff\xff\xffE\x01\x00=1+1\x00\xff\xfe\x00"))
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		var in bytes.Buffer
+		mkpcap.NewWriter(&in, mkpcap.Options{}).UDP(time.Unix(1, 0), source(0), source(1), payload)
+		var files [3]bytes.Buffer
+		p := tables.NewParquet([...]io.Writer{&files[0], &files[1], &files[2]})
+		_, err := pipeline.Run(pipeline.Options{
+			Inputs: []string{"-"}, Stdin: &in, Out: p, All: true, Reporter: func() report.Reporter { return tables.NewRows(false) },
+			Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true}, Trouble: func(error) {},
+		})
+		if err = errors.Join(err, p.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for i := range files {
+			rows, err := parquet.Read[any](bytes.NewReader(files[i].Bytes()), int64(files[i].Len()))
+			if err != nil || i == 0 && len(payload) <= 60_000 && len(rows) == 0 {
+				t.Fatalf("%s: %d rows, %v", tables.Names[i], len(rows), err)
+			}
+		}
+	})
 }
 
 // TestBroken checks that a broken row is an error.

@@ -184,8 +184,9 @@ func TestSlotLimits(t *testing.T) {
 	}
 }
 
-// FuzzSmall reads units of slots that come from anybody, and adds and reports what can be read.
-func FuzzSmall(f *testing.F) {
+// countsOf returns counts of some seconds.
+func countsOf(f *testing.F) *stats.Shards {
+	f.Helper()
 	var b bytes.Buffer
 	if _, err := scenes.All()[0].Write(&b, scenes.Options{Seed: 3, Span: 2 * time.Second, Clients: 10}); err != nil {
 		f.Fatal(err)
@@ -199,8 +200,35 @@ func FuzzSmall(f *testing.F) {
 	if _, err := pipeline.Run(o); err != nil {
 		f.Fatal(err)
 	}
+	return shards
+}
+
+// FuzzRead reads units that may come from anybody. What can be read is joined, reported and written again.
+func FuzzRead(f *testing.F) {
+	whole, err := unitfile.Append(nil, &unitfile.Unit{Captures: "a", Names: []string{"a"}, Part: unitfile.All, Packets: 7, Shards: countsOf(f), Talks: talks.New()})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		u, err := unitfile.Read(bytes.NewReader(b), all.Protocols())
+		if err != nil {
+			return
+		}
+		if _, err := unitfile.Append(nil, u); err != nil {
+			t.Fatal(err)
+		}
+		sum := unitfile.NewSum()
+		sum.Add(u)
+		sum.Guesses()
+		u.Shards.Sum().Report(stats.Options{})
+	})
+}
+
+// FuzzSmall reads units of slots that come from anybody, and adds and reports what can be read.
+func FuzzSmall(f *testing.F) {
 	start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
-	f.Add(shards.Compact(16).AppendBinary(nil))
+	f.Add(countsOf(f).Compact(16).AppendBinary(nil))
 	f.Fuzz(func(t *testing.T, counts []byte) {
 		s, err := stats.UnmarshalBinary(counts, all.Protocols(), unitfile.SlotBounds(start))
 		if err != nil {

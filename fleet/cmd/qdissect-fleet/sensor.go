@@ -149,6 +149,16 @@ the sum of all, and DIR/sensors/NAME.html, again every few seconds.
 				v.Home = append(v.Home, p)
 			}
 			conn, err := env.connect(&to, "qdissect-fleet view")
+			for said := false; link.Away(err) && cmd.Context().Err() == nil; conn, err = env.connect(&to, "qdissect-fleet view") {
+				if !said {
+					env.say("waiting for the server: " + err.Error())
+					said = true
+				}
+				select {
+				case <-cmd.Context().Done():
+				case <-time.After(time.Second):
+				}
+			}
 			if err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -129,4 +130,43 @@ func TestLoopback(t *testing.T) {
 	until(t, "the second sensor works", held)
 	second.kill()
 	until(t, "its qdissect ends", func() bool { return !held() })
+}
+
+// TestViewFirst does what the README says for several machines, on one: keys, a certificate, users. A view that is there first
+// waits for the server, and has its first page within three seconds of it.
+func TestViewFirst(t *testing.T) {
+	if _, err := exec.LookPath("openssl"); err != nil {
+		t.Skip("openssl is not installed")
+	}
+	s := &scene{dir: t.TempDir()}
+	cert := exec.Command("openssl", strings.Fields("req -x509 -newkey rsa:3072 -nodes -days 825 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout hub.key -out hub.pem")...)
+	cert.Dir = s.dir
+	if out, err := cert.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	key := s.start(t, "key", "wall.nk")
+	users := "view wall " + strings.TrimSpace(key.ends(0)) + "\n"
+	if err := errors.Join(os.Chmod(filepath.Join(s.dir, "hub.key"), 0o600), os.WriteFile(filepath.Join(s.dir, "users"), []byte(users), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := strings.Cut(address(t), ":")
+	view := s.start(t, "view", "-o", "pages", "--nats", "tls://localhost:"+port, "--tls-ca", "hub.pem", "--nkey", "wall.nk")
+	select {
+	case <-view.done:
+		t.Fatalf("the view does not wait: %s", view.text)
+	case <-time.After(1500 * time.Millisecond):
+	}
+	s.start(t, "server", "--store", "hub", "--listen", "0.0.0.0:"+port, "--users", "users", "--tls-cert", "hub.pem", "--tls-key", "hub.key")
+	until(t, "the server listens", func() bool {
+		c, err := net.Dial("tcp", "localhost:"+port)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+	began := time.Now()
+	until(t, "there is a page", func() bool { _, err := os.Stat(filepath.Join(s.dir, "pages", "index.html")); return err == nil })
+	if past := time.Since(began); past > 4*time.Second { // a second of it is the pause between tries
+		t.Errorf("the first page came after %v", past)
+	}
 }

@@ -112,6 +112,11 @@ func (o *Options) Connect(name string, more ...nats.Option) (*nats.Conn, error) 
 	return c, nil
 }
 
+// Away reports whether an error says that no server listens.
+func Away(err error) bool {
+	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout)
+}
+
 // Explain returns the reason of an error, if it is that the server does not permit something.
 func Explain(c *nats.Conn, err error) error {
 	if denied := c.LastError(); err != nil && errors.Is(denied, nats.ErrPermissionViolation) {

@@ -126,6 +126,30 @@ func takes(v *View, name string, slots []time.Time, list [][]byte, sent, at time
 	}
 }
 
+// FuzzTake has a view take anything in the name of a sensor, and write its pages.
+func FuzzTake(f *testing.F) {
+	sent := now.Format(time.RFC3339Nano)
+	slot := now.Truncate(unitfile.SlotTime)
+	u, err := unitfile.AppendSmall(nil, &unitfile.Unit{Captures: "eth0", Part: unitfile.All, Packets: 7, Shards: stats.NewShards()}, unitfile.SlotBytes)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(countsSubject("a", placeOf(slot)), sent, slot.Format(time.RFC3339), u)
+	f.Add(statusSubject("a"), sent, "", []byte(`{"version":"x","interfaces":["eth0"]}`))
+	f.Fuzz(func(t *testing.T, subject, sent, slot string, data []byte) {
+		v := newView(t)
+		v.Take(subject, sent, slot, data, now)
+		for name, s := range v.sensors {
+			if strings.Contains(s.why, "panic") {
+				t.Errorf("%s: %s", name, s.why)
+			}
+		}
+		if err := v.Write(now, time.Second); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func newView(t testing.TB) *View {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, sensorPages), 0o777); err != nil {

@@ -97,8 +97,8 @@ func (v *View) Run(ctx context.Context, js jetstream.JetStream, every time.Durat
 		return err
 	}
 	defer stop()
-	for {
-		pause(ctx, every)
+	for first := min(every, time.Second); ; first = every { // what the server has kept comes at once
+		pause(ctx, first)
 		if ctx.Err() != nil {
 			return nil
 		}

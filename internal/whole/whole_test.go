@@ -1,0 +1,113 @@
+//go:build unix
+
+package whole
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// names returns what is in a folder.
+func names(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCreate: a file has its name when it is placed, not before, and not at all if it is discarded.
+func TestCreate(t *testing.T) {
+	dir := t.TempDir()
+	name, link := filepath.Join(dir, "a"), filepath.Join(dir, "link")
+	must(t, os.WriteFile(name, []byte("old"), 0o640))
+	must(t, os.Symlink("a", link))
+	f, err := Create(link, false)
+	must(t, err)
+	_, err = f.WriteString("new")
+	must(t, err)
+	if b, _ := os.ReadFile(name); string(b) != "old" {
+		t.Errorf("before Place: %q", b)
+	}
+	gone, err := Create(filepath.Join(dir, "b"), false)
+	must(t, err)
+	gone.Discard()
+	gone.Discard()
+	must(t, f.Place())
+	f.Discard()
+	st, err := os.Stat(name)
+	must(t, err)
+	if b, _ := os.ReadFile(name); string(b) != "new" || st.Mode() != 0o640 || !slices.Equal(names(t, dir), []string{"a", "link"}) {
+		t.Errorf("after Place: %q, mode %v, %v", b, st.Mode(), names(t, dir))
+	}
+	must(t, Write(name, nil, true))
+	if st, err := os.Stat(name); err != nil || st.Mode() != 0o600 {
+		t.Errorf("private: %v, %v", st.Mode(), err)
+	}
+}
+
+// TestSweep: what a process left that was killed is removed, what is being written or is of somebody else is not.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	held, err := Create(filepath.Join(dir, "a"), false)
+	must(t, err)
+	defer held.Discard()
+	mine := filepath.Base(held.Name())
+	for _, name := range []string{".new-1-b.part", ".new-2", "c.part", ".done"} {
+		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	}
+	must(t, os.MkdirAll(filepath.Join(dir, ".new-3-unit.part", "below"), 0o700))
+	swept.Clear()
+	Sweep(dir)
+	want := []string{".done", ".new-2", mine, "c.part"}
+	slices.Sort(want)
+	if got := names(t, dir); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	Sweep(filepath.Join(dir, "none"))
+}
+
+// TestFolder: the files of a folder get their names after it is placed, the one that says so last, also if that was interrupted.
+func TestFolder(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "unit")
+	f, err := Mkdir(name)
+	must(t, err)
+	for _, file := range []string{"a", "b", "summary"} {
+		must(t, os.WriteFile(filepath.Join(f.Name(), file+Suffix), []byte(file), 0o600))
+	}
+	must(t, f.Place())
+	if got := names(t, name); len(got) != 3 || slices.Contains(got, "a") {
+		t.Errorf("%q", got)
+	}
+	must(t, os.Rename(filepath.Join(name, "a"+Suffix), filepath.Join(name, "a"))) // and then it was killed
+	must(t, Finish(name, "summary"))
+	must(t, Finish(name, "summary"))
+	if got := names(t, name); !slices.Equal(got, []string{"a", "b", "summary"}) {
+		t.Errorf("%q", got)
+	}
+	must(t, Finish(filepath.Join(dir, "none"), "summary"))
+}
+
+// TestNoRoom: a folder that is not there is an error that says so, and leaves nothing.
+func TestNoRoom(t *testing.T) {
+	if _, err := Create(filepath.Join(t.TempDir(), "none", "a"), false); !os.IsNotExist(err) {
+		t.Error(err)
+	}
+	if err := Write(t.TempDir(), []byte("x"), false); err == nil {
+		t.Error("a folder was replaced")
+	}
+}
