@@ -219,7 +219,11 @@ func (x *facts) answer() *Answer {
 			w.Advice = append(w.Advice, advice)
 		}
 	}
-	w.Text = strings.Join(append(texts, x.scene()...), " ")
+	it := "It"
+	if head, _, _ := strings.Cut(strings.Join(texts, " "), ": "); strings.Contains(head, " at ") && !strings.Contains(head, w.Server) {
+		it = w.Server // it was of somebody else
+	}
+	w.Text = strings.Join(append(texts, x.scene(it)...), " ")
 	if x.row.Address != "" { // the report has the same
 		w.Requests, w.Replies, w.Outcome = x.row.Requests, x.row.Replies, x.row.Outcome
 	}
@@ -362,8 +366,8 @@ func (x *facts) limited() (perSecond float64) {
 	return mean / float64(s.width)
 }
 
-// scene says who asked, and what, how long replies took, and what masters said.
-func (x *facts) scene() (list []string) {
+// scene says who asked the server, called it, and what, how long replies took, and what masters said.
+func (x *facts) scene(it string) (list []string) {
 	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	if x.asked.n > 0 {
 		c := x.row.Clients
@@ -377,7 +381,7 @@ func (x *facts) scene() (list []string) {
 		if span := time.Duration(x.last - x.first); span > 0 {
 			who += " in " + duration(span)
 		}
-		say("It was asked %s by %s: %s.", count(x.asked.n, "time", "times"), who, x.kindsText())
+		say("%s was asked %s by %s: %s.", it, count(x.asked.n, "time", "times"), who, x.kindsText())
 	}
 	const many, least = 20, 100 * time.Microsecond
 	if p50, p99 := max(x.row.P50, least), max(x.row.P99, least); x.row.P99 > 0 && x.waits >= many {
