@@ -39,6 +39,8 @@ const (
 // An Aggregate counts what an analyzer reports. It implements [dissect.Handler].
 type Aggregate struct {
 	*sums
+	*rooms
+	*rate
 	shared bool // sums is that of another aggregate, which is merged as well
 	input  uint32
 	// continues says that another aggregate was before, of which notes may be, see [Aggregate.Next].
@@ -47,31 +49,39 @@ type Aggregate struct {
 	clients   top[client]
 	servers   top[server]
 	newest    *entry[server] // of the newest message, nil after every change of places
-	sketches  sketchRoom
 	strays    top[stray]
-	strayRoom sketchRoom // of sources of strays
-	followed  []*followed
 	findings  map[string]*finding
 	findingOf [64]struct { // the newest findings
 		of *dissect.FindingType
 		is *finding
 	}
-	set      set
-	second   int64 // of the newest request
+	set    set
+	run    *run
+	ending *ending
+	focus  *focus // nil without NewFocused
+	text   []byte
+}
+
+// Rooms have what servers, clients and strays may be given beside their places, and how much of it there is.
+type rooms struct {
+	sketches  sketchRoom
+	strayRoom sketchRoom // of sources of strays
+	followed  []*followed
+	mores     []*more
+	paths     []*cells
+	pasts     pastRoom
+	names     []byte // room for those of servers
+	made      struct{ mores, paths, followed int }
+	tickRoom  int
+	leastOf   uint64 // no client with a timeline has fewer requests
+}
+
+// A rate counts the requests of the newest second.
+type rate struct {
+	second   int64
 	from, to int64 // of that second
 	inSecond uint64
 	peaks    peaks
-	mores    []*more
-	paths    []*cells
-	pasts    pastRoom
-	names    []byte // room for those of servers
-	run      run
-	ending   ending
-	focus    *focus // nil without NewFocused
-	made     struct{ mores, paths, followed int }
-	tickRoom int
-	leastOf  uint64 // no client with a timeline has fewer requests
-	text     []byte
 }
 
 // The sums of an aggregate do not depend on the order of messages, so that the shards of a worker share them.
@@ -168,7 +178,8 @@ func (a *Aggregate) Shard() *Aggregate {
 }
 
 func (a *sums) aggregate() *Aggregate {
-	o := &Aggregate{sums: a, findings: make(map[string]*finding), sketches: sketchRoom{size: smallSketch, left: maxSketches}}
+	o := &Aggregate{sums: a, rooms: new(rooms), rate: new(rate), findings: make(map[string]*finding), run: new(run), ending: new(ending)}
+	o.sketches = sketchRoom{size: smallSketch, left: maxSketches}
 	o.strayRoom = sketchRoom{size: largeSketch, left: maxFollowed}
 	o.clients.most, o.servers.most, o.strays.most = maxClients, maxServers, maxStrays
 	o.peaks.most = maxCells
@@ -331,7 +342,7 @@ func (a *Aggregate) begin(r *dissect.Record, t int64) {
 		a.second, a.inSecond = floorDiv(t, int64(time.Second)), 0
 		a.from, a.to = timeOf(a.second, int64(time.Second)), timeOf(a.second+1, int64(time.Second))
 	}
-	u := &a.run
+	u := a.run
 	if u.of, u.kind = r.Type, a.recently(r.Type); u.kind == nil {
 		u.kind = a.kind(r.Protocol, r.Type)
 	}
@@ -346,7 +357,7 @@ func (a *Aggregate) begin(r *dissect.Record, t int64) {
 
 // flush counts the requests of the run.
 func (a *Aggregate) flush() {
-	u := &a.run
+	u := a.run
 	n := u.requests
 	if n == 0 {
 		return
@@ -388,7 +399,7 @@ func (m *more) asked(u *run) {
 }
 
 func (a *Aggregate) request(r *dissect.Record, t int64, size uint64) {
-	u := &a.run
+	u := a.run
 	if t < u.last || t >= u.to || r.Type != u.of || r.Dst != u.server.v.addr {
 		a.begin(r, t)
 	}
@@ -435,7 +446,7 @@ func (a *Aggregate) request(r *dissect.Record, t int64, size uint64) {
 
 // again counts a request of the run for a client that is known.
 func (a *Aggregate) again(c *entry[client], r *dissect.Record, t int64, size uint64) {
-	v, u := &c.v, &a.run
+	v, u := &c.v, a.run
 	p := v.own(&a.pasts)
 	v.at(t)
 	if v.requests++; v.requests == 1 {
@@ -1020,7 +1031,7 @@ const ofServer = noteTimes<<9 | noteServer
 
 // Exchange counts what became of a request.
 func (a *Aggregate) Exchange(x *dissect.Exchange) {
-	t, u := x.Time.UnixNano(), &a.ending
+	t, u := x.Time.UnixNano(), a.ending
 	if t >= u.last && t < u.to && x.Type == u.of && x.Note&ofServer == u.note && x.Outcome == u.outcome && x.Proof == u.proof && x.ByReply == u.byReply {
 		u.add(x, t)
 		return
@@ -1074,7 +1085,7 @@ func (a *Aggregate) serverOf(x *dissect.Exchange, t int64) (e *entry[server]) {
 
 // endings counts requests that ended alike.
 func (a *Aggregate) endings() {
-	u := &a.ending
+	u := a.ending
 	if u.exchanges == 0 {
 		return
 	}

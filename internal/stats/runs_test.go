@@ -1,0 +1,76 @@
+package stats
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+// TestRuns: requests that are added up before they are counted give the same counts as those that are counted one by one, whatever
+// comes between them.
+func TestRuns(t *testing.T) {
+	p := &dissect.Protocol{Name: "p"}
+	types := []*dissect.MessageType{{Name: "info", Title: "info request", Role: dissect.Request}, {Name: "rules", Title: "rules request", Role: dissect.Request}}
+	p.Messages = append(types, &dissect.MessageType{Name: "reply", Role: dissect.Reply})
+	start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
+	play := func(each bool) []byte {
+		a := New()
+		after := func() {
+			if each {
+				a.endRun()
+			}
+		}
+		rnd := rand.New(rand.NewPCG(1, 2))
+		var asked []dissect.Exchange
+		for i := range 20_000 {
+			at := start.Add(time.Duration(i) * 700 * time.Microsecond)
+			if i%97 == 0 {
+				at = at.Add(-3 * time.Millisecond) // out of order
+			}
+			client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, byte(rnd.IntN(200)), byte(rnd.IntN(16)), 7}), uint16(1024+rnd.IntN(1000)))
+			server := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, 1}), 27015)
+			if i%50 < 3 {
+				server = netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(rnd.IntN(4)), byte(rnd.IntN(256))}), 27015)
+			}
+			of := types[min(rnd.IntN(12), 1)^1]
+			r := dissect.Record{
+				Protocol: p, Time: at, Src: client, Dst: server, WireLength: 25, HopLimit: uint8(rnd.IntN(60)), IPID: uint16(i), Proven: i%40 == 5,
+				Message: dissect.Message{Type: of, Pair: dissect.Pair{Asks: 1}}, Sources: []dissect.Source{{Data: []byte("\xff\xff\xff\xffTSource Engine Query\x00")}},
+			}
+			a.Record(&r)
+			after()
+			x := dissect.Exchange{Protocol: p, Type: of, Time: at, Src: client, Dst: server, Requests: 1, RequestBytes: 25, Note: r.Note, Outcome: dissect.OutcomeUnanswered}
+			if rnd.IntN(3) == 0 {
+				x.Outcome, x.Replies, x.ReplyBytes = dissect.OutcomeAnswered, 1, 100
+				reply := dissect.Record{Protocol: p, Time: at, Src: server, Dst: client, WireLength: 100, Message: dissect.Message{Type: p.Messages[2]}, Note: r.Note, RequestFrame: 1}
+				a.Record(&reply)
+				after()
+			} else if rnd.IntN(9) == 0 {
+				x.Proof, x.Outcome = dissect.Unreturned, dissect.OutcomeChallenged
+			} else if rnd.IntN(9) == 0 {
+				x.Outcome = dissect.OutcomePartial
+			}
+			if asked = append(asked, x); len(asked) > 300 {
+				a.Exchange(&asked[len(asked)-300])
+				after()
+			}
+		}
+		return Collect(slices.Values([]*Aggregate{a}), dissect.Stats{}).AppendBinary(nil)
+	}
+	summed, single := play(false), play(true)
+	if !bytes.Equal(summed, single) {
+		t.Errorf("%d bytes of counts, and %d bytes of others one by one", len(summed), len(single))
+	}
+	s, err := UnmarshalBinary(summed, []*dissect.Protocol{p}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if requests, replies, unanswered := s.Messages(); requests != 20_000 || replies < 6000 || unanswered < 9000 {
+		t.Errorf("%d requests, %d replies, %d unanswered", requests, replies, unanswered)
+	}
+}
