@@ -169,7 +169,7 @@ func (a *Analyzer) choose(x *arrival, found []candidate) class {
 	return c
 }
 
-// lift classifies a payload that no protocol finds likely: a pending request, the
+// lift classifies a payload that no protocol finds likely: a pending request, what the server spoke, the
 // conversation or the port decides.
 func (a *Analyzer) lift(x *arrival, c class, best *candidate) class {
 	p := a.spoken(x, x.undecided)
