@@ -109,6 +109,9 @@ func (r *reporting) inEvent(e *entry[server], s *silence) bool {
 
 func (r *reporting) sayDown(e *entry[server], s *silence) {
 	v := &e.v
+	if back := &r.a.steps; !s.ends && back.n > 0 && back.from-back.to > (s.to-s.from)/2 {
+		return // the clock was set back by as much: which came last is not known
+	}
 	length := duration(time.Duration(s.to - s.from).Round(100 * time.Millisecond))
 	requests := count(uint64(s.requests+0.5), "request", "requests")
 	text := fmt.Sprintf("Down: %s%s did not reply for %s, from %s to %s: none of %s got a reply", r.address(e), r.named(v), length, clock(s.from), clock(s.to), requests)
