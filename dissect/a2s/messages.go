@@ -171,11 +171,11 @@ type Fuel struct {
 
 // Application returns the number of the Steam application. It comes from the GameID if
 // there is one: the 16 bits of AppID are 0 for a number that does not fit.
-func (m *InfoReply) Application() uint32 {
-	if m.GameID.OK {
-		return uint32(m.GameID.Value & 0xffffff)
+func (i *InfoReply) Application() uint32 {
+	if i.GameID.OK {
+		return uint32(i.GameID.Value & 0xffffff)
 	}
-	return uint32(m.AppID)
+	return uint32(i.AppID)
 }
 
 // GoldSrcInfoReply is the reply to A2S_INFO in the format of GoldSrc (type m).

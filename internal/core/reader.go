@@ -1,3 +1,5 @@
+// Package core has what declares a message and reads it: catalogs and their fields, the reader, findings, character sets, styles,
+// and what a field reveals. Package dissect gives names to what protocols outside this module need of it.
 package core
 
 import (

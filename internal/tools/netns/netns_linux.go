@@ -160,7 +160,7 @@ func (w *wire) end() {
 	}
 	if w.box != nil {
 		w.box.Process.Kill()
-		w.box.Wait()
+		_ = w.box.Wait() // it was killed
 	}
 }
 
@@ -219,7 +219,7 @@ func (w *wire) serve() error {
 		if err := unix.Setns(int(box.Fd()), unix.CLONE_NEWNET); err != nil {
 			return errMissing{err}
 		}
-		defer unix.Setns(int(home.Fd()), unix.CLONE_NEWNET)
+		defer func() { _ = unix.Setns(int(home.Fd()), unix.CLONE_NEWNET) }()
 	}
 	addresses := []string{"198.51.100.10", "2a00:c633:640a::d5ff"}
 	if w.box != nil {
