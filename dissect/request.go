@@ -28,15 +28,8 @@ func (t *tracker) request(x *arrival, rec *Record) (proven bool) {
 	if p.Pairing.TooOften != nil {
 		often = t.countSends(f.requests, proto, up, now)
 	}
-	i := rs.place(t.config.Limits.Requests)
+	i := t.place(x, rec)
 	q := &rs.list[i]
-	*q = request{} // value by value: a literal would be made elsewhere and copied
-	q.flow, q.below, q.frame, q.sent = x.flow, f.requests, rec.Frame, now
-	q.id, q.topic, q.sum, q.bytes = pair.ID, pair.Asks|pair.May, x.sum, shortSize(uint32(x.wire))
-	q.protocol, q.message, q.challenge = proto, p.messageIndex(rec.Type), pair.Challenge
-	q.setIf(isUp, up)
-	q.setIf(isUnclear, x.near)
-	q.setIf(isOptional, pair.Asks == 0)
 	again := false
 	if q.below != none {
 		n, same, last, newest := t.compare(q)
@@ -67,12 +60,7 @@ func (t *tracker) request(x *arrival, rec *Record) (proven bool) {
 	}
 	q.below = f.requests // the one before may have made room
 	t.sentOften(q, often)
-	if rec.also != 0 {
-		rs.own(q).also = rec.also
-	}
-	if q.bytes == 1<<16-1 {
-		rs.own(q).bytes = uint32(x.wire)
-	}
+	t.keepRare(q, x, rec)
 	if pair.Page != 0 || pair.Scope != 0 {
 		t.continues(q, rec)
 	}
@@ -85,21 +73,51 @@ func (t *tracker) request(x *arrival, rec *Record) (proven bool) {
 	if !again {
 		proven = t.challenges.proves(rec, &peer, &t.turn)
 	}
-	q.setIf(isProven, proven)
 	x.request = i
-	if proven {
-		t.challenges.prove(&peer, now)
-	} else {
-		at, ok := t.challenges.proved(&peer)
-		q.setIf(isVouched, ok && now-at <= int64(vouchedFor))
-	}
+	t.certify(q, &peer, proven)
 	if pair.Challenge == ChallengeUsed && !proven && !again {
 		t.uses(q, pair.Value)
+	}
+	return proven
+}
+
+// place returns the place of a new request, the newest of its conversation.
+func (t *tracker) place(x *arrival, rec *Record) int32 {
+	pair := &rec.Pair
+	i := t.requests.place(t.config.Limits.Requests)
+	q := &t.requests.list[i]
+	*q = request{} // value by value: a literal would be made elsewhere and copied
+	q.flow, q.below, q.frame, q.sent = x.flow, t.flows.flows[x.flow].requests, rec.Frame, x.at
+	q.id, q.topic, q.sum, q.bytes = pair.ID, pair.Asks|pair.May, x.sum, shortSize(uint32(x.wire))
+	q.protocol, q.message, q.challenge = x.protocol, t.protocols[x.protocol].messageIndex(rec.Type), pair.Challenge
+	q.setIf(isUp, x.ends.up)
+	q.setIf(isUnclear, x.near)
+	q.setIf(isOptional, pair.Asks == 0)
+	return i
+}
+
+// keepRare records what few requests have.
+func (t *tracker) keepRare(q *request, x *arrival, rec *Record) {
+	rs := t.requests
+	if rec.also != 0 {
+		rs.own(q).also = rec.also
+	}
+	if q.bytes == 1<<16-1 {
+		rs.own(q).bytes = uint32(x.wire)
 	}
 	if rec.VLAN != 0 || rec.Interface != "" {
 		rs.own(q).link = rs.link(rec)
 	}
-	return proven
+}
+
+// certify records how far the sender of a request is certain.
+func (t *tracker) certify(q *request, peer *peerKey, proven bool) {
+	if q.setIf(isProven, proven); proven {
+		t.challenges.prove(peer, q.sent)
+		return
+	}
+	at, ok := t.challenges.proved(peer)
+	q.setIf(isVouched, ok && q.sent-at <= int64(vouchedFor))
 }
 
 // mark records that the handler marked the request that a message is.
