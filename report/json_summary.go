@@ -85,15 +85,7 @@ func (j *JSON) End(s *Summary) error {
 	if s.ICMP > 0 {
 		number("icmp_errors", s.ICMP)
 	}
-	if len(s.Streams) > 0 {
-		var t Stream
-		for _, x := range s.Streams {
-			t.Packets, t.Tried, t.Made, t.Refused = t.Packets+x.Packets, t.Tried+x.Tried, t.Made+x.Made, t.Refused+x.Refused
-		}
-		b = append(b, `,"tcp":`...)
-		b = appendCounts(b, count{"servers", uint64(len(s.Streams))}, count{"packets", t.Packets}, count{"connections", t.Tried}, count{"made", t.Made}, count{"refused", t.Refused},
-			count{"unanswered", t.Tried - min(t.Made+t.Refused, t.Tried)})
-	}
+	b = appendStreams(b, s.Streams)
 	if !s.First.IsZero() {
 		b = append(b, `,"first_time":`...)
 		b = j.appendTime(b, s.First)
@@ -158,4 +150,18 @@ func appendFindingCounts(b []byte, s *Summary) []byte {
 		severities = append(severities, count{dissect.Severity(i).String(), n})
 	}
 	return appendCounts(append(b, `,"findings_by_severity":`...), severities...)
+}
+
+// appendStreams appends the counts of TCP connections, if there are any.
+func appendStreams(b []byte, list []Stream) []byte {
+	if len(list) == 0 {
+		return b
+	}
+	var t Stream
+	for _, x := range list {
+		t.Packets, t.Tried, t.Made, t.Refused = t.Packets+x.Packets, t.Tried+x.Tried, t.Made+x.Made, t.Refused+x.Refused
+	}
+	b = append(b, `,"tcp":`...)
+	return appendCounts(b, count{"servers", uint64(len(list))}, count{"packets", t.Packets}, count{"connections", t.Tried}, count{"made", t.Made}, count{"refused", t.Refused},
+		count{"unanswered", t.Tried - min(t.Made+t.Refused, t.Tried)})
 }

@@ -161,12 +161,9 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 	}
 	log.started(&on)
 	if o.untilEOF {
-		var stop context.CancelFunc
-		ctx, stop = context.WithCancel(ctx)
-		defer stop()
 		go func() {
 			_, _ = io.Copy(io.Discard, env.in)
-			stop()
+			done()
 		}()
 	}
 	err = h.Run(ctx)

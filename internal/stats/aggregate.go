@@ -536,7 +536,11 @@ func (a *Aggregate) reply(r *dissect.Record, t int64, size uint64) {
 			s.more.trips.add(bucket)
 		}
 	}
+	a.repliedTo(r, t, size, of.sum)
+}
 
+// repliedTo counts a reply for the client that got it; server is the hash of who sent it.
+func (a *Aggregate) repliedTo(r *dissect.Record, t int64, size uint64, server uint64) {
 	to := keyOf(r.Dst.Addr(), 0)
 	c := a.clients.at(clientOf(r.Note), &to)
 	if c == nil {
@@ -552,7 +556,7 @@ func (a *Aggregate) reply(r *dissect.Record, t int64, size uint64) {
 	c.v.at(t)
 	v.replies++
 	v.bytesOut += size
-	if challenge {
+	if r.Pair.Challenge == dissect.ChallengeIssued {
 		v.challenged++
 	} else {
 		v.data++
@@ -561,7 +565,7 @@ func (a *Aggregate) reply(r *dissect.Record, t int64, size uint64) {
 		if v.strange == nil {
 			v.strange = new(strange)
 		}
-		v.strange.count(t, of.sum, size)
+		v.strange.count(t, server, size)
 	}
 	if v.cells != nil {
 		at := v.cells.at(t)
@@ -1186,28 +1190,7 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 	}
 	o.endSecond()
 	a.peaks.merge(&o.peaks)
-	for i := range o.clients.entries {
-		e := &o.clients.entries[i]
-		if e.v.idle() {
-			continue
-		}
-		if o.clients.gone > 0 && e.v.requests < leastKept && !(same && a.clients.room()) && a.clients.find(e.key, e.sum) == nil {
-			a.forgotten[e.v.class()].add(&e.v) // as those that the table does not have
-			continue
-		}
-		if same {
-			a.addClient(e, kinds)
-			continue
-		}
-		m := a.clients.merge(e)
-		m.v.merge(&e.v, kinds, &a.pasts)
-		if e.v.requests > 1 {
-			m.v.others += e.v.distinctServers()
-		} else {
-			m.v.others += e.v.requests
-		}
-	}
-	a.newest = nil
+	a.mergeClients(o, same, kinds)
 	for i := range o.servers.entries {
 		e := &o.servers.entries[i]
 		if e.v.idle() {
@@ -1246,6 +1229,32 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 		}
 		known.merge(f)
 	}
+}
+
+// mergeClients adds the clients of another aggregate, whose kinds have these numbers here.
+func (a *Aggregate) mergeClients(o *Aggregate, same bool, kinds []uint16) {
+	for i := range o.clients.entries {
+		e := &o.clients.entries[i]
+		if e.v.idle() {
+			continue
+		}
+		if o.clients.gone > 0 && e.v.requests < leastKept && !(same && a.clients.room()) && a.clients.find(e.key, e.sum) == nil {
+			a.forgotten[e.v.class()].add(&e.v) // as those that the table does not have
+			continue
+		}
+		if same {
+			a.addClient(e, kinds)
+			continue
+		}
+		m := a.clients.merge(e)
+		m.v.merge(&e.v, kinds, &a.pasts)
+		if e.v.requests > 1 {
+			m.v.others += e.v.distinctServers()
+		} else {
+			m.v.others += e.v.requests
+		}
+	}
+	a.newest = nil
 }
 
 func (a *sums) merge(o *sums) {

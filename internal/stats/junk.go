@@ -93,17 +93,10 @@ func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
 			advice = strings.Replace(advice, "these addresses send", "this address sends", 1)
 		}
 	}
-	reply := "The server sent nothing back"
-	switch {
-	case r.o.OneSided:
-		reply = "Whether it replies cannot be told"
-	case back > 0:
-		reply = fmt.Sprintf("The server sent %s back", count(back, "datagram", "datagrams"))
-	}
 	return Verdict{
 		Kind: JunkFlood, Certainty: Certain, Server: r.address(e), Sources: few, From: instant(f.from), To: instant(f.to),
 		Text: fmt.Sprintf("Junk flood at %s%s: %s datagrams of no known protocol in %s (%s per second, %s) from %s. %s.",
-			r.address(e), r.named(&e.v), number(uint64(n+0.5)), span(f.from, f.to), rounded(rate), size(uint64(bytes+0.5)), who, reply),
+			r.address(e), r.named(&e.v), number(uint64(n+0.5)), span(f.from, f.to), rounded(rate), size(uint64(bytes+0.5)), who, r.sentBack(back)),
 		Advice: advice,
 		Evidence: Evidence{
 			{"datagrams", float64(uint64(n + 0.5))}, {"requests", float64(uint64(n + 0.5))}, {"datagrams_per_second", round(rate, 1)}, {"seconds", round(length.Seconds(), 1)}, {"bytes_in", float64(uint64(bytes + 0.5))},
@@ -184,4 +177,15 @@ func (r *reporting) sharpen(start, end, margin int64, grown float64) (int64, int
 		return start, end
 	}
 	return max(first, r.a.first), min(last, r.a.last+1)
+}
+
+// sentBack says what a server sent to those that sent it junk.
+func (r *reporting) sentBack(n uint64) string {
+	switch {
+	case r.o.OneSided:
+		return "Whether it replies cannot be told"
+	case n > 0:
+		return fmt.Sprintf("The server sent %s back", count(n, "datagram", "datagrams"))
+	}
+	return "The server sent nothing back"
 }

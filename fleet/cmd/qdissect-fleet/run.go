@@ -40,21 +40,8 @@ Exit status: 0 done; 2 wrong usage, units that failed, damaged captures.`,
 			if n := cmd.ArgsLenAtDash(); n >= 0 {
 				args, o.Flags = args[:n], args[n:]
 			}
-			switch {
-			case len(args) == 0:
-				return errors.New("run needs captures")
-			case o.Out == "":
-				return errors.New("run needs --out DIR")
-			case o.Workers < 0:
-				return fmt.Errorf("--workers %d: must be 0 or more", o.Workers)
-			case o.Shards < 1 || o.Shards > 4:
-				return fmt.Errorf("--shards %d: must be 1 to 4", o.Shards)
-			case o.Lost < time.Second:
-				return fmt.Errorf("--lost-after %s: must be 1s or more", o.Lost)
-			case to.URL != "" && (server.Listen != "" || server.Store != "" || server.Users != ""):
-				return errors.New("--nats is a server that exists: leave out --listen, --store and --users")
-			case o.Workers == 0 && to.URL == "" && server.Listen == "":
-				return errors.New("without workers here, others need --listen or --nats to join")
+			if err = checkRun(args, &o, &to, &server); err != nil {
+				return err
 			}
 			o.Flags = readFlags(o.Flags, output, sensor, by, quiet, force)
 			if o.Dir, err = os.Getwd(); err != nil {
@@ -88,6 +75,27 @@ Exit status: 0 done; 2 wrong usage, units that failed, damaged captures.`,
 	server.Add(f)
 	to.AddCredentials(f)
 	return cmd
+}
+
+// checkRun refuses what cannot be run.
+func checkRun(args []string, o *work.Options, to *link.Options, server *link.ServerOptions) error {
+	switch {
+	case len(args) == 0:
+		return errors.New("run needs captures")
+	case o.Out == "":
+		return errors.New("run needs --out DIR")
+	case o.Workers < 0:
+		return fmt.Errorf("--workers %d: must be 0 or more", o.Workers)
+	case o.Shards < 1 || o.Shards > 4:
+		return fmt.Errorf("--shards %d: must be 1 to 4", o.Shards)
+	case o.Lost < time.Second:
+		return fmt.Errorf("--lost-after %s: must be 1s or more", o.Lost)
+	case to.URL != "" && (server.Listen != "" || server.Store != "" || server.Users != ""):
+		return errors.New("--nats is a server that exists: leave out --listen, --store and --users")
+	case o.Workers == 0 && to.URL == "" && server.Listen == "":
+		return errors.New("without workers here, others need --listen or --nats to join")
+	}
+	return nil
 }
 
 // readFlags returns the flags of qdissect read: those that were given for it, and those that run has as well.
