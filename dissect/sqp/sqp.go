@@ -183,7 +183,7 @@ func Detect(b []byte) dissect.Verdict {
 	case len(b) < lenQuery || b[0] != typeQuery || binary.BigEndian.Uint16(b[5:]) != version:
 	case len(b) == lenQuery:
 		if b[7] != 0 && b[7] <= allChunks {
-			return ofChallenge(b)
+			return ofChallenge(b, dissect.Doubtful)
 		}
 	case len(b) > lenHead && b[7] <= b[8]:
 		n, rest := int(binary.BigEndian.Uint16(b[9:])), b[lenHead:]
@@ -202,18 +202,21 @@ func Detect(b []byte) dissect.Verdict {
 			}
 			return dissect.Likely
 		}
-		return ofChallenge(b)
+		return ofChallenge(b, dissect.Possible)
 	}
 	return dissect.No
 }
 
-// ofChallenge judges a payload that fits by its challenge: servers give random numbers, and
-// much else has numbers that are small.
-func ofChallenge(b []byte) dissect.Verdict {
-	if wire.Varied(b[1:lenChallenge]) {
+// ofChallenge judges a payload that fits by its challenge: servers give random numbers, those of tests
+// count, and much else has few different bytes.
+func ofChallenge(b []byte, fits dissect.Verdict) dissect.Verdict {
+	switch n := binary.BigEndian.Uint32(b[1:]); {
+	case wire.Varied(b[1:lenChallenge]):
 		return dissect.Likely
+	case n > 0 && n < 256:
+		return dissect.Possible
 	}
-	return dissect.Doubtful
+	return fits
 }
 
 // readPart reads the header of a packet of several. See [reassembly.ReadPart].

@@ -33,7 +33,7 @@ const (
 	// leastKept is the number of requests from which an entry of a full table is kept when shards are merged.
 	leastKept = 8
 	// shards is how many aggregates share the set of the limits.
-	shards = 4
+	shards = 16
 )
 
 // An Aggregate counts what an analyzer reports. It implements [dissect.Handler].

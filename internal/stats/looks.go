@@ -70,7 +70,7 @@ func (l *looks) glanceAt(r *dissect.Record, id uint16, payload *uint64) (g glanc
 	return g
 }
 
-// nearID is how far identifications of one machine may lie apart: its conversations lie in several shards.
+// nearID is how far identifications of one machine may lie apart: its shards are sixteen.
 const nearID = 256
 
 func hashOf(b []byte) uint64 {

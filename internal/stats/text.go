@@ -366,9 +366,10 @@ func (t *text) limits() {
 	}
 	t.line("")
 	t.line("WHAT WOULD HAVE STOPPED IT (rules to paste: qdissect rules FILE)")
-	for _, s := range best {
+	for _, s := range best[:min(len(best), t.rows)] {
 		t.wrapped("  ", s)
 	}
+	t.more(len(best))
 }
 
 func (t *text) findings() {

@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS lines (
   duplicates UBIGINT, bytes UBIGINT, kernel_received UBIGINT, kernel_lost UBIGINT,
   evicted STRUCT(flows UBIGINT, requests UBIGINT, clients UBIGINT, fragments UBIGINT,
     seconds STRUCT(time TIMESTAMP_NS, flows UBIGINT, requests UBIGINT, clients UBIGINT)[]),
-  one_sided UBIGINT, panics UBIGINT, icmp_errors UBIGINT, first_time TIMESTAMP_NS, last_time TIMESTAMP_NS, damaged VARCHAR, sha256 VARCHAR,
+  one_sided UBIGINT, panics UBIGINT, icmp_errors UBIGINT, tcp STRUCT(servers UBIGINT, packets UBIGINT, connections UBIGINT, made UBIGINT, refused UBIGINT, unanswered UBIGINT), first_time TIMESTAMP_NS, last_time TIMESTAMP_NS, damaged VARCHAR, sha256 VARCHAR,
   -- the fields of each protocol
   {{columns}}
 );
