@@ -79,10 +79,10 @@ var licenses = []struct {
 	phrase *regexp.Regexp
 }{
 	{"Apache-2.0", regexp.MustCompile(`Apache License`)},
-	{"BSD-3-Clause", regexp.MustCompile(`Redistribution and use in source and binary forms.*(Neither the|may be used to endorse)`)},
+	{"BSD-3-Clause", regexp.MustCompile(`Redistribution and use in source and binary forms.*(Neither the|may (not )?be used to endorse)`)},
 	{"BSD-2-Clause", regexp.MustCompile(`Redistribution and use in source and binary forms`)},
 	{"ISC", regexp.MustCompile(`Permission to use, copy, modify, and`)},
-	{"MIT", regexp.MustCompile(`Permission is hereby granted, free of charge`)},
+	{"MIT", regexp.MustCompile(`(?i)Permission is hereby granted, free of charge`)},
 }
 
 // licenseOf returns the licences in a text as an expression of SPDX, or "".
