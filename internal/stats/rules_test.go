@@ -59,7 +59,7 @@ func TestRulesPlayed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, x := range places {
+			for k, x := range places {
 				var b bytes.Buffer
 				m := mkpcap.NewWriter(&b, mkpcap.Options{})
 				if _, err := s.Play(o, func(p *scenes.Packet) error {
@@ -80,9 +80,14 @@ func TestRulesPlayed(t *testing.T) {
 					if at := stats.PlaceOf(p.remedies); at != x.place {
 						t.Errorf("%s: rules for the place %s", x.name, at)
 					}
-					for _, format := range []string{"nft", "iptables"} {
-						// Of twelve for a scene, three; by default of few scenes, else the first two with all.
-						if n++; n%4 != 1 && (!thorough.All() || i > 1) && os.Getenv("QDISSECT_LONG") == "" {
+					for f, format := range []string{"nft", "iptables"} {
+						// Of the first two scenes all, of others each tool and IP version at one place; by default every fourth.
+						way := 2 * f
+						if v6 {
+							way++
+						}
+						n++
+						if thorough.All() && i > 1 && way%len(places) != k && os.Getenv("QDISSECT_LONG") == "" || !thorough.All() && n%4 != 1 {
 							continue
 						}
 						t.Run(fmt.Sprint(v.scene, v.o.Rate, " IPv6 ", v6, " ", x.name, " ", format), func(t *testing.T) {
