@@ -16,8 +16,8 @@ func newDemo(env environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo [FILE]",
 		Short: "Write a capture with trouble in it, to try things on",
-		Long: `Write a capture of a made-up evening at a dozen game servers to FILE (demo.pcap), to try
-things on: one server is flooded from forged addresses, two serve for reflections at
+		Long: `Write a capture of a made-up evening at a dozen game servers to FILE (demo.pcap; - is
+standard output), to try things on: one server is flooded from forged addresses, two serve for reflections at
 others, and one gets junk. It is the same each time.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -25,7 +25,7 @@ others, and one gets junk. It is the same each time.`,
 			if len(args) > 0 {
 				name = args[0]
 			}
-			if _, err := os.Stat(name); err == nil {
+			if _, err := os.Stat(name); err == nil && name != "-" {
 				return fmt.Errorf("%s exists; use another file: qdissect demo FILE", name)
 			}
 			s, err := scenes.Find("mixed")
@@ -34,6 +34,10 @@ others, and one gets junk. It is the same each time.`,
 			}
 			var b bytes.Buffer
 			if _, err := s.Write(&b, scenes.Options{Span: 24 * time.Second, Clients: 120, Rate: 500}); err != nil {
+				return err
+			}
+			if name == "-" {
+				_, err := env.out.Write(b.Bytes())
 				return err
 			}
 			if err := whole.Write(name, b.Bytes(), false); err != nil {

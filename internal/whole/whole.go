@@ -80,6 +80,10 @@ func begin(name string, create func(tmp string) (*os.File, error)) (*File, error
 		switch {
 		case errors.Is(err, fs.ErrExist):
 		case err != nil:
+			var at *fs.PathError
+			if errors.As(err, &at) {
+				at.Path = name // nobody knows the other one
+			}
 			return nil, err
 		case hold(f) && there(f):
 			return &File{File: f, name: name}, nil
