@@ -82,7 +82,7 @@ var licenses = []struct {
 	{"BSD-3-Clause", regexp.MustCompile(`Redistribution and use in source and binary forms.*(Neither the|may (not )?be used to endorse)`)},
 	{"BSD-2-Clause", regexp.MustCompile(`Redistribution and use in source and binary forms`)},
 	{"ISC", regexp.MustCompile(`Permission to use, copy, modify, and`)},
-	{"MIT", regexp.MustCompile(`(?i)Permission is hereby granted, free of charge`)},
+	{"MIT", regexp.MustCompile(`(Permission|PERMISSION) is hereby granted, free of charge`)},
 }
 
 // licenseOf returns the licences in a text as an expression of SPDX, or "".
