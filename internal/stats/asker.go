@@ -171,7 +171,7 @@ func (r *reporting) reflected() {
 		}
 		v.Text = fmt.Sprintf("Reflection at %s: %s in its name in %s (%s per second) made %s send it %s, %s times what came. The address is forged: it is the victim.",
 			x.who, number(x.requests)+" "+what, span(x.from, x.to), rounded(x.rate()), where, size(x.out), decimals(factor))
-		v.Advice = "Limit these requests per address (the report has the rule): that stops the amplification, and little else is lost, because the address is the victim's."
+		v.Advice = "Limit these requests per address (qdissect rules prints the rule): that stops the amplification, and little else is lost, because the address is the victim's."
 		v.Doubt = "ICMP errors from that address, or its operator, would make it certain"
 		v.Because = []string{fmt.Sprintf("it sends %s and nothing else", what), "it never proves that it hears the replies", fmt.Sprintf("it gets %s times what it sends", decimals(factor))}
 		v.Evidence = Evidence{
@@ -292,14 +292,14 @@ func (r *reporting) tooOften() {
 			Kind: kind, Certainty: Certain, Servers: servers, Sources: sources, From: instant(g.from), To: instant(g.to),
 			Text: fmt.Sprintf("%s: %s %s %s times per second: %s %s in %s, %s of all requests. %s", title, who, list(servers), rounded(g.requests/seconds), number(uint64(g.requests+0.5)), what,
 				span(g.from, g.to), percent(g.requests/float64(max(r.Totals.Requests, 1))), g.proof(botnet)),
-			Advice: "Limit requests per address (the report has the rule), or ask the operator of that address to ask less often.",
+			Advice: "Limit requests per address (qdissect rules prints the rule), or ask the operator of that address to ask less often.",
 			Evidence: Evidence{
 				{"sources", float64(len(g.clients))}, {"requests", float64(uint64(g.requests + 0.5))}, {"requests_per_second", round(g.requests/seconds, 1)},
 				{"peak_requests_per_second", float64(peak)}, {"seconds", round(seconds, 1)}, {"share_of_requests", round(g.requests/float64(max(r.Totals.Requests, 1)), 4)}, {"bytes_out", float64(out)},
 			},
 		}
 		if len(g.clients) > 1 {
-			v.Advice = "Limit requests per address (the report has the rule)."
+			v.Advice = "Limit requests per address (qdissect rules prints the rule)."
 		}
 		if botnet {
 			v.Because = []string{"botnet: all ask the same at the same pace"}

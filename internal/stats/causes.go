@@ -654,7 +654,7 @@ func verdictCause(kind, explains string) Cause {
 		Needs: "the report has the verdict " + kind + " about the server or its network", Words: "{verdict}", Advice: "{advice}",
 		holds: func(x *facts) *proof {
 			if v := x.verdict(kind); v != nil {
-				p := x.proof("verdict", v.Text, "advice", strings.ReplaceAll(v.Advice, "the report has the rule", "qdissect rules prints the rule")).with(x, "requests", &x.asked)
+				p := x.proof("verdict", v.Text, "advice", v.Advice).with(x, "requests", &x.asked)
 				p.certainty = v.Certainty
 				return p
 			}

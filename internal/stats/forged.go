@@ -30,11 +30,11 @@ func (r *reporting) floods() {
 		switch {
 		case ev.nature == unreturning:
 			v.Because = []string{"none of these addresses came back with the challenge that it was given"}
-			v.Advice = r.limitAdvice(ev, "The server asks for a challenge, so the flood gets little back; limit requests without one in total (the report has the rule).")
+			v.Advice = r.limitAdvice(ev, "The server asks for a challenge, so the flood gets little back; limit requests without one in total (qdissect rules prints the rule).")
 		case ev.forged:
 			v.Certainty, v.Doubt = Likely, "a challenge that these addresses do not return would make it certain; this request needs none"
 			why = "Nothing proves it, but " + sentence(ev.because[:min(len(ev.because), 2)]) + "."
-			v.Advice = r.limitAdvice(ev, "Limit these requests in total (the report has the rule): it protects the machine and those who get the replies; honest requests suffer as well.")
+			v.Advice = r.limitAdvice(ev, "Limit these requests in total (qdissect rules prints the rule): it protects the machine and those who get the replies; honest requests suffer as well.")
 		default:
 			v.Kind, v.Certainty, title = CrowdOrForged, Possible, "Crowd or forged"
 			v.Doubt = "captures with hop limits and addresses as they come from the internet, or a server that asks for a challenge, would tell"

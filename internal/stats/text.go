@@ -358,7 +358,11 @@ func (t *text) limits() {
 	var best []string
 	for _, r := range t.Rules {
 		if r.Format == "nftables" {
-			best = append(best, r.Title+": would have dropped "+r.Drops+".")
+			if t.rows > 1 {
+				best = append(best, r.Title+": would have dropped "+r.Drops+".")
+			} else { // no room for more
+				best = append(best, r.Title+".")
+			}
 		}
 	}
 	if len(best) == 0 {
@@ -366,10 +370,9 @@ func (t *text) limits() {
 	}
 	t.line("")
 	t.line("WHAT WOULD HAVE STOPPED IT (rules to paste: qdissect rules FILE)")
-	for _, s := range best[:min(len(best), t.rows)] {
+	for _, s := range best {
 		t.wrapped("  ", s)
 	}
-	t.more(len(best))
 }
 
 func (t *text) findings() {
