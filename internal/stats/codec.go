@@ -50,6 +50,7 @@ type codec struct {
 	within    *Bounds // nil for none
 	numKinds  int
 	numNames  int // of protocols
+	ticks     int // buckets of lines that share room, read so far of an aggregate
 }
 
 func (s *Shards) code(c *codec) {
@@ -230,6 +231,7 @@ func (d *distinct) code(c *codec, room *sketchRoom) {
 }
 
 func (a *Aggregate) code(c *codec) {
+	c.ticks = 0
 	if !c.Reading {
 		a.endSecond()
 	}
@@ -443,8 +445,9 @@ func codeZeros(c *codec, n int, empty func(int) bool, code func(int)) {
 
 // codeSparse is as codeLine, for a line of which most buckets are empty.
 func codeSparse[T comparable, P summand[T]](c *codec, l *line[T, P], code func(*T, *codec)) {
-	n := len(l.buckets) // more than bytes are left, perhaps
-	if coder.Num(c.Coder, &n); n < 0 || n > mostTicks {
+	n := len(l.buckets) // more than bytes are left, perhaps: the room of all lines is the limit
+	coder.Num(c.Coder, &n)
+	if c.ticks += n; n < 0 || n > mostTicks || c.ticks > sharedTicks+maxMore*(1+maxSeries)*leastTicks {
 		c.Fail(errors.New("too many buckets"))
 		return
 	}
