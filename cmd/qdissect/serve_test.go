@@ -628,21 +628,35 @@ func TestServeGamedig(t *testing.T) {
 		return v
 	}
 	list := serveFor(t, []string{"plain", "as it was", "reordered", "duplicated"}, gamedigRuns)
-	var asks []map[string]string
 	for _, s := range list {
-		host, port, _ := net.SplitHostPort(s.at)
-		asks = append(asks, map[string]string{"type": s.kind, "host": host, "port": port})
+		s.want = drop(s.want)
 	}
 	lib := filepath.Join(filepath.Dir(program), "..", "lib", "index.js")
-	out, err := exec.Command("node", "--input-type=module", "-e", fmt.Sprintf(askGamedig, lib), show(asks)).Output()
-	if err != nil {
-		t.Fatalf("node: %v", err)
+	ask := func(list []*served) []any {
+		var asks []map[string]string
+		for _, s := range list {
+			host, port, _ := net.SplitHostPort(s.at)
+			asks = append(asks, map[string]string{"type": s.kind, "host": host, "port": port})
+		}
+		out, err := exec.Command("node", "--input-type=module", "-e", fmt.Sprintf(askGamedig, lib), show(asks)).Output()
+		if err != nil {
+			t.Fatalf("node: %v", err)
+		}
+		return drop(parseJSON(t, out)).([]any)
 	}
-	got := parseJSON(t, out).([]any)
-	for i, s := range list {
-		t.Run(s.name, func(t *testing.T) {
-			s.want = drop(s.want)
-			s.same(t, drop(got[i]))
-		})
+	got := make(map[*served]any)
+	for i, v := range ask(list) {
+		got[list[i]] = v
+	}
+	// On a busy machine the one process that asks eighty servers does not get to its replies in time: who gave up asks again, with few others.
+	again := slices.DeleteFunc(slices.Clone(list), func(s *served) bool { return reflect.DeepEqual(got[s], s.want) })
+	for few := range slices.Chunk(again, 8) {
+		for i, v := range ask(few) {
+			t.Logf("%s was asked again and printed first\n%.300s", few[i].name, show(got[few[i]]))
+			got[few[i]] = v
+		}
+	}
+	for _, s := range list {
+		t.Run(s.name, func(t *testing.T) { s.same(t, got[s]) })
 	}
 }
