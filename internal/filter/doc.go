@@ -69,6 +69,6 @@
 //
 // [Parse] reads the text into a tree ([parser]). For a link type, the [compiler]
 // turns the tree into a [condition] with fixed offsets. The condition becomes a
-// [graph] of tests without redundant ones, and the graph becomes BPF instructions
-// ([writer]). [Program.Matcher] runs them for frames of files.
+// [graph] of tests without redundant ones. For frames of files the graph is followed
+// ([graph.match]); for the kernel it becomes BPF instructions ([writer]).
 package filter

@@ -25,3 +25,20 @@ func (p *Program) String() string {
 	}
 	return b.String()
 }
+
+// kernelOffset is the first offset of a load that asks the Linux kernel and does not
+// read the frame (SKF_AD_OFF).
+const kernelOffset = 0xfffff000
+
+// run returns the number of bytes of a frame that the program keeps; 0 means no match.
+func (p *Program) run(data []byte, wireLen int) uint32 {
+	vm, _, err := p.machine(wireLen)
+	if err != nil {
+		panic(err)
+	}
+	n, err := vm.Run(data)
+	if err != nil {
+		panic(err)
+	}
+	return uint32(n)
+}

@@ -132,9 +132,9 @@ func (f *Filter) program(linkType uint16, o Options) (*Program, error) {
 // [Filter.Compile].
 func (f *Filter) Matcher(linkType uint16, o Options) (func(data []byte, wireLen int) bool, error) {
 	o.Live = false
-	p, err := f.program(linkType, o)
+	c, err := f.compile(linkType, o)
 	if err != nil {
 		return nil, err
 	}
-	return p.Matcher(), nil
+	return newGraph(c).match, nil
 }

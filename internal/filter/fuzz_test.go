@@ -1,15 +1,12 @@
 package filter
 
 import (
-	"bytes"
 	"strings"
 	"testing"
-
-	"golang.org/x/net/bpf"
 )
 
 // FuzzParse checks that a text is parsed or refused with a valid place, and that a
-// filter gives the same result as its condition.
+// filter gives the same result as its condition, for files and as a program.
 func FuzzParse(f *testing.F) {
 	for _, e := range oracleExpressions {
 		f.Add(e)
@@ -38,6 +35,11 @@ func FuzzParse(f *testing.F) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				p, err := filter.program(l.number, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				machine := p.Matcher()
 				for i := range frames {
 					fr := &frames[i*7%len(frames)]
 					if i > 40 {
@@ -45,7 +47,10 @@ func FuzzParse(f *testing.F) {
 					}
 					got := match(fr.data, fr.length)
 					if yes, ok := evaluate(c, fr.data, fr.length); ok && yes != got {
-						t.Fatalf("%s: the condition is %v, the program says %v", fr.name, yes, got)
+						t.Fatalf("%s: the condition is %v, the graph says %v", fr.name, yes, got)
+					}
+					if program := machine(fr.data, fr.length); program != got {
+						t.Fatalf("%s: the program says %v, the graph %v", fr.name, program, got)
 					}
 				}
 			}
@@ -64,77 +69,6 @@ func checkPlace(t *testing.T, e string, err *Error) {
 	if err.Text == "" {
 		t.Fatal("nothing is said")
 	}
-}
-
-// fuzzCodes are the instructions that both machines implement. The one of x/net/bpf
-// has no negation, and loads the length into A in place of X.
-var fuzzCodes = func() (list []uint16) {
-	for _, code := range codes {
-		if code != classArithmetic|operationNegate && code != classLoadX|modeLength {
-			list = append(list, code)
-		}
-	}
-	return list
-}()
-
-// FuzzProgram compares our machine with that of x/net/bpf.
-func FuzzProgram(f *testing.F) {
-	frames := captures()[0].frames
-	for i, e := range oracleExpressions {
-		filter, err := Parse(e)
-		if err != nil {
-			f.Fatal(err)
-		}
-		p, err := filter.Compile(1, Options{})
-		if err != nil {
-			continue
-		}
-		var code []byte
-		for _, r := range p.code {
-			code = append(code, byte(bytes.IndexByte(codeBytes(), byte(r.Op))), r.Jt, r.Jf, byte(r.K>>24), byte(r.K>>16), byte(r.K>>8), byte(r.K))
-		}
-		f.Add(code, frames[i%len(frames)].data)
-	}
-	f.Fuzz(func(t *testing.T, code, data []byte) {
-		var raw []bpf.RawInstruction
-		for ; len(code) >= 7; code = code[7:] {
-			raw = append(raw, bpf.RawInstruction{
-				Op: fuzzCodes[int(code[0])%len(fuzzCodes)],
-				Jt: code[1], Jf: code[2],
-				K: uint32(code[3])<<24 | uint32(code[4])<<16 | uint32(code[5])<<8 | uint32(code[6]),
-			})
-		}
-		p, err := newProgram(raw)
-		if err != nil {
-			return
-		}
-		got := p.run(data, len(data))
-		vm, err := bpf.NewVM(p.Instructions())
-		if err != nil {
-			return
-		}
-		want, err := vm.Run(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != uint32(want) {
-			t.Fatalf("got %d, want %d:\n%v", got, want, p)
-		}
-		again, err := ParseProgram(strings.NewReader(p.String()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again.String() != p.String() {
-			t.Fatalf("%v became %v", p, again)
-		}
-	})
-}
-
-func codeBytes() (list []byte) {
-	for _, c := range fuzzCodes {
-		list = append(list, byte(c))
-	}
-	return list
 }
 
 // FuzzParseProgram checks that parsing ends with a program or an error.

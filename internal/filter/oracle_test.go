@@ -258,18 +258,3 @@ func (t *test) holds(data []byte, wire int) (yes, ok bool) {
 	}
 	return t.cmp.holds(x&t.mask, t.n), true
 }
-
-// of computes a value. It reports false if the frame lacks the bytes.
-func (v value) of(data []byte, wire int) (uint32, bool) {
-	switch v.kind {
-	case valueLength:
-		return uint32(wire), true
-	case valueAt:
-		return load(data, uint64(v.k), v.size)
-	case valueAfterHeader:
-		if uint64(v.head) < uint64(len(data)) {
-			return load(data, uint64(v.k)+uint64(data[v.head]&0xf)*4, v.size)
-		}
-	}
-	return 0, false
-}

@@ -74,13 +74,24 @@ func newProgram(raw []bpf.RawInstruction) (*Program, error) {
 	if len(raw) == 0 {
 		return nil, errors.New("filter program: no instructions")
 	}
-	for i, r := range raw {
-		if why := check(r, len(raw)-i-1); why != "" {
-			return nil, fmt.Errorf("filter program: instruction %d: %s", i, why)
+	list, _ := bpf.Disassemble(raw)
+	for i, in := range list {
+		switch in := in.(type) {
+		case bpf.RawInstruction:
+			return nil, fmt.Errorf("filter program: instruction %d: unknown code %#x %d", i, in.Op, in.K)
+		case bpf.Jump:
+			if int32(in.Skip) < 0 {
+				return nil, fmt.Errorf("filter program: instruction %d: backward jump, as in the loop of protochain", i)
+			}
+		case bpf.ALUOpConstant:
+			if (in.Op == bpf.ALUOpShiftLeft || in.Op == bpf.ALUOpShiftRight) && in.Val > 31 {
+				return nil, fmt.Errorf("filter program: instruction %d: shift by more than 31 bits", i)
+			}
 		}
 	}
-	if raw[len(raw)-1].Op&classMask != classReturn {
-		return nil, errors.New("filter program: the last instruction is not a return")
+	p := &Program{raw}
+	if _, _, err := p.machine(0); err != nil {
+		return nil, fmt.Errorf("filter program: %w", err)
 	}
-	return &Program{raw}, nil
+	return p, nil
 }

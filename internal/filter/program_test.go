@@ -42,13 +42,13 @@ func TestParseProgramErrors(t *testing.T) {
 		{"1\n6 0 0\n", "filter program, line 2: an instruction is four numbers, not \"6 0 0\""},
 		{"1\n6 0 256 0\n", "filter program, line 2: \"256\" is not a number of 8 bits"},
 		{"1\n6 0 0 4294967296\n", "filter program, line 2: \"4294967296\" is not a number of 32 bits"},
-		{"1\n255 0 0 0\n", "filter program: instruction 0: unknown code 0xff"},
-		{"1\n40 0 0 12\n", "filter program: the last instruction is not a return"},
-		{"2\n21 1 0 0\n6 0 0 0\n", "filter program: instruction 0: jump out of the program"},
-		{"2\n5 0 0 1\n6 0 0 0\n", "filter program: instruction 0: jump out of the program"},
+		{"1\n255 0 0 0\n", "filter program: instruction 0: unknown code 0xff 0"},
+		{"1\n40 0 0 12\n", "filter program: BPF program must end with RetA or RetConstant"},
+		{"2\n21 1 0 0\n6 0 0 0\n", "filter program: cannot jump 1 instructions in true case; jumping past program bounds"},
+		{"2\n5 0 0 1\n6 0 0 0\n", "filter program: cannot jump 1 instructions; jumping past program bounds"},
 		{"3\n40 0 0 12\n5 0 0 4294967294\n6 0 0 0\n", "filter program: instruction 1: backward jump, as in the loop of protochain"},
-		{"2\n96 0 0 16\n6 0 0 0\n", "filter program: instruction 0: no scratch memory at 16"},
-		{"2\n52 0 0 0\n6 0 0 0\n", "filter program: instruction 0: division by zero"},
+		{"2\n96 0 0 16\n6 0 0 0\n", "filter program: instruction 0: unknown code 0x60 16"},
+		{"2\n52 0 0 0\n6 0 0 0\n", "filter program: cannot divide by zero using ALUOpConstant"},
 		{"2\n100 0 0 32\n6 0 0 0\n", "filter program: instruction 0: shift by more than 31 bits"},
 		{strings.Repeat("{ 0x6, 0, 0, 0 },\n", maxInstructions+1), "filter program, line 4097: more than 4096 instructions"},
 		{strings.Repeat("6 ", 100000), "filter program, line 1: bufio.Scanner: token too long"},
@@ -60,7 +60,7 @@ func TestParseProgramErrors(t *testing.T) {
 	}
 }
 
-// TestMachine tests instructions that the machine of x/net/bpf lacks.
+// TestMachine tests instructions that the machine of x/net/bpf has otherwise or not at all.
 func TestMachine(t *testing.T) {
 	for _, test := range []struct {
 		name string
