@@ -118,9 +118,8 @@ var (
 	unrequested   = finding.Unrequested("armagetron.unrequested", finding.NonePending)
 	amplification = finding.Amplification("armagetron.amplification", "The request has 8 bytes and no challenge, so its source address can be forged to flood somebody else. Servers since 0.2.9 answer it only after a small request, which does not prove the address either. Limit the rate with the PING_FLOOD_TIME settings.")
 	refused       = &dissect.FindingType{ID: "armagetron.refused", Severity: dissect.Note, Text: "the server refuses a message", Doc: "Servers send this, usually three times, to a client whose messages they cannot read or do not accept."}
-	odd           = &dissect.FindingType{ID: "armagetron.odd", Severity: dissect.Warning, Text: "one byte is left at the end: words have two",
-		Doc:    "Datagrams consist of words of 16 bits. Receivers ignore the last byte or the whole datagram. The sender has an error, or the datagram was cut.",
-		Advice: "An own program should pad its messages to whole words."}
+	odd           = finding.New(dissect.Warning, "armagetron.odd", "one byte is left at the end: words have two",
+		"Datagrams consist of words of 16 bits. Receivers ignore the last byte or the whole datagram. The sender has an error, or the datagram was cut.", "An own program should pad its messages to whole words.")
 	overrun = finding.New(dissect.Warning, "armagetron.length", "the content has %d {byte|bytes} more than its length says",
 		"The message states the number of its words, and its content is longer. Receivers stop at the stated end, or refuse the message. The sender has an error, or the message was damaged.", advice.WrongLength)
 )

@@ -37,9 +37,8 @@ var (
 		Doc:    "The reply ends within a player. Complete players are shown; the rest is in the field data.",
 		Advice: advice.CutList}
 	playersHidden  = &dissect.FindingType{ID: "ase.players.hidden", Severity: dissect.Chat, Text: "omitted names: %d", Doc: "Multi Theft Auto keeps its short reply below 1350 bytes. Players without room for their names have none."}
-	columnsUnknown = &dissect.FindingType{ID: "ase.columns", Severity: dissect.Warning, Text: "unknown columns %x in a player",
-		Doc:    "The byte that names the columns of a player has undefined bits: the position is wrong, often because of a length before it (see ase.lenwrap), or the protocol was extended.",
-		Advice: "Look at the text before it: if it is 255 bytes or longer, shorten it on the server. If the game is new, report it to qdissect."}
+	columnsUnknown = finding.New(dissect.Warning, "ase.columns", "unknown columns %x in a player",
+		"The byte that names the columns of a player has undefined bits: the position is wrong, often because of a length before it (see ase.lenwrap), or the protocol was extended.", "Look at the text before it: if it is 255 bytes or longer, shorten it on the server. If the game is new, report it to qdissect.")
 )
 
 var findings = []*dissect.FindingType{

@@ -67,9 +67,8 @@ var (
 	noLogin     = finding.Unanswered("battleye.login.noreply", "No reply came within the time that clients wait. The server has no password for the remote console (RConPassword), listens on another port (RConPort), or is down; it ignores clients that it bans, or a firewall drops the packets.")
 	refused     = &dissect.FindingType{ID: "battleye.login.refused", Severity: dissect.Note, Text: "the server refuses the password", Doc: "The password of the login is wrong. Many in a row are somebody who tries passwords."}
 	unrequested = finding.Unrequested("battleye.unrequested", "The capture has requests of this conversation, but no pending one with this number. It is a duplicate, a late reply or a forged packet, or the capture lost what it answers.")
-	badSum      = &dissect.FindingType{ID: "battleye.crc", Severity: dissect.Warning, Text: "CRC-32 is %x, the header says %x",
-		Doc:    "Servers and clients drop a packet with a wrong checksum. It was damaged or rewritten on the way, or its sender computes the number differently.",
-		Advice: "An own program should compute the CRC-32 over all bytes after the checksum, FF included, and write it little-endian. If other programs have it too, something on the way changes the packets."}
+	badSum      = finding.New(dissect.Warning, "battleye.crc", "CRC-32 is %x, the header says %x",
+		"Servers and clients drop a packet with a wrong checksum. It was damaged or rewritten on the way, or its sender computes the number differently.", "An own program should compute the CRC-32 over all bytes after the checksum, FF included, and write it little-endian. If other programs have it too, something on the way changes the packets.")
 
 	partMissing = finding.New(dissect.Warning, "battleye.part.missing", "%d of %d {part|parts} of this reply arrived; missing: %p (%p)",
 		"Some parts of a long reply are not in the capture. Clients wait for them or show a reply with holes; they do not come again unless the client repeats the command.", advice.MissingParts)

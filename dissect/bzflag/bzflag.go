@@ -78,9 +78,8 @@ var (
 	unanswered  = finding.NoReply("bzflag.noreply", "The capture has no reply within the time that clients wait. The server is down, the request is shorter than 6 bytes, or a packet was lost, dropped by a firewall or not captured. Most clients ask the list server and then the server by TCP.")
 	unrequested = finding.Unrequested("bzflag.unrequested", finding.NonePending)
 	several     = finding.Several("bzflag.several", finding.Twice)
-	short       = &dissect.FindingType{ID: "bzflag.short", Severity: dissect.Warning, Text: "the request has %d bytes of at least 6",
-		Doc:    "Servers ignore requests without the two bytes after the code, although the length before it is that of the code alone. Send 00 02 04 04 00 00.",
-		Advice: "An own client should send 00 02 04 04 00 00."}
+	short       = finding.New(dissect.Warning, "bzflag.short", "the request has %d bytes of at least 6",
+		"Servers ignore requests without the two bytes after the code, although the length before it is that of the code alone. Send 00 02 04 04 00 00.", "An own client should send 00 02 04 04 00 00.")
 	amplification = finding.Amplification("bzflag.amplification", "The request has 6 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of pings in a firewall.")
 )
 

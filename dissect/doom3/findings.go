@@ -21,9 +21,8 @@ var (
 	layoutOther   = &dissect.FindingType{ID: "doom3.layout.version", Severity: dissect.Note, Text: "protocol %d.%d has the layout of %p, but that of %p fits", Doc: "Programs that rely on the version misread the list of players of this server. A mod may have changed the protocol, or the version was forged."}
 	layoutUnknown = &dissect.FindingType{ID: "doom3.layout.unknown", Severity: dissect.Note, Text: "protocol %d.%d belongs to no known game; the layout of %p fits", Doc: "Another game of the engine, or a version that is newer than this program."}
 	noMask        = &dissect.FindingType{ID: "doom3.osmask.missing", Severity: dissect.Chat, Text: "no operating systems after the players", Doc: "This field says for which systems the server has game code. dhewm3 and the first versions of Doom 3 omit it; a reply truncated at this point looks the same."}
-	layoutNone    = &dissect.FindingType{ID: "doom3.layout.none", Severity: dissect.Warning, Text: "no known layout fits; decoded as %p",
-		Doc:    "In no known layout does the message end where the data ends: it was truncated, or its version is unknown. The players shown may be wrong.",
-		Advice: "If the game is known, report it to qdissect with the capture. A client should use the settings, and not the players."}
+	layoutNone    = finding.New(dissect.Warning, "doom3.layout.none", "no known layout fits; decoded as %p",
+		"In no known layout does the message end where the data ends: it was truncated, or its version is unknown. The players shown may be wrong.", "If the game is known, report it to qdissect with the capture. A client should use the settings, and not the players.")
 	sizeWrong = &dissect.FindingType{ID: "doom3.size", Length: true, Severity: dissect.Warning, Text: "%d {byte|bytes} announced, %d {follows|follow}",
 		Doc:    "The size in the reply differs from the size of the data: the message was truncated, or a proxy changed it and kept the size.",
 		Advice: advice.WrongLength}

@@ -29,23 +29,19 @@ var (
 	// Contents.
 	queryIDMissing = &dissect.FindingType{ID: "gs1.queryid.missing", Severity: dissect.Note, Text: "no queryid", Doc: "Nothing shows which request the reply answers and which datagram of the reply this is. Clients can only use the order of arrival."}
 	queryIDShort   = &dissect.FindingType{ID: "gs1.queryid.short", Severity: dissect.Note, Text: "queryid %s has no second number", Doc: "A queryid is the number of the request, a dot and the number of the datagram. If one of them is missing, datagrams are joined in the order of arrival. A single number from 1 to 32 counts as that of the datagram, as in the GS1 modification of SWAT 4, if other datagrams belong to it."}
-	statusNumber   = &dissect.FindingType{ID: "gs1.statusresponse.number", Severity: dissect.Warning, Text: "statusresponse %s does not number the datagram",
-		Doc:    "The AdminMod of SWAT 4 sends the number of the datagram here, from 0 to 254. Without it the datagram is shown alone: it was truncated, or another program uses the key differently.",
-		Advice: "A client should take such a datagram for a whole reply, or ask again. Check the version of the AdminMod."}
+	statusNumber   = finding.New(dissect.Warning, "gs1.statusresponse.number", "statusresponse %s does not number the datagram",
+		"The AdminMod of SWAT 4 sends the number of the datagram here, from 0 to 254. Without it the datagram is shown alone: it was truncated, or another program uses the key differently.", "A client should take such a datagram for a whole reply, or ask again. Check the version of the AdminMod.")
 	finalValue = &dissect.FindingType{ID: "gs1.final.novalue", Severity: dissect.Note, Text: "no empty value after final", Doc: "Every key has a value, and the value of final is empty. Descent 3 omits it: clients that read keys and values alternately lose the queryid."}
 	oddKey     = finding.New(dissect.Warning, "gs1.oddkv", "the last key has no value",
 		"Keys and values do not pair up: the datagram was truncated, or a value contains a backslash that cannot be told from the next key.", advice.OddPairs)
 	backslash   = &dissect.FindingType{ID: "gs1.backslash", Severity: dissect.Note, Text: "the value of %s contains a backslash", Doc: "Values are not escaped, so a name with a backslash looks like another key. The following text shows that it is not. Clients that read keys and values alternately misread the rest of the datagram."}
-	columnTwice = &dissect.FindingType{ID: "gs1.column.twice", Severity: dissect.Warning, Text: "duplicate keys of players or teams: %d; they are listed among the rules",
-		Doc:    "The same key with the same number occurs twice in one reply. Clients show one of the two.",
-		Advice: "A client should choose one rule (most keep the last) and not read past the players. Report it to the author of the server or mod."}
-	stalePlayers = &dissect.FindingType{ID: "gs1.stale_players", Severity: dissect.Warning, Text: "%d {player|players} listed, numplayers says %d",
-		Doc:    "Battlefield 1942 keeps players in the list who have left, after those who are present. Clients truncate the list at numplayers. Another game may count differently.",
-		Advice: "A client should show only the first numplayers players."}
+	columnTwice = finding.New(dissect.Warning, "gs1.column.twice", "duplicate keys of players or teams: %d; they are listed among the rules",
+		"The same key with the same number occurs twice in one reply. Clients show one of the two.", "A client should choose one rule (most keep the last) and not read past the players. Report it to the author of the server or mod.")
+	stalePlayers = finding.New(dissect.Warning, "gs1.stale_players", "%d {player|players} listed, numplayers says %d",
+		"Battlefield 1942 keeps players in the list who have left, after those who are present. Clients truncate the list at numplayers. Another game may count differently.", "A client should show only the first numplayers players.")
 	fewPlayers       = &dissect.FindingType{ID: "gs1.few_players", Severity: dissect.Note, Text: "%d {player|players} listed, numplayers says %d", Doc: "The list is shorter than the server's count: bots, spectators or players who are still loading may be counted but not listed."}
-	duplicateKeyHash = &dissect.FindingType{ID: "gs1.dup_keyhash", Severity: dissect.Warning, Text: "players with the keyhash of an earlier player: %d",
-		Doc:    "Battlefield 1942 lists the same player twice, under two numbers, and the keyhash shows it. Players may also share a CD key.",
-		Advice: "A client can show each keyhash once. If players share a CD key, both are there, and nothing has to be done."}
+	duplicateKeyHash = finding.New(dissect.Warning, "gs1.dup_keyhash", "players with the keyhash of an earlier player: %d",
+		"Battlefield 1942 lists the same player twice, under two numbers, and the keyhash shows it. Players may also share a CD key.", "A client can show each keyhash once. If players share a CD key, both are there, and nothing has to be done.")
 	unnamed      = &dissect.FindingType{ID: "gs1.unnamed", Severity: dissect.Note, Text: "players without a name: %d", Doc: "None of the keys with a player's number is the name: it is in a missing datagram, or the server omits it."}
 	spread       = &dissect.FindingType{ID: "gs1.spread", Severity: dissect.Chat, Text: "players whose keys are in more than one datagram: %d", Doc: "Servers cut a reply between any two keys. Clients that read datagram by datagram, or lose one, show incomplete players."}
 	empty        = &dissect.FindingType{ID: "gs1.empty", Severity: dissect.Chat, Text: "reply without content", Doc: "The server has no data for this query, or does not know it."}

@@ -18,9 +18,8 @@ var (
 		"Some datagrams of a reply are not in the capture. The data of the others is shown.", advice.MissingParts)
 	endMissing = finding.New(dissect.Warning, "gs2.part.end", "%d {datagram|datagrams} arrived, and none ends the reply",
 		"The reply breaks off after a zero byte, and no datagram with its session id that continues and ends it arrived within ten seconds. It was lost, or there is none: servers with GameSpy's code truncate a reply at 1400 bytes, and some omit the end of a list.", advice.MissingParts)
-	beginMissing = &dissect.FindingType{ID: "gs2.part.begin", Severity: dissect.Warning, Text: "the beginning of the reply is missing",
-		Doc:    "The datagram does not begin with known settings or a table. It continues a reply of which the first datagram was lost or arrived later; or the request names single keys, and this is their values. Without the beginning, nothing says what the texts mean.",
-		Advice: "Ask for the whole status instead of single keys. If the first datagram is missing, see gs2.part.missing."}
+	beginMissing = finding.New(dissect.Warning, "gs2.part.begin", "the beginning of the reply is missing",
+		"The datagram does not begin with known settings or a table. It continues a reply of which the first datagram was lost or arrived later; or the request names single keys, and this is their values. Without the beginning, nothing says what the texts mean.", "Ask for the whole status instead of single keys. If the first datagram is missing, see gs2.part.missing.")
 	partDuplicate = &dissect.FindingType{ID: "gs2.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate datagrams: %d", Doc: "The network, the server or the capture duplicated datagrams of the reply. They are used once; clients that append datagrams as they arrive list players twice."}
 	partReorder   = &dissect.FindingType{ID: "gs2.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the datagrams arrived out of order", Doc: "Datagrams have no numbers: clients append them as they arrive and misplace rows."}
 	partConflict  = finding.New(dissect.Warning, "gs2.part.conflict", "different beginnings of the same reply: %d; the first one is used",

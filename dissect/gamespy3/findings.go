@@ -17,9 +17,8 @@ var (
 		"The number is not among the last four that this server gave to this address in the capture. The client read it in the wrong byte order (it is big-endian) or as an unsigned number, or kept it too long, or got it before the capture began. Servers do not answer a wrong challenge.", advice.KeepChallenge)
 	amplification = finding.Amplification("gs3.amplification", "The server sends much data to an address that has not been verified, so attackers can use it to flood others. Battlefield 2 does so, and any server whose master server does not require challenges.")
 	challenge0    = &dissect.FindingType{ID: "gs3.challenge0", Severity: dissect.Note, Text: "the server requires no challenge", Doc: "A challenge of 0 means that the next query must not carry one (Battlefield 2). Clients that send four zero bytes get an empty reply."}
-	zeroChallenge = &dissect.FindingType{ID: "gs3.challenge.zero", Severity: dissect.Warning, Text: "a query with the challenge 0",
-		Doc:    "A server that requires no challenge takes the four zero bytes for three empty lists of keys and sends an empty reply.",
-		Advice: "If the handshake answers with the challenge 0, send a request without a challenge: the four bytes are left out."}
+	zeroChallenge = finding.New(dissect.Warning, "gs3.challenge.zero", "a query with the challenge 0",
+		"A server that requires no challenge takes the four zero bytes for three empty lists of keys and sends an empty reply.", "If the handshake answers with the challenge 0, send a request without a challenge: the four bytes are left out.")
 
 	// Parts.
 	splitMissing = finding.New(dissect.Failed, "gs3.split.missing", "%d of %d parts of a reply arrived; missing: %p (%p)",
@@ -37,9 +36,8 @@ var (
 
 	// The content of replies.
 	noValue = &dissect.FindingType{ID: "gs3.novalue", Severity: dissect.Note, Text: "keys without a value: %d", Doc: "The server sent keys without a value and without a zero byte for it, as Unreal Tournament 3 does. Clients that read in pairs take every later key for a value."}
-	gap     = &dissect.FindingType{ID: "gs3.gap", Severity: dissect.Warning, Text: "empty keys within the settings: %d",
-		Doc:    "An empty key ends the settings, but they continue. Clients stop here.",
-		Advice: "A client that finds no table can read on. Report it to the author of the server with the capture."}
+	gap     = finding.New(dissect.Warning, "gs3.gap", "empty keys within the settings: %d",
+		"An empty key ends the settings, but they continue. Clients stop here.", "A client that finds no table can read on. Report it to the author of the server with the capture.")
 	noEnd  = &dissect.FindingType{ID: "gs3.end", Severity: dissect.Note, Text: "the reply ends within a list", Doc: "The zero byte at the end of a list is missing: the reply was truncated, or the server omits it."}
 	broken = &dissect.FindingType{ID: "gs3.section", Length: true, Severity: dissect.Failed, Text: "%d {byte that is|bytes that are} not a section",
 		Doc:    "The data is neither settings nor a list of players or teams, and is not decoded. The reply is damaged, or its format is newer.",

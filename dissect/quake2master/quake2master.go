@@ -49,9 +49,8 @@ var (
 	cutPlayer = &dissect.FindingType{ID: "q2master.player_cut", Length: true, Severity: dissect.Warning, Text: "cut in the middle of a line",
 		Doc:    "The heartbeat ends within a line. Whole lines are shown.",
 		Advice: advice.CutList}
-	notPlayer = &dissect.FindingType{ID: "q2master.line", Severity: dissect.Warning, Text: "not a line of a player: %s",
-		Doc:    "A line after the settings of a heartbeat does not have the format of a player.",
-		Advice: "A master should skip the line. On the server, look for a mod that prints into the status."}
+	notPlayer = finding.New(dissect.Warning, "q2master.line", "not a line of a player: %s",
+		"A line after the settings of a heartbeat does not have the format of a player.", "A master should skip the line. On the server, look for a mod that prints into the status.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -25,9 +25,8 @@ var (
 
 	// Settings and players.
 	oddKey  = finding.OddKey("q3.oddkv", "Keys and values do not pair up: the reply was truncated, or a value contains a backslash and shifts everything after it. Strict clients reject the reply.")
-	noStart = &dissect.FindingType{ID: "q3.start", Severity: dissect.Warning, Text: "the settings do not begin with a backslash",
-		Doc:    "Clients that skip the first character lose the first letter of the first key; strict clients reject the reply.",
-		Advice: "The server should begin the settings with a backslash. A client should skip the first character only if it is one."}
+	noStart = finding.New(dissect.Warning, "q3.start", "the settings do not begin with a backslash",
+		"Clients that skip the first character lose the first letter of the first key; strict clients reject the reply.", "The server should begin the settings with a backslash. A client should skip the first character only if it is one.")
 	newLine = &dissect.FindingType{ID: "q3.newline", Severity: dissect.Note, Text: "the value of %s contains a newline", Doc: "The settings should be one line. Clients that read line by line take the rest for players. ioquake3 servers with fs_manifest send such replies."}
 	noEnd   = &dissect.FindingType{ID: "q3.noeol", Length: true, Severity: dissect.Warning, Text: "no newline at the end",
 		Doc:    "A status reply ends with a new line. This one was truncated, or its server is of another kind. Some clients lose the last player or reject the reply.",
@@ -35,18 +34,15 @@ var (
 	cutPlayer = &dissect.FindingType{ID: "q3.cut", Length: true, Severity: dissect.Warning, Text: "truncated in the middle of a player",
 		Doc:    "The reply ends within a line. Complete lines are shown; the rest is in the field data.",
 		Advice: advice.CutList}
-	notPlayer = &dissect.FindingType{ID: "q3.line", Severity: dissect.Warning, Text: "not a line of a player: %s",
-		Doc:    "A line after the settings has no known format of a player. It is shown but not counted.",
-		Advice: "A client should skip the line. On the server, look for a mod or plugin that prints into the status."}
-	nameQuote = &dissect.FindingType{ID: "q3.name_quote", Severity: dissect.Warning, Text: "the name %s contains a quotation mark",
-		Doc:    "Names are in quotation marks, and a quotation mark within a name is not escaped. Clients that read up to the next one truncate the name, or take the rest for another column.",
-		Advice: "A client should read the name up to the last quotation mark of the line."}
+	notPlayer = finding.New(dissect.Warning, "q3.line", "not a line of a player: %s",
+		"A line after the settings has no known format of a player. It is shown but not counted.", "A client should skip the line. On the server, look for a mod or plugin that prints into the status.")
+	nameQuote = finding.New(dissect.Warning, "q3.name_quote", "the name %s contains a quotation mark",
+		"Names are in quotation marks, and a quotation mark within a name is not escaped. Clients that read up to the next one truncate the name, or take the rest for another column.", "A client should read the name up to the last quotation mark of the line.")
 	counts = &dissect.FindingType{ID: "q3.counts", Severity: dissect.Note, Text: "%d {player|players} of at most %d", Doc: "More players than slots: invented players, or a server that does not count its bots or its private slots."}
 
 	// Others.
-	empty = &dissect.FindingType{ID: "q3.empty", Severity: dissect.Failed, Text: "header without a message",
-		Doc:    "The datagram is FF FF FF FF and nothing else: a scanner, or a truncated datagram.",
-		Advice: "Ignore it. If one address sends many, limit it in a firewall."}
+	empty = finding.New(dissect.Failed, "q3.empty", "header without a message",
+		"The datagram is FF FF FF FF and nothing else: a scanner, or a truncated datagram.", "Ignore it. If one address sends many, limit it in a firewall.")
 	connectCut = &dissect.FindingType{ID: "q3.connect.cut", Length: true, Severity: dissect.Warning, Text: "the packed userinfo is incomplete",
 		Doc:    "The packed userinfo unpacks to fewer bytes than it announces, or to more than the engine allows. The unpacked part is shown.",
 		Advice: "Ignore it if it is an attack. If players cannot join, compare with a capture at the client: something on the way cuts the packet."}

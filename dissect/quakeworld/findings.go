@@ -14,13 +14,11 @@ var (
 	cutPlayer     = &dissect.FindingType{ID: "qw.cut", Length: true, Severity: dissect.Warning, Text: "cut in the middle of a line",
 		Doc:    "The reply ends within a line. Whole lines are shown; the rest is the field data.",
 		Advice: advice.CutList}
-	notPlayer = &dissect.FindingType{ID: "qw.line", Severity: dissect.Warning, Text: "not a line of a player: %s",
-		Doc:    "A line after the settings has none of the formats of a player. It is shown and not counted. The server prints something into its status, or the reply is damaged.",
-		Advice: "A client should skip the line. On the server, look for a mod that prints into the status."}
+	notPlayer = finding.New(dissect.Warning, "qw.line", "not a line of a player: %s",
+		"A line after the settings has none of the formats of a player. It is shown and not counted. The server prints something into its status, or the reply is damaged.", "A client should skip the line. On the server, look for a mod that prints into the status.")
 	rconRefused  = &dissect.FindingType{ID: "qw.rcon.refused", Severity: dissect.Note, Text: "the server refuses the password of the remote console", Doc: "The password is wrong, or the server has none set. Many in a row are somebody who tries passwords."}
-	extensionCut = &dissect.FindingType{ID: "qw.extensions", Severity: dissect.Warning, Text: "%d {byte|bytes} after the challenge {is|are} not an extension",
-		Doc:    "After the challenge stand extensions of eight bytes each: a name of four letters and a number. What is left over is shorter. The reply was cut, or the server writes something else there.",
-		Advice: "A client should ignore what is left over, or ask for another challenge."}
+	extensionCut = finding.New(dissect.Warning, "qw.extensions", "%d {byte|bytes} after the challenge {is|are} not an extension",
+		"After the challenge stand extensions of eight bytes each: a name of four letters and a number. What is left over is shorter. The reply was cut, or the server writes something else there.", "A client should ignore what is left over, or ask for another challenge.")
 )
 
 var findings = []*dissect.FindingType{unanswered, unrequested, amplification, oddKey, cutPlayer, notPlayer, rconRefused, extensionCut}

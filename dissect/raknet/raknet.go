@@ -96,9 +96,8 @@ var (
 	length        = &dissect.FindingType{ID: "raknet.pong.length", Length: true, Severity: dissect.Warning, Text: "the length says %d {byte|bytes}, %d {is|are} there",
 		Doc:    "The length before the text is not that of what follows. What is there is read. Clients that trust the length cut the text, or refuse the pong.",
 		Advice: advice.WrongLength}
-	semicolon = &dissect.FindingType{ID: "raknet.motd.semicolon", Severity: dissect.Warning, Text: "a semicolon within the name",
-		Doc:    "The name holds a semicolon without a backslash before it, which separates fields. The numbers behind it tell where the name ends; clients that only count fields take each for the one before it. Take the semicolon out of the message of the day.",
-		Advice: "Take the semicolon out of the message of the day. A client can count the fields from the end."}
+	semicolon = finding.New(dissect.Warning, "raknet.motd.semicolon", "a semicolon within the name",
+		"The name holds a semicolon without a backslash before it, which separates fields. The numbers behind it tell where the name ends; clients that only count fields take each for the one before it. Take the semicolon out of the message of the day.", "Take the semicolon out of the message of the day. A client can count the fields from the end.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

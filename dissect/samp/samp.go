@@ -104,9 +104,8 @@ var (
 	count         = &dissect.FindingType{ID: "samp.count", Length: true, Severity: dissect.Warning, Text: "%d {entry|entries} announced, %d {is|are} there",
 		Doc:    "The number before a list is not that of its entries: the reply was cut, or the server counts wrongly. Clients that trust the number read past the end.",
 		Advice: advice.WrongCount}
-	refused = &dissect.FindingType{ID: "samp.rcon.refused", Severity: dissect.Note, Text: "the server refuses the password",
-		Doc:    "The password of the remote console is wrong. Many of these say that somebody is guessing; servers write each into their log.",
-		Advice: "If it is yourself, correct the password. If many come from others, close the remote console to other addresses (rcon 0, or a firewall) and choose a long password."}
+	refused = finding.New(dissect.Note, "samp.rcon.refused", "the server refuses the password",
+		"The password of the remote console is wrong. Many of these say that somebody is guessing; servers write each into their log.", "If it is yourself, correct the password. If many come from others, close the remote console to other addresses (rcon 0, or a firewall) and choose a long password.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

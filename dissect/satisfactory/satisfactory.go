@@ -50,12 +50,10 @@ var (
 	unanswered  = finding.NoReply("satisfactory.noreply", "The capture has no reply within the time that clients wait. The server is down or still starting, the port is another one (7777; 15777 before version 1.0 of the game), or a packet was lost, dropped by a firewall or not captured. The game itself polls several times a second and expects losses.")
 	unrequested = finding.Unrequested("satisfactory.unrequested", "The capture has requests of this conversation, but no pending one with this cookie. The request is missing from the capture, or the reply is late, a duplicate or forged. Clients drop a reply with a cookie that they did not send.")
 	several     = finding.Several("satisfactory.several", "The cookie was returned more than once: the network duplicated the reply, or two servers share the address.")
-	version     = &dissect.FindingType{ID: "satisfactory.version", Severity: dissect.Warning, Text: "version %d of the protocol is unknown",
-		Doc:    "Only version 1 is documented. Servers and clients ignore messages of a version that they do not know; the content is not read.",
-		Advice: "Update the client or server; if a new version is documented, report it to qdissect."}
-	unended = &dissect.FindingType{ID: "satisfactory.end", Severity: dissect.Warning, Text: "the message ends with the byte %d instead of 1",
-		Doc:    "Each message ends with the byte 1, and receivers drop it if it does not. The sender has an error, or the message was damaged.",
-		Advice: "An own client should end each message with the byte 1."}
+	version     = finding.New(dissect.Warning, "satisfactory.version", "version %d of the protocol is unknown",
+		"Only version 1 is documented. Servers and clients ignore messages of a version that they do not know; the content is not read.", "Update the client or server; if a new version is documented, report it to qdissect.")
+	unended = finding.New(dissect.Warning, "satisfactory.end", "the message ends with the byte %d instead of 1",
+		"Each message ends with the byte 1, and receivers drop it if it does not. The sender has an error, or the message was damaged.", "An own client should end each message with the byte 1.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

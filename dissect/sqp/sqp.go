@@ -111,9 +111,8 @@ var (
 	several        = finding.Several("sqp.several", "The request was answered already. The network duplicated the reply, the request was sent twice and one of the two is not in the capture, or two servers share the address.")
 	otherChallenge = finding.New(dissect.Warning, "sqp.challenge.other", "reply to the request in frame %d has challenge %d instead of %d",
 		"Replies bring back the challenge of the query. This one has another: the server is wrong, the reply is one to an earlier query, or it is forged. Clients ignore it.", advice.ReturnedValue)
-	oddChunk = &dissect.FindingType{ID: "sqp.chunk", Severity: dissect.Warning, Text: "a chunk of an unknown kind, %d {byte|bytes} long",
-		Doc:    "Replies do not say what their chunks are. This one reads neither as info, rules, players, teams nor metrics: the server writes it wrongly, or the protocol was extended.",
-		Advice: "If the game is new, report it to qdissect with the capture. A client should skip the chunk by its length."}
+	oddChunk = finding.New(dissect.Warning, "sqp.chunk", "a chunk of an unknown kind, %d {byte|bytes} long",
+		"Replies do not say what their chunks are. This one reads neither as info, rules, players, teams nor metrics: the server writes it wrongly, or the protocol was extended.", "If the game is new, report it to qdissect with the capture. A client should skip the chunk by its length.")
 	fewerRows = finding.New(dissect.Warning, "sqp.rows", "%d {row|rows} announced, %d {is|are} there",
 		"A table of players or teams ends before its last row: the server counts wrongly, or something on the way cut the chunk. Clients that trust the number read past the end.", advice.WrongCount)
 	lengthOff = &dissect.FindingType{ID: "sqp.length", Length: true, Severity: dissect.Warning, Text: "%d {byte|bytes} announced, %d {follows|follow}",

@@ -65,12 +65,10 @@ var (
 	unanswered  = finding.NoReply("ts3.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (9987 as a rule), the server has banned the address, a protection against floods drops the packets, or one was lost.")
 	wrongCookie = finding.Unanswered("ts3.puzzle.noreply", "No reply came to the cookie that the client returned. Servers are silent if it is not the one that they gave to this address, or too old; packets with a forged source address are such. Or a packet was lost.")
 	unrequested = finding.Unrequested("ts3.unrequested", finding.NonePending)
-	otherRandom = &dissect.FindingType{ID: "ts3.random", Severity: dissect.Warning, Text: "reply to the request in frame %d has the random number %x instead of %x",
-		Doc:    "The server has to return the random bytes of the client, reversed. This reply has others: it is one to an earlier packet, or forged, or something between the two alters it. Clients ignore it.",
-		Advice: "Ignore it if it is a late packet. If a client cannot connect, look for a DDoS protection that answers for the server."}
-	hard = &dissect.FindingType{ID: "ts3.level", Severity: dissect.Warning, Text: "a puzzle of level %d",
-		Doc:    "The client has to square a number as often as the level says. Servers ask for about 10,000, which takes milliseconds; above 1,000,000 it takes seconds or minutes of the client's processor. Such a server wants to keep clients busy, or the packet is forged.",
-		Advice: "A client should refuse levels above a limit of its own. On the server, lower the level of the security settings after a flood."}
+	otherRandom = finding.New(dissect.Warning, "ts3.random", "reply to the request in frame %d has the random number %x instead of %x",
+		"The server has to return the random bytes of the client, reversed. This reply has others: it is one to an earlier packet, or forged, or something between the two alters it. Clients ignore it.", "Ignore it if it is a late packet. If a client cannot connect, look for a DDoS protection that answers for the server.")
+	hard = finding.New(dissect.Warning, "ts3.level", "a puzzle of level %d",
+		"The client has to square a number as often as the level says. Servers ask for about 10,000, which takes milliseconds; above 1,000,000 it takes seconds or minutes of the client's processor. Such a server wants to keep clients busy, or the packet is forged.", "A client should refuse levels above a limit of its own. On the server, lower the level of the security settings after a flood.")
 	restart = &dissect.FindingType{ID: "ts3.restart", Severity: dissect.Note, Text: "the client has to begin the handshake again", Doc: "The server does not accept what the client sent so far: it restarted in between, or the cookie or the puzzle is too old. Clients begin with step 0 again. If this repeats, something alters or delays the packets."}
 )
 

@@ -104,9 +104,8 @@ var (
 	unrequested   = finding.Unrequested("ventrilo.unrequested", "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged.")
 	several       = finding.Several("ventrilo.several", finding.Twice)
 	amplification = finding.Amplification("ventrilo.amplification", "The request has 36 bytes and no challenge, so its source address can be forged to flood somebody else with lists of channels and clients: more than 100 times its size. Limit the rate of queries in a firewall.")
-	badCRC        = &dissect.FindingType{ID: "ventrilo.crc", Severity: dissect.Warning, Text: "the checksum is %x, the header states %x",
-		Doc:    "The checksum in the header is not that of the decrypted bodies. The message was damaged, or another program than Ventrilo sent it.",
-		Advice: "A client should discard the message and ask again; if it is always wrong, the program is not Ventrilo."}
+	badCRC        = finding.New(dissect.Warning, "ventrilo.crc", "the checksum is %x, the header states %x",
+		"The checksum in the header is not that of the decrypted bodies. The message was damaged, or another program than Ventrilo sent it.", "A client should discard the message and ask again; if it is always wrong, the program is not Ventrilo.")
 	badLength = &dissect.FindingType{ID: "ventrilo.length", Length: true, Severity: dissect.Warning, Text: "the header states a body of %d {byte|bytes}, the datagram has %d",
 		Doc:    "The datagram was truncated, or another program than Ventrilo sent it.",
 		Advice: advice.WrongLength}

@@ -73,15 +73,12 @@ var (
 	otherTime   = finding.New(dissect.Warning, "zandronum.time", "reply to the request in frame %d has the time %d instead of %d",
 		"A reply returns the time of its request, from which launchers compute the round-trip time. This one has another: it answers an earlier request, or is forged.", advice.ReturnedValue)
 	amplification = finding.Amplification("zandronum.amplification", "The server sends much data to an address that it has not verified. The source of a request can be forged to flood somebody else; the limit of one reply in ten seconds keeps the damage small.")
-	wide          = &dissect.FindingType{ID: "zandronum.request.wide", Severity: dissect.Warning, Text: "the numbers of this request have 64 bits instead of 32",
-		Doc:    "Servers read the flags as 0 and send nothing but their version. Some launchers pack numbers in the size of a long, which differs between systems. The numbers have 32 bits.",
-		Advice: "A launcher must write flags and time as 32-bit numbers (int32_t, not long)."}
-	badBits = &dissect.FindingType{ID: "zandronum.packing", Severity: dissect.Warning, Text: "the packed data ends within a code",
-		Doc:    "The first byte says how many bits of the last one are unused, and the others do not make whole codes. The datagram was cut or damaged; receivers read what they can.",
-		Advice: "Ask again; a launcher should read the codes that are whole."}
-	unknownFlags = &dissect.FindingType{ID: "zandronum.flags", Severity: dissect.Warning, Text: "unknown flags %x: the fields that belong to them cannot be read",
-		Doc:    "The reply has a flag of a newer version, so it is unknown where the fields after it begin. Older launchers misread such a reply.",
-		Advice: "Update the launcher. If it is a release of Zandronum that qdissect does not know, report it."}
+	wide          = finding.New(dissect.Warning, "zandronum.request.wide", "the numbers of this request have 64 bits instead of 32",
+		"Servers read the flags as 0 and send nothing but their version. Some launchers pack numbers in the size of a long, which differs between systems. The numbers have 32 bits.", "A launcher must write flags and time as 32-bit numbers (int32_t, not long).")
+	badBits = finding.New(dissect.Warning, "zandronum.packing", "the packed data ends within a code",
+		"The first byte says how many bits of the last one are unused, and the others do not make whole codes. The datagram was cut or damaged; receivers read what they can.", "Ask again; a launcher should read the codes that are whole.")
+	unknownFlags = finding.New(dissect.Warning, "zandronum.flags", "unknown flags %x: the fields that belong to them cannot be read",
+		"The reply has a flag of a newer version, so it is unknown where the fields after it begin. Older launchers misread such a reply.", "Update the launcher. If it is a release of Zandronum that qdissect does not know, report it.")
 
 	partMissing = finding.New(dissect.Warning, "zandronum.part.missing", "%d of %d {segment|segments} of this reply arrived; missing: %p (%p)",
 		"Segments of a reply are not in the capture. They do not come again: the launcher has to ask again, ten seconds later. What comes before the gap is shown.", advice.MissingParts)

@@ -1,5 +1,10 @@
 package core
 
+// newFinding declares a finding with advice.
+func newFinding(severity Severity, id, text, doc, advice string) *FindingType {
+	return &FindingType{ID: id, Severity: severity, Text: text, Doc: doc, Advice: advice}
+}
+
 // Findings that messages of any protocol can have.
 var (
 	// Messages.
@@ -19,14 +24,12 @@ var (
 	TooManyFindings = &FindingType{ID: "limit.findings", Severity: Note, Text: "%d {finding|findings} left out", Doc: "A message has more findings than anybody reads. The first 32 are shown."}
 	// TooManyRecords reports a message with more players, rules or other entries
 	// than are decoded.
-	TooManyRecords = &FindingType{ID: "limit.records", Severity: Warning, Text: "more than %d entries and lists: the rest is not read",
-		Doc:    "The message has more players, rules or other entries than any real one; forged entries can be as small as two bytes. The first ones are decoded; the remaining bytes are the field data.",
-		Advice: "Nothing, if it is an attack. A client should have such a limit too. If a real server has more entries, report it to qdissect with the capture."}
+	TooManyRecords = newFinding(Warning, "limit.records", "more than %d entries and lists: the rest is not read",
+		"The message has more players, rules or other entries than any real one; forged entries can be as small as two bytes. The first ones are decoded; the remaining bytes are the field data.", "Nothing, if it is an attack. A client should have such a limit too. If a real server has more entries, report it to qdissect with the capture.")
 	// Panicked reports a datagram whose decoder panicked. The mistake costs that
 	// message and nothing else.
-	Panicked = &FindingType{ID: "internal.panic", Severity: Failed, Text: "the dissection of this datagram failed inside qdissect (stack %p): please report it",
-		Doc:    "A mistake in qdissect, not in the traffic: the code that decodes the datagram panicked. The datagram is shown as data, the state of its conversation is dropped, and the run continues; it ends with exit status 2. If only the code for the summary panicked, the message is shown without a summary. The stack is a number that is the same for the same mistake in one version. SECURITY.md describes how to report it.",
-		Advice: "Report it with the frame, if you may share it: SECURITY.md says how. qdissect cut extracts the frame and qdissect anonymize removes what must stay private."}
+	Panicked = newFinding(Failed, "internal.panic", "the dissection of this datagram failed inside qdissect (stack %p): please report it",
+		"A mistake in qdissect, not in the traffic: the code that decodes the datagram panicked. The datagram is shown as data, the state of its conversation is dropped, and the run continues; it ends with exit status 2. If only the code for the summary panicked, the message is shown without a summary. The stack is a number that is the same for the same mistake in one version. SECURITY.md describes how to report it.", "Report it with the frame, if you may share it: SECURITY.md says how. qdissect cut extracts the frame and qdissect anonymize removes what must stay private.")
 
 	// Exchanges.
 
@@ -35,63 +38,52 @@ var (
 	LastPart = &FindingType{ID: "rtt", Severity: Chat, Class: OfCapture, Text: "first part after %t, last part after %t", Doc: "A reply in several parts has two round-trip times: the time to the first part is that of the network, the time to the last part is what a client waits for."}
 	// SlowParts reports a reply whose first part came in time and whose last part
 	// did not.
-	SlowParts = &FindingType{ID: "split.slow", Severity: Note, Text: "the parts came slowly: the first after %t, the last after %t",
-		Doc:    "The first part of a reply came within the five seconds that clients wait, and the last part came later. The server or the network was slow, or a part was retransmitted; clients may have given up by then.",
-		Advice: "Look at the load of the server and of its link; qdissect report shows round trips over time. A client can wait longer for the parts that are missing."}
+	SlowParts = newFinding(Note, "split.slow", "the parts came slowly: the first after %t, the last after %t",
+		"The first part of a reply came within the five seconds that clients wait, and the last part came later. The server or the network was slow, or a part was retransmitted; clients may have given up by then.", "Look at the load of the server and of its link; qdissect report shows round trips over time. A client can wait longer for the parts that are missing.")
 	// Retransmitted reports a request that was sent again before a reply came.
-	Retransmitted = &FindingType{ID: "request.retransmission", Severity: Note, Text: "same request as in frame %d, %t later",
-		Doc:    "The same bytes were sent to the same server before a reply came: the client's timer expired, the client asks faster than the server answers, or the capture has the packet twice.",
-		Advice: "If it happens often, raise the timeout of the client or lower its rate: it asks faster than replies come. If the capture has packets twice, nothing has to be done."}
+	Retransmitted = newFinding(Note, "request.retransmission", "same request as in frame %d, %t later",
+		"The same bytes were sent to the same server before a reply came: the client's timer expired, the client asks faster than the server answers, or the capture has the packet twice.", "If it happens often, raise the timeout of the client or lower its rate: it asks faster than replies come. If the capture has packets twice, nothing has to be done.")
 	// OtherKind reports a reply that answers no pending request while a request of
 	// another kind is pending.
 	OtherKind = &FindingType{ID: "reply.other", Severity: Note, Text: "not the kind of reply that the %p in frame %d asks for", Doc: "The named request is pending, and this reply answers no pending request: the server confuses the kinds, the reply is late, its request is not in the capture, or the reply is forged. The request remains pending."}
 	// OtherAddress reports a server whose replies come from another address, once.
-	OtherAddress = &FindingType{ID: "reply.address", Severity: Warning, Text: "%p replies from another address, %p, as in frame %d: clients drop what they did not ask for",
-		Doc:    "Requests to the first address had no reply from it, but replies that fit came to the clients from the second one, which they did not ask. The host has several addresses and the server is bound to all of them, so that the system chooses the address of a reply by its routes; or a NAT translates requests and not replies. This is reported once for the two addresses; their requests count as answered elsewhere.",
-		Advice: "Bind the server to the one address that clients ask (+ip, -multihome or -ip in most games), or let the NAT translate replies as well."}
+	OtherAddress = newFinding(Warning, "reply.address", "%p replies from another address, %p, as in frame %d: clients drop what they did not ask for",
+		"Requests to the first address had no reply from it, but replies that fit came to the clients from the second one, which they did not ask. The host has several addresses and the server is bound to all of them, so that the system chooses the address of a reply by its routes; or a NAT translates requests and not replies. This is reported once for the two addresses; their requests count as answered elsewhere.", "Bind the server to the one address that clients ask (+ip, -multihome or -ip in most games), or let the NAT translate replies as well.")
 	// OtherPort reports a server whose replies come from another port, once.
-	OtherPort = &FindingType{ID: "reply.port", Severity: Warning, Text: "%p replies from another port, %d, as in frame %d: clients drop what they did not ask for",
-		Doc:    "Requests to this port had no reply from it, but replies that fit came to the clients from another port of the same host, which they did not ask. A NAT or a proxy in front of the server gives replies another port, or the server sends them from a second socket. This is reported once for the two ports; their requests count as answered elsewhere.",
-		Advice: "Forward the port in both directions with the same number, or let the server send from the socket that received the request."}
+	OtherPort = newFinding(Warning, "reply.port", "%p replies from another port, %d, as in frame %d: clients drop what they did not ask for",
+		"Requests to this port had no reply from it, but replies that fit came to the clients from another port of the same host, which they did not ask. A NAT or a proxy in front of the server gives replies another port, or the server sends them from a second socket. This is reported once for the two ports; their requests count as answered elsewhere.", "Forward the port in both directions with the same number, or let the server send from the socket that received the request.")
 	// Late reports a reply that came after its request was reported as unanswered.
-	Late = &FindingType{ID: "reply.late", Severity: Note, Text: "late reply to the request in frame %d, after %p",
-		Doc:    "The reply came after the five seconds that clients wait; its request had been reported as unanswered if a reply was due. The server or the network was slow; clients have given up by then. The summary counts the request as answered late.",
-		Advice: "Look at the load of the server and of its link; qdissect report shows round trips over time. A client can wait longer, or must ignore late replies."}
+	Late = newFinding(Note, "reply.late", "late reply to the request in frame %d, after %p",
+		"The reply came after the five seconds that clients wait; its request had been reported as unanswered if a reply was due. The server or the network was slow; clients have given up by then. The summary counts the request as answered late.", "Look at the load of the server and of its link; qdissect report shows round trips over time. A client can wait longer, or must ignore late replies.")
 	// TimeBack reports timestamps that go backwards, once per conversation.
-	TimeBack = &FindingType{ID: "time.backwards", Severity: Warning, Text: "time went back by %t",
-		Doc:    "A message has a timestamp more than 1 ms before that of an earlier message of its conversation, or a reply has any timestamp before that of its request: a clock was set, captures were merged out of order, or several interfaces have different clocks. Times between these frames mean nothing. This is reported once per conversation, and not for a conversation that began after time went back.",
-		Advice: "Capture on one interface with one clock, or correct the files before they are merged (editcap -t, then mergecap). If the clock was set by NTP during the capture, only the times around it are wrong."}
+	TimeBack = newFinding(Warning, "time.backwards", "time went back by %t",
+		"A message has a timestamp more than 1 ms before that of an earlier message of its conversation, or a reply has any timestamp before that of its request: a clock was set, captures were merged out of order, or several interfaces have different clocks. Times between these frames mean nothing. This is reported once per conversation, and not for a conversation that began after time went back.", "Capture on one interface with one clock, or correct the files before they are merged (editcap -t, then mergecap). If the clock was set by NTP during the capture, only the times around it are wrong.")
 	// ChallengeSwapped reports a challenge that a client returns with its bytes
 	// reversed.
-	ChallengeSwapped = &FindingType{ID: "challenge.swapped", Severity: Warning, Text: "challenge %d is byte-swapped: the server gave %d",
-		Doc:    "The request carries a challenge or token that this server gave to this address, with its four bytes reversed: the client reads or writes it in the wrong byte order. Servers treat it as wrong: they send another challenge or do not answer.",
-		Advice: "Return the four bytes of the challenge as they came, or convert them in the same byte order in both directions."}
+	ChallengeSwapped = newFinding(Warning, "challenge.swapped", "challenge %d is byte-swapped: the server gave %d",
+		"The request carries a challenge or token that this server gave to this address, with its four bytes reversed: the client reads or writes it in the wrong byte order. Servers treat it as wrong: they send another challenge or do not answer.", "Return the four bytes of the challenge as they came, or convert them in the same byte order in both directions.")
 	// PortSwapped reports a reply that states its own port with its bytes
 	// reversed.
 	PortSwapped = &FindingType{ID: "port.swapped", Severity: Warning, Class: OfServer, Text: "port %d is byte-swapped: the reply comes from port %d",
 		Doc:    "The reply states the port that it was sent from with its two bytes reversed. The server writes the port in the wrong byte order, or it answers on a port that happens to be the reverse of the game's port. Clients that use the stated port connect to the wrong one.",
 		Advice: "In the server or its plugin, write the port in the byte order that the protocol demands. A client can use the port that the reply came from."}
 	// StateEvicted reports that state is evicted because a limit was reached.
-	StateEvicted = &FindingType{ID: "state.evicted", Severity: Warning, Text: "a limit was reached: the oldest conversations, requests or clients are being evicted, conversations without a reply first",
-		Doc:    "The number of conversations, of pending requests (in total or in one conversation) or of clients reached its limit: a flood from forged addresses, a client that sends requests without end, or more clients than the limit allows. Evicted requests are not reported as unanswered; the summary counts them and names the seconds in which most state was evicted.",
-		Advice: "If the traffic is legitimate, raise the limit that was reached (--max-flows, --max-requests, --max-peers) or give more memory. In a flood, leave it: select the interesting servers with a capture filter such as host ADDRESS, and see qdissect report."}
+	StateEvicted = newFinding(Warning, "state.evicted", "a limit was reached: the oldest conversations, requests or clients are being evicted, conversations without a reply first",
+		"The number of conversations, of pending requests (in total or in one conversation) or of clients reached its limit: a flood from forged addresses, a client that sends requests without end, or more clients than the limit allows. Evicted requests are not reported as unanswered; the summary counts them and names the seconds in which most state was evicted.", "If the traffic is legitimate, raise the limit that was reached (--max-flows, --max-requests, --max-peers) or give more memory. In a flood, leave it: select the interesting servers with a capture filter such as host ADDRESS, and see qdissect report.")
 
 	// Capture, frame, IP and UDP.
 
 	// CaptureCut reports a datagram that the snap length truncated.
-	CaptureCut = &FindingType{ID: "capture.snaplen", Severity: Warning, Text: "the capture holds %d of %d bytes of this datagram",
-		Doc:    "The capture was made with a snap length below the size of the frame, or was truncated afterwards. The bytes that are present are decoded, nothing is reported about missing ones, and parts of split messages are not joined. Capture again with tcpdump -s 0.",
-		Advice: "Capture again with the whole length: tcpdump -s 0, or qdissect -i without -s."}
+	CaptureCut = newFinding(Warning, "capture.snaplen", "the capture holds %d of %d bytes of this datagram",
+		"The capture was made with a snap length below the size of the frame, or was truncated afterwards. The bytes that are present are decoded, nothing is reported about missing ones, and parts of split messages are not joined. Capture again with tcpdump -s 0.", "Capture again with the whole length: tcpdump -s 0, or qdissect -i without -s.")
 	// CaptureBegins reports a message whose first parts came before the capture.
 	CaptureBegins = &FindingType{ID: "capture.begins", Severity: Note, Text: "the capture begins after part %d: %d of %d parts are in it", Doc: "The first parts of a split message, and its request, are not in the capture, and its other parts are among the first frames. The capture began while the message was sent. Nothing was lost."}
 	// CaptureGlued reports parts that the capture has as one datagram.
-	CaptureGlued = &FindingType{ID: "capture.offload", Severity: Note, Text: "the capture has %d datagrams as one: receive offload joined them",
-		Doc:    "The capturing host joined datagrams of one conversation before they were captured (GRO, LRO). The split header repeats within the payload, so the datagram is divided where it does, and its parts are read as if each had come alone. Frame sizes and times in the capture are not those of the network.",
-		Advice: "Nothing has to be done. To capture what is on the wire: ethtool -K INTERFACE gro off lro off."}
+	CaptureGlued = newFinding(Note, "capture.offload", "the capture has %d datagrams as one: receive offload joined them",
+		"The capturing host joined datagrams of one conversation before they were captured (GRO, LRO). The split header repeats within the payload, so the datagram is divided where it does, and its parts are read as if each had come alone. Frame sizes and times in the capture are not those of the network.", "Nothing has to be done. To capture what is on the wire: ethtool -K INTERFACE gro off lro off.")
 	// CaptureDuplicate reports the duplicates in a conversation, once.
-	CaptureDuplicate = &FindingType{ID: "capture.duplicate", Severity: Note, Text: "datagrams of this conversation came more than once: %d {copy is|copies are} left out",
-		Doc:    "The same bytes were seen in the same direction more than once within 12 ms or with the same IP identification, or a reply was seen again within a second although no request that it could answer was sent in between. Mirror ports, bridges and the interface any capture datagrams several times, networks duplicate some, and a sender may repeat itself at once. Duplicates are not decoded; they are counted here and in the summary. If most of a capture was seen more than once, only the summary reports it.",
-		Advice: "Nothing: duplicates are not counted as messages. To avoid them, capture on one interface instead of any, or on a mirror port that sees each packet once."}
+	CaptureDuplicate = newFinding(Note, "capture.duplicate", "datagrams of this conversation came more than once: %d {copy is|copies are} left out",
+		"The same bytes were seen in the same direction more than once within 12 ms or with the same IP identification, or a reply was seen again within a second although no request that it could answer was sent in between. Mirror ports, bridges and the interface any capture datagrams several times, networks duplicate some, and a sender may repeat itself at once. Duplicates are not decoded; they are counted here and in the summary. If most of a capture was seen more than once, only the summary reports it.", "Nothing: duplicates are not counted as messages. To avoid them, capture on one interface instead of any, or on a mirror port that sees each packet once.")
 	// PacketComment is a comment in the capture file.
 	PacketComment = &FindingType{ID: "capture.comment", Severity: Chat, Class: OfCapture, Text: "comment: %s", Doc: "Somebody wrote this comment on the frame into the capture file (pcapng)."}
 	// Tunnelled reports a datagram inside another packet.
@@ -114,20 +106,17 @@ var (
 		Doc:    "Correct senders do not send overlapping fragments: an attack, a faulty network device, or an identification that was reused. Receivers treat them differently: Linux drops the packet, and IPv6 demands that (RFC 5722).",
 		Advice: "Drop fragments on the firewall if nobody needs them; hosts discard such packets by themselves. If it is one honest sender, look for a device on its way that splits packets again."}
 	// FragmentsConflict counts the fragments that contradict earlier ones.
-	FragmentsConflict = &FindingType{ID: "ip.frag.conflict", Severity: Warning, Text: "%d {fragment|fragments} contradict earlier ones, which are used",
-		Doc:    "Different bytes for the same place of a packet: an attack on the reassembly, an identification that was reused too soon, or a damaged packet.",
-		Advice: "Treat the message as untrustworthy. If it happens often between honest hosts, packets are sent faster than their identification can count: send smaller datagrams. Else block the sender."}
+	FragmentsConflict = newFinding(Warning, "ip.frag.conflict", "%d {fragment|fragments} contradict earlier ones, which are used",
+		"Different bytes for the same place of a packet: an attack on the reassembly, an identification that was reused too soon, or a damaged packet.", "Treat the message as untrustworthy. If it happens often between honest hosts, packets are sent faster than their identification can count: send smaller datagrams. Else block the sender.")
 	// FragmentsReordered reports fragments that came out of order.
 	FragmentsReordered = &FindingType{ID: "ip.frag.reorder", Severity: Chat, Class: OfCapture, Text: "the IP fragments arrived out of order", Doc: "Harmless to hosts; some firewalls drop such packets."}
 	// FragmentsChecksum reports joined fragments with a wrong UDP checksum.
-	FragmentsChecksum = &FindingType{ID: "ip.frag.checksum", Severity: Warning, Text: "UDP checksum %x of the joined fragments, it should be %x",
-		Doc:    "The joined fragments belong to different datagrams because an identification was reused, one of them was forged or damaged, or the capture was made on the sender, whose network card fills in the checksum later.",
-		Advice: "If the capture was made on the sender, ignore it, or turn off checksum offloading there (ethtool -K IFACE tx off) before capturing. Else see whether the receiver drops the datagram (nstat -az UdpInCsumErrors)."}
+	FragmentsChecksum = newFinding(Warning, "ip.frag.checksum", "UDP checksum %x of the joined fragments, it should be %x",
+		"The joined fragments belong to different datagrams because an identification was reused, one of them was forged or damaged, or the capture was made on the sender, whose network card fills in the checksum later.", "If the capture was made on the sender, ignore it, or turn off checksum offloading there (ethtool -K IFACE tx off) before capturing. Else see whether the receiver drops the datagram (nstat -az UdpInCsumErrors).")
 	// FragmentsMissing reports an IP packet of a known conversation of which fragments
 	// are missing.
-	FragmentsMissing = &FindingType{ID: "ip.frag.missing", Severity: Failed, Text: fragmentsMissing,
-		Doc:    "A datagram, or a tunnel that may have carried one, was sent in IP fragments of which not all were captured. It is an error if the datagram belongs to a known protocol or answers a request, and a note if it belongs to other traffic. A request that it answers counts as answered in part. The ports are in the first fragment; if that one is missing, the request is the only one pending between the two hosts, and the datagram may belong to something else. Replies over 1472 bytes need fragments; they were lost, a firewall dropped them, which makes servers look offline, or a capture filter with a port left out all but the first.",
-		Advice: "Let fragments pass: firewalls on both sides must accept IP fragments, and a capture filter needs \"or ip[6:2] & 0x1fff != 0\" beside a port (qdissect adds that itself). On the server, make replies shorter than 1400 bytes: fewer rules or plugins in the list."}
+	FragmentsMissing = newFinding(Failed, "ip.frag.missing", fragmentsMissing,
+		"A datagram, or a tunnel that may have carried one, was sent in IP fragments of which not all were captured. It is an error if the datagram belongs to a known protocol or answers a request, and a note if it belongs to other traffic. A request that it answers counts as answered in part. The ports are in the first fragment; if that one is missing, the request is the only one pending between the two hosts, and the datagram may belong to something else. Replies over 1472 bytes need fragments; they were lost, a firewall dropped them, which makes servers look offline, or a capture filter with a port left out all but the first.", "Let fragments pass: firewalls on both sides must accept IP fragments, and a capture filter needs \"or ip[6:2] & 0x1fff != 0\" beside a port (qdissect adds that itself). On the server, make replies shorter than 1400 bytes: fewer rules or plugins in the list.")
 	// FragmentsForeign is FragmentsMissing for packets that belong to no known
 	// conversation. CommonFindings lists the ID once.
 	FragmentsForeign = &FindingType{ID: "ip.frag.missing", Severity: Note, Text: fragmentsMissing, Doc: "A datagram was sent in IP fragments of which not all were captured. It belongs to no known protocol and answers no request, as far as the fragments show."}
@@ -135,38 +124,31 @@ var (
 	// ICMP errors. The first argument of each names the sender and the frame of the error.
 
 	// PortUnreachable reports that no program has the port open.
-	PortUnreachable = &FindingType{ID: "icmp.port_unreachable", Severity: Warning, Text: "%p that nothing listens on port %d%p",
-		Doc:    "An ICMP error (port unreachable) about this datagram: the host received it and no program has the port open. For a request that means a server that is not running, that listens on another port or address, or a firewall that rejects instead of dropping (iptables REJECT sends the same error by default, with the address of the host or its own). For a reply it means that the client closed its socket before the reply came, or that its firewall or NAT rejects replies. Errors can be forged.",
-		Advice: "Check that the server runs and on which port and address it listens (ss -ulpn). If it does, look for a firewall rule that rejects. If the error is about replies, the client closed its socket too early or its NAT forgot the connection: let it wait longer."}
+	PortUnreachable = newFinding(Warning, "icmp.port_unreachable", "%p that nothing listens on port %d%p",
+		"An ICMP error (port unreachable) about this datagram: the host received it and no program has the port open. For a request that means a server that is not running, that listens on another port or address, or a firewall that rejects instead of dropping (iptables REJECT sends the same error by default, with the address of the host or its own). For a reply it means that the client closed its socket before the reply came, or that its firewall or NAT rejects replies. Errors can be forged.", "Check that the server runs and on which port and address it listens (ss -ulpn). If it does, look for a firewall rule that rejects. If the error is about replies, the client closed its socket too early or its NAT forgot the connection: let it wait longer.")
 	// Prohibited reports that a rule rejects the datagram. The second argument is
 	// the destination.
-	Prohibited = &FindingType{ID: "icmp.prohibited", Severity: Warning, Text: "%p that a rule prohibits datagrams to %p%p",
-		Doc:    "An ICMP error (administratively prohibited) about this datagram: a rule of a firewall or a router rejects it. The sender of the error has that rule.",
-		Advice: "The sender of the error has the rule: allow the port there, or leave it if the block is intended."}
+	Prohibited = newFinding(Warning, "icmp.prohibited", "%p that a rule prohibits datagrams to %p%p",
+		"An ICMP error (administratively prohibited) about this datagram: a rule of a firewall or a router rejects it. The sender of the error has that rule.", "The sender of the error has the rule: allow the port there, or leave it if the block is intended.")
 	// Unreachable reports a destination that cannot be reached. The other
 	// arguments are the destination and the reason.
-	Unreachable = &FindingType{ID: "icmp.unreachable", Severity: Warning, Text: "%p that %p cannot be reached: %p",
-		Doc:    "An ICMP error (destination unreachable) about this datagram: there is no route to the network, or the last router got no answer from the host (to ARP or neighbour discovery) because the host is off or the address is wrong. Firewalls can be configured to reject with this error too.",
-		Advice: "Check the address, that the host is on, and the routes to it from the sender of the error; if that is the last router, it found no host with this address in its network."}
+	Unreachable = newFinding(Warning, "icmp.unreachable", "%p that %p cannot be reached: %p",
+		"An ICMP error (destination unreachable) about this datagram: there is no route to the network, or the last router got no answer from the host (to ARP or neighbour discovery) because the host is off or the address is wrong. Firewalls can be configured to reject with this error too.", "Check the address, that the host is on, and the routes to it from the sender of the error; if that is the last router, it found no host with this address in its network.")
 	// FragmentationNeeded reports a datagram that is too large for a link. The
 	// second argument is its size.
-	FragmentationNeeded = &FindingType{ID: "icmp.fragmentation_needed", Severity: Warning, Text: "%p that this datagram%p is too large for the next link%p",
-		Doc:    "An ICMP error (fragmentation needed, in IPv6 packet too big) about this datagram: it has to be fragmented or sent in smaller parts, and its sender forbade that or did not know. A sender that handles the error sends the next datagram smaller; this one is lost. Tunnels and PPPoE have smaller packets than Ethernet; a firewall that drops these errors makes large replies vanish.",
-		Advice: "Let these ICMP errors reach the sender, and do not forbid fragmentation of UDP; or lower the MTU of the sender's interface or tunnel to the size that the error states."}
+	FragmentationNeeded = newFinding(Warning, "icmp.fragmentation_needed", "%p that this datagram%p is too large for the next link%p",
+		"An ICMP error (fragmentation needed, in IPv6 packet too big) about this datagram: it has to be fragmented or sent in smaller parts, and its sender forbade that or did not know. A sender that handles the error sends the next datagram smaller; this one is lost. Tunnels and PPPoE have smaller packets than Ethernet; a firewall that drops these errors makes large replies vanish.", "Let these ICMP errors reach the sender, and do not forbid fragmentation of UDP; or lower the MTU of the sender's interface or tunnel to the size that the error states.")
 	// HopLimit reports a hop limit (TTL) that was exceeded. The second argument is
 	// the destination.
-	HopLimit = &FindingType{ID: "icmp.time_exceeded", Severity: Warning, Text: "%p that the hop limit (TTL) of this datagram ran out on the way to %p%p",
-		Doc:    "An ICMP error (time exceeded) about this datagram: it passed more routers than its hop limit allows. Either routers forward it in a loop, or the sender set a small limit, as traceroute does.",
-		Advice: "Run traceroute to the destination: routers that repeat are a loop. If the hop limit is small at the start, the sender sets it."}
+	HopLimit = newFinding(Warning, "icmp.time_exceeded", "%p that the hop limit (TTL) of this datagram ran out on the way to %p%p",
+		"An ICMP error (time exceeded) about this datagram: it passed more routers than its hop limit allows. Either routers forward it in a loop, or the sender set a small limit, as traceroute does.", "Run traceroute to the destination: routers that repeat are a loop. If the hop limit is small at the start, the sender sets it.")
 	// FragmentsLost reports a host that did not receive all fragments of a
 	// datagram.
-	FragmentsLost = &FindingType{ID: "icmp.fragments_lost", Severity: Warning, Text: "%p that not all IP fragments of this datagram arrived%p",
-		Doc:    "An ICMP error (fragment reassembly time exceeded): the host waited for the other fragments of this datagram and did not receive them. A firewall on the path may drop fragments, or one was lost.",
-		Advice: "Let IP fragments pass on all firewalls between the two hosts, or make the datagrams smaller than 1400 bytes."}
+	FragmentsLost = newFinding(Warning, "icmp.fragments_lost", "%p that not all IP fragments of this datagram arrived%p",
+		"An ICMP error (fragment reassembly time exceeded): the host waited for the other fragments of this datagram and did not receive them. A firewall on the path may drop fragments, or one was lost.", "Let IP fragments pass on all firewalls between the two hosts, or make the datagrams smaller than 1400 bytes.")
 	// BadHeader reports a header that a router or host rejects.
-	BadHeader = &FindingType{ID: "icmp.parameter_problem", Severity: Warning, Text: "%p that a header of this datagram is wrong%p",
-		Doc:    "An ICMP error (parameter problem) about this datagram: a router or the host does not accept its IP header or an option or extension of it.",
-		Advice: "Look at the IP header in Wireshark: options and extension headers come from the sender or a tunnel. Send without them."}
+	BadHeader = newFinding(Warning, "icmp.parameter_problem", "%p that a header of this datagram is wrong%p",
+		"An ICMP error (parameter problem) about this datagram: a router or the host does not accept its IP header or an option or extension of it.", "Look at the IP header in Wireshark: options and extension headers come from the sender or a tunnel. Send without them.")
 )
 
 const fragmentsMissing = "IP fragments are missing: %p (%p)%p"
