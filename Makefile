@@ -31,7 +31,7 @@ clients:
 
 # What no program reaches is dead, except the public packages and what they and
 # the tests need. There, only what is exported may be out of reach.
-LIVE = ^internal/(hostile|mkpcap|thorough|tools/(netns|scenes))/|func: CheckConversation$$
+LIVE = ^internal/(hostile|mkpcap|thorough|tools/scenes)/|func: CheckConversation$$
 lint:
 	gofmt -l . | (! grep .)
 	go vet ./... && go vet -C internal/tools/lab ./...
@@ -89,7 +89,7 @@ bench-instr:
 	CGO_ENABLED=0 go build -o $(or $(TMPDIR),/tmp)/qdissect-bench ./cmd/qdissect
 	go run ./internal/tools/benchinstr -program $(or $(TMPDIR),/tmp)/qdissect-bench $(if $(BASE),-base $(BASE))
 
-# Instructions and cache misses per packet by stage, on a capture with compressed
+# Instructions and cache misses per packet, on a capture with compressed
 # replies. Two minutes.
 bench-cache:
 	CGO_ENABLED=0 go build -o $(or $(TMPDIR),/tmp)/qdissect-bench ./cmd/qdissect

@@ -13,7 +13,6 @@ import (
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/thorough"
-	"github.com/qdissect/qdissect/internal/tools/netns"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
@@ -46,10 +45,10 @@ func TestRulesPlayed(t *testing.T) {
 	}
 	places := []struct {
 		name   string
-		at     netns.Place
+		at     site
 		inside bool // where the capture was made
 		place  stats.Place
-	}{{"host", netns.OnHost, false, stats.OnHost}, {"DNAT", netns.InContainer, false, stats.OnHost}, {"namespace", netns.InContainer, true, stats.OnContainer}}
+	}{{"host", atHost, false, stats.OnHost}, {"DNAT", inContainer, false, stats.OnHost}, {"namespace", inContainer, true, stats.OnContainer}}
 	n := 0
 	for i, v := range list {
 		for _, v6 := range []bool{false, true} {
@@ -64,7 +63,7 @@ func TestRulesPlayed(t *testing.T) {
 				m := mkpcap.NewWriter(&b, mkpcap.Options{})
 				if _, err := s.Play(o, func(p *scenes.Packet) error {
 					if x.inside {
-						netns.Inside(p.Frame)
+						intoContainer(p.Frame)
 					}
 					m.Frame(p.At, p.Frame)
 					return m.Err()
@@ -92,15 +91,15 @@ func TestRulesPlayed(t *testing.T) {
 						}
 						t.Run(fmt.Sprint(v.scene, v.o.Rate, " IPv6 ", v6, " ", x.name, " ", format), func(t *testing.T) {
 							t.Parallel()
-							rule := netns.NFT(stats.NFT(p.remedies, x.place, false))
+							rule := byNFT(stats.NFT(p.remedies, x.place, false))
 							if format == "iptables" {
 								command := map[bool]string{false: "iptables", true: "ip6tables"}[v6]
 								if _, err := exec.LookPath(command); err != nil {
 									t.Skip(err)
 								}
-								rule = netns.Shell(command + "-restore --noflush <<'END'\n" + stats.IPTables(p.remedies, x.place, false, v6) + "END\n")
+								rule = byShell(command + "-restore --noflush <<'END'\n" + stats.IPTables(p.remedies, x.place, false, v6) + "END\n")
 							}
-							played(t, r, p.limit, netns.Play(t, s, o, x.at, rule))
+							played(t, r, p.limit, playScene(t, s, o, x.at, rule))
 						})
 					}
 				}
@@ -144,9 +143,9 @@ func title(kind string) string {
 }
 
 // played compares what passed with what the table says.
-func played(t *testing.T, r *stats.Report, l stats.Limit, got netns.Shares) {
+func played(t *testing.T, r *stats.Report, l stats.Limit, got shares) {
 	t.Helper()
-	pass := func(classes ...string) (sum netns.Share) {
+	pass := func(classes ...string) (sum share) {
 		for _, c := range classes {
 			sum.Sent += got.Class[c].Sent
 			sum.Passed += got.Class[c].Passed
@@ -155,7 +154,7 @@ func played(t *testing.T, r *stats.Report, l stats.Limit, got netns.Shares) {
 	}
 	for _, c := range []struct {
 		what    string
-		share   netns.Share
+		share   share
 		dropped uint64
 		of      uint64
 	}{

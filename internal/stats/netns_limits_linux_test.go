@@ -1,4 +1,4 @@
-package netns
+package stats_test
 
 import (
 	"fmt"
@@ -18,8 +18,8 @@ func waits(t *testing.T) {
 	}
 }
 
-// TestPlay: without a rule everything passes, and rules stop whom they name.
-func TestPlay(t *testing.T) {
+// TestNamespace: without a rule everything passes, and rules stop whom they name.
+func TestNamespace(t *testing.T) {
 	waits(t)
 	const table = "table inet x {\nchain x {\ntype filter hook %s priority 0; policy accept;\n%s\n}\n}\n"
 	for i, x := range []struct {
@@ -44,7 +44,7 @@ func TestPlay(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Infrastructure says something in the first half minute.
-			got := Play(t, s, scenes.Options{Span: 6 * time.Second, Clients: 500}, OnHost, NFT(x.rule))
+			got := playScene(t, s, scenes.Options{Span: 6 * time.Second, Clients: 500}, atHost, byNFT(x.rule))
 			for class, share := range got.Class {
 				if share.Sent == 0 || share.Percent() != x.want[class] {
 					t.Errorf("%s: %d of %d passed, want %v %%", class, share.Passed, share.Sent, x.want[class])
@@ -67,10 +67,10 @@ type volley struct {
 }
 
 // fire plays volleys, in the order of time. Their packets are info requests.
-func fire(t *testing.T, rule string, list []volley) Shares {
+func fire(t *testing.T, rule string, list []volley) shares {
 	t.Helper()
 	start := time.Now()
-	return play(t, OnHost, NFT(rule), func(send func(at time.Time, class string, frame []byte) error) error {
+	return playFrames(t, atHost, byNFT(rule), func(send func(at time.Time, class string, frame []byte) error) error {
 		for _, v := range list {
 			n := v.sources * v.each
 			for i := range n {
@@ -88,8 +88,8 @@ func fire(t *testing.T, rule string, list []volley) Shares {
 	})
 }
 
-// TestLimits holds what the documentation of the package says about limits.
-func TestLimits(t *testing.T) {
+// TestLimitsOfNFT holds what netns_linux_test.go says about limits.
+func TestLimitsOfNFT(t *testing.T) {
 	waits(t)
 	const ms = time.Millisecond
 	once := func(at time.Duration, class string, n int) volley { return volley{at, class, 1, 1, n, 0} }

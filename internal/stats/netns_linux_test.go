@@ -1,4 +1,4 @@
-package netns
+package stats_test
 
 import (
 	"encoding/binary"
@@ -19,35 +19,66 @@ import (
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
-// A Share counts the requests of a class.
-type Share struct{ Sent, Passed uint64 }
+// What follows plays scenes against firewall rules: in a network namespace of its own,
+// with the addresses and at the times of the capture, and counts what the rules let pass.
+// It needs Linux, root, ip (iproute2) and nft (nftables); tests are skipped elsewhere.
+//
+// # What limits of nftables do
+//
+// Measured with Linux 6.18 and nftables 1.0.6; TestLimitsOfNFT holds it.
+//
+// "limit rate over N/second burst M packets drop" is a bucket of M tokens that begins
+// full. It gets N tokens a second, continuously, up to M; the time has nanoseconds. A
+// packet takes a token and passes; if there is less than one, it takes nothing and is
+// dropped. So at most M + N·t packets pass in any t seconds. Without "burst" M is 5, with
+// any rate and unit; 0 is refused. 300/minute is the same as 5/second.
+//
+// In a set with "flags dynamic", each element has a bucket of its own, which begins full.
+//
+// An element is made by the first packet of its address. With "update @set" each packet
+// that matches renews the timeout, also one that is then dropped; with "add @set" the
+// timeout counts from the first packet, and the bucket begins full again after it. An
+// element that is over its timeout no longer counts for its own address, but it keeps
+// its place in the set until it is collected. That happens once a second (gc-interval
+// changes it): places get free between 0 and 1 second after the timeout, sometimes a
+// little more.
+//
+// If the set is full, an address without an element gets none and the expression does
+// not match, whatever the rate. With "limit rate over … drop" such packets pass (a flood
+// of more than 65,535 addresses within the timeout passes as if there were no rule, and
+// so do new honest clients); with "limit rate … accept" before a drop they are dropped.
+// Addresses that are in the set remain limited. "size" is exact. A meter behaves as a
+// set; without a size it holds 65,535 elements.
+
+// A share counts the requests of a class.
+type share struct{ Sent, Passed uint64 }
 
 // Percent returns the share that passed, in percent.
-func (s Share) Percent() float64 {
+func (s share) Percent() float64 {
 	if s.Sent == 0 {
 		return 0
 	}
 	return 100 * float64(s.Passed) / float64(s.Sent)
 }
 
-// Shares are those of all classes. Late is by how much the latest packet was sent too
+// shares are those of all classes. Late is by how much the latest packet was sent too
 // late: a machine that is too slow plays another rate.
-type Shares struct {
-	Class map[string]Share
+type shares struct {
+	Class map[string]share
 	Late  time.Duration
 }
 
-// A Rule is how a rule is loaded: a command and its input.
-type Rule struct {
+// A loading is how a rule is loaded: a command and its input.
+type loading struct {
 	command []string
 	text    string
 }
 
-// NFT is a rule in the language of nft, as for nft -f.
-func NFT(text string) Rule { return Rule{[]string{"nft", "-f", "-"}, text} }
+// byNFT is a rule in the language of nft, as for nft -f.
+func byNFT(text string) loading { return loading{[]string{"nft", "-f", "-"}, text} }
 
-// Shell is a rule as commands for a shell, for iptables.
-func Shell(text string) Rule { return Rule{[]string{"sh", "-e"}, text} }
+// byShell is a rule as commands for a shell, for iptables.
+func byShell(text string) loading { return loading{[]string{"sh", "-e"}, text} }
 
 // The interface at which the servers are is called as on most hosts, so that rules may
 // name it; its other end is in the same namespace.
@@ -57,17 +88,17 @@ const (
 	mac     = "02:00:00:00:00:fe"
 )
 
-// A Place is where the servers are: on the host that has the rules, or in a container behind it, whose addresses [Inside] gives.
-type Place int
+// A site is where the servers are: on the host that has the rules, or in a container behind it, whose addresses [intoContainer] gives.
+type site int
 
-// OnHost and InContainer are the places.
+// atHost and inContainer are the places.
 const (
-	OnHost Place = iota
-	InContainer
+	atHost site = iota
+	inContainer
 )
 
-// Inside rewrites the addresses of servers in a frame to those that they have in a container. Checksums stay right.
-func Inside(frame []byte) {
+// intoContainer rewrites the addresses of servers in a frame to those that they have in a container. Checksums stay right.
+func intoContainer(frame []byte) {
 	for _, a := range [][]byte{frame[26:30], frame[30:34]} {
 		if frame[12] == 8 && string(a[:3]) == "\xc6\x33\x64" {
 			copy(a, []byte{172, 17, 0x64 + 0x1a, a[3] + 0x22})
@@ -80,12 +111,12 @@ func Inside(frame []byte) {
 	}
 }
 
-// Play plays the requests of a scene, in real time, against a rule of the host: a scene of ten seconds takes ten seconds. Clients ask the
+// playScene plays the requests of a scene, in real time, against a rule of the host: a scene of ten seconds takes ten seconds. Clients ask the
 // addresses of the host. Of replies, the first server gives challenges, to those who ask without the right one. The test is skipped where
 // there can be no namespace.
-func Play(t testing.TB, s scenes.Scene, o scenes.Options, at Place, rule Rule) Shares {
+func playScene(t testing.TB, s scenes.Scene, o scenes.Options, at site, rule loading) shares {
 	t.Helper()
-	return play(t, at, rule, func(send func(at time.Time, class string, frame []byte) error) error {
+	return playFrames(t, at, rule, func(send func(at time.Time, class string, frame []byte) error) error {
 		_, err := s.Play(o, func(p *scenes.Packet) error {
 			if !p.ToServer {
 				return nil
@@ -99,9 +130,9 @@ func Play(t testing.TB, s scenes.Scene, o scenes.Options, at Place, rule Rule) S
 // errMissing says what is missing for a namespace.
 type errMissing struct{ error }
 
-// play runs frames of Ethernet through a namespace. The class of each is marked in its
+// playFrames runs frames of Ethernet through a namespace. The class of each is marked in its
 // time to live.
-func play(t testing.TB, at Place, rule Rule, frames func(send func(at time.Time, class string, frame []byte) error) error) (shares Shares) {
+func playFrames(t testing.TB, at site, rule loading, frames func(send func(at time.Time, class string, frame []byte) error) error) (got shares) {
 	t.Helper()
 	done := make(chan error)
 	go func() {
@@ -114,8 +145,8 @@ func play(t testing.TB, at Place, rule Rule, frames func(send func(at time.Time,
 		}
 		if err == nil {
 			err = frames(w.send)
-			shares = Shares{map[string]Share{}, w.late}
-			err = errors.Join(err, w.close(&shares))
+			got = shares{map[string]share{}, w.late}
+			err = errors.Join(err, w.close(&got))
 		}
 		done <- err
 	}()
@@ -126,7 +157,7 @@ func play(t testing.TB, at Place, rule Rule, frames func(send func(at time.Time,
 	if err != nil {
 		t.Fatal(err)
 	}
-	return shares
+	return got
 }
 
 // firstTTL is the time to live of the first class.
@@ -249,7 +280,7 @@ func (w *wire) serve() error {
 }
 
 // open makes the namespace of this thread.
-func open(at Place, rule Rule) (*wire, error) {
+func open(at site, rule loading) (*wire, error) {
 	for _, name := range []string{"ip", "nft", "nsenter", rule.command[0]} {
 		if _, err := exec.LookPath(name); err != nil {
 			return nil, errMissing{err}
@@ -278,7 +309,7 @@ func open(at Place, rule Rule) (*wire, error) {
 			return nil, errMissing{err}
 		}
 	}
-	if at == InContainer {
+	if at == inContainer {
 		if err := w.contain(); err != nil {
 			return w, err
 		}
@@ -365,7 +396,7 @@ func setTTL(packet []byte, ttl byte) {
 }
 
 // close reads the counters.
-func (w *wire) close(s *Shares) error {
+func (w *wire) close(s *shares) error {
 	unix.Close(w.fd)
 	time.Sleep(100 * time.Millisecond)
 	out, err := run("", w.in("nft", "-j", "list", "counters", "table", "inet", "arrived")...)
@@ -386,7 +417,7 @@ func (w *wire) close(s *Shares) error {
 	for _, x := range list.NFTables {
 		var i int
 		if n, _ := fmt.Sscanf(x.Counter.Name, "c%d", &i); n == 1 && i < len(w.classes) {
-			s.Class[w.classes[i]] = Share{w.sent[i], x.Counter.Packets}
+			s.Class[w.classes[i]] = share{w.sent[i], x.Counter.Packets}
 		}
 	}
 	return nil
