@@ -94,7 +94,7 @@ func readKey(arg string) ([]byte, error) {
 		}
 		return b, nil
 	}
-	f, err := openPatiently(arg)
+	f, err := os.Open(arg)
 	if err != nil {
 		return nil, fmt.Errorf("--key: not hexadecimal digits, and not a readable file: %w", err)
 	}

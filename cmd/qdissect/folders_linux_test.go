@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // TestCheckUnreadable checks that an unreadable folder sets the exit status, and that
@@ -52,37 +51,5 @@ func TestCheckUnreadable(t *testing.T) {
 	code, out, errs := check(".")
 	if code != exitTrouble || !strings.Contains(out, "2 captures: 2 equal") || strings.Count(errs, "permission denied") != 1 || !strings.Contains(errs, "b: permission denied") {
 		t.Errorf("exit status %d\n%s%s", code, out, errs)
-	}
-}
-
-// TestSilentFIFO checks that a filter or a key from a FIFO without a writer is an
-// error, and that a late one is read.
-func TestSilentFIFO(t *testing.T) {
-	before := patience
-	patience = 200 * time.Millisecond
-	t.Cleanup(func() { patience = before })
-	const capture = "../../testdata/pcaps/a2s/source.pcap"
-	fifo := filepath.Join(t.TempDir(), "fifo")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	try := func(args ...string) (int, string) {
-		var out, errs strings.Builder
-		return run(args, environment{in: strings.NewReader(""), out: &out, err: &errs, getenv: func(string) string { return "" }}), out.String() + errs.String()
-	}
-	for _, args := range [][]string{{"read", "-f", "@" + fifo, "-r", capture}, {"anonymize", "--key", fifo, capture, filepath.Join(t.TempDir(), "x.pcapng")}} {
-		if code, out := try(args...); code != exitTrouble || !strings.Contains(out, "a FIFO to which nobody wrote for 200ms") {
-			t.Errorf("%q: exit status %d, %s", args, code, out)
-		}
-	}
-	patience = 10 * time.Second
-	go func() {
-		time.Sleep(50 * time.Millisecond)
-		if err := os.WriteFile(fifo, []byte("1\n6 0 0 262144\n"), 0o600); err != nil {
-			t.Error(err)
-		}
-	}()
-	if code, out := try("read", "-f", "@"+fifo, "-r", capture); code != exitDone || !strings.Contains(out, "info reply") {
-		t.Errorf("exit status %d, %s", code, out)
 	}
 }

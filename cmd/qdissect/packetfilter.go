@@ -52,7 +52,7 @@ func (o *filterOptions) compile(words []string, stdin io.Reader) (*chooser, erro
 		case name == "":
 			return nil, errors.New("-f @ needs the name of a file, or - for standard input")
 		case name != "-":
-			f, err := openPatiently(name)
+			f, err := os.Open(name)
 			if err != nil {
 				return nil, err
 			}

@@ -21,7 +21,7 @@ import (
 
 // leak finds the password, or its first four or five bytes, or its last, as text or
 // hex.
-var leak = regexp.MustCompile(`(?i)` + hostile.Secret[:4] + `|` + hostile.Secret[4:] + `|54 ?72 ?30 ?75|62 ?34 ?64 ?6f ?72|T.{0,3}r.{0,3}0.{0,3}u.{0,3}b4`)
+var leak = regexp.MustCompile(`(?i)` + secret[:4] + `|` + secret[4:] + `|54 ?72 ?30 ?75|62 ?34 ?64 ?6f ?72|T.{0,3}r.{0,3}0.{0,3}u.{0,3}b4`)
 
 func leaks(out string) bool { return leak.MatchString(out) }
 
@@ -35,7 +35,7 @@ func hexOf(s string) string { return fmt.Sprintf("%x", s) }
 
 // captureOf returns a capture of one message. If mtu is not 0, the message is in IP
 // fragments.
-func captureOf(c hostile.Confidence, mtu int, ng bool) []byte {
+func captureOf(c confidence, mtu int, ng bool) []byte {
 	var b bytes.Buffer
 	w := mkpcap.NewWriter(&b, mkpcap.Options{MTU: mtu, Ng: ng})
 	client, server := netip.MustParseAddrPort("203.0.113.99:40000"), netip.AddrPortFrom(netip.MustParseAddr("203.0.113.66"), c.Port)
@@ -89,7 +89,7 @@ func comments(t *testing.T, b []byte) string {
 // TestSecretMessages checks that no output contains the password of any message in the
 // table, whole, split or fragmented, and that the text beside it is shown.
 func TestSecretMessages(t *testing.T) {
-	for i, c := range hostile.Confidences() {
+	for i, c := range confidences() {
 		t.Run(fmt.Sprint(i, " ", c.Name), func(t *testing.T) {
 			for _, mtu := range []int{0, 44} {
 				if mtu > 0 && i%thorough.Of(4, 1) != 0 {
@@ -127,9 +127,9 @@ func TestSecretPorts(t *testing.T) {
 			}
 			var b bytes.Buffer
 			s := hostile.NewStage(&b, mkpcap.Options{})
-			for i, c := range hostile.Confidences() {
+			for i, c := range confidences() {
 				c.Port, c.Reply = port, reply
-				s.Confide(c, uint16(30000+i))
+				confide(s, c, uint16(30000+i))
 			}
 			for mode, out := range outputs(t, b.Bytes(), thorough.Of(forms[:4], forms)) {
 				if leaks(out) {
@@ -150,7 +150,7 @@ func ascii(out string) (rows []string) {
 
 // TestNotSecrets checks that text that only looks like a secret is shown.
 func TestNotSecrets(t *testing.T) {
-	for _, c := range hostile.Openness() {
+	for _, c := range openness() {
 		t.Run(c.Name, func(t *testing.T) {
 			b := captureOf(c, 0, false)
 			if out := runOn(t, b, "--all"); !strings.Contains(out, c.Shown) {
@@ -174,13 +174,13 @@ func TestNotSecrets(t *testing.T) {
 // shown.
 func TestSecretFlags(t *testing.T) {
 	for _, value := range []string{"", "0", "1", "-1", "true", "False", "no", "Yes", "off", "on", "none"} {
-		c := hostile.Confidence{Port: 7778, Reply: true, Parts: []string{`\hostname\x\password\` + value + `\final\\queryid\1.1`}}
+		c := confidence{Port: 7778, Reply: true, Parts: []string{`\hostname\x\password\` + value + `\final\\queryid\1.1`}}
 		out := runOn(t, captureOf(c, 0, false), "-o", "jsonl")
 		if !strings.Contains(out, `{"key":"password","value":"`+value+`"}`) || !strings.Contains(out, `"password":`) {
 			t.Errorf("%q: %s", value, out)
 		}
 	}
-	c := hostile.Confidence{Port: 7778, Reply: true, Parts: []string{`\hostname\x\password\` + hostile.Secret + `\final\\queryid\1.1`}}
+	c := confidence{Port: 7778, Reply: true, Parts: []string{`\hostname\x\password\` + secret + `\final\\queryid\1.1`}}
 	if out := runOn(t, captureOf(c, 0, false), "-o", "jsonl"); !strings.Contains(out, `{"key":"password","value":"***"}`) || !strings.Contains(out, `"password":true`) {
 		t.Error(out)
 	}
@@ -190,8 +190,8 @@ func TestSecretFlags(t *testing.T) {
 // secret.
 func TestSecretSplits(t *testing.T) {
 	rules := "\xff\xff\xff\xffE\x03\x00sv_contact\x00" + strings.Repeat("somebody ", 9) + "\x00sv_password\x00%s\x00tv_title\x00SourceTV\x00"
-	for value, masked := range map[string]bool{"0": false, "": false, hostile.Secret: true} {
-		c := hostile.Confidence{Port: 27015, Reply: true, Parts: hostile.Split(7, 60, fmt.Sprintf(rules, value))}
+	for value, masked := range map[string]bool{"0": false, "": false, secret: true} {
+		c := confidence{Port: 27015, Reply: true, Parts: hostile.Split(7, 60, fmt.Sprintf(rules, value))}
 		out := runOn(t, captureOf(c, 0, false), "-x")
 		if got := !strings.Contains(strings.Join(ascii(out[:strings.Index(out, "joined")]), ""), "somebody somebody"); got != masked {
 			t.Errorf("%q: %s", value, out)
@@ -231,8 +231,8 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown["golden"] = string(lines)
-	other := bytes.ReplaceAll(secrets, []byte(hostile.Secret), []byte("another12"))
-	for name, data := range map[string][]byte{"other.pcap": other, "none.pcap": bytes.ReplaceAll(secrets, []byte(hostile.Secret), []byte("0        "))} {
+	other := bytes.ReplaceAll(secrets, []byte(secret), []byte("another12"))
+	for name, data := range map[string][]byte{"other.pcap": other, "none.pcap": bytes.ReplaceAll(secrets, []byte(secret), []byte("0        "))} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -251,8 +251,8 @@ func TestSecrets(t *testing.T) {
 		out, errs, _ := runIn(t, dir, "check", "--format", format, "secrets.pcap")
 		shown["check as "+format] = out + errs
 	}
-	login := "424501020304ff00" + hexOf(hostile.Secret) // BattlEye
-	for _, payload := range []string{"ffffffff72636f6e20" + hexOf(hostile.Secret) + "20737461747573", "72636f6e20" + hexOf(hostile.Secret), login} {
+	login := "424501020304ff00" + hexOf(secret) // BattlEye
+	for _, payload := range []string{"ffffffff72636f6e20" + hexOf(secret) + "20737461747573", "72636f6e20" + hexOf(secret), login} {
 		for _, mode := range [][]string{{}, {"-V"}, {"-x"}, {"-o", "jsonl"}} {
 			out, errs, _ := runIn(t, dir, append(append([]string{"decode"}, mode...), payload)...)
 			shown[fmt.Sprint("decode", mode, payload)] = out + errs
