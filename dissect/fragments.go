@@ -101,7 +101,7 @@ func (t *tracker) repeating(i int32, x *arrival) int32 {
 }
 
 // maxBetween is the number of newest requests that onlyBetween searches.
-const maxBetween = 256
+const maxBetween = 1024
 
 // onlyBetween returns the request that fragments without ports answer: the only one
 // pending for a reply from src to dst that was sent before. It returns none if there

@@ -32,7 +32,7 @@ func (o *outOptions) add(f *pflag.FlagSet) {
 	f.StringVar(&o.dir, "out", "", "write one output per input into this `folder`, and skip inputs that are done")
 	o.addSeries(f)
 	f.StringVar(&o.unit, "unit", "", "with --series and --out: dissect part `I/N` of the series, each into a folder of its own, for report --from; list says what is not done, - dissects such a list from standard input")
-	f.StringVar(&o.shards, "shards", "", "with --unit: dissect only conversations of the `SHARDS` A-B/16 (0 to 15), so that several processes share a long series")
+	f.StringVar(&o.shards, "shards", "", "with --unit: dissect only conversations of the `SHARDS` A-B/4 (0 to 3), so that several processes share a long series")
 	f.StringVar(&o.sensor, "sensor", "none", "with --unit: `NAME` of where the captures are from")
 	f.BoolVar(&o.force, "force", false, "with --out: also dissect inputs that are done")
 }

@@ -110,20 +110,20 @@ func parsePart(s string) (i, n int, err error) {
 	return i, n, nil
 }
 
-// parseShards parses A/16 or A-B/16 and returns a bit for each shard, 0 without shards.
+// parseShards parses A/4 or A-B/4 and returns a bit for each shard, 0 without shards.
 func parseShards(s string) (uint16, error) {
 	if s == "" {
 		return 0, nil
 	}
-	list, ok := strings.CutSuffix(s, "/16")
+	list, ok := strings.CutSuffix(s, "/4")
 	from, to, several := strings.Cut(list, "-")
 	if !several {
 		to = from
 	}
 	a, err1 := strconv.Atoi(from)
 	b, err2 := strconv.Atoi(to)
-	if !ok || err1 != nil || err2 != nil || a < 0 || a > b || b > 15 {
-		return 0, fmt.Errorf("--shards %q: must be A/16 or A-B/16, of 0 to 15, such as 0-3/16", s)
+	if !ok || err1 != nil || err2 != nil || a < 0 || a > b || b > 3 {
+		return 0, fmt.Errorf("--shards %q: must be A/4 or A-B/4, of 0 to 3, such as 0-1/4", s)
 	}
 	return uint16(1<<(b+1) - 1<<a), nil
 }
@@ -142,7 +142,7 @@ func (o *outOptions) runUnits(p *plan, flags *pflag.FlagSet) error {
 	if p.run.Counts.Part, err = parseShards(o.shards); err != nil {
 		return err
 	} else if o.shards != "" {
-		below = "shards=" + strings.TrimSuffix(o.shards, "/16")
+		below = "shards=" + strings.TrimSuffix(o.shards, "/4")
 	}
 	by, err := o.grouping()
 	if err != nil {

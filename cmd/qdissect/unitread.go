@@ -117,7 +117,7 @@ func wholeUnit(name string) string {
 // missingShards lists the shards that are not in a part.
 func missingShards(part uint16) string {
 	var list []string
-	for i := range 16 {
+	for i := range 4 {
 		if part>>i&1 == 0 {
 			list = append(list, strconv.Itoa(i))
 		}

@@ -372,16 +372,22 @@ func (e *engine) sweep(end bool) error {
 			return err
 		}
 	}
+	return e.sweepOnce(sweep{now: e.at.now, end: end}, end)
+}
+
+// sweepOnce reports what has waited too long, all fragments or those too old, and lets the shards report.
+func (e *engine) sweepOnce(s sweep, fragments bool) error {
+	p := e.pool
 	e.at.sweep = true
 	order := e.at.order()
 	p.beginSweep(order)
-	if end {
+	if fragments {
 		e.decoder.Flush()
 	} else {
 		e.decoder.Expire(e.at.now)
 	}
 	e.at.sweep = false
-	return p.endSweep(order, sweep{now: e.at.now, end: end})
+	return p.endSweep(order, s)
 }
 
 // flush ends an input.
@@ -399,6 +405,13 @@ func (e *engine) flush() error {
 	}
 	if err := p.share(e.at); err != nil {
 		return err
+	}
+	if many, _, err := p.waiting(); err != nil {
+		return err
+	} else if many != 0 { // some of it was answered by datagrams that lack fragments
+		if err := e.sweepOnce(sweep{now: e.at.now}, true); err != nil {
+			return err
+		}
 	}
 	if err := p.flushInSteps(e.at); err != nil {
 		return err

@@ -63,8 +63,8 @@ const spill = 1 << 20
 const (
 	batchItems = 2048
 	batchBytes = 512 << 10
-	aloneItems = 64
-	aloneBytes = 32 << 10
+	aloneItems = 32
+	aloneBytes = 16 << 10
 )
 
 // start starts the workers and the merger. Batches circulate: the reader fills one, every

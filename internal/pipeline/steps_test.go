@@ -58,7 +58,7 @@ func TestQuietAfterFlood(t *testing.T) {
 }
 
 // TestRestrictFlood ends the capture with a flood: its requests are flushed in steps, and
-// those that a filter chose are open, as without a filter.
+// those that a filter chose are open, as without a filter. What was answered by a datagram that lacks a fragment was answered in part.
 func TestRestrictFlood(t *testing.T) {
 	const requests = 20_000
 	name := flood(t, requests, false)
@@ -74,23 +74,29 @@ func TestRestrictFlood(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if x := s.Outcomes; s.Requests != requests+1 || x[dissect.OutcomeOpen] != requests || x[dissect.OutcomeRepeated] > 0 {
+		if x := s.Outcomes; s.Requests != requests+2 || x[dissect.OutcomeOpen] != requests || x[dissect.OutcomePartial] != 1 || x[dissect.OutcomeRepeated] > 0 {
 			t.Errorf("restricted %v: %d requests, %+v", restrict, s.Requests, x)
 		}
 	}
 }
 
-// flood writes a capture: a conversation, a flood and, if it ends, a frame a minute later.
+// flood writes a capture: a conversation, if the flood does not end a request and the first fragment of its reply, the flood and, if it ends, a
+// frame a minute later.
 func flood(t *testing.T, requests int, quiet bool) (name string) {
 	t.Helper()
 	var b bytes.Buffer
-	w := mkpcap.NewWriter(&b, mkpcap.Options{})
+	w := mkpcap.NewWriter(&b, mkpcap.Options{Link: mkpcap.Raw})
 	at := time.Unix(1_700_000_000, 0)
 	server := netip.MustParseAddrPort("192.0.2.1:27015")
 	ask := []byte("\xff\xff\xff\xffTSource Engine Query\x00")
 	client := netip.MustParseAddrPort("198.51.100.7:40000") // has both directions
 	w.UDP(at, client, server, ask)
 	w.UDP(at, server, client, []byte("\xff\xff\xff\xffA\x01\x02\x03\x04"))
+	if !quiet {
+		w.UDP(at, client, server, append(ask, 1, 2, 3, 4))
+		reply := mkpcap.UDPSegment(server, client, append([]byte("\xff\xff\xff\xffI\x11"), bytes.Repeat([]byte("a"), 2000)...))
+		w.Frame(at, mkpcap.IP(server.Addr(), client.Addr(), 1, 17, 0, true, true, reply[:1480]))
+	}
 	for i := range requests {
 		at = at.Add(2 * time.Microsecond)
 		jitter := time.Duration(i%100/99) * 5 * time.Microsecond // of a card with several queues

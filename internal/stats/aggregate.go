@@ -18,8 +18,8 @@ import (
 
 // The bounds of an aggregate.
 const (
-	maxClients = 1024
-	maxServers = 256
+	maxClients = 4096
+	maxServers = 1000
 	// maxKinds is more than there are, so that none is left out: which one would depend on the number of workers.
 	maxKinds    = 256
 	maxFindings = 1024
@@ -33,7 +33,7 @@ const (
 	// leastKept is the number of requests from which an entry of a full table is kept when shards are merged.
 	leastKept = 8
 	// shards is how many aggregates share the set of the limits.
-	shards = 16
+	shards = 4
 )
 
 // An Aggregate counts what an analyzer reports. It implements [dissect.Handler].
@@ -595,26 +595,26 @@ func (s *server) states(f *dissect.Server, t int64, room *[]byte) {
 // The note of a conversation has the places of its client and its server, which may be those of others by now: of the server
 // also the low bits of how often that was so; and whether they have IPv4.
 const (
-	noteServer = 1<<9 - 1  // from bit 0: maxServers fits
-	noteTimes  = 1<<11 - 1 // from bit 9
-	noteClient = 1<<11 - 1 // from bit 20: maxClients fits
+	noteServer = 1<<10 - 1 // from bit 0: maxServers fits
+	noteTimes  = 1<<8 - 1  // from bit 10
+	noteClient = 1<<13 - 1 // from bit 18: maxClients fits
 	noteV4     = 1 << 31
 )
 
 func noteOf(c *entry[client], s *entry[server]) uint32 {
-	note := c.place&noteClient<<20 | s.place>>16&noteTimes<<9 | s.place&noteServer
+	note := c.place&noteClient<<18 | s.place>>16&noteTimes<<10 | s.place&noteServer
 	if s.v4 {
 		note |= noteV4
 	}
 	return note
 }
 
-func clientOf(note uint32) uint32 { return note >> 20 & noteClient }
+func clientOf(note uint32) uint32 { return note >> 18 & noteClient }
 
 // noted returns the server of a note, nil if it was evicted.
 func (a *Aggregate) noted(note uint32) *entry[server] {
 	if i := uint(note&noteServer) - 1; i < uint(len(a.servers.entries)) {
-		if e := &a.servers.entries[i]; (e.place>>16^note>>9)&noteTimes == 0 {
+		if e := &a.servers.entries[i]; (e.place>>16^note>>10)&noteTimes == 0 {
 			return e
 		}
 	}
@@ -1031,7 +1031,7 @@ func (u *ending) add(x *dissect.Exchange, t int64) {
 }
 
 // ofServer are the bits of a note that are those of the server.
-const ofServer = noteTimes<<9 | noteServer
+const ofServer = noteTimes<<10 | noteServer
 
 // Exchange counts what became of a request.
 func (a *Aggregate) Exchange(x *dissect.Exchange) {

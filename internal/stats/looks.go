@@ -70,7 +70,7 @@ func (l *looks) glanceAt(r *dissect.Record, id uint16, payload *uint64) (g glanc
 	return g
 }
 
-// nearID is how far identifications of one machine may lie apart: its shards are sixteen.
+// nearID is how far identifications of one machine may lie apart: its conversations lie in several shards.
 const nearID = 256
 
 func hashOf(b []byte) uint64 {
@@ -142,10 +142,10 @@ type watch struct {
 }
 
 // calmFirst is how many requests of a second are taken back if it turns out to be hot.
-const calmFirst = 16
+const calmFirst = 64
 
 // calmest is the number of requests in a second that are calm in any case, in one shard.
-const calmest = 3
+const calmest = 12
 
 // see counts a request, and reports whether it belongs to a second in which far more came than usually.
 func (w *watch) see(s int64, calm uint64) bool {
@@ -173,7 +173,7 @@ func (w *watch) turn(s int64, calm uint64) {
 // Of the requests of a second, lookAll are looked at, and then each of lookEach, which counts as many. Fewer would make addresses look less
 // evenly spread than they are.
 const (
-	lookAll  = 1 << 10
+	lookAll  = 1 << 12
 	lookEach = 8
 )
 

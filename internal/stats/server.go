@@ -277,15 +277,17 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 			}
 		}
 	}
-	if len(o.name) > 0 && (len(s.name) == 0 || o.last > s.last) {
+	newer := o.stated > s.stated
+	if len(o.name) > 0 && (newer || len(s.name) == 0) {
 		s.name = o.appendPlain(s.name[:0], o.name)
 	}
-	if len(o.mapName) > 0 && (len(s.mapName) == 0 || o.last > s.last) {
+	if len(o.mapName) > 0 && (newer || len(s.mapName) == 0) {
 		s.mapName = o.appendPlain(s.mapName[:0], o.mapName)
 	}
-	if o.players > 0 && (s.players == 0 || o.last > s.last) {
+	if o.players > 0 && (newer || s.players == 0) {
 		s.players = o.players
 	}
+	s.stated = max(s.stated, o.stated)
 	if o.heard != nil {
 		s.hears().merge(o.heard)
 	}

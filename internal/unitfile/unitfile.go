@@ -186,7 +186,7 @@ func (u *Unit) Join(o *Unit) error {
 }
 
 // All are all shards.
-const All = 1<<16 - 1
+const All = 1<<4 - 1
 
 // A Sum is what several units count, folded in the order in which they were added.
 type Sum struct {

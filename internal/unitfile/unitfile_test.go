@@ -68,12 +68,12 @@ func TestJoin(t *testing.T) {
 		u.Part, u.Packets = mask, packets
 		return u
 	}
-	a := part("x", 0xff, 7)
-	if err := a.Join(part("x", 0xff00, 7)); err != nil || a.Part != All || a.Packets != 7 || a.Guesses[0].Count != 6 {
+	a := part("x", 0b0011, 7)
+	if err := a.Join(part("x", 0b1100, 7)); err != nil || a.Part != All || a.Packets != 7 || a.Guesses[0].Count != 6 {
 		t.Error(err, a)
 	}
-	for _, b := range []*Unit{part("x", 1, 7), part("y", 0xff00, 7), part("x", 0xff00, 8)} {
-		if err := part("x", 0xff, 7).Join(b); err == nil {
+	for _, b := range []*Unit{part("x", 1, 7), part("y", 0b1100, 7), part("x", 0b1100, 8)} {
+		if err := part("x", 0b0011, 7).Join(b); err == nil {
 			t.Errorf("%s, shards %x, %d packets: no error", b.Captures, b.Part, b.Packets)
 		}
 	}

@@ -465,7 +465,7 @@ func TestMistakes(t *testing.T) {
 		{"run c/** --out out --workers -1", "must be 0 or more"},
 		{"work --join nats://127.0.0.1:1 --give-up 0s", "--give-up 0s: must be more than 0"},
 		{"run c/** --out out --workers 0", "others need --listen or --nats"},
-		{"run c/** --out out --shards 17", "must be 1 to 16"},
+		{"run c/** --out out --shards 5", "must be 1 to 4"},
 		{"run c/** --out out --lost-after 1ms", "must be 1s or more"},
 		{"run c/** --out out --nats nats://127.0.0.1:1 --store x", "leave out --listen"},
 		{"run c/** --out out --nats nats://127.0.0.1:1", "nats://127.0.0.1:1: "},

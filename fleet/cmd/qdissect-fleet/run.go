@@ -65,7 +65,7 @@ Exit status: 0 done; 2 wrong usage, units that failed, damaged captures.`,
 	f.BoolVarP(&quiet, "quiet", "q", false, "only counts, for qdissect report --from")
 	f.StringVar(&by, "series-by", "", "what files of one series have in common, a `REGEX`")
 	f.StringVar(&sensor, "sensor", "", "`NAME` of where the captures are from")
-	f.IntVar(&o.Shards, "shards", 1, "divide each unit into `N` parts, 1 to 16, for long series")
+	f.IntVar(&o.Shards, "shards", 1, "divide each unit into `N` parts, 1 to 4, for long series")
 	f.BoolVar(&force, "force", false, "also dissect units that are done")
 	f.IntVar(&o.Workers, "workers", runtime.NumCPU(), "`N` workers in this process")
 	f.StringVar(&o.Name, "name", "run", "the `NAME` of the run, for work and status")
@@ -86,8 +86,8 @@ func checkRun(args []string, o *work.Options, to *link.Options, server *link.Ser
 		return errors.New("run needs --out DIR")
 	case o.Workers < 0:
 		return fmt.Errorf("--workers %d: must be 0 or more", o.Workers)
-	case o.Shards < 1 || o.Shards > 16:
-		return fmt.Errorf("--shards %d: must be 1 to 16", o.Shards)
+	case o.Shards < 1 || o.Shards > 4:
+		return fmt.Errorf("--shards %d: must be 1 to 4", o.Shards)
 	case o.Lost < time.Second:
 		return fmt.Errorf("--lost-after %s: must be 1s or more", o.Lost)
 	case to.URL != "" && (server.Listen != "" || server.Store != "" || server.Users != ""):

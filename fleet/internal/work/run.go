@@ -151,7 +151,7 @@ func (m *master) list(ctx context.Context) error {
 	if m.Shards > 1 {
 		shards = nil
 		for i := range m.Shards {
-			shards = append(shards, fmt.Sprintf("%d-%d/16", i*16/m.Shards, (i+1)*16/m.Shards-1))
+			shards = append(shards, fmt.Sprintf("%d-%d/4", i*4/m.Shards, (i+1)*4/m.Shards-1))
 		}
 	}
 	for _, s := range shards {
