@@ -232,7 +232,7 @@ func TestErrors(t *testing.T) {
 		{"a2s.split.missing", "^^^^^^^^^^^^^^^^^", "use finding == a2s.split.missing"},
 		{"warning", "^^^^^^^", "use severity == warning"},
 		{"request", "^^^^^^^", "use role == request"},
-		{"src == 192.0.2.1", "^^^", "src is now src_ip and src_port"},
+		{"src == 192.0.2.1", "^^^", "did you mean src_ip?"},
 		{"ip.addr == 192.0.2.1", "^^^^^^^", "did you mean host?"},
 		{"fields.map == x", "^^^^^^^^^^", "unknown field"},
 		{"a2s == 1", "^^^", "protocol == a2s"},

@@ -9,7 +9,6 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/core"
-	"github.com/qdissect/qdissect/internal/jsonl"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -158,9 +157,6 @@ var wiresharks = map[string]string{
 // unknownName is the complaint about a name.
 func (d *dictionary) unknownName(full string, steps []step, entries []entry) string {
 	top := steps[0].key
-	if now := jsonl.Renamed(top); now != "" && len(steps) == 1 {
-		return top + " is now " + now
-	}
 	if slices.Contains(findingIDs(), full) {
 		return full + " is a finding: use finding == " + full
 	}

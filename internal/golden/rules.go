@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/qdissect/qdissect/internal/jsonl"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -97,9 +96,6 @@ func ParsePattern(s string) (Pattern, error) {
 			p.steps = append(p.steps, step{name: []byte(name), index: noIndex})
 		}
 		rest = rest[end:]
-	}
-	if now := jsonl.Renamed(string(p.steps[0].name)); now != "" {
-		return p, fmt.Errorf("%q begins with %s, which is now %s", s, p.steps[0].name, now)
 	}
 	return p, nil
 }

@@ -82,20 +82,6 @@ func (d *Document) Fields() int { return d.Member(0, FieldsKey(d.Str(0, "protoco
 // FieldsKey returns the name of the member with the fields of a protocol.
 func FieldsKey(protocol string) string { return strings.ReplaceAll(protocol, "-", "_") }
 
-// Renamed returns the present name of a member that version 1 had, "" if there was no such
-// member or its name is unchanged.
-func Renamed(member string) string {
-	switch member {
-	case "fields":
-		return "the name of the protocol, such as a2s.players"
-	case "src", "dst":
-		return member + "_ip and " + member + "_port"
-	case "id", "severity", "text":
-		return Findings + "." + member
-	}
-	return ""
-}
-
 // CheckSchema returns an error if the object is the start of an output of another version.
 func (d *Document) CheckSchema() error {
 	if d.Type() != "capture" {

@@ -2,7 +2,7 @@
 // queries of eleven protocols, replayed from the project's captures with other addresses,
 // including splits, bzip2 and IP fragments; the other half is foreign traffic. Some have
 // IPv6 or VLAN tags. The same arguments give the same bytes. Run it in the root of the
-// project. It prints statistics, which docs/performance.md quotes, to standard error.
+// project.
 package main
 
 import (
@@ -32,13 +32,11 @@ import (
 func main() {
 	n := flag.Uint64("n", 3_000_000, "packets")
 	name := flag.String("o", "", "file to write")
-	ng := flag.Bool("ng", false, "write pcapng")
 	flood := flag.Uint64("flood", 0, "add this many requests from forged sources")
 	foreign := flag.Bool("foreign", false, "write foreign packets only")
 	plain := flag.Bool("plain", false, "leave out compressed messages")
-	only := flag.String("only", strings.Join(replayed, ","), "replay the captures of these folders of testdata/pcaps")
 	flag.Parse()
-	if err := run(*name, strings.Split(*only, ","), *n, *flood, *ng, *foreign, *plain); err != nil {
+	if err := run(*name, *n, *flood, *foreign, *plain); err != nil {
 		fmt.Fprintln(os.Stderr, "mklarge:", err)
 		os.Exit(1)
 	}
@@ -64,11 +62,11 @@ func (s session) compressed() bool {
 	})
 }
 
-func run(name string, folders []string, n, flood uint64, ng, foreignOnly, plain bool) error {
+func run(name string, n, flood uint64, foreignOnly, plain bool) error {
 	if name == "" {
 		return fmt.Errorf("no file to write: -o")
 	}
-	sessions, err := load(filepath.Join("testdata", "pcaps"), folders)
+	sessions, err := load(filepath.Join("testdata", "pcaps"))
 	if err != nil {
 		return err
 	}
@@ -83,7 +81,7 @@ func run(name string, folders []string, n, flood uint64, ng, foreignOnly, plain 
 	}
 	out := bufio.NewWriterSize(f, 1<<20)
 	m := &maker{
-		w: mkpcap.NewWriter(out, mkpcap.Options{Ng: ng, MTU: 1500}), rng: rand.New(rand.NewPCG(1, 1)),
+		w: mkpcap.NewWriter(out, mkpcap.Options{MTU: 1500}), rng: rand.New(rand.NewPCG(1, 1)),
 		forger: rand.New(rand.NewPCG(3, 3)),
 		now:    time.Unix(1_700_000_000, 0), sessions: sessions, packed: packed,
 	}
@@ -110,22 +108,19 @@ func run(name string, folders []string, n, flood uint64, ng, foreignOnly, plain 
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	c := &m.counts
-	fmt.Fprintf(os.Stderr, "%d packets: %d of games in %d conversations (%d of captures of trouble), %d compressed replies, %d foreign, %d forged; %d with a VLAN tag, %d IPv6\n",
-		m.w.Frames, c.games, c.sessions, c.broken, c.packed, c.foreign, c.forged, c.tagged, c.six)
 	return f.Close()
 }
 
-// replayed are the folders of captures that are replayed unless told otherwise. Protocols
+// replayed are the folders of captures that are replayed. Protocols
 // that are added later are not among them, so that figures of the past stay comparable.
 var replayed = []string{
 	"a2s", "ase", "doom3", "gamespy1", "gamespy2", "gamespy3", "icmp", "minecraft", "quake3", "quake3-master", "valve-master",
 }
 
-// load extracts the conversations from the captures in folders of root.
-func load(root string, folders []string) (list []session, err error) {
+// load extracts the conversations from the captures below root.
+func load(root string) (list []session, err error) {
 	err = filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
-		if ext := filepath.Ext(path); err != nil || ext != ".pcap" && ext != ".pcapng" || !slices.Contains(folders, filepath.Base(filepath.Dir(path))) {
+		if ext := filepath.Ext(path); err != nil || ext != ".pcap" && ext != ".pcapng" || !slices.Contains(replayed, filepath.Base(filepath.Dir(path))) {
 			return err
 		}
 		r, err := capture.Open(path)
@@ -219,7 +214,6 @@ type maker struct {
 	packed   []session
 	playing  []playing
 	noise    [1500]byte
-	counts   struct{ games, sessions, broken, packed, foreign, forged, tagged, six int }
 }
 
 // playing is a session on its way.
@@ -265,11 +259,6 @@ func (m *maker) next() {
 		}
 		if len(m.packed) > 0 && m.rng.IntN(packedShare) == 0 {
 			s = &m.packed[m.rng.IntN(len(m.packed))]
-			m.counts.packed++
-		}
-		m.counts.sessions++
-		if s.broken {
-			m.counts.broken++
 		}
 		six := m.rng.IntN(5) == 0
 		p := playing{s: s, client: netip.AddrPortFrom(m.addr(six, 1), uint16(1024+m.rng.IntN(60000))), server: netip.AddrPortFrom(m.addr(six, 2), uint16(27015+m.rng.IntN(5)))}
@@ -282,29 +271,15 @@ func (m *maker) next() {
 	p := &m.playing[i]
 	t := &p.s.turns[p.next]
 	m.w.Tag(p.vlan)
-	before := m.w.Frames
 	if t.reply {
 		m.w.UDP(m.now, p.server, p.client, t.payload)
 	} else {
 		m.w.UDP(m.now, p.client, p.server, t.payload)
 	}
 	m.w.Tag(0)
-	m.count(&m.counts.games, before, p.vlan > 0, p.client.Addr())
 	if p.next++; p.next == len(p.s.turns) {
 		m.playing[i] = m.playing[len(m.playing)-1]
 		m.playing = m.playing[:len(m.playing)-1]
-	}
-}
-
-// count counts the frames written since before as those of a kind.
-func (m *maker) count(kind *int, before uint64, tagged bool, addr netip.Addr) {
-	n := int(m.w.Frames - before)
-	*kind += n
-	if tagged {
-		m.counts.tagged += n
-	}
-	if addr.Is6() {
-		m.counts.six += n
 	}
 }
 
@@ -319,15 +294,10 @@ func (m *maker) foreign() {
 		binary.LittleEndian.PutUint64(b[:], m.rng.Uint64())
 		copy(payload[i:], b[:])
 	}
-	tagged := m.rng.IntN(5) == 0
-	if tagged {
+	if m.rng.IntN(5) == 0 {
 		m.w.Tag(uint16(1 + m.rng.IntN(100)))
+		defer m.w.Tag(0)
 	}
-	before := m.w.Frames
-	defer func() {
-		m.w.Tag(0)
-		m.count(&m.counts.foreign, before, tagged, src.Addr())
-	}()
 	switch m.rng.IntN(10) {
 	case 0: // DNS
 		dst = netip.AddrPortFrom(dst.Addr(), 53)
@@ -348,6 +318,5 @@ func (m *maker) forged() {
 	a := [4]byte{}
 	binary.BigEndian.PutUint32(a[:], m.forger.Uint32())
 	src := netip.AddrPortFrom(netip.AddrFrom4(a), uint16(1024+m.forger.IntN(60000)))
-	m.counts.forged++
 	m.w.UDP(m.now, src, netip.MustParseAddrPort("10.2.0.1:27015"), []byte("\xff\xff\xff\xffTSource Engine Query\x00"))
 }

@@ -27,18 +27,11 @@ var countSource []byte
 func main() {
 	packets := flag.Int("n", 3_000_000, "packets of the capture")
 	runs := flag.Int("runs", 5, "runs of each program; the one that took least counts")
-	old := flag.String("old", "", "another qdissect: compare only the two, in turn, with quartiles of -runs rounds")
 	dir := flag.String("dir", "", "folder for the captures, kept if given")
 	peers := flag.Bool("peers", true, "measure other programs as well")
 	slow := flag.Bool("slow", false, "also those that take minutes (ndpiReader, tshark, tcpdump as text)")
 	flag.Parse()
-	err := error(nil)
-	if *old != "" {
-		err = runPaired(*old, *packets, *runs, *dir)
-	} else {
-		err = run(*packets, *runs, *dir, *peers, *slow)
-	}
-	if err != nil {
+	if err := run(*packets, *runs, *dir, *peers, *slow); err != nil {
 		fmt.Fprintln(os.Stderr, "benchpeers:", err)
 		os.Exit(1)
 	}
@@ -53,7 +46,6 @@ type figure struct {
 // The captures, by their names in the folder.
 const (
 	large   = "large.pcap"
-	ng      = "large.pcapng"
 	foreign = "foreign.pcap"
 	flood   = "flood.pcap"
 )
@@ -71,9 +63,7 @@ type row struct {
 var rows = []row{
 	{"foreign traffic only, `-q -j1`", foreign, []string{program, "-q", "-j1"}, false, false},
 	{"`-q -j1`", large, []string{program, "-q", "-j1"}, false, false},
-	{"`-q -j1`, pcapng", ng, []string{program, "-q", "-j1"}, false, false},
 	{"`-o jsonl -j1`", large, []string{program, "-o", "jsonl", "-j1"}, false, false},
-	{"`-o jsonl -j1`, pcapng", ng, []string{program, "-o", "jsonl", "-j1"}, false, false},
 	{"`-o jsonl -j2`", large, []string{program, "-o", "jsonl", "-j2"}, false, false},
 	{"text, `-j1`", large, []string{program, "-j1"}, false, false},
 	{"text, `-j2`", large, []string{program, "-j2"}, false, false},
@@ -111,7 +101,6 @@ func run(packets, runs int, dir string, peers, slow bool) error {
 		args []string
 	}{
 		{large, []string{"-n", fmt.Sprint(packets)}},
-		{ng, []string{"-n", fmt.Sprint(packets), "-ng"}},
 		{foreign, []string{"-n", fmt.Sprint(packets), "-foreign"}},
 		{flood, []string{"-n", fmt.Sprint(packets / 10), "-flood", fmt.Sprint(packets * 5 / 3)}},
 	} {
