@@ -228,6 +228,31 @@ func TestChallengeAgain(t *testing.T) {
 	)
 }
 
+// TestChallengeCopiedLate: a network that duplicates a challenge shows it again while the client waits for what it asked for. The
+// server refuses nothing. One that sends it again after a round trip does.
+func TestChallengeCopiedLate(t *testing.T) {
+	const has = infoShort + "\x01\x02\x03\x04"
+	for _, late := range []float64{13, 20, 28} {
+		s := newScript(t, dissect.Config{})
+		s.play([]at{{0, ">40000:27015", infoShort}, {40, "<40000:27015", challenge}, {41, ">40000:27015", has}, {40 + late, "<40000:27015", challenge}, {81, "<40000:27015", infoReply}})
+		s.want(
+			"1 a2s info_request header",
+			"2 a2s challenge_reply header <- 1 40ms !a2s.challenge.required",
+			"3 a2s info_request header",
+			fmt.Sprintf("4 a2s challenge_reply header <- 3 %vms", late-1),
+			"5 a2s info_reply header <- 3 40ms",
+		)
+	}
+	s := newScript(t, dissect.Config{})
+	s.play([]at{{0, ">40000:27015", infoShort}, {40, "<40000:27015", challenge}, {41, ">40000:27015", has}, {80, "<40000:27015", challenge}})
+	s.want(
+		"1 a2s info_request header",
+		"2 a2s challenge_reply header <- 1 40ms !a2s.challenge.required",
+		"3 a2s info_request header",
+		"4 a2s challenge_reply header <- 3 39ms !a2s.challenge.refused",
+	)
+}
+
 // TestManyAnswered: a client that asks often and gets its replies makes nobody
 // forget anything.
 func TestManyAnswered(t *testing.T) {

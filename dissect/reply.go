@@ -24,7 +24,7 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 		checkPort(rec, r)
 	}
 	if pair.Challenge == ChallengeIssued && x.Missing == 0 {
-		refused := m.request != none && t.requests.list[m.request].challenge == ChallengeUsed
+		refused := m.request != none && t.requests.list[m.request].challenge == ChallengeUsed && !t.early(&t.requests.list[m.request], x, pair, &peer)
 		t.challenges.give(rec, &peer, refused, now, &t.turn)
 	}
 	if m.request == none {
@@ -45,6 +45,13 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 	if q.topic&pair.Answers == 0 {
 		t.turn.Other = t.turn.Request
 	}
+}
+
+// early reports whether a challenge is the one before, copied late by the network: it comes sooner after q than the server answers.
+func (t *tracker) early(q *request, x *arrival, pair *Pair, peer *peerKey) bool {
+	known, rtt := t.challenges.of(peer), t.flows.more[x.flow].rtt
+	return x.IPID == 0 && known != nil && known.n > 0 && known.challenges[0] == pair.Value && x.at-known.at <= int64(networkDelay) &&
+		x.first-t.requests.time(q) < rtt-rtt/4-int64(time.Millisecond)
 }
 
 // identify writes to the record of a reply which request it answers, and when.

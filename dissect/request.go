@@ -33,7 +33,7 @@ func (t *tracker) request(x *arrival, rec *Record) (proven bool) {
 	again := false
 	if q.below != none {
 		n, same, last, newest := t.compare(q)
-		if again = t.repeats(newest) && !q.has(isOptional); again {
+		if again = t.repeats(newest) && !q.has(isOptional) && (same >= maxSame || !t.isOld(newest, now)); again {
 			o := &rs.list[newest]
 			origin, at := rs.origin(o)
 			proven = o.has(isProven)
@@ -180,6 +180,13 @@ func (t *tracker) repeats(i int32) bool {
 	}
 	q := &t.requests.list[i]
 	return q.answer == 0 && !q.has(isCovered|isLate|isRefused)
+}
+
+// isOld reports whether request i repeats what was asked so long ago that whoever asks it now asks anew: or else who asks all the time
+// would never get no reply.
+func (t *tracker) isOld(i int32, now int64) bool {
+	_, at := t.requests.origin(&t.requests.list[i])
+	return now-at > lateFor*int64(t.config.Limits.Window)
 }
 
 // merge counts a retransmission with request i, without an entry of its own. again says that no

@@ -29,7 +29,9 @@ var protocol = &dissect.Protocol{
 	Starts: []string{header, splitHeader},
 	Fields: fields, Messages: messages, Findings: findings,
 	Detect: Detect,
-	New:    func() dissect.Decoder { return new(decoder) },
+	// Xash3D's ping has a line end. Master servers have the same on their ports.
+	Confirm: func(payload []byte) bool { return string(payload) == header+"i\n" },
+	New:     func() dissect.Decoder { return new(decoder) },
 	Split: &dissect.Splitting{
 		Read: readSplit, Incomplete: splitMissing, Duplicate: splitDuplicate, Reordered: splitReorder, Conflict: splitConflict,
 		Totals: splitTotals, Sizes: splitSizes,

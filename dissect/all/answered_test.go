@@ -35,11 +35,14 @@ func TestAnswered(t *testing.T) {
 		talk []string // of client and server in turn
 	}{
 		"A ping of Xash3D":                     {27015, []string{"\xff\xff\xff\xffi\n", "\xff\xff\xff\xffj\x00"}},
+		"A ping of Xash3D elsewhere":           {40001, []string{"\xff\xff\xff\xffi\n", "\xff\xff\xff\xffj"}},
 		"Rules with two zeros":                 {27015, []string{"\xff\xff\xff\xffrules\x00\x00", "\xff\xff\xff\xffE\x01\x00mp_x\x001\x00"}},
 		"DarkPlaces with keys":                 {26000, []string{"\xff\xff\xff\xffgetchallenge", "\xff\xff\xff\xffchallenge 11111111111\x00vlen\x04\x00\x00\x00d0pk\x00\x01"}},
 		"Mumble":                               {64738, []string{ping, pong}},
 		"Mumble with extra bytes":              {64738, []string{ping, pong + "\x00\x00\x00\x00"}},
 		"Mumble with extra bytes elsewhere":    {40001, []string{ping, pong + "\x00\x00"}},
+		"Mumble, a request with extra bytes":   {64738, []string{ping + "\x00\x00", pong}},
+		"Mumble, the same elsewhere":           {40001, []string{ping + "\x00", pong + "\x00"}},
 		"SQP":                                  {9010, []string{"\x00\x00\x00\x00\x00", "\x00\xaa\xbb\xcc\xdd"}},
 		"SQP elsewhere":                        {40001, []string{"\x00\x00\x00\x00\x00", "\x00\xaa\xbb\xcc\xdd", "\x01\xaa\xbb\xcc\xdd\x00\x01\x01"}},
 		"Teeworlds token":                      {8303, []string{token7, "\x04\x00\x00\x12\x34\x56\x78\x05\x9a\xbc\xde\xf0"}},

@@ -62,7 +62,7 @@ func TestDetect(t *testing.T) {
 		"\x00\x0a\x03\x04" + answer[4:]:  dissect.Doubtful,
 		"\x00\x00\x00\x00" + id:          dissect.Possible,
 		"\x00\x00\x00\x00" + id[:7]:      dissect.No,
-		"\x00\x00\x00\x00" + id + "\x00": dissect.No,
+		"\x00\x00\x00\x00" + id + "\x00": dissect.Doubtful,
 		"\x00\x00\x00\x01" + id:          dissect.No,
 		"\x00":                           dissect.No,
 		"":                               dissect.No,

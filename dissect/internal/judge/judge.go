@@ -116,7 +116,14 @@ func Several(what *dissect.FindingType) dissect.Rule {
 func Required(what *dissect.FindingType) dissect.Rule { return gives(what, dissect.ChallengeAbsent) }
 
 // Refused reports a challenge in reply to a request with one.
-func Refused(what *dissect.FindingType) dissect.Rule { return gives(what, dissect.ChallengeUsed) }
+func Refused(what *dissect.FindingType) dissect.Rule {
+	note := gives(what, dissect.ChallengeUsed)
+	return func(x *dissect.Turn) {
+		if x.Refused > 0 { // else it was copied late
+			note(x)
+		}
+	}
+}
 
 func gives(what *dissect.FindingType, asked dissect.Challenge) dissect.Rule {
 	return func(x *dissect.Turn) {
