@@ -1059,7 +1059,7 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 		}
 		a.endings()
 	}
-	if a.focus != nil && x.Outcome.Counts() {
+	if a.focus != nil && (x.Outcome.Counts() || x.Outcome == dissect.OutcomeRepeated) {
 		a.focus.exchange(x)
 	}
 	if e != nil && x.Outcome == dissect.OutcomeElsewhere && !x.ByReply {

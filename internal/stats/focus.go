@@ -616,6 +616,12 @@ func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
 
 // exchange counts what became of a request.
 func (f *focus) exchange(x *dissect.Exchange) {
+	if x.Outcome == dissect.OutcomeRepeated { // another sending counts, but this one had no reply either
+		if t := f.at(x.Dst, false); t != nil {
+			t.of(x.Protocol.Name).add(x.Time.UnixNano(), uint32(x.Requests), 0)
+		}
+		return
+	}
 	if m := f.master(x.Src.Addr(), x.Dst); m != nil && x.Outcome == dissect.OutcomeUnanswered && x.Type.Purpose&dissect.Heartbeat != 0 {
 		m.unjoined++
 	}

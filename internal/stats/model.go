@@ -328,6 +328,8 @@ type Made struct {
 	Version string `json:"version"`
 	Command string `json:"command"`
 	Files   []File `json:"files"`
+	// Every is how often a page should be read again, because it is written again; 0 is never.
+	Every time.Duration `json:"-"`
 }
 
 // A File is an input. SHA256 is that of its bytes as they were read (of a compressed file: compressed), "" for what is no file.

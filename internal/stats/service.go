@@ -77,7 +77,7 @@ func (r *reporting) down() {
 		}
 		o := v.fates.of(v.requests)
 		lost := o.Unanswered + o.Refused + o.Other
-		if o.Unanswered+o.Refused == 0 {
+		if lost == 0 {
 			continue
 		}
 		if v.more == nil || !r.saySilences(e, float64(lost)) {
