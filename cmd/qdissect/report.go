@@ -144,6 +144,7 @@ func (o *reportOptions) run(args []string, env environment) error {
 		}
 	}
 	r.describe(args)
+	r.made.Every = time.Duration(o.every) * time.Second
 	run.Counts.Detailed, run.Counts.Talks = true, talks.New()
 	run.Events.Read = func(number int, packets uint64, first, last time.Time) {
 		f := &r.made.Files[number]
@@ -154,6 +155,7 @@ func (o *reportOptions) run(args []string, env environment) error {
 	if err != nil {
 		return err
 	}
+	r.made.Every = 0 // what is written now stays
 	if err := r.write(sum, run.Counts.Stats); err != nil {
 		return err
 	}

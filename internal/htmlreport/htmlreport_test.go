@@ -186,6 +186,20 @@ func TestShort(t *testing.T) {
 	}
 }
 
+// TestReload: a page that is written again is read again, with the script and without, and no other.
+func TestReload(t *testing.T) {
+	for _, every := range []time.Duration{0, 3 * time.Second} {
+		r := oneSided()
+		r.Made.Every = every
+		page := render(t, r)
+		for _, want := range []string{`<html lang="en" data-every="3000">`, `<noscript><meta http-equiv="refresh" content="3"></noscript>`} {
+			if strings.Contains(page, want) != (every > 0) {
+				t.Errorf("every %v: %s", every, want)
+			}
+		}
+	}
+}
+
 // TestScript: our script is small, and sets text only as text.
 func TestScript(t *testing.T) {
 	if len(ownScript) > 15<<10 {

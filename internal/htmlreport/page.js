@@ -10,7 +10,7 @@
 		return e;
 	};
 	const set = (e, list) => Object.entries(list).forEach(a => e.setAttribute(...a));
-	const root = document.documentElement;
+	const root = document.documentElement, { floor, max, min } = Math;
 	root.classList.add('js');
 
 	const number = n => Math.round(n).toLocaleString('en-US');
@@ -24,7 +24,7 @@
 		let s = Math.round(ms / 1000);
 		const parts = [];
 		[[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']].forEach(([n, u]) => {
-			if (s >= n) parts.push(Math.floor(s / n) + '\u00a0' + u);
+			if (s >= n) parts.push(floor(s / n) + '\u00a0' + u);
 			s %= n;
 		});
 		return ms < 6e4 ? (ms < 1000 ? Math.round(ms) + '\u00a0ms' : decimal(ms / 1000) + '\u00a0s') : parts.slice(0, 2).join(' ');
@@ -42,11 +42,12 @@
 	};
 
 	// The selection, in intervals.
-	const count = Math.max(1, D.n), iw = D.w * D.per;
+	const count = max(1, D.n), iw = D.w * D.per;
+	const low = $('from'), high = $('to');
 	let sel = [0, count];
 	const whole = () => sel[0] === 0 && sel[1] === count;
-	const from = () => Math.max(D.t0, D.i0 + sel[0] * iw), to = () => Math.min(end, D.i0 + sel[1] * iw);
-	const bucket = t => Math.max(0, Math.min(n, Math.round((t - D.t0) / D.w)));
+	const from = () => max(D.t0, D.i0 + sel[0] * iw), to = () => min(end, D.i0 + sel[1] * iw);
+	const bucket = t => max(0, min(n, Math.round((t - D.t0) / D.w)));
 
 	// Curves.
 	const kinds = [
@@ -57,10 +58,10 @@
 	const css = name => getComputedStyle(root).getPropertyValue(name).trim();
 	const font = () => '12px ' + getComputedStyle(document.body).fontFamily;
 	const columns = k => {
-		const a = bucket(from()), b = bucket(to()), range = (b - a) * D.w, g = Math.max(1, Math.ceil(Math.max(range / 250, Math.min(1000, range / 40)) / D.w)), xs = [], ys = k.rows.map(() => []);
+		const a = bucket(from()), b = bucket(to()), range = (b - a) * D.w, g = max(1, Math.ceil(max(range / 250, min(1000, range / 40)) / D.w)), xs = [], ys = k.rows.map(() => []);
 		for (let i = a - a % g, j; i < b; i = j) {
 			j = i + 1.5 * g > n ? n : i + g;
-			const t = D.t0 + i * D.w, seconds = Math.max(D.w, Math.min(D.to, D.t0 + j * D.w) - Math.max(D.from, t)) / 1000;
+			const t = D.t0 + i * D.w, seconds = max(D.w, min(D.to, D.t0 + j * D.w) - max(D.from, t)) / 1000;
 			xs.push(t);
 			k.rows.forEach((_, s) => ys[s].push(sum(D.s[k.at + s], i, j) / seconds));
 		}
@@ -77,7 +78,7 @@
 		return { stroke: c.stroke, width: parseFloat(c.strokeWidth), dash: c.strokeDasharray === 'none' ? [] : c.strokeDasharray.split(',').map(parseFloat), fill: s ? undefined : css('--area'), points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) };
 	};
 	const under = u => { // what was lost
-		const c = u.ctx, box = u.bbox, x = t => Math.max(box.left, Math.min(box.left + box.width, u.valToPos(t, 'x', true)));
+		const c = u.ctx, box = u.bbox, x = t => max(box.left, min(box.left + box.width, u.valToPos(t, 'x', true)));
 		c.save();
 		c.fillStyle = css('--lost');
 		c.globalAlpha = .22;
@@ -110,7 +111,7 @@
 		if (k.plot) k.plot.destroy();
 		k.data = columns(k);
 		const axis = { stroke: css('--soft'), font: font(), grid: { stroke: css('--rule'), width: 1 }, ticks: { show: false } };
-		const most = Math.max(2, Math.min(8, Math.floor(box.clientWidth / 70)));
+		const most = max(2, min(8, floor(box.clientWidth / 70)));
 		k.plot = new uPlot({
 			width: box.clientWidth, height: k.height, padding: [14, 0, 0, 0], legend: { show: false },
 			cursor: { sync: { key: 'time', setSeries: false }, y: false, points: { size: 6 }, drag: { x: true, y: false, setScale: false }, bind: { dblclick: () => () => { choose(0, count); return null; } } },
@@ -123,10 +124,10 @@
 			hooks: {
 				drawClear: [under],
 				draw: [u => over(u, k)],
-				setCursor: [u => legend(k, u.cursor.left >= 0 && u.cursor.idx !== null ? Math.min(u.cursor.idx, k.data[0].length - 2) : null)],
+				setCursor: [u => legend(k, u.cursor.left >= 0 && u.cursor.idx !== null ? min(u.cursor.idx, k.data[0].length - 2) : null)],
 				setSelect: [u => {
 					if (!u.select.width) return;
-					const a = Math.floor((u.posToVal(u.select.left, 'x') - D.i0) / iw), b = Math.ceil((u.posToVal(u.select.left + u.select.width, 'x') - D.i0) / iw);
+					const a = floor((u.posToVal(u.select.left, 'x') - D.i0) / iw), b = Math.ceil((u.posToVal(u.select.left + u.select.width, 'x') - D.i0) / iw);
 					setTimeout(() => choose(a, b));
 				}],
 			},
@@ -139,9 +140,9 @@
 	const heatHome = heat && heat.getAttribute('viewBox').split(' ').map(Number);
 	const zoom = () => {
 		if (!heat) return;
-		const [h0, hw] = D.heat, a = whole() ? 0 : Math.max(0, (from() - h0) / hw), b = whole() ? heatHome[2] : Math.min(heatHome[2], (to() - h0) / hw);
+		const [h0, hw] = D.heat, a = whole() ? 0 : max(0, (from() - h0) / hw), b = whole() ? heatHome[2] : min(heatHome[2], (to() - h0) / hw);
 		heat.setAttribute('viewBox', [a, 0, b - a, heatHome[3]].join(' '));
-		const t0 = h0 + a * hw, t1 = h0 + b * hw, [at, text] = ticks(t0, t1, Math.max(2, Math.min(8, Math.floor(heat.ownerSVGElement.clientWidth / 70))));
+		const t0 = h0 + a * hw, t1 = h0 + b * hw, [at, text] = ticks(t0, t1, max(2, min(8, floor(heat.ownerSVGElement.clientWidth / 70))));
 		const y = Number(heat.getAttribute('y')), h = Number(heat.getAttribute('height'));
 		heatAxis.textContent = '';
 		at.forEach(t => {
@@ -155,9 +156,9 @@
 
 	// Verdicts.
 	const spans = () => all('.spans g').forEach(g => {
-		const at = t => Math.max(0, Math.min(1, (t - from()) / (to() - from()))), a = at(g.dataset.a), b = at(g.dataset.b), [bar, text] = g.children, left = a <= .55;
+		const at = t => max(0, min(1, (t - from()) / (to() - from()))), a = at(g.dataset.a), b = at(g.dataset.b), [bar, text] = g.children, left = a <= .55;
 		g.setAttribute('visibility', b > a ? 'visible' : 'hidden');
-		set(bar, { x: 100 * a + '%', width: 100 * Math.max(.003, b - a) + '%' });
+		set(bar, { x: 100 * a + '%', width: 100 * max(.003, b - a) + '%' });
 		set(text, { class: left ? '' : 'end', x: 100 * (left ? a : b) + '%' });
 	});
 
@@ -189,13 +190,13 @@
 
 	const chosen = () => clock(from()) + ' – ' + clock(to()) + ' UTC';
 	const choose = (a, b) => {
-		a = Math.max(0, Math.min(count - 1, a));
-		sel = [a, Math.max(a + 1, Math.min(count, b))];
-		if ($('from')) {
-			$('from').value = sel[0];
-			$('to').value = sel[1] - 1;
-			$('from').setAttribute('aria-valuetext', clock(from()) + ' UTC');
-			$('to').setAttribute('aria-valuetext', clock(to()) + ' UTC');
+		a = max(0, min(count - 1, a));
+		sel = [a, max(a + 1, min(count, b))];
+		if (low) {
+			low.value = sel[0];
+			high.value = sel[1] - 1;
+			low.setAttribute('aria-valuetext', clock(from()) + ' UTC');
+			high.setAttribute('aria-valuetext', clock(to()) + ' UTC');
 			$('all').disabled = whole();
 			$('selected').textContent = (whole() ? 'Everything: ' : 'Selected: ') + chosen() + ' (' + span(to() - from()) + ')';
 		}
@@ -207,16 +208,16 @@
 		spans();
 		tables();
 	};
-	if (n && $('from')) {
-		[$('from'), $('to')].forEach(r => { r.max = count - 1; });
-		$('from').oninput = () => choose(+$('from').value, Math.max(sel[1], +$('from').value + 1));
-		$('to').oninput = () => choose(Math.min(sel[0], +$('to').value), +$('to').value + 1);
+	if (n && low) {
+		[low, high].forEach(r => { r.max = count - 1; });
+		low.oninput = () => choose(+low.value, max(sel[1], +low.value + 1));
+		high.oninput = () => choose(min(sel[0], +high.value), +high.value + 1);
 		$('all').onclick = () => choose(0, count);
-		$('from').form.onsubmit = () => false;
-		if (count < 2) $('from').form.hidden = true;
+		low.form.onsubmit = () => false;
+		if (count < 2) low.form.hidden = true;
 		all('.show').forEach(b => {
 			b.onclick = () => {
-				choose(Math.floor((b.dataset.from - D.i0) / iw), Math.ceil((b.dataset.to - D.i0) / iw));
+				choose(floor((b.dataset.from - D.i0) / iw), Math.ceil((b.dataset.to - D.i0) / iw));
 				$('timeline').scrollIntoView();
 			};
 		});
@@ -255,7 +256,7 @@
 		for (let row = 0; row < raw.length; row += per) {
 			const line = el('div'), text = el('span', 'as');
 			line.append(el('span', 'off', row.toString(16).padStart(4, '0')));
-			const stop = Math.min(raw.length, row + per);
+			const stop = min(raw.length, row + per);
 			for (let i = row; i < stop;) {
 				let j = i;
 				while (j < stop && owner[j] === owner[i]) j++;
@@ -318,4 +319,8 @@
 	all('details[data-m]').forEach(d => d.addEventListener('toggle', () => d.open && open(d)));
 	const first = document.querySelector('.talk .odd details[data-m]') || document.querySelector('.talk details[data-m]');
 	if (first) first.open = true;
+
+	// What is written again is read again, if nobody works with it.
+	const every = +root.dataset.every;
+	if (every) setInterval(() => { if (whole() && document.activeElement === document.body) location.reload(); }, every);
 })();
