@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/qdissect/qdissect/internal/cut"
 	"github.com/qdissect/qdissect/internal/display"
 	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/internal/whole"
 )
 
 // cutOptions are the flags of cut.
@@ -71,11 +71,12 @@ func runCut(args []string, o *cutOptions, env environment) error {
 	}
 	if in == "-" || out == "-" {
 		// The input is read several times and the output is written more than once.
-		dir, err := os.MkdirTemp("", "qdissect-cut-")
+		tmp, err := whole.Temp("qdissect-cut")
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir)
+		defer tmp.Discard()
+		dir := tmp.Name()
 		if in == "-" {
 			if c.In, err = spool(filepath.Join(dir, "standard input"), env.in); err != nil {
 				return err

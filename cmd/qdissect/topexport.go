@@ -36,12 +36,12 @@ func (w *watching) save(name string, s *top.Snapshot, expr string) (string, erro
 	if s.Frames == nil && len(w.run.Inputs) == 1 && w.run.Frames.Window == nil {
 		c.In = w.run.Inputs[0]
 	} else {
-		dir, err := os.MkdirTemp("", "qdissect-top-")
+		dir, err := whole.Temp("qdissect-top")
 		if err != nil {
 			return "", err
 		}
-		defer os.RemoveAll(dir)
-		c.In = filepath.Join(dir, "frames.pcapng")
+		defer dir.Discard()
+		c.In = filepath.Join(dir.Name(), "frames.pcapng")
 		if err := w.spill(c.In, s); err != nil {
 			return "", err
 		}

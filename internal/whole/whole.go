@@ -71,6 +71,16 @@ func Mkdir(name string) (*File, error) {
 	})
 }
 
+// Temp creates a folder, for its owner alone, among the temporary files. It never gets a name; Discard removes it.
+func Temp(name string) (*File, error) {
+	return begin(filepath.Join(os.TempDir(), name), func(tmp string) (*os.File, error) {
+		if err := os.Mkdir(tmp, 0o700); err != nil {
+			return nil, err
+		}
+		return os.Open(tmp)
+	})
+}
+
 // begin makes something beside name and holds it.
 func begin(name string, create func(tmp string) (*os.File, error)) (*File, error) {
 	dir, base := filepath.Split(name)
@@ -192,8 +202,8 @@ func Sweep(dir string) {
 		return // what is written there says why
 	}
 	for _, e := range list {
-		if !strings.HasPrefix(e.Name(), prefix) || !strings.HasSuffix(e.Name(), Suffix) {
-			continue
+		if !strings.HasPrefix(e.Name(), prefix) || !strings.HasSuffix(e.Name(), Suffix) || e.IsDir() && runtime.GOOS == "windows" {
+			continue // Windows removes the files of a folder that somebody has open
 		}
 		name := filepath.Join(dir, e.Name())
 		if f, err := os.Open(name); err == nil {
