@@ -21,6 +21,7 @@ func TestFormulas(t *testing.T) {
 	for text, want := range map[string]string{
 		`=HYPERLINK("http://x")`: `"'=HYPERLINK(""http://x"")"`, "+1+1": "'+1+1", "-cmd": "'-cmd", "@SUM(1)": "'@SUM(1)", "\t=1": `'\\t=1`,
 		"-12": "-12", "+3.5": "+3.5", "-": "'-", "a=b": "a=b", "": "", "--2": "'--2",
+		"＝1+1": "'＝1+1", "＋1": "'＋1", "－1": "'－1", "＠x": "'＠x",
 	} {
 		for _, raw := range []bool{false, true} {
 			var columns []*Column

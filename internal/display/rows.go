@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/envelope"
@@ -177,7 +178,7 @@ func (r *rows) row() error {
 
 // formula reports whether a spreadsheet would take a text for a formula. A tab, which some skip, is escaped. Numbers are none.
 func formula(cell []byte) bool {
-	if len(cell) == 0 || strings.IndexByte("=+-@", cell[0]) < 0 && !bytes.HasPrefix(cell, []byte(`\t`)) {
+	if c, _ := utf8.DecodeRune(cell); !strings.ContainsRune("=+-@＝＋－＠", c) && !bytes.HasPrefix(cell, []byte(`\t`)) {
 		return false
 	}
 	_, err := strconv.ParseFloat(string(cell), 64)
