@@ -9,7 +9,7 @@ import (
 // A live capture has units for slots of time. A unit is written again and again while it grows; the newest ones are kept.
 const (
 	SlotTime  = 5 * time.Minute
-	SlotEvery = 10 * time.Second
+	SlotEvery = 4 * time.Second
 	// Slots reach back for an hour and a part of a slot.
 	Slots = 13
 	// SlotBytes is the largest size of the unit of a slot.

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -179,7 +180,7 @@ func (s *scene) start(t *testing.T, args ...string) *process {
 		args = append([]string{args[0], "--qdissect", qdissect}, args[1:]...)
 	}
 	p := &process{exec.Command(self, args...), t, &bytes.Buffer{}, make(chan struct{})}
-	p.Dir, p.Env = s.dir, append(os.Environ(), "QDISSECT_FLEET_SELF=1")
+	p.Dir, p.Env = s.dir, append(os.Environ(), "QDISSECT_FLEET_SELF=1", "TMPDIR="+s.dir)
 	p.Stdout, p.Stderr = p.text, p.text
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
@@ -291,6 +292,60 @@ func killWorker(t *testing.T, seed uint64) {
 	}
 	contains(t, workers[1].ends(0), "the run run has ended")
 	s.same(t, "out")
+}
+
+// TestKilledRun kills a run at several points: with a server in the same process, with another one, and with workers that joined it.
+// The same command goes on at once, and in the end the folder has each unit once, and nothing else is left.
+func TestKilledRun(t *testing.T) {
+	points := thorough.Of(3, 20)
+	for _, way := range []string{"alone", "nats", "joined"} {
+		t.Run(way, func(t *testing.T) {
+			s, at := newScene(t), address(t)
+			slow := s.wrapper(t, "sleep 0.02")
+			args := []string{"run", "c/**", "--qdissect", slow, "--workers", "2"}
+			switch way {
+			case "nats":
+				s.start(t, "server", "--store", "store", "--listen", at)
+				args = append(args, "--nats", s.joined(t, at))
+			case "joined":
+				args = append(args, "--workers", "0", "--listen", at)
+			}
+			begin := func(out string) *process {
+				p := s.start(t, append(slices.Clone(args), "--out", out)...)
+				if way == "joined" {
+					s.start(t, "work", "--join", s.joined(t, at), "--workers", "2", "--qdissect", slow)
+				}
+				return p
+			}
+			began := time.Now()
+			begin("whole").ends(damaged)
+			took, units := time.Since(began), len(s.tree)/3
+			for i := range points {
+				out := fmt.Sprint("out", i)
+				killed := begin(out)
+				time.Sleep(took * time.Duration(i+1) / time.Duration(points+1))
+				killed.kill()
+				began := time.Now()
+				text := s.start(t, append(slices.Clone(args), "--out", out)...).ends(damaged)
+				if again := time.Since(began); again > took+4*time.Second {
+					t.Errorf("killed after %d of %d: going on took %v, all of it %v\n%s", i+1, points+1, again, took, text)
+				}
+				var done, before int
+				last := strings.Split(strings.TrimSpace(text), "\n")
+				if _, err := fmt.Sscanf(strings.Replace(last[len(last)-1], "unit ", "units ", 1), "%d units dissected, %d done before", &done, &before); err != nil || done+before != units {
+					t.Errorf("killed after %d of %d: %d units, want %d (%v)\n%s", i+1, points+1, done+before, units, err, text)
+				}
+				until(t, "nothing is left", func() bool {
+					left := exec.Command("find", out, "-name", ".new-*")
+					left.Dir = s.dir
+					text, err := left.CombinedOutput()
+					tmp, _ := filepath.Glob(filepath.Join(s.dir, ".new-*"))
+					return err == nil && len(text) == 0 && len(tmp) == 0
+				})
+				s.same(t, out)
+			}
+		})
+	}
 }
 
 // joined returns the URL of a server when it listens.

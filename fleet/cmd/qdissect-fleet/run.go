@@ -14,6 +14,7 @@ import (
 	"github.com/qdissect/qdissect/fleet/internal/link"
 	"github.com/qdissect/qdissect/fleet/internal/work"
 	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/internal/whole"
 )
 
 // newRun returns the command that has all units dissected.
@@ -138,11 +139,11 @@ func (env environment) serve(to *link.Options, o *link.ServerOptions) (*nats.Con
 	o.TLS = to.TLS
 	remove := func() {}
 	if o.Store == "" {
-		dir, err := os.MkdirTemp("", "qdissect-fleet-")
+		dir, err := whole.Temp("qdissect-fleet")
 		if err != nil {
 			return nil, nil, err
 		}
-		o.Store, remove = dir, func() { os.RemoveAll(dir) }
+		o.Store, remove = dir.Name(), dir.Discard
 	}
 	s, err := link.Start(*o)
 	if err != nil {

@@ -30,7 +30,7 @@ func newSensor(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sensor -i INTERFACE --name NAME --dir DIR --nats URL [FILTER]",
 		Short: "Capture, and publish the counts of the last hour",
-		Long: `sensor runs qdissect live and publishes its counts every ten seconds, never packets.
+		Long: `sensor runs qdissect live and publishes its counts every few seconds, never packets.
 It starts qdissect again when it ends. While the server is away, the counts of the last
 hour wait in DIR. The packets stay in DIR too, in a ring of files; whoever may fetch them
 gets those of a time.
@@ -173,7 +173,7 @@ the sum of all, and DIR/sensors/NAME.html, again every few seconds.
 	}
 	f := cmd.Flags()
 	f.StringVarP(&v.Dir, "output", "o", "", "the `FOLDER` of the pages")
-	f.IntVar(&every, "every", 5, "write the pages every `S` seconds")
+	f.IntVar(&every, "every", 5, "write the pages every `S` seconds, and sooner when there is news")
 	f.StringArrayVar(&home, "home", nil, "network or address of the servers that the pages are about; may be repeated (default: the hosts that reply)")
 	f.StringArrayVar(&v.Without, "without", nil, "leave out the sensor `NAME`; may be repeated")
 	to.Add(f, "nats")

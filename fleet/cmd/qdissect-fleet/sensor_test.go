@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -111,7 +114,7 @@ func TestLoopback(t *testing.T) {
 	if err := json.Unmarshal(out, &r); err != nil || r.Totals.Requests < 10 || r.Totals.Replies != r.Totals.Requests {
 		t.Fatal(r, err)
 	}
-	want := fmt.Sprintf(`<td class="n">%d</td><td class="n">0.0 %%</td><td></td>`, r.Totals.Requests)
+	want := fmt.Sprintf(`<td class="n">%d</td><td class="n">0.0 %%</td><td><p class="said">Nothing unusual`, r.Totals.Requests)
 	until(t, "the view has all that the sensor counted: "+want, func() bool {
 		b, _ := os.ReadFile(filepath.Join(s.dir, "pages", "index.html"))
 		return strings.Contains(string(b), want)
@@ -130,6 +133,211 @@ func TestLoopback(t *testing.T) {
 	until(t, "the second sensor works", held)
 	second.kill()
 	until(t, "its qdissect ends", func() bool { return !held() })
+}
+
+// TestDown has two servers that are asked every second. One is killed, the other hangs: within 15 s both are down on every page and
+// in the metrics, from the time of the last reply on.
+func TestDown(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("capturing needs root")
+	}
+	s := &scene{dir: t.TempDir()}
+	games := map[string]net.PacketConn{"killed": nil, "hangs": nil}
+	silent := make(chan struct{})
+	over := make(chan struct{})
+	filter := []string{"udp", "and", "("}
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer close(over)
+	for name := range games {
+		game, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer game.Close()
+		games[name] = game
+		filter = append(filter, "port", strings.TrimPrefix(game.LocalAddr().String(), "127.0.0.1:"), "or")
+		client, err := net.Dial("udp", game.LocalAddr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		asking.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				case <-time.After(time.Second):
+					client.Write([]byte("\xff\xff\xff\xffTSource Engine Query\x00"))
+				}
+			}
+		})
+		go func() {
+			b := make([]byte, 100)
+			for n := byte(0); ; n++ {
+				_, from, err := game.ReadFrom(b)
+				if err != nil {
+					return
+				}
+				select {
+				case <-silent:
+				default:
+					game.WriteTo([]byte("\xff\xff\xff\xffI\x11Old town\x00de_dust2\x00cstrike\x00Counter-Strike\x00\x0a\x00"+string([]byte{n, 16})+"\x00dl\x00\x001.0\x00"), from)
+				}
+			}
+		}()
+	}
+	filter[len(filter)-1] = ")"
+	hub, metrics := address(t), address(t)
+	s.start(t, "server", "--store", "hub", "--listen", hub)
+	url := s.joined(t, hub)
+	s.start(t, append([]string{"sensor", "-i", "lo", "--name", "a", "--dir", "a", "--nats", url, "--qdissect", qdissect}, filter...)...)
+	s.start(t, "view", "-o", "pages", "--nats", url)
+	page := func(name string) func() string {
+		return func() string {
+			b, _ := os.ReadFile(filepath.Join(s.dir, name))
+			return strings.ReplaceAll(string(b), "<wbr>", "")
+		}
+	}
+	views := map[string]func() string{"pages/index.html": nil, "pages/all.html": nil, "pages/sensors/a.html": nil, "report.html": nil}
+	for name := range views {
+		views[name] = page(name)
+	}
+	for _, args := range [][]string{{"live", "-q", "-i", "lo", "--metrics", metrics}, {"report", "-i", "lo", "-o", "report.html", "--every", "2"}} {
+		cmd := exec.Command(qdissect, append(args, filter...)...)
+		cmd.Dir = s.dir
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer cmd.Wait()
+		defer cmd.Process.Kill()
+	}
+	scrape := func() string {
+		r, err := http.Get("http://" + metrics + "/metrics")
+		if err != nil {
+			return ""
+		}
+		defer r.Body.Close()
+		b, _ := io.ReadAll(r.Body)
+		return string(b)
+	}
+	lacks := ""
+	defer func() {
+		if t.Failed() {
+			t.Log(lacks)
+		}
+	}()
+	until(t, "every page has both servers", func() bool {
+		for _, game := range games {
+			at := game.LocalAddr().String()
+			for name, view := range views {
+				if name != "pages/index.html" && !strings.Contains(view(), at) {
+					lacks = name
+					return false
+				}
+			}
+			if !strings.Contains(scrape(), `server="`+at+`"`) {
+				lacks = scrape()
+				return false
+			}
+		}
+		return true
+	})
+	time.Sleep(5 * time.Second)
+	down := time.Now().UTC()
+	close(silent)
+	games["killed"].Close()
+	for left := len(views)*len(games) + len(games); left > 0; {
+		if time.Since(down) > 15*time.Second {
+			t.Fatalf("%d of the statements do not come", left)
+		}
+		time.Sleep(50 * time.Millisecond)
+		left = 0
+		for game, c := range games {
+			at := c.LocalAddr().String()
+			for name, view := range views {
+				if view == nil {
+					continue
+				}
+				_, text, found := strings.Cut(view(), "Down: "+at)
+				if !found {
+					left++
+					continue
+				}
+				text = text[:min(len(text), 200)]
+				m := regexp.MustCompile(`stopped replying at (\d\d:\d\d:\d\d)`).FindStringSubmatch(text)
+				if m == nil {
+					left++
+					continue
+				}
+				from, err := time.Parse(time.DateTime, down.Format(time.DateOnly)+" "+m[1])
+				if off := down.Sub(from); err != nil || off < -time.Second || off > 3*time.Second {
+					t.Errorf("%s: %s is down from %s on, and was from %s on", name, game, m[1], down.Format(time.TimeOnly))
+				}
+			}
+			if !strings.Contains(scrape(), `qdissect_verdict_timestamp_seconds{kind="server_down",server="`+at+`"}`) {
+				left++
+			}
+		}
+	}
+	t.Logf("everything says so after %v", time.Since(down))
+}
+
+// TestReadme does what the README says for several machines, command by command, on one whose name is hub. Only the interface and the
+// folder of the sensor are others.
+func TestReadme(t *testing.T) {
+	if text, err := exec.Command("unshare", "-rmn", "openssl", "version").CombinedOutput(); err != nil {
+		t.Skipf("no namespaces or no openssl here: %s", text)
+	}
+	page, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "### Who may do what")
+	text, _, _ = strings.Cut(text, "For a NATS server that exists")
+	script := "mount --bind hosts /etc/hosts; ip link set lo up\nkey() { qdissect-fleet key $1.nk >$1.key; }\n"
+	commands, keys, users := 0, "", ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if words := strings.Fields(line); len(words) == 3 && len(words[2]) == 56 { // of the file of users
+			keys += "key " + words[1] + "\n"
+			users += fmt.Sprintf("echo %s %s $(cat %s.key) >>users\n", words[0], words[1], words[1])
+			continue
+		}
+		command, ok := strings.CutPrefix(line, "$ ")
+		if !ok || command == "cat users" || strings.HasPrefix(command, "qdissect-fleet key") {
+			continue
+		}
+		commands++
+		switch program := strings.Fields(command + " x"); program[1] {
+		case "server":
+			script += keys + users + "cp hub.pem ca.pem\n" + command + " &\nsleep 1\n"
+		case "sensor":
+			command = strings.NewReplacer("-i eth0", "-i lo", "/var/lib/qdissect", "ams1", "sensor ", "sensor --qdissect $Q ").Replace(command)
+			fallthrough
+		case "view":
+			script += command + " &\n"
+		default:
+			script += command + "\n"
+		}
+	}
+	if commands != 5 {
+		t.Fatalf("%d commands in README.md", commands)
+	}
+	script += "for i in $(seq 150); do grep -q ams1.html pages/index.html 2>/dev/null && exit 0; sleep 0.1; done; exit 9"
+	s := &scene{dir: t.TempDir()}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Symlink(self, filepath.Join(s.dir, "qdissect-fleet")), os.WriteFile(filepath.Join(s.dir, "hosts"), []byte("127.0.0.1 hub localhost\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("unshare", "-rmnpf", "--kill-child", "sh", "-ec", script)
+	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), "QDISSECT_FLEET_SELF=1", "Q="+qdissect, "PATH="+s.dir+":"+os.Getenv("PATH"))
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, script, text)
+	}
 }
 
 // TestViewFirst does what the README says for several machines, on one: keys, a certificate, users. A view that is there first

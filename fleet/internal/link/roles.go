@@ -16,7 +16,10 @@ var roles = map[string]func(name string) *server.Permissions{
 			list = append(list, "$JS.API.STREAM.*."+stream, "$JS.API.STREAM.MSG.GET."+stream, "$JS.API.CONSUMER.*."+stream+".>",
 				"$JS.API.CONSUMER.MSG.NEXT."+stream+".>", "$JS.API.DIRECT.GET."+stream, "$JS.API.DIRECT.GET."+stream+".>")
 		}
-		return publish(list...)
+		p := publish(append(list, "qdissect.run."+name)...)
+		p.Subscribe.Allow = []string{"qdissect.run." + name}
+		p.Response = &server.ResponsePermission{MaxMsgs: 1, Expires: time.Minute}
+		return p
 	},
 	"work": func(name string) *server.Permissions {
 		queue, bucket := "qdissect-work-"+name, "qdissect-"+name

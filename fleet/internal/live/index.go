@@ -2,13 +2,16 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/whole"
 )
 
@@ -19,11 +22,27 @@ type row struct {
 	Packets, Requests, Unanswered uint64
 	Share                         string
 	Trouble                       []string
+	Says                          []said
+}
+
+// A said is a verdict in the list.
+type said struct {
+	Bad  bool
+	Text string
+}
+
+// listed returns verdicts for the list.
+func listed(list []stats.Verdict) (says []said) {
+	for i := range list {
+		v := &list[i]
+		says = append(says, said{v.Kind != stats.NothingUnusual && v.Kind != stats.CannotTell && v.Kind != stats.Growth, string(nettext.AppendSafe(nil, []byte(v.Text)))})
+	}
+	return says
 }
 
 // row says what is known of a sensor.
 func (s *sensor) row(now time.Time) row {
-	r := row{Name: s.name, Heard: ago(now, s.heard)}
+	r := row{Name: s.name, Heard: ago(now, s.heard), Says: listed(s.says)}
 	for i := range s.units {
 		u := &s.units[i]
 		r.Packets, r.Requests, r.Unanswered = r.Packets+u.packets, r.Requests+u.requests, r.Unanswered+u.unanswered
@@ -74,24 +93,34 @@ func ago(now, t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04 UTC")
 }
 
+// rank is 0 for a sensor with trouble, 1 for one whose servers have it.
+func (r *row) rank() int {
+	switch {
+	case r.Bad:
+		return 0
+	case slices.ContainsFunc(r.Says, func(s said) bool { return s.Bad }):
+		return 1
+	}
+	return 2
+}
+
 // index writes the page that lists the sensors, those with trouble first.
 func (v *View) index(now time.Time, list []*sensor) error {
 	page := struct {
 		At           string
+		Reload       float64
+		Says         []said
 		Rows         []row
 		Trouble      []string
 		Bad, Sensors int
-	}{At: now.UTC().Format("2006-01-02 15:04:05 UTC"), Sensors: len(list)}
-	var good []row
+	}{At: now.UTC().Format("2006-01-02 15:04:05 UTC"), Reload: reloadEvery.Seconds(), Says: listed(v.says), Sensors: len(list)}
 	for _, s := range list {
-		if r := s.row(now); r.Bad {
-			page.Rows = append(page.Rows, r)
-		} else {
-			good = append(good, r)
+		r := s.row(now)
+		if page.Rows = append(page.Rows, r); r.Bad {
+			page.Bad++
 		}
 	}
-	page.Bad = len(page.Rows)
-	page.Rows = append(page.Rows, good...)
+	slices.SortStableFunc(page.Rows, func(a, b row) int { return cmp.Compare(a.rank(), b.rank()) })
 	if v.refused > 0 {
 		page.Trouble = append(page.Trouble, fmt.Sprintf("%d messages of no sensor were refused", v.refused))
 	}
@@ -110,19 +139,21 @@ func (v *View) index(now time.Time, list []*sensor) error {
 
 var indexPage = template.Must(template.New("index").Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="refresh" content="10"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="refresh" content="{{.Reload}}"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>Sensors</title><style>
 :root { color-scheme: light dark }
 body { font: 15px/1.4 system-ui, sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em }
 table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; padding: .3em .8em .3em 0; border-bottom: 1px solid #8885; vertical-align: top }
 .n { text-align: right; font-variant-numeric: tabular-nums }
-.bad { color: light-dark(#a40000, #ff8a80); margin: 0 }
+p.bad, p.said { margin: 0 }
+.bad { color: light-dark(#a40000, #ff8a80) }
 </style></head><body>
 <h1>Sensors</h1>
 <p>{{.Sensors}} sensor{{if ne .Sensors 1}}s{{end}}, {{.Bad}} with trouble, at {{.At}}. The last hour of <a href="all.html">all sensors</a> is their sum; those of single sensors are below.</p>
+{{range .Says}}<p class="said{{if .Bad}} bad{{end}}">{{.Text}}</p>{{end}}
 {{range .Trouble}}<p class="bad">{{.}}</p>{{end}}
-<table><thead><tr><th>sensor</th><th>heard</th><th class="n">packets</th><th class="n">requests</th><th class="n">unanswered</th><th>trouble</th></tr></thead><tbody>
-{{range .Rows}}<tr><td><a href="sensors/{{.Name}}.html">{{.Name}}</a></td><td>{{.Heard}}</td><td class="n">{{.Packets}}</td><td class="n">{{.Requests}}</td><td class="n">{{.Share}}</td><td>{{range .Trouble}}<p class="bad">{{.}}</p>{{end}}</td></tr>
+<table><thead><tr><th>sensor</th><th>heard</th><th class="n">packets</th><th class="n">requests</th><th class="n">unanswered</th><th>what happens</th><th>trouble of the sensor</th></tr></thead><tbody>
+{{range .Rows}}<tr><td><a href="sensors/{{.Name}}.html">{{.Name}}</a></td><td>{{.Heard}}</td><td class="n">{{.Packets}}</td><td class="n">{{.Requests}}</td><td class="n">{{.Share}}</td><td>{{range .Says}}<p class="said{{if .Bad}} bad{{end}}">{{.Text}}</p>{{end}}</td><td>{{range .Trouble}}<p class="bad">{{.}}</p>{{end}}</td></tr>
 {{end}}</tbody></table></body></html>
 `))

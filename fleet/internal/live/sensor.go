@@ -46,7 +46,7 @@ type sending struct{ seen, sent time.Time }
 
 // The pace of a sensor.
 const (
-	lookEvery = time.Second
+	lookEvery = time.Second / 2
 	askTime   = 5 * time.Second // for an answer of the server
 	maxPause  = time.Minute     // between two starts of qdissect
 )

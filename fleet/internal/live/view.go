@@ -42,6 +42,8 @@ type View struct {
 	bytes   int // of all units
 	refused int // messages of no sensor
 	crowd   int // messages of sensors for which there is no room
+	news    bool
+	says    []stats.Verdict // of the sum
 }
 
 // The limits of a view.
@@ -56,6 +58,10 @@ const (
 	silent = time.Minute
 	// forgotten is when a sensor is no longer listed.
 	forgotten = 24 * time.Hour
+	// reloadEvery is how often a browser reads a page again.
+	reloadEvery = 3 * time.Second
+	// listedVerdicts is how many verdicts of a sensor stand in the list.
+	listedVerdicts = 3
 )
 
 // A sensor is what is known of one.
@@ -69,6 +75,7 @@ type sensor struct {
 	why     string        // the last one was
 	written time.Time     // its page
 	changed bool          // since then
+	says    []stats.Verdict
 }
 
 // A unit is what a sensor counts in a slot, as it came.
@@ -87,7 +94,8 @@ type slotSum struct {
 	pkts   uint64
 }
 
-// Run writes the pages every few seconds until the context ends.
+// Run writes the pages until the context ends: within a second or two when something has come, but for at most a quarter of the time,
+// and every few seconds.
 func (v *View) Run(ctx context.Context, js jetstream.JetStream, every time.Duration) error {
 	if err := os.MkdirAll(filepath.Join(v.Dir, sensorPages), 0o777); err != nil {
 		return err
@@ -97,15 +105,28 @@ func (v *View) Run(ctx context.Context, js jetstream.JetStream, every time.Durat
 		return err
 	}
 	defer stop()
-	for first := min(every, time.Second); ; first = every { // what the server has kept comes at once
-		pause(ctx, first)
+	var last time.Time
+	for wait := time.Second; ; { // what the server has kept comes at once
+		pause(ctx, min(wait, every))
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err := v.Write(time.Now(), every/4); err != nil {
+		began := time.Now()
+		if !v.hasNews() && began.Sub(last) < every {
+			continue
+		}
+		if err := v.Write(began, every/4); err != nil {
 			v.Say(err.Error())
 		}
+		last, wait = began, max(time.Second, 3*time.Since(began))
 	}
+}
+
+// hasNews reports whether something has come since the pages were written.
+func (v *View) hasNews() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.news
 }
 
 // Follow takes what sensors have said and say.
@@ -135,6 +156,7 @@ func (v *View) Follow(ctx context.Context, js jetstream.JetStream) (stop func(),
 func (v *View) Take(subject, sent, slot string, data []byte, at time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.news = true
 	name, place, ok := parseSubject(subject)
 	if !ok {
 		v.refused++
@@ -249,33 +271,31 @@ func (u *unit) within(now time.Time) bool {
 // right reports whether the clock was right when the unit was sent.
 func (u *unit) right() bool { return u.clock.Abs() < clockWrong }
 
-// Write writes the pages: that of all sensors first, then those of sensors, for as long as they may take.
+// Write writes the pages: that of all sensors first, then those of sensors, for as long as they may take, and the list last.
 func (v *View) Write(now time.Time, most time.Duration) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.expire(now)
+	v.news = false
 	list := v.byName()
-	if err := v.page("all", "all sensors", func() (*unitfile.Sum, error) { return v.sum(now, list) }); err != nil {
-		return err
-	}
-	if err := v.index(now, list); err != nil {
+	var err error
+	if v.says, err = v.page("all", "all sensors", func() (*unitfile.Sum, error) { return v.sum(now, list) }); err != nil {
 		return err
 	}
 	began := time.Now()
-	slices.SortStableFunc(list, func(a, b *sensor) int { return a.written.Compare(b.written) })
-	for _, s := range list {
+	for _, s := range slices.SortedStableFunc(slices.Values(list), func(a, b *sensor) int { return a.written.Compare(b.written) }) {
 		if time.Since(began) > most {
 			break
 		}
 		if !s.changed {
 			continue
 		}
-		if err := v.page(filepath.Join(sensorPages, s.name), "sensor "+s.name, s.sum); err != nil {
+		if s.says, err = v.page(filepath.Join(sensorPages, s.name), "sensor "+s.name, s.sum); err != nil {
 			return err
 		}
 		s.written, s.changed = now, false
 	}
-	return nil
+	return v.index(now, list)
 }
 
 const sensorPages = "sensors"
@@ -403,8 +423,8 @@ func (s *sensor) sum() (*unitfile.Sum, error) {
 	return total, nil
 }
 
-// page writes the page of a sum. A sum that makes this program panic costs its page.
-func (v *View) page(name, title string, of func() (*unitfile.Sum, error)) (err error) {
+// page writes the page of a sum and returns its verdicts. A sum that makes this program panic costs its page.
+func (v *View) page(name, title string, of func() (*unitfile.Sum, error)) (says []stats.Verdict, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the page of %s: %v", title, p)
@@ -412,17 +432,17 @@ func (v *View) page(name, title string, of func() (*unitfile.Sum, error)) (err e
 	}()
 	sum, err := of()
 	if err != nil {
-		return fmt.Errorf("the page of %s: %w", title, err)
+		return nil, fmt.Errorf("the page of %s: %w", title, err)
 	}
 	r := sum.Shards.Sum().Report(stats.Options{
 		Home: v.Home, HomeBy: by(v.Home), Packets: sum.Packets,
-		Made: stats.Made{Version: v.Version, Command: v.Command, Files: []stats.File{{Name: title, Packets: sum.Packets}}},
+		Made: stats.Made{Version: v.Version, Command: v.Command, Files: []stats.File{{Name: title, Packets: sum.Packets}}, Every: reloadEvery},
 	})
 	var b bytes.Buffer
 	if err := htmlreport.Write(&b, r); err != nil {
-		return err
+		return nil, err
 	}
-	return whole.Write(filepath.Join(v.Dir, name+".html"), b.Bytes(), false)
+	return slices.Clone(r.Verdicts[:min(len(r.Verdicts), listedVerdicts)]), whole.Write(filepath.Join(v.Dir, name+".html"), b.Bytes(), false)
 }
 
 func by(home []netip.Prefix) string {

@@ -105,6 +105,7 @@ type queue struct {
 func (q *queue) stream() string  { return "qdissect-work-" + q.name }
 func (q *queue) subject() string { return "qdissect.work." + q.name }
 func (q *queue) bucket() string  { return "qdissect-" + q.name }
+func (q *queue) alive() string   { return "qdissect.run." + q.name } // whoever is in charge answers there
 
 // consumer is the name of the consumer that all workers share.
 const consumer = "workers"

@@ -67,20 +67,28 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := m.alone(ctx); err != nil {
 		return nil, err
 	}
+	here, err := o.Conn.Subscribe(m.alive(), func(msg *nats.Msg) { _ = msg.Respond(nil) })
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = here.Unsubscribe() }() // it ends with the connection
 	// A server that was away may have lost what it had not yet written: the list then says what is left.
 	for {
 		away := o.Conn.Stats().Reconnects
 		switch again, err := m.once(ctx, away); {
-		case err != nil && ctx.Err() == nil && o.Conn.Stats().Reconnects != away:
-		case err != nil:
+		case err != nil && (ctx.Err() != nil || o.Conn.Stats().Reconnects == away):
 			return nil, err
-		case !again:
+		case err == nil && !again:
 			return &m.result, nil
+		}
+		if err := m.alone(ctx); err != nil { // it was started anew meanwhile
+			return nil, err
 		}
 	}
 }
 
-// alone returns an error if another process is in charge of the run.
+// alone returns an error if another process is in charge of the run. One that was killed is not: the server knows at once that nobody
+// listens for it. One whose machine or network is gone is in charge until it is lost.
 func (m *master) alone(ctx context.Context) error {
 	if err := m.open(ctx); errors.Is(err, jetstream.ErrBucketNotFound) {
 		return nil
@@ -88,8 +96,13 @@ func (m *master) alone(ctx context.Context) error {
 		return err
 	}
 	r, err := m.record(ctx)
-	if err != nil || r == nil || r.Ended || time.Since(r.Seen) > r.Lost {
+	if err != nil || r == nil || r.Ended || r.Session == m.run.Session || time.Since(r.Seen) > r.Lost {
 		return err
+	}
+	asking, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if _, err := m.Conn.RequestWithContext(asking, m.alive(), nil); errors.Is(err, nats.ErrNoResponders) {
+		return nil
 	}
 	return fmt.Errorf("the run %s is at work on %s (process %d) since %s; use another --name, or wait until it is lost, in %s", m.Name, r.Host, r.PID,
 		r.Started.Format(time.DateTime), r.Lost)

@@ -27,16 +27,26 @@ func Work(ctx context.Context, conn *nats.Conn, run string, p Program, host stri
 		return err
 	}
 	r, err := q.begun(ctx, say)
-	if err != nil || r.Ended {
-		return err
+	for err == nil && !r.Ended {
+		if r.Program != p.Version {
+			return fmt.Errorf("%s is %s; the run has %s", p.Path, p.Version, r.Program)
+		}
+		working, cancel := context.WithCancel(ctx)
+		next := r
+		watching := make(chan struct{})
+		go func() {
+			defer close(watching)
+			next = q.watchEnd(working, r)
+			cancel()
+		}()
+		err = q.workers(working, r, p, host, n)
+		cancel()
+		if <-watching; next == r {
+			break
+		}
+		r = next
 	}
-	if r.Program != p.Version {
-		return fmt.Errorf("%s is %s; the run has %s", p.Path, p.Version, r.Program)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go q.watchEnd(ctx, r, cancel)
-	return q.workers(ctx, r, p, host, n)
+	return err
 }
 
 // begun waits until there is a run that had not ended at first.
@@ -70,15 +80,19 @@ func (q *queue) begun(ctx context.Context, say func(string)) (*Record, error) {
 // errGone says that there is no server any more.
 var errGone = errors.New("the server has been away for too long")
 
-// watchEnd calls a function when a run has ended, another has begun, or the server has gone.
-func (q *queue) watchEnd(ctx context.Context, r *Record, end func()) {
-	defer end()
+// watchEnd waits until a run has ended, was started anew, or the server has gone. It returns the new record, r if there is none.
+func (q *queue) watchEnd(ctx context.Context, r *Record) *Record {
 	for ctx.Err() == nil && !q.conn.IsClosed() {
-		if now, err := q.record(ctx); err == nil && (now == nil || now.Ended || now.Session != r.Session) {
-			return
+		now, err := q.record(ctx)
+		switch {
+		case err == nil && now == nil:
+			return r
+		case err == nil && (now.Ended || now.Session != r.Session):
+			return now
 		}
 		sleep(ctx, time.Second)
 	}
+	return r
 }
 
 func sleep(ctx context.Context, d time.Duration) {
