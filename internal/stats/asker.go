@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 	"time"
@@ -31,11 +32,14 @@ type victim struct {
 	requests uint64
 	in, out  uint64
 	from, to int64
+	pauses   int64 // how long nothing came in between
 	servers  uint64
 	there    bool // the capture is at the victim: it has no requests in its name
 }
 
-func (v *victim) rate() float64 { return float64(v.requests) / max(float64(v.to-v.from)/1e9, 1) }
+func (v *victim) seconds() float64 { return max(float64(v.to-v.from-v.pauses)/1e9, 1) }
+
+func (v *victim) rate() float64 { return float64(v.requests) / v.seconds() }
 
 // sole reports whether a client sends nearly always the same request without any proof, and gets far more back.
 func (c *client) sole(least uint64) bool {
@@ -124,8 +128,15 @@ func (r *reporting) victimOf(c *entry[client]) *victim {
 			counts[i] = float64(l.buckets[i].requests)
 		}
 		w := widths[l.width]
-		if s := surges(counts, float64(w)/1e9, 0); len(s) > 0 && s[0].excess() >= 0.9*float64(c.v.requests) {
-			x.from, x.to = max(x.from, l.start*w+int64(s[0].from*float64(w))), min(x.to, l.start*w+int64(s[0].to*float64(w)))
+		start, first, last := l.start*w, x.to, x.from
+		busy, sum := int64(0), 0.0
+		for _, s := range surges(counts, float64(w)/1e9, 0) {
+			from, to := max(x.from, start+int64(s.from*float64(w))), min(x.to, start+int64(s.to*float64(w)))
+			first, last = min(first, from), max(last, to)
+			busy, sum = busy+to-from, sum+s.excess()
+		}
+		if sum >= 0.9*float64(c.v.requests) {
+			x.from, x.to, x.pauses = first, last, max(last-first-busy, 0)
 		}
 	}
 	low := c.v.most < lowPorts
@@ -149,7 +160,7 @@ func (r *reporting) reflected() {
 		}
 		if x.there {
 			v.Text = fmt.Sprintf("Reflection to %s: %s (%s, %s per second) in %s that it did not ask for, from about %s. Somebody asks these in its name.",
-				x.who, count(x.requests, "reply", "replies"), size(x.out), rounded(x.rate()), span(x.from, x.to), count(x.servers, "server", "servers"))
+				x.who, count(x.requests, "reply", "replies"), size(x.out), rounded(x.rate()), partOf(x.seconds(), x.from, x.to), count(x.servers, "server", "servers"))
 			v.Advice = "Have the provider drop what comes from the port of these servers, and tell their operators; the address itself can do nothing."
 			v.Doubt = "a capture at one of these servers, which has the forged requests, would make it certain"
 			v.Evidence = Evidence{{"replies", float64(x.requests)}, {"servers", float64(x.servers)}, {"bytes_out", float64(x.out)}, {"replies_per_second", round(x.rate(), 1)}}
@@ -170,12 +181,12 @@ func (r *reporting) reflected() {
 			where = "about " + number(x.servers) + " servers"
 		}
 		v.Text = fmt.Sprintf("Reflection at %s: %s in its name in %s (%s per second) made %s send it %s, %s times what came. The address is forged: it is the victim.",
-			x.who, number(x.requests)+" "+what, span(x.from, x.to), rounded(x.rate()), where, size(x.out), decimals(factor))
+			x.who, number(x.requests)+" "+what, partOf(x.seconds(), x.from, x.to), rounded(x.rate()), where, size(x.out), decimals(factor))
 		v.Advice = "Limit these requests per address (qdissect rules prints the rule): that stops the amplification, and little else is lost, because the address is the victim's."
 		v.Doubt = "ICMP errors from that address, or its operator, would make it certain"
 		v.Because = []string{fmt.Sprintf("it sends %s and nothing else", what), "it never proves that it hears the replies", fmt.Sprintf("it gets %s times what it sends", decimals(factor))}
 		v.Evidence = Evidence{
-			{"requests", float64(x.requests)}, {"requests_per_second", round(x.rate(), 1)}, {"seconds", round(float64(x.to-x.from)/1e9, 1)}, {"servers", float64(x.servers)},
+			{"requests", float64(x.requests)}, {"requests_per_second", round(x.rate(), 1)}, {"seconds", round(x.seconds(), 1)}, {"servers", float64(x.servers)},
 			{"bytes_in", float64(x.in)}, {"bytes_out", float64(x.out)}, {"factor", round(factor, 2)},
 		}
 		if c.refused > 0 {
@@ -192,7 +203,19 @@ type group struct {
 	servers  []*entry[server]
 	requests float64
 	from, to int64
+	times    [][2]int64 // in which they did
 	real     bool
+}
+
+// seconds returns how long the times of a group are together.
+func (g *group) seconds() float64 {
+	slices.SortFunc(g.times, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	sum, end := int64(0), int64(math.MinInt64)
+	for _, t := range g.times {
+		sum += max(t[1]-max(t[0], end), 0)
+		end = max(end, t[1])
+	}
+	return max(float64(sum)/1e9, 1)
 }
 
 // findGreedy collects clients that ask too often: those of events, and those that do so all the time.
@@ -208,19 +231,15 @@ func (r *reporting) findGreedy() {
 					g.servers = append(g.servers, e)
 				}
 				g.requests += n
-				g.from, g.to = min(g.from, from), max(g.to, to)
+				g.from, g.to, g.times = min(g.from, from), max(g.to, to), append(g.times, [2]int64{from, to})
 				return
 			}
 		}
-		r.groups = append(r.groups, group{list, []*entry[server]{e}, n, from, to, real})
+		r.groups = append(r.groups, group{list, []*entry[server]{e}, n, from, to, [][2]int64{{from, to}}, real})
 	}
 	for i := range r.events {
 		if ev := &r.events[i]; ev.clients != nil {
-			sum := 0.0
-			for _, c := range ev.clients {
-				sum += c.v.within(ev.from, ev.to)
-			}
-			add(ev.clients, ev.server, sum, ev.from, ev.to, ev.nature == real)
+			add(ev.clients, ev.server, ev.theirs, ev.from, ev.to, ev.nature == real)
 		}
 	}
 	for _, e := range r.servers {
@@ -282,7 +301,7 @@ func (r *reporting) tooOften() {
 				kind, title = ListHammering, "List hammering"
 			}
 		}
-		seconds := max(float64(g.to-g.from)/1e9, 1)
+		seconds := g.seconds()
 		who := sources[0] + " asks"
 		if len(g.clients) > 1 {
 			who = fmt.Sprintf("%d clients (%s and others) ask", len(g.clients), sources[0])
@@ -291,7 +310,7 @@ func (r *reporting) tooOften() {
 		v := Verdict{
 			Kind: kind, Certainty: Certain, Servers: servers, Sources: sources, From: instant(g.from), To: instant(g.to),
 			Text: fmt.Sprintf("%s: %s %s %s times per second: %s %s in %s, %s of all requests. %s", title, who, list(servers), rounded(g.requests/seconds), number(uint64(g.requests+0.5)), what,
-				span(g.from, g.to), percent(g.requests/float64(max(r.Totals.Requests, 1))), g.proof(botnet)),
+				partOf(seconds, g.from, g.to), percent(g.requests/float64(max(r.Totals.Requests, 1))), g.proof(botnet)),
 			Advice: "Limit requests per address (qdissect rules prints the rule), or ask the operator of that address to ask less often.",
 			Evidence: Evidence{
 				{"sources", float64(len(g.clients))}, {"requests", float64(uint64(g.requests + 0.5))}, {"requests_per_second", round(g.requests/seconds, 1)},
@@ -391,49 +410,104 @@ const (
 	leastSpread = 500
 )
 
-// carpets says that whole networks are attacked, of which most addresses have no server.
-func (r *reporting) carpets() {
-	type net struct {
-		requests, sources uint64
-		silent            int
-		from, to          int64
-	}
-	nets := map[netip.Prefix]*net{}
+// A carpet is a time in which a whole network is attacked, of which most addresses have no server.
+type carpet struct {
+	network           netip.Prefix
+	silent            int // addresses that never replied
+	requests, sources float64
+	from, to          int64
+}
+
+func (c *carpet) rate() float64 { return c.requests / max(float64(c.to-c.from)/1e9, 1) }
+
+// findCarpets finds the carpets.
+func (r *reporting) findCarpets() {
+	nets := map[netip.Prefix][]*entry[server]{}
 	var order []netip.Prefix
 	for i := range r.a.servers.entries {
 		e := &r.a.servers.entries[i]
-		v := &e.v
-		if v.requests == 0 {
-			continue
+		if e.v.requests == 0 || e.v.replies > 0 || e.v.sources().Count < 2 {
+			continue // what only one source asks may be scanned
 		}
 		p := carpetNet(e.addr())
-		n := nets[p]
-		if n == nil {
-			n = &net{from: v.first, to: v.last}
-			nets[p] = n
+		if nets[p] == nil {
 			order = append(order, p)
 		}
-		if v.replies > 0 || r.scannedOnly(e) {
-			continue
-		}
-		n.silent++
-		n.requests += v.requests
-		n.sources += v.clients.count().Count
-		n.from, n.to = min(n.from, v.first), max(n.to, v.last)
+		nets[p] = append(nets[p], e)
 	}
 	for _, p := range order {
-		n := nets[p]
-		if n.silent < leastCarpet || n.requests < leastSpread || n.sources < n.requests/10 {
-			continue
+		if len(nets[p]) >= leastCarpet {
+			r.carpets = append(r.carpets, r.carpetsAt(p, nets[p])...)
 		}
-		r.carpeted = append(r.carpeted, p)
-		seconds := max(float64(n.to-n.from)/1e9, 1)
+	}
+	for i := range r.events { // what comes to a server of the network is of the carpet, unless far more comes than to the others
+		ev := &r.events[i]
+		ev.carpet = ev.nature != real && slices.ContainsFunc(r.carpets, func(c carpet) bool {
+			each := c.rate() / float64(c.silent)
+			return c.network.Contains(ev.server.addr()) && 2*overlap(ev.from, ev.to, c.from, c.to) > ev.to-ev.from && ev.level() < eventFactor*each+eventLeast
+		})
+	}
+}
+
+// carpetsAt returns the carpets at addresses of a network that never replied, as far as the seconds of these are known.
+func (r *reporting) carpetsAt(p netip.Prefix, list []*entry[server]) (found []carpet) {
+	whole := carpet{network: p, silent: len(list), from: r.a.last, to: r.a.first}
+	var sum pulses
+	sum.most, sum.width = 8*mostTicks, second
+	sum.forget()
+	for _, e := range list {
+		whole.requests += float64(e.v.requests)
+		whole.sources += float64(e.v.sources().Count)
+		whole.from, whole.to = min(whole.from, e.v.first), max(whole.to, e.v.last)
+		if e.v.more != nil {
+			sum.merge(&e.v.more.pulses)
+		}
+	}
+	counts := make([]float64, len(sum.buckets)+2) // with what is calm around
+	seen := 0.0
+	for i := range sum.buckets {
+		counts[i+1] = float64(sum.buckets[i].asked)
+		seen += counts[i+1]
+	}
+	w := widths[sum.width]
+	for _, s := range surges(counts, float64(w)/1e9, 0) {
+		at := func(b float64) int64 {
+			return min(max((sum.start-1)*w+int64(b*float64(w)), whole.from), whole.to)
+		}
+		c := whole
+		c.from, c.to = at(s.from), at(s.to)
+		// Scanners are known longer than others: the timeline says how many it is in all.
+		c.requests = min(max(s.excess()/seen*whole.requests, r.unansweredIn(c.from, c.to)), whole.requests)
+		c.sources = min(whole.sources, c.requests)
+		if c.requests >= leastSpread && c.sources >= c.requests/10 {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// unansweredIn returns how many requests without a reply came in a time, without what is usual.
+func (r *reporting) unansweredIn(from, to int64) float64 {
+	in, out, length, rest := 0.0, 0.0, 0.0, 0.0
+	r.moments.in(func(start, end int64, m *moment) {
+		part := float64(overlap(start, end, from, to)) / float64(end-start)
+		in, length = in+part*float64(m.unanswered), length+part
+		out, rest = out+(1-part)*float64(m.unanswered), rest+1-part
+	})
+	return in - out/max(rest, 1)*length
+}
+
+// sayCarpets says that whole networks are attacked.
+func (r *reporting) sayCarpets() {
+	for i := range r.carpets {
+		c := &r.carpets[i]
+		network, requests, sources, seconds := r.network(c.network), uint64(c.requests+0.5), uint64(c.sources+0.5), max(float64(c.to-c.from)/1e9, 1)
 		r.say(Verdict{
-			Kind: Carpet, Certainty: Likely, Network: r.network(p), From: instant(n.from), To: instant(n.to),
+			Kind: Carpet, Certainty: Likely, Network: network, From: instant(c.from), To: instant(c.to),
 			Text: fmt.Sprintf("Carpet flood at %s: %s to %s of it that never replied, in %s (%s per second) from about %s. Nobody looks for servers there: the whole network is the target.",
-				r.network(p), count(n.requests, "request", "requests"), count(uint64(n.silent), "address", "addresses"), span(n.from, n.to), rounded(float64(n.requests)/seconds), count(n.sources, "address", "addresses")),
+				network, count(requests, "request", "requests"), count(uint64(c.silent), "address", "addresses"), span(c.from, c.to), rounded(c.rate()), count(sources, "address", "addresses")),
 			Advice:   "Drop at the border what goes to addresses of the network that have no server; only the provider can help if the line is full.",
-			Evidence: Evidence{{"requests", float64(n.requests)}, {"requests_per_second", round(float64(n.requests)/seconds, 1)}, {"addresses", float64(n.silent)}, {"sources", float64(n.sources)}, {"seconds", round(seconds, 1)}},
+			Evidence: Evidence{{"requests", float64(requests)}, {"requests_per_second", round(c.rate(), 1)}, {"addresses", float64(c.silent)}, {"sources", float64(sources)}, {"seconds", round(seconds, 1)}},
 		})
 	}
 }
@@ -448,10 +522,7 @@ func carpetNet(a netip.Addr) netip.Prefix {
 	return p
 }
 
-// scannedOnly reports whether only one source asks a server.
-func (r *reporting) scannedOnly(e *entry[server]) bool { return e.v.clients.count().Count < 2 }
-
 // inCarpet reports whether an address is in a network that is attacked as a whole.
 func (r *reporting) inCarpet(a netip.Addr) bool {
-	return slices.ContainsFunc(r.carpeted, func(p netip.Prefix) bool { return p.Contains(a) })
+	return slices.ContainsFunc(r.carpets, func(c carpet) bool { return c.network.Contains(a) })
 }

@@ -183,7 +183,9 @@ func (c *client) class() class {
 	return mute
 }
 
-// distinctServers returns the number of distinct servers.
+// distinctServers returns the number of distinct servers, of which an estimate may be too high.
+func (c *client) distinctServers() uint64 { return min(c.past.distinctServers(), c.requests) }
+
 func (c *past) distinctServers() uint64 {
 	if c.others > 0 {
 		return c.others

@@ -27,9 +27,12 @@ type event struct {
 	sources  float64
 	in, out  float64 // bytes
 	forged   bool    // it is named so
+	carpet   bool    // it is a part of one
+	ungiven  bool    // the newest of it were given no challenge
 	because  []string
 	strong   int              // kinds of strong evidence
 	clients  []*entry[client] // those that make most of it, if they are few
+	theirs   float64          // requests
 	series   []*kindSeries    // those of its kinds
 }
 
@@ -48,26 +51,39 @@ type rates struct {
 	out   []float64
 }
 
-// ratesOf returns the counts of a series.
-func (r *reporting) ratesOf(l *ticks) (x rates) {
-	x.width = widths[l.width]
-	x.start = floorDiv(r.a.first, x.width)
-	n := int(min(max(floorDiv(r.a.last, x.width)-x.start+1, 0), 4*mostTicks))
+// ratesOf returns the counts of a series. Its buckets are those of all the others given as well: from long before the first that has
+// counts to long after the last, so that those without are what is usual.
+func (r *reporting) ratesOf(l *ticks, others ...*ticks) (x rates) {
+	width, from, to := l.width, int64(math.MaxInt64), int64(math.MinInt64)
+	for _, o := range append(others, l) {
+		if n := int64(len(o.buckets)); n > 0 {
+			width, from, to = max(width, o.width), min(from, o.start*widths[o.width]), max(to, (o.start+n)*widths[o.width])
+		}
+	}
+	length := max(to-from, 0)
+	from, to = max(r.a.first, from-2*length), min(r.a.last, to+2*length)
+	for (to-from)/widths[width] > 8*mostTicks {
+		width++
+	}
+	x.width = widths[width]
+	x.start = floorDiv(from, x.width)
+	n := int(max(floorDiv(to, x.width)-x.start+1, 0))
 	for p := range x.by {
 		x.by[p] = make([]float64, n)
 	}
 	x.fresh, x.in, x.out = make([]float64, n), make([]float64, n), make([]float64, n)
-	for i := range l.buckets {
-		k := l.start + int64(i) - x.start
+	l.in(func(from, _ int64, b *tick) {
+		k := floorDiv(from, x.width) - x.start
 		if k < 0 || k >= int64(n) {
-			continue
+			return
 		}
-		b := &l.buckets[i]
 		for p, c := range b.by {
-			x.by[p][k] = float64(c)
+			x.by[p][k] += float64(c)
 		}
-		x.fresh[k], x.in[k], x.out[k] = float64(b.fresh), float64(b.in), float64(b.out)
-	}
+		x.fresh[k] += float64(b.fresh)
+		x.in[k] += float64(b.in)
+		x.out[k] += float64(b.out)
+	})
 	return x
 }
 
@@ -113,29 +129,18 @@ func (r *reporting) findEvents() {
 			continue
 		}
 		var list []event
-		var real []float64
-		var last rates
-		for i := range e.v.more.series {
-			q := &e.v.more.series[i]
-			if q.kind == 0 {
-				break
-			}
+		for _, q := range e.v.more.known() {
 			x := r.ratesOf(&q.ticks)
 			list = append(list, r.eventsOf(e, q, &x)...)
-			sum := sumsOf(x.by[proven], x.by[vouched])
-			if real == nil || last.width != x.width {
-				real, last = sum, x
-				continue
-			}
-			real = sumsOf(real, sum)
 		}
-		if real != nil {
-			list = append(list, r.realOf(e, real, &last)...)
-		}
+		list = append(list, r.realOf(e)...)
 		r.events = append(r.events, r.joined(list)...)
 	}
 	slices.SortStableFunc(r.events, func(a, b event) int { return cmp.Compare(b.requests, a.requests) })
 }
+
+// crowdPart is how many of a crowd may have programs that do not return challenges, to those that have others.
+const crowdPart = 0.25
 
 // eventsOf finds the events of one kind of request without a proof.
 func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []event) {
@@ -146,21 +151,27 @@ func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []
 		of = unreturning
 	}
 	// If the server is down, those who else would prove themselves cannot: a flood is more than these.
-	least := (eventFactor - 1) * quantileOf(sumsOf(x.by[vouched], x.by[proven]), make([]bool, len(open)), 0.8)
-	for _, c := range []struct {
+	proving := sumsOf(x.by[vouched], x.by[proven])
+	least := (eventFactor - 1) * quantileOf(proving, make([]bool, len(open)), 0.8)
+	for i, c := range []struct {
 		nature      nature
 		counts      []float64
 		calm, least float64
 	}{{unreturning, lost, rareOf(lost) / seconds, 0}, {of, open, -1, least}} {
-		found := slices.DeleteFunc(surges(c.counts, seconds, c.calm), func(s surge) bool { return s.level < c.least })
+		ungiven := i > 0
+		found := surges(c.counts, seconds, c.calm)
+		all := slices.Clone(found)
+		found = slices.DeleteFunc(found, func(s surge) bool { // of a crowd, a part never returns
+			return s.level < c.least || !ungiven && s.excess() < crowdPart*x.during(proving, &s, all)
+		})
 		for i := range found {
 			s := &found[i]
-			ev := event{server: e, kinds: []uint16{q.kind - 1}, nature: c.nature, from: x.time(r, s.from), to: x.time(r, s.to), requests: s.excess(), usual: s.usual / seconds, series: []*kindSeries{q}}
+			ev := event{server: e, kinds: []uint16{q.kind - 1}, nature: c.nature, from: x.time(r, s.from), to: x.time(r, s.to), requests: s.excess(), usual: s.usual / seconds, ungiven: ungiven, series: []*kindSeries{q}}
 			part := 1.0
 			if with := x.during(c.counts, s, found); with > 0 {
 				part = min(ev.requests/with, 1) // several overlap
 			}
-			ev.sources = part * x.during(x.fresh, s, found)
+			ev.sources = min(part*x.during(x.fresh, s, found), ev.requests)
 			ev.in, ev.out = part*x.during(x.in, s, found), part*x.during(x.out, s, found)
 			list = append(list, ev)
 		}
@@ -168,7 +179,36 @@ func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []
 	if len(list) == 0 && of == unasked {
 		list = r.steadyOf(e, q, x, open)
 	}
-	return list
+	return unbroken(list, x.width)
+}
+
+// unbroken joins parts of floods of one kind of request: while a server that gives challenges is down, nobody gets one.
+func unbroken(list []event, width int64) (whole []event) {
+	slices.SortStableFunc(list, func(a, b event) int { return cmp.Compare(a.from, b.from) })
+	for _, ev := range list {
+		i := slices.IndexFunc(whole, func(o event) bool {
+			return o.nature == ev.nature && o.ungiven != ev.ungiven && abs64(ev.from-o.to) <= 2*width && ev.level() < 2*o.level() && o.level() < 2*ev.level()
+		})
+		if i < 0 {
+			whole = append(whole, ev)
+			continue
+		}
+		o := &whole[i]
+		o.to, o.ungiven = ev.to, ev.ungiven
+		o.gain(&ev)
+		o.sources += ev.sources
+	}
+	return whole
+}
+
+// level returns the requests per second.
+func (e *event) level() float64 { return e.requests / e.seconds() }
+
+// gain adds what another part of an event counts, but for its time and its sources.
+func (e *event) gain(o *event) {
+	e.requests += o.requests
+	e.in += o.in
+	e.out += o.out
 }
 
 // rareOf returns what is usual of requests that should hardly be there: little, or nothing if there are always many.
@@ -201,20 +241,24 @@ func (r *reporting) steadyOf(e *entry[server], q *kindSeries, x *rates, open []f
 }
 
 // realOf finds the events of requests with a proof.
-func (r *reporting) realOf(e *entry[server], counts []float64, x *rates) (list []event) {
-	seconds := float64(x.width) / 1e9
+func (r *reporting) realOf(e *entry[server]) (list []event) {
 	var kinds []uint16
-	var all []*kindSeries
-	for i := range e.v.more.series {
-		if q := &e.v.more.series[i]; q.kind > 0 {
-			kinds, all = append(kinds, q.kind-1), append(all, q)
-		}
+	var lines []*ticks
+	all := e.v.more.known()
+	for _, q := range all {
+		kinds, lines = append(kinds, q.kind-1), append(lines, &q.ticks)
+	}
+	var x rates
+	var counts []float64
+	for _, l := range lines {
+		x = r.ratesOf(l, lines...)
+		counts = sumsOf(x.by[proven], x.by[vouched], counts)
 	}
 	slices.SortStableFunc(kinds, func(a, b uint16) int { return cmp.Compare(e.v.kindOf(int(b)), e.v.kindOf(int(a))) })
-	found := surges(counts, seconds, -1)
+	found := surges(counts, float64(x.width)/1e9, -1)
 	for i := range found {
 		s := &found[i]
-		list = append(list, event{server: e, kinds: kinds, nature: real, from: x.time(r, s.from), to: x.time(r, s.to), requests: s.excess(), usual: s.usual / seconds, series: all})
+		list = append(list, event{server: e, kinds: kinds, nature: real, from: x.time(r, s.from), to: x.time(r, s.to), requests: s.excess(), usual: s.usual * 1e9 / float64(x.width), series: all})
 	}
 	return list
 }
@@ -235,11 +279,9 @@ func (r *reporting) joined(list []event) (all []event) {
 		o := &all[i]
 		o.kinds = append(o.kinds, ev.kinds...)
 		o.series = append(o.series, ev.series...)
-		o.requests += ev.requests
+		o.gain(&ev)
 		o.usual += ev.usual
 		o.sources = max(o.sources, ev.sources)
-		o.in += ev.in
-		o.out += ev.out
 	}
 	return all
 }
@@ -263,8 +305,11 @@ func (s *server) kindOf(kind int) uint32 {
 
 // within returns how many requests a client sent to a server in a time: those of its timeline, or its share of all.
 func (c *client) within(from, to int64) float64 {
-	part := 1 / float64(max(c.distinctServers(), 1))
-	n := 0.0
+	return c.during(from, to) / float64(max(c.distinctServers(), 1))
+}
+
+// during returns how many requests a client sent to all servers in a time.
+func (c *client) during(from, to int64) (n float64) {
 	add := func(first, last int64, requests float64) {
 		if last <= first {
 			last = first + 1
@@ -273,15 +318,26 @@ func (c *client) within(from, to int64) float64 {
 	}
 	if c.cells == nil {
 		add(c.first, c.last+1, float64(c.requests))
-		return n * part
+		return n
 	}
 	c.cells.in(func(a, b int64, k *cell) { add(max(a, c.first), min(b, c.last+1), float64(k.requests)) })
-	return math.Min(n, float64(c.requests)) * part
+	return math.Min(n, float64(c.requests))
 }
 
 // busiest returns the smallest set of clients that sent most of the requests of an event, those that prove themselves or those that do
-// not, and how many requests that are. Each of them sent least a second or more.
+// not, and how many requests that are. Each of them sent least a second or more. Those who ask other servers as well ask all of them
+// alike, or this one for nearly all that the event has.
 func (r *reporting) busiest(ev *event, proves bool, least float64) (list []*entry[client], sum float64) {
+	list, sum = r.busiestBy(ev, proves, least, (*client).within)
+	if sum < mostOf*ev.requests {
+		if all, n := r.busiestBy(ev, proves, least, (*client).during); n >= mostOf*ev.requests && mostOf*n <= ev.requests && len(all) <= mostGreedy {
+			return all, n
+		}
+	}
+	return list, sum
+}
+
+func (r *reporting) busiestBy(ev *event, proves bool, least float64, sent func(c *client, from, to int64) float64) (list []*entry[client], sum float64) {
 	type share struct {
 		c *entry[client]
 		n float64
@@ -292,7 +348,7 @@ func (r *reporting) busiest(ev *event, proves bool, least float64) (list []*entr
 		if c.v.requests < leastOften/5 || (c.v.proven > 0) != proves || !c.v.asked(ev.server.sum) {
 			continue
 		}
-		if n := c.v.within(ev.from, ev.to); n >= least*min(ev.seconds(), max(float64(c.v.last-c.v.first)/1e9, 1)) && n >= 1 {
+		if n := sent(&c.v, ev.from, ev.to); n >= least*min(ev.seconds(), max(float64(c.v.last-c.v.first)/1e9, 1)) && n >= 1 {
 			all = append(all, share{c, n})
 		}
 	}

@@ -3,7 +3,9 @@ package stats
 import (
 	"fmt"
 	"math"
+	"net/netip"
 	"slices"
+	"time"
 )
 
 // How much evidence needs: so many requests, and shares of them.
@@ -11,6 +13,7 @@ const (
 	leastEvidence = 200
 	leastUniform  = 1000 // requests
 	alike         = 0.8
+	alikeTwo      = 0.9 // of two machines
 	unlike        = 0.15
 )
 
@@ -48,6 +51,12 @@ func (r *reporting) weighEvidence(ev *event) {
 	if hot.least == hot.most+1 && (calm.n == 0 || calm.least != calm.most+1) {
 		say(true, "all have the source port %d", hot.most)
 	}
+	if text, ok := r.oneNet(ev, &hot, &calm); ok {
+		say(true, "%s", text)
+	}
+	if text, ok := r.evenly(ev); ok {
+		say(true, "%s", text)
+	}
 	if p, all := r.calmProofs(ev); all >= leastEvidence/4 && p >= 0.5*all {
 		say(true, "none of these addresses ever proved itself, and of those that ask at other times %s did", percent(p/all))
 	}
@@ -60,27 +69,95 @@ func (r *reporting) weighEvidence(ev *event) {
 // usual, a part looks calm.
 func differs(hot, calm uint32, n, m float64) bool { return float64(hot)/n-float64(calm)/m >= unlike }
 
-// oneHop says that hop limits are those of one machine, or are made up.
+// oneHop says that hop limits are those of one machine or two, or are made up.
 func (l *looks) oneHop(calm *looks, known bool) (string, bool) {
-	most, at, values := uint32(0), 0, 0
+	var most [2]struct {
+		n  uint32
+		at int
+	}
+	values := 0
 	for i, n := range l.hops {
-		if n > most {
-			most, at = n, i
+		if n > most[0].n {
+			most[0], most[1] = struct {
+				n  uint32
+				at int
+			}{n, i}, most[0]
+		} else if n > most[1].n {
+			most[1].n, most[1].at = n, i
 		}
 		if n > 0 {
 			values++
 		}
 	}
 	n := float64(l.n)
+	one, two := most[0].n, most[0].n+most[1].n
+	usual := calm.hops[most[0].at]
 	switch {
 	case l.hops[0] == uint32(l.n):
 		return "", false
-	case float64(most) >= alike*n && (!known || differs(most, calm.hops[at], n, float64(calm.n))):
-		return fmt.Sprintf("%s of the packets have the hop limit %d", percent(float64(most)/n), at), true
-	case values >= 200 && float64(most) < 0.05*n:
+	case float64(one) >= alike*n && (!known || differs(one, usual, n, float64(calm.n))):
+		return fmt.Sprintf("%s of the packets have the hop limit %d", percent(float64(one)/n), most[0].at), true
+	case known && float64(two) >= alikeTwo*n && differs(two, usual+calm.hops[most[1].at], n, float64(calm.n)):
+		return fmt.Sprintf("%s of the packets have the hop limit %d or %d", percent(float64(two)/n), most[0].at, most[1].at), true
+	case values >= 200 && float64(most[0].n) < 0.05*n:
 		return "their hop limits are made up", true
 	}
 	return "", false
+}
+
+// asking returns clients that asked the server of an event only while it lasted, and proved nothing.
+func (r *reporting) asking(ev *event) (list []*entry[client]) {
+	const margin = int64(time.Second)
+	for i := range r.a.clients.entries {
+		if c := &r.a.clients.entries[i]; c.v.requests > 0 && c.v.proven == 0 && c.v.first >= ev.from-margin && c.v.last <= ev.to+margin && c.v.asked(ev.server.sum) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// leastAsking is how many clients tell something of an event.
+const leastAsking = 20
+
+// oneNet says that most addresses are in one network, which those at calm times are not.
+func (r *reporting) oneNet(ev *event, hot, calm *looks) (string, bool) {
+	list := r.asking(ev)
+	nets := map[netip.Prefix]int{}
+	var most netip.Prefix
+	for _, c := range list {
+		a := c.addr()
+		n := 48
+		if a.Is4() {
+			n = 24
+		}
+		p, _ := a.Prefix(n)
+		if nets[p]++; nets[p] > nets[most] {
+			most = p
+		}
+	}
+	part := float64(nets[most]) / float64(len(list))
+	if len(list) < leastAsking || part < alike {
+		return "", false
+	}
+	octet := most.Addr().AsSlice()[0]
+	if most.Addr().Is6() {
+		octet = most.Addr().AsSlice()[2]
+	}
+	return fmt.Sprintf("%s of the addresses are in the network %s", percent(part), r.network(most)), differs(hot.nets[octet], calm.nets[octet], float64(hot.n), float64(max(calm.n, 1)))
+}
+
+// evenly says that the clients of an event ask equally often, again and again, and faster than programs do for people.
+func (r *reporting) evenly(ev *event) (string, bool) {
+	const least = 5 // requests
+	pace := max(least, ev.seconds())
+	sum, squares, n := 0.0, 0.0, 0.0
+	for _, c := range r.asking(ev) {
+		if k := float64(c.v.requests); k >= least {
+			sum, squares, n = sum+k, squares+k*k, n+1
+		}
+	}
+	mean := sum / max(n, 1)
+	return fmt.Sprintf("each of these addresses asks about %s times, as evenly as a program does", rounded(mean)), n >= leastAsking && mean >= pace && sum >= mostOf*ev.requests && squares/n-mean*mean <= 3*mean
 }
 
 // mostSpread is the divergence below which addresses are spread evenly: that of people's addresses is far above 1.

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -11,11 +12,19 @@ func span(from, to int64) string {
 	return duration(time.Duration(to-from).Round(100*time.Millisecond)) + " from " + clock(from) + " on"
 }
 
+// partOf writes a time as [span] does, and how many seconds of it count: "30 s of the 80 s from 22:13:50 UTC on".
+func partOf(seconds float64, from, to int64) string {
+	if seconds > 0.9*float64(to-from)/1e9 {
+		return span(from, to)
+	}
+	return duration(time.Duration(seconds*1e9).Round(100*time.Millisecond)) + " of the " + span(from, to)
+}
+
 // floods says what excesses of requests without a proof are: forged, or a crowd.
 func (r *reporting) floods() {
 	for i := range r.events {
 		ev := &r.events[i]
-		if ev.nature == real || ev.clients != nil || ev.nature == unasked && ev.strong == 0 && r.has(ev.server, DropsUnderLoad) {
+		if ev.nature == real || ev.carpet || ev.clients != nil || ev.nature == unasked && ev.strong == 0 && r.has(ev.server, DropsUnderLoad) {
 			continue
 		}
 		v := Verdict{
@@ -45,7 +54,7 @@ func (r *reporting) floods() {
 			v.Advice = "Ask where people may come from (a list, a video, an update); block nobody for it, and raise the limits of the server."
 		}
 		v.Text = fmt.Sprintf("%s at %s%s: %s %s in %s (%s per second%s)%s. %s", title, r.address(ev.server), r.named(&ev.server.v), number(uint64(ev.requests+0.5)), r.whatOf(ev),
-			span(ev.from, ev.to), rounded(ev.requests/ev.seconds()), times(ev), who, why+r.meanwhile(ev))
+			span(ev.from, ev.to), rounded(ev.level()), times(ev), who, why+r.meanwhile(ev))
 		r.say(v)
 	}
 }
@@ -55,7 +64,7 @@ func times(ev *event) string {
 	if ev.usual < 0.1 {
 		return ""
 	}
-	return fmt.Sprintf(", %s times the usual", rounded((ev.requests/ev.seconds()+ev.usual)/ev.usual))
+	return fmt.Sprintf(", %s times the usual", rounded((ev.level()+ev.usual)/ev.usual))
 }
 
 // whatOf names the requests of an event.
@@ -76,7 +85,7 @@ func (r *reporting) floodNumbers(ev *event) Evidence {
 		factor = ev.out / ev.in
 	}
 	return Evidence{
-		{"requests", float64(uint64(ev.requests + 0.5))}, {"requests_per_second", round(ev.requests/ev.seconds(), 1)}, {"usual_requests_per_second", round(ev.usual, 1)},
+		{"requests", float64(uint64(ev.requests + 0.5))}, {"requests_per_second", round(ev.level(), 1)}, {"usual_requests_per_second", round(ev.usual, 1)},
 		{"seconds", round(ev.seconds(), 1)}, {"sources", float64(uint64(ev.sources + 0.5))}, {"requests_by_source", round(ev.requests/max(ev.sources, 1), 2)},
 		{"bytes_in", float64(uint64(ev.in))}, {"bytes_out", float64(uint64(ev.out))}, {"bytes_out_by_bytes_in", round(factor, 2)},
 	}
@@ -87,10 +96,8 @@ func (r *reporting) limitAdvice(ev *event, limit string) string {
 	if len(ev.kinds) == 0 || ev.nature == unreturning {
 		return limit
 	}
-	for i := range ev.server.v.more.series {
-		if ev.server.v.more.series[i].asks() {
-			return limit + " The server asks for challenges for other requests: make it do so for this one, if its version can."
-		}
+	if slices.ContainsFunc(ev.server.v.more.known(), (*kindSeries).asks) {
+		limit += " The server asks for challenges for other requests: make it do so for this one, if its version can."
 	}
 	return limit
 }
@@ -123,7 +130,8 @@ func (r *reporting) nameEvents() {
 	for i := range r.events {
 		ev := r.events[i]
 		if ev.nature != real {
-			if ev = r.withoutVictims(ev); ev.requests < eventLeast*min(ev.seconds(), eventTime) {
+			all := ev.requests
+			if ev = r.withoutVictims(ev); ev.requests < eventLeast*min(ev.seconds(), eventTime) || ev.requests < all && ev.level() < eventLeast {
 				continue
 			}
 		}
@@ -132,12 +140,12 @@ func (r *reporting) nameEvents() {
 			ev.forged = true
 		case unasked:
 			if few, sum := r.busiest(&ev, false, 1); len(few) > 0 && len(few) <= mostGreedy && sum >= mostOf*ev.requests {
-				ev.clients = few
+				ev.clients, ev.theirs = few, sum
 				break
 			}
 			// Those who proved themselves before the capture, or in another part of it, are no forgers.
 			if few, sum := r.busiest(&ev, true, 1); len(few) > 0 && len(few) <= mostGreedy && sum >= mostOf*ev.requests {
-				ev.clients, ev.nature = few, real
+				ev.clients, ev.theirs, ev.nature = few, sum, real
 				break
 			}
 			if ev.because == nil {
@@ -148,7 +156,7 @@ func (r *reporting) nameEvents() {
 			}
 		case real:
 			if list, sum := r.busiest(&ev, true, leastGreedy); len(list) > 0 && 2*sum >= ev.requests {
-				ev.clients = list
+				ev.clients, ev.theirs = list, sum
 			}
 		}
 		kept = append(kept, ev)
@@ -205,9 +213,9 @@ func (r *reporting) growths() {
 		r.say(Verdict{
 			Kind: Growth, Certainty: Likely, Server: r.address(ev.server), From: instant(ev.from), To: instant(ev.to),
 			Text: fmt.Sprintf("Growth at %s%s: %s more than usual in %s (%s per second%s), of clients that prove themselves. No few of them ask most of it: more people come.",
-				r.address(ev.server), r.named(&ev.server.v), count(uint64(ev.requests+0.5), "request", "requests"), span(ev.from, ev.to), rounded(ev.requests/ev.seconds()), times(ev)),
+				r.address(ev.server), r.named(&ev.server.v), count(uint64(ev.requests+0.5), "request", "requests"), span(ev.from, ev.to), rounded(ev.level()), times(ev)),
 			Advice:   "Block nobody: look whether the server bears it, and raise its limits.",
-			Evidence: Evidence{{"requests", float64(uint64(ev.requests + 0.5))}, {"requests_per_second", round(ev.requests/ev.seconds(), 1)}, {"usual_requests_per_second", round(ev.usual, 1)}, {"seconds", round(ev.seconds(), 1)}},
+			Evidence: Evidence{{"requests", float64(uint64(ev.requests + 0.5))}, {"requests_per_second", round(ev.level(), 1)}, {"usual_requests_per_second", round(ev.usual, 1)}, {"seconds", round(ev.seconds(), 1)}},
 		})
 	}
 }

@@ -5,9 +5,12 @@ func (r *reporting) limits() {
 	t := &r.Limits
 	forged, victims, greedy := 0.0, 0.0, 0.0
 	for i := range r.events {
-		if ev := &r.events[i]; ev.forged && ev.nature == unasked {
+		if ev := &r.events[i]; ev.forged && ev.nature == unasked && (!ev.carpet || ev.server.v.replies > 0) {
 			forged += ev.requests
 		}
+	}
+	for i := range r.carpets {
+		forged += r.carpets[i].requests
 	}
 	for i := range r.victims {
 		if v := &r.victims[i]; !v.there {

@@ -154,20 +154,22 @@ func (s *server) share(from, to int64) float64 {
 
 // slow says that a server takes long.
 func (r *reporting) slow() {
-	const least = 20
 	for _, e := range r.servers {
 		v := &e.v
-		if v.more == nil || v.more.trips.n < least {
+		if v.more == nil {
 			continue
 		}
-		p50, p99 := v.more.trips.quantile(500), v.more.trips.quantile(990)
-		if v.more.trips.quantile(1000-max(10, 3000/v.more.trips.n)) > time.Second { // one late reply is an accident
-			r.say(Verdict{
-				Kind: Slow, Server: r.address(e), From: instant(v.first), To: instant(v.last),
-				Text:     fmt.Sprintf("Slow: %s%s takes %s for one reply in a hundred and %s for half of them (%s replies measured in %s).", r.address(e), r.named(v), duration(p99)+" or more", duration(p50)+" or less", number(v.more.trips.n), span(v.first, v.last)),
-				Advice:   "Clients wait one to five seconds: look at the load of the server and at the path to it.",
-				Evidence: Evidence{{"p50_ms", round(p50.Seconds()*1000, 1)}, {"p99_ms", round(p99.Seconds()*1000, 1)}, {"round_trips", float64(v.more.trips.n)}},
-			})
+		t := &v.more.trips
+		late := t.above(time.Second)
+		if late < kindLeast || float64(late) < badShare*float64(t.n) { // an accident, or a few clients that are far away
+			continue
 		}
+		p50, p99 := t.quantile(500), t.quantile(990)
+		r.say(Verdict{
+			Kind: Slow, Server: r.address(e), From: instant(v.first), To: instant(v.last),
+			Text:     fmt.Sprintf("Slow: %s%s takes more than 1 s for %s of %s in %s; half of them take %s or less.", r.address(e), r.named(v), number(late), count(t.n, "reply", "replies"), span(v.first, v.last), duration(p50)),
+			Advice:   "Clients wait one to five seconds: look at the load of the server and at the path to it.",
+			Evidence: Evidence{{"p50_ms", round(p50.Seconds()*1000, 1)}, {"p99_ms", round(p99.Seconds()*1000, 1)}, {"round_trips", float64(t.n)}, {"slow", float64(late)}},
+		})
 	}
 }

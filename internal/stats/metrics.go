@@ -21,7 +21,7 @@ var serverMetrics = []serverMetric{
 	{"answered_requests_total", "Requests that got a whole reply in time.", "counter", func(s *server) float64 { return float64(s.fates.of(s.requests).Answered) }},
 	{"unanswered_requests_total", "Requests that got no reply, without refused ones.", "counter", func(s *server) float64 { return float64(s.fates.of(s.requests).Unanswered) }},
 	{"refused_requests_total", "Requests that an ICMP error or a reply refused.", "counter", func(s *server) float64 { return float64(s.fates.of(s.requests).Refused) }},
-	{"clients", "Distinct addresses that asked the server, estimated if there are many.", "gauge", func(s *server) float64 { return float64(s.clients.count().Count) }},
+	{"clients", "Distinct addresses that asked the server, estimated if there are many.", "gauge", func(s *server) float64 { return float64(s.sources().Count) }},
 	{"bytes_in_total", "Bytes to the server, with IP headers.", "counter", func(s *server) float64 { return float64(s.bytesIn) }},
 	{"bytes_out_total", "Bytes from the server, with IP headers.", "counter", func(s *server) float64 { return float64(s.bytesOut) }},
 }

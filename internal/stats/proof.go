@@ -97,6 +97,16 @@ func (m *more) of(kind uint16) *kindSeries {
 	return nil
 }
 
+// known returns the series that have a kind.
+func (m *more) known() (list []*kindSeries) {
+	for i := range m.series {
+		if q := &m.series[i]; q.kind > 0 {
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
 // proved counts requests with their proof.
 func (a *Aggregate) proved(u *ending) {
 	a.proofs[u.proof] += uint64(u.requests)

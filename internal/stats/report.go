@@ -51,7 +51,7 @@ type reporting struct {
 	victims  []victim
 	groups   []group
 	greedy   map[*entry[client]]bool
-	carpeted []netip.Prefix
+	carpets  []carpet
 	replaced map[netip.Addr]netip.Addr // what is shown of addresses, if others are
 	grid     struct {                  // of the intervals
 		width int
@@ -96,6 +96,7 @@ func (a *Aggregate) Report(o Options) *Report {
 	r.findVictims()
 	r.findEvents()
 	r.nameEvents()
+	r.findCarpets()
 	r.findGreedy()
 	r.listClients()
 	r.limits()
@@ -166,6 +167,7 @@ func (r *reporting) totals() {
 		t.Unanswered += o.Unanswered + o.Refused
 	}
 	t.Addresses = r.a.addresses.count()
+	t.Addresses.Count = min(t.Addresses.Count, t.Requests) // an estimate may be too high
 	t.Servers = uint64(len(r.servers))
 	r.Totals = t
 }
@@ -284,7 +286,7 @@ func (r *reporting) listKinds() {
 // home reports whether a server is one of those that the report is about.
 func (r *reporting) home(e *entry[server]) bool {
 	if len(r.o.Home) == 0 {
-		return e.v.replies > 0 || r.Totals.Replies == 0 || e.v.clients.count().Count >= manyServers
+		return e.v.replies > 0 || r.Totals.Replies == 0 || e.v.sources().Count >= manyServers
 	}
 	return r.isHome(e.addr())
 }
@@ -299,7 +301,7 @@ func (r *reporting) listServers() {
 		v := &e.v
 		s := Server{
 			Address: r.address(e), Protocol: r.a.protocols[v.protocol-1], Name: string(r.name(v.appendPlain(nil, v.name))), Map: string(r.name(v.appendPlain(nil, v.mapName))), Players: int(v.players) - 1,
-			Requests: v.requests, Replies: v.replies, Unknown: v.strays(), Outcome: v.fates.of(v.requests), Clients: v.clients.count(), BytesIn: v.bytesIn, BytesOut: v.bytesOut,
+			Requests: v.requests, Replies: v.replies, Unknown: v.strays(), Outcome: v.fates.of(v.requests), Clients: v.sources(), BytesIn: v.bytesIn, BytesOut: v.bytesOut,
 			ICMP: v.says(), Incomplete: v.incomplete, Home: r.home(e), Error: e.err,
 		}
 		var l *cells

@@ -99,6 +99,13 @@ func (f *fates) of(requests uint64) (o Outcome) {
 	return o
 }
 
+// sources returns how many addresses asked, of which an estimate may be too high.
+func (s *server) sources() Distinct {
+	n := s.clients.count()
+	n.Count = min(n.Count, s.requests)
+	return n
+}
+
 // missed returns how many requests got no reply that they asked for.
 func (f *fates) missed() uint64 {
 	return f[dissect.OutcomeUnanswered] + f[dissect.OutcomeRefused] + f[dissect.OutcomeElsewhere] + f[dissect.OutcomeOther]

@@ -49,13 +49,13 @@ func silences(l *pulses, first, last int64) (list []silence) {
 // leastJudged is the number of requests from which a server is judged.
 const leastJudged = 5
 
-// accident is the probability below which what a sample says is no accident.
+// accident is the probability below which what was found is no accident: that of a whole capture, in which there are many chances.
 const accident = 1e-4
 
 // real reports whether a silence is no accident at a server, by the share of the other requests that it answers.
 func (s *silence) real(v *server) bool {
 	answered := float64(v.replies) / max(float64(v.requests)-s.requests, 1)
-	return s.requests >= leastJudged && s.requests*math.Log1p(-min(answered, 0.999)) < math.Log(accident)
+	return s.requests >= leastJudged && s.requests*math.Log1p(-min(answered, 0.999)) < math.Log(accident/float64(max(v.requests, 1)))
 }
 
 // down says that a server does not reply, or did not for a while.
@@ -189,7 +189,7 @@ func (r *reporting) neverReplied(e *entry[server]) {
 	if lost < leastJudged || r.onlyScanned(e) || r.Totals.Replies == 0 && refused == 0 && len(r.servers) == 1 {
 		return
 	}
-	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), count(v.clients.count().Count, "address", "addresses"), span(v.first, v.last))
+	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), v.sources().addresses(), span(v.first, v.last))
 	text, advice := r.withICMP(v, text)
 	if v.says() == "" {
 		text += ", and nothing shows that a server is there"
@@ -201,12 +201,20 @@ func (r *reporting) neverReplied(e *entry[server]) {
 	})
 }
 
-// onlyScanned reports whether those who ask a server ask many others that do not reply either: its address means nothing then.
+// onlyScanned reports whether those who ask a server ask many others that do not reply either, or one source asks it a few times: its
+// address means nothing then.
 func (r *reporting) onlyScanned(e *entry[server]) bool {
-	if e.v.clients.count().Count >= 2 && len(r.o.Home) == 0 {
-		return e.v.requests < leastSpread && slices.ContainsFunc(r.clients, func(c *entry[client]) bool { return r.scans(c) && c.v.asked(e.sum) }) && e.v.clients.count().Count < 3
+	n := e.v.sources().Count
+	if n > 2 || r.o.whole || n == 2 && len(r.o.Home) > 0 {
+		return false
 	}
-	return len(r.o.Home) == 0 && !r.o.whole && (e.v.says() == "" || slices.ContainsFunc(r.clients, func(c *entry[client]) bool { return c.v.distinctServers() >= manyServers && c.v.asked(e.sum) }))
+	scanned := slices.ContainsFunc(r.clients, func(c *entry[client]) bool {
+		return c.v.asked(e.sum) && (n < 2 && c.v.distinctServers() >= manyServers || r.scans(c))
+	})
+	if n == 2 {
+		return scanned && e.v.requests < leastSpread
+	}
+	return scanned || e.v.says() == "" && e.v.requests < leastWell
 }
 
 // goodShare is the share of complete answers below which a server is not well, if so many requests were judged.
@@ -246,8 +254,8 @@ func (r *reporting) returned(e *entry[server]) (n uint64) {
 	if e.v.more == nil {
 		return math.MaxUint64
 	}
-	for i := range e.v.more.series {
-		for _, t := range e.v.more.series[i].ticks.buckets {
+	for _, q := range e.v.more.known() {
+		for _, t := range q.ticks.buckets {
 			n += uint64(t.by[vouched])
 		}
 	}

@@ -104,6 +104,14 @@ func (h *histogram) quantile(permille uint64) time.Duration {
 	return middle(histogramBuckets - 1)
 }
 
+// above returns how many durations are longer.
+func (h *histogram) above(d time.Duration) (n uint64) {
+	for _, c := range h.counts[bucketOf(d)+1:] {
+		n += uint64(c)
+	}
+	return n
+}
+
 // mix is the finaliser of SplitMix64.
 func mix(x uint64) uint64 {
 	x ^= x >> 30

@@ -35,12 +35,10 @@ func surges(counts []float64, seconds, calm float64) (list []surge) {
 	for len(list) < mostEvents {
 		usual, sharp := usualOf(left, explained, calm*seconds)
 		i, j := hottest(left, usual, seconds)
-		if i == j && !sharp {
-			if low := quantileOf(left, explained, 0.2); low < usual {
-				usual = low
-				if i, j = hottest(left, usual, seconds); i < j && !steep(left, i, j, usual) {
-					i, j = 0, 0
-				}
+		// If more than half is hot, what is usual is hot as well.
+		if low := quantileOf(left, explained, 0.2); !sharp && (i == j && low < usual || eventFactor*low < usual) {
+			if a, b := hottest(left, low, seconds); a < b && steep(left, a, b, low) {
+				usual, i, j = low, a, b
 			}
 		}
 		if i == j {

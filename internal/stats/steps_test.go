@@ -33,19 +33,20 @@ func TestSurges(t *testing.T) {
 		calm    float64
 		want    []surge
 	}{
-		"nothing":                   {flat(60, 40), 1, -1, nil},
-		"twice the usual":           {risen(flat(60, 40), 20, 40, 40), 1, -1, nil},
-		"one":                       {risen(flat(60, 5), 20, 40, 100), 1, -1, []surge{{20, 40, 100, 5}}},
-		"two apart":                 {risen(risen(flat(120, 5), 20, 40, 100), 80, 90, 500), 1, -1, []surge{{80, 90, 500, 5}, {20, 40, 100, 5}}},
-		"one in another":            {risen(risen(flat(120, 5), 20, 60, 300), 30, 40, 2000), 1, -1, []surge{{30, 40, 2000, 5}, {20, 60, 300, 5}}},
-		"one ends in another":       {risen(risen(flat(120, 5), 20, 50, 300), 40, 80, 1000), 1, -1, []surge{{40, 80, 1000, 5}, {20, 50, 300, 5}}},
-		"short":                     {risen(flat(60, 5), 20, 22, 60), 1, -1, nil},
-		"below 20 per second":       {risen(flat(60, 1), 20, 40, 18), 1, -1, nil},
-		"more than half":            {risen(flat(60, 5), 20, 60, 100), 1, -1, []surge{{20, 60, 100, 5}}},
-		"all of it":                 {flat(60, 100), 1, -1, nil},
-		"all of it, of which 2 are": {flat(60, 100), 1, 2, []surge{{0, 60, 98, 2}}},
-		"wide buckets":              {risen(flat(100, 60), 50, 56, 12000), 30, -1, []surge{{50, 56, 12000, 60}}},
-		"half a bucket":             {risen(risen(flat(100, 0), 50, 56, 12000), 56, 57, 6000), 30, -1, []surge{{50, 56.5, 12000, 0}}},
+		"nothing":                       {flat(60, 40), 1, -1, nil},
+		"twice the usual":               {risen(flat(60, 40), 20, 40, 40), 1, -1, nil},
+		"one":                           {risen(flat(60, 5), 20, 40, 100), 1, -1, []surge{{20, 40, 100, 5}}},
+		"two apart":                     {risen(risen(flat(120, 5), 20, 40, 100), 80, 90, 500), 1, -1, []surge{{80, 90, 500, 5}, {20, 40, 100, 5}}},
+		"one in another":                {risen(risen(flat(120, 5), 20, 60, 300), 30, 40, 2000), 1, -1, []surge{{30, 40, 2000, 5}, {20, 60, 300, 5}}},
+		"one ends in another":           {risen(risen(flat(120, 5), 20, 50, 300), 40, 80, 1000), 1, -1, []surge{{40, 80, 1000, 5}, {20, 50, 300, 5}}},
+		"another joins, the first ends": {risen(risen(flat(120, 5), 30, 80, 400), 60, 100, 1200), 1, -1, []surge{{60, 100, 1200, 5}, {30, 80, 400, 5}}},
+		"short":                         {risen(flat(60, 5), 20, 22, 60), 1, -1, nil},
+		"below 20 per second":           {risen(flat(60, 1), 20, 40, 18), 1, -1, nil},
+		"more than half":                {risen(flat(60, 5), 20, 60, 100), 1, -1, []surge{{20, 60, 100, 5}}},
+		"all of it":                     {flat(60, 100), 1, -1, nil},
+		"all of it, of which 2 are":     {flat(60, 100), 1, 2, []surge{{0, 60, 98, 2}}},
+		"wide buckets":                  {risen(flat(100, 60), 50, 56, 12000), 30, -1, []surge{{50, 56, 12000, 60}}},
+		"half a bucket":                 {risen(risen(flat(100, 0), 50, 56, 12000), 56, 57, 6000), 30, -1, []surge{{50, 56.5, 12000, 0}}},
 	} {
 		got := surges(c.x, c.seconds, c.calm)
 		if len(got) != len(c.want) {

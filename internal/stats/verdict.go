@@ -34,7 +34,7 @@ const mostVerdicts = 50
 
 // judge adds the verdicts.
 func (r *reporting) judge() {
-	for _, rule := range []func(){r.carpets, r.junk, r.down, r.drops, r.floods, r.reflected, r.tooOften, r.growths, r.longLost, r.unwell, r.slow, r.scanners, r.errors} {
+	for _, rule := range []func(){r.sayCarpets, r.junk, r.down, r.drops, r.floods, r.reflected, r.tooOften, r.growths, r.longLost, r.unwell, r.slow, r.scanners, r.errors} {
 		rule()
 	}
 	if r.o.whole {
@@ -115,7 +115,7 @@ func (r *reporting) cannotTell() {
 	}
 	advice := "Capture the port of the server, in both directions."
 	if t.Requests > 0 && !r.o.OneSided {
-		text = fmt.Sprintf("Cannot tell whether a server is there: none of %s from %s got a reply.", count(t.Requests, "request", "requests"), count(t.Addresses.Count, "address", "addresses"))
+		text = fmt.Sprintf("Cannot tell whether a server is there: none of %s from %s got a reply.", count(t.Requests, "request", "requests"), t.Addresses.addresses())
 		advice = "Look whether the address and the port are right, and ask from elsewhere: qdissect why ADDR:PORT says more of one server."
 	}
 	if r.o.OneSided && t.Requests+t.Replies > 0 {
@@ -130,7 +130,7 @@ func (r *reporting) nothing() {
 	t := &r.Totals
 	rate := float64(t.Requests) / r.duration()
 	share := float64(t.Answered) / float64(max(t.Answered+t.Unanswered, 1))
-	text := fmt.Sprintf("Nothing unusual: %s from %s (%s per second, at most %s)", count(t.Requests, "request", "requests"), count(t.Addresses.Count, "address", "addresses"),
+	text := fmt.Sprintf("Nothing unusual: %s from %s (%s per second, at most %s)", count(t.Requests, "request", "requests"), t.Addresses.addresses(),
 		rounded(rate), number(r.Timeline.Peak))
 	whose := "the replies"
 	if t.Answered+t.Unanswered > 0 { // live, nothing is known of the first seconds

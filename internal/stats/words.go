@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,18 @@ func count(n uint64, one, many string) string {
 		return "1 " + one
 	}
 	return number(n) + " " + many
+}
+
+// addresses writes a number of addresses, an estimate with its error.
+func (d Distinct) addresses() string {
+	text := count(d.Count, "address", "addresses")
+	switch {
+	case d.Percent >= 100:
+		text = "more than " + text
+	case d.Percent > 0:
+		text += fmt.Sprintf(" (±%d %%)", d.Percent)
+	}
+	return text
 }
 
 // rounded writes a number without decimals, or one if it is small.

@@ -1,0 +1,239 @@
+package stats
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
+)
+
+// A made request is one that a test plays, with what becomes of it. The zero value gets one reply of 100 bytes after 1 ms.
+type made struct {
+	at       float64 // seconds
+	from, to string  // without a port: 40000, 27015
+	of       int     // info or rules
+	proof    dissect.Proof
+	outcome  dissect.Outcome
+	silent   bool // no reply
+	wait     time.Duration
+	back     int // bytes
+	hops     uint8
+	port     uint16
+	id       uint16
+	payload  string
+}
+
+// play plays requests in the order of their times, and returns the verdicts: certainty, text, and how many sources are named.
+func play(list []made, o Options) string {
+	p := &dissect.Protocol{Name: "p"}
+	ask := []*dissect.MessageType{{Name: "info", Title: "info request", Role: dissect.Request}, {Name: "rules", Title: "rules request", Role: dissect.Request}, {Name: "list", Title: "list request", Role: dissect.Request, Purpose: dissect.ServerList}}
+	reply := &dissect.MessageType{Name: "reply", Role: dissect.Reply}
+	p.Messages = append(ask, reply)
+	a := New()
+	start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
+	address := func(s string, port uint16) netip.AddrPort {
+		if x, err := netip.ParseAddrPort(s); err == nil {
+			return x
+		}
+		return netip.AddrPortFrom(netip.MustParseAddr(s), port)
+	}
+	slices.SortStableFunc(list, func(a, b made) int { return cmp.Compare(a.at, b.at) })
+	for i, x := range list {
+		at, src, dst := start.Add(time.Duration(x.at*1e9)), address(x.from, cmp.Or(x.port, 40000)), address(x.to, 27015)
+		payload := cmp.Or(x.payload, "\xff\xff\xff\xffTSource Engine Query\x00")
+		r := dissect.Record{
+			Protocol: p, Frame: uint64(2*i + 1), Time: at, Src: src, Dst: dst, WireLength: len(payload), HopLimit: x.hops, IPID: x.id, Proven: x.proof == dissect.Proven,
+			Message: dissect.Message{Type: ask[x.of], Pair: dissect.Pair{Asks: 1}}, Sources: []dissect.Source{{Data: []byte(payload)}},
+		}
+		a.Record(&r)
+		e := dissect.Exchange{Protocol: p, Type: ask[x.of], Time: at, Src: src, Dst: dst, Requests: 1, RequestBytes: len(payload), Proof: x.proof, Outcome: x.outcome, Note: r.Note}
+		if !x.silent {
+			e.Replies, e.ReplyBytes = 1, cmp.Or(x.back, 100)
+			wait := cmp.Or(x.wait, time.Millisecond)
+			back := dissect.Record{
+				Protocol: p, Frame: uint64(2*i + 2), Time: at.Add(wait), Src: dst, Dst: src, WireLength: e.ReplyBytes, Message: dissect.Message{Type: reply},
+				RequestFrame: r.Frame, TimeKnown: true, RTT: wait, Note: r.Note,
+			}
+			if x.outcome == dissect.OutcomeChallenged || x.proof == dissect.Unreturned || x.proof == dissect.Vouched {
+				back.Pair.Challenge = dissect.ChallengeIssued
+			}
+			back.Split.Partial = x.outcome == dissect.OutcomePartial
+			a.Record(&back)
+		} else if x.outcome == dissect.OutcomeRefused {
+			a.Finding(&dissect.FlowFinding{Finding: dissect.NewFinding(core.PortUnreachable), Frame: r.Frame, ICMPFrame: r.Frame + 1, Time: at, Src: src, Dst: dst, Protocol: p})
+		}
+		a.Exchange(&e)
+	}
+	var said []string
+	for _, v := range a.Report(o).Verdicts {
+		said = append(said, string(v.Certainty)+" "+v.Text)
+	}
+	return strings.Join(said, "\n")
+}
+
+// sent makes n requests from one time on, so many per second, each as f says.
+func sent(n int, from, rate float64, f func(i int, x *made)) (list []made) {
+	for i := range n {
+		x := made{at: from + float64(i)/rate, to: "198.51.100.10"}
+		f(i, &x)
+		list = append(list, x)
+	}
+	return list
+}
+
+// person returns the address of the i-th of many people, of a few networks, and somebody one of any address.
+func person(i int) string { return fmt.Sprintf("24.%d.%d.%d", 10+i%3, i/200%256, 1+i%200) }
+
+func somebody(i int) string {
+	x := uint32(i)*2654435761 + 12345
+	x ^= x >> 15
+	x *= 0x2c1b3c6d
+	var b [4]byte
+	binary.BigEndian.PutUint32(b[:], x)
+	if b[0] = 1 + b[0]%222; impossible(b) {
+		b[0] = 20
+	}
+	return netip.AddrFrom4(b).String()
+}
+
+// evening makes two requests a second of people, who prove themselves, for so long.
+func evening(seconds int) []made {
+	return sent(2*seconds, 0, 2, func(i int, x *made) {
+		x.from, x.hops, x.proof = person(i/2), uint8(40+i/2%20), dissect.Vouched
+		if i%2 == 1 {
+			x.proof = dissect.Proven
+		}
+	})
+}
+
+// quiet is what is said if nothing is.
+const quiet = "certain Nothing unusual"
+
+// TestVerdictsNeed: each kind of verdict is said from as much as it needs, and not from less.
+func TestVerdictsNeed(t *testing.T) {
+	both := func(lists ...[]made) []made { return slices.Concat(lists...) }
+	lost := func(n int, from, rate float64) []made {
+		return sent(n, from, rate, func(i int, x *made) { x.from, x.silent, x.outcome = person(900+i), true, dissect.OutcomeUnanswered })
+	}
+	// asked is a flood from 30 s on; f says what else is true of a request.
+	flood := func(n int, rate float64, proof dissect.Proof, f func(i int, x *made)) []made {
+		return sent(n, 30, rate, func(i int, x *made) {
+			x.from, x.hops, x.proof, x.id, x.port = somebody(i), uint8(30+i%40), proof, uint16(i*7919), uint16(1024+i*31%60000)
+			if proof == dissect.Unreturned {
+				x.outcome = dissect.OutcomeChallenged
+			}
+			if f != nil {
+				f(i, x)
+			}
+		})
+	}
+	open := func(n int) []made { // people who ask a server that needs no proof
+		return sent(n, 0, 5, func(i int, x *made) {
+			x.from, x.hops, x.port, x.id = person(i), uint8(40+i%20), uint16(1024+i*17%60000), uint16(i*4001)
+		})
+	}
+	oneHop := func(i int, x *made) { x.hops = 47 }
+	crowd := func(i int, x *made) { x.from = person(5000 + i) }
+	victim := func(n int, rate float64, back int) []made {
+		return sent(n, 10, rate, func(i int, x *made) {
+			x.from, x.port, x.back, x.to = "203.0.113.77", 80, back, fmt.Sprintf("198.51.100.%d", 10+i%4)
+		})
+	}
+	for _, c := range []struct {
+		name string
+		play []made
+		want string // the beginning of the text
+	}{
+		{"an evening", evening(60), quiet},
+		{"five of many in 5 s without a reply", both(evening(30), lost(5, 30.5, 1), evening(0), sent(10, 36, 1, func(i int, x *made) { x.from = person(i) })), "certain Down: 198.51.100.10:27015 did not reply for 6.5 s, from 19:00:29 UTC to 19:00:36 UTC: none of 5 requests got a reply."},
+		{"four", both(evening(30), lost(4, 30.5, 1), sent(10, 36, 1, func(i int, x *made) { x.from = person(i) })), quiet},
+		{"in 4 s", both(evening(30), lost(5, 29.6, 2), sent(10, 34, 1, func(i int, x *made) { x.from = person(i) })), quiet},
+		{"half is lost at random", sent(600, 0, 5, func(i int, x *made) {
+			if x.from = person(i); uint32(i)*2654435761>>31 == 1 {
+				x.silent, x.outcome = true, dissect.OutcomeUnanswered
+			}
+		}), "certain Not answered: 198.51.100.10:27015 replies to only 50 % of 600 requests in 119.8 s from 19:00:00 UTC on: 50 % got no reply."},
+		{"no server", both(evening(30), sent(5, 0, 1, func(i int, x *made) {
+			x.from, x.to, x.silent, x.outcome = person(i), "198.51.100.99", true, dissect.OutcomeUnanswered
+		})), "likely No reply: 198.51.100.99:27015 answered none of 5 requests from 5 addresses in 4 s from 19:00:00 UTC on, and nothing shows that a server is there."},
+		{"no server, asked by four", both(evening(30), sent(4, 0, 1, func(i int, x *made) {
+			x.from, x.to, x.silent, x.outcome = person(i), "198.51.100.99", true, dissect.OutcomeUnanswered
+		})), quiet},
+		{"no server, which one asks", both(evening(30), sent(15, 0, 1, func(i int, x *made) {
+			x.from, x.to, x.silent, x.outcome = "203.0.113.9", "198.51.100.99", true, dissect.OutcomeUnanswered
+		})), quiet},
+		{"slow", both(evening(45), sent(10, 2, 1, func(i int, x *made) { x.from, x.wait = person(i), 1100*time.Millisecond })), "certain Slow: 198.51.100.10:27015 takes more than 1 s for 10 of 55 replies in 44.5 s from 19:00:00 UTC on; half of them take 1 ms or less."},
+		{"four slow ones", both(evening(15), sent(4, 2, 1, func(i int, x *made) { x.from, x.wait = person(i), 1100*time.Millisecond })), quiet},
+		{"nine of a hundred", both(evening(92), sent(9, 2, 1, func(i int, x *made) { x.from, x.wait = person(i), 1100*time.Millisecond })), quiet},
+		{"a flood", both(evening(60), flood(200, 40, dissect.Unreturned, nil)), "certain Forged flood at 198.51.100.10:27015: 200 p info requests in 5 s from 19:00:30 UTC on (40 per second) from 200 addresses. None came back with the challenge that it was given."},
+		{"a flood of 18 a second", both(evening(60), flood(180, 18, dissect.Unreturned, nil)), "certain Not answered: 198.51.100.10:27015 replies to only 60 % of 300 requests in 59.5 s from 19:00:00 UTC on: 40 % got a challenge only, because their clients did not return it or got another one each time."},
+		{"a flood of two seconds", both(evening(60), flood(100, 50, dissect.Unreturned, nil)), "certain Not answered: 198.51.100.10:27015 replies to only 82 % of 220 requests in 59.5 s from 19:00:00 UTC on: 18 % got a challenge only, because their clients did not return it or got another one each time."},
+		{"a crowd, of which a fifth never returns", both(evening(60), flood(2000, 200, dissect.Proven, crowd), flood(400, 40, dissect.Unreturned, crowd)), "certain Not answered: 198.51.100.10:27015 replies to only 87 % of 2,520 requests in 59.5 s from 19:00:00 UTC on: 13 % got a challenge only, because their clients did not return it or got another one each time."},
+		{"one hop limit, no proof", both(open(300), flood(2000, 200, dissect.Unproven, oneHop)), "likely Forged flood at 198.51.100.10:27015: 2,000 p info requests in 10 s from 19:00:30 UTC on (200 per second, 41 times the usual) from 2,000 addresses. Nothing proves it, but 88 % of the packets have the hop limit 47 and the addresses are spread evenly over the whole internet."},
+		{"one hop limit, 180", both(open(300), flood(180, 60, dissect.Unproven, oneHop)), "certain Nothing unusual: 480 requests from 480 addresses (±1 %) (8 per second, at most 65), 100 % answered, half of them within 1 ms."},
+		{"people come", both(open(300), flood(2000, 200, dissect.Unproven, func(i int, x *made) { crowd(i, x); x.hops = uint8(40 + i%20) })), "possible Crowd or forged at 198.51.100.10:27015: 2,000 p info requests in 10 s from 19:00:30 UTC on (200 per second, 41 times the usual) from 2,000 addresses. They may be people, or forged: this request needs no proof, and what there is to see does not tell."},
+		{"180 people come", both(open(300), flood(180, 60, dissect.Unproven, func(i int, x *made) { crowd(i, x); x.hops = uint8(40 + i%20) })), quiet},
+		{"a victim", both(evening(60), victim(100, 10, 300)), "likely Reflection at 203.0.113.77: 100 p info requests in its name in 9.9 s from 19:00:10 UTC on (10 per second) made 198.51.100.10:27015 and 3 others send it 32.8 kB, 6.2 times what came. The address is forged: it is the victim."},
+		{"99 requests", both(evening(60), victim(99, 10, 300)), quiet},
+		{"nine a second", both(evening(60), victim(150, 9, 300)), quiet},
+		{"short replies", both(evening(60), victim(100, 10, 130)), quiet},
+		{"greedy", both(evening(60), sent(105, 10, 10.5, func(i int, x *made) { x.from, x.proof = "203.0.113.9", dissect.Proven })), "certain Greedy: 203.0.113.9 asks 198.51.100.10:27015 11 times per second: 105 p info requests in 9.9 s from 19:00:10 UTC on, 47 % of all requests. It returns challenges: the address is real."},
+		{"99 requests, greedy", both(evening(60), sent(99, 10, 11, func(i int, x *made) { x.from, x.proof = "203.0.113.9", dissect.Proven })), quiet},
+		{"nine a second, greedy", both(evening(60), sent(200, 10, 9, func(i int, x *made) { x.from, x.proof = "203.0.113.9", dissect.Proven })), quiet},
+		{"list hammering", both(evening(60), sent(105, 10, 10.5, func(i int, x *made) { x.from, x.proof, x.of = "203.0.113.9", dissect.Proven, 2 })), "certain List hammering: 203.0.113.9 asks 198.51.100.10:27015 11 times per second: 105 p list requests in 9.9 s from 19:00:10 UTC on, 47 % of all requests. It returns challenges: the address is real."},
+		{"growth", both(evening(180), sent(3900, 60, 60, func(i int, x *made) { x.from, x.proof = person(1000+i/2), dissect.Proven })), "likely Growth at 198.51.100.10:27015: 3,900 requests more than usual in 65 s from 19:01:00 UTC on (60 per second, 31 times the usual), of clients that prove themselves. No few of them ask most of it: more people come."},
+		{"50 s of growth", both(evening(180), sent(3000, 60, 60, func(i int, x *made) { x.from, x.proof = person(1000+i/2), dissect.Proven })), quiet},
+		{"scanner", both(evening(60), sent(40, 10, 2, func(i int, x *made) {
+			if x.from, x.to = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 100+i); i%4 == 0 {
+				x.silent, x.outcome = true, dissect.OutcomeUnanswered
+			}
+		})), "likely Scanner: 203.0.113.9 asks about 40 servers: 40 requests in 19.5 s from 19:00:10 UTC on (2.1 per second), with 30 replies. It never returns a challenge."},
+		{"browser", both(evening(60), sent(40, 10, 2, func(i int, x *made) {
+			if x.from, x.to = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 100+i); i%8 == 0 {
+				x.silent, x.outcome = true, dissect.OutcomeUnanswered
+			}
+		})), quiet},
+		{"carpet", both(evening(60), sent(800, 20, 40, func(i int, x *made) {
+			x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%16), true, dissect.OutcomeUnanswered
+		})), "likely Carpet flood at 198.51.100.0/24: 800 requests to 16 addresses of it that never replied, in 20 s from 19:00:20 UTC on (40 per second) from about 796 addresses. Nobody looks for servers there: the whole network is the target."},
+		{"15 addresses", both(evening(60), sent(750, 20, 40, func(i int, x *made) {
+			x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%15), true, dissect.OutcomeUnanswered
+		})), "likely No reply: 198.51.100.100:27015 answered none of 50 requests from 50 addresses (±1 %) in 18.4 s from 19:00:20 UTC on, and nothing shows that a server is there."},
+		{"stale clients of dead servers", both(evening(60), sent(800, 0, 14, func(i int, x *made) {
+			x.from, x.to, x.silent, x.outcome = person(i), fmt.Sprintf("198.51.100.%d", 100+i%16), true, dissect.OutcomeUnanswered
+		})), "likely No reply: 198.51.100.100:27015 answered none of 50 requests from 50 addresses (±1 %) in 56 s from 19:00:00 UTC on, and nothing shows that a server is there."},
+		{"long replies", both(evening(60), sent(20, 0, 1, func(i int, x *made) {
+			if x.from, x.of = person(i), 1; i%2 == 0 {
+				x.outcome = dissect.OutcomePartial
+			}
+		})), "certain Long replies lost: 198.51.100.10:27015 answers short requests, but 10 of its replies lack parts or IP fragments: in 18 s from 19:00:00 UTC on, 10 of about 10 rules requests had no complete reply."},
+		{"two long replies", both(evening(60), sent(2, 0, 1, func(i int, x *made) { x.from, x.of, x.outcome = person(i), 1, dissect.OutcomePartial })), quiet},
+		{"overload", both(
+			sent(400, 0, 10, func(i int, x *made) { x.from, x.proof = person(i), dissect.Proven }),
+			sent(2000, 40, 100, func(i int, x *made) {
+				if x.from, x.proof = person(i), dissect.Proven; i%2 == 1 {
+					x.silent, x.outcome = true, dissect.OutcomeUnanswered
+				}
+			}),
+		), "certain Overload: 198.51.100.10:27015 replies to 100 % of requests at 10 per second and to 50 % at 100 per second, in 20 s from 19:00:40 UTC on."},
+		{"not answered", sent(40, 0, 1, func(i int, x *made) {
+			if x.from = person(i); i%4 == 0 {
+				x.silent, x.outcome = true, dissect.OutcomeUnanswered
+			}
+		}), "certain Not answered: 198.51.100.10:27015 replies to only 75 % of 40 requests in 39 s from 19:00:00 UTC on: 25 % got no reply."},
+		{"closed", both(evening(20), sent(10, 21, 1, func(i int, x *made) { x.from, x.silent, x.outcome = person(i), true, dissect.OutcomeRefused })), "certain Down: 198.51.100.10:27015 stopped replying at 19:00:19 UTC: none of 10 requests in the 10.5 s since then has a reply; ICMP says: the port is closed."},
+	} {
+		got := play(c.play, Options{})
+		t.Logf("%s: %s", c.name, got)
+		if !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
