@@ -221,10 +221,13 @@ func (g *group) seconds() float64 {
 // findGreedy collects clients that ask too often: those of events, and those that do so all the time.
 func (r *reporting) findGreedy() {
 	r.greedy = map[*entry[client]]bool{}
-	add := func(list []*entry[client], e *entry[server], n float64, from, to int64, real bool) {
+	mark := func(list []*entry[client]) {
 		for _, c := range list {
 			r.greedy[c] = true
 		}
+	}
+	add := func(list []*entry[client], e *entry[server], n float64, from, to int64, real bool) {
+		mark(list)
 		for i := range r.groups {
 			if g := &r.groups[i]; g.real == real && sameClients(g.clients, list) {
 				if !slices.Contains(g.servers, e) {
@@ -254,8 +257,28 @@ func (r *reporting) findGreedy() {
 				from, to = min(from, c.v.first), max(to, c.v.last)
 			}
 		}
-		if len(few) > 0 {
-			add(few, e, sum, from, to, true)
+		if len(few) == 0 {
+			continue
+		}
+		mark(few)
+		if i := slices.IndexFunc(r.groups, func(g group) bool {
+			return g.real && len(g.servers) == 1 && g.servers[0] == e && 2*overlap(from, to, g.from, g.to) > to-from
+		}); i >= 0 {
+			g := &r.groups[i] // others ask more, at the same time
+			g.clients, g.requests = slices.Concat(g.clients, few), g.requests+sum
+			continue
+		}
+		add(few, e, sum, from, to, true)
+	}
+	for i := range r.groups {
+		if g := &r.groups[i]; len(g.servers) > 1 { // at some of these they are not above all others
+			all := 0.0
+			for _, c := range g.clients {
+				all += c.v.during(g.from, g.to)
+			}
+			if mostOf*all <= g.requests {
+				g.requests = max(g.requests, all)
+			}
 		}
 	}
 }

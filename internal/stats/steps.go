@@ -29,9 +29,29 @@ func (s *surge) excess() float64 { return s.level * (s.to - s.from) }
 
 // surges finds the surges in counts per bucket, each of some seconds, the largest first. Each is subtracted before the usual rate is
 // judged again. calm is the rate per second that is usual if the series never is calm, negative if that is unknown.
-func surges(counts []float64, seconds, calm float64) (list []surge) {
+func surges(counts []float64, seconds, calm float64) []surge {
+	list, rest := surgesAbove(counts, seconds, calm)
+	if len(list) == 0 || len(rest) < leastCalm {
+		return list
+	}
+	// While surges are among what is judged, it looks higher than it is.
+	sum := 0.0
+	for _, v := range rest {
+		sum += v
+	}
+	if mean := sum / float64(len(rest)) / seconds; calm < 0 || mean < calm {
+		list, _ = surgesAbove(counts, seconds, mean)
+	}
+	return list
+}
+
+// leastCalm is how many buckets without a surge say what is usual.
+const leastCalm = 5
+
+// surgesAbove returns the surges, and what is not in them.
+func surgesAbove(counts []float64, seconds, calm float64) (list []surge, rest []float64) {
 	left := slices.Clone(counts)
-	explained := make([]bool, len(left))
+	explained, beside := make([]bool, len(left)), make([]bool, len(left))
 	for len(list) < mostEvents {
 		usual, sharp := usualOf(left, explained, calm*seconds)
 		i, j := hottest(left, usual, seconds)
@@ -47,11 +67,15 @@ func surges(counts []float64, seconds, calm float64) (list []surge) {
 		found := split(left, i, j, usual, seconds)
 		for k := max(i-1, 0); k < min(j+1, len(left)); k++ {
 			left[k] = min(left[k], usual)
-		}
-		for k := i; k < j; k++ {
-			explained[k] = true
+			explained[k] = explained[k] || k >= i && k < j
+			beside[k] = true
 		}
 		list = append(list, found...)
+	}
+	for k, v := range left {
+		if !beside[k] {
+			rest = append(rest, v)
+		}
 	}
 	slices.SortStableFunc(list, func(a, b surge) int {
 		switch x, y := a.excess(), b.excess(); {
@@ -62,7 +86,7 @@ func surges(counts []float64, seconds, calm float64) (list []surge) {
 		}
 		return 0
 	})
-	return list[:min(len(list), mostEvents)]
+	return list[:min(len(list), mostEvents)], rest
 }
 
 // usualOf returns the median of what is not explained. If that never is calm, it is what is given, and then there is nothing lower to
