@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +94,36 @@ func TestStreams(t *testing.T) {
 		got := strings.Join(stats.New().Report(c.o).Unclear, "\n")
 		if !strings.Contains(got, c.first) || c.all == "" && strings.Contains(got, "more have") || !strings.Contains(got, c.all) || c.o.Hide != nil && strings.Contains(got, "198.51") {
 			t.Errorf("%s", got)
+		}
+	}
+}
+
+// TestOneAsker: a server that stops replying is down, also if a single client asks it the same all the time, so that each request repeats
+// the one before.
+func TestOneAsker(t *testing.T) {
+	server, client := netip.MustParseAddrPort("198.51.100.10:27015"), netip.MustParseAddrPort("203.0.113.1:40000")
+	for _, perSecond := range []int{1, 2, 5} {
+		for _, silent := range []int{3, 7, 20, 75} {
+			var b bytes.Buffer
+			m := mkpcap.NewWriter(&b, mkpcap.Options{})
+			start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
+			n := 0
+			for i := range (15 + silent) * perSecond {
+				at := start.Add(time.Duration(i) * time.Second / time.Duration(perSecond))
+				m.UDP(at, client, server, []byte("\xff\xff\xff\xffTSource Engine Query\x00"))
+				if i >= 15*perSecond {
+					n++
+					continue
+				}
+				m.UDP(at.Add(time.Millisecond), server, client, fmt.Appendf(nil, "\xff\xff\xff\xffI\x11Old town\x00dust%d\x00cstrike\x00Counter-Strike\x00\x0a\x00\x03\x18\x00dl\x00\x011.0\x00", i))
+			}
+			r, why := reported(t, b.Bytes(), 1, stats.Options{}), asked(t, b.Bytes(), 1, server)[0]
+			is := r.Verdicts[0].Kind == stats.ServerDown && strings.Contains(r.Verdicts[0].Text, fmt.Sprintf("stopped replying at 19:00:14 UTC: none of %d requests", n)) &&
+				r.Verdicts[0].From.Sub(start).Round(time.Second) == time.Duration(15-1/perSecond)*time.Second
+			knows := slices.Contains(why.Problems, "stopped")
+			if want := silent > 5; is != want || knows != want && silent > 7 {
+				t.Errorf("%d requests per second, silent for %d s: %+v\n%s", perSecond, silent, r.Verdicts, why.AppendText(nil))
+			}
 		}
 	}
 }

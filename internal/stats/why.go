@@ -261,11 +261,15 @@ func (x *facts) prepare() {
 		}
 	}
 	x.findSilences()
+	asked := len(x.silences) > 0
 	x.verdicts = []Verdict{}
 	for _, v := range x.r.Verdicts {
 		p, _ := netip.ParsePrefix(v.Network)
 		if s := x.at.String(); v.Server == s || slices.Contains(v.Servers, s) || p.Contains(x.at.Addr()) {
 			x.verdicts = append(x.verdicts, v)
+			if v.Kind == ServerDown && !asked { // whoever asks the same many times a second ends no request until it is over
+				x.silences = append(x.silences, silent{v.From.UnixNano(), v.To.UnixNano(), uint64(v.Evidence.of("requests_without_reply")), v.To.UnixNano() < x.last})
+			}
 		}
 	}
 }
