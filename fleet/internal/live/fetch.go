@@ -80,30 +80,37 @@ func (s *Sensor) end(to string, e *ending) {
 	}
 }
 
-// cut sends the packets that somebody wants.
-func (s *Sensor) cut(ctx context.Context, m *nats.Msg, e *ending) error {
-	var c Cut
-	if err := json.Unmarshal(m.Data, &c); err != nil {
-		return errors.New("not a request for packets")
+// wanted reads a request for packets, and returns the words for qdissect: those of others are values of flags, and no shell sees them.
+func wanted(request []byte) (c Cut, args []string, err error) {
+	if err := json.Unmarshal(request, &c); err != nil {
+		return c, nil, errors.New("not a request for packets")
 	}
 	switch {
 	case c.Since.IsZero() || !c.Since.Before(c.Until):
-		return errors.New("--since must be before --until")
+		return c, nil, errors.New("--since must be before --until")
 	case len(c.Filter) > maxFilter:
-		return fmt.Errorf("the filter is longer than %d bytes", maxFilter)
+		return c, nil, fmt.Errorf("the filter is longer than %d bytes", maxFilter)
 	}
-	most := min(max(c.Most, 0), MaxFetch)
+	c.Most = min(max(c.Most, 0), MaxFetch)
+	args = []string{"read", "-q", "-w", "-", "--since=" + c.Since.UTC().Format(time.RFC3339Nano), "--until=" + c.Until.UTC().Format(time.RFC3339Nano)}
+	if c.Filter != "" {
+		args = append(args, "--display-filter="+c.Filter)
+	}
+	return c, args, nil
+}
+
+// cut sends the packets that somebody wants.
+func (s *Sensor) cut(ctx context.Context, m *nats.Msg, e *ending) error {
+	c, args, err := wanted(m.Data)
+	if err != nil {
+		return err
+	}
 	files := covering(s.ring(), c.Since, c.Until)
 	if len(files) == 0 {
 		return errors.New("its ring has no packets of that time")
 	}
 	ctx, stop := context.WithTimeout(ctx, maxCutTime)
 	defer stop()
-	// The words of others are values of flags, and no shell sees them.
-	args := []string{"read", "-q", "-w", "-", "--since=" + c.Since.UTC().Format(time.RFC3339Nano), "--until=" + c.Until.UTC().Format(time.RFC3339Nano)}
-	if c.Filter != "" {
-		args = append(args, "--display-filter="+c.Filter)
-	}
 	if run(files[0]) == run(files[len(files)-1]) {
 		args = append(args, "--series") // else some were written before a restart
 	}
@@ -117,7 +124,7 @@ func (s *Sensor) cut(ctx context.Context, m *nats.Msg, e *ending) error {
 	if err := p.Start(); err != nil {
 		return err
 	}
-	sent, whole, err := s.pieces(ctx, m.Reply, out, most, e)
+	sent, whole, err := s.pieces(ctx, m.Reply, out, c.Most, e)
 	if !whole {
 		stop()
 	}

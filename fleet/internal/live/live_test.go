@@ -150,6 +150,26 @@ func FuzzTake(f *testing.F) {
 	})
 }
 
+// FuzzWanted: whatever a request for packets is, its words are values of flags.
+func FuzzWanted(f *testing.F) {
+	f.Add([]byte(`{"since":"2026-03-14T19:00:00Z","until":"2026-03-14T19:05:00Z","filter":"--write=x","most":1000}`))
+	f.Add([]byte(`{"since":"9999-12-31T23:59:59-14:00","until":"9999-12-31T23:59:59-23:59","most":-1}`))
+	f.Fuzz(func(t *testing.T, request []byte) {
+		c, args, err := wanted(request)
+		if err != nil {
+			return
+		}
+		if c.Most < 0 || c.Most > MaxFetch || len(args) > 7 {
+			t.Errorf("%d bytes, %q", c.Most, args)
+		}
+		for i, prefix := range []string{"read", "-q", "-w", "-", "--since=", "--until=", "--display-filter="}[:len(args)] {
+			if !strings.HasPrefix(args[i], prefix) || len(args[i]) > 40+maxFilter {
+				t.Errorf("%q", args)
+			}
+		}
+	})
+}
+
 func newView(t testing.TB) *View {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, sensorPages), 0o777); err != nil {
