@@ -10,7 +10,7 @@ FUZZTIME ?= 60s
 LAB_BIN = $(or $(TMPDIR),/tmp)
 LAB = go build -C internal/tools/lab -o $(LAB_BIN)
 
-.PHONY: all build test race clients lint generate golden fuzz bench benchcmp bench-peers bench-instr bench-cache ci packages
+.PHONY: all build test race clients lint generate golden fuzz bench benchcmp bench-peers bench-instr bench-cache bench-paired ci packages
 
 all: build test
 
@@ -94,3 +94,7 @@ bench-instr:
 bench-cache:
 	CGO_ENABLED=0 go build -o $(or $(TMPDIR),/tmp)/qdissect-bench ./cmd/qdissect
 	go run ./internal/tools/benchinstr -cache -small 20000 -large 100000 -program $(or $(TMPDIR),/tmp)/qdissect-bench
+
+# This build against another, OLD=PROGRAM, in turn: on a machine that does nothing else.
+bench-paired:
+	$(LAB)/benchpeers ./benchpeers && $(LAB_BIN)/benchpeers -old $(OLD) -n 400000 -runs 13

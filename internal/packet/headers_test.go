@@ -7,9 +7,9 @@ import (
 )
 
 var kindNames = [...]string{
-	HeaderOther: "other", HeaderEthernet: "ethernet", HeaderSLL: "sll", HeaderSLL2: "sll2", HeaderFamily: "family", HeaderPPP: "ppp", HeaderNFLOG: "nflog",
+	HeaderOther: "other", HeaderEthernet: "ethernet", HeaderSLL: "sll", HeaderSLL2: "sll2", HeaderFamily: "family", HeaderPPP: "ppp", HeaderNFLOG: "nflog", HeaderPPI: "ppi",
 	HeaderVLAN: "vlan", HeaderMPLS: "mpls", HeaderPPPoE: "pppoe", HeaderIPv4: "ipv4", HeaderIPv6: "ipv6", HeaderExtension: "extension",
-	HeaderFragment: "fragment", HeaderUDP: "udp", HeaderGRE: "gre", HeaderVXLAN: "vxlan", HeaderGeneve: "geneve",
+	HeaderFragment: "fragment", HeaderUDP: "udp", HeaderGRE: "gre", HeaderVXLAN: "vxlan", HeaderGeneve: "geneve", HeaderGTPU: "gtp-u",
 }
 
 // wrongHeaders returns what is wrong with the headers of a frame.
@@ -59,6 +59,7 @@ func TestHeaders(t *testing.T) {
 		"sll2 ipv6":                         "sll2 20, ipv6 40, udp 8",
 		"ppp without address":               "ppp 2, ipv6 40, udp 8",
 		"nflog":                             "nflog 24, ipv4 20, udp 8",
+		"ppi":                               "ppi 20, ethernet 14, ipv4 20, udp 8",
 		"ipv4 options":                      "ipv4 28, udp 8",
 		"ipv4 ah":                           "ipv4 20, other 24, udp 8",
 		"ipv6 extensions":                   "ipv6 40, extension 16, extension 24, extension 8, extension 8, extension 8, extension 8, other 24, udp 8",
@@ -69,6 +70,7 @@ func TestHeaders(t *testing.T) {
 		"erspan ii":                         "ipv4 20, gre 16, ethernet 14, ipv4 20, udp 8",
 		"vxlan":                             "ethernet 14, ipv4 20, udp 8, vxlan 8, ethernet 14, ipv4 20, udp 8",
 		"geneve with options, ip":           "ethernet 14, ipv4 20, udp 8, geneve 16, ipv6 40, udp 8",
+		"gtp-u extensions":                  "ethernet 14, ipv4 20, udp 8, gtp-u 24, ipv4 20, udp 8",
 	}
 	r := newRig(t)
 	r.MapHeaders()

@@ -14,6 +14,7 @@ const (
 	linkRawIP    = 101
 	linkLoop     = 108
 	linkSLL      = 113
+	linkPPI      = 192
 	linkIPv4     = 228
 	linkIPv6     = 229
 	linkNFLOG    = 239
@@ -45,6 +46,7 @@ const (
 	sllHeader   = 16
 	sll2Header  = 20
 	afHeader    = 4
+	ppiHeader   = 8
 	controlWord = 4
 )
 
@@ -300,6 +302,8 @@ func linkHeader(linkType uint16, b []byte) (t, off int, why Outcome) {
 		return typePPPoE, 0, Whole
 	case linkNFLOG:
 		return nflog(b)
+	case linkPPI:
+		return ppi(b)
 	}
 	return 0, 0, LinkUnknown
 }
@@ -384,4 +388,24 @@ func nflog(b []byte) (t, off int, why Outcome) {
 		off += (length + 3) &^ 3
 	}
 	return 0, 0, LinkCut
+}
+
+// ppi skips the header of LINKTYPE_PPI: version 1 byte, flags 1 byte, length of the header
+// 2 bytes, link type of the frame 4 bytes, little-endian.
+func ppi(b []byte) (t, off int, why Outcome) {
+	if len(b) < ppiHeader {
+		return 0, 0, LinkCut
+	}
+	length, linkType := int(binary.LittleEndian.Uint16(b[2:])), binary.LittleEndian.Uint32(b[4:])
+	if length < ppiHeader {
+		return 0, 0, NotIP
+	}
+	if length > len(b) {
+		return 0, 0, LinkCut
+	}
+	if linkType == linkPPI || linkType > 0xffff {
+		return 0, 0, LinkUnknown
+	}
+	t, off, why = linkHeader(uint16(linkType), b[length:])
+	return t, off + length, why
 }

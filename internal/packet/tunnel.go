@@ -39,11 +39,14 @@ const (
 	VXLAN
 	// Geneve (RFC 8926). The ID is the network, 24 bits.
 	Geneve
+	// GTPU is the user plane of mobile networks (3GPP TS 29.281). The ID is
+	// the tunnel endpoint, 32 bits.
+	GTPU
 )
 
 var tunnelNames = [...]string{
 	MPLS: "mpls", PPPoE: "pppoe", IPinIP: "ipip", SixInFour: "6in4", FourInSix: "4in6", SixInSix: "6in6",
-	GRE: "gre", ERSPAN: "erspan", VXLAN: "vxlan", Geneve: "geneve",
+	GRE: "gre", ERSPAN: "erspan", VXLAN: "vxlan", Geneve: "geneve", GTPU: "gtp-u",
 }
 
 func (k TunnelKind) String() string { return nameOf(tunnelNames[:], int(k)) }
@@ -58,6 +61,7 @@ func (t Tunnel) String() string {
 
 // UDP ports of tunnels.
 const (
+	portGTPU       = 2152
 	portVXLAN      = 4789
 	portGeneve     = 6081
 	portVXLANLinux = 8472 // Linux's default, older than the RFC
@@ -65,7 +69,7 @@ const (
 
 func isTunnelPort(port int) bool {
 	switch port {
-	case portVXLAN, portGeneve, portVXLANLinux:
+	case portGTPU, portVXLAN, portGeneve, portVXLANLinux:
 		return true
 	}
 	return false
@@ -235,10 +239,22 @@ func (d *Decoder) udpTunnel(f *Frame, out *Datagram, ip []byte, port int, b []by
 		t    int
 		off  int
 	)
-	if port == portGeneve {
+	switch port {
+	case portGTPU:
+		k, kind = GTPU, HeaderGTPU
+		var length int
+		id, off, length = gtpu(b, wire)
+		if length < wire {
+			wire = length
+			b = b[:min(length, len(b))]
+		}
+		if off > 0 && off < len(b) {
+			t = ipType(b[off:])
+		}
+	case portGeneve:
 		k, kind = Geneve, HeaderGeneve
 		id, t, off = geneve(b)
-	} else {
+	default:
 		k, kind = VXLAN, HeaderVXLAN
 		id, t, off = vxlan(b)
 	}
@@ -290,6 +306,59 @@ func geneve(b []byte) (network uint32, t, off int) {
 	switch t = be16(b[2:]); t {
 	case typeTEB, typeIPv4, typeIPv6:
 		return binary.BigEndian.Uint32(b[4:]) >> 8, t, off
+	}
+	return 0, 0, 0
+}
+
+// gtpu reads a GTP-U header (3GPP TS 29.281, 5.1): version 3 bits, protocol type 1, 1
+// spare, flags 3; message type 1 byte, length of what follows these 8 bytes 2 bytes,
+// tunnel endpoint 4 bytes. If a flag is set, sequence 2 bytes, N-PDU number 1 byte and the
+// type of the first extension header 1 byte follow. Extension headers have a length in 4
+// bytes, 1 byte, and at their end the type of the next, 0 being none. wire is the length
+// of the payload on the wire; length is the length that the header states, header
+// included. off is 0 if the header is not valid.
+func gtpu(b []byte, wire int) (endpoint uint32, off, length int) {
+	const (
+		header        = 8
+		optional      = 4
+		version       = 1<<5 | 1<<4 // and the protocol type
+		versionMask   = 0xf0
+		flagsMask     = 0x07
+		extensionFlag = 0x04
+		userData      = 0xff // T-PDU
+		extensionUnit = 4
+		maxHeaders    = 8
+	)
+	if len(b) < header || b[0]&versionMask != version || b[1] != userData {
+		return 0, 0, 0
+	}
+	length = header + be16(b[2:])
+	if length > wire {
+		return 0, 0, 0
+	}
+	endpoint = binary.BigEndian.Uint32(b[4:])
+	off = header
+	if b[0]&flagsMask == 0 {
+		return endpoint, off, length
+	}
+	off += optional
+	if len(b) < off {
+		return 0, 0, 0
+	}
+	if b[0]&extensionFlag == 0 {
+		return endpoint, off, length
+	}
+	for range maxHeaders {
+		if b[off-1] == 0 {
+			return endpoint, off, length
+		}
+		if len(b) <= off || b[off] == 0 {
+			return 0, 0, 0
+		}
+		off += int(b[off]) * extensionUnit
+		if len(b) < off {
+			return 0, 0, 0
+		}
 	}
 	return 0, 0, 0
 }

@@ -27,11 +27,18 @@ var countSource []byte
 func main() {
 	packets := flag.Int("n", 3_000_000, "packets of the capture")
 	runs := flag.Int("runs", 5, "runs of each program; the one that took least counts")
+	old := flag.String("old", "", "another qdissect: compare only the two, in turn, with quartiles of -runs rounds")
 	dir := flag.String("dir", "", "folder for the captures, kept if given")
 	peers := flag.Bool("peers", true, "measure other programs as well")
 	slow := flag.Bool("slow", false, "also those that take minutes (ndpiReader, tshark, tcpdump as text)")
 	flag.Parse()
-	if err := run(*packets, *runs, *dir, *peers, *slow); err != nil {
+	err := error(nil)
+	if *old != "" {
+		err = runPaired(*old, *packets, *runs, *dir)
+	} else {
+		err = run(*packets, *runs, *dir, *peers, *slow)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "benchpeers:", err)
 		os.Exit(1)
 	}
