@@ -17,6 +17,7 @@ import (
 	"flag"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,7 +34,7 @@ func main() {
 	small := flag.Int("small", 10_000, "packets of the small capture")
 	large := flag.Int("large", 40_000, "packets of the large capture")
 	check := flag.String("check", "", "a file with figures that must still hold")
-	cache := flag.Bool("cache", false, "count cache misses as well, with cachegrind, on captures with compressed messages")
+	cache := flag.Bool("cache", false, "count cache misses by stage as well, with cachegrind, on captures with compressed messages")
 	flag.Parse()
 	var err error
 	switch {
@@ -92,19 +93,19 @@ func run(program, base string, small, large int) error {
 		fmt.Printf("| output | base | program | growth |\n|---|---|---|---|\n")
 	}
 	for _, m := range modes {
-		now, err := b.measure(program, m, instructions, 3)
+		now, err := b.measure(program, m, 3)
 		if err != nil {
 			return err
 		}
 		if base == "" {
-			fmt.Printf("| `%s` | %.0f |\n", m.name, now[0])
+			fmt.Printf("| `%s` | %.0f |\n", m.name, now)
 			continue
 		}
-		before, err := b.measure(base, m, instructions, 3)
+		before, err := b.measure(base, m, 3)
 		if err != nil {
 			return err
 		}
-		fmt.Printf("| `%s` | %.0f | %.0f | %+.2f %% |\n", m.name, before[0], now[0], 100*(now[0]/before[0]-1))
+		fmt.Printf("| `%s` | %.0f | %.0f | %+.2f %% |\n", m.name, before, now, 100*(now/before-1))
 	}
 	return nil
 }
@@ -152,12 +153,12 @@ func compare(program, name string) error {
 			return fmt.Errorf("%s: no mode is called %s", name, row[1])
 		}
 		said, _ := strconv.ParseFloat(row[2], 64)
-		now, err := b.measure(program, modes[i], instructions, 1)
+		now, err := b.measure(program, modes[i], 1)
 		if err != nil {
 			return err
 		}
-		growth := 100 * (now[0]/said - 1)
-		fmt.Printf("| `%s` | %.0f | %.0f | %+.2f %% |\n", row[1], said, now[0], growth)
+		growth := 100 * (now/said - 1)
+		fmt.Printf("| `%s` | %.0f | %.0f | %+.2f %% |\n", row[1], said, now, growth)
 		if growth > tolerated {
 			grown = append(grown, row[1])
 		}
@@ -210,68 +211,52 @@ func prepare(small, large int, options ...string) (b *bench, done func(), err er
 	return b, func() { os.RemoveAll(dir) }, nil
 }
 
-// measure returns the counts per packet, the smallest of some runs, or those of the start in
-// all.
-func (b *bench) measure(program string, m mode, with tool, runs int) (counts, error) {
+// measure returns the instructions per packet, the smallest of some runs, or those of the
+// start in all.
+func (b *bench) measure(program string, m mode, runs int) (float64, error) {
 	if m.name == start {
-		return least(program, m.args, startCapture, with, runs)
+		n, err := least(program, m.args, startCapture, runs)
+		return float64(n), err
 	}
-	few, err := least(program, m.args, b.captures[0], with, runs)
+	few, err := least(program, m.args, b.captures[0], runs)
 	if err != nil {
-		return few, err
+		return 0, err
 	}
-	many, err := least(program, m.args, b.captures[1], with, runs)
-	for i := range many {
-		many[i] = (many[i] - few[i]) / float64(b.packets[1]-b.packets[0])
-	}
-	return many, err
+	many, err := least(program, m.args, b.captures[1], runs)
+	return float64(many-few) / float64(b.packets[1]-b.packets[0]), err
 }
 
-// least returns the smallest counts of some runs. Differences between runs come from the
+// least returns the smallest count of some runs. Differences between runs come from the
 // Go runtime.
-func least(program string, args []string, capture string, with tool, runs int) (smallest counts, err error) {
-	for run := range runs {
-		c, err := count(program, args, capture, with)
+func least(program string, args []string, capture string, runs int) (int64, error) {
+	smallest := int64(math.MaxInt64)
+	for range runs {
+		n, err := count(program, args, capture)
 		if err != nil {
-			return c, err
+			return 0, err
 		}
-		if run == 0 || c[0] < smallest[0] {
-			smallest = c
-		}
+		smallest = min(smallest, n)
 	}
 	return smallest, nil
 }
 
-// counts are instructions, and misses of the caches: of instructions and of data in the
-// first level, and of both in the second. Not every tool counts all of them.
-type counts [4]float64
-
-// A tool of valgrind counts; found are what it prints of each count.
-type tool struct {
-	args  []string
-	found []*regexp.Regexp
+// quietRuntime returns an environment in which the Go runtime does the same in every run:
+// garbage collection and preemption happen at different moments otherwise, and valgrind fails
+// on the signals of preemption.
+func quietRuntime() []string {
+	return append(os.Environ(), "GOGC=off", "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1")
 }
 
-var (
-	instructions = tool{[]string{"--tool=callgrind", "--callgrind-out-file=/dev/null"}, []*regexp.Regexp{regexp.MustCompile(`Collected : (\d+)`)}}
-	// The caches of a usual core: 32 KB for instructions and for data, and 512 KB for both.
-	// cachegrind has two levels, so its last one stands for the second.
-	caches = tool{
-		[]string{"--tool=cachegrind", "--cachegrind-out-file=/dev/null", "--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=524288,8,64"},
-		[]*regexp.Regexp{regexp.MustCompile(`I +refs: +([\d,]+)`), regexp.MustCompile(`I1 +misses: +([\d,]+)`), regexp.MustCompile(`D1 +misses: +([\d,]+)`), regexp.MustCompile(`LL +misses: +([\d,]+)`)},
-	}
-)
+var counted = regexp.MustCompile(`Collected : (\d+)`)
 
-// count returns what the program needs to read a capture. In the environment, the Go runtime
-// does the same in every run: garbage collection and preemption happen at different moments
-// otherwise, and valgrind fails on the signals of preemption.
-func count(program string, args []string, capture string, with tool) (c counts, err error) {
+// count returns the number of instructions that the program executes to read a capture.
+func count(program string, args []string, capture string) (int64, error) {
 	dir, err := os.MkdirTemp("", "benchinstr")
 	if err != nil {
-		return c, err
+		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	list := append(slices.Clone(with.args), program)
+	list := []string{"--tool=callgrind", "--callgrind-out-file=/dev/null", program}
 	for _, arg := range args {
 		switch arg {
 		case in:
@@ -282,41 +267,15 @@ func count(program string, args []string, capture string, with tool) (c counts, 
 		list = append(list, arg)
 	}
 	cmd := exec.Command("valgrind", list...)
-	cmd.Env = append(os.Environ(), "GOGC=off", "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1")
+	cmd.Env = quietRuntime()
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	if err := cmd.Run(); err != nil {
-		return c, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, said.String())
+		return 0, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, said.String())
 	}
-	for i, what := range with.found {
-		m := what.FindSubmatch(said.Bytes())
-		if m == nil {
-			return c, fmt.Errorf("valgrind gave no count:\n%s", said.String())
-		}
-		if c[i], err = strconv.ParseFloat(strings.ReplaceAll(string(m[1]), ",", ""), 64); err != nil {
-			return c, err
-		}
+	m := counted.FindSubmatch(said.Bytes())
+	if m == nil {
+		return 0, fmt.Errorf("valgrind gave no count:\n%s", said.String())
 	}
-	return c, nil
-}
-
-// runCache prints the instructions and the cache misses per packet, on captures with
-// compressed messages. The cycles are within 12 to 22 % of what was measured, and explain a
-// time; they do not replace one.
-func runCache(program string, small, large int) error {
-	b, done, err := prepare(small, large)
-	if err != nil {
-		return err
-	}
-	defer done()
-	fmt.Printf("per packet, %d packets minus %d; the large capture has the CRC-32 %08x\n", large, small, b.sum)
-	fmt.Print("\n| output | instructions | L1i misses | L1d misses | beyond L2 | cycles |\n|---|---|---|---|---|---|\n")
-	for _, m := range modes[:3] {
-		c, err := b.measure(program, m, caches, 1)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("| `%s` | %.0f | %.1f | %.1f | %.1f | %.0f |\n", m.name, c[0], c[1], c[2], c[3], 0.25*c[0]+13*c[1]+35*c[3])
-	}
-	return nil
+	return strconv.ParseInt(string(m[1]), 10, 64)
 }
