@@ -92,8 +92,8 @@ func newPage(r *stats.Report, room int) *page {
 	}
 	p.Policy = "default-src 'none'; script-src " + hash(chartScript) + " " + hash(ownScript) + "; style-src " + hash(string(p.Style)) +
 		"; img-src data:; base-uri 'none'; form-action 'none'"
-	p.ServersLeft, p.AskLeft = max(0, len(c.Servers)-maxRows), max(0, len(c.Clients)-maxRows)
 	c.Servers = c.Servers[:min(maxRows, len(c.Servers))]
+	p.ServersLeft, p.AskLeft = max(0, int(c.Totals.Servers)-len(c.Servers)), max(0, len(c.Clients)-maxRows)
 	c.Clients = c.Clients[:min(maxRows, len(c.Clients))]
 	c.Victims = c.Victims[:min(maxRows, len(c.Victims))]
 	for _, f := range c.Findings {

@@ -349,6 +349,9 @@ func (t *text) serverRows() {
 			number(s.Clients.Count), p50, factor, shown([]byte(s.Name)))
 	}
 	t.more(len(t.Servers))
+	if n := t.Totals.Servers; t.rows >= len(t.Servers) && n > uint64(len(t.Servers)) {
+		t.line("%s more were asked less", number(n-uint64(len(t.Servers))))
+	}
 }
 
 // shown makes text from the network safe for a terminal.
