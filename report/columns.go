@@ -36,7 +36,8 @@ type ColumnOptions struct {
 	Width int
 	// Wrap breaks longer lines instead of cutting them.
 	Wrap bool
-	// Fold leaves out the findings of a conversation that repeat, and counts them in a line at the end.
+	// Fold leaves out the findings of a conversation that repeat, and requests of a server that get no reply, whoever asks, and
+	// counts them in a line at the end.
 	Fold bool
 }
 
@@ -79,8 +80,9 @@ const (
 	markLine = 'L'
 	// markTail begins the end of a line, which is not cut.
 	markTail = 'T'
-	// markFinding comes before a finding of a message, markAlone before one that is a line of its own. A key of eight bytes, the
-	// number of bytes that name the finding, one byte, and the number of all its bytes, two, follow.
+	// markFinding comes before a finding of a message, markAlone before one that is a line of its own. A key of eight bytes, four of
+	// the client if the key is of all clients, the number of bytes that name the finding, one byte, and the number of all its bytes,
+	// two, follow.
 	markFinding, markAlone = 'F', 'A'
 	// markInput begins an input.
 	markInput = 'I'
@@ -89,7 +91,9 @@ const (
 	columnsAt   = bytesAt + cells
 	paddedAt    = columnsAt + cells
 	lineHead    = paddedAt + cells
-	findingHead = 2 + 8 + 1 + 2
+	clientAt    = 2 + 8
+	nameAt      = clientAt + 4
+	findingHead = nameAt + 1 + 2
 )
 
 // A lineMark holds the numbers of a markLine, a byte for each cell.
@@ -336,6 +340,7 @@ type fold struct {
 	order  uint64 // of the last folded one
 	line   []byte // its columns
 	name   []byte
+	by     []uint32 // clients of the folded ones, if the key is of all
 }
 
 const (
@@ -343,14 +348,17 @@ const (
 	maxFolds = 4096
 	// foldAfter is how often a finding of a conversation is shown.
 	foldAfter = 3
+	// maxFoldedClients is how many clients of a fold are told apart.
+	maxFoldedClients = 16
 )
 
 // finding appends a finding, or counts it if it has been shown often enough.
 func (c *Columns) finding(p []byte) []byte {
 	alone := p[1] == markAlone
 	key := binary.LittleEndian.Uint64(p[2:])
-	name, text := int(p[10]), p[findingHead:]
-	text, p = text[:binary.LittleEndian.Uint16(p[11:])], text[binary.LittleEndian.Uint16(p[11:]):]
+	client := binary.LittleEndian.Uint32(p[clientAt:])
+	name, n, text := int(p[nameAt]), int(binary.LittleEndian.Uint16(p[nameAt+1:])), p[findingHead:]
+	text, p = text[:n], text[n:]
 	if !c.o.Fold {
 		c.show(text)
 		return p
@@ -372,7 +380,7 @@ func (c *Columns) finding(p []byte) []byte {
 			}
 			c.out = append(c.out, rest...)
 		}
-		*f = fold{key: key, line: f.line[:0], name: f.name[:0]}
+		*f = fold{key: key, line: f.line[:0], name: f.name[:0], by: f.by[:0]}
 	}
 	if f.shown < foldAfter {
 		f.shown++
@@ -382,6 +390,9 @@ func (c *Columns) finding(p []byte) []byte {
 	c.order++
 	f.folded++
 	f.order = c.order
+	if client != 0 && len(f.by) <= maxFoldedClients && !slices.Contains(f.by, client) {
+		f.by = append(f.by, client)
+	}
 	f.line = append(f.line[:0], c.columns()...)
 	f.name = append(f.name[:0], bytes.TrimLeft(text[:name], " \n")...)
 	if alone {
@@ -444,6 +455,12 @@ func (c *Columns) write(f *fold) {
 	b = append(b, ": … "...)
 	b = appendGrouped(b, f.folded)
 	b = append(b, " more like this"...)
+	switch n := len(f.by); {
+	case n > maxFoldedClients:
+		b = append(b, ", of many clients"...)
+	case n > 1:
+		b = append(strconv.AppendInt(append(b, ", of "...), int64(n), 10), " clients"...)
+	}
 	if bytes.IndexByte(f.name, 0x1b) >= 0 {
 		b = append(b, colors.reset...)
 	}

@@ -134,6 +134,23 @@ func TestFold(t *testing.T) {
 	}
 }
 
+// TestFoldClients: requests without a reply are counted for a server, whoever asks it; other findings for each conversation.
+func TestFoldClients(t *testing.T) {
+	for clients, says := range map[int]string{1: "… 37 more like this\n", 12: "… 37 more like this, of 12 clients\n", 40: "… 37 more like this, of many clients\n"} {
+		d, p := newColumnsDesk(t, 2, report.ColumnOptions{Fold: true}), a2s.Protocol()
+		for i := range 40 {
+			src := fmt.Sprintf("192.0.2.%d:%d", 1+i%clients, 1000+i)
+			d.line(src, "198.51.100.10:27015", p, p.Pairing.Unanswered, dissect.Str("info request"), dissect.Str(" within 5 s"))
+			d.line(src, "198.51.100.10:27015", p, core.Trailing, dissect.Num(2))
+		}
+		d.line("192.0.2.1:1000", "198.51.100.11:27015", p, p.Pairing.Unanswered, dissect.Str("info request"), dissect.Str(" within 5 s"))
+		text := d.text()
+		if n := strings.Count(text, p.Pairing.Unanswered.ID+": info request"); n != 4 || strings.Count(text, says) != 1 || strings.Count(text, "2 bytes after") != 40 {
+			t.Errorf("%d clients: %d are shown:\n%s", clients, n, text)
+		}
+	}
+}
+
 // TestFoldLimit: what is evicted is said then, once, whatever floods the table.
 func TestFoldLimit(t *testing.T) {
 	d := newColumnsDesk(t, 1, report.ColumnOptions{Fold: true})

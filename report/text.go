@@ -197,7 +197,7 @@ func (t *Text) findingOf(r *dissect.Record, i int) {
 	if f.Type.Severity <= dissect.Chat && t.o.Detail == Line || i > 0 && sameText(r.Findings[:i], f) > 0 {
 		return
 	}
-	head := t.beginFinding(markFinding, f, r.Src, r.Dst)
+	head := t.beginFinding(markFinding, foldKey(f, r.Src, r.Dst), 0)
 	start := len(t.buf)
 	if t.o.Below {
 		t.buf = append(t.buf, below...)
@@ -229,13 +229,14 @@ func (t *Text) fit(start, indent int) {
 }
 
 // beginFinding begins a finding that may be folded. It returns the place of its mark, -1 if it has none.
-func (t *Text) beginFinding(mark byte, f *dissect.Finding, src, dst netip.AddrPort) int {
+func (t *Text) beginFinding(mark byte, key uint64, client uint32) int {
 	if !t.o.Marked || t.o.Detail != Line {
 		return -1
 	}
 	head := len(t.buf)
 	t.buf = append(t.buf, ctl, mark)
-	t.buf = binary.LittleEndian.AppendUint64(t.buf, foldKey(f, src, dst))
+	t.buf = binary.LittleEndian.AppendUint64(t.buf, key)
+	t.buf = binary.LittleEndian.AppendUint32(t.buf, client)
 	t.buf = append(t.buf, 0, 0, 0)
 	return head
 }
@@ -371,7 +372,11 @@ func (t *Text) Finding(f *dissect.FlowFinding) error {
 		return nil
 	}
 	t.prefix(f.Frame, f.Time, f.Src, f.Dst, f.Reply, f.NoPorts, "", f.Protocol, f.Alternatives)
-	head := t.beginFinding(markAlone, &f.Finding, f.Src, f.Dst)
+	key, client := foldKey(&f.Finding, f.Src, f.Dst), uint32(0)
+	if f.Protocol != nil && f.Protocol.Unanswered(f.Type) { // whoever asks the server
+		key, client = foldKey(&f.Finding, netip.AddrPort{}, f.Dst), uint32(hashEnd(netip.AddrPortFrom(f.Src.Addr(), 0))>>32)
+	}
+	head := t.beginFinding(markAlone, key, client)
 	if t.o.Below {
 		t.buf = append(t.buf, '\n')
 		start := len(t.buf)
