@@ -45,7 +45,8 @@ func newQuery(env environment) *cobra.Command {
 		Short: "Ask one server, and say what came back",
 		Long: `Ask one server as the clients of its protocol do, show the conversation as a capture
 has it, and end with the words of qdissect why. It sends one request a second, at most
-10 in all, to one address, and returns the challenge that the server gives.
+10 in all, to one address, and returns the challenge that the server gives. Replies from
+another address or port of the server are shown too.
 
   qdissect query 198.51.100.10:27015
   qdissect query --game rust play.example.org
@@ -169,12 +170,14 @@ type conversation struct {
 	server         netip.AddrPort
 	own            netip.AddrPort
 	conn           *net.UDPConn
+	any            bool // conn takes what others than the server send
 	every          time.Duration
 	file           bytes.Buffer
 	capture        *mkpcap.Writer
 	asked, replies int
 	challenge      int32 // the newest, -1 if there is none
 	given          bool  // the last request got one
+	closed         bool  // an ICMP error came
 	show           func()
 }
 
@@ -184,8 +187,7 @@ func (c *conversation) talk(list []*dissect.Protocol) error {
 	if c.conn, err = net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(c.server)); err != nil {
 		return err
 	}
-	defer c.conn.Close()
-	defer context.AfterFunc(c.ctx, func() { c.conn.Close() })()
+	defer func() { c.conn.Close() }()
 	own := c.conn.LocalAddr().(*net.UDPAddr).AddrPort()
 	c.own = netip.AddrPortFrom(own.Addr().Unmap().WithZone(""), own.Port())
 	for _, p := range list {
@@ -228,26 +230,54 @@ func (c *conversation) ask(p *dissect.Protocol, r games.Request) error {
 	c.asked++
 	c.given = false
 	payload := r.To(c.server, c.challenge)
+	if c.asked > 1 && c.replies == 0 && !c.closed && !c.any {
+		if err := c.listen(); err != nil {
+			return err
+		}
+	}
 	c.capture.UDP(time.Now(), c.own, c.server, payload)
-	_, err := c.conn.Write(payload)
+	var err error
+	if c.any {
+		_, err = c.conn.WriteToUDPAddrPort(payload, c.server)
+	} else {
+		_, err = c.conn.Write(payload)
+	}
 	return c.read(p, payload, c.every, err)
+}
+
+// listen goes on with a socket that is not connected: it sees replies from another address or port, but no ICMP errors, which the first
+// request has shown if there are any.
+func (c *conversation) listen() (err error) {
+	own := c.conn.LocalAddr().(*net.UDPAddr)
+	c.conn.Close()
+	c.any = true
+	c.conn, err = net.ListenUDP("udp", own)
+	return err
 }
 
 // read reads for a time what answers a request, which was sent with an error or without.
 func (c *conversation) read(p *dissect.Protocol, request []byte, wait time.Duration, err error) error {
-	_ = c.conn.SetReadDeadline(time.Now().Add(wait))
+	conn := c.conn
+	_ = conn.SetReadDeadline(time.Now().Add(wait))
+	defer context.AfterFunc(c.ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })()
 	buf := make([]byte, 1<<16)
 	for err == nil || errors.Is(err, syscall.ECONNREFUSED) {
 		if c.show != nil {
 			c.show()
 		}
 		if err != nil { // the kernel says only that an ICMP error came
+			c.closed = true
 			c.refused(request)
 		}
 		var n int
-		if n, err = c.conn.Read(buf); err == nil {
+		var from netip.AddrPort
+		if n, from, err = conn.ReadFromUDPAddrPort(buf); err == nil {
+			from = netip.AddrPortFrom(from.Addr().Unmap().WithZone(""), from.Port())
+			c.capture.UDP(time.Now(), from, c.own, buf[:n])
+			if from != netip.AddrPortFrom(c.server.Addr().WithZone(""), c.server.Port()) {
+				continue // the program of a client would not get it
+			}
 			c.replies++
-			c.capture.UDP(time.Now(), c.server, c.own, buf[:n])
 			if m, _, _ := dissect.Parse(p, buf[:n]); m.Pair.Challenge == dissect.ChallengeIssued {
 				c.challenge, c.given = int32(uint32(m.Pair.Value)), true
 			}

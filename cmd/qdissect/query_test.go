@@ -72,6 +72,12 @@ func TestQueryTrouble(t *testing.T) {
 	if out, code = queried(t, queryOptions{protocol: "a2s"}, c.LocalAddr().String()); code != exitJudged || !strings.Contains(out, "Nothing listens at "+c.LocalAddr().String()) {
 		t.Errorf("%d %s", code, out)
 	}
+	for address, want := range map[string]string{"127.0.0.1:0": "answered from another port", "127.0.0.2:0": "answered from another address, 127.0.0.2"} {
+		out, code := queried(t, queryOptions{protocol: "a2s"}, repliesFrom(t, address))
+		if code != exitJudged || !strings.Contains(strings.ReplaceAll(out, "\n", " "), want) || strings.Contains(out, "firewall") {
+			t.Errorf("%s: %d %s", address, code, out)
+		}
+	}
 	for args, want := range map[string]string{
 		"127.0.0.1":                          "which port? Use HOST:PORT, --game or --protocol",
 		"127.0.0.1:1":                        "it is not known what to ask; --protocol names one of a2s, ",
@@ -106,4 +112,28 @@ func TestRequests(t *testing.T) {
 	if err != nil || strings.Count(string(text), "\n") != n || n < 20 {
 		t.Errorf("%d requests of known protocols: %v", n, err)
 	}
+}
+
+// repliesFrom starts a server that replies from another address or port, and returns that which is asked.
+func repliesFrom(t *testing.T, address string) string {
+	t.Helper()
+	asked, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := net.ListenPacket("udp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { asked.Close(); other.Close() })
+	go func() {
+		for buf := make([]byte, 2048); ; {
+			_, from, err := asked.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			_, _ = other.WriteTo([]byte(infoReply("Old town")), from)
+		}
+	}()
+	return asked.LocalAddr().String()
 }
