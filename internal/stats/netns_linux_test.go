@@ -72,13 +72,17 @@ type shares struct {
 type loading struct {
 	command []string
 	text    string
+	watch   func(pid int) (end func() error)
 }
 
 // byNFT is a rule in the language of nft, as for nft -f.
-func byNFT(text string) loading { return loading{[]string{"nft", "-f", "-"}, text} }
+func byNFT(text string) loading { return loading{command: []string{"nft", "-f", "-"}, text: text} }
 
 // byShell is a rule as commands for a shell, for iptables.
-func byShell(text string) loading { return loading{[]string{"sh", "-e"}, text} }
+func byShell(text string) loading { return loading{command: []string{"sh", "-e"}, text: text} }
+
+// watched is no rule: on the host, it starts what captures in the container, of which it gets a process, and ends that after the scene.
+func watched(start func(pid int) (end func() error)) loading { return loading{watch: start} }
 
 // The interface at which the servers are is called as on most hosts, so that rules may
 // name it; its other end is in the same namespace.
@@ -145,6 +149,9 @@ func playFrames(t testing.TB, at site, rule loading, frames func(send func(at ti
 		}
 		if err == nil {
 			err = frames(w.send)
+			if w.watched != nil {
+				err = errors.Join(err, w.watched())
+			}
 			got = shares{map[string]share{}, w.late}
 			err = errors.Join(err, w.close(&got))
 		}
@@ -174,6 +181,7 @@ type wire struct {
 	late    time.Duration
 	box     *exec.Cmd // a process in the container, nil if there is none
 	servers []*net.UDPConn
+	watched func() error // ends what captures, nil if nothing does
 }
 
 // in returns the command that runs another in the container, if there is one.
@@ -281,7 +289,7 @@ func (w *wire) serve() error {
 
 // open makes the namespace of this thread.
 func open(at site, rule loading) (*wire, error) {
-	for _, name := range []string{"ip", "nft", "nsenter", rule.command[0]} {
+	for _, name := range append([]string{"ip", "nft", "nsenter"}, rule.command[:min(1, len(rule.command))]...) {
 		if _, err := exec.LookPath(name); err != nil {
 			return nil, errMissing{err}
 		}
@@ -320,7 +328,9 @@ func open(at site, rule loading) (*wire, error) {
 	if err := w.serve(); err != nil {
 		return w, err
 	}
-	if out, err := run(rule.text, rule.command...); err != nil {
+	if rule.watch != nil {
+		w.watched = rule.watch(w.box.Process.Pid)
+	} else if out, err := run(rule.text, rule.command...); err != nil {
 		return w, fmt.Errorf("the rule is refused: %w: %s", err, out)
 	}
 	link, err := net.InterfaceByName(outside)
