@@ -137,6 +137,17 @@ func (f *film) goesOn(at float64) {
 	f.udp(at+.1, other, askers(90), "in both directions")
 }
 
+// watched adds a client that asks every two seconds from one socket; replies says which requests are answered.
+func (f *film) watched(n int, replies func(i int) bool) {
+	for i := range n {
+		f.udp(2*float64(i), askers(1), filmServer, askInfo)
+		if replies(i) {
+			f.udp(2*float64(i)+.001, filmServer, askers(1), infoReply("Old town"))
+		}
+	}
+	f.goesOn(2*float64(n) + 30)
+}
+
 func (f *film) unanswered(n int, server netip.AddrPort) {
 	polls(n, func(_ int, at float64, from netip.AddrPort) { f.udp(at, from, server, askInfo) })
 	f.goesOn(float64(n)/2 + 30)
@@ -148,7 +159,9 @@ func (f *film) challenged(n int, server netip.AddrPort, reply func(i int) string
 		f.udp(at, from, server, askInfo)
 		f.udp(at+.001, server, from, challenge(uint32(1000+i)))
 		f.udp(at+.05, from, server, askInfo+le(uint32(1000+i)))
-		f.udp(at+.051, server, from, reply(i))
+		if b := reply(i); b != "" {
+			f.udp(at+.051, server, from, b)
+		}
 	})
 }
 
@@ -354,6 +367,27 @@ var filmCauses = []filmCause{
 			f.answered(60, filmServer)
 			polls(4, func(i int, at float64, from netip.AddrPort) { f.udp(at+29.7, askers(100+i), filmServer, askInfo) })
 		}, nearIs: "works", says: "stopped replying at 22:13:50", not: "stands in the way"},
+	{id: "stopped", // of one client, which asks again and again from one socket
+		has:  func(f *film) { f.watched(60, func(i int) bool { return i < 30 }) },
+		near: func(f *film) { f.watched(60, func(i int) bool { return i < 58 }) }, nearIs: "works", says: "none of 30 requests", not: "stands in the way"},
+	{id: "kind_unanswered", // challenges are given, and those who return them get nothing, always as many in a second
+		has: func(f *film) { f.challenged(40, filmServer, func(int) string { return "" }) },
+		near: func(f *film) {
+			f.challenged(40, filmServer, func(i int) string {
+				if i%15 == 0 {
+					return ""
+				}
+				return infoReply("Old town")
+			})
+		}, nearIs: "works", says: "0 % of 40 requests that return its challenge", not: "only so often|No client"},
+	{id: "slow", // seldom, as the report says too
+		has: func(f *film) {
+			polls(100, func(i int, at float64, from netip.AddrPort) {
+				f.udp(at, from, filmServer, askInfo)
+				f.udp(at+.01+1.5*float64((i%20)/19), filmServer, from, infoReply("Old town"))
+			})
+		},
+		near: func(f *film) { f.answered(100, filmServer) }, nearIs: "works", says: "5 of 100 replies"},
 	{id: "silent_at_times",
 		has: func(f *film) {
 			polls(120, func(i int, at float64, from netip.AddrPort) {
@@ -674,12 +708,12 @@ func (f *film) flood(n, nets int, server netip.AddrPort, ask string, replies fun
 
 // A whyAnswer is the output of why, but for the verdicts.
 type whyAnswer struct {
-	Server, Cause, Text string
-	State               stats.State
-	Advice              []string
-	Requests, Replies   uint64
-	Outcome             stats.Outcome
-	Evidence            []stats.Fact
+	Type, Server, Cause, Text string
+	State                     stats.State
+	Advice                    []string
+	Requests, Replies         uint64
+	Outcome                   stats.Outcome
+	Evidence                  []stats.Fact
 }
 
 // TestCauses: each cause is told where it is, and not where it nearly is.
@@ -698,6 +732,7 @@ func TestCauses(t *testing.T) {
 				}
 				make(f)
 				name := f.write(t)
+				agree(t, name)
 				out, errs, code := runIn(t, ".", "why", "--format", "json", server, name)
 				var w whyAnswer
 				if err := json.Unmarshal([]byte(out), &w); err != nil {
@@ -800,9 +835,6 @@ func TestWhyAndReport(t *testing.T) {
 	}
 }
 
-// maxWhy is for how many servers why answers; it says that there are more.
-const maxWhy = 256
-
 // agree compares report and why of a capture.
 func agree(t *testing.T, name string) {
 	t.Helper()
@@ -815,12 +847,15 @@ func agree(t *testing.T, name string) {
 		t.Fatalf("%s: %v %s", name, err, errs)
 	}
 	quiet := slices.ContainsFunc(r.Verdicts, func(v struct{ Kind, Server, Text string }) bool { return v.Kind == stats.NothingUnusual })
-	answers := map[string]*whyAnswer{}
+	answers, more := map[string]*whyAnswer{}, false
 	out, _, _ = runIn(t, ".", "why", "--format", "json", name)
 	for line := range strings.Lines(out) {
 		w := new(whyAnswer)
 		if err := json.Unmarshal([]byte(line), w); err != nil {
 			t.Fatalf("%s: %v %s", name, err, line)
+		}
+		if more = w.Type == "more"; more {
+			break
 		}
 		if answers[w.Server] = w; quiet && w.State == stats.Trouble && !strings.HasPrefix(w.Cause, "master_") {
 			t.Errorf("%s: report has nothing unusual, and why has %s: %s", name, w.Cause, w.Text)
@@ -828,7 +863,7 @@ func agree(t *testing.T, name string) {
 	}
 	for _, s := range r.Servers {
 		w := answers[s.Address]
-		if w == nil && (s.Requests == 0 || len(answers) == maxWhy) {
+		if w == nil && (s.Requests == 0 || more) {
 			continue
 		}
 		if w == nil || w.Requests != s.Requests || w.Replies != s.Replies || w.Outcome != s.Outcome {
@@ -838,6 +873,30 @@ func agree(t *testing.T, name string) {
 	for _, v := range r.Verdicts {
 		if w := answers[v.Server]; w != nil && w.State == stats.Answers && v.Kind != stats.Growth {
 			t.Errorf("%s: report has %s, and why %s", name, v.Text, w.Text)
+		}
+	}
+}
+
+// TestWhyMany: that there is no room for all servers is said in text and in JSON, and not to those who ask about one.
+func TestWhyMany(t *testing.T) {
+	f := new(film)
+	server := func(i int) netip.AddrPort {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(100 + i/200), byte(1 + i%200)}), 27015)
+	}
+	for i := range 300 {
+		f.udp(float64(i), askers(i), server(i), askInfo)
+		f.udp(float64(i)+.001, server(i), askers(i), infoReply("Old town"))
+	}
+	name := f.write(t)
+	const more, room = "More servers were asked than there is room for", 256
+	text, _, _ := runIn(t, ".", "why", name)
+	data, _, _ := runIn(t, ".", "why", "--format", "json", name)
+	if !strings.Contains(text, more) || strings.Count(data, "\n") != room+1 || !strings.HasSuffix(data, "ADDR FILE answers for one.\"}\n") || !strings.Contains(data, `{"type":"more","text":"`+more) {
+		t.Errorf("%s\n%s", text, data)
+	}
+	for _, format := range []string{"text", "json"} {
+		if out, _, code := runIn(t, ".", "why", "--format", format, server(299).String(), name); code != exitDone || strings.Contains(out, more) || !strings.Contains(out, server(299).String()) {
+			t.Errorf("%d %s", code, out)
 		}
 	}
 }

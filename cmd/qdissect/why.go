@@ -58,7 +58,7 @@ is not in it, nobody asked, or one direction is missing. Without ADDR, it is 1 i
 server has a problem, and 3 only if the capture tells nothing of any.`,
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(args, env) },
 	}
-	cmd.Flags().StringVar(&o.format, "format", "text", "output format: text, or json (an object for each paragraph, one per line)")
+	cmd.Flags().StringVar(&o.format, "format", "text", "output format: text, or json (an object for each paragraph, one per line; a last one of type more: there are more servers)")
 	o.add(cmd.Flags())
 	return cmd
 }
@@ -147,8 +147,13 @@ func (o *whyOptions) write(list []*stats.Answer, left uint64, one bool, env envi
 		}
 		b.Write(w.AppendText(nil))
 	}
-	if left > 0 && o.format == "text" {
-		fmt.Fprintf(&b, "\nMore servers were asked than there is room for: qdissect why ADDR FILE answers for one.\n")
+	if left > 0 && !one {
+		const text = "More servers were asked than there is room for: qdissect why ADDR FILE answers for one."
+		if o.format == "json" {
+			fmt.Fprintf(&b, `{"type":"more","text":%q}`+"\n", text)
+		} else {
+			fmt.Fprintf(&b, "\n%s\n", text)
+		}
 	}
 	_, err := env.out.Write(b.Bytes())
 	return err

@@ -944,6 +944,8 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 	}
 	if e := a.known(&f.Dst, 0); e != nil {
 		e.v.hears().merge(&heard{icmp: saysICMP(f.Type), icmpFrame: f.ICMPFrame})
+	} else if e := a.known(&f.Src, 0); e != nil && f.Type == core.PortUnreachable {
+		e.v.bounced++
 	}
 }
 
@@ -1049,7 +1051,7 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	if e == nil || e.v.more == nil { // as most outside of floods
 		if a.proofs[x.Proof] += uint64(x.Requests); x.Outcome.Counts() {
 			k.replied(x.Replies, x.ReplyBytes, v4)
-			a.became(k, e, fateOf(x.Outcome, x.ByReply), x.Requests-x.Repeated, 1, t, t)
+			a.became(k, e, x.Outcome, x.ByReply, x.Requests-x.Repeated, 1, t, t)
 		}
 	} else {
 		*u = ending{of: x.Type, kind: k, server: e, outcome: x.Outcome, proof: x.Proof, byReply: x.ByReply, v4: v4, note: x.Note & ofServer, first: t, to: math.MinInt64}
@@ -1095,7 +1097,7 @@ func (a *Aggregate) endings() {
 	}
 	if a.proved(u); u.outcome.Counts() {
 		u.kind.replied(u.replies, u.out, u.v4)
-		a.became(u.kind, u.server, fateOf(u.outcome, u.byReply), u.counted, u.exchanges, u.first, u.last)
+		a.became(u.kind, u.server, u.outcome, u.byReply, u.counted, u.exchanges, u.first, u.last)
 	}
 	u.exchanges, u.requests, u.counted, u.replies, u.in, u.out = 0, 0, 0, 0, 0, 0
 }
@@ -1107,16 +1109,14 @@ func (k *kind) replied(n, size int, v4 bool) {
 	}
 }
 
-// fateOf returns what became of a request: refused are those with an ICMP error.
-func fateOf(is dissect.Outcome, byReply bool) dissect.Outcome {
+// became counts what became of n requests in a number of exchanges between two times: refused are those with an ICMP error. e is their
+// server, nil if it is not known.
+func (a *Aggregate) became(k *kind, e *entry[server], is dissect.Outcome, byReply bool, n int, times uint32, first, last int64) {
 	if byReply {
-		return dissect.OutcomeChallenged
+		if is = dissect.OutcomeChallenged; e != nil {
+			e.v.rejected += uint64(n)
+		}
 	}
-	return is
-}
-
-// became counts what became of n requests in a number of exchanges between two times. e is their server, nil if it is not known.
-func (a *Aggregate) became(k *kind, e *entry[server], is dissect.Outcome, n int, times uint32, first, last int64) {
 	k.fates[is] += uint64(n)
 	lost := missed(is)
 	if lost {

@@ -432,7 +432,7 @@ var causes = []Cause{
 	// Silence that nothing else explains.
 	{ID: "stopped", State: Trouble, Certainty: Certain, explains: "silence",
 		Needs:  "replies, and from a time on none to any of at least five requests, more than chance loses",
-		Words:  "{server} stopped replying at {time}: none of {n} in the {span} since then has a reply.",
+		Words:  "{server} stopped replying at {time}: none of {n} in the {span} since then has a reply.{more}",
 		Advice: "Look whether the server runs, and what it wrote at that time; a capture on the host sees requests that the host's own firewall drops.",
 		holds:  func(x *facts) *proof { return x.silence(false) }},
 	{ID: "silent_at_times", State: Trouble, Certainty: Certain, explains: "silence",
@@ -463,7 +463,7 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "kind_unanswered", State: Trouble, Certainty: Likely, explains: "silence",
-		Needs:  "at least five requests of one kind, of which under half are answered, while others are",
+		Needs:  "at least five requests of one kind, or that return the challenge of the server, of which under half are answered, while others are",
 		Words:  "{server} replies to {share} of {n}.",
 		Advice: "Look whether the server has that kind of query disabled or limited, and whether its long replies get through.",
 		holds: func(x *facts) *proof {
@@ -471,9 +471,14 @@ var causes = []Cause{
 				k := &x.kinds[i]
 				o := k.outcome()
 				n := k.requests - o.Other
-				if x.speaks(k.protocol) && n >= kindLeast && float64(o.replied()) < kindShare*float64(n) && 2*x.good > x.n && len(x.silences) == 0 {
+				others, good := x.n-n, x.good-o.replied()
+				if x.speaks(k.protocol) && n >= kindLeast && float64(o.replied()) < kindShare*float64(n) && float64(good) > kindShare*float64(others) && len(x.silences) == 0 && (o.replied() == 0 || x.limited() == 0) {
 					return x.proof("share", percent(float64(o.replied())/float64(n)), "n", k.counted(n)).with(x, "requests without a reply", &k.none)
 				}
+			}
+			none := &x.fates[dissect.OutcomeUnanswered]
+			if got := x.accepted + x.again.n; x.proven >= kindLeast && float64(got) < kindShare*float64(x.proven) && float64(none.n) > kindShare*float64(x.proven) && 2*x.issued.n > x.proven && len(x.silences) == 0 && (got == 0 || x.limited() == 0) {
+				return x.proof("share", percent(float64(got)/float64(x.proven)), "n", count(x.proven, "request that returns", "requests that return")+" its challenge").with(x, "requests without a reply", none)
 			}
 			return nil
 		}},
@@ -532,7 +537,7 @@ var causes = []Cause{
 		Words:  "No client gets past the challenge of {server}: {n} of {all} got only a challenge, and nobody used it.",
 		Advice: "The clients are older than challenges, the challenges do not reach them (a firewall, a NAT), or their addresses are forged; look at one with qdissect -V.",
 		holds: func(x *facts) *proof {
-			if x.n > tooFew && 2*x.good >= x.n && (x.sum.ChallengeOnly == x.good || x.data.n == 0 && x.issued.n > 0) && x.cut.n == 0 {
+			if x.n > tooFew && x.proven == 0 && 2*x.good >= x.n && (x.sum.ChallengeOnly == x.good || x.data.n == 0 && x.issued.n > 0) && x.cut.n == 0 {
 				return x.proof("n", number(x.good), "all", count(x.n, "request", "requests")).with(x, "challenges", &x.issued)
 			}
 			return nil
@@ -556,11 +561,11 @@ var causes = []Cause{
 			return x.lacking(&lost, "replies without all parts")
 		}},
 	{ID: "client_gone", State: Trouble, Certainty: Likely, explains: "delay",
-		Needs:  "ICMP port unreachable about replies of the server, for a tenth of the askers or more",
+		Needs:  "ICMP port unreachable about a tenth of the replies of the server or more",
 		Words:  "Replies of {server} come back: {by} said {n} that nothing listens there any more. The client closed its socket, or its NAT had forgotten the mapping (timeout) when the reply came.",
 		Advice: "Let clients wait longer and keep their socket; a NAT forgets a mapping after 30 seconds or more without packets, so ask again within that time.",
 		holds: func(x *facts) *proof {
-			if by, sum := x.refusals(true, core.PortUnreachable); by != nil && float64(sum.n) >= badShare*float64(max(uint64(len(x.askers)), x.row.Clients.Count)) && 2*sum.n >= tooFew {
+			if by, sum := x.refusals(true, core.PortUnreachable); by != nil && float64(sum.n) >= badShare*float64(x.data.n+x.issued.n) && sum.n >= leastErrors {
 				return x.proof("by", by.by, "n", count(sum.n, "time", "times")).with(x, "ICMP errors about replies", &sum)
 			}
 			return nil
@@ -576,11 +581,11 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "slow", State: Trouble, Certainty: Certain, explains: "delay",
-		Needs:  "at least five replies, and a tenth of them, took more than a second",
+		Needs:  "at least five replies, and a tenth of them, took more than a second, or the report has the verdict slow",
 		Words:  "Slow: {n} of {all} of {server} took more than a second.",
 		Advice: "Clients wait one to five seconds: look at the load of the server and at the path to it.",
 		holds: func(x *facts) *proof {
-			if n := x.slow.n; n >= kindLeast && float64(n) >= badShare*float64(x.waits) {
+			if n := x.slow.n; n >= kindLeast && float64(n) >= badShare*float64(x.waits) || n > 0 && x.verdict(Slow) != nil {
 				return x.proof("n", number(n), "all", count(x.waits, "reply", "replies")).with(x, "slow replies", &x.slow)
 			}
 			return nil
@@ -747,9 +752,10 @@ func (x *facts) bad() bool { return x.n >= goodLeast && float64(x.good) < goodSh
 // silence returns the proof of the last silence, if it goes on to the end, or of the longest that ended.
 func (x *facts) silence(ended bool) *proof {
 	var most silent
-	n := 0
+	n, before := 0, uint64(0)
 	for _, s := range x.silences {
 		if s.ends != ended {
+			before++
 			continue
 		}
 		if n++; s.asked > most.asked {
@@ -760,7 +766,10 @@ func (x *facts) silence(ended bool) *proof {
 		return nil
 	}
 	more := ""
-	if n > 1 {
+	switch {
+	case !ended && before > 0:
+		more = fmt.Sprintf(" Before that it was silent %s, and came back.", count(before, "time", "times"))
+	case n > 1:
 		more = fmt.Sprintf(" (%d times in all)", n)
 	}
 	return x.proof("time", clock(most.from), "span", duration(time.Duration(most.to-most.from)), "n", count(most.asked, "request", "requests"), "more", more).

@@ -13,7 +13,7 @@ import (
 )
 
 // codecVersion changes with every change of what is written.
-const codecVersion = 4
+const codecVersion = 5
 
 // AppendBinary appends the counts in binary form. It is the same for the same counts.
 func (s *Shards) AppendBinary(b []byte) []byte {
@@ -351,7 +351,7 @@ func (a *Aggregate) codeClient(c *codec, v *client) {
 
 func (a *Aggregate) codeServer(c *codec, v *server) {
 	c.index(&v.protocol, c.numNames)
-	numbers(c, &v.requests, &v.replies, &v.challenges, &v.bytesIn, &v.bytesOut, &v.spare.in, &v.spare.out, &v.incomplete)
+	numbers(c, &v.requests, &v.replies, &v.challenges, &v.bytesIn, &v.bytesOut, &v.spare.in, &v.spare.out, &v.incomplete, &v.rejected, &v.bounced)
 	numbers(c, pointers(v.fates[:])...)
 	v.clients.code(c, &a.sketches)
 	for i := range v.kinds {

@@ -99,6 +99,7 @@ type target struct {
 	issued       mark        // replies that only issue a challenge
 	private      uint64      // requests from networks that are not routed
 	returned     uint64      // requests with a challenge that nobody saw it give
+	proven       uint64      // those with one that it gave
 	askers       []netip.Addr
 	moreAskers   bool
 	sockets      uint64 // of the askers, a bit for each of 64 classes
@@ -548,6 +549,7 @@ func (f *focus) request(r *dissect.Record) {
 	}
 	if r.Proven {
 		f.proven[r.Frame%uint64(len(f.proven))] = r.Frame
+		t.proven++
 	} else if r.Pair.Challenge == dissect.ChallengeUsed {
 		t.returned++
 	}
@@ -773,6 +775,7 @@ func (t *target) merge(o *target) {
 	}
 	t.private += o.private
 	t.returned += o.returned
+	t.proven += o.proven
 	t.accepted += o.accepted
 	t.waits += o.waits
 	for _, a := range o.askers {

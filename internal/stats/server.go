@@ -35,7 +35,9 @@ type tally struct {
 	spare                         spare
 	fates                         fates
 	incomplete                    uint64
-	stated                        int64 // time of the newest players and names
+	rejected                      uint64 // requests with a challenge that got another one
+	bounced                       uint64 // replies about which an ICMP error says that nothing listens there
+	stated                        int64  // time of the newest players and names
 	heard                         *heard
 	first, last                   int64
 	lastReply                     int64
@@ -269,6 +271,8 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	s.spare.add(&o.spare)
 	s.fates.add(&o.fates)
 	s.incomplete += o.incomplete
+	s.rejected += o.rejected
+	s.bounced += o.bounced
 	for _, k := range o.kinds {
 		if k.kind == 0 {
 			break

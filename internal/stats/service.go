@@ -186,7 +186,7 @@ func (r *reporting) neverReplied(e *entry[server]) {
 	v := &e.v
 	refused := v.fates[dissect.OutcomeRefused]
 	lost := v.fates.missed()
-	if lost < leastJudged || r.onlyScanned(e) || r.Totals.Replies == 0 && refused == 0 && len(r.servers) == 1 {
+	if lost <= tooFew || r.onlyScanned(e) || r.Totals.Replies == 0 && refused == 0 && len(r.servers) == 1 {
 		return
 	}
 	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), v.sources().addresses(), span(v.first, v.last))
@@ -235,7 +235,7 @@ func (r *reporting) unwell() {
 		if n < leastWell || v.replies == 0 || r.has(e, ForgedFlood, CrowdOrForged, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, GreedyClients) || !r.home(e) {
 			continue
 		}
-		returned := min(r.returned(e), o.ChallengeOnly)
+		returned := min(r.returned(e), o.ChallengeOnly-min(v.rejected, o.ChallengeOnly))
 		good := o.Answered + returned
 		o.ChallengeOnly -= returned
 		if float64(good) >= wellShare*float64(n) {

@@ -34,13 +34,13 @@ const mostVerdicts = 50
 
 // judge adds the verdicts.
 func (r *reporting) judge() {
-	for _, rule := range []func(){r.sayCarpets, r.junk, r.down, r.drops, r.floods, r.reflected, r.tooOften, r.growths, r.longLost, r.unwell, r.slow, r.scanners, r.errors} {
+	for _, rule := range []func(){r.sayCarpets, r.junk, r.down, r.drops, r.floods, r.reflected, r.tooOften, r.growths, r.longLost, r.unwell, r.slow, r.scanners, r.bounced, r.errors} {
 		rule()
 	}
 	if r.o.whole {
 		return
 	}
-	if t := &r.Totals; r.o.OneSided || t.Requests == 0 && len(r.Verdicts) == 0 || len(r.Verdicts) == 0 && t.Answered == 0 && t.Unanswered >= leastJudged {
+	if t := &r.Totals; r.o.OneSided || t.Requests == 0 && len(r.Verdicts) == 0 || len(r.Verdicts) == 0 && t.Answered == 0 && t.Unanswered > 0 {
 		r.cannotTell()
 	}
 	if len(r.Verdicts) == 0 {
@@ -155,6 +155,22 @@ const (
 	leastErrors = 3
 	loopShare   = 0.01
 )
+
+// bounced says that replies of a server come back, unless an event explains it: forged addresses and victims of reflections refuse them.
+func (r *reporting) bounced() {
+	for _, e := range r.servers {
+		v, n := &e.v, e.v.bounced
+		if n < leastErrors || float64(n) < badShare*float64(v.replies) || r.has(e, ForgedFlood, CrowdOrForged, Reflection, LongRepliesLost) {
+			continue
+		}
+		r.say(Verdict{
+			Kind: Errors, Server: r.address(e), From: instant(v.first), To: instant(v.last),
+			Text: fmt.Sprintf("Replies come back: ICMP errors came about %s of %s of %s%s, from those to whom they went: clients closed their socket, or a NAT had forgotten the mapping.",
+				number(n), count(v.replies, "reply", "replies"), r.address(e), r.named(v)),
+			Advice: "Let clients wait longer and keep their socket; qdissect why " + r.address(e) + " says more.", Evidence: Evidence{{"icmp_errors", float64(n)}, {"replies", float64(v.replies)}},
+		})
+	}
+}
 
 // errors says that messages have errors or mistakes, or that challenges are refused again and again, if nothing else is said.
 func (r *reporting) errors() {

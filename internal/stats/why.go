@@ -272,6 +272,15 @@ func (x *facts) prepare() {
 			}
 		}
 	}
+	// The report counts each sending of a request, but does not tell kinds apart.
+	known := !slices.ContainsFunc(x.kinds, func(k focusKind) bool { o := k.outcome(); return o.replied() == 0 })
+	for _, v := range x.verdicts {
+		s := silent{v.From.UnixNano(), v.To.UnixNano(), uint64(v.Evidence.of("requests_without_reply")), v.To.UnixNano() < x.last}
+		if v.Kind == ServerDown && known && !slices.ContainsFunc(x.silences, s.overlaps) {
+			x.silences = append(x.silences, s)
+		}
+	}
+	slices.SortFunc(x.silences, func(a, b silent) int { return cmp.Compare(a.from, b.from) })
 }
 
 // speaks reports whether requests of a protocol are answered, or none of any.
@@ -294,6 +303,8 @@ type silent struct {
 	asked    uint64
 	ends     bool // replies came after it
 }
+
+func (s silent) overlaps(o silent) bool { return overlap(s.from, s.to, o.from, o.to) > 0 }
 
 // findSilences finds the times without a reply that are longer than chance has them.
 func (x *facts) findSilences() {
