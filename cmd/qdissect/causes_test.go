@@ -380,14 +380,6 @@ var filmCauses = []filmCause{
 				return infoReply("Old town")
 			})
 		}, nearIs: "works", says: "0 % of 40 requests that return its challenge", not: "only so often|No client"},
-	{id: "slow", // seldom, as the report says too
-		has: func(f *film) {
-			polls(100, func(i int, at float64, from netip.AddrPort) {
-				f.udp(at, from, filmServer, askInfo)
-				f.udp(at+.01+1.5*float64((i%20)/19), filmServer, from, infoReply("Old town"))
-			})
-		},
-		near: func(f *film) { f.answered(100, filmServer) }, nearIs: "works", says: "5 of 100 replies"},
 	{id: "silent_at_times",
 		has: func(f *film) {
 			polls(120, func(i int, at float64, from netip.AddrPort) {

@@ -230,8 +230,8 @@ func (c *conversation) ask(p *dissect.Protocol, r games.Request) error {
 	c.asked++
 	c.given = false
 	payload := r.To(c.server, c.challenge)
-	if c.asked > 1 && c.replies == 0 && !c.closed && !c.any {
-		if err := c.listen(); err != nil {
+	if c.asked > 2 && c.replies == 0 && !c.closed && !c.any {
+		if err := c.listen(p); err != nil {
 			return err
 		}
 	}
@@ -246,9 +246,12 @@ func (c *conversation) ask(p *dissect.Protocol, r games.Request) error {
 }
 
 // listen goes on with a socket that is not connected: it sees replies from another address or port, but no ICMP errors, which the first
-// request has shown if there are any.
-func (c *conversation) listen() (err error) {
-	own := c.conn.LocalAddr().(*net.UDPAddr)
+// requests have shown if there are any.
+func (c *conversation) listen(p *dissect.Protocol) error {
+	if err := c.read(p, nil, time.Millisecond, nil); err != nil || c.replies > 0 || c.closed { // what came since
+		return err
+	}
+	own, err := c.conn.LocalAddr().(*net.UDPAddr), error(nil)
 	c.conn.Close()
 	c.any = true
 	c.conn, err = net.ListenUDP("udp", own)

@@ -581,11 +581,11 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "slow", State: Trouble, Certainty: Certain, explains: "delay",
-		Needs:  "at least five replies, and a tenth of them, took more than a second, or the report has the verdict slow",
+		Needs:  "at least five replies, and a tenth of them, took more than a second",
 		Words:  "Slow: {n} of {all} of {server} took more than a second.",
 		Advice: "Clients wait one to five seconds: look at the load of the server and at the path to it.",
 		holds: func(x *facts) *proof {
-			if n := x.slow.n; n >= kindLeast && float64(n) >= badShare*float64(x.waits) || n > 0 && x.verdict(Slow) != nil {
+			if n := x.slow.n; n >= kindLeast && float64(n) >= badShare*float64(x.waits) {
 				return x.proof("n", number(n), "all", count(x.waits, "reply", "replies")).with(x, "slow replies", &x.slow)
 			}
 			return nil
