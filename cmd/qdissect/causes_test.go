@@ -831,14 +831,18 @@ func TestWhyAndReport(t *testing.T) {
 func agree(t *testing.T, name string) {
 	t.Helper()
 	out, errs, _ := runIn(t, ".", "report", "--format", "json", name)
+	type verdict struct {
+		Kind, Server, Text string
+		Servers            []string
+	}
 	var r struct {
 		Servers  []stats.Server
-		Verdicts []struct{ Kind, Server, Text string }
+		Verdicts []verdict
 	}
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("%s: %v %s", name, err, errs)
 	}
-	quiet := slices.ContainsFunc(r.Verdicts, func(v struct{ Kind, Server, Text string }) bool { return v.Kind == stats.NothingUnusual })
+	quiet := slices.ContainsFunc(r.Verdicts, func(v verdict) bool { return v.Kind == stats.NothingUnusual })
 	answers, more := map[string]*whyAnswer{}, false
 	out, _, _ = runIn(t, ".", "why", "--format", "json", name)
 	for line := range strings.Lines(out) {
@@ -863,8 +867,20 @@ func agree(t *testing.T, name string) {
 		}
 	}
 	for _, v := range r.Verdicts {
-		if w := answers[v.Server]; w != nil && w.State == stats.Answers && v.Kind != stats.Growth {
-			t.Errorf("%s: report has %s, and why %s", name, v.Text, w.Text)
+		for _, server := range append(v.Servers, v.Server) {
+			if w := answers[server]; w != nil && w.State == stats.Answers && v.Kind != stats.Growth && v.Kind != stats.Scanner {
+				t.Errorf("%s: report has %s, and why %s", name, v.Text, w.Text)
+			}
+		}
+	}
+	for _, s := range r.Servers[:min(len(r.Servers), thorough.Of(1, 8))] { // asked alone, only lists of masters are more evidence
+		alone, w := new(whyAnswer), answers[s.Address]
+		out, errs, _ := runIn(t, ".", "why", "--format", "json", s.Address, name)
+		if err := json.Unmarshal([]byte(out), alone); err != nil {
+			t.Fatalf("%s: %s: %v %s%s", name, s.Address, err, out, errs)
+		}
+		if w != nil && alone.Cause != w.Cause && alone.Cause != "not_in_list" && !strings.Contains(alone.Text, "the master") {
+			t.Errorf("%s: %s alone: %s %s, among all: %s %s", name, s.Address, alone.Cause, alone.Text, w.Cause, w.Text)
 		}
 	}
 }
