@@ -357,7 +357,7 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	tab, _, _ := open(t, ctx, filepath.Join(dir, "flood.html"), 1400, "light")
-	if got := value[string](t, tab, "document.querySelector('.do a').getAttribute('href') + document.querySelectorAll('.do a').length"); got != "#rule-13" {
+	if got := value[string](t, tab, "document.querySelector('.do a').getAttribute('href') + document.querySelectorAll('.do a').length"); got != "#rule-43" {
 		t.Errorf("the first verdict leads to %s", got)
 	}
 }
