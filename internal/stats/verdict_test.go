@@ -18,7 +18,7 @@ import (
 type made struct {
 	at       float64 // seconds
 	from, to string  // without a port: 40000, 27015
-	of       int     // info or rules
+	of       int     // info, rules or list; 3 is a reply that nobody asked for
 	proof    dissect.Proof
 	outcome  dissect.Outcome
 	silent   bool // no reply
@@ -47,6 +47,10 @@ func play(list []made, o Options) string {
 	slices.SortStableFunc(list, func(a, b made) int { return cmp.Compare(a.at, b.at) })
 	for i, x := range list {
 		at, src, dst := start.Add(time.Duration(x.at*1e9)), address(x.from, cmp.Or(x.port, 40000)), address(x.to, 27015)
+		if x.of == 3 {
+			a.Record(&dissect.Record{Protocol: p, Frame: uint64(2*i + 1), Time: at, Src: dst, Dst: src, WireLength: 100, Message: dissect.Message{Type: reply}})
+			continue
+		}
 		payload := cmp.Or(x.payload, "\xff\xff\xff\xffTSource Engine Query\x00")
 		r := dissect.Record{
 			Protocol: p, Frame: uint64(2*i + 1), Time: at, Src: src, Dst: dst, WireLength: len(payload), HopLimit: x.hops, IPID: x.id, Proven: x.proof == dissect.Proven,
@@ -228,6 +232,29 @@ func TestVerdictsNeed(t *testing.T) {
 				x.silent, x.outcome = true, dissect.OutcomeUnanswered
 			}
 		}), "certain Not answered: 198.51.100.10:27015 replies to only 75 % of 40 requests in 39 s from 19:00:00 UTC on: 25 % got no reply."},
+		{"a victim's network", both(evening(60), sent(160, 10, 16, func(i int, x *made) { x.from, x.port, x.back = fmt.Sprintf("203.0.113.%d", 1+i%8), 80, 300 })), "likely Reflection at 203.0.113.0/24: 160 p info requests in its name in 9.9 s from 19:00:10 UTC on (16 per second) made 198.51.100.10:27015 send it 52.5 kB, 6.2 times what came. The address is forged: it is the victim."},
+		{"seven of a network", both(evening(60), sent(140, 10, 14, func(i int, x *made) { x.from, x.port, x.back = fmt.Sprintf("203.0.113.%d", 1+i%7), 80, 300 })), quiet},
+		{"two greedy clients", both(evening(60), sent(500, 10, 25, func(i int, x *made) { x.from, x.proof = fmt.Sprintf("203.0.%d.9", i%2), dissect.Proven })), "certain Greedy: 2 clients (203.0.0.9 and others) ask 198.51.100.10:27015 25 times per second: 500 p info requests in 20 s from 19:00:10 UTC on, 81 % of all requests. They return challenges: the addresses are real."},
+		{"greedy in two bursts", both(evening(60), sent(300, 5, 30, func(i int, x *made) { x.from, x.proof = "203.0.113.9", dissect.Proven }), sent(300, 45, 30, func(i int, x *made) { x.from, x.proof = "203.0.113.9", dissect.Proven })), "certain Greedy: 203.0.113.9 asks 198.51.100.10:27015 30 times per second: 600 p info requests in 20 s of the 50 s from 19:00:05 UTC on, 83 % of all requests. It returns challenges: the address is real."},
+		{"greedy without a proof", both(open(300), sent(600, 20, 30, func(i int, x *made) { x.from, x.hops = "203.0.113.9", 51 })), "possible Greedy: 203.0.113.9 asks 198.51.100.10:27015 30 times per second: 600 p info requests in 20 s from 19:00:20 UTC on, 67 % of all requests. It need not prove that the address is its own."},
+		{"a botnet", both(evening(60), sent(2400, 20, 120, func(i int, x *made) { x.from, x.proof = somebody(i%12), dissect.Proven })), "certain Greedy: 12 clients (3.240.74.161 and others) ask 198.51.100.10:27015 120 times per second: 2,400 p info requests in 20 s from 19:00:20 UTC on, 95 % of all requests. They return challenges, so the addresses are real, and all do the same at the same pace: a botnet, or one program on many machines."},
+		{"a botnet without a proof", both(open(300), sent(2400, 20, 120, func(i int, x *made) { x.from, x.hops = somebody(i%10), uint8(40+i%10) })), "possible Greedy: 10 clients (3.240.74.161 and others) ask 198.51.100.10:27015 120 times per second: 2,400 p info requests in 20 s from 19:00:20 UTC on, 89 % of all requests. They need not prove that the addresses are their own, and all do the same at the same pace: forged, a botnet, or one program on many machines."},
+		{"evenly, one hop limit", both(open(300), flood(6000, 300, dissect.Unproven, func(i int, x *made) { x.from, x.hops = person(7000+i%40*211), 47 })), "likely Forged flood at 198.51.100.10:27015: 6,000 p info requests in 20 s from 19:00:30 UTC on (300 per second, 61 times the usual) from 40 addresses. Nothing proves it, but 98 % of the packets have the hop limit 47 and each of these addresses asks about 150 times, as evenly as a program does."},
+		{"made-up hop limits of one network", both(open(300), flood(2000, 200, dissect.Unproven, func(i int, x *made) { x.from, x.hops = fmt.Sprintf("31.7.7.%d", i%250), uint8(i%256) })), "likely Forged flood at 198.51.100.10:27015: 2,000 p info requests in 10 s from 19:00:30 UTC on (200 per second, 41 times the usual) from 250 addresses. Nothing proves it, but their hop limits are made up and 81 % of the addresses are in the network 31.7.7.0/24."},
+		{"impossible addresses, one port", both(open(300), flood(2000, 200, dissect.Unproven, func(i int, x *made) {
+			if x.port = 4444; i%10 == 0 {
+				x.from = fmt.Sprintf("10.%d.%d.9", i/256%256, i%256)
+			}
+		})), "likely Forged flood at 198.51.100.10:27015: 2,000 p info requests in 10 s from 19:00:30 UTC on (200 per second, 41 times the usual) from 2,000 addresses. Nothing proves it, but 9.7 % come from addresses that do not exist and the addresses are spread evenly over the whole internet."},
+		{"the server is down in a flood", both(evening(60), flood(400, 40, dissect.Unreturned, nil), sent(400, 40, 40, func(i int, x *made) {
+			x.from, x.silent, x.outcome = somebody(9000+i), true, dissect.OutcomeUnanswered
+		}), sent(100, 0, 2, func(i int, x *made) {
+			x.from, x.proof, x.outcome = person(i), dissect.Unreturned, dissect.OutcomeChallenged
+		})), "certain Forged flood at 198.51.100.10:27015: 804 p info requests in 20 s from 19:00:30 UTC on (40 per second, 26 times the usual)"},
+		{"two floods", both(evening(60), flood(300, 30, dissect.Unreturned, nil), sent(300, 5, 30, func(i int, x *made) {
+			x.from, x.proof, x.outcome = somebody(5000+i), dissect.Unreturned, dissect.OutcomeChallenged
+		})), "certain Forged flood at 198.51.100.10:27015: 300 p info requests in 10 s from 19:00:05 UTC on (30 per second) from 300 addresses. None came back with the challenge that it was given.\ncertain Forged flood at 198.51.100.10:27015: 300 p info requests in 10 s from 19:00:30 UTC on (30 per second) from 300 addresses. None came back with the challenge that it was given."},
+		{"at its victim", sent(100, 10, 20, func(i int, x *made) { x.from, x.to, x.of = "203.0.113.77", fmt.Sprintf("198.51.100.%d", 10+i%4), 3 }), "likely Reflection to 203.0.113.77: 100 replies (12.8 kB, 20 per second) in 5 s from 19:00:10 UTC on that it did not ask for, from about 4 servers. Somebody asks these in its name."},
 		{"closed", both(evening(20), sent(10, 21, 1, func(i int, x *made) { x.from, x.silent, x.outcome = person(i), true, dissect.OutcomeRefused })), "certain Down: 198.51.100.10:27015 stopped replying at 19:00:19 UTC: none of 10 requests in the 10.5 s since then has a reply; ICMP says: the port is closed."},
 	} {
 		got := play(c.play, Options{})
