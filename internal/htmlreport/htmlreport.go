@@ -45,7 +45,7 @@ const (
 // maxPage is the size that a page should not exceed: with fewer conversations if need be.
 const maxPage = 490_000
 
-// Write writes r as a page.
+// Write writes r as a page. One with Made.Every reads itself again, unless somebody works with it.
 func Write(w io.Writer, r *stats.Report) error {
 	var b bytes.Buffer
 	for room := ladderBytes; ; room /= 2 {

@@ -262,6 +262,46 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
+// TestReload: a page that is written again shows what is new by itself, unless a time is selected.
+func TestReload(t *testing.T) {
+	ctx := browser(t)
+	var page []byte
+	for _, p := range pages(t) {
+		if filepath.Base(p) == "flood.html" {
+			page, _ = os.ReadFile(p)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "page.html")
+	write := func(head string) {
+		t.Helper()
+		b := strings.Replace(string(page), `<html lang="en">`, `<html lang="en" data-every="1000">`, 1)
+		if err := os.WriteFile(path, []byte(strings.Replace(b, "What happened to these servers", head, 1)), 0o600); err != nil || !strings.Contains(b, "data-every") {
+			t.Fatal(err)
+		}
+	}
+	write("First")
+	tab, trouble, _ := open(t, ctx, path, 1400, "light")
+	const head = `(document.querySelector('h1') || {}).textContent || ''` // it may be just loading
+	write("Second")
+	for range 100 {
+		if time.Sleep(100 * time.Millisecond); value[string](t, tab, head) == "Second" {
+			break
+		}
+	}
+	if got := value[string](t, tab, head); got != "Second" {
+		t.Errorf("the page is not read again: %s", got)
+	}
+	value[bool](t, tab, `(() => { const f = document.getElementById('from'); f.value = 3; f.oninput(); return true; })()`)
+	write("Third")
+	time.Sleep(3 * time.Second)
+	if got := value[string](t, tab, head); got != "Second" {
+		t.Errorf("the page is read again while a time is selected: %s", got)
+	}
+	if bad := trouble(); len(bad) > 0 {
+		t.Error(bad)
+	}
+}
+
 // TestBrush: a time span that is chosen changes curves, tables and round trips, and everything comes back.
 func TestBrush(t *testing.T) {
 	ctx := browser(t)
