@@ -261,18 +261,14 @@ func (x *facts) prepare() {
 		}
 	}
 	x.findSilences()
-	asked := len(x.silences) > 0
 	x.verdicts = []Verdict{}
 	for _, v := range x.r.Verdicts {
 		p, _ := netip.ParsePrefix(v.Network)
 		if s := x.at.String(); v.Server == s || slices.Contains(v.Servers, s) || p.Contains(x.at.Addr()) {
 			x.verdicts = append(x.verdicts, v)
-			if v.Kind == ServerDown && !asked { // whoever asks the same many times a second ends no request until it is over
-				x.silences = append(x.silences, silent{v.From.UnixNano(), v.To.UnixNano(), uint64(v.Evidence.of("requests_without_reply")), v.To.UnixNano() < x.last})
-			}
 		}
 	}
-	// The report counts each sending of a request, but does not tell kinds apart.
+	// The report counts each sending of a request, also of one that is asked again and again, but does not tell kinds apart.
 	known := !slices.ContainsFunc(x.kinds, func(k focusKind) bool { o := k.outcome(); return o.replied() == 0 })
 	for _, v := range x.verdicts {
 		s := silent{v.From.UnixNano(), v.To.UnixNano(), uint64(v.Evidence.of("requests_without_reply")), v.To.UnixNano() < x.last}
