@@ -472,12 +472,12 @@ var causes = []Cause{
 				o := k.outcome()
 				n := k.requests - o.Other
 				others, good := x.n-n, x.good-o.replied()
-				if x.speaks(k.protocol) && n >= kindLeast && float64(o.replied()) < kindShare*float64(n) && float64(good) > kindShare*float64(others) && len(x.silences) == 0 && (o.replied() == 0 || x.limited() == 0) {
+				if x.speaks(k.protocol) && n >= kindLeast && float64(o.replied()) < kindShare*float64(n) && float64(good) > kindShare*float64(others) && len(x.silences) == 0 && (o.replied() == 0 || !x.overloaded()) {
 					return x.proof("share", percent(float64(o.replied())/float64(n)), "n", k.counted(n)).with(x, "requests without a reply", &k.none)
 				}
 			}
 			none := &x.fates[dissect.OutcomeUnanswered]
-			if got := x.accepted + x.again.n; x.proven >= kindLeast && float64(got) < kindShare*float64(x.proven) && float64(none.n) > kindShare*float64(x.proven) && 2*x.issued.n > x.proven && len(x.silences) == 0 && (got == 0 || x.limited() == 0) {
+			if got := x.accepted + x.again.n; x.proven >= kindLeast && float64(got) < kindShare*float64(x.proven) && float64(none.n) > kindShare*float64(x.proven) && 2*x.issued.n > x.proven && len(x.silences) == 0 && (got == 0 || !x.overloaded()) {
 				return x.proof("share", percent(float64(got)/float64(x.proven)), "n", count(x.proven, "request that returns", "requests that return")+" its challenge").with(x, "requests without a reply", none)
 			}
 			return nil

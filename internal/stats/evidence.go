@@ -39,7 +39,8 @@ func (r *reporting) weighEvidence(ev *event) {
 		say(true, "%s", text)
 	}
 	n := float64(hot.n)
-	if odd := float64(hot.odd); odd >= 0.05*n && float64(calm.odd) <= 0.02*float64(calm.n) {
+	// Without calm to compare with, nothing but such addresses is a private network.
+	if odd := float64(hot.odd); odd >= 0.05*n && float64(calm.odd) <= 0.02*float64(calm.n) && (known || odd <= n/2) {
 		say(true, "%s come from addresses that do not exist", percent(odd/n))
 	}
 	if n >= leastUniform && hot.spread() < mostSpread {

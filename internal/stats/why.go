@@ -348,6 +348,9 @@ func chance(p float64, n uint64) bool {
 	return q < 1e-4
 }
 
+// overloaded reports whether a server answers less of much than of little.
+func (x *facts) overloaded() bool { return x.limited() > 0 || x.verdict(DropsUnderLoad) != nil }
+
 // limited returns the number of requests that a server answers per second at most, 0 if it has no limit: in seconds with more
 // requests, as many are answered, with less spread than chance has.
 func (x *facts) limited() (perSecond float64) {
