@@ -109,7 +109,7 @@ func TestTopTerminal(t *testing.T) {
 	p.keys("F4")
 	p.shows("[F4 verdicts]", "Nothing unusual")
 	p.keys("1", "Enter")
-	p.shows("servers › ", "CLIENT", "answered")
+	p.shows("servers › ", "CLIENT", "rules reply")
 	p.keys("Enter")
 	p.shows("├─ ", " request", "─┤")
 	p.keys("Enter")
@@ -149,7 +149,7 @@ func TestTopTerminal(t *testing.T) {
 	p.keys("e", "C-u", "report.html", "Enter")
 	p.shows("report written to report.html")
 	p.keys("Enter")
-	p.shows("newest message", "answered")
+	p.shows("newest message", "rules reply") // "answered" is in the head as well
 	p.keys("e", "C-u", "list.json", "Enter")
 	p.shows("written to list.json")
 	if out, _, code := runIn(t, dir, "-q", "part.pcapng"); code != 0 || !strings.Contains(out, "a2s") {
