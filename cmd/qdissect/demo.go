@@ -17,8 +17,8 @@ func newDemo(env environment) *cobra.Command {
 		Use:   "demo [FILE]",
 		Short: "Write a capture with trouble in it, to try things on",
 		Long: `Write a capture of a made-up evening at a dozen game servers to FILE (demo.pcap; - is
-standard output), to try things on: one server is flooded from forged addresses, two serve for reflections at
-others, and one gets junk. It is the same each time.`,
+standard output), to try things on: one server is flooded from forged addresses, two
+serve for reflections at others, and one gets junk. It is the same each time.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := "demo.pcap"

@@ -164,6 +164,9 @@ func (o *queryOptions) run(ctx context.Context, target string, env environment) 
 	return nil
 }
 
+// maxTalk is how many bytes of a conversation are kept: more than ten of the longest replies.
+const maxTalk = 4 << 20
+
 // A conversation is with one server.
 type conversation struct {
 	ctx            context.Context
@@ -251,10 +254,12 @@ func (c *conversation) listen(p *dissect.Protocol) error {
 	if err := c.read(p, nil, time.Millisecond, nil); err != nil || c.replies > 0 || c.closed { // what came since
 		return err
 	}
-	own, err := c.conn.LocalAddr().(*net.UDPAddr), error(nil)
+	own := c.conn.LocalAddr().(*net.UDPAddr)
 	c.conn.Close()
-	c.any = true
-	c.conn, err = net.ListenUDP("udp", own)
+	conn, err := net.ListenUDP("udp", own)
+	if err == nil {
+		c.conn, c.any = conn, true
+	}
 	return err
 }
 
@@ -275,6 +280,9 @@ func (c *conversation) read(p *dissect.Protocol, request []byte, wait time.Durat
 		var n int
 		var from netip.AddrPort
 		if n, from, err = conn.ReadFromUDPAddrPort(buf); err == nil {
+			if c.file.Len() > maxTalk {
+				return fmt.Errorf("more than %d MiB came: no game server sends so much", maxTalk>>20)
+			}
 			from = netip.AddrPortFrom(from.Addr().Unmap().WithZone(""), from.Port())
 			c.capture.UDP(time.Now(), from, c.own, buf[:n])
 			if from != netip.AddrPortFrom(c.server.Addr().WithZone(""), c.server.Port()) {

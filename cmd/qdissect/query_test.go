@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -136,4 +137,25 @@ func repliesFrom(t *testing.T, address string) string {
 		}
 	}()
 	return asked.LocalAddr().String()
+}
+
+// TestQueryFlooded: what a host sends without end is not kept.
+func TestQueryFlooded(t *testing.T) {
+	c, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	go func() {
+		b := make([]byte, 60_000)
+		_, from, err := c.ReadFrom(b)
+		for err == nil {
+			_, err = c.WriteTo(b, from)
+		}
+	}()
+	o := queryOptions{protocol: "a2s", every: 20 * time.Second}
+	err = o.run(context.Background(), c.LocalAddr().String(), environment{in: strings.NewReader(""), out: io.Discard, err: io.Discard, getenv: func(string) string { return "" }})
+	if err == nil || err.Error() != "more than 4 MiB came: no game server sends so much" {
+		t.Error(err)
+	}
 }
