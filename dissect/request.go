@@ -182,8 +182,8 @@ func (t *tracker) repeats(i int32) bool {
 	return q.answer == 0 && !q.has(isCovered|isLate|isRefused)
 }
 
-// isOld reports whether request i repeats what was asked so long ago that whoever asks it now asks anew: or else who asks all the time
-// would never get no reply.
+// isOld reports whether request i repeats one that was sent so long ago that the next one begins anew. Otherwise no request of a client
+// that polls a dead server would ever be unanswered.
 func (t *tracker) isOld(i int32, now int64) bool {
 	_, at := t.requests.origin(&t.requests.list[i])
 	return now-at > lateFor*int64(t.config.Limits.Window)

@@ -14,7 +14,7 @@ import (
 
 // shards is the number of analyzers. It does not depend on the number of workers, because
 // the limits of each analyzer, and so the output, depend on it. More of them need more of the processor's
-// caches: with 16, a packet took a third more misses beyond the second level than with 4.
+// caches: with 16, a packet took a quarter more misses beyond the second level than with 4.
 const shards = 4
 
 // A pool is the workers of a run. With one worker, the caller's goroutine does all work, a batch at a time.
