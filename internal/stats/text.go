@@ -350,7 +350,7 @@ func (t *text) serverRows() {
 	}
 	t.more(len(t.Servers))
 	if n := t.Totals.Servers; t.rows >= len(t.Servers) && n > uint64(len(t.Servers)) {
-		t.line("%s more were asked less", number(n-uint64(len(t.Servers))))
+		t.line("and %s more", number(n-uint64(len(t.Servers))))
 	}
 }
 
