@@ -330,16 +330,16 @@ func (c *client) during(from, to int64) (n float64) {
 func (r *reporting) busiest(ev *event, proves bool, least float64) (list []*entry[client], sum float64) {
 	list, sum = r.busiestBy(ev, proves, least, (*client).within)
 	if sum < mostOf*ev.requests {
-		if all, n := r.busiestBy(ev, proves, least, (*client).during); n >= mostOf*ev.requests && mostOf*n <= ev.requests && len(all) <= mostGreedy && r.more(all, n, ev) {
+		if all, n := r.busiestBy(ev, proves, least, (*client).during); n >= mostOf*ev.requests && mostOf*n <= ev.requests && len(all) <= mostGreedy && r.askLess(all, n, ev) {
 			return all, n
 		}
 	}
 	return list, sum
 }
 
-// more reports whether clients, which sent n requests in the time of an event, ask far less at other times: who asks as much then,
+// askLess reports whether clients, which sent n requests in the time of an event, ask far less at other times: who asks as much then,
 // also while the server is down, did not make the event.
-func (r *reporting) more(list []*entry[client], n float64, ev *event) bool {
+func (r *reporting) askLess(list []*entry[client], n float64, ev *event) bool {
 	other := -n
 	for _, c := range list {
 		other += c.v.during(r.a.first, r.a.last+1)
@@ -348,6 +348,7 @@ func (r *reporting) more(list []*entry[client], n float64, ev *event) bool {
 	return rest < 1 || other/rest < n/ev.seconds()/2
 }
 
+// busiestBy is busiest, of what sent counts.
 func (r *reporting) busiestBy(ev *event, proves bool, least float64, sent func(c *client, from, to int64) float64) (list []*entry[client], sum float64) {
 	type share struct {
 		c *entry[client]

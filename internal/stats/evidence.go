@@ -34,14 +34,16 @@ func (r *reporting) weighEvidence(ev *event) {
 		}
 		ev.because = append(ev.because, fmt.Sprintf(format, args...))
 	}
+	n, odd := float64(hot.n), float64(hot.odd)
 	known := calm.n >= leastEvidence/4
-	if text, ok := hot.oneHop(&calm, known); ok {
-		say(true, "%s", text)
-	}
-	n := float64(hot.n)
-	// Without calm to compare with, nothing but such addresses is a private network.
-	if odd := float64(hot.odd); odd >= 0.05*n && float64(calm.odd) <= 0.02*float64(calm.n) && (known || odd <= n/2) {
-		say(true, "%s come from addresses that do not exist", percent(odd/n))
+	// Of a private network, in which all addresses are such and hosts are equally far, only a comparison tells anything.
+	if known || odd <= n/2 {
+		if text, ok := hot.oneHop(&calm, known); ok {
+			say(true, "%s", text)
+		}
+		if odd >= 0.05*n && float64(calm.odd) <= 0.02*float64(calm.n) {
+			say(true, "%s come from addresses that do not exist", percent(odd/n))
+		}
 	}
 	if n >= leastUniform && hot.spread() < mostSpread {
 		say(true, "the addresses are spread evenly over the whole internet")
@@ -49,10 +51,10 @@ func (r *reporting) weighEvidence(ev *event) {
 	if float64(hot.steps) >= 0.8*float64(hot.n) && known && differs(hot.steps, calm.steps, float64(hot.n), float64(calm.n)) {
 		say(true, "their IP identifications count up as those of one machine do")
 	}
-	if hot.least == hot.most+1 && (calm.n == 0 || calm.least != calm.most+1) {
+	if hot.least == hot.most+1 && known && calm.least != calm.most+1 {
 		say(true, "all have the source port %d", hot.most)
 	}
-	if text, ok := r.oneNet(ev, &hot, &calm); ok {
+	if text, ok := r.oneNet(ev, &hot, &calm); ok && known {
 		say(true, "%s", text)
 	}
 	if text, ok := r.evenly(ev); ok {
@@ -72,19 +74,17 @@ func differs(hot, calm uint32, n, m float64) bool { return float64(hot)/n-float6
 
 // oneHop says that hop limits are those of one machine or two, or are made up.
 func (l *looks) oneHop(calm *looks, known bool) (string, bool) {
-	var most [2]struct {
+	type value struct {
 		n  uint32
 		at int
 	}
+	var most [2]value
 	values := 0
 	for i, n := range l.hops {
 		if n > most[0].n {
-			most[0], most[1] = struct {
-				n  uint32
-				at int
-			}{n, i}, most[0]
+			most[0], most[1] = value{n, i}, most[0]
 		} else if n > most[1].n {
-			most[1].n, most[1].at = n, i
+			most[1] = value{n, i}
 		}
 		if n > 0 {
 			values++

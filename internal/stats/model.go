@@ -191,7 +191,7 @@ type Client struct {
 	Servers    uint64    `json:"servers"` // distinct ones, bounded
 	Requests   uint64    `json:"requests"`
 	Replies    uint64    `json:"replies"`
-	Peak       uint64    `json:"peak_requests_per_second"` // to one host at least; to all together it may be more
+	Peak       uint64    `json:"peak_requests_per_second"` // to one host, or on average to all: to all together it may be more
 	BytesIn    uint64    `json:"bytes_in"`                 // from it
 	BytesOut   uint64    `json:"bytes_out"`                // to it
 	Factor     float64   `json:"factor"`                   // bytes to it by bytes from it

@@ -372,7 +372,8 @@ func (r *reporting) listClients() {
 func (r *reporting) client(e *entry[client]) Client {
 	v := &e.v
 	c := Client{
-		Address: r.source(e), Class: r.className(e), Servers: v.distinctServers(), Requests: v.requests, Replies: v.replies, Peak: uint64(v.peak),
+		Address: r.source(e), Class: r.className(e), Servers: v.distinctServers(), Requests: v.requests, Replies: v.replies,
+		Peak:    max(uint64(v.peak), v.requests*uint64(time.Second)/uint64(max(v.last-v.first, int64(time.Second)))), // that of all seconds together is no more
 		BytesIn: v.bytesIn, BytesOut: v.bytesOut, First: instant(v.first), Last: instant(v.last), Error: e.err,
 	}
 	if v.bytesIn > 0 {

@@ -129,6 +129,11 @@ func (r *reporting) perAddressRule(targets map[string]*match, l Limit) {
 		r.remedy(fmt.Sprintf("At most %d %s requests per second from one address", l.N, p), effect, l, false, m)
 		filters = append(filters, m.filter())
 	}
+	if list := r.Remedies[first:]; len(list) > 1 {
+		for i := range list {
+			list[i].Effect = fmt.Sprintf("Over the whole capture the %d limits per address together would have dropped %s.", len(list), r.effect(l))
+		}
+	}
 	r.tell(r.Remedies[first:], r.effect(l), strings.Join(filters, " or "), "It matches all requests of the protocol at these ports, honest ones too; use it with tcpdump or qdissect.")
 }
 

@@ -165,7 +165,7 @@ func (r *reporting) bounced() {
 		}
 		r.say(Verdict{
 			Kind: Errors, Server: r.address(e), From: instant(v.first), To: instant(v.last),
-			Text: fmt.Sprintf("Replies come back: ICMP errors came about %s of %s of %s%s, from those to whom they went: clients closed their socket, or a NAT had forgotten the mapping.",
+			Text: fmt.Sprintf("Replies come back: ICMP says of %s of %s of %s%s that nothing listens there any more. Clients closed their socket, or a NAT had forgotten the mapping.",
 				number(n), count(v.replies, "reply", "replies"), r.address(e), r.named(v)),
 			Advice: "Let clients wait longer and keep their socket; qdissect why " + r.address(e) + " says more.", Evidence: Evidence{{"icmp_errors", float64(n)}, {"replies", float64(v.replies)}},
 		})

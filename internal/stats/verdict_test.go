@@ -246,6 +246,8 @@ func TestVerdictsNeed(t *testing.T) {
 				x.from = fmt.Sprintf("10.%d.%d.9", i/256%256, i%256)
 			}
 		})), "likely Forged flood at 198.51.100.10:27015: 2,000 p info requests in 10 s from 19:00:30 UTC on (200 per second, 41 times the usual) from 2,000 addresses. Nothing proves it, but 9.7 % come from addresses that do not exist and the addresses are spread evenly over the whole internet."},
+		{"people of a private network", sent(1800, 0, 30, func(i int, x *made) { x.from, x.hops = fmt.Sprintf("192.168.1.%d", 1+i%40), 128 }), quiet},
+		{"one network, and nothing to compare with", sent(1800, 0, 30, func(i int, x *made) { x.from, x.hops = fmt.Sprintf("24.10.1.%d", 1+i%40), uint8(50+i%10) }), quiet},
 		{"the server is down in a flood", both(evening(60), flood(400, 40, dissect.Unreturned, nil), sent(400, 40, 40, func(i int, x *made) {
 			x.from, x.silent, x.outcome = somebody(9000+i), true, dissect.OutcomeUnanswered
 		}), sent(100, 0, 2, func(i int, x *made) {
