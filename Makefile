@@ -89,7 +89,7 @@ bench-instr:
 	CGO_ENABLED=0 go build -o $(or $(TMPDIR),/tmp)/qdissect-bench ./cmd/qdissect
 	go run ./internal/tools/benchinstr -program $(or $(TMPDIR),/tmp)/qdissect-bench $(if $(BASE),-base $(BASE))
 
-# Instructions and cache misses per packet, on a capture with compressed
+# Instructions and cache misses per packet by stage, on a capture with compressed
 # replies. Two minutes.
 bench-cache:
 	CGO_ENABLED=0 go build -o $(or $(TMPDIR),/tmp)/qdissect-bench ./cmd/qdissect
