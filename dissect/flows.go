@@ -71,6 +71,14 @@ func (k *flowKey) endpoints(up bool) (src, dst netip.AddrPort) {
 	return endpointOf(from), endpointOf(to)
 }
 
+// between reports whether a datagram goes from one host to another.
+func (k *flowKey) between(from, to *[16]byte, up bool) bool {
+	if !up {
+		from, to = to, from
+	}
+	return [16]byte(k[18:]) == *to && [16]byte(k[:]) == *from
+}
+
 // server returns the end that a datagram goes to.
 func (k *flowKey) server(up bool) serverKey {
 	if up {

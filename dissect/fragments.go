@@ -101,13 +101,14 @@ func (t *tracker) repeating(i int32, x *arrival) int32 {
 }
 
 // maxBetween is the number of newest requests that onlyBetween searches.
-const maxBetween = 1024
+const maxBetween = 512
 
 // onlyBetween returns the request that fragments without ports answer: the only one
 // pending for a reply from src to dst that was sent before. It returns none if there
 // is none or several.
 func (t *tracker) onlyBetween(frame uint64, src, dst netip.Addr) int32 {
 	found := none
+	from, to := dst.As16(), src.As16()
 	n := 0
 	for i := t.requests.waiting.newest; i != none; i = t.requests.list[i].older {
 		if n++; n > maxBetween {
@@ -117,8 +118,7 @@ func (t *tracker) onlyBetween(frame uint64, src, dst netip.Addr) int32 {
 		if q.answer != 0 || !q.open() || q.has(isOptional) || q.frame > frame {
 			continue
 		}
-		client, server := t.flows.flows[q.flow].key.endpoints(q.up())
-		if client.Addr() != dst || server.Addr() != src {
+		if key := &t.flows.flows[q.flow].key; !key.between(&from, &to, q.up()) {
 			continue
 		}
 		if found != none {

@@ -21,6 +21,9 @@ func TestLimits(t *testing.T) {
 	if n := (Limits{Peers: 32768}).lists(); n != 4096 || pagesKept != 8 || socketsKept != 4 || oldPage != time.Hour {
 		t.Errorf("%d clients of masters, %d pages of each over %d sockets, for %v", n, pagesKept, socketsKept, oldPage)
 	}
+	if maxBetween != 512 {
+		t.Errorf("fragments without ports may answer one of %d requests", maxBetween)
+	}
 	if n := (Limits{Peers: 32768}).servers(); n != 8192 {
 		t.Errorf("%d servers of which is remembered whether they answer", n)
 	}
