@@ -219,7 +219,8 @@ func rareOf(x []float64) float64 {
 	return 0
 }
 
-// steadyOf finds a flood that lasts as long as the capture: there is no calm to compare with, but what a forger cannot hide.
+// steadyOf finds a flood that lasts as long as the capture: there is no calm to compare with, but few who ask too often, and what a forger
+// cannot hide.
 func (r *reporting) steadyOf(e *entry[server], q *kindSeries, x *rates, open []float64) []event {
 	n := 0.0
 	for _, v := range open {
@@ -233,6 +234,9 @@ func (r *reporting) steadyOf(e *entry[server], q *kindSeries, x *rates, open []f
 		ev.sources += x.fresh[i]
 		ev.in += x.in[i]
 		ev.out += x.out[i]
+	}
+	if few, sum := r.busiest(&ev, false, peakOften); len(few) <= mostGreedy && sum >= mostOf*ev.requests {
+		return []event{ev}
 	}
 	if r.weighEvidence(&ev); ev.strong < 2 {
 		return nil
