@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,9 +93,7 @@ func (o *queryOptions) candidates(port uint16) (list []*dissect.Protocol, usual 
 		if slices.Contains(names, p.Name) || names == nil && slices.Contains(p.Ports, port) {
 			if games.Requests(p.Name) != nil {
 				list = append(list, p)
-				if usual == 0 {
-					usual = p.Ports[0]
-				}
+				usual = cmp.Or(usual, p.Ports[0])
 			}
 		}
 	}
@@ -121,9 +120,7 @@ func (o *queryOptions) run(ctx context.Context, target string, env environment) 
 	if err != nil {
 		return err
 	}
-	if port == 0 {
-		port = uint64(usual)
-	}
+	port = cmp.Or(port, uint64(usual))
 	ctx, done := interrupted(ctx)
 	defer done()
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)

@@ -2,6 +2,7 @@ package ase
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -100,12 +101,7 @@ func isVersion(b []byte) bool {
 	if len(b) < 3 || len(b) > 8 || b[0] < '0' || b[0] > '2' || b[1] != '.' {
 		return false
 	}
-	for _, c := range b[2:] {
-		if (c < '0' || c > '9') && c != '.' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b[2:], func(c byte) bool { return (c < '0' || c > '9') && c != '.' })
 }
 
 // requests are the types of requests by their letters.

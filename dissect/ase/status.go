@@ -1,6 +1,7 @@
 package ase
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -366,10 +367,5 @@ func (l *layout) walk(b []byte, record bool) (at int, ok bool) {
 }
 
 func digits(s []byte) bool {
-	for _, c := range s {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s, func(c byte) bool { return c < '0' || c > '9' })
 }

@@ -204,10 +204,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message) {
 		players += int(to.Players)
 	}
 	r.Bytes(fEnd, 6)
-	if r.Failed() {
-		return
-	}
-	m.Server = dissect.Server{Version: dissect.Some(p.Version), Players: dissect.Some(players), MaxPlayers: dissect.Some(int(p.MaxPlayers))}
+	wire.State(r, m, dissect.Server{Version: dissect.Some(p.Version), Players: dissect.Some(players), MaxPlayers: dissect.Some(int(p.MaxPlayers))})
 	p.server = m.Server
 }
 

@@ -12,6 +12,7 @@ package chocolatedoom
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
@@ -154,12 +155,7 @@ func judgeReply(b []byte, cut bool) dissect.Verdict {
 }
 
 func printable(b []byte) bool {
-	for _, c := range b {
-		if c < ' ' || c >= 0x7f {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(c byte) bool { return c < ' ' || c >= 0x7f })
 }
 
 // addresses reports whether b is a list of addresses, each with a NUL. cut says that more
@@ -276,12 +272,9 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message) {
 	p.Mode = r.U8(fMode)
 	p.Mission = r.U8(fMission)
 	p.Description = r.CString(fDescription)
-	if r.Failed() {
-		return
-	}
-	m.Server = dissect.Server{
+	wire.State(r, m, dissect.Server{
 		Name: dissect.Some(p.Description), Version: dissect.Some(p.Version), Players: dissect.Some(int(p.Players)), MaxPlayers: dissect.Some(int(p.MaxPlayers)), Charset: style.Charset,
-	}
+	})
 	p.server = m.Server
 	if !r.More() {
 		return // servers before version 3.0 end here

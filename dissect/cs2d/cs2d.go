@@ -274,16 +274,10 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 		i.Bots = r.U8(fBots)
 	}
 	i.MoreFlags = r.U8(fFlags2)
-	if r.Failed() {
-		return
-	}
-	m.Server = dissect.Server{
+	wire.State(r, m, dissect.Server{
 		Name: dissect.Some(i.Name), Map: dissect.Some(i.Map), Players: dissect.Some(int(i.Players)), MaxPlayers: dissect.Some(int(i.MaxPlayers)),
-		Password: dissect.Some(i.Flags&locked != 0), Charset: style.Charset,
-	}
-	if i.Flags&withBots != 0 {
-		m.Server.Bots = dissect.Some(int(i.Bots))
-	}
+		Bots: dissect.Opt[int]{Value: int(i.Bots), OK: i.Flags&withBots != 0}, Password: dissect.Some(i.Flags&locked != 0), Charset: style.Charset,
+	})
 	d.reply.server = m.Server
 }
 

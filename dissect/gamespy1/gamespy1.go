@@ -2,6 +2,7 @@ package gamespy1
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/columns"
@@ -301,9 +302,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message, end int) 
 	if name != nil {
 		m.Type = name
 	}
-	if m.Pair.Asks == 0 {
-		m.Pair.Asks = topicOther
-	}
+	m.Pair.Asks = cmp.Or(m.Pair.Asks, topicOther)
 	if len(q.Queries) == 0 {
 		r.Note(unknownQuery, dissect.Str(""))
 	}

@@ -18,6 +18,7 @@ package gamespy3
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
@@ -202,12 +203,7 @@ func isAvailable(b []byte) bool {
 	if len(name) < 3 || name[len(name)-1] != 0 || gamespy.IsHandshakeReply(b) {
 		return false
 	}
-	for _, c := range name[:len(name)-1] {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(name[:len(name)-1], func(c byte) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' })
 }
 
 // isBase64 reports whether b is Base64 text without padding, as the SDK writes it, and

@@ -1,6 +1,8 @@
 package gamespy3
 
 import (
+	"slices"
+
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/internal/core"
@@ -92,12 +94,7 @@ func (d *decoder) decodeChallengeRequest(r *dissect.Reader, _ *dissect.Message) 
 
 // isHex reports whether b consists of hexadecimal digits from byte i on.
 func isHex(b []byte, i int) bool {
-	for _, c := range b[min(i, len(b)):] {
-		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b[min(i, len(b)):], func(c byte) bool { return (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') })
 }
 
 // decodeMessage reads the message of a client: the cookie of a NAT negotiation, or data

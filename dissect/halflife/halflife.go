@@ -318,12 +318,10 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	if r.More() { // the oldest servers end here
 		i.Protocol = dissect.Some(r.U8(fProtocol))
 	}
-	if !r.Failed() {
-		m.Server = dissect.Server{
-			Name: dissect.Some(i.Name), Map: dissect.Some(i.Map), Game: dissect.Some(cmp.Or(i.Folder, i.Game)),
-			Players: dissect.Some(int(i.Players)), MaxPlayers: dissect.Some(int(i.MaxPlayers)),
-		}
-	}
+	wire.State(r, m, dissect.Server{
+		Name: dissect.Some(i.Name), Map: dissect.Some(i.Map), Game: dissect.Some(cmp.Or(i.Folder, i.Game)),
+		Players: dissect.Some(int(i.Players)), MaxPlayers: dissect.Some(int(i.MaxPlayers)),
+	})
 }
 
 func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {

@@ -164,13 +164,10 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	p.Mode = text(r, fMode)
 	p.Website = text(r, fWebsite)
 	p.Map = text(r, fMap)
-	if r.Failed() {
-		return
-	}
-	m.Server = dissect.Server{
+	wire.State(r, m, dissect.Server{
 		Name: dissect.Some(p.Name), Map: dissect.Some(p.Map), Game: dissect.Some(p.Mode), Players: dissect.Some(int(p.Players)), MaxPlayers: dissect.Some(int(p.MaxPlayers)),
 		Password: dissect.Some(p.Password != "" && p.Password != "0"), Charset: style.Charset,
-	}
+	})
 }
 
 func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message) {

@@ -19,6 +19,7 @@ package netquake
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/advice"
@@ -236,12 +237,7 @@ func (p *packet) fits(b []byte, whole bool) bool {
 }
 
 func printable(b []byte) bool {
-	for _, c := range b {
-		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(c byte) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f })
 }
 
 // A Message is a pointer to one of the structs of this package.
@@ -416,12 +412,10 @@ func (d *decoder) decodeServer(r *dissect.Reader, m *dissect.Message) {
 		Address: r.CString(fAddress), Name: r.CString(fHost), Map: r.CString(fMap),
 		Players: r.U8(fPlayers), MaxPlayers: r.U8(fMax), Protocol: r.U8(fProtocol),
 	}
-	if !r.Failed() {
-		m.Server = dissect.Server{
-			Charset: core.QuakeChars, Name: dissect.Some(s.Name), Map: dissect.Some(s.Map),
-			Players: dissect.Some(int(s.Players)), MaxPlayers: dissect.Some(int(s.MaxPlayers)),
-		}
-	}
+	wire.State(r, m, dissect.Server{
+		Charset: core.QuakeChars, Name: dissect.Some(s.Name), Map: dissect.Some(s.Map),
+		Players: dissect.Some(int(s.Players)), MaxPlayers: dissect.Some(int(s.MaxPlayers)),
+	})
 }
 
 func (d *decoder) decodePlayerRequest(r *dissect.Reader, m *dissect.Message) {

@@ -2,6 +2,7 @@ package quake3
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -301,12 +302,7 @@ func isHash(b []byte) bool {
 	if len(b) < 32 || len(b) > 32 && b[32] != '"' && !quake.Blank(b[32]) {
 		return false
 	}
-	for _, c := range b[:32] {
-		if !quake.Digit(c) && (c|0x20 < 'a' || c|0x20 > 'f') {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b[:32], func(c byte) bool { return !quake.Digit(c) && (c|0x20 < 'a' || c|0x20 > 'f') })
 }
 
 func (d *decoder) decodeChallengeReply(r *dissect.Reader, m *dissect.Message) {

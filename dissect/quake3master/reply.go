@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net/netip"
+	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
@@ -138,12 +139,7 @@ func layoutOf(b []byte) (prelude int, l *layout) {
 }
 
 func isText(b []byte) bool {
-	for _, c := range b {
-		if (c < ' ' || c >= 0x7f) && !ender(c) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(c byte) bool { return (c < ' ' || c >= 0x7f) && !ender(c) })
 }
 
 func hexDigit(c byte) bool {

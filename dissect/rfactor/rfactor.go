@@ -196,11 +196,8 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	p.Laps = float64(r.U16(fLaps)) / 16
 	r.Bytes(fMore, 3)
 	p.Vehicles = r.CString(fVehicles)
-	if r.Failed() {
-		return
-	}
-	m.Server = dissect.Server{
+	wire.State(r, m, dissect.Server{
 		Name: dissect.Some(p.Name), Map: dissect.Some(p.Map), Game: dissect.Some(p.Game), Players: dissect.Some(int(p.Players)),
 		MaxPlayers: dissect.Some(int(p.MaxPlayers)), Bots: dissect.Some(int(p.Bots)), Password: dissect.Some(p.Password), Charset: style.Charset,
-	}
+	})
 }

@@ -223,9 +223,7 @@ func (d *decoder) decodeState(r *dissect.Reader, m *dissect.Message, number uint
 	r.End(list)
 	length := max(r.PeekByte(0), 0) | max(r.PeekByte(1), 0)<<8
 	p.Name = r.Span(fName, 0, 2, length, 0)
-	if !r.Failed() {
-		m.Server.Name = dissect.Some(p.Name)
-	}
+	m.Server.Name = wire.Known(r, p.Name)
 	p.server = m.Server
 }
 

@@ -131,11 +131,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	p.GameType = r.CString(fGameType)
 	p.Version = r.CString(fVersion)
 	p.MinLevel = r.U8(fMinLevel)
-	if r.Failed() {
-		return
-	}
-	m.Server = dissect.Server{
+	wire.State(r, m, dissect.Server{
 		Name: dissect.Some(p.Name), Map: dissect.Some(p.Map), Game: dissect.Some(p.GameType), Version: dissect.Some(p.Version),
 		Players: dissect.Some(int(p.Players)), MaxPlayers: dissect.Some(int(p.MaxPlayers)),
-	}
+	})
 }

@@ -18,6 +18,7 @@ package teeworlds
 import (
 	"math"
 	"net/netip"
+	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
@@ -108,12 +109,7 @@ func Detect(b []byte) dissect.Verdict {
 }
 
 func zeros(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(c byte) bool { return c != 0 })
 }
 
 // head returns where the word of a packet outside of a connection begins, 0 if b is

@@ -10,6 +10,8 @@
 package tribes
 
 import (
+	"slices"
+
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
@@ -191,12 +193,7 @@ func isText(b []byte) bool {
 	if b[0] == 0 || b[0] > 64 {
 		return false
 	}
-	for _, c := range b[1:min(len(b), 1+int(b[0]))] {
-		if c < ' ' || c >= 0x7f {
-			return false
-		}
-	}
-	return len(b) > 1
+	return len(b) > 1 && !slices.ContainsFunc(b[1:min(len(b), 1+int(b[0]))], func(c byte) bool { return c < ' ' || c >= 0x7f })
 }
 
 // A Message is one of *Request, *Status, *Ping, *Servers and *Unknown.

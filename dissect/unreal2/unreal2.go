@@ -358,14 +358,12 @@ func (d *decoder) decodeDetails(r *dissect.Reader, m *dissect.Message) {
 	p.GameType = text(r, fGameType)
 	p.Players = r.U32(fPlayers)
 	p.MaxPlayers = r.U32(fMaxPlayers)
-	if !r.Failed() {
-		m.Server = dissect.Server{
-			Name: dissect.Some(p.Name), Map: dissect.Some(p.Map), Game: dissect.Some(p.GameType),
-			Players: dissect.Some(int(int32(p.Players))), MaxPlayers: dissect.Some(int(int32(p.MaxPlayers))),
-			Charset: style.Charset, Style: codes,
-		}
-		p.server = m.Server
-	}
+	wire.State(r, m, dissect.Server{
+		Name: dissect.Some(p.Name), Map: dissect.Some(p.Map), Game: dissect.Some(p.GameType),
+		Players: dissect.Some(int(int32(p.Players))), MaxPlayers: dissect.Some(int(int32(p.MaxPlayers))),
+		Charset: style.Charset, Style: codes,
+	})
+	p.server = m.Server
 	if hasWaves(r) {
 		p.Wave = dissect.Some(r.U32(fWave))
 		p.FinalWave = dissect.Some(r.U32(fFinalWave))

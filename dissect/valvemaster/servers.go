@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net/netip"
+	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
@@ -51,12 +52,7 @@ func formOf(b []byte) (f form, seed []byte) {
 
 // plain reports whether b is printable ASCII without blanks.
 func plain(b []byte) bool {
-	for _, c := range b {
-		if c <= ' ' || c >= 0x7f {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(c byte) bool { return c <= ' ' || c >= 0x7f })
 }
 
 // parseSeed parses an address and a port.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -332,9 +333,7 @@ func (c *Catalog) Add(path string, kind Kind, doc string, options ...Option) *Fi
 	}
 	c.hashes[hash/64] |= 1 << (hash % 64)
 	f.key = f.Path[strings.LastIndexByte(f.Path, '.')+1:]
-	if f.jsonName == "" {
-		f.jsonName = f.key
-	}
+	f.jsonName = cmp.Or(f.jsonName, f.key)
 	if n := 2*len(f.jsonName) + len(`,"":,"`+TextSuffix+`_name":"`); cap(c.keys)-len(c.keys) < n {
 		c.keys = make([]byte, 0, 256+n)
 	}

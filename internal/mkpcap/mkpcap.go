@@ -3,6 +3,7 @@
 package mkpcap
 
 import (
+	"cmp"
 	"encoding/binary"
 	"io"
 	"net/netip"
@@ -178,9 +179,7 @@ func UDPSegment(src, dst netip.AddrPort, payload []byte) []byte {
 	pseudo = append(pseudo, 0, 17)
 	pseudo = binary.BigEndian.AppendUint16(pseudo, uint16(len(b)))
 	c := checksum(pseudo, b)
-	if c == 0 {
-		c = 0xffff
-	}
+	c = cmp.Or(c, 0xffff)
 	binary.BigEndian.PutUint16(b[6:], c)
 	return b
 }

@@ -81,9 +81,7 @@ func (r *reporting) dropping(v *server, share float64, end int64) (first, last i
 		if !goesOn || lost < least || float64(lost) < (1-share)*float64(c.requests) {
 			return
 		}
-		if first == 0 {
-			first = max(from, v.first)
-		}
+		first = cmp.Or(first, max(from, v.first))
 		last = to
 	})
 	return first, min(last, v.last)

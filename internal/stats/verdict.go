@@ -60,9 +60,7 @@ var ranks = []string{
 func rankOf(v *Verdict) int { return slices.Index(ranks, v.Kind) }
 
 func (r *reporting) say(v Verdict) {
-	if v.Certainty == "" {
-		v.Certainty = Certain
-	}
+	v.Certainty = cmp.Or(v.Certainty, Certain)
 	r.Verdicts = append(r.Verdicts, v)
 }
 

@@ -7,6 +7,7 @@
 package whole
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -191,9 +192,7 @@ var swept sync.Map // folders
 
 // Sweep removes what processes that were killed left in a folder, once in a process.
 func Sweep(dir string) {
-	if dir == "" {
-		dir = "."
-	}
+	dir = cmp.Or(dir, ".")
 	if _, done := swept.LoadOrStore(filepath.Clean(dir), true); done {
 		return
 	}

@@ -3,7 +3,10 @@
 // is a guess from a few bytes, not a classification.
 package foreign
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // list names payloads by a prefix at an offset. size is the length of the payload,
 // 0 for any. The first entry that matches counts.
@@ -125,12 +128,7 @@ func isDNS(b []byte) bool {
 	if n == 0 || n > 63 || 13+n >= len(b) {
 		return false
 	}
-	for _, c := range b[13 : 13+n] {
-		if c < 0x21 || c >= 0x7f {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b[13:13+n], func(c byte) bool { return c < 0x21 || c >= 0x7f })
 }
 
 // Login returns the offset of the password in a payload, or the length of the payload
@@ -160,10 +158,5 @@ func Login(b []byte) int {
 
 // texts reports whether b consists of printable text and zero bytes.
 func texts(b []byte) bool {
-	for _, c := range b {
-		if c != 0 && (c < ' ' || c >= 0x7f) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(c byte) bool { return c != 0 && (c < ' ' || c >= 0x7f) })
 }

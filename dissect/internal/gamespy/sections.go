@@ -2,6 +2,7 @@ package gamespy
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -384,12 +385,7 @@ func isProperty(b []byte) bool {
 	if len(b) < 2 || b[0] != 'p' && b[0] != 's' {
 		return false
 	}
-	for _, c := range b[1:] {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b[1:], func(c byte) bool { return c < '0' || c > '9' })
 }
 
 // isSection reports whether b begins with a section of players or teams.

@@ -10,6 +10,7 @@ package gamespy
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -273,12 +274,7 @@ func OfSession(b []byte) dissect.Verdict {
 
 // ASCII reports whether b has only bytes below 7F.
 func ASCII(b []byte) bool {
-	for _, c := range b {
-		if c >= 0x7f {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(c byte) bool { return c >= 0x7f })
 }
 
 // isKey reports whether b may be the name of a setting or of a column.
@@ -286,12 +282,7 @@ func isKey(b []byte) bool {
 	if len(b) == 0 || len(b) > 64 {
 		return false
 	}
-	for _, c := range b {
-		if c <= ' ' || c >= 0x7f {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(c byte) bool { return c <= ' ' || c >= 0x7f })
 }
 
 // IsDecimal reports whether b is a decimal number of at most ten digits, with or
@@ -303,12 +294,7 @@ func IsDecimal(b []byte) bool {
 	if len(b) == 0 || len(b) > 10 {
 		return false
 	}
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(c byte) bool { return c < '0' || c > '9' })
 }
 
 // IsHandshakeReply reports whether a payload is a handshake reply: the head and a

@@ -3,6 +3,8 @@
 package quake
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -67,12 +69,7 @@ func NumberOrEnd(rest []byte) bool {
 // Ends reports whether a command ends where rest begins: nothing follows but a
 // line end and a zero byte.
 func Ends(rest []byte) bool {
-	for _, c := range rest {
-		if !Ender(c) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(rest, func(c byte) bool { return !Ender(c) })
 }
 
 // Blank reports whether a byte ends a word.
@@ -201,9 +198,7 @@ func (f *Fields) Rcon(r *dissect.Reader, into *Rcon) (password, command string) 
 	line := f.Line(r, into.Line)
 	console.HideCommand(r, into.Hidden, line)
 	f.Ending(r)
-	if command == "" {
-		command = line
-	}
+	command = cmp.Or(command, line)
 	return password, command
 }
 

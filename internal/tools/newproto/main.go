@@ -8,6 +8,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"flag"
@@ -58,9 +59,7 @@ func main() {
 	port := flag.Uint("port", 1234, "the port that servers use")
 	flag.Parse()
 	p := protocol{Name: flag.Arg(0), Package: strings.ReplaceAll(flag.Arg(0), "-", ""), Title: *title, Port: *port}
-	if p.Title == "" {
-		p.Title = p.Name
-	}
+	p.Title = cmp.Or(p.Title, p.Name)
 	if err := begin(".", &p); err != nil {
 		fmt.Fprintln(os.Stderr, "newproto:", err)
 		os.Exit(1)

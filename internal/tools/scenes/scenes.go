@@ -13,6 +13,7 @@ package scenes
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"net/netip"
@@ -90,13 +91,9 @@ func Find(name string) (Scene, error) {
 
 func (s Scene) options(o Options) Options {
 	def := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
+		*d = cmp.Or(*d, v)
 	}
-	if o.Seed == 0 {
-		o.Seed = 1
-	}
+	o.Seed = cmp.Or(o.Seed, 1)
 	if o.Start.IsZero() {
 		o.Start = time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
 	}
@@ -106,15 +103,9 @@ func (s Scene) options(o Options) Options {
 	if o.Servers < len(protocols) {
 		o.Servers = len(protocols)
 	}
-	if o.Clients == 0 {
-		o.Clients = 3000
-	}
-	if o.Rate == 0 {
-		o.Rate = s.rate
-	}
-	if o.Loss == 0 {
-		o.Loss = 0.001
-	}
+	o.Clients = cmp.Or(o.Clients, 3000)
+	o.Rate = cmp.Or(o.Rate, s.rate)
+	o.Loss = cmp.Or(o.Loss, 0.001)
 	return o
 }
 
