@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/qdissect/qdissect/internal/capture"
 )
@@ -93,4 +94,15 @@ func copyFile(to io.Writer, name string) error {
 	defer f.Close()
 	_, err = io.Copy(to, f)
 	return err
+}
+
+// shellWord quotes a path for a shell if necessary.
+func shellWord(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+=:,@%\\", r)
+	}) < 0 {
+		return s
+	}
+	// The terminal output doubles backslashes, so do not use any.
+	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/report"
 )
 
 // A section is a part of a help text with what stands in it, in order.
@@ -284,4 +287,46 @@ func misspelt(args []string) error {
 		return fmt.Errorf("%s: no such file or command; did you mean qdissect %s?", args[0], near)
 	}
 	return nil
+}
+
+func newVersion(env environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return printVersion(env) },
+	}
+}
+
+func printVersion(env environment) error {
+	_, err := fmt.Fprintf(env.out, "qdissect %s, output %s, %s %s/%s\n", versionText(), report.Schema, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
+
+// versionText returns the version of a release, or the version control revision of the
+// build.
+func versionText() string {
+	if version != "" {
+		return version
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(unknown)"
+	}
+	revision, modified := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			modified = "+changes"
+		}
+	}
+	if info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	if revision == "" {
+		return "(devel)"
+	}
+	return revision[:min(12, len(revision))] + modified
 }

@@ -1,7 +1,11 @@
 package a2s
 
 import (
+	"time"
+
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
@@ -176,3 +180,145 @@ var armaDLC = dissect.Names(
 	dissect.Name{Value: 0x630e5234, Name: "Laws of War"}, dissect.Name{Value: 0x3b10ba25, Name: "Malden"},
 	dissect.Name{Value: 0x8646e5fd, Name: "Tac-Ops"}, dissect.Name{Value: 0x6b26ff75, Name: "Tanks"},
 	dissect.Name{Value: 0x0c3ba4c1, Name: "Contact"}, dissect.Name{Value: 0x0bb26feb, Name: "Art of War"})
+
+// Requests and replies.
+var (
+	unanswered          = finding.NoReply("a2s.noreply", "The capture has no reply within the time that clients wait. The server may be down or restarting, the port may not be its query port, or the server may not answer this query. Or the request or the reply was lost, dropped by a firewall or a rate limit, or not captured. The text adds what the capture shows of the same host.")
+	unansweredChallenge = finding.New(dissect.Warning, "a2s.noreply.after_challenge", "%p with the server's challenge unanswered%p",
+		"The server gave a challenge, the client used it, and the capture has no reply. A packet may have been lost; a firewall or a rate limit may pass the short challenge but drop the long reply; the reply may need IP fragments that did not arrive or that the capture filter dropped; the challenge may have expired; or the server may not answer this query.", advice.LongReply)
+	challengeDead = &dissect.FindingType{ID: "a2s.noreply.getchallenge", Severity: dissect.Note, Text: "%p unanswered%p; GoldSrc servers have not answered GETCHALLENGE (57) since 2008",
+		Doc: "The capture has no reply. According to the document on The Ship's queries, GoldSrc servers have not answered this request since 2 November 2008; most other servers no longer do either. Clients ask for a challenge with -1 in A2S_PLAYER or A2S_RULES instead. Other causes: the server is down, the port is not its query port, or a packet was lost, dropped by a firewall or not captured."}
+	unrequested       = finding.Unrequested("a2s.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late or a duplicate, the server sends it without a request, or somebody forged it.")
+	otherKind         = &dissect.FindingType{ID: "a2s.reply.other", Severity: dissect.Note, Text: "not the kind of reply that the %p in frame %d asks for", Doc: "The request is pending, and this reply answers no pending request. The server confuses the kinds, sends replies without a request (old GoldSrc servers send the players), or the reply is late, a duplicate or forged. The request stays pending unless the reply is shown as its own."}
+	several           = finding.Several("a2s.info.multi", "Old GoldSrc servers and dproto or ReHLDS answer one info request with several messages: m, D and I. Clients that expect one take the second for the answer to their next request. A retransmitted reply, two servers behind one address, and the reply to a request that is missing from the capture look the same.")
+	challengeRequired = &dissect.FindingType{ID: "a2s.challenge.required", Severity: dissect.Chat, Text: "the server requires a challenge for this request", Doc: "Since December 2020 servers may answer A2S_INFO with a challenge; the client must repeat the request with it, in 29 bytes. Requests for players and rules have always needed one. Clients that do not support this report the server as offline."}
+	challengeMissing  = finding.New(dissect.Warning, "a2s.challenge.missing", "repeated without the challenge given in frame %d",
+		"The server answered this request with a challenge, and the client sent the request again without one. Clients from before December 2020 do so, receive a challenge each time, and report the server as offline. Or the challenge did not reach the client, or the client has started its next round of queries.", "A client must repeat A2S_INFO, A2S_PLAYER and A2S_RULES with the four bytes of the challenge at their end. Update the query library if it is from before December 2020. If only some requests have it, the challenge was lost: nothing has to be done.")
+	challengeMismatch = finding.New(dissect.Warning, "a2s.challenge.mismatch", "challenge %d is not among the latest that the server gave this client; the newest is %d",
+		"The number is not among the last four that this server gave to this address in the capture. The client kept it too long, took it from another server or invented it, or it was given before the capture began.", advice.KeepChallenge)
+	challengeRefused = &dissect.FindingType{ID: "a2s.challenge.refused", Severity: dissect.Note, Text: "the server answered a challenge with a challenge", Doc: "The request carried a challenge, and the server sent a challenge instead of data. The challenge was wrong or had expired, the server gives a new one for every request, a proxy gives its own, the server answers an earlier request again, or the network duplicated an earlier challenge."}
+	challengeLoop    = &dissect.FindingType{ID: "a2s.challenge.loop", Severity: dissect.Warning, Class: core.OfClient, Text: "%d challenges in a row and no data",
+		Doc:    "The server sent this client repeated challenges, some of them in answer to a challenge, and no data. The server or a proxy refuses the challenges that it gives, the client sends wrong ones, or the capture lacks the replies with data. Clients that retry forever load the server; others report it as offline.",
+		Advice: "A client should give up after two or three challenges and take care to return the last one, from the same port. On the server, look for a proxy or DDoS protection that answers challenges for it and must be told about the server, and for several servers behind one address."}
+	challengeChanged = &dissect.FindingType{ID: "a2s.challenge.changed", Severity: dissect.Note, Text: "new challenge after %t", Doc: "The server gave this address a new number although the last one is less than 30 seconds old. Some servers make one for each request or each port; others restarted, or several servers share one address. Requests in flight with the old number may be refused."}
+	amplification    = finding.Amplification("a2s.amplification", "The server sends much data to an address that has not been verified, so attackers can use it to flood others. HLTV does this for players and rules, old servers for everything. A server that exempts its own network or known clients from the challenge looks the same.")
+
+	// Splits.
+	splitMissing = finding.New(dissect.Failed, "a2s.split.missing", "%d of %d parts of a split message arrived; missing: %p (%p)",
+		"Some parts of a split message are not in the capture: the network or the capture lost them. The data before the first gap is shown as the message that it begins. If the first part is missing or the message is compressed, the parts are shown as data. The request counts as answered in part.", advice.MissingParts)
+	splitDuplicate = finding.Duplicate("a2s.split.duplicate", "The same bytes with the same id arrived more than once: the network, the server or the capture duplicated them (mirror ports and the interface any do). They are used once. Duplicates of a complete message are reported once per conversation.")
+	splitReorder   = finding.Reordered("a2s.split.reorder", "Clients that append parts as they arrive misread this message.")
+	splitConflict  = finding.Conflict("a2s.split.conflict", "Two different parts have the same id and index. The server reused an id, or somebody forges parts.")
+	splitTotals    = finding.New(dissect.Warning, "a2s.split.totals", "parts with the same id state different totals: %p",
+		"Every part states the number of parts, and all must agree. The server made a mistake or reused an id at once, or somebody forges parts. The message counts as complete when as many parts are present as the largest total says. An incomplete one is shown with the total that most parts state.", advice.MixedParts)
+	splitSizes = finding.New(dissect.Warning, "a2s.split.sizes", "parts with the same id state different sizes: %p",
+		"Every part states the maximum size of a part, and all must agree. The server made a mistake or reused an id at once, or somebody forges parts. The sizes are not used.", advice.MixedParts)
+	splitDamaged = finding.New(dissect.Failed, "a2s.split.header", "invalid split header: total %d, index %d",
+		"No message can contain this part: the total is 0, or the index is not below it, nor below the total of another part. The server made a mistake, the bytes were damaged in transit, or somebody sends invalid packets.", "If it comes from one sender only, block it. If it comes from a real server, report it with the capture. A client must reject a total of 0 and an index that is not below the total before it allocates anything.")
+	splitHeaderShort = finding.New(dissect.Failed, "a2s.split.header.short", "invalid split header: %d {byte|bytes}, the shortest has 9",
+		"The datagram begins like a part of a split message and ends within its header. It was truncated in transit, or somebody sends invalid packets.", "Ignore it; a client must check the length before it reads the header.")
+	splitVariant = &dissect.FindingType{ID: "a2s.split.variant", Severity: dissect.Chat, Text: "%p split header, recognised by %p", Doc: "The format of the split header and what decided it. The document does not say which games use which format."}
+	splitGuess   = finding.New(dissect.Warning, "a2s.split.guess", "the format of the split header is a guess: no message begins in the first part",
+		"Neither FF FF FF FF nor a bzip2 stream begins where the known formats have it. The format is newer or belongs to another engine, or the first part is damaged or forged.", "If the game is new, report it to qdissect with the capture. If only one message is like this, its first part is damaged: ask again.")
+	splitBit15 = &dissect.FindingType{ID: "a2s.split.bit15", Severity: dissect.Note, Text: "bit 15 of the split id is set, bit 31 is not", Doc: "Only bit 31 marks a compressed message, so the server does nothing wrong. Clients that test bit 15, python-a2s up to 1.4 among them, try to decompress this message and fail."}
+	splitShort = finding.New(dissect.Failed, "a2s.split.unread", "the joined parts are not a message",
+		"All parts arrived, but their joined data does not begin like a message. Their format was not recognised, or they are damaged or forged.", "If the game is new, report it to qdissect with the capture: its format is unknown. Else ask again.")
+	bzipPlain = finding.New(dissect.Warning, "a2s.bz2.plain", "marked as compressed, but not compressed",
+		"Bit 31 of the id marks a compressed message, but the data is a plain message. The server sets the bit by mistake, or counts its ids up to it.", "A client should look whether the data begins with BZh before it decompresses it, whatever bit 31 says.")
+	bzipCRC = &dissect.FindingType{ID: "a2s.bz2.crc", Severity: dissect.Failed, Class: core.OfServer, Text: "CRC-32 is %x, the header says %x",
+		Doc:    "The CRC-32 of the decompressed message differs from the header. A part is damaged, forged or belongs to another message, or the server computes the number differently.",
+		Advice: "A client should discard the message and ask again. If all messages of a server have it, report it to its author."}
+	bzipSize = finding.New(dissect.Failed, "a2s.bz2.size", "%d {byte|bytes} after decompression, the header says %d",
+		"The size of the decompressed message differs from the header. The server states a wrong size, or a part is damaged, forged or belongs to another message.", "A client should discard the message and ask again, and must never allocate as much as the header says without a limit.")
+	bzipLong = finding.New(dissect.Failed, "a2s.bz2.long", "decompresses to more than the announced %d {byte|bytes}",
+		"The compressed data is larger than the header announces, and decompression stopped there. Decompression bombs look like this, and so does a server that states a wrong size.", "A client must stop at the announced size and at a limit of its own, and discard the message. If it comes from a real server, report it to its author; else block the sender.")
+	bzipTrailing = &dissect.FindingType{ID: "a2s.bz2.trailing", Severity: dissect.Note, Text: "bytes after the end of the bzip2 stream: %d", Doc: "The parts contain more than the compressed message: padding, or data that no document describes."}
+	bzipBomb     = finding.New(dissect.Failed, "a2s.bz2.bomb", "not decompressed: %d bytes announced, the limit is %d",
+		"The header announces more than any message can have, or a hundred times the size of the compressed data. The message is not decompressed. The header may also be damaged.", "A client must refuse to decompress it. Block the sender unless it is a server whose header is merely wrong.")
+	bzipBroken = finding.New(dissect.Failed, "a2s.bz2.stream", "the bzip2 stream is damaged after %d {byte|bytes} of output",
+		"The compressed data cannot be decompressed to its end: a part is damaged, forged or belongs to another message. The output is not shown, because nothing verifies it.", "A client should discard the message and ask again. If it happens always with one server, compare the parts in a capture on its host.")
+	bzipTail = &dissect.FindingType{ID: "a2s.bz2.tail", Severity: dissect.Note, Text: "the bzip2 stream is damaged after the message", Doc: "The size and the CRC-32 of the message are correct; only the end of the stream is damaged."}
+
+	// Info replies.
+	infoNoEDF      = &dissect.FindingType{ID: "a2s.info.noedf", Severity: dissect.Chat, Text: "no extra data flag", Doc: "The reply ends after the version. Servers of 2004 and some other engines send it so; a reply truncated at this point looks the same. Some clients fail on it."}
+	infoUnknownEDF = finding.New(dissect.Warning, "a2s.info.edf_unknown", "undocumented bits in the extra data flag %x",
+		"Nothing says which fields these bits announce, so the fields after them may be misread. The reply is newer than this program, has another layout, or is invented.", "A client should use the fields before the extra data and ignore the rest. If the game is new and its documents name the bits, report it to qdissect.")
+	infoAppID  = &dissect.FindingType{ID: "a2s.info.appid0", Severity: dissect.Chat, Text: "the application is %d, from the GameID", Doc: "The 16-bit field is 0 or differs because the application number does not fit. The GameID has the whole number."}
+	infoCounts = &dissect.FindingType{ID: "a2s.info.counts", Severity: dissect.Note, Text: "%d {player|players} of at most %d, %d {bot|bots}", Doc: "More players than slots, or more bots than players: reserved slots, a queue, bots that are counted separately, or invented numbers."}
+	infoNoMod  = &dissect.FindingType{ID: "a2s.info.nomod", Severity: dissect.Note, Text: "marked as a mod, but the mod block is missing", Doc: "Some servers set the flag and omit the block; a truncated reply looks the same. Clients that trust the flag misread the end of the reply."}
+	infoHLTV   = &dissect.FindingType{ID: "a2s.info.short", Severity: dissect.Chat, Text: "ends before VAC and bots", Doc: "HLTV omits the last two bytes; a reply truncated at this point looks the same. Some clients fail on it."}
+	infoLayout = finding.New(dissect.Warning, "a2s.info.layout", "system and flags have invalid values: probably another layout",
+		"The layout is that of another game, or the reply is invented. One of Frontlines: Fuel of War, which has other fields, looks so if its end is missing. Fields after the strings are misread, and only name and map are taken from them.", "Do not rely on other fields than name and map. If it is a real game, report it to qdissect with the capture.")
+	requestOther = finding.New(dissect.Warning, "a2s.info.query", "the query is %s, not \"Source Engine Query\"",
+		"No document has this query. Scanners, floods and faulty clients send such queries, and servers usually ignore them.", "Ignore it. If one address sends many, limit it in a firewall. An own client should send \"Source Engine Query\" and a zero byte.")
+	requestNul = &dissect.FindingType{ID: "a2s.info.noterm", Length: true, Severity: dissect.Warning, Text: "no zero byte after the query",
+		Doc:    "The text must end with a zero byte. The client omits it, or the datagram was truncated. Servers usually ignore such a request.",
+		Advice: "An own client should send the zero byte after \"Source Engine Query\": 25 bytes in all without a challenge."}
+	requestBogus = &dissect.FindingType{ID: "a2s.info.bogus_challenge", Severity: dissect.Note, Text: "the challenge is %d, which asks for a challenge", Doc: "Some clients append -1 or 0 to their first info request. The value asks for a challenge, unless the server happened to give just that number."}
+
+	// Players and rules replies.
+	playersCount = &dissect.FindingType{ID: "a2s.players.count", Length: true, Severity: dissect.Warning, Text: "%d {player|players} announced, %d in the reply",
+		Doc:    "The announced count differs from the number of players in the reply. Plugins with fake players announce more, servers truncate long lists, or the reply was damaged.",
+		Advice: advice.WrongCount}
+	playersListed = &dissect.FindingType{ID: "a2s.players.info", Severity: dissect.Note, Text: "%d {player|players} listed, the previous info reply says %d", Doc: "The list has more or fewer players than the server's latest info reply. Players who are still connecting are counted but not listed, and somebody may have joined or left meanwhile. Otherwise the server hides players, omits bots, or invents players."}
+	playersCut    = &dissect.FindingType{ID: "a2s.players.cut", Length: true, Severity: dissect.Warning, Class: core.OfServer, Text: "truncated in the middle of a player",
+		Doc:    "The reply ends within a record: the server truncated the list, or the reply was damaged. Complete records are shown; the rest is in the field data.",
+		Advice: advice.CutList}
+	playersUnnamed = &dissect.FindingType{ID: "a2s.players.unnamed", Severity: dissect.Note, Text: "players without a name: all %d", Doc: "Some games hide names from queries (Rust, 7 Days to Die, Valheim, Counter-Strike 2 by default). Players who are still connecting have no name either."}
+	playersMax     = &dissect.FindingType{ID: "a2s.players.max_entry", Severity: dissect.Note, Text: "the only player is called \"Max Players\"", Doc: "CS:GO replaces its players with one invented entry unless host_players_show is 2. A player may also have chosen this name."}
+	playersEqual   = &dissect.FindingType{ID: "a2s.players.equal_time", Severity: dissect.Note, Text: "%d players have been connected for exactly the same time", Doc: "Real players join one after another, so the list is probably invented. Some servers restart the time for everyone after a change of map."}
+	shipFound      = &dissect.FindingType{ID: "a2s.ship.block", Severity: dissect.Chat, Text: "deaths and money of %d {player|players} after the list", Doc: "The Ship sends these values in a block after all records, not in each record as many clients expect."}
+	rulesCount     = finding.New(dissect.Warning, "a2s.rules.count", "%d {rule|rules} announced, %d in the reply",
+		"The announced count differs from the number of rules in the reply. The server counts other rules than it sends, or an empty rule at the end is padding.", advice.WrongCount)
+	rulesTruncated = &dissect.FindingType{ID: "a2s.rules.truncated", Length: true, Severity: dissect.Warning, Text: "truncated: %d {rule|rules} announced, %d complete in the reply",
+		Doc:    "The reply has fewer rules than it announces. CS:GO and others truncate the list at the size of a packet; a server that counts rules which it does not send looks the same. Complete rules are shown; the rest is in the field data.",
+		Advice: advice.CutList}
+	rulesBigEndian    = &dissect.FindingType{ID: "a2s.rules.bigendian", Severity: dissect.Note, Text: "the number of rules is big-endian: %d", Doc: "Frontlines: Fuel of War sends its numbers in this byte order. Clients that read the number as documented expect more rules than there are."}
+	rulesBinary       = &dissect.FindingType{ID: "a2s.rules.binary", Severity: dissect.Chat, Text: "binary rules in %d {piece|pieces}, %d {byte|bytes} unescaped", Doc: "Arma 3 and DayZ send mods, add-ons and signatures as binary data, escaped and cut into rules."}
+	rulesBinaryBroken = finding.New(dissect.Warning, "a2s.rules.binary_broken", "the binary rules cannot be decoded beyond byte %d",
+		"A piece is missing, the server truncated the data at its size limit, or the format is newer.", "A client should show the mods that are complete. Check that the reply has all parts; if the server cuts it, fewer mods or shorter names help. If the game is new, report it to qdissect.")
+
+	// Others.
+	noType = finding.New(dissect.Failed, "a2s.empty", "header without a message",
+		"The datagram is FF FF FF FF and nothing else: a scanner, a keep-alive, or a truncated datagram.", "Ignore it. If one address sends many, limit it in a firewall.")
+	headerExtra = finding.New(dissect.Warning, "a2s.header.extra", "five bytes FF before the type instead of four",
+		"A server in qstat's tests sends its challenge so. Clients that expect the type in the fifth byte ignore the message.", "A client may skip FF until another byte comes.")
+	unknownType = finding.New(dissect.Warning, "a2s.type", "unknown message type %x",
+		"The header of Valve's engines with an unknown letter: a flood, another protocol on the same port, or a message that is newer than this program.", "If it is a flood, limit it in a firewall. If another program uses the port, name its protocol with --decode-as. If a game sends it, report it to qdissect.")
+	challengeLong = &dissect.FindingType{ID: "a2s.challenge.long", Severity: dissect.Chat, Text: "a challenge for a game client that wants to connect", Doc: "The same letter answers queries and connection attempts. The answer to a connection attempt is longer."}
+)
+
+var findings = []*dissect.FindingType{
+	unanswered, unansweredChallenge, challengeDead, otherKind, unrequested, several, challengeRequired, challengeMissing, challengeMismatch, challengeRefused,
+	challengeLoop, challengeChanged, amplification,
+	splitMissing, splitDuplicate, splitReorder, splitConflict, splitTotals, splitSizes, splitDamaged, splitHeaderShort, splitVariant, splitGuess, splitBit15, splitShort,
+	bzipPlain, bzipCRC, bzipSize, bzipLong, bzipBomb, bzipBroken, bzipTail, bzipTrailing,
+	infoNoEDF, infoUnknownEDF, infoAppID, infoCounts, infoNoMod, infoHLTV, infoLayout, requestOther, requestNul, requestBogus,
+	playersCount, playersListed, playersCut, playersUnnamed, playersMax, playersEqual, shipFound, rulesCount, rulesTruncated, rulesBigEndian, rulesBinary, rulesBinaryBroken,
+	noType, headerExtra, unknownType, challengeLong,
+}
+
+// young is the age below which a changed challenge is reported. Valve's servers keep a
+// challenge for at least as long.
+const young = 30 * time.Second
+
+func changed(x *dissect.Turn) {
+	if x.Changed && x.ChangedAfter < young {
+		x.Note(challengeChanged, dissect.Dur(x.ChangedAfter))
+	}
+}
+
+// loop reports repeated challenges without data, some of them in answer to a challenge.
+func loop(x *dissect.Turn) {
+	if x.InARow >= 3 && x.Refused >= 2 {
+		x.Note(challengeLoop, dissect.Num(x.InARow))
+	}
+}
+
+// listed compares the number of listed players with the number in the latest info
+// reply.
+func listed(x *dissect.Turn) {
+	if n := x.Pair.Entries; x.Stated >= 0 && x.Stated != n {
+		x.Note(playersListed, dissect.Num(n), dissect.Num(x.Stated))
+	}
+}

@@ -2,6 +2,8 @@ package gamespy1
 
 import (
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -73,3 +75,54 @@ var (
 	fPartEOF    = fields.Add("part.eof", dissect.String, "Ends the datagram (AdminMod).", dissect.Framing)
 	fPartEnd    = fields.Add("part.end", dissect.Bytes, "Zero bytes after the text.", dissect.Framing)
 )
+
+// Requests and replies.
+var (
+	unanswered    = finding.NoReply("gs1.noreply", "The capture has no reply within the time that clients wait. The server is down, the port is not its query port (often the game's port plus 1, 10 or 123), or the request or the reply was lost, dropped by a firewall or not captured.")
+	unrequested   = finding.Unrequested("gs1.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late, a duplicate or forged, or the server answers any datagram: servers with GameSpy's code send an empty reply to queries of other protocols.")
+	several       = finding.Several("gs1.several", "The reply arrived twice, or the server answers the parts of a combined request one by one. Clients that expect one reply take the second for the answer to their next request.")
+	amplification = &dissect.FindingType{ID: "gs1.amplification", Severity: dissect.Chat, Text: "data sent without a challenge: %r times the request (%d bytes for %d)", Doc: "The protocol has no challenge, so attackers can use any server to flood others. Only a rate limit helps."}
+
+	// Split replies.
+	partMissing = finding.New(dissect.Warning, "gs1.part.missing", "%d of %d {datagram|datagrams} of this reply arrived; missing: %p (%p)",
+		"Some datagrams of a split reply are not in the capture. The others are shown, because each can be decoded alone. Clients that wait for all of them report a timeout.", advice.MissingParts)
+	finalMissing = finding.New(dissect.Warning, "gs1.final.missing", "no datagram with final: %d arrived; missing: %p (%p)",
+		"The last datagram of the reply is not in the capture, or the server never marks one, so the length of the reply is unknown. The datagrams that arrived are shown. Clients wait until they time out.", advice.MissingParts)
+	partDuplicate = &dissect.FindingType{ID: "gs1.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate datagrams: %d", Doc: "The network, the server or the capture duplicated datagrams of a split reply. They are used once; clients that append datagrams as they arrive list players twice."}
+	partReorder   = &dissect.FindingType{ID: "gs1.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the datagrams arrived out of order", Doc: "Clients that use the queryid are not affected; others mix up the keys."}
+	partTotals    = finding.New(dissect.Warning, "gs1.part.totals", "datagrams of one reply state different totals: %p",
+		"Only the last datagram shows the total. Two datagrams are marked as the last, or one has a number beyond the last: the server's count restarted, two replies crossed, or somebody forges datagrams. The reply counts as complete when as many datagrams are present as the highest number says.", advice.MixedParts)
+	partConflict = finding.New(dissect.Warning, "gs1.part.conflict", "datagrams that arrived again with different content: %d; the first ones are used",
+		"Two different datagrams have the same queryid or statusresponse: the server's count restarted, or somebody forges replies.", advice.MixedParts)
+
+	// Contents.
+	queryIDMissing = &dissect.FindingType{ID: "gs1.queryid.missing", Severity: dissect.Note, Text: "no queryid", Doc: "Nothing shows which request the reply answers and which datagram of the reply this is. Clients can only use the order of arrival."}
+	queryIDShort   = &dissect.FindingType{ID: "gs1.queryid.short", Severity: dissect.Note, Text: "queryid %s has no second number", Doc: "A queryid is the number of the request, a dot and the number of the datagram. If one of them is missing, datagrams are joined in the order of arrival. A single number from 1 to 32 counts as that of the datagram, as in the GS1 modification of SWAT 4, if other datagrams belong to it."}
+	statusNumber   = finding.New(dissect.Warning, "gs1.statusresponse.number", "statusresponse %s does not number the datagram",
+		"The AdminMod of SWAT 4 sends the number of the datagram here, from 0 to 254. Without it the datagram is shown alone: it was truncated, or another program uses the key differently.", "A client should take such a datagram for a whole reply, or ask again. Check the version of the AdminMod.")
+	finalValue = &dissect.FindingType{ID: "gs1.final.novalue", Severity: dissect.Note, Text: "no empty value after final", Doc: "Every key has a value, and the value of final is empty. Descent 3 omits it: clients that read keys and values alternately lose the queryid."}
+	oddKey     = finding.New(dissect.Warning, "gs1.oddkv", "the last key has no value",
+		"Keys and values do not pair up: the datagram was truncated, or a value contains a backslash that cannot be told from the next key.", advice.OddPairs)
+	backslash   = &dissect.FindingType{ID: "gs1.backslash", Severity: dissect.Note, Text: "the value of %s contains a backslash", Doc: "Values are not escaped, so a name with a backslash looks like another key. The following text shows that it is not. Clients that read keys and values alternately misread the rest of the datagram."}
+	columnTwice = finding.New(dissect.Warning, "gs1.column.twice", "duplicate keys of players or teams: %d; they are listed among the rules",
+		"The same key with the same number occurs twice in one reply. Clients show one of the two.", "A client should choose one rule (most keep the last) and not read past the players. Report it to the author of the server or mod.")
+	stalePlayers = finding.New(dissect.Warning, "gs1.stale_players", "%d {player|players} listed, numplayers says %d",
+		"Battlefield 1942 keeps players in the list who have left, after those who are present. Clients truncate the list at numplayers. Another game may count differently.", "A client should show only the first numplayers players.")
+	fewPlayers       = &dissect.FindingType{ID: "gs1.few_players", Severity: dissect.Note, Text: "%d {player|players} listed, numplayers says %d", Doc: "The list is shorter than the server's count: bots, spectators or players who are still loading may be counted but not listed."}
+	duplicateKeyHash = finding.New(dissect.Warning, "gs1.dup_keyhash", "players with the keyhash of an earlier player: %d",
+		"Battlefield 1942 lists the same player twice, under two numbers, and the keyhash shows it. Players may also share a CD key.", "A client can show each keyhash once. If players share a CD key, both are there, and nothing has to be done.")
+	unnamed      = &dissect.FindingType{ID: "gs1.unnamed", Severity: dissect.Note, Text: "players without a name: %d", Doc: "None of the keys with a player's number is the name: it is in a missing datagram, or the server omits it."}
+	spread       = &dissect.FindingType{ID: "gs1.spread", Severity: dissect.Chat, Text: "players whose keys are in more than one datagram: %d", Doc: "Servers cut a reply between any two keys. Clients that read datagram by datagram, or lose one, show incomplete players."}
+	empty        = &dissect.FindingType{ID: "gs1.empty", Severity: dissect.Chat, Text: "reply without content", Doc: "The server has no data for this query, or does not know it."}
+	unknownQuery = &dissect.FindingType{ID: "gs1.query.unknown", Severity: dissect.Note, Text: "unknown query %s", Doc: "No server is known to answer it. Servers ignore unknown queries; those with GameSpy's code send an empty reply."}
+	openQuery    = &dissect.FindingType{ID: "gs1.query.open", Length: true, Severity: dissect.Warning, Text: "no backslash after %s",
+		Doc:    "GameSpy's code expects the word between two backslashes, does not recognise this one and sends an empty reply. Other servers answer. A truncated request looks the same.",
+		Advice: "An own client should ask with a backslash at the end: \\status\\."}
+)
+
+var findings = []*dissect.FindingType{
+	unanswered, unrequested, several, amplification,
+	partMissing, finalMissing, partDuplicate, partReorder, partConflict, partTotals,
+	queryIDMissing, queryIDShort, statusNumber, finalValue, oddKey, backslash, columnTwice, stalePlayers, fewPlayers, duplicateKeyHash, unnamed, spread,
+	empty, unknownQuery, openQuery,
+}

@@ -2,6 +2,8 @@ package gamespy3
 
 import (
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -84,3 +86,59 @@ var (
 	fStatus          = fields.Add("available.status", dissect.Uint, "Status of the services for the game.", dissect.Names(
 		dissect.Name{Value: 0, Name: "available"}, dissect.Name{Value: 1, Name: "unavailable"}, dissect.Name{Value: 2, Name: "temporarily unavailable"}))
 )
+
+// Requests and replies.
+var (
+	unanswered          = finding.NoReply("gs3.noreply", "The capture has no reply. The server is down, the port is not its query port, a packet was lost, dropped or not captured, or the server requires a challenge: servers ignore a query without one, or with one that they did not give.")
+	unansweredChallenge = finding.New(dissect.Warning, "gs3.noreply.after_handshake", "%p with the server's challenge unanswered%p",
+		"The server gave a challenge, the client used it, and the capture has no reply. A firewall or a rate limit passes the short reply but drops the long one, a packet was lost or not captured, the challenge was used before (servers of the SDK accept each one once), or it had expired.", advice.LongReply)
+	unrequested       = finding.Unrequested("gs3.unrequested", "The capture has requests of this conversation, but no pending one with this session id. The request is missing from the capture, or the reply is late, a duplicate or forged.")
+	challengeMismatch = finding.New(dissect.Warning, "gs3.challenge.mismatch", "challenge %d is not among the latest that the server gave this client; the newest is %d",
+		"The number is not among the last four that this server gave to this address in the capture. The client read it in the wrong byte order (it is big-endian) or as an unsigned number, or kept it too long, or got it before the capture began. Servers do not answer a wrong challenge.", advice.KeepChallenge)
+	amplification = finding.Amplification("gs3.amplification", "The server sends much data to an address that has not been verified, so attackers can use it to flood others. Battlefield 2 does so, and any server whose master server does not require challenges.")
+	challenge0    = &dissect.FindingType{ID: "gs3.challenge0", Severity: dissect.Note, Text: "the server requires no challenge", Doc: "A challenge of 0 means that the next query must not carry one (Battlefield 2). Clients that send four zero bytes get an empty reply."}
+	zeroChallenge = finding.New(dissect.Warning, "gs3.challenge.zero", "a query with the challenge 0",
+		"A server that requires no challenge takes the four zero bytes for three empty lists of keys and sends an empty reply.", "If the handshake answers with the challenge 0, send a request without a challenge: the four bytes are left out.")
+
+	// Parts.
+	splitMissing = finding.New(dissect.Failed, "gs3.split.missing", "%d of %d parts of a reply arrived; missing: %p (%p)",
+		"Some parts of a reply are not in the capture. The data of the others is shown.", advice.MissingParts)
+	splitEndless = finding.New(dissect.Failed, "gs3.split.endless", "%d {part|parts} of a reply arrived, but not the last; missing: %p (%p)",
+		"Only the last part shows how many there are, and it is not in the capture. The data of the others is shown. Servers of the SDK stop after seven parts, even if data is left.", advice.MissingParts)
+	splitDuplicate = finding.Duplicate("gs3.split.duplicate", "The network, the server or the capture duplicated parts. They are used once.")
+	splitReorder   = finding.Reordered("gs3.split.reorder", "Clients that append parts as they arrive misread this reply: a later part replaces the end of the one before.")
+	splitTotals    = finding.New(dissect.Warning, "gs3.split.totals", "parts of one reply state different totals: %p",
+		"Only the last part shows the total. Two parts are marked as the last, or one has a number beyond the last: the server's count restarted, two replies crossed, or somebody forges parts. The reply counts as complete when as many parts are present as the highest number says.", advice.MixedParts)
+	splitConflict      = finding.Conflict("gs3.split.conflict", "Two different parts have the same session id and number: two queries with the same id crossed, or somebody forges parts.")
+	splitOverlap       = &dissect.FindingType{ID: "gs3.split.overlap", Severity: dissect.Note, Text: "values truncated at the end of a part and sent again: %d", Doc: "The server fills a part to its last byte, and truncates the value or name that does not fit. The next part has it complete. Clients that append instead of replacing show a player twice, or shift the rows of a column."}
+	splitContradiction = finding.New(dissect.Warning, "gs3.split.contradiction", "values sent twice that differ: %d; the last ones are used",
+		"Two values for the same row and column differ, and the first is not the beginning of the second: the data changed while the server wrote the reply, or the parts belong to two replies.", advice.MixedParts)
+
+	// The content of replies.
+	noValue = &dissect.FindingType{ID: "gs3.novalue", Severity: dissect.Note, Text: "keys without a value: %d", Doc: "The server sent keys without a value and without a zero byte for it, as Unreal Tournament 3 does. Clients that read in pairs take every later key for a value."}
+	gap     = finding.New(dissect.Warning, "gs3.gap", "empty keys within the settings: %d",
+		"An empty key ends the settings, but they continue. Clients stop here.", "A client that finds no table can read on. Report it to the author of the server with the capture.")
+	noEnd  = &dissect.FindingType{ID: "gs3.end", Severity: dissect.Note, Text: "the reply ends within a list", Doc: "The zero byte at the end of a list is missing: the reply was truncated, or the server omits it."}
+	broken = &dissect.FindingType{ID: "gs3.section", Length: true, Severity: dissect.Failed, Text: "%d {byte that is|bytes that are} not a section",
+		Doc:    "The data is neither settings nor a list of players or teams, and is not decoded. The reply is damaged, or its format is newer.",
+		Advice: "If the game is known, report it to qdissect with the capture."}
+	playersCount = &dissect.FindingType{ID: "gs3.players.count", Severity: dissect.Note, Text: "numplayers is %d, the list has %d", Doc: "The number of players differs from the length of the list. Unreal Tournament 3 and servers that count bots send such replies, and so do servers with invented players."}
+	tableCount   = &dissect.FindingType{ID: "gs3.table.count", Length: true, Severity: dissect.Warning, Text: "%d {row|rows} announced, %d {is|are} there",
+		Doc:    "The number before a table differs from the number of its rows. A reply that filled its 1400 bytes was truncated there.",
+		Advice: advice.WrongCount}
+	tableCut = &dissect.FindingType{ID: "gs3.table.cut", Length: true, Severity: dissect.Warning, Text: "the packet ends within a row",
+		Doc:    "The last row of a table does not have all of its values: a reply without parts must fit in 1400 bytes, or the packet was truncated.",
+		Advice: advice.CutList}
+)
+
+var sectionFindings = gamespy.SectionFindings{
+	NoValue: noValue, Gap: gap, Overlap: splitOverlap, Contradiction: splitContradiction, NoEnd: noEnd, Broken: broken,
+}
+
+var bodyFindings = gamespy.BodyFindings{Count: tableCount, NoEnd: noEnd, Cut: tableCut}
+
+var findings = []*dissect.FindingType{
+	unanswered, unansweredChallenge, unrequested, challengeMismatch, amplification, challenge0, zeroChallenge,
+	splitMissing, splitEndless, splitDuplicate, splitReorder, splitConflict, splitTotals, splitOverlap, splitContradiction,
+	noValue, gap, noEnd, broken, playersCount, tableCount, tableCut,
+}

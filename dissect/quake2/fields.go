@@ -2,6 +2,8 @@ package quake2
 
 import (
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -48,3 +50,24 @@ var (
 	fFactName = fields.Add("info.facts.name.value", dissect.String, "Name of the server.", dissect.ServerText, core.InStyle(dissect.Quake3))
 	fFactsEnd = fields.Add("info.facts_end", dissect.Bytes, "The end of the list: EOT.", dissect.Framing)
 )
+
+var (
+	unanswered     = finding.NoReply("q2.noreply", "No reply came within the time that clients wait. The server is down, the port is another, a firewall drops the request or the reply, or the server limits how often it answers (Q2Pro, R1Q2).")
+	infoUnanswered = finding.Unanswered("q2.info.noreply", "No reply came within the time that clients wait. Servers of Quake 2 answer info only if they are not for a single player. Warsow's answer only if they are neither full nor empty, unless the request has the words full and empty. Else the server is down, the port is another, or a firewall drops the request or the reply.")
+	unrequested    = finding.Unrequested("q2.unrequested", "The conversation has requests in the capture, but none that this reply answers. It is a duplicate, a late reply or a forged packet, or the capture lost the request.")
+	amplification  = &dissect.FindingType{ID: "q2.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)", Doc: "Queries need no challenge: whoever forges the address of a request makes the server flood that address. A full server answers the 11 bytes of status with up to 1,400. Q2Pro and R1Q2 limit how often they answer; operators of other servers limit it in the firewall."}
+	oddKey         = finding.OddKey("q2.oddkv", "Keys and values do not pair up: the reply was cut, or a value holds a backslash and everything after it is shifted.")
+	before         = finding.New(dissect.Warning, "q2.before", "text before the settings",
+		"Something was printed before the status, in the same datagram. Clients that expect the settings in the second line read none, or reject the reply.", "A client should look for the line that begins with print or statusResponse. On the server, look for a mod or plugin that prints when it is asked.")
+	cutPlayer = &dissect.FindingType{ID: "q2.cut", Length: true, Severity: dissect.Warning, Text: "cut in the middle of a line",
+		Doc:    "The reply ends within a line. Whole lines are shown; the rest is the field data. Servers themselves leave out players that do not fit, never half a line.",
+		Advice: advice.CutList}
+	notPlayer = finding.New(dissect.Warning, "q2.line", "not a line of a player: %s",
+		"A line after the settings has none of the formats of a player. It is shown and not counted. The server prints something into its status, or the reply is damaged.", "A client should skip the line. On the server, look for a mod that prints into the status.")
+	wrongVersion = &dissect.FindingType{ID: "q2.version", Severity: dissect.Note, Text: "the server speaks another version of the network protocol than the request names", Doc: "The number after info is the version that the client speaks: 34 in Quake 2, others in its descendants. A server with another one says so and states nothing else. A query client should ask for the status, which has no version."}
+	rconRefused  = &dissect.FindingType{ID: "q2.rcon.refused", Severity: dissect.Note, Text: "the server refuses the password of the remote console", Doc: "The password is wrong, or the server has none set. Many in a row are somebody who tries passwords."}
+)
+
+var findings = []*dissect.FindingType{
+	unanswered, infoUnanswered, unrequested, amplification, oddKey, before, cutPlayer, notPlayer, wrongVersion, rconRefused,
+}

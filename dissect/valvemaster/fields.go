@@ -1,7 +1,11 @@
 package valvemaster
 
 import (
+	"time"
+
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/advice"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -85,3 +89,109 @@ var (
 	fOldGameDir      = fields.Add("heartbeat.gamedir", dissect.String, "WON: directory of the game.", dissect.Public)
 	fHeartbeatEnd    = fields.Add("heartbeat.end", dissect.Bytes, "New line at the end.", dissect.Framing)
 )
+
+// Requests and replies.
+var (
+	unanswered        = finding.NoReply("master.noreply", "The capture has no reply within the time that clients wait. The master is down or no longer exists (most of Valve's do not), or the request or the reply was lost, dropped by a firewall, or not captured. Today's masters answer little but the request for servers; some limit how often they answer a client, and ignore what they do not understand.")
+	unrequested       = finding.Unrequested("master.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late or a duplicate, or somebody forged it.")
+	challengeMismatch = finding.New(dissect.Warning, "master.challenge.mismatch", "challenge %d is not among the latest that the master gave this server; the newest is %d",
+		"The number in the heartbeat is not among the last four that this master gave to this address in the capture. The server kept it too long, took it from another master, or got it before the capture began. The master usually answers with a new challenge and does not list the server until it is used.", advice.KeepChallenge)
+	challengeMissing = finding.New(dissect.Warning, "master.challenge.missing", "the heartbeat has no valid challenge",
+		"The challenge is missing or not a decimal number. Masters usually do not list a server without one, because its address is not verified.", "The server has to repeat the challenge of the master as a decimal number, in the key challenge of its heartbeat. Until then it is not listed: check the version of the server.")
+	listing   = &dissect.FindingType{ID: "master.listing", Severity: dissect.Chat, Text: "end of the list: %d {server|servers} in %d replies; the first request is frame %d", Doc: "A list that does not fit in one datagram is requested page by page, each from the last address of the previous page. The numbers are those of the pages in the capture."}
+	newSocket = finding.New(dissect.Warning, "master.socket", "one list over %d sockets: the previous page, in frame %d, went to port %d; the document forbids this",
+		"The request continues from the last address of a page that another port of the same client received. According to the document, a master sends the first page to every new socket, whatever address the request names, and clients must keep their socket. Not every master does so. A NAT that changed the client's port looks the same, and so do two clients with one address if the second client's first page is not in the capture.", "A client must use one socket for a whole list. If a NAT changes its port, ask faster: its entry expired between two pages.")
+	seedElsewhere = &dissect.FindingType{ID: "master.seed.elsewhere", Severity: dissect.Note, Text: "the seed is not the last address of this client's newest page, in frame %d", Doc: "A list continues from the last address of the previous page. From any other address the master may omit servers, repeat them, or begin at the start. The client may have skipped ahead on purpose, a page may be missing from the capture, or two clients share one address."}
+	filterChanged = finding.New(dissect.Warning, "master.filter.changed", "the filter differs from that of the previous page, in frame %d",
+		"The request continues a list but asks for other servers. The two pages together are neither list. Masters look for the address in the new list and begin at the start if it is not there.", "A client must send the same filter with every page; to change it, begin again with 0.0.0.0:0.")
+	regionChanged = finding.New(dissect.Warning, "master.region.changed", "the region differs from that of the previous page, in frame %d",
+		"The request continues a list but names another region. The two pages together are neither list. Masters that ignore the region continue as before.", "A client must send the same region with every page; to change it, begin again with 0.0.0.0:0.")
+	slowPage    = &dissect.FindingType{ID: "master.slow", Severity: dissect.Note, Text: "the previous page, in frame %d, arrived %t ago", Doc: "Clients usually ask for the next page at once. Servers come and go in the meantime, so the pages may not fit together. The client waits between pages, was suspended, or continues an old list."}
+	listRestart = finding.New(dissect.Warning, "master.restart", "begins with the first address of the list again",
+		"The client asked for the next page, and the master sent one that begins like the first. Masters do so for a new socket (see master.socket), or when they do not know the address in the request. The client receives the same servers again. A list that contains the address twice looks the same.", "A client should keep its socket, name the last address as it came, and stop when addresses repeat.")
+	cursorRepeat = finding.New(dissect.Warning, "master.cursor_repeat", "ends with the address from which the request continues",
+		"A client that continues from the last address asks for the same page forever. Careful clients treat it as the end of the list, and some masters mean that.", "A client should stop when a page ends with the address from which it asked, and when it gets an address twice.")
+
+	// Requests for addresses.
+	noTerm  = &dissect.FindingType{ID: "master.noterm", Severity: dissect.Note, Text: "no zero byte after the filter", Doc: "qstat and Xash3D omit it; a truncated request looks the same. A master that searches for the zero byte may read into the rest of an earlier request in its buffer."}
+	badSeed = finding.New(dissect.Warning, "master.seed", "%s is not an address with a port",
+		"The seed must be the address with which the previous reply ended, as text, or 0.0.0.0:0. Masters may ignore such a request or begin at the start.", "A client must name the last address of the previous page as text, 0.0.0.0:0 for the first page, with a zero byte at its end.")
+	badRegion   = &dissect.FindingType{ID: "master.region", Severity: dissect.Note, Text: "region %d is not documented", Doc: "The document names regions 0 to 7, and 255 for the rest of the world. Many masters ignore the region."}
+	filterStart = finding.New(dissect.Warning, "master.filter.start", "the filter does not begin with a backslash",
+		"Masters split the filter at backslashes; without the first one they may take the value for the code. Some masters accept such a filter.", "Begin the filter with a backslash: \\gamedir\\cstrike.")
+	filterUnknown = &dissect.FindingType{ID: "master.filter.unknown", Severity: dissect.Note, Text: "unknown filter %s", Doc: "Neither the document nor today's masters have this code: it is misspelt, belongs to a private master, or is newer. Masters usually ignore an unknown condition, so the list is longer than the client expects."}
+	filterValue   = &dissect.FindingType{ID: "master.filter.value", Severity: dissect.Note, Text: "filter %s with the undocumented value %s; the document has only %p", Doc: "The effect of this condition is unknown. Some masters look only at the code and treat any value as the documented one; others ignore the condition."}
+	filterOdd     = finding.New(dissect.Warning, "master.filter.odd", "the code %s has no value",
+		"Codes and values do not pair up: a value is missing, a value contains a backslash, or the request was truncated.", "Write pairs of code and value, each with a backslash before it, and no backslash in a value.")
+	filterCount = &dissect.FindingType{ID: "master.filter.count", Length: true, Severity: dissect.Warning, Text: "%p announces %s conditions, but has %d",
+		Doc:    "nor, nand, or and and apply to as many of the following conditions as their value says. With a wrong number the group has too many or too few conditions; a truncated request looks the same.",
+		Advice: "Count the conditions after nor or nand: the number is that of the pairs which follow."}
+	filterDepth = finding.New(dissect.Warning, "master.filter.depth", "groups nested deeper than %d",
+		"No known client needs this. Deeper conditions are shown without nesting.", "Write the filter without nesting; masters may not understand it either.")
+
+	// Lists of addresses.
+	listLength = &dissect.FindingType{ID: "master.len6", Length: true, Severity: dissect.Warning, Text: "%d {byte|bytes} at the end {is|are} not a whole address",
+		Doc:    "An address takes 6 bytes, 18 with IPv6. The list was truncated, or it contains other data.",
+		Advice: advice.CutList}
+	listEmpty = &dissect.FindingType{ID: "master.empty", Severity: dissect.Note, Text: "neither a server nor the end of the list", Doc: "An empty list should contain 0.0.0.0:0; a truncated reply looks the same. Clients may wait for more."}
+	listIPv6  = &dissect.FindingType{ID: "master.ipv6", Severity: dissect.Chat, Text: "IPv6 addresses, recognised by an end of 18 zero bytes", Doc: "Xash3D masters send IPv6 addresses to clients that use IPv6. No field says so."}
+
+	// Messages of game servers.
+	heartbeatFlavour = &dissect.FindingType{ID: "master.heartbeat.flavour", Severity: dissect.Chat, Text: "%p heartbeat, recognised by %p", Doc: "The engines send the same settings in different order. Nothing else distinguishes them."}
+	heartbeatOdd     = finding.New(dissect.Warning, "master.heartbeat.odd", "the last key has no value",
+		"Keys and values do not pair up: the heartbeat was truncated, or a value contains a backslash.", advice.OddPairs)
+	heartbeatEnd    = &dissect.FindingType{ID: "master.heartbeat.noterm", Severity: dissect.Note, Text: "no newline at the end", Doc: "Xash3D omits it; a truncated heartbeat looks the same. Masters that search for it may read into the rest of an earlier message in their buffer."}
+	heartbeatCounts = &dissect.FindingType{ID: "master.heartbeat.counts", Severity: dissect.Note, Text: "%d {player|players} of at most %d, %d {bot|bots}", Doc: "More players than slots, or more bots than players: reserved slots, bots that are counted separately, or invented numbers."}
+	quitForm        = &dissect.FindingType{ID: "master.quit.form", Severity: dissect.Chat, Text: "in the form of %p", Doc: "GoldSrc sends b and a new line; Source adds a zero byte. Other senders may use either form."}
+	unknownType     = finding.New(dissect.Warning, "master.type", "unknown message type %x",
+		"Neither the document nor the engine's source has this letter for master servers: another protocol on the same port, or a message that is newer than this program.", "Check that the port is that of a master server. If a game sends it, report it to qdissect.")
+)
+
+var findings = []*dissect.FindingType{
+	unanswered, unrequested, challengeMismatch, challengeMissing, listing, cursorRepeat,
+	newSocket, seedElsewhere, filterChanged, regionChanged, slowPage, listRestart,
+	noTerm, badSeed, badRegion, filterStart, filterUnknown, filterValue, filterOdd, filterCount, filterDepth,
+	listLength, listEmpty, listIPv6,
+	heartbeatFlavour, heartbeatOdd, heartbeatEnd, heartbeatCounts, quitForm, unknownType,
+}
+
+// slow is the age of the previous page from which it is reported: clients ask for the
+// next page at once.
+const slow = 30 * time.Second
+
+// goesOn compares a request for a page with the page before it.
+func goesOn(x *dissect.Turn) {
+	p := x.Page
+	if p == nil || p.Before == 0 {
+		return
+	}
+	before := dissect.Num(p.Before)
+	if p.Stray {
+		x.Note(seedElsewhere, before)
+		return
+	}
+	if p.Sockets > 0 {
+		x.Note(newSocket, dissect.Num(p.Sockets), before, dissect.Num(p.Port))
+	}
+	if p.Filter {
+		x.Note(filterChanged, before)
+	}
+	if p.Region {
+		x.Note(regionChanged, before)
+	}
+	if p.Age >= slow {
+		x.Note(slowPage, before, dissect.Dur(p.Age))
+	}
+}
+
+// follows compares a page with its request and with the first page of the list.
+func follows(x *dissect.Turn) {
+	if p := x.Page; p != nil {
+		if p.Restart {
+			x.Note(listRestart)
+		}
+		if p.Repeat {
+			x.Note(cursorRepeat)
+		}
+	}
+}

@@ -24,6 +24,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
+	"math/bits"
 	"os"
 	"time"
 )
@@ -175,4 +177,122 @@ func (r *Reader) locate(frame uint64, err error) error {
 		err = path.Err
 	}
 	return &Error{File: r.name, Frame: frame, Offset: r.in.record, Coding: r.coding, Err: err}
+}
+
+// An Error says where a capture is damaged, or why a file is not a capture. All frames
+// before the damage were delivered.
+type Error struct {
+	// File is the name that was opened.
+	File string
+	// Frame is the number of the frame that could not be read, or of the next frame if a
+	// block between frames could not be read; 0 if the file is not a capture.
+	Frame uint64
+	// Offset is the offset of its record, in the file or, if the file is compressed, in
+	// its decompressed contents.
+	Offset int64
+	// Coding is the compression of the file: "gzip", "zstd" or "".
+	Coding string
+	// Err is the cause. It wraps [io.ErrUnexpectedEOF] if the file ends too early.
+	Err error
+}
+
+func (e *Error) Error() string {
+	switch {
+	case e.Frame == 0:
+		return fmt.Sprintf("%s: %v", e.File, e.Err)
+	case e.Coding != "":
+		return fmt.Sprintf("%s: frame %d at offset %d of the uncompressed data: %v", e.File, e.Frame, e.Offset, e.Err)
+	}
+	return fmt.Sprintf("%s: frame %d at offset %d: %v", e.File, e.Frame, e.Offset, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// A cutError is the error that the file ends within a record.
+type cutError struct {
+	what       string
+	have, want int64
+	cause      error
+}
+
+func (e *cutError) Error() string {
+	s := fmt.Sprintf("%s cut short: %d of %d bytes", e.what, e.have, e.want)
+	if e.cause != io.ErrUnexpectedEOF {
+		s += ": " + e.cause.Error()
+	}
+	return s
+}
+
+func (e *cutError) Unwrap() error { return e.cause }
+
+// cut returns the error for a record of want bytes of which the file has only have.
+func (s *stream) cut(what string, have, want int64) error {
+	return &cutError{what, have, want, early(s.err)}
+}
+
+// early turns io.EOF within a record into io.ErrUnexpectedEOF.
+func early(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// A resolution is the unit in which an interface of a pcapng file counts time,
+// in the form of if_tsresol (draft-ietf-opsawg-pcapng section 4.2): 2 to the
+// power of minus the lower seven bits, in seconds, if the highest bit is set,
+// otherwise 10 to the power of that.
+type resolution uint8
+
+// microseconds is the default resolution of an interface.
+const microseconds resolution = 6
+
+var powersOf10 = [...]uint64{
+	1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9,
+	1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+}
+
+// split returns the seconds and nanoseconds of a time stamp, rounded down to whole
+// nanoseconds. It is exact for every resolution.
+func (t resolution) split(stamp uint64) (seconds, nanoseconds uint64) {
+	exp := uint(t &^ 0x80)
+	binary := t&0x80 != 0
+	switch {
+	case binary && exp < 64:
+		high, low := bits.Mul64(stamp&(1<<exp-1), 1e9)
+		return stamp >> exp, high<<(64-exp) | low>>exp
+	case binary:
+		high, _ := bits.Mul64(stamp, 1e9)
+		return 0, high >> (exp - 64)
+	case exp <= 9:
+		one := powersOf10[exp]
+		return stamp / one, stamp % one * powersOf10[9-exp]
+	case exp <= 19:
+		one := powersOf10[exp]
+		return stamp / one, stamp % one / powersOf10[exp-9]
+	case exp-9 <= 19:
+		return 0, stamp / powersOf10[exp-9]
+	}
+	return 0, 0
+}
+
+// The range, in seconds, of times that UnixNano can express.
+const (
+	minSeconds = math.MinInt64/1_000_000_000 + 1
+	maxSeconds = math.MaxInt64/1_000_000_000 - 1
+)
+
+// time returns the time of a stamp plus offset seconds, or the zero time if it is outside
+// the range of Frame.Time.
+func (t resolution) time(stamp uint64, offset int64) time.Time {
+	seconds, nanoseconds := t.split(stamp)
+	// This prevents an overflow of the sum.
+	if seconds > math.MaxInt64/2 || offset > math.MaxInt64/2 {
+		return time.Time{}
+	}
+	sum := int64(seconds) + offset
+	if sum < minSeconds || sum > maxSeconds {
+		return time.Time{}
+	}
+	return time.Unix(sum, int64(nanoseconds)).UTC()
 }

@@ -3,9 +3,15 @@
 package nettext
 
 import (
+	"crypto/sha1"
+	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"math"
+	"math/bits"
+	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -211,3 +217,166 @@ func ParseInt(s string) (int64, bool) {
 }
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
+
+// UDP is the number of UDP among the protocols of IP.
+const UDP = 17
+
+// AppendFlowID appends the Community ID, version 1 with seed 0, of a conversation:
+// the same text in both directions, and the same as Zeek, Suricata and Arkime give.
+// See https://github.com/corelight/community-id-spec.
+func AppendFlowID(b []byte, protocol uint8, src, dst netip.AddrPort) []byte {
+	if src.Compare(dst) > 0 {
+		src, dst = dst, src
+	}
+	var hashed [2 + 16 + 16 + 2 + 4]byte // seed, addresses, protocol and padding, ports
+	in := hashed[:2]
+	for _, a := range [...]netip.Addr{src.Addr(), dst.Addr()} {
+		if a.Is4() {
+			v := a.As4()
+			in = append(in, v[:]...)
+		} else {
+			v := a.As16()
+			in = append(in, v[:]...)
+		}
+	}
+	in = append(in, protocol, 0)
+	in = binary.BigEndian.AppendUint16(in, src.Port())
+	in = binary.BigEndian.AppendUint16(in, dst.Port())
+	sum := sha1.Sum(in)
+	return base64.StdEncoding.AppendEncode(append(b, "1:"...), sum[:])
+}
+
+// Closest returns the name of a list that a misspelt word is most similar to, or "".
+func Closest(word string, list []string) string {
+	best, least := "", max(1, utf8.RuneCountInString(word)/3)+1
+	for _, s := range list {
+		if d := Distance(strings.ToLower(word), strings.ToLower(s), least); d < least {
+			best, least = s, d
+		}
+	}
+	if best != "" || len(word) < 3 {
+		return best
+	}
+	for _, s := range list { // part of a longer name
+		if strings.Contains(s, strings.ToLower(word)) && (best == "" || len(s) < len(best)) {
+			best = s
+		}
+	}
+	return best
+}
+
+// maxWord is the number of characters beyond which words are not compared.
+const maxWord = 100
+
+// Distance returns how many characters have to be inserted, removed, replaced or swapped
+// with their neighbour to make b of a. If it is enough or more, it returns enough.
+func Distance(a, b string, enough int) int {
+	if d := len(a) - len(b); len(a) > maxWord || len(b) > maxWord || d >= 4*enough || -d >= 4*enough {
+		return enough
+	}
+	x, y := []rune(a), []rune(b)
+	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range x {
+		row[0] = i + 1
+		for j := range y {
+			cost := 1
+			if x[i] == y[j] {
+				cost = 0
+			}
+			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return min(last[len(y)], enough)
+}
+
+// Quote quotes a word for a message and shortens a long one.
+func Quote(s string) string {
+	const most = 40
+	if utf8.RuneCountInString(s) > most {
+		s = string([]rune(s)[:most]) + "…"
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// ASCIILen returns the number of bytes of b before the first that is not ASCII.
+func ASCIILen(b []byte) int {
+	blocks := 0
+	for blocks <= len(b)-32 && allASCII((*[32]byte)(b[blocks:blocks+32])) {
+		blocks += 32
+	}
+	n := 0
+	b = b[blocks:]
+	for n <= len(b)-8 {
+		if x := binary.LittleEndian.Uint64(b[n:n+8]) & HighBits; x != 0 {
+			return blocks + n + bits.TrailingZeros64(x)/8
+		}
+		n += 8
+	}
+	for n < len(b) && b[n] < utf8.RuneSelf {
+		n++
+	}
+	return blocks + n
+}
+
+func allASCII(b *[32]byte) bool {
+	return (binary.LittleEndian.Uint64(b[:])|binary.LittleEndian.Uint64(b[8:])|binary.LittleEndian.Uint64(b[16:])|binary.LittleEndian.Uint64(b[24:]))&HighBits == 0
+}
+
+// ValidUTF8 is [utf8.Valid], quicker for words with letters of two bytes among ASCII.
+func ValidUTF8(b []byte) bool {
+	for {
+		b = b[ASCIILen(b):]
+		for len(b) >= 8 && fourLetters(binary.LittleEndian.Uint64(b)) {
+			b = b[8:]
+		}
+		for len(b) >= 2 && b[0] >= 0xc2 && b[0] <= 0xdf && b[1]&0xc0 == 0x80 {
+			b = b[2:]
+		}
+		if len(b) == 0 {
+			return true
+		}
+		if b[0] >= utf8.RuneSelf {
+			_, n := utf8.DecodeRune(b)
+			if n == 1 {
+				return false
+			}
+			b = b[n:]
+		}
+	}
+}
+
+// fourLetters reports whether eight bytes are four letters of two bytes each: 110xxxxx and 10xxxxxx,
+// of which the first is not C0 or C1.
+func fourLetters(b uint64) bool {
+	const each = 0x0001000100010001
+	return b&(0xc0e0*each) == 0x80c0*each && (b&(0x1e*each)+0x1e*each)&(0x20*each) == 0x20*each
+}
+
+// UntilNUL returns the number of bytes of b before the first NUL, -1 if there is none, and
+// whether any of them is not ASCII. Most text is short: it is read once, by words.
+func UntilNUL(b []byte) (n int, high bool) {
+	all := uint64(0)
+	for n <= len(b)-8 {
+		x := binary.LittleEndian.Uint64(b[n : n+8])
+		if zero := (x - ones) &^ x & HighBits; zero != 0 { // the lowest bit is that of the first NUL
+			all |= x & (zero ^ (zero - 1))
+			return n + bits.TrailingZeros64(zero)/8, all&HighBits != 0
+		}
+		all |= x
+		n += 8
+	}
+	for ; n < len(b); n++ {
+		if b[n] == 0 {
+			return n, all&HighBits != 0
+		}
+		all |= uint64(b[n])
+	}
+	return -1, false
+}
