@@ -285,9 +285,7 @@ func (t *table) unlink(i int32) {
 }
 
 // chain returns the place of the first set of the chain of a key.
-func (t *table) chain(k *Key) *int32 {
-	return &t.chains[t.hash(k)%uint64(len(t.chains))]
-}
+func (t *table) chain(k *Key) *int32 { return &t.chains[t.hash(k)%uint64(len(t.chains))] }
 
 // hash returns the hash of a key. The seed is random, so that nobody can send what
 // collides. [hash/maphash.Comparable] takes four times as long.

@@ -100,9 +100,7 @@ func (o *extcapOptions) run(env environment) error {
 }
 
 // sentence makes a text fit between braces.
-func sentence(s string) string {
-	return strings.NewReplacer("{", "(", "}", ")", "\n", " ").Replace(s)
-}
+func sentence(s string) string { return strings.NewReplacer("{", "(", "}", ")", "\n", " ").Replace(s) }
 
 // settings lists what a user can choose.
 func (o *extcapOptions) settings(w io.Writer) error {

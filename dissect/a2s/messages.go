@@ -325,9 +325,7 @@ func (m *ChallengeReply) AppendSummary(dst []byte) []byte {
 func (m *PingReply) AppendSummary(dst []byte) []byte { return style.Text(dst, "", m.Content) }
 
 // AppendSummary appends the name, the game and the players.
-func (m *GoldSrcInfoReply) AppendSummary(dst []byte) []byte {
-	return m.server.AppendSummary(dst)
-}
+func (m *GoldSrcInfoReply) AppendSummary(dst []byte) []byte { return m.server.AppendSummary(dst) }
 
 // AppendSummary appends the number of players.
 func (p *PlayersReply) AppendSummary(dst []byte) []byte {

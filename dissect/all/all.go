@@ -99,6 +99,4 @@ func Protocols() []*dissect.Protocol {
 }
 
 // Foreign describes traffic that often occurs beside these protocols.
-func Foreign() *dissect.Foreign {
-	return &dissect.Foreign{Name: foreign.Name, Login: foreign.Login}
-}
+func Foreign() *dissect.Foreign { return &dissect.Foreign{Name: foreign.Name, Login: foreign.Login} }

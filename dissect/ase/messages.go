@@ -111,6 +111,4 @@ func (p *LightReply) AppendSummary(dst []byte) []byte {
 func (m *VersionReply) AppendSummary(dst []byte) []byte { return style.Text(dst, "", m.Version) }
 
 // AppendSummary appends the number of the datagram.
-func (m *Part) AppendSummary(dst []byte) []byte {
-	return summary.Number(dst, "datagram ", m.Number)
-}
+func (m *Part) AppendSummary(dst []byte) []byte { return summary.Number(dst, "datagram ", m.Number) }

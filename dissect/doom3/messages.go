@@ -282,9 +282,7 @@ func (m *ServersReply) AppendSummary(dst []byte) []byte {
 }
 
 // AppendSummary appends the command, never a password.
-func (m *Rcon) AppendSummary(dst []byte) []byte {
-	return style.Concealed(dst, m.Command, m.secretAt())
-}
+func (m *Rcon) AppendSummary(dst []byte) []byte { return style.Concealed(dst, m.Command, m.secretAt()) }
 
 // AppendSummary appends the text.
 func (m *Print) AppendSummary(dst []byte) []byte {

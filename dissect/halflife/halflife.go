@@ -341,9 +341,7 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 }
 
 // AppendSummary appends the name, the game and the players.
-func (m *InfoStringReply) AppendSummary(dst []byte) []byte {
-	return m.server.AppendSummary(dst)
-}
+func (m *InfoStringReply) AppendSummary(dst []byte) []byte { return m.server.AppendSummary(dst) }
 
 // AppendSummary appends the command, never a password.
 func (m *Rcon) AppendSummary(dst []byte) []byte {

@@ -139,11 +139,7 @@ func (m *Connect) AppendSummary(dst []byte) []byte {
 }
 
 // AppendSummary gives the command, never a password.
-func (m *Rcon) AppendSummary(dst []byte) []byte {
-	return quake.AppendRcon(dst, m.Password, m.Command)
-}
+func (m *Rcon) AppendSummary(dst []byte) []byte { return quake.AppendRcon(dst, m.Password, m.Command) }
 
 // AppendSummary gives the first line, never a password.
-func (m *Text) AppendSummary(dst []byte) []byte {
-	return quake.AppendText(dst, m.Text)
-}
+func (m *Text) AppendSummary(dst []byte) []byte { return quake.AppendText(dst, m.Text) }

@@ -226,9 +226,7 @@ func argument(r *dissect.Reader, f *dissect.Field) string {
 }
 
 // line returns the length of the rest of the line without blanks at its end.
-func line(r *dissect.Reader) int {
-	return wordsLen(core.PeekTo(r, r.Until("\n\r\x00")))
-}
+func line(r *dissect.Reader) int { return wordsLen(core.PeekTo(r, r.Until("\n\r\x00"))) }
 
 // wordsLen returns the length of b without the blanks at its end.
 func wordsLen(b []byte) int {
@@ -363,6 +361,4 @@ func (p *ServersReply) AppendSummary(dst []byte) []byte {
 }
 
 // AppendSummary appends the tag.
-func (m *Heartbeat) AppendSummary(dst []byte) []byte {
-	return style.Text(dst, "", m.Tag)
-}
+func (m *Heartbeat) AppendSummary(dst []byte) []byte { return style.Text(dst, "", m.Tag) }

@@ -142,9 +142,7 @@ func isText(b []byte) bool {
 	return !slices.ContainsFunc(b, func(c byte) bool { return (c < ' ' || c >= 0x7f) && !ender(c) })
 }
 
-func hexDigit(c byte) bool {
-	return digit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
-}
+func hexDigit(c byte) bool { return digit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
 
 // decodeReply reads the entries of one reply (dpmaster techinfo,
 // "getserversResponse").

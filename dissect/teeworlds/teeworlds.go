@@ -108,9 +108,7 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.No
 }
 
-func zeros(b []byte) bool {
-	return !slices.ContainsFunc(b, func(c byte) bool { return c != 0 })
-}
+func zeros(b []byte) bool { return !slices.ContainsFunc(b, func(c byte) bool { return c != 0 }) }
 
 // head returns where the word of a packet outside of a connection begins, 0 if b is
 // none.

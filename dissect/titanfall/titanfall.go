@@ -348,6 +348,4 @@ func (d *decoder) decodePlayers(r *dissect.Reader, v uint8) {
 }
 
 // AppendSummary appends the version.
-func (q *Request) AppendSummary(dst []byte) []byte {
-	return summary.Number(dst, "version ", q.Version)
-}
+func (q *Request) AppendSummary(dst []byte) []byte { return summary.Number(dst, "version ", q.Version) }

@@ -42,9 +42,7 @@ func (o byteOrder) uint64(b []byte) uint64 {
 // wireLength returns the Length of a frame from the two lengths in the file. Some writers
 // state a length smaller than what they captured; like Wireshark, we then use the captured
 // length. The limit of 2 GiB makes forged numbers the same on all machines.
-func wireLength(length, captured uint32) int {
-	return int(max(min(length, math.MaxInt32), captured))
-}
+func wireLength(length, captured uint32) int { return int(max(min(length, math.MaxInt32), captured)) }
 
 // newFormat selects the format of a file by its first bytes.
 func newFormat(in *stream) (format, error) {

@@ -89,9 +89,7 @@ func (r *Recent) keep(record []byte) {
 }
 
 // Frames returns a source of the frames that are kept. It stays valid, also while frames are saved.
-func (r *Recent) Frames() *Frames {
-	return &Frames{Cut: r.forgot, chunks: slices.Clone(r.chunks)}
-}
+func (r *Recent) Frames() *Frames { return &Frames{Cut: r.forgot, chunks: slices.Clone(r.chunks)} }
 
 // Frames is a [Source] of frames in memory.
 type Frames struct {

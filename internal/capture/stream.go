@@ -21,9 +21,7 @@ type stream struct {
 	record int64  // see mark
 }
 
-func newStream(src io.Reader) *stream {
-	return &stream{src: src, buf: make([]byte, firstBuffer)}
-}
+func newStream(src io.Reader) *stream { return &stream{src: src, buf: make([]byte, firstBuffer)} }
 
 // offset returns the number of bytes consumed.
 func (s *stream) offset() int64 { return s.base + int64(s.r) }

@@ -168,9 +168,7 @@ func (w *Writer) pack(z io.Writer, flush, end func() error) {
 // SetSnapLength sets the snap length, in bytes, that the file states for the following
 // frames; 0, the default, states no limit. A pcap file has one snap length: the last one
 // set before the first frame is written. Frames are not cut.
-func (w *Writer) SetSnapLength(n int) {
-	w.records.snap(uint32(max(0, min(n, math.MaxInt32))))
-}
+func (w *Writer) SetSnapLength(n int) { w.records.snap(uint32(max(0, min(n, math.MaxInt32)))) }
 
 // SetInterfaces sets the names of interfaces for the following frames, by
 // [Frame].Interface. Only pcapng stores them.

@@ -33,9 +33,7 @@ var (
 )
 
 // Fail ends reading with an error.
-func (c *Coder) Fail(err error) {
-	c.Err, c.B = cmp.Or(c.Err, err), nil
-}
+func (c *Coder) Fail(err error) { c.Err, c.B = cmp.Or(c.Err, err), nil }
 
 // Num writes or reads an integer.
 func Num[T Integer](c *Coder, v *T) {

@@ -21,9 +21,7 @@ func Flag(r *Reader, f *Field) bool {
 }
 
 // undefined reports the byte that was read last.
-func (r *Reader) undefined(f *Field, v uint8) {
-	r.Find(Undefined, f, r.off-1, 1, Str(f.key), Num(v))
-}
+func (r *Reader) undefined(f *Field, v uint8) { r.Find(Undefined, f, r.off-1, 1, Str(f.key), Num(v)) }
 
 // Explain sets the number of the text that was read last, or of the text that was
 // read back leaves before it. The field then shows the name of that number.

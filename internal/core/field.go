@@ -221,9 +221,7 @@ func InCharset(c Charset) Option { return option(func(f *Field) { f.Charset = c 
 func InStyle(s Style) Option { return option(func(f *Field) { f.Style = s }) }
 
 // InText declares both.
-func InText(c Charset, s Style) Option {
-	return option(func(f *Field) { f.Charset, f.Style = c, s })
-}
+func InText(c Charset, s Style) Option { return option(func(f *Field) { f.Charset, f.Style = c, s }) }
 
 // InJSON declares the key in JSON, for a field that would share its key but not its
 // type with another one: a path has one type.

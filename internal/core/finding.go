@@ -75,9 +75,7 @@ type Integer interface {
 }
 
 // Num is a number, for %d and %x.
-func Num[T Integer](n T) Arg {
-	return Arg{num: int64(n)}
-}
+func Num[T Integer](n T) Arg { return Arg{num: int64(n)} }
 
 // Str is text, for %s and %p. It is borrowed like the finding.
 func Str(s string) Arg { return Arg{str: s} }

@@ -490,9 +490,7 @@ func (r *Reader) fail(f *Field, need, have int, text string) {
 // short records that need bytes were needed. It is not inlined, since reads are hot.
 //
 //go:noinline
-func (r *Reader) short(f *Field, need int) {
-	r.fail(f, need, len(r.data)-r.off, "")
-}
+func (r *Reader) short(f *Field, need int) { r.fail(f, need, len(r.data)-r.off, "") }
 
 func (r *Reader) node(f *Field, num uint64, off, n int, pre, suf uint16) {
 	if r.want {

@@ -190,9 +190,7 @@ func (s Style) next(text string, i int) int {
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
 
-func hexDigit(b byte) bool {
-	return digit(b) || b >= 'a' && b <= 'f' || b >= 'A' && b <= 'F'
-}
+func hexDigit(b byte) bool { return digit(b) || b >= 'a' && b <= 'f' || b >= 'A' && b <= 'F' }
 
 // codeAt returns the length of the code that begins at offset i of s, 0 if
 // there is none.

@@ -248,9 +248,7 @@ func (c *cond) number(m *Matcher, n num, single bool) bool {
 func (c *cond) holds(order int) bool { return c.orders>>(order+1)&1 != 0 }
 
 // orders returns which of less, equal and more fulfil an operator, as bits.
-func orders(o op) uint8 {
-	return cmp.Or(map[op]uint8{less: 1, atMost: 3, more: 4, atLeast: 6}[o], 2)
-}
+func orders(o op) uint8 { return cmp.Or(map[op]uint8{less: 1, atMost: 3, more: 4, atLeast: 6}[o], 2) }
 
 func (c *cond) time(m *Matcher, t time.Time) {
 	if c.re == nil && c.part == nil && c.into == nil {
@@ -411,9 +409,7 @@ func (c *cond) hex(m *Matcher, b []byte) {
 }
 
 // Reporter returns a reporter that passes what matches to r.
-func (f *Filter) Reporter(r report.Reporter) report.Reporter {
-	return &reporter{r, f.Matcher()}
-}
+func (f *Filter) Reporter(r report.Reporter) report.Reporter { return &reporter{r, f.Matcher()} }
 
 type reporter struct {
 	report.Reporter

@@ -155,9 +155,7 @@ type Error struct {
 	Text string
 }
 
-func (e *Error) Error() string {
-	return fmt.Sprintf("filter, offset %d: %s", e.Offset, e.Text)
-}
+func (e *Error) Error() string { return fmt.Sprintf("filter, offset %d: %s", e.Offset, e.Text) }
 
 // shown is the number of columns of an expression that Show writes before the word and
 // after it.

@@ -72,9 +72,7 @@ func (l *link) layers() layers {
 func (l *layers) ip(off uint32, size uint8) value { return at(l.payload+off, size) }
 
 // transport returns the value at an offset after the IPv4 header.
-func (l *layers) transport(off uint32, size uint8) value {
-	return afterHeader(l.payload, off, size)
-}
+func (l *layers) transport(off uint32, size uint8) value { return afterHeader(l.payload, off, size) }
 
 // follows returns the condition that the frame carries a network protocol, given by
 // its EtherType.

@@ -26,9 +26,7 @@ const (
 const beyond = 1<<31 - 1
 
 // at returns the value at an offset in the frame.
-func at(off uint32, size uint8) value {
-	return value{kind: valueAt, k: min(off, beyond), size: size}
-}
+func at(off uint32, size uint8) value { return value{kind: valueAt, k: min(off, beyond), size: size} }
 
 // afterHeader returns the value at an offset after the IPv4 header at head.
 func afterHeader(head, off uint32, size uint8) value {

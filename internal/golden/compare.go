@@ -230,9 +230,7 @@ func (c *comparer) value(i, j int) {
 }
 
 // pass records that a value differs that may differ.
-func (c *comparer) pass() {
-	c.passed = c.passed || len(c.path) > 0 && isFields(c.path[0].name)
-}
+func (c *comparer) pass() { c.passed = c.passed || len(c.path) > 0 && isFields(c.path[0].name) }
 
 // same reports whether two values are equal for their role.
 func (c *comparer) same(a, b *jsonl.Node, what role) bool {

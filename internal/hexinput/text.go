@@ -146,9 +146,7 @@ const blanks = " \t"
 
 // skipBlanks returns the position of the first character from i on that is not
 // a blank.
-func skipBlanks(text string, i int) int {
-	return len(text) - len(strings.TrimLeft(text[i:], blanks))
-}
+func skipBlanks(text string, i int) int { return len(text) - len(strings.TrimLeft(text[i:], blanks)) }
 
 // hexEnd returns where the hex digits end that begin at i.
 func hexEnd(text string, i int) int {

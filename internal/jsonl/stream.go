@@ -16,9 +16,7 @@ type Reader struct {
 }
 
 // NewReader returns a reader of the objects in src.
-func NewReader(src io.Reader) *Reader {
-	return &Reader{src: src, line: 1, buf: make([]byte, 64<<10)}
-}
+func NewReader(src io.Reader) *Reader { return &Reader{src: src, line: 1, buf: make([]byte, 64<<10)} }
 
 // Next returns the next object and the line that it begins on. The object is borrowed
 // until the next call.
@@ -109,6 +107,4 @@ func (r *Reader) fill() error {
 }
 
 // NewBytes returns a reader of the objects in b. line is the number of its first line.
-func NewBytes(b []byte, line int) *Reader {
-	return &Reader{buf: b, w: len(b), line: line, err: io.EOF}
-}
+func NewBytes(b []byte, line int) *Reader { return &Reader{buf: b, w: len(b), line: line, err: io.EOF} }

@@ -34,9 +34,7 @@ func (n *notes) Record(r *dissect.Record) {
 
 // Finding adds a comment about a finding without a message. It is often about an earlier
 // frame.
-func (n *notes) Finding(f *dissect.FlowFinding) {
-	n.add(report.AppendFlowNote(nil, f))
-}
+func (n *notes) Finding(f *dissect.FlowFinding) { n.add(report.AppendFlowNote(nil, f)) }
 
 // Limits of the comments of a frame: a flood leaves more unanswered requests than anybody
 // reads.

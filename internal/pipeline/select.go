@@ -169,9 +169,7 @@ func (s *selection) release(n int) {
 }
 
 // end releases all frames: the capture ends, or the next one begins.
-func (s *selection) end() {
-	s.release(len(s.held))
-}
+func (s *selection) end() { s.release(len(s.held)) }
 
 // find returns the index of a frame that is held.
 func (s *selection) find(number uint64) (i int, ok bool) {

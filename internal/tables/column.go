@@ -321,9 +321,7 @@ func (t *table) null() {
 }
 
 // absent leaves out the n columns of a group.
-func (t *table) absent(n int) {
-	t.next += n
-}
+func (t *table) absent(n int) { t.next += n }
 
 // text writes text, which is absent if it is empty.
 func (t *table) text(s []byte) {

@@ -117,14 +117,10 @@ func (p *pending) keep(b []byte) extent {
 	return e
 }
 
-func (p *pending) textOf(e extent) []byte {
-	return p.text.of(e.block)[e.from:][:e.length]
-}
+func (p *pending) textOf(e extent) []byte { return p.text.of(e.block)[e.from:][:e.length] }
 
 // request returns the request with a number.
-func (p *pending) request(n uint64) *exchange {
-	return &p.list.of(n / listBlock)[n%listBlock]
-}
+func (p *pending) request(n uint64) *exchange { return &p.list.of(n / listBlock)[n%listBlock] }
 
 // name returns the number of a name.
 func (p *pending) name(b []byte) uint32 {
@@ -210,9 +206,7 @@ func (x *exchange) outcome() string {
 }
 
 // size returns the bytes that the requests take.
-func (p *pending) size() int {
-	return p.list.held*int(unsafe.Sizeof(exchange{})) + p.text.held
-}
+func (p *pending) size() int { return p.list.held*int(unsafe.Sizeof(exchange{})) + p.text.held }
 
 // exchangesOver writes the oldest exchanges until the others take up to limit bytes.
 func (p *Parquet) exchangesOver(limit int) {

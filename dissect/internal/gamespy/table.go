@@ -130,9 +130,7 @@ type chain struct{ head, tail int32 }
 
 const none = int32(-1)
 
-func newTable(f *TableFields) table {
-	return table{f: f, names: columns.New(f.open, f.known)}
-}
+func newTable(f *TableFields) table { return table{f: f, names: columns.New(f.open, f.known)} }
 
 func (t *table) reset() {
 	t.columns, t.pieces, t.cells, t.rows, t.values = t.columns[:0], t.pieces[:0], t.cells[:0], t.rows[:0], t.values[:0]

@@ -37,9 +37,7 @@ const (
 )
 
 // IsRequest reports whether a payload goes to a server: it begins with FE FD.
-func IsRequest(b []byte) bool {
-	return len(b) >= 2 && b[0] == 0xfe && b[1] == 0xfd
-}
+func IsRequest(b []byte) bool { return len(b) >= 2 && b[0] == 0xfe && b[1] == 0xfd }
 
 // Head has the fields at the start of every packet.
 type Head struct{ Magic, Type, Session *dissect.Field }
@@ -273,9 +271,7 @@ func OfSession(b []byte) dissect.Verdict {
 }
 
 // ASCII reports whether b has only bytes below 7F.
-func ASCII(b []byte) bool {
-	return !slices.ContainsFunc(b, func(c byte) bool { return c >= 0x7f })
-}
+func ASCII(b []byte) bool { return !slices.ContainsFunc(b, func(c byte) bool { return c >= 0x7f }) }
 
 // isKey reports whether b may be the name of a setting or of a column.
 func isKey(b []byte) bool {

@@ -62,9 +62,7 @@ func (f *Fields) word(r *dissect.Reader, after func(byte) bool) string {
 func WordEnds(rest []byte) bool { return len(rest) == 0 || Blank(rest[0]) }
 
 // NumberOrEnd reports whether a number or nothing follows a word.
-func NumberOrEnd(rest []byte) bool {
-	return Ends(rest) || rest[0] == ' ' && Numbered(rest[1:])
-}
+func NumberOrEnd(rest []byte) bool { return Ends(rest) || rest[0] == ' ' && Numbered(rest[1:]) }
 
 // Ends reports whether a command ends where rest begins: nothing follows but a
 // line end and a zero byte.

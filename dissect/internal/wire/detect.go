@@ -70,9 +70,7 @@ func Length(n ...int) func(rest []byte) bool {
 }
 
 // AtLeast returns a function that reports whether rest has at least n bytes.
-func AtLeast(n int) func(rest []byte) bool {
-	return func(rest []byte) bool { return len(rest) >= n }
-}
+func AtLeast(n int) func(rest []byte) bool { return func(rest []byte) bool { return len(rest) >= n } }
 
 // Varied reports whether at least three different bytes of b are neither -1 nor small numbers, as
 // of a random number and not of counters and flags.

@@ -65,9 +65,7 @@ type server struct {
 }
 
 // wants reports whether a query has to be asked with a challenge.
-func (s *server) wants(q *query) bool {
-	return q.first != nil && (!q.optional || s.challenges)
-}
+func (s *server) wants(q *query) bool { return q.first != nil && (!q.optional || s.challenges) }
 
 // once keeps replies that do not depend on the request.
 func once(f func(s *server) []string) func(*query) func(*server, call) []string {
@@ -92,9 +90,7 @@ func one(f func(s *server) string) func(*server) []string {
 	return func(s *server) []string { return []string{f(s)} }
 }
 
-func says(text string) func(*server, call) string {
-	return func(*server, call) string { return text }
-}
+func says(text string) func(*server, call) string { return func(*server, call) string { return text } }
 
 func le32(n uint32) string { return string(binary.LittleEndian.AppendUint32(nil, n)) }
 func be32(n uint32) string { return string(binary.BigEndian.AppendUint32(nil, n)) }

@@ -61,9 +61,7 @@ type happening struct {
 	do  func()
 }
 
-func (h *happening) before(o *happening) bool {
-	return h.at < o.at || h.at == o.at && h.seq < o.seq
-}
+func (h *happening) before(o *happening) bool { return h.at < o.at || h.at == o.at && h.seq < o.seq }
 
 // at plans something at a time.
 func (w *world) at(t int64, do func()) {
@@ -130,9 +128,7 @@ func spread(r *rand.Rand, mean time.Duration) time.Duration {
 }
 
 // roundTrip returns a client's distance: 10 to 200 ms, most of them short.
-func roundTrip(r *rand.Rand) time.Duration {
-	return time.Duration(10e6 * math.Pow(20, r.Float64()))
-}
+func roundTrip(r *rand.Rand) time.Duration { return time.Duration(10e6 * math.Pow(20, r.Float64())) }
 
 // class returns the counts of a class.
 func (w *world) class(name string) *Class {
