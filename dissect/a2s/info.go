@@ -237,5 +237,4 @@ func (d *decoder) decodeGoldSrcInfoReply(r *dissect.Reader, m *dissect.Message) 
 		s.Password = dissect.Some(i.Password)
 		checkCounts(r, counts, i.Players, i.MaxPlayers, i.Bots.Value)
 	}
-	i.server = m.Server
 }

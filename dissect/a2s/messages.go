@@ -196,8 +196,6 @@ type GoldSrcInfoReply struct {
 	Mod                 dissect.Opt[Mod]
 	VAC                 dissect.Opt[bool]  // absent from HLTV
 	Bots                dissect.Opt[uint8] // absent from HLTV
-
-	server dissect.Server
 }
 
 // Mod is GoldSrc's mod block.
@@ -323,9 +321,6 @@ func (m *ChallengeReply) AppendSummary(dst []byte) []byte {
 
 // AppendSummary appends the content.
 func (m *PingReply) AppendSummary(dst []byte) []byte { return style.Text(dst, "", m.Content) }
-
-// AppendSummary appends the name, the game and the players.
-func (m *GoldSrcInfoReply) AppendSummary(dst []byte) []byte { return m.server.AppendSummary(dst) }
 
 // AppendSummary appends the number of players.
 func (p *PlayersReply) AppendSummary(dst []byte) []byte {

@@ -210,11 +210,7 @@ type InfoReply struct {
 }
 
 // InfoStringReply is the reply to infostring.
-type InfoStringReply struct {
-	Rules []dissect.KeyValue
-
-	server dissect.Server
-}
+type InfoStringReply struct{ Rules []dissect.KeyValue }
 
 // Rcon is a command for the remote console.
 type Rcon struct{ Challenge, Password, Command string }
@@ -299,7 +295,6 @@ func (d *decoder) decodeInfoString(r *dissect.Reader, m *dissect.Message) {
 		Players: keyvalue.Number(p.Rules, "players"), MaxPlayers: keyvalue.Number(p.Rules, "max"),
 		Bots: keyvalue.Number(p.Rules, "bots"), Password: keyvalue.Flag(p.Rules, "password"),
 	}
-	p.server = m.Server
 }
 
 func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
@@ -339,9 +334,6 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 	c.Command, _ = core.CStringOrRest(r, fRconCommand)
 	console.HideCommand(r, fHidden, c.Command)
 }
-
-// AppendSummary appends the name, the game and the players.
-func (m *InfoStringReply) AppendSummary(dst []byte) []byte { return m.server.AppendSummary(dst) }
 
 // AppendSummary appends the command, never a password.
 func (m *Rcon) AppendSummary(dst []byte) []byte {

@@ -34,15 +34,11 @@ func main() {
 	small := flag.Int("small", 10_000, "packets of the small capture")
 	large := flag.Int("large", 40_000, "packets of the large capture")
 	check := flag.String("check", "", "a file with figures that must still hold")
-	cache := flag.Bool("cache", false, "count cache misses by stage as well, with cachegrind, on captures with compressed messages")
 	flag.Parse()
 	var err error
-	switch {
-	case *check != "":
+	if *check != "" {
 		err = compare(*program, *check)
-	case *cache:
-		err = runCache(*program, *small, *large)
-	default:
+	} else {
 		err = run(*program, *base, *small, *large)
 	}
 	if err != nil {
@@ -81,7 +77,7 @@ func run(program, base string, small, large int) error {
 	if program == "" || small < 1 || large <= small {
 		return errors.New("no program, or the large capture is not larger than the small one")
 	}
-	b, done, err := prepare(small, large, "-plain")
+	b, done, err := prepare(small, large)
 	if err != nil {
 		return err
 	}
@@ -132,7 +128,7 @@ func compare(program, name string) error {
 	judged := sub(1) == runtime.Version() && sub(2) == runtime.GOOS+"/"+runtime.GOARCH
 	large, _ := strconv.Atoi(sub(3))
 	small, _ := strconv.Atoi(sub(4))
-	b, done, err := prepare(small, large, "-plain")
+	b, done, err := prepare(small, large)
 	if err != nil {
 		return err
 	}
@@ -182,7 +178,7 @@ type bench struct {
 }
 
 // prepare makes the captures. The caller calls done when they are no longer needed.
-func prepare(small, large int, options ...string) (b *bench, done func(), err error) {
+func prepare(small, large int) (b *bench, done func(), err error) {
 	dir, err := os.MkdirTemp("", "benchinstr")
 	if err != nil {
 		return nil, nil, err
@@ -197,8 +193,7 @@ func prepare(small, large int, options ...string) (b *bench, done func(), err er
 		captures: [2]string{filepath.Join(dir, "small.pcap"), filepath.Join(dir, "large.pcap")},
 	}
 	for i, packets := range b.packets {
-		args := append([]string{"run", "./internal/tools/mklarge", "-n", strconv.Itoa(packets), "-o", b.captures[i]}, options...)
-		out, err := exec.Command("go", args...).CombinedOutput()
+		out, err := exec.Command("go", "run", "./internal/tools/mklarge", "-plain", "-n", strconv.Itoa(packets), "-o", b.captures[i]).CombinedOutput()
 		if err != nil {
 			return nil, nil, fmt.Errorf("mklarge: %w\n%s", err, out)
 		}
