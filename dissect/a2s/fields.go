@@ -251,15 +251,13 @@ var (
 		"The layout is that of another game, or the reply is invented. One of Frontlines: Fuel of War, which has other fields, looks so if its end is missing. Fields after the strings are misread, and only name and map are taken from them.", "Do not rely on other fields than name and map. If it is a real game, report it to qdissect with the capture.")
 	requestOther = finding.New(dissect.Warning, "a2s.info.query", "the query is %s, not \"Source Engine Query\"",
 		"No document has this query. Scanners, floods and faulty clients send such queries, and servers usually ignore them.", "Ignore it. If one address sends many, limit it in a firewall. An own client should send \"Source Engine Query\" and a zero byte.")
-	requestNul = &dissect.FindingType{ID: "a2s.info.noterm", Length: true, Severity: dissect.Warning, Text: "no zero byte after the query",
-		Doc:    "The text must end with a zero byte. The client omits it, or the datagram was truncated. Servers usually ignore such a request.",
-		Advice: "An own client should send the zero byte after \"Source Engine Query\": 25 bytes in all without a challenge."}
+	requestNul = finding.Length("a2s.info.noterm", "no zero byte after the query",
+		"The text must end with a zero byte. The client omits it, or the datagram was truncated. Servers usually ignore such a request.", "An own client should send the zero byte after \"Source Engine Query\": 25 bytes in all without a challenge.")
 	requestBogus = &dissect.FindingType{ID: "a2s.info.bogus_challenge", Severity: dissect.Note, Text: "the challenge is %d, which asks for a challenge", Doc: "Some clients append -1 or 0 to their first info request. The value asks for a challenge, unless the server happened to give just that number."}
 
 	// Players and rules replies.
-	playersCount = &dissect.FindingType{ID: "a2s.players.count", Length: true, Severity: dissect.Warning, Text: "%d {player|players} announced, %d in the reply",
-		Doc:    "The announced count differs from the number of players in the reply. Plugins with fake players announce more, servers truncate long lists, or the reply was damaged.",
-		Advice: advice.WrongCount}
+	playersCount = finding.Length("a2s.players.count", "%d {player|players} announced, %d in the reply",
+		"The announced count differs from the number of players in the reply. Plugins with fake players announce more, servers truncate long lists, or the reply was damaged.", advice.WrongCount)
 	playersListed = &dissect.FindingType{ID: "a2s.players.info", Severity: dissect.Note, Text: "%d {player|players} listed, the previous info reply says %d", Doc: "The list has more or fewer players than the server's latest info reply. Players who are still connecting are counted but not listed, and somebody may have joined or left meanwhile. Otherwise the server hides players, omits bots, or invents players."}
 	playersCut    = &dissect.FindingType{ID: "a2s.players.cut", Length: true, Severity: dissect.Warning, Class: core.OfServer, Text: "truncated in the middle of a player",
 		Doc:    "The reply ends within a record: the server truncated the list, or the reply was damaged. Complete records are shown; the rest is in the field data.",
@@ -270,9 +268,8 @@ var (
 	shipFound      = &dissect.FindingType{ID: "a2s.ship.block", Severity: dissect.Chat, Text: "deaths and money of %d {player|players} after the list", Doc: "The Ship sends these values in a block after all records, not in each record as many clients expect."}
 	rulesCount     = finding.New(dissect.Warning, "a2s.rules.count", "%d {rule|rules} announced, %d in the reply",
 		"The announced count differs from the number of rules in the reply. The server counts other rules than it sends, or an empty rule at the end is padding.", advice.WrongCount)
-	rulesTruncated = &dissect.FindingType{ID: "a2s.rules.truncated", Length: true, Severity: dissect.Warning, Text: "truncated: %d {rule|rules} announced, %d complete in the reply",
-		Doc:    "The reply has fewer rules than it announces. CS:GO and others truncate the list at the size of a packet; a server that counts rules which it does not send looks the same. Complete rules are shown; the rest is in the field data.",
-		Advice: advice.CutList}
+	rulesTruncated = finding.Length("a2s.rules.truncated", "truncated: %d {rule|rules} announced, %d complete in the reply",
+		"The reply has fewer rules than it announces. CS:GO and others truncate the list at the size of a packet; a server that counts rules which it does not send looks the same. Complete rules are shown; the rest is in the field data.", advice.CutList)
 	rulesBigEndian    = &dissect.FindingType{ID: "a2s.rules.bigendian", Severity: dissect.Note, Text: "the number of rules is big-endian: %d", Doc: "Frontlines: Fuel of War sends its numbers in this byte order. Clients that read the number as documented expect more rules than there are."}
 	rulesBinary       = &dissect.FindingType{ID: "a2s.rules.binary", Severity: dissect.Chat, Text: "binary rules in %d {piece|pieces}, %d {byte|bytes} unescaped", Doc: "Arma 3 and DayZ send mods, add-ons and signatures as binary data, escaped and cut into rules."}
 	rulesBinaryBroken = finding.New(dissect.Warning, "a2s.rules.binary_broken", "the binary rules cannot be decoded beyond byte %d",

@@ -103,16 +103,13 @@ var (
 	partFirst = finding.New(dissect.Warning, "ase.part.unread", "the first datagram is missing: the others cannot be decoded",
 		"Datagrams end in the middle of texts, so only the first one begins at a known position.", advice.FirstPart)
 
-	lengthWrapped = &dissect.FindingType{ID: "ase.lenwrap", Length: true, Severity: dissect.Warning, Text: "length byte %d before a text of %d {byte|bytes}",
-		Doc:    "The length of a text counts itself in eight bits, so a text of 255 bytes or more has a length that is 256 too small. Clients lose their position and show nonsense or nothing. The text was recognised by the data after it. The server's administrator should shorten it.",
-		Advice: "Shorten the text that is named in the configuration of the server to less than 255 bytes. A client can look for a plausible next length."}
-	noEnd = &dissect.FindingType{ID: "ase.noterm", Length: true, Severity: dissect.Warning, Text: "the settings have no end",
-		Doc:    "The byte 01 that ends the settings is missing: the reply was truncated, or the server omits the byte when nobody plays.",
-		Advice: "A client should accept the end of the data in its place."}
+	lengthWrapped = finding.Length("ase.lenwrap", "length byte %d before a text of %d {byte|bytes}",
+		"The length of a text counts itself in eight bits, so a text of 255 bytes or more has a length that is 256 too small. Clients lose their position and show nonsense or nothing. The text was recognised by the data after it. The server's administrator should shorten it.", "Shorten the text that is named in the configuration of the server to less than 255 bytes. A client can look for a plausible next length.")
+	noEnd = finding.Length("ase.noterm", "the settings have no end",
+		"The byte 01 that ends the settings is missing: the reply was truncated, or the server omits the byte when nobody plays.", "A client should accept the end of the data in its place.")
 	playersCount = &dissect.FindingType{ID: "ase.players.count", Severity: dissect.Note, Text: "%d {player|players} listed, numplayers says %d", Doc: "Multi Theft Auto counts players first and lists them later. Older servers truncate the list at the size of a datagram."}
-	playersCut   = &dissect.FindingType{ID: "ase.players.cut", Length: true, Severity: dissect.Warning, Text: "truncated in the middle of a player",
-		Doc:    "The reply ends within a player. Complete players are shown; the rest is in the field data.",
-		Advice: advice.CutList}
+	playersCut   = finding.Length("ase.players.cut", "truncated in the middle of a player",
+		"The reply ends within a player. Complete players are shown; the rest is in the field data.", advice.CutList)
 	playersHidden  = &dissect.FindingType{ID: "ase.players.hidden", Severity: dissect.Chat, Text: "omitted names: %d", Doc: "Multi Theft Auto keeps its short reply below 1350 bytes. Players without room for their names have none."}
 	columnsUnknown = finding.New(dissect.Warning, "ase.columns", "unknown columns %x in a player",
 		"The byte that names the columns of a player has undefined bits: the position is wrong, often because of a length before it (see ase.lenwrap), or the protocol was extended.", "Look at the text before it: if it is 255 bytes or longer, shorten it on the server. If the game is new, report it to qdissect.")

@@ -163,17 +163,15 @@ var (
 	noMask        = &dissect.FindingType{ID: "doom3.osmask.missing", Severity: dissect.Chat, Text: "no operating systems after the players", Doc: "This field says for which systems the server has game code. dhewm3 and the first versions of Doom 3 omit it; a reply truncated at this point looks the same."}
 	layoutNone    = finding.New(dissect.Warning, "doom3.layout.none", "no known layout fits; decoded as %p",
 		"In no known layout does the message end where the data ends: it was truncated, or its version is unknown. The players shown may be wrong.", "If the game is known, report it to qdissect with the capture. A client should use the settings, and not the players.")
-	sizeWrong = &dissect.FindingType{ID: "doom3.size", Length: true, Severity: dissect.Warning, Text: "%d {byte|bytes} announced, %d {follows|follow}",
-		Doc:    "The size in the reply differs from the size of the data: the message was truncated, or a proxy changed it and kept the size.",
-		Advice: advice.WrongLength}
+	sizeWrong = finding.Length("doom3.size", "%d {byte|bytes} announced, %d {follows|follow}",
+		"The size in the reply differs from the size of the data: the message was truncated, or a proxy changed it and kept the size.", advice.WrongLength)
 	tooMany    = &dissect.FindingType{ID: "doom3.players.count", Severity: dissect.Note, Text: "%d {player|players} on a server for %d", Doc: "The list has more players than si_maxPlayers allows: the setting was lowered during the game, or the list is invented."}
 	statsOrder = &dissect.FindingType{ID: "doom3.stats.order", Severity: dissect.Note, Text: "the two lists have different players: %d in the first, %d in the second up to the first difference", Doc: "infoExResponse repeats all players in the same order, with experience, team, kills and deaths. Programs that rely on the order mix up these players."}
 
 	// Master servers.
 	thirdPartyAsks = &dissect.FindingType{ID: "doom3.thirdparty", Severity: dissect.Chat, Text: "sent by a program other than the game", Doc: "Bit 31 of the version is set. qstat sets it when it asks the master server of Quake 4, so that id Software can tell players from programs."}
-	listLength     = &dissect.FindingType{ID: "doom3.len6", Length: true, Severity: dissect.Warning, Text: "%d {byte|bytes} at the end {is|are} not a whole address",
-		Doc:    "An address takes 6 bytes. The list was truncated, or it contains other data.",
-		Advice: advice.CutList}
+	listLength     = finding.Length("doom3.len6", "%d {byte|bytes} at the end {is|are} not a whole address",
+		"An address takes 6 bytes. The list was truncated, or it contains other data.", advice.CutList)
 )
 
 var findings = []*dissect.FindingType{

@@ -115,9 +115,8 @@ var (
 	spread       = &dissect.FindingType{ID: "gs1.spread", Severity: dissect.Chat, Text: "players whose keys are in more than one datagram: %d", Doc: "Servers cut a reply between any two keys. Clients that read datagram by datagram, or lose one, show incomplete players."}
 	empty        = &dissect.FindingType{ID: "gs1.empty", Severity: dissect.Chat, Text: "reply without content", Doc: "The server has no data for this query, or does not know it."}
 	unknownQuery = &dissect.FindingType{ID: "gs1.query.unknown", Severity: dissect.Note, Text: "unknown query %s", Doc: "No server is known to answer it. Servers ignore unknown queries; those with GameSpy's code send an empty reply."}
-	openQuery    = &dissect.FindingType{ID: "gs1.query.open", Length: true, Severity: dissect.Warning, Text: "no backslash after %s",
-		Doc:    "GameSpy's code expects the word between two backslashes, does not recognise this one and sends an empty reply. Other servers answer. A truncated request looks the same.",
-		Advice: "An own client should ask with a backslash at the end: \\status\\."}
+	openQuery    = finding.Length("gs1.query.open", "no backslash after %s",
+		"GameSpy's code expects the word between two backslashes, does not recognise this one and sends an empty reply. Other servers answer. A truncated request looks the same.", "An own client should ask with a backslash at the end: \\status\\.")
 )
 
 var findings = []*dissect.FindingType{

@@ -51,13 +51,11 @@ var (
 	partConflict  = finding.New(dissect.Warning, "gs2.part.conflict", "different beginnings of the same reply: %d; the first one is used",
 		"Two different datagrams with the same session id begin a reply that breaks off: two requests with the same id crossed, or somebody forges replies.", advice.MixedParts)
 
-	tableCount = &dissect.FindingType{ID: "gs2.table.count", Length: true, Severity: dissect.Warning, Text: "%d {row|rows} announced, %d {is|are} there",
-		Doc:    "The number before a table differs from the number of its rows. Clients that rely on it lose rows, or read past the end. A reply that filled its 1400 bytes was truncated there.",
-		Advice: advice.WrongCount}
+	tableCount = finding.Length("gs2.table.count", "%d {row|rows} announced, %d {is|are} there",
+		"The number before a table differs from the number of its rows. Clients that rely on it lose rows, or read past the end. A reply that filled its 1400 bytes was truncated there.", advice.WrongCount)
 	noCount  = &dissect.FindingType{ID: "gs2.table.nocount", Severity: dissect.Note, Text: "a table without the number of its rows", Doc: "America's Army sends one byte instead of the number's two. Clients that read a number take the first letter of the first column for a part of it."}
-	tableCut = &dissect.FindingType{ID: "gs2.table.cut", Length: true, Severity: dissect.Warning, Text: "the packet ends within a row",
-		Doc:    "The last row of a table does not have all of its values: the reply did not fit in the 1400 bytes of a packet, or its continuation did not arrive.",
-		Advice: advice.CutList}
+	tableCut = finding.Length("gs2.table.cut", "the packet ends within a row",
+		"The last row of a table does not have all of its values: the reply did not fit in the 1400 bytes of a packet, or its continuation did not arrive.", advice.CutList)
 	noEnd = &dissect.FindingType{ID: "gs2.end", Severity: dissect.Note, Text: "the zero byte at the end is missing", Doc: "The settings or the names of columns should end with an empty text, but end with the packet. Some servers omit it; a truncated reply looks the same."}
 )
 

@@ -123,12 +123,10 @@ var (
 		Doc:    "The data is neither settings nor a list of players or teams, and is not decoded. The reply is damaged, or its format is newer.",
 		Advice: "If the game is known, report it to qdissect with the capture."}
 	playersCount = &dissect.FindingType{ID: "gs3.players.count", Severity: dissect.Note, Text: "numplayers is %d, the list has %d", Doc: "The number of players differs from the length of the list. Unreal Tournament 3 and servers that count bots send such replies, and so do servers with invented players."}
-	tableCount   = &dissect.FindingType{ID: "gs3.table.count", Length: true, Severity: dissect.Warning, Text: "%d {row|rows} announced, %d {is|are} there",
-		Doc:    "The number before a table differs from the number of its rows. A reply that filled its 1400 bytes was truncated there.",
-		Advice: advice.WrongCount}
-	tableCut = &dissect.FindingType{ID: "gs3.table.cut", Length: true, Severity: dissect.Warning, Text: "the packet ends within a row",
-		Doc:    "The last row of a table does not have all of its values: a reply without parts must fit in 1400 bytes, or the packet was truncated.",
-		Advice: advice.CutList}
+	tableCount   = finding.Length("gs3.table.count", "%d {row|rows} announced, %d {is|are} there",
+		"The number before a table differs from the number of its rows. A reply that filled its 1400 bytes was truncated there.", advice.WrongCount)
+	tableCut = finding.Length("gs3.table.cut", "the packet ends within a row",
+		"The last row of a table does not have all of its values: a reply without parts must fit in 1400 bytes, or the packet was truncated.", advice.CutList)
 )
 
 var sectionFindings = gamespy.SectionFindings{

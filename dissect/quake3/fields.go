@@ -104,12 +104,10 @@ var (
 	noStart = finding.New(dissect.Warning, "q3.start", "the settings do not begin with a backslash",
 		"Clients that skip the first character lose the first letter of the first key; strict clients reject the reply.", "The server should begin the settings with a backslash. A client should skip the first character only if it is one.")
 	newLine = &dissect.FindingType{ID: "q3.newline", Severity: dissect.Note, Text: "the value of %s contains a newline", Doc: "The settings should be one line. Clients that read line by line take the rest for players. ioquake3 servers with fs_manifest send such replies."}
-	noEnd   = &dissect.FindingType{ID: "q3.noeol", Length: true, Severity: dissect.Warning, Text: "no newline at the end",
-		Doc:    "A status reply ends with a new line. This one was truncated, or its server is of another kind. Some clients lose the last player or reject the reply.",
-		Advice: "A client should accept the end of the data as the end of a line."}
-	cutPlayer = &dissect.FindingType{ID: "q3.cut", Length: true, Severity: dissect.Warning, Text: "truncated in the middle of a player",
-		Doc:    "The reply ends within a line. Complete lines are shown; the rest is in the field data.",
-		Advice: advice.CutList}
+	noEnd   = finding.Length("q3.noeol", "no newline at the end",
+		"A status reply ends with a new line. This one was truncated, or its server is of another kind. Some clients lose the last player or reject the reply.", "A client should accept the end of the data as the end of a line.")
+	cutPlayer = finding.Length("q3.cut", "truncated in the middle of a player",
+		"The reply ends within a line. Complete lines are shown; the rest is in the field data.", advice.CutList)
 	notPlayer = finding.New(dissect.Warning, "q3.line", "not a line of a player: %s",
 		"A line after the settings has no known format of a player. It is shown but not counted.", "A client should skip the line. On the server, look for a mod or plugin that prints into the status.")
 	nameQuote = finding.New(dissect.Warning, "q3.name_quote", "the name %s contains a quotation mark",
@@ -119,9 +117,8 @@ var (
 	// Others.
 	empty = finding.New(dissect.Failed, "q3.empty", "header without a message",
 		"The datagram is FF FF FF FF and nothing else: a scanner, or a truncated datagram.", "Ignore it. If one address sends many, limit it in a firewall.")
-	connectCut = &dissect.FindingType{ID: "q3.connect.cut", Length: true, Severity: dissect.Warning, Text: "the packed userinfo is incomplete",
-		Doc:    "The packed userinfo unpacks to fewer bytes than it announces, or to more than the engine allows. The unpacked part is shown.",
-		Advice: "Ignore it if it is an attack. If players cannot join, compare with a capture at the client: something on the way cuts the packet."}
+	connectCut = finding.Length("q3.connect.cut", "the packed userinfo is incomplete",
+		"The packed userinfo unpacks to fewer bytes than it announces, or to more than the engine allows. The unpacked part is shown.", "Ignore it if it is an attack. If players cannot join, compare with a capture at the client: something on the way cuts the packet.")
 	connectPacked = &dissect.FindingType{ID: "q3.connect.packed", Severity: dissect.Note, Text: "the userinfo is packed in an unknown way", Doc: "Most engines use the adaptive Huffman code of Quake 3; some later ones have another code. Damaged data looks the same."}
 	rconRefused   = &dissect.FindingType{ID: "q3.rcon.refused", Severity: dissect.Note, Text: "the server refused a remote console command", Doc: "The password is wrong, or the server has none set. Many of these in a row mean that somebody is guessing passwords."}
 )

@@ -58,9 +58,8 @@ var (
 	unanswered    = finding.NoReply("qwmaster.noreply", "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. A ping without a reply: the server stopped without saying so, or a NAT keeps the master's datagrams from it.")
 	unrequested   = finding.Unrequested("qwmaster.unrequested", "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way.")
 	amplification = &dissect.FindingType{ID: "qwmaster.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)", Doc: "The request has three bytes and no challenge: whoever forges its address makes the master flood that address. Operators limit it in the firewall."}
-	entryCut      = &dissect.FindingType{ID: "qwmaster.cut", Length: true, Severity: dissect.Warning, Text: "an entry is cut: %d {byte is|bytes are} left",
-		Doc:    "The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data.",
-		Advice: advice.CutList}
+	entryCut      = finding.Length("qwmaster.cut", "an entry is cut: %d {byte is|bytes are} left",
+		"The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data.", advice.CutList)
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -93,9 +93,8 @@ var (
 	amplification = finding.Amplification("raknet.amplification", "Pings are answered without a challenge: a server with a long text can be abused to flood others. A shorter message of the day helps.")
 	refused       = &dissect.FindingType{ID: "raknet.refused", Severity: dissect.Note, Text: "the server refuses the connection: %p", Doc: "The server is there and does not take this client, for the reason given."}
 	otherVersion  = &dissect.FindingType{ID: "raknet.version", Severity: dissect.Note, Text: "the server speaks version %d of RakNet's protocol", Doc: "The client asked with another version and is refused. Clients and servers of the same version of the game have the same one: update the older of the two, or set up a proxy that translates."}
-	length        = &dissect.FindingType{ID: "raknet.pong.length", Length: true, Severity: dissect.Warning, Text: "the length says %d {byte|bytes}, %d {is|are} there",
-		Doc:    "The length before the text is not that of what follows. What is there is read. Clients that trust the length cut the text, or refuse the pong.",
-		Advice: advice.WrongLength}
+	length        = finding.Length("raknet.pong.length", "the length says %d {byte|bytes}, %d {is|are} there",
+		"The length before the text is not that of what follows. What is there is read. Clients that trust the length cut the text, or refuse the pong.", advice.WrongLength)
 	semicolon = finding.New(dissect.Warning, "raknet.motd.semicolon", "a semicolon within the name",
 		"The name holds a semicolon without a backslash before it, which separates fields. The numbers behind it tell where the name ends; clients that only count fields take each for the one before it. Take the semicolon out of the message of the day.", "Take the semicolon out of the message of the day. A client can count the fields from the end.")
 )

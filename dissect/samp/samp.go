@@ -96,14 +96,12 @@ var (
 
 	unanswered = finding.NoReply("samp.noreply", "No reply came. The server is down, its queries are off, or it answers so many in a second and no more. open.mp answers only requests of exactly 11 bytes, pings of 15; newer servers of SA-MP do not answer addresses that ask too often.")
 	silent     = finding.Unanswered("samp.silent", "No reply came, which says nothing of the server: with more than 100 players it does not list them (c, d), open.mp never lists them with pings (d), nobody else knows what open.mp adds (o), and the console says nothing if a command prints nothing, or if the password is wrong on open.mp (x).")
-	padded     = &dissect.FindingType{ID: "samp.padded", Length: true, Severity: dissect.Warning, Text: "%d {byte|bytes} after the request",
-		Doc:    "open.mp answers only requests of exactly 11 bytes; SA-MP does not care. Clients that send more find no server of open.mp.",
-		Advice: "An own client should send exactly 11 bytes, 15 for a ping."}
+	padded     = finding.Length("samp.padded", "%d {byte|bytes} after the request",
+		"open.mp answers only requests of exactly 11 bytes; SA-MP does not care. Clients that send more find no server of open.mp.", "An own client should send exactly 11 bytes, 15 for a ping.")
 	unrequested   = finding.Unrequested("samp.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
 	amplification = finding.Amplification("samp.amplification", "Requests have 11 bytes and no challenge, lists of players fifty times as much: a server that answers any address can be abused to flood others. Limit the rate of replies to each address.")
-	count         = &dissect.FindingType{ID: "samp.count", Length: true, Severity: dissect.Warning, Text: "%d {entry|entries} announced, %d {is|are} there",
-		Doc:    "The number before a list is not that of its entries: the reply was cut, or the server counts wrongly. Clients that trust the number read past the end.",
-		Advice: advice.WrongCount}
+	count         = finding.Length("samp.count", "%d {entry|entries} announced, %d {is|are} there",
+		"The number before a list is not that of its entries: the reply was cut, or the server counts wrongly. Clients that trust the number read past the end.", advice.WrongCount)
 	refused = finding.New(dissect.Note, "samp.rcon.refused", "the server refuses the password",
 		"The password of the remote console is wrong. Many of these say that somebody is guessing; servers write each into their log.", "If it is yourself, correct the password. If many come from others, close the remote console to other addresses (rcon 0, or a firewall) and choose a long password.")
 )

@@ -115,9 +115,8 @@ var (
 		"Replies do not say what their chunks are. This one reads neither as info, rules, players, teams nor metrics: the server writes it wrongly, or the protocol was extended.", "If the game is new, report it to qdissect with the capture. A client should skip the chunk by its length.")
 	fewerRows = finding.New(dissect.Warning, "sqp.rows", "%d {row|rows} announced, %d {is|are} there",
 		"A table of players or teams ends before its last row: the server counts wrongly, or something on the way cut the chunk. Clients that trust the number read past the end.", advice.WrongCount)
-	lengthOff = &dissect.FindingType{ID: "sqp.length", Length: true, Severity: dissect.Warning, Text: "%d {byte|bytes} announced, %d {follows|follow}",
-		Doc:    "The length in the header is not that of the packet. Clients that go by it misread the reply or give up. The server writes it wrongly, or something on the way cut the packet.",
-		Advice: advice.WrongLength}
+	lengthOff = finding.Length("sqp.length", "%d {byte|bytes} announced, %d {follows|follow}",
+		"The length in the header is not that of the packet. Clients that go by it misread the reply or give up. The server writes it wrongly, or something on the way cut the packet.", advice.WrongLength)
 	partMissing = finding.New(dissect.Warning, "sqp.part.missing", "%d of %d {packet|packets} of this reply arrived; missing: %p (%p)",
 		"Packets of a reply did not arrive. What stands before the gap is shown.", advice.MissingParts)
 	partDuplicate = &dissect.FindingType{ID: "sqp.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate packets: %d", Doc: "The network or the server sent packets of a reply twice. They are used once."}

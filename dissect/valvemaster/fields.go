@@ -123,16 +123,14 @@ var (
 	filterValue   = &dissect.FindingType{ID: "master.filter.value", Severity: dissect.Note, Text: "filter %s with the undocumented value %s; the document has only %p", Doc: "The effect of this condition is unknown. Some masters look only at the code and treat any value as the documented one; others ignore the condition."}
 	filterOdd     = finding.New(dissect.Warning, "master.filter.odd", "the code %s has no value",
 		"Codes and values do not pair up: a value is missing, a value contains a backslash, or the request was truncated.", "Write pairs of code and value, each with a backslash before it, and no backslash in a value.")
-	filterCount = &dissect.FindingType{ID: "master.filter.count", Length: true, Severity: dissect.Warning, Text: "%p announces %s conditions, but has %d",
-		Doc:    "nor, nand, or and and apply to as many of the following conditions as their value says. With a wrong number the group has too many or too few conditions; a truncated request looks the same.",
-		Advice: "Count the conditions after nor or nand: the number is that of the pairs which follow."}
+	filterCount = finding.Length("master.filter.count", "%p announces %s conditions, but has %d",
+		"nor, nand, or and and apply to as many of the following conditions as their value says. With a wrong number the group has too many or too few conditions; a truncated request looks the same.", "Count the conditions after nor or nand: the number is that of the pairs which follow.")
 	filterDepth = finding.New(dissect.Warning, "master.filter.depth", "groups nested deeper than %d",
 		"No known client needs this. Deeper conditions are shown without nesting.", "Write the filter without nesting; masters may not understand it either.")
 
 	// Lists of addresses.
-	listLength = &dissect.FindingType{ID: "master.len6", Length: true, Severity: dissect.Warning, Text: "%d {byte|bytes} at the end {is|are} not a whole address",
-		Doc:    "An address takes 6 bytes, 18 with IPv6. The list was truncated, or it contains other data.",
-		Advice: advice.CutList}
+	listLength = finding.Length("master.len6", "%d {byte|bytes} at the end {is|are} not a whole address",
+		"An address takes 6 bytes, 18 with IPv6. The list was truncated, or it contains other data.", advice.CutList)
 	listEmpty = &dissect.FindingType{ID: "master.empty", Severity: dissect.Note, Text: "neither a server nor the end of the list", Doc: "An empty list should contain 0.0.0.0:0; a truncated reply looks the same. Clients may wait for more."}
 	listIPv6  = &dissect.FindingType{ID: "master.ipv6", Severity: dissect.Chat, Text: "IPv6 addresses, recognised by an end of 18 zero bytes", Doc: "Xash3D masters send IPv6 addresses to clients that use IPv6. No field says so."}
 

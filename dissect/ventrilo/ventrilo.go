@@ -106,9 +106,8 @@ var (
 	amplification = finding.Amplification("ventrilo.amplification", "The request has 36 bytes and no challenge, so its source address can be forged to flood somebody else with lists of channels and clients: more than 100 times its size. Limit the rate of queries in a firewall.")
 	badCRC        = finding.New(dissect.Warning, "ventrilo.crc", "the checksum is %x, the header states %x",
 		"The checksum in the header is not that of the decrypted bodies. The message was damaged, or another program than Ventrilo sent it.", "A client should discard the message and ask again; if it is always wrong, the program is not Ventrilo.")
-	badLength = &dissect.FindingType{ID: "ventrilo.length", Length: true, Severity: dissect.Warning, Text: "the header states a body of %d {byte|bytes}, the datagram has %d",
-		Doc:    "The datagram was truncated, or another program than Ventrilo sent it.",
-		Advice: advice.WrongLength}
+	badLength = finding.Length("ventrilo.length", "the header states a body of %d {byte|bytes}, the datagram has %d",
+		"The datagram was truncated, or another program than Ventrilo sent it.", advice.WrongLength)
 	partMissing = finding.New(dissect.Warning, "ventrilo.part.missing", "%d of %d parts of this status arrived; missing: %p (%p)",
 		"Parts of a status are missing from the capture, or did not arrive. The lines before the gap are shown.", advice.MissingParts)
 	partDuplicate = finding.Duplicate("ventrilo.part.duplicate", "The network or the server sent parts of a status twice. They are used once.")

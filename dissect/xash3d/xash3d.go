@@ -110,9 +110,8 @@ var (
 	refused       = &dissect.FindingType{ID: "xash3d.refused", Severity: dissect.Note, Text: "the server refuses: %s", Doc: "protocol: the request names another version of the network protocol. forbidden: the server does not tell its players, because it has a password or sv_expose_player_list is 0. undefined: the server does not know the kind of data."}
 	wrongVersion  = &dissect.FindingType{ID: "xash3d.version", Severity: dissect.Note, Text: "the server speaks another version of the network protocol than the request names", Doc: "Servers answer so if the request names another version of the network protocol than theirs: 48 in old versions, 49 in new ones. The client may ask again with the other one."}
 	oddKey        = finding.OddKey("xash3d.oddkv", "Keys and values do not pair up: the reply was truncated, or a value contains a backslash and everything after it is shifted.")
-	noEnd         = &dissect.FindingType{ID: "xash3d.noend", Length: true, Severity: dissect.Warning, Text: "no newline at the end",
-		Doc:    "Replies to netinfo end with a line end. Without it the reply was truncated, or another program than Xash3D sent it.",
-		Advice: "Ask again; if the server is another program, it should end its reply with a line end."}
+	noEnd         = finding.Length("xash3d.noend", "no newline at the end",
+		"Replies to netinfo end with a line end. Without it the reply was truncated, or another program than Xash3D sent it.", "Ask again; if the server is another program, it should end its reply with a line end.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

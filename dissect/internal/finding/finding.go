@@ -20,6 +20,11 @@ func New(severity dissect.Severity, id, text, doc, advice string) *dissect.Findi
 	return &dissect.FindingType{ID: id, Severity: severity, Text: text, Doc: doc, Advice: advice}
 }
 
+// Length declares a warning that the message is shorter or longer than its own structure says; see New.
+func Length(id, text, doc, advice string) *dissect.FindingType {
+	return &dissect.FindingType{ID: id, Length: true, Severity: dissect.Warning, Text: text, Doc: doc, Advice: advice}
+}
+
 // NoReply declares the finding of [dissect.Pairing.Unanswered]. doc gives the reasons
 // that a server of the protocol may have.
 func NoReply(id, doc string) *dissect.FindingType {
