@@ -9,19 +9,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/internal/stats"
 )
 
 // thin joins a number and its unit, so that no line breaks between them.
 const thin = "\u00a0"
 
 // number returns n with a comma between thousands.
-func number(n uint64) string {
-	s := strconv.FormatUint(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func number(n uint64) string { return stats.FormatNumber(n) }
 
 // plural returns "1 server" or "2 servers".
 func plural(n int, one string) string {
