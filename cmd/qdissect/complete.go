@@ -88,11 +88,8 @@ func listed(usage string, values ...string) func() []string {
 	words := strings.FieldsFunc(usage, func(r rune) bool { return r < 'a' || r > 'z' })
 	return func() (list []string) {
 		for _, v := range values {
-			for _, w := range words {
-				if w == v {
-					list = append(list, v)
-					break
-				}
+			if slices.Contains(words, v) {
+				list = append(list, v)
 			}
 		}
 		return list

@@ -131,11 +131,11 @@ func detectBasic(b []byte) dissect.Verdict {
 	n := 0
 	rest := b
 	for ; n < len(words); n++ {
-		end := bytes.IndexByte(rest, 0)
-		if end < 0 {
+		before, after, ok := bytes.Cut(rest, []byte{0})
+		if !ok {
 			break
 		}
-		words[n], rest = rest[:end], rest[end+1:]
+		words[n], rest = before, after
 	}
 	switch {
 	case n == len(words) && len(rest) > 2 && gamespy.IsDecimal(bytes.TrimRight(rest[2:], "\x00")):

@@ -174,15 +174,15 @@ func element(r *dissect.Reader, f *dissect.Field) string {
 // cutKey removes \key\hex from a filter: servers of Xash3D repeat the number in their replies. See [dissect.Handshake].
 func cutKey(f *dissect.Field, value string) (rest string, in *dissect.Field, echo string) {
 	const name = `\key\`
-	i := strings.Index(value, name)
-	if f != fFilter || i < 0 {
+	before, after, ok := strings.Cut(value, name)
+	if f != fFilter || !ok {
 		return value, nil, ""
 	}
-	hex, after, more := strings.Cut(value[i+len(name):], `\`)
+	hex, after, more := strings.Cut(after, `\`)
 	if more {
 		after = `\` + after
 	}
-	rest = value[:i] + after
+	rest = before + after
 	n, err := strconv.ParseUint(hex, 16, 32)
 	if err != nil {
 		return rest, nil, ""

@@ -271,12 +271,7 @@ func (k *key) in(own bool) []*dissect.Field {
 }
 
 func (k *key) is(f *dissect.Field, fields []*dissect.Field) bool {
-	for _, g := range fields {
-		if f == g {
-			return true
-		}
-	}
-	return (k.hidden || k.column != "") && k.takesPlace(f, fields)
+	return slices.Contains(fields, f) || (k.hidden || k.column != "") && k.takesPlace(f, fields)
 }
 
 // takesPlace reports whether a field was made for one of fields: for a secret, or for a
@@ -309,7 +304,7 @@ func (n *nodes) read(m *Matcher, c *cond) {
 	k := &n.keys[len(n.keys)-1]
 	fields := k.in(own)
 	exact := !k.hidden && k.column == ""
-	if len(fields) == 0 || exact && !mayHold(r, fields) {
+	if len(fields) == 0 || exact && !slices.ContainsFunc(fields, func(f *dissect.Field) bool { return r.MayHold(f) }) {
 		return
 	}
 	if len(n.keys) > 1 || n.elements {
@@ -334,15 +329,6 @@ func (n *nodes) read(m *Matcher, c *cond) {
 			return
 		}
 	}
-}
-
-func mayHold(r *dissect.Record, fields []*dissect.Field) bool {
-	for _, f := range fields {
-		if r.MayHold(f) {
-			return true
-		}
-	}
-	return false
 }
 
 // next returns the first node of one of two fields, -1 if there is none.

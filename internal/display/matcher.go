@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/hex"
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
@@ -282,14 +283,8 @@ func (c *cond) flag(m *Matcher, is bool) {
 // name tests one of a closed list of names.
 func (c *cond) name(m *Matcher, s string) {
 	m.there = true
-	for _, n := range c.names {
-		if n == s {
-			m.fits = true
-			return
-		}
-	}
 	switch {
-	case c.any || c.many[s]:
+	case slices.Contains(c.names, s), c.any || c.many[s]:
 		m.fits = true
 	case c.two || c.into != nil:
 		c.str(m, s)

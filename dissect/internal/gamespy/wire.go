@@ -242,23 +242,14 @@ func Session(b []byte) uint32 { return binary.BigEndian.Uint32(b[1:]) }
 // Word returns the text at the start of b up to a zero byte. ok is false if the zero
 // byte is missing or the text is not printable.
 func Word(b []byte) (s []byte, ok bool) {
-	n := bytes.IndexByte(b, 0)
-	if n < 0 {
-		return nil, false
-	}
-	return b[:n], Printable(b[:n])
+	s, _, ok = bytes.Cut(b, []byte{0})
+	return s, ok && Printable(s)
 }
 
 // Printable reports whether b has no control characters but those with which names are
 // decorated.
 func Printable(b []byte) bool {
-	controls := 0
-	for _, c := range b {
-		if c < ' ' && c != 0x1b && c != 0x1c {
-			controls++
-		}
-	}
-	return controls == 0
+	return !slices.ContainsFunc(b, func(c byte) bool { return c < ' ' && c != 0x1b && c != 0x1c })
 }
 
 // OfSession judges a reply that proves little by its session id, which clients choose: that of
@@ -326,12 +317,7 @@ func keyNumbers() (names []dissect.Name) {
 
 // isKnownKey reports whether b is one of the keys of the SDK.
 func isKnownKey(b []byte) bool {
-	for _, name := range keyNames[1:] {
-		if string(b) == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(keyNames[1:], func(name string) bool { return string(b) == name })
 }
 
 // IsPairs reports whether b begins with the settings of a server: with a key of the

@@ -11,7 +11,6 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"math/rand/v2"
 	"net/netip"
@@ -21,9 +20,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dsnet/compress/bzip2"
-
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/reassembly"
@@ -177,27 +175,9 @@ func packedSessions(n int) (list []session) {
 			rules++
 		}
 		binary.LittleEndian.PutUint16(b[5:], uint16(rules))
-		var z bytes.Buffer
-		w, err := bzip2.NewWriter(&z, nil)
-		if err == nil {
-			_, err = w.Write(b)
-		}
-		if err == nil {
-			err = w.Close()
-		}
-		if err != nil {
-			panic(err)
-		}
-		head := binary.LittleEndian.AppendUint32(nil, uint32(len(b)))
-		head = binary.LittleEndian.AppendUint32(head, crc32.ChecksumIEEE(b))
-		whole := append(head, z.Bytes()...)
-		const size = 1248
-		total := (len(whole) + size - 1) / size
 		s := session{turns: []turn{{payload: []byte("\xff\xff\xff\xffV\x01\x02\x03\x04")}}}
-		for i := range total {
-			p := binary.LittleEndian.AppendUint32([]byte("\xfe\xff\xff\xff"), uint32(k)|1<<31)
-			p = append(p, byte(total), byte(i))
-			s.turns = append(s.turns, turn{true, time.Millisecond, append(p, whole[i*size:min((i+1)*size, len(whole))]...)})
+		for _, p := range hostile.Pack(uint32(k), 1248, string(b)) {
+			s.turns = append(s.turns, turn{true, time.Millisecond, []byte(p)})
 		}
 		list = append(list, s)
 	}
