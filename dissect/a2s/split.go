@@ -204,8 +204,7 @@ func detectSplit(b []byte) dissect.Verdict {
 // Join reads the headers of all parts and joins their data, up to the first missing
 // part.
 func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) bool {
-	m.Type, m.Body = mSplit, &d.part
-	m.Pair.Answers = topicRules | topicPlayers | topicInfo
+	m.Type, m.Body, m.Pair.Answers = mSplit, &d.part, topicRules|topicPlayers|topicInfo
 	d.part = Part{}
 	gap, first := r.Gap(), core.Sources(r)[0].Data
 	again := repeated(r, variant)
@@ -276,8 +275,7 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 
 // decodeDamaged reads a datagram with a split header that fits no message.
 func (d *decoder) decodeDamaged(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mSplit, &d.part
-	m.Pair.Answers = topicRules | topicPlayers | topicInfo
+	m.Type, m.Body, m.Pair.Answers = mSplit, &d.part, topicRules|topicPlayers|topicInfo
 	d.part = Part{}
 	size := r.Left()
 	open := r.Begin(fSplit)

@@ -140,14 +140,12 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		d.decodeLight(r, m, r.PeekByte(3) == '2')
 	case r.HasPrefix(magic) && len(b) >= minPart:
 		d.part = Part{}
-		m.Type, m.Body = mPart, &d.part
-		m.Pair.Answers = topicStatus
+		m.Type, m.Body, m.Pair.Answers = mPart, &d.part, topicStatus
 		d.readPart(r)
 		r.Note(partFirst)
 	case isVersion(b):
 		d.version = VersionReply{}
-		m.Type, m.Body = mVersionReply, &d.version
-		m.Pair.Answers = topicVersion
+		m.Type, m.Body, m.Pair.Answers = mVersionReply, &d.version, topicVersion
 		d.version.Version = r.Text(fVersion, r.Left())
 		m.Server.Version = dissect.Some(d.version.Version)
 	default:

@@ -58,8 +58,7 @@ func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 	}
 	core.Keep(r, joined)
 	if next == 1 {
-		m.Type, m.Body = mPart, &d.part
-		m.Pair.Answers = topicStatus
+		m.Type, m.Body, m.Pair.Answers = mPart, &d.part, topicStatus
 		r.Note(partFirst)
 		return false
 	}

@@ -24,8 +24,7 @@ const (
 func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 	p := &d.status
 	*p = StatusReply{Rules: p.Rules[:0], Players: p.Players[:0]}
-	m.Type, m.Body = mStatusReply, p
-	m.Pair.Answers = topicStatus
+	m.Type, m.Body, m.Pair.Answers = mStatusReply, p, topicStatus
 	t := &d.texts
 	t.find(r.Peek())
 	t.base = r.Offset()

@@ -245,16 +245,14 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 
 func (d *decoder) decodeLogin(r *dissect.Reader, m *dissect.Message) {
 	if c := r.PeekByte(0); r.Left() == 1 && (c == 0 || c == 1) {
-		m.Type, m.Body = mLoginReply, &d.reply
-		m.Pair.Answers = topicLogin
+		m.Type, m.Body, m.Pair.Answers = mLoginReply, &d.reply, topicLogin
 		at := r.Offset()
 		if d.reply.Accepted = r.Bool(fAccepted); !d.reply.Accepted {
 			r.Find(refused, fAccepted, at, 1)
 		}
 		return
 	}
-	m.Type, m.Body = mLogin, &d.login
-	m.Pair.Asks = topicLogin
+	m.Type, m.Body, m.Pair.Asks = mLogin, &d.login, topicLogin
 	d.login = Login{}
 	if r.More() {
 		d.login.Password = r.Text(fPassword, r.Left())

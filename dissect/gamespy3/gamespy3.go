@@ -292,8 +292,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 	p := &d.statusReply
 	*p = StatusReply{Session: session}
-	m.Type, m.Body = mStatusReply, p
-	m.Pair = dissect.Pair{Answers: topicStatus, ID: gamespy.ID(session)}
+	m.Type, m.Body, m.Pair = mStatusReply, p, dissect.Pair{Answers: topicStatus, ID: gamespy.ID(session)}
 	d.body.Read(r)
 	p.Rules, p.Players, p.Teams, p.Values = d.body.Rules, d.body.Players, d.body.Teams, d.body.Values
 	m.Server = gamespy.Server(p.Rules, style)
@@ -308,8 +307,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 	_, kind, session := head.Read(r)
 	if kind == gamespy.TypeHandshake {
 		d.handshake = HandshakeRequest{Session: session}
-		m.Type, m.Body = mHandshake, &d.handshake
-		m.Pair = dissect.Pair{Asks: topicHandshake, ID: gamespy.ID(session), Challenge: dissect.ChallengeSeed}
+		m.Type, m.Body, m.Pair = mHandshake, &d.handshake, dissect.Pair{Asks: topicHandshake, ID: gamespy.ID(session), Challenge: dissect.ChallengeSeed}
 		if r.More() {
 			r.Rest(fPadding)
 		}
@@ -317,8 +315,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 	}
 	q := &d.status
 	*q = StatusRequest{Session: session}
-	m.Type, m.Body = mStatus, q
-	m.Pair = dissect.Pair{Asks: topicStatus, ID: gamespy.ID(session), Challenge: dissect.ChallengeAbsent}
+	m.Type, m.Body, m.Pair = mStatus, q, dissect.Pair{Asks: topicStatus, ID: gamespy.ID(session), Challenge: dissect.ChallengeAbsent}
 	at := r.Offset()
 	parsed, challenge := query.Read(r)
 	s := &parsed.Selection
@@ -337,8 +334,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeHandshakeReply(r *dissect.Reader, m *dissect.Message, session uint32) {
 	p := &d.handshakeReply
 	*p = HandshakeReply{Session: session}
-	m.Type, m.Body = mHandshakeReply, p
-	m.Pair = dissect.Pair{Answers: topicHandshake, ID: gamespy.ID(session), Challenge: dissect.ChallengeIssued}
+	m.Type, m.Body, m.Pair = mHandshakeReply, p, dissect.Pair{Answers: topicHandshake, ID: gamespy.ID(session), Challenge: dissect.ChallengeIssued}
 	mark, at := core.Here(r), r.Offset()
 	text := r.CString(fGiven)
 	n, ok := nettext.ParseInt(text)

@@ -277,8 +277,7 @@ var fEnd = fields.Add("end", dissect.Bytes, "Zero byte at the end.", dissect.Fra
 func (d *decoder) decodeInfoString(r *dissect.Reader, m *dissect.Message) {
 	p := &d.infoString
 	*p = InfoStringReply{Rules: p.Rules[:0]}
-	m.Type, m.Body = mInfoStringRep, p
-	m.Pair.Answers = topicInfoString
+	m.Type, m.Body, m.Pair.Answers = mInfoStringRep, p, topicInfoString
 	if r.CString(fCommand); r.Failed() {
 		return
 	}
@@ -300,8 +299,7 @@ func (d *decoder) decodeInfoString(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	i := &d.info
 	*i = InfoReply{}
-	m.Type, m.Body = mInfoReply, i
-	m.Pair.Answers = topicInfo
+	m.Type, m.Body, m.Pair.Answers = mInfoReply, i, topicInfo
 	r.U8(fType)
 	i.Address = r.CString(fAddress)
 	i.Name = r.CString(fName)
@@ -322,8 +320,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 	c := &d.rcon
 	*c = Rcon{}
-	m.Type, m.Body = mRcon, c
-	m.Pair.Asks = topicRcon
+	m.Type, m.Body, m.Pair.Asks = mRcon, c, topicRcon
 	r.Delimited(fCommand, 0, " ", 1)
 	c.Challenge = r.Delimited(fChallenge, 0, " ", 1)
 	if r.Next('"') {

@@ -8,7 +8,6 @@ package lhmp
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -47,10 +46,8 @@ var (
 	mPlayersReply = &dissect.MessageType{Name: "players_reply", Title: "players", Role: dissect.Reply, Doc: "Names of the players."}
 	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
 
-	unanswered    = finding.NoReply("lhmp.noreply", "The capture has no reply within the time that clients wait. The server is down, the port is that of the game instead of the one of the queries (one more), or a packet was lost, dropped by a firewall or not captured.")
-	unrequested   = finding.Unrequested("lhmp.unrequested", finding.NonePending)
-	several       = finding.Several("lhmp.several", finding.Twice)
-	amplification = finding.Amplification("lhmp.amplification", "The request has 5 bytes and no challenge, so its source address can be forged to flood somebody else with lists of players. Limit the rate of queries in a firewall.")
+	findings, pairing = judge.Simple("lhmp", "The capture has no reply within the time that clients wait. The server is down, the port is that of the game instead of the one of the queries (one more), or a packet was lost, dropped by a firewall or not captured.",
+		"The request has 5 bytes and no challenge, so its source address can be forged to flood somebody else with lists of players. Limit the rate of queries in a firewall.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -65,10 +62,10 @@ var protocol = &dissect.Protocol{
 	Starts:   []string{tag},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mInfo, mPlayers, mInfoReply, mPlayersReply, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification},
+	Findings: findings,
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Several(several), judge.Amplification(amplification, 10)),
+	Pairing:  pairing,
 }
 
 const (

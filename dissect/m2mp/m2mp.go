@@ -11,7 +11,6 @@ package m2mp
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -43,10 +42,8 @@ var (
 	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, mode and players."}
 	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
 
-	unanswered    = finding.NoReply("m2mp.noreply", "The capture has no reply within the time that clients wait. The server is down, the port is that of the game instead of the one of the queries (one more), the server is of the other modification and expects the other word, or a packet was lost, dropped by a firewall or not captured.")
-	unrequested   = finding.Unrequested("m2mp.unrequested", finding.NonePending)
-	several       = finding.Several("m2mp.several", finding.Twice)
-	amplification = finding.Amplification("m2mp.amplification", "The request has 4 to 8 bytes and no challenge, so its source address can be forged to flood somebody else with names of players. Limit the rate of queries in a firewall.")
+	findings, pairing = judge.Simple("m2mp", "The capture has no reply within the time that clients wait. The server is down, the port is that of the game instead of the one of the queries (one more), the server is of the other modification and expects the other word, or a packet was lost, dropped by a firewall or not captured.",
+		"The request has 4 to 8 bytes and no challenge, so its source address can be forged to flood somebody else with names of players. Limit the rate of queries in a firewall.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -61,10 +58,10 @@ var protocol = &dissect.Protocol{
 	Starts:   []string{tag, tagOnline},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mInfo, mInfoReply, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification},
+	Findings: findings,
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Several(several), judge.Amplification(amplification, 10)),
+	Pairing:  pairing,
 }
 
 const (

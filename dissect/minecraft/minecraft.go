@@ -120,8 +120,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 	_, kind, session := head.Read(r)
 	if kind == gamespy.TypeHandshake {
 		d.handshake = HandshakeRequest{Session: session}
-		m.Type, m.Body = mHandshake, &d.handshake
-		m.Pair = dissect.Pair{Asks: topicHandshake, Challenge: dissect.ChallengeSeed}
+		m.Type, m.Body, m.Pair = mHandshake, &d.handshake, dissect.Pair{Asks: topicHandshake, Challenge: dissect.ChallengeSeed}
 		if !r.Failed() {
 			m.Pair.ID = handshakeID(session)
 		}
@@ -132,8 +131,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 	}
 	q := &d.stat
 	*q = StatRequest{Session: session}
-	m.Type, m.Body = mBasic, q
-	m.Pair = dissect.Pair{Asks: topicBasic, ID: gamespy.ID(session), Challenge: dissect.ChallengeAbsent}
+	m.Type, m.Body, m.Pair = mBasic, q, dissect.Pair{Asks: topicBasic, ID: gamespy.ID(session), Challenge: dissect.ChallengeAbsent}
 	if r.Failed() {
 		return
 	}
@@ -169,8 +167,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeHandshakeReply(r *dissect.Reader, m *dissect.Message) {
 	p := &d.handshakeReply
 	*p = HandshakeReply{}
-	m.Type, m.Body = mHandshakeReply, p
-	m.Pair = dissect.Pair{Answers: topicHandshake, Challenge: dissect.ChallengeIssued}
+	m.Type, m.Body, m.Pair = mHandshakeReply, p, dissect.Pair{Answers: topicHandshake, Challenge: dissect.ChallengeIssued}
 	r.U8(head.Type)
 	if n := mangledID(r.Peek()); n > 0 {
 		at := r.Offset()

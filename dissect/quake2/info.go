@@ -146,8 +146,7 @@ func beforeSettings(b []byte) int {
 // decodeStatus reads a status after n bytes of something else.
 func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message, n int) {
 	s := &d.status
-	m.Type, m.Body = mStatusReply, s
-	m.Pair.Answers = topicStatus
+	m.Type, m.Body, m.Pair.Answers = mStatusReply, s, topicStatus
 	if n > 0 {
 		r.Find(before, fBefore, r.Offset(), n)
 		r.Text(fBefore, n)

@@ -131,8 +131,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	case r.HasPrefix(quake.Header):
 		d.decodeHeartbeat(r, m)
 	default:
-		m.Type, m.Body = mServersRequest, &d.query
-		m.Pair.Asks = topicServers
+		m.Type, m.Body, m.Pair.Asks = mServersRequest, &d.query, topicServers
 		if !r.HasPrefix(query) {
 			r.Fail(words.Command, "no such message")
 			return
@@ -143,8 +142,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mServersReply, &d.reply
-	m.Pair.Answers = topicServers
+	m.Type, m.Body, m.Pair.Answers = mServersReply, &d.reply, topicServers
 	words.Begin(r)
 	d.reply.Servers = quake.Servers(r, fServers, fServer, fields.Data(), entryCut, d.reply.Servers[:0])
 }

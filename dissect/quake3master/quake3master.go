@@ -248,8 +248,7 @@ func end(r *dissect.Reader) {
 func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message, n int) {
 	q := &d.request
 	*q = ServersRequest{Extended: n > len("getservers"), Keywords: q.Keywords[:0]}
-	m.Type, m.Body = mServersRequest, q
-	m.Pair = dissect.Pair{Asks: topicServers, Challenge: dissect.ChallengeAbsent}
+	m.Type, m.Body, m.Pair = mServersRequest, q, dissect.Pair{Asks: topicServers, Challenge: dissect.ChallengeAbsent}
 	begin(r, n)
 	skip(r)
 	if q.Extended || r.More() && core.While(r, 0, digit) == 0 {

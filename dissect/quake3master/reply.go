@@ -149,8 +149,7 @@ func hexDigit(c byte) bool { return digit(c) || c >= 'a' && c <= 'f' || c >= 'A'
 func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, n int) {
 	p := &d.reply
 	*p = ServersReply{Servers: p.Servers[:0]}
-	m.Type, m.Body = mServersReply, p
-	m.Pair.Answers = topicServers
+	m.Type, m.Body, m.Pair.Answers = mServersReply, p, topicServers
 	r.Span(fCommand, 0, 0, n, 0)
 	p.readNumbers(r)
 	prelude, l := layoutOf(r.Peek())

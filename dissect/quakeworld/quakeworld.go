@@ -241,8 +241,7 @@ func (d *decoder) decodeBare(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeSign(r *dissect.Reader, m *dissect.Message, what *dissect.MessageType, answers dissect.Topic) {
-	m.Type, m.Body = what, &d.sign
-	m.Pair.Answers = answers
+	m.Type, m.Body, m.Pair.Answers = what, &d.sign, answers
 	d.sign = Sign{Letter: r.U8(fType)}
 }
 
@@ -283,8 +282,7 @@ const refusal = "Bad rcon_password"
 func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
 	t := &d.text
 	*t = Text{}
-	m.Type, m.Body = mPrint, t
-	m.Pair.Answers = topicRcon | topicConnect | topicDemos
+	m.Type, m.Body, m.Pair.Answers = mPrint, t, topicRcon|topicConnect|topicDemos
 	at := r.Offset()
 	if n := quake.TextLen(r.Peek()); n > 0 {
 		m.Pair.Also = topicStatus | topicChallenge | topicStats | topicUsers | topicLog // a refusal
@@ -302,8 +300,7 @@ func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message) {
 	c := &d.challenge
 	*c = Challenge{Extensions: c.Extensions[:0]}
-	m.Type, m.Body = mChallengeReply, c
-	m.Pair.Answers = topicChallenge
+	m.Type, m.Body, m.Pair.Answers = mChallengeReply, c, topicChallenge
 	r.U8(fType)
 	c.Challenge, _ = core.CStringOrRest(r, fChallenge)
 	if !r.More() {
@@ -340,8 +337,7 @@ func (d *decoder) decodeRcon(r *dissect.Reader) {
 }
 
 func (d *decoder) decodeStats(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mStatsReply, &d.stats
-	m.Pair.Answers = topicStats
+	m.Type, m.Body, m.Pair.Answers = mStatsReply, &d.stats, topicStats
 	words.Word(r)
 	d.stats = Stats{Matches: words.Argument(r, fGame)}
 	words.Ending(r)
@@ -353,8 +349,7 @@ func (d *decoder) decodeStats(r *dissect.Reader, m *dissect.Message) {
 
 func (d *decoder) decodeViewers(r *dissect.Reader, m *dissect.Message) {
 	v := &d.viewers
-	m.Type, m.Body = mUsersReply, v
-	m.Pair.Answers = topicUsers
+	m.Type, m.Body, m.Pair.Answers = mUsersReply, v, topicUsers
 	words.Word(r)
 	*v = Viewers{Stream: words.Argument(r, fUsersTag), Names: v.Names[:0]}
 	list := r.Begin(fUsers)
@@ -374,8 +369,7 @@ func (d *decoder) decodeViewers(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeLog(r *dissect.Reader, m *dissect.Message) {
 	l := &d.log
 	*l = Log{Kills: l.Kills[:0]}
-	m.Type, m.Body = mLogReply, l
-	m.Pair.Answers = topicLog
+	m.Type, m.Body, m.Pair.Answers = mLogReply, l, topicLog
 	words.Word(r)
 	l.Number = words.Argument(r, fLogStart)
 	words.Ending(r)

@@ -17,8 +17,7 @@ const qtv = "qtv "
 func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 	s := &d.status
 	*s = StatusReply{Rules: s.Rules[:0], Players: s.Players[:0], Streams: s.Streams[:0]}
-	m.Type, m.Body = mStatusReply, s
-	m.Pair.Answers = topicStatus
+	m.Type, m.Body, m.Pair.Answers = mStatusReply, s, topicStatus
 	if r.Next('\\') {
 		at, n := r.Offset(), quake.LineLen(r)
 		var odd bool

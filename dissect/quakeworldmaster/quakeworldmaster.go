@@ -163,8 +163,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		d.decodeServers(r, m)
 		return
 	case 'm':
-		m.Type, m.Body = mRefusal, &d.refusal
-		m.Pair.Answers = topicServers
+		m.Type, m.Body, m.Pair.Answers = mRefusal, &d.refusal, topicServers
 		d.end(r)
 		d.refusal = Refusal{Text: r.Text(fText, quake.TextLen(r.Peek()))}
 	case 'a':
@@ -192,8 +191,7 @@ func (d *decoder) end(r *dissect.Reader) {
 }
 
 func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mServersReply, &d.reply
-	m.Pair.Answers = topicServers
+	m.Type, m.Body, m.Pair.Answers = mServersReply, &d.reply, topicServers
 	if r.Next('\n') {
 		r.Bytes(fEnd, 1)
 	}

@@ -281,8 +281,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	case idOpen:
 		p := &d.open
 		*p = Open{}
-		m.Type, m.Body = mOpen, p
-		m.Pair = dissect.Pair{Asks: topicOpen, Challenge: dissect.ChallengeAbsent}
+		m.Type, m.Body, m.Pair = mOpen, p, dissect.Pair{Asks: topicOpen, Challenge: dissect.ChallengeAbsent}
 		r.U8(fID)
 		readMagic(r)
 		p.Protocol = r.U8(fProtocol)
@@ -333,8 +332,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeJoin(r *dissect.Reader, m *dissect.Message) {
 	p := &d.join
 	*p = Join{}
-	m.Type, m.Body = mJoin, p
-	m.Pair = dissect.Pair{Asks: topicJoin, Challenge: dissect.ChallengeAbsent}
+	m.Type, m.Body, m.Pair = mJoin, p, dissect.Pair{Asks: topicJoin, Challenge: dissect.ChallengeAbsent}
 	r.U8(fID)
 	readMagic(r)
 	if hasCookie(r) {

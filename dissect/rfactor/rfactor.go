@@ -9,7 +9,6 @@ package rfactor
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -63,10 +62,8 @@ var (
 	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, track, players and settings."}
 	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
 
-	unanswered    = finding.NoReply("rfactor.noreply", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.")
-	unrequested   = finding.Unrequested("rfactor.unrequested", finding.NonePending)
-	several       = finding.Several("rfactor.several", finding.Twice)
-	amplification = finding.Amplification("rfactor.amplification", "The request has 4 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.")
+	findings, pairing = judge.Simple("rfactor", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
+		"The request has 4 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -81,10 +78,10 @@ var protocol = &dissect.Protocol{
 	Starts:   []string{"rF", arca},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mInfo, mInfoReply, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification},
+	Findings: findings,
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Several(several), judge.Amplification(amplification, 10)),
+	Pairing:  pairing,
 }
 
 const (

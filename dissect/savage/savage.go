@@ -11,7 +11,6 @@ package savage
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -47,10 +46,8 @@ var (
 	mStatusReply = &dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "Settings, and players if they were asked for."}
 	mUnknown     = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
 
-	unanswered    = finding.NoReply("savage.noreply", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.")
-	unrequested   = finding.Unrequested("savage.unrequested", finding.NonePending)
-	several       = finding.Several("savage.several", finding.Twice)
-	amplification = finding.Amplification("savage.amplification", "The request has 6 to 12 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.")
+	findings, pairing = judge.Simple("savage", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
+		"The request has 6 to 12 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -65,10 +62,10 @@ var protocol = &dissect.Protocol{
 	Starts:   []string{magic},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mInfo, mStatus, mStatusReply, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification},
+	Findings: findings,
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Several(several), judge.Amplification(amplification, 10)),
+	Pairing:  pairing,
 }
 
 const (

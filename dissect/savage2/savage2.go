@@ -9,7 +9,6 @@ package savage2
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
@@ -35,10 +34,8 @@ var (
 	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, map and number of players."}
 	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
 
-	unanswered    = finding.NoReply("savage2.noreply", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.")
-	unrequested   = finding.Unrequested("savage2.unrequested", finding.NonePending)
-	several       = finding.Several("savage2.several", finding.Twice)
-	amplification = finding.Amplification("savage2.amplification", "The request has 1 byte and no challenge, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.")
+	findings, pairing = judge.Simple("savage2", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
+		"The request has 1 byte and no challenge, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -52,10 +49,10 @@ var protocol = &dissect.Protocol{
 	Ports:    []uint16{11235},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mInfo, mInfoReply, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification},
+	Findings: findings,
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Several(several), judge.Amplification(amplification, 10)),
+	Pairing:  pairing,
 }
 
 const (

@@ -9,7 +9,6 @@ package titanfall
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -101,11 +100,9 @@ var (
 	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "The state of the server with its players."}
 	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Another message."}
 
-	unanswered    = finding.NoReply("titanfall.noreply", "The capture has no reply within the time that clients wait. The server is down, does not know this version of the query, expects another key or a request of 1,200 bytes, or a packet was lost, dropped by a firewall or not captured.")
-	unrequested   = finding.Unrequested("titanfall.unrequested", finding.NonePending)
-	several       = finding.Several("titanfall.several", finding.Twice)
-	amplification = finding.Amplification("titanfall.amplification", "The request is not padded to 1,200 bytes, and the server answers it nevertheless, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.")
-	listed        = &dissect.FindingType{ID: "titanfall.players.count", Severity: dissect.Note, Text: "%d {player|players} announced, %d in the list", Doc: "The reply lists another number of players than it states: the server counts players that are joining or leaves some out, the reply was cut, or the numbers are invented."}
+	findings, pairing = judge.Simple("titanfall", "The capture has no reply within the time that clients wait. The server is down, does not know this version of the query, expects another key or a request of 1,200 bytes, or a packet was lost, dropped by a firewall or not captured.",
+		"The request is not padded to 1,200 bytes, and the server answers it nevertheless, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.")
+	listed = &dissect.FindingType{ID: "titanfall.players.count", Severity: dissect.Note, Text: "%d {player|players} announced, %d in the list", Doc: "The reply lists another number of players than it states: the server counts players that are joining or leaves some out, the reply was cut, or the numbers are invented."}
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -120,10 +117,10 @@ var protocol = &dissect.Protocol{
 	Starts:   []string{header + string(rune(letterAsk)), header + string(rune(letterTo))},
 	Fields:   fields,
 	Messages: []*dissect.MessageType{mInfo, mInfoReply, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification, listed},
+	Findings: append(findings, listed),
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Several(several), judge.Amplification(amplification, 10)),
+	Pairing:  pairing,
 }
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].

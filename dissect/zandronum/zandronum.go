@@ -377,8 +377,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		m.Pair.Answers, m.Pair.ID = topicInfo, uint64(d.refusal.Time)
 		r.Note(what)
 	case codeSegment, codeOldSegment:
-		m.Type, m.Body = mSegment, &d.segment
-		m.Pair = dissect.Pair{Answers: topicInfo, ID: dissect.AnyID}
+		m.Type, m.Body, m.Pair = mSegment, &d.segment, dissect.Pair{Answers: topicInfo, ID: dissect.AnyID}
 		index, size, _ := readHead(r)
 		d.segment = Segment{Index: index &^ lastSegment}
 		if n := r.Left(); n != size && !r.Failed() && !r.Cut() {
@@ -390,8 +389,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	case codeServers:
 		r.U32(fCode)
 		d.servers = Servers{Version: r.U16(fMasterVersion)}
-		m.Type, m.Body = mServers, &d.servers
-		m.Pair = dissect.Pair{Asks: topicServers, Challenge: dissect.ChallengeAbsent}
+		m.Type, m.Body, m.Pair = mServers, &d.servers, dissect.Pair{Asks: topicServers, Challenge: dissect.ChallengeAbsent}
 	case codeList:
 		r.U32(fCode)
 		d.decodeList(r, m)

@@ -1,5 +1,5 @@
 // Package judge has the rules about requests and replies that several protocols share.
-// Each function but Usual returns a rule that reports one finding.
+// Each function but Usual and Simple returns a rule that reports one finding.
 //
 // SamePort, Missing and Mismatch are for [dissect.Pairing.OnRequest], OtherKind and
 // Unrequested for OnStray, the others for OnReply.
@@ -9,6 +9,7 @@ import (
 	"math/bits"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
@@ -20,6 +21,15 @@ func Usual(unanswered, unrequested *dissect.FindingType, onReply ...dissect.Rule
 		OnReply:    onReply,
 		OnStray:    []dissect.Rule{OtherKind(core.OtherKind), Unrequested(unrequested)},
 	}
+}
+
+// Simple declares the findings and the pairing of a protocol that has only the usual ones: a request without a reply, whose
+// causes noReply gives, replies without a request, several of them, and those that are much larger than their request.
+func Simple(id, noReply, amplification string) ([]*dissect.FindingType, dissect.Pairing) {
+	unanswered, unrequested := finding.NoReply(id+".noreply", noReply), finding.Unrequested(id+".unrequested", finding.NonePending)
+	several, larger := finding.Several(id+".several", finding.Twice), finding.Amplification(id+".amplification", amplification)
+	return []*dissect.FindingType{unanswered, unrequested, several, larger},
+		Usual(unanswered, unrequested, Several(several), Amplification(larger, 10))
 }
 
 // SamePort reports a conversation whose first request has the same source and
