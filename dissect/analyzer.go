@@ -69,10 +69,6 @@ func (l Limits) withDefaults() Limits {
 type Handler interface {
 	// Record is called for each message.
 	Record(*Record)
-	// Exchange is called once for each request that asks for something, when no more
-	// replies are expected. Handlers that only need the request of a reply find it in
-	// [Record.RequestFrame].
-	Exchange(*Exchange)
 	// Unknown is called for each datagram that no protocol recognised.
 	Unknown(*Unknown)
 	// Finding is called for each finding that belongs to no single message.
@@ -101,6 +97,10 @@ type Config struct {
 	// Copied is called for a duplicate datagram, which the handler does not receive, and with
 	// back for one that turns out to be a message, which follows. It may be nil.
 	Copied func(d *Datagram, back bool)
+	// Ended is called once for each request that asks for something, when no more
+	// replies are expected. Handlers that only need the request of a reply find it in
+	// [Record.RequestFrame].
+	Ended func(*Exchange)
 	// Hears says that its Hear is called.
 	Hears bool
 	// Unreasoned says that nobody reads [Record.Reason], which may then be ByHeader although
@@ -247,11 +247,11 @@ type inner struct{ *Analyzer }
 // Inner returns what only this module can use.
 func (a *Analyzer) Inner(core.Only) inner { return inner{a} }
 
-// Unheard says that the handler needs no exchanges.
-func (a inner) Unheard() { a.out.unheard = true }
-
 // New returns an analyzer that reports to h.
 func New(c Config, h Handler) (*Analyzer, error) {
+	if h == nil {
+		return nil, errors.New("no handler")
+	}
 	var shared *scratch
 	var signs *signatures
 	if c.Share != nil {
@@ -281,7 +281,7 @@ func New(c Config, h Handler) (*Analyzer, error) {
 		}
 	}
 	a.stats = *NewStats(len(c.Protocols))
-	a.out = &outlet{handler: h, copied: c.Copied, stats: &a.stats}
+	a.out = &outlet{handler: h, copied: c.Copied, closed: c.Ended, stats: &a.stats}
 	a.tracker = newTracker(&a.config, a.out)
 	a.parts = &joining{Parts: reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)}
 	return a, nil

@@ -63,7 +63,6 @@ func (s *script) Unknown(u *dissect.Unknown) {
 func (s *script) Finding(f *dissect.FlowFinding) {
 	s.lines = append(s.lines, fmt.Sprintf("%d !%s %s", f.Frame, f.Type.ID, f.AppendText(nil)))
 }
-func (s *script) Exchange(*dissect.Exchange) {}
 
 const (
 	clientHost = "192.0.2.1"

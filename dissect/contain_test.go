@@ -68,7 +68,6 @@ func (h *heard) Record(r *dissect.Record) {
 	}
 	h.messages = append(h.messages, string(r.Sources[0].Data))
 }
-func (*heard) Exchange(*dissect.Exchange) {}
 func (h *heard) Unknown(u *dissect.Unknown) {
 	if u.Panicked {
 		h.unknown = append(h.unknown, string(u.Payload))

@@ -56,7 +56,6 @@ type servers []dissect.Server
 func (s *servers) Record(r *dissect.Record)   { *s = append(*s, r.Server) }
 func (*servers) Unknown(*dissect.Unknown)     {}
 func (*servers) Finding(*dissect.FlowFinding) {}
-func (*servers) Exchange(*dissect.Exchange)   {}
 
 // TestCutPlayers: a server whose players are those listed states no number of them in a
 // reply that the capture cuts off.

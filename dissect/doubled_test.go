@@ -161,7 +161,6 @@ func (c *counter) Record(r *dissect.Record) {
 	}
 }
 func (c *counter) Unknown(*dissect.Unknown) { c.other++ }
-func (*counter) Exchange(*dissect.Exchange) {}
 func (c *counter) Finding(f *dissect.FlowFinding) {
 	c.note(f.Type.ID, fmt.Sprintf("frame %d: %s", f.Frame, f.AppendText(nil)))
 }

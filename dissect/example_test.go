@@ -26,7 +26,6 @@ func (printer) Record(r *dissect.Record) {
 }
 func (printer) Unknown(u *dissect.Unknown)     { fmt.Println("unknown:", len(u.Payload), "bytes") }
 func (printer) Finding(f *dissect.FlowFinding) { fmt.Printf("%s: %s\n", f.Type.ID, f.AppendText(nil)) }
-func (printer) Exchange(*dissect.Exchange)     {}
 
 // Datagrams in the order of their capture become messages; parts of split
 // messages are joined, replies find their requests.

@@ -21,7 +21,7 @@ func TestKeyed(t *testing.T) {
 		Detect: func([]byte) Verdict { asked++; return No },
 		New:    func() Decoder { return nil },
 	}
-	a, err := New(Config{Protocols: []*Protocol{p}}, nil)
+	a, err := New(Config{Protocols: []*Protocol{p}}, new(told))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,5 +37,12 @@ func TestKeyed(t *testing.T) {
 	}
 	if p.Keyed = nil; p.Validate() == nil {
 		t.Error("a protocol without first bytes and a key passes")
+	}
+}
+
+// TestNobody: an analyzer without a handler is an error, not a panic at the first datagram.
+func TestNobody(t *testing.T) {
+	if _, err := New(Config{}, nil); err == nil {
+		t.Error("New accepts no handler")
 	}
 }

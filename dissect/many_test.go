@@ -95,5 +95,4 @@ type guesses []string
 
 func (g *guesses) Record(*dissect.Record)       {}
 func (g *guesses) Finding(*dissect.FlowFinding) {}
-func (g *guesses) Exchange(*dissect.Exchange)   {}
 func (g *guesses) Unknown(u *dissect.Unknown)   { *g = append(*g, string(u.AppendGuess(nil))) }

@@ -121,6 +121,9 @@ const (
 	Failed  = core.Failed  // could not be decoded or joined; its name in output is "error"
 )
 
+// StateEvicted is the type of the finding that state is evicted because a limit was reached: it is about no message.
+var StateEvicted = core.StateEvicted
+
 // NewCatalog returns the catalog of a protocol. It has two fields: PROTOCOL.data for bytes that could not be decoded, and
 // PROTOCOL.trailing for bytes after the end of a message.
 func NewCatalog(protocol string) *Catalog { return core.NewCatalog(protocol) }

@@ -28,7 +28,7 @@ func (h *numberer) Record(r *dissect.Record) {
 	}
 }
 
-func (h *numberer) Exchange(x *dissect.Exchange) {
+func (h *numberer) ended(x *dissect.Exchange) {
 	fmt.Fprintf(&h.out, "exchange %d %d %v\n", x.Frame, x.Note, x.Src)
 }
 
@@ -36,7 +36,7 @@ func (h *numberer) Exchange(x *dissect.Exchange) {
 // conversation is forgotten.
 func TestNote(t *testing.T) {
 	h := new(numberer)
-	a, err := dissect.New(dissect.Config{Protocols: all.Protocols(), Limits: dissect.Limits{Flows: 2}}, h)
+	a, err := dissect.New(dissect.Config{Protocols: all.Protocols(), Limits: dissect.Limits{Flows: 2}, Ended: h.ended}, h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ exchange 7 6 192.0.2.2:51000
 // TestNoteBoth: if both ends ask, a note may be of a request in the other direction. Exchanges then have none.
 func TestNoteBoth(t *testing.T) {
 	h := new(numberer)
-	a, err := dissect.New(dissect.Config{Protocols: all.Protocols()}, h)
+	a, err := dissect.New(dissect.Config{Protocols: all.Protocols(), Ended: h.ended}, h)
 	if err != nil {
 		t.Fatal(err)
 	}

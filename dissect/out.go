@@ -5,8 +5,8 @@ package dissect
 type outlet struct {
 	handler Handler
 	copied  func(*Datagram, bool) // see Config.Copied
+	closed  func(*Exchange)       // see Config.Ended
 	stats   *Stats
-	unheard bool // the handler needs no exchanges
 	handing bool // the handler has it
 	flow    FlowFinding
 	lost    Unknown
@@ -39,7 +39,7 @@ func (o *outlet) count(is Outcome, requests, repeated int) {
 func (o *outlet) exchange() {
 	o.count(o.ended.Outcome, o.ended.Requests, o.ended.Repeated)
 	o.handing = true
-	o.handler.Exchange(&o.ended)
+	o.closed(&o.ended)
 	o.handing = false
 }
 

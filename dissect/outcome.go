@@ -142,7 +142,7 @@ func (t *tracker) conclude(q *request, evict bool) {
 	if !evict && !q.has(isLate) {
 		t.reportMissing(q, is)
 	}
-	if t.out.unheard {
+	if t.out.closed == nil {
 		requests, repeated := t.sent(q)
 		t.out.count(is, requests, repeated)
 		return

@@ -225,10 +225,9 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 // with their number for %; | parts messages. "=" advances the time, "flush 3" lets go of the requests up to
 // frame 3, and "end" is the end of the capture.
 type play struct {
-	t         *testing.T
-	a         *dissect.Analyzer
-	out       strings.Builder
-	exchanges bool
+	t   *testing.T
+	a   *dissect.Analyzer
+	out strings.Builder
 }
 
 func (p *play) findings(list []dissect.Finding) {
@@ -280,10 +279,7 @@ func (p *play) Finding(f *dissect.FlowFinding) {
 	p.findings([]dissect.Finding{f.Finding})
 }
 
-func (p *play) Exchange(x *dissect.Exchange) {
-	if !p.exchanges {
-		return
-	}
+func (p *play) ended(x *dissect.Exchange) {
 	fmt.Fprintf(&p.out, "\texchange %d: %d replies, %d/%d bytes", x.Frame, x.Replies, x.ReplyBytes, x.RequestBytes)
 	if x.Timed {
 		fmt.Fprintf(&p.out, ", %v-%v", x.First, x.Last)
@@ -381,7 +377,7 @@ func playTranscript(t *testing.T, options []string, steps []string) string {
 		case "idle":
 			c.Limits.Idle = time.Duration(n) * time.Second
 		case "exchanges":
-			p.exchanges = true
+			c.Ended = p.ended
 		case "copies":
 			c.KeepCopies = true
 		}

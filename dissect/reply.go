@@ -37,7 +37,7 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 		return
 	}
 	t.answer(x, rec, q, &peer)
-	if !t.out.unheard {
+	if t.out.closed != nil {
 		t.describe(q, rec)
 	}
 	t.turn.Request = t.asks(q)

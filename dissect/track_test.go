@@ -63,7 +63,6 @@ func tracked(requests ...ask) (*tracker, *arrival) {
 type told struct{ n int }
 
 func (*told) Record(*Record)         {}
-func (*told) Exchange(*Exchange)     {}
 func (*told) Unknown(*Unknown)       {}
 func (h *told) Finding(*FlowFinding) { h.n++ }
 

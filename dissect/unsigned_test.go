@@ -42,5 +42,4 @@ type unsignedHandler struct{}
 
 func (unsignedHandler) Record(*Record)       {}
 func (unsignedHandler) Unknown(*Unknown)     {}
-func (unsignedHandler) Exchange(*Exchange)   {}
 func (unsignedHandler) Finding(*FlowFinding) {}

@@ -15,7 +15,6 @@ import (
 type printer struct{}
 
 func (printer) Record(r *dissect.Record)       { fmt.Printf("%d %s\n", r.Frame, r.AppendSummary(nil)) }
-func (printer) Exchange(*dissect.Exchange)     {}
 func (printer) Unknown(*dissect.Unknown)       {}
 func (printer) Finding(f *dissect.FlowFinding) { fmt.Printf("%d %s\n", f.Frame, f.AppendText(nil)) }
 

@@ -262,9 +262,6 @@ func (w *Writer) Begin(c Capture) { w.do(func() error { return w.r.Begin(c) }) }
 // Record writes a message.
 func (w *Writer) Record(r *dissect.Record) { w.do(func() error { return w.r.Record(r) }) }
 
-// Exchange does nothing: what became of a request is said of its messages and in findings.
-func (w *Writer) Exchange(*dissect.Exchange) {}
-
 // Unknown writes a datagram that no protocol recognised.
 func (w *Writer) Unknown(u *dissect.Unknown) { w.do(func() error { return w.r.Unknown(u) }) }
 

@@ -272,8 +272,6 @@ func (d *decoding) Record(r *dissect.Record) {
 	d.err = cmp.Or(d.err, d.rep.Record(&shown))
 }
 
-func (*decoding) Exchange(*dissect.Exchange) {}
-
 // Unknown implements [dissect.Handler].
 func (d *decoding) Unknown(u *dissect.Unknown) {
 	if !d.looking {

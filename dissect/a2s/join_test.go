@@ -60,7 +60,6 @@ func (j *joins) Record(r *dissect.Record) {
 	}
 	j.out = append(j.out, s)
 }
-func (*joins) Exchange(*dissect.Exchange)       {}
 func (j *joins) Unknown(u *dissect.Unknown)     { j.out = append(j.out, "unknown") }
 func (j *joins) Finding(f *dissect.FlowFinding) { j.out = append(j.out, "finding "+f.Type.ID) }
 

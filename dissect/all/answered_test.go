@@ -12,8 +12,7 @@ import (
 // unansweredOnes keeps the findings that say that nothing came back, and what was not known.
 type unansweredOnes struct{ said []string }
 
-func (u *unansweredOnes) Record(r *dissect.Record)   {}
-func (u *unansweredOnes) Exchange(*dissect.Exchange) {}
+func (u *unansweredOnes) Record(r *dissect.Record) {}
 func (u *unansweredOnes) Unknown(d *dissect.Unknown) {
 	u.said = append(u.said, "unknown: "+text(d.Payload))
 }

@@ -141,9 +141,8 @@ func (l *label) add(p *dissect.Protocol, frame uint64) {
 		l.protocols = append(l.protocols, p)
 	}
 }
-func (l *label) Record(r *dissect.Record)   { l.add(r.Protocol, r.Frame) }
-func (l *label) Unknown(*dissect.Unknown)   {}
-func (l *label) Exchange(*dissect.Exchange) {}
+func (l *label) Record(r *dissect.Record) { l.add(r.Protocol, r.Frame) }
+func (l *label) Unknown(*dissect.Unknown) {}
 
 // Finding records the parts of incomplete messages; the other findings are about
 // requests.

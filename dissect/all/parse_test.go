@@ -29,7 +29,6 @@ func (j *judge) Record(r *dissect.Record) {
 		}
 	}
 }
-func (*judge) Exchange(*dissect.Exchange)     {}
 func (j *judge) Unknown(*dissect.Unknown)     {}
 func (j *judge) Finding(*dissect.FlowFinding) {}
 
@@ -83,7 +82,6 @@ func (k *keeper) Record(r *dissect.Record) {
 	k.kept = append(k.kept, kept{r.Message.Clone(), look(&r.Message)})
 }
 func (k *keeper) Unknown(*dissect.Unknown)     {}
-func (*keeper) Exchange(*dissect.Exchange)     {}
 func (k *keeper) Finding(*dissect.FlowFinding) {}
 
 // TestMessageClone overwrites the payloads and reuses the decoders after each message.

@@ -279,7 +279,6 @@ func (k *keeper) Record(r *dissect.Record) {
 	*k = append(*k, s)
 }
 func (k *keeper) Unknown(*dissect.Unknown)       { *k = append(*k, "unknown") }
-func (k *keeper) Exchange(*dissect.Exchange)     {}
 func (k *keeper) Finding(f *dissect.FlowFinding) { *k = append(*k, "["+f.Type.ID+"]") }
 
 func TestConversations(t *testing.T) {

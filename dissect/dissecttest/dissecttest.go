@@ -197,12 +197,11 @@ func (k *keeper) Finding(f *dissect.FlowFinding) {
 	k.findings = append(k.findings, f.Type.ID)
 	f.AppendText(nil)
 }
-func (k *keeper) Exchange(*dissect.Exchange) {}
 
 func newAnalyzer(t testing.TB, p *dissect.Protocol, share *dissect.Analyzer, tree bool, h dissect.Handler) *dissect.Analyzer {
 	t.Helper()
 	a, err := dissect.New(dissect.Config{
-		Protocols: []*dissect.Protocol{p}, DecodeAs: map[uint16]*dissect.Protocol{port: p}, Tree: tree, Share: share,
+		Protocols: []*dissect.Protocol{p}, DecodeAs: map[uint16]*dissect.Protocol{port: p}, Tree: tree, Share: share, Ended: func(*dissect.Exchange) {},
 	}, h)
 	if err != nil {
 		t.Fatal(err)
@@ -677,7 +676,6 @@ type nobody struct{ n int }
 func (n *nobody) Record(*dissect.Record)       { n.n++ }
 func (n *nobody) Unknown(*dissect.Unknown)     { n.n++ }
 func (n *nobody) Finding(*dissect.FlowFinding) { n.n++ }
-func (n *nobody) Exchange(*dissect.Exchange)   { n.n++ }
 
 func runAllocations(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	for _, tree := range []bool{false, true} {

@@ -428,7 +428,6 @@ func (k keeper) Record(r *dissect.Record) {
 }
 func (keeper) Unknown(*dissect.Unknown)     {}
 func (keeper) Finding(*dissect.FlowFinding) {}
-func (keeper) Exchange(*dissect.Exchange)   {}
 
 // TestPairing pairs several pending requests, short challenges that servers complete,
 // and replies without a request.

@@ -458,8 +458,7 @@ func (k *keeper) Record(r *dissect.Record) {
 	}
 	*k = append(*k, s)
 }
-func (k *keeper) Unknown(*dissect.Unknown)   { *k = append(*k, "unknown") }
-func (k *keeper) Exchange(*dissect.Exchange) {}
+func (k *keeper) Unknown(*dissect.Unknown) { *k = append(*k, "unknown") }
 func (k *keeper) Finding(f *dissect.FlowFinding) {
 	*k = append(*k, fmt.Sprintf("[%s of %d]", f.Type.ID, f.Frame))
 }

@@ -249,7 +249,6 @@ func (k *talk) Record(r *dissect.Record) {
 }
 func (*talk) Unknown(*dissect.Unknown)         {}
 func (k *talk) Finding(f *dissect.FlowFinding) { k.findings = append(k.findings, f.Type.ID) }
-func (*talk) Exchange(*dissect.Exchange)       {}
 
 func (k *talk) say(toServer bool, wait time.Duration, payload string) {
 	src, dst := netip.MustParseAddrPort("192.0.2.1:50000"), netip.MustParseAddrPort("198.51.100.1:25565")

@@ -154,7 +154,6 @@ func (h *heard) Record(r *dissect.Record) {
 		h.said = append(h.said, r.RequestFrame)
 	}
 }
-func (*heard) Exchange(*dissect.Exchange)     {}
 func (h *heard) Unknown(*dissect.Unknown)     {}
 func (h *heard) Finding(*dissect.FlowFinding) {}
 

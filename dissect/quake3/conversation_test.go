@@ -25,7 +25,6 @@ func (w *teller) Record(r *dissect.Record) {
 }
 func (w *teller) Unknown(u *dissect.Unknown)     { fmt.Fprintf(w, "%d unknown\n", u.Frame) }
 func (w *teller) Finding(f *dissect.FlowFinding) { fmt.Fprintf(w, "%d %s\n", f.Frame, f.Type.ID) }
-func (w *teller) Exchange(*dissect.Exchange)     {}
 
 // TestConversations plays datagrams between a client and a server. Lines of the client
 // begin with >, those of the server with <; both use the ports of the test.

@@ -32,7 +32,6 @@ func (w *teller) Finding(f *dissect.FlowFinding) {
 	fmt.Fprintf(w, "%d", f.Frame)
 	w.findings([]dissect.Finding{f.Finding})
 }
-func (w *teller) Exchange(*dissect.Exchange) {}
 
 // TestLists plays requests (>) and replies (<): lists in several replies, with and
 // without an end.

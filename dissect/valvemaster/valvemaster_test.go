@@ -357,7 +357,6 @@ func (k keeper) Record(r *dissect.Record) {
 }
 func (keeper) Unknown(*dissect.Unknown)     {}
 func (keeper) Finding(*dissect.FlowFinding) {}
-func (keeper) Exchange(*dissect.Exchange)   {}
 
 func findingTexts(r *dissecttest.Kept) (list []string) {
 	for i := range r.Findings {

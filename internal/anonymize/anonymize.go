@@ -418,8 +418,6 @@ func (r *run) contain(f func()) (ok bool) {
 	return true
 }
 
-func (*run) Exchange(*dissect.Exchange) {}
-
 // Unknown handles a datagram that no protocol recognises.
 func (r *run) Unknown(u *dissect.Unknown) {
 	e := r.waits(u.Frame)

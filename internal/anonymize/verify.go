@@ -89,7 +89,6 @@ func (w *Witness) Search(out capture.Source) ([]Leak, error) {
 type reader struct{ *Witness }
 
 func (r reader) Record(rec *dissect.Record) { r.note(rec) }
-func (reader) Exchange(*dissect.Exchange)   {}
 
 func (r reader) Unknown(*dissect.Unknown)     {}
 func (r reader) Finding(*dissect.FlowFinding) {}
@@ -97,7 +96,6 @@ func (r reader) Finding(*dissect.FlowFinding) {}
 type searcher struct{ *Witness }
 
 func (s searcher) Record(rec *dissect.Record) { s.compare(rec) }
-func (searcher) Exchange(*dissect.Exchange)   {}
 
 func (s searcher) Unknown(u *dissect.Unknown)   { s.search(u.Frame, u.Payload, nil, 0) }
 func (s searcher) Finding(*dissect.FlowFinding) {}

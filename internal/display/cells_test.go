@@ -12,7 +12,6 @@ import (
 type rowsOnly struct{ report.Reporter }
 
 func (r rowsOnly) Record(rec *dissect.Record)   { _ = r.Reporter.Record(rec) }
-func (rowsOnly) Exchange(*dissect.Exchange)     {}
 func (r rowsOnly) Unknown(*dissect.Unknown)     {}
 func (r rowsOnly) Finding(*dissect.FlowFinding) {}
 

@@ -54,7 +54,6 @@ func (c *catcher) name() string {
 }
 
 func (c *catcher) Unknown(*dissect.Unknown)     {}
-func (*catcher) Exchange(*dissect.Exchange)     {}
 func (c *catcher) Finding(*dissect.FlowFinding) {}
 
 func analyzer(t testing.TB, tree bool, h dissect.Handler) *dissect.Analyzer {

@@ -16,7 +16,6 @@ type honest struct {
 	request uint64
 }
 
-func (*honest) Exchange(*dissect.Exchange) {}
 func (h *honest) Record(r *dissect.Record) { h.request = r.RequestFrame }
 
 // TestFlood: conversations stay paired while forged sources fill the tables many

@@ -71,12 +71,12 @@ func (w *worker) addShard(o *Options, sinks []sink) error {
 		}
 	}
 	c.Copied = s.copied()
+	if len(s.exchangers) > 0 {
+		c.Ended = w.Exchange
+	}
 	var err error
 	if s.analyzer, err = dissect.New(c, w); err != nil {
 		return err
-	}
-	if len(s.exchangers) == 0 {
-		s.analyzer.Inner(core.Only{}).Unheard()
 	}
 	w.shards = append(w.shards, s)
 	return nil

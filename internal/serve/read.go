@@ -257,8 +257,6 @@ func unpacked(sources []dissect.Source, nodes []dissect.Node) ([]dissect.Source,
 	return []dissect.Source{plain}, inside
 }
 
-func (*observer) Exchange(*dissect.Exchange) {}
-
 // Unknown implements [dissect.Handler].
 func (o *observer) Unknown(u *dissect.Unknown) {
 	if !o.room(len(u.Payload)) || u.Missing > 0 {

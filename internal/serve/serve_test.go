@@ -381,7 +381,6 @@ func (p *paired) Record(r *dissect.Record) {
 		}
 	}
 }
-func (*paired) Exchange(*dissect.Exchange) {}
 
 func (p *paired) Unknown(*dissect.Unknown)     {}
 func (p *paired) Finding(*dissect.FlowFinding) {}

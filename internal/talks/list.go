@@ -201,7 +201,5 @@ func (p *player) Record(r *dissect.Record) {
 	}
 }
 
-// Unknown and Finding take what the first run has reported.
-func (*player) Exchange(*dissect.Exchange)     {}
 func (p *player) Unknown(*dissect.Unknown)     {}
 func (p *player) Finding(*dissect.FlowFinding) {}

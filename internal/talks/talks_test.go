@@ -242,8 +242,6 @@ func (f *forger) Record(r *dissect.Record) {
 	f.Talks.Record(r)
 }
 
-func (*forger) Exchange(*dissect.Exchange) {}
-
 func (f *forger) Unknown(*dissect.Unknown) {}
 
 // TestSecrets: passwords are in no conversation.

@@ -77,7 +77,6 @@ func (k *talk) Unknown(u *dissect.Unknown) {
 	k.said = append(k.said, fmt.Sprintf("%d unknown", u.Frame))
 }
 func (*talk) Finding(*dissect.FlowFinding) {}
-func (*talk) Exchange(*dissect.Exchange)   {}
 func (k *talk) ask(payload string)         { k.say(payload, true, nil) }
 func (k *talk) answer(payload string)      { k.say(payload, false, nil) }
 func (k *talk) wait(d time.Duration)       { k.now = k.now.Add(d); k.a.Advance(k.now) }
