@@ -19,7 +19,7 @@ func FuzzDetect(f *testing.F) {
 	}
 	analyzers := map[string]*dissect.Analyzer{}
 	for _, p := range Protocols() {
-		a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{p}}, nil)
+		a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{p}}, new(keeper))
 		if err != nil {
 			f.Fatal(err)
 		}
