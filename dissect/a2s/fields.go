@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -185,7 +184,7 @@ var armaDLC = dissect.Names(
 var (
 	unanswered          = finding.NoReply("a2s.noreply", "The capture has no reply within the time that clients wait. The server may be down or restarting, the port may not be its query port, or the server may not answer this query. Or the request or the reply was lost, dropped by a firewall or a rate limit, or not captured. The text adds what the capture shows of the same host.")
 	unansweredChallenge = finding.New(dissect.Warning, "a2s.noreply.after_challenge", "%p with the server's challenge unanswered%p",
-		"The server gave a challenge, the client used it, and the capture has no reply. A packet may have been lost; a firewall or a rate limit may pass the short challenge but drop the long reply; the reply may need IP fragments that did not arrive or that the capture filter dropped; the challenge may have expired; or the server may not answer this query.", advice.LongReply)
+		"The server gave a challenge, the client used it, and the capture has no reply. A packet may have been lost; a firewall or a rate limit may pass the short challenge but drop the long reply; the reply may need IP fragments that did not arrive or that the capture filter dropped; the challenge may have expired; or the server may not answer this query.", finding.LongReply)
 	challengeDead = &dissect.FindingType{ID: "a2s.noreply.getchallenge", Severity: dissect.Note, Text: "%p unanswered%p; GoldSrc servers have not answered GETCHALLENGE (57) since 2008",
 		Doc: "The capture has no reply. According to the document on The Ship's queries, GoldSrc servers have not answered this request since 2 November 2008; most other servers no longer do either. Clients ask for a challenge with -1 in A2S_PLAYER or A2S_RULES instead. Other causes: the server is down, the port is not its query port, or a packet was lost, dropped by a firewall or not captured."}
 	unrequested       = finding.Unrequested("a2s.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late or a duplicate, the server sends it without a request, or somebody forged it.")
@@ -195,7 +194,7 @@ var (
 	challengeMissing  = finding.New(dissect.Warning, "a2s.challenge.missing", "repeated without the challenge given in frame %d",
 		"The server answered this request with a challenge, and the client sent the request again without one. Clients from before December 2020 do so, receive a challenge each time, and report the server as offline. Or the challenge did not reach the client, or the client has started its next round of queries.", "A client must repeat A2S_INFO, A2S_PLAYER and A2S_RULES with the four bytes of the challenge at their end. Update the query library if it is from before December 2020. If only some requests have it, the challenge was lost: nothing has to be done.")
 	challengeMismatch = finding.New(dissect.Warning, "a2s.challenge.mismatch", "challenge %d is not among the latest that the server gave this client; the newest is %d",
-		"The number is not among the last four that this server gave to this address in the capture. The client kept it too long, took it from another server or invented it, or it was given before the capture began.", advice.KeepChallenge)
+		"The number is not among the last four that this server gave to this address in the capture. The client kept it too long, took it from another server or invented it, or it was given before the capture began.", finding.KeepChallenge)
 	challengeRefused = &dissect.FindingType{ID: "a2s.challenge.refused", Severity: dissect.Note, Text: "the server answered a challenge with a challenge", Doc: "The request carried a challenge, and the server sent a challenge instead of data. The challenge was wrong or had expired, the server gives a new one for every request, a proxy gives its own, the server answers an earlier request again, or the network duplicated an earlier challenge."}
 	challengeLoop    = &dissect.FindingType{ID: "a2s.challenge.loop", Severity: dissect.Warning, Class: core.OfClient, Text: "%d challenges in a row and no data",
 		Doc:    "The server sent this client repeated challenges, some of them in answer to a challenge, and no data. The server or a proxy refuses the challenges that it gives, the client sends wrong ones, or the capture lacks the replies with data. Clients that retry forever load the server; others report it as offline.",
@@ -205,14 +204,14 @@ var (
 
 	// Splits.
 	splitMissing = finding.New(dissect.Failed, "a2s.split.missing", "%d of %d parts of a split message arrived; missing: %p (%p)",
-		"Some parts of a split message are not in the capture: the network or the capture lost them. The data before the first gap is shown as the message that it begins. If the first part is missing or the message is compressed, the parts are shown as data. The request counts as answered in part.", advice.MissingParts)
+		"Some parts of a split message are not in the capture: the network or the capture lost them. The data before the first gap is shown as the message that it begins. If the first part is missing or the message is compressed, the parts are shown as data. The request counts as answered in part.", finding.MissingParts)
 	splitDuplicate = finding.Duplicate("a2s.split.duplicate", "The same bytes with the same id arrived more than once: the network, the server or the capture duplicated them (mirror ports and the interface any do). They are used once. Duplicates of a complete message are reported once per conversation.")
 	splitReorder   = finding.Reordered("a2s.split.reorder", "Clients that append parts as they arrive misread this message.")
 	splitConflict  = finding.Conflict("a2s.split.conflict", "Two different parts have the same id and index. The server reused an id, or somebody forges parts.")
 	splitTotals    = finding.New(dissect.Warning, "a2s.split.totals", "parts with the same id state different totals: %p",
-		"Every part states the number of parts, and all must agree. The server made a mistake or reused an id at once, or somebody forges parts. The message counts as complete when as many parts are present as the largest total says. An incomplete one is shown with the total that most parts state.", advice.MixedParts)
+		"Every part states the number of parts, and all must agree. The server made a mistake or reused an id at once, or somebody forges parts. The message counts as complete when as many parts are present as the largest total says. An incomplete one is shown with the total that most parts state.", finding.MixedParts)
 	splitSizes = finding.New(dissect.Warning, "a2s.split.sizes", "parts with the same id state different sizes: %p",
-		"Every part states the maximum size of a part, and all must agree. The server made a mistake or reused an id at once, or somebody forges parts. The sizes are not used.", advice.MixedParts)
+		"Every part states the maximum size of a part, and all must agree. The server made a mistake or reused an id at once, or somebody forges parts. The sizes are not used.", finding.MixedParts)
 	splitDamaged = finding.New(dissect.Failed, "a2s.split.header", "invalid split header: total %d, index %d",
 		"No message can contain this part: the total is 0, or the index is not below it, nor below the total of another part. The server made a mistake, the bytes were damaged in transit, or somebody sends invalid packets.", "If it comes from one sender only, block it. If it comes from a real server, report it with the capture. A client must reject a total of 0 and an index that is not below the total before it allocates anything.")
 	splitHeaderShort = finding.New(dissect.Failed, "a2s.split.header.short", "invalid split header: %d {byte|bytes}, the shortest has 9",
@@ -257,19 +256,19 @@ var (
 
 	// Players and rules replies.
 	playersCount = finding.Length("a2s.players.count", "%d {player|players} announced, %d in the reply",
-		"The announced count differs from the number of players in the reply. Plugins with fake players announce more, servers truncate long lists, or the reply was damaged.", advice.WrongCount)
+		"The announced count differs from the number of players in the reply. Plugins with fake players announce more, servers truncate long lists, or the reply was damaged.", finding.WrongCount)
 	playersListed = &dissect.FindingType{ID: "a2s.players.info", Severity: dissect.Note, Text: "%d {player|players} listed, the previous info reply says %d", Doc: "The list has more or fewer players than the server's latest info reply. Players who are still connecting are counted but not listed, and somebody may have joined or left meanwhile. Otherwise the server hides players, omits bots, or invents players."}
 	playersCut    = &dissect.FindingType{ID: "a2s.players.cut", Length: true, Severity: dissect.Warning, Class: core.OfServer, Text: "truncated in the middle of a player",
 		Doc:    "The reply ends within a record: the server truncated the list, or the reply was damaged. Complete records are shown; the rest is in the field data.",
-		Advice: advice.CutList}
+		Advice: finding.CutList}
 	playersUnnamed = &dissect.FindingType{ID: "a2s.players.unnamed", Severity: dissect.Note, Text: "players without a name: all %d", Doc: "Some games hide names from queries (Rust, 7 Days to Die, Valheim, Counter-Strike 2 by default). Players who are still connecting have no name either."}
 	playersMax     = &dissect.FindingType{ID: "a2s.players.max_entry", Severity: dissect.Note, Text: "the only player is called \"Max Players\"", Doc: "CS:GO replaces its players with one invented entry unless host_players_show is 2. A player may also have chosen this name."}
 	playersEqual   = &dissect.FindingType{ID: "a2s.players.equal_time", Severity: dissect.Note, Text: "%d players have been connected for exactly the same time", Doc: "Real players join one after another, so the list is probably invented. Some servers restart the time for everyone after a change of map."}
 	shipFound      = &dissect.FindingType{ID: "a2s.ship.block", Severity: dissect.Chat, Text: "deaths and money of %d {player|players} after the list", Doc: "The Ship sends these values in a block after all records, not in each record as many clients expect."}
 	rulesCount     = finding.New(dissect.Warning, "a2s.rules.count", "%d {rule|rules} announced, %d in the reply",
-		"The announced count differs from the number of rules in the reply. The server counts other rules than it sends, or an empty rule at the end is padding.", advice.WrongCount)
+		"The announced count differs from the number of rules in the reply. The server counts other rules than it sends, or an empty rule at the end is padding.", finding.WrongCount)
 	rulesTruncated = finding.Length("a2s.rules.truncated", "truncated: %d {rule|rules} announced, %d complete in the reply",
-		"The reply has fewer rules than it announces. CS:GO and others truncate the list at the size of a packet; a server that counts rules which it does not send looks the same. Complete rules are shown; the rest is in the field data.", advice.CutList)
+		"The reply has fewer rules than it announces. CS:GO and others truncate the list at the size of a packet; a server that counts rules which it does not send looks the same. Complete rules are shown; the rest is in the field data.", finding.CutList)
 	rulesBigEndian    = &dissect.FindingType{ID: "a2s.rules.bigendian", Severity: dissect.Note, Text: "the number of rules is big-endian: %d", Doc: "Frontlines: Fuel of War sends its numbers in this byte order. Clients that read the number as documented expect more rules than there are."}
 	rulesBinary       = &dissect.FindingType{ID: "a2s.rules.binary", Severity: dissect.Chat, Text: "binary rules in %d {piece|pieces}, %d {byte|bytes} unescaped", Doc: "Arma 3 and DayZ send mods, add-ons and signatures as binary data, escaped and cut into rules."}
 	rulesBinaryBroken = finding.New(dissect.Warning, "a2s.rules.binary_broken", "the binary rules cannot be decoded beyond byte %d",

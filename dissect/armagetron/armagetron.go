@@ -16,7 +16,6 @@ import (
 	"math"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -121,7 +120,7 @@ var (
 	odd           = finding.New(dissect.Warning, "armagetron.odd", "one byte is left at the end: words have two",
 		"Datagrams consist of words of 16 bits. Receivers ignore the last byte or the whole datagram. The sender has an error, or the datagram was cut.", "An own program should pad its messages to whole words.")
 	overrun = finding.New(dissect.Warning, "armagetron.length", "the content has %d {byte|bytes} more than its length says",
-		"The message states the number of its words, and its content is longer. Receivers stop at the stated end, or refuse the message. The sender has an error, or the message was damaged.", advice.WrongLength)
+		"The message states the number of its words, and its content is longer. Receivers stop at the stated end, or refuse the message. The sender has an error, or the message was damaged.", finding.WrongLength)
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -21,7 +21,6 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
@@ -71,12 +70,12 @@ var (
 		"Servers and clients drop a packet with a wrong checksum. It was damaged or rewritten on the way, or its sender computes the number differently.", "An own program should compute the CRC-32 over all bytes after the checksum, FF included, and write it little-endian. If other programs have it too, something on the way changes the packets.")
 
 	partMissing = finding.New(dissect.Warning, "battleye.part.missing", "%d of %d {part|parts} of this reply arrived; missing: %p (%p)",
-		"Some parts of a long reply are not in the capture. Clients wait for them or show a reply with holes; they do not come again unless the client repeats the command.", advice.MissingParts)
+		"Some parts of a long reply are not in the capture. Clients wait for them or show a reply with holes; they do not come again unless the client repeats the command.", finding.MissingParts)
 	partDuplicate = finding.Duplicate("battleye.part.duplicate", "The network, the server or the capture duplicated parts of the reply. They are used once.")
 	partReorder   = finding.Reordered("battleye.part.reorder", "The network delivered the parts in another order. Clients that append them as they come show a jumbled reply.")
 	partConflict  = finding.Conflict("battleye.part.conflict", "Two parts have the same command number and index and different text: a number was used again too soon, or somebody forges packets.")
 	partTotals    = finding.New(dissect.Warning, "battleye.part.totals", "parts that state different totals: %p",
-		"The parts of one reply must state the same number of parts. Replies to two commands with the same number were mixed, or somebody forges packets.", advice.MixedParts)
+		"The parts of one reply must state the same number of parts. Replies to two commands with the same number were mixed, or somebody forges packets.", finding.MixedParts)
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -2,7 +2,6 @@ package doom3
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/internal/core"
@@ -164,14 +163,14 @@ var (
 	layoutNone    = finding.New(dissect.Warning, "doom3.layout.none", "no known layout fits; decoded as %p",
 		"In no known layout does the message end where the data ends: it was truncated, or its version is unknown. The players shown may be wrong.", "If the game is known, report it to qdissect with the capture. A client should use the settings, and not the players.")
 	sizeWrong = finding.Length("doom3.size", "%d {byte|bytes} announced, %d {follows|follow}",
-		"The size in the reply differs from the size of the data: the message was truncated, or a proxy changed it and kept the size.", advice.WrongLength)
+		"The size in the reply differs from the size of the data: the message was truncated, or a proxy changed it and kept the size.", finding.WrongLength)
 	tooMany    = &dissect.FindingType{ID: "doom3.players.count", Severity: dissect.Note, Text: "%d {player|players} on a server for %d", Doc: "The list has more players than si_maxPlayers allows: the setting was lowered during the game, or the list is invented."}
 	statsOrder = &dissect.FindingType{ID: "doom3.stats.order", Severity: dissect.Note, Text: "the two lists have different players: %d in the first, %d in the second up to the first difference", Doc: "infoExResponse repeats all players in the same order, with experience, team, kills and deaths. Programs that rely on the order mix up these players."}
 
 	// Master servers.
 	thirdPartyAsks = &dissect.FindingType{ID: "doom3.thirdparty", Severity: dissect.Chat, Text: "sent by a program other than the game", Doc: "Bit 31 of the version is set. qstat sets it when it asks the master server of Quake 4, so that id Software can tell players from programs."}
 	listLength     = finding.Length("doom3.len6", "%d {byte|bytes} at the end {is|are} not a whole address",
-		"An address takes 6 bytes. The list was truncated, or it contains other data.", advice.CutList)
+		"An address takes 6 bytes. The list was truncated, or it contains other data.", finding.CutList)
 )
 
 var findings = []*dissect.FindingType{

@@ -2,7 +2,6 @@ package gamespy1
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/internal/core"
@@ -85,15 +84,15 @@ var (
 
 	// Split replies.
 	partMissing = finding.New(dissect.Warning, "gs1.part.missing", "%d of %d {datagram|datagrams} of this reply arrived; missing: %p (%p)",
-		"Some datagrams of a split reply are not in the capture. The others are shown, because each can be decoded alone. Clients that wait for all of them report a timeout.", advice.MissingParts)
+		"Some datagrams of a split reply are not in the capture. The others are shown, because each can be decoded alone. Clients that wait for all of them report a timeout.", finding.MissingParts)
 	finalMissing = finding.New(dissect.Warning, "gs1.final.missing", "no datagram with final: %d arrived; missing: %p (%p)",
-		"The last datagram of the reply is not in the capture, or the server never marks one, so the length of the reply is unknown. The datagrams that arrived are shown. Clients wait until they time out.", advice.MissingParts)
+		"The last datagram of the reply is not in the capture, or the server never marks one, so the length of the reply is unknown. The datagrams that arrived are shown. Clients wait until they time out.", finding.MissingParts)
 	partDuplicate = &dissect.FindingType{ID: "gs1.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate datagrams: %d", Doc: "The network, the server or the capture duplicated datagrams of a split reply. They are used once; clients that append datagrams as they arrive list players twice."}
 	partReorder   = &dissect.FindingType{ID: "gs1.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the datagrams arrived out of order", Doc: "Clients that use the queryid are not affected; others mix up the keys."}
 	partTotals    = finding.New(dissect.Warning, "gs1.part.totals", "datagrams of one reply state different totals: %p",
-		"Only the last datagram shows the total. Two datagrams are marked as the last, or one has a number beyond the last: the server's count restarted, two replies crossed, or somebody forges datagrams. The reply counts as complete when as many datagrams are present as the highest number says.", advice.MixedParts)
+		"Only the last datagram shows the total. Two datagrams are marked as the last, or one has a number beyond the last: the server's count restarted, two replies crossed, or somebody forges datagrams. The reply counts as complete when as many datagrams are present as the highest number says.", finding.MixedParts)
 	partConflict = finding.New(dissect.Warning, "gs1.part.conflict", "datagrams that arrived again with different content: %d; the first ones are used",
-		"Two different datagrams have the same queryid or statusresponse: the server's count restarted, or somebody forges replies.", advice.MixedParts)
+		"Two different datagrams have the same queryid or statusresponse: the server's count restarted, or somebody forges replies.", finding.MixedParts)
 
 	// Contents.
 	queryIDMissing = &dissect.FindingType{ID: "gs1.queryid.missing", Severity: dissect.Note, Text: "no queryid", Doc: "Nothing shows which request the reply answers and which datagram of the reply this is. Clients can only use the order of arrival."}
@@ -102,7 +101,7 @@ var (
 		"The AdminMod of SWAT 4 sends the number of the datagram here, from 0 to 254. Without it the datagram is shown alone: it was truncated, or another program uses the key differently.", "A client should take such a datagram for a whole reply, or ask again. Check the version of the AdminMod.")
 	finalValue = &dissect.FindingType{ID: "gs1.final.novalue", Severity: dissect.Note, Text: "no empty value after final", Doc: "Every key has a value, and the value of final is empty. Descent 3 omits it: clients that read keys and values alternately lose the queryid."}
 	oddKey     = finding.New(dissect.Warning, "gs1.oddkv", "the last key has no value",
-		"Keys and values do not pair up: the datagram was truncated, or a value contains a backslash that cannot be told from the next key.", advice.OddPairs)
+		"Keys and values do not pair up: the datagram was truncated, or a value contains a backslash that cannot be told from the next key.", finding.OddPairs)
 	backslash   = &dissect.FindingType{ID: "gs1.backslash", Severity: dissect.Note, Text: "the value of %s contains a backslash", Doc: "Values are not escaped, so a name with a backslash looks like another key. The following text shows that it is not. Clients that read keys and values alternately misread the rest of the datagram."}
 	columnTwice = finding.New(dissect.Warning, "gs1.column.twice", "duplicate keys of players or teams: %d; they are listed among the rules",
 		"The same key with the same number occurs twice in one reply. Clients show one of the two.", "A client should choose one rule (most keep the last) and not read past the players. Report it to the author of the server or mod.")

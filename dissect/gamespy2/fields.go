@@ -2,7 +2,6 @@ package gamespy2
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
@@ -41,21 +40,21 @@ var (
 	several       = &dissect.FindingType{ID: "gs2.several", Severity: dissect.Note, Text: "extra datagram with the session id of the request in frame %d: number %d", Doc: "The server sends settings and tables in separate datagrams, which the format does not distinguish from whole replies, or a reply was duplicated."}
 
 	partMissing = finding.New(dissect.Warning, "gs2.part.missing", "%d of %d {datagram|datagrams} of this reply arrived; missing: %p (%p)",
-		"Some datagrams of a reply are not in the capture. The data of the others is shown.", advice.MissingParts)
+		"Some datagrams of a reply are not in the capture. The data of the others is shown.", finding.MissingParts)
 	endMissing = finding.New(dissect.Warning, "gs2.part.end", "%d {datagram|datagrams} arrived, and none ends the reply",
-		"The reply breaks off after a zero byte, and no datagram with its session id that continues and ends it arrived within ten seconds. It was lost, or there is none: servers with GameSpy's code truncate a reply at 1400 bytes, and some omit the end of a list.", advice.MissingParts)
+		"The reply breaks off after a zero byte, and no datagram with its session id that continues and ends it arrived within ten seconds. It was lost, or there is none: servers with GameSpy's code truncate a reply at 1400 bytes, and some omit the end of a list.", finding.MissingParts)
 	beginMissing = finding.New(dissect.Warning, "gs2.part.begin", "the beginning of the reply is missing",
 		"The datagram does not begin with known settings or a table. It continues a reply of which the first datagram was lost or arrived later; or the request names single keys, and this is their values. Without the beginning, nothing says what the texts mean.", "Ask for the whole status instead of single keys. If the first datagram is missing, see gs2.part.missing.")
 	partDuplicate = &dissect.FindingType{ID: "gs2.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate datagrams: %d", Doc: "The network, the server or the capture duplicated datagrams of the reply. They are used once; clients that append datagrams as they arrive list players twice."}
 	partReorder   = &dissect.FindingType{ID: "gs2.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the datagrams arrived out of order", Doc: "Datagrams have no numbers: clients append them as they arrive and misplace rows."}
 	partConflict  = finding.New(dissect.Warning, "gs2.part.conflict", "different beginnings of the same reply: %d; the first one is used",
-		"Two different datagrams with the same session id begin a reply that breaks off: two requests with the same id crossed, or somebody forges replies.", advice.MixedParts)
+		"Two different datagrams with the same session id begin a reply that breaks off: two requests with the same id crossed, or somebody forges replies.", finding.MixedParts)
 
 	tableCount = finding.Length("gs2.table.count", "%d {row|rows} announced, %d {is|are} there",
-		"The number before a table differs from the number of its rows. Clients that rely on it lose rows, or read past the end. A reply that filled its 1400 bytes was truncated there.", advice.WrongCount)
+		"The number before a table differs from the number of its rows. Clients that rely on it lose rows, or read past the end. A reply that filled its 1400 bytes was truncated there.", finding.WrongCount)
 	noCount  = &dissect.FindingType{ID: "gs2.table.nocount", Severity: dissect.Note, Text: "a table without the number of its rows", Doc: "America's Army sends one byte instead of the number's two. Clients that read a number take the first letter of the first column for a part of it."}
 	tableCut = finding.Length("gs2.table.cut", "the packet ends within a row",
-		"The last row of a table does not have all of its values: the reply did not fit in the 1400 bytes of a packet, or its continuation did not arrive.", advice.CutList)
+		"The last row of a table does not have all of its values: the reply did not fit in the 1400 bytes of a packet, or its continuation did not arrive.", finding.CutList)
 	noEnd = &dissect.FindingType{ID: "gs2.end", Severity: dissect.Note, Text: "the zero byte at the end is missing", Doc: "The settings or the names of columns should end with an empty text, but end with the packet. Some servers omit it; a truncated reply looks the same."}
 )
 

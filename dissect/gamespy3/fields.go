@@ -2,7 +2,6 @@ package gamespy3
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
@@ -91,10 +90,10 @@ var (
 var (
 	unanswered          = finding.NoReply("gs3.noreply", "The capture has no reply. The server is down, the port is not its query port, a packet was lost, dropped or not captured, or the server requires a challenge: servers ignore a query without one, or with one that they did not give.")
 	unansweredChallenge = finding.New(dissect.Warning, "gs3.noreply.after_handshake", "%p with the server's challenge unanswered%p",
-		"The server gave a challenge, the client used it, and the capture has no reply. A firewall or a rate limit passes the short reply but drops the long one, a packet was lost or not captured, the challenge was used before (servers of the SDK accept each one once), or it had expired.", advice.LongReply)
+		"The server gave a challenge, the client used it, and the capture has no reply. A firewall or a rate limit passes the short reply but drops the long one, a packet was lost or not captured, the challenge was used before (servers of the SDK accept each one once), or it had expired.", finding.LongReply)
 	unrequested       = finding.Unrequested("gs3.unrequested", "The capture has requests of this conversation, but no pending one with this session id. The request is missing from the capture, or the reply is late, a duplicate or forged.")
 	challengeMismatch = finding.New(dissect.Warning, "gs3.challenge.mismatch", "challenge %d is not among the latest that the server gave this client; the newest is %d",
-		"The number is not among the last four that this server gave to this address in the capture. The client read it in the wrong byte order (it is big-endian) or as an unsigned number, or kept it too long, or got it before the capture began. Servers do not answer a wrong challenge.", advice.KeepChallenge)
+		"The number is not among the last four that this server gave to this address in the capture. The client read it in the wrong byte order (it is big-endian) or as an unsigned number, or kept it too long, or got it before the capture began. Servers do not answer a wrong challenge.", finding.KeepChallenge)
 	amplification = finding.Amplification("gs3.amplification", "The server sends much data to an address that has not been verified, so attackers can use it to flood others. Battlefield 2 does so, and any server whose master server does not require challenges.")
 	challenge0    = &dissect.FindingType{ID: "gs3.challenge0", Severity: dissect.Note, Text: "the server requires no challenge", Doc: "A challenge of 0 means that the next query must not carry one (Battlefield 2). Clients that send four zero bytes get an empty reply."}
 	zeroChallenge = finding.New(dissect.Warning, "gs3.challenge.zero", "a query with the challenge 0",
@@ -102,17 +101,17 @@ var (
 
 	// Parts.
 	splitMissing = finding.New(dissect.Failed, "gs3.split.missing", "%d of %d parts of a reply arrived; missing: %p (%p)",
-		"Some parts of a reply are not in the capture. The data of the others is shown.", advice.MissingParts)
+		"Some parts of a reply are not in the capture. The data of the others is shown.", finding.MissingParts)
 	splitEndless = finding.New(dissect.Failed, "gs3.split.endless", "%d {part|parts} of a reply arrived, but not the last; missing: %p (%p)",
-		"Only the last part shows how many there are, and it is not in the capture. The data of the others is shown. Servers of the SDK stop after seven parts, even if data is left.", advice.MissingParts)
+		"Only the last part shows how many there are, and it is not in the capture. The data of the others is shown. Servers of the SDK stop after seven parts, even if data is left.", finding.MissingParts)
 	splitDuplicate = finding.Duplicate("gs3.split.duplicate", "The network, the server or the capture duplicated parts. They are used once.")
 	splitReorder   = finding.Reordered("gs3.split.reorder", "Clients that append parts as they arrive misread this reply: a later part replaces the end of the one before.")
 	splitTotals    = finding.New(dissect.Warning, "gs3.split.totals", "parts of one reply state different totals: %p",
-		"Only the last part shows the total. Two parts are marked as the last, or one has a number beyond the last: the server's count restarted, two replies crossed, or somebody forges parts. The reply counts as complete when as many parts are present as the highest number says.", advice.MixedParts)
+		"Only the last part shows the total. Two parts are marked as the last, or one has a number beyond the last: the server's count restarted, two replies crossed, or somebody forges parts. The reply counts as complete when as many parts are present as the highest number says.", finding.MixedParts)
 	splitConflict      = finding.Conflict("gs3.split.conflict", "Two different parts have the same session id and number: two queries with the same id crossed, or somebody forges parts.")
 	splitOverlap       = &dissect.FindingType{ID: "gs3.split.overlap", Severity: dissect.Note, Text: "values truncated at the end of a part and sent again: %d", Doc: "The server fills a part to its last byte, and truncates the value or name that does not fit. The next part has it complete. Clients that append instead of replacing show a player twice, or shift the rows of a column."}
 	splitContradiction = finding.New(dissect.Warning, "gs3.split.contradiction", "values sent twice that differ: %d; the last ones are used",
-		"Two values for the same row and column differ, and the first is not the beginning of the second: the data changed while the server wrote the reply, or the parts belong to two replies.", advice.MixedParts)
+		"Two values for the same row and column differ, and the first is not the beginning of the second: the data changed while the server wrote the reply, or the parts belong to two replies.", finding.MixedParts)
 
 	// The content of replies.
 	noValue = &dissect.FindingType{ID: "gs3.novalue", Severity: dissect.Note, Text: "keys without a value: %d", Doc: "The server sent keys without a value and without a zero byte for it, as Unreal Tournament 3 does. Clients that read in pairs take every later key for a value."}
@@ -124,9 +123,9 @@ var (
 		Advice: "If the game is known, report it to qdissect with the capture."}
 	playersCount = &dissect.FindingType{ID: "gs3.players.count", Severity: dissect.Note, Text: "numplayers is %d, the list has %d", Doc: "The number of players differs from the length of the list. Unreal Tournament 3 and servers that count bots send such replies, and so do servers with invented players."}
 	tableCount   = finding.Length("gs3.table.count", "%d {row|rows} announced, %d {is|are} there",
-		"The number before a table differs from the number of its rows. A reply that filled its 1400 bytes was truncated there.", advice.WrongCount)
+		"The number before a table differs from the number of its rows. A reply that filled its 1400 bytes was truncated there.", finding.WrongCount)
 	tableCut = finding.Length("gs3.table.cut", "the packet ends within a row",
-		"The last row of a table does not have all of its values: a reply without parts must fit in 1400 bytes, or the packet was truncated.", advice.CutList)
+		"The last row of a table does not have all of its values: a reply without parts must fit in 1400 bytes, or the packet was truncated.", finding.CutList)
 )
 
 var sectionFindings = gamespy.SectionFindings{

@@ -15,7 +15,6 @@ import (
 	"cmp"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
@@ -78,7 +77,7 @@ var (
 	unanswered    = finding.NoReply("halflife.noreply", "The capture has no reply. Servers since Steam do not answer the old text queries without a plugin. The server may also be down, or a packet was lost, dropped or not captured.")
 	amplification = finding.Amplification("halflife.amplification", "The old queries have no challenge, so attackers can use a server that answers them to flood others.")
 	oddKey        = finding.New(dissect.Warning, "halflife.oddkv", "the last key has no value",
-		"Keys and values do not pair up: the reply was truncated, or a value contains a backslash.", advice.OddPairs)
+		"Keys and values do not pair up: the reply was truncated, or a value contains a backslash.", finding.OddPairs)
 	noTerm = &dissect.FindingType{ID: "halflife.noterm", Severity: dissect.Chat, Text: "no zero byte after the word", Doc: "Some clients omit it; a truncated request looks the same. Servers answer without it."}
 )
 

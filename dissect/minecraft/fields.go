@@ -2,7 +2,6 @@ package minecraft
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
@@ -55,13 +54,13 @@ var (
 var (
 	unanswered          = finding.NoReply("mc.noreply", "The capture has no reply. The server is down, its query is disabled (enable-query=true enables it), the port is not its query port (query.port), the token is invalid, or a packet was lost, dropped or not captured. Servers ignore invalid requests.")
 	unansweredChallenge = finding.New(dissect.Warning, "mc.noreply.after_handshake", "%p with the server's token unanswered%p",
-		"The server gave a token, the client used it, and the capture has no reply. A firewall or a rate limit passes the short reply but drops the long one, a packet was lost or not captured, or the token had expired: the server discards all tokens every 30 seconds.", advice.LongReply)
+		"The server gave a token, the client used it, and the capture has no reply. A firewall or a rate limit passes the short reply but drops the long one, a packet was lost or not captured, or the token had expired: the server discards all tokens every 30 seconds.", finding.LongReply)
 	unrequested  = finding.Unrequested("mc.unrequested", "The capture has requests of this conversation, but no pending one that this reply may answer. The request is missing from the capture, or the reply is late, a duplicate or forged.")
 	otherSession = finding.New(dissect.Warning, "mc.session.other", "session id differs from the request in frame %d: %x instead of %x",
 		"The reply has the kind that this request asks for, but no pending request has its session id. The server returns another id than it received, the reply is a late one to an earlier request, or it is forged. Clients that compare the id ignore it. For handshakes, bytes of the id from 80 up are shown as 80, because servers mangle them.", "A client should ignore the reply. If all replies of a server differ, compare only the lower four bits of each byte, as the protocol demands of session ids.")
 	otherKind     = &dissect.FindingType{ID: "mc.stat.other", Severity: dissect.Note, Text: "not the kind of reply that the %p in frame %d asks for", Doc: "The length of the request selects the stat: 15 bytes ask for the full one, 11 for the basic one. The server or a proxy decides otherwise or supports only one of the two, the request was changed in transit, or the reply answers another request."}
 	tokenMismatch = finding.New(dissect.Warning, "mc.token.mismatch", "token %d is not among the latest that the server gave this client; the newest is %d",
-		"The number is not among the last four that this server gave to this address in the capture. The client read it in the wrong byte order (it is big-endian) or kept it too long, or it was given before the capture began. Servers do not answer a wrong token.", advice.KeepChallenge)
+		"The number is not among the last four that this server gave to this address in the capture. The client read it in the wrong byte order (it is big-endian) or kept it too long, or it was given before the capture began. Servers do not answer a wrong token.", finding.KeepChallenge)
 	tokenLength = finding.New(dissect.Warning, "mc.token.length", "%d {byte|bytes}; 15 ask for the full stat, 11 for the basic one",
 		"Servers look only at the length: 15 bytes ask for the full stat, any other length for the basic one. A client that pads its request differently gets less than it expects.", "Send 11 bytes for the basic stat (FE FD 00, session id, token) and exactly 4 more zero bytes for the full stat.")
 	tokenMissing = finding.New(dissect.Warning, "mc.token.missing", "request without a token",
@@ -73,7 +72,7 @@ var (
 		"The server builds its handshake reply from text. Bytes of the session id from 80 up are not valid UTF-8 and return as EF BF BD. Clients that compare the id, or read the token at its usual offset, fail. Choose session ids with all bytes below 80, for example by masking with 0F0F0F0F.", "Choose session ids that survive: mask a random number with 0F0F0F0F.")
 	cached        = &dissect.FindingType{ID: "mc.cached", Severity: dissect.Chat, Text: "equal to the reply in frame %d, %t earlier", Doc: "Servers cache a full stat for five seconds, so players and counts may be that old. More frequent requests give no newer data."}
 	amplification = finding.New(dissect.Warning, "mc.amplification", "data sent without a token: %r times the request (%d bytes for %d)",
-		"The server sends data to an address that has not been verified, so attackers can use it to flood others.", advice.Amplification)
+		"The server sends data to an address that has not been verified, so attackers can use it to flood others.", finding.LimitReplies)
 
 	// The content of replies.
 	motdNul = finding.New(dissect.Warning, "mc.motd.nul", "the name contains a zero byte",

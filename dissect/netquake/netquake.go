@@ -22,7 +22,6 @@ import (
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
@@ -100,7 +99,7 @@ var (
 	unrequested    = finding.Unrequested("netquake.unrequested", "The conversation has requests in the capture, but none that this reply answers. It is a duplicate, a late reply or a forged packet, or the capture lost the request.")
 	amplification  = &dissect.FindingType{ID: "netquake.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)", Doc: "Queries need no challenge: whoever forges the address of a request makes the server send its reply to that address. Most replies are short; operators can limit their rate in the firewall."}
 	length         = finding.New(dissect.Warning, "netquake.length", "length %d in the header, the packet has %d",
-		"The length in the header must be that of the packet; servers and clients drop the packet otherwise. It was cut or padded on the way, or its sender is mistaken.", advice.WrongLength)
+		"The length in the header must be that of the packet; servers and clients drop the packet otherwise. It was cut or padded on the way, or its sender is mistaken.", finding.WrongLength)
 	elsewhere = &dissect.FindingType{ID: "netquake.port", Severity: dissect.Chat, Text: "the game goes on at port %d", Doc: "The client has to send to this port from now on. A firewall or a NAT that forwards the port of the queries alone lets the connection time out."}
 	rejected  = &dissect.FindingType{ID: "netquake.rejected", Severity: dissect.Note, Text: "the server rejects the client", Doc: "The text says why: the server is full, the client speaks another version of the protocol, or it is banned."}
 )

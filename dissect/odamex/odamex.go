@@ -19,7 +19,6 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -105,7 +104,7 @@ var (
 	unanswered  = finding.NoReply("odamex.noreply", "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers also ignore a query with the version 0.")
 	unrequested = finding.Unrequested("odamex.unrequested", finding.NonePending)
 	otherTime   = finding.New(dissect.Warning, "odamex.time", "reply to the request in frame %d has the time %d instead of %d",
-		"A reply returns the time of its query, from which launchers compute the round-trip time. This one has another: it answers an earlier query, or is forged.", advice.ReturnedValue)
+		"A reply returns the time of its query, from which launchers compute the round-trip time. This one has another: it answers an earlier query, or is forged.", finding.ReturnedValue)
 	amplification = finding.Amplification("odamex.amplification", "The server sends much data to an address that it has not verified. The source of a query can be forged to flood somebody else. Limit the rate of queries in a firewall.")
 	tooOld        = &dissect.FindingType{ID: "odamex.version", Severity: dissect.Note, Text: "the server sends only its version, %d.%d.%d: the launcher is too old", Doc: "Servers with a newer major version than the launcher states send their version and nothing else. Update the launcher, or let it state the version of the server."}
 )

@@ -14,7 +14,6 @@ import (
 	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -145,11 +144,11 @@ var (
 	unrequested   = finding.Unrequested("openttd.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
 	several       = finding.Several("openttd.several", "The request was answered already. The network duplicated the reply, the request was sent twice and one of the two is not in the capture, or two servers share the address.")
 	amplification = finding.New(dissect.Warning, "openttd.amplification", "data sent without a proof of the address: %r times the request (%d bytes for %d)",
-		"Before version 12 a request of three bytes brings the facts of the game, with 20 bytes for each NewGRF, and nothing proves that its sender has the address it came from: up to 130 times as much and more. Such servers are used to flood others. Version 12 answers with three bytes.", advice.Amplification)
+		"Before version 12 a request of three bytes brings the facts of the game, with 20 bytes for each NewGRF, and nothing proves that its sender has the address it came from: up to 130 times as much and more. Such servers are used to flood others. Version 12 answers with three bytes.", finding.LimitReplies)
 	size = finding.New(dissect.Warning, "openttd.size", "length %d in the header, the packet has %d",
-		"The length in the packet is not that of the datagram. OpenTTD ignores such packets. The sender is wrong, or something on the way cut the packet.", advice.WrongLength)
+		"The length in the packet is not that of the datagram. OpenTTD ignores such packets. The sender is wrong, or something on the way cut the packet.", finding.WrongLength)
 	count = finding.New(dissect.Warning, "openttd.count", "%d announced, %d {is|are} there",
-		"The number before a list of companies or addresses is larger than the list: the reply was cut, or the server counts wrongly.", advice.WrongCount)
+		"The number before a list of companies or addresses is larger than the list: the reply was cut, or the server counts wrongly.", finding.WrongCount)
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

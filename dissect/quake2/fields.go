@@ -2,7 +2,6 @@ package quake2
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/internal/core"
@@ -60,7 +59,7 @@ var (
 	before         = finding.New(dissect.Warning, "q2.before", "text before the settings",
 		"Something was printed before the status, in the same datagram. Clients that expect the settings in the second line read none, or reject the reply.", "A client should look for the line that begins with print or statusResponse. On the server, look for a mod or plugin that prints when it is asked.")
 	cutPlayer = finding.Length("q2.cut", "cut in the middle of a line",
-		"The reply ends within a line. Whole lines are shown; the rest is the field data. Servers themselves leave out players that do not fit, never half a line.", advice.CutList)
+		"The reply ends within a line. Whole lines are shown; the rest is the field data. Servers themselves leave out players that do not fit, never half a line.", finding.CutList)
 	notPlayer = finding.New(dissect.Warning, "q2.line", "not a line of a player: %s",
 		"A line after the settings has none of the formats of a player. It is shown and not counted. The server prints something into its status, or the reply is damaged.", "A client should skip the line. On the server, look for a mod that prints into the status.")
 	wrongVersion = &dissect.FindingType{ID: "q2.version", Severity: dissect.Note, Text: "the server speaks another version of the network protocol than the request names", Doc: "The number after info is the version that the client speaks: 34 in Quake 2, others in its descendants. A server with another one says so and states nothing else. A query client should ask for the status, which has no version."}

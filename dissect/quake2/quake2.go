@@ -87,16 +87,6 @@ func versions(b []byte) bool {
 
 var lexicon = wire.NewLexicon(commands, func(c *command) string { return c.word })
 
-// find returns the command with a word, nil if there is none.
-func find(word []byte) *command {
-	for _, c := range lexicon.Of(word) {
-		if c.word == string(word) {
-			return c
-		}
-	}
-	return nil
-}
-
 // wordOf returns the word that b begins with.
 func wordOf(b []byte) []byte {
 	n := wire.Letters(b)
@@ -114,7 +104,7 @@ func Detect(b []byte) dissect.Verdict {
 	}
 	b = b[4:]
 	word := wordOf(b)
-	if c := find(word); c != nil {
+	if c := lexicon.Find(word, wire.Exactly); c != nil {
 		return c.forms.Judge(b[len(word):])
 	}
 	return dissect.No
@@ -142,7 +132,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body = mUnknown, &d.query
 	r.I32(words.Header)
 	word := wordOf(r.Peek())
-	if c := find(word); c != nil && c.forms.Judge(core.PeekFrom(r, len(word))) != dissect.No {
+	if c := lexicon.Find(word, wire.Exactly); c != nil && c.forms.Judge(core.PeekFrom(r, len(word))) != dissect.No {
 		m.Type, m.Pair.Asks, m.Pair.Answers = c.message, c.asks, c.answers
 		d.query.Command = words.Word(r)
 		if c.decode != nil {

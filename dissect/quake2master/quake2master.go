@@ -15,7 +15,6 @@ import (
 	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
@@ -43,10 +42,10 @@ var (
 	unanswered  = finding.NoReply("q2master.noreply", "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. Few masters of Quake 2 still answer over UDP.")
 	unrequested = finding.Unrequested("q2master.unrequested", "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way.")
 	entryCut    = finding.Length("q2master.cut", "an entry is cut: %d {byte is|bytes are} left",
-		"The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data.", advice.CutList)
+		"The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data.", finding.CutList)
 	oddKey    = finding.OddKey("q2master.oddkv", "Keys and values of a heartbeat do not pair up: it was cut, or a value holds a backslash.")
 	cutPlayer = finding.Length("q2master.player_cut", "cut in the middle of a line",
-		"The heartbeat ends within a line. Whole lines are shown.", advice.CutList)
+		"The heartbeat ends within a line. Whole lines are shown.", finding.CutList)
 	notPlayer = finding.New(dissect.Warning, "q2master.line", "not a line of a player: %s",
 		"A line after the settings of a heartbeat does not have the format of a player.", "A master should skip the line. On the server, look for a mod that prints into the status.")
 )

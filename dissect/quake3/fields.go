@@ -2,7 +2,6 @@ package quake3
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
@@ -96,7 +95,7 @@ var (
 	challengeForm = &dissect.FindingType{ID: "q3.challenge_form", Severity: dissect.Note, Text: "servers do not return this challenge unchanged", Doc: "A setting cannot contain a backslash, a quotation mark or a semicolon, so servers omit such a challenge from the reply. ioquake3 does not answer a challenge of more than 128 characters."}
 	tokenRequired = &dissect.FindingType{ID: "q3.token.required", Severity: dissect.Chat, Text: "the server requires a token before it answers", Doc: "JK2MV and OpenJK can answer a query with a token and send data only after the client has returned it, so that nobody can use them to flood a forged address. Query clients that do not support this get no data from such servers."}
 	tokenMismatch = finding.New(dissect.Warning, "q3.token.mismatch", "the server did not give this token to this client",
-		"The token in echoResponse is not among the latest that this server gave to this address in the capture. The client changed it, kept it too long, asked from another address, or got it before the capture began. The server ignores the message or sends a new token.", advice.KeepChallenge)
+		"The token in echoResponse is not among the latest that this server gave to this address in the capture. The client changed it, kept it too long, asked from another address, or got it before the capture began. The server ignores the message or sends a new token.", finding.KeepChallenge)
 	samePort = &dissect.FindingType{ID: "q3.srcport", Severity: dissect.Note, Class: core.OfCapture, Text: "client and server use the same port", Doc: "The ports do not show which side is the server. Game clients use the server's default port themselves; some servers (Call of Duty, Jedi Academy) answer only such requests, and query clients for them do the same."}
 
 	// Settings and players.
@@ -107,7 +106,7 @@ var (
 	noEnd   = finding.Length("q3.noeol", "no newline at the end",
 		"A status reply ends with a new line. This one was truncated, or its server is of another kind. Some clients lose the last player or reject the reply.", "A client should accept the end of the data as the end of a line.")
 	cutPlayer = finding.Length("q3.cut", "truncated in the middle of a player",
-		"The reply ends within a line. Complete lines are shown; the rest is in the field data.", advice.CutList)
+		"The reply ends within a line. Complete lines are shown; the rest is in the field data.", finding.CutList)
 	notPlayer = finding.New(dissect.Warning, "q3.line", "not a line of a player: %s",
 		"A line after the settings has no known format of a player. It is shown but not counted.", "A client should skip the line. On the server, look for a mod or plugin that prints into the status.")
 	nameQuote = finding.New(dissect.Warning, "q3.name_quote", "the name %s contains a quotation mark",

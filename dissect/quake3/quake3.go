@@ -156,16 +156,6 @@ func asksBack(rest []byte) bool {
 
 var lexicon = wire.NewLexicon(commands[:], func(c *command) string { return c.word })
 
-// find returns the command with a word of letters, or nil if there is none.
-func find(b []byte) *command {
-	for _, c := range lexicon.Of(b) {
-		if wire.Same(b, c.word) {
-			return c
-		}
-	}
-	return nil
-}
-
 // Detect judges a payload by its first bytes. See [dissect.Protocol].
 func Detect(b []byte) dissect.Verdict {
 	if len(b) < 4 || string(b[:4]) != "\xff\xff\xff\xff" {
@@ -178,7 +168,7 @@ func Detect(b []byte) dissect.Verdict {
 		b = b[1:]
 	}
 	n := wire.Letters(b)
-	if c := find(b[:n]); c != nil {
+	if c := lexicon.Find(b[:n], wire.Same); c != nil {
 		return c.forms.Judge(b[n:])
 	}
 	return prints.Judge(b)
@@ -214,7 +204,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		r.U8(fSide)
 	}
 	n := wire.Letters(r.Peek())
-	if c := find(core.PeekTo(r, n)); c != nil && (n == r.Left() || r.PeekByte(n) == '\\' || r.PeekByte(n) <= ' ') {
+	if c := lexicon.Find(core.PeekTo(r, n), wire.Same); c != nil && (n == r.Left() || r.PeekByte(n) == '\\' || r.PeekByte(n) <= ' ') {
 		m.Type, m.Pair.Asks, m.Pair.Answers = c.message, c.asks, c.answers
 		c.decode(d, r, m)
 		return

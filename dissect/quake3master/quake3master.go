@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -27,9 +26,9 @@ var (
 	unrequested = finding.Unrequested("q3master.unrequested", "The capture has requests of this conversation, but none that this reply answers: the reply is late, a duplicate or forged, or the request is missing from the capture. Clients that accept replies from anybody can be given false servers that way.")
 	list        = &dissect.FindingType{ID: "q3master.list", Severity: dissect.Chat, Text: "the list has %d {server|servers} in %d {reply|replies}; its request is frame %d", Doc: "The end of a list that arrived in several replies. Entries that occur twice count twice."}
 	endless     = finding.New(dissect.Warning, "q3master.noterm", "no reply ends the list (replies: %d, servers: %d)",
-		"The last reply to a request ends with EOT or EOF, which tells clients that the list is complete. None of these replies does: the last one was lost, the capture ended too early, or the master sends no mark, so that clients have to wait.", advice.MissingParts)
+		"The last reply to a request ends with EOT or EOF, which tells clients that the list is complete. None of these replies does: the last one was lost, the capture ended too early, or the master sends no mark, so that clients have to wait.", finding.MissingParts)
 	cut = finding.Length("q3master.cut", "truncated entry: %d {byte is|bytes are} left",
-		"The reply does not consist of whole entries: it was truncated, or it contains other data. Whole entries are shown; the rest is in the field data.", advice.CutList)
+		"The reply does not consist of whole entries: it was truncated, or it contains other data. Whole entries are shown; the rest is in the field data.", finding.CutList)
 	fillers    = &dissect.FindingType{ID: "q3master.filler", Severity: dissect.Chat, Text: "entries without an address or a port: %d", Doc: "Some masters fill their replies with entries of zeros. They are not servers and not in the list."}
 	layoutUsed = &dissect.FindingType{ID: "q3master.layout", Severity: dissect.Chat, Text: "entries %p", Doc: "The entries do not have the layout of Quake 3's master, in which each follows a backslash. Clients for other games misread them."}
 )

@@ -130,16 +130,6 @@ func isChallenge(b []byte) bool {
 
 var lexicon = wire.NewLexicon(commands, func(c *command) string { return c.word })
 
-// find returns the command with a word, nil if there is none.
-func find(word []byte) *command {
-	for _, c := range lexicon.Of(word) {
-		if c.word == string(word) {
-			return c
-		}
-	}
-	return nil
-}
-
 // wordOf returns the word that b begins with.
 func wordOf(b []byte) []byte { return b[:wire.Letters(b)] }
 
@@ -155,7 +145,7 @@ func Detect(b []byte) dissect.Verdict {
 		b = b[1:]
 	}
 	word := wordOf(b)
-	if c := find(word); c != nil {
+	if c := lexicon.Find(word, wire.Exactly); c != nil {
 		if v := c.forms.Judge(b[len(word):]); v != dissect.No {
 			return v
 		}
@@ -195,7 +185,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		r.U8(fFifth)
 	}
 	word := wordOf(r.Peek())
-	if c := find(word); c != nil && c.forms.Judge(core.PeekFrom(r, len(word))) != dissect.No {
+	if c := lexicon.Find(word, wire.Exactly); c != nil && c.forms.Judge(core.PeekFrom(r, len(word))) != dissect.No {
 		m.Type = c.message
 		m.Pair = dissect.Pair{Asks: c.asks, Challenge: dissect.ChallengeAbsent}
 		d.decodeCommand(r, m, c)

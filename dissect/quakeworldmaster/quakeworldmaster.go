@@ -18,7 +18,6 @@ import (
 	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
@@ -59,7 +58,7 @@ var (
 	unrequested   = finding.Unrequested("qwmaster.unrequested", "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way.")
 	amplification = &dissect.FindingType{ID: "qwmaster.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)", Doc: "The request has three bytes and no challenge: whoever forges its address makes the master flood that address. Operators limit it in the firewall."}
 	entryCut      = finding.Length("qwmaster.cut", "an entry is cut: %d {byte is|bytes are} left",
-		"The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data.", advice.CutList)
+		"The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data.", finding.CutList)
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

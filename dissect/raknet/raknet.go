@@ -15,7 +15,6 @@ package raknet
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
@@ -89,12 +88,12 @@ var (
 	tooLarge    = finding.Unanswered("raknet.mtu.noreply", "No reply came. The request is as large as the client hopes that the path can carry, and is sent again and smaller if nothing comes: unanswered ones before a reply say that the path carries less. If none is answered, the server is down, or drops clients that ask too often.")
 	unrequested = finding.Unrequested("raknet.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
 	otherTime   = finding.New(dissect.Warning, "raknet.time", "the time is not that of the ping in frame %d",
-		"A pong has to bring the time of its ping back; clients make the round-trip time of it. This server sends another one, or the pong answers a ping that is not in the capture.", advice.ReturnedValue)
+		"A pong has to bring the time of its ping back; clients make the round-trip time of it. This server sends another one, or the pong answers a ping that is not in the capture.", finding.ReturnedValue)
 	amplification = finding.Amplification("raknet.amplification", "Pings are answered without a challenge: a server with a long text can be abused to flood others. A shorter message of the day helps.")
 	refused       = &dissect.FindingType{ID: "raknet.refused", Severity: dissect.Note, Text: "the server refuses the connection: %p", Doc: "The server is there and does not take this client, for the reason given."}
 	otherVersion  = &dissect.FindingType{ID: "raknet.version", Severity: dissect.Note, Text: "the server speaks version %d of RakNet's protocol", Doc: "The client asked with another version and is refused. Clients and servers of the same version of the game have the same one: update the older of the two, or set up a proxy that translates."}
 	length        = finding.Length("raknet.pong.length", "the length says %d {byte|bytes}, %d {is|are} there",
-		"The length before the text is not that of what follows. What is there is read. Clients that trust the length cut the text, or refuse the pong.", advice.WrongLength)
+		"The length before the text is not that of what follows. What is there is read. Clients that trust the length cut the text, or refuse the pong.", finding.WrongLength)
 	semicolon = finding.New(dissect.Warning, "raknet.motd.semicolon", "a semicolon within the name",
 		"The name holds a semicolon without a backslash before it, which separates fields. The numbers behind it tell where the name ends; clients that only count fields take each for the one before it. Take the semicolon out of the message of the day.", "Take the semicolon out of the message of the day. A client can count the fields from the end.")
 )

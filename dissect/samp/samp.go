@@ -15,7 +15,6 @@ import (
 	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
@@ -101,7 +100,7 @@ var (
 	unrequested   = finding.Unrequested("samp.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
 	amplification = finding.Amplification("samp.amplification", "Requests have 11 bytes and no challenge, lists of players fifty times as much: a server that answers any address can be abused to flood others. Limit the rate of replies to each address.")
 	count         = finding.Length("samp.count", "%d {entry|entries} announced, %d {is|are} there",
-		"The number before a list is not that of its entries: the reply was cut, or the server counts wrongly. Clients that trust the number read past the end.", advice.WrongCount)
+		"The number before a list is not that of its entries: the reply was cut, or the server counts wrongly. Clients that trust the number read past the end.", finding.WrongCount)
 	refused = finding.New(dissect.Note, "samp.rcon.refused", "the server refuses the password",
 		"The password of the remote console is wrong. Many of these say that somebody is guessing; servers write each into their log.", "If it is yourself, correct the password. If many come from others, close the remote console to other addresses (rcon 0, or a firewall) and choose a long password.")
 )

@@ -17,7 +17,6 @@ import (
 	"math/bits"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/columns"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
@@ -106,25 +105,25 @@ var (
 
 	unanswered = finding.NoReply("sqp.noreply", "No reply came within the time that clients wait. The server is down, the game has not started the query service, the port is another one (that of the game and 10, as a rule), or something on the way drops UDP. Servers are silent if the challenge is not the one that they gave.")
 	mismatch   = finding.New(dissect.Warning, "sqp.challenge.mismatch", "challenge %d was not given to this client: the server gave %d",
-		"Servers do not answer a query with another challenge than the one that they gave to this address and port. The client kept one too long, or uses that of another server.", advice.KeepChallenge)
+		"Servers do not answer a query with another challenge than the one that they gave to this address and port. The client kept one too long, or uses that of another server.", finding.KeepChallenge)
 	unrequested    = finding.Unrequested("sqp.unrequested", "A reply in a conversation whose requests are in the capture, but none with its challenge. A late reply, a request lost by the capture, or a forged packet.")
 	several        = finding.Several("sqp.several", "The request was answered already. The network duplicated the reply, the request was sent twice and one of the two is not in the capture, or two servers share the address.")
 	otherChallenge = finding.New(dissect.Warning, "sqp.challenge.other", "reply to the request in frame %d has challenge %d instead of %d",
-		"Replies bring back the challenge of the query. This one has another: the server is wrong, the reply is one to an earlier query, or it is forged. Clients ignore it.", advice.ReturnedValue)
+		"Replies bring back the challenge of the query. This one has another: the server is wrong, the reply is one to an earlier query, or it is forged. Clients ignore it.", finding.ReturnedValue)
 	oddChunk = finding.New(dissect.Warning, "sqp.chunk", "a chunk of an unknown kind, %d {byte|bytes} long",
 		"Replies do not say what their chunks are. This one reads neither as info, rules, players, teams nor metrics: the server writes it wrongly, or the protocol was extended.", "If the game is new, report it to qdissect with the capture. A client should skip the chunk by its length.")
 	fewerRows = finding.New(dissect.Warning, "sqp.rows", "%d {row|rows} announced, %d {is|are} there",
-		"A table of players or teams ends before its last row: the server counts wrongly, or something on the way cut the chunk. Clients that trust the number read past the end.", advice.WrongCount)
+		"A table of players or teams ends before its last row: the server counts wrongly, or something on the way cut the chunk. Clients that trust the number read past the end.", finding.WrongCount)
 	lengthOff = finding.Length("sqp.length", "%d {byte|bytes} announced, %d {follows|follow}",
-		"The length in the header is not that of the packet. Clients that go by it misread the reply or give up. The server writes it wrongly, or something on the way cut the packet.", advice.WrongLength)
+		"The length in the header is not that of the packet. Clients that go by it misread the reply or give up. The server writes it wrongly, or something on the way cut the packet.", finding.WrongLength)
 	partMissing = finding.New(dissect.Warning, "sqp.part.missing", "%d of %d {packet|packets} of this reply arrived; missing: %p (%p)",
-		"Packets of a reply did not arrive. What stands before the gap is shown.", advice.MissingParts)
+		"Packets of a reply did not arrive. What stands before the gap is shown.", finding.MissingParts)
 	partDuplicate = &dissect.FindingType{ID: "sqp.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate packets: %d", Doc: "The network or the server sent packets of a reply twice. They are used once."}
 	partReorder   = &dissect.FindingType{ID: "sqp.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the packets arrived out of order", Doc: "Clients that append packets as they come misread this reply."}
 	partConflict  = finding.New(dissect.Warning, "sqp.part.conflict", "packets that arrived again with different content: %d; the first ones are used",
-		"Two different packets with the same number in one reply: another reply to the same challenge, or a forged packet.", advice.MixedParts)
+		"Two different packets with the same number in one reply: another reply to the same challenge, or a forged packet.", finding.MixedParts)
 	partFirst = finding.New(dissect.Warning, "sqp.part.unread", "the first packet is missing: the others cannot be read",
-		"Replies are cut anywhere, and only the first packet begins at a known place.", advice.FirstPart)
+		"Replies are cut anywhere, and only the first packet begins at a known place.", finding.FirstPart)
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

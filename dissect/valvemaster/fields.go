@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/internal/core"
@@ -95,7 +94,7 @@ var (
 	unanswered        = finding.NoReply("master.noreply", "The capture has no reply within the time that clients wait. The master is down or no longer exists (most of Valve's do not), or the request or the reply was lost, dropped by a firewall, or not captured. Today's masters answer little but the request for servers; some limit how often they answer a client, and ignore what they do not understand.")
 	unrequested       = finding.Unrequested("master.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late or a duplicate, or somebody forged it.")
 	challengeMismatch = finding.New(dissect.Warning, "master.challenge.mismatch", "challenge %d is not among the latest that the master gave this server; the newest is %d",
-		"The number in the heartbeat is not among the last four that this master gave to this address in the capture. The server kept it too long, took it from another master, or got it before the capture began. The master usually answers with a new challenge and does not list the server until it is used.", advice.KeepChallenge)
+		"The number in the heartbeat is not among the last four that this master gave to this address in the capture. The server kept it too long, took it from another master, or got it before the capture began. The master usually answers with a new challenge and does not list the server until it is used.", finding.KeepChallenge)
 	challengeMissing = finding.New(dissect.Warning, "master.challenge.missing", "the heartbeat has no valid challenge",
 		"The challenge is missing or not a decimal number. Masters usually do not list a server without one, because its address is not verified.", "The server has to repeat the challenge of the master as a decimal number, in the key challenge of its heartbeat. Until then it is not listed: check the version of the server.")
 	listing   = &dissect.FindingType{ID: "master.listing", Severity: dissect.Chat, Text: "end of the list: %d {server|servers} in %d replies; the first request is frame %d", Doc: "A list that does not fit in one datagram is requested page by page, each from the last address of the previous page. The numbers are those of the pages in the capture."}
@@ -130,14 +129,14 @@ var (
 
 	// Lists of addresses.
 	listLength = finding.Length("master.len6", "%d {byte|bytes} at the end {is|are} not a whole address",
-		"An address takes 6 bytes, 18 with IPv6. The list was truncated, or it contains other data.", advice.CutList)
+		"An address takes 6 bytes, 18 with IPv6. The list was truncated, or it contains other data.", finding.CutList)
 	listEmpty = &dissect.FindingType{ID: "master.empty", Severity: dissect.Note, Text: "neither a server nor the end of the list", Doc: "An empty list should contain 0.0.0.0:0; a truncated reply looks the same. Clients may wait for more."}
 	listIPv6  = &dissect.FindingType{ID: "master.ipv6", Severity: dissect.Chat, Text: "IPv6 addresses, recognised by an end of 18 zero bytes", Doc: "Xash3D masters send IPv6 addresses to clients that use IPv6. No field says so."}
 
 	// Messages of game servers.
 	heartbeatFlavour = &dissect.FindingType{ID: "master.heartbeat.flavour", Severity: dissect.Chat, Text: "%p heartbeat, recognised by %p", Doc: "The engines send the same settings in different order. Nothing else distinguishes them."}
 	heartbeatOdd     = finding.New(dissect.Warning, "master.heartbeat.odd", "the last key has no value",
-		"Keys and values do not pair up: the heartbeat was truncated, or a value contains a backslash.", advice.OddPairs)
+		"Keys and values do not pair up: the heartbeat was truncated, or a value contains a backslash.", finding.OddPairs)
 	heartbeatEnd    = &dissect.FindingType{ID: "master.heartbeat.noterm", Severity: dissect.Note, Text: "no newline at the end", Doc: "Xash3D omits it; a truncated heartbeat looks the same. Masters that search for it may read into the rest of an earlier message in their buffer."}
 	heartbeatCounts = &dissect.FindingType{ID: "master.heartbeat.counts", Severity: dissect.Note, Text: "%d {player|players} of at most %d, %d {bot|bots}", Doc: "More players than slots, or more bots than players: reserved slots, bots that are counted separately, or invented numbers."}
 	quitForm        = &dissect.FindingType{ID: "master.quit.form", Severity: dissect.Chat, Text: "in the form of %p", Doc: "GoldSrc sends b and a new line; Source adds a zero byte. Other senders may use either form."}

@@ -16,7 +16,6 @@ import (
 	"bytes"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
@@ -107,14 +106,14 @@ var (
 	badCRC        = finding.New(dissect.Warning, "ventrilo.crc", "the checksum is %x, the header states %x",
 		"The checksum in the header is not that of the decrypted bodies. The message was damaged, or another program than Ventrilo sent it.", "A client should discard the message and ask again; if it is always wrong, the program is not Ventrilo.")
 	badLength = finding.Length("ventrilo.length", "the header states a body of %d {byte|bytes}, the datagram has %d",
-		"The datagram was truncated, or another program than Ventrilo sent it.", advice.WrongLength)
+		"The datagram was truncated, or another program than Ventrilo sent it.", finding.WrongLength)
 	partMissing = finding.New(dissect.Warning, "ventrilo.part.missing", "%d of %d parts of this status arrived; missing: %p (%p)",
-		"Parts of a status are missing from the capture, or did not arrive. The lines before the gap are shown.", advice.MissingParts)
+		"Parts of a status are missing from the capture, or did not arrive. The lines before the gap are shown.", finding.MissingParts)
 	partDuplicate = finding.Duplicate("ventrilo.part.duplicate", "The network or the server sent parts of a status twice. They are used once.")
 	partReorder   = finding.Reordered("ventrilo.part.reorder", "Clients that append the parts as they come misread this status.")
 	partConflict  = finding.Conflict("ventrilo.part.conflict", "Two different parts with the same number: the server encrypted the status anew for a second request with the same number, or a packet was forged.")
 	partFirst     = finding.New(dissect.Warning, "ventrilo.part.first", "the first part is missing, the others are not decoded",
-		"The bodies are cut anywhere, so only the first part begins with a line.", advice.FirstPart)
+		"The bodies are cut anywhere, so only the first part begins with a line.", finding.FirstPart)
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

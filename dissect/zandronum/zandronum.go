@@ -22,7 +22,6 @@ import (
 	"encoding/binary"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/advice"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -71,7 +70,7 @@ var (
 	isBanned    = &dissect.FindingType{ID: "zandronum.banned", Severity: dissect.Note, Text: "the server refuses: it has banned this address", Doc: "The address is in the ban list of the server."}
 	unrequested = finding.Unrequested("zandronum.unrequested", finding.NonePending)
 	otherTime   = finding.New(dissect.Warning, "zandronum.time", "reply to the request in frame %d has the time %d instead of %d",
-		"A reply returns the time of its request, from which launchers compute the round-trip time. This one has another: it answers an earlier request, or is forged.", advice.ReturnedValue)
+		"A reply returns the time of its request, from which launchers compute the round-trip time. This one has another: it answers an earlier request, or is forged.", finding.ReturnedValue)
 	amplification = finding.Amplification("zandronum.amplification", "The server sends much data to an address that it has not verified. The source of a request can be forged to flood somebody else; the limit of one reply in ten seconds keeps the damage small.")
 	wide          = finding.New(dissect.Warning, "zandronum.request.wide", "the numbers of this request have 64 bits instead of 32",
 		"Servers read the flags as 0 and send nothing but their version. Some launchers pack numbers in the size of a long, which differs between systems. The numbers have 32 bits.", "A launcher must write flags and time as 32-bit numbers (int32_t, not long).")
@@ -81,17 +80,17 @@ var (
 		"The reply has a flag of a newer version, so it is unknown where the fields after it begin. Older launchers misread such a reply.", "Update the launcher. If it is a release of Zandronum that qdissect does not know, report it.")
 
 	partMissing = finding.New(dissect.Warning, "zandronum.part.missing", "%d of %d {segment|segments} of this reply arrived; missing: %p (%p)",
-		"Segments of a reply are not in the capture. They do not come again: the launcher has to ask again, ten seconds later. What comes before the gap is shown.", advice.MissingParts)
+		"Segments of a reply are not in the capture. They do not come again: the launcher has to ask again, ten seconds later. What comes before the gap is shown.", finding.MissingParts)
 	partEndless = finding.New(dissect.Warning, "zandronum.part.endless", "%d {segment|segments} of a reply arrived, the last one did not; missing: %p (%p)",
-		"Only the last segment says how many there are, and it is not in the capture. What comes before the gap is shown.", advice.MissingParts)
+		"Only the last segment says how many there are, and it is not in the capture. What comes before the gap is shown.", finding.MissingParts)
 	partDuplicate = &dissect.FindingType{ID: "zandronum.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate segments: %d", Doc: "The network, the server or the capture duplicated segments of a reply. They are used once."}
 	partReorder   = &dissect.FindingType{ID: "zandronum.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the segments arrived out of order", Doc: "Launchers that append segments in the order of arrival misread this reply."}
 	partConflict  = finding.New(dissect.Warning, "zandronum.part.conflict", "segments that arrived again with different bytes: %d; the first ones are used",
-		"Two different segments have the same index. One of them belongs to another reply, or is forged.", advice.MixedParts)
+		"Two different segments have the same index. One of them belongs to another reply, or is forged.", finding.MixedParts)
 	partFirst = finding.New(dissect.Warning, "zandronum.part.first", "the first segment is missing: the others cannot be read",
-		"Only the first segment begins at a known place of the reply.", advice.FirstPart)
+		"Only the first segment begins at a known place of the reply.", finding.FirstPart)
 	partSizes = finding.New(dissect.Warning, "zandronum.part.sizes", "the segments have %d {byte|bytes}, their headers say %d",
-		"The sizes in the headers do not match the segments. Launchers that trust them misread the reply.", advice.MixedParts)
+		"The sizes in the headers do not match the segments. Launchers that trust them misread the reply.", finding.MixedParts)
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -117,25 +117,35 @@ func Same[T string | []byte](b T, word string) bool {
 const maxWord = 32
 
 // A Lexicon finds the commands of a protocol by the lengths of their words.
-type Lexicon[T any] [maxWord][]*T
+type Lexicon[T any] struct {
+	of   [maxWord][]*T
+	word func(*T) string
+}
 
 // NewLexicon returns the lexicon of commands, which word names.
 func NewLexicon[T any](commands []T, word func(*T) string) *Lexicon[T] {
-	l := new(Lexicon[T])
+	l := &Lexicon[T]{word: word}
 	for i := range commands {
 		c := &commands[i]
-		l[len(word(c))] = append(l[len(word(c))], c)
+		l.of[len(word(c))] = append(l.of[len(word(c))], c)
 	}
 	return l
 }
 
-// Of returns the commands whose words are as long as word.
-func (l *Lexicon[T]) Of(word []byte) []*T {
+// Find returns the command whose word is the same as one, which [Same] or [Exactly] says, or nil if there is none.
+func (l *Lexicon[T]) Find(word []byte, same func(a []byte, b string) bool) *T {
 	if len(word) < maxWord {
-		return l[len(word)]
+		for _, c := range l.of[len(word)] {
+			if same(word, l.word(c)) {
+				return c
+			}
+		}
 	}
 	return nil
 }
+
+// Exactly reports whether a is b.
+func Exactly(a []byte, b string) bool { return string(a) == b }
 
 // Starts returns every head followed by each byte of next, for [dissect.Protocol.Starts].
 func Starts(next string, heads ...string) []string {
