@@ -68,6 +68,8 @@ const (
 	Refusal
 	// ChallengeRequest asks for a challenge: that is the whole answer.
 	ChallengeRequest
+	// Unconfirmed is a heartbeat after which masters may send nothing.
+	Unconfirmed
 )
 
 // A MessageType is one kind of message of a protocol. Types are declared by

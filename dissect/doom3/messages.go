@@ -53,7 +53,7 @@ var (
 	mInfoExReply      = &dissect.MessageType{Name: "info_ex_reply", Title: "extended info reply", Role: dissect.Reply, Doc: "infoExResponse: settings, players and their results."}
 	mServersRequest   = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "getServers: asks a master server for addresses of servers."}
 	mServersReply     = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "servers: addresses of servers, in one or more messages."}
-	mHeartbeat        = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "heartbeat: a server announces itself to the master server. The master server may query it with getInfo."}
+	mHeartbeat        = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "heartbeat: a server announces itself to the master server. The master server may query it with getInfo."}
 	mRcon             = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "rcon: a command for the server's console. The password is not encrypted."}
 	mPrint            = &dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply, Doc: "print: text for the receiver: the output of an rcon command, or the reason why the server refuses a client."}
 	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "challenge: a game client asks for the challenge that it needs to connect."}

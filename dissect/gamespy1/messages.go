@@ -48,7 +48,7 @@ var (
 	mSecureReply  = &dissect.MessageType{Name: "secure_reply", Title: "secure reply", Role: dissect.Reply, Doc: "The text of the request, signed: validate."}
 	mEmptyReply   = &dissect.MessageType{Name: "empty_reply", Title: "empty reply", Role: dissect.Reply, Doc: "The end of a reply without content. A known request determines its type."}
 
-	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "A server announces itself to a master."}
+	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "A server announces itself to a master."}
 
 	messages = []*dissect.MessageType{
 		mBasic, mInfo, mRules, mPlayers, mTeams, mStatus, mPackets, mProperty, mEcho, mSecure, mCombined, mUnknown,

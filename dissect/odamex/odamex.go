@@ -98,7 +98,7 @@ var (
 	mVersion      = &dissect.MessageType{Name: "version_reply", Title: "version", Role: dissect.Reply, Doc: "The version of the server, on request or because the launcher is too old for more."}
 	mServers      = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "A launcher asks a master for servers."}
 	mList         = &dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Servers that the master knows."}
-	mHeartbeat    = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "A server registers with a master."}
+	mHeartbeat    = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "A server registers with a master."}
 	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "A tag with a type that is not known."}
 
 	unanswered  = finding.NoReply("odamex.noreply", "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers also ignore a query with the version 0.")

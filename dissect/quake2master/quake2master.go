@@ -36,7 +36,7 @@ const topicServers dissect.Topic = 1
 var (
 	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "query: asks for the list of servers."}
 	mServersReply   = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "servers: addresses of servers, in one or more replies."}
-	mHeartbeat      = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "heartbeat: a server tells its master every five minutes that it is there, with its status."}
+	mHeartbeat      = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "heartbeat: a server tells its master every five minutes that it is there, with its status."}
 	mShutdown       = &dissect.MessageType{Name: "shutdown", Title: "shutdown", Role: dissect.OneWay, Doc: "shutdown: a server stops."}
 
 	unanswered  = finding.NoReply("q2master.noreply", "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. Few masters of Quake 2 still answer over UDP.")

@@ -49,7 +49,7 @@ var (
 	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "Letter c: asks for the list of servers."}
 	mServersReply   = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "Letter d: addresses of servers, in one or more replies."}
 	mRefusal        = &dissect.MessageType{Name: "refusal", Title: "refusal", Role: dissect.Reply, Doc: "Letter m: the master does not answer, with the reason."}
-	mHeartbeat      = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "Letter a: a server tells its master every five minutes that it is there."}
+	mHeartbeat      = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "Letter a: a server tells its master every five minutes that it is there."}
 	mShutdown       = &dissect.MessageType{Name: "shutdown", Title: "shutdown", Role: dissect.OneWay, Doc: "Letter C: a server stops."}
 	mPingRequest    = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Letter k: the master asks a server whether it is there."}
 	mPingReply      = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "Letter l: it is."}

@@ -25,7 +25,7 @@ var (
 	mServers   = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "A launcher asks the master for servers."}
 	mList      = &dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Servers that the master knows, in one datagram or several."}
 	mRefusal   = &dissect.MessageType{Name: "servers_refusal", Title: "refusal of the master", Role: dissect.Reply, Doc: "The master does not send a list."}
-	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "A server registers with the master, every 30 seconds."}
+	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "A server registers with the master, every 30 seconds."}
 )
 
 var refused = &dissect.FindingType{ID: "zandronum.master.refused", Severity: dissect.Note, Text: "the master refuses: %p",

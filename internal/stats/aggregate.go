@@ -938,18 +938,25 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 		return
 	}
 	k := keyOf(f.Dst.Addr(), 0)
-	if e := a.clients.find(k, k.hash()); e != nil {
+	large := f.Type == core.FragmentationNeeded
+	if e := a.clients.find(k, k.hash()); e != nil && !large {
 		p := e.v.own(&a.pasts)
 		p.refused = addSaturated(p.refused, 1)
 	}
+	says := &heard{icmp: saysICMP(f.Type), icmpFrame: f.ICMPFrame}
 	if e := a.known(&f.Dst, 0); e != nil {
-		e.v.hears().merge(&heard{icmp: saysICMP(f.Type), icmpFrame: f.ICMPFrame})
-	} else if e := a.known(&f.Src, 0); e != nil && f.Type == core.PortUnreachable {
-		e.v.bounced++
+		e.v.hears().merge(says)
+	} else if e := a.known(&f.Src, 0); e != nil && (large || f.Type == core.PortUnreachable) {
+		if e.v.bounced++; large {
+			e.v.hears().merge(says)
+		}
 	}
 }
 
-const saysClosed = "the port is closed"
+const (
+	saysClosed = "the port is closed"
+	saysLarge  = "a packet is too large for the path"
+)
 
 // saysICMP returns what an ICMP error says about a server.
 func saysICMP(t *dissect.FindingType) string {
@@ -959,7 +966,7 @@ func saysICMP(t *dissect.FindingType) string {
 	case core.Prohibited:
 		return "a firewall rejects"
 	case core.FragmentationNeeded:
-		return "a packet is too large for the path"
+		return saysLarge
 	case core.HopLimit:
 		return "a packet loops or its hop limit is too low"
 	case core.Unreachable:

@@ -12,12 +12,13 @@ import (
 )
 
 // What makes a victim: so many times the bytes, requests in its name per second, and per second and server if its ports may be those of a
-// client, which are not below lowPorts.
+// client, which are not below lowPorts, and if they change not below ephemeral.
 const (
 	leastFactor = 3
 	leastRate   = 10
 	leastEach   = 0.2
 	lowPorts    = 1024
+	ephemeral   = 10_000
 	// leastReflectors is how many servers reply to a victim that asked none of them.
 	leastReflectors = 3
 	// leastVictims is how many addresses of a network are victims together, each with leastOf requests.
@@ -35,6 +36,7 @@ type victim struct {
 	pauses   int64 // how long nothing came in between
 	servers  uint64
 	there    bool // the capture is at the victim: it has no requests in its name
+	doubtful bool // it may be a client that asks too often
 }
 
 func (v *victim) seconds() float64 { return max(float64(v.to-v.from-v.pauses)/1e9, 1) }
@@ -122,6 +124,11 @@ func (r *reporting) victimOf(c *entry[client]) *victim {
 	}
 	x := &victim{who: r.source(c), clients: []*entry[client]{c}}
 	x.add(&c.v)
+	few, changing := x.servers < leastReflectors, c.v.most >= c.v.least // the least is one more
+	if few && changing && c.v.least > ephemeral && c.v.refused == 0 {
+		return nil // as a program that opens a socket for each request; a forger that changes ports takes any
+	}
+	x.doubtful = few && c.v.refused == 0 && c.v.most >= lowPorts && (!changing || c.v.least > ephemeral)
 	if l := c.v.cells; l != nil {
 		counts := make([]float64, len(l.buckets))
 		for i := range l.buckets {
@@ -180,9 +187,14 @@ func (r *reporting) reflected() {
 		if n := int(x.servers); n > len(servers) {
 			where = "about " + number(x.servers) + " servers"
 		}
-		v.Text = fmt.Sprintf("Reflection at %s: %s in its name in %s (%s per second) made %s send it %s, %s times what came. The address is forged: it is the victim.",
-			x.who, number(x.requests)+" "+what, partOf(x.seconds(), x.from, x.to), rounded(x.rate()), where, size(x.out), decimals(factor))
+		whose := "The address is forged: it is the victim."
 		v.Advice = "Limit these requests per address (qdissect rules prints the rule): that stops the amplification, and little else is lost, because the address is the victim's."
+		if x.doubtful {
+			v.Advice = "Limit these requests per address (qdissect rules prints the rule): it is right in both cases."
+			v.Certainty, whose = Possible, "Either the address is forged, and it is the victim, or it asks too often itself: this request needs no proof."
+		}
+		v.Text = fmt.Sprintf("Reflection at %s: %s in its name in %s (%s per second) made %s send it %s, %s times what came. %s",
+			x.who, number(x.requests)+" "+what, partOf(x.seconds(), x.from, x.to), rounded(x.rate()), where, size(x.out), decimals(factor), whose)
 		v.Doubt = "ICMP errors from that address, or its operator, would make it certain"
 		v.Because = []string{fmt.Sprintf("it sends %s and nothing else", what), "it never proves that it hears the replies", fmt.Sprintf("it gets %s times what it sends", decimals(factor))}
 		v.Evidence = Evidence{
@@ -368,9 +380,9 @@ func (g *group) proof(botnet bool) string {
 	case g.real:
 		return "They return challenges: the addresses are real."
 	case one:
-		return "It need not prove that the address is its own."
+		return "Either it asks too often, or somebody asks in its name, and it is the victim: this request needs no proof."
 	}
-	return "They need not prove that the addresses are their own."
+	return "Either they ask too often, or somebody asks in their names, and they are the victims: this request needs no proof."
 }
 
 // alikeClients reports whether clients ask for the same at the same pace.

@@ -110,11 +110,14 @@ var causes = []Cause{
 			return x.master(func(m *master) bool { return m.says != "" })
 		}},
 	{ID: "master_silent", State: Trouble, Certainty: Likely, explains: "listing",
-		Needs:  "several heartbeats, and nothing from the master",
+		Needs:  "several heartbeats of a protocol whose masters reply or ask back, and nothing from the master",
 		Words:  "The master {master} sends nothing back.",
 		Advice: "That master may be gone, its address wrong, or a firewall drops its packets: set a master that is alive.",
 		holds: func(x *facts) *proof {
-			return x.master(func(m *master) bool { return m.sent.n == 0 && (m.beats.n > 1 || m.unjoined > 1) })
+			if x.asked.n == 0 && (x.o.OneSided || x.replies() > 0) {
+				return nil // the direction of what masters send may be missing
+			}
+			return x.master(func(m *master) bool { return m.due && m.sent.n == 0 && (m.beats.n > 1 || m.unjoined > 1) })
 		}},
 
 	{ID: "not_in_list", State: Trouble, Certainty: Likely, explains: "listing who",
@@ -140,7 +143,7 @@ var causes = []Cause{
 		Words:  "The capture has {n} from {server} and no requests to it: one direction only.",
 		Advice: "Capture both directions, on the host of the server itself or on a port that mirrors both.",
 		holds: func(x *facts) *proof {
-			if n := x.data.n + x.issued.n; x.asked.n == 0 && n > 0 {
+			if n := x.replies(); x.asked.n == 0 && n > 0 {
 				return x.proof("n", count(n, "reply", "replies")).with(x, "replies", cmp.Or(&x.data, &x.issued))
 			}
 			return nil
@@ -270,7 +273,7 @@ var causes = []Cause{
 			for _, t := range x.f.targets {
 				a := t.at.Addr()
 				same := a.IsLoopback() || closed.by == a.String() || slices.ContainsFunc(x.home, func(p netip.Prefix) bool { return p.Contains(a) })
-				if t.at.Port() == x.at.Port() && a != x.at.Addr() && same && t.data.n+t.issued.n > 0 {
+				if t.at.Port() == x.at.Port() && a != x.at.Addr() && same && t.replies() > 0 {
 					what := "that address alone"
 					if a.IsLoopback() {
 						what = "loopback, which other hosts do not reach"
@@ -326,7 +329,7 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "too_large", State: Trouble, Certainty: Certain, explains: "parts",
-		Needs:  "ICMP fragmentation needed (packet too big) about what the server sends or is sent, five times or for a twentieth of the replies",
+		Needs:  "ICMP fragmentation needed (packet too big) about what the server sends or is sent, for a tenth of the replies or more",
 		Words:  "Packets of {server} are too large for the path: {by} said so {n}.",
 		Advice: "The MTU of the path is smaller than that of the server's link (a tunnel, a VPN, PPPoE): lower the MTU there, let ICMP pass, or make the replies shorter.",
 		holds: func(x *facts) *proof {
@@ -334,7 +337,7 @@ var causes = []Cause{
 			if by == nil {
 				by, sum = x.refusals(false, core.FragmentationNeeded)
 			}
-			if by != nil && (sum.n >= kindLeast || float64(sum.n) >= badShare/2*float64(x.data.n)) {
+			if by != nil && float64(sum.n) >= badShare*float64(x.replies()) {
 				return x.proof("by", by.by, "n", count(sum.n, "time", "times")).with(x, "ICMP errors", &sum)
 			}
 			return nil
@@ -346,7 +349,7 @@ var causes = []Cause{
 		Words:  "The capture has {n} to {server} and no reply from it: one direction only, or it does not reply.{why}",
 		Advice: "Capture both directions, on the host of the server itself or on a port that mirrors both.",
 		holds: func(x *facts) *proof {
-			if x.asked.n == 0 || x.data.n+x.issued.n+x.sum.Refused > 0 || x.good > 0 || len(x.elsewhere) > 0 {
+			if x.asked.n == 0 || x.replies()+x.sum.Refused > 0 || x.good > 0 || len(x.elsewhere) > 0 {
 				return nil
 			}
 			used := x.returned >= 2 && 10*x.returned >= x.asked.n
@@ -364,7 +367,7 @@ var causes = []Cause{
 		Words:  "{server} was asked {n}, and the capture ends before a reply has to come.",
 		Advice: "Capture for longer.",
 		holds: func(x *facts) *proof {
-			if x.asked.n > 0 && x.n == 0 && x.good == 0 && len(x.elsewhere) == 0 && (x.data.n+x.issued.n > 0 || x.r.To.UnixNano()-x.first < int64(5*time.Second)) {
+			if x.asked.n > 0 && x.n == 0 && x.good == 0 && len(x.elsewhere) == 0 && (x.replies() > 0 || x.r.To.UnixNano()-x.first < int64(5*time.Second)) {
 				return x.proof("n", count(x.asked.n, "time", "times")).with(x, "requests", &x.asked)
 			}
 			return nil
@@ -374,7 +377,7 @@ var causes = []Cause{
 		Words:  "The capture holds only the beginning of {n} of {server}: its snapshot length cut them, so whether they are right or were answered cannot be told.",
 		Advice: "Capture whole packets (tcpdump -s 0, or qdissect -i without -s).",
 		holds: func(x *facts) *proof {
-			if x.cut.n*10 >= x.asked.n+x.data.n && x.cut.n > 0 && (float64(x.good) < goodShare*float64(x.n) || 2*x.sum.ChallengeOnly > x.good) {
+			if x.cut.n*10 >= x.asked.n+x.data.n && x.cut.n > 0 && (float64(x.good-x.sum.Partial) < goodShare*float64(x.n) || 2*x.sum.ChallengeOnly > x.good) {
 				return x.proof("n", count(x.cut.n, "message", "messages")).with(x, "cut messages", &x.cut)
 			}
 			return nil
@@ -385,7 +388,7 @@ var causes = []Cause{
 		Advice: "Ask port {port}: that of queries is often not the one that players connect to. If both have to answer, start the server of this one.",
 		holds: func(x *facts) *proof {
 			best := x.another()
-			if x.asked.n == 0 || x.good+x.data.n+x.issued.n > 0 || best == nil || len(x.silences)+len(x.elsewhere) > 0 {
+			if x.asked.n == 0 || x.good+x.replies() > 0 || best == nil || len(x.silences)+len(x.elsewhere) > 0 {
 				return nil
 			}
 			asked := slices.ContainsFunc(x.kinds, func(k focusKind) bool { return k.protocol == best.protocol })
@@ -445,7 +448,7 @@ var causes = []Cause{
 		Words:  "No reply: {server} replied to none of {n}, and no ICMP error came.",
 		Advice: "A host refuses what comes to a closed port: without an ICMP error, a firewall drops the requests or the replies, the host is off, or the server hangs. Look whether the server runs and listens on that port (ss -ulnp); a capture on the host sees requests that the host's own firewall drops.",
 		holds: func(x *facts) *proof {
-			if x.asked.n > tooFew && x.good+x.data.n+x.issued.n == 0 {
+			if x.asked.n > tooFew && x.good+x.replies() == 0 {
 				return x.proof("n", count(x.asked.n, "request", "requests")).with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
 			}
 			return nil
@@ -463,7 +466,7 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "kind_unanswered", State: Trouble, Certainty: Likely, explains: "silence",
-		Needs:  "at least five requests of one kind, or that return the challenge of the server, of which under half are answered, while others are",
+		Needs:  "at least five requests of one kind, or that return the challenge of the server, of which under half are answered, while others are, more than chance loses",
 		Words:  "{server} replies to {share} of {n}.",
 		Advice: "Look whether the server has that kind of query disabled or limited, and whether its long replies get through.",
 		holds: func(x *facts) *proof {
@@ -472,15 +475,26 @@ var causes = []Cause{
 				o := k.outcome()
 				n := k.requests - o.Other
 				others, good := x.n-n, x.good-o.replied()
-				if x.speaks(k.protocol) && n >= kindLeast && float64(o.replied()) < kindShare*float64(n) && float64(good) > kindShare*float64(others) && len(x.silences) == 0 && (o.replied() == 0 || !x.overloaded()) {
+				if x.speaks(k.protocol) && n >= kindLeast && float64(o.replied()) < kindShare*float64(n) && float64(good) > kindShare*float64(others) && !maybeWell(o.replied(), n, float64(good)/float64(others)) && len(x.silences) == 0 && (o.replied() == 0 || !x.overloaded()) {
 					return x.proof("share", percent(float64(o.replied())/float64(n)), "n", k.counted(n)).with(x, "requests without a reply", &k.none)
 				}
 			}
 			none := &x.fates[dissect.OutcomeUnanswered]
-			if got := x.accepted + x.again.n; x.proven >= kindLeast && float64(got) < kindShare*float64(x.proven) && float64(none.n) > kindShare*float64(x.proven) && 2*x.issued.n > x.proven && len(x.silences) == 0 && (got == 0 || !x.overloaded()) {
+			if got := x.accepted + x.again.n; x.proven >= kindLeast && float64(got) < kindShare*float64(x.proven) && float64(none.n) > kindShare*float64(x.proven) && 2*x.issued.n > x.proven && !maybeWell(got, x.proven, float64(x.good-min(got, x.good))/float64(max(x.n-min(x.proven, x.n), 1))) && len(x.silences) == 0 && (got == 0 || !x.overloaded()) {
 				return x.proof("share", percent(float64(got)/float64(x.proven)), "n", count(x.proven, "request that returns", "requests that return")+" its challenge").with(x, "requests without a reply", none)
 			}
 			return nil
+		}},
+	{ID: "client_ignored", State: Trouble, Certainty: Likely, explains: "silence",
+		Needs:  "ten requests of one client, and a fifth of its requests, have no reply, and nine tenths of those of others have one",
+		Words:  "{verdict}",
+		Advice: "{advice}",
+		holds: func(x *facts) *proof {
+			i := slices.IndexFunc(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && len(v.Sources) > 0 })
+			if i < 0 {
+				return nil
+			}
+			return x.proof("verdict", x.verdicts[i].Text, "advice", x.verdicts[i].Advice).with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
 		}},
 	{ID: "rate_limit", State: Trouble, Certainty: Likely, explains: "silence load",
 		Needs:  "in seconds with more requests, the server answers as many as in others, with less spread than chance has; or it is known to have such a limit",
@@ -537,7 +551,7 @@ var causes = []Cause{
 		Words:  "No client gets past the challenge of {server}: {n} of {all} got only a challenge, and nobody used it.",
 		Advice: "The clients are older than challenges, the challenges do not reach them (a firewall, a NAT), or their addresses are forged; look at one with qdissect -V.",
 		holds: func(x *facts) *proof {
-			if x.n > tooFew && x.proven == 0 && 2*x.good >= x.n && (x.sum.ChallengeOnly == x.good || x.data.n == 0 && x.issued.n > 0) && x.cut.n == 0 {
+			if x.n > tooFew && x.proven == 0 && 2*x.good >= x.n && (x.sum.ChallengeOnly == x.good || x.data.n == 0 && x.issued.n > 0) && 2*x.sum.Late < x.good && x.cut.n == 0 {
 				return x.proof("n", number(x.good), "all", count(x.n, "request", "requests")).with(x, "challenges", &x.issued)
 			}
 			return nil
@@ -565,7 +579,7 @@ var causes = []Cause{
 		Words:  "Replies of {server} come back: {by} said {n} that nothing listens there any more. The client closed its socket, or its NAT had forgotten the mapping (timeout) when the reply came.",
 		Advice: "Let clients wait longer and keep their socket; a NAT forgets a mapping after 30 seconds or more without packets, so ask again within that time.",
 		holds: func(x *facts) *proof {
-			if by, sum := x.refusals(true, core.PortUnreachable); by != nil && float64(sum.n) >= badShare*float64(x.data.n+x.issued.n) && sum.n >= leastErrors {
+			if by, sum := x.refusals(true, core.PortUnreachable); by != nil && float64(sum.n) >= badShare*float64(x.replies()) && sum.n >= leastErrors {
 				return x.proof("by", by.by, "n", count(sum.n, "time", "times")).with(x, "ICMP errors about replies", &sum)
 			}
 			return nil
@@ -607,8 +621,8 @@ var causes = []Cause{
 		holds: func(x *facts) *proof {
 			for i := range x.noted {
 				n := &x.noted[i]
-				if n.bad && float64(n.bySelf) >= badShare*float64(max(x.data.n+x.issued.n, 1)) {
-					return x.proof("n", number(n.bySelf), "all", count(x.data.n+x.issued.n, "reply", "replies"), "text", shown([]byte(n.text)), "id", n.id).with(x, "such messages", &n.mark)
+				if n.bad && float64(n.bySelf) >= badShare*float64(max(x.replies(), 1)) {
+					return x.proof("n", number(n.bySelf), "all", count(x.replies(), "reply", "replies"), "text", shown([]byte(n.text)), "id", n.id).with(x, "such messages", &n.mark)
 				}
 			}
 			return nil
@@ -673,7 +687,7 @@ func (x *facts) saw() *proof {
 	if x.issued.n > 0 && x.data.n == 0 {
 		only = ", with no more than a challenge"
 	}
-	return x.proof("n", count(x.asked.n, "time", "times"), "replies", count(x.data.n+x.issued.n, "reply", "replies"), "only", only)
+	return x.proof("n", count(x.asked.n, "time", "times"), "replies", count(x.replies(), "reply", "replies"), "only", only)
 }
 
 // listedBy reports whether lists of a master have the server.
@@ -737,13 +751,13 @@ func (x *facts) namedBy(t *target) bool { return t != nil && t.stated == x.at.Po
 // span returns the duration of the capture.
 func (x *facts) span() string { return duration(x.r.To.Sub(x.r.From)) }
 
-// refused reports whether ICMP errors came for a tenth of the requests or more, and it does not answer now.
+// refused reports whether ICMP errors came and no reply; or for a tenth of the requests or more, and it does not answer now. Hosts send
+// at most one error a second to an address.
 func (x *facts) refused() bool {
-	n := x.n
-	if x.good > 0 && (len(x.silences) == 0 || x.silences[len(x.silences)-1].ends) {
-		return false
+	if x.good == 0 {
+		return x.sum.Refused > 0
 	}
-	return x.sum.Refused > 0 && float64(x.sum.Refused) >= badShare*float64(n)
+	return len(x.silences) > 0 && !x.silences[len(x.silences)-1].ends && x.sum.Refused > 0 && float64(x.sum.Refused) >= badShare*float64(x.n)
 }
 
 // bad reports whether too few of enough requests have a reply.
@@ -778,7 +792,7 @@ func (x *facts) silence(ended bool) *proof {
 
 // lacking returns the proof of replies that are not whole, if they are many enough.
 func (x *facts) lacking(m *mark, what string) *proof {
-	if m.n == 0 || x.cut.n*10 >= x.data.n+x.issued.n && x.cut.n > 0 || float64(m.n) < badShare/2*float64(max(x.data.n+x.issued.n, 1)) {
+	if m.n == 0 || x.cut.n*10 >= x.replies() && x.cut.n > 0 || float64(m.n) < badShare/2*float64(max(x.replies(), 1)) {
 		return nil
 	}
 	lack := "lack"

@@ -253,15 +253,25 @@ func (r *reporting) realOf(e *entry[server]) (list []event) {
 		kinds, lines = append(kinds, q.kind-1), append(lines, &q.ticks)
 	}
 	var x rates
-	var counts []float64
+	var counts, others []float64
 	for _, l := range lines {
 		x = r.ratesOf(l, lines...)
-		counts = sumsOf(x.by[proven], x.by[vouched], counts)
+		counts, others = sumsOf(x.by[proven], x.by[vouched], counts), sumsOf(x.by[unproven], x.by[unreturned], others)
 	}
 	slices.SortStableFunc(kinds, func(a, b uint16) int { return cmp.Compare(e.v.kindOf(int(b)), e.v.kindOf(int(a))) })
 	found := surges(counts, float64(x.width)/1e9, -1)
 	for i := range found {
 		s := &found[i]
+		// While the server is down, nobody proves itself: that is not what is usual.
+		calm, n := 0.0, 0.0
+		for k, v := range counts {
+			if at := float64(k); (v > 0 || others[k] == 0) && !slices.ContainsFunc(found, func(o surge) bool { return at+1 > o.from && at < o.to }) {
+				calm, n = calm+v, n+1
+			}
+		}
+		if n == 0 || s.level+s.usual < eventFactor*calm/n {
+			continue
+		}
 		list = append(list, event{server: e, kinds: kinds, nature: real, from: x.time(r, s.from), to: x.time(r, s.to), requests: s.excess(), usual: s.usual * 1e9 / float64(x.width), series: all})
 	}
 	return list

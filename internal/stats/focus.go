@@ -17,8 +17,8 @@ import (
 
 // The bounds of a focus.
 const (
-	maxTargets = 256 // addresses and ports
-	maxOfPort  = 16  // kinds of requests, and types of findings
+	maxTargets = maxServers // addresses and ports
+	maxOfPort  = 16         // kinds of requests, and types of findings
 	maxMasters = 64
 	maxAskers  = 4   // addresses that are told apart
 	maxNames   = 4   // that one address and port states
@@ -168,6 +168,7 @@ type master struct {
 	beats, sent      mark
 	probes, answered uint64
 	unjoined         uint64
+	due              bool   // it has to reply to heartbeats
 	says             string // why it does not list the server
 	listed           bool
 	asked            string   // what clients asked it for
@@ -260,7 +261,7 @@ func (f *focus) weight(server netip.Addr) uint64 {
 }
 
 // at returns the facts about a server, which may be new. If there is no room, one that never replied gives way to one that does,
-// and to those of the only address.
+// and others to those of the only address.
 func (f *focus) at(a netip.AddrPort, replies bool) *target {
 	b := a.Addr().As16()
 	slot := &f.newest[(uint(b[15])^uint(a.Port()))%uint(len(f.newest))]
@@ -286,22 +287,28 @@ func (f *focus) room(a netip.AddrPort, replies bool) *target {
 		f.targets = append(f.targets, t)
 		return t
 	}
-	if !replies && a.Addr() != f.only {
+	only := a.Addr() == f.only
+	if !replies && !only {
 		return nil
 	}
-	for f.replied < len(f.targets) && f.targets[f.replied].data.n+f.targets[f.replied].issued.n > 0 {
+	for f.replied < len(f.targets) && f.targets[f.replied].replies() > 0 {
 		f.replied++
 	}
-	for i, t := range f.targets[f.replied:] {
-		if t.data.n+t.issued.n == 0 && (replies && t.at.Addr() != f.only || a.Addr() == f.only && t.at.Addr() != f.only || replies && a.Addr() == f.only) {
-			delete(f.of, t.at)
-			f.newest = [len(f.newest)]*target{}
-			f.targets[f.replied+i] = new(target)
-			return f.targets[f.replied+i]
+	at := slices.IndexFunc(f.targets[f.replied:], func(t *target) bool {
+		return t.replies() == 0 && (t.at.Addr() != f.only || only && replies)
+	})
+	if at += f.replied; at < f.replied {
+		if at = slices.IndexFunc(f.targets, func(t *target) bool { return t.at.Addr() != f.only }); at < 0 || !only {
+			return nil
 		}
 	}
-	return nil
+	delete(f.of, f.targets[at].at)
+	f.newest = [len(f.newest)]*target{}
+	f.targets[at], f.replied = new(target), min(f.replied, at)
+	return f.targets[at]
 }
+
+func (t *target) replies() uint64 { return t.data.n + t.issued.n }
 
 func (t *target) kind(protocol, message, title string) *focusKind {
 	for i := range t.kinds {
@@ -457,6 +464,7 @@ func (f *focus) record(r *dissect.Record) {
 	if r.Type.Purpose&dissect.Heartbeat != 0 && f.wants(r.Src.Addr()) {
 		if m := f.addMaster(r.Src.Addr(), r.Dst); m != nil {
 			m.beats.add(1, f.input, r.Frame)
+			m.due = m.due || r.Type.Purpose&dissect.Unconfirmed == 0
 		}
 	}
 	if len(f.masters) > 0 && f.wants(r.Dst.Addr()) {
@@ -538,7 +546,7 @@ func (f *focus) request(r *dissect.Record) {
 		t.first, t.last = at, at
 	}
 	t.first, t.last = min(t.first, at), max(t.last, at)
-	if t.data.n+t.issued.n == 0 {
+	if t.replies() == 0 {
 		t.protocol = r.Protocol.Name
 	}
 	t.asked.add(1, f.input, r.Frame)
@@ -672,8 +680,8 @@ func (f *focus) finding(x *dissect.FlowFinding) {
 		}
 		return
 	case x.Type == core.FragmentsMissing:
-		for a, t := range f.of { // the ports may be unknown
-			if a.Addr() == x.Src.Addr() && (x.NoPorts || a == x.Src) {
+		for _, t := range f.targets { // the ports may be unknown
+			if t.at.Addr() == x.Src.Addr() && (x.NoPorts || t.at == x.Src) {
 				t.frags.add(1, f.input, x.Frame)
 			}
 		}
@@ -724,7 +732,7 @@ func (f *focus) merge(o *focus) {
 		f.unknown[port] += n
 	}
 	for _, from := range o.targets {
-		if t := f.at(from.at, from.data.n+from.issued.n > 0); t != nil {
+		if t := f.at(from.at, from.replies() > 0); t != nil {
 			t.merge(from)
 		}
 	}
@@ -739,7 +747,7 @@ func (f *focus) merge(o *focus) {
 		m.probes += from.probes
 		m.answered += from.answered
 		m.unjoined += from.unjoined
-		m.listed = m.listed || from.listed
+		m.listed, m.due = m.listed || from.listed, m.due || from.due
 		m.asked = cmp.Or(m.asked, from.asked)
 		m.lists.merge(&from.lists)
 		m.port(from.ports...)
@@ -756,7 +764,7 @@ func (t *target) merge(o *target) {
 	if o.asked.n > 0 {
 		t.first, t.last = min(t.first, o.first), max(t.last, o.last)
 	}
-	if t.protocol == "" || t.data.n+t.issued.n == 0 && o.data.n+o.issued.n > 0 {
+	if t.protocol == "" || t.replies() == 0 && o.replies() > 0 {
 		t.protocol = o.protocol
 	}
 	for _, m := range [...][2]*mark{{&t.asked, &o.asked}, {&t.data, &o.data}, {&t.issued, &o.issued}, {&t.cut, &o.cut}, {&t.again, &o.again}, {&t.short, &o.short}, {&t.frags, &o.frags}, {&t.unread, &o.unread}, {&t.slow, &o.slow}} {

@@ -36,7 +36,7 @@ type tally struct {
 	fates                         fates
 	incomplete                    uint64
 	rejected                      uint64 // requests with a challenge that got another one
-	bounced                       uint64 // replies about which an ICMP error says that nothing listens there
+	bounced                       uint64 // replies about which an ICMP error says that nothing listens there, or that it is too large
 	stated                        int64  // time of the newest players and names
 	heard                         *heard
 	first, last                   int64

@@ -232,7 +232,7 @@ func (r *reporting) unwell() {
 		v := &e.v
 		o := v.fates.of(v.requests)
 		n := o.replied() + o.Refused + o.Unanswered
-		if n < leastWell || v.replies == 0 || r.has(e, ForgedFlood, CrowdOrForged, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, GreedyClients) || !r.home(e) {
+		if n < leastWell || v.replies == 0 || r.has(e, ForgedFlood, CrowdOrForged, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, GreedyClients, Unwell) || !r.home(e) {
 			continue
 		}
 		returned := min(r.returned(e), o.ChallengeOnly-min(v.rejected, o.ChallengeOnly))
@@ -246,6 +246,43 @@ func (r *reporting) unwell() {
 			x.Certainty, x.Doubt = Possible, "more requests: of so few, as many may be lost by accident"
 		}
 		r.say(x)
+	}
+}
+
+// leastIgnored is how many requests of a client have no reply, which is a fifth of its requests or more, if it is ignored.
+const leastIgnored = 10
+
+// ignored says that a server replies to all but one client, also if this one asks again before the time for a reply is over.
+func (r *reporting) ignored() {
+	if r.o.OneSided {
+		return
+	}
+	for _, c := range r.clients {
+		p, missing := c.v.past, c.v.requests-min(c.v.replies, c.v.requests)
+		if missing < leastIgnored || 5*missing < c.v.requests || p.distinctServers() != 1 || r.greedy[c] || r.isVictim(c) {
+			continue
+		}
+		i := slices.IndexFunc(r.servers, func(e *entry[server]) bool { return c.v.asked(e.sum) })
+		if i < 0 {
+			continue
+		}
+		e := r.servers[i]
+		asked, replied := e.v.requests-min(c.v.requests, e.v.requests), e.v.replies-min(c.v.replies, e.v.replies)
+		if e.v.sources().Count < 2 || asked < leastIgnored || float64(replied) < wellShare*float64(asked) || !r.home(e) ||
+			r.has(e, ForgedFlood, CrowdOrForged, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, GreedyClients, Unwell) {
+			continue
+		}
+		heard := "none"
+		if c.v.replies > 0 {
+			heard = "only " + number(c.v.replies)
+		}
+		r.say(Verdict{
+			Kind: Unwell, Certainty: Likely, Server: r.address(e), Sources: []string{r.source(c)}, From: instant(c.v.first), To: instant(c.v.last),
+			Text: fmt.Sprintf("Not answered: %s%s replies to %s of %s of %s in %s, and to %s of those of others.", r.address(e), r.named(&e.v), heard, count(c.v.requests, "request", "requests"), r.source(c),
+				span(c.v.first, c.v.last), percent(min(float64(replied)/float64(asked), 1))),
+			Advice:   "Look whether the server or a firewall bans or limits that address; a capture on the host of the server shows whether it replies.",
+			Evidence: Evidence{{"requests", float64(c.v.requests)}, {"replies", float64(c.v.replies)}},
+		})
 	}
 }
 

@@ -34,7 +34,7 @@ const mostVerdicts = 50
 
 // judge adds the verdicts.
 func (r *reporting) judge() {
-	for _, rule := range []func(){r.sayCarpets, r.junk, r.down, r.drops, r.floods, r.reflected, r.tooOften, r.growths, r.longLost, r.unwell, r.slow, r.scanners, r.bounced, r.errors} {
+	for _, rule := range []func(){r.sayCarpets, r.junk, r.down, r.drops, r.floods, r.reflected, r.tooOften, r.growths, r.longLost, r.ignored, r.unwell, r.slow, r.scanners, r.bounced, r.errors} {
 		rule()
 	}
 	if r.o.whole {
@@ -161,11 +161,15 @@ func (r *reporting) bounced() {
 		if n < leastErrors || float64(n) < badShare*float64(v.replies) || r.has(e, ForgedFlood, CrowdOrForged, Reflection, LongRepliesLost) {
 			continue
 		}
+		title, cause := "Replies come back", "nothing listens there any more. Clients closed their socket, or a NAT had forgotten the mapping"
+		advice := "Let clients wait longer and keep their socket"
+		if v.says() == saysLarge {
+			title, cause, advice = "Replies do not fit", saysLarge, "Lower the MTU, let ICMP pass, or make the replies shorter"
+		}
 		r.say(Verdict{
 			Kind: Errors, Server: r.address(e), From: instant(v.first), To: instant(v.last),
-			Text: fmt.Sprintf("Replies come back: ICMP says of %s of %s of %s%s that nothing listens there any more. Clients closed their socket, or a NAT had forgotten the mapping.",
-				number(n), count(v.replies, "reply", "replies"), r.address(e), r.named(v)),
-			Advice: "Let clients wait longer and keep their socket; qdissect why " + r.address(e) + " says more.", Evidence: Evidence{{"icmp_errors", float64(n)}, {"replies", float64(v.replies)}},
+			Text:   fmt.Sprintf("%s: ICMP says of %s of %s of %s%s that %s.", title, number(n), count(v.replies, "reply", "replies"), r.address(e), r.named(v), cause),
+			Advice: advice + "; qdissect why " + r.address(e) + " says more.", Evidence: Evidence{{"icmp_errors", float64(n)}, {"replies", float64(v.replies)}},
 		})
 	}
 }

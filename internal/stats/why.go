@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -113,21 +114,20 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 	o.Home, o.HomeBy, o.Rows, o.whole = nil, "", maxServers, true
 	r := a.Report(o)
 	var list, others []*target
-	replies := func(t *target) uint64 { return t.data.n + t.issued.n }
-	answers := slices.ContainsFunc(f.targets, func(t *target) bool { return t.at.Addr() == server.Addr() && replies(t) > 0 })
+	answers := slices.ContainsFunc(f.targets, func(t *target) bool { return t.at.Addr() == server.Addr() && t.replies() > 0 })
 	for _, t := range f.targets {
 		switch all := !server.Addr().IsValid(); {
-		case all && (t.asked.n > 0 || replies(t) >= leastJudged):
+		case all && (t.asked.n > 0 || t.replies() >= leastJudged):
 			list = append(list, t)
 		case all || t.at.Addr() != server.Addr():
-		case server.Port() != 0 && t.at.Port() != server.Port() || server.Port() == 0 && answers && replies(t) == 0 || t.asked.n+replies(t) == 0:
+		case server.Port() != 0 && t.at.Port() != server.Port() || server.Port() == 0 && answers && t.replies() == 0 || t.asked.n+t.replies() == 0:
 			others = append(others, t)
 		default:
 			list = append(list, t)
 		}
 	}
 	busiest := func(a, b *target) int {
-		return cmp.Or(cmp.Compare(replies(b), replies(a)), cmp.Compare(b.asked.n, a.asked.n), a.at.Compare(b.at))
+		return cmp.Or(cmp.Compare(b.replies(), a.replies()), cmp.Compare(b.asked.n, a.asked.n), a.at.Compare(b.at))
 	}
 	slices.SortFunc(list, busiest)
 	slices.SortFunc(others, busiest)
@@ -154,7 +154,7 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 	slices.SortStableFunc(found, func(a, b *Answer) int {
 		return cmp.Compare(slices.Index(worst, a.State), slices.Index(worst, b.State))
 	})
-	if n := len(found); n > 0 && list[0].asked.n+replies(list[0]) > 0 && server.Port() == 0 && len(others) > 0 {
+	if n := len(found); n > 0 && list[0].asked.n+list[0].replies() > 0 && server.Port() == 0 && len(others) > 0 {
 		found[n-1].Text += " Other ports of that host: " + listed(others) + "."
 	}
 	return found
@@ -168,7 +168,7 @@ func listed(ports []*target) string {
 	const most = 4
 	var texts []string
 	for _, t := range ports[:min(len(ports), most)] {
-		texts = append(texts, fmt.Sprintf("%d (%s, %s)", t.at.Port(), count(t.asked.n, "request", "requests"), count(t.data.n+t.issued.n, "reply", "replies")))
+		texts = append(texts, fmt.Sprintf("%d (%s, %s)", t.at.Port(), count(t.asked.n, "request", "requests"), count(t.replies(), "reply", "replies")))
 	}
 	if n := len(ports) - most; n > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", n))
@@ -179,7 +179,7 @@ func listed(ports []*target) string {
 // answer finds the causes: the first that holds, and others of trouble that explain something else.
 func (x *facts) answer() *Answer {
 	x.prepare()
-	w := &Answer{Type: "why", Server: x.at.String(), Requests: x.asked.n, Replies: x.data.n + x.issued.n, Outcome: x.sum, Verdicts: x.verdicts,
+	w := &Answer{Type: "why", Server: x.at.String(), Requests: x.asked.n, Replies: x.replies(), Outcome: x.sum, Verdicts: x.verdicts,
 		Evidence: []Fact{}, Problems: []string{}, Advice: []string{}} // in JSON, an empty list is []
 	if x.at.Port() == 0 {
 		w.Server = x.at.Addr().String()
@@ -362,22 +362,30 @@ func (x *facts) limited() (perSecond float64) {
 	for _, b := range s.buckets {
 		most = max(most, b.good)
 	}
-	var n, sum, squares, lost, all, asked float64
+	var n, sum, squares, lost, all, asked, top float64
 	for _, b := range s.buckets {
 		miss := float64(b.asked) - float64(min(b.good, b.asked))
 		if all += miss; float64(b.asked) >= 1.2*float64(most) && b.asked > most {
+			top = max(top, float64(b.good))
 			n, sum, squares, lost, asked = n+1, sum+float64(b.good), squares+float64(b.good)*float64(b.good), lost+miss, asked+float64(b.asked)
 		}
 	}
 	if n < 5 || sum == 0 || lost < 0.8*all {
 		return 0
 	}
-	mean := sum / n
 	p := sum / asked
-	if spread := squares/n - mean*mean; spread > 0.3*mean*(1-p) {
+	n, sum, squares = n-1, sum-top, squares-top*top // a limit lets a burst pass at first
+	mean := sum / n
+	if spread := squares/n - mean*mean; spread > steadiest(n)*mean*(1-p) {
 		return 0
 	}
 	return mean / float64(s.width)
+}
+
+// steadiest returns the share of its variance below which that of n values is once in a thousand: of chi-square (Wilson and Hilferty, 1931).
+func steadiest(n float64) float64 {
+	of := 2 / (9 * (n - 1))
+	return math.Pow(max(1-of-3.09*math.Sqrt(of), 0), 3) * (n - 1) / n
 }
 
 // scene says who asked the server, called it, and what, how long replies took, and what masters said.
@@ -458,6 +466,9 @@ func (x *facts) kindsText() string {
 			continue
 		}
 		parts := []string{percent(float64(o.Answered)/float64(n)) + " answered"}
+		if again := o.Other; 20*again >= k.requests && again >= kindLeast {
+			parts[0] = fmt.Sprintf("%s of %s answered, %s asked again or still open", percent(float64(o.Answered)/float64(n)), number(n), number(again))
+		}
 		for _, p := range []struct {
 			n    uint64
 			what string
@@ -482,6 +493,8 @@ func (m *master) sentence(listed bool) string {
 		s += ", which lists it"
 	case m.lists.n > 0:
 		s += fmt.Sprintf(", which had it in none of %s to clients", count(m.lists.n, "list", "lists"))
+	case m.sent.n == 0 && !m.due:
+		s += ", which need not reply"
 	case m.sent.n == 0:
 		s += ", which sent nothing back"
 	default:

@@ -1,0 +1,699 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A network is one in which a film is made with real sockets: clients, a router and the host of a server, each in a network namespace.
+// A request is sent each half second of the film's time; what follows it is as far from it as it really was.
+type network struct {
+	*film
+	t      *testing.T
+	spaces [3]int // namespaces
+	from   string // pattern of the addresses of clients
+	fresh  bool   // clients return challenges from another port
+	hasty  bool   // clients close their socket at once
+	pace   time.Duration
+	heard  bool // a reply came
+
+	mu    sync.Mutex
+	clock float64 // seconds of the film at the newest request
+	since time.Time
+	end   func()
+}
+
+// The places of a network.
+const (
+	onHost = iota
+	onRouter
+	onClients
+)
+
+// stage makes the network, runs commands at its places, and begins to capture at one of them: with "up" only what comes from clients.
+func (f *film) stage(at int, interfaces string, commands ...string) *network {
+	s := &network{film: f, t: f.t, from: "20.7.0.%d"}
+	for i := range s.spaces {
+		namespace(f.t)
+		fd, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		f.t.Cleanup(func() { unix.Close(fd) })
+		s.spaces[i] = fd
+	}
+	path := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), s.spaces[onRouter])
+	const quick = "echo 0 > /proc/sys/net/ipv4/icmp_ratelimit; echo 0 > /proc/sys/net/ipv6/icmp/ratelimit\n"
+	s.at(onHost, quick+"ip link set veth0 name eth0 mtu 1500 up; ip link set veth1 mtu 1500 netns "+path+" name tohost\n"+
+		"ip addr add 198.51.100.10/24 dev eth0; ip addr add 198.51.100.11/24 dev eth0; ip addr add 2001:db8::10/64 dev eth0 nodad")
+	s.at(onClients, "ip link set veth0 name eth0 mtu 1500 up; ip link set veth1 mtu 1500 netns "+path+" name toclients")
+	addresses := "ip -batch - <<-end\n"
+	for i := range 12 {
+		addresses += fmt.Sprintf("addr add 20.7.0.%[1]d/24 dev eth0\naddr add 2001:db8:7::%[1]d/64 dev eth0 nodad\n", i+1)
+	}
+	shell(s.t, addresses+"end\n")
+	s.at(onRouter, quick+"ip link set tohost addrgenmode none up; ip link set toclients addrgenmode none up; echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding\n"+
+		"ip addr add 198.51.100.1/24 dev tohost; ip addr add 20.7.0.254/24 dev toclients; ip addr add 2001:db8::1/64 dev tohost nodad; ip addr add 2001:db8:7::fe/64 dev toclients nodad; ip addr add fe80::1/64 dev tohost nodad; ip addr add fe80::2/64 dev toclients nodad")
+	s.at(onHost, "ip route add default via 198.51.100.1; ip -6 route add default via 2001:db8::1")
+	s.at(onClients, "ip route add default via 20.7.0.254; ip -6 route add default via 2001:db8:7::fe")
+	for i := range s.spaces {
+		s.enter(i)
+		carrier(s.t)
+	}
+	for _, a := range []string{"198.51.100.10:9", "[2001:db8::10]:9"} { // neighbours get to know each other
+		c := s.socket(onClients, "", a)
+		for end := time.Now().Add(5 * time.Second); ; {
+			_, _ = c.Write(nil)
+			_ = c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+			if _, err := c.Read(make([]byte, 1)); errors.Is(err, unix.ECONNREFUSED) {
+				break
+			}
+			if time.Now().After(end) {
+				s.t.Fatalf("%s cannot be reached", a)
+			}
+		}
+	}
+	for i, c := range commands {
+		s.at(i, c)
+	}
+	s.capture(at, interfaces)
+	return s
+}
+
+// enter moves this thread to a place.
+func (s *network) enter(place int) {
+	s.t.Helper()
+	if err := unix.Setns(s.spaces[place], unix.CLONE_NEWNET); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// at runs commands at a place. A line that begins with a pipe is a rule of nft, of a chain for a hook.
+func (s *network) at(place int, commands string) {
+	s.t.Helper()
+	s.enter(place)
+	for i, line := range strings.Split(commands, "\n") {
+		if rule, ok := strings.CutPrefix(line, "|"); ok {
+			hook, rule, _ := strings.Cut(rule, ":")
+			kind := "filter"
+			if strings.Contains(rule, "dnat") || strings.Contains(rule, "masquerade") {
+				kind = "nat"
+			}
+			line = fmt.Sprintf("nft -f - <<-'end'\ntable inet t%d {\nchain c { type %s hook %s; policy accept;\n%s\n}\n}\nend", i, kind, hook, rule)
+		}
+		if line != "" {
+			shell(s.t, line)
+		}
+	}
+}
+
+// capture adds what the interfaces of a place see to the film, until the film is ready.
+func (s *network) capture(place int, interfaces string) {
+	s.enter(place)
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0x0300) // all protocols
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var only *net.Interface
+	to := unix.SockaddrLinklayer{Protocol: 0x0300}
+	if name := strings.TrimSuffix(interfaces, " up"); name != "any" {
+		if only, err = net.InterfaceByName(name); err == nil {
+			to.Ifindex = only.Index
+			err = unix.Bind(fd, &to)
+		}
+	}
+	if err == nil {
+		err = errors.Join(unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1), unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 20_000}))
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.since = time.Now()
+	stop, stopped := make(chan bool), make(chan bool)
+	s.end = func() {
+		time.Sleep(40 * time.Millisecond)
+		close(stop)
+		<-stopped
+		unix.Close(fd)
+		s.goesOn(s.clock + 30)
+	}
+	go func() {
+		defer close(stopped)
+		buf, more := make([]byte, 65536), make([]byte, 64)
+		for {
+			n, m, _, from, err := unix.Recvmsg(fd, buf, more, 0)
+			if err != nil {
+				select {
+				case <-stop:
+					return
+				default:
+					continue
+				}
+			}
+			const loopback, outgoing = 772, unix.PACKET_OUTGOING // of a packet on lo, both ends are seen
+			if l, ok := from.(*unix.SockaddrLinklayer); ok && l.Pkttype == outgoing && (l.Hatype == loopback || strings.HasSuffix(interfaces, " up")) {
+				continue
+			}
+			at := time.Now()
+			if list, err := unix.ParseSocketControlMessage(more[:m]); err == nil && len(list) > 0 && len(list[0].Data) >= 16 {
+				at = time.Unix(int64(binary.NativeEndian.Uint64(list[0].Data)), int64(binary.NativeEndian.Uint64(list[0].Data[8:])))
+			}
+			frame := bytes.Clone(buf[:n])
+			s.mu.Lock()
+			s.frame(s.clock+max(at.Sub(s.since), 0).Seconds(), frame)
+			s.mu.Unlock()
+		}
+	}()
+}
+
+// next moves the clock of the film.
+func (s *network) next() {
+	time.Sleep(s.pace)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pace > 0 { // in real time
+		s.clock += time.Since(s.since).Seconds()
+	} else {
+		s.clock += .5
+	}
+	s.since = time.Now()
+}
+
+// socket opens a socket at a place. If it is connected, its kernel refuses what comes from elsewhere.
+func (s *network) socket(place int, local, remote string) *net.UDPConn {
+	s.t.Helper()
+	s.enter(place)
+	address := func(a string) *net.UDPAddr {
+		if a == "" {
+			return nil
+		}
+		return net.UDPAddrFromAddrPort(netip.MustParseAddrPort(a))
+	}
+	c, err := net.ListenUDP("udp", address(local))
+	if remote != "" {
+		c.Close()
+		c, err = net.DialUDP("udp", address(local), address(remote))
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// serve makes a server on the host reply, if it has a reply.
+func (s *network) serve(at string, replies func(ask string, from netip.AddrPort) []string) *net.UDPConn {
+	c := s.socket(onHost, at, "")
+	go func() {
+		buf := make([]byte, 2048)
+		for {
+			n, from, err := c.ReadFromUDPAddrPort(buf)
+			if err != nil {
+				return
+			}
+			for _, b := range replies(string(buf[:n]), from) {
+				_, _ = c.WriteToUDPAddrPort([]byte(b), from)
+			}
+		}
+	}()
+	return c
+}
+
+// open answers at once; silent answers nothing; guarded asks for the challenge that key makes of an address.
+func open(ask string, _ netip.AddrPort) []string {
+	switch {
+	case strings.HasPrefix(ask, "\xff\xff\xff\xffV"):
+		return parts(rulesReply(90), 7)
+	case strings.HasPrefix(ask, askInfo):
+		return []string{infoReply("Old town")}
+	}
+	return nil
+}
+
+func silent(string, netip.AddrPort) []string { return nil }
+
+func guarded(key func(netip.AddrPort) byte) func(string, netip.AddrPort) []string {
+	return func(ask string, from netip.AddrPort) []string {
+		b := from.Addr().As16()
+		token := string([]byte{key(from), b[13], b[14], b[15]})
+		if !strings.HasSuffix(ask, token) {
+			return []string{"\xff\xff\xff\xffA" + token}
+		}
+		return open(ask, from)
+	}
+}
+
+func byAddress(netip.AddrPort) byte { return 77 }
+
+// ask makes clients ask, one after the other.
+func (s *network) ask(n int, server, what string) {
+	s.t.Helper()
+	for i := range n {
+		from, place := fmt.Sprintf(s.from, 1+i%12), onClients
+		switch {
+		case strings.HasPrefix(server, "127."):
+			from, place = "127.0.0.1", onHost
+		case strings.HasPrefix(server, "["):
+			from = fmt.Sprintf("[2001:db8:7::%d]", 1+i%12)
+		}
+		connected := ""
+		if i%2 > 0 { // both are usual
+			connected = server
+		}
+		s.next()
+		c := s.socket(place, from+":0", connected)
+		reply := s.exchange(c, server, what)
+		if token, ok := strings.CutPrefix(reply, "\xff\xff\xff\xffA"); ok {
+			if s.fresh {
+				c = s.socket(place, from+":0", connected)
+			}
+			s.exchange(c, server, strings.TrimSuffix(what, le(0))+token)
+		}
+		if s.pace > 0 {
+			c.Close() // they are many
+		}
+	}
+}
+
+// exchange sends a request, and returns the reply.
+func (s *network) exchange(c *net.UDPConn, server, what string) string {
+	var err error
+	if c.RemoteAddr() != nil {
+		_, err = c.Write([]byte(what))
+	} else {
+		_, err = c.WriteToUDPAddrPort([]byte(what), netip.MustParseAddrPort(server))
+	}
+	if err != nil && c.RemoteAddr() == nil {
+		s.t.Fatal(err)
+	}
+	if s.hasty {
+		c.Close()
+		time.Sleep(10 * time.Millisecond)
+		return ""
+	}
+	wait := 20 * time.Millisecond
+	if s.clock < 1 || s.heard {
+		wait = 200 * time.Millisecond
+	}
+	if s.pace > 0 {
+		wait = 2 * time.Millisecond
+	}
+	_ = c.SetReadDeadline(time.Now().Add(wait))
+	b := make([]byte, 4096)
+	n, err := c.Read(b)
+	s.heard = s.heard || err == nil
+	return string(b[:n])
+}
+
+// connections makes clients connect over TCP.
+func (s *network) connections(n int, server string) {
+	s.enter(onClients)
+	for range n {
+		s.next()
+		if c, err := net.DialTimeout("tcp", server, time.Second); err == nil {
+			c.Close()
+		}
+	}
+}
+
+const (
+	stagedHost = "198.51.100.10:27015"
+	staged6    = "[2001:db8::10]:27015"
+	askRules   = "\xff\xff\xff\xffV\x00\x00\x00\x00"
+)
+
+var stagedCauses = []filmCause{
+	{id: "no_reply", says: "replied to none of 30 requests.*firewall", not: "listens",
+		has: func(f *film) {
+			s := f.stage(onHost, "eth0", "|input priority 0: udp dport 27015 drop")
+			s.serve(stagedHost, open)
+			s.ask(30, stagedHost, askInfo)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.stage(onHost, "eth0", "|input priority 0: tcp dport 27015 drop")
+			s.serve(stagedHost, guarded(byAddress))
+			s.ask(30, stagedHost, askInfo)
+			s.end()
+		}, nearIs: "works"},
+	{id: "nothing_listens", server: staged6, nearAsk: staged6, says: "port is closed", not: "prohibited",
+		has: func(f *film) {
+			s := f.stage(onHost, "eth0")
+			s.ask(20, staged6, askInfo)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.stage(onHost, "eth0", "|input priority 0: udp dport 27015 reject with icmpx admin-prohibited")
+			s.serve(staged6, open)
+			s.ask(20, staged6, askInfo)
+			s.end()
+		}, nearIs: "firewall_rejects"},
+	{id: "firewall_rejects", says: "firewall rejects.*20.7.0.254 said so of 20 requests", not: "[Nn]othing listens",
+		has: func(f *film) { // as nft does if nothing else is said: port unreachable
+			s := f.stage(onClients, "eth0", "", "|forward priority 0: udp dport 27015 reject")
+			s.serve(stagedHost, open)
+			s.ask(20, stagedHost, askInfo)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.stage(onClients, "eth0")
+			s.ask(20, stagedHost, askInfo)
+			s.end()
+		}, nearIs: "nothing_listens"},
+	{id: "bound_elsewhere", says: "127.0.0.1:27015 answers.*loopback",
+		has: func(f *film) {
+			s := f.stage(onHost, "any")
+			s.serve("127.0.0.1:27015", open)
+			s.ask(20, stagedHost, askInfo)
+			s.ask(8, "127.0.0.1:27015", askInfo)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.stage(onHost, "any")
+			s.ask(20, stagedHost, askInfo)
+			s.ask(8, "127.0.0.1:27015", askInfo)
+			s.end()
+		}, nearIs: "nothing_listens"},
+	{id: "host_unreachable", says: "cannot be reached: 20.7.0.254",
+		has: func(f *film) {
+			s := f.stage(onClients, "eth0", "", "ip route add unreachable 198.51.100.10")
+			s.serve(stagedHost, open)
+			s.ask(20, stagedHost, askInfo)
+			s.end()
+		},
+		near: func(f *film) { // of half of the clients the answer has no way back, which is not the server's trouble
+			s := f.stage(onHost, "eth0", "", "ip route add unreachable 20.7.0.1")
+			s.serve(stagedHost, open)
+			s.ask(60, stagedHost, askInfo)
+			s.end()
+		}, nearIs: "works"},
+	{id: "too_large", says: "too large for the path: 198.51.100.1 said so.*MTU", not: "Nothing listens",
+		has: func(f *film) {
+			s := f.stage(onHost, "eth0", "", "ip link set toclients mtu 700")
+			s.serve(stagedHost, open)
+			s.ask(20, stagedHost, askRules)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.stage(onHost, "eth0", "", "ip link set toclients mtu 1300")
+			s.serve(stagedHost, open)
+			s.ask(20, stagedHost, askRules)
+			s.end()
+		}, nearIs: "works"},
+	{id: "fragments_lost", says: "IP fragments",
+		has: func(f *film) {
+			s := f.stage(onClients, "eth0", "", "|prerouting priority -450: ip frag-off & 0x1fff != 0 drop")
+			s.serve(stagedHost, unsplit)
+			s.ask(20, stagedHost, askRules)
+			s.ask(20, stagedHost, askInfo)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.stage(onClients, "eth0")
+			s.serve(stagedHost, unsplit)
+			s.ask(20, stagedHost, askRules)
+			s.ask(20, stagedHost, askInfo)
+			s.end()
+		}, nearIs: "works"},
+	{id: "parts_lost", says: "lack parts",
+		has: func(f *film) {
+			s := f.stage(onClients, "eth0", "", "|forward priority 0: ip length > 1000 drop")
+			s.serve(stagedHost, open)
+			s.ask(20, stagedHost, askRules)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.stage(onClients, "eth0", "", "|forward priority 0: ip length > 1300 drop")
+			s.serve(stagedHost, open)
+			s.ask(20, stagedHost, askRules)
+			s.end()
+		}, nearIs: "works"},
+	{id: "other_address", server: "198.51.100.11:27015", says: "20 requests .* answered from another address, 198.51.100.10", not: "Down|No reply|firewall",
+		has: func(f *film) { // the kernel chooses the first address of a host
+			s := f.stage(onHost, "eth0")
+			s.serve("0.0.0.0:27015", open)
+			s.ask(20, "198.51.100.11:27015", askInfo)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.stage(onHost, "eth0")
+			s.serve("0.0.0.0:27015", open)
+			s.ask(20, stagedHost, askInfo)
+			s.end()
+		}, nearIs: "works"},
+	{id: "other_port", says: "20 requests .* answered from another port, 198.51.100.10:40001", not: "Down|No reply|firewall",
+		has: func(f *film) {
+			s := f.stage(onClients, "eth0", "", "|forward priority 0: udp sport 27015 udp sport set 40001")
+			s.serve(stagedHost, open)
+			s.ask(20, stagedHost, askInfo)
+			s.end()
+		},
+		near: func(f *film) { // seen before it
+			s := f.stage(onHost, "eth0", "", "|forward priority 0: udp sport 27016 udp sport set 40001")
+			s.serve(stagedHost, open)
+			s.ask(20, stagedHost, askInfo)
+			s.end()
+		}, nearIs: "works"},
+	{id: "wrong_port", says: "198.51.100.10:27016 on the same host answers a2s",
+		has: func(f *film) {
+			s := f.stage(onHost, "eth0")
+			s.serve(stagedHost, silent)
+			s.serve("198.51.100.10:27016", guarded(byAddress))
+			s.ask(20, stagedHost, askInfo)
+			s.ask(10, "198.51.100.10:27016", askInfo)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.stage(onHost, "eth0")
+			s.serve(stagedHost, silent)
+			s.ask(20, stagedHost, askInfo)
+			s.end()
+		}, nearIs: "no_reply"},
+	{id: "tcp_only", server: "198.51.100.10:25565", nearAsk: "198.51.100.10:25565", says: "6 connections tried: 6 made.*enable-query=true",
+		has: func(f *film) {
+			s := f.stage(onHost, "eth0")
+			s.enter(onHost)
+			l, err := net.Listen("tcp", "198.51.100.10:25565")
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			defer l.Close()
+			s.connections(6, "198.51.100.10:25565")
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.stage(onHost, "eth0")
+			s.serve("198.51.100.10:25565", open)
+			s.connections(6, "198.51.100.10:25565")
+			s.ask(12, "198.51.100.10:25565", askInfo)
+			s.end()
+		}, nearIs: "works"},
+	{id: "one_direction", says: "one direction only.*return a challenge", not: "Down",
+		has: func(f *film) {
+			s := f.stage(onHost, "eth0 up")
+			s.serve(stagedHost, guarded(byAddress))
+			s.ask(30, stagedHost, askInfo)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.stage(onHost, "eth0")
+			s.serve(stagedHost, guarded(byAddress))
+			s.ask(30, stagedHost, askInfo)
+			s.end()
+		}, nearIs: "works"},
+	{id: "docker_proxy", server: "172.17.0.2:27015", nearAsk: "172.17.0.2:27015", says: "172.17.0.1: that of Docker's proxy",
+		has: func(f *film) {
+			s := f.bridged("\n|postrouting priority 100: oifname tohost masquerade")
+			s.ask(20, stagedHost, askInfo)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.bridged("")
+			s.ask(20, stagedHost, askInfo)
+			s.end()
+		}, nearIs: "works"},
+	{id: "translated_address", says: "172.17.0.2:27015.*private",
+		has: func(f *film) {
+			s := f.bridged("")
+			s.ask(20, stagedHost, askInfo)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.stage(onHost, "eth0")
+			s.serve(stagedHost, open)
+			s.ask(20, stagedHost, askInfo)
+			s.end()
+		}, nearIs: "works"},
+	{id: "only_private", server: "172.17.0.2:27015", nearAsk: "172.17.0.2:27015", says: "only private addresses",
+		has: func(f *film) {
+			s := f.bridged("")
+			s.at(onClients, "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do ip addr add 172.18.0.$i/24 dev eth0; done")
+			s.at(onRouter, "ip addr add 172.18.0.254/24 dev toclients")
+			s.from = "172.18.0.%d"
+			s.ask(20, stagedHost, askInfo)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.bridged("")
+			s.ask(20, stagedHost, askInfo)
+			s.end()
+		}, nearIs: "works"},
+	{id: "rate_limit", says: "answers only so often",
+		has: func(f *film) {
+			s := f.stage(onHost, "eth0", "|input priority 0: udp dport 27015 limit rate over 6/second burst 5 packets drop")
+			s.serve(stagedHost, open)
+			s.pace = 55 * time.Millisecond
+			s.ask(210, stagedHost, askInfo)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.stage(onHost, "eth0", "|input priority 0: udp dport 27015 limit rate over 100000/second burst 50 packets drop")
+			s.serve(stagedHost, open)
+			s.ask(60, stagedHost, askInfo)
+			s.end()
+		}, nearIs: "works"},
+	{id: "stopped", says: "stopped replying.*none of (29|30) requests", not: "stands in the way|listens",
+		has: func(f *film) {
+			s := f.stage(onHost, "eth0")
+			s.serve(stagedHost, open)
+			s.ask(30, stagedHost, askInfo)
+			s.at(onHost, "|input priority 0: udp dport 27015 drop")
+			s.heard = false
+			s.ask(30, stagedHost, askInfo)
+			s.end()
+		},
+		near: func(f *film) { // from then on its port is closed
+			s := f.stage(onHost, "eth0")
+			c := s.serve(stagedHost, open)
+			s.ask(30, stagedHost, askInfo)
+			c.Close()
+			s.ask(30, stagedHost, askInfo)
+			s.end()
+		}, nearIs: "nothing_listens"},
+	{id: "backends", server: "198.51.100.77:27015", nearAsk: "198.51.100.77:27015", says: "several servers share that address",
+		has: func(f *film) {
+			s := f.balanced()
+			s.fresh = true // so that a balancer by connections sends them to another
+			s.ask(41, "198.51.100.77:27015", askInfo)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.balanced()
+			s.ask(41, "198.51.100.77:27015", askInfo)
+			s.end()
+		}, nearIs: "works"},
+	{id: "challenge_loop", says: "one challenge after the other",
+		has: func(f *film) { // the server makes challenges of address and port
+			s := f.stage(onHost, "eth0")
+			s.serve(stagedHost, guarded(func(a netip.AddrPort) byte { return byte(a.Port()) ^ byte(a.Port()>>8) }))
+			s.fresh = true
+			s.ask(30, stagedHost, askInfo)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.stage(onHost, "eth0")
+			s.serve(stagedHost, guarded(func(a netip.AddrPort) byte { return byte(a.Port()) ^ byte(a.Port()>>8) }))
+			s.ask(30, stagedHost, askInfo)
+			s.end()
+		}, nearIs: "works"},
+	{id: "client_gone", says: "nothing listens there any more",
+		has: func(f *film) {
+			s := f.stage(onHost, "eth0")
+			s.serve(stagedHost, func(ask string, from netip.AddrPort) []string {
+				time.Sleep(5 * time.Millisecond)
+				return open(ask, from)
+			})
+			s.hasty = true
+			s.ask(30, stagedHost, askInfo)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.stage(onHost, "eth0")
+			s.serve(stagedHost, func(ask string, from netip.AddrPort) []string {
+				time.Sleep(5 * time.Millisecond)
+				return open(ask, from)
+			})
+			s.ask(30, stagedHost, askInfo)
+			s.end()
+		}, nearIs: "works"},
+	{id: "wrong_protocol", says: "answers a2s and none of 20 quake3 status requests",
+		has: func(f *film) {
+			s := f.stage(onHost, "eth0")
+			s.serve(stagedHost, open)
+			s.ask(8, stagedHost, askInfo)
+			s.heard = false
+			s.ask(20, stagedHost, q3Status)
+			s.end()
+		},
+		near: func(f *film) {
+			s := f.stage(onHost, "eth0")
+			s.serve(stagedHost, open)
+			s.ask(20, stagedHost, askInfo)
+			s.heard = false
+			s.ask(2, stagedHost, q3Status)
+			s.end()
+		}, nearIs: "works"},
+}
+
+// unsplit answers in one datagram, which IP has to fragment.
+func unsplit(ask string, from netip.AddrPort) []string {
+	if strings.HasPrefix(ask, "\xff\xff\xff\xffV") {
+		return []string{rulesReply(60)}
+	}
+	return open(ask, from)
+}
+
+// bridged makes a server in a network of containers, to which the router translates the host's address.
+func (f *film) bridged(more string) *network {
+	s := f.stage(onHost, "eth0", "ip addr add 172.17.0.2/16 dev eth0; ip route replace default via 172.17.0.1 dev eth0",
+		"ip addr add 172.17.0.1/16 dev tohost\n|prerouting priority -100: ip daddr 198.51.100.10 udp dport 27015 dnat ip to 172.17.0.2"+more)
+	s.serve("172.17.0.2:27015", open)
+	return s
+}
+
+// balanced makes two servers that do not know each other's challenges behind one address.
+func (f *film) balanced() *network {
+	s := f.stage(onClients, "eth0", "", "|prerouting priority -100: ip daddr 198.51.100.77 dnat ip to numgen random mod 2 map { 0 : 198.51.100.10, 1 : 198.51.100.11 }")
+	for i, a := range []string{stagedHost, "198.51.100.11:27015"} {
+		s.serve(a, guarded(func(netip.AddrPort) byte { return byte(i) }))
+	}
+	return s
+}
+
+// TestCausesStaged: causes that real sockets, kernels and firewalls make are told, and not where they nearly are.
+func TestCausesStaged(t *testing.T) {
+	names := make([][2]string, len(stagedCauses))
+	t.Run("films", func(parallel *testing.T) {
+		for i, c := range stagedCauses {
+			for k, make := range []func(*film){c.has, c.near} {
+				parallel.Run(fmt.Sprint(c.id, " ", k), func(p *testing.T) {
+					p.Parallel()
+					f := &film{t: p}
+					make(f)
+					names[i][k] = f.write(t)
+				})
+			}
+		}
+	})
+	for i, c := range stagedCauses {
+		for k, name := range names[i] {
+			t.Run(fmt.Sprint(c.id, " ", k), func(t *testing.T) {
+				if name == "" {
+					t.Skip("no network namespace here: there is no film")
+				}
+				c.try(t, k > 0, name)
+			})
+		}
+	}
+}
