@@ -222,9 +222,7 @@ func detectUnknown(b []byte) dissect.Verdict {
 func isWord(b []byte) bool {
 	n := wire.Letters(b)
 	switch {
-	case n >= 4:
-		return true
-	case n >= 2 && (n == len(b) || b[n] == ' ' || b[n] == 0):
+	case n >= 4, n >= 2 && (n == len(b) || b[n] == ' ' || b[n] == 0):
 		return true
 	}
 	return n >= 1 && isLine(b[n:])

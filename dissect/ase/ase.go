@@ -79,10 +79,8 @@ func Detect(b []byte) dissect.Verdict {
 		if n < 2 || n > 32 {
 			return dissect.Possible
 		}
-		for _, c := range b[5:min(len(b), 4+n)] {
-			if c < ' ' || c >= 0x7f {
-				return dissect.Possible
-			}
+		if slices.ContainsFunc(b[5:min(len(b), 4+n)], func(c byte) bool { return c < ' ' || c >= 0x7f }) {
+			return dissect.Possible
 		}
 		return dissect.Certain
 	case b[3] <= '3' && isShort(b):

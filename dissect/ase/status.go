@@ -296,12 +296,7 @@ func wrapAt(b []byte, at int) (w wrap, ok bool) {
 	if len(b)-at-1 < w.n {
 		return w, false
 	}
-	for _, c := range b[at+1 : at+1+w.n] {
-		if c < ' ' {
-			return w, false
-		}
-	}
-	return w, true
+	return w, !slices.ContainsFunc(b[at+1:at+1+w.n], func(c byte) bool { return c < ' ' })
 }
 
 // walk visits all texts. It returns the offset that it reached and whether everything

@@ -3,6 +3,7 @@ package gamespy1
 import (
 	"bytes"
 	"cmp"
+	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/columns"
@@ -114,10 +115,8 @@ func Detect(b []byte) dissect.Verdict {
 	}
 	// A key of some game, or a query that is not known: text must follow, and a key or a query
 	// that is known, as much else is text between backslashes.
-	for _, c := range rest {
-		if c < 0x20 && c != 0x1b && c != 0 {
-			return dissect.No
-		}
+	if slices.ContainsFunc(rest, func(c byte) bool { return c < 0x20 && c != 0x1b && c != 0 }) {
+		return dissect.No
 	}
 	verdict := dissect.Doubtful
 	if len(rest) == 0 {
@@ -249,9 +248,7 @@ func kindOf(b []byte, at markers) kind {
 		return aHeartbeat
 	case at.number.n+at.queryID.n+at.final.n > 0:
 		return aReply
-	case wordOf(key) != nil:
-		return aRequest
-	case bytes.Count(b, []byte{'\\'}) <= 2 && !isKnown(key):
+	case wordOf(key) != nil, bytes.Count(b, []byte{'\\'}) <= 2 && !isKnown(key):
 		return aRequest
 	}
 	// A reply without markers, or a request whose first word is unknown.

@@ -146,9 +146,7 @@ func detectQuery(b []byte) dissect.Verdict {
 	q, ok := gamespy.ParseQuery(b)
 	s := &q.Selection
 	switch {
-	case !ok, !s.Asks(), s.Plain() && !q.Challenged && !s.Options.OK:
-		return dissect.Possible
-	case s.Options.OK && s.Options.Value > 3:
+	case !ok, !s.Asks(), s.Plain() && !q.Challenged && !s.Options.OK, s.Options.OK && s.Options.Value > 3:
 		return dissect.Possible
 	}
 	return dissect.Likely

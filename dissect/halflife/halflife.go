@@ -187,9 +187,7 @@ func rconPassword(b []byte) int {
 		i++
 	}
 	switch {
-	case i == len("rcon ") || len(b)-i < 2 || b[i] != ' ':
-		return 0
-	case b[i+1] != '"' && bytes.IndexByte(b[i+1:], ' ') <= 0:
+	case i == len("rcon ") || len(b)-i < 2 || b[i] != ' ', b[i+1] != '"' && bytes.IndexByte(b[i+1:], ' ') <= 0:
 		return 0
 	}
 	return i + 1

@@ -47,9 +47,7 @@ func (l *layout) entry(b []byte) (n, before int, foreign bool) {
 	size := size4
 	if l.mark {
 		switch {
-		case len(b) == 0 || b[0] != '\\' && b[0] != '/':
-			return 0, 0, true
-		case b[0] == '/' && l.hex:
+		case len(b) == 0 || b[0] != '\\' && b[0] != '/', b[0] == '/' && l.hex:
 			return 0, 0, true
 		case b[0] == '/':
 			size = size6

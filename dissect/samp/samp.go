@@ -158,9 +158,7 @@ func Detect(b []byte) dissect.Verdict {
 	tag := string(b[:4])
 	switch {
 	case !known:
-	case tag == tagSAMP:
-		return dissect.Certain
-	case tag == tagVCMP && (len(b) == lenHead || len(b) == lenPing && b[lenHead-1] == 'p'):
+	case tag == tagSAMP, tag == tagVCMP && (len(b) == lenHead || len(b) == lenPing && b[lenHead-1] == 'p'):
 		return dissect.Certain
 	case tag == tagVCMP && b[lenHead-1] == 'x' && len(b) >= lenHead+4 && b[lenHead+1] == 0, tag == tagReply && len(b) > lenHead:
 		return dissect.Likely

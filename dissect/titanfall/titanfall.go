@@ -8,6 +8,8 @@
 package titanfall
 
 import (
+	"slices"
+
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -144,10 +146,8 @@ func Detect(b []byte) dissect.Verdict {
 		}
 		return dissect.Likely
 	case b[4] == letterTo && len(b) >= shortest:
-		for _, c := range b[buildAt:shortest] {
-			if c < ' ' || c > '~' {
-				return dissect.Possible
-			}
+		if slices.ContainsFunc(b[buildAt:shortest], func(c byte) bool { return c < ' ' || c > '~' }) {
+			return dissect.Possible
 		}
 		return dissect.Likely
 	case b[4] == letterTo && len(b) > 8:

@@ -119,9 +119,7 @@ func (s *Series) Save(f *Frame) error {
 func (s *Series) due(at time.Time) bool {
 	r := &s.r
 	switch {
-	case r.Size > 0 && s.out.Size() >= r.Size, r.Frames > 0 && s.frames >= r.Frames:
-		return true
-	case r.Time > 0 && at.Sub(s.began) >= r.Time:
+	case r.Size > 0 && s.out.Size() >= r.Size, r.Frames > 0 && s.frames >= r.Frames, r.Time > 0 && at.Sub(s.began) >= r.Time:
 		return true
 	}
 	return r.Every > 0 && !at.Truncate(r.Every).Equal(s.began.Truncate(r.Every))

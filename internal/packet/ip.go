@@ -131,9 +131,7 @@ func (d *Decoder) ipv6(f *Frame, out *Datagram, b []byte, wire int) Outcome {
 		out.note(IPLengthZero, 0, wire-ipv6Header)
 		total, exact = wire, false
 	}
-	if total < len(b) {
-		b = b[:total]
-	}
+	b = b[:min(total, len(b))]
 	d.lies(HeaderIPv6, b, ipv6Header)
 	if b[6] == protoUDP {
 		return d.udp(f, out, b, b[ipv6Header:], total-ipv6Header, exact)

@@ -117,10 +117,7 @@ func (d *Decoder) etherType(f *Frame, out *Datagram, t int, b []byte, wire int) 
 				return NotIP
 			}
 			// IEEE 802.3: a length, and then LLC. The rest is padding.
-			if t < len(b) {
-				b = b[:t]
-			}
-			wire = min(wire, t)
+			b, wire = b[:min(t, len(b))], min(wire, t)
 			if t = snap(b); t < minEtherType {
 				return NotIP
 			}

@@ -18,9 +18,7 @@ func (d *Decoder) udp(f *Frame, out *Datagram, ip, seg []byte, wire int, exact b
 	src, dst, said := be16(seg), be16(seg[2:]), be16(seg[4:])
 	if said != wire {
 		wire = out.judgeLength(said, wire, exact)
-		if wire < len(seg) {
-			seg = seg[:wire]
-		}
+		seg = seg[:min(wire, len(seg))]
 	}
 	if d.sum {
 		d.sum = false
