@@ -34,11 +34,15 @@ func main() {
 	small := flag.Int("small", 10_000, "packets of the small capture")
 	large := flag.Int("large", 40_000, "packets of the large capture")
 	check := flag.String("check", "", "a file with figures that must still hold")
+	cache := flag.Bool("cache", false, "count cache misses by stage as well, with cachegrind, on captures with compressed messages")
 	flag.Parse()
 	var err error
-	if *check != "" {
+	switch {
+	case *check != "":
 		err = compare(*program, *check)
-	} else {
+	case *cache:
+		err = runCache(*program, *small, *large)
+	default:
 		err = run(*program, *base, *small, *large)
 	}
 	if err != nil {
@@ -77,7 +81,7 @@ func run(program, base string, small, large int) error {
 	if program == "" || small < 1 || large <= small {
 		return errors.New("no program, or the large capture is not larger than the small one")
 	}
-	b, done, err := prepare(small, large)
+	b, done, err := prepare(small, large, "-plain")
 	if err != nil {
 		return err
 	}
@@ -128,7 +132,7 @@ func compare(program, name string) error {
 	judged := sub(1) == runtime.Version() && sub(2) == runtime.GOOS+"/"+runtime.GOARCH
 	large, _ := strconv.Atoi(sub(3))
 	small, _ := strconv.Atoi(sub(4))
-	b, done, err := prepare(small, large)
+	b, done, err := prepare(small, large, "-plain")
 	if err != nil {
 		return err
 	}
@@ -178,7 +182,7 @@ type bench struct {
 }
 
 // prepare makes the captures. The caller calls done when they are no longer needed.
-func prepare(small, large int) (b *bench, done func(), err error) {
+func prepare(small, large int, options ...string) (b *bench, done func(), err error) {
 	dir, err := os.MkdirTemp("", "benchinstr")
 	if err != nil {
 		return nil, nil, err
@@ -193,7 +197,8 @@ func prepare(small, large int) (b *bench, done func(), err error) {
 		captures: [2]string{filepath.Join(dir, "small.pcap"), filepath.Join(dir, "large.pcap")},
 	}
 	for i, packets := range b.packets {
-		out, err := exec.Command("go", "run", "./internal/tools/mklarge", "-plain", "-n", strconv.Itoa(packets), "-o", b.captures[i]).CombinedOutput()
+		args := append([]string{"run", "./internal/tools/mklarge", "-n", strconv.Itoa(packets), "-o", b.captures[i]}, options...)
+		out, err := exec.Command("go", args...).CombinedOutput()
 		if err != nil {
 			return nil, nil, fmt.Errorf("mklarge: %w\n%s", err, out)
 		}
