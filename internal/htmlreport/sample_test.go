@@ -183,7 +183,7 @@ func hostileNames() *stats.Report {
 
 // empty is a report about nothing.
 func empty() *stats.Report {
-	return &stats.Report{Type: "report", Schema: stats.Schema,
+	return &stats.Report{Head: stats.Head{Type: "report", Schema: stats.Schema},
 		Verdicts: []stats.Verdict{{Kind: "cannot_tell", Text: "The capture has no packets of game-server queries.", Advice: "Capture on the machine of the server, or on a mirror port, without a filter for ports."}},
 		Made:     stats.Made{Version: "v0.9.0-dev", Command: "qdissect report empty.pcap -o empty.html", Files: []stats.File{{Name: "empty.pcap"}}}}
 }

@@ -244,6 +244,9 @@ func (a *Aggregate) forgetServer(s *server) {
 	if s.more != nil {
 		s.more.clear()
 		a.mores = append(a.mores, s.more)
+		s.pulses = nil // those of more
+	} else if s.pulses != nil {
+		s.pulses.clear()
 	}
 	for i := 0; i < len(s.kinds) && s.kinds[i].kind != 0; i++ {
 		s.kinds[i] = asked{}
@@ -376,6 +379,7 @@ func (a *Aggregate) flush() {
 	s.at(u.last)
 	s.requests += n
 	s.bytesIn += u.bytes
+	s.times().at(u.last).asked += uint32(n)
 	if of := s.of(u.kind.index); of != nil {
 		of.requests += uint32(n)
 	}
@@ -390,7 +394,6 @@ func (m *more) asked(u *run) {
 	at := m.cells.at(u.last)
 	at.requests += u.requests
 	at.bytesIn += u.bytes
-	m.pulses.at(u.last).asked += uint32(u.requests)
 	if u.fresh > 0 {
 		if q := m.of(u.kind.index); q != nil {
 			q.ticks.peek(u.last).fresh += uint32(u.fresh)
@@ -522,9 +525,8 @@ func (a *Aggregate) reply(r *dissect.Record, t int64, size uint64) {
 		at := s.more.cells.at(t)
 		at.replies++
 		at.bytesOut += size
-		one := pulse{replied: 1, first: t, last: t}
-		s.more.pulses.at(t).add(&one)
 	}
+	s.times().at(t).reply(t)
 	if t-s.stated >= int64(time.Second) || t < s.stated {
 		s.states(&r.Server, t, &a.names)
 	}
@@ -700,8 +702,8 @@ func (a *Aggregate) newServer(k key, sum uint64) *entry[server] {
 // follow gives a server with a number of messages a timeline, if there is room or if it is far busier than another one that has
 // one.
 func (a *Aggregate) follow(e *entry[server], own uint64) {
-	if e.v.more = a.takeMore(own); e.v.more != nil {
-		*e.v.more.cells.at(e.v.first) = e.v.whole()
+	if m := a.takeMore(own); m != nil {
+		e.v.adopt(m)
 	}
 }
 
@@ -726,7 +728,8 @@ func (a *Aggregate) takeMore(own uint64) (m *more) {
 	if least == nil || least.count >= own/2 {
 		return nil
 	}
-	m, least.v.more = least.v.more, nil
+	m, least.v.more, least.v.pulses = least.v.more, nil, nil
+	least.v.times().merge(&m.pulses)
 	m.clear()
 	return m
 }
@@ -1133,9 +1136,11 @@ func (a *Aggregate) became(k *kind, e *entry[server], is dissect.Outcome, byRepl
 	if e == nil {
 		return
 	}
-	if e.v.more != nil && lost {
-		e.v.more.cells.peek(last).unanswered += uint64(times)
-		e.v.more.pulses.peek(last).lost += times
+	if lost {
+		e.v.times().peek(last).lost += times
+		if e.v.more != nil {
+			e.v.more.cells.peek(last).unanswered += uint64(times)
+		}
 	}
 	e.v.fates[is] += uint64(n)
 	if !e.v.began { // it was asked before what is counted
@@ -1156,8 +1161,8 @@ func (a *Aggregate) became(k *kind, e *entry[server], is dissect.Outcome, byRepl
 	default:
 		return
 	}
-	of.fails(first)
-	of.fails(last)
+	of.at(first)
+	of.at(last)
 }
 
 // missed reports whether a request with an outcome got no reply that it asked for.

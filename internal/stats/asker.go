@@ -69,14 +69,14 @@ func (r *reporting) findVictims() {
 			continue
 		}
 		if s := v.strange; s != nil && s.unasked >= leastOften && s.reflectors() >= leastReflectors {
-			x := victim{who: r.source(c), clients: []*entry[client]{c}, requests: s.unasked, out: s.bytes, from: s.from, to: s.to, servers: uint64(s.reflectors()), there: true}
+			x := victim{who: r.source(c), clients: []*entry[client]{c}, requests: s.unasked, out: s.bytes, from: s.first, to: s.last, servers: uint64(s.reflectors()), there: true}
 			if x.rate() >= leastRate {
 				r.victims = append(r.victims, x)
 				continue
 			}
 		}
 		if v.sole(leastOf) {
-			p := netOf(c.addr())
+			p := netOf(c.addr(), 64)
 			if nets[p] == nil {
 				order = append(order, p)
 			}
@@ -107,13 +107,12 @@ func (v *victim) add(c *client) {
 	v.servers = max(v.servers, c.distinctServers())
 }
 
-// netOf returns the network of an address: /24, or /64.
-func netOf(a netip.Addr) netip.Prefix {
-	n := 64
+// netOf returns the network of an address: /24, or what is given for IPv6.
+func netOf(a netip.Addr, six int) netip.Prefix {
 	if a.Is4() {
-		n = 24
+		six = 24
 	}
-	p, _ := a.Prefix(n)
+	p, _ := a.Prefix(six)
 	return p
 }
 
@@ -257,30 +256,28 @@ func (r *reporting) findGreedy() {
 			add(ev.clients, ev.server, ev.theirs, ev.from, ev.to, ev.nature == real)
 		}
 	}
-	for _, e := range r.servers {
+	for i := range 2 * len(r.servers) {
+		e, real := r.servers[i/2], i%2 == 0
 		var few []*entry[client]
-		sum, from, to := 0.0, int64(0), int64(0)
+		sum, from, to := 0.0, r.a.last, r.a.first
 		for _, c := range r.clients {
-			if n := c.v.paceAt(e); n >= leastOften && !r.greedy[c] && c.v.proven > 0 && r.home(e) {
-				if len(few) == 0 {
-					from, to = c.v.first, c.v.last
-				}
+			if n := c.v.paceAt(e); n >= leastOften && !r.greedy[c] && (c.v.proven > 0) == real && r.home(e) && (real || r.openly(c, e)) {
 				few, sum = append(few, c), sum+n
 				from, to = min(from, c.v.first), max(to, c.v.last)
 			}
 		}
-		if len(few) == 0 {
+		if len(few) == 0 || !real && sum < eventLeast*float64(to-from)/1e9 {
 			continue
 		}
 		mark(few)
 		if i := slices.IndexFunc(r.groups, func(g group) bool {
-			return g.real && len(g.servers) == 1 && g.servers[0] == e && 2*overlap(from, to, g.from, g.to) > to-from
+			return g.real == real && len(g.servers) == 1 && g.servers[0] == e && 2*overlap(from, to, g.from, g.to) > to-from
 		}); i >= 0 {
 			g := &r.groups[i] // others ask more, at the same time
 			g.clients, g.requests = slices.Concat(g.clients, few), g.requests+sum
 			continue
 		}
-		add(few, e, sum, from, to, true)
+		add(few, e, sum, from, to, real)
 	}
 	for i := range r.groups { // at some servers, and at the ends of a time, they are not above all others
 		g := &r.groups[i]
@@ -292,6 +289,24 @@ func (r *reporting) findGreedy() {
 			g.requests = max(g.requests, all)
 		}
 	}
+}
+
+// openly reports whether a client that proves nothing asks a server for itself: it hears replies, is no victim, and no event explains it. Of a list, monitors
+// and trackers ask more often than of a server.
+func (r *reporting) openly(c *entry[client], e *entry[server]) bool {
+	v := &c.v
+	if k := v.favourite(); k > 0 {
+		if t := r.a.kinds[k-1].of; t != nil && t.Purpose&dissect.ServerList != 0 && v.within(v.first, v.last+1) < eventLeast*float64(v.last-v.first)/1e9 {
+			return false
+		}
+	}
+	within := 0.0
+	for i := range r.events {
+		if ev := &r.events[i]; ev.server == e && ev.nature != real {
+			within += v.during(ev.from, ev.to)
+		}
+	}
+	return v.class() != never && !r.isVictim(c) && within < 0.4*float64(v.requests)
 }
 
 // paceAt returns how many requests a client sent to a server, 0 unless that is too often for as long as it asks.
@@ -463,7 +478,7 @@ func (r *reporting) findCarpets() {
 		if e.v.requests == 0 || e.v.replies > 0 || e.v.sources().Count < 2 {
 			continue // what only one source asks may be scanned
 		}
-		p := carpetNet(e.addr())
+		p := netOf(e.addr(), 120)
 		if nets[p] == nil {
 			order = append(order, p)
 		}
@@ -487,14 +502,13 @@ func (r *reporting) findCarpets() {
 func (r *reporting) carpetsAt(p netip.Prefix, list []*entry[server]) (found []carpet) {
 	whole := carpet{network: p, silent: len(list), from: r.a.last, to: r.a.first}
 	var sum pulses
-	sum.most, sum.width = 8*mostTicks, second
-	sum.forget()
+	sum.of(8*mostTicks, nil)
 	for _, e := range list {
 		whole.requests += float64(e.v.requests)
 		whole.sources += float64(e.v.sources().Count)
 		whole.from, whole.to = min(whole.from, e.v.first), max(whole.to, e.v.last)
 		if e.v.more != nil {
-			sum.merge(&e.v.more.pulses)
+			sum.merge(e.v.pulses)
 		}
 	}
 	counts := make([]float64, len(sum.buckets)+2) // with what is calm around
@@ -544,16 +558,6 @@ func (r *reporting) sayCarpets() {
 			Evidence: Evidence{{"requests", float64(requests)}, {"requests_per_second", round(c.rate(), 1)}, {"addresses", float64(c.silent)}, {"sources", float64(sources)}, {"seconds", round(seconds, 1)}},
 		})
 	}
-}
-
-// carpetNet returns the network of a server: /24, or /120.
-func carpetNet(a netip.Addr) netip.Prefix {
-	n := 120
-	if a.Is4() {
-		n = 24
-	}
-	p, _ := a.Prefix(n)
-	return p
 }
 
 // inCarpet reports whether an address is in a network that is attacked as a whole.

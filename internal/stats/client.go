@@ -45,7 +45,7 @@ var noPast past
 type strange struct {
 	unasked, bytes uint64
 	servers        [4]uint64 // bits of hashes
-	from, to       int64
+	lived
 }
 
 // count counts a reply of a server.
@@ -56,17 +56,9 @@ func (s *strange) count(t int64, server, size uint64) {
 	s.servers[server>>6%4] |= 1 << (server % 64)
 }
 
-// at records a time, before the reply is counted.
-func (s *strange) at(t int64) {
-	if s.to == 0 {
-		s.from, s.to = t, t
-	}
-	s.from, s.to = min(s.from, t), max(s.to, t)
-}
-
 func (s *strange) merge(o *strange) {
-	s.at(o.from)
-	s.at(o.to)
+	s.at(o.first)
+	s.at(o.last)
 	s.unasked += o.unasked
 	s.bytes += o.bytes
 	for i, w := range o.servers {

@@ -13,7 +13,7 @@ import (
 )
 
 // codecVersion changes with every change of what is written.
-const codecVersion = 5
+const codecVersion = 6
 
 // AppendBinary appends the counts in binary form. It is the same for the same counts.
 func (s *Shards) AppendBinary(b []byte) []byte {
@@ -187,20 +187,7 @@ func (c *cell) code(k *codec) {
 
 func (h *histogram) code(c *codec) {
 	numbers(c, &h.n)
-	for i := 0; i < len(h.counts); i++ {
-		coder.Num(c.Coder, &h.counts[i])
-		if h.counts[i] == 0 { // most are
-			n := 0
-			for i+1+n < len(h.counts) && h.counts[i+1+n] == 0 {
-				n++
-			}
-			if coder.Num(c.Coder, &n); n < 0 || n >= len(h.counts)-i {
-				c.Fail(errors.New("too many buckets"))
-				return
-			}
-			i += n
-		}
-	}
+	codeZeros(c, len(h.counts), func(i int) bool { return h.counts[i] == 0 }, func(i int) { numbers(c, &h.counts[i]) })
 }
 
 func (d *distinct) code(c *codec, room *sketchRoom) {
@@ -329,8 +316,8 @@ func (a *Aggregate) codeClient(c *codec, v *client) {
 	for i := range u.servers {
 		c.Fixed(&u.servers[i])
 	}
-	if numbers(c, &u.from, &u.to); u.unasked > 0 {
-		v.strange = u
+	if numbers(c, &u.first, &u.last); u.unasked > 0 {
+		u.began, v.strange = true, u
 	}
 	coder.Num(c.Coder, &v.least)
 	coder.Num(c.Coder, &v.most)
@@ -359,6 +346,7 @@ func (a *Aggregate) codeServer(c *codec, v *server) {
 		c.index(&k.kind, c.numKinds)
 		numbers(c, &k.requests, &k.good, &k.bad, &k.incomplete)
 		numbers(c, &k.first, &k.last)
+		k.began = k.last != 0
 	}
 	c.Bytes(&v.name, maxName)
 	c.Bytes(&v.mapName, maxName)
@@ -373,23 +361,23 @@ func (a *Aggregate) codeServer(c *codec, v *server) {
 	c.Bool(&v.began)
 	numbers(c, &v.first, &v.last, &v.stated, &v.lastReply)
 	has := v.more != nil
-	if c.Bool(&has); !has || c.Err != nil {
-		return
-	}
-	if c.Reading {
-		if a.made.mores++; a.made.mores > maxMore {
-			c.Fail(errors.New("too many timelines"))
-			return
+	if c.Bool(&has); has && c.Err == nil {
+		if c.Reading {
+			if a.made.mores++; a.made.mores > maxMore {
+				c.Fail(errors.New("too many timelines"))
+				return
+			}
+			v.more = newMore(&a.tickRoom)
+			v.pulses = &v.more.pulses
 		}
-		v.more = newMore(&a.tickRoom)
+		v.more.code(c)
 	}
-	v.more.code(c)
+	codeSparse(c, v.times(), (*pulse).code)
 }
 
 func (m *more) code(c *codec) {
 	codeLine(c, &m.cells, (*cell).code)
 	m.trips.code(c)
-	codeSparse(c, &m.pulses, (*pulse).code)
 	for i := range m.series {
 		s := &m.series[i]
 		if c.index(&s.kind, c.numKinds); s.kind == 0 || c.Err != nil {
@@ -447,7 +435,7 @@ func codeZeros(c *codec, n int, empty func(int) bool, code func(int)) {
 func codeSparse[T comparable, P summand[T]](c *codec, l *line[T, P], code func(*T, *codec)) {
 	n := len(l.buckets) // more than bytes are left, perhaps: the room of all lines is the limit
 	coder.Num(c.Coder, &n)
-	if c.ticks += n; n < 0 || n > mostTicks || c.ticks > sharedTicks+maxMore*(1+maxSeries)*leastTicks {
+	if c.ticks += n; n < 0 || n > mostTicks || c.ticks > sharedTicks+(maxServers+maxMore*maxSeries)*leastTicks {
 		c.Fail(errors.New("too many buckets"))
 		return
 	}

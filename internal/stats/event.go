@@ -92,6 +92,11 @@ func (x *rates) time(r *reporting, at float64) int64 {
 	return min(max(x.start*x.width+int64(at*float64(x.width)), r.a.first), r.a.last+1)
 }
 
+// surgeOf returns the time of an event in buckets.
+func (x *rates) surgeOf(ev *event) surge {
+	return surge{from: float64(ev.from)/float64(x.width) - float64(x.start), to: float64(ev.to)/float64(x.width) - float64(x.start)}
+}
+
 // during returns the sum of the buckets in a surge, without what is usual outside of all surges.
 func (x *rates) during(list []float64, s *surge, all []surge) float64 {
 	in, out, inside, outside := 0.0, 0.0, 0.0, 0.0
@@ -133,10 +138,42 @@ func (r *reporting) findEvents() {
 			x := r.ratesOf(&q.ticks)
 			list = append(list, r.eventsOf(e, q, &x)...)
 		}
-		list = append(list, r.realOf(e)...)
-		r.events = append(r.events, r.joined(list)...)
+		list = r.joined(append(list, r.realOf(e)...))
+		all := 0.0
+		for i := range list {
+			if list[i].nature != real {
+				all += list[i].requests
+			}
+		}
+		for i := range list {
+			list[i].sources = r.sourcesOf(&list[i], all)
+		}
+		r.events = append(r.events, list...)
 	}
 	slices.SortStableFunc(r.events, func(a, b event) int { return cmp.Compare(b.requests, a.requests) })
+}
+
+// sourcesOf returns how many addresses sent the requests of an event: those that did so again and again, and for the rest those that were
+// new, or known. In a full table addresses are new again that it had forgotten. all are the requests of all such events of the server.
+func (r *reporting) sourcesOf(ev *event, all float64) float64 {
+	again, theirs, known := 0.0, 0.0, 0.0
+	for i := range r.a.clients.entries {
+		e := &r.a.clients.entries[i]
+		c := &e.v
+		if c.requests < 2 || c.proven > 0 || !c.asked(ev.server.sum) || c.first >= ev.to || c.last < ev.from || r.isVictim(e) {
+			continue
+		}
+		if n := c.within(ev.from, ev.to); n >= 2 {
+			again, theirs = again+1, theirs+float64(c.requests)/float64(max(c.distinctServers(), 1))
+		} else {
+			known++
+		}
+	}
+	n := again + max(min(max(ev.sources-again, known), ev.requests*(1-theirs/all)), 0)
+	if theirs >= mostOf*all {
+		n = again * max(all/theirs, 1) // others are as they are
+	}
+	return min(n, ev.requests, float64(ev.server.v.sources().Count))
 }
 
 // crowdPart is how many of a crowd may have programs that do not return challenges, to those that have others.
@@ -157,7 +194,7 @@ func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []
 		nature      nature
 		counts      []float64
 		calm, least float64
-	}{{unreturning, lost, rareOf(lost) / seconds, 0}, {of, open, -1, least}} {
+	}{{unreturning, lost, rareOf(lost, seconds), 0}, {of, open, -1, least}} {
 		ungiven := i > 0
 		found := surges(c.counts, seconds, c.calm)
 		all := slices.Clone(found)
@@ -187,7 +224,7 @@ func unbroken(list []event, width int64) (whole []event) {
 	slices.SortStableFunc(list, func(a, b event) int { return cmp.Compare(a.from, b.from) })
 	for _, ev := range list {
 		i := slices.IndexFunc(whole, func(o event) bool {
-			return o.nature == ev.nature && o.ungiven != ev.ungiven && abs64(ev.from-o.to) <= 2*width && ev.level() < 2*o.level() && o.level() < 2*ev.level()
+			return o.nature == ev.nature && o.ungiven != ev.ungiven && max(ev.from-o.to, o.to-ev.from) <= 2*width && ev.level() < 2*o.level() && o.level() < 2*ev.level()
 		})
 		if i < 0 {
 			whole = append(whole, ev)
@@ -211,16 +248,15 @@ func (e *event) gain(o *event) {
 	e.out += o.out
 }
 
-// rareOf returns what is usual of requests that should hardly be there: little, or nothing if there are always many.
-func rareOf(x []float64) float64 {
-	if low := quantileOf(x, make([]bool, len(x)), 0.2); len(x) > 0 && 3*low < slices.Max(x) {
+// rareOf returns what is usual per second of requests that should hardly be there: little, or nothing if there are always many.
+func rareOf(x []float64, seconds float64) float64 {
+	if low := quantileOf(x, make([]bool, len(x)), 0.2) / seconds; low < eventLeast && len(x) > 0 && 3*low*seconds < slices.Max(x) {
 		return low
 	}
 	return 0
 }
 
-// steadyOf finds a flood that lasts as long as the capture: there is no calm to compare with, but few who ask too often, and what a forger
-// cannot hide.
+// steadyOf finds a flood that lasts as long as the capture: there is no calm to compare with, but what a forger cannot hide.
 func (r *reporting) steadyOf(e *entry[server], q *kindSeries, x *rates, open []float64) []event {
 	n := 0.0
 	for _, v := range open {
@@ -230,17 +266,17 @@ func (r *reporting) steadyOf(e *entry[server], q *kindSeries, x *rates, open []f
 		return nil
 	}
 	ev := event{server: e, kinds: []uint16{q.kind - 1}, nature: unasked, from: r.a.first, to: r.a.last + 1, requests: n, series: []*kindSeries{q}}
-	for i := range open {
-		ev.sources += x.fresh[i]
-		ev.in += x.in[i]
-		ev.out += x.out[i]
-	}
-	if few, sum := r.busiest(&ev, false, peakOften); len(few) <= mostGreedy && sum >= mostOf*ev.requests {
-		return []event{ev}
-	}
 	if r.weighEvidence(&ev); ev.strong < 2 {
 		return nil
 	}
+	part := e.v.more.forgedPart()
+	for i := range open {
+		ev.sources += x.fresh[i]
+		ev.in += part * x.in[i]
+		ev.out += part * x.out[i]
+	}
+	ev.requests, ev.usual = part*n, (1-part)*n/r.duration()
+	ev.sources = min(ev.sources, ev.requests)
 	return []event{ev}
 }
 
@@ -282,7 +318,7 @@ func (r *reporting) joined(list []event) (all []event) {
 	slices.SortStableFunc(list, func(a, b event) int { return cmp.Compare(b.requests, a.requests) })
 	near := func(a, b *event) bool {
 		most := max(2*int64(time.Second), (a.to-a.from)/20)
-		return abs64(a.from-b.from) <= most && abs64(a.to-b.to) <= most
+		return max(a.from-b.from, b.from-a.from, a.to-b.to, b.to-a.to) <= most
 	}
 	for _, ev := range list {
 		i := slices.IndexFunc(all, func(o event) bool { return o.nature == ev.nature && o.nature != real && near(&o, &ev) })
@@ -298,13 +334,6 @@ func (r *reporting) joined(list []event) (all []event) {
 		o.sources = max(o.sources, ev.sources)
 	}
 	return all
-}
-
-func abs64(n int64) int64 {
-	if n < 0 {
-		return -n
-	}
-	return n
 }
 
 // kindOf returns the number of requests of a kind.
@@ -371,7 +400,7 @@ func (r *reporting) busiestBy(ev *event, proves bool, least float64, sent func(c
 	var all []share
 	for i := range r.a.clients.entries {
 		c := &r.a.clients.entries[i]
-		if c.v.requests < leastOften/5 || (c.v.proven > 0) != proves || !c.v.asked(ev.server.sum) {
+		if c.v.requests < leastOften/5 || (c.v.proven > 0) != proves || !c.v.asked(ev.server.sum) || r.isVictim(c) {
 			continue
 		}
 		if n := sent(&c.v, ev.from, ev.to); n >= least*min(ev.seconds(), max(float64(c.v.last-c.v.first)/1e9, 1)) && n >= 1 {

@@ -79,15 +79,11 @@ func (l *looks) oneHop(calm *looks, known bool) (string, bool) {
 		at int
 	}
 	var most [2]value
-	values := 0
 	for i, n := range l.hops {
 		if n > most[0].n {
 			most[0], most[1] = value{n, i}, most[0]
 		} else if n > most[1].n {
 			most[1] = value{n, i}
-		}
-		if n > 0 {
-			values++
 		}
 	}
 	n := float64(l.n)
@@ -100,10 +96,21 @@ func (l *looks) oneHop(calm *looks, known bool) (string, bool) {
 		return fmt.Sprintf("%s of the packets have the hop limit %d", percent(float64(one)/n), most[0].at), true
 	case known && float64(two) >= alikeTwo*n && differs(two, usual+calm.hops[most[1].at], n, float64(calm.n)):
 		return fmt.Sprintf("%s of the packets have the hop limit %d or %d", percent(float64(two)/n), most[0].at, most[1].at), true
-	case values >= 200 && float64(most[0].n) < 0.05*n:
+	case l.madeUp():
 		return "their hop limits are made up", true
 	}
 	return "", false
+}
+
+// madeUp reports whether hop limits are those of a program that makes them up: nearly all of them, equally often.
+func (l *looks) madeUp() bool {
+	values := 0
+	for _, n := range l.hops {
+		if n > 0 {
+			values++
+		}
+	}
+	return values >= 200 && float64(slices.Max(l.hops[:])) < 0.05*float64(l.n)
 }
 
 // asking returns clients that asked the server of an event only while it lasted, and proved nothing.
@@ -126,12 +133,7 @@ func (r *reporting) oneNet(ev *event, hot, calm *looks) (string, bool) {
 	nets := map[netip.Prefix]int{}
 	var most netip.Prefix
 	for _, c := range list {
-		a := c.addr()
-		n := 48
-		if a.Is4() {
-			n = 24
-		}
-		p, _ := a.Prefix(n)
+		p := netOf(c.addr(), 48)
 		if nets[p]++; nets[p] > nets[most] {
 			most = p
 		}
@@ -159,6 +161,29 @@ func (r *reporting) evenly(ev *event) (string, bool) {
 	}
 	mean := sum / max(n, 1)
 	return fmt.Sprintf("each of these addresses asks about %s times, as evenly as a program does", rounded(mean)), n >= leastAsking && mean >= pace && sum >= mostOf*ev.requests && squares/n-mean*mean <= 3*mean
+}
+
+// forgedPart returns the part that is forged of requests of which most are: those with the commonest hop limit, or as many as there would be
+// if all hop limits that are made up, or all networks, came as often as those in the middle do.
+func (m *more) forgedPart() float64 {
+	l := m.hot
+	l.merge(&m.calm)
+	n, most := float64(l.n), float64(slices.Max(l.hops[:]))
+	counts := l.nets[:]
+	switch {
+	case uint64(l.hops[0]) < l.n && most >= alike*n:
+		return most / n
+	case l.madeUp():
+		counts = l.hops[:]
+	case l.spread() >= mostSpread:
+		return 1
+	}
+	counts = slices.DeleteFunc(slices.Sorted(slices.Values(counts)), func(c uint32) bool { return c == 0 })
+	sum, middle := 0.0, counts[len(counts)/4:len(counts)*3/4+1]
+	for _, c := range middle {
+		sum += float64(c)
+	}
+	return min(sum/float64(len(middle))*float64(len(counts))/n, 1)
 }
 
 // mostSpread is the divergence below which addresses are spread evenly: that of people's addresses is far above 1.

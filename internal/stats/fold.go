@@ -159,10 +159,10 @@ func (a *Aggregate) addServer(o *entry[server], protocol uint16, kinds []uint16)
 	e.err += o.err
 	s, v := &e.v, o.v
 	if v.more != nil && s.more == nil {
-		if s.more = a.takeMore(e.count - e.err); s.more == nil {
+		if m := a.takeMore(e.count - e.err); m != nil {
+			s.adopt(m)
+		} else {
 			v.more = nil
-		} else if s.began {
-			*s.more.cells.at(s.first) = s.whole()
 		}
 	}
 	s.merge(&v, protocol, kinds)

@@ -185,6 +185,7 @@ func (r *reporting) withoutVictims(ev event) event {
 		part = 0
 	}
 	ev.requests, ev.in, ev.out = ev.requests*part, ev.in*part, ev.out*part
+	ev.sources = min(ev.sources, ev.requests)
 	return ev
 }
 

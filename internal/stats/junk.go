@@ -59,15 +59,13 @@ func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
 	if n+f.usual < junkFactor*f.usual || n < junkSources {
 		return v, false
 	}
-	back, alive := uint64(0), e.v.more == nil
+	back, alive := uint64(0), false
 	l.in(func(from, to int64, c *cell) {
 		if from < f.to && to > f.from {
 			back += c.replies
 		}
 	})
-	if e.v.more != nil {
-		e.v.more.cells.in(func(from, to int64, c *cell) { alive = alive || from < f.to && to > f.from && c.replies > 0 })
-	}
+	e.v.times().in(func(from, to int64, p *pulse) { alive = alive || from < f.to && to > f.from && p.replied > 0 })
 	length := time.Duration(f.to - f.from)
 	rate := n / length.Seconds()
 	from := s.more.sources.count()

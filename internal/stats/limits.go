@@ -44,7 +44,7 @@ func (r *reporting) limits() {
 func (r *reporting) unansweredOf(ev *event) (n float64) {
 	for _, q := range ev.series {
 		x := r.ratesOf(&q.ticks)
-		s := surge{from: float64(ev.from)/float64(x.width) - float64(x.start), to: float64(ev.to)/float64(x.width) - float64(x.start)}
+		s := x.surgeOf(ev)
 		n += x.during(x.by[unproven], &s, []surge{s})
 	}
 	return n
@@ -119,7 +119,7 @@ func (r *reporting) total(ev *event) {
 	if !madeUp { // else those who were given a challenge pass
 		without = sumsOf(without, x.by[vouched])
 	}
-	s := surge{from: float64(ev.from)/float64(x.width) - float64(x.start), to: float64(ev.to)/float64(x.width) - float64(x.start)}
+	s := x.surgeOf(ev)
 	// What is usual outside is honest inside.
 	calm, outside := 0.0, 0.0
 	for i, n := range without {
@@ -128,8 +128,10 @@ func (r *reporting) total(ev *event) {
 		}
 	}
 	honest := sumOf(x.by[vouched], s) / max(s.to-s.from, 1)
-	if madeUp || outside > 0 && ev.nature == unasked {
-		honest = calm / max(outside, 1)
+	if madeUp || ev.nature == unasked {
+		if honest = calm / max(outside, 1); outside == 0 {
+			honest = ev.usual * seconds
+		}
 	}
 	first := len(r.Limits.Global)
 	for _, n := range totals {

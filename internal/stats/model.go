@@ -11,17 +11,7 @@ const Schema = "qdissect-report/1"
 // terminal) shows nothing else. Lists are ordered by importance unless they say otherwise. Text from the network is
 // raw: whoever shows it escapes it. Keys of JSON are those of the tags; times are RFC 3339 in UTC with nanoseconds.
 type Report struct {
-	Type   string `json:"type"` // "report"
-	Schema string `json:"schema"`
-
-	// From and To are the times of the first and the last packet that counts.
-	From time.Time `json:"from"`
-	To   time.Time `json:"to"`
-	// Home are the networks of the servers that the report is about, and HomeBy is how they are known: "option" (--home),
-	// "interface" (own addresses of a live capture), "replies" (hosts that reply).
-	Home   []string `json:"home"`
-	HomeBy string   `json:"home_by"`
-
+	Head
 	Verdicts   []Verdict  `json:"verdicts"` // worst first, at most five
 	Totals     Totals     `json:"totals"`
 	Timeline   Timeline   `json:"timeline"`
@@ -39,6 +29,19 @@ type Report struct {
 	Unknowns   []Guess    `json:"unknown,omitempty"`
 	Unclear    []string   `json:"limits_hit,omitempty"` // sentences: what this report cannot know, or only in part
 	Made       Made       `json:"made"`
+}
+
+// A Head says what a report is about.
+type Head struct {
+	Type   string `json:"type"` // "report"
+	Schema string `json:"schema"`
+	// From and To are the times of the first and the last packet that counts.
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	// Home are the networks of the servers that the report is about, and HomeBy is how they are known: "option" (--home),
+	// "interface" (own addresses of a live capture), "replies" (hosts that reply).
+	Home   []string `json:"home"`
+	HomeBy string   `json:"home_by"`
 }
 
 // A Verdict is a sentence with the numbers that carry it.

@@ -51,6 +51,14 @@ func (p *pulse) add(o *pulse) {
 	p.first, p.last = min(p.first, o.first), max(p.last, o.last)
 }
 
+// reply counts a reply.
+func (p *pulse) reply(t int64) {
+	if p.replied++; p.replied == 1 {
+		p.first, p.last = t, t
+	}
+	p.first, p.last = min(p.first, t), max(p.last, t)
+}
+
 func (p *pulse) join(next *pulse) { p.add(next) }
 
 type (

@@ -2,13 +2,11 @@ package stats
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/netip"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -63,9 +61,9 @@ type reporting struct {
 func (a *Aggregate) Report(o Options) *Report {
 	a.endRuns()
 	r := &reporting{a: a, o: &o, Report: &Report{
-		Type: "report", Schema: Schema, HomeBy: cmp.Or(o.HomeBy, "replies"), Made: o.Made, Unknowns: o.Unknowns,
 		// In JSON, an empty list is [].
-		Home: []string{}, Verdicts: []Verdict{}, Kinds: []Kind{}, Servers: []Server{}, Clients: []Client{}, Victims: []Client{}, Rules: []Rule{},
+		Head: Head{Type: "report", Schema: Schema, HomeBy: cmp.Or(o.HomeBy, "replies"), Home: []string{}}, Made: o.Made, Unknowns: o.Unknowns,
+		Verdicts: []Verdict{}, Kinds: []Kind{}, Servers: []Server{}, Clients: []Client{}, Victims: []Client{}, Rules: []Rule{},
 		Findings: []Finding{}, Talks: []Talk{}, Limits: Limits{Global: []Limit{}}, RoundTrips: RoundTrips{Heat: [][]uint64{}},
 		Timeline: Timeline{Requests: Series{}, Replies: Series{}, Challenges: Series{}, Unanswered: Series{}, Unknown: Series{}, BytesIn: Series{}, BytesOut: Series{}, Lost: Series{}},
 	}}
@@ -90,8 +88,14 @@ func (a *Aggregate) Report(o Options) *Report {
 	r.timeline()
 	r.roundTrips()
 	r.listKinds()
+	away := func(e *entry[server]) int {
+		if r.home(e) {
+			return 0
+		}
+		return 1
+	}
 	slices.SortStableFunc(r.servers, func(a, b *entry[server]) int {
-		return cmp.Or(compareBool(r.home(b), r.home(a)), cmp.Compare(b.v.requests, a.v.requests))
+		return cmp.Or(cmp.Compare(away(a), away(b)), cmp.Compare(b.v.requests, a.v.requests))
 	})
 	r.findVictims()
 	r.findEvents()
@@ -343,16 +347,6 @@ func (r *reporting) listed() (list []*entry[server]) {
 	return list
 }
 
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
-}
-
 func (r *reporting) listClients() {
 	for _, e := range r.clients {
 		if len(r.Clients) < r.o.Rows {
@@ -475,20 +469,13 @@ func (r *reporting) unclear() {
 
 // MarshalJSON writes the numbers as an object in their order.
 func (e Evidence) MarshalJSON() ([]byte, error) {
-	var b strings.Builder
-	b.WriteByte('{')
+	b := []byte{'{'}
 	for i, n := range e {
 		if i > 0 {
-			b.WriteByte(',')
+			b = append(b, ',')
 		}
-		name, err := json.Marshal(n.Name)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(name)
-		b.WriteByte(':')
-		b.WriteString(strconv.FormatFloat(n.Value, 'f', -1, 64))
+		b = append(strconv.AppendQuote(b, n.Name), ':')
+		b = strconv.AppendFloat(b, n.Value, 'f', -1, 64)
 	}
-	b.WriteByte('}')
-	return []byte(b.String()), nil
+	return append(b, '}'), nil
 }

@@ -214,10 +214,7 @@ func (r *reporting) effect(l Limit) string {
 			parts = append(parts, percent(float64(p.n)/float64(p.of))+" of "+p.what)
 		}
 	}
-	if n := len(parts); n > 1 {
-		return strings.Join(parts[:n-1], ", ") + " and " + parts[n-1]
-	}
-	return strings.Join(parts, "")
+	return sentence(parts)
 }
 
 // Prefix parses a network, or an address as a network of one host.

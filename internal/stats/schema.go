@@ -13,7 +13,7 @@ type object = map[string]any
 // enums are the values of some texts, by type and key.
 var enums = map[string][]string{
 	"Report.type": {"report"}, "Report.schema": {Schema}, "Report.home_by": {"option", "interface", "replies"},
-	"Verdict.kind":      {ForgedFlood, Carpet, Reflection, JunkFlood, ServerDown, CrowdOrForged, DropsUnderLoad, GreedyClients, NoReplies, LongRepliesLost, Unwell, Errors, Slow, ListHammering, Growth, Scanner, NothingUnusual, CannotTell},
+	"Verdict.kind":      ranks,
 	"Verdict.certainty": {string(Certain), string(Likely), string(Possible)},
 	"Client.class":      {string(Finished), string(NeverFinished), string(TooOften)},
 	"Rule.format":       {"nftables", "iptables", "capture_filter"},
@@ -45,8 +45,7 @@ func schemaOf(t reflect.Type, name string) object {
 	switch t.Kind() {
 	case reflect.Struct:
 		properties, required := object{}, []string{}
-		for i := range t.NumField() {
-			f := t.Field(i)
+		for _, f := range reflect.VisibleFields(t) {
 			key, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if !f.IsExported() || key == "" || key == "-" {
 				continue

@@ -18,6 +18,7 @@ type server struct {
 	tally
 	kinds         [6]asked
 	clients       distinct
+	pulses        *pulses // nil before the first message; those of more, if it has one
 	name, mapName []byte
 	raw           bool // these are as they came, with this style and charset
 	style         dissect.Style
@@ -26,8 +27,8 @@ type server struct {
 
 // A tally is what a server that is forgotten leaves no room for.
 type tally struct {
-	protocol                      uint16 // index plus one
-	began                         bool
+	lived
+	protocol                      uint16         // index plus one
 	players                       int32          // plus one, 0 if unknown
 	addr                          netip.AddrPort // as the key, once protocol is known
 	requests, replies, challenges uint64
@@ -39,7 +40,6 @@ type tally struct {
 	bounced                       uint64 // replies about which an ICMP error says that nothing listens there, or that it is too large
 	stated                        int64  // time of the newest players and names
 	heard                         *heard
-	first, last                   int64
 	lastReply                     int64
 	more                          *more
 	stray                         *stray // in the sum of all shards
@@ -120,15 +120,7 @@ func (o *Outcome) replied() uint64 { return o.Answered + o.ChallengeOnly + o.Lat
 type asked struct {
 	kind                            uint16 // index plus one
 	requests, good, bad, incomplete uint32
-	first, last                     int64 // times of the bad and the incomplete ones
-}
-
-// fails records the time of a request without a complete reply.
-func (k *asked) fails(t int64) {
-	if k.last == 0 {
-		k.first, k.last = t, t
-	}
-	k.first, k.last = min(k.first, t), max(k.last, t)
+	lived                           // of the bad and the incomplete ones
 }
 
 // of returns the counts of a kind, nil if there is no room.
@@ -164,20 +156,36 @@ type more struct {
 func newMore(room *int) *more {
 	m := new(more)
 	m.cells.most = maxCells
-	m.pulses.most, m.pulses.width, m.pulses.least, m.pulses.room = mostTicks, second, second, room
-	m.pulses.forget()
+	m.pulses.of(mostTicks, room)
 	for i := range m.series {
-		l := &m.series[i].ticks
-		l.most, l.width, l.least, l.room = mostTicks, second, second, room
-		l.forget()
+		m.series[i].ticks.of(mostTicks, room)
 	}
 	return m
+}
+
+// times returns the pulses of a server.
+func (s *server) times() *pulses {
+	if s.pulses == nil {
+		s.pulses = new(pulses)
+		s.pulses.of(leastTicks, nil)
+	}
+	return s.pulses
+}
+
+// adopt gives a server a timeline, with what was counted before.
+func (s *server) adopt(m *more) {
+	if s.more = m; s.began {
+		*m.cells.at(s.first) = s.whole()
+	}
+	if s.pulses != nil {
+		m.pulses.merge(s.pulses)
+	}
+	s.pulses = &m.pulses
 }
 
 func (m *more) merge(o *more, kinds []uint16) {
 	m.cells.merge(&o.cells)
 	m.trips.merge(&o.trips)
-	m.pulses.merge(&o.pulses)
 	for i := range o.series {
 		q := &o.series[i]
 		if q.kind == 0 {
@@ -242,7 +250,13 @@ func (s *server) appendPlain(dst, text []byte) []byte {
 	return append(dst, text[:n]...)
 }
 
-func (s *server) at(t int64) {
+// A lived has the times of the first and the last message.
+type lived struct {
+	first, last int64
+	began       bool
+}
+
+func (s *lived) at(t int64) {
 	if !s.began {
 		s.began, s.first, s.last = true, t, t
 	} else if t > s.last {
@@ -255,10 +269,10 @@ func (s *server) at(t int64) {
 // merge adds the counts of o, whose protocol is given.
 func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	if s.more == nil && o.more != nil {
-		s.more = newMore(nil)
-		if s.began {
-			*s.more.cells.at(s.first) = s.whole()
-		}
+		s.adopt(newMore(nil))
+	}
+	if o.pulses != nil {
+		s.times().merge(o.pulses)
 	}
 	if s.protocol == 0 {
 		s.protocol = protocol
@@ -282,9 +296,9 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 			own.good = addSaturated(own.good, k.good)
 			own.bad = addSaturated(own.bad, k.bad)
 			own.incomplete = addSaturated(own.incomplete, k.incomplete)
-			if k.last != 0 {
-				own.fails(k.first)
-				own.fails(k.last)
+			if k.began {
+				own.at(k.first)
+				own.at(k.last)
 			}
 		}
 	}

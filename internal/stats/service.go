@@ -80,24 +80,12 @@ func (r *reporting) down() {
 		if lost == 0 {
 			continue
 		}
-		if v.more == nil || !r.saySilences(e, float64(lost)) {
-			r.goneQuiet(e, float64(lost)) // not each shard may have its seconds
+		for _, s := range silences(v.times(), v.first, v.last) {
+			if s.to-s.from >= shortest && s.real(v) && s.requests <= 1.1*float64(lost)+2 && !r.inEvent(e, &s) {
+				r.sayDown(e, &s)
+			}
 		}
 	}
-}
-
-// saySilences says when a server did not reply, of which the seconds are known, and reports whether it ever was silent.
-func (r *reporting) saySilences(e *entry[server], lost float64) (any bool) {
-	v := &e.v
-	for _, s := range silences(&v.more.pulses, v.first, v.last) {
-		if s.to-s.from < shortest || !s.real(v) || s.requests > 1.1*lost+2 {
-			continue
-		}
-		if any = true; !r.inEvent(e, &s) {
-			r.sayDown(e, &s)
-		}
-	}
-	return any
 }
 
 // inEvent reports whether a silence is a consequence of an event.
@@ -139,22 +127,6 @@ func (r *reporting) withICMP(v *server, text string) (string, string) {
 		}
 	}
 	return text, advice
-}
-
-// goneQuiet judges a server whose seconds are not known: it may have stopped replying for good.
-func (r *reporting) goneQuiet(e *entry[server], lost float64) {
-	v := &e.v
-	first := int64(math.MaxInt64)
-	for i := range v.kinds {
-		if k := &v.kinds[i]; k.kind != 0 && k.bad > 0 {
-			first = min(first, k.first)
-		}
-	}
-	s := silence{from: v.lastReply, to: v.last, requests: lost, began: true}
-	if lost < leastJudged || first < v.lastReply || s.to-s.from < shortest || !s.real(v) || r.inEvent(e, &s) {
-		return
-	}
-	r.sayDown(e, &s)
 }
 
 // displaced says that replies to a tenth of the requests or more come from another address or port than was asked.
@@ -230,9 +202,13 @@ func (r *reporting) unwell() {
 	}
 	for _, e := range r.servers {
 		v := &e.v
-		o := v.fates.of(v.requests)
+		o, when := v.fates.of(v.requests), ""
+		if r.has(e, ForgedFlood, CrowdOrForged, GreedyClients) || slices.ContainsFunc(r.events, func(ev event) bool { return ev.server == e && ev.carpet }) { // what is lost meanwhile is their doing
+			c := r.calm(e)
+			o, when = Outcome{Answered: c.requests - min(c.unanswered, c.requests), Unanswered: c.unanswered}, " at other times,"
+		}
 		n := o.replied() + o.Refused + o.Unanswered
-		if n < leastWell || v.replies == 0 || r.has(e, ForgedFlood, CrowdOrForged, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, GreedyClients, Unwell) || !r.home(e) {
+		if n < leastWell || v.replies == 0 || r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) || !r.home(e) {
 			continue
 		}
 		returned := min(r.returned(e), o.ChallengeOnly-min(v.rejected, o.ChallengeOnly))
@@ -241,7 +217,7 @@ func (r *reporting) unwell() {
 		if float64(good) >= wellShare*float64(n) {
 			continue
 		}
-		x := r.unwellAt(e, &o, good, n)
+		x := r.unwellAt(e, &o, good, n, when)
 		if maybeWell(good, n, wellShare) {
 			x.Certainty, x.Doubt = Possible, "more requests: of so few, as many may be lost by accident"
 		}
@@ -286,6 +262,20 @@ func (r *reporting) ignored() {
 	}
 }
 
+// calm counts what came to a server outside of events, and while nobody asked it too often.
+func (r *reporting) calm(e *entry[server]) (sum cell) {
+	if e.v.more == nil {
+		return sum
+	}
+	e.v.more.cells.in(func(from, to int64, c *cell) {
+		if !slices.ContainsFunc(r.events, func(ev event) bool { return ev.server == e && overlap(from, to, ev.from, ev.to+shortest) > 0 }) &&
+			!slices.ContainsFunc(r.groups, func(g group) bool { return slices.Contains(g.servers, e) && overlap(from, to, g.from, g.to) > 0 }) {
+			sum.add(c)
+		}
+	})
+	return sum
+}
+
 // returned returns how many requests to a server got a challenge, with which their address came back.
 func (r *reporting) returned(e *entry[server]) (n uint64) {
 	if e.v.more == nil {
@@ -299,7 +289,7 @@ func (r *reporting) returned(e *entry[server]) (n uint64) {
 	return n
 }
 
-func (r *reporting) unwellAt(e *entry[server], o *Outcome, good, n uint64) Verdict {
+func (r *reporting) unwellAt(e *entry[server], o *Outcome, good, n uint64, when string) Verdict {
 	type part struct {
 		n            uint64
 		what, advice string
@@ -325,7 +315,7 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, good, n uint64) Verdi
 	v := &e.v
 	return Verdict{
 		Kind: Unwell, Server: r.address(e), From: instant(v.first), To: instant(v.last),
-		Text:     fmt.Sprintf("Not answered: %s%s replies to only %s of %s in %s: %s.", r.address(e), r.named(v), percent(float64(good)/float64(n)), count(n, "request", "requests"), span(v.first, v.last), text),
+		Text:     fmt.Sprintf("Not answered: %s%s replies to only %s of %s%s in %s: %s.", r.address(e), r.named(v), percent(float64(good)/float64(n)), count(n, "request", "requests"), when, span(v.first, v.last), text),
 		Advice:   parts[0].advice,
 		Evidence: Evidence{{"answered_share", round(float64(good)/float64(n), 4)}, {"requests", float64(n)}, {"unanswered", float64(o.Unanswered)}, {"challenge_only", float64(o.ChallengeOnly)}, {"late", float64(o.Late)}, {"partial", float64(o.Partial)}, {"refused", float64(o.Refused)}},
 	}

@@ -21,11 +21,11 @@ func TestSparse(t *testing.T) {
 		t.Fatalf("%d buckets in %d bytes", len(l.buckets), len(w.B))
 	}
 	r := &codec{Coder: &coder.Coder{Reading: true}}
-	for i := range 6 {
+	for i := range 40 {
 		r.B = w.B
 		got := &newMore(&room).pulses
 		codeSparse(r, got, (*pulse).code)
-		if fits := (i+1)*len(l.buckets) <= sharedTicks+maxMore*(1+maxSeries)*leastTicks; fits != (r.Err == nil) || fits && !slices.Equal(got.buckets, l.buckets) {
+		if fits := (i+1)*len(l.buckets) <= sharedTicks+(maxServers+maxMore*maxSeries)*leastTicks; fits != (r.Err == nil) || fits && !slices.Equal(got.buckets, l.buckets) {
 			t.Fatalf("line %d: %v, %d buckets", i, r.Err, len(got.buckets))
 		}
 		if r.Err != nil {

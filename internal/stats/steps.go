@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -56,7 +57,7 @@ func surgesAbove(counts []float64, seconds, calm float64) (list []surge, rest []
 		usual, sharp := usualOf(left, explained, calm*seconds)
 		i, j := hottest(left, usual, seconds)
 		// If more than half is hot, what is usual is hot as well.
-		if low := quantileOf(left, explained, 0.2); !sharp && (i == j && low < usual || eventFactor*low < usual) {
+		if low := quantileOf(left, explained, 0.1); !sharp && (i == j && low < usual || eventFactor*low < usual) {
 			if a, b := hottest(left, low, seconds); a < b && steep(left, a, b, low) {
 				usual, i, j = low, a, b
 			}
@@ -77,15 +78,7 @@ func surgesAbove(counts []float64, seconds, calm float64) (list []surge, rest []
 			rest = append(rest, v)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b surge) int {
-		switch x, y := a.excess(), b.excess(); {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b surge) int { return cmp.Compare(b.excess(), a.excess()) })
 	return list[:min(len(list), mostEvents)], rest
 }
 

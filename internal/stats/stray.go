@@ -19,8 +19,7 @@ const (
 // A stray counts datagrams that no protocol recognises, to an address and port that may be a server, and back from there.
 type stray struct {
 	in, out, bytesIn, bytesOut uint64
-	first, last                int64 // of those to it
-	began                      bool
+	lived                      // of those to it
 	more                       *followed
 }
 
@@ -117,14 +116,6 @@ func (a *Aggregate) countFollowed(m *followed, t int64, src *endpoint.Endpoint, 
 }
 
 func strayKey(e *endpoint.Endpoint) key { return key{e.Hi, e.Lo, e.Port, e.V4} }
-
-func (s *stray) at(t int64) {
-	if !s.began {
-		s.began, s.first, s.last = true, t, t
-		return
-	}
-	s.first, s.last = min(s.first, t), max(s.last, t)
-}
 
 // whole returns all datagrams as if they had come at one time.
 func (s *stray) whole() cell {

@@ -194,6 +194,12 @@ func (l *line[T, P]) clear() {
 	l.forget()
 }
 
+// of makes an empty line count seconds, at most so many with what is in room.
+func (l *line[T, P]) of(most int, room *int) {
+	l.most, l.width, l.least, l.room = most, second, second, room
+	l.forget()
+}
+
 // forget forgets the newest bucket: no time is before to.
 func (l *line[T, P]) forget() { l.from, l.to = 0, math.MinInt64 }
 

@@ -189,12 +189,7 @@ func (t *top[V]) byCount() []*entry[V] {
 	for i := range t.entries {
 		list[i] = &t.entries[i]
 	}
-	slices.SortFunc(list, func(a, b *entry[V]) int {
-		if c := cmp.Compare(b.count, a.count); c != 0 {
-			return c
-		}
-		return a.compare(&b.key)
-	})
+	slices.SortFunc(list, func(a, b *entry[V]) int { return cmp.Or(cmp.Compare(b.count, a.count), a.compare(&b.key)) })
 	return list
 }
 

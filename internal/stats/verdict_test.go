@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -30,8 +31,8 @@ type made struct {
 	payload  string
 }
 
-// play plays requests in the order of their times, and returns the verdicts: certainty, text, and how many sources are named.
-func play(list []made, o Options) string {
+// play plays requests in the order of their times, and returns the verdicts, certainty and text, and the whole report in JSON.
+func play(list []made, o Options) (verdicts, whole string) {
 	p := &dissect.Protocol{Name: "p"}
 	ask := []*dissect.MessageType{{Name: "info", Title: "info request", Role: dissect.Request}, {Name: "rules", Title: "rules request", Role: dissect.Request}, {Name: "list", Title: "list request", Role: dissect.Request, Purpose: dissect.ServerList}}
 	reply := &dissect.MessageType{Name: "reply", Role: dissect.Reply}
@@ -76,10 +77,15 @@ func play(list []made, o Options) string {
 		a.Exchange(&e)
 	}
 	var said []string
-	for _, v := range a.Report(o).Verdicts {
+	r := a.Report(o)
+	for _, v := range r.Verdicts {
 		said = append(said, string(v.Certainty)+" "+v.Text)
 	}
-	return strings.Join(said, "\n")
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	return strings.Join(said, "\n"), string(b)
 }
 
 // sent makes n requests from one time on, so many per second, each as f says.
@@ -261,9 +267,85 @@ func TestVerdictsNeed(t *testing.T) {
 		{"at its victim", sent(100, 10, 20, func(i int, x *made) { x.from, x.to, x.of = "203.0.113.77", fmt.Sprintf("198.51.100.%d", 10+i%4), 3 }), "likely Reflection to 203.0.113.77: 100 replies (12.8 kB, 20 per second) in 5 s from 19:00:10 UTC on that it did not ask for, from about 4 servers. Somebody asks these in its name."},
 		{"closed", both(evening(20), sent(10, 21, 1, func(i int, x *made) { x.from, x.silent, x.outcome = person(i), true, dissect.OutcomeRefused })), "certain Down: 198.51.100.10:27015 stopped replying at 19:00:19 UTC: none of 10 requests in the 10.5 s since then has a reply; ICMP says: the port is closed."},
 	} {
-		got := play(c.play, Options{})
-		if !strings.HasPrefix(got, c.want) {
+		if got, _ := play(c.play, Options{}); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %.900s, want %s", c.name, got, c.want)
+		}
+	}
+	greedy := func(a string, n int, from, rate float64) []made {
+		return sent(n, from, rate, func(i int, x *made) { x.from, x.proof = a, dissect.Proven })
+	}
+	many := func(clients int, rate float64, of int) []made { // who ask all the time, and prove nothing
+		return sent(int(60*rate)*clients, 0, rate*float64(clients), func(i int, x *made) { x.from, x.of = fmt.Sprintf("203.0.%d.9", i%clients), of })
+	}
+	carpet := sent(800, 20, 40, func(i int, x *made) {
+		x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%16), true, dissect.OutcomeUnanswered
+	})
+	within := func(n int, rate float64) []made {
+		return sent(n, 20, rate, func(i int, x *made) {
+			x.from, x.to, x.proof, x.outcome = somebody(4000+i), "198.51.100.11", dissect.Unreturned, dissect.OutcomeChallenged
+		})
+	}
+	lossy := func(i int, x *made) {
+		if x.from = person(i); uint32(i)*2654435761>>31 == 1 {
+			x.silent, x.outcome = true, dissect.OutcomeUnanswered
+		}
+	}
+	pool := func(from float64, n int) []made {
+		return sent(2000, from, 200, func(i int, x *made) {
+			x.from, x.proof, x.outcome = somebody(i%n), dissect.Unreturned, dissect.OutcomeChallenged
+		})
+	}
+	twoHundred := sent(12_000, 0, 200, func(i int, x *made) {
+		x.from, x.to = person(i), fmt.Sprintf("198.51.%d.%d", 100+i%200/100, 1+i%100)
+		if i%200 == 77 && x.at > 20 && x.at < 50 {
+			x.silent, x.outcome = true, dissect.OutcomeUnanswered
+		}
+	})
+	forged := sent(12_000, 0, 200, func(i int, x *made) {
+		x.from, x.hops, x.port, x.id = somebody(i), 47, uint16(1024+i*31%60000), uint16(i*7919)
+	})
+	uneven := func(hops func(i int) uint8) []made {
+		return sent(12_000, 0, 200, func(i int, x *made) {
+			var b [4]byte
+			binary.BigEndian.PutUint32(b[:], uint32(mix(uint64(i)+1)))
+			x.from, x.hops = netip.AddrFrom4(b).String(), hops(i)
+		})
+	}
+	for _, c := range []struct {
+		name  string
+		play  []made
+		wants []string // parts of the verdicts or of the JSON
+		not   string
+	}{
+		{"one of 200 servers is down for 30 s", twoHundred, []string{`Down: 198.51.100.78:27015 did not reply for 31 s, from 19:00:19 UTC to 19:00:50 UTC: none of 30 requests got a reply.`, `"verdicts":1,`}, ""},
+		{"a crowd, and half is lost all the time", both(sent(1200, 0, 10, lossy), flood(4000, 200, dissect.Unproven, func(i int, x *made) { crowd(i, x); lossy(5000+i, x) })), []string{`Crowd or forged at 198.51.100.10:27015: 4,000 p info requests in 20 s`, `It replied to 50 % of all requests meanwhile.`, `certain Not answered: 198.51.100.10:27015 replies to only 50 % of 940 requests at other times, in 119.9 s from 19:00:00 UTC on: 50 % got no reply.`}, ""},
+		{"a crowd, of which half is lost", both(open(300), flood(4000, 200, dissect.Unproven, func(i int, x *made) { crowd(i, x); lossy(5000+i, x) })), []string{`Overload: 198.51.100.10:27015 replies to 100 % of requests at 5 per second and to 51 % at 205 per second, in 20 s`}, "Not answered"},
+		{"half is lost in bursts", both(sent(60, 0, 10, lossy), sent(60, 24, 10, lossy), sent(60, 48, 10, lossy), sent(60, 72, 10, lossy)), []string{`certain Not answered: 198.51.100.10:27015 replies to only 50 % of 240 requests`}, "Overload"},
+		{"the same addresses twice", both(evening(60), pool(10, 50), pool(40, 50)), []string{`in 10 s from 19:00:10 UTC on (200 per second) from 50 addresses`, `in 10 s from 19:00:40 UTC on (200 per second) from 50 addresses`, `"requests_honest":120,`}, ""},
+		{"a flood as long as the capture", both(open(300), forged), []string{`12,015 p info requests in 60 s from 19:00:00 UTC on (200 per second, 43 times the usual) from 12,015 addresses`, `"requests_honest":285,`}, ""},
+		{"of made-up hop limits", both(open(300), uneven(func(i int) uint8 { return uint8(i) })), []string{`12,032 p info requests in 60 s`, `"requests_honest":268,`}, ""},
+		{"of all hop limits, evenly spread", both(open(300), uneven(func(i int) uint8 { return uint8(30 + i%40) })), []string{`11,941 p info requests in 60 s`, `"requests_honest":359,`}, ""},
+		{"two ask 10 times a second all the time", many(2, 10.1, 0), []string{`possible Greedy: 2 clients (203.0.0.9 and others) ask 198.51.100.10:27015 20 times per second: 1,212 p info requests in 60 s`, `"requests_greedy":1212,`}, ""},
+		{"twelve ask 30 times", both(open(300), many(12, 30, 0)), []string{`possible Greedy: 12 clients (203.0.0.9 and others) ask 198.51.100.10:27015 360 times per second: 21,600 p info requests in 60 s`}, ""},
+		{"one asks 15 times", many(1, 15, 0), []string{`Nothing unusual`}, ""},
+		{"twelve monitors", many(12, 9, 0), []string{`Nothing unusual`}, ""},
+		{"twelve trackers ask a master", many(12, 12, 2), []string{`Nothing unusual`}, ""},
+		{"twelve trackers ask too often", many(12, 21, 2), []string{`possible Greedy: 12 clients (203.0.0.9 and others) ask 198.51.100.10:27015 252 times per second: 15,120 p list requests`}, ""},
+		{"greedy, others less", both(evening(60), greedy("203.0.113.9", 1000, 20, 50), greedy("203.0.114.9", 220, 20, 11)), []string{`certain Greedy: 2 clients (203.0.113.9 and others) ask 198.51.100.10:27015 61 times per second: 1,220 p info requests in 20 s`, `"share_of_requests":0.9104,`}, ""},
+		{"greedy, others later", both(evening(60), greedy("203.0.113.9", 1000, 5, 50), greedy("203.0.114.9", 220, 40, 11)), []string{`203.0.113.9 asks 198.51.100.10:27015 50 times per second: 1,000`, `203.0.114.9 asks 198.51.100.10:27015 11 times per second: 220`}, ""},
+		{"a flood in a carpet", both(evening(60), carpet, within(2000, 100)), []string{`Forged flood at 198.51.100.11:27015: 2,000 p`, `Carpet flood at 198.51.100.0/24: 800`, `The server asks for a challenge, so the flood gets little back`}, ""},
+		{"hardly more than the carpet", both(evening(60), carpet, within(500, 25)), []string{`Carpet flood at 198.51.100.0/24: 800`, `"verdicts":1,`}, "Forged"},
+		{"a flood until the end", both(evening(40), flood(800, 40, dissect.Unreturned, nil)), []string{`800 p info requests in 20 s from 19:00:30 UTC on (40 per second) from 790 addresses`}, ""},
+		{"a crowd and a victim", both(open(300), sent(1400, 20, 70, func(i int, x *made) { x.from, x.port, x.back = "24.99.1.1", 80, 300 }), sent(600, 20, 30, func(i int, x *made) { crowd(i, x); x.hops = uint8(40 + i%20) })), []string{`Reflection at 24.99.1.1: 1,400`, `Crowd or forged at 198.51.100.10:27015: 600 p info requests in 20 s`, `from 600 addresses`}, ""},
+		{"hardly a crowd and a victim", both(open(300), sent(1700, 20, 85, func(i int, x *made) { x.from, x.port, x.back = "24.99.1.1", 80, 300 }), sent(300, 20, 15, func(i int, x *made) { crowd(i, x); x.hops = uint8(40 + i%20) })), []string{`Reflection at 24.99.1.1: 1,700`, `"verdicts":1,`}, "Crowd"},
+		{"slow", both(evening(45), sent(10, 2, 1, func(i int, x *made) { x.from, x.wait = person(i), 1100*time.Millisecond })), []string{`"p50_ms":1,"p99_ms":1106.2,"round_trips":55,"slow":10`}, ""},
+	} {
+		got, whole := play(c.play, Options{})
+		for _, want := range c.wants {
+			if !strings.Contains(got, want) && !strings.Contains(whole, want) || c.not != "" && strings.Contains(got, c.not) {
+				_, totals, _ := strings.Cut(whole, `"totals"`)
+				t.Errorf("%s: %s\n%.500s\nwant %s, not %s", c.name, got, totals, want, c.not)
+			}
 		}
 	}
 }
