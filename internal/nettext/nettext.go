@@ -87,8 +87,11 @@ func Unsafe(r rune) bool {
 	case r >= 0x400 && r < 0x530, r >= 0x4e00 && r < 0xa000, r >= 0xac00 && r < 0xd7a4, r >= 0x1f300 && r < 0x1f650:
 		return false // the most frequent blocks, for speed
 	}
-	const brailleBlank = 0x2800
-	return !unicode.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == brailleBlank
+	switch r {
+	case 0x2800, 0x13441, 0x13442, 0x16fe4, 0x1d159: // blank in Braille, hieroglyphs, Khitan and music
+		return true
+	}
+	return !unicode.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // MaxSummary is the number of bytes of a summary that are shown, MaxFinding that of

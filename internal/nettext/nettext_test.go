@@ -3,6 +3,7 @@ package nettext
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -90,14 +91,15 @@ func TestSecretKeyAt(t *testing.T) {
 
 // TestUnsafe: of all characters, letters, marks, numbers, punctuation, symbols and spaces are shown, but for those that draw nothing.
 func TestUnsafe(t *testing.T) {
+	blanks := []rune{0x2800, 0x13441, 0x13442, 0x16fe4, 0x1d159} // symbols and letters by their category
 	for r := rune(0); r <= unicode.MaxRune; r++ {
-		ignored := unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == 0x2800
+		ignored := unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || slices.Contains(blanks, r)
 		shown := unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Zs)
 		if Unsafe(r) != (ignored || !shown) {
 			t.Fatalf("U+%04X: %v", r, Unsafe(r))
 		}
 	}
-	for _, r := range []rune{0x1d173, 0x1d17a, 0x2800, 0xe000, 0xf8ff, 0x10fffd, 0x378, 0x13430, 0x600, 0xd800, -1, unicode.MaxRune + 1} {
+	for _, r := range []rune{0x1d159, 0x1d173, 0x1d17a, 0x2800, 0xe000, 0xf8ff, 0x10fffd, 0x378, 0x13430, 0x600, 0xd800, -1, unicode.MaxRune + 1} {
 		if !Unsafe(r) {
 			t.Errorf("U+%04X is shown", r)
 		}
