@@ -5,12 +5,14 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,11 +20,15 @@ import (
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
-// writing are the commands that write files. IN is a capture, IN2 one that follows it, OUT the
-// file or folder.
+// writing are the commands that write files. IN is a capture, IN2 one that follows it, UNITS the folder of units of both, SERVER one
+// that answers, OUT the file or folder.
 var writing = []struct {
-	args string
-	more string // says more than what it writes itself: the folder has it before
+	args  string
+	more  string // says more than what it writes itself: the folder has it before
+	stdin bool   // reads IN
+	check string // what is written has times, or goes on from what is there: this command reads it
+	once  bool   // refuses a file that exists
+	waits bool   // takes a second of waiting, and writes at its end
 }{
 	{args: "read -r IN -w OUT.pcapng"},
 	{args: "read -r IN -w OUT.pcap.zst"},
@@ -32,51 +38,72 @@ var writing = []struct {
 	{args: "read --out OUT -o parquet IN IN2"},
 	{args: "read --series --unit 1/1 --out OUT -o jsonl IN IN2"},
 	{args: "read --series --unit 1/1 --out OUT -o parquet IN IN2"},
+	{args: "read -q --counts OUT -", stdin: true, check: "report --from OUT"},
 	{args: "report IN -o OUT.html"},
 	{args: "report IN -o OUT.json"},
 	{args: "report --series IN IN2 -o OUT.html"},
+	{args: "report --from UNITS -o OUT.html"},
 	{args: "anonymize --key 00112233445566778899aabbccddeeff IN OUT.pcapng"},
 	{args: "cut -Y a2s IN OUT.pcapng"},
+	{args: "cut -Y a2s - OUT.pcapng", stdin: true},
 	{args: "check --update OUT.pcapng", more: "OUT.pcapng"},
+	{args: "demo OUT.pcap", once: true},
+	{args: "query --protocol mumble -w OUT.pcap SERVER", check: "read -q OUT.pcap", waits: true},
+	{args: "lua --install"},
+	{args: "extcap --install"},
 }
 
 // TestKilled kills every command that writes at several points: each file with a name that is
 // not hidden is one that the command writes when it is left alone, byte by byte. The next run
-// gives all of them, and leaves nothing else.
+// gives all of them, and leaves nothing else, neither there nor among the temporary files.
 func TestKilled(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "many_00001_20260102030405.pcapng")
 	copies(t, in, thorough.Of(40, 100), 0)
 	next := strings.Replace(in, "00001_20260102030405", "00002_20260102130405", 1)
 	copies(t, next, 20, 10*time.Hour)
+	units := filepath.Join(t.TempDir(), "units")
+	if text, err := exec.Command("qdissect", "read", "-q", "--series", "--unit", "1/1", "--out", units, in, next).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	wireshark := filepath.Join(t.TempDir(), "tshark") // says where it looks for files
+	if err := os.WriteFile(wireshark, []byte("#!/bin/sh\nprintf 'Personal Lua Plugins:\\t%s\\nPersonal Extcap path:\\t%s\\n' \"$TMPDIR\" \"$TMPDIR\"\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	server := mumbles(t)
 	points := thorough.Of(3, 20)
 	for _, c := range writing {
 		t.Run(c.args, func(t *testing.T) {
 			t.Parallel()
+			command := func(dir, args string) *exec.Cmd {
+				args = strings.NewReplacer("IN2", next, "IN", in, "UNITS", units, "SERVER", server, "OUT", filepath.Join(dir, "out")).Replace(args)
+				cmd := exec.Command("qdissect", strings.Fields(args)...)
+				cmd.Env = append(os.Environ(), "TMPDIR="+dir, "PATH="+filepath.Dir(wireshark)+":"+os.Getenv("PATH"))
+				return cmd
+			}
 			start := func(dir string) *exec.Cmd {
+				cmd := command(dir, c.args)
+				err := error(nil)
+				if c.stdin {
+					var f *os.File
+					if f, err = os.Open(in); err == nil {
+						t.Cleanup(func() { f.Close() })
+						cmd.Stdin = f
+					}
+				}
 				if c.more != "" {
-					b, err := os.ReadFile(in)
-					if err == nil {
+					var b []byte
+					if b, err = os.ReadFile(in); err == nil {
 						err = os.WriteFile(strings.ReplaceAll(c.more, "OUT", filepath.Join(dir, "out")), b, 0o666)
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
 				}
-				var args []string
-				for _, a := range strings.Fields(c.args) {
-					switch a {
-					case "IN":
-						a = in
-					case "IN2":
-						a = next
-					}
-					args = append(args, strings.ReplaceAll(a, "OUT", filepath.Join(dir, "out")))
+				if err != nil {
+					t.Error(err)
 				}
-				return exec.Command("qdissect", args...)
+				return cmd
 			}
 			end := func(cmd *exec.Cmd) {
 				if text, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != exitJudged {
-					t.Fatalf("%v: %v\n%s", cmd, err, text)
+					t.Errorf("%v: %v\n%s", cmd, err, text)
 				}
 			}
 			alone := t.TempDir()
@@ -87,33 +114,79 @@ func TestKilled(t *testing.T) {
 			if len(want) == 0 {
 				t.Fatal("no files")
 			}
-			for i := range points {
-				dir := t.TempDir()
+			// whole checks the files that have their names.
+			whole := func(when, dir string, files map[string]string) {
+				if c.check != "" && len(files) > 0 {
+					if text, err := command(dir, c.check).CombinedOutput(); err != nil {
+						t.Errorf("%s: %v\n%s", when, err, text)
+					}
+					return
+				}
+				for name, b := range files {
+					if b != want[name] {
+						t.Errorf("%s: %s has %d bytes, of %d", when, name, len(b), len(want[name]))
+					}
+				}
+			}
+			kill := func(i int) {
+				dir, when := t.TempDir(), fmt.Sprintf("killed after %d of %d", i+1, points+1)
 				cmd := start(dir)
 				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
+					t.Error(err)
+					return
 				}
-				time.Sleep(took * time.Duration(i+1) / time.Duration(points+1))
+				after := took * time.Duration(i+1) / time.Duration(points+1)
+				if c.waits {
+					after = took + time.Duration(2*i-points)*4*time.Millisecond
+				}
+				time.Sleep(after)
 				_ = cmd.Process.Kill()
 				_ = cmd.Wait()
-				for name, b := range filesIn(t, dir) {
-					if !hidden(name) && b != want[name] {
-						t.Errorf("killed after %d of %d: %s has %d bytes, of %d", i+1, points+1, name, len(b), len(want[name]))
-					}
+				left := filesIn(t, dir)
+				maps.DeleteFunc(left, func(name, _ string) bool { return hidden(name) })
+				whole(when, dir, left)
+				if c.once {
+					_ = os.RemoveAll(filepath.Join(dir, "out.pcap"))
 				}
 				end(start(dir))
 				got := filesIn(t, dir)
 				if names, all := slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)); !slices.Equal(names, all) {
-					t.Errorf("after another run: %q, want %q", names, all)
+					t.Errorf("%s, and run again: %q, want %q", when, names, all)
 				}
-				for name, b := range got {
-					if !strings.HasSuffix(name, ".done") && b != want[name] { // stamps have times
-						t.Errorf("after another run: %s differs", name)
-					}
+				maps.DeleteFunc(got, func(name, _ string) bool { return strings.HasSuffix(name, ".done") }) // stamps have times
+				whole(when+", and run again", dir, got)
+			}
+			var killing sync.WaitGroup
+			for i := range points {
+				if killing.Go(func() { kill(i) }); !c.waits {
+					killing.Wait()
 				}
 			}
+			killing.Wait()
 		})
 	}
+}
+
+// mumbles starts a server that clients ask once, and returns its address.
+func mumbles(t *testing.T) string {
+	t.Helper()
+	c, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	go func() {
+		for b := make([]byte, 100); ; {
+			n, from, err := c.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			if n == 12 {
+				_, _ = c.WriteTo([]byte("\x00\x01\x03\x04"+string(b[4:12])+"\x00\x00\x00\x05\x00\x00\x00\x64\x00\x01\xd4\xc0"), from)
+			}
+		}
+	}()
+	return c.LocalAddr().String()
 }
 
 // TestKilledQuery asks DuckDB for what docs/scale.md does, during a run and after it was killed, each time a bit later: the rows
@@ -199,7 +272,7 @@ func atoi(t *testing.T, v any) int {
 // hidden reports whether no pattern of the documentation matches a path.
 func hidden(name string) bool {
 	base := filepath.Base(name)
-	return strings.HasSuffix(base, ".part") || strings.HasPrefix(base, ".") && strings.HasSuffix(base, ".done")
+	return strings.HasSuffix(base, ".part") || strings.Contains(name, "-qdissect-cut.part/") || strings.HasPrefix(base, ".") && strings.HasSuffix(base, ".done")
 }
 
 // filesIn returns the contents of the files below a folder.

@@ -7,9 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // A tmuxPane is a terminal in which a shell runs.
@@ -208,6 +212,66 @@ func TestTopTerminal(t *testing.T) {
 	}
 	if !colours("TERM=xterm-256color") || colours("NO_COLOR=yes") {
 		t.Error("colours are wrong")
+	}
+}
+
+// TestKilledTop kills top while it writes what its keys ask for: a file is not there or whole. The next one writes it, and leaves nothing else.
+func TestKilledTop(t *testing.T) {
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pcap, err := filepath.Abs(testPcap("a2s/challenges.pcap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newTmux(t)
+	p.tmux("set", "remain-on-exit", "on")
+	// ask has a new top in a folder begin to write a file.
+	ask := func(dir, name string) {
+		p.tmux("respawn-pane", "-k", "-c", dir, "-e", "TMPDIR="+dir, "exec "+path+" top - <"+pcap)
+		p.shows("[F1 servers]", "29 packets")
+		p.keys(map[string]string{"part.pcapng": "w", "list.json": "e", "report.html": "e"}[name], "C-u", name, "Enter")
+	}
+	written := func(dir, name string) string {
+		p.shows("written to " + name)
+		files := filesIn(t, dir)
+		if len(files) != 1 || files[name] == "" {
+			t.Errorf("%s: %d files", name, len(files))
+		}
+		return files[name]
+	}
+	points := thorough.Of(3, 20)
+	names := []string{"part.pcapng", "report.html", "list.json"}
+	for n, name := range names {
+		whole := t.TempDir()
+		ask(whole, name)
+		want := written(whole, name)
+		for i := n; i < points; i += len(names) {
+			dir := t.TempDir()
+			ask(dir, name)
+			time.Sleep(time.Duration(i) * 60 * time.Millisecond / time.Duration(points))
+			pid, err := strconv.Atoi(strings.TrimSpace(p.tmux("display-message", "-p", "#{pane_pid}")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			for p.tmux("display-message", "-p", "#{pane_dead}") != "1\n" {
+				time.Sleep(10 * time.Millisecond)
+			}
+			got, there := filesIn(t, dir)[name]
+			if there && got != want {
+				t.Errorf("%s has %d bytes, of %d", name, len(got), len(want))
+			}
+			if err := os.Remove(filepath.Join(dir, name)); there && err != nil {
+				t.Error(err)
+			}
+			if ask(dir, name); written(dir, name) != want {
+				t.Errorf("killed and asked again: %s differs", name)
+			}
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ tshark -X lua_script:qdissect.lua -r shown.pcapng. See docs/wireshark.md.`,
 				_, err := io.WriteString(env.out, script)
 				return err
 			}
-			return installFile(env, "qdissect.lua", []byte(script), 0o666, "Personal Lua Plugins", "Personal Plugins")
+			return installFile(env, "qdissect.lua", []byte(script), 0o644, "Personal Lua Plugins", "Personal Plugins")
 		},
 	}
 	cmd.Flags().BoolVar(&install, "install", false, "write it into the folder of Wireshark for the plugins of this user")

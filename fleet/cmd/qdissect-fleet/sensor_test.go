@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // until waits until something is so.
@@ -96,6 +99,27 @@ func TestLoopback(t *testing.T) {
 		out, _ := exec.Command(qdissect, "-q", fetched).Output()
 		return text.ProcessState.ExitCode() == 0 && regexp.MustCompile(`a2s +\d\d messages`).Match(out)
 	})
+	// One that is killed, at several points, leaves no half file, and the next one nothing else.
+	points := thorough.Of(3, 20)
+	for i := range points {
+		name := fmt.Sprintf("killed%d.pcapng", i)
+		killed := s.start(t, "fetch", "a", "--since", "-1m", "-w", name, "--nats", url)
+		time.Sleep(time.Duration(i) * 300 * time.Millisecond / time.Duration(points))
+		killed.kill()
+		if _, err := os.Stat(filepath.Join(s.dir, name)); err == nil {
+			if text, err := exec.Command(qdissect, "-q", filepath.Join(s.dir, name)).CombinedOutput(); err != nil {
+				t.Errorf("a fetch that was killed leaves %s: %v\n%s", name, err, text)
+			}
+		}
+		until(t, "the sensor serves the next one", func() bool {
+			again := s.start(t, "fetch", "a", "--since", "-1m", "-w", name, "--nats", url)
+			<-again.done
+			return again.ProcessState.ExitCode() == 0
+		})
+		if left, _ := filepath.Glob(filepath.Join(s.dir, ".new-*")); len(left) > 0 {
+			t.Errorf("the fetch after one that was killed leaves %q", left)
+		}
+	}
 	if text := s.start(t, "fetch", "a", "--since", "-1m", "-Y", "message = no", "-w", "no.pcapng", "--nats", url).ends(2); !strings.Contains(text, `sensor a: -Y: `) && !strings.Contains(text, "offset") {
 		t.Error(text)
 	}
@@ -125,6 +149,31 @@ func TestLoopback(t *testing.T) {
 		}
 	}
 	view.kill()
+
+	// Nor does a view leave half a page.
+	var killing sync.WaitGroup
+	for i := range points {
+		out := fmt.Sprint("pages", i)
+		killed := s.start(t, "view", "-o", out, "--nats", url, "--every", "1")
+		killing.Go(func() {
+			time.Sleep(time.Second + time.Duration(i)*time.Second/time.Duration(points))
+			killed.kill()
+			err := filepath.WalkDir(filepath.Join(s.dir, out), func(path string, d fs.DirEntry, err error) error {
+				if err != nil || !strings.HasSuffix(path, ".html") {
+					return err
+				}
+				b, err := os.ReadFile(path)
+				if !strings.HasSuffix(strings.TrimSpace(string(b)), "</html>") {
+					t.Errorf("%s has %d bytes", path, len(b))
+				}
+				return err
+			})
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Error(err)
+			}
+		})
+	}
+	killing.Wait()
 
 	// A sensor that is killed leaves no qdissect behind: the next one can work in its folder.
 	second := s.start(t, "sensor", "-i", "lo", "--name", "a", "--dir", "a", "--nats", url, "--qdissect", qdissect)
