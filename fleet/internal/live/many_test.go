@@ -188,6 +188,12 @@ func TestManySensors(t *testing.T) {
 	ready.Wait()
 	hourMiB := float64(bytesSent.Load()) / (1 << 20)
 
+	fresh := firstPages(t, h, n)
+	t.Logf("a fresh view: %v until there is a page, %v until it has all sensors", fresh[0], fresh[1])
+	if fresh[0] > 3*time.Second {
+		t.Errorf("the first page came after %v", fresh[0])
+	}
+
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -255,4 +261,31 @@ func TestManySensors(t *testing.T) {
 	if failed.Load() > 0 {
 		t.Errorf("%d messages are not stored", failed.Load())
 	}
+}
+
+// firstPages starts a view of sensors of whose last hour the server has the counts. It returns the time until there is a page, and until
+// it has all sensors.
+func firstPages(t *testing.T, h *hub, n int) (took [2]time.Duration) {
+	t.Helper()
+	conn, _ := h.connect("v")
+	defer conn.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	v := &View{Dir: t.TempDir(), Version: "test", Command: "view", Say: func(s string) { t.Error(s) }}
+	began := time.Now()
+	running.Go(func() {
+		if err := v.Run(ctx, h.js(conn), 5*time.Second); err != nil {
+			t.Error(err)
+		}
+	})
+	for at := 0; at < len(took) && time.Since(began) < time.Minute; time.Sleep(20 * time.Millisecond) {
+		b, err := os.ReadFile(filepath.Join(v.Dir, "index.html"))
+		for at < len(took) && err == nil && bytes.Count(b, []byte(`href="sensors/`)) >= at*n {
+			took[at] = time.Since(began)
+			at++
+		}
+	}
+	return took
 }

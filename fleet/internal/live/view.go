@@ -94,8 +94,8 @@ type slotSum struct {
 	pkts   uint64
 }
 
-// Run writes the pages until the context ends: within a second or two when something has come, but for at most a quarter of the time,
-// and every few seconds.
+// Run writes the pages until the context ends: at once what the server sends first, then within a second or two when something has come,
+// but for at most a quarter of the time, and every few seconds.
 func (v *View) Run(ctx context.Context, js jetstream.JetStream, every time.Duration) error {
 	if err := os.MkdirAll(filepath.Join(v.Dir, sensorPages), 0o777); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (v *View) Run(ctx context.Context, js jetstream.JetStream, every time.Durat
 	}
 	defer stop()
 	var last time.Time
-	for wait := time.Second; ; { // what the server has kept comes at once
+	for wait, most := time.Second/4, time.Second/4; ; {
 		pause(ctx, min(wait, every))
 		if ctx.Err() != nil {
 			return nil
@@ -115,10 +115,10 @@ func (v *View) Run(ctx context.Context, js jetstream.JetStream, every time.Durat
 		if !v.hasNews() && began.Sub(last) < every {
 			continue
 		}
-		if err := v.Write(began, every/4); err != nil {
+		if err := v.Write(began, most); err != nil {
 			v.Say(err.Error())
 		}
-		last, wait = began, max(time.Second, 3*time.Since(began))
+		last, wait, most = began, max(time.Second, 3*time.Since(began)), every/4
 	}
 }
 
