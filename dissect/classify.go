@@ -145,7 +145,7 @@ func (a *Analyzer) choose(x *arrival, found []candidate) class {
 	best.awaited = best.awaited || best.late
 	c := class{protocol: best.protocol, sure: best.verdict >= Likely}
 	if !c.sure {
-		return a.lift(x, c, best)
+		return a.lift(x, c, found)
 	}
 	tied := a.tied(best, found)
 	if tied != 0 && !best.awaited {
@@ -170,8 +170,9 @@ func (a *Analyzer) choose(x *arrival, found []candidate) class {
 }
 
 // lift classifies a payload that no protocol finds likely: a pending request, what the server spoke, the
-// conversation or the port decides.
-func (a *Analyzer) lift(x *arrival, c class, best *candidate) class {
+// conversation or the port decides, or among two of the port the reply to come.
+func (a *Analyzer) lift(x *arrival, c class, found []candidate) class {
+	best := &found[0]
 	p := a.spoken(x, x.undecided)
 	switch {
 	case best.awaited:
@@ -197,6 +198,10 @@ func (a *Analyzer) lift(x *arrival, c class, best *candidate) class {
 	weak := c.reason == core.ByPort || f == nil || f.sure != best.protocol
 	if weak && (!best.awaited && a.foreign.has(&x.ends) || !a.readable(x.Datagram, best.protocol)) {
 		return class{protocol: -1}
+	}
+	rivals := a.tied(best, found) & a.ofPorts(x.Src.Port(), x.Dst.Port())
+	if c.reason == core.ByPort && rivals != 0 && len(x.Payload) <= detectBytes && a.oneWire(rivals|1<<best.protocol) {
+		c.undecided, c.otherwise, c.protocol = x.undecided, best.protocol, -1
 	}
 	return c
 }

@@ -142,6 +142,12 @@ func (t *tracker) conclude(q *request, evict bool) {
 	if !evict && !q.has(isLate) {
 		t.reportMissing(q, is)
 	}
+	if what := t.protocols[q.protocol].Pairing.Refused; q.has(isDoubtful) && what != nil && !t.quiet {
+		src, dst := t.flows.flows[q.flow].key.endpoints(!q.up())
+		got := t.requests.answered(q)
+		t.out.flow = FlowFinding{Finding: NewFinding(what), Frame: got.issuedIn, Time: fromNanos(got.last), Src: src, Dst: dst, Protocol: t.protocols[q.protocol]}
+		t.out.finding(&t.out.flow)
+	}
 	if t.out.closed == nil {
 		requests, repeated := t.sent(q)
 		t.out.count(is, requests, repeated)

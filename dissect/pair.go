@@ -96,11 +96,12 @@ func (a *Analyzer) pin(x *arrival, f *flow) {
 			}
 		}
 	}
-	if x.sure && f.sure != x.protocol && !failed {
+	first := x.sure && f.sure != x.protocol && !failed
+	if first {
 		f.sure = x.protocol
-		if a.protocols[x.protocol].Wire != "" {
-			a.tracker.servers.speaks(&a.record, x.protocol)
-		}
+	}
+	if (first || x.reason == core.ByRequest && !failed) && a.protocols[x.protocol].Wire != "" {
+		a.tracker.servers.speaks(&a.record, x.protocol)
 	}
 }
 

@@ -87,6 +87,9 @@ type Pairing struct {
 	// Endless reports a list whose last reply is missing. Its arguments are the
 	// numbers of replies and of entries.
 	Endless *FindingType
+	// Refused reports a challenge in answer to a challenge, which could have been a copy of the one before, once nothing else has come.
+	// See [Turn.Refused].
+	Refused *FindingType
 	// ChallengeLoop reports clients that get one challenge after the other and no data. It may be nil.
 	ChallengeLoop *FindingType
 	// TooOften reports an unanswered request that exceeds a rate limit of servers:

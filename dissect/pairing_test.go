@@ -158,7 +158,8 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 					x.Note(loop, dissect.Num(x.InARow))
 				}
 			}
-			onReply(other, judge.Refused(finding("refused", "")), judge.Required(finding("required", "")), endless)
+			q.Refused = finding("refused", "")
+			onReply(other, judge.Refused(q.Refused), judge.Required(finding("required", "")), endless)
 			onStray(other, endless)
 		case "amplification":
 			onReply(judge.Amplification(finding(o, "%r %d/%d"), 2))

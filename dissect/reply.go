@@ -24,8 +24,15 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 		checkPort(rec, r)
 	}
 	if pair.Challenge == ChallengeIssued && x.Missing == 0 {
-		refused := m.request != none && t.requests.list[m.request].challenge == ChallengeUsed && !t.early(&t.requests.list[m.request], x, pair, &peer)
+		refused, copied := m.request != none && t.requests.list[m.request].challenge == ChallengeUsed, false
+		if refused {
+			refused, copied = t.doubtful(&t.requests.list[m.request], x, pair, &peer)
+		}
 		t.challenges.give(rec, &peer, refused, now, &t.turn)
+		if copied && t.turn.Refused == 1 {
+			t.turn.Refused = 0
+			t.requests.list[m.request].set(isDoubtful)
+		}
 	}
 	if m.request == none {
 		t.stray(x, pair)
@@ -47,11 +54,15 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 	}
 }
 
-// early reports whether a challenge is the one before, copied late by the network: it comes sooner after q than the server answers.
-func (t *tracker) early(q *request, x *arrival, pair *Pair, peer *peerKey) bool {
-	known, rtt := t.challenges.of(peer), t.flows.more[x.flow].rtt
-	return x.IPID == 0 && known != nil && known.n > 0 && known.challenges[0] == pair.Value && x.at-known.at <= int64(networkDelay) &&
-		x.first-t.requests.time(q) < rtt-rtt/4-int64(time.Millisecond)
+// doubtful reports whether a challenge refuses the one that q carries, and whether it may be that one, copied late by the network. One
+// that comes sooner after q than the server answers is a copy. Of a later one, what comes next tells: data, or nothing else.
+func (t *tracker) doubtful(q *request, x *arrival, pair *Pair, peer *peerKey) (refused, may bool) {
+	known := t.challenges.of(peer)
+	if x.IPID != 0 || known == nil || known.n == 0 || known.challenges[0] != pair.Value || x.at-known.at > int64(networkDelay) {
+		return true, false
+	}
+	rtt := t.flows.more[x.flow].rtt
+	return x.first-t.requests.time(q) >= rtt-rtt/4-int64(time.Millisecond), q.has(isProven)
 }
 
 // identify writes to the record of a reply which request it answers, and when.
@@ -129,6 +140,7 @@ func (t *tracker) answer(x *arrival, rec *Record, q *request, peer *peerKey) {
 		got.issuedIn, got.unused = rec.Frame, !got.data
 		return
 	}
+	q.setIf(isDoubtful, false)
 	if !got.data && q.challenge == ChallengeUsed && got.n == 2 {
 		got.n = 1 // the challenge was not the answer, but an earlier one that came again
 		t.requests.count(q)

@@ -44,6 +44,7 @@ const (
 	isVouched                           // its sender proved itself in another request
 	isResent                            // its time is not that of the newest sending
 	isAnswered                          // it has as many replies as sendings
+	isDoubtful                          // the challenge that answered it may be a late copy
 )
 
 // has reports whether any of a set is known of a request.

@@ -33,7 +33,8 @@ type Turn struct {
 	Unrequested    bool
 	// Changed says that a reply issues another challenge than before, ChangedAfter
 	// how long after it. InARow is the number of challenges without data in between,
-	// Refused the number of them that answered a request with a challenge.
+	// Refused the number of them that answered a request with a challenge, and 0 as
+	// long as there is one which may be a late copy: see [Pairing.Refused].
 	Changed         bool
 	ChangedAfter    time.Duration
 	InARow, Refused int

@@ -42,8 +42,8 @@ var protocol = &dissect.Protocol{
 		return binary.LittleEndian.AppendUint32(append(dst, "\xff\xff\xff\xffA"...), challenge)
 	}},
 	Pairing: dissect.Pairing{
-		ChallengeLoop: challengeLoop,
-		Unanswered:    unanswered, UnansweredChallenge: unansweredChallenge,
+		ChallengeLoop: challengeLoop, Refused: challengeRefused,
+		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge,
 		OnRequest: []dissect.Rule{judge.Missing(challengeMissing), judge.Mismatch(challengeMismatch)},
 		OnReply: []dissect.Rule{
 			changed, judge.Refused(challengeRefused), judge.Required(challengeRequired), loop,

@@ -91,6 +91,7 @@ var protocol = &dissect.Protocol{
 	Doc:    "The text queries of Half-Life before Steam: details, players, rules, info, infostring, ping, rcon. Most replies have the format of a2s and are shown under this name.",
 	Source: "A gameserver Query Library (CodeProject), Half-Life",
 	Family: "valve",
+	Wire:   "quake",
 	Ports:  []uint16{27015, 27016, 27017, 27018, 27019, 27020},
 	Starts: append(wire.Starts("piC", "\xff\xff\xff\xff"), wire.Words("\xff\xff\xff\xff", "details", "players", "rules", "rcon ", "challenge")...),
 	Fields: fields,

@@ -57,7 +57,7 @@ var commands = []command{
 	{"connect", mConnectRequest, topicConnect, 0, connects, (*decoder).decodeConnect},
 	{"rcon", mRcon, topicRcon, 0, wire.Forms{wire.Possible(" ", wire.AtLeast(1))}, (*decoder).decodeRcon},
 	{"print", mPrint, 0, topicRcon | topicConnect, wire.Forms{wire.Likely("\n\\", nil), wire.Possible("\n", nil)}, (*decoder).decodePrint},
-	{"ack", mPingReply, 0, topicPing, wire.Forms{wire.Likely("", quake.Ends), wire.Possible(" ", nil)}, nil},
+	{"ack", mPingReply, 0, topicPing, wire.Forms{wire.Possible("", quake.Ends), wire.Possible(" ", nil)}, nil},
 	{"challenge", mChallengeReply, 0, topicChallenge, challenges, (*decoder).decodeChallenge},
 	{"client_connect", mConnectReply, 0, topicConnect, wire.Forms{wire.Likely("", quake.Ends), wire.Likely(" ", nil)}, (*decoder).decodeAccept},
 }

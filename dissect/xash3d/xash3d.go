@@ -181,7 +181,7 @@ func Detect(b []byte) dissect.Verdict {
 		}
 		return dissect.No
 	}
-	if v := texts.Judge(b); v < dissect.Possible || b[0] != 'p' {
+	if v := texts.Judge(b); v < dissect.Possible || b[0] != 'p' || len(b) == len("ping") || b[len("ping")] == 0 {
 		return v
 	}
 	return dissect.Doubtful // Half-Life's, unless the server is known
