@@ -99,7 +99,7 @@ type Config struct {
 	Copied func(d *Datagram, back bool)
 	// Ended is called once for each request that asks for something, when no more
 	// replies are expected. Handlers that only need the request of a reply find it in
-	// [Record.RequestFrame].
+	// [Record.RequestFrame]. It may be nil.
 	Ended func(*Exchange)
 	// Hears says that its Hear is called.
 	Hears bool

@@ -145,7 +145,7 @@ func (a *Analyzer) choose(x *arrival, found []candidate) class {
 	best.awaited = best.awaited || best.late
 	c := class{protocol: best.protocol, sure: best.verdict >= Likely}
 	if !c.sure {
-		return a.lift(x, c, found)
+		return a.lift(x, c, best, found)
 	}
 	tied := a.tied(best, found)
 	if tied != 0 && !best.awaited {
@@ -171,8 +171,7 @@ func (a *Analyzer) choose(x *arrival, found []candidate) class {
 
 // lift classifies a payload that no protocol finds likely: a pending request, what the server spoke, the
 // conversation or the port decides, or among two of the port the reply to come.
-func (a *Analyzer) lift(x *arrival, c class, found []candidate) class {
-	best := &found[0]
+func (a *Analyzer) lift(x *arrival, c class, best *candidate, found []candidate) class {
 	p := a.spoken(x, x.undecided)
 	switch {
 	case best.awaited:

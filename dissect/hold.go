@@ -123,7 +123,7 @@ func (a *Analyzer) hold(x *arrival) {
 // releaseHeld classifies the deferred datagram i without further evidence.
 func (a *Analyzer) releaseHeld(i int) {
 	h := a.waiting.take(i)
-	c := class{protocol: h.otherwise, reason: h.reason, also: h.also, sure: true}
+	c := class{protocol: h.otherwise, reason: h.reason, also: h.also, sure: h.sure}
 	if c.protocol < 0 {
 		c.undecided = h.undecided
 	}
@@ -144,7 +144,7 @@ func (a *Analyzer) resolveHeld(x *arrival) {
 			a.releaseHeld(i)
 		default:
 			h = a.waiting.take(i)
-			c := class{protocol: as, reason: core.ByReply, sure: h.otherwise >= 0}
+			c := class{protocol: as, reason: core.ByReply, sure: h.sure}
 			if !c.sure && !a.readable(&h.Datagram, as) {
 				c.protocol = -1
 			}

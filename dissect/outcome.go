@@ -142,7 +142,7 @@ func (t *tracker) conclude(q *request, evict bool) {
 	if !evict && !q.has(isLate) {
 		t.reportMissing(q, is)
 	}
-	if what := t.protocols[q.protocol].Pairing.Refused; q.has(isDoubtful) && what != nil && !t.quiet {
+	if what := t.protocols[q.protocol].Pairing.Refused; q.has(isDoubtful) && what != nil && !evict {
 		src, dst := t.flows.flows[q.flow].key.endpoints(!q.up())
 		got := t.requests.answered(q)
 		t.out.flow = FlowFinding{Finding: NewFinding(what), Frame: got.issuedIn, Time: fromNanos(got.last), Src: src, Dst: dst, Protocol: t.protocols[q.protocol]}

@@ -100,7 +100,7 @@ func (a *Analyzer) pin(x *arrival, f *flow) {
 	if first {
 		f.sure = x.protocol
 	}
-	if (first || x.reason == core.ByRequest && !failed) && a.protocols[x.protocol].Wire != "" {
+	if (first || !x.sure && x.reason == core.ByRequest && !failed) && a.protocols[x.protocol].Wire != "" {
 		a.tracker.servers.speaks(&a.record, x.protocol)
 	}
 }

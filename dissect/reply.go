@@ -24,14 +24,17 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 		checkPort(rec, r)
 	}
 	if pair.Challenge == ChallengeIssued && x.Missing == 0 {
-		refused, copied := m.request != none && t.requests.list[m.request].challenge == ChallengeUsed, false
-		if refused {
-			refused, copied = t.doubtful(&t.requests.list[m.request], x, pair, &peer)
+		refused, doubtful := m.request != none && t.requests.list[m.request].challenge == ChallengeUsed, false
+		used := refused
+		if used {
+			refused, doubtful = t.refuses(&t.requests.list[m.request], x, pair, &peer)
 		}
 		t.challenges.give(rec, &peer, refused, now, &t.turn)
-		if copied && t.turn.Refused == 1 {
+		if doubtful = doubtful && t.turn.Refused == 1; doubtful || used && !refused {
 			t.turn.Refused = 0
-			t.requests.list[m.request].set(isDoubtful)
+		}
+		if refused {
+			t.requests.list[m.request].setIf(isDoubtful, doubtful)
 		}
 	}
 	if m.request == none {
@@ -41,6 +44,7 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 	q := &t.requests.list[m.request]
 	t.identify(rec, q, m, t.timing(q, m, x), r)
 	if pair.Damaged && q.answer != 0 {
+		q.setIf(isDoubtful, false)
 		return
 	}
 	t.answer(x, rec, q, &peer)
@@ -54,15 +58,17 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 	}
 }
 
-// doubtful reports whether a challenge refuses the one that q carries, and whether it may be that one, copied late by the network. One
-// that comes sooner after q than the server answers is a copy. Of a later one, what comes next tells: data, or nothing else.
-func (t *tracker) doubtful(q *request, x *arrival, pair *Pair, peer *peerKey) (refused, may bool) {
+// refuses reports whether a challenge refuses the one that q carries, and whether that is doubtful because it may be that one, copied
+// late by the network. One that comes sooner after q than the server answers is a copy. Of a later one, what comes next tells: data, or
+// nothing else.
+func (t *tracker) refuses(q *request, x *arrival, pair *Pair, peer *peerKey) (refused, doubtful bool) {
 	known := t.challenges.of(peer)
 	if x.IPID != 0 || known == nil || known.n == 0 || known.challenges[0] != pair.Value || x.at-known.at > int64(networkDelay) {
 		return true, false
 	}
 	rtt := t.flows.more[x.flow].rtt
-	return x.first-t.requests.time(q) >= rtt-rtt/4-int64(time.Millisecond), q.has(isProven)
+	refused = x.first-t.requests.time(q) >= rtt-rtt/4-int64(time.Millisecond)
+	return refused, refused && q.has(isProven)
 }
 
 // identify writes to the record of a reply which request it answers, and when.
@@ -135,12 +141,11 @@ func (t *tracker) answer(x *arrival, rec *Record, q *request, peer *peerKey) {
 	got := t.take(q, x, rec.Frame, x.at)
 	q.setIf(isDamaged, pair.Damaged)
 	t.requests.count(q)
-	t.cover(q, x, pair.Tries)
+	t.cover(q, x, pair.Tries, pair.Challenge != ChallengeIssued)
 	if pair.Challenge == ChallengeIssued {
 		got.issuedIn, got.unused = rec.Frame, !got.data
 		return
 	}
-	q.setIf(isDoubtful, false)
 	if !got.data && q.challenge == ChallengeUsed && got.n == 2 {
 		got.n = 1 // the challenge was not the answer, but an earlier one that came again
 		t.requests.count(q)
@@ -188,15 +193,21 @@ func (t *tracker) take(q *request, x *arrival, frame uint64, now int64) *answer 
 // cover records that a reply to q came: other requests with its bytes are not
 // unanswered, unless that was reported. A reply that lacks parts does not cover
 // requests sent after its first part. If tries is true, other requests of the same
-// kind are not unanswered either, see [Pair.Tries].
-func (t *tracker) cover(q *request, x *arrival, tries bool) {
+// kind are not unanswered either, see [Pair.Tries]. With data, a challenge that came to
+// one of them before was a copy.
+func (t *tracker) cover(q *request, x *arrival, tries, data bool) {
+	q.setIf(isDoubtful, q.has(isDoubtful) && !data)
 	first := t.flows.flows[q.flow].requests
 	if q.below == none && q == &t.requests.list[first] {
 		return // the only one
 	}
 	for j := first; j != none; j = t.requests.list[j].below {
 		o := &t.requests.list[j]
-		if same := o.sameAs(q) || tries && o.topic == q.topic && o.protocol == q.protocol && o.up() == q.up(); same && o.answer == 0 && !o.has(isLate) && (o.frame <= x.part || !x.partial) {
+		same := o.sameAs(q) || tries && o.topic == q.topic && o.protocol == q.protocol && o.up() == q.up()
+		if same && data {
+			o.setIf(isDoubtful, false)
+		}
+		if same && o.answer == 0 && !o.has(isLate) && (o.frame <= x.part || !x.partial) {
 			o.set(isCovered)
 			if tries && o != q {
 				o.set(isSpent)
@@ -212,7 +223,7 @@ func (t *tracker) inPart(i int32, x *arrival) {
 	t.take(q, x, x.part, x.first)
 	q.set(isDamaged) // a whole reply can still come
 	t.requests.count(q)
-	t.cover(q, x, false)
+	t.cover(q, x, false, true)
 }
 
 // describe records what an exchange says of a reply.

@@ -73,11 +73,13 @@ func (s *servers) answers(server netip.AddrPort, proto int8) {
 	*s.hosts.get(&k) = host{server.Port(), proto}
 }
 
-// speaks records the protocol of the server of a message.
+// speaks records the protocol of the server of a message. A request says nothing against what the server sent.
 func (s *servers) speaks(rec *Record, proto int8) {
 	server := rec.Src
 	if rec.Type.Role == Request {
-		server = rec.Dst
+		if server = rec.Dst; s.spoke.find(&server) != nil {
+			return
+		}
 	}
 	*s.spoke.get(&server) = proto
 }

@@ -34,7 +34,7 @@ func listed(list string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
 		words := map[string]bool{}
 		for line := range strings.Lines(wordList) {
-			if of, word, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); of == list {
+			if of, word, _ := strings.Cut(strings.TrimRight(line, "\r\n"), "\t"); of == list {
 				words[word] = true
 			}
 		}

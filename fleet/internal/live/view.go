@@ -94,8 +94,8 @@ type slotSum struct {
 	pkts   uint64
 }
 
-// Run writes the pages until the context ends: at once what the server sends first, then within a second or two when something has come,
-// but for at most a quarter of the time, and every few seconds.
+// Run writes the pages until the context ends: a quarter of a second after the server began to send, then within a second or two when
+// something has come, but for at most a quarter of the time, and every few seconds.
 func (v *View) Run(ctx context.Context, js jetstream.JetStream, every time.Duration) error {
 	if err := os.MkdirAll(filepath.Join(v.Dir, sensorPages), 0o777); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (v *View) Run(ctx context.Context, js jetstream.JetStream, every time.Durat
 	}
 	defer stop()
 	var last time.Time
-	for wait, most := time.Second/4, time.Second/4; ; {
+	for wait, most := time.Second/4, min(time.Second/4, every/4); ; {
 		pause(ctx, min(wait, every))
 		if ctx.Err() != nil {
 			return nil
