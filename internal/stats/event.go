@@ -139,14 +139,21 @@ func (r *reporting) findEvents() {
 			list = append(list, r.eventsOf(e, q, &x)...)
 		}
 		list = r.joined(append(list, r.realOf(e)...))
-		all := 0.0
+		all, usual := 0.0, 0.0
+		for _, q := range e.v.more.known() {
+			for _, t := range q.ticks.buckets {
+				usual += float64(t.by[unproven]) + float64(t.by[unreturned])
+			}
+		}
 		for i := range list {
 			if list[i].nature != real {
 				all += list[i].requests
 			}
 		}
 		for i := range list {
-			list[i].sources = r.sourcesOf(&list[i], all)
+			if list[i].nature != real {
+				list[i].sources = r.sourcesOf(&list[i], all, max(usual-all, 0))
+			}
 		}
 		r.events = append(r.events, list...)
 	}
@@ -154,9 +161,10 @@ func (r *reporting) findEvents() {
 }
 
 // sourcesOf returns how many addresses sent the requests of an event: those that did so again and again, and for the rest those that were
-// new, or known. In a full table addresses are new again that it had forgotten. all are the requests of all such events of the server.
-func (r *reporting) sourcesOf(ev *event, all float64) float64 {
-	again, theirs, known := 0.0, 0.0, 0.0
+// new, or known. In a full table addresses are new again that it had forgotten. all are the requests of all such events of the server, and
+// usual those that came without a proof at other times: who asks all the time sent these.
+func (r *reporting) sourcesOf(ev *event, all, usual float64) float64 {
+	again, theirs, meanwhile, known := 0.0, 0.0, 0.0, 0.0
 	for i := range r.a.clients.entries {
 		e := &r.a.clients.entries[i]
 		c := &e.v
@@ -164,14 +172,14 @@ func (r *reporting) sourcesOf(ev *event, all float64) float64 {
 			continue
 		}
 		if n := c.within(ev.from, ev.to); n >= 2 {
-			again, theirs = again+1, theirs+float64(c.requests)/float64(max(c.distinctServers(), 1))
+			again, theirs, meanwhile = again+1, theirs+float64(c.requests)/float64(max(c.distinctServers(), 1)), meanwhile+n
 		} else {
 			known++
 		}
 	}
-	n := again + max(min(max(ev.sources-again, known), ev.requests*(1-theirs/all)), 0)
-	if theirs >= mostOf*all {
-		n = again * max(all/theirs, 1) // others are as they are
+	n := again * max(all/theirs, 1) // others are as they are
+	if sure := max(theirs-usual, 0); sure < mostOf*all || mostOf*theirs > all {
+		n = again + max(min(max(ev.sources-again, known), ev.requests*(1-min(sure, meanwhile)/all)), 0)
 	}
 	return min(n, ev.requests, float64(ev.server.v.sources().Count))
 }
@@ -296,16 +304,25 @@ func (r *reporting) realOf(e *entry[server]) (list []event) {
 	}
 	slices.SortStableFunc(kinds, func(a, b uint16) int { return cmp.Compare(e.v.kindOf(int(b)), e.v.kindOf(int(a))) })
 	found := surges(counts, float64(x.width)/1e9, -1)
+	if len(found) == 0 {
+		return nil
+	}
+	replied := make([]bool, len(counts))
+	e.v.more.pulses.in(func(from, to int64, p *pulse) {
+		for k := max(floorDiv(from, x.width)-x.start, 0); p.replied > 0 && k < int64(len(replied)) && (x.start+k)*x.width < to; k++ {
+			replied[k] = true
+		}
+	})
 	for i := range found {
 		s := &found[i]
 		// While the server is down, nobody proves itself: that is not what is usual.
 		calm, n := 0.0, 0.0
 		for k, v := range counts {
-			if at := float64(k); (v > 0 || others[k] == 0) && !slices.ContainsFunc(found, func(o surge) bool { return at+1 > o.from && at < o.to }) {
+			if at := float64(k); (v > 0 || others[k] == 0 || replied[k]) && !slices.ContainsFunc(found, func(o surge) bool { return at+1 > o.from && at < o.to }) {
 				calm, n = calm+v, n+1
 			}
 		}
-		if n == 0 || s.level+s.usual < eventFactor*calm/n {
+		if n > 0 && s.level+s.usual < eventFactor*calm/n {
 			continue
 		}
 		list = append(list, event{server: e, kinds: kinds, nature: real, from: x.time(r, s.from), to: x.time(r, s.to), requests: s.excess(), usual: s.usual * 1e9 / float64(x.width), series: all})

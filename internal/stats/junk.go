@@ -59,13 +59,18 @@ func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
 	if n+f.usual < junkFactor*f.usual || n < junkSources {
 		return v, false
 	}
-	back, alive := uint64(0), false
+	back, alive, asked := uint64(0), false, e.v.more != nil
 	l.in(func(from, to int64, c *cell) {
 		if from < f.to && to > f.from {
 			back += c.replies
 		}
 	})
-	e.v.times().in(func(from, to int64, p *pulse) { alive = alive || from < f.to && to > f.from && p.replied > 0 })
+	e.v.times().in(func(from, to int64, p *pulse) {
+		if from < f.to && to > f.from {
+			alive, asked = alive || p.replied > 0, asked || p.asked > 0
+		}
+	})
+	alive = alive || !asked
 	length := time.Duration(f.to - f.from)
 	rate := n / length.Seconds()
 	from := s.more.sources.count()

@@ -17,6 +17,7 @@ type silence struct {
 	requests float64
 	ends     bool // replies came after it
 	began    bool // replies came before it
+	about    bool // the number of requests is an estimate
 }
 
 // shortest is the time of silence from which a server that replied is down.
@@ -24,23 +25,37 @@ const shortest = int64(5 * time.Second)
 
 // silences returns the times in which a server did not reply: from a reply to the next.
 func silences(l *pulses, first, last int64) (list []silence) {
-	now := silence{from: first}
+	wide := widths[l.width] > shortest
+	now := silence{from: first, about: wide}
 	end := func(t int64, ends bool) {
 		if now.to = t; now.requests > 0 {
 			now.ends = ends
 			list = append(list, now)
 		}
 	}
+	asked, lost := 1.0, 0.0 // in buckets with a reply
+	l.in(func(_, _ int64, p *pulse) {
+		if p.replied > 0 {
+			asked, lost = asked+float64(p.asked), lost+float64(p.lost)
+		}
+	})
 	l.in(func(from, to int64, p *pulse) {
 		if p.replied == 0 {
 			now.requests += float64(p.asked)
 			return
 		}
+		from, to = max(from, first), min(to, last)
 		before, after := max(float64(p.first-from), 0), max(float64(to-p.last), 0)
 		part := float64(p.lost) / max(before+after, 1)
+		if wide { // What is lost may have come between replies: as much as usual, or more than can have come before and after them.
+			part = min(part, float64(p.asked)/float64(max(to-from, 1)))
+			if usual := float64(p.asked) * lost / asked; float64(p.lost) <= usual+4*math.Sqrt(usual) {
+				part = 0
+			}
+		}
 		now.requests += part * before
 		end(p.first, true)
-		now = silence{from: p.last, began: true, requests: part * after}
+		now = silence{from: p.last, began: true, about: wide, requests: part * after}
 	})
 	end(last, false)
 	return list
@@ -102,6 +117,9 @@ func (r *reporting) sayDown(e *entry[server], s *silence) {
 	}
 	length := duration(time.Duration(s.to - s.from).Round(100 * time.Millisecond))
 	requests := count(uint64(s.requests+0.5), "request", "requests")
+	if s.about {
+		requests = "about " + requests
+	}
 	text := fmt.Sprintf("Down: %s%s did not reply for %s, from %s to %s: none of %s got a reply", r.address(e), r.named(v), length, clock(s.from), clock(s.to), requests)
 	if !s.ends {
 		text = fmt.Sprintf("Down: %s%s stopped replying at %s: none of %s in the %s since then has a reply", r.address(e), r.named(v), clock(s.from), requests, length)
@@ -202,10 +220,11 @@ func (r *reporting) unwell() {
 	}
 	for _, e := range r.servers {
 		v := &e.v
-		o, when := v.fates.of(v.requests), ""
+		o, from, to, calm := v.fates.of(v.requests), v.first, v.last, false
 		if r.has(e, ForgedFlood, CrowdOrForged, GreedyClients) || slices.ContainsFunc(r.events, func(ev event) bool { return ev.server == e && ev.carpet }) { // what is lost meanwhile is their doing
-			c := r.calm(e)
-			o, when = Outcome{Answered: c.requests - min(c.unanswered, c.requests), Unanswered: c.unanswered}, " at other times,"
+			var c cell
+			c, from, to = r.calm(e)
+			o, calm = Outcome{Answered: c.requests - min(c.unanswered, c.requests), Unanswered: c.unanswered}, true
 		}
 		n := o.replied() + o.Refused + o.Unanswered
 		if n < leastWell || v.replies == 0 || r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) || !r.home(e) {
@@ -217,7 +236,8 @@ func (r *reporting) unwell() {
 		if float64(good) >= wellShare*float64(n) {
 			continue
 		}
-		x := r.unwellAt(e, &o, good, n, when)
+		x := r.unwellAt(e, &o, good, n, calm)
+		x.From, x.To = instant(from), instant(to)
 		if maybeWell(good, n, wellShare) {
 			x.Certainty, x.Doubt = Possible, "more requests: of so few, as many may be lost by accident"
 		}
@@ -262,18 +282,20 @@ func (r *reporting) ignored() {
 	}
 }
 
-// calm counts what came to a server outside of events, and while nobody asked it too often.
-func (r *reporting) calm(e *entry[server]) (sum cell) {
+// calm counts what came to a server outside of events, and while nobody asked it too often, from when on and until when.
+func (r *reporting) calm(e *entry[server]) (sum cell, first, last int64) {
 	if e.v.more == nil {
-		return sum
+		return sum, 0, 0
 	}
 	e.v.more.cells.in(func(from, to int64, c *cell) {
 		if !slices.ContainsFunc(r.events, func(ev event) bool { return ev.server == e && overlap(from, to, ev.from, ev.to+shortest) > 0 }) &&
 			!slices.ContainsFunc(r.groups, func(g group) bool { return slices.Contains(g.servers, e) && overlap(from, to, g.from, g.to) > 0 }) {
-			sum.add(c)
+			if sum.add(c); c.requests > 0 {
+				first, last = cmp.Or(first, max(from, e.v.first)), min(to, e.v.last)
+			}
 		}
 	})
-	return sum
+	return sum, first, last
 }
 
 // returned returns how many requests to a server got a challenge, with which their address came back.
@@ -289,7 +311,7 @@ func (r *reporting) returned(e *entry[server]) (n uint64) {
 	return n
 }
 
-func (r *reporting) unwellAt(e *entry[server], o *Outcome, good, n uint64, when string) Verdict {
+func (r *reporting) unwellAt(e *entry[server], o *Outcome, good, n uint64, calm bool) Verdict {
 	type part struct {
 		n            uint64
 		what, advice string
@@ -313,11 +335,15 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, good, n uint64, when 
 		text += percent(float64(p.n)/float64(n)) + " " + p.what
 	}
 	v := &e.v
+	evidence := Evidence{{"answered_share", round(float64(good)/float64(n), 4)}, {"requests", float64(n)}, {"unanswered", float64(o.Unanswered)}}
+	when := " at times without a flood, a crowd or a greedy client"
+	if !calm {
+		when = " in " + span(v.first, v.last)
+		evidence = append(evidence, Evidence{{"challenge_only", float64(o.ChallengeOnly)}, {"late", float64(o.Late)}, {"partial", float64(o.Partial)}, {"refused", float64(o.Refused)}}...)
+	}
 	return Verdict{
-		Kind: Unwell, Server: r.address(e), From: instant(v.first), To: instant(v.last),
-		Text:     fmt.Sprintf("Not answered: %s%s replies to only %s of %s%s in %s: %s.", r.address(e), r.named(v), percent(float64(good)/float64(n)), count(n, "request", "requests"), when, span(v.first, v.last), text),
-		Advice:   parts[0].advice,
-		Evidence: Evidence{{"answered_share", round(float64(good)/float64(n), 4)}, {"requests", float64(n)}, {"unanswered", float64(o.Unanswered)}, {"challenge_only", float64(o.ChallengeOnly)}, {"late", float64(o.Late)}, {"partial", float64(o.Partial)}, {"refused", float64(o.Refused)}},
+		Kind: Unwell, Server: r.address(e), Evidence: evidence, Advice: parts[0].advice,
+		Text: fmt.Sprintf("Not answered: %s%s replies to only %s of %s%s: %s.", r.address(e), r.named(v), percent(float64(good)/float64(n)), count(n, "request", "requests"), when, text),
 	}
 }
 

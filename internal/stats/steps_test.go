@@ -44,6 +44,7 @@ func TestSurges(t *testing.T) {
 		"below 20 per second":           {risen(flat(60, 1), 20, 40, 18), 1, -1, nil},
 		"more than half":                {risen(flat(60, 5), 20, 60, 100), 1, -1, []surge{{20, 60, 100, 5}}},
 		"a peak in nearly all":          {risen(risen(flat(120, 5), 10, 110, 200), 50, 65, 2000), 1, -1, []surge{{50, 65, 2000, 5}, {10, 110, 200, 5}}},
+		"a hole":                        {risen(risen(flat(200, 0), 0, 50, 60), 75, 200, 60), 1, -1, nil},
 		"all of it":                     {flat(60, 100), 1, -1, nil},
 		"all of it, of which 2 are":     {flat(60, 100), 1, 2, []surge{{0, 60, 98, 2}}},
 		"wide buckets":                  {risen(flat(100, 60), 50, 56, 12000), 30, -1, []surge{{50, 56, 12000, 60}}},

@@ -19,10 +19,10 @@ func TestStrays(t *testing.T) {
 	}
 	type second struct {
 		datagrams, replies, sources int
-		dead                        bool
+		dead, unasked               bool
 	}
-	calm, flood := second{}, second{1000, 0, 1000, false}
-	players := second{1000, 500, 32, false}
+	calm, flood := second{}, second{1000, 0, 1000, false, false}
+	players := second{1000, 500, 32, false, false}
 	for name, x := range map[string]struct {
 		seconds  []second
 		oneSided bool
@@ -30,15 +30,16 @@ func TestStrays(t *testing.T) {
 	}{
 		"forged":                   {[]second{calm, flood, calm}, false, JunkFlood},
 		"forged, all the time":     {[]second{flood, flood, flood}, false, JunkFlood},
-		"one source":               {[]second{calm, {1000, 0, 1, false}, calm}, false, JunkFlood},
-		"hardly any":               {[]second{calm, {19, 0, 1000, false}, calm}, false, ""},
-		"a lonely player":          {[]second{calm, {66, 0, 1, false}, calm}, false, ""},
+		"one source":               {[]second{calm, {1000, 0, 1, false, false}, calm}, false, JunkFlood},
+		"not asked meanwhile":      {[]second{{0, 0, 0, false, true}, {1000, 0, 8, false, true}, calm}, false, JunkFlood},
+		"hardly any":               {[]second{calm, {19, 0, 1000, false, false}, calm}, false, ""},
+		"a lonely player":          {[]second{calm, {66, 0, 1, false, false}, calm}, false, ""},
 		"players":                  {[]second{calm, players, calm}, false, ""},
 		"players, all the time":    {[]second{players, players, players}, false, ""},
-		"beside players":           {[]second{{100, 50, 10, false}, {3000, 50, 3000, false}, {100, 50, 10, false}}, false, JunkFlood},
-		"players of a dead server": {[]second{players, {1000, 0, 32, true}, {1000, 0, 32, true}}, false, ""},
+		"beside players":           {[]second{{100, 50, 10, false, false}, {3000, 50, 3000, false, false}, {100, 50, 10, false, false}}, false, JunkFlood},
+		"players of a dead server": {[]second{players, {1000, 0, 32, true, false}, {1000, 0, 32, true, false}}, false, ""},
 		"one direction":            {[]second{calm, flood, calm}, true, JunkFlood},
-		"players, one direction":   {[]second{calm, {1000, 0, 32, false}, calm}, true, ""},
+		"players, one direction":   {[]second{calm, {1000, 0, 32, false, false}, calm}, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New()
@@ -50,8 +51,14 @@ func TestStrays(t *testing.T) {
 					at := time.Unix(int64(1000+10*i+sec), 0)
 					asked := dissect.Record{Protocol: p, Time: at, Src: client(60000), Dst: server}
 					asked.Type, asked.Pair.Asks = ask, 1
-					s.Record(&asked)
-					if !x.dead {
+					if !x.unasked {
+						s.Record(&asked)
+					}
+					for k := 0; x.unasked && k < maxMore; k++ { // others are
+						asked.Dst = netip.AddrPortFrom(netip.MustParseAddr("198.51.100.11"), uint16(27000+k))
+						s.Record(&asked)
+					}
+					if !x.dead && !x.unasked {
 						told := dissect.Record{Protocol: p, Time: at, Src: server, Dst: client(60000)}
 						told.Type = tell
 						s.Record(&told)

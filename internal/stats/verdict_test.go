@@ -318,10 +318,12 @@ func TestVerdictsNeed(t *testing.T) {
 		not   string
 	}{
 		{"one of 200 servers is down for 30 s", twoHundred, []string{`Down: 198.51.100.78:27015 did not reply for 31 s, from 19:00:19 UTC to 19:00:50 UTC: none of 30 requests got a reply.`, `"verdicts":1,`}, ""},
-		{"a crowd, and half is lost all the time", both(sent(1200, 0, 10, lossy), flood(4000, 200, dissect.Unproven, func(i int, x *made) { crowd(i, x); lossy(5000+i, x) })), []string{`Crowd or forged at 198.51.100.10:27015: 4,000 p info requests in 20 s`, `It replied to 50 % of all requests meanwhile.`, `certain Not answered: 198.51.100.10:27015 replies to only 50 % of 940 requests at other times, in 119.9 s from 19:00:00 UTC on: 50 % got no reply.`}, ""},
+		{"a crowd, and half is lost all the time", both(sent(1200, 0, 10, lossy), flood(4000, 200, dissect.Unproven, func(i int, x *made) { crowd(i, x); lossy(5000+i, x) })), []string{`Crowd or forged at 198.51.100.10:27015: 4,000 p info requests in 20 s`, `It replied to 50 % of all requests meanwhile.`, `certain Not answered: 198.51.100.10:27015 replies to only 50 % of 940 requests at times without a flood, a crowd or a greedy client: 50 % got no reply.`, `"requests":940,"unanswered":470}`}, ""},
 		{"a crowd, of which half is lost", both(open(300), flood(4000, 200, dissect.Unproven, func(i int, x *made) { crowd(i, x); lossy(5000+i, x) })), []string{`Overload: 198.51.100.10:27015 replies to 100 % of requests at 5 per second and to 51 % at 205 per second, in 20 s`}, "Not answered"},
 		{"half is lost in bursts", both(sent(60, 0, 10, lossy), sent(60, 24, 10, lossy), sent(60, 48, 10, lossy), sent(60, 72, 10, lossy)), []string{`certain Not answered: 198.51.100.10:27015 replies to only 50 % of 240 requests`}, "Overload"},
 		{"the same addresses twice", both(evening(60), pool(10, 50), pool(40, 50)), []string{`in 10 s from 19:00:10 UTC on (200 per second) from 50 addresses`, `in 10 s from 19:00:40 UTC on (200 per second) from 50 addresses`, `"requests_honest":120,`}, ""},
+		{"monitors, and a flood of others", both(many(20, 0.2, 0), sent(2400, 60, 4, func(i int, x *made) { x.from = fmt.Sprintf("203.0.%d.9", i%20) }), flood(2000, 100, dissect.Unproven, oneHop)), []string{`2,000 p info requests in 20 s from 19:00:30 UTC on (100 per second, 26 times the usual) from 1,999 addresses`}, ""},
+		{"bots, and others who need no proof", both(open(300), sent(3000, 20, 150, func(i int, x *made) { x.from, x.proof = somebody(i%30), dissect.Proven })), []string{`Greedy: 30 clients`}, ""},
 		{"a flood as long as the capture", both(open(300), forged), []string{`12,015 p info requests in 60 s from 19:00:00 UTC on (200 per second, 43 times the usual) from 12,015 addresses`, `"requests_honest":285,`}, ""},
 		{"of made-up hop limits", both(open(300), uneven(func(i int) uint8 { return uint8(i) })), []string{`12,032 p info requests in 60 s`, `"requests_honest":268,`}, ""},
 		{"of all hop limits, evenly spread", both(open(300), uneven(func(i int) uint8 { return uint8(30 + i%40) })), []string{`11,941 p info requests in 60 s`, `"requests_honest":359,`}, ""},
@@ -346,6 +348,57 @@ func TestVerdictsNeed(t *testing.T) {
 				_, totals, _ := strings.Cut(whole, `"totals"`)
 				t.Errorf("%s: %s\n%.500s\nwant %s, not %s", c.name, got, totals, want, c.not)
 			}
+		}
+	}
+}
+
+// TestSilences: in buckets of half an hour, what may have been lost between replies is no silence.
+func TestSilences(t *testing.T) {
+	random := func(_, i int) bool { return mix(uint64(i))%100 < 3 }
+	between := func(from, to int) func(at, i int) bool {
+		return func(at, _ int) bool { return at >= from && at < to }
+	}
+	for name, c := range map[string]struct {
+		lost  func(at, i int) bool
+		often int // of 30 minutes, so many
+		want  string
+	}{
+		"3 % are lost at random":            {random, 30, "[]"},
+		"and nobody asks for 20 minutes":    {random, 10, "[]"},
+		"20 minutes in a bucket":            {between(36_300, 37_500), 30, "[]"},
+		"28 minutes in a bucket":            {between(36_060, 37_740), 30, "[]"},
+		"an hour":                           {between(36_600, 40_200), 30, "[36590-40200: 1077]"},
+		"an hour, and 3 % all the time":     {func(at, i int) bool { return random(at, i) || at >= 36_600 && at < 40_200 }, 30, "[36590-40200: 1083]"},
+		"20 minutes at the end":             {between(85_200, 86_400), 30, "[85190-86390: 360]"},
+		"the first 10 minutes of a capture": {between(0, 600), 30, "[0-600: 177]"},
+	} {
+		v, n := new(server), 0
+		for at := 0; at < 86_400; at += 10 {
+			for range 3 {
+				if at%1800 >= 60*c.often {
+					continue
+				}
+				when := int64(at) * 1e9
+				v.at(when)
+				v.requests++
+				p := v.times().at(when)
+				p.asked++
+				if n++; c.lost(at, n) {
+					p.lost++
+				} else {
+					p.reply(when)
+					v.replies++
+				}
+			}
+		}
+		got := []string{}
+		for _, s := range silences(v.times(), v.first, v.last) {
+			if s.to-s.from >= shortest && s.real(v) {
+				got = append(got, fmt.Sprintf("%d-%d: %.0f", s.from/1e9, s.to/1e9, s.requests))
+			}
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%s: %v, want %s", name, got, c.want)
 		}
 	}
 }
