@@ -166,11 +166,22 @@ func Finish(folder, last string) error {
 	}
 	for _, e := range list {
 		if name, part := strings.CutSuffix(e.Name(), Suffix); part && name != last {
-			err = errors.Join(err, os.Rename(filepath.Join(folder, e.Name()), filepath.Join(folder, name)))
+			err = errors.Join(err, finish(folder, name))
 		}
 	}
 	if err == nil {
-		err = os.Rename(filepath.Join(folder, last+Suffix), filepath.Join(folder, last))
+		err = finish(folder, last)
+	}
+	return err
+}
+
+// finish gives a file its name. A process that does the same, such as one that a killed run left, may have been faster.
+func finish(folder, name string) error {
+	err := os.Rename(filepath.Join(folder, name+Suffix), filepath.Join(folder, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, bad := os.Stat(filepath.Join(folder, name)); bad == nil {
+			return nil
+		}
 	}
 	return err
 }

@@ -111,3 +111,23 @@ func TestNoRoom(t *testing.T) {
 		t.Error("a folder was replaced")
 	}
 }
+
+// TestFinishTwice: what a killed run left behind may finish a folder while the next run does.
+func TestFinishTwice(t *testing.T) {
+	for range 100 {
+		dir := t.TempDir()
+		for _, name := range []string{"a", "b", "last"} {
+			must(t, os.WriteFile(filepath.Join(dir, name+Suffix), []byte(name), 0o666))
+		}
+		ended := make(chan error)
+		for range 4 {
+			go func() { ended <- Finish(dir, "last") }()
+		}
+		for range 4 {
+			must(t, <-ended)
+		}
+		if got := names(t, dir); !slices.Equal(got, []string{"a", "b", "last"}) {
+			t.Fatal(got)
+		}
+	}
+}
