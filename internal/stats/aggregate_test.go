@@ -113,7 +113,7 @@ func TestOldCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	b[0]--
-	if _, err := stats.UnmarshalBinary(b, all.Protocols(), nil); err == nil || !strings.Contains(err.Error(), "counts of version 5, of which this program reads only 6: make them again") {
+	if _, err := stats.UnmarshalBinary(b, all.Protocols(), nil); err == nil || !strings.Contains(err.Error(), "counts of version 6, of which this program reads only 7: make them again") {
 		t.Error(err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // codecVersion changes with every change of what is written.
-const codecVersion = 6
+const codecVersion = 7
 
 // AppendBinary appends the counts in binary form. It is the same for the same counts.
 func (s *Shards) AppendBinary(b []byte) []byte {
@@ -390,12 +390,22 @@ func (m *more) code(c *codec) {
 	m.hot.code(c)
 }
 
-func (p *pulse) code(c *codec) {
-	numbers(c, &p.asked, &p.replied, &p.lost)
-	numbers(c, &p.first, &p.last)
+// code writes or reads a bucket that begins at a time.
+func (p *pulse) code(c *codec, from int64) {
+	if numbers(c, &p.asked, &p.replied, &p.lost); p.replied == 0 {
+		return
+	}
+	first, length := p.first-from, p.last-p.first
+	coder.Num(c.Coder, &first)
+	coder.Num(c.Coder, &length)
+	p.first = from + first
+	p.last = p.first + length
+	if b := c.within; b != nil && (min(p.first, p.last) < b.From || max(p.first, p.last) > b.To) {
+		c.Fail(errBounds)
+	}
 }
 
-func (k *tick) code(c *codec) {
+func (k *tick) code(c *codec, _ int64) {
 	numbers(c, pointers(k.by[:])...)
 	numbers(c, &k.fresh)
 	numbers(c, &k.in, &k.out)
@@ -432,7 +442,7 @@ func codeZeros(c *codec, n int, empty func(int) bool, code func(int)) {
 }
 
 // codeSparse is as codeLine, for a line of which most buckets are empty.
-func codeSparse[T comparable, P summand[T]](c *codec, l *line[T, P], code func(*T, *codec)) {
+func codeSparse[T comparable, P summand[T]](c *codec, l *line[T, P], code func(b *T, c *codec, from int64)) {
 	n := len(l.buckets) // more than bytes are left, perhaps: the room of all lines is the limit
 	coder.Num(c.Coder, &n)
 	if c.ticks += n; n < 0 || n > mostTicks || c.ticks > sharedTicks+(maxServers+maxMore*maxSeries)*leastTicks {
@@ -443,7 +453,7 @@ func codeSparse[T comparable, P summand[T]](c *codec, l *line[T, P], code func(*
 		return
 	}
 	var zero T
-	codeZeros(c, len(l.buckets), func(i int) bool { return l.buckets[i] == zero }, func(i int) { code(&l.buckets[i], c) })
+	codeZeros(c, len(l.buckets), func(i int) bool { return l.buckets[i] == zero }, func(i int) { code(&l.buckets[i], c, timeOf(l.start+int64(i), widths[l.width])) })
 }
 
 func (a *Aggregate) codeFindings(c *codec) {

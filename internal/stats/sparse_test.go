@@ -13,7 +13,7 @@ func TestSparse(t *testing.T) {
 	room := sharedTicks
 	l := &newMore(&room).pulses
 	for _, s := range []int64{0, 7, 3999} {
-		l.at(s * 1e9).add(&pulse{asked: 1, first: s * 1e9, last: s * 1e9})
+		l.at(s * 1e9).add(&pulse{asked: 1, replied: 1, first: s * 1e9, last: s * 1e9})
 	}
 	w := &codec{Coder: &coder.Coder{}}
 	codeSparse(w, l, (*pulse).code)
