@@ -317,6 +317,19 @@ var filmCauses = []filmCause{
 			})
 		},
 		near: func(f *film) { f.long(20, func(_, part int) bool { return part == 0 }) }, nearIs: "parts_lost", says: "too large for the path.*MTU"},
+	{id: "too_large", // and as few errors as accidents are
+		has: func(f *film) {
+			f.answered(20, filmServer)
+			polls(5, func(_ int, at float64, from netip.AddrPort) {
+				f.icmp(at+.01, filmRouter, 3, 4, 1400, filmServer, from, infoReply("Old town"))
+			})
+		},
+		near: func(f *film) {
+			f.answered(20, filmServer)
+			polls(2, func(_ int, at float64, from netip.AddrPort) {
+				f.icmp(at+.01, filmRouter, 3, 4, 1400, filmServer, from, infoReply("Old town"))
+			})
+		}, nearIs: "works", says: "said so 5 times"},
 	{id: "parts_lost", has: func(f *film) { f.long(20, func(_, part int) bool { return part == 1 }) }, near: func(f *film) { f.long(20, func(int, int) bool { return false }) }, nearIs: "works", says: "lack parts"},
 	{id: "fragments_lost",
 		has: func(f *film) {
@@ -907,6 +920,20 @@ func agree(t *testing.T, name string) {
 		if w != nil && alone.Cause != w.Cause && alone.Cause != "not_in_list" && !strings.Contains(alone.Text, "the master") {
 			t.Errorf("%s: %s alone: %s %s, among all: %s %s", name, s.Address, alone.Cause, alone.Text, w.Cause, w.Text)
 		}
+	}
+}
+
+// TestIgnoredEvidence: what is shown for a client that is ignored is as many requests as are said to have no reply.
+func TestIgnoredEvidence(t *testing.T) {
+	f := new(film)
+	f.people(func(client int, at float64) bool { return client > 0 })
+	for i := range 60 { // again before a reply is due
+		f.udp(2*float64(i)+.5, askers(0), filmServer, askInfo)
+	}
+	out, _, _ := runIn(t, ".", "why", "--format", "json", filmServer.String(), f.write(t))
+	var w whyAnswer
+	if err := json.Unmarshal([]byte(out), &w); err != nil || w.Cause != "client_ignored" || !strings.Contains(w.Text, "to none of 120 requests") || w.Evidence[0].Count != 120 {
+		t.Errorf("%v %s", err, out)
 	}
 }
 

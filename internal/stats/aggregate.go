@@ -946,20 +946,16 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 		p := e.v.own(&a.pasts)
 		p.refused = addSaturated(p.refused, 1)
 	}
-	says := &heard{icmp: saysICMP(f.Type), icmpFrame: f.ICMPFrame}
 	if e := a.known(&f.Dst, 0); e != nil {
-		e.v.hears().merge(says)
-	} else if e := a.known(&f.Src, 0); e != nil && (large || f.Type == core.PortUnreachable) {
-		if e.v.bounced++; large {
-			e.v.hears().merge(says)
-		}
+		e.v.hears().merge(&heard{icmp: saysICMP(f.Type), icmpFrame: f.ICMPFrame})
+	} else if e := a.known(&f.Src, 0); e != nil && large {
+		e.v.large++
+	} else if e != nil && f.Type == core.PortUnreachable {
+		e.v.bounced++
 	}
 }
 
-const (
-	saysClosed = "the port is closed"
-	saysLarge  = "a packet is too large for the path"
-)
+const saysClosed = "the port is closed"
 
 // saysICMP returns what an ICMP error says about a server.
 func saysICMP(t *dissect.FindingType) string {
@@ -969,7 +965,7 @@ func saysICMP(t *dissect.FindingType) string {
 	case core.Prohibited:
 		return "a firewall rejects"
 	case core.FragmentationNeeded:
-		return saysLarge
+		return "a packet is too large for the path"
 	case core.HopLimit:
 		return "a packet loops or its hop limit is too low"
 	case core.Unreachable:

@@ -84,9 +84,10 @@ func (r *reporting) findVictims() {
 		}
 	}
 	for _, p := range order {
-		if x := (victim{who: r.network(p), clients: nets[p]}); len(x.clients) >= leastVictims {
+		if x := (victim{who: r.network(p), clients: nets[p], doubtful: true}); len(x.clients) >= leastVictims {
 			for _, c := range x.clients {
 				x.add(&c.v)
+				x.doubtful = x.doubtful && c.v.mayBeReal()
 			}
 			if x.requests >= leastOften && x.rate() >= leastRate {
 				r.victims = append(r.victims, x)
@@ -116,18 +117,24 @@ func netOf(a netip.Addr, six int) netip.Prefix {
 	return p
 }
 
+// opens reports whether a client asks few servers from changing ports, as a program that opens a socket for each request; a forger that changes ports takes
+// any.
+func (c *client) opens() bool {
+	return c.distinctServers() < leastReflectors && c.most >= c.least && c.least > ephemeral && c.refused == 0 // the least is one more
+}
+
+// mayBeReal reports whether a client asks few servers from ports as programs have them, and refuses nothing.
+func (c *client) mayBeReal() bool {
+	return c.opens() || c.distinctServers() < leastReflectors && c.most < c.least && c.most >= lowPorts && c.refused == 0
+}
+
 // victimOf returns the victim that an address is in whose name servers are asked, nil if it may be a client.
 func (r *reporting) victimOf(c *entry[client]) *victim {
-	if r.o.OneSided || !c.v.sole(leastOften) {
+	if r.o.OneSided || !c.v.sole(leastOften) || c.v.opens() {
 		return nil
 	}
-	x := &victim{who: r.source(c), clients: []*entry[client]{c}}
+	x := &victim{who: r.source(c), clients: []*entry[client]{c}, doubtful: c.v.mayBeReal()}
 	x.add(&c.v)
-	few, changing := x.servers < leastReflectors, c.v.most >= c.v.least // the least is one more
-	if few && changing && c.v.least > ephemeral && c.v.refused == 0 {
-		return nil // as a program that opens a socket for each request; a forger that changes ports takes any
-	}
-	x.doubtful = few && c.v.refused == 0 && c.v.most >= lowPorts && (!changing || c.v.least > ephemeral)
 	if l := c.v.cells; l != nil {
 		counts := make([]float64, len(l.buckets))
 		for i := range l.buckets {
@@ -186,14 +193,17 @@ func (r *reporting) reflected() {
 		if n := int(x.servers); n > len(servers) {
 			where = "about " + number(x.servers) + " servers"
 		}
-		whose := "The address is forged: it is the victim."
+		from, whose := "in its name", "The address is forged: it is the victim."
 		v.Advice = "Limit these requests per address (qdissect rules prints the rule): that stops the amplification, and little else is lost, because the address is the victim's."
 		if x.doubtful {
 			v.Advice = "Limit these requests per address (qdissect rules prints the rule): it is right in both cases."
-			v.Certainty, whose = Possible, "Either the address is forged, and it is the victim, or it asks too often itself: this request needs no proof."
+			v.Certainty, from = Possible, "from it"
+			if whose = "Either the address is forged, and it is the victim, or it asks too often itself: this request needs no proof."; len(x.clients) > 1 {
+				whose = "Either its addresses are forged, and they are the victims, or they ask too often themselves: this request needs no proof."
+			}
 		}
-		v.Text = fmt.Sprintf("Reflection at %s: %s in its name in %s (%s per second) made %s send it %s, %s times what came. %s",
-			x.who, number(x.requests)+" "+what, partOf(x.seconds(), x.from, x.to), rounded(x.rate()), where, size(x.out), decimals(factor), whose)
+		v.Text = fmt.Sprintf("Reflection at %s: %s %s in %s (%s per second) made %s send it %s, %s times what came. %s",
+			x.who, number(x.requests)+" "+what, from, partOf(x.seconds(), x.from, x.to), rounded(x.rate()), where, size(x.out), decimals(factor), whose)
 		v.Doubt = "ICMP errors from that address, or its operator, would make it certain"
 		v.Because = []string{fmt.Sprintf("it sends %s and nothing else", what), "it never proves that it hears the replies", fmt.Sprintf("it gets %s times what it sends", decimals(factor))}
 		v.Evidence = Evidence{
@@ -261,12 +271,13 @@ func (r *reporting) findGreedy() {
 		var few []*entry[client]
 		sum, from, to := 0.0, r.a.last, r.a.first
 		for _, c := range r.clients {
-			if n := c.v.paceAt(e); n >= leastOften && !r.greedy[c] && (c.v.proven > 0) == real && r.home(e) && (real || r.openly(c, e)) {
+			if n := c.v.paceAt(e); n >= leastOften && !r.greedy[c] && (c.v.proven > 0) == real && r.home(e) && (real || r.openly(c, e, n)) {
 				few, sum = append(few, c), sum+n
 				from, to = min(from, c.v.first), max(to, c.v.last)
 			}
 		}
-		if len(few) == 0 || !real && sum < eventLeast*float64(to-from)/1e9 {
+		opens := func(c *entry[client]) bool { return c.v.sole(leastOften) && c.v.opens() } // that it is no victim is told by its ports alone
+		if len(few) == 0 || !real && sum < eventLeast*float64(to-from)/1e9 && !slices.ContainsFunc(few, opens) {
 			continue
 		}
 		mark(few)
@@ -291,10 +302,13 @@ func (r *reporting) findGreedy() {
 	}
 }
 
-// openly reports whether a client that proves nothing asks a server for itself: it hears replies, is no victim, and no event explains it. Of a list, monitors
-// and trackers ask more often than of a server.
-func (r *reporting) openly(c *entry[client], e *entry[server]) bool {
+// openly reports whether a client that proves nothing asks a server n times, and for itself: it hears replies, is no victim, and no event explains it. Of a
+// list, monitors and trackers ask more often than of a server.
+func (r *reporting) openly(c *entry[client], e *entry[server], n float64) bool {
 	v := &c.v
+	if list := r.mayAsk(v, n); uint64(len(list)) > v.distinctServers() || !slices.Contains(list, e) {
+		return false
+	}
 	if k := v.favourite(); k > 0 {
 		if t := r.a.kinds[k-1].of; t != nil && t.Purpose&dissect.ServerList != 0 && v.within(v.first, v.last+1) < eventLeast*float64(v.last-v.first)/1e9 {
 			return false

@@ -329,12 +329,12 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "too_large", State: Trouble, Certainty: Certain, explains: "parts",
-		Needs:  "ICMP fragmentation needed (packet too big) about what the server sends or is sent, for a tenth of the replies or more",
+		Needs:  "ICMP fragmentation needed (packet too big) about three messages that the server sends, or about what it is sent, and for a tenth of the replies or more",
 		Words:  "Packets of {server} are too large for the path: {by} said so {n}.",
 		Advice: "The MTU of the path is smaller than that of the server's link (a tunnel, a VPN, PPPoE): lower the MTU there, let ICMP pass, or make the replies shorter.",
 		holds: func(x *facts) *proof {
 			by, sum := x.refusals(true, core.FragmentationNeeded)
-			if by == nil {
+			if sum.n < leastErrors {
 				by, sum = x.refusals(false, core.FragmentationNeeded)
 			}
 			if by != nil && float64(sum.n) >= badShare*float64(x.replies()) {
@@ -486,7 +486,7 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "client_ignored", State: Trouble, Certainty: Likely, explains: "silence",
-		Needs:  "ten requests of one client, and a fifth of its requests, have no reply, and nine tenths of those of others have one",
+		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, and nine tenths of ten or more of others, of the same kinds, have one; servers need not be silent to such a kind, and no verdict of the report explains it",
 		Words:  "{verdict}",
 		Advice: "{advice}",
 		holds: func(x *facts) *proof {
@@ -494,7 +494,9 @@ var causes = []Cause{
 			if i < 0 {
 				return nil
 			}
-			return x.proof("verdict", x.verdicts[i].Text, "advice", x.verdicts[i].Advice).with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
+			lost := x.fates[dissect.OutcomeUnanswered]
+			lost.merge(&x.fates[dissect.OutcomeRepeated])
+			return x.proof("verdict", x.verdicts[i].Text, "advice", x.verdicts[i].Advice).with(x, "requests without a reply", &lost)
 		}},
 	{ID: "rate_limit", State: Trouble, Certainty: Likely, explains: "silence load",
 		Needs:  "in seconds with more requests, the server answers as many as in others, with less spread than chance has; or it is known to have such a limit",
@@ -575,7 +577,7 @@ var causes = []Cause{
 			return x.lacking(&lost, "replies without all parts")
 		}},
 	{ID: "client_gone", State: Trouble, Certainty: Likely, explains: "delay",
-		Needs:  "ICMP port unreachable about a tenth of the replies of the server or more",
+		Needs:  "ICMP port unreachable about three replies of the server, and a tenth of them, or more",
 		Words:  "Replies of {server} come back: {by} said {n} that nothing listens there any more. The client closed its socket, or its NAT had forgotten the mapping (timeout) when the reply came.",
 		Advice: "Let clients wait longer and keep their socket; a NAT forgets a mapping after 30 seconds or more without packets, so ask again within that time.",
 		holds: func(x *facts) *proof {

@@ -338,7 +338,7 @@ func (a *Aggregate) codeClient(c *codec, v *client) {
 
 func (a *Aggregate) codeServer(c *codec, v *server) {
 	c.index(&v.protocol, c.numNames)
-	numbers(c, &v.requests, &v.replies, &v.challenges, &v.bytesIn, &v.bytesOut, &v.spare.in, &v.spare.out, &v.incomplete, &v.rejected, &v.bounced)
+	numbers(c, &v.requests, &v.replies, &v.challenges, &v.bytesIn, &v.bytesOut, &v.spare.in, &v.spare.out, &v.incomplete, &v.rejected, &v.bounced, &v.large)
 	numbers(c, pointers(v.fates[:])...)
 	v.clients.code(c, &a.sketches)
 	for i := range v.kinds {

@@ -629,6 +629,7 @@ func (f *focus) exchange(x *dissect.Exchange) {
 	if x.Outcome == dissect.OutcomeRepeated { // another sending counts, but this one had no reply either
 		if t := f.at(x.Dst, false); t != nil {
 			t.of(x.Protocol.Name).add(x.Time.UnixNano(), uint32(x.Requests), 0)
+			t.fates[x.Outcome].add(uint64(x.Requests), f.input, x.Frame)
 		}
 		return
 	}

@@ -37,7 +37,8 @@ type tally struct {
 	fates                         fates
 	incomplete                    uint64
 	rejected                      uint64 // requests with a challenge that got another one
-	bounced                       uint64 // replies about which an ICMP error says that nothing listens there, or that it is too large
+	bounced                       uint64 // replies about which an ICMP error says that nothing listens there
+	large                         uint64 // that they are too large
 	stated                        int64  // time of the newest players and names
 	heard                         *heard
 	lastReply                     int64
@@ -287,6 +288,7 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	s.incomplete += o.incomplete
 	s.rejected += o.rejected
 	s.bounced += o.bounced
+	s.large += o.large
 	for _, k := range o.kinds {
 		if k.kind == 0 {
 			break

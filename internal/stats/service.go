@@ -245,41 +245,78 @@ func (r *reporting) unwell() {
 	}
 }
 
-// leastIgnored is how many requests of a client have no reply, which is a fifth of its requests or more, if it is ignored.
+// leastIgnored is how many requests of a client have no reply, which is a fifth of its requests or more, if it is ignored, and how many of each kind others sent.
 const leastIgnored = 10
 
-// ignored says that a server replies to all but one client, also if this one asks again before the time for a reply is over.
+// ignored says that a server does not reply to a client, or to some, as it does to others, also if these ask again before the time for a reply is over.
 func (r *reporting) ignored() {
 	if r.o.OneSided {
 		return
 	}
-	for _, c := range r.clients {
-		p, missing := c.v.past, c.v.requests-min(c.v.replies, c.v.requests)
-		if missing < leastIgnored || 5*missing < c.v.requests || p.distinctServers() != 1 || r.greedy[c] || r.isVictim(c) {
+	by := map[*entry[server]][]*entry[client]{}
+	for i := range r.a.clients.entries {
+		c := &r.a.clients.entries[i]
+		if c.v.requests < leastIgnored || c.v.replies >= c.v.requests || c.v.distinctServers() != 1 || r.greedy[c] || r.isVictim(c) {
 			continue
 		}
-		i := slices.IndexFunc(r.servers, func(e *entry[server]) bool { return c.v.asked(e.sum) })
-		if i < 0 {
-			continue
+		if list := r.mayAsk(&c.v, 1); len(list) == 1 && r.comparison(&c.v, &list[0].v).ignored(&c.v) {
+			by[list[0]] = append(by[list[0]], c)
 		}
-		e := r.servers[i]
-		asked, replied := e.v.requests-min(c.v.requests, e.v.requests), e.v.replies-min(c.v.replies, e.v.replies)
-		if e.v.sources().Count < 2 || asked < leastIgnored || float64(replied) < wellShare*float64(asked) || !r.home(e) ||
+	}
+	for _, e := range r.servers {
+		list := by[e]
+		if len(list) == 0 || !r.home(e) ||
 			r.has(e, ForgedFlood, CrowdOrForged, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, GreedyClients, Unwell) {
 			continue
 		}
-		heard := "none"
+		slices.SortFunc(list, byRequests)
+		c := list[0]
+		x := r.comparison(&c.v, &e.v)
+		heard, more := "none", ""
 		if c.v.replies > 0 {
 			heard = "only " + number(c.v.replies)
 		}
+		if n := uint64(len(list) - 1); n > 0 {
+			more = " So it is with " + count(n, "other client", "other clients") + "."
+		}
+		var sources []string
+		for _, c := range list[:min(len(list), mostSources)] {
+			sources = append(sources, r.source(c))
+		}
 		r.say(Verdict{
-			Kind: Unwell, Certainty: Likely, Server: r.address(e), Sources: []string{r.source(c)}, From: instant(c.v.first), To: instant(c.v.last),
-			Text: fmt.Sprintf("Not answered: %s%s replies to %s of %s of %s in %s, and to %s of those of others.", r.address(e), r.named(&e.v), heard, count(c.v.requests, "request", "requests"), r.source(c),
-				span(c.v.first, c.v.last), percent(min(float64(replied)/float64(asked), 1))),
+			Kind: Unwell, Certainty: Likely, Server: r.address(e), Sources: sources, From: instant(c.v.first), To: instant(c.v.last),
+			Text: fmt.Sprintf("Not answered: %s%s replies to %s of %s of %s in %s, and to %s of those of others.%s", r.address(e), r.named(&e.v), heard, count(x.own, "request", "requests"), r.source(c),
+				span(c.v.first, c.v.last), percent(float64(x.good)/float64(x.others)), more),
 			Advice:   "Look whether the server or a firewall bans or limits that address; a capture on the host of the server shows whether it replies.",
-			Evidence: Evidence{{"requests", float64(c.v.requests)}, {"replies", float64(c.v.replies)}},
+			Evidence: Evidence{{"requests", float64(x.own)}, {"replies", float64(c.v.replies)}},
 		})
 	}
+}
+
+// A comparison counts requests of a client at a server, and those of others with how many are answered, of the kinds that it answers to others. Of some
+// kinds, that a reply is missing says nothing.
+type comparison struct{ own, others, good uint64 }
+
+func (r *reporting) comparison(c *client, e *server) (x comparison) {
+	for _, k := range c.kinds {
+		i := slices.IndexFunc(e.kinds[:], func(a asked) bool { return a.kind == k.kind })
+		if k.kind == 0 || i < 0 || r.a.kinds[k.kind-1].of == nil || r.a.kinds[k.kind-1].of.Unanswered != nil {
+			continue
+		}
+		all, own := &e.kinds[i], uint64(k.n)
+		others := uint64(all.requests) - min(own, uint64(all.requests))
+		good := uint64(all.good) - min(own, c.replies, uint64(all.good)) // these may be of the client
+		if others >= leastIgnored && float64(good) >= wellShare*float64(others) {
+			x.own, x.others, x.good = x.own+own, x.others+others, x.good+min(good, others)
+		}
+	}
+	return x
+}
+
+// ignored reports whether a client gets far fewer replies than others. Replies to other kinds are not told apart.
+func (x comparison) ignored(c *client) bool {
+	missing := x.own - min(c.replies, x.own)
+	return missing >= leastIgnored && 5*missing >= x.own && (x.own == c.requests || c.replies == 0)
 }
 
 // calm counts what came to a server outside of events, and while nobody asked it too often, from when on and until when.

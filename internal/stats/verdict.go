@@ -67,6 +67,19 @@ func (r *reporting) say(v Verdict) {
 // asked reports whether a server is probably among those that a client asked.
 func (c *client) asked(server uint64) bool { return c.servers[server>>6%8]>>(server%64)&1 != 0 }
 
+// mayAsk returns the servers that a client may have asked so often; more than it asked if their hashes share bits, none if it may be one that is forgotten.
+func (r *reporting) mayAsk(c *client, least float64) (list []*entry[server]) {
+	if float64(r.a.servers.gone) >= least {
+		return nil
+	}
+	for _, e := range r.servers {
+		if c.asked(e.sum) && float64(e.v.requests) >= least {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
 // serversOf returns the addresses of the servers that a client asked, as far as they are known.
 func (r *reporting) serversOf(c *client) (list []string) {
 	for _, e := range r.servers {
@@ -157,20 +170,23 @@ const (
 // bounced says that replies of a server come back, unless an event explains it: forged addresses and victims of reflections refuse them.
 func (r *reporting) bounced() {
 	for _, e := range r.servers {
-		v, n := &e.v, e.v.bounced
-		if n < leastErrors || float64(n) < badShare*float64(v.replies) || r.has(e, ForgedFlood, CrowdOrForged, Reflection, LongRepliesLost) {
-			continue
+		v := &e.v
+		for _, x := range []struct {
+			n                    uint64
+			title, cause, advice string
+		}{
+			{v.large, "Replies do not fit", "a packet is too large for the path", "Lower the MTU, let ICMP pass, or make the replies shorter"},
+			{v.bounced, "Replies come back", "nothing listens there any more. Clients closed their socket, or a NAT had forgotten the mapping", "Let clients wait longer and keep their socket"},
+		} {
+			if x.n < leastErrors || float64(x.n) < badShare*float64(v.replies) || r.has(e, ForgedFlood, CrowdOrForged, Reflection, LongRepliesLost) {
+				continue
+			}
+			r.say(Verdict{
+				Kind: Errors, Server: r.address(e), From: instant(v.first), To: instant(v.last),
+				Text:   fmt.Sprintf("%s: ICMP says of %s of %s of %s%s that %s.", x.title, number(x.n), count(v.replies, "reply", "replies"), r.address(e), r.named(v), x.cause),
+				Advice: x.advice + "; qdissect why " + r.address(e) + " says more.", Evidence: Evidence{{"icmp_errors", float64(x.n)}, {"replies", float64(v.replies)}},
+			})
 		}
-		title, cause := "Replies come back", "nothing listens there any more. Clients closed their socket, or a NAT had forgotten the mapping"
-		advice := "Let clients wait longer and keep their socket"
-		if v.says() == saysLarge {
-			title, cause, advice = "Replies do not fit", saysLarge, "Lower the MTU, let ICMP pass, or make the replies shorter"
-		}
-		r.say(Verdict{
-			Kind: Errors, Server: r.address(e), From: instant(v.first), To: instant(v.last),
-			Text:   fmt.Sprintf("%s: ICMP says of %s of %s of %s%s that %s.", title, number(n), count(v.replies, "reply", "replies"), r.address(e), r.named(v), cause),
-			Advice: advice + "; qdissect why " + r.address(e) + " says more.", Evidence: Evidence{{"icmp_errors", float64(n)}, {"replies", float64(v.replies)}},
-		})
 	}
 }
 

@@ -17,9 +17,10 @@ import (
 
 // A made request is one that a test plays, with what becomes of it. The zero value gets one reply of 100 bytes after 1 ms.
 type made struct {
-	at       float64 // seconds
-	from, to string  // without a port: 40000, 27015
-	of       int     // info, rules or list; 3 is a reply that nobody asked for
+	at       float64              // seconds
+	from, to string               // without a port: 40000, 27015
+	of       int                  // info, rules or list; 3 is a reply that nobody asked for, 4 a command, to which a server may be silent
+	says     *dissect.FindingType // what ICMP says of its reply
 	proof    dissect.Proof
 	outcome  dissect.Outcome
 	silent   bool // no reply
@@ -34,9 +35,10 @@ type made struct {
 // play plays requests in the order of their times, and returns the verdicts, certainty and text, and the whole report in JSON.
 func play(list []made, o Options) (verdicts, whole string) {
 	p := &dissect.Protocol{Name: "p"}
-	ask := []*dissect.MessageType{{Name: "info", Title: "info request", Role: dissect.Request}, {Name: "rules", Title: "rules request", Role: dissect.Request}, {Name: "list", Title: "list request", Role: dissect.Request, Purpose: dissect.ServerList}}
-	reply := &dissect.MessageType{Name: "reply", Role: dissect.Reply}
-	p.Messages = append(ask, reply)
+	ask := []*dissect.MessageType{{Name: "info", Title: "info request", Role: dissect.Request}, {Name: "rules", Title: "rules request", Role: dissect.Request}, {Name: "list", Title: "list request", Role: dissect.Request, Purpose: dissect.ServerList},
+		{Name: "reply", Role: dissect.Reply}, {Name: "command", Title: "command", Role: dissect.Request, Unanswered: new(dissect.FindingType)}}
+	reply := ask[3]
+	p.Messages = ask
 	a := New()
 	start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
 	address := func(s string, port uint16) netip.AddrPort {
@@ -71,6 +73,9 @@ func play(list []made, o Options) (verdicts, whole string) {
 			}
 			back.Split.Partial = x.outcome == dissect.OutcomePartial
 			a.Record(&back)
+			if x.says != nil {
+				a.Finding(&dissect.FlowFinding{Finding: dissect.NewFinding(x.says), Frame: back.Frame, ICMPFrame: back.Frame + 1, Time: at, Src: dst, Dst: src, Protocol: p})
+			}
 		} else if x.outcome == dissect.OutcomeRefused {
 			a.Finding(&dissect.FlowFinding{Finding: dissect.NewFinding(core.PortUnreachable), Frame: r.Frame, ICMPFrame: r.Frame + 1, Time: at, Src: src, Dst: dst, Protocol: p})
 		}
@@ -304,6 +309,23 @@ func TestVerdictsNeed(t *testing.T) {
 	forged := sent(12_000, 0, 200, func(i int, x *made) {
 		x.from, x.hops, x.port, x.id = somebody(i), 47, uint16(1024+i*31%60000), uint16(i*7919)
 	})
+	unheard := func(a string, of int) []made {
+		return sent(40, 20, 2, func(i int, x *made) { x.from, x.of, x.silent, x.outcome = a, of, true, dissect.OutcomeUnanswered })
+	}
+	errors := func(closed, large int) []made { // about so many of 200 replies
+		return sent(200, 0, 4, func(i int, x *made) {
+			if x.from, x.proof = person(i), dissect.Proven; i < closed {
+				x.says = core.PortUnreachable
+			} else if i < closed+large {
+				x.says = core.FragmentationNeeded
+			}
+		})
+	}
+	sockets := func(n int, rate float64, addresses, servers int) []made { // a port for each request
+		return sent(n, 10, rate, func(i int, x *made) {
+			x.from, x.to, x.port, x.back = fmt.Sprintf("203.0.113.%d", 9+i%addresses), fmt.Sprintf("198.51.100.%d", 10+i%servers), uint16(32768+i*31%28000), 300
+		})
+	}
 	uneven := func(hops func(i int) uint8) []made {
 		return sent(12_000, 0, 200, func(i int, x *made) {
 			var b [4]byte
@@ -335,6 +357,18 @@ func TestVerdictsNeed(t *testing.T) {
 		{"twelve trackers ask too often", many(12, 21, 2), []string{`possible Greedy: 12 clients (203.0.0.9 and others) ask 198.51.100.10:27015 252 times per second: 15,120 p list requests`}, ""},
 		{"greedy, others less", both(evening(60), greedy("203.0.113.9", 1000, 20, 50), greedy("203.0.114.9", 220, 20, 11)), []string{`certain Greedy: 2 clients (203.0.113.9 and others) ask 198.51.100.10:27015 61 times per second: 1,220 p info requests in 20 s`, `"share_of_requests":0.9104,`}, ""},
 		{"greedy, others later", both(evening(60), greedy("203.0.113.9", 1000, 5, 50), greedy("203.0.114.9", 220, 40, 11)), []string{`203.0.113.9 asks 198.51.100.10:27015 50 times per second: 1,000`, `203.0.114.9 asks 198.51.100.10:27015 11 times per second: 220`}, ""},
+		{"one is ignored", both(open(600), unheard("203.0.113.9", 0)), []string{`likely Not answered: 198.51.100.10:27015 replies to none of 40 requests of 203.0.113.9 in 19.5 s from 19:00:20 UTC on, and to 100 % of those of others.`}, "So it is"},
+		{"two are", both(open(600), unheard("203.0.113.9", 0), unheard("203.0.113.10", 0)[:20]), []string{`none of 40 requests of 203.0.113.9 in 19.5 s from 19:00:20 UTC on, and to 97 % of those of others. So it is with 1 other client.`}, ""},
+		{"one asks what nobody else does", both(open(600), unheard("203.0.113.9", 1)), []string{quiet}, "of those of others"},
+		{"one asks what silence is an answer to", both(open(600), sent(100, 0, 1, func(i int, x *made) { x.from, x.of = person(i), 4 }), unheard("203.0.113.9", 4)), []string{quiet}, "of those of others"},
+		{"one asks that as well", both(open(600), sent(100, 0, 1, func(i int, x *made) { x.from, x.of = "203.0.113.9", 0 }), unheard("203.0.113.9", 1)), []string{quiet}, "of those of others"},
+		{"most errors say that nothing listens", errors(39, 1), []string{`certain Replies come back: ICMP says of 39 of 200 replies of 198.51.100.10:27015 that nothing listens there any more.`}, "do not fit"},
+		{"most errors say that it is too large", errors(1, 39), []string{`certain Replies do not fit: ICMP says of 39 of 200 replies of 198.51.100.10:27015 that a packet is too large for the path.`}, "come back"},
+		{"few errors of each kind", errors(12, 12), []string{quiet}, "Replies"},
+		{"eight probes of one network", both(evening(60), sockets(160, 16, 8, 1)), []string{`possible Reflection at 203.0.113.0/24: 160 p info requests from it in 9.9 s`, `Either its addresses are forged, and they are the victims, or they ask too often themselves: this request needs no proof.`}, "in its name"},
+		{"a victim's port", both(evening(60), sent(160, 10, 16, func(i int, x *made) { x.from, x.back = "203.0.113.9", 300 })), []string{`possible Reflection at 203.0.113.9: 160 p info requests from it in 9.9 s`}, "in its name in"},
+		{"one opens a socket 15 times a second", both(evening(60), sockets(300, 15, 1, 1)), []string{`possible Greedy: 203.0.113.9 asks 198.51.100.10:27015 15 times per second`}, "Reflection"},
+		{"and asks two servers", both(evening(60), sockets(1200, 30, 1, 2)), []string{`possible Greedy: 203.0.113.9 asks 198.51.100.10:27015`}, "Reflection"},
 		{"a flood in a carpet", both(evening(60), carpet, within(2000, 100)), []string{`Forged flood at 198.51.100.11:27015: 2,000 p`, `Carpet flood at 198.51.100.0/24: 800`, `The server asks for a challenge, so the flood gets little back`}, ""},
 		{"hardly more than the carpet", both(evening(60), carpet, within(500, 25)), []string{`Carpet flood at 198.51.100.0/24: 800`, `"verdicts":1,`}, "Forged"},
 		{"a flood until the end", both(evening(40), flood(800, 40, dissect.Unreturned, nil)), []string{`800 p info requests in 20 s from 19:00:30 UTC on (40 per second) from 790 addresses`}, ""},
@@ -400,5 +434,38 @@ func TestSilences(t *testing.T) {
 		if fmt.Sprint(got) != c.want {
 			t.Errorf("%s: %v, want %s", name, got, c.want)
 		}
+	}
+}
+
+// TestOfManyServers: no server is named instead of another one, although their hashes share bits.
+func TestOfManyServers(t *testing.T) {
+	server := func(i int) string { return fmt.Sprintf("198.51.%d.%d", 100+i/100, 1+i%100) }
+	var all []made
+	for i := range 200 {
+		all = append(all, sent(60+2*i, 0, 1+float64(i)/30, func(k int, x *made) { x.from, x.to = person(i*700+k), server(i) })...)
+		if i%4 == 0 {
+			all = append(all, sent(40, 5, 1, func(_ int, x *made) {
+				x.from, x.to, x.silent, x.outcome = fmt.Sprintf("203.0.112.%d", i), server(i), true, dissect.OutcomeRepeated
+			})...)
+		}
+		if i%20 == 1 {
+			all = append(all, sent(1200, 0, 21, func(_ int, x *made) { x.from, x.to = fmt.Sprintf("203.0.113.%d", i), server(i) })...)
+		}
+	}
+	got, _ := play(all, Options{})
+	right := 0
+	for line := range strings.Lines(got) {
+		for i := range 200 {
+			client := fmt.Sprintf("203.0.%d.%d ", 112+i%2, i)
+			if !strings.Contains(line, " "+client) || i%4 > 1 {
+				continue
+			}
+			if right++; !strings.Contains(line, server(i)+":27015") {
+				t.Errorf("%s asked %s: %s", client, server(i), line)
+			}
+		}
+	}
+	if right < 20 {
+		t.Errorf("only %d are named\n%s", right, got)
 	}
 }
