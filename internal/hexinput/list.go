@@ -37,9 +37,7 @@ var (
 	listItem = lazyregexp.New(`^(?:(?:\((?:unsigned |signed )?(?:byte|char|u?int8(?:_t)?|u8)\) *)?(-?)` +
 		`(?:b?'(\\.[0-9a-fA-F]{0,4}|[ -&(-\[\]-~])'|(?:0[xX]([0-9a-fA-F]{1,2})|([0-9]+))(?:_?[ui]8|[uU])?\b)` +
 		`|\.\.\. ?(\d{1,9}) more (?:bytes?|items?))`)
-	// typedEnd matches a declaration or a call that says that bytes follow, namedEnd a
-	// name that suggests it.
-	typedEnd = lazyregexp.New(`(?:byte|char|int8|u8|buffer|vec!|pack)[a-z0-9_\[\]&*(){}:,.=!"' ]*$`)
+	// namedEnd matches a name that suggests that bytes follow.
 	namedEnd = lazyregexp.New(`\b(?:payload|packet|datagram|request|response|reply|query|data|raw|message|msg)["'\])]*[ \t:=]*(?:array)?$`)
 )
 
@@ -144,7 +142,7 @@ func (p *parser) takeList(l *list) bool {
 		return false
 	}
 	before := p.before(l.at)
-	query, typed := isQuery(l.data), typedEnd().MatchString(before)
+	query, typed := isQuery(l.data), isTyped(before)
 	sure := typed || query || l.marked && n >= 2 || n >= shortestList && (l.negative || namedEnd().MatchString(before))
 	switch {
 	case !l.closed && (typed || l.marked) && p.badValue(l):
@@ -164,6 +162,13 @@ func (p *parser) takeList(l *list) bool {
 	}
 	p.take(d, sure)
 	return true
+}
+
+// isTyped reports whether a text ends with a declaration or a call that says that bytes
+// follow.
+func isTyped(before string) bool {
+	end := before[len(strings.TrimRight(before, `abcdefghijklmnopqrstuvwxyz0123456789_[]&*(){}:,.=!"' `)):]
+	return hasAny(end, "byte", "char", "int8", "u8", "buffer", "vec!", "pack")
 }
 
 // badValue is the error for a mistake among the values. It reports whether there

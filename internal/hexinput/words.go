@@ -213,7 +213,7 @@ func (p *parser) labelAt(start, i int, kind label) label {
 		return content
 	case !strings.ContainsAny(before[len(words)-1:], ":=(") && !strings.HasSuffix(words, "<buffer"):
 		return named // nothing separates them from the hex
-	case decoderEnd().MatchString(before):
+	case hasAny(before, "<buffer", "hex", "decodestring") && decoderEnd().MatchString(before): // the former is quick
 		return decoder
 	}
 	all := strings.FieldsFunc(before, func(r rune) bool { return !isWord(byte(r)) })
@@ -224,6 +224,10 @@ func (p *parser) labelAt(start, i int, kind label) label {
 		return message
 	}
 	return content
+}
+
+func hasAny(s string, words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
 }
 
 // headings are lines that say something of the payloads below them.
