@@ -1,6 +1,9 @@
 package filter
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // A compiler translates an expression into a condition on frames of one link type. It
 // works in the order of the text, because a word such as "vlan" moves the layers for
@@ -73,14 +76,11 @@ func (c *compiler) fail(p place, format string, args ...any) *condition {
 func (everything) condition(*compiler, bool) *condition { return always }
 
 func (x *combination) condition(c *compiler, may bool) *condition {
-	parts := make([]*condition, len(x.parts))
-	for i, p := range x.parts {
-		parts[i] = p.condition(c, may)
-	}
+	a, b := x.x.condition(c, may), x.y.condition(c, may)
 	if x.and {
-		return allOf(parts...)
+		return allOf(a, b)
 	}
-	return anyOf(parts...)
+	return anyOf(a, b)
 }
 
 func (x *negation) condition(c *compiler, may bool) *condition {
@@ -88,10 +88,7 @@ func (x *negation) condition(c *compiler, may bool) *condition {
 }
 
 func (x *protocolWord) condition(c *compiler, _ bool) *condition {
-	switch {
-	case x.p == linkLayer:
-		return c.fail(x.place, "%s cannot stand alone: use ether host, ether proto or ether[...]", c.text[x.off:x.off+x.len])
-	case x.p.linkType != 0:
+	if x.p.linkType != 0 {
 		return c.follows(x.p.linkType)
 	}
 	y := anyOf()
@@ -102,16 +99,6 @@ func (x *protocolWord) condition(c *compiler, _ bool) *condition {
 		y.parts = append(y.parts, c.carries(ipv6, x.p.number))
 	}
 	return y
-}
-
-func (x *protocolNumber) condition(c *compiler, _ bool) *condition {
-	switch x.in {
-	case linkLayer:
-		return c.follows(x.number)
-	case anyProtocol:
-		return anyOf(c.carries(ipv4, x.number), c.carries(ipv6, x.number))
-	}
-	return c.carries(x.in, x.number)
 }
 
 // carries returns the condition that IPv4 or IPv6 carries a protocol. In IPv6, it
@@ -160,53 +147,32 @@ func towards(d direction, condition func(d direction) *condition) *condition {
 	return condition(d)
 }
 
-func (x *hostIPv4) condition(c *compiler, _ bool) *condition {
+func (x *host) condition(c *compiler, _ bool) *condition {
 	in := func(version *protocol, src, dst uint32) *condition {
 		return allOf(c.follows(version.linkType), towards(x.dir, func(d direction) *condition {
 			off := src
 			if d == destination {
 				off = dst
 			}
-			return has(c.ip(off, 4), x.mask, x.addr)
+			all, addr := allOf(), x.prefix.Addr().AsSlice()
+			for i := 0; i < len(addr); i += 4 {
+				mask := ^uint32(0) << (32 - min(max(x.prefix.Bits()-8*i, 0), 32))
+				all.parts = append(all.parts, has(c.ip(off+uint32(i), 4), mask, binary.BigEndian.Uint32(addr[i:])))
+			}
+			return all
 		}))
 	}
-	switch {
-	case x.in == ipv4:
-		return in(ipv4, ipv4Source, ipv4Destination)
-	case x.in == arp:
-		return in(arp, arpSource, arpDestination)
+	y := anyOf()
+	if x.prefix.Addr().Is6() {
+		return in(ipv6, ipv6Source, ipv6Destination)
 	}
-	return anyOf(in(ipv4, ipv4Source, ipv4Destination), in(arp, arpSource, arpDestination))
-}
-
-func (x *hostIPv6) condition(c *compiler, _ bool) *condition {
-	return allOf(c.follows(typeIPv6), towards(x.dir, func(d direction) *condition {
-		off := uint32(ipv6Source)
-		if d == destination {
-			off = ipv6Destination
-		}
-		all := allOf()
-		for i := range x.addr {
-			all.parts = append(all.parts, has(c.ip(off+uint32(4*i), 4), x.mask[i], x.addr[i]))
-		}
-		return all
-	}))
-}
-
-func (x *hostEthernet) condition(c *compiler, _ bool) *condition {
-	if c.family != familyEthernet {
-		return c.fail(x.place, "frames of %s have no Ethernet addresses", c.name)
+	if x.in != arp {
+		y.parts = append(y.parts, in(ipv4, ipv4Source, ipv4Destination))
 	}
-	return towards(x.dir, func(d direction) *condition {
-		off := c.header
-		if d == source {
-			off += 6
-		}
-		a := x.addr
-		return allOf(
-			is(at(off+2, 4), uint32(a[2])<<24|uint32(a[3])<<16|uint32(a[4])<<8|uint32(a[5])),
-			is(at(off, 2), uint32(a[0])<<8|uint32(a[1])))
-	})
+	if x.in != ipv4 {
+		y.parts = append(y.parts, in(arp, arpSource, arpDestination))
+	}
+	return y
 }
 
 // condition implements expression. Later fragments have no ports. If may is set, they
@@ -259,24 +225,6 @@ func (c *compiler) ifFirst(may bool, x *condition) *condition {
 	return allOf(first, x)
 }
 
-func (x *cast) condition(c *compiler, _ bool) *condition {
-	switch {
-	case x.in == ipv4 && x.multi:
-		return allOf(c.follows(typeIPv4), compare(c.ip(ipv4Destination, 1), allBits, atLeast, 224))
-	case x.in == ipv6 && x.multi:
-		return allOf(c.follows(typeIPv6), is(c.ip(ipv6Destination, 1), 0xff))
-	case x.in == ipv4:
-		return c.fail(x.place, "IP broadcasts depend on the network mask: use dst host ADDRESS")
-	case x.in != linkLayer && x.in != anyProtocol:
-		return c.fail(x.place, "%s has no broadcast or multicast addresses", x.in.word)
-	case c.family != familyEthernet:
-		return c.fail(x.place, "frames of %s have no Ethernet addresses", c.name)
-	case x.multi:
-		return not(has(at(c.header, 1), 1, 0))
-	}
-	return (&hostEthernet{x.place, destination, [6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}}).condition(c, false)
-}
-
 func (x *header) condition(c *compiler, _ bool) *condition {
 	const idMask = 0x0fff
 	switch {
@@ -315,8 +263,6 @@ func (x *relation) condition(c *compiler, may bool) *condition {
 	switch {
 	case x.of == nil:
 		return test(value{kind: valueLength})
-	case x.of == linkLayer:
-		return test(at(c.header+x.off, x.size))
 	case x.of.linkType != 0:
 		return allOf(c.follows(x.of.linkType), test(c.ip(x.off, x.size)))
 	case x.of == icmp6:

@@ -8,23 +8,17 @@
 //
 //	ip ip6 arp                      the protocol that the link layer carries
 //	tcp udp sctp icmp icmp6         the protocol that IP carries
-//	ether proto N, proto N          the EtherType; the protocol number of IPv4
-//	ip proto N, ip6 proto N         and IPv6; N may be one of these words
 //	host A, src A, dst host A       an IPv4 or IPv6 address, also in ARP;
 //	                                ip, ip6 or arp before it narrows it
 //	net 192.0.2.0/24, net 192.0.2,  a network
 //	net 2001:db8::/32
 //	port N, src port N, udp port N  a port of tcp, udp or sctp
 //	portrange N-M                   a range of ports
-//	ether host A, ether src A,      an Ethernet address
-//	ether dst A
-//	broadcast, multicast            the Ethernet destination
-//	ip multicast, ip6 multicast     the IP destination
 //	less N, greater N               the length of the frame: <= N, >= N
 //	vlan [N]                        a VLAN tag, with an optional number; the rest
 //	                                of the text applies after it
-//	udp[8:4] = N  != < <= > >=      1, 2 or 4 bytes of ether, ip, ip6, arp, tcp, udp,
-//	udp[8] & MASK = N, len > N      sctp, icmp or icmp6; the length of the frame
+//	udp[8:4] = N  != < <= > >=      1, 2 or 4 bytes of ip, ip6, arp, tcp, udp, sctp,
+//	udp[8] & MASK = N               icmp or icmp6
 //
 // "src or dst" and "src and dst" may stand wherever src may. Numbers are as in C.
 //
@@ -33,8 +27,8 @@
 // 27016", "host A and not B", "port (53 or 80)".
 //
 // Names of hosts, networks and ports are refused, so that a filter has the same
-// meaning on every machine. Whatever else the language has (arithmetic, words for other
-// link layers, inbound) is refused with the advice to let tcpdump -ddd translate it:
+// meaning on every machine. Whatever else the language has (Ethernet addresses, numbers of
+// protocols, arithmetic, inbound) is refused with the advice to let tcpdump -ddd translate it:
 // [ParseProgram] reads the result.
 //
 // # What may surprise
@@ -63,7 +57,7 @@
 //     depends on what the optimizer removes, and the optimizers differ.
 //   - It accepts one byte order of address families in null and loop, and not the
 //     number of IPv6 on Linux.
-//   - It refuses vlan in cooked frames, "net 10/8", and "ip proto udp" without a backslash.
+//   - It refuses vlan in cooked frames and "net 10/8", and takes "host 192.0.2" for an address.
 //
 // # Implementation
 //

@@ -1,5 +1,7 @@
 package filter
 
+import "net/netip"
+
 // An expression is a node of the parsed text. It does not depend on a link type.
 type expression interface {
 	// condition returns the condition for frames of the link type. If may is set, a
@@ -16,8 +18,8 @@ type (
 
 	// combination joins expressions by "and" or "or".
 	combination struct {
-		and   bool
-		parts []expression
+		and  bool
+		x, y expression
 	}
 
 	negation struct{ of expression }
@@ -28,31 +30,12 @@ type (
 		p *protocol
 	}
 
-	// protocolNumber is "proto N" of a protocol.
-	protocolNumber struct {
+	// host is a host or a network. in is not a protocol over IP.
+	host struct {
 		place
 		in     *protocol
-		number uint32
-	}
-
-	// hostIPv4 is a host or a network.
-	hostIPv4 struct {
-		place
-		in         *protocol
-		dir        direction
-		addr, mask uint32
-	}
-
-	hostIPv6 struct {
-		place
-		dir        direction
-		addr, mask [4]uint32
-	}
-
-	hostEthernet struct {
-		place
-		dir  direction
-		addr [6]byte
+		dir    direction
+		prefix netip.Prefix
 	}
 
 	// ports is a port or a range of them.
@@ -61,13 +44,6 @@ type (
 		over   []*protocol
 		dir    direction
 		lo, hi uint32
-	}
-
-	// cast is "broadcast" or "multicast" of a protocol.
-	cast struct {
-		place
-		in    *protocol
-		multi bool
 	}
 
 	// header is "vlan". It moves everything after it in the text to the next header.

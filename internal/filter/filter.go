@@ -97,11 +97,7 @@ const FragmentNote = "later IP fragments are included, because only the first on
 func includesFragments(x expression, may bool) bool {
 	switch x := x.(type) {
 	case *combination:
-		for _, p := range x.parts {
-			if includesFragments(p, may) {
-				return true
-			}
-		}
+		return includesFragments(x.x, may) || includesFragments(x.y, may)
 	case *negation:
 		return includesFragments(x.of, !may)
 	case *ports:

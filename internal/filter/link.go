@@ -58,7 +58,6 @@ func linkOf(number uint16) *link {
 type layers struct {
 	family  family
 	name    string
-	header  uint32 // of the link layer: ether[0]
 	next    uint32 // the field for the protocol of the payload
 	payload uint32 // the payload of the link layer
 	outer   bool   // no word has moved the layers yet
@@ -87,9 +86,9 @@ func (l *layers) follows(t uint32) *condition {
 	case familyRaw:
 		switch t {
 		case typeIPv4:
-			return has(at(l.header, 1), 0xf0, 0x40)
+			return has(at(0, 1), 0xf0, 0x40)
 		case typeIPv6:
-			return has(at(l.header, 1), 0xf0, 0x60)
+			return has(at(0, 1), 0xf0, 0x60)
 		}
 	case familyIPv4:
 		if t == typeIPv4 {
@@ -131,7 +130,7 @@ func (l *layers) followsFamily(t uint32) *condition {
 	}
 	c := anyOf()
 	for _, f := range families {
-		c.parts = append(c.parts, is(at(l.header, 4), f<<24), is(at(l.header, 4), f))
+		c.parts = append(c.parts, is(at(0, 4), f<<24), is(at(0, 4), f))
 	}
 	return c
 }

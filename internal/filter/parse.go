@@ -1,17 +1,136 @@
 package filter
 
 import (
-	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// maxDepth limits the nesting of parentheses and operators.
-const maxDepth = 200
+const (
+	// maxText is the longest expression, in bytes.
+	maxText = 64 << 10
+	// maxDepth limits the nesting of parentheses and operators.
+	maxDepth = 200
+)
+
+// A token is a word or an operator. The kind of a word shows where it stands: the number of a port, an address.
+type token struct {
+	text     string // of an operator, its canonical form; "" at the end
+	operator bool
+	off, len int
+}
+
+var (
+	operator = lazyregexp.New(`^(?:>=|<=|!=|==|&&|\|\||[&<>=!()\[\]:])`)
+	// word matches a word, wordInside one between brackets, where a colon is an operator.
+	word       = lazyregexp.New(`^[0-9A-Za-z:](?:[0-9A-Za-z._:/-]*[0-9A-Za-z_:])?`)
+	wordInside = lazyregexp.New(`^[0-9A-Za-z]+`)
+	// canonical are the operators that have another form.
+	canonical = map[string]string{"==": "=", "&&": "and", "||": "or", "!": "not"}
+)
+
+// lex splits an expression into tokens. The last one is the end, with the place of the last word, for errors.
+func lex(text string) (list []token, err *Error) {
+	if len(text) > maxText {
+		return nil, &Error{text, 0, len(text), fmt.Sprintf("the expression is longer than %d bytes", maxText)}
+	}
+	end, inside := token{operator: true}, false
+	for off := 0; ; {
+		rest, form := strings.TrimLeft(text[off:], " \t\r\n"), word
+		if off = len(text) - len(rest); rest == "" {
+			return append(list, end), nil
+		}
+		if inside {
+			form = wordInside
+		}
+		t := token{text: form().FindString(rest), off: off}
+		if t.operator = t.text == "" || t.text == "and" || t.text == "or" || t.text == "not"; t.text == "" {
+			t.text = operator().FindString(rest)
+		}
+		if t.len = len(t.text); t.len == 0 {
+			_, t.len = utf8.DecodeRuneInString(rest)
+			why := nettext.Quote(rest[:t.len]) + " is not part of the filter language"
+			if strings.IndexByte(`+-*/%^|\`, rest[0]) >= 0 {
+				why = refusal(rest[:1])
+			}
+			return nil, &Error{text, off, t.len, why}
+		}
+		if t.operator && canonical[t.text] != "" {
+			t.text = canonical[t.text]
+		}
+		inside = t.text == "[" || inside && t.text != "]"
+		list = append(list, t)
+		end.off, end.len = off, t.len
+		off += t.len
+	}
+}
+
+// A protocol is a keyword for a protocol.
+type protocol struct {
+	word     string
+	linkType uint32 // the EtherType
+	// number is the protocol number of IP. inIPv4 and inIPv6 tell in which version the
+	// keyword looks for it.
+	number         uint32
+	inIPv4, inIPv6 bool
+}
+
+// EtherTypes (IANA, IEEE 802 numbers).
+const (
+	typeIPv4    = 0x0800
+	typeARP     = 0x0806
+	typeVLAN    = 0x8100
+	typeQinQ    = 0x88a8
+	typeQinQOld = 0x9100
+	typeIPv6    = 0x86dd
+)
+
+// IP protocol numbers (IANA).
+const (
+	protoFragment = 44 // the fragment header of IPv6
+	protoICMPv6   = 58
+)
+
+// Protocols with a special role in the parser or the compiler.
+var (
+	anyProtocol = &protocol{}
+	ipv4        = &protocol{word: "ip", linkType: typeIPv4}
+	ipv6        = &protocol{word: "ip6", linkType: typeIPv6}
+	arp         = &protocol{word: "arp", linkType: typeARP}
+	tcp         = &protocol{word: "tcp", number: 6, inIPv4: true, inIPv6: true}
+	udp         = &protocol{word: "udp", number: 17, inIPv4: true, inIPv6: true}
+	sctp        = &protocol{word: "sctp", number: 132, inIPv4: true, inIPv6: true}
+	icmp        = &protocol{word: "icmp", number: 1, inIPv4: true}
+	icmp6       = &protocol{word: "icmp6", number: protoICMPv6, inIPv6: true}
+)
+
+var (
+	protocols = map[string]*protocol{"ip": ipv4, "ip6": ipv6, "arp": arp, "tcp": tcp, "udp": udp, "sctp": sctp, "icmp": icmp, "icmp6": icmp6}
+	// kinds are the keywords for the kind of an address or a number.
+	kinds = []string{"host", "net", "port", "portrange"}
+	// keywords are all words but protocols.
+	keywords = append([]string{"src", "dst", "and", "or", "not", "less", "greater", "vlan"}, kinds...)
+	// refused are other keywords of tcpdump.
+	refused = strings.Fields("ether proto len length broadcast multicast gateway protochain mask byte inbound outbound ifindex mpls pppoed pppoes geneve llc link ppp " +
+		"slip fddi tr wlan rarp igmp igrp pim vrrp carp ah esp stp iso isis clnp atalk aarp decnet lat mopdl moprc ipx netbeui type subtype dir addr1 addr2 addr3 addr4")
+)
+
+// IsKeyword reports whether a word is a keyword or a protocol.
+func IsKeyword(word string) bool { return slices.Contains(keywords, word) || protocols[word] != nil }
+
+// refusal is why a keyword or operator of tcpdump is not supported.
+func refusal(word string) string {
+	return word + " is not supported: let tcpdump -ddd translate the filter, and give it as @FILE"
+}
+
+// overTransport are the protocols with ports, by the protocol of a port.
+var overTransport = map[*protocol][]*protocol{tcp: {tcp}, udp: {udp}, sctp: {sctp}, anyProtocol: {udp, tcp, sctp}}
 
 // A parser reads an expression from left to right. It keeps the first error and then
 // skips to the end.
@@ -26,24 +145,10 @@ type parser struct {
 // qualifiers give a meaning to an address or a number. Those of an operand apply to
 // the next one that has none, as in "port 80 or 443".
 type qualifiers struct {
-	given bool // unset if nothing applies
-	in    *protocol
-	dir   direction
-	kind  kind
+	in   *protocol // nil if nothing applies
+	dir  direction
+	kind string
 }
-
-// A kind is the kind of an address or a number.
-type kind uint8
-
-const (
-	kindHost kind = iota
-	kindNet
-	kindPort
-	kindPortRange
-	kindProto
-)
-
-func (k kind) String() string { return [...]string{"host", "net", "port", "portrange", "proto"}[k] }
 
 func parse(text string) (expression, *Error) {
 	list, err := lex(text)
@@ -55,7 +160,7 @@ func parse(text string) (expression, *Error) {
 	}
 	p := &parser{text: text, list: list}
 	x := p.expression(qualifiers{})
-	if t := p.peek(); t.kind != tokenEnd {
+	if t := p.peek(); t.text != "" {
 		p.fail(t, p.superfluous(t))
 	}
 	return x, p.err
@@ -63,11 +168,9 @@ func parse(text string) (expression, *Error) {
 
 func (p *parser) peek() token { return p.list[p.pos] }
 
-func (p *parser) peekAt(n int) token { return p.list[min(p.pos+n, len(p.list)-1)] }
-
 func (p *parser) next() token {
 	t := p.list[p.pos]
-	if t.kind != tokenEnd {
+	if t.text != "" {
 		p.pos++
 	}
 	return t
@@ -75,27 +178,30 @@ func (p *parser) next() token {
 
 // accept consumes the next token if it is this keyword or operator.
 func (p *parser) accept(text string) bool {
-	if t := p.peek(); t.keyword(text) || t.operator(text) {
+	if p.peek().text == text {
 		p.pos++
 		return true
 	}
 	return false
 }
 
-// expect consumes an operator, or fails.
+// expect consumes a word or operator, or fails.
 func (p *parser) expect(text, why string) {
 	if t := p.peek(); !p.accept(text) {
-		p.fail(t, strconv.Quote(text)+" expected "+why+before(t))
+		p.fail(t, strconv.Quote(text)+" expected"+why+before(t))
 	}
 }
 
 // before describes the place where something is missing.
 func before(t token) string {
-	if t.kind == tokenEnd {
+	if t.text == "" {
 		return " at the end"
 	}
 	return " before " + nettext.Quote(t.text)
 }
+
+// last returns the text of a token, at the end that of the last one.
+func (p *parser) last(t token) string { return nettext.Quote(p.text[t.off : t.off+t.len]) }
 
 func (p *parser) fail(t token, why string) { p.failAt(place{t.off, t.len}, why) }
 
@@ -112,18 +218,6 @@ func (p *parser) from(t token) place {
 	return place{t.off, max(last.off+last.len-t.off, t.len)}
 }
 
-// enter increases the nesting depth. Callers call leave afterwards.
-func (p *parser) enter() bool {
-	p.depth++
-	if p.depth > maxDepth {
-		p.fail(p.peek(), fmt.Sprintf("nested more than %d deep", maxDepth))
-		return false
-	}
-	return true
-}
-
-func (p *parser) leave() { p.depth-- }
-
 // expression reads operands joined by "and" and "or", which have equal precedence and
 // associate to the left. The qualifiers of an operand apply to the next.
 func (p *parser) expression(q qualifiers) expression {
@@ -135,72 +229,61 @@ func (p *parser) expression(q qualifiers) expression {
 		}
 		var y expression
 		y, q = p.operand(q)
-		x = combine(and, x, y)
+		x = &combination{and, x, y}
 	}
-}
-
-func combine(and bool, x, y expression) expression {
-	if c, ok := x.(*combination); ok && c.and == and {
-		c.parts = append(c.parts, y)
-		return c
-	}
-	return &combination{and, []expression{x, y}}
 }
 
 // operand reads an operand of "and" and "or".
 func (p *parser) operand(q qualifiers) (expression, qualifiers) {
-	if !p.enter() {
+	p.depth++
+	defer func() { p.depth-- }()
+	t := p.peek()
+	if p.depth > maxDepth {
+		p.fail(t, fmt.Sprintf("nested more than %d deep", maxDepth))
 		return everything{}, q
 	}
-	defer p.leave()
-	t := p.peek()
 	switch {
-	case t.operator("not") || t.keyword("not"):
-		p.next()
+	case p.accept("not"):
 		x, q := p.operand(q)
 		return &negation{x}, q
-	case p.atRelation():
-		return p.relation(), qualifiers{}
-	case t.operator("("):
-		p.next()
+	case p.accept("("):
 		x := p.expression(q)
-		p.expect(")", "to close the parenthesis")
+		p.expect(")", " to close the parenthesis")
 		return x, q
-	case t.kind == tokenKeyword:
+	case t.operator && t.text == "":
+		p.fail(t, "expression expected after "+p.last(t))
+	case t.operator:
+		p.fail(t, "expression expected"+before(t))
+	case slices.Contains(refused, t.text):
+		p.fail(t, refusal(t.text))
+	case IsKeyword(t.text):
 		return p.primitive()
-	case t.kind == tokenEnd || t.kind == tokenOperator:
-		p.fail(t, p.missing(t))
-		return everything{}, q
-	case !q.given:
+	case q.in == nil:
 		p.fail(t, unqualified(t))
-		return everything{}, q
+	default:
+		return p.id(q), q
 	}
-	return p.id(q), q
-}
-
-// missing returns the error for a missing operand.
-func (p *parser) missing(t token) string {
-	if t.kind != tokenEnd {
-		return "expression expected" + before(t)
-	}
-	return "expression expected after " + nettext.Quote(p.text[t.off:t.off+t.len])
+	return everything{}, q
 }
 
 // unqualified returns the error for a word that needs a qualifier or is not a keyword.
 func unqualified(t token) string {
 	w := nettext.Quote(t.text)
-	switch t.kind {
-	case tokenNumber:
+	if number().MatchString(t.text) {
 		return w + " needs a qualifier: write port " + t.text
-	case tokenIPv4, tokenIPv6:
+	}
+	if _, err := netip.ParseAddr(t.text); err == nil {
 		return w + " needs a qualifier: write host " + t.text + " or net " + t.text
-	case tokenAddress:
-		return w + " needs a qualifier: write ether host " + t.text
 	}
 	if lower := strings.ToLower(t.text); lower != t.text && IsKeyword(lower) {
 		return w + " is not a keyword: keywords are lower case"
 	}
-	if k := similar(t.text); k != "" {
+	all := slices.Clone(keywords)
+	for k := range protocols {
+		all = append(all, k)
+	}
+	slices.Sort(all)
+	if k := nettext.Closest(t.text, all); k != "" {
 		return w + " is not a keyword: did you mean " + k + "?"
 	}
 	return w + " is not a keyword"
@@ -209,25 +292,177 @@ func unqualified(t token) string {
 // superfluous returns the error for a token after a complete expression.
 func (p *parser) superfluous(t token) string {
 	w := nettext.Quote(t.text)
-	if t.operator(")") {
+	switch last := p.list[max(p.pos-1, 0)].text; {
+	case t.text == ")":
 		return "no parenthesis to close"
-	}
-	if p.pos > 0 && t.kind == tokenNumber {
-		switch last := p.list[p.pos-1].text; last {
-		case "tcp", "udp", "sctp":
-			return fmt.Sprintf("%s after %s: write %s port %s", w, last, last, t.text)
-		}
-	}
-	if t.kind == tokenName {
+	case number().MatchString(t.text) && (last == "tcp" || last == "udp" || last == "sctp"):
+		return fmt.Sprintf("%s after %s: write %s port %s", w, last, last, t.text)
+	case !t.operator && !IsKeyword(t.text) && !number().MatchString(t.text):
 		return unqualified(t)
 	}
 	return `"and" or "or" expected before ` + w
 }
 
-// atRelation reports whether a relation begins here.
-func (p *parser) atRelation() bool {
-	t := p.peek()
-	return t.keyword("len") || t.keyword("length") || t.kind == tokenKeyword && protocols[t.text] != nil && p.peekAt(1).operator("[")
+// primitive reads a primitive, which begins with a keyword.
+func (p *parser) primitive() (expression, qualifiers) {
+	first := p.next()
+	q := qualifiers{in: anyProtocol, kind: "host"}
+	switch first.text {
+	case "less":
+		n := p.number()
+		return &relation{place: p.from(first), mask: allBits, cmp: greater, negated: true, number: n}, qualifiers{}
+	case "greater":
+		n := p.number()
+		return &relation{place: p.from(first), mask: allBits, cmp: atLeast, number: n}, qualifiers{}
+	case "vlan":
+		x := &header{given: number().MatchString(p.peek().text)}
+		if x.given {
+			x.number = p.number()
+		}
+		if x.place = p.from(first); x.number > 0xfff {
+			p.failAt(x.place, "the largest vlan number is 4095")
+		}
+		return x, qualifiers{}
+	}
+	if of := protocols[first.text]; of != nil {
+		if p.peek().text == "[" {
+			return p.relation(first), qualifiers{}
+		}
+		t := p.peek()
+		switch q.in = of; {
+		case slices.Contains(refused, t.text):
+			p.fail(t, refusal(t.text))
+			return everything{}, qualifiers{}
+		case t.text != "src" && t.text != "dst" && !slices.Contains(kinds, t.text):
+			return &protocolWord{p.from(first), of}, qualifiers{}
+		}
+		first = p.next()
+	}
+	switch first.text {
+	case "src":
+		q.dir = p.direction(source, "dst")
+	case "dst":
+		q.dir = p.direction(destination, "src")
+	default:
+		q.kind = first.text
+	}
+	if q.dir != either || first.text == "src" || first.text == "dst" {
+		if t := p.peek(); slices.Contains(kinds, t.text) {
+			q.kind = p.next().text
+		}
+	}
+	switch t := p.peek(); {
+	case t.text == "":
+		p.fail(t, "operand expected after "+p.last(t))
+	case t.operator && t.text != "(" && t.text != "not", IsKeyword(t.text) && t.text != "not":
+		p.fail(t, fmt.Sprintf("%s cannot follow %s", nettext.Quote(t.text), q.kind))
+	default:
+		return p.operand(q)
+	}
+	return everything{}, q
+}
+
+// direction reads an optional "or dst" after "src", and the like.
+func (p *parser) direction(d direction, other string) direction {
+	switch {
+	case p.accept("and"):
+		d = both
+	case p.accept("or"):
+		d = either
+	default:
+		return d
+	}
+	p.expect(other, "")
+	return d
+}
+
+// id reads an address or a number.
+func (p *parser) id(q qualifiers) expression {
+	t := p.next()
+	switch q.kind {
+	case "host", "net":
+		return p.address(q, t)
+	}
+	over, ok := overTransport[q.in]
+	from, to, two := strings.Cut(t.text, "-")
+	if !two {
+		to = from
+	}
+	lo, err := strconv.ParseUint(from, 0, 32)
+	hi, err2 := strconv.ParseUint(to, 0, 32)
+	switch w := nettext.Quote(t.text); {
+	case err == nil && err2 == nil && (!two || q.kind == "portrange"):
+	case number().MatchString(t.text):
+		p.fail(t, notNumber(t.text))
+	case strings.ContainsAny(t.text, ".:"):
+		p.fail(t, q.kind+" takes no address")
+	case q.kind == "portrange":
+		p.fail(t, w+" is not a port range such as 27015-27030")
+	default:
+		p.fail(t, "unknown port "+w+": use its number")
+	}
+	switch {
+	case !ok:
+		p.fail(t, fmt.Sprintf("%s has no ports: write %s and %s %s", q.in.word, q.in.word, q.words(), t.text))
+	case lo > 0xffff || hi > 0xffff:
+		p.fail(t, "the largest port is 65535")
+	}
+	return &ports{p.from(t), over, q.dir, uint32(min(lo, hi)), uint32(max(lo, hi))}
+}
+
+// words returns the qualifiers as text, without the protocol.
+func (q qualifiers) words() string {
+	return [...]string{"", "src ", "dst ", "src and dst "}[q.dir] + q.kind
+}
+
+// dotted matches an IPv4 address or, for a network, its first numbers.
+var dotted = lazyregexp.New(`^\d+(?:\.\d+)*(?:/\d+)?$`)
+
+// address reads the address of a host or a network.
+func (p *parser) address(q qualifiers, t token) expression {
+	text, bits, masked := strings.Cut(t.text, "/")
+	length := -1
+	if dots := strings.Count(text, "."); q.kind == "net" && dots < 3 && dotted().MatchString(text) { // 192.0.2 is 192.0.2.0/24
+		text += strings.Repeat(".0", 3-dots)
+		length = 8 * (dots + 1)
+	}
+	addr, err := netip.ParseAddr(text)
+	w := nettext.Quote(t.text)
+	switch {
+	case err == nil && addr.Zone() == "":
+	case dotted().MatchString(t.text):
+		p.fail(t, w+" is not an IPv4 address")
+	case strings.Contains(t.text, ":"):
+		p.fail(t, w+" is not an IPv6 address")
+	case q.kind == "net":
+		p.fail(t, "names are not resolved: use the address of the network "+w)
+	default:
+		p.fail(t, "names are not resolved: use the address of "+w)
+	}
+	if length < 0 {
+		length = addr.BitLen()
+	}
+	if masked {
+		if length, err = strconv.Atoi(bits); err != nil || length > addr.BitLen() {
+			p.fail(t, fmt.Sprintf("the prefix length must be 0 to %d", addr.BitLen()))
+		}
+	}
+	prefix := netip.PrefixFrom(addr, length)
+	switch {
+	case p.err != nil:
+	case masked && q.kind == "host":
+		p.fail(t, "only a network has a mask: write net "+t.text)
+	case prefix.Masked() != prefix:
+		p.fail(t, "the address has bits outside of the mask")
+	case addr.Is4() && (q.in == ipv4 || q.in == arp), addr.Is6() && q.in == ipv6, q.in == anyProtocol:
+	case q.in == ipv6:
+		p.fail(t, "ip6 takes an IPv6 address")
+	case q.in.linkType != 0:
+		p.fail(t, q.in.word+" takes an IPv4 address")
+	default:
+		p.fail(t, fmt.Sprintf("%s has no addresses: write %s and %s %s", q.in.word, q.in.word, q.words(), t.text))
+	}
+	return &host{p.from(t), q.in, q.dir, prefix}
 }
 
 // A comparing is what an operator compares.
@@ -240,19 +475,25 @@ var comparisons = map[string]comparing{
 	"=": {equal, false}, "!=": {equal, true}, ">": {greater, false}, "<=": {greater, true}, ">=": {atLeast, false}, "<": {atLeast, true},
 }
 
-// relation reads a comparison of the length or of bytes of a protocol with a number.
-func (p *parser) relation() expression {
-	first := p.next()
-	x := &relation{of: protocols[first.text], mask: allBits}
-	if x.of != nil {
-		p.index(x)
+// relation reads a comparison of bytes of a protocol with a number: [offset:size] after its name.
+func (p *parser) relation(first token) expression {
+	x := &relation{of: protocols[first.text], size: 1, mask: allBits}
+	p.next() // the bracket
+	x.off = p.number()
+	if p.accept(":") {
+		if t := p.next(); t.text != "1" && t.text != "2" && t.text != "4" {
+			p.fail(t, "the size is 1, 2 or 4 bytes")
+		} else {
+			x.size = t.text[0] - '0'
+		}
 	}
+	p.expect("]", " to close the bracket")
 	if p.accept("&") {
 		x.mask = p.number()
 	}
 	t := p.next()
 	c, ok := comparisons[t.text]
-	if t.kind != tokenOperator || !ok {
+	if !ok {
 		p.fail(t, "a comparison expected"+before(t))
 	}
 	x.cmp, x.negated, x.number = c.cmp, c.negated, p.number()
@@ -260,346 +501,28 @@ func (p *parser) relation() expression {
 	return x
 }
 
+// number matches a number, in C syntax: 0x10, 020 and 16 are equal.
+var number = lazyregexp.New(`^(?:0[xX][0-9a-fA-F]+|[0-9]+)$`)
+
 // number reads a number.
 func (p *parser) number() uint32 {
 	t := p.next()
-	switch t.kind {
-	case tokenNumber:
-		return t.number
-	case tokenEnd:
-		p.fail(t, "a number expected after "+nettext.Quote(p.text[t.off:t.off+t.len]))
-	default:
+	v, err := strconv.ParseUint(t.text, 0, 32)
+	switch {
+	case t.text == "":
+		p.fail(t, "a number expected after "+p.last(t))
+	case !number().MatchString(t.text):
 		p.fail(t, "a number expected instead of "+nettext.Quote(t.text))
+	case err != nil:
+		p.fail(t, notNumber(t.text))
 	}
-	return 0
+	return uint32(v)
 }
 
-// index reads [offset] or [offset:size] after a protocol.
-func (p *parser) index(x *relation) {
-	p.next() // the bracket
-	x.off, x.size = p.number(), 1
-	if p.accept(":") {
-		n := p.next()
-		if n.kind != tokenNumber || n.number != 1 && n.number != 2 && n.number != 4 {
-			p.fail(n, "the size is 1, 2 or 4 bytes")
-		}
-		x.size = uint8(n.number)
+// notNumber says what is wrong with a number.
+func notNumber(s string) string {
+	if _, err := strconv.ParseUint(s, 0, 32); err.(*strconv.NumError).Err == strconv.ErrRange {
+		return s + " does not fit into 32 bits"
 	}
-	p.expect("]", "to close the bracket")
-}
-
-// primitive reads a primitive that begins with a keyword.
-func (p *parser) primitive() (expression, qualifiers) {
-	first := p.next()
-	if refused[first.text] {
-		p.fail(first, refusal(first.text))
-		return everything{}, qualifiers{}
-	}
-	q := qualifiers{given: true, in: anyProtocol}
-	if of := protocols[first.text]; of != nil {
-		q.in = of
-		t := p.peek()
-		switch {
-		case t.keyword("broadcast"), t.keyword("multicast"):
-			p.next()
-			return &cast{p.from(first), of, t.text == "multicast"}, qualifiers{}
-		case t.kind == tokenKeyword && refused[t.text]:
-			p.fail(t, refusal(t.text))
-			return everything{}, qualifiers{}
-		case t.kind != tokenKeyword || !qualifies[t.text]:
-			return &protocolWord{p.from(first), of}, qualifiers{}
-		}
-		p.next()
-		return p.qualified(t, q)
-	}
-	if qualifies[first.text] {
-		return p.qualified(first, q)
-	}
-	return p.other(first), qualifiers{}
-}
-
-// qualifies lists the keywords that qualify an address or a number.
-var qualifies = set("src dst host net port portrange proto")
-
-// qualified reads qualifiers, beginning with t, and their operand.
-func (p *parser) qualified(t token, q qualifiers) (expression, qualifiers) {
-	switch t.text {
-	case "src":
-		q.dir = p.direction(source, "dst")
-		q.kind = p.kind()
-	case "dst":
-		q.dir = p.direction(destination, "src")
-		q.kind = p.kind()
-	case "net":
-		q.kind = kindNet
-	case "port":
-		q.kind = kindPort
-	case "portrange":
-		q.kind = kindPortRange
-	case "proto":
-		q.kind = kindProto
-	}
-	return p.id(q), q
-}
-
-// direction reads an optional "or dst" after "src", and the like.
-func (p *parser) direction(d direction, other string) direction {
-	joined := either
-	switch {
-	case p.accept("and"):
-		joined = both
-	case p.accept("or"):
-	default:
-		return d
-	}
-	if t := p.peek(); !p.accept(other) {
-		p.fail(t, strconv.Quote(other)+" expected"+before(t))
-	}
-	return joined
-}
-
-// kind reads an optional kind after a direction.
-func (p *parser) kind() kind {
-	for k := kindHost; k <= kindPortRange; k++ {
-		if p.accept(k.String()) {
-			return k
-		}
-	}
-	return kindHost
-}
-
-// id reads an address, a number or a name, or several in parentheses.
-func (p *parser) id(q qualifiers) expression {
-	if !p.enter() {
-		return everything{}
-	}
-	defer p.leave()
-	t := p.next()
-	switch {
-	case t.operator("not") || t.keyword("not"):
-		return &negation{p.id(q)}
-	case t.operator("("):
-		x := p.id(q)
-		for {
-			and := p.accept("and")
-			if !and && !p.accept("or") {
-				p.expect(")", "to close the parenthesis")
-				return x
-			}
-			x = combine(and, x, p.id(q))
-		}
-	case t.kind == tokenNumber:
-		return p.numbered(q, t)
-	case t.kind == tokenIPv4:
-		return p.ipv4(q, t)
-	case t.kind == tokenIPv6:
-		return p.ipv6(q, t)
-	case t.kind == tokenAddress:
-		return p.ethernet(q, t)
-	case t.kind == tokenName, t.kind == tokenKeyword && q.kind == kindProto:
-		return p.name(q, t)
-	case t.kind == tokenEnd:
-		p.fail(t, fmt.Sprintf("operand expected after %s", nettext.Quote(p.text[t.off:t.off+t.len])))
-	default:
-		p.fail(t, fmt.Sprintf("%s cannot follow %s", nettext.Quote(t.text), q.kind))
-	}
-	return everything{}
-}
-
-// numbered reads the number of a port or protocol, or a network such as net 10.
-func (p *parser) numbered(q qualifiers, t token) expression {
-	switch q.kind {
-	case kindPort, kindPortRange:
-		return p.ports(q, t, t.number, t.number)
-	case kindProto:
-		return p.protocolNumber(q, t, t.number)
-	}
-	addr, mask := t.number, ^uint32(0)
-	if p.peek().operator("/") || q.kind == kindNet {
-		for addr != 0 && addr>>24 == 0 {
-			addr <<= 8
-			mask <<= 8
-		}
-	}
-	return p.network(q, t, addr, mask)
-}
-
-// ipv4 reads an IPv4 address of two to four numbers. Fewer than four are a network.
-func (p *parser) ipv4(q qualifiers, t token) expression {
-	addr, mask, ok := dotted(t.text)
-	if !ok {
-		p.fail(t, nettext.Quote(t.text)+" is not an IPv4 address")
-	}
-	return p.network(q, t, addr, mask)
-}
-
-// dotted parses two to four numbers separated by dots.
-func dotted(s string) (addr, mask uint32, ok bool) {
-	parts := strings.Split(s, ".")
-	for _, part := range parts {
-		v, err := strconv.ParseUint(part, 10, 8)
-		if err != nil {
-			return 0, 0, false
-		}
-		addr = addr<<8 | uint32(v)
-	}
-	missing := 32 - 8*len(parts)
-	return addr << missing, ^uint32(0) << missing, true
-}
-
-// network reads an optional prefix length or mask after an IPv4 address.
-func (p *parser) network(q qualifiers, t token, addr, mask uint32) expression {
-	masked := true
-	switch u := p.peek(); {
-	case u.operator("/"):
-		p.next()
-		n := p.next()
-		if n.kind != tokenNumber || n.number > 32 {
-			p.fail(n, "the prefix length must be 0 to 32")
-			return everything{}
-		}
-		mask = uint32(^uint64(0) << (32 - n.number))
-	default:
-		masked = false
-	}
-	at := p.from(t)
-	p.checkAddress(q, t, at, ipv4, masked, addr&^mask != 0)
-	return &hostIPv4{at, q.in, q.dir, addr, mask}
-}
-
-// checkAddress fails if the qualifiers or the mask do not fit an address.
-func (p *parser) checkAddress(q qualifiers, t token, at place, version *protocol, masked, outside bool) {
-	carrier := q.in == version || version == ipv4 && q.in == arp
-	switch {
-	case masked && q.kind != kindNet:
-		p.failAt(at, "only a network has a mask: write net "+p.text[at.off:at.off+at.len])
-	case outside:
-		p.failAt(at, "the address has bits outside of the mask")
-	case q.kind > kindNet:
-		p.failAt(at, fmt.Sprintf("%s takes no address", q.kind))
-	case q.in == linkLayer:
-		p.failAt(at, "ether takes an Ethernet address, such as 02:00:00:00:00:01")
-	case carrier || q.in == anyProtocol:
-	case q.in == ipv6:
-		p.failAt(at, "ip6 takes an IPv6 address")
-	case q.in == ipv4 || q.in == arp:
-		p.failAt(at, q.in.word+" takes an IPv4 address")
-	default:
-		p.failAt(at, fmt.Sprintf("%s has no addresses: write %s and %s %s", q.in.word, q.in.word, q.words(), t.text))
-	}
-}
-
-// words returns the qualifiers as text, without the protocol.
-func (q qualifiers) words() string {
-	return [...]string{"", "src ", "dst ", "src and dst "}[q.dir] + q.kind.String()
-}
-
-// ipv6 reads an address and an optional prefix length.
-func (p *parser) ipv6(q qualifiers, t token) expression {
-	bits, masked := uint32(128), p.accept("/")
-	if masked {
-		n := p.next()
-		if n.kind != tokenNumber || n.number > 128 {
-			p.fail(n, "the prefix length must be 0 to 128")
-			return everything{}
-		}
-		bits = n.number
-	}
-	x := &hostIPv6{place: p.from(t), dir: q.dir}
-	addr := netip.MustParseAddr(t.text).As16()
-	outside := false
-	for i := range x.addr {
-		x.addr[i] = binary.BigEndian.Uint32(addr[4*i:])
-		ones := min(max(int(bits)-32*i, 0), 32)
-		x.mask[i] = uint32(^uint64(0) << (32 - ones))
-		outside = outside || x.addr[i]&^x.mask[i] != 0
-	}
-	p.checkAddress(q, t, x.place, ipv6, masked && bits != 128, outside)
-	return x
-}
-
-func (p *parser) ethernet(q qualifiers, t token) expression {
-	if q.kind != kindHost || q.in != linkLayer {
-		p.fail(t, "an Ethernet address needs ether host, ether src or ether dst")
-	}
-	return &hostEthernet{p.from(t), q.dir, address(t.text)}
-}
-
-func (p *parser) ports(q qualifiers, t token, lo, hi uint32) expression {
-	over, ok := overTransport[q.in]
-	switch {
-	case !ok:
-		p.fail(t, fmt.Sprintf("%s has no ports: write %s and %s %s", q.in.word, q.in.word, q.words(), t.text))
-	case lo > 0xffff || hi > 0xffff:
-		p.fail(t, "the largest port is 65535")
-	}
-	return &ports{p.from(t), over, q.dir, min(lo, hi), max(lo, hi)}
-}
-
-func (p *parser) protocolNumber(q qualifiers, t token, n uint32) expression {
-	switch {
-	case q.in == linkLayer && n < 0x600:
-		p.fail(t, "the smallest EtherType is 0x600")
-	case q.in == anyProtocol, q.in == linkLayer, q.in == ipv4, q.in == ipv6:
-		return &protocolNumber{p.from(t), q.in, n}
-	}
-	p.fail(t, fmt.Sprintf("%s proto is not supported: only ether, ip and ip6 have it", q.in.word))
-	return everything{}
-}
-
-// name reads a range of ports or the name of a protocol. It refuses other names, so that
-// a filter has the same meaning on every machine.
-func (p *parser) name(q qualifiers, t token) expression {
-	switch q.kind {
-	case kindPort:
-		p.fail(t, "unknown port "+nettext.Quote(t.text)+": use its number")
-	case kindPortRange:
-		from, to, _ := strings.Cut(t.text, "-")
-		lo, err := strconv.ParseUint(from, 10, 32)
-		hi, err2 := strconv.ParseUint(to, 10, 32)
-		if err == nil && err2 == nil {
-			return p.ports(q, t, uint32(lo), uint32(hi))
-		}
-		p.fail(t, nettext.Quote(t.text)+" is not a port range such as 27015-27030")
-	case kindProto:
-		of := protocols[t.text]
-		switch {
-		case of != nil && q.in == linkLayer && of.linkType != 0:
-			return p.protocolNumber(q, t, of.linkType)
-		case of != nil && q.in != linkLayer && of.number != 0:
-			return p.protocolNumber(q, t, of.number)
-		}
-		p.fail(t, "unknown protocol "+nettext.Quote(t.text)+": use its number")
-	case kindNet:
-		p.fail(t, "names are not resolved: use the address of the network "+nettext.Quote(t.text))
-	default:
-		p.fail(t, "names are not resolved: use the address of "+nettext.Quote(t.text))
-	}
-	return everything{}
-}
-
-// other reads the primitives without an address or a port.
-func (p *parser) other(first token) expression {
-	switch first.text {
-	case "broadcast", "multicast":
-		return &cast{p.from(first), anyProtocol, first.text == "multicast"}
-	case "less", "greater":
-		n := p.number()
-		if first.text == "less" {
-			return &relation{place: p.from(first), mask: allBits, cmp: greater, negated: true, number: n}
-		}
-		return &relation{place: p.from(first), mask: allBits, cmp: atLeast, number: n}
-	case "vlan":
-		x := &header{given: p.peek().kind == tokenNumber}
-		if x.given {
-			x.number = p.number()
-		}
-		x.place = p.from(first)
-		if x.number > 0xfff {
-			p.failAt(x.place, "the largest vlan number is 4095")
-		}
-		return x
-	}
-	p.fail(first, nettext.Quote(first.text)+" is not allowed here")
-	return everything{}
+	return s + " begins with 0, which makes it octal, and has a digit above 7"
 }
