@@ -29,14 +29,14 @@ A name alone tests whether it is there. These operators compare it:
   exists              NAME exists, exists(NAME) or NAME alone
 
 Tests are joined by and (&&), or (||), not (!) and parentheses; and binds
-tighter. Of a list, one fitting element is enough; [0] is the first. !=, !~ and
-not in match if there are values and none fits. Filters of -f are in the
-language of tcpdump; they select frames before anything is dissected.
+tighter. Of a list, one fitting element is enough. !=, !~ and not in match if
+there are values and none fits. Filters of -f are in the language of tcpdump;
+they select frames before anything is dissected.
 
 Numbers have units: 1k 2M 3G (powers of 1000), 4KiB 5MiB, and for time spans ns
 us ms s m h. A time is 2026-11-21 or 2026-11-21T05:41:00.5, in UTC. Text with
-blanks or signs needs quotation marks, of either kind. A name with a dot, or
-where a number or an address is due, is another field: players >= max_players.
+blanks or signs needs quotation marks, of either kind. Numbers can be compared
+with each other: players >= max_players.
 
 Fields of a protocol are PROTOCOL.NAME, as in JSON: a2s.map, quake3.rules.key;
 qdissect protocols --fields lists them, and their paths are accepted as well.

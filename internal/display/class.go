@@ -93,15 +93,12 @@ type read struct {
 	secret bool
 	// nodes says that the value comes from the tree of fields.
 	nodes bool
-	// one returns the value, for numbers of which there is at most one. It makes
-	// comparisons shorter.
-	one func(m *Matcher) (int64, bool)
 	source
 }
 
 // single returns the way to read a number of which there is at most one.
 func single(one func(m *Matcher) (int64, bool)) read {
-	return read{class: number, one: one, source: getter(func(m *Matcher, c *cond) {
+	return read{class: number, source: getter(func(m *Matcher, c *cond) {
 		if n, ok := one(m); ok {
 			c.int(m, n)
 		}

@@ -26,10 +26,7 @@ type cond struct {
 	names    []string
 	many     map[string]bool // instead of names, if there are many
 	yes, no  bool
-	// two says that the other operand is a field: right, or for that Matcher.left.
-	two    bool
-	right  *pair
-	orders uint8
+	side     uint8 // collects numbers in Matcher.sides, from 1 on
 }
 
 // A textLiteral is a text to be equal to, and the number that it is.

@@ -38,7 +38,7 @@ type checker struct {
 // perPath is the number of different values that are tried of each path.
 var perPath = thorough.Of(1, 6)
 
-var indexes = regexp.MustCompile(`\[\d+\]`)
+var indexes = regexp.MustCompile(`\[\*\]`)
 
 // try checks the expressions for one object.
 func (c *checker) try(matches func(*display.Matcher) bool, write func(report.Reporter) error) {
@@ -90,11 +90,10 @@ func (c *checker) walk(path string, v any, matches func(*display.Matcher) bool) 
 	case []any:
 		c.expect(indexes.ReplaceAllString(path, ""), matches)
 		if len(v) > 0 {
-			c.expect(fmt.Sprintf("%s[%d]", path, len(v)-1), matches)
 			c.expect(path+"[*]", matches)
 		}
-		for i, v := range v {
-			c.walk(fmt.Sprintf("%s[%d]", path, i), v, matches)
+		for _, v := range v {
+			c.walk(path+"[*]", v, matches)
 		}
 		return
 	}

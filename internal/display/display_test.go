@@ -80,8 +80,6 @@ func TestMatch(t *testing.T) {
 		{source, `finding == rtt`, "10"},
 		{source, `finding exists and finding ~ ^a2s`, "2 6 10 12 14 16"},
 		{source, `severity >= note and severity < error`, "6 10"},
-		{source, `findings[0].id == a2s.challenge.required`, "2"},
-		{source, `findings[1].id == a2s.challenge.required`, ""},
 		{source, `findings[*].id == a2s.challenge.required`, "2"},
 		{source, `findings.text contains UTF-8`, "6"},
 		{icmp, `icmp_frame in {2, 4}`, "!1 !3"},
@@ -114,7 +112,6 @@ func TestMatch(t *testing.T) {
 		{source, `not rtt and frame < 4`, "1 3"},
 		{source, `a2s.players[*].score > 20`, "6"},
 		{source, `a2s.players.duration_s > 1m and frame < 10`, "6"},
-		{source, `a2s.players[100]`, ""},
 		{source, `a2s.players`, "6 12"},
 		{source, `request_frame == 9 or request_frame == 7`, "10"},
 		{source, `frame in 8-9`, "10"}, // any frame of the message
@@ -139,8 +136,6 @@ func TestMatch(t *testing.T) {
 		{source, `a2s.password == false and password = false`, "4 16"},
 		{source, `a2s.os == l and a2s.os_name == Linux`, "4 16"},
 		{source, `a2s.server_type_name in {dedicated, listen}`, "4 16"},
-		{source, `a2s.map == a2s.folder`, ""},
-		{source, `a2s.map != a2s.folder`, "4 16"},
 		{source, `summary ~ "^info reply"`, "4 16"},
 
 		// Addresses and times.
@@ -156,7 +151,6 @@ func TestMatch(t *testing.T) {
 		{source, `addr == 198.51.100.11:27017`, "11 12"},
 		{source, `addr == 192.0.2.21:27017`, ""}, // the port of the other end
 		{source, `addr in {:2303, 198.51.100.11}`, "11 12 13 14"},
-		{source, `src_ip == dst_ip`, ""},
 		{source, `src_port == dst_port`, ""},
 		{source, `src_port != dst_port and frame == 1`, "1"},
 		{icmp, `host == 2001:db8::/32 and frame == 1`, "1 !1"},
@@ -220,7 +214,7 @@ func TestErrors(t *testing.T) {
 		{"bogus == 1", "^^^^^", "PROTOCOL.NAME"},
 		{"a2s.mpa == x", "^^^^^^^", "did you mean a2s.map?"},
 		{"a2s.players.nam == x", "^^^^^^^^^^^^^^^", "did you mean a2s.players.name?"},
-		{"a2s.playrs[0].name == x", "^^^^^^^^^^^^^^^^^^", "did you mean a2s.players?"},
+		{"a2s.playrs[*].name == x", "^^^^^^^^^^^^^^^^^^", "did you mean a2s.players.name?"},
 		{"a2s.score == x", "^^^^^^^^^", "did you mean a2s.players.score?"},
 		{"a2s.players.map == x", "^^^^^^^^^^^^^^^", "unknown field"},
 		{"a2d.map == x", "^^^^^^^", "did you mean a2s.map?"},
@@ -247,12 +241,9 @@ func TestErrors(t *testing.T) {
 		{"detect == guess", "          ^^^^^", "header, flow"},
 		{"type == packet", "        ^^^^^^", "message, finding"},
 		{"a2s.os_name == linux", "               ^^^^^", "did you mean Linux?"},
-		{"a2s.players[x].score == 1", "^^^^^^^^^^^^^^^^^^^^", "a number or *"},
-		{"a2s.players[1", "^^^^^^^^^^^^^", "unclosed bracket"},
-		{"a2s.map[0] == x", "^^^^^^^^^^", "a2s.map is not a list"},
-		{"frame[0] == 1", "", ""},
+		{"a2s.players[0].score == 1", "^^^^^^^^^^^^^^^^^^^^", "only * can stand in brackets"},
+		{"a2s.players[*.score == 1", "^^^^^^^^^^^^^^^^^^^", "only * can stand in brackets"},
 		{"a2s..x", "^^^^^^", "name expected"},
-		{"a2s[0]", "^^^^^^", "a2s is not a list"},
 
 		// Operators.
 		{"map > 5", "    ^", "text, which has no order"},
@@ -272,6 +263,8 @@ func TestErrors(t *testing.T) {
 		{"players > many", "          ^^^^", `players is a number, and "many" is not`},
 		{`players == "3"`, "           ^^^", "without quotation marks"},
 		{"players > map", "          ^^^", "players is a number, and map is text"},
+		{"a2s.map == a2s.folder", "           ^^^^^^^^^^", "a2s.folder is a field, and only fields that are numbers can be compared"},
+		{"src_ip == dst_ip", "          ^^^^^^", "not an address"},
 		{"rtt_ns > a2s.players.duration_s", "         ^^^^^^^^^^^^^^^^^^^^^^", "different units"},
 		{"length > 1kk", "         ^^^", "the units are k, M and G"},
 		{"length > 1m", "         ^^", "m is minutes"},
@@ -329,9 +322,9 @@ func TestNeedsTree(t *testing.T) {
 func TestAllocations(t *testing.T) {
 	for _, expr := range []string{
 		`players > 20 and map == "de_dust2"`, `name ~ "^x" or summary contains "zz"`, `a2s.players[*].score > 1M or a2s.rules.key == nosuch`,
-		`a2s.players[3].name == x or a2s.steam_id == 5`, `host in {10.0.0.0/8, 2001:db8::/32} and port in {1-5}`, `addr == 192.0.2.99:5 or src_ip ~ "^10"`,
+		`a2s.players[*].name == x or a2s.steam_id == 5`, `host in {10.0.0.0/8, 2001:db8::/32} and port in {1-5}`, `addr == 192.0.2.99:5 or src_ip ~ "^10"`,
 		`finding == a2s.split.missing or finding ~ ^ip`, `players > max_players or a2s.num_players < server.players`, `time ~ "^1999" or flow_id contains "="`,
-		`a2s.map == a2s.name or a2s.data contains ff`, `severity == error and not message == info_reply`, `time > 2025-01-01 and rtt > 5m`,
+		`a2s.map == "a2s.name" or a2s.data contains ff`, `severity == error and not message == info_reply`, `time > 2025-01-01 and rtt > 5m`,
 	} {
 		f, err := display.Compile(expr)
 		if err != nil {

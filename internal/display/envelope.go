@@ -21,8 +21,6 @@ type entry struct {
 	read
 	// short says that the name is not one of JSON.
 	short bool
-	// list says that JSON has a list there, so that [N] is possible.
-	list bool
 }
 
 // Closed lists of names.
@@ -69,10 +67,9 @@ var findingIDs = sync.OnceValue(func() (list []string) {
 	return slices.Compact(list)
 })
 
-// envelopeEntries lists the names of the envelope. at is the number of the element of a list
-// that is asked for, anyElement for all.
-func envelopeEntries(at int) []entry {
-	entries := slices.Concat(datagramEntries(at), partEntries(at), scalarEntries(), textEntries(), findingEntries(at))
+// envelopeEntries lists the names of the envelope.
+var envelopeEntries = sync.OnceValue(func() []entry {
+	entries := slices.Concat(datagramEntries(), partEntries(), scalarEntries(), textEntries(), findingEntries())
 	for i := range envelope.Lookup("server").Fields {
 		k := &envelope.Lookup("server").Fields[i]
 		entries = append(entries, entry{name: "server." + k.Name, read: factOf(k)}, entry{name: k.Name, doc: "server." + k.Name, read: factOf(k), short: true})
@@ -80,15 +77,12 @@ func envelopeEntries(at int) []entry {
 	for i := range entries {
 		e := &entries[i]
 		k := envelope.Lookup(e.name)
-		if k == nil || e.short {
-			continue
-		}
-		if e.list = k.List || e.name == "frame"; e.doc == "" {
+		if k != nil && !e.short && e.doc == "" {
 			e.doc = k.Doc
 		}
 	}
 	return entries
-}
+})
 
 // of reads values of a class.
 func of(class class, get getter) read { return read{class: class, source: get} }
@@ -104,7 +98,7 @@ func asPort(r read) read {
 }
 
 // datagramEntries are when and from where to where a record went, and what it was taken for.
-func datagramEntries(at int) []entry {
+func datagramEntries() []entry {
 	kind := func(m *Matcher, c *cond) {
 		what := types[0]
 		if m.finding != nil {
@@ -116,12 +110,12 @@ func datagramEntries(at int) []entry {
 	role := onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.name(m, r.Type.Role.String()) })
 	reason := onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.name(m, r.Reason.String()) })
 	protocols := func(all bool) read {
-		return listed(protocolNames(), "protocol", "qdissect protocols", func(m *Matcher, c *cond) { m.protocols(c, at, all) })
+		return listed(protocolNames(), "protocol", "qdissect protocols", func(m *Matcher, c *cond) { m.protocols(c, all) })
 	}
 	return []entry{
 		{name: "type", doc: "message or finding", read: listed(types, "type", "", kind)},
-		{name: "frame", read: of(number, func(m *Matcher, c *cond) { m.frames(c, at, true) })},
-		{name: "frames", read: of(number, func(m *Matcher, c *cond) { m.frames(c, at, false) })},
+		{name: "frame", read: of(number, func(m *Matcher, c *cond) { m.frames(c, true) })},
+		{name: "frames", read: of(number, func(m *Matcher, c *cond) { m.frames(c, false) })},
 		{name: "time", read: of(moment, (*Matcher).readTime)},
 		{name: "src_ip", read: of(address, func(m *Matcher, c *cond) { m.address(c, true, false) })},
 		{name: "src_port", read: asPort(single((*Matcher).sourcePort))},
@@ -178,7 +172,7 @@ func scalarEntries() (list []entry) {
 }
 
 // partEntries are the parts of a message.
-func partEntries(at int) []entry {
+func partEntries() []entry {
 	return []entry{
 		{name: "split", read: of(whole, onSplit(func(m *Matcher, c *cond, _ *dissect.Record) { c.present(m) }))},
 		{name: "split.variant", read: of(text, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.str(m, r.Split.Variant) }))},
@@ -189,10 +183,8 @@ func partEntries(at int) []entry {
 			if !r.Split.Partial {
 				return
 			}
-			for i, n := range r.Missing {
-				if at == anyElement || i == at {
-					c.int(m, int64(n))
-				}
+			for _, n := range r.Missing {
+				c.int(m, int64(n))
 			}
 		}))},
 	}
@@ -211,9 +203,9 @@ func textEntries() []entry {
 }
 
 // findingEntries are what is found, and whether a server is described.
-func findingEntries(at int) []entry {
+func findingEntries() []entry {
 	each := func(get func(*Matcher, *cond, *dissect.Finding)) getter {
-		return func(m *Matcher, c *cond) { m.eachFinding(at, c, get) }
+		return func(m *Matcher, c *cond) { m.eachFinding(c, get) }
 	}
 	extent := func(value func(*dissect.Finding) int) getter {
 		return each(func(m *Matcher, c *cond, f *dissect.Finding) {
@@ -320,7 +312,7 @@ func (m *Matcher) where() where {
 }
 
 // frames reads the frames of a message: all, or only those of a message in several.
-func (m *Matcher) frames(c *cond, at int, single bool) {
+func (m *Matcher) frames(c *cond, single bool) {
 	w := m.where()
 	if single {
 		if c.uint(m, w.frame); m.fits || c.into != nil { // as in JSON
@@ -330,10 +322,8 @@ func (m *Matcher) frames(c *cond, at int, single bool) {
 	if len(w.frames) < 2 {
 		return
 	}
-	for i, f := range w.frames {
-		if at == anyElement || i == at {
-			c.uint(m, f)
-		}
+	for _, f := range w.frames {
+		c.uint(m, f)
 	}
 }
 
@@ -428,7 +418,7 @@ func (m *Matcher) readVLAN(c *cond) {
 }
 
 // protocols reads the alternatives, and with first the protocol.
-func (m *Matcher) protocols(c *cond, at int, first bool) {
+func (m *Matcher) protocols(c *cond, first bool) {
 	var p *dissect.Protocol
 	var list []*dissect.Protocol
 	switch {
@@ -448,10 +438,8 @@ func (m *Matcher) protocols(c *cond, at int, first bool) {
 			return
 		}
 	}
-	for i, p := range list {
-		if at == anyElement || i == at {
-			c.name(m, p.Name)
-		}
+	for _, p := range list {
+		c.name(m, p.Name)
 	}
 }
 
@@ -491,17 +479,15 @@ func (m *Matcher) readSummary(c *cond) {
 }
 
 // eachFinding passes findings to get.
-func (m *Matcher) eachFinding(at int, c *cond, get func(*Matcher, *cond, *dissect.Finding)) {
+func (m *Matcher) eachFinding(c *cond, get func(*Matcher, *cond, *dissect.Finding)) {
 	switch {
 	case m.record != nil:
 		for i := range m.record.Findings {
-			if at == anyElement || i == at {
-				if get(m, c, &m.record.Findings[i]); m.fits {
-					return
-				}
+			if get(m, c, &m.record.Findings[i]); m.fits {
+				return
 			}
 		}
-	case m.finding != nil && at <= 0:
+	case m.finding != nil:
 		get(m, c, &m.finding.Finding)
 	}
 }
@@ -522,7 +508,7 @@ type Name struct {
 
 // Names lists the names of the envelope.
 func Names() (list []Name) {
-	for _, e := range envelopeEntries(anyElement) {
+	for _, e := range envelopeEntries() {
 		n := Name{Name: e.name, Doc: e.doc, Type: strings.TrimPrefix(strings.TrimPrefix(classes[e.class].what, "a "), "an "), Short: e.short}
 		switch {
 		case e.class == whole:

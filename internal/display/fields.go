@@ -248,13 +248,12 @@ func readOf(p place) read {
 	return r
 }
 
-// A key is a step of a path: the fields that have it, and the element that is asked for.
+// A key is a step of a path: the fields that have it.
 type key struct {
 	fields []*dissect.Field
 	// own is how many of fields, at the front, are of the protocol itself. The others are
 	// of relatives, whose messages can be reported under it.
 	own int
-	at  int // none, anyElement or a number
 	// column is the path of a column, whose field is made while reading for one of
 	// fields.
 	column string
@@ -345,8 +344,6 @@ func next(nodes []dissect.Node, a, b *dissect.Field) int {
 type object struct {
 	found int // keys
 	list  bool
-	at    int // the element that is asked for
-	count int // of the current element
 }
 
 // walk follows a path through objects and lists. Elements have no keys.
@@ -362,29 +359,24 @@ func (n *nodes) walk(m *Matcher, c *cond, own bool) {
 			continue
 		}
 		o, f := &around[depth], node.Field
-		found, at := o.found, anyElement
-		if o.list {
-			if off = depth; f.Framing {
-				continue
-			}
-			if o.count++; o.at != anyElement && o.count != o.at {
+		found := o.found
+		if off = depth; o.list {
+			if f.Framing {
 				continue
 			}
 		} else {
-			if off = depth; found == len(n.keys) {
+			if found == len(n.keys) {
 				continue
 			}
 			k := &n.keys[found]
 			if !k.is(f, k.in(own)) {
 				continue
 			}
-			if found++; k.at != none {
-				at = k.at
-			}
+			found++
 		}
 		if found < len(n.keys) || n.elements && !o.list {
 			off = deepest - 1
-			around[depth+1] = object{found: found, list: f.Kind == dissect.List, at: at, count: -1}
+			around[depth+1] = object{found, f.Kind == dissect.List}
 			continue
 		}
 		if n.visit(m, c, node); m.fits {

@@ -34,12 +34,10 @@ type Matcher struct {
 	unknown *dissect.Unknown
 	finding *dissect.FlowFinding
 
-	there, fits bool // of the test: there are values, and one fits
-	rightThere  bool
-	left        value     // for comparisons of two fields
-	scratch     [6][]byte // texts: three of each side
-	right       bool
-	secrets     bool // are shown
+	there, fits bool         // of the test: there are values, and one fits
+	sides       [2][]operand // of a pair
+	scratch     [3][]byte    // texts
+	secrets     bool         // are shown
 }
 
 // Record reports whether a message matches.
@@ -69,9 +67,8 @@ type (
 	not  struct{ a expression }
 	test struct {
 		reads []reading
-		// none requires that there are values, on both sides if there are two, and that
-		// none fits.
-		none, two bool
+		// none requires that there are values, and that none fits.
+		none bool
 	}
 	// A reading is a source with the condition on its values.
 	reading struct {
@@ -87,67 +84,61 @@ func (e or) match(m *Matcher) bool { return e.a.match(m) || e.b.match(m) }
 func (e not) match(m *Matcher) bool { return !e.a.match(m) }
 
 func (e *test) match(m *Matcher) bool {
-	m.there, m.fits, m.rightThere = false, false, false
+	m.there, m.fits = false, false
 	for i := range e.reads {
 		r := &e.reads[i]
 		if r.read(m, r.cond); m.fits {
 			return !e.none
 		}
 	}
-	return e.none && m.there && (!e.two || m.rightThere)
+	return e.none && m.there
 }
 
-// A short is the comparison of two numbers that exist at most once.
-type short struct {
-	a, b   func(*Matcher) (int64, bool)
-	orders uint8
-	none   bool
-}
-
-func (e *short) match(m *Matcher) bool {
-	a, ok := e.a(m)
-	if !ok {
-		return false
-	}
-	b, ok := e.b(m)
-	return ok && e.none != (e.orders>>(cmp.Compare(a, b)+1)&1 != 0)
-}
-
-// buffer returns one of three buffers for texts of the side that is being read.
-func (m *Matcher) buffer(i int) *[]byte {
-	if m.right {
-		i += 3
-	}
-	return &m.scratch[i]
-}
-
-// A value is the left side of a comparison of two fields.
-type value struct {
-	num    num
-	single bool // num has 32 bits
-	small  bool // num has only i
-	bytes  []byte
-	end    netip.AddrPort
-}
-
-// A pair compares values with those of another field.
+// A pair is the comparison of two fields that are numbers.
 type pair struct {
-	reads []read
-	inner *cond // of the other field: compares with Matcher.left
+	left, right []read
+	orders      uint8
+	none        bool // as that of a test
 }
 
-// fits reports whether a value of the other field fits Matcher.left.
-func (p *pair) fits(m *Matcher) bool {
-	there, fits := m.there, m.fits
-	m.there, m.fits, m.right = false, false, true
-	for i := range p.reads {
-		p.reads[i].read(m, p.inner)
-	}
-	m.rightThere = m.rightThere || m.there
-	ok := m.fits
-	m.there, m.fits, m.right = there, fits, false
-	return ok
+// An operand is a number of one side. single says that it has 32 bits.
+type operand struct {
+	num
+	single bool
 }
+
+var sides = [2]*cond{{side: 1}, {side: 2}}
+
+func (e *pair) match(m *Matcher) bool {
+	m.there, m.fits, m.sides = false, false, [2][]operand{m.sides[0][:0], m.sides[1][:0]}
+	for i, reads := range [2][]read{e.left, e.right} {
+		for k := range reads {
+			reads[k].read(m, sides[i])
+		}
+	}
+	for _, a := range m.sides[0] {
+		for _, b := range m.sides[1] {
+			x, y := a.num, b.num
+			if a.single != b.single { // a number with more digits is rounded as well
+				x, y = floatOf(float64(float32(x.f))), floatOf(float64(float32(y.f)))
+			}
+			if e.orders>>(x.compare(y)+1)&1 != 0 {
+				return !e.none
+			}
+		}
+	}
+	return e.none && len(m.sides[0]) > 0 && len(m.sides[1]) > 0
+}
+
+// collect keeps a number if it is one of a pair.
+func (c *cond) collect(m *Matcher, n num, single bool) {
+	if c.side > 0 {
+		m.sides[c.side-1] = append(m.sides[c.side-1], operand{n, single})
+	}
+}
+
+// buffer returns one of three buffers for texts.
+func (m *Matcher) buffer(i int) *[]byte { return &m.scratch[i] }
 
 // The methods below test one value: they set there, and fits if it fits.
 
@@ -174,17 +165,8 @@ func (c *cond) int(m *Matcher, i int64) {
 		m.fits = true
 	case c.into != nil:
 		c.into.num(intOf(i))
-	case !c.two:
-	case c.right != nil:
-		m.left.num, m.left.single = num{i: i}, false
-		m.left.small = true
-		m.fits = c.right.fits(m) || m.fits
-	case m.left.small:
-		if c.holds(cmp.Compare(m.left.num.i, i)) {
-			m.fits = true
-		}
 	default:
-		m.fits = m.fits || c.number(m, intOf(i), false)
+		c.collect(m, intOf(i), false)
 	}
 }
 
@@ -201,7 +183,8 @@ func (c *cond) uint(m *Matcher, u uint64) {
 	for k := range c.nums {
 		m.fits = m.fits || c.nums[k].num(uintOf(u))
 	}
-	m.fits = m.fits || c.any || c.two && c.number(m, uintOf(u), false)
+	m.fits = m.fits || c.any
+	c.collect(m, uintOf(u), false)
 }
 
 // float tests a float; single says that it has 32 bits.
@@ -215,7 +198,8 @@ func (c *cond) float(m *Matcher, f float64, single bool) {
 		v := &c.nums[k]
 		m.fits = m.fits || single && v.float32(f) || !single && v.num(floatOf(f))
 	}
-	m.fits = m.fits || c.any || c.two && c.number(m, floatOf(f), single)
+	m.fits = m.fits || c.any
+	c.collect(m, floatOf(f), single)
 }
 
 func (c *cond) num(m *Matcher, n num) {
@@ -228,25 +212,6 @@ func (c *cond) num(m *Matcher, n num) {
 		c.float(m, n.f, false)
 	}
 }
-
-// number compares with another field.
-func (c *cond) number(m *Matcher, n num, single bool) bool {
-	if c.right != nil {
-		m.left.num, m.left.single, m.left.small = n, single, false
-		return c.right.fits(m)
-	}
-	left := m.left.num
-	if m.left.small {
-		left = intOf(left.i)
-	}
-	if single != m.left.single { // a number with more digits is rounded as well
-		left, n = floatOf(float64(float32(left.f))), floatOf(float64(float32(n.f)))
-	}
-	return c.holds(left.compare(n))
-}
-
-// holds reports whether an order, -1, 0 or 1, fulfils the operator between two fields.
-func (c *cond) holds(order int) bool { return c.orders>>(order+1)&1 != 0 }
 
 // orders returns which of less, equal and more fulfil an operator, as bits.
 func orders(o op) uint8 { return cmp.Or(map[op]uint8{less: 1, atMost: 3, more: 4, atLeast: 6}[o], 2) }
@@ -271,13 +236,6 @@ func (c *cond) flag(m *Matcher, is bool) {
 		c.into.next()
 		c.into.b = strconv.AppendBool(c.into.b, is)
 	}
-	if c.two {
-		n := intOf(0)
-		if is {
-			n = intOf(1)
-		}
-		m.fits = m.fits || c.number(m, n, false)
-	}
 }
 
 // name tests one of a closed list of names.
@@ -286,7 +244,7 @@ func (c *cond) name(m *Matcher, s string) {
 	switch {
 	case slices.Contains(c.names, s), c.any || c.many[s]:
 		m.fits = true
-	case c.two || c.into != nil:
+	case c.into != nil:
 		c.str(m, s)
 	}
 }
@@ -307,15 +265,6 @@ func (c *cond) bytes(m *Matcher, b []byte) {
 	if c.into != nil {
 		c.into.text(b)
 	}
-	if !c.two {
-		return
-	}
-	if c.right != nil {
-		m.left.bytes = b
-		m.fits = c.right.fits(m)
-		return
-	}
-	m.fits = bytes.Equal(m.left.bytes, b)
 }
 
 func (c *cond) textual(b []byte) bool {
@@ -359,9 +308,7 @@ func (c *cond) address(m *Matcher, a netip.Addr) {
 			return
 		}
 	}
-	if c.any || c.two && c.between(m, netip.AddrPortFrom(a, 0)) {
-		m.fits = true
-	}
+	m.fits = m.fits || c.any
 }
 
 func (c *cond) end(m *Matcher, a netip.AddrPort) {
@@ -378,18 +325,7 @@ func (c *cond) end(m *Matcher, a netip.AddrPort) {
 			return
 		}
 	}
-	if c.any || c.two && c.between(m, a) {
-		m.fits = true
-	}
-}
-
-// between compares an address with that of another field.
-func (c *cond) between(m *Matcher, a netip.AddrPort) bool {
-	if c.right != nil {
-		m.left.end = a
-		return c.right.fits(m)
-	}
-	return m.left.end == a
+	m.fits = m.fits || c.any
 }
 
 // hex tests bytes in hexadecimal.

@@ -14,7 +14,7 @@ type Error = filter.Error
 
 // Compile compiles an expression. The error is an [*Error].
 func Compile(text string) (*Filter, error) {
-	p := &parser{text: text}
+	p := &parser{text: text, names: dictionary{}}
 	if err := p.lex(); err != nil {
 		return nil, err
 	}
@@ -273,58 +273,42 @@ func (p *parser) compiled(n *resolved, c *comparison) (expression, error) {
 	return e, nil
 }
 
-// kinds groups the classes whose values can be compared with each other.
-var kinds = [...]string{
-	number: "number", identifier: "number", flag: "flag", text: "text", setting: "text", letter: "text", name: "text", hexadecimal: "bytes",
-	address: "address", endpoint: "endpoint", rank: "rank", moment: "time", whole: "",
-}
-
-// fields returns the comparison of a field with another one, nil if the value is not the
-// name of a field. A word that can be a value is one: only a path with a dot, or a name
-// where a number is due, is another field.
+// fields returns the comparison of two fields that are numbers, nil if the value is not the name of a field. A word
+// that can be a value is one.
 func (p *parser) fields(n *resolved, c *comparison) (expression, error) {
 	v := c.values[0]
-	numbers := !slices.ContainsFunc(n.reads, func(r read) bool { return kinds[r.class] != "number" && kinds[r.class] != "address" })
-	if !numbers && !strings.Contains(v.text, ".") {
-		return nil, nil
-	}
 	if slices.ContainsFunc(n.reads, func(r read) bool { _, why := c.cond(&r); return why == nil && r.class != text && r.class != setting }) {
 		return nil, nil // a value
+	}
+	left := numbers(n.reads)
+	if len(left) == 0 && !strings.Contains(v.text, ".") {
+		return nil, nil
 	}
 	o, why := p.names.resolve(v.text)
 	if why != "" || o.protocol != "" {
 		return nil, nil
 	}
-	e := &test{none: c.op.none(), two: true}
-	for i := range n.reads {
-		a := &n.reads[i]
-		with := &pair{inner: &cond{two: true, orders: orders(c.op)}}
-		for _, b := range o.reads {
-			if kinds[a.class] != "" && kinds[a.class] == kinds[b.class] && !a.secret && !b.secret {
-				if a.unit != b.unit {
-					return nil, p.fail(v, "%s and %s are numbers of different units", c.field.text, v.text)
-				}
-				with.reads = append(with.reads, b)
-				p.nodes = p.nodes || b.nodes
-			}
-		}
-		if len(with.reads) == 0 {
-			continue
-		}
-		if c.op.ordered() && !classes[a.class].order {
-			return nil, p.fail(c.at, "%s is %s, which has no order%s", c.field.text, classes[a.class].what, alternative(a.class))
-		}
-		e.reads = append(e.reads, reading{a.source, &cond{two: true, right: with}})
-		p.nodes = p.nodes || a.nodes
+	right := numbers(o.reads)
+	switch {
+	case len(left) == 0 && len(right) == 0:
+		return nil, p.fail(v, "%s is a field, and only fields that are numbers can be compared; put text in quotation marks", v.text)
+	case len(left) == 0, len(right) == 0:
+		return nil, p.fail(v, "%s is %s, and %s is %s", c.field.text, classes[n.reads[0].class].what, v.text, classes[o.reads[0].class].what)
+	case left[0].unit != right[0].unit:
+		return nil, p.fail(v, "%s and %s are numbers of different units", c.field.text, v.text)
 	}
-	if a, b := n.reads[0].one, o.reads[0].one; len(e.reads) == 1 && len(n.reads) == 1 && len(o.reads) == 1 && a != nil && b != nil {
-		return &short{a, b, orders(c.op), e.none}, nil
+	for _, r := range slices.Concat(left, right) {
+		p.nodes = p.nodes || r.nodes
 	}
-	if len(e.reads) == 0 {
-		if numbers {
-			return nil, p.fail(v, "%s is %s, and %s is %s", c.field.text, classes[n.reads[0].class].what, v.text, classes[o.reads[0].class].what)
+	return &pair{left, right, orders(c.op), c.op.none()}, nil
+}
+
+// numbers returns the reads of numbers.
+func numbers(reads []read) (list []read) {
+	for _, r := range reads {
+		if (r.class == number || r.class == identifier) && !r.secret {
+			list = append(list, r)
 		}
-		return nil, nil
 	}
-	return e, nil
+	return list
 }

@@ -3,7 +3,6 @@ package display
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -20,79 +19,29 @@ type resolved struct {
 }
 
 // A dictionary resolves names. It keeps what it has listed.
-type dictionary struct {
-	catalogs map[*dissect.Protocol]*catalog
-	entries  []entry
+type dictionary map[*dissect.Protocol]*catalog
+
+func (d dictionary) catalog(p *dissect.Protocol) *catalog {
+	if d[p] == nil {
+		d[p] = catalogOf(p)
+	}
+	return d[p]
 }
 
-func (d *dictionary) catalog(p *dissect.Protocol) *catalog {
-	c := d.catalogs[p]
-	if c == nil {
-		if d.catalogs == nil {
-			d.catalogs = map[*dissect.Protocol]*catalog{}
-		}
-		c = catalogOf(p)
-		d.catalogs[p] = c
-	}
-	return c
-}
+// anyElement may stand after lists, and changes nothing.
+const anyElement = "[*]"
 
-func (d *dictionary) envelope(at int) []entry {
-	if at != anyElement {
-		return envelopeEntries(at)
+// split splits a path such as a2s.players.name.
+func split(path string) (keys []string, why string) {
+	path = strings.ReplaceAll(path, anyElement, "")
+	if strings.ContainsAny(path, "[]") {
+		return nil, "only * can stand in brackets: any element of a list"
 	}
-	if d.entries == nil {
-		d.entries = envelopeEntries(at)
+	keys = strings.Split(path, ".")
+	if slices.Contains(keys, "") {
+		return nil, "name expected in the path"
 	}
-	return d.entries
-}
-
-// A step is a key of a path and the index after it.
-type step struct {
-	key string
-	at  int // none, anyElement or a number
-}
-
-const (
-	anyElement = -1
-	none       = -2
-)
-
-// split splits a path such as a2s.players[0].name. Several indexes after each other are
-// refused: JSON has no lists of lists.
-func split(path string) (steps []step, why string) {
-	for rest := path; ; {
-		n := strings.IndexAny(rest, ".[")
-		if n < 0 {
-			n = len(rest)
-		}
-		if n == 0 {
-			return nil, "name expected in the path"
-		}
-		s := step{rest[:n], none}
-		if rest = rest[n:]; strings.HasPrefix(rest, "[") {
-			number, after, closed := strings.Cut(rest[1:], "]")
-			var err error
-			s.at, err = strconv.Atoi(number)
-			switch {
-			case !closed:
-				return nil, "unclosed bracket"
-			case number == "*":
-				s.at = anyElement
-			case err != nil || s.at < 0:
-				return nil, "brackets must contain a number or *"
-			}
-			rest = after
-		}
-		steps = append(steps, s)
-		if rest == "" {
-			return steps, ""
-		}
-		if rest[0] != '.' {
-			return nil, "dot expected after a bracket"
-		}
-		rest = rest[1:]
-	}
+	return keys, ""
 }
 
 // protocolOf returns the protocol with a name or a key in JSON.
@@ -106,45 +55,29 @@ func protocolOf(key string) *dissect.Protocol {
 }
 
 // resolve returns what a path stands for, or why it stands for nothing. In Wireshark, all fields of the script have qd. in front.
-func (d *dictionary) resolve(path string) (*resolved, string) {
-	steps, why := split(strings.TrimPrefix(path, "qd."))
+func (d dictionary) resolve(path string) (*resolved, string) {
+	keys, why := split(strings.TrimPrefix(path, "qd."))
 	if why != "" {
 		return nil, why
 	}
-	if p := protocolOf(steps[0].key); p != nil {
-		if len(steps) == 1 && steps[0].at == none {
-			entries := d.envelope(anyElement)
-			i := slices.IndexFunc(entries, func(e entry) bool { return e.name == "protocol" })
-			return &resolved{[]read{entries[i].read}, p.Name}, ""
-		}
-		if len(steps) > 1 && steps[0].at == none {
-			return d.inCatalog(p, steps[1:])
-		}
-		return nil, steps[0].key + " is not a list"
-	}
-	at, where := anyElement, -1
-	var keys []string
-	for i, s := range steps {
-		keys = append(keys, s.key)
-		if s.at != none {
-			at, where = s.at, i
-		}
-	}
-	full := strings.Join(keys, ".")
-	entries := d.envelope(at)
-	for _, e := range entries {
-		if e.name != full {
-			continue
-		}
-		if where >= 0 {
-			list := strings.Join(keys[:where+1], ".")
-			if !slices.ContainsFunc(entries, func(e entry) bool { return e.name == list && e.list && !(e.short) }) {
-				return nil, list + " is not a list"
+	find := func(name string) []read {
+		for _, e := range envelopeEntries() {
+			if e.name == name {
+				return []read{e.read}
 			}
 		}
-		return &resolved{reads: []read{e.read}}, ""
+		return nil
 	}
-	return nil, d.unknownName(full, steps, entries)
+	if p := protocolOf(keys[0]); p != nil && len(keys) > 1 {
+		return d.inCatalog(p, keys[1:])
+	} else if p != nil {
+		return &resolved{find("protocol"), p.Name}, ""
+	}
+	full := strings.Join(keys, ".")
+	if reads := find(full); reads != nil {
+		return &resolved{reads: reads}, ""
+	}
+	return nil, d.unknownName(full, keys)
 }
 
 // wiresharks are names that Wireshark's users type, and what they are called here.
@@ -155,8 +88,8 @@ var wiresharks = map[string]string{
 }
 
 // unknownName is the complaint about a name.
-func (d *dictionary) unknownName(full string, steps []step, entries []entry) string {
-	top := steps[0].key
+func (d dictionary) unknownName(full string, keys []string) string {
+	top := keys[0]
 	if slices.Contains(findingIDs(), full) {
 		return full + " is a finding: use finding == " + full
 	}
@@ -174,10 +107,10 @@ func (d *dictionary) unknownName(full string, steps []step, entries []entry) str
 		return why + "; did you mean " + here + "?"
 	}
 	var names []string
-	for _, e := range entries {
+	for _, e := range envelopeEntries() {
 		names = append(names, e.name)
 	}
-	if len(steps) > 1 {
+	if len(keys) > 1 {
 		if near := nettext.Closest(top, protocolNames()); near != "" { // a2q.map
 			if p := protocolOf(near); p != nil {
 				rest := full[len(top)+1:]
@@ -250,21 +183,13 @@ func (s *search) add(i int, r read, n nodes) {
 }
 
 // inCatalog finds a field of a protocol.
-func (d *dictionary) inCatalog(p *dissect.Protocol, steps []step) (*resolved, string) {
+func (d dictionary) inCatalog(p *dissect.Protocol, keys []string) (*resolved, string) {
 	s := &search{family: append([]*dissect.Protocol{p}, relatives(p)...)}
 	for _, q := range s.family {
 		s.catalogs = append(s.catalogs, d.catalog(q))
 	}
-	var keys []string
-	for _, st := range steps {
-		keys = append(keys, st.key)
-	}
 	full := strings.Join(keys, ".")
-	if why := s.brackets(p, steps, keys); why != "" {
-		return nil, why
-	}
-	s.path(steps, keys)
-	if len(s.out.reads) == 0 && !slices.ContainsFunc(steps, func(st step) bool { return st.at != none }) {
+	if s.path(keys); len(s.out.reads) == 0 {
 		for i, c := range s.catalogs {
 			for _, at := range c.own[full] {
 				s.add(i, readOf(at), nodes{keys: []key{{fields: []*dissect.Field{at.field}}}, view: at.view, loose: true})
@@ -277,26 +202,14 @@ func (d *dictionary) inCatalog(p *dissect.Protocol, steps []step) (*resolved, st
 	return &s.out, ""
 }
 
-// brackets checks that indexes come after lists.
-func (s *search) brackets(p *dissect.Protocol, steps []step, keys []string) string {
-	for i, st := range steps {
-		if st.at == none || len(s.list(st).fields) > 0 {
-			continue
-		}
-		list := strings.Join(keys[:i+1], ".")
-		if !slices.ContainsFunc(s.catalogs, func(c *catalog) bool { return len(c.keys[st.key]) > 0 }) {
-			return unknownField(p, list, s.catalogs)
-		}
-		return p.JSONKey() + "." + list + " is not a list"
-	}
-	return ""
-}
-
-// container returns the objects and lists with a key. Those of relatives come last.
-func (s *search) container(st step) key {
-	k := key{at: st.at}
+// container returns the objects and lists with a key, or only the lists. Those of relatives come last.
+func (s *search) container(name string, lists bool) (k key) {
 	for i, c := range s.catalogs {
-		k.fields = append(k.fields, c.containers[st.key]...)
+		for _, f := range c.containers[name] {
+			if !lists || f.Kind == dissect.List {
+				k.fields = append(k.fields, f)
+			}
+		}
 		if i == 0 {
 			k.own = len(k.fields)
 		}
@@ -304,25 +217,14 @@ func (s *search) container(st step) key {
 	return k
 }
 
-// list returns only the lists.
-func (s *search) list(st step) key {
-	k := s.container(st)
-	isList := func(f *dissect.Field) bool { return f.Kind == dissect.List }
-	own := slices.Clone(k.fields[:k.own])
-	k.fields = slices.DeleteFunc(slices.Clone(k.fields), func(f *dissect.Field) bool { return !isList(f) })
-	k.own = len(slices.DeleteFunc(own, func(f *dissect.Field) bool { return !isList(f) }))
-	return k
-}
-
 // path finds the fields that a path in JSON can lead to.
-func (s *search) path(steps []step, keys []string) {
-	last := len(steps) - 1
+func (s *search) path(keys []string) {
+	last := len(keys) - 1
 	around := make([]key, last) // the containers
-	for i, st := range steps[:last] {
-		around[i] = s.container(st)
-		if len(around[i].fields) == 0 {
+	for i, name := range keys[:last] {
+		if around[i] = s.container(name, false); len(around[i].fields) == 0 {
 			if i == last-1 {
-				s.endpoint(around[:i], steps[i], keys)
+				s.endpoint(around[:i], keys)
 			}
 			return
 		}
@@ -342,40 +244,37 @@ func (s *search) path(steps []step, keys []string) {
 					s.add(i, readOf(at), nodes{keys: around, view: at.view, elements: true})
 				}
 			case f.JSONName() != name && at.view == viewValue && f.Kind != dissect.List: // an element
-				s.add(i, readOf(at), nodes{keys: to(s.list(steps[last])), elements: true})
-			case f.Kind == dissect.List && steps[last].at != none:
-				s.add(i, readOf(at), nodes{keys: to(key{fields: []*dissect.Field{f}, at: steps[last].at}), elements: true})
-			case steps[last].at == none:
-				s.add(i, readOf(at), nodes{keys: to(key{fields: []*dissect.Field{f}, at: none}), view: at.view})
+				s.add(i, readOf(at), nodes{keys: to(s.container(name, true)), elements: true})
+			default:
+				s.add(i, readOf(at), nodes{keys: to(key{fields: []*dissect.Field{f}}), view: at.view})
 			}
 		}
 		if len(candidates) > 0 && !slices.ContainsFunc(candidates, func(at place) bool { return at.field.Kind != dissect.List }) && !c.hasMembers(full) {
-			s.anything(i, to(s.list(steps[last])))
+			s.anything(i, to(s.container(name, true)))
 		}
-		if len(candidates) == 0 && last > 0 && steps[last].at == none {
+		if len(candidates) == 0 && last > 0 {
 			s.columns(i, c, around, container, name)
 		}
 	}
 	if len(s.out.reads) == 0 && last > 0 {
-		s.endpoint(around[:last-1], steps[last-1], keys)
+		s.endpoint(around[:last-1], keys)
 	}
 }
 
 // endpoint finds X.ip and X.port, where X is a field or a list of endpoints.
-func (s *search) endpoint(around []key, x step, keys []string) {
-	views := map[string]view{"ip": viewIP, "port": viewPort}
-	v, ok := views[keys[len(keys)-1]]
-	if !ok {
+func (s *search) endpoint(around []key, keys []string) {
+	x, v := keys[len(keys)-2], map[string]view{"ip": viewIP, "port": viewPort}[keys[len(keys)-1]]
+	if v == viewValue {
 		return
 	}
 	for i, c := range s.catalogs {
-		for _, at := range c.keys[x.key] {
+		for _, at := range c.keys[x] {
 			if at.view == viewValue && at.field.Kind == dissect.Endpoint {
-				s.add(i, readOf(place{at.field, v}), nodes{keys: append(slices.Clone(around), key{fields: []*dissect.Field{at.field}, at: x.at}), view: v})
+				s.add(i, readOf(place{at.field, v}), nodes{keys: append(slices.Clone(around), key{fields: []*dissect.Field{at.field}}), view: v})
 			}
 		}
 	}
-	if list := s.list(x); len(list.fields) > 0 {
+	if list := s.container(x, true); len(list.fields) > 0 {
 		of := &dissect.Field{Kind: dissect.Endpoint}
 		s.add(0, readOf(place{of, v}), nodes{keys: append(slices.Clone(around), list), view: v, elements: true})
 	}
@@ -400,7 +299,7 @@ func (s *search) columns(i int, c *catalog, around []key, container, name string
 		if isText {
 			view = viewText
 		}
-		s.add(i, readOf(place{open, view}), nodes{keys: append(slices.Clone(around), key{fields: []*dissect.Field{open}, at: none, column: table + "." + name}), view: view})
+		s.add(i, readOf(place{open, view}), nodes{keys: append(slices.Clone(around), key{fields: []*dissect.Field{open}, column: table + "." + name}), view: view})
 	}
 }
 

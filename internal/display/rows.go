@@ -21,7 +21,7 @@ type Column struct {
 
 // CompileColumn compiles a name of the expressions. The error is an [*Error].
 func CompileColumn(text string) (*Column, error) {
-	p := &parser{text: text}
+	p := &parser{text: text, names: dictionary{}}
 	if err := p.lex(); err != nil {
 		return nil, err
 	}
