@@ -137,7 +137,6 @@ type event struct {
 	role           dissect.Role
 	query          *query // unless it is a reply
 	reply          *reply // unless it is a request
-	payload        []byte // if no protocol recognises it
 }
 
 // A turn is a request with its replies.
@@ -262,8 +261,8 @@ func (o *observer) Unknown(u *dissect.Unknown) {
 	if !o.room(len(u.Payload)) || u.Missing > 0 {
 		return
 	}
-	e := &event{frame: u.Frame, src: u.Src, dst: u.Dst, time: u.Time.UnixNano(), payload: slices.Clone(u.Payload)}
-	e.reply = &reply{title: rawTitle(e.payload), datagrams: []Datagram{{time.Duration(e.time), e.payload}}, rules: -1}
+	e := &event{frame: u.Frame, src: u.Src, dst: u.Dst, time: u.Time.UnixNano()}
+	e.reply = &reply{title: rawTitle(u.Payload), datagrams: []Datagram{{time.Duration(e.time), slices.Clone(u.Payload)}}, rules: -1}
 	o.events = append(o.events, e)
 }
 
@@ -341,7 +340,7 @@ func learn(events []*event) ([]*Captured, error) {
 	servers := make(map[netip.AddrPort]*Captured)
 	var list []*Captured
 	for _, t := range turns {
-		if len(t.replies) == 0 {
+		if len(t.replies) == 0 || t.query == nil {
 			continue
 		}
 		c := servers[t.dst]
@@ -355,8 +354,6 @@ func learn(events []*event) ([]*Captured, error) {
 		}
 		c.add(t)
 	}
-	// Servers of unknown protocols, such as name servers, come last.
-	slices.SortStableFunc(list, func(a, b *Captured) int { return cmp.Compare(min(len(b.Protocols), 1), min(len(a.Protocols), 1)) })
 	return list, nil
 }
 
@@ -375,19 +372,12 @@ func (c *Captured) add(t *turn) {
 		}
 		title += r.title
 		whole = whole && !r.broken
-		if t.query == nil {
-			continue
-		}
 		list, gives := edits(t.query, r)
 		all = append(all, list...)
 		challengeOnly = challengeOnly && (gives || r.issued)
 		if rules = -1; len(t.replies) == 1 {
 			rules = r.rules
 		}
-	}
-	if t.query == nil {
-		c.addRaw(t.event, datagrams)
-		return
 	}
 	a := c.byKey[t.query.key]
 	if a == nil {

@@ -5,7 +5,7 @@
 // request by its meaning: protocol, type and content, without the values that one side
 // chose ([dissect.Field].Chosen). In the reply, it replaces the values of the captured
 // client by those of the new client, and the challenges of the captured server by its
-// own. Datagrams that no protocol recognises are matched by their bytes.
+// own.
 //
 // The package opens no sockets, starts no goroutines and reads no clock. Its state
 // does not grow with the number of clients: challenges are hashes of the address of
@@ -18,6 +18,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -33,7 +34,6 @@ type Captured struct {
 
 	answers []*answer
 	byKey   map[string]*answer
-	raws    []*raw
 	// Protocols are the protocols of the answers, in the order of the capture.
 	Protocols []*dissect.Protocol
 	// silent are the protocols whose replies lack a setting that the client asked to
@@ -43,7 +43,6 @@ type Captured struct {
 
 // An Entry describes a request that a captured server answered.
 type Entry struct {
-	// Protocol is the name of the protocol, or [Unknown].
 	Protocol string
 	// Request and Reply are summaries, safe to print on a terminal.
 	Request, Reply string
@@ -57,16 +56,10 @@ type Entry struct {
 	Times int
 }
 
-// Unknown is the protocol of datagrams that no protocol recognises.
-const Unknown = "unknown"
-
 // Names returns the names of the protocols that the server answers.
 func (c *Captured) Names() (names []string) {
 	for _, p := range c.Protocols {
 		names = append(names, p.Name)
-	}
-	if len(c.raws) > 0 {
-		names = append(names, Unknown)
 	}
 	return names
 }
@@ -100,12 +93,6 @@ func (c *Captured) Entries() (list []Entry) {
 				Datagrams: len(t.datagrams), Bytes: t.bytes(), Times: n, Incomplete: !t.whole,
 			})
 		}
-	}
-	for _, r := range c.raws {
-		list = append(list, Entry{
-			Protocol: Unknown, Request: rawTitle(r.request), Reply: rawReply(r.datagrams), Frame: r.frame,
-			Datagrams: len(r.datagrams), Bytes: size(r.datagrams), Times: r.times,
-		})
 	}
 	slices.SortStableFunc(list, func(a, b Entry) int { return cmp.Compare(a.Frame, b.Frame) })
 	return list
@@ -214,10 +201,7 @@ func (s *Server) Panics() (n uint64) {
 func (s *Server) Answer(from netip.AddrPort, now time.Time, payload []byte) Answer {
 	q, a := s.find(payload)
 	if a == nil {
-		if r := s.findRaw(payload); r != nil {
-			return s.answerRaw(r, payload)
-		}
-		out := Answer{Result: NotCaptured, Protocol: Unknown, Request: rawTitle(payload)}
+		out := Answer{Result: NotCaptured, Protocol: unknown, Request: rawTitle(payload)}
 		if q != nil {
 			out.Protocol, out.Request = q.protocol.Name, q.title
 		}
@@ -309,21 +293,21 @@ func (s *Server) play(out *Answer, a *answer, t *exchange, q *query, from netip.
 }
 
 // finish applies delays and faults. It sends at most room bytes; -1 means no limit.
-func (s *Server) finish(out *Answer, what any, room int) {
-	k := key(what)
-	out.Datagrams, out.Happened = s.options.Trouble.apply(out.Datagrams, k, s.played[k], s.options.NoDelay, room)
-	s.played[k]++
+func (s *Server) finish(out *Answer, a *answer, room int) {
+	out.Datagrams, out.Happened = s.options.Trouble.apply(out.Datagrams, a.key, s.played[a], s.options.NoDelay, room)
+	s.played[a]++
 }
 
-// key identifies a kind of request. It is the same in every run.
-func key(what any) string {
-	switch w := what.(type) {
-	case *answer:
-		return w.key
-	case *raw:
-		return string(w.request)
+// unknown is the protocol of datagrams that no protocol recognises.
+const unknown = "unknown"
+
+// rawTitle formats the start of such a datagram.
+func rawTitle(payload []byte) string {
+	const show = 16
+	if len(payload) > show {
+		return fmt.Sprintf("%d bytes  % x …", len(payload), payload[:show])
 	}
-	return ""
+	return fmt.Sprintf("%d bytes  % x", len(payload), payload)
 }
 
 // epoch is the lifetime of a challenge. It remains valid for one more epoch.

@@ -424,7 +424,7 @@ func TestCaptures(t *testing.T) {
 				if folder == "gamespy1" && a.Protocol == "quake3" {
 					continue // a message from the server without a request
 				}
-				if a.Protocol == Unknown || folder != "a2s" && (name == "trouble.pcap" || name == "master.pcap" || name == "other-kind.pcap" || name == "pings.pcap") {
+				if a.Protocol == unknown || folder != "a2s" && (name == "trouble.pcap" || name == "master.pcap" || name == "other-kind.pcap" || name == "pings.pcap") {
 					continue
 				}
 				p := &paired{t: t}
@@ -581,41 +581,27 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-func TestRaw(t *testing.T) {
-	c := &Captured{}
-	request := []byte("\x01\x11\x22\x33\x44\x55\x66\x77\x88\x00\xff\xff\x00guid")
-	c.addRaw(&event{payload: request}, []Datagram{{0, []byte("\x1c\x11\x22\x33\x44\x55\x66\x77\x88 the rest")}})
-	s := New(c, Options{})
-	// Echoed bytes are those of this client. Most of the others must be equal.
-	if got := ask(t, s, alice, noon, "\x01abcdefgh\x00\xff\xff\x00guid", Answered); got != "\x1cabcdefgh the rest" {
-		t.Errorf("%q", got)
-	}
-	if got := ask(t, s, alice, noon, "\x01\x11\x22\x33\x44\x55\x66\x77\x88\x00\xff\xff\x00mine", Answered); got != "\x1c\x11\x22\x33\x44\x55\x66\x77\x88 the rest" {
-		t.Errorf("%q", got)
-	}
-	ask(t, s, alice, noon, "\x02abcdefgh\x01\xfe\xfe\x01guid", NotCaptured)
-	ask(t, s, alice, noon, "\x01abc", NotCaptured)
-}
-
 // TestPipelined sends two requests before the first reply.
 func TestPipelined(t *testing.T) {
 	a, b := alice, bob
 	at := func(ms int, src, dst netip.AddrPort, payload string) *event {
-		return &event{
-			frame: uint64(ms), time: int64(ms) * 1e6, src: src, dst: dst, payload: []byte(payload),
-			reply: &reply{title: payload, datagrams: []Datagram{{time.Duration(ms) * time.Millisecond, []byte(payload)}}, rules: -1},
+		e := &event{frame: uint64(ms), time: int64(ms) * 1e6, src: src, dst: dst}
+		if src == a {
+			e.known, e.role, e.query = true, dissect.Request, &query{key: payload, protocol: all.Protocols()[0]}
+		} else {
+			e.reply = &reply{title: payload, datagrams: []Datagram{{time.Duration(ms) * time.Millisecond, []byte(payload)}}, rules: -1}
 		}
+		return e
 	}
 	list, err := learn([]*event{at(1, a, b, "one?"), at(2, a, b, "two?"), at(3, b, a, "one!"), at(4, b, a, "two!"), at(5, b, a, "two more!")})
 	if err != nil || len(list) != 1 {
 		t.Fatal(err, len(list))
 	}
-	s := New(list[0], Options{})
-	if got := ask(t, s, a, noon, "one?", Answered); got != "one!" {
-		t.Errorf("%q", got)
+	if got := list[0].byKey["one?"].exchanges[0].datagrams; len(got) != 1 || string(got[0].Payload) != "one!" {
+		t.Errorf("%v", got)
 	}
-	if got := s.Answer(a, noon, []byte("two?")); len(got.Datagrams) != 2 || got.Datagrams[1].After != 3*time.Millisecond {
-		t.Errorf("%v", got.Datagrams)
+	if got := list[0].byKey["two?"].exchanges[0].datagrams; len(got) != 2 || got[1].After != 3*time.Millisecond {
+		t.Errorf("%v", got)
 	}
 }
 
