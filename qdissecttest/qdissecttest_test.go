@@ -175,7 +175,7 @@ func TestGolden(t *testing.T) {
 		t.Error(log)
 	}
 	os.Remove(config)
-	if log, failed = check(Ignore("a[")); !failed || !strings.Contains(log, "a bracket is not closed") {
+	if log, failed = check(Ignore("a[")); !failed || !strings.Contains(log, "is no path of a field") {
 		t.Error(log)
 	}
 

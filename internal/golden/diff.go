@@ -22,7 +22,8 @@ import (
 func Diff(a, b string, rules Rules, limit int, stdin io.Reader) (r *Result, trouble []error, err error) {
 	if !rules.Conversation {
 		// Ignore the file names.
-		rules.Ignore = append(slices.Clone(rules.Ignore), Pattern{"file", memberPath("file")})
+		file, _ := ParsePattern("file")
+		rules.Ignore = append(slices.Clone(rules.Ignore), file)
 	}
 	d := newDiffer(rules, limit)
 	var inputs [2]*input

@@ -1,12 +1,13 @@
 package golden
 
 import (
-	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -32,79 +33,48 @@ func (r *Rules) exact() bool { return len(r.Ignore) == 0 && !r.Relative && !r.Co
 // matches any element of a list, and ** any number of steps. A pattern also selects
 // everything within the value.
 type Pattern struct {
-	text  string
-	steps []step
+	text string
+	path *regexp.Regexp
 }
 
 func (p Pattern) String() string { return p.text }
 
 // A step is one step of a path: to a member of an object or an element of a list.
 type step struct {
-	name  []byte // of a member; in a pattern, with *
+	name  []byte // of a member
 	index int    // of an element; noIndex for a member
 }
 
-const (
-	noIndex  = -1
-	anyIndex = -2
-	anySteps = -3
+const noIndex = -1
+
+var (
+	patternForm = lazyregexp.New(`^[^][. \t]+(?:\.[^][. \t]+|\[(?:\d+|\*)\])*$`)
+	patternStep = lazyregexp.New(`\.[^][.]+|\[\d+\]|\[\*\]`)
 )
 
 // ParsePattern parses a pattern.
 func ParsePattern(s string) (Pattern, error) {
-	p := Pattern{text: s}
-	bad := func(why string) (Pattern, error) {
-		return p, fmt.Errorf("%q is no path of a field: %s; paths look like rtt_ns, a2s.challenge, a2s.players[*].score", s, why)
+	s = strings.TrimSpace(s)
+	if !patternForm().MatchString(s) {
+		return Pattern{}, fmt.Errorf("%q is no path of a field; paths look like rtt_ns, a2s.challenge, a2s.players[*].score", s)
 	}
-	rest := strings.TrimSpace(s)
-	for first := true; rest != "" || first; first = false {
-		if strings.HasPrefix(rest, "[") && !first {
-			inside, after, ok := strings.Cut(rest[1:], "]")
-			if !ok {
-				return bad("a bracket is not closed")
-			}
-			n, err := strconv.Atoi(inside)
-			switch {
-			case inside == "*":
-				n = anyIndex
-			case err != nil || n < 0:
-				return bad("in brackets stands neither a number nor *")
-			}
-			p.steps = append(p.steps, step{index: n})
-			rest = after
-			continue
+	path := patternStep().ReplaceAllStringFunc("."+s, func(step string) string {
+		switch step {
+		case ".**":
+			return `(?:\.[^.[]*|\[\d+\])*`
+		case "[*]":
+			return `\[\d+\]`
 		}
-		if !first {
-			var ok bool
-			if rest, ok = strings.CutPrefix(rest, "."); !ok {
-				return bad("a dot is missing")
-			}
-		}
-		end := strings.IndexAny(rest, ".[")
-		if end < 0 {
-			end = len(rest)
-		}
-		name := rest[:end]
-		switch {
-		case name == "":
-			return bad("a name is missing")
-		case strings.ContainsAny(name, "] \t"):
-			return bad("a name is no name")
-		case name == "**":
-			p.steps = append(p.steps, step{index: anySteps})
-		default:
-			p.steps = append(p.steps, step{name: []byte(name), index: noIndex})
-		}
-		rest = rest[end:]
-	}
-	return p, nil
+		return strings.ReplaceAll(regexp.QuoteMeta(step), `\*`, `[^.[]*`)
+	})
+	return Pattern{s, regexp.MustCompile("^" + path + "$")}, nil
 }
 
-// ParsePatterns parses patterns; each string may contain several, separated by commas.
+// ParsePatterns parses lists of patterns separated by commas.
 func ParsePatterns(list []string) (all []Pattern, err error) {
 	for _, s := range list {
 		for part := range strings.SplitSeq(s, ",") {
-			p, err := ParsePattern(strings.TrimSpace(part))
+			p, err := ParsePattern(part)
 			if err != nil {
 				return nil, err
 			}
@@ -116,52 +86,11 @@ func ParsePatterns(list []string) (all []Pattern, err error) {
 
 // ignored reports whether the value at a path may differ.
 func (r *Rules) ignored(path []step) bool {
-	return slices.ContainsFunc(r.Ignore, func(p Pattern) bool { return matches(p.steps, path) })
-}
-
-func matches(pattern, path []step) bool {
-	for len(pattern) > 0 {
-		p := &pattern[0]
-		if p.index == anySteps {
-			for skip := range len(path) + 1 {
-				if matches(pattern[1:], path[skip:]) {
-					return true
-				}
-			}
-			return false
-		}
-		if len(path) == 0 {
-			return false
-		}
-		switch s := &path[0]; {
-		case p.index == noIndex:
-			if s.index != noIndex || !glob(p.name, s.name) {
-				return false
-			}
-		case s.index == noIndex || p.index != anyIndex && p.index != s.index:
-			return false
-		}
-		pattern, path = pattern[1:], path[1:]
-	}
-	return len(path) == 0
-}
-
-// glob reports whether a name matches a pattern with stars.
-func glob(pattern, name []byte) bool {
-	before, after, star := bytes.Cut(pattern, []byte("*"))
-	if !star {
-		return bytes.Equal(pattern, name)
-	}
-	if !bytes.HasPrefix(name, before) {
+	if len(r.Ignore) == 0 || len(path) == 0 {
 		return false
 	}
-	name = name[len(before):]
-	for i := range len(name) + 1 {
-		if glob(after, name[i:]) {
-			return true
-		}
-	}
-	return false
+	text := "." + pathText(path)
+	return slices.ContainsFunc(r.Ignore, func(p Pattern) bool { return p.path.MatchString(text) })
 }
 
 // pathText formats a path like a pattern. Unusual names are quoted, because they come from
