@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -29,6 +30,7 @@ var writing = []struct {
 	check string // what is written has times, or goes on from what is there: this command reads it
 	once  bool   // refuses a file that exists
 	waits bool   // takes a second of waiting, and writes at its end
+	every bool   // reads IN in two pieces, and has a page of the first in between
 }{
 	{args: "read -r IN -w OUT.pcapng"},
 	{args: "read -r IN -w OUT.pcap.zst"},
@@ -41,6 +43,7 @@ var writing = []struct {
 	{args: "read -q --counts OUT -", stdin: true, check: "report --from OUT"},
 	{args: "report IN -o OUT.html"},
 	{args: "report IN -o OUT.json"},
+	{args: "report --every 1 -o OUT.html -", stdin: true, every: true},
 	{args: "report --series IN IN2 -o OUT.html"},
 	{args: "report --from UNITS -o OUT.html"},
 	{args: "anonymize --key 00112233445566778899aabbccddeeff IN OUT.pcapng"},
@@ -88,6 +91,9 @@ func TestKilled(t *testing.T) {
 					if f, err = os.Open(in); err == nil {
 						t.Cleanup(func() { f.Close() })
 						cmd.Stdin = f
+						if c.every {
+							cmd.Stdin = &halves{file: f}
+						}
 					}
 				}
 				if c.more != "" {
@@ -143,7 +149,7 @@ func TestKilled(t *testing.T) {
 				_ = cmd.Process.Kill()
 				_ = cmd.Wait()
 				left := filesIn(t, dir)
-				maps.DeleteFunc(left, func(name, _ string) bool { return hidden(name) })
+				maps.DeleteFunc(left, func(name, b string) bool { return hidden(name) || c.every && strings.HasSuffix(b, "</html>\n") })
 				whole(when, dir, left)
 				if c.once {
 					_ = os.RemoveAll(filepath.Join(dir, "out.pcap"))
@@ -158,13 +164,34 @@ func TestKilled(t *testing.T) {
 			}
 			var killing sync.WaitGroup
 			for i := range points {
-				if killing.Go(func() { kill(i) }); !c.waits {
+				if killing.Go(func() { kill(i) }); !c.waits && !c.every {
 					killing.Wait()
 				}
 			}
 			killing.Wait()
 		})
 	}
+}
+
+// halves reads a file, with a pause in the middle.
+type halves struct {
+	file   *os.File
+	paused bool
+}
+
+func (h *halves) Read(b []byte) (int, error) {
+	st, err := h.file.Stat()
+	at, err2 := h.file.Seek(0, io.SeekCurrent)
+	if err := errors.Join(err, err2); err != nil {
+		return 0, err
+	}
+	if left := st.Size()/2 - at; left > 0 {
+		b = b[:min(int64(len(b)), left)]
+	} else if !h.paused {
+		h.paused = true
+		time.Sleep(1500 * time.Millisecond)
+	}
+	return h.file.Read(b)
 }
 
 // mumbles starts a server that clients ask once, and returns its address.
