@@ -51,7 +51,7 @@ func Info(addr string) (*reply, error) {
 		return nil, err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		return nil, err
 	}
 	const question = "\xff\xff\xff\xffTSource Engine Query\x00"

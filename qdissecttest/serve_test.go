@@ -23,7 +23,7 @@ func ask(t *testing.T, addr, request string, n int) (replies []string) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Write([]byte(request)); err != nil {

@@ -73,16 +73,12 @@ func (f *film) stage(at int, interfaces string, commands ...string) *network {
 	}
 	for _, a := range []string{"198.51.100.10:9", "[2001:db8::10]:9"} { // neighbours get to know each other
 		c := s.socket(onClients, "", a)
-		for end := time.Now().Add(5 * time.Second); ; {
+		until(s.t, func() bool {
 			_, _ = c.Write(nil)
 			_ = c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
-			if _, err := c.Read(make([]byte, 1)); errors.Is(err, unix.ECONNREFUSED) {
-				break
-			}
-			if time.Now().After(end) {
-				s.t.Fatalf("%s cannot be reached", a)
-			}
-		}
+			_, err := c.Read(make([]byte, 1))
+			return errors.Is(err, unix.ECONNREFUSED)
+		}, func() string { return a + " cannot be reached" })
 	}
 	for i, c := range commands {
 		s.at(i, c)

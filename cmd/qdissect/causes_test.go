@@ -911,7 +911,7 @@ func agree(t *testing.T, name string) {
 			}
 		}
 	}
-	for _, s := range r.Servers[:min(len(r.Servers), thorough.Of(1, 8))] { // asked alone, only lists of masters are more evidence
+	for _, s := range r.Servers[:min(len(r.Servers), thorough.Of(1, 3))] { // asked alone, only lists of masters are more evidence
 		alone, w := new(whyAnswer), answers[s.Address]
 		out, errs, _ := runIn(t, ".", "why", "--format", "json", s.Address, name)
 		if err := json.Unmarshal([]byte(out), alone); err != nil {

@@ -31,11 +31,7 @@ func TestLiveWhy(t *testing.T) {
 // listens waits until the program captures.
 func (r *running) listens(name string) {
 	r.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !strings.Contains(r.err.String(), "listening on "+name); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			r.t.Fatalf("it does not begin: %s", &r.err)
-		}
-	}
+	r.until("begin", func() bool { return strings.Contains(r.err.String(), "listening on "+name) })
 }
 
 // TestLiveReport: the file is written while the capture goes on, whole each time, and once more at the end.
@@ -55,11 +51,7 @@ func TestLiveReport(t *testing.T) {
 		}
 		return strings.Contains(string(b), text)
 	}
-	for end := time.Now().Add(30 * time.Second); !has("Nothing unusual: 1 request from 1 address"); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("no report: %s", &r.err)
-		}
-	}
+	r.until("report", func() bool { return has("Nothing unusual: 1 request from 1 address") })
 	exchange(t)
 	n(4)
 	r.cmd.Process.Signal(os.Interrupt)
@@ -96,11 +88,10 @@ func TestOnVerdict(t *testing.T) {
 		t.Fatal(err)
 	}
 	var line []byte
-	for end := time.Now().Add(30 * time.Second); len(line) == 0 || !strings.Contains(r.err.String(), "alarm\n"); time.Sleep(20 * time.Millisecond) {
-		if line, _ = os.ReadFile(file); time.Now().After(end) {
-			t.Fatalf("no verdict: %q, %s", line, &r.err)
-		}
-	}
+	r.until("give a verdict", func() bool {
+		line, _ = os.ReadFile(file)
+		return len(line) > 0 && strings.Contains(r.err.String(), "alarm\n")
+	})
 	var v struct{ Kind, Server string }
 	if err := json.Unmarshal(line, &v); err != nil || v.Kind != "server_down" || v.Server != truth.Events[0].Servers[0] {
 		t.Errorf("%s: %v", line, err)

@@ -40,7 +40,6 @@ func TestExtcapPipe(t *testing.T) {
 				t.Fatalf("the file begins with %x (%v)", b, err)
 			}
 			w := connect(t, "veth0")
-			sent := time.Now()
 			w.send(udp(client, server, question))
 			w.send(udp(server, client, answer))
 			c, err := capture.NewReader(in, "fifo")
@@ -56,9 +55,6 @@ func TestExtcapPipe(t *testing.T) {
 				if !strings.HasPrefix(comments, want) || strings.Contains(comments, nettext.TreeMark) != (annotate == "tree") {
 					t.Errorf("comments %q", f.Comments)
 				}
-			}
-			if took := time.Since(sent); took > 5*time.Second { // one second if the machine is not busy
-				t.Errorf("the frames came after %v", took)
 			}
 			fifo.Close()
 			r.end(exitDone)
@@ -115,7 +111,7 @@ func TestExtcap(t *testing.T) {
 	w := connect(t, "veth0")
 	got := ""
 	want := regexp.MustCompile(`(?m)^A2S\tinfo_request\t\t\t(\d+)\nA2S\tchallenge_reply\t67305985\t\d+\t$`)
-	for end := time.Now().Add(40 * time.Second); !want.MatchString(got); {
+	for end := time.Now().Add(patience); !want.MatchString(got); {
 		w.send(udp(client, server, question))
 		w.send(udp(server, client, answer))
 		select {

@@ -6,13 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/qdissect/qdissect/internal/stats"
@@ -64,31 +67,33 @@ func TestAlarm(t *testing.T) {
 	}
 }
 
-// TestAlarmSlow: a command that hangs keeps nobody waiting, and ends with the capture.
+// TestAlarmSlow: a command that hangs keeps nobody waiting, and ends soon after the capture.
 func TestAlarmSlow(t *testing.T) {
-	var warned []error
-	a := newAlarm(func(ctx context.Context, _ []byte) error {
-		<-ctx.Done()
-		return errors.New("killed")
-	}, func(err error) { warned = append(warned, err) })
-	at := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
-	began := time.Now()
-	const n = 3 * maxVerdicts
-	for i := range n {
-		r := verdicts(at, stats.ServerDown)
-		r.Verdicts[0].Server = fmt.Sprint(i)
-		a.look(r, at.Add(time.Duration(i)))
-	}
-	if past := time.Since(began); past > verdictTime/2 {
-		t.Errorf("it took %v", past)
-	}
-	a.end()
-	if past := time.Since(began); past > verdictTime {
-		t.Errorf("the end took %v", past)
-	}
-	if len(a.told) > maxVerdicts || len(warned) != 1 || !strings.Contains(warned[0].Error(), "verdicts not passed on, because the command is too slow") || n-a.left > maxQueued+1 {
-		t.Errorf("%d remembered, %d left out, warnings %v", len(a.told), a.left, warned)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var warned []error
+		a := newAlarm(func(ctx context.Context, _ []byte) error {
+			<-ctx.Done()
+			return errors.New("killed")
+		}, func(err error) { warned = append(warned, err) })
+		at := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
+		began := time.Now()
+		const n = 3 * maxVerdicts
+		for i := range n {
+			r := verdicts(at, stats.ServerDown)
+			r.Verdicts[0].Server = fmt.Sprint(i)
+			a.look(r, at.Add(time.Duration(i)))
+		}
+		if past := time.Since(began); past > 0 {
+			t.Errorf("it took %v", past)
+		}
+		a.end()
+		if past := time.Since(began); past != verdictEnd {
+			t.Errorf("the end took %v", past)
+		}
+		if len(a.told) > maxVerdicts || len(warned) != 1 || !strings.Contains(warned[0].Error(), "verdicts not passed on, because the command is too slow") || n-a.left > maxQueued+1 {
+			t.Errorf("%d remembered, %d left out, warnings %v", len(a.told), a.left, warned)
+		}
+	})
 }
 
 // TestAlarmForgets: the verdict that was passed on first is forgotten first.
@@ -118,16 +123,29 @@ func TestRunWith(t *testing.T) {
 	if err := runWith("exit 3", &out)(t.Context(), bytes.Repeat([]byte("x"), 1<<20)); err == nil || err.Error() != "exit status 3" {
 		t.Error(err)
 	}
-	child := filepath.Join(t.TempDir(), "child")
-	ctx, end := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer end()
-	began := time.Now()
-	err := runWith(fmt.Sprintf("(sleep 4; touch '%s') & sleep 60; true", child), &out)(ctx, nil)
-	if past := time.Since(began); err == nil || past > 3*time.Second {
-		t.Errorf("%v after %v", err, past)
+	pipe := filepath.Join(t.TempDir(), "pipe") // its end says that nobody has it open
+	if err := exec.Command("mkfifo", pipe).Run(); err != nil {
+		t.Fatal(err)
 	}
-	time.Sleep(time.Until(began.Add(5 * time.Second)))
-	if _, err := os.Stat(child); err == nil {
-		t.Error("its child goes on")
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- runWith(fmt.Sprintf("exec 3>'%s'; sleep 3600 & sleep 3600; true", pipe), &out)(ctx, nil)
+	}()
+	children, err := os.Open(pipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer children.Close()
+	end()
+	if err := <-ended; err == nil {
+		t.Error("it was killed, and no error says so")
+	}
+	if err := children.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, children); err != nil {
+		t.Errorf("its child goes on: %v", err)
 	}
 }

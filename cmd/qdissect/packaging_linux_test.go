@@ -78,16 +78,14 @@ func TestCaptureService(t *testing.T) {
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: nobody, AmbientCaps: []uintptr{unix.CAP_NET_RAW}}
 	}, args[1:]...)
 	metrics := ""
-	for end := time.Now().Add(30 * time.Second); !strings.Contains(metrics, "qdissect_server_") || !strings.Contains(metrics, "round_trip_seconds_bucket"); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("no counters: %s\n%s", metrics, &r.err)
-		}
+	r.until("count", func() bool {
 		if m := regexp.MustCompile(`metrics at (http://\S+)`).FindStringSubmatch(r.err.String()); m != nil {
 			if metrics = get(t, m[1]); strings.Contains(metrics, "qdissect_kernel_received") {
 				exchange(t)
 			}
 		}
-	}
+		return strings.Contains(metrics, "qdissect_server_") && strings.Contains(metrics, "round_trip_seconds_bucket")
+	})
 	r.cmd.Process.Signal(syscall.SIGTERM)
 	r.end(exitDone)
 	files, err := filepath.Glob(filepath.Join(dir, "capture_*.pcapng.zst"))

@@ -180,7 +180,7 @@ func runRecipe(t *testing.T, dir, text string) {
 			t.Skip(program + " is not installed")
 		}
 	}
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	c := exec.CommandContext(ctx, "bash", "-o", "pipefail", "-c", text)
 	c.Dir = dir

@@ -114,7 +114,7 @@ func TestSecretMessages(t *testing.T) {
 }
 
 // TestSecretPorts repeats the check on the ports of other protocols and in the other
-// direction.
+// direction, each in some of the forms.
 func TestSecretPorts(t *testing.T) {
 	ports := []uint16{4000}
 	for _, p := range all.Protocols() {
@@ -131,7 +131,11 @@ func TestSecretPorts(t *testing.T) {
 				c.Port, c.Reply = port, reply
 				confide(s, c, uint16(30000+i))
 			}
-			for mode, out := range outputs(t, b.Bytes(), thorough.Of(forms[:4], forms)) {
+			some := forms[2*(i%3):]
+			if reply {
+				some = forms[2*((i+1)%3):]
+			}
+			for mode, out := range outputs(t, b.Bytes(), some[:2]) {
 				if leaks(out) {
 					t.Errorf("port %d, replies %v, %s: %q", port, reply, mode, about(out))
 				}

@@ -162,7 +162,7 @@ func talk(t *testing.T, to string, request string, n int) (replies []string) {
 		t.Fatal(err)
 	}
 	buf := make([]byte, 1<<16)
-	c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	c.SetReadDeadline(time.Now().Add(2 * time.Minute))
 	for range n {
 		k, err := c.Read(buf)
 		if err != nil {
@@ -267,7 +267,7 @@ func TestServeInterrupt(t *testing.T) {
 	select {
 	case err := <-s.done:
 		s.done <- err
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("an interrupt does not end it")
 	}
 	if err := s.end(); err != nil { // waits for the log
@@ -300,7 +300,7 @@ func TestServeFullPipe(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "full and not read") {
 			t.Errorf("ended with %v", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("serve waits for a reader of its log")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -60,30 +61,19 @@ func (p *tmuxPane) keys(keys ...string) {
 // shows waits until the terminal shows all texts, and returns what it shows.
 func (p *tmuxPane) shows(texts ...string) (screen string) {
 	p.t.Helper()
-	for range 300 {
+	until(p.t, func() bool {
 		screen = p.tmux("capture-pane", "-p")
-		all := true
-		for _, s := range texts {
-			all = all && strings.Contains(screen, s)
-		}
-		if all {
-			return screen
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	p.t.Fatalf("the terminal does not show %q but\n%s", texts, screen)
-	return ""
+		return !slices.ContainsFunc(texts, func(s string) bool { return !strings.Contains(screen, s) })
+	}, func() string { return fmt.Sprintf("the terminal does not show %q but\n%s", texts, screen) })
+	return screen
 }
 
 // restored checks that the terminal is as it was before: the screen, echo, and the keys of the cursor.
 func (p *tmuxPane) restored() {
 	p.t.Helper()
-	for range 300 { // keys that come before are the program's
-		if p.tmux("display-message", "-p", "#{alternate_on} #{pane_current_command}") == "0 sh\n" {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	until(p.t, func() bool { // keys that come before are the program's
+		return p.tmux("display-message", "-p", "#{alternate_on} #{pane_current_command}") == "0 sh\n"
+	}, func() string { return "the terminal is still that of the program" })
 	p.keys("stty -a | grep -o ' echo ' | tr a-z A-Z", "Enter")
 	if screen := p.shows("ECHO"); strings.Contains(screen, "F1 servers") {
 		p.t.Errorf("the screen is not restored:\n%s", screen)
@@ -131,11 +121,7 @@ func TestTopTerminal(t *testing.T) {
 	p.keys("Escape")
 	p.shows("[F1 servers]", "over time", "protocol")
 	p.tmux("resize-window", "-x", "80", "-y", "24")
-	for range 100 {
-		if time.Sleep(50 * time.Millisecond); !strings.Contains(p.tmux("capture-pane", "-p"), "over time") {
-			break
-		}
-	}
+	until(t, func() bool { return !strings.Contains(p.tmux("capture-pane", "-p"), "over time") }, func() string { return "the chart does not go" })
 
 	// A filter; what is wrong with it is said.
 	p.keys("/", "finding ==", "Enter")
@@ -296,33 +282,22 @@ func TestTopLive(t *testing.T) {
 	}
 	defer c.Close()
 	server := s.LocalAddr().String()
-	end := time.After(3 * time.Second)
-	var views []string
-	for i := 0; ; i++ {
-		select {
-		case <-end:
-		default:
-			for range 100 {
-				c.Write([]byte(question))
-			}
-			if i%50 == 0 {
-				views = append(views, p.tmux("capture-pane", "-p"))
-			}
-			time.Sleep(2 * time.Millisecond)
-			continue
+	views := map[string]bool{}
+	for i, began := 0, time.Now(); time.Since(began) < thorough.Of(time.Second, 3*time.Second) || len(views) < 3; i++ {
+		for range 100 {
+			c.Write([]byte(question))
 		}
-		break
+		if i%50 == 0 {
+			views[p.tmux("capture-pane", "-p")] = true
+		}
+		if time.Since(began) > patience {
+			t.Fatalf("%d views", len(views))
+		}
+		time.Sleep(2 * time.Millisecond)
 	}
 	screen := p.shows(server)
 	if strings.Contains(screen, "LOST") {
 		t.Errorf("packets were lost:\n%s", screen)
-	}
-	different := map[string]bool{}
-	for _, v := range views {
-		different[v] = true
-	}
-	if len(different) < 3 {
-		t.Errorf("%d views in three seconds", len(different))
 	}
 	p.keys("p")
 	p.shows("PAUSED")

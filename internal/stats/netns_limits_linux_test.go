@@ -11,16 +11,10 @@ import (
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
-// waits leaves out tests that wait in real time.
-func waits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes real time")
-	}
-}
-
 // TestNamespace: without a rule everything passes, and rules stop whom they name.
 func TestNamespace(t *testing.T) {
-	waits(t)
+	run, wait := beside(t)
+	defer wait()
 	const table = "table inet x {\nchain x {\ntype filter hook %s priority 0; policy accept;\n%s\n}\n}\n"
 	for i, x := range []struct {
 		scene, rule string
@@ -37,8 +31,7 @@ func TestNamespace(t *testing.T) {
 		if i > 0 && !thorough.All() {
 			break
 		}
-		t.Run(x.scene, func(t *testing.T) {
-			t.Parallel()
+		run(x.scene, func(t *testing.T) {
 			s, err := scenes.Find(x.scene)
 			if err != nil {
 				t.Fatal(err)
@@ -90,7 +83,8 @@ func fire(t *testing.T, rule string, list []volley) shares {
 
 // TestLimitsOfNFT holds what netns_linux_test.go says about limits.
 func TestLimitsOfNFT(t *testing.T) {
-	waits(t)
+	run, wait := beside(t)
+	defer wait()
 	const ms = time.Millisecond
 	once := func(at time.Duration, class string, n int) volley { return volley{at, class, 1, 1, n, 0} }
 	for i, x := range []struct {
@@ -143,8 +137,7 @@ func TestLimitsOfNFT(t *testing.T) {
 		if i > 0 && !thorough.All() {
 			break
 		}
-		t.Run(x.name, func(t *testing.T) {
-			t.Parallel()
+		run(x.name, func(t *testing.T) {
 			got := fire(t, `table ip x {
 				set large { type ipv4_addr; flags dynamic; size 65535; timeout 60s; }
 				set small { type ipv4_addr; flags dynamic; size 10; timeout 10s; }

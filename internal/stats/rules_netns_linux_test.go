@@ -20,9 +20,8 @@ import (
 // TestRulesOfNamespace: of a scene that the program captures in the namespace of a container with --netns, what the rules that it prints let
 // pass, when the scene is played again, is within five points of what their comment promises.
 func TestRulesOfNamespace(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes real time")
-	}
+	run, wait := beside(t)
+	defer wait()
 	program := filepath.Join(t.TempDir(), "qdissect")
 	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/qdissect").CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
@@ -33,8 +32,7 @@ func TestRulesOfNamespace(t *testing.T) {
 			t.Fatal(err)
 		}
 		for format, v6 := range map[string]bool{"iptables": false, "ip6tables": true} {
-			t.Run(name+" "+format, func(t *testing.T) {
-				t.Parallel()
+			run(name+" "+format, func(t *testing.T) {
 				o := scenes.Options{Span: 9 * time.Second, Clients: 800, Rate: 500, IPv6: v6}
 				printed := map[string]*bytes.Buffer{"nft": {}, format: {}}
 				playScene(t, s, o, inContainer, watched(func(pid int) func() error {

@@ -21,9 +21,8 @@ import (
 // before the translation (DNAT); or there, captured in the container's namespace, so that they stand at what is forwarded. Each for nft and
 // for iptables, in IPv4 and IPv6; with QDISSECT_LONG=1 all scenes.
 func TestRulesPlayed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes real time")
-	}
+	run, wait := beside(t)
+	defer wait()
 	type variant struct {
 		scene string
 		o     scenes.Options
@@ -87,8 +86,7 @@ func TestRulesPlayed(t *testing.T) {
 						if thorough.All() && i > 1 && way%len(places) != k && os.Getenv("QDISSECT_LONG") == "" || !thorough.All() && (v6 != (i > 0) || f != i || k != 2-i) {
 							continue
 						}
-						t.Run(fmt.Sprint(v.scene, v.o.Rate, " IPv6 ", v6, " ", x.name, " ", format), func(t *testing.T) {
-							t.Parallel()
+						run(fmt.Sprint(v.scene, v.o.Rate, " IPv6 ", v6, " ", x.name, " ", format), func(t *testing.T) {
 							rule := byNFT(stats.NFT(p.remedies, x.place, false))
 							if format == "iptables" {
 								command := map[bool]string{false: "iptables", true: "ip6tables"}[v6]

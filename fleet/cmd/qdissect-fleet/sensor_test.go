@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,13 +24,11 @@ import (
 // until waits until something is so.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for range 400 {
-		if is() {
-			return
+	for began := time.Now(); !is(); time.Sleep(50 * time.Millisecond) {
+		if time.Since(began) > 2*time.Minute {
+			t.Fatalf("%s: not within two minutes", what)
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
-	t.Fatalf("%s: not within 20 s", what)
 }
 
 // TestLoopback captures on lo with a sensor, looks at the pages of a view, and fetches packets.
@@ -38,12 +37,7 @@ func TestLoopback(t *testing.T) {
 		t.Skip("no network namespace here: not root")
 	}
 	s := &scene{dir: t.TempDir()}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
+	address := address(t)
 	game, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -67,19 +61,12 @@ func TestLoopback(t *testing.T) {
 	ask := func() {
 		time.Sleep(15 * time.Millisecond) // else it looks like a copy
 		client.Write([]byte("\xff\xff\xff\xffTSource Engine Query\x00"))
-		client.SetReadDeadline(time.Now().Add(time.Second))
+		client.SetReadDeadline(time.Now().Add(time.Minute))
 		client.Read(make([]byte, 1500))
 	}
 
-	url := "nats://" + address
 	s.start(t, "server", "--store", "hub", "--listen", address)
-	until(t, "the server listens", func() bool {
-		c, err := net.Dial("tcp", address)
-		if err == nil {
-			c.Close()
-		}
-		return err == nil
-	})
+	url := s.joined(t, address)
 	sensor := s.start(t, "sensor", "-i", "lo", "--name", "a", "--dir", "a", "--nats", url, "--qdissect", qdissect,
 		"udp", "port", strings.TrimPrefix(game.LocalAddr().String(), "127.0.0.1:"))
 	until(t, "the sensor captures", func() bool {
@@ -188,8 +175,9 @@ func TestLoopback(t *testing.T) {
 // in the metrics, from the time of the last reply on.
 func TestDown(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("capturing needs root")
+		t.Skip("no network namespace here: not root")
 	}
+	t.Parallel()
 	s := &scene{dir: t.TempDir()}
 	games := map[string]net.PacketConn{"killed": nil, "hangs": nil}
 	silent := make(chan struct{})
@@ -270,7 +258,7 @@ func TestDown(t *testing.T) {
 		b, _ := io.ReadAll(r.Body)
 		return string(b)
 	}
-	lacks := ""
+	lacks, began := "", time.Now()
 	defer func() {
 		if t.Failed() {
 			t.Log(lacks)
@@ -292,13 +280,14 @@ func TestDown(t *testing.T) {
 		}
 		return true
 	})
+	usual := time.Since(began)
 	time.Sleep(5 * time.Second)
 	down := time.Now().UTC()
 	close(silent)
 	games["killed"].Close()
 	for left := len(views)*len(games) + len(games); left > 0; {
-		if time.Since(down) > 15*time.Second {
-			t.Fatalf("%d of the statements do not come", left)
+		if time.Since(down) > max(15*time.Second, 3*usual) { // a slow machine was slow before, too
+			t.Fatalf("%d of the statements do not come; that there are servers came after %v", left, usual)
 		}
 		time.Sleep(50 * time.Millisecond)
 		left = 0
@@ -329,7 +318,7 @@ func TestDown(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("everything says so after %v", time.Since(down))
+	t.Logf("everything says so after %v; that there are servers came after %v", time.Since(down), usual)
 }
 
 // TestReadme does what the README says for several machines, command by command, on one whose name is hub. Only the interface and the
@@ -373,7 +362,7 @@ func TestReadme(t *testing.T) {
 	if commands != 5 {
 		t.Fatalf("%d commands in README.md", commands)
 	}
-	script += "for i in $(seq 150); do grep -q ams1.html pages/index.html 2>/dev/null && exit 0; sleep 0.1; done; exit 9"
+	script += "for i in $(seq 1200); do grep -q ams1.html pages/index.html 2>/dev/null && exit 0; sleep 0.1; done; exit 9"
 	s := &scene{dir: t.TempDir()}
 	self, err := os.Executable()
 	if err != nil {
@@ -407,23 +396,25 @@ func TestViewFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, port, _ := strings.Cut(address(t), ":")
-	view := s.start(t, "view", "-o", "pages", "--nats", "tls://localhost:"+port, "--tls-ca", "hub.pem", "--nkey", "wall.nk")
+	args := []string{"view", "--nats", "tls://localhost:" + port, "--tls-ca", "hub.pem", "--nkey", "wall.nk"}
+	view := s.start(t, append(slices.Clone(args), "-o", "pages")...)
 	select {
 	case <-view.done:
 		t.Fatalf("the view does not wait: %s", view.text)
 	case <-time.After(1500 * time.Millisecond):
 	}
 	s.start(t, "server", "--store", "hub", "--listen", "0.0.0.0:"+port, "--users", "users", "--tls-cert", "hub.pem", "--tls-key", "hub.key")
-	until(t, "the server listens", func() bool {
-		c, err := net.Dial("tcp", "localhost:"+port)
-		if err == nil {
-			c.Close()
-		}
-		return err == nil
-	})
-	began := time.Now()
-	until(t, "there is a page", func() bool { _, err := os.Stat(filepath.Join(s.dir, "pages", "index.html")); return err == nil })
-	if past := time.Since(began); past > 4*time.Second { // a second of it is the pause between tries
-		t.Errorf("the first page came after %v", past)
+	s.joined(t, "localhost:"+port)
+	page := func(dir string) time.Duration {
+		began := time.Now()
+		until(t, "there is a page", func() bool { _, err := os.Stat(filepath.Join(s.dir, dir, "index.html")); return err == nil })
+		return time.Since(began)
+	}
+	past := page("pages")
+	s.start(t, append(slices.Clone(args), "-o", "second")...)
+	usual := page("second")
+	t.Logf("the first page came after %v, that of a view that begins after the server after %v", past, usual)
+	if past > max(4*time.Second, 2*time.Second+3*usual) { // a second of it is the pause between tries
+		t.Errorf("the first page came after %v, that of a view that begins after the server after %v", past, usual)
 	}
 }

@@ -215,13 +215,13 @@ func (s *Sensor) publish(ctx context.Context, js jetstream.JetStream) error {
 			}
 		}
 	}
-	s.mu.Unlock()
 	for _, name := range names {
 		if s.units[name] == nil {
 			s.units[name] = new(sending)
 		}
 		s.units[name].seen = changed(name)
 	}
+	s.mu.Unlock()
 	for name, u := range s.units {
 		if u.seen.Equal(u.sent) || !s.Conn.IsConnected() {
 			continue // while the server is away, the units wait

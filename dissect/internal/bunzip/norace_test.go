@@ -1,5 +1,0 @@
-//go:build !race
-
-package bunzip
-
-const race = false
