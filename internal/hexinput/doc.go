@@ -15,8 +15,7 @@
 //     above it.
 //   - tcpdump -x, -X, -xx and -XX; tshark -x.
 //   - Wireshark: copies of packets as hex, as an escaped string and as base64, C
-//     arrays, streams that are followed (as hex, raw or C arrays), and the text
-//     export of packets with their bytes.
+//     arrays, and streams that are followed (as hex, raw or C arrays).
 //   - Python: bytes and bytearray literals, lists of numbers, fromhex.
 //   - C, Go, PHP, JavaScript, Java, Rust, Lua and the like: strings with escapes,
 //     which may stand without quotes on a line, lists of numbers and characters,
@@ -74,8 +73,8 @@
 //
 // An IP packet, or a frame (Ethernet, Linux cooked, loopback) that holds one, is
 // decoded by package packet, through VLAN tags and tunnels: Data is the payload
-// of its UDP datagram. That is expected of tcpdump's dumps and of frames of
-// Wireshark; anything else is a packet only if all its lengths agree. IP
+// of its UDP datagram. That is expected of tcpdump's dumps; anything else is a packet only if
+// all its lengths agree. IP
 // fragments are not put together.
 //
 // # How it works
@@ -88,7 +87,6 @@
 //	plain     12:00:01 ff ff | ..                bytes, and more of them on the next line
 //	encoded   /////1RTb3VyY2U=                   base64
 //	scan      send(b'\xff', [255, 0x41], "ff")   strings, lists, base64 and hex, wherever they stand
-//	heading   Node 0: 10.0.0.1:27015             addresses and frames of what follows
 //
 // Dump, plain and scan share the reader of hex words (words.go). Scan goes through
 // the line from left to right. A string that is not a payload itself is scanned

@@ -2,7 +2,6 @@ package hexinput
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 )
 
@@ -13,13 +12,6 @@ func (p *parser) dump(l line) bool {
 		return p.err != nil
 	}
 	p.endBlock()
-	n := len(p.found) - 1
-	for n >= 0 && !p.found[n].sure {
-		n--
-	}
-	if n >= 0 && len(p.found[n].Data) >= 8 && strings.HasPrefix(ruler, string(p.found[n].Data)) {
-		p.found = slices.Delete(p.found, n, n+1)
-	}
 	for ok && p.err == nil {
 		var rows []row
 		rows, r, ok = p.rows(r)
@@ -34,10 +26,6 @@ func (p *parser) dump(l line) bool {
 	return true
 }
 
-// ruler is what numbers the columns of a dump, above it.
-const ruler = "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f" +
-	"\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f"
-
 // firstRow reads a line as the first row of a dump. The offset of that is 0. If it
 // is not, or looks like words of hex, something else must confirm it: the text after
 // the bytes, the next row, or the rows before.
@@ -45,10 +33,9 @@ func (p *parser) firstRow(l line) (r row, ok bool) {
 	if r, ok = readRow(l); !ok {
 		return r, false
 	}
-	base := r.otherBase()
 	switch {
-	case base != "" && r.zero():
-		p.fail(l.start+max(r.bad, r.indent), true, "this dump is "+base+": dump it with hexdump -C or xxd")
+	case r.ofWords():
+		p.fail(l.start+max(r.bad, r.indent), true, "this dump is of od or of hexdump without -C, whose offsets and words need not be bytes in hex: dump it with hexdump -C or xxd")
 		return r, false
 	case r.bad >= 0:
 		if (r.zero() || r.mark == 'x') && (r.groups >= 2 || hasBytes(l.text[r.bad:])) {
@@ -176,26 +163,7 @@ func (p *parser) takeDump(rows []row, broken bool) (rest []row) {
 		clear(p.streams)
 	}
 	p.streams[first.indent] = end
-	if first.isStream() {
-		d.Src, d.Dst = p.nodes[0], p.nodes[1]
-		if first.indent > 0 {
-			d.Src, d.Dst = d.Dst, d.Src
-		}
-	}
 	d.packet = first.mark == 'x' && first.group == 2 // tcpdump
-	p.takeFrame(d)
-	return rest
-}
-
-// takeFrame takes the datagram of a dump. Within an export of Wireshark, the dump is
-// of the frame, or of its payload alone. The details above repeat it.
-func (p *parser) takeFrame(d Datagram) {
-	f := p.frame
-	p.frame = frame{} // so that it is taken
-	if f.details {
-		p.found = p.found[:f.first]
-	}
-	d.packet = d.packet || (f.details || f.dumped) && len(d.Data) != f.payload
 	p.take(d, true)
-	p.frame = frame{dumped: f.details || f.dumped, payload: f.payload}
+	return rest
 }

@@ -101,6 +101,8 @@ var refused = [...]struct {
 }{
 	{lazyregexp.New(`"_source"\s*:|"timestamp"\s*:\s*"\d+"\s*,\s*"layers"|<packet>`),
 		"exports of tshark (-T json, ek and pdml) repeat each payload: read the capture, or give the output of tshark -x"},
+	{lazyregexp.New(`(?m)^[ \t]*Frame \d+: \d+ bytes on wire`),
+		"packets with their details (tshark -V, text exports of Wireshark) repeat each payload: read the capture, or give the output of tshark -x without -V"},
 	{lazyregexp.New(`Buffer length: \d+ bytes`), "gamedig's debug output is not read: capture the traffic, or give the bytes as plain hex"},
 }
 
@@ -130,23 +132,12 @@ type parser struct {
 	doubt error
 	prose int // how many lines hold no payload
 
-	block   block // the plain hex of the lines before this one
-	frame   frame
-	nodes   [2]netip.AddrPort // the two ends of a followed stream
-	streams map[int]uint64    // the offset at which a dump with that indentation continues
+	block   block          // the plain hex of the lines before this one
+	streams map[int]uint64 // the offset at which a dump with that indentation continues
 
 	// Up to here no list or string begins, and up to here goes a string that is not
 	// a payload but may hold one.
 	noList, noString, inside int
-}
-
-// A frame is a frame of Wireshark's export, which shows the same bytes among its
-// details and in its dump.
-type frame struct {
-	details bool // between its heading and its dump
-	dumped  bool // after the dump, where indented lines belong to the frame
-	first   int  // the index in found of its first payload
-	payload int  // how many bytes its payload has; 0 if the export does not say
 }
 
 // forms are the kinds of lines, in the order in which they are tried. Each
@@ -157,7 +148,6 @@ var forms = [...]func(*parser, line) bool{
 	(*parser).plain,   // ff ff  |..|
 	(*parser).encoded, // /////1RT
 	(*parser).scan,    // send(b'\xff', [255, 255], "/////1RT", payload="ff ff")
-	(*parser).heading, // Frame 1: 60 bytes on wire
 }
 
 // line reads one line, and those that belong to it.
@@ -167,9 +157,6 @@ func (p *parser) line(l line) {
 		return
 	}
 	p.block.closed = p.block.closed || strings.HasPrefix(l.text[skipBlanks(l.text, 0):], p.block.closer)
-	if p.frame.dumped && !isBlank(l.text[0]) {
-		p.frame = frame{}
-	}
 	if !slices.ContainsFunc(forms[:], func(read func(*parser, line) bool) bool { return read(p, l) }) {
 		p.endBlock()
 		p.prose++
@@ -200,10 +187,10 @@ func (p *parser) tooLong(at int) {
 }
 
 // wrong is fail for a mistake that is not in a dump. It may be prose if it is
-// not sure, or is among the details of a frame.
+// not sure.
 func (p *parser) wrong(at int, problem string, sure bool) {
 	switch {
-	case sure && !p.frame.details:
+	case sure:
 		p.fail(at, true, problem)
 	case p.doubt == nil:
 		p.doubt = p.errorAt(at, true, problem)
@@ -213,7 +200,7 @@ func (p *parser) wrong(at int, problem string, sure bool) {
 // take keeps a datagram, and removes the headers if it is a packet.
 func (p *parser) take(d Datagram, sure bool) {
 	p.endBlock()
-	if len(d.Data) == 0 || p.err != nil || p.frame.dumped {
+	if len(d.Data) == 0 || p.err != nil {
 		return
 	}
 	p.size += len(d.Data)

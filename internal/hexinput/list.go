@@ -14,11 +14,10 @@ type list struct {
 	at, end  int    // where it begins, and how far it was read
 	closed   bool
 	data     []byte
-	marked   bool   // there are values after 0x
-	negative bool   // there are values below 0, as Java has them
-	zeros    bool   // there are values such as 05
-	commas   bool   // there are commas between them
-	more     string // how many bytes are not shown
+	marked   bool // there are values after 0x
+	negative bool // there are values below 0, as Java has them
+	zeros    bool // there are values such as 05
+	commas   bool // there are commas between them
 }
 
 // shortestList is how many values a list has that nothing else confirms.
@@ -33,10 +32,9 @@ var (
 	// callList matches a call that takes a list in round brackets.
 	callList = lazyregexp.New(`(?:\b(?:array|bytes\(|bytearray\()|arrayof)$`)
 	// listItem matches a value, with its sign: a character, hex after 0x or a
-	// decimal number; or how many are not shown.
-	listItem = lazyregexp.New(`^(?:(?:\((?:unsigned |signed )?(?:byte|char|u?int8(?:_t)?|u8)\) *)?(-?)` +
-		`(?:b?'(\\.[0-9a-fA-F]{0,4}|[ -&(-\[\]-~])'|(?:0[xX]([0-9a-fA-F]{1,2})|([0-9]+))(?:_?[ui]8|[uU])?\b)` +
-		`|\.\.\. ?(\d{1,9}) more (?:bytes?|items?))`)
+	// decimal number.
+	listItem = lazyregexp.New(`^(?:\((?:unsigned |signed )?(?:byte|char|u?int8(?:_t)?|u8)\) *)?(-?)` +
+		`(?:b?'(\\.[0-9a-fA-F]{0,4}|[ -&(-\[\]-~])'|(?:0[xX]([0-9a-fA-F]{1,2})|([0-9]+))(?:_?[ui]8|[uU])?\b)`)
 	// namedEnd matches a name that suggests that bytes follow.
 	namedEnd = lazyregexp.New(`\b(?:payload|packet|datagram|request|response|reply|query|data|raw|message|msg)["'\])]*[ \t:=]*(?:array)?$`)
 )
@@ -74,11 +72,11 @@ func (l *list) values(closer string) {
 			return
 		}
 		rest := right(l.s, l.end)
-		if rest == "" || strings.IndexByte("(-'b.0123456789", rest[0]) < 0 {
+		if rest == "" || strings.IndexByte("(-'b0123456789", rest[0]) < 0 {
 			return
 		}
 		m := listItem().FindStringSubmatch(rest)
-		if m == nil || !l.value(m[1], m[2], m[3], m[4], m[5]) {
+		if m == nil || !l.value(m[1], m[2], m[3], m[4]) {
 			return
 		}
 		l.end += len(m[0])
@@ -106,14 +104,10 @@ func (l *list) gap() {
 	}
 }
 
-// value adds a value, and reports whether it is a byte. It may also be how many values
-// are not shown.
-func (l *list) value(sign, char, hex, decimal, more string) bool {
+// value adds a value, and reports whether it is a byte.
+func (l *list) value(sign, char, hex, decimal string) bool {
 	digits, base := decimal, 10
 	switch {
-	case more != "":
-		l.more = more
-		return true
 	case char != "":
 		var u unescaped
 		if u.read(char, false); u.wrong >= 0 || len(u.data) != 1 {
@@ -151,9 +145,6 @@ func (p *parser) takeList(l *list) bool {
 		return false
 	}
 	d := Datagram{Data: l.data, at: l.at}
-	if l.more != "" {
-		d.note("%s more bytes are not shown", l.more)
-	}
 	if !l.closed {
 		d.note("the list is not closed: the end may be missing")
 		if line := strings.LastIndexByte(l.s[l.at:l.end], '\n'); line >= 0 && l.end < len(l.s) {

@@ -2,7 +2,6 @@ package hexinput
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -72,22 +71,8 @@ func (r *row) continues(last *row) bool {
 	return ok && ok2 && n > 0 && (is == end || last.stars && is > end && (is-end)%n == 0)
 }
 
-// otherBase returns what a dump holds, if not bytes in hex in their order: "" if it does.
-func (r *row) otherBase() string {
-	machine := r.mark == 0 && len(r.offset) == 7 && (r.groups > 0 || octal().MatchString(r.line.text[max(r.bad, 0):]))
-	switch {
-	case machine:
-		return "of od or of hexdump without -C, whose offsets and words need not be bytes in hex"
-	case r.swapped:
-		return "of words with swapped bytes"
-	case r.bad < 0 && r.group == 4 && r.denied && strings.Trim(string(r.data), "\x00\x01\x10\x11") == "":
-		return "binary"
-	}
-	return ""
-}
-
-// octal matches the bytes and words of od and hexdump -c.
-var octal = lazyregexp.New(`^(?:[0-7]{3}(?:[0-7]{3})?|[ -~]|\\.)(?:[ \t]|$)`)
+// ofWords reports whether a dump is one of od or of hexdump without -C, whose offsets and words need not be bytes in hex.
+func (r *row) ofWords() bool { return r.mark == 0 && len(r.offset) == 7 && r.zero() }
 
 // maxRow is how many bytes one row of a dump may have: no tool prints more
 // than 64 by default. maxGroup is how many digits a group may have.
@@ -125,15 +110,6 @@ func hasBytes(text string) bool {
 	return groups >= 2 && groups*2 >= len(words)
 }
 
-// swap returns the bytes of words in the order they have in memory.
-func swap(data []byte, group int) []byte {
-	s := slices.Clone(data)
-	for word := range slices.Chunk(s, group) {
-		slices.Reverse(word)
-	}
-	return s
-}
-
 // columns is what stands in a row: bytes in groups, and after them maybe the
 // same bytes as text.
 type columns struct {
@@ -142,7 +118,6 @@ type columns struct {
 	groups    int
 	end       int  // where the last group ends
 	confirmed bool // the text agrees with the bytes
-	swapped   bool // it agrees with the bytes of words in the other order
 	denied    bool // there is a text that agrees with neither
 	barred    bool // the text is between bars
 	bad       int  // where something stands that should be a group; -1 if nothing does
@@ -182,7 +157,7 @@ func readColumns(text string, i int) columns {
 	}
 	for c.groups = len(ends); c.groups > 0; c.groups-- {
 		data := c.data[:min(c.groups*c.group, len(c.data))]
-		if c.confirm(text[ends[c.groups-1]:], data); c.confirmed || c.swapped {
+		if c.confirm(text[ends[c.groups-1]:], data); c.confirmed {
 			c.data, c.end = data, ends[c.groups-1]
 			return c
 		}
@@ -218,8 +193,7 @@ func (c *columns) confirm(rest string, data []byte) {
 			indent > spaces && isTextOf(rest[indent-spaces:], data)
 	}
 	c.confirmed = agrees(data)
-	c.swapped = !c.confirmed && c.group > 1 && agrees(swap(data, c.group))
-	c.barred = (c.confirmed || c.swapped) && inner != "" && n >= len(data)
+	c.barred = c.confirmed && inner != "" && n >= len(data)
 }
 
 // isTextOf reports whether a column of text is that of data. Wireshark leaves a

@@ -3,8 +3,6 @@ package hexinput
 import (
 	"bytes"
 	"cmp"
-	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -228,41 +226,4 @@ func (p *parser) labelAt(start, i int, kind label) label {
 
 func hasAny(s string, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
-}
-
-// headings are lines that say something of the payloads below them.
-var headings = [...]struct {
-	match func() *regexp.Regexp
-	read  func(p *parser, m []string)
-}{
-	{lazyregexp.New(`^Node ([01]): (\S+):(\d+)`), func(p *parser, m []string) {
-		p.nodes[m[1][0]-'0'] = socket(m[2], m[3])
-		clear(p.streams)
-	}},
-	{lazyregexp.New(`^[ \t]*Frame \d+: `), func(p *parser, _ []string) { p.frame = frame{details: true, first: len(p.found)} }},
-	{lazyregexp.New(`^Data \((\d{1,5}) bytes?\)`), func(p *parser, m []string) { p.frame.payload, _ = strconv.Atoi(m[1]) }},
-}
-
-// heading reads a line that says something of those below it.
-func (p *parser) heading(l line) bool {
-	if !strings.ContainsAny(l.text, "FND") { // as in their words
-		return false
-	}
-	for _, h := range headings {
-		if m := h.match().FindStringSubmatch(l.text); m != nil {
-			p.endBlock()
-			h.read(p, m)
-		}
-	}
-	return false
-}
-
-// socket returns an address with its port; zero if they are not valid.
-func socket(addr, port string) netip.AddrPort {
-	a, err := netip.ParseAddr(strings.Trim(addr, "[]"))
-	n, err2 := strconv.ParseUint(port, 10, 16)
-	if err != nil || err2 != nil {
-		return netip.AddrPort{}
-	}
-	return netip.AddrPortFrom(a, uint16(n))
 }
