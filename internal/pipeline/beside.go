@@ -102,10 +102,11 @@ func (s keys) slot(key packet.Key) *packet.Key {
 // from the traffic of a game.
 func headed(b []byte) bool { return len(b) >= 4 && binary.LittleEndian.Uint32(b) == 1<<32-1 }
 
-// traffic counts the datagrams that no protocol recognises, and finds those of servers.
+// traffic counts the datagrams that no protocol recognises, and finds those of servers. It also has the round trips.
 type traffic struct {
 	unseen *endpoints // of datagrams that no worker gets
 	parts  []*sightings
+	trips  []*roundTrips
 	before uint64 // of earlier inputs
 	filled bool   // the tables of one of them had no room for all
 }
@@ -115,13 +116,30 @@ type traffic struct {
 type sightings struct {
 	deaf
 	beside, proven *endpoints
+	trips          *roundTrips
 }
 
-// Record notes a server that answered.
+// roundTrips are those of a worker.
+type roundTrips struct {
+	protocols []*dissect.Protocol
+	list      []report.RoundTrips
+	last      int // of the newest one
+}
+
+// Record notes a server that answered, and its round trip.
 func (s *sightings) Record(r *dissect.Record) {
-	if r.RequestFrame != 0 {
-		made(&s.proven).count(packet.KeyOf(r.Src))
+	if r.RequestFrame == 0 {
+		return
 	}
+	made(&s.proven).count(packet.KeyOf(r.Src))
+	if !r.TimeKnown {
+		return
+	}
+	t := s.trips
+	if t.protocols[t.last] != r.Protocol {
+		t.last = max(slices.Index(t.protocols, r.Protocol), 0)
+	}
+	t.list[t.last].Add(r.RTT)
 }
 
 // Unknown notes the endpoints of an unknown datagram.
@@ -131,15 +149,27 @@ func (s *sightings) Unknown(u *dissect.Unknown) {
 	}
 }
 
-func (t *traffic) sink() sink {
+func (t *traffic) sink(protocols []*dissect.Protocol) sink {
 	return sink{
 		hears: counted,
-		part: func(*worker, part) part {
+		part: func(_ *worker, first part) part {
 			s := new(sightings)
+			if first != nil {
+				s.trips = first.(*sightings).trips
+			} else {
+				s.trips = &roundTrips{protocols: protocols, list: make([]report.RoundTrips, len(protocols))}
+				t.trips = append(t.trips, s.trips)
+			}
 			t.parts = append(t.parts, s)
 			return s
 		},
 		summarize: func(s *report.Summary) {
+			s.RoundTrips = make([]report.RoundTrips, len(protocols))
+			for _, w := range t.trips {
+				for i := range w.list {
+					s.RoundTrips[i].Merge(&w.list[i])
+				}
+			}
 			s.GameTraffic, s.GameTrafficLeast = min(t.before+t.ofGames(), s.Unknown), t.full()
 		},
 	}

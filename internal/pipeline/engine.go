@@ -23,7 +23,7 @@ type engine struct {
 	census  *census
 	counts  *aggregates // nil without Counts.Stats
 	traffic *traffic
-	foreign []func(now int64, o *packet.Outline, in *packet.Datagram) // count a datagram that no worker gets; in is nil if o says all
+	foreign func(*packet.Outline) // counts a datagram that no worker gets for a tally, nil if there is none
 	// foldTalks hands over the conversations so far. The workers must be idle.
 	foldTalks func()
 	safe      *safe
@@ -74,9 +74,6 @@ func newEngine(options *Options) (*engine, error) {
 	if o.Save.Tree != nil {
 		e.decoder.MapHeaders()
 	}
-	if e.counts != nil {
-		e.foreign = append(e.foreign, e.counts.foreign)
-	}
 	var err error
 	if e.pool, err = newPool(o, e.sinks(), o.workers()); err != nil {
 		return nil, err
@@ -94,15 +91,20 @@ const (
 	aTunnelLoss // of a tunnel that may have carried datagrams
 	anICMPError
 	aFragment
+	aMark  // start of a sweep
+	aShare // the analyzers hear each other
+	aSweep
 )
 
-// item is a unit of work for a shard: a datagram, the loss of one, or an ICMP error about
-// one.
+// item is a unit of work: for a shard a datagram, the loss of one, or an ICMP error about one; for all shards what lets
+// them report. Pointers that its kind does not need are those of an earlier item.
 type item struct {
 	shard uint8
 	kind  itemKind
+	order uint64
 	icmp  *dissect.ICMPError
 	lost  *loss
+	sweep *sweep
 	d     dissect.Datagram
 }
 
@@ -219,11 +221,14 @@ func (e *engine) datagram(f *capture.Frame, now int64, in *packet.Datagram) erro
 	}
 	c.sum.Unknown++
 	e.traffic.unseen.both(o.From, o.To)
-	if !e.has(0) || len(e.foreign) == 0 {
+	if !e.has(0) {
 		return nil
 	}
-	for _, count := range e.foreign {
-		count(now, o, in)
+	if e.counts != nil {
+		e.counts.foreign(now, o, in)
+	}
+	if e.foreign != nil {
+		e.foreign(o)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 // batch is work for all workers, with their output. Everything that the items point to is
 // copied into the batch.
 type batch struct {
-	items    []work
+	items    []item
 	bytes    []byte
 	frames   []uint64
 	findings []dissect.Finding
@@ -26,15 +26,6 @@ type batch struct {
 func (b *batch) clear() {
 	b.items, b.bytes, b.frames, b.findings, b.errors = b.items[:0], b.bytes[:0], b.frames[:0], b.findings[:0], b.errors[:0]
 	b.losses, b.sweeps = b.losses[:0], b.sweeps[:0]
-}
-
-// work is an item of a batch, or of the shards in turn.
-type work struct {
-	item
-	order uint64
-	mark  bool   // start of a sweep
-	share bool   // the analyzers hear each other
-	sweep *sweep // nil if it is none
 }
 
 // A sweep lets the shards report what has waited too long.
@@ -117,19 +108,21 @@ func (w *worker) run() {
 }
 
 // part does the worker's part of some work.
-func (w *worker) part(it *work) {
+func (w *worker) part(it *item) {
 	w.out.order = it.order
-	switch {
-	case it.mark:
+	switch it.kind {
+	case aMark:
 		w.out.beginSweep()
-	case it.share:
+	case aShare:
 		w.share()
 		w.out.endSweep()
-	case it.sweep != nil:
+	case aSweep:
 		w.sweep(it.sweep)
 		w.out.endSweep()
-	case int(it.shard)%w.of == w.number:
-		w.do(&it.item)
+	default:
+		if w.of == 1 || int(it.shard)%w.of == w.number {
+			w.do(it)
+		}
 	}
 }
 
@@ -151,9 +144,7 @@ func (p *pool) next() *item {
 	if n == cap(b.items) {
 		b.items = slices.Grow(b.items, 1)
 	}
-	w := &b.items[:n+1][n]
-	w.icmp, w.lost, w.mark, w.share, w.sweep = nil, nil, false, false, nil
-	return &w.item
+	return &b.items[:n+1][n]
 }
 
 // enqueue adds the next item to the current batch, with what it points to.
@@ -162,8 +153,15 @@ func (p *pool) enqueue(m *moment) {
 	b.items = b.items[:len(b.items)+1]
 	it := &b.items[len(b.items)-1]
 	it.order = m.order()
+	it.d.Payload = b.keep(it.d.Payload)
+	if it.kind != aDatagram || len(it.d.Frames)+len(it.d.Findings) > 0 {
+		b.keepRest(it)
+	}
+}
+
+// keepRest copies what few items point to.
+func (b *batch) keepRest(it *item) {
 	d := &it.d
-	d.Payload = b.keep(d.Payload)
 	if len(d.Frames) > 0 {
 		n := len(b.frames)
 		b.frames = append(b.frames, d.Frames...)
@@ -181,7 +179,7 @@ func (p *pool) enqueue(m *moment) {
 		it.icmp = &b.errors[len(b.errors)-1]
 		it.icmp.Payload = b.keep(it.icmp.Payload)
 	}
-	if it.lost != nil {
+	if it.kind == aLoss || it.kind == aTunnelLoss {
 		b.losses = append(b.losses, *it.lost)
 		l := &b.losses[len(b.losses)-1]
 		l.Finding = l.Own(b)
@@ -196,7 +194,7 @@ func (b *batch) keep(text []byte) []byte {
 		return text
 	}
 	if cap(b.bytes)-len(b.bytes) < len(text) {
-		b.bytes = make([]byte, 0, max(batchBytes+(64<<10), len(text)))
+		b.bytes = make([]byte, 0, max(2*cap(b.bytes), aloneBytes+(64<<10), len(text)))
 	}
 	n := len(b.bytes)
 	b.bytes = append(b.bytes, text...)
@@ -244,9 +242,10 @@ func (p *pool) handOver() error {
 func (p *pool) work() error {
 	w, b := p.workers[0], p.batch
 	for i := range b.items {
-		if w.part(&b.items[i]); !w.out.sweeping && len(w.out.reporter.Bytes()) >= block && w.out.err == nil {
-			w.out.err = p.write(w.out.reporter)
-		}
+		w.part(&b.items[i])
+	}
+	if !w.out.sweeping && w.out.err == nil && len(w.out.reporter.Bytes()) >= block {
+		w.out.err = p.write(w.out.reporter)
 	}
 	b.clear()
 	return w.out.err

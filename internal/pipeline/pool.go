@@ -105,14 +105,14 @@ func (p *pool) give(m *moment) error {
 // beginSweep begins work whose output is sorted, at a position in the output. It ends with
 // [pool.endSweep].
 func (p *pool) beginSweep(order uint64) {
-	p.batch.items = append(p.batch.items, work{order: order, mark: true})
+	p.batch.items = append(p.batch.items, item{order: order, kind: aMark})
 }
 
 // endSweep lets the shards report what has waited too long, and sorts all output since [pool.beginSweep].
 func (p *pool) endSweep(order uint64, s sweep) error {
 	b := p.batch
 	b.sweeps = append(b.sweeps, s)
-	b.items = append(b.items, work{order: order, sweep: &b.sweeps[len(b.sweeps)-1]})
+	b.items = append(b.items, item{order: order, kind: aSweep, sweep: &b.sweeps[len(b.sweeps)-1]})
 	return p.full()
 }
 

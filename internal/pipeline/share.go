@@ -68,6 +68,6 @@ func (p *pool) share(m moment) error {
 	m.sweep = true
 	order := m.order() - 1
 	p.beginSweep(order)
-	p.batch.items = append(p.batch.items, work{order: order, share: true})
+	p.batch.items = append(p.batch.items, item{order: order, kind: aShare})
 	return p.full()
 }

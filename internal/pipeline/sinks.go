@@ -66,11 +66,10 @@ func (e *engine) sinks() []sink {
 	if o.Save.Recent != nil {
 		list = append(list, recentSink(o.Save.Recent))
 	}
-	list = append(list, e.traffic.sink())
+	list = append(list, e.traffic.sink(o.Analysis.Protocols))
 	if o.Counts.Detailed {
 		list = append(list, e.tallySink())
 	}
-	list = append(list, roundTripSink(o.Analysis.Protocols))
 	if o.Choice.Only {
 		list = append(list, e.figureSink())
 	}
@@ -81,6 +80,9 @@ func (e *engine) sinks() []sink {
 			}
 			return p
 		}})
+	}
+	if _, silent := e.main.(*report.Counts); silent {
+		return list
 	}
 	return append(list, sink{hears: chosen, part: func(w *worker, _ part) part { return w.out }})
 }
@@ -167,10 +169,10 @@ func recentSink(recent *capture.Recent) sink {
 func (e *engine) tallySink() sink {
 	var list []*tally
 	rest := new(tally) // of datagrams that no worker gets
-	e.foreign = append(e.foreign, func(_ int64, o *packet.Outline, _ *packet.Datagram) {
+	e.foreign = func(o *packet.Outline) {
 		rest.scratch = e.o.Analysis.Foreign.AppendGuess(rest.scratch[:0], o.Payload)
 		rest.Tally.Unknown(rest.scratch)
-	})
+	}
 	return sink{
 		hears: counted,
 		part:  perWorker(&list, func() *tally { return new(tally) }),
@@ -182,42 +184,6 @@ func (e *engine) tallySink() sink {
 		restart: func() {
 			for _, t := range append(slices.Clone(list), rest) {
 				*t = tally{}
-			}
-		},
-	}
-}
-
-// roundTrips are those of a worker.
-type roundTrips struct {
-	deaf
-	protocols []*dissect.Protocol
-	list      []report.RoundTrips
-	last      int // of the newest one
-}
-
-func (t *roundTrips) Record(r *dissect.Record) {
-	if !r.TimeKnown {
-		return
-	}
-	if t.protocols[t.last] != r.Protocol {
-		t.last = max(slices.Index(t.protocols, r.Protocol), 0)
-	}
-	t.list[t.last].Add(r.RTT)
-}
-
-func roundTripSink(protocols []*dissect.Protocol) sink {
-	var list []*roundTrips
-	return sink{
-		hears: counted,
-		part: perWorker(&list, func() *roundTrips {
-			return &roundTrips{protocols: protocols, list: make([]report.RoundTrips, len(protocols))}
-		}),
-		summarize: func(s *report.Summary) {
-			s.RoundTrips = make([]report.RoundTrips, len(protocols))
-			for _, t := range list {
-				for i := range t.list {
-					s.RoundTrips[i].Merge(&t.list[i])
-				}
 			}
 		},
 	}
@@ -293,7 +259,7 @@ func (a *aggregates) sink() sink {
 	}
 }
 
-// foreign counts a datagram that no worker gets.
+// foreign counts a datagram that no worker gets. in is nil if the outline says all.
 func (a *aggregates) foreign(now int64, o *packet.Outline, in *packet.Datagram) {
 	missing, frames := 0, 0
 	if in != nil {

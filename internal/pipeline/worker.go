@@ -71,7 +71,11 @@ func (w *worker) addShard(o *Options, sinks []sink) error {
 		}
 	}
 	c.Copied = s.copied()
-	if len(s.exchangers) > 0 {
+	switch len(s.exchangers) {
+	case 0:
+	case 1:
+		c.Ended = s.exchangers[0].Exchange
+	default:
 		c.Ended = w.Exchange
 	}
 	var err error
