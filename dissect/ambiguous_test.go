@@ -19,6 +19,8 @@ const (
 	mcFull      = mcBasic + "\x00\x00\x00\x00"
 	gsQuery     = mcBasic + "\xff\xff\xff\x01" // as GameSpy 3 asks, and many clients of Minecraft
 	gsBare      = "\xfe\xfd\x00\x01\x02\x03\x04\xff\xff\xff\x01"
+	gsKeys      = mcBasic + "\x05\x01\x03\x05\x06\x02\x00\x00" // a list of keys
+	gsKeysReply = "\x00\x01\x02\x03\x04A server\x00Karkand\x002\x0064\x0016567\x00"
 	mcFullReply = "\x00\x01\x02\x03\x04splitnum\x00\x80\x00hostname\x00A Minecraft Server\x00gametype\x00SMP\x00game_id\x00MINECRAFT\x00" +
 		"version\x001.20.4\x00plugins\x00\x00map\x00world\x00numplayers\x000\x00maxplayers\x0020\x00hostport\x0025565\x00hostip\x00127.0.0.1\x00\x00" +
 		"\x01player_\x00\x00\x00"
@@ -85,6 +87,10 @@ func TestMinecraftOrGameSpy(t *testing.T) {
 			[]string{"1 gamespy3 status_request header", "2 gamespy3 status_reply header <- 1"}},
 		{"replies alone", "6500", []string{"<" + mcToken, "<" + mcFullReply},
 			[]string{"1 minecraft handshake_reply reply", "2 minecraft full_stat_reply header"}},
+		{"keys alone", "29900", []string{"<" + gsKeysReply}, []string{"1 unknown"}},
+		{"keys alone, port of Minecraft", "25565", []string{"<" + gsKeysReply}, []string{"1 unknown"}},
+		{"keys", "25565", []string{">" + mcHandshake, "<" + mcToken, ">" + gsKeys, "<" + gsKeysReply},
+			[]string{"1 gamespy3 handshake_request reply", "2 gamespy3 handshake_reply reply <- 1", "3 gamespy3 status_request header", "4 gamespy3 status_reply"}},
 		{"requests alone", "7777", []string{">" + mcHandshake, ">" + mcBasic},
 			[]string{"1 minecraft handshake_request reply", "2 minecraft basic_stat_request header", "1 !mc.noreply", "2 !mc.noreply"}},
 	} {

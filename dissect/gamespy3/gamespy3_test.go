@@ -144,6 +144,7 @@ func samples() []dissecttest.Sample {
 		old("everything in one packet", possible, "hostname\x00A server\x00\x00|\x00|\x01player_\x00score_\x00\x00Alice\x007\x00|\x00|\x01team_t\x00\x00Red\x00"),
 		old("players in one packet", possible, "\x00|\x01player_\x00\x00Alice\x00|\x00|\x00\x00"),
 		old("values alone", possible, "A server\x00|gpm_cq\x00|Karkand\x00|2\x00|64\x00|16567\x00"),
+		old("values alone, the port last", possible, "A server\x00|Karkand\x00|2\x00|64\x00|16567\x00"), // the words of a basic stat of Minecraft
 		old("an empty reply", possible, ""),
 
 		beat("heartbeat", "localip0\x00192.0.2.1\x00localport\x006500\x00natneg\x001\x00statechanged\x003\x00gamename\x00gmtest\x00"+

@@ -144,6 +144,9 @@ func detectBasic(b []byte) dissect.Verdict {
 		// keys.
 	case n == len(words):
 		if gamespy.IsDecimal(words[3]) && gamespy.IsDecimal(words[4]) && gamespy.Printable(words[0]) && gamespy.Printable(words[1]) && len(words[2]) > 0 && gamespy.Printable(words[2]) {
+			if len(rest) < 2 { // no port: cut, or GameSpy 3's reply to a list of keys
+				return dissect.Possible
+			}
 			return dissect.Likely
 		}
 	case n > 0 && len(words[0]) > 0 && gamespy.Printable(words[0]):
