@@ -110,3 +110,24 @@ func TestConfig(t *testing.T) {
 		}
 	}
 }
+
+// FuzzConfig: whatever a configuration has, it is refused in one line with the name of the file, or its patterns are what is written.
+func FuzzConfig(f *testing.F) {
+	f.Add([]byte("ignore = [\"rtt_ns\", \"a2s.players[*].score\"]\nrelative_time = true\n"))
+	f.Add([]byte("[ignore]\nx = 1"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		path := filepath.Join(t.TempDir(), ConfigName)
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		c, err := readConfig(path, int64(len(text)))
+		if err != nil && (!strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("%q", err)
+		}
+		for i, p := range c.Rules().Ignore {
+			if p.String() != c.Ignore[i] {
+				t.Errorf("%q is %q", c.Ignore[i], p)
+			}
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -233,4 +234,26 @@ func TestUsersFile(t *testing.T) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
+}
+
+// FuzzUsers: whatever a file of users has, it is refused, or each key may do what the role of its line may, and nothing else.
+func FuzzUsers(f *testing.F) {
+	f.Add([]byte("# users\nwork run UDR2RSGZM4VJODKWWWNXF3U3IXSRKVV4S6JUDGF4DO2VRKIH3KEDRJZZ\nview wall UCC3GJOWYJKYGKL2VFIBJH72O4LMFKRVVVBO4RQPSY6SEPRIOG3TUFI2\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		name := filepath.Join(t.TempDir(), "users")
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		list, err := readUsers(name)
+		if err != nil {
+			return
+		}
+		for _, u := range list {
+			for _, subject := range append(u.Permissions.Publish.Allow, u.Permissions.Subscribe.Allow...) {
+				if !bytes.Contains(text, []byte(u.Nkey)) || !regexp.MustCompile(`^(qdissect|_INBOX_U|\$(KV\.qdissect-|JS\.(ACK|FC|API)\.))[-\w.*>]*$`).MatchString(subject) {
+					t.Errorf("%s: %s", u.Nkey, subject)
+				}
+			}
+		}
+	})
 }

@@ -6,8 +6,10 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -905,4 +907,42 @@ func fetches(t *testing.T, h *hub, s *Sensor, scene string) {
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*")); len(left) > 0 {
 		t.Errorf("a fetch that failed leaves %v", left)
 	}
+}
+
+// FuzzFetch: whatever answers a request for packets, what comes is no more than was asked for, and without an error it is what was sent.
+func FuzzFetch(f *testing.F) {
+	s, err := server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true})
+	if err != nil {
+		f.Fatal(err)
+	}
+	s.Start()
+	f.Cleanup(s.Shutdown)
+	conn, err := nats.Connect("", nats.InProcessServer(s))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(conn.Close)
+	f.Add([]byte("\n\r\r\npackets"), "0", []byte("more"), "1", []byte(`{"sha256":"","note":"cut short"}`), true)
+	f.Add([]byte("\n\r\r\npackets"), "0", []byte(""), "", []byte(`{"error":"it is busy with another fetch"}`), false)
+	f.Fuzz(func(t *testing.T, a []byte, numberA string, b []byte, numberB string, end []byte, right bool) {
+		if right { // a sum that nobody would guess
+			end, _ = json.Marshal(&ending{SHA256: fmt.Sprintf("%x", sha256.Sum256(append(bytes.Clone(a), b...))), Note: string(end)})
+		}
+		sub, err := conn.Subscribe(fetchSubject("a"), func(m *nats.Msg) {
+			for _, p := range []*nats.Msg{{Data: a, Header: nats.Header{pieceHeader: {numberA}}}, {Data: b, Header: nats.Header{pieceHeader: {numberB}}}, {Data: end, Header: nats.Header{endHeader: {"1"}}}} {
+				p.Subject, p.Reply = m.Reply, "acknowledged"
+				_ = conn.PublishMsg(p) // a header that is none is refused
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sub.Unsubscribe()
+		var out bytes.Buffer
+		const most = 20
+		n, _, err := Fetch(t.Context(), conn, "a", Cut{Since: now.Add(-time.Minute), Until: now, Most: most}, &out)
+		if out.Len() > most || err == nil && (n != int64(out.Len()) || !bytes.HasPrefix(append(bytes.Clone(a), b...), out.Bytes())) {
+			t.Errorf("%d bytes, %q, %v", n, &out, err)
+		}
+	})
 }

@@ -1,9 +1,13 @@
 package work
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +15,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A server whose disk is full does not take all units: none may count as done.
@@ -40,3 +45,63 @@ func TestServerFull(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An order is a message of the queue.
+type order struct {
+	jetstream.Msg
+	data []byte
+}
+
+func (o *order) Data() []byte                              { return o.data }
+func (o *order) Headers() nats.Header                      { return nil }
+func (o *order) Metadata() (*jetstream.MsgMetadata, error) { return nil, io.EOF }
+func (o *order) Nak() error                                { return nil }
+func (o *order) Term() error                               { return nil }
+func (o *order) DoubleAck(context.Context) error           { return nil }
+
+// FuzzMessages: whatever the queue has, what a qdissect says of a unit, and the entries of a run, a worker does not end, and status
+// writes nothing that a terminal obeys.
+func FuzzMessages(f *testing.F) {
+	s, err := server.NewServer(&server.Options{JetStream: true, StoreDir: f.TempDir(), DontListen: true, NoLog: true, NoSigs: true})
+	if err != nil {
+		f.Fatal(err)
+	}
+	s.Start()
+	f.Cleanup(s.Shutdown)
+	conn, err := nats.Connect("", nats.InProcessServer(s))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(conn.Close)
+	q, err := newQueue(conn, "run")
+	if err == nil {
+		q.kv, err = q.js.CreateKeyValue(f.Context(), jetstream.KeyValueConfig{Bucket: q.bucket(), Storage: jetstream.MemoryStorage})
+	}
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(`{"unit":"a","inputs":[]}`), []byte(`{"unit":"a","sha256":"x","trouble":["y"]}`), []byte(`{"host":"h","units":3}`), []byte(`{"worker":"w","unit":"a"}`), []byte(`{"unit":"a","version":"v"}`))
+	f.Add([]byte(`{`), []byte(`{"error":"\u001b"}`), []byte(`{"ended":true,"dir":"\u202e"}`), []byte(`{"ended":"\n"}`), []byte(`[]`))
+	f.Fuzz(func(t *testing.T, unit, outcome, run, state, done []byte) {
+		var named struct{ Unit string }
+		_ = json.Unmarshal(unit, &named) // or none
+		for key, b := range map[string][]byte{runKey: run, workerKey + "x": state, badKey + "x": outcome, doneKey + keyOf(named.Unit): done} {
+			if _, err := q.kv.Put(t.Context(), key, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w := &worker{queue: q, run: &Record{}, child: &child{cmd: exec.Command("true"), in: nopCloser{io.Discard}, out: bufio.NewReader(bytes.NewReader(append(outcome, '\n'))), last: new(lastWords)}}
+		if err := w.handle(t.Context(), &order{data: unit}); err != nil {
+			t.Errorf("the worker ends: %v", err)
+		}
+		var text bytes.Buffer
+		_ = Status(t.Context(), conn, "run", &text) // its error is written as safely
+		if i := bytes.IndexFunc(text.Bytes(), func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f || r == 0x202e }); i >= 0 {
+			t.Errorf("%q", &text)
+		}
+	})
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
