@@ -16,6 +16,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // An asked is a request and the parts of its reply.
@@ -223,10 +224,7 @@ func TestDoubledCaptures(t *testing.T) {
 					}
 					sort.SliceStable(packets, func(i, j int) bool { return packets[i].at < packets[j].at })
 					c := &counter{findings: map[string]int{}}
-					a, err := dissect.New(dissect.Config{Protocols: all.Protocols()}, c)
-					if err != nil {
-						t.Fatal(err)
-					}
+					a := must.Get(dissect.New(dissect.Config{Protocols: all.Protocols()}, c))(t)
 					port := ports[name]
 					if port == "" {
 						port = "27015"

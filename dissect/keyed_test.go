@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestKeyed: a protocol with a key is shown payloads whose third byte fits the first, on
@@ -21,10 +22,7 @@ func TestKeyed(t *testing.T) {
 		Detect: func([]byte) Verdict { asked++; return No },
 		New:    func() Decoder { return nil },
 	}
-	a, err := New(Config{Protocols: []*Protocol{p}}, new(told))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(New(Config{Protocols: []*Protocol{p}}, new(told)))(t)
 	src, dst := netip.MustParseAddrPort("192.0.2.1:40000"), netip.MustParseAddrPort("198.51.100.1:9999")
 	for payload, want := range map[string]int{
 		"\x01\x00\x03": 1, "\x80\x77\x80\x01": 1, "\xff\xff\xfd\xff\xff": 1, "\x01\x00\x04": 0, "\x01\x03": 0, "\x01": 0, "": 0,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // crowd returns n protocols: all those known, last, after others that could own
@@ -75,10 +76,7 @@ func TestManyProtocols(t *testing.T) {
 	}
 
 	var g guesses
-	a, err := dissect.New(dissect.Config{Protocols: list}, &g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(dissect.New(dissect.Config{Protocols: list}, &g))(t)
 	a.Datagram(&dissect.Datagram{Frame: 1, Time: s.now, Payload: []byte("s")})
 	a.Flush()
 	if len(g) != 1 || !strings.HasPrefix(g[0], "could be idle0, idle1, ") || !strings.HasSuffix(g[0], fmt.Sprintf(", idle%d or ase", 63-len(all.Protocols()))) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // A numberer notes the number of its first message with each conversation.
@@ -36,10 +37,7 @@ func (h *numberer) ended(x *dissect.Exchange) {
 // conversation is forgotten.
 func TestNote(t *testing.T) {
 	h := new(numberer)
-	a, err := dissect.New(dissect.Config{Protocols: all.Protocols(), Limits: dissect.Limits{Flows: 2}, Ended: h.ended}, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(dissect.New(dissect.Config{Protocols: all.Protocols(), Limits: dissect.Limits{Flows: 2}, Ended: h.ended}, h))(t)
 	server := netip.MustParseAddrPort("198.51.100.1:27015")
 	frame := uint64(0)
 	send := func(client byte, reply bool) {
@@ -80,10 +78,7 @@ exchange 7 6 192.0.2.2:51000
 // TestNoteBoth: if both ends ask, a note may be of a request in the other direction. Exchanges then have none.
 func TestNoteBoth(t *testing.T) {
 	h := new(numberer)
-	a, err := dissect.New(dissect.Config{Protocols: all.Protocols(), Ended: h.ended}, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(dissect.New(dissect.Config{Protocols: all.Protocols(), Ended: h.ended}, h))(t)
 	one, two := netip.MustParseAddrPort("192.0.2.1:27015"), netip.MustParseAddrPort("198.51.100.1:27015")
 	for i, d := range []dissect.Datagram{
 		{Src: one, Dst: two, Payload: []byte("\xff\xff\xff\xffV\x01\x02\x03\x04")},

@@ -14,6 +14,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/pairing.txt")
@@ -332,10 +333,7 @@ func datagram(t *testing.T, message string, frame uint64, begin, now time.Time) 
 		name, value, _ := strings.Cut(w, "=")
 		switch name {
 		case "first":
-			at, err := time.ParseDuration(value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			at := must.Get(time.ParseDuration(value))(t)
 			first = begin.Add(at)
 		case "cut":
 			missing = 1
@@ -413,10 +411,7 @@ func playTranscript(t *testing.T, options []string, steps []string) string {
 		} else {
 			from = n
 		}
-		at, err := time.ParseDuration(from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(time.ParseDuration(from))(t)
 		now := begin.Add(at)
 		if words[1] == "=" {
 			p.a.Advance(now)
@@ -448,10 +443,7 @@ func playTranscript(t *testing.T, options []string, steps []string) string {
 // edges of what pairs them, and what is said of them.
 func TestPairingTranscripts(t *testing.T) {
 	const name = "testdata/pairing.txt"
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(name))(t)
 	intro, rest, _ := strings.Cut(string(data), "\n## ")
 	updated := strings.TrimSpace(intro) + "\n"
 	for section := range strings.SplitSeq(rest, "\n## ") {
@@ -473,9 +465,7 @@ func TestPairingTranscripts(t *testing.T) {
 		})
 	}
 	if *update {
-		if err := os.WriteFile(name, []byte(updated), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(updated), 0o644))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestUnsigned: a protocol without first bytes is shown what comes from or goes to its
@@ -17,10 +18,7 @@ func TestUnsigned(t *testing.T) {
 		Detect: func([]byte) Verdict { asked++; return No },
 		New:    func() Decoder { return nil },
 	}
-	a, err := New(Config{Protocols: []*Protocol{p}}, unsignedHandler{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(New(Config{Protocols: []*Protocol{p}}, unsignedHandler{}))(t)
 	for _, c := range []struct {
 		src, dst uint16
 		want     int

@@ -12,6 +12,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/packetsource"
 	"github.com/qdissect/qdissect/report"
 )
@@ -21,28 +22,14 @@ import (
 func TestSameAsProgram(t *testing.T) {
 	for _, name := range []string{"a2s/fragments", "a2s/fragments-lost", "a2s/trouble", "icmp/errors4", "icmp/errors6", "hostile/fragments"} {
 		t.Run(name, func(t *testing.T) {
-			f, err := os.Open("../testdata/pcaps/" + name + ".pcap")
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(os.Open("../testdata/pcaps/" + name + ".pcap"))(t)
 			defer f.Close()
-			r, err := pcapgo.NewReader(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(pcapgo.NewReader(f))(t)
 			var out bytes.Buffer
 			w := report.NewWriter(&out, report.NewJSON(report.JSONOptions{}))
-			s, err := packetsource.New(r, r.LinkType(), dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true}, w)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Run(); err != nil {
-				t.Fatal(err)
-			}
-			golden, err := os.ReadFile("../testdata/pcaps/" + name + ".golden.jsonl")
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(packetsource.New(r, r.LinkType(), dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true}, w))(t)
+			must.Do(t, s.Run())
+			golden := must.Get(os.ReadFile("../testdata/pcaps/" + name + ".golden.jsonl"))(t)
 			got, want := sorted(out.String()), sorted(string(golden))
 			for i := range max(len(got), len(want)) {
 				switch {

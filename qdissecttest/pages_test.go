@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -16,14 +17,9 @@ func TestPages(t *testing.T) {
 	if !thorough.All() {
 		return // it takes seconds to build
 	}
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.Abs(".."))(t)
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "testdata"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "testdata"), 0o700))
 	page := string(readFile(t, filepath.Join(root, "docs", "testing-with-captures.md")))
 	files := regexp.MustCompile("(?s)`(\\w+\\.go)`:\n\n```go\n(.*?)```").FindAllStringSubmatch(page, -1)
 	if len(files) != 4 {

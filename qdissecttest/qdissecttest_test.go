@@ -15,6 +15,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/a2s"
 	"github.com/qdissect/qdissect/internal/jsonl"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -66,18 +67,13 @@ func pcap(name string) string {
 
 func readFile(t *testing.T, path string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(path))(t)
 	return b
 }
 
 func writeFile(t *testing.T, path string, b []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, b, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, b, 0o666))
 }
 
 // TestGoldenDamaged checks that a truncated capture fails even if no message is
@@ -307,7 +303,5 @@ func TestUpdateFlag(t *testing.T) {
 	if err := flag.Set("update", "true"); err != nil || !updating() {
 		t.Errorf("goldens are not written though the flag is set: %v", err)
 	}
-	if err := flag.Set("update", "false"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, flag.Set("update", "false"))
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect/a2s"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -69,13 +70,8 @@ func query(t testing.TB, dial func() net.Conn) {
 		conn.SetDeadline(time.Now().Add(2 * time.Minute))
 		b := make([]byte, 1<<16)
 		exchange := func(request string) string {
-			if _, err := conn.Write([]byte(request)); err != nil {
-				t.Fatal(err)
-			}
-			n, err := conn.Read(b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Get(conn.Write([]byte(request)))(t)
+			n := must.Get(conn.Read(b))(t)
 			return string(b[:n])
 		}
 		first := ask
@@ -85,9 +81,7 @@ func query(t testing.TB, dial func() net.Conn) {
 		challenge := exchange(single + first)[5:9]
 		if reply := exchange(single + ask + challenge); reply[0] == 0xfe {
 			for range reply[8] - 1 {
-				if _, err := conn.Read(b); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(conn.Read(b))(t)
 			}
 		}
 		conn.Close()
@@ -96,20 +90,14 @@ func query(t testing.TB, dial func() net.Conn) {
 
 func listen(t testing.TB, address string) net.PacketConn {
 	t.Helper()
-	conn, err := net.ListenPacket("udp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.ListenPacket("udp", address))(t)
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
 
 func dial(t testing.TB, to net.Addr) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("udp", to.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("udp", to.String()))(t)
 	return conn
 }
 
@@ -157,9 +145,7 @@ func TestRoundTrip(t *testing.T) {
 				done.Wait()
 				Golden(t, path, Conversation())
 				if updating() {
-					if err := os.MkdirAll("testdata", 0o777); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, os.MkdirAll("testdata", 0o777))
 					writeFile(t, golden, readFile(t, filepath.Join(dir, "talk.golden.jsonl")))
 				}
 				list := Messages(t, path)
@@ -216,9 +202,7 @@ func TestRecordMethods(t *testing.T) {
 		func(b []byte) error { _, _, err := c.WriteMsgUDP(b, nil, to); return err },
 		func(b []byte) error { _, _, err := c.WriteMsgUDPAddrPort(b, nil, to.AddrPort()); return err },
 	} {
-		if err := write([]byte{'w', byte(i)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, write([]byte{'w', byte(i)}))
 	}
 	for i, read := range []func() (int, error){
 		func() (int, error) { n, _, err := c.ReadFrom(b); return n, err },
@@ -228,24 +212,16 @@ func TestRecordMethods(t *testing.T) {
 		func() (int, error) { n, _, _, _, err := c.ReadMsgUDPAddrPort(b, nil); return n, err },
 		func() (int, error) { return c.Read(b) },
 	} {
-		if _, err := plain.WriteTo([]byte{'r', byte(i)}, c.LocalAddr()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(plain.WriteTo([]byte{'r', byte(i)}, c.LocalAddr()))(t)
 		n, err := read()
 		if err != nil || !bytes.Equal(b[:n], []byte{'r', byte(i)}) {
 			t.Fatalf("read %d: %q, %v", i, b[:n], err)
 		}
 	}
 	connected := RecordConn(t, dial(t, to), File(path))
-	if _, err := connected.Write([]byte("w\x05")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := plain.WriteTo([]byte("r\x06"), connected.LocalAddr()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := connected.Read(b); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(connected.Write([]byte("w\x05")))(t)
+	must.Get(plain.WriteTo([]byte("r\x06"), connected.LocalAddr()))(t)
+	must.Get(connected.Read(b))(t)
 	if _, err := connected.(*UDPConn).WriteToUDP([]byte("x"), to); err == nil {
 		t.Error("a connected socket writes to an address")
 	}
@@ -278,15 +254,10 @@ func TestRecordAddresses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.pcapng")
 	other := listen(t, "127.0.0.1:0")
 	for _, network := range []string{"udp4", "udp"} {
-		conn, err := net.ListenPacket(network, ":0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(net.ListenPacket(network, ":0"))(t)
 		defer conn.Close()
 		c := Record(t, conn, File(path))
-		if _, err := c.WriteTo([]byte("hello"), other.LocalAddr()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.WriteTo([]byte("hello"), other.LocalAddr()))(t)
 		last := Messages(t, path)
 		m := last[len(last)-1]
 		if want := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), uint16(conn.LocalAddr().(*net.UDPAddr).Port)); m.Src != want || m.Dst.String() != other.LocalAddr().String() {
@@ -368,9 +339,7 @@ func TestRecordLarge(t *testing.T) {
 		a, b := net.Pipe()
 		go b.Read(make([]byte, 1<<20))
 		c := RecordConn(t, a, File(filepath.Join(t.(*tester).TempDir(), "x.pcapng")))
-		if _, err := c.Write(make([]byte, 70000)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Write(make([]byte, 70000)))(t)
 	})
 	if !failed || !strings.Contains(log, "a datagram of 70000 bytes, an IP packet holds 65507") {
 		t.Error(log)
@@ -427,13 +396,9 @@ func TestRecordEnd(t *testing.T) {
 		if list := Messages(t, path); len(list) != 0 {
 			t.Errorf("%v", list)
 		}
-		if _, err := late.WriteTo([]byte("x"), other.LocalAddr()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(late.WriteTo([]byte("x"), other.LocalAddr()))(t)
 	})
-	if _, err := late.WriteTo([]byte("y"), other.LocalAddr()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(late.WriteTo([]byte("y"), other.LocalAddr()))(t)
 	if list := Messages(t, path); len(list) != 1 || string(list[0].Data) != "x" {
 		t.Errorf("%v", list)
 	}
@@ -458,15 +423,9 @@ func TestRecordFailed(t *testing.T) {
 		t.Errorf("%v", list)
 	}
 	log, failed := try(t, func(t testing.TB) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 		defer l.Close()
-		conn, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(net.Dial("tcp", l.Addr().String()))(t)
 		defer conn.Close()
 		RecordConn(t, conn, File(path))
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect/a2s"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/serve"
 	"github.com/qdissect/qdissect/internal/serve/host"
 )
@@ -18,17 +19,10 @@ import (
 // ask sends a datagram and returns n replies.
 func ask(t *testing.T, addr, request string, n int) (replies []string) {
 	t.Helper()
-	c, err := net.Dial("udp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("udp", addr))(t)
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Write([]byte(request)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.SetDeadline(time.Now().Add(2*time.Minute)))
+	must.Get(c.Write([]byte(request)))(t)
 	b := make([]byte, 1<<16)
 	for range n {
 		k, err := c.Read(b)
@@ -71,10 +65,7 @@ func TestServe(t *testing.T) {
 		}
 	}
 	// The port is free when the test has ended.
-	c, err := net.ListenPacket("udp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.ListenPacket("udp", addr))(t)
 	c.Close()
 }
 
@@ -91,20 +82,13 @@ func TestServeFaults(t *testing.T) {
 func TestServeLog(t *testing.T) {
 	log, _ := try(t, func(inner testing.TB) {
 		addr := Serve(inner, pcap("a2s/a2s-goldsrc-split.pcap"), NoDelay(), WithFaults(Faults{Duplicate: 1}))
-		c, err := net.Dial("udp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(net.Dial("udp", addr))(t)
 		defer c.Close()
 		b := make([]byte, 100)
 		for _, request := range []string{"V", "V", "V", "Q", "V"} {
-			if _, err := c.Write([]byte("\xff\xff\xff\xff" + request + "\xff\xff\xff\xff")); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(c.Write([]byte("\xff\xff\xff\xff" + request + "\xff\xff\xff\xff")))(t)
 			for range 2 * strings.Count(request, "V") {
-				if _, err := c.Read(b); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(c.Read(b))(t)
 			}
 		}
 	})
@@ -177,10 +161,7 @@ func TestServeNothing(t *testing.T) {
 // conversation.
 func TestServeRecorded(t *testing.T) {
 	addr := Serve(t, pcap("a2s/source.pcap"), NoDelay())
-	conn, err := net.Dial("udp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("udp", addr))(t)
 	defer conn.Close()
 	file := filepath.Join(t.TempDir(), "x.pcapng")
 	conn = RecordConn(t, conn, File(file))
@@ -190,12 +171,8 @@ func TestServeRecorded(t *testing.T) {
 		if end != "" {
 			end = string(b[5:9])
 		}
-		if _, err := conn.Write([]byte(info + end)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := conn.Read(b); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(conn.Write([]byte(info + end)))(t)
+		must.Get(conn.Read(b))(t)
 	}
 	got, want := Bodies[a2s.InfoReply](Messages(t, file)), Bodies[a2s.InfoReply](Messages(t, pcap("a2s/source.pcap")))
 	if len(got) != 1 || !slices.ContainsFunc(want, func(m *a2s.InfoReply) bool { return m.Name == got[0].Name && m.Map == got[0].Map }) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 var update = flag.Bool("update", false, "write testdata/stories.txt anew")
@@ -30,14 +32,9 @@ func TestPartsStories(t *testing.T) {
 	tell(t, &b, 8899) // a set of copies is evicted while it is taken over
 	const name = "testdata/stories.txt"
 	if *update {
-		if err := os.WriteFile(name, b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, b.Bytes(), 0o666))
 	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(name))(t)
 	have := strings.Split(b.String(), "\n")
 	for i, line := range strings.Split(string(want), "\n") {
 		if i >= len(have) || have[i] != line {

@@ -12,6 +12,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/a2s"
 	"github.com/qdissect/qdissect/dissect/quakeworldmaster"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -191,10 +192,7 @@ func TestCut(t *testing.T) {
 			var out bytes.Buffer
 			c := report.NewColumns(&out, report.ColumnOptions{Width: width})
 			r := report.NewText(report.TextOptions{Marked: true, Below: true, Color: color})
-			m, err := a2s.Parse([]byte("\xff\xff\xff\xffI\x11" + strings.Repeat("漢字😀e\u0301", 12) + "\x00de_dust2\x00cstrike\x00CS\x00\x0a\x00\x03\x10\x00dl\x00\x011.0\x00"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(a2s.Parse([]byte("\xff\xff\xff\xffI\x11" + strings.Repeat("漢字😀e\u0301", 12) + "\x00de_dust2\x00cstrike\x00CS\x00\x0a\x00\x03\x10\x00dl\x00\x011.0\x00")))(t)
 			rec := dissect.Record{
 				Protocol: a2s.Protocol(), Frame: 7, Src: netip.MustParseAddrPort("198.51.100.10:27015"), Dst: netip.MustParseAddrPort("192.0.2.1:1000"),
 				Time: time.Unix(1, 0), RequestFrame: 6, TimeKnown: true, RTT: time.Millisecond,
@@ -206,9 +204,7 @@ func TestCut(t *testing.T) {
 				}
 			}
 			r.Record(&rec)
-			if _, err := c.Write(r.Bytes()); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(c.Write(r.Bytes()))(t)
 			line := out.String()
 			if n := shownColumns(line); n > width {
 				t.Errorf("%d columns of %d: %q", n, width, line)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestSummaryColumns checks that all values of a summary begin in the same column,
@@ -56,9 +57,7 @@ func TestSummaryWidth(t *testing.T) {
 	whole := string(AppendSummary(nil, &s))
 	for _, columns := range []int{40, 80} {
 		c := Counts{Width: columns}
-		if err := c.End(&s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.End(&s))
 		for line := range strings.Lines(string(c.Bytes())) {
 			if len(line) > columns+1 || strings.HasPrefix(line, " ") && !strings.HasPrefix(line, strings.Repeat(" ", 14)) {
 				t.Errorf("%d columns: %q", columns, line)

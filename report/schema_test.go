@@ -11,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
@@ -20,30 +21,17 @@ import (
 // part of the tests that start the program again and again.
 func TestSchema(t *testing.T) {
 	var text bytes.Buffer
-	if err := report.WriteSchema(&text, all.Protocols()); err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(&text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.WriteSchema(&text, all.Protocols()))
+	doc := must.Get(jsonschema.UnmarshalJSON(&text))(t)
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("qdissect.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("qdissect.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.AddResource("qdissect.json", doc))
+	schema := must.Get(c.Compile("qdissect.json"))(t)
 	goldens, err := filepath.Glob(filepath.Join("..", "testdata", "pcaps", "*", "*.golden.jsonl"))
 	if err != nil || len(goldens) < 40 {
 		t.Fatalf("%d goldens (%v)", len(goldens), err)
 	}
 	for _, path := range thorough.Captures(goldens) {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(path))(t)
 		for line := range strings.Lines(string(b)) {
 			v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
 			if err != nil {

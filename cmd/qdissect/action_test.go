@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -42,18 +43,14 @@ var expression = regexp.MustCompile(`\$\{\{ *([a-z_.-]+) *\}\}`)
 func readAction(t *testing.T) *action {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", "action.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	a := &action{}
 	if a.root, err = filepath.Abs(filepath.Join("..", "..")); err != nil {
 		t.Fatal(err)
 	}
 	d := yaml.NewDecoder(bytes.NewReader(b))
 	d.KnownFields(true)
-	if err := d.Decode(a); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Decode(a))
 	return a
 }
 
@@ -95,9 +92,7 @@ func (a *action) run(t *testing.T, workspace, path string, inputs map[string]str
 	summary, output := filepath.Join(temp, "summary.md"), filepath.Join(temp, "output")
 	for _, step := range a.Runs.Steps {
 		script := filepath.Join(temp, "step.sh")
-		if err := os.WriteFile(script, []byte(step.Run), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(script, []byte(step.Run), 0o600))
 		cmd := exec.Command(bash, "--noprofile", "--norc", "-eo", "pipefail", script)
 		cmd.Dir = filepath.Join(workspace, evaluate(step.WorkingDirectory))
 		cmd.Env = append(os.Environ(), "GITHUB_WORKSPACE="+workspace, "GITHUB_STEP_SUMMARY="+summary, "GITHUB_OUTPUT="+output, "PATH="+path)
@@ -129,10 +124,7 @@ func TestAction(t *testing.T) {
 	if a.Name == "" || a.Description == "" || a.Runs.Using != "composite" || len(a.Runs.Steps) == 0 {
 		t.Errorf("%+v", a)
 	}
-	all, err := os.ReadFile(filepath.Join("..", "..", "action.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(os.ReadFile(filepath.Join("..", "..", "action.yml")))(t)
 	for name, in := range a.Inputs {
 		if in.Description == "" || in.Default == nil || !strings.Contains(string(all), "${{ inputs."+name+" }}") {
 			t.Errorf("input %s: %+v", name, in)
@@ -149,22 +141,13 @@ func TestAction(t *testing.T) {
 		t.Skip("the paths of this test are not those of bash")
 	}
 	program, err := exec.LookPath("qdissect") // this test, by TestMain
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	workspace := t.TempDir()
 	caps := filepath.Join(workspace, "sub", "my caps")
-	if err := os.MkdirAll(caps, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(testPcap("a2s/source.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(caps, 0o700))
+	data := must.Get(os.ReadFile(testPcap("a2s/source.pcap")))(t)
 	put := func(name string, data []byte) {
-		if err := os.WriteFile(filepath.Join(caps, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(caps, name), data, 0o600))
 	}
 	put("a.pcap", data)
 	put("b.pcap", data)

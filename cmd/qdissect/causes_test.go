@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
@@ -827,13 +828,9 @@ func TestWhyAndReport(t *testing.T) {
 		for _, s := range scenes.All() {
 			name := filepath.Join(t.TempDir(), s.Name+".pcap")
 			f, err := os.Create(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			_, err = s.Write(f, scenes.Options{Span: 24 * time.Second, Clients: 200, Rate: 200})
-			if err := errors.Join(err, f.Close()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(err, f.Close()))
 			agree(t, name)
 		}
 	})
@@ -842,10 +839,7 @@ func TestWhyAndReport(t *testing.T) {
 		if _, err := os.Stat(dir); err != nil {
 			t.Skip("the scenes are not beside the project")
 		}
-		path, err := program()
-		if err != nil {
-			t.Fatal(err)
-		}
+		path := must.Get(program())(t)
 		for _, name := range thorough.Of([]string{"cases.py"}, []string{"cases.py", "mix.py", "greedy.py"}) {
 			kept := t.TempDir()
 			if out, err := exec.Command("python3", filepath.Join(dir, name), path, "--keep", kept).CombinedOutput(); err != nil {

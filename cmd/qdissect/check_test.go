@@ -9,15 +9,14 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/internal/golden"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestCheckTrouble checks that an input that cannot be compared is reported once on
 // stderr, and in the reports of tests, too.
 func TestCheckTrouble(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "saved.jsonl"), []byte(`{"type":"capture"}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "saved.jsonl"), []byte(`{"type":"capture"}`), 0o666))
 	for _, args := range [][]string{{"check", "nowhere"}, {"diff", "saved.jsonl", "nowhere"}} {
 		for _, format := range golden.Formats {
 			out, stderr, status := runIn(t, dir, append(args, "--format", format)...)
@@ -35,17 +34,12 @@ func TestCheckDamaged(t *testing.T) {
 	if *update {
 		t.Skip("the goldens are being written")
 	}
-	data, err := os.ReadFile(testPcap("a2s/source.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(testPcap("a2s/source.pcap")))(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.pcap.gz")
 	write := func(data []byte) {
 		t.Helper()
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, data, 0o666))
 	}
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -72,9 +66,7 @@ func TestCheckDamaged(t *testing.T) {
 	check(exitJudged, "x.pcap.gz: 1 difference\n  capture\n    damaged: \"gzip: invalid header\" → absent\n1 capture: 1 different\n", "")
 
 	lines, _, _ := runIn(t, dir, "--all", "-o", "jsonl", "x.pcap.gz")
-	if err := os.WriteFile(golden.Path(path), []byte(lines), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(golden.Path(path), []byte(lines), 0o666))
 	check(exitDone, "1 capture: 1 equal\n", "")
 	write(append(b.Bytes(), "more than ten bytes of something"...))
 	check(exitDone, "1 capture: 1 equal, 1 damaged\n", trouble)

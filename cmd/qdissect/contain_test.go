@@ -12,6 +12,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/a2s"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // panicking makes the decoder of a2s panic on players requests, after it has corrupted
@@ -120,12 +121,8 @@ func TestContainment(t *testing.T) {
 	dir := t.TempDir()
 	capture := filepath.Join(dir, "players.pcap")
 	b, err := os.ReadFile("../../testdata/pcaps/a2s/source.pcap")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(capture, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, os.WriteFile(capture, b, 0o644))
 	const report = "because of a mistake in qdissect"
 	try := func(in []byte, args ...string) (stdout, stderr string) {
 		t.Helper()

@@ -12,6 +12,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/golden"
 	"github.com/qdissect/qdissect/internal/jsonl"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -62,10 +63,7 @@ type sums map[string]uint64
 
 // read reads a golden.
 func (c *contract) read(path string) {
-	f, err := os.Open(path)
-	if err != nil {
-		c.Fatal(err)
-	}
+	f := must.Get(os.Open(path))(c)
 	defer f.Close()
 	r := jsonl.NewReader(f)
 	var d jsonl.Document

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
@@ -67,26 +68,16 @@ func TestLiveReport(t *testing.T) {
 
 // TestOnVerdict: the command gets a verdict while the pipe is open, and its words go to stderr.
 func TestOnVerdict(t *testing.T) {
-	s, err := scenes.Find("down-icmp")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(scenes.Find("down-icmp"))(t)
 	var capture bytes.Buffer
-	truth, err := s.Write(&capture, scenes.Options{Span: 40 * time.Second, Clients: 500})
-	if err != nil {
-		t.Fatal(err)
-	}
+	truth := must.Get(s.Write(&capture, scenes.Options{Span: 40 * time.Second, Clients: 500}))(t)
 	in, feed, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer feed.Close()
 	file := filepath.Join(t.TempDir(), "verdict")
 	r := launch(t, func(c *exec.Cmd) { c.Stdin = in }, "-o", "jsonl", "-q", "--on-verdict", "cat > '"+file+".part'; mv '"+file+".part' '"+file+"'; echo alarm >&2", "-")
 	in.Close()
-	if _, err := feed.Write(capture.Bytes()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(feed.Write(capture.Bytes()))(t)
 	var line []byte
 	r.until("give a verdict", func() bool {
 		line, _ = os.ReadFile(file)

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
@@ -25,15 +26,10 @@ func TestExtcapPipe(t *testing.T) {
 	for _, annotate := range []string{"tree", "line"} {
 		namespaceTest(t, annotate, func(t *testing.T) {
 			name := filepath.Join(t.TempDir(), "fifo")
-			if err := unix.Mkfifo(name, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, unix.Mkfifo(name, 0o600))
 			r := launch(t, nil, "extcap", "--capture", "--extcap-interface", "qdissect", "--fifo", name, "--iface", "veth1", "--annotate", annotate,
 				"--extcap-capture-filter", "udp", "--protocols", "a2s,quake3", "--extcap-of-a-newer-version", "4.9")
-			fifo, err := os.Open(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fifo := must.Get(os.Open(name))(t)
 			defer fifo.Close()
 			in := bufio.NewReader(fifo)
 			if b, err := in.Peek(4); err != nil || string(b) != "\x0a\x0d\x0d\x0a" {
@@ -42,15 +38,10 @@ func TestExtcapPipe(t *testing.T) {
 			w := connect(t, "veth0")
 			w.send(udp(client, server, question))
 			w.send(udp(server, client, answer))
-			c, err := capture.NewReader(in, "fifo")
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(capture.NewReader(in, "fifo"))(t)
 			for _, want := range []string{"a2s: info request", "a2s: challenge"} {
 				var f capture.Frame
-				if err := c.Next(&f); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, c.Next(&f))
 				comments := strings.Join(f.Comments, "\x00")
 				if !strings.HasPrefix(comments, want) || strings.Contains(comments, nettext.TreeMark) != (annotate == "tree") {
 					t.Errorf("comments %q", f.Comments)
@@ -77,10 +68,7 @@ func TestExtcap(t *testing.T) {
 		}
 	}
 	namespace(t)
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(program())(t)
 	// The folder of the system is covered, so that nothing else is found and nothing is left.
 	script := `
 		dir=$(tshark -G folders | sed -nE 's/^(Global )?Extcap path:[[:space:]]*//p')
@@ -93,13 +81,8 @@ func TestExtcap(t *testing.T) {
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "QDISSECT="+path)
 	var errs strings.Builder
 	cmd.Stderr = &errs
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	defer cmd.Process.Kill()
 	lines := make(chan string, 1000)
 	go func() {
@@ -125,9 +108,7 @@ func TestExtcap(t *testing.T) {
 		case <-time.After(300 * time.Millisecond):
 		}
 	}
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Process.Signal(syscall.SIGINT))
 	for range lines {
 	}
 	if err := cmd.Wait(); err != nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestCheckUnreadable checks that an unreadable folder sets the exit status, and that
@@ -14,16 +16,10 @@ import (
 func TestCheckUnreadable(t *testing.T) {
 	root := t.TempDir()
 	b, err := os.ReadFile("../../testdata/pcaps/a2s/source.pcap")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, dir := range []string{"a", "b", "c"} {
-		if err := os.Mkdir(filepath.Join(root, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(root, dir, "x.pcap"), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(filepath.Join(root, dir), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(root, dir, "x.pcap"), b, 0o644))
 	}
 	check := func(args ...string) (int, string, string) {
 		var out, errs strings.Builder
@@ -36,16 +32,12 @@ func TestCheckUnreadable(t *testing.T) {
 		t.Fatal(code, errs)
 	}
 	locked := filepath.Join(root, "b")
-	if err := os.Chmod(locked, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(locked, 0))
 	defer os.Chmod(locked, 0o755)
 	if os.Geteuid() == 0 { // root can read everything
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		if err := syscall.Setfsuid(65534); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Setfsuid(65534))
 		defer syscall.Setfsuid(0)
 	}
 	code, out, errs := check(".")

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/qdissect/qdissect/internal/golden"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -50,9 +51,7 @@ func runIn(t *testing.T, dir string, args ...string) (stdout, stderr string, sta
 func compare(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(got), 0o666))
 		return
 	}
 	want, err := os.ReadFile(path)
@@ -73,10 +72,7 @@ func TestGolden(t *testing.T) {
 	all := captures(t)
 	formats := thorough.Captures(all)
 	for _, path := range all {
-		abs, err := filepath.Abs(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		abs := must.Get(filepath.Abs(path))(t)
 		dir, file := filepath.Split(abs)
 		base := strings.TrimSuffix(abs, filepath.Ext(abs))
 		t.Run(filepath.ToSlash(path), func(t *testing.T) {
@@ -105,9 +101,7 @@ func TestGolden(t *testing.T) {
 			}
 			array, _, _ := runIn(t, dir, "--all", "-o", "json", file)
 			var objects []json.RawMessage
-			if err := json.Unmarshal([]byte(array), &objects); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(array), &objects))
 			var joined strings.Builder
 			for _, o := range objects {
 				joined.Write(append(o, '\n'))

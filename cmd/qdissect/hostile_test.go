@@ -21,6 +21,7 @@ import (
 	"github.com/qdissect/qdissect/internal/golden"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
@@ -77,9 +78,7 @@ func nastyCapture(t testing.TB) []byte {
 	if thorough.All() && !testing.Short() { // the race detector runs with -short and is slow
 		sayLong(s)
 	}
-	if err := s.W.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.W.Err())
 	return b.Bytes()
 }
 
@@ -96,10 +95,7 @@ func attackFile(name string) string {
 
 func readFile(t *testing.T, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(name))(t)
 	return b
 }
 
@@ -184,9 +180,7 @@ func checkKeys(t testing.TB, line string) {
 		if err == io.EOF {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		top := len(stack) - 1
 		switch v := tok.(type) {
 		case json.Delim:
@@ -234,17 +228,13 @@ func memoryOf(t *testing.T, program string, in io.Reader, args ...string) (mib i
 	cmd.Env = append(os.Environ(), "GOGC=") // not what thorough sets
 	var out lastLine
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	for {
 		select {
 		case err := <-done:
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			return mib, string(out.last)
 		case <-time.After(5 * time.Millisecond):
 			// The peak of the process. The peak that wait4 returns is at least that of
@@ -280,10 +270,7 @@ func TestMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc, and some seconds")
 	}
-	program, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(program())(t)
 	for _, c := range []struct {
 		args  []string
 		limit int // MiB
@@ -315,17 +302,13 @@ func TestMemory(t *testing.T) {
 func TestSafeFormats(t *testing.T) {
 	dir := t.TempDir()
 	capture := nastyCapture(t)
-	if err := os.WriteFile(filepath.Join(dir, "nasty.pcap"), capture, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "nasty.pcap"), capture, 0o600))
 	if _, errs, status := runIn(t, dir, "check", "--update", "nasty.pcap"); status != exitDone {
 		t.Fatal(errs)
 	}
 	path := filepath.Join(dir, "nasty.golden.jsonl")
 	lines, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	// Every third message differs, every fifth is missing.
 	var changed []string
 	n := 0
@@ -338,9 +321,7 @@ func TestSafeFormats(t *testing.T) {
 		}
 		changed = append(changed, line)
 	}
-	if err := os.WriteFile(path, []byte(strings.Join(changed, "")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(strings.Join(changed, "")), 0o600))
 	// The summary for GitHub is Markdown, where HTML is active.
 	summary := filepath.Join(dir, "summary.md")
 	run([]string{"check", "--max", "1000", "--format", "github", filepath.Join(dir, "nasty.pcap")}, environment{in: strings.NewReader(""), out: io.Discard, err: io.Discard, getenv: func(name string) string {

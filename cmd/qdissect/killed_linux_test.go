@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -69,9 +70,7 @@ func TestKilled(t *testing.T) {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	wireshark := filepath.Join(t.TempDir(), "tshark") // says where it looks for files
-	if err := os.WriteFile(wireshark, []byte("#!/bin/sh\nprintf 'Personal Lua Plugins:\\t%s\\nPersonal Extcap path:\\t%s\\n' \"$TMPDIR\" \"$TMPDIR\"\n"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(wireshark, []byte("#!/bin/sh\nprintf 'Personal Lua Plugins:\\t%s\\nPersonal Extcap path:\\t%s\\n' \"$TMPDIR\" \"$TMPDIR\"\n"), 0o777))
 	server := mumbles(t)
 	points := thorough.Of(3, 20)
 	for _, c := range writing {
@@ -197,10 +196,7 @@ func (h *halves) Read(b []byte) (int, error) {
 // mumbles starts a server that clients ask once, and returns its address.
 func mumbles(t *testing.T) string {
 	t.Helper()
-	c, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { c.Close() })
 	go func() {
 		for b := make([]byte, 100); ; {
@@ -222,9 +218,7 @@ func TestKilledQuery(t *testing.T) {
 	needDuckDB(t)
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in")
-	if err := os.Mkdir(in, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(in, 0o777))
 	const units = 4
 	for i := range units {
 		copies(t, filepath.Join(in, fmt.Sprintf("%c_00001_202601020%d0405.pcapng", 'a'+i, i)), thorough.Of(30, 100), time.Duration(i)*time.Hour)
@@ -233,10 +227,7 @@ func TestKilledQuery(t *testing.T) {
 		return exec.Command("qdissect", "read", "--series", "--unit", "1/1", "--out", out, "-o", "parquet", in+"/*")
 	}
 	rows := func(out string) (n, finished int) {
-		list, err := filepath.Glob(filepath.Join(out, "*", "*", "*", "unit=*", summaryFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(filepath.Glob(filepath.Join(out, "*", "*", "*", "unit=*", summaryFile)))(t)
 		if len(list) == 0 { // and DuckDB says that there are no files
 			return 0, 0
 		}
@@ -257,9 +248,7 @@ func TestKilledQuery(t *testing.T) {
 	for i := range points {
 		out := filepath.Join(dir, fmt.Sprint("out", i))
 		cmd := run(out)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmd.Start())
 		time.Sleep(took * time.Duration(i+1) / time.Duration(points+1))
 		if i%2 == 0 { // during the run
 			if n, u := rows(out); n*units != u*all {
@@ -289,10 +278,7 @@ func TestKilledQuery(t *testing.T) {
 // atoi returns a number of DuckDB, which may be a text.
 func atoi(t *testing.T, v any) int {
 	t.Helper()
-	n, err := strconv.Atoi(fmt.Sprint(v))
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(strconv.Atoi(fmt.Sprint(v)))(t)
 	return n
 }
 
@@ -314,24 +300,16 @@ func filesIn(t *testing.T, dir string) map[string]string {
 		files[strings.TrimPrefix(path, dir+"/")] = string(b)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return files
 }
 
 // copies writes a capture n times, one after the other.
 func copies(t *testing.T, name string, n int, later time.Duration) {
 	t.Helper()
-	out, err := capture.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(capture.Create(name))(t)
 	for i := range n {
-		in, err := capture.Open("../../testdata/pcaps/a2s/a2s-goldsrc-split.pcap")
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(capture.Open("../../testdata/pcaps/a2s/a2s-goldsrc-split.pcap"))(t)
 		var f capture.Frame
 		for {
 			if err := in.Next(&f); err == io.EOF {
@@ -346,7 +324,5 @@ func copies(t *testing.T, name string, n int, later time.Duration) {
 		}
 		in.Close()
 	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, out.Close())
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
@@ -78,9 +79,7 @@ func found(t *testing.T, capture []byte, args ...string) (ids map[string]int, su
 			}
 		}
 		if o.Type == "summary" {
-			if err := json.Unmarshal([]byte(line), &sum); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(line), &sum))
 		}
 		for _, f := range o.Findings {
 			count(f.ID, f.Text)
@@ -354,9 +353,7 @@ func TestInputLimits(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, data []byte) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, data, 0o600))
 		return path
 	}
 	numbers := func(list ...uint32) (b []byte) {
@@ -412,9 +409,7 @@ func TestServeLimits(t *testing.T) {
 			s.Strike(server, someClient, "\xff\xff\xff\xffI\x11name\x00map\x00dir\x00game\x00\x00\x00\x01\x10\x00dl\x00\x011.0\x00\x00")
 		}
 		path := filepath.Join(t.TempDir(), "servers.pcap")
-		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, b.Bytes(), 0o600))
 		return path
 	}
 	for _, c := range []struct {
@@ -443,9 +438,7 @@ func TestLimitsOfMany(t *testing.T) {
 	f := hostile.Floods()[0]
 	f.Play(s, 3000)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "x.pcap"), b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "x.pcap"), b.Bytes(), 0o600))
 	if _, errs, status := runIn(t, dir, "read", "--out", "out", "--max-flows", "500", "x.pcap"); status != exitDone {
 		t.Fatal(errs)
 	}
@@ -482,10 +475,7 @@ func TestMemoryOfCommands(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc, and some seconds")
 	}
-	program, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(program())(t)
 	floods := func(s *hostile.Stage, n int) {
 		for _, f := range hostile.Floods() {
 			switch f.Name {

@@ -27,6 +27,7 @@ import (
 
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -60,10 +61,7 @@ func namespace(t *testing.T) {
 func carrier(t *testing.T) {
 	t.Helper()
 	until(t, func() bool {
-		list, err := net.Interfaces()
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(net.Interfaces())(t)
 		return !slices.ContainsFunc(list, func(i net.Interface) bool { return i.Flags&(net.FlagUp|net.FlagRunning) == net.FlagUp })
 	}, func() string { return "an interface is up and has no carrier" })
 }
@@ -128,22 +126,14 @@ func start(t *testing.T, args ...string) *running {
 // launch runs the program.
 func launch(t *testing.T, change func(*exec.Cmd), args ...string) *running {
 	t.Helper()
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(program())(t)
 	r := &running{t: t, cmd: exec.Command(path, args...), first: make(chan bool), ended: make(chan bool)}
-	pipe, err := r.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	pipe := must.Get(r.cmd.StdoutPipe())(t)
 	r.cmd.Stderr = &r.err
 	if change != nil {
 		change(r.cmd)
 	}
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.cmd.Start())
 	go func() {
 		begin := sync.OnceFunc(func() { close(r.first) })
 		lines := bufio.NewScanner(pipe)
@@ -242,14 +232,8 @@ type wire struct {
 func connect(t *testing.T, name string) *wire {
 	t.Helper()
 	carrier(t)
-	i, err := net.InterfaceByName(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := must.Get(net.InterfaceByName(name))(t)
+	fd := must.Get(unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0))(t)
 	t.Cleanup(func() { unix.Close(fd) })
 	return &wire{t, fd, &unix.SockaddrLinklayer{Ifindex: i.Index, Halen: 6}}
 }
@@ -291,10 +275,7 @@ func udp(src, dst netip.AddrPort, payload string) []byte {
 // ethernet returns the frames of a capture as Ethernet frames.
 func ethernet(t *testing.T, path string) (frames [][]byte) {
 	t.Helper()
-	r, err := capture.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(capture.Open(path))(t)
 	defer r.Close()
 	var f capture.Frame
 	for r.Next(&f) == nil {
@@ -322,16 +303,11 @@ func comparable(t *testing.T, lines []string) (list []string) {
 	t.Helper()
 	for _, line := range messages(lines) {
 		var m map[string]any
-		if err := json.Unmarshal([]byte(line), &m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(line), &m))
 		for _, key := range []string{"frame", "frames", "time", "request_frame", "rtt_ns", "last_rtt_ns", "findings", "interface"} {
 			delete(m, key)
 		}
-		b, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(json.Marshal(m))(t)
 		list = append(list, string(b))
 	}
 	return list
@@ -339,14 +315,8 @@ func comparable(t *testing.T, lines []string) (list []string) {
 
 func readBack(t *testing.T, args ...string) []string {
 	t.Helper()
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command(path, append([]string{"-o", "jsonl"}, args...)...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(program())(t)
+	out := must.Get(exec.Command(path, append([]string{"-o", "jsonl"}, args...)...).Output())(t)
 	return strings.Split(strings.TrimSpace(string(out)), "\n")
 }
 
@@ -418,10 +388,7 @@ func TestLiveComments(t *testing.T) {
 	r.has(3)
 	r.until("say that a request has no reply", func() bool { return strings.Contains(strings.Join(r.lines(), "\n"), "a2s.noreply.after_challenge") })
 	r.stop(syscall.SIGTERM)
-	out, err := exec.Command(tshark, "-r", file, "-T", "fields", "-e", "frame.number", "-e", "frame.interface_name", "-e", "frame.comment", "-E", "aggregator=|").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(exec.Command(tshark, "-r", file, "-T", "fields", "-e", "frame.number", "-e", "frame.interface_name", "-e", "frame.comment", "-E", "aggregator=|").Output())(t)
 	want := regexp.MustCompile(`^1\tveth1\ta2s: info request.*
 2\tveth1\ta2s: challenge .*
 3\tveth1\ta2s: info request.*\|frame 3, warning: a2s.noreply.after_challenge: .*
@@ -454,49 +421,27 @@ func TestLiveLoopback(t *testing.T) {
 // exchange sends a request and a reply on lo.
 func exchange(t *testing.T) {
 	t.Helper()
-	s, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	defer s.Close()
-	c, err := net.Dial("udp", s.LocalAddr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("udp", s.LocalAddr().String()))(t)
 	defer c.Close()
-	if _, err := c.Write([]byte(question)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Write([]byte(question)))(t)
 	b := make([]byte, 100)
 	_, from, err := s.ReadFrom(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.WriteTo([]byte(answer), from); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Get(s.WriteTo([]byte(answer), from))(t)
 }
 
 // heard returns a function that waits until n frames have passed an interface. Then
 // the capture has them, too.
 func heard(t *testing.T, name string) func(n int) {
 	t.Helper()
-	i, err := net.InterfaceByName(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := must.Get(net.InterfaceByName(name))(t)
 	all := binary.NativeEndian.Uint16([]byte{0, unix.ETH_P_ALL})
-	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, int(all))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := must.Get(unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, int(all)))(t)
 	t.Cleanup(func() { unix.Close(fd) })
-	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: i.Index}); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 20}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: i.Index}))
+	must.Do(t, unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 20}))
 	b := make([]byte, 100)
 	return func(n int) {
 		t.Helper()
@@ -515,19 +460,11 @@ func heard(t *testing.T, name string) func(n int) {
 // down switches an interface off.
 func down(t *testing.T, name string) {
 	t.Helper()
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := must.Get(unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0))(t)
 	defer unix.Close(fd)
-	req, err := unix.NewIfreq(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(unix.NewIfreq(name))(t)
 	req.SetUint16(0) // without the flag for up
-	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, req); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, req))
 }
 
 // secondCable adds veth2 and veth3.
@@ -598,10 +535,7 @@ func TestLiveSeveral(t *testing.T) {
 	}
 	r.has(n)
 	inOrder(t, messages(r.stop(os.Interrupt)), n)
-	src, err := capture.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(capture.Open(file))(t)
 	defer src.Close()
 	var f capture.Frame
 	for i := range n {
@@ -718,10 +652,7 @@ func TestLiveEnds(t *testing.T) {
 			lines := r.end(exitDone)
 			r.says("^packets +[0-9]+,")
 			n, written := len(messages(lines)), len(messages(readBack(t, file)))
-			st, err := os.Stat(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			st := must.Get(os.Stat(file))(t)
 			switch name {
 			case "messages", "packets":
 				if n != 3 || written != 3 {
@@ -927,19 +858,11 @@ func TestLiveWatch(t *testing.T) {
 // get fetches a page over a socket of this thread, which is in the namespace.
 func get(t *testing.T, url string) string {
 	t.Helper()
-	addr, err := netip.ParseAddrPort(strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/metrics"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	addr := must.Get(netip.ParseAddrPort(strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/metrics")))(t)
+	fd := must.Get(unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0))(t)
 	f := os.NewFile(uintptr(fd), "metrics")
 	defer f.Close()
-	if err := unix.Connect(fd, &unix.SockaddrInet4{Port: int(addr.Port()), Addr: addr.Addr().As4()}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Connect(fd, &unix.SockaddrInet4{Port: int(addr.Port()), Addr: addr.Addr().As4()}))
 	fmt.Fprintf(f, "GET /metrics HTTP/1.0\r\n\r\n")
 	b, err := io.ReadAll(f)
 	if err != nil || !strings.HasPrefix(string(b), "HTTP/1.0 200") {
@@ -951,17 +874,12 @@ func get(t *testing.T, url string) string {
 // TestLiveClosedPipe checks that the program ends when nobody reads its output.
 func TestLiveClosedPipe(t *testing.T) {
 	namespace(t)
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(program())(t)
 	cmd := exec.Command("sh", "-c", `"$0" -i veth1 -o jsonl | head -n 2; wait`, path)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	w := connect(t, "veth0")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	ended := make(chan error)
 	go func() { ended <- cmd.Wait() }()
 	for end := time.Now().Add(patience); time.Now().Before(end); {
@@ -1010,9 +928,7 @@ func TestLivePipe(t *testing.T) {
 	for _, ends := range []bool{true, false} {
 		t.Run(fmt.Sprint(ends), func(t *testing.T) {
 			in, feed, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer feed.Close()
 			r := launch(t, func(c *exec.Cmd) { c.Stdin = in }, "-o", "jsonl", "-")
 			in.Close()
@@ -1021,12 +937,8 @@ func TestLivePipe(t *testing.T) {
 			write := func(payload string) {
 				f := capture.Frame{Time: time.Now(), LinkType: 1, Data: udp(from, server, payload)}
 				from = netip.AddrPortFrom(from.Addr(), from.Port()+1) // an equal one would be a duplicate
-				if err := w.Write(&f); err != nil {
-					t.Fatal(err)
-				}
-				if err := w.Flush(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.Write(&f))
+				must.Do(t, w.Flush())
 			}
 			write(question)
 			r.has(1)
@@ -1064,9 +976,7 @@ func TestLiveNames(t *testing.T) {
 // TestLiveFile checks the error for a file in the place of a filter.
 func TestLiveFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.pcap")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	r := launch(t, nil, "-i", "lo", file)
 	r.end(exitTrouble)
 	r.says("^qdissect: " + file + " is a file, but arguments after -r or -i are a filter; give each file with -r$")
@@ -1112,14 +1022,9 @@ func TestLiveRefused(t *testing.T) {
 			r := start(t, append([]string{"-i", "lo", "-w", file}, strings.Fields(test.filter)...)...)
 			heard := heard(t, "lo")
 			for _, address := range []string{"127.0.0.1:27015", "127.0.0.1:9"} {
-				c, err := net.Dial("udp", address)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := must.Get(net.Dial("udp", address))(t)
 				defer c.Close()
-				if _, err := c.Write([]byte(question)); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(c.Write([]byte(question)))(t)
 			}
 			heard(8) // two datagrams and two errors, each outgoing and incoming
 			lines := strings.Join(r.stop(os.Interrupt), "\n")

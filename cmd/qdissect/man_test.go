@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 var (
@@ -34,9 +36,7 @@ func TestManPages(t *testing.T) {
 	write = func(c *cobra.Command) {
 		name := strings.ReplaceAll(c.CommandPath(), " ", "-")
 		path := filepath.Join(dir, name+".1")
-		if err := os.WriteFile(path, manPage(c), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, manPage(c), 0o644))
 		pages = append(pages, path)
 		for _, sub := range documented(c) {
 			write(sub)

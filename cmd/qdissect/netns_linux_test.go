@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // elsewhere moves the test into a new network namespace, as a server in a container is, and
@@ -24,16 +25,11 @@ import (
 func elsewhere(t *testing.T) (pid string, outside func(*exec.Cmd)) {
 	t.Helper()
 	runtime.LockOSThread()
-	home, err := os.Open("/proc/thread-self/ns/net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	home := must.Get(os.Open("/proc/thread-self/ns/net"))(t)
 	t.Cleanup(func() { home.Close() })
 	namespace(t)
 	box := exec.Command("sleep", "600")
-	if err := box.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, box.Start())
 	t.Cleanup(func() {
 		box.Process.Kill()
 		box.Wait()
@@ -77,24 +73,16 @@ func TestNamespace(t *testing.T) {
 	t.Run("for Wireshark", func(t *testing.T) {
 		pid, outside := elsewhere(t)
 		name := filepath.Join(t.TempDir(), "fifo")
-		if err := syscall.Mkfifo(name, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Mkfifo(name, 0o600))
 		r := launch(t, outside, "extcap", "--capture", "--extcap-interface", "qdissect", "--fifo", name, "--iface", "lo", "--netns", pid)
-		fifo, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fifo := must.Get(os.Open(name))(t)
 		defer fifo.Close()
 		in := bufio.NewReader(fifo)
 		if _, err := in.Peek(4); err != nil { // a header, written when the interface is open
 			t.Fatal(err)
 		}
 		exchange(t)
-		c, err := capture.NewReader(in, "fifo")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(capture.NewReader(in, "fifo"))(t)
 		var f capture.Frame
 		if err := c.Next(&f); err != nil || !strings.HasPrefix(strings.Join(f.Comments, ""), "a2s: ") {
 			t.Errorf("%q, %v", f.Comments, err)
@@ -167,9 +155,7 @@ func TestNamespace(t *testing.T) {
 // TestNamespaceErrors: mistakes are named.
 func TestNamespaceErrors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := syscall.Mkfifo(file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(file, 0o600))
 	for name, want := range map[string]string{
 		"0":                   "0 is the process of a container that is not running\n",
 		"4294967295":          "no such process\n",

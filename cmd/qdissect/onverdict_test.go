@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/stats"
 )
 
@@ -124,27 +125,20 @@ func TestRunWith(t *testing.T) {
 		t.Error(err)
 	}
 	pipe := filepath.Join(t.TempDir(), "pipe") // its end says that nobody has it open
-	if err := exec.Command("mkfifo", pipe).Run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, exec.Command("mkfifo", pipe).Run())
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	ended := make(chan error, 1)
 	go func() {
 		ended <- runWith(fmt.Sprintf("exec 3>'%s'; sleep 3600 & sleep 3600; true", pipe), &out)(ctx, nil)
 	}()
-	children, err := os.Open(pipe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	children := must.Get(os.Open(pipe))(t)
 	defer children.Close()
 	end()
 	if err := <-ended; err == nil {
 		t.Error("it was killed, and no error says so")
 	}
-	if err := children.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, children.SetReadDeadline(time.Now().Add(time.Minute)))
 	if _, err := io.Copy(io.Discard, children); err != nil {
 		t.Errorf("its child goes on: %v", err)
 	}

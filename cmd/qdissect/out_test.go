@@ -5,19 +5,16 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestProgramSum: programs differ by their build ID if they have one, else by any byte.
 func TestProgramSum(t *testing.T) {
 	sumOf := func(program []byte) string {
 		path := filepath.Join(t.TempDir(), "program")
-		if err := os.WriteFile(path, program, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		sum, err := programSum(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, program, 0o666))
+		sum := must.Get(programSum(path))(t)
 		return sum
 	}
 	end := 100 << 10
@@ -41,15 +38,9 @@ func TestProgramSum(t *testing.T) {
 		}
 	}
 	// This program was made by the go command.
-	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(os.Executable())(t)
 	head := make([]byte, 32<<10)
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
 	if _, err := f.Read(head); err != nil || !buildID().Match(head) {
 		t.Errorf("no build ID in %s: %v", path, err)

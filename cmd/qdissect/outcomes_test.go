@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -31,9 +32,7 @@ func summaryOf(t *testing.T, path string, args ...string) (sum map[string]any, l
 	}
 	for line := range strings.Lines(outs[0]) {
 		if strings.HasPrefix(line, `{"type":"summary"`) {
-			if err := json.Unmarshal([]byte(line), &sum); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(line), &sum))
 		}
 	}
 	if sum == nil {
@@ -86,9 +85,7 @@ func conversations(t *testing.T, clients, servers, answering int) string {
 	// Other traffic passes until the last request has expired.
 	w.UDP(at.Add(10*time.Second), netip.MustParseAddrPort("192.0.2.250:5000"), netip.MustParseAddrPort("192.0.2.255:5000"), []byte("hello"))
 	path := filepath.Join(t.TempDir(), "x.pcap")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, b.Bytes(), 0o600))
 	return path
 }
 
@@ -141,9 +138,7 @@ func asking(t *testing.T, clients int, challenge func(client, n int) uint32, ans
 		}
 	}
 	path := filepath.Join(t.TempDir(), "x.pcap")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, b.Bytes(), 0o600))
 	return path
 }
 

@@ -17,15 +17,14 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // packaged returns a file of the packages.
 func packaged(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "packaging", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join("..", "..", "packaging", name)))(t)
 	return string(b)
 }
 
@@ -41,20 +40,13 @@ func TestCaptureService(t *testing.T) {
 		}
 		return m[1]
 	}
-	dir, err := os.MkdirTemp("", "service")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(os.MkdirTemp("", "service"))(t)
 	defer os.RemoveAll(dir)
 	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
-	if err := os.Chown(dir, int(nobody.Uid), int(nobody.Gid)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chown(dir, int(nobody.Uid), int(nobody.Gid)))
 	for i := range 60 {
 		old := filepath.Join(dir, fmt.Sprintf("capture_%05d_20260314190000.pcapng.zst", i+1))
-		if err := errors.Join(os.WriteFile(old, nil, 0o600), os.Chtimes(old, time.Time{}, time.Unix(int64(i), 0))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.WriteFile(old, nil, 0o600), os.Chtimes(old, time.Time{}, time.Unix(int64(i), 0))))
 	}
 	command := line("ExecStartPre") + "\n" + line("ExecStart")
 	for _, m := range regexp.MustCompile(`"(\w+)=(.*?)"`).FindAllStringSubmatch(line("Environment"), -1) {
@@ -92,14 +84,8 @@ func TestCaptureService(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("files: %v, %v", files, err)
 	}
-	packed, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packed := must.Get(os.ReadFile(files[0]))(t)
+	z := must.Get(zstd.NewReader(nil))(t)
 	if plain, err := z.DecodeAll(packed, nil); err != nil || !bytes.Contains(plain, []byte("info request")) {
 		t.Errorf("the file has no comments: %v\n%q", err, plain)
 	}
@@ -121,9 +107,7 @@ func TestCaptureService(t *testing.T) {
 			Targets []struct{ Expr string }
 		}
 	}
-	if err := json.Unmarshal([]byte(packaged(t, "grafana-dashboard.json")), &board); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(packaged(t, "grafana-dashboard.json")), &board))
 	for _, p := range board.Panels {
 		for _, q := range p.Targets {
 			queries["grafana-dashboard.json"] = append(queries["grafana-dashboard.json"], q.Expr)
@@ -180,9 +164,7 @@ func TestUnit(t *testing.T) {
 	}
 	unit := strings.Replace(packaged(t, "qdissect-capture@.service"), "/usr/bin/qdissect", "/bin/true", 1)
 	path := filepath.Join(t.TempDir(), "qdissect-capture@lo.service")
-	if err := os.WriteFile(path, []byte(unit), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(unit), 0o644))
 	// Other units of this machine may have mistakes of their own.
 	if out, err := exec.Command("systemd-analyze", "verify", "--man=no", "--recursive-errors=no", path).CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("verify: %v\n%s", err, out)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // nobody is the user of these tests.
@@ -24,9 +26,7 @@ func ownedFolder(t *testing.T) string {
 	if err == nil {
 		err = os.Chown(dir, nobody, nobody)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
@@ -111,9 +111,7 @@ func TestConfined(t *testing.T) {
 	now := time.Now()
 	for i := range 60 {
 		at := now.Add(time.Duration(i) * time.Second).Format("20060102150405")
-		if err := os.Symlink(out, filepath.Join(dir, "x_00002_"+at+".pcapng")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(out, filepath.Join(dir, "x_00002_"+at+".pcapng")))
 	}
 	w.send(numbered(1))
 	r.has(2)

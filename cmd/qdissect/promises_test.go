@@ -12,6 +12,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestPromises checks that every test, flag, finding and make target in the pages
@@ -32,13 +33,8 @@ func TestPromises(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	makefile := must.Get(os.ReadFile(filepath.Join(root, "Makefile")))(t)
 	findings := map[string]bool{}
 	for _, f := range dissect.CommonFindings() {
 		findings[f.ID] = true
@@ -59,10 +55,7 @@ func TestPromises(t *testing.T) {
 	finding := regexp.MustCompile("`((?:a2s|gs1|ip|limit|malformed|master|q3|state)(?:\\.[a-z0-9_.]+)?)[ `]")
 	target := regexp.MustCompile("`make ([a-z-]+)`")
 	for _, page := range []string{"SECURITY.md", filepath.Join("docs", "limits.md")} {
-		b, err := os.ReadFile(filepath.Join(root, page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(filepath.Join(root, page)))(t)
 		text := string(b)
 		for _, name := range named.FindAllString(text, -1) {
 			if !strings.Contains(tests.String(), "func "+strings.Trim(name, "`")+"(") {

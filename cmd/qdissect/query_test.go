@@ -15,6 +15,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/games"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // queried asks a server, with little time between requests.
@@ -61,10 +62,7 @@ func TestQuery(t *testing.T) {
 
 // TestQueryTrouble: a closed port, and a server that says nothing, which is asked four times.
 func TestQueryTrouble(t *testing.T) {
-	c, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	out, code := queried(t, queryOptions{protocol: "a2s"}, c.LocalAddr().String())
 	c.Close()
 	if code != exitUnclear && code != exitJudged || strings.Count(out, " → ") != leastAsked {
@@ -118,14 +116,8 @@ func TestRequests(t *testing.T) {
 // repliesFrom starts a server that replies from another address or port, and returns that which is asked.
 func repliesFrom(t *testing.T, address string) string {
 	t.Helper()
-	asked, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := net.ListenPacket("udp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	asked := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
+	other := must.Get(net.ListenPacket("udp", address))(t)
 	t.Cleanup(func() { asked.Close(); other.Close() })
 	go func() {
 		for buf := make([]byte, 2048); ; {
@@ -142,9 +134,7 @@ func repliesFrom(t *testing.T, address string) string {
 // TestQueryFlooded: what a host sends without end is not kept.
 func TestQueryFlooded(t *testing.T) {
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.Close()
 	go func() {
 		b := make([]byte, 60_000)

@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/qdissect/qdissect/internal/golden"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // needDuckDB skips a test if DuckDB is not installed.
@@ -31,9 +32,7 @@ func duckDB(t *testing.T, script, sql string) (results [][][]any) {
 	t.Helper()
 	needDuckDB(t)
 	init := filepath.Join(t.TempDir(), "q.sql")
-	if err := os.WriteFile(init, []byte(script), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(init, []byte(script), 0o666))
 	c := exec.Command("node", "testdata/duckdb.cjs", "-init", init)
 	c.Stdin = strings.NewReader(sql)
 	var errs bytes.Buffer
@@ -44,9 +43,7 @@ func duckDB(t *testing.T, script, sql string) (results [][][]any) {
 	}
 	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
 		var rows [][]any
-		if err := d.Decode(&rows); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Decode(&rows))
 		results = append(results, rows)
 	}
 	return results
@@ -56,10 +53,7 @@ func duckDB(t *testing.T, script, sql string) (results [][][]any) {
 type docQuestion struct{ title, sql string }
 
 func questions(t *testing.T) (list []docQuestion) {
-	b, err := os.ReadFile("../../docs/questions.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile("../../docs/questions.md"))(t)
 	for i, section := range strings.Split(string(b), "\n## ") {
 		_, sql, ok := strings.Cut(section, "```sql\n")
 		if i == 0 || !ok {
@@ -127,14 +121,9 @@ func TestQuestions(t *testing.T) {
 	}
 	const name = "testdata/questions.txt"
 	if *update {
-		if err := os.WriteFile(name, []byte(got.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(got.String()), 0o666))
 	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(name))(t)
 	if d := gocmp.Diff(string(want), got.String()); d != "" {
 		t.Errorf("the answers are others than in %s; -update writes it (-want +got):\n%s", name, d)
 	}
@@ -142,10 +131,7 @@ func TestQuestions(t *testing.T) {
 
 // TestUnitsInDuckDB asks the question of docs/scale.md about the units of all captures.
 func TestUnitsInDuckDB(t *testing.T) {
-	b, err := os.ReadFile("../../docs/scale.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile("../../docs/scale.md"))(t)
 	_, sql, _ := strings.Cut(string(b), "\n    select ")
 	sql, _, found := strings.Cut("select "+sql, ";")
 	if !found {
@@ -175,10 +161,7 @@ func TestLossless(t *testing.T) {
 	results := duckDB(t, script, sql.String())
 	fields, n := map[string][]string{}, 0
 	for _, path := range goldens(t) {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(path))(t)
 		for line := range strings.Lines(string(b)) {
 			want, got := parsed(t, line), parsed(t, results[0][n][0].(string))
 			if !reflect.DeepEqual(want, got) {
@@ -214,9 +197,7 @@ func canonical(v any) string {
 // parsed parses an object and removes what is null. Times lose their zeros.
 func parsed(t *testing.T, text string) any {
 	var v any
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(text), &v))
 	return plain("", v)
 }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // notRun are the commands of README.md and docs that the test does not run, with the reason.
@@ -91,28 +93,17 @@ func commandsOf(block []recipe) (list []recipe) {
 // TestRecipes runs the commands of README.md and docs, each page in a folder of its own.
 // They end well, and those that ask for something print it.
 func TestRecipes(t *testing.T) {
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.Abs(filepath.Join("..", "..")))(t)
+	pages := must.Get(filepath.Glob(filepath.Join(root, "docs", "*.md")))(t)
 	bin := t.TempDir()
 	shell := "#!/bin/sh\nexec node '" + filepath.Join(root, "cmd", "qdissect", "testdata", "duckdb.cjs") + "' \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(bin, "duckdb"), []byte(shell), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(bin, "duckdb"), []byte(shell), 0o777))
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	t.Setenv("XDG_CACHE_HOME", bin)
 	used := make([]int, len(notRun))
 	ran := 0
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
-		b, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(page))(t)
 		if filepath.Base(page) == "testing-with-captures.md" { // TestPages of qdissecttest runs it
 			continue
 		}
@@ -144,9 +135,7 @@ func recipesFiles(t *testing.T, root, dir string) {
 	t.Helper()
 	source := filepath.Join(root, "testdata", "pcaps", "a2s", "source.pcap")
 	b, err := os.ReadFile(source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	names := []string{"server.pcap", "x.pcap", "night.pcapng", "bug.pcapng", "evening.pcapng", "captures/1.pcap"}
 	for _, name := range names {
 		name = filepath.Join(dir, name)
@@ -156,17 +145,11 @@ func recipesFiles(t *testing.T, root, dir string) {
 				t.Fatal(err)
 			}
 		}
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		must.Do(t, os.WriteFile(name, data, 0o666))
 	}
 	for name, text := range map[string]string{"team.key": strings.Repeat("01", 32) + "\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
@@ -24,9 +25,7 @@ func namesIn(t *testing.T, file string) (addresses, names []string) {
 	t.Helper()
 	out := outputOf(t, "report", "--format", "json", file)
 	var r stats.Report
-	if err := json.Unmarshal([]byte(strings.ReplaceAll(out, `"evidence":{`, `"numbers":{`)), &r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(strings.ReplaceAll(out, `"evidence":{`, `"numbers":{`)), &r))
 	for _, s := range r.Servers {
 		a := netip.MustParseAddrPort(s.Address).Addr()
 		addresses = append(addresses, a.String(), hex.EncodeToString(a.AsSlice()))
@@ -55,9 +54,7 @@ func namesIn(t *testing.T, file string) (addresses, names []string) {
 	}
 	for line := range strings.Lines(lines) {
 		var v map[string]any
-		if err := json.Unmarshal([]byte(line), &v); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(line), &v))
 		walk("", v)
 	}
 	short := func(s string) bool { return len(s) < 5 } // part of other words
@@ -99,25 +96,16 @@ func TestReportHides(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
 	for _, name := range thorough.Of([]string{"mixed", "down-icmp"}, []string{"mixed", "down-icmp", "greedy", "scanner", "long-lost"}) {
-		s, err := scenes.Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(scenes.Find(name))(t)
 		var b bytes.Buffer
-		if _, err := s.Write(&b, scenes.Options{Span: 30 * time.Second, Clients: thorough.Of(100, 300), Rate: min(thorough.Of(100.0, 400), 40*float64(len(name)))}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Write(&b, scenes.Options{Span: 30 * time.Second, Clients: thorough.Of(100, 300), Rate: min(thorough.Of(100.0, 400), 40*float64(len(name)))}))(t)
 		file := filepath.Join(dir, "Harbour-"+name+".pcap")
-		if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, b.Bytes(), 0o666))
 		files = append(files, file)
 	}
 	for _, name := range []string{"samp/servers", "a2s/trouble", "quake3/trouble", "minecraft/documents", "valve-master/trouble"} {
 		path := filepath.Join("..", "..", "testdata", "pcaps", name+".pcap")
-		if _, err := os.Stat(path); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(os.Stat(path))(t)
 		files = append(files, path)
 	}
 	for _, file := range files {
@@ -187,9 +175,7 @@ func TestReportScripts(t *testing.T) {
 		w.UDP(at, client, server, []byte("\xff\xff\xff\xffTSource Engine Query\x00"))
 		w.UDP(at.Add(30*time.Millisecond), server, client, []byte("\xff\xff\xff\xffI\x11"+name+"\x00"+mapName+"\x00cstrike\x00Counter-Strike\x00\x0a\x00\x03\x10\x00dl\x00\x011.0.0.1\x00\x00"))
 	}
-	if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, b.Bytes(), 0o666))
 	for _, format := range []string{"text", "json", "html"} {
 		plain, hidden := outputOf(t, "report", "--format", format, file), outputOf(t, "report", "--anonymize", "--key=00112233445566778899aabbccddeeff", "--format", format, file)
 		if format != "text" && !strings.Contains(plain, name) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // pages are captures whose pages have goldens: what a screen reader says, and the bytes of the conversations.
@@ -27,14 +28,8 @@ const oneSided = "a2s/requests-only.pcap"
 // TestReportPages compares pages with their goldens. They are the same for any number of cores, and the conversations
 // are the same from a pipe.
 func TestReportPages(t *testing.T) {
-	dir, err := filepath.Abs(filepath.Join("testdata", "report"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	captures, err := filepath.Abs(filepath.Join("..", "..", "testdata", "pcaps"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(filepath.Abs(filepath.Join("testdata", "report")))(t)
+	captures := must.Get(filepath.Abs(filepath.Join("..", "..", "testdata", "pcaps")))(t)
 	for _, name := range pages {
 		t.Run(name, func(t *testing.T) {
 			one, errs, _ := runIn(t, captures, "report", "--format", "html", "-j", "1", name)
@@ -55,10 +50,7 @@ func TestReportPages(t *testing.T) {
 				return
 			}
 			fromFile, _, _ := runIn(t, captures, "report", "--format", "json", name)
-			capture, err := os.ReadFile(filepath.Join(captures, filepath.FromSlash(name)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			capture := must.Get(os.ReadFile(filepath.Join(captures, filepath.FromSlash(name))))(t)
 			fromPipe, _ := streams(capture, "report", "--format", "json")
 			if a, b := unnamed(t, fromFile), unnamed(t, fromPipe); !reflect.DeepEqual(a, b) {
 				t.Error("the report differs if the capture comes from a pipe")
@@ -93,9 +85,7 @@ func TestReportKinds(t *testing.T) {
 func unnamed(t *testing.T, report string) map[string]any {
 	t.Helper()
 	var r map[string]any
-	if err := json.Unmarshal([]byte(report), &r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(report), &r))
 	delete(r, "made")
 	var clean func(v any)
 	clean = func(v any) {
@@ -122,10 +112,7 @@ func unnamed(t *testing.T, report string) map[string]any {
 // spoken returns the text of a page, with an element on each line, and the bytes of its messages.
 func spoken(t *testing.T, page string) string {
 	t.Helper()
-	root, err := html.ParseWithOptions(strings.NewReader(page), html.ParseOptionEnableScripting(false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(html.ParseWithOptions(strings.NewReader(page), html.ParseOptionEnableScripting(false)))(t)
 	var out strings.Builder
 	var line []string
 	flush := func() {
@@ -189,9 +176,7 @@ func spoken(t *testing.T, page string) string {
 			F [][4]any
 		}
 	}
-	if err := json.Unmarshal([]byte(data), &d); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(data), &d))
 	for i, talk := range d.Talks {
 		for k, m := range talk {
 			fmt.Fprintf(&out, "conversation %d, message %d, %d bytes: %s\n", i+1, k+1, m.N, m.B)

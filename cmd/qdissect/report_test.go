@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -29,9 +30,7 @@ func TestWhyAll(t *testing.T) {
 	for name, capture := range captures {
 		out, _ := streams(capture, "report", "--format", "json")
 		var r struct{ Servers []struct{ Address string } }
-		if err := json.Unmarshal([]byte(out), &r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(out), &r))
 		for _, s := range r.Servers[:min(len(r.Servers), thorough.Of(3, 20))] {
 			text, errs := streams(capture, "why", s.Address)
 			if checkSafe(t, name, text); !strings.Contains(text, s.Address) {
@@ -56,9 +55,7 @@ func TestReportAll(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if len(captures) < 50 {
 		t.Fatalf("only %d captures", len(captures))
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/stats"
 )
 
@@ -119,15 +120,9 @@ func TestRulesOfNamespace(t *testing.T) {
 	pid, outside := elsewhere(t)
 	r := launch(t, outside, "rules", "-i", "lo", "--netns", pid, "-a", "packets:600")
 	r.listens("lo")
-	s, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	defer s.Close()
-	c, err := net.Dial("udp", s.LocalAddr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("udp", s.LocalAddr().String()))(t)
 	defer c.Close()
 	go func() {
 		b := make([]byte, 100)
@@ -140,9 +135,7 @@ func TestRulesOfNamespace(t *testing.T) {
 		}
 	}()
 	for range 310 {
-		if _, err := c.Write([]byte(askInfo)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Write([]byte(askInfo)))(t)
 		time.Sleep(10 * time.Millisecond)
 	}
 	text := strings.Join(r.end(exitDone), "\n")

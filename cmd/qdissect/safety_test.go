@@ -18,6 +18,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/golden"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
@@ -41,22 +42,15 @@ func safely(t *testing.T, dir string, args ...string) (out, errs string) {
 // commented returns a capture whose frames have comments.
 func commented(t *testing.T, packets []byte, comments []string) []byte {
 	t.Helper()
-	in, err := capture.NewReader(bytes.NewReader(packets), "in")
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(capture.NewReader(bytes.NewReader(packets), "in"))(t)
 	var b bytes.Buffer
 	w := capture.NewWriter(&b, capture.Pcapng)
 	var f capture.Frame
 	for i := 0; in.Next(&f) == nil; i++ {
 		f.Comments = []string{comments[i%len(comments)]}
-		if err := w.Write(&f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Write(&f))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -64,10 +58,7 @@ func commented(t *testing.T, packets []byte, comments []string) []byte {
 // given, it checks only the comments that begin with one of them.
 func checkComments(t *testing.T, name string, marks ...string) {
 	t.Helper()
-	in, err := capture.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(capture.Open(name))(t)
 	defer in.Close()
 	n := 0
 	var f capture.Frame
@@ -97,10 +88,7 @@ func TestSafeElsewhere(t *testing.T) {
 		}
 		return name
 	}
-	plain, err := os.ReadFile(filepath.Join("..", "..", "testdata", "pcaps", "a2s", "source.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must.Get(os.ReadFile(filepath.Join("..", "..", "testdata", "pcaps", "a2s", "source.pcap")))(t)
 
 	t.Run("interfaces", func(t *testing.T) {
 		for _, s := range nasty() {
@@ -160,9 +148,7 @@ func TestSafeElsewhere(t *testing.T) {
 		}
 		for i, text := range []string{"ignore = [\"" + evilName + "\"]", evilName + " = 1", "[\"" + evil + "\"]", "ignore = [\"[" + evil + "\"]", "\"" + evil + "\" = 1"} {
 			below := filepath.Join(dir, fmt.Sprint("rules", i))
-			if err := os.Mkdir(below, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Mkdir(below, 0o700))
 			put(t, below, "plain.pcap", plain)
 			put(t, below, golden.ConfigName, []byte(text))
 			safely(t, below, "check", "plain.pcap")
@@ -222,16 +208,12 @@ func TestSafeElsewhere(t *testing.T) {
 
 	t.Run("counters", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "nasty.pcap")
-		if err := os.WriteFile(path, packets, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, packets, 0o600))
 		sum, err := pipeline.Run(pipeline.Options{
 			Inputs: []string{path}, Out: io.Discard, All: true, Counts: &pipeline.Counts{Detailed: true}, Analysis: dissect.Config{Protocols: all.Protocols()},
 			Reporter: func() report.Reporter { return report.NewText(report.TextOptions{}) }, Trouble: func(err error) { t.Error(err) },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		text := report.AppendMetrics(nil, sum)
 		if checkSafe(t, "metrics", string(text)); !bytes.Contains(text, []byte("a2s")) {
 			t.Errorf("no counters: %s", text)
@@ -242,10 +224,7 @@ func TestSafeElsewhere(t *testing.T) {
 // TestAnonymizeBeside checks that the temporary file is in the folder of the output,
 // which may be on another disk than the folder for temporary files.
 func TestAnonymizeBeside(t *testing.T) {
-	in, err := filepath.Abs(filepath.Join("..", "..", "testdata", "pcaps", "a2s", "source.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(filepath.Abs(filepath.Join("..", "..", "testdata", "pcaps", "a2s", "source.pcap")))(t)
 	dir := t.TempDir()
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
 		t.Setenv(name, filepath.Join(dir, "none"))
@@ -267,9 +246,7 @@ func TestAnonymizeVerifies(t *testing.T) {
 	client, server := netip.MustParseAddrPort("192.0.2.20:50000"), netip.MustParseAddrPort("198.51.100.10:27015")
 	w.UDP(time.Unix(1700000000, 0), server, client, []byte("\xff\xff\xff\xffD\x01\x00=LongNameOfSomebody\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
 	w.UDP(time.Unix(1700000001, 0), server, client, []byte("\xff\xff\xff\xffI\x11A server\x00=longnameofsomebody\x00cstrike\x00Counter-Strike\x00\x0a\x00\x03\x10\x00dl\x00\x011.0.0.1\x00\x00"))
-	if err := os.WriteFile(filepath.Join(dir, "in.pcap"), b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "in.pcap"), b.Bytes(), 0o666))
 	const left = "frame 2, a2s.info.map: still"
 	for _, c := range []struct {
 		args   string

@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -20,10 +21,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs the scripts of testdata/script. The first lines of each script say
 // what it tests.
 func TestScripts(t *testing.T) {
-	pcaps, err := filepath.Abs(filepath.Join("..", "..", "testdata", "pcaps"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pcaps := must.Get(filepath.Abs(filepath.Join("..", "..", "testdata", "pcaps")))(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: *update,

@@ -16,6 +16,7 @@ import (
 	"github.com/qdissect/qdissect/internal/golden"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -71,10 +72,7 @@ func outputs(t *testing.T, b []byte, forms []string) map[string]string {
 // comments returns the packet comments of --annotate.
 func comments(t *testing.T, b []byte) string {
 	t.Helper()
-	in, err := capture.NewReader(strings.NewReader(runOn(t, b, "--all", "-q", "-w", "-", "--annotate=tree")), "annotated")
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(capture.NewReader(strings.NewReader(runOn(t, b, "--all", "-q", "-w", "-", "--annotate=tree")), "annotated"))(t)
 	defer in.Close()
 	var all strings.Builder
 	var f capture.Frame
@@ -211,9 +209,7 @@ func TestSecrets(t *testing.T) {
 	secrets := readFile(t, attackFile("secrets.pcap"))
 	dir := t.TempDir()
 	path := filepath.Join(dir, "secrets.pcap")
-	if err := os.WriteFile(path, secrets, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, secrets, 0o600))
 	shown := outputs(t, secrets, forms)
 	if !strings.Contains(shown[annotated], `quake3: rcon command  "g_password " ***`) {
 		t.Errorf("comments: %s", shown[annotated])
@@ -230,16 +226,11 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(out, errs)
 	}
 	goldenPath := filepath.Join(dir, "secrets.golden.jsonl")
-	lines, err := os.ReadFile(goldenPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := must.Get(os.ReadFile(goldenPath))(t)
 	shown["golden"] = string(lines)
 	other := bytes.ReplaceAll(secrets, []byte(secret), []byte("another12"))
 	for name, data := range map[string][]byte{"other.pcap": other, "none.pcap": bytes.ReplaceAll(secrets, []byte(secret), []byte("0        "))} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 		for _, args := range [][]string{{"diff", "--strict", "--max", "1000"}, {"diff", "--max", "1000"}} {
 			for _, files := range [][]string{{"secrets.pcap", name}, {name, "secrets.pcap"}, {"secrets.golden.jsonl", name}} {
 				args := append(args[:len(args):len(args)], files...)
@@ -248,9 +239,7 @@ func TestSecrets(t *testing.T) {
 			}
 		}
 	}
-	if err := os.WriteFile(goldenPath, bytes.ReplaceAll(lines, []byte("***"), []byte("+++")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(goldenPath, bytes.ReplaceAll(lines, []byte("***"), []byte("+++")), 0o600))
 	for _, format := range golden.Formats {
 		out, errs, _ := runIn(t, dir, "check", "--format", format, "secrets.pcap")
 		shown["check as "+format] = out + errs

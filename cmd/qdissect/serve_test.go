@@ -19,6 +19,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -153,14 +154,9 @@ func (s *serving) only() string {
 // talk sends a datagram and returns n replies.
 func talk(t *testing.T, to string, request string, n int) (replies []string) {
 	t.Helper()
-	c, err := net.Dial("udp", to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("udp", to))(t)
 	defer c.Close()
-	if _, err := c.Write([]byte(request)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Write([]byte(request)))(t)
 	buf := make([]byte, 1<<16)
 	c.SetReadDeadline(time.Now().Add(2 * time.Minute))
 	for range n {
@@ -257,13 +253,8 @@ func TestServeGuarded(t *testing.T) {
 
 func TestServeInterrupt(t *testing.T) {
 	s := startServe(t, 1, testPcap("a2s/a2s-goldsrc.pcap"))
-	self, err := os.FindProcess(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := self.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.FindProcess(os.Getpid()))(t)
+	must.Do(t, self.Signal(os.Interrupt))
 	select {
 	case err := <-s.done:
 		s.done <- err
@@ -289,10 +280,7 @@ func TestServeFullPipe(t *testing.T) {
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	done := make(chan error, 1)
 	go func() { done <- cmd.ExecuteContext(ctx) }()
-	line, err := bufio.NewReaderSize(r, 16).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := must.Get(bufio.NewReaderSize(r, 16).ReadString('\n'))(t)
 	talk(t, strings.Fields(line)[0], "\xff\xff\xff\xffV\xff\xff\xff\xff", 1) // the line for this exchange blocks
 	stop()
 	select {
@@ -310,16 +298,11 @@ func TestServeFullPipe(t *testing.T) {
 func TestServeLog(t *testing.T) {
 	s := startServe(t, 1, "--loss", "100%", testPcap("quake3/q3-openarena.pcap"))
 	at := s.only()
-	c, err := net.Dial("udp", at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("udp", at))(t)
 	defer c.Close()
 	for _, request := range []string{"\xff\xff\xff\xffgetstatus x", "\xff\xff\xff\xffconnect \"\\name\\" + strings.Repeat("é", 10000) + "\"", "\xff\xff\xff\xffgetstatus " + strings.Repeat("y", 10000)} {
 		lines := strings.Count(s.log.String(), "\n")
-		if _, err := c.Write([]byte(request)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Write([]byte(request)))(t)
 		for range 1000 {
 			if strings.Count(s.log.String(), "\n") > lines {
 				break
@@ -468,10 +451,7 @@ func serveFor(t *testing.T, ways []string, runs []clientRun) (list []*served) {
 			if r.server != "" {
 				args = append([]string{"--server", r.server}, args...)
 			}
-			b, err := os.ReadFile(r.path("." + r.file + ".json"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(os.ReadFile(r.path("." + r.file + ".json")))(t)
 			s := &served{clientRun: r, serving: startServe(t, 1, args...), want: parseJSON(t, b)}
 			s.name = fmt.Sprintf("%s/%s/%s", strings.ReplaceAll(how, " ", "_"), r.capture, r.kind)
 			host, port, _ := net.SplitHostPort(s.only())
@@ -540,10 +520,7 @@ func TestServeQstat(t *testing.T) {
 	for _, s := range serveFor(t, []string{"plain", "as it was", "reordered", "duplicated"}, qstatRuns) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			out, err := exec.Command(program, "-json", "-R", "-P", "-interval", "2", "-"+s.kind, s.at).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(exec.Command(program, "-json", "-R", "-P", "-interval", "2", "-"+s.kind, s.at).Output())(t)
 			s.want = normal(s, s.want)
 			s.same(t, normal(s, parseJSON(t, out)))
 		})
@@ -579,10 +556,7 @@ func TestServeQstatOther(t *testing.T) {
 				fmt.Sscan(at[strings.LastIndexByte(at, ':')+1:], &n)
 				at = fmt.Sprintf("127.0.0.1:%d", n-1)
 			}
-			out, err := exec.Command(program, "-json", "-R", "-P", "-retry", "1", "-"+c.kind, at).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(exec.Command(program, "-json", "-R", "-P", "-retry", "1", "-"+c.kind, at).Output())(t)
 			for _, want := range c.want {
 				if !bytes.Contains(out, []byte(want)) {
 					t.Errorf("%s is not in\n%s\nof this:\n%s", want, out, s.log.String())
@@ -606,10 +580,7 @@ console.log(JSON.stringify(await Promise.all(JSON.parse(process.argv[1]).map(ask
 
 func TestServeGamedig(t *testing.T) {
 	program := clientProgram(t, "gamedig")
-	program, err := filepath.EvalSymlinks(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program = must.Get(filepath.EvalSymlinks(program))(t)
 	var drop func(v any) any
 	drop = func(v any) any {
 		switch v := v.(type) {

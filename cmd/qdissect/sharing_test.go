@@ -7,24 +7,17 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestSharingCaptures checks that the output in docs/sharing-captures.md is current.
 func TestSharingCaptures(t *testing.T) {
 	root := filepath.Join("..", "..")
-	page, err := os.ReadFile(filepath.Join(root, "docs", "sharing-captures.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(root, "docs", "sharing-captures.md")))(t)
 	dir := t.TempDir()
-	pcap, err := os.ReadFile(filepath.Join(root, "testdata", "pcaps", "a2s", "source.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pcap := must.Get(os.ReadFile(filepath.Join(root, "testdata", "pcaps", "a2s", "source.pcap")))(t)
 	for name, b := range map[string][]byte{"server.pcap": pcap, "team.key": []byte("000102030405060708090a0b0c0d0e0f\n")} {
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), b, 0o666))
 	}
 	const prompt = "    $ qdissect "
 	commands := 0

@@ -5,19 +5,15 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestTextTerminal: lines are cut to the width of a terminal, findings stand below, and a live capture with -q shows a line that changes.
 func TestTextTerminal(t *testing.T) {
 	namespace(t)
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pcap, err := filepath.Abs(filepath.Join("..", "..", "testdata", "pcaps", "a2s", "source.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(program())(t)
+	pcap := must.Get(filepath.Abs(filepath.Join("..", "..", "testdata", "pcaps", "a2s", "source.pcap")))(t)
 	p := newTmux(t)
 	p.keys("clear", "Enter", path+" "+pcap+"; echo END", "Enter")
 	screen := p.shows("\nEND", "\n        ~ a2s.split.reorder: the parts arrived out of order\n", "…")

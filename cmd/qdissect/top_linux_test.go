@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -86,14 +87,8 @@ func (p *tmuxPane) restored() {
 
 // TestTopTerminal drives top in a real terminal: keys, size, what it writes, and how it ends.
 func TestTopTerminal(t *testing.T) {
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pcap, err := filepath.Abs(filepath.Join("..", "..", "testdata", "pcaps", "a2s", "challenges.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(program())(t)
+	pcap := must.Get(filepath.Abs(filepath.Join("..", "..", "testdata", "pcaps", "a2s", "challenges.pcap")))(t)
 	dir := t.TempDir()
 	p := newTmux(t)
 	p.keys("cd "+dir+" && clear", "Enter", path+" top "+pcap, "Enter")
@@ -203,14 +198,8 @@ func TestTopTerminal(t *testing.T) {
 
 // TestKilledTop kills top while it writes what its keys ask for: a file is not there or whole. The next one writes it, and leaves nothing else.
 func TestKilledTop(t *testing.T) {
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pcap, err := filepath.Abs(testPcap("a2s/challenges.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(program())(t)
+	pcap := must.Get(filepath.Abs(testPcap("a2s/challenges.pcap")))(t)
 	p := newTmux(t)
 	p.tmux("set", "remain-on-exit", "on")
 	// ask has a new top in a folder begin to write a file.
@@ -237,13 +226,8 @@ func TestKilledTop(t *testing.T) {
 			dir := t.TempDir()
 			ask(dir, name)
 			time.Sleep(time.Duration(i) * 60 * time.Millisecond / time.Duration(points))
-			pid, err := strconv.Atoi(strings.TrimSpace(p.tmux("display-message", "-p", "#{pane_pid}")))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			pid := must.Get(strconv.Atoi(strings.TrimSpace(p.tmux("display-message", "-p", "#{pane_pid}"))))(t)
+			must.Do(t, syscall.Kill(pid, syscall.SIGKILL))
 			for p.tmux("display-message", "-p", "#{pane_dead}") != "1\n" {
 				time.Sleep(10 * time.Millisecond)
 			}
@@ -263,23 +247,14 @@ func TestKilledTop(t *testing.T) {
 
 // TestTopLive: while packets come fast, none is lost, the view changes, and a conversation can be opened.
 func TestTopLive(t *testing.T) {
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(program())(t)
 	namespace(t)
 	p := newTmux(t) // its shell is in the namespace
 	p.keys(path+" top -i lo", "Enter")
 	p.shows("qdissect top  lo", "[F1 servers]")
-	s, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	defer s.Close()
-	c, err := net.Dial("udp", s.LocalAddr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(net.Dial("udp", s.LocalAddr().String()))(t)
 	defer c.Close()
 	server := s.LocalAddr().String()
 	views := map[string]bool{}

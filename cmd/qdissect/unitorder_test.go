@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // FuzzOrders gives --unit - any list of units: each gets one line that says what became of it, or the list is refused.
@@ -62,9 +64,7 @@ func FuzzFrom(f *testing.F) {
 	f.Fuzz(func(t *testing.T, summary, counts []byte) {
 		unit := t.TempDir()
 		for name, b := range map[string][]byte{summaryFile: summary, aggregateFile: counts} {
-			if err := os.WriteFile(filepath.Join(unit, name), b, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(unit, name), b, 0o666))
 		}
 		status, out, text := quiet("report", "--from", unit, "--format", "text")
 		if status != 0 && text == "" || status == 0 && out == "" || strings.ContainsAny(out+text, "\x1b\x00\x7f\u202e") {

@@ -15,14 +15,12 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 func unhex(t testing.TB, s string) []byte {
 	t.Helper()
-	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(hex.DecodeString(strings.Join(strings.Fields(s), "")))(t)
 	return b
 }
 
@@ -99,16 +97,9 @@ func longRules() []byte {
 func pack(t testing.TB, plain []byte) []byte {
 	t.Helper()
 	var z bytes.Buffer
-	w, err := bzip2.NewWriter(&z, &bzip2.WriterConfig{Level: 9})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write(plain); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(bzip2.NewWriter(&z, &bzip2.WriterConfig{Level: 9}))(t)
+	must.Get(w.Write(plain))(t)
+	must.Do(t, w.Close())
 	return z.Bytes()
 }
 
@@ -264,9 +255,7 @@ func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples(f)) }
 
 func TestParse(t *testing.T) {
 	m, err := Parse([]byte(infoFull))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	i := m.(*InfoReply)
 	if i.Name != "Full é server" || i.Map != "ctf_2fort" || i.Players != 24 || i.MaxPlayers != 32 || i.Bots != 2 || !i.Password || !i.VAC ||
 		i.Port != dissect.Some(uint16(27015)) || i.SourceTVPort != dissect.Some(uint16(27020)) || i.SourceTVName != dissect.Some("SourceTV") ||
@@ -276,9 +265,7 @@ func TestParse(t *testing.T) {
 	// The result does not refer to the payload.
 	payload := []byte(playersTwo)
 	m, err = Parse(payload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for k := range payload {
 		payload[k] = 'x'
 	}
@@ -331,10 +318,7 @@ func TestSplitFormats(t *testing.T) {
 }
 
 func TestArma(t *testing.T) {
-	m, err := Parse([]byte(binaryRules(armaBlob, 20, "island\x00Altis\x00", 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Parse([]byte(binaryRules(armaBlob, 20, "island\x00Altis\x00", 1))))(t)
 	p := m.(*RulesReply)
 	s := p.ServerBrowser.Value
 	if !p.ServerBrowser.OK || s.Version != 3 || s.Difficulty != 0x89 || !s.Crosshair || !slices.Equal(s.DLCs, []uint32{0x58a5c510}) ||

@@ -15,6 +15,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // joins describes the records of parts: message, parts, findings with their offsets,
@@ -72,10 +73,7 @@ func joinAll(t *testing.T, heads bool, parts ...string) string {
 func joinFrom(t *testing.T, frame uint64, heads bool, parts ...string) string {
 	t.Helper()
 	j := &joins{heads: heads}
-	a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}, Tree: true}, j)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}, Tree: true}, j))(t)
 	for i, p := range parts {
 		a.Datagram(&dissect.Datagram{
 			Frame: frame + uint64(i), Time: time.Unix(1e9, int64(i)), Payload: []byte(p),
@@ -226,10 +224,7 @@ func TestSplitPacked(t *testing.T) {
 	}
 	pack := func(s string) string {
 		var z bytes.Buffer
-		w, err := bzip2.NewWriter(&z, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(bzip2.NewWriter(&z, nil))(t)
 		w.Write([]byte(s))
 		w.Close()
 		return z.String()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // unansweredOnes keeps the findings that say that nothing came back, and what was not known.
@@ -57,10 +58,7 @@ func TestAnswered(t *testing.T) {
 		"OpenTTD companies with a wrong count": {3979, []string{"\x03\x00\x02", "\x47\x00\x03\x06\x02\x00Northern Rail\x00" + strings.Repeat("\x00", 51)}},
 	} {
 		var u unansweredOnes
-		a, err := dissect.New(dissect.Config{Protocols: Protocols()}, &u)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(dissect.New(dissect.Config{Protocols: Protocols()}, &u))(t)
 		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		for i, payload := range c.talk {
 			d := dissect.Datagram{

@@ -7,6 +7,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // FuzzDetect passes the same bytes to the detectors of all protocols. A detector is
@@ -19,10 +20,7 @@ func FuzzDetect(f *testing.F) {
 	}
 	analyzers := map[string]*dissect.Analyzer{}
 	for _, p := range Protocols() {
-		a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{p}}, new(keeper))
-		if err != nil {
-			f.Fatal(err)
-		}
+		a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{p}}, new(keeper)))(f)
 		analyzers[p.Name] = a
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -45,10 +46,7 @@ func TestParseLength(t *testing.T) {
 			// The last byte has most to say, then the whole, then any.
 			cut := s.payload[:max(1, len(s.payload)-k*max(1, len(s.payload)*(1+i%3)/3/steps))]
 			j := new(judge)
-			a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{s.protocol}, KeepCopies: true}, j)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{s.protocol}, KeepCopies: true}, j))(t)
 			a.Datagram(&dissect.Datagram{Frame: 1, Src: netip.AddrPortFrom(server, 27015), Dst: netip.AddrPortFrom(client, port), Payload: cut})
 			if len(j.said) == 0 {
 				continue
@@ -86,17 +84,11 @@ func (k *keeper) Finding(*dissect.FlowFinding) {}
 
 // TestMessageClone overwrites the payloads and reuses the decoders after each message.
 func TestMessageClone(t *testing.T) {
-	goldens, err := filepath.Glob(filepath.Join("..", "..", "testdata", "pcaps", "*", "*.golden.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	goldens := must.Get(filepath.Glob(filepath.Join("..", "..", "testdata", "pcaps", "*", "*.golden.jsonl")))(t)
 	all := 0
 	for _, golden := range goldens {
 		k := new(keeper)
-		a, err := dissect.New(dissect.Config{Protocols: Protocols()}, k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(dissect.New(dissect.Config{Protocols: Protocols()}, k))(t)
 		buffer := make([]byte, 1<<16)
 		for _, d := range datagrams(t, golden) {
 			n := copy(buffer, d.Payload)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/reassembly"
 )
@@ -86,10 +87,7 @@ type message struct {
 // messages returns the messages of a golden by the frames that carried them.
 func messages(t testing.TB, golden string) map[uint64]message {
 	t.Helper()
-	b, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(golden))(t)
 	said := map[uint64]message{}
 	for line := range bytes.Lines(b) {
 		var m message
@@ -115,9 +113,7 @@ func datagrams(t testing.TB, golden string) (all []packet.Datagram) {
 	if errors.Is(err, os.ErrNotExist) {
 		in, err = capture.Open(base + ".pcapng")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer in.Close()
 	decoder := packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, func(*packet.Loss) {})
 	var f capture.Frame

@@ -11,6 +11,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/packet"
 )
 
@@ -31,10 +32,7 @@ func (s *shower) Unknown(u *dissect.Unknown) {
 // although its protocol is unknown.
 func TestUnknownRcon(t *testing.T) {
 	var s shower
-	a, err := dissect.New(dissect.Config{Protocols: Protocols(), Foreign: Foreign()}, &s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(dissect.New(dissect.Config{Protocols: Protocols(), Foreign: Foreign()}, &s))(t)
 	for i, payload := range []string{"\xff\xff\xff\xffrcon hidden map q3dm6\n", "\xff\xff\xff\xffrcon 1234 \"say hidden\"", "\xff\xff\xff\xffn1"} {
 		src := netip.AddrPortFrom(client, uint16(port+i))
 		a.Datagram(&dissect.Datagram{Frame: 1, Time: time.Unix(0, 0), Src: src, Dst: netip.AddrPortFrom(server, port), Payload: []byte(payload)})
@@ -122,9 +120,7 @@ func TestSecretLeaves(t *testing.T) {
 			at := time.Unix(1, 0)
 			var d dissect.Datagram
 			a, err := dissect.New(dissect.Config{Protocols: Protocols(), Foreign: Foreign(), Tree: true}, &l)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			feed(a, &d, at)
 			a.Flush()
 			records += l.records

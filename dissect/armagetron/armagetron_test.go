@@ -8,6 +8,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // message writes a message behind its header: what holds little-endian words, whose
@@ -104,10 +105,7 @@ func TestDetect(t *testing.T) {
 
 // TestSettings: the numbers of a recorded reply.
 func TestSettings(t *testing.T) {
-	m, err := Parse([]byte(big))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Parse([]byte(big)))(t)
 	p := m.(*BigReply)
 	s := p.Settings.Value
 	want := Settings{Flags: 4, MinPlayTimeOnline: 60, CycleDelay: 0.1, Acceleration: 2.5, RubberWallHump: 1. / 3, RubberHitWallRatio: 1. / 300, WallsLength: -0.0095}

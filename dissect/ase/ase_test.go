@@ -11,6 +11,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -128,9 +129,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("%+v, want %+v", p.Players[0], want)
 	}
 	m, err = Parse([]byte("EYE1" + texts("farcry", "49001", "A server", "FFA", "mp_radio", "1.4", "1", "2", "16") + "\x01" + farCryPlayers))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if want := (Player{Name: "Borje", Team: dissect.Some("2"), Score: dissect.Some(-3), Ping: dissect.Some(55), Seconds: dissect.Some(3600)}); m.(*StatusReply).Players[1] != want {
 		t.Errorf("%+v, want %+v", m.(*StatusReply).Players[1], want)
 	}
@@ -246,10 +245,7 @@ func TestDetect(t *testing.T) {
 func talk(t *testing.T, port uint16, datagrams ...string) string {
 	t.Helper()
 	var k keeper
-	a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, &k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, &k))(t)
 	client, server := netip.MustParseAddrPort("192.0.2.1:40000"), netip.AddrPortFrom(netip.MustParseAddr("198.51.100.1"), port)
 	at := time.Unix(1000, 0)
 	for i, in := range datagrams {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 const head = "\xff\xff"
@@ -284,10 +285,7 @@ func ExampleParse() {
 
 func parseInfo(t *testing.T, payload string) *InfoReply {
 	t.Helper()
-	m, err := Parse([]byte(payload))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Parse([]byte(payload)))(t)
 	return m.(*InfoReply)
 }
 
@@ -402,10 +400,7 @@ func TestSecrets(t *testing.T) {
 // conversation plays messages between a client (">") and a server ("<").
 func conversation(t *testing.T, lines ...string) (got []dissecttest.Kept) {
 	t.Helper()
-	a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, keeper{got: &got})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, keeper{got: &got}))(t)
 	client, server := netip.MustParseAddrPort("192.0.2.9:40000"), netip.MustParseAddrPort("198.51.100.1:27666")
 	at := time.Unix(1600000000, 0)
 	for i, l := range lines {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // bs returns a message with backslashes for slashes.
@@ -421,10 +422,7 @@ func TestDetect(t *testing.T) {
 func talk(t *testing.T, datagrams ...string) string {
 	t.Helper()
 	var k keeper
-	a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, &k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, &k))(t)
 	client, server := netip.MustParseAddrPort("192.0.2.1:40000"), netip.MustParseAddrPort("198.51.100.1:9999")
 	at := time.Unix(1000, 0)
 	for i, in := range datagrams {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // The sections of replies, as the SDK writes them. A bar marks where a reply may also
@@ -105,9 +106,7 @@ func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func TestParse(t *testing.T) {
 	m, err := Parse([]byte("\x00CORY" + plain(info+players+teams)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	p := m.(*StatusReply)
 	if p.Session != 0x434f5259 || len(p.Rules) != 10 || p.Rules[9] != (dissect.KeyValue{Key: "empty"}) ||
 		p.NumPlayers != dissect.Some(2) || p.NumTeams != dissect.Some(2) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 const (
@@ -200,9 +201,7 @@ func rows(list ...string) (rows []Row) {
 
 func TestParse(t *testing.T) {
 	m, err := Parse([]byte(last0 + plain(server+players+teams)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	p := m.(*StatusReply)
 	if p.Session != 0x10203040 || p.Parts != 1 || len(p.Rules) != 9 || p.Rules[8] != (dissect.KeyValue{Key: "bf2_sponsorlogo_url"}) {
 		t.Errorf("%+v", p)
@@ -292,9 +291,7 @@ func decode(t *testing.T, parts [][]byte) StatusReply {
 			got.Rules = append(got.Rules, dissect.KeyValue{Key: strings.Clone(kv.Key), Value: strings.Clone(kv.Value)})
 		}
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, part := range parts {
 		a.Datagram(&dissect.Datagram{Frame: 1, Src: at(4), Dst: at(5), Payload: part})
 	}

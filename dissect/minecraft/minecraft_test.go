@@ -13,6 +13,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 const (
@@ -117,10 +118,7 @@ func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 func TestDocument(t *testing.T) {
 	parse := func(payload string) Message {
 		t.Helper()
-		m, err := Parse([]byte(payload))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(Parse([]byte(payload)))(t)
 		return m
 	}
 	if q := parse(docHandshake).(*HandshakeRequest); q.Session != 1 {
@@ -356,10 +354,7 @@ func TestMangled(t *testing.T) {
 		"01020304efbfbd":             0,
 		"efbfbd":                     0,
 	} {
-		b, err := hex.DecodeString(hexID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(hex.DecodeString(hexID))(t)
 		if got := mangledID(append(b, 0)); got != want {
 			t.Errorf("%s: %d, want %d", hexID, got, want)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // packet puts the length and the type before what a packet holds.
@@ -128,10 +129,7 @@ func TestCut(t *testing.T) {
 	request, reply := packet(0, ""), packet(1, v5)
 	for missing, known := range map[int]bool{5: true, 4: false} {
 		var h heard
-		a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, &h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, &h))(t)
 		now := time.Unix(1600000000, 0)
 		a.Datagram(&dissect.Datagram{Frame: 1, Time: now, Src: client, Dst: server, Payload: []byte(request)})
 		cut := []byte(reply[:len(reply)-5])

@@ -9,6 +9,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 const oob = quake.Header
@@ -92,10 +93,7 @@ func TestParse(t *testing.T) {
 
 // TestWarsow: its short info has names of one or two letters.
 func TestWarsow(t *testing.T) {
-	m, err := Parse([]byte(oob + `info` + "\n" + `\\n\\A ^1server\\m\\wfdm1\\u\\ 3/16\\g\\dm\\p\\1\\EOT`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Parse([]byte(oob + `info` + "\n" + `\\n\\A ^1server\\m\\wfdm1\\u\\ 3/16\\g\\dm\\p\\1\\EOT`)))(t)
 	i := m.(*InfoReply)
 	if i.Name != "A ^1server" || i.Map != "wfdm1" || i.Players != 3 || i.MaxPlayers != 16 || len(i.Facts) != 5 || i.server.Password != dissect.Some(true) {
 		t.Errorf("%+v", i)

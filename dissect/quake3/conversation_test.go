@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // A teller records the output of an analyzer as lines.
@@ -110,10 +111,7 @@ func TestConversations(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var w teller
-			a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, &w)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, &w))(t)
 			client := netip.AddrPortFrom(netip.MustParseAddr("192.0.2.1"), tc.client)
 			server := netip.AddrPortFrom(netip.MustParseAddr("198.51.100.1"), tc.server)
 			at := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)

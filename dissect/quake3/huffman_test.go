@@ -9,6 +9,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // recorded is a message of an OpenArena 0.8.8 client (testdata/pcaps/quake3,
@@ -23,10 +24,7 @@ const recorded = "" +
 
 // TestRecordedConnect unpacks the userinfo of a real client.
 func TestRecordedConnect(t *testing.T) {
-	payload, err := hex.DecodeString(recorded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := must.Get(hex.DecodeString(recorded))(t)
 	m := parse[*Connect](t, string(payload))
 	var got strings.Builder
 	for _, kv := range m.Userinfo {

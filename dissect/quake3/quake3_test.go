@@ -9,6 +9,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 const (
@@ -466,10 +467,7 @@ func TestParse(t *testing.T) {
 	}
 	// The result does not refer to the payload.
 	payload := []byte(status + settings + "\n1 2 \"Alice\"\n")
-	m, err := Parse(payload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Parse(payload))(t)
 	for i := range payload {
 		payload[i] = 'x'
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // A teller records the output of an analyzer as lines.
@@ -63,10 +64,7 @@ func TestLists(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var w teller
-			a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, &w)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, &w))(t)
 			client, master := netip.MustParseAddrPort("192.0.2.1:50000"), netip.MustParseAddrPort("198.51.100.1:27950")
 			at := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 			for i, s := range tc.datagrams {

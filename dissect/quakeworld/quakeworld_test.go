@@ -9,6 +9,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 const oob = quake.Header
@@ -104,10 +105,7 @@ func TestParse(t *testing.T) {
 
 // TestSpectators: servers show them in two ways.
 func TestSpectators(t *testing.T) {
-	m, err := Parse([]byte(oob + "n\\hostname\\x\\maxclients\\8\n1 5 7 38 \"A\" \"base\" 4 13\n2 -9999 16 -25 \"\\s\\B\" \"s\" 0 1 \"red\"\n3 S 2 40 \"C\" \"\" 0 0\n\x00"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Parse([]byte(oob + "n\\hostname\\x\\maxclients\\8\n1 5 7 38 \"A\" \"base\" 4 13\n2 -9999 16 -25 \"\\s\\B\" \"s\" 0 1 \"red\"\n3 S 2 40 \"C\" \"\" 0 0\n\x00")))(t)
 	s := m.(*StatusReply)
 	want := []Player{
 		{ID: 1, Score: dissect.Some(5), Minutes: 7, Ping: 38, Name: "A", Skin: "base", Top: 4, Bottom: 13},

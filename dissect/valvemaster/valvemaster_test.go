@@ -15,6 +15,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 func unhex(s string) string {
@@ -331,10 +332,7 @@ func TestDetect(t *testing.T) {
 func conversation(t *testing.T, lines ...string) (got []dissecttest.Kept) {
 	t.Helper()
 	k := keeper{got: &got}
-	a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, k))(t)
 	client, master := netip.MustParseAddrPort("192.0.2.9:40000"), netip.MustParseAddrPort("198.51.100.1:27011")
 	at := time.Unix(1600000000, 0)
 	for i, l := range lines {
@@ -448,10 +446,7 @@ func TestPages(t *testing.T) {
 		{"numbers of WON", []string{"4000>e\x00\x00\x00\x00", "4000<" + header + "f\r\x07\x00\x00\x00" + one1, "4001>e\x07\x00\x00\x00", "4001<" + header + "f\r\x00\x00\x00\x00" + one2}, ""},
 	} {
 		var got []dissecttest.Kept
-		a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, keeper{&got})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, keeper{&got}))(t)
 		client, master := "192.0.2.20", "198.51.100.10:27011"
 		if tc.name == "over IPv6" {
 			client, master = "2001:db8::20", "[2001:db8::10]:27011"
@@ -515,10 +510,7 @@ func TestMeaning(t *testing.T) {
 // TestLists checks that only the lists of the newest clients are followed.
 func TestLists(t *testing.T) {
 	var got []dissecttest.Kept
-	a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}, Limits: dissect.Limits{Peers: 16}}, keeper{&got})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}, Limits: dissect.Limits{Peers: 16}}, keeper{&got}))(t)
 	master := netip.MustParseAddrPort("198.51.100.10:27011")
 	at := time.Unix(1600000000, 0)
 	send := func(client, port int, payload string, reply bool) {

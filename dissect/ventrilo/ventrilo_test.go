@@ -9,6 +9,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 const status = "NAME: A server\nCOMMENT: \nAUTH: 0\nMAXCLIENTS: 50\nUPTIME: 3600\nVERSION: 3.0.6\nCHANNELCOUNT: 2\nCHANNELFIELDS: CID,PID,PROT,NAME,COMM\n" +
@@ -62,10 +63,7 @@ func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 // TestRecorded decrypts the request that qstat and GameQ send.
 func TestRecorded(t *testing.T) {
-	b, err := hex.DecodeString("56c8f4f960a21ea54dfb03cc514ea11095afb26717678132fb57fd8ed2227203347abb98")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(hex.DecodeString("56c8f4f960a21ea54dfb03cc514ea11095afb26717678132fb57fd8ed2227203347abb98"))(t)
 	m, err := Parse(b)
 	if q, ok := m.(*Request); err != nil || !ok || *q != (Request{ID: 0x5147, Detailed: true}) {
 		t.Errorf("%+v, %v", m, err)

@@ -18,6 +18,7 @@ import (
 	"github.com/qdissect/qdissect/internal/anonymize"
 	"github.com/qdissect/qdissect/internal/capture"
 	hostiles "github.com/qdissect/qdissect/internal/hostile"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
@@ -51,10 +52,7 @@ func realCaptures(t *testing.T) []string {
 // run anonymizes a capture and returns the result.
 func run(t *testing.T, name string, o anonymize.Options) ([]byte, anonymize.Counts) {
 	t.Helper()
-	in, err := capture.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(capture.Open(name))(t)
 	defer in.Close()
 	return runOn(t, in, o)
 }
@@ -71,9 +69,7 @@ func runOn(t *testing.T, in capture.Source, o anonymize.Options) ([]byte, anonym
 	if err != nil && !hostile(t) {
 		t.Error(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return out.Bytes(), counts
 }
 
@@ -157,9 +153,7 @@ func gather(t *testing.T, b []byte) *gatherer {
 			}
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	// The order of findings at the end depends on addresses.
 	slices.SortStableFunc(g.lines, func(a, b map[string]any) int { return int(number(a["frame"]) - number(b["frame"])) })
 	return g
@@ -290,10 +284,7 @@ func treat(t *testing.T, name string) *treated {
 	t.Helper()
 	c := allTreated[name]
 	if c == nil {
-		before, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := must.Get(os.ReadFile(name))(t)
 		c = &treated{before: gather(t, before)}
 		c.file, c.counts = run(t, name, anonymize.Options{})
 		c.after = gather(t, c.file)
@@ -314,10 +305,7 @@ func TestSameMessages(t *testing.T) {
 		if !thorough.All() && name[len(name)-6]%3 > 0 { // about one in three is enough
 			return
 		}
-		in, err := capture.NewReader(bytes.NewReader(c.file), "once")
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(capture.NewReader(bytes.NewReader(c.file), "once"))(t)
 		twice, _ := runOn(t, in, anonymize.Options{})
 		compare(t, c.after, gather(t, twice))
 	})
@@ -437,10 +425,7 @@ func TestChecksums(t *testing.T) {
 	}
 	// All in one file: it is starting tshark that takes time.
 	path := filepath.Join(t.TempDir(), "all.pcapng")
-	w, err := capture.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(capture.Create(path))(t)
 	for _, name := range list {
 		in, err := capture.Open(name)
 		if err != nil {
@@ -451,14 +436,10 @@ func TestChecksums(t *testing.T) {
 		}
 		in.Close()
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	out, err := exec.Command(tshark, "-n", "-r", path, "-o", "udp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE",
 		"-T", "fields", "-e", "ip.checksum.status", "-e", "udp.checksum.status", "-e", "frame.number").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	checked := 0
 	for line := range strings.Lines(string(out)) {
 		ip, rest, _ := strings.Cut(line, "\t")

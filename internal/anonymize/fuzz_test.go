@@ -13,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/internal/anonymize"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -36,16 +37,10 @@ func FuzzRun(f *testing.F) {
 			w.UDP(at, client, server, a)
 			w.UDP(at, server, client, b)
 		}
-		in, err := capture.NewReader(bytes.NewReader(file.Bytes()), "fuzz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(capture.NewReader(bytes.NewReader(file.Bytes()), "fuzz"))(t)
 		var out bytes.Buffer
 		cw := capture.NewWriter(&out, capture.Pcapng)
-		counts, err := anonymize.Run(in, cw, anonymize.Options{Key: testKey, Analysis: dissect.Config{Protocols: all.Protocols()}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		counts := must.Get(anonymize.Run(in, cw, anonymize.Options{Key: testKey, Analysis: dissect.Config{Protocols: all.Protocols()}}))(t)
 		if counts.Written > counts.Frames || counts.Failed > 0 {
 			t.Errorf("%+v", counts)
 		}

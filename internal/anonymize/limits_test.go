@@ -16,6 +16,7 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -144,16 +145,10 @@ func suffer(t *testing.T, play func(s *hostile.Stage)) (most burden, counts Coun
 	var b bytes.Buffer
 	s := hostile.NewStage(&b, mkpcap.Options{})
 	play(s)
-	in, err := capture.NewReader(&b, "flood")
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(capture.NewReader(&b, "flood"))(t)
 	w := &watched{Source: in}
 	out := capture.NewWriter(io.Discard, capture.Pcap)
-	r, err := newRun(w, out, &Options{Key: keyOfTests, Analysis: dissect.Config{Protocols: all.Protocols()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(newRun(w, out, &Options{Key: keyOfTests, Analysis: dissect.Config{Protocols: all.Protocols()}}))(t)
 	n := 0
 	w.look = func() {
 		is := burden{r.bytes, len(r.queue) - r.gone, len(r.groups), r.joined, len(r.twins), r.same}
@@ -179,9 +174,7 @@ func suffer(t *testing.T, play func(s *hostile.Stage)) (most burden, counts Coun
 			max(most.twins, is.twins), max(most.same, is.same),
 		}
 	}
-	if err := r.run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.run())
 	if len(r.queue) > 0 || r.bytes != 0 {
 		t.Errorf("%d frames with %d bytes still wait", len(r.queue), r.bytes)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/qdissect/qdissect/internal/anonymize"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // verify returns what is left of one capture in another.
@@ -22,10 +23,7 @@ func verify(t *testing.T, in, out []byte) ([]anonymize.Leak, *anonymize.Witness)
 	t.Helper()
 	w := anonymize.NewWitness(anonymize.Options{Analysis: dissect.Config{Protocols: all.Protocols()}})
 	open := func(b []byte) capture.Source {
-		r, err := capture.NewReader(bytes.NewReader(b), "capture")
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(capture.NewReader(bytes.NewReader(b), "capture"))(t)
 		return r
 	}
 	if err := w.Read(open(in)); err != nil && !hostile(t) {
@@ -45,10 +43,7 @@ func verify(t *testing.T, in, out []byte) ([]anonymize.Leak, *anonymize.Witness)
 func TestVerified(t *testing.T) {
 	told := 0
 	eachCapture(t, func(t *testing.T, name string) {
-		before, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := must.Get(os.ReadFile(name))(t)
 		leaks, w := verify(t, before, treat(t, name).file)
 		if hostile(t) {
 			return // the same forged text is a name here and a word of the protocol there

@@ -12,6 +12,7 @@ import (
 	"github.com/qdissect/qdissect/internal/anonymize"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/reassembly"
 )
@@ -62,10 +63,7 @@ func TestWrapped(t *testing.T) {
 			var file bytes.Buffer
 			w := mkpcap.NewWriter(&file, mkpcap.Options{})
 			w.Frame(time.Unix(1700000000, 0), append(b, "trailer that nobody reads"...))
-			in, err := capture.NewReader(bytes.NewReader(file.Bytes()), name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := must.Get(capture.NewReader(bytes.NewReader(file.Bytes()), name))(t)
 			out, counts := runOn(t, in, anonymize.Options{})
 			if counts.Written != 1 || counts.Messages != 1 {
 				t.Fatalf("%+v", counts)
@@ -110,9 +108,7 @@ func TestWrappedSums(t *testing.T) {
 		var file bytes.Buffer
 		mkpcap.NewWriter(&file, mkpcap.Options{}).Frame(time.Unix(1700000000, 0), c.frame)
 		in, err := capture.NewReader(bytes.NewReader(file.Bytes()), c.name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		made, counts := runOn(t, in, anonymize.Options{})
 		if in, err = capture.NewReader(bytes.NewReader(made), c.name); err != nil {
 			t.Fatal(err)
@@ -147,10 +143,7 @@ func TestNotUnwrapped(t *testing.T) {
 	} {
 		var file bytes.Buffer
 		mkpcap.NewWriter(&file, mkpcap.Options{}).Frame(time.Unix(1700000000, 0), b)
-		in, err := capture.NewReader(bytes.NewReader(file.Bytes()), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(capture.NewReader(bytes.NewReader(file.Bytes()), name))(t)
 		if _, counts := runOn(t, in, anonymize.Options{}); counts.Wrapped != 1 || counts.Written != 0 {
 			t.Errorf("%s: %+v", name, counts)
 		}
@@ -172,10 +165,7 @@ func TestFragmented(t *testing.T) {
 			w := mkpcap.NewWriter(&file, o)
 			w.UDP(time.Unix(1700000000, 0), ends[0], ends[1], long)
 			w.UDP(time.Unix(1700000001, 0), ends[1], ends[0], []byte("\xff\xff\xff\xffTSource Engine Query\x00"))
-			in, err := capture.NewReader(bytes.NewReader(file.Bytes()), "fragments")
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := must.Get(capture.NewReader(bytes.NewReader(file.Bytes()), "fragments"))(t)
 			out, counts := runOn(t, in, anonymize.Options{})
 			if counts.Written != w.Frames || counts.Messages != 2 {
 				t.Errorf("%v: %d frames, %+v", o, w.Frames, counts)
@@ -203,10 +193,7 @@ func TestLeftOut(t *testing.T) {
 	w.Frame(at, frame(0x0806, []byte("an ARP request, private")))
 	w.UDP(at, client, server, []byte("\xff\xff\xff\xffTSource Engine Query\x00"))
 	for _, keep := range []bool{false, true} {
-		in, err := capture.NewReader(bytes.NewReader(file.Bytes()), "foreign")
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(capture.NewReader(bytes.NewReader(file.Bytes()), "foreign"))(t)
 		out, counts := runOn(t, in, anonymize.Options{KeepUnknown: keep})
 		if counts.NoDatagram != 2 || counts.Messages != 1 || bytes.Contains(out, []byte("private")) != keep {
 			t.Errorf("keep %v: %+v", keep, counts)
@@ -223,10 +210,7 @@ func TestKeepServerText(t *testing.T) {
 	w := mkpcap.NewWriter(&file, mkpcap.Options{})
 	w.UDP(time.Unix(1700000000, 0), server, client, []byte(infoReply))
 	w.UDP(time.Unix(1700000000, 0), server, client, []byte("\xff\xff\xff\xffD\x01\x00Somebody\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
-	in, err := capture.NewReader(bytes.NewReader(file.Bytes()), "text")
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(capture.NewReader(bytes.NewReader(file.Bytes()), "text"))(t)
 	out, _ := runOn(t, in, anonymize.Options{KeepServerText: true})
 	if !bytes.Contains(out, []byte("A server with a name")) || bytes.Contains(out, []byte("Somebody")) {
 		t.Errorf("%q", out)
@@ -249,10 +233,7 @@ func TestSentences(t *testing.T) {
 		reply := []byte("\x80\x00\x00\x00\x82" + said + "\x00")
 		reply[3] = byte(len(reply))
 		w.UDP(time.Unix(1700000000, 0), server, client, reply)
-		in, err := capture.NewReader(bytes.NewReader(file.Bytes()), "text")
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(capture.NewReader(bytes.NewReader(file.Bytes()), "text"))(t)
 		out, _ := runOn(t, in, anonymize.Options{})
 		if !bytes.Contains(out, []byte("\x82"+stays)) || bytes.Contains(out, []byte("Clubhouse")) {
 			t.Errorf("%q becomes %q", said, out)
@@ -291,9 +272,7 @@ func TestTags(t *testing.T) {
 			w.Frame(time.Unix(1700000000, 0), c.frame)
 			w.Frame(time.Unix(1700000001, 0), c.frame)
 			in, err := capture.NewReader(bytes.NewReader(file.Bytes()), name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			made, counts := runOn(t, in, anonymize.Options{KeepTags: keep})
 			if in, err = capture.NewReader(bytes.NewReader(made), name); err != nil || counts.Written != 2 {
 				t.Fatal(name, err, counts)
@@ -344,16 +323,9 @@ func TestLinkTypes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var file bytes.Buffer
 			w := capture.NewWriter(&file, capture.Pcapng)
-			if err := w.Write(&capture.Frame{Number: 1, Time: time.Unix(1700000000, 0), LinkType: c.linkType, Data: c.data, Length: len(c.data)}); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
-			in, err := capture.NewReader(bytes.NewReader(file.Bytes()), name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Write(&capture.Frame{Number: 1, Time: time.Unix(1700000000, 0), LinkType: c.linkType, Data: c.data, Length: len(c.data)}))
+			must.Do(t, w.Close())
+			in := must.Get(capture.NewReader(bytes.NewReader(file.Bytes()), name))(t)
 			out, counts := runOn(t, in, anonymize.Options{})
 			if counts.Written != 1 || counts.Messages != 1 {
 				t.Fatalf("%+v", counts)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 const module = "github.com/qdissect/qdissect"
@@ -29,9 +31,7 @@ func list(t *testing.T) (all []pkg) {
 	d := json.NewDecoder(strings.NewReader(string(out)))
 	for d.More() {
 		var p pkg
-		if err := d.Decode(&p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Decode(&p))
 		all = append(all, p)
 	}
 	return all

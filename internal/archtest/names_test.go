@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // naming are the files outside the protocols' folders that name a protocol, with the reason.
@@ -73,9 +74,7 @@ func TestNames(t *testing.T) {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for name := range naming {
 		if !left[name] {
 			t.Errorf("%s names no protocol", name)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestNoPeekArithmetic: a decoder neither indexes nor slices what a reader lets
@@ -41,9 +43,7 @@ func TestNoPeekArithmetic(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if peeks < 50 {
 		t.Errorf("%d peeks seen", peeks)
 	}
@@ -105,10 +105,7 @@ func TestPeekArithmeticIsSeen(t *testing.T) {
 		{"b := r.PeekFrom(1); f(b, r.PeekByte(0)); for range b {}", 0},
 		{"b := r.Bytes(f, 3); _ = b[0]", 0},
 	} {
-		file, err := parser.ParseFile(token.NewFileSet(), "", "package p; func f() { "+row.body+" }", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(parser.ParseFile(token.NewFileSet(), "", "package p; func f() { "+row.body+" }", 0))(t)
 		if bad, _ := peekArithmetic(file); len(bad) != row.bad {
 			t.Errorf("%s: %d found, want %d", row.body, len(bad), row.bad)
 		}

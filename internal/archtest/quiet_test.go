@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestSendsNothing: what reads captures can neither talk to the network nor run
@@ -53,8 +55,6 @@ func TestSendsNothing(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 }

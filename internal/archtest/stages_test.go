@@ -11,16 +11,15 @@ import (
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/go/ssa"
 	"golang.org/x/tools/go/ssa/ssautil"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // stages returns the functions of each stage of the engine, from the table in ARCHITECTURE.md, and those in which a way
 // through the stages begins.
 func stages(t *testing.T) (list [][]string, begin map[string]bool) {
 	t.Helper()
-	text, err := os.ReadFile("../../ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../ARCHITECTURE.md"))(t)
 	named := func(s string) (names []string) {
 		for _, m := range regexp.MustCompile("`([A-Za-z]+)`").FindAllStringSubmatch(s, -1) {
 			names = append(names, m[1])

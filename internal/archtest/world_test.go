@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestOwnWorld: below cmd, what happens depends on what is handed in. Time is
@@ -49,9 +51,7 @@ func TestOwnWorld(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	if seen < 100 {
 		t.Errorf("%d files looked at", seen)

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // samples are small files of each format and byte order, with the offsets at which frames
@@ -107,10 +109,7 @@ func TestOutcome(t *testing.T) {
 // the first frame is from another one.
 func TestLinkType(t *testing.T) {
 	f := (&pcapngFile{order: binary.BigEndian}).section().iface(276, 0).iface(1, 0).enhanced(1, 0, 1, "a").section().iface(101, 0).simple(1, "b")
-	r, err := NewReader(bytes.NewReader(f.b), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewReader(bytes.NewReader(f.b), "x"))(t)
 	for _, want := range []uint16{1, 101} {
 		if n, ok := r.LinkType(); n != 276 || !ok {
 			t.Errorf("LinkType: %d, %v", n, ok)
@@ -128,15 +127,10 @@ func TestOpen(t *testing.T) {
 	name := filepath.Join(dir, "x.txt")
 	want := []string{`1 2023-11-14T22:13:20Z ethernet/0 1:"a"`}
 	file := newPcapFile(binary.LittleEndian, magicMicro, 2, 4, 1).record(1700000000, 0, 1, 1, "a").b
-	if err := os.WriteFile(name, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, file, 0o600))
 
 	t.Run("file", func(t *testing.T) {
-		r, err := Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(Open(name))(t)
 		frames, err := drain(r)
 		if got := lines(frames); !slices.Equal(got, want) || err != nil {
 			t.Errorf("%q, %v", got, err)
@@ -153,16 +147,10 @@ func TestOpen(t *testing.T) {
 	t.Run("standard input", func(t *testing.T) {
 		stdin := os.Stdin
 		defer func() { os.Stdin = stdin }()
-		in, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(os.Open(name))(t)
 		defer in.Close()
 		os.Stdin = in
-		r, err := Open("-")
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(Open("-"))(t)
 		frames, err := drain(r)
 		if got := lines(frames); !slices.Equal(got, want) || err != nil {
 			t.Errorf("%q, %v", got, err)
@@ -214,10 +202,7 @@ func TestReadError(t *testing.T) {
 		}
 	}
 	// A source that returns neither bytes nor an error is not read forever.
-	r, err := NewReader(io.MultiReader(bytes.NewReader(whole), idle{}), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewReader(io.MultiReader(bytes.NewReader(whole), idle{}), "x"))(t)
 	if frames, err := drain(r); len(frames) != 1 || !errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("%d frames, %v", len(frames), err)
 	}
@@ -370,15 +355,10 @@ func TestAllocations(t *testing.T) {
 		}
 		for _, coding := range []string{"", "gzip", "zstd"} {
 			t.Run(name+" "+coding, func(t *testing.T) {
-				r, err := NewReader(bytes.NewReader(compress(t, coding, file)), "x")
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := must.Get(NewReader(bytes.NewReader(compress(t, coding, file)), "x"))(t)
 				var f Frame
 				read := func() {
-					if err := r.Next(&f); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, r.Next(&f))
 				}
 				if n := testing.AllocsPerRun(runs, read); n != 0 {
 					t.Errorf("%v allocations per frame", n)
@@ -397,10 +377,7 @@ func TestChunks(t *testing.T) {
 			"half of what is asked": iotest.HalfReader(bytes.NewReader(file)),
 			"error with the data":   iotest.DataErrReader(bytes.NewReader(file)),
 		} {
-			r, err := NewReader(src, "x")
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(NewReader(src, "x"))(t)
 			frames, err := drain(r)
 			if !slices.Equal(lines(frames), lines(want)) || err != nil {
 				t.Errorf("%s, %s: %q, %v", name, kind, lines(frames), err)

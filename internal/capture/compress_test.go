@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -27,18 +28,11 @@ func compress(t testing.TB, coding string, file []byte) []byte {
 	case "gzip":
 		w = gzip.NewWriter(&b)
 	case "zstd":
-		z, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		z := must.Get(zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1)))(t)
 		w = z
 	}
-	if _, err := w.Write(file); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write(file))(t)
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -46,10 +40,7 @@ var codings = []string{"gzip", "zstd"}
 
 func TestCompressed(t *testing.T) {
 	for name, file := range samples() {
-		all, err := readAll(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(readAll(file))(t)
 		want := lines(all)
 		for _, coding := range codings {
 			t.Run(name+" "+coding, func(t *testing.T) {
@@ -77,10 +68,7 @@ func TestCompressedTruncated(t *testing.T) {
 		}
 		file.record(i, 0, 20, 20, string(data))
 	}
-	all, err := readAll(file.b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(readAll(file.b))(t)
 	for _, coding := range codings {
 		// In two pieces, as a larger file has more than one; the first ends
 		// inside of a record.
@@ -197,10 +185,7 @@ func TestBomb(t *testing.T) {
 	for _, coding := range codings {
 		packed := compress(t, coding, file)
 		n := allocated(func() {
-			r, err := NewReader(bytes.NewReader(packed), "x")
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(NewReader(bytes.NewReader(packed), "x"))(t)
 			defer r.Close()
 			var f Frame
 			for r.Next(&f) == nil {

@@ -14,6 +14,8 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 	"github.com/gopacket/gopacket/pcapgo"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // gopacket's own readers are the oracle: where they read a file, we read the
@@ -103,10 +105,7 @@ func TestOracleFiles(t *testing.T) {
 	}
 	for _, name := range files {
 		t.Run(filepath.Base(filepath.Dir(name))+"/"+filepath.Base(name), func(t *testing.T) {
-			file, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := must.Get(os.ReadFile(name))(t)
 			compare(t, file)
 		})
 	}

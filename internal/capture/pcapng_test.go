@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 var epoch = time.Unix(0, 0).UTC()
@@ -151,9 +153,7 @@ func TestPcapng(t *testing.T) {
 // counts some blocks that hold no packet.
 func TestPcapngNumbers(t *testing.T) {
 	frames, err := readAll(numbered(binary.LittleEndian).b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var got []uint64
 	for _, f := range frames {
 		got = append(got, f.Number)
@@ -295,10 +295,7 @@ func TestPcapngLongest(t *testing.T) {
 	data := strings.Repeat("x", MaxFrame)
 	f.enhanced(0, 0, MaxFrame, data, f.option(1, comment), f.option(1, comment), f.option(1, comment))
 	f.simple(1, "a")
-	frames, err := readAll(f.b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	frames := must.Get(readAll(f.b))(t)
 	if len(frames) != 2 || string(frames[0].Data) != data || !slices.Equal(frames[0].Comments, []string{comment, comment, comment}) {
 		t.Error("the long frame is not what was written")
 	}

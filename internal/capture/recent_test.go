@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestRecent: the newest frames are kept with all that matters, up to the limit, and what was handed out stays as it was.
@@ -23,9 +24,7 @@ func TestRecent(t *testing.T) {
 			if err == io.EOF {
 				return list
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			list = append(list, f)
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // written writes frames into memory.
@@ -23,13 +25,9 @@ func writeAll(t testing.TB, format Format, frames []Frame) []byte {
 	var b bytes.Buffer
 	w := NewWriter(&b, format)
 	for i := range frames {
-		if err := w.Write(&frames[i]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Write(&frames[i]))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -82,10 +80,7 @@ func various() []Frame {
 func TestWriteRead(t *testing.T) {
 	frames := various()
 	file := writeAll(t, Pcapng, frames)
-	got, err := readAll(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(readAll(file))(t)
 	if got, want := lines(got), lines(expected(Pcapng, frames)); !slices.Equal(got, want) {
 		t.Errorf("%.3000q\nwant\n%.3000q", got, want)
 	}
@@ -123,17 +118,11 @@ func TestWriteUnit(t *testing.T) {
 			w := NewWriter(&b, Pcap)
 			for i := range c.frames {
 				if i == c.flushed {
-					if err := w.Flush(); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, w.Flush())
 				}
-				if err := w.Write(&c.frames[i]); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.Write(&c.frames[i]))
 			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Close())
 			if _, magic, ok := pcapMagic(b.Bytes()); !ok || magic != c.magic {
 				t.Errorf("begins with % x, want %x", b.Bytes()[:4], c.magic)
 			}
@@ -192,9 +181,7 @@ func TestWriteInterfaces(t *testing.T) {
 	w := NewWriter(io.Discard, Pcapng)
 	f := Frame{Time: time.Unix(1, 0)}
 	for f.Interface = range maxInterfaces {
-		if err := w.Write(&f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Write(&f))
 	}
 	f.Interface++
 	if err := w.Write(&f); err == nil || !strings.Contains(err.Error(), "more than 65536 interfaces") {
@@ -218,12 +205,8 @@ func TestWritePrefix(t *testing.T) {
 			var b bytes.Buffer
 			w := NewWriter(&b, format)
 			for i := range frames {
-				if err := w.Write(&frames[i]); err != nil {
-					t.Fatal(err)
-				}
-				if err := w.Flush(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.Write(&frames[i]))
+				must.Do(t, w.Flush())
 				got, err := readAll(b.Bytes())
 				if got, want := lines(got), lines(expected(format, frames[:i+1])); err != nil || !slices.Equal(got, want) {
 					t.Fatalf("%q, %v, want %q", got, err, want)
@@ -261,30 +244,18 @@ func TestCreate(t *testing.T) {
 		"a.pcap.gz.pcap": {Pcap, "\x4d\x3c\xb2\xa1"},
 	} {
 		path := filepath.Join(dir, name)
-		w, err := Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(Create(path))(t)
 		for i := range frames {
-			if err := w.Write(&frames[i]); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.Flush(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Write(&frames[i]))
+			must.Do(t, w.Flush())
 			// Flushed frames can be read; a compressed file lacks only its end mark.
-			b, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(os.ReadFile(path))(t)
 			got, err := readAll(b)
 			if len(got) != i+1 || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("%s: after frame %d %d frames, %v", name, i+1, len(got), err)
 			}
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Close())
 		if err := w.Close(); err != nil {
 			t.Error(err)
 		}
@@ -346,9 +317,7 @@ func TestWriteAllocations(t *testing.T) {
 		w := NewWriter(io.Discard, c.format)
 		write := func() {
 			for i := range c.frames {
-				if err := w.Write(&c.frames[i]); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.Write(&c.frames[i]))
 			}
 		}
 		for range 1000 {
@@ -384,21 +353,14 @@ func TestWriteWireshark(t *testing.T) {
 	frames[1].Comments = []string{"one", "two"}
 	frames = slices.Concat(frames[:4], []Frame{{Time: time.Unix(1767323050, 5).UTC(), LinkType: 1, Data: make([]byte, 96), Length: 1514, Interface: 7}})
 	path := filepath.Join(dir, "x.pcapng")
-	w, err := Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(Create(path))(t)
 	for i := range frames {
 		if i == len(frames)-1 {
 			w.SetSnapLength(96)
 		}
-		if err := w.Write(&frames[i]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Write(&frames[i]))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	var want strings.Builder
 	ids := []int{0, 1, 0, 0, 2} // the last has another snap length
 	for i, f := range expected(Pcapng, frames) {
@@ -419,19 +381,12 @@ func TestWriteWireshark(t *testing.T) {
 
 	for unit, ns := range map[string]int64{"microseconds (6)": 1000, "nanoseconds (9)": 1} {
 		path := filepath.Join(dir, "x.pcap.gz")
-		w, err := Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(Create(path))(t)
 		w.SetSnapLength(96)
 		for i := range 3 {
-			if err := w.Write(&Frame{Time: time.Unix(1767323050, ns*int64(i)), LinkType: 101, Data: make([]byte, 96), Length: 97}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Write(&Frame{Time: time.Unix(1767323050, ns*int64(i)), LinkType: 101, Data: make([]byte, 96), Length: 97}))
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Close())
 		info := tool("capinfos", path)
 		for _, line := range []string{"Number of packets:   3", unit, "Raw IP", "file hdr: 96 bytes"} {
 			if !strings.Contains(info, line) {
@@ -472,13 +427,8 @@ func FuzzWrite(f *testing.F) {
 				w.Flush()
 			}
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		got, err := readAll(b.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Close())
+		got := must.Get(readAll(b.Bytes()))(t)
 		if got, want := lines(got), lines(expected(format, kept)); !slices.Equal(got, want) {
 			t.Fatalf("%.2000q\nwant\n%.2000q", got, want)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // Unread are the datagrams of the captures that no protocol reads, by their first
@@ -32,10 +33,7 @@ var unwritten = map[string]string{"bzflag": "bzflag", "chocolate-doom": "chocola
 // TestCapturesComplete checks that every datagram of every capture is recognised, or
 // stands in the table.
 func TestCapturesComplete(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join(captures, "*.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	paths := must.Get(filepath.Glob(filepath.Join(captures, "*.pcap")))(t)
 	if len(paths) == 0 {
 		t.Skip("the captures of real servers are not beside the project")
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // captures is the folder with captures of real servers and clients.
@@ -16,9 +18,7 @@ func capture(t *testing.T, name string) []object {
 	if os.IsNotExist(err) {
 		t.Skip("the captures of real servers are not beside the project")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return dissectAll(t, b)
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
@@ -51,12 +52,8 @@ func manifest(t *testing.T) (cases []testCase) {
 	if os.IsNotExist(err) {
 		t.Skip("the recorded replies are not beside the project")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, &cases); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, json.Unmarshal(b, &cases))
 	return cases
 }
 
@@ -105,20 +102,14 @@ func (c *testCase) record(t *testing.T, form string) []byte {
 	request := func(after bool) {
 		for _, r := range c.Requests {
 			if r.Before < 0 == after {
-				b, err := hex.DecodeString(r.Hex)
-				if err != nil {
-					t.Fatal(err)
-				}
+				b := must.Get(hex.DecodeString(r.Hex))(t)
 				send(r.Dir, b)
 			}
 		}
 	}
 	request(false)
 	for _, d := range c.Datagrams {
-		b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(d.File)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(filepath.Join(root, filepath.FromSlash(d.File))))(t)
 		dir := "s2c"
 		if c.Proto == "master-valve" && c.Case == "quit" {
 			dir = "c2s"
@@ -126,9 +117,7 @@ func (c *testCase) record(t *testing.T, form string) []byte {
 		send(dir, b)
 	}
 	request(true)
-	if err := w.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Err())
 	return out.Bytes()
 }
 
@@ -144,16 +133,12 @@ func dissectAll(t *testing.T, file []byte) (lines []object) {
 		Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true},
 		Trouble:  func(err error) { t.Errorf("trouble: %v", err) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d := json.NewDecoder(&out)
 	d.UseNumber()
 	for d.More() {
 		var o object
-		if err := d.Decode(&o); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Decode(&o))
 		lines = append(lines, o)
 	}
 	return lines
@@ -222,16 +207,11 @@ func equal(got, want any) bool {
 
 func load(t *testing.T, c *testCase) (o object) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(c.Expected)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join(root, filepath.FromSlash(c.Expected))))(t)
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	var v any
-	if err := d.Decode(&v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Decode(&v))
 	if list, ok := v.([]any); ok {
 		return object{"list": list}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // A vector is what must come out of the datagrams of a protocol in vectors.jsonl, beside
@@ -92,9 +93,7 @@ func TestVectors(t *testing.T) {
 	if os.IsNotExist(err) {
 		t.Skip("the vectors are not beside the project")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	done := map[string]bool{}
 	for line := range bytes.Lines(b) {
 		var row struct {
@@ -103,19 +102,14 @@ func TestVectors(t *testing.T) {
 		}
 		d := json.NewDecoder(bytes.NewReader(line))
 		d.UseNumber()
-		if err := d.Decode(&row); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Decode(&row))
 		v, ok := vectors[row.Protocol]
 		if !ok {
 			continue
 		}
 		done[row.Protocol] = true
 		t.Run(row.Protocol+"/"+row.Name, func(t *testing.T) {
-			payload, err := hex.DecodeString(row.Hex)
-			if err != nil {
-				t.Fatal(err)
-			}
+			payload := must.Get(hex.DecodeString(row.Hex))(t)
 			src, dst := netip.MustParseAddrPort("192.0.2.20:40000"), netip.AddrPortFrom(netip.MustParseAddr("198.51.100.10"), v.port)
 			if row.Dir == "s2c" {
 				src, dst = dst, src
@@ -140,10 +134,7 @@ func TestVectors(t *testing.T) {
 // check compares a message with what is expected.
 func (v *vector) check(t *testing.T, m, want object) {
 	t.Helper()
-	all, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(json.Marshal(m))(t)
 	f := fields(m)
 	findings := fmt.Sprint(m["findings"])
 	for k, w := range want {

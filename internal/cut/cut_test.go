@@ -14,6 +14,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/cut"
 	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
@@ -32,14 +33,10 @@ func lines(t *testing.T, name string) (list []object) {
 		Reporter: func() report.Reporter { return report.NewJSON(report.JSONOptions{}) },
 		Trouble:  func(err error) { t.Error(err) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for line := range strings.Lines(out.String()) {
 		var o object
-		if err := json.Unmarshal([]byte(line), &o); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(line), &o))
 		if o["type"] == "message" || o["type"] == "finding" {
 			list = append(list, o)
 		}
@@ -78,19 +75,13 @@ func bare(o object) string {
 func run(t *testing.T, o cut.Options) cut.Result {
 	t.Helper()
 	o.Analysis = analysis
-	r, err := cut.Run(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(cut.Run(o))(t)
 	return r
 }
 
 func compile(t *testing.T, expr string) *display.Filter {
 	t.Helper()
-	f, err := display.Compile(expr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(display.Compile(expr))(t)
 	return f
 }
 
@@ -185,10 +176,7 @@ func TestFragments(t *testing.T) {
 
 func flow(t *testing.T, s string) cut.Flow {
 	t.Helper()
-	f, err := cut.ParseFlow(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(cut.ParseFlow(s))(t)
 	return f
 }
 
@@ -259,14 +247,8 @@ func TestTwice(t *testing.T) {
 	first, second := filepath.Join(dir, "1.pcapng"), filepath.Join(dir, "2.pcapng")
 	run(t, cut.Options{In: source, Out: first, Filter: compile(t, "message == rules_reply"), Comments: true})
 	run(t, cut.Options{In: first, Out: second, Filter: compile(t, "a2s"), Comments: true})
-	a, err := os.ReadFile(first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(os.ReadFile(first))(t)
+	b := must.Get(os.ReadFile(second))(t)
 	if !bytes.Equal(a, b) {
 		t.Error("the second cut is another file")
 	}

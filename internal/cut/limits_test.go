@@ -20,6 +20,7 @@ import (
 	"github.com/qdissect/qdissect/internal/display"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -60,10 +61,7 @@ func TestFrameSet(t *testing.T) {
 // TestArray compares with a map.
 func TestArray(t *testing.T) {
 	dir := t.TempDir()
-	a, err := newArray(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(newArray(dir))(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	want := map[uint64]uint64{}
 	for range 20_000 {
@@ -179,18 +177,13 @@ func flood(t *testing.T, name string, n int) string {
 		t.Fatalf("%s: %d frames", name, s.W.Frames)
 	}
 	path := filepath.Join(t.TempDir(), name+".pcap")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, b.Bytes(), 0o600))
 	return path
 }
 
 func expr(t *testing.T, s string) *display.Filter {
 	t.Helper()
-	f, err := display.Compile(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(display.Compile(s))(t)
 	return f
 }
 
@@ -203,17 +196,11 @@ func TestManyChosen(t *testing.T) {
 		In: flood(t, "forged-info", want), Out: filepath.Join(t.TempDir(), "out.pcapng"), Filter: expr(t, "protocol"), Comments: true,
 		Analysis: dissect.Config{Protocols: all.Protocols()},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.close()
 	before := inUse()
-	if err := c.dissect(c.o.In, ptr(c.chooser())); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.complete(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.dissect(c.o.In, ptr(c.chooser())))
+	must.Do(t, c.complete())
 	n := c.chosen.n
 	cost := float64(inUse()-before) / float64(n)
 	if t.Logf("%.1f bytes for each message", cost); cost > most || n < want || c.frames.n < n {
@@ -246,9 +233,7 @@ func TestManyIncomplete(t *testing.T) {
 func TestJournal(t *testing.T) {
 	dir := t.TempDir()
 	j, err := newJournal(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	v4, v6 := netip.MustParseAddrPort("192.0.2.1:27015"), netip.MustParseAddrPort("[fe80::1%eth0]:1")
 	long := []byte(strings.Repeat("é", 2000))
 	want := []event{
@@ -260,10 +245,7 @@ func TestJournal(t *testing.T) {
 	}
 	var notes []extent
 	for i := range want {
-		note, err := j.add(&want[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		note := must.Get(j.add(&want[i]))(t)
 		notes = append(notes, note)
 	}
 	want[1].note, want[2].note = append([]byte("x"), long[:998]...), []byte("cut ")
@@ -296,10 +278,7 @@ func TestJournal(t *testing.T) {
 // TestBeside checks that temporary files are in the folder of the output, which may be
 // on another disk, and are removed.
 func TestBeside(t *testing.T) {
-	in, err := filepath.Abs("../../testdata/pcaps/a2s/source.pcap")
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(filepath.Abs("../../testdata/pcaps/a2s/source.pcap"))(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -25,17 +26,11 @@ func TestFormulas(t *testing.T) {
 		for _, raw := range []bool{false, true} {
 			var columns []*Column
 			for _, name := range []string{"a2s.info.name", "frame"} {
-				c, err := CompileColumn(name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := must.Get(CompileColumn(name))(t)
 				columns = append(columns, c)
 			}
 			r := NewRows(columns, RowOptions{CSV: true, Raw: raw})
-			a, err := dissect.New(dissect.Config{Protocols: all.Protocols(), Tree: true}, rowsOnly{r})
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(dissect.New(dissect.Config{Protocols: all.Protocols(), Tree: true}, rowsOnly{r}))(t)
 			a.Datagram(&dissect.Datagram{Frame: 1, Payload: []byte("\xff\xff\xff\xffI\x11" + text + "\x00m\x00f\x00g\x00\x0a\x00\x03\x10\x00dl\x00\x011\x00\x00")})
 			a.Flush()
 			plain := strings.ReplaceAll(strings.Replace(want, "'", "", 1), `\\`, `\`)

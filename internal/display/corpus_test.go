@@ -14,6 +14,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/thorough"
@@ -178,9 +179,7 @@ func TestJSON(t *testing.T) {
 			Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return c }, All: true, Trouble: func(error) {},
 			Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	if len(c.keys) < thorough.Of(300, 1000) {
 		t.Errorf("%d paths", len(c.keys))

@@ -11,6 +11,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
@@ -44,9 +45,7 @@ func read(t testing.TB, capture string, each func(what string, matches func(*dis
 		Reporter: func() report.Reporter { return events{report.SummaryOnly(report.NewCounts()), each} },
 		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // TestMatch lists the frames of the messages that match, with ! for findings of their own
@@ -308,10 +307,7 @@ func TestNeedsTree(t *testing.T) {
 		"players > 5 and map == x and host == 192.0.2.1 and finding": false, "a2s": false, "rtt > 5ms or split.parts > 3": false,
 		"a2s.map == x": true, "players > 5 or a2s.players.score > 5": true, "players == a2s.num_players": true, "exists a2s.map": true,
 	} {
-		f, err := display.Compile(expr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(display.Compile(expr))(t)
 		if f.NeedsTree() != want {
 			t.Errorf("%s: %v", expr, !want)
 		}

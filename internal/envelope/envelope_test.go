@@ -14,6 +14,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/display"
 	"github.com/qdissect/qdissect/internal/envelope"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/tables"
 	"github.com/qdissect/qdissect/internal/wireshark"
@@ -42,9 +43,7 @@ func output(t *testing.T, out io.Writer, reporter func() report.Reporter) {
 		Inputs: []string{"../../testdata/pcaps/mumble/pings.pcap"}, Out: out, Workers: 1, Reporter: reporter,
 		Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true}, Trouble: func(err error) { t.Error(err) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // TestNewKey adds keys to the list and finds them in all outputs: one that all messages have, one of replies, and one of some.
@@ -64,21 +63,13 @@ func TestNewKey(t *testing.T) {
 	contains(t, "JSON", text.String(), `"length":12,`, `"tripled_length":36`, `"tripled_length":72`, `"turnaround_ns":`, `"is_long":true`)
 
 	text.Reset()
-	if err := report.WriteSchema(&text, all.Protocols()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.WriteSchema(&text, all.Protocols()))
 	contains(t, "schema", text.String(), `"tripled_length": {`, `"Three times the length."`, `"turnaround_ns": {`, `"is_long": {`)
 
-	f, err := display.Compile("tripled_length == 72 and turnaround > 1ns and is_long")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(display.Compile("tripled_length == 72 and turnaround > 1ns and is_long"))(t)
 	var columns []*display.Column
 	for _, name := range []string{"role", "tripled_length", "is_long"} {
-		c, err := display.CompileColumn(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(display.CompileColumn(name))(t)
 		columns = append(columns, c)
 	}
 	text.Reset()
@@ -100,17 +91,13 @@ func TestNewKey(t *testing.T) {
 	contains(t, "Lua", wireshark.Script(all.Protocols(), "test"), "u tripled_length Three times the length.\n", "t turnaround_ns ", "b is_long ")
 
 	text.Reset()
-	if err := tables.WriteDuckDB(&text, all.Protocols(), nil, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tables.WriteDuckDB(&text, all.Protocols(), nil, ""))
 	contains(t, "SQL", text.String(), "tripled_length UINTEGER, turnaround_ns BIGINT, is_long BOOLEAN", "rtt_ambiguous, tripled_length, turnaround_ns, is_long, alternatives")
 
 	var file bytes.Buffer
 	p := tables.NewParquet([...]io.Writer{&file, io.Discard, io.Discard})
 	output(t, p, func() report.Reporter { return tables.NewRows(false) })
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Close())
 	type row struct {
 		Length  int32  `parquet:"length"`
 		Tripled int32  `parquet:"tripled_length"`
@@ -118,10 +105,7 @@ func TestNewKey(t *testing.T) {
 		Long    *bool  `parquet:"is_long"`
 		Data    string `parquet:"data"`
 	}
-	rows, err := parquet.Read[row](bytes.NewReader(file.Bytes()), int64(file.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(parquet.Read[row](bytes.NewReader(file.Bytes()), int64(file.Len())))(t)
 	if len(rows) < 4 || rows[1].Time == nil || rows[1].Long == nil {
 		t.Fatalf("%d rows: %+v", len(rows), rows)
 	}

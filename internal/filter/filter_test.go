@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/bpf"
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -327,15 +328,9 @@ func TestDefault(t *testing.T) {
 // VLAN tags, too, and that nothing else does.
 func TestICMPErrors(t *testing.T) {
 	for _, expr := range []string{"udp port 27015", "vlan and udp port 27015", "udp[60:4] = 7", "not udp"} {
-		f, err := Parse(expr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Parse(expr))(t)
 		for _, c := range captures() {
-			plain, err := f.Matcher(c.link, Options{Lenient: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			plain := must.Get(f.Matcher(c.link, Options{Lenient: true}))(t)
 			for way, m := range ways(t, f, c.link, Options{Lenient: true, ICMPErrors: true}) {
 				found := 0
 				for _, fr := range c.frames {
@@ -428,10 +423,7 @@ func withKernel(t *testing.T, p *Program, answers map[uint32]uint32) *Program {
 			}
 		}
 	}
-	q, err := newProgram(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(newProgram(raw))(t)
 	return q
 }
 
@@ -471,10 +463,7 @@ func TestLive(t *testing.T) {
 		{Default(1).String(), one, none, true},
 		{Default(1).String(), one, 6, true},
 	} {
-		p, err := parseFor(t, test.e).Compile(1, Options{Live: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(parseFor(t, test.e).Compile(1, Options{Live: true}))(t)
 		answers := map[uint32]uint32{vlanTagPresent: 0, vlanTag: 0}
 		if test.tag != none {
 			answers[vlanTagPresent], answers[vlanTag] = 1, test.tag
@@ -498,10 +487,7 @@ func TestLong(t *testing.T) {
 			"port 27015 or src " + strings.Join(hosts, " or src ") + " or tcp",
 		} {
 			f := parseFor(t, e)
-			p, err := f.Compile(1, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(f.Compile(1, Options{}))(t)
 			if count >= 200 && len(p.Raw()) < 256 {
 				t.Errorf("%d instructions are no long program", len(p.Raw()))
 			}
@@ -543,10 +529,7 @@ func TestLong(t *testing.T) {
 
 func TestSnap(t *testing.T) {
 	for snap, want := range map[uint32]uint32{0: 262144, 96: 96} {
-		p, err := parseFor(t, "udp").Compile(101, Options{Snap: snap})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(parseFor(t, "udp").Compile(101, Options{Snap: snap}))(t)
 		if got := p.run(packets()[0].data, 100); got != want {
 			t.Errorf("got %d bytes for %d", got, snap)
 		}
@@ -558,10 +541,7 @@ func TestSnap(t *testing.T) {
 func TestLenient(t *testing.T) {
 	frame := packets()[0].data
 	for e, want := range map[string]uint32{"udp": 262144, "vlan": 0, "not vlan": 262144, "udp or (vlan and udp)": 262144, "vlan and udp": 0} {
-		p, err := parseFor(t, e).Compile(101, Options{Live: true, Lenient: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(parseFor(t, e).Compile(101, Options{Live: true, Lenient: true}))(t)
 		if got := p.run(frame, len(frame)); got != want {
 			t.Errorf("%s: got %d bytes, want %d", e, got, want)
 		}

@@ -3,6 +3,8 @@ package filter
 import (
 	"strings"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // FuzzParse checks that a text is parsed or refused with a valid place, and that a
@@ -31,14 +33,8 @@ func FuzzParse(f *testing.F) {
 					checkPlace(t, e, err.(*Error))
 					continue
 				}
-				match, err := filter.Matcher(l.number, o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				p, err := filter.program(l.number, o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				match := must.Get(filter.Matcher(l.number, o))(t)
+				p := must.Get(filter.program(l.number, o))(t)
 				machine := p.Matcher()
 				for i := range frames {
 					fr := &frames[i*7%len(frames)]

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/net/bpf"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -47,28 +48,16 @@ func times(file []byte) (list []int) {
 // x/net/bpf, which does not know lengths on the wire.
 func ways(t *testing.T, f *Filter, link uint16, o Options) map[string]func([]byte, int) bool {
 	t.Helper()
-	match, err := f.Matcher(link, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := f.Compile(link, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	vm, err := bpf.NewVM(p.Instructions())
-	if err != nil {
-		t.Fatal(err)
-	}
+	match := must.Get(f.Matcher(link, o))(t)
+	p := must.Get(f.Compile(link, o))(t)
+	vm := must.Get(bpf.NewVM(p.Instructions()))(t)
 	return map[string]func([]byte, int) bool{
 		"machine": match,
 		"x/net": func(data []byte, wire int) bool {
 			if wire != len(data) {
 				return match(data, wire)
 			}
-			n, err := vm.Run(data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must.Get(vm.Run(data))(t)
 			return n != 0
 		},
 	}
@@ -91,9 +80,7 @@ func oracles(t *testing.T) (list []*oracle) {
 	dir := t.TempDir()
 	for _, c := range captures() {
 		file := filepath.Join(dir, c.name+".pcap")
-		if err := os.WriteFile(file, c.pcap(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, c.pcap(), 0o600))
 		list = append(list, &oracle{c, path, file})
 	}
 	return list

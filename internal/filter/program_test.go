@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/bpf"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 const (
@@ -16,15 +18,9 @@ const (
 
 // TestParseProgram parses the output of tcpdump for "udp", which equals our program.
 func TestParseProgram(t *testing.T) {
-	own, err := parseFor(t, "udp").Compile(1, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must.Get(parseFor(t, "udp").Compile(1, Options{}))(t)
 	for _, text := range []string{decimal, inC, strings.ReplaceAll(decimal, "\n", "\r\n"), "\n" + inC} {
-		p, err := ParseProgram(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(ParseProgram(strings.NewReader(text)))(t)
 		if p.String() != decimal || own.String() != decimal {
 			t.Errorf("got\n%v\nown\n%v", p, own)
 		}
@@ -76,10 +72,7 @@ func TestMachine(t *testing.T) {
 		{"division by zero", []bpf.RawInstruction{{Op: 0x00, K: 1}, {Op: 0x3c}, {Op: 0x06, K: 1}}, 0},
 		{"beyond the end", []bpf.RawInstruction{{Op: 0x01, K: 0xffffffff}, {Op: 0x50, K: 2}, {Op: 0x06, K: 1}}, 0},
 	} {
-		p, err := newProgram(test.code)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(newProgram(test.code))(t)
 		if got := p.run(make([]byte, 60), 1500); got != test.want {
 			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
 		}

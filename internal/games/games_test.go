@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // unread begins the note of a game whose servers speak a UDP protocol that is not
@@ -124,10 +125,7 @@ func TestGamedig(t *testing.T) {
 	}
 	const script = `import(process.argv[1]).then(m => console.log(JSON.stringify(Object.entries(m.games).map(([id, {name, options: o}]) => (
 		{id, name, protocol: o.protocol, port: o.port_query ?? (o.port ? o.port + [o.port_query_offset ?? 0].flat()[0] : 0)})))))`
-	out, err := exec.Command("node", "-e", script, filepath.Join(filepath.Dir(program), "..", "lib", "index.js")).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(exec.Command("node", "-e", script, filepath.Join(filepath.Dir(program), "..", "lib", "index.js")).Output())(t)
 	var list []struct {
 		ID, Name, Protocol string
 		Port               uint16

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/jsonl"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -37,14 +38,9 @@ func compareLines(t testing.TB, want, got []string, rules Rules, limit int) *Res
 	t.Helper()
 	c := newChecker(strings.NewReader(join(want)), rules, limit)
 	for chunk := range slices.Chunk(got, 7) {
-		if _, err := io.WriteString(c, join(chunk)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(c, join(chunk)))(t)
 	}
-	r, err := c.close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(c.close())(t)
 	return r
 }
 
@@ -108,10 +104,7 @@ func TestCompare(t *testing.T) {
 		{"nothing", nil, nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ignore, err := ParsePatterns(c.ignore)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ignore := must.Get(ParsePatterns(c.ignore))(t)
 			r := compareLines(t, want, c.got, Rules{Ignore: ignore}, 0)
 			if c.name == "nothing" {
 				if r.Count != len(want) {
@@ -181,10 +174,7 @@ func TestCompareRelative(t *testing.T) {
 		}
 		c.a.start, c.b.start = start("2026-01-02T03:04:00Z"), start("2027-05-06T07:08:09Z")
 		io.WriteString(c, join(got))
-		r, err := c.close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(c.close())(t)
 		return r
 	}
 	if r := compare(got); !r.Equal() {

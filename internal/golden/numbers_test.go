@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // saved is an output with one message that has a list, from element first on.
@@ -21,9 +23,7 @@ func saved(t *testing.T, name string, first, n int) string {
 	}
 	b.WriteString("]}}\n")
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(b.String()), 0o600))
 	return path
 }
 
@@ -32,9 +32,7 @@ func TestLimits(t *testing.T) {
 	// One element less is one difference, as long as lists are aligned.
 	for n, aligned := range map[int]bool{512: true, 513: false} {
 		r, _, err := Diff(saved(t, "a", 0, n), saved(t, "b", 1, n-1), Rules{Conversation: true}, 1<<20, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if (r.Count == 1) != aligned {
 			t.Errorf("%d elements and one less: %d differences", n, r.Count)
 		}
@@ -46,9 +44,7 @@ func TestLimits(t *testing.T) {
 		var b strings.Builder
 		messages(&b)
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(b.String()), 0o600))
 		return path
 	}
 	talk := func(without int) func(b *strings.Builder) {
@@ -99,9 +95,7 @@ func TestLimits(t *testing.T) {
 
 	dir := t.TempDir()
 	for n, fits := range map[int]bool{mib: true, mib + 1: false} {
-		if err := os.WriteFile(filepath.Join(dir, ConfigName), []byte(strings.Repeat("#", n)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, ConfigName), []byte(strings.Repeat("#", n)), 0o600))
 		if _, err := FindConfig(dir); (err == nil) != fits {
 			t.Errorf("a configuration of %d bytes: %v", n, err)
 		}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 func TestPattern(t *testing.T) {
@@ -14,10 +16,7 @@ func TestPattern(t *testing.T) {
 		for name := range strings.SplitSeq(s, ".") {
 			name, element, in := strings.Cut(strings.TrimSuffix(name, "]"), "[")
 			if list = append(list, step{[]byte(name), noIndex}); in {
-				n, err := strconv.Atoi(element)
-				if err != nil {
-					t.Fatal(err)
-				}
+				n := must.Get(strconv.Atoi(element))(t)
 				list = append(list, step{nil, n})
 			}
 		}
@@ -50,10 +49,7 @@ func TestPattern(t *testing.T) {
 		{"findings[*].text", "findings[0].text", true},
 		{"a*s.**.n*e", "a2s.players[0].name", true},
 	} {
-		p, err := ParsePattern(c.pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(ParsePattern(c.pattern))(t)
 		if got := (&Rules{Ignore: []Pattern{p}}).ignored(path(c.path)); got != c.want {
 			t.Errorf("%s matches %s: %v", c.pattern, c.path, got)
 		}
@@ -74,15 +70,11 @@ func TestPattern(t *testing.T) {
 func TestConfig(t *testing.T) {
 	root := t.TempDir()
 	below := filepath.Join(root, "a", "b")
-	if err := os.MkdirAll(below, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(below, 0o777))
 	write := func(dir, text string) string {
 		t.Helper()
 		path := filepath.Join(dir, ConfigName)
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o666))
 		return path
 	}
 	// The nearest counts, and only that.
@@ -117,9 +109,7 @@ func FuzzConfig(f *testing.F) {
 	f.Add([]byte("ignore = [\"rtt_n\\t, a2s\"]\n[x]\ny = 1"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := filepath.Join(t.TempDir(), ConfigName)
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, text, 0o666))
 		c, err := readConfig(path, int64(len(text)))
 		if err != nil && (!strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), "\n")) {
 			t.Errorf("%q", err)

@@ -14,16 +14,14 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // sample returns a capture of the project.
 func sample(t testing.TB, name string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "pcaps", filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join("..", "..", "testdata", "pcaps", filepath.FromSlash(name))))(t)
 	return data
 }
 
@@ -34,18 +32,11 @@ func packed(t testing.TB, coding string, data []byte) []byte {
 	case "gzip":
 		w := gzip.NewWriter(&b)
 		w.Write(data)
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Close())
 	case "zstd":
-		w, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1)))(t)
 		w.Write(data)
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Close())
 	default:
 		return data
 	}
@@ -109,10 +100,7 @@ func (d *desk) check(rules Rules, limit int) (text string, r *Result) {
 
 func ignoring(t testing.TB, patterns ...string) Rules {
 	t.Helper()
-	p, err := ParsePatterns(patterns)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(ParsePatterns(patterns))(t)
 	return Rules{Ignore: p}
 }
 
@@ -301,14 +289,8 @@ func TestCheckSum(t *testing.T) {
 func TestCheckFlipped(t *testing.T) {
 	const tries = 2
 	for i, path := range thorough.Captures(pcaps(t)) {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		golden, err := os.ReadFile(Path(path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(path))(t)
+		golden := must.Get(os.ReadFile(Path(path)))(t)
 		d := &desk{t, filepath.Join(t.TempDir(), filepath.Base(path))}
 		d.putGolden(string(golden))
 		step := 1 + len(data)/tries
@@ -385,10 +367,7 @@ func TestLine(t *testing.T) {
 		d.put(other)
 		text, r := d.check(Rules{}, 0)
 		var b bytes.Buffer
-		w, err := NewFormat("github", &b, FormatOptions{Command: "x"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(NewFormat("github", &b, FormatOptions{Command: "x"}))(t)
 		w.Case(&Case{Name: "x", File: "y", Result: r})
 		var line int
 		fmt.Sscanf(b.String(), "::error file=y,line=%d,", &line)
@@ -402,13 +381,9 @@ func TestLine(t *testing.T) {
 func TestCaptures(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.pcap", "a", "a.golden.jsonl", "n.bin", "n.bin.golden.jsonl", "o.golden.jsonl", "z.pcap"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), nil, 0o666))
 	}
-	if err := os.Mkdir(filepath.Join(dir, "o"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "o"), 0o777))
 	captures, orphans, err := Captures(dir, func(string, error) {})
 	for _, list := range [][]string{captures, orphans} {
 		for i := range list {
@@ -441,9 +416,7 @@ func TestDiffPacketFindings(t *testing.T) {
 		dir := t.TempDir()
 		plain, tagged := filepath.Join(dir, "a.pcap"), filepath.Join(dir, "b.pcap")
 		for path, data := range map[string][]byte{plain: data, tagged: vlanOf(data)} {
-			if err := os.WriteFile(path, data, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, data, 0o666))
 			var b bytes.Buffer
 			if _, err := Write(&b, path); err != nil || strings.Contains(b.String(), "packet.vlan") != (path == tagged) {
 				t.Fatalf("%s: %v", path, err)
@@ -475,9 +448,7 @@ func TestDiffPacketFindings(t *testing.T) {
 		{`}`, `,"findings":{}}`, `  findings: absent → {}`},
 	} {
 		for path, end := range map[string]string{a: c.a, b: c.b} {
-			if err := os.WriteFile(path, []byte(message+end+"\n"), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte(message+end+"\n"), 0o666))
 		}
 		r, _, err := Diff(a, b, Rules{Conversation: true}, 0, nil)
 		want := ""

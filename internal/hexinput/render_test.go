@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -316,9 +317,7 @@ func writePcap(t *testing.T, name string, frames [][]byte) {
 		b = binary.LittleEndian.AppendUint32(b, uint32(len(f)))
 		b = append(b, f...)
 	}
-	if err := os.WriteFile(name, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, b, 0o600))
 }
 
 // What prints captures.

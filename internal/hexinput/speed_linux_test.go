@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -42,8 +43,6 @@ func TestParseSpeed(t *testing.T) {
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Getrusage(syscall.RUSAGE_SELF, &r))
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
 )
@@ -26,9 +27,7 @@ var pages = flag.String("pages", "", "write the pages of the samples to this fol
 func render(t *testing.T, r *stats.Report) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(&b, r))
 	return b.String()
 }
 
@@ -47,9 +46,7 @@ func TestPages(t *testing.T) {
 				t.Error("the page has text that a template failed to write")
 			}
 			if *pages != "" {
-				if err := os.WriteFile(filepath.Join(*pages, s.name+".html"), []byte(page), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(filepath.Join(*pages, s.name+".html"), []byte(page), 0o644))
 			}
 			t.Logf("%d bytes", len(page))
 		})
@@ -105,10 +102,7 @@ func TestPolicy(t *testing.T) {
 
 func walk(t *testing.T, page string, visit func(*html.Node)) {
 	t.Helper()
-	root, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(html.Parse(strings.NewReader(page)))(t)
 	for node := range root.Descendants() {
 		visit(node)
 	}
@@ -219,10 +213,7 @@ func TestChart(t *testing.T) {
 		"uPlot.iife.min.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
 		"uPlot.min.css":     "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
 	} {
-		b, err := os.ReadFile(filepath.Join("uplot", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(filepath.Join("uplot", name)))(t)
 		if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != want {
 			t.Errorf("%s has the SHA-256 %x", name, sum)
 		}

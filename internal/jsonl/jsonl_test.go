@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // any returns the value of a node as encoding/json decodes it.
@@ -156,9 +158,7 @@ func FuzzParse(f *testing.F) {
 		dec := json.NewDecoder(bytes.NewReader(b))
 		dec.UseNumber()
 		var want any
-		if err := dec.Decode(&want); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, dec.Decode(&want))
 		// encoding/json replaces what is no character.
 		if utf8.Valid(b) && !bytes.Contains(bytes.ToLower(b), []byte(`\ud`)) && !reflect.DeepEqual(d.any(0), want) {
 			t.Fatalf("%#v, want %#v", d.any(0), want)
@@ -183,9 +183,7 @@ func TestHead(t *testing.T) {
 		`[]`: {},
 	} {
 		var d Document
-		if err := d.Parse([]byte(in)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Parse([]byte(in)))
 		if got := d.Head(); got != want {
 			t.Errorf("%s: %+v", in, got)
 		}

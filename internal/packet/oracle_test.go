@@ -13,6 +13,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 	"github.com/gopacket/gopacket/pcapgo"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -28,15 +29,9 @@ var captures = []string{
 func eachFrame(t testing.TB, f func(file string, n int, linkType uint16, data []byte, length int)) int {
 	frames := 0
 	for _, pattern := range captures {
-		files, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := must.Get(filepath.Glob(pattern))(t)
 		for _, name := range files {
-			b, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(os.ReadFile(name))(t)
 			r, err := pcapgo.NewReader(bytes.NewReader(b))
 			if err != nil {
 				continue // hostile captures are for package capture

@@ -10,6 +10,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
@@ -58,10 +59,7 @@ func (c *catcher) Finding(*dissect.FlowFinding) {}
 
 func analyzer(t testing.TB, tree bool, h dissect.Handler) *dissect.Analyzer {
 	t.Helper()
-	a, err := dissect.New(dissect.Config{Protocols: all.Protocols(), Tree: tree}, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(dissect.New(dissect.Config{Protocols: all.Protocols(), Tree: tree}, h))(t)
 	return a
 }
 

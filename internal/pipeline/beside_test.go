@@ -12,6 +12,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/report"
 )
@@ -66,17 +67,13 @@ func TestGameTraffic(t *testing.T) {
 func summaryOf(t *testing.T, capture []byte, workers int) *report.Summary {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "x.pcap")
-	if err := os.WriteFile(name, capture, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, capture, 0o600))
 	sum, err := Run(Options{
 		Inputs: []string{name}, Out: io.Discard, Workers: workers,
 		Analysis: dissect.Config{Protocols: all.Protocols()}, Reporter: func() report.Reporter { return new(report.Counts) },
 		Trouble: func(err error) { t.Error(err) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return sum
 }
 

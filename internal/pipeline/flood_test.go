@@ -8,6 +8,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // honest remembers which request the last reply was paired with.
@@ -24,10 +25,7 @@ func (h *honest) Record(r *dissect.Record) { h.request = r.RequestFrame }
 func TestFlood(t *testing.T) {
 	const flows, conversations, between = 512, 100, 300
 	var h honest
-	a, err := dissect.New(dissect.Config{Protocols: all.Protocols(), Limits: dissect.Limits{Flows: flows, Requests: flows}}, &h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(dissect.New(dissect.Config{Protocols: all.Protocols(), Limits: dissect.Limits{Flows: flows, Requests: flows}}, &h))(t)
 	server := netip.MustParseAddrPort("192.0.2.1:27015")
 	ask := []byte("\xff\xff\xff\xffTSource Engine Query\x00")
 	reply := []byte("\xff\xff\xff\xffA\x01\x02\x03\x04")

@@ -19,6 +19,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/thorough"
@@ -92,10 +93,7 @@ func eachCapture(t testing.TB, f func(file []byte)) {
 		t.Fatalf("no captures (%v)", err)
 	}
 	for _, path := range thorough.Captures(paths) {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(path))(t)
 		f(b)
 	}
 }
@@ -108,10 +106,7 @@ func replay(t testing.TB, file []byte, f func(src, dst netip.AddrPort, payload [
 		return
 	}
 	defer src.Close()
-	e, err := newEngine(&Options{Reporter: func() report.Reporter { return report.NewCounts() }, Out: io.Discard, Analysis: dissect.Config{Protocols: all.Protocols()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(newEngine(&Options{Reporter: func() report.Reporter { return report.NewCounts() }, Out: io.Discard, Analysis: dissect.Config{Protocols: all.Protocols()}}))(t)
 	var fr capture.Frame
 	for src.Next(&fr) == nil {
 		raw := packet.Frame{Number: fr.Number, Time: fr.Time, LinkType: fr.LinkType, Data: fr.Data, Length: fr.Length}
@@ -129,9 +124,7 @@ func output(t testing.TB, file []byte, workers int, reporter func() report.Repor
 		Inputs: []string{"-"}, Stdin: bytes.NewReader(file), Out: &out, Reporter: reporter, All: true, Workers: workers, Trouble: func(error) {},
 		Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return out.String()
 }
 
@@ -221,10 +214,7 @@ func FuzzFile(f *testing.F) {
 		}
 	})
 	for _, name := range attacks(f) {
-		file, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		file := must.Get(os.ReadFile(name))(f)
 		if slices.Contains(damagedFiles, filepath.Base(name)) {
 			f.Add(file)
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/reassembly"
@@ -102,10 +103,7 @@ func sufferAs(t testing.TB, in io.Reader, workers int, reporter func() report.Re
 		Reporter: reporter, Out: a, All: true, Workers: workers,
 		Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true},
 	}
-	e, err := newEngine(&o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(newEngine(&o))(t)
 	defer e.pool.close()
 	src, err := capture.NewReader(in, "attack")
 	if err != nil {
@@ -124,20 +122,14 @@ func sufferAs(t testing.TB, in io.Reader, workers int, reporter func() report.Re
 		}
 		if first {
 			e.at.now, e.swept, first = f.Time, f.Time.UnixNano(), false
-			if err := e.begin(report.Capture{File: "attack", Start: f.Time}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, e.begin(report.Capture{File: "attack", Start: f.Time}))
 		}
-		if err := e.frame(&f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.frame(&f))
 		if n%512 == 0 && workers == 1 {
 			a.used = max(a.used, checkState(t, e))
 		}
 	}
-	if err := e.flush(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.flush())
 	if workers == 1 {
 		if s := state(e); s != (core.State{}) {
 			t.Errorf("at the end there is still %+v", s)
@@ -256,10 +248,7 @@ func TestHostileScenes(t *testing.T) {
 			continue
 		}
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			attack, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			attack := must.Get(os.ReadFile(name))(t)
 			for _, workers := range []int{1, 2} {
 				compareHonest(t, suffer(t, bytes.NewReader(attack), workers), suffer(t, bytes.NewReader(honestOf(t, attack)), workers))
 			}
@@ -270,10 +259,7 @@ func TestHostileScenes(t *testing.T) {
 // honestOf returns a capture with only the frames of honest people.
 func honestOf(t *testing.T, attack []byte) []byte {
 	t.Helper()
-	in, err := capture.NewReader(bytes.NewReader(attack), "attack")
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(capture.NewReader(bytes.NewReader(attack), "attack"))(t)
 	defer in.Close()
 	var b bytes.Buffer
 	out := capture.NewWriter(&b, capture.Pcapng)
@@ -282,13 +268,9 @@ func honestOf(t *testing.T, attack []byte) []byte {
 		if src, dst := packet.Addresses(f.Data[14:]); !hostile.Honest(src) && !hostile.Honest(dst) {
 			continue
 		}
-		if err := out.Write(&f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, out.Write(&f))
 	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, out.Close())
 	return b.Bytes()
 }
 
@@ -392,10 +374,7 @@ func TestHostileFiles(t *testing.T) {
 		if !slices.Contains(damagedFiles, name) {
 			continue
 		}
-		file, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(os.ReadFile(path))(t)
 		a := suffer(t, bytes.NewReader(file), 1)
 		if a.trouble == nil || a.sum.Packets == 0 {
 			t.Errorf("%s: trouble %v, %d packets", name, a.trouble, a.sum.Packets)
@@ -416,16 +395,9 @@ func TestHostileCompressed(t *testing.T) {
 	for name, pack := range map[string]func(io.Writer, int64) error{"gzip": gzipBomb, "zstd": zstdBomb} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "bomb")
-			f, err := os.Create(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := pack(f, size); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := f.Seek(0, io.SeekStart); err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(os.Create(path))(t)
+			must.Do(t, pack(f, size))
+			must.Get(f.Seek(0, io.SeekStart))(t)
 			defer f.Close()
 			runtime.GC()
 			peak := watchHeap()
@@ -446,10 +418,7 @@ func TestHostileCompressed(t *testing.T) {
 func eachDatagram(t *testing.T, f func([]byte)) {
 	t.Helper()
 	o := Options{Reporter: func() report.Reporter { return report.NewCounts() }, Out: io.Discard, All: true, Analysis: dissect.Config{Protocols: all.Protocols()}}
-	e, err := newEngine(&o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(newEngine(&o))(t)
 	list := frames(t)
 	for i := range list {
 		raw := packet.Frame{Number: list[i].Number, Time: list[i].Time, LinkType: list[i].LinkType, Data: list[i].Data, Length: list[i].Length}

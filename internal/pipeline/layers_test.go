@@ -12,6 +12,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -30,9 +31,7 @@ func TestLayersBelow(t *testing.T) {
 			Reporter: func() report.Reporter { return report.NewJSON(report.JSONOptions{}) }, Out: &out, All: true,
 			Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer e.pool.close()
 		e.at.now = list[0].Time
 		for i := range list {
@@ -40,13 +39,9 @@ func TestLayersBelow(t *testing.T) {
 			if change != nil {
 				change(&f)
 			}
-			if err := e.frame(&f); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, e.frame(&f))
 		}
-		if err := e.flush(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.flush())
 		lines := strings.Split(noted.ReplaceAllString(out.String(), ""), "\n")
 		for i, l := range lines {
 			lines[i] = strings.ReplaceAll(strings.ReplaceAll(tagged.ReplaceAllString(l, ""), `,"findings":[]`, ""), `},]`, `}]`)

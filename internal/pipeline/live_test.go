@@ -14,6 +14,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -90,10 +91,7 @@ func perform(t *testing.T, o Options, steps ...step) (sum *report.Summary, out s
 	if o.Reporter == nil {
 		o.Reporter = func() report.Reporter { return report.NewCounts() }
 	}
-	sum, err := Run(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sum = must.Get(Run(o))(t)
 	if len(s.steps) > 0 {
 		t.Errorf("%d steps are left", len(s.steps))
 	}

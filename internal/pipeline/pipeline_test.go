@@ -16,6 +16,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
@@ -86,15 +87,11 @@ func newPlayer(t testing.TB, mode string, workers int, out io.Writer) *player {
 	e, err := newEngine(&Options{
 		Reporter: m.reporter, All: true, Analysis: dissect.Config{Protocols: all.Protocols(), Tree: m.tree}, Workers: workers, Out: out,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(e.pool.close)
 	p := &player{t: t, e: e, list: frames(t)}
 	e.at.now = p.list[0].Time
-	if err := e.begin(report.Capture{File: "x", Start: e.at.now}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.begin(report.Capture{File: "x", Start: e.at.now}))
 	return p
 }
 
@@ -146,13 +143,9 @@ func TestWorkers(t *testing.T) {
 			for range thorough.Of(2, 3) {
 				p.play()
 			}
-			if err := p.e.flush(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.e.flush())
 			p.e.main.End(p.e.summary())
-			if err := p.e.pool.write(p.e.main); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.e.pool.write(p.e.main))
 			if workers == 1 {
 				want = out.String()
 			} else if out.String() != want {

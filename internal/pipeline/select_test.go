@@ -13,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/thorough"
@@ -98,9 +99,7 @@ func TestSelection(t *testing.T) {
 						}
 					},
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				last := uint64(0)
 				for _, f := range saver.frames {
 					if f.Number <= last || string(f.Data) != string(want[f.Number]) {
@@ -203,9 +202,7 @@ func TestTrees(t *testing.T) {
 				if k == saver {
 					o.Save.Tree, o.Save.Chosen = report.NewTreeNote(false), some
 				}
-				if _, err := Run(o); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(Run(o))(t)
 			}
 			lines := map[uint64]string{}
 			for _, f := range people.frames {
@@ -307,10 +304,7 @@ func TestRestrict(t *testing.T) {
 			if aggregates {
 				o.Counts.Stats = stats.New()
 			}
-			s, err := Run(o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(Run(o))(t)
 			if n := s.Outcomes.Sum(); n != s.Requests {
 				t.Errorf("%s, %d messages: %d requests have %d outcomes", name, messages, s.Requests, n)
 			}

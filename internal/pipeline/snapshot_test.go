@@ -11,6 +11,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
@@ -21,13 +22,9 @@ import (
 // report, and Only chooses from it.
 func TestSnapshot(t *testing.T) {
 	s, err := scenes.Find("mixed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var file bytes.Buffer
-	if _, err := s.Write(&file, scenes.Options{Span: 20 * time.Second, Clients: 100, Rate: 300}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Write(&file, scenes.Options{Span: 20 * time.Second, Clients: 100, Rate: 300}))(t)
 	run := func(o pipeline.Options) (*stats.Report, *report.Summary) {
 		o.Out, o.Counts = io.Discard, &pipeline.Counts{Stats: stats.New()}
 		o.Analysis = dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()}
@@ -36,17 +33,11 @@ func TestSnapshot(t *testing.T) {
 		if o.Source == nil {
 			o.Inputs, o.Stdin = []string{"-"}, bytes.NewReader(file.Bytes())
 		}
-		sum, err := pipeline.Run(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sum := must.Get(pipeline.Run(o))(t)
 		return o.Counts.Stats.Report(stats.Options{Packets: 1}), sum
 	}
 	text := func(r *stats.Report) string {
-		b, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(json.Marshal(r))(t)
 		return string(b)
 	}
 	want, _ := run(pipeline.Options{Workers: 1})

@@ -13,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
@@ -70,10 +71,7 @@ func TestRestrictFlood(t *testing.T) {
 		if restrict {
 			o.Choice = &Choice{New: func() Chooser { return &every{n: 1, frames: map[uint64]bool{}} }, Only: true}
 		}
-		s, err := Run(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Run(o))(t)
 		if x := s.Outcomes; s.Requests != requests+2 || x[dissect.OutcomeOpen] != requests || x[dissect.OutcomePartial] != 1 || x[dissect.OutcomeRepeated] > 0 {
 			t.Errorf("restricted %v: %d requests, %+v", restrict, s.Requests, x)
 		}
@@ -106,8 +104,6 @@ func flood(t *testing.T, requests int, quiet bool) (name string) {
 		w.UDP(at.Add(time.Minute), client, server, ask)
 	}
 	name = filepath.Join(t.TempDir(), "x.pcap")
-	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, b.Bytes(), 0o600))
 	return name
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestTunnelFragments: an incomplete outer packet of a tunnel is reported like any other.
@@ -18,9 +19,7 @@ func TestTunnelFragments(t *testing.T) {
 	w := mkpcap.NewWriter(&file, mkpcap.Options{Link: mkpcap.Raw})
 	const gre = 47
 	w.Frame(time.Unix(1, 0), mkpcap.IP(near, far, 1, gre, 0, true, true, make([]byte, 1480)))
-	if err := w.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Err())
 	got := output(t, file.Bytes(), 1, jsonLines)
 	for _, want := range []string{`"src_ip":"203.0.113.1","dst_ip":"203.0.113.2","findings":[{"id":"ip.frag.missing"`, `"incomplete":1}`} {
 		if !strings.Contains(got, want) {

@@ -8,6 +8,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -17,14 +18,10 @@ func TestUnreadLinks(t *testing.T) {
 		Reporter: func() report.Reporter { return report.NewJSON(report.JSONOptions{}) }, Out: io.Discard, Workers: 1,
 		Analysis: dissect.Config{Protocols: all.Protocols()},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer e.pool.close()
 	for i, link := range []uint16{127, 117, 127} {
-		if err := e.frame(&capture.Frame{Number: uint64(i + 1), LinkType: link, Data: make([]byte, 60), Length: 60}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.frame(&capture.Frame{Number: uint64(i + 1), LinkType: link, Data: make([]byte, 60), Length: 60}))
 	}
 	want := []report.Likeness{{Name: "ieee802_11_radiotap", Packets: 2}, {Name: "pflog", Packets: 1}}
 	if got := e.census.sum.Unread.Links; !slices.Equal(got, want) {

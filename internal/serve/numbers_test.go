@@ -11,6 +11,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestLimits repeats the limits of docs/limits.md for a capture.
@@ -44,10 +45,7 @@ func TestAnswerLimits(t *testing.T) {
 	for i := range 600 {
 		s.Strike(server, client, fmt.Sprintf("answer number %d to that", i))
 	}
-	in, err := capture.NewReader(&b, "in")
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(capture.NewReader(&b, "in"))(t)
 	list, trouble, err := Read(in, dissect.Config{Protocols: all.Protocols()})
 	if err != nil || trouble != nil || len(list) != 1 {
 		t.Fatalf("%d servers, %v, %v", len(list), trouble, err)

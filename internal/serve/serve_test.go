@@ -17,6 +17,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/reassembly"
 )
@@ -31,15 +32,10 @@ var (
 // read learns from a capture of the project.
 func read(t testing.TB, name string) []*Captured {
 	t.Helper()
-	src, err := capture.Open(filepath.Join(pcaps, filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(capture.Open(filepath.Join(pcaps, filepath.FromSlash(name))))(t)
 	defer src.Close()
 	list, _, err := Read(src, dissect.Config{Protocols: all.Protocols()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return list
 }
 
@@ -314,10 +310,7 @@ func TestFilterKey(t *testing.T) {
 
 // datagrams returns all datagrams of a capture.
 func datagrams(t testing.TB, path string) (list []dissect.Datagram) {
-	src, err := capture.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(capture.Open(path))(t)
 	defer src.Close()
 	d := packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, nil)
 	var f capture.Frame
@@ -428,10 +421,7 @@ func TestCaptures(t *testing.T) {
 					continue
 				}
 				p := &paired{t: t}
-				an, err := dissect.New(dissect.Config{Protocols: all.Protocols()}, p)
-				if err != nil {
-					t.Fatal(err)
-				}
+				an := must.Get(dissect.New(dissect.Config{Protocols: all.Protocols()}, p))(t)
 				an.Datagram(&dissect.Datagram{Frame: 1, Time: noon, Src: alice, Dst: d.Dst, Payload: payload})
 				for i, r := range a.Datagrams {
 					an.Datagram(&dissect.Datagram{Frame: uint64(i + 2), Time: noon.Add(r.After), Src: d.Dst, Dst: alice, Payload: r.Payload})

@@ -11,6 +11,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/endpoint"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
@@ -83,14 +84,9 @@ func TestRules(t *testing.T) {
 	}
 	checked := 0
 	for _, name := range []string{"forged-challenged", "reflection", "greedy"} {
-		s, err := scenes.Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(scenes.Find(name))(t)
 		var b bytes.Buffer
-		if _, err := s.Write(&b, scenes.Options{Span: 30 * time.Second, Clients: 300}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Write(&b, scenes.Options{Span: 30 * time.Second, Clients: 300}))(t)
 		for _, r := range reported(t, b.Bytes(), 1, stats.Options{}).Rules {
 			if r.Format != "nftables" {
 				continue
@@ -109,9 +105,7 @@ func TestRules(t *testing.T) {
 // TestOldCounts reads counts of the version before this one, which are refused with the reason.
 func TestOldCounts(t *testing.T) {
 	b := stats.NewShards().AppendBinary(nil)
-	if _, err := stats.UnmarshalBinary(b, all.Protocols(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(stats.UnmarshalBinary(b, all.Protocols(), nil))(t)
 	b[0]--
 	if _, err := stats.UnmarshalBinary(b, all.Protocols(), nil); err == nil || !strings.Contains(err.Error(), "counts of version 6, of which this program reads only 7: make them again") {
 		t.Error(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/stats"
 )
 
@@ -32,9 +33,7 @@ func TestBothAsk(t *testing.T) {
 	at = at.Add(time.Minute) // they are unanswered then
 	send(one, two, ask+"\xff")
 	send(two, one, "\xff\xff\xff\xffE\x01\x00mp_time\x0030\x00")
-	if err := w.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Err())
 	answered, unanswered := map[string]uint64{}, map[string]uint64{}
 	for _, s := range reported(t, b.Bytes(), 1, stats.Options{}).Servers {
 		answered[s.Address], unanswered[s.Address] = s.Outcome.Answered, s.Outcome.Unanswered
@@ -52,9 +51,7 @@ func TestNoRequests(t *testing.T) {
 	for i := range 3 {
 		w.UDP(time.Unix(1_800_000_000, 0).Add(time.Duration(i)*time.Hour), server, client, []byte("\xff\xff\xff\xffE\x01\x00mp_time\x0030\x00"))
 	}
-	if err := w.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Err())
 	line := reported(t, b.Bytes(), 1, stats.Options{}).Timeline
 	replies := uint64(0)
 	for _, n := range line.Replies {

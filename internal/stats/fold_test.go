@@ -13,6 +13,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/thorough"
@@ -31,9 +32,7 @@ func collected(t *testing.T, capture []byte, workers int, since, until time.Time
 		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
 		Trouble:  func(err error) { t.Error(err) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s, sum
 }
 
@@ -41,10 +40,7 @@ func collected(t *testing.T, capture []byte, workers int, since, until time.Time
 func carried(t *testing.T, s *stats.Shards) *stats.Shards {
 	t.Helper()
 	b := s.AppendBinary(nil)
-	r, err := stats.UnmarshalBinary(b, all.Protocols(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(stats.UnmarshalBinary(b, all.Protocols(), nil))(t)
 	if !bytes.Equal(r.AppendBinary(nil), b) {
 		t.Error("what was read is not what was written")
 	}
@@ -114,14 +110,9 @@ func TestFold(t *testing.T) {
 
 // TestDamaged folds counts of which some bytes are wrong.
 func TestDamaged(t *testing.T) {
-	s, err := scenes.Find("mixed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(scenes.Find("mixed"))(t)
 	var b bytes.Buffer
-	if _, err := s.Write(&b, scenes.Options{Span: 5 * time.Second, Clients: 20, Rate: 20}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Write(&b, scenes.Options{Span: 5 * time.Second, Clients: 20, Rate: 20}))(t)
 	shards, _ := collected(t, b.Bytes(), 1, time.Time{}, time.Time{})
 	whole := shards.AppendBinary(nil)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -155,23 +146,16 @@ func TestDamaged(t *testing.T) {
 
 func indented(t *testing.T, r *stats.Report) string {
 	t.Helper()
-	b, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(json.MarshalIndent(r, "", " "))(t)
 	return string(b)
 }
 
 // FuzzCounts reads counts that may come from anybody, folds them and makes a report.
 func FuzzCounts(f *testing.F) {
 	s, err := scenes.Find("mixed")
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, err)
 	var b bytes.Buffer
-	if _, err := s.Write(&b, scenes.Options{Span: 5 * time.Second, Clients: 20, Rate: 20}); err != nil {
-		f.Fatal(err)
-	}
+	must.Get(s.Write(&b, scenes.Options{Span: 5 * time.Second, Clients: 20, Rate: 20}))(f)
 	f.Add(stats.NewShards().AppendBinary(nil))
 	shards := stats.NewShards()
 	if _, err := pipeline.Run(pipeline.Options{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
@@ -32,10 +33,7 @@ func TestNamespace(t *testing.T) {
 			break
 		}
 		run(x.scene, func(t *testing.T) {
-			s, err := scenes.Find(x.scene)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(scenes.Find(x.scene))(t)
 			// Infrastructure says something in the first half minute.
 			got := playScene(t, s, scenes.Options{Span: 6 * time.Second, Clients: 500}, atHost, byNFT(x.rule))
 			for class, share := range got.Class {

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
@@ -190,9 +191,7 @@ func playOnce(t testing.TB, at site, rule loading, frames func(send func(at time
 	if missing := (errMissing{}); errors.As(err, &missing) {
 		t.Skipf("no network namespace here: %v", err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return got
 }
 

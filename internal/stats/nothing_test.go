@@ -10,6 +10,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
@@ -39,10 +40,7 @@ func calm(t *testing.T, name string, r *stats.Report) {
 func TestNothingUnusual(t *testing.T) {
 	var paths []string
 	for _, pattern := range []string{"../../testdata/pcaps/*.pcap*", "../../testdata/pcaps/*/*.pcap*", "../../../shared/captures/*.pcap*", "../../../shared/cases/*.pcap*", "../../../shared/cases/*/*.pcap*"} {
-		list, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(filepath.Glob(pattern))(t)
 		if len(list) == 0 && strings.Contains(pattern, "shared") {
 			t.Logf("%s: there are none", pattern)
 		}
@@ -74,9 +72,7 @@ func TestNothingUnusual(t *testing.T) {
 	}
 	for _, s := range scenes.All() {
 		var b bytes.Buffer
-		if _, err := s.Write(&b, evening(s, 1)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Write(&b, evening(s, 1)))(t)
 		calm(t, s.Name, reported(t, b.Bytes(), 1, stats.Options{Rows: 1000}))
 	}
 }

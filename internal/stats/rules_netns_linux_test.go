@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
@@ -28,9 +29,7 @@ func TestRulesOfNamespace(t *testing.T) {
 	}
 	for _, name := range thorough.Of([]string{"greedy"}, []string{"greedy", "made-up"}) {
 		s, err := scenes.Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for format, v6 := range map[string]bool{"iptables": false, "ip6tables": true} {
 			run(name+" "+format, func(t *testing.T) {
 				o := scenes.Options{Span: 9 * time.Second, Clients: 800, Rate: 500, IPv6: v6}
@@ -93,10 +92,7 @@ func kept(t *testing.T, tool, text string, got shares) {
 			sum.Sent += got.Class[class].Sent
 			sum.Passed += got.Class[class].Passed
 		}
-		promised, err := strconv.ParseFloat(p[1], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		promised := must.Get(strconv.ParseFloat(p[1], 64))(t)
 		if sum.Sent == 0 {
 			continue // the report may count a few as forged that lost their replies
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
@@ -53,9 +54,7 @@ func TestRulesPlayed(t *testing.T) {
 			o := v.o
 			o.IPv6 = v6
 			s, err := scenes.Find(v.scene)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for k, x := range places {
 				var b bytes.Buffer
 				m := mkpcap.NewWriter(&b, mkpcap.Options{})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestRuns: requests that are added up before they are counted give the same counts as those that are counted one by one, whatever
@@ -66,10 +67,7 @@ func TestRuns(t *testing.T) {
 	if !bytes.Equal(summed, single) {
 		t.Errorf("%d bytes of counts, and %d bytes of others one by one", len(summed), len(single))
 	}
-	s, err := UnmarshalBinary(summed, []*dissect.Protocol{p}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(UnmarshalBinary(summed, []*dissect.Protocol{p}, nil))(t)
 	if requests, replies, unanswered := s.Messages(); requests != 20_000 || replies < 6000 || unanswered < 9000 {
 		t.Errorf("%d requests, %d replies, %d unanswered", requests, replies, unanswered)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/filter"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/thorough"
@@ -36,9 +37,7 @@ func reported(t *testing.T, capture []byte, workers int, o stats.Options) *stats
 		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
 		Trouble:  func(err error) { t.Error(err) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	o.Packets, o.OneSided = sum.Packets, sum.OneSided > 0
 	return a.Report(o)
 }
@@ -47,22 +46,12 @@ func reported(t *testing.T, capture []byte, workers int, o stats.Options) *stats
 func reportSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	var b bytes.Buffer
-	if err := stats.WriteSchema(&b); err != nil {
-		t.Fatal(err)
-	}
-	v, err := jsonschema.UnmarshalJSON(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, stats.WriteSchema(&b))
+	v := must.Get(jsonschema.UnmarshalJSON(&b))(t)
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource("report.json", v); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("report.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.AddResource("report.json", v))
+	s := must.Get(c.Compile("report.json"))(t)
 	return s
 }
 
@@ -144,10 +133,7 @@ func play(t *testing.T, name string, o scenes.Options) ([]byte, *scenes.Truth) {
 		once, _ := recordings.LoadOrStore(scene{name, o}, record)
 		record = once.(func() (recording, error))
 	}
-	r, err := record()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(record())(t)
 	return r.capture, r.truth
 }
 
@@ -189,10 +175,7 @@ func TestScenes(t *testing.T) {
 			t.Parallel()
 			capture, truth := play(t, v.scene, v.o)
 			r := reported(t, capture, 1, stats.Options{})
-			mine, err := json.Marshal(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mine := must.Get(json.Marshal(r))(t)
 			several := []int{2, 8}
 			if !thorough.All() {
 				several = several[min(1+i%3, 2):] // 8, of every third scene
@@ -208,9 +191,7 @@ func TestScenes(t *testing.T) {
 				t.Errorf("the report does not satisfy its schema: %v", err)
 			}
 			var said told
-			if err := json.Unmarshal(mine, &said); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(mine, &said))
 			verdicts(t, &said, truth)
 			totals(t, &said, truth)
 			servers(t, &said, truth)
@@ -431,19 +412,11 @@ func text(t *testing.T, r *stats.Report) {
 
 // TestHome: servers of other networks are not judged, and listed last.
 func TestHome(t *testing.T) {
-	s, err := scenes.Find("down")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(scenes.Find("down"))(t)
 	var b bytes.Buffer
-	if _, err := s.Write(&b, scenes.Options{Span: 60 * time.Second, Clients: 500}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Write(&b, scenes.Options{Span: 60 * time.Second, Clients: 500}))(t)
 	for home, want := range map[string]string{"198.51.100.12": stats.ServerDown, "198.51.100.10/32": stats.NothingUnusual, "198.51.100.0/24": stats.ServerDown} {
-		p, err := stats.Prefix(home)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(stats.Prefix(home))(t)
 		r := reported(t, b.Bytes(), 1, stats.Options{Home: []netip.Prefix{p}, HomeBy: "option"})
 		if r.Verdicts[0].Kind != want {
 			t.Errorf("home %s: %+v", home, r.Verdicts)

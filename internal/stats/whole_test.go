@@ -9,6 +9,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
@@ -18,16 +19,11 @@ import (
 // TestWholeFlood has a capture of nothing but a flood. Its verdict names the kind of request
 // that the flood consists of, whichever kind came first.
 func TestWholeFlood(t *testing.T) {
-	s, err := scenes.Find("forged-challenged")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(scenes.Find("forged-challenged"))(t)
 	const span = 3 * time.Second
 	for seed := uint64(1); seed <= 2; seed++ {
 		var b bytes.Buffer
-		if _, err := s.Write(&b, scenes.Options{Seed: seed, Span: span, From: time.Nanosecond, To: span, Rate: 2000, Clients: 20}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Write(&b, scenes.Options{Seed: seed, Span: span, From: time.Nanosecond, To: span, Rate: 2000, Clients: 20}))(t)
 		r := reported(t, b.Bytes(), 1, stats.Options{})
 		if len(r.Verdicts) == 0 || r.Verdicts[0].Kind != stats.ForgedFlood || !strings.Contains(r.Verdicts[0].Text, " a2s info requests in ") {
 			t.Errorf("seed %d: %+v", seed, r.Verdicts)
@@ -39,13 +35,9 @@ func TestWholeFlood(t *testing.T) {
 // as the first seconds of a live view.
 func TestFirstSeconds(t *testing.T) {
 	s, err := scenes.Find("quiet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var b bytes.Buffer
-	if _, err := s.Write(&b, scenes.Options{Span: 3 * time.Second, Clients: 20}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Write(&b, scenes.Options{Span: 3 * time.Second, Clients: 20}))(t)
 	a := stats.New()
 	if _, err := pipeline.Run(pipeline.Options{
 		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Counts: &pipeline.Counts{Stats: a}, Count: 60,

@@ -13,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/thorough"
@@ -30,9 +31,7 @@ func asked(t *testing.T, capture []byte, workers int, server netip.AddrPort, hom
 		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
 		Trouble:  func(err error) { t.Error(err) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return a.Why(server, stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0, Home: home})
 }
 
@@ -121,10 +120,7 @@ func TestWhy(t *testing.T) {
 		{"valve-master/trouble", "198.51.100.1", stats.Trouble, "master_version", `does not list it, because of its version: heartbeat rejected  "Outdated Version.`},
 		{"gamespy3/gs-qr2-challenge", "10.77.0.1:11111", stats.Answers, "", "10.77.0.1:11111 (GameSpy QR2 Sample) answers, and nothing in the capture stands in the way; only private addresses asked it. It was asked 13 times"},
 	} {
-		b, err := os.ReadFile("../../testdata/pcaps/" + c.file + ".pcap")
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile("../../testdata/pcaps/" + c.file + ".pcap"))(t)
 		at, err := netip.ParseAddrPort(c.server)
 		if err != nil {
 			at = netip.AddrPortFrom(netip.MustParseAddr(c.server), 0)
@@ -142,15 +138,10 @@ func TestWhy(t *testing.T) {
 // TestWhyOneSided: nobody can tell of a server that sends nothing, but that it replies to those that return its challenges, also if
 // its host was the place of the capture.
 func TestWhyOneSided(t *testing.T) {
-	s, err := scenes.Find("quiet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(scenes.Find("quiet"))(t)
 	at := netip.MustParseAddrPort("198.51.100.10:27015")
 	var b bytes.Buffer
-	if _, err := s.Write(&b, scenes.Options{Span: 30 * time.Second, Clients: 500}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Write(&b, scenes.Options{Span: 30 * time.Second, Clients: 500}))(t)
 	to := onlyTo(t, b.Bytes(), at.Addr())
 	if w := asked(t, to, 1, at)[0]; w.State != stats.Unclear || !strings.Contains(w.Text, "one direction only, or it does not reply") {
 		t.Errorf("%s %s", w.State, w.Text)

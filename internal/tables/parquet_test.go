@@ -15,6 +15,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/tables"
 	"github.com/qdissect/qdissect/report"
@@ -32,12 +33,8 @@ func TestWorkers(t *testing.T) {
 			Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true},
 			Trouble:  func(err error) { t.Error(err) },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, p.Close())
 		for i := range files {
 			if n == 0 {
 				first[i] = files[i]
@@ -57,10 +54,7 @@ func TestRowGroups(t *testing.T) {
 		if !bytes.Equal(file, unknown(t, c.rows, c.size, 10_000)) {
 			t.Errorf("%d rows of %d bytes: the file depends on the size of writes", c.rows, c.size)
 		}
-		f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(parquet.OpenFile(bytes.NewReader(file), int64(len(file))))(t)
 		if got := len(f.RowGroups()); int(f.NumRows()) != c.rows || got <= c.groups || got > c.groups+2 {
 			t.Errorf("%d rows of %d bytes: %d rows in %d row groups", c.rows, c.size, f.NumRows(), got)
 		}
@@ -70,10 +64,7 @@ func TestRowGroups(t *testing.T) {
 			SrcIP string `parquet:"src_ip"`
 			Data  string `parquet:"data"`
 		}
-		rows, err := parquet.Read[row](bytes.NewReader(file), int64(len(file)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must.Get(parquet.Read[row](bytes.NewReader(file), int64(len(file))))(t)
 		random, payload := rand.NewChaCha8([32]byte{}), make([]byte, c.size)
 		for i, got := range rows {
 			_, _ = random.Read(payload)
@@ -100,19 +91,13 @@ func unknown(t *testing.T, rows, size, piece int) []byte {
 	for i := range rows {
 		u.Frame, u.Time, u.Src = uint64(i+1), time.Unix(1, int64(i)), source(i)
 		_, _ = random.Read(u.Payload)
-		if err := r.Unknown(u); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Unknown(u))
 		if len(r.Bytes()) > piece || i == rows-1 {
-			if _, err := p.Write(r.Bytes()); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(p.Write(r.Bytes()))(t)
 			r.Reset()
 		}
 	}
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Close())
 	return file.Bytes()
 }
 
@@ -129,9 +114,7 @@ func FuzzParquet(f *testing.F) {
 			Inputs: []string{"-"}, Stdin: &in, Out: p, All: true, Reporter: func() report.Reporter { return tables.NewRows(false) },
 			Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true}, Trouble: func(error) {},
 		})
-		if err = errors.Join(err, p.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, p.Close()))
 		for i := range files {
 			rows, err := parquet.Read[any](bytes.NewReader(files[i].Bytes()), int64(files[i].Len()))
 			if err != nil || i == 0 && len(payload) <= 60_000 && len(rows) == 0 {
@@ -146,9 +129,7 @@ func TestBroken(t *testing.T) {
 	r := tables.NewRows(false)
 	addr := netip.MustParseAddrPort("192.0.2.1:27015")
 	u := &dissect.Unknown{Datagram: &dissect.Datagram{Frame: 1, Src: addr, Dst: addr, Payload: []byte("data")}}
-	if err := r.Unknown(u); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Unknown(u))
 	for n := 1; n < len(r.Bytes()); n++ {
 		p := tables.NewParquet([...]io.Writer{io.Discard, io.Discard, io.Discard})
 		if _, err := p.Write(r.Bytes()[:n]); err == nil {

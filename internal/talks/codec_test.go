@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/talks"
@@ -23,9 +24,7 @@ func TestCodec(t *testing.T) {
 	for _, name := range []string{"a2s/trouble.pcap", "quake3/trouble.pcap", "icmp/errors4.pcap", "gamespy1/swat4.pcap"} {
 		o := pipeline.Options{Inputs: []string{path(name)}, Analysis: config, Out: io.Discard, Counts: &pipeline.Counts{Stats: stats.New(), Talks: talks.New()}, Trouble: func(error) {}}
 		o.Reporter = func() report.Reporter { return report.NewCounts() }
-		if _, err := pipeline.Run(o); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(pipeline.Run(o))(t)
 		b := o.Counts.Talks.AppendBinary(nil)
 		read, err := talks.UnmarshalBinary(b, config.Protocols)
 		if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/hostile"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
@@ -52,9 +53,7 @@ func from(t *testing.T, o pipeline.Options, captures ...string) *stats.Report {
 		so.Made.Files = append(so.Made.Files, stats.File{Name: c, Word: c})
 	}
 	o.Reporter = func() report.Reporter { return report.NewCounts() }
-	if _, err := pipeline.Run(o); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(pipeline.Run(o))(t)
 	r := o.Counts.Stats.Report(so)
 	r.Talks = o.Counts.Talks.List(r.Findings, config, so.Made.Files)
 	return r
@@ -69,10 +68,7 @@ func (live) Counts() (received, dropped uint64) { return 0, 0 }
 // TestLive: the conversations of a live capture are those of a file.
 func TestLive(t *testing.T) {
 	for _, name := range []string{"a2s/trouble.pcap", "quake3/trouble.pcap"} {
-		r, err := capture.Open(path(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(capture.Open(path(name)))(t)
 		o := pipeline.Options{Source: &pipeline.Source{Source: live{r}}, Events: &pipeline.Events{Clock: func() time.Time { return time.Unix(0, 0) }}}
 		got, _ := json.Marshal(from(t, o, name).Talks)
 		if want, _ := json.Marshal(of(t, 1, name)); string(got) != string(want) || len(got) < 10_000 {
@@ -85,27 +81,14 @@ func TestLive(t *testing.T) {
 // TestSchema: reports with conversations are as the schema says.
 func TestSchema(t *testing.T) {
 	var b bytes.Buffer
-	if err := stats.WriteSchema(&b); err != nil {
-		t.Fatal(err)
-	}
-	v, err := jsonschema.UnmarshalJSON(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, stats.WriteSchema(&b))
+	v := must.Get(jsonschema.UnmarshalJSON(&b))(t)
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("report.json", v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.AddResource("report.json", v))
 	schema := c.MustCompile("report.json")
 	for _, name := range []string{"a2s/trouble.pcap", "quake3/trouble.pcap", "icmp/errors4.pcap", "gamespy1/swat4.pcap"} {
-		text, err := json.Marshal(from(t, pipeline.Options{}, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(from(t, pipeline.Options{}, name)))(t)
+		v := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 		if err := schema.Validate(v); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -206,10 +189,7 @@ func TestWorkers(t *testing.T) {
 	captures := []string{"a2s/trouble.pcap", "hostile/forged.pcap", "quake3/trouble.pcap", "icmp/trouble.pcapng"}
 	var want []byte
 	for _, n := range []int{1, 2, 8} {
-		got, err := json.Marshal(of(t, n, captures...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(json.Marshal(of(t, n, captures...)))(t)
 		if want == nil {
 			want = got
 		}
@@ -247,10 +227,7 @@ func (f *forger) Unknown(*dissect.Unknown) {}
 // TestSecrets: passwords are in no conversation.
 func TestSecrets(t *testing.T) {
 	const secret = "Tr0ub4dor"
-	in, err := capture.Open(path("hostile/secrets.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(capture.Open(path("hostile/secrets.pcap")))(t)
 	defer in.Close()
 	decoder := packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, func(*packet.Loss) {})
 	flows := map[netip.AddrPort][]*dissect.Datagram{}
@@ -266,10 +243,7 @@ func TestSecrets(t *testing.T) {
 	masked := 0
 	for client, datagrams := range flows {
 		f := &forger{Talks: talks.New(), fakes: fakes(1)}
-		a, err := dissect.New(config, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(dissect.New(config, f))(t)
 		for _, d := range datagrams {
 			a.Datagram(d)
 		}
@@ -298,10 +272,7 @@ func TestSecrets(t *testing.T) {
 // TestLimits: what is kept is bounded, whatever comes.
 func TestLimits(t *testing.T) {
 	f := &forger{Talks: talks.New(), fakes: fakes(500)}
-	a, err := dissect.New(config, f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(dissect.New(config, f))(t)
 	reply := []byte(hostile.Rules(60))
 	for i := range 20_000 {
 		ends := netip.AddrPortFrom(netip.AddrFrom4([4]byte{100, 64, byte(i >> 12), byte(i >> 4)}), 4000)
@@ -316,10 +287,7 @@ func TestLimits(t *testing.T) {
 // TestNoAllocations: messages without findings cost no memory.
 func TestNoAllocations(t *testing.T) {
 	f := &forger{Talks: talks.New()}
-	a, err := dissect.New(config, f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(dissect.New(config, f))(t)
 	client, server := netip.MustParseAddrPort("192.0.2.1:4000"), netip.MustParseAddrPort("198.51.100.10:27015")
 	request, reply := []byte("\xff\xff\xff\xffTSource Engine Query\x00"), []byte(hostile.Info("name", 3))
 	var d dissect.Datagram

@@ -19,6 +19,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
@@ -44,9 +45,7 @@ func snapshotOf(t *testing.T, file []byte, o stats.Options) *Snapshot {
 		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) }, Analysis: analysis(),
 		Trouble: func(err error) { t.Error(err) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	o.Packets = sum.Packets
 	r := a.Report(o)
 	if len(r.Rules) > 0 { // the screens show how they are drawn, not what they say
@@ -65,14 +64,9 @@ func snapshotOf(t *testing.T, file []byte, o stats.Options) *Snapshot {
 
 func scene(t *testing.T, name string) []byte {
 	t.Helper()
-	s, err := scenes.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(scenes.Find(name))(t)
 	var b bytes.Buffer
-	if _, err := s.Write(&b, scenes.Options{Span: 30 * time.Second, Clients: 200, Sources: 300, Rate: 200}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Write(&b, scenes.Options{Span: 30 * time.Second, Clients: 200, Sources: 300, Rate: 200}))(t)
 	return b.Bytes()
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/talks"
@@ -35,19 +36,14 @@ func reported(t *testing.T, capture []byte, width time.Duration) *stats.Report {
 		o.Counts.Slots = &pipeline.Slots{Width: width, Counts: func(start time.Time, packets uint64, s *stats.Shards) {
 			u := &unitfile.Unit{Captures: "slot", Part: unitfile.All, Packets: packets, Shards: s}
 			b, err := unitfile.AppendSmall(nil, u, unitfile.SlotBytes)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if u, err = unitfile.ReadSmall(b, all.Protocols(), unitfile.SlotBounds(start)); err != nil {
 				t.Fatal(start, err)
 			}
 			sum.Add(u)
 		}}
 	}
-	c, err := pipeline.Run(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(pipeline.Run(o))(t)
 	if width == 0 {
 		return o.Counts.Stats.Report(stats.Options{Packets: c.Packets})
 	}
@@ -64,9 +60,7 @@ func TestSlots(t *testing.T) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			var b bytes.Buffer
-			if _, err := s.Write(&b, scenes.Options{Seed: 3, Span: 40 * time.Second, Clients: 300}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.Write(&b, scenes.Options{Seed: 3, Span: 40 * time.Second, Clients: 300}))(t)
 			want, got := reported(t, b.Bytes(), 0), reported(t, b.Bytes(), 7*time.Second)
 			what := func(r *stats.Report) (list []string) {
 				for i := range r.Verdicts {
@@ -139,18 +133,13 @@ func TestSlots(t *testing.T) {
 func TestSlotLimits(t *testing.T) {
 	start := time.Date(2026, 3, 14, 19, 5, 0, 0, time.UTC)
 	var b bytes.Buffer
-	if _, err := scenes.All()[0].Write(&b, scenes.Options{Seed: 3, Span: 10 * time.Second, Clients: 10}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(scenes.All()[0].Write(&b, scenes.Options{Seed: 3, Span: 10 * time.Second, Clients: 10}))(t)
 	unit := func(change func(*unitfile.Unit)) []byte {
 		u := &unitfile.Unit{Captures: "slot", Part: unitfile.All, Packets: 7, Shards: stats.NewShards(), Talks: talks.New()}
 		if change != nil {
 			change(u)
 		}
-		out, err := unitfile.Append(nil, u)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(unitfile.Append(nil, u))(t)
 		return out
 	}
 	counted := func(u *unitfile.Unit) { // at 19:00
@@ -160,9 +149,7 @@ func TestSlotLimits(t *testing.T) {
 			Analysis: dissect.Config{Protocols: all.Protocols()},
 			Trouble:  func(err error) { t.Error(err) },
 		}
-		if _, err := pipeline.Run(o); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(pipeline.Run(o))(t)
 	}
 	for name, c := range map[string]struct {
 		b    []byte
@@ -188,36 +175,27 @@ func TestSlotLimits(t *testing.T) {
 func countsOf(f *testing.F) *stats.Shards {
 	f.Helper()
 	var b bytes.Buffer
-	if _, err := scenes.All()[0].Write(&b, scenes.Options{Seed: 3, Span: 2 * time.Second, Clients: 10}); err != nil {
-		f.Fatal(err)
-	}
+	must.Get(scenes.All()[0].Write(&b, scenes.Options{Seed: 3, Span: 2 * time.Second, Clients: 10}))(f)
 	shards := stats.NewShards()
 	o := pipeline.Options{
 		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Counts: &pipeline.Counts{Stats: stats.New(), Shards: shards},
 		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
 		Analysis: dissect.Config{Protocols: all.Protocols()}, Trouble: func(err error) { f.Error(err) },
 	}
-	if _, err := pipeline.Run(o); err != nil {
-		f.Fatal(err)
-	}
+	must.Get(pipeline.Run(o))(f)
 	return shards
 }
 
 // FuzzRead reads units that may come from anybody. What can be read is joined, reported and written again.
 func FuzzRead(f *testing.F) {
-	whole, err := unitfile.Append(nil, &unitfile.Unit{Captures: "a", Names: []string{"a"}, Part: unitfile.All, Packets: 7, Shards: countsOf(f), Talks: talks.New()})
-	if err != nil {
-		f.Fatal(err)
-	}
+	whole := must.Get(unitfile.Append(nil, &unitfile.Unit{Captures: "a", Names: []string{"a"}, Part: unitfile.All, Packets: 7, Shards: countsOf(f), Talks: talks.New()}))(f)
 	f.Add(whole)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		u, err := unitfile.Read(bytes.NewReader(b), all.Protocols())
 		if err != nil {
 			return
 		}
-		if _, err := unitfile.Append(nil, u); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(unitfile.Append(nil, u))(t)
 		sum := unitfile.NewSum()
 		sum.Add(u)
 		sum.Guesses()
@@ -238,10 +216,7 @@ func FuzzSmall(f *testing.F) {
 		if err != nil {
 			return // too much to be made small
 		}
-		u, err := unitfile.Read(bytes.NewReader(again), all.Protocols())
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := must.Get(unitfile.Read(bytes.NewReader(again), all.Protocols()))(t)
 		sum := stats.NewShards()
 		sum.Fold(u.Shards)
 		sum.Sum().Report(stats.Options{})

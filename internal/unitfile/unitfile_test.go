@@ -9,6 +9,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/talks"
 )
@@ -19,19 +20,13 @@ func empty(name string) *Unit {
 
 // TestLimits reads what is too large, what is damaged and what is something else.
 func TestLimits(t *testing.T) {
-	b, err := Append(nil, empty("x.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Append(nil, empty("x.pcap")))(t)
 	if u, err := Read(bytes.NewReader(b), all.Protocols()); err != nil || u.Captures != "x.pcap" || u.Packets != 7 || len(u.Guesses) != 1 {
 		t.Fatal(u, err)
 	}
 	evil := empty("x.pcap")
 	evil.Guesses[0].What = "\x1b[2Jnothing"
-	unsafe, err := Append(nil, evil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unsafe := must.Get(Append(nil, evil))(t)
 	z, _ := zstd.NewWriter(nil)
 	bomb := z.EncodeAll(make([]byte, maxFile+1), []byte(magic))
 	other := bytes.Clone(b)

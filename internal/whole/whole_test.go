@@ -7,53 +7,45 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // names returns what is in a folder.
 func names(t *testing.T, dir string) (list []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		list = append(list, e.Name())
 	}
 	return list
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestCreate: a file has its name when it is placed, not before, and not at all if it is discarded.
 func TestCreate(t *testing.T) {
 	dir := t.TempDir()
 	name, link := filepath.Join(dir, "a"), filepath.Join(dir, "link")
-	must(t, os.WriteFile(name, []byte("old"), 0o640))
-	must(t, os.Symlink("a", link))
+	must.Do(t, os.WriteFile(name, []byte("old"), 0o640))
+	must.Do(t, os.Symlink("a", link))
 	f, err := Create(link, false)
-	must(t, err)
+	must.Do(t, err)
 	_, err = f.WriteString("new")
-	must(t, err)
+	must.Do(t, err)
 	if b, _ := os.ReadFile(name); string(b) != "old" {
 		t.Errorf("before Place: %q", b)
 	}
 	gone, err := Create(filepath.Join(dir, "b"), false)
-	must(t, err)
+	must.Do(t, err)
 	gone.Discard()
 	gone.Discard()
-	must(t, f.Place())
+	must.Do(t, f.Place())
 	f.Discard()
 	st, err := os.Stat(name)
-	must(t, err)
+	must.Do(t, err)
 	if b, _ := os.ReadFile(name); string(b) != "new" || st.Mode() != 0o640 || !slices.Equal(names(t, dir), []string{"a", "link"}) {
 		t.Errorf("after Place: %q, mode %v, %v", b, st.Mode(), names(t, dir))
 	}
-	must(t, Write(name, nil, true))
+	must.Do(t, Write(name, nil, true))
 	if st, err := os.Stat(name); err != nil || st.Mode() != 0o600 {
 		t.Errorf("private: %v, %v", st.Mode(), err)
 	}
@@ -62,14 +54,13 @@ func TestCreate(t *testing.T) {
 // TestSweep: what a process left that was killed is removed, what is being written or is of somebody else is not.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
-	held, err := Create(filepath.Join(dir, "a"), false)
-	must(t, err)
+	held := must.Get(Create(filepath.Join(dir, "a"), false))(t)
 	defer held.Discard()
 	mine := filepath.Base(held.Name())
 	for _, name := range []string{".new-1-b.part", ".new-2", "c.part", ".done"} {
-		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
-	must(t, os.MkdirAll(filepath.Join(dir, ".new-3-unit.part", "below"), 0o700))
+	must.Do(t, os.MkdirAll(filepath.Join(dir, ".new-3-unit.part", "below"), 0o700))
 	swept.Clear()
 	Sweep(dir)
 	want := []string{".done", ".new-2", mine, "c.part"}
@@ -84,22 +75,21 @@ func TestSweep(t *testing.T) {
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "unit")
-	f, err := Mkdir(name)
-	must(t, err)
+	f := must.Get(Mkdir(name))(t)
 	for _, file := range []string{"a", "b", "summary"} {
-		must(t, os.WriteFile(filepath.Join(f.Name(), file+Suffix), []byte(file), 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(f.Name(), file+Suffix), []byte(file), 0o600))
 	}
-	must(t, f.Place())
+	must.Do(t, f.Place())
 	if got := names(t, name); len(got) != 3 || slices.Contains(got, "a") {
 		t.Errorf("%q", got)
 	}
-	must(t, os.Rename(filepath.Join(name, "a"+Suffix), filepath.Join(name, "a"))) // and then it was killed
-	must(t, Finish(name, "summary"))
-	must(t, Finish(name, "summary"))
+	must.Do(t, os.Rename(filepath.Join(name, "a"+Suffix), filepath.Join(name, "a"))) // and then it was killed
+	must.Do(t, Finish(name, "summary"))
+	must.Do(t, Finish(name, "summary"))
 	if got := names(t, name); !slices.Equal(got, []string{"a", "b", "summary"}) {
 		t.Errorf("%q", got)
 	}
-	must(t, Finish(filepath.Join(dir, "none"), "summary"))
+	must.Do(t, Finish(filepath.Join(dir, "none"), "summary"))
 }
 
 // TestNoRoom: a folder that is not there is an error that says so, and leaves nothing.
@@ -117,14 +107,14 @@ func TestFinishTwice(t *testing.T) {
 	for range 100 {
 		dir := t.TempDir()
 		for _, name := range []string{"a", "b", "last"} {
-			must(t, os.WriteFile(filepath.Join(dir, name+Suffix), []byte(name), 0o666))
+			must.Do(t, os.WriteFile(filepath.Join(dir, name+Suffix), []byte(name), 0o666))
 		}
 		ended := make(chan error)
 		for range 4 {
 			go func() { ended <- Finish(dir, "last") }()
 		}
 		for range 4 {
-			must(t, <-ended)
+			must.Do(t, <-ended)
 		}
 		if got := names(t, dir); !slices.Equal(got, []string{"a", "b", "last"}) {
 			t.Fatal(got)

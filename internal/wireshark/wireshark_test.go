@@ -16,6 +16,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/thorough"
@@ -38,10 +39,7 @@ type joined struct {
 
 func create(t *testing.T, name string) *capture.Writer {
 	t.Helper()
-	w, err := capture.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(capture.Create(name))(t)
 	return w
 }
 
@@ -149,14 +147,10 @@ func join(t *testing.T, captures []string) (j *joined, with, without string) {
 			Inputs: []string{name}, Reporter: func() report.Reporter { return j }, Save: &pipeline.Saving{Saver: j, Annotate: true, Tree: report.NewTreeNote(false)}, Trouble: func(error) {},
 			Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	for _, w := range []*capture.Writer{j.before, j.with} {
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Close())
 	}
 	return j, with, without
 }
@@ -193,9 +187,7 @@ func tshark(t *testing.T, args ...string) string {
 func writeScript(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "qdissect.lua")
-	if err := os.WriteFile(name, []byte(Script(all.Protocols(), "test")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte(Script(all.Protocols(), "test")), 0o600))
 	return name
 }
 
@@ -270,10 +262,7 @@ func TestFields(t *testing.T) {
 
 // documented checks that every filter of docs/wireshark.md is valid, and matches something.
 func documented(t *testing.T, with string) {
-	page, err := os.ReadFile(filepath.FromSlash("../../docs/wireshark.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.FromSlash("../../docs/wireshark.md")))(t)
 	_, table, _ := strings.Cut(string(page), "| filter | shows |\n|---|---|\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	var filters []string

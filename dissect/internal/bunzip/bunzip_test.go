@@ -12,6 +12,7 @@ import (
 
 	"github.com/dsnet/compress/bzip2"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -25,9 +26,7 @@ func pack(t testing.TB, plain []byte, level int) []byte {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return z.Bytes()
 }
 
@@ -376,9 +375,7 @@ func BenchmarkDecode(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			r.Reset(bytes.NewReader(z))
-			if _, err := io.ReadFull(r, out); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(io.ReadFull(r, out))(b)
 		}
 	})
 }

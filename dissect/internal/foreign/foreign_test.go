@@ -3,6 +3,8 @@ package foreign
 import (
 	"encoding/hex"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestName names foreign traffic by the first bytes of real datagrams from documents
@@ -21,10 +23,7 @@ func TestName(t *testing.T) {
 		{"0102030405", ""},
 		{"", ""},
 	} {
-		b, err := hex.DecodeString(c.bytes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(hex.DecodeString(c.bytes))(t)
 		if got := Name(b); got != c.want {
 			t.Errorf("%s looks like %q, want %q", c.bytes, got, c.want)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/minecraft"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 func TestParseQuery(t *testing.T) {
@@ -58,9 +59,7 @@ func newTalk(t *testing.T) *talk {
 	k := &talk{port: 4321, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	var err error
 	k.a, err = dissect.New(dissect.Config{Protocols: []*dissect.Protocol{gamespy2.Protocol(), gamespy3.Protocol(), minecraft.Protocol()}}, k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return k
 }
 

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -89,9 +90,7 @@ var captures = sync.OnceValue(func() string {
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{dir: t.TempDir()}
-	if err := os.Symlink(filepath.Join(captures(), "c"), filepath.Join(s.dir, "c")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(filepath.Join(captures(), "c"), filepath.Join(s.dir, "c")))
 	s.tree, s.page = treeOf(t, filepath.Join(captures(), "single")), pageOf(t, filepath.Join(captures(), "single.html"))
 	if len(s.tree) < 60 {
 		t.Fatalf("%d files", len(s.tree))
@@ -114,9 +113,7 @@ func treeOf(t *testing.T, dir string) map[string][32]byte {
 		tree[strings.TrimPrefix(path, dir)] = sha256.Sum256(b)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return tree
 }
 
@@ -125,10 +122,7 @@ var command = regexp.MustCompile(`report --from [\w/.-]+`)
 // pageOf returns a page of report without its command.
 func pageOf(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(name))(t)
 	if !command.Match(b) {
 		t.Fatalf("%s: no command", name)
 	}
@@ -173,19 +167,14 @@ type process struct {
 // start starts qdissect-fleet.
 func (s *scene) start(t *testing.T, args ...string) *process {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	if args[0] == "run" || args[0] == "work" {
 		args = append([]string{args[0], "--qdissect", qdissect}, args[1:]...)
 	}
 	p := &process{exec.Command(self, args...), t, &bytes.Buffer{}, make(chan struct{})}
 	p.Dir, p.Env = s.dir, append(os.Environ(), "QDISSECT_FLEET_SELF=1", "TMPDIR="+s.dir)
 	p.Stdout, p.Stderr = p.text, p.text
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Start())
 	go func() {
 		_ = p.Wait() // ProcessState says it
 		close(p.done)
@@ -221,10 +210,7 @@ func (p *process) ends(status int) string {
 // address returns an address of loopback on which nobody listens.
 func address(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -426,9 +412,7 @@ func TestServerRestart(t *testing.T) {
 		})
 		server.kill()
 		if lose {
-			if err := os.RemoveAll(filepath.Join(s.dir, "store")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.RemoveAll(filepath.Join(s.dir, "store")))
 		}
 		serve()
 		contains(t, run.ends(damaged), "the server was away", "units dissected")
@@ -456,9 +440,7 @@ func (s *scene) wrapper(t *testing.T, before string) string {
 	t.Helper()
 	name := filepath.Join(s.dir, "wrapper")
 	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *'--unit -'*) while read -r line; do %s; printf '%%s\\n' \"$line\" | %s \"$@\"; done;; *) exec %s \"$@\";; esac\n", before, qdissect, qdissect)
-	if err := os.WriteFile(name, []byte(script), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte(script), 0o777))
 	return name
 }
 
@@ -493,9 +475,7 @@ func TestDuplicates(t *testing.T) {
 	s := newScene(t)
 	name := filepath.Join(s.dir, "twice")
 	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *'--unit list'*) %s \"$@\" | sed '/\"done\"/!p';; *) exec %s \"$@\";; esac\n", qdissect, qdissect)
-	if err := os.WriteFile(name, []byte(script), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte(script), 0o777))
 	text := s.start(t, "run", "c/**", "--out", "out", "--workers", "3", "--qdissect", name).ends(damaged)
 	contains(t, text, fmt.Sprintf("%d units dissected", 2*len(s.tree)/3))
 	s.same(t, "out")
@@ -509,14 +489,10 @@ func TestOtherBytes(t *testing.T) {
 	url := s.joined(t, at)
 	s.start(t, "run", "c/a/*", "--out", "out", "-q", "--nats", url).ends(0)
 	for range 2 {
-		if err := os.RemoveAll(filepath.Join(s.dir, "out")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll(filepath.Join(s.dir, "out")))
 		name := filepath.Join(s.dir, "other")
 		script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *'--unit -'*) %s \"$@\" | sed -u 's/\"sha256\":\"....../\"sha256\":\"abcdef/';; *) exec %s \"$@\";; esac\n", qdissect, qdissect)
-		if err := os.WriteFile(name, []byte(script), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(script), 0o777))
 		text := s.start(t, "run", "c/a/*", "--out", "out", "-q", "--nats", url, "--qdissect", name).ends(2)
 		contains(t, text, "other bytes than before: SHA-256 ", " and abcdef", "with the same program, flags and captures", "1 failed")
 		contains(t, s.start(t, "status", "--nats", url).ends(0), "other bytes than before")
@@ -530,10 +506,7 @@ func TestFullDisk(t *testing.T) {
 	if text, err := exec.Command("unshare", "-rm", "true").CombinedOutput(); err != nil {
 		t.Skipf("no mount namespace here: %s", text)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	script := `mkdir -p out && mount -t tmpfs -o size=300k none out || exit 99
 	run() { $SELF run --qdissect $Q 'c/**' --out out --workers 2; }
 	run; echo status $?

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // A cost is the time and the processor time that something takes.
@@ -32,10 +34,7 @@ func costOf(start time.Time, p *os.ProcessState) cost {
 // shell runs a script in the folder of a scene.
 func (s *scene) shell(t *testing.T, script string) cost {
 	t.Helper()
-	root, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.Abs("../../.."))(t)
 	cmd := exec.Command("sh", "-ec", script)
 	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), "Q="+qdissect, "ROOT="+root)
 	start := time.Now()
@@ -160,15 +159,10 @@ func TestMemory(t *testing.T) {
 		t.Skip("no /proc here")
 	}
 	const units = 100_000
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	s := &scene{dir: t.TempDir()}
 	program := filepath.Join(s.dir, "fake")
-	if err := os.WriteFile(program, fmt.Appendf(nil, "#!/bin/sh\nQDISSECT_FLEET_FAKE=%d exec %s \"$@\"\n", units, self), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(program, fmt.Appendf(nil, "#!/bin/sh\nQDISSECT_FLEET_FAKE=%d exec %s \"$@\"\n", units, self), 0o777))
 	at := address(t)
 	server := s.start(t, "server", "--store", "store", "--listen", at)
 	url := s.joined(t, at)
@@ -186,9 +180,7 @@ func TestMemory(t *testing.T) {
 			return
 		case <-time.After(time.Second):
 			b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", server.Process.Pid))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			_, rest, _ := strings.Cut(string(b), "VmRSS:")
 			if last, err = strconv.Atoi(strings.Fields(rest)[0]); err != nil {
 				t.Fatal(err)

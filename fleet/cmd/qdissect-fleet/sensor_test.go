@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -38,10 +39,7 @@ func TestLoopback(t *testing.T) {
 	}
 	s := &scene{dir: t.TempDir()}
 	address := address(t)
-	game, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	game := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	defer game.Close()
 	go func() {
 		b := make([]byte, 100)
@@ -53,10 +51,7 @@ func TestLoopback(t *testing.T) {
 			game.WriteTo([]byte("\xff\xff\xff\xffI\x11Old town\x00de_dust2\x00cstrike\x00Counter-Strike\x00\x0a\x00"+string([]byte{n, 16})+"\x00dl\x00\x001.0\x00"), from)
 		}
 	}()
-	client, err := net.Dial("udp", game.LocalAddr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(net.Dial("udp", game.LocalAddr().String()))(t)
 	defer client.Close()
 	ask := func() {
 		time.Sleep(15 * time.Millisecond) // else it looks like a copy
@@ -111,14 +106,9 @@ func TestLoopback(t *testing.T) {
 		t.Error(text)
 	}
 
-	if err := sensor.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, sensor.Process.Signal(os.Interrupt))
 	sensor.ends(0)
-	out, err := exec.Command(qdissect, "report", "--from", filepath.Join(s.dir, "a", "counts"), "--format", "json").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(exec.Command(qdissect, "report", "--from", filepath.Join(s.dir, "a", "counts"), "--format", "json").Output())(t)
 	var r struct {
 		Totals struct{ Requests, Replies int }
 	}
@@ -187,17 +177,11 @@ func TestDown(t *testing.T) {
 	defer asking.Wait()
 	defer close(over)
 	for name := range games {
-		game, err := net.ListenPacket("udp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		game := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 		defer game.Close()
 		games[name] = game
 		filter = append(filter, "port", strings.TrimPrefix(game.LocalAddr().String(), "127.0.0.1:"), "or")
-		client, err := net.Dial("udp", game.LocalAddr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := must.Get(net.Dial("udp", game.LocalAddr().String()))(t)
 		defer client.Close()
 		asking.Go(func() {
 			for {
@@ -243,9 +227,7 @@ func TestDown(t *testing.T) {
 	for _, args := range [][]string{{"live", "-q", "-i", "lo", "--metrics", metrics}, {"report", "-i", "lo", "-o", "report.html", "--every", "2"}} {
 		cmd := exec.Command(qdissect, append(args, filter...)...)
 		cmd.Dir = s.dir
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmd.Start())
 		defer cmd.Wait()
 		defer cmd.Process.Kill()
 	}
@@ -327,10 +309,7 @@ func TestReadme(t *testing.T) {
 	if text, err := exec.Command("unshare", "-rmn", "openssl", "version").CombinedOutput(); err != nil {
 		t.Skipf("no namespaces or no openssl here: %s", text)
 	}
-	page, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../README.md"))(t)
 	_, text, _ := strings.Cut(string(page), "### Who may do what")
 	text, _, _ = strings.Cut(text, "For a NATS server that exists")
 	script := "mount --bind hosts /etc/hosts; ip link set lo up\nkey() { qdissect-fleet key $1.nk >$1.key; }\n"
@@ -364,13 +343,8 @@ func TestReadme(t *testing.T) {
 	}
 	script += "for i in $(seq 1200); do grep -q ams1.html pages/index.html 2>/dev/null && exit 0; sleep 0.1; done; exit 9"
 	s := &scene{dir: t.TempDir()}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Symlink(self, filepath.Join(s.dir, "qdissect-fleet")), os.WriteFile(filepath.Join(s.dir, "hosts"), []byte("127.0.0.1 hub localhost\n"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
+	must.Do(t, errors.Join(os.Symlink(self, filepath.Join(s.dir, "qdissect-fleet")), os.WriteFile(filepath.Join(s.dir, "hosts"), []byte("127.0.0.1 hub localhost\n"), 0o600)))
 	cmd := exec.Command("unshare", "-rmnpf", "--kill-child", "sh", "-ec", script)
 	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), "QDISSECT_FLEET_SELF=1", "Q="+qdissect, "PATH="+s.dir+":"+os.Getenv("PATH"))
 	if text, err := cmd.CombinedOutput(); err != nil {
@@ -392,9 +366,7 @@ func TestViewFirst(t *testing.T) {
 	}
 	key := s.start(t, "key", "wall.nk")
 	users := "view wall " + strings.TrimSpace(key.ends(0)) + "\n"
-	if err := errors.Join(os.Chmod(filepath.Join(s.dir, "hub.key"), 0o600), os.WriteFile(filepath.Join(s.dir, "users"), []byte(users), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Chmod(filepath.Join(s.dir, "hub.key"), 0o600), os.WriteFile(filepath.Join(s.dir, "users"), []byte(users), 0o600)))
 	_, port, _ := strings.Cut(address(t), ":")
 	args := []string{"view", "--nats", "tls://localhost:" + port, "--tls-ca", "hub.pem", "--nkey", "wall.nk"}
 	view := s.start(t, append(slices.Clone(args), "-o", "pages")...)

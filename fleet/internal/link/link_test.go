@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // A yard is a folder with a server, certificates and keys.
@@ -133,9 +135,7 @@ func TestWhoConnects(t *testing.T) {
 		}
 	}
 	// Secrets are for their owner only.
-	if err := os.Chmod(y.file("worker.nk"), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(y.file("worker.nk"), 0o640))
 	for _, o := range []Options{{URL: plain.URL(), NKey: y.file("worker.nk")}, {URL: plain.URL(), Creds: y.file("worker.nk")}} {
 		if _, err := o.Connect("test"); err == nil || !strings.Contains(err.Error(), "others can read this secret") {
 			t.Error(err)
@@ -177,32 +177,19 @@ func TestWhoPublishes(t *testing.T) {
 		{"status", "qdissect.work.tonight", false},
 		{"status", ack, false},
 	} {
-		conn, err := (&Options{URL: s.URL(), NKey: y.file(c.role + ".nk")}).Connect("test")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(conn.Publish(c.subject, nil), conn.Flush()); err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get((&Options{URL: s.URL(), NKey: y.file(c.role + ".nk")}).Connect("test"))(t)
+		must.Do(t, errors.Join(conn.Publish(c.subject, nil), conn.Flush()))
 		if refused := errors.Is(conn.LastError(), nats.ErrPermissionViolation); refused == c.may {
 			t.Errorf("%s publishes to %s: refused is %v", c.role, c.subject, refused)
 		}
 		conn.Close()
 	}
 	// Nobody listens to what others are answered, or to the queue.
-	conn, err := (&Options{URL: s.URL(), NKey: y.file("work.nk")}).Connect("test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get((&Options{URL: s.URL(), NKey: y.file("work.nk")}).Connect("test"))(t)
 	defer conn.Close()
 	for _, subject := range []string{">", "_INBOX.>", inbox(y.user("run.nk")) + ".>", "qdissect.work.tonight"} {
-		sub, err := conn.SubscribeSync(subject)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := conn.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		sub := must.Get(conn.SubscribeSync(subject))(t)
+		must.Do(t, conn.Flush())
 		if _, err := sub.NextMsg(50 * time.Millisecond); !errors.Is(err, nats.ErrPermissionViolation) && !errors.Is(conn.LastError(), nats.ErrPermissionViolation) {
 			t.Errorf("%s: %v", subject, err)
 		}
@@ -241,9 +228,7 @@ func FuzzUsers(f *testing.F) {
 	f.Add([]byte("# users\nwork run UDR2RSGZM4VJODKWWWNXF3U3IXSRKVV4S6JUDGF4DO2VRKIH3KEDRJZZ\nview wall UCC3GJOWYJKYGKL2VFIBJH72O4LMFKRVVVBO4RQPSY6SEPRIOG3TUFI2\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		name := filepath.Join(t.TempDir(), "users")
-		if err := os.WriteFile(name, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, text, 0o600))
 		list, err := readUsers(name)
 		if err != nil {
 			return

@@ -33,6 +33,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/fleet/internal/link"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
@@ -97,9 +98,7 @@ func counted(t testing.TB, seed uint64, start time.Time, span time.Duration) (sl
 func countedOf(t testing.TB, scene scenes.Options) (slots []time.Time, list [][]byte) {
 	t.Helper()
 	var b bytes.Buffer
-	if _, err := scenes.All()[0].Write(&b, scene); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(scenes.All()[0].Write(&b, scene))(t)
 	o := pipeline.Options{
 		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Workers: 1, Counts: &pipeline.Counts{Stats: stats.New()},
 		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
@@ -107,15 +106,10 @@ func countedOf(t testing.TB, scene scenes.Options) (slots []time.Time, list [][]
 		Trouble:  func(err error) { t.Error(err) },
 	}
 	o.Counts.Slots = &pipeline.Slots{Width: unitfile.SlotTime, Counts: func(start time.Time, packets uint64, s *stats.Shards) {
-		u, err := unitfile.AppendSmall(nil, &unitfile.Unit{Captures: "eth0", Part: unitfile.All, Packets: packets, Shards: s}, unitfile.SlotBytes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := must.Get(unitfile.AppendSmall(nil, &unitfile.Unit{Captures: "eth0", Part: unitfile.All, Packets: packets, Shards: s}, unitfile.SlotBytes))(t)
 		slots, list = append(slots, start), append(list, u)
 	}}
-	if _, err := pipeline.Run(o); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(pipeline.Run(o))(t)
 	return slots, list
 }
 
@@ -132,10 +126,7 @@ func takes(v *View, name string, slots []time.Time, list [][]byte, sent, at time
 func FuzzTake(f *testing.F) {
 	sent := now.Format(time.RFC3339Nano)
 	slot := now.Truncate(unitfile.SlotTime)
-	u, err := unitfile.AppendSmall(nil, &unitfile.Unit{Captures: "eth0", Part: unitfile.All, Packets: 7, Shards: stats.NewShards()}, unitfile.SlotBytes)
-	if err != nil {
-		f.Fatal(err)
-	}
+	u := must.Get(unitfile.AppendSmall(nil, &unitfile.Unit{Captures: "eth0", Part: unitfile.All, Packets: 7, Shards: stats.NewShards()}, unitfile.SlotBytes))(f)
 	f.Add(countsSubject("a", placeOf(slot)), sent, slot.Format(time.RFC3339), u)
 	f.Add(statusSubject("a"), sent, "", []byte(`{"version":"x","interfaces":["eth0"]}`))
 	f.Fuzz(func(t *testing.T, subject, sent, slot string, data []byte) {
@@ -174,22 +165,15 @@ func FuzzWanted(f *testing.F) {
 
 func newView(t testing.TB) *View {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, sensorPages), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, sensorPages), 0o777))
 	return &View{Dir: dir, Version: "test", Command: "view", Say: func(s string) { t.Log(s) }}
 }
 
 // pages writes the pages and returns one of them.
 func (v *View) pages(t testing.TB, at time.Time, name string) string {
 	t.Helper()
-	if err := v.Write(at, time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(filepath.Join(v.Dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, v.Write(at, time.Minute))
+	b := must.Get(os.ReadFile(filepath.Join(v.Dir, name)))(t)
 	return string(b)
 }
 
@@ -213,10 +197,7 @@ func TestSum(t *testing.T) {
 		t.Error("the sum depends on the order of messages, or on copies")
 	}
 
-	sum, err := one.sum(now, one.byName())
-	if err != nil {
-		t.Fatal(err)
-	}
+	sum := must.Get(one.sum(now, one.byName()))(t)
 	want, wantPackets := uint64(0), uint64(0)
 	for _, s := range one.byName() {
 		for i := range s.units {
@@ -375,13 +356,8 @@ func TestCrowd(t *testing.T) {
 	slots, units := counted(t, 1, now.Add(-2*time.Minute), 10*time.Second)
 	takes(v, "s1", slots, units, now, now)
 	v.bytes = 0
-	if err := v.Write(now, 0); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(filepath.Join(v.Dir, "index.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, v.Write(now, 0))
+	b := must.Get(os.ReadFile(filepath.Join(v.Dir, "index.html")))(t)
 	index := string(b)
 	for _, want := range []string{"2000 sensors, 1 with trouble", "there is room for 2000 sensors: 5 messages of others were refused", "there is no room for more units"} {
 		if !strings.Contains(index, want) {
@@ -406,24 +382,15 @@ func newHub(t *testing.T, more ...string) *hub {
 	var users string
 	for _, u := range append([]string{"sensor a", "sensor b", "view v", "fetch f"}, more...) {
 		_, name, _ := strings.Cut(u, " ")
-		public, err := link.Key(filepath.Join(dir, name+".nk"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		public := must.Get(link.Key(filepath.Join(dir, name+".nk")))(t)
 		h.public[name] = public
 		users += u + " " + public + "\n"
 	}
-	if _, err := link.Key(filepath.Join(dir, "stranger.nk")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(link.Key(filepath.Join(dir, "stranger.nk")))(t)
 	certificate(t, dir)
-	if err := os.WriteFile(filepath.Join(dir, "users"), []byte(users), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "users"), []byte(users), 0o600))
 	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that stays the same
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	h.o = link.ServerOptions{Listen: l.Addr().String(), Store: filepath.Join(dir, "store"), Users: filepath.Join(dir, "users"),
 		TLS: link.TLS{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}}
 	l.Close()
@@ -434,26 +401,15 @@ func newHub(t *testing.T, more ...string) *hub {
 
 // certificate makes a certificate for this machine, which signs itself.
 func certificate(t *testing.T, dir string) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	c := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "hub"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key))(t)
+	secret := must.Get(x509.MarshalPKCS8PrivateKey(key))(t)
 	for name, b := range map[string]*pem.Block{"ca.pem": {Type: "CERTIFICATE", Bytes: der}, "cert.pem": {Type: "CERTIFICATE", Bytes: der}, "key.pem": {Type: "PRIVATE KEY", Bytes: secret}} {
-		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(b), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(b), 0o600))
 	}
 }
 
@@ -515,9 +471,7 @@ func TestRefusals(t *testing.T) {
 	stranger, open, plain, readable := h.options("stranger"), h.options("a"), h.options("a"), h.options("b")
 	open.NKey = ""
 	plain.TLS.CA = ""
-	if err := os.Chmod(readable.NKey, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(readable.NKey, 0o644))
 	for what, o := range map[string]link.Options{"a stranger": stranger, "nobody": open, "without the certificate": plain, "with a key that others can read": readable} {
 		if c, err := o.Connect(what); err == nil {
 			c.Close()
@@ -531,20 +485,14 @@ func TestRefusals(t *testing.T) {
 func TestServerConfig(t *testing.T) {
 	h := newHub(t)
 	h.server.Stop()
-	page, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../README.md"))(t)
 	_, text, ok := strings.Cut(string(page), "\n    listen: ")
 	text, _, ok2 := strings.Cut("    listen: "+text, "\n\n")
 	if !ok || !ok2 {
 		t.Fatal("README.md has no configuration")
 	}
 	dir := filepath.Dir(h.ca)
-	admin, err := link.Key(filepath.Join(dir, "admin.nk"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	admin := must.Get(link.Key(filepath.Join(dir, "admin.nk")))(t)
 	for _, r := range [][2]string{
 		{"0.0.0.0:4222", h.o.Listen}, {"hub.pem", h.o.TLS.Cert}, {"hub.key", h.o.TLS.Key}, {"/var/lib/nats", filepath.Join(dir, "nats")},
 		{"ADMIN", admin}, {"AMS1", h.public["a"]}, {"ams1", "a"}, {"FRA1", h.public["b"]}, {"fra1", "b"}, {"VIEW", h.public["v"]}, {"FETCH", h.public["f"]},
@@ -555,34 +503,21 @@ func TestServerConfig(t *testing.T) {
 		text = strings.ReplaceAll(text, r[0], r[1])
 	}
 	file := filepath.Join(dir, "nats.conf")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	o, err := server.ProcessConfigFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
+	o := must.Get(server.ProcessConfigFile(file))(t)
 	o.NoSigs, o.NoLog = true, true
-	s, err := server.NewServer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(server.NewServer(o))(t)
 	s.Start()
 	defer s.Shutdown()
 	if !s.ReadyForConnections(10 * time.Second) {
 		t.Fatal("it does not start")
 	}
 	c, _ := h.connect("admin")
-	if err := MakeStream(t.Context(), h.js(c), 64<<20); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, MakeStream(t.Context(), h.js(c), 64<<20))
 	refuses(t, h)
 
 	// What they may do.
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	scene := t.TempDir()
 	t.Setenv("QDISSECT_FAKE", scene)
 	slots, units := counted(t, 1, time.Now().Add(-10*time.Minute), time.Minute)
@@ -594,16 +529,11 @@ func TestServerConfig(t *testing.T) {
 	running.Go(func() { sensor.Run(ctx) })
 	reader, _ := h.connect("v")
 	v := newView(t)
-	end, err := v.Follow(ctx, h.js(reader))
-	if err != nil {
-		t.Fatal(err)
-	}
+	end := must.Get(v.Follow(ctx, h.js(reader)))(t)
 	eventually(t, "the counts come", func() bool { v.mu.Lock(); defer v.mu.Unlock(); return v.sensors["b"] != nil && v.bytes > 0 })
 	for _, err := range []error{os.WriteFile(filepath.Join(scene, "answer"), append([]byte{0x0a, 0x0d, 0x0d, 0x0a}, make([]byte, 3*chunk)...), 0o600),
 		os.WriteFile(filepath.Join(sensor.Dir, "ring-1_1.pcapng"), nil, 0o600)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	f, _ := h.connect("f")
 	if n, note, err := Fetch(ctx, f, "b", Cut{Since: time.Now().Add(-time.Minute), Until: time.Now(), Most: MaxFetch}, io.Discard); n != 3*chunk+4 || note != "" || err != nil {
@@ -683,9 +613,7 @@ func refuses(t *testing.T, h *hub) {
 	ctx, end := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer end()
 	for range 3 {
-		if _, err := js.Publish(ctx, countsSubject("a", 3), make([]byte, 1000)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(js.Publish(ctx, countsSubject("a", 3), make([]byte, 1000)))(t)
 	}
 	if _, err := js.Publish(ctx, countsSubject("a", 3), make([]byte, 80_000)); err == nil {
 		t.Error("a large message is stored")
@@ -694,10 +622,7 @@ func refuses(t *testing.T, h *hub) {
 		t.Error("a message in a place that is none is stored")
 	}
 	v, _ := h.connect("v")
-	stream, err := h.js(v).Stream(ctx, Stream)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := must.Get(h.js(v).Stream(ctx, Stream))(t)
 	if info, err := stream.Info(ctx); err != nil || info.State.Msgs != 1 {
 		t.Error(info, err)
 	}
@@ -708,12 +633,8 @@ func files(t *testing.T, dir string, slots []time.Time, units [][]byte) {
 	t.Helper()
 	for i, slot := range slots {
 		folder := filepath.Join(dir, unitfile.SlotFolder(slot))
-		if err := os.MkdirAll(folder, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, "aggregate.bin"), units[i], 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(folder, 0o777))
+		must.Do(t, os.WriteFile(filepath.Join(folder, "aggregate.bin"), units[i], 0o666))
 	}
 }
 
@@ -730,18 +651,13 @@ func eventually(t *testing.T, what string, is func() bool) {
 // what was dropped is said, and packets can be fetched.
 func TestSensor(t *testing.T) {
 	h := newHub(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	scene := t.TempDir()
 	t.Setenv("QDISSECT_FAKE", scene)
 	at := time.Now().UTC().Add(-20 * time.Minute)
 	slots, units := counted(t, 1, at, 12*time.Minute)
 	files(t, filepath.Join(scene, "units"), slots[:1], units[:1])
-	if err := os.WriteFile(filepath.Join(scene, "crash"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(scene, "crash"), nil, 0o600))
 	conn, _ := h.connect("a")
 	var mu sync.Mutex
 	var said []string
@@ -759,10 +675,7 @@ func TestSensor(t *testing.T) {
 	})
 	reader, _ := h.connect("v")
 	v := newView(t)
-	end, err := v.Follow(ctx, h.js(reader))
-	if err != nil {
-		t.Fatal(err)
-	}
+	end := must.Get(v.Follow(ctx, h.js(reader)))(t)
 	defer end()
 	eventually(t, "a second sensor may not work in its folder", func() bool {
 		f, err := alone(s.Dir)
@@ -800,9 +713,7 @@ func TestSensor(t *testing.T) {
 		defer s.mu.Unlock()
 		return len(s.units) == len(slots)+1
 	})
-	if err := os.RemoveAll(filepath.Join(s.counts(), lost)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(filepath.Join(s.counts(), lost)))
 	h.start()
 	eventually(t, "the other units come", func() bool { return have(v) == len(slots) })
 	s.mu.Lock()
@@ -815,10 +726,7 @@ func TestSensor(t *testing.T) {
 	// What the view has is what a view has that begins now, and what the sensor counted.
 	second := newView(t)
 	other, _ := h.connect("v")
-	endSecond, err := second.Follow(ctx, h.js(other))
-	if err != nil {
-		t.Fatal(err)
-	}
+	endSecond := must.Get(second.Follow(ctx, h.js(other)))(t)
 	defer endSecond()
 	eventually(t, "the second view has all units", func() bool { return have(second) == len(slots) })
 	want := newView(t)
@@ -831,17 +739,9 @@ func TestSensor(t *testing.T) {
 
 	// The same message again is a duplicate.
 	name := filepath.Join(s.counts(), unitfile.SlotFolder(slots[0]), "aggregate.bin")
-	stream, err := h.js(other).Stream(ctx, Stream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, err := stream.Info(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.send(ctx, h.js(conn), name); err != nil {
-		t.Fatal(err)
-	}
+	stream := must.Get(h.js(other).Stream(ctx, Stream))(t)
+	before := must.Get(stream.Info(ctx))(t)
+	must.Do(t, s.send(ctx, h.js(conn), name))
 	if after, err := stream.Info(ctx); err != nil || after.State.LastSeq > before.State.LastSeq+1 { // a status may have come
 		t.Error(after, err)
 	}
@@ -854,9 +754,7 @@ func TestSensor(t *testing.T) {
 // fetches asks a sensor for packets.
 func fetches(t *testing.T, h *hub, s *Sensor, scene string) {
 	packets := append([]byte{0x0a, 0x0d, 0x0d, 0x0a}, bytes.Repeat([]byte("packets "), 100_000)...)
-	if err := os.WriteFile(filepath.Join(scene, "answer"), packets, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(scene, "answer"), packets, 0o600))
 	c, _ := h.connect("f")
 	cut := Cut{Since: time.Now().Add(-time.Minute), Until: time.Now(), Filter: "x; touch /tmp/oops", Most: 1 << 20}
 	var got bytes.Buffer
@@ -873,9 +771,7 @@ func fetches(t *testing.T, h *hub, s *Sensor, scene string) {
 	}
 	fails("no ring", "a", "its ring has no packets of that time")
 	for _, name := range []string{"ring-20260101T000000_00001_x.pcapng", "ring-20260101T000000_00002_x.pcapng"} {
-		if err := os.WriteFile(filepath.Join(s.Dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(s.Dir, name), nil, 0o600))
 	}
 	if note, err := fetch("a"); err != nil || note != "" || !bytes.Equal(got.Bytes(), packets) {
 		t.Errorf("%d bytes, %q, %v", got.Len(), note, err)
@@ -896,9 +792,7 @@ func fetches(t *testing.T, h *hub, s *Sensor, scene string) {
 	cut.Filter, cut.Until = "", cut.Since
 	fails("no time", "a", "--since must be before --until")
 	cut.Until = time.Now()
-	if err := os.Remove(filepath.Join(scene, "answer")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(scene, "answer")))
 	fails("qdissect fails", "a", "sensor a: filter, offset 3: no")
 	file := filepath.Join(t.TempDir(), "x.pcapng")
 	if _, _, err := FetchFile(t.Context(), c, "a", cut, file); err == nil {
@@ -911,16 +805,10 @@ func fetches(t *testing.T, h *hub, s *Sensor, scene string) {
 
 // FuzzFetch: whatever answers a request for packets, what comes is no more than was asked for, and without an error it is what was sent.
 func FuzzFetch(f *testing.F) {
-	s, err := server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true})
-	if err != nil {
-		f.Fatal(err)
-	}
+	s := must.Get(server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true}))(f)
 	s.Start()
 	f.Cleanup(s.Shutdown)
-	conn, err := nats.Connect("", nats.InProcessServer(s))
-	if err != nil {
-		f.Fatal(err)
-	}
+	conn := must.Get(nats.Connect("", nats.InProcessServer(s)))(f)
 	f.Cleanup(conn.Close)
 	f.Add([]byte("\n\r\r\npackets"), "0", []byte("more"), "1", []byte(`{"sha256":"","note":"cut short"}`), true)
 	f.Add([]byte("\n\r\r\npackets"), "0", []byte(""), "", []byte(`{"error":"it is busy with another fetch"}`), false)
@@ -934,9 +822,7 @@ func FuzzFetch(f *testing.F) {
 				_ = conn.PublishMsg(p) // a header that is none is refused
 			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer sub.Unsubscribe()
 		var out bytes.Buffer
 		const most = 20

@@ -22,6 +22,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/qdissect/qdissect/fleet/internal/link"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 	"github.com/qdissect/qdissect/internal/unitfile"
 )
@@ -111,10 +112,7 @@ func setting[T any](t *testing.T, name string, byDefault T, parse func(string) (
 	if s == "" {
 		return byDefault
 	}
-	v, err := parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(parse(s))(t)
 	return v
 }
 
@@ -194,25 +192,14 @@ func TestManySensors(t *testing.T) {
 		t.Errorf("the first page came after %v", fresh[0])
 	}
 
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	o := h.options("v")
-	options, err := json.Marshal(&o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	options := must.Get(json.Marshal(&o))(t)
 	view := exec.CommandContext(ctx, self)
 	view.Env = append(os.Environ(), "QDISSECT_VIEW="+t.TempDir(), "QDISSECT_VIEW_OPTIONS="+string(options), "QDISSECT_VIEW_EVERY="+every.String())
 	view.Stderr = os.Stderr
-	out, err := view.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := view.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(view.StdoutPipe())(t)
+	must.Do(t, view.Start())
 	var list []cycle
 	began := time.Now()
 	// A busy machine needs longer for a few cycles and for what was sent before.
@@ -222,9 +209,7 @@ func TestManySensors(t *testing.T) {
 	}
 	for lines := bufio.NewScanner(out); more() && lines.Scan(); {
 		var c cycle
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(lines.Bytes(), &c))
 		if list = append(list, c); len(list)%6 == 0 || len(list) == 1 || c.Behind > 15*time.Second {
 			t.Logf("%5.0f s: %+v", time.Since(began).Seconds(), c)
 		}

@@ -16,27 +16,22 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // A server whose disk is full does not take all units: none may count as done.
 func TestServerFull(t *testing.T) {
 	dir := t.TempDir()
-	s, err := server.NewServer(&server.Options{JetStream: true, StoreDir: dir, DontListen: true, JetStreamMaxStore: 40_000, NoLog: true, NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(server.NewServer(&server.Options{JetStream: true, StoreDir: dir, DontListen: true, JetStreamMaxStore: 40_000, NoLog: true, NoSigs: true}))(t)
 	s.Start()
 	defer s.Shutdown()
 	conn, err := nats.Connect("", nats.InProcessServer(s))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer conn.Close()
 	program := filepath.Join(dir, "program")
 	list := "#!/bin/sh\nfor i in $(seq 1000); do echo '{\"unit\":\"'$i'\",\"inputs\":[{\"path\":\"x\",\"name\":\"x\"}]}'; done; echo '{\"done\":0}'\n"
-	if err := os.WriteFile(program, []byte(list), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(program, []byte(list), 0o777))
 	_, err = Run(context.Background(), Options{
 		Conn: conn, Name: "run", Program: Program{Path: program}, Dir: dir, Out: "out", Shards: 1, Lost: time.Second, Err: io.Discard,
 		Progress: func(Progress) {}, Say: func(string) {},
@@ -62,33 +57,23 @@ func (o *order) DoubleAck(context.Context) error           { return nil }
 // FuzzMessages: whatever the queue has, what a qdissect says of a unit, and the entries of a run, a worker does not end, and status
 // writes nothing that a terminal obeys.
 func FuzzMessages(f *testing.F) {
-	s, err := server.NewServer(&server.Options{JetStream: true, StoreDir: f.TempDir(), DontListen: true, NoLog: true, NoSigs: true})
-	if err != nil {
-		f.Fatal(err)
-	}
+	s := must.Get(server.NewServer(&server.Options{JetStream: true, StoreDir: f.TempDir(), DontListen: true, NoLog: true, NoSigs: true}))(f)
 	s.Start()
 	f.Cleanup(s.Shutdown)
-	conn, err := nats.Connect("", nats.InProcessServer(s))
-	if err != nil {
-		f.Fatal(err)
-	}
+	conn := must.Get(nats.Connect("", nats.InProcessServer(s)))(f)
 	f.Cleanup(conn.Close)
 	q, err := newQueue(conn, "run")
 	if err == nil {
 		q.kv, err = q.js.CreateKeyValue(f.Context(), jetstream.KeyValueConfig{Bucket: q.bucket(), Storage: jetstream.MemoryStorage})
 	}
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, err)
 	f.Add([]byte(`{"unit":"a","inputs":[]}`), []byte(`{"unit":"a","sha256":"x","trouble":["y"]}`), []byte(`{"host":"h","units":3}`), []byte(`{"worker":"w","unit":"a"}`), []byte(`{"unit":"a","version":"v"}`))
 	f.Add([]byte(`{`), []byte(`{"error":"\u001b"}`), []byte(`{"ended":true,"dir":"\u202e"}`), []byte(`{"ended":"\n"}`), []byte(`[]`))
 	f.Fuzz(func(t *testing.T, unit, outcome, run, state, done []byte) {
 		var named struct{ Unit string }
 		_ = json.Unmarshal(unit, &named) // or none
 		for key, b := range map[string][]byte{runKey: run, workerKey + "x": state, badKey + "x": outcome, doneKey + keyOf(named.Unit): done} {
-			if _, err := q.kv.Put(t.Context(), key, b); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(q.kv.Put(t.Context(), key, b))(t)
 		}
 		w := &worker{queue: q, run: &Record{}, child: &child{cmd: exec.Command("true"), in: nopCloser{io.Discard}, out: bufio.NewReader(bytes.NewReader(append(outcome, '\n'))), last: new(lastWords)}}
 		if err := w.handle(t.Context(), &order{data: unit}); err != nil {

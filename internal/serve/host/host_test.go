@@ -10,15 +10,13 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/serve"
 )
 
 // TestPending checks that the datagrams that wait are limited.
 func TestPending(t *testing.T) {
-	in, err := capture.Open(filepath.Join("..", "..", "..", "testdata", "pcaps", "a2s", "source.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(capture.Open(filepath.Join("..", "..", "..", "testdata", "pcaps", "a2s", "source.pcap")))(t)
 	defer in.Close()
 	list, _, err := serve.Read(in, dissect.Config{Protocols: all.Protocols()})
 	if err != nil || len(list) == 0 {
@@ -26,9 +24,7 @@ func TestPending(t *testing.T) {
 	}
 	h := New(Options{})
 	defer h.Close()
-	if _, err := h.Bind(list[0], netip.MustParseAddrPort("127.0.0.1:0"), serve.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(h.Bind(list[0], netip.MustParseAddrPort("127.0.0.1:0"), serve.Options{}))(t)
 	s := h.sockets[0]
 	s.pending.Store(maxPending - 1)
 	late := serve.Datagram{After: time.Hour, Payload: []byte("x")}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 var day = time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
@@ -42,17 +44,11 @@ func TestArchives(t *testing.T) {
 			list := map[string]string{}
 			for _, name := range []string{"qdissect", "man/qdissect.1", "qdissect-capture@.service", "LICENSE"} {
 				list[name] = filepath.Join(dir, filepath.Base(name))
-				if err := os.WriteFile(list[name], []byte(name), []os.FileMode{0o600, 0o755}[i]); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Chtimes(list[name], day, day.Add(time.Duration(i)*time.Hour)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(list[name], []byte(name), []os.FileMode{0o600, 0o755}[i]))
+				must.Do(t, os.Chtimes(list[name], day, day.Add(time.Duration(i)*time.Hour)))
 			}
 			file := filepath.Join(dir, "x"+kind)
-			if err := archive(file, "base", list, day); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, archive(file, "base", list, day))
 			made[i], _ = os.ReadFile(file)
 		}
 		if len(made[0]) == 0 || !bytes.Equal(made[0], made[1]) {
@@ -61,10 +57,7 @@ func TestArchives(t *testing.T) {
 		if kind != ".tar.gz" {
 			continue
 		}
-		z, err := gzip.NewReader(bytes.NewReader(made[0]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		z := must.Get(gzip.NewReader(bytes.NewReader(made[0])))(t)
 		var got []string
 		for r := tar.NewReader(z); ; {
 			h, err := r.Next()
@@ -83,10 +76,7 @@ func TestArchives(t *testing.T) {
 // TestSources: what the packages and the container take is there.
 func TestSources(t *testing.T) {
 	t.Chdir(filepath.Join("..", "..", ".."))
-	text, err := os.ReadFile("packaging/nfpm.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("packaging/nfpm.yaml"))(t)
 	n := 0
 	for _, m := range regexp.MustCompile(`(?m)(?:src: |remove: |install: |upgrade: )([a-z][^,\s]*)`).FindAllStringSubmatch(string(text), -1) {
 		n++
@@ -98,22 +88,16 @@ func TestSources(t *testing.T) {
 		t.Errorf("only %d files", n)
 	}
 	m := &making{stage: t.TempDir()}
-	if err := os.Mkdir(filepath.Join(m.stage, "man1"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(m.stage, "man1"), 0o755))
 	list, err := m.contents(target{"linux", "amd64"}, "qdissect")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for name, path := range list {
 		if _, err := os.Stat(path); err != nil && !strings.HasPrefix(path, m.stage) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	text, err = os.ReadFile("packaging/Containerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	copies := regexp.MustCompile(`(?m)^COPY (.*) \S+$`).FindAllStringSubmatch(string(text), -1)
 	for _, c := range copies {
 		for name := range strings.FieldsSeq(c[1]) {

@@ -9,28 +9,21 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestBegin begins a protocol in a copy of the files that it changes.
 func TestBegin(t *testing.T) {
 	root := t.TempDir()
 	for _, in := range insertions {
-		text, err := os.ReadFile(filepath.Join("../../..", in.file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join("../../..", in.file)))(t)
 		path := filepath.Join(root, in.file)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Do(t, os.WriteFile(path, text, 0o666))
 	}
 	p := &protocol{Name: "some-game", Package: "somegame", Title: "Some game", Port: 4321}
-	if err := begin(root, p); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, begin(root, p))
 	for file, want := range map[string][]string{
 		"dissect/somegame/somegame.go":        {"package somegame\n", `dissect.NewCatalog("some-game")`, "[]uint16{4321}"},
 		"dissect/somegame/somegame_test.go":   {"dissecttest.Run(t, Protocol(), samples())"},
@@ -74,22 +67,14 @@ func TestBegin(t *testing.T) {
 // compiles checks that new files compile as if they were in the module.
 func compiles(t *testing.T, root string, files ...string) {
 	t.Helper()
-	module, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	module := must.Get(filepath.Abs("../../.."))(t)
 	replace := map[string]string{}
 	for _, f := range files {
 		replace[filepath.Join(module, f)] = filepath.Join(root, f)
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
+	overlay := must.Get(json.Marshal(map[string]any{"Replace": replace}))(t)
 	name := filepath.Join(root, "overlay.json")
-	if err := os.WriteFile(name, overlay, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, overlay, 0o666))
 	cmd := exec.Command("go", "test", "-c", "-vet=off", "-overlay", name, "-o", filepath.Join(root, "somegame.test"), "./dissect/somegame")
 	cmd.Dir = module
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
@@ -23,10 +24,7 @@ var small = scenes.Options{Span: 20 * time.Second, Clients: thorough.Of(100, 400
 func scene(t *testing.T, s scenes.Scene, o scenes.Options) (capture []byte, truth *scenes.Truth) {
 	t.Helper()
 	var b bytes.Buffer
-	truth, err := s.Write(&b, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	truth = must.Get(s.Write(&b, o))(t)
 	return b.Bytes(), truth
 }
 
@@ -44,9 +42,7 @@ func TestTruth(t *testing.T) {
 				Reporter: func() report.Reporter { return report.NewJSON(report.JSONOptions{}) },
 				Analysis: dissect.Config{Protocols: all.Protocols()}, Counts: &pipeline.Counts{Detailed: true},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			type counts struct {
 				Packets, Bytes, Datagrams, Unknown, ICMP                                  uint64
 				Requests, Replies, Answered, Partial, Refused, Unanswered, Open, Repeated uint64
@@ -94,10 +90,7 @@ func TestTruth(t *testing.T) {
 // TestSame: the same options give the same bytes, and honest clients do the same in all
 // scenes that do not concern them.
 func TestSame(t *testing.T) {
-	quiet, err := scenes.Find("quiet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	quiet := must.Get(scenes.Find("quiet"))(t)
 	_, evening := scene(t, quiet, small)
 	for i, s := range scenes.All() {
 		a, truth := scene(t, s, small)
@@ -148,9 +141,7 @@ func TestDistinct(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if truth.Totals.Sources != uint64(len(all)) {
 			t.Errorf("%s: %d sources, truth says %d", s.Name, len(all), truth.Totals.Sources)
 		}
