@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,7 +74,7 @@ func nastyCapture(t testing.TB) []byte {
 	var b bytes.Buffer
 	s := hostile.NewStage(&b, mkpcap.Options{})
 	for _, text := range nasty() {
-		hostile.SayEverywhere(s, text)
+		sayEverywhere(s, text)
 	}
 	if thorough.All() && !testing.Short() { // the race detector runs with -short and is slow
 		sayLong(s)
@@ -84,8 +85,8 @@ func nastyCapture(t testing.TB) []byte {
 
 // sayLong puts texts of 60 KiB into every place.
 func sayLong(s *hostile.Stage) {
-	hostile.SayEverywhere(s, strings.Repeat("W", 62<<10))
-	hostile.SayEverywhere(s, strings.Repeat("\x9b\u202e", 15<<10))
+	sayEverywhere(s, strings.Repeat("W", 62<<10))
+	sayEverywhere(s, strings.Repeat("\x9b\u202e", 15<<10))
 }
 
 // attackFile returns the path of a capture of an attack.
@@ -361,3 +362,24 @@ func TestSafeFormats(t *testing.T) {
 		}
 	}
 }
+
+// sayEverywhere sends messages of all protocols with a text in every place that has
+// text.
+func sayEverywhere(s *hostile.Stage, text string) {
+	const single = "\xff\xff\xff\xff"
+	for i, p := range []string{
+		single + "I\x11" + text + "\x00" + text + "\x00" + text + "\x00" + text + "\x00\x00\x00\x01\x02\x00dl\x00\x01" + text + "\x00\x20" + text + "\x00",
+		single + "D\x02\x00" + text + "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00", single + "E\x01\x00" + text + "\x00" + text + "\x00",
+		single + "R" + "L 01/02/2026 - 03:04:05: " + text + "\n\x00", single + "l" + text, single + "9" + text + "\x00", single + "m1.2.3.4:5\x00" + text + "\x00m\x00d\x00g\x00\x01\x02\x2fdl\x00\x00\x00\x01\x00",
+		single + "statusResponse\n\\sv_hostname\\" + text + "\\" + text + "\\x\n1 2 \"" + text + "\"\n", single + "infoResponse\n\\hostname\\" + text + "\\mapname\\" + text, single + "print\n" + text, single + "connect \"\\name\\" + text + "\"",
+		"\\hostname\\" + text + "\\player_0\\" + text + "\\queryid\\1.1\\final\\", "EYE1\x04mta\x0622003" + string([]byte{byte(min(len(text)+1, 255))}) + text[:min(len(text), 254)] + "\x02y\x02z\x02a\x020\x021\x022\x01",
+		"\x00\x00\x00\x00\x01" + text + "\x00" + text + "\x00world\x002\x0020\x00\xdd\x631.2.3.4\x00", "\x00\x00\x00\x00\x01splitnum\x00\x80\x00hostname\x00" + text + "\x00\x00\x01player_\x00\x00" + text + "\x00\x00",
+		"\x00CORYhostname\x00" + text + "\x00\x00\x00\x01player_\x00\x00" + text + "\x00", "\xff\xffinfoResponse\x00abcd\x00\x00\x00\x00si_name\x00" + text + "\x00\x00\x00", "1\xff0.0.0.0:0\x00\\gamedir\\" + text + "\x00",
+		single + "rcon 17 \"x\" " + text, single + text, text,
+	} {
+		s.Strike(netip.AddrPortFrom(netip.MustParseAddr("203.0.113.66"), evilPorts[i%len(evilPorts)]), netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(s.Now.Nanosecond() >> 20), 2, byte(i)}), 50000), p[:min(len(p), 65500)])
+	}
+}
+
+// evilPorts are the ports that they come from: those of their protocols, or a usual one.
+var evilPorts = [...]uint16{27015, 27015, 27015, 27015, 27015, 27015, 27015, 27960, 27960, 27960, 27960, 7778, 22126, 25565, 29900, 23000, 27666, 27011, 27015, 27015, 27015}

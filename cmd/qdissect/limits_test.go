@@ -311,7 +311,7 @@ func TestLineLength(t *testing.T) {
 	const letter = 'W'
 	var b bytes.Buffer
 	s := hostile.NewStage(&b, mkpcap.Options{})
-	hostile.SayEverywhere(s, strings.Repeat(string(letter), 62<<10))
+	sayEverywhere(s, strings.Repeat(string(letter), 62<<10))
 	letters := regexp.MustCompile(string(letter) + "{2,}")
 	longest := func(s string) (n int) {
 		for _, run := range letters.FindAllString(s, -1) {

@@ -163,28 +163,3 @@ func long(s string, n int) string { return strings.Repeat(s, n/len(s)+1)[:n] }
 // Evil is text that must not reach a terminal: control characters, escape sequences,
 // bidirectional marks, zero-width characters, and invalid UTF-8.
 const Evil = "\x1b]0;owned\x07\x1b[2J\x9b31m\u009b31m\u202ertl\u202c\u200b\u2066\u2069\ufeff\u2028\U000e0041\xc3\x28\xff\xfe\r\b\x7f\x00"
-
-// SayEverywhere sends messages of all protocols with a text in every place that has
-// text.
-func SayEverywhere(s *Stage, text string) {
-	s.strikesAll(
-		single+"I\x11"+text+"\x00"+text+"\x00"+text+"\x00"+text+"\x00\x00\x00\x01\x02\x00dl\x00\x01"+text+"\x00\x20"+text+"\x00",
-		single+"D\x02\x00"+text+"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00", single+"E\x01\x00"+text+"\x00"+text+"\x00",
-		single+"R"+"L 01/02/2026 - 03:04:05: "+text+"\n\x00", single+"l"+text, single+"9"+text+"\x00", single+"m1.2.3.4:5\x00"+text+"\x00m\x00d\x00g\x00\x01\x02\x2fdl\x00\x00\x00\x01\x00",
-		single+"statusResponse\n\\sv_hostname\\"+text+"\\"+text+"\\x\n1 2 \""+text+"\"\n", single+"infoResponse\n\\hostname\\"+text+"\\mapname\\"+text, single+"print\n"+text, single+"connect \"\\name\\"+text+"\"",
-		"\\hostname\\"+text+"\\player_0\\"+text+"\\queryid\\1.1\\final\\", "EYE1\x04mta\x0622003"+string([]byte{byte(min(len(text)+1, 255))})+text[:min(len(text), 254)]+"\x02y\x02z\x02a\x020\x021\x022\x01",
-		"\x00\x00\x00\x00\x01"+text+"\x00"+text+"\x00world\x002\x0020\x00\xdd\x631.2.3.4\x00", "\x00\x00\x00\x00\x01splitnum\x00\x80\x00hostname\x00"+text+"\x00\x00\x01player_\x00\x00"+text+"\x00\x00",
-		"\x00CORYhostname\x00"+text+"\x00\x00\x00\x01player_\x00\x00"+text+"\x00", "\xff\xffinfoResponse\x00abcd\x00\x00\x00\x00si_name\x00"+text+"\x00\x00\x00", "1\xff0.0.0.0:0\x00\\gamedir\\"+text+"\x00",
-		single+"rcon 17 \"x\" "+text, single+text, text,
-	)
-}
-
-// strikesAll sends each payload to an unused port, and again to the port of its
-// protocol.
-func (s *Stage) strikesAll(payloads ...string) {
-	ports := []uint16{27015, 27015, 27015, 27015, 27015, 27015, 27015, 27960, 27960, 27960, 27960, 7778, 22126, 25565, 29900, 23000, 27666, 27011, 27015, 27015, 27015}
-	for i, p := range payloads {
-		p = p[:min(len(p), 65500)]
-		s.Strike(netip.AddrPortFrom(attacker.Addr(), ports[i%len(ports)]), s.forged(), p)
-	}
-}
