@@ -127,18 +127,6 @@ func pad(b []byte, n int) []byte {
 	return b[:len(b)+min(n, 0)]
 }
 
-const spaces = "                                                                "
-
-func appendSpaces(b []byte, n int) []byte {
-	for ; n > len(spaces); n -= len(spaces) {
-		b = append(b, spaces...)
-	}
-	if n > 0 {
-		b = append(b, spaces[:n]...)
-	}
-	return b
-}
-
 // Write takes whole lines.
 func (c *Columns) Write(p []byte) (int, error) {
 	n := len(p)
@@ -148,11 +136,7 @@ func (c *Columns) Write(p []byte) (int, error) {
 		if i < 0 {
 			i = len(p)
 		}
-		if c.o.Width == 0 {
-			c.out = append(c.out, p[:i]...)
-		} else {
-			c.text(p[:i])
-		}
+		c.text(p[:i])
 		if p = p[i:]; len(p) < 2 {
 			break
 		}
@@ -221,17 +205,17 @@ func (c *Columns) begin(p []byte) []byte {
 		if n == 0 {
 			continue
 		}
-		pad := c.widths[i] - columns
-		if pad < 0 {
-			pad = c.grow(i, columns)
+		room := c.widths[i] - columns
+		if room < 0 {
+			room = c.grow(i, columns)
 		}
 		switch {
-		case pad < 0:
-			c.out = append(c.out, shorten(cell, -pad)...)
+		case room < 0:
+			c.out = append(c.out, shorten(cell, -room)...)
 		case i == timeCell: // which is aligned to the right
-			c.out = append(appendSpaces(c.out, pad), cell...)
+			c.out = append(pad(c.out, room), cell...)
 		default:
-			c.out = appendSpaces(append(c.out, cell...), pad)
+			c.out = pad(append(c.out, cell...), room)
 		}
 	}
 	return rest

@@ -118,32 +118,22 @@ func appendSummary(dst []byte, s *Summary, columns int) []byte {
 	return appendRows(dst, rows, columns)
 }
 
-// appendRows appends names with their texts, which are broken into lines of so many columns.
+// appendRows appends rows in two columns, broken at columns.
 func appendRows(dst []byte, rows [][2]string, columns int) []byte {
 	column := 12
 	for _, r := range rows {
-		column = max(column, width(r[0]))
+		column = max(column, len(r[0]))
 	}
-	var b strings.Builder
 	for _, r := range rows {
-		padTo(&b, r[0], column)
-		at := column
-		for i, word := range strings.Fields(r[1]) {
-			gap := 1
-			if i == 0 {
-				gap = 2
-			}
-			if at += gap + width(word); columns > 0 && i > 0 && at > columns {
-				b.WriteByte('\n')
-				padTo(&b, "", column)
-				gap, at = 2, column+2+width(word)
-			}
-			padTo(&b, "", gap)
-			b.WriteString(word)
+		line := fmt.Appendf(nil, "%-*s  %s", column, r[0], r[1])
+		if columns > 0 {
+			dst = nettext.AppendWrapped(dst, line, columns, column+2)
+		} else {
+			dst = append(dst, line...)
 		}
-		b.WriteByte('\n')
+		dst = append(dst, '\n')
 	}
-	return append(dst, b.String()...)
+	return dst
 }
 
 // messageLines adds lines about the messages of each protocol, and those that may be of several.

@@ -4,9 +4,7 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 	"unsafe"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -615,10 +613,7 @@ func (h *hiding) all(n *dissect.Node) bool {
 // shown returns the bytes of a node with possible passwords masked in undecoded
 // bytes. Bytes that carry a message of another source are masked there.
 func (h *hiding) shown(n *dissect.Node, raw []byte) []byte {
-	if n.Field.Kind != dissect.Bytes || carries(n) && int(n.Source) < h.made {
-		return raw
-	}
-	if h.off {
+	if n.Field.Kind != dissect.Bytes || carries(n) && int(n.Source) < h.made || h.off {
 		return raw
 	}
 	return h.foreign.Shown(raw)
@@ -884,13 +879,3 @@ func appendASCII(b, s []byte) []byte {
 
 // bytesOf returns the bytes of a string without copying them; they must only be read.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
-
-// width returns the number of columns of a text in a table.
-func width(s string) int { return utf8.RuneCountInString(s) }
-
-func padTo(b *strings.Builder, s string, w int) {
-	b.WriteString(s)
-	for n := width(s); n < w; n++ {
-		b.WriteByte(' ')
-	}
-}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -129,7 +130,7 @@ func AppendUnread(dst []byte, s *Summary, chosen bool) []byte {
 func likenesses(list []Likeness, sampled, all uint64) string {
 	const shown = 3
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b Likeness) int { return less(b.Packets < a.Packets) })
+	slices.SortStableFunc(list, func(a, b Likeness) int { return cmp.Compare(b.Packets, a.Packets) })
 	var said []string
 	for _, l := range list[:min(len(list), shown)] {
 		where := ""
@@ -152,11 +153,4 @@ func likenesses(list []Likeness, sampled, all uint64) string {
 		said = append(said, fmt.Sprintf("%d like something else", others))
 	}
 	return strings.Join(said, ", ")
-}
-
-func less(b bool) int {
-	if b {
-		return -1
-	}
-	return 1
 }
