@@ -140,9 +140,7 @@ func repeat(parts [][]byte, header int) [][]byte {
 }
 
 func samples(t testing.TB) []dissecttest.Sample {
-	const (
-		possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
-	)
+	const possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
 	one := dissecttest.One
 	with := func(s dissecttest.Sample, findings ...string) dissecttest.Sample { s.Findings = findings; return s }
 	sound := func(s dissecttest.Sample, at ...int) dissecttest.Sample { s.Sound = at; return s }

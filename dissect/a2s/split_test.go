@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/dissecttest"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -140,7 +141,7 @@ func TestSplitHeaders(t *testing.T) {
 // HexenWorld's messages begin the same way.
 func TestFiveFF(t *testing.T) {
 	const five = "\xff\xff\xff\xff\xff"
-	for in, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		five + "TSource Engine Query\x00":              dissect.Likely,
 		five + "D\x01\x00Anna\x00\x01\x00\x00\x00....": dissect.Likely,
 		five + "A1234":          dissect.Likely,
@@ -149,11 +150,7 @@ func TestFiveFF(t *testing.T) {
 		five + five:             dissect.No,
 		single4 + "l\x00":       dissect.No, // QuakeWorld: an ack
 		single4 + "lHello\x00":  dissect.Possible,
-	} {
-		if got := Detect([]byte(in)); got != want {
-			t.Errorf("%q is %v, want %v", in, got, want)
-		}
-	}
+	})
 }
 
 const single4 = "\xff\xff\xff\xff"

@@ -62,9 +62,7 @@ func cut(reply string) (parts [][]byte) {
 }
 
 func samples() []dissecttest.Sample {
-	const (
-		possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
-	)
+	const possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
 	one := dissecttest.One
 	loose := func(s dissecttest.Sample) dissecttest.Sample { s.Cut = true; return s }
 	split := func(name, message string, parts [][]byte, findings ...string) dissecttest.Sample {
@@ -225,18 +223,14 @@ func TestParts(t *testing.T) {
 }
 
 func TestDetect(t *testing.T) {
-	for in, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		"s": dissect.Possible, "b": dissect.Possible, "r": dissect.Possible, "x": dissect.Possible, "v": dissect.Possible, "p": dissect.Possible,
 		"q": dissect.No, "ss": dissect.No, "s\x00": dissect.No, "": dissect.No,
 		"EYE1\x04mta": dissect.Certain, "EYE1\x07farcry": dissect.Certain, "EYE1\x01": dissect.Possible, "EYE1": dissect.No,
 		"EYE2\x04mta": dissect.Certain, "EYE3\x04mta": dissect.Certain, "EYE2 and the rest": dissect.Likely, "EYE4\x04mta": dissect.Likely,
 		"EYE0\x04mta": dissect.No, "EYEd\x04mta": dissect.No, "eye1\x04mta": dissect.No,
 		"1.6": dissect.Possible, "1.5.9": dissect.Possible, "1.": dissect.No, "1.6-rc": dissect.No, "9.6": dissect.No, "1.234567": dissect.Possible, "1.2345678": dissect.No,
-	} {
-		if got := Detect([]byte(in)); got != want {
-			t.Errorf("%q: %v, want %v", in, got, want)
-		}
-	}
+	})
 }
 
 // talk plays datagrams of a client, which begin with >, and of a server on a port. It

@@ -97,9 +97,7 @@ func shifted(rate, clan bool) string {
 }
 
 func samples() []dissecttest.Sample {
-	const (
-		possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
-	)
+	const possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
 	one := func(name, message string, payload string, findings ...string) dissecttest.Sample {
 		s := dissecttest.One(name, message, certain, payload)
 		s.Findings = findings

@@ -34,9 +34,7 @@ const (
 )
 
 func samples() []dissecttest.Sample {
-	const (
-		possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
-	)
+	const possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
 	one := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
 		s := dissecttest.One(name, message, verdict, bs(payload))
 		s.Findings = findings

@@ -44,9 +44,7 @@ func ends(head, pieces string) (at []int) {
 }
 
 func samples() []dissecttest.Sample {
-	const (
-		no, possible, likely = dissect.No, dissect.Possible, dissect.Likely
-	)
+	const no, possible, likely = dissect.No, dissect.Possible, dissect.Likely
 	with := func(s dissecttest.Sample, findings ...string) dissecttest.Sample { s.Findings = findings; return s }
 	sound := func(s dissecttest.Sample, at ...int) dissecttest.Sample { s.Sound = append(s.Sound, at...); return s }
 	request := func(name, message string, v dissect.Verdict, rest string) dissecttest.Sample {

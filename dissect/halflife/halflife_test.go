@@ -9,9 +9,7 @@ import (
 )
 
 func samples() []dissecttest.Sample {
-	const (
-		possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
-	)
+	const possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
 	one := dissecttest.One
 	cut := func(s dissecttest.Sample) dissecttest.Sample { s.Cut = true; return s }
 	list := []dissecttest.Sample{

@@ -40,9 +40,7 @@ const (
 )
 
 func samples() []dissecttest.Sample {
-	const (
-		no, possible, likely, certain = dissect.No, dissect.Possible, dissect.Likely, dissect.Certain
-	)
+	const no, possible, likely, certain = dissect.No, dissect.Possible, dissect.Likely, dissect.Certain
 	one := dissecttest.One
 	with := func(s dissecttest.Sample, findings ...string) dissecttest.Sample { s.Findings = findings; return s }
 	sound := func(s dissecttest.Sample, at ...int) dissecttest.Sample { s.Sound = at; return s }

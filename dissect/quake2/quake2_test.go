@@ -15,9 +15,7 @@ import (
 const oob = quake.Header
 
 func samples() []dissecttest.Sample {
-	const (
-		possible, likely = dissect.Possible, dissect.Likely
-	)
+	const possible, likely = dissect.Possible, dissect.Likely
 	one := dissecttest.One
 	cut := func(s dissecttest.Sample) dissecttest.Sample { s.Cut = true; return s }
 	bad := func(s dissecttest.Sample, ids ...string) dissecttest.Sample { s.Findings = ids; return s }
@@ -110,25 +108,15 @@ func TestWarsowWithoutCount(t *testing.T) {
 }
 
 func TestDetect(t *testing.T) {
-	tests := []struct {
-		name, payload string
-		want          dissect.Verdict
-	}{
-		{"info of Half-Life", oob + "info\x00", dissect.No},
-		{"info of Half-Life with a line end", oob + "info\n\x00", dissect.No},
-		{"print of Quake 3", oob + "print", dissect.No},
-		{"connect of QuakeWorld", oob + "connect 28 1 2 \"\"\n", dissect.No},
-		{"connect of Quake 3", oob + "connect \"\\name\\x\"", dissect.No},
-		{"challenge of Half-Life", oob + "challenge rcon\n", dissect.No},
-		{"statusResponse", oob + "statusResponse\n", dissect.No},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := Detect([]byte(tt.payload)); got != tt.want {
-				t.Errorf("%v, want %v", got, tt.want)
-			}
-		})
-	}
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
+		oob + "info\x00":              dissect.No, // info of Half-Life
+		oob + "info\n\x00":            dissect.No, // info of Half-Life with a line end
+		oob + "print":                 dissect.No, // print of Quake 3
+		oob + "connect 28 1 2 \"\"\n": dissect.No, // connect of QuakeWorld
+		oob + "connect \"\\name\\x\"": dissect.No, // connect of Quake 3
+		oob + "challenge rcon\n":      dissect.No, // challenge of Half-Life
+		oob + "statusResponse\n":      dissect.No, // statusResponse
+	})
 }
 
 func ExampleParse() {

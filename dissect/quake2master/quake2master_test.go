@@ -13,9 +13,7 @@ import (
 const header = quake.Header
 
 func samples() []dissecttest.Sample {
-	const (
-		possible, likely = dissect.Possible, dissect.Likely
-	)
+	const possible, likely = dissect.Possible, dissect.Likely
 	one := dissecttest.One
 	cut := func(s dissecttest.Sample) dissecttest.Sample { s.Cut = true; return s }
 	bad := func(s dissecttest.Sample, ids ...string) dissecttest.Sample { s.Findings = ids; return s }

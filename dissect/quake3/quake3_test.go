@@ -66,9 +66,7 @@ const digest = "\x97\xc2\x6c\x20\x53\x79\x0a\x02\x00\xad\xac\xee\x13\x4d\xc0\x56
 const settings = `\com_protocol\71\sv_hostname\^1Arena ^7of ^x0F0doom\sv_maxclients\16\g_needpass\0\version\ioq3 1.36 linux-x86_64\mapname\q3dm17\gamename\baseq3\sv_keywords\\ Administrator\Jane`
 
 func samples() []dissecttest.Sample {
-	const (
-		possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
-	)
+	const possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
 	one := dissecttest.One
 	// Text may end anywhere; truncation has rows of its own.
 	cut := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
@@ -213,9 +211,7 @@ func parse[T Message](t *testing.T, payload string) T {
 // TestWords accepts the words alone and rejects what only begins like them or belongs
 // to related protocols.
 func TestWords(t *testing.T) {
-	const (
-		no, possible, likely, certain = dissect.No, dissect.Possible, dissect.Likely, dissect.Certain
-	)
+	const no, possible, likely, certain = dissect.No, dissect.Possible, dissect.Likely, dissect.Certain
 	for payload, want := range map[string]dissect.Verdict{
 		"":                                  possible, // a header alone
 		"getstatus":                         certain,

@@ -15,9 +15,7 @@ import (
 const oob = quake.Header
 
 func samples() []dissecttest.Sample {
-	const (
-		possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
-	)
+	const possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
 	one := dissecttest.One
 	cut := func(s dissecttest.Sample) dissecttest.Sample { s.Cut = true; return s }
 	bad := func(s dissecttest.Sample, ids ...string) dissecttest.Sample { s.Findings = ids; return s }
@@ -121,25 +119,15 @@ func TestSpectators(t *testing.T) {
 }
 
 func TestDetect(t *testing.T) {
-	tests := []struct {
-		name, payload string
-		want          dissect.Verdict
-	}{
-		{"status of Quake 3", oob + "statusResponse\n", dissect.No},
-		{"getstatus", oob + "getstatus\n", dissect.No},
-		{"connect of Quake 2", oob + "connect 34 1 2 \"\"\n", dissect.No},
-		{"binary after n", oob + "n\x01\x02\x03", dissect.No},
-		{"two bytes", "ll", dissect.No},
-		{"a challenge that is no number", oob + "cabc\x00", dissect.No},
-		{"nothing", "", dissect.No},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := Detect([]byte(tt.payload)); got != tt.want {
-				t.Errorf("%v, want %v", got, tt.want)
-			}
-		})
-	}
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
+		oob + "statusResponse\n":      dissect.No, // status of Quake 3
+		oob + "getstatus\n":           dissect.No, // getstatus
+		oob + "connect 34 1 2 \"\"\n": dissect.No, // connect of Quake 2
+		oob + "n\x01\x02\x03":         dissect.No, // binary after n
+		"ll":                          dissect.No, // two bytes
+		oob + "cabc\x00":              dissect.No, // a challenge that is no number
+		"":                            dissect.No, // nothing
+	})
 }
 
 func ExampleParse() {

@@ -173,7 +173,7 @@ func TestParse(t *testing.T) {
 
 // TestDetect has what begins like these messages.
 func TestDetect(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
+	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
 		"\x80\x00\x00\x00\x00\x08\x00\x01\x02\x03\x04\x05\x06\x07\x08\x83\x94\xc8\xf0\x3e\x51\x57\x08\x00\x00\x00\x01": dissect.No,       // QUIC version negotiation
 		"\x80\x00\x00\x00\x00\x00\x48\x00\x00\x00\x00\x00\x00\x00\x12\x34":                                             dissect.Possible, // frame 0 of RakNet, a ping
 		"\x80\x00\x00\x00\x40\x00\x90\x00\x00\x00\x09":                                                                 dissect.No,
@@ -187,11 +187,7 @@ func TestDetect(t *testing.T) {
 		head + "\x00\x00\x00\x00\x00\x40\x00":                 dissect.Possible, // a length of zero in two bytes
 		ut2004[:20]:                                           dissect.Possible,
 		ut2004[:64]:                                           dissect.Likely,
-	} {
-		if got := Detect([]byte(payload)); got != want {
-			t.Errorf("%q is %v, want %v", payload, got, want)
-		}
-	}
+	})
 }
 
 func ExampleParse() {

@@ -47,9 +47,7 @@ const (
 )
 
 func samples() []dissecttest.Sample {
-	const (
-		possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
-	)
+	const possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
 	one := dissecttest.One
 	cut := func(s dissecttest.Sample) dissecttest.Sample { s.Cut = true; return s }
 	sound := func(s dissecttest.Sample, short ...int) dissecttest.Sample {
