@@ -179,18 +179,6 @@ func TestFloat(t *testing.T) {
 	}
 }
 
-func TestNumber(t *testing.T) {
-	for in, want := range map[string]bool{
-		"0": true, "-17": true, "12.50": true, "0.5": true, "123456789012345": true,
-		"007": false, "": false, "1.": false, ".5": false, "1e5": false, " 152": false, "-": false, "12345678901234567890": false, "caf\xe9": false,
-	} {
-		got := isNumber([]byte(in))
-		if got != want || got && !json.Valid([]byte(in)) {
-			t.Errorf("%q: %v", in, got)
-		}
-	}
-}
-
 // TestDecimalBytes: what stands in the place of a number and is not even UTF-8
 // has its bytes beside it, as other text has.
 func TestDecimalBytes(t *testing.T) {

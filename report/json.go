@@ -422,7 +422,7 @@ func (j *JSON) appendValue(b []byte, n *dissect.Node, data []byte, inList bool) 
 		b = append(b, '}')
 	case dissect.Decimal:
 		v := n.Value(data)
-		if isNumber(v) {
+		if nettext.JSONNumber(v) {
 			return append(b, v...)
 		}
 		return j.appendText(asText(b, inList), n, v, inList)
@@ -511,27 +511,4 @@ func appendFloat(b []byte, v float64, bytes uint32) []byte {
 		return strconv.AppendFloat(b, v, 'e', -1, bits)
 	}
 	return strconv.AppendFloat(b, v, 'f', -1, bits)
-}
-
-// isNumber reports whether the text of a number is a valid JSON number.
-func isNumber(s []byte) bool {
-	if len(s) > 0 && s[0] == '-' {
-		s = s[1:]
-	}
-	digits, fraction := 0, -1
-	for _, c := range s {
-		switch {
-		case c >= '0' && c <= '9':
-			digits++
-			if fraction >= 0 {
-				fraction++
-			}
-		case c == '.' && fraction < 0 && digits > 0:
-			fraction = 0
-		default:
-			return false
-		}
-	}
-	leadingZero := len(s) > 1 && s[0] == '0' && s[1] != '.'
-	return digits > 0 && digits <= 15 && fraction != 0 && !leadingZero
 }

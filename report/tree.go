@@ -235,7 +235,7 @@ func (t *TreeNote) node(n *dissect.Node, data []byte) {
 	t.b = strconv.AppendInt(t.b, 2+int64(n.Depth), 10)
 	t.b = append(t.b, '|')
 	t.path(declared.Path)
-	if number := f.Kind == dissect.Float && !finite(n.Float()) || f.Kind == dissect.Decimal && (f.Secret && !t.secrets || !isNumber(n.Value(data))); number {
+	if number := f.Kind == dissect.Float && !finite(n.Float()) || f.Kind == dissect.Decimal && (f.Secret && !t.secrets || !nettext.JSONNumber(n.Value(data))); number {
 		t.b = append(t.b, core.TextSuffix...)
 	}
 	if column {

@@ -9,6 +9,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A view is what is read of a field: its value or one of the keys that stand beside it in
@@ -397,7 +398,7 @@ func (n *nodes) visit(m *Matcher, c *cond, node *dissect.Node) {
 		}
 		return
 	}
-	textual := f.Kind == dissect.String || f.Kind == dissect.Decimal && !jsonNumber(node.Value(data))
+	textual := f.Kind == dissect.String || f.Kind == dissect.Decimal && !nettext.JSONNumber(node.Value(data))
 	switch n.view {
 	case viewName:
 		if s := f.NameOf(node.Num); s != "" {
@@ -448,7 +449,7 @@ func (n *nodes) whole(m *Matcher, c *cond, node *dissect.Node, data []byte) {
 			c.float(m, v, node.Len == 4)
 		}
 	case dissect.Decimal:
-		if v := node.Value(data); jsonNumber(v) {
+		if v := node.Value(data); nettext.JSONNumber(v) {
 			if c.into != nil {
 				c.into.text(v)
 				return
@@ -507,25 +508,4 @@ func (n *nodes) strange(m *Matcher, c *cond, f float64) {
 	default:
 		c.str(m, "NaN")
 	}
-}
-
-// jsonNumber reports whether the text of a number is one in JSON: no plus, no leading
-// zeros, at most 15 digits.
-func jsonNumber(s []byte) bool {
-	if len(s) > 0 && s[0] == '-' {
-		s = s[1:]
-	}
-	if len(s) == 0 || len(s) > 16 || len(s) > 1 && s[0] == '0' && s[1] != '.' || s[0] < '0' || s[0] > '9' {
-		return false
-	}
-	digits := 0
-	for i, c := range s {
-		switch {
-		case c >= '0' && c <= '9':
-			digits++
-		case c != '.' || i == len(s)-1 || digits < i:
-			return false
-		}
-	}
-	return digits <= 15
 }

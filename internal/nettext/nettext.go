@@ -219,6 +219,27 @@ func ParseInt(s string) (int64, bool) {
 	return n, true
 }
 
+// JSONNumber reports whether the text of a number is one in JSON: no plus, no leading
+// zeros, at most 15 digits.
+func JSONNumber(s []byte) bool {
+	if len(s) > 0 && s[0] == '-' {
+		s = s[1:]
+	}
+	if len(s) == 0 || len(s) > 16 || len(s) > 1 && s[0] == '0' && s[1] != '.' || s[0] < '0' || s[0] > '9' {
+		return false
+	}
+	digits := 0
+	for i, c := range s {
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+		case c != '.' || i == len(s)-1 || digits < i:
+			return false
+		}
+	}
+	return digits <= 15
+}
+
 func digit(b byte) bool { return b >= '0' && b <= '9' }
 
 // UDP is the number of UDP among the protocols of IP.

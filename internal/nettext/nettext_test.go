@@ -1,6 +1,7 @@
 package nettext
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -102,6 +103,18 @@ func TestUnsafe(t *testing.T) {
 	for _, r := range []rune{0x1d159, 0x1d173, 0x1d17a, 0x2800, 0xe000, 0xf8ff, 0x10fffd, 0x378, 0x13430, 0x600, 0xd800, -1, unicode.MaxRune + 1} {
 		if !Unsafe(r) {
 			t.Errorf("U+%04X is shown", r)
+		}
+	}
+}
+
+func TestJSONNumber(t *testing.T) {
+	for in, want := range map[string]bool{
+		"0": true, "-17": true, "12.50": true, "0.5": true, "123456789012345": true,
+		"007": false, "": false, "1.": false, ".5": false, "1e5": false, " 152": false, "-": false, "12345678901234567890": false, "caf\xe9": false,
+	} {
+		got := JSONNumber([]byte(in))
+		if got != want || got && !json.Valid([]byte(in)) {
+			t.Errorf("%q: %v", in, got)
 		}
 	}
 }
