@@ -26,6 +26,10 @@ func (o *liveOptions) demote() error {
 	} else if o.user != "" {
 		return errors.New("only root becomes another --user")
 	}
+	// With cgo, psx finds the threads of this process in /proc, and signals those of others if that has other numbers.
+	if self, err := os.Readlink("/proc/self"); err == nil && self != strconv.Itoa(os.Getpid()) {
+		return errors.New("/proc is of another PID namespace: capabilities cannot be given up; mount -t proc proc /proc (unshare --mount-proc)")
+	}
 	head, none := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, [2]unix.CapUserData{}
 	if _, _, err := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&head)), uintptr(unsafe.Pointer(&none)), 0); err != 0 {
 		return fmt.Errorf("giving up capabilities: %w", err)

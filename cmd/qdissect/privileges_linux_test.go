@@ -37,6 +37,10 @@ func sudo(c *exec.Cmd) { c.Env = append(os.Environ(), "SUDO_UID="+fmt.Sprint(nob
 // TestPrivileges: every thread of a capture has given up what it had.
 func TestPrivileges(t *testing.T) {
 	namespace(t)
+	text, err := exec.Command("unshare", "-pf", "qdissect", "-i", "lo", "-a", "duration:1").CombinedOutput()
+	if err == nil || !strings.Contains(string(text), "/proc is of another PID namespace") {
+		t.Errorf("with the /proc of another PID namespace: %v\n%s", err, text)
+	}
 	dir := ownedFolder(t)
 	ring, counts := filepath.Join(dir, "x.pcapng"), filepath.Join(dir, "counts")
 	for _, c := range []struct {

@@ -306,7 +306,7 @@ func TestDown(t *testing.T) {
 // TestReadme does what the README says for several machines, command by command, on one whose name is hub. Only the interface and the
 // folder of the sensor are others.
 func TestReadme(t *testing.T) {
-	if text, err := exec.Command("unshare", "-rmn", "openssl", "version").CombinedOutput(); err != nil {
+	if text, err := exec.Command("unshare", "-rmnpf", "--mount-proc", "openssl", "version").CombinedOutput(); err != nil {
 		t.Skipf("no namespaces or no openssl here: %s", text)
 	}
 	page := must.Get(os.ReadFile("../../README.md"))(t)
@@ -345,7 +345,7 @@ func TestReadme(t *testing.T) {
 	s := &scene{dir: t.TempDir()}
 	self := must.Get(os.Executable())(t)
 	must.Do(t, errors.Join(os.Symlink(self, filepath.Join(s.dir, "qdissect-fleet")), os.WriteFile(filepath.Join(s.dir, "hosts"), []byte("127.0.0.1 hub localhost\n"), 0o600)))
-	cmd := exec.Command("unshare", "-rmnpf", "--kill-child", "sh", "-ec", script)
+	cmd := exec.Command("unshare", "-rmnpf", "--mount-proc", "--kill-child", "sh", "-ec", script)
 	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), "QDISSECT_FLEET_SELF=1", "Q="+qdissect, "PATH="+s.dir+":"+os.Getenv("PATH"))
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, script, text)
