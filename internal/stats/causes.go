@@ -19,12 +19,26 @@ type Cause struct {
 	ID        string
 	State     State
 	Certainty Certainty
-	explains  string // what no later cause may explain again: silence, challenge, parts, delay, content, load, listing, who
+	explains  matter // what no later cause may explain again
 	Needs     string // the evidence, in a sentence
 	Words     string // what it says; {name} is filled in
 	Advice    string // what to do
 	holds     func(*facts) *proof
 }
+
+// A matter is a set of what a cause may explain.
+type matter uint8
+
+const (
+	ofSilence matter = 1 << iota
+	ofChallenge
+	ofParts
+	ofDelay
+	ofContent
+	ofLoad
+	ofListing
+	ofWho
+)
 
 // A proof fills in the words of a cause and has its evidence.
 type proof struct {
@@ -49,13 +63,21 @@ func (c *Cause) fill(s string, p *proof, server string) string {
 	return strings.NewReplacer(pairs...).Replace(s)
 }
 
-// rests returns how many replies a cause rests on that is about replies, which a few cannot show.
-func (c *Cause) rests(p *proof) uint64 {
+// slight reports whether a cause rests on too little: on at most three requests, or on few of the replies that it is about, unless ICMP says of these
+// what is wrong.
+func (x *facts) slight(c *Cause, p *proof) bool {
+	few := x.asked.n > 0 && x.asked.n <= tooFew
 	switch c.explains {
-	case "parts", "content", "delay", "challenge":
-		return p.evidence[0].Count
+	case ofParts:
+		e := &p.evidence[0]
+		return e.Count < leastErrors || few && !strings.HasPrefix(e.What, "ICMP")
+	case ofContent, ofDelay, ofChallenge:
+		e := &p.evidence[0]
+		return !strings.HasPrefix(e.What, "ICMP") && (few || e.Count < kindLeast)
+	case ofListing:
+		return false
 	}
-	return kindLeast
+	return few && c.Words != "{verdict}"
 }
 
 // proof returns a proof with names and values.
@@ -87,12 +109,12 @@ const (
 )
 
 // all is what causes explain that leave nothing to say about the server itself.
-const everything = "silence challenge parts delay content load who"
+const everything = ^ofListing
 
 // causes are tried in this order: what is in the packets before what fits them best, what explains much before what explains
 // little.
 var causes = []Cause{
-	{ID: "master_version", State: Trouble, Certainty: Certain, explains: "listing",
+	{ID: "master_version", State: Trouble, Certainty: Certain, explains: ofListing,
 		Needs:  "a master refuses the server because of its version",
 		Words:  "The master {master} does not list it, because of its version: {says}.",
 		Advice: "Update the server; until then it is not on that list.",
@@ -102,25 +124,27 @@ var causes = []Cause{
 				return strings.Contains(says, "version") || strings.Contains(says, "outdated") || strings.Contains(says, "out of date")
 			})
 		}},
-	{ID: "master_refuses", State: Trouble, Certainty: Certain, explains: "listing",
+	{ID: "master_refuses", State: Trouble, Certainty: Certain, explains: ofListing,
 		Needs:  "a master says that it does not list the server",
 		Words:  "The master {master} does not list it: {says}.",
 		Advice: "Correct what the master complains about; until then it is not on that list.",
 		holds: func(x *facts) *proof {
 			return x.master(func(m *master) bool { return m.says != "" })
 		}},
-	{ID: "master_silent", State: Trouble, Certainty: Likely, explains: "listing",
-		Needs:  "several heartbeats of a protocol whose masters reply or ask back, and nothing from the master",
-		Words:  "The master {master} sends nothing back.",
+	{ID: "master_silent", State: Trouble, Certainty: Likely, explains: ofListing,
+		Needs:  "several heartbeats of a protocol whose masters reply or ask back, and nothing from the master; or messages of the master to earlier heartbeats, and from a time on none to five or more, more than chance loses",
+		Words:  "The master {master} sends nothing back{since}.",
 		Advice: "That master may be gone, its address wrong, or a firewall drops its packets: set a master that is alive.",
 		holds: func(x *facts) *proof {
 			if x.asked.n == 0 && (x.o.OneSided || x.replies() > 0) {
 				return nil // the direction of what masters send may be missing
 			}
-			return x.master(func(m *master) bool { return m.due && m.sent.n == 0 && (m.beats.n > 1 || m.unjoined > 1) })
+			return x.master(func(m *master) bool {
+				return m.due && m.sent.n == 0 && (m.beats.n > 1 || m.unjoined > 1) || m.stopped()
+			})
 		}},
 
-	{ID: "not_in_list", State: Trouble, Certainty: Likely, explains: "listing who",
+	{ID: "not_in_list", State: Trouble, Certainty: Likely, explains: ofListing | ofWho,
 		Needs:  "lists that a master sent to clients, none of which has the server, which sends heartbeats to that master or which nobody asked",
 		Words:  "{server} is in none of {n} of the master {master}; clients asked for servers{asked}.",
 		Advice: "A browser lists only what fits its filter: compare region, game, name and version with what the server sends in its heartbeat and in its info, and ask without a filter.",
@@ -251,17 +275,17 @@ var causes = []Cause{
 		}},
 
 	// Somebody asked, and what came back says why.
-	{ID: "other_address", State: Trouble, Certainty: Certain, explains: "silence challenge",
+	{ID: "other_address", State: Trouble, Certainty: Certain, explains: ofSilence | ofChallenge,
 		Needs:  "replies that answer requests to the server, from another address",
-		Words:  "{n} to {server} were answered from another address, {from}: clients drop such replies, because they did not ask it.",
+		Words:  "{n} to {server} {were} answered from another address, {from}: clients drop such replies, because they did not ask it.",
 		Advice: "The host has several addresses: make the server listen on {server} alone (its option for the IP address), or route its replies through the address that was asked.",
 		holds:  func(x *facts) *proof { return x.elsewhereFrom(false) }},
-	{ID: "other_port", State: Trouble, Certainty: Certain, explains: "silence challenge",
+	{ID: "other_port", State: Trouble, Certainty: Certain, explains: ofSilence | ofChallenge,
 		Needs:  "replies that answer requests to the server, from another port of its address",
-		Words:  "{n} to {server} were answered from another port, {from}: clients drop such replies, because they did not ask it.",
+		Words:  "{n} to {server} {were} answered from another port, {from}: clients drop such replies, because they did not ask it.",
 		Advice: "A NAT or a proxy changes the port of replies, or the server sends them from another socket: map the port one to one, and let the server answer from the port that was asked.",
 		holds:  func(x *facts) *proof { return x.elsewhereFrom(true) }},
-	{ID: "bound_elsewhere", State: Trouble, Certainty: Likely, explains: "silence",
+	{ID: "bound_elsewhere", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "ICMP says that nothing listens, and another address of the host (loopback, one of its interfaces, or the sender of the error) answers at the same port",
 		Words:  "Nothing listens at {server}, but {other} answers: the server is bound to {what}.",
 		Advice: "Look with ss -ulnp on the host; bind the server to 0.0.0.0, or to the address that clients ask.",
@@ -283,22 +307,25 @@ var causes = []Cause{
 			}
 			return nil
 		}},
-	{ID: "nothing_listens", State: Trouble, Certainty: Certain, explains: "silence",
+	{ID: "nothing_listens", State: Trouble, Certainty: Certain, explains: ofSilence,
 		Needs:  "ICMP port unreachable from the server's own address for the requests, and no reply after it",
 		Words:  "Nothing listens at {server}: its host says of {n} that the port is closed.{also}",
 		Advice: "The host is up: start the server, or correct its port and the address that it is bound to (ss -ulnp shows both); a firewall that rejects can say the same.",
 		holds: func(x *facts) *proof {
 			by, sum := x.refusals(false, core.PortUnreachable)
-			if other := x.another(); by != nil && by.by == x.at.Addr().String() && x.refused() && !x.namedBy(other) {
-				also := ""
-				if other != nil {
-					also = fmt.Sprintf(" %s on the same host answers %s.", other.at, other.protocol)
-				}
-				return x.proof("n", count(sum.n, "request", "requests"), "also", also).with(x, "ICMP port unreachable", &sum)
+			if by == nil || by.by != x.at.Addr().String() || !x.refused() {
+				return nil
 			}
-			return nil
+			other, also := x.another(), ""
+			if other != nil {
+				also = fmt.Sprintf(" %s on the same host answers %s.", other.at, other.protocol)
+			}
+			if x.namedBy(other) {
+				return nil
+			}
+			return x.proof("n", count(sum.n, "request", "requests"), "also", also).with(x, "ICMP port unreachable", &sum)
 		}},
-	{ID: "firewall_rejects", State: Trouble, Certainty: Certain, explains: "silence",
+	{ID: "firewall_rejects", State: Trouble, Certainty: Certain, explains: ofSilence,
 		Needs:  "ICMP administratively prohibited, or port unreachable from another address than the server's, and no reply after it; or either for a tenth of at least twenty requests, while others are answered all the time",
 		Words:  "A firewall rejects what is sent to {server}: {by} said so of {n}.{also}",
 		Advice: "{by} has the rule, or the host behind it: allow UDP to that port there.",
@@ -317,7 +344,7 @@ var causes = []Cause{
 			}
 			return nil
 		}},
-	{ID: "host_unreachable", State: Trouble, Certainty: Certain, explains: "silence",
+	{ID: "host_unreachable", State: Trouble, Certainty: Certain, explains: ofSilence,
 		Needs:  "ICMP host or network unreachable, or time exceeded, for the requests, and no reply after it",
 		Words:  "The host of {server} cannot be reached: {by} said so of {n}.",
 		Advice: "Check that the host is on, that the address is right, and the routes to it from {by}.",
@@ -328,7 +355,7 @@ var causes = []Cause{
 			}
 			return nil
 		}},
-	{ID: "too_large", State: Trouble, Certainty: Certain, explains: "parts",
+	{ID: "too_large", State: Trouble, Certainty: Certain, explains: ofParts,
 		Needs:  "ICMP fragmentation needed (packet too big) about three messages that the server sends, or about what it is sent, and for a tenth of the replies or more",
 		Words:  "Packets of {server} are too large for the path: {by} said so {n}.",
 		Advice: "The MTU of the path is smaller than that of the server's link (a tunnel, a VPN, PPPoE): lower the MTU there, let ICMP pass, or make the replies shorter.",
@@ -382,13 +409,16 @@ var causes = []Cause{
 			}
 			return nil
 		}},
-	{ID: "wrong_port", State: Trouble, Certainty: Likely, explains: "silence",
+	{ID: "wrong_port", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "no reply from that port, and replies from another port of the same host, which speaks what was asked if this one gets and sends other datagrams; or which names this one as the port of the game",
 		Words:  "{server} replied to none of {n}; {other} on the same host answers {protocol}{names}.",
 		Advice: "Ask port {port}: that of queries is often not the one that players connect to. If both have to answer, start the server of this one.",
 		holds: func(x *facts) *proof {
+			if x.asked.n == 0 || x.good+x.replies() > 0 || len(x.silences)+len(x.elsewhere) > 0 {
+				return nil
+			}
 			best := x.another()
-			if x.asked.n == 0 || x.good+x.replies() > 0 || best == nil || len(x.silences)+len(x.elsewhere) > 0 {
+			if best == nil {
 				return nil
 			}
 			asked := slices.ContainsFunc(x.kinds, func(k focusKind) bool { return k.protocol == best.protocol })
@@ -402,7 +432,7 @@ var causes = []Cause{
 			return x.proof("n", count(x.asked.n, "request", "requests"), "other", best.at.String(), "protocol", best.protocol, "port", fmt.Sprint(best.at.Port()), "names", names).
 				with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered]).with(x, "replies of "+best.at.String(), &best.data)
 		}},
-	{ID: "unknown_replies", State: Trouble, Certainty: Likely, explains: "silence",
+	{ID: "unknown_replies", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "no reply that a protocol recognises, and datagrams of the server that none does",
 		Words:  "{server} answered none of {n}, although it sends something.",
 		Advice: "It may speak another protocol than it is asked: look at what it sends with qdissect --all; its replies may also be damaged, or of a protocol that qdissect does not know.",
@@ -412,7 +442,7 @@ var causes = []Cause{
 			}
 			return nil
 		}},
-	{ID: "other_kind", State: Trouble, Certainty: Likely, explains: "silence content",
+	{ID: "other_kind", State: Trouble, Certainty: Likely, explains: ofSilence | ofContent,
 		Needs:  "replies, none of which is of the kind that was asked",
 		Words:  "{server} answered none of {n}, although {replies} of another kind came.",
 		Advice: "The server confuses kinds of requests, or another program listens there: look at one conversation with qdissect -V.",
@@ -424,26 +454,26 @@ var causes = []Cause{
 		}},
 
 	// What the report finds around it.
-	verdictCause("carpet", "silence challenge delay load"),
-	verdictCause(ForgedFlood, "silence challenge delay load"),
-	verdictCause(CrowdOrForged, "silence challenge load"),
-	verdictCause(Reflection, "silence challenge delay load"),
-	verdictCause(JunkFlood, "silence delay"),
-	verdictCause(GreedyClients, "silence delay load"),
-	verdictCause(ListHammering, "silence delay load"),
+	verdictCause("carpet", ofSilence|ofChallenge|ofDelay|ofLoad),
+	verdictCause(ForgedFlood, ofSilence|ofChallenge|ofDelay|ofLoad),
+	verdictCause(CrowdOrForged, ofSilence|ofChallenge|ofLoad),
+	verdictCause(Reflection, ofSilence|ofChallenge|ofDelay|ofLoad),
+	verdictCause(JunkFlood, ofSilence|ofDelay),
+	verdictCause(GreedyClients, ofSilence|ofDelay|ofLoad),
+	verdictCause(ListHammering, ofSilence|ofDelay|ofLoad),
 
 	// Silence that nothing else explains.
-	{ID: "stopped", State: Trouble, Certainty: Certain, explains: "silence",
+	{ID: "stopped", State: Trouble, Certainty: Certain, explains: ofSilence,
 		Needs:  "replies, and from a time on none to any of at least five requests, more than chance loses",
 		Words:  "{server} stopped replying at {time}: none of {n} in the {span} since then has a reply.{more}",
 		Advice: "Look whether the server runs, and what it wrote at that time; a capture on the host sees requests that the host's own firewall drops.",
 		holds:  func(x *facts) *proof { return x.silence(false) }},
-	{ID: "silent_at_times", State: Trouble, Certainty: Certain, explains: "silence",
+	{ID: "silent_at_times", State: Trouble, Certainty: Certain, explains: ofSilence,
 		Needs:  "replies before and after, or only after, a time in which none of at least five requests got one, more than chance loses",
 		Words:  "{server} did not reply from {time} on for {span}{more}: none of {n} got a reply.",
 		Advice: "It restarted, changed its map, or hung: look at what it wrote at that time, and whether it restarts by itself.",
 		holds:  func(x *facts) *proof { return x.silence(true) }},
-	{ID: "no_reply", State: Trouble, Certainty: Likely, explains: "silence",
+	{ID: "no_reply", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "four requests or more, no reply at all, no ICMP error, and nothing that says that one direction is missing",
 		Words:  "No reply: {server} replied to none of {n}, and no ICMP error came.",
 		Advice: "A host refuses what comes to a closed port: without an ICMP error, a firewall drops the requests or the replies, the host is off, or the server hangs. Look whether the server runs and listens on that port (ss -ulnp); a capture on the host sees requests that the host's own firewall drops.",
@@ -453,7 +483,7 @@ var causes = []Cause{
 			}
 			return nil
 		}},
-	{ID: "wrong_protocol", State: Trouble, Certainty: Likely, explains: "silence",
+	{ID: "wrong_protocol", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "requests of one protocol are answered, and none of at least five of another, which most requests are of",
 		Words:  "{server} answers {speaks} and none of {n}: it does not speak that protocol.",
 		Advice: "Ask it with {speaks}: choose that game or protocol in the client.",
@@ -465,7 +495,7 @@ var causes = []Cause{
 			}
 			return nil
 		}},
-	{ID: "kind_unanswered", State: Trouble, Certainty: Likely, explains: "silence",
+	{ID: "kind_unanswered", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "at least five requests of one kind, or that return the challenge of the server, of which under half are answered, while others are, more than chance loses",
 		Words:  "{server} replies to {share} of {n}.",
 		Advice: "Look whether the server has that kind of query disabled or limited, and whether its long replies get through.",
@@ -485,8 +515,8 @@ var causes = []Cause{
 			}
 			return nil
 		}},
-	{ID: "client_ignored", State: Trouble, Certainty: Likely, explains: "silence",
-		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, and nine tenths of ten or more of others, of the same kinds, have one; servers need not be silent to such a kind, and no verdict of the report explains it",
+	{ID: "client_ignored", State: Trouble, Certainty: Likely, explains: ofSilence,
+		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, and nine tenths of ten or more of others, of the same kinds, have one, those without any reply aside; servers need not be silent to such a kind, and no verdict of the report explains it",
 		Words:  "{verdict}",
 		Advice: "{advice}",
 		holds: func(x *facts) *proof {
@@ -498,7 +528,7 @@ var causes = []Cause{
 			lost.merge(&x.fates[dissect.OutcomeRepeated])
 			return x.proof("verdict", x.verdicts[i].Text, "advice", x.verdicts[i].Advice).with(x, "requests without a reply", &lost)
 		}},
-	{ID: "rate_limit", State: Trouble, Certainty: Likely, explains: "silence load",
+	{ID: "rate_limit", State: Trouble, Certainty: Likely, explains: ofSilence | ofLoad,
 		Needs:  "in seconds with more requests, the server answers as many as in others, with less spread than chance has; or it is known to have such a limit",
 		Words:  "{server} answers only so often: {n}. That is a limit of the server or of its firewall, or all that it can do.",
 		Advice: "Ask less often, or raise the limit of the server or of its firewall; if it has none, look at its load.",
@@ -514,10 +544,10 @@ var causes = []Cause{
 			}
 			return nil
 		}},
-	verdictCause(DropsUnderLoad, "silence load"),
+	verdictCause(DropsUnderLoad, ofSilence|ofLoad),
 
 	// Challenges.
-	{ID: "backends", State: Trouble, Certainty: Likely, explains: "challenge silence",
+	{ID: "backends", State: Trouble, Certainty: Likely, explains: ofChallenge | ofSilence,
 		Needs:  "some requests that return the server's challenge are answered, and others, in between, get a new challenge; or name and map change to and fro",
 		Words:  "{server} {what}: several servers share that address.",
 		Advice: "Let the balancer or the NAT send all packets of a client's address to the same server, or let the servers share the secret of their challenges: each knows only its own.",
@@ -531,7 +561,7 @@ var causes = []Cause{
 			}
 			return nil
 		}},
-	{ID: "challenge_loop", State: Trouble, Certainty: Certain, explains: "challenge",
+	{ID: "challenge_loop", State: Trouble, Certainty: Certain, explains: ofChallenge,
 		Needs:  "requests that return the server's challenge get another challenge, and no data",
 		Words:  "Clients of {server} get one challenge after the other and no data ({n}).",
 		Advice: "The server or a proxy in front of it refuses the challenges that it gives (it sees the clients under changing addresses, or several servers share the address), or clients send wrong ones; look at one with qdissect -V.",
@@ -548,7 +578,7 @@ var causes = []Cause{
 			}
 			return nil
 		}},
-	{ID: "challenge_unused", State: Trouble, Certainty: Likely, explains: "challenge",
+	{ID: "challenge_unused", State: Trouble, Certainty: Likely, explains: ofChallenge,
 		Needs:  "every reply is a challenge, to half of at least four requests or more, and nobody returns one",
 		Words:  "No client gets past the challenge of {server}: {n} of {all} got only a challenge, and nobody used it.",
 		Advice: "The clients are older than challenges, the challenges do not reach them (a firewall, a NAT), or their addresses are forged; look at one with qdissect -V.",
@@ -560,12 +590,12 @@ var causes = []Cause{
 		}},
 
 	// Replies that do not arrive as they should.
-	{ID: "fragments_lost", State: Trouble, Certainty: Certain, explains: "parts",
+	{ID: "fragments_lost", State: Trouble, Certainty: Certain, explains: ofParts,
 		Needs:  "IP fragments of replies of the server are missing, and messages in one packet come",
 		Words:  "{n} of {server} {lack} IP fragments: long replies get lost on the way.",
 		Advice: "A firewall or a link drops fragments: let them pass, check the MTU (ping -M do -s 1472), or make the replies shorter than 1,400 bytes. The capture itself lacks them if its filter names a port.",
 		holds:  func(x *facts) *proof { return x.lacking(&x.frags, "fragments lost of replies") }},
-	{ID: "parts_lost", State: Trouble, Certainty: Certain, explains: "parts",
+	{ID: "parts_lost", State: Trouble, Certainty: Certain, explains: ofParts,
 		Needs:  "parts of split replies of the server are missing",
 		Words:  "{n} of {server} {lack} parts.",
 		Advice: "Something on the path drops large packets, or several at once: check the MTU and the limits of firewalls, and capture whole packets without a filter for a port.",
@@ -576,17 +606,21 @@ var causes = []Cause{
 			}
 			return x.lacking(&lost, "replies without all parts")
 		}},
-	{ID: "client_gone", State: Trouble, Certainty: Likely, explains: "delay",
+	{ID: "client_gone", State: Trouble, Certainty: Likely, explains: ofDelay,
 		Needs:  "ICMP port unreachable about three replies of the server, and a tenth of them, or more",
 		Words:  "Replies of {server} come back: {by} said {n} that nothing listens there any more. The client closed its socket, or its NAT had forgotten the mapping (timeout) when the reply came.",
 		Advice: "Let clients wait longer and keep their socket; a NAT forgets a mapping after 30 seconds or more without packets, so ask again within that time.",
 		holds: func(x *facts) *proof {
 			if by, sum := x.refusals(true, core.PortUnreachable); by != nil && float64(sum.n) >= badShare*float64(x.replies()) && sum.n >= leastErrors {
-				return x.proof("by", by.by, "n", count(sum.n, "time", "times")).with(x, "ICMP errors about replies", &sum)
+				who := by.by
+				if by.n < sum.n {
+					who += " and others"
+				}
+				return x.proof("by", who, "n", count(sum.n, "time", "times")).with(x, "ICMP errors about replies", &sum)
 			}
 			return nil
 		}},
-	{ID: "late_replies", State: Trouble, Certainty: Certain, explains: "delay",
+	{ID: "late_replies", State: Trouble, Certainty: Certain, explains: ofDelay,
 		Needs:  "a tenth of the replies or more came after the five seconds that clients wait",
 		Words:  "{n} of {all} of {server} came later than clients wait.",
 		Advice: "Clients have given up by then: look at the load of the server and at the path to it.",
@@ -596,7 +630,7 @@ var causes = []Cause{
 			}
 			return nil
 		}},
-	{ID: "slow", State: Trouble, Certainty: Certain, explains: "delay",
+	{ID: "slow", State: Trouble, Certainty: Certain, explains: ofDelay,
 		Needs:  "at least five replies, and a tenth of them, took more than a second",
 		Words:  "Slow: {n} of {all} of {server} took more than a second.",
 		Advice: "Clients wait one to five seconds: look at the load of the server and at the path to it.",
@@ -606,7 +640,7 @@ var causes = []Cause{
 			}
 			return nil
 		}},
-	{ID: "loss", State: Trouble, Certainty: Possible, explains: "silence",
+	{ID: "loss", State: Trouble, Certainty: Possible, explains: ofSilence,
 		Needs:  "under nine tenths of at least twenty requests have a reply, at any time alike",
 		Words:  "{server} replies to only {share} of {n}.",
 		Advice: "Packets get lost on the way or are dropped: look at the load of the server, at limits of its queries and of its firewall, and at the path to it.",
@@ -616,7 +650,7 @@ var causes = []Cause{
 			}
 			return nil
 		}},
-	{ID: "bad_replies", State: Trouble, Certainty: Certain, explains: "content",
+	{ID: "bad_replies", State: Trouble, Certainty: Certain, explains: ofContent,
 		Needs:  "a tenth of the replies or more are damaged, or contradict themselves",
 		Words:  "{n} of {all} of {server}: {text} ({id}).",
 		Advice: "Clients and masters may not accept such replies; qdissect -V -Y 'finding == {id}' shows them.",
@@ -631,7 +665,7 @@ var causes = []Cause{
 		}},
 
 	{ID: "too_few", State: Unclear, Certainty: Certain, explains: everything,
-		Needs:  "at most three requests, of which one has no reply or none has more than a challenge, or under twenty of which half have no reply; or a cause below that rests on at most three requests, or on under five replies: what was seen is said",
+		Needs:  "at most three requests, of which one has no reply or none has more than a challenge, or under twenty of which half have no reply; or a cause that rests on at most three requests, or on under five replies (three that lack parts; ICMP is evidence of its own): what was seen is said",
 		Words:  "Too little to say: {server} was asked {n}, and {replies} came{only}.",
 		Advice: "Capture for longer, and ask the server with a browser meanwhile: with ten requests it can be told whether it answers.",
 		holds: func(x *facts) *proof {
@@ -642,7 +676,7 @@ var causes = []Cause{
 		}},
 
 	// It works.
-	{ID: "docker_proxy", State: Answers, Certainty: Possible, explains: "who",
+	{ID: "docker_proxy", State: Answers, Certainty: Possible, explains: ofWho,
 		Needs:  "the server answers, and all requests come from one private address, from several ports: that of a gateway (.1, .254, ::1), or one of another network",
 		Words:  "{server} answers, and nothing in the capture stands in the way; but all requests come from one private address, {from}: that of Docker's proxy, of a NAT in front of the server (SNAT), or of one host in its network.",
 		Advice: "The server sees all clients as one: a limit per address stops all of them, and bans cannot tell them apart. For Docker, use the host's network or turn off the userland proxy; a NAT should keep the sources.",
@@ -652,7 +686,7 @@ var causes = []Cause{
 			}
 			return nil
 		}},
-	{ID: "only_private", State: Answers, Certainty: Certain, explains: "who",
+	{ID: "only_private", State: Answers, Certainty: Certain, explains: ofWho,
 		Needs:  "the server answers, and only addresses of networks that are not routed in the internet ask",
 		Words:  "{server} answers, and nothing in the capture stands in the way; only private addresses asked it.",
 		Advice: "In a local network that is as it should be. For players outside, the port forwarding of the router and its firewall must let UDP to the query port pass: capture while one of them asks.",
@@ -662,7 +696,7 @@ var causes = []Cause{
 			}
 			return nil
 		}},
-	{ID: "works", State: Answers, Certainty: Certain, explains: "who",
+	{ID: "works", State: Answers, Certainty: Certain, explains: ofWho,
 		Needs:  "the server is asked and answers, and none of the other causes holds",
 		Words:  "{server} answers, and nothing in the capture stands in the way.",
 		Advice: "There is nothing to do here: if it does not show up for somebody, capture there, or look at the filters of the browser.",
@@ -670,7 +704,7 @@ var causes = []Cause{
 }
 
 // verdictCause is a cause that the report finds, in its words.
-func verdictCause(kind, explains string) Cause {
+func verdictCause(kind string, explains matter) Cause {
 	return Cause{ID: kind, State: Trouble, Certainty: Likely, explains: explains,
 		Needs: "the report has the verdict " + kind + " about the server or its network", Words: "{verdict}", Advice: "{advice}",
 		holds: func(x *facts) *proof {
@@ -711,10 +745,20 @@ func (x *facts) hides(a netip.Addr) bool {
 func (x *facts) master(is func(*master) bool) *proof {
 	for m := range x.masters {
 		if is(m) {
-			return x.proof("master", m.to.String(), "says", strings.TrimRight(m.says, ".")).with(x, "heartbeats", &m.beats).with(x, "messages of the master", &m.sent)
+			since := ""
+			if m.stopped() {
+				since = fmt.Sprintf(" any more: nothing came after the last %s, and %s before", count(m.since, "heartbeat", "heartbeats"), count(m.sent.n, "message", "messages"))
+			}
+			return x.proof("master", m.to.String(), "says", strings.TrimRight(m.says, "."), "since", since).with(x, "heartbeats", &m.beats).with(x, "messages of the master", &m.sent)
 		}
 	}
 	return nil
+}
+
+// stopped reports whether a master that sent something after earlier heartbeats sends nothing any more.
+func (m *master) stopped() bool {
+	heard := float64(m.sent.n) / float64(max(m.beats.n-m.since, 1))
+	return m.sent.n > 0 && m.since >= leastJudged && chance(1-min(heard, 1), m.since)
 }
 
 // elsewhereFrom returns the proof of replies from another address or port.
@@ -727,14 +771,14 @@ func (x *facts) elsewhereFrom(port bool) *proof {
 			from = o.from
 		}
 	}
-	if sum.n == 0 || float64(sum.n) < badShare*float64(x.asked.n) {
+	if sum.n == 0 || x.asked.n > tooFew && !displaced(sum.n, x.n, x.asked.n) {
 		return nil
 	}
 	name := from.Addr().String()
 	if port || from.Port() != x.at.Port() {
 		name = from.String()
 	}
-	return x.proof("from", name, "n", count(sum.n, "request", "requests")).with(x, "replies from elsewhere", &sum)
+	return x.proof("from", name, "n", count(sum.n, "request", "requests"), "were", were(sum.n)).with(x, "replies from elsewhere", &sum)
 }
 
 // another returns the other port of the host that replies: that which names this one as the port of the game, or the busiest.

@@ -123,7 +123,6 @@ type icmpSaid struct {
 	is    *dissect.FindingType
 	by    string // who says so
 	reply bool
-	text  string
 	mark
 }
 
@@ -169,6 +168,7 @@ type master struct {
 	probes, answered uint64
 	unjoined         uint64
 	due              bool   // it has to reply to heartbeats
+	since            uint64 // heartbeats since it sent something
 	says             string // why it does not list the server
 	listed           bool
 	asked            string   // what clients asked it for
@@ -351,17 +351,20 @@ func (t *target) note(id, text string) *noted {
 	return &t.noted[len(t.noted)-1]
 }
 
-// said returns the counts of an ICMP error.
-func (t *target) said(is *dissect.FindingType, by, text string, reply bool) *icmpSaid {
+// said returns the counts of an ICMP error; if there is no room, of one that somebody else said.
+func (t *target) said(is *dissect.FindingType, by string, reply bool) *icmpSaid {
+	like := new(icmpSaid)
 	for i := range t.errors {
-		if s := &t.errors[i]; s.is == is && s.reply == reply && s.by == by {
-			return s
+		if s := &t.errors[i]; s.is == is && s.reply == reply {
+			if like = s; s.by == by {
+				return s
+			}
 		}
 	}
 	if len(t.errors) == maxOfPort {
-		return new(icmpSaid)
+		return like
 	}
-	t.errors = append(t.errors, icmpSaid{is: is, by: by, text: text, reply: reply})
+	t.errors = append(t.errors, icmpSaid{is: is, by: by, reply: reply})
 	return &t.errors[len(t.errors)-1]
 }
 
@@ -464,6 +467,7 @@ func (f *focus) record(r *dissect.Record) {
 	if r.Type.Purpose&dissect.Heartbeat != 0 && f.wants(r.Src.Addr()) {
 		if m := f.addMaster(r.Src.Addr(), r.Dst); m != nil {
 			m.beats.add(1, f.input, r.Frame)
+			m.since++
 			m.due = m.due || r.Type.Purpose&dissect.Unconfirmed == 0
 		}
 	}
@@ -525,6 +529,7 @@ func (f *focus) bySrc(r *dissect.Record) {
 		return
 	}
 	m.sent.add(1, f.input, r.Frame)
+	m.since = 0
 	switch {
 	case r.Type.Purpose&dissect.Refusal != 0:
 		text := r.AppendSummary(nil)
@@ -713,9 +718,8 @@ func (f *focus) icmp(x *dissect.FlowFinding) {
 			return
 		}
 	}
-	text := string(x.AppendText(nil))
-	by, _, _ := strings.Cut(text, " says ")
-	t.said(x.Type, by, text[:min(len(text), maxReason)], reply).add(1, f.input, x.ICMPFrame)
+	by, _, _ := strings.Cut(string(x.AppendText(nil)), " says ")
+	t.said(x.Type, by, reply).add(1, f.input, x.ICMPFrame)
 }
 
 // foreign counts a datagram that no protocol recognises.
@@ -744,6 +748,10 @@ func (f *focus) merge(o *focus) {
 			continue
 		}
 		m.beats.merge(&from.beats)
+		if from.sent.n > 0 {
+			m.since = 0
+		}
+		m.since += from.since
 		m.sent.merge(&from.sent)
 		m.probes += from.probes
 		m.answered += from.answered
@@ -811,7 +819,7 @@ func (t *target) merge(o *target) {
 	}
 	for i := range o.errors {
 		x := &o.errors[i]
-		t.said(x.is, x.by, x.text, x.reply).mark.merge(&x.mark)
+		t.said(x.is, x.by, x.reply).mark.merge(&x.mark)
 	}
 	for i := range o.elsewhere {
 		t.from(o.elsewhere[i].from).merge(&o.elsewhere[i].mark)

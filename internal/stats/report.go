@@ -50,6 +50,8 @@ type reporting struct {
 	groups   []group
 	greedy   map[*entry[client]]bool
 	carpets  []carpet
+	few      bool                      // there is no verdict: servers are judged by less
+	silent   *entry[server]            // that a single address asks, and that does not reply
 	replaced map[netip.Addr]netip.Addr // what is shown of addresses, if others are
 	grid     struct {                  // of the intervals
 		width int

@@ -151,7 +151,7 @@ func (r *reporting) withICMP(v *server, text string) (string, string) {
 func (r *reporting) displaced(e *entry[server]) bool {
 	v := &e.v
 	n := v.fates[dissect.OutcomeElsewhere]
-	if v.heard == nil || v.heard.from == (key{}) || n < leastJudged || float64(n) < badShare*float64(v.requests) {
+	if _, all, _ := r.well(e); v.heard == nil || v.heard.from == (key{}) || !displaced(n, all, v.requests) {
 		return false
 	}
 	addr, port := v.heard.from.addr(), v.heard.from.port
@@ -162,7 +162,7 @@ func (r *reporting) displaced(e *entry[server]) bool {
 	if port != e.port {
 		from = netip.AddrPortFrom(r.host(addr), port).String()
 	}
-	words := &proof{fill: []string{"from", from, "n", count(n, "request", "requests")}}
+	words := &proof{fill: []string{"from", from, "n", count(n, "request", "requests"), "were", were(n)}}
 	text := cause.fill(cause.Words, words, r.address(e)+r.named(v))
 	r.say(Verdict{
 		Kind: Unwell, Server: r.address(e), From: instant(v.first), To: instant(v.last), Text: fmt.Sprintf("Not answered, %s to %s: %s", clock(v.first), clock(v.last), text),
@@ -171,12 +171,20 @@ func (r *reporting) displaced(e *entry[server]) bool {
 	return true
 }
 
+// displaced reports whether n replies from elsewhere are enough, of so many requests and of so many that ended.
+func displaced(n, ended, requests uint64) bool {
+	return n > 0 && requests > tooFew && (n > tooFew || 2*n >= ended) && float64(n) >= badShare*float64(requests)
+}
+
 // neverReplied says that a server that was asked is not known to be there.
 func (r *reporting) neverReplied(e *entry[server]) {
 	v := &e.v
 	refused := v.fates[dissect.OutcomeRefused]
 	lost := v.fates.missed()
-	if lost <= tooFew || r.onlyScanned(e) || r.Totals.Replies == 0 && refused == 0 && len(r.servers) == 1 {
+	if o := v.fates.of(v.requests); r.few && lost > 0 && o.replied() == 0 {
+		lost = v.requests // it was asked again and again before the time for replies was over
+	}
+	if lost <= tooFew || r.onlyScanned(e) || r.Totals.Replies == 0 && refused == 0 && len(r.servers) == 1 && !r.few {
 		return
 	}
 	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), v.sources().addresses(), span(v.first, v.last))
@@ -204,7 +212,11 @@ func (r *reporting) onlyScanned(e *entry[server]) bool {
 	if n == 2 {
 		return scanned && e.v.requests < leastSpread
 	}
-	return scanned || e.v.says() == "" && e.v.requests < leastWell
+	if scanned || e.v.says() != "" || e.v.requests >= leastWell || len(r.servers) == 1 && r.few {
+		return scanned
+	}
+	r.silent = e
+	return true
 }
 
 // goodShare is the share of complete answers below which a server is not well, if so many requests were judged.
@@ -220,19 +232,17 @@ func (r *reporting) unwell() {
 	}
 	for _, e := range r.servers {
 		v := &e.v
-		o, from, to, calm := v.fates.of(v.requests), v.first, v.last, false
+		good, n, o := r.well(e)
+		from, to, calm := v.first, v.last, false
 		if r.has(e, ForgedFlood, CrowdOrForged, GreedyClients) || slices.ContainsFunc(r.events, func(ev event) bool { return ev.server == e && ev.carpet }) { // what is lost meanwhile is their doing
 			var c cell
 			c, from, to = r.calm(e)
 			o, calm = Outcome{Answered: c.requests - min(c.unanswered, c.requests), Unanswered: c.unanswered}, true
+			good, n = o.Answered, o.Answered+o.Unanswered
 		}
-		n := o.replied() + o.Refused + o.Unanswered
-		if n < leastWell || v.replies == 0 || r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) || !r.home(e) {
+		if n < leastWell && !(r.few && v.unwell(good, n, &o)) || v.replies == 0 || r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) || !r.home(e) {
 			continue
 		}
-		returned := min(r.returned(e), o.ChallengeOnly-min(v.rejected, o.ChallengeOnly))
-		good := o.Answered + returned
-		o.ChallengeOnly -= returned
 		if float64(good) >= wellShare*float64(n) {
 			continue
 		}
@@ -243,6 +253,22 @@ func (r *reporting) unwell() {
 		}
 		r.say(x)
 	}
+}
+
+// unwell reports whether few requests tell that something is wrong: none is answered, or few of one kind and most of others.
+func (s *server) unwell(good, n uint64, o *Outcome) bool {
+	if bad := n - good; bad < leastJudged && (o.replied() > 0 || s.requests <= tooFew) {
+		return false
+	}
+	return s.empty() || slices.ContainsFunc(s.kinds[:], func(k asked) bool {
+		all, well := uint64(k.requests), uint64(k.good)
+		return all >= kindLeast && 2*well < all && all < n && 2*(good-min(well, good)) > n-all
+	})
+}
+
+// empty reports whether no reply has more than a challenge, or none is complete and in time.
+func (s *tally) empty() bool {
+	return s.replies <= s.challenges || s.fates[dissect.OutcomeAnswered] == 0
 }
 
 // leastIgnored is how many requests of a client have no reply, which is a fifth of its requests or more, if it is ignored, and how many of each kind others sent.
@@ -259,9 +285,13 @@ func (r *reporting) ignored() {
 		if c.v.requests < leastIgnored || c.v.replies >= c.v.requests || c.v.distinctServers() != 1 || r.greedy[c] || r.isVictim(c) {
 			continue
 		}
-		if list := r.mayAsk(&c.v, 1); len(list) == 1 && r.comparison(&c.v, &list[0].v).ignored(&c.v) {
+		if list := r.mayAsk(&c.v, 1); len(list) == 1 {
 			by[list[0]] = append(by[list[0]], c)
 		}
+	}
+	for e, list := range by {
+		silent := slices.DeleteFunc(slices.Clone(list), func(c *entry[client]) bool { return c.v.replies > 0 })
+		by[e] = slices.DeleteFunc(list, func(c *entry[client]) bool { return !r.comparison(&c.v, &e.v, silent).ignored(&c.v) })
 	}
 	for _, e := range r.servers {
 		list := by[e]
@@ -271,13 +301,17 @@ func (r *reporting) ignored() {
 		}
 		slices.SortFunc(list, byRequests)
 		c := list[0]
-		x := r.comparison(&c.v, &e.v)
-		heard, more := "none", ""
+		x := r.comparison(&c.v, &e.v, list)
+		heard, more, whom := "none", "", "that address"
 		if c.v.replies > 0 {
 			heard = "only " + number(c.v.replies)
 		}
 		if n := uint64(len(list) - 1); n > 0 {
-			more = " So it is with " + count(n, "other client", "other clients") + "."
+			more = " So it is with " + count(n, "other client", "other clients")
+			if of := r.networkOf(list); of.IsValid() {
+				more, whom = more+" of "+of.String(), "that network"
+			}
+			more += "."
 		}
 		var sources []string
 		for _, c := range list[:min(len(list), mostSources)] {
@@ -287,17 +321,17 @@ func (r *reporting) ignored() {
 			Kind: Unwell, Certainty: Likely, Server: r.address(e), Sources: sources, From: instant(c.v.first), To: instant(c.v.last),
 			Text: fmt.Sprintf("Not answered: %s%s replies to %s of %s of %s in %s, and to %s of those of others.%s", r.address(e), r.named(&e.v), heard, count(x.own, "request", "requests"), r.source(c),
 				span(c.v.first, c.v.last), percent(float64(x.good)/float64(x.others)), more),
-			Advice:   "Look whether the server or a firewall bans or limits that address; a capture on the host of the server shows whether it replies.",
+			Advice:   "Look whether the server or a firewall bans or limits " + whom + "; a capture on the host of the server shows whether it replies.",
 			Evidence: Evidence{{"requests", float64(x.own)}, {"replies", float64(c.v.replies)}},
 		})
 	}
 }
 
-// A comparison counts requests of a client at a server, and those of others with how many are answered, of the kinds that it answers to others. Of some
-// kinds, that a reply is missing says nothing.
+// A comparison counts requests of a client at a server, and those of others but silent ones with how many are answered, of the kinds that it answers to
+// others. Of some kinds, that a reply is missing says nothing.
 type comparison struct{ own, others, good uint64 }
 
-func (r *reporting) comparison(c *client, e *server) (x comparison) {
+func (r *reporting) comparison(c *client, e *server, silent []*entry[client]) (x comparison) {
 	for _, k := range c.kinds {
 		i := slices.IndexFunc(e.kinds[:], func(a asked) bool { return a.kind == k.kind })
 		if k.kind == 0 || i < 0 || r.a.kinds[k.kind-1].of == nil || r.a.kinds[k.kind-1].of.Unanswered != nil {
@@ -305,12 +339,36 @@ func (r *reporting) comparison(c *client, e *server) (x comparison) {
 		}
 		all, own := &e.kinds[i], uint64(k.n)
 		others := uint64(all.requests) - min(own, uint64(all.requests))
+		for _, o := range silent {
+			if n := o.v.asks(k.kind); &o.v != c && o.v.replies == 0 {
+				others -= min(n, others)
+			}
+		}
 		good := uint64(all.good) - min(own, c.replies, uint64(all.good)) // these may be of the client
 		if others >= leastIgnored && float64(good) >= wellShare*float64(others) {
 			x.own, x.others, x.good = x.own+own, x.others+others, x.good+min(good, others)
 		}
 	}
 	return x
+}
+
+// asks returns how many requests of a kind it sent.
+func (c *client) asks(kind uint16) uint64 {
+	for _, k := range c.kinds {
+		if k.kind == kind {
+			return uint64(k.n)
+		}
+	}
+	return 0
+}
+
+// networkOf returns the network that clients are of, if it is one.
+func (r *reporting) networkOf(list []*entry[client]) netip.Prefix {
+	of := netOf(r.host(list[0].addr()), 64)
+	if slices.ContainsFunc(list, func(c *entry[client]) bool { return !of.Contains(r.host(c.addr())) }) {
+		return netip.Prefix{}
+	}
+	return of
 }
 
 // ignored reports whether a client gets far fewer replies than others. Replies to other kinds are not told apart.

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
 )
 
 // The kinds of verdicts, worst first.
@@ -40,7 +43,11 @@ func (r *reporting) judge() {
 	if r.o.whole {
 		return
 	}
-	if t := &r.Totals; r.o.OneSided || t.Requests == 0 && len(r.Verdicts) == 0 || len(r.Verdicts) == 0 && t.Answered == 0 && t.Unanswered > 0 {
+	if r.few = true; len(r.Verdicts) == 0 {
+		r.down()
+		r.unwell()
+	}
+	if t := &r.Totals; r.o.OneSided || len(r.Verdicts) == 0 && (t.Requests == 0 || t.Answered == 0 && (t.Unanswered > 0 || t.Replies == 0) || r.tooLittle() != "") {
 		r.cannotTell()
 	}
 	if len(r.Verdicts) == 0 {
@@ -128,6 +135,9 @@ func (r *reporting) cannotTell() {
 	if t.Requests > 0 && !r.o.OneSided {
 		text = fmt.Sprintf("Cannot tell whether a server is there: none of %s from %s got a reply.", count(t.Requests, "request", "requests"), t.Addresses.addresses())
 		advice = "Look whether the address and the port are right, and ask from elsewhere: qdissect why ADDR:PORT says more of one server."
+		if few := r.tooLittle(); few != "" {
+			text, advice = few, causeOf("too_few").Advice
+		}
 	}
 	if r.o.OneSided && t.Requests+t.Replies > 0 {
 		text = fmt.Sprintf("Cannot tell whether servers reply: %s and %s were captured; that is one direction only, or no server replies.",
@@ -135,6 +145,43 @@ func (r *reporting) cannotTell() {
 		advice = "Capture both directions, on the host of the server itself or on a port that mirrors both."
 	}
 	r.say(Verdict{Kind: CannotTell, From: r.From, To: r.To, Text: text, Advice: advice, Evidence: Evidence{{"requests", float64(t.Requests)}, {"replies", float64(t.Replies)}}})
+}
+
+// well returns how many of the requests to a server whose end is known got what they asked for, or a challenge that their address returned.
+func (r *reporting) well(e *entry[server]) (good, n uint64, o Outcome) {
+	o = e.v.fates.of(e.v.requests)
+	n = o.replied() + o.Refused + o.Unanswered
+	returned := min(r.returned(e), o.ChallengeOnly-min(e.v.rejected, o.ChallengeOnly))
+	o.ChallengeOnly -= returned
+	return o.Answered + returned, n, o
+}
+
+// tooLittle says what was seen, if few requests were captured, most of them to servers that answer half or less, or some late, in part or with no more
+// than a challenge.
+func (r *reporting) tooLittle() string {
+	t, which, more := &r.Totals, "none", ""
+	good, doubtful := uint64(0), uint64(0)
+	for _, e := range r.servers {
+		well, n, o := r.well(e)
+		if !e.v.empty() {
+			good += o.Answered
+		}
+		if well < n && (2*well <= n || e.v.requests <= tooFew || o.Late+o.Partial+e.v.rejected > 0) {
+			doubtful += e.v.requests
+		}
+		if e.v.says() != "" {
+			more = "; ICMP says: " + e.v.says()
+		} else if e.v.fates[dissect.OutcomeElsewhere] > 0 {
+			more = "; replies came from another address or port"
+		}
+	}
+	if t.Requests >= leastWell || doubtful == 0 || 2*doubtful < t.Requests {
+		return ""
+	}
+	if good > 0 {
+		which = number(good)
+	}
+	return fmt.Sprintf("Too little to say: %s of %s from %s got what was asked for%s.", which, count(t.Requests, "request", "requests"), t.Addresses.addresses(), more)
 }
 
 func (r *reporting) nothing() {
@@ -150,6 +197,9 @@ func (r *reporting) nothing() {
 	}
 	if r.RoundTrips.Count > 0 {
 		text += ", half of " + whose + " within " + duration(r.RoundTrips.P50)
+	}
+	if e := r.silent; e != nil {
+		text += fmt.Sprintf("; one address asked %s %s and got no reply", r.address(e), count(e.v.requests, "time", "times"))
 	}
 	r.say(Verdict{
 		Kind: NothingUnusual, From: r.From, To: r.To, Text: text + ".", Advice: "There is nothing to do.",
@@ -204,7 +254,7 @@ func (r *reporting) errors() {
 	}
 	f := &r.Findings[i]
 	when := "in " + span(f.First.UnixNano(), f.Last.UnixNano())
-	if f.First.Equal(f.Last) {
+	if f.Last.Sub(f.First) < time.Millisecond {
 		when = "at " + clock(f.First.UnixNano())
 	}
 	v := Verdict{

@@ -137,12 +137,13 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 	if len(list) == 0 && server.Addr().IsValid() {
 		list = []*target{{at: server}}
 	}
+	rows := map[string]*Server{}
+	for i := range r.Servers {
+		rows[r.Servers[i].Address] = &r.Servers[i]
+	}
 	var found []*Answer
 	for _, t := range list {
-		x := &facts{target: t, f: f, r: r, o: &o, home: home, row: new(Server), ports: others, port: server.Port() != 0 || server.Addr() != t.at.Addr(), own: own || f.sent > 0 && t.at.Addr() == f.only}
-		if i := slices.IndexFunc(r.Servers, func(s Server) bool { return s.Address == t.at.String() }); i >= 0 {
-			x.row = &r.Servers[i]
-		}
+		x := &facts{target: t, f: f, r: r, o: &o, home: home, row: cmp.Or(rows[t.at.String()], new(Server)), ports: others, port: server.Port() != 0 || server.Addr() != t.at.Addr(), own: own || f.sent > 0 && t.at.Addr() == f.only}
 		for i := range a.strays.entries {
 			if e := &a.strays.entries[i]; e.addr() == t.at.Addr() && (t.at.Port() == 0 || e.port == t.at.Port()) {
 				x.in += e.v.in
@@ -184,24 +185,23 @@ func (x *facts) answer() *Answer {
 	if x.at.Port() == 0 {
 		w.Server = x.at.Addr().String()
 	}
-	var texts, taken []string
-	few := x.asked.n > 0 && x.asked.n <= tooFew
+	var texts []string
+	var taken matter
 	for i := range causes {
 		c := &causes[i]
-		explains := strings.Fields(c.explains)
-		if slices.ContainsFunc(explains, func(s string) bool { return slices.Contains(taken, s) }) {
+		if c.explains&taken != 0 {
 			continue
 		}
 		found := c.holds(x)
 		if found == nil || w.Cause != "" && c.State == Answers {
 			continue
 		}
-		taken = append(taken, explains...)
+		taken |= c.explains
 		first := w.Cause == "" || w.State != Trouble && c.State == Trouble
 		switch {
-		case c.State == Trouble && c.explains != "listing" && c.Words != "{verdict}" && (few || c.rests(found) < kindLeast):
+		case c.State == Trouble && x.slight(c, found):
 			if w.Cause == "" { // what it saw stands behind that, and is no verdict
-				f := &causes[slices.IndexFunc(causes, func(c Cause) bool { return c.ID == "too_few" })]
+				f := causeOf("too_few")
 				w.Cause, w.State, w.Certainty, w.Advice = f.ID, f.State, f.Certainty, []string{f.Advice}
 				texts = append(texts, f.fill(f.Words, x.saw(), w.Server+named2(cmp.Or(x.row.Name, x.name))))
 			}
@@ -262,9 +262,10 @@ func (x *facts) prepare() {
 	}
 	x.findSilences()
 	x.verdicts = []Verdict{}
+	s := x.at.String()
 	for _, v := range x.r.Verdicts {
 		p, _ := netip.ParsePrefix(v.Network)
-		if s := x.at.String(); v.Server == s || slices.Contains(v.Servers, s) || p.Contains(x.at.Addr()) {
+		if v.Server == s || slices.Contains(v.Servers, s) || p.Contains(x.at.Addr()) {
 			x.verdicts = append(x.verdicts, v)
 		}
 	}

@@ -25,6 +25,13 @@ func count(n uint64, one, many string) string {
 	return number(n) + " " + many
 }
 
+func were(n uint64) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
 // addresses writes a number of addresses, an estimate with its error.
 func (d Distinct) addresses() string {
 	text := count(d.Count, "address", "addresses")
