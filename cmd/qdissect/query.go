@@ -178,6 +178,7 @@ type conversation struct {
 	challenge      int32 // the newest, -1 if there is none
 	given          bool  // the last request got one
 	closed         bool  // an ICMP error came
+	silent         bool  // nothing came after the last request
 	show           func()
 }
 
@@ -205,7 +206,7 @@ func (c *conversation) talk(list []*dissect.Protocol) error {
 			}
 		}
 		if c.replies > 0 {
-			return nil
+			break
 		}
 	}
 	for c.replies == 0 && c.asked < leastAsked {
@@ -213,7 +214,7 @@ func (c *conversation) talk(list []*dissect.Protocol) error {
 			return err
 		}
 	}
-	if c.replies == 0 { // a packet without contents says how long nothing came
+	if c.silent { // a packet without contents says how long nothing came
 		if err := c.read(list[0], nil, lastWait*c.every, nil); err != nil {
 			return err
 		}
@@ -242,7 +243,10 @@ func (c *conversation) ask(p *dissect.Protocol, r games.Request) error {
 	} else {
 		_, err = c.conn.Write(payload)
 	}
-	return c.read(p, payload, c.every, err)
+	before := c.replies
+	err = c.read(p, payload, c.every, err)
+	c.silent = c.replies == before
+	return err
 }
 
 // listen goes on with a socket that is not connected: it sees replies from another address or port, but no ICMP errors, which the first

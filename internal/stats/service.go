@@ -291,7 +291,7 @@ func (r *reporting) ignored() {
 	}
 	for e, list := range by {
 		silent := slices.DeleteFunc(slices.Clone(list), func(c *entry[client]) bool { return c.v.replies > 0 })
-		by[e] = slices.DeleteFunc(list, func(c *entry[client]) bool { return !r.comparison(&c.v, &e.v, silent).ignored(&c.v) })
+		by[e] = slices.DeleteFunc(list, func(c *entry[client]) bool { return !r.compared(&c.v, &e.v, silent).ignored(&c.v) })
 	}
 	for _, e := range r.servers {
 		list := by[e]
@@ -301,14 +301,14 @@ func (r *reporting) ignored() {
 		}
 		slices.SortFunc(list, byRequests)
 		c := list[0]
-		x := r.comparison(&c.v, &e.v, list)
+		x := r.compared(&c.v, &e.v, list)
 		heard, more, whom := "none", "", "that address"
 		if c.v.replies > 0 {
 			heard = "only " + number(c.v.replies)
 		}
 		if n := uint64(len(list) - 1); n > 0 {
 			more = " So it is with " + count(n, "other client", "other clients")
-			if of := r.networkOf(list); of.IsValid() {
+			if of := r.networkOf(list); n > 1 && of.IsValid() {
 				more, whom = more+" of "+of.String(), "that network"
 			}
 			more += "."
@@ -325,6 +325,14 @@ func (r *reporting) ignored() {
 			Evidence: Evidence{{"requests", float64(x.own)}, {"replies", float64(c.v.replies)}},
 		})
 	}
+}
+
+// compared compares a client with all others, and if these are not answered either, with those that are answered at all.
+func (r *reporting) compared(c *client, e *server, silent []*entry[client]) comparison {
+	if x := r.comparison(c, e, nil); x.ignored(c) {
+		return x
+	}
+	return r.comparison(c, e, silent)
 }
 
 // A comparison counts requests of a client at a server, and those of others but silent ones with how many are answered, of the kinds that it answers to
