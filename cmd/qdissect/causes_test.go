@@ -239,6 +239,14 @@ var filmCauses = []filmCause{
 		},
 		near: func(f *film) { f.unanswered(30, filmServer) }, nearIs: "no_reply", says: "one direction only.*return a challenge", not: "Down"},
 	{id: "relay_address", server: "169.254.13.5:27015", has: func(f *film) { f.answered(10, filmServer) }, near: func(f *film) { f.answered(10, netip.MustParseAddrPort("169.254.13.5:27015")) }, nearIs: "works", nearAsk: "169.254.13.5:27015", says: "Steam's relay"},
+	{id: "unknown_requests", // of which the capture holds too little
+		has: func(f *film) {
+			f.snap = 44
+			polls(20, func(_ int, at float64, from netip.AddrPort) {
+				f.udp(at, from, filmServer, "\x01"+string(make([]byte, 32)))
+			}) // a ping of Bedrock
+		},
+		near: func(f *film) { f.answered(20, filmServer) }, nearIs: "works", says: "The snapshot length cut such datagrams"},
 	{id: "unknown_requests",
 		has: func(f *film) {
 			polls(20, func(_ int, at float64, from netip.AddrPort) { f.udp(at, from, filmServer, "\x01\x09 no such game") })

@@ -184,13 +184,17 @@ var causes = []Cause{
 		}},
 	{ID: "unknown_requests", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "datagrams to the server, none of a known protocol",
-		Words:  "{server} got {n} that no protocol recognises, and no request that one does.",
+		Words:  "{server} got {n} that no protocol recognises, and no request that one does.{cut}",
 		Advice: "See what they are with qdissect --all; a game whose protocol is not known cannot be judged.",
 		holds: func(x *facts) *proof {
-			if x.asked.n == 0 && x.in > 0 {
-				return x.proof("n", count(x.in, "datagram", "datagrams"))
+			if x.asked.n > 0 || x.in == 0 {
+				return nil
 			}
-			return nil
+			cut := ""
+			if x.f.partial.n > 0 {
+				cut = " The snapshot length cut such datagrams: capture whole packets (tcpdump -s 0, or qdissect -i without -s)."
+			}
+			return x.proof("n", count(x.in, "datagram", "datagrams"), "cut", cut)
 		}},
 	{ID: "tcp_only", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "TCP with that address and port, and no query over UDP",

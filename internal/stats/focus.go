@@ -32,6 +32,7 @@ type focus struct {
 	only    netip.Addr        // the only address of interest; invalid for all
 	sent    uint64            // datagrams of only
 	unknown map[uint16]uint64 // those of only that no protocol recognises, by port
+	partial mark              // datagrams that no protocol recognises and of which the capture holds only a part
 	input   uint32            // number of the capture
 	targets []*target
 	replied int // how many of the first targets have replied
@@ -724,6 +725,9 @@ func (f *focus) icmp(x *dissect.FlowFinding) {
 
 // foreign counts a datagram that no protocol recognises.
 func (f *focus) foreign(u *dissect.Unknown) {
+	if u.Missing > 0 && (f.wants(u.Dst.Addr()) || f.wants(u.Src.Addr())) {
+		f.partial.add(1, f.input, u.Frame)
+	}
 	if t := f.of[u.Src]; t != nil {
 		t.unread.add(1, f.input, u.Frame)
 	}
@@ -733,6 +737,7 @@ func (f *focus) foreign(u *dissect.Unknown) {
 func (f *focus) merge(o *focus) {
 	f.sent += o.sent
 	f.left += o.left
+	f.partial.merge(&o.partial)
 	for port, n := range o.unknown {
 		f.unknown[port] += n
 	}
