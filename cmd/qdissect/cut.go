@@ -42,7 +42,7 @@ An expression tests a message or a finding; qdissect help filter describes it:
   server.map == "de_dust2" or summary ~ "(?i)dust"
   finding == malformed                        messages with this finding
   rtt > 200ms and src_ip == 192.0.2.0/24      slow replies of a network
-  addr == 192.0.2.1:27015                     all messages of an address and port
+  addr == 192.0.2.1:27015                     messages of an address and port
 
 OUT is pcap or pcapng by its extension, and compressed if .gz or .zst follows.
 
