@@ -251,7 +251,7 @@ func (a *Aggregate) forgetServer(s *server) {
 	for i := 0; i < len(s.kinds) && s.kinds[i].kind != 0; i++ {
 		s.kinds[i] = asked{}
 	}
-	s.tally = tally{}
+	s.tally = tally{pulses: s.pulses}
 	s.name, s.mapName = s.name[:0], s.mapName[:0]
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A client is what is counted for an address that asks, in one cache line: in a flood, most ask once. past is never nil: that of a client
+// A client is what is counted for an address that asks, with its key in two cache lines: in a flood, most ask once. past is never nil: that of a client
 // that asked once and got no reply is noPast.
 type client struct {
 	requests, bytesIn uint64
@@ -17,6 +17,7 @@ type client struct {
 	burst             uint8  // packets since its buckets were full, while these are few; else 0
 	known             bool   // it asked before the span that is counted, see [Aggregate.Next]
 	*past
+	_ [8]byte
 }
 
 // A past is what is counted for a client that asks again, or gets replies.
@@ -24,18 +25,18 @@ type past struct {
 	replies, data      uint64 // data are the replies that are not only a challenge
 	challenged, proven uint64 // challenges that it got, requests that carry one that it got
 	bytesOut           uint64
-	spare              spare
 	second             int64 // the newest
 	inSecond, peak     uint32
-	kinds              [4]kindCount
-	servers            [8]uint64              // bits of hashes
-	others             uint64                 // distinct servers of the shards that were merged
-	refused            uint32                 // ICMP errors about what was sent to it
-	tokens             [len(perAddress)]int64 // in the buckets; in a burst, the times between its packets
-	dropped            [len(perAddress)]uint32
 	passed             int64 // time of the newest request for tokens
 	cells              *cells
-	strange            *strange // nil if there are none
+	kinds              [4]kindCount
+	strange            *strange               // nil if there are none
+	servers            [8]uint64              // bits of hashes
+	tokens             [len(perAddress)]int64 // in the buckets; in a burst, the times between its packets
+	dropped            [len(perAddress)]uint32
+	spare              spare
+	others             uint64 // distinct servers of the shards that were merged
+	refused            uint32 // ICMP errors about what was sent to it
 }
 
 // noPast is that of clients without one, and is never written.

@@ -62,13 +62,17 @@ func (r *reporting) perAddress(part float64) {
 		}
 		l.Honest += r.a.forgotten[finished].dropped[i]
 		l.Forged += r.a.forgotten[never].dropped[i]
-		for k := range r.a.clients.entries {
-			c := &r.a.clients.entries[k]
-			if c.v.requests <= leastBurst {
-				continue
-			}
-			d := uint64(c.v.dropped[i])
-			switch r.className(c) {
+		r.Limits.PerAddress = append(r.Limits.PerAddress, l)
+	}
+	for k := range r.a.clients.entries {
+		c := &r.a.clients.entries[k]
+		if c.v.requests <= leastBurst {
+			continue
+		}
+		class := r.className(c)
+		for i, n := range c.v.dropped {
+			l := &r.Limits.PerAddress[i]
+			switch d := uint64(n); class {
 			case TooOften:
 				l.Greedy += d
 			case NeverFinished:
@@ -77,7 +81,6 @@ func (r *reporting) perAddress(part float64) {
 				l.Honest += d
 			}
 		}
-		r.Limits.PerAddress = append(r.Limits.PerAddress, l)
 	}
 }
 

@@ -120,7 +120,7 @@ func (r *reporting) pickClients() {
 	var busiest []*entry[client] // in order
 	for i := range r.a.clients.entries {
 		e := &r.a.clients.entries[i]
-		if e.v.requests >= leastOften || e.v.distinctServers() >= manyServers {
+		if e.v.requests >= leastOften || e.v.requests >= manyServers && e.v.distinctServers() >= manyServers {
 			r.clients = append(r.clients, e)
 		} else if e.v.requests > 0 {
 			if n := len(busiest); n == r.o.Rows && byRequests(busiest[n-1], e) < 0 {

@@ -16,16 +16,17 @@ import (
 // A server is what is counted for an address and port that is asked or that replies.
 type server struct {
 	tally
-	kinds         [6]asked
 	clients       distinct
-	pulses        *pulses // nil before the first message; those of more, if it has one
+	kinds         [6]asked
 	name, mapName []byte
 	raw           bool // these are as they came, with this style and charset
 	style         dissect.Style
 	charset       dissect.Charset
+	_             [24]byte // so that each entry begins with a line of the cache
 }
 
-// A tally is what a server that is forgotten leaves no room for.
+// A tally is what a server that is forgotten leaves no room for, but for its pulses. What each message needs comes first: with the
+// key it is three lines of the processor's cache.
 type tally struct {
 	lived
 	protocol                      uint16         // index plus one
@@ -33,17 +34,19 @@ type tally struct {
 	addr                          netip.AddrPort // as the key, once protocol is known
 	requests, replies, challenges uint64
 	bytesIn, bytesOut             uint64
-	spare                         spare
-	fates                         fates
-	incomplete                    uint64
-	rejected                      uint64 // requests with a challenge that got another one
-	bounced                       uint64 // replies about which an ICMP error says that nothing listens there
-	large                         uint64 // that they are too large
-	stated                        int64  // time of the newest players and names
-	heard                         *heard
-	lastReply                     int64
 	more                          *more
-	stray                         *stray // in the sum of all shards
+	pulses                        *pulses // nil before the first message; those of more, if it has one
+	stated                        int64   // time of the newest players and names
+	lastReply                     int64
+
+	spare      spare
+	incomplete uint64
+	rejected   uint64 // requests with a challenge that got another one
+	bounced    uint64 // replies about which an ICMP error says that nothing listens there
+	large      uint64 // that they are too large
+	heard      *heard
+	stray      *stray // in the sum of all shards
+	fates      fates
 }
 
 // A heard is what others say of a server, and what few servers need.

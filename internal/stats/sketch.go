@@ -204,10 +204,10 @@ const (
 
 // A distinct counts distinct hashes: exactly while there are few, then by a sketch.
 type distinct struct {
-	few    [fewHashes]uint64 // in order of arrival, or sorted
 	n      uint8
-	more   bool      // there are more, and no room to count them
-	sketch registers // nil while there are few
+	more   bool              // there are more, and no room to count them
+	sketch registers         // nil while there are few
+	few    [fewHashes]uint64 // in order of arrival, or sorted
 	// others are the hashes of other shards, of which none is counted here, and squares the sum of the squares of those
 	// that are estimates.
 	others, squares uint64

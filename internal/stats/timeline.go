@@ -28,12 +28,12 @@ type line[T any, P summand[T]] struct {
 	width   int   // index in widths
 	start   int64 // number of the first bucket: its time divided by the width
 	buckets []T
-	most    int
-	room    *int // if not nil, what several lines may have together beyond leastTicks each
-	least   int  // index of the narrowest width
 	// The bucket that was asked for last, with its times. After a change of buckets there are no such times.
 	newest   P
 	from, to int64
+	most     int
+	room     *int // if not nil, what several lines may have together beyond leastTicks each
+	least    int  // index of the narrowest width
 }
 
 // at returns the bucket of a time in nanoseconds.
