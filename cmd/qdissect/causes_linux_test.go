@@ -276,9 +276,6 @@ func (s *network) ask(n int, server, what string) {
 			}
 			s.exchange(c, server, strings.TrimSuffix(what, le(0))+token)
 		}
-		if s.pace > 0 {
-			c.Close() // they are many
-		}
 	}
 }
 
