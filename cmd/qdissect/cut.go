@@ -19,6 +19,7 @@ import (
 type cutOptions struct {
 	filter     string
 	frames     []string
+	flows      []string
 	noComments bool
 	window     windowOptions
 	protocols  protocolOptions
@@ -27,14 +28,14 @@ type cutOptions struct {
 func newCut(env environment) *cobra.Command {
 	var o cutOptions
 	cmd := &cobra.Command{
-		Use:   "cut IN OUT -Y EXPR | --frames LIST | --since TIME",
+		Use:   "cut IN OUT -Y EXPR | --frames LIST | --flow ADDR:PORT[-ADDR:PORT] | --since TIME",
 		Short: "Extract messages into the smallest capture that shows them",
 		Long: `Extract chosen messages from a capture, with all frames that they need: other
 parts and IP fragments, the request of a reply, the replies to a request, and the
 message that gave a challenge. The messages dissect as before. Only the frame
-numbers change; comments give the old numbers. -Y and --frames choose the union.
---since and --until choose only messages of that time, alone all of them; what these
-need from before and after is kept as well.
+numbers change; comments give the old numbers. Several of -Y, --frames and --flow
+choose the union. --since and --until choose only messages of that time, alone all of
+them; what these need from before and after is kept as well.
 
 An expression tests a message or a finding; qdissect help filter describes it:
 
@@ -42,7 +43,7 @@ An expression tests a message or a finding; qdissect help filter describes it:
   server.map == "de_dust2" or summary ~ "(?i)dust"
   finding == malformed                        messages with this finding
   rtt > 200ms and src_ip == 192.0.2.0/24      slow replies of a network
-  addr == 192.0.2.1:27015                     messages of an address and port
+  frame in 3,5-9
 
 OUT is pcap or pcapng by its extension, and compressed if .gz or .zst follows.
 
@@ -52,6 +53,7 @@ Exit status: 0 done; 1 nothing chosen, no file written; 2 error.`,
 	f := cmd.Flags()
 	f.StringVarP(&o.filter, "display-filter", "Y", "", "choose messages and findings that match `EXPR`")
 	f.StringArrayVar(&o.frames, "frames", nil, "choose the frames of `LIST`, such as 3,5-9, and their messages")
+	f.StringArrayVar(&o.flows, "flow", nil, "choose all datagrams of an address and port, or between two of them: `ADDR:PORT[-ADDR:PORT]`")
 	f.BoolVar(&o.noComments, "no-comments", false, "do not add comments with the old frame numbers and the messages")
 	o.window.add(f)
 	o.protocols.addDecodeAs(f)
@@ -111,8 +113,8 @@ func (o *cutOptions) choose(c *cut.Options) (err error) {
 	if c.Window, err = o.window.window(); err != nil {
 		return err
 	}
-	if o.filter == "" && len(o.frames) == 0 && c.Window == nil {
-		return errors.New("nothing chosen; use -Y, --frames, --since or --until")
+	if o.filter == "" && len(o.frames)+len(o.flows) == 0 && c.Window == nil {
+		return errors.New("nothing chosen; use -Y, --frames, --flow, --since or --until")
 	}
 	if o.filter != "" {
 		if c.Filter, err = display.Compile(o.filter); err != nil {
@@ -125,6 +127,13 @@ func (o *cutOptions) choose(c *cut.Options) (err error) {
 			return err
 		}
 		c.Frames = append(c.Frames, list...)
+	}
+	for _, s := range o.flows {
+		flow, err := cut.ParseFlow(s)
+		if err != nil {
+			return err
+		}
+		c.Flows = append(c.Flows, flow)
 	}
 	c.Analysis, err = o.protocols.config()
 	return err

@@ -197,7 +197,7 @@ func TestSafeElsewhere(t *testing.T) {
 			{"-f", evilName, "plain.pcap"}, {"-f", "udp and " + evilName, "plain.pcap"}, {"-f", "@program", "plain.pcap"}, {"-f", "@" + evilName, "plain.pcap"},
 			{"--protocols", evilName, "plain.pcap"}, {"--decode-as", evilName, "plain.pcap"}, {"--decode-as", "udp.port==1," + evilName, "plain.pcap"},
 			{"-o", evilName, "plain.pcap"}, {"-t", evilName, "plain.pcap"}, {"-c", evilName, "plain.pcap"}, {"--max-memory", evilName, "plain.pcap"}, {"--reply-window", evilName, "plain.pcap"},
-			{"-i", evilName}, {"-a", evilName, "-i", evilName}, {"--metrics", evilName, "-i", evilName}, {"cut", "plain.pcap", "x", "--frames", evilName},
+			{"-i", evilName}, {"-a", evilName, "-i", evilName}, {"--metrics", evilName, "-i", evilName}, {"cut", "plain.pcap", "x", "--frames", evilName}, {"cut", "plain.pcap", "x", "--flow", evilName},
 			{"cut", "plain.pcap", "x", "-Y", evilName}, {"serve", "--server", evilName, "plain.pcap"}, {"serve", "--listen", evilName, "plain.pcap"}, {"serve", "--loss", evilName, "plain.pcap"},
 			{"check", "--format", evilName, "plain.pcap"}, {"diff", "--ignore", evilName, "plain.pcap", "plain.pcap"}, {"protocols", evilName}, {"protocols", "--game", evilName}, {"decode", evilName}, {"decode", "--as", evilName, "ff"},
 			{"serve", "--list", "nasty.pcap"}, {"decode", "ffffffff49" + fmt.Sprintf("%x", "\x11"+evilName)},

@@ -39,10 +39,11 @@ type Options struct {
 	// Out is the output file. It is created only if Run succeeds and something is
 	// chosen.
 	Out string
-	// Filter and Frames choose messages. One of them has to match. A nil Filter
+	// Filter, Frames and Flows choose messages. One of them has to match. A nil Filter
 	// matches nothing.
 	Filter *display.Filter // nil chooses nothing
 	Frames []Range
+	Flows  []Flow
 	// Window, if not nil, is called with the time of the first frame and returns the times from which on, and until which,
 	// messages are chosen; a zero time is no limit. Alone it chooses all datagrams.
 	Window func(first time.Time) (since, until time.Time)
@@ -72,8 +73,27 @@ func ParseFrames(s string) (list []Range, err error) {
 	return list, nil
 }
 
-// A Flow is the two ends of a conversation.
+// A Flow is all datagrams of an address and port, or between two of them.
 type Flow struct{ A, B netip.AddrPort }
+
+// ParseFlow parses ADDR:PORT or ADDR:PORT-ADDR:PORT.
+func ParseFlow(s string) (f Flow, err error) {
+	a, b, two := strings.Cut(s, "-")
+	if f.A, err = netip.ParseAddrPort(strings.TrimSpace(a)); err == nil && two {
+		f.B, err = netip.ParseAddrPort(strings.TrimSpace(b))
+	}
+	if err != nil {
+		return f, fmt.Errorf("%q is not a flow such as 192.0.2.1:27015 or 192.0.2.1:27015-198.51.100.7:50000", s)
+	}
+	return f, nil
+}
+
+func (f *Flow) holds(src, dst netip.AddrPort) bool {
+	if !f.B.IsValid() {
+		return src == f.A || dst == f.A
+	}
+	return src == f.A && dst == f.B || src == f.B && dst == f.A
+}
 
 // Result describes what was done.
 type Result struct {
@@ -248,7 +268,7 @@ func (c *cutter) chooser() chooser {
 func (c *chooser) Begin(r report.Capture) error {
 	if o := c.o; o.Window != nil {
 		c.since, c.until = o.Window(r.Start)
-		c.all = o.Filter == nil && len(o.Frames) == 0
+		c.all = o.Filter == nil && len(o.Frames)+len(o.Flows) == 0
 	}
 	return nil
 }
@@ -264,9 +284,13 @@ func (c *cutter) inFrames(frames ...uint64) bool {
 	})
 }
 
+func (c *cutter) inFlows(src, dst netip.AddrPort) bool {
+	return slices.ContainsFunc(c.o.Flows, func(f Flow) bool { return f.holds(src, dst) })
+}
+
 func (c *chooser) Record(r *dissect.Record) error {
 	e := c.eventOf(r)
-	ok := c.all || c.inFrames(r.Frame) || c.inFrames(r.Frames...)
+	ok := c.all || c.inFrames(r.Frame) || c.inFrames(r.Frames...) || c.inFlows(r.Src, r.Dst)
 	if c.in(r.Time) && (ok || c.matcher != nil && c.matcher.Record(r)) {
 		c.choose(e)
 	}
@@ -294,7 +318,7 @@ func (c *cutter) choose(e *event) {
 }
 
 func (c *chooser) Unknown(u *dissect.Unknown) error {
-	ok := c.all || c.inFrames(u.Frame) || c.inFrames(u.Frames...)
+	ok := c.all || c.inFrames(u.Frame) || c.inFrames(u.Frames...) || c.inFlows(u.Src, u.Dst)
 	if c.in(u.Time) && (ok || c.matcher != nil && c.matcher.Unknown(u)) {
 		c.mark(u.Frame, silent)
 		c.keep(u.Frame, u.Frames)
@@ -389,10 +413,10 @@ func (c *cutter) complete() error {
 	}
 }
 
-// takeFlows adds frames that are not messages: those chosen by number, and
+// takeFlows adds frames that are not messages: those chosen by number or flow, and
 // those of findings about incomplete data.
 func (c *cutter) takeFlows() error {
-	u := rules{in: c.in, all: c.all}
+	u := rules{flows: c.o.Flows, in: c.in, all: c.all}
 	// A finding about a message, such as an unanswered request, adds that message.
 	if c.findings.n > 0 {
 		err := c.journal.replay(func(e *event) {

@@ -151,7 +151,7 @@ func TestWhatComesAlong(t *testing.T) {
 	}
 }
 
-// TestFragments checks that IP fragments stay together, and that -Y keeps a
+// TestFragments checks that IP fragments stay together, and that --flow keeps a
 // complete flow.
 func TestFragments(t *testing.T) {
 	const name = "../../testdata/pcaps/a2s/fragments.pcap"
@@ -163,7 +163,7 @@ func TestFragments(t *testing.T) {
 	want := before[i]["frames"].([]any)
 	for _, o := range []cut.Options{
 		{Frames: []cut.Range{{From: uint64(want[0].(float64)), To: uint64(want[0].(float64))}}},
-		{Filter: compile(t, fmt.Sprintf("addr == %v:%v and addr == %v:%v", before[i]["dst_ip"], before[i]["dst_port"], before[i]["src_ip"], before[i]["src_port"]))},
+		{Flows: []cut.Flow{flow(t, fmt.Sprintf("%v:%v-%v:%v", before[i]["dst_ip"], before[i]["dst_port"], before[i]["src_ip"], before[i]["src_port"]))}},
 	} {
 		o.In, o.Out = name, filepath.Join(t.TempDir(), "out.pcap.gz")
 		run(t, o)
@@ -172,6 +172,12 @@ func TestFragments(t *testing.T) {
 			t.Errorf("the message is not there any more: %v", after)
 		}
 	}
+}
+
+func flow(t *testing.T, s string) cut.Flow {
+	t.Helper()
+	f := must.Get(cut.ParseFlow(s))(t)
+	return f
 }
 
 // TestIncomplete checks that a finding about missing parts keeps the parts that are
@@ -207,7 +213,7 @@ func TestICMP(t *testing.T) {
 		{cut.Options{Filter: compile(t, `finding ~ "^icmp"`)}, all},
 		{cut.Options{Filter: compile(t, "message == info_request and frame == 1")}, all[:1]},
 		{cut.Options{Frames: []cut.Range{{From: 1, To: 1}}}, all[:1]},
-		{cut.Options{Filter: compile(t, "addr == 192.0.2.20:50000")}, all[:1]},
+		{cut.Options{Flows: []cut.Flow{flow(t, "192.0.2.20:50000")}}, all[:1]},
 		{cut.Options{Filter: compile(t, `message == info_reply and frame == 21`)}, []string{"2026-01-02T03:04:13.126912000Z 198.51.100.10 192.0.2.20 50006 icmp.port_unreachable"}},
 		{cut.Options{Filter: compile(t, `finding ~ "^icmp" and frame == 4`)}, all[1:2]},
 	} {
@@ -257,4 +263,10 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q is taken for a list of frames", s)
 		}
 	}
+	for _, s := range []string{"", "192.0.2.1", "192.0.2.1:1-", "x:1"} {
+		if _, err := cut.ParseFlow(s); err == nil {
+			t.Errorf("%q is taken for a flow", s)
+		}
+	}
+	flow(t, "[2001:db8::1]:27015-[2001:db8::2]:5000")
 }

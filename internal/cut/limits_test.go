@@ -105,7 +105,12 @@ func TestRules(t *testing.T) {
 				strip := func(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr(), 0) }
 				f.A, f.B, src, dst = strip(f.A), strip(f.B), strip(src), strip(dst)
 			}
-			return src == f.A && dst == f.B || src == f.B && dst == f.A
+			return f.holds(src, dst)
+		}
+		if r.IntN(4) == 0 {
+			f := Flow{A: end()}
+			u.flows = append(u.flows, f)
+			list = append(list, func(src, dst netip.AddrPort, _ time.Time, _ uint64) bool { return f.holds(src, dst) })
 		}
 		for range r.IntN(8) {
 			begin := r.IntN(40) - 10

@@ -12,8 +12,9 @@ import (
 // are indexed.
 type rules struct {
 	// flows, or all datagrams, are selected at the times for which in reports true, or always if it is nil.
-	all bool
-	in  func(time.Time) bool
+	flows []Flow
+	all   bool
+	in    func(time.Time) bool
 	// anyPort ignores the ports of the other rules.
 	anyPort bool
 	times   map[Flow]*times
@@ -76,11 +77,11 @@ func nanos(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-func (u *rules) empty() bool { return !u.all && len(u.times) == 0 }
+func (u *rules) empty() bool { return !u.all && len(u.flows)+len(u.times) == 0 }
 
 // take reports whether a datagram is selected.
 func (u *rules) take(src, dst netip.AddrPort, at time.Time, frame uint64) bool {
-	if u.all && (u.in == nil || u.in(at)) {
+	if (u.all || slices.ContainsFunc(u.flows, func(f Flow) bool { return f.holds(src, dst) })) && (u.in == nil || u.in(at)) {
 		return true
 	}
 	t := u.of(Flow{src, dst}, false)
