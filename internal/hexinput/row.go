@@ -72,7 +72,9 @@ func (r *row) continues(last *row) bool {
 }
 
 // ofWords reports whether a dump is one of od or of hexdump without -C, whose offsets and words need not be bytes in hex.
-func (r *row) ofWords() bool { return r.mark == 0 && len(r.offset) == 7 && r.zero() }
+func (r *row) ofWords() bool {
+	return r.mark == 0 && len(r.offset) == 7 && r.zero() && (r.groups > 0 || r.bad >= 0)
+}
 
 // maxRow is how many bytes one row of a dump may have: no tool prints more
 // than 64 by default. maxGroup is how many digits a group may have.
