@@ -291,7 +291,10 @@ func TestReload(t *testing.T) {
 	if got := value[string](t, tab, head); got != "Second" {
 		t.Errorf("the page is not read again: %s", got)
 	}
-	value[bool](t, tab, `(() => { const f = document.getElementById('from'); f.value = 3; f.oninput(); return true; })()`)
+	// The script runs last: the page may be just loading.
+	for !value[bool](t, tab, `(() => { const f = document.getElementById('from'); if (!f || !f.oninput) return false; f.value = 3; f.oninput(); return true; })()`) {
+		time.Sleep(20 * time.Millisecond)
+	}
 	write("Third")
 	time.Sleep(3 * time.Second)
 	if got := value[string](t, tab, head); got != "Second" {
