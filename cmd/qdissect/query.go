@@ -112,7 +112,7 @@ func (o *queryOptions) run(ctx context.Context, target string, env environment) 
 	if err != nil {
 		host, digits = target, "0"
 	}
-	port, err := strconv.ParseUint(digits, 10, 16)
+	port, err := strconv.ParseUint(cmp.Or(digits, "0"), 10, 16)
 	if err != nil {
 		return fmt.Errorf("%q: %s is not a port", target, digits)
 	}
