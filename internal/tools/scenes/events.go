@@ -11,16 +11,11 @@ func (w *world) every(name string, rate float64, from, to time.Duration, do func
 	r := w.dice(name, 0)
 	mean := time.Duration(float64(time.Second) / rate)
 	i := 0
-	var next func()
-	next = func() {
-		if w.now >= int64(to) || w.over() {
-			return
-		}
+	w.repeat(from, to, func() time.Duration {
 		do(i)
 		i++
-		w.after(spread(r, mean), next)
-	}
-	w.at(int64(from), next)
+		return spread(r, mean)
+	})
 }
 
 // forgery returns the i-th forged address of a flood, all different, and different from
@@ -206,15 +201,10 @@ func drops(w *world) {
 		c.once = true
 		// They arrive during half of the event.
 		at := w.o.From + time.Duration(float64(w.o.To-w.o.From)/2*(float64(i)+c.rand.Float64())/float64(n))
-		var poll func()
-		poll = func() {
-			if w.now >= int64(w.o.To) || w.over() {
-				return
-			}
+		w.repeat(at, w.o.To, func() time.Duration {
 			w.ask(c.visit(), s, q, func(bool) {})
-			w.after(every+between(c.rand, 0, 200*time.Millisecond), poll)
-		}
-		w.at(int64(at), poll)
+			return every + between(c.rand, 0, 200*time.Millisecond)
+		})
 	}
 }
 

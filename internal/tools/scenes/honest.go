@@ -177,15 +177,10 @@ func (w *world) watchers() {
 		c := &client{source: source{addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(10 + i)}), 0), class: Honest}, rtt: roundTrip(r), rand: r}
 		gap := min(time.Second, every/time.Duration(w.o.Servers))
 		for k, s := range w.servers[:w.o.Servers] {
-			var poll func()
-			poll = func() {
-				if w.over() {
-					return
-				}
+			w.repeat(between(r, 0, every/8)+time.Duration(k)*gap+time.Duration(i)*517*time.Millisecond, w.o.Span, func() time.Duration {
 				w.details(c.visit(), s, 0)
-				w.after(every, poll)
-			}
-			w.at(int64(between(r, 0, every/8)+time.Duration(k)*gap+time.Duration(i)*517*time.Millisecond), poll)
+				return every
+			})
 		}
 	}
 }
@@ -203,13 +198,10 @@ func (w *world) heartbeats() {
 		r := w.dice("heartbeat", i)
 		rtt := roundTrip(r)
 		from := source{addr: s.addr, class: Infra}
-		var beat func()
+		var beat func() time.Duration
 		switch s.p.name {
 		case "a2s":
-			beat = func() {
-				if w.over() {
-					return
-				}
+			beat = func() time.Duration {
 				p := w.request(from, vm, join.request, "q")
 				w.after(rtt, func() {
 					n := r.Uint32() >> 1
@@ -219,13 +211,10 @@ func (w *world) heartbeats() {
 							"0\n\\protocol\\17\\challenge\\%d\\players\\%d\\max\\32\\bots\\0\\gamedir\\cstrike\\map\\de_dust2\\password\\0\\os\\l\\lan\\0\\region\\3\\type\\d\\secure\\1\\version\\6630498\\product\\cstrike\n", n, s.players))
 					})
 				})
-				w.after(60*time.Second, beat)
+				return 60 * time.Second
 			}
 		case "quake3":
-			beat = func() {
-				if w.over() {
-					return
-				}
+			beat = func() time.Duration {
 				w.notice(from, quake3Master, "quake3-master", "heartbeat", single+"heartbeat QuakeArena-1\n")
 				w.after(rtt, func() {
 					master := source{addr: quake3Master, class: Infra}
@@ -234,12 +223,12 @@ func (w *world) heartbeats() {
 					p := w.request(master, s, q.request, q.ask(s, k))
 					w.after(2*time.Millisecond, func() { w.serve(p, q, k, false, false) })
 				})
-				w.after(30*time.Second, beat)
+				return 30 * time.Second
 			}
 		default:
 			continue
 		}
-		w.at(r.Int64N(int64(30*time.Second)), beat)
+		w.repeat(between(r, 0, 30*time.Second-1), w.o.Span, beat)
 	}
 }
 
@@ -248,11 +237,7 @@ func (w *world) strangers() {
 	r := w.dice("strangers", 0)
 	host := netip.MustParseAddr("198.51.100.200")
 	resolver := source{addr: netip.MustParseAddrPort("203.0.113.53:53"), class: Foreign}
-	var lookup func()
-	lookup = func() {
-		if w.over() {
-			return
-		}
+	w.repeat(0, w.o.Span, func() time.Duration {
 		from := source{addr: netip.AddrPortFrom(host, uint16(20000+r.IntN(40000))), class: Foreign}
 		id := string([]byte{byte(r.Uint32()), byte(r.Uint32())})
 		const name = "\x05stats\x07example\x03org\x00\x00\x01\x00\x01"
@@ -260,16 +245,11 @@ func (w *world) strangers() {
 		w.after(between(r, 5*time.Millisecond, 30*time.Millisecond), func() {
 			w.unknown(resolver, from.addr, id+"\x81\x80\x00\x01\x00\x01\x00\x00\x00\x00"+name+"\xc0\x0c\x00\x01\x00\x01\x00\x00\x01\x2c\x00\x04\xc0\x00\x02\x50")
 		})
-		w.after(spread(r, 400*time.Millisecond), lookup)
-	}
-	w.at(0, lookup)
+		return spread(r, 400*time.Millisecond)
+	})
 	voice := source{addr: netip.MustParseAddrPort("198.51.100.201:40000"), class: Foreign}
 	n := uint32(0)
-	var talk func()
-	talk = func() {
-		if w.over() {
-			return
-		}
+	w.repeat(0, w.o.Span, func() time.Duration {
 		n++
 		b := []byte("\x80\x60")
 		b = binary.BigEndian.AppendUint16(b, uint16(n))
@@ -279,7 +259,6 @@ func (w *world) strangers() {
 			b = append(b, byte(r.Uint32()))
 		}
 		w.unknown(voice, netip.MustParseAddrPort("203.0.113.60:41000"), string(b))
-		w.after(50*time.Millisecond, talk)
-	}
-	w.at(0, talk)
+		return 50 * time.Millisecond
+	})
 }

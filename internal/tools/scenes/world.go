@@ -2,6 +2,7 @@ package scenes
 
 import (
 	"cmp"
+	"container/heap"
 	"encoding/binary"
 	"hash/fnv"
 	"math"
@@ -40,7 +41,7 @@ type world struct {
 	sink    func(*Packet) error
 	err     error
 	now     int64 // nanoseconds since the start
-	queue   []happening
+	queue   plan
 	seq     uint64
 	truth   *Truth
 	servers []*server
@@ -61,48 +62,48 @@ type happening struct {
 	do  func()
 }
 
-func (h *happening) before(o *happening) bool { return h.at < o.at || h.at == o.at && h.seq < o.seq }
+// A plan is what is to happen, as a heap.
+type plan []happening
+
+func (p plan) Len() int { return len(p) }
+
+func (p plan) Less(i, j int) bool {
+	return p[i].at < p[j].at || p[i].at == p[j].at && p[i].seq < p[j].seq
+}
+
+func (p plan) Swap(i, j int) { p[i], p[j] = p[j], p[i] }
+
+func (p *plan) Push(h any) { *p = append(*p, h.(happening)) }
+
+func (p *plan) Pop() any {
+	last := (*p)[len(*p)-1]
+	*p = (*p)[:len(*p)-1]
+	return last
+}
 
 // at plans something at a time.
 func (w *world) at(t int64, do func()) {
 	w.seq++
-	q := append(w.queue, happening{max(t, w.now), w.seq, do})
-	for i := len(q) - 1; i > 0; {
-		up := (i - 1) / 2
-		if !q[i].before(&q[up]) {
-			break
-		}
-		q[i], q[up] = q[up], q[i]
-		i = up
-	}
-	w.queue = q
+	heap.Push(&w.queue, happening{max(t, w.now), w.seq, do})
 }
 
 func (w *world) after(d time.Duration, do func()) { w.at(w.now+int64(d), do) }
 
+// repeat plays something from one time to another. do returns how long it is until the next time.
+func (w *world) repeat(from, to time.Duration, do func() time.Duration) {
+	var next func()
+	next = func() {
+		if w.now < int64(to) && !w.over() {
+			w.after(do(), next)
+		}
+	}
+	w.at(int64(from), next)
+}
+
 // run plays everything that was planned, and what follows from it.
 func (w *world) run() error {
 	for len(w.queue) > 0 && w.err == nil {
-		q := w.queue
-		next := q[0]
-		n := len(q) - 1
-		q[0] = q[n]
-		q[n] = happening{}
-		q = q[:n]
-		for i := 0; ; {
-			small := i
-			for _, c := range [...]int{2*i + 1, 2*i + 2} {
-				if c < n && q[c].before(&q[small]) {
-					small = c
-				}
-			}
-			if small == i {
-				break
-			}
-			q[i], q[small] = q[small], q[i]
-			i = small
-		}
-		w.queue = q
+		next := heap.Pop(&w.queue).(happening)
 		w.now = next.at
 		next.do()
 	}
