@@ -1,7 +1,28 @@
+// Package ase dissects the queries of The All-Seeing Eye: the letter s, to which Multi
+// Theft Auto, Far Cry, Painkiller, Soldat, Age of Empires II and others reply with all
+// data of a server, and the shorter queries of Multi Theft Auto's own browser. The
+// query port is the game's port plus 123.
+//
+// A reply is EYE1 and a sequence of texts, each after a byte with its length. The
+// length counts itself: an empty text is the byte 01. There is no other structure. The
+// length of a text of 255 bytes or more does not fit; servers send its lower eight
+// bits, and clients lose their position. This package finds the position again where
+// the following data allows it.
+//
+// Multi Theft Auto sends replies of more than 1364 bytes whole, in IP fragments. Older
+// servers send them in datagrams of 1364 bytes with a number in the fourth byte, so
+// that the second one begins with EYE2 like a short reply of Multi Theft Auto.
+//
+// Text is UTF-8 or, from older servers, Latin-1 (Windows-1252). Numbers are
+// little-endian.
+//
+// Sources: "A gameserver Query Library", The All Seeing Eye; the query code of Multi
+// Theft Auto's server; qstat for replies in several datagrams; recorded traffic.
 package ase
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 	"time"
 
@@ -10,6 +31,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/reassembly"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -293,4 +315,71 @@ func text(r *dissect.Reader, f *dissect.Field) string {
 		return ""
 	}
 	return r.Span(f, 0, 1, n-1, 0)
+}
+
+// A reply of more than 1364 bytes is sent in several datagrams, as qstat reads it. The
+// fourth byte is the number of the datagram, the last four bytes are an id that all
+// share, and a datagram of less than 1364 bytes is the last one. The data between is
+// the reply, cut at any byte; only the first datagram has the mark EYE1.
+const (
+	fullPart   = 1364
+	partHeader = 4
+	partID     = 4
+	minPart    = partHeader + partID
+)
+
+// readPart reads the number of a datagram. See [reassembly.ReadPart].
+func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
+	if len(b) < minPart || string(b[:3]) != magic || b[3] < '1' || b[3] > '9' || isShort(b) {
+		return reassembly.Part{}, false
+	}
+	p := reassembly.Part{
+		ID: uint64(binary.LittleEndian.Uint32(b[len(b)-partID:])), Index: int(b[3] - '1'), Header: partHeader, Variant: 1,
+	}
+	if p.Index == 0 {
+		// A complete reply may have 1364 bytes by chance.
+		if len(b) != fullPart {
+			return reassembly.Part{}, false
+		}
+		var l layout
+		if _, whole := l.walk(b[partHeader:], false); whole {
+			return reassembly.Part{}, false
+		}
+	}
+	if len(b) < fullPart {
+		p.Total = p.Index + 1
+	}
+	return p, true
+}
+
+// Join joins consecutive datagrams from the first on.
+func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
+	m.Variant = "ase"
+	joined := core.Buffer(r)
+	next := 1
+	for i := range r.Parts() {
+		r.Part(i)
+		data := d.readPart(r)
+		if d.part.Number == next {
+			joined = append(joined, data...)
+			next++
+		}
+	}
+	core.Keep(r, joined)
+	if next == 1 {
+		m.Type, m.Body, m.Pair.Answers = mPart, &d.part, topicStatus
+		r.Note(partFirst)
+		return false
+	}
+	r.Open("joined", joined)
+	return true
+}
+
+// readPart reads one datagram and returns its data.
+func (d *decoder) readPart(r *dissect.Reader) []byte {
+	r.Text(fPartMagic, len(magic))
+	d.part = Part{Number: int(r.U8(fPartNumber)) - '0'}
+	data := r.Bytes(fPart, r.Left()-partID)
+	d.part.ID = r.U32(fPartID)
+	return data
 }

@@ -412,3 +412,175 @@ func (d *decoder) next(r *dissect.Reader, i int, n uint8) (b []byte, ok bool) {
 // Join leaves the parts to Decode, which reads them in place, because each begins with
 // a section of its own.
 func (d *decoder) Join(*dissect.Reader, uint8, *dissect.Message) bool { return true }
+
+// Just Cause 2 Multiplayer has its own format of replies: the settings, the number of
+// players in two bytes, and for each player the name, the SteamID and the ping in two
+// bytes. A reply is one packet of any length with the number 0, without the mark of the
+// last part.
+
+// justCauseList returns the data after the settings of a reply.
+func justCauseList(b []byte) ([]byte, bool) {
+	if len(b) <= gamespy.SplitHead || b[gamespy.SplitHead] != 0 {
+		return nil, false
+	}
+	b = b[gamespy.SplitHead+1:]
+	for {
+		key := bytes.IndexByte(b, 0)
+		if key < 0 {
+			return nil, false
+		}
+		if b = b[key+1:]; key == 0 {
+			return b, true
+		}
+		value := bytes.IndexByte(b, 0)
+		if value < 0 {
+			return nil, false
+		}
+		b = b[value+1:]
+	}
+}
+
+// isJustCause reports whether a reply has this format: the data after the settings is
+// not a section.
+func isJustCause(b []byte) bool {
+	b, ok := justCauseList(b)
+	if !ok || len(b) < 2 {
+		return false
+	}
+	if len(b) == 2 {
+		return b[0] == 0 && b[1] == 0 // no players
+	}
+	name := bytes.IndexByte(b[2:], 0)
+	return name >= 0 && bytes.HasPrefix(b[2+name+1:], []byte("STEAM_"))
+}
+
+// decodeJustCause reads such a reply after its number.
+func (d *decoder) decodeJustCause(r *dissect.Reader, p *StatusReply) {
+	d.sections.Server(r)
+	at := r.Offset()
+	count := int(r.U16BE(fNumPlayers))
+	p.JustCause = d.justCause[:0]
+	list := r.Begin(playerFields.List)
+	cut := false
+	for r.More() {
+		open := r.BeginRecord(playerFields.Row)
+		one := JustCausePlayer{Name: r.CString(playerFields.Name()), SteamID: r.CString(fSteamID), Ping: r.U16BE(fShortPing)}
+		if !r.EndRecord(open) {
+			core.Recover(r)
+			cut = true
+			break
+		}
+		p.JustCause = append(p.JustCause, one)
+	}
+	d.justCause = p.JustCause
+	r.End(list)
+	if len(p.JustCause) != count && !r.Failed() {
+		r.Find(tableCount, fNumPlayers, at, 2, dissect.Num(count), dissect.Num(len(p.JustCause)))
+	}
+	if cut {
+		r.Find(tableCut, nil, r.Offset(), r.Left())
+		r.Rest(fields.Data())
+	}
+}
+
+// isAvailableReply reports whether a request is the reply to an availability check: a
+// handshake without a session id, and four bytes of status. A handshake of a client may
+// have four bytes too, but also has a session id.
+func isAvailableReply(b []byte) bool {
+	return len(b) == gamespy.RequestHead+4 && string(b[:gamespy.RequestHead]) == "\xfe\xfd\x09\x00\x00\x00\x00"
+}
+
+// natNegMagic begins the messages of NAT negotiation.
+const natNegMagic = "\xfd\xfc\x1e\x66\x6a\xb2"
+
+// decodeMaster reads the messages between servers and the servers of GameSpy. The
+// server chooses the key between type and data, and the master server returns it.
+func (d *decoder) decodeMaster(r *dissect.Reader, m *dissect.Message) {
+	mark := core.Here(r)
+	request, kind, key := head.Read(r)
+	d.master = Master{Type: kind, Key: key}
+	m.Body, m.Pair.ID = &d.master, gamespy.ID(key)
+	k := &replies[kind]
+	if request {
+		k = &requests[kind]
+	}
+	if k.decode == nil {
+		m.Type = mKeepAlive
+		core.Return(r, mark)
+		r.Fail(head.Type, "no such type")
+		return
+	}
+	m.Type, m.Pair.Asks, m.Pair.Answers = k.message, k.asks, k.answers
+	k.decode(d, r, m)
+}
+
+func (d *decoder) decodeNothing(*dissect.Reader, *dissect.Message) {}
+
+func (d *decoder) decodeAvailable(r *dissect.Reader, _ *dissect.Message) {
+	d.master.Text = r.CString(fGameName)
+}
+
+func (d *decoder) decodeAvailableReply(r *dissect.Reader, _ *dissect.Message) {
+	d.master.Code = r.U32BE(fStatus)
+}
+
+func (d *decoder) decodeChallengeReply(r *dissect.Reader, _ *dissect.Message) {
+	d.master.Text = r.CString(fResponse)
+}
+
+func (d *decoder) decodeEcho(r *dissect.Reader, _ *dissect.Message) { d.master.Data = r.Rest(fEcho) }
+
+func (d *decoder) decodeError(r *dissect.Reader, _ *dissect.Message) {
+	d.master.Code = uint32(r.U8(fErrorCode))
+	d.master.Text = r.CString(fErrorText)
+}
+
+func (d *decoder) decodeMessageAck(r *dissect.Reader, _ *dissect.Message) {
+	d.master.Code = r.U32BE(fMessageID)
+}
+
+// decodeHeartbeat reads the settings of a server and its tables, in the format
+// of a reply in one packet.
+func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message) {
+	p := &d.heartbeat
+	*p = Heartbeat{Key: d.master.Key}
+	m.Body = p
+	d.body.ReadPairs(r)
+	p.Rules, p.Players, p.Teams = d.body.Rules, d.body.Players, d.body.Teams
+	m.Server = gamespy.Server(p.Rules, style)
+}
+
+// addressLen is the length in hexadecimal digits of the data at the end of a challenge:
+// one byte of options, four bytes of IP address, two bytes of port.
+const addressLen = 2 + 8 + 4
+
+// decodeChallengeRequest reads the challenge of the master server. The server must
+// encrypt the whole text.
+func (d *decoder) decodeChallengeRequest(r *dissect.Reader, _ *dissect.Message) {
+	n := r.Until("\x00") - addressLen
+	if n <= 0 || !isHex(core.PeekTo(r, n+addressLen), n) {
+		d.master.Text = r.CString(fMasterChallenge)
+		return
+	}
+	d.master.Text = r.Text(fMasterChallenge, n)
+	r.Text(fBackendOptions, 2)
+	r.CString(fPublicAddress)
+}
+
+// isHex reports whether b consists of hexadecimal digits from byte i on.
+func isHex(b []byte, i int) bool {
+	return !slices.ContainsFunc(b[min(i, len(b)):], func(c byte) bool { return (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') })
+}
+
+// decodeMessage reads the message of a client: the cookie of a NAT negotiation, or data
+// of the game.
+func (d *decoder) decodeMessage(r *dissect.Reader, _ *dissect.Message) {
+	d.master.Code = r.U32BE(fMessageID)
+	if r.HasPrefix(natNegMagic) && r.Left() >= len(natNegMagic)+4 {
+		r.Bytes(fNatNegMagic, len(natNegMagic))
+		d.master.Cookie = dissect.Some(r.U32BE(fCookie))
+	}
+	if r.More() {
+		d.master.Data = r.Rest(fMessage)
+	}
+}

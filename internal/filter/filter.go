@@ -1,8 +1,76 @@
+// Package filter implements capture filters in tcpdump's language (pcap-filter(7)).
+// An expression becomes a BPF program. The kernel runs it for live captures, and a
+// function runs it for the frames of a file.
+//
+// # The language
+//
+// Primitives:
+//
+//	ip ip6 arp                      the protocol that the link layer carries
+//	tcp udp sctp icmp icmp6         the protocol that IP carries
+//	host A, src A, dst host A       an IPv4 or IPv6 address, also in ARP;
+//	                                ip, ip6 or arp before it narrows it
+//	net 192.0.2.0/24, net 192.0.2,  a network
+//	net 2001:db8::/32
+//	port N, src port N, udp port N  a port of tcp, udp or sctp
+//	portrange N-M                   a range of ports
+//	less N, greater N               the length of the frame: <= N, >= N
+//	vlan [N]                        a VLAN tag, with an optional number; the rest
+//	                                of the text applies after it
+//	udp[8:4] = N  != < <= > >=      1, 2 or 4 bytes of ip, ip6, arp, tcp, udp, sctp,
+//	udp[8] & MASK = N               icmp or icmp6
+//
+// "src or dst" and "src and dst" may stand wherever src may. Numbers are as in C.
+//
+// Primitives are joined by and (&&), or (||), not (!) and parentheses. An address
+// or a number without qualifiers takes those of the one before it: "port 27015 or
+// 27016", "host A and not B", "port (53 or 80)".
+//
+// Names of hosts, networks and ports are refused, so that a filter has the same
+// meaning on every machine. Whatever else the language has (Ethernet addresses, numbers of
+// protocols, arithmetic, inbound) is refused with the advice to let tcpdump -ddd translate it:
+// [ParseProgram] reads the result.
+//
+// # What may surprise
+//
+// All of this is as in libpcap:
+//
+//   - "and" and "or" have equal precedence and associate to the left: "a or b and c" is
+//     "(a or b) and c".
+//   - "vlan" affects everything after it in the text, also after "or" and "not":
+//     "vlan or udp" looks for UDP after a tag only. Write "udp or (vlan and udp)".
+//   - "port 53" without a protocol means tcp, udp and sctp. In IPv6, only the first
+//     header is tested; protocols are also found after a fragment header.
+//   - tcp[..], udp[..] and the like are bytes in IPv4 only, icmp6[..] in IPv6.
+//   - A number with a leading 0 is octal.
+//   - A frame does not match if a test needs bytes that it does not have, even under
+//     "not".
+//
+// # Differences from libpcap
+//
+// Later fragments of IP packets are included unless [Options].Exact is set. In
+// addition, libpcap differs in these ways:
+//
+//   - Its optimizer has bugs: "port 50000 and 27015 or not port 53 and not 27015"
+//     matches packets from port 27015. With -O, the result is correct.
+//   - If a frame is too short for a test whose result does not matter, the result
+//     depends on what the optimizer removes, and the optimizers differ.
+//   - It accepts one byte order of address families in null and loop, and not the
+//     number of IPv6 on Linux.
+//   - It refuses vlan in cooked frames and "net 10/8", and takes "host 192.0.2" for an address.
+//
+// # Implementation
+//
+// [Parse] reads the text into a tree ([parser]). For a link type, the [compiler]
+// turns the tree into a [condition] with fixed offsets. The condition becomes a
+// [graph] of tests without redundant ones. For frames of files the graph is followed
+// ([graph.match]); for the kernel it becomes BPF instructions ([writer]).
 package filter
 
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"strings"
 	"unicode"
 
@@ -190,4 +258,156 @@ func width(s string) (n int) {
 		n += nettext.Width(r)
 	}
 	return n
+}
+
+// An expression is a node of the parsed text. It does not depend on a link type.
+type expression interface {
+	// condition returns the condition for frames of the link type. If may is set, a
+	// test of data that a later fragment lacks counts as true; see [Options].
+	condition(c *compiler, may bool) *condition
+}
+
+// A place is a range of bytes in the text.
+type place struct{ off, len int }
+
+type (
+	// everything is the empty expression.
+	everything struct{}
+
+	// combination joins expressions by "and" or "or".
+	combination struct {
+		and  bool
+		x, y expression
+	}
+
+	negation struct{ of expression }
+
+	// protocolWord is a protocol alone, such as "udp".
+	protocolWord struct {
+		place
+		p *protocol
+	}
+
+	// host is a host or a network. in is not a protocol over IP.
+	host struct {
+		place
+		in     *protocol
+		dir    direction
+		prefix netip.Prefix
+	}
+
+	// ports is a port or a range of them.
+	ports struct {
+		place
+		over   []*protocol
+		dir    direction
+		lo, hi uint32
+	}
+
+	// header is "vlan". It moves everything after it in the text to the next header.
+	header struct {
+		place
+		given  bool // whether there is a number
+		number uint32
+	}
+
+	// relation compares bytes of a header or its payload, or the length of the frame,
+	// with a number.
+	relation struct {
+		place
+		of      *protocol // nil for the length
+		off     uint32
+		size    uint8
+		mask    uint32
+		cmp     comparison
+		negated bool
+		number  uint32
+	}
+)
+
+// A direction selects the source or the destination.
+type direction uint8
+
+const (
+	either direction = iota
+	source
+	destination
+	both
+)
+
+// A condition is a boolean expression over the bytes of a frame.
+//
+// It is evaluated from left to right, with short circuits. A test of bytes that the
+// frame does not have ends the evaluation. Then the frame does not match, even under
+// "not".
+type condition struct {
+	kind  conditionKind
+	test  test
+	parts []*condition // of allOf, anyOf and not
+}
+
+type conditionKind uint8
+
+const (
+	conditionNever conditionKind = iota
+	conditionAlways
+	conditionTest
+	conditionAll
+	conditionAny
+	conditionNot
+)
+
+// A test compares a value, or some of its bits, with a number.
+type test struct {
+	x    value
+	mask uint32
+	cmp  comparison
+	n    uint32
+}
+
+type comparison uint8
+
+const (
+	equal comparison = iota
+	greater
+	atLeast
+)
+
+func (c comparison) holds(x, y uint32) bool {
+	switch c {
+	case equal:
+		return x == y
+	case greater:
+		return x > y
+	}
+	return x >= y
+}
+
+const allBits = ^uint32(0)
+
+var (
+	never  = &condition{kind: conditionNever}
+	always = &condition{kind: conditionAlways}
+)
+
+func allOf(parts ...*condition) *condition { return &condition{kind: conditionAll, parts: parts} }
+
+func anyOf(parts ...*condition) *condition { return &condition{kind: conditionAny, parts: parts} }
+
+func not(c *condition) *condition { return &condition{kind: conditionNot, parts: []*condition{c}} }
+
+// is returns the condition that a value equals a number.
+func is(x value, n uint32) *condition { return compare(x, allBits, equal, n) }
+
+// has returns the condition that the masked value equals n.
+func has(x value, mask, n uint32) *condition { return compare(x, mask, equal, n) }
+
+func compare(x value, mask uint32, cmp comparison, n uint32) *condition {
+	if mask == 0 { // a constant result
+		if cmp.holds(0, n) {
+			return always
+		}
+		return never
+	}
+	return &condition{kind: conditionTest, test: test{x, mask, cmp, n}}
 }

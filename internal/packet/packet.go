@@ -16,6 +16,7 @@
 package packet
 
 import (
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -203,3 +204,210 @@ func (d *Decoder) Expire(now time.Time) { d.ranges.Expire(now) }
 // Flush reports and drops all incomplete packets, the oldest first. It is for the end of
 // the input.
 func (d *Decoder) Flush() { d.ranges.Flush() }
+
+// An Outcome is the result of decoding a frame.
+type Outcome uint8
+
+const (
+	// Whole: the frame contains a datagram.
+	Whole Outcome = iota
+	// Joined: the frame contains the last missing fragment of a datagram.
+	Joined
+
+	// FragmentHeld: an IP fragment of a packet of which others are missing.
+	FragmentHeld
+	// FragmentDuplicate: a duplicate of a fragment that is held.
+	FragmentDuplicate
+	// FragmentConflict: a fragment whose bytes differ from those that are held; it is
+	// dropped.
+	FragmentConflict
+	// FragmentLate: a duplicate of a fragment of a complete packet.
+	FragmentLate
+	// FragmentRefused: a fragment dropped because of a limit, or because it reaches beyond
+	// the largest packet.
+	FragmentRefused
+	// FragmentBad: a fragment without data, or one that is not the last and whose length
+	// is not a multiple of 8.
+	FragmentBad
+	// FragmentOther: a fragment of a protocol that does not carry UDP.
+	FragmentOther
+	// JoinedBad: the last missing fragment of a packet that contains no datagram.
+	JoinedBad
+
+	// TCP segments.
+	TCP
+	// ICMP: messages of ICMP and ICMPv6 other than errors.
+	ICMP
+	// ICMPError: messages that quote a packet in error. If that is a datagram,
+	// [Decoder.Quoted] returns it.
+	ICMPError
+	// OtherProtocol: IP with another protocol, or encrypted.
+	OtherProtocol
+	// NotIP: ARP and others that are not IP.
+	NotIP
+
+	// LinkUnknown: the link type is not known.
+	LinkUnknown
+	// LinkCut: the frame ends in a header before that of IP.
+	LinkCut
+	// IPCut: the frame ends in the IP header or in an extension header.
+	IPCut
+	// IPBad: the IP header is inconsistent.
+	IPBad
+	// UDPCut: the frame or the packet ends in the UDP header.
+	UDPCut
+	// TunnelBad: a tunnel header is cut, or of an unknown version.
+	TunnelBad
+	// TooDeep: too many nested tunnels, VLANs, extension headers, or fragments in
+	// fragments.
+	TooDeep
+
+	outcomes
+)
+
+// Counts are numbers of frames by outcome.
+type Counts [outcomes]uint64
+
+var outcomeNames = [outcomes]string{
+	Whole:             "datagram",
+	Joined:            "datagram of fragments",
+	FragmentHeld:      "fragment",
+	FragmentDuplicate: "duplicate fragment",
+	FragmentConflict:  "conflicting fragment",
+	FragmentLate:      "late fragment",
+	FragmentRefused:   "refused fragment",
+	FragmentBad:       "malformed fragment",
+	FragmentOther:     "fragment of another protocol",
+	JoinedBad:         "fragments without a datagram",
+	TCP:               "tcp",
+	ICMP:              "icmp",
+	ICMPError:         "icmp error",
+	OtherProtocol:     "other ip protocol",
+	NotIP:             "not ip",
+	LinkUnknown:       "unknown link type",
+	LinkCut:           "cut link header",
+	IPCut:             "cut ip header",
+	IPBad:             "malformed ip header",
+	UDPCut:            "cut udp header",
+	TunnelBad:         "malformed tunnel header",
+	TooDeep:           "nested too deeply",
+}
+
+func (o Outcome) String() string { return nameOf(outcomeNames[:], int(o)) }
+
+// OK reports whether the frame gave a datagram.
+func (o Outcome) OK() bool { return o <= Joined }
+
+// sane reports whether the bytes that gave o were a valid packet, so that what looked like
+// a tunnel was one.
+func (o Outcome) sane() bool {
+	switch o {
+	case Whole, Joined, FragmentHeld, FragmentDuplicate, FragmentConflict, FragmentLate, FragmentRefused, JoinedBad, TCP, ICMP, ICMPError, TooDeep:
+		return true
+	}
+	return false
+}
+
+// maxAnomalies is the number of anomalies kept per datagram. Further ones are only
+// counted.
+const maxAnomalies = 8
+
+// An Anomaly is an error in the headers of a datagram, or in its fragments, that did not
+// prevent delivery.
+type Anomaly struct {
+	Kind AnomalyKind
+	// Said is the number in the header, 0 if the kind has none.
+	Said int
+	// Have is the number that Said is compared with, or the number of occurrences.
+	Have int
+}
+
+// An AnomalyKind is a kind of anomaly.
+type AnomalyKind uint8
+
+const (
+	// IPLengthZero: the length in an IP header is 0, as in captures made on a machine with
+	// segmentation offload, and in IPv6 jumbograms. All Have bytes of the frame are used.
+	IPLengthZero AnomalyKind = iota + 1
+	// IPLengthBeyond: an IP header states Said bytes, but the frame had only Have.
+	IPLengthBeyond
+	// UDPLengthZero: the UDP length is 0. All Have bytes of the IP payload, header
+	// included, are used.
+	UDPLengthZero
+	// UDPLengthShort: the UDP length, Said, is smaller than the UDP header. All Have bytes
+	// of the IP payload are used.
+	UDPLengthShort
+	// UDPLengthBeyond: the UDP length, Said, is larger than the IP payload of Have bytes.
+	// The IP payload is used.
+	UDPLengthBeyond
+	// UDPLengthFour: the UDP length, Said, is 4 less than the IP payload of Have bytes.
+	// The IP payload is used: the capture writer of rust-gamedig counts 4 bytes for the
+	// header of 8.
+	UDPLengthFour
+	// UDPSurplus: the UDP length, Said, is less than the IP payload of Have bytes, but not
+	// by 4. The UDP length is used (RFC 9868 puts options into the rest).
+	UDPSurplus
+	// FragmentsDuplicated: Have fragments are duplicates.
+	FragmentsDuplicated
+	// FragmentsOverlap: Have fragments cover bytes that earlier ones covered.
+	FragmentsOverlap
+	// FragmentsConflict: Have fragments contradict earlier ones. The earlier ones are
+	// used.
+	FragmentsConflict
+	// FragmentsReordered: a fragment came before one with a lower offset.
+	FragmentsReordered
+	// FragmentsChecksum: the UDP checksum of the joined datagram, Said, is wrong; Have is
+	// the correct one. The fragments may belong to different datagrams.
+	FragmentsChecksum
+)
+
+var anomalyNames = [...]string{
+	IPLengthZero:        "ip length zero",
+	IPLengthBeyond:      "ip length beyond frame",
+	UDPLengthZero:       "udp length zero",
+	UDPLengthShort:      "udp length below header",
+	UDPLengthBeyond:     "udp length beyond ip",
+	UDPLengthFour:       "udp length short by 4",
+	UDPSurplus:          "bytes after udp",
+	FragmentsDuplicated: "duplicate fragments",
+	FragmentsOverlap:    "overlapping fragments",
+	FragmentsConflict:   "conflicting fragments",
+	FragmentsReordered:  "reordered fragments",
+	FragmentsChecksum:   "checksum of fragments",
+}
+
+func (k AnomalyKind) String() string { return nameOf(anomalyNames[:], int(k)) }
+
+// nameOf returns the name of a constant, "unknown" if it has none.
+func nameOf(names []string, i int) string {
+	if i < len(names) && names[i] != "" {
+		return names[i]
+	}
+	return "unknown"
+}
+
+func (a Anomaly) String() string {
+	switch a.Kind {
+	case IPLengthZero, UDPLengthZero:
+		return fmt.Sprintf("%v: took %d bytes", a.Kind, a.Have)
+	case IPLengthBeyond, UDPLengthShort, UDPLengthBeyond, UDPLengthFour, UDPSurplus:
+		return fmt.Sprintf("%v: said %d, have %d bytes", a.Kind, a.Said, a.Have)
+	case FragmentsReordered:
+		return a.Kind.String()
+	case FragmentsChecksum:
+		return fmt.Sprintf("%v: said %#04x, should be %#04x", a.Kind, a.Said, a.Have)
+	}
+	return fmt.Sprintf("%v: %d", a.Kind, a.Have)
+}
+
+func (d *Datagram) note(k AnomalyKind, said, have int) {
+	if d.count.anomalies < maxAnomalies {
+		d.anomalies[d.count.anomalies] = Anomaly{k, said, have}
+		d.count.anomalies++
+	} else if d.count.more < 255 {
+		d.count.more++
+	}
+}
+
+// MoreAnomalies returns the number of anomalies that were not kept.
+func (d *Datagram) MoreAnomalies() int { return int(d.count.more) }

@@ -2,7 +2,11 @@
 // share.
 package wire
 
-import "github.com/qdissect/qdissect/dissect"
+import (
+	"slices"
+
+	"github.com/qdissect/qdissect/dissect"
+)
 
 // Known returns a value that was just read, or none if reading failed.
 func Known[T any](r *dissect.Reader, v T) dissect.Opt[T] {
@@ -20,4 +24,201 @@ func State(r *dissect.Reader, m *dissect.Message, s dissect.Server) {
 func Parse[M any](p *dissect.Protocol, payload []byte) (M, error) {
 	m, _, err := dissect.Parse(p, payload)
 	return m.Body.(M), err
+}
+
+// Records reads a list of records while more reports that another follows, and appends
+// them to dst. A record that cannot be read completely ends the list, and its bytes
+// become data.
+func Records[T any](r *dissect.Reader, list, record *dissect.Field, dst []T, more func() bool, read func() T) []T {
+	open := r.Begin(list)
+	for more() {
+		group := r.BeginRecord(record)
+		v := read()
+		if !r.EndRecord(group) {
+			break
+		}
+		dst = append(dst, v)
+	}
+	r.End(open)
+	return dst
+}
+
+// Counted is [Records] for a list of n records.
+func Counted[T any](r *dissect.Reader, list, record *dissect.Field, dst []T, n int, read func() T) []T {
+	more := func() bool { n--; return n >= 0 && !r.Failed() }
+	return Records(r, list, record, dst, more, read)
+}
+
+// Texts reads the number of texts in a byte, and a list of them that end with zero bytes.
+func Texts(r *dissect.Reader, count, list, one *dissect.Field, dst []string) []string {
+	n := r.U8(count)
+	open := r.Begin(list)
+	for ; n > 0 && !r.Failed(); n-- {
+		if s := r.CString(one); !r.Failed() {
+			dst = append(dst, s)
+		}
+	}
+	r.End(open)
+	return dst
+}
+
+// A Form is one form of a message after its letter or word, with the verdict for it.
+type Form struct {
+	prefix  string
+	fits    func(rest []byte) bool
+	verdict dissect.Verdict
+}
+
+// Certain returns a form that begins with a prefix and whose rest satisfies fits. A nil
+// function accepts any rest.
+func Certain(prefix string, fits func(rest []byte) bool) Form {
+	return Form{prefix, fits, dissect.Certain}
+}
+
+// Likely is like [Certain] with another verdict.
+func Likely(prefix string, fits func(rest []byte) bool) Form {
+	return Form{prefix, fits, dissect.Likely}
+}
+
+// Possible is like [Certain] with another verdict.
+func Possible(prefix string, fits func(rest []byte) bool) Form {
+	return Form{prefix, fits, dissect.Possible}
+}
+
+// No is like [Certain] with another verdict. It excludes data that would match one of
+// the next forms.
+func No(prefix string, fits func(rest []byte) bool) Form { return Form{prefix, fits, dissect.No} }
+
+// Forms are tried in order.
+type Forms []Form
+
+// Judge returns the verdict of the first form that matches b, or No if none does.
+func (forms Forms) Judge(b []byte) dissect.Verdict {
+	for i := range forms {
+		f := &forms[i]
+		n := len(f.prefix)
+		if n > 0 && (len(b) < n || b[0] != f.prefix[0] || string(b[:n]) != f.prefix) {
+			continue
+		}
+		if f.fits == nil || f.fits(b[n:]) {
+			return f.verdict
+		}
+	}
+	return dissect.No
+}
+
+// Empty reports whether rest is empty.
+func Empty(rest []byte) bool { return len(rest) == 0 }
+
+// Ends reports whether rest is empty or just the zero byte or line end with which some
+// senders end commands.
+func Ends(rest []byte) bool {
+	switch string(rest) {
+	case "", "\x00", "\n", "\n\x00", "\r\n", "\r\n\x00":
+		return true
+	}
+	return false
+}
+
+// Length returns a function that reports whether the length of rest is one of n.
+func Length(n ...int) func(rest []byte) bool {
+	return func(rest []byte) bool { return slices.Contains(n, len(rest)) }
+}
+
+// AtLeast returns a function that reports whether rest has at least n bytes.
+func AtLeast(n int) func(rest []byte) bool { return func(rest []byte) bool { return len(rest) >= n } }
+
+// Varied reports whether at least three different bytes of b are neither -1 nor small numbers, as
+// of a random number and not of counters and flags.
+func Varied(b []byte) bool {
+	first, second := byte(0), byte(0)
+	for _, c := range b {
+		switch {
+		case c < 4 || c == 0xff || c == first || c == second:
+		case first == 0:
+			first = c
+		case second == 0:
+			second = c
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// Letters returns the number of letters at the start of b.
+func Letters(b []byte) int {
+	n := 0
+	for n < len(b) && b[n]|0x20 >= 'a' && b[n]|0x20 <= 'z' {
+		n++
+	}
+	return n
+}
+
+// Same reports whether b is a word of letters, compared without case as the engines of
+// id Software do.
+func Same[T string | []byte](b T, word string) bool {
+	if len(b) != len(word) {
+		return false
+	}
+	for i := range len(word) {
+		if b[i]|0x20 != word[i]|0x20 {
+			return false
+		}
+	}
+	return true
+}
+
+// maxWord is more than the length of the longest word of a command.
+const maxWord = 32
+
+// A Lexicon finds the commands of a protocol by the lengths of their words.
+type Lexicon[T any] struct {
+	of   [maxWord][]*T
+	word func(*T) string
+}
+
+// NewLexicon returns the lexicon of commands, which word names.
+func NewLexicon[T any](commands []T, word func(*T) string) *Lexicon[T] {
+	l := &Lexicon[T]{word: word}
+	for i := range commands {
+		c := &commands[i]
+		l.of[len(word(c))] = append(l.of[len(word(c))], c)
+	}
+	return l
+}
+
+// Find returns the command whose word is the same as one, which [Same] or [Exactly] says, or nil if there is none.
+func (l *Lexicon[T]) Find(word []byte, same func(a []byte, b string) bool) *T {
+	if len(word) < maxWord {
+		for _, c := range l.of[len(word)] {
+			if same(word, l.word(c)) {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// Exactly reports whether a is b.
+func Exactly(a []byte, b string) bool { return string(a) == b }
+
+// Starts returns every head followed by each byte of next, for [dissect.Protocol.Starts].
+func Starts(next string, heads ...string) []string {
+	var starts []string
+	for _, head := range heads {
+		for i := range len(next) {
+			starts = append(starts, head+next[i:i+1])
+		}
+	}
+	return starts
+}
+
+// Words returns a head followed by each of some words, for [dissect.Protocol.Starts].
+func Words(head string, words ...string) []string {
+	starts := make([]string, len(words))
+	for i, word := range words {
+		starts[i] = head + word
+	}
+	return starts
 }
