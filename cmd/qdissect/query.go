@@ -104,7 +104,7 @@ func (o *queryOptions) candidates(port uint16) (list []*dissect.Protocol, usual 
 		return nil, 0, errors.New("which port? Use HOST:PORT, --game or --protocol")
 	}
 	known := slices.DeleteFunc(protocolNames(), func(name string) bool { return games.Requests(name) == nil })
-	return nil, 0, fmt.Errorf("it is not known what to ask; --protocol names one of %s", strings.Join(known, ", "))
+	return nil, 0, fmt.Errorf("it is not known what clients of %s ask; --protocol names one of %s", cmp.Or(o.protocol, o.game, fmt.Sprint("port ", port)), strings.Join(known, ", "))
 }
 
 func (o *queryOptions) run(ctx context.Context, target string, env environment) error {

@@ -80,7 +80,7 @@ func TestQueryTrouble(t *testing.T) {
 	for args, want := range map[string]string{
 		"127.0.0.1":                          "which port? Use HOST:PORT, --game or --protocol",
 		"127.0.0.1:":                         "which port? Use HOST:PORT, --game or --protocol",
-		"127.0.0.1:1":                        "it is not known what to ask; --protocol names one of a2s, ",
+		"127.0.0.1:1":                        "it is not known what clients of port 1 ask; --protocol names one of a2s, ",
 		"--game nosuchgame 127.0.0.1":        `unknown game "nosuchgame"`,
 		"--protocol a2s 127.0.0.1:99999":     "99999 is not a port",
 		"--protocol a2s --game rust [::1]:1": "--protocol and --game cannot be combined",

@@ -39,10 +39,10 @@ The last one only counts: nft list table inet qdissect shows how much.
 The rules are a table (nft) or a chain (iptables) of their own; the first comment says
 how to remove them. Where they apply follows from the address of the server in the
 capture: on the host that has it, before destinations are translated, so that servers in
-containers behind it are protected too; or, for an address that Docker or Podman gives
-and with --netns, at what the host forwards to it. --where says it otherwise: container
-for a container's own address of any network, router for a machine before the server's
-host, host also for rules that are loaded inside of the container's namespace.
+containers behind it are protected too; or, for an address that Docker or Podman gives,
+a private one that is not the host's own (with -i) and with --netns, at what the host
+forwards to it or takes in itself. --where says it otherwise: container for a container's
+own address of any network, router for a machine before the server's host.
 
 A flood with challenges that nobody was given is told by these: the rules remember which
 address the server gave which challenge. iptables remembers the newest 100 addresses
@@ -81,7 +81,7 @@ func (o *rulesOptions) run(args []string, env environment) error {
 		so.HomeBy = "interface"
 	}
 	list := a.Report(so).Remedies
-	place := stats.Place(cmp.Or(o.where, string(stats.PlaceOf(list))))
+	place := stats.Place(cmp.Or(o.where, string(stats.PlaceOf(list, so.Home))))
 	if o.where == "" && o.live.netns != "" {
 		place = stats.OnContainer
 	}
@@ -113,12 +113,20 @@ func (o *rulesOptions) text(list []stats.Remedy, place stats.Place) ([]byte, err
 		return append(escapeUnsafe(b), '\n'), err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Made by qdissect rules. To remove them: %s\n", stats.Removal(o.format, list, place))
+	again := ", also before others are loaded"
+	if o.format == "nft" {
+		again = "" // its table replaces itself
+	}
+	fmt.Fprintf(&b, "# Made by qdissect rules. To remove them%s: %s\n", again, stats.Removal(o.format, list, place))
 	if o.dry {
 		b.WriteString("# They only count what they would drop.\n")
 	}
 	for _, m := range list {
-		fmt.Fprintf(&b, "# %s. %s\n", m.Title, m.Effect)
+		at := ""
+		if m.Total {
+			at = " at " + m.Servers[0].String()
+		}
+		fmt.Fprintf(&b, "# %s%s. %s\n", m.Title, at, m.Effect)
 	}
 	text := stats.NFT(list, place, o.dry)
 	if o.format != "nft" {

@@ -49,6 +49,7 @@ func TestRules(t *testing.T) {
 	}{
 		{"198.51.100.10:27015", "20.7.3.9:40000", "prerouting", "iptables"},
 		{"172.17.0.2:27015", "20.7.3.9:40000", "forward", "iptables"},
+		{"172.31.5.10:27015", "20.7.3.9:40000", "prerouting", "iptables"}, // AWS
 		{"[2001:db8::10]:27015", "[2001:db8:7::9]:40000", "prerouting", "ip6tables"},
 	} {
 		name := greedyFilm(t, netip.MustParseAddrPort(x.server), netip.MustParseAddrPort(x.greedy))
@@ -67,6 +68,7 @@ func TestRules(t *testing.T) {
 			}
 			accepts(t, text, x.iptables+"-restore", "--test", "--noflush")
 			accepts(t, text, x.iptables+"-restore", "--noflush")
+			accepts(t, text, x.iptables+"-restore", "--noflush")
 			removed(t, text)
 		}
 		for _, where := range []string{"host", "container", "router"} {
@@ -83,7 +85,7 @@ func TestRules(t *testing.T) {
 func removed(t *testing.T, text string) {
 	t.Helper()
 	first, _, _ := strings.Cut(text, "\n")
-	_, command, _ := strings.Cut(first, "To remove them: ")
+	_, command, _ := strings.Cut(first, ": ")
 	if out, err := exec.Command("sh", "-ec", command).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v %s", command, err, out)
 	}
@@ -147,6 +149,34 @@ func TestRulesOfNamespace(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	accepts(t, text, "nft", "-c", "-f", "-")
+}
+
+// TestRulesProxied: where all clients come as Docker's proxy, a limit per address would stop them all; at the host's address it holds.
+func TestRulesProxied(t *testing.T) {
+	host, inside := filmServer, netip.MustParseAddrPort("172.17.0.2:27015")
+	for _, both := range []bool{false, true} {
+		f := new(film)
+		for i := range 2000 {
+			at, from := float64(i)/100, netip.MustParseAddrPort("20.7.3.9:40000")
+			if i%5 == 0 {
+				from = askers(i / 5)
+			}
+			f.udp(at+.001, netip.AddrPortFrom(netip.MustParseAddr("172.17.0.1"), 40000+uint16(i%80)), inside, askInfo)
+			f.udp(at+.002, inside, netip.AddrPortFrom(netip.MustParseAddr("172.17.0.1"), 40000+uint16(i%80)), infoReply("Old town"))
+			if both {
+				f.udp(at, from, host, askInfo)
+				f.udp(at+.003, host, from, infoReply("Old town"))
+			}
+		}
+		name := f.write(t)
+		out, errs, code := runIn(t, ".", "rules", name)
+		if code == exitDone != both || strings.Contains(out, "172.17") || strings.Contains(out, "198.51.100.10 . 27015") != both {
+			t.Errorf("both %v: %d %s%s", both, code, out, errs)
+		}
+		if out, _, code := runIn(t, ".", "why", inside.String(), name); code != exitDone || !strings.Contains(out, "Docker's proxy") {
+			t.Errorf("both %v: %d %s", both, code, out)
+		}
+	}
 }
 
 // TestRulesData: limits as JSON, and nothing where nothing would have helped.

@@ -218,6 +218,11 @@ func (r *reporting) reflected() {
 	}
 }
 
+// standsForAll reports whether all clients of a server come as one, by the address of Docker's proxy or of a gateway that translates sources (SNAT).
+func standsForAll(c *entry[client], e *entry[server]) bool {
+	return e.v.sources().Count == 1 && gateway(c.addr()) && c.v.most >= c.v.least // the least is one more
+}
+
 // A group is a set of clients that ask servers too often.
 type group struct {
 	clients  []*entry[client]
@@ -262,7 +267,7 @@ func (r *reporting) findGreedy() {
 		r.groups = append(r.groups, group{list, []*entry[server]{e}, n, from, to, [][2]int64{{from, to}}, real})
 	}
 	for i := range r.events {
-		if ev := &r.events[i]; ev.clients != nil {
+		if ev := &r.events[i]; ev.clients != nil && !standsForAll(ev.clients[0], ev.server) {
 			add(ev.clients, ev.server, ev.theirs, ev.from, ev.to, ev.nature == real)
 		}
 	}
@@ -271,7 +276,7 @@ func (r *reporting) findGreedy() {
 		var few []*entry[client]
 		sum, from, to := 0.0, r.a.last, r.a.first
 		for _, c := range r.clients {
-			if n := c.v.paceAt(e); n >= leastOften && !r.greedy[c] && (c.v.proven > 0) == real && r.home(e) && (real || r.openly(c, e, n)) {
+			if n := c.v.paceAt(e); n >= leastOften && !r.greedy[c] && !standsForAll(c, e) && (c.v.proven > 0) == real && r.home(e) && (real || r.openly(c, e, n)) {
 				few, sum = append(few, c), sum+n
 				from, to = min(from, c.v.first), max(to, c.v.last)
 			}

@@ -737,12 +737,19 @@ func (x *facts) listedBy(m *master) bool {
 
 // hides reports whether an address that asks may stand for many: a gateway of the server's network, or an address of another one.
 func (x *facts) hides(a netip.Addr) bool {
-	if !private(a) || a.IsLoopback() || bits.OnesCount64(x.sockets) < 2 {
+	many := bits.OnesCount64(x.sockets)
+	if many < 2 || !private(a) || a.IsLoopback() {
 		return false
 	}
 	b, s := a.As16(), x.at.Addr().As16()
+	return gateway(a) || a.Is4() && private(x.at.Addr()) && string(b[:14]) != string(s[:14]) && many >= 8
+}
+
+// gateway reports whether an address is a private one as gateways have them.
+func gateway(a netip.Addr) bool {
+	b := a.As16()
 	end := binary.BigEndian.Uint16(b[14:])
-	return a.Is6() && end == 1 || a.Is4() && (end&0xff == 1 || end&0xff == 254 || private(x.at.Addr()) && string(b[:14]) != string(s[:14]) && bits.OnesCount64(x.sockets) >= 8)
+	return private(a) && !a.IsLoopback() && (a.Is6() && end == 1 || a.Is4() && (end&0xff == 1 || end&0xff == 254))
 }
 
 // master returns the proof of the first master of the host for which is holds.

@@ -1,5 +1,7 @@
 package stats
 
+import "slices"
+
 // limits counts what limits would have dropped, on the accounting of the verdicts.
 func (r *reporting) limits() {
 	t := &r.Limits
@@ -66,8 +68,8 @@ func (r *reporting) perAddress(part float64) {
 	}
 	for k := range r.a.clients.entries {
 		c := &r.a.clients.entries[k]
-		if c.v.requests <= leastBurst {
-			continue
+		if c.v.requests <= leastBurst || slices.ContainsFunc(r.servers, func(e *entry[server]) bool { return standsForAll(c, e) && c.v.asked(e.sum) }) {
+			continue // no rule is for that server
 		}
 		class := r.className(c)
 		for i, n := range c.v.dropped {

@@ -52,24 +52,34 @@ const (
 	OnRouter    Place = "router"
 )
 
-// hooks of nft and chains of iptables by place. Before the translation of destinations, packets have the host's address; what is
-// forwarded to a container has the container's.
-var hooks = map[Place]struct{ hook, table, chain string }{
-	OnHost:      {"prerouting priority -150", "raw", "PREROUTING"},
-	OnContainer: {"forward priority -10", "filter", "FORWARD"},
-	OnRouter:    {"forward priority -10", "filter", "FORWARD"},
+// A hook is one of nft, with the table and the chain of iptables.
+type hook struct{ name, priority, table, chain string }
+
+// hooks are those of the places. Before the translation of destinations, packets have the host's address; what is forwarded to a container
+// has the container's, and so has what comes in where the container's network is not translated, or inside of it.
+var hooks = map[Place][]hook{
+	OnHost:      {{"prerouting", "-150", "raw", "PREROUTING"}},
+	OnContainer: {{"forward", "-10", "filter", "FORWARD"}, {"input", "-10", "filter", "INPUT"}},
+	OnRouter:    {{"forward", "-10", "filter", "FORWARD"}},
 }
 
+// bridges are the networks that container engines give: Docker and Podman.
+var bridges = []netip.Prefix{netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("10.88.0.0/16"), netip.MustParsePrefix("fd00::/8")}
+
+// cloud is of 172.16.0.0/12 what the machines of a cloud have (the default VPC of AWS); Docker comes to it after 14 networks.
+var cloud = netip.MustParsePrefix("172.31.0.0/16")
+
 // PlaceOf returns where rules for the servers of remedies belong: before all translation, which the servers on the host and those behind
-// it have in common, or, if they have addresses that container engines give, at what is forwarded to them.
-func PlaceOf(list []Remedy) Place {
-	bridges := []netip.Prefix{netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("10.88.0.0/16"), netip.MustParsePrefix("fd00::/8")}
+// it have in common, or, if they have addresses that container engines give, at what reaches these. own are the addresses of the host if
+// they are known: it has not those of containers.
+func PlaceOf(list []Remedy, own []netip.Prefix) Place {
 	for i := range list {
 		for _, s := range list[i].Servers {
-			for _, p := range bridges {
-				if p.Contains(s.Addr()) {
-					return OnContainer
-				}
+			in := func(p netip.Prefix) bool { return p.Contains(s.Addr()) }
+			switch {
+			case slices.ContainsFunc(own, in):
+			case slices.ContainsFunc(bridges, in) && !in(cloud), len(own) > 0 && s.Addr().IsPrivate():
+				return OnContainer
 			}
 		}
 	}
@@ -133,7 +143,11 @@ func nftTable(table string, list []Remedy, at Place, dry bool) string {
 	if given.Len() > 0 { // of servers behind a translation, replies have their last addresses here
 		grants = "\tchain grants {\n\t\ttype filter hook postrouting priority 150; policy accept;\n" + given.String() + "\t}\n"
 	}
-	return fmt.Sprintf("table inet %[1]s\ndelete table inet %[1]s\ntable inet %[1]s {\n%[2]s\tchain limits {\n\t\ttype filter hook %[3]s; policy accept;\n%[4]s\t}\n%[5]s}\n", table, sets.String(), hooks[at].hook, rules.String(), grants)
+	chains := ""
+	for _, h := range hooks[at] {
+		chains += fmt.Sprintf("\tchain %[1]s {\n\t\ttype filter hook %[1]s priority %[2]s; policy accept;\n\t\tjump limits\n\t}\n", h.name, h.priority)
+	}
+	return fmt.Sprintf("table inet %[1]s\ndelete table inet %[1]s\ntable inet %[1]s {\n%[2]s\tchain limits {\n%[3]s\t}\n%[4]s%[5]s}\n", table, sets.String(), rules.String(), chains, grants)
 }
 
 // bytesAre matches the length of a payload and its first bytes.
@@ -154,8 +168,11 @@ func IPTables(list []Remedy, at Place, dry, v6 bool) string {
 
 func ipChain(chain string, list []Remedy, at Place, dry, v6 bool) string {
 	var b, given strings.Builder
-	h, some := hooks[at], false
-	fmt.Fprintf(&b, "*%s\n:%s - [0:0]\n-A %s -p udp -j %s\n", h.table, chain, h.chain, chain)
+	some := false
+	fmt.Fprintf(&b, "*%s\n:%s - [0:0]\n", hooks[at][0].table, chain)
+	for _, h := range hooks[at] {
+		fmt.Fprintf(&b, "-A %s -p udp -j %s\n", h.chain, chain)
+	}
 	for i := range list {
 		m := &list[i]
 		for j, s := range m.of(v6) {
@@ -217,18 +234,21 @@ func u32(length uint32, start string, v6 bool, token uint8) string {
 	return fmt.Sprintf(` -m u32 --u32 "%s"`, strings.Join(list, " && "))
 }
 
-// Removal returns the commands that remove rules.
+// Removal returns the commands that remove rules, however often they were loaded.
 func Removal(format string, list []Remedy, at Place) string {
 	if format == "nft" {
 		return "nft delete table inet qdissect"
 	}
-	chains := [][2]string{{hooks[at].table, hooks[at].chain}}
+	all := hooks[at]
 	if slices.ContainsFunc(list, func(m Remedy) bool { return m.Grant != nil }) {
-		chains = append(chains, [2]string{"mangle", "POSTROUTING"})
+		all = append(slices.Clone(all), hook{table: "mangle", chain: "POSTROUTING"})
 	}
 	var commands []string
-	for _, c := range chains {
-		commands = append(commands, fmt.Sprintf("%[1]s -t %[2]s -D %[3]s -p udp -j QDISSECT; %[1]s -t %[2]s -F QDISSECT; %[1]s -t %[2]s -X QDISSECT", format, c[0], c[1]))
+	for i, h := range all {
+		commands = append(commands, fmt.Sprintf("while %s -t %s -D %s -p udp -j QDISSECT 2>/dev/null; do :; done", format, h.table, h.chain))
+		if i+1 == len(all) || all[i+1].table != h.table {
+			commands = append(commands, fmt.Sprintf("%[1]s -t %[2]s -F QDISSECT; %[1]s -t %[2]s -X QDISSECT", format, h.table))
+		}
 	}
 	return strings.Join(commands, "; ")
 }

@@ -188,7 +188,7 @@ func (r *reporting) tell(list []Remedy, drops, filter, filterEffect string) {
 	for i := range list {
 		titles = append(titles, list[i].Title)
 	}
-	at, effect := PlaceOf(list), list[0].Effect
+	at, effect := PlaceOf(list, nil), list[0].Effect
 	r.Rules = append(r.Rules, Rule{Format: "nftables", Title: strings.Join(titles, "; "), Text: nftTable(fmt.Sprintf("qdissect%d", n), list, at, false), Drops: drops, Effect: effect})
 	for _, v6 := range []bool{false, true} {
 		if text := ipChain(fmt.Sprintf("QDISSECT%d", n), list, at, false, v6); text != "" {

@@ -73,7 +73,7 @@ func TestRulesPlayed(t *testing.T) {
 					t.Errorf("%s, IPv6 %v, %s: no rule", v.scene, v6, x.name)
 				}
 				for _, p := range picks {
-					if at := stats.PlaceOf(p.remedies); at != x.place {
+					if at := stats.PlaceOf(p.remedies, nil); at != x.place {
 						t.Errorf("%s: rules for the place %s", x.name, at)
 					}
 					for f, format := range []string{"nft", "iptables"} {
