@@ -106,6 +106,9 @@ func (o *reportOptions) run(args []string, env environment) error {
 	}); err != nil {
 		return err
 	}
+	if o.format == "" {
+		o.format = map[string]string{".html": "html", ".htm": "html", ".json": "json"}[strings.ToLower(filepath.Ext(o.output))]
+	}
 	r := &reporting{o: o, made: stats.Made{Version: versionText()}}
 	var err error
 	if r.home, err = networks(o.home); err != nil {
@@ -238,7 +241,7 @@ func (r *reporting) write(sum *report.Summary, a *stats.Aggregate) error {
 	}
 	p := a.Report(stats.Options{
 		Home: r.home, HomeBy: r.by, Packets: sum.Packets, OneSided: sum.OneSided > 0, Unknowns: guesses(sum)[:min(len(sum.Tally.Guesses), unitfile.MostGuesses)], Hide: r.hide, Made: made,
-		Streams: streamsOf(sum),
+		Streams: streamsOf(sum), Servers: r.o.servers(),
 	})
 	if r.hide == nil {
 		p.Talks = run.Counts.Talks.List(p.Findings, run.Analysis, made.Files)
@@ -284,11 +287,16 @@ func escapeUnsafe(b []byte) []byte {
 	return out
 }
 
+// servers is how many servers the report lists at least.
+func (o *reportOptions) servers() int {
+	if o.format == "html" {
+		return htmlreport.MaxServers
+	}
+	return 0
+}
+
 // write writes the report.
 func (o *reportOptions) write(env environment, r *stats.Report, inputs []string) error {
-	if o.format == "" {
-		o.format = map[string]string{".html": "html", ".htm": "html", ".json": "json"}[strings.ToLower(filepath.Ext(o.output))]
-	}
 	var b []byte
 	switch o.format {
 	case "json":

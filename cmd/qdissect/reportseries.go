@@ -64,6 +64,7 @@ func (r *reporting) writeUnits(sum *unitfile.Sum, args []string) error {
 	run := &r.counting.plan.run
 	p := sum.Shards.Sum().Report(stats.Options{
 		Home: r.home, HomeBy: r.by, Packets: sum.Packets, OneSided: sum.OneSided > 0, Unknowns: sum.Guesses(), Hide: r.hide, Made: made,
+		Servers: r.o.servers(),
 	})
 	if r.hide == nil {
 		p.Talks = sum.Talks.List(p.Findings, run.Analysis, made.Files)

@@ -14,6 +14,7 @@ import (
 	"html/template"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,15 +36,21 @@ var (
 	chartLicence string
 )
 
-// Tables show at most this many rows, findings and requests so many types.
+// MaxServers is how many servers a page can list.
+const MaxServers = 2000
+
+// Tables and lists show at most this many rows at first, findings and requests so many types.
 const (
 	maxRows     = 20
 	maxFindings = 25
 	maxKinds    = 14
 )
 
-// maxPage is the size that a page should not exceed: with fewer conversations if need be.
-const maxPage = 490_000
+// maxPage is the size that a page should not exceed: with fewer conversations if need be. Each server that the script adds may have restBytes.
+const (
+	maxPage   = 490_000
+	restBytes = 250
+)
 
 // Write writes r as a page. One with Made.Every reads itself again, unless somebody works with it.
 func Write(w io.Writer, r *stats.Report) error {
@@ -58,7 +65,7 @@ func Write(w io.Writer, r *stats.Report) error {
 		if err := t.Execute(&b, p); err != nil {
 			return err
 		}
-		if b.Len() <= maxPage || len(p.Ladders) == 0 {
+		if b.Len() <= maxPage+len(p.Rest)*restBytes || len(p.Ladders) == 0 {
 			break
 		}
 	}
@@ -76,6 +83,7 @@ type page struct {
 	Messages, Volume     []line
 	Ladders              []ladder
 	LaddersLeft          int
+	Rest                 []stats.Server // which the script adds to the table of servers
 	ServersLeft, AskLeft int
 	KindsLeft            int
 	FindingsLeft         int
@@ -92,8 +100,8 @@ func newPage(r *stats.Report, room int) *page {
 	}
 	p.Policy = "default-src 'none'; script-src " + hash(chartScript) + " " + hash(ownScript) + "; style-src " + hash(string(p.Style)) +
 		"; img-src data:; base-uri 'none'; form-action 'none'"
-	c.Servers = c.Servers[:min(maxRows, len(c.Servers))]
 	p.ServersLeft, p.AskLeft = max(0, int(c.Totals.Servers)-len(c.Servers)), max(0, len(c.Clients)-maxRows)
+	c.Servers, p.Rest = c.Servers[:min(maxRows, len(c.Servers))], c.Servers[min(maxRows, len(c.Servers)):]
 	c.Clients = c.Clients[:min(maxRows, len(c.Clients))]
 	c.Victims = c.Victims[:min(maxRows, len(c.Victims))]
 	for _, f := range c.Findings {
@@ -151,6 +159,7 @@ type data struct {
 	First     float64          `json:"i0"`    // start of the first interval
 	Heat      [2]float64       `json:"heat"`  // start and width of a column
 	Rows      map[string][]any `json:"rows"`  // a row, or for victims the number of the client
+	Rest      [][]any          `json:"rest"`  // of the servers: their cells
 	Steps     []float64        `json:"steps"` // distances of times on an axis
 	Talks     [][]message      `json:"talks"`
 }
@@ -163,7 +172,7 @@ func (p *page) data(talks [][]message) data {
 	d := data{
 		Start: ms(t.Start), Width: float64(t.Width) / 1e6, Per: 1, Intervals: t.Intervals, First: ms(t.Start), From: ms(p.From), To: ms(p.To), Lost: p.losses(),
 		Heat: [2]float64{ms(p.heatStart()), float64(p.RoundTrips.ColumnWidth) / 1e6},
-		Rows: map[string][]any{}, Talks: talks,
+		Rows: map[string][]any{}, Rest: [][]any{}, Talks: talks,
 	}
 	if t.Width > 0 && t.IntervalWidth > t.Width {
 		d.Per = int(t.IntervalWidth / t.Width)
@@ -179,6 +188,13 @@ func (p *page) data(talks [][]message) data {
 	}
 	for _, s := range p.Servers {
 		d.Rows["servers"] = append(d.Rows["servers"], turned(s.ByInterval))
+	}
+	for i := range p.Rest {
+		s := &p.Rest[i]
+		d.Rest = append(d.Rest, []any{
+			safe(s.Address), cut(s.Name, 64), safe(s.Protocol), s.Requests, s.Replies, s.Outcome.Unanswered + s.Outcome.Refused, s.BytesIn, s.BytesOut, s.Clients.Count,
+			s.P50, trip(s.P50), outcomeText(s.Outcome),
+		})
 	}
 	for _, c := range p.Clients {
 		d.Rows["clients"] = append(d.Rows["clients"], turned(c.ByInterval))
@@ -296,6 +312,7 @@ func (p *page) funcs() template.FuncMap {
 		"piece": func(class string, n uint64) piece { return piece{class, n} },
 		"sum":   func(s stats.Series) (n uint64) { return sum(s) },
 		"cells": cells, "plural": plural, "severity": severity, "add": func(a, b uint64) uint64 { return a + b },
+		"rows":  func() int { return maxRows },
 		"u64":   func(n int) uint64 { return uint64(max(0, n)) },
 		"drop":  func(class string, n, of uint64) dropped { return dropped{class, n, of} },
 		"table": table,
@@ -414,10 +431,28 @@ func (p *page) Between(v stats.Verdict) bool {
 
 // NameOf returns the name that the server at an address stated, or "".
 func (p *page) NameOf(address string) string {
-	for _, s := range p.Servers {
-		if s.Address == address {
-			return s.Name
-		}
+	if i := p.row(address); i >= 0 {
+		return p.Servers[i].Name
+	}
+	return ""
+}
+
+func (p *page) row(address string) int {
+	return slices.IndexFunc(p.Servers, func(s stats.Server) bool { return s.Address == address })
+}
+
+// RowOf returns the number of the row of a server, "" if it is not in the table.
+func (p *page) RowOf(address string) string {
+	if i := p.row(address); i >= 0 {
+		return strconv.Itoa(i)
+	}
+	return ""
+}
+
+// FindingOf returns the number of a finding that is shown, "" if there is none.
+func (p *page) FindingOf(id string) string {
+	if i := slices.IndexFunc(p.Findings, func(f stats.Finding) bool { return f.ID == id }); i >= 0 {
+		return strconv.Itoa(i)
 	}
 	return ""
 }
@@ -487,9 +522,6 @@ func (p *page) Classed() uint64 {
 func (p *page) HasLimits() bool {
 	return p.Classed() > 0 && len(p.Limits.PerAddress)+len(p.Limits.Global) > 0 || len(p.Rules) > 0
 }
-
-// Left is the number of servers that are not shown.
-func (p *page) Left() uint64 { return uint64(p.ServersLeft) }
 
 // HomeText says how the servers' side is known.
 func (p *page) HomeText() string {
@@ -600,7 +632,7 @@ func (p *page) ServerSentence() string {
 		return "No server was asked."
 	}
 	s := &p.Servers[0]
-	all := plural(len(p.Servers)+p.ServersLeft, "server")
+	all := plural(len(p.Servers)+len(p.Rest)+p.ServersLeft, "server")
 	if len(p.Servers) == 1 {
 		return "All requests went to one server."
 	}

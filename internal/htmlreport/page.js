@@ -114,7 +114,7 @@
 		const most = max(2, min(8, floor(box.clientWidth / 70)));
 		k.plot = new uPlot({
 			width: box.clientWidth, height: k.height, padding: [14, 0, 0, 0], legend: { show: false },
-			cursor: { sync: { key: 'time', setSeries: false }, y: false, points: { size: 6 }, drag: { x: true, y: false, setScale: false }, bind: { dblclick: () => () => { choose(0, count); return null; } } },
+			cursor: { sync: { key: 'time', setSeries: false }, y: false, points: { size: 6 }, drag: { x: true, y: false, setScale: false }, bind: { dblclick: () => () => { pick(0, count); return null; } } },
 			scales: { x: { time: false, range: () => [from(), to()] }, y: { range: (u, lo, hi) => [0, hi > 0 ? hi * 1.06 : 1] } },
 			axes: [
 				Object.assign({ size: 24, gap: 6, splits: () => ticks(from(), to(), most)[0], values: (u, v) => v.map(ticks(from(), to(), most)[1]) }, axis),
@@ -124,11 +124,17 @@
 			hooks: {
 				drawClear: [under],
 				draw: [u => over(u, k)],
-				setCursor: [u => legend(k, u.cursor.left >= 0 && u.cursor.idx !== null ? min(u.cursor.idx, k.data[0].length - 2) : null)],
+				init: [u => u.over.append(k.tip = el('span', 'tip'))],
+				setCursor: [u => {
+					const at = u.cursor.left >= 0 && u.cursor.idx !== null ? min(u.cursor.idx, k.data[0].length - 2) : null;
+					legend(k, at);
+					k.tip.textContent = at === null ? '' : clock(u.posToVal(u.cursor.left, 'x'));
+					k.tip.style.left = min(u.cursor.left + 6, u.over.clientWidth - k.tip.offsetWidth) + 'px';
+				}],
 				setSelect: [u => {
 					if (!u.select.width) return;
 					const a = floor((u.posToVal(u.select.left, 'x') - D.i0) / iw), b = Math.ceil((u.posToVal(u.select.left + u.select.width, 'x') - D.i0) / iw);
-					setTimeout(() => choose(a, b));
+					setTimeout(() => pick(a, b));
 				}],
 			},
 		}, k.data, box);
@@ -162,17 +168,39 @@
 		set(text, { class: left ? '' : 'end', x: 100 * (left ? a : b) + '%' });
 	});
 
-	// Tables: sums of the selected intervals, the busiest first.
-	const original = new Map();
-	const tables = () => all('table[data-rows]').forEach(table => {
-		const data = D.rows[table.dataset.rows] || [], by = Number(table.dataset.by), body = table.tBodies[0];
-		if (!original.has(table)) original.set(table, Array.from(body.rows).map(tr => ({ tr, i: Number(tr.dataset.row), cells: all('[data-k]', tr).map(td => ({ td, was: Array.from(td.childNodes) })) })));
-		const rows = original.get(table).map(r => {
+	// Tables: of the rows that are searched for, the first few or all; sums of the selected intervals; sorted by a column.
+	const few = 20;
+	const tabs = all('table[data-rows]').map(table => {
+		const name = table.dataset.rows, body = table.tBodies[0], find = document.querySelector('.find[data-of=' + name + ']');
+		return { name, body, by: Number(table.dataset.by), rows: [], rest: name === 'servers' ? D.rest : [], sort: 0, query: '', whole: false, find, heads: Array.from(table.tHead.rows[0].cells) };
+	});
+	const keepRow = (t, tr) => t.rows.push({ tr, i: t.rows.length, cells: all('[data-k]', tr).map(td => ({ td, was: Array.from(td.childNodes), v: td.dataset.v })) });
+	tabs.forEach(t => { t.size = t.body.rows.length + t.rest.length; Array.from(t.body.rows).forEach(tr => keepRow(t, tr)); });
+	const addRest = t => t.rest.splice(0).forEach(([address, name, protocol, ...v]) => { // requests, replies, unanswered, in, out, clients, round trip and its text, outcome
+		const tr = t.rows[0].tr.cloneNode(true), c = tr.cells, put = (i, n, text) => { c[i].textContent = text; c[i].dataset.v = n; };
+		tr.removeAttribute('id');
+		c[0].replaceChildren(el('bdi', 'addr', address), name ? el('bdi', 'name', name) : '', el('span', 'sub', protocol));
+		c[2].textContent = '';
+		[1, 3, 4, 5, 6, 7].forEach((i, k) => put(i, v[k], (i === 5 || i === 6 ? size : number)(v[k])));
+		put(8, v[6], v[7]);
+		c[9].replaceChildren(el('span', 'sub', v[8]));
+		keepRow(t, tr);
+	});
+	const worth = (tr, i) => i && tr.cells[i].dataset.v !== undefined ? Number(tr.cells[i].dataset.v) : tr.cells[i].textContent;
+	const sorted = (t, a, b) => {
+		const i = Math.abs(t.sort) - 1, x = worth(a.tr, i), y = worth(b.tr, i);
+		return Math.sign(t.sort) * (typeof x === 'number' ? y - x : x.localeCompare(y, 'en', { numeric: true })) || a.i - b.i;
+	};
+	const show = t => {
+		const data = D.rows[t.name] || [];
+		if (t.sort || t.query || t.whole) addRest(t);
+		const rows = t.rows.map(r => {
 			const own = data[r.i], sums = (own instanceof Array ? own : D.rows.clients[own] || []).map(a => sum(a || [], sel[0], sel[1]));
 			r.cells.forEach(c => {
-				const k = Number(c.td.dataset.k), f = c.td.dataset.f;
+				const k = Number(c.td.dataset.k), f = c.td.dataset.f, n = f === 'ratio' ? (sums[3] ? sums[4] / sums[3] : 0) : sums[k] || 0;
 				if (whole()) c.td.replaceChildren(...c.was);
-				else c.td.textContent = f === 'ratio' ? (sums[3] ? '×' + decimal(sums[4] / sums[3]) : '–') : (f === 'size' ? size : number)(sums[k] || 0);
+				else c.td.textContent = f === 'ratio' ? (sums[3] ? '×' + decimal(n) : '–') : (f === 'size' ? size : number)(n);
+				c.td.dataset.v = whole() ? c.v : n;
 			});
 			all('.spark', r.tr).forEach(s => {
 				all('.sel', s).forEach(x => x.remove());
@@ -181,11 +209,85 @@
 				set(box, { class: 'sel', x: sel[0], width: sel[1] - sel[0], height: 100 });
 				s.prepend(box);
 			});
-			r.tr.hidden = !whole() && !sums.some(v => v > 0);
-			return { tr: r.tr, i: r.i, v: sums[by] || 0 };
+			return { tr: r.tr, i: r.i, v: sums[t.by] || 0, is: (whole() || sums.some(v => v > 0)) && r.tr.textContent.toLowerCase().includes(t.query.toLowerCase()) };
 		});
-		rows.sort((a, b) => whole() ? a.i - b.i : b.v - a.v || a.i - b.i);
-		body.append(...rows.map(r => r.tr));
+		rows.sort((a, b) => t.sort ? sorted(t, a, b) : whole() ? a.i - b.i : b.v - a.v || a.i - b.i);
+		let n = 0;
+		rows.forEach(r => { r.tr.hidden = !r.is || n >= few && !t.whole; n += r.is; });
+		t.body.append(...rows.map(r => r.tr));
+		t.heads.forEach((h, i) => {
+			if (Math.abs(t.sort) === i + 1) h.setAttribute('aria-sort', t.sort > 0 === i > 0 ? 'descending' : 'ascending');
+			else h.removeAttribute('aria-sort');
+		});
+		if (!t.find) return;
+		const more = t.find.querySelector('button');
+		if (!t.query && whole()) n = t.size;
+		more.hidden = n <= few;
+		more.textContent = t.whole ? 'Show ' + few : 'Show all ' + number(n);
+		t.find.querySelector('[role=status]').textContent = t.query ? (n ? number(n) + ' of ' + number(t.size) : 'None of ' + number(t.size)) : '';
+		t.find.querySelector('input').value = t.query;
+	};
+	const tables = () => tabs.forEach(show);
+
+	// What was chosen stands in the address of the page, so that a link leads to it.
+	const keep = () => {
+		const p = new URLSearchParams();
+		if (!whole()) p.set('time', [from(), to()].join('-'));
+		tabs.forEach(t => [['sort', t.sort], ['find', t.query], ['all', t.whole ? 1 : 0]].forEach(([k, v]) => { if (v) p.set(t.name + '.' + k, v); }));
+		try {
+			history.replaceState(null, '', '#' + p);
+		} catch (e) { /* in a frame without an address */ }
+	};
+	const kept = new URLSearchParams(location.hash.includes('=') ? location.hash.slice(1) : '');
+	tabs.forEach(t => {
+		const get = k => kept.get(t.name + '.' + k) || '', redo = () => { show(t); keep(); };
+		t.sort = Math.abs(get('sort')) <= t.heads.length ? Math.trunc(get('sort')) : 0;
+		t.heads.forEach((h, i) => {
+			if (i && !h.classList.contains('num')) return;
+			const b = el('button', 'sort', h.textContent);
+			b.type = 'button';
+			b.onclick = () => { t.sort = t.sort === i + 1 ? -i - 1 : t.sort === -i - 1 ? 0 : i + 1; redo(); };
+			h.replaceChildren(b);
+		});
+		if (!t.find) return;
+		t.query = get('find');
+		t.whole = get('all') === '1';
+		t.find.querySelector('input').oninput = e => { t.query = e.target.value.trim(); redo(); };
+		t.find.querySelector('button').onclick = () => { t.whole = !t.whole; redo(); };
+	});
+	all('.all-verdicts button').forEach(b => { b.onclick = () => { root.classList.add('verdicts'); b.hidden = true; }; });
+
+	// On a phone, sections open when their titles are touched.
+	const phone = matchMedia('(max-width: 46rem)');
+	const shut = (s, is) => {
+		s.classList.toggle('shut', is);
+		all(':scope > h2 button', s).forEach(b => b.setAttribute('aria-expanded', !is));
+		if (!is) zoom();
+	};
+	const fold = () => all('main > section:not(#timeline)').forEach(s => {
+		const h = s.querySelector(':scope > h2'), b = el('button', 'fold');
+		if (!h) return;
+		b.type = 'button';
+		b.onclick = () => shut(s, !s.classList.contains('shut'));
+		const text = h.textContent;
+		if (phone.matches) b.textContent = text;
+		h.replaceChildren(phone.matches ? b : text);
+		shut(s, phone.matches);
+	});
+	// What a link leads to is made visible first.
+	const reveal = id => {
+		const e = $(id), tr = e && e.closest('tr'), s = e && e.closest('.shut'), d = e && e.closest('details');
+		if (s) shut(s, false);
+		if (d) d.open = true;
+		if (tr && tr.hidden) {
+			choose(0, count);
+			tabs.forEach(t => { if (t.body.contains(tr)) Object.assign(t, { sort: 0, query: '' }); });
+			tables();
+		}
+	};
+	document.addEventListener('click', e => {
+		const a = e.target.closest('a[href^="#"]');
+		if (a) reveal(a.hash.slice(1));
 	});
 
 	const chosen = () => clock(from()) + ' – ' + clock(to()) + ' UTC';
@@ -208,23 +310,34 @@
 		spans();
 		tables();
 	};
+	const pick = (a, b) => { choose(a, b); keep(); };
 	if (n && low) {
 		[low, high].forEach(r => { r.max = count - 1; });
-		low.oninput = () => choose(+low.value, max(sel[1], +low.value + 1));
-		high.oninput = () => choose(min(sel[0], +high.value), +high.value + 1);
-		$('all').onclick = () => choose(0, count);
+		low.oninput = () => pick(+low.value, max(sel[1], +low.value + 1));
+		high.oninput = () => pick(min(sel[0], +high.value), +high.value + 1);
+		$('all').onclick = () => pick(0, count);
 		low.form.onsubmit = () => false;
 		if (count < 2) low.form.hidden = true;
 		all('.show').forEach(b => {
 			b.onclick = () => {
-				choose(floor((b.dataset.from - D.i0) / iw), Math.ceil((b.dataset.to - D.i0) / iw));
+				pick(floor((b.dataset.from - D.i0) / iw), Math.ceil((b.dataset.to - D.i0) / iw));
 				$('timeline').scrollIntoView();
 			};
 		});
-		choose(0, count);
+		const time = (kept.get('time') || '').split('-').map(Number);
+		if (time.length === 2) choose(Math.round((time[0] - D.i0) / iw), Math.round((time[1] - D.i0) / iw));
+		else choose(0, count);
 		let wide = innerWidth;
 		addEventListener('resize', () => { if (innerWidth !== wide) { wide = innerWidth; kinds.forEach(draw); zoom(); } });
 		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => kinds.forEach(draw));
+	}
+
+	if (!n || !low) tables();
+	fold();
+	phone.addEventListener('change', fold);
+	if (location.hash.length > 1 && $(location.hash.slice(1))) {
+		reveal(location.hash.slice(1));
+		$(location.hash.slice(1)).scrollIntoView();
 	}
 
 	// Copying.

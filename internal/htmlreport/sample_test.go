@@ -101,7 +101,7 @@ func large() *stats.Report {
 	for _, s := range []*stats.Series{&t.Requests, &t.Replies, &t.Challenges, &t.Unanswered, &t.Unknown, &t.BytesIn, &t.BytesOut, &t.Lost} {
 		*s = slices.Repeat(append(*s, 1), 1000)[:1000]
 	}
-	for i := range 512 {
+	for i := range MaxServers - 1 {
 		s, c := r.Servers[0], r.Clients[0]
 		s.Address, s.Name, s.Map = fmt.Sprintf("[2001:db8:ffff:ffff:ffff:ffff:ffff:%04x]:27015", 0x1000+i), strings.Repeat("long name ", 20), strings.Repeat("map_", 30)
 		c.Address = fmt.Sprintf("2001:db8:ffff:ffff:ffff:ffff:ffff:%04x", 0x1000+i)

@@ -27,6 +27,8 @@ type Options struct {
 	Hide *Hiding
 	// Rows is the length of the lists of servers and clients, 0 for 20.
 	Rows int
+	// Servers is the length of the list of servers if it is longer. Those beyond Rows have nothing by interval.
+	Servers int
 }
 
 // The lengths of the lists of a report.
@@ -315,12 +317,14 @@ func (r *reporting) listServers() {
 			l = &v.more.cells
 			s.P50, s.P99 = v.more.trips.quantile(500), v.more.trips.quantile(990)
 		}
-		s.ByInterval = r.cells(l, v.first, v.whole())
+		if len(r.Servers) < r.o.Rows {
+			s.ByInterval = r.cells(l, v.first, v.whole())
+		}
 		r.Servers = append(r.Servers, s)
 	}
 }
 
-// listed returns the first servers, of which those that verdicts name displace others.
+// listed returns the first servers, of which those that verdicts name displace others, and then the rest.
 func (r *reporting) listed() (list []*entry[server]) {
 	if len(r.servers) <= r.o.Rows {
 		return r.servers
@@ -335,18 +339,19 @@ func (r *reporting) listed() (list []*entry[server]) {
 			left++
 		}
 	}
+	var rest []*entry[server]
 	for _, e := range r.servers {
-		switch is := named[r.address(e)]; {
-		case len(list) == r.o.Rows:
-			return list
-		case is:
+		is := named[r.address(e)]
+		if is {
 			left--
-		case len(list)+left >= r.o.Rows:
-			continue
 		}
-		list = append(list, e)
+		if len(list) < r.o.Rows && (is || len(list)+left < r.o.Rows) {
+			list = append(list, e)
+		} else {
+			rest = append(rest, e)
+		}
 	}
-	return list
+	return append(list, rest[:max(0, min(len(rest), r.o.Servers-len(list)))]...)
 }
 
 func (r *reporting) listClients() {

@@ -436,7 +436,8 @@ func (v *View) page(name, title string, of func() (*unitfile.Sum, error)) (says 
 	}
 	r := sum.Shards.Sum().Report(stats.Options{
 		Home: v.Home, HomeBy: by(v.Home), Packets: sum.Packets,
-		Made: stats.Made{Version: v.Version, Command: v.Command, Files: []stats.File{{Name: title, Packets: sum.Packets}}, Every: reloadEvery},
+		Made:    stats.Made{Version: v.Version, Command: v.Command, Files: []stats.File{{Name: title, Packets: sum.Packets}}, Every: reloadEvery},
+		Servers: htmlreport.MaxServers,
 	})
 	var b bytes.Buffer
 	if err := htmlreport.Write(&b, r); err != nil {

@@ -381,7 +381,7 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%s: %v links lead nowhere", name, n)
 		}
 		got := value[string](t, tab, `(async () => {
-			const links = document.querySelectorAll('.see a'), a = links[links.length - 1];
+			const links = document.querySelectorAll('.finding .see a'), a = links[links.length - 1];
 			const talk = document.querySelector(a.getAttribute('href')).closest('details');
 			document.querySelectorAll('.talk').forEach(d => { d.open = false; });
 			a.click();
@@ -424,6 +424,90 @@ func TestPrint(t *testing.T) {
 		const pictures = `[...document.querySelectorAll('.static > svg')].filter(s => s.getBoundingClientRect().height > 50).length`
 		if n, want := value[float64](t, tab, pictures), value[float64](t, tab, "document.querySelectorAll('.static').length"); n != want || name == "flood" && n != 2 {
 			t.Errorf("%s: %v curves are printed, want %v", name, n, want)
+		}
+	}
+}
+
+// TestTables: of many servers all can be found, sorted and shown; the address of the page keeps what was chosen; a verdict leads to its server, also
+// if that row is hidden.
+func TestTables(t *testing.T) {
+	ctx := browser(t)
+	path := ""
+	for _, p := range pages(t) {
+		if filepath.Base(p) == "large.html" {
+			path = p
+		}
+	}
+	tab, trouble, _ := open(t, ctx, path, 1400, "light")
+	const rows = `[...document.querySelectorAll('[data-rows=servers] tbody tr')].filter(r => r.offsetParent).map(r => r.cells[0].innerText.split('\n')[0] + ' ' + r.cells[1].dataset.v)`
+	visible := func() []string { t.Helper(); return value[[]string](t, tab, rows) }
+	first := visible()
+	if len(first) != 20 {
+		t.Fatalf("%d rows at first", len(first))
+	}
+	find := func(text string) {
+		t.Helper()
+		value[bool](t, tab, fmt.Sprintf("(() => { const i = document.querySelector('.find input'); i.value = %q; i.oninput({target: i}); return true; })()", text))
+	}
+	const button = "document.querySelector('.find button')"
+	find("ffff:17cc]")
+	if got := visible(); len(got) != 1 || !strings.HasPrefix(got[0], "[2001:db8:ffff:ffff:ffff:ffff:ffff:17cc]") {
+		t.Errorf("found: %q", got)
+	}
+	if got := value[string](t, tab, "document.querySelector('.find [role=status]').innerText"); !strings.HasPrefix(got, "1 of 2,0") {
+		t.Errorf("the search says %q", got)
+	}
+	find("")
+	value[bool](t, tab, button+".click(), true")
+	if got := visible(); len(got) < 1990 {
+		t.Errorf("%d rows are all", len(got))
+	}
+	value[bool](t, tab, button+".click(), document.querySelectorAll('[data-rows=servers] .sort')[1].click(), document.querySelectorAll('[data-rows=servers] .sort')[1].click(), true")
+	least := visible()
+	if len(least) != 20 || least[0] == first[0] || value[string](t, tab, "document.querySelector('[aria-sort]').getAttribute('aria-sort')") != "ascending" {
+		t.Errorf("sorted: %q", least)
+	}
+	kept := value[string](t, tab, "document.getElementById('from').value = 2, document.getElementById('from').oninput(), location.hash")
+	chosen := visible()
+	shoot(t, tab, "tables", 1400)
+	if again, _, _ := open(t, ctx, path+kept, 1400, "light"); strings.Join(value[[]string](t, again, rows), "\n") != strings.Join(chosen, "\n") || !strings.Contains(kept, "servers.sort=-2") || !strings.Contains(kept, "time=") {
+		t.Errorf("%s leads to other rows", kept)
+	}
+	find("ffff:17cc]")
+	got := value[string](t, tab, "(() => { const a = document.querySelector('.facts a'), tr = document.querySelector(a.getAttribute('href')), was = tr.hidden; a.click(); return was + ' ' + tr.hidden + ' ' + tr.cells[0].innerText.startsWith(a.innerText); })()")
+	if got != "true false true" {
+		t.Errorf("the link to a server that is hidden: %s", got)
+	}
+	if bad := trouble(); len(bad) > 0 {
+		t.Errorf("%q", bad)
+	}
+}
+
+// TestPhone: on a phone a page is short, and its sections open by a touch and by a link.
+func TestPhone(t *testing.T) {
+	ctx := browser(t)
+	for _, p := range pages(t) {
+		if filepath.Base(p) != "flood.html" {
+			continue
+		}
+		tab, trouble, _ := open(t, ctx, p, 360, "light")
+		if height := value[float64](t, tab, "document.documentElement.scrollHeight"); height > 7000 {
+			t.Errorf("the page is %v pixels high", height)
+		}
+		shoot(t, tab, "phone", 360)
+		got := value[string](t, tab, `(() => {
+			const s = document.getElementById('servers'), seen = () => s.querySelector('table').offsetParent !== null, b = s.querySelector('h2 button'), is = [seen()];
+			b.click();
+			is.push(seen(), b.getAttribute('aria-expanded'));
+			b.click();
+			document.querySelector('nav a[href="#servers"]').click();
+			return is.concat(seen()).join(' ');
+		})()`)
+		if got != "false true true true" {
+			t.Errorf("the section of servers: %s", got)
+		}
+		if bad := trouble(); len(bad) > 0 {
+			t.Errorf("%q", bad)
 		}
 	}
 }
