@@ -157,11 +157,17 @@ func appendStreams(b []byte, list []Stream) []byte {
 	if len(list) == 0 {
 		return b
 	}
-	var t Stream
+	t := sumOf(list)
+	b = append(b, `,"tcp":`...)
+	return appendCounts(b, count{"servers", uint64(len(list))}, count{"packets", t.Packets}, count{"connections", t.Tried}, count{"made", t.Made}, count{"refused", t.Refused},
+		count{"unanswered", t.unanswered()})
+}
+
+func sumOf(list []Stream) (t Stream) {
 	for _, x := range list {
 		t.Packets, t.Tried, t.Made, t.Refused = t.Packets+x.Packets, t.Tried+x.Tried, t.Made+x.Made, t.Refused+x.Refused
 	}
-	b = append(b, `,"tcp":`...)
-	return appendCounts(b, count{"servers", uint64(len(list))}, count{"packets", t.Packets}, count{"connections", t.Tried}, count{"made", t.Made}, count{"refused", t.Refused},
-		count{"unanswered", t.Tried - min(t.Made+t.Refused, t.Tried)})
+	return t
 }
+
+func (s *Stream) unanswered() uint64 { return s.Tried - min(s.Made+s.Refused, s.Tried) }

@@ -147,6 +147,9 @@ func (o *queryOptions) run(ctx context.Context, target string, env environment) 
 	again := func(args ...string) int {
 		e := env
 		e.in = bytes.NewReader(c.file.Bytes())
+		if len(list) == 1 && c.replies == 0 { // of some requests only the reply tells what they are
+			args = append(args, "--decode-as", fmt.Sprintf("udp.port==%d,%s", server.Port(), list[0].Name))
+		}
 		return run(args, e)
 	}
 	if code := again("read", "-"); code != exitDone {
@@ -175,10 +178,10 @@ type conversation struct {
 	file           bytes.Buffer
 	capture        *mkpcap.Writer
 	asked, replies int
+	errors         int   // of ICMP
 	challenge      int32 // the newest, -1 if there is none
 	given          bool  // the last request got one
-	closed         bool  // an ICMP error came
-	silent         bool  // nothing came after the last request
+	silent         bool  // nothing came after a request
 	show           func()
 }
 
@@ -192,17 +195,19 @@ func (c *conversation) talk(list []*dissect.Protocol) error {
 	own := c.conn.LocalAddr().(*net.UDPAddr).AddrPort()
 	c.own = netip.AddrPortFrom(own.Addr().Unmap().WithZone(""), own.Port())
 	for _, p := range list {
-		for i, r := range games.Requests(p.Name) {
-			if err := c.ask(p, r); err != nil {
-				return err
-			}
-			if r.Challenged() && c.given {
+		for round := 0; round == 0 || c.replies > 0 && c.silent && round < leastAsked-1; round++ { // again, if a reply is missing: of more requests, something can be said
+			for i, r := range games.Requests(p.Name) {
 				if err := c.ask(p, r); err != nil {
 					return err
 				}
-			}
-			if i == 0 && c.replies == 0 && len(list) > 1 {
-				break
+				if r.Challenged() && c.given {
+					if err := c.ask(p, r); err != nil {
+						return err
+					}
+				}
+				if i == 0 && c.replies == 0 && len(list) > 1 {
+					break
+				}
 			}
 		}
 		if c.replies > 0 {
@@ -231,7 +236,7 @@ func (c *conversation) ask(p *dissect.Protocol, r games.Request) error {
 	c.asked++
 	c.given = false
 	payload := r.To(c.server, c.challenge)
-	if c.asked > 2 && c.replies == 0 && !c.closed && !c.any {
+	if c.asked > 2 && c.replies+c.errors == 0 && !c.any {
 		if err := c.listen(p); err != nil {
 			return err
 		}
@@ -243,16 +248,16 @@ func (c *conversation) ask(p *dissect.Protocol, r games.Request) error {
 	} else {
 		_, err = c.conn.Write(payload)
 	}
-	before := c.replies
+	before := c.replies + c.errors
 	err = c.read(p, payload, c.every, err)
-	c.silent = c.replies == before
+	c.silent = c.silent || c.replies+c.errors == before
 	return err
 }
 
 // listen goes on with a socket that is not connected: it sees replies from another address or port, but no ICMP errors, which the first
 // requests have shown if there are any.
 func (c *conversation) listen(p *dissect.Protocol) error {
-	if err := c.read(p, nil, time.Millisecond, nil); err != nil || c.replies > 0 || c.closed { // what came since
+	if err := c.read(p, nil, time.Millisecond, nil); err != nil || c.replies+c.errors > 0 { // what came since
 		return err
 	}
 	own := c.conn.LocalAddr().(*net.UDPAddr)
@@ -275,7 +280,7 @@ func (c *conversation) read(p *dissect.Protocol, request []byte, wait time.Durat
 			c.show()
 		}
 		if err != nil { // the kernel says only that an ICMP error came
-			c.closed = true
+			c.errors++
 			c.refused(request)
 		}
 		var n int

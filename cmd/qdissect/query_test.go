@@ -63,12 +63,14 @@ func TestQuery(t *testing.T) {
 // TestQueryTrouble: a closed port, and a server that says nothing, which is asked four times.
 func TestQueryTrouble(t *testing.T) {
 	c := must.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
-	out, code := queried(t, queryOptions{protocol: "a2s"}, c.LocalAddr().String())
-	c.Close()
-	if code != exitUnclear && code != exitJudged || strings.Count(out, " → ") != leastAsked {
-		t.Errorf("%d %s", code, out)
+	for _, protocol := range []string{"a2s", "ase"} { // "s" alone may be anything
+		out, code := queried(t, queryOptions{protocol: protocol}, c.LocalAddr().String())
+		if code != exitUnclear && code != exitJudged || strings.Count(out, " → ") != leastAsked || !strings.Contains(out, " "+protocol+" ") {
+			t.Errorf("%s: %d %s", protocol, code, out)
+		}
 	}
-	if out, code = queried(t, queryOptions{protocol: "a2s"}, c.LocalAddr().String()); code != exitJudged || !strings.Contains(out, "Nothing listens at "+c.LocalAddr().String()) {
+	c.Close()
+	if out, code := queried(t, queryOptions{protocol: "a2s"}, c.LocalAddr().String()); code != exitJudged || !strings.Contains(out, "Nothing listens at "+c.LocalAddr().String()) {
 		t.Errorf("%d %s", code, out)
 	}
 	for address, want := range map[string]string{"127.0.0.1:0": "answered from another port", "127.0.0.2:0": "answered from another address, 127.0.0.2"} {
@@ -148,5 +150,34 @@ func TestQueryFlooded(t *testing.T) {
 	err = o.run(context.Background(), c.LocalAddr().String(), environment{in: strings.NewReader(""), out: io.Discard, err: io.Discard, getenv: func(string) string { return "" }})
 	if err == nil || err.Error() != "more than 4 MiB came: no game server sends so much" {
 		t.Error(err)
+	}
+}
+
+// TestTCP: connections are counted beside UDP and without it, in the summary and by why, with a port and without a server.
+func TestTCP(t *testing.T) {
+	for _, beside := range []bool{false, true} {
+		f := new(film)
+		if beside {
+			f.answered(20, filmServer)
+		}
+		for i := range 3 {
+			at := float64(i)
+			f.tcp(at, askers(i), to(25565), 2)
+			f.tcp(at+.1, to(25565), askers(i), []byte{0x12, 0x14, 0x12}[i]) // made, refused, made
+		}
+		name := f.write(t)
+		if out, _, _ := runIn(t, ".", "-q", name); !strings.Contains(out, "6 packets to and from 1 server, not read: 3 connections tried, 2 made, 1 refused, 0 unanswered\n") {
+			t.Errorf("%s", out)
+		}
+		for _, args := range [][]string{{"why", name}, {"why", to(25565).String(), name}} {
+			out, errs, code := runIn(t, ".", args...)
+			if asked := len(args) > 2; !beside || asked {
+				if code != exitUnclear || !strings.HasPrefix(out, "Nobody asked 198.51.100.10:25565 over UDP;") || strings.Contains(out, "27015 (20 requests") != beside {
+					t.Errorf("%v, beside %v: %d %s%s", args, beside, code, out, errs)
+				}
+			} else if code != exitDone || !strings.Contains(out, "answers, and nothing") {
+				t.Errorf("%d %s%s", code, out, errs)
+			}
+		}
 	}
 }

@@ -107,7 +107,11 @@ func (o *whyOptions) run(args []string, env environment) error {
 	if err != nil {
 		return err
 	}
-	list := a.Why(server, stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0, Home: p.own(), Made: stats.Made{Files: capturesOf(&p.run)}, Streams: streamsOf(sum)})
+	so := stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0, Home: p.own(), Made: stats.Made{Files: capturesOf(&p.run)}, Streams: streamsOf(sum)}
+	list := a.Why(server, so)
+	for i := 0; i < len(so.Streams) && len(list) == i && !server.Addr().IsValid(); i++ { // TCP is all there is
+		list = append(list, a.Why(so.Streams[i].Server, so)...)
+	}
 	if len(list) == 0 {
 		complain(env, errors.New(string(report.AppendUnread(nil, sum, len(o.protocols.names) > 0))))
 		return status(exitUnclear)

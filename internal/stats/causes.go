@@ -202,7 +202,7 @@ var causes = []Cause{
 		Advice: "{enable}",
 		holds: func(x *facts) *proof {
 			s := x.stream()
-			if s == nil || x.asked.n > 0 || len(x.ports) > 0 {
+			if s == nil || x.asked.n > 0 || x.at.Port() == 0 && len(x.ports) > 0 {
 				return nil
 			}
 			enable := "Servers answer queries over UDP, often at another port than players use: capture while a browser asks, without a filter for TCP."
@@ -215,6 +215,9 @@ var causes = []Cause{
 				enable = "Mumble connects over TCP and answers pings over UDP at the same port: let UDP pass, and set allowping=true."
 			case 25575, 27015, 27016, 28016:
 				enable = "That may be the remote console (RCON), which uses TCP; queries use UDP: let UDP to that port pass."
+			}
+			if len(x.ports) > 0 {
+				enable += " Other ports of that host: " + listed(x.ports) + "."
 			}
 			return x.proof("tcp", s.sentence(), "enable", enable)
 		}},
