@@ -1,7 +1,7 @@
 // Package zandronum dissects the launcher protocol of Zandronum and Skulltag: what server
 // browsers ask servers and the master, and the replies.
 //
-// Every datagram is packed with a fixed Huffman code, see huffman.go. Inside, numbers are
+// Every datagram is packed with a fixed Huffman code. Inside, numbers are
 // little-endian and text ends with a NUL. A request is 199, a set of flags that says
 // what is wanted, and a time, which the reply returns. A reply has the flags of what it
 // contains, and these fields in the order of their bits. The last bit stands for a second

@@ -1,11 +1,15 @@
 package cut
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"math/bits"
+	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/qdissect/qdissect/internal/whole"
 )
@@ -122,3 +126,117 @@ func (a *array) flush() {
 func (a *array) get(i uint64) uint64 { return binary.LittleEndian.Uint64(a.place(i)) }
 
 func (a *array) set(i, n uint64) { binary.LittleEndian.PutUint64(a.place(i), n) }
+
+// rules select datagrams by flow and time. There may be one for every message, so they
+// are indexed.
+type rules struct {
+	// flows, or all datagrams, are selected at the times for which in reports true, or always if it is nil.
+	flows []Flow
+	all   bool
+	in    func(time.Time) bool
+	// anyPort ignores the ports of the other rules.
+	anyPort bool
+	times   map[Flow]*times
+}
+
+// times are the selected times of a flow.
+type times struct {
+	between []between
+	until   []until
+	sealed  bool
+}
+
+// between is a range of times, inclusive.
+type between struct{ from, to int64 }
+
+// until is a range from a time to a frame.
+type until struct {
+	last uint64
+	from int64
+}
+
+// of returns the times of a flow in either direction.
+func (u *rules) of(f Flow, add bool) *times {
+	if u.anyPort {
+		f.A, f.B = netip.AddrPortFrom(f.A.Addr(), 0), netip.AddrPortFrom(f.B.Addr(), 0)
+	}
+	if f.A.Compare(f.B) > 0 {
+		f.A, f.B = f.B, f.A
+	}
+	t := u.times[f]
+	if t == nil && add {
+		if u.times == nil {
+			u.times = make(map[Flow]*times)
+		}
+		t = new(times)
+		u.times[f] = t
+	}
+	return t
+}
+
+// between selects the datagrams of a flow between two times. A zero from means the
+// start of the capture.
+func (u *rules) between(f Flow, from, to time.Time) {
+	t := u.of(f, true)
+	t.between = append(t.between, between{nanos(from), nanos(to)})
+	t.sealed = false
+}
+
+// until selects the datagrams of a flow from a time to a frame.
+func (u *rules) until(f Flow, from time.Time, last uint64) {
+	t := u.of(f, true)
+	t.until = append(t.until, until{last, nanos(from)})
+	t.sealed = false
+}
+
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return math.MinInt64
+	}
+	return t.UnixNano()
+}
+
+func (u *rules) empty() bool { return !u.all && len(u.flows)+len(u.times) == 0 }
+
+// take reports whether a datagram is selected.
+func (u *rules) take(src, dst netip.AddrPort, at time.Time, frame uint64) bool {
+	if (u.all || slices.ContainsFunc(u.flows, func(f Flow) bool { return f.holds(src, dst) })) && (u.in == nil || u.in(at)) {
+		return true
+	}
+	t := u.of(Flow{src, dst}, false)
+	if t == nil {
+		return false
+	}
+	t.seal()
+	now := nanos(at)
+	i, _ := slices.BinarySearchFunc(t.between, now, func(b between, now int64) int { return cmp.Compare(b.to, now) })
+	if i < len(t.between) && t.between[i].from <= now {
+		return true
+	}
+	i, _ = slices.BinarySearchFunc(t.until, frame, func(u until, frame uint64) int { return cmp.Compare(u.last, frame) })
+	return i < len(t.until) && t.until[i].from <= now
+}
+
+// seal prepares lookups. It merges overlapping ranges of times. For ranges that end at
+// a frame, it sets the earliest start of all ranges that reach the frame.
+func (t *times) seal() {
+	if t.sealed {
+		return
+	}
+	t.sealed = true
+	slices.SortFunc(t.between, func(a, b between) int { return cmp.Compare(a.from, b.from) })
+	n := 0
+	for _, b := range t.between {
+		if n > 0 && b.from <= t.between[n-1].to {
+			t.between[n-1].to = max(t.between[n-1].to, b.to)
+			continue
+		}
+		t.between[n] = b
+		n++
+	}
+	t.between = t.between[:n]
+	slices.SortFunc(t.until, func(a, b until) int { return cmp.Compare(a.last, b.last) })
+	for i := len(t.until) - 2; i >= 0; i-- {
+		t.until[i].from = min(t.until[i].from, t.until[i+1].from)
+	}
+}

@@ -14,9 +14,9 @@
 // which fetches values from the nodes of a message or from its envelope, and an operator
 // with its values into a [cond], which tests one value. Evaluation does not allocate.
 //
-// The files: lex.go and parse.go read the text; names.go lists the names of the envelope
-// and fields.go those of the catalogs; literal.go and cond.go compile comparisons;
-// matcher.go evaluates.
+// The files: parse.go reads the text; envelope.go has the names of the envelope and
+// fields.go those of the catalogs; resolve.go and cond.go compile comparisons; matcher.go
+// evaluates.
 package display
 
 import (

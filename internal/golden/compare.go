@@ -3,7 +3,6 @@ package golden
 import (
 	"bytes"
 	"net/netip"
-	"slices"
 	"strconv"
 	"time"
 
@@ -24,7 +23,6 @@ type comparer struct {
 	// lengths may follow from it and are collected in lengths.
 	passed  bool
 	lengths []Field
-	al      aligner
 }
 
 // side is one of the two objects.
@@ -354,9 +352,9 @@ func (c *comparer) elements(i, j int) {
 	as, bs := c.list(&c.a.Document, i), c.list(&c.b.Document, j)
 	var pairs []pair
 	if len(as)*len(bs) <= maxAligned {
-		pairs = slices.Clone(c.al.align(len(as), len(bs), func(x, y int) int {
+		pairs = align(len(as), len(bs), func(x, y int) int {
 			return likeness(&c.a.Document, as[x], &c.b.Document, bs[y])
-		}))
+		})
 	} else {
 		for k := range max(len(as), len(bs)) {
 			p := pair{k, k}

@@ -335,7 +335,7 @@ func (d *differ) pairs(as, bs []item) (all []pair) {
 	const most = 1024
 	for a, b := 0, 0; a < len(as) || b < len(bs); {
 		x, y := as[a:min(a+most, len(as))], bs[b:min(b+most, len(bs))]
-		pairs := d.al.align(len(x), len(y), func(i, j int) int { return like(&x[i], &y[j]) })
+		pairs := align(len(x), len(y), func(i, j int) int { return like(&x[i], &y[j]) })
 		if a+len(x) < len(as) || b+len(y) < len(bs) {
 			pairs = settled(x, y, pairs)
 		}

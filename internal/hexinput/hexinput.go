@@ -88,10 +88,10 @@
 //	encoded   /////1RTb3VyY2U=                   base64
 //	scan      send(b'\xff', [255, 0x41], "ff")   strings, lists, base64 and hex, wherever they stand
 //
-// Dump, plain and scan share the reader of hex words (words.go). Scan goes through
+// Dump, plain and scan share the reader of hex words (plain.go). Scan goes through
 // the line from left to right. A string that is not a payload itself is scanned
 // as well: it may hold hex, or a literal. Whether hex among other things is a
-// payload depends on its label (words.go). Positions are those in the text; they
+// payload depends on its label (plain.go). Positions are those in the text; they
 // become lines and columns at the end.
 //
 // A time at the beginning of a line is that of the datagrams that begin there, or

@@ -1,7 +1,11 @@
 package hexinput
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/qdissect/qdissect/internal/lazyregexp"
@@ -233,4 +237,222 @@ func (p *parser) endBlock() {
 	}
 	d.joined = b.rows == 2 && b.short() && len(b.first.digits)%usualWidth != 0 && b.first.words > 1 && b.closer == ""
 	p.take(d, b.sure)
+}
+
+// separators are the characters that may stand between two bytes, besides
+// blanks; closers are those that may end a word without ending a mistake.
+const (
+	separators = ",:;-|"
+	closers    = "\"'`)]}<>"
+)
+
+// A run is words of hex digits that belong together, on one line.
+type run struct {
+	start, end int    // where it stands
+	digits     []byte // without marks and separators
+	words      int    // how many words it has
+	pairs      int    // how many of them are pairs of digits
+	marked     bool   // there are words after 0x or \x
+	separator  byte   // the first separator that is not a blank, 0 if there is none
+	heads      []int  // where in digits the words after the first begin, up to queryWords
+
+	// bad is where the digits of a word begin, or should, that is not hex; -1 at
+	// the end of the text. odd is set if it has an odd number of digits and
+	// nothing else, cut if it is an ellipsis.
+	bad      int
+	odd, cut bool
+}
+
+// queryWords is how many words may stand before a query in a run: a length or the
+// like.
+const queryWords = 3
+
+// wordMark matches what marks a word of hex digits before them.
+var wordMark = lazyregexp.New(`^(?:\\+x?|0[xX])`)
+
+// readRun reads the words that begin at i.
+func readRun(text string, i int) run {
+	r := run{start: i, end: i, bad: -1}
+	for i < len(text) {
+		mark := wordMark().FindString(right(text, i))
+		start := i + len(mark)
+		end := hexEnd(text, start)
+		escaped := strings.HasPrefix(mark, `\`)
+		if escaped {
+			end = min(end, start+2)
+		}
+		n := end - start
+		whole := n > 0 && isWordEnd(text, end) && (!escaped || n == 2)
+		// A line of one word may be broken in the middle of a byte.
+		broken := r.words == 0 && mark == "" && skipBlanks(text, end) == len(text)
+		r.odd = whole && n%2 != 0 && (mark == "" || n > 1) && !broken
+		if r.odd || !whole {
+			r.bad = start
+			break
+		}
+		if r.words > 0 && r.words <= queryWords {
+			r.heads = append(r.heads, len(r.digits))
+		}
+		if mark != "" && n == 1 {
+			r.digits = append(r.digits, '0')
+		}
+		if r.words++; n == 2 {
+			r.pairs++
+		}
+		r.digits = append(r.digits, text[start:end]...)
+		r.marked = r.marked || mark != ""
+		r.end = end
+		if i = skipBlanks(text, end); i < len(text) && strings.IndexByte(separators, text[i]) >= 0 {
+			r.separator = cmp.Or(r.separator, text[i])
+			i = skipBlanks(text, i+1)
+		}
+	}
+	r.cut = r.bad >= 0 && isEllipsis(text, skipBlanks(text, r.end))
+	return r
+}
+
+// isWordEnd reports whether a word may end at i.
+func isWordEnd(text string, i int) bool {
+	return i == len(text) || strings.IndexByte(blanks+separators+closers+`\`, text[i]) >= 0 || isEllipsis(text, i) ||
+		strings.IndexByte(".!?", text[i]) >= 0 && (i+1 == len(text) || isBlank(text[i+1]))
+}
+
+func isEllipsis(text string, i int) bool {
+	return i < len(text) && (text[i] == ellipsis || strings.HasPrefix(text[i:], "..."))
+}
+
+// comment matches how what follows hex, after a blank, begins if it is not meant to
+// be hex.
+var comment = lazyregexp.New(`^(?:#|/[/*]|\(|<|=|->|--)`)
+
+// ends reports whether nothing but a comment follows the run.
+func (r *run) ends(text string) bool {
+	i := skipBlanks(text, r.end)
+	return r.bad < 0 || i == len(text) || i > r.end && comment().MatchString(right(text, i))
+}
+
+func (r *run) bytes() int { return len(r.digits) / 2 }
+
+func hasLetters(digits []byte) bool { return bytes.ContainsAny(digits, "abcdefABCDEF") }
+
+// isQuery reports whether the digits from one on begin like a query.
+func (r *run) isQuery(at int) bool {
+	return isQuery(appendHex(nil, r.digits[at:min(len(r.digits), at+2*longestQuery)]))
+}
+
+// longestNumber is how many digits a number may have: 64 bits make 20.
+const longestNumber = 24
+
+// judge reports whether a run after a label is a payload, and whether it
+// certainly is. Otherwise it may be a number, a time, a hash or a hardware
+// address.
+func (r *run) judge(kind label) (sure, ok bool) {
+	n, letters := r.bytes(), hasLetters(r.digits)
+	address := r.pairs == 6 && r.words == 6 && (r.separator == ':' || r.separator == '-')
+	switch {
+	case r.isQuery(0), kind == decoder:
+		return true, true
+	case kind == arrow, kind == message:
+		number := r.words == 1 && !letters && !r.marked && len(r.digits) < longestNumber
+		return !number || n <= 1, true
+	case kind == content:
+		return !address && (r.marked || letters && n >= 2 || r.words > 1 && n >= 4), true
+	case kind == unlabelled, kind == timed:
+		return r.marked && n >= 2 || !address && n >= 4 && (letters || r.words > 1 && n >= 8 || n >= longestNumber/2), true
+	}
+	return r.pairs >= 4 && r.pairs == r.words && letters && !address, n >= 4 && letters
+}
+
+// badWord matches a mistake after words of hex: what was redacted; a word of one
+// or two characters with bytes after it, or at the end; and a long word with
+// hardly anything but hex digits.
+var badWord = lazyregexp.New(`^(?:([?*xX_]+(?:[ \t,:;|-]|$))|` +
+	"[^ \t,:;|\"'`)\\]}>-][^ \t,:;|-]?[ \t,:;|-]+(?:0[xX])?(?:[0-9a-fA-F]{2}){1,8}(?:[ \t|-]|$)|" +
+	`[0-9a-fA-F][^ \t,:;|-]?[ \t,:;|-]*$|([0-9a-fA-F]{4,})(?:[^ \t,:;|0-9a-fA-F-]{1,2}[0-9a-fA-F]+)*(?:[ \t,:;|-]|$))`)
+
+// isBroken reports whether what ends a run is a mistake in it, rather than text
+// that follows it.
+func (r *run) isBroken(text string) bool {
+	if r.bad < 0 || r.words == 0 && hexEnd(text, r.bad) == r.bad || isEllipsis(text, r.bad) {
+		return false
+	}
+	m := badWord().FindStringSubmatch(right(text, r.bad))
+	return m != nil && (m[1] == "" || r.words > 0) && (m[2] == "" || strings.ContainsAny(text[max(r.start, r.bad-2):r.bad]+m[0], "0123456789"))
+}
+
+const oddDigits = "an odd number of hex digits"
+
+// wrongDigit describes what stands at i, or after the hex digits there, instead
+// of a byte. The text ends at end.
+func (p *parser) wrongDigit(i, end int) (at int, problem string) {
+	at = hexEnd(p.s[:end], i)
+	if at == end || at > i && isWordEnd(p.s[:end], at) {
+		return i, oddDigits
+	}
+	return at, strconv.Quote(string(p.original(at, at+1))) + " is not a hex digit"
+}
+
+// A label is what stands before hex on its line.
+type label uint8
+
+const (
+	unlabelled label = iota
+	timed            // the time of a log
+	arrow            // ->, <, and the like
+	message          // a word for a message, as in "reply:"
+	content          // a word that may also introduce a number, as in "received:"
+	decoder          // what certainly is followed by hex
+	named            // other words, as in prose
+)
+
+// labelWords are words of labels. After those for messages it can be nothing but a
+// payload, after the others also a number.
+const (
+	messageWords = "request|response|reply|query|answer|payload|raw|hex|rx|tx|recv"
+	labelWords   = "|" + messageWords + "|received|rcvd|sent|send|data|byte|bytes|udp|message|msg|packet|datagram|buffer|body|" +
+		"content|dump|in|out|client|server|challenge|"
+)
+
+// labelTail is what may stand between a label and the hex.
+const labelTail = " \t\"'`([{"
+
+var (
+	// decoderEnd matches a label of what certainly is followed by hex, messageEnd one with
+	// a word for a message.
+	decoderEnd = lazyregexp.New(`(?:<buffer |(?:hex\w*|\bdecodestring)\W*\()[` + labelTail + `]*$`)
+	messageEnd = lazyregexp.New(`\b(?:` + messageWords + `)(?:\W*\([^(]*\))?["'` + "`" + `\s]*[:=(][` + labelTail + `]*$`)
+)
+
+// labelAt returns the label before i, on a line that begins at start after its
+// time. kind is that of the line.
+func (p *parser) labelAt(start, i int, kind label) label {
+	if i <= start {
+		return kind
+	}
+	before := strings.ToLower(p.s[max(start, i-window):i])
+	words := strings.TrimRight(before, labelTail)
+	switch pointed := strings.HasSuffix(words, ">") || strings.HasSuffix(strings.TrimRight(words, "-="), "<"); {
+	case strings.Trim(words, "-=<>") == "" && strings.ContainsAny(words, "<>"):
+		return arrow
+	case words == "", words == before && strings.ContainsAny(words[len(words)-1:], "<>"): // brackets
+		return named
+	case pointed:
+		return content
+	case !strings.ContainsAny(before[len(words)-1:], ":=(") && !strings.HasSuffix(words, "<buffer"):
+		return named // nothing separates them from the hex
+	case hasAny(before, "<buffer", "hex", "decodestring") && decoderEnd().MatchString(before): // the former is quick
+		return decoder
+	}
+	all := strings.FieldsFunc(before, func(r rune) bool { return !isWord(byte(r)) })
+	switch {
+	case !slices.ContainsFunc(all, func(word string) bool { return strings.Contains(labelWords, "|"+word+"|") }):
+		return named
+	case messageEnd().MatchString(before):
+		return message
+	}
+	return content
+}
+
+func hasAny(s string, words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
 }

@@ -414,10 +414,15 @@ func (t limitTable) Shares() string {
 			of = append(of, plural(int(c.n), "request")+" "+c.who)
 		}
 	}
-	if n := len(of); n > 1 {
-		of[n-1] = "and " + of[n-1]
+	return "Shares of " + listed(of) + "."
+}
+
+// listed returns a list as a sentence has it: a, b, and c.
+func listed(list []string) string {
+	if n := len(list); n > 1 {
+		list[n-1] = "and " + list[n-1]
 	}
-	return "Shares of " + strings.Join(of, map[bool]string{true: ", ", false: " "}[len(of) > 2]) + "."
+	return strings.Join(list, map[bool]string{true: ", ", false: " "}[len(list) > 2])
 }
 
 // PerAddressTable and GlobalTable have the limits of either kind.
@@ -693,10 +698,7 @@ func (p *page) LimitSentence() string {
 		if l.Honest > 0 {
 			hit = append(hit, share(b.Honest, l.Honest)+" of honest ones")
 		}
-		if len(hit) > 1 {
-			hit[len(hit)-1] = "and " + hit[len(hit)-1]
-		}
-		text += fmt.Sprintf("A limit of %d per second %s would have dropped %s. ", b.N, what, strings.Join(hit, map[bool]string{true: ", ", false: " "}[len(hit) > 2]))
+		text += fmt.Sprintf("A limit of %d per second %s would have dropped %s. ", b.N, what, listed(hit))
 	}
 	if text == "" && p.Unwanted() == 0 {
 		return "Nothing had to be stopped. Whoever wants a limit sees here how many requests of honest clients it would have dropped."

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/qdissect/qdissect/fleet/internal/work"
 	"github.com/qdissect/qdissect/internal/whole"
 )
 
@@ -115,7 +116,7 @@ func (s *Sensor) cut(ctx context.Context, m *nats.Msg, e *ending) error {
 		args = append(args, "--series") // else some were written before a restart
 	}
 	p := exec.CommandContext(ctx, s.Program, append(append(args, "--"), files...)...)
-	words := new(lastWords)
+	words := new(work.LastWords)
 	p.Stderr, p.WaitDelay = words, time.Second
 	out, err := p.StdoutPipe()
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/qdissect/qdissect/fleet/internal/link"
+	"github.com/qdissect/qdissect/fleet/internal/work"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 	"github.com/qdissect/qdissect/internal/unitfile"
@@ -175,11 +176,11 @@ func TestManySensors(t *testing.T) {
 			}
 			ready.Done()
 			ready.Wait()
-			pause(ctx, time.Duration(rand.Int64N(int64(pace))))
+			work.Pause(ctx, time.Duration(rand.Int64N(int64(pace))))
 			for ctx.Err() == nil {
 				now := time.Now()
 				send(js, i, slotOf(now), now)
-				pause(ctx, pace)
+				work.Pause(ctx, pace)
 			}
 		})
 	}

@@ -1,3 +1,8 @@
+// Package live brings what sensors count to a view, and packets to whoever asks for them.
+//
+// A sensor publishes the units that its qdissect keeps, one for each five minutes of the last hour, each again and again while it
+// grows. A unit replaces the one before it in its place in the stream, so that a sensor never has more than its places, and what
+// is lost or comes twice changes nothing.
 package live
 
 import (
@@ -13,14 +18,15 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/qdissect/qdissect/fleet/internal/link"
+	"github.com/qdissect/qdissect/fleet/internal/work"
 	"github.com/qdissect/qdissect/internal/unitfile"
 )
 
@@ -86,7 +92,7 @@ func (s *Sensor) Run(ctx context.Context) error {
 			asked = time.Now()
 			s.tell(ctx, js)
 		}
-		pause(ctx, lookEvery)
+		work.Pause(ctx, lookEvery)
 	}
 	running.Wait()
 	last, end := context.WithTimeout(context.WithoutCancel(ctx), askTime)
@@ -96,19 +102,12 @@ func (s *Sensor) Run(ctx context.Context) error {
 
 func (s *Sensor) counts() string { return filepath.Join(s.Dir, "counts") }
 
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}
-
 // capture runs qdissect, and again when it has ended.
 func (s *Sensor) capture(ctx context.Context, folder *os.File) {
 	runtime.LockOSThread() // see bind
 	for wait := time.Second; ctx.Err() == nil; wait = min(2*wait, maxPause) {
 		began := time.Now()
-		words := new(lastWords)
+		words := new(work.LastWords)
 		args := []string{"live", "-q", "--counts", s.counts(),
 			"-w", filepath.Join(s.Dir, "ring-"+began.UTC().Format("20060102T150405")+".pcapng"), "-b", fmt.Sprintf("filesize:%d", 1000*s.Size), "-b", fmt.Sprintf("files:%d", s.Files)}
 		if os.Geteuid() == 0 {
@@ -137,40 +136,8 @@ func (s *Sensor) capture(ctx context.Context, folder *os.File) {
 		s.status.Ended, s.status.EndedAt = text[:min(len(text), 300)], time.Now().UTC()
 		s.mu.Unlock()
 		s.Say(fmt.Sprintf("qdissect ended, starting it again in %v: %s", wait, text))
-		pause(ctx, wait)
+		work.Pause(ctx, wait)
 	}
-}
-
-// lastWords keeps the end of what a process wrote.
-type lastWords struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// Write implements [io.Writer].
-func (w *lastWords) Write(b []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.text = append(w.text, b...)
-	w.text = w.text[max(0, len(w.text)-4096):]
-	return len(b), nil
-}
-
-// String returns the line that says best why it ended.
-func (w *lastWords) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	lines := strings.Split(strings.TrimSpace(string(w.text)), "\n")
-	best := lines[len(lines)-1]
-	for _, line := range lines {
-		text, ours := strings.CutPrefix(line, "qdissect: ")
-		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
-			return line
-		} else if ours {
-			best = text
-		}
-	}
-	return best
 }
 
 // ring returns the files of the ring, the oldest first: their names begin with the time at which their process was started.
@@ -273,3 +240,82 @@ func (s *Sensor) tell(ctx context.Context, js jetstream.JetStream) {
 		_ = s.ask(ctx, js, m, fmt.Sprint(time.Now().UnixNano())) // what publishes says why it fails
 	}
 }
+
+// Stream is the name of the stream of all sensors.
+const Stream = "qdissect-sensors"
+
+// The headers of a message: the sensor's time when it was sent, and the slot of the counts.
+const (
+	sentHeader = "Qdissect-Sent"
+	slotHeader = "Qdissect-Slot"
+)
+
+// StreamMiB is the size of the stream. It holds the units of more than 2000 sensors, however large these are.
+const StreamMiB = 2048
+
+// maxStatus is the size of the status of a sensor.
+const maxStatus = 4 << 10
+
+// ValidName reports whether a sensor may have a name.
+func ValidName(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+}
+
+func countsSubject(name string, place int) string {
+	return fmt.Sprintf("qdissect.sensor.%s.counts.%d", name, place)
+}
+
+func statusSubject(name string) string { return fmt.Sprintf("qdissect.sensor.%s.status", name) }
+
+func fetchSubject(name string) string { return "qdissect.fetch." + name }
+
+// slotOf returns the slot of a time.
+func slotOf(t time.Time) time.Time { return t.UTC().Truncate(unitfile.SlotTime) }
+
+// placeOf returns the place of a slot in the stream.
+func placeOf(slot time.Time) int {
+	return int(slot.Unix() / int64(unitfile.SlotTime/time.Second) % unitfile.Slots)
+}
+
+// parseSubject returns the sensor and the place of counts, or -1 for a status.
+func parseSubject(s string) (name string, place int, ok bool) {
+	list := strings.Split(s, ".")
+	switch {
+	case len(list) < 4 || !ValidName(list[2]):
+		return "", 0, false
+	case len(list) == 4 && list[3] == "status":
+		return list[2], -1, true
+	case len(list) != 5 || list[3] != "counts":
+		return "", 0, false
+	}
+	n, err := strconv.Atoi(list[4])
+	return list[2], n, err == nil && n >= 0 && n < unitfile.Slots
+}
+
+// MakeStream makes the stream of the sensors, or changes it to what it should be. Each sensor has a message in each of its
+// places, and no more.
+func MakeStream(ctx context.Context, js jetstream.JetStream, bytes int64) error {
+	c := jetstream.StreamConfig{
+		Name: Stream, Description: "the last hour of all sensors of qdissect", Subjects: []string{statusSubject("*")}, Storage: jetstream.FileStorage,
+		MaxMsgsPerSubject: 1, MaxMsgSize: unitfile.SlotBytes + 1<<10, MaxAge: unitfile.Slots*unitfile.SlotTime + time.Minute, MaxBytes: bytes,
+		Discard: jetstream.DiscardOld, Duplicates: 2 * time.Minute,
+	}
+	for i := range unitfile.Slots {
+		c.Subjects = append(c.Subjects, countsSubject("*", i))
+	}
+	_, err := js.CreateOrUpdateStream(ctx, c)
+	return err
+}
+
+// A Status is what a sensor says about itself.
+type Status struct {
+	Program  string    `json:"program"`
+	Since    time.Time `json:"since"`    // the sensor was started
+	Restarts int       `json:"restarts"` // of its qdissect
+	Ended    string    `json:"ended,omitempty"`
+	EndedAt  time.Time `json:"ended_at,omitzero"`
+	Dropped  int       `json:"dropped"`       // units that were removed before the server had them
+	Ring     time.Time `json:"ring,omitzero"` // the packets reach back to this time, or further
+}
+
+var errName = errors.New("the name of a sensor has 1 to 64 characters: a to z, digits, - and _")

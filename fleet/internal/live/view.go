@@ -20,6 +20,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/fleet/internal/work"
 	"github.com/qdissect/qdissect/internal/htmlreport"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/unitfile"
@@ -107,7 +108,7 @@ func (v *View) Run(ctx context.Context, js jetstream.JetStream, every time.Durat
 	defer stop()
 	var last time.Time
 	for wait, most := time.Second/4, min(time.Second/4, every/4); ; {
-		pause(ctx, min(wait, every))
+		work.Pause(ctx, min(wait, every))
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -70,13 +70,13 @@ type child struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
-	last   *lastWords
+	last   *LastWords
 	shards string
 }
 
 // start starts a child.
 func (p Program) start(ctx context.Context, r *Record, shards string) (*child, error) {
-	c := &child{cmd: p.command(ctx, r, shards, "-j", "1", "--unit", "-"), last: &lastWords{}, shards: shards}
+	c := &child{cmd: p.command(ctx, r, shards, "-j", "1", "--unit", "-"), last: new(LastWords), shards: shards}
 	c.cmd.Stderr = c.last
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
@@ -119,34 +119,39 @@ func (c *child) end() error {
 	return c.cmd.Wait()
 }
 
-// lastWords keeps what says best why a process ended: how it panicked, or its last line.
-type lastWords struct {
+// LastWords keeps what says best why a process ended: how it panicked, or its last line.
+type LastWords struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// Write implements [io.Writer].
-func (w *lastWords) Write(b []byte) (int, error) {
+func (w *LastWords) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.text = append(w.text, b[:min(len(b), 4096-min(4096, len(w.text)))]...)
+	w.text = append(w.text, b...)
+	w.text = w.text[max(0, len(w.text)-64<<10):] // a panic begins far before its end
 	return len(b), nil
 }
 
-func (w *lastWords) clear() {
+func (w *LastWords) clear() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.text = w.text[:0]
 }
 
-func (w *lastWords) String() string {
+// String returns the line that says best why it ended.
+func (w *LastWords) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(string(w.text)), "\n")
+	best := lines[len(lines)-1]
 	for _, line := range lines {
+		text, ours := strings.CutPrefix(line, "qdissect: ")
 		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
 			return line
+		} else if ours {
+			best = text
 		}
 	}
-	return strings.TrimPrefix(lines[len(lines)-1], "qdissect: ")
+	return best
 }

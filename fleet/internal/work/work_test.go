@@ -75,7 +75,7 @@ func FuzzMessages(f *testing.F) {
 		for key, b := range map[string][]byte{runKey: run, workerKey + "x": state, badKey + "x": outcome, doneKey + keyOf(named.Unit): done} {
 			must.Get(q.kv.Put(t.Context(), key, b))(t)
 		}
-		w := &worker{queue: q, run: &Record{}, child: &child{cmd: exec.Command("true"), in: nopCloser{io.Discard}, out: bufio.NewReader(bytes.NewReader(append(outcome, '\n'))), last: new(lastWords)}}
+		w := &worker{queue: q, run: &Record{}, child: &child{cmd: exec.Command("true"), in: nopCloser{io.Discard}, out: bufio.NewReader(bytes.NewReader(append(outcome, '\n'))), last: new(LastWords)}}
 		if err := w.handle(t.Context(), &order{data: unit}); err != nil {
 			t.Errorf("the worker ends: %v", err)
 		}

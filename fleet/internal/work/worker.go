@@ -73,7 +73,7 @@ func (q *queue) begun(ctx context.Context, say func(string)) (*Record, error) {
 				ended = r.Session
 			}
 		}
-		sleep(ctx, time.Second)
+		Pause(ctx, time.Second)
 	}
 }
 
@@ -90,12 +90,12 @@ func (q *queue) watchEnd(ctx context.Context, r *Record) *Record {
 		case err == nil && (now.Ended || now.Session != r.Session):
 			return now
 		}
-		sleep(ctx, time.Second)
+		Pause(ctx, time.Second)
 	}
 	return r
 }
 
-func sleep(ctx context.Context, d time.Duration) {
+func Pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):
@@ -167,7 +167,7 @@ func (w *worker) work(ctx context.Context) (err error) {
 				return full
 			}
 		}
-		sleep(ctx, 200*time.Millisecond) // the server is away, or the run begins again
+		Pause(ctx, 200*time.Millisecond) // the server is away, or the run begins again
 	}
 	return nil
 }
@@ -198,7 +198,7 @@ func (w *worker) beat(ctx context.Context) {
 		if msg := w.current.Load(); msg != nil {
 			_ = (*msg).InProgress()
 		}
-		sleep(ctx, w.run.Lost/3)
+		Pause(ctx, w.run.Lost/3)
 	}
 }
 
@@ -312,6 +312,6 @@ func (w *worker) insist(ctx context.Context, f func() error) {
 		if err == nil || errors.Is(err, errOther) || ctx.Err() != nil || w.conn.IsClosed() || time.Now().After(end) {
 			return
 		}
-		sleep(ctx, 200*time.Millisecond)
+		Pause(ctx, 200*time.Millisecond)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"maps"
 	"os"
@@ -18,16 +19,33 @@ import (
 // have the same time, and nothing else of the machine.
 func archive(file, base string, list map[string]string, at time.Time) error {
 	var b bytes.Buffer
-	var err error
-	if strings.HasSuffix(file, ".zip") {
-		err = writeZip(&b, base, list, at)
-	} else {
-		z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
-		if err = writeTar(z, base, list, at); err == nil {
-			err = z.Close()
+	zipped := zip.NewWriter(&b)
+	begin := func(name string, _ int) (io.Writer, error) {
+		return zipped.CreateHeader(&zip.FileHeader{Name: base + "/" + name, Method: zip.Deflate, Modified: at})
+	}
+	end := zipped.Close
+	if !strings.HasSuffix(file, ".zip") {
+		packed, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+		tarred := tar.NewWriter(packed)
+		begin = func(name string, size int) (io.Writer, error) {
+			return tarred, tarred.WriteHeader(&tar.Header{Name: base + "/" + name, Mode: mode(name), Size: int64(size), ModTime: at, Format: tar.FormatPAX})
+		}
+		end = func() error { return errors.Join(tarred.Close(), packed.Close()) }
+	}
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		text, err := os.ReadFile(list[name])
+		if err != nil {
+			return err
+		}
+		out, err := begin(name, len(text))
+		if err == nil {
+			_, err = out.Write(text)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	if err != nil {
+	if err := end(); err != nil {
 		return err
 	}
 	return os.WriteFile(file, b.Bytes(), 0o644)
@@ -39,41 +57,6 @@ func mode(name string) int64 {
 		return 0o755
 	}
 	return 0o644
-}
-
-func writeTar(out io.Writer, base string, list map[string]string, at time.Time) error {
-	w := tar.NewWriter(out)
-	for _, name := range slices.Sorted(maps.Keys(list)) {
-		b, err := os.ReadFile(list[name])
-		if err != nil {
-			return err
-		}
-		if err := w.WriteHeader(&tar.Header{Name: base + "/" + name, Mode: mode(name), Size: int64(len(b)), ModTime: at, Format: tar.FormatPAX}); err != nil {
-			return err
-		}
-		if _, err := w.Write(b); err != nil {
-			return err
-		}
-	}
-	return w.Close()
-}
-
-func writeZip(out io.Writer, base string, list map[string]string, at time.Time) error {
-	w := zip.NewWriter(out)
-	for _, name := range slices.Sorted(maps.Keys(list)) {
-		b, err := os.ReadFile(list[name])
-		if err != nil {
-			return err
-		}
-		f, err := w.CreateHeader(&zip.FileHeader{Name: base + "/" + name, Method: zip.Deflate, Modified: at})
-		if err != nil {
-			return err
-		}
-		if _, err := f.Write(b); err != nil {
-			return err
-		}
-	}
-	return w.Close()
 }
 
 // squeeze compresses a file, without its name and time.
