@@ -231,7 +231,7 @@ type Analyzer struct {
 	foreign   *foreignFlows
 	copies    *copies
 	waiting   *waiting
-	parts     *joining
+	parts     *reassembly.Parts
 	tracker   *tracker
 	out       *outlet
 	pressure  *pressure
@@ -283,7 +283,7 @@ func New(c Config, h Handler) (*Analyzer, error) {
 	a.stats = *NewStats(len(c.Protocols))
 	a.out = &outlet{handler: h, copied: c.Copied, closed: c.Ended, stats: &a.stats}
 	a.tracker = newTracker(&a.config, a.out)
-	a.parts = &joining{Parts: reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)}
+	a.parts = reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)
 	return a, nil
 }
 

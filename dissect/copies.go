@@ -205,7 +205,7 @@ func (a *Analyzer) copied(x *arrival) bool {
 		a.copies.seen = &sightings{from: a.now}
 	}
 	x.sum, x.summed = checksum(x.Payload), true
-	sum, length := x.sum, uint32(len(x.Payload))
+	sum, length := x.sum, uint32(len(x.Payload)+x.Missing)
 	s, known := a.copies.seen.find(&x.ends, sum, length)
 	x.sighting = s
 	a.copies.identities.see(x.IPID, sum)
@@ -243,7 +243,8 @@ func (a *Analyzer) duplicated(x *arrival, s *sighting, past int64) bool {
 		a.renewSighting(s)
 		return false
 	}
-	if past > int64(copyWindow) {
+	// Of what the capture cut, equal bytes may have unequal ones after them.
+	if past > int64(copyWindow) || x.Missing > 0 && !a.mirrored() {
 		a.renewSighting(s)
 		s.repeats = false
 		return false

@@ -109,6 +109,34 @@ func listing() (list []at) {
 	return list
 }
 
+// TestCutCopies: of datagrams that the capture cut, equal bytes are one datagram only if their lengths are equal and the identification
+// says so, or if the capture has all others twice.
+func TestCutCopies(t *testing.T) {
+	play := func(whole int, list ...[2]int) int { // identifications and what is missing
+		s := newScript(t, dissect.Config{})
+		s.play(mirrored(conversation()[:whole], func(int) float64 { return 0.1 }))
+		before := s.a.Stats().Duplicates
+		for _, d := range list {
+			s.id, s.cut = uint16(d[0]), d[1]
+			s.now = s.now.Add(-9 * time.Millisecond)
+			s.send("<40001:27015", infoReply)
+		}
+		return int(s.a.Stats().Duplicates - before)
+	}
+	for name, n := range map[string][2]int{
+		"not numbered":     {play(0, [2]int{0, 40}, [2]int{0, 40}, [2]int{0, 40}), 0},
+		"numbered":         {play(0, [2]int{1, 40}, [2]int{2, 40}, [2]int{3, 40}), 0},
+		"one twice":        {play(0, [2]int{1, 40}, [2]int{1, 40}), 1},
+		"another length":   {play(0, [2]int{1, 40}, [2]int{1, 41}), 0},
+		"on a mirror port": {play(20, [2]int{0, 40}, [2]int{0, 40}), 1},
+		"and longer":       {play(20, [2]int{0, 40}, [2]int{0, 41}), 0},
+	} {
+		if n[0] != n[1] {
+			t.Errorf("%s: %d duplicates, want %d", name, n[0], n[1])
+		}
+	}
+}
+
 // TestMirrorPort: whatever is captured twice, up to 10 ms later, reads as if it had
 // been captured once.
 func TestMirrorPort(t *testing.T) {

@@ -26,6 +26,9 @@ func (a *Analyzer) open(x *arrival) {
 	if x.Missing > 0 {
 		f := cutOff(x.Datagram)
 		cut = &f
+		if f := a.conversation(x); f != nil {
+			f.set(cutShort)
+		}
 	}
 	x.lowerFindings = core.Lower(&a.reader, a.config.Skim, x.Findings, cut)
 }

@@ -115,6 +115,7 @@ const (
 	wentBack                         // that time went back has been reported
 	repeating                        // a sender repeats itself within the time of copies
 	copying                          // its copies are known by their identification
+	cutShort                         // the capture has only the beginning of datagrams of it
 	violated                         // the message before was not of the pinned protocol
 	twice                            // nor was the one before that
 	violations = violated | twice

@@ -214,7 +214,7 @@ func (t *tracker) reportMissing(q *request, is Outcome) {
 	p := t.protocols[q.protocol]
 	switch {
 	case is == OutcomeUnanswered || is == OutcomeOther:
-	case q.answer != 0 && p.Pairing.Endless != nil && t.requests.rare(q).entries > 0 && !t.requests.answered(q).ended:
+	case q.answer != 0 && p.Pairing.Endless != nil && t.requests.rare(q).entries > 0 && !t.requests.answered(q).ended && !t.flows.flows[q.flow].has(cutShort):
 		src, dst := t.flows.flows[q.flow].key.endpoints(q.up())
 		t.out.flow = FlowFinding{
 			Finding: NewFinding(p.Pairing.Endless, Num(t.requests.answered(q).n), Num(t.requests.rare(q).entries)),

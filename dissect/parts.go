@@ -2,7 +2,6 @@ package dissect
 
 import (
 	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/qdissect/qdissect/reassembly"
@@ -10,12 +9,6 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
-
-// A joining holds the sets of parts that are not complete.
-type joining struct {
-	*reassembly.Parts
-	cut [16]reassembly.Key // of the newest parts that the capture truncated
-}
 
 // join sets the reader to one message: a whole datagram, or all parts of a split
 // message. It reports false if the datagram is a part and others are missing.
@@ -40,7 +33,8 @@ func (a *Analyzer) whole(x *arrival) {
 // request is not unanswered.
 func (a *Analyzer) cutPart(x *arrival) {
 	x.partial = true
-	if x.flow != none {
+	if f := a.conversation(x); f != nil {
+		f.set(cutShort)
 		if i := a.answeredBy(x); i != none {
 			a.tracker.inPart(i, x)
 		}
@@ -89,7 +83,6 @@ func (a *Analyzer) onePart(x *arrival, part reassembly.Part) bool {
 		Space: uint32(x.protocol), ID: part.ID,
 	}
 	if x.Missing > 0 {
-		a.parts.cut[a.stats.Parts%uint64(len(a.parts.cut))] = k
 		a.cutPart(x)
 		return false
 	}
@@ -194,6 +187,9 @@ func (a *Analyzer) set(x *arrival, set *reassembly.Set) {
 		a.reader.Note(s.Reordered)
 	}
 	a.noteTotals(s, set)
+	if f := a.conversation(x); f != nil && f.has(cutShort) {
+		core.Break(&a.reader) // others may be among what the capture cut
+	}
 }
 
 // noteTotals reports parts that state different totals or sizes.
@@ -350,6 +346,7 @@ func (a *Analyzer) noteMissing(x *arrival, set *reassembly.Set, why reassembly.R
 		return
 	}
 	a.stats.Incomplete++
+	f := a.conversation(x)
 	rec, s := &a.record, a.protocols[x.protocol].Split
 	rec.Split.Partial = true
 	core.SetMissing(&a.reader, set.Len()+1)
@@ -359,7 +356,7 @@ func (a *Analyzer) noteMissing(x *arrival, set *reassembly.Set, why reassembly.R
 	switch {
 	case contradicts(set):
 		// What is missing came: with another total.
-	case slices.Contains(a.parts.cut[:], set.Key()):
+	case f != nil && f.has(cutShort):
 		core.Break(&a.reader) // the capture lacks them, not the network
 	case a.beganBefore(x, set):
 		a.reader.Note(core.CaptureBegins, Num(a.missing[len(a.missing)-1]+1), args[0], args[1])

@@ -88,7 +88,7 @@ func (t *tracker) place(x *arrival, rec *Record) int32 {
 	q := &t.requests.list[i]
 	*q = request{} // value by value: a literal would be made elsewhere and copied
 	q.flow, q.below, q.frame, q.sent = x.flow, t.flows.flows[x.flow].requests, rec.Frame, x.at
-	q.id, q.topic, q.sum, q.bytes = pair.ID, pair.Asks|pair.May, x.sum, shortSize(uint32(x.wire))
+	q.id, q.topic, q.sum, q.bytes = pair.ID, pair.Asks|pair.May, x.sum, shortSize(uint32(x.wire+x.Missing))
 	q.protocol, q.message, q.challenge = x.protocol, t.protocols[x.protocol].messageIndex(rec.Type), pair.Challenge
 	q.setIf(isUp, x.ends.up)
 	q.setIf(isUnclear, x.near)

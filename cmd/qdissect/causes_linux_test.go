@@ -328,18 +328,8 @@ const (
 
 var stagedCauses = []filmCause{
 	{id: "no_reply", says: "replied to none of 30 requests.*firewall", not: "listens",
-		has: func(f *film) {
-			s := f.stage(onHost, "eth0", "|input priority 0: udp dport 27015 drop")
-			s.serve(stagedHost, open)
-			s.ask(30, stagedHost, askInfo)
-			s.end()
-		},
-		near: func(f *film) {
-			s := f.stage(onHost, "eth0", "|input priority 0: tcp dport 27015 drop")
-			s.serve(stagedHost, guarded(byAddress))
-			s.ask(30, stagedHost, askInfo)
-			s.end()
-		}, nearIs: "works"},
+		has:  acted("|input priority 0: udp dport 27015 drop", open, inquiry{30, askInfo}),
+		near: acted("|input priority 0: tcp dport 27015 drop", guarded(byAddress), inquiry{30, askInfo}), nearIs: "works"},
 	{id: "nothing_listens", server: staged6, nearAsk: staged6, says: "port is closed", not: "prohibited",
 		has: func(f *film) {
 			s := f.stage(onHost, "eth0")
@@ -621,22 +611,107 @@ var stagedCauses = []filmCause{
 			s.end()
 		}, nearIs: "works"},
 	{id: "wrong_protocol", says: "answers a2s and none of 20 quake3 status requests",
-		has: func(f *film) {
-			s := f.stage(onHost, "eth0")
-			s.serve(stagedHost, open)
-			s.ask(8, stagedHost, askInfo)
+		has:  acted("", open, inquiry{8, askInfo}, inquiry{20, q3Status}),
+		near: acted("", open, inquiry{20, askInfo}, inquiry{2, q3Status}), nearIs: "works"},
+	{id: "kind_unanswered", says: "rules requests",
+		has:  acted("", noRules, inquiry{20, askInfo}, inquiry{10, askRules}),
+		near: acted("", open, inquiry{20, askInfo}, inquiry{10, askRules}), nearIs: "works"},
+	{id: "client_ignored", says: "20.7.0.3",
+		has:  acted("|input priority 0: ip saddr 20.7.0.3 drop", open, inquiry{132, askInfo}),
+		near: acted("|input priority 0: ip saddr 20.7.0.13 drop", open, inquiry{132, askInfo}), nearIs: "works"},
+	{id: "loss", says: "only 67 %",
+		has:  acted("|input priority 0: udp dport 27015 numgen inc mod 3 == 0 drop", open, inquiry{60, askInfo}),
+		near: acted("|input priority 0: udp dport 27015 numgen inc mod 30 == 0 drop", open, inquiry{60, askInfo}), nearIs: "works"},
+	{id: "unknown_replies", says: "although it sends something",
+		has:  acted("", always("what is this?"), inquiry{20, askInfo}),
+		near: acted("", always(infoReply("Old town")), inquiry{20, askInfo}), nearIs: "works"},
+	{id: "bad_replies", says: "20 of 20 replies",
+		has:  acted("", always(infoReply("Old town")[:20]), inquiry{20, askInfo}),
+		near: acted("", always(infoReply("Old town")), inquiry{20, askInfo}), nearIs: "works"},
+	{id: "too_few", says: "asked 2 times",
+		has:  acted("", silent, inquiry{2, askInfo}),
+		near: acted("", silent, inquiry{20, askInfo}), nearIs: "no_reply"},
+	{id: "other_port_asked", server: "198.51.100.10:27016", says: "198.51.100.10:27016",
+		has:  acted("", open, inquiry{20, askInfo}),
+		near: acted("", open, inquiry{20, askInfo}), nearIs: "works"},
+	{id: "wrong_interface", server: "203.0.113.9:27015", says: "not in the capture",
+		has:  acted("", open, inquiry{20, askInfo}),
+		near: acted("", open, inquiry{20, askInfo}), nearIs: "works"},
+	{id: "slow", says: "20 of 20 replies",
+		has:  delayed(1200 * time.Millisecond),
+		near: delayed(200 * time.Millisecond), nearIs: "works"},
+	{id: "late_replies", says: "later than clients wait",
+		has:  delayed(5500 * time.Millisecond),
+		near: delayed(200 * time.Millisecond), nearIs: "works"},
+	{id: "silent_at_times", says: "did not reply from .* none of (18|19|20) requests",
+		has:  paused(20),
+		near: paused(2), nearIs: "works"},
+}
+
+// inquiry says how often clients ask, and what.
+type inquiry struct {
+	n    int
+	what string
+}
+
+// acted makes clients ask a server behind a rule, on whose host the film is made.
+func acted(rule string, replies func(string, netip.AddrPort) []string, list ...inquiry) func(*film) {
+	return func(f *film) {
+		s := f.stage(onHost, "eth0", rule)
+		s.serve(stagedHost, replies)
+		for _, a := range list {
 			s.heard = false
-			s.ask(20, stagedHost, q3Status)
-			s.end()
-		},
-		near: func(f *film) {
-			s := f.stage(onHost, "eth0")
-			s.serve(stagedHost, open)
-			s.ask(20, stagedHost, askInfo)
-			s.heard = false
-			s.ask(2, stagedHost, q3Status)
-			s.end()
-		}, nearIs: "works"},
+			s.ask(a.n, stagedHost, a.what)
+		}
+		s.end()
+	}
+}
+
+func always(reply string) func(string, netip.AddrPort) []string {
+	return func(string, netip.AddrPort) []string { return []string{reply} }
+}
+
+func noRules(ask string, from netip.AddrPort) []string {
+	if strings.HasPrefix(ask, askInfo) {
+		return open(ask, from)
+	}
+	return nil
+}
+
+// delayed makes a server that answers each of 20 requests some time after it, in real time.
+func delayed(by time.Duration) func(*film) {
+	return func(f *film) {
+		s := f.stage(onHost, "eth0")
+		var sent sync.WaitGroup
+		sent.Add(20)
+		var c *net.UDPConn
+		c = s.serve(stagedHost, func(ask string, from netip.AddrPort) []string {
+			time.AfterFunc(by, func() {
+				defer sent.Done()
+				_, _ = c.WriteToUDPAddrPort([]byte(open(ask, from)[0]), from)
+			})
+			return nil
+		})
+		s.pace = 10 * time.Millisecond
+		s.ask(20, stagedHost, askInfo)
+		sent.Wait()
+		s.end()
+	}
+}
+
+// paused makes a server that hears nothing for some requests.
+func paused(n int) func(*film) {
+	return func(f *film) {
+		s := f.stage(onHost, "eth0")
+		s.serve(stagedHost, open)
+		s.ask(30, stagedHost, askInfo)
+		s.at(onHost, "|input priority 0: udp dport 27015 drop")
+		s.heard = false
+		s.ask(n, stagedHost, askInfo)
+		s.at(onHost, "nft delete table inet t0")
+		s.ask(30, stagedHost, askInfo)
+		s.end()
+	}
 }
 
 // unsplit answers in one datagram, which IP has to fragment.

@@ -990,7 +990,7 @@ func TestWhyMany(t *testing.T) {
 	}
 }
 
-// TestCutCaptures: what a snapshot length of 60 bytes takes away accuses nobody, neither in findings nor in causes.
+// TestCutCaptures: what a snapshot length takes away accuses nobody, neither in findings nor in causes, nor in verdicts.
 func TestCutCaptures(t *testing.T) {
 	cut := filepath.Join(t.TempDir(), "cut.pcap")
 	found := func(name string) map[string]bool {
@@ -1023,19 +1023,25 @@ func TestCutCaptures(t *testing.T) {
 		if strings.Contains(name, "/hostile/") || strings.Contains(name, "/trouble/") {
 			continue // not whole
 		}
-		if out, err := exec.Command("editcap", "-s", "60", name, cut).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v %s", name, err, out)
-		}
-		whole := found(name)
-		for id := range found(cut) {
-			if !whole[id] && id != "capture.snaplen" && !strings.HasSuffix(id, ".amplification") { // which is about what was sent
-				t.Errorf("%s: %s", name, id)
+		whole, was, said := found(name), why(name), agree(t, name)
+		for _, length := range thorough.Of([]string{"60"}, []string{"44", "50", "54", "60", "80", "128"}) {
+			if out, err := exec.Command("editcap", "-s", length, name, cut).CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v %s", name, err, out)
 			}
-		}
-		was := why(name)
-		for server, w := range why(cut) {
-			if w.State == stats.Trouble && w.Cause != was[server].Cause {
-				t.Errorf("%s: %s: %s", name, w.Cause, w.Text)
+			for id := range found(cut) {
+				if !whole[id] && id != "capture.snaplen" && !strings.HasSuffix(id, ".amplification") { // which is about what was sent
+					t.Errorf("%s of %s bytes: %s", name, length, id)
+				}
+			}
+			for server, w := range why(cut) {
+				if w.State == stats.Trouble && w.Cause != was[server].Cause {
+					t.Errorf("%s of %s bytes: %s: %s", name, length, w.Cause, w.Text)
+				}
+			}
+			for _, v := range agree(t, cut) {
+				if v.Kind != stats.CannotTell && v.Kind != stats.NothingUnusual && !slices.ContainsFunc(said, func(x reportVerdict) bool { return x.Kind == v.Kind && x.Server == v.Server }) {
+					t.Errorf("%s of %s bytes: %s", name, length, v.Text)
+				}
 			}
 		}
 	}

@@ -265,7 +265,7 @@ func (a *aggregates) foreign(now int64, o *packet.Outline, in *packet.Datagram) 
 	if in != nil {
 		missing, frames = in.Missing, len(in.Frames)
 	}
-	a.rest.Foreign(now, &o.Src, &o.Dst, len(o.Payload)+missing, frames)
+	a.rest.Foreign(now, &o.Src, &o.Dst, len(o.Payload)+missing, frames, missing > 0)
 }
 
 // all yields the aggregates in the order of shards, and then that of the datagrams that no shard gets.

@@ -87,6 +87,7 @@ type rate struct {
 // The sums of an aggregate do not depend on the order of messages, so that the shards of a worker share them.
 type sums struct {
 	totals  Totals
+	cuts    uint64 // datagrams of which the capture has only the beginning
 	first   int64
 	last    int64
 	moments moments
@@ -291,11 +292,6 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	if a.focus != nil {
 		a.focus.record(r)
 	}
-	for i := range r.Findings {
-		if f := &r.Findings[i]; f.Type.Severity > dissect.Chat {
-			a.noteFinding(f, r.Frame, t)
-		}
-	}
 	switch {
 	case r.Type.Role == dissect.Request && r.Pair.Asks != 0:
 		a.request(r, t, size)
@@ -303,6 +299,28 @@ func (a *Aggregate) Record(r *dissect.Record) {
 		a.reply(r, t, size)
 	default:
 		a.notice(r, t, size)
+	}
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Type.Severity > dissect.Chat {
+			a.noteFinding(f, r.Frame, t)
+			if f.Type == core.CaptureCut {
+				a.cuts++
+				a.cut(r.Src, r.Dst, 0)
+			}
+		}
+	}
+}
+
+// cut counts a datagram of which the capture has only the beginning: unread if it is not read as a message.
+func (a *Aggregate) cut(src, dst netip.AddrPort, unread uint64) {
+	e := a.known(&src, 0)
+	if e == nil {
+		e = a.known(&dst, 0)
+	}
+	if e != nil {
+		h := e.v.hears()
+		h.cut++
+		h.unread += unread
 	}
 }
 
@@ -932,6 +950,10 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 	if a.focus != nil {
 		a.focus.finding(f)
 	}
+	if f.Type == core.CaptureCut {
+		a.cuts++
+		a.cut(f.Src, f.Dst, 1)
+	}
 	if p := f.Protocol; p != nil && p.Split != nil && (f.Type == p.Split.Incomplete || f.Type == p.Split.Endless) {
 		if e := a.known(&f.Src, 0); e != nil {
 			e.v.incomplete++
@@ -1268,6 +1290,7 @@ func (a *Aggregate) mergeClients(o *Aggregate, same bool, kinds []uint16) {
 func (a *sums) merge(o *sums) {
 	a.first, a.last = min(a.first, o.first), max(a.last, o.last)
 	a.totals.add(&o.totals)
+	a.cuts += o.cuts
 	a.moments.merge(&o.moments)
 	a.heats.merge(&o.heats)
 	a.trips.merge(&o.trips)

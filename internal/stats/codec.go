@@ -68,7 +68,7 @@ func (s *Shards) code(c *codec) {
 
 func (a *sums) code(c *codec) {
 	t := &a.totals
-	numbers(c, &t.Datagrams, &t.Notices, &t.Malformed, &t.KernelLost, &t.Evicted, &a.steps.n)
+	numbers(c, &t.Datagrams, &t.Notices, &t.Malformed, &a.cuts, &t.KernelLost, &t.Evicted, &a.steps.n)
 	numbers(c, &a.steps.from, &a.steps.to)
 	coder.Num(c.Coder, &a.first)
 	if coder.Num(c.Coder, &a.last); c.within != nil && a.first <= a.last && (a.first < c.within.From || a.last > c.within.To) {
@@ -355,7 +355,7 @@ func (a *Aggregate) codeServer(c *codec, v *server) {
 	if c.Bool(&says); says {
 		h := v.hears()
 		c.Text(&h.icmp, maxText)
-		numbers(c, &h.icmpFrame)
+		numbers(c, &h.icmpFrame, &h.cut, &h.unread)
 		h.from.code(c)
 	}
 	c.Bool(&v.began)

@@ -29,11 +29,11 @@ const (
 
 // A focus keeps, of each address and port that is asked or that replies, the facts from which [Aggregate.Why] finds a cause.
 type focus struct {
-	only    netip.Addr        // the only address of interest; invalid for all
-	sent    uint64            // datagrams of only
-	unknown map[uint16]uint64 // those of only that no protocol recognises, by port
-	partial mark              // datagrams that no protocol recognises and of which the capture holds only a part
-	input   uint32            // number of the capture
+	only    netip.Addr                // the only address of interest; invalid for all
+	sent    uint64                    // datagrams of only
+	unknown map[netip.AddrPort]uint64 // datagrams that no protocol recognises, by the sender, as far as there is room
+	partial mark                      // datagrams that no protocol recognises and of which the capture holds only a part
+	input   uint32                    // number of the capture
 	targets []*target
 	replied int // how many of the first targets have replied
 	of      map[netip.AddrPort]*target
@@ -46,7 +46,7 @@ type focus struct {
 }
 
 func newFocus(only netip.Addr) *focus {
-	return &focus{only: only, unknown: map[uint16]uint64{}, of: map[netip.AddrPort]*target{}}
+	return &focus{only: only, unknown: map[netip.AddrPort]uint64{}, of: map[netip.AddrPort]*target{}}
 }
 
 // A mark counts what happened in frames of a capture, the first of which it knows.
@@ -723,6 +723,14 @@ func (f *focus) icmp(x *dissect.FlowFinding) {
 	t.said(x.Type, by, reply).add(1, f.input, x.ICMPFrame)
 }
 
+// strange counts datagrams of a sender that no protocol recognises.
+func (f *focus) strange(from netip.AddrPort, n uint64) {
+	const most = 4096
+	if f.wants(from.Addr()) && (len(f.unknown) < most || f.unknown[from] > 0) {
+		f.unknown[from] += n
+	}
+}
+
 // foreign counts a datagram that no protocol recognises.
 func (f *focus) foreign(u *dissect.Unknown) {
 	if u.Missing > 0 && (f.wants(u.Dst.Addr()) || f.wants(u.Src.Addr())) {
@@ -738,8 +746,8 @@ func (f *focus) merge(o *focus) {
 	f.sent += o.sent
 	f.left += o.left
 	f.partial.merge(&o.partial)
-	for port, n := range o.unknown {
-		f.unknown[port] += n
+	for from, n := range o.unknown {
+		f.strange(from, n)
 	}
 	for _, from := range o.targets {
 		if t := f.at(from.at, from.replies() > 0); t != nil {

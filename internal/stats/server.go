@@ -54,6 +54,8 @@ type heard struct {
 	icmp      string // of the newest error
 	icmpFrame uint64
 	from      key // the lowest of other ends from which it replies, if any
+	// Datagrams to or from it of which the capture has only the beginning, and those among them that were not read as messages.
+	cut, unread uint64
 }
 
 // hears returns what others say of a server, for more.
@@ -69,6 +71,8 @@ func (h *heard) merge(o *heard) {
 		h.icmp, h.icmpFrame = o.icmp, o.icmpFrame
 	}
 	h.replies(&o.from)
+	h.cut += o.cut
+	h.unread += o.unread
 }
 
 // replies records another end from which replies come.

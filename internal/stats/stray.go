@@ -39,7 +39,10 @@ type sender struct {
 // Unknown counts a datagram that no protocol recognises.
 func (a *Aggregate) Unknown(u *dissect.Unknown) {
 	src, dst := endpoint.Of(u.Src), endpoint.Of(u.Dst)
-	a.Foreign(u.Time.UnixNano(), &src, &dst, len(u.Payload)+u.Missing, len(u.Frames))
+	a.Foreign(u.Time.UnixNano(), &src, &dst, len(u.Payload)+u.Missing, len(u.Frames), u.Missing > 0)
+	if u.Missing > 0 {
+		a.cut(u.Src, u.Dst, 1)
+	}
 	if a.focus != nil {
 		a.focus.foreign(u)
 	}
@@ -47,14 +50,18 @@ func (a *Aggregate) Unknown(u *dissect.Unknown) {
 
 // Foreign counts a datagram that no protocol recognises: n is the length of its payload, t its time in nanoseconds. Who is a
 // server is seen in the sum of all shards.
-func (a *Aggregate) Foreign(t int64, src, dst *endpoint.Endpoint, n, frames int) {
+func (a *Aggregate) Foreign(t int64, src, dst *endpoint.Endpoint, n, frames int, cut bool) {
 	a.at(t).unknown++
+	if cut {
+		a.cuts++
+	}
 	a.totals.Datagrams++
 	if a.focus != nil {
-		if k := strayKey(src); k.addr() == a.focus.only {
+		k := strayKey(src)
+		if k.addr() == a.focus.only {
 			a.focus.sent++
-			a.focus.unknown[src.Port]++
 		}
+		a.focus.strange(netip.AddrPortFrom(k.addr(), src.Port), 1)
 	}
 	size := wire(n, frames, 1, src.V4)
 	if sum := strayKey(src).short(); a.strays.may(sum) && a.back(src, sum, t, size) {

@@ -104,5 +104,5 @@ func TestStrays(t *testing.T) {
 // foreign counts a datagram with n bytes of payload that no protocol recognises.
 func foreign(a *Aggregate, at time.Time, src, dst netip.AddrPort, n int) {
 	from, to := endpoint.Of(src), endpoint.Of(dst)
-	a.Foreign(at.UnixNano(), &from, &to, n, 1)
+	a.Foreign(at.UnixNano(), &from, &to, n, 1, false)
 }

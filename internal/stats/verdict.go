@@ -47,7 +47,9 @@ func (r *reporting) judge() {
 		r.down()
 		r.unwell()
 	}
-	if t := &r.Totals; r.o.OneSided || len(r.Verdicts) == 0 && (t.Requests == 0 || t.Answered == 0 && (t.Unanswered > 0 || t.Replies == 0) || r.tooLittle() != "") {
+	said := len(r.Verdicts)
+	r.Verdicts = slices.DeleteFunc(r.Verdicts, r.isCut)
+	if t := &r.Totals; said > len(r.Verdicts) && len(r.Verdicts) == 0 || r.o.OneSided || len(r.Verdicts) == 0 && (t.Requests == 0 || t.Answered == 0 && (t.Unanswered > 0 || t.Replies == 0) || r.tooLittle() != "") {
 		r.cannotTell()
 	}
 	if len(r.Verdicts) == 0 {
@@ -56,6 +58,20 @@ func (r *reporting) judge() {
 	slices.SortStableFunc(r.Verdicts, func(a, b Verdict) int { return cmp.Compare(rankOf(&a), rankOf(&b)) })
 	r.Totals.Verdicts = len(r.Verdicts)
 	r.Verdicts = r.Verdicts[:min(len(r.Verdicts), mostVerdicts)]
+}
+
+// isCut reports whether a verdict that rests on what is missing is about a server of whose datagrams the capture has only the beginning.
+func (r *reporting) isCut(v Verdict) bool {
+	i := slices.IndexFunc(r.servers, func(e *entry[server]) bool { return e.v.heard != nil && r.address(e) == v.Server })
+	if i < 0 {
+		return false
+	}
+	s := &r.servers[i].v
+	n := s.heard.unread // what was read is known to have come
+	if slices.Contains([]string{Unwell, LongRepliesLost}, v.Kind) {
+		n = s.heard.cut
+	}
+	return n > 0 && 10*n >= s.requests+s.replies && slices.Contains([]string{ServerDown, DropsUnderLoad, NoReplies, LongRepliesLost, Unwell}, v.Kind)
 }
 
 // ranks are the kinds of verdicts, worst first.
@@ -137,7 +153,13 @@ func (r *reporting) cannotTell() {
 		advice = "Look whether the address and the port are right, and ask from elsewhere: qdissect why ADDR:PORT says more of one server."
 		if few := r.tooLittle(); few != "" {
 			text, advice = few, causeOf("too_few").Advice
+		} else if t.Answered > 0 {
+			text = fmt.Sprintf("Cannot tell whether servers reply: %s and %s were captured.", count(t.Requests, "request", "requests"), count(t.Replies, "reply", "replies"))
 		}
+	}
+	if n := r.a.cuts; n > 0 {
+		text += fmt.Sprintf(" Its snapshot length cut %s: what these are or answer is not known.", count(n, "datagram", "datagrams"))
+		advice = causeOf("cut").Advice
 	}
 	if r.o.OneSided && t.Requests+t.Replies > 0 {
 		text = fmt.Sprintf("Cannot tell whether servers reply: %s and %s were captured; that is one direction only, or no server replies.",

@@ -433,12 +433,7 @@ func (x *facts) scene(it string) (list []string) {
 }
 
 // sent returns how many datagrams it sent that no protocol recognises.
-func (x *facts) sent() uint64 {
-	if x.at.Addr() == x.f.only {
-		return x.f.unknown[x.at.Port()]
-	}
-	return x.unread.n
-}
+func (x *facts) sent() uint64 { return x.f.unknown[x.at] }
 
 // masters yields the masters of its host.
 func (x *facts) masters(yield func(*master) bool) {
