@@ -855,7 +855,10 @@ func allCaptures(t *testing.T) (list []string) {
 // names trouble.
 func TestWhyAndReport(t *testing.T) {
 	t.Run("scenes", func(t *testing.T) {
-		for _, s := range scenes.All() {
+		for i, s := range scenes.All() {
+			if i%3 > 0 && !thorough.All() {
+				continue
+			}
 			name := filepath.Join(t.TempDir(), s.Name+".pcap")
 			f, err := os.Create(name)
 			must.Do(t, err)

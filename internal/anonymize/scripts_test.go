@@ -13,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 var styles = []dissect.Style{dissect.NoStyle, dissect.Quake3, core.Doom3, core.Minecraft, core.Unreal, core.UnrealWide, core.Armagetron, core.ZDoom, core.Cube}
@@ -112,7 +113,10 @@ func TestEveryScript(t *testing.T) {
 						t.Fatalf("%s %s: a name of one letter stays", f.Path, k)
 					}
 				}
-				for _, text := range names {
+				for i, text := range names {
+					if (fields+i)%thorough.Of(6, 1) > 0 { // each name in some fields
+						continue
+					}
 					if (k == "anything" || r == core.Cell) && digits([]byte(text)) {
 						continue // most settings are numbers
 					}

@@ -1,7 +1,6 @@
 package stats_test
 
 import (
-	"bytes"
 	"io"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 	"github.com/qdissect/qdissect/report"
 )
@@ -50,7 +50,7 @@ func TestNothingUnusual(t *testing.T) {
 		t.Fatalf("%d captures", len(paths))
 	}
 	said := 0
-	for _, path := range paths {
+	for _, path := range thorough.Captures(paths) {
 		a := stats.New()
 		sum, err := pipeline.Run(pipeline.Options{
 			Inputs: []string{path}, Out: io.Discard, Counts: &pipeline.Counts{Stats: a}, Workers: 1,
@@ -71,8 +71,7 @@ func TestNothingUnusual(t *testing.T) {
 		t.Error("everything is unusual")
 	}
 	for _, s := range scenes.All() {
-		var b bytes.Buffer
-		must.Get(s.Write(&b, evening(s, 1)))(t)
-		calm(t, s.Name, reported(t, b.Bytes(), 1, stats.Options{Rows: 1000}))
+		capture, _ := play(t, s.Name, evening(s, thorough.Of[uint64](0, 1))) // by default as TestScenes
+		calm(t, s.Name, reported(t, capture, 1, stats.Options{Rows: 1000}))
 	}
 }
