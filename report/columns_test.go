@@ -53,9 +53,7 @@ func (d *columnsDesk) line(src, dst string, p *dissect.Protocol, f *dissect.Find
 }
 
 func (d *columnsDesk) text() string {
-	if err := d.columns.Close(); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, d.columns.Close())
 	return d.out.String()
 }
 

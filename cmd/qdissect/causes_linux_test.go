@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // A network is one in which a film is made with real sockets: clients, a router and the host of a server, each in a network namespace.
@@ -47,9 +49,7 @@ func (f *film) stage(at int, interfaces string, commands ...string) *network {
 	for i := range s.spaces {
 		namespace(f.t)
 		fd, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		must.Do(f.t, err)
 		f.t.Cleanup(func() { unix.Close(fd) })
 		s.spaces[i] = fd
 	}
@@ -90,9 +90,7 @@ func (f *film) stage(at int, interfaces string, commands ...string) *network {
 // enter moves this thread to a place.
 func (s *network) enter(place int) {
 	s.t.Helper()
-	if err := unix.Setns(s.spaces[place], unix.CLONE_NEWNET); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, unix.Setns(s.spaces[place], unix.CLONE_NEWNET))
 }
 
 // at runs commands at a place. A line that begins with a pipe is a rule of nft, of a chain for a hook.
@@ -118,9 +116,7 @@ func (s *network) at(place int, commands string) {
 func (s *network) capture(place int, interfaces string) {
 	s.enter(place)
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0x0300) // all protocols
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, err)
 	var only *net.Interface
 	to := unix.SockaddrLinklayer{Protocol: 0x0300}
 	if name := strings.TrimSuffix(interfaces, " up"); name != "any" {
@@ -132,9 +128,7 @@ func (s *network) capture(place int, interfaces string) {
 	if err == nil {
 		err = errors.Join(unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1), unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 20_000}))
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, err)
 	s.since = time.Now()
 	stop, stopped := make(chan bool), make(chan bool)
 	s.end = func() {
@@ -201,9 +195,7 @@ func (s *network) socket(place int, local, remote string) *net.UDPConn {
 		c.Close()
 		c, err = net.DialUDP("udp", address(local), address(remote))
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, err)
 	s.t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -468,9 +460,7 @@ var stagedCauses = []filmCause{
 			s := f.stage(onHost, "eth0")
 			s.enter(onHost)
 			l, err := net.Listen("tcp", "198.51.100.10:25565")
-			if err != nil {
-				s.t.Fatal(err)
-			}
+			must.Do(s.t, err)
 			defer l.Close()
 			s.connections(6, "198.51.100.10:25565")
 			s.end()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestReadme compares the output that README.md shows below its commands with what they
@@ -14,14 +15,10 @@ import (
 // and docs/README.md every page.
 func TestReadme(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	page := filepath.Join(root, "README.md")
 	b, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var is strings.Builder
 	lines, shown := strings.SplitAfter(string(b), "\n"), 0
 	for n := 0; n < len(lines); n++ {
@@ -55,9 +52,7 @@ func TestReadme(t *testing.T) {
 	}
 	switch want := is.String(); {
 	case *update:
-		if err := os.WriteFile(page, []byte(want), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(page, []byte(want), 0o666))
 	case want != string(b):
 		t.Errorf("README.md shows other output than the program prints; go test ./cmd/qdissect -run '^TestReadme$' -update writes\n%s", want)
 	}
@@ -66,22 +61,16 @@ func TestReadme(t *testing.T) {
 	}
 
 	protocols, err := os.ReadFile(filepath.Join(root, "docs", "protocols.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, p := range all.Protocols() {
 		if !strings.Contains(string(protocols), "\n| `"+p.Name+"` |") {
 			t.Errorf("docs/protocols.md lacks %s", p.Name)
 		}
 	}
 	index, err := os.ReadFile(filepath.Join(root, "docs", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, p := range pages {
 		if name := filepath.Base(p); name != "README.md" && !strings.Contains(string(index), "]("+name+")") {
 			t.Errorf("docs/README.md lacks %s", name)

@@ -3,11 +3,9 @@ package ase
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
@@ -239,23 +237,12 @@ func TestDetect(t *testing.T) {
 func talk(t *testing.T, port uint16, datagrams ...string) string {
 	t.Helper()
 	var k keeper
-	a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, &k))(t)
-	client, server := netip.MustParseAddrPort("192.0.2.1:40000"), netip.AddrPortFrom(netip.MustParseAddr("198.51.100.1"), port)
-	at := time.Unix(1000, 0)
-	for i, in := range datagrams {
-		at = at.Add(time.Millisecond)
-		d := dissect.Datagram{Frame: uint64(i + 1), Time: at, Src: server, Dst: client}
-		if rest, ok := strings.CutPrefix(in, ">"); ok {
-			d.Src, d.Dst, in = client, server, rest
+	for i, d := range datagrams {
+		if !strings.HasPrefix(d, ">") {
+			datagrams[i] = "<" + d
 		}
-		d.Payload = []byte(in)
-		a.Datagram(&d)
 	}
-	for range 30 {
-		at = at.Add(time.Second)
-		a.Advance(at)
-	}
-	a.Flush()
+	dissecttest.Talk(t, Protocol(), &k, port, datagrams...)
 	return strings.Join(k, ", ")
 }
 

@@ -163,18 +163,18 @@ func (k *Kept) Has(f *dissect.FindingType) bool {
 	return slices.ContainsFunc(k.Findings, func(g dissect.Finding) bool { return g.Type == f })
 }
 
-// A keeper collects records.
-type keeper struct {
+// A Keeper is a handler that keeps records.
+type Keeper struct {
+	Records  []Kept
 	noText   bool // leave BodyText empty, because it takes most of the time
-	records  []Kept
 	findings []string
 	unknown  int
 }
 
-func (k *keeper) Record(r *dissect.Record) { k.keep(r, !k.noText) }
+func (k *Keeper) Record(r *dissect.Record) { k.keep(r, !k.noText) }
 
 // keep keeps a record, with or without its body as text.
-func (k *keeper) keep(r *dissect.Record, body bool) {
+func (k *Keeper) keep(r *dissect.Record, body bool) {
 	c := Kept{Record: *r}
 	c.Frames = slices.Clone(r.Frames)
 	c.Nodes = slices.Clone(r.Nodes)
@@ -185,15 +185,15 @@ func (k *keeper) keep(r *dissect.Record, body bool) {
 	c.Findings = slices.Clone(r.Findings)
 	summary := r.AppendSummary(nil)
 	if !body {
-		k.records = append(k.records, c)
+		k.Records = append(k.Records, c)
 		return
 	}
 	// An empty list equals a missing one.
 	c.BodyText = strings.ReplaceAll(fmt.Sprintf("%s %#v", summary, reflect.ValueOf(r.Body).Elem().Interface()), "(nil)", "{}")
-	k.records = append(k.records, c)
+	k.Records = append(k.Records, c)
 }
-func (k *keeper) Unknown(*dissect.Unknown) { k.unknown++ }
-func (k *keeper) Finding(f *dissect.FlowFinding) {
+func (k *Keeper) Unknown(*dissect.Unknown) { k.unknown++ }
+func (k *Keeper) Finding(f *dissect.FlowFinding) {
 	k.findings = append(k.findings, f.Type.ID)
 	f.AppendText(nil)
 }
@@ -225,20 +225,20 @@ func feedInto(a *dissect.Analyzer, d *dissect.Datagram, parts [][]byte, at time.
 
 func decode(t testing.TB, p *dissect.Protocol, parts [][]byte, tree bool) []Kept {
 	t.Helper()
-	var k keeper
+	var k Keeper
 	a := newAnalyzer(t, p, nil, tree, &k)
 	feed(a, parts, start)
 	a.Flush()
-	return k.records
+	return k.Records
 }
 
 // A skimmer keeps of records what is the same if nobody reads their bodies.
-type skimmer struct{ keeper }
+type skimmer struct{ Keeper }
 
 func (k *skimmer) Record(r *dissect.Record) {
 	summary := string(r.AppendSummary(nil))
 	k.keep(r, false)
-	k.records[len(k.records)-1].BodyText = summary
+	k.Records[len(k.Records)-1].BodyText = summary
 }
 
 // checkSkimmed decodes one message with and without reading its body, and fails if more
@@ -256,9 +256,9 @@ func checkSkimmed(t testing.TB, p *dissect.Protocol, what string, parts [][]byte
 		feed(a, parts, start)
 		a.Flush()
 	}
-	same(t, what, got[1].records, got[0].records)
-	for i := range got[0].records {
-		f, g := got[0].records[i].Findings, got[1].records[i].Findings
+	same(t, what, got[1].Records, got[0].Records)
+	for i := range got[0].Records {
+		f, g := got[0].Records[i].Findings, got[1].Records[i].Findings
 		for k := range f {
 			if path(f[k].Field) != path(g[k].Field) || f[k].Source != g[k].Source || f[k].Length != g[k].Length {
 				t.Errorf("%s: skimmed, %s is about %d bytes of %q, not %d of %q", what, f[k].Type.ID, g[k].Length, path(g[k].Field), f[k].Length, path(f[k].Field))
@@ -278,14 +278,38 @@ func path(f *dissect.Field) string {
 // as well, with the same analyzer. The next call overwrites its result.
 func decoding(t testing.TB, p *dissect.Protocol) func(parts [][]byte) []Kept {
 	t.Helper()
-	k := keeper{noText: true}
+	k := Keeper{noText: true}
 	a := newAnalyzer(t, p, nil, true, &k)
 	return func(parts [][]byte) []Kept {
-		k.records = k.records[:0]
+		k.Records = k.Records[:0]
 		feed(a, parts, start)
 		a.Flush()
-		return k.records
+		return k.Records
 	}
+}
+
+// Talk plays datagrams of a client, which begin with >, and of a server on a port, which begin with <, 20 ms apart, and lets more
+// than a minute pass.
+func Talk(t testing.TB, p *dissect.Protocol, h dissect.Handler, port uint16, datagrams ...string) {
+	t.Helper()
+	a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{p}}, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := start
+	for i, in := range datagrams {
+		d := dissect.Datagram{Frame: uint64(i + 1), Time: at, Src: client, Dst: netip.AddrPortFrom(server.Addr(), port), Payload: []byte(in[1:])}
+		if in[0] == '<' {
+			d.Src, d.Dst = d.Dst, d.Src
+		}
+		a.Datagram(&d)
+		at = at.Add(20 * time.Millisecond)
+	}
+	for range 100 {
+		at = at.Add(time.Second)
+		a.Advance(at)
+	}
+	a.Flush()
 }
 
 // Decode decodes one message for further tests.
@@ -550,7 +574,7 @@ func runSkimmed(t *testing.T, p *dissect.Protocol, samples []Sample) {
 // the results with those of new analyzers: no message may affect the next.
 func runWarm(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	p = alone(p)
-	var k keeper
+	var k Keeper
 	a := newAnalyzer(t, p, nil, true, &k)
 	at := start
 	order := slices.Clone(samples)
@@ -559,11 +583,11 @@ func runWarm(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	for _, s := range order {
 		at = at.Add(time.Hour)
 		a.Advance(at)
-		k.records = k.records[:0]
+		k.Records = k.Records[:0]
 		feed(a, s.Parts, at)
 		a.Advance(at.Add(time.Minute * 30))
 		var got []Kept
-		for _, r := range k.records {
+		for _, r := range k.Records {
 			r.Findings = slices.DeleteFunc(r.Findings, func(f dissect.Finding) bool { return isPairing(p, f.Type) })
 			got = append(got, r)
 		}
@@ -706,7 +730,7 @@ func runAllocations(t *testing.T, p *dissect.Protocol, samples []Sample) {
 // exceeds the limit of records has 16 KB. The tree must stay sound, and the decoder
 // must decode the next message as before.
 func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
-	var k keeper
+	var k Keeper
 	a := newAnalyzer(t, p, nil, true, &k)
 	bare := newAnalyzer(t, p, a, false, &nobody{})
 	for _, s := range samples {
@@ -719,16 +743,16 @@ func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
 					}
 				}()
 				a.Inner(core.Only{}).Inject(&inject)
-				k.records = k.records[:0]
+				k.Records = k.Records[:0]
 				feed(a, s.Parts, start)
 				a.Flush()
-				for i := range k.records {
-					checkRecord(t, p, &k.records[i])
+				for i := range k.Records {
+					checkRecord(t, p, &k.Records[i])
 				}
 				if t.Failed() {
 					t.Fatalf("%+v", inject)
 				}
-				hit = inject.Hit || slices.ContainsFunc(k.records, func(r Kept) bool { return r.Has(core.TooManyRecords) })
+				hit = inject.Hit || slices.ContainsFunc(k.Records, func(r Kept) bool { return r.Has(core.TooManyRecords) })
 				feed(bare, s.Parts, start)
 				bare.Flush()
 				return hit
@@ -738,10 +762,10 @@ func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
 			for n := 1; try(core.Inject{Records: n}); n += 1 + n/thorough.Of(8, 64) {
 			}
 			a.Inner(core.Only{}).Inject(nil)
-			k.records = k.records[:0]
+			k.Records = k.Records[:0]
 			feed(a, s.Parts, start)
 			a.Flush()
-			same(t, "after failures", slices.Clone(k.records), decode(t, p, s.Parts, true))
+			same(t, "after failures", slices.Clone(k.Records), decode(t, p, s.Parts, true))
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -395,33 +394,6 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// conversation plays messages between a client (">") and a server ("<").
-func conversation(t *testing.T, lines ...string) (got []dissecttest.Kept) {
-	t.Helper()
-	a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, keeper{got: &got}))(t)
-	client, server := netip.MustParseAddrPort("192.0.2.9:40000"), netip.MustParseAddrPort("198.51.100.1:27666")
-	at := time.Unix(1600000000, 0)
-	for i, l := range lines {
-		d := dissect.Datagram{Frame: uint64(i + 1), Time: at, Src: client, Dst: server, Payload: []byte(l[1:])}
-		if l[0] == '<' {
-			d.Src, d.Dst = d.Dst, d.Src
-		}
-		a.Datagram(&d)
-		at = at.Add(20 * time.Millisecond)
-	}
-	return got
-}
-
-type keeper struct{ got *[]dissecttest.Kept }
-
-func (k keeper) Record(r *dissect.Record) {
-	c := dissecttest.Kept{Record: *r}
-	c.Findings = slices.Clone(r.Findings)
-	*k.got = append(*k.got, c)
-}
-func (keeper) Unknown(*dissect.Unknown)     {}
-func (keeper) Finding(*dissect.FlowFinding) {}
-
 // TestPairing pairs several pending requests, short challenges that servers complete,
 // and replies without a request.
 func TestPairing(t *testing.T) {
@@ -429,7 +401,8 @@ func TestPairing(t *testing.T) {
 	answer := func(challenge string) string {
 		return "<" + head + "infoResponse\x00" + challenge + u16(41) + u16(1) + "\x00\x00\x20" + u32(4)
 	}
-	got := conversation(t,
+	var k dissecttest.Keeper
+	dissecttest.Talk(t, Protocol(), &k, 27666,
 		ask("\x01\x00\x00\x00"), ask("\x02\x00\x00\x00"), // 1, 2
 		">"+head+"getServers\x00"+u32(0)+"\x00\x00",     // 3
 		answer("\x02\x00\x00\x00"),                      // 4
@@ -450,12 +423,12 @@ func TestPairing(t *testing.T) {
 		4: {2, ""}, 5: {3, ""}, 6: {1, ""}, 9: {8, "doom3.challenge.echo"}, 11: {10, ""},
 		13: {12, ""}, 14: {12, ""}, 15: {0, "doom3.unrequested"},
 	} {
-		i := slices.IndexFunc(got, func(k dissecttest.Kept) bool { return k.Frame == uint64(frame) })
+		i := slices.IndexFunc(k.Records, func(k dissecttest.Kept) bool { return k.Frame == uint64(frame) })
 		if i < 0 {
 			t.Errorf("frame %d is missing", frame)
 			continue
 		}
-		r := &got[i]
+		r := &k.Records[i]
 		finding := ""
 		for i := range r.Findings {
 			if id := r.Findings[i].Type.ID; id != "doom3.layout" {

@@ -3,15 +3,12 @@ package gamespy1
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
-	"github.com/qdissect/qdissect/internal/must"
 )
 
 // bs returns a message with backslashes for slashes.
@@ -420,23 +417,12 @@ func TestDetect(t *testing.T) {
 func talk(t *testing.T, datagrams ...string) string {
 	t.Helper()
 	var k keeper
-	a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, &k))(t)
-	client, server := netip.MustParseAddrPort("192.0.2.1:40000"), netip.MustParseAddrPort("198.51.100.1:9999")
-	at := time.Unix(1000, 0)
-	for i, in := range datagrams {
-		at = at.Add(20 * time.Millisecond)
-		d := dissect.Datagram{Frame: uint64(i + 1), Time: at, Src: server, Dst: client}
-		if rest, ok := strings.CutPrefix(in, ">"); ok {
-			d.Src, d.Dst, in = client, server, rest
+	for i, d := range datagrams {
+		if datagrams[i] = bs(d); d[0] != '>' {
+			datagrams[i] = "<" + bs(d)
 		}
-		d.Payload = []byte(bs(in))
-		a.Datagram(&d)
 	}
-	for range 100 {
-		at = at.Add(time.Second)
-		a.Advance(at)
-	}
-	a.Flush()
+	dissecttest.Talk(t, Protocol(), &k, 9999, datagrams...)
 	return strings.Join(k, ", ")
 }
 

@@ -2,13 +2,11 @@ package quake3master
 
 import (
 	"fmt"
-	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/dissect/dissecttest"
 )
 
 // A teller records the output of an analyzer as lines.
@@ -64,19 +62,10 @@ func TestLists(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var w teller
-			a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, &w))(t)
-			client, master := netip.MustParseAddrPort("192.0.2.1:50000"), netip.MustParseAddrPort("198.51.100.1:27950")
-			at := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
-			for i, s := range tc.datagrams {
-				at = at.Add(20 * time.Millisecond)
-				d := dissect.Datagram{Frame: uint64(i + 1), Time: at, Src: client, Dst: master, Payload: []byte(header + s[1:])}
-				if s[0] == '<' {
-					d.Src, d.Dst = master, client
-				}
-				a.Datagram(&d)
+			for i, d := range tc.datagrams {
+				tc.datagrams[i] = d[:1] + header + d[1:]
 			}
-			a.Advance(at.Add(6 * time.Second))
-			a.Flush()
+			dissecttest.Talk(t, Protocol(), &w, 27950, tc.datagrams...)
 			if w.String() != tc.want {
 				t.Errorf("%s\nwant\n%s", w.String(), tc.want)
 			}

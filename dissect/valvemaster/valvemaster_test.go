@@ -325,34 +325,13 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// conversation plays datagrams through an analyzer. Datagrams of the client are marked
-// with >, those of the master with <.
-func conversation(t *testing.T, lines ...string) (got []dissecttest.Kept) {
+// conversation plays datagrams between a client and a master.
+func conversation(t *testing.T, lines ...string) []dissecttest.Kept {
 	t.Helper()
-	k := keeper{got: &got}
-	a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, k))(t)
-	client, master := netip.MustParseAddrPort("192.0.2.9:40000"), netip.MustParseAddrPort("198.51.100.1:27011")
-	at := time.Unix(1600000000, 0)
-	for i, l := range lines {
-		d := dissect.Datagram{Frame: uint64(i + 1), Time: at, Src: client, Dst: master, Payload: []byte(l[1:])}
-		if l[0] == '<' {
-			d.Src, d.Dst = d.Dst, d.Src
-		}
-		a.Datagram(&d)
-		at = at.Add(20 * time.Millisecond)
-	}
-	return got
+	var k dissecttest.Keeper
+	dissecttest.Talk(t, Protocol(), &k, 27011, lines...)
+	return k.Records
 }
-
-type keeper struct{ got *[]dissecttest.Kept }
-
-func (k keeper) Record(r *dissect.Record) {
-	c := dissecttest.Kept{Record: *r}
-	c.Findings = slices.Clone(r.Findings)
-	*k.got = append(*k.got, c)
-}
-func (keeper) Unknown(*dissect.Unknown)     {}
-func (keeper) Finding(*dissect.FlowFinding) {}
 
 func findingTexts(r *dissecttest.Kept) (list []string) {
 	for i := range r.Findings {
@@ -443,8 +422,8 @@ func TestPages(t *testing.T) {
 		{"over IPv6", []string{"4000" + ask + "\x00", "4000" + pageOne, "4001" + next + "\x00", "4001" + pageTwo}, "3 master.socket 2"},
 		{"numbers of WON", []string{"4000>e\x00\x00\x00\x00", "4000<" + header + "f\r\x07\x00\x00\x00" + one1, "4001>e\x07\x00\x00\x00", "4001<" + header + "f\r\x00\x00\x00\x00" + one2}, ""},
 	} {
-		var got []dissecttest.Kept
-		a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, keeper{&got}))(t)
+		var k dissecttest.Keeper
+		a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, &k))(t)
 		client, master := "192.0.2.20", "198.51.100.10:27011"
 		if tc.name == "over IPv6" {
 			client, master = "2001:db8::20", "[2001:db8::10]:27011"
@@ -468,9 +447,9 @@ func TestPages(t *testing.T) {
 			at = at.Add(20 * time.Millisecond)
 		}
 		var ids []string
-		for i := range got {
-			for _, f := range got[i].Findings {
-				id := fmt.Sprintf("%d %s", got[i].Frame, f.Type.ID)
+		for _, r := range k.Records {
+			for _, f := range r.Findings {
+				id := fmt.Sprintf("%d %s", r.Frame, f.Type.ID)
 				if f.Type == newSocket {
 					_, n, _ := strings.Cut(string(f.AppendText(nil)), "over ")
 					id += " " + n[:1]
@@ -507,12 +486,12 @@ func TestMeaning(t *testing.T) {
 
 // TestLists checks that only the lists of the newest clients are followed.
 func TestLists(t *testing.T) {
-	var got []dissecttest.Kept
-	a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}, Limits: dissect.Limits{Peers: 16}}, keeper{&got}))(t)
+	var k dissecttest.Keeper
+	a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}, Limits: dissect.Limits{Peers: 16}}, &k))(t)
 	master := netip.MustParseAddrPort("198.51.100.10:27011")
 	at := time.Unix(1600000000, 0)
 	send := func(client, port int, payload string, reply bool) {
-		d := dissect.Datagram{Frame: uint64(len(got) + 1), Time: at, Dst: master, Payload: []byte(payload),
+		d := dissect.Datagram{Frame: uint64(len(k.Records) + 1), Time: at, Dst: master, Payload: []byte(payload),
 			Src: netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(client)}), uint16(port))}
 		if reply {
 			d.Src, d.Dst = d.Dst, d.Src
@@ -529,8 +508,8 @@ func TestLists(t *testing.T) {
 	}
 	for client := range 3 {
 		send(client, 4001, "1\xff192.0.2.2:27016\x00\x00", false)
-		if said := len(got[len(got)-1].Findings) > 0; said != (client > 0) {
-			t.Errorf("client %d: %q", client, findingTexts(&got[len(got)-1]))
+		if last := &k.Records[len(k.Records)-1]; (len(last.Findings) > 0) != (client > 0) {
+			t.Errorf("client %d: %q", client, findingTexts(last))
 		}
 	}
 }

@@ -48,9 +48,7 @@ func (c *checker) try(matches func(*display.Matcher) bool, write func(report.Rep
 	var object map[string]any
 	d := json.NewDecoder(strings.NewReader(string(c.Bytes())))
 	d.UseNumber()
-	if err := d.Decode(&object); err != nil {
-		c.t.Fatal(err)
-	}
+	must.Do(c.t, d.Decode(&object))
 	c.walk("", object, matches)
 	for path, values := range c.values {
 		if c.rows[path] >= perPath {
@@ -60,9 +58,7 @@ func (c *checker) try(matches func(*display.Matcher) bool, write func(report.Rep
 		r := c.columns[path]
 		if r == nil {
 			column, err := display.CompileColumn(path)
-			if err != nil {
-				c.t.Fatal(err)
-			}
+			must.Do(c.t, err)
 			r = display.NewRows([]*display.Column{column}, display.RowOptions{})
 			c.columns[path] = r
 		}

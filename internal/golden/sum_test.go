@@ -60,9 +60,7 @@ func newDesk(t *testing.T, name string, data []byte) *desk {
 
 func (d *desk) put(data []byte) {
 	d.t.Helper()
-	if err := os.WriteFile(d.path, data, 0o666); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, os.WriteFile(d.path, data, 0o666))
 }
 
 func (d *desk) update() {
@@ -75,17 +73,13 @@ func (d *desk) update() {
 func (d *desk) golden() string {
 	d.t.Helper()
 	b, err := os.ReadFile(Path(d.path))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, err)
 	return string(b)
 }
 
 func (d *desk) putGolden(s string) {
 	d.t.Helper()
-	if err := os.WriteFile(Path(d.path), []byte(s), 0o666); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, os.WriteFile(Path(d.path), []byte(s), 0o666))
 }
 
 // check returns the differences as text, "" if there are none.

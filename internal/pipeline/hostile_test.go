@@ -78,9 +78,7 @@ func (a *attack) line(line []byte) {
 		m["request_frame"] = "known"
 	}
 	out, err := json.Marshal(m)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	must.Do(a.t, err)
 	a.honest = append(a.honest, string(out))
 }
 

@@ -100,9 +100,7 @@ func (p *player) play() {
 		f := &p.list[i]
 		f.Time = f.Time.Add(time.Hour)
 		f.Number += uint64(len(p.list))
-		if err := p.e.frame(f); err != nil {
-			p.t.Fatal(err)
-		}
+		must.Do(p.t, p.e.frame(f))
 	}
 }
 

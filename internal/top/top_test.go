@@ -161,9 +161,7 @@ func (s *screen) golden(name string) {
 	s.t.Helper()
 	got, path := s.text(), filepath.Join("testdata", name+".txt")
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			s.t.Fatal(err)
-		}
+		must.Do(s.t, os.WriteFile(path, []byte(got), 0o666))
 	}
 	if want, err := os.ReadFile(path); err != nil || string(want) != got {
 		s.t.Errorf("%s differs (-update writes it): %v\n%s", path, err, got)
