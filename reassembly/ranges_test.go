@@ -97,6 +97,14 @@ func TestRangesJudged(t *testing.T) {
 			whole: "AAAAAAAABBBBBBBBCCCCCCCCD", overlaps: 1, confl: 1,
 		},
 		{
+			name: "overlap that differs behind the first fragment",
+			fragments: []fragment{
+				{8, more, "BBBBBBBBCCCCCCCC", Held}, {16, more, "xxxxxxxxDDDDDDDD", Held},
+				{0, more, "AAAAAAAA", Held}, {32, last, "E", Complete},
+			},
+			whole: "AAAAAAAABBBBBBBBCCCCCCCCDDDDDDDDE", overlaps: 1, confl: 1,
+		},
+		{
 			name: "teardrop: the last one lies inside of the first",
 			fragments: []fragment{
 				{0, more, "AAAAAAAABBBBBBBBCCCCCCCC", Held}, {8, last, "xxxx", Complete},
@@ -157,6 +165,9 @@ func TestRangesJudged(t *testing.T) {
 				if v == Complete && (string(got.Data()) != c.whole || got.Duplicates() != c.dups || got.Overlaps() != c.overlaps || got.Conflicts() != c.confl) {
 					t.Errorf("joined %q with %d duplicates, %d overlaps, %d conflicts; want %q, %d, %d, %d", got.Data(),
 						got.Duplicates(), got.Overlaps(), got.Conflicts(), c.whole, c.dups, c.overlaps, c.confl)
+				}
+				if v == Complete && c.whole != "" && (len(got.Head()) == 0 || got.Head()[0] != c.whole[0]) {
+					t.Errorf("the head is %q", got.Head())
 				}
 			}
 			r.Flush()
