@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -159,11 +161,50 @@ func filterNames() (names []string) {
 	return slices.Compact(names)
 }
 
+// quotes are changes to the scripts of cobra, which complete nothing in quotes that are still open: they evaluate what was typed.
+var quotes = map[string]*strings.Replacer{
+	"bash": strings.NewReplacer(`    out=$(eval "${requestComp}"`, `    quote=${cur:0:1}
+    case $quote in
+    \' | '"') requestComp+=$quote cur=${cur:1} ;;
+    *) quote= ;;
+    esac
+    out=$(eval "${requestComp}"`, "    __qdissect_process_completion_results\n}", `    __qdissect_process_completion_results
+    if [[ $quote ]] && (( ${#COMPREPLY[@]} == 1 )); then
+        COMPREPLY[0]=${COMPREPLY[0]//\\/} # no escapes there
+    fi
+}`, "local cur prev words", "local quote cur prev words"),
+	"zsh": strings.NewReplacer("    out=$(eval ${requestComp}", "    requestComp+=${compstate[quote]}\n    out=$(eval ${requestComp}"),
+}
+
+// completeInQuotes writes the script of a shell.
+func completeInQuotes(cmd *cobra.Command, _ []string) error {
+	var b bytes.Buffer
+	root := cmd.Root()
+	plain, _ := cmd.Flags().GetBool("no-descriptions")
+	write := root.GenZshCompletion
+	switch {
+	case cmd.Name() == "bash":
+		write = func(w io.Writer) error { return root.GenBashCompletionV2(w, !plain) }
+	case plain:
+		write = root.GenZshCompletionNoDesc
+	}
+	if err := write(&b); err != nil {
+		return err
+	}
+	_, err := quotes[cmd.Name()].WriteString(root.OutOrStdout(), b.String())
+	return err
+}
+
 // nameShells makes an unknown shell an error. Cobra prints help.
 func nameShells(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		if cmd.Name() != "completion" {
 			continue
+		}
+		for _, shell := range cmd.Commands() {
+			if quotes[shell.Name()] != nil {
+				shell.RunE = completeInQuotes
+			}
 		}
 		cmd.Args = cobra.ArbitraryArgs
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -50,8 +50,8 @@ address the server gave which challenge. iptables remembers the newest 100 addre
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(args, env) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.format, "for", "nft", "`FIREWALL`: nft, iptables (IPv4), ip6tables, or json, which has the limits themselves")
-	f.StringVar(&o.where, "where", "", "`PLACE` where they are loaded: host, container or router (default as the addresses say)")
+	f.StringVar(&o.format, "for", "nft", "print for this `FIREWALL`: nft, iptables (IPv4), ip6tables, or json, which has the limits themselves")
+	f.StringVar(&o.where, "where", "", "`PLACE` of the machine that loads them: host, container or router (default as the addresses say)")
 	f.BoolVar(&o.dry, "dry-run", false, "only count what would be dropped")
 	o.add(f)
 	return cmd
