@@ -18,6 +18,7 @@
 package teamspeak3
 
 import (
+	"encoding/binary"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -54,7 +55,7 @@ var (
 	fArgs     = fields.Add("arguments", dissect.String, "Its arguments: a random number (alpha), the public key of the client's identity (omega), the name of the server.", dissect.PersonID)
 	fRest     = fields.Add("more", dissect.Bytes, "Further bytes.")
 
-	mInit     = &dissect.MessageType{Name: "init_request", Title: "init", Role: dissect.Request, Doc: "Step 0: a client begins the handshake."}
+	mInit     = &dissect.MessageType{Name: "init_request", Title: "init", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "Step 0: a client begins the handshake."}
 	mCookie   = &dissect.MessageType{Name: "init_reply", Title: "cookie", Role: dissect.Reply, Doc: "Step 1: the server sends a cookie, which only the owner of the address can return."}
 	mReturn   = &dissect.MessageType{Name: "puzzle_request", Title: "puzzle request", Role: dissect.Request, Unanswered: wrongCookie, Doc: "Step 2: the client returns the cookie."}
 	mPuzzle   = &dissect.MessageType{Name: "puzzle_reply", Title: "puzzle", Role: dissect.Reply, Doc: "Step 3: the server sends a puzzle, which takes the client some time."}
@@ -214,14 +215,14 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		*p = Init{Version: version, Time: r.U32BE(fTime), Random: r.U32BE(fRandom)}
 		r.Bytes(fReserved, 8)
 		m.Type, m.Body = mInit, p
-		m.Pair.Asks, m.Pair.ID = topicCookie, uint64(p.Random)
+		m.Pair.Asks, m.Pair.ID, m.Pair.Challenge = topicCookie, uint64(p.Random), dissect.ChallengeSeed
 	case fromClient && step == stepReturn:
 		m.Type = mReturn
-		m.Pair.Asks = topicPuzzle
+		m.Pair.Asks, m.Pair.Challenge = topicPuzzle, dissect.ChallengeUsed
 		d.decodeCookie(r, m, version)
 	case !fromClient && step == stepCookie:
 		m.Type = mCookie
-		m.Pair.Answers = topicCookie
+		m.Pair.Answers, m.Pair.Challenge = topicCookie, dissect.ChallengeIssued
 		d.decodeCookie(r, m, 0)
 	case !fromClient && step == stepPuzzle:
 		d.decodePuzzle(r, 0)
@@ -254,6 +255,9 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeCookie(r *dissect.Reader, m *dissect.Message, version uint32) {
 	d.cookie = Cookie{Version: version, Cookie: r.Bytes(fCookie, lenCookie), Random: r.U32(fRandom)}
 	m.Body, m.Pair.ID = &d.cookie, uint64(d.cookie.Random)
+	if c := d.cookie.Cookie; len(c) == lenCookie {
+		m.Pair.Value = binary.BigEndian.Uint64(c)
+	}
 }
 
 func (d *decoder) decodePuzzle(r *dissect.Reader, version uint32) {

@@ -297,11 +297,12 @@ func (r *reporting) findGreedy() {
 	}
 	for i := range r.groups { // at some servers, and at the ends of a time, they are not above all others
 		g := &r.groups[i]
-		all := 0.0
+		all, only := 0.0, true
 		for _, c := range g.clients {
 			all += c.v.during(g.from-int64(time.Second), g.to+int64(time.Second))
+			only = only && c.v.distinctServers() <= uint64(len(g.servers))
 		}
-		if 0.75*all <= g.requests {
+		if only || 0.75*all <= g.requests {
 			g.requests = max(g.requests, all)
 		}
 	}
@@ -322,11 +323,16 @@ func (r *reporting) openly(c *entry[client], e *entry[server], n float64) bool {
 	within := 0.0
 	for i := range r.events {
 		if ev := &r.events[i]; ev.server == e && ev.nature != real {
-			within += v.during(ev.from, ev.to)
+			if n := v.during(ev.from, ev.to); n < farMore*ev.requests/max(ev.sources, 1) {
+				within += n
+			}
 		}
 	}
 	return v.class() != never && !r.isVictim(c) && within < 0.4*float64(v.requests)
 }
+
+// farMore is how many times as much as others of a flood a client sends that is not one of them.
+const farMore = 20
 
 // paceAt returns how many requests a client sent to a server, 0 unless that is too often for as long as it asks.
 func (c *client) paceAt(e *entry[server]) float64 {

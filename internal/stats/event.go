@@ -117,6 +117,48 @@ func (x *rates) during(list []float64, s *surge, all []surge) float64 {
 	return max(in, 0)
 }
 
+// freshOf returns how many new addresses came in each of the surges. In those that overlap, what began before goes on as it was, and the
+// newest has the rest.
+func (x *rates) freshOf(all []surge) []float64 {
+	order := make([]int, len(all))
+	for k := range all {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[a].from, all[b].from) })
+	n, pace, calm := make([]float64, len(all)), make([]float64, len(all)), []float64{}
+	for i := range x.fresh {
+		if !slices.ContainsFunc(all, func(s surge) bool { return float64(i+1) > s.from && float64(i) < s.to }) {
+			calm = append(calm, x.fresh[i])
+		}
+	}
+	usual := meanOf(calm)
+	for i, v := range x.fresh {
+		newest, rest := -1, v-usual
+		for _, k := range order {
+			if min(all[k].to, float64(i+1))-max(all[k].from, float64(i)) < 0.01 { // a bucket at an end is full in part
+				continue
+			}
+			if newest >= 0 {
+				n[newest] += pace[newest]
+				rest -= pace[newest]
+			}
+			newest = k
+		}
+		if newest >= 0 {
+			n[newest] += rest
+			pace[newest] = max(rest, 0)
+		}
+	}
+	return n
+}
+
+func meanOf(list []float64) (mean float64) {
+	for _, v := range list {
+		mean += v / float64(len(list))
+	}
+	return mean
+}
+
 func sumsOf(lists ...[]float64) []float64 {
 	sum := slices.Clone(lists[0])
 	for _, l := range lists[1:] {
@@ -139,6 +181,9 @@ func (r *reporting) findEvents() {
 			list = append(list, r.eventsOf(e, q, &x)...)
 		}
 		list = r.joined(append(list, r.realOf(e)...))
+		for i := range list {
+			list[i].complete()
+		}
 		all, usual := 0.0, 0.0
 		for _, q := range e.v.more.known() {
 			for _, t := range q.ticks.buckets {
@@ -152,7 +197,7 @@ func (r *reporting) findEvents() {
 		}
 		for i := range list {
 			if list[i].nature != real {
-				list[i].sources = r.sourcesOf(&list[i], all, max(usual-all, 0))
+				list[i].sources = r.sourcesOf(&list[i], list, all, max(usual-all, 0))
 			}
 		}
 		r.events = append(r.events, list...)
@@ -160,15 +205,40 @@ func (r *reporting) findEvents() {
 	slices.SortStableFunc(r.events, func(a, b event) int { return cmp.Compare(b.requests, a.requests) })
 }
 
+// complete adds to an event what came to its server in shards in which others are busier: seconds of these are counted, but not by kind.
+func (e *event) complete() {
+	asked, known := 0.0, 0.0
+	s := &e.server.v
+	s.times().in(func(from, to int64, p *pulse) {
+		asked += float64(p.asked) * float64(overlap(from, to, e.from, e.to)) / float64(to-from)
+	})
+	for _, q := range s.more.known() {
+		q.ticks.in(func(from, to int64, k *tick) {
+			for _, n := range k.by {
+				known += float64(n) * float64(overlap(from, to, e.from, e.to)) / float64(to-from)
+			}
+		})
+	}
+	if part := known / max(asked, 1); part > 0 && part < 0.9 {
+		e.requests, e.sources, e.in, e.out = e.requests/part, e.sources/part, e.in/part, e.out/part
+	}
+}
+
 // sourcesOf returns how many addresses sent the requests of an event: those that did so again and again, and for the rest those that were
 // new, or known. In a full table addresses are new again that it had forgotten. all are the requests of all such events of the server, and
-// usual those that came without a proof at other times: who asks all the time sent these.
-func (r *reporting) sourcesOf(ev *event, all, usual float64) float64 {
+// usual those that came without a proof at other times: who asks all the time sent these. Who asks only in a shorter one of the list is of that.
+func (r *reporting) sourcesOf(ev *event, list []event, all, usual float64) float64 {
 	again, theirs, meanwhile, known := 0.0, 0.0, 0.0, 0.0
 	for i := range r.a.clients.entries {
 		e := &r.a.clients.entries[i]
 		c := &e.v
 		if c.requests < 2 || c.proven > 0 || !c.asked(ev.server.sum) || c.first >= ev.to || c.last < ev.from || r.isVictim(e) {
+			continue
+		}
+		const margin = int64(time.Second)
+		if slices.ContainsFunc(list, func(o event) bool {
+			return o.to-o.from < ev.to-ev.from && c.first >= o.from-margin && c.last <= o.to+margin
+		}) {
 			continue
 		}
 		if n := c.within(ev.from, ev.to); n >= 2 {
@@ -209,6 +279,7 @@ func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []
 		found = slices.DeleteFunc(found, func(s surge) bool { // of a crowd, a part never returns
 			return s.level < c.least || !ungiven && s.excess() < crowdPart*x.during(proving, &s, all)
 		})
+		fresh := x.freshOf(found)
 		for i := range found {
 			s := &found[i]
 			ev := event{server: e, kinds: []uint16{q.kind - 1}, nature: c.nature, from: x.time(r, s.from), to: x.time(r, s.to), requests: s.excess(), usual: s.usual / seconds, ungiven: ungiven, series: []*kindSeries{q}}
@@ -216,7 +287,7 @@ func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []
 			if with := x.during(c.counts, s, found); with > 0 {
 				part = min(ev.requests/with, 1) // several overlap
 			}
-			ev.sources = min(part*x.during(x.fresh, s, found), ev.requests)
+			ev.sources = min(max(fresh[i], 0), ev.requests)
 			ev.in, ev.out = part*x.during(x.in, s, found), part*x.during(x.out, s, found)
 			list = append(list, ev)
 		}
@@ -274,7 +345,7 @@ func (r *reporting) steadyOf(e *entry[server], q *kindSeries, x *rates, open []f
 		return nil
 	}
 	ev := event{server: e, kinds: []uint16{q.kind - 1}, nature: unasked, from: r.a.first, to: r.a.last + 1, requests: n, series: []*kindSeries{q}}
-	if r.weighEvidence(&ev); ev.strong < 2 {
+	if r.weighEvidence(&ev, nil); ev.strong < 2 {
 		return nil
 	}
 	part := e.v.more.forgedPart()

@@ -18,9 +18,15 @@ const (
 )
 
 // weighEvidence collects what the requests of an event have in common that a forger cannot hide, against what calm requests have.
-func (r *reporting) weighEvidence(ev *event) {
+// What larger events of the server have explains nothing about it.
+func (r *reporting) weighEvidence(ev *event, larger []event) {
 	m := ev.server.v.more
 	hot, calm := m.hot, m.calm
+	for i := range larger {
+		if o := &larger[i]; o.server == ev.server && o.forged {
+			hot.without(o.requests)
+		}
+	}
 	if all := float64(hot.n + calm.n); float64(hot.n) < ev.requests/2 && all < 1.5*ev.requests { // nearly all is the event
 		hot.merge(&calm)
 		calm = looks{}
@@ -38,7 +44,7 @@ func (r *reporting) weighEvidence(ev *event) {
 	known := calm.n >= leastEvidence/4
 	// Of a private network, in which all addresses are such and hosts are equally far, only a comparison tells anything.
 	if known || odd <= n/2 {
-		if text, ok := hot.oneHop(&calm, known); ok {
+		if text, ok := hot.oneHop(&calm, known, ev.requests); ok {
 			say(true, "%s", text)
 		}
 		if odd >= 0.05*n && float64(calm.odd) <= 0.02*float64(calm.n) {
@@ -68,12 +74,51 @@ func (r *reporting) weighEvidence(ev *event) {
 	}
 }
 
+// without takes away what so many forged requests have: the commonest hop limit or all alike, and addresses that are spread evenly or one
+// like the other.
+func (l *looks) without(requests float64) {
+	part := min(requests/float64(max(l.n, 1)), 1)
+	even := func(counts *[256]uint32) {
+		n := 0.0
+		for _, c := range counts {
+			if c > 0 {
+				n++
+			}
+		}
+		for i, c := range counts {
+			counts[i] = c - min(c, uint32(requests/n))
+		}
+	}
+	alike := func(counts *[256]uint32) {
+		for i, c := range counts {
+			counts[i] = uint32(float64(c) * (1 - part))
+		}
+	}
+	if most := slices.Index(l.hops[:], slices.Max(l.hops[:])); l.madeUp() {
+		even(&l.hops)
+	} else if own := float64(l.hops[most]); own >= 0.9*requests {
+		l.hops[most] = uint32(own - min(requests, own))
+	} else {
+		alike(&l.hops)
+	}
+	if l.spread() < mostSpread {
+		l.odd = 0
+		even(&l.nets)
+	} else {
+		l.odd = uint32(float64(l.odd) * (1 - part))
+		alike(&l.nets)
+	}
+	l.steps, l.same = uint32(float64(l.steps)*(1-part)), uint32(float64(l.same)*(1-part))
+	l.n -= uint64(part * float64(l.n))
+}
+
 // differs reports whether a share of what is hot is so much larger than that of what is calm. Of a flood that is not much more than
 // usual, a part looks calm.
 func differs(hot, calm uint32, n, m float64) bool { return float64(hot)/n-float64(calm)/m >= unlike }
 
-// oneHop says that hop limits are those of one machine or two, or are made up.
-func (l *looks) oneHop(calm *looks, known bool) (string, bool) {
+// oneHop says that hop limits of so many requests are those of one machine or two, or are made up. If more came in the same time, the rest
+// has those of calm times.
+func (l *looks) oneHop(calm *looks, known bool, requests float64) (string, bool) {
 	type value struct {
 		n  uint32
 		at int
@@ -86,16 +131,21 @@ func (l *looks) oneHop(calm *looks, known bool) (string, bool) {
 			most[1] = value{n, i}
 		}
 	}
-	n := float64(l.n)
-	one, two := most[0].n, most[0].n+most[1].n
-	usual := calm.hops[most[0].at]
+	n := min(float64(l.n), 1.1*requests)
+	share := func(v value) (hot, usual float64) {
+		usual = float64(calm.hops[v.at]) / float64(max(calm.n, 1))
+		return min((float64(v.n)-usual*(float64(l.n)-n))/n, 1), usual
+	}
+	one, usual := share(most[0])
+	two, usualTwo := share(most[1])
+	two, usualTwo = min(one+two, 1), usual+usualTwo
 	switch {
 	case l.hops[0] == uint32(l.n):
 		return "", false
-	case float64(one) >= alike*n && (!known || differs(one, usual, n, float64(calm.n))):
-		return fmt.Sprintf("%s of the packets have the hop limit %d", percent(float64(one)/n), most[0].at), true
-	case known && float64(two) >= alikeTwo*n && differs(two, usual+calm.hops[most[1].at], n, float64(calm.n)):
-		return fmt.Sprintf("%s of the packets have the hop limit %d or %d", percent(float64(two)/n), most[0].at, most[1].at), true
+	case one >= alike && (!known || one-usual >= unlike):
+		return fmt.Sprintf("%s of the packets have the hop limit %d", percent(one), most[0].at), true
+	case known && two >= alikeTwo && two-usualTwo >= unlike:
+		return fmt.Sprintf("%s of the packets have the hop limit %d or %d", percent(two), most[0].at, most[1].at), true
 	case l.madeUp():
 		return "their hop limits are made up", true
 	}
@@ -164,7 +214,7 @@ func (r *reporting) evenly(ev *event) (string, bool) {
 }
 
 // forgedPart returns the part that is forged of requests of which most are: those with the commonest hop limit, or as many as there would be
-// if all hop limits that are made up, or all networks, came as often as those in the middle do.
+// if all hop limits that are made up came as often as those that people do not have, or all networks as often as those in the middle.
 func (m *more) forgedPart() float64 {
 	l := m.hot
 	l.merge(&m.calm)
@@ -173,8 +223,17 @@ func (m *more) forgedPart() float64 {
 	switch {
 	case uint64(l.hops[0]) < l.n && most >= alike*n:
 		return most / n
-	case l.madeUp():
-		counts = l.hops[:]
+	case l.madeUp(): // systems begin with 64, 128 or 255, and people are less than 32 hops away
+		all, far := 0.0, []float64{}
+		for i, c := range l.hops {
+			if c > 0 {
+				all++
+				if block := (i - 1) >> 5; block != 1 && block != 3 && block != 7 {
+					far = append(far, float64(c))
+				}
+			}
+		}
+		return min(meanOf(far)*all/n, 1)
 	case l.spread() >= mostSpread:
 		return 1
 	}

@@ -149,7 +149,7 @@ func (r *reporting) nameEvents() {
 				break
 			}
 			if ev.because == nil {
-				r.weighEvidence(&ev)
+				r.weighEvidence(&ev, kept)
 			}
 			if ev.forged = ev.strong >= 2; !ev.forged && ev.requests < leastCrowd {
 				continue
@@ -166,22 +166,18 @@ func (r *reporting) nameEvents() {
 
 // withoutVictims takes from an event what is sent in the names of the victims of reflections.
 func (r *reporting) withoutVictims(ev event) event {
-	sum := 0.0
+	sum, other := 0.0, 0.0
 	for _, v := range r.victims {
 		for _, c := range v.clients {
 			if c.v.asked(ev.server.sum) {
-				sum += c.v.within(ev.from, ev.to)
+				n := c.v.within(ev.from, ev.to)
+				sum, other = sum+n, other+c.v.within(r.a.first, r.a.last+1)-n
 			}
 		}
 	}
-	if sum < 0.1*ev.requests {
-		return ev
-	}
-	part := max(1-sum/ev.requests, 0)
-	if part < 0.2 {
-		part = 0
-	}
-	if ev.sources < junkSources {
+	other /= max(r.duration()-ev.seconds(), 1) // per second: of what is usual, as much is sent in their names
+	part := 1 - (sum-min(ev.usual, other)*ev.seconds())/ev.requests
+	if part < 0.2 || sum >= 0.1*ev.requests && ev.sources < junkSources {
 		part = 0
 	}
 	ev.requests, ev.in, ev.out = ev.requests*part, ev.in*part, ev.out*part

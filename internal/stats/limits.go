@@ -12,7 +12,13 @@ func (r *reporting) limits() {
 		}
 	}
 	for i := range r.carpets {
-		forged += r.carpets[i].requests
+		c := &r.carpets[i]
+		forged += c.requests
+		for _, e := range r.servers { // those that reply get as much as each of the others
+			if e.v.replies > 0 && r.returned(e) == 0 && c.network.Contains(e.addr()) {
+				forged += c.requests / float64(c.silent)
+			}
+		}
 	}
 	for i := range r.victims {
 		if v := &r.victims[i]; !v.there {
