@@ -48,6 +48,7 @@ func (c *client) sole(least uint64) bool {
 	return c.requests >= least && c.proven == 0 && 10*c.challenged <= c.requests && c.bytesOut >= leastFactor*c.bytesIn && 10*c.kindsOf(c.favourite()) >= 9*c.requests
 }
 
+// kindsOf returns how many requests of a kind it sent.
 func (c *past) kindsOf(kind uint16) uint64 {
 	for _, k := range c.kinds {
 		if k.kind == kind {

@@ -9,15 +9,14 @@ import (
 // that asked once and got no reply is noPast.
 type client struct {
 	requests, bytesIn uint64
-	first, last       int64
-	server            uint64 // hash of the first one that it asked
-	kind              uint16 // the first one, plus one
-	least, most       uint16 // source ports of its requests, the least plus one
-	tracked, began    bool   // tracked: the set of the limits has room for it
-	burst             uint8  // packets since its buckets were full, while these are few; else 0
-	known             bool   // it asked before the span that is counted, see [Aggregate.Next]
+	lived
+	server      uint64 // hash of the first one that it asked
+	kind        uint16 // the first one, plus one
+	least, most uint16 // source ports of its requests, the least plus one
+	tracked     bool   // the set of the limits has room for it
+	burst       uint8  // packets since its buckets were full, while these are few; else 0
+	known       bool   // it asked before the span that is counted, see [Aggregate.Next]
 	*past
-	_ [8]byte
 }
 
 // A past is what is counted for a client that asks again, or gets replies.
@@ -58,8 +57,7 @@ func (s *strange) count(t int64, server, size uint64) {
 }
 
 func (s *strange) merge(o *strange) {
-	s.at(o.first)
-	s.at(o.last)
+	s.reach(&o.lived)
 	s.unasked += o.unasked
 	s.bytes += o.bytes
 	for i, w := range o.servers {
@@ -215,24 +213,7 @@ func (c *past) count(kind uint16) {
 		k.n++
 		return
 	}
-	for i := range c.kinds {
-		if k := &c.kinds[i]; k.kind == kind+1 || k.kind == 0 {
-			k.kind = kind + 1
-			k.n++
-			return
-		}
-	}
-}
-
-// at records the time of a message.
-func (c *client) at(t int64) {
-	if !c.began {
-		c.began, c.first, c.last = true, t, t
-	} else if t > c.last {
-		c.last = t
-	} else if t < c.first {
-		c.first = t
-	}
+	c.add(kind+1, 1)
 }
 
 // ports extends the range of source ports; least is the lowest plus one, 0 for none.
@@ -347,10 +328,7 @@ func (c *client) merge(o *client, kinds []uint16, room *pastRoom) {
 	}
 	c.requests += o.requests
 	c.bytesIn += o.bytesIn
-	if o.began {
-		c.at(o.first)
-		c.at(o.last)
-	}
+	c.reach(&o.lived)
 	c.ports(o.least, o.most)
 	if empty {
 		p.take(from, kinds)

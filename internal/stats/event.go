@@ -152,11 +152,12 @@ func (x *rates) freshOf(all []surge) []float64 {
 	return n
 }
 
-func meanOf(list []float64) (mean float64) {
+func meanOf(list []float64) float64 {
+	sum := 0.0
 	for _, v := range list {
-		mean += v / float64(len(list))
+		sum += v
 	}
-	return mean
+	return sum / float64(max(len(list), 1))
 }
 
 func sumsOf(lists ...[]float64) []float64 {
@@ -267,7 +268,7 @@ func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []
 	}
 	// If the server is down, those who else would prove themselves cannot: a flood is more than these.
 	proving := sumsOf(x.by[vouched], x.by[proven])
-	least := (eventFactor - 1) * quantileOf(proving, make([]bool, len(open)), 0.8)
+	least := (eventFactor - 1) * quantileOf(proving, nil, 0.8)
 	for i, c := range []struct {
 		nature      nature
 		counts      []float64
@@ -329,7 +330,7 @@ func (e *event) gain(o *event) {
 
 // rareOf returns what is usual per second of requests that should hardly be there: little, or nothing if there are always many.
 func rareOf(x []float64, seconds float64) float64 {
-	if low := quantileOf(x, make([]bool, len(x)), 0.2) / seconds; low < eventLeast && len(x) > 0 && 3*low*seconds < slices.Max(x) {
+	if low := quantileOf(x, nil, 0.2) / seconds; low < eventLeast && len(x) > 0 && 3*low*seconds < slices.Max(x) {
 		return low
 	}
 	return 0
@@ -337,10 +338,7 @@ func rareOf(x []float64, seconds float64) float64 {
 
 // steadyOf finds a flood that lasts as long as the capture: there is no calm to compare with, but what a forger cannot hide.
 func (r *reporting) steadyOf(e *entry[server], q *kindSeries, x *rates, open []float64) []event {
-	n := 0.0
-	for _, v := range open {
-		n += v
-	}
+	n := meanOf(open) * float64(len(open))
 	if n < eventLeast*r.duration() || r.duration() < eventTime {
 		return nil
 	}

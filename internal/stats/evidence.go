@@ -260,14 +260,11 @@ func (l *looks) spread() float64 {
 	}
 	slices.Sort(counts)
 	counts = counts[:len(counts)-commonest]
-	in := 0.0
-	for _, c := range counts {
-		in += c
-	}
+	sum, want := 0.0, meanOf(counts)
+	in := want * float64(len(counts))
 	if in < float64(l.n)/2 {
 		return math.Inf(1)
 	}
-	sum, want := 0.0, in/float64(len(counts))
 	for _, c := range counts {
 		sum += (c - want) * (c - want) / want
 	}

@@ -139,13 +139,15 @@ func (r *reporting) nameEvents() {
 		case unreturning:
 			ev.forged = true
 		case unasked:
-			if few, sum := r.busiest(&ev, false, 1); len(few) > 0 && len(few) <= mostGreedy && sum >= mostOf*ev.requests {
-				ev.clients, ev.theirs = few, sum
-				break
-			}
 			// Those who proved themselves before the capture, or in another part of it, are no forgers.
-			if few, sum := r.busiest(&ev, true, 1); len(few) > 0 && len(few) <= mostGreedy && sum >= mostOf*ev.requests {
-				ev.clients, ev.theirs, ev.nature = few, sum, real
+			for _, proves := range []bool{false, true} {
+				if few, sum := r.busiest(&ev, proves, 1); ev.clients == nil && len(few) > 0 && len(few) <= mostGreedy && sum >= mostOf*ev.requests {
+					if ev.clients, ev.theirs = few, sum; proves {
+						ev.nature = real
+					}
+				}
+			}
+			if ev.clients != nil {
 				break
 			}
 			if ev.because == nil {

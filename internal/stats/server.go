@@ -274,6 +274,14 @@ func (s *lived) at(t int64) {
 	}
 }
 
+// reach makes the times those of both.
+func (s *lived) reach(o *lived) {
+	if o.began {
+		s.at(o.first)
+		s.at(o.last)
+	}
+}
+
 // merge adds the counts of o, whose protocol is given.
 func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	if s.more == nil && o.more != nil {
@@ -305,10 +313,7 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 			own.good = addSaturated(own.good, k.good)
 			own.bad = addSaturated(own.bad, k.bad)
 			own.incomplete = addSaturated(own.incomplete, k.incomplete)
-			if k.began {
-				own.at(k.first)
-				own.at(k.last)
-			}
+			own.reach(&k.lived)
 		}
 	}
 	newer := o.stated > s.stated
@@ -326,10 +331,7 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 		s.hears().merge(o.heard)
 	}
 	s.lastReply = max(s.lastReply, o.lastReply)
-	if o.began {
-		s.at(o.first)
-		s.at(o.last)
-	}
+	s.reach(&o.lived)
 	switch {
 	case o.more != nil:
 		s.more.merge(o.more, kinds)

@@ -348,7 +348,7 @@ func (r *reporting) comparison(c *client, e *server, silent []*entry[client]) (x
 		all, own := &e.kinds[i], uint64(k.n)
 		others := uint64(all.requests) - min(own, uint64(all.requests))
 		for _, o := range silent {
-			if n := o.v.asks(k.kind); &o.v != c && o.v.replies == 0 {
+			if n := o.v.kindsOf(k.kind); &o.v != c && o.v.replies == 0 {
 				others -= min(n, others)
 			}
 		}
@@ -358,16 +358,6 @@ func (r *reporting) comparison(c *client, e *server, silent []*entry[client]) (x
 		}
 	}
 	return x
-}
-
-// asks returns how many requests of a kind it sent.
-func (c *client) asks(kind uint16) uint64 {
-	for _, k := range c.kinds {
-		if k.kind == kind {
-			return uint64(k.n)
-		}
-	}
-	return 0
 }
 
 // networkOf returns the network that clients are of, if it is one.

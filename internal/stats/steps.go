@@ -36,11 +36,7 @@ func surges(counts []float64, seconds, calm float64) []surge {
 		return list
 	}
 	// While surges are among what is judged, it looks higher than it is.
-	sum := 0.0
-	for _, v := range rest {
-		sum += v
-	}
-	if mean := sum / float64(len(rest)) / seconds; calm < 0 || mean < calm {
+	if mean := meanOf(rest) / seconds; calm < 0 || mean < calm {
 		list, _ = surgesAbove(counts, seconds, mean)
 	}
 	return list
@@ -97,11 +93,11 @@ func usualOf(x []float64, explained []bool, calm float64) (usual float64, sharp 
 	return usual, false
 }
 
-// quantileOf returns a quantile of what is not explained.
+// quantileOf returns a quantile of what is not explained, or of all.
 func quantileOf(x []float64, explained []bool, q float64) float64 {
 	var rest []float64
 	for i, v := range x {
-		if !explained[i] {
+		if explained == nil || !explained[i] {
 			rest = append(rest, v)
 		}
 	}
@@ -141,20 +137,11 @@ func hottest(x []float64, usual, seconds float64) (from, to int) {
 
 // steep reports whether a run begins or ends within few buckets, as what people do does not.
 func steep(x []float64, i, j int, usual float64) bool {
-	level := medianOf(x[i:j]) - usual
+	level := quantileOf(x[i:j], nil, 0.5) - usual
 	low := func(k int) bool { return k < 0 || k >= len(x) || x[k]-usual < level/3 }
 	begins := i > 0 && (low(i-1) || low(i-2)) && i+2 < len(x) && x[i+2]-usual > level*2/3
 	ends := j < len(x) && (low(j) || low(j+1)) && j-3 >= 0 && x[j-3]-usual > level*2/3
 	return begins || ends
-}
-
-func medianOf(x []float64) float64 {
-	s := slices.Clone(x)
-	slices.Sort(s)
-	if len(s) == 0 {
-		return 0
-	}
-	return s[len(s)/2]
 }
 
 // A level is a part of a run in which the rate stays the same.
@@ -259,7 +246,7 @@ func levelsOf(x []float64, usual, seconds float64) (list []level) {
 func edges(x []float64, i, j int, usual float64) surge {
 	s := surge{from: float64(i), to: float64(j), usual: usual}
 	const near = 5
-	first, last := medianOf(x[min(i+1, j-1):min(i+1+near, j)])-usual, medianOf(x[max(j-1-near, i):max(j-1, i+1)])-usual
+	first, last := quantileOf(x[min(i+1, j-1):min(i+1+near, j)], nil, 0.5)-usual, quantileOf(x[max(j-1-near, i):max(j-1, i+1)], nil, 0.5)-usual
 	part := func(k int, l float64) float64 {
 		if k < 0 || k >= len(x) || l <= 0 {
 			return 0

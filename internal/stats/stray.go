@@ -249,10 +249,7 @@ func (a *Aggregate) addStray(o *entry[stray], same bool) {
 	s.out += v.out
 	s.bytesIn += v.bytesIn
 	s.bytesOut += v.bytesOut
-	if v.began {
-		s.at(v.first)
-		s.at(v.last)
-	}
+	s.reach(&v.lived)
 }
 
 // placeStrays gives servers what was counted at their addresses and ports. It is for the sum of all shards.
