@@ -2,6 +2,7 @@ package quake3
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -209,4 +210,212 @@ func checkCounts(r *dissect.Reader, s *dissect.Server) {
 	if s.MaxPlayers.OK && s.MaxPlayers.Value > 0 && s.Players.Value > s.MaxPlayers.Value {
 		r.Note(counts, dissect.Num(s.Players.Value), dissect.Num(s.MaxPlayers.Value))
 	}
+}
+
+// maxNumbers is the largest number of numbers before a name.
+const maxNumbers = 8
+
+// A piece is the range of a value in a line.
+type piece struct{ lo, hi int }
+
+// A playerLine has the ranges of the parts of a player's line. The games put
+// different numbers before the name, and Warsow one after it:
+//
+//	score ping "name"                     Quake 3 and most
+//	score ping team "name"                Nexuiz, Xonotic, Soldier of Fortune II
+//	score ping "name" team                Warsow
+//	score ping "name" "address"           a few servers, as in Quake 2
+//	ping "name"                           Medal of Honor
+//	? score ? time ? "rank" "name"        Medal of Honor: Pacific Assault
+type playerLine struct {
+	numbers [maxNumbers]piece
+	n       int
+	first   piece // text in quotation marks: the name, or the rank
+	second  piece // second text in quotation marks: the address, or the name
+	two     bool  // there is a second
+	team    piece // the number after the name
+	hasTeam bool
+	pacific bool // the format of Pacific Assault
+	odd     bool // the name holds a quotation mark
+	length  int  // of the line
+}
+
+// scan finds the parts of a line without its new line. It returns false if the line is
+// not one of a player.
+func scan(b []byte) (l playerLine, ok bool) {
+	l.length = len(b)
+	i := 0
+	for {
+		at := i
+		for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
+			i++
+		}
+		if i == len(b) || i-at > quake.MaxBlanks {
+			return l, false
+		}
+		if b[i] == '"' {
+			break
+		}
+		n := number(b[i:])
+		if n == 0 || l.n == maxNumbers || i+n == len(b) || b[i+n] != ' ' && b[i+n] != '\t' {
+			return l, false
+		}
+		l.numbers[l.n] = piece{i, i + n}
+		l.n++
+		i += n
+	}
+	j := bytes.LastIndexByte(b, '"')
+	if j == i || l.n == 0 {
+		return l, false
+	}
+	// After the last quotation mark: only blanks, or one number.
+	tail := j + 1
+	for tail < len(b) && quake.Blank(b[tail]) {
+		tail++
+	}
+	if tail < len(b) {
+		n := number(b[tail:])
+		if n == 0 || tail == j+1 || tail-j > quake.MaxBlanks || len(bytes.Trim(b[tail+n:], " \r\t")) > 0 || len(b)-tail-n > quake.MaxBlanks {
+			return l, false
+		}
+		l.team, l.hasTeam = piece{tail, tail + n}, true
+	} else if len(b)-j > quake.MaxBlanks {
+		return l, false
+	}
+	l.first = piece{i + 1, j}
+	text := b[i+1 : j]
+	if k := bytes.Index(text, []byte(`" "`)); k >= 0 && bytes.IndexByte(text[k+3:], '"') < 0 {
+		second := piece{i + 1 + k + 3, j}
+		l.pacific = l.n == 5 && !l.hasTeam
+		if l.pacific || isAddress(b[second.lo:second.hi]) {
+			l.first.hi, l.second, l.two = i+1+k, second, true
+		}
+	}
+	name := l.first
+	if l.pacific {
+		name = l.second
+	}
+	l.odd = bytes.IndexByte(b[name.lo:name.hi], '"') >= 0
+	return l, true
+}
+
+// number returns the length of the number at the start of b: a sign, digits, a
+// fraction.
+func number(b []byte) int {
+	i := 0
+	if i < len(b) && (b[i] == '-' || b[i] == '+') {
+		i++
+	}
+	digits := i
+	for i < len(b) && quake.Digit(b[i]) {
+		i++
+	}
+	if i == digits || i-digits > 18 {
+		return 0
+	}
+	if i+1 < len(b) && b[i] == '.' && quake.Digit(b[i+1]) {
+		for i++; i < len(b) && quake.Digit(b[i]); i++ {
+		}
+	}
+	if i > 40 {
+		return 0
+	}
+	return i
+}
+
+// isAddress reports whether b looks like the address of a player: an IP address,
+// perhaps partly hidden, or a word that engines use instead.
+func isAddress(b []byte) bool {
+	switch string(b) {
+	case "loopback", "localhost", "bot", "BOT":
+		return true
+	}
+	marks := 0
+	for _, c := range b {
+		switch {
+		case c == '.' || c == ':':
+			marks++
+		case !quake.Digit(c) && (c|0x20 < 'a' || c|0x20 > 'f') && c != 'x' && c != 'X' && c != '*' && c != '[' && c != ']':
+			return false
+		}
+	}
+	return marks >= 2
+}
+
+// readPlayer reads a line whose parts scan has found.
+func readPlayer(r *dissect.Reader, l *playerLine) (p Player) {
+	at := 0 // offset in the line up to which it has been read
+	base := r.Offset()
+	take := func(f *dissect.Field, v piece, to int) string {
+		s := r.Span(f, 0, v.lo-at, v.hi-v.lo, to-v.hi)
+		at = to
+		return s
+	}
+	take1 := func(i int, f *dissect.Field) string { // number i, with the blanks after it
+		to := l.first.lo - 1
+		if i+1 < l.n {
+			to = l.numbers[i+1].lo
+		}
+		return take(f, l.numbers[i], to)
+	}
+	switch {
+	case l.pacific:
+		take1(0, fColumn1)
+		p.Score = float(take1(1, fScore))
+		take1(2, fColumn3)
+		take1(3, fPlaying)
+		take1(4, fColumn5)
+	case l.n == 1:
+		p.Ping = keyvalue.Int(take1(0, fPing))
+	default:
+		p.Score = float(take1(0, fScore))
+		p.Ping = keyvalue.Int(take1(1, fPing))
+		more := 2
+		if l.n > more && !l.hasTeam {
+			p.Team = keyvalue.Int(take1(more, fTeam))
+			more++
+		}
+		if l.n > more {
+			list := r.Begin(fColumns)
+			for ; more < l.n; more++ {
+				take1(more, fColumn)
+			}
+			r.End(list)
+		}
+	}
+	behind := l.length
+	if l.hasTeam {
+		behind = l.team.lo
+	}
+	name := base + l.first.lo
+	switch {
+	case l.pacific:
+		p.Rank = take(fRank, l.first, l.second.lo-1)
+		name = base + l.second.lo
+		p.Name = take(fName, l.second, behind)
+	case l.two:
+		p.Name = take(fName, l.first, l.second.lo-1)
+		p.Address = take(fAddress, l.second, behind)
+	default:
+		p.Name = take(fName, l.first, behind)
+	}
+	if l.hasTeam {
+		p.Team = keyvalue.Int(take(fTeam, l.team, l.length))
+	}
+	if l.odd {
+		r.Find(nameQuote, fName, name, len(p.Name), dissect.Str(p.Name))
+	}
+	return p
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func float(s string) dissect.Opt[float64] {
+	v, err := strconv.ParseFloat(s, 64)
+	return dissect.Opt[float64]{Value: v, OK: err == nil}
 }
