@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/cut"
+	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/top"
+	"github.com/qdissect/qdissect/internal/whole"
+)
+
+// save writes the frames of the messages that match an expression.
+func (w *watching) save(name string, s *top.Snapshot, expr string) (string, error) {
+	if _, err := os.Lstat(name); err == nil {
+		return "", fmt.Errorf("%s exists; use another name", name)
+	}
+	if expr == "" {
+		return "", errors.New("select a server, a client or a conversation first")
+	}
+	f, err := display.Compile(expr)
+	if err != nil {
+		return "", err
+	}
+	c := cut.Options{Out: name, Filter: f, Comments: true, Analysis: w.run.Analysis}
+	if s.Frames == nil && len(w.run.Inputs) == 1 && w.run.Frames.Window == nil {
+		c.In = w.run.Inputs[0]
+	} else {
+		dir, err := whole.Temp("qdissect-top")
+		if err != nil {
+			return "", err
+		}
+		defer dir.Discard()
+		c.In = filepath.Join(dir.Name(), "frames.pcapng")
+		if err := w.spill(c.In, s); err != nil {
+			return "", err
+		}
+	}
+	r, err := cut.Run(c)
+	switch {
+	case err != nil:
+		return "", err
+	case r.Frames == 0:
+		return "", errors.New("no messages of it are in memory; no file written")
+	}
+	return fmt.Sprintf("%s of %d messages written to %s", nettext.Count(int(r.Frames), "frame"), r.Chosen, name), nil
+}
+
+// spill writes the frames of a snapshot to a file.
+func (w *watching) spill(name string, s *top.Snapshot) error {
+	out, err := capture.Create(name)
+	if err != nil {
+		return err
+	}
+	o := w.again(s).Only(func(_, _ netip.AddrPort) bool { return false })
+	o.Out, o.Save = io.Discard, &pipeline.Saving{Saver: saveTo{out}}
+	o.Reporter, o.Trouble = w.run.Reporter, func(error) {}
+	_, err = pipeline.Run(o)
+	return errors.Join(err, out.Close())
+}
+
+// saveTo is a [pipeline.Saver].
+type saveTo struct{ *capture.Writer }
+
+func (s saveTo) Save(f *capture.Frame) error { return s.Write(f) }
+
+// export writes a view as JSON, or a report in the format that the name says.
+func (w *watching) export(name string, view any) (string, error) {
+	if _, err := os.Lstat(name); err == nil {
+		return "", fmt.Errorf("%s exists; use another name", name)
+	}
+	if r, ok := view.(*stats.Report); ok {
+		o := reportOptions{output: name}
+		return "report written to " + name, o.write(w.env, r, nil)
+	}
+	b, err := json.Marshal(view)
+	if err != nil {
+		return "", err
+	}
+	var text bytes.Buffer
+	if err := json.Indent(&text, escapeUnsafe(b), "", "  "); err != nil {
+		return "", err
+	}
+	text.WriteByte('\n')
+	return "written to " + name, whole.Write(name, text.Bytes(), true)
+}
