@@ -161,7 +161,7 @@ func (t *tracker) conclude(q *request, evict bool) {
 func (t *tracker) outcome(q *request) Outcome {
 	got := t.requests.answered(q)
 	switch {
-	case q.answer != 0 && q.has(isLate):
+	case q.answer != 0 && (q.has(isLate) || got.late):
 		return OutcomeLate
 	case q.answer != 0 && got.partial:
 		return OutcomePartial

@@ -170,7 +170,7 @@ func (t *tracker) take(q *request, x *arrival, frame uint64, now int64) *answer 
 	o.lastFrame = frame
 	if first || q.has(isDamaged) {
 		o.firstFrame = frame
-		o.first, o.partial = x.first, x.partial
+		o.first, o.partial, o.late = x.first, x.partial, x.first-q.sent > int64(t.config.Limits.Window)
 		if first && !q.has(isOptional) {
 			t.server(q).answer()
 		}

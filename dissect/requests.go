@@ -95,6 +95,7 @@ type answer struct {
 	data         bool // a reply with data came
 	ended        bool // a reply was the last of its list
 	partial      bool // the first reply lacks parts
+	late         bool // it came when the time for it was over
 	unused       bool // only a challenge came, and no request used it
 }
 

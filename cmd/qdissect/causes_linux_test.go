@@ -29,6 +29,7 @@ type network struct {
 	hasty  bool   // clients close their socket at once
 	pace   time.Duration
 	heard  bool // a reply came
+	abrupt bool // the capture ends with the last request
 
 	mu    sync.Mutex
 	clock float64 // seconds of the film at the newest request
@@ -43,7 +44,8 @@ const (
 	onClients
 )
 
-// stage makes the network, runs commands at its places, and begins to capture at one of them: with "up" only what comes from clients.
+// stage makes the network, runs commands at its places, and begins to capture at one of them: with "up" only what comes in, with "down" only
+// what goes out.
 func (f *film) stage(at int, interfaces string, commands ...string) *network {
 	s := &network{film: f, t: f.t, from: "20.7.0.%d"}
 	for i := range s.spaces {
@@ -119,7 +121,8 @@ func (s *network) capture(place int, interfaces string) {
 	must.Do(s.t, err)
 	var only *net.Interface
 	to := unix.SockaddrLinklayer{Protocol: 0x0300}
-	if name := strings.TrimSuffix(interfaces, " up"); name != "any" {
+	name, way, _ := strings.Cut(interfaces, " ")
+	if name != "any" {
 		if only, err = net.InterfaceByName(name); err == nil {
 			to.Ifindex = only.Index
 			err = unix.Bind(fd, &to)
@@ -136,7 +139,9 @@ func (s *network) capture(place int, interfaces string) {
 		close(stop)
 		<-stopped
 		unix.Close(fd)
-		s.goesOn(s.clock + 30)
+		if !s.abrupt {
+			s.goesOn(s.clock + 30)
+		}
 	}
 	go func() {
 		defer close(stopped)
@@ -152,7 +157,7 @@ func (s *network) capture(place int, interfaces string) {
 				}
 			}
 			const loopback, outgoing = 772, unix.PACKET_OUTGOING // of a packet on lo, both ends are seen
-			if l, ok := from.(*unix.SockaddrLinklayer); ok && l.Pkttype == outgoing && (l.Hatype == loopback || strings.HasSuffix(interfaces, " up")) {
+			if l, ok := from.(*unix.SockaddrLinklayer); ok && l.Pkttype == outgoing && (l.Hatype == loopback || way == "up") || ok && l.Pkttype != outgoing && way == "down" {
 				continue
 			}
 			at := time.Now()
@@ -318,7 +323,63 @@ const (
 	askRules   = "\xff\xff\xff\xffV\x00\x00\x00\x00"
 )
 
+const stagedMaster = "198.51.100.11:27010"
+
 var stagedCauses = []filmCause{
+	{id: "master_silent", says: "master 198.51.100.11:27010 sends nothing back", has: mastered(4, ""), near: mastered(1, ""), nearIs: "works"},
+	{id: "master_refuses", says: "does not list it.*banned",
+		has:  mastered(4, "\xff\xff\xff\xffl\nYour server is banned.\n\x00"),
+		near: mastered(4, "\xff\xff\xff\xffs\n\x01\x02\x03\x04"), nearIs: "works"},
+	{id: "master_version", says: "because of its version",
+		has:  mastered(4, "\xff\xff\xff\xffl\nOutdated Version.  Please update.\n\x00"),
+		near: mastered(4, "\xff\xff\xff\xffl\nYour server is banned.\n\x00"), nearIs: "master_refuses"},
+	{id: "not_in_list", says: "in none of 10 lists of the master 198.51.100.11:27010.*Europe, .gamedir.cstrike",
+		has:  mastered(4, "\xff\xff\xff\xffs\n\x01\x02\x03\x04", "198.51.100.10:27016", "203.0.113.8:27015"),
+		near: mastered(4, "\xff\xff\xff\xffs\n\x01\x02\x03\x04", "203.0.113.8:27015", stagedHost), nearIs: "works"},
+	{id: "other_kind", says: "20 replies of another kind", has: acted("", always(rulesReply(3)), inquiry{20, askInfo}), near: acted("", open, inquiry{20, askInfo}), nearIs: "works"},
+	{id: "unknown_requests", says: "20 datagrams that no protocol recognises",
+		has: acted("", silent, inquiry{20, "\x01\x09 no such game"}), near: acted("", open, inquiry{20, askInfo}), nearIs: "works"},
+	{id: "challenge_unused", says: "No client gets past the challenge",
+		has: func(f *film) {
+			s := f.stage(onHost, "eth0")
+			s.serve(stagedHost, guarded(byAddress))
+			for i := range 30 {
+				s.next()
+				s.exchange(s.socket(onClients, fmt.Sprintf(s.from, 1+i%12)+":0", ""), stagedHost, askInfo)
+			}
+			s.end()
+		},
+		near: acted("", guarded(byAddress), inquiry{30, askInfo}), nearIs: "works"},
+	{id: "no_requests_captured", says: "no requests to it: one direction",
+		has: func(f *film) {
+			s := f.stage(onHost, "eth0 down")
+			s.abrupt = true
+			s.serve(stagedHost, open)
+			s.ask(20, stagedHost, askInfo)
+			s.end()
+		},
+		near: acted("", open, inquiry{20, askInfo}), nearIs: "works"},
+	{id: "nobody_asked", says: "Nobody asked.*5 datagrams of that host",
+		has: func(f *film) {
+			s := f.stage(onHost, "eth0")
+			s.abrupt = true
+			server, player := s.socket(onHost, stagedHost, ""), s.socket(onClients, "20.7.0.1:27005", "")
+			for range 5 {
+				s.next()
+				must.Get(server.WriteTo([]byte("\x01\x09 no such game"), player.LocalAddr()))(s.t)
+			}
+			s.end()
+		},
+		near: acted("", open, inquiry{20, askInfo}), nearIs: "works"},
+	{id: "capture_ends", says: "ends before a reply",
+		has: func(f *film) {
+			s := f.stage(onHost, "eth0")
+			s.abrupt = true
+			s.serve(stagedHost, silent)
+			s.ask(6, stagedHost, askInfo)
+			s.end()
+		},
+		near: acted("", silent, inquiry{6, askInfo}), nearIs: "no_reply"},
 	{id: "no_reply", says: "replied to none of 30 requests.*firewall", not: "listens",
 		has:  acted("|input priority 0: udp dport 27015 drop", open, inquiry{30, askInfo}),
 		near: acted("|input priority 0: tcp dport 27015 drop", guarded(byAddress), inquiry{30, askInfo}), nearIs: "works"},
@@ -652,6 +713,44 @@ func acted(rule string, replies func(string, netip.AddrPort) []string, list ...i
 		for _, a := range list {
 			s.heard = false
 			s.ask(a.n, stagedHost, a.what)
+		}
+		s.end()
+	}
+}
+
+// mastered makes a server that works, so many heartbeats of it to a master, which replies, and browsers to whom the master lists servers.
+func mastered(n int, reply string, listed ...string) func(*film) {
+	return func(f *film) {
+		s := f.stage(onHost, "any")
+		server := s.serve(stagedHost, open)
+		s.ask(20, stagedHost, askInfo)
+		master := s.socket(onHost, stagedMaster, "")
+		hear := func(answer string) {
+			must.Do(s.t, master.SetReadDeadline(time.Now().Add(5*time.Second)))
+			_, from, err := master.ReadFromUDPAddrPort(make([]byte, 2048))
+			must.Do(s.t, err)
+			if answer != "" {
+				must.Get(master.WriteToUDPAddrPort([]byte(answer), from))(s.t)
+			}
+		}
+		for range n {
+			for range 6 { // a heartbeat at once after another one is a repetition
+				s.next()
+			}
+			must.Get(server.WriteTo([]byte(heartbeat), master.LocalAddr()))(s.t)
+			hear(reply)
+		}
+		list := "\xff\xff\xff\xfff\n"
+		for _, a := range listed {
+			b := must.Get(netip.MustParseAddrPort(a).MarshalBinary())(s.t) // the port is little-endian there
+			list += string(b[:4]) + string([]byte{b[5], b[4]})
+		}
+		list += "\x00\x00\x00\x00\x00\x00"
+		for i := range 10 * min(len(listed), 1) {
+			s.next()
+			browser := s.socket(onClients, fmt.Sprintf(s.from, 1+i)+":0", stagedMaster)
+			must.Get(browser.Write([]byte("1\x030.0.0.0:0\x00\\gamedir\\cstrike\x00")))(s.t)
+			hear(list)
 		}
 		s.end()
 	}

@@ -106,9 +106,7 @@ func (o *reportOptions) run(args []string, env environment) error {
 	}); err != nil {
 		return err
 	}
-	if o.format == "" {
-		o.format = map[string]string{".html": "html", ".htm": "html", ".json": "json"}[strings.ToLower(filepath.Ext(o.output))]
-	}
+	o.resolve()
 	r := &reporting{o: o, made: stats.Made{Version: versionText()}}
 	var err error
 	if r.home, err = networks(o.home); err != nil {
@@ -285,6 +283,13 @@ func escapeUnsafe(b []byte) []byte {
 		}
 	}
 	return out
+}
+
+// resolve makes the format that of the output's name if none is given.
+func (o *reportOptions) resolve() {
+	if o.format == "" {
+		o.format = map[string]string{".html": "html", ".htm": "html", ".json": "json"}[strings.ToLower(filepath.Ext(o.output))]
+	}
 }
 
 // servers is how many servers the report lists at least.

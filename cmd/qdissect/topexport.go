@@ -81,6 +81,7 @@ func (w *watching) export(name string, view any) (string, error) {
 	}
 	if r, ok := view.(*stats.Report); ok {
 		o := reportOptions{output: name}
+		o.resolve()
 		return "report written to " + name, o.write(w.env, r, nil)
 	}
 	b, err := json.Marshal(view)

@@ -319,6 +319,9 @@ func packs(p *dissect.Protocol) bool {
 // the client did not choose, without framing and padding.
 func queryOf(p *dissect.Protocol, m *dissect.Message, sources []dissect.Source, nodes []dissect.Node) *query {
 	q := &query{protocol: p, challenge: m.Pair.Challenge, value: m.Pair.Value}
+	if q.value > mostToken {
+		q.challenge = dissect.NoChallenge // those of the capture are given again
+	}
 	h, packed := &p.Handshake, packs(p)
 	var key strings.Builder
 	key.WriteString(p.Name + " " + m.Type.Name)

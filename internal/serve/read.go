@@ -220,7 +220,7 @@ func (o *observer) at(frame uint64, otherwise time.Time) int64 {
 // reply copies a reply with its datagrams.
 func (o *observer) reply(r *dissect.Record, parts int) *reply {
 	p := &reply{
-		title: string(r.AppendSummary(nil)), kind: r.Type.Title, issued: r.Pair.Challenge == dissect.ChallengeIssued, value: r.Pair.Value,
+		title: string(r.AppendSummary(nil)), kind: r.Type.Title, issued: r.Pair.Challenge == dissect.ChallengeIssued && r.Pair.Value <= mostToken, value: r.Pair.Value,
 	}
 	sources, nodes := r.Sources, r.Nodes
 	if packs(r.Protocol) && parts == 1 && len(sources) == 2 {

@@ -312,6 +312,9 @@ func rawTitle(payload []byte) string {
 	return fmt.Sprintf("%d bytes  % x", len(payload), payload)
 }
 
+// mostToken is the largest challenge that is made anew.
+const mostToken = 1<<32 - 1
+
 // epoch is the lifetime of a challenge. It remains valid for one more epoch.
 const epoch = 30 * time.Second
 
