@@ -34,7 +34,14 @@ type network struct {
 	mu    sync.Mutex
 	clock float64 // seconds of the film at the newest request
 	since time.Time
+	moves []move // of the clock
 	end   func()
+}
+
+// A move is the real time of a request, and its time in the film.
+type move struct {
+	since time.Time
+	clock float64
 }
 
 // The places of a network.
@@ -133,6 +140,7 @@ func (s *network) capture(place int, interfaces string) {
 	}
 	must.Do(s.t, err)
 	s.since = time.Now()
+	s.moves = []move{{s.since, s.clock}}
 	stop, stopped := make(chan bool), make(chan bool)
 	s.end = func() {
 		time.Sleep(40 * time.Millisecond)
@@ -166,7 +174,11 @@ func (s *network) capture(place int, interfaces string) {
 			}
 			frame := bytes.Clone(buf[:n])
 			s.mu.Lock()
-			s.frame(s.clock+max(at.Sub(s.since), 0).Seconds(), frame)
+			i := len(s.moves) - 1 // this thread may come late: the clock may have moved on
+			for i > 0 && s.moves[i].since.After(at) {
+				i--
+			}
+			s.frame(s.moves[i].clock+max(at.Sub(s.moves[i].since), 0).Seconds(), frame)
 			s.mu.Unlock()
 		}
 	}()
@@ -183,6 +195,7 @@ func (s *network) next() {
 		s.clock += .5
 	}
 	s.since = time.Now()
+	s.moves = append(s.moves, move{s.since, s.clock})
 }
 
 // socket opens a socket at a place. If it is connected, its kernel refuses what comes from elsewhere.
