@@ -171,6 +171,7 @@ type Keeper struct {
 	unknown  int
 }
 
+// Record keeps a record.
 func (k *Keeper) Record(r *dissect.Record) { k.keep(r, !k.noText) }
 
 // keep keeps a record, with or without its body as text.
@@ -192,7 +193,11 @@ func (k *Keeper) keep(r *dissect.Record, body bool) {
 	c.BodyText = strings.ReplaceAll(fmt.Sprintf("%s %#v", summary, reflect.ValueOf(r.Body).Elem().Interface()), "(nil)", "{}")
 	k.Records = append(k.Records, c)
 }
+
+// Unknown counts a datagram that no protocol recognises.
 func (k *Keeper) Unknown(*dissect.Unknown) { k.unknown++ }
+
+// Finding keeps the name of a finding without a message.
 func (k *Keeper) Finding(f *dissect.FlowFinding) {
 	k.findings = append(k.findings, f.Type.ID)
 	f.AppendText(nil)

@@ -99,18 +99,18 @@ func (d *Decoder) fragment(f *Frame, out *Datagram, p piece) Outcome {
 	return o
 }
 
-func (out *Datagram) judgeFragments(whole *reassembly.Fragments) {
+func (d *Datagram) judgeFragments(whole *reassembly.Fragments) {
 	if n := whole.Duplicates(); n > 0 {
-		out.note(FragmentsDuplicated, 0, n)
+		d.note(FragmentsDuplicated, 0, n)
 	}
 	if n := whole.Overlaps(); n > 0 {
-		out.note(FragmentsOverlap, 0, n)
+		d.note(FragmentsOverlap, 0, n)
 	}
 	if n := whole.Conflicts(); n > 0 {
-		out.note(FragmentsConflict, 0, n)
+		d.note(FragmentsConflict, 0, n)
 	}
 	if whole.OutOfOrder() {
-		out.note(FragmentsReordered, 0, 1)
+		d.note(FragmentsReordered, 0, 1)
 	}
 }
 

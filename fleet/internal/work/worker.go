@@ -95,6 +95,7 @@ func (q *queue) watchEnd(ctx context.Context, r *Record) *Record {
 	return r
 }
 
+// Pause waits for a while, or until the context ends.
 func Pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
