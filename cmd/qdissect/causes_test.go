@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -1047,5 +1048,29 @@ func TestCutCaptures(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestCutTraffic: the traffic of a game, of which a capture has the usual beginnings only, takes nothing from what is known of queries.
+func TestCutTraffic(t *testing.T) {
+	f := &film{t: t, snap: 96}
+	random, move := rand.NewChaCha8([32]byte{}), make([]byte, 90)
+	polls(120, func(_ int, at float64, from netip.AddrPort) {
+		f.udp(at, from, filmServer, askInfo)
+		up := at < 20 || at > 40
+		if up {
+			f.udp(at+.001, filmServer, from, infoReply("Old town"))
+		}
+		for i := range 20 {
+			_, _ = random.Read(move)
+			move[0] = 0x40 + byte(i%7)
+			f.udp(at+float64(i)/50, from, filmServer, string(move))
+			if up {
+				f.udp(at+float64(i)/50+.001, filmServer, from, string(move[1:]))
+			}
+		}
+	})
+	if said := agree(t, f.write(t)); len(said) != 1 || said[0].Kind != stats.ServerDown {
+		t.Errorf("%+v", said)
 	}
 }

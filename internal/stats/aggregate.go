@@ -311,11 +311,12 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	}
 }
 
-// cut counts a datagram of which the capture has only the beginning: unread if it is not read as a message.
+// cut counts a datagram of which the capture has only the beginning: unread if it is not read as a message. What a server sends may then be
+// a reply.
 func (a *Aggregate) cut(src, dst netip.AddrPort, unread uint64) {
 	e := a.known(&src, 0)
 	if e == nil {
-		e = a.known(&dst, 0)
+		e, unread = a.known(&dst, 0), 0
 	}
 	if e != nil {
 		h := e.v.hears()

@@ -54,7 +54,8 @@ type heard struct {
 	icmp      string // of the newest error
 	icmpFrame uint64
 	from      key // the lowest of other ends from which it replies, if any
-	// Datagrams to or from it of which the capture has only the beginning, and those among them that were not read as messages.
+	// Datagrams to or from it of which the capture has only the beginning, and those that it sent among them that may be messages which
+	// could not be read.
 	cut, unread uint64
 }
 

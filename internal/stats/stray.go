@@ -36,12 +36,20 @@ type sender struct {
 	n    uint64
 }
 
+// mostHead is how many bytes of a message its protocol may be recognised by: a pong of RakNet needs 33. With more of them, what is not
+// recognised is no message, but most often the traffic of a game.
+const mostHead = 40
+
 // Unknown counts a datagram that no protocol recognises.
 func (a *Aggregate) Unknown(u *dissect.Unknown) {
 	src, dst := endpoint.Of(u.Src), endpoint.Of(u.Dst)
 	a.Foreign(u.Time.UnixNano(), &src, &dst, len(u.Payload)+u.Missing, len(u.Frames), u.Missing > 0)
 	if u.Missing > 0 {
-		a.cut(u.Src, u.Dst, 1)
+		unread := uint64(0)
+		if len(u.Payload) < mostHead {
+			unread = 1
+		}
+		a.cut(u.Src, u.Dst, unread)
 	}
 	if a.focus != nil {
 		a.focus.foreign(u)

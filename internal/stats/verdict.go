@@ -158,7 +158,7 @@ func (r *reporting) cannotTell() {
 		}
 	}
 	if n := r.a.cuts; n > 0 {
-		text += fmt.Sprintf(" Its snapshot length cut %s: what these are or answer is not known.", count(n, "datagram", "datagrams"))
+		text += fmt.Sprintf(" The snapshot length cut %s: what these are or answer is not known.", count(n, "datagram", "datagrams"))
 		advice = causeOf("cut").Advice
 	}
 	if r.o.OneSided && t.Requests+t.Replies > 0 {
