@@ -221,7 +221,7 @@ func (r *reporting) reflected() {
 
 // standsForAll reports whether all clients of a server come as one, by the address of Docker's proxy or of a gateway that translates sources (SNAT).
 func standsForAll(c *entry[client], e *entry[server]) bool {
-	return e.v.sources().Count == 1 && gateway(c.addr()) && c.v.most >= c.v.least // the least is one more
+	return gateway(c.addr()) && c.v.most >= c.v.least && e.v.sources().Count == 1 // the least is one more
 }
 
 // A group is a set of clients that ask servers too often.

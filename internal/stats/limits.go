@@ -72,9 +72,15 @@ func (r *reporting) perAddress(part float64) {
 		l.Forged += r.a.forgotten[never].dropped[i]
 		r.Limits.PerAddress = append(r.Limits.PerAddress, l)
 	}
+	var alone []*entry[server]
+	for _, e := range r.servers {
+		if e.v.sources().Count == 1 {
+			alone = append(alone, e)
+		}
+	}
 	for k := range r.a.clients.entries {
 		c := &r.a.clients.entries[k]
-		if c.v.requests <= leastBurst || slices.ContainsFunc(r.servers, func(e *entry[server]) bool { return standsForAll(c, e) && c.v.asked(e.sum) }) {
+		if c.v.requests <= leastBurst || slices.ContainsFunc(alone, func(e *entry[server]) bool { return standsForAll(c, e) && c.v.asked(e.sum) }) {
 			continue // no rule is for that server
 		}
 		class := r.className(c)
