@@ -325,7 +325,7 @@
 			};
 		});
 		const time = (kept.get('time') || '').split('-').map(Number);
-		if (time.length === 2) choose(Math.round((time[0] - D.i0) / iw), Math.round((time[1] - D.i0) / iw));
+		if (time.length === 2 && time.every(Number.isFinite)) choose(Math.round((time[0] - D.i0) / iw), Math.round((time[1] - D.i0) / iw));
 		else choose(0, count);
 		let wide = innerWidth;
 		addEventListener('resize', () => { if (innerWidth !== wide) { wide = innerWidth; kinds.forEach(draw); zoom(); } });

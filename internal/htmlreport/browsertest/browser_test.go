@@ -478,6 +478,9 @@ func TestTables(t *testing.T) {
 	if got != "true false true" {
 		t.Errorf("the link to a server that is hidden: %s", got)
 	}
+	if again, bad, _ := open(t, ctx, path+"#time=a-b&servers.sort=99&servers.all=no", 1400, "light"); len(bad()) > 0 || len(value[[]string](t, again, rows)) != 20 {
+		t.Errorf("a link that nobody made: %q", bad())
+	}
 	if bad := trouble(); len(bad) > 0 {
 		t.Errorf("%q", bad)
 	}
