@@ -377,6 +377,10 @@ func TestVerdictsNeed(t *testing.T) {
 		{"a flood in a flood", both(open(600), flood(9000, 150, dissect.Unproven, oneHop), sent(8000, 45, 400, func(i int, x *made) { x.from, x.hops = somebody(90_000+i%200), 47 })), []string{`from 9,000 addresses`, `from 200 addresses`, `"verdicts":2,`}, ""},
 		{"one asks in a flood", both(open(600), flood(6000, 200, dissect.Unproven, oneHop), sent(900, 40, 30, func(i int, x *made) { x.from, x.hops = "203.0.113.9", 52 })), []string{`possible Greedy: 203.0.113.9 asks 198.51.100.10:27015 30 times per second: 900 p info requests`, `Forged flood at 198.51.100.10:27015`}, ""},
 		{"hardly a crowd and a victim", both(open(300), sent(1700, 20, 85, func(i int, x *made) { x.from, x.port, x.back = "24.99.1.1", 80, 300 }), sent(300, 20, 15, func(i int, x *made) { crowd(i, x); x.hops = uint8(40 + i%20) })), []string{`Reflection at 24.99.1.1: 1,700`, `"verdicts":1,`}, "Crowd"},
+		{"fifty made-up addresses at one server", both(open(300), sent(25000, 20, 1000, func(i int, x *made) {
+			x.from, x.port, x.hops, x.back = somebody(70_000+i%50), uint16(2000+i*7919%60000), 47, 300
+		})), []string{`likely Forged flood at 198.51.100.10:27015: 25,0`, `"verdicts":1,`}, "Reflection"},
+		{"seven of them", both(open(300), sent(3500, 20, 140, func(i int, x *made) { x.from, x.port, x.hops, x.back = somebody(70_000+i%7), 80, 47, 300 })), []string{`Reflection at `, `"verdicts":7,`}, "Forged"},
 		{"slow", both(evening(45), sent(10, 2, 1, func(i int, x *made) { x.from, x.wait = person(i), 1100*time.Millisecond })), []string{`"p50_ms":1,"p99_ms":1106.2,"round_trips":55,"slow":10`}, ""},
 	} {
 		got, whole := play(c.play, Options{})
