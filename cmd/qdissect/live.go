@@ -39,6 +39,7 @@ type liveOptions struct {
 	servers     int // in metrics
 	onVerdict   string
 	counts      string
+	reach       uint16 // port of --webhook
 	own         []netip.Prefix
 }
 

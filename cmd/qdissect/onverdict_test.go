@@ -35,7 +35,7 @@ func verdicts(to time.Time, kinds ...string) *stats.Report {
 func TestAlarm(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
-	a := newAlarm(func(_ context.Context, line []byte) error {
+	a := newAlarm(toCommand, func(_ context.Context, line []byte) error {
 		mu.Lock()
 		defer mu.Unlock()
 		var fields map[string]any
@@ -61,7 +61,7 @@ func TestAlarm(t *testing.T) {
 	} {
 		a.look(verdicts(at.Add(s.to*time.Second), s.kinds...), at.Add(s.after*time.Second))
 	}
-	a.end()
+	a.finish()
 	down, slow := "server_down 198.51.100.10:27015", "slow 198.51.100.10:27015"
 	if want := []string{down, slow, down, down}; !slices.Equal(got, want) {
 		t.Errorf("passed on %v, want %v", got, want)
@@ -72,7 +72,7 @@ func TestAlarm(t *testing.T) {
 func TestAlarmSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var warned []error
-		a := newAlarm(func(ctx context.Context, _ []byte) error {
+		a := newAlarm(toCommand, func(ctx context.Context, _ []byte) error {
 			<-ctx.Done()
 			return errors.New("killed")
 		}, func(err error) { warned = append(warned, err) })
@@ -87,25 +87,25 @@ func TestAlarmSlow(t *testing.T) {
 		if past := time.Since(began); past > 0 {
 			t.Errorf("it took %v", past)
 		}
-		a.end()
+		a.finish()
 		if past := time.Since(began); past != verdictEnd {
 			t.Errorf("the end took %v", past)
 		}
-		if len(a.told) > maxVerdicts || len(warned) != 1 || !strings.Contains(warned[0].Error(), "verdicts not passed on, because the command is too slow") || n-a.left > maxQueued+1 {
-			t.Errorf("%d remembered, %d left out, warnings %v", len(a.told), a.left, warned)
+		if len(a.told) > maxVerdicts || len(warned) != 2 || !strings.Contains(warned[1].Error(), "768 verdicts not passed on, because the command is too slow") {
+			t.Errorf("%d remembered, %d left out, warnings %v", len(a.told), a.left.Load(), warned)
 		}
 	})
 }
 
 // TestAlarmForgets: the verdict that was passed on first is forgotten first.
 func TestAlarmForgets(t *testing.T) {
-	a := newAlarm(func(context.Context, []byte) error { return nil }, func(err error) { t.Error(err) })
+	a := newAlarm(toCommand, func(context.Context, []byte) error { return nil }, func(err error) { t.Error(err) })
 	at := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
 	for i := range maxVerdicts {
-		a.told[fmt.Sprint("server_down ", i)] = told{at: at.Add(time.Duration(i))}
+		a.told[fmt.Sprint("server_down ", i)] = &told{at: at.Add(time.Duration(i))}
 	}
 	a.look(verdicts(at, stats.ServerDown), at.Add(time.Hour))
-	a.end()
+	a.finish()
 	if _, known := a.told["server_down 0"]; known || len(a.told) != maxVerdicts {
 		t.Errorf("%d remembered, the oldest: %v", len(a.told), known)
 	}

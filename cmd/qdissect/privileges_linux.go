@@ -79,5 +79,9 @@ func (o *liveOptions) confine(folders ...string) error {
 	if _, _, err := psx.Syscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); err != 0 {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
-	return landlock.V7.BestEffort().Restrict(landlock.RWDirs(folders...))
+	rules := []landlock.Rule{landlock.RWDirs(folders...)}
+	if o.reach > 0 { // names are looked up, and certificates checked
+		rules = append(rules, landlock.RODirs("/etc", "/usr", "/lib", "/run/systemd/resolve").IgnoreIfMissing(), landlock.ConnectTCP(53), landlock.ConnectTCP(o.reach))
+	}
+	return landlock.V7.BestEffort().Restrict(rules...)
 }

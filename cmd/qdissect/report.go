@@ -36,6 +36,8 @@ type reportOptions struct {
 	format    string
 	home      []string
 	every     int
+	listen    string
+	webhook   webhookOptions
 	noNames   bool
 	anonymize bool
 	key       string
@@ -55,7 +57,8 @@ With -o report.html it is a page: curves from which a time span can be chosen, r
 trips, servers, clients, limits with rules to copy, findings, and conversations.
 
 With -i it captures until an interrupt, or as -a says, and reports then. With --every
-60 the file of -o is written again every minute, whole each time.
+60 the file of -o is written again every minute, whole each time. With --listen :8080
+the page is at http://127.0.0.1:8080/ and keeps itself up to date.
 
 The servers are the hosts that reply, or those of --home; live, the interface's own
 addresses. A capture of the server's own host shows requests before the firewall of
@@ -73,6 +76,8 @@ conversations, and texts of findings.`,
 	f.StringVar(&o.from, "from", "", "report of the units in this `folder`, which read --unit has made, instead of captures")
 	o.units.addSeries(f)
 	f.IntVar(&o.every, "every", 0, "live or from a pipe: write the file of -o every `S` seconds")
+	f.StringVar(&o.listen, "listen", "", "live or from a pipe: serve the page at http://`ADDR`/; :8080 listens on loopback only, for others the address has a token")
+	o.webhook.add(f)
 	f.BoolVar(&o.all, "all", false, "text in a terminal: all of it, not one screen")
 	f.BoolVar(&o.noNames, "no-names", false, "leave out names of servers and players")
 	f.BoolVar(&o.anonymize, "anonymize", false, "replace addresses and names, and leave out names and sums of files")
@@ -89,6 +94,10 @@ type reporting struct {
 	home []netip.Prefix
 	by   string // how home is known
 	hide *stats.Hiding
+
+	alarm   *alarm // nil without --webhook
+	hub     *hub   // nil without --listen
+	written time.Time
 }
 
 // run makes the report.
@@ -99,7 +108,9 @@ func (o *reportOptions) run(args []string, env environment) error {
 		{o.every < 0, fmt.Sprintf("--every %d: must be 1 second or more", o.every)},
 		{o.every > 0 && (o.output == "" || o.output == "-"), "--every needs -o FILE"},
 		{o.key != "" && !o.anonymize, "--key needs --anonymize"},
-		{o.from != "" && (len(args) > 0 || len(o.live.interfaces) > 0 || o.units.series || o.every > 0), "--from reads no captures: it cannot be combined with files, -i, --series or --every"},
+		{o.from != "" && (len(args) > 0 || len(o.live.interfaces) > 0 || o.units.series || o.every > 0 || o.listen != ""), "--from reads no captures: it cannot be combined with files, -i, --series, --every or --listen"},
+		{o.webhook.format != "" && o.webhook.url == "", "--webhook-format needs --webhook"},
+		{!slices.Contains([]string{"", "json", "alertmanager"}, o.webhook.format), fmt.Sprintf("unknown --webhook-format %q; use json or alertmanager", o.webhook.format)},
 		{o.from != "" && (o.window.since != "" || o.window.until != ""), "--from has counts of whole captures: it cannot be combined with --since or --until"},
 		{o.units.series && len(o.live.interfaces) > 0, "--series needs files"},
 		{o.units.by != "" && !o.units.series, "--series-by needs --series"},
@@ -115,6 +126,15 @@ func (o *reportOptions) run(args []string, env environment) error {
 	if r.hide, err = o.hiding(); err != nil {
 		return err
 	}
+	if o.webhook.url != "" {
+		warn := func(err error) { complain(env, err) }
+		h, c, err := o.webhook.hook(warn)
+		if err != nil {
+			return err
+		}
+		r.alarm, o.live.reach = newAlarm(c, h.post, warn), h.port
+		defer r.alarm.finish()
+	}
 	if o.from != "" {
 		return r.fromUnits(env)
 	}
@@ -125,18 +145,21 @@ func (o *reportOptions) run(args []string, env environment) error {
 		return r.fromSeries(args)
 	}
 	run := &r.counting.plan.run
-	if o.every > 0 {
-		if !r.live && !slices.ContainsFunc(run.Inputs, func(name string) bool { return name == "-" || capture.Waits(name) }) {
-			return errors.New("--every needs -i or a pipe: a file is complete")
+	waits := r.live || slices.ContainsFunc(run.Inputs, func(name string) bool { return name == "-" || capture.Waits(name) })
+	if err := refuse([]refusal{
+		{o.every > 0 && !waits, "--every needs -i or a pipe: a file is complete"},
+		{o.listen != "" && !waits, "--listen needs -i or a pipe: of a file, -o report.html writes the page"},
+	}); err != nil {
+		return err
+	}
+	if o.listen != "" {
+		if r.hub, err = newHub(o.listen, env.err); err != nil {
+			return err
 		}
-		run.Events.Every, run.Events.Snapshot = time.Duration(o.every)*time.Second, func(sum *report.Summary, a *stats.Aggregate) {
-			if sum.Packets == 0 {
-				return
-			}
-			if err := r.write(sum, a); err != nil {
-				run.Trouble(err)
-			}
-		}
+		defer r.hub.end()
+	}
+	if waits && (o.every > 0 || r.hub != nil || r.alarm != nil) {
+		run.Events.Every, run.Events.Snapshot, run.Events.Idle, r.written = time.Second, r.snapshot, r.idle, time.Now()
 	}
 	if r.by = "option"; len(r.home) == 0 {
 		r.home, r.by = r.own(), ""
@@ -157,10 +180,46 @@ func (o *reportOptions) run(args []string, env environment) error {
 		return err
 	}
 	r.made.Every = 0 // what is written now stays
-	if err := r.write(sum, run.Counts.Stats); err != nil {
+	if err := r.finish(r.report(sum, run.Counts.Stats, o.servers())); err != nil {
 		return err
 	}
 	return r.end()
+}
+
+// idle reports whether nobody wants a report now.
+func (r *reporting) idle() bool {
+	return r.alarm == nil && !r.due() && (r.hub == nil || r.hub.idle())
+}
+
+// due reports whether it is time to write the file.
+func (r *reporting) due() bool {
+	return r.o.every > 0 && time.Since(r.written) >= time.Duration(r.o.every)*time.Second
+}
+
+// snapshot reports the counts so far to those that want them.
+func (r *reporting) snapshot(sum *report.Summary, a *stats.Aggregate) {
+	if r.alarm != nil && sum.Packets > 0 {
+		r.alarm.look(r.report(sum, a, 0), time.Now())
+	}
+	if counted := sum.Packets + sum.Unanswered; r.hub != nil && !r.hub.idle() && r.hub.lacks(counted) {
+		r.hub.show(r.report(sum, a, htmlreport.MaxServers), counted)
+	}
+	if r.due() && sum.Packets > 0 {
+		r.written = time.Now()
+		if err := r.write(r.report(sum, a, r.o.servers())); err != nil {
+			r.plan.run.Trouble(err)
+		}
+	}
+}
+
+// finish passes on the verdicts of the last report, and writes it.
+func (r *reporting) finish(p *stats.Report) error {
+	if r.alarm != nil {
+		r.alarm.look(p, time.Now())
+		r.alarm.finish()
+		p.Unclear = append(p.Unclear, r.alarm.lost()...)
+	}
+	return r.write(p)
 }
 
 // hiding returns what the report must not tell, nil if it may tell everything.
@@ -227,8 +286,8 @@ func (r *reporting) describe(args []string) {
 	}
 }
 
-// write writes the report of the counts so far.
-func (r *reporting) write(sum *report.Summary, a *stats.Aggregate) error {
+// report makes the report of the counts so far, with at least some servers.
+func (r *reporting) report(sum *report.Summary, a *stats.Aggregate, servers int) *stats.Report {
 	made := r.made
 	made.Files = slices.Clone(made.Files)
 	run := &r.counting.plan.run
@@ -239,13 +298,16 @@ func (r *reporting) write(sum *report.Summary, a *stats.Aggregate) error {
 	}
 	p := a.Report(stats.Options{
 		Home: r.home, HomeBy: r.by, Packets: sum.Packets, OneSided: sum.OneSided > 0, Unknowns: guesses(sum)[:min(len(sum.Tally.Guesses), unitfile.MostGuesses)], Hide: r.hide, Made: made,
-		Streams: streamsOf(sum), Servers: r.o.servers(),
+		Streams: streamsOf(sum), Servers: servers,
 	})
 	if r.hide == nil {
 		p.Talks = run.Counts.Talks.List(p.Findings, run.Analysis, made.Files)
 	}
-	return r.o.write(r.env, p, run.Inputs)
+	return p
 }
+
+// write writes a report.
+func (r *reporting) write(p *stats.Report) error { return r.o.write(r.env, p, r.plan.run.Inputs) }
 
 func words(args []string) []string {
 	list := make([]string, len(args))

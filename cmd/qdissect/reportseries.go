@@ -69,7 +69,7 @@ func (r *reporting) writeUnits(sum *unitfile.Sum, args []string) error {
 	if r.hide == nil {
 		p.Talks = sum.Talks.List(p.Findings, run.Analysis, made.Files)
 	}
-	return r.o.write(r.env, p, run.Inputs)
+	return r.finish(p)
 }
 
 // guesses returns what unknown datagrams look like, the most frequent first.

@@ -58,9 +58,9 @@ func (o *liveOptions) watch(env environment, run *pipeline.Options, line *progre
 		}
 	}
 	if o.onVerdict != "" {
-		w.alarm = newAlarm(runWith(o.onVerdict, env.err), func(err error) { complain(env, err) })
+		w.alarm = newAlarm(toCommand, runWith(o.onVerdict, env.err), func(err error) { complain(env, err) })
 		endMetrics := end
-		end = func() { w.alarm.end(); endMetrics() }
+		end = func() { w.alarm.finish(); endMetrics() }
 		run.Events.Snapshot, run.Events.Every = w.count, time.Second
 	}
 	return end, nil
@@ -121,30 +121,41 @@ func asksHere(at net.Addr, host string) bool {
 	return host == "" || host == "localhost" || err == nil && a.IsLoopback()
 }
 
-// serve starts the metrics server. An addr without a host means loopback.
+// serve starts the metrics server.
 func (w *watch) serve(addr string) (end func(), err error) {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, fmt.Errorf("--metrics %q is not HOST:PORT or :PORT", addr)
-	}
-	l, err := net.Listen("tcp", net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port))
-	if err != nil {
-		return nil, fmt.Errorf("--metrics: %w", err)
-	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(out http.ResponseWriter, in *http.Request) {
-		if !asksHere(l.Addr(), in.Host) {
-			http.Error(out, "this is not the host of that name", http.StatusMisdirectedRequest)
-			return
-		}
+	mux.HandleFunc("GET /metrics", func(out http.ResponseWriter, _ *http.Request) {
 		out.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		out.Write(*w.metrics.Load())
 		out.Write(*w.servers.Load())
 	})
-	server := &http.Server{Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, MaxHeaderBytes: 8 << 10}
-	go server.Serve(l)
-	if port == "0" {
-		fmt.Fprintf(w.env.err, "qdissect: metrics at http://%s/metrics\n", l.Addr())
+	server, at, err := listen("--metrics", addr, mux)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasSuffix(addr, ":0") {
+		fmt.Fprintf(w.env.err, "qdissect: metrics at http://%s/metrics\n", at)
 	}
 	return func() { server.Close() }, nil
+}
+
+// listen serves what handler does at the address of a flag, for which an address without a host means loopback.
+func listen(flag, addr string, handler http.Handler) (*http.Server, net.Addr, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s %q is not HOST:PORT or :PORT", flag, addr)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port))
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	s := &http.Server{ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, WriteTimeout: 5 * time.Second, MaxHeaderBytes: 8 << 10, Handler: http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+		if !asksHere(l.Addr(), in.Host) {
+			http.Error(out, "this is not the host of that name", http.StatusMisdirectedRequest)
+			return
+		}
+		handler.ServeHTTP(out, in)
+	})}
+	go s.Serve(l)
+	return s, l.Addr(), nil
 }

@@ -28,6 +28,8 @@ var (
 	ownStyle string
 	//go:embed page.js
 	ownScript string
+	//go:embed live.js
+	liveScript string
 	//go:embed uplot/uPlot.iife.min.js
 	chartScript string
 	//go:embed uplot/uPlot.min.css
@@ -52,7 +54,8 @@ const (
 	restBytes = 250
 )
 
-// Write writes r as a page. One with Made.Every reads itself again, unless somebody works with it.
+// Write writes r as a page. One with Made.Every reads itself again, unless somebody works with it; one with Made.Live when its server
+// says so, and keeps what is chosen.
 func Write(w io.Writer, r *stats.Report) error {
 	var b bytes.Buffer
 	for room := ladderBytes; ; room /= 2 {
@@ -79,6 +82,7 @@ type page struct {
 	Policy               string
 	Style                template.CSS
 	Chart, Script, Data  template.JS
+	Live                 template.JS // of a page that is served
 	Marks                []mark
 	Messages, Volume     []line
 	Ladders              []ladder
@@ -100,6 +104,10 @@ func newPage(r *stats.Report, room int) *page {
 	}
 	p.Policy = "default-src 'none'; script-src " + hash(chartScript) + " " + hash(ownScript) + "; style-src " + hash(string(p.Style)) +
 		"; img-src data:; base-uri 'none'; form-action 'none'"
+	if r.Made.Live {
+		p.Live = template.JS(liveScript)
+		p.Policy = strings.Replace(p.Policy, "script-src", "script-src "+hash(liveScript), 1) + "; connect-src 'self'"
+	}
 	p.ServersLeft, p.AskLeft = max(0, int(c.Totals.Servers)-len(c.Servers)), max(0, len(c.Clients)-maxRows)
 	c.Servers, p.Rest = c.Servers[:min(maxRows, len(c.Servers))], c.Servers[min(maxRows, len(c.Servers)):]
 	c.Clients = c.Clients[:min(maxRows, len(c.Clients))]

@@ -1,5 +1,6 @@
 'use strict';
-(() => {
+// page makes the page work; off ends that.
+const page = off => {
 	const D = JSON.parse(document.getElementById('data').textContent);
 	const $ = id => document.getElementById(id);
 	const all = (q, of) => Array.from((of || document).querySelectorAll(q));
@@ -288,7 +289,7 @@
 	document.addEventListener('click', e => {
 		const a = e.target.closest('a[href^="#"]');
 		if (a) reveal(a.hash.slice(1));
-	});
+	}, off);
 
 	const chosen = () => clock(from()) + ' – ' + clock(to()) + ' UTC';
 	const choose = (a, b) => {
@@ -328,13 +329,14 @@
 		if (time.length === 2 && time.every(Number.isFinite)) choose(Math.round((time[0] - D.i0) / iw), Math.round((time[1] - D.i0) / iw));
 		else choose(0, count);
 		let wide = innerWidth;
-		addEventListener('resize', () => { if (innerWidth !== wide) { wide = innerWidth; kinds.forEach(draw); zoom(); } });
-		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => kinds.forEach(draw));
+		addEventListener('resize', () => { if (innerWidth !== wide) { wide = innerWidth; kinds.forEach(draw); zoom(); } }, off);
+		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => kinds.forEach(draw), off);
+		off.signal.addEventListener('abort', () => kinds.forEach(k => k.plot && k.plot.destroy()));
 	}
 
 	if (!n || !low) tables();
 	fold();
-	phone.addEventListener('change', fold);
+	phone.addEventListener('change', fold, off);
 	if (location.hash.length > 1 && $(location.hash.slice(1))) {
 		reveal(location.hash.slice(1));
 		$(location.hash.slice(1)).scrollIntoView();
@@ -433,7 +435,10 @@
 	const first = document.querySelector('.talk .odd details[data-m]') || document.querySelector('.talk details[data-m]');
 	if (first) first.open = true;
 
-	// What is written again is read again, if nobody works with it.
-	const every = +root.dataset.every;
-	if (every) setInterval(() => { if (whole() && document.activeElement === document.body) location.reload(); }, every);
-})();
+	return whole;
+};
+let off = new AbortController(), whole = page(off);
+
+// What is written again is read again, if nobody works with it.
+const { every, live } = document.documentElement.dataset;
+if (every && live === undefined) setInterval(() => { if (whole() && document.activeElement === document.body) location.reload(); }, +every);

@@ -181,7 +181,7 @@ func (e *engine) snapshot() {
 		return
 	}
 	began := on.Clock()
-	if began.Before(e.ticks.snapped) {
+	if began.Before(e.ticks.snapped) || on.Idle != nil && on.Idle() {
 		return
 	}
 	if e.failed = e.pool.settle(); e.failed != nil { // the workers are idle then

@@ -153,6 +153,8 @@ type Events struct {
 	// Snapshot is called with the counts so far, which it may keep, at intervals of Every or longer: making
 	// the snapshots takes at most a twentieth of the time. It needs Counts.Stats.
 	Snapshot func(*report.Summary, *stats.Aggregate)
+	// Idle, if not nil, reports that nobody wants a snapshot now.
+	Idle func() bool
 	// Clock returns the time; nil means [time.Now]. It is used only while no frames come,
 	// and for Every.
 	Clock func() time.Time

@@ -333,6 +333,8 @@ type Made struct {
 	Files   []File `json:"files"`
 	// Every is how often a page should be read again, because it is written again; 0 is never.
 	Every time.Duration `json:"-"`
+	// Live says that the page is served, and that its server says when it has changed.
+	Live bool `json:"-"`
 }
 
 // A File is an input. SHA256 is that of its bytes as they were read (of a compressed file: compressed), "" for what is no file.

@@ -3,6 +3,7 @@
 package browsertest
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -108,6 +109,10 @@ func open(t *testing.T, ctx context.Context, path string, width int64, scheme st
 	t.Helper()
 	tab, stop := chromedp.NewContext(ctx)
 	t.Cleanup(stop)
+	address := path
+	if !strings.Contains(path, "://") {
+		address = "file://" + path
+	}
 	var mu sync.Mutex
 	var bad, asked []string
 	note := func(list *[]string, format string, args ...any) {
@@ -136,7 +141,7 @@ func open(t *testing.T, ctx context.Context, path string, width int64, scheme st
 		network.Enable(), runtime.Enable(), cdplog.Enable(), page.Enable(),
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
 		emulation.SetDeviceMetricsOverride(width, 1000, 1, false),
-		chromedp.Navigate("file://"+path),
+		chromedp.Navigate(address),
 		chromedp.WaitReady("#made"),
 		chromedp.Sleep(300*time.Millisecond),
 	)
@@ -302,6 +307,114 @@ func TestReload(t *testing.T) {
 	}
 	if bad := trouble(); len(bad) > 0 {
 		t.Error(bad)
+	}
+}
+
+// TestLive: a page that is served shows what is new by itself, and its reader keeps what they chose, opened and typed, and where they are.
+func TestLive(t *testing.T) {
+	ctx := browser(t)
+	pages(t) // builds the program
+	const root = "../../.."
+	scene := exec.Command("go", "run", "./internal/tools/mkscenes", "-o", dir, "mixed")
+	scene.Dir = root
+	if out, err := scene.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	capture, err := os.ReadFile(filepath.Join(dir, "mixed.pcap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, look := range []struct {
+		scheme string
+		width  int64
+	}{{"light", 1400}, {"dark", 1400}, {"light", 360}} {
+		t.Run(fmt.Sprintf("%s/%d", look.scheme, look.width), func(t *testing.T) {
+			cmd := exec.Command(filepath.Join(dir, "qdissect"), "report", "--listen", "127.0.0.1:0", "-")
+			feed, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			says, err := cmd.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer cmd.Wait()         //nolint:errcheck // killed
+			defer cmd.Process.Kill() //nolint:errcheck // or it has ended
+			line, _ := bufio.NewReader(says).ReadString('\n')
+			address := line[strings.Index(line, "http"):]
+			write := func(b []byte) {
+				t.Helper()
+				if _, err := feed.Write(b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			half := len(capture) / 2
+			write(capture[:half])
+			tab, trouble, requests := open(t, ctx, strings.TrimSpace(address), look.width, look.scheme)
+			const packets = "document.querySelector('.lead').innerText"
+			was := ""
+			for was == "" || was != value[string](t, tab, packets) { // until it has all of the half
+				was = value[string](t, tab, packets)
+				time.Sleep(3 * time.Second)
+			}
+			value[bool](t, tab, `(() => {
+				const s = document.getElementById('servers'), fold = s.querySelector('.fold');
+				if (fold) fold.click();
+				s.querySelectorAll('.sort')[1].click();
+				document.querySelectorAll('.talk')[0].open = false;
+				const i = document.querySelector('.find input');
+				i.value = '198.51';
+				i.oninput({target: i});
+				i.focus();
+				i.setSelectionRange(2, 2);
+				document.getElementById('from').value = 2;
+				document.getElementById('from').oninput();
+				scrollTo(0, s.getBoundingClientRect().top + scrollY - 60);
+				return true;
+			})()`)
+			const state = `(() => {
+				const s = document.getElementById('servers'), i = document.activeElement;
+				return JSON.stringify([i.type, i.value, i.selectionStart, s.classList.contains('shut'), document.querySelectorAll('.talk')[0].open, s.querySelector('[aria-sort]').innerText,
+					location.hash.replace(/-[0-9]*/, ''), document.getElementById('selected').innerText.slice(0, 18), Math.round(scrollY / 300)]);
+			})()`
+			before := value[string](t, tab, state)
+			write(capture[half:])
+			for range 100 {
+				if time.Sleep(200 * time.Millisecond); value[string](t, tab, packets) != was {
+					break
+				}
+			}
+			if is := value[string](t, tab, packets); is == was {
+				t.Errorf("nothing new is shown: %s", is)
+			}
+			if after := value[string](t, tab, state); after != before || !strings.HasPrefix(after, `["search","198.51",2,`) {
+				t.Errorf("the reader has\n%s, not\n%s", after, before)
+			}
+			if n := value[float64](t, tab, "document.querySelectorAll('#messages .uplot').length"); n != 1 {
+				t.Errorf("%v charts", n)
+			}
+			shoot(t, tab, fmt.Sprintf("live-%s-%d", look.scheme, look.width), look.width)
+			feed.Close()
+			for range 100 {
+				if time.Sleep(100 * time.Millisecond); value[string](t, tab, "document.getElementById('live').innerText") == "the capture has ended" {
+					break
+				}
+			}
+			if got := value[string](t, tab, "document.getElementById('live').innerText"); got != "the capture has ended" {
+				t.Errorf("at last the page says %q", got)
+			}
+			if bad := trouble(); len(bad) > 0 {
+				t.Errorf("%d messages in the console: %q", len(bad), bad[0])
+			}
+			for _, asked := range requests() {
+				if !strings.HasPrefix(asked, strings.TrimSpace(address)) {
+					t.Errorf("a request to %s", asked)
+				}
+			}
+		})
 	}
 }
 
