@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"slices"
@@ -249,44 +248,9 @@ func samples(t testing.TB) []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples(t)) }
 
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
+
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples(f)) }
-
-func TestParse(t *testing.T) {
-	m, err := Parse([]byte(infoFull))
-	must.Do(t, err)
-	i := m.(*InfoReply)
-	if i.Name != "Full é server" || i.Map != "ctf_2fort" || i.Players != 24 || i.MaxPlayers != 32 || i.Bots != 2 || !i.Password || !i.VAC ||
-		i.Port != dissect.Some(uint16(27015)) || i.SourceTVPort != dissect.Some(uint16(27020)) || i.SourceTVName != dissect.Some("SourceTV") ||
-		i.Keywords != dissect.Some("ctf,nocrits") || i.SteamID != dissect.Some(uint64(0x011000010d0c0b0a)) || i.Application() != 1203412 {
-		t.Errorf("%+v", i)
-	}
-	// The result does not refer to the payload.
-	payload := []byte(playersTwo)
-	m, err = Parse(payload)
-	must.Do(t, err)
-	for k := range payload {
-		payload[k] = 'x'
-	}
-	want := []Player{{Index: 0, Name: "Alice", Score: 14, Duration: 100}, {Index: 1, Name: "Bob", Score: -3, Duration: -1}}
-	if p := m.(*PlayersReply); !slices.Equal(p.Players, want) {
-		t.Errorf("%+v", p.Players)
-	}
-}
-
-func TestParseErrors(t *testing.T) {
-	_, err := Parse([]byte("\xff\xff\xff\xffI\x11no end of name"))
-	var e *dissect.Error
-	if !errors.As(err, &e) || err.Error() != "a2s.info.name: no terminator in 14 bytes at offset 6" {
-		t.Errorf("%v", err)
-	}
-	_, err = Parse([]byte("\xff\xff\xff\xffA\x01\x02"))
-	if err == nil || err.Error() != "a2s.challenge: 2 bytes at offset 5, 4 needed" {
-		t.Errorf("%v", err)
-	}
-	if _, err = Parse([]byte("\xfe\xff\xff\xff\x01")); err == nil {
-		t.Error("a split header of 5 bytes passes")
-	}
-}
 
 // TestSplitFormats checks that the content of the parts decides their format, not the
 // kind of reply: GoldSrc engines that answer info as Source does still split as
@@ -312,19 +276,5 @@ func TestSplitFormats(t *testing.T) {
 				t.Errorf("variant %d: compressed %v", tc.variant, got.Split.Compressed)
 			}
 		}
-	}
-}
-
-func TestArma(t *testing.T) {
-	m := must.Get(Parse([]byte(binaryRules(armaBlob, 20, "island\x00Altis\x00", 1))))(t)
-	p := m.(*RulesReply)
-	s := p.ServerBrowser.Value
-	if !p.ServerBrowser.OK || s.Version != 3 || s.Difficulty != 0x89 || !s.Crosshair || !slices.Equal(s.DLCs, []uint32{0x58a5c510}) ||
-		!slices.Equal(s.Mods, []ArmaMod{{0xff302010, false, 450814997, "CBA_A"}, {0x00020100, true, 7, "Zeus"}}) && s.Mods[1].Name != "Zeus" ||
-		!slices.Equal(s.Signatures, []string{"a3", "cba"}) {
-		t.Errorf("%+v", s)
-	}
-	if !slices.Equal(p.Rules, []dissect.KeyValue{{Key: "island", Value: "Altis"}}) {
-		t.Errorf("%+v", p.Rules)
 	}
 }

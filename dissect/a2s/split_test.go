@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/dissecttest"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -136,24 +135,6 @@ func TestSplitHeaders(t *testing.T) {
 		t.Errorf("a damaged header is %v", v)
 	}
 }
-
-// TestFiveFF checks that a fifth FF is accepted before every type with likely content.
-// HexenWorld's messages begin the same way.
-func TestFiveFF(t *testing.T) {
-	const five = "\xff\xff\xff\xff\xff"
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		five + "TSource Engine Query\x00":              dissect.Likely,
-		five + "D\x01\x00Anna\x00\x01\x00\x00\x00....": dissect.Likely,
-		five + "A1234":          dissect.Likely,
-		five + "status":         dissect.No,
-		five + "n\\hostname\\x": dissect.No,
-		five + five:             dissect.No,
-		single4 + "l\x00":       dissect.No, // QuakeWorld: an ack
-		single4 + "lHello\x00":  dissect.Possible,
-	})
-}
-
-const single4 = "\xff\xff\xff\xff"
 
 // TestOf checks that the summary of a truncated list states the announced number.
 func TestOf(t *testing.T) {

@@ -1,6 +1,7 @@
 package all
 
 import (
+	"bytes"
 	"fmt"
 	"net/netip"
 	"path/filepath"
@@ -52,9 +53,15 @@ func TestParseLength(t *testing.T) {
 				continue
 			}
 			cuts[s.protocol]++
-			m, findings, err := dissect.Parse(s.protocol, cut)
+			payload := bytes.Clone(cut)
+			m, findings, err := dissect.Parse(s.protocol, payload)
 			if err == nil || m.Type == nil || len(findings) == 0 {
 				t.Errorf("%s, frame %d, %d of %d bytes: the analyzer says %v, Parse %v with %d findings", s.file, s.frame, len(cut), len(s.payload), j.said, err, len(findings))
+				continue
+			}
+			was := look(&m)
+			if clear(payload); look(&m) != was {
+				t.Errorf("%s, frame %d: what Parse returned changes with the payload", s.file, s.frame)
 			}
 		}
 	}

@@ -2,13 +2,11 @@ package armagetron
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
-	"github.com/qdissect/qdissect/internal/must"
 )
 
 // message writes a message behind its header: what holds little-endian words, whose
@@ -83,41 +81,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-// TestDetect: what begins like a message and is none.
-func TestDetect(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		askBig[:7]:                                              dissect.No,
-		"\x01" + askBig[1:]:                                     dissect.No,
-		"\x00\x38" + askBig[2:]:                                 dissect.No,
-		"\x00\x35\x00\x07\x00\x00\x00\x11":                      dissect.Possible,
-		"\x00\x34\x00\x00\xff\xff\x00\x11":                      dissect.Likely,
-		"\x00\x35\x00\x00\xf9\x34\x00\x80":                      dissect.Possible, // QuakeWorld
-		"\x00\x34\x00\x00\x00\x34" + strings.Repeat("data", 15): dissect.Possible, // Source
-		"\x00\x33\x00\x00\xf0\x32\x00\x00\x00\x00" + strings.Repeat("data", 15): dissect.Possible,
-		"\x00\x35\x00\x07\x00\x09\x00\x11":                                      dissect.No,
-		big[:64]:                                                                dissect.Likely,
-		"\x00\x33\x00\x00\x00\x5b\x11\xb6\x00\x01" + big[10:64]:                 dissect.No,       // no such port
-		"\x00\x03\x00\x00" + strings.Repeat("\x00\xffda", 15):                   dissect.No,       // no text
-		"\x00\x03\x00\x01" + strings.Repeat("data", 15):                         dissect.No,       // TFTP
-		"\x00\x33\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x03www\x00":           dissect.Possible, // DNS
-	})
-}
-
-// TestSettings: the numbers of a recorded reply.
-func TestSettings(t *testing.T) {
-	m := must.Get(Parse([]byte(big)))(t)
-	p := m.(*BigReply)
-	s := p.Settings.Value
-	want := Settings{Flags: 4, MinPlayTimeOnline: 60, CycleDelay: 0.1, Acceleration: 2.5, RubberWallHump: 1. / 3, RubberHitWallRatio: 1. / 300, WallsLength: -0.0095}
-	near := func(a, b float32) bool { return math.Abs(float64(a-b)) < 1e-3 }
-	if s.Flags != want.Flags || s.MinPlayTimeOnline != want.MinPlayTimeOnline || !near(s.CycleDelay, want.CycleDelay) || !near(s.Acceleration, want.Acceleration) ||
-		!near(s.RubberWallHump, want.RubberWallHump) || !near(s.RubberHitWallRatio, want.RubberHitWallRatio) || !near(s.WallsLength, want.WallsLength) {
-		t.Errorf("%+v, want %+v", s, want)
-	}
-	if fmt.Sprintf("%q", p.GlobalIDs) != `["anna@forums" ""]` {
-		t.Errorf("accounts %q", p.GlobalIDs)
-	}
-}
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 

@@ -1,15 +1,12 @@
 package ase
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
-	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -108,44 +105,9 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
-func TestParse(t *testing.T) {
-	payload := []byte("EYE1" + header + settings + mtaPlayers)
-	m, err := Parse(payload)
-	for i := range payload {
-		payload[i] = 'x' // must not change the result
-	}
-	p, ok := m.(*StatusReply)
-	if err != nil || !ok || p.Game != "mta" || p.Port != "22003" || p.HostName != "A server of caf\xe9s" || p.MaxPlayers != "32" || len(p.Players) != 2 ||
-		!slices.Equal(p.Rules, []dissect.KeyValue{{Key: "Mode", Value: "Race"}, {Key: "Weather"}, {Key: "admin", Value: "\xc5ke"}}) {
-		t.Fatalf("%+v, %v", m, err)
-	}
-	if want := (Player{Name: "Anna", Score: dissect.Some(7), Ping: dissect.Some(154)}); p.Players[0] != want {
-		t.Errorf("%+v, want %+v", p.Players[0], want)
-	}
-	m, err = Parse([]byte("EYE1" + texts("farcry", "49001", "A server", "FFA", "mp_radio", "1.4", "1", "2", "16") + "\x01" + farCryPlayers))
-	must.Do(t, err)
-	if want := (Player{Name: "Borje", Team: dissect.Some("2"), Score: dissect.Some(-3), Ping: dissect.Some(55), Seconds: dissect.Some(3600)}); m.(*StatusReply).Players[1] != want {
-		t.Errorf("%+v, want %+v", m.(*StatusReply).Players[1], want)
-	}
-	m, err = Parse([]byte(light + lightNames))
-	if l, ok := m.(*LightReply); err != nil || !ok || l.Map != "SF" || l.Count != "12/300" || l.Build != "21343" || l.Uptime != "86400" || l.HTTPPort != "22005" ||
-		!l.Password || l.Serials != dissect.Some(false) || l.NumPlayers != 12 || l.MaxPlayers != 255 || len(l.Players) != 12 || l.server().MaxPlayers != dissect.Some(300) {
-		t.Errorf("%+v, %v", m, err)
-	}
-	if m, err = Parse([]byte("s")); err != nil || *m.(*Request) != (Request{'s'}) {
-		t.Errorf("%+v, %v", m, err)
-	}
-	_, err = Parse([]byte("EYE1\x04mta\x0622003\x20A serv"))
-	var e *dissect.Error
-	if !errors.As(err, &e) || err.Error() != "ase.hostname: 7 bytes at offset 14, 32 needed" {
-		t.Errorf("%v", err)
-	}
-	if _, err = Parse([]byte("EYE1\x04mta\x00")); err == nil || err.Error() != "ase.port: length 0 at offset 8" {
-		t.Errorf("%v", err)
-	}
-}
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 // TestWrap has texts of every length around the limit, in every place.
 func TestWrap(t *testing.T) {
@@ -216,73 +178,6 @@ func TestParts(t *testing.T) {
 	} {
 		if p, ok := readPart([]byte(in), 0); ok {
 			t.Errorf("%s is part %+v", name, p)
-		}
-	}
-}
-
-func TestDetect(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		"s": dissect.Possible, "b": dissect.Possible, "r": dissect.Possible, "x": dissect.Possible, "v": dissect.Possible, "p": dissect.Possible,
-		"q": dissect.No, "ss": dissect.No, "s\x00": dissect.No, "": dissect.No,
-		"EYE1\x04mta": dissect.Certain, "EYE1\x07farcry": dissect.Certain, "EYE1\x01": dissect.Possible, "EYE1": dissect.No,
-		"EYE2\x04mta": dissect.Certain, "EYE3\x04mta": dissect.Certain, "EYE2 and the rest": dissect.Likely, "EYE4\x04mta": dissect.Likely,
-		"EYE0\x04mta": dissect.No, "EYEd\x04mta": dissect.No, "eye1\x04mta": dissect.No,
-		"1.6": dissect.Possible, "1.5.9": dissect.Possible, "1.": dissect.No, "1.6-rc": dissect.No, "9.6": dissect.No, "1.234567": dissect.Possible, "1.2345678": dissect.No,
-	})
-}
-
-// talk plays datagrams of a client, which begin with >, and of a server on a port. It
-// returns the names of the messages, how they were recognised and whether they are
-// paired.
-func talk(t *testing.T, port uint16, datagrams ...string) string {
-	t.Helper()
-	var k keeper
-	for i, d := range datagrams {
-		if !strings.HasPrefix(d, ">") {
-			datagrams[i] = "<" + d
-		}
-	}
-	dissecttest.Talk(t, Protocol(), &k, port, datagrams...)
-	return strings.Join(k, ", ")
-}
-
-type keeper []string
-
-func (k *keeper) Record(r *dissect.Record) {
-	s := r.Type.Name + " by " + r.Reason.String()
-	if r.RequestFrame > 0 {
-		s += fmt.Sprintf(" to %d", r.RequestFrame)
-	}
-	*k = append(*k, s)
-}
-func (k *keeper) Unknown(*dissect.Unknown)       { *k = append(*k, "unknown") }
-func (k *keeper) Finding(f *dissect.FlowFinding) { *k = append(*k, "["+f.Type.ID+"]") }
-
-func TestConversations(t *testing.T) {
-	status := "EYE1" + header + settings + mtaPlayers
-	parts := cut(long())
-	for name, c := range map[string]struct {
-		port uint16
-		in   []string
-		want string
-	}{
-		"on its port":                    {22126, []string{">s", status}, "status_request by port, status_reply by header to 1"},
-		"on another port":                {9999, []string{">s", status}, "status_request by reply, status_reply by header to 1"},
-		"one byte and nothing else":      {9999, []string{">s"}, "unknown"},
-		"unanswered":                     {22126, []string{">s"}, "status_request by port, [ase.noreply]"},
-		"light":                          {9999, []string{">b", light + lightNames}, "light_request by reply, light_reply by header to 1"},
-		"light, release":                 {9999, []string{">r", light + lightNames}, "light_request by reply, light_reply by header to 1"},
-		"Xfire":                          {9999, []string{">x", xfire}, "xfire_request by reply, xfire_reply by header to 1"},
-		"version":                        {22126, []string{">v", "1.6"}, "version_request by port, version_reply by request to 1"},
-		"version on another port":        {9999, []string{">v", "1.6"}, "unknown, unknown"},
-		"version where ase is spoken":    {9999, []string{">s", status, ">v", "1.6"}, "status_request by reply, status_reply by header to 1, version_request by flow, version_reply by request to 3"},
-		"in datagrams":                   {9999, []string{">s", string(parts[0]), string(parts[1])}, "status_request by reply, status_reply by header to 1"},
-		"the last one is lost":           {9999, []string{">s", string(parts[0])}, "status_request by reply, status_reply by header to 1"},
-		"a light reply is no datagram":   {9999, []string{">s", string(parts[0]), ">b", light + lightNames, string(parts[1])}, "status_request by reply, light_request by flow, light_reply by header to 3, status_reply by header to 1"},
-		"letters that are none of these": {22126, []string{">q"}, "unknown"},
-	} {
-		if got := talk(t, c.port, c.in...); got != c.want {
-			t.Errorf("%s:\n%s, want\n%s", name, got, c.want)
 		}
 	}
 }

@@ -50,19 +50,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-// TestDetect: what begins like a packet and is none.
-func TestDetect(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		"":                               dissect.No,
-		"BE\x00\x00\x00\x00\xff":         dissect.No,
-		"BE\x00\x00\x00\x00\xff\x01":     dissect.No,
-		"BE\x00\x00\x00\x00\xff\x03x":    dissect.No,
-		"BE\x00\x00\x00\x00\xfe\x01\x00": dissect.No,
-		"BE\x00\x00\x00\x00\xff\x01\x00": dissect.Possible,
-		pack("\x01\x00"):                 dissect.Certain,
-		pack("\x01\x00")[:8]:             dissect.No,
-	})
-}
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 

@@ -2,7 +2,6 @@ package bzflag
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -30,18 +29,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-// TestDetect: what begins like a message and is none.
-func TestDetect(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		"":                     dissect.No,
-		ping[:3]:               dissect.No,
-		ping + "\x00\x00\x00":  dissect.No,
-		"\x00\x02\x04\x05\x00": dissect.No,
-		reply + "\x00":         dissect.Possible,
-		reply[:59]:             dissect.Possible,
-		strings.Replace(reply, "BZFS", "BZFX", 1): dissect.No,
-	})
-}
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 

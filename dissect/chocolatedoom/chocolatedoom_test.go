@@ -40,33 +40,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-// TestDetect: packets of a game have the same types as messages of the master.
-func TestDetect(t *testing.T) {
-	long := strings.Replace(state, "3.0.0", strings.Repeat("3", 60), 1)
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		state:                              dissect.Likely,
-		long[:detected]:                    dissect.Likely,
-		state[:24]:                         dissect.No,
-		other:                              dissect.Possible,
-		list:                               dissect.Possible,
-		strings.Repeat(list, 4)[:detected]: dissect.No, // a type within it
-		(list + strings.Repeat(list[2:], 2))[:detected]:             dissect.Possible,
-		"\x00\x0eno\x01text\x00\x00\x00\x08\x04\x00a\x00":           dissect.No,
-		"\x00\x0eChocolate Doom 3.0.0\x00\x03\x00\x08\x04\x00a\x00": dissect.No, // no such state
-		"\x00\x0eChocolate Doom 3.0.0\x00\x00\x09\x08\x04\x00a\x00": dissect.No, // more players than there may be
-		"\x00\x00\xd3\xa1\x5c\x44":                                  dissect.No, // a client connects
-		"\x00\x01":                                                  dissect.No,
-		"\x00\x01\x00\x02":                                          dissect.No,
-		"\x00\x02Server is full!\x00":                               dissect.No,
-		"\x00\x03":                                                  dissect.No, // keeps a connection
-		"\x00\x03.1.1.1.1\x00":                                      dissect.No,
-		"\x00\x031..1.1.1\x00":                                      dissect.No,
-		"\x00\x0a\x05":                                              dissect.No, // acknowledges a packet
-		"\x00\x0b\x00\x00\x00\x07\x01":                              dissect.No,
-		"\x00\x0d\x00":                                              dissect.No,
-		"\x00":                                                      dissect.No,
-	})
-}
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 

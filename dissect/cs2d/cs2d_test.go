@@ -44,20 +44,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-// TestDetect: what begins like a message and is none.
-func TestDetect(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		head + "\xfb":                            dissect.No,
-		head + "\xfb\x02":                        dissect.No,
-		head + "\xfb\x01\xfb":                    dissect.Possible,
-		head + "\xfb\x05\x00\xfb\x02":            dissect.No,
-		head + "\xfb\x01\x00\x04a\x00bc":         dissect.No,
-		head + info[:8]:                          dissect.Possible,
-		"\x00\x01" + info:                        dissect.No,
-		head + "\xf5\x03\x01":                    dissect.Possible,
-		head + "\xfb\x05\x01\x01\x04\x01nna\x01": dissect.No,
-	})
-}
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 

@@ -54,16 +54,6 @@ func One(name, message string, verdict dissect.Verdict, payload string, findings
 	return Sample{Name: name, Parts: [][]byte{[]byte(payload)}, Message: message, Verdict: verdict, Findings: findings}
 }
 
-// Detects checks what a detector says of payloads.
-func Detects(t *testing.T, p *dissect.Protocol, verdicts map[string]dissect.Verdict) {
-	t.Helper()
-	for payload, want := range verdicts {
-		if got := p.Detect([]byte(payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
-}
-
 // port is the port for which the suite forces the protocol under test.
 const port = 4
 
@@ -291,30 +281,6 @@ func decoding(t testing.TB, p *dissect.Protocol) func(parts [][]byte) []Kept {
 		a.Flush()
 		return k.Records
 	}
-}
-
-// Talk plays datagrams of a client, which begin with >, and of a server on a port, which begin with <, 20 ms apart, and lets more
-// than a minute pass.
-func Talk(t testing.TB, p *dissect.Protocol, h dissect.Handler, port uint16, datagrams ...string) {
-	t.Helper()
-	a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{p}}, h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := start
-	for i, in := range datagrams {
-		d := dissect.Datagram{Frame: uint64(i + 1), Time: at, Src: client, Dst: netip.AddrPortFrom(server.Addr(), port), Payload: []byte(in[1:])}
-		if in[0] == '<' {
-			d.Src, d.Dst = d.Dst, d.Src
-		}
-		a.Datagram(&d)
-		at = at.Add(20 * time.Millisecond)
-	}
-	for range 100 {
-		at = at.Add(time.Second)
-		a.Advance(at)
-	}
-	a.Flush()
 }
 
 // Decode decodes one message for further tests.

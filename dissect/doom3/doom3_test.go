@@ -2,17 +2,13 @@ package doom3
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
-	"github.com/qdissect/qdissect/internal/must"
 )
 
 const head = "\xff\xff"
@@ -216,6 +212,8 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
+
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 // FuzzLayout compares players with bits, as in the beta, with the same players in
@@ -280,99 +278,6 @@ func ExampleParse() {
 	// Kane ^2[USMC] 30 ms
 }
 
-func parseInfo(t *testing.T, payload string) *InfoReply {
-	t.Helper()
-	m := must.Get(Parse([]byte(payload)))(t)
-	return m.(*InfoReply)
-}
-
-// TestLayouts reads the same two players in every layout.
-func TestLayouts(t *testing.T) {
-	for _, tc := range []struct {
-		layout                string
-		major, minor          int
-		task                  bool
-		rest                  string
-		rate, clan, bot, tail bool
-	}{
-		{"Quake Wars 1.4", majorQuakeWars, 19, true, playersWars + tailNormal, false, true, true, true},
-		{"Quake Wars 1.4", majorQuakeWars, 21, true, playersWars + tailNormal, false, true, true, true},
-		{"Quake Wars 1.2", majorQuakeWars, 17, true, playersClan + tailNormal, true, true, true, true},
-		{"Quake Wars 1.2", majorQuakeWars, 18, true, playersClan + tailNormal, true, true, true, true},
-		{"Quake Wars 1.0", majorQuakeWars, 16, true, playersFirst + tailNormal, true, false, true, true},
-		{"Quake Wars beta", majorQuakeWarsBeta, 9, true, shifted(true, false), true, false, true, true},
-		{"Quake Wars beta with clans", majorQuakeWarsBeta, 10, true, shifted(false, true), false, true, true, true},
-		{"Quake Wars beta without rates", majorQuakeWarsBeta, 13, true, playersBare + tailNormal, false, false, true, true},
-		{"Wolfenstein", majorWolfenstein, 18, true, strings.Replace(playersClan, "\x20", "\x10", 1) + tailNormal, true, true, true, true},
-	} {
-		i := parseInfo(t, reply("infoResponse", tc.major, tc.minor, tc.task, rulesWars, tc.rest))
-		if i.Layout != tc.layout || len(i.Players) != 2 {
-			t.Errorf("%d.%d: layout %s, want %s; players %+v", tc.major, tc.minor, i.Layout, tc.layout, i.Players)
-			continue
-		}
-		a, b := i.Players[0], i.Players[1]
-		if a.ID != 0 || a.Name != "Tsu" || a.Ping != 43 || b.ID != 5 || b.Name != "Bot" || b.Ping != 1 ||
-			a.Bot != (dissect.Opt[bool]{OK: tc.bot}) || b.Bot != (dissect.Opt[bool]{Value: true, OK: tc.bot}) ||
-			a.Rate.OK != tc.rate || tc.rate && b.Rate.Value != 16000 || b.Clan.OK != tc.clan || tc.clan && (b.Clan.Value != "[B]" || b.ClanPosition.Value != 1) {
-			t.Errorf("%s: %+v", tc.layout, i.Players)
-		}
-		if i.OSMask != dissect.Some(uint32(1)) || i.Ranked != dissect.Some(true) || i.TimeLeft != dissect.Some(1000*time.Second) ||
-			i.State != dissect.Some(uint8(2)) || i.ServerType != dissect.Some(uint8(0)) || i.Interested != dissect.Some(uint8(3)) {
-			t.Errorf("%s: %+v", tc.layout, i)
-		}
-	}
-}
-
-func TestParse(t *testing.T) {
-	i := parseInfo(t, reply("infoExResponse", majorQuakeWars, 21, true, rulesWars,
-		playersWars+tailNormal+"\x00"+f32(1234.5)+"strogg\x00"+u32(11)+u32(3)+"\x05"+f32(-1)+"gdf\x00"+u32(-2)+u32(9)+"\x20"))
-	want := []Result{{1234.5, "strogg", 11, 3}, {-1, "gdf", -2, 9}}
-	for k, p := range i.Players {
-		if p.Result != dissect.Some(want[k]) {
-			t.Errorf("player %d: %+v", k, p)
-		}
-	}
-	// A request that is one byte short, and its reply.
-	m, _ := Parse([]byte(head + "getInfoEx\x00\x01\x02\x03"))
-	if q := m.(*InfoRequest); !q.Extended || q.Challenge.OK {
-		t.Errorf("%+v", q)
-	}
-	_, err := Parse([]byte(head + "infoResponse\x00\x01\x02"))
-	var e *dissect.Error
-	if !errors.As(err, &e) || err.Error() != "doom3.challenge: 2 bytes at offset 15, 4 needed" {
-		t.Errorf("%v", err)
-	}
-	m, err = Parse([]byte(head + "connect\x00" + u16(42) + u16(1) + u32(1) + u32(2) + u16(3) + u32(4) + "\x00\x00\x00\x00"))
-	if c, ok := m.(*Connect); err != nil || !ok || *c != (Connect{Protocol: Version{1, 42}, Checksum: 1, Challenge: 2, ClientID: 3, MaxRate: 4}) {
-		t.Errorf("%+v, %v", m, err)
-	}
-	// Masters send ports little-endian.
-	m, err = Parse([]byte(head + "servers\x00\xc0\x00\x02\x01\x12\x6c"))
-	if l, ok := m.(*ServersReply); err != nil || !ok || len(l.Servers) != 1 || l.Servers[0].String() != "192.0.2.1:27666" {
-		t.Errorf("%+v, %v", m, err)
-	}
-}
-
-// TestCommands accepts the words alone and rejects what only begins like them.
-func TestCommands(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		head + "getInfo\x00":                    dissect.Certain,
-		head + "getinfo\x00\x01":                dissect.Certain,
-		head + "getInfo":                        dissect.Likely,
-		head + "getInfos":                       dissect.No,
-		head + "getInfo xxx\x00":                dissect.No,
-		head + "status\x00":                     dissect.Possible,
-		head + "abc\x00":                        dissect.No,
-		head + "\x00\x01\x00\x00":               dissect.No, // Photon
-		head + "\x00\x00\xa0\x00":               dissect.No, // Apple
-		head + head + "getinfo\x00":             dissect.No, // Quake 3
-		"\xffc\x00":                             dissect.No, // HexenWorld's master
-		head + strings.Repeat("a", 40) + "\x00": dissect.No,
-		"getInfo\x00":                           dissect.No,
-		head:                                    dissect.No,
-	})
-}
-
 // TestSecrets checks that neither passwords nor keys appear in the output.
 func TestSecrets(t *testing.T) {
 	for _, payload := range []string{
@@ -390,76 +295,6 @@ func TestSecrets(t *testing.T) {
 			if strings.Contains(string(n.Value(got.Sources[n.Source].Data)), "hidden") && !n.Field.Secret {
 				t.Errorf("%s is not secret", n.Field.Path)
 			}
-		}
-	}
-}
-
-// TestPairing pairs several pending requests, short challenges that servers complete,
-// and replies without a request.
-func TestPairing(t *testing.T) {
-	ask := func(challenge string) string { return ">" + head + "getInfo\x00" + challenge }
-	answer := func(challenge string) string {
-		return "<" + head + "infoResponse\x00" + challenge + u16(41) + u16(1) + "\x00\x00\x20" + u32(4)
-	}
-	var k dissecttest.Keeper
-	dissecttest.Talk(t, Protocol(), &k, 27666,
-		ask("\x01\x00\x00\x00"), ask("\x02\x00\x00\x00"), // 1, 2
-		">"+head+"getServers\x00"+u32(0)+"\x00\x00",     // 3
-		answer("\x02\x00\x00\x00"),                      // 4
-		"<"+head+"servers\x00",                          // 5
-		answer("\x01\x00\x00\x00"),                      // 6
-		answer("\x01\x00\x00\x00"),                      // 7: a duplicate, not shown
-		ask("\x00\x00\x00"), answer("\x00\x00\x00\xba"), // 8, 9
-		ask("PiNGPoNG\x00"), answer("PiNG"), // 10, 11
-		">"+head+"rcon\x00x\x00status\x00",  // 12
-		"<"+head+"print\x00"+u32(2)+"a\x00", // 13
-		"<"+head+"print\x00"+u32(2)+"b\x00", // 14
-		answer("\x03\x00\x00\x00"),          // 15
-	)
-	for frame, want := range map[int]struct {
-		request uint64
-		finding string
-	}{
-		4: {2, ""}, 5: {3, ""}, 6: {1, ""}, 9: {8, "doom3.challenge.echo"}, 11: {10, ""},
-		13: {12, ""}, 14: {12, ""}, 15: {0, "doom3.unrequested"},
-	} {
-		i := slices.IndexFunc(k.Records, func(k dissecttest.Kept) bool { return k.Frame == uint64(frame) })
-		if i < 0 {
-			t.Errorf("frame %d is missing", frame)
-			continue
-		}
-		r := &k.Records[i]
-		finding := ""
-		for i := range r.Findings {
-			if id := r.Findings[i].Type.ID; id != "doom3.layout" {
-				finding = id
-			}
-		}
-		if r.RequestFrame != want.request || finding != want.finding {
-			t.Errorf("frame %d answers %d (%s), want %d (%s)", frame, r.RequestFrame, finding, want.request, want.finding)
-		}
-	}
-}
-
-// TestNoMask has replies without the systems.
-func TestNoMask(t *testing.T) {
-	for name, c := range map[string]struct {
-		in   string
-		want string
-	}{
-		"dhewm3":  {reply("infoResponse", majorDoom3, 42, false, rulesDoom3, playersDoom3), "2 players, mask false, noted true, port {0 false}, ranked {false false}"},
-		"Doom 3":  {reply("infoResponse", majorDoom3, 41, false, rulesDoom3, playersDoom3+windows), "2 players, mask true, noted false, port {0 false}, ranked {false false}"},
-		"Quake 4": {reply("infoResponse", majorQuake4, 85, false, rulesQuake4, playersQuake4+u32(27950)+"\x01"), "2 players, mask false, noted true, port {27950 true}, ranked {false false}"},
-		"Quake Wars": {reply("infoResponse", majorQuakeWars, 21, true, rulesWars, playersWars+tailNormal[lenOSMask:]),
-			"2 players, mask false, noted true, port {0 false}, ranked {true true}"},
-		"Quake Wars, extended": {reply("infoExResponse", majorQuakeWars, 21, true, rulesWars, playersWars+tailNormal[lenOSMask:]+"\x20"),
-			"2 players, mask false, noted true, port {0 false}, ranked {true true}"},
-	} {
-		r := dissecttest.Decode(t, Protocol(), []byte(c.in))
-		p := r.Body.(*InfoReply)
-		noted := slices.ContainsFunc(r.Findings, func(f dissect.Finding) bool { return f.Type == noMask })
-		if got := fmt.Sprintf("%d players, mask %v, noted %v, port %v, ranked %v", len(p.Players), p.OSMask.OK, noted, p.NetPort, p.Ranked); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 }

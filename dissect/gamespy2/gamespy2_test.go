@@ -1,15 +1,12 @@
 package gamespy2
 
 import (
-	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
-	"github.com/qdissect/qdissect/internal/must"
 )
 
 // The sections of replies, as the SDK writes them. A bar marks where a reply may also
@@ -102,49 +99,9 @@ func manyColumns(n int) string {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
+
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func TestParse(t *testing.T) {
-	m, err := Parse([]byte("\x00CORY" + plain(info+players+teams)))
-	must.Do(t, err)
-	p := m.(*StatusReply)
-	if p.Session != 0x434f5259 || len(p.Rules) != 10 || p.Rules[9] != (dissect.KeyValue{Key: "empty"}) ||
-		p.NumPlayers != dissect.Some(2) || p.NumTeams != dissect.Some(2) {
-		t.Errorf("%+v", p)
-	}
-	if want := []Row{
-		{{Key: "player", Value: "Alice"}, {Key: "score", Value: "7"}, {Key: "ping", Value: "42"}, {Key: "team", Value: "0"}},
-		{{Key: "player", Value: "Bob"}, {Key: "score", Value: "-1"}, {Key: "ping", Value: "113"}, {Key: "team", Value: ""}},
-	}; !reflect.DeepEqual(p.Players, want) {
-		t.Errorf("%+v", p.Players)
-	}
-	if want := []Row{{{Key: "team", Value: "Red"}, {Key: "score", Value: "3"}}, {{Key: "team", Value: "Blue"}, {Key: "score", Value: "9"}}}; !reflect.DeepEqual(p.Teams, want) {
-		t.Errorf("%+v", p.Teams)
-	}
-	if v, ok := p.Players[1].Get("ping"); v != "113" || !ok {
-		t.Errorf("%q, %v", v, ok)
-	}
-	m, err = Parse([]byte("\xfe\xfd\x00\x00\x00\x00\x01\xff\x00\x02\x1c\x32"))
-	if q, ok := m.(*StatusRequest); err != nil || !ok || q.Session != 1 || !q.Server.All || q.Players.Any() || string(q.Teams.Numbers) != "\x1c\x32" {
-		t.Errorf("%+v, %v", m, err)
-	}
-	var e *dissect.Error
-	if _, err = Parse([]byte("\x00CORYhostname\x00A ser")); !errors.As(err, &e) || err.Error() != "gamespy2.rules.value: no terminator in 5 bytes at offset 14" {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestServer(t *testing.T) {
-	r := dissecttest.Decode(t, Protocol(), []byte("\x00CORY"+info))
-	s := r.Server
-	if s.Name != dissect.Some("A server") || s.Map != dissect.Some("bloodgulch") || s.Game != dissect.Some("halor") || s.Version != dissect.Some("1.04") ||
-		s.Players != dissect.Some(2) || s.MaxPlayers != dissect.Some(16) || s.Password != dissect.Some(true) || s.Bots.OK {
-		t.Errorf("%+v", s)
-	}
-	if got, want := string(r.AppendSummary(nil)), `status  "A server"  CTF on bloodgulch  2/16 players  v1.04  password`; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-}
 
 // TestJoined checks that replies in several datagrams decode like those in one.
 func TestJoined(t *testing.T) {
@@ -162,61 +119,12 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// TestDetect judges payloads with similar beginnings.
-func TestDetect(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		"\xfe\xfd\x00\x10\x20\x30\x40\xff\xff\xff":                             dissect.Likely,
-		"\xfe\xfd\x00\x10\x20\x30\x40\xff\xff\xff\x01":                         dissect.No, // GameSpy 3
-		"\xfe\xfd\x09\x10\x20\x30\x40":                                         dissect.No, // a handshake
-		"\xfe\xfd\x00\x10\x20\x30\x40\x00\x3a\x0d\x5f":                         dissect.No, // Minecraft
-		"\x16\xfe\xfd\x00\x00\x00\x00\x00\x00\x00":                             dissect.No, // DTLS
-		"\x00\x10\x20\x30\x40splitnum\x00\x80\x00":                             dissect.No, // GameSpy 3
-		"\x00CORYhostname\x00":                                                 dissect.Likely,
-		"\x00CORX\x00\x0dplayer_\x00":                                          dissect.Likely,
-		"\x00CORX\x00player_\x00":                                              dissect.Likely, // America's Army
-		"\x00\x01\x00\x08\x21\x12\xa4\x42":                                     dissect.No,     // STUN
-		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01": dissect.No,
-		"\x00CORY": dissect.Possible,
-		"\x00COR":  dissect.No,
-		"":         dissect.No,
-	})
-}
-
 // TestManyColumns checks the largest number of columns.
 func TestManyColumns(t *testing.T) {
 	for n, want := range map[int]string{256: "", 257: "gamespy2.column: too many columns"} {
 		_, err := Parse([]byte("\x00CORY\x00\x00" + manyColumns(n) + "\x00"))
 		if err == nil && want != "" || err != nil && (want == "" || !strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("%d columns: %v", n, err)
-		}
-	}
-}
-
-// TestCount decides whether a table begins with the number of its rows in two bytes, or
-// with only one.
-func TestCount(t *testing.T) {
-	row := "Alice\x001\x00"
-	for _, tc := range []struct {
-		table string
-		count dissect.Opt[int]
-		rows  int
-	}{
-		{"\x00\x01player_\x00score_\x00\x00" + row, dissect.Some(1), 1},
-		{"\x00player_\x00score_\x00\x00" + row, dissect.Opt[int]{}, 1},
-		{"\x00score_\x00player_\x00\x00" + row + row, dissect.Opt[int]{}, 2},
-		{"\x00\x28player_\x00score_\x00\x00" + strings.Repeat(row, 40), dissect.Some(40), 40},
-		{"\x00\x70player_\x00score_\x00\x00" + strings.Repeat(row, 112), dissect.Some(112), 112}, // 112 is p
-		{"\x01\x2cplayer_\x00score_\x00\x00" + strings.Repeat(row, 300), dissect.Some(300), 300},
-		{"\x00honor_\x00rank_\x00\x00" + row, dissect.Opt[int]{}, 1},
-		{"\x00\x1ehonor_\x00rank_\x00\x00" + strings.Repeat(row, 30), dissect.Some(30), 30},
-	} {
-		m, err := Parse([]byte("\x00CORX" + tc.table))
-		if err != nil {
-			t.Errorf("%q: %v", tc.table, err)
-			continue
-		}
-		if p := m.(*StatusReply); p.NumPlayers != tc.count || len(p.Players) != tc.rows {
-			t.Errorf("%.30q: %+v announced, %d rows, want %+v, %d", tc.table, p.NumPlayers, len(p.Players), tc.count, tc.rows)
 		}
 	}
 }

@@ -1,15 +1,12 @@
 package gamespy3
 
 import (
-	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
-	"github.com/qdissect/qdissect/internal/must"
 )
 
 const (
@@ -171,6 +168,8 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
+
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 // FuzzParts joins two parts of any content.
@@ -182,178 +181,6 @@ func FuzzParts(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		dissecttest.Check(t, Protocol(), append([]byte(part0), a...), append([]byte(last1), b...))
-	})
-}
-
-func rows(list ...string) (rows []Row) {
-	for _, s := range list {
-		var row Row
-		for pair := range strings.SplitSeq(s, " ") {
-			k, v, _ := strings.Cut(pair, "=")
-			row = append(row, dissect.KeyValue{Key: k, Value: v})
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-func TestParse(t *testing.T) {
-	m, err := Parse([]byte(last0 + plain(server+players+teams)))
-	must.Do(t, err)
-	p := m.(*StatusReply)
-	if p.Session != 0x10203040 || p.Parts != 1 || len(p.Rules) != 9 || p.Rules[8] != (dissect.KeyValue{Key: "bf2_sponsorlogo_url"}) {
-		t.Errorf("%+v", p)
-	}
-	if len(p.Players) != 2 || !reflect.DeepEqual(p.Teams, rows("team=MEC score=3", "team=US score=9")) {
-		t.Errorf("%+v %+v", p.Players, p.Teams)
-	}
-	if name, ok := p.Players[1].Get("player"); name != "=X= Bob" || !ok {
-		t.Errorf("%q", name)
-	}
-	if bot, ok := p.Players[1].Get("AIBot"); bot != "0" || !ok {
-		t.Errorf("%q", bot)
-	}
-	m, err = Parse([]byte("\x09" + session + "-1591017602\x00"))
-	if c, ok := m.(*HandshakeReply); err != nil || !ok || c.Challenge != -1591017602 {
-		t.Errorf("%+v, %v", m, err)
-	}
-	m, err = Parse([]byte("\xfe\xfd\x00" + session + "\xa1\x2a\xff\x7e\xff\xff\xff\x01"))
-	if q, ok := m.(*StatusRequest); err != nil || !ok || q.Challenge != dissect.Some(int32(-1591017602)) || !q.Server.All || !q.Teams.All || q.Options != dissect.Some(uint8(1)) {
-		t.Errorf("%+v, %v", m, err)
-	}
-	m, err = Parse([]byte(part0 + "\x00hostname\x00JC2\x00\x00\x00\x01Moonman\x00STEAM_0:0:1\x00\x00\x27"))
-	if p, ok := m.(*StatusReply); err != nil || !ok || !reflect.DeepEqual(p.JustCause, []JustCausePlayer{{"Moonman", "STEAM_0:0:1", 39}}) {
-		t.Errorf("%+v, %v", m, err)
-	}
-	m, err = Parse([]byte("\x00" + session + "A server\x00gpm_cq\x00"))
-	if p, ok := m.(*StatusReply); err != nil || !ok || !reflect.DeepEqual(p.Values, []string{"A server", "gpm_cq"}) {
-		t.Errorf("%+v, %v", m, err)
-	}
-	var e *dissect.Error
-	if _, err = Parse([]byte("\x09" + session + "12x4\x00")); !errors.As(err, &e) || err.Error() != "gamespy3.handshake.challenge: not a number at offset 5" {
-		t.Errorf("%v", err)
-	}
-}
-
-// TestMerge merges parts that repeat truncated values.
-func TestMerge(t *testing.T) {
-	for _, s := range samples() {
-		var want []Row
-		switch s.Name {
-		case "a value cut":
-			want = rows("player=_Alice score=7", "player=\x3dX\x3d_Bob score=-1")
-		case "a number cut, a blank sent before":
-			want = rows("player=_Alice score=7", "player=_Bob score=113")
-		case "the name of a column cut", "the name of a column alone":
-			want = rows("player=_Alice score=7", "player=\x3dX\x3d_Bob score=-1")
-		case "a column of empty values goes on":
-			want = rows("player=_Alice team=", "player=Bob team=")
-		case "ArmA 2: empty teams":
-			want = rows("player=Alice team= score=1 deaths=", "player=Bob team= score=2 deaths=", "player=Carl team= score=3 deaths=")
-		case "empty values in between":
-			want = rows("player=Alice team=Red clan=", "player= team= clan=", "player=Carl team=Blue clan=X")
-		case "Unreal Tournament 3":
-			want = rows("player=Sierra score=0 ping=96 team= deaths=1 pid=289")
-		case "a column twice":
-			want = rows("player=Alice", "player=Carl")
-		default:
-			continue
-		}
-		for i := range want { // names contain blanks
-			want[i][0].Value = strings.ReplaceAll(want[i][0].Value, "_", " ")
-		}
-		r := decode(t, s.Parts)
-		if !reflect.DeepEqual(r.Players, want) {
-			t.Errorf("%s: %q\nwant %q", s.Name, r.Players, want)
-		}
-	}
-}
-
-// decode returns a copy of a reply that outlives the analyzer's decoder.
-func decode(t *testing.T, parts [][]byte) StatusReply {
-	t.Helper()
-	var got StatusReply
-	a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}, DecodeAs: map[uint16]*dissect.Protocol{4: Protocol()}}, handler(func(r *dissect.Record) {
-		p := r.Body.(*StatusReply)
-		got = *p
-		got.Players = nil
-		for _, row := range p.Players {
-			var own Row
-			for _, kv := range row {
-				own = append(own, dissect.KeyValue{Key: strings.Clone(kv.Key), Value: strings.Clone(kv.Value)})
-			}
-			got.Players = append(got.Players, own)
-		}
-		got.Rules = nil
-		for _, kv := range p.Rules {
-			got.Rules = append(got.Rules, dissect.KeyValue{Key: strings.Clone(kv.Key), Value: strings.Clone(kv.Value)})
-		}
-	}))
-	must.Do(t, err)
-	for _, part := range parts {
-		a.Datagram(&dissect.Datagram{Frame: 1, Src: at(4), Dst: at(5), Payload: part})
-	}
-	a.Flush()
-	return got
-}
-
-// TestSettings merges settings that parts repeat, and reads the server data.
-func TestSettings(t *testing.T) {
-	for _, s := range samples() {
-		want := ""
-		switch s.Name {
-		case "settings cut in a value":
-			want = "hostname=A server gamever=1"
-		case "settings cut in a key", "settings cut behind a key", "settings cut without a zero byte", "settings go on":
-			want = "hostname=A server gamever=1"
-		case "a key without a value at the end":
-			want = "hostname=A server last="
-		default:
-			continue
-		}
-		var got []string
-		for _, kv := range decode(t, s.Parts).Rules {
-			got = append(got, kv.Key+"="+kv.Value)
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: %q, want %q", s.Name, got, want)
-		}
-	}
-	for _, s := range samples() {
-		if s.Name == "Unreal Tournament 3" {
-			r := dissecttest.Decode(t, Protocol(), s.Parts...)
-			if r.Server.Name != dissect.Some("The name") || r.Server.Map != dissect.Some("DM-Deck") || r.Server.Bots != dissect.Some(2) ||
-				r.Server.Password != dissect.Some(true) || r.Server.Version != dissect.Some("3810") {
-				t.Errorf("%+v", r.Server)
-			}
-		}
-	}
-}
-
-// TestDetect judges payloads with similar beginnings.
-func TestDetect(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		"\xfe\xfd\x09\x10\x20\x30\x40":                                                                         dissect.Likely,
-		"\xfe\xfd\x09\x10\x20\x30":                                                                             dissect.No,
-		"\xfe\xfd\x00\x10\x20\x30\x40\xff\xff\xff":                                                             dissect.Possible, // GameSpy 2
-		"\xfe\xfd\x00\x10\x20\x30\x40\xff\xff\xff\x01":                                                         dissect.Likely,
-		"\xfe\xfd\x00\x10\x20\x30\x40\x00\x91\x29\x5b":                                                         dissect.Possible, // Minecraft, basic stat
-		"\xfe\xfd\x00\x10\x20\x30\x40\x00\x91\x29\x5b\x00\x00\x00":                                             dissect.Possible,
-		"\xfe\xfd\x00\x10\x20\x30\x40\x00\x91\x29\x5b\xff\xff\xff\x01":                                         dissect.Likely,
-		"\xfe\xfd\x05\x10\x20\x30\x40":                                                                         dissect.No,
-		"\x16\xfe\xfd\x00\x00\x00\x00\x00\x00\x00":                                                             dissect.No, // DTLS
-		last0 + "\x00hostname\x00A\x00gamever\x001\x00":                                                        dissect.Likely,
-		last0 + "\x00hostname\x00A\x00gametype\x00SMP\x00":                                                     dissect.No, // Minecraft
-		"\x00\x01\x00\x08\x21\x12\xa4\x42\x00\x00\x00\x00\x00\x00\x00\x00":                                     dissect.No, // STUN
-		"\x01\x01\x00\x0c\x21\x12\xa4\x42\x00\x00":                                                             dissect.No,
-		"\x01\x00\x00\x00\x12\x34\x56\x78\x00":                                                                 dissect.No, // WireGuard
-		"\x03\x00\x00\x00\x12\x34\x56\x78\x00":                                                                 dissect.No,
-		"\x09\x10\x20\x30\x4012a4\x00":                                                                         dissect.Possible,
-		"\x09\x00\x00\x00\x00gmtest\x00":                                                                       dissect.Likely,
-		"\x05\x00\xff\xff\x00\xfe\xfe\xfe\xfe\xfd\xfd\xfd\xfd\x12\x34\x56\x78" + strings.Repeat("\x00", 47)[:]: dissect.No, // RakNet
-		"\x08\x10\x20\x30\x40":                                                                                 dissect.Possible,
-		"\x08\x10\x20\x30":                                                                                     dissect.No,
-		"":                                                                                                     dissect.No,
 	})
 }
 

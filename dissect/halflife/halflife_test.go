@@ -1,7 +1,6 @@
 package halflife
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -38,52 +37,6 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
+
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func TestParse(t *testing.T) {
-	m, err := Parse([]byte("\xff\xff\xff\xffrcon -12345 \"hidden\" status\x00"))
-	if c, ok := m.(*Rcon); err != nil || !ok || *c != (Rcon{"-12345", "hidden", "status"}) {
-		t.Errorf("%+v, %v", m, err)
-	}
-	m, err = Parse([]byte("\xff\xff\xff\xffinfostringresponse\x00\\a\\1\\b\\\x00"))
-	if r, ok := m.(*InfoStringReply); err != nil || !ok || len(r.Rules) != 2 || r.Rules[0] != (dissect.KeyValue{Key: "a", Value: "1"}) || r.Rules[1] != (dissect.KeyValue{Key: "b"}) {
-		t.Errorf("%+v, %v", m, err)
-	}
-	if _, err = Parse([]byte("\xff\xff\xff\xffdetail\x00")); err == nil {
-		t.Error("a word that is no query passes")
-	}
-}
-
-// TestRconOfQuake has a numeric password and a quoted command, which look like
-// Half-Life's challenge and password.
-func TestRconOfQuake(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
-		"rcon 1234 \"say hello\"":                     dissect.Possible,
-		"rcon 1234 \"say hello\"\n\x00":               dissect.Possible,
-		"rcon 1234 \"hidden\" say hello":              dissect.Certain,
-		"rcon 1234 \"hidden\" \x00":                   dissect.Certain,
-		"rcon hidden \"say hello\"":                   dissect.No,
-		"rcon 1 \"" + strings.Repeat("a", 52) + "\" ": dissect.Likely,
-	} {
-		b := []byte("\xff\xff\xff\xff" + payload)
-		if got := Detect(b[:min(len(b), 64)]); got != want {
-			t.Errorf("%q is %v, want %v", payload, got, want)
-		}
-	}
-}
-
-// TestWords accepts the words alone and rejects what only begins like them.
-func TestWords(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		"\xff\xff\xff\xffrules":                   dissect.Certain,
-		"\xff\xff\xff\xffrules\n":                 dissect.Certain,
-		"\xff\xff\xff\xffrulesets\x00":            dissect.No,
-		"\xff\xff\xff\xffinfoResponse\n":          dissect.No, // Quake 3
-		"\xff\xff\xff\xffinfo 34\x00":             dissect.No, // Quake 2
-		"\xff\xff\xff\xffplayersx":                dissect.No,
-		"\xff\xff\xff\xffrcon secret status\x00":  dissect.No, // Quake
-		"\xff\xff\xff\xffrcon 1 \"secret\" quit":  dissect.Certain,
-		"\xff\xff\xff\xff\x00\x40\x18\x01details": dissect.No, // RDP over UDP
-		"details\x00":                             dissect.No,
-	})
-}

@@ -9,7 +9,6 @@ import (
 )
 
 const (
-	head   = "\x09A server\x022\x0450\x00"
 	middle = "\x09A server\x022\x0350\x09freeroam\x01"
 	reply  = tag + middle + "\x05Anna\x06B\xf6rje\x01"
 	online = tagOnline + middle + "\x05Anna\x0340\x06B\xf6rje\x04120"
@@ -38,15 +37,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-// TestDetect: what begins like a message and is none.
-func TestDetect(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		"M2M":                   dissect.No,
-		"M2Onlin":               dissect.No,
-		tag + head:              dissect.Certain,
-		tag + "\x09A \x00erver": dissect.Possible,
-	})
-}
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 

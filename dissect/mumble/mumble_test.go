@@ -42,32 +42,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-// TestDetect: what begins like a ping and is none.
-func TestDetect(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		answer:                           dissect.Likely,
-		pong:                             dissect.Likely,
-		pong[:11]:                        dissect.Likely,
-		pong[:10]:                        dissect.No,
-		pong + "\x38\x01":                dissect.No, // another field
-		"\x01\x18\x01\x28\x64":           dissect.No, // no version
-		"\x01\x08\x2a\x10\x01":           dissect.Possible,
-		"\x01\x08\x2a":                   dissect.No, // asks for nothing
-		"\x01\x10\x01\x08\x2a":           dissect.No,
-		"\x01":                           dissect.No,
-		answer[:23]:                      dissect.No,
-		answer + "\x00":                  dissect.Doubtful,
-		"\x01" + answer[1:]:              dissect.No,
-		"\x00\x00\x03\x04" + answer[4:]:  dissect.No, // no version
-		"\x00\x0a\x03\x04" + answer[4:]:  dissect.Doubtful,
-		"\x00\x00\x00\x00" + id:          dissect.Possible,
-		"\x00\x00\x00\x00" + id[:7]:      dissect.No,
-		"\x00\x00\x00\x00" + id + "\x00": dissect.Doubtful,
-		"\x00\x00\x00\x01" + id:          dissect.No,
-		"\x00":                           dissect.No,
-		"":                               dissect.No,
-	})
-}
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 

@@ -58,23 +58,7 @@ func sound(s dissecttest.Sample, n ...int) dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-// TestDetect: what begins like a control packet and is none.
-func TestDetect(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		answer:                                dissect.Certain,
-		answer[:48]:                           dissect.Possible,
-		"":                                    dissect.No,
-		"\x80\x00\x00\x04":                    dissect.No,
-		"\x80\x01" + answer[2:]:               dissect.No,
-		"\x80\x00\x00\x00\x83":                dissect.No, // Unreal 2 and QUIC
-		control(6, ""):                        dissect.No,
-		control(2, "DOOM\x00\x03"):            dissect.No,
-		control(0x84, ""):                     dissect.No,
-		control(0x82, "\x01\x02\x03\x04")[:8]: dissect.No,
-		"\x80\x00\x00\x40\x01" + string(make([]byte, 59)): dissect.No, // RTP
-		"\x80\x00\x00\x40\x86" + string(make([]byte, 59)): dissect.No,
-	})
-}
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 

@@ -56,27 +56,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-// TestDetect: the list of a master has the length that it states.
-func TestDetect(t *testing.T) {
-	long := "\xa3\xdb\x0b\x00\x0a\x00" + strings.Repeat("\xc6\x33\x64\x0a\xaa\x29", 10)
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		query:              dissect.Certain,
-		query[:3]:          dissect.No,
-		"\x02\x10\x00\xad": dissect.No, // no sender
-		"\x02\x10\x05\xad": dissect.No,
-		"\x03\x20\x01\xad": dissect.No, // no reply of a launcher
-		"\x03\x10\x01\xad": dissect.No,
-		"\x02\x10\x01\xae": dissect.No,
-		servers:            dissect.Likely,
-		servers[:5]:        dissect.No,
-		servers[:17]:       dissect.No,
-		servers[:12]:       dissect.Possible, // more announced than there are
-		servers + "\x00":   dissect.No,
-		long[:detected]:    dissect.Likely,
-		"\xa3\xdb\x0b\x00\xfc\xfd\xfe\xff\x01\x00\x00\x00\x21\x00\x00\x00": dissect.No, // ZDaemon
-		"\xd4\xd6\x54\x00\xaa": dissect.No,
-	})
-}
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 

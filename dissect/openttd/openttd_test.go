@@ -77,50 +77,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-// TestDamaged: what was read before the damage is said, and nothing else.
-func TestDamaged(t *testing.T) {
-	for payload, want := range map[string]string{
-		packet(1, v5[:len(v5)-1]):                                               "\"Somewhere\"  on Random Map  3/25 players  v1.10.1  3/15 companies  1 NewGRF",
-		packet(1, v5[:len(v5)-len(ended)-1]):                                    "\"Somewhere\"  3/25 players  v1.10.1  3/15 companies  1 NewGRF",
-		packet(1, v5[:len(v5)-len("Random Map\x00"+ended)-2]):                   "\"Somewhere\"  v1.10.1  3/15 companies  1 NewGRF",
-		packet(1, v5[:len(v5)-len(tail+"Random Map\x00"+ended)-2]):              "\"Somewhere\"  3/15 companies  1 NewGRF",
-		packet(1, v5[:len(v5)-len("1.10.1\x00"+tail+"Random Map\x00"+ended)-1]): "1 NewGRF",
-	} {
-		r := dissecttest.Decode(t, Protocol(), []byte(payload))
-		m, err := Parse([]byte(payload))
-		if i, ok := m.(*Info); err == nil || !ok || string(i.AppendSummary(nil)) != want || r.Server != i.server {
-			t.Errorf("%q: %+v, %v, want the summary %s and the same facts", payload, m, err, want)
-		}
-	}
-}
-
-// TestDetect: what has its own length in front and is none of these packets.
-func TestDetect(t *testing.T) {
-	info := packet(1, v5)
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		info:                              dissect.Likely,
-		info[:64]:                         dissect.Likely, // the rest is not to be seen
-		info[:63]:                         dissect.No,
-		packet(1, "\x08"+v5[1:]):          dissect.No,
-		packet(1, "\x00"+v5[1:]):          dissect.No,
-		packet(1, "\x05\xff\xff\xff\xff"): dissect.No,
-		packet(1, "\x03\x01\x02\x03\x84\x05\x06\x07\x08"+v2+name+"1\x00"+tail+"Map\x00"+ended): dissect.No,
-		packet(0, "\x00"):            dissect.No,
-		"\x04\x00\x00":               dissect.No,
-		"\x03\x00":                   dissect.No,
-		"":                           dissect.No,
-		packet(2, "\x00"):            dissect.No,
-		packet(3, "\x06\x01"+name):   dissect.Doubtful,
-		packet(4, "OpenTTDRegister"): dissect.No,
-		packet(6, "\x02"):            dissect.No,
-		packet(7, "\x01\x02\x00\xc0\x00\x02\x01\x8b\x0f"): dissect.Doubtful,
-		packet(9, "\x00"):                         dissect.No,
-		packet(9, "\x02"+grf):                     dissect.No,
-		packet(11, "\x00"):                        dissect.No,
-		packet(12, ""):                            dissect.No,
-		"\xc8\x05\x05" + string(make([]byte, 61)): dissect.No, // longer than any
-	})
-}
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
 // TestCut: a reply of which the capture has only the beginning is known by the length
 // that it had.
@@ -128,8 +85,8 @@ func TestCut(t *testing.T) {
 	client, server := netip.MustParseAddrPort("192.0.2.1:40000"), netip.MustParseAddrPort("198.51.100.1:50000")
 	request, reply := packet(0, ""), packet(1, v5)
 	for missing, known := range map[int]bool{5: true, 4: false} {
-		var h heard
-		a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, &h))(t)
+		var k dissecttest.Keeper
+		a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{Protocol()}}, &k))(t)
 		now := time.Unix(1600000000, 0)
 		a.Datagram(&dissect.Datagram{Frame: 1, Time: now, Src: client, Dst: server, Payload: []byte(request)})
 		cut := []byte(reply[:len(reply)-5])
@@ -138,22 +95,11 @@ func TestCut(t *testing.T) {
 		}
 		a.Datagram(&dissect.Datagram{Frame: 2, Time: now, Src: server, Dst: client, Payload: cut, Missing: missing})
 		a.Flush()
-		if got := fmt.Sprint(h.said); known && got != "[info_request info_reply 1]" || !known && len(h.said) > 0 {
-			t.Errorf("%d bytes missing: %v", missing, h.said)
+		if n := len(k.Records); known && (n != 2 || k.Records[1].Type != mInfo || k.Records[1].RequestFrame != 1) || !known && n > 0 {
+			t.Errorf("%d bytes missing: %d messages", missing, n)
 		}
 	}
 }
-
-// heard notes the messages, and what they answer.
-type heard struct{ said []any }
-
-func (h *heard) Record(r *dissect.Record) {
-	if h.said = append(h.said, r.Type.Name); r.RequestFrame != 0 {
-		h.said = append(h.said, r.RequestFrame)
-	}
-}
-func (h *heard) Unknown(*dissect.Unknown)     {}
-func (h *heard) Finding(*dissect.FlowFinding) {}
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 

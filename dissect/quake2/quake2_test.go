@@ -2,14 +2,12 @@ package quake2
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
-	"github.com/qdissect/qdissect/internal/must"
 )
 
 const oob = quake.Header
@@ -59,65 +57,9 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
+
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func TestParse(t *testing.T) {
-	tests := []struct {
-		name, payload string
-		want          Message
-	}{
-		{"connect", oob + "connect 36 4321 -12 \"\\name\\Alice\"\n", &Connect{
-			Protocol: "36", QPort: "4321", Challenge: "-12", Userinfo: []dissect.KeyValue{{Key: "name", Value: "Alice"}},
-		}},
-		{"rcon", oob + "rcon secret map dm6\n", &Rcon{"secret", "map dm6"}},
-		{"challenge", oob + "challenge 32590 p=34", &Challenge{"32590", []int{34}}},
-		{"a name with blanks", oob + "info\n a b  c    q2dm1 12/16\n", &InfoReply{Name: "a b  c", Map: "q2dm1", Players: 12, MaxPlayers: 16}},
-		{"a name of one letter", oob + "info\nx y 0/1", &InfoReply{Name: "x", Map: "y", MaxPlayers: 1}},
-		{"another version", oob + "info\na: wrong version\n", &InfoReply{Name: "a", Refused: true}},
-		{"print", oob + "print\nServer is full.\n", &Text{"Server is full."}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			m, err := Parse([]byte(tt.payload))
-			if i, ok := m.(*InfoReply); ok {
-				i.server = dissect.Server{}
-			}
-			if err != nil || !reflect.DeepEqual(m, tt.want) {
-				t.Errorf("%+v, %v, want %+v", m, err, tt.want)
-			}
-		})
-	}
-}
-
-// TestWarsow: its short info has names of one or two letters.
-func TestWarsow(t *testing.T) {
-	m := must.Get(Parse([]byte(oob + `info` + "\n" + `\\n\\A ^1server\\m\\wfdm1\\u\\ 3/16\\g\\dm\\p\\1\\EOT`)))(t)
-	i := m.(*InfoReply)
-	if i.Name != "A ^1server" || i.Map != "wfdm1" || i.Players != 3 || i.MaxPlayers != 16 || len(i.Facts) != 5 || i.server.Password != dissect.Some(true) {
-		t.Errorf("%+v", i)
-	}
-}
-
-// TestWarsowWithoutCount: a short info that does not state the players, as one that was
-// cut, is not of an empty server.
-func TestWarsowWithoutCount(t *testing.T) {
-	r := dissecttest.Decode(t, Protocol(), []byte(oob+`info`+"\n"+`\\n\\A server\\m\\wfdm1`))
-	if got, want := string(r.Server.AppendSummary(nil)), `"A server"  on wfdm1`; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-}
-
-func TestDetect(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		oob + "info\x00":              dissect.No, // info of Half-Life
-		oob + "info\n\x00":            dissect.No, // info of Half-Life with a line end
-		oob + "print":                 dissect.No, // print of Quake 3
-		oob + "connect 28 1 2 \"\"\n": dissect.No, // connect of QuakeWorld
-		oob + "connect \"\\name\\x\"": dissect.No, // connect of Quake 3
-		oob + "challenge rcon\n":      dissect.No, // challenge of Half-Life
-		oob + "statusResponse\n":      dissect.No, // statusResponse
-	})
-}
 
 func ExampleParse() {
 	m, err := Parse([]byte("\xff\xff\xff\xffinfo\n          noname   q2dm1  2/ 8\n"))

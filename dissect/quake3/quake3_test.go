@@ -1,15 +1,11 @@
 package quake3
 
 import (
-	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
-	"github.com/qdissect/qdissect/internal/must"
 )
 
 const (
@@ -193,6 +189,8 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
+
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func parse[T Message](t *testing.T, payload string) T {
@@ -208,299 +206,12 @@ func parse[T Message](t *testing.T, payload string) T {
 	return got
 }
 
-// TestWords accepts the words alone and rejects what only begins like them or belongs
-// to related protocols.
-func TestWords(t *testing.T) {
-	const no, possible, likely, certain = dissect.No, dissect.Possible, dissect.Likely, dissect.Certain
-	for payload, want := range map[string]dissect.Verdict{
-		"":                                  possible, // a header alone
-		"getstatus":                         certain,
-		"getstatus\n":                       certain,
-		"getstatus\x00":                     certain,
-		"getstatus xxx":                     certain,
-		"GetStatus":                         certain,
-		"\x02getstatus xxx\x00":             certain,
-		"\x03getstatus":                     no,
-		"getstatusx":                        no,
-		"getstatus\\":                       no,
-		"getstatus2":                        no,
-		"statusResponse\n\\a\\b":            certain,
-		"\x01statusResponse\n":              certain,
-		"statusResponse\\a\\b":              certain,
-		"statusResponses\n":                 no,
-		"getinfo":                           certain,
-		"infoResponse\n":                    certain,
-		"infostring\x00":                    no, // Half-Life
-		"info\n":                            no,
-		"infostringresponse\x00\\a\\b":      no,
-		"status\n":                          no, // Quake 2, QuakeWorld
-		"status 23\n":                       no,
-		"n\\maxfps\\77":                     no, // QuakeWorld
-		"print\n\\mapname\\q2dm1\n":         no, // Quake 2
-		"print\nBad rconpassword.\n":        possible,
-		"getservers 68":                     no, // a master's
-		"getserversResponse\\":              no,
-		"heartbeat QuakeArena-1\n":          no,
-		"getchallenge":                      possible,
-		"getchallenge\n":                    possible, // Quake 2, QuakeWorld
-		"getchallenge -123 Quake3Arena":     likely,
-		"getchallenge 0 \"0123\"":           likely, // Call of Duty
-		"challengeResponse 123":             certain,
-		"challenge YqUPWJtIZhJ":             possible, // DarkPlaces
-		"challenge 12345678901x":            possible,
-		"challenge 123":                     no, // Xash3D
-		"challenge 123\n":                   no,
-		"challenge 123 p=34":                no, // Quake 2
-		"challenge rcon 123\n":              no, // Half-Life
-		"challenge rcon":                    no,
-		"challenge":                         no,
-		"connect \"\\name\\Bob\"":           likely,
-		"connect \x01\x3d\x44\x74\x30":      likely,
-		"connect \x01\x3d\x44\x75\x30":      possible,
-		"connect 28 123 456 \"\\name\\x\"":  no, // QuakeWorld, Quake 2
-		"connect\\protocol\\darkplaces 3":   no, // DarkPlaces
-		"connect":                           no,
-		"connectResponse":                   certain,
-		"disconnect":                        possible,
-		"rcon secret status\x00":            possible,
-		"rcon":                              no,
-		"echo hello":                        possible,
-		"echo \"echoResponse getstatus x\"": certain,
-		"echo \"echoResponses\"":            possible,
-		"echoResponse getstatus x":          certain,
-		"echoResponses":                     no,
-		"getmotd \"\\challenge\\1\"":        certain,
-		"getmotd":                           possible,
-		"getKeyAuthorize 0 ABC":             certain,
-		"ipAuthorize 1 accept":              certain,
-		"TSource Engine Query\x00":          no,
-		"\x00\x40\x18\x01getstatus":         no, // RDP over UDP
-		"\x21\x4c\x5f\xa0getstatus":         no, // Steam
-	} {
-		if got := Detect([]byte(header + payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
-	for _, payload := range []string{"", "\xff", "\xff\xff\xff", "getstatus", "\xff\xffgetInfo\x00", "\xfe\xff\xff\xffgetstatus"} {
-		if got := Detect([]byte(payload)); got != no {
-			t.Errorf("%q: %v", payload, got)
-		}
-	}
-}
-
-// TestPlayers reads lines of players in all formats.
-func TestPlayers(t *testing.T) {
-	number := dissect.Some[int]
-	score := dissect.Some[float64]
-	for _, tc := range []struct {
-		line string
-		want Player
-	}{
-		{`0 64 "^1Fo"`, Player{Name: "^1Fo", Score: score(0), Ping: number(64)}},
-		{`-9999 999 ""`, Player{Score: score(-9999), Ping: number(999)}},
-		{`12.5 17 "Arena"`, Player{Name: "Arena", Score: score(12.5), Ping: number(17)}},
-		{`  1   2   "Bob"  `, Player{Name: "Bob", Score: score(1), Ping: number(2)}},
-		{"1\t2\t\"Bob\"\r", Player{Name: "Bob", Score: score(1), Ping: number(2)}},
-		{`0 12 " two  words "`, Player{Name: " two  words ", Score: score(0), Ping: number(12)}},
-		{`3 5 1 "Lion"`, Player{Name: "Lion", Score: score(3), Ping: number(5), Team: number(1)}},
-		{`3 5 -1 "Lion"`, Player{Name: "Lion", Score: score(3), Ping: number(5), Team: number(-1)}},
-		{`7 40 "Bob" 2`, Player{Name: "Bob", Score: score(7), Ping: number(40), Team: number(2)}},
-		{`7 40 9 "Bob" 2`, Player{Name: "Bob", Score: score(7), Ping: number(40), Team: number(2)}},
-		{`58 "Unnamed"`, Player{Name: "Unnamed", Ping: number(58)}},
-		{`58 "12 "quoted" 3"`, Player{Name: `12 "quoted" 3`, Ping: number(58)}},
-		{`0 12 3 614 1 "Private" "Conlin"`, Player{Name: "Conlin", Rank: "Private", Score: score(12)}},
-		{`2 162 "ninja" "192.0.2.7:27910"`, Player{Name: "ninja", Score: score(2), Ping: number(162), Address: "192.0.2.7:27910"}},
-		{`2 162 "ninja" "192.0.2.xxx"`, Player{Name: "ninja", Score: score(2), Ping: number(162), Address: "192.0.2.xxx"}},
-		{`2 162 "ninja" "loopback"`, Player{Name: "ninja", Score: score(2), Ping: number(162), Address: "loopback"}},
-		{`2 162 "nin" "ja"`, Player{Name: `nin" "ja`, Score: score(2), Ping: number(162)}},
-		{`2 162 "nin"ja"`, Player{Name: `nin"ja`, Score: score(2), Ping: number(162)}},
-		{`2 162 """`, Player{Name: `"`, Score: score(2), Ping: number(162)}},
-		{`1 2 "a\b"`, Player{Name: `a\b`, Score: score(1), Ping: number(2)}},
-		{`1 2 3 4 5 6 7 8 "x"`, Player{Name: "x", Score: score(1), Ping: number(2), Team: number(3)}},
-	} {
-		m := parse[*StatusReply](t, status+"\\a\\b\n"+tc.line+"\n")
-		if !slices.Equal(m.Players, []Player{tc.want}) {
-			t.Errorf("%s: %+v, want %+v", tc.line, m.Players, tc.want)
-		}
-		if !slices.Equal(m.Rules, []dissect.KeyValue{{Key: "a", Value: "b"}}) {
-			t.Errorf("%s: settings %q", tc.line, m.Rules)
-		}
-	}
-	for _, line := range []string{
-		`no player`, `"no number"`, `1 2`, `1 2 name`, `1 2 "open`, `1x 2 "Bob"`, `1 2 "Bob" word`, `1 2 "Bob"3`, `- 2 "Bob"`,
-		`1 2 3 4 5 6 7 8 9 "x"`, `1` + strings.Repeat(" ", 300) + `2 "x"`, `1 2 "x"` + strings.Repeat(" ", 300), `1234567890123456789 2 "x"`,
-	} {
-		// Between two players, so that the line is not part of the settings.
-		m := parse[*StatusReply](t, status+"\\a\\b\n1 2 \"Alice\"\n"+line+"\n3 4 \"Bob\"\n")
-		if len(m.Players) != 2 {
-			t.Errorf("%s passes for a player: %+v", line, m.Players)
-		}
-	}
-}
-
-// TestSettings finds the end of the settings.
-func TestSettings(t *testing.T) {
-	type kv = dissect.KeyValue
-	for _, tc := range []struct {
-		name, body string
-		want       []kv
-		players    int
-	}{
-		{"nothing", "", nil, 0},
-		{"an empty line", "\n", nil, 0},
-		{"players and no settings", "\n1 2 \"x\"\n", nil, 1},
-		{"one", "\\a\\b\n", []kv{{Key: "a", Value: "b"}}, 0},
-		{"no new line", "\\a\\b", []kv{{Key: "a", Value: "b"}}, 0},
-		{"empty values", "\\a\\\\b\\\\c\\1\n", []kv{{Key: "a"}, {Key: "b"}, {Key: "c", Value: "1"}}, 0},
-		{"repeated keys", "\\a\\1\\a\\2\n", []kv{{Key: "a", Value: "1"}, {Key: "a", Value: "2"}}, 0},
-		{"blanks in keys", "\\ Admin\\MooN\n", []kv{{Key: " Admin", Value: "MooN"}}, 0},
-		{"tabs", "\\Info\\1Z\t\t2\n", []kv{{Key: "Info", Value: "1Z\t\t2"}}, 0},
-		{"an odd key", "\\a\\b\\c\n", []kv{{Key: "a", Value: "b"}, {Key: "c"}}, 0},
-		{"no first backslash", "a\\b\n", []kv{{Key: "a", Value: "b"}}, 0},
-		{"a new line in a value", "\\m\\one\n two\n \\z\\1\n1 2 \"x\"\n", []kv{{Key: "m", Value: "one\n two\n "}, {Key: "z", Value: "1"}}, 1},
-		{"a new line in the last value", "\\z\\1\\m\\one\n two\n1 2 \"x\"\n", []kv{{Key: "z", Value: "1"}, {Key: "m", Value: "one\n two"}}, 1},
-		{"a number in a line of a value", "\\m\\one\n2 two\\z\\1\n1 2 \"x\"\n", []kv{{Key: "m", Value: "one\n2 two"}, {Key: "z", Value: "1"}}, 1},
-		{"a cut player", "\\a\\b\n1 2 \"x", []kv{{Key: "a", Value: "b"}}, 0},
-		{"two empty lines", "\\a\\b\n\n\n1 2 \"x\"\n\n\n", []kv{{Key: "a", Value: "b"}}, 1},
-		{"zero bytes", "\\a\\b\n1 2 \"x\"\n\x00\x00", []kv{{Key: "a", Value: "b"}}, 1},
-		{"many empty lines", "\\a\\b" + strings.Repeat("\n", 60000), []kv{{Key: "a", Value: "b"}}, 0},
-		{"many lines", "\\a\\b" + strings.Repeat("\nx", 30000), []kv{{Key: "a", Value: "b" + strings.Repeat("\nx", 30000)}}, 0},
-	} {
-		b, err := Parse([]byte(status + tc.body))
-		m := b.(*StatusReply)
-		if ends := strings.HasSuffix(strings.TrimRight(tc.body, "\x00"), "\n"); ends != (err == nil) {
-			t.Errorf("%s: %v", tc.name, err)
-		}
-		if !slices.Equal(m.Rules, tc.want) || len(m.Players) != tc.players {
-			t.Errorf("%s: %.200q, %d players", tc.name, m.Rules, len(m.Players))
-		}
-	}
-}
-
-// TestServer reads the server data from the settings of different games.
-func TestServer(t *testing.T) {
-	for _, tc := range []struct {
-		name, payload string
-		want          string
-	}{
-		{"ioquake3", info + `\g_needpass\1\sv_maxclients\8\g_humanplayers\1\clients\3\mapname\oasago2\hostname\OA\gamename\Quake3Arena`, "OA, oasago2, Quake3Arena, , 3/8, 2 bots, password true"},
-		{"fs_game", status + "\\fs_game\\modsrotu\\gamename\\CoD:UO\\shortversion\\1.41\\pswrd\\0\\sv_maxclients\\250\\sv_hostname\\^1R\n0 1 \"x\"\n", "^1R, , modsrotu, 1.41, 1/250, password false"},
-		{"DarkPlaces", info + `\gamename\Nexuiz\gameversion\20000\sv_maxclients\8\clients\5\bots\5\mapname\basement\hostname\Nex`, "Nex, basement, Nexuiz, 20000, 5/8, 5 bots"},
-		{"empty game", info + `\game\\gamename\baseq3`, ", , baseq3, , "},
-		{"no players stated", info + `\hostname\x\g_humanplayers\0`, "x, , , , "},
-		{"more people than players", info + `\clients\1\g_humanplayers\2`, ", , , , 1"},
-		{"nothing", status, ", , , , 0"},
-	} {
-		s := dissecttest.Decode(t, Protocol(), []byte(tc.payload)).Server
-		got := s.Name.Value + ", " + s.Map.Value + ", " + s.Game.Value + ", " + s.Version.Value + ", "
-		if s.Players.OK {
-			got += fmt.Sprint(s.Players.Value)
-		}
-		if s.MaxPlayers.OK {
-			got += fmt.Sprintf("/%d", s.MaxPlayers.Value)
-		}
-		if s.Bots.OK {
-			got += fmt.Sprintf(", %d bots", s.Bots.Value)
-		}
-		if s.Password.OK {
-			got += fmt.Sprintf(", password %v", s.Password.Value)
-		}
-		if got != tc.want {
-			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
-		}
-	}
-}
-
-func TestParse(t *testing.T) {
-	for payload, want := range map[string]string{
-		"getstatus":                            "",
-		"getstatus \n":                         "",
-		"getstatus xxx\x00":                    "xxx",
-		"getinfo s.QaG3{gB":                    "s.QaG3{gB",
-		"getinfo \"two words\" more":           "two words",
-		"getinfo \"open":                       "open",
-		"getinfo \"\"":                         "",
-		"getinfo \t\t xxx yyy":                 "xxx",
-		"\x02getinfo xxx\x00":                  "xxx",
-		"getinfo " + strings.Repeat(" ", 1000): "",
-	} {
-		if m := parse[*Query](t, header+payload); m.Challenge != want {
-			t.Errorf("%q: %q, want %q", payload, m.Challenge, want)
-		}
-	}
-	for payload, want := range map[string]Rcon{
-		"rcon secret status\x00":                   {"secret", "status"},
-		"rcon \"two words\" say \"a b\"\n":         {"two words", `say "a b"`},
-		"rcon secret":                              {"secret", ""},
-		"rcon  secret  map q3dm6":                  {"secret", " map q3dm6"},
-		"rcon " + strings.Repeat(" ", 300) + "x y": {"x", "y"},
-	} {
-		if m := parse[*Rcon](t, header+payload); *m != want {
-			t.Errorf("%q: %+v, want %+v", payload, m, want)
-		}
-	}
-	for payload, want := range map[string]ChallengeRequest{
-		"getchallenge": {}, "getchallenge -5 Quake3Arena": {ClientChallenge: "-5", Game: "Quake3Arena"},
-		`getchallenge 0 "0123456789abcdef0123456789ABCDEF"`: {ClientChallenge: "0", KeyHash: "0123456789abcdef0123456789ABCDEF"},
-		"getchallenge 0 0123456789abcdef0123456789ABCDEF\n": {ClientChallenge: "0", KeyHash: "0123456789abcdef0123456789ABCDEF"},
-		"getchallenge 0 0123456789abcdef0123456789ABCDEF0":  {ClientChallenge: "0", Game: "0123456789abcdef0123456789ABCDEF0"},
-	} {
-		if m := parse[*ChallengeRequest](t, header+payload); *m != want {
-			t.Errorf("%q: %+v, want %+v", payload, m, want)
-		}
-	}
-	if m := parse[*ChallengeReply](t, header+"challengeResponse 2134398222 -5 71"); *m != (ChallengeReply{"2134398222", "-5", "71"}) {
-		t.Errorf("%+v", m)
-	}
-	if m := parse[*Text](t, header+"print\nmap: q3dm17\nline\n\x00"); m.Text != "map: q3dm17\nline" {
-		t.Errorf("%+v", m)
-	}
-	if m := parse[*Authorize](t, header+"getIpAuthorize 17 192.0.2.7 baseq3 0 1"); *m != (Authorize{Challenge: "17", IP: "192.0.2.7", Game: "baseq3"}) {
-		t.Errorf("%+v", m)
-	}
-	if m := parse[*InfoReply](t, header+`infoResponse "\hostname\A"`); !slices.Equal(m.Rules, []dissect.KeyValue{{Key: "hostname", Value: "A"}}) {
-		t.Errorf("%+v", m)
-	}
-	// The result does not refer to the payload.
-	payload := []byte(status + settings + "\n1 2 \"Alice\"\n")
-	m := must.Get(Parse(payload))(t)
-	for i := range payload {
-		payload[i] = 'x'
-	}
-	if p := m.(*StatusReply).Players; len(p) != 1 || p[0].Name != "Alice" {
-		t.Errorf("%+v", p)
-	}
-}
-
-func TestParseErrors(t *testing.T) {
-	for payload, want := range map[string]string{
-		"":                           "quake3.header: 0 bytes at offset 0, 4 needed",
-		"\xff\xff":                   "quake3.header: 2 bytes at offset 0, 4 needed",
-		header + "getstatusx":        "quake3.command: no such message at offset 4",
-		header + "challengeResponse": "quake3.connect.challenge: missing at offset 21",
-		header + "connect":           "quake3.userinfo: missing at offset 11",
-		header + "rcon":              "quake3.rcon.password: missing at offset 8",
-	} {
-		_, err := Parse([]byte(payload))
-		var e *dissect.Error
-		if !errors.As(err, &e) || err.Error() != want {
-			t.Errorf("%q: %v, want %s", payload, err, want)
-		}
-	}
-}
-
-// TestBots has replies that count only the humans.
-func TestBots(t *testing.T) {
-	for in, want := range map[string]dissect.Opt[int]{
-		info + `\clients\5\g_humanplayers\2`:                             dissect.Some(3),
-		info + `\clients\5\g_humanplayers\7`:                             {},
-		info + `\clients\5\g_humanplayers\2\bots\1`:                      dissect.Some(1),
-		info + `\clients\5`:                                              {},
-		status + `\g_humanplayers\1` + "\n0 5 \"A\"\n3 0 \"B\"\n":        dissect.Some(1),
-		status + `\bots\2\g_humanplayers\0` + "\n0 5 \"A\"\n3 0 \"B\"\n": dissect.Some(2),
-	} {
-		if got := dissecttest.Decode(t, Protocol(), []byte(in)).Server.Bots; got != want {
-			t.Errorf("%q: %v, want %v", in, got, want)
+// TestManyLines: however many lines there are, none is looked at again for each other.
+func TestManyLines(t *testing.T) {
+	for _, tail := range []string{strings.Repeat("\n", 60000), strings.Repeat("\nx", 30000)} {
+		m, _ := Parse([]byte(status + `\a\b` + tail))
+		if want := "b" + strings.TrimRight(tail, "\n"); m.(*StatusReply).Rules[0].Value != want {
+			t.Errorf("%d bytes, want %d", len(m.(*StatusReply).Rules[0].Value), len(want))
 		}
 	}
 }

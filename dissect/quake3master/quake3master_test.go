@@ -1,8 +1,6 @@
 package quake3master
 
 import (
-	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 
@@ -94,125 +92,6 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
+
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-var (
-	addrOne   = netip.MustParseAddrPort("10.77.0.1:27960")
-	addrTwo   = netip.MustParseAddrPort("192.0.2.92:27961")
-	addrThree = netip.MustParseAddrPort("69.79.84.7:27962")
-	addrSix   = netip.MustParseAddrPort("[fd77::1]:27961")
-)
-
-func parse[T Message](t *testing.T, payload string) T {
-	t.Helper()
-	m, err := Parse([]byte(payload))
-	if err != nil {
-		t.Fatalf("%q: %v", payload, err)
-	}
-	return m.(T)
-}
-
-// TestReplies reads replies in all layouts.
-func TestReplies(t *testing.T) {
-	type servers = []netip.AddrPort
-	for _, tc := range []struct {
-		name, payload string
-		want          servers
-		fillers       int
-		end           string
-	}{
-		{"nothing", response, nil, 0, ""},
-		{"only the end", response + eot, nil, 0, "EOT"},
-		{"Quake 3", response + "\\" + one + "\\" + two + eot, servers{addrOne, addrTwo}, 0, "EOT"},
-		{"no end", response + "\\" + one + "\\" + two, servers{addrOne, addrTwo}, 0, ""},
-		{"an address like the end", response + "\\" + three + "\\" + one, servers{addrThree, addrOne}, 0, ""},
-		{"an address like the end, last", response + "\\" + one + "\\" + three, servers{addrOne, addrThree}, 0, ""},
-		{"EOF", response + "\\" + one + "\\EOF", servers{addrOne}, 0, "EOF"},
-		{"Call of Duty", response + "\n\x00\\" + one + "\\EOF", servers{addrOne}, 0, "EOF"},
-		{"a blank", response + " \\" + one, servers{addrOne}, 0, ""},
-		{"CoD4X", response + "\\" + prefix + one + "\\" + prefix + two, servers{addrOne, addrTwo}, 0, ""},
-		{"CoD4X, an end", response + "\\" + prefix + one + "\\EOT", servers{addrOne}, 0, "EOT"},
-		{"CoD4X without marks", response + prefix + one + prefix + two, servers{addrOne, addrTwo}, 0, ""},
-		{"no marks", response + one, servers{addrOne}, 0, ""},
-		{"no marks, four", response + one + two + three + one, servers{addrOne, addrTwo, addrThree, addrOne}, 0, ""},
-		{"no marks, an end", response + one + two + "EOT\x00\x00\x00", servers{addrOne, addrTwo}, 0, "EOT"},
-		{"hexadecimal", response + "\\0a4d00016d38\\c000025c6d39\\EOT", servers{addrOne, addrTwo}, 0, "EOT"},
-		{"hexadecimal, blanks for zeros", response + "\\ a4d 0 16d38", servers{addrOne}, 0, ""},
-		{"letters that are hexadecimal digits", response + "\\ABCDEF", servers{netip.MustParseAddrPort("65.66.67.68:17734")}, 0, ""},
-		{"fillers", response + "\\" + one + "\\\x00\x00\x00\x00\x00\x00\\\x7f\x00\x00\x02\x00\x00", servers{addrOne}, 2, ""},
-		{"IPv6", extended + "/" + six + "\\" + one + eot, servers{addrSix, addrOne}, 0, "EOT"},
-		{"Tremulous", extended + "\x0012\x0013\x00\\" + one, servers{addrOne}, 0, ""},
-	} {
-		m := parse[*ServersReply](t, tc.payload)
-		if !slices.Equal(m.Servers, tc.want) || m.Fillers != tc.fillers || m.End != tc.end {
-			t.Errorf("%s: %+v", tc.name, m)
-		}
-	}
-	m := parse[*ServersReply](t, extended+"\x0012\x0013\x00featured\x00/"+six)
-	if m.Packet != 12 || m.Packets != 13 || m.Label != "featured" || !slices.Equal(m.Servers, []netip.AddrPort{addrSix}) {
-		t.Errorf("%+v", m)
-	}
-	if _, err := Parse([]byte(response + "no servers here")); err == nil {
-		t.Error("text passes for entries")
-	}
-}
-
-func TestRequests(t *testing.T) {
-	for _, tc := range []struct {
-		payload string
-		want    ServersRequest
-	}{
-		{"getservers 68 full empty", ServersRequest{Protocol: "68", Filter: "full empty", Keywords: []dissect.KeyValue{{Key: "full"}, {Key: "empty"}}}},
-		{"getservers 68\n", ServersRequest{Protocol: "68"}},
-		{"getservers Nexuiz 3 gametype=4 empty\x00", ServersRequest{Game: "Nexuiz", Protocol: "3", Filter: "gametype=4 empty", Keywords: []dissect.KeyValue{{Key: "gametype", Value: "4"}, {Key: "empty"}}}},
-		{"getserversExt 7thGame 71", ServersRequest{Extended: true, Game: "7thGame", Protocol: "71"}},
-		{"getservers", ServersRequest{}},
-	} {
-		m := parse[*ServersRequest](t, header+tc.payload)
-		if m.Extended != tc.want.Extended || m.Game != tc.want.Game || m.Protocol != tc.want.Protocol || m.Filter != tc.want.Filter || !slices.Equal(m.Keywords, tc.want.Keywords) {
-			t.Errorf("%q: %+v", tc.payload, m)
-		}
-	}
-	for payload, want := range map[string]Heartbeat{
-		"heartbeat QuakeArena-1\n":   {Tag: "QuakeArena-1"},
-		"heartbeat WolfFlatline-1\n": {Tag: "WolfFlatline-1", Quit: true},
-		"heartbeat CoD4dead\n":       {Tag: "CoD4dead", Quit: true},
-		"flatline COD-2\n":           {Tag: "COD-2", Quit: true},
-	} {
-		if m := parse[*Heartbeat](t, header+payload); *m != want {
-			t.Errorf("%q: %+v", payload, m)
-		}
-	}
-}
-
-// TestWords accepts the words alone and rejects what only begins like them.
-func TestWords(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
-		"getservers 68":                  dissect.Certain,
-		"getservers\n":                   dissect.Certain,
-		"getserversx":                    dissect.No,
-		"getserversExt":                  dissect.Certain,
-		"getserversExtx 68":              dissect.No,
-		"getserversRespon":               dissect.No,
-		"getserversResponse":             dissect.Certain,
-		"getserversResponse\x7f\x00\x00": dissect.Certain,
-		"getserversExtResponse/":         dissect.Certain,
-		"heartbeat QuakeArena-1\n":       dissect.Certain,
-		"heartbeat\n\\hostname\\noname":  dissect.No, // Quake 2
-		"heartbeat \x01":                 dissect.No,
-		"flatline COD-4":                 dissect.Certain,
-		"servers \x7f\x00\x00\x01":       dissect.No, // Quake 2's master
-		"getstatus":                      dissect.No,
-		"infoResponse\n":                 dissect.No,
-		"":                               dissect.No,
-	} {
-		if got := Detect([]byte(header + payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
-	for _, payload := range []string{"", "\xff", "getservers 68", "\xff\xffgetServers\x00", "\xfe\xff\xff\xffgetservers 68", header + "\x00\x40getservers 68"} {
-		if got := Detect([]byte(payload)); got != dissect.No {
-			t.Errorf("%q: %v", payload, got)
-		}
-	}
-}

@@ -2,14 +2,12 @@ package quakeworld
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
-	"github.com/qdissect/qdissect/internal/must"
 )
 
 const oob = quake.Header
@@ -73,62 +71,9 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
+
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func TestParse(t *testing.T) {
-	tests := []struct {
-		name, payload string
-		want          Message
-	}{
-		{"connect", oob + "connect 28 4321 -12 \"\\name\\Alice\\password\\hidden\"\n", &Connect{
-			Protocol: "28", QPort: "4321", Challenge: "-12",
-			Userinfo: []dissect.KeyValue{{Key: "name", Value: "Alice"}, {Key: "password", Value: "hidden"}},
-		}},
-		{"rcon", oob + "rcon secret map dm6\n", &Rcon{"secret", "map dm6"}},
-		{"challenge", oob + "c-12\x00FTE2\x02\x00\x00\x00", &Challenge{"-12", []Extension{{"FTE2", 2}}}},
-		{"viewers", oob + "nqtvusers 7 \"a b\" \"\" \"c\"\n\x00", &Viewers{"7", []string{"a b", "", "c"}}},
-		{"log", "stdlog 12\n\\Alice\\Bob\\\n", &Log{"12", []Kill{{"Alice", "Bob"}}}},
-		{"statistics", oob + "nlaststats 2\n[]\n\x00", &Stats{"2", "[]"}},
-		{"acknowledgement", "l", &Sign{'l'}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			m, err := Parse([]byte(tt.payload))
-			if err != nil || !reflect.DeepEqual(m, tt.want) {
-				t.Errorf("%+v, %v, want %+v", m, err, tt.want)
-			}
-		})
-	}
-}
-
-// TestSpectators: servers show them in two ways.
-func TestSpectators(t *testing.T) {
-	m := must.Get(Parse([]byte(oob + "n\\hostname\\x\\maxclients\\8\n1 5 7 38 \"A\" \"base\" 4 13\n2 -9999 16 -25 \"\\s\\B\" \"s\" 0 1 \"red\"\n3 S 2 40 \"C\" \"\" 0 0\n\x00")))(t)
-	s := m.(*StatusReply)
-	want := []Player{
-		{ID: 1, Score: dissect.Some(5), Minutes: 7, Ping: 38, Name: "A", Skin: "base", Top: 4, Bottom: 13},
-		{ID: 2, Score: dissect.Some(-9999), Minutes: 16, Ping: 25, Name: "B", Skin: "s", Bottom: 1, Team: "red", Spectator: true},
-		{ID: 3, Minutes: 2, Ping: 40, Name: "C", Spectator: true},
-	}
-	if !reflect.DeepEqual(s.Players, want) {
-		t.Errorf("%+v", s.Players)
-	}
-	if s.server.Players != dissect.Some(1) || s.server.MaxPlayers != dissect.Some(8) {
-		t.Errorf("%+v", s.server)
-	}
-}
-
-func TestDetect(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		oob + "statusResponse\n":      dissect.No, // status of Quake 3
-		oob + "getstatus\n":           dissect.No, // getstatus
-		oob + "connect 34 1 2 \"\"\n": dissect.No, // connect of Quake 2
-		oob + "n\x01\x02\x03":         dissect.No, // binary after n
-		"ll":                          dissect.No, // two bytes
-		oob + "cabc\x00":              dissect.No, // a challenge that is no number
-		"":                            dissect.No, // nothing
-	})
-}
 
 func ExampleParse() {
 	m, err := Parse([]byte("\xff\xff\xff\xffn\\hostname\\My server\\map\\dm6\n1 14 5 52 \"Alice\" \"base\" 4 13\n\x00"))

@@ -107,34 +107,9 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
-func TestPong(t *testing.T) {
-	for text, want := range map[string]string{
-		motd: "\"A server\"  MCPE on Bedrock level  3/30 players  v1.19.21",
-		"MCPE;A server; of sorts;545;1.19.21;3;30;1;Level;Survival;1;19132;19133;":   "\"A server; of sorts\"  MCPE on Level  3/30 players  v1.19.21",
-		"MCPE;A server\\; of sorts;545;1.19.21;3;30;1;Level;Survival;1;19132;19133;": "\"A server\\\\; of sorts\"  MCPE on Level  3/30 players  v1.19.21",
-		"MCPE;A server;201;;0;33;9c8f254d;second line;Survival;":                     "\"A server\"  MCPE on second line  0/33 players",
-		"MCPE;A server": "\"A server\"  MCPE",
-		"Seven days":    "\"Seven days\"",
-		"":              "",
-	} {
-		m, err := Parse([]byte(pong(text)))
-		p, ok := m.(*Pong)
-		if err != nil || !ok || p.Text != text {
-			t.Errorf("%q: %+v, %v", text, m, err)
-		} else if got := string(p.AppendSummary(nil)); got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
-	}
-	if m, err := Parse([]byte("\x03" + magic)); err == nil {
-		t.Errorf("%+v", m)
-	}
-	m, _ := Parse([]byte(pong(motd)))
-	if b := m.(*Pong).Bedrock; b != (Bedrock{"MCPE", "\xc2\xa7aA \xc2\xa7lserver", "545", "1.19.21", "3", "30", "-305653527360353208", "Bedrock level", "Survival", "1", "19132", "19133", "0;"}) {
-		t.Errorf("%+v", b)
-	}
-}
+func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 // TestAddress: addresses are those that were sent, whatever the wire makes of them.
 func TestAddress(t *testing.T) {
@@ -156,18 +131,6 @@ func TestAddress(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%q has no address", payload)
-		}
-	}
-}
-
-// TestDetect: the bytes are compared, and where they stand.
-func TestDetect(t *testing.T) {
-	for _, payload := range []string{
-		"", "\x01", "\x84\x00\x00\x00\x60\x00\x70", "\xc0\x00\x01\x01\x00\x00\x00", "\x80\x00\x00\x00\x00\x00\x48", "\x01" + magic, "\x05" + time + magic,
-		"\x1c" + time + magic, "\x19" + magic, "\x06" + magic[:3], "\x01" + time + magic[:15] + "y",
-	} {
-		if got := Detect([]byte(payload)); got != dissect.No {
-			t.Errorf("%q is %v", payload, got)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package samp
 import (
 	"encoding/binary"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -114,57 +113,9 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
+
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func TestParse(t *testing.T) {
-	for payload, want := range map[string]string{
-		info:     "\"\u0422\u0435\u0441\u0442 server\"  RPG v6  34/350 players  password",
-		infoVC:   "\"VC\"  DM on Vice  3/50 players  v04rel006",
-		rules:    "3 rules",
-		clients:  "2 players",
-		detailed: "2 players",
-		extra:    "https://discord.example/abc",
-		head("SAMP", "x") + middle("hidden1", "rcon_password hidden2"):    "\"rcon_password \" ***",
-		head("SAMP", "x") + middle("ID\tName"):                            "\"ID\\tName\"",
-		head("SAMP", "x") + middle(`rcon_password = "hidden1"  (string)`): "\"rcon_password = \\\"\" ***",
-	} {
-		m, _, err := dissect.Parse(Protocol(), []byte(payload))
-		r := dissect.Record{Message: m}
-		if err != nil {
-			t.Errorf("%q: %v", payload, err)
-		} else if got := string(r.AppendContents(nil)); got != "  "+want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-	m, err := Parse([]byte(detailed))
-	if p, ok := m.(*Players); err != nil || !ok || p.Address.String() != "192.0.2.10:7777" || !reflect.DeepEqual(p.Players, []Player{{0x21, "Anna", 32, 41}, {0, "Borje", -5, 120}}) {
-		t.Errorf("%+v, %v", m, err)
-	}
-	m, err = Parse([]byte(head("SAMP", "x") + middle("hidden1", "players")))
-	if p, ok := m.(*Rcon); err != nil || !ok || p.Password != "hidden1" || p.Command != "players" {
-		t.Errorf("%+v, %v", m, err)
-	}
-}
-
-// TestDamaged: what was read before the damage is said, and nothing else.
-func TestDamaged(t *testing.T) {
-	for payload, want := range map[string]string{
-		info[:len(info)-1]:        "\"\u0422\u0435\u0441\u0442 server\"  RPG v6  34/350 players  password",
-		info[:len(info)-21]:       "\"\u0422\u0435\u0441\u0442 server\"  34/350 players  password",
-		info[:lenHead+5+4+8]:      "34/350 players  password",
-		infoVC[:len(infoVC)-1]:    "\"VC\"  DM  3/50 players  v04rel006",
-		infoVC[:lenHead+12+1+2+1]: "3 players  v04rel006",
-		infoVC[:lenHead+12+1+1]:   "v04rel006",
-	} {
-		r := dissecttest.Decode(t, Protocol(), []byte(payload))
-		if got := string(r.Server.AppendSummary(nil)); got != want {
-			t.Errorf("%q: %s, want %s", payload, got, want)
-		}
-		if m, err := Parse([]byte(payload)); err == nil {
-			t.Errorf("%q: %+v, want an error", payload, m)
-		}
-	}
-}
 
 // TestSecrets: what is a password, or could be a part of one, is masked.
 func TestSecrets(t *testing.T) {
@@ -176,17 +127,6 @@ func TestSecrets(t *testing.T) {
 			if v := string(n.Value(r.Sources[0].Data)); strings.Contains(v, "hid") && !n.Field.Secret && !n.Field.Kind.Container() {
 				t.Errorf("%q: %s shows %q", payload, n.Field.Path, v)
 			}
-		}
-	}
-}
-
-func TestDetect(t *testing.T) {
-	for _, payload := range []string{
-		"", "S", "SAMP", head("SAMP", ""), head("SAMP", "z"), head("VCMP", "i") + "more", head("MP04", "i"), head("MP05", "i") + "more", head("samp", "i"),
-		"SAMPLE of text", "VCMP of text", "\x08\x1e\x61\xda",
-	} {
-		if got := Detect([]byte(payload)); got != dissect.No {
-			t.Errorf("%q is %v", payload, got)
 		}
 	}
 }

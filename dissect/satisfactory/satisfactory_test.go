@@ -41,20 +41,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-// TestDetect: what begins like a message and is none.
-func TestDetect(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		"\xd5":                       dissect.No,
-		"\xd5\xf6\x00":               dissect.No,
-		"\xf6\xd5\x00\x01":           dissect.No,
-		asking[:12]:                  dissect.Likely,
-		oldAsk + "\x01":              dissect.No,
-		oldAsk[:9]:                   dissect.No,
-		"\x01\x00" + oldAsk[2:]:      dissect.No,
-		old[:10] + "\x04" + old[11:]: dissect.No,
-		"":                           dissect.No,
-	})
-}
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 

@@ -84,29 +84,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-// TestDetect: what begins like these packets and is none of them.
-func TestDetect(t *testing.T) {
-	info := reply(infoChunk)
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		"\x00\x00\x00\x00\x00":                      dissect.Possible,
-		"\x00" + given:                              dissect.Doubtful,
-		"\x00\x00\x00\x00":                          dissect.No,
-		"\x00\x00\x00\x00\x00\x00":                  dissect.No,
-		"\x01" + given + "\x00\x01\x00":             dissect.No,
-		"\x01" + given + "\x00\x01\x20":             dissect.No,
-		"\x01" + given + "\x00\x02\x01":             dissect.No,
-		info:                                        dissect.Likely,
-		info[:len(info)-1]:                          dissect.Doubtful,
-		info + "\x00":                               dissect.Doubtful,
-		packet(2, 1, "data"):                        dissect.No,
-		packet(0, 0, "\x00\x00\x00\x05data"):        dissect.No, // a chunk longer than the packet
-		packet(0, 1, "\x00\x00\x00\x05data"):        dissect.Likely,
-		packet(0, 1, "\x7f\x00\x00\x05data"):        dissect.No,
-		packet(0, 0, string(make([]byte, 53))):      dissect.Likely,
-		packet(0, 0, string(make([]byte, 99)))[:64]: dissect.Likely, // the rest is not to be seen
-		packet(0, 0, string(make([]byte, 9)))[:11]:  dissect.No,
-	})
-}
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
 // TestChunks: what a reply holds is told by the bytes of it.
 func TestChunks(t *testing.T) {
@@ -136,18 +114,6 @@ func TestChunks(t *testing.T) {
 		if fmt.Sprint(got.kinds[:got.n]) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got.kinds[:got.n], c.want)
 		}
-	}
-}
-
-// TestRows: of a table that announces more rows than it has those are read that are there.
-func TestRows(t *testing.T) {
-	m, err := Parse([]byte(reply("\x00\x03" + tableChunk[2:])))
-	p, ok := m.(*Reply)
-	if err != nil || !ok || len(p.Tables) != 1 || p.Tables[0] != (Table{Rows: 2, Columns: 4}) || len(p.Cells) != 8 || p.Cells[4].Text != "bob" {
-		t.Fatalf("%+v, %v", m, err)
-	}
-	if got := string(p.AppendSummary(nil)); got != "2 entries" {
-		t.Error(got)
 	}
 }
 

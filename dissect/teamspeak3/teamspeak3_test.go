@@ -58,30 +58,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-// TestDetect: neither encrypted packets nor others with the tag are of the handshake.
-func TestDetect(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		initial:                             dissect.Certain,
-		server:                              dissect.Certain,
-		client:                              dissect.Certain,
-		client[:12]:                         dissect.No,
-		tag:                                 dissect.No,
-		tag + packetID:                      dissect.No,
-		tag + "\x00\x66" + initial[10:]:     dissect.No,
-		tag + packetID + "\x00\x01\x88":     dissect.No,
-		client[:12] + "\x02" + initial[13:]: dissect.No,
-		"\x9e\x11\x5c\x0a\x82\xf0\x77\x31" + initial[8:]: dissect.No,
-	})
-}
-
-// TestRandom: the server returns the random bytes reversed, so the number stays the same.
-func TestRandom(t *testing.T) {
-	for _, payload := range []string{initial, server + "\x01" + cookie + turned, client + build + "\x02" + cookie + turned} {
-		if k := dissecttest.Decode(t, Protocol(), []byte(payload)); k.Pair.ID != 0xade76b61 {
-			t.Errorf("%q: id %x", payload, k.Pair.ID)
-		}
-	}
-}
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 

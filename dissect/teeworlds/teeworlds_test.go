@@ -94,28 +94,7 @@ const (
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-// TestDetect: what begins like these packets and is none of them.
-func TestDetect(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		ff + "gie3\x05":                         dissect.Certain,
-		ff:                                      dissect.No,
-		ff + "gie4":                             dissect.No,
-		ff + "gi":                               dissect.No,
-		ones + "gie3\x05":                       dissect.No,
-		"xe\x12\x34\x00\x00" + ones[1:] + "gie": dissect.No,
-		toServer + "gie3\x05":                   dissect.Certain,
-		toServer + "gie9":                       dissect.No,
-		"\x21" + theirs + ours + "gie3":         dissect.No,
-		ask(52):                                 dissect.Certain,
-		ask(51):                                 dissect.No,
-		ask(0):                                  dissect.Likely,
-		ask(51) + "\x01":                        dissect.No,
-		"\x04\x00\x00" + ours + "\x05" + theirs: dissect.Likely,
-		"\x04\x00\x00" + ours + "\x01" + theirs: dissect.No, // joins
-		"\x04\x00\x00\x00\x00\x00\x00\x05" + theirs:      dissect.Doubtful,
-		"\x04\x00\x00" + ours + "\x05" + theirs + "\x00": dissect.Doubtful,
-	})
-}
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
 // TestVarint: numbers as the packets of the game have them.
 func TestVarint(t *testing.T) {

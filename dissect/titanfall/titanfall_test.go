@@ -54,19 +54,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-// TestDetect: what begins like a message and is none.
-func TestDetect(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		header + "M":                                  dissect.No,
-		header + "M\x00":                              dissect.No,
-		header + "M\x0a":                              dissect.No,
-		header + "M\x05\x01":                          dissect.No,
-		header + "M\x05a\x00b":                        dissect.No,
-		header + "M\x05" + strings.Repeat("k", 58):    dissect.Possible,
-		header + "N\x03\x01":                          dissect.No,
-		header + "N\x03" + instance + "\x01\x02\x03h": dissect.Possible,
-	})
-}
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 

@@ -75,6 +75,8 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
+
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {
@@ -87,37 +89,4 @@ func ExampleParse() {
 		fmt.Printf("%s: %d of %d players\n", p.Name, p.Players, p.MaxPlayers)
 	}
 	// Output: A server: 2 of 32 players
-}
-
-// TestDamaged: what was read before the damage is said, and nothing else.
-func TestDamaged(t *testing.T) {
-	for payload, want := range map[string]string{
-		status[:len(status)-1]:                                    "\"A server\"  Tribes on Broadside  2/32 players  v1.40",
-		("c++b" + server)[:4+len(server)-1]:                       "\"A server\"  Tribes  2 players  v1.40",
-		("a++b" + server)[:4+len(server)-2]:                       "\"A server\"  Tribes  v1.40",
-		("a++b" + server)[:4+len(server)-5]:                       "Tribes  v1.40",
-		starMatch[:len(starMatch)-1]:                              "\"Hercs\"  Starsiege on DM_Moonstrike  2/8 players  v1.004",
-		starMatch[:4+len(texts("Starsiege", "1.004", "Hercs"))+9]: "\"Hercs\"  Starsiege  2 players  v1.004",
-		details[:len(details)-1]:                                  "base on Katabatic  2/32 players, 1 bot  password",
-		details[:6+len(texts("base", "CTF", "Katabatic"))+2]:      "base on Katabatic  2 players  password",
-		details[:6+len(texts("base", "CTF", "Katabatic"))-1]:      "base",
-	} {
-		r := dissecttest.Decode(t, Protocol(), []byte(payload))
-		if got := string(r.Server.AppendSummary(nil)); got != want {
-			t.Errorf("%q: %s, want %s", payload, got, want)
-		}
-		if m, err := Parse([]byte(payload)); err == nil {
-			t.Errorf("%q: %+v, want an error", payload, m)
-		}
-	}
-}
-
-// TestDetectNoise judges payloads of other programs whose first bytes are those of a
-// reply, with something short behind them.
-func TestDetectNoise(t *testing.T) {
-	for _, payload := range []string{"a =b\x02j,\xca", "c\xfb\xebb\x01=\xb6N\xba{", "a++b" + texts("Tribes") + "\x03\x80\x81\x82"} {
-		if v := Detect([]byte(payload)); v != dissect.No {
-			t.Errorf("%q: %v", payload, v)
-		}
-	}
 }

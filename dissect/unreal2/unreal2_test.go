@@ -3,7 +3,6 @@ package unreal2
 import (
 	"encoding/binary"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -128,66 +127,19 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
+
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
-func TestParse(t *testing.T) {
-	for payload, want := range map[string]string{
-		ut2004:  "\"www.example.com ONS\"  ONSOnslaughtGame on ONS-Torlan  10/12 players",
-		kf:      "\"Sentry Turrets\"  KFGameType on KF-Harbour  33/35 players  wave 7 of 10",
-		first:   "\"A server\"  xDeathMatch on DM-Antalus  0/16 players",
-		utf:     "\"\u00e2\u02dc\u203a M\U0001f600\"  xDeathMatch on DM-Antalus  3/16 players",
-		long:    "\"" + strings.Repeat("A server ", 20) + "\"  xDeathMatch on " + strings.Repeat("a", 65) + "  3/16 players",
-		plain:   "\"" + strings.Repeat("A server", 9) + "1234567\"  xDeathMatch on DM-Antalus  3/16 players",
-		strayed: "\"\u0416\u0416\"  xDeathMatch on DM-Antalus  3/16 players",
-		noZero:  "\"A server\"  xDeathMatch on ab  3/16 players",
-	} {
-		m, err := Parse([]byte(payload))
-		d, ok := m.(*DetailsReply)
-		if err != nil || !ok {
-			t.Errorf("%q: %v", payload, err)
-		} else if got := string(d.AppendSummary(nil)); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-	m, err := Parse([]byte(head + "\x02" + strings.Join(players, "")))
-	if p, ok := m.(*PlayersReply); err != nil || !ok || !reflect.DeepEqual(p.Players, []Player{
-		{ID: 17, Name: "Anna", Ping: 68, Score: -1, StatsID: 17, Team: 0x20}, {ID: 16, Name: "B\u00f6rje", Score: 12, Team: 0x40}, {Name: "Red Team", Score: 3},
-	}) {
-		t.Errorf("%+v, %v", m, err)
-	}
-	m, err = Parse([]byte(headXMP + "\x02" + strings.Join(xmpPlayers, "")))
-	if p, ok := m.(*PlayersReply); err != nil || !ok || len(p.Players) != 2 || !reflect.DeepEqual(p.Properties, []Property{{0, "team", "red"}, {0, "class", "Ranger"}}) {
-		t.Errorf("%+v, %v", m, err)
-	}
+// TestSecrets: of the rules the password alone is masked.
+func TestSecrets(t *testing.T) {
 	r := dissecttest.Decode(t, Protocol(), []byte(head+"\x01"+strings.Join(rules, "")))
-	if s := r.Server; s.Version.Value != "3369" || !s.Password.Value {
-		t.Errorf("%+v", s)
-	}
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
 		if v := string(n.Value(r.Sources[0].Data)); n.Field.Secret != (v == "hidden1") {
 			t.Errorf("%s %q: secret is %v", n.Field.Path, v, n.Field.Secret)
 		}
 	}
-}
-
-// TestDetect has what begins like these messages.
-func TestDetect(t *testing.T) {
-	dissecttest.Detects(t, Protocol(), map[string]dissect.Verdict{
-		"\x80\x00\x00\x00\x00\x08\x00\x01\x02\x03\x04\x05\x06\x07\x08\x83\x94\xc8\xf0\x3e\x51\x57\x08\x00\x00\x00\x01": dissect.No,       // QUIC version negotiation
-		"\x80\x00\x00\x00\x00\x00\x48\x00\x00\x00\x00\x00\x00\x00\x12\x34":                                             dissect.Possible, // frame 0 of RakNet, a ping
-		"\x80\x00\x00\x00\x40\x00\x90\x00\x00\x00\x09":                                                                 dissect.No,
-		"\x79\x00\x00\x00\x04":                                dissect.No,
-		"\x7a\x00\x00\x00\x00":                                dissect.No,
-		"\x79\x00\x00\x00":                                    dissect.No,
-		head + "\x03" + anywhere:                              dissect.No,
-		head + "\x01\x05a\x00b\x00\x00":                       dissect.No,
-		head + "\x01\x00\x00\x00\x00":                         dissect.Possible,
-		head + "\x02" + words(1) + "\x02A\x00" + words(1<<20): dissect.No,
-		head + "\x00\x00\x00\x00\x00\x40\x00":                 dissect.Possible, // a length of zero in two bytes
-		ut2004[:20]:                                           dissect.Possible,
-		ut2004[:64]:                                           dissect.Likely,
-	})
 }
 
 func ExampleParse() {

@@ -2,14 +2,12 @@ package ventrilo
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
-	"github.com/qdissect/qdissect/internal/must"
 )
 
 const status = "NAME: A server\nCOMMENT: \nAUTH: 0\nMAXCLIENTS: 50\nUPTIME: 3600\nVERSION: 3.0.6\nCHANNELCOUNT: 2\nCHANNELFIELDS: CID,PID,PROT,NAME,COMM\n" +
@@ -61,17 +59,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-// TestRecorded decrypts the request that qstat and GameQ send.
-func TestRecorded(t *testing.T) {
-	b := must.Get(hex.DecodeString("56c8f4f960a21ea54dfb03cc514ea11095afb26717678132fb57fd8ed2227203347abb98"))(t)
-	m, err := Parse(b)
-	if q, ok := m.(*Request); err != nil || !ok || *q != (Request{ID: 0x5147, Detailed: true}) {
-		t.Errorf("%+v, %v", m, err)
-	}
-	if v := Detect(b); v != dissect.Certain {
-		t.Errorf("the request is %v", v)
-	}
-}
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 

@@ -54,28 +54,7 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-// TestDetect tells the messages from those of related engines.
-func TestDetect(t *testing.T) {
-	for payload, want := range map[string]dissect.Verdict{
-		"info 34\n":               dissect.No, // Quake 2
-		"info\n\\\\n\\A server":   dissect.No, // Warsow
-		"info":                    dissect.No, // Half-Life
-		"info\n":                  dissect.No,
-		"info\x00":                dissect.No,
-		"info 491":                dissect.No,
-		"infostring\x00":          dissect.No,
-		"infoResponse\n\\a\\b":    dissect.No, // Quake 3
-		"netinfo 49":              dissect.No,
-		"netinfo x 1 2":           dissect.No,
-		"netinfo 49 1":            dissect.Likely,
-		"netinfo 49 1 2 3":        dissect.Likely, // a reply, damaged
-		"info\n  a server  q2dm1": dissect.No,     // Quake 2
-	} {
-		if got := Detect([]byte("\xff\xff\xff\xff" + payload)); got != want {
-			t.Errorf("%q: %v, want %v", payload, got, want)
-		}
-	}
-}
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 

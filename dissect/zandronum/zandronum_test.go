@@ -99,6 +99,8 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
+func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
+
 // TestPack: the code is that of a request that clients send, and of a reply.
 func TestPack(t *testing.T) {
 	for _, c := range []struct{ packed, data string }{
@@ -121,25 +123,6 @@ func TestPack(t *testing.T) {
 			if got, whole := begin(nil, packed, anySize); !bytes.Equal(got, data) || !whole {
 				t.Errorf("%x becomes %x", data, got)
 			}
-		}
-	}
-}
-
-// TestTeams: whether players have a team is known by the flags, by the mode, or by what
-// fits.
-func TestTeams(t *testing.T) {
-	for _, c := range []struct {
-		name, data string
-		want       bool
-	}{{"by the flags", all, true}, {"by the mode", ctf, true}, {"by what fits", odd, true}, {"without", small, false}} {
-		m, err := Parse([]byte(pack(c.data)))
-		p, ok := m.(*Info)
-		if err != nil || !ok || len(p.Players) != 2 {
-			t.Errorf("%s: %+v, %v", c.name, m, err)
-			continue
-		}
-		if p.Players[0].Name != "Alice" || p.Players[0].Team.OK != c.want || p.Players[1].Team.OK != c.want {
-			t.Errorf("%s: %+v", c.name, p.Players)
 		}
 	}
 }

@@ -29,6 +29,7 @@ func TestOwnWorld(t *testing.T) {
 		"internal/whole":      "file",
 		"internal/serve/host": "clock goroutine",
 		"internal/thorough":   "environment init", // of tests
+		"dissect/dissecttest": "environment file", // of tests
 		"qdissecttest":        "clock environment file goroutine",
 	}
 	root := filepath.Join("..", "..")

@@ -1,0 +1,238 @@
+package dissecttest
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
+)
+
+// Transcripts plays testdata/transcripts.txt, and fails if something else comes out than
+// what is written there, indented. The lines of a section, which begins with ##, are
+//
+//	certain "getinfo"     what Detect says of a payload; notes may follow
+//	= "getinfo"           decodes a payload, or the parts of a message
+//	> "getinfo"           a datagram of the client; >4001@27961 names its port and that of the server
+//	< "infoResponse"      a datagram of the server, 20 ms after the one before
+//	wait 60s              lets time pass
+//
+// Payloads are Go strings, and {name} stands for the bytes of a line `name := "..."` at the
+// beginning of the file. What the datagrams of a section make is shown where it comes out;
+// a minute passes after the last one. With QDISSECT_UPDATE in the environment the verdicts
+// and the indented lines are written anew: read them before you commit them.
+func Transcripts(t *testing.T, p *dissect.Protocol) {
+	const name = "testdata/transcripts.txt"
+	update := os.Getenv("QDISSECT_UPDATE") != ""
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, whole := map[string]string{}, ""
+	for section := range strings.SplitSeq(strings.TrimSpace(string(data)), "\n\n") {
+		w := &writer{t: t, p: p, at: start, names: names}
+		for line := range strings.Lines(section + "\n") {
+			w.play(line)
+		}
+		w.pass(time.Minute)
+		if w.a != nil {
+			w.a.Flush()
+		}
+		got := strings.TrimSpace(w.out.String())
+		if got != section && !update {
+			t.Errorf("%s\n\nwant\n%s", got, section)
+		}
+		whole += got + "\n\n"
+	}
+	if update {
+		if err := os.WriteFile(name, []byte(strings.TrimSpace(whole)+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A writer plays a section, and writes it with what comes out.
+type writer struct {
+	t     *testing.T
+	p     *dissect.Protocol
+	a     *dissect.Analyzer
+	frame uint64
+	at    time.Time
+	names map[string]string
+	out   strings.Builder
+}
+
+func (w *writer) play(line string) {
+	word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+	payloads := w.payloads(strings.TrimPrefix(rest, ":= "))
+	switch {
+	case line[0] == '\t':
+	case word[0] == '#' || payloads == nil && word != "wait":
+		w.out.WriteString(line)
+	case payloads == nil:
+		w.out.WriteString(line)
+		d, err := time.ParseDuration(rest)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.pass(d)
+	case strings.HasPrefix(rest, ":="):
+		w.out.WriteString(line)
+		w.names["{"+word+"}"] = payloads[0]
+	case word == "=":
+		w.out.WriteString(line)
+		w.decode(payloads)
+	case word[0] == '>', word[0] == '<':
+		w.out.WriteString(line)
+		w.datagram(word, payloads[0])
+	default:
+		head := payloads[0][:min(len(payloads[0]), 64)]
+		fmt.Fprintf(&w.out, "%s %s\n", w.p.Detect([]byte(head)), rest)
+	}
+}
+
+// payloads returns the strings at the beginning of a line.
+func (w *writer) payloads(line string) (list []string) {
+	for {
+		quoted, err := strconv.QuotedPrefix(line)
+		s, _ := strconv.Unquote(quoted)
+		if err != nil {
+			return list
+		}
+		for name, value := range w.names {
+			s = strings.ReplaceAll(s, name, value)
+		}
+		list, line = append(list, s), strings.TrimLeft(line[len(quoted):], " ")
+	}
+}
+
+// pass lets time pass, second by second.
+func (w *writer) pass(d time.Duration) {
+	for end := w.at.Add(d); w.a != nil && w.at.Before(end); {
+		w.at = w.at.Add(min(time.Second, end.Sub(w.at)))
+		w.a.Advance(w.at)
+	}
+}
+
+func (w *writer) datagram(word, payload string) {
+	if w.a == nil {
+		a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{w.p}}, w)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.a = a
+	}
+	from, to := uint64(client.Port()), uint64(server.Port())
+	if len(w.p.Ports) > 0 {
+		to = uint64(w.p.Ports[0])
+	}
+	a, b, named := strings.Cut(word[1:], "@")
+	if a != "" {
+		from, _ = strconv.ParseUint(a, 10, 16)
+	}
+	if named {
+		to, _ = strconv.ParseUint(b, 10, 16)
+	}
+	w.frame++
+	d := dissect.Datagram{Frame: w.frame, Time: w.at, Payload: []byte(payload),
+		Src: netip.AddrPortFrom(client.Addr(), uint16(from)), Dst: netip.AddrPortFrom(server.Addr(), uint16(to))}
+	if word[0] == '<' {
+		d.Src, d.Dst = d.Dst, d.Src
+	}
+	w.a.Datagram(&d)
+	w.at = w.at.Add(20 * time.Millisecond)
+}
+
+// Record writes a message of a conversation.
+func (w *writer) Record(r *dissect.Record) {
+	fmt.Fprintf(&w.out, "\t%d ", r.Frame)
+	w.tell(r)
+}
+
+// Unknown writes that no protocol recognised a datagram.
+func (w *writer) Unknown(u *dissect.Unknown) { fmt.Fprintf(&w.out, "\t%d unknown\n", u.Frame) }
+
+// Finding writes a finding without a message.
+func (w *writer) Finding(f *dissect.FlowFinding) {
+	fmt.Fprintf(&w.out, "\t%d %s: %s\n", f.Frame, f.Type.ID, f.AppendText(nil))
+}
+
+// tell writes the type of a message and what it answers, its summary and its findings.
+func (w *writer) tell(r *dissect.Record) {
+	w.out.WriteString(r.Type.Name)
+	if r.RequestFrame > 0 {
+		fmt.Fprintf(&w.out, " ← %d", r.RequestFrame)
+	}
+	if r.Reason != core.ByHeader && r.Reason != core.ByUser {
+		fmt.Fprintf(&w.out, " by %s", r.Reason)
+	}
+	fmt.Fprintf(&w.out, "%s\n", r.AppendContents(nil))
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		fmt.Fprintf(&w.out, "\t\t%s", f.Type.ID)
+		if f.Length > 0 {
+			fmt.Fprintf(&w.out, " @%d+%d", f.Offset, f.Length)
+		}
+		fmt.Fprintf(&w.out, ": %s\n", f.AppendText(nil))
+	}
+}
+
+// decode writes all that a message says.
+func (w *writer) decode(payloads []string) {
+	var parts [][]byte
+	for _, s := range payloads {
+		parts = append(parts, []byte(s))
+	}
+	for _, r := range decode(w.t, w.p, parts, true) {
+		w.out.WriteByte('\t')
+		w.tell(&r.Record)
+		fmt.Fprintf(&w.out, "\t\t%s\n", appendValue(nil, reflect.ValueOf(r.Body).Elem()))
+		for _, part := range []struct {
+			name  string
+			value any
+		}{{"server", r.Server}, {"pair", r.Pair}, {"split", r.Split}, {"missing", r.Missing}, {"packed", r.Packed}, {"unpacked", r.Unpacked}, {"verified", r.Verified}} {
+			if v := reflect.ValueOf(part.value); !v.IsZero() {
+				fmt.Fprintf(&w.out, "\t\t%s %s\n", part.name, appendValue(nil, v))
+			}
+		}
+	}
+	if _, _, err := dissect.Parse(w.p, parts[0]); err != nil && len(parts) == 1 {
+		fmt.Fprintf(&w.out, "\t\terror %v\n", err)
+	}
+}
+
+// appendValue appends a value in one line. What is zero is left out of structs.
+func appendValue(dst []byte, v reflect.Value) []byte {
+	if s, ok := v.Interface().(fmt.Stringer); ok {
+		return append(dst, s.String()...)
+	}
+	switch b, bytes := v.Interface().([]byte); {
+	case bytes:
+		return fmt.Appendf(dst, "%x", b)
+	case v.Kind() == reflect.String:
+		return strconv.AppendQuote(dst, v.String())
+	case v.Kind() == reflect.Slice:
+		dst = append(dst, '[')
+		for _, element := range v.Seq2() {
+			dst = append(appendValue(dst, element), ' ')
+		}
+		return append([]byte(strings.TrimSuffix(string(dst), " ")), ']')
+	case v.Kind() == reflect.Struct && strings.HasPrefix(v.Type().Name(), "Opt["): // one that is there
+		return appendValue(dst, v.Field(0))
+	case v.Kind() == reflect.Struct:
+		dst = append(dst, '{')
+		for f, value := range v.Fields() {
+			if f.IsExported() && !value.IsZero() {
+				dst = append(appendValue(append(append(dst, f.Name...), ':'), value), ' ')
+			}
+		}
+		return append([]byte(strings.TrimSuffix(string(dst), " ")), '}')
+	}
+	return fmt.Append(dst, v.Interface())
+}
