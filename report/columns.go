@@ -472,7 +472,7 @@ func foldKey(f *dissect.Finding, src, dst netip.AddrPort) uint64 {
 }
 
 func hashText(h uint64, s string) uint64 {
-	b := bytesOf(s)
+	b := nettext.Bytes(s)
 	for ; len(b) > 8; b = b[8:] {
 		h = (h ^ binary.LittleEndian.Uint64(b)) * 0x9e3779b97f4a7c15
 		h ^= h >> 29

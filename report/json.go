@@ -282,7 +282,7 @@ func (j *JSON) appendPlace(b []byte, t time.Time, src, dst netip.AddrPort, noPor
 	}
 	if iface != "" {
 		b = append(b, `,"interface":`...)
-		b = appendString(b, bytesOf(iface))
+		b = appendString(b, nettext.Bytes(iface))
 	}
 	if vlan != 0 {
 		b = append(b, `,"vlan":`...)
@@ -331,7 +331,7 @@ func (j *JSON) appendServer(b []byte, s *dissect.Server) []byte {
 	b = append(b, `,"server":{`...)
 	text := func(key string, v dissect.Opt[string], style dissect.Style) {
 		if v.OK {
-			b = j.appendDecoded(appendKey(b, key), bytesOf(v.Value), s.Charset, style)
+			b = j.appendDecoded(appendKey(b, key), nettext.Bytes(v.Value), s.Charset, style)
 		}
 	}
 	number := func(key string, v dissect.Opt[int]) {

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"strconv"
 	"time"
-	"unsafe"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
@@ -876,6 +875,3 @@ func appendASCII(b, s []byte) []byte {
 	}
 	return b
 }
-
-// bytesOf returns the bytes of a string without copying them; they must only be read.
-func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

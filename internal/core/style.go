@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/qdissect/qdissect/internal/nettext"
 )
@@ -239,7 +238,7 @@ func (s Style) HasCodes(text []byte) bool {
 // codes, and safe for a terminal.
 func AppendText(dst []byte, s string, c Charset, style Style) []byte {
 	// Most names are plain ASCII: nothing to decode, strip or escape.
-	if style != Armagetron && nettext.Plain(unsafeBytes(s)) {
+	if style != Armagetron && nettext.Plain(nettext.Bytes(s)) {
 		return append(dst, s...)
 	}
 	n := plainASCII(s, style)
@@ -247,9 +246,9 @@ func AppendText(dst []byte, s string, c Charset, style Style) []byte {
 	if n == len(s) {
 		return dst
 	}
-	valid := c.IsUTF8(unsafeBytes(s))
+	valid := c.IsUTF8(nettext.Bytes(s))
 	if !valid {
-		c = c.Resolve(unsafeBytes(s))
+		c = c.Resolve(nettext.Bytes(s))
 	}
 	for i := n; i < len(s); {
 		if n := style.codeAt(s, i); n > 0 {
@@ -307,7 +306,3 @@ func AppendQuoted(dst []byte, s string, c Charset, style Style) []byte {
 	}
 	return append(dst, '"')
 }
-
-// unsafeBytes returns the bytes of s without copying them; they must only be
-// read.
-func unsafeBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

@@ -20,11 +20,9 @@ type cond struct {
 	nums     []interval
 	texts    []textLiteral
 	re       *regexp.Regexp
-	part     []byte
+	part     string
 	prefixes []netip.Prefix
 	ends     []peer
-	names    []string
-	many     map[string]bool // instead of names, if there are many
 	yes, no  bool
 	side     uint8 // collects numbers in Matcher.sides, from 1 on
 }
@@ -102,7 +100,7 @@ func alternative(c class) string {
 func (c *comparison) textual(r *read) (*cond, *complaint) {
 	v, out := c.values[0], new(cond)
 	if c.op == contains {
-		out.part = []byte(v.text)
+		out.part = v.text
 		if v.text == "" {
 			return nil, &complaint{v, "every text contains the empty text"}
 		}
@@ -111,7 +109,7 @@ func (c *comparison) textual(r *read) (*cond, *complaint) {
 			if !ok {
 				return nil, &complaint{v, v.text + " is not in hexadecimal digits"}
 			}
-			out.part = []byte(digits)
+			out.part = digits
 		}
 	} else {
 		re, err := regexp.Compile(v.text)
@@ -120,48 +118,10 @@ func (c *comparison) textual(r *read) (*cond, *complaint) {
 		}
 		out.re = re
 	}
-	if r.names == nil {
-		return out, nil
-	}
-	fits := func(s string) bool {
-		return out.re != nil && out.re.MatchString(s) || out.re == nil && strings.Contains(s, string(out.part))
-	}
-	fixed := new(cond)
-	for i, s := range r.names {
-		if fits(s) {
-			fixed.add(r, i)
-		}
-	}
-	if len(fixed.names)+len(fixed.nums)+len(fixed.texts) == 0 {
+	if r.names != nil && !slices.ContainsFunc(r.names, out.looks) {
 		return nil, &complaint{v, "no " + r.noun + " fits this" + r.where()}
 	}
-	fixed.index()
-	return fixed, nil
-}
-
-// add accepts the name with a number.
-func (c *cond) add(r *read, i int) {
-	switch r.class {
-	case rank:
-		c.nums = append(c.nums, intervalOf(equal, intOf(int64(i))))
-	case text:
-		c.texts = append(c.texts, textLiteral{text: r.names[i]})
-	default:
-		c.names = append(c.names, r.names[i])
-	}
-}
-
-// few is the number of names up to which they are compared one by one.
-const few = 4
-
-func (c *cond) index() {
-	if len(c.names) > few {
-		c.many = make(map[string]bool, len(c.names))
-		for _, s := range c.names {
-			c.many[s] = true
-		}
-		c.names = nil
-	}
+	return out, nil
 }
 
 // where says how to list the names.
@@ -308,11 +268,10 @@ func (c *comparison) number(out *cond, r *read, v token) string {
 
 // name accepts one name of a closed list.
 func (c *comparison) name(out *cond, r *read, s string) string {
-	i := slices.Index(r.names, s)
-	if i < 0 {
+	if !slices.Contains(r.names, s) {
 		return r.unknown(s)
 	}
-	out.add(r, i)
+	out.texts = append(out.texts, textLiteral{text: s})
 	return ""
 }
 

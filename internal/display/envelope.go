@@ -104,11 +104,11 @@ func datagramEntries() []entry {
 		if m.finding != nil {
 			what = types[1]
 		}
-		c.name(m, what)
+		c.take(m, textOf(what))
 	}
-	message := onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.name(m, r.Type.Name) })
-	role := onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.name(m, r.Type.Role.String()) })
-	reason := onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.name(m, r.Reason.String()) })
+	message := onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.take(m, textOf(r.Type.Name)) })
+	role := onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.take(m, textOf(r.Type.Role.String())) })
+	reason := onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.take(m, textOf(r.Reason.String())) })
 	protocols := func(all bool) read {
 		return listed(protocolNames(), "protocol", "qdissect protocols", func(m *Matcher, c *cond) { m.protocols(c, all) })
 	}
@@ -156,7 +156,7 @@ func scalarEntries() (list []entry) {
 		case envelope.Mark:
 			e.read = of(flag, func(m *Matcher, c *cond) {
 				if _, ok := value(m); ok {
-					c.flag(m, true)
+					c.take(m, flagOf(true))
 				}
 			})
 		case envelope.Nanoseconds:
@@ -174,17 +174,17 @@ func scalarEntries() (list []entry) {
 // partEntries are the parts of a message.
 func partEntries() []entry {
 	return []entry{
-		{name: "split", read: of(whole, onSplit(func(m *Matcher, c *cond, _ *dissect.Record) { c.present(m) }))},
-		{name: "split.variant", read: of(text, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.str(m, r.Split.Variant) }))},
-		{name: "split.id", read: of(number, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.uint(m, r.Split.ID) }))},
-		{name: "split.parts", read: of(number, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.int(m, int64(r.Split.Parts)) }))},
-		{name: "split.compressed", read: of(flag, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.flag(m, r.Split.Compressed) }))},
+		{name: "split", read: of(whole, onSplit(func(m *Matcher, c *cond, _ *dissect.Record) { c.take(m, value{}) }))},
+		{name: "split.variant", read: of(text, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.take(m, textOf(r.Split.Variant)) }))},
+		{name: "split.id", read: of(number, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.take(m, numberOf(uintOf(r.Split.ID))) }))},
+		{name: "split.parts", read: of(number, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.take(m, integer(int64(r.Split.Parts))) }))},
+		{name: "split.compressed", read: of(flag, onSplit(func(m *Matcher, c *cond, r *dissect.Record) { c.take(m, flagOf(r.Split.Compressed)) }))},
 		{name: "split.missing", read: of(number, onSplit(func(m *Matcher, c *cond, r *dissect.Record) {
 			if !r.Split.Partial {
 				return
 			}
 			for _, n := range r.Missing {
-				c.int(m, int64(n))
+				c.take(m, integer(int64(n)))
 			}
 		}))},
 	}
@@ -196,7 +196,7 @@ func textEntries() []entry {
 		{name: "summary", read: of(text, (*Matcher).readSummary)},
 		{name: "data", read: of(hexadecimal, func(m *Matcher, c *cond) {
 			if u := m.unknown; u != nil {
-				c.hex(m, u.Shown(m.secrets))
+				c.take(m, value{kind: inHex, text: nettext.View(u.Shown(m.secrets))})
 			}
 		})},
 	}
@@ -210,7 +210,7 @@ func findingEntries() []entry {
 	extent := func(value func(*dissect.Finding) int) getter {
 		return each(func(m *Matcher, c *cond, f *dissect.Finding) {
 			if f.Length > 0 || f.Err != nil {
-				c.int(m, int64(value(f)))
+				c.take(m, integer(int64(value(f))))
 			}
 		})
 	}
@@ -218,7 +218,7 @@ func findingEntries() []entry {
 	severity := listed(severities, "severity", "", each(findingSeverity))
 	severity.class = rank
 	return []entry{
-		{name: "findings", read: of(whole, each(func(m *Matcher, c *cond, _ *dissect.Finding) { c.present(m) }))},
+		{name: "findings", read: of(whole, each(func(m *Matcher, c *cond, _ *dissect.Finding) { c.take(m, value{}) }))},
 		{name: "findings.id", read: finding},
 		{name: "finding", doc: "findings.id", short: true, read: finding},
 		{name: "findings.severity", read: severity},
@@ -226,18 +226,18 @@ func findingEntries() []entry {
 		{name: "findings.text", read: of(text, each(func(m *Matcher, c *cond, f *dissect.Finding) {
 			a := m.buffer(0)
 			*a = f.AppendText((*a)[:0])
-			c.bytes(m, *a)
+			c.take(m, textOf(nettext.View(*a)))
 		}))},
 		{name: "findings.field", read: of(text, each(func(m *Matcher, c *cond, f *dissect.Finding) {
 			if f.Field != nil {
-				c.str(m, f.Field.JSONName())
+				c.take(m, textOf(f.Field.JSONName()))
 			}
 		}))},
 		{name: "findings.offset", read: of(number, extent(func(f *dissect.Finding) int { return f.Offset }))},
 		{name: "findings.length", read: of(number, extent(func(f *dissect.Finding) int { return f.Length }))},
 		{name: "server", read: of(whole, onRecord(func(m *Matcher, c *cond, r *dissect.Record) {
 			if r.Server.Stated() {
-				c.present(m)
+				c.take(m, value{})
 			}
 		}))},
 	}
@@ -259,11 +259,11 @@ func factOf(k *envelope.Key) read {
 	}
 	r := read{class: text, source: getter(func(m *Matcher, c *cond) {
 		if f := of(m); f.Stated && k.Kind == envelope.Flag {
-			c.flag(m, f.Number != 0)
+			c.take(m, flagOf(f.Number != 0))
 		} else if f.Stated {
 			a := m.buffer(0)
 			*a = f.AppendText((*a)[:0], &m.record.Server)
-			c.bytes(m, *a)
+			c.take(m, textOf(nettext.View(*a)))
 		}
 	})}
 	if k.Kind == envelope.Flag {
@@ -315,7 +315,7 @@ func (m *Matcher) where() where {
 func (m *Matcher) frames(c *cond, single bool) {
 	w := m.where()
 	if single {
-		if c.uint(m, w.frame); m.fits || c.into != nil { // as in JSON
+		if c.take(m, numberOf(uintOf(w.frame))); m.fits || c.into != nil { // as in JSON
 			return
 		}
 	}
@@ -323,13 +323,13 @@ func (m *Matcher) frames(c *cond, single bool) {
 		return
 	}
 	for _, f := range w.frames {
-		c.uint(m, f)
+		c.take(m, numberOf(uintOf(f)))
 	}
 }
 
 func (m *Matcher) readTime(c *cond) {
 	if t := m.where().time; !t.IsZero() {
-		c.time(m, t)
+		c.take(m, value{kind: aTime, operand: operand{num: intOf(t.UnixNano())}})
 	}
 }
 
@@ -349,10 +349,10 @@ func (m *Matcher) address(c *cond, source, destination bool) {
 		return
 	}
 	if source {
-		c.address(m, src.Addr())
+		c.take(m, value{kind: anAddress, end: *src})
 	}
 	if destination && !m.fits {
-		c.address(m, dst.Addr())
+		c.take(m, value{kind: anAddress, end: *dst})
 	}
 }
 
@@ -378,8 +378,8 @@ func (m *Matcher) ports(c *cond) {
 	if noPorts {
 		return
 	}
-	if c.int(m, int64(src.Port())); !m.fits {
-		c.int(m, int64(dst.Port()))
+	if c.take(m, integer(int64(src.Port()))); !m.fits {
+		c.take(m, integer(int64(dst.Port())))
 	}
 }
 
@@ -392,8 +392,8 @@ func (m *Matcher) readEnds(c *cond) {
 	if noPorts {
 		a, b = netip.AddrPortFrom(a.Addr(), 0), netip.AddrPortFrom(b.Addr(), 0)
 	}
-	if c.end(m, a); !m.fits {
-		c.end(m, b)
+	if c.take(m, value{kind: anEnd, end: a}); !m.fits {
+		c.take(m, value{kind: anEnd, end: b})
 	}
 }
 
@@ -401,19 +401,19 @@ func (m *Matcher) readFlow(c *cond) {
 	if src, dst, noPorts := m.ends(); !noPorts {
 		a := m.buffer(0)
 		*a = nettext.AppendFlowID((*a)[:0], nettext.UDP, *src, *dst)
-		c.bytes(m, *a)
+		c.take(m, textOf(nettext.View(*a)))
 	}
 }
 
 func (m *Matcher) readInterface(c *cond) {
 	if s := m.where().iface; s != "" {
-		c.str(m, s)
+		c.take(m, textOf(s))
 	}
 }
 
 func (m *Matcher) readVLAN(c *cond) {
 	if n := m.where().vlan; n != 0 {
-		c.int(m, int64(n))
+		c.take(m, integer(int64(n)))
 	}
 }
 
@@ -427,19 +427,19 @@ func (m *Matcher) protocols(c *cond, first bool) {
 	case m.finding != nil:
 		p, list = m.finding.Protocol, m.finding.Alternatives
 	case first:
-		c.name(m, "unknown")
+		c.take(m, textOf("unknown"))
 		return
 	}
 	if p == nil {
 		return
 	}
 	if first {
-		if c.name(m, p.Name); m.fits || c.into != nil { // as in JSON
+		if c.take(m, textOf(p.Name)); m.fits || c.into != nil { // as in JSON
 			return
 		}
 	}
 	for _, p := range list {
-		c.name(m, p.Name)
+		c.take(m, textOf(p.Name))
 	}
 }
 
@@ -475,7 +475,7 @@ func (m *Matcher) readSummary(c *cond) {
 	default:
 		return
 	}
-	c.bytes(m, *a)
+	c.take(m, textOf(nettext.View(*a)))
 }
 
 // eachFinding passes findings to get.
@@ -492,9 +492,11 @@ func (m *Matcher) eachFinding(c *cond, get func(*Matcher, *cond, *dissect.Findin
 	}
 }
 
-func findingID(m *Matcher, c *cond, f *dissect.Finding) { c.name(m, f.Type.ID) }
+func findingID(m *Matcher, c *cond, f *dissect.Finding) { c.take(m, textOf(f.Type.ID)) }
 
-func findingSeverity(m *Matcher, c *cond, f *dissect.Finding) { c.int(m, int64(f.Type.Severity)) }
+func findingSeverity(m *Matcher, c *cond, f *dissect.Finding) {
+	c.take(m, value{kind: aRank, operand: operand{num: intOf(int64(f.Type.Severity))}})
+}
 
 // A Name is a name of the envelope, for documentation.
 type Name struct {

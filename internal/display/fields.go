@@ -2,6 +2,7 @@ package display
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -392,9 +393,9 @@ func (n *nodes) visit(m *Matcher, c *cond, node *dissect.Node) {
 	if f.Secret && !m.secrets {
 		switch there := n.view == viewValue || n.view == viewText && (f.Kind == dissect.String || f.Kind == dissect.Decimal); {
 		case there && c.into != nil:
-			c.into.text([]byte("***"))
+			c.take(m, textOf("***"))
 		case there:
-			c.present(m)
+			c.take(m, value{})
 		}
 		return
 	}
@@ -402,14 +403,14 @@ func (n *nodes) visit(m *Matcher, c *cond, node *dissect.Node) {
 	switch n.view {
 	case viewName:
 		if s := f.NameOf(node.Num); s != "" {
-			c.str(m, s)
+			c.take(m, textOf(s))
 		}
 		return
 	case viewText:
 		if textual {
 			n.text(m, c, f, m.wire(node, data))
-		} else if f.Kind == dissect.Float {
-			n.strange(m, c, node.Float())
+		} else if v := node.Float(); f.Kind == dissect.Float && v-v != 0 { // which JSON has as text
+			c.take(m, textOf(strconv.FormatFloat(v, 'g', -1, 64)))
 		}
 		return
 	case viewPlain:
@@ -421,14 +422,14 @@ func (n *nodes) visit(m *Matcher, c *cond, node *dissect.Node) {
 		return
 	case viewHex:
 		if v := m.wire(node, data); textual && !f.Charset.IsUTF8(v) {
-			c.hex(m, v)
+			c.take(m, value{kind: inHex, text: nettext.View(v)})
 		}
 		return
 	case viewIP:
-		c.address(m, node.Endpoint(data).Addr())
+		c.take(m, value{kind: anAddress, end: node.Endpoint(data)})
 		return
 	case viewPort:
-		c.int(m, int64(node.Num&0xffff))
+		c.take(m, integer(int64(node.Num&0xffff)))
 		return
 	}
 	n.whole(m, c, node, data)
@@ -439,31 +440,27 @@ func (n *nodes) whole(m *Matcher, c *cond, node *dissect.Node, data []byte) {
 	f := node.Field
 	switch f.Kind {
 	case dissect.Uint, dissect.ID:
-		c.uint(m, node.Num)
+		c.take(m, numberOf(uintOf(node.Num)))
 	case dissect.Int:
-		c.int(m, node.Int())
+		c.take(m, integer(node.Int()))
 	case dissect.Bool:
-		c.flag(m, node.Num != 0)
+		c.take(m, flagOf(node.Num != 0))
 	case dissect.Float:
 		if v := node.Float(); v-v == 0 { // neither infinite nor NaN
-			c.float(m, v, node.Len == 4)
+			c.take(m, value{kind: aNumber, operand: operand{floatOf(v), node.Len == 4}})
 		}
 	case dissect.Decimal:
 		if v := node.Value(data); nettext.JSONNumber(v) {
-			if c.into != nil {
-				c.into.text(v)
-				return
-			}
-			if number, ok := numberIn(v); ok {
-				c.num(m, number)
+			if n, ok := numberIn(nettext.View(v)); ok {
+				c.take(m, value{kind: aNumber, operand: operand{num: n}, text: nettext.View(v)})
 			}
 		}
 	case dissect.Char:
 		a := m.buffer(0)
 		*a = utf8.AppendRune((*a)[:0], rune(node.Num))
-		c.bytes(m, *a)
+		c.take(m, textOf(nettext.View(*a)))
 	case dissect.Endpoint:
-		c.end(m, node.Endpoint(data))
+		c.take(m, value{kind: anEnd, end: node.Endpoint(data)})
 	case dissect.String:
 		n.text(m, c, f, m.wire(node, data))
 	case dissect.Bytes:
@@ -471,9 +468,9 @@ func (n *nodes) whole(m *Matcher, c *cond, node *dissect.Node, data []byte) {
 		if !m.secrets {
 			v = m.record.Foreign.Shown(v)
 		}
-		c.hex(m, v)
+		c.take(m, value{kind: inHex, text: nettext.View(v)})
 	default:
-		c.present(m)
+		c.take(m, value{})
 	}
 }
 
@@ -494,18 +491,5 @@ func (n *nodes) text(m *Matcher, c *cond, f *dissect.Field, v []byte) {
 		*a = f.Charset.AppendUTF8((*a)[:0], v)
 		v = *a
 	}
-	c.bytes(m, v)
-}
-
-// strange tests a float that JSON has as text.
-func (n *nodes) strange(m *Matcher, c *cond, f float64) {
-	switch {
-	case f-f == 0:
-	case f > 0:
-		c.str(m, "+Inf")
-	case f < 0:
-		c.str(m, "-Inf")
-	default:
-		c.str(m, "NaN")
-	}
+	c.take(m, textOf(nettext.View(v)))
 }

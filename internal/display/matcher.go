@@ -20,15 +20,16 @@
 package display
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/hex"
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -149,160 +150,142 @@ func (e *pair) match(m *Matcher) bool {
 	return e.none && len(m.sides[0]) > 0 && len(m.sides[1]) > 0
 }
 
-// collect keeps a number if it is one of a pair.
-func (c *cond) collect(m *Matcher, n num, single bool) {
-	if c.side > 0 {
-		m.sides[c.side-1] = append(m.sides[c.side-1], operand{n, single})
-	}
-}
+// orders returns which of less, equal and more fulfil an operator, as bits.
+func orders(o op) uint8 { return cmp.Or(map[op]uint8{less: 1, atMost: 3, more: 4, atLeast: 6}[o], 2) }
 
 // buffer returns one of three buffers for texts.
 func (m *Matcher) buffer(i int) *[]byte { return &m.scratch[i] }
 
-// The methods below test one value: they set there, and fits if it fits.
-
-// present tests a value that can only exist.
-func (c *cond) present(m *Matcher) {
-	if c.into != nil {
-		c.into.text([]byte("true"))
-		return
-	}
-	m.there = true
-	m.fits = m.fits || c.any
+// A value is what a source reads. Its text is borrowed.
+type value struct {
+	kind valueKind
+	operand
+	text string
+	end  netip.AddrPort
 }
 
-func (c *cond) int(m *Matcher, i int64) {
-	m.there = true
-	for k := range c.nums {
-		if c.nums[k].num(num{f: float64(i), i: i}) {
-			m.fits = true
-			return
+type valueKind uint8
+
+const (
+	aThing  valueKind = iota // which can only exist
+	aNumber                  // with a text if it was sent as one
+	aFlag                    // 0 or 1
+	aRank                    // a severity
+	aTime                    // in nanoseconds
+	aText
+	inHex // the text has bytes
+	anAddress
+	anEnd // an address with a port
+)
+
+func textOf(s string) value { return value{kind: aText, text: s} }
+
+func numberOf(n num) value { return value{kind: aNumber, operand: operand{num: n}} }
+
+func integer(i int64) value { return numberOf(intOf(i)) }
+
+func flagOf(is bool) (v value) {
+	if v.kind = aFlag; is {
+		v.i = 1
+	}
+	return v
+}
+
+// append appends the value as text.
+func (v *value) append(b []byte) []byte {
+	switch v.kind {
+	case aThing:
+		return append(b, "true"...)
+	case aFlag:
+		return strconv.AppendBool(b, v.i != 0)
+	case aRank:
+		return append(b, severities[v.i]...)
+	case aTime:
+		return time.Unix(0, v.i).UTC().AppendFormat(b, "2006-01-02T15:04:05.000000000Z")
+	case inHex:
+		return hex.AppendEncode(b, nettext.Bytes(v.text))
+	case anAddress:
+		return v.end.Addr().AppendTo(b)
+	case anEnd:
+		return v.end.AppendTo(b)
+	case aNumber:
+		if v.text == "" {
+			return v.operand.append(b)
 		}
 	}
+	return append(b, v.text...)
+}
+
+// append appends the number in decimal.
+func (n *operand) append(b []byte) []byte {
 	switch {
-	case c.any:
-		m.fits = true
-	case c.into != nil:
-		c.into.num(intOf(i))
-	default:
-		c.collect(m, intOf(i), false)
+	case n.kind == isInt:
+		return strconv.AppendInt(b, n.i, 10)
+	case n.kind == isUint:
+		return strconv.AppendUint(b, n.u, 10)
+	case n.single:
+		return strconv.AppendFloat(b, n.f, 'f', -1, 32)
 	}
+	return strconv.AppendFloat(b, n.f, 'f', -1, 64)
 }
 
-func (c *cond) uint(m *Matcher, u uint64) {
-	if u < 1<<63 {
-		c.int(m, int64(u))
-		return
-	}
-	if c.into != nil {
-		c.into.num(uintOf(u))
-		return
-	}
-	m.there = true
-	for k := range c.nums {
-		m.fits = m.fits || c.nums[k].num(uintOf(u))
-	}
-	m.fits = m.fits || c.any
-	c.collect(m, uintOf(u), false)
-}
-
-// float tests a float; single says that it has 32 bits.
-func (c *cond) float(m *Matcher, f float64, single bool) {
-	if c.into != nil {
-		c.into.float(f, single)
-		return
-	}
-	m.there = true
-	for k := range c.nums {
-		v := &c.nums[k]
-		m.fits = m.fits || single && v.float32(f) || !single && v.num(floatOf(f))
-	}
-	m.fits = m.fits || c.any
-	c.collect(m, floatOf(f), single)
-}
-
-func (c *cond) num(m *Matcher, n num) {
-	switch n.kind {
-	case isInt:
-		c.int(m, n.i)
-	case isUint:
-		c.uint(m, n.u)
-	default:
-		c.float(m, n.f, false)
-	}
-}
-
-// orders returns which of less, equal and more fulfil an operator, as bits.
-func orders(o op) uint8 { return cmp.Or(map[op]uint8{less: 1, atMost: 3, more: 4, atLeast: 6}[o], 2) }
-
-func (c *cond) time(m *Matcher, t time.Time) {
-	if c.re == nil && c.part == nil && c.into == nil {
-		c.int(m, t.UnixNano())
-		return
-	}
-	a := m.buffer(0)
-	*a = t.UTC().AppendFormat((*a)[:0], "2006-01-02T15:04:05.000000000Z")
-	c.bytes(m, *a)
-}
-
-func (c *cond) flag(m *Matcher, is bool) {
-	m.there = true
-	if c.any || is && c.yes || !is && c.no {
-		m.fits = true
-		return
-	}
-	if c.into != nil {
-		c.into.next()
-		c.into.b = strconv.AppendBool(c.into.b, is)
-	}
-}
-
-// name tests one of a closed list of names.
-func (c *cond) name(m *Matcher, s string) {
+// take tests a value.
+func (c *cond) take(m *Matcher, v value) {
 	m.there = true
 	switch {
-	case slices.Contains(c.names, s), c.any || c.many[s]:
-		m.fits = true
+	case m.fits:
 	case c.into != nil:
-		c.str(m, s)
+		c.into.take(m, &v)
+	case c.side > 0:
+		m.sides[c.side-1] = append(m.sides[c.side-1], v.operand)
+	default:
+		m.fits = c.any || c.fits(m, &v)
 	}
 }
 
-// str tests a text of the program.
-func (c *cond) str(m *Matcher, s string) {
-	a := m.buffer(0)
-	*a = append((*a)[:0], s...)
-	c.bytes(m, *a)
+func (c *cond) fits(m *Matcher, v *value) bool {
+	if v.kind == inHex || v.kind != aText && (c.re != nil || c.part != "") {
+		b := m.buffer(0)
+		*b = v.append((*b)[:0])
+		v.text, v.kind = nettext.View(*b), aText
+	}
+	switch v.kind {
+	case aFlag:
+		return v.i != 0 && c.yes || v.i == 0 && c.no
+	case aText:
+		return c.textual(v.text)
+	case anAddress:
+		return slices.ContainsFunc(c.prefixes, func(p netip.Prefix) bool { return p.Contains(v.end.Addr()) })
+	case anEnd:
+		return slices.ContainsFunc(c.ends, func(e peer) bool { return e.fits(v.end) })
+	case aThing:
+		return false
+	}
+	for k := range c.nums {
+		if v.single && c.nums[k].float32(v.f) || !v.single && c.nums[k].num(v.num) {
+			return true
+		}
+	}
+	return false
 }
 
-func (c *cond) bytes(m *Matcher, b []byte) {
-	m.there = true
-	if m.fits || c.any || c.textual(b) {
-		m.fits = true
-		return
-	}
-	if c.into != nil {
-		c.into.text(b)
-	}
-}
-
-func (c *cond) textual(b []byte) bool {
+func (c *cond) textual(s string) bool {
 	for i := range c.texts {
 		l := &c.texts[i]
 		if l.number {
-			if n, ok := numberIn(b); ok {
+			if n, ok := numberIn(s); ok {
 				if l.is.num(n) {
 					return true
 				}
 				continue
 			}
 		}
-		if string(b) == l.text {
+		if s == l.text {
 			return true
 		}
 	}
 	if len(c.nums) > 0 {
-		if n, ok := numberIn(b); ok {
+		if n, ok := numberIn(s); ok {
 			for i := range c.nums {
 				if c.nums[i].num(n) {
 					return true
@@ -310,52 +293,12 @@ func (c *cond) textual(b []byte) bool {
 			}
 		}
 	}
-	return c.re != nil && c.re.Match(b) || c.part != nil && bytes.Contains(b, c.part)
+	return c.looks(s)
 }
 
-func (c *cond) address(m *Matcher, a netip.Addr) {
-	if c.re != nil || c.part != nil || c.into != nil {
-		s := m.buffer(0)
-		*s = a.AppendTo((*s)[:0])
-		c.bytes(m, *s)
-		return
-	}
-	m.there = true
-	for i := range c.prefixes {
-		if c.prefixes[i].Contains(a) {
-			m.fits = true
-			return
-		}
-	}
-	m.fits = m.fits || c.any
-}
-
-func (c *cond) end(m *Matcher, a netip.AddrPort) {
-	if c.re != nil || c.part != nil || c.into != nil {
-		s := m.buffer(0)
-		*s = a.AppendTo((*s)[:0])
-		c.bytes(m, *s)
-		return
-	}
-	m.there = true
-	for i := range c.ends {
-		if c.ends[i].fits(a) {
-			m.fits = true
-			return
-		}
-	}
-	m.fits = m.fits || c.any
-}
-
-// hex tests bytes in hexadecimal.
-func (c *cond) hex(m *Matcher, b []byte) {
-	if c.any {
-		c.present(m)
-		return
-	}
-	a := m.buffer(0)
-	*a = hex.AppendEncode((*a)[:0], b)
-	c.bytes(m, *a)
+// looks reports whether a text has the part, or what the regular expression describes.
+func (c *cond) looks(s string) bool {
+	return c.re != nil && c.re.MatchString(s) || c.part != "" && strings.Contains(s, c.part)
 }
 
 // Reporter returns a reporter that passes what matches to r.
@@ -485,12 +428,12 @@ type read struct {
 func single(one func(m *Matcher) (int64, bool)) read {
 	return read{class: number, source: getter(func(m *Matcher, c *cond) {
 		if n, ok := one(m); ok {
-			c.int(m, n)
+			c.take(m, integer(n))
 		}
 	})}
 }
 
-// A source passes the values of a name to c.
+// A source passes the values of a name to c, which tests them.
 type source interface {
 	read(m *Matcher, c *cond)
 }

@@ -208,47 +208,23 @@ func (r *read) span(s string) (v interval, ok bool) {
 
 // numberIn returns the number that a text on the wire is: a sign, digits, a dot and
 // digits.
-func numberIn(s []byte) (num, bool) {
-	t := s
-	negative := len(t) > 0 && t[0] == '-'
-	if len(t) > 0 && (t[0] == '-' || t[0] == '+') {
-		t = t[1:]
+func numberIn(s string) (num, bool) {
+	const digits = "0123456789"
+	unsigned := s
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		unsigned = s[1:]
 	}
-	whole, digits, fraction := uint64(0), 0, -1
-	for _, c := range t {
-		switch {
-		case c >= '0' && c <= '9':
-			whole = whole*10 + uint64(c-'0')
-			if digits > 0 || c != '0' {
-				digits++
-			}
-			if fraction >= 0 {
-				fraction++
-			}
-		case c == '.' && fraction < 0:
-			fraction = 0
-		default:
-			return num{}, false
-		}
-	}
-	if len(t) == 0 || fraction == 0 || digits > 19 {
+	whole, fraction, two := strings.Cut(unsigned, ".")
+	if strings.Trim(whole, digits)+strings.Trim(fraction, digits) != "" || fraction == "" && (two || whole == "") {
 		return num{}, false
 	}
-	if fraction > 0 {
-		if digits > 15 || fraction > 22 {
-			return num{}, false
-		}
-		f := float64(whole) / math.Pow10(fraction)
-		if negative {
-			f = -f
-		}
-		return floatOf(f), true
+	if two {
+		f, err := strconv.ParseFloat(s, 64)
+		return floatOf(f), err == nil
 	}
-	switch {
-	case !negative:
-		return uintOf(whole), true
-	case whole <= math.MaxInt64:
-		return intOf(-int64(whole)), true
+	if i, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return intOf(i), true
 	}
-	return num{}, false
+	u, err := strconv.ParseUint(strings.TrimPrefix(s, "+"), 10, 64)
+	return uintOf(u), err == nil
 }

@@ -252,7 +252,7 @@ func (p *parser) compiled(n *resolved, c *comparison) (expression, error) {
 		var why *complaint
 		switch {
 		case n.protocol != "":
-			out = &cond{names: []string{n.protocol}}
+			out = &cond{texts: []textLiteral{{text: n.protocol}}}
 		case c.op == exists:
 			out = &cond{any: true}
 		default:

@@ -107,8 +107,6 @@ type gather struct {
 	b     []byte
 	n     int
 	texts bool // the first value is a text
-	class class
-	names []string
 }
 
 func (r *rows) Begin(c report.Capture) error {
@@ -163,7 +161,6 @@ func (r *rows) row() error {
 		r.cell.b, r.cell.n, r.cell.texts = r.cell.b[:0], 0, false
 		for k := range c.reads {
 			q := &c.reads[k]
-			r.cell.class, r.cell.names = q.class, q.names
 			r.m.there, r.m.fits = false, false
 			q.read(&r.m, &cond{into: &r.cell})
 		}
@@ -201,38 +198,13 @@ func (r *rows) write(cell []byte) {
 	r.buf = append(r.buf, '"')
 }
 
-// next begins a value.
-func (g *gather) next() {
+// take adds a value.
+func (g *gather) take(m *Matcher, v *value) {
 	if g.n++; g.n > 1 {
 		g.b = append(g.b, ',')
 	}
-}
-
-func (g *gather) num(n num) {
-	g.next()
-	switch {
-	case g.class == rank:
-		g.b = append(g.b, g.names[n.i]...)
-	case n.kind == isInt:
-		g.b = strconv.AppendInt(g.b, n.i, 10)
-	case n.kind == isUint:
-		g.b = strconv.AppendUint(g.b, n.u, 10)
-	default:
-		g.b = strconv.AppendFloat(g.b, n.f, 'f', -1, 64)
-	}
-}
-
-func (g *gather) float(f float64, single bool) {
-	bits := 64
-	if single {
-		bits = 32
-	}
-	g.next()
-	g.b = strconv.AppendFloat(g.b, f, 'f', -1, bits)
-}
-
-func (g *gather) text(b []byte) {
-	g.next()
-	g.texts = g.texts || g.n == 1
-	g.b = nettext.AppendSafe(g.b, b)
+	g.texts = g.texts || g.n == 1 && v.kind != aNumber && v.kind != aFlag
+	b := m.buffer(1)
+	*b = v.append((*b)[:0])
+	g.b = nettext.AppendSafe(g.b, *b)
 }

@@ -492,5 +492,8 @@ func Plural(n int, one, many string) string {
 // Count returns a number and a noun: "1 server", "2 servers".
 func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Plural(n, noun, noun+"s") }
 
+// Bytes returns the bytes of a string without a copy; they must only be read.
+func Bytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
 // View returns b as a string without a copy, for as long as b does not change.
 func View(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
