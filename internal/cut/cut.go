@@ -437,11 +437,11 @@ func (c *cutter) takeFlows() error {
 				return
 			}
 			at := time.Unix(0, e.time)
+			from, to := at, at.Add(dissect.DefaultLimits.Parts.Age)
 			if e.icmp > 0 { // it is about earlier datagrams
-				u.until(Flow{e.src, e.dst}, at.Add(-dissect.DefaultLimits.Window), e.frame)
-			} else {
-				u.between(Flow{e.src, e.dst}, at, at.Add(dissect.DefaultLimits.Parts.Age))
+				from, to = at.Add(-dissect.DefaultLimits.Window), at
 			}
+			u.between(Flow{e.src, e.dst}, from, to)
 			c.mark(e.frame, silent)
 			c.frames.add(e.frame)
 		})
@@ -463,7 +463,7 @@ func (c *cutter) scan(u *rules, lost *frameSet) error {
 	}
 	defer func() { _ = in.Close() }() // only read
 	decoder := packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, func(l *packet.Loss) {
-		if u.take(l.Src, l.Dst, l.First, l.Frames[0]) || slices.ContainsFunc(l.Frames, lost.has) {
+		if u.take(l.Src, l.Dst, l.First) || slices.ContainsFunc(l.Frames, lost.has) {
 			c.keep(l.Frames[0], l.Frames)
 		}
 	})
@@ -484,10 +484,10 @@ func (c *cutter) scan(u *rules, lost *frameSet) error {
 		frame := packet.Frame{Number: f.Number, Time: now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
 		switch o := decoder.Decode(&frame, &d); {
 		case o == packet.ICMPError:
-			if q, ok := decoder.Quoted(); ok && u.take(q.Src, q.Dst, now, f.Number) {
+			if q, ok := decoder.Quoted(); ok && u.take(q.Src, q.Dst, now) {
 				c.frames.add(f.Number)
 			}
-		case o.OK() && u.take(d.Src, d.Dst, now, f.Number):
+		case o.OK() && u.take(d.Src, d.Dst, now):
 			c.keep(d.Frame, d.Frames)
 		}
 	}
@@ -670,15 +670,14 @@ func (c *cutter) more(changed []uint64, l level) error {
 		if e.finding || !set.has(e.frame) {
 			return
 		}
-		flow, at, from := Flow{e.src, e.dst}, time.Unix(0, e.time), time.Time{}
+		from, to := time.Time{}, time.Unix(0, e.time)
 		if !l.allBefore {
-			from = at.Add(-dissect.DefaultLimits.Window)
+			from = to.Add(-dissect.DefaultLimits.Window)
 		}
 		if l.after {
-			u.between(flow, from, at.Add(dissect.DefaultLimits.Window))
-		} else {
-			u.until(flow, from, e.frame)
+			to = to.Add(dissect.DefaultLimits.Window)
 		}
+		u.between(Flow{e.src, e.dst}, from, to)
 	})
 	if err != nil {
 		return err

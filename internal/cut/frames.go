@@ -142,18 +142,11 @@ type rules struct {
 // times are the selected times of a flow.
 type times struct {
 	between []between
-	until   []until
 	sealed  bool
 }
 
 // between is a range of times, inclusive.
 type between struct{ from, to int64 }
-
-// until is a range from a time to a frame.
-type until struct {
-	last uint64
-	from int64
-}
 
 // of returns the times of a flow in either direction.
 func (u *rules) of(f Flow, add bool) *times {
@@ -182,13 +175,6 @@ func (u *rules) between(f Flow, from, to time.Time) {
 	t.sealed = false
 }
 
-// until selects the datagrams of a flow from a time to a frame.
-func (u *rules) until(f Flow, from time.Time, last uint64) {
-	t := u.of(f, true)
-	t.until = append(t.until, until{last, nanos(from)})
-	t.sealed = false
-}
-
 func nanos(t time.Time) int64 {
 	if t.IsZero() {
 		return math.MinInt64
@@ -199,7 +185,7 @@ func nanos(t time.Time) int64 {
 func (u *rules) empty() bool { return !u.all && len(u.flows)+len(u.times) == 0 }
 
 // take reports whether a datagram is selected.
-func (u *rules) take(src, dst netip.AddrPort, at time.Time, frame uint64) bool {
+func (u *rules) take(src, dst netip.AddrPort, at time.Time) bool {
 	if (u.all || slices.ContainsFunc(u.flows, func(f Flow) bool { return f.holds(src, dst) })) && (u.in == nil || u.in(at)) {
 		return true
 	}
@@ -210,15 +196,10 @@ func (u *rules) take(src, dst netip.AddrPort, at time.Time, frame uint64) bool {
 	t.seal()
 	now := nanos(at)
 	i, _ := slices.BinarySearchFunc(t.between, now, func(b between, now int64) int { return cmp.Compare(b.to, now) })
-	if i < len(t.between) && t.between[i].from <= now {
-		return true
-	}
-	i, _ = slices.BinarySearchFunc(t.until, frame, func(u until, frame uint64) int { return cmp.Compare(u.last, frame) })
-	return i < len(t.until) && t.until[i].from <= now
+	return i < len(t.between) && t.between[i].from <= now
 }
 
-// seal prepares lookups. It merges overlapping ranges of times. For ranges that end at
-// a frame, it sets the earliest start of all ranges that reach the frame.
+// seal prepares lookups: it merges overlapping ranges.
 func (t *times) seal() {
 	if t.sealed {
 		return
@@ -235,8 +216,4 @@ func (t *times) seal() {
 		n++
 	}
 	t.between = t.between[:n]
-	slices.SortFunc(t.until, func(a, b until) int { return cmp.Compare(a.last, b.last) })
-	for i := len(t.until) - 2; i >= 0; i-- {
-		t.until[i].from = min(t.until[i].from, t.until[i+1].from)
-	}
 }

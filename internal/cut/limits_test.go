@@ -99,7 +99,7 @@ func TestRules(t *testing.T) {
 	}
 	for range 300 {
 		u := rules{anyPort: r.IntN(2) == 0}
-		var list []func(src, dst netip.AddrPort, now time.Time, frame uint64) bool
+		var list []func(src, dst netip.AddrPort, now time.Time) bool
 		same := func(f Flow, src, dst netip.AddrPort) bool {
 			if u.anyPort {
 				strip := func(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr(), 0) }
@@ -110,36 +110,28 @@ func TestRules(t *testing.T) {
 		if r.IntN(4) == 0 {
 			f := Flow{A: end()}
 			u.flows = append(u.flows, f)
-			list = append(list, func(src, dst netip.AddrPort, _ time.Time, _ uint64) bool { return f.holds(src, dst) })
+			list = append(list, func(src, dst netip.AddrPort, _ time.Time) bool { return f.holds(src, dst) })
 		}
 		for range r.IntN(8) {
 			begin := r.IntN(40) - 10
 			f, from := Flow{end(), end()}, at(begin)
-			if r.IntN(2) == 0 {
-				to := at(max(begin, 0) + r.IntN(10))
-				u.between(f, from, to)
-				list = append(list, func(src, dst netip.AddrPort, now time.Time, _ uint64) bool {
-					return same(f, src, dst) && !now.Before(from) && !now.After(to)
-				})
-				continue
-			}
-			last := uint64(1 + r.IntN(40))
-			u.until(f, from, last)
-			list = append(list, func(src, dst netip.AddrPort, now time.Time, frame uint64) bool {
-				return same(f, src, dst) && !now.Before(from) && frame <= last
+			to := at(max(begin, 0) + r.IntN(10))
+			u.between(f, from, to)
+			list = append(list, func(src, dst netip.AddrPort, now time.Time) bool {
+				return same(f, src, dst) && !now.Before(from) && !now.After(to)
 			})
 		}
 		if u.empty() != (len(list) == 0) {
 			t.Fatalf("empty: %v, with %d rules", u.empty(), len(list))
 		}
 		for range 50 {
-			src, dst, now, frame := end(), end(), at(r.IntN(45)), uint64(1+r.IntN(45))
+			src, dst, now := end(), end(), at(r.IntN(45))
 			want := false
 			for _, holds := range list {
-				want = want || holds(src, dst, now, frame)
+				want = want || holds(src, dst, now)
 			}
-			if got := u.take(src, dst, now, frame); got != want {
-				t.Fatalf("%v > %v at %v, frame %d: %v, want %v", src, dst, now, frame, got, want)
+			if got := u.take(src, dst, now); got != want {
+				t.Fatalf("%v > %v at %v: %v, want %v", src, dst, now, got, want)
 			}
 		}
 	}
