@@ -92,11 +92,6 @@ func listed(names []string, noun, command string, get getter) read {
 	return read{class: name, source: get, names: names, noun: noun, list: command}
 }
 
-func asPort(r read) read {
-	r.most = 1<<16 - 1
-	return r
-}
-
 // datagramEntries are when and from where to where a record went, and what it was taken for.
 func datagramEntries() []entry {
 	kind := func(m *Matcher, c *cond) {
@@ -116,23 +111,23 @@ func datagramEntries() []entry {
 		{name: "type", doc: "message or finding", read: listed(types, "type", "", kind)},
 		{name: "frame", read: of(number, func(m *Matcher, c *cond) { m.frames(c, true) })},
 		{name: "frames", read: of(number, func(m *Matcher, c *cond) { m.frames(c, false) })},
-		{name: "time", read: of(moment, (*Matcher).readTime)},
-		{name: "src_ip", read: of(address, func(m *Matcher, c *cond) { m.address(c, true, false) })},
-		{name: "src_port", read: asPort(single((*Matcher).sourcePort))},
-		{name: "dst_ip", read: of(address, func(m *Matcher, c *cond) { m.address(c, false, true) })},
-		{name: "dst_port", read: asPort(single((*Matcher).destinationPort))},
-		{name: "host", doc: "address of either end", short: true, read: of(address, func(m *Matcher, c *cond) { m.address(c, true, true) })},
-		{name: "port", doc: "port of either end", short: true, read: asPort(of(number, (*Matcher).ports))},
-		{name: "addr", doc: "address and port of either end", short: true, read: of(endpoint, (*Matcher).readEnds)},
-		{name: "flow_id", read: of(text, (*Matcher).readFlow)},
-		{name: "interface", read: of(text, (*Matcher).readInterface)},
-		{name: "vlan", read: of(number, (*Matcher).readVLAN)},
+		{name: "time", read: located(moment, func(_ *Matcher, w *where) (value, bool) { return momentOf(w.time), !w.time.IsZero() })},
+		{name: "src_ip", read: ends(address, true, false)},
+		{name: "src_port", read: ends(number, true, false)},
+		{name: "dst_ip", read: ends(address, false, true)},
+		{name: "dst_port", read: ends(number, false, true)},
+		{name: "host", doc: "address of either end", short: true, read: ends(address, true, true)},
+		{name: "port", doc: "port of either end", short: true, read: ends(number, true, true)},
+		{name: "addr", doc: "address and port of either end", short: true, read: ends(endpoint, true, true)},
+		{name: "flow_id", read: located(text, (*Matcher).flow)},
+		{name: "interface", read: located(text, func(_ *Matcher, w *where) (value, bool) { return textOf(w.iface), w.iface != "" })},
+		{name: "vlan", read: located(number, func(_ *Matcher, w *where) (value, bool) { return integer(int64(w.vlan)), w.vlan != 0 })},
 		{name: "protocol", read: protocols(true)},
 		{name: "alternatives", read: protocols(false)},
 		{name: "message", read: listed(messageNames(), "message", "qdissect protocols", message)},
 		{name: "role", read: listed(roles, "role", "", role)},
-		{name: "length", read: single((*Matcher).length)},
-		{name: "wire_length", read: single((*Matcher).wireLength)},
+		{name: "length", read: located(number, func(_ *Matcher, w *where) (value, bool) { return integer(int64(w.length)), w.length >= 0 })},
+		{name: "wire_length", read: located(number, func(_ *Matcher, w *where) (value, bool) { return integer(int64(w.wire)), w.wire >= 0 })},
 		{name: "detect", read: listed(reasons(), "reason", "", reason)},
 	}
 }
@@ -214,8 +209,10 @@ func findingEntries() []entry {
 			}
 		})
 	}
-	finding := listed(findingIDs(), "finding", "qdissect protocols --findings", each(findingID))
-	severity := listed(severities, "severity", "", each(findingSeverity))
+	finding := listed(findingIDs(), "finding", "qdissect protocols --findings", each(func(m *Matcher, c *cond, f *dissect.Finding) { c.take(m, textOf(f.Type.ID)) }))
+	severity := listed(severities, "severity", "", each(func(m *Matcher, c *cond, f *dissect.Finding) {
+		c.take(m, value{kind: aRank, operand: operand{num: intOf(int64(f.Type.Severity))}})
+	}))
 	severity.class = rank
 	return []entry{
 		{name: "findings", read: of(whole, each(func(m *Matcher, c *cond, _ *dissect.Finding) { c.take(m, value{}) }))},
@@ -289,26 +286,68 @@ func onSplit(get func(*Matcher, *cond, *dissect.Record)) getter {
 }
 
 // where is when and from where to where the record, the unknown datagram or the finding
-// went.
+// went, and how long it is.
 type where struct {
-	frame    uint64
-	frames   []uint64
-	time     time.Time
-	src, dst *netip.AddrPort
-	noPorts  bool
-	iface    string
-	vlan     uint16
+	frame        uint64
+	frames       []uint64
+	time         time.Time
+	src, dst     *netip.AddrPort
+	noPorts      bool
+	iface        string
+	vlan         uint16
+	length, wire int // -1 for findings
 }
 
 func (m *Matcher) where() where {
 	if r := m.record; r != nil {
-		return where{r.Frame, r.Frames, r.Time, &r.Src, &r.Dst, false, r.Interface, r.VLAN}
+		return where{r.Frame, r.Frames, r.Time, &r.Src, &r.Dst, false, r.Interface, r.VLAN, r.Length, r.WireLength}
 	}
 	if u := m.unknown; u != nil {
-		return where{u.Frame, u.Frames, u.Time, &u.Src, &u.Dst, false, u.Interface, u.VLAN}
+		return where{u.Frame, u.Frames, u.Time, &u.Src, &u.Dst, false, u.Interface, u.VLAN, len(u.Payload), len(u.Payload) + u.Missing}
 	}
 	f := m.finding
-	return where{f.Frame, nil, f.Time, &f.Src, &f.Dst, f.NoPorts, f.Interface, f.VLAN}
+	return where{f.Frame, nil, f.Time, &f.Src, &f.Dst, f.NoPorts, f.Interface, f.VLAN, -1, -1}
+}
+
+// located reads a value of where, if there is one.
+func located(class class, get func(m *Matcher, w *where) (v value, ok bool)) read {
+	return of(class, func(m *Matcher, c *cond) {
+		w := m.where()
+		if v, ok := get(m, &w); ok {
+			c.take(m, v)
+		}
+	})
+}
+
+// ends reads the addresses, the ports or both of the source and the destination, as far as they are known.
+func ends(class class, source, destination bool) read {
+	r := of(class, func(m *Matcher, c *cond) {
+		w := m.where()
+		if !w.src.IsValid() || !w.dst.IsValid() || w.noPorts && class == number {
+			return
+		}
+		for _, end := range [...]struct {
+			read bool
+			netip.AddrPort
+		}{{source, *w.src}, {destination, *w.dst}} {
+			v := value{kind: anAddress, end: end.AddrPort}
+			switch {
+			case !end.read:
+				continue
+			case class == number:
+				v = integer(int64(end.Port()))
+			case class == endpoint && w.noPorts:
+				v.kind, v.end = anEnd, netip.AddrPortFrom(end.Addr(), 0)
+			case class == endpoint:
+				v.kind = anEnd
+			}
+			c.take(m, v)
+		}
+	})
+	if class == number {
+		r.most = 1<<16 - 1
+	}
+	return r
 }
 
 // frames reads the frames of a message: all, or only those of a message in several.
@@ -327,94 +366,14 @@ func (m *Matcher) frames(c *cond, single bool) {
 	}
 }
 
-func (m *Matcher) readTime(c *cond) {
-	if t := m.where().time; !t.IsZero() {
-		c.take(m, value{kind: aTime, operand: operand{num: intOf(t.UnixNano())}})
+// flow returns the Community ID.
+func (m *Matcher) flow(w *where) (v value, ok bool) {
+	if !w.src.IsValid() || !w.dst.IsValid() || w.noPorts {
+		return v, false
 	}
-}
-
-// ends returns the addresses, or nil if they are not known. noPorts says that there are
-// no ports.
-func (m *Matcher) ends() (src, dst *netip.AddrPort, noPorts bool) {
-	w := m.where()
-	if !w.src.IsValid() || !w.dst.IsValid() {
-		return nil, nil, true
-	}
-	return w.src, w.dst, w.noPorts
-}
-
-func (m *Matcher) address(c *cond, source, destination bool) {
-	src, dst, _ := m.ends()
-	if src == nil {
-		return
-	}
-	if source {
-		c.take(m, value{kind: anAddress, end: *src})
-	}
-	if destination && !m.fits {
-		c.take(m, value{kind: anAddress, end: *dst})
-	}
-}
-
-func (m *Matcher) sourcePort() (int64, bool) {
-	src, _, noPorts := m.ends()
-	if noPorts {
-		return 0, false
-	}
-	return int64(src.Port()), true
-}
-
-func (m *Matcher) destinationPort() (int64, bool) {
-	_, dst, noPorts := m.ends()
-	if noPorts {
-		return 0, false
-	}
-	return int64(dst.Port()), true
-}
-
-// ports reads those of both ends.
-func (m *Matcher) ports(c *cond) {
-	src, dst, noPorts := m.ends()
-	if noPorts {
-		return
-	}
-	if c.take(m, integer(int64(src.Port()))); !m.fits {
-		c.take(m, integer(int64(dst.Port())))
-	}
-}
-
-func (m *Matcher) readEnds(c *cond) {
-	src, dst, noPorts := m.ends()
-	if src == nil {
-		return
-	}
-	a, b := *src, *dst
-	if noPorts {
-		a, b = netip.AddrPortFrom(a.Addr(), 0), netip.AddrPortFrom(b.Addr(), 0)
-	}
-	if c.take(m, value{kind: anEnd, end: a}); !m.fits {
-		c.take(m, value{kind: anEnd, end: b})
-	}
-}
-
-func (m *Matcher) readFlow(c *cond) {
-	if src, dst, noPorts := m.ends(); !noPorts {
-		a := m.buffer(0)
-		*a = nettext.AppendFlowID((*a)[:0], nettext.UDP, *src, *dst)
-		c.take(m, textOf(nettext.View(*a)))
-	}
-}
-
-func (m *Matcher) readInterface(c *cond) {
-	if s := m.where().iface; s != "" {
-		c.take(m, textOf(s))
-	}
-}
-
-func (m *Matcher) readVLAN(c *cond) {
-	if n := m.where().vlan; n != 0 {
-		c.take(m, integer(int64(n)))
-	}
+	a := m.buffer(0)
+	*a = nettext.AppendFlowID((*a)[:0], nettext.UDP, *w.src, *w.dst)
+	return textOf(nettext.View(*a)), true
 }
 
 // protocols reads the alternatives, and with first the protocol.
@@ -443,26 +402,6 @@ func (m *Matcher) protocols(c *cond, first bool) {
 	}
 }
 
-func (m *Matcher) length() (int64, bool) {
-	switch {
-	case m.record != nil:
-		return int64(m.record.Length), true
-	case m.unknown != nil:
-		return int64(len(m.unknown.Payload)), true
-	}
-	return 0, false
-}
-
-func (m *Matcher) wireLength() (int64, bool) {
-	switch {
-	case m.record != nil:
-		return int64(m.record.WireLength), true
-	case m.unknown != nil:
-		return int64(len(m.unknown.Payload) + m.unknown.Missing), true
-	}
-	return 0, false
-}
-
 func (m *Matcher) readSummary(c *cond) {
 	a := m.buffer(0)
 	switch {
@@ -483,19 +422,11 @@ func (m *Matcher) eachFinding(c *cond, get func(*Matcher, *cond, *dissect.Findin
 	switch {
 	case m.record != nil:
 		for i := range m.record.Findings {
-			if get(m, c, &m.record.Findings[i]); m.fits {
-				return
-			}
+			get(m, c, &m.record.Findings[i])
 		}
 	case m.finding != nil:
 		get(m, c, &m.finding.Finding)
 	}
-}
-
-func findingID(m *Matcher, c *cond, f *dissect.Finding) { c.take(m, textOf(f.Type.ID)) }
-
-func findingSeverity(m *Matcher, c *cond, f *dissect.Finding) {
-	c.take(m, value{kind: aRank, operand: operand{num: intOf(int64(f.Type.Severity))}})
 }
 
 // A Name is a name of the envelope, for documentation.

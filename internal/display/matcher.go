@@ -184,6 +184,10 @@ func numberOf(n num) value { return value{kind: aNumber, operand: operand{num: n
 
 func integer(i int64) value { return numberOf(intOf(i)) }
 
+func momentOf(t time.Time) value {
+	return value{kind: aTime, operand: operand{num: intOf(t.UnixNano())}}
+}
+
 func flagOf(is bool) (v value) {
 	if v.kind = aFlag; is {
 		v.i = 1
@@ -235,7 +239,7 @@ func (c *cond) take(m *Matcher, v value) {
 	switch {
 	case m.fits:
 	case c.into != nil:
-		c.into.take(m, &v)
+		c.into.take(&v)
 	case c.side > 0:
 		m.sides[c.side-1] = append(m.sides[c.side-1], v.operand)
 	default:

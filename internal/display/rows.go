@@ -107,6 +107,7 @@ type gather struct {
 	b     []byte
 	n     int
 	texts bool // the first value is a text
+	raw   []byte
 }
 
 func (r *rows) Begin(c report.Capture) error {
@@ -199,12 +200,11 @@ func (r *rows) write(cell []byte) {
 }
 
 // take adds a value.
-func (g *gather) take(m *Matcher, v *value) {
+func (g *gather) take(v *value) {
 	if g.n++; g.n > 1 {
 		g.b = append(g.b, ',')
 	}
 	g.texts = g.texts || g.n == 1 && v.kind != aNumber && v.kind != aFlag
-	b := m.buffer(1)
-	*b = v.append((*b)[:0])
-	g.b = nettext.AppendSafe(g.b, *b)
+	g.raw = v.append(g.raw[:0])
+	g.b = nettext.AppendSafe(g.b, g.raw)
 }
