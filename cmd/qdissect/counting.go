@@ -15,15 +15,8 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// countOptions are the flags of commands that only count: what they read, from files or from interfaces.
-type countOptions struct {
-	jobs      int
-	window    windowOptions
-	protocols protocolOptions
-	filter    filterOptions
-	live      liveOptions
-	limits    limitOptions
-}
+// countOptions are the flags of commands that only count: those of read that say what is read, from files or from interfaces.
+type countOptions struct{ readOptions }
 
 func (o *countOptions) add(f *pflag.FlagSet) {
 	o.window.add(f)
@@ -41,35 +34,26 @@ func (o *countOptions) add(f *pflag.FlagSet) {
 // A counting is a run that only counts.
 type counting struct {
 	plan
-	o      *countOptions
 	output string // a file that is written later
 }
 
 // plan makes a plan of the flags and the arguments: files, or with -i the words of a filter. forever is the duration of a live
 // capture if -a does not say, 0 for no limit.
 func (o *countOptions) plan(args []string, command string, forever time.Duration, env environment) (*counting, error) {
-	ro := readOptions{jobs: o.jobs, protocols: o.protocols, filter: o.filter, limits: o.limits, live: o.live, window: o.window, format: formatOptions{output: "text", clock: "r", color: "never"}}
-	p := &counting{plan: plan{o: &ro, env: env, live: len(o.live.interfaces) > 0, run: pipeline.New()}, o: o}
+	o.format = formatOptions{output: "text", clock: "r", color: "never"}
+	p := &counting{plan: plan{o: &o.readOptions, env: env, live: len(o.live.interfaces) > 0, run: pipeline.New()}}
 	files, words := args, []string(nil)
 	if p.live {
 		files, words = nil, args
+	} else if len(args) == 0 {
+		return nil, fmt.Errorf("no capture file given (- is standard input); see qdissect %s --help", command)
 	}
 	v, err := conditions("a", o.live.autostop, "duration", "packets")
 	if err != nil {
 		return nil, err
 	}
 	p.limits = limits{duration: time.Duration(v["duration"]) * time.Second, packets: uint64(v["packets"])}
-	if err := refuse([]refusal{
-		{!p.live && len(args) == 0, fmt.Sprintf("no capture file given (- is standard input); see qdissect %s --help", command)},
-		{o.jobs < 0, fmt.Sprintf("-j %d: must be 1 or more cores, or 0 for all", o.jobs)},
-		{o.live.buffer < 0 || o.live.buffer > maxBuffer, fmt.Sprintf("-B %d: must be 1 to %d MiB", o.live.buffer, maxBuffer)},
-		{!p.live && o.live.buffer > 0, "-B needs -i: it is the buffer of a live capture"},
-		{!p.live && o.live.netns != "", "--netns needs -i: a file has no interfaces"},
-		{!p.live && o.live.user != "", "--user needs -i: reading files needs no privileges"},
-		{!p.live && o.live.promiscuous, "--promiscuous needs -i: the frames of a file are captured already"},
-		{!p.live && p.limits.duration > 0, "-a duration needs -i"},
-		{p.live && (o.window.since != "" || o.window.until != ""), "--since and --until select from files; -a duration:S ends a live capture"},
-	}); err != nil {
+	if err := p.refuse(new(pflag.FlagSet), files); err != nil {
 		return nil, err
 	}
 	if p.live && p.limits.packets == 0 && p.limits.duration == 0 {
@@ -79,7 +63,7 @@ func (o *countOptions) plan(args []string, command string, forever time.Duration
 	if err := p.take(files, words); err != nil {
 		return nil, err
 	}
-	run.Stdin, run.Workers, run.Out = env.in, ro.workers(), io.Discard
+	run.Stdin, run.Workers, run.Out = env.in, o.workers(), io.Discard
 	run.Reporter = func() report.Reporter { return report.SummaryOnly(report.NewCounts()) }
 	run.Trouble = func(err error) { p.troubled = true; complain(env, err) }
 	if p.limits.packets > 0 {

@@ -8,19 +8,16 @@ import (
 )
 
 // The magic numbers of pcap, in the byte order of the writer (draft-ietf-opsawg-pcap
-// section 4). The modified one is Alexey Kuznetzov's, used by Linux distributions around
-// 2000.
+// section 4).
 const (
-	magicMicro    = 0xa1b2c3d4
-	magicNano     = 0xa1b23c4d
-	magicModified = 0xa1b2cd34
+	magicMicro = 0xa1b2c3d4
+	magicNano  = 0xa1b23c4d
 )
 
 // Sizes in a pcap file.
 const (
-	pcapHeader         = 24
-	pcapRecord         = 16
-	pcapRecordModified = 24 // and interface, protocol, packet type, padding
+	pcapHeader = 24
+	pcapRecord = 16
 )
 
 // pcap reads the records of a pcap file:
@@ -30,7 +27,6 @@ type pcap struct {
 	in    *stream
 	order byteOrder
 	unit  uint32 // of the fraction of a second, in ns
-	head  int    // bytes of a record before its data
 	minor uint16 // of the version, which is 2.x
 	link  uint16
 }
@@ -41,11 +37,11 @@ func pcapMagic(b []byte) (order byteOrder, magic uint32, ok bool) {
 		return
 	}
 	switch little := binary.LittleEndian.Uint32(b); little {
-	case magicMicro, magicNano, magicModified:
+	case magicMicro, magicNano:
 		return littleEndian, little, true
 	}
 	switch big := binary.BigEndian.Uint32(b); big {
-	case magicMicro, magicNano, magicModified:
+	case magicMicro, magicNano:
 		return bigEndian, big, true
 	}
 	return
@@ -62,12 +58,9 @@ func newPcap(in *stream, order byteOrder, magic uint32) (*pcap, error) {
 	if len(b) < pcapHeader {
 		return nil, in.cut("pcap file header", int64(len(b)), pcapHeader)
 	}
-	p := &pcap{in: in, order: order, unit: 1000, head: pcapRecord}
-	switch magic {
-	case magicNano:
+	p := &pcap{in: in, order: order, unit: 1000}
+	if magic == magicNano {
 		p.unit = 1
-	case magicModified:
-		p.head = pcapRecordModified
 	}
 	major := order.uint16(b[4:])
 	p.minor = order.uint16(b[6:])
@@ -85,12 +78,12 @@ func (p *pcap) next(f *Frame) error {
 	in := p.in
 	in.mark()
 	b := in.buf[in.r:in.w]
-	if len(b) < pcapRecordModified {
-		if b = in.ahead(p.head); len(b) < p.head {
+	if len(b) < pcapRecord {
+		if b = in.ahead(pcapRecord); len(b) < pcapRecord {
 			if len(b) == 0 {
 				return in.err
 			}
-			return in.cut("record header", int64(len(b)), int64(p.head))
+			return in.cut("record header", int64(len(b)), pcapRecord)
 		}
 	}
 	head := (*[pcapRecord]byte)(b)
@@ -108,13 +101,13 @@ func (p *pcap) next(f *Frame) error {
 	if captured > MaxFrame {
 		return fmt.Errorf("record claims %d bytes, a frame has %d at most", captured, MaxFrame)
 	}
-	size := p.head + int(captured)
+	size := pcapRecord + int(captured)
 	if len(b) < size {
 		if b = in.ahead(size); len(b) < size {
-			return in.cut("record", int64(len(b)-p.head), int64(captured))
+			return in.cut("record", int64(len(b)-pcapRecord), int64(captured))
 		}
 	}
-	f.Data = b[p.head:size:size]
+	f.Data = b[pcapRecord:size:size]
 	in.advance(size)
 
 	f.Time = time.Unix(int64(seconds), int64(fraction)*int64(p.unit)).UTC()

@@ -179,7 +179,7 @@ func (w *Writer) SetInterfaces(names []string) { w.records.interfaces(names) }
 // [Frame].Interface and [Frame].LinkType becomes an interface.
 //
 // Write refuses a frame that the format cannot store, with a [*RefusedError]: data longer
-// than [MaxFrame]; in pcap, a second link type, a time before 1970 or after 2106, or
+// than [MaxFrame]; a time before 1970; in pcap, a second link type, a time after 2106, or
 // nanoseconds in a file in microseconds (see below); in pcapng, comments that do not fit
 // into their block. In pcap, comments are dropped silently. An error of the underlying
 // file is returned by this and every later call.
@@ -202,7 +202,7 @@ func (w *Writer) Write(f *Frame) error {
 	if len(f.Data) > MaxFrame {
 		return w.refuse(fmt.Errorf("%d bytes, a frame has %d at most", len(f.Data), MaxFrame))
 	}
-	if s := at.Unix(); s < minSeconds || s > maxSeconds {
+	if s := at.Unix(); s < 0 || s > maxSeconds {
 		return w.refuse(fmt.Errorf("time %s is out of reach", at.UTC().Format(time.DateOnly)))
 	}
 	b, err := w.records.append(w.buf, &w.frame)
@@ -316,8 +316,8 @@ func (p *pcapRecords) snap(n uint32) { p.limit = n }
 func (p *pcapRecords) append(b []byte, f *Frame) ([]byte, error) {
 	seconds, nanoseconds := f.Time.Unix(), uint32(f.Time.Nanosecond())
 	switch {
-	case seconds < 0 || seconds > math.MaxUint32:
-		return b, fmt.Errorf("a pcap file has no time %s, only 1970 to 2106; write pcapng", f.Time.UTC().Format(time.DateOnly))
+	case seconds > math.MaxUint32:
+		return b, fmt.Errorf("a pcap file has no time %s, only up to 2106; write pcapng", f.Time.UTC().Format(time.DateOnly))
 	case p.begun && f.LinkType != p.link:
 		return b, fmt.Errorf("a pcap file has one link type, this one %s, not also %s; write pcapng", LinkTypeName(p.link), LinkTypeName(f.LinkType))
 	case p.unit > 1 && nanoseconds%p.unit != 0:

@@ -29,7 +29,6 @@ type pcapngRecords struct {
 type written struct {
 	source int
 	link   uint16
-	early  bool // has times before 1970, which need an offset
 	limit  uint32
 }
 
@@ -78,7 +77,7 @@ func (p *pcapngRecords) append(b []byte, f *Frame) ([]byte, error) {
 		p.begun = true
 		b = appendSection(b)
 	}
-	in := written{f.Interface, f.LinkType, f.Time.Unix() < 0, p.limit}
+	in := written{f.Interface, f.LinkType, p.limit}
 	if p.known == nil || in != p.last {
 		id, ok := p.known[in]
 		if !ok {
@@ -98,11 +97,7 @@ func (p *pcapngRecords) append(b []byte, f *Frame) ([]byte, error) {
 		}
 		p.last, p.id = in, id
 	}
-	seconds := f.Time.Unix()
-	if in.early {
-		seconds -= minSeconds
-	}
-	stamp := uint64(seconds)*1e9 + uint64(f.Time.Nanosecond())
+	stamp := uint64(f.Time.UnixNano())
 	e := binary.LittleEndian
 	total := uint32(32 + padded + options)
 	b = e.AppendUint32(b, blockEnhanced)
@@ -144,9 +139,6 @@ func appendInterface(b []byte, in *written, name string) []byte {
 	if name != "" {
 		total += uint32(4 + (len(name)+3)&^3)
 	}
-	if in.early {
-		total += 12
-	}
 	b = e.AppendUint32(b, blockInterface)
 	b = e.AppendUint32(b, total)
 	b = e.AppendUint16(b, in.link)
@@ -156,12 +148,6 @@ func appendInterface(b []byte, in *written, name string) []byte {
 		b = appendOption(b, optionName, name)
 	}
 	b = appendOption(b, optionResolution, string(rune(nanosecondsCode)))
-	if in.early {
-		b = e.AppendUint16(b, optionOffset)
-		b = e.AppendUint16(b, 8)
-		offset := int64(minSeconds)
-		b = e.AppendUint64(b, uint64(offset))
-	}
 	b = e.AppendUint32(b, optionEnd)
 	return e.AppendUint32(b, total)
 }
