@@ -303,30 +303,14 @@ func printVersion(env environment) error {
 	return err
 }
 
-// versionText returns the version of a release, or the version control revision of the
-// build.
+// versionText returns the version of a release, or that which the go command gave the build.
 func versionText() string {
-	if version != "" {
-		return version
-	}
 	info, ok := debug.ReadBuildInfo()
-	if !ok {
+	switch {
+	case version != "":
+		return version
+	case !ok:
 		return "(unknown)"
 	}
-	revision, modified := "", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			revision = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			modified = "+changes"
-		}
-	}
-	if info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	if revision == "" {
-		return "(devel)"
-	}
-	return revision[:min(12, len(revision))] + modified
+	return cmp.Or(info.Main.Version, "(devel)")
 }

@@ -92,8 +92,6 @@ const (
 	// each.
 	maxTwins     = 1 << 14
 	maxTwinBytes = 16 << 20
-	// maxShapes is the number of different headers of frames that are remembered.
-	maxShapes = 16
 	// maxAddresses is the highest number of addresses that is counted.
 	maxAddresses = 1 << 17
 )
@@ -159,7 +157,6 @@ type run struct {
 	same     int              // bytes of twins
 	key      []byte           // scratch of twinOf
 	arrival  dissect.Datagram // scratch
-	shapes   [][]packet.Header
 	datagram packet.Datagram
 	now      time.Time
 }
@@ -244,7 +241,7 @@ func (r *run) frame(f *capture.Frame) {
 		r.counts.Wrapped++
 		return
 	}
-	e.lay.headers = r.shape(e.lay.headers)
+	e.lay.headers = slices.Clone(e.lay.headers)
 	var dg *datagram
 	switch outcome {
 	case packet.Whole:
@@ -315,22 +312,6 @@ func (r *run) arrived(d *datagram) {
 		Payload: d.payload, Missing: from.Missing,
 	}
 	r.analyzer.Datagram(&r.arrival)
-}
-
-// shape returns a copy of the headers of a frame, without their ends. Frames with the same
-// headers share it.
-func (r *run) shape(headers []packet.Header) []packet.Header {
-	same := func(s []packet.Header) bool {
-		return slices.EqualFunc(s, headers, func(a, b packet.Header) bool { return a.Kind == b.Kind && a.At == b.At && a.Len == b.Len })
-	}
-	if i := slices.IndexFunc(r.shapes, same); i >= 0 {
-		return r.shapes[i]
-	}
-	if len(r.shapes) == maxShapes {
-		r.shapes = r.shapes[:0]
-	}
-	r.shapes = append(r.shapes, slices.Clone(headers))
-	return r.shapes[len(r.shapes)-1]
 }
 
 // waits returns the entry of a frame that waits for its replacement, or nil.

@@ -37,41 +37,31 @@ type mapping struct {
 	input   []byte
 	sum     [sha256.Size]byte
 
-	known  map[netip.Addr]netip.Addr
-	macs   map[[6]byte][6]byte
-	octets *[maxTables]octetTable
-	digits *[maxTables]digitTable
-	seed   maphash.Seed // of hashes, which reach no output
+	known        map[netip.Addr]netip.Addr
+	macs         map[[6]byte][6]byte
+	permutations *[maxPermutations]permutation
+	seed         maphash.Seed // of hashes, which reach no output
 }
 
 // Limits of the cached addresses.
 const (
 	maxKnown = 1 << 14
 	maxMACs  = 1 << 10
-	// maxTables is the number of permutations of octets that are cached, and of digits.
-	maxTables = 1 << 12
+	// maxPermutations is the number of permutations of octets and digits that are cached.
+	maxPermutations = 1 << 12
 )
 
-// A prefix is the octets or digits before one, after their number.
-type prefix [33]byte
-
-// An octetTable is a permutation of the octets that follow a prefix.
-type octetTable struct {
-	after prefix
-	to    [256]byte
-}
-
-// A digitTable is a permutation of the hexadecimal digits that follow a prefix.
-type digitTable struct {
-	after prefix
-	to    [16]byte
+// A permutation is that of the octets, or of the hexadecimal digits, that follow others: after the kind and their number.
+type permutation struct {
+	after [2 + 32]byte
+	of    [256]byte
 }
 
 func newMapping(key []byte) *mapping {
 	m := &mapping{
 		keyed: hmac.New(sha256.New, key), random: rand.NewChaCha8([32]byte{}),
 		known: make(map[netip.Addr]netip.Addr), macs: make(map[[6]byte][6]byte),
-		octets: new([maxTables]octetTable), digits: new([maxTables]digitTable), seed: maphash.MakeSeed(),
+		permutations: new([maxPermutations]permutation), seed: maphash.MakeSeed(),
 	}
 	m.hash(ofNumber, nil)
 	var err error
@@ -155,11 +145,20 @@ func (m *mapping) addr(a netip.Addr) netip.Addr {
 	return b
 }
 
-// place returns the prefix before an octet or a digit, and its place in a cache.
-func (m *mapping) place(before []byte) (p prefix, at uint64) {
-	p[0] = byte(len(before)) + 1 // an empty place has 0
-	copy(p[1:], before)
-	return p, maphash.Bytes(m.seed, p[:1+len(before)]) % maxTables
+// permutation returns that of the octets, or of the hexadecimal digits, that follow others.
+func (m *mapping) permutation(kind byte, before []byte) *[256]byte {
+	after := [2 + 32]byte{kind, byte(len(before))}
+	copy(after[2:], before)
+	p := &m.permutations[maphash.Bytes(m.seed, after[:])%maxPermutations]
+	if p.after != after {
+		p.after = after
+		if s := m.stream(kind, before); kind == ofOctets {
+			s.octets(before, &p.of)
+		} else {
+			s.digits(before, &p.of)
+		}
+	}
+	return &p.of
 }
 
 func (m *mapping) addr4(a [4]byte) netip.Addr {
@@ -168,20 +167,14 @@ func (m *mapping) addr4(a [4]byte) netip.Addr {
 		if i == 1 && (a[0] == 0 || a[0] == 127 || a[0] >= 224) {
 			break
 		}
-		p, at := m.place(a[:i])
-		t := &m.octets[at]
-		if t.after != p {
-			t.after = p
-			m.permuteOctet(a[:i], &t.to)
-		}
-		b[i] = t.to[a[i]]
+		b[i] = m.permutation(ofOctets, a[:i])[a[i]]
 	}
 	return netip.AddrFrom4(b)
 }
 
-// permuteOctet sets p to the permutation of the octet that follows before. It maps octets
+// octets sets p to the permutation of the octet that follows before. It maps octets
 // of one, two and three digits to octets with the same number of digits.
-func (m *mapping) permuteOctet(before []byte, p *[256]byte) {
+func (s stream) octets(before []byte, p *[256]byte) {
 	stays := func(v int) bool {
 		switch len(before) {
 		case 0:
@@ -195,7 +188,6 @@ func (m *mapping) permuteOctet(before []byte, p *[256]byte) {
 		}
 		return false
 	}
-	s := m.stream(ofOctets, before)
 	for _, class := range [...]struct{ from, to int }{{0, 9}, {10, 99}, {100, 255}} {
 		var room [256]byte
 		list := room[:0]
@@ -228,13 +220,7 @@ func (m *mapping) addr6(a [16]byte) netip.Addr {
 		}
 		copy(context[:], before[:i])
 		context[i] = b2i(leading)
-		p, at := m.place(context[:i+1])
-		t := &m.digits[at]
-		if t.after != p {
-			t.after = p
-			m.permuteDigit(context[:i+1], &t.to)
-		}
-		after[i] = t.to[d]
+		after[i] = m.permutation(ofDigits, context[:i+1])[d]
 	}
 	for i := range a {
 		a[i] = after[2*i]<<4 | after[2*i+1]
@@ -242,9 +228,9 @@ func (m *mapping) addr6(a [16]byte) netip.Addr {
 	return netip.AddrFrom16(a)
 }
 
-// permuteDigit sets p to the permutation of the hexadecimal digit that follows before,
+// digits sets p to the permutation of the hexadecimal digit that follows before,
 // whose last byte is 1 if only zeros precede the digit in its group. Leading zeros stay.
-func (m *mapping) permuteDigit(before []byte, p *[16]byte) {
+func (s stream) digits(before []byte, p *[256]byte) {
 	var room [16]byte
 	list := room[:0]
 	for v := range byte(16) {
@@ -252,7 +238,7 @@ func (m *mapping) permuteDigit(before []byte, p *[16]byte) {
 			list = append(list, v)
 		}
 	}
-	m.stream(ofDigits, before).cycle(list, p[:])
+	s.cycle(list, p[:])
 }
 
 func b2i(b bool) byte {
