@@ -2,8 +2,10 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"io"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -21,11 +23,11 @@ type Columns struct {
 	widths [cells]int
 	now    uint32 // widths as a mark has them
 	out    []byte
-	line   int    // start of the current line in out
-	tail   int    // start of its end, which is not cut; 0 if it has none
-	head   []byte // the current line as it came
-	folds  []fold
-	kept   []byte // scratch
+	line   int              // start of the current line in out
+	tail   int              // start of its end, which is not cut; 0 if it has none
+	head   []byte           // the current line as it came
+	folds  map[uint64]*fold // by the key of the finding
+	kept   []byte           // scratch
 	order  uint64
 	err    error
 }
@@ -142,6 +144,9 @@ func (c *Columns) Write(p []byte) (int, error) {
 		}
 		switch p[1] {
 		case markLine:
+			if len(c.folds) >= maxFolds {
+				c.forget()
+			}
 			if c.head, c.line = p, len(c.out); binary.LittleEndian.Uint32(p[paddedAt:]) == c.now {
 				p = p[lineHead:] // all cells are padded to the widths of the columns
 			} else {
@@ -318,7 +323,6 @@ func columnsOf(line []byte) (columns int) {
 
 // A fold counts a finding that repeats in a conversation.
 type fold struct {
-	key    uint64
 	shown  int
 	folded uint64
 	order  uint64 // of the last folded one
@@ -328,7 +332,7 @@ type fold struct {
 }
 
 const (
-	// maxFolds is the number of findings whose repetitions are counted at a time.
+	// maxFolds is the number of findings, but for those of a line, whose repetitions are counted at a time.
 	maxFolds = 4096
 	// foldAfter is how often a finding of a conversation is shown.
 	foldAfter = 3
@@ -347,24 +351,13 @@ func (c *Columns) finding(p []byte) []byte {
 		c.show(text)
 		return p
 	}
-	if c.folds == nil {
-		c.folds = make([]fold, maxFolds)
-	}
-	f := c.place(key)
-	if f.key != key {
-		if f.folded > 0 {
-			rest := append([]byte(nil), c.out[c.line:]...)
-			c.out = c.out[:c.line]
-			tail := c.tail - c.line
-			head := c.head
-			c.write(f)
-			c.line, c.head = len(c.out), head
-			if c.tail > 0 {
-				c.tail = c.line + tail
-			}
-			c.out = append(c.out, rest...)
+	f := c.folds[key]
+	if f == nil {
+		if c.folds == nil {
+			c.folds = make(map[uint64]*fold)
 		}
-		*f = fold{key: key, line: f.line[:0], name: f.name[:0], by: f.by[:0]}
+		f = new(fold)
+		c.folds[key] = f
 	}
 	if f.shown < foldAfter {
 		f.shown++
@@ -385,20 +378,12 @@ func (c *Columns) finding(p []byte) []byte {
 	return p
 }
 
-// place returns the place of a key, or the one of its row that counts least.
-func (c *Columns) place(key uint64) *fold {
-	const row = 4
-	at := int(key>>32%(maxFolds/row)) * row
-	least := &c.folds[at]
-	for i := range row {
-		switch f := &c.folds[at+i]; {
-		case f.key == key:
-			return f
-		case f.folded < least.folded || f.folded == least.folded && f.shown < least.shown:
-			least = f
-		}
+// forget makes room for other findings: those that did not repeat go, or all.
+func (c *Columns) forget() {
+	maps.DeleteFunc(c.folds, func(_ uint64, f *fold) bool { return f.folded == 0 })
+	if len(c.folds) > maxFolds/2 {
+		c.unfold()
 	}
-	return least
 }
 
 // show appends the text of a finding.
@@ -411,15 +396,10 @@ func (c *Columns) show(text []byte) {
 
 // unfold writes the lines about folded findings in the order of the last ones, and forgets them.
 func (c *Columns) unfold() {
-	var list []*fold
-	for i := range c.folds {
-		if c.folds[i].folded > 0 {
-			list = append(list, &c.folds[i])
+	for _, f := range slices.SortedFunc(maps.Values(c.folds), func(a, b *fold) int { return cmp.Compare(a.order, b.order) }) {
+		if f.folded > 0 {
+			c.write(f)
 		}
-	}
-	slices.SortFunc(list, func(a, b *fold) int { return int(a.order) - int(b.order) })
-	for _, f := range list {
-		c.write(f)
 	}
 	clear(c.folds)
 }
@@ -461,7 +441,7 @@ func appendGrouped(b []byte, n uint64) []byte {
 	return strconv.AppendUint(b, n, 10)
 }
 
-// foldKey returns the key of a finding of a conversation. Which findings share a place depends on it, so it is the same in every run.
+// foldKey returns the key of a finding of a conversation.
 func foldKey(f *dissect.Finding, src, dst netip.AddrPort) uint64 {
 	h := hashEnd(src) + hashEnd(dst)
 	h = hashText(h, f.Type.ID)

@@ -117,32 +117,12 @@ func interfaceNames() (names []string) {
 var valued = regexp.MustCompile(`([\w.]+)\s*(?:==|!=|=~|!~|[=<>~]|<=|>=|\b(?:eq|ne|lt|le|gt|ge|contains|matches|in)\b)[\s({]*(?:[^\s)}]+,\s*)*$`)
 
 // expected returns what may follow the beginning of an expression: a name, or a value of the name before an operator.
-func expected(begin string) (names []string) {
+func expected(begin string) []string {
 	m := valued.FindStringSubmatch(begin)
 	if m == nil {
 		return append(filterNames(), protocolNames()...)
 	}
-	switch strings.TrimPrefix(m[1], "qd.") {
-	case "finding":
-		for _, f := range allFindings() {
-			names = append(names, f.ID)
-		}
-	case "message":
-		for _, p := range all.Protocols() {
-			for _, m := range p.Messages {
-				names = append(names, m.Name)
-			}
-		}
-		slices.Sort(names) // protocols share them
-		names = slices.Compact(names)
-	case "protocol":
-		names = protocolNames()
-	case "severity":
-		names = []string{"chat", "note", "warning", "error"}
-	case "role":
-		names = []string{"request", "reply"}
-	}
-	return names
+	return display.Values(strings.TrimPrefix(m[1], "qd."))
 }
 
 // filterNames returns the names of -Y and -e.

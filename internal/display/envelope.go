@@ -439,6 +439,16 @@ type Name struct {
 	Short bool
 }
 
+// Values lists what a name of the envelope can be compared with, if it is one of a closed list.
+func Values(name string) []string {
+	for _, e := range envelopeEntries() {
+		if e.name == name {
+			return slices.Clone(e.names)
+		}
+	}
+	return nil
+}
+
 // Names lists the names of the envelope.
 func Names() (list []Name) {
 	for _, e := range envelopeEntries() {

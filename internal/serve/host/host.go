@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/serve"
@@ -71,14 +70,7 @@ func (e *Exchange) String() string {
 // Clipped shortens text for the log. A datagram may hold 64 KiB.
 func Clipped(s string) string {
 	const most = 200
-	if len(s) <= most {
-		return s
-	}
-	end := most
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
+	return string(nettext.Shorten([]byte(s), 0, most))
 }
 
 // maxPending limits the datagrams of a socket that wait until they are due.
