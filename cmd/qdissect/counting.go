@@ -83,13 +83,13 @@ func (p *counting) count(into *stats.Aggregate) (*report.Summary, error) {
 		}
 		defer live.Close()
 		run.Source = &pipeline.Source{Source: live, Name: strings.Join(p.o.live.interfaces, ", "), Duration: p.limits.duration}
-		p.filter(p.choose.chosen())
+		p.run.Frames.Filter = p.choose.chosen()
 		if err := p.o.live.confine(folderOf(p.output)...); err != nil {
 			return nil, p.o.live.blame(err)
 		}
 		p.o.live.announce(p.env, live)
 	} else {
-		p.filter(p.choose.match())
+		p.run.Frames.Filter = p.choose.match()
 	}
 	defer p.interruptible(false)()
 	sum, err := pipeline.Run(*run)

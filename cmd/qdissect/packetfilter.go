@@ -103,14 +103,6 @@ func (p pointed) Error() string { return p.err.Error() + "\n" + p.err.Show() }
 
 func (p pointed) Unwrap() error { return p.err }
 
-// note returns the remark about fragments, or "".
-func (c *chooser) note() string {
-	if c.parsed != nil && !c.o.Exact && c.parsed.IncludesFragments() {
-		return filter.FragmentNote + " (--exact-filter leaves them out)"
-	}
-	return ""
-}
-
 // match returns the filter for files, or nil for none. It also passes ICMP errors
 // about matching packets.
 func (c *chooser) match() func(uint16) (func([]byte, int) bool, error) {

@@ -49,7 +49,7 @@ func runRead(cmd *cobra.Command, args []string, o *readOptions, env environment)
 	case err != nil:
 		return err
 	case o.out.dir != "":
-		p.filter(p.choose.match())
+		p.run.Frames.Filter = p.choose.match()
 		if o.out.unit != "" {
 			return o.out.runUnits(p, cmd.Flags())
 		}
@@ -203,14 +203,6 @@ func (p *plan) report() error {
 	return nil
 }
 
-// filter sets the filter of the run and prints the note about fragments.
-func (p *plan) filter(f func(uint16) (func([]byte, int) bool, error)) {
-	p.run.Frames.Filter = f
-	if note := p.choose.note(); note != "" {
-		complain(p.env, errors.New(note))
-	}
-}
-
 // execute runs the plan and prints the closing remarks.
 func (p *plan) execute() error {
 	o, env, run := p.o, p.env, &p.run
@@ -232,9 +224,9 @@ func (p *plan) execute() error {
 		}
 		defer live.Close()
 		run.Source = &pipeline.Source{Source: live, Name: strings.Join(o.live.interfaces, ", "), Duration: p.limits.duration}
-		p.filter(p.choose.chosen())
+		p.run.Frames.Filter = p.choose.chosen()
 	} else {
-		p.filter(p.choose.match())
+		p.run.Frames.Filter = p.choose.match()
 		readsFiles.Store(true)
 	}
 	read := filesOf(run.Inputs, env.in)

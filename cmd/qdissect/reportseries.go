@@ -36,7 +36,7 @@ func (r *reporting) fromSeries(args []string) error {
 	if err != nil {
 		return err
 	}
-	r.counting.filter(r.choose.match())
+	r.counting.run.Frames.Filter = r.choose.match()
 	sum, err := fromSeries(r.counting.plan.inputs, by, r.counting.plan.run)
 	if err != nil {
 		return err

@@ -24,10 +24,6 @@ func Example() {
 		0xc3, 0x50, 0x69, 0x87, 0, 13, 0, 0, // UDP, to port 27015
 	}, "\xff\xff\xff\xffi"...)
 	fmt.Println(match(frame, len(frame)))
-	if f.IncludesFragments() {
-		fmt.Println(filter.FragmentNote)
-	}
 	// Output:
 	// true
-	// later IP fragments are included, because only the first one has ports
 }

@@ -155,27 +155,6 @@ func tagged(packets string, linkType uint16) *Filter {
 	return &Filter{text, x}
 }
 
-// IncludesFragments reports whether the filter matches later fragments that it would
-// not match with [Options].Exact.
-func (f *Filter) IncludesFragments() bool { return includesFragments(f.x, true) }
-
-// FragmentNote is the remark for users of a filter that includes later fragments.
-const FragmentNote = "later IP fragments are included, because only the first one has ports"
-
-func includesFragments(x expression, may bool) bool {
-	switch x := x.(type) {
-	case *combination:
-		return includesFragments(x.x, may) || includesFragments(x.y, may)
-	case *negation:
-		return includesFragments(x.of, !may)
-	case *ports:
-		return may
-	case *relation:
-		return may && x.of != nil && x.of.inIPv4
-	}
-	return false
-}
-
 // Compile returns a program for the kernel. It returns an [*Error] if the link type
 // does not support the expression, such as "ether host" for raw IP.
 func (f *Filter) Compile(linkType uint16, o Options) (*Program, error) {
