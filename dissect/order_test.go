@@ -76,36 +76,3 @@ func TestRefusedOneOfSeveral(t *testing.T) {
 		}
 	}
 }
-
-// TestReplyOfAnotherKind: a reply that is not what the waiting request asks for
-// says so, and leaves it waiting.
-func TestReplyOfAnotherKind(t *testing.T) {
-	s := newScript(t, dissect.Config{})
-	s.send(">40000:27015", playersHas)
-	s.send("<40000:27015", infoReply)
-	s.send("<40000:27015", players)
-	s.send(">40000:27015", infoShort)
-	s.send("<40000:27015", single+"D\x00")
-	s.want("1 a2s players_request header", "2 a2s info_reply header !a2s.reply.other", "3 a2s players_reply header <- 1 20ms",
-		"4 a2s info_request header", "5 a2s players_reply header <- 4 10ms !a2s.reply.other")
-}
-
-// TestLateReply: a reply that only its request tells apart from other messages is
-// recognised after the time for it, too, and so is a refusal; an unmistakable message
-// of another protocol is not taken for it.
-func TestLateReply(t *testing.T) {
-	for name, c := range map[string]struct{ path, request, reply, want string }{
-		"a challenge without a mark": {"40000:7787", "\x00\x00\x00\x00\x00", "\x00\x6b\x11\xf0\x24", "2 sqp challenge_reply request <- 1 5.21s !reply.late"},
-		"that of the likelier one":   {"40000:26000", single + "ping", single + "ack", "2 quake3 ping_reply request <- 1 5.21s !reply.late"},
-		"a refusal":                  {"40000:27960", single + "getchallenge 5 OtherGame", single + "print\nGame mismatch\n", "2 quake3 print request <- 1 5.21s !reply.late"},
-		"of another protocol":        {"40000:7787", "\x00\x00\x00\x00\x00", infoReply, "2 a2s info_reply header !a2s.unrequested"},
-	} {
-		s := newScript(t, dissect.Config{})
-		s.send(">"+c.path, c.request)
-		s.wait(5200 * time.Millisecond)
-		s.send("<"+c.path, c.reply)
-		if got := s.lines[len(s.lines)-1]; got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
-	}
-}

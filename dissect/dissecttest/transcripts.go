@@ -26,8 +26,9 @@ import (
 // Payloads are Go strings, and {name} stands for the bytes of a line `name := "..."` at the
 // beginning of the file. What the datagrams of a section make is shown where it comes out;
 // a minute passes after the last one. With QDISSECT_UPDATE in the environment the verdicts
-// and the indented lines are written anew: read them before you commit them.
-func Transcripts(t *testing.T, p *dissect.Protocol) {
+// and the indented lines are written anew: read them before you commit them. Detect and
+// decode are those of the first protocol; with several, messages are shown with theirs.
+func Transcripts(t *testing.T, protocols ...*dissect.Protocol) {
 	const name = "testdata/transcripts.txt"
 	update := os.Getenv("QDISSECT_UPDATE") != ""
 	data, err := os.ReadFile(name)
@@ -36,7 +37,7 @@ func Transcripts(t *testing.T, p *dissect.Protocol) {
 	}
 	names, whole := map[string]string{}, ""
 	for section := range strings.SplitSeq(strings.TrimSpace(string(data)), "\n\n") {
-		w := &writer{t: t, p: p, at: start, names: names}
+		w := &writer{t: t, p: protocols[0], protocols: protocols, at: start, names: names}
 		for line := range strings.Lines(section + "\n") {
 			w.play(line)
 		}
@@ -59,13 +60,14 @@ func Transcripts(t *testing.T, p *dissect.Protocol) {
 
 // A writer plays a section, and writes it with what comes out.
 type writer struct {
-	t     *testing.T
-	p     *dissect.Protocol
-	a     *dissect.Analyzer
-	frame uint64
-	at    time.Time
-	names map[string]string
-	out   strings.Builder
+	t         *testing.T
+	p         *dissect.Protocol
+	protocols []*dissect.Protocol // of conversations, p first
+	a         *dissect.Analyzer
+	frame     uint64
+	at        time.Time
+	names     map[string]string
+	out       strings.Builder
 }
 
 func (w *writer) play(line string) {
@@ -122,7 +124,7 @@ func (w *writer) pass(d time.Duration) {
 
 func (w *writer) datagram(word, payload string) {
 	if w.a == nil {
-		a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{w.p}}, w)
+		a, err := dissect.New(dissect.Config{Protocols: w.protocols}, w)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -152,6 +154,12 @@ func (w *writer) datagram(word, payload string) {
 // Record writes a message of a conversation.
 func (w *writer) Record(r *dissect.Record) {
 	fmt.Fprintf(&w.out, "\t%d ", r.Frame)
+	if len(w.protocols) > 1 {
+		w.out.WriteString(r.Protocol.Name + " ")
+		for _, p := range r.Alternatives {
+			w.out.WriteString("or " + p.Name + " ")
+		}
+	}
 	w.tell(r)
 }
 
@@ -168,6 +176,12 @@ func (w *writer) tell(r *dissect.Record) {
 	w.out.WriteString(r.Type.Name)
 	if r.RequestFrame > 0 {
 		fmt.Fprintf(&w.out, " ← %d", r.RequestFrame)
+		switch {
+		case r.TimeKnown:
+			fmt.Fprintf(&w.out, " after %v", r.RTT)
+		case r.Ambiguous:
+			w.out.WriteString(" ambiguous")
+		}
 	}
 	if r.Reason != core.ByHeader && r.Reason != core.ByUser {
 		fmt.Fprintf(&w.out, " by %s", r.Reason)
