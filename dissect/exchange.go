@@ -72,9 +72,6 @@ type Exchange struct {
 	// OneDirection says that the capture has no reply of the server so far: one direction
 	// may be missing.
 	OneDirection bool
-	// Note is that of the conversation, see [Record.Note]; 0 if requests went in both
-	// directions, because it may be of another one.
-	Note uint32
 }
 
 // sent returns the number of requests that q stands for, and how many of them were repeated.
@@ -116,10 +113,6 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 	x.From, x.OneDirection = netip.AddrPort{}, q.answer == 0 && t.silent(q)
 	if is == OutcomeElsewhere {
 		x.From = o.from.endpoint()
-	}
-	x.Note = f.note
-	if f.is&(asksUp|asksDown) == asksUp|asksDown {
-		x.Note = 0 // it may be of a request in the other direction
 	}
 	return x
 }

@@ -96,13 +96,12 @@ func endpointOf(b []byte) netip.AddrPort {
 // The rest is in [flowMore].
 type flow struct {
 	key          flowKey
-	note         uint32 // of the handler
-	last         int64  // time of the newest message
-	older, newer int32  // in the list of its kind; older of a free place is the next one
-	requests     int32  // newest pending request, none if there is none
-	protocol     int8   // index of the protocol it is pinned to, -1 if none
-	answers      int8   // index of the protocol of the newest reply, -1 if none has been seen
-	sure         int8   // index of the protocol whose messages were likely by themselves, -1 if none
+	last         int64 // time of the newest message
+	older, newer int32 // in the list of its kind; older of a free place is the next one
+	requests     int32 // newest pending request, none if there is none
+	protocol     int8  // index of the protocol it is pinned to, -1 if none
+	answers      int8  // index of the protocol of the newest reply, -1 if none has been seen
+	sure         int8  // index of the protocol whose messages were likely by themselves, -1 if none
 	is           flowState
 }
 

@@ -14,7 +14,6 @@ func (a *Analyzer) handOver(x *arrival) {
 	rec.Sources, rec.Nodes, rec.fields, rec.Findings = core.Result(&a.reader)
 	a.stats.countFindings(rec.Findings)
 	a.out.record(rec)
-	a.tracker.flows.flows[x.flow].note = rec.Note
 	if rec.Mark {
 		a.tracker.mark(x)
 	}

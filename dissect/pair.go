@@ -60,7 +60,6 @@ func (a *Analyzer) visit(x *arrival) {
 		x.flow = t.flows.add(&x.ends, now)
 	}
 	f, more := &t.flows.flows[x.flow], &t.flows.more[x.flow]
-	a.record.Note = f.note
 	if now == a.now && !f.has(wentBack) {
 		last := f.last
 		if f.requested() {

@@ -212,10 +212,6 @@ type Record struct {
 	// Foreign is that of the configuration: it masks what could not be read.
 	Foreign *Foreign
 
-	// Note is a number that the handler may set: the next message of the conversation
-	// has it as well. It is 0 at first, and again after the conversation was forgotten.
-	Note uint32
-
 	// Mark is a bit that the handler may set in a request: [Exchange.Marked] has it.
 	Mark bool
 
@@ -234,7 +230,7 @@ func (r *Record) clear() {
 	r.Message = Message{} // a literal with values would be made elsewhere and copied
 	r.Split = Split{}
 	r.Missing, r.RequestFrame, r.TimeKnown, r.Ambiguous, r.RTT, r.LastRTT = nil, 0, false, false, 0, 0
-	r.Late, r.Resends, r.Proven, r.Note, r.Mark = false, 0, false, 0, false
+	r.Late, r.Resends, r.Proven, r.Mark = false, 0, false, false
 }
 
 // MayHold reports whether Nodes may have a node of a declared field. It is quicker than a

@@ -108,6 +108,7 @@ type sums struct {
 	forgotten [classes]mass  // what clients did that are no longer in the table
 	proofs    [proofs]uint64 // requests
 	steps     stepsBack
+	queue     queue
 	members   []*Aggregate // that share them
 }
 
@@ -282,41 +283,12 @@ func wire(n, frames, datagrams int, v4 bool) uint64 {
 	return uint64(n + max(frames, 1)*header + max(datagrams, 1)*8)
 }
 
-// Record counts a message.
-func (a *Aggregate) Record(r *dissect.Record) {
-	t := r.Time.UnixNano()
-	size := wire(r.WireLength, len(r.Frames), r.Split.Parts, r.Src.Addr().Is4())
-	if a.totals.Datagrams++; r.Split.Parts > 1 {
-		a.totals.Datagrams += uint64(r.Split.Parts - 1)
-	}
-	if a.focus != nil {
-		a.focus.record(r)
-	}
-	switch {
-	case r.Type.Role == dissect.Request && r.Pair.Asks != 0:
-		a.request(r, t, size)
-	case r.Type.Role == dissect.Reply:
-		a.reply(r, t, size)
-	default:
-		a.notice(r, t, size)
-	}
-	for i := range r.Findings {
-		if f := &r.Findings[i]; f.Type.Severity > dissect.Chat {
-			a.noteFinding(f, r.Frame, t)
-			if f.Type == core.CaptureCut {
-				a.cuts++
-				a.cut(r.Src, r.Dst, 0)
-			}
-		}
-	}
-}
-
 // cut counts a datagram of which the capture has only the beginning: unread if it is not read as a message. What a server sends may then be
 // a reply.
 func (a *Aggregate) cut(src, dst netip.AddrPort, unread uint64) {
-	e := a.known(&src, 0)
+	e := a.known(&src)
 	if e == nil {
-		e, unread = a.known(&dst, 0), 0
+		e, unread = a.known(&dst), 0
 	}
 	if e != nil {
 		h := e.v.hears()
@@ -334,20 +306,19 @@ func (a *Aggregate) noteFinding(f *dissect.Finding, frame uint64, t int64) {
 }
 
 // notice counts a message that asks for nothing.
-func (a *Aggregate) notice(r *dissect.Record, t int64, size uint64) {
-	m := a.at(t)
+func (a *Aggregate) notice(m *message) {
+	at := a.at(m.t)
 	a.totals.Notices++
-	if e := a.known(&r.Src, r.Note); e != nil {
-		e.v.bytesOut += size
-		m.bytesOut += size
+	if e := a.knownAs(&m.src); e != nil {
+		e.v.bytesOut += m.size
+		at.bytesOut += m.size
 		return
 	}
-	m.bytesIn += size
+	at.bytesIn += m.size
 }
 
 // A run sums up requests of one kind to one server that follow one another in the same bucket of every line, as those of a flood do.
 type run struct {
-	of              *dissect.MessageType
 	server          *entry[server]
 	kind            *kind
 	last, to        int64 // the time of the newest, and the end of the bucket
@@ -356,8 +327,9 @@ type run struct {
 }
 
 // begin begins a run with the first request of it.
-func (a *Aggregate) begin(r *dissect.Record, t int64) {
+func (a *Aggregate) begin(m *message) {
 	a.flush()
+	t := m.t
 	a.at(t)
 	if t < a.from || t >= a.to {
 		a.endSecond()
@@ -365,15 +337,11 @@ func (a *Aggregate) begin(r *dissect.Record, t int64) {
 		a.from, a.to = timeOf(a.second, int64(time.Second)), timeOf(a.second+1, int64(time.Second))
 	}
 	u := a.run
-	if u.of, u.kind = r.Type, a.recently(r.Type); u.kind == nil {
-		u.kind = a.kind(r.Protocol, r.Type)
-	}
-	u.server = a.server(&r.Dst, r, t)
-	u.to = math.MinInt64
-	if m := u.server.v.more; m != nil && a.focus == nil {
+	u.kind, u.server, u.to = m.kind, a.server(&m.dst, m), math.MinInt64
+	if more := u.server.v.more; more != nil && a.focus == nil {
 		u.kind.cells.at(t)
-		m.cells.at(t)
-		u.to = min(a.moments.to, a.to, u.kind.cells.to, m.cells.to)
+		more.cells.at(t)
+		u.to = min(a.moments.to, a.to, u.kind.cells.to, more.cells.to)
 	}
 }
 
@@ -420,55 +388,49 @@ func (m *more) asked(u *run) {
 	}
 }
 
-func (a *Aggregate) request(r *dissect.Record, t int64, size uint64) {
-	u := a.run
-	if t < u.last || t >= u.to || r.Type != u.of || r.Dst != u.server.v.addr {
-		a.begin(r, t)
+func (a *Aggregate) request(m *message) {
+	u, t := a.run, m.t
+	if t < u.last || t >= u.to || m.kind != u.kind || m.dst != u.server.key {
+		a.begin(m)
 	}
 	u.last = t
 	u.requests++
-	u.bytes += size
-	if r.Proven {
+	u.bytes += m.size
+	if m.proven {
 		u.proven++
 	}
-	if len(r.Sources) > 0 {
-		u.kind.looks(r.Sources[0].Data, r)
-	}
-	s := u.server
-	from := keyOf(r.Src.Addr(), 0)
-	c := a.clients.at(clientOf(r.Note), &from)
+	s, from := u.server, m.src
+	from.port = 0
+	sum := from.hash()
+	c := a.clients.find(from, sum)
 	if c == nil {
-		sum := from.hash()
-		if c = a.clients.find(from, sum); c == nil {
-			c = a.newClient(from, sum)
-		}
+		c = a.newClient(from, sum)
 	}
-	r.Note = noteOf(c, s)
 	c.count++
 	v := &c.v
-	if v.single() && v.requests == 0 && !r.Proven {
-		v.requests, v.bytesIn, v.began, v.first, v.last = 1, size, true, t, t
+	if v.single() && v.requests == 0 && !m.proven {
+		v.requests, v.bytesIn, v.began, v.first, v.last = 1, m.size, true, t, t
 		v.kind, v.server = u.kind.index+1, s.sum
 		if v.tracked = a.set.add(t); v.tracked {
 			v.burst = 1
 		}
-		v.ports(min(r.Src.Port(), 65534)+1, r.Src.Port())
-		a.addresses.add(c.sum, &a.room)
-		s.v.clients.add(c.sum, &a.sketches)
+		v.ports(min(m.src.port, 65534)+1, m.src.port)
+		a.addresses.add(sum, &a.room)
+		s.v.clients.add(sum, &a.sketches)
 		u.fresh++
 	} else {
-		a.again(c, r, t, size)
+		a.again(c, m)
 	}
 	if s.v.more == nil {
 		a.flush()
 	} else if v.proven == 0 {
-		s.v.more.look(r, a.second)
+		s.v.more.look(m, a.second)
 	}
 }
 
 // again counts a request of the run for a client that is known.
-func (a *Aggregate) again(c *entry[client], r *dissect.Record, t int64, size uint64) {
-	v, u := &c.v, a.run
+func (a *Aggregate) again(c *entry[client], m *message) {
+	v, u, t := &c.v, a.run, m.t
 	p := v.own(&a.pasts)
 	v.at(t)
 	if v.requests++; v.requests == 1 {
@@ -477,8 +439,8 @@ func (a *Aggregate) again(c *entry[client], r *dissect.Record, t int64, size uin
 			u.fresh++
 		}
 	}
-	v.bytesIn += size
-	if r.Proven {
+	v.bytesIn += m.size
+	if m.proven {
 		p.proven++
 	}
 	p.count(u.kind.index)
@@ -487,13 +449,13 @@ func (a *Aggregate) again(c *entry[client], r *dissect.Record, t int64, size uin
 		s.v.clients.add(c.sum, &a.sketches)
 	}
 	p.pace(a.second)
-	v.ports(min(r.Src.Port(), 65534)+1, r.Src.Port())
+	v.ports(min(m.src.port, 65534)+1, m.src.port)
 	v.limit(t, &a.set)
 	if v.cells != nil || v.requests >= leastPath {
 		if path := a.path(c); path != nil {
 			at := path.at(t)
 			at.requests++
-			at.bytesIn += size
+			at.bytesIn += m.size
 		}
 	}
 }
@@ -506,6 +468,7 @@ func (a *Aggregate) endRun() {
 }
 
 func (a *sums) endRuns() {
+	a.count()
 	for _, m := range a.members {
 		m.endRun()
 	}
@@ -519,175 +482,129 @@ func (a *Aggregate) endSecond() {
 	}
 }
 
-func (a *Aggregate) reply(r *dissect.Record, t int64, size uint64) {
-	m := a.at(t)
-	m.replies++
-	m.bytesOut += size
-	challenge := r.Pair.Challenge == dissect.ChallengeIssued
-
-	of := a.server(&r.Src, r, t)
+func (a *Aggregate) reply(m *message) {
+	t := m.t
+	now := a.at(t)
+	now.replies++
+	now.bytesOut += m.size
+	of := a.server(&m.src, m)
 	s := &of.v
 	s.replies++
 	s.lastReply = max(s.lastReply, t)
-	s.bytesOut += size
-	if r.Split.Partial {
+	s.bytesOut += m.size
+	if m.partial {
 		s.incomplete++
 	}
-	if challenge {
-		m.challenges++
+	if m.challenge {
+		now.challenges++
 		s.challenges++
-		if len(r.Sources) > 0 {
-			a.grants[s.protocol-1].learn(r.Sources[0].Data, r.Pair.Value)
-		}
 	}
 	if s.more != nil {
 		at := s.more.cells.at(t)
 		at.replies++
-		at.bytesOut += size
+		at.bytesOut += m.size
 	}
 	s.times().at(t).reply(t)
-	if t-s.stated >= int64(time.Second) || t < s.stated {
-		s.states(&r.Server, t, &a.names)
+	if m.said.stated && (t-s.stated >= int64(time.Second) || t < s.stated) {
+		s.stated = t
+		s.states(&m.said, a.queue.text, &a.names)
 	}
-	if r.TimeKnown && !challenge {
-		bucket := bucketOf(r.RTT)
+	if m.timed && !m.challenge {
+		bucket := bucketOf(time.Duration(m.rtt))
 		a.trips.add(bucket)
 		a.heats.at(t)[heatRows[bucket]]++
 		if s.more != nil {
 			s.more.trips.add(bucket)
 		}
 	}
-	a.repliedTo(r, t, size, of.sum)
+	a.repliedTo(m, of.sum)
 }
 
 // repliedTo counts a reply for the client that got it; server is the hash of who sent it.
-func (a *Aggregate) repliedTo(r *dissect.Record, t int64, size uint64, server uint64) {
-	to := keyOf(r.Dst.Addr(), 0)
-	c := a.clients.at(clientOf(r.Note), &to)
+func (a *Aggregate) repliedTo(m *message, server uint64) {
+	to := m.dst
+	to.port = 0
+	sum := to.hash()
+	c := a.clients.find(to, sum)
 	if c == nil {
-		sum := to.hash()
-		if c = a.clients.find(to, sum); c == nil {
-			if a.clients.gone > 0 {
-				return // it is forgotten
-			}
-			c = a.newClient(to, sum)
+		if a.clients.gone > 0 {
+			return // it is forgotten
 		}
+		c = a.newClient(to, sum)
 	}
 	v := c.v.own(&a.pasts)
-	c.v.at(t)
+	c.v.at(m.t)
 	v.replies++
-	v.bytesOut += size
-	if r.Pair.Challenge == dissect.ChallengeIssued {
+	v.bytesOut += m.size
+	if m.challenge {
 		v.challenged++
 	} else {
 		v.data++
 	}
-	if r.RequestFrame == 0 && !r.Late {
+	if m.unasked {
 		if v.strange == nil {
 			v.strange = new(strange)
 		}
-		v.strange.count(t, server, size)
+		v.strange.count(m.t, server, m.size)
 	}
 	if v.cells != nil {
-		at := v.cells.at(t)
+		at := v.cells.at(m.t)
 		at.replies++
-		at.bytesOut += size
+		at.bytesOut += m.size
 	}
 }
 
 // states records what a server says about itself.
-func (s *server) states(f *dissect.Server, t int64, room *[]byte) {
-	if !f.Stated() {
-		return
+func (s *server) states(f *said, text []byte, room *[]byte) {
+	if f.named {
+		s.name = keep(s.name, text[f.name:f.between], room)
 	}
-	s.stated = t
-	if f.Name.OK {
-		s.name = keep(s.name, f.Name.Value, room)
+	if f.mapped {
+		s.mapName = keep(s.mapName, text[f.between:f.end], room)
 	}
-	if f.Map.OK {
-		s.mapName = keep(s.mapName, f.Map.Value, room)
+	s.raw, s.style, s.charset = true, f.style, f.charset
+	if f.players > 0 {
+		s.players = f.players
 	}
-	s.raw, s.style, s.charset = true, f.Style, f.Charset
-	if f.Players.OK {
-		s.players = int32(min(max(f.Players.Value, 0), 1<<30)) + 1
-	}
-}
-
-// The note of a conversation has the places of its client and its server, which may be those of others by now: of the server
-// also the low bits of how often that was so; and whether they have IPv4.
-const (
-	noteServer = 1<<10 - 1 // from bit 0: maxServers fits
-	noteTimes  = 1<<8 - 1  // from bit 10
-	noteClient = 1<<13 - 1 // from bit 18: maxClients fits
-	noteV4     = 1 << 31
-)
-
-func noteOf(c *entry[client], s *entry[server]) uint32 {
-	note := c.place&noteClient<<18 | s.place>>16&noteTimes<<10 | s.place&noteServer
-	if s.v4 {
-		note |= noteV4
-	}
-	return note
-}
-
-func clientOf(note uint32) uint32 { return note >> 18 & noteClient }
-
-// noted returns the server of a note, nil if it was evicted.
-func (a *Aggregate) noted(note uint32) *entry[server] {
-	if i := uint(note&noteServer) - 1; i < uint(len(a.servers.entries)) {
-		if e := &a.servers.entries[i]; (e.place>>16^note>>10)&noteTimes == 0 {
-			return e
-		}
-	}
-	return nil
-}
-
-// atNote returns the server at an address if it is that of a note or that of the newest message, else nil.
-func (a *Aggregate) atNote(at *netip.AddrPort, note uint32) *entry[server] {
-	if i := uint(note&noteServer) - 1; i < uint(len(a.servers.entries)) {
-		if e := &a.servers.entries[i]; e.v.addr == *at {
-			return e
-		}
-	}
-	if e := a.newest; e != nil && e.v.addr == *at {
-		return e
-	}
-	return nil
 }
 
 // known returns the server at an address, nil if there is none.
-func (a *Aggregate) known(at *netip.AddrPort, note uint32) *entry[server] {
-	if e := a.atNote(at, note); e != nil {
+func (a *Aggregate) known(at *netip.AddrPort) *entry[server] {
+	a.count()
+	k := keyOf(at.Addr(), at.Port())
+	return a.knownAs(&k)
+}
+
+func (a *Aggregate) knownAs(k *key) *entry[server] {
+	if e := a.newest; e != nil && e.key == *k {
 		return e
 	}
-	k := keyOf(at.Addr(), at.Port())
-	e := a.servers.find(k, k.hash())
+	e := a.servers.find(*k, k.hash())
 	if e != nil {
 		a.newest = e
 	}
 	return e
 }
 
-// server returns the server of a message.
-func (a *Aggregate) server(at *netip.AddrPort, r *dissect.Record, t int64) *entry[server] {
-	e, fresh := a.atNote(at, r.Note), r.Type.Role == dissect.Request
-	if e == nil {
-		k := keyOf(at.Addr(), at.Port())
+// server returns the server of a message, at one end of it.
+func (a *Aggregate) server(k *key, m *message) *entry[server] {
+	e, fresh := a.newest, m.kind != nil
+	if e == nil || e.key != *k {
 		sum := k.hash()
-		if e = a.servers.find(k, sum); e == nil {
-			e, fresh = a.newServer(k, sum), true
+		if e = a.servers.find(*k, sum); e == nil {
+			e, fresh = a.newServer(*k, sum), true
 		}
 		a.newest = e
 	}
 	s := &e.v
 	if s.protocol == 0 {
-		s.protocol, s.addr = a.protocolOf(r.Protocol)+1, *at
+		s.protocol = a.protocolOf(m.protocol) + 1
 	}
-	s.at(t)
+	s.at(m.t)
 	if fresh {
 		e.count++
 		if a.focus != nil {
-			e.count += a.focus.weight(at.Addr()) - 1
+			e.count += a.focus.weight(k.addr()) - 1
 		}
 	}
 	if s.more == nil && (fresh || a.made.mores < maxMore) { // a server of the aggregate before may reply first
@@ -711,6 +628,7 @@ func (a *Aggregate) newClient(k key, sum uint64) *entry[client] {
 
 func (a *Aggregate) newServer(k key, sum uint64) *entry[server] {
 	a.endRun()
+	a.newest = nil
 	e, evicts := a.servers.place(k, sum)
 	if evicts {
 		a.forgetServer(&e.v)
@@ -870,10 +788,10 @@ func (a *Aggregate) Copy(d *dissect.Datagram, back bool) {
 	}
 	var x spare
 	var who key
-	s := a.known(&d.Src, 0)
+	s := a.known(&d.Src)
 	if s != nil {
 		x.out, who = n, keyOf(d.Dst.Addr(), 0)
-	} else if s = a.known(&d.Dst, 0); s != nil {
+	} else if s = a.known(&d.Dst); s != nil {
 		x.in, who = n, keyOf(d.Src.Addr(), 0)
 	} else {
 		return
@@ -934,8 +852,8 @@ func plus(n, x uint64) uint64 {
 // Incomplete counts a datagram that lacks fragments: n is the size of the IP packets that came.
 func (a *Aggregate) Incomplete(f *dissect.FlowFinding, n int) {
 	size := uint64(n)
-	m := a.at(f.Time.UnixNano())
-	if e := a.known(&f.Src, 0); e != nil {
+	e, m := a.known(&f.Src), a.at(f.Time.UnixNano())
+	if e != nil {
 		e.v.incomplete++
 		e.v.bytesOut += size
 		m.bytesOut += size
@@ -956,22 +874,23 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 		a.cut(f.Src, f.Dst, 1)
 	}
 	if p := f.Protocol; p != nil && p.Split != nil && (f.Type == p.Split.Incomplete || f.Type == p.Split.Endless) {
-		if e := a.known(&f.Src, 0); e != nil {
+		if e := a.known(&f.Src); e != nil {
 			e.v.incomplete++
 		}
 	}
 	if f.ICMPFrame == 0 {
 		return
 	}
+	a.count()
 	k := keyOf(f.Dst.Addr(), 0)
 	large := f.Type == core.FragmentationNeeded
 	if e := a.clients.find(k, k.hash()); e != nil && !large {
 		p := e.v.own(&a.pasts)
 		p.refused = addSaturated(p.refused, 1)
 	}
-	if e := a.known(&f.Dst, 0); e != nil {
+	if e := a.known(&f.Dst); e != nil {
 		e.v.hears().merge(&heard{icmp: saysICMP(f.Type), icmpFrame: f.ICMPFrame})
-	} else if e := a.known(&f.Src, 0); e != nil && large {
+	} else if e := a.known(&f.Src); e != nil && large {
 		e.v.large++
 	} else if e != nil && f.Type == core.PortUnreachable {
 		e.v.bounced++
@@ -1043,8 +962,8 @@ type ending struct {
 	outcome           dissect.Outcome
 	proof             dissect.Proof
 	byReply, v4       bool
-	note              uint32 // as far as it is that of the server
-	first, last, to   int64  // last and to as those of a run
+	dst               netip.AddrPort
+	first, last, to   int64 // last and to as those of a run
 	exchanges         uint32
 	requests, counted int // counted are those that are not repetitions
 	replies           int
@@ -1061,13 +980,11 @@ func (u *ending) add(x *dissect.Exchange, t int64) {
 	u.out += x.ReplyBytes
 }
 
-// ofServer are the bits of a note that are those of the server.
-const ofServer = noteTimes<<10 | noteServer
-
 // Exchange counts what became of a request.
 func (a *Aggregate) Exchange(x *dissect.Exchange) {
+	a.count()
 	t, u := x.Time.UnixNano(), a.ending
-	if t >= u.last && t < u.to && x.Type == u.of && x.Note&ofServer == u.note && x.Outcome == u.outcome && x.Proof == u.proof && x.ByReply == u.byReply {
+	if t >= u.last && t < u.to && x.Type == u.of && x.Dst == u.dst && x.Outcome == u.outcome && x.Proof == u.proof && x.ByReply == u.byReply {
 		u.add(x, t)
 		return
 	}
@@ -1083,8 +1000,8 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 			a.became(k, e, x.Outcome, x.ByReply, x.Requests-x.Repeated, 1, t, t)
 		}
 	} else {
-		*u = ending{of: x.Type, kind: k, server: e, outcome: x.Outcome, proof: x.Proof, byReply: x.ByReply, v4: v4, note: x.Note & ofServer, first: t, to: math.MinInt64}
-		if u.add(x, t); a.focus == nil && u.note != 0 && x.Outcome != dissect.OutcomeElsewhere && !a.continues {
+		*u = ending{of: x.Type, kind: k, server: e, outcome: x.Outcome, proof: x.Proof, byReply: x.ByReply, v4: v4, dst: x.Dst, first: t, to: math.MinInt64}
+		if u.add(x, t); a.focus == nil && x.Outcome != dissect.OutcomeElsewhere && !a.continues {
 			u.to = min(endOf(&a.moments, t), endOf(&k.cells, t), endOf(&e.v.more.cells, t), (t/int64(time.Second)+1)*int64(time.Second))
 			return
 		}
@@ -1101,10 +1018,7 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 
 // serverOf returns the server of a request that ended, nil if it is forgotten.
 func (a *Aggregate) serverOf(x *dissect.Exchange, t int64) (e *entry[server]) {
-	if x.Note != 0 && !a.continues {
-		return a.noted(x.Note)
-	}
-	if e = a.known(&x.Dst, 0); !a.continues {
+	if e = a.known(&x.Dst); !a.continues {
 		return e
 	}
 	if e == nil && a.servers.room() { // nothing came to it since it was asked, in the part before the one before

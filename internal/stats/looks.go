@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"encoding/binary"
-
-	"github.com/qdissect/qdissect/dissect"
-)
+import "encoding/binary"
 
 // Looks count what a forger cannot hide of requests without a proof: those of calm seconds, and those of seconds in which far more came.
 type looks struct {
@@ -45,27 +41,24 @@ func (l *looks) count(g glance, one uint32) {
 }
 
 // glanceAt looks at a request.
-func (l *looks) glanceAt(r *dissect.Record, id uint16, payload *uint64) (g glance) {
-	g.hops = r.HopLimit
-	if a := r.Src.Addr(); a.Is4() {
-		b := a.As4()
-		g.net, g.odd = b[0], impossible(b)
+func (l *looks) glanceAt(m *message, id uint16, payload *uint64) (g glance) {
+	g.hops = m.hops
+	if hi, lo := m.src.hi, m.src.lo; m.src.v4 {
+		g.net, g.odd = byte(lo>>24), impossible([4]byte{byte(lo >> 24), byte(lo >> 16), byte(lo >> 8)})
 	} else { // people's addresses share the first two octets with millions, and the third with their provider
-		b := a.As16()
-		g.net, g.odd = b[2], b[0]&0xe0 != 0x20 || string(b[:4]) == "\x20\x01\x0d\xb8"
+		g.net, g.odd = byte(hi>>40), hi>>61 != 1 || hi>>32 == 0x20010db8
 	}
-	g.step = r.IPID-id-1 < nearID && r.IPID != 0
-	p := r.Src.Port()
+	g.step = m.id-id-1 < nearID && m.id != 0
+	p := m.src.port
 	l.most = max(l.most, p)
 	if p < 65535 && (l.least == 0 || p+1 < l.least) {
 		l.least = p + 1
 	}
-	if len(r.Sources) > 0 {
-		h := hashOf(r.Sources[0].Data)
+	if m.payload != 0 {
 		if *payload == 0 {
-			*payload = h
+			*payload = m.payload
 		}
-		g.same = *payload == h
+		g.same = *payload == m.payload
 	}
 	return g
 }
@@ -178,15 +171,15 @@ const (
 )
 
 // look records the looks of a request without a proof in a second.
-func (m *more) look(r *dissect.Record, second int64) {
+func (m *more) look(r *message, second int64) {
 	w := &m.watch
 	if w.hot && w.second == second && w.now >= lookAll && (w.now+1)%lookEach != 0 {
 		w.now++
-		w.id = r.IPID
+		w.id = r.id
 		return
 	}
 	was, id, one := w.hot, w.id, uint32(1)
-	w.id = r.IPID
+	w.id = r.id
 	hot := w.see(second, m.calm.n)
 	if hot && !was { // the first requests of the second are as hot
 		for _, g := range w.first[:min(w.now-1, calmFirst)] {

@@ -10,7 +10,8 @@ import (
 
 // TestReadable: names are shown as UTF-8 without colour codes, and cut between characters.
 func TestReadable(t *testing.T) {
-	var room []byte
+	var room, text []byte
+	var x said
 	s := new(server)
 	for _, c := range []struct {
 		name    string
@@ -30,11 +31,13 @@ func TestReadable(t *testing.T) {
 		{"", dissect.Guessed, dissect.NoStyle, ""},
 	} {
 		f := dissect.Server{Name: dissect.Some(c.name), Map: dissect.Some(c.name), Charset: c.charset, Style: c.style}
-		s.states(&f, 1, &room)
+		text = text[:0]
+		x.set(&f, &text)
+		s.states(&x, text, &room)
 		if name, in := s.appendPlain(nil, s.name), s.appendPlain(nil, s.mapName); string(name) != c.want || string(in) != c.want {
 			t.Errorf("%q: name %q, map %q", c.name, name, in)
 		}
-		if n := testing.AllocsPerRun(10, func() { s.states(&f, 1, &room) }); n > 0 {
+		if n := testing.AllocsPerRun(10, func() { s.states(&x, text, &room) }); n > 0 {
 			t.Errorf("%q: %v allocations", c.name, n)
 		}
 	}

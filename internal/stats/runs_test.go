@@ -23,7 +23,7 @@ func TestRuns(t *testing.T) {
 		a := New()
 		after := func() {
 			if each {
-				a.endRun()
+				a.endRuns()
 			}
 		}
 		rnd := rand.New(rand.NewPCG(1, 2))
@@ -45,10 +45,10 @@ func TestRuns(t *testing.T) {
 			}
 			a.Record(&r)
 			after()
-			x := dissect.Exchange{Protocol: p, Type: of, Time: at, Src: client, Dst: server, Requests: 1, RequestBytes: 25, Note: r.Note, Outcome: dissect.OutcomeUnanswered}
+			x := dissect.Exchange{Protocol: p, Type: of, Time: at, Src: client, Dst: server, Requests: 1, RequestBytes: 25, Outcome: dissect.OutcomeUnanswered}
 			if rnd.IntN(3) == 0 {
 				x.Outcome, x.Replies, x.ReplyBytes = dissect.OutcomeAnswered, 1, 100
-				reply := dissect.Record{Protocol: p, Time: at, Src: server, Dst: client, WireLength: 100, Message: dissect.Message{Type: p.Messages[2]}, Note: r.Note, RequestFrame: 1}
+				reply := dissect.Record{Protocol: p, Time: at, Src: server, Dst: client, WireLength: 100, Message: dissect.Message{Type: p.Messages[2]}, RequestFrame: 1}
 				a.Record(&reply)
 				after()
 			} else if rnd.IntN(9) == 0 {

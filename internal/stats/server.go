@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
-	"net/netip"
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -22,16 +21,15 @@ type server struct {
 	raw           bool // these are as they came, with this style and charset
 	style         dissect.Style
 	charset       dissect.Charset
-	_             [24]byte // so that each entry begins with a line of the cache
+	_             [56]byte // so that each entry begins with a line of the cache
 }
 
 // A tally is what a server that is forgotten leaves no room for, but for its pulses. What each message needs comes first: with the
 // key it is three lines of the processor's cache.
 type tally struct {
 	lived
-	protocol                      uint16         // index plus one
-	players                       int32          // plus one, 0 if unknown
-	addr                          netip.AddrPort // as the key, once protocol is known
+	protocol                      uint16 // index plus one
+	players                       int32  // plus one, 0 if unknown
 	requests, replies, challenges uint64
 	bytesIn, bytesOut             uint64
 	more                          *more
@@ -232,8 +230,7 @@ const (
 )
 
 // keep returns a name, in a buffer that has room for a usual one. That of a new name is of room.
-func keep(buf []byte, name string, room *[]byte) []byte {
-	name = name[:min(len(name), maxRaw)]
+func keep(buf, name []byte, room *[]byte) []byte {
 	if len(name) > cap(buf) {
 		n := max(len(name), usualName)
 		if len(*room) < n {

@@ -63,7 +63,6 @@ const few = 8
 type entry[V any] struct {
 	key
 	next  uint32 // of the list: its position plus one
-	place uint32 // its own position plus one, and how often that became another key's, from bit 16
 	sum   uint64 // hash
 	count uint64 // of messages
 	err   uint64 // inherited
@@ -82,16 +81,6 @@ func (t *top[V]) find(k key, sum uint64) *entry[V] {
 			return e
 		}
 		i = e.next
-	}
-	return nil
-}
-
-// at returns the entry at a position plus one, nil if that is not the place of a key.
-func (t *top[V]) at(place uint32, k *key) *entry[V] {
-	if i := uint(place) - 1; i < uint(len(t.entries)) {
-		if e := &t.entries[i]; e.key == *k {
-			return e
-		}
 	}
 	return nil
 }
@@ -134,7 +123,6 @@ func (t *top[V]) place(k key, sum uint64) (e *entry[V], evicts bool) {
 	e.key, e.sum = k, sum
 	at = t.head(sum)
 	e.next, *at = *at, uint32(i+1)
-	e.place += 1 << 16
 	return e, true
 }
 
@@ -161,7 +149,7 @@ func (t *top[V]) extend(k key, sum uint64) *entry[V] {
 	}
 	t.entries = t.entries[:i+1]
 	e := &t.entries[i]
-	e.key, e.sum, e.place = k, sum, uint32(i+1)
+	e.key, e.sum = k, sum
 	t.link(i)
 	return e
 }

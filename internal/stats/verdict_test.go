@@ -60,13 +60,13 @@ func play(list []made, o Options) (verdicts, whole string) {
 			Message: dissect.Message{Type: ask[x.of], Pair: dissect.Pair{Asks: 1}}, Sources: []dissect.Source{{Data: []byte(payload)}},
 		}
 		a.Record(&r)
-		e := dissect.Exchange{Protocol: p, Type: ask[x.of], Time: at, Src: src, Dst: dst, Requests: 1, RequestBytes: len(payload), Proof: x.proof, Outcome: x.outcome, Note: r.Note}
+		e := dissect.Exchange{Protocol: p, Type: ask[x.of], Time: at, Src: src, Dst: dst, Requests: 1, RequestBytes: len(payload), Proof: x.proof, Outcome: x.outcome}
 		if !x.silent {
 			e.Replies, e.ReplyBytes = 1, cmp.Or(x.back, 100)
 			wait := cmp.Or(x.wait, time.Millisecond)
 			back := dissect.Record{
 				Protocol: p, Frame: uint64(2*i + 2), Time: at.Add(wait), Src: dst, Dst: src, WireLength: e.ReplyBytes, Message: dissect.Message{Type: reply},
-				RequestFrame: r.Frame, TimeKnown: true, RTT: wait, Note: r.Note,
+				RequestFrame: r.Frame, TimeKnown: true, RTT: wait,
 			}
 			if x.outcome == dissect.OutcomeChallenged || x.proof == dissect.Unreturned || x.proof == dissect.Vouched {
 				back.Pair.Challenge = dissect.ChallengeIssued

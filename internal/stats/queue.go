@@ -1,0 +1,119 @@
+package stats
+
+import (
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
+)
+
+// A message is what is counted of one. What comes soon after one another is counted together: the code that counts and that of the engine
+// would take each other's place in the processor's cache for every message.
+type message struct {
+	of               *Aggregate
+	protocol         *dissect.Protocol
+	kind             *kind // of a request, else nil
+	t, rtt           int64
+	size, payload    uint64 // payload is the hash of that of a request, 0 if unknown
+	src, dst         key
+	id               uint16 // of the IPv4 header
+	hops             uint8
+	reply, proven    bool
+	challenge, timed bool // of a reply: it only gives a challenge; rtt is known
+	partial, unasked bool
+	said             said
+}
+
+// A said is what a server says about itself, with names that are kept where its message is.
+type said struct {
+	stated, named, mapped bool
+	players               int32 // plus one, 0 if unknown
+	style                 dissect.Style
+	charset               dissect.Charset
+	name, between, end    uint16 // where the two names begin and end in the text of the queue
+}
+
+// set sets the facts to those of a reply, with names appended to room.
+func (f *said) set(s *dissect.Server, room *[]byte) {
+	if f.stated = s.Stated(); !f.stated {
+		return
+	}
+	f.named, f.mapped, f.style, f.charset, f.players = s.Name.OK, s.Map.OK, s.Style, s.Charset, 0
+	if s.Players.OK {
+		f.players = int32(min(max(s.Players.Value, 0), 1<<30)) + 1
+	}
+	f.name = uint16(len(*room))
+	*room = append(*room, s.Name.Value[:min(len(s.Name.Value), maxRaw)]...)
+	f.between = uint16(len(*room))
+	*room = append(*room, s.Map.Value[:min(len(s.Map.Value), maxRaw)]...)
+	f.end = uint16(len(*room))
+}
+
+// A queue has messages that are not counted yet. Aggregates that share sums share it, and so messages are counted in their order.
+type queue struct {
+	list [32]message
+	n    int
+	text []byte // of what servers say
+}
+
+// Record counts a message.
+func (a *Aggregate) Record(r *dissect.Record) {
+	q, t := &a.queue, r.Time.UnixNano()
+	m := &q.list[q.n]
+	q.n++
+	m.of, m.protocol, m.kind, m.t, m.reply = a, r.Protocol, nil, t, false
+	m.src, m.dst = keyOf(r.Src.Addr(), r.Src.Port()), keyOf(r.Dst.Addr(), r.Dst.Port())
+	m.size = wire(r.WireLength, len(r.Frames), r.Split.Parts, m.src.v4)
+	if a.totals.Datagrams++; r.Split.Parts > 1 {
+		a.totals.Datagrams += uint64(r.Split.Parts - 1)
+	}
+	switch {
+	case r.Type.Role == dissect.Request && r.Pair.Asks != 0:
+		if m.kind = a.recently(r.Type); m.kind == nil {
+			m.kind = a.kind(r.Protocol, r.Type)
+		}
+		m.proven, m.hops, m.id, m.payload = r.Proven, r.HopLimit, r.IPID, 0
+		if len(r.Sources) > 0 {
+			m.kind.looks(r.Sources[0].Data, r)
+			m.payload = hashOf(r.Sources[0].Data)
+		}
+	case r.Type.Role == dissect.Reply:
+		m.reply, m.challenge, m.partial, m.unasked = true, r.Pair.Challenge == dissect.ChallengeIssued, r.Split.Partial, r.RequestFrame == 0 && !r.Late
+		m.timed, m.rtt = r.TimeKnown, int64(r.RTT)
+		m.said.set(&r.Server, &q.text)
+		if m.challenge && len(r.Sources) > 0 {
+			a.grants[a.protocolOf(r.Protocol)].learn(r.Sources[0].Data, r.Pair.Value)
+		}
+	}
+	if a.focus != nil {
+		a.focus.record(r)
+	}
+	if q.n == len(q.list) || a.focus != nil {
+		a.count()
+	}
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Type.Severity > dissect.Chat {
+			a.noteFinding(f, r.Frame, t)
+			if f.Type == core.CaptureCut {
+				a.cuts++
+				a.cut(r.Src, r.Dst, 0)
+			}
+		}
+	}
+}
+
+// count counts what is in the queue. All that looks for servers and clients does it before.
+func (a *sums) count() {
+	q := &a.queue
+	list := q.list[:q.n]
+	q.n = 0
+	for i := range list {
+		switch m := &list[i]; {
+		case m.kind != nil:
+			m.of.request(m)
+		case m.reply:
+			m.of.reply(m)
+		default:
+			m.of.notice(m)
+		}
+	}
+	q.text = q.text[:0]
+}
