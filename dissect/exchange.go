@@ -98,7 +98,7 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 	x.Marked, x.MarkedRepeated = b2i(q.has(isMarked))+int(o.marks), min(int(o.marks), x.Repeated)
 	x.Replies, x.ReplyFrame, x.LastFrame, x.Reply = n, got.firstFrame, got.lastFrame, nil
 	if q.answer != 0 && got.message > 0 {
-		x.Reply = p.Messages[got.message-1]
+		x.Reply = t.protocols[got.protocol].Messages[got.message-1]
 	}
 	x.Timed, x.Ambiguous, x.First, x.Last = false, q.has(isUnclear), 0, 0
 	if q.answer != 0 && !q.has(isUnclear) && got.first >= t.requests.time(q) {
@@ -106,7 +106,8 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 	}
 	x.Server = nil
 	if got.facts != 0 {
-		x.Server = &t.requests.facts.at(got.facts).Server
+		t.out.server = t.requests.facts.at(got.facts).server.Value()
+		x.Server = &t.out.server
 	}
 	x.RequestBytes, x.ReplyBytes, x.Parts, x.Total = int(t.requests.size(q)), int(got.bytes), int(got.parts), int(got.total)
 	x.ByReply = is == OutcomeRefused && q.answer != 0

@@ -11,6 +11,7 @@ type outlet struct {
 	flow    FlowFinding
 	lost    Unknown
 	ended   Exchange
+	server  Server      // of ended
 	text    []byte      // of flow
 	others  []*Protocol // of flow
 }

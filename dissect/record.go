@@ -3,7 +3,6 @@ package dissect
 import (
 	"math/bits"
 	"net/netip"
-	"strings"
 	"time"
 
 	"github.com/qdissect/qdissect/internal/core"
@@ -110,15 +109,6 @@ type Server struct {
 // Stated reports whether any fact is present.
 func (s *Server) Stated() bool {
 	return s.Name.OK || s.Map.OK || s.Game.OK || s.Version.OK || s.Players.OK || s.MaxPlayers.OK || s.Bots.OK || s.Password.OK
-}
-
-// clone returns the facts with strings of their own.
-func (s *Server) clone() Server {
-	c := *s
-	for _, v := range [...]*Opt[string]{&c.Name, &c.Map, &c.Game, &c.Version} {
-		v.Value = strings.Clone(v.Value)
-	}
-	return c
 }
 
 // A Message is the content of one payload. Decoders fill it.

@@ -49,7 +49,7 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 	}
 	t.answer(x, rec, q, &peer)
 	if t.out.closed != nil {
-		t.describe(q, rec)
+		t.describe(q, rec, x.protocol)
 	}
 	t.turn.Request = t.asks(q)
 	t.turn.Request.OtherID = m.other && !r.Cut() && !r.Failed() // else it may not have been read
@@ -91,6 +91,7 @@ func (t *tracker) identify(rec *Record, q *request, m match, at timing, r *Reade
 		f.set(wentBack)
 	case at.ambiguous:
 		t.stats.AmbiguousReplies++
+		q.setIf(isUnclear, q.has(isUnclear) || q.answer == 0)
 	case q.answer == 0:
 		t.flows.more[q.flow].rtt = int64(at.first)
 	}
@@ -220,23 +221,23 @@ func (t *tracker) cover(q *request, x *arrival, tries, data bool) {
 // message.
 func (t *tracker) inPart(i int32, x *arrival) {
 	q := &t.requests.list[i]
-	t.take(q, x, x.part, x.first)
+	t.take(q, x, min(x.part, x.Frame), x.first)
 	q.set(isDamaged) // a whole reply can still come
 	t.requests.count(q)
 	t.cover(q, x, false, true)
 }
 
-// describe records what an exchange says of a reply.
-func (t *tracker) describe(q *request, rec *Record) {
+// describe records what an exchange says of a reply, which is a message of proto.
+func (t *tracker) describe(q *request, rec *Record, proto int8) {
 	got := t.requests.answered(q)
 	if got.message == 0 {
-		got.message = rec.Protocol.messageIndex(rec.Type) + 1
+		got.protocol, got.message = proto, t.protocols[proto].messageIndex(rec.Type)+1
 	}
 	if rec.Split.Partial {
 		got.parts, got.total = uint16(min(rec.Split.Parts, 1<<16-1)), uint16(min(rec.Split.Total, 1<<16-1))
 	}
 	if t.config.Facts && got.facts == 0 && rec.Server.Stated() {
-		t.requests.facts.own(&got.facts).Server = rec.Server.clone()
+		t.requests.keepFacts(got, &rec.Server)
 	}
 }
 

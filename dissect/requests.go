@@ -3,6 +3,7 @@ package dissect
 import (
 	"slices"
 	"strings"
+	"unique"
 )
 
 // A request is a request that is pending or may get more replies. Like flows it has
@@ -89,7 +90,8 @@ type answer struct {
 	facts        int32  // place of what the first one that describes the server says
 	n            uint16 // replies
 	parts, total uint16 // of a partial reply
-	message      uint8  // index of the type of the first reply in the protocol's list plus one, 0 if it is none
+	protocol     int8   // of the first reply
+	message      uint8  // index of its type in the protocol's list plus one, 0 if it is none
 	stated       uint16 // players that the reply stated plus one, 0 if it stated none
 	copies       uint8
 	data         bool // a reply with data came
@@ -140,13 +142,34 @@ type rare struct {
 
 func (r *rare) next() *uint32 { return &r.entries }
 
-// facts is what a reply says of its server.
+// facts is what a reply says of its server. Most say the same as others.
 type facts struct {
-	Server
-	free uint32
+	server unique.Handle[Server]
+	size   uint32 // of the texts
 }
 
-func (f *facts) next() *uint32 { return &f.free }
+func (f *facts) next() *uint32 { return &f.size }
+
+// maxFacts bounds the bytes of texts in facts.
+const maxFacts = 2 << 20
+
+// keepFacts records what a reply says of its server, unless too much is kept.
+func (t *requestTable) keepFacts(got *answer, s *Server) {
+	n := uint32(len(s.Name.Value) + len(s.Map.Value) + len(s.Game.Value) + len(s.Version.Value))
+	if t.told+n <= maxFacts {
+		t.told += n
+		*t.facts.own(&got.facts) = facts{unique.Make(*s), n}
+	}
+}
+
+// releaseFacts forgets it.
+func (t *requestTable) releaseFacts(place int32) {
+	if place > 0 {
+		t.told -= t.facts.at(place).size
+		*t.facts.at(place) = facts{}
+		t.facts.release(place)
+	}
+}
 
 // A link is where requests were captured.
 type link struct {
@@ -162,6 +185,7 @@ type requestTable struct {
 	answers side[answer, *answer]
 	rares   side[rare, *rare]
 	facts   side[facts, *facts]
+	told    uint32 // bytes of texts in facts
 	links   []link
 	linkOf  [64]uint8   // by VLAN: the newest
 	waiting requestList // by the time of sending
@@ -201,7 +225,7 @@ func (t *requestTable) remove(i int32) {
 	} else {
 		t.waiting.unlink(t.list, i)
 	}
-	t.facts.release(t.answers.at(q.answer).facts)
+	t.releaseFacts(t.answers.at(q.answer).facts)
 	t.answers.release(q.answer)
 	t.back(i)
 	t.live--

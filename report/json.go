@@ -47,12 +47,12 @@ type JSONOptions struct {
 // [dissect.Config.Tree]; without it their objects are empty.
 func NewJSON(o JSONOptions) *JSON {
 	return &JSON{array: o.Array, secrets: o.Secrets, keys: keySets{
-		message: writers(envelope.Message), answer: writers(envelope.Answer), finding: writers(envelope.Finding),
+		message: writers(envelope.Message), answer: writers(envelope.Answer), finding: writers(envelope.Finding), exchange: writers(envelope.Exchange),
 	}}
 }
 
 // keySets are the keys of the envelope that are written alike, by the lines that have them.
-type keySets struct{ message, answer, finding []keyWriter }
+type keySets struct{ message, answer, finding, exchange []keyWriter }
 
 // A keyWriter writes a key of the envelope.
 type keyWriter struct {
@@ -249,6 +249,33 @@ func (j *JSON) Finding(f *dissect.FlowFinding) error {
 	}
 	b = append(b, `,"findings":[`...)
 	j.buf = append(j.appendFinding(b, &f.Finding), ']')
+	j.end()
+	return nil
+}
+
+// Exchange writes the object that says what became of a request.
+func (j *JSON) Exchange(x *dissect.Exchange) error {
+	j.grow()
+	b := append(j.buf, `{"type":"exchange","frame":`...)
+	b = nettext.AppendUint(b, x.Frame)
+	b = j.appendPlace(b, x.Time, x.Src, x.Dst, false, x.Interface, x.VLAN)
+	b = append(append(b, `,"protocol":"`...), x.Protocol.Name...)
+	b = append(append(b, `","message":"`...), x.Type.Name...)
+	b = append(b, '"')
+	for i := range j.keys.exchange {
+		w := &j.keys.exchange[i]
+		if w.key.WordOfExchange == nil {
+			if v, ok := w.key.OfExchange(x); ok {
+				b = w.value(b, v)
+			}
+		} else if word := w.key.WordOfExchange(x); word != "" {
+			b = append(append(append(append(b, w.start...), '"'), word...), '"')
+		}
+	}
+	if x.Server != nil {
+		b = j.appendServer(b, x.Server)
+	}
+	j.buf = b
 	j.end()
 	return nil
 }

@@ -20,6 +20,13 @@ type object = map[string]any
 // one line or one element of the array. The fields of messages are those of the
 // catalogs of the protocols.
 func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
+	var outcomes, proofs []string
+	for o := range (dissect.Outcomes{}) {
+		outcomes = append(outcomes, dissect.Outcome(o).String())
+	}
+	for p := dissect.Unproven; p <= dissect.Proven; p++ {
+		proofs = append(proofs, p.String())
+	}
 	defs := object{
 		"time": object{"type": "string", "pattern": `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$`, "description": "UTC, nine digits of a second."},
 		"ip":   object{"type": "string", "pattern": `^[0-9a-f.:]+$`, "description": "IPv4 or IPv6 address."},
@@ -40,6 +47,8 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 			"findings": object{"allOf": []any{ref("findings")}, "maxItems": 1}}),
 		"unknown": line(envelope.Unknown, "A datagram that nothing recognised, with --all.", object{"type": constant("message"), "protocol": constant("unknown"),
 			"length": natural("Bytes of the payload that were captured."), "wire_length": natural("Bytes of the payload."), "summary": text("What it looks like.")}),
+		"exchange": line(envelope.Exchange, "What became of a request, with --exchanges.", object{"type": constant("exchange"),
+			"outcome": object{"enum": outcomes}, "proof": object{"enum": proofs, "description": "How far it is certain that the address of the client is not forged."}}),
 		"summary": summarySchema(protocols),
 	}
 	for _, p := range protocols {
@@ -51,7 +60,7 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 	}
 	schema := object{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:" + Schema, "title": "qdissect output, one line",
-		"oneOf": append([]any{ref("capture"), ref("unknown"), ref("flow_finding"), ref("summary")}, messages...),
+		"oneOf": append([]any{ref("capture"), ref("unknown"), ref("flow_finding"), ref("exchange"), ref("summary")}, messages...),
 		"$defs": defs,
 	}
 	e := json.NewEncoder(w)

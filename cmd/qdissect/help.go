@@ -37,7 +37,7 @@ var commandSections = []section{
 var flagSections = []section{
 	{"Input", []string{"read", "filter", "exact-filter", "since", "until", "series", "unit", "protocols", "decode-as", "jobs"}},
 	{"Selection", []string{"display-filter", "count", "all", "quiet"}},
-	{"Output", []string{"output", "field", "field-option", "raw-cells", "verbose", "hex", "time", "color", "width", "no-fold", "show-secrets", "line-buffered", "out", "force"}},
+	{"Output", []string{"output", "field", "field-option", "raw-cells", "verbose", "hex", "time", "color", "width", "no-fold", "exchanges", "show-secrets", "line-buffered", "out", "force"}},
 	{"Live capture", []string{"interface", "netns", "user", "list-interfaces", "promiscuous", "snapshot-length", "buffer-size", "autostop"}},
 	{"Writing frames", []string{"write", "annotate", "ring-buffer", "on-write-error"}},
 	{"Watching", []string{"stats-interval", "metrics", "metrics-servers", "on-verdict", "counts"}},

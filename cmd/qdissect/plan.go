@@ -198,7 +198,7 @@ func (p *plan) report() error {
 	if o.save.annotate == "tree" {
 		p.run.Save.Tree, tree = report.NewTreeNote(o.format.secrets), true
 	}
-	p.run.Reporter, p.run.Analysis.Tree = rep, tree
+	p.run.Reporter, p.run.Analysis.Tree, p.run.Exchanges = rep, tree, o.exchanges || o.format.output == "parquet"
 	p.run.Analysis.Unreasoned = o.format.output == "text" && !o.filtered // a filter may ask for the reason
 	return nil
 }

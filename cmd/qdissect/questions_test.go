@@ -29,7 +29,16 @@ func needDuckDB(t *testing.T) {
 }
 
 // duckDB runs statements of SQL after a script, and returns the rows of each.
-func duckDB(t *testing.T, script, sql string) (results [][][]any) {
+func duckDB(t *testing.T, script, sql string) [][][]any {
+	t.Helper()
+	results, errs := tryDuckDB(t, script, sql)
+	if errs != "" {
+		t.Fatal(errs)
+	}
+	return results
+}
+
+func tryDuckDB(t *testing.T, script, sql string) (results [][][]any, failed string) {
 	t.Helper()
 	needDuckDB(t)
 	init := filepath.Join(t.TempDir(), "q.sql")
@@ -40,14 +49,14 @@ func duckDB(t *testing.T, script, sql string) (results [][][]any) {
 	c.Stderr = &errs
 	out, err := c.Output()
 	if err != nil {
-		t.Fatalf("%v: %s", err, errs.Bytes())
+		return nil, err.Error() + ": " + errs.String()
 	}
 	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
 		var rows [][]any
 		must.Do(t, d.Decode(&rows))
 		results = append(results, rows)
 	}
-	return results
+	return results, ""
 }
 
 // A docQuestion is a section of docs/questions.md.
@@ -92,21 +101,30 @@ func goldens(t *testing.T) (paths []string) {
 	return paths
 }
 
-// TestQuestions loads goldens of a few folders into DuckDB and asks the questions of
+// tabled dissects captures of testdata as flags say, and returns the script that makes tables of the output. damaged says that some are.
+func tabled(t *testing.T, damaged bool, flags []string, captures ...string) string {
+	out := t.TempDir()
+	_, errs, status := runIn(t, filepath.Join("..", "..", "testdata", "pcaps"), slices.Concat([]string{"read", "--all", "--out", out}, flags, captures)...)
+	t.Chdir(filepath.Join("..", "..", "cmd", "qdissect"))
+	if (status != 0) != damaged || !strings.Contains(errs, " dissected") {
+		t.Fatalf("%d: %s", status, errs)
+	}
+	if flags[1] == "jsonl" {
+		out += "/**/*.jsonl"
+	}
+	script, _, _ := runIn(t, ".", "schema", "--sql", "duckdb", out)
+	return script
+}
+
+// TestQuestions loads the output for a few folders into DuckDB and asks the questions of
 // docs/questions.md. testdata/questions.txt has the answers.
 func TestQuestions(t *testing.T) {
-	var loaded []string
-	for _, path := range goldens(t) {
-		if slices.Contains([]string{"a2s", "icmp", "quake3", "trouble", "valve-master"}, filepath.Base(filepath.Dir(path))) {
-			loaded = append(loaded, path)
-		}
-	}
-	script, _, status := runIn(t, ".", append([]string{"schema", "--sql", "duckdb"}, loaded...)...)
-	if status != 0 {
-		t.Fatal(status)
+	loaded := t.TempDir()
+	for _, folder := range []string{"a2s", "icmp", "quake3", "trouble", "valve-master"} {
+		must.Do(t, os.CopyFS(filepath.Join(loaded, folder), os.DirFS("../../testdata/pcaps/"+folder)))
 	}
 	var got strings.Builder
-	results := duckDB(t, script, asked(t))
+	results := duckDB(t, tabled(t, false, []string{"-o", "jsonl", "--exchanges"}, loaded+"/**"), asked(t))
 	for i, q := range questions(t) {
 		if q.title == "More" { // examples that leave the order open
 			break
@@ -127,6 +145,16 @@ func TestQuestions(t *testing.T) {
 	want := must.Get(os.ReadFile(name))(t)
 	if d := gocmp.Diff(string(want), got.String()); d != "" {
 		t.Errorf("the answers are others than in %s; -update writes it (-want +got):\n%s", name, d)
+	}
+}
+
+// TestNoExchanges: lines without exchanges have none by mistake, and that is said.
+func TestNoExchanges(t *testing.T) {
+	for _, c := range []struct{ capture, want string }{{"a2s/source", "write the lines with qdissect -o jsonl --exchanges"}, {"a2s/replies-only", ""}} {
+		script, _, _ := runIn(t, ".", "schema", "--sql", "duckdb", "../../testdata/pcaps/"+c.capture+".golden.jsonl")
+		if _, errs := tryDuckDB(t, script, "SELECT count(*) FROM exchanges;"); (errs == "") != (c.want == "") || !strings.Contains(errs, c.want) {
+			t.Errorf("%s: %q", c.capture, errs)
+		}
 	}
 }
 
@@ -229,23 +257,7 @@ func plain(key string, v any) any {
 // findings and exchanges from both, and the questions have the same answers.
 func TestParquet(t *testing.T) {
 	needDuckDB(t)
-	dir := t.TempDir()
-	in := filepath.Join("..", "..", "testdata", "pcaps")
-	var scripts []string
-	for _, format := range []string{"parquet", "jsonl"} {
-		out := filepath.Join(dir, format)
-		_, errs, status := runIn(t, in, append([]string{"read", "--all", "-o", format, "--out", out}, thorough.Of([]string{"[ab]*/**", "hostile/**"}, []string{"**"})...)...)
-		if status == 0 || !strings.Contains(errs, " dissected") { // some captures are damaged
-			t.Fatalf("%d: %s", status, errs)
-		}
-		args := []string{"schema", "--sql", "duckdb", out}
-		if format == "jsonl" {
-			args[3] += "/**/*.jsonl"
-		}
-		script, _, _ := runIn(t, ".", args...)
-		scripts = append(scripts, script)
-		t.Chdir(filepath.Join("..", "..", "cmd", "qdissect"))
-	}
+	captures := thorough.Of([]string{"[ab]*/**", "hostile/**"}, []string{"**"})
 	sql := `SELECT COLUMNS(* EXCLUDE (fields))::VARCHAR, json(fields) FROM messages ORDER BY ALL;
 		SELECT COLUMNS(*)::VARCHAR FROM findings ORDER BY ALL;
 		SELECT COLUMNS(*)::VARCHAR FROM exchanges ORDER BY ALL;
@@ -256,7 +268,8 @@ func TestParquet(t *testing.T) {
 			sql += q.sql
 		}
 	}
-	parquet, json := duckDB(t, scripts[0], sql), duckDB(t, scripts[1], sql)
+	parquet := duckDB(t, tabled(t, true, []string{"-o", "parquet"}, captures...), sql)
+	json := duckDB(t, tabled(t, true, []string{"-o", "jsonl", "--exchanges"}, captures...), sql)
 	for i, want := range json {
 		if d := gocmp.Diff(sorted(want), sorted(parquet[i])); d != "" {
 			t.Errorf("query %d (-JSON +Parquet):\n%.3000s", i, d)

@@ -30,6 +30,7 @@ type readOptions struct {
 	noResolve int
 	lines     bool
 	filter    filterOptions
+	exchanges bool
 	display   string
 	filtered  bool // display is given
 	save      saveOptions
@@ -74,6 +75,7 @@ func (o *readOptions) add(f *pflag.FlagSet) {
 	f.Uint64VarP(&o.count, "count", "c", 0, "stop after this many messages")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "write only the summary")
 	f.BoolVar(&o.all, "all", false, "also show datagrams that no protocol recognises")
+	f.BoolVar(&o.exchanges, "exchanges", false, "json, jsonl: also write what became of each request, in a line when no more replies are expected")
 	o.protocols.add(f)
 	f.IntVarP(&o.jobs, "jobs", "j", 0, "use this many cores (default all); the output is the same for any number")
 	f.CountVarP(&o.noResolve, "no-resolve", "n", "accepted for compatibility with tcpdump: addresses are never resolved")

@@ -48,8 +48,10 @@ const (
 	// Unknown is that of an unrecognised datagram, Finding that of a finding that belongs to no message.
 	Unknown
 	Finding
+	// Exchange is a line that says what became of a request.
+	Exchange
 
-	all      = Message | Unknown | Finding
+	all      = Message | Unknown | Finding | Exchange
 	datagram = Message | Unknown
 )
 
@@ -76,6 +78,9 @@ type Key struct {
 	// outputs write in forms of their own: addresses, times, texts, lists and objects.
 	OfMessage func(*dissect.Record) (v uint64, ok bool)
 	OfFinding func(*dissect.FlowFinding) (v uint64, ok bool)
+	// OfExchange does so for exchanges, and WordOfExchange for a word, "" if there is none.
+	OfExchange     func(*dissect.Exchange) (v uint64, ok bool)
+	WordOfExchange func(*dissect.Exchange) string
 	// OfServer reads a fact about a server.
 	OfServer func(*dissect.Server) Fact
 }
@@ -101,6 +106,20 @@ func fact(v dissect.Opt[string], style dissect.Style) Fact { return Fact{v.OK, 0
 
 func amount(v dissect.Opt[int]) Fact { return Fact{Stated: v.OK, Number: v.Value} }
 
+func replyName(x *dissect.Exchange) string {
+	if x.Reply == nil {
+		return ""
+	}
+	return x.Reply.Name
+}
+
+func fromIP(x *dissect.Exchange) string {
+	if !x.From.IsValid() {
+		return ""
+	}
+	return x.From.Addr().String()
+}
+
 // Keys are the keys in the order of the JSON.
 var Keys = []Key{
 	{Name: "frame", Kind: Frame, Varies: true, In: all, Always: all, Doc: "any frame of the message", Schema: "Number of the frame in its file."},
@@ -115,8 +134,8 @@ var Keys = []Key{
 	{Name: "interface", Kind: Word, Varies: true, In: all, Doc: "name of the interface, where there are several",
 		Schema: "Interface that captured it, where there are several or the capture is live."},
 	{Name: "vlan", Kind: VLAN, Varies: true, In: all, Doc: "identifier of the VLAN", Schema: "Identifier of the VLAN, of the outermost if there are several."},
-	{Name: "protocol", Kind: Word, In: all, Always: datagram, Doc: "the protocol, or one of the alternatives"},
-	{Name: "message", Kind: Word, In: Message, Always: Message, Doc: "name of the message"},
+	{Name: "protocol", Kind: Word, In: all, Always: datagram | Exchange, Doc: "the protocol, or one of the alternatives"},
+	{Name: "message", Kind: Word, In: Message | Exchange, Always: Message | Exchange, Doc: "name of the message"},
 	{Name: "role", Kind: Word, In: Message, Always: Message, Doc: "request, reply or notice"},
 	{Name: "length", Kind: Count, In: datagram, Always: datagram, Doc: "bytes of the message, joined and decompressed",
 		Schema: "Bytes of the message, joined and decompressed."},
@@ -131,11 +150,28 @@ var Keys = []Key{
 		{Name: "missing", Kind: Ordinal, List: true, Doc: "numbers of the parts that did not come",
 			Schema: "Numbers, from 1, of the parts that did not come. If the parts do not say how many they are, the last number stands for all after the highest that came. Only if the message stayed incomplete."},
 	}},
+	{Name: "outcome", Kind: Word, In: Exchange, Always: Exchange, WordOfExchange: func(x *dissect.Exchange) string { return x.Outcome.String() }},
+	{Name: "proof", Kind: Word, In: Exchange, Always: Exchange, WordOfExchange: func(x *dissect.Exchange) string { return x.Proof.String() }},
+	{Name: "sent", Kind: Count, In: Exchange, Always: Exchange, Schema: "Requests of which this is said: more than one if a client sends the same one more than eight times.",
+		OfExchange: func(x *dissect.Exchange) (uint64, bool) { return uint64(x.Requests), true }},
+	{Name: "replies", Kind: Count, In: Exchange, Always: Exchange, Schema: "Replies to them.",
+		OfExchange: func(x *dissect.Exchange) (uint64, bool) { return uint64(x.Replies), true }},
+	{Name: "reply", Kind: Word, In: Exchange, Schema: "Name of the first reply.", WordOfExchange: replyName},
+	{Name: "reply_frame", Kind: Frame, In: Exchange, Schema: "Frame of the first reply.",
+		OfExchange: func(x *dissect.Exchange) (uint64, bool) { return x.ReplyFrame, x.ReplyFrame > 0 }},
+	{Name: "from_ip", Kind: Address, In: Exchange, Schema: "Address that the reply came from, if that is elsewhere.", WordOfExchange: fromIP},
+	{Name: "from_port", Kind: Port, In: Exchange,
+		OfExchange: func(x *dissect.Exchange) (uint64, bool) { return uint64(x.From.Port()), x.From.IsValid() }},
 	{Name: "request_frame", Kind: Frame, In: Answer, Doc: "frame of the request that it answers", Tree: "-",
 		OfMessage: func(r *dissect.Record) (uint64, bool) { return r.RequestFrame, r.RequestFrame > 0 }},
-	{Name: "rtt_ns", Kind: Nanoseconds, Varies: true, In: Answer, Doc: "time from the request to the reply", Schema: "From the request to the first part of the reply, if it is known.",
+	{Name: "rtt_ns", Kind: Nanoseconds, Varies: true, In: Answer | Exchange, Doc: "time from the request to the reply", Schema: "From the request to the first part of the reply, if it is known.",
 		Tree: "rtt", TreeDoc: "Time from the request to the first part of its reply.",
-		OfMessage: func(r *dissect.Record) (uint64, bool) { return uint64(r.RTT), r.RequestFrame > 0 && r.TimeKnown }},
+		OfMessage:  func(r *dissect.Record) (uint64, bool) { return uint64(r.RTT), r.RequestFrame > 0 && r.TimeKnown },
+		OfExchange: func(x *dissect.Exchange) (uint64, bool) { return uint64(x.First), x.Timed }},
+	{Name: "request_bytes", Kind: Count, In: Exchange, Always: Exchange, Schema: "Bytes of the UDP payload of the request.",
+		OfExchange: func(x *dissect.Exchange) (uint64, bool) { return uint64(x.RequestBytes), true }},
+	{Name: "reply_bytes", Kind: ID, In: Exchange, Always: Exchange, Schema: "Bytes of the UDP payloads of all replies.",
+		OfExchange: func(x *dissect.Exchange) (uint64, bool) { return uint64(x.ReplyBytes), true }},
 	{Name: "rtt_ambiguous", Kind: Mark, In: Answer, Doc: "the request was repeated, so that the time is not known",
 		Schema:    "The request was repeated: which sending this answers, and after what time, cannot be told.",
 		TreeDoc:   "The request was repeated, so that the round-trip time is not known.",
@@ -146,7 +182,7 @@ var Keys = []Key{
 		OfFinding: func(f *dissect.FlowFinding) (uint64, bool) { return f.ICMPFrame, f.ICMPFrame > 0 }},
 	{Name: "summary", Kind: Text, In: datagram, Always: Message, Doc: "the text of the message in a line"},
 	{Name: "data", Kind: Hex, In: Unknown, Always: Unknown, Doc: "the payload of an unknown datagram (--all)"},
-	{Name: "server", Kind: Object, In: Message, Doc: "a reply that describes a server", Fields: []Key{
+	{Name: "server", Kind: Object, In: Message | Exchange, Doc: "a reply that describes a server", Fields: []Key{
 		{Name: "name", Kind: Word, Doc: "name of the server, without colour codes", Schema: "Host name or message of the day, without colour codes.",
 			TreeDoc: "Name of the server, without colour codes.", OfServer: func(s *dissect.Server) Fact { return fact(s.Name, s.Style) }},
 		{Name: "map", Kind: Word, Doc: "map being played", Schema: "Map being played.",
@@ -182,7 +218,10 @@ var Keys = []Key{
 // Read returns the keys with a reader that lines may have.
 func Read(in Lines) (list []*Key) {
 	for i := range Keys {
-		if k := &Keys[i]; k.In&in&(Message|Answer) != 0 && k.OfMessage != nil || k.In&in&Finding != 0 && k.OfFinding != nil {
+		k := &Keys[i]
+		switch both := k.In & in; {
+		case both&(Message|Answer) != 0 && k.OfMessage != nil, both&Finding != 0 && k.OfFinding != nil,
+			both&Exchange != 0 && (k.OfExchange != nil || k.WordOfExchange != nil):
 			list = append(list, k)
 		}
 	}

@@ -46,6 +46,8 @@ type Options struct {
 	// output.
 	Reporter func() report.Reporter
 	Out      io.Writer
+	// Exchanges says that the reporters are [ExchangeReporter]s, which get what became of requests.
+	Exchanges bool
 	// Output, if not nil, returns the writer for the output of an input, which then ends
 	// with its own summary. It is called after the output of the previous input is
 	// complete.

@@ -80,6 +80,11 @@ func (e *engine) conclude() (*report.Summary, error) {
 			}
 		}
 	}
+	if e.enough && e.o.Exchanges {
+		if err := e.pool.writePending(); err != nil {
+			return nil, err
+		}
+	}
 	if err := e.main.End(&part); err != nil {
 		return nil, err
 	}

@@ -135,6 +135,15 @@ func (p *pool) settle() error {
 	return nil
 }
 
+// writePending writes the exchanges of the requests that wait, after a run that ended before its input. It has one worker.
+func (p *pool) writePending() error {
+	w := p.workers[0]
+	w.out.beginSweep()
+	w.serveAll(func(a *dissect.Analyzer) { a.Inner(core.Only{}).Pending(exchangeWriter{w.out}.Exchange) })
+	w.out.endSweep()
+	return cmp.Or(w.out.err, p.write(w.out.reporter))
+}
+
 // shards yields the shards of all workers. Like those of the other methods below, which
 // look into shards, the workers must be idle.
 func (p *pool) shards(yield func(*shard) bool) {

@@ -84,7 +84,12 @@ func (e *engine) sinks() []sink {
 	if _, silent := e.main.(*report.Counts); silent {
 		return list
 	}
-	return append(list, sink{hears: chosen, part: func(w *worker, _ part) part { return w.out }})
+	return append(list, sink{hears: chosen, part: func(w *worker, _ part) part {
+		if o.Exchanges {
+			return exchangeWriter{w.out}
+		}
+		return w.out
+	}})
 }
 
 // deaf has the methods of a part that ignores everything.

@@ -6,7 +6,7 @@ import "time"
 
 // atOnce is the number of requests, or sixteen times the number of sets of parts, that a
 // shard may report at once, which bounds the output in memory after a flood.
-const atOnce = 2048
+const atOnce = 512
 
 // flushInSteps reports incomplete sets and unanswered requests in steps, as long as there
 // are many.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -110,5 +111,33 @@ func (w *writer) Finding(f *dissect.FlowFinding) {
 	if w.err == nil {
 		start := len(w.reporter.Bytes())
 		w.wrote(w.reporter.Finding(f), start, f.Frame)
+	}
+}
+
+// An ExchangeReporter also writes what became of requests.
+type ExchangeReporter interface {
+	report.Reporter
+	Exchange(*dissect.Exchange) error
+}
+
+// An exchangeWriter is a writer whose reporter is an [ExchangeReporter].
+type exchangeWriter struct{ *writer }
+
+// Exchange reports what became of the requests of an exchange that were chosen: of those that were repeated, and of the others.
+// Nobody needs the exchange afterwards.
+func (w exchangeWriter) Exchange(x *dissect.Exchange) {
+	w.exchange(x, x.Marked-x.MarkedRepeated)
+	if x.MarkedRepeated > 0 {
+		x.Outcome, x.Replies, x.ReplyBytes, x.ReplyFrame, x.Reply = dissect.OutcomeRepeated, 0, 0, 0, nil
+		x.Timed, x.Server, x.From = false, nil, netip.AddrPort{}
+		w.exchange(x, x.MarkedRepeated)
+	}
+}
+
+func (w exchangeWriter) exchange(x *dissect.Exchange, requests int) {
+	if w.err == nil && requests > 0 {
+		x.Requests = requests
+		start := len(w.reporter.Bytes())
+		w.wrote(w.reporter.(ExchangeReporter).Exchange(x), start, x.Frame)
 	}
 }

@@ -25,16 +25,11 @@ var duckdbViews string
 func WriteDuckDB(w io.Writer, protocols []*dissect.Protocol, files []string, folder string) error {
 	var b strings.Builder
 	if folder == "" {
-		var columns, keys, ids []string
+		var columns, keys []string
 		for _, p := range protocols {
 			columns, keys = append(columns, p.JSONKey()+" JSON"), append(keys, p.JSONKey())
-			for _, f := range p.Findings {
-				if p.Unanswered(f) && !slices.Contains(ids, "'"+f.ID+"'") {
-					ids = append(ids, "'"+f.ID+"'")
-				}
-			}
 		}
-		b.WriteString(strings.NewReplacer("{{envelope}}", envelopeColumns(), "{{message}}", messageNames(), "{{columns}}", fold(columns, 2), "{{keys}}", fold(keys, 4), "{{unanswered}}", fold(ids, 6)).Replace(duckdb))
+		b.WriteString(strings.NewReplacer("{{envelope}}", envelopeColumns(), "{{message}}", messageNames(), "{{columns}}", fold(columns, 2), "{{keys}}", fold(keys, 4), "{{exchange}}", exchangeNames()).Replace(duckdb))
 	} else {
 		b.WriteString("-- The output of qdissect -o parquet as views of DuckDB.\n")
 		for _, name := range []string{"messages", "findings", "exchanges"} {
@@ -90,7 +85,7 @@ func envelopeColumns() string {
 	var b strings.Builder
 	for i := range envelope.Keys {
 		k := &envelope.Keys[i]
-		if begins := k.Name == "src_ip" || k.Name == "protocol" || k.Name == "request_frame" || k.Kind == envelope.Object; i > 0 && begins {
+		if begins := k.Name == "src_ip" || k.Name == "protocol" || k.Name == "outcome" || k.Name == "request_frame" || k.Kind == envelope.Object; i > 0 && begins {
 			b.WriteString(",\n  ")
 		} else if i > 0 {
 			b.WriteString(", ")
@@ -123,6 +118,15 @@ func messageNames() string {
 		names = append(names, k.Name)
 	}
 	return strings.Replace(strings.Join(names, ", "), ", split,", ",\n  split,", 1)
+}
+
+// exchangeNames returns those of exchanges.
+func exchangeNames() string {
+	var names []string
+	for _, k := range envelope.Read(envelope.Exchange) {
+		names = append(names, k.Name)
+	}
+	return fold(names, 2)
 }
 
 // quote returns a string of SQL.

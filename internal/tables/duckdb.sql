@@ -48,21 +48,11 @@ CREATE OR REPLACE VIEW findings AS
 SELECT file, frame, time, src_ip, src_port, dst_ip, dst_port, flow_id, interface, vlan, protocol, message, icmp_frame, unnest(findings, recursive := true)
 FROM (SELECT * EXCLUDE (length) FROM numbered WHERE type IN ('message', 'finding'));
 
--- One row for each request, with what became of it.
+-- One row for each request, with what became of it, if the lines were written with --exchanges.
+-- A request can be in an earlier file of a series than the line about it.
 CREATE OR REPLACE VIEW exchanges AS
-WITH
-  replies AS (
-    SELECT capture, request_frame AS frame, count(*)::UINTEGER AS replies, min(frame) AS reply_frame, arg_min(message, frame) AS reply,
-      arg_min(rtt_ns, frame) AS rtt_ns, sum(wire_length)::UBIGINT AS reply_bytes, arg_min(server, frame) AS server,
-      bool_or(list_contains(list_transform(findings, lambda f: f.id), 'reply.late')) AS late, bool_or(split.missing IS NOT NULL) AS in_part
-    FROM numbered WHERE request_frame IS NOT NULL GROUP BY ALL),
-  others AS (
-    SELECT capture, frame, bool_or(icmp_frame <> frame) AS refused, bool_or(findings[1].id IN ({{unanswered}})) AS unanswered
-    FROM numbered WHERE type = 'finding' GROUP BY ALL)
-SELECT q.file, q.frame, q.time, q.src_ip AS client_ip, q.src_port AS client_port, q.dst_ip AS server_ip, q.dst_port AS server_port, q.flow_id,
-  q.interface, q.vlan, q.protocol, q.message AS request,
-  CASE WHEN r.late THEN 'answered_late' WHEN r.in_part THEN 'answered_in_part' WHEN r.replies > 0 THEN 'answered' WHEN o.refused THEN 'refused'
-    WHEN o.unanswered THEN 'unanswered'
-    WHEN list_contains(list_transform(q.findings, lambda f: f.id), 'request.retransmission') THEN 'repeated' ELSE 'unknown' END AS outcome,
-  coalesce(r.replies, 0) AS replies, r.reply, r.reply_frame, r.rtt_ns, q.wire_length AS request_bytes, coalesce(r.reply_bytes, 0) AS reply_bytes, r.server
-FROM (SELECT * FROM numbered WHERE role = 'request') q LEFT JOIN replies r USING (capture, frame) LEFT JOIN others o USING (capture, frame);
+SELECT f.file, frame, time, src_ip AS client_ip, src_port AS client_port, dst_ip AS server_ip, dst_port AS server_port, flow_id,
+  interface, vlan, protocol, message AS request, {{exchange}}, server
+FROM (SELECT * EXCLUDE (file) FROM numbered WHERE type = 'exchange') x
+  ASOF LEFT JOIN (SELECT capture, coalesce(first_frame, 1) AS first, file FROM numbered WHERE type = 'capture') f ON x.capture = f.capture AND x.frame >= f.first
+  JOIN (SELECT CASE WHEN bool_or(requests.sent > 0) AND NOT bool_or(type = 'exchange') THEN error('no exchanges: write the lines with qdissect -o jsonl --exchanges') END AS missing FROM lines) ON missing IS NULL;

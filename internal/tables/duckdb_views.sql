@@ -1,7 +1,8 @@
 -- The exchanges with names of the Elastic Common Schema.
 CREATE OR REPLACE VIEW ecs AS
 SELECT time AS "@timestamp", 'network' AS "event.category", 'qdissect.' || protocol AS "event.dataset", request AS "event.action",
-  CASE outcome WHEN 'answered' THEN 'success' WHEN 'answered_late' THEN 'success' WHEN 'unknown' THEN 'unknown' ELSE 'failure' END AS "event.outcome",
+  CASE WHEN outcome IN ('answered', 'answered_late', 'challenged') THEN 'success'
+    WHEN outcome IN ('one_sided', 'repeated', 'open', 'forgotten') THEN 'unknown' ELSE 'failure' END AS "event.outcome",
   outcome AS "event.reason", rtt_ns AS "event.duration", 'udp' AS "network.transport", protocol AS "network.protocol", flow_id AS "network.community_id",
   vlan AS "network.vlan.id", interface AS "observer.ingress.interface.name",
   client_ip AS "source.ip", client_port AS "source.port", request_bytes AS "source.bytes",

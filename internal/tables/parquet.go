@@ -18,14 +18,23 @@ var (
 		{"message", word, nil}, {"icmp_frame", unsigned64, nil}, {"id", word, nil}, {"severity", word, nil}, {"text", text, nil},
 		{"field", word, nil}, {"offset", unsigned32, nil}, {"length", unsigned32, nil},
 	})
-	exchangeColumns = []field{
-		{"file", word, nil}, {"frame", unsigned64, nil}, {"time", nanoseconds, nil},
-		{"client_ip", word, nil}, {"client_port", unsigned16, nil}, {"server_ip", word, nil}, {"server_port", unsigned16, nil}, {"flow_id", text, nil},
-		{"interface", word, nil}, {"vlan", unsigned16, nil}, {"protocol", word, nil},
-		{"request", word, nil}, {"outcome", word, nil}, {"replies", unsigned32, nil}, {"reply", word, nil}, {"reply_frame", unsigned64, nil},
-		{"rtt_ns", signed64, nil}, {"request_bytes", unsigned32, nil}, {"reply_bytes", unsigned64, nil}, serverColumns,
-	}
 )
+
+// ends are the names of the addresses of exchanges.
+var ends = map[string]string{"src_ip": "client_ip", "src_port": "client_port", "dst_ip": "server_ip", "dst_port": "server_port"}
+
+// exchangeColumns returns the columns of exchanges.
+func exchangeColumns() (columns []field) {
+	for _, f := range placeColumns {
+		f.name = cmp.Or(ends[f.name], f.name)
+		columns = append(columns, f)
+	}
+	columns = append(columns, field{"request", word, nil})
+	for _, k := range envelope.Read(envelope.Exchange) {
+		columns = append(columns, columnOf(k))
+	}
+	return append(columns, serverColumns)
+}
 
 // columnKinds are the types of the values of the envelope.
 var columnKinds = map[envelope.Kind]kind{
@@ -74,18 +83,25 @@ type Parquet struct {
 	messages, exchanges, findings *table
 	in                            input
 	file                          []byte
-	pending                       pending
+	files                         []file          // of the capture, of which this is the last
 	scalars                       []*envelope.Key // numbers and marks of messages
+	outcomes                      []*envelope.Key // words and numbers of exchanges
+}
+
+// A file is one of a series, with the number of its first frame.
+type file struct {
+	name  []byte
+	first uint64
 }
 
 // NewParquet returns a writer of the files of [Names].
 func NewParquet(files [len(Names)]io.Writer) *Parquet {
 	return &Parquet{
 		messages:  newTable(files[0], "messages", messageColumns()),
-		exchanges: newTable(files[1], "exchanges", exchangeColumns),
+		exchanges: newTable(files[1], "exchanges", exchangeColumns()),
 		findings:  newTable(files[2], "findings", findingColumns),
-		pending:   newPending(),
 		scalars:   envelope.Read(envelope.Message | envelope.Answer),
+		outcomes:  envelope.Read(envelope.Exchange),
 	}
 }
 
@@ -96,19 +112,19 @@ func (p *Parquet) Empty() bool { return p.file == nil }
 func (p *Parquet) Write(b []byte) (int, error) {
 	p.in = input{b: b}
 	for len(p.in.b) > 0 {
-		start := p.in.b
 		switch p.in.kind() {
 		case aCapture:
-			p.file = append([]byte{}, p.in.text()...)
+			p.capture()
 		case aMessage:
-			p.message(start)
+			p.message()
 		case aFinding:
 			p.finding()
+		case anExchange:
+			p.exchange()
 		}
 		if p.in.broken {
 			return 0, errors.New("tables: a row is broken") // by a mistake of ours
 		}
-		p.exchangesOver(maxPending)
 		if err := cmp.Or(p.messages.err, p.exchanges.err, p.findings.err); err != nil {
 			return 0, err
 		}
@@ -118,7 +134,6 @@ func (p *Parquet) Write(b []byte) (int, error) {
 
 // Close completes the files.
 func (p *Parquet) Close() error {
-	p.exchangesOver(0)
 	return errors.Join(p.messages.close(), p.exchanges.close(), p.findings.close())
 }
 
@@ -168,11 +183,11 @@ func (t *table) place(file []byte, l *place) {
 
 var roles = [...][]byte{nil, []byte("request"), []byte("reply"), []byte("notice")}
 
-// split writes how a message was split. It reports whether parts are missing.
-func (t *table) split(in *input) (inPart bool) {
+// split writes how a message was split.
+func (t *table) split(in *input) {
 	if !in.flag() {
 		t.absent(5)
-		return false
+		return
 	}
 	t.depth = 1
 	t.text(in.text())
@@ -180,45 +195,49 @@ func (t *table) split(in *input) (inPart bool) {
 	t.number(in.number(), true)
 	t.flag(in.flag(), true)
 	n := 0
-	if inPart = in.flag(); inPart {
+	if in.flag() {
 		n = int(in.number())
 	}
 	t.list(n, func(c *column) { c.putNumber(int64(in.number())) })
 	t.depth = 0
-	return inPart
 }
 
-// message reads and writes a message, which begins at start.
-func (p *Parquet) message(start []byte) {
+// capture reads the beginning of a file.
+func (p *Parquet) capture() {
+	p.file = append([]byte{}, p.in.text()...)
+	first := p.in.number()
+	if first == 0 {
+		p.files = p.files[:0]
+	}
+	p.files = append(p.files, file{p.file, first})
+}
+
+// fileOf returns the name of the file of a frame, nil if that has an output of its own.
+func (p *Parquet) fileOf(frame uint64) []byte {
+	for _, f := range slices.Backward(p.files) {
+		if f.first <= frame {
+			return f.name
+		}
+	}
+	return nil
+}
+
+// message reads and writes a message.
+func (p *Parquet) message() {
 	in, t := &p.in, p.messages
 	l := in.place()
 	t.place(p.file, &l)
 	name := in.text()
-	role := in.kind()
-	length, wire := in.number(), in.number()
 	t.text(name)
-	t.text(roles[role])
-	t.number(length, true)
-	t.number(wire, true)
-	row := start[:len(start)-len(in.b)]
+	t.text(roles[in.kind()])
+	t.number(in.number(), true)
+	t.number(in.number(), true)
 	t.text(in.text())
 	n := int(in.number())
 	t.list(n, func(c *column) { c.putNumber(int64(in.number())) })
-	inPart := t.split(in)
-	var request, rtt uint64
-	known := false
+	t.split(in)
 	for _, k := range p.scalars {
-		v, ok := uint64(0), in.flag()
-		if ok {
-			v = in.number()
-		}
-		switch k.Name {
-		case "request_frame":
-			request = v
-		case "rtt_ns":
-			rtt, known = v, ok
-		}
-		if k.Kind == envelope.Mark {
+		if v, ok := in.scalar(); k.Kind == envelope.Mark {
 			t.flag(ok, ok)
 		} else {
 			t.number(v, ok)
@@ -227,42 +246,45 @@ func (p *Parquet) message(start []byte) {
 	n = int(in.number())
 	t.list(n, func(c *column) { c.putText(in.text()) })
 	t.text(in.text())
-	server := in.b
 	t.server(in)
-	server = server[:len(server)-len(in.b)]
 	t.text(in.text())
 	t.text(in.text())
 	t.endRow()
-	late, repeated := false, false
 	for n := in.number(); n > 0 && !in.broken; n-- {
-		id := p.findingOf(&l, name, 0)
-		late = late || string(id) == "reply.late"
-		repeated = repeated || string(id) == "request.retransmission"
+		p.findingOf(&l, name, 0)
 	}
-	if role == 1 {
-		p.pending.add(p.file, l.frame, row, repeated)
+}
+
+// exchange reads and writes what became of a request.
+func (p *Parquet) exchange() {
+	in, t := &p.in, p.exchanges
+	l := in.place()
+	t.place(p.fileOf(l.frame), &l)
+	t.text(in.text())
+	for _, k := range p.outcomes {
+		if k.WordOfExchange != nil {
+			t.text(in.text())
+		} else {
+			t.number(in.scalar())
+		}
 	}
-	if request > 0 {
-		p.pending.reply(request, &reply{frame: l.frame, message: name, rtt: rtt, timed: known, bytes: wire, server: server, late: late, inPart: inPart})
-	}
+	t.server(in)
+	t.endRow()
 }
 
 // finding reads and writes a finding that belongs to no message.
 func (p *Parquet) finding() {
 	l := p.in.place()
-	icmp, unanswered := p.in.number(), p.in.flag()
-	p.findingOf(&l, nil, icmp)
-	p.pending.found(l.frame, icmp > 0 && icmp != l.frame, unanswered)
+	p.findingOf(&l, nil, p.in.number())
 }
 
-// findingOf reads and writes a finding and returns its ID.
-func (p *Parquet) findingOf(l *place, message []byte, icmp uint64) []byte {
+// findingOf reads and writes a finding.
+func (p *Parquet) findingOf(l *place, message []byte, icmp uint64) {
 	in, t := &p.in, p.findings
 	t.place(p.file, l)
 	t.text(message)
 	t.number(icmp, icmp > 0)
-	id := in.text()
-	t.text(id)
+	t.text(in.text())
 	t.text(in.text())
 	t.text(in.text())
 	t.text(in.text())
@@ -274,7 +296,6 @@ func (p *Parquet) findingOf(l *place, message []byte, icmp uint64) []byte {
 	t.number(offset, at)
 	t.number(length, at)
 	t.endRow()
-	return id
 }
 
 // server copies what a reply states about its server.
@@ -324,6 +345,14 @@ func (in *input) number() uint64 {
 		return uint64(b[0])
 	}
 	return in.large()
+}
+
+// scalar reads a number that may be absent.
+func (in *input) scalar() (v uint64, ok bool) {
+	if ok = in.flag(); ok {
+		v = in.number()
+	}
+	return v, ok
 }
 
 func (in *input) large() uint64 {

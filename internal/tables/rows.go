@@ -17,6 +17,7 @@ const (
 	aCapture = iota
 	aMessage
 	aFinding
+	anExchange
 )
 
 // rows is a reporter that writes rows for a [Parquet]. Several reporters can format parts
@@ -24,18 +25,22 @@ const (
 // which events travel. All values are numbers, or text after its length; what is absent
 // is 0 or empty, or follows a flag.
 type rows struct {
-	buf     []byte
-	json    *report.JSON
-	secrets bool
-	scalars []*envelope.Key // numbers and marks of messages
-	facts   []envelope.Key  // about servers
-	text    []byte
-	raw     []byte
+	buf       []byte
+	json      *report.JSON
+	secrets   bool
+	scalars   []*envelope.Key // numbers and marks of messages
+	exchanges []*envelope.Key // words and numbers of exchanges
+	facts     []envelope.Key  // about servers
+	text      []byte
+	raw       []byte
 }
 
 // NewRows returns a reporter whose output a [Parquet] takes.
 func NewRows(secrets bool) report.Reporter {
-	return &rows{json: report.NewJSON(report.JSONOptions{Secrets: secrets}), secrets: secrets, scalars: envelope.Read(envelope.Message | envelope.Answer), facts: envelope.Lookup("server").Fields}
+	return &rows{
+		json: report.NewJSON(report.JSONOptions{Secrets: secrets}), secrets: secrets, scalars: envelope.Read(envelope.Message | envelope.Answer),
+		exchanges: envelope.Read(envelope.Exchange), facts: envelope.Lookup("server").Fields,
+	}
 }
 
 // Bytes returns the rows since the last Reset.
@@ -48,6 +53,7 @@ func (w *rows) Reset() { w.buf = w.buf[:0] }
 func (w *rows) Begin(c report.Capture) error {
 	w.buf = append(w.buf, aCapture)
 	w.string(c.File)
+	w.number(c.FirstFrame)
 	return nil
 }
 
@@ -80,10 +86,7 @@ func (w *rows) Record(r *dissect.Record) error {
 		}
 	}
 	for _, k := range w.scalars {
-		v, ok := k.OfMessage(r)
-		if w.flag(ok); ok {
-			w.number(v)
-		}
+		w.scalar(k.OfMessage(r))
 	}
 	w.number(uint64(len(r.Alternatives)))
 	for _, p := range r.Alternatives {
@@ -139,9 +142,36 @@ func (w *rows) Finding(f *dissect.FlowFinding) error {
 	}
 	w.string(protocol)
 	w.number(f.ICMPFrame)
-	w.flag(f.Protocol != nil && f.Protocol.Unanswered(f.Type))
 	w.finding(&f.Finding)
 	return nil
+}
+
+// Exchange writes what became of a request.
+func (w *rows) Exchange(x *dissect.Exchange) error {
+	w.buf = append(w.buf, anExchange)
+	w.place(x.Frame, x.Time, x.Src, x.Dst, false, x.Interface, x.VLAN)
+	w.string(x.Protocol.Name)
+	w.string(x.Type.Name)
+	for _, k := range w.exchanges {
+		if k.WordOfExchange != nil {
+			w.string(k.WordOfExchange(x))
+		} else {
+			w.scalar(k.OfExchange(x))
+		}
+	}
+	if x.Server == nil {
+		w.flag(false)
+	} else {
+		w.server(x.Server)
+	}
+	return nil
+}
+
+// scalar writes a number that may be absent.
+func (w *rows) scalar(v uint64, ok bool) {
+	if w.flag(ok); ok {
+		w.number(v)
+	}
 }
 
 func (w *rows) number(n uint64) { w.buf = binary.AppendUvarint(w.buf, n) }
