@@ -106,10 +106,9 @@ func add[K comparable](into *map[K]uint64, k K, n uint64) {
 // Times holds durations for percentiles. They are exact up to 4096 durations and
 // within 1.6 % beyond that, independent of their order.
 type Times struct {
-	Count    uint64
-	Min, Max time.Duration
-	exact    []time.Duration
-	buckets  []uint64
+	RoundTrips
+	exact []time.Duration
+	fine  []uint64 // buckets
 }
 
 // maxExact is how many durations are kept as they are. Each octave of longer lists has
@@ -121,13 +120,9 @@ const (
 
 // Add adds a duration.
 func (t *Times) Add(d time.Duration) {
-	if t.Count == 0 || d < t.Min {
-		t.Min = d
-	}
-	t.Max = max(t.Max, d)
-	t.Count++
-	if t.buckets != nil {
-		t.buckets[bucketOf(d)]++
+	t.RoundTrips.Add(d)
+	if t.fine != nil {
+		t.fine[bucketOf(d)]++
 		return
 	}
 	if t.exact = append(t.exact, d); len(t.exact) > maxExact {
@@ -136,11 +131,11 @@ func (t *Times) Add(d time.Duration) {
 }
 
 func (t *Times) coarsen() {
-	if t.buckets == nil {
-		t.buckets = make([]uint64, (64-octaveBits+1)<<octaveBits)
+	if t.fine == nil {
+		t.fine = make([]uint64, (64-octaveBits+1)<<octaveBits)
 	}
 	for _, d := range t.exact {
-		t.buckets[bucketOf(d)]++
+		t.fine[bucketOf(d)]++
 	}
 	t.exact = nil
 }
@@ -161,19 +156,12 @@ func highest(bucket int) time.Duration {
 
 // Merge adds the durations of o.
 func (t *Times) Merge(o *Times) {
-	if o.Count == 0 {
-		return
-	}
-	if t.Count == 0 || o.Min < t.Min {
-		t.Min = o.Min
-	}
-	t.Max = max(t.Max, o.Max)
-	t.Count += o.Count
+	t.RoundTrips.Merge(&o.RoundTrips)
 	t.exact = append(t.exact, o.exact...)
-	if t.buckets != nil || o.buckets != nil || len(t.exact) > maxExact {
+	if t.fine != nil || o.fine != nil || len(t.exact) > maxExact {
 		t.coarsen()
-		for i, n := range o.buckets {
-			t.buckets[i] += n
+		for i, n := range o.fine {
+			t.fine[i] += n
 		}
 	}
 }
@@ -185,13 +173,13 @@ func (t *Times) Percentiles(of ...uint64) (list []time.Duration) {
 	seen, bucket := uint64(0), -1
 	for _, p := range of {
 		rank := max((t.Count*p+99)/100, 1)
-		if t.buckets == nil {
+		if t.fine == nil {
 			list = append(list, t.exact[rank-1])
 			continue
 		}
 		for seen < rank {
 			bucket++
-			seen += t.buckets[bucket]
+			seen += t.fine[bucket]
 		}
 		list = append(list, min(max(highest(bucket), t.Min), t.Max))
 	}
