@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -37,6 +38,7 @@ type reportOptions struct {
 	home      []string
 	every     int
 	listen    string
+	compare   bool
 	webhook   webhookOptions
 	noNames   bool
 	anonymize bool
@@ -47,7 +49,7 @@ type reportOptions struct {
 func newReport(env environment) *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
-		Use:   "report [flags] FILE... | -i INTERFACE [FILTER]",
+		Use:   "report [flags] FILE... | -i INTERFACE [FILTER] | --compare BEFORE AFTER",
 		Short: "Say what happened to servers: floods, who asks, what would have helped",
 		Long: `Say what happened to the servers in captures: forged floods, reflection at others,
 clients that ask too often, scanners, servers that are down, slow or overloaded, and
@@ -59,6 +61,10 @@ trips, servers, clients, limits with rules to copy, findings, and conversations.
 With -i it captures until an interrupt, or as -a says, and reports then. With --every
 60 the file of -o is written again every minute, whole each time. With --listen :8080
 the page is at http://127.0.0.1:8080/ and keeps itself up to date.
+
+With --compare it says what changed from one capture to another, as before and after
+a rule of a firewall: what fell, and what honest clients lost. Both may also be
+reports in JSON. Numbers are per second, because captures differ in length.
 
 The servers are the hosts that reply, or those of --home; live, the interface's own
 addresses. A capture of the server's own host shows requests before the firewall of
@@ -78,6 +84,7 @@ conversations, and texts of findings.`,
 	f.IntVar(&o.every, "every", 0, "live or from a pipe: write the file of -o every `S` seconds")
 	f.StringVar(&o.listen, "listen", "", "live or from a pipe: serve the page at http://`ADDR`/; :8080 listens on loopback only, for others the address has a token")
 	o.webhook.add(f)
+	f.BoolVar(&o.compare, "compare", false, "say what changed between two captures, or reports in JSON: before and after a rule")
 	f.BoolVar(&o.all, "all", false, "text in a terminal: all of it, not one screen")
 	f.BoolVar(&o.noNames, "no-names", false, "leave out names of servers and players")
 	f.BoolVar(&o.anonymize, "anonymize", false, "replace addresses and names, and leave out names and sums of files")
@@ -111,6 +118,7 @@ func (o *reportOptions) run(args []string, env environment) error {
 		{o.from != "" && (len(args) > 0 || len(o.live.interfaces) > 0 || o.units.series || o.every > 0 || o.listen != ""), "--from reads no captures: it cannot be combined with files, -i, --series, --every or --listen"},
 		{o.webhook.format != "" && o.webhook.url == "", "--webhook-format needs --webhook"},
 		{!slices.Contains([]string{"", "json", "alertmanager"}, o.webhook.format), fmt.Sprintf("unknown --webhook-format %q; use json or alertmanager", o.webhook.format)},
+		{o.compare && (len(args) != 2 || len(o.live.interfaces) > 0 || o.from != "" || o.units.series || o.every > 0 || o.listen != "" || o.webhook.url != ""), "--compare needs two files, before and after, and cannot be combined with -i, --from, --series, --every, --listen or --webhook"},
 		{o.from != "" && (o.window.since != "" || o.window.until != ""), "--from has counts of whole captures: it cannot be combined with --since or --until"},
 		{o.units.series && len(o.live.interfaces) > 0, "--series needs files"},
 		{o.units.by != "" && !o.units.series, "--series-by needs --series"},
@@ -125,6 +133,9 @@ func (o *reportOptions) run(args []string, env environment) error {
 	}
 	if r.hide, err = o.hiding(); err != nil {
 		return err
+	}
+	if o.compare {
+		return r.compare(args, env)
 	}
 	if o.webhook.url != "" {
 		warn := func(err error) { complain(env, err) }
@@ -364,6 +375,17 @@ func (o *reportOptions) servers() int {
 
 // write writes the report.
 func (o *reportOptions) write(env environment, r *stats.Report, inputs []string) error {
+	text := func() []byte {
+		if o.all || o.output != "" && o.output != "-" || !isTerminal(env.out) {
+			return r.AppendWhole(nil)
+		}
+		return r.AppendText(nil, 0)
+	}
+	return o.put(env, r, func(w io.Writer) error { return htmlreport.Write(w, r) }, text, inputs)
+}
+
+// put writes a report, or what is made of reports, in the format that is wanted.
+func (o *reportOptions) put(env environment, r any, html func(io.Writer) error, text func() []byte, inputs []string) error {
 	var b []byte
 	switch o.format {
 	case "json":
@@ -374,16 +396,12 @@ func (o *reportOptions) write(env environment, r *stats.Report, inputs []string)
 		b = append(escapeUnsafe(b), '\n')
 	case "html":
 		var page bytes.Buffer
-		if err := htmlreport.Write(&page, r); err != nil {
+		if err := html(&page); err != nil {
 			return err
 		}
 		b = page.Bytes()
 	default:
-		if o.all || o.output != "" && o.output != "-" || !isTerminal(env.out) {
-			b = r.AppendWhole(nil)
-		} else {
-			b = r.AppendText(nil, 0)
-		}
+		b = text()
 	}
 	if o.output == "" || o.output == "-" {
 		_, err := env.out.Write(b)

@@ -997,7 +997,7 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	if e == nil || e.v.more == nil { // as most outside of floods
 		if a.proofs[x.Proof] += uint64(x.Requests); x.Outcome.Counts() {
 			k.replied(x.Replies, x.ReplyBytes, v4)
-			a.became(k, e, x.Outcome, x.ByReply, x.Requests-x.Repeated, 1, t, t)
+			a.became(k, e, x.Outcome, x.ByReply, x.Proof, x.Requests-x.Repeated, 1, t, t)
 		}
 	} else {
 		*u = ending{of: x.Type, kind: k, server: e, outcome: x.Outcome, proof: x.Proof, byReply: x.ByReply, v4: v4, dst: x.Dst, first: t, to: math.MinInt64}
@@ -1040,7 +1040,7 @@ func (a *Aggregate) endings() {
 	}
 	if a.proved(u); u.outcome.Counts() {
 		u.kind.replied(u.replies, u.out, u.v4)
-		a.became(u.kind, u.server, u.outcome, u.byReply, u.counted, u.exchanges, u.first, u.last)
+		a.became(u.kind, u.server, u.outcome, u.byReply, u.proof, u.counted, u.exchanges, u.first, u.last)
 	}
 	u.exchanges, u.requests, u.counted, u.replies, u.in, u.out = 0, 0, 0, 0, 0, 0
 }
@@ -1054,7 +1054,7 @@ func (k *kind) replied(n, size int, v4 bool) {
 
 // became counts what became of n requests in a number of exchanges between two times: refused are those with an ICMP error. e is their
 // server, nil if it is not known.
-func (a *Aggregate) became(k *kind, e *entry[server], is dissect.Outcome, byReply bool, n int, times uint32, first, last int64) {
+func (a *Aggregate) became(k *kind, e *entry[server], is dissect.Outcome, byReply bool, proof dissect.Proof, n int, times uint32, first, last int64) {
 	if byReply {
 		if is = dissect.OutcomeChallenged; e != nil {
 			e.v.rejected += uint64(n)
@@ -1076,6 +1076,10 @@ func (a *Aggregate) became(k *kind, e *entry[server], is dissect.Outcome, byRepl
 		}
 	}
 	e.v.fates[is] += uint64(n)
+	e.v.proved[proof].Requests += uint64(n)
+	if is == dissect.OutcomeAnswered {
+		e.v.proved[proof].Complete += uint64(n)
+	}
 	if !e.v.began { // it was asked before what is counted
 		e.v.at(last)
 	}

@@ -340,6 +340,9 @@ func (a *Aggregate) codeServer(c *codec, v *server) {
 	c.index(&v.protocol, c.numNames)
 	numbers(c, &v.requests, &v.replies, &v.challenges, &v.bytesIn, &v.bytesOut, &v.spare.in, &v.spare.out, &v.incomplete, &v.rejected, &v.bounced, &v.large)
 	numbers(c, pointers(v.fates[:])...)
+	for i := range v.proved {
+		numbers(c, &v.proved[i].Requests, &v.proved[i].Complete)
+	}
 	v.clients.code(c, &a.sketches)
 	for i := range v.kinds {
 		k := &v.kinds[i]

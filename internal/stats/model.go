@@ -174,6 +174,7 @@ type Server struct {
 	Replies    uint64        `json:"replies"`
 	Unknown    uint64        `json:"unknown"` // datagrams to it that no protocol recognises
 	Outcome    Outcome       `json:"outcome"`
+	ByProof    Proofs        `json:"by_proof"`
 	Clients    Distinct      `json:"clients"`
 	BytesIn    uint64        `json:"bytes_in"`
 	BytesOut   uint64        `json:"bytes_out"`
@@ -185,6 +186,20 @@ type Server struct {
 	Error      uint64        `json:"error"`
 	// ByInterval has the requests, replies, unanswered requests, and bytes in and out of each interval.
 	ByInterval []Cell `json:"by_interval"`
+}
+
+// Proofs count requests by what shows that their address hears the server, without those that repeat one or of which nobody knows what became.
+type Proofs struct {
+	Proven     Proved `json:"proven"`     // they return a challenge of the server
+	Vouched    Proved `json:"vouched"`    // others of the same address, about the same time, are proven
+	Unproven   Proved `json:"unproven"`   // the server asks for no proof, or did not reply
+	Unreturned Proved `json:"unreturned"` // they got a challenge and did not return it
+}
+
+// A Proved counts requests, and those with a whole answer.
+type Proved struct {
+	Requests uint64 `json:"requests"`
+	Complete uint64 `json:"complete"`
 }
 
 // A Client is an address that asks.

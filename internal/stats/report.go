@@ -1,7 +1,9 @@
 package stats
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"net/netip"
@@ -310,7 +312,7 @@ func (r *reporting) listServers() {
 		s := Server{
 			Address: r.address(e), Protocol: r.a.protocols[v.protocol-1], Name: string(r.name(v.appendPlain(nil, v.name))), Map: string(r.name(v.appendPlain(nil, v.mapName))), Players: int(v.players) - 1,
 			Requests: v.requests, Replies: v.replies, Unknown: v.strays(), Outcome: v.fates.of(v.requests), Clients: v.sources(), BytesIn: v.bytesIn, BytesOut: v.bytesOut,
-			ICMP: v.says(), Incomplete: v.incomplete, Home: r.home(e), Error: e.err,
+			ByProof: Proofs{v.proved[proven], v.proved[vouched], v.proved[unproven], v.proved[unreturned]}, ICMP: v.says(), Incomplete: v.incomplete, Home: r.home(e), Error: e.err,
 		}
 		var l *cells
 		if v.more != nil {
@@ -472,6 +474,21 @@ func (r *reporting) unclear() {
 	if slices.ContainsFunc(r.Clients, func(c Client) bool { return c.Error > 0 }) {
 		say("There were more clients than the table holds: the busiest are listed, each with the number of messages that it may lack.")
 	}
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (e *Evidence) UnmarshalJSON(b []byte) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	_, err := d.Token()
+	for err == nil && d.More() {
+		var name json.Token
+		if name, err = d.Token(); err == nil {
+			n := Number{Name: fmt.Sprint(name)}
+			err = d.Decode(&n.Value)
+			*e = append(*e, n)
+		}
+	}
+	return err
 }
 
 // MarshalJSON writes the numbers as an object in their order.

@@ -45,6 +45,7 @@ type tally struct {
 	heard      *heard
 	stray      *stray // in the sum of all shards
 	fates      fates
+	proved     [proofs]Proved
 }
 
 // A heard is what others say of a server, and what few servers need.
@@ -302,6 +303,10 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	s.rejected += o.rejected
 	s.bounced += o.bounced
 	s.large += o.large
+	for i := range s.proved {
+		s.proved[i].Requests += o.proved[i].Requests
+		s.proved[i].Complete += o.proved[i].Complete
+	}
 	for _, k := range o.kinds {
 		if k.kind == 0 {
 			break

@@ -36,7 +36,7 @@ type Unit struct {
 }
 
 // magic begins the file; a change of what follows changes its last byte.
-const magic = "qdissect aggregate 2\n"
+const magic = "qdissect aggregate 3\n"
 
 // The limits of what is read.
 const (

@@ -73,8 +73,13 @@ func pages(t *testing.T) []string {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
+	cmd = exec.Command(program, "report", "--compare", "-o", filepath.Join(dir, "real-compare.html"), "testdata/pcaps/a2s/trouble.pcap", "testdata/pcaps/hostile/strings.pcap")
+	cmd.Dir = filepath.Join("..", "..", "..")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	found, _ := filepath.Glob(filepath.Join(dir, "*.html"))
-	if len(found) < 8 {
+	if len(found) < 9 {
 		t.Fatalf("%d pages", len(found))
 	}
 	return append(found, others...)

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/tools/scenes"
+)
+
+// ruled writes a scene in whose second half a rule lets so many datagrams per second to the attacked server pass; 0 is no rule. What the rule
+// drops gets no reply, and its sender gives up for 3 seconds. A capture before the rule has what it drops.
+func ruled(t *testing.T, name, scene string, seed uint64, perSecond int, before bool) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	f := must.Get(os.Create(path))(t)
+	defer f.Close()
+	s := must.Get(scenes.Find(scene))(t)
+	o := scenes.Options{Seed: seed, Span: 40 * time.Second, Clients: 600, Rate: 300}
+	var target [6]byte // address and port
+	most := map[[6]byte]int{}
+	end := func(b []byte) [6]byte { return [6]byte(b) }
+	of := func(frame []byte) (src, dst [6]byte) {
+		var b [12]byte
+		copy(b[:], frame[26:30])
+		copy(b[4:], frame[34:36])
+		copy(b[6:], frame[30:34])
+		copy(b[10:], frame[36:38])
+		return end(b[:6]), end(b[6:])
+	}
+	must.Get(s.Play(o, func(p *scenes.Packet) error {
+		if p.ToServer && binary.BigEndian.Uint16(p.Frame[12:]) == 0x800 {
+			_, dst := of(p.Frame)
+			if most[dst]++; most[dst] > most[target] {
+				target = dst
+			}
+		}
+		return nil
+	}))(t)
+	w := mkpcap.NewWriter(f, mkpcap.Options{})
+	gone := map[[6]byte]time.Time{}
+	tokens, last := float64(perSecond), time.Time{}
+	must.Get(s.Play(o, func(p *scenes.Packet) error {
+		src, dst := of(p.Frame)
+		switch {
+		case perSecond == 0:
+		case src == target && p.At.Sub(gone[dst]) < 3*time.Second:
+			return nil
+		case dst == target && p.At.Sub(gone[src]) < 3*time.Second:
+			return nil
+		case dst == target:
+			tokens = min(float64(perSecond), tokens+float64(perSecond)*p.At.Sub(last).Seconds())
+			if last = p.At; tokens < 1 {
+				if gone[src] = p.At; before {
+					break
+				}
+				return nil
+			}
+			tokens--
+		}
+		w.Frame(p.At, p.Frame)
+		return w.Err()
+	}))(t)
+	return path
+}
+
+// TestCompare compares what happened without a rule and with one with its goldens: the first lines say whether it helped and whom it cost.
+func TestCompare(t *testing.T) {
+	dir := must.Get(filepath.Abs(filepath.Join("testdata", "report")))(t)
+	flood := ruled(t, "flood.pcap", "forged-challenged", 1, 0, false)
+	for _, c := range []struct{ name, before, after, helped, cost string }{
+		{"limit", flood, ruled(t, "limit.pcap", "forged-challenged", 2, 20, false), "yes", "some"},
+		{"limit-on-host", flood, ruled(t, "limit.pcap", "forged-challenged", 2, 20, true), "yes", "some"},
+		{"over", flood, ruled(t, "quiet.pcap", "quiet", 2, 0, false), "yes", "none"},
+		{"same", flood, ruled(t, "flood.pcap", "forged-challenged", 2, 0, false), "no", "none"},
+		{"open", ruled(t, "open.pcap", "forged-open", 1, 0, false), ruled(t, "limit.pcap", "forged-open", 2, 20, false), "yes", "some"},
+		{"reflection", ruled(t, "reflection.pcap", "reflection", 1, 0, false), ruled(t, "quiet.pcap", "quiet", 2, 0, false), "yes", "cannot_tell"},
+		{"greedy", ruled(t, "greedy.pcap", "greedy", 1, 0, false), ruled(t, "quiet.pcap", "quiet", 2, 0, false), "yes", "none"},
+		{"quiet", ruled(t, "quiet.pcap", "quiet", 1, 0, false), ruled(t, "quiet.pcap", "quiet", 2, 0, false), "nothing_to_stop", "none"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := outputOf(t, "report", "--compare", c.before, c.after)
+			compare(t, filepath.Join(dir, "compare-"+c.name+".txt"), text)
+			checkSafe(t, c.name, text)
+			var got stats.Comparison
+			must.Do(t, json.Unmarshal([]byte(outputOf(t, "report", "--compare", "--format", "json", c.before, c.after)), &got))
+			if got.Helped != c.helped || got.Cost != c.cost || got.Schema != stats.ComparisonSchema {
+				t.Errorf("it helped: %s, want %s; it cost: %s, want %s", got.Helped, c.helped, got.Cost, c.cost)
+			}
+			page := spokenPage(t, outputOf(t, "report", "--compare", "--format", "html", c.before, c.after))
+			for _, s := range got.Answer {
+				if !strings.Contains(strings.Join(strings.Fields(page), " "), s) {
+					t.Errorf("the page lacks %q:\n%s", s, page)
+				}
+			}
+			if strings.Contains(page, "<script") || len(page) < 500 {
+				t.Errorf("%d bytes of page", len(page))
+			}
+		})
+	}
+	// Reports that were kept say the same as their captures, as far as they list servers.
+	saved := filepath.Join(t.TempDir(), "saved.json")
+	outputOf(t, "report", flood, "-o", saved)
+	if one, other := outputOf(t, "report", "--compare", flood, flood), outputOf(t, "report", "--compare", saved, flood); one != other {
+		t.Errorf("a report that was kept:\n%s\nits capture:\n%s", other, one)
+	}
+	must.Do(t, os.WriteFile(saved, []byte(`{"type":"why"}`), 0o600))
+	if _, errs, code := runIn(t, ".", "report", "--compare", saved, flood); code != exitTrouble || !strings.Contains(errs, "not a report of qdissect") {
+		t.Errorf("status %d: %s", code, errs)
+	}
+	if _, errs, _ := runIn(t, ".", "report", "--compare", flood); !strings.Contains(errs, "--compare needs two files") {
+		t.Error(errs)
+	}
+}
+
+// spokenPage returns the text of a page.
+func spokenPage(t *testing.T, page string) string {
+	t.Helper()
+	return text(must.Get(html.Parse(strings.NewReader(page)))(t))
+}

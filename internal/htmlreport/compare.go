@@ -1,0 +1,52 @@
+package htmlreport
+
+import (
+	"bytes"
+	_ "embed" // for the page
+	"html/template"
+	"io"
+
+	"github.com/qdissect/qdissect/internal/stats"
+)
+
+//go:embed compare.tmpl
+var compareTemplate string
+
+// WriteComparison writes a comparison of reports as a page without scripts.
+func WriteComparison(w io.Writer, c *stats.Comparison) error {
+	p := struct {
+		page
+		*stats.Comparison
+		Tone, Head string
+	}{Comparison: c, Tone: "unsure"}
+	p.Style = template.CSS(ownStyle)
+	p.Policy = "default-src 'none'; style-src " + hash(string(p.Style)) + "; img-src data:; base-uri 'none'; form-action 'none'"
+	switch {
+	case c.Helped == "no":
+		p.Tone, p.Head = "bad", "It did not help"
+	case c.Helped == "nothing_to_stop":
+		p.Head = "There was nothing to stop"
+	case c.Cost == "some":
+		p.Tone, p.Head = "warn", "It helped, and honest clients paid"
+	case c.Cost == "cannot_tell":
+		p.Tone, p.Head = "warn", "It helped"
+	default:
+		p.Tone, p.Head = "good", "It helped, and cost honest clients nothing"
+	}
+	if c.Helped == "in_part" {
+		p.Tone, p.Head = "warn", p.Head+" (in part)"
+	}
+	t, err := template.New("compare").Funcs(p.funcs()).Parse(pageTemplate)
+	if err == nil {
+		t, err = t.Parse(compareTemplate)
+	}
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, "comparison", p); err != nil {
+		return err
+	}
+	_, err = w.Write(b.Bytes())
+	return err
+}
