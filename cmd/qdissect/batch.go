@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/qdissect/qdissect/internal/lazyregexp"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/tables"
 	"github.com/qdissect/qdissect/internal/whole"
@@ -251,34 +250,14 @@ func identity() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum, err := programSum(path)
-	return versionText() + " " + sum, err
-}
-
-// buildID matches what the go command writes near the start of a program, whatever its
-// format. The last of the four hashes is that of the whole program.
-var buildID = lazyregexp.New(`Go(\x00\x00| build ID: ")[\w-]{20}(/[\w-]{20}){3}`)
-
-// programSum returns a checksum that differs between programs. It reads the start of the
-// file if that has a build ID, because all of it takes longer than many captures.
-func programSum(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, 32<<10))
-	if err != nil {
-		return "", err
-	}
 	h := sha256.New()
-	h.Write(head)
-	if !buildID().Match(head) {
-		if _, err := io.Copy(h, f); err != nil {
-			return "", err
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8]), nil
+	_, err = io.Copy(h, f)
+	return versionText() + " " + hex.EncodeToString(h.Sum(nil)[:8]), err
 }
 
 func stampOf(output string) string {

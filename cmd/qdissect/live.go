@@ -166,7 +166,7 @@ func (o *liveOptions) open(c *chooser) (*capture.Live, error) {
 	switch {
 	case errors.Is(err, fs.ErrPermission) && o.netns == "":
 		return nil, errors.New(rights(o.interfaces[0]))
-	case errors.As(err, new(*capture.NamespaceError)), errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission):
 		return nil, o.forbidden(err)
 	case errors.Is(err, fs.ErrNotExist):
 		var known []string

@@ -90,7 +90,7 @@ type Live struct {
 	err     error
 }
 
-// An InterfaceError is an error of one interface. errors.Is finds [fs.ErrPermission] if
+// An InterfaceError is an error of one interface, or of a network namespace. errors.Is finds [fs.ErrPermission] if
 // privileges are missing, and [fs.ErrNotExist] if there is no such interface.
 type InterfaceError struct {
 	Interface string
@@ -101,20 +101,6 @@ func (e *InterfaceError) Error() string { return e.Interface + ": " + e.Err.Erro
 
 // Unwrap returns the cause.
 func (e *InterfaceError) Unwrap() error { return e.Err }
-
-// A NamespaceError is an error of a network namespace. errors.Is finds [fs.ErrPermission]
-// if privileges are missing.
-type NamespaceError struct {
-	Namespace string
-	Err       error
-}
-
-func (e *NamespaceError) Error() string {
-	return "network namespace " + e.Namespace + ": " + e.Err.Error()
-}
-
-// Unwrap returns the cause.
-func (e *NamespaceError) Unwrap() error { return e.Err }
 
 // Errors of interfaces.
 var (
@@ -132,9 +118,17 @@ func (noInterface) Error() string { return "no such interface" }
 // Is makes errors.Is match fs.ErrNotExist, whose own text is about files.
 func (noInterface) Is(target error) bool { return target == fs.ErrNotExist }
 
+// enter opens a network namespace.
+func enter(name string) (*namespace, error) {
+	ns, err := openNamespace(name)
+	if err != nil {
+		return nil, &InterfaceError{"network namespace " + name, err}
+	}
+	return ns, nil
+}
+
 // OpenLive starts a capture. Frames that passed before it returns are dropped. Errors of
-// an interface are of type [*InterfaceError], those of the network namespace of type
-// [*NamespaceError].
+// an interface and of the network namespace are of type [*InterfaceError].
 func OpenLive(o LiveOptions) (*Live, error) {
 	if len(o.Interfaces) == 0 {
 		return nil, errors.New("no interface given")
@@ -151,9 +145,9 @@ func OpenLive(o LiveOptions) (*Live, error) {
 	if o.Ring <= 0 {
 		o.Ring = DefaultRing
 	}
-	ns, err := openNamespace(o.Namespace)
+	ns, err := enter(o.Namespace)
 	if err != nil {
-		return nil, &NamespaceError{o.Namespace, err}
+		return nil, err
 	}
 	l := &Live{names: o.Interfaces, ns: ns, began: time.Now()}
 	l.asked = l.began
@@ -287,9 +281,9 @@ func (l *Live) Close() error {
 // Interfaces returns the interfaces of this machine, in a network namespace as in
 // [LiveOptions].
 func Interfaces(namespace string) (list []Interface, err error) {
-	ns, err := openNamespace(namespace)
+	ns, err := enter(namespace)
 	if err != nil {
-		return nil, &NamespaceError{namespace, err}
+		return nil, err
 	}
 	defer ns.close()
 	err = ns.do(func() error {

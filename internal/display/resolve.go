@@ -89,7 +89,6 @@ var wiresharks = map[string]string{
 
 // unknownName is the complaint about a name.
 func (d dictionary) unknownName(full string, keys []string) string {
-	top := keys[0]
 	if slices.Contains(findingIDs(), full) {
 		return full + " is a finding: use finding == " + full
 	}
@@ -106,39 +105,31 @@ func (d dictionary) unknownName(full string, keys []string) string {
 	if here := wiresharks[full]; here != "" {
 		return why + "; did you mean " + here + "?"
 	}
-	var names []string
+	names := slices.DeleteFunc(slices.Clone(protocolNames()), func(name string) bool { return name == "unknown" })
 	for _, e := range envelopeEntries() {
 		names = append(names, e.name)
 	}
-	if len(keys) > 1 {
-		if near := nettext.Closest(top, protocolNames()); near != "" { // a2q.map
-			if p := protocolOf(near); p != nil {
-				rest := full[len(top)+1:]
-				if places := d.catalog(p).places[rest]; len(places) > 0 {
-					return why + "; did you mean " + p.JSONKey() + "." + rest + "?"
-				}
-			}
-		}
-	}
-	if near := nettext.Closest(full, append(names, protocolNames()...)); near != "" && near != "unknown" && nettext.Distance(full, near, 3) < 3 {
-		return why + "; did you mean " + near + "?"
-	}
-	// A field without its protocol.
-	var found []string
+	var fields, found []string // of all protocols, and those with the name
 	for _, p := range all.Protocols() {
-		if c := d.catalog(p); len(c.places[full]) > 0 {
+		c := d.catalog(p)
+		for _, path := range c.paths {
+			fields = append(fields, p.JSONKey()+"."+path)
+		}
+		if len(c.places[full]) > 0 {
 			found = append(found, p.JSONKey()+"."+full)
 		}
 	}
-	if len(found) > 0 {
-		more := ""
-		if len(found) > 3 {
-			more = fmt.Sprintf(" or another of %d", len(found))
-			found = found[:3]
-		}
-		return why + "; did you mean " + strings.Join(found, ", ") + more + "?"
+	near := nettext.Closest(full, names)
+	switch few := min(len(found), 3); {
+	case near != "" && nettext.Distance(full, near, 3) < 3:
+	case few < len(found):
+		near = strings.Join(found[:few], ", ") + fmt.Sprintf(" or another of %d", len(found))
+	case few > 0:
+		near = strings.Join(found, ", ")
+	case near == "" && len(keys) > 1:
+		near = nettext.Closest(full, fields)
 	}
-	if near := nettext.Closest(full, append(names, protocolNames()...)); near != "" && near != "unknown" {
+	if near != "" {
 		return why + "; did you mean " + near + "?"
 	}
 	return why + "; fields of a protocol are PROTOCOL.NAME, such as a2s.map, and those of a server are server.NAME"
