@@ -137,48 +137,39 @@ func parseNum(s string) (num, bool) {
 // factors are the units of amounts.
 var factors = map[string]int64{"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40}
 
-// units are the units of time.
-var units = map[string]time.Duration{
-	"ns": time.Nanosecond, "us": time.Microsecond, "µs": time.Microsecond, "μs": time.Microsecond, "ms": time.Millisecond,
-	"s": time.Second, "m": time.Minute, "h": time.Hour,
-}
-
 // parse parses a number with its unit for the field. A reason why it is none may be "".
 func (r *read) parse(s string) (n num, ok bool, why string) {
 	if n, ok = parseNum(s); ok {
 		if r.strict && n.f != 0 {
 			return n, false, "a unit is missing: " + s + "ms, for example; rtt_ns has nanoseconds without one"
 		}
-		if r.most > 0 && (n.f < 0 || n.f > float64(r.most)) {
-			return n, false, "it is at most " + strconv.FormatUint(r.most, 10)
-		}
-		return n, true, ""
+		return r.within(n)
+	}
+	if d, err := time.ParseDuration(s); err == nil && r.unit > 0 {
+		return intOf(int64(d)).per(int64(r.unit)), true, ""
 	}
 	head := strings.TrimRightFunc(s, unicode.IsLetter)
 	unit := s[len(head):]
-	n, ok = parseNum(head)
-	if !ok || unit == "" {
-		if d, err := time.ParseDuration(s); err == nil && r.unit > 0 { // 1m30s
-			return intOf(int64(d)).per(int64(r.unit)), true, ""
-		}
+	if n, ok = parseNum(head); !ok || unit == "" {
 		return n, false, ""
 	}
-	scale, isTime := units[unit]
+	_, noTime := time.ParseDuration("1" + unit)
 	factor, isAmount := factors[strings.TrimSuffix(strings.ToLower(unit), "b")]
-	isAmount = isAmount && unit != "m"
 	switch {
-	case r.unit > 0 && isTime:
-		return n.times(int64(scale)).per(int64(r.unit)), true, ""
 	case r.unit > 0:
 		return n, false, "the units of time are ns, us, ms, s, m and h"
-	case isTime && unit == "m":
+	case unit == "m":
 		return n, false, "m is minutes, and M a million"
-	case isTime:
+	case noTime == nil:
 		return n, false, "it has no unit of time"
 	case !isAmount:
 		return n, false, "the units are k, M and G, or KiB, MiB and GiB"
 	}
-	n = n.times(factor)
+	return r.within(n.times(factor))
+}
+
+// within says whether a number is one that the field can have.
+func (r *read) within(n num) (_ num, ok bool, why string) {
 	if r.most > 0 && (n.f < 0 || n.f > float64(r.most)) {
 		return n, false, "it is at most " + strconv.FormatUint(r.most, 10)
 	}

@@ -1,12 +1,14 @@
 package display
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/internal/filter"
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -337,6 +339,9 @@ const (
 	stops = blanks + "()=!<>~,&|\"'"
 )
 
+// signs matches an operator or a sign at the start of a text.
+var signs = lazyregexp.New(`^(?:[=!<>]=|[!=]~|&&|\|\||[=<>~()!,{}])`)
+
 // maxText is the number of bytes of an expression.
 const maxText = 64 << 10
 
@@ -347,65 +352,45 @@ func (p *parser) lex() error {
 		return p.fail(token{kind: word, size: len(s)}, "the expression is longer than %d bytes", maxText)
 	}
 	braces := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		t := token{kind: sign, at: i, size: 1}
-		two := ""
-		if i+1 < len(s) {
-			two = s[i : i+2]
+	for i := 0; ; {
+		rest := strings.TrimLeft(s[i:], blanks)
+		if i = len(s) - len(rest); rest == "" {
+			p.tokens = append(p.tokens, token{kind: end, at: len(s)})
+			return nil
 		}
+		t := token{kind: sign, text: signs().FindString(rest), at: i}
+		t.size = len(t.text)
+		ends := stops
 		switch {
-		case strings.IndexByte(blanks, c) >= 0:
-			i++
-			continue
-		case c == '"' || c == '\'':
-			n, text := quotedText(s[i:])
-			t.kind, t.text, t.size = quoted, text, n
-			if n == 0 {
-				t.size = len(s) - i
+		case rest[0] == '"' || rest[0] == '\'':
+			if t.size, t.text = quotedText(rest); t.size == 0 {
+				t.size = len(rest)
 				return p.fail(t, "unclosed quotation mark")
 			}
-		case slices.Contains([]string{"==", "!=", "<=", ">=", "!~", "=~"}, two):
-			if t.kind, t.text, t.size = operator, two, 2; two == "=~" {
-				t.text = "~"
-			}
-		case two == "&&" || two == "||":
-			t.kind, t.text, t.size = sign, two, 2
-		case strings.IndexByte("=<>~", c) >= 0:
-			t.kind, t.text = operator, s[i:i+1]
-			if c == '=' {
-				t.text = "=="
-			}
-		case strings.IndexByte("()!,{", c) >= 0, c == '}' && braces > 0:
-			switch c {
-			case '{':
-				braces++
-			case '}':
-				braces--
-			}
-			t.kind, t.text = sign, s[i:i+1]
-		case strings.IndexByte(stops, c) >= 0:
-			return p.fail(t, "%q is not an operator; use and, or, && or ||", s[i:i+1])
-		default:
-			end := stops
+			t.kind = quoted
+		case t.text == "{":
+			braces++
+		case t.text == "}" && braces > 0:
+			braces--
+		case t.text == "}" || t.text == "" && strings.IndexByte(stops, rest[0]) < 0:
 			if braces > 0 {
-				end += "}"
+				ends += "}"
 			}
-			n := strings.IndexAny(s[i:], end)
-			if n < 0 {
-				n = len(s) - i
+			if t.kind, t.size = word, strings.IndexAny(rest, ends); t.size < 0 {
+				t.size = len(rest)
 			}
-			if !utf8.ValidString(s[i : i+n]) {
-				t.size = n
+			if t.text = rest[:t.size]; !utf8.ValidString(t.text) {
 				return p.fail(t, "the expression is not valid UTF-8")
 			}
-			t.kind, t.text, t.size = word, s[i:i+n], n
+		case t.text == "":
+			t.size = 1
+			return p.fail(t, "%q is not an operator; use and, or, && or ||", rest[:1])
+		case strings.ContainsAny(t.text, "=<>~"):
+			t.kind, t.text = operator, cmp.Or(map[string]string{"=": "==", "=~": "~"}[t.text], t.text)
 		}
 		i += t.size
 		p.tokens = append(p.tokens, t)
 	}
-	p.tokens = append(p.tokens, token{kind: end, at: len(s)})
-	return nil
 }
 
 // quotedText returns the length of a quoted text and its content, 0 if it is not closed.
