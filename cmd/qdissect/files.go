@@ -165,7 +165,7 @@ type frameFile interface {
 	Close() error
 }
 
-// A stream is standard output.
+// A stream is one file, such as standard output.
 type stream struct{ *capture.Writer }
 
 func (s stream) Save(f *capture.Frame) error { return s.Write(f) }

@@ -63,16 +63,11 @@ func (w *watching) spill(name string, s *top.Snapshot) error {
 		return err
 	}
 	o := w.again(s).Only(func(_, _ netip.AddrPort) bool { return false })
-	o.Out, o.Save = io.Discard, &pipeline.Saving{Saver: saveTo{out}}
+	o.Out, o.Save = io.Discard, &pipeline.Saving{Saver: stream{out}}
 	o.Reporter, o.Trouble = w.run.Reporter, func(error) {}
 	_, err = pipeline.Run(o)
 	return errors.Join(err, out.Close())
 }
-
-// saveTo is a [pipeline.Saver].
-type saveTo struct{ *capture.Writer }
-
-func (s saveTo) Save(f *capture.Frame) error { return s.Write(f) }
 
 // export writes a view as JSON, or a report in the format that the name says.
 func (w *watching) export(name string, view any) (string, error) {

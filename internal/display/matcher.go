@@ -30,7 +30,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/nettext"
-	"github.com/qdissect/qdissect/report"
 )
 
 // A Filter is a compiled expression. It may be used by several goroutines at once.
@@ -303,35 +302,6 @@ func (c *cond) textual(s string) bool {
 // looks reports whether a text has the part, or what the regular expression describes.
 func (c *cond) looks(s string) bool {
 	return c.re != nil && c.re.MatchString(s) || c.part != "" && strings.Contains(s, c.part)
-}
-
-// Reporter returns a reporter that passes what matches to r.
-func (f *Filter) Reporter(r report.Reporter) report.Reporter { return &reporter{r, f.Matcher()} }
-
-type reporter struct {
-	report.Reporter
-	m *Matcher
-}
-
-func (r *reporter) Record(rec *dissect.Record) error {
-	if !r.m.Record(rec) {
-		return nil
-	}
-	return r.Reporter.Record(rec)
-}
-
-func (r *reporter) Unknown(u *dissect.Unknown) error {
-	if !r.m.Unknown(u) {
-		return nil
-	}
-	return r.Reporter.Unknown(u)
-}
-
-func (r *reporter) Finding(f *dissect.FlowFinding) error {
-	if !r.m.Finding(f) {
-		return nil
-	}
-	return r.Reporter.Finding(f)
 }
 
 // A class is a type of values, as comparisons see it.

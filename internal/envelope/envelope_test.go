@@ -21,6 +21,19 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
+// chosen passes on the messages that match.
+type chosen struct {
+	report.Reporter
+	matcher *display.Matcher
+}
+
+func (c *chosen) Record(r *dissect.Record) error {
+	if !c.matcher.Record(r) {
+		return nil
+	}
+	return c.Reporter.Record(r)
+}
+
 // trees is a reporter that writes messages as trees.
 type trees struct {
 	report.Reporter
@@ -73,7 +86,7 @@ func TestNewKey(t *testing.T) {
 		columns = append(columns, c)
 	}
 	text.Reset()
-	output(t, &text, func() report.Reporter { return f.Reporter(display.NewRows(columns, display.RowOptions{})) })
+	output(t, &text, func() report.Reporter { return &chosen{display.NewRows(columns, display.RowOptions{}), f.Matcher()} })
 	if got := strings.Split(text.String(), "\n"); len(got) < 2 || got[0] != "reply\t72\ttrue" {
 		t.Errorf("-Y and -o fields: %q", got)
 	}

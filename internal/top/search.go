@@ -93,21 +93,11 @@ const (
 type search struct {
 	report.Reporter
 	sel     Selection
-	chosen  report.Reporter // calls hit if the expression matches, nil without one
-	hits    bool
-	end     error // ends the run
+	matcher *display.Matcher // of the expression, nil without one
+	end     error            // ends the run
 	record  func(r *dissect.Record, matches bool)
 	finding func(f *dissect.FlowFinding, matches bool)
 }
-
-// hit is the reporter that a filter passes what matches to.
-type hit struct {
-	report.Reporter
-	s *search
-}
-
-func (h hit) Record(*dissect.Record) error       { h.s.hits = true; return nil }
-func (h hit) Finding(*dissect.FlowFinding) error { h.s.hits = true; return nil }
 
 // run reads everything that a snapshot holds.
 func (s *search) run(o pipeline.Options) error {
@@ -117,7 +107,7 @@ func (s *search) run(o pipeline.Options) error {
 		if err != nil {
 			return err
 		}
-		s.chosen, o.Analysis.Tree = f.Reporter(hit{s.Reporter, s}), true
+		s.matcher, o.Analysis.Tree = f.Matcher(), true
 	}
 	o = o.Only(s.sel.ends)
 	o.Out, o.Workers, o.Reporter = io.Discard, 1, func() report.Reporter { return s }
@@ -127,29 +117,16 @@ func (s *search) run(o pipeline.Options) error {
 	return cmp.Or(err, trouble)
 }
 
-// matches reports whether the expression matches what pass passes.
-func (s *search) matches(pass func() error) (bool, error) {
-	if s.chosen == nil {
-		return true, nil
-	}
-	s.hits = false
-	err := pass()
-	return s.hits, err
-}
-
 func (s *search) Record(r *dissect.Record) error {
-	ok, err := s.matches(func() error { return s.chosen.Record(r) })
-	s.record(r, ok)
-	return cmp.Or(err, s.end)
+	s.record(r, s.matcher == nil || s.matcher.Record(r))
+	return s.end
 }
 
 func (s *search) Finding(f *dissect.FlowFinding) error {
-	if !s.sel.ends(f.Src, f.Dst) {
-		return nil
+	if s.sel.ends(f.Src, f.Dst) {
+		s.finding(f, s.matcher == nil || s.matcher.Finding(f))
 	}
-	ok, err := s.matches(func() error { return s.chosen.Finding(f) })
-	s.finding(f, ok)
-	return err
+	return nil
 }
 
 // Filtered makes a report of the messages that match an expression. What became of requests is not counted.
@@ -281,7 +258,7 @@ func Ladder(o pipeline.Options, sel Selection) (lines []Line, left int, err erro
 	s.record = func(r *dissect.Record, ok bool) {
 		l := Line{
 			Frame: r.Frame, Time: r.Time, Up: r.Src == sel.Client, Message: r.Type.Title, Contents: string(r.AppendContents(nil)),
-			Length: r.Length, Matches: ok && s.chosen != nil,
+			Length: r.Length, Matches: ok && s.matcher != nil,
 		}
 		if r.TimeKnown {
 			l.RTT = r.RTT
@@ -292,7 +269,7 @@ func Ladder(o pipeline.Options, sel Selection) (lines []Line, left int, err erro
 		add(l)
 	}
 	s.finding = func(f *dissect.FlowFinding, ok bool) {
-		l := Line{Frame: f.Frame, Time: f.Time, Up: f.Src == sel.Client, Matches: ok && s.chosen != nil}
+		l := Line{Frame: f.Frame, Time: f.Time, Up: f.Src == sel.Client, Matches: ok && s.matcher != nil}
 		if l.found(&f.Finding); len(l.Findings) > 0 {
 			add(l)
 		}
