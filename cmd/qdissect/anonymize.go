@@ -134,16 +134,11 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 	if !o.unverified {
 		a.Witness = anonymize.NewWitness(a)
 	}
-	in, err := openCapture(inName, env)
+	src, err := o.window.open(inName, env)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	src, err := o.window.within(in)
-	if err != nil {
-		return err
-	}
-
+	defer src.Close()
 	return o.write(src, outName, a, env)
 }
 
@@ -216,15 +211,11 @@ func runVerify(args []string, o *anonymizeOptions, env environment) error {
 	if a.Analysis, err = o.protocols.config(); err != nil {
 		return err
 	}
-	in, err := openCapture(args[0], env)
+	src, err := o.window.open(args[0], env)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	src, err := o.window.within(in)
-	if err != nil {
-		return err
-	}
+	defer src.Close()
 	w := anonymize.NewWitness(a)
 	if err := w.Read(src); err != nil {
 		return err

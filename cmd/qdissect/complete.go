@@ -25,8 +25,8 @@ func complete(cmd *cobra.Command) {
 		"as":             protocolNames,
 		"interface":      interfaceNames,
 		"iface":          interfaceNames,
-		"output":         outputsOf(cmd),
-		"format":         formatsOf(cmd),
+		"output":         formatsOf(cmd, "output"),
+		"format":         formatsOf(cmd, "format"),
 		"time":           fixed("r", "d", "a", "ad", "e"),
 		"color":          fixed("auto", "always", "never"),
 		"field":          filterNames,
@@ -67,34 +67,15 @@ func complete(cmd *cobra.Command) {
 	}
 }
 
-// outputsOf returns the values of -o of a command, nil if that names a file.
-func outputsOf(cmd *cobra.Command) func() []string {
-	f := cmd.Flags().Lookup("output")
-	if f == nil || f.DefValue != "text" {
+// formatsOf returns the values of --format or -o that the help of a command names, nil if -o names a file.
+func formatsOf(cmd *cobra.Command, flag string) func() []string {
+	f := cmd.Flags().Lookup(flag)
+	if f == nil || f.DefValue == "" {
 		return nil
 	}
-	return listed(f.Usage, "text", "json", "jsonl", "fields", "parquet")
-}
-
-// formatsOf returns the values of --format.
-func formatsOf(cmd *cobra.Command) func() []string {
-	f := cmd.Flags().Lookup("format")
-	if f == nil {
-		return nil
-	}
-	return listed(f.Usage, "text", "json", "html", "junit", "github")
-}
-
-// listed returns those values that a text names.
-func listed(usage string, values ...string) func() []string {
-	words := strings.FieldsFunc(usage, func(r rune) bool { return r < 'a' || r > 'z' })
-	return func() (list []string) {
-		for _, v := range values {
-			if slices.Contains(words, v) {
-				list = append(list, v)
-			}
-		}
-		return list
+	words := strings.FieldsFunc(f.Usage, func(r rune) bool { return r < 'a' || r > 'z' })
+	return func() []string {
+		return slices.DeleteFunc([]string{"text", "json", "jsonl", "fields", "parquet", "html", "junit", "github"}, func(v string) bool { return !slices.Contains(words, v) })
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -157,15 +158,11 @@ func explainFinding(b *strings.Builder, f *dissect.FindingType) {
 	b.WriteString("\nMeaning and causes\n")
 	wrap(b, f.Doc, "  ")
 	b.WriteString("\nWhat to do\n")
-	advice := f.Advice
-	switch {
-	case advice != "":
-	case f.Severity == dissect.Chat:
-		advice = "Nothing."
-	default:
-		advice = "Nothing, unless something does not work as it should."
+	nothing := "Nothing, unless something does not work as it should."
+	if f.Severity == dissect.Chat {
+		nothing = "Nothing."
 	}
-	wrap(b, advice, "  ")
+	wrap(b, cmp.Or(f.Advice, nothing), "  ")
 	fmt.Fprintf(b, "\nWhere\n  qdissect -Y 'finding == %s' FILE\n", f.ID)
 }
 

@@ -17,14 +17,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// openCapture opens a capture. The name "-" means standard input.
-func openCapture(name string, env environment) (*capture.Reader, error) {
-	if name == "-" {
-		return capture.NewReader(env.in, "standard input")
-	}
-	return capture.Open(name)
-}
-
 // inAndOut checks the two arguments of a command that writes one capture from another.
 func inAndOut(args []string, env environment) (in, out string, err error) {
 	if len(args) != 2 {

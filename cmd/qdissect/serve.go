@@ -268,16 +268,12 @@ func readCaptured(name string, o *serveOptions, env environment) (list []*serve.
 	if err != nil {
 		return nil, false, err
 	}
-	src, err := openCapture(name, env)
+	src, err := o.window.open(name, env)
 	if err != nil {
 		return nil, false, err
 	}
 	defer src.Close()
-	chosen, err := o.window.within(src)
-	if err != nil {
-		return nil, false, err
-	}
-	list, trouble, err := serve.Read(chosen, config)
+	list, trouble, err := serve.Read(src, config)
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", name, err)
 	}

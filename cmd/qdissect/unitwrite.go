@@ -221,9 +221,9 @@ func (m *many) writeCounts(folder string, c *unitfile.Unit, s *unitSummary) erro
 
 // A unitFile is a file of a unit with its sum.
 type unitFile struct {
-	f    *os.File
-	h    hash.Hash
-	size int64
+	io.Writer
+	f *os.File
+	h hash.Hash
 }
 
 func newUnitFile(folder, name string, private bool) (*unitFile, error) {
@@ -232,20 +232,16 @@ func newUnitFile(folder, name string, private bool) (*unitFile, error) {
 		mode = 0o600
 	}
 	f, err := os.OpenFile(filepath.Join(folder, name+whole.Suffix), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	return &unitFile{f: f, h: sha256.New()}, err
-}
-
-// Write implements [io.Writer].
-func (w *unitFile) Write(b []byte) (int, error) {
-	n, err := w.f.Write(b)
-	w.h.Write(b[:n])
-	w.size += int64(n)
-	return n, err
+	h := sha256.New()
+	return &unitFile{io.MultiWriter(f, h), f, h}, err
 }
 
 func (w *unitFile) done(s *unitSummary) error {
-	s.Outputs = append(s.Outputs, written{strings.TrimSuffix(filepath.Base(w.f.Name()), whole.Suffix), w.size, hex.EncodeToString(w.h.Sum(nil))})
-	return errors.Join(w.f.Sync(), w.f.Close())
+	st, err := w.f.Stat()
+	if err == nil {
+		s.Outputs = append(s.Outputs, written{strings.TrimSuffix(filepath.Base(w.f.Name()), whole.Suffix), st.Size(), hex.EncodeToString(w.h.Sum(nil))})
+	}
+	return errors.Join(err, w.f.Sync(), w.f.Close())
 }
 
 func writeUnitFile(folder, name string, b []byte, private bool, s *unitSummary) error {

@@ -63,9 +63,17 @@ func (o *windowOptions) window() (func(first time.Time) (since, until time.Time)
 	return window, nil
 }
 
-// within returns a source of the frames in the window.
-func (o *windowOptions) within(src capture.Source) (capture.Source, error) {
+// open opens a capture, of which the frames in the window are read. The name "-" means standard input.
+func (o *windowOptions) open(name string, env environment) (src capture.Source, err error) {
 	window, err := o.window()
+	if err != nil {
+		return nil, err
+	}
+	if name == "-" {
+		src, err = capture.NewReader(env.in, "standard input")
+	} else {
+		src, err = capture.Open(name)
+	}
 	if err != nil || window == nil {
 		return src, err
 	}

@@ -239,26 +239,18 @@ func (c *cutter) dissect(name string, r report.Reporter) error {
 	return nil
 }
 
-// nothing is a reporter without output.
-type nothing struct{}
-
-func (nothing) Record(*dissect.Record) error       { return nil }
-func (nothing) Unknown(*dissect.Unknown) error     { return nil }
-func (nothing) Finding(*dissect.FlowFinding) error { return nil }
-func (nothing) Begin(report.Capture) error         { return nil }
-func (nothing) End(*report.Summary) error          { return nil }
-func (nothing) Bytes() []byte                      { return nil }
-func (nothing) Reset()                             {}
+// nothing returns a reporter of which no output is read.
+func nothing() report.Reporter { return report.SummaryOnly(report.NewCounts()) }
 
 // A chooser finds the chosen messages.
 type chooser struct {
-	nothing
+	report.Reporter
 	*cutter
 	matcher *display.Matcher // nil chooses nothing
 }
 
 func (c *cutter) chooser() chooser {
-	t := chooser{cutter: c}
+	t := chooser{Reporter: nothing(), cutter: c}
 	if c.o.Filter != nil {
 		t.matcher = c.o.Filter.Matcher()
 	}
@@ -615,7 +607,7 @@ func (c *cutter) says(r *dissect.Record, note []byte) sum {
 
 // A comparer checks the chosen messages in the output.
 type comparer struct {
-	nothing
+	report.Reporter
 	*cutter
 	order  order    // of the frames of the output in the input
 	frames []uint64 // scratch
@@ -637,7 +629,7 @@ func (p *comparer) Record(r *dissect.Record) error {
 
 // compare returns the frames of the chosen messages that differ in the output.
 func (c *cutter) compare(name string) (changed []uint64, err error) {
-	p := comparer{cutter: c, order: c.frames.order()}
+	p := comparer{Reporter: nothing(), cutter: c, order: c.frames.order()}
 	trouble := c.result.Trouble
 	if err := c.dissect(name, &p); err != nil {
 		return nil, err
