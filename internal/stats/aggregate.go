@@ -1019,6 +1019,9 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 // serverOf returns the server of a request that ended, nil if it is forgotten.
 func (a *Aggregate) serverOf(x *dissect.Exchange, t int64) (e *entry[server]) {
 	if e = a.known(&x.Dst); !a.continues {
+		if e != nil && t < e.v.first {
+			return nil // it came before the server was forgotten
+		}
 		return e
 	}
 	if e == nil && a.servers.room() { // nothing came to it since it was asked, in the part before the one before
