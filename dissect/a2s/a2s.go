@@ -320,9 +320,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 	m.Type, m.Body = mUnknown, &d.other
 	r.Find(unknownType, fType, 4, 1, dissect.Num(letter))
-	if r.More() {
-		d.other.Data = r.Rest(fPayload)
-	}
+	d.other.Data = core.Remaining(r, fPayload)
 }
 
 // readChallenge reads the challenge of a request. The values -1 and 0 ask for a
@@ -388,9 +386,7 @@ func (d *decoder) decodeInfoRequest(r *dissect.Reader, m *dissect.Message) {
 			r.Find(requestBogus, fChallenge, at, 4, dissect.Num(q.Challenge.Value))
 		}
 	}
-	if r.More() {
-		q.Padding = len(r.Rest(fPadding))
-	}
+	q.Padding = len(core.Remaining(r, fPadding))
 }
 
 // connectMagic marks a connection challenge (Source, S2C_MAGICVERSION).
@@ -413,9 +409,7 @@ func (d *decoder) decodeChallengeReply(r *dissect.Reader, m *dissect.Message) {
 		c.Challenge = r.I32(fChallenge)
 		c.ClientChallenge = r.U32(fClientChallenge)
 		c.AuthProtocol = r.U32(fAuthProtocol)
-		if r.More() {
-			r.Rest(fAuthData)
-		}
+		core.Remaining(r, fAuthData)
 	default:
 		c.Challenge = r.I32(fChallenge)
 	}

@@ -220,9 +220,7 @@ func (d *decoder) readServerBrowser(r *dissect.Reader, p *RulesReply) {
 	if short {
 		r.Find(rulesBinaryBroken, fArma, r.Offset(), r.Left(), dissect.Num(r.Offset()))
 	}
-	if r.More() {
-		r.Rest(fArmaLeft)
-	}
+	core.Remaining(r, fArmaLeft)
 	r.End(open)
 	d.arma.dlcs, d.arma.mods, d.arma.sigs = a.DLCs, a.Mods, a.Signatures
 	p.ServerBrowser = dissect.Some(a)

@@ -297,9 +297,7 @@ func (d *decoder) decodeDamaged(r *dissect.Reader, m *dissect.Message) {
 	if size >= goldSrcHeader {
 		damagedHeader(r, m, r.Offset(), d.part.Index, d.part.Total)
 	}
-	if r.More() {
-		d.part.Data = r.Rest(fields.Data())
-	}
+	d.part.Data = core.Remaining(r, fields.Data())
 }
 
 // damagedHeader reports a split header that fits no message. The part does not count as

@@ -169,9 +169,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 			r.Find(short, fCode, 2, 2, dissect.Num(size))
 			m.Type, m.Pair.Asks = mShort, topicShort
 		}
-		if r.More() {
-			r.Rest(fPadding)
-		}
+		core.Remaining(r, fPadding)
 	case code == codeReply:
 		m.Type, m.Body, m.Pair.Answers = mReply, &d.reply, topicPing
 		d.decodeReply(r, m)

@@ -543,7 +543,7 @@ func (d *decoder) extended(r *dissect.Reader, m *dissect.Message, echo Echo) {
 		m.Type, m.Body = mUptimeReply, p
 		if r.More() {
 			p.Mod = dissect.Some(cubecode.Int(r, fMod))
-			modData(r)
+			core.Remaining(r, fModData)
 		}
 		return
 	}
@@ -555,13 +555,6 @@ func (d *decoder) extended(r *dissect.Reader, m *dissect.Message, echo Echo) {
 		d.decodePlayers(r, m, echo)
 	case !r.Failed():
 		r.Note(refused)
-	}
-}
-
-// modData reads what is left.
-func modData(r *dissect.Reader) {
-	if r.More() {
-		r.Rest(fModData)
 	}
 }
 
@@ -592,7 +585,7 @@ func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message, echo Echo
 	}
 	p.Address = r.Bytes(fAddress, 3)
 	r.End(group)
-	modData(r)
+	core.Remaining(r, fModData)
 }
 
 func (d *decoder) decodeTeams(r *dissect.Reader, m *dissect.Message, echo Echo, code int32) {

@@ -188,9 +188,7 @@ func (d *decoder) decodeInfoRequest(r *dissect.Reader, m *dissect.Message) {
 	}
 	q.Challenge = dissect.Some(r.I32(fChallenge))
 	m.Pair.ID = pairID(q.Challenge.Value)
-	if r.More() {
-		q.Padding = len(r.Rest(fPadding))
-	}
+	q.Padding = len(core.Remaining(r, fPadding))
 }
 
 // readVersion reads a protocol version.
@@ -242,7 +240,5 @@ func (d *decoder) decodeWord(_ *dissect.Reader, m *dissect.Message) { m.Body = &
 
 func (d *decoder) decodeOther(r *dissect.Reader, m *dissect.Message) {
 	m.Body = &d.other
-	if r.More() {
-		d.other.Data = r.Rest(fPayload)
-	}
+	d.other.Data = core.Remaining(r, fPayload)
 }

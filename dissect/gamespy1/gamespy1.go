@@ -321,9 +321,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message, end int) 
 	if len(q.Queries) == 0 {
 		r.Note(unknownQuery, dissect.Str(""))
 	}
-	if r.More() {
-		r.Rest(fEnd)
-	}
+	core.Remaining(r, fEnd)
 }
 
 // readQuery reads one query. It returns its word, or nil if the word is unknown.
@@ -424,7 +422,5 @@ func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message, at mark
 		}
 	}
 	r.Seek(at.body)
-	if r.More() {
-		r.Rest(fEnd)
-	}
+	core.Remaining(r, fEnd)
 }

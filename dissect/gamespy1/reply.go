@@ -34,9 +34,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, at markers)
 		d.readPairs(r, p, at)
 	}
 	r.Seek(at.body)
-	if r.More() {
-		r.Rest(fEnd)
-	}
+	core.Remaining(r, fEnd)
 	p.classify(m)
 	d.check(r, p, at, m.Server.Players)
 }

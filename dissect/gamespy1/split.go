@@ -251,9 +251,7 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 			readMarker(r, marker, at, &inPart, p.how, &reported)
 		}
 		joined = d.readBody(r, joined, i, at.body)
-		if r.More() {
-			r.Rest(fPartEnd)
-		}
+		core.Remaining(r, fPartEnd)
 		d.final = d.final || at.final.n > 0
 		last = max(last, p.number)
 		if p.how.joinsPairs() && len(d.segments) > first {

@@ -306,9 +306,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 	if kind == gamespy.TypeHandshake {
 		d.handshake = HandshakeRequest{Session: session}
 		m.Type, m.Body, m.Pair = mHandshake, &d.handshake, dissect.Pair{Asks: topicHandshake, ID: gamespy.ID(session), Challenge: dissect.ChallengeSeed}
-		if r.More() {
-			r.Rest(fPadding)
-		}
+		core.Remaining(r, fPadding)
 		return
 	}
 	q := &d.status
@@ -580,7 +578,5 @@ func (d *decoder) decodeMessage(r *dissect.Reader, _ *dissect.Message) {
 		r.Bytes(fNatNegMagic, len(natNegMagic))
 		d.master.Cookie = dissect.Some(r.U32BE(fCookie))
 	}
-	if r.More() {
-		d.master.Data = r.Rest(fMessage)
-	}
+	d.master.Data = core.Remaining(r, fMessage)
 }

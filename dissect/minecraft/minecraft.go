@@ -124,9 +124,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 		if !r.Failed() {
 			m.Pair.ID = handshakeID(session)
 		}
-		if r.More() {
-			r.Rest(fPadding)
-		}
+		core.Remaining(r, fPadding)
 		return
 	}
 	q := &d.stat
@@ -146,9 +144,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 	rest := r.Peek()
 	q.Challenge = dissect.Some(core.I32BE(r, fChallenge))
 	m.Pair.Challenge, m.Pair.Value = dissect.ChallengeUsed, uint64(uint32(q.Challenge.Value))
-	if r.More() {
-		q.Padding = len(r.Rest(fPadding))
-	}
+	q.Padding = len(core.Remaining(r, fPadding))
 	switch {
 	case n > 4 && isToken(bytes.TrimRight(rest, "\x00")) && len(bytes.TrimRight(rest, "\x00")) > 4:
 		r.Find(tokenText, fChallenge, at, n)

@@ -380,9 +380,7 @@ func readMod(r *dissect.Reader) uint8 {
 
 // rest reads what engines add that are not known.
 func rest(r *dissect.Reader) {
-	if r.More() {
-		r.Rest(fMore)
-	}
+	core.Remaining(r, fMore)
 }
 
 func (d *decoder) decodeAccept(r *dissect.Reader, m *dissect.Message) {

@@ -243,9 +243,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		m.Type, m.Body = mRestart, &d.restart
 		m.Pair.Answers, m.Pair.ID = topicCookie|topicPuzzle, dissect.AnyID
 		r.Note(restart)
-		if r.More() {
-			r.Rest(fRest)
-		}
+		core.Remaining(r, fRest)
 	default:
 		d.unknown.Step = step
 		r.Fail(fStep, "unknown step")

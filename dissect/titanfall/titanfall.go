@@ -221,9 +221,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		if r.More() && !r.Next(0) {
 			d.request.Key, _ = core.CStringOrRest(r, fKey)
 		}
-		if r.More() {
-			d.request.Padding = len(r.Rest(fPadding))
-		}
+		d.request.Padding = len(core.Remaining(r, fPadding))
 	case letter == letterTo:
 		m.Type, m.Body, m.Pair.Answers = mInfoReply, &d.info, topicInfo
 		d.decodeInfo(r, m)

@@ -362,9 +362,7 @@ func (d *decoder) tribes(r *dissect.Reader, m *dissect.Message, t *dissect.Messa
 		s.Password = wire.Known(r, p.Password)
 		p.counts(r)
 		if stated = p.Players; t == mInfoReply {
-			if r.More() {
-				r.Rest(fMore)
-			}
+			core.Remaining(r, fMore)
 		} else {
 			p.tribes(r)
 		}

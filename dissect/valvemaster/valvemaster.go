@@ -282,9 +282,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	if !r.Failed() {
 		r.Find(unknownType, fType, at, 1, dissect.Num(letter))
 	}
-	if r.More() {
-		u.Data = r.Rest(fPayload)
-	}
+	u.Data = core.Remaining(r, fPayload)
 }
 
 // decodeLetter reads a message that is a single letter.

@@ -258,9 +258,7 @@ func (p *Info) first(r *dissect.Reader, byFields bool) {
 	p.Flags |= flags
 	if n := flags &^ known; n != 0 {
 		r.Note(unknownFlags, dissect.Num(n))
-		if r.More() {
-			r.Rest(fields.Data())
-		}
+		core.Remaining(r, fields.Data())
 		return
 	}
 	p.identity(r, flags)

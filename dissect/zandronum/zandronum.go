@@ -383,9 +383,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		if n := r.Left(); n != size && !r.Failed() && !r.Cut() {
 			r.Note(partSizes, dissect.Num(n), dissect.Num(size))
 		}
-		if r.More() {
-			r.Rest(fPiece)
-		}
+		core.Remaining(r, fPiece)
 	case codeServers:
 		r.U32(fCode)
 		d.servers = Servers{Version: r.U16(fMasterVersion)}
@@ -432,9 +430,7 @@ func (d *decoder) decodeQuery(r *dissect.Reader, m *dissect.Message) {
 	if r.More() {
 		q.Segmented = r.U8(fSegmented)
 	}
-	if r.More() {
-		r.Rest(fMore)
-	}
+	core.Remaining(r, fMore)
 }
 
 // AppendSummary appends the flags.

@@ -723,6 +723,14 @@ func (r *Reader) Bytes(f *Field, n int) []byte {
 // Rest reads all unread bytes, possibly none.
 func (r *Reader) Rest(f *Field) []byte { return r.Bytes(f, r.Left()) }
 
+// Remaining reads all unread bytes if there are any.
+func Remaining(r *Reader, f *Field) []byte {
+	if !r.More() {
+		return nil
+	}
+	return r.Rest(f)
+}
+
 // Text reads n bytes of text.
 func (r *Reader) Text(f *Field, n int) string {
 	r.Bytes(f, n)
