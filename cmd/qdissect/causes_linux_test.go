@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -28,8 +29,10 @@ type network struct {
 	fresh  bool   // clients return challenges from another port
 	hasty  bool   // clients close their socket at once
 	pace   time.Duration
-	heard  bool // a reply came
-	abrupt bool // the capture ends with the last request
+	step   float64 // seconds of the film from a request to the next, a half if 0
+	heard  bool    // a reply came
+	abrupt bool    // the capture ends with the last request
+	turn   int     // of the clients
 
 	mu    sync.Mutex
 	clock float64 // seconds of the film at the newest request
@@ -192,7 +195,7 @@ func (s *network) next() {
 	if s.pace > 0 { // in real time
 		s.clock += time.Since(s.since).Seconds()
 	} else {
-		s.clock += .5
+		s.clock += cmp.Or(s.step, .5)
 	}
 	s.since = time.Now()
 	s.moves = append(s.moves, move{s.since, s.clock})
@@ -266,12 +269,14 @@ func byAddress(netip.AddrPort) byte { return 77 }
 func (s *network) ask(n int, server, what string) {
 	s.t.Helper()
 	for i := range n {
-		from, place := fmt.Sprintf(s.from, 1+i%12), onClients
+		s.turn++
+		client, place := (s.turn-1)%12+1, onClients
+		from := fmt.Sprintf(s.from, client)
 		switch {
 		case strings.HasPrefix(server, "127."):
 			from, place = "127.0.0.1", onHost
 		case strings.HasPrefix(server, "["):
-			from = fmt.Sprintf("[2001:db8:7::%d]", 1+i%12)
+			from = fmt.Sprintf("[2001:db8:7::%d]", client)
 		}
 		connected := ""
 		if i%2 > 0 { // both are usual
@@ -309,7 +314,7 @@ func (s *network) exchange(c *net.UDPConn, server, what string) string {
 	if s.clock < 1 || s.heard {
 		wait = 200 * time.Millisecond
 	}
-	if s.pace > 0 {
+	if s.pace > 0 || s.step > 0 {
 		wait = 2 * time.Millisecond
 	}
 	_ = c.SetReadDeadline(time.Now().Add(wait))
@@ -610,6 +615,8 @@ var stagedCauses = []filmCause{
 			s.ask(60, stagedHost, askInfo)
 			s.end()
 		}, nearIs: "works"},
+	{id: "rate_limit", says: "at most 20 replies per second", not: "Crowd", // of a dozen that ask 57 times a second of the film
+		has: hurried(func() func(int, float64) bool { return bucket(20) }), near: hurried(func() func(int, float64) bool { return lossy(.65) }), nearIs: "loss"},
 	{id: "stopped", says: "stopped replying.*none of (29|30) requests", not: "stands in the way|listens",
 		has: func(f *film) {
 			s := f.stage(onHost, "eth0")
@@ -683,6 +690,8 @@ var stagedCauses = []filmCause{
 	{id: "client_ignored", says: "20.7.0.3",
 		has:  acted("|input priority 0: ip saddr 20.7.0.3 drop", open, inquiry{132, askInfo}),
 		near: acted("|input priority 0: ip saddr 20.7.0.13 drop", open, inquiry{132, askInfo}), nearIs: "works"},
+	{id: "client_ignored", says: "none of 36 requests of 12 clients of 20.9.9.0/24.*to 100 % of those of others.*bans or limits that network",
+		has: banned("20.9.9.0/24"), near: banned("20.9.8.0/24"), nearIs: "works"},
 	{id: "loss", says: "only 67 %",
 		has:  acted("|input priority 0: udp dport 27015 numgen inc mod 3 == 0 drop", open, inquiry{60, askInfo}),
 		near: acted("|input priority 0: udp dport 27015 numgen inc mod 30 == 0 drop", open, inquiry{60, askInfo}), nearIs: "works"},
@@ -726,6 +735,43 @@ func acted(rule string, replies func(string, netip.AddrPort) []string, list ...i
 		for _, a := range list {
 			s.heard = false
 			s.ask(a.n, stagedHost, a.what)
+		}
+		s.end()
+	}
+}
+
+// hurried makes clients ask a server 57 times a second of the film, which replies as a limit says.
+func hurried(limit func() func(int, float64) bool) func(*film) {
+	return func(f *film) {
+		s := f.stage(onHost, "eth0")
+		pass := limit()
+		s.serve(stagedHost, func(ask string, from netip.AddrPort) []string {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if !pass(0, s.clock) {
+				return nil
+			}
+			return open(ask, from)
+		})
+		s.step = 1. / 57
+		s.ask(600, stagedHost, askInfo)
+		s.step = 0
+		s.end()
+	}
+}
+
+// banned makes a server to whose host a firewall drops a network, and clients of two, one of which asks little.
+func banned(network string) func(*film) {
+	return func(f *film) {
+		s := f.stage(onHost, "eth0", "|input priority 0: ip saddr "+network+" drop", "ip addr add 20.9.9.254/24 dev toclients")
+		s.at(onClients, "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do ip addr add 20.9.9.$i/24 dev eth0; done")
+		s.serve(stagedHost, open)
+		for i := range 108 {
+			if s.from = "20.7.0.%d"; i%3 == 0 {
+				s.from = "20.9.9.%d"
+				s.turn = i / 3
+			}
+			s.ask(1, stagedHost, askInfo)
 		}
 		s.end()
 	}

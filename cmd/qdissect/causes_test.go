@@ -180,6 +180,48 @@ func (f *film) network(answered bool) {
 	}
 }
 
+// fewOf adds clients of a network, each of which asks a few times, to requests of people.
+func (f *film) fewOf(clients, each int, answered func(client int) bool) {
+	f.people(func(int, float64) bool { return true })
+	for i := range clients * each {
+		c, at := i%clients, float64(i)*100/float64(clients*each)+.1
+		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, 9, 9, byte(c + 1)}), uint16(4000+i))
+		if f.udp(at, from, filmServer, askInfo); answered(c) {
+			f.udp(at+.001, filmServer, from, infoReply("Old town"))
+		}
+	}
+}
+
+// hurried adds a dozen clients that ask 57 times a second together; replies says which are answered.
+func (f *film) hurried(replies func(i int, at float64) bool) {
+	for i := range 30 * 57 {
+		at, from := float64(i)/57, netip.AddrPortFrom(askers(i%12).Addr(), uint16(20000+i))
+		if f.udp(at, from, filmServer, askInfo); replies(i, at) {
+			f.udp(at+.001, filmServer, from, infoReply("Old town"))
+		}
+	}
+	f.goesOn(60)
+}
+
+// bucket is a limit as firewalls have it: so many each second, and a burst of five.
+func bucket(perSecond float64) func(i int, at float64) bool {
+	tokens, last := 5.0, 0.0
+	return func(_ int, at float64) bool {
+		tokens, last = min(tokens+(at-last)*perSecond, 5), at
+		if tokens < 1 {
+			return false
+		}
+		tokens--
+		return true
+	}
+}
+
+// lossy loses a share of all by chance.
+func lossy(share float64) func(i int, at float64) bool {
+	random := rand.New(rand.NewPCG(1, 2))
+	return func(int, float64) bool { return random.Float64() >= share }
+}
+
 func (f *film) unanswered(n int, server netip.AddrPort) {
 	polls(n, func(_ int, at float64, from netip.AddrPort) { f.udp(at, from, server, askInfo) })
 	f.goesOn(float64(n)/2 + 30)
@@ -455,6 +497,10 @@ var filmCauses = []filmCause{
 		near: func(f *film) { f.people(func(client int, at float64) bool { return client > 0 || at < 40 || at > 50 }) }, nearIs: "works", says: "replies to only 20 of 60 requests of 20.7.0.9 .*, and to 100 % of those of others", not: "stands in the way|Down"},
 	{id: "client_ignored", // with all of its network
 		has: func(f *film) { f.network(false) }, near: func(f *film) { f.network(true) }, nearIs: "works", says: "none of 30 requests of 20.9.9.0 .* So it is with 4 other clients of 20.9.9.0/24.*bans or limits that network", not: "stands in the way|Down|only"},
+	{id: "client_ignored", // whose clients ask a few times each
+		has: func(f *film) { f.fewOf(5, 3, func(int) bool { return false }) }, near: func(f *film) { f.fewOf(5, 3, func(i int) bool { return i == 0 }) }, nearIs: "works", says: "none of 15 requests of 5 clients of 20.9.9.0/24 .*and to 100 % of those of others.*bans or limits that network", not: "stands in the way|Down|only"},
+	{id: "client_ignored", // once each
+		has: func(f *film) { f.fewOf(12, 1, func(int) bool { return false }) }, near: func(f *film) { f.fewOf(9, 1, func(int) bool { return false }) }, nearIs: "works", says: "none of 12 requests of 12 clients of 20.9.9.0/24"},
 	{id: "rate_limit",
 		has: func(f *film) {
 			for i := range 1200 {
@@ -475,6 +521,20 @@ var filmCauses = []filmCause{
 				}
 			}
 		}, nearIs: "loss", says: "at most 5 replies per second"},
+	{id: "rate_limit", // of a dozen that ask all the time
+		has: func(f *film) { f.hurried(bucket(20)) }, near: func(f *film) { f.hurried(lossy(0.65)) }, nearIs: "loss", says: "at most 20 replies per second, of 1,710 requests", not: "Crowd|each address"},
+	{id: "rate_limit", // of each address
+		has: func(f *film) {
+			each := map[int]func(float64) bool{}
+			f.hurried(func(i int, at float64) bool {
+				if each[i%12] == nil {
+					b := bucket(1.5)
+					each[i%12] = func(at float64) bool { return b(0, at) }
+				}
+				return each[i%12](at)
+			})
+		},
+		near: func(f *film) { f.hurried(func(int, float64) bool { return true }) }, nearIs: "crowd_or_forged", says: "at most 1.[5-7] replies per second to each address", not: "Crowd"},
 	{id: "loss",
 		has: func(f *film) {
 			seed := uint32(7)

@@ -523,7 +523,7 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "client_ignored", State: Trouble, Certainty: Likely, explains: ofSilence,
-		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, and nine tenths of ten or more of others, of the same kinds, have one, those without any reply aside; servers need not be silent to such a kind, and no verdict of the report explains it",
+		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, or ten of clients of a network, of which none gets one; and nine tenths of ten or more of others, of the same kinds, have one, those without any reply aside; servers need not be silent to such a kind, and no verdict of the report explains it",
 		Words:  "{verdict}",
 		Advice: "{advice}",
 		holds: func(x *facts) *proof {
@@ -536,7 +536,7 @@ var causes = []Cause{
 			return x.proof("verdict", x.verdicts[i].Text, "advice", x.verdicts[i].Advice).with(x, "requests without a reply", &lost)
 		}},
 	{ID: "rate_limit", State: Trouble, Certainty: Likely, explains: ofSilence | ofLoad,
-		Needs:  "in seconds with more requests, the server answers as many as in others, with less spread than chance has; or it is known to have such a limit",
+		Needs:  "under nine tenths of at least twenty requests have a reply, and however many come, as many are answered at any time, or to each address, with less spread than chance has; or it is known to have such a limit",
 		Words:  "{server} answers only so often: {n}. That is a limit of the server or of its firewall, or all that it can do.",
 		Advice: "Ask less often, or raise the limit of the server or of its firewall; if it has none, look at its load.",
 		holds: func(x *facts) *proof {
@@ -545,8 +545,12 @@ var causes = []Cause{
 					return x.proof("n", count(n.n, "request exceeds", "requests exceed")+" the rate at which such servers reply").with(x, "requests above the limit", &n.mark)
 				}
 			}
-			if per := x.limited(); per > 0 && x.bad() {
-				return x.proof("n", fmt.Sprintf("at most %s per second, of %s", count(uint64(per+0.5), "reply", "replies"), count(x.n, "request", "requests"))).
+			if x.limit > 0 {
+				whom := ""
+				if x.each {
+					whom = " to each address"
+				}
+				return x.proof("n", fmt.Sprintf("at most %s replies per second%s, of %s", rounded(x.limit), whom, count(x.n, "request", "requests"))).
 					with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
 			}
 			return nil
@@ -715,13 +719,18 @@ func verdictCause(kind string, explains matter) Cause {
 	return Cause{ID: kind, State: Trouble, Certainty: Likely, explains: explains,
 		Needs: "the report has the verdict " + kind + " about the server or its network", Words: "{verdict}", Advice: "{advice}",
 		holds: func(x *facts) *proof {
-			if v := x.verdict(kind); v != nil {
+			if v := x.verdict(kind); v != nil && !x.noCrowd(v) {
 				p := x.proof("verdict", v.Text, "advice", v.Advice).with(x, "requests", &x.asked)
 				p.certainty = v.Certainty
 				return p
 			}
 			return nil
 		}}
+}
+
+// noCrowd reports whether a crowd is a few that ask again and again all the time, or of which a limit answers as many as ever: then what is lost says more.
+func (x *facts) noCrowd(v *Verdict) bool {
+	return v.Kind == CrowdOrForged && x.bad() && v.Evidence.of("requests_by_source") >= leastIgnored && (x.limit > 0 || v.Evidence.of("requests") >= goodShare*float64(x.n))
 }
 
 // saw returns what came of few requests.

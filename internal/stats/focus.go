@@ -182,19 +182,21 @@ type master struct {
 type series struct {
 	protocol string
 	start    int64 // in buckets
-	width    int64 // in seconds, 0 at first
-	buckets  [128]beat
+	width    int64 // in beats, 0 at first
+	buckets  [256]beat
 }
+
+// beatTime is the shortest width of a bucket.
+const beatTime = int64(time.Second / 8)
 
 type beat struct{ asked, good uint32 }
 
 func (s *series) add(t int64, asked, good uint32) {
-	second := floorDiv(t, int64(time.Second))
-	if s.width == 0 {
-		s.width, s.start = 1, second
+	if t = floorDiv(t, beatTime); s.width == 0 {
+		s.width, s.start = 1, t
 	}
-	i := floorDiv(second, s.width) - s.start
-	for ; i < 0 || i >= int64(len(s.buckets)); i = floorDiv(second, s.width) - s.start {
+	i := floorDiv(t, s.width) - s.start
+	for ; i < 0 || i >= int64(len(s.buckets)); i = floorDiv(t, s.width) - s.start {
 		if i < 0 && s.shift(-i) {
 			continue
 		}
@@ -231,9 +233,15 @@ func (s *series) double() {
 }
 
 func (s *series) merge(o *series) {
+	if s.width == 0 {
+		s.width, s.start = o.width, o.start
+	}
+	for s.width < o.width {
+		s.double()
+	}
 	for i, b := range o.buckets {
 		if b.asked > 0 {
-			s.add((o.start+int64(i))*o.width*int64(time.Second), b.asked, b.good)
+			s.add((o.start+int64(i))*o.width*beatTime, b.asked, b.good)
 		}
 	}
 }

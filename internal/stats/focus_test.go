@@ -2,6 +2,8 @@ package stats
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"net/netip"
 	"testing"
 
@@ -79,6 +81,55 @@ func TestMark(t *testing.T) {
 		}
 		if sum != (mark{5, 0, [3]uint64{3, 9, 12}}) {
 			t.Errorf("%+v", sum)
+		}
+	}
+}
+
+// TestLimitOf: what chance loses is hardly ever taken for a limit, nor is a share that is always the same; a limit is found where there is one.
+func TestLimitOf(t *testing.T) {
+	random, found := rand.New(rand.NewPCG(3, 4)), 0
+	for range 1000 {
+		share, rate := random.Float64()*.85, 10+random.IntN(50)
+		var s series
+		for i := range rate * (5 + random.IntN(60)) {
+			good := uint32(0)
+			if random.Float64() < share {
+				good = 1
+			}
+			s.add(int64((float64(i)+random.Float64())*1e9)/int64(rate), 1, good)
+		}
+		x := facts{target: new(target), beats: s}
+		if x.findLimit(nil, 0); x.limit > 0 {
+			found++
+		}
+	}
+	if found > 1 {
+		t.Errorf("%d limits where there are none", found)
+	}
+	for _, c := range []struct {
+		name string
+		good func(second, i, asked int) bool
+		want float64
+	}{
+		{"twenty", func(_, i, _ int) bool { return i < 20 }, 20},
+		{"six", func(_, i, _ int) bool { return i < 6 }, 6},
+		{"two thirds", func(_, i, asked int) bool { return 3*i < 2*asked }, 0},
+		{"all", func(int, int, int) bool { return true }, 0},
+		{"none", func(int, int, int) bool { return false }, 0},
+	} {
+		x := facts{target: new(target)}
+		for second := range 30 {
+			asked := 30 + random.IntN(40)
+			for i := range asked {
+				good := uint32(0)
+				if c.good(second, i, asked) {
+					good = 1
+				}
+				x.beats.add(int64(second)*1e9+int64(i)*1e9/int64(asked), 1, good)
+			}
+		}
+		if x.findLimit(nil, 0); math.Abs(x.limit-c.want) > 0.5 {
+			t.Errorf("%s: %g per second, want %g", c.name, x.limit, c.want)
 		}
 	}
 }

@@ -274,53 +274,104 @@ func (s *tally) empty() bool {
 // leastIgnored is how many requests of a client have no reply, which is a fifth of its requests or more, if it is ignored, and how many of each kind others sent.
 const leastIgnored = 10
 
+// A site is a network that asks a server.
+type site struct {
+	e   *entry[server]
+	net netip.Prefix
+}
+
+// An unheard is what came from clients of a site that got no reply, and ask too little to be judged alone.
+type unheard struct {
+	lived
+	requests uint64
+}
+
 // ignored says that a server does not reply to a client, or to some, as it does to others, also if these ask again before the time for a reply is over.
 func (r *reporting) ignored() {
+	const most = 1000 // clients of a server
 	if r.o.OneSided {
 		return
 	}
-	by := map[*entry[server]][]*entry[client]{}
+	by, together := map[*entry[server]][]*entry[client]{}, map[site]*unheard{}
+	wanted := slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool {
+		return e.v.replies == 0 || e.v.requests < e.v.replies+leastIgnored || !r.home(e) ||
+			r.has(e, ForgedFlood, CrowdOrForged, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, GreedyClients, Unwell)
+	})
 	for i := range r.a.clients.entries {
 		c := &r.a.clients.entries[i]
-		if c.v.requests < leastIgnored || c.v.replies >= c.v.requests || c.v.distinctServers() != 1 || r.greedy[c] || r.isVictim(c) {
+		few := c.v.requests < leastIgnored
+		if c.v.replies >= c.v.requests || few && c.v.replies > 0 || c.v.distinctServers() > 1 || r.greedy[c] || r.isVictim(c) {
 			continue
 		}
-		if list := r.mayAsk(&c.v, 1); len(list) == 1 {
-			by[list[0]] = append(by[list[0]], c)
+		k := slices.IndexFunc(wanted, func(e *entry[server]) bool { return c.v.asked(e.sum) || c.v.single() && c.v.server == e.sum })
+		if k < 0 || !c.v.single() && len(r.mayAsk(&c.v, 1)) != 1 {
+			continue
+		}
+		e := wanted[k]
+		by[e] = append(by[e], c)
+		if at := (site{e, netOf(c.addr(), 64)}); few {
+			if together[at] == nil {
+				together[at] = &unheard{lived: c.v.lived}
+			}
+			together[at].requests += c.v.requests
+			together[at].reach(&c.v.lived)
+		}
+	}
+	for i := range r.a.clients.entries {
+		c := &r.a.clients.entries[i] // of a network that is banned, nobody gets a reply
+		for k := 0; k < len(wanted) && len(together) > 0 && c.v.replies > 0; k++ {
+			if c.v.asked(wanted[k].sum) {
+				delete(together, site{wanted[k], netOf(c.addr(), 64)})
+			}
 		}
 	}
 	for e, list := range by {
+		list = slices.DeleteFunc(list, func(c *entry[client]) bool {
+			u := together[site{e, netOf(c.addr(), 64)}]
+			return c.v.requests < leastIgnored && (u == nil || u.requests < leastIgnored || u.last-u.first < shortest) // or it is a short outage
+		})
+		slices.SortFunc(list, byRequests)
+		list = list[:min(len(list), most)]
 		silent := slices.DeleteFunc(slices.Clone(list), func(c *entry[client]) bool { return c.v.replies > 0 })
 		by[e] = slices.DeleteFunc(list, func(c *entry[client]) bool { return !r.compared(&c.v, &e.v, silent).ignored(&c.v) })
 	}
 	for _, e := range r.servers {
 		list := by[e]
-		if len(list) == 0 || !r.home(e) ||
-			r.has(e, ForgedFlood, CrowdOrForged, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, GreedyClients, Unwell) {
+		if len(list) == 0 {
 			continue
 		}
-		slices.SortFunc(list, byRequests)
 		c := list[0]
 		x := r.compared(&c.v, &e.v, list)
-		heard, more, whom := "none", "", "that address"
+		heard, who, more, whom, times := "none", r.source(c), "", "that address", c.v.lived
 		if c.v.replies > 0 {
 			heard = "only " + number(c.v.replies)
 		}
-		if n := uint64(len(list) - 1); n > 0 {
-			more = " So it is with " + count(n, "other client", "other clients")
-			if of := r.networkOf(list); n > 1 && of.IsValid() {
-				more, whom = more+" of "+of.String(), "that network"
+		n, of := uint64(len(list)), ""
+		if net := r.networkOf(list); n > 2 && net.IsValid() {
+			of, whom = " of "+net.String(), "that network"
+		}
+		if c.v.requests < leastIgnored { // of each too few
+			x = r.comparison(&c.v, &e.v, list)
+			x.own = 0
+			for _, c := range list {
+				x.own += c.v.requests
+				times.reach(&c.v.lived)
 			}
-			more += "."
+			if of == "" {
+				of, whom = " ("+who+" and others)", "them"
+			}
+			who = count(n, "client", "clients") + of
+		} else if n > 1 {
+			more = " So it is with " + count(n-1, "other client", "other clients") + of + "."
 		}
 		var sources []string
 		for _, c := range list[:min(len(list), mostSources)] {
 			sources = append(sources, r.source(c))
 		}
 		r.say(Verdict{
-			Kind: Unwell, Certainty: Likely, Server: r.address(e), Sources: sources, From: instant(c.v.first), To: instant(c.v.last),
-			Text: fmt.Sprintf("Not answered: %s%s replies to %s of %s of %s in %s, and to %s of those of others.%s", r.address(e), r.named(&e.v), heard, count(x.own, "request", "requests"), r.source(c),
-				span(c.v.first, c.v.last), percent(float64(x.good)/float64(x.others)), more),
+			Kind: Unwell, Certainty: Likely, Server: r.address(e), Sources: sources, From: instant(times.first), To: instant(times.last),
+			Text: fmt.Sprintf("Not answered: %s%s replies to %s of %s of %s in %s, and to %s of those of others.%s", r.address(e), r.named(&e.v), heard, count(x.own, "request", "requests"), who,
+				span(times.first, times.last), percent(float64(x.good)/float64(x.others)), more),
 			Advice:   "Look whether the server or a firewall bans or limits " + whom + "; a capture on the host of the server shows whether it replies.",
 			Evidence: Evidence{{"requests", float64(x.own)}, {"replies", float64(c.v.replies)}},
 		})
@@ -340,7 +391,7 @@ func (r *reporting) compared(c *client, e *server, silent []*entry[client]) comp
 type comparison struct{ own, others, good uint64 }
 
 func (r *reporting) comparison(c *client, e *server, silent []*entry[client]) (x comparison) {
-	for _, k := range c.kinds {
+	for _, k := range c.asks() {
 		i := slices.IndexFunc(e.kinds[:], func(a asked) bool { return a.kind == k.kind })
 		if k.kind == 0 || i < 0 || r.a.kinds[k.kind-1].of == nil || r.a.kinds[k.kind-1].of.Unanswered != nil {
 			continue
@@ -348,8 +399,10 @@ func (r *reporting) comparison(c *client, e *server, silent []*entry[client]) (x
 		all, own := &e.kinds[i], uint64(k.n)
 		others := uint64(all.requests) - min(own, uint64(all.requests))
 		for _, o := range silent {
-			if n := o.v.kindsOf(k.kind); &o.v != c && o.v.replies == 0 {
-				others -= min(n, others)
+			for _, own := range o.v.asks() {
+				if own.kind == k.kind && &o.v != c {
+					others -= min(uint64(own.n), others)
+				}
 			}
 		}
 		good := uint64(all.good) - min(own, c.replies, uint64(all.good)) // these may be of the client
@@ -372,7 +425,15 @@ func (r *reporting) networkOf(list []*entry[client]) netip.Prefix {
 // ignored reports whether a client gets far fewer replies than others. Replies to other kinds are not told apart.
 func (x comparison) ignored(c *client) bool {
 	missing := x.own - min(c.replies, x.own)
-	return missing >= leastIgnored && 5*missing >= x.own && (x.own == c.requests || c.replies == 0)
+	return (missing >= leastIgnored || c.replies == 0 && c.requests < leastIgnored) && 5*missing >= x.own && (x.own == c.requests || c.replies == 0 && x.own > 0)
+}
+
+// asks returns what a client asked for.
+func (c *client) asks() []kindCount {
+	if c.single() {
+		return []kindCount{{c.kind, 1}}
+	}
+	return c.kinds[:]
 }
 
 // calm counts what came to a server outside of events, and while nobody asked it too often, from when on and until when.

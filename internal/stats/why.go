@@ -102,6 +102,8 @@ type facts struct {
 	ports    []*target
 	beats    series // of the protocols that it speaks
 	silences []silent
+	limit    float64 // of answers per second, 0 if there is none
+	each     bool    // it is one of each address
 	verdicts []Verdict
 }
 
@@ -149,6 +151,10 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 				x.in += e.v.in
 			}
 		}
+		x.prepare()
+		if x.bad() {
+			x.findLimit(a.clients.entries, keyOf(t.at.Addr(), t.at.Port()).hash())
+		}
 		found = append(found, x.answer())
 	}
 	worst := []State{Trouble, Unclear, Answers}
@@ -179,7 +185,6 @@ func listed(ports []*target) string {
 
 // answer finds the causes: the first that holds, and others of trouble that explain something else.
 func (x *facts) answer() *Answer {
-	x.prepare()
 	w := &Answer{Type: "why", Server: x.at.String(), Requests: x.asked.n, Replies: x.replies(), Outcome: x.sum, Verdicts: x.verdicts,
 		Evidence: []Fact{}, Problems: []string{}, Advice: []string{}} // in JSON, an empty list is []
 	if x.at.Port() == 0 {
@@ -322,11 +327,11 @@ func (x *facts) findSilences() {
 			now = silent{}
 			continue
 		}
-		at := (s.start + int64(i)) * s.width * int64(time.Second)
+		at := (s.start + int64(i)) * s.width * beatTime
 		if now.asked == 0 {
 			now.from = max(at, x.first)
 		}
-		now.to = min(at+s.width*int64(time.Second), x.last)
+		now.to = min(at+s.width*beatTime, x.last)
 		now.asked += uint64(b.asked)
 	}
 	if now.asked > 0 {
@@ -350,43 +355,66 @@ func chance(p float64, n uint64) bool {
 }
 
 // overloaded reports whether a server answers less of much than of little.
-func (x *facts) overloaded() bool { return x.limited() > 0 || x.verdict(DropsUnderLoad) != nil }
+func (x *facts) overloaded() bool { return x.limit > 0 || x.verdict(DropsUnderLoad) != nil }
 
-// limited returns the number of requests that a server answers per second at most, 0 if it has no limit: in seconds with more
-// requests, as many are answered, with less spread than chance has.
-func (x *facts) limited() (perSecond float64) {
+// findLimit finds how many requests a server answers per second at most, in all or to each address. Seconds of a limit begin at any time.
+func (x *facts) findLimit(clients []entry[client], sum uint64) {
+	const second = int64(time.Second) / beatTime
 	s := &x.beats
-	if s.width == 0 || s.width > 8 {
-		return 0
-	}
-	most := uint32(0)
-	for _, b := range s.buckets {
-		most = max(most, b.good)
-	}
-	var n, sum, squares, lost, all, asked, top float64
-	for _, b := range s.buckets {
-		miss := float64(b.asked) - float64(min(b.good, b.asked))
-		if all += miss; float64(b.asked) >= 1.2*float64(most) && b.asked > most {
-			top = max(top, float64(b.good))
-			n, sum, squares, lost, asked = n+1, sum+float64(b.good), squares+float64(b.good)*float64(b.good), lost+miss, asked+float64(b.asked)
+	for each := int64(1); (each == 1 || each*s.width <= second) && s.width <= 8*second; each *= 2 {
+		for from := int64(0); from < each && x.limit == 0; from++ {
+			sums := make([]beat, int64(len(s.buckets))/each+1)
+			for i, b := range s.buckets {
+				k := (from + int64(i)) / each
+				sums[k].asked, sums[k].good = sums[k].asked+b.asked, sums[k].good+b.good
+			}
+			x.limit = limitOf(sums, true) / float64(each*s.width) * float64(second)
 		}
 	}
-	if n < 5 || sum == 0 || lost < 0.8*all {
-		return 0
+	if x.limit == 0 && x.n >= leastOften {
+		var each []beat
+		for i := range clients {
+			if c := &clients[i].v; c.asked(sum) && c.distinctServers() == 1 && c.replies < c.requests {
+				each = append(each, beat{uint32(c.requests), uint32(c.replies)})
+			}
+		}
+		x.limit = limitOf(each, false) / max(time.Duration(x.last-x.first).Seconds(), 1)
+		x.each = x.limit > 0
 	}
-	p := sum / asked
-	n, sum, squares = n-1, sum-top, squares-top*top // a limit lets a burst pass at first
-	mean := sum / n
-	if spread := squares/n - mean*mean; spread > steadiest(n)*mean*(1-p) {
-		return 0
-	}
-	return mean / float64(s.width)
 }
 
-// steadiest returns the share of its variance below which that of n values is once in a thousand: of chi-square (Wilson and Hilferty, 1931).
+// limitOf returns how many of the requests of a time, or of an address, are answered at most: however many come above that, as many are answered, with
+// less spread than chance has, and with not far more than if it were always the same share. A limit lets a burst pass at first, and the last of a row of
+// times is full in part.
+func limitOf(list []beat, row bool) float64 {
+	const (
+		least, leastEach = 5, 3 // answers, and requests without one, of each
+		more             = 1.2
+	)
+	for row && len(list) > 0 && list[len(list)-1].asked == 0 {
+		list = list[:len(list)-1]
+	}
+	var n, asked, good, askedGood, squares, goodSquares float64
+	limited := !row
+	for i, b := range list {
+		before := limited
+		if limited = b.good < b.asked; limited && before && (!row || i < len(list)-1) {
+			a, g := float64(b.asked), float64(b.good)
+			n, asked, good = n+1, asked+a, good+g
+			squares, goodSquares, askedGood = squares+a*a, goodSquares+g*g, askedGood+a*g
+		}
+	}
+	p, spread := good/max(asked, 1), goodSquares-good*good/max(n, 1)
+	if n < least || min(good, asked-good) < leastEach*n || asked < more*good || spread > steadiest(n)*good*(1-p) || spread > 2*(goodSquares-2*p*askedGood+p*p*squares) {
+		return 0
+	}
+	return good / n
+}
+
+// steadiest returns the share of its variance below which that of n values is once in ten thousand: of chi-square (Wilson and Hilferty, 1931).
 func steadiest(n float64) float64 {
 	of := 2 / (9 * (n - 1))
-	return math.Pow(max(1-of-3.09*math.Sqrt(of), 0), 3) * (n - 1) / n
+	return math.Pow(max(1-of-3.72*math.Sqrt(of), 0), 3) * (n - 1) / n
 }
 
 // scene says who asked the server, called it, and what, how long replies took, and what masters said.
