@@ -180,6 +180,14 @@ func (f *film) network(answered bool) {
 	}
 }
 
+// rules adds requests that have no reply.
+func (f *film) rules(n int) {
+	for i := range n {
+		f.udp(3+4*float64(i), askers(i), filmServer, "\xff\xff\xff\xffV"+le(7))
+	}
+	f.goesOn(60)
+}
+
 // fewOf adds clients of a network, each of which asks a few times, to requests of people.
 func (f *film) fewOf(clients, each int, answered func(client int) bool) {
 	f.people(func(int, float64) bool { return true })
@@ -453,6 +461,10 @@ var filmCauses = []filmCause{
 			})
 		},
 		near: func(f *film) { f.answered(40, filmServer) }, nearIs: "works", says: "0 % of 10 a2s rules requests"},
+	{id: "kind_unanswered", // of three, while others are answered
+		has: func(f *film) { f.answered(40, filmServer); f.rules(3) }, near: func(f *film) { f.answered(40, filmServer); f.rules(2) }, nearIs: "works", says: "0 % of 3 a2s rules requests"},
+	{id: "kind_unanswered", // of many others
+		has: func(f *film) { f.answered(200, filmServer); f.rules(5) }, near: func(f *film) { f.answered(200, filmServer); f.rules(1) }, nearIs: "works", says: "0 % of 5 a2s rules requests"},
 	{id: "stopped",
 		has: func(f *film) {
 			f.answered(60, filmServer)

@@ -503,7 +503,7 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "kind_unanswered", State: Trouble, Certainty: Likely, explains: ofSilence,
-		Needs:  "at least five requests of one kind, or that return the challenge of the server, of which under half are answered, while others are, more than chance loses",
+		Needs:  "at least five requests of one kind, or that return the challenge of the server, of which under half are answered, while others are, more than chance loses; or (possible) three or four, none of which is answered, while at least five others were, at the same time",
 		Words:  "{server} replies to {share} of {n}.",
 		Advice: "Look whether the server has that kind of query disabled or limited, and whether its long replies get through.",
 		holds: func(x *facts) *proof {
@@ -511,9 +511,14 @@ var causes = []Cause{
 				k := &x.kinds[i]
 				o := k.outcome()
 				n := k.requests - o.Other
-				others, good := x.n-n, x.good-o.replied()
-				if x.speaks(k.protocol) && n >= kindLeast && float64(o.replied()) < kindShare*float64(n) && float64(good) > kindShare*float64(others) && !maybeWell(o.replied(), n, float64(good)/float64(others)) && len(x.silences) == 0 && (o.replied() == 0 || !x.overloaded()) {
-					return x.proof("share", percent(float64(o.replied())/float64(n)), "n", k.counted(n)).with(x, "requests without a reply", &k.none)
+				sure := kindLost(o.replied(), n, x.good-min(o.replied(), x.good), x.n-min(n, x.n))
+				if n < kindLeast && !slices.ContainsFunc(x.verdicts, func(v Verdict) bool { return v.Evidence.of("requests_of_others") > 0 && v.Evidence.of("requests") == float64(n) }) {
+					continue // the report knows when others were answered
+				}
+				if sure != "" && x.speaks(k.protocol) && len(x.silences) == 0 && (o.replied() == 0 || !x.overloaded()) {
+					p := x.proof("share", percent(float64(o.replied())/float64(n)), "n", k.counted(n)).with(x, "requests without a reply", &k.none)
+					p.certainty = sure
+					return p
 				}
 			}
 			none := &x.fates[dissect.OutcomeUnanswered]

@@ -240,6 +240,9 @@ func (r *reporting) unwell() {
 			o, calm = Outcome{Answered: c.requests - min(c.unanswered, c.requests), Unanswered: c.unanswered}, true
 			good, n = o.Answered, o.Answered+o.Unanswered
 		}
+		if !calm && !r.few && r.home(e) && !r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) {
+			r.unwellKind(e)
+		}
 		if n < leastWell && !(r.few && v.unwell(good, n, &o)) || v.replies == 0 || r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) || !r.home(e) {
 			continue
 		}
@@ -253,6 +256,64 @@ func (r *reporting) unwell() {
 		}
 		r.say(x)
 	}
+}
+
+// unwellKind says that a server answers a kind of request far less than others of the protocol.
+func (r *reporting) unwellKind(e *entry[server]) {
+	v := &e.v
+	for i := range v.kinds {
+		k := &v.kinds[i]
+		if k.kind == 0 || r.a.kinds[k.kind-1].of == nil || r.a.kinds[k.kind-1].of.Unanswered != nil {
+			continue // that a reply is missing may say nothing
+		}
+		what := &r.a.kinds[k.kind-1]
+		var good, all uint64
+		for j := range v.kinds {
+			if o := &v.kinds[j]; o != k && o.kind > 0 && r.a.kinds[o.kind-1].protocol == what.protocol {
+				good, all = good+uint64(o.good+o.incomplete), all+uint64(o.good+o.incomplete+o.bad)
+			}
+		}
+		n, heard := uint64(k.good+k.incomplete+k.bad), uint64(k.good+k.incomplete)
+		sure := kindLost(heard, n, good, all)
+		between := false // others were answered, so that it was no outage
+		v.times().in(func(_, _ int64, p *pulse) { between = between || p.replied > 0 && p.last > k.first && p.first < k.last })
+		if sure == "" || !between || v.sources().Count > 1 && !r.several(e, k.kind) {
+			continue
+		}
+		c := causeOf("kind_unanswered")
+		r.say(Verdict{
+			Kind: Unwell, Certainty: sure, Server: r.address(e), From: instant(k.first), To: instant(k.last), Advice: c.Advice,
+			Text: fmt.Sprintf("Not answered: %s%s replies to %s of %s in %s, and to %s of others.", r.address(e), r.named(v), percent(float64(heard)/float64(n)), number(n)+" "+what.many(),
+				span(k.first, k.last), percent(float64(good)/float64(all))),
+			Evidence: Evidence{{"requests", float64(n)}, {"replies", float64(heard)}, {"requests_of_others", float64(all)}},
+		})
+		return
+	}
+}
+
+// several reports whether more than one client asks a server for something: what only one of many asks for may be its mistake.
+func (r *reporting) several(e *entry[server], kind uint16) bool {
+	n := 0
+	for i := 0; i < len(r.a.clients.entries) && n < 2; i++ {
+		c := &r.a.clients.entries[i].v
+		if (c.asked(e.sum) || c.single() && c.server == e.sum) && slices.ContainsFunc(c.asks(), func(k kindCount) bool { return k.kind == kind }) {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// kindLost says how sure it is that of n requests of a kind fewer are answered than of others: not at all if that may be an accident.
+func kindLost(good, n, othersGood, others uint64) Certainty {
+	share := float64(othersGood) / float64(max(others, 1))
+	switch lost := (float64(others-min(othersGood, others)) + 1) / float64(others+2); {
+	case n < leastErrors || share <= kindShare || float64(good) >= kindShare*float64(n):
+	case n >= kindLeast && !maybeWell(good, n, share):
+		return Likely
+	case n < kindLeast && good == 0 && othersGood >= kindLeast && share >= 0.95 && math.Pow(lost, float64(n)) < 0.002:
+		return Possible
+	}
+	return ""
 }
 
 // unwell reports whether few requests tell that something is wrong: none is answered, or few of one kind and most of others.
