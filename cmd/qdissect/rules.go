@@ -89,7 +89,17 @@ func (o *rulesOptions) run(args []string, env environment) error {
 		complain(env, errors.New("no limit would have helped: qdissect report says what the capture has"))
 		return cmp.Or(p.end(), error(status(exitJudged)))
 	}
-	text, err := o.text(list, place)
+	hint := ""
+	if o.where == "" && place == stats.OnHost && len(so.Home) == 0 {
+		for _, m := range list {
+			for _, s := range m.Servers {
+				if s.Addr().IsPrivate() {
+					hint = fmt.Sprintf("# They are for the host that has %s. If that is a container or a machine on this one (LXD, Incus, libvirt): --where container\n", s.Addr())
+				}
+			}
+		}
+	}
+	text, err := o.text(list, place, hint)
 	if err != nil {
 		return err
 	}
@@ -99,8 +109,8 @@ func (o *rulesOptions) run(args []string, env environment) error {
 	return p.end()
 }
 
-// text returns the rules with a comment in front.
-func (o *rulesOptions) text(list []stats.Remedy, place stats.Place) ([]byte, error) {
+// text returns the rules with a comment in front, which has the hint.
+func (o *rulesOptions) text(list []stats.Remedy, place stats.Place, hint string) ([]byte, error) {
 	if o.format == "json" {
 		if list == nil {
 			list = []stats.Remedy{}
@@ -118,6 +128,7 @@ func (o *rulesOptions) text(list []stats.Remedy, place stats.Place) ([]byte, err
 		again = "" // its table replaces itself
 	}
 	fmt.Fprintf(&b, "# Made by qdissect rules. To remove them%s: %s\n", again, stats.Removal(o.format, list, place))
+	b.WriteString(hint)
 	if o.dry {
 		b.WriteString("# They only count what they would drop.\n")
 	}

@@ -196,3 +196,27 @@ func TestRulesData(t *testing.T) {
 		t.Errorf("%d %q %q", code, out, errs)
 	}
 }
+
+// TestRulesHint: of a private address that may be a container's, the rules say what to do then; of others and where the place is given they do not.
+func TestRulesHint(t *testing.T) {
+	for _, c := range []struct {
+		server string
+		args   []string
+		hint   bool
+	}{
+		{"10.155.3.7:27015", nil, true},
+		{"192.168.122.9:27015", []string{"--for", "iptables"}, true},
+		{"10.155.3.7:27015", []string{"--where", "host"}, false},
+		{"10.88.0.7:27015", nil, false}, // of Podman, which is known
+		{"198.51.100.10:27015", nil, false},
+	} {
+		f := &film{t: t}
+		server := netip.MustParseAddrPort(c.server)
+		f.challenged(60, server, func(int) string { return infoReply("Old town") })
+		f.flood(300, 200, server, askInfo, func(i int) string { return challenge(uint32(i + 7)) })
+		out, errs, code := runIn(t, ".", append(append([]string{"rules"}, c.args...), f.write(t))...)
+		if want := "for the host that has " + server.Addr().String() + ". If that is a container"; code != exitDone || strings.Contains(out, want) != c.hint {
+			t.Errorf("%s %v: %d %s%s", c.server, c.args, code, out, errs)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/report"
@@ -185,7 +186,8 @@ func (p *counting) showCounts() func() {
 		began := time.Now()
 		p.run.Events.Every = time.Second
 		p.run.Events.Watch = func(s *report.Summary) {
-			line := fmt.Sprintf("%.0f s: %d packets, %d requests, %d replies", time.Since(began).Seconds(), s.Packets, s.Requests, s.Replies)
+			line := fmt.Sprintf("%.0f s: %d %s, %d %s, %d %s", time.Since(began).Seconds(), s.Packets, nettext.Plural(int(s.Packets), "packet", "packets"),
+				s.Requests, nettext.Plural(int(s.Requests), "request", "requests"), s.Replies, nettext.Plural(int(s.Replies), "reply", "replies"))
 			if p.limits.duration > 0 {
 				line += fmt.Sprintf("; %.0f s to go, ^C ends it", max(0, (p.limits.duration-time.Since(began)).Seconds()))
 			}
