@@ -138,3 +138,25 @@ func TestFewRequests(t *testing.T) {
 		}
 	}
 }
+
+// TestDeadBeside: of an address that one client asks a few times, beside servers that answer, report leads to why, which tells that nothing came.
+func TestDeadBeside(t *testing.T) {
+	dead := netip.MustParseAddrPort("203.0.113.9:27015")
+	for _, n := range []int{4, 19} {
+		f := &film{t: t}
+		f.answered(100, filmServer)
+		for i := range n {
+			f.udp(2*float64(i), askers(7), dead, askInfo)
+		}
+		f.goesOn(80)
+		name := f.write(t)
+		out, _, _ := runIn(t, ".", "report", "--format", "json", name)
+		if !strings.Contains(out, "one address asked "+dead.String()) || !strings.Contains(out, "qdissect why "+dead.String()) || strings.Contains(out, "nothing to do") {
+			t.Errorf("%d: %.900s", n, out)
+		}
+		out, _, code := runIn(t, ".", "why", dead.String(), name)
+		if code != exitJudged || !strings.Contains(out, "No reply: "+dead.String()) {
+			t.Errorf("%d: %d %s", n, code, out)
+		}
+	}
+}

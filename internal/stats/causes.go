@@ -512,7 +512,9 @@ var causes = []Cause{
 				o := k.outcome()
 				n := k.requests - o.Other
 				sure := kindLost(o.replied(), n, x.good-min(o.replied(), x.good), x.n-min(n, x.n))
-				if n < kindLeast && !slices.ContainsFunc(x.verdicts, func(v Verdict) bool { return v.Evidence.of("requests_of_others") > 0 && v.Evidence.of("requests") == float64(n) }) {
+				if n < kindLeast && !slices.ContainsFunc(x.verdicts, func(v Verdict) bool {
+					return v.Evidence.of("requests_of_others") > 0 && v.Evidence.of("requests") == float64(n)
+				}) {
 					continue // the report knows when others were answered
 				}
 				if sure != "" && x.speaks(k.protocol) && len(x.silences) == 0 && (o.replied() == 0 || !x.overloaded()) {

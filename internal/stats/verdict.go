@@ -220,11 +220,13 @@ func (r *reporting) nothing() {
 	if r.RoundTrips.Count > 0 {
 		text += ", half of " + whose + " within " + duration(r.RoundTrips.P50)
 	}
+	advice := "There is nothing to do."
 	if e := r.silent; e != nil {
+		advice = "If a server should be there, look whether it runs: qdissect why " + r.address(e) + " says more."
 		text += fmt.Sprintf("; one address asked %s %s and got no reply", r.address(e), count(e.v.requests, "time", "times"))
 	}
 	r.say(Verdict{
-		Kind: NothingUnusual, From: r.From, To: r.To, Text: text + ".", Advice: "There is nothing to do.",
+		Kind: NothingUnusual, From: r.From, To: r.To, Text: text + ".", Advice: advice,
 		Evidence: Evidence{
 			{"requests", float64(t.Requests)}, {"sources", float64(t.Addresses.Count)}, {"requests_per_second", round(rate, 2)}, {"answered_share", round(share, 4)},
 			{"p50_ms", round(r.RoundTrips.P50.Seconds()*1000, 1)},
