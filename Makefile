@@ -10,7 +10,7 @@ FUZZTIME ?= 60s
 LAB_BIN = $(or $(TMPDIR),/tmp)
 LAB = go build -C internal/tools/lab -o $(LAB_BIN)
 
-.PHONY: all build test race clients lint generate golden fuzz bench benchcmp bench-peers bench-instr bench-cache bench-paired ci packages
+.PHONY: all build test race clients lint generate golden fuzz bench benchcmp bench-peers bench-instr bench-cache bench-paired ci packages web
 
 all: build test
 
@@ -71,6 +71,10 @@ bench:
 
 benchcmp:
 	$(BENCHSTAT) $(OLD) $(NEW)
+
+# The site, dist/web/index.html: docs/web.md. Needs xz.
+web:
+	go run ./internal/tools/mksite
 
 # Packages, archives, their checksums and lists of components in dist: docs/packages.md.
 # PACKAGES="-only linux/amd64 -formats deb" makes a part of it.

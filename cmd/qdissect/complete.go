@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/display"
 	"github.com/qdissect/qdissect/internal/top"
@@ -20,17 +18,17 @@ import (
 func complete(cmd *cobra.Command) {
 	fixed := func(values ...string) func() []string { return func() []string { return values } }
 	for name, values := range map[string]func() []string{
-		"protocols":      protocolNames,
-		"decode-as":      protocolNames,
-		"as":             protocolNames,
+		"protocols":      display.ProtocolNames,
+		"decode-as":      display.ProtocolNames,
+		"as":             display.ProtocolNames,
 		"interface":      interfaceNames,
 		"iface":          interfaceNames,
 		"output":         formatsOf(cmd, "output"),
 		"format":         formatsOf(cmd, "format"),
 		"time":           fixed("r", "d", "a", "ad", "e"),
 		"color":          fixed("auto", "always", "never"),
-		"field":          filterNames,
-		"display-filter": filterNames,
+		"field":          display.AllNames,
+		"display-filter": display.AllNames,
 		"on-write-error": fixed("stop", "continue"),
 		"view":           fixed(slices.Clone(top.Names[:])...),
 		"annotate":       fixed("line", "tree"),
@@ -46,7 +44,7 @@ func complete(cmd *cobra.Command) {
 			all := values()
 			if name == "display-filter" {
 				at = strings.LastIndexAny(begin, " (){},!&|=<>~\"") + 1
-				all = expected(begin[:at])
+				all = display.Expected(begin[:at])
 				at += len(begin[at:]) - len(strings.TrimPrefix(begin[at:], "qd."))
 			}
 			list := beginning(all, begin[at:])
@@ -62,7 +60,7 @@ func complete(cmd *cobra.Command) {
 	}
 	if cmd.Name() == "protocols" {
 		cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
-			return beginning(protocolNames(), begin), cobra.ShellCompDirectiveNoFileComp
+			return beginning(display.ProtocolNames(), begin), cobra.ShellCompDirectiveNoFileComp
 		}
 	}
 }
@@ -79,47 +77,12 @@ func formatsOf(cmd *cobra.Command, flag string) func() []string {
 	}
 }
 
-func protocolNames() (names []string) {
-	for _, p := range all.Protocols() {
-		names = append(names, p.Name)
-	}
-	return names
-}
-
 func interfaceNames() (names []string) {
 	list, _ := capture.Interfaces("")
 	for i := range list {
 		names = append(names, list[i].Name)
 	}
 	return names
-}
-
-// valued says what a name in an expression is compared with.
-var valued = regexp.MustCompile(`([\w.]+)\s*(?:==|!=|=~|!~|[=<>~]|<=|>=|\b(?:eq|ne|lt|le|gt|ge|contains|matches|in)\b)[\s({]*(?:[^\s)}]+,\s*)*$`)
-
-// expected returns what may follow the beginning of an expression: a name, or a value of the name before an operator.
-func expected(begin string) []string {
-	m := valued.FindStringSubmatch(begin)
-	if m == nil {
-		return append(filterNames(), protocolNames()...)
-	}
-	return display.Values(strings.TrimPrefix(m[1], "qd."))
-}
-
-// filterNames returns the names of -Y and -e.
-func filterNames() (names []string) {
-	for _, n := range display.Names() {
-		names = append(names, n.Name)
-	}
-	for _, p := range all.Protocols() {
-		for _, f := range p.Fields.Fields() {
-			if !f.Framing {
-				names = append(names, p.JSONKey()+"."+f.JSONName())
-			}
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // quotes are changes to the scripts of cobra, which complete nothing in quotes that are still open: they evaluate what was typed.

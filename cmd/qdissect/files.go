@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/spf13/pflag"
 )
@@ -93,16 +94,11 @@ func copyFile(to io.Writer, name string) error {
 	return err
 }
 
+// escapeUnsafe returns JSON that a terminal can show.
+func escapeUnsafe(b []byte) []byte { return nettext.EscapeJSON(b) }
+
 // shellWord quotes a path for a shell if necessary.
-func shellWord(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+=:,@%\\", r)
-	}) < 0 {
-		return s
-	}
-	// The terminal output doubles backslashes, so do not use any.
-	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
-}
+func shellWord(s string) string { return nettext.ShellWord(s) }
 
 // saveOptions are the flags for writing captures.
 type saveOptions struct {

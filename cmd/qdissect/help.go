@@ -26,7 +26,7 @@ type section struct {
 
 // commandSections group the commands. What is in none of them stands at the end.
 var commandSections = []section{
-	{"Dissect", []string{"read", "live", "decode", "top"}},
+	{"Dissect", []string{"read", "live", "decode", "top", "web"}},
 	{"Judge", []string{"report", "why", "query", "rules", "check", "diff"}},
 	{"Share and replay captures", []string{"cut", "anonymize", "serve"}},
 	{"Wireshark", []string{"lua", "extcap"}},

@@ -167,7 +167,7 @@ func commands() []command {
 	return []command{
 		{"read", newRead}, {"live", newLive}, {"decode", newDecode}, {"protocols", newProtocols}, {"schema", newSchema}, {"version", newVersion},
 		{"check", newCheck}, {"diff", newDiff}, {"serve", newServe}, {"cut", newCut}, {"anonymize", newAnonymize}, {"report", newReport},
-		{"why", newWhy}, {"query", newQuery}, {"rules", newRules}, {"top", newTop}, {"filter", func(environment) *cobra.Command { return newFilter() }}, {"explain", newExplain},
+		{"why", newWhy}, {"query", newQuery}, {"rules", newRules}, {"top", newTop}, {"web", newWeb}, {"filter", func(environment) *cobra.Command { return newFilter() }}, {"explain", newExplain},
 		{"demo", newDemo}, {"lua", newLua}, {"extcap", newExtcap},
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/display"
 	"github.com/qdissect/qdissect/internal/games"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/whole"
@@ -103,7 +104,7 @@ func (o *queryOptions) candidates(port uint16) (list []*dissect.Protocol, usual 
 	case names == nil && port == 0:
 		return nil, 0, errors.New("which port? Use HOST:PORT, --game or --protocol")
 	}
-	known := slices.DeleteFunc(protocolNames(), func(name string) bool { return games.Requests(name) == nil })
+	known := slices.DeleteFunc(display.ProtocolNames(), func(name string) bool { return games.Requests(name) == nil })
 	return nil, 0, fmt.Errorf("it is not known what clients of %s ask; --protocol names one of %s", cmp.Or(o.protocol, o.game, fmt.Sprint("port ", port)), strings.Join(known, ", "))
 }
 

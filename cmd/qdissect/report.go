@@ -12,15 +12,12 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/qdissect/qdissect/internal/anonymize"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/htmlreport"
-	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/talks"
 	"github.com/qdissect/qdissect/internal/unitfile"
@@ -304,13 +301,12 @@ func (r *reporting) report(sum *report.Summary, a *stats.Aggregate, servers int)
 	run := &r.counting.plan.run
 	for i, in := range run.Inputs {
 		if !r.o.anonymize {
-			made.Files[i].SHA256 = sumOf(in)
+			made.Files[i].SHA256 = whole.Sum(in)
 		}
 	}
-	p := a.Report(stats.Options{
-		Home: r.home, HomeBy: r.by, Packets: sum.Packets, OneSided: sum.OneSided > 0, Unknowns: guesses(sum)[:min(len(sum.Tally.Guesses), unitfile.MostGuesses)], Hide: r.hide, Made: made,
-		Streams: streamsOf(sum), Servers: servers,
-	})
+	so := unitfile.Options(sum)
+	so.Home, so.HomeBy, so.Hide, so.Made, so.Servers = r.home, r.by, r.hide, made, servers
+	p := a.Report(so)
 	if r.hide == nil {
 		p.Talks = run.Counts.Talks.List(p.Findings, run.Analysis, made.Files)
 	}
@@ -338,24 +334,6 @@ func networks(list []string) (home []netip.Prefix, err error) {
 		home = append(home, p)
 	}
 	return home, nil
-}
-
-// escapeUnsafe returns JSON with escapes for the characters that must not reach a
-// terminal; they stand only within strings.
-func escapeUnsafe(b []byte) []byte {
-	out := make([]byte, 0, len(b))
-	for _, r := range string(b) {
-		switch {
-		case !nettext.Unsafe(r):
-			out = utf8.AppendRune(out, r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-	}
-	return out
 }
 
 // resolve makes the format that of the output's name if none is given.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +11,6 @@ import (
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/talks"
 	"github.com/qdissect/qdissect/internal/unitfile"
-	"github.com/qdissect/qdissect/report"
 )
 
 // fromUnits writes the report of the units in a folder.
@@ -124,31 +121,4 @@ func (r *reporting) side(name string, env environment) (*stats.Report, error) {
 		return nil, err
 	}
 	return r.report(sum, c.run.Counts.Stats, htmlreport.MaxServers), nil
-}
-
-// guesses returns what unknown datagrams look like, the most frequent first.
-func guesses(sum *report.Summary) []stats.Guess {
-	looks := make(map[string]uint64, len(sum.Tally.Guesses))
-	for what, n := range sum.Tally.Guesses {
-		looks[what] = *n
-	}
-	return unitfile.Guesses(looks)
-}
-
-// sumOf returns the SHA-256 of a regular file, "" for what cannot be read twice.
-func sumOf(name string) string {
-	st, err := os.Stat(name)
-	if name == "-" || err != nil || !st.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return ""
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }

@@ -91,7 +91,7 @@ func (u *unit) count(run pipeline.Options) (*unitfile.Unit, *report.Summary, err
 	if err != nil {
 		return nil, nil, err
 	}
-	c.Packets, c.OneSided, c.Guesses = sum.Packets, uint64(sum.OneSided), guesses(sum)
+	c.Packets, c.OneSided, c.Guesses = sum.Packets, uint64(sum.OneSided), unitfile.GuessesOf(sum)
 	return c, sum, nil
 }
 

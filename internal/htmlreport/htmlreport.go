@@ -60,12 +60,8 @@ func Write(w io.Writer, r *stats.Report) error {
 	var b bytes.Buffer
 	for room := ladderBytes; ; room /= 2 {
 		p := newPage(r, room)
-		t, err := template.New("page").Funcs(p.funcs()).Parse(pageTemplate)
-		if err != nil {
-			return err
-		}
 		b.Reset()
-		if err := t.Execute(&b, p); err != nil {
+		if err := p.write(&b); err != nil {
 			return err
 		}
 		if b.Len() <= maxPage+len(p.Rest)*restBytes || len(p.Ladders) == 0 {
@@ -74,6 +70,26 @@ func Write(w io.Writer, r *stats.Report) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// WriteTalk writes a conversation as a page of its own.
+func WriteTalk(w io.Writer, t *stats.Talk) error {
+	p := newPage(&stats.Report{Talks: []stats.Talk{*t}}, talkBytes)
+	p.Alone = true
+	return p.write(w)
+}
+
+func (p *page) write(w io.Writer) error {
+	t, err := template.New("page").Funcs(p.funcs()).Parse(pageTemplate)
+	if err != nil {
+		return err
+	}
+	return t.Execute(w, p)
+}
+
+// Policy says what the page's scripts and styles are, as in the policies (CSP) of pages that hold it in a frame.
+func Policy() (script, style string) {
+	return hash(chartScript) + " " + hash(ownScript), hash(chartStyle + ownStyle)
 }
 
 // A page is what the template shows.
@@ -92,6 +108,7 @@ type page struct {
 	KindsLeft            int
 	FindingsLeft         int
 	AllFindings          uint64
+	Alone                bool // only the conversation
 }
 
 func newPage(r *stats.Report, room int) *page {
@@ -102,8 +119,8 @@ func newPage(r *stats.Report, room int) *page {
 		Chart:  template.JS(chartScript),
 		Script: template.JS(ownScript),
 	}
-	p.Policy = "default-src 'none'; script-src " + hash(chartScript) + " " + hash(ownScript) + "; style-src " + hash(string(p.Style)) +
-		"; img-src data:; base-uri 'none'; form-action 'none'"
+	script, style := Policy()
+	p.Policy = "default-src 'none'; script-src " + script + "; style-src " + style + "; img-src data:; base-uri 'none'; form-action 'none'"
 	if r.Made.Live {
 		p.Live = template.JS(liveScript)
 		p.Policy = strings.Replace(p.Policy, "script-src", "script-src "+hash(liveScript), 1) + "; connect-src 'self'"

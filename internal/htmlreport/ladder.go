@@ -41,7 +41,8 @@ const (
 	maxLadders  = 20
 	maxRungs    = 40
 	ladderBytes = 200 << 10
-	rungBytes   = 700 // of HTML around the texts of a message
+	talkBytes   = 2 << 20 // of one alone
+	rungBytes   = 700     // of HTML around the texts of a message
 )
 
 // climb makes the ladders, of so many bytes, and returns the bytes of their messages for the script.

@@ -147,7 +147,7 @@ const page = off => {
 	const heatHome = heat && heat.getAttribute('viewBox').split(' ').map(Number);
 	const zoom = () => {
 		if (!heat) return;
-		const [h0, hw] = D.heat, a = whole() ? 0 : max(0, (from() - h0) / hw), b = whole() ? heatHome[2] : min(heatHome[2], (to() - h0) / hw);
+		const [h0, hw] = D.heat, a = whole() ? 0 : max(0, (from() - h0) / hw), b = whole() ? heatHome[2] : max(a + .1, min(heatHome[2], (to() - h0) / hw)); // nothing, if no reply came then
 		heat.setAttribute('viewBox', [a, 0, b - a, heatHome[3]].join(' '));
 		const t0 = h0 + a * hw, t1 = h0 + b * hw, [at, text] = ticks(t0, t1, max(2, min(8, floor(heat.ownerSVGElement.clientWidth / 70))));
 		const y = Number(heat.getAttribute('y')), h = Number(heat.getAttribute('height'));
@@ -238,6 +238,7 @@ const page = off => {
 		try {
 			history.replaceState(null, '', '#' + p);
 		} catch (e) { /* in a frame without an address */ }
+		dispatchEvent(new CustomEvent('time', { detail: whole() ? null : [from(), to()] })); // for the page around the frame
 	};
 	const kept = new URLSearchParams(location.hash.includes('=') ? location.hash.slice(1) : '');
 	tabs.forEach(t => {

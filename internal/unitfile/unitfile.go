@@ -17,6 +17,7 @@ import (
 	"github.com/qdissect/qdissect/internal/coder"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/talks"
+	"github.com/qdissect/qdissect/report"
 )
 
 // A Unit is what a run counted of a series of captures.
@@ -229,20 +230,39 @@ func (s *Sum) Add(u *Unit) {
 
 // Guesses returns what most unknown datagrams look like.
 func (s *Sum) Guesses() []stats.Guess {
-	list := Guesses(s.looks)
+	list := guesses(s.looks)
 	return list[:min(len(list), MostGuesses)]
 }
 
 // MostGuesses is the number of guesses in a report.
 const MostGuesses = 10
 
-// Guesses returns what unknown datagrams look like, the most frequent first.
-func Guesses(looks map[string]uint64) (list []stats.Guess) {
+// guesses returns what unknown datagrams look like, the most frequent first.
+func guesses(looks map[string]uint64) (list []stats.Guess) {
 	for what, n := range looks {
 		list = append(list, stats.Guess{What: what, Count: n})
 	}
 	slices.SortFunc(list, func(a, b stats.Guess) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.What, b.What)) })
 	return list
+}
+
+// GuessesOf returns what unknown datagrams look like, the most frequent first.
+func GuessesOf(sum *report.Summary) []stats.Guess {
+	looks := make(map[string]uint64, len(sum.Tally.Guesses))
+	for what, n := range sum.Tally.Guesses {
+		looks[what] = *n
+	}
+	return guesses(looks)
+}
+
+// Options returns options for the report of a run.
+func Options(sum *report.Summary) stats.Options {
+	o := stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0, Unknowns: GuessesOf(sum)}
+	o.Unknowns = o.Unknowns[:min(len(o.Unknowns), MostGuesses)]
+	for _, s := range sum.Streams {
+		o.Streams = append(o.Streams, stats.Stream(s))
+	}
+	return o
 }
 
 // A live capture has units for slots of time. A unit is written again and again while it grows; the newest ones are kept.

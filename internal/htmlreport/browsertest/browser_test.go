@@ -109,8 +109,8 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// open opens a page in a tab, and returns what went wrong there and the addresses it asked for.
-func open(t *testing.T, ctx context.Context, path string, width int64, scheme string) (tab context.Context, trouble func() []string, requests func() []string) {
+// open opens a page in a tab, waits for an element, and returns what went wrong there and the addresses it asked for.
+func open(t *testing.T, ctx context.Context, path string, width int64, scheme, mark string) (tab context.Context, trouble func() []string, requests func() []string) {
 	t.Helper()
 	tab, stop := chromedp.NewContext(ctx)
 	t.Cleanup(stop)
@@ -147,7 +147,7 @@ func open(t *testing.T, ctx context.Context, path string, width int64, scheme st
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
 		emulation.SetDeviceMetricsOverride(width, 1000, 1, false),
 		chromedp.Navigate(address),
-		chromedp.WaitReady("#made"),
+		chromedp.WaitReady(mark),
 		chromedp.Sleep(300*time.Millisecond),
 	)
 	if err != nil {
@@ -215,6 +215,38 @@ func colours(img image.Image) int {
 	return len(seen)
 }
 
+// axeScript returns axe-core, "" without it.
+func axeScript(t *testing.T) string {
+	t.Helper()
+	script := os.Getenv("QDISSECT_AXE")
+	if script == "" {
+		t.Log("without axe-core: QDISSECT_AXE is not set to the path of its axe.min.js")
+		return ""
+	}
+	axe, err := os.ReadFile(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(axe)
+}
+
+// checkAxe reports what axe-core finds in a page.
+func checkAxe(t *testing.T, tab context.Context, axe string) {
+	t.Helper()
+	if axe == "" {
+		return
+	}
+	value[bool](t, tab, axe+";true")
+	type violation struct {
+		ID    string
+		Help  string
+		Nodes []struct{ HTML, FailureSummary string }
+	}
+	for _, v := range value[[]violation](t, tab, "axe.run(document, {iframes: false, runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}).then(r => r.violations)") {
+		t.Errorf("axe: %s (%s): %d times: %.300s %s", v.ID, v.Help, len(v.Nodes), v.Nodes[0].HTML, v.Nodes[0].FailureSummary)
+	}
+}
+
 // TestBrowser opens every page, light and dark, wide and narrow: nothing goes wrong, nothing is fetched, axe-core finds nothing, and
 // the pictures are there.
 func TestBrowser(t *testing.T) {
@@ -222,15 +254,7 @@ func TestBrowser(t *testing.T) {
 	if err := chromedp.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	var axe []byte
-	if script := os.Getenv("QDISSECT_AXE"); script == "" {
-		t.Log("without axe-core: QDISSECT_AXE is not set to the path of its axe.min.js")
-	} else {
-		var err error
-		if axe, err = os.ReadFile(script); err != nil {
-			t.Fatal(err)
-		}
-	}
+	axe := axeScript(t)
 	for _, path := range pages(t) {
 		name := strings.TrimSuffix(filepath.Base(path), ".html")
 		for _, look := range []struct {
@@ -241,7 +265,7 @@ func TestBrowser(t *testing.T) {
 				continue // it has the same colours and columns
 			}
 			t.Run(fmt.Sprintf("%s/%s/%d", name, look.scheme, look.width), func(t *testing.T) {
-				tab, trouble, requests := open(t, ctx, path, look.width, look.scheme)
+				tab, trouble, requests := open(t, ctx, path, look.width, look.scheme, "#made")
 				value[bool](t, tab, "document.querySelectorAll('details').forEach((d, i) => { if (i < 12) d.open = true; }), true")
 				if over := value[float64](t, tab, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
 					t.Errorf("the page is %v pixels wider than the window", over)
@@ -250,17 +274,7 @@ func TestBrowser(t *testing.T) {
 				if n := colours(img); n < 40 {
 					t.Errorf("the screenshot has %d colours", n)
 				}
-				if axe != nil {
-					value[bool](t, tab, string(axe)+";true")
-					type violation struct {
-						ID    string
-						Help  string
-						Nodes []struct{ HTML, FailureSummary string }
-					}
-					for _, v := range value[[]violation](t, tab, "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}).then(r => r.violations)") {
-						t.Errorf("axe: %s (%s): %d times: %.300s %s", v.ID, v.Help, len(v.Nodes), v.Nodes[0].HTML, v.Nodes[0].FailureSummary)
-					}
-				}
+				checkAxe(t, tab, axe)
 				if bad := trouble(); len(bad) > 0 {
 					t.Errorf("%d messages in the console: %q", len(bad), bad[0])
 				}
@@ -290,7 +304,7 @@ func TestReload(t *testing.T) {
 		}
 	}
 	write("First")
-	tab, trouble, _ := open(t, ctx, path, 1400, "light")
+	tab, trouble, _ := open(t, ctx, path, 1400, "light", "#made")
 	const head = `(document.querySelector('h1') || {}).textContent || ''` // it may be just loading
 	write("Second")
 	for range 100 {
@@ -358,7 +372,7 @@ func TestLive(t *testing.T) {
 			}
 			half := len(capture) / 2
 			write(capture[:half])
-			tab, trouble, requests := open(t, ctx, strings.TrimSpace(address), look.width, look.scheme)
+			tab, trouble, requests := open(t, ctx, strings.TrimSpace(address), look.width, look.scheme, "#made")
 			const packets = "document.querySelector('.lead').innerText"
 			was := ""
 			for was == "" || was != value[string](t, tab, packets) { // until it has all of the half
@@ -432,7 +446,7 @@ func TestBrush(t *testing.T) {
 			flood = p
 		}
 	}
-	tab, trouble, _ := open(t, ctx, flood, 1400, "light")
+	tab, trouble, _ := open(t, ctx, flood, 1400, "light", "#made")
 	const state = `JSON.stringify([...document.querySelectorAll('table[data-rows] tbody')].map(b => b.rows[0].innerText.replace(/\s+/g, ' ')).concat(
 		document.getElementById('v-requests').textContent, document.getElementById('heat').getAttribute('viewBox')))`
 	before := value[string](t, tab, state)
@@ -494,7 +508,7 @@ func TestLinks(t *testing.T) {
 		if name != "real-trouble" && name != "flood" {
 			continue
 		}
-		tab, trouble, _ := open(t, ctx, p, 1400, "light")
+		tab, trouble, _ := open(t, ctx, p, 1400, "light", "#made")
 		if n := value[float64](t, tab, "[...document.querySelectorAll('a[href^=\"#\"]')].filter(a => !document.querySelector(a.getAttribute('href'))).length"); n > 0 {
 			t.Errorf("%s: %v links lead nowhere", name, n)
 		}
@@ -517,7 +531,7 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%s: %q", name, bad)
 		}
 	}
-	tab, _, _ := open(t, ctx, filepath.Join(dir, "flood.html"), 1400, "light")
+	tab, _, _ := open(t, ctx, filepath.Join(dir, "flood.html"), 1400, "light", "#made")
 	if got := value[string](t, tab, "document.querySelector('.do a').getAttribute('href') + document.querySelectorAll('.do a').length"); got != "#rule-43" {
 		t.Errorf("the first verdict leads to %s", got)
 	}
@@ -531,7 +545,7 @@ func TestPrint(t *testing.T) {
 		if name != "flood" && *shots == "" {
 			continue
 		}
-		tab, _, _ := open(t, ctx, p, 760, "dark")
+		tab, _, _ := open(t, ctx, p, 760, "dark", "#made")
 		if err := chromedp.Run(tab, emulation.SetEmulatedMedia().WithMedia("print").WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}})); err != nil {
 			t.Fatal(err)
 		}
@@ -556,7 +570,7 @@ func TestTables(t *testing.T) {
 			path = p
 		}
 	}
-	tab, trouble, _ := open(t, ctx, path, 1400, "light")
+	tab, trouble, _ := open(t, ctx, path, 1400, "light", "#made")
 	const rows = `[...document.querySelectorAll('[data-rows=servers] tbody tr')].filter(r => r.offsetParent).map(r => r.cells[0].innerText.split('\n')[0] + ' ' + r.cells[1].dataset.v)`
 	visible := func() []string { t.Helper(); return value[[]string](t, tab, rows) }
 	first := visible()
@@ -588,7 +602,7 @@ func TestTables(t *testing.T) {
 	kept := value[string](t, tab, "document.getElementById('from').value = 2, document.getElementById('from').oninput(), location.hash")
 	chosen := visible()
 	shoot(t, tab, "tables", 1400)
-	if again, _, _ := open(t, ctx, path+kept, 1400, "light"); strings.Join(value[[]string](t, again, rows), "\n") != strings.Join(chosen, "\n") || !strings.Contains(kept, "servers.sort=-2") || !strings.Contains(kept, "time=") {
+	if again, _, _ := open(t, ctx, path+kept, 1400, "light", "#made"); strings.Join(value[[]string](t, again, rows), "\n") != strings.Join(chosen, "\n") || !strings.Contains(kept, "servers.sort=-2") || !strings.Contains(kept, "time=") {
 		t.Errorf("%s leads to other rows", kept)
 	}
 	find("ffff:17cc]")
@@ -596,7 +610,7 @@ func TestTables(t *testing.T) {
 	if got != "true false true" {
 		t.Errorf("the link to a server that is hidden: %s", got)
 	}
-	if again, bad, _ := open(t, ctx, path+"#time=a-b&servers.sort=99&servers.all=no", 1400, "light"); len(bad()) > 0 || len(value[[]string](t, again, rows)) != 20 {
+	if again, bad, _ := open(t, ctx, path+"#time=a-b&servers.sort=99&servers.all=no", 1400, "light", "#made"); len(bad()) > 0 || len(value[[]string](t, again, rows)) != 20 {
 		t.Errorf("a link that nobody made: %q", bad())
 	}
 	if bad := trouble(); len(bad) > 0 {
@@ -611,7 +625,7 @@ func TestPhone(t *testing.T) {
 		if filepath.Base(p) != "flood.html" {
 			continue
 		}
-		tab, trouble, _ := open(t, ctx, p, 360, "light")
+		tab, trouble, _ := open(t, ctx, p, 360, "light", "#made")
 		if height := value[float64](t, tab, "document.documentElement.scrollHeight"); height > 7000 {
 			t.Errorf("the page is %v pixels high", height)
 		}

@@ -1,0 +1,220 @@
+package browsertest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// site builds the site and the program, both of the same version, and returns their paths.
+func site(t *testing.T) (page, program string) {
+	t.Helper()
+	page, program = filepath.Join(dir, "site", "index.html"), filepath.Join(dir, "site", "qdissect")
+	if _, err := os.Stat(page); err == nil {
+		return page, program
+	}
+	for _, args := range [][]string{{"run", "./internal/tools/mksite", "-version", "test", "-o", page}, {"build", "-ldflags", "-X main.version=test", "-o", program, "./cmd/qdissect"}} {
+		cmd := exec.Command("go", args...)
+		cmd.Dir = root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	b, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if w.Write(b); w.Close() != nil || packed.Len() > 3_500_000 {
+		t.Errorf("what a browser loads has %d bytes compressed with gzip", packed.Len())
+	}
+	return page, program
+}
+
+var root = filepath.Join("..", "..", "..")
+
+// load drops captures on the site and waits until they are read.
+func load(t *testing.T, tab context.Context, paths ...string) {
+	t.Helper()
+	value[bool](t, tab, "delete document.documentElement.dataset.ready, true")
+	if err := chromedp.Run(tab, chromedp.SetUploadFiles("#start input", paths, chromedp.ByQuery)); err != nil {
+		t.Fatal(err)
+	}
+	ready(t, tab, "")
+}
+
+// ready waits until the list of an expression is whole.
+func ready(t *testing.T, tab context.Context, expr string) {
+	t.Helper()
+	if err := chromedp.Run(tab, chromedp.Poll("document.documentElement.dataset.ready === "+quote(expr), nil, chromedp.WithPollingTimeout(20*time.Minute))); err != nil {
+		t.Fatal(err, value[string](t, tab, "document.getElementById('trouble').textContent"))
+	}
+}
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `\'`) + "'" }
+
+// TestSite: what the site says of captures is what the program says, nothing is asked for, and nothing goes wrong.
+func TestSite(t *testing.T) {
+	ctx := browser(t)
+	page, program := site(t)
+	axe := axeScript(t)
+	var captures []string
+	for _, name := range []string{"a2s/trouble.pcap", "hostile/strings.pcap", "hostile/times.pcapng", "gamespy3/*.pcap", "foreign/others.pcap"} {
+		found, _ := filepath.Glob(filepath.Join(root, "testdata", "pcaps", filepath.FromSlash(name)))
+		captures = append(captures, found[0])
+	}
+	if os.Getenv("QDISSECT_THOROUGH") != "" {
+		captures, _ = filepath.Glob(filepath.Join(root, "testdata", "pcaps", "*", "*.pcap*"))
+	}
+	tab, trouble, requests := open(t, ctx, page, 1400, "light", "#drop")
+	checkAxe(t, tab, axe)
+	for _, capture := range captures {
+		t.Run(filepath.Base(filepath.Dir(capture))+"/"+filepath.Base(capture), func(t *testing.T) {
+			capture, _ = filepath.Abs(capture)
+			run := func(args ...string) string { return output(program, filepath.Dir(capture), args...) }
+			load(t, tab, capture)
+			name := filepath.Base(capture)
+			if got, want := value[string](t, tab, "qdissect.made('report.json')"), run("report", "--format", "json", name); got != want {
+				t.Errorf("the report differs:\n%.600s\n%.600s", got, want)
+			}
+			lines := func() string { return value[string](t, tab, "qdissect.lines().map(l => l + '\\n').join('')") }
+			if got, want := lines(), run(name); got != want {
+				t.Errorf("the list differs:\n%.600s\n%.600s", got, want)
+			}
+			for _, expr := range []string{"severity >= note", "role == reply and length > 20"} {
+				value[bool](t, tab, "qdissect.filter("+quote(expr)+"), true")
+				ready(t, tab, expr)
+				if got, want := lines(), run("-Y", expr, name); got != want {
+					t.Errorf("-Y %s differs:\n%.600s\n%.600s", expr, got, want)
+				}
+			}
+		})
+	}
+	checkAxe(t, tab, axe)
+	if bad := trouble(); len(bad) > 0 {
+		t.Errorf("%d messages in the console: %q", len(bad), bad[0])
+	}
+	for _, asked := range requests() {
+		if asked != "file://"+page && !strings.HasPrefix(asked, "blob:") && asked != "about:srcdoc" {
+			t.Errorf("a request: %q", asked)
+		}
+	}
+}
+
+// TestSiteKeys: a filter is completed and corrected, a message opens with its bytes, the time of the report narrows the list, findings are
+// found, and what is saved holds what was chosen, at any width and in the dark.
+func TestSiteKeys(t *testing.T) {
+	ctx := browser(t)
+	page, program := site(t)
+	axe := axeScript(t)
+	capture, _ := filepath.Abs(filepath.Join(root, "testdata", "pcaps", "a2s", "trouble.pcap"))
+	hostile, _ := filepath.Abs(filepath.Join(root, "testdata", "pcaps", "hostile", "strings.pcap"))
+	for _, look := range []struct {
+		scheme string
+		width  int64
+	}{{"light", 1400}, {"dark", 1400}, {"light", 360}} {
+		tab, trouble, _ := open(t, ctx, page, look.width, look.scheme, "#drop")
+		name := "site-" + look.scheme + "-" + map[bool]string{true: "narrow", false: "wide"}[look.width < 1000]
+		shoot(t, tab, name+"-start", look.width)
+		load(t, tab, hostile)
+		load(t, tab, capture)
+		shoot(t, tab, name+"-report", look.width)
+		if err := chromedp.Run(tab, chromedp.Click("#tab-messages"), chromedp.KeyEvent("n"), chromedp.KeyEvent("n"), chromedp.KeyEvent(kb.Enter),
+			chromedp.Poll("document.documentElement.dataset.talk", nil), chromedp.Sleep(500*time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		frame := value[string](t, tab, "document.documentElement.dataset.talk")
+		row := value[string](t, tab, "document.querySelector('.row[aria-selected=true]').textContent")
+		if !strings.HasPrefix(strings.TrimSpace(row), frame+" ") || !strings.Contains(row, "  ~ ") && !strings.Contains(row, "  ! ") {
+			t.Errorf("n, n and Enter open frame %s of %q", frame, row)
+		}
+		const talk = "document.getElementById('talk').contentDocument"
+		got := value[string](t, tab, `(() => {
+			const d = `+talk+`, f = d.querySelector('details[open] > .bytes .fields li');
+			f.dispatchEvent(new MouseEvent('mouseover', {bubbles: true}));
+			return d.querySelectorAll('details[data-m][open]').length + ' ' + d.querySelectorAll('.hex .on').length + ' ' + d.querySelector('.value').textContent;
+		})()`)
+		if !strings.HasPrefix(got, "1 ") || strings.HasPrefix(got, "1 0 ") || !strings.Contains(got, " = ") {
+			t.Errorf("the bytes of a field: %s", got)
+		}
+		shoot(t, tab, name+"-messages", look.width)
+		checkAxe(t, tab, axe)
+		if over := value[float64](t, tab, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
+			t.Errorf("%s: the page is %v pixels wider than the window", name, over)
+		}
+		if look.width < 1000 || look.scheme == "dark" {
+			if bad := trouble(); len(bad) > 0 {
+				t.Errorf("%q", bad)
+			}
+			continue
+		}
+		// Words that fit, and what is wrong.
+		typed := func(text, want string) {
+			t.Helper()
+			if err := chromedp.Run(tab, chromedp.Evaluate("document.getElementById('expr').value = '', document.getElementById('expr').focus()", nil), chromedp.KeyEvent(text), chromedp.Poll(want, nil)); err != nil {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+		typed("severity >= war", "[...document.querySelectorAll('#words option')].some(o => o.value === 'severity >= warning')")
+		typed("tim == 3", "document.getElementById('wrong').textContent.includes('did you mean time?')")
+		// A part of the time.
+		before := value[float64](t, tab, "document.querySelector('.row').getAttribute('aria-setsize') * 1")
+		value[bool](t, tab, "(() => { const d = document.getElementById('page').contentDocument, f = d.getElementById('from'); f.value = f.max / 2; f.oninput(); return true; })()")
+		if err := chromedp.Run(tab, chromedp.Poll("!document.getElementById('time').hidden", nil), chromedp.Sleep(200*time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		after := value[float64](t, tab, "document.querySelector('.row').getAttribute('aria-setsize') * 1")
+		if after <= 0 || after >= before {
+			t.Errorf("half of the time has %v of %v lines", after, before)
+		}
+		// What is chosen, saved.
+		const expr = "finding == a2s.players.count"
+		value[bool](t, tab, "(document.getElementById('time').click(), qdissect.filter("+quote(expr)+"), true)")
+		ready(t, tab, expr)
+		read := func(as string, args ...string) string {
+			b, err := base64.StdEncoding.DecodeString(value[string](t, tab, "qdissect.save("+quote(as)+")"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if as == "jsonl" {
+				return string(b)
+			}
+			file := filepath.Join(t.TempDir(), as+".pcapng")
+			if err := os.WriteFile(file, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return output(program, dir, append(args, file)...)
+		}
+		if got, want := read("jsonl"), output(program, filepath.Dir(capture), "-o", "jsonl", "-Y", expr, "trouble.pcap"); strings.Count(got, "\n") < 2 || got != want {
+			t.Errorf("as JSON: %s\nwant %s", got, want)
+		}
+		if got := read("pcapng", "-Y", expr); strings.Count(got, "\n") != 1 || !strings.Contains(got, "192.0.2.22:51000") {
+			t.Errorf("as pcapng: %s", got)
+		}
+		if got := read("anonymized", "-Y", expr); strings.Count(got, "\n") != 1 || strings.Contains(got, "192.0.2.22") || strings.Contains(got, "198.51.100.11") {
+			t.Errorf("anonymized: %s", got)
+		}
+		if bad := trouble(); len(bad) > 0 {
+			t.Errorf("%q", bad)
+		}
+	}
+}
+
+// output runs the program in a folder.
+func output(program, dir string, args ...string) string {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = dir
+	out, _ := cmd.Output() // the status says whether the capture is damaged
+	return string(out)
+}

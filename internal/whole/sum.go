@@ -1,0 +1,26 @@
+package whole
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+)
+
+// Sum returns the SHA-256 of a regular file, "" for what cannot be read twice.
+func Sum(name string) string {
+	st, err := os.Stat(name)
+	if name == "-" || err != nil || !st.Mode().IsRegular() {
+		return ""
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

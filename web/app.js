@@ -1,0 +1,419 @@
+'use strict';
+(() => {
+	const $ = id => document.getElementById(id);
+	const all = (q, of) => Array.from((of || document).querySelectorAll(q));
+	const el = (tag, cls, text) => {
+		const e = document.createElement(tag);
+		if (cls) e.className = cls;
+		if (text !== undefined) e.textContent = text;
+		return e;
+	};
+	const number = n => n.toLocaleString('en-US');
+	const { floor, max, min } = Math;
+	const decoder = new TextDecoder();
+
+	// The program, which each task runs anew: a task that is no longer wanted ends with its worker, and its memory.
+	const source = id => URL.createObjectURL(new Blob([$(id).textContent], { type: 'text/javascript' }));
+	const worker = source('worker');
+	const module = new Promise((resolve, reject) => {
+		const w = new Worker(source('unpack'));
+		w.onmessage = e => e.data.module ? resolve(e.data.module) : reject(new Error(e.data.error));
+		w.onerror = e => reject(new Error(e.message || 'this browser starts no workers here'));
+		w.postMessage($('program').textContent);
+		$('program').remove();
+	});
+	module.catch(err => trouble('This browser cannot run the page: ' + err.message));
+	let files = [], names = [];
+	const run = (task, on = {}) => {
+		let w, stopped = false;
+		const done = module.then(m => new Promise((resolve, reject) => {
+			if (stopped) return;
+			w = new Worker(worker);
+			w.onmessage = ({ data }) => {
+				if (data.lines) on.lines(data.lines);
+				else if (data.total !== undefined) on.progress && on.progress(data);
+				else { w.terminate(); resolve({ ...data, out: new Map(data.out) }); }
+			};
+			w.onerror = e => reject(new Error(e.message));
+			w.postMessage({ module: m, files, task: { ...task, Files: names } });
+		}));
+		return { done, stop() { stopped = true; if (w) w.terminate(); } };
+	};
+	const show = (id, text) => { $(id).textContent = text.trim(); $(id).hidden = !text.trim(); };
+	const trouble = text => show('trouble', text);
+
+	// The lines of the list: bytes as they came, and where each line begins. Bounded, and what is beyond is counted.
+	const mostRows = 1e6, mostBytes = 256 << 20;
+	let store;
+	const fresh = () => ({ chunks: [], first: [], rows: 0, bytes: 0, beyond: 0, rest: new Uint8Array(0), times: new Float64Array(1024), flags: new Uint8Array(1024), file: 0, time: 0, messages: 0 });
+	const grown = (a, n) => { if (n < a.length) return a; const b = new a.constructor(2 * n); b.set(a); return b; };
+	// A row is a message (1), has a finding (2) of note or worse, or is about the capture after it (4).
+	const look = (s, b, from, to) => {
+		let i = from, flags = 0, at = 0;
+		while (b[i] === 32) i++;
+		const digits = i;
+		while (b[i] >= 48 && b[i] <= 57) i++;
+		if (i > digits && b[i] === 32) {
+			while (b[i] === 32) i++;
+			let whole = 0, part = 0, scale = 1;
+			for (; b[i] >= 48 && b[i] <= 57; i++) whole = whole * 10 + b[i] - 48;
+			if (b[i] === 46) {
+				for (i++; b[i] >= 48 && b[i] <= 57; i++) { part = part * 10 + b[i] - 48; scale *= 10; }
+				flags = 1;
+				at = whole + part / scale;
+			}
+		} else if (b[from] === 61 && b[from + 1] === 61) {
+			flags = 4;
+			s.file++;
+		}
+		for (; i < to - 3; i++) if (b[i] === 32 && b[i + 1] === 32 && (b[i + 2] === 33 || b[i + 2] === 126) && (b[i + 3] === 32 || b[i + 3] === 33)) { flags |= 2; break; }
+		if (flags & 1) { s.time = at; s.messages++; }
+		return flags;
+	};
+	const add = (s, b) => {
+		const text = new Uint8Array(s.rest.length + b.length);
+		text.set(s.rest);
+		text.set(b, s.rest.length);
+		const end = text.lastIndexOf(10) + 1;
+		s.rest = text.slice(end);
+		const starts = [];
+		for (let from = 0; from < end;) {
+			const to = text.indexOf(10, from);
+			const flags = look(s, text, from, to);
+			if (s.rows < mostRows && s.bytes < mostBytes) {
+				s.times = grown(s.times, s.rows);
+				s.flags = grown(s.flags, s.rows);
+				s.times[s.rows] = (origins[max(0, s.file - 1)] || 0) + s.time * 1000;
+				s.flags[s.rows++] = flags;
+				starts.push(from);
+			} else if (flags & 1) s.beyond++;
+			from = to + 1;
+		}
+		if (!starts.length) return;
+		const kept = text.slice(0, end);
+		s.bytes += kept.length;
+		s.first.push(s.rows - starts.length);
+		s.chunks.push({ text: kept, starts: Uint32Array.from(starts) });
+	};
+	const line = i => {
+		let lo = 0, hi = store.first.length;
+		while (hi - lo > 1) {
+			const mid = lo + hi >> 1;
+			if (store.first[mid] <= i) lo = mid; else hi = mid;
+		}
+		const c = store.chunks[lo], k = i - store.first[lo];
+		return decoder.decode(c.text.subarray(c.starts[k], k + 1 < c.starts.length ? c.starts[k + 1] - 1 : c.text.indexOf(10, c.starts[k])));
+	};
+
+	// The list shows the rows of the selected time, of which a few are elements.
+	const list = $('list'), rows = $('rows'), rowHeight = 22, mostHeight = 8e6;
+	let chosen = null, span = null, selected = -1, origins = [];
+	const count = () => chosen ? chosen.length : store.rows;
+	const row = k => chosen ? chosen[k] : k;
+	const room = () => max(1, floor(list.clientHeight / rowHeight));
+	const top = () => {
+		const n = count(), height = n * rowHeight;
+		return height <= mostHeight ? floor(list.scrollTop / rowHeight) : floor(list.scrollTop / (mostHeight - list.clientHeight) * max(0, n - room()));
+	};
+	let drawing = 0;
+	const draw = () => { drawing = drawing || requestAnimationFrame(drawNow); };
+	const drawNow = () => {
+		drawing = 0;
+		if (!store || $('messages').hidden) return;
+		const n = count(), first = min(top(), max(0, n - 1)), height = n * rowHeight, big = height > mostHeight;
+		rows.style.height = min(height, mostHeight) + 'px';
+		const out = [];
+		for (let k = first; k < min(n, first + room() + 2); k++) {
+			const e = el('div', 'row'), i = row(k), text = line(i), at = text.search(/ {2}(!!?|~|\.) [a-z0-9_.]+: /);
+			e.append(at < 0 ? text : text.slice(0, at));
+			if (at >= 0) e.append(el(store.flags[i] & 2 ? 'b' : 'i', '', text.slice(at)));
+			e.id = 'row-' + k;
+			e.style.top = (big ? list.scrollTop + (k - first) * rowHeight : k * rowHeight) + 'px';
+			for (const [name, v] of [['role', 'option'], ['aria-selected', k === selected], ['aria-setsize', n], ['aria-posinset', k + 1]]) e.setAttribute(name, v);
+			e.onclick = () => { select(k); open(); };
+			out.push(e);
+		}
+		rows.replaceChildren(...out);
+		if (selected >= first && selected < first + out.length) list.setAttribute('aria-activedescendant', 'row-' + selected);
+		else list.removeAttribute('aria-activedescendant');
+		const s = store, lines = s.messages - s.beyond;
+		let text = number(lines) + (lines === 1 ? ' message' : ' messages');
+		if (span) text = number(n) + ' of ' + number(s.rows) + ' lines, of the selected time';
+		if (s.beyond) text = 'The first ' + text + '; ' + number(s.beyond) + ' more: use a filter to see them';
+		$('count').textContent = text;
+		$('before').disabled = $('next').disabled = n === 0;
+	};
+	const narrow = () => {
+		chosen = null;
+		if (span) {
+			const keep = [];
+			for (let i = 0; i < store.rows; i++) if (store.times[i] >= span[0] && store.times[i] < span[1]) keep.push(i);
+			chosen = Uint32Array.from(keep);
+		}
+		$('time').hidden = !span;
+		if (span) $('time').textContent = span.map(t => new Date(t).toISOString().slice(11, 19)).join(' – ') + ' UTC ×';
+		draw();
+	};
+	list.onscroll = draw;
+	addEventListener('resize', draw);
+	const select = k => {
+		const n = count();
+		if (!n) return;
+		selected = max(0, min(n - 1, k));
+		const first = top();
+		if (selected < first || selected >= first + room()) {
+			const want = selected < first ? selected : selected - room() + 1;
+			list.scrollTop = n * rowHeight <= mostHeight ? want * rowHeight : want / max(1, n - room()) * (mostHeight - list.clientHeight);
+		}
+		draw();
+		if (!$('talk').hidden) open();
+	};
+	const finding = step => {
+		for (let k = selected + step; k >= 0 && k < count(); k += step) if (store.flags[row(k)] & 2) return select(k);
+	};
+
+	// A message with its conversation: fields, bytes, and what came before and after.
+	let talking, waiting;
+	const fit = frame => new Promise(resolve => { frame.onload = () => resolve(frame.contentDocument); });
+	const fill = async (frame, blob) => {
+		const loaded = fit(frame);
+		frame.srcdoc = await blob.text();
+		const page = await loaded;
+		page.addEventListener('keydown', keys);
+		return page;
+	};
+	const open = () => {
+		if (talking) talking.stop();
+		clearTimeout(waiting);
+		const i = row(selected), m = selected >= 0 && /^ *(\d+) +[\d.]+ +(\S+) +[→←?-]+ +(\S+)/.exec(line(i));
+		if (!m || !(store.flags[i] & 1)) return;
+		let file = 0;
+		if (names.length > 1) for (let k = 0; k < i; k++) file += store.flags[k] >> 2 & 1;
+		waiting = setTimeout(async () => {
+			let at = '';
+			talking = run({ Do: 'talk', File: max(0, file - 1), Frame: +m[1], Src: m[2], Dst: m[3] }, { lines: b => { at += decoder.decode(b); } });
+			const r = await talking.done;
+			show('wrong', r.errors);
+			const html = r.out.get('talk.html');
+			if (!html) return;
+			$('talk').hidden = false;
+			draw();
+			const page = await fill($('talk'), html);
+			all('details[data-m]', page).forEach(d => { d.open = d.dataset.m === '0,' + at.trim(); });
+			const d = page.querySelector('details[data-m="0,' + at.trim() + '"]');
+			if (d) d.scrollIntoView({ block: 'start' });
+			document.documentElement.dataset.talk = m[1];
+		}, 60);
+	};
+	const shut = () => { if (talking) talking.stop(); clearTimeout(waiting); $('talk').hidden = true; draw(); list.focus(); };
+
+	// What is read.
+	let listing, reading, expr = '', made = new Map(), page;
+	const busy = (text, job) => {
+		$('work').hidden = false;
+		$('bar').removeAttribute('value');
+		$('doing').textContent = text;
+		$('stop').onclick = () => { job.stop(); $('work').hidden = true; };
+		job.done.finally(() => { $('work').hidden = true; }).catch(() => {});
+	};
+	const progress = text => ({ read, total }) => {
+		$('bar').value = total ? read / total : 1;
+		$('doing').textContent = text + ': ' + floor(min(1, total ? read / total : 1) * 100) + ' %';
+	};
+	const begin = () => {
+		store = fresh();
+		selected = -1;
+		chosen = null;
+		list.scrollTop = 0;
+		$('talk').hidden = true;
+		delete document.documentElement.dataset.ready;
+	};
+	const end = () => { narrow(); document.documentElement.dataset.ready = expr; };
+	const turn = to => {
+		for (const id of ['report', 'messages']) {
+			$(id).hidden = id !== to;
+			$('tab-' + id).setAttribute('aria-selected', id === to);
+			$('tab-' + id).tabIndex = id === to ? 0 : -1;
+		}
+		draw();
+		if (to === 'messages') list.focus();
+	};
+	const load = async given => {
+		files = Array.from(given);
+		if (!files.length) return;
+		const seen = new Map();
+		names = files.map(f => { const n = (seen.get(f.name) || 0) + 1; seen.set(f.name, n); return n > 1 ? f.name + ' (' + n + ')' : f.name; });
+		[listing, reading].forEach(j => j && j.stop());
+		trouble('');
+		show('wrong', '');
+		expr = $('expr').value = '';
+		span = null;
+		origins = [];
+		page = null;
+		begin();
+		$('start').hidden = true;
+		$('again').hidden = $('tabs').hidden = false;
+		$('saving').hidden = true;
+		$('name').textContent = names[0] + (names.length > 1 ? ' and ' + (names.length - 1) + ' more' : '');
+		document.title = names[0] + ' – qdissect';
+		turn('messages');
+		const s = store;
+		reading = run({ Do: 'open' }, { lines: b => { if (store === s) { add(s, b); draw(); } }, progress: progress('Reading') });
+		busy('Starting', reading);
+		let r;
+		try {
+			r = await reading.done;
+		} catch (err) {
+			return trouble('The capture cannot be read: ' + err.message + '. It may be larger than the memory of the browser.');
+		}
+		trouble(r.errors);
+		made = r.out;
+		const json = made.get('report.json'), html = made.get('report.html');
+		if (!json) return trouble(r.errors || 'Nothing was read.');
+		origins = JSON.parse(await json.text()).made.files.map(f => Date.parse(f.first));
+		let file = 0;
+		for (let i = 0; i < s.rows; i++) {
+			file += s.flags[i] >> 2 & 1;
+			s.times[i] += origins[max(0, file - 1)] || 0;
+		}
+		$('saving').hidden = false;
+		page = await fill($('page'), html);
+		lead();
+		if (store === s) end();
+		turn('report');
+	};
+	const apply = async text => {
+		if (listing) listing.stop();
+		if (reading) await reading.done;
+		expr = text.trim();
+		begin();
+		show('wrong', '');
+		const s = store;
+		draw();
+		listing = run({ Do: 'list', Expr: expr }, { lines: b => { if (store === s) { add(s, b); draw(); } }, progress: progress('Filtering') });
+		busy('Filtering', listing);
+		const r = await listing.done;
+		show('wrong', r.errors);
+		if (store === s) end();
+	};
+	const filter = text => { turn('messages'); $('expr').value = text; return apply(text); };
+
+	// The report leads to messages: from its times, addresses and commands.
+	const lead = () => {
+		page.defaultView.addEventListener('time', e => { span = e.detail; if (store) { selected = -1; narrow(); } });
+		all('th .addr, .facts .addr', page).forEach(a => {
+			if (a.closest('a')) return;
+			const b = page.createElement('button');
+			b.type = 'button';
+			b.className = 'sort';
+			b.title = 'Its messages';
+			a.replaceWith(b);
+			b.append(a);
+			b.onclick = () => filter('addr == ' + a.textContent);
+		});
+		all('.copyable code', page).forEach(c => {
+			const m = /^qdissect .*-Y '([^']+)'/.exec(c.textContent);
+			if (!m) return;
+			const b = page.createElement('button');
+			b.type = 'button';
+			b.textContent = 'Show';
+			b.onclick = () => filter(m[1]);
+			c.parentNode.append(b);
+		});
+	};
+
+	// Completion, and what is wrong, while one types.
+	let typing, thinking;
+	$('expr').oninput = () => {
+		clearTimeout(typing);
+		typing = setTimeout(async () => {
+			if (thinking) thinking.stop();
+			const text = $('expr').value, at = max(...[...' (){},!&|=<>~"'].map(c => text.lastIndexOf(c))) + 1;
+			let answer = '';
+			thinking = run({ Do: 'expect', Expr: text, As: text.slice(0, at) }, { lines: b => { answer += decoder.decode(b); } });
+			await thinking.done;
+			const { Trouble, Words } = JSON.parse(answer), begun = text.slice(at);
+			const fits = (Words || []).filter(w => w.startsWith(begun) && w !== begun).slice(0, 40);
+			$('words').replaceChildren(...fits.map(w => { const o = el('option'); o.value = text.slice(0, at) + w; return o; }));
+			show('wrong', text.trim() && !fits.length && Trouble || '');
+		}, 200);
+	};
+	$('filter').onsubmit = e => { e.preventDefault(); apply($('expr').value); list.focus(); };
+	$('clear').onclick = () => { $('expr').value = ''; span = null; apply(''); };
+	$('time').onclick = () => { const b = page && page.getElementById('all'); if (b) b.click(); span = null; narrow(); };
+	$('next').onclick = () => finding(1);
+	$('before').onclick = () => finding(-1);
+	$('help').onclick = () => { $('keys').hidden = !$('keys').hidden; $('help').setAttribute('aria-expanded', !$('keys').hidden); draw(); };
+	$('tab-report').onclick = () => turn('report');
+	$('tab-messages').onclick = () => turn('messages');
+	$('tabs').onkeydown = e => {
+		if (e.key !== 'ArrowLeft' && e.key !== 'ArrowRight') return;
+		const to = $('report').hidden ? 'report' : 'messages';
+		turn(to);
+		$('tab-' + to).focus();
+	};
+
+	// Saving.
+	const give = (name, blob) => {
+		const a = el('a');
+		a.href = URL.createObjectURL(blob);
+		a.download = name;
+		a.click();
+		setTimeout(() => URL.revokeObjectURL(a.href), 60000);
+	};
+	const save = async as => {
+		const [Since, Until] = span ? span.map(t => new Date(t).toISOString()) : [];
+		const job = run({ Do: 'save', As: as, Expr: expr, Since, Until }, { progress: progress('Saving') });
+		busy('Saving', job);
+		const r = await job.done, list = [...r.out].filter(([, blob]) => blob.size);
+		trouble(r.errors || (list.length ? '' : 'No message was chosen: nothing is saved.'));
+		return list;
+	};
+	const saveAs = async as => (await save(as)).forEach(saved => give(...saved));
+	$('saving').onclick = e => {
+		const { as, made: name } = e.target.dataset;
+		if (as) saveAs(as);
+		if (name) give(name, made.get(name));
+		if (as || name) $('saving').open = false;
+	};
+
+	// Keys, those of qdissect top.
+	const keys = e => {
+		if (e.ctrlKey || e.metaKey || e.altKey) return;
+		const inFrame = e.target.ownerDocument !== document;
+		if (/^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName)) {
+			if (e.key === 'Escape' && !inFrame) list.focus();
+			return;
+		}
+		if (!store) return;
+		const moves = { j: 1, k: -1, g: -1e9, G: 1e9 }, large = { ArrowDown: 1, ArrowUp: -1, PageDown: room() - 1, PageUp: 1 - room(), Home: -1e9, End: 1e9 };
+		const by = moves[e.key] || (document.activeElement === list ? large[e.key] : 0);
+		const acts = {
+			n: () => finding(1), N: () => finding(-1), Escape: shut, '/': () => { turn('messages'); $('expr').focus(); }, w: () => saveAs('pcapng'), '?': $('help').onclick,
+			e: () => made.get('report.html') && give('report.html', made.get('report.html')), 1: () => turn('report'), 2: () => turn('messages'),
+		};
+		if (e.key === 'Enter' && document.activeElement === list) open();
+		else if (by && !$('messages').hidden) select(selected + by);
+		else if (acts[e.key]) acts[e.key]();
+		else return;
+		e.preventDefault();
+	};
+	document.addEventListener('keydown', keys);
+
+	// Files come from a button, are dropped, or are served with the page.
+	all('input[type=file]').forEach(i => { i.onchange = () => { load(i.files); i.value = ''; }; });
+	addEventListener('dragover', e => { e.preventDefault(); document.body.classList.add('over'); });
+	addEventListener('dragleave', e => { if (!e.relatedTarget) document.body.classList.remove('over'); });
+	addEventListener('drop', e => { e.preventDefault(); document.body.classList.remove('over'); load(e.dataTransfer.files); });
+	const served = JSON.parse($('preload').textContent);
+	if (served.length) {
+		$('drop').hidden = true;
+		Promise.all(served.map(async (name, i) => {
+			const r = await fetch('capture/' + i);
+			if (!r.ok) throw new Error(name + ': ' + r.statusText);
+			return new File([await r.blob()], name);
+		})).then(load).catch(err => trouble(err.message));
+	}
+	// For tests: the lines of the list, and what was made.
+	globalThis.qdissect = { load, filter, select, save: async as => btoa(String.fromCharCode(...new Uint8Array(await (await save(as))[0][1].arrayBuffer()))), lines: () => Array.from({ length: store.rows }, (_, i) => line(i)), made: name => made.get(name).text() };
+})();

@@ -1,0 +1,141 @@
+'use strict';
+// A worker runs the program once, for one task. Its files are the captures, of which it reads the pieces that it needs, and what the
+// program writes, in memory.
+onmessage = async ({ data: { module, task, files } }) => {
+	const encoder = new TextEncoder(), decoder = new TextDecoder();
+	const reader = new FileReaderSync();
+	const made = new Map([['/out', null], ['/tmp', null]]); // folders are null
+	const open = [, , ,];
+	let read = 0, told = 0, errors = '';
+	const inputs = new Map(task.Files.map((name, i) => [name, files[i]]));
+	const total = files.reduce((n, f) => n + f.size, 0);
+
+	// What the program prints waits until there is enough of it.
+	let lines = [], waiting = 0, sent = performance.now();
+	const flush = () => {
+		if (!waiting) return;
+		const all = new Uint8Array(waiting);
+		lines.reduce((at, b) => (all.set(b, at), at + b.length), 0);
+		postMessage({ lines: all }, [all.buffer]);
+		lines = [];
+		waiting = 0;
+		sent = performance.now();
+	};
+	const print = (fd, b) => {
+		if (fd === 2) errors += decoder.decode(b);
+		else {
+			lines.push(b.slice());
+			waiting += b.length;
+			if (waiting > 1 << 20 || performance.now() - sent > 100) flush();
+		}
+		return b.length;
+	};
+	const fail = code => Object.assign(new Error(code), { code });
+	const clean = path => path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+	const find = path => {
+		path = clean(path);
+		if (inputs.has(path)) return { file: inputs.get(path) };
+		if (path === '/' || path === '.' || path === '' || made.get(path) === null) return { folder: true };
+		if (made.has(path)) return made.get(path);
+		throw fail('ENOENT');
+	};
+	let number = 0;
+	const stat = e => {
+		e.ino = e.ino || ++number;
+		const zero = { dev: 1, nlink: 1, uid: 0, gid: 0, rdev: 0, blksize: 4096, blocks: 0, atimeMs: 0, mtimeMs: 0, ctimeMs: 0 };
+		return { ...zero, ino: e.ino, mode: e.folder ? 0o40700 : 0o100600, size: e.file ? e.file.size : e.size || 0, isDirectory: () => !!e.folder };
+	};
+	const grow = (e, size) => {
+		if (size > e.bytes.length) {
+			const larger = new Uint8Array(Math.max(size, 2 * e.bytes.length));
+			larger.set(e.bytes.subarray(0, e.size));
+			e.bytes = larger;
+		}
+		e.size = size;
+	};
+	const of = fd => { if (!open[fd]) throw fail('EBADF'); return open[fd]; };
+	const WRITE = 1, CREATE = 64, EXCLUSIVE = 128, TRUNCATE = 512, APPEND = 1024;
+	const calls = {
+		open(path, flags) {
+			let e;
+			try {
+				e = find(path);
+				if (flags & EXCLUSIVE) throw fail('EEXIST');
+			} catch (err) {
+				if (err.code !== 'ENOENT' || !(flags & CREATE)) throw err;
+				made.set(clean(path), e = { bytes: new Uint8Array(1 << 12), size: 0 });
+			}
+			if (e.file && flags & 3) throw fail('EACCES');
+			if (flags & TRUNCATE && !e.file) e.size = 0;
+			return open.push({ e, at: flags & APPEND ? e.size : 0 }) - 1;
+		},
+		close(fd) { delete open[of(fd) && fd]; },
+		read(fd, buffer, offset, length, position) {
+			const f = of(fd), { e } = f, from = position === null ? f.at : position;
+			if (e.folder) throw fail('EISDIR');
+			let b;
+			if (e.file) {
+				b = new Uint8Array(reader.readAsArrayBuffer(e.file.slice(from, from + length)));
+				if (from + b.length > (e.read || 0)) {
+					read += from + b.length - (e.read || 0);
+					e.read = from + b.length;
+				}
+				if (performance.now() - told > 100) postMessage({ read, total, passed: told = performance.now() });
+			} else b = e.bytes.subarray(from, Math.min(e.size, from + length));
+			buffer.set(b, offset);
+			if (position === null) f.at += b.length;
+			return b.length;
+		},
+		write(fd, buffer, offset, length, position) {
+			const b = buffer.subarray(offset, offset + length);
+			if (fd < 3) return print(fd, b);
+			const f = of(fd), at = position === null ? f.at : position;
+			if (at + length > f.e.size) grow(f.e, at + length);
+			f.e.bytes.set(b, at);
+			if (position === null) f.at += length;
+			return length;
+		},
+		ftruncate(fd, size) { const { e } = of(fd), was = e.size; grow(e, size); if (size > was) e.bytes.fill(0, was, size); },
+		fstat: fd => stat(fd < 3 ? {} : of(fd).e),
+		stat: path => stat(find(path)),
+		lstat: path => stat(find(path)),
+		mkdir(path) { if (made.has(clean(path))) throw fail('EEXIST'); made.set(clean(path), null); },
+		readdir: path => [...made.keys()].filter(k => k.startsWith(clean(path) + '/')).map(k => k.slice(clean(path).length + 1)).filter(k => !k.includes('/')),
+		rename(from, to) { made.set(clean(to), find(from)); made.delete(clean(from)); },
+		unlink(path) { if (!made.delete(clean(path))) throw fail('ENOENT'); },
+		rmdir(path) { made.delete(clean(path)); },
+		fsync() {}, chmod() {}, fchmod() {}, chown() {}, utimes() {},
+		readlink() { throw fail('EINVAL'); },
+	};
+	globalThis.fs = { constants: { O_WRONLY: WRITE, O_RDWR: 2, O_CREAT: CREATE, O_TRUNC: TRUNCATE, O_APPEND: APPEND, O_EXCL: EXCLUSIVE, O_DIRECTORY: -1 }, writeSync: print };
+	for (const [name, call] of Object.entries(calls)) {
+		globalThis.fs[name] = (...args) => {
+			const back = args.pop();
+			let value;
+			try {
+				value = call(...args);
+			} catch (err) {
+				back(err.code ? err : fail('EIO'));
+				return;
+			}
+			back(null, value);
+		};
+	}
+	/* wasm_exec.js */
+	const go = new Go();
+	go.argv = ['web', JSON.stringify(task)];
+	go.env = { TMPDIR: '/tmp' };
+	let status = 0;
+	go.exit = code => { status = code; };
+	try {
+		await go.run(await WebAssembly.instantiate(module, go.importObject));
+	} catch (err) {
+		status = 2;
+		errors += err.message;
+	}
+	flush();
+	const out = [];
+	for (const [name, e] of made) if (e && name.startsWith('/out/')) out.push([name.slice(5), new Blob([e.bytes.subarray(0, e.size)])]);
+	postMessage({ status, errors, out });
+	close();
+};
