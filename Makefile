@@ -53,7 +53,7 @@ generate:
 golden:
 	go test ./cmd/qdissect -run "^Test(Golden|Scripts|ReportPages|Readme|Questions)$$" -update
 	go test ./internal/top -update
-	QDISSECT_UPDATE=1 go test ./dissect/... -run "^TestTranscripts$$"
+	QDISSECT_UPDATE=1 go test ./dissect -run "^TestTranscripts$$"
 	go test ./report -run "^TestForms$$" -update
 
 # Every fuzz target for FUZZTIME, one after the other.

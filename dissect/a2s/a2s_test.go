@@ -248,8 +248,6 @@ func samples(t testing.TB) []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples(t)) }
 
-func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
-
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples(f)) }
 
 // TestSplitFormats checks that the content of the parts decides their format, not the

@@ -58,8 +58,6 @@ func sound(s dissecttest.Sample, n ...int) dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
-
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 func ExampleParse() {

@@ -77,8 +77,6 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
-
 // TestCut: a reply of which the capture has only the beginning is known by the length
 // that it had.
 func TestCut(t *testing.T) {

@@ -84,8 +84,6 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
-
 // TestChunks: what a reply holds is told by the bytes of it.
 func TestChunks(t *testing.T) {
 	for _, c := range []struct {

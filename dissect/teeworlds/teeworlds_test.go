@@ -94,8 +94,6 @@ const (
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
-
 // TestVarint: numbers as the packets of the game have them.
 func TestVarint(t *testing.T) {
 	for in, want := range map[string]int64{

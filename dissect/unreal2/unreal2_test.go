@@ -127,8 +127,6 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
-
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 // TestSecrets: of the rules the password alone is masked.

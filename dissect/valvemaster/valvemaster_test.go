@@ -141,8 +141,6 @@ func TestConformance(t *testing.T) {
 	dissecttest.Run(t, Protocol(), list)
 }
 
-func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
-
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
 
 // TestFilterDepth checks that groups are nested to the limit, and that deeper ones are

@@ -99,8 +99,6 @@ func samples() []dissecttest.Sample {
 
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
-func TestTranscripts(t *testing.T) { dissecttest.Transcripts(t, Protocol()) }
-
 // TestPack: the code is that of a request that clients send, and of a reply.
 func TestPack(t *testing.T) {
 	for _, c := range []struct{ packed, data string }{
