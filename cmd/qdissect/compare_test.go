@@ -107,16 +107,6 @@ func TestCompare(t *testing.T) {
 			}
 		})
 	}
-	// Reports that were kept say the same as their captures, as far as they list servers.
-	saved := filepath.Join(t.TempDir(), "saved.json")
-	outputOf(t, "report", flood, "-o", saved)
-	if one, other := outputOf(t, "report", "--compare", flood, flood), outputOf(t, "report", "--compare", saved, flood); one != other {
-		t.Errorf("a report that was kept:\n%s\nits capture:\n%s", other, one)
-	}
-	must.Do(t, os.WriteFile(saved, []byte(`{"type":"why"}`), 0o600))
-	if _, errs, code := runIn(t, ".", "report", "--compare", saved, flood); code != exitTrouble || !strings.Contains(errs, "not a report of qdissect") {
-		t.Errorf("status %d: %s", code, errs)
-	}
 	if _, errs, _ := runIn(t, ".", "report", "--compare", flood); !strings.Contains(errs, "--compare needs two files") {
 		t.Error(errs)
 	}

@@ -60,8 +60,8 @@ With -i it captures until an interrupt, or as -a says, and reports then. With --
 the page is at http://127.0.0.1:8080/ and keeps itself up to date.
 
 With --compare it says what changed from one capture to another, as before and after
-a rule of a firewall: what fell, and what honest clients lost. Both may also be
-reports in JSON. Numbers are per second, because captures differ in length.
+a rule of a firewall: what fell, and what honest clients lost. Numbers are per second,
+because captures differ in length.
 
 The servers are the hosts that reply, or those of --home; live, the interface's own
 addresses. A capture of the server's own host shows requests before the firewall of
@@ -81,7 +81,7 @@ conversations, and texts of findings.`,
 	f.IntVar(&o.every, "every", 0, "live or from a pipe: write the file of -o every `S` seconds")
 	f.StringVar(&o.listen, "listen", "", "live or from a pipe: serve the page at http://`ADDR`/; :8080 listens on loopback only, for others the address has a token")
 	o.webhook.add(f)
-	f.BoolVar(&o.compare, "compare", false, "say what changed between two captures, or reports in JSON: before and after a rule")
+	f.BoolVar(&o.compare, "compare", false, "say what changed between two captures: before and after a rule")
 	f.BoolVar(&o.all, "all", false, "text in a terminal: all of it, not one screen")
 	f.BoolVar(&o.noNames, "no-names", false, "leave out names of servers and players")
 	f.BoolVar(&o.anonymize, "anonymize", false, "replace addresses and names, and leave out names and sums of files")

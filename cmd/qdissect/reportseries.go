@@ -1,11 +1,8 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/qdissect/qdissect/internal/htmlreport"
 	"github.com/qdissect/qdissect/internal/stats"
@@ -73,52 +70,26 @@ func (r *reporting) writeUnits(sum *unitfile.Sum, args []string) error {
 	return r.finish(p)
 }
 
-// compare writes what changed between two captures or reports.
+// compare writes what changed between two captures.
 func (r *reporting) compare(names []string, env environment) error {
 	var list [2]*stats.Report
 	for i, name := range names {
-		side, err := (&reporting{o: r.o, home: r.home, by: "option", hide: r.hide, made: stats.Made{Version: r.made.Version}}).side(name, env)
+		c, err := r.o.plan([]string{name}, "report", 0, env)
+		if err != nil {
+			return err
+		}
+		side := &reporting{o: r.o, home: r.home, by: "option", hide: r.hide, made: stats.Made{Version: r.made.Version}, counting: c}
+		if len(r.home) == 0 {
+			side.by = ""
+		}
+		side.describe([]string{name})
+		c.run.Counts.Detailed, c.run.Counts.Talks = true, talks.New()
+		sum, err := c.count(stats.New())
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		list[i] = side
+		list[i] = side.report(sum, c.run.Counts.Stats, htmlreport.MaxServers)
 	}
 	c := stats.Compare(list[0], list[1])
 	return r.o.put(env, c, func(w io.Writer) error { return htmlreport.WriteComparison(w, c) }, func() []byte { return c.AppendText(nil) }, names)
-}
-
-// maxSaved is the largest report in JSON that is read.
-const maxSaved = 256 << 20
-
-// side returns the report that a file holds, or that of a capture.
-func (r *reporting) side(name string, env environment) (*stats.Report, error) {
-	if f, err := os.Open(name); err == nil {
-		defer f.Close()
-		var first [1]byte
-		if _, err := f.ReadAt(first[:], 0); err == nil && first[0] == '{' {
-			if r.hide != nil {
-				return nil, errors.New("a report in JSON has what --anonymize or --no-names leaves out: make it with that flag")
-			}
-			var p stats.Report
-			err := json.NewDecoder(io.LimitReader(f, maxSaved)).Decode(&p)
-			if err == nil && p.Schema != stats.Schema {
-				err = fmt.Errorf("not a report of qdissect, whose schema is %s: make it with --format json", stats.Schema)
-			}
-			return &p, err
-		}
-	}
-	c, err := r.o.plan([]string{name}, "report", 0, env)
-	if err != nil {
-		return nil, err
-	}
-	if r.counting = c; len(r.home) == 0 {
-		r.by = ""
-	}
-	r.describe([]string{name})
-	c.run.Counts.Detailed, c.run.Counts.Talks = true, talks.New()
-	sum, err := c.count(stats.New())
-	if err != nil {
-		return nil, err
-	}
-	return r.report(sum, c.run.Counts.Stats, htmlreport.MaxServers), nil
 }

@@ -72,14 +72,6 @@ func (o *webOptions) run(files []string, env environment) error {
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", o.listen)
-	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
-	}
-	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
-		l.Close()
-		return errors.New("--listen: the captures are for this machine: use a loopback address, or host the site")
-	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(out http.ResponseWriter, in *http.Request) {
 		out.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -92,23 +84,22 @@ func (o *webOptions) run(files []string, env environment) error {
 			http.NotFound(out, in)
 			return
 		}
+		_ = http.NewResponseController(out).SetWriteDeadline(time.Time{}) // it may be large
 		out.Header().Set("Content-Type", "application/octet-stream")
+		out.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 		http.ServeFile(out, in, files[n])
 	})
-	server := &http.Server{MaxHeaderBytes: 8 << 10, ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
-		if !asksHere(l.Addr(), in.Host) {
-			http.Error(out, "this is not the host of that name", http.StatusMisdirectedRequest)
-			return
-		}
-		out.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
-		mux.ServeHTTP(out, in)
-	})}
-	fmt.Fprintf(env.out, "http://%s/\n", l.Addr())
-	stop, done := interrupted(context.Background())
-	defer done()
-	go func() { <-stop.Done(); server.Close() }()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	server, at, err := listen("--listen", o.listen, mux)
+	if err != nil {
 		return err
 	}
+	defer server.Close()
+	if !at.(*net.TCPAddr).IP.IsLoopback() {
+		return errors.New("--listen: the captures are for this machine: use a loopback address, or host the site")
+	}
+	fmt.Fprintf(env.out, "http://%s/\n", at)
+	stop, done := interrupted(context.Background())
+	defer done()
+	<-stop.Done()
 	return nil
 }

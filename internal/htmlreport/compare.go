@@ -5,6 +5,7 @@ import (
 	_ "embed" // for the page
 	"html/template"
 	"io"
+	"strings"
 
 	"github.com/qdissect/qdissect/internal/stats"
 )
@@ -21,20 +22,17 @@ func WriteComparison(w io.Writer, c *stats.Comparison) error {
 	}{Comparison: c, Tone: "unsure"}
 	p.Style = template.CSS(ownStyle)
 	p.Policy = "default-src 'none'; style-src " + hash(string(p.Style)) + "; img-src data:; base-uri 'none'; form-action 'none'"
+	p.Head, _, _ = strings.Cut(c.Answer[0], ":")
 	switch {
 	case c.Helped == "no":
-		p.Tone, p.Head = "bad", "It did not help"
+		p.Tone = "bad"
 	case c.Helped == "nothing_to_stop":
-		p.Head = "There was nothing to stop"
 	case c.Cost == "some":
-		p.Tone, p.Head = "warn", "It helped, and honest clients paid"
-	case c.Cost == "cannot_tell":
-		p.Tone, p.Head = "warn", "It helped"
+		p.Tone, p.Head = "warn", p.Head+", and honest clients paid"
+	case c.Cost == "none" && c.Helped == "yes":
+		p.Tone, p.Head = "good", p.Head+", and cost honest clients nothing"
 	default:
-		p.Tone, p.Head = "good", "It helped, and cost honest clients nothing"
-	}
-	if c.Helped == "in_part" {
-		p.Tone, p.Head = "warn", p.Head+" (in part)"
+		p.Tone = "warn"
 	}
 	t, err := template.New("compare").Funcs(p.funcs()).Parse(pageTemplate)
 	if err == nil {

@@ -24,7 +24,6 @@ type Comparison struct {
 	After    Side            `json:"after"`
 	Rates    []Change        `json:"rates"`
 	Servers  []Changed       `json:"servers"`
-	Clients  []Changed       `json:"clients"` // that behave, ask in both, and get fewer replies
 	Verdicts []VerdictChange `json:"verdicts"`
 }
 
@@ -43,7 +42,7 @@ type Change struct {
 	After  float64 `json:"after"`
 }
 
-// A Changed is a server or a client with its numbers.
+// A Changed is a server with its numbers.
 type Changed struct {
 	Address string   `json:"address"`
 	Name    string   `json:"name,omitempty"`
@@ -159,7 +158,7 @@ func (p Proved) share() float64 { return float64(p.Complete) / float64(max(p.Req
 // Compare compares two reports.
 func Compare(before, after *Report) *Comparison {
 	a, b := timed{before, max(before.To.Sub(before.From).Seconds(), 1)}, timed{after, max(after.To.Sub(after.From).Seconds(), 1)}
-	c := &Comparison{Type: "comparison", Schema: ComparisonSchema, Before: a.side(), After: b.side(), Servers: []Changed{}, Clients: []Changed{}, Verdicts: []VerdictChange{}}
+	c := &Comparison{Type: "comparison", Schema: ComparisonSchema, Before: a.side(), After: b.side(), Servers: []Changed{}, Verdicts: []VerdictChange{}}
 	for _, n := range []struct {
 		name string
 		of   func(t *Totals) uint64
@@ -175,7 +174,6 @@ func Compare(before, after *Report) *Comparison {
 		c.Rates = append(c.Rates, Change{n.name + "_per_second", a.rate(n.of(&a.Totals)), b.rate(n.of(&b.Totals))})
 	}
 	c.servers(a, b)
-	c.clients(a, b)
 	c.verdicts(a, b)
 	c.helped(a, b)
 	c.cost(a, b)
@@ -217,21 +215,6 @@ func (c *Comparison) servers(a, b timed) {
 			ch.Changes = append(ch.Changes, Change{name, row[0][k], row[1][k]})
 		}
 		c.Servers = append(c.Servers, ch)
-	}
-}
-
-// clients lists those that behave, ask in both, and get fewer replies.
-func (c *Comparison) clients(a, b timed) {
-	for _, o := range a.Clients {
-		k := slices.IndexFunc(b.Clients, func(n Client) bool { return n.Address == o.Address })
-		if k < 0 || o.Class != Finished || min(o.Requests, b.Clients[k].Requests) < leastCompared {
-			continue
-		}
-		n := b.Clients[k]
-		was, is := float64(o.Replies)/float64(o.Requests), float64(n.Replies)/float64(n.Requests)
-		if is < was-5*lessComplete {
-			c.Clients = append(c.Clients, Changed{Address: o.Address, Changes: []Change{{"requests_per_second", a.rate(o.Requests), b.rate(n.Requests)}, {"replied_share", was, is}}})
-		}
 	}
 }
 
@@ -317,11 +300,6 @@ func (c *Comparison) cost(a, b timed) {
 		c.Cost, text = "none", "Honest clients lost nothing that shows: "+text+"."
 	}
 	c.Answer = append(c.Answer, text)
-	if n := len(c.Clients); n > 0 {
-		o := c.Clients[0]
-		c.Cost = "some"
-		c.Answer = append(c.Answer, fmt.Sprintf("%s that asked in both got fewer replies, as %s: to %s of its requests, before to %s.", count(uint64(n), "client", "clients"), o.Address, percent(o.Changes[1].After), percent(o.Changes[1].Before)))
-	}
 }
 
 // Titles are the names of rates and shares in words.
@@ -399,13 +377,6 @@ func (c *Comparison) AppendText(dst []byte) []byte {
 		ch := s.Changes
 		sum := func(a, b Change) Change { return Change{a.Name, a.Before + b.Before, a.After + b.After} }
 		row(s.Address, arrows(append([]Change{sum(ch[0], ch[1]), sum(ch[2], ch[3]), ch[4]}, ch[7:]...)...)...)
-	}
-	for i, s := range c.Clients {
-		if i == 0 {
-			t.line("")
-			row("CLIENTS WITH LESS", "requests/s", "replied")
-		}
-		row(s.Address, arrows(s.Changes...)...)
 	}
 	for i, v := range c.Verdicts {
 		if i == 0 {

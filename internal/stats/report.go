@@ -1,9 +1,7 @@
 package stats
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/netip"
@@ -474,21 +472,6 @@ func (r *reporting) unclear() {
 	if slices.ContainsFunc(r.Clients, func(c Client) bool { return c.Error > 0 }) {
 		say("There were more clients than the table holds: the busiest are listed, each with the number of messages that it may lack.")
 	}
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (e *Evidence) UnmarshalJSON(b []byte) error {
-	d := json.NewDecoder(bytes.NewReader(b))
-	_, err := d.Token()
-	for err == nil && d.More() {
-		var name json.Token
-		if name, err = d.Token(); err == nil {
-			n := Number{Name: fmt.Sprint(name)}
-			err = d.Decode(&n.Value)
-			*e = append(*e, n)
-		}
-	}
-	return err
 }
 
 // MarshalJSON writes the numbers as an object in their order.

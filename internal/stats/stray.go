@@ -78,11 +78,7 @@ func (a *Aggregate) Foreign(t int64, src, dst *endpoint.Endpoint, n, frames int,
 	sum := strayKey(dst).short()
 	e := a.strays.find(strayKey(dst), sum)
 	if e == nil {
-		e, _ = a.strays.place(strayKey(dst), sum) // newStray, which is not inlined
-		if e.v.more != nil {
-			a.release(e.v.more)
-		}
-		e.v = stray{}
+		e = a.newStray(strayKey(dst), sum)
 	}
 	if e.count++; a.focus != nil {
 		e.count += a.focus.weight(e.addr()) - 1

@@ -184,7 +184,11 @@ func (p *player) Record(r *dissect.Record) {
 	if at < 0 || p.lines[at].Bytes != "" || p.messages[at].kind != nil && p.messages[at].kind.Role != r.Type.Role {
 		return
 	}
-	l := &p.lines[at]
+	Fill(&p.lines[at], r, maxShown, maxFields)
+}
+
+// Fill adds to a line what a message says, with the first of its bytes and of the fields in them.
+func Fill(l *stats.TalkLine, r *dissect.Record, bytes, fields int) {
 	l.Message, l.Length, l.Summary = r.Type.Name, r.Length, string(r.AppendSummary(nil))
 	source := 0
 	for i := range r.Sources {
@@ -193,9 +197,9 @@ func (p *player) Record(r *dissect.Record) {
 		}
 	}
 	data, leaves := report.Leaves(r, source)
-	l.Bytes = hex.EncodeToString(data[:min(len(data), maxShown)])
-	for _, f := range leaves[:min(len(leaves), maxFields)] {
-		if f.Offset < maxShown {
+	l.Bytes = hex.EncodeToString(data[:min(len(data), bytes)])
+	for _, f := range leaves[:min(len(leaves), fields)] {
+		if f.Offset < bytes {
 			l.Fields = append(l.Fields, stats.TalkField(f))
 		}
 	}

@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -200,7 +199,7 @@ func (l *listener) Record(r *dissect.Record) error {
 			l.talk.Client, l.talk.Server = r.Src.String(), r.Dst.String()
 		}
 	}
-	m := stats.TalkLine{Frame: r.Frame, Time: r.Time.UTC(), Message: r.Type.Name, Summary: string(r.AppendSummary(nil)), Length: r.Length}
+	m := stats.TalkLine{Frame: r.Frame, Time: r.Time.UTC(), Up: r.Src == l.Src} // until it is known who the client is
 	if r.TimeKnown {
 		m.RTT = r.RTT
 	}
@@ -209,23 +208,11 @@ func (l *listener) Record(r *dissect.Record) error {
 			m.Findings = append(m.Findings, f.Type.Severity.String()+": "+string(f.AppendText(nil)))
 		}
 	}
-	m.Up = r.Src == l.Src // until it is known who the client is
-	source, bytes, fields := 0, shownBytes, shownFields
-	for i := range r.Sources {
-		if r.Sources[i].Frame == 0 {
-			source = i // joined or decompressed
-		}
-	}
+	bytes, fields := shownBytes, shownFields
 	if wanted {
 		bytes, fields = mostBytes, mostFields
 	}
-	data, leaves := report.Leaves(r, source)
-	m.Bytes = hex.EncodeToString(data[:min(len(data), bytes)])
-	for _, f := range leaves[:min(len(leaves), fields)] {
-		if f.Offset < bytes {
-			m.Fields = append(m.Fields, stats.TalkField(f))
-		}
-	}
+	talks.Fill(&m, r, bytes, fields)
 	if l.at < 0 && len(l.talk.Messages) == around {
 		l.talk.Messages = slices.Delete(l.talk.Messages, 0, 1)
 	}
