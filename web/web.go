@@ -4,6 +4,7 @@ package web
 
 import _ "embed" // for the parts
 
+// The parts: Page has places for the others.
 var (
 	//go:embed index.html
 	Page string

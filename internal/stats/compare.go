@@ -302,7 +302,7 @@ func (c *Comparison) cost(a, b timed) {
 	c.Answer = append(c.Answer, text)
 }
 
-// Titles are the names of rates and shares in words.
+// Title returns the name of a rate or a share in words.
 func (c Change) Title() string {
 	switch c.Name {
 	case "complete_share":
@@ -320,7 +320,7 @@ func (c Change) Title() string {
 	return strings.ReplaceAll(name, "_", " ")
 }
 
-// Values are the number before, after, and by how much it changed.
+// Values returns the number before, after, and by how much it changed.
 func (c Change) Values() (list [3]string) {
 	for i, v := range []float64{c.Before, c.After} {
 		switch {
