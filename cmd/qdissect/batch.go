@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -247,17 +245,7 @@ func (s *stamp) same(o *stamp) bool {
 // identity identifies this build of the program.
 func identity() (string, error) {
 	path, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return versionText() + " " + hex.EncodeToString(h.Sum(nil)[:8]), err
+	return versionText() + " " + whole.Sum(path), err
 }
 
 func stampOf(output string) string {

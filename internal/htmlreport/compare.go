@@ -21,7 +21,7 @@ func WriteComparison(w io.Writer, c *stats.Comparison) error {
 		Tone, Head string
 	}{Comparison: c, Tone: "unsure"}
 	p.Style = template.CSS(ownStyle)
-	p.Policy = "default-src 'none'; style-src " + hash(string(p.Style)) + "; img-src data:; base-uri 'none'; form-action 'none'"
+	p.Policy = "default-src 'none'; style-src " + Hash(string(p.Style)) + "; img-src data:; base-uri 'none'; form-action 'none'"
 	p.Head, _, _ = strings.Cut(c.Answer[0], ":")
 	switch {
 	case c.Helped == "no":

@@ -89,7 +89,7 @@ func (p *page) write(w io.Writer) error {
 
 // Policy says what the page's scripts and styles are, as in the policies (CSP) of pages that hold it in a frame.
 func Policy() (script, style string) {
-	return hash(chartScript) + " " + hash(ownScript), hash(chartStyle + ownStyle)
+	return Hash(chartScript) + " " + Hash(ownScript), Hash(chartStyle + ownStyle)
 }
 
 // A page is what the template shows.
@@ -123,7 +123,7 @@ func newPage(r *stats.Report, room int) *page {
 	p.Policy = "default-src 'none'; script-src " + script + "; style-src " + style + "; img-src data:; base-uri 'none'; form-action 'none'"
 	if r.Made.Live {
 		p.Live = template.JS(liveScript)
-		p.Policy = strings.Replace(p.Policy, "script-src", "script-src "+hash(liveScript), 1) + "; connect-src 'self'"
+		p.Policy = strings.Replace(p.Policy, "script-src", "script-src "+Hash(liveScript), 1) + "; connect-src 'self'"
 	}
 	p.ServersLeft, p.AskLeft = max(0, int(c.Totals.Servers)-len(c.Servers)), max(0, len(c.Clients)-maxRows)
 	c.Servers, p.Rest = c.Servers[:min(maxRows, len(c.Servers))], c.Servers[min(maxRows, len(c.Servers)):]
@@ -166,7 +166,8 @@ func newPage(r *stats.Report, room int) *page {
 	return p
 }
 
-func hash(s string) string {
+// Hash returns the source of a policy (CSP) that a script or a style is.
+func Hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }

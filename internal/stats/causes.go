@@ -481,8 +481,8 @@ var causes = []Cause{
 		Advice: "It restarted, changed its map, or hung: look at what it wrote at that time, and whether it restarts by itself.",
 		holds:  func(x *facts) *proof { return x.silence(true) }},
 	{ID: "no_reply", State: Trouble, Certainty: Likely, explains: ofSilence,
-		Needs:  "four requests or more, no reply at all, no ICMP error, and nothing that says that one direction is missing",
-		Words:  "No reply: {server} replied to none of {n}, and no ICMP error came.",
+		Needs:  "four requests or more, no reply at all, no ICMP error that names it, and nothing that says that one direction is missing",
+		Words:  "No reply: {server} replied to none of {n}, and no ICMP error tells why.",
 		Advice: "A host refuses what comes to a closed port: without an ICMP error, a firewall drops the requests or the replies, the host is off, or the server hangs. Look whether the server runs and listens on that port (ss -ulnp); a capture on the host sees requests that the host's own firewall drops.",
 		holds: func(x *facts) *proof {
 			if x.asked.n > tooFew && x.good+x.replies() == 0 {

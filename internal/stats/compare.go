@@ -159,19 +159,15 @@ func (p Proved) share() float64 { return float64(p.Complete) / float64(max(p.Req
 func Compare(before, after *Report) *Comparison {
 	a, b := timed{before, max(before.To.Sub(before.From).Seconds(), 1)}, timed{after, max(after.To.Sub(after.From).Seconds(), 1)}
 	c := &Comparison{Type: "comparison", Schema: ComparisonSchema, Before: a.side(), After: b.side(), Servers: []Changed{}, Verdicts: []VerdictChange{}}
-	for _, n := range []struct {
-		name string
-		of   func(t *Totals) uint64
-	}{
-		{"requests_honest", func(t *Totals) uint64 { return t.Honest }},
-		{"requests_greedy", func(t *Totals) uint64 { return t.Greedy }},
-		{"requests_never_finished", func(t *Totals) uint64 { return t.NeverFinished }},
-		{"unknown", func(t *Totals) uint64 { return t.Unknown }},
-		{"replies", func(t *Totals) uint64 { return t.Replies }},
-		{"bytes_in", func(t *Totals) uint64 { return t.BytesIn }},
-		{"bytes_out", func(t *Totals) uint64 { return t.BytesOut }},
-	} {
-		c.Rates = append(c.Rates, Change{n.name + "_per_second", a.rate(n.of(&a.Totals)), b.rate(n.of(&b.Totals))})
+	x, y := &a.Totals, &b.Totals
+	c.Rates = []Change{
+		{"requests_honest_per_second", a.rate(x.Honest), b.rate(y.Honest)},
+		{"requests_greedy_per_second", a.rate(x.Greedy), b.rate(y.Greedy)},
+		{"requests_never_finished_per_second", a.rate(x.NeverFinished), b.rate(y.NeverFinished)},
+		{"unknown_per_second", a.rate(x.Unknown), b.rate(y.Unknown)},
+		{"replies_per_second", a.rate(x.Replies), b.rate(y.Replies)},
+		{"bytes_in_per_second", a.rate(x.BytesIn), b.rate(y.BytesIn)},
+		{"bytes_out_per_second", a.rate(x.BytesOut), b.rate(y.BytesOut)},
 	}
 	c.servers(a, b)
 	c.verdicts(a, b)
@@ -191,28 +187,39 @@ func (t timed) side() Side {
 func (c *Comparison) servers(a, b timed) {
 	of := a.targets()
 	list := slices.Concat(a.Servers, b.Servers)
-	slices.SortStableFunc(list, func(x, y Server) int { // those that verdicts name first
-		return map[bool]int{false: 1}[of[x.Address]] - map[bool]int{false: 1}[of[y.Address]]
-	})
+	rank := func(s Server) int {
+		if of[s.Address] {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(list, func(x, y Server) int { return rank(x) - rank(y) }) // those that verdicts name first
 	for _, s := range list {
 		same := func(o Server) bool { return o.Address == s.Address }
 		if slices.ContainsFunc(c.Servers, func(o Changed) bool { return o.Address == s.Address }) || len(c.Servers) == mostServers {
 			continue
 		}
 		ch := Changed{Address: s.Address, Name: s.Name}
-		var row [2][]float64
-		known := false // what of the proven
+		var sides [2]Server
 		for i, t := range []timed{a, b} {
-			var o Server
 			if k := slices.IndexFunc(t.Servers, same); k >= 0 {
-				o = t.Servers[k]
+				sides[i] = t.Servers[k]
 			}
-			p, proved, all := &o.ByProof, o.ByProof.heard(), o.counted()
-			row[i] = []float64{t.rate(p.Proven.Requests), t.rate(p.Vouched.Requests), t.rate(p.Unproven.Requests), t.rate(p.Unreturned.Requests), t.rate(all.Complete), all.share(), t.rate(o.BytesOut), proved.share()}
-			known = known || proved.Requests > 0
 		}
-		for k, name := range []string{"proven_per_second", "vouched_per_second", "unproven_per_second", "unreturned_per_second", "complete_per_second", "complete_share", "bytes_out_per_second", "complete_of_proven_share"}[:8-map[bool]int{false: 1}[known]] {
-			ch.Changes = append(ch.Changes, Change{name, row[0][k], row[1][k]})
+		was, is := &sides[0], &sides[1]
+		p, q := &was.ByProof, &is.ByProof
+		for _, n := range []struct {
+			name          string
+			before, after uint64
+		}{
+			{"proven", p.Proven.Requests, q.Proven.Requests}, {"vouched", p.Vouched.Requests, q.Vouched.Requests}, {"unproven", p.Unproven.Requests, q.Unproven.Requests},
+			{"unreturned", p.Unreturned.Requests, q.Unreturned.Requests}, {"complete", was.counted().Complete, is.counted().Complete}, {"bytes_out", was.BytesOut, is.BytesOut},
+		} {
+			ch.Changes = append(ch.Changes, Change{n.name + "_per_second", a.rate(n.before), b.rate(n.after)})
+		}
+		ch.Changes = append(ch.Changes, Change{"complete_share", was.counted().share(), is.counted().share()})
+		if was, is := p.heard(), q.heard(); was.Requests+is.Requests > 0 {
+			ch.Changes = append(ch.Changes, Change{"complete_of_proven_share", was.share(), is.share()})
 		}
 		c.Servers = append(c.Servers, ch)
 	}

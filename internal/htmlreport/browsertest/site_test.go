@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/base64"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,10 +55,13 @@ func load(t *testing.T, tab context.Context, paths ...string) {
 	ready(t, tab, "")
 }
 
+// patient is how long the tests wait, also on a slow machine.
+var patient = chromedp.WithPollingTimeout(20 * time.Minute)
+
 // ready waits until the list of an expression is whole.
 func ready(t *testing.T, tab context.Context, expr string) {
 	t.Helper()
-	if err := chromedp.Run(tab, chromedp.Poll("document.documentElement.dataset.ready === "+quote(expr), nil, chromedp.WithPollingTimeout(20*time.Minute))); err != nil {
+	if err := chromedp.Run(tab, chromedp.Poll("document.documentElement.dataset.ready === "+quote(expr), nil, patient)); err != nil {
 		t.Fatal(err, value[string](t, tab, "document.getElementById('trouble').textContent"))
 	}
 }
@@ -131,7 +135,7 @@ func TestSiteKeys(t *testing.T) {
 		load(t, tab, capture)
 		shoot(t, tab, name+"-report", look.width)
 		if err := chromedp.Run(tab, chromedp.Click("#tab-messages"), chromedp.KeyEvent("n"), chromedp.KeyEvent("n"), chromedp.KeyEvent(kb.Enter),
-			chromedp.Poll("document.documentElement.dataset.talk", nil), chromedp.Sleep(500*time.Millisecond)); err != nil {
+			chromedp.Poll("document.documentElement.dataset.talk && document.getElementById('talk').contentDocument.querySelector('details[open] > .bytes .fields li')", nil, patient)); err != nil {
 			t.Fatal(err)
 		}
 		frame := value[string](t, tab, "document.documentElement.dataset.talk")
@@ -162,7 +166,7 @@ func TestSiteKeys(t *testing.T) {
 		// Words that fit, and what is wrong.
 		typed := func(text, want string) {
 			t.Helper()
-			if err := chromedp.Run(tab, chromedp.Evaluate("document.getElementById('expr').value = '', document.getElementById('expr').focus()", nil), chromedp.KeyEvent(text), chromedp.Poll(want, nil)); err != nil {
+			if err := chromedp.Run(tab, chromedp.Evaluate("document.getElementById('expr').value = '', document.getElementById('expr').focus()", nil), chromedp.KeyEvent(text), chromedp.Poll(want, nil, patient)); err != nil {
 				t.Errorf("%s: %v", text, err)
 			}
 		}
@@ -171,12 +175,9 @@ func TestSiteKeys(t *testing.T) {
 		// A part of the time.
 		before := value[float64](t, tab, "document.querySelector('.row').getAttribute('aria-setsize') * 1")
 		value[bool](t, tab, "(() => { const d = document.getElementById('page').contentDocument, f = d.getElementById('from'); f.value = f.max / 2; f.oninput(); return true; })()")
-		if err := chromedp.Run(tab, chromedp.Poll("!document.getElementById('time').hidden", nil), chromedp.Sleep(200*time.Millisecond)); err != nil {
-			t.Fatal(err)
-		}
-		after := value[float64](t, tab, "document.querySelector('.row').getAttribute('aria-setsize') * 1")
-		if after <= 0 || after >= before {
-			t.Errorf("half of the time has %v of %v lines", after, before)
+		fewer := fmt.Sprintf("!document.getElementById('time').hidden && document.querySelector('.row')?.getAttribute('aria-setsize') * 1 < %v", before)
+		if err := chromedp.Run(tab, chromedp.Poll(fewer, nil, patient)); err != nil {
+			t.Fatal("half of the time has no fewer lines:", err)
 		}
 		// What is chosen, saved.
 		const expr = "finding == a2s.players.count"

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"flag"
@@ -53,7 +52,7 @@ func build(version string) ([]byte, error) {
 	worker := strings.Replace(web.Worker, "/* wasm_exec.js */", string(support), 1)
 	scripts, styles := htmlreport.Policy()
 	// The scripts and the style of reports are those of frames, which are under the policy of the page too.
-	policy := "default-src 'none'; script-src 'wasm-unsafe-eval' " + hash(web.Script) + " " + scripts + "; worker-src blob:; style-src " + hash(web.Style) + " " + styles +
+	policy := "default-src 'none'; script-src 'wasm-unsafe-eval' " + htmlreport.Hash(web.Script) + " " + scripts + "; worker-src blob:; style-src " + htmlreport.Hash(web.Style) + " " + styles +
 		"; img-src data:; base-uri 'none'; form-action 'none'"
 	page := web.Page
 	for name, text := range map[string]string{"policy": policy, "style": web.Style, "script": web.Script, "worker": worker, "unpack": web.Unpack, "program": program} {
@@ -63,11 +62,6 @@ func build(version string) ([]byte, error) {
 		page = strings.Replace(page, "{{"+name+"}}", text, 1)
 	}
 	return []byte(page), nil
-}
-
-func hash(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
 // pack builds the program for browsers and returns it as an LZMA stream in base64.
