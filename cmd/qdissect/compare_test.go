@@ -107,6 +107,13 @@ func TestCompare(t *testing.T) {
 			}
 		})
 	}
+	// Of a capture that is cut short, and has few requests, nothing is said but that.
+	whole := must.Get(os.ReadFile(filepath.Join("..", "..", "testdata", "pcaps", "a2s", "trouble.pcap")))(t)
+	cut := filepath.Join(t.TempDir(), "cut.pcap")
+	must.Do(t, os.WriteFile(cut, whole[:5000], 0o600))
+	if out, errs, code := runIn(t, ".", "report", "--compare", cut, cut); code != exitTrouble || !strings.Contains(errs, "cut short") || !strings.HasPrefix(out, "* There was nothing to stop") {
+		t.Errorf("status %d: %s%s", code, errs, out)
+	}
 	if _, errs, _ := runIn(t, ".", "report", "--compare", flood); !strings.Contains(errs, "--compare needs two files") {
 		t.Error(errs)
 	}

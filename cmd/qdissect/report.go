@@ -36,7 +36,7 @@ type reportOptions struct {
 	every     int
 	listen    string
 	compare   bool
-	webhook   webhookOptions
+	webhook   string
 	noNames   bool
 	anonymize bool
 	key       string
@@ -80,7 +80,7 @@ conversations, and texts of findings.`,
 	o.units.addSeries(f)
 	f.IntVar(&o.every, "every", 0, "live or from a pipe: write the file of -o every `S` seconds")
 	f.StringVar(&o.listen, "listen", "", "live or from a pipe: serve the page at http://`ADDR`/; :8080 listens on loopback only, for others the address has a token")
-	o.webhook.add(f)
+	f.StringVar(&o.webhook, "webhook", "", "post each verdict that begins, and that is over, as JSON to this `URL`, with the path /api/v2/alerts as alerts of Alertmanager")
 	f.BoolVar(&o.compare, "compare", false, "say what changed between two captures: before and after a rule")
 	f.BoolVar(&o.all, "all", false, "text in a terminal: all of it, not one screen")
 	f.BoolVar(&o.noNames, "no-names", false, "leave out names of servers and players")
@@ -104,22 +104,25 @@ type reporting struct {
 	written time.Time
 }
 
-// run makes the report.
-func (o *reportOptions) run(args []string, env environment) error {
-	if err := refuse([]refusal{
+// refused returns an error for flags that do not fit.
+func (o *reportOptions) refused(args []string) error {
+	return refuse([]refusal{
 		{!slices.Contains([]string{"", "text", "html", "json"}, o.format), fmt.Sprintf("unknown format %q; use text, html or json", o.format)},
 		{slices.Contains([]string{"text", "html", "json"}, o.output), fmt.Sprintf("-o names the file to write, and %q is a format: use --format %[1]s, or -o ./%[1]s", o.output)},
 		{o.every < 0, fmt.Sprintf("--every %d: must be 1 second or more", o.every)},
 		{o.every > 0 && (o.output == "" || o.output == "-"), "--every needs -o FILE"},
 		{o.key != "" && !o.anonymize, "--key needs --anonymize"},
 		{o.from != "" && (len(args) > 0 || len(o.live.interfaces) > 0 || o.units.series || o.every > 0 || o.listen != ""), "--from reads no captures: it cannot be combined with files, -i, --series, --every or --listen"},
-		{o.webhook.format != "" && o.webhook.url == "", "--webhook-format needs --webhook"},
-		{!slices.Contains([]string{"", "json", "alertmanager"}, o.webhook.format), fmt.Sprintf("unknown --webhook-format %q; use json or alertmanager", o.webhook.format)},
-		{o.compare && (len(args) != 2 || len(o.live.interfaces) > 0 || o.from != "" || o.units.series || o.every > 0 || o.listen != "" || o.webhook.url != ""), "--compare needs two files, before and after, and cannot be combined with -i, --from, --series, --every, --listen or --webhook"},
+		{o.compare && (len(args) != 2 || len(o.live.interfaces) > 0 || o.from != "" || o.units.series || o.every > 0 || o.listen != "" || o.webhook != ""), "--compare needs two files, before and after, and cannot be combined with -i, --from, --series, --every, --listen or --webhook"},
 		{o.from != "" && (o.window.since != "" || o.window.until != ""), "--from has counts of whole captures: it cannot be combined with --since or --until"},
 		{o.units.series && len(o.live.interfaces) > 0, "--series needs files"},
 		{o.units.by != "" && !o.units.series, "--series-by needs --series"},
-	}); err != nil {
+	})
+}
+
+// run makes the report.
+func (o *reportOptions) run(args []string, env environment) error {
+	if err := o.refused(args); err != nil {
 		return err
 	}
 	o.resolve()
@@ -134,9 +137,9 @@ func (o *reportOptions) run(args []string, env environment) error {
 	if o.compare {
 		return r.compare(args, env)
 	}
-	if o.webhook.url != "" {
+	if o.webhook != "" {
 		warn := func(err error) { complain(env, err) }
-		h, c, err := o.webhook.hook(warn)
+		h, c, err := newHook(o.webhook, warn)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -73,6 +74,7 @@ func (r *reporting) writeUnits(sum *unitfile.Sum, args []string) error {
 // compare writes what changed between two captures.
 func (r *reporting) compare(names []string, env environment) error {
 	var list [2]*stats.Report
+	var damage error
 	for i, name := range names {
 		c, err := r.o.plan([]string{name}, "report", 0, env)
 		if err != nil {
@@ -88,8 +90,9 @@ func (r *reporting) compare(names []string, env environment) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+		damage = cmp.Or(damage, c.end())
 		list[i] = side.report(sum, c.run.Counts.Stats, htmlreport.MaxServers)
 	}
 	c := stats.Compare(list[0], list[1])
-	return r.o.put(env, c, func(w io.Writer) error { return htmlreport.WriteComparison(w, c) }, func() []byte { return c.AppendText(nil) }, names)
+	return cmp.Or(r.o.put(env, c, func(w io.Writer) error { return htmlreport.WriteComparison(w, c) }, func() []byte { return c.AppendText(nil) }, names), damage)
 }

@@ -13,21 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/qdissect/qdissect/internal/stats"
 )
-
-// webhookOptions are the flags for verdicts that are posted.
-type webhookOptions struct {
-	url    string
-	format string
-}
-
-func (o *webhookOptions) add(f *pflag.FlagSet) {
-	f.StringVar(&o.url, "webhook", "", "post each verdict that begins, and that is over, as JSON to this `URL` (docs/live.md)")
-	f.StringVar(&o.format, "webhook-format", "", "with --webhook: json, or alertmanager for alerts of Prometheus (default by the path of the URL: /api/v2/alerts, else json)")
-}
 
 // A hook posts verdicts. Its times are those of one attempt, and between the first two and later ones.
 type hook struct {
@@ -42,9 +29,9 @@ type hook struct {
 // pathOfAlerts is where Alertmanager takes alerts.
 const pathOfAlerts = "/api/v2/alerts"
 
-// hook returns what posts verdicts, and how they are passed on.
-func (o *webhookOptions) hook(warn func(error)) (h *hook, c course, err error) {
-	u, err := url.Parse(o.url)
+// newHook returns what posts verdicts to an address, and how they are passed on.
+func newHook(to string, warn func(error)) (h *hook, c course, err error) {
+	u, err := url.Parse(to)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, c, errors.New("--webhook needs an address such as https://example.org/alerts")
 	}
@@ -53,11 +40,8 @@ func (o *webhookOptions) hook(warn func(error)) (h *hook, c course, err error) {
 		return nil, c, fmt.Errorf("--webhook: %q is not a port", u.Port())
 	}
 	c = course{flag: "--webhook", why: "the receiver is too slow, or refuses them", queued: 1000, end: 5 * time.Second, over: true, text: begun}
-	if o.format == "alertmanager" || o.format == "" && strings.HasSuffix(u.Path, pathOfAlerts) {
+	if strings.HasSuffix(u.Path, pathOfAlerts) {
 		c.again, c.text = true, alert
-		if strings.Trim(u.Path, "/") == "" {
-			u.Path = pathOfAlerts
-		}
 	}
 	h = &hook{url: u.String(), port: uint16(port), once: 10 * time.Second, wait: time.Second / 2, max: time.Minute, warn: warn}
 	h.client.Transport = new(http.Transport) // no proxy: a confined program reaches one port

@@ -67,9 +67,9 @@ func (r *receiver) got(t *testing.T) (list []string) {
 }
 
 // post returns an alarm that posts to an address, and tries again soon.
-func post(t *testing.T, o webhookOptions, warn func(error)) *alarm {
+func post(t *testing.T, to string, warn func(error)) *alarm {
 	t.Helper()
-	h, c, err := o.hook(warn)
+	h, c, err := newHook(to, warn)
 	must.Do(t, err)
 	h.once, h.wait, h.max, c.end = time.Hour, time.Microsecond, time.Millisecond, time.Hour
 	return newAlarm(c, h.post, warn)
@@ -92,7 +92,7 @@ func outage(server string, from, to int) stats.Verdict {
 // TestWebhook: a verdict is posted when it begins and when it is over, once each, also if another one follows at the same server.
 func TestWebhook(t *testing.T) {
 	to := newReceiver(t, nil)
-	a := post(t, webhookOptions{url: to.URL}, func(err error) { t.Error(err) })
+	a := post(t, to.URL, func(err error) { t.Error(err) })
 	for _, s := range []struct {
 		now int
 		r   *stats.Report
@@ -138,7 +138,7 @@ func TestWebhookFails(t *testing.T) {
 		}
 		return n%4 == 0
 	})
-	a := post(t, webhookOptions{url: to.URL + "/?key=secret"}, func(err error) { mu.Lock(); warned = append(warned, err.Error()); mu.Unlock() })
+	a := post(t, to.URL+"/?key=secret", func(err error) { mu.Lock(); warned = append(warned, err.Error()); mu.Unlock() })
 	var want []string
 	for i := range 50 {
 		a.look(reported(i, outage(fmt.Sprint(i), i, i)), evening)
@@ -164,7 +164,7 @@ func TestWebhookFull(t *testing.T) {
 		return true
 	})
 	var warned []string
-	a := post(t, webhookOptions{url: to.URL}, func(err error) { warned = append(warned, err.Error()) })
+	a := post(t, to.URL, func(err error) { warned = append(warned, err.Error()) })
 	look := func(i int) { a.look(reported(0, outage(fmt.Sprint(i), 0, 0)), evening) }
 	look(0)
 	<-hangs
@@ -190,7 +190,7 @@ func TestWebhookRefuses(t *testing.T) {
 		return n != 2
 	})
 	var warned []string
-	a := post(t, webhookOptions{url: to.URL}, func(err error) { warned = append(warned, err.Error()) })
+	a := post(t, to.URL, func(err error) { warned = append(warned, err.Error()) })
 	for _, s := range []string{"a", "b", "c"} {
 		a.look(reported(0, outage(s, 0, 0)), evening)
 	}
@@ -199,7 +199,7 @@ func TestWebhookRefuses(t *testing.T) {
 		t.Errorf("%q %q", got, warned)
 	}
 
-	h, c, err := (&webhookOptions{url: to.URL}).hook(func(error) {})
+	h, c, err := newHook(to.URL, func(error) {})
 	must.Do(t, err)
 	to.Close()
 	c.end = 0
@@ -221,7 +221,7 @@ func TestWebhookAlerts(t *testing.T) {
 		paths <- in.URL.Path + " " + string(body)
 	}))
 	defer to.Close()
-	a := post(t, webhookOptions{url: to.URL, format: "alertmanager"}, func(err error) { t.Error(err) })
+	a := post(t, to.URL+pathOfAlerts, func(err error) { t.Error(err) })
 	for _, now := range []int{10, 30, 71, 140} {
 		a.look(reported(now, outage("198.51.100.10:27015", 5, min(now, 75))), evening.Add(time.Duration(now)*time.Second))
 	}
@@ -236,11 +236,11 @@ func TestWebhookAlerts(t *testing.T) {
 		t.Errorf("posted too: %s", <-paths)
 	}
 	for text, want := range map[string]string{"ftp://h/": "needs an address", "localhost:1": "needs an address", "http://h:99999": "is not a port"} {
-		if _, _, err := (&webhookOptions{url: text}).hook(nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := newHook(text, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if _, c, err := (&webhookOptions{url: "http://h/prefix/api/v2/alerts"}).hook(nil); err != nil || !c.again {
+	if _, c, err := newHook("http://h/prefix/api/v2/alerts", nil); err != nil || !c.again {
 		t.Errorf("the path does not say that it is Alertmanager: %v", err)
 	}
 }

@@ -265,7 +265,7 @@ func (c *Comparison) helped(a, b timed) {
 	replies := "replies to floods, to clients that ask too often, and to others that prove nothing, " + fell(served, servedNow)
 	text := "requests of floods and of clients that ask too often " + fell(was, is)
 	switch {
-	case was < worthStopping && is < worthStopping:
+	case max(was*a.seconds, is*b.seconds) < leastCompared || was < worthStopping && is < worthStopping:
 		c.Helped, text = "nothing_to_stop", "There was nothing to stop: before, hardly a request was of a flood or of a client that asks too often."
 	case is <= was/10:
 		c.Helped, text = "yes", "It helped: "+text+"."

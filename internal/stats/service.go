@@ -347,12 +347,9 @@ type unheard struct {
 	requests uint64
 }
 
-// ignored says that a server does not reply to a client, or to some, as it does to others, also if these ask again before the time for a reply is over.
-func (r *reporting) ignored() {
-	const most = 1000 // clients of a server
-	if r.o.OneSided {
-		return
-	}
+// unanswered returns the clients of servers that get fewer replies than others: the busiest first, up to 1000 of a server.
+func (r *reporting) unanswered() map[*entry[server]][]*entry[client] {
+	const most = 1000
 	by, together := map[*entry[server]][]*entry[client]{}, map[site]*unheard{}
 	wanted := slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool {
 		return e.v.replies == 0 || e.v.requests < e.v.replies+leastIgnored || !r.home(e) ||
@@ -396,6 +393,15 @@ func (r *reporting) ignored() {
 		silent := slices.DeleteFunc(slices.Clone(list), func(c *entry[client]) bool { return c.v.replies > 0 })
 		by[e] = slices.DeleteFunc(list, func(c *entry[client]) bool { return !r.compared(&c.v, &e.v, silent).ignored(&c.v) })
 	}
+	return by
+}
+
+// ignored says that a server does not reply to a client, or to some, as it does to others, also if these ask again before the time for a reply is over.
+func (r *reporting) ignored() {
+	if r.o.OneSided {
+		return
+	}
+	by := r.unanswered()
 	for _, e := range r.servers {
 		list := by[e]
 		if len(list) == 0 {
