@@ -339,6 +339,7 @@ const (
 	stagedHost = "198.51.100.10:27015"
 	staged6    = "[2001:db8::10]:27015"
 	askRules   = "\xff\xff\xff\xffV\x00\x00\x00\x00"
+	askList    = "1\x030.0.0.0:0\x00\\gamedir\\cstrike\x00"
 )
 
 const stagedMaster = "198.51.100.11:27010"
@@ -722,6 +723,12 @@ var stagedCauses = []filmCause{
 	{id: "silent_at_times", says: "did not reply from .* none of (18|19|20) requests",
 		has:  paused(20),
 		near: paused(2), nearIs: "works"},
+	{id: "drops_under_load", says: "Overload: .* replies to (99|100).* % of requests at 5.* per second and to (2|3)\\d % at 50 per second", not: "Crowd|Greedy",
+		has: loaded(.7), near: loaded(.05), nearIs: "works"},
+	{id: "greedy_clients", says: "Greedy: 20.7.0.13 asks .* 20 times per second: (9[5-9]\\d|1,00\\d) a2s info requests .* the address is real",
+		has: insisting(.05, stagedHost), near: insisting(.12, stagedHost), nearIs: "works"},
+	{id: "list_hammering", server: stagedMaster, nearAsk: stagedMaster, says: "List hammering: 20.7.0.13 asks .* 20 times per second",
+		has: insisting(.05, stagedMaster), near: insisting(.12, stagedMaster), nearIs: "works"},
 }
 
 // inquiry says how often clients ask, and what.
@@ -759,6 +766,80 @@ func hurried(limit func() func(int, float64) bool) func(*film) {
 		s.step = 1. / 57
 		s.ask(600, stagedHost, askInfo)
 		s.step = 0
+		s.end()
+	}
+}
+
+// answered sends a request that has a reply, and returns it.
+func (s *network) answered(c *net.UDPConn, what string) string {
+	s.t.Helper()
+	must.Do(s.t, c.SetReadDeadline(time.Now().Add(10*time.Second)))
+	must.Get(c.Write([]byte(what)))(s.t)
+	b := make([]byte, 4096)
+	return string(b[:must.Get(c.Read(b))(s.t)])
+}
+
+// asking returns a new socket of a client.
+func (s *network) asking(client int, server string) *net.UDPConn {
+	return s.socket(onClients, fmt.Sprintf("20.7.0.%d:0", client), server)
+}
+
+// loaded makes 80 clients ask ten times as often in the second third of a minute, when the server drops a share by chance.
+func loaded(share float64) func(*film) {
+	return func(f *film) {
+		s := f.stage(onHost, "eth0", "", "", "for i in $(seq 13 80); do echo addr add 20.7.0.$i/24 dev eth0; done | ip -batch -")
+		pass, passed := lossy(share), make(chan bool, 1)
+		busy := func() bool { return s.clock > 20 && s.clock < 40 }
+		s.serve(stagedHost, func(ask string, from netip.AddrPort) []string {
+			s.mu.Lock()
+			ok := !busy() || pass(0, 0)
+			s.mu.Unlock()
+			if passed <- ok; !ok {
+				return nil
+			}
+			return guarded(byAddress)(ask, from)
+		})
+		var tokens [80]string
+		for i := 0; s.clock < 60; i++ {
+			if s.step = .2; busy() {
+				s.step = .02
+			}
+			s.next()
+			c := s.asking(1+i%80, stagedHost)
+			if i < len(tokens) {
+				tokens[i] = strings.TrimPrefix(s.answered(c, askInfo), "\xff\xff\xff\xffA")
+				<-passed
+			}
+			must.Get(c.Write([]byte(askInfo + tokens[i%80])))(s.t)
+			if <-passed {
+				must.Get(c.Read(make([]byte, 4096)))(s.t)
+			}
+			c.Close()
+		}
+		s.end()
+	}
+}
+
+// insisting makes one of the clients of a server ask that or a master again and again, so many seconds apart.
+func insisting(apart float64, at string) func(*film) {
+	return func(f *film) {
+		s := f.stage(onHost, "eth0", "", "", "ip addr add 20.7.0.13/24 dev eth0")
+		s.serve(stagedHost, guarded(byAddress))
+		s.serve(stagedMaster, always("\xff\xff\xff\xfff\n\xcb\x00\x71\x08\x69\x87\x00\x00\x00\x00\x00\x00"))
+		s.ask(30, stagedHost, askInfo)
+		c := s.asking(13, stagedHost)
+		ask := askInfo + strings.TrimPrefix(s.answered(c, askInfo), "\xff\xff\xff\xffA") // which proves the address
+		s.answered(c, ask)
+		if at != stagedHost {
+			c, ask = s.asking(13, at), askList
+		}
+		s.step = apart
+		for range 1000 {
+			s.next()
+			s.answered(c, ask)
+		}
+		s.step = 0
+		s.ask(30, stagedHost, askInfo)
 		s.end()
 	}
 }
@@ -811,7 +892,7 @@ func mastered(n int, reply string, listed ...string) func(*film) {
 		for i := range 10 * min(len(listed), 1) {
 			s.next()
 			browser := s.socket(onClients, fmt.Sprintf(s.from, 1+i)+":0", stagedMaster)
-			must.Get(browser.Write([]byte("1\x030.0.0.0:0\x00\\gamedir\\cstrike\x00")))(s.t)
+			must.Get(browser.Write([]byte(askList)))(s.t)
 			hear(list)
 		}
 		s.end()
