@@ -38,6 +38,7 @@ type network struct {
 	clock float64 // seconds of the film at the newest request
 	since time.Time
 	moves []move // of the clock
+	fd    int    // that captures
 	end   func()
 }
 
@@ -142,7 +143,7 @@ func (s *network) capture(place int, interfaces string) {
 		err = errors.Join(unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1), unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 20_000}))
 	}
 	must.Do(s.t, err)
-	s.since = time.Now()
+	s.fd, s.since = fd, time.Now()
 	s.moves = []move{{s.since, s.clock}}
 	stop, stopped := make(chan bool), make(chan bool)
 	s.end = func() {
@@ -187,9 +188,12 @@ func (s *network) capture(place int, interfaces string) {
 	}()
 }
 
-// next moves the clock of the film.
+// next moves the clock of the film when what happened is on it, so that nothing is lost however slow this machine is.
 func (s *network) next() {
 	time.Sleep(s.pace)
+	for must.Get(unix.IoctlGetInt(s.fd, unix.SIOCINQ))(s.t) > 0 {
+		time.Sleep(20 * time.Microsecond)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pace > 0 { // in real time
