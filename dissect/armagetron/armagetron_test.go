@@ -1,7 +1,6 @@
 package armagetron
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -82,15 +81,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(big))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*BigReply); ok {
-		fmt.Printf("%s, %d of %d players: %q\n", p.Name, p.Users, p.MaxUsers.Value, p.Players)
-	}
-	// Output: 0xff0000A 0xffffffserver, 2 of 16 players: ["Anna" "B\xf6rje"]
-}

@@ -1,7 +1,6 @@
 package assettocorsa
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -19,15 +18,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte("\xc8\x91\x1f"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*Reply); ok {
-		fmt.Println("HTTP on port", p.Port)
-	}
-	// Output: HTTP on port 8081
-}

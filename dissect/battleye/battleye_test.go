@@ -2,7 +2,6 @@ package battleye
 
 import (
 	"encoding/binary"
-	"fmt"
 	"hash/crc32"
 	"testing"
 
@@ -51,15 +50,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte("BE\xb7\x15\x86\x17\xff\x02\x05RCon admin #0 logged in"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if s, ok := m.(*Text); ok {
-		fmt.Printf("message %d: %s\n", s.Seq, s.Text)
-	}
-	// Output: message 5: RCon admin #0 logged in
-}

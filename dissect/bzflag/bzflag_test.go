@@ -1,7 +1,6 @@
 package bzflag
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -30,15 +29,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(reply))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*Reply); ok {
-		fmt.Printf("%s: %d of %d players in the red team\n", p.Version, p.Red.Players, p.Red.MaxPlayers)
-	}
-	// Output: BZFS0221: 2 of 5 players in the red team
-}

@@ -1,7 +1,6 @@
 package chocolatedoom
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -41,15 +40,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(state))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*Reply); ok {
-		fmt.Printf("%s: %d of %d players, %s\n", p.Description, p.Players, p.MaxPlayers, p.Version)
-	}
-	// Output: Café test: 0 of 8 players, Chocolate Doom 3.0.0
-}

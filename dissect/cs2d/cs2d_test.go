@@ -1,7 +1,6 @@
 package cs2d
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -45,16 +44,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(head + info + players))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*Reply); ok {
-		i := p.Info.Value
-		fmt.Printf("%s on %s: %d of %d players, %d of them bots\n", i.Name, i.Map, i.Players, i.MaxPlayers, i.Bots)
-	}
-	// Output: A server on de_dust: 2 of 32 players, 1 of them bots
-}

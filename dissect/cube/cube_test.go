@@ -1,7 +1,6 @@
 package cube
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -111,15 +110,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte("\x01" + sauer))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*Info); ok {
-		fmt.Printf("%q on %s, %d of %d players\n", p.Description, p.Map, p.Players, p.MaxPlayers)
-	}
-	// Output: "\f3My server" on forge, 2 of 12 players
-}

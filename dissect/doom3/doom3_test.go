@@ -2,7 +2,6 @@ package doom3
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -94,9 +93,7 @@ func shifted(rate, clan bool) string {
 func samples() []dissecttest.Sample {
 	const possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
 	one := func(name, message string, payload string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, certain, payload)
-		s.Findings = findings
-		return s
+		return dissecttest.One(name, message, certain, payload, findings...)
 	}
 	sound := func(s dissecttest.Sample, short ...int) dissecttest.Sample {
 		for _, n := range short {
@@ -257,23 +254,6 @@ func FuzzLayout(f *testing.F) {
 			t.Errorf("does not fit: %x", got)
 		}
 	})
-}
-
-func ExampleParse() {
-	m, err := Parse([]byte("\xff\xffinfoResponse\x00\x01\x00\x00\x00\x55\x00\x02\x00si_name\x00^1Strogg ^7base\x00si_maxPlayers\x0012\x00\x00\x00" +
-		"\x00\x1e\x00\x80\x3e\x00\x00Kane\x00^2[USMC]\x00\x20\x07\x00\x00\x00"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	i := m.(*InfoReply)
-	fmt.Println(i.Protocol, i.Layout)
-	for _, p := range i.Players {
-		fmt.Println(p.Name, p.Clan.Value, p.Ping, "ms")
-	}
-	// Output:
-	// 2.85 Quake 4
-	// Kane ^2[USMC] 30 ms
 }
 
 // TestSecrets checks that neither passwords nor keys appear in the output.

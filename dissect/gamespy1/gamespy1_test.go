@@ -31,9 +31,7 @@ const (
 func samples() []dissecttest.Sample {
 	const possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
 	one := func(name, message string, verdict dissect.Verdict, payload string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, verdict, bs(payload))
-		s.Findings = findings
-		return s
+		return dissecttest.One(name, message, verdict, bs(payload), findings...)
 	}
 	// Requests are sound wherever they end: any word is a request.
 	cut := func(s dissecttest.Sample) dissecttest.Sample { s.Cut = true; return s }

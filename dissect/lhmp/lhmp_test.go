@@ -1,7 +1,6 @@
 package lhmp
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -40,15 +39,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(info))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*InfoReply); ok {
-		fmt.Printf("%s: %d of %d players on %s\n", p.Name, p.Players, p.MaxPlayers, p.Map)
-	}
-	// Output: A server: 2 of 100 players on MISE11
-}

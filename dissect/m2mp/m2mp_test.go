@@ -1,7 +1,6 @@
 package m2mp
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -38,15 +37,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(online))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*InfoReply); ok {
-		fmt.Printf("%s: %s of %s players\n", p.Name, p.NumPlayers, p.MaxPlayers)
-	}
-	// Output: A server: 2 of 50 players
-}

@@ -1,7 +1,6 @@
 package mumble
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -43,15 +42,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(answer))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*PingReply); ok {
-		fmt.Printf("version %d.%d.%d, %d of %d users\n", p.Major, p.Minor, p.Patch, p.Users, p.MaxUsers)
-	}
-	// Output: version 1.3.4, 5 of 100 users
-}

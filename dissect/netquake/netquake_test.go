@@ -1,7 +1,6 @@
 package netquake
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -59,15 +58,3 @@ func sound(s dissecttest.Sample, n ...int) dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(answer))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if s, ok := m.(*ServerReply); ok {
-		fmt.Printf("%s: %s, %d of %d players\n", s.Name, s.Map, s.Players, s.MaxPlayers)
-	}
-	// Output: qdissect NetQuake: basement, 5 of 16 players
-}

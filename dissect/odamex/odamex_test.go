@@ -1,7 +1,6 @@
 package odamex
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -57,15 +56,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(ctf))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*Info); ok {
-		fmt.Printf("%s: %d player on %s, %d minutes left\n", p.Revision, len(p.Players), p.Map, p.TimeLeft.Value)
-	}
-	// Output: 11.1.1 (abc1234): 1 player on MAP07, 11 minutes left
-}

@@ -2,7 +2,6 @@ package openttd
 
 import (
 	"encoding/binary"
-	"fmt"
 	"net/netip"
 	"testing"
 	"time"
@@ -35,8 +34,7 @@ const (
 
 func samples() []dissecttest.Sample {
 	one := func(name, message string, v dissect.Verdict, kind byte, body string) dissecttest.Sample {
-		s := dissecttest.One(name, message, v, packet(kind, body))
-		return s
+		return dissecttest.One(name, message, v, packet(kind, body))
 	}
 	p, l := dissect.Possible, dissect.Likely
 	pong := one("the pong of version 12", "pong", p, 1, "")
@@ -100,15 +98,3 @@ func TestCut(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(packet(1, v5)))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if i, ok := m.(*Info); ok {
-		fmt.Printf("%s: version %s, %d of %d clients, %d companies\n", i.Name, i.Revision, i.Clients, i.MaxClients, i.Companies)
-	}
-	// Output: Somewhere: version 1.10.1, 3 of 25 clients, 3 companies
-}

@@ -1,7 +1,6 @@
 package quake2
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -58,15 +57,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte("\xff\xff\xff\xffinfo\n          noname   q2dm1  2/ 8\n"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if i, ok := m.(*InfoReply); ok {
-		fmt.Println(i.Name, i.Map, i.Players, i.MaxPlayers)
-	}
-	// Output: noname q2dm1 2 8
-}

@@ -1,7 +1,6 @@
 package quake2master
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -37,15 +36,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte("\xff\xff\xff\xffservers \xc0\x00\x02\x01\x6d\x06"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if r, ok := m.(*ServersReply); ok {
-		fmt.Println(r.Servers)
-	}
-	// Output: [192.0.2.1:27910]
-}

@@ -1,7 +1,6 @@
 package quakeworld
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -72,17 +71,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte("\xff\xff\xff\xffn\\hostname\\My server\\map\\dm6\n1 14 5 52 \"Alice\" \"base\" 4 13\n\x00"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if s, ok := m.(*StatusReply); ok {
-		for _, p := range s.Players {
-			fmt.Println(p.Name, p.Score.Value, p.Ping)
-		}
-	}
-	// Output: Alice 14 52
-}

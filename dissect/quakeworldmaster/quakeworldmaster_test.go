@@ -1,7 +1,6 @@
 package quakeworldmaster
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -31,15 +30,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte("\xff\xff\xff\xffd\n\xc0\x00\x02\x01\x6b\x6c"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if r, ok := m.(*ServersReply); ok {
-		fmt.Println(r.Servers)
-	}
-	// Output: [192.0.2.1:27500]
-}

@@ -1,7 +1,6 @@
 package raknet
 
 import (
-	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -29,9 +28,7 @@ const pongHead = 1 + 8 + 8 + 16
 
 func samples() []dissecttest.Sample {
 	one := func(name, message, payload string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, dissect.Certain, payload)
-		s.Findings = findings
-		return s
+		return dissecttest.One(name, message, dissect.Certain, payload, findings...)
 	}
 	sound := func(s dissecttest.Sample, n ...int) dissecttest.Sample { s.Sound = n; return s }
 	loose := func(s dissecttest.Sample) dissecttest.Sample { s.Cut = true; return s }
@@ -131,16 +128,4 @@ func TestAddress(t *testing.T) {
 			t.Errorf("%q has no address", payload)
 		}
 	}
-}
-
-func ExampleParse() {
-	m, err := Parse([]byte(pong(motd)))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*Pong); ok && p.IsBedrock {
-		fmt.Println(p.Bedrock.Level, p.Bedrock.Players, "of", p.Bedrock.MaxPlayers)
-	}
-	// Output: Bedrock level 3 of 30
 }

@@ -1,7 +1,6 @@
 package rfactor
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -46,15 +45,3 @@ func TestLayout(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(reply("rFactor")))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*InfoReply); ok {
-		fmt.Printf("%s: %d of %d players on %s, %v laps\n", p.Name, p.Players, p.MaxPlayers, p.Map, p.Laps)
-	}
-	// Output: A server: 5 of 20 players on Monza, 10 laps
-}

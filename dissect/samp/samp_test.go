@@ -2,7 +2,6 @@ package samp
 
 import (
 	"encoding/binary"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -127,16 +126,4 @@ func TestSecrets(t *testing.T) {
 			}
 		}
 	}
-}
-
-func ExampleParse() {
-	m, err := Parse([]byte(info))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if i, ok := m.(*Info); ok {
-		fmt.Println(i.GameMode, i.Players, "of", i.MaxPlayers)
-	}
-	// Output: RPG v6 34 of 350
 }

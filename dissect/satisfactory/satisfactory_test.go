@@ -1,7 +1,6 @@
 package satisfactory
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -42,15 +41,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(answer))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*State); ok {
-		fmt.Printf("%s, build %d, state %d\n", p.Name, p.Changelist, p.State)
-	}
-	// Output: Test, build 366202, state 3
-}

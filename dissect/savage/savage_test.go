@@ -1,7 +1,6 @@
 package savage
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -40,15 +39,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(reply))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*Status); ok {
-		fmt.Printf("%s of the %s, %d rules\n", p.Players[0].Name, p.Players[0].Team, len(p.Rules))
-	}
-	// Output: Anna of the Humans, 5 rules
-}

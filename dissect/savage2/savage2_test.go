@@ -1,7 +1,6 @@
 package savage2
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -23,15 +22,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(reply))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*InfoReply); ok {
-		fmt.Printf("%s: %d of %d players on %s\n", p.Name, p.Players, p.MaxPlayers, p.Map)
-	}
-	// Output: A server: 3 of 32 players on autumn
-}

@@ -116,16 +116,3 @@ func TestChunks(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(reply(infoChunk)))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*Reply); ok {
-		i := p.Info.Value
-		fmt.Printf("%s: %s on %s, %d of %d players, port %d\n", i.Name, i.GameType, i.Map, i.Players, i.MaxPlayers, i.Port)
-	}
-	// Output: my server: ctf on map, 5 of 10 players, port 1025
-}

@@ -1,7 +1,6 @@
 package teamspeak3
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -28,9 +27,7 @@ func puzzle(level string) string {
 
 func samples() []dissecttest.Sample {
 	one := func(name, message, payload string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, dissect.Certain, payload)
-		s.Findings = findings
-		return s
+		return dissecttest.One(name, message, dissect.Certain, payload, findings...)
 	}
 	solved := client + build + "\x04" + puzzle("\x00\x00\x27\x10") + strings.Repeat("\x77", lenNumber)
 	solution := one("solution", "solution", solved+command)
@@ -59,15 +56,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(initial))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*Init); ok {
-		fmt.Printf("version %d, time %d, random %08x\n", p.Version, p.Time, p.Random)
-	}
-	// Output: version 231757670, time 1599674080, random ade76b61
-}

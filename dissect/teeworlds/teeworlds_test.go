@@ -1,7 +1,6 @@
 package teeworlds
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -116,21 +115,3 @@ func TestVarint(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(info))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if i, ok := m.(*Info); ok {
-		fmt.Printf("%s: %s on %s, %d of %d players\n", i.Name, i.GameType, i.Map, i.Players, i.MaxPlayers)
-		for _, p := range i.List {
-			fmt.Println(p.Name, p.Score)
-		}
-	}
-	// Output:
-	// Somewhere: DM on dm1, 1 of 16 players
-	// alice 12
-	// bob -9999
-}

@@ -1,7 +1,6 @@
 package titanfall
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -55,15 +54,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(reply(3, instance, basic, level, match, teams, id, "Anna\x00\x02", score, nobody)))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*Info); ok {
-		fmt.Printf("%s on %s in %s, %d of %d players\n", p.Mode, p.Map, p.Datacenter, p.NumPlayers, p.MaxPlayers)
-	}
-	// Output: survival on mp_map in west europe, 1 of 60 players
-}

@@ -1,7 +1,6 @@
 package tribes
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -76,15 +75,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte("a++b\x06Tribes\x041.40\x08A server\x01\x00\x02\x20"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*Status); ok {
-		fmt.Printf("%s: %d of %d players\n", p.Name, p.Players, p.MaxPlayers)
-	}
-	// Output: A server: 2 of 32 players
-}

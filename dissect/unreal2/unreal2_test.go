@@ -2,7 +2,6 @@ package unreal2
 
 import (
 	"encoding/binary"
-	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -138,16 +137,4 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%s %q: secret is %v", n.Field.Path, v, n.Field.Secret)
 		}
 	}
-}
-
-func ExampleParse() {
-	m, err := Parse([]byte(ut2004))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if d, ok := m.(*DetailsReply); ok {
-		fmt.Println(d.Map, d.Players, "of", d.MaxPlayers)
-	}
-	// Output: ONS-Torlan 10 of 12
 }

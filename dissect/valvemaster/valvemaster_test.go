@@ -2,7 +2,6 @@ package valvemaster
 
 import (
 	"encoding/hex"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -184,23 +183,6 @@ func FuzzFilter(f *testing.F) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	})
-}
-
-func ExampleParse() {
-	m, err := Parse([]byte("1\x030.0.0.0:0\x00\\gamedir\\cstrike\\nor\\2\\map\\de_dust\\map\\de_aztec\\secure\\1\x00"))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, c := range m.(*ServersRequest).Conditions {
-		fmt.Println(strings.Repeat("  ", c.Depth)+c.Key, c.Value)
-	}
-	// Output:
-	// gamedir cstrike
-	// nor 2
-	//   map de_dust
-	//   map de_aztec
-	// secure 1
 }
 
 func TestSeeds(t *testing.T) {

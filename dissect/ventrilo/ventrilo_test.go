@@ -2,7 +2,6 @@ package ventrilo
 
 import (
 	"encoding/binary"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -27,9 +26,7 @@ func request(command uint16, password string) string {
 func samples() []dissecttest.Sample {
 	const certain = dissect.Certain
 	one := func(name, message, payload string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, certain, payload)
-		s.Findings = findings
-		return s
+		return dissecttest.One(name, message, certain, payload, findings...)
 	}
 	replied := func(name, body string) dissecttest.Sample { return one(name, "status_reply", whole(reply, body)) }
 	parts := func(name, body string, size int) dissecttest.Sample {
@@ -60,18 +57,6 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse(seal(reply, 7, []byte("NAME: A server\nCLIENT: CID=1,PING=40,NAME=Anna,COMM=\n\x00"), maxBody)[0])
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*StatusReply); ok {
-		fmt.Printf("%s is %s, %s has %s ms\n", p.Rules[0].Key, p.Rules[0].Value, p.Clients[0].Name, p.Clients[0].Ping)
-	}
-	// Output: NAME is A server, Anna has 40 ms
-}
 
 // seal encrypts a body as the datagrams of a message: a request with command 1 or 2 and a
 // password of 16 bytes, or a reply with command 3. size is the length of the body of a

@@ -1,7 +1,6 @@
 package xash3d
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -55,19 +54,3 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse([]byte(players))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*NetInfo); ok {
-		for _, player := range p.Players {
-			fmt.Printf("%s: %s frags in %s s\n", player.Name, player.Score, player.Duration)
-		}
-	}
-	// Output:
-	// ^1Anna: 12 frags in 61.500000 s
-	// Borje: -1 frags in 3.000000 s
-}

@@ -3,7 +3,6 @@ package zandronum
 import (
 	"bytes"
 	"encoding/hex"
-	"fmt"
 	"math/bits"
 	"testing"
 
@@ -52,9 +51,7 @@ func byFields(index byte, body string) []byte {
 
 func samples() []dissecttest.Sample {
 	one := func(name, message string, v dissect.Verdict, data string, findings ...string) dissecttest.Sample {
-		s := dissecttest.One(name, message, v, pack(data))
-		s.Findings = findings
-		return s
+		return dissecttest.One(name, message, v, pack(data), findings...)
 	}
 	beat := one("heartbeat", "heartbeat", dissect.Likely, "\x74\x5d\x56\x009a0364b9e99bb480dd25e1f0284c8555\x00\x01\x80\x3f\xac\x64")
 	beat.Sound = []int{len(beat.Parts[0]) - 4}
@@ -126,18 +123,6 @@ func TestPack(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
-
-func ExampleParse() {
-	m, err := Parse(appendPacked(nil, []byte(small)))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if p, ok := m.(*Info); ok {
-		fmt.Printf("%d players on %s\n", p.NumPlayers, p.Map)
-	}
-	// Output: 2 players on MAP01
-}
 
 // appendPacked appends data to dst as servers and launchers send it: packed, if that makes it
 // shorter.
