@@ -391,7 +391,7 @@ func TestLiveComments(t *testing.T) {
 	out := must.Get(exec.Command(tshark, "-r", file, "-T", "fields", "-e", "frame.number", "-e", "frame.interface_name", "-e", "frame.comment", "-E", "aggregator=|").Output())(t)
 	want := regexp.MustCompile(`^1\tveth1\ta2s: info request.*
 2\tveth1\ta2s: challenge .*
-3\tveth1\ta2s: info request.*\|frame 3, warning: a2s.noreply.after_challenge: .*
+3\tveth1\ta2s: info request.*\|warning: a2s.noreply.after_challenge: .*
 $`)
 	if !want.Match(out) {
 		t.Errorf("tshark shows\n%s", out)

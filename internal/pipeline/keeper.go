@@ -24,10 +24,8 @@ func newKeeper(o *Options, s *safe) keeper {
 	switch {
 	case o.Save.Saver == nil:
 		return nil
-	case o.Save.Chosen || o.Save.Tree != nil:
+	case o.Save.Chosen || o.Save.Annotate:
 		return &selection{o: o, safe: s, every: !o.Save.Chosen}
-	case o.Save.Annotate:
-		return &notes{o: o, safe: s}
 	}
 	return s
 }

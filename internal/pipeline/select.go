@@ -11,7 +11,7 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// A selection saves the frames of what was chosen, or all frames with their trees. A message may be complete, or chosen,
+// A selection saves the frames of what was chosen, or all frames with their comments. A message may be complete, or chosen,
 // long after its frames: each frame that may matter is held, and saved or dropped when
 // nothing more is expected about it.
 type selection struct {
@@ -47,6 +47,13 @@ const (
 	selectLive   = 12 * time.Second
 	selectBytes  = 8 << 20
 	selectFrames = 32 << 10
+)
+
+// Limits of the comments of a frame: a flood leaves more unanswered requests than anybody
+// reads.
+const (
+	maxNotes = 50
+	maxNote  = 4 << 10
 )
 
 // savedFrames is how many frames are remembered to have been saved. Later findings are
@@ -247,7 +254,13 @@ func (s *selection) Finding(f *dissect.FlowFinding) {
 	if f.ICMPFrame > 0 {
 		s.frame(f.ICMPFrame)
 	}
-	if h == nil || !s.o.Save.Annotate {
+	switch {
+	case !s.o.Save.Annotate:
+		return
+	case h == nil:
+		if n := len(s.held); n > 0 && s.every { // its own frame is written already
+			s.held[n-1].note(report.AppendFlowNote(nil, f))
+		}
 		return
 	}
 	h.note(report.AppendFindingNote(nil, &f.Finding))
