@@ -26,8 +26,6 @@ import (
 // may write to the same file. Record either the client or the server; otherwise all
 // datagrams are in the file twice.
 //
-// The result for a *net.UDPConn is a [*UDPConn], which has all its methods.
-//
 // Frames are unfragmented IP packets with the addresses of the connection and the time
 // of the call. For a socket that is not bound to an address, the frame has the address
 // that the system would send from. Connections without IP addresses, such as those of
@@ -35,25 +33,13 @@ import (
 // than the read buffer is truncated in the capture as well.
 func Record(t testing.TB, conn net.PacketConn, opts ...Option) net.PacketConn {
 	t.Helper()
-	if udp, ok := conn.(*net.UDPConn); ok {
-		return RecordUDP(t, udp, opts...)
-	}
 	return &packetConn{PacketConn: conn, tap: newTap(t, conn, opts)}
-}
-
-// RecordUDP is like [Record] but returns a *UDPConn.
-func RecordUDP(t testing.TB, conn *net.UDPConn, opts ...Option) *UDPConn {
-	t.Helper()
-	return &UDPConn{UDPConn: conn, tap: newTap(t, conn, opts)}
 }
 
 // RecordConn is like [Record] for a connected socket, such as [net.Dial] returns. The
 // connection must carry datagrams; TCP does not.
 func RecordConn(t testing.TB, conn net.Conn, opts ...Option) net.Conn {
 	t.Helper()
-	if udp, ok := conn.(*net.UDPConn); ok {
-		return RecordUDP(t, udp, opts...)
-	}
 	if remote := conn.RemoteAddr(); remote != nil {
 		if network := remote.Network(); strings.HasPrefix(network, "tcp") || network == "unix" {
 			t.Fatalf("a %s connection has no datagrams to be recorded", network)
@@ -350,125 +336,4 @@ func (c *netConn) Read(b []byte) (int, error) {
 func (c *netConn) Write(b []byte) (n int, err error) {
 	c.tap.sending(c.RemoteAddr(), b, func() error { n, err = c.Conn.Write(b); return err })
 	return n, err
-}
-
-// A UDPConn is a *net.UDPConn that records its datagrams. It does not record reads and
-// writes through SyscallConn or File.
-type UDPConn struct {
-	*net.UDPConn
-	tap *tap
-}
-
-// came records a datagram that was read. A connected socket may return no address;
-// then it is from the other side.
-func (c *UDPConn) came(b []byte, n int, from netip.AddrPort, err error) {
-	switch {
-	case err != nil:
-	case from.IsValid():
-		c.tap.received(net.UDPAddrFromAddrPort(from), b[:n])
-	case c.RemoteAddr() != nil:
-		c.tap.received(c.RemoteAddr(), b[:n])
-	}
-}
-
-// goes records a datagram that is written. Without an address, it goes to the other
-// side of the connection.
-func (c *UDPConn) goes(b []byte, to net.Addr, send func() error) {
-	if to = cmp.Or(to, c.RemoteAddr()); to == nil { // the system will refuse it
-		_ = send()
-		return
-	}
-	c.tap.sending(to, b, send)
-}
-
-// Read implements the method of [net.UDPConn].
-func (c *UDPConn) Read(b []byte) (int, error) {
-	n, err := c.UDPConn.Read(b)
-	c.came(b, n, netip.AddrPort{}, err)
-	return n, err
-}
-
-// ReadFrom implements the method of [net.UDPConn].
-func (c *UDPConn) ReadFrom(b []byte) (int, net.Addr, error) {
-	n, from, err := c.UDPConn.ReadFrom(b)
-	if err == nil {
-		c.tap.received(from, b[:n])
-	}
-	return n, from, err
-}
-
-// ReadFromUDP implements the method of [net.UDPConn].
-func (c *UDPConn) ReadFromUDP(b []byte) (int, *net.UDPAddr, error) {
-	n, from, err := c.UDPConn.ReadFromUDP(b)
-	c.came(b, n, from.AddrPort(), err)
-	return n, from, err
-}
-
-// ReadFromUDPAddrPort implements the method of [net.UDPConn].
-func (c *UDPConn) ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error) {
-	n, from, err := c.UDPConn.ReadFromUDPAddrPort(b)
-	c.came(b, n, from, err)
-	return n, from, err
-}
-
-// ReadMsgUDP implements the method of [net.UDPConn].
-func (c *UDPConn) ReadMsgUDP(b, oob []byte) (n, oobn, flags int, addr *net.UDPAddr, err error) {
-	n, oobn, flags, addr, err = c.UDPConn.ReadMsgUDP(b, oob)
-	c.came(b, n, addr.AddrPort(), err)
-	return n, oobn, flags, addr, err
-}
-
-// ReadMsgUDPAddrPort implements the method of [net.UDPConn].
-func (c *UDPConn) ReadMsgUDPAddrPort(b, oob []byte) (n, oobn, flags int, addr netip.AddrPort, err error) {
-	n, oobn, flags, addr, err = c.UDPConn.ReadMsgUDPAddrPort(b, oob)
-	c.came(b, n, addr, err)
-	return n, oobn, flags, addr, err
-}
-
-// Write implements the method of [net.UDPConn].
-func (c *UDPConn) Write(b []byte) (n int, err error) {
-	c.goes(b, nil, func() error { n, err = c.UDPConn.Write(b); return err })
-	return n, err
-}
-
-// WriteTo implements the method of [net.UDPConn].
-func (c *UDPConn) WriteTo(b []byte, addr net.Addr) (n int, err error) {
-	c.goes(b, addr, func() error { n, err = c.UDPConn.WriteTo(b, addr); return err })
-	return n, err
-}
-
-// WriteToUDP implements the method of [net.UDPConn].
-func (c *UDPConn) WriteToUDP(b []byte, addr *net.UDPAddr) (n int, err error) {
-	var to net.Addr
-	if addr != nil {
-		to = addr
-	}
-	c.goes(b, to, func() error { n, err = c.UDPConn.WriteToUDP(b, addr); return err })
-	return n, err
-}
-
-// WriteToUDPAddrPort implements the method of [net.UDPConn].
-func (c *UDPConn) WriteToUDPAddrPort(b []byte, addr netip.AddrPort) (n int, err error) {
-	c.goes(b, net.UDPAddrFromAddrPort(addr), func() error { n, err = c.UDPConn.WriteToUDPAddrPort(b, addr); return err })
-	return n, err
-}
-
-// WriteMsgUDP implements the method of [net.UDPConn].
-func (c *UDPConn) WriteMsgUDP(b, oob []byte, addr *net.UDPAddr) (n, oobn int, err error) {
-	var to net.Addr
-	if addr != nil {
-		to = addr
-	}
-	c.goes(b, to, func() error { n, oobn, err = c.UDPConn.WriteMsgUDP(b, oob, addr); return err })
-	return n, oobn, err
-}
-
-// WriteMsgUDPAddrPort implements the method of [net.UDPConn].
-func (c *UDPConn) WriteMsgUDPAddrPort(b, oob []byte, addr netip.AddrPort) (n, oobn int, err error) {
-	var to net.Addr
-	if addr.IsValid() {
-		to = net.UDPAddrFromAddrPort(addr)
-	}
-	c.goes(b, to, func() error { n, oobn, err = c.UDPConn.WriteMsgUDPAddrPort(b, oob, addr); return err })
-	return n, oobn, err
 }
