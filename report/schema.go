@@ -2,10 +2,9 @@ package report
 
 import (
 	"cmp"
+	_ "embed"
 	"encoding/json"
-	"fmt"
 	"io"
-	"maps"
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -15,6 +14,11 @@ import (
 
 // object is a JSON object; encoding/json writes its keys in order.
 type object = map[string]any
+
+// schemaBase is what of the schema depends neither on the protocols nor on the keys of the envelope.
+//
+//go:embed schema.json
+var schemaBase []byte
 
 // WriteSchema writes the JSON Schema (draft 2020-12) of the output of [JSON], for
 // one line or one element of the array. The fields of messages are those of the
@@ -27,112 +31,38 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 	for p := dissect.Unproven; p <= dissect.Proven; p++ {
 		proofs = append(proofs, p.String())
 	}
-	defs := object{
-		"time": object{"type": "string", "pattern": `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$`, "description": "UTC, nine digits of a second."},
-		"ip":   object{"type": "string", "pattern": `^[0-9a-f.:]+$`, "description": "IPv4 or IPv6 address."},
-		"port": object{"type": "integer", "minimum": 0, "maximum": 65535},
-		"address": object{"type": "object", "required": []string{"ip", "port"}, "additionalProperties": false,
-			"properties": object{"ip": ref("ip"), "port": ref("port")}},
-		"hex": object{"type": "string", "pattern": `^([0-9a-f]{2})*$`},
-		"findings": object{"type": "array", "minItems": 1, "items": members("findings", "",
-			object{"severity": object{"enum": []string{"chat", "note", "warning", "error"}}})},
-		"server": members("server", "The same few facts from every reply that describes a server; only those that it states.", nil),
-		"split":  members("split", "", nil),
-		"capture": object{
-			"type": "object", "required": []string{"type", "schema", "file"}, "additionalProperties": false,
-			"properties": object{"type": constant("capture"), "schema": constant(Schema), "file": text("Name of the input."), "link_type": text("Link type of its first interface."),
-				"first_frame": natural("Number of its first frame, where frames are numbered through several inputs.")},
-		},
-		"flow_finding": line(envelope.Finding, "A finding that belongs to no single message.", object{"type": constant("finding"),
-			"findings": object{"allOf": []any{ref("findings")}, "maxItems": 1}}),
-		"unknown": line(envelope.Unknown, "A datagram that nothing recognised, with --all.", object{"type": constant("message"), "protocol": constant("unknown"),
-			"length": natural("Bytes of the payload that were captured."), "wire_length": natural("Bytes of the payload."), "summary": text("What it looks like.")}),
-		"exchange": line(envelope.Exchange, "What became of a request, with --exchanges.", object{"type": constant("exchange"),
-			"outcome": object{"enum": outcomes}, "proof": object{"enum": proofs, "description": "How far it is certain that the address of the client is not forged."}}),
-		"summary": summarySchema(protocols),
+	var schema object
+	if err := json.Unmarshal(schemaBase, &schema); err != nil {
+		return err
 	}
+	defs := schema["$defs"].(object)
+	for _, name := range []string{"messages", "message_types", "round_trips"} { // of each protocol
+		of := defs["summary"].(object)["properties"].(object)[name].(object)["properties"].(object)
+		for _, p := range protocols {
+			of[p.Name] = of["PROTOCOL"]
+		}
+		delete(of, "PROTOCOL")
+	}
+	defs["findings"] = object{"type": "array", "minItems": 1, "items": members("findings", "",
+		object{"severity": object{"enum": []string{"chat", "note", "warning", "error"}}})}
+	defs["server"] = members("server", "The same few facts from every reply that describes a server; only those that it states.", nil)
+	defs["split"] = members("split", "", nil)
+	defs["flow_finding"] = line(envelope.Finding, "A finding that belongs to no single message.", object{"type": constant("finding"),
+		"findings": object{"allOf": []any{ref("findings")}, "maxItems": 1}})
+	defs["unknown"] = line(envelope.Unknown, "A datagram that nothing recognised, with --all.", object{"type": constant("message"), "protocol": constant("unknown"),
+		"length": natural("Bytes of the payload that were captured."), "wire_length": natural("Bytes of the payload."), "summary": text("What it looks like.")})
+	defs["exchange"] = line(envelope.Exchange, "What became of a request, with --exchanges.", object{"type": constant("exchange"),
+		"outcome": object{"enum": outcomes}, "proof": object{"enum": proofs, "description": "How far it is certain that the address of the client is not forged."}})
 	for _, p := range protocols {
 		defs["fields_"+p.JSONKey()] = fieldsSchema(p)
 	}
-	var messages []any
 	for _, p := range protocols {
-		messages = append(messages, messageSchema(p, protocols))
-	}
-	schema := object{
-		"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:" + Schema, "title": "qdissect output, one line",
-		"oneOf": append([]any{ref("capture"), ref("unknown"), ref("flow_finding"), ref("exchange"), ref("summary")}, messages...),
-		"$defs": defs,
+		schema["oneOf"] = append(schema["oneOf"].([]any), messageSchema(p, protocols))
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(schema)
-}
-
-// summarySchema describes the last line.
-func summarySchema(protocols []*dissect.Protocol) object {
-	byProtocol := func(what object, doc string) object {
-		of := object{}
-		for _, p := range protocols {
-			of[p.Name] = what
-		}
-		return object{"type": "object", "properties": of, "additionalProperties": false, "description": doc}
-	}
-	counts := func(doc string) object {
-		return object{"type": "object", "additionalProperties": natural(""), "description": doc}
-	}
-	// all is an object with all of these keys, and those that are optional.
-	all := func(doc string, required, optional object) object {
-		o := object{"type": "object", "additionalProperties": false, "required": slices.Sorted(maps.Keys(required)), "properties": required}
-		if doc != "" {
-			o["description"] = doc
-		}
-		maps.Copy(required, optional)
-		return o
-	}
-	return all("", object{
-		"type": constant("summary"), "packets": natural("Frames read."), "datagrams": natural("UDP payloads, after fragments were joined."),
-		"messages":      byProtocol(natural(""), "Messages by protocol."),
-		"message_types": byProtocol(counts(""), "The same by protocol and type."),
-		"requests": all("What became of the requests: the other counts add up to sent.", object{
-			"sent": natural("Requests that ask for a reply."), "answered": natural("Had a reply in time."), "answered_late": natural("Had one later."),
-			"answered_in_part": natural("Had one of which parts are missing."), "refused": natural("Had an ICMP error for an answer."), "unanswered": natural("Had none."),
-			"open": natural("Were sent too shortly before the end."), "one_sided": natural("Had none in a capture that holds only one direction."),
-			"repeated": natural("Were sent again, or again, so that another one counts."), "forgotten": natural("Made room for others."),
-		}, nil),
-		"ambiguous_round_trips": natural("Replies whose round trip is not known, because the request was repeated."),
-		"round_trips": byProtocol(all("", object{
-			"count": natural(""), "min_ns": natural(""), "p50_ns": natural(""), "p90_ns": natural(""), "p99_ns": natural(""), "max_ns": natural(""),
-		}, nil), fmt.Sprintf("Times from requests to the first part of their replies. Percentiles are by the nearest rank, exact up to %d round trips, else up to 1.6 %% too long.", maxExact)),
-		"findings_by_id":       counts("Findings by id, of messages and others."),
-		"findings_by_severity": all("The same by severity.", object{"chat": natural(""), "note": natural(""), "warning": natural(""), "error": natural("")}, nil),
-		"unknown": all("Datagrams that nothing recognised.", object{
-			"datagrams": natural(""), "guesses": counts("What they look like; those of which nothing is known are not among them.")},
-			object{"game_traffic": natural("Those from and to servers that answered a query on the same port; at least so many, if there were more than some thousand endpoints.")}),
-		"malformed":    natural("Messages that could not be read to their end."),
-		"reassemblies": all("Sets of parts and of IP fragments.", object{"complete": natural("Were joined."), "incomplete": natural("Stayed incomplete.")}, nil),
-		"duplicates":   natural("Copies of datagrams that came more than once; they are left out."),
-		"bytes":        natural("Bytes of the frames read."),
-		"kernel_lost":  natural("Packets lost because the buffer of the kernel was full."),
-		"evicted": all("State given up because a limit was reached.", object{
-			"flows": natural("Conversations."), "requests": natural("Requests that waited."), "clients": natural("Clients and hosts."), "fragments": natural("IP fragments."),
-		}, object{
-			"seconds": object{"type": "array", "minItems": 1, "maxItems": maxSeconds, "description": "The seconds in which most state was given up, in the order of time. The fragments are not among them.",
-				"items": all("", object{"time": ref("time"), "flows": natural(""), "requests": natural(""), "clients": natural("")}, nil)},
-		}),
-	}, object{
-		"kernel_received": natural("Packets that passed the filter of the kernel, of a live capture."),
-		"one_sided":       natural("Captures that hold only one direction, if there were any."),
-		"panics":          natural("Datagrams that a decoder failed on by a mistake in qdissect (internal.panic), if there were any."),
-		"icmp_errors":     natural("ICMP errors about datagrams, if there were any."),
-		"tcp": all("What went over TCP to servers of games, which is counted and not read.", object{
-			"servers": natural("Addresses and ports, at most 256."), "packets": natural("In both directions."), "connections": natural("That clients tried to make."),
-			"made": natural(""), "refused": natural(""), "unanswered": natural(""),
-		}, nil),
-		"first_time": ref("time"), "last_time": ref("time"),
-		"damaged": text("In goldens only: what is wrong with the file of the capture, if it is damaged."),
-		"sha256":  object{"type": "string", "pattern": `^[0-9a-f]{64}$`, "description": "In goldens only: SHA-256 of the capture, of what it unpacks to if it is packed."},
-	})
 }
 
 // line describes a line of output with the keys of the envelope that it may have. Those in special have descriptions of their own.
