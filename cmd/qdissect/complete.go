@@ -11,7 +11,6 @@ import (
 
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/display"
-	"github.com/qdissect/qdissect/internal/top"
 )
 
 // complete makes shells know the values of flags, by the name of the flag. It is called only to complete.
@@ -30,7 +29,6 @@ func complete(cmd *cobra.Command) {
 		"field":          display.AllNames,
 		"display-filter": display.AllNames,
 		"on-write-error": fixed("stop", "continue"),
-		"view":           fixed(slices.Clone(top.Names[:])...),
 		"annotate":       fixed("line", "tree"),
 		"autostop":       fixed("duration:", "filesize:", "files:", "packets:"),
 		"ring-buffer":    fixed("filesize:", "duration:", "interval:", "packets:", "files:"),

@@ -67,7 +67,6 @@ func TestCompletion(t *testing.T) {
 		{[]string{"decode", "--as", "teew"}, []string{"teeworlds"}},
 		{[]string{"help", "anon"}, []string{"anonymize"}},
 		{[]string{"check", "--format", "ju"}, []string{"junit"}},
-		{[]string{"top", "--view", "v"}, []string{"verdicts"}},
 	} {
 		out, _, status := runIn(t, t.TempDir(), append([]string{"__complete"}, c.args...)...)
 		var got []string

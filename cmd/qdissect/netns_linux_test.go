@@ -102,21 +102,20 @@ func TestNamespace(t *testing.T) {
 		}
 		r.stop(os.Interrupt)
 	})
-	t.Run("a name, top", func(t *testing.T) {
+	t.Run("a name, report", func(t *testing.T) {
 		pid, outside := elsewhere(t)
 		name := "qdissect-test-" + pid
 		shell(t, "ip netns attach "+name+" "+pid)
 		t.Cleanup(func() { exec.Command("ip", "netns", "delete", name).Run() })
-		r := launch(t, outside, "top", "--once", "-a", "packets:2", "-o", "json", "-i", "lo", "--netns", name)
+		r := launch(t, outside, "report", "-a", "packets:2", "--format", "json", "-i", "lo", "--netns", name)
 		r.listens("lo")
 		exchange(t)
 		var report struct {
 			Home    []string
 			Servers []struct{ Address string }
-			Made    struct{ Command string }
 		}
 		if out := r.end(exitDone); json.Unmarshal([]byte(strings.Join(out, "\n")), &report) != nil || len(report.Servers) != 1 || !strings.HasPrefix(report.Servers[0].Address, "127.0.0.1:") ||
-			!slices.Contains(report.Home, "127.0.0.1/32") || report.Made.Command != "qdissect top -i lo --netns "+name {
+			!slices.Contains(report.Home, "127.0.0.1/32") {
 			t.Errorf("%s", strings.Join(out, "\n"))
 		}
 	})

@@ -3,10 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -19,7 +17,6 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
-	"github.com/qdissect/qdissect/internal/talks"
 	"github.com/qdissect/qdissect/internal/top"
 	"github.com/qdissect/qdissect/report"
 	"github.com/spf13/cobra"
@@ -28,11 +25,8 @@ import (
 // topOptions are the flags of top.
 type topOptions struct {
 	countOptions
-	home   []string
-	once   bool
-	view   string
-	output string
-	keep   int
+	home []string
+	keep int
 }
 
 // refresh is the least time between two views.
@@ -55,13 +49,11 @@ for conversations and messages, the counts are those of the whole capture.
   qdissect top -i eth0                     all game-server queries
   qdissect top -i eth0 udp port 27015      only those, as in tcpdump
   qdissect top night.pcap                  what happened in a file
-  qdissect top --once -o json night.pcap   one view for a script`,
+
+qdissect report writes what it shows to a file or for a script.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(args, env) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.once, "once", false, "print one view and exit; live after 5 seconds, or when -a says")
-	f.StringVar(&o.view, "view", "servers", "with --once: servers, clients, findings or verdicts")
-	f.StringVarP(&o.output, "output", "o", "text", "with --once: output format: text, or json (the report with everything)")
 	f.IntVar(&o.keep, "keep", keepByDefault, "live: keep the newest frames in `MiB` of memory, for conversations and messages")
 	f.StringArrayVar(&o.home, "home", nil, "network or address of the servers, such as 198.51.100.0/24; may be repeated (default: own addresses live, the hosts that reply in files)")
 	o.add(f)
@@ -86,19 +78,10 @@ const keepByDefault = 32
 const rowsOfTop = 200
 
 func (o *topOptions) run(args []string, env environment) error {
-	if err := refuse([]refusal{
-		{o.keep < 1 || o.keep > maxBuffer, fmt.Sprintf("--keep %d: must be 1 to %d MiB", o.keep, maxBuffer)},
-		{!slices.Contains([]string{"text", "json"}, o.output), fmt.Sprintf("unknown output format %q; use text or json", o.output)},
-		{!o.once && o.output != "text", "-o needs --once"},
-		{!slices.Contains(top.Names[:], o.view), fmt.Sprintf("unknown view %q; use %s", o.view, strings.Join(top.Names[:], ", "))},
-	}); err != nil {
-		return err
+	if o.keep < 1 || o.keep > maxBuffer {
+		return fmt.Errorf("--keep %d: must be 1 to %d MiB", o.keep, maxBuffer)
 	}
-	forever := time.Duration(0)
-	if o.once {
-		forever = 5 * time.Second
-	}
-	p, err := o.plan(args, "top", forever, env)
+	p, err := o.plan(args, "top", 0, env)
 	if err != nil {
 		return err
 	}
@@ -112,13 +95,8 @@ func (o *topOptions) run(args []string, env environment) error {
 		}
 		w.so.HomeBy = "option"
 	}
-	command := []string{"qdissect", "top"}
-	for _, in := range o.live.interfaces {
-		command = append(command, "-i", in)
-	}
 	w.title = strings.Join(o.live.interfaces, ", ")
 	if o.live.netns != "" {
-		command = append(command, "--netns", o.live.netns)
 		w.title += " in " + o.live.netns
 	}
 	for i, in := range p.run.Inputs {
@@ -126,10 +104,6 @@ func (o *topOptions) run(args []string, env environment) error {
 		if w.title = filepath.Base(p.run.Inputs[0]); i > 0 {
 			w.title += fmt.Sprintf(" and %d more", i)
 		}
-	}
-	w.so.Made.Version, w.so.Made.Command = versionText(), strings.Join(words(append(command, args...)), " ")
-	if o.once {
-		return w.once(o)
 	}
 	if err := canDraw(env); err != nil {
 		return err
@@ -143,7 +117,7 @@ func (o *topOptions) run(args []string, env environment) error {
 
 // canDraw refuses terminals on which the view cannot be drawn.
 func canDraw(env environment) error {
-	const instead = "; use qdissect top --once, or qdissect report"
+	const instead = "; use qdissect report"
 	switch {
 	case !isTerminal(env.out):
 		return errors.New("top needs a terminal, and standard output is none" + instead)
@@ -160,27 +134,6 @@ func (w *watching) options(sum *report.Summary) stats.Options {
 	return so
 }
 
-// once prints one view.
-func (w *watching) once(o *topOptions) error {
-	counts := stats.New()
-	sum, err := w.count(counts)
-	if err != nil {
-		return err
-	}
-	s := &top.Snapshot{Report: counts.Report(w.options(sum)), Ended: true}
-	if o.output == "json" {
-		b, err := json.Marshal(s.Report)
-		if err != nil {
-			return err
-		}
-		_, err = w.env.out.Write(append(escapeUnsafe(b), '\n'))
-		return cmp.Or(err, w.end())
-	}
-	width := cmp.Or(terminalWidth(w.env), 80)
-	_, err = io.WriteString(w.env.out, top.Text(s, w.title, top.Tab(slices.Index(top.Names[:], o.view)), width))
-	return cmp.Or(err, w.end())
-}
-
 // draw shows the view until the user leaves it.
 func (w *watching) draw() error {
 	run := &w.run
@@ -193,12 +146,7 @@ func (w *watching) draw() error {
 		run.Source = &pipeline.Source{Source: live, Name: w.title, Duration: w.limits.duration}
 		run.Frames.Filter = w.choose.chosen()
 	}
-	run.Events.Every, run.Counts.Stats, run.Counts.Talks = refresh, stats.New(), talks.New()
-	run.Events.Read = func(number int, packets uint64, first, last time.Time) {
-		files := slices.Clone(w.so.Made.Files) // earlier snapshots have them
-		files[number].Packets, files[number].First, files[number].Last = packets, first.UTC(), last.UTC()
-		w.so.Made.Files = files
-	}
+	run.Events.Every, run.Counts.Stats = refresh, stats.New()
 	run.Trouble = func(err error) {
 		text := err.Error()
 		w.trouble.Store(&text)
@@ -208,7 +156,7 @@ func (w *watching) draw() error {
 	run.Stop = ctx.Done()
 	run.Events.Snapshot = func(sum *report.Summary, a *stats.Aggregate) { w.offer(sum, a, false) }
 	program := tea.NewProgram(top.New(top.Config{
-		Title: w.title, Live: w.live, Next: w.next, Run: w.again, Save: w.save, Export: w.export,
+		Title: w.title, Live: w.live, Next: w.next, Run: w.again, Save: w.save,
 	}), tea.WithOutput(w.env.out), tea.WithColorProfile(colors(w.env)))
 	ended := make(chan error, 1)
 	go func() {
@@ -250,8 +198,6 @@ type pending struct {
 // offer offers a snapshot instead of one that nobody has taken. The run calls it.
 func (w *watching) offer(sum *report.Summary, a *stats.Aggregate, ended bool) {
 	s := pending{&top.Snapshot{At: time.Now(), Options: w.options(sum), Ended: ended}, a}
-	kept := *w.run.Counts.Talks // the next snapshot has others
-	s.Talks = func() []stats.Talk { return kept.List(s.Report.Findings, w.run.Analysis, s.Options.Made.Files) }
 	if text := w.trouble.Load(); text != nil {
 		s.Trouble = *text
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -131,23 +130,10 @@ func TestTopTerminal(t *testing.T) {
 	p.shows("written to part.pcapng")
 	p.keys("w", "C-u", "part.pcapng", "Enter")
 	p.shows("part.pcapng exists; use another name")
-	p.keys("e", "C-u", "report.html", "Enter")
-	p.shows("report written to report.html")
 	p.keys("Enter")
 	p.shows("newest message", "rules reply") // "answered" is in the head as well
-	p.keys("e", "C-u", "list.json", "Enter")
-	p.shows("written to list.json")
 	if out, _, code := runIn(t, dir, "-q", "part.pcapng"); code != 0 || !strings.Contains(out, "a2s") {
 		t.Errorf("status %d: %s", code, out)
-	}
-	if b, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil || !strings.HasPrefix(string(b), "<!DOCTYPE html>") {
-		t.Errorf("the page: %v", err)
-	} else if !strings.Contains(string(b), `id="talk-1"`) {
-		t.Error("the page has no conversations")
-	}
-	var list []struct{ Server, Client string }
-	if b, err := os.ReadFile(filepath.Join(dir, "list.json")); err != nil || json.Unmarshal(b, &list) != nil || len(list) == 0 || list[0].Server == "" {
-		t.Errorf("the conversations: %v, %+v", err, list)
 	}
 
 	// Ways to end.
@@ -196,7 +182,7 @@ func TestTopTerminal(t *testing.T) {
 	}
 }
 
-// TestKilledTop kills top while it writes what its keys ask for: a file is not there or whole. The next one writes it, and leaves nothing else.
+// TestKilledTop kills top while it writes the messages of a row: a file is not there or whole. The next one writes it, and leaves nothing else.
 func TestKilledTop(t *testing.T) {
 	path := must.Get(program())(t)
 	pcap := must.Get(filepath.Abs(testPcap("a2s/challenges.pcap")))(t)
@@ -206,7 +192,7 @@ func TestKilledTop(t *testing.T) {
 	ask := func(dir, name string) {
 		p.tmux("respawn-pane", "-k", "-c", dir, "-e", "TMPDIR="+dir, "exec "+path+" top - <"+pcap)
 		p.shows("[F1 servers]", "29 packets")
-		p.keys(map[string]string{"part.pcapng": "w", "list.json": "e", "report.html": "e"}[name], "C-u", name, "Enter")
+		p.keys("w", "C-u", name, "Enter")
 	}
 	written := func(dir, name string) string {
 		p.shows("written to " + name)
@@ -217,30 +203,28 @@ func TestKilledTop(t *testing.T) {
 		return files[name]
 	}
 	points := thorough.Of(3, 20)
-	names := []string{"part.pcapng", "report.html", "list.json"}
-	for n, name := range names {
-		whole := t.TempDir()
-		ask(whole, name)
-		want := written(whole, name)
-		for i := n; i < points; i += len(names) {
-			dir := t.TempDir()
-			ask(dir, name)
-			time.Sleep(time.Duration(i) * 60 * time.Millisecond / time.Duration(points))
-			pid := must.Get(strconv.Atoi(strings.TrimSpace(p.tmux("display-message", "-p", "#{pane_pid}"))))(t)
-			must.Do(t, syscall.Kill(pid, syscall.SIGKILL))
-			for p.tmux("display-message", "-p", "#{pane_dead}") != "1\n" {
-				time.Sleep(10 * time.Millisecond)
-			}
-			got, there := filesIn(t, dir)[name]
-			if there && got != want {
-				t.Errorf("%s has %d bytes, of %d", name, len(got), len(want))
-			}
-			if err := os.Remove(filepath.Join(dir, name)); there && err != nil {
-				t.Error(err)
-			}
-			if ask(dir, name); written(dir, name) != want {
-				t.Errorf("killed and asked again: %s differs", name)
-			}
+	const name = "part.pcapng"
+	whole := t.TempDir()
+	ask(whole, name)
+	want := written(whole, name)
+	for i := range points {
+		dir := t.TempDir()
+		ask(dir, name)
+		time.Sleep(time.Duration(i) * 60 * time.Millisecond / time.Duration(points))
+		pid := must.Get(strconv.Atoi(strings.TrimSpace(p.tmux("display-message", "-p", "#{pane_pid}"))))(t)
+		must.Do(t, syscall.Kill(pid, syscall.SIGKILL))
+		for p.tmux("display-message", "-p", "#{pane_dead}") != "1\n" {
+			time.Sleep(10 * time.Millisecond)
+		}
+		got, there := filesIn(t, dir)[name]
+		if there && got != want {
+			t.Errorf("%s has %d bytes, of %d", name, len(got), len(want))
+		}
+		if err := os.Remove(filepath.Join(dir, name)); there && err != nil {
+			t.Error(err)
+		}
+		if ask(dir, name); written(dir, name) != want {
+			t.Errorf("killed and asked again: %s differs", name)
 		}
 	}
 }

@@ -3,7 +3,6 @@
 package top
 
 import (
-	"encoding/json"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -24,10 +23,8 @@ type Snapshot struct {
 	Report  *stats.Report
 	Options stats.Options   // those of the report
 	Frames  *capture.Frames // the newest ones; nil if the files can be read again
-	// Talks returns the conversations that belong into the report when it is exported; nil for none.
-	Talks   func() []stats.Talk
-	Ended   bool   // none follows
-	Trouble string // the last error
+	Ended   bool            // none follows
+	Trouble string          // the last error
 }
 
 // Config is what the view looks at and what it can do.
@@ -38,10 +35,8 @@ type Config struct {
 	Next func() *Snapshot
 	// Run returns the options of a run over the messages of a snapshot.
 	Run func(*Snapshot) pipeline.Options
-	// Save writes the frames of the messages that match an expression to a file, and Export a view. They return what
-	// they did, in words.
-	Save   func(file string, at *Snapshot, expr string) (string, error)
-	Export func(file string, view any) (string, error)
+	// Save writes the frames of the messages that match an expression to a file. It returns what it did, in words.
+	Save func(file string, at *Snapshot, expr string) (string, error)
 }
 
 // A Tab is one of the tables.
@@ -56,8 +51,8 @@ const (
 	tabs
 )
 
-// Names are the names of the tables.
-var Names = [tabs]string{"servers", "clients", "findings", "verdicts"}
+// names are those of the tables.
+var names = [tabs]string{"servers", "clients", "findings", "verdicts"}
 
 // A level is how deep the user has looked.
 type level int
@@ -74,6 +69,14 @@ const (
 type place struct {
 	key        string
 	row, first int
+}
+
+// A step is how one level came from the one before.
+type step struct {
+	place
+	title string    // what was opened
+	sel   Selection // without the filter
+	left  int       // what a search left out
 }
 
 // A prompt asks for a line of text.
@@ -101,15 +104,12 @@ type Model struct {
 	tab           Tab
 	level         level
 	tables        [tabs]place
-	places        [levels]place
+	steps         [levels]step
 	filter        string
 	filtered      *stats.Report
-	sels          [levels]Selection // without the filter
-	crumbs        [levels]string    // what was opened
-	seen          *Snapshot         // of the search
+	seen          *Snapshot // of the search
 	talks         []*Conversation
 	lines         []Line
-	left          [levels]int // what a search left out
 	detail        *Detail
 	hex           bool
 	column        int // the first that is shown of a detail
@@ -266,7 +266,7 @@ func (m *Model) search() tea.Cmd {
 	if m.now == nil {
 		return nil
 	}
-	at, sel := m.now, m.filtering(m.sels[m.level])
+	at, sel := m.now, m.filtering(m.steps[m.level].sel)
 	switch m.level {
 	case tables:
 		if m.filter == "" {
@@ -286,7 +286,7 @@ func (m *Model) search() tea.Cmd {
 			if err != nil {
 				return failed(err)
 			}
-			return func(m *Model) { m.seen, m.talks, m.left[talks] = at, list, left }
+			return func(m *Model) { m.seen, m.talks, m.steps[talks].left = at, list, left }
 		})
 	case ladder:
 		return m.start(at, func(o pipeline.Options) func(*Model) {
@@ -294,7 +294,7 @@ func (m *Model) search() tea.Cmd {
 			if err != nil {
 				return failed(err)
 			}
-			return func(m *Model) { m.seen, m.lines, m.left[ladder] = at, lines, left }
+			return func(m *Model) { m.seen, m.lines, m.steps[ladder].left = at, lines, left }
 		})
 	}
 	return nil
@@ -309,15 +309,15 @@ func (m *Model) open() tea.Cmd {
 		if title == "" {
 			return nil
 		}
-		m.talks, m.left[talks] = nil, 0
+		m.talks = nil
 		return m.descend(title, sel)
 	case talks:
 		if row >= len(m.talks) {
 			return nil
 		}
-		sel := m.sels[talks]
+		sel := m.steps[talks].sel
 		sel.Client, sel.Server = m.talks[row].Client, m.talks[row].Server
-		m.lines, m.left[ladder] = nil, 0
+		m.lines = nil
 		cmd := m.descend(sel.Client.String(), sel)
 		m.follow = m.c.Live
 		return cmd
@@ -325,7 +325,7 @@ func (m *Model) open() tea.Cmd {
 		if row >= len(m.lines) || m.lines[row].Message == "" {
 			return nil
 		}
-		line, sel := m.lines[row], m.sels[ladder]
+		line, sel := m.lines[row], m.steps[ladder].sel
 		m.detail, m.column = nil, 0
 		m.descend("frame "+strconv.FormatUint(line.Frame, 10), sel)
 		return m.start(m.seen, func(o pipeline.Options) func(*Model) {
@@ -342,7 +342,7 @@ func (m *Model) open() tea.Cmd {
 // descend shows the next level.
 func (m *Model) descend(title string, sel Selection) tea.Cmd {
 	m.level++
-	m.crumbs[m.level], m.places[m.level], m.sels[m.level] = title, place{}, sel
+	m.steps[m.level] = step{title: title, sel: sel}
 	return m.search()
 }
 
@@ -479,8 +479,6 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		m.prompt = &prompt{"filter", m.filter, (*Model).setFilter}
 	case "w":
 		m.askSave()
-	case "e":
-		m.askExport()
 	}
 	return nil
 }
@@ -516,7 +514,7 @@ func (m *Model) place() *place {
 	if m.level == tables {
 		return &m.tables[m.tab]
 	}
-	return &m.places[m.level]
+	return &m.steps[m.level].place
 }
 
 // move moves the selection by some rows, or the text of a detail by some lines.
@@ -585,13 +583,13 @@ func (m *Model) chosen() Selection {
 		return m.filtering(sel)
 	case talks:
 		if row := m.place().row; row < len(m.talks) {
-			sel := m.sels[talks]
+			sel := m.steps[talks].sel
 			sel.Client, sel.Server = m.talks[row].Client, m.talks[row].Server
 			return m.filtering(sel)
 		}
-		return m.filtering(m.sels[talks])
+		return m.filtering(m.steps[talks].sel)
 	}
-	sel := m.sels[ladder] // the whole conversation
+	sel := m.steps[ladder].sel // the whole conversation
 	sel.Expr = ""
 	return sel
 }
@@ -612,49 +610,17 @@ func (m *Model) askSave() {
 		}
 	}
 	m.prompt = &prompt{"write messages to", strings.TrimSuffix(name, ".0") + ".pcapng", func(m *Model, file string) tea.Cmd {
-		return m.do(file, "writing…", func() (string, error) { return m.c.Save(file, at, sel.expression()) })
-	}}
-}
-
-// askExport asks for the file of what is shown.
-func (m *Model) askExport() {
-	if m.now == nil || m.level == talks && m.talks == nil || m.level == ladder && m.lines == nil || m.level == detail && m.detail == nil {
-		return // nothing is there yet
-	}
-	var view any = m.report()
-	name := "report"
-	at := m.now
-	switch m.level {
-	case talks:
-		view, name = slices.Clone(m.talks), "conversations"
-	case ladder:
-		view, name = slices.Clone(m.lines), "messages"
-	case detail:
-		view, name = json.RawMessage(m.detail.JSON), "message"
-	}
-	m.prompt = &prompt{"export to", "qdissect-" + name + ".json", func(m *Model, file string) tea.Cmd {
-		return m.do(file, "writing…", func() (string, error) {
-			if view == any(at.Report) && at.Talks != nil {
-				whole := *at.Report
-				whole.Talks = at.Talks()
-				view = &whole
-			}
-			return m.c.Export(file, view)
-		})
-	}}
-}
-
-// do ends the prompt and does something that takes time.
-func (m *Model) do(file, meanwhile string, f func() (string, error)) tea.Cmd {
-	if m.prompt = nil; file == "" {
-		return nil
-	}
-	m.note = meanwhile
-	return func() tea.Msg {
-		text, err := f()
-		if err != nil {
-			text = err.Error()
+		if m.prompt = nil; file == "" {
+			return nil
 		}
-		return noteMsg(text)
-	}
+		m.note = "writing…"
+		save := m.c.Save
+		return func() tea.Msg {
+			text, err := save(file, at, sel.expression())
+			if err != nil {
+				text = err.Error()
+			}
+			return noteMsg(text)
+		}
+	}}
 }

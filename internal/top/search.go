@@ -34,17 +34,16 @@ func (s *Selection) ends(src, dst netip.AddrPort) bool {
 
 // A Conversation is what a client and a server say to each other.
 type Conversation struct {
-	Client     netip.AddrPort `json:"client"`
-	Server     netip.AddrPort `json:"server"`
-	Protocol   string         `json:"protocol"`
-	Requests   uint64         `json:"requests"`
-	Replies    uint64         `json:"replies"`
-	Challenges uint64         `json:"challenges"` // among the replies
-	Others     uint64         `json:"others"`     // messages that are neither
-	First      time.Time      `json:"first"`
-	Last       time.Time      `json:"last"`
-	Newest     string         `json:"newest"` // the newest message
-	Findings   uint64         `json:"findings"`
+	Client     netip.AddrPort
+	Server     netip.AddrPort
+	Protocol   string
+	Requests   uint64
+	Replies    uint64
+	Challenges uint64 // among the replies
+	Others     uint64 // messages that are neither
+	Last       time.Time
+	Newest     string // the newest message
+	Findings   uint64
 	matches    uint64
 	worst      dissect.Severity
 	key        string
@@ -65,22 +64,20 @@ func (c *Conversation) state() string {
 
 // A Line is a message of a conversation, or a finding between its messages (then Message is "").
 type Line struct {
-	Frame    uint64        `json:"frame"`
-	Time     time.Time     `json:"time"`
-	Up       bool          `json:"from_client"`
-	Message  string        `json:"message,omitempty"`
-	Contents string        `json:"contents,omitempty"`
-	RTT      time.Duration `json:"rtt_ns,omitempty"`
-	Length   int           `json:"length,omitempty"`
-	Findings []string      `json:"findings,omitempty"` // "warning: text"
-	Matches  bool          `json:"matches,omitempty"`  // the expression
+	Frame    uint64
+	Time     time.Time
+	Up       bool
+	Message  string
+	Contents string
+	RTT      time.Duration
+	Findings []string // "warning: text"
+	Matches  bool     // the expression
 	worst    dissect.Severity
 }
 
-// A Detail is a message with all its fields, as text and as JSON.
+// A Detail is a message with all its fields as text.
 type Detail struct {
 	Tree, Hex []string
-	JSON      []byte
 }
 
 // The bounds of what a search keeps.
@@ -161,7 +158,7 @@ func Conversations(o pipeline.Options, sel Selection) (list []*Conversation, lef
 				if len(all) == 2*mostConversations {
 					left += forget(all)
 				}
-				c = &Conversation{Client: client, Server: server, First: t}
+				c = &Conversation{Client: client, Server: server}
 				all[[2]netip.AddrPort{client, server}] = c
 			}
 		}
@@ -258,7 +255,7 @@ func Ladder(o pipeline.Options, sel Selection) (lines []Line, left int, err erro
 	s.record = func(r *dissect.Record, ok bool) {
 		l := Line{
 			Frame: r.Frame, Time: r.Time, Up: r.Src == sel.Client, Message: r.Type.Title, Contents: string(r.AppendContents(nil)),
-			Length: r.Length, Matches: ok && s.matcher != nil,
+			Matches: ok && s.matcher != nil,
 		}
 		if r.TimeKnown {
 			l.RTT = r.RTT
@@ -305,16 +302,12 @@ func Details(o pipeline.Options, sel Selection, line *Line) (*Detail, error) {
 		if r.Frame != line.Frame || !r.Time.Equal(line.Time) {
 			return
 		}
-		show := func(rep report.Reporter) []byte {
-			if err := rep.Record(r); err != nil {
-				s.end = err
-			}
-			return slices.Clone(rep.Bytes())
-		}
 		text := func(detail report.Detail) []string {
-			return strings.Split(strings.TrimRight(string(show(report.NewText(report.TextOptions{Detail: detail, Clock: report.Date, Zone: time.UTC}))), "\n"), "\n")
+			rep := report.NewText(report.TextOptions{Detail: detail, Clock: report.Date, Zone: time.UTC})
+			s.end = cmp.Or(s.end, rep.Record(r))
+			return strings.Split(strings.TrimRight(string(rep.Bytes()), "\n"), "\n")
 		}
-		d = &Detail{Tree: text(report.Tree), Hex: text(report.Hex), JSON: show(report.NewJSON(report.JSONOptions{}))}
+		d = &Detail{Tree: text(report.Tree), Hex: text(report.Hex)}
 		s.end = cmp.Or(s.end, errFound)
 	}
 	switch err := s.run(o); {

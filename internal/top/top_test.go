@@ -74,7 +74,7 @@ func scene(t *testing.T, name string) []byte {
 type screen struct {
 	t *testing.T
 	Model
-	saved, exported string // what was asked for
+	saved string // what was asked for
 }
 
 func newScreen(t *testing.T, live bool) *screen {
@@ -87,10 +87,6 @@ func newScreen(t *testing.T, live bool) *screen {
 		Save: func(file string, _ *Snapshot, expr string) (string, error) {
 			s.saved = file + " " + expr
 			return "saved", nil
-		},
-		Export: func(file string, view any) (string, error) {
-			s.exported = fmt.Sprintf("%s %T", file, view)
-			return "exported", nil
 		},
 	})
 	return s
@@ -202,13 +198,6 @@ func TestScreens(t *testing.T) {
 	s.text()
 	s.send(tea.WindowSizeMsg{Width: 1, Height: 1})
 	s.text()
-	// Nothing can be selected in text, so rules are whole.
-	text := Text(s.Model.now, "night.pcap", Verdicts, 80)
-	for _, want := range []string{"\n    table inet game_queries {\n      chain in {\n", " 0xffffffff \\\n        drop\n", "\n    udp dst port 27015\n"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
-	}
 }
 
 // TestFilter: the tables and the conversations show what matches.
@@ -236,10 +225,6 @@ func TestFilter(t *testing.T) {
 	s.keys("w", "enter")
 	if want := "addr == " + s.talks[0].Server.String(); !strings.Contains(s.saved, want) || !strings.Contains(s.saved, "(protocol == quake3") {
 		t.Errorf("saved %q, want %q", s.saved, want)
-	}
-	s.keys("e", "enter")
-	if s.exported != "qdissect-conversations.json []*top.Conversation" {
-		t.Errorf("exported %q", s.exported)
 	}
 }
 
@@ -288,7 +273,7 @@ func TestHostileNames(t *testing.T) {
 	for _, width := range []int{80, 200} {
 		s.send(tea.WindowSizeMsg{Width: width, Height: 30})
 		s.send(snapshotMsg{snapshotOf(t, file.Bytes(), stats.Options{})})
-		for _, k := range []string{"f2", "f3", "f4", "f1", "enter", "enter", "down", "enter", "x", "e", "esc", "w", "esc", "/", "\x1b[31m\u202e", "esc", "esc", "esc", "esc"} {
+		for _, k := range []string{"f2", "f3", "f4", "f1", "enter", "enter", "down", "enter", "x", "w", "esc", "/", "\x1b[31m\u202e", "esc", "esc", "esc", "esc"} {
 			s.keys(k)
 			if got := s.View().Content; strings.Contains(got, "\x1b]") || strings.Contains(got, "\a") || strings.Contains(got, "\x1b[2J") {
 				t.Errorf("after %s: %q", k, got)

@@ -3,7 +3,6 @@ package top
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -296,10 +295,10 @@ func worst(s dissect.Severity) string { return severe(s.String()) }
 
 func (m *Model) talkRows() (columns []column, rows []row) {
 	client, server, findings := 0, 0, 130
-	if m.sels[talks].Client.Port() > 0 {
+	if m.steps[talks].sel.Client.Port() > 0 {
 		client = 1 << 30
 	}
-	if m.sels[talks].Server.IsValid() {
+	if m.steps[talks].sel.Server.IsValid() {
 		server, findings = 130, 100
 	}
 	width := 21
@@ -329,7 +328,7 @@ const ladderTime = "15:04:05.000"
 func (m *Model) ladderRows() (columns []column, rows []row) {
 	const side = len(ladderTime) + 1 + 9 // time, round trip
 	width := max(m.width-2-side, 20)
-	sel := m.sels[ladder]
+	sel := m.steps[ladder].sel
 	a, b := sel.Client.String(), sel.Server.String()
 	columns = []column{{"TIME", len(ladderTime), true, 0}, {a + strings.Repeat(" ", max(1, width-len(a)-len(b))) + b, width, true, 0}, {"after", 8, false, 0}}
 	for i := range m.lines {
@@ -521,9 +520,11 @@ func (m *Model) overview() string {
 // title is the line of the tables, or of what was opened.
 func (m *Model) title() string {
 	if m.level > tables {
-		where := []string{Names[m.tab]}
-		where = append(where, m.crumbs[1:m.level+1]...)
-		s := bold + strings.Join(where, " › ") + plain
+		s := bold + names[m.tab]
+		for _, step := range m.steps[1 : m.level+1] {
+			s += " › " + step.title
+		}
+		s += plain
 		switch m.level {
 		case talks:
 			if m.talks != nil {
@@ -538,13 +539,13 @@ func (m *Model) title() string {
 			}
 			s += "  " + counted(n, "message")
 		}
-		if n := m.left[m.level]; n > 0 {
+		if n := m.steps[m.level].left; n > 0 {
 			s += " (" + stats.FormatNumber(uint64(n)) + " more left out)"
 		}
 		return s + m.recent()
 	}
 	var b strings.Builder
-	for t, name := range Names {
+	for t, name := range names {
 		if Tab(t) == m.tab {
 			fmt.Fprintf(&b, "%s[F%d %s]%s ", invert, t+1, name, plain)
 		} else {
@@ -606,16 +607,16 @@ func (m *Model) foot() string {
 	if m.totals {
 		rates = "t rates"
 	}
-	keys := []string{"? help", "q quit", "Enter open", "/ filter", "p pause", rates, "w write", "e export"}
+	keys := []string{"? help", "q quit", "Enter open", "/ filter", "p pause", rates, "w write"}
 	switch m.level {
 	case talks, ladder:
-		keys = []string{"? help", "Esc back", "Enter open", "/ filter", "p pause", "w write", "e export"}
+		keys = []string{"? help", "Esc back", "Enter open", "/ filter", "p pause", "w write"}
 	case detail:
 		other := "x bytes"
 		if m.hex {
 			other = "x fields"
 		}
-		keys = []string{"? help", "Esc back", other, "← → move", "w write", "e export"}
+		keys = []string{"? help", "Esc back", other, "← → move", "w write"}
 	}
 	return dim + strings.Join(keys, "  ") + plain
 }
@@ -629,7 +630,6 @@ x            in a message: fields, or bytes with the fields beside them
 p            pause; the capture goes on
 t            rates or totals
 w            write the messages of the selected row to a capture file
-e            export what is shown as JSON; a table as a report (.html: a page)
 q            quit
 
 Rates are of the last 3 seconds; of files and with a filter, of the whole time.
@@ -707,24 +707,4 @@ func (m Model) View() tea.View {
 	v := tea.NewView(strings.Join(m.screen(), "\n"))
 	v.AltScreen = true
 	return v
-}
-
-// Text returns a table as lines of text, of any length.
-func Text(s *Snapshot, title string, tab Tab, width int) string {
-	m := New(Config{Title: title})
-	m.show(s)
-	m.tab, m.width = tab, width
-	m.tables[tab].row = -1
-	columns, rows := m.table()
-	for i := range rows { // none can be selected, and rules are there to be copied
-		if r := &rows[i]; tab == Verdicts {
-			r.lines, r.more = append(r.lines, r.now...), r.more+len(r.now)
-		}
-	}
-	list := append([]string{safe(title) + "  " + m.status(), m.overview(), m.worstVerdict(), "", "  " + m.head(columns)}, m.draw(columns, rows, 0, math.MaxInt32)...)
-	for i, l := range list {
-		list[i] = strings.TrimRight(ansi.Strip(l), " ")
-	}
-	list = slices.CompactFunc(list, func(a, b string) bool { return a == "" && b == "" })
-	return strings.Join(list, "\n") + "\n"
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +13,6 @@ import (
 	"github.com/qdissect/qdissect/internal/display"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
-	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/top"
 	"github.com/qdissect/qdissect/internal/whole"
 )
@@ -67,26 +64,4 @@ func (w *watching) spill(name string, s *top.Snapshot) error {
 	o.Reporter, o.Trouble = w.run.Reporter, func(error) {}
 	_, err = pipeline.Run(o)
 	return errors.Join(err, out.Close())
-}
-
-// export writes a view as JSON, or a report in the format that the name says.
-func (w *watching) export(name string, view any) (string, error) {
-	if _, err := os.Lstat(name); err == nil {
-		return "", fmt.Errorf("%s exists; use another name", name)
-	}
-	if r, ok := view.(*stats.Report); ok {
-		o := reportOptions{output: name}
-		o.resolve()
-		return "report written to " + name, o.write(w.env, r, nil)
-	}
-	b, err := json.Marshal(view)
-	if err != nil {
-		return "", err
-	}
-	var text bytes.Buffer
-	if err := json.Indent(&text, escapeUnsafe(b), "", "  "); err != nil {
-		return "", err
-	}
-	text.WriteByte('\n')
-	return "written to " + name, whole.Write(name, text.Bytes(), true)
 }
