@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A Game is a row of the table.
@@ -77,16 +79,14 @@ func Find(s string) []Game {
 // nearest first.
 func Near(s string) []string {
 	s = squeeze(s)
-	if len(s) > 64 {
-		return nil
-	}
 	type match struct {
 		id    string
 		edits int
 	}
 	var list []match
+	enough := len(s)/3 + 1
 	for _, g := range All() {
-		if n := min(edits(s, g.ID), edits(s, squeeze(g.Name))); n <= len(s)/3 {
+		if n := min(nettext.Distance(s, g.ID, enough), nettext.Distance(s, squeeze(g.Name), enough)); n < enough {
 			list = append(list, match{g.ID, n})
 		}
 	}
@@ -106,28 +106,6 @@ func squeeze(s string) string {
 		}
 		return -1
 	}, strings.ToLower(s))
-}
-
-// edits returns the number of bytes to insert, delete or replace that turn a into b.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			n := min(row[j], row[j+1]) + 1
-			if a[i] == b[j] {
-				n = min(n, diagonal)
-			} else {
-				n = min(n, diagonal+1)
-			}
-			diagonal, row[j+1] = row[j+1], n
-		}
-	}
-	return row[len(b)]
 }
 
 // The requests of clients, in the order in which they ask, as the captures of testdata have them: a protocol and a payload in a line, as

@@ -94,17 +94,6 @@ func TestNear(t *testing.T) {
 	}
 }
 
-func TestEdits(t *testing.T) {
-	for _, tt := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}} {
-		if got := edits(tt.a, tt.b); got != tt.want {
-			t.Errorf("edits(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
-		}
-	}
-}
-
 // TestPinned checks that the gate installs the gamedig whose games the table has.
 func TestPinned(t *testing.T) {
 	gate, err := os.ReadFile("../../.ci/run")

@@ -118,3 +118,14 @@ func TestJSONNumber(t *testing.T) {
 		}
 	}
 }
+
+func TestDistance(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"minecarft", "minecraft", 1}, {"abcd", "wxyz", 4}, {"abcde", "vwxyz", 4}} {
+		if got := Distance(tt.a, tt.b, 4); got != tt.want {
+			t.Errorf("%q, %q: %d, want %d", tt.a, tt.b, got, tt.want)
+		}
+	}
+}
