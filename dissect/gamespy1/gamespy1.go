@@ -194,7 +194,8 @@ type decoder struct {
 	segments         []segment
 	tokens           []token
 	pairs            []pair
-	skimmed          skimmed
+	bad              badText      // of a reply that nobody reads
+	firsts           [special]int // offset of the first key of each table, -1 if there is none
 	players, teams   table
 	hashes           []string
 }
