@@ -11,7 +11,6 @@ require (
 	github.com/qdissect/qdissect v0.0.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
-	golang.org/x/term v0.47.0
 )
 
 require (

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -342,34 +341,6 @@ func TestKilledRun(t *testing.T) {
 				s.same(t, out)
 			}
 		})
-	}
-}
-
-// TestKilledKey kills key at several points: its file has a key, or there is none, and the next one prints the key of the file.
-func TestKilledKey(t *testing.T) {
-	s := &scene{dir: t.TempDir()}
-	began := time.Now()
-	s.start(t, "key", "whole.nk").ends(0)
-	took := time.Since(began)
-	points := thorough.Of(3, 20)
-	for i := range points {
-		name := fmt.Sprintf("key%d.nk", i)
-		file := filepath.Join(s.dir, name)
-		killed := s.start(t, "key", name)
-		time.Sleep(took * time.Duration(i+1) / time.Duration(points))
-		killed.kill()
-		seed, err := os.ReadFile(file)
-		if err == nil && len(seed) != 59 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("killed after %d of %d: %d bytes, %v", i+1, points, len(seed), err)
-		}
-		public := s.start(t, "key", name).ends(0)
-		if again := s.start(t, "key", name).ends(0); again != public || !strings.HasPrefix(public, "U") || len(public) != 57 {
-			t.Errorf("killed after %d of %d: %q, then %q", i+1, points, public, again)
-		}
-		after, err := os.ReadFile(file)
-		if left, _ := filepath.Glob(filepath.Join(s.dir, ".new-*")); err != nil || len(left) > 0 || len(seed) > 0 && !bytes.Equal(seed, after) {
-			t.Errorf("killed after %d of %d: another key, or %q is left (%v)", i+1, points, left, err)
-		}
 	}
 }
 

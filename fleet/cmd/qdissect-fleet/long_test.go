@@ -20,19 +20,8 @@ import (
 	"github.com/qdissect/qdissect/internal/must"
 )
 
-// A cost is the time and the processor time that something takes.
-type cost struct{ wall, cpu time.Duration }
-
-func (c cost) String() string {
-	return fmt.Sprintf("%s (%s of processor time)", c.wall.Round(time.Millisecond), c.cpu.Round(time.Millisecond))
-}
-
-func costOf(start time.Time, p *os.ProcessState) cost {
-	return cost{time.Since(start), p.UserTime() + p.SystemTime()}
-}
-
 // shell runs a script in the folder of a scene.
-func (s *scene) shell(t *testing.T, script string) cost {
+func (s *scene) shell(t *testing.T, script string) time.Duration {
 	t.Helper()
 	root := must.Get(filepath.Abs("../../.."))(t)
 	cmd := exec.Command("sh", "-ec", script)
@@ -41,7 +30,7 @@ func (s *scene) shell(t *testing.T, script string) cost {
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", script, err, text)
 	}
-	return costOf(start, cmd.ProcessState)
+	return time.Since(start)
 }
 
 // Three million packets in 60 files of four series.
@@ -61,12 +50,8 @@ func TestLong(t *testing.T) {
 	if len(s.tree) != 12 {
 		t.Fatalf("%d files", len(s.tree))
 	}
-	t.Logf("one process with one core: %s", single)
 	for _, n := range []int{1, 3, 5} {
-		start := time.Now()
-		run := s.start(t, "run", "c/**", "--out", "out", "--workers", strconv.Itoa(n))
-		run.ends(0)
-		t.Logf("%d workers: %s", n, costOf(start, run.ProcessState))
+		s.start(t, "run", "c/**", "--out", "out", "--workers", strconv.Itoa(n)).ends(0)
 		s.same(t, "out")
 		s.shell(t, "rm -r out")
 	}
@@ -84,7 +69,7 @@ func TestLong(t *testing.T) {
 		for range 3 {
 			workers = append(workers, s.start(t, "work", "--join", url, "--workers", "1"))
 		}
-		time.Sleep(time.Duration(r.Int64N(int64(single.wall))) / 2)
+		time.Sleep(time.Duration(r.Int64N(int64(single))) / 2)
 		workers[0].kill()
 		if seed%2 == 1 {
 			time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond)
@@ -100,28 +85,6 @@ func TestLong(t *testing.T) {
 		server.kill()
 		s.same(t, "out")
 		s.shell(t, "rm -r out store")
-	}
-}
-
-// What a unit costs beyond its dissection.
-func TestOverhead(t *testing.T) {
-	const units = 2000
-	s := &scene{dir: t.TempDir()}
-	s.shell(t, fmt.Sprintf("mkdir c; for i in $(seq %d); do mkdir c/$i; cp $ROOT/testdata/pcaps/a2s/source.pcap c/$i/x.pcap; done", units))
-	var list []time.Duration
-	for range 3 {
-		single := s.shell(t, "$Q read -j 1 --series --series-by '.*' --unit 1/1 -q --out single 'c/**'")
-		start := time.Now()
-		run := s.start(t, "run", "c/**", "--out", "out", "-q", "--series-by", ".*", "--workers", "1")
-		run.ends(0)
-		fleet := costOf(start, run.ProcessState)
-		t.Logf("%d units: one process %s, a worker %s", units, single, fleet)
-		list = append(list, max(fleet.wall-single.wall, fleet.cpu-single.cpu)/units)
-		s.shell(t, "rm -r single out")
-	}
-	slices.Sort(list)
-	if t.Logf("%s more for each unit", list[1]); list[1] > 5*time.Millisecond {
-		t.Error("more than 5 ms")
 	}
 }
 

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,7 +14,6 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/whole"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 // newRun returns the command that has all units dissected.
@@ -173,11 +170,8 @@ func (env environment) serve(to *link.Options, o *link.ServerOptions) (*nats.Con
 
 // dissect has all units dissected, and says what became of them.
 func (env environment) dissect(ctx context.Context, o work.Options) error {
-	bar := newBar(env.err)
-	o.Progress, o.Say = bar.show, func(text string) { bar.clear(); fmt.Fprintln(env.err, text) }
-	o.Err = bar.above()
+	o.Progress, o.Say, o.Err = env.progress(), env.say, env.err
 	res, err := work.Run(ctx, o)
-	bar.clear()
 	if err != nil {
 		return link.Explain(o.Conn, err)
 	}
@@ -202,60 +196,21 @@ func (env environment) dissect(ctx context.Context, o work.Options) error {
 	return nil
 }
 
-// A bar shows progress: in one line on a terminal, else as a line from time to time.
-type bar struct {
-	mu    sync.Mutex
-	w     io.Writer
-	tty   bool
-	shown bool
-	last  time.Time
-	every time.Duration
-}
+// progressEvery is how often a line says how far a run is.
+const progressEvery = 10 * time.Second
 
-func newBar(w io.Writer) *bar {
-	b := &bar{w: w, last: time.Now(), every: 30 * time.Second}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		b.tty, b.every = true, 200*time.Millisecond
-	}
-	return b
-}
-
-// show shows progress, unless it has just done so.
-func (b *bar) show(p work.Progress) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if time.Since(b.last) < b.every {
-		return
-	}
-	b.last = time.Now()
-	text := fmt.Sprintf("%d of %s done", p.Done, nettext.Count(p.Units, "unit"))
-	if p.Listing {
-		text = nettext.Count(p.Units, "unit") + " found"
-	}
-	if b.tty {
-		fmt.Fprintf(b.w, "\r\x1b[K%s", text)
-		b.shown = true
-	} else {
-		fmt.Fprintln(b.w, text)
+// progress returns a function that says how far a run is, unless it has just done so.
+func (env environment) progress() func(work.Progress) {
+	last := time.Now()
+	return func(p work.Progress) {
+		if time.Since(last) < progressEvery {
+			return
+		}
+		last = time.Now()
+		if units := nettext.Count(p.Units, "unit"); p.Listing {
+			env.say(units + " found")
+		} else {
+			env.say(fmt.Sprintf("%d of %s done", p.Done, units))
+		}
 	}
 }
-
-// clear removes the line from a terminal.
-func (b *bar) clear() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.shown {
-		io.WriteString(b.w, "\r\x1b[K")
-		b.shown = false
-	}
-}
-
-// above returns a writer of lines that does not mix with the bar.
-func (b *bar) above() io.Writer {
-	return writer(func(p []byte) (int, error) { b.clear(); return b.w.Write(p) })
-}
-
-type writer func([]byte) (int, error)
-
-// Write implements [io.Writer].
-func (w writer) Write(p []byte) (int, error) { return w(p) }

@@ -43,30 +43,29 @@ and the output in the folders in which the run has them, as on a shared file sys
 			if err != nil {
 				return err
 			}
-			say := func(text string) { fmt.Fprintln(env.err, text) }
 			var giveUp *time.Timer // while the server is away; these functions are called one after the other
 			conn, err := to.Connect("qdissect-fleet work",
 				nats.DisconnectErrHandler(func(c *nats.Conn, _ error) {
 					if !c.IsClosed() {
-						say(fmt.Sprintf("the server is away; trying again for %s", away))
+						env.say(fmt.Sprintf("the server is away; trying again for %s", away))
 						giveUp = time.AfterFunc(away, c.Close)
 					}
 				}),
 				nats.ReconnectHandler(func(*nats.Conn) {
 					giveUp.Stop()
-					say("the server is back")
+					env.say("the server is back")
 				}))
 			if err != nil {
 				return err
 			}
 			defer conn.Close()
 			start := time.Now()
-			err = work.Work(cmd.Context(), conn, name, p, host(), n, say)
+			err = work.Work(cmd.Context(), conn, name, p, host(), n, env.say)
 			if cmd.Context().Err() != nil {
 				return errors.New("interrupted; what was begun is given to other workers")
 			}
 			if err == nil {
-				say(fmt.Sprintf("the run %s has ended, after %s of work here", name, time.Since(start).Round(time.Second)))
+				env.say(fmt.Sprintf("the run %s has ended, after %s of work here", name, time.Since(start).Round(time.Second)))
 			}
 			return err
 		},

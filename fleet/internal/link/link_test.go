@@ -35,19 +35,14 @@ func (y *yard) file(name string) string { return filepath.Join(y.dir, name) }
 
 func (y *yard) write(name, text string) string {
 	y.t.Helper()
-	if err := os.WriteFile(y.file(name), []byte(text), 0o600); err != nil {
-		y.t.Fatal(err)
-	}
+	must.Do(y.t, os.WriteFile(y.file(name), []byte(text), 0o600))
 	return y.file(name)
 }
 
 // certify makes NAME.pem and NAME.key, signed by the yard, or by itself if it has no certificate yet.
 func (y *yard) certify(name string) TLS {
 	y.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		y.t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(y.t)
 	c := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{{127, 0, 0, 1}},
 		IsCA: y.ca == nil, BasicConstraintsValid: true,
@@ -56,14 +51,8 @@ func (y *yard) certify(name string) TLS {
 	if y.ca == nil {
 		parent, signer, y.ca, y.key = c, key, c, key
 	}
-	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
-	if err != nil {
-		y.t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		y.t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer))(y.t)
+	private := must.Get(x509.MarshalPKCS8PrivateKey(key))(y.t)
 	return TLS{
 		Cert: y.write(name+".pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))),
 		Key:  y.write(name+".key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))),
@@ -73,20 +62,13 @@ func (y *yard) certify(name string) TLS {
 
 func (y *yard) user(name string) string {
 	y.t.Helper()
-	public, err := Key(y.file(name))
-	if err != nil {
-		y.t.Fatal(err)
-	}
-	return public
+	return must.Get(Key(y.file(name)))(y.t)
 }
 
 func (y *yard) start(o ServerOptions) *Server {
 	y.t.Helper()
 	o.Listen, o.Store = "127.0.0.1:0", y.t.TempDir()
-	s, err := Start(o)
-	if err != nil {
-		y.t.Fatal(err)
-	}
+	s := must.Get(Start(o))(y.t)
 	y.t.Cleanup(s.Stop)
 	return s
 }

@@ -258,7 +258,6 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestLiar has a sensor that sends what it must not. Each message is refused, named and counted, and nothing else changes.
 // TestClockOfView: a page is written anew when something has come, also if the clock of the view is ahead of that of the server.
 func TestClockOfView(t *testing.T) {
 	v := newView(t)
@@ -272,6 +271,7 @@ func TestClockOfView(t *testing.T) {
 	}
 }
 
+// TestLiar has a sensor that sends what it must not. Each message is refused, named and counted, and nothing else changes.
 func TestLiar(t *testing.T) {
 	a, unitsA := counted(t, 1, now.Add(-3*time.Minute), 2*time.Minute)
 	old, unitsOld := counted(t, 2, now.Add(-26*time.Hour), time.Minute)
@@ -415,22 +415,10 @@ func certificate(t *testing.T, dir string) {
 
 func (h *hub) start() {
 	h.t.Helper()
-	var err error
-	if h.server, err = link.Start(h.o); err != nil {
-		h.t.Fatal(err)
-	}
-	conn, err := h.server.Connect("setup")
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	h.server = must.Get(link.Start(h.o))(h.t)
+	conn := must.Get(h.server.Connect("setup"))(h.t)
 	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err == nil {
-		err = MakeStream(h.t.Context(), js, 1<<30)
-	}
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	must.Do(h.t, MakeStream(h.t.Context(), h.js(conn), 1<<30))
 }
 
 func (h *hub) options(user string) link.Options {
@@ -442,26 +430,17 @@ func (h *hub) connect(user string) (*nats.Conn, chan error) {
 	h.t.Helper()
 	refused := make(chan error, 16)
 	o := h.options(user)
-	c, err := o.Connect(user, nats.ReconnectWait(50*time.Millisecond), nats.ReconnectBufSize(-1), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+	c := must.Get(o.Connect(user, nats.ReconnectWait(50*time.Millisecond), nats.ReconnectBufSize(-1), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		select {
 		case refused <- err:
 		default:
 		}
-	}))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	})))(h.t)
 	h.t.Cleanup(c.Close)
 	return c, refused
 }
 
-func (h *hub) js(c *nats.Conn) jetstream.JetStream {
-	js, err := jetstream.New(c)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return js
-}
+func (h *hub) js(c *nats.Conn) jetstream.JetStream { return must.Get(jetstream.New(c))(h.t) }
 
 // TestRefusals tries what nobody may do: a sensor speaks for itself alone, a view only reads, and who fetches asks sensors.
 func TestRefusals(t *testing.T) {

@@ -189,11 +189,7 @@ func (v *View) Take(subject, sent, slot string, data []byte, at time.Time) {
 
 // take takes a message of a sensor. Its panics are those of a message that is wrong.
 func (v *View) take(s *sensor, place int, sent, slot string, data []byte, at time.Time) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("it makes this program panic: %v", p)
-		}
-	}()
+	defer contain(&err, "it makes this program panic")
 	clock, err := time.Parse(time.RFC3339Nano, sent)
 	if err != nil || clock.Year() < 1970 || clock.Year() > 2200 {
 		return errors.New("without the time of the sensor")
@@ -211,6 +207,13 @@ func (v *View) take(s *sensor, place int, sent, slot string, data []byte, at tim
 	}
 	s.changed = true
 	return nil
+}
+
+// contain is deferred: it makes an error of a panic.
+func contain(err *error, what string) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%s: %v", what, p)
+	}
 }
 
 func (v *View) takeStatus(s *sensor, data []byte) error {
@@ -386,11 +389,7 @@ func (v *View) slot(slot time.Time, list []*sensor) *slotSum {
 
 // add adds the unit of a sensor. Sensors are spread over shards: a sensor does not take the places of all others.
 func (sum *slotSum) add(name string, u *unit) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("it makes this program panic: %v", p)
-		}
-	}()
+	defer contain(&err, "it makes this program panic")
 	c, err := u.read()
 	if err != nil {
 		return err
@@ -426,11 +425,7 @@ func (s *sensor) sum() (*unitfile.Sum, error) {
 
 // page writes the page of a sum and returns its verdicts. A sum that makes this program panic costs its page.
 func (v *View) page(name, title string, of func() (*unitfile.Sum, error)) (says []stats.Verdict, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the page of %s: %v", title, p)
-		}
-	}()
+	defer contain(&err, "the page of "+title)
 	sum, err := of()
 	if err != nil {
 		return nil, fmt.Errorf("the page of %s: %w", title, err)
