@@ -1,6 +1,7 @@
 package dissect_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -41,15 +42,7 @@ func mirrored(list []at, lag func(i int) float64) []at {
 		d.ms += lag(i)
 		twice = append(twice, d)
 	}
-	slices.SortStableFunc(twice, func(a, b at) int {
-		switch {
-		case a.ms < b.ms:
-			return -1
-		case a.ms > b.ms:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(twice, func(a, b at) int { return cmp.Compare(a.ms, b.ms) })
 	return twice
 }
 
@@ -68,6 +61,17 @@ func withoutFrames(lines []string) (out []string) {
 		out = append(out, strings.Join(f, " "))
 	}
 	return out
+}
+
+// sameLines names the first line that differs.
+func sameLines(t *testing.T, name string, got, want []string) {
+	t.Helper()
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || got[i] != want[i] {
+			t.Errorf("%s: line %d of %d, want %d: %q, want %q", name, i, len(got), len(want), got[min(i, len(got)):min(i+1, len(got))], want[min(i, len(want)):min(i+1, len(want))])
+			return
+		}
+	}
 }
 
 // conversation is a client that asks for all there is, twice, with challenges and
@@ -161,18 +165,7 @@ func testMirror(t *testing.T, list []at) {
 		s.play(mirrored(list, lag))
 		s.a.Inner(core.Only{}).QuietCopies()
 		s.wait(time.Minute)
-		got := withoutFrames(s.lines)
-		if !slices.Equal(got, want) {
-			for i := range min(len(got), len(want)) {
-				if got[i] != want[i] {
-					t.Errorf("%s: line %d of %d and %d: %s, want %s", name, i, len(got), len(want), got[i], want[i])
-					break
-				}
-			}
-			if len(got) != len(want) {
-				t.Errorf("%s: %d lines, want %d", name, len(got), len(want))
-			}
-		}
+		sameLines(t, name, withoutFrames(s.lines), want)
 		if st := s.a.Stats(); st.Duplicates == 0 || !st.Duplicated() {
 			t.Errorf("%s: %d duplicates", name, st.Duplicates)
 		}
@@ -199,13 +192,7 @@ func TestMirrorCrowd(t *testing.T) {
 	}
 	want := withoutFrames(play(mirrored(crowd, nil)).lines)
 	s := play(mirrored(crowd, func(i int) float64 { return float64(i*7%11) * 0.93 }))
-	got := withoutFrames(s.lines)
-	for i := range min(len(got), len(want)) {
-		if got[i] != want[i] {
-			t.Errorf("line %d of %d and %d: %s (%s), want %s", i, len(got), len(want), got[i], s.lines[i], want[i])
-			break
-		}
-	}
+	sameLines(t, "crowd", withoutFrames(s.lines), want)
 }
 
 // TestPolling: a client that asks faster than the server answers gets no round
@@ -267,15 +254,7 @@ func (p *poll) run(every, rtt float64, replies string) {
 			list = append(list, at{float64(i)*every + rtt + float64(j)/10, "<40000:27015", part})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b at) int {
-		switch {
-		case a.ms < b.ms:
-			return -1
-		case a.ms > b.ms:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b at) int { return cmp.Compare(a.ms, b.ms) })
 	begin := p.now
 	for _, d := range list {
 		p.a.Advance(begin.Add(time.Duration(d.ms * 1e6)))

@@ -87,13 +87,7 @@ func TestManyCopies(t *testing.T) {
 				}
 				want := withoutFrames(played(t, once, dissect.Config{}).lines)
 				s := played(t, repeated(once, lags...), dissect.Config{})
-				if got := withoutFrames(s.lines); !slices.Equal(got, want) {
-					i := 0
-					for i < min(len(got), len(want))-1 && got[i] == want[i] {
-						i++
-					}
-					t.Errorf("%s, lags %v, identifications %v: %d lines, want %d; line %d: %s, want %s", name, lags, marked, len(got), len(want), i, got[i], want[i])
-				}
+				sameLines(t, fmt.Sprintf("%s, lags %v, identifications %v", name, lags, marked), withoutFrames(s.lines), want)
 				if st := s.a.Stats(); st.Duplicates != uint64(len(list)*len(lags)) && marked {
 					t.Errorf("%s, lags %v: %d duplicates of %d", name, lags, st.Duplicates, len(list)*len(lags))
 				}

@@ -80,14 +80,17 @@ const (
 )
 
 // What a declaration may say of a field.
-const (
+var (
 	// Framing declares a field that carries the message: it is in the tree and not in JSON.
 	Framing = core.Framing
 	// Chosen declares a field whose value one side chose or the other derived from it.
 	Chosen = core.Chosen
 	// Secret declares a field that is masked unless the user asks for it.
 	Secret = core.Secret
+)
 
+// What a declaration may say of what a field reveals.
+const (
 	// Public reveals nothing.
 	Public = core.Public
 	// PersonName is the name of a player, PersonID text that identifies one.

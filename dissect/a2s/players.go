@@ -129,13 +129,11 @@ func (p *PlayersReply) readPlayer(r *dissect.Reader, block int) bool {
 func shipBlock(b []byte, n int) int {
 	at := 0
 	for range n {
-		name := bytes.IndexByte(b[min(at+1, len(b)):], 0)
-		if name < 0 {
+		size := recordLen(b[at:])
+		if size == 0 {
 			return 0
 		}
-		if at += 1 + name + 1 + 4 + 4; at > len(b) {
-			return 0
-		}
+		at += size
 	}
 	switch left := len(b) - at - shipRecord*n; {
 	case n == 0:
@@ -148,13 +146,22 @@ func shipBlock(b []byte, n int) int {
 // records reports whether b consists of whole player records.
 func records(b []byte) bool {
 	for len(b) > 0 {
-		name := bytes.IndexByte(b[1:], 0)
-		if name < 0 || len(b) < 1+name+1+4+4 {
+		n := recordLen(b)
+		if n == 0 {
 			return false
 		}
-		b = b[1+name+1+4+4:]
+		b = b[n:]
 	}
 	return true
+}
+
+// recordLen returns the length of the player record at the start of b, 0 if there is none: index, name, score and time.
+func recordLen(b []byte) int {
+	name := bytes.IndexByte(b[min(1, len(b)):], 0)
+	if n := 1 + name + 1 + 4 + 4; name >= 0 && n <= len(b) {
+		return n
+	}
+	return 0
 }
 
 // A tally is what the findings about a list of players need.

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
@@ -229,21 +230,14 @@ func (d *decoder) readServerBrowser(r *dissect.Reader, p *RulesReply) {
 // readMods reads the mods. It reports whether all are there.
 func (a *ServerBrowser) readMods(r *dissect.Reader) bool {
 	n := int(r.U8(fArmaNumMods))
-	list := r.Begin(fArmaMods)
-	for ; n > 0 && r.More(); n-- {
-		item := r.BeginRecord(fArmaMod)
-		mod := ArmaMod{Hash: r.U32(fArmaModHash)}
+	a.Mods = wire.Counted(r, fArmaMods, fArmaMod, a.Mods, n, func() (mod ArmaMod) {
+		mod.Hash = r.U32(fArmaModHash)
 		flags := r.U8(fArmaModFlags)
-		mod.DLC = flags&0x10 != 0
-		mod.SteamID = core.UintN(r, fArmaModID, int(flags&0x0f))
+		mod.DLC, mod.SteamID = flags&0x10 != 0, core.UintN(r, fArmaModID, int(flags&0x0f))
 		mod.Name = r.PString(fArmaModName)
-		if !r.EndRecord(item) {
-			break
-		}
-		a.Mods = append(a.Mods, mod)
-	}
-	r.End(list)
-	return n <= 0
+		return mod
+	})
+	return len(a.Mods) == n
 }
 
 // readSignatures reads the names of keys. It reports whether all are there.

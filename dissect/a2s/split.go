@@ -96,12 +96,12 @@ func cutShort(b []byte) bool {
 		return bytes.Count(body[2:], []byte{0}) < 2*int(n)
 	case typePlayersReply:
 		n := int(body[0])
-		for body = body[1:]; n > 0; n-- { // number, name, score, time
-			end := bytes.IndexByte(body[min(1, len(body)):], 0)
-			if end < 0 || len(body) < 1+end+1+8 {
+		for body = body[1:]; n > 0; n-- {
+			size := recordLen(body)
+			if size == 0 {
 				return true
 			}
-			body = body[1+end+1+8:]
+			body = body[size:]
 		}
 	}
 	return false

@@ -164,14 +164,8 @@ func query(b []byte) []byte {
 	return b
 }
 
-// id returns a hash of what request and reply have in common (FNV-1a).
-func id(b []byte) uint64 {
-	h := uint64(14695981039346656037)
-	for _, c := range query(b) {
-		h = (h ^ uint64(c)) * 1099511628211
-	}
-	return h
-}
+// id returns a hash of what request and reply have in common.
+func id(b []byte) uint64 { return wire.Hash(query(b)) }
 
 // split returns how many bytes of a reply are those of its request, and what the others
 // are; -1 if b is no reply. If r is not nil, a request that waits for its reply decides, and

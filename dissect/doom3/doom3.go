@@ -18,6 +18,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -223,15 +224,7 @@ func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message) {
 	p := &d.list
 	*p = ServersReply{Servers: p.Servers[:0]}
 	m.Body = p
-	list := r.Begin(fServers)
-	for r.Left() >= 6 {
-		p.Servers = append(p.Servers, readEndpoint(r, fServer))
-	}
-	r.End(list)
-	if n := r.Left(); n > 0 {
-		r.Find(listLength, fServers, r.Offset(), n, dissect.Num(n))
-		r.Rest(fields.Data())
-	}
+	p.Servers = quake.Servers(r, true, fServers, fServer, fields.Data(), listLength, p.Servers)
 }
 
 // decodeWord reads heartbeat (idAsyncServer, MasterHeartbeat) and disconnect

@@ -143,7 +143,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body, m.Pair.Answers = mServersReply, &d.reply, topicServers
 	words.Begin(r)
-	d.reply.Servers = quake.Servers(r, fServers, fServer, fields.Data(), entryCut, d.reply.Servers[:0])
+	d.reply.Servers = quake.Servers(r, false, fServers, fServer, fields.Data(), entryCut, d.reply.Servers[:0])
 }
 
 func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message) {

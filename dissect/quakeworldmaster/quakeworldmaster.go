@@ -194,7 +194,7 @@ func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
 	if r.Next('\n') {
 		r.Bytes(fEnd, 1)
 	}
-	d.reply.Servers = quake.Servers(r, fServers, fServer, fields.Data(), entryCut, d.reply.Servers[:0])
+	d.reply.Servers = quake.Servers(r, false, fServers, fServer, fields.Data(), entryCut, d.reply.Servers[:0])
 }
 
 // AppendSummary gives the number of servers.

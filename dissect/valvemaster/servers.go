@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
@@ -99,15 +100,6 @@ func page(a netip.AddrPort) uint64 {
 	return hi*31 + lo*17 + uint64(a.Port())
 }
 
-// hash returns the FNV-1a hash of a filter.
-func hash(s string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * 1099511628211
-	}
-	return h
-}
-
 // decodeServersRequest reads type 1 ("Client to master server", "Format").
 func (d *decoder) decodeServersRequest(r *dissect.Reader, m *dissect.Message, _ byte) {
 	q := &d.serversRequest
@@ -138,7 +130,7 @@ func (d *decoder) decodeServersRequest(r *dissect.Reader, m *dissect.Message, _ 
 		r.Find(badSeed, fSeed, at, len(q.Seed), dissect.Str(q.Seed))
 	}
 	d.readFilter(r, m)
-	m.Pair.Scope = 1<<63 | hash(q.Filter)<<8 | uint64(region)
+	m.Pair.Scope = 1<<63 | wire.Hash(q.Filter)<<8 | uint64(region)
 }
 
 // decodeOldRequest reads type e, with a number of 3 or 4 bytes, and type c (WON).

@@ -263,9 +263,8 @@ func (p *Info) first(r *dissect.Reader, byFields bool) {
 	}
 	p.identity(r, flags)
 	p.settings(r, flags)
-	has := func(flag uint32) bool { return flags&flag != 0 && !r.Failed() }
 	when(r, flags&flagNumPlayers, r.U8, fNumPlayers, &p.NumPlayers)
-	if byFields && has(flagPlayers) {
+	if byFields && flags&flagPlayers != 0 && !r.Failed() {
 		p.rest(r, flags, r.Bool(fTeamPlay))
 		return
 	}
@@ -274,16 +273,13 @@ func (p *Info) first(r *dissect.Reader, byFields bool) {
 
 // identity reads what the server and its game are called.
 func (p *Info) identity(r *dissect.Reader, flags uint32) {
-	has := func(flag uint32) bool { return flags&flag != 0 && !r.Failed() }
 	when(r, flags&flagName, r.CString, fName, &p.Name)
 	when(r, flags&flagURL, r.CString, fURL, &p.URL)
 	when(r, flags&flagEmail, r.CString, fEmail, &p.Email)
 	when(r, flags&flagMap, r.CString, fMap, &p.Map)
 	when(r, flags&flagMaxClients, r.U8, fMaxClients, &p.MaxClients)
 	when(r, flags&flagMaxPlayers, r.U8, fMaxPlayers, &p.MaxPlayers)
-	if has(flagPWADs) {
-		p.PWADs = wire.Texts(r, fNumPWADs, fPWADs, fPWAD, p.PWADs)
-	}
+	values(r, flags&flagPWADs, 0, fNumPWADs, fPWADs, fPWAD, &p.PWADs, r.CString)
 }
 
 // settings reads the mode and the rules of the game.
@@ -367,30 +363,18 @@ func (p *Info) rest(r *dissect.Reader, flags uint32, inTeams bool) {
 		p.Players = wire.Counted(r, fPlayers, fPlayer, p.Players, int(p.NumPlayers), func() Player { return readPlayer(r, inTeams) })
 	}
 	when(r, flags&flagNumTeams, r.U8, fNumTeams, &p.NumTeams)
-	if has(flagTeamNames) {
-		p.TeamNames = values(r, p.NumTeams, fTeamNames, fTeamName, p.TeamNames, r.CString)
-	}
-	if has(flagTeamColors) {
-		p.TeamColors = values(r, p.NumTeams, fTeamColors, fTeamColor, p.TeamColors, r.U32)
-	}
-	if has(flagTeamScores) {
-		p.TeamScores = values(r, p.NumTeams, fTeamScores, fTeamScore, p.TeamScores, func(f *dissect.Field) int16 { return core.I16(r, f) })
-	}
+	values(r, flags&flagTeamNames, p.NumTeams, nil, fTeamNames, fTeamName, &p.TeamNames, r.CString)
+	values(r, flags&flagTeamColors, p.NumTeams, nil, fTeamColors, fTeamColor, &p.TeamColors, r.U32)
+	values(r, flags&flagTeamScores, p.NumTeams, nil, fTeamScores, fTeamScore, &p.TeamScores, func(f *dissect.Field) int16 { return core.I16(r, f) })
 	if has(flagTesting) {
 		p.Testing = r.Bool(fTesting)
 		p.TestingBinary = r.CString(fBinary)
 	}
 	when(r, flags&flagMD5, r.CString, fMD5, &p.MD5)
-	if has(flagAllDMFlags) {
-		p.DMFlags = values(r, r.U8(fNumFlags), fDMFlags, fDMFlag, p.DMFlags, r.U32)
-	}
+	values(r, flags&flagAllDMFlags, 0, fNumFlags, fDMFlags, fDMFlag, &p.DMFlags, r.U32)
 	when(r, flags&flagSecurity, r.Bool, fSecurity, &p.EnforcesMasterBans)
-	if has(flagOptionalWADs) {
-		p.OptionalWADs = values(r, r.U8(fNumOptional), fOptional, fOptionalOne, p.OptionalWADs, r.U8)
-	}
-	if has(flagDEH) {
-		p.DeHackEd = wire.Texts(r, fNumDEH, fDEH, fDEHOne, p.DeHackEd)
-	}
+	values(r, flags&flagOptionalWADs, 0, fNumOptional, fOptional, fOptionalOne, &p.OptionalWADs, r.U8)
+	values(r, flags&flagDEH, 0, fNumDEH, fDEH, fDEHOne, &p.DeHackEd, r.CString)
 }
 
 // when reads a field if its flag is set.
@@ -400,14 +384,21 @@ func when[T any](r *dissect.Reader, flag uint32, read func(*dissect.Field) T, f 
 	}
 }
 
-// values reads a list of n values.
-func values[T any](r *dissect.Reader, n uint8, list, one *dissect.Field, dst []T, read func(*dissect.Field) T) []T {
+// values reads a list of n values if its flag is set. Its number comes first if count is not nil.
+func values[T any](r *dissect.Reader, flag uint32, n uint8, count, list, one *dissect.Field, dst *[]T, read func(*dissect.Field) T) {
+	if flag == 0 || r.Failed() {
+		return
+	}
+	if count != nil {
+		n = r.U8(count)
+	}
 	open := r.Begin(list)
 	for ; n > 0 && !r.Failed(); n-- {
-		dst = append(dst, read(one))
+		if v := read(one); !r.Failed() {
+			*dst = append(*dst, v)
+		}
 	}
 	r.End(open)
-	return dst
 }
 
 // readPlayer reads a player.
@@ -427,13 +418,8 @@ func (p *Info) second(r *dissect.Reader) {
 	if unknown != 0 {
 		r.Note(unknownFlags, dissect.Num(unknown))
 	}
-	has := func(flag uint32) bool { return p.Flags2&flag != 0 && !r.Failed() }
-	if has(flagHashes) {
-		p.PWADHashes = wire.Texts(r, fNumHashes, fHashes, fHash, p.PWADHashes)
-	}
-	if has(flagCountry) {
-		p.Country = r.Text(fCountry, 3)
-	}
+	values(r, p.Flags2&flagHashes, 0, fNumHashes, fHashes, fHash, &p.PWADHashes, r.CString)
+	when(r, p.Flags2&flagCountry, func(f *dissect.Field) string { return r.Text(f, 3) }, fCountry, &p.Country)
 	when(r, p.Flags2&flagModeName, r.CString, fModeName, &p.ModeName)
 	when(r, p.Flags2&flagShortName, r.CString, fShortName, &p.ModeShortName)
 	when(r, p.Flags2&flagVoiceChat, r.U8, fVoiceChat, &p.VoiceChat)

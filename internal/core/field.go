@@ -201,7 +201,7 @@ func (f *Field) NameOf(v uint64) string {
 	return ""
 }
 
-// An Option modifies the declaration of a field: a [Trait], a [Privacy], or the result of a function such as [Names].
+// An Option modifies the declaration of a field: a property such as [Framing], a [Privacy], or the result of a function such as [Names].
 type Option interface{ declare(f *Field) }
 
 type option func(f *Field)
@@ -230,48 +230,25 @@ func InJSON(key string) Option { return option(func(f *Field) { f.jsonName = key
 // EchoFrom declares a value that repeats, from byte n on, one that the client chose.
 func EchoFrom(n int) Option { return option(func(f *Field) { f.EchoFrom = n }) }
 
-// A Trait is an [Option] that declares a property of a field.
-type Trait uint8
-
-const (
+// Properties of a field, each an [Option].
+var (
 	// Framing declares a field that carries the message.
-	Framing Trait = iota
+	Framing = option(func(f *Field) { f.Framing = true })
 	// Open declares the field that stands for columns which messages name themselves.
-	Open
+	Open = option(func(f *Field) { f.Open = true })
 	// Chosen declares a field whose value one side chose or the other derived from it.
-	Chosen
+	Chosen = option(func(f *Field) { f.Chosen = true })
 	// Inverted declares an IPv4 endpoint whose address has all bits inverted.
-	Inverted
+	Inverted = option(func(f *Field) { f.Inverted = true })
 	// Secret declares a field that is masked unless the user asks for it.
-	Secret
+	Secret = option(func(f *Field) { f.Secret = true })
 	// Loose declares a list whose elements have fields that are declared elsewhere.
-	Loose
+	Loose = option(func(f *Field) { f.Loose = true })
 	// Ignored declares a field of requests that changes nothing in the reply.
-	Ignored
+	Ignored = option(func(f *Field) { f.Ignored = true })
 	// PackMark declares the byte before packed data, FF if the data is not packed.
-	PackMark
+	PackMark = option(func(f *Field) { f.PackMark = true })
 )
-
-func (t Trait) declare(f *Field) {
-	switch t {
-	case Framing:
-		f.Framing = true
-	case Open:
-		f.Open = true
-	case Chosen:
-		f.Chosen = true
-	case Inverted:
-		f.Inverted = true
-	case Secret:
-		f.Secret = true
-	case Loose:
-		f.Loose = true
-	case Ignored:
-		f.Ignored = true
-	case PackMark:
-		f.PackMark = true
-	}
-}
 
 // A Catalog lists the fields of one protocol. It is filled while its package is
 // initialised and not modified afterwards.

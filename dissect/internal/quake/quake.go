@@ -390,12 +390,12 @@ func isPlayer(b []byte) bool {
 }
 
 // Servers reads what is left as IPv4 addresses and ports, six bytes each in network
-// byte order, and appends them to dst. If bytes are left over, it reports cut and
+// byte order, or with little-endian ports, and appends them to dst. If bytes are left over, it reports cut and
 // reads them as data.
-func Servers(r *dissect.Reader, list, server, data *dissect.Field, cut *dissect.FindingType, dst []netip.AddrPort) []netip.AddrPort {
+func Servers(r *dissect.Reader, portLE bool, list, server, data *dissect.Field, cut *dissect.FindingType, dst []netip.AddrPort) []netip.AddrPort {
 	open := r.Begin(list)
 	for r.Left() >= 6 {
-		addr, port := r.Endpoint4(server, false)
+		addr, port := r.Endpoint4(server, portLE)
 		dst = append(dst, netip.AddrPortFrom(netip.AddrFrom4(addr), port))
 	}
 	r.End(open)

@@ -146,6 +146,15 @@ func Varied(b []byte) bool {
 	return false
 }
 
+// Hash returns the FNV-1a hash of s.
+func Hash[T string | []byte](s T) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}
+
 // Letters returns the number of letters at the start of b.
 func Letters(b []byte) int {
 	n := 0
