@@ -24,6 +24,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -66,9 +67,7 @@ var (
 // Run runs the suite.
 func Run(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	t.Helper()
-	if err := p.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Validate())
 	t.Run("samples", func(t *testing.T) { runSamples(t, p, samples) })
 	t.Run("coverage", func(t *testing.T) { runCoverage(t, p, samples) })
 	t.Run("tree or not", func(t *testing.T) { runTreeOrNot(t, p, samples) })
@@ -175,12 +174,9 @@ func (k *Keeper) keep(r *dissect.Record, body bool) {
 	}
 	c.Findings = slices.Clone(r.Findings)
 	summary := r.AppendSummary(nil)
-	if !body {
-		k.Records = append(k.Records, c)
-		return
+	if body { // an empty list equals a missing one
+		c.BodyText = strings.ReplaceAll(fmt.Sprintf("%s %#v", summary, reflect.ValueOf(r.Body).Elem().Interface()), "(nil)", "{}")
 	}
-	// An empty list equals a missing one.
-	c.BodyText = strings.ReplaceAll(fmt.Sprintf("%s %#v", summary, reflect.ValueOf(r.Body).Elem().Interface()), "(nil)", "{}")
 	k.Records = append(k.Records, c)
 }
 
@@ -195,13 +191,9 @@ func (k *Keeper) Finding(f *dissect.FlowFinding) {
 
 func newAnalyzer(t testing.TB, p *dissect.Protocol, share *dissect.Analyzer, tree bool, h dissect.Handler) *dissect.Analyzer {
 	t.Helper()
-	a, err := dissect.New(dissect.Config{
+	return must.Get(dissect.New(dissect.Config{
 		Protocols: []*dissect.Protocol{p}, DecodeAs: map[uint16]*dissect.Protocol{port: p}, Tree: tree, Share: share, Ended: func(*dissect.Exchange) {},
-	}, h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	}, h))(t)
 }
 
 func feed(a *dissect.Analyzer, parts [][]byte, at time.Time) {
@@ -242,12 +234,9 @@ func checkSkimmed(t testing.TB, p *dissect.Protocol, what string, parts [][]byte
 	t.Helper()
 	var got [2]skimmer // with the body, without it
 	for i := range got {
-		a, err := dissect.New(dissect.Config{
+		a := must.Get(dissect.New(dissect.Config{
 			Protocols: []*dissect.Protocol{p}, DecodeAs: map[uint16]*dissect.Protocol{port: p}, Skim: i > 0,
-		}, &got[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, &got[i]))(t)
 		feed(a, parts, start)
 		a.Flush()
 	}
@@ -492,17 +481,18 @@ func same(t testing.TB, what string, got, want []Kept) {
 		if g.BodyText != w.BodyText || g.Type != w.Type || g.Server != w.Server || g.Pair != w.Pair || g.Length != w.Length || g.Split != w.Split {
 			t.Errorf("%s: message %d differs:\n%s %+v\n%s %+v", what, i, g.BodyText, g.Server, w.BodyText, w.Server)
 		}
-		var gf, wf []string
-		for k := range g.Findings {
-			gf = append(gf, string(g.Findings[k].AppendText([]byte(g.Findings[k].Type.ID+" "))))
-		}
-		for k := range w.Findings {
-			wf = append(wf, string(w.Findings[k].AppendText([]byte(w.Findings[k].Type.ID+" "))))
-		}
-		if !slices.Equal(gf, wf) {
+		if gf, wf := texts(g.Findings), texts(w.Findings); !slices.Equal(gf, wf) {
 			t.Errorf("%s: findings %q, want %q", what, gf, wf)
 		}
 	}
+}
+
+// texts returns the ids and the texts of findings.
+func texts(list []dissect.Finding) (all []string) {
+	for i := range list {
+		all = append(all, string(list[i].AppendText([]byte(list[i].Type.ID+" "))))
+	}
+	return all
 }
 
 func runTreeOrNot(t *testing.T, p *dissect.Protocol, samples []Sample) {
