@@ -32,10 +32,8 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	m.Body = i
 
 	i.Protocol = r.U8(fProtocol)
-	i.Name = r.CString(fName)
-	m.Server.Name = wire.Known(r, i.Name)
-	i.Map = r.CString(fMap)
-	m.Server.Map = wire.Known(r, i.Map)
+	i.Name = wire.Fact(r, &m.Server.Name, r.CString(fName))
+	i.Map = wire.Fact(r, &m.Server.Map, r.CString(fMap))
 	i.Folder = r.CString(fFolder)
 	if i.Protocol == fuelProtocol && isFuel(r.Peek()) {
 		d.decodeFuel(r, m)
@@ -192,10 +190,8 @@ func (d *decoder) decodeGoldSrcInfoReply(r *dissect.Reader, m *dissect.Message) 
 	m.Body = i
 
 	i.Address = r.CString(fAddress)
-	i.Name = r.CString(fName)
-	m.Server.Name = wire.Known(r, i.Name)
-	i.Map = r.CString(fMap)
-	m.Server.Map = wire.Known(r, i.Map)
+	i.Name = wire.Fact(r, &m.Server.Name, r.CString(fName))
+	i.Map = wire.Fact(r, &m.Server.Map, r.CString(fMap))
 	i.Folder = r.CString(fFolder)
 	i.Game = r.CString(fGame)
 	m.Server.Game = wire.Known(r, gameOf(i.Folder, i.Game))

@@ -1,19 +1,13 @@
 package doom3
 
 import (
-	"net/netip"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
-
-// readEndpoint reads an IPv4 address and its port, which is little-endian.
-func readEndpoint(r *dissect.Reader, f *dissect.Field) netip.AddrPort {
-	addr, port := r.Endpoint4(f, true)
-	return netip.AddrPortFrom(netip.AddrFrom4(addr), port)
-}
 
 // decodeRcon reads rcon (idAsyncClient, RemoteConsole).
 func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
@@ -122,7 +116,7 @@ func (d *decoder) authRequest(r *dissect.Reader, m *dissect.Message) *Auth {
 // decodeClientAuth reads clAuth (idAsyncClient, SetupConnection).
 func (d *decoder) decodeClientAuth(r *dissect.Reader, m *dissect.Message) {
 	a := d.authRequest(r, m)
-	a.Address = readEndpoint(r, fServerAddress)
+	a.Address = wire.Endpoint(r, fServerAddress, false, true)
 	r.Bool(fHasGUID)
 	a.Key = r.CString(fKey)
 	if r.More() && r.Bool(fHasXPKey) { // since protocol 1.37
@@ -143,7 +137,7 @@ func (d *decoder) decodeGameAuth(r *dissect.Reader, m *dissect.Message) {
 // ProcessConnectMessage; only the latter knows the client's number).
 func (d *decoder) decodeServerAuth(r *dissect.Reader, m *dissect.Message) {
 	a := d.authRequest(r, m)
-	a.Address = readEndpoint(r, fClientAddress)
+	a.Address = wire.Endpoint(r, fClientAddress, false, true)
 	if a.ClientID = r.I32(fClientID); a.ClientID != noClient {
 		a.GUID = r.CString(fGUID)
 	}
@@ -161,7 +155,7 @@ func (d *decoder) decodeAuth(r *dissect.Reader, m *dissect.Message) {
 	*a = Auth{Verdict: r.U8(fVerdict)}
 	m.Body = a
 	a.ClientID = int32(int16(r.U16(fClientID16)))
-	a.Address = readEndpoint(r, fClientAddress)
+	a.Address = wire.Endpoint(r, fClientAddress, false, true)
 	a.GUID = r.CString(fGUID)
 	if !r.More() { // the verdict is ok
 		return

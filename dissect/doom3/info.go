@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
@@ -220,16 +221,12 @@ func (d *decoder) readStats(r *dissect.Reader, c *choice) {
 		r.U8(fStatsEnd)
 		return
 	}
-	list := r.Begin(fStats)
-	for r.More() && !r.Next(c.layout.end) {
-		group := r.BeginRecord(fStat)
+	more := func() bool { return r.More() && !r.Next(c.layout.end) }
+	wire.Records(r, fStats, fStat, nil, more, func() (none struct{}) {
 		r.U8(fPlayerID)
 		readResult(r)
-		if !r.EndRecord(group) {
-			break
-		}
-	}
-	r.End(list)
+		return none
+	})
 	r.U8(fStatsEnd)
 }
 

@@ -329,14 +329,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	case kind == tagMaster:
 		m.Type, m.Body, m.Pair.Answers = mList, &d.list, topicServers
 		n := int(r.U16(fNumServers))
-		d.list = List{}
-		list := r.Begin(fServers)
-		for ; n > 0 && !r.Failed(); n-- {
-			if r.Endpoint4(fServer, true); !r.Failed() {
-				d.list.Count++
-			}
-		}
-		r.End(list)
+		d.list = List{Count: len(wire.List(r, fServers, nil, n, func() (none struct{}) { r.Endpoint4(fServer, true); return none }))}
 	case kind == tagHeartbeat:
 		d.heartbeat = Heartbeat{Port: r.U16(fPort)}
 		m.Type, m.Body = mHeartbeat, &d.heartbeat

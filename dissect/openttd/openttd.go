@@ -477,29 +477,18 @@ const (
 // readGRFs reads a list of NewGRFs behind its count.
 func readGRFs(r *dissect.Reader, list []GRF, store uint8) []GRF {
 	n := int(r.U8(fNumGRFs))
-	open := r.Begin(fGRFs)
-	for range n {
-		if r.Failed() {
-			break
-		}
-		at, group, g := core.Here(r), r.Begin(fGRF), GRF{}
+	return wire.Counted(r, fGRFs, fGRF, list, n, func() (g GRF) {
 		if store == storeIndex {
 			g.Index = r.U32(fGRFIndex)
-		} else {
-			copy(g.ID[:], r.Bytes(fGRFID, len(g.ID)))
-			copy(g.MD5[:], r.Bytes(fGRFSum, len(g.MD5)))
-			if store == storeName {
-				g.Name = r.CString(fGRFName)
-			}
+			return g
 		}
-		if r.End(group); r.Failed() {
-			core.Return(r, at)
-			break
+		copy(g.ID[:], r.Bytes(fGRFID, len(g.ID)))
+		copy(g.MD5[:], r.Bytes(fGRFSum, len(g.MD5)))
+		if store == storeName {
+			g.Name = r.CString(fGRFName)
 		}
-		list = append(list, g)
-	}
-	r.End(open)
-	return list
+		return g
+	})
 }
 
 // days1920 is the number of days from the year 0 to 1920.
@@ -538,27 +527,21 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	}
 	s := &m.Server
 	s.Charset = style.Charset
-	i.Name = r.CString(fName)
-	s.Name = wire.Known(r, i.Name)
-	i.Revision = r.CString(fRevision)
-	s.Version = wire.Known(r, i.Revision)
+	i.Name = wire.Fact(r, &s.Name, r.CString(fName))
+	i.Revision = wire.Fact(r, &s.Version, r.CString(fRevision))
 	if i.Version <= 5 {
 		i.Language = r.U8(fLanguage)
 	}
-	i.Password = core.Flag(r, fPassword)
-	s.Password = wire.Known(r, i.Password)
-	i.MaxClients = r.U8(fMaxClients)
-	s.MaxPlayers = wire.Known(r, int(i.MaxClients))
-	i.Clients = r.U8(fClients)
-	s.Players = wire.Known(r, int(i.Clients))
+	i.Password = wire.Fact(r, &s.Password, core.Flag(r, fPassword))
+	i.MaxClients = wire.Count(r, &s.MaxPlayers, r.U8(fMaxClients))
+	i.Clients = wire.Count(r, &s.Players, r.U8(fClients))
 	i.Spectators = r.U8(fSpectators)
 	if i.Version < 3 {
 		i.Date = days1920 + uint32(r.U16(fOldDate))
 		i.Start = days1920 + uint32(r.U16(fOldStart))
 	}
 	if i.Version <= 5 {
-		i.Map = r.CString(fMap)
-		s.Map = wire.Known(r, i.Map)
+		i.Map = wire.Fact(r, &s.Map, r.CString(fMap))
 	}
 	i.Width = r.U16(fWidth)
 	i.Height = r.U16(fHeight)
@@ -575,21 +558,9 @@ func (d *decoder) decodeCompanies(r *dissect.Reader, m *dissect.Message) {
 		r.Fail(fVersion, "no such version")
 	}
 	n := int(r.U8(fCompanies))
-	list := r.Begin(fList)
-	for range n {
-		if r.Failed() || !r.More() && len(c.Companies) > 0 {
-			break
-		}
-		at := core.Here(r)
-		group := r.Begin(fCompany)
-		o := d.decodeCompany(r, c.Version)
-		if r.End(group); r.Failed() {
-			core.Return(r, at)
-			break
-		}
-		c.Companies = append(c.Companies, o)
-	}
-	r.End(list)
+	left := n
+	more := func() bool { left--; return left >= 0 && !r.Failed() && (r.More() || left == n-1) }
+	c.Companies = wire.Records(r, fList, fCompany, c.Companies, more, func() Company { return d.decodeCompany(r, c.Version) })
 	counted(r, n, len(c.Companies))
 	if c.Version <= 4 {
 		before := len(c.Players)
@@ -637,19 +608,11 @@ func (d *decoder) decodeCompany(r *dissect.Reader, version uint8) (c Company) {
 
 // decodePlayers reads clients, each behind a 1, and the 0 behind them.
 func (d *decoder) decodePlayers(r *dissect.Reader, f, end *dissect.Field) {
-	list := r.Begin(f)
-	for r.Next(1) {
-		at := core.Here(r)
-		group := r.Begin(fPlayer)
+	more := func() bool { return r.Next(1) }
+	d.companies.Players = wire.Records(r, f, fPlayer, d.companies.Players, more, func() Player {
 		r.U8(fMore)
-		p := Player{Name: r.CString(fPlayerName), UniqueID: r.CString(fUniqueID), Joined: r.U32(fJoined)}
-		if r.End(group); r.Failed() {
-			core.Return(r, at)
-			break
-		}
-		d.companies.Players = append(d.companies.Players, p)
-	}
-	r.End(list)
+		return Player{Name: r.CString(fPlayerName), UniqueID: r.CString(fUniqueID), Joined: r.U32(fJoined)}
+	})
 	if r.U8(end) != 0 {
 		r.Fail(end, "no 0 behind the clients")
 	}
@@ -691,14 +654,7 @@ func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
 		if !r.More() && len(s.Servers) > 0 {
 			break
 		}
-		var a netip.AddrPort
-		if version == 2 {
-			addr, port := r.Endpoint6(fServer, true)
-			a = netip.AddrPortFrom(netip.AddrFrom16(addr).Unmap(), port)
-		} else {
-			addr, port := r.Endpoint4(fServer, true)
-			a = netip.AddrPortFrom(netip.AddrFrom4(addr), port)
-		}
+		a := wire.Endpoint(r, fServer, version == 2, true)
 		if r.Failed() {
 			break
 		}

@@ -261,8 +261,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	asks := isRequest(r)
 	var h Head
 	h.Tag = r.Text(fTag, len(tagSAMP))
-	ip, port := r.Endpoint4(fAddress, true)
-	h.Address = netip.AddrPortFrom(netip.AddrFrom4(ip), port)
+	h.Address = wire.Endpoint(r, fAddress, false, true)
 	h.Op = r.U8(fOp)
 	d.request = Request{h}
 	m.Type, m.Body = mInfo, &d.request
@@ -411,22 +410,15 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message, h Head) {
 		if n = min(n, size); r.Left() < size {
 			n = size // fails
 		}
-		p.Version = r.Span(fVersion, 0, 0, n, size-n)
-		s.Version = wire.Known(r, p.Version)
+		p.Version = wire.Fact(r, &s.Version, r.Span(fVersion, 0, 0, n, size-n))
 	}
-	p.Password = r.Bool(fPassword)
-	s.Password = wire.Known(r, p.Password)
-	p.Players = r.U16(fPlayers)
-	s.Players = wire.Known(r, int(p.Players))
-	p.MaxPlayers = r.U16(fMaxPlayers)
-	s.MaxPlayers = wire.Known(r, int(p.MaxPlayers))
-	p.Name = core.PString32(r, fName)
-	s.Name = wire.Known(r, p.Name)
-	p.GameMode = core.PString32(r, fGameMode)
-	s.Game = wire.Known(r, p.GameMode)
+	p.Password = wire.Fact(r, &s.Password, r.Bool(fPassword))
+	p.Players = wire.Count(r, &s.Players, r.U16(fPlayers))
+	p.MaxPlayers = wire.Count(r, &s.MaxPlayers, r.U16(fMaxPlayers))
+	p.Name = wire.Fact(r, &s.Name, core.PString32(r, fName))
+	p.GameMode = wire.Fact(r, &s.Game, core.PString32(r, fGameMode))
 	if vcmp {
-		p.Map = core.PString32(r, fMap)
-		s.Map = wire.Known(r, p.Map)
+		p.Map = wire.Fact(r, &s.Map, core.PString32(r, fMap))
 	} else {
 		p.Language = core.PString32(r, fLanguage)
 	}

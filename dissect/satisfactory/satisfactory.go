@@ -220,8 +220,7 @@ func (d *decoder) decodeState(r *dissect.Reader, m *dissect.Message, number uint
 	}
 	r.End(list)
 	length := max(r.PeekByte(0), 0) | max(r.PeekByte(1), 0)<<8
-	p.Name = r.Span(fName, 0, 2, length, 0)
-	m.Server.Name = wire.Known(r, p.Name)
+	p.Name = wire.Fact(r, &m.Server.Name, r.Span(fName, 0, 2, length, 0))
 	p.server = m.Server
 }
 

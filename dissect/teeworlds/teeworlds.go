@@ -17,12 +17,12 @@ package teeworlds
 
 import (
 	"math"
-	"net/netip"
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
@@ -420,15 +420,7 @@ func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
 	old := d.short.Word == "list"
 	list := r.Begin(fServers)
 	for r.More() {
-		var a netip.AddrPort
-		if old {
-			addr, port := r.Endpoint4(fServer, true)
-			a = netip.AddrPortFrom(netip.AddrFrom4(addr), port)
-		} else {
-			addr, port := r.Endpoint6(fServer, false)
-			a = netip.AddrPortFrom(netip.AddrFrom16(addr).Unmap(), port)
-		}
-		if !r.Failed() {
+		if a := wire.Endpoint(r, fServer, !old, old); !r.Failed() {
 			s.Servers = append(s.Servers, a)
 		}
 	}

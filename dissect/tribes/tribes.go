@@ -346,20 +346,17 @@ func (d *decoder) tribes(r *dissect.Reader, m *dissect.Message, t *dissect.Messa
 	challenge(r, m)
 	r.U8(fRepeated)
 	s := &p.server
-	p.Game = text(r, fGame)
-	s.Game = wire.Known(r, p.Game)
+	p.Game = wire.Fact(r, &s.Game, text(r, fGame))
 	if p.Version = text(r, fVersion); p.Version != "" {
 		s.Version = wire.Known(r, p.Version)
 	}
-	p.Name = text(r, fName)
-	s.Name = wire.Known(r, p.Name)
+	p.Name = wire.Fact(r, &s.Name, text(r, fName))
 	stated := 0
 	if p.Game == starsiege {
 		stated = p.starsiege(r)
 	} else {
 		p.Dedicated = r.U8(fDedicated) != 0
-		p.Password = r.U8(fPassword) != 0
-		s.Password = wire.Known(r, p.Password)
+		p.Password = wire.Fact(r, &s.Password, r.U8(fPassword) != 0)
 		p.counts(r)
 		if stated = p.Players; t == mInfoReply {
 			core.Remaining(r, fMore)
@@ -375,18 +372,15 @@ func (d *decoder) tribes(r *dissect.Reader, m *dissect.Message, t *dissect.Messa
 
 // counts reads the players of Tribes and Tribes 2.
 func (p *Status) counts(r *dissect.Reader) {
-	p.Players = int(r.U8(fNumPlayers))
-	p.server.Players = wire.Known(r, p.Players)
-	p.MaxPlayers = int(r.U8(fMaxPlayers))
-	p.server.MaxPlayers = wire.Known(r, p.MaxPlayers)
+	p.Players = wire.Fact(r, &p.server.Players, int(r.U8(fNumPlayers)))
+	p.MaxPlayers = wire.Fact(r, &p.server.MaxPlayers, int(r.U8(fMaxPlayers)))
 }
 
 func (p *Status) tribes(r *dissect.Reader) {
 	r.U16(fCPU)
 	p.Mod = text(r, fMod)
 	p.MissionType = text(r, fMission)
-	p.Map = text(r, fMap)
-	p.server.Map = wire.Known(r, p.Map)
+	p.Map = wire.Fact(r, &p.server.Map, text(r, fMap))
 	p.Info = text(r, fInfo)
 	n := int(r.U8(fNumTeams))
 	text(r, fTeamColumns)
@@ -408,18 +402,14 @@ func (p *Status) tribes(r *dissect.Reader) {
 // starsiege reads the rest of a reply of Starsiege. It returns how many players it has.
 func (p *Status) starsiege(r *dissect.Reader) int {
 	s := &p.server
-	p.Password = r.U8(fPassword) != 0
-	s.Password = wire.Known(r, p.Password)
+	p.Password = wire.Fact(r, &s.Password, r.U8(fPassword) != 0)
 	p.Dedicated = r.U8(fDedicated) != 0
 	r.U8(fDropIn)
 	r.U8(fRunning)
-	p.Players = int(r.U32(fNumPlayers))
-	s.Players = wire.Known(r, p.Players)
-	p.MaxPlayers = int(r.U32(fMaxPlayers))
-	s.MaxPlayers = wire.Known(r, p.MaxPlayers)
+	p.Players = wire.Fact(r, &s.Players, int(r.U32(fNumPlayers)))
+	p.MaxPlayers = wire.Fact(r, &s.MaxPlayers, int(r.U32(fMaxPlayers)))
 	r.U8(fTeamPlay)
-	p.Map = text(r, fMap)
-	s.Map = wire.Known(r, p.Map)
+	p.Map = wire.Fact(r, &s.Map, text(r, fMap))
 	r.U16(fCPU)
 	r.U8(fFactory)
 	r.U8(fTechMix)
@@ -461,11 +451,9 @@ func (d *decoder) details(r *dissect.Reader, m *dissect.Message) {
 		return
 	}
 	s := &p.server
-	p.Game = text(r, fGame)
-	s.Game = wire.Known(r, p.Game)
+	p.Game = wire.Fact(r, &s.Game, text(r, fGame))
 	p.MissionType = text(r, fMission)
-	p.Map = text(r, fMap)
-	s.Map = wire.Known(r, p.Map)
+	p.Map = wire.Fact(r, &s.Map, text(r, fMap))
 	status := r.U8(fStatus)
 	p.Dedicated, p.Password = status&1 != 0, status&locked != 0
 	s.Password = wire.Known(r, p.Password)
@@ -536,19 +524,13 @@ func (d *decoder) masterReply(r *dissect.Reader, m *dissect.Message) {
 	}
 	r.U8(fZero)
 	n := int(r.U8(fNumServers))
-	list := r.Begin(fServers)
-	for ; n > 0 && !r.Failed(); n-- {
-		mark := core.Here(r)
+	p.Count = len(wire.List(r, fServers, nil, n, func() (none struct{}) {
 		if r.U8(fSix) != endpoint {
 			r.Fail(fSix, "not 6")
 		}
-		if r.Endpoint4(fServer, true); r.Failed() {
-			core.Return(r, mark)
-			break
-		}
-		p.Count++
-	}
-	r.End(list)
+		r.Endpoint4(fServer, true)
+		return none
+	}))
 }
 
 func (d *decoder) listQuery(r *dissect.Reader, m *dissect.Message) {
@@ -577,16 +559,7 @@ func (d *decoder) listReply(r *dissect.Reader, m *dissect.Message) {
 	p.Packet = r.U8(fPacket)
 	p.Packets = r.U8(fPackets)
 	n := int(r.U16(fNumServers))
-	list := r.Begin(fServers)
-	for ; n > 0 && !r.Failed(); n-- {
-		mark := core.Here(r)
-		if r.Endpoint4(fServer, true); r.Failed() {
-			core.Return(r, mark)
-			break
-		}
-		p.Count++
-	}
-	r.End(list)
+	p.Count = len(wire.List(r, fServers, nil, n, func() (none struct{}) { r.Endpoint4(fServer, true); return none }))
 }
 
 // AppendSummary appends the name and the build.

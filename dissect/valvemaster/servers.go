@@ -91,11 +91,12 @@ func parseSeed4[T string | []byte](s T) (netip.AddrPort, bool) {
 // page returns the number that stands for an address in [dissect.Pair]: where a list
 // continues. 0 is the beginning and the end.
 func page(a netip.AddrPort) uint64 {
-	if a.Addr().Is4() {
-		ip := a.Addr().As4()
+	addr := a.Addr().Unmap()
+	if addr.Is4() {
+		ip := addr.As4()
 		return uint64(binary.BigEndian.Uint32(ip[:]))<<16 | uint64(a.Port())
 	}
-	ip := a.Addr().As16()
+	ip := addr.As16()
 	hi, lo := binary.BigEndian.Uint64(ip[:]), binary.BigEndian.Uint64(ip[8:])
 	return hi*31 + lo*17 + uint64(a.Port())
 }
@@ -181,7 +182,7 @@ func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message, lett
 	}
 	list := r.Begin(fServers)
 	for n := listed(r.Peek(), size); n > 0 && r.More(); n-- {
-		p.Servers = append(p.Servers, readAddress(r, fServer, size))
+		p.Servers = append(p.Servers, wire.Endpoint(r, fServer, size == entry6, false))
 		if n > 2 && p.skimmed == 0 && core.Skim(r, 0) { // the pages need only the first and the last one
 			p.skimmed = n - 2
 			core.Pass(r, 0, p.skimmed*size)
@@ -190,7 +191,7 @@ func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message, lett
 	}
 	r.End(list)
 	if p.End = r.Left() >= size; p.End {
-		readAddress(r, fEnd, size)
+		wire.Endpoint(r, fEnd, size == entry6, false)
 	} else if n := r.Left(); n > 0 {
 		r.Find(listLength, fServers, r.Offset(), n, dissect.Num(n))
 		r.Rest(fields.Data())
@@ -228,13 +229,3 @@ const (
 	keyEnd   = 8
 	noCursor = 1<<32 - 1 // "-1 for last batch" (proto_oob.h)
 )
-
-// readAddress reads an address and a port, both big-endian.
-func readAddress(r *dissect.Reader, f *dissect.Field, size int) netip.AddrPort {
-	if size == entry6 {
-		addr, port := r.Endpoint6(f, false)
-		return netip.AddrPortFrom(netip.AddrFrom16(addr), port)
-	}
-	addr, port := r.Endpoint4(f, false)
-	return netip.AddrPortFrom(netip.AddrFrom4(addr), port)
-}

@@ -368,7 +368,7 @@ func readMasters(r *dissect.Reader, f *dissect.Field, dst []netip.AddrPort) []ne
 	list := r.Begin(f)
 	for r.More() && !r.HasPrefix(header) {
 		mark := core.Here(r)
-		a := readAddress(r, fMaster, entry4)
+		a := wire.Endpoint(r, fMaster, false, false)
 		if r.Failed() {
 			core.Return(r, mark)
 			break

@@ -392,13 +392,7 @@ func values[T any](r *dissect.Reader, flag uint32, n uint8, count, list, one *di
 	if count != nil {
 		n = r.U8(count)
 	}
-	open := r.Begin(list)
-	for ; n > 0 && !r.Failed(); n-- {
-		if v := read(one); !r.Failed() {
-			*dst = append(*dst, v)
-		}
-	}
-	r.End(open)
+	*dst = wire.List(r, list, *dst, int(n), func() T { return read(one) })
 }
 
 // readPlayer reads a player.

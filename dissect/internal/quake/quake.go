@@ -13,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
@@ -395,8 +396,7 @@ func isPlayer(b []byte) bool {
 func Servers(r *dissect.Reader, portLE bool, list, server, data *dissect.Field, cut *dissect.FindingType, dst []netip.AddrPort) []netip.AddrPort {
 	open := r.Begin(list)
 	for r.Left() >= 6 {
-		addr, port := r.Endpoint4(server, portLE)
-		dst = append(dst, netip.AddrPortFrom(netip.AddrFrom4(addr), port))
+		dst = append(dst, wire.Endpoint(r, server, false, portLE))
 	}
 	r.End(open)
 	if n := r.Left(); n > 0 {

@@ -3,14 +3,38 @@
 package wire
 
 import (
+	"net/netip"
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Known returns a value that was just read, or none if reading failed.
 func Known[T any](r *dissect.Reader, v T) dissect.Opt[T] {
 	return dissect.Opt[T]{Value: v, OK: !r.Failed()}
+}
+
+// Fact returns a value that was just read, and sets what it says of the server unless reading failed.
+func Fact[T any](r *dissect.Reader, fact *dissect.Opt[T], v T) T {
+	*fact = Known(r, v)
+	return v
+}
+
+// Count is [Fact] for numbers.
+func Count[T uint8 | uint16](r *dissect.Reader, fact *dissect.Opt[int], v T) T {
+	*fact = Known(r, int(v))
+	return v
+}
+
+// Endpoint reads an address of IPv4, or of IPv6 if six is set, and a port. An IPv4 address that is mapped into IPv6 is returned as what it is.
+func Endpoint(r *dissect.Reader, f *dissect.Field, six, portLE bool) netip.AddrPort {
+	if six {
+		addr, port := r.Endpoint6(f, portLE)
+		return netip.AddrPortFrom(netip.AddrFrom16(addr).Unmap(), port)
+	}
+	addr, port := r.Endpoint4(f, portLE)
+	return netip.AddrPortFrom(netip.AddrFrom4(addr), port)
 }
 
 // State sets what a message says of its server, unless reading failed.
@@ -49,17 +73,26 @@ func Counted[T any](r *dissect.Reader, list, record *dissect.Field, dst []T, n i
 	return Records(r, list, record, dst, more, read)
 }
 
-// Texts reads the number of texts in a byte, and a list of them that end with zero bytes.
-func Texts(r *dissect.Reader, count, list, one *dissect.Field, dst []string) []string {
-	n := r.U8(count)
+// List reads a list of n values that are no records, each whole or not at all, and appends them to dst.
+func List[T any](r *dissect.Reader, list *dissect.Field, dst []T, n int, read func() T) []T {
 	open := r.Begin(list)
 	for ; n > 0 && !r.Failed(); n-- {
-		if s := r.CString(one); !r.Failed() {
-			dst = append(dst, s)
+		mark := core.Here(r)
+		v := read()
+		if r.Failed() {
+			core.Return(r, mark)
+			break
 		}
+		dst = append(dst, v)
 	}
 	r.End(open)
 	return dst
+}
+
+// Texts reads the number of texts in a byte, and a list of them that end with zero bytes.
+func Texts(r *dissect.Reader, count, list, one *dissect.Field, dst []string) []string {
+	n := int(r.U8(count))
+	return List(r, list, dst, n, func() string { return r.CString(one) })
 }
 
 // A Form is one form of a message after its letter or word, with the verdict for it.
