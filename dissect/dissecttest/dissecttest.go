@@ -24,7 +24,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
-	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 )
 
@@ -67,7 +66,9 @@ var (
 // Run runs the suite.
 func Run(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	t.Helper()
-	must.Do(t, p.Validate())
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
 	t.Run("samples", func(t *testing.T) { runSamples(t, p, samples) })
 	t.Run("coverage", func(t *testing.T) { runCoverage(t, p, samples) })
 	t.Run("tree or not", func(t *testing.T) { runTreeOrNot(t, p, samples) })
@@ -191,13 +192,22 @@ func (k *Keeper) Finding(f *dissect.FlowFinding) {
 
 func newAnalyzer(t testing.TB, p *dissect.Protocol, share *dissect.Analyzer, tree bool, h dissect.Handler) *dissect.Analyzer {
 	t.Helper()
-	return must.Get(dissect.New(dissect.Config{
-		Protocols: []*dissect.Protocol{p}, DecodeAs: map[uint16]*dissect.Protocol{port: p}, Tree: tree, Share: share, Ended: func(*dissect.Exchange) {},
-	}, h))(t)
+	return analyzing(t, dissect.Config{Protocols: []*dissect.Protocol{p}, Tree: tree, Share: share, Ended: func(*dissect.Exchange) {}}, h)
 }
 
 func feed(a *dissect.Analyzer, parts [][]byte, at time.Time) {
 	feedInto(a, new(dissect.Datagram), parts, at)
+}
+
+// analyzing returns an analyzer for which the port is that of its only protocol.
+func analyzing(t testing.TB, c dissect.Config, h dissect.Handler) *dissect.Analyzer {
+	t.Helper()
+	c.DecodeAs = map[uint16]*dissect.Protocol{port: c.Protocols[0]}
+	a, err := dissect.New(c, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 // middle is the number of a frame in the middle of a capture: what lacks its first parts there did not begin before it.
@@ -234,9 +244,7 @@ func checkSkimmed(t testing.TB, p *dissect.Protocol, what string, parts [][]byte
 	t.Helper()
 	var got [2]skimmer // with the body, without it
 	for i := range got {
-		a := must.Get(dissect.New(dissect.Config{
-			Protocols: []*dissect.Protocol{p}, DecodeAs: map[uint16]*dissect.Protocol{port: p}, Skim: i > 0,
-		}, &got[i]))(t)
+		a := analyzing(t, dissect.Config{Protocols: []*dissect.Protocol{p}, Skim: i > 0}, &got[i])
 		feed(a, parts, start)
 		a.Flush()
 	}
