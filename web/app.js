@@ -37,7 +37,7 @@
 			w.onerror = e => reject(new Error(e.message));
 			w.postMessage({ module: m, files, task: { ...task, Files: names } });
 		}));
-		return { done, stop() { stopped = true; if (w) w.terminate(); } };
+		return { done, send: text => { if (w) w.postMessage(text); }, stop() { stopped = true; if (w) w.terminate(); } };
 	};
 	const show = (id, text) => { $(id).textContent = text.trim(); $(id).hidden = !text.trim(); };
 	const trouble = text => show('trouble', text);
@@ -45,7 +45,7 @@
 	// The lines of the list: bytes as they came, and where each line begins. Bounded, and what is beyond is counted.
 	const mostRows = 1e6, mostBytes = 256 << 20;
 	let store;
-	const fresh = () => ({ chunks: [], first: [], rows: 0, bytes: 0, beyond: 0, rest: new Uint8Array(0), times: new Float64Array(1024), flags: new Uint8Array(1024), file: 0, time: 0, messages: 0 });
+	const fresh = () => ({ chunks: [], first: [], rows: 0, bytes: 0, beyond: 0, times: new Float64Array(1024), flags: new Uint8Array(1024), file: 0, time: 0, messages: 0 });
 	const grown = (a, n) => { if (n < a.length) return a; const b = new a.constructor(2 * n); b.set(a); return b; };
 	// A row is a message (1), has a finding (2) of note or worse, or is about the capture after it (4).
 	const look = (s, b, from, to) => {
@@ -70,15 +70,10 @@
 		if (flags & 1) { s.time = at; s.messages++; }
 		return flags;
 	};
-	const add = (s, b) => {
-		const text = new Uint8Array(s.rest.length + b.length);
-		text.set(s.rest);
-		text.set(b, s.rest.length);
-		const end = text.lastIndexOf(10) + 1;
-		s.rest = text.slice(end);
+	const add = (s, text) => {
 		const starts = [];
-		for (let from = 0; from < end;) {
-			const to = text.indexOf(10, from);
+		for (let from = 0; from < text.length;) {
+			const end = text.indexOf(10, from), to = end < 0 ? text.length : end;
 			const flags = look(s, text, from, to);
 			if (s.rows < mostRows && s.bytes < mostBytes) {
 				s.times = grown(s.times, s.rows);
@@ -90,10 +85,9 @@
 			from = to + 1;
 		}
 		if (!starts.length) return;
-		const kept = text.slice(0, end);
-		s.bytes += kept.length;
+		s.bytes += text.length;
 		s.first.push(s.rows - starts.length);
-		s.chunks.push({ text: kept, starts: Uint32Array.from(starts) });
+		s.chunks.push({ text, starts: Uint32Array.from(starts) });
 	};
 	const line = i => {
 		let lo = 0, hi = store.first.length;
@@ -102,7 +96,8 @@
 			if (store.first[mid] <= i) lo = mid; else hi = mid;
 		}
 		const c = store.chunks[lo], k = i - store.first[lo];
-		return decoder.decode(c.text.subarray(c.starts[k], k + 1 < c.starts.length ? c.starts[k + 1] - 1 : c.text.indexOf(10, c.starts[k])));
+		const end = k + 1 < c.starts.length ? c.starts[k + 1] - 1 : c.text.indexOf(10, c.starts[k]);
+		return decoder.decode(c.text.subarray(c.starts[k], end < 0 ? c.text.length : end));
 	};
 
 	// The list shows the rows of the selected time, of which a few are elements.
@@ -115,15 +110,15 @@
 		const n = count(), height = n * rowHeight;
 		return height <= mostHeight ? floor(list.scrollTop / rowHeight) : floor(list.scrollTop / (mostHeight - list.clientHeight) * max(0, n - room()));
 	};
-	let drawing = 0;
+	let drawing = 0, drawn = '';
 	const draw = () => { drawing = drawing || requestAnimationFrame(drawNow); };
 	const drawNow = () => {
 		drawing = 0;
 		if (!store || $('messages').hidden) return;
-		const n = count(), first = min(top(), max(0, n - 1)), height = n * rowHeight, big = height > mostHeight;
+		const n = count(), first = min(top(), max(0, n - 1)), last = min(n, first + room() + 2), height = n * rowHeight, big = height > mostHeight;
 		rows.style.height = min(height, mostHeight) + 'px';
-		const out = [];
-		for (let k = first; k < min(n, first + room() + 2); k++) {
+		const out = [], whole = document.documentElement.dataset.ready !== undefined, key = [first, last, selected, big && list.scrollTop].join();
+		if (whole || key !== drawn) for (let k = first; k < last; k++) {
 			const e = el('div', 'row'), i = row(k), text = line(i), at = text.search(/ {2}(!!?|~|\.) [a-z0-9_.]+: /);
 			e.append(at < 0 ? text : text.slice(0, at));
 			if (at >= 0) e.append(el(store.flags[i] & 2 ? 'b' : 'i', '', text.slice(at)));
@@ -133,8 +128,9 @@
 			e.onclick = () => { select(k); open(); };
 			out.push(e);
 		}
-		rows.replaceChildren(...out);
-		if (selected >= first && selected < first + out.length) list.setAttribute('aria-activedescendant', 'row-' + selected);
+		if (out.length || key !== drawn) rows.replaceChildren(...out);
+		drawn = key;
+		if (selected >= first && selected < last) list.setAttribute('aria-activedescendant', 'row-' + selected);
 		else list.removeAttribute('aria-activedescendant');
 		const s = store, lines = s.messages - s.beyond;
 		let text = number(lines) + (lines === 1 ? ' message' : ' messages');
@@ -222,6 +218,7 @@
 	};
 	const begin = () => {
 		store = fresh();
+		drawn = '';
 		selected = -1;
 		chosen = null;
 		list.scrollTop = 0;
@@ -259,6 +256,11 @@
 		turn('messages');
 		const s = store;
 		reading = run({ Do: 'open' }, { lines: b => { if (store === s) { add(s, b); draw(); } }, progress: progress('Reading') });
+		// At the same time another worker sums the files up, which the report waits for.
+		let sums = '';
+		const { stop, send } = reading, summing = run({ Do: 'sum' }, { lines: b => { sums += decoder.decode(b); } });
+		reading.stop = () => { stop(); summing.stop(); };
+		summing.done.catch(() => {}).then(() => send(sums));
 		busy('Starting', reading);
 		let r;
 		try {
@@ -311,14 +313,14 @@
 			b.append(a);
 			b.onclick = () => filter('addr == ' + a.textContent);
 		});
-		all('.copyable code', page).forEach(c => {
-			const m = /^qdissect .*-Y '([^']+)'/.exec(c.textContent);
+		all('.copyable code, .do dd', page).forEach(c => {
+			const m = /\bqdissect [^']*-Y '([^']+)'/.exec(c.textContent);
 			if (!m) return;
 			const b = page.createElement('button');
 			b.type = 'button';
 			b.textContent = 'Show';
 			b.onclick = () => filter(m[1]);
-			c.parentNode.append(b);
+			(c.tagName === 'DD' ? c : c.parentNode).append(' ', b);
 		});
 	};
 

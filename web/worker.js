@@ -2,31 +2,39 @@
 // A worker runs the program once, for one task. Its files are the captures, of which it reads the pieces that it needs, and what the
 // program writes, in memory.
 onmessage = async ({ data: { module, task, files } }) => {
+	let arrived;
+	const sums = new Promise(resolve => { arrived = resolve; });
+	onmessage = ({ data }) => arrived(encoder.encode(data));
 	const encoder = new TextEncoder(), decoder = new TextDecoder();
-	const reader = new FileReaderSync();
+	const reader = new FileReaderSync(), away = new MessageChannel();
+	away.port2.close();
 	const made = new Map([['/out', null], ['/tmp', null]]); // folders are null
 	const open = [, , ,];
 	let read = 0, told = 0, errors = '';
 	const inputs = new Map(task.Files.map((name, i) => [name, files[i]]));
 	const total = files.reduce((n, f) => n + f.size, 0);
 
-	// What the program prints waits until there is enough of it.
-	let lines = [], waiting = 0, sent = performance.now();
-	const flush = () => {
-		if (!waiting) return;
-		const all = new Uint8Array(waiting);
-		lines.reduce((at, b) => (all.set(b, at), at + b.length), 0);
-		postMessage({ lines: all }, [all.buffer]);
-		lines = [];
-		waiting = 0;
+	// What the program prints waits until there is enough of it. What is sent ends with a line.
+	let text = new Uint8Array(1 << 20), used = 0, sent = performance.now();
+	const flush = end => {
+		if (!end) return;
+		const lines = text.slice(0, end);
+		postMessage({ lines }, [lines.buffer]);
+		text.copyWithin(0, end, used);
+		used -= end;
 		sent = performance.now();
 	};
 	const print = (fd, b) => {
 		if (fd === 2) errors += decoder.decode(b);
 		else {
-			lines.push(b.slice());
-			waiting += b.length;
-			if (waiting > 1 << 20 || performance.now() - sent > 100) flush();
+			if (used + b.length > text.length) {
+				const larger = new Uint8Array(2 * (used + b.length));
+				larger.set(text.subarray(0, used));
+				text = larger;
+			}
+			text.set(b, used);
+			used += b.length;
+			if (used > 3 << 18 || performance.now() - sent > 100) flush(text.lastIndexOf(10, used - 1) + 1);
 		}
 		return b.length;
 	};
@@ -54,7 +62,7 @@ onmessage = async ({ data: { module, task, files } }) => {
 		e.size = size;
 	};
 	const of = fd => { if (!open[fd]) throw fail('EBADF'); return open[fd]; };
-	const WRITE = 1, CREATE = 64, EXCLUSIVE = 128, TRUNCATE = 512, APPEND = 1024;
+	const WRITE = 1, CREATE = 64, EXCLUSIVE = 128, TRUNCATE = 512, APPEND = 1024, PIECE = 2 << 20;
 	const calls = {
 		open(path, flags) {
 			let e;
@@ -75,7 +83,13 @@ onmessage = async ({ data: { module, task, files } }) => {
 			if (e.folder) throw fail('EISDIR');
 			let b;
 			if (e.file) {
-				b = new Uint8Array(reader.readAsArrayBuffer(e.file.slice(from, from + length)));
+				if (!e.piece || from < e.from || from >= e.from + e.piece.length) {
+					// Each piece is asked of another process, which takes a while. Its memory is given back at once.
+					if (e.piece) away.port1.postMessage(0, [e.piece.buffer]);
+					e.from = from;
+					e.piece = new Uint8Array(reader.readAsArrayBuffer(e.file.slice(from, from + PIECE)));
+				}
+				b = e.piece.subarray(from - e.from, from - e.from + length);
 				if (from + b.length > (e.read || 0)) {
 					read += from + b.length - (e.read || 0);
 					e.read = from + b.length;
@@ -111,14 +125,19 @@ onmessage = async ({ data: { module, task, files } }) => {
 	for (const [name, call] of Object.entries(calls)) {
 		globalThis.fs[name] = (...args) => {
 			const back = args.pop();
-			let value;
-			try {
-				value = call(...args);
-			} catch (err) {
-				back(err.code ? err : fail('EIO'));
-				return;
-			}
-			back(null, value);
+			const answer = () => {
+				let value;
+				try {
+					value = call(...args);
+				} catch (err) {
+					back(err.code ? err : fail('EIO'));
+					return;
+				}
+				back(null, value);
+			};
+			// Another run of the program makes this file.
+			if (args[0] === '/sums') sums.then(bytes => { made.set('/sums', { bytes, size: bytes.length }); answer(); });
+			else answer();
 		};
 	}
 	/* wasm_exec.js */
@@ -133,7 +152,7 @@ onmessage = async ({ data: { module, task, files } }) => {
 		status = 2;
 		errors += err.message;
 	}
-	flush();
+	flush(used);
 	const out = [];
 	for (const [name, e] of made) if (e && name.startsWith('/out/')) out.push([name.slice(5), new Blob([e.bytes.subarray(0, e.size)])]);
 	postMessage({ status, errors, out });

@@ -1,7 +1,6 @@
 package htmlreport
 
 import (
-	"bytes"
 	_ "embed" // for the page
 	"html/template"
 	"io"
@@ -34,17 +33,9 @@ func WriteComparison(w io.Writer, c *stats.Comparison) error {
 	default:
 		p.Tone = "warn"
 	}
-	t, err := template.New("compare").Funcs(p.funcs()).Parse(pageTemplate)
-	if err == nil {
-		t, err = t.Parse(compareTemplate)
-	}
+	t, err := template.New("compare").Funcs(p.funcs()).Parse(pageTemplate + compareTemplate)
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, "comparison", p); err != nil {
-		return err
-	}
-	_, err = w.Write(b.Bytes())
-	return err
+	return t.ExecuteTemplate(w, "comparison", p)
 }

@@ -6,6 +6,7 @@ package htmlreport
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed" // for the parts of the page
 	"encoding/base64"
@@ -336,7 +337,7 @@ func (p *page) funcs() template.FuncMap {
 			}{of, lines}
 		},
 		"piece": func(class string, n uint64) piece { return piece{class, n} },
-		"sum":   func(s stats.Series) (n uint64) { return sum(s) },
+		"sum":   sum, "ms": ms,
 		"cells": cells, "plural": plural, "severity": severity, "add": func(a, b uint64) uint64 { return a + b },
 		"rows":  func() int { return maxRows },
 		"u64":   func(n int) uint64 { return uint64(max(0, n)) },
@@ -394,13 +395,7 @@ func (t askers) Class(c stats.Client) []string {
 
 // severity returns the icon of a severity.
 func severity(s string) string {
-	switch s {
-	case "error":
-		return "bad"
-	case "warning":
-		return "warn"
-	}
-	return "unsure"
+	return cmp.Or(map[string]string{"error": "bad", "warning": "warn"}[s], "unsure")
 }
 
 // dropped is a share of requests that a limit drops.
@@ -505,9 +500,6 @@ func (p *page) Step() string {
 	return duration(time.Duration(group(n, p.Timeline.Width)) * p.Timeline.Width)
 }
 
-// Milli returns a time as the script knows it.
-func (p *page) Milli(t time.Time) float64 { return ms(t) }
-
 // RuleOf returns the number of the rule against what a verdict is about, 0 if there is none. Only a limit in total stops a
 // flood of addresses that ask once.
 func (p *page) RuleOf(kind string) (n int) {
@@ -538,9 +530,6 @@ func (p *page) Unguessed() uint64 {
 	return n
 }
 
-// HasLost reports whether the timeline is too low somewhere.
-func (p *page) HasLost() bool { return sum(p.Timeline.Lost) > 0 }
-
 // Classed is the number of requests whose sources have a class. Without replies nobody knows who finishes.
 func (p *page) Classed() uint64 {
 	if p.Totals.Replies == 0 {
@@ -554,19 +543,6 @@ func (p *page) HasLimits() bool {
 	return p.Classed() > 0 && len(p.Limits.PerAddress)+len(p.Limits.Global) > 0 || len(p.Rules) > 0
 }
 
-// HomeText says how the servers' side is known.
-func (p *page) HomeText() string {
-	switch p.HomeBy {
-	case "option":
-		return "as stated by --home:"
-	case "interface":
-		return "addresses of this machine:"
-	case "replies":
-		return "hosts that reply:"
-	}
-	return ""
-}
-
 // Sentences that the template would be too narrow for. Each says what its picture or table shows.
 
 // Inputs names what was read, without folders.
@@ -575,6 +551,9 @@ func (p *page) Inputs() string {
 		return ""
 	}
 	name := p.Made.Files[0].Name
+	if name == "-" {
+		name = "standard input"
+	}
 	name = name[strings.LastIndexAny(name, `/\\`)+1:]
 	if n := len(p.Made.Files); n > 1 {
 		name += fmt.Sprintf(" and %d more", n-1)

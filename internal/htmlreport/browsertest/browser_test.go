@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"image"
@@ -19,11 +20,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -38,81 +41,111 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	code := m.Run()
+	stopBrowser()
 	os.RemoveAll(dir)
 	os.Exit(code)
 }
 
-var dir string
+var (
+	dir  string
+	root = filepath.Join("..", "..", "..")
+)
 
-// pages writes the pages of the samples, and more that the environment names (QDISSECT_PAGES: a folder), and returns their paths.
+// run runs a command in the folder of the project.
+func run(name string, args ...string) error {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// pages returns the paths of the pages of the samples, of pages of captures (of trouble, and of servers with hostile names), and of more
+// that the environment names (QDISSECT_PAGES: a folder).
 func pages(t *testing.T) []string {
 	t.Helper()
-	var others []string
-	if more := os.Getenv("QDISSECT_PAGES"); more != "" {
-		others, _ = filepath.Glob(filepath.Join(more, "*.html"))
-	}
-	if found, _ := filepath.Glob(filepath.Join(dir, "*.html")); len(found) > 0 {
-		return append(found, others...)
-	}
-	cmd := exec.Command("go", "test", ".", "-count=1", "-run", "^TestPages$", "-args", "-pages", dir)
-	cmd.Dir = ".."
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	// Pages of captures: of trouble, and of servers with hostile names.
-	program := filepath.Join(dir, "qdissect")
-	cmd = exec.Command("go", "build", "-o", program, "./cmd/qdissect")
-	cmd.Dir = filepath.Join("..", "..", "..")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for _, name := range []string{"a2s/trouble", "hostile/strings"} {
-		cmd = exec.Command(program, "report", "-o", filepath.Join(dir, "real-"+filepath.Base(name)+".html"), filepath.FromSlash("testdata/pcaps/"+name+".pcap"))
-		cmd.Dir = filepath.Join("..", "..", "..")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-	}
-	cmd = exec.Command(program, "report", "--compare", "-o", filepath.Join(dir, "real-compare.html"), "testdata/pcaps/a2s/trouble.pcap", "testdata/pcaps/hostile/strings.pcap")
-	cmd.Dir = filepath.Join("..", "..", "..")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := buildPages(); err != nil {
+		t.Fatal(err)
 	}
 	found, _ := filepath.Glob(filepath.Join(dir, "*.html"))
 	if len(found) < 9 {
 		t.Fatalf("%d pages", len(found))
 	}
-	return append(found, others...)
+	if more := os.Getenv("QDISSECT_PAGES"); more != "" {
+		others, _ := filepath.Glob(filepath.Join(more, "*.html"))
+		found = append(found, others...)
+	}
+	return found
 }
 
+var buildPages = sync.OnceValue(func() error {
+	const trouble, hostile = "testdata/pcaps/a2s/trouble.pcap", "testdata/pcaps/hostile/strings.pcap"
+	program := filepath.Join(dir, "qdissect")
+	for _, args := range [][]string{
+		{"go", "test", "./internal/htmlreport", "-count=1", "-run", "^TestPages$", "-args", "-pages", dir},
+		{"go", "build", "-o", program, "./cmd/qdissect"},
+		{program, "report", "-o", filepath.Join(dir, "real-trouble.html"), trouble},
+		{program, "report", "-o", filepath.Join(dir, "real-strings.html"), hostile},
+		{program, "report", "--compare", "-o", filepath.Join(dir, "real-compare.html"), trouble, hostile},
+	} {
+		if err := run(args[0], args[1:]...); err != nil {
+			return err
+		}
+	}
+	return nil
+})
+
+// browser returns the browser of all tests.
 func browser(t *testing.T) context.Context {
 	t.Helper()
-	path := ""
+	ctx, err := startBrowser()
+	if errors.Is(err, exec.ErrNotFound) && os.Getenv("QDISSECT_AXE") == "" {
+		t.Skip("chromium is not installed")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+var stopBrowser = func() {}
+
+var startBrowser = sync.OnceValues(func() (context.Context, error) {
+	path, err := "", error(nil)
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			path = p
+		if path, err = exec.LookPath(name); err == nil {
 			break
 		}
 	}
-	if path == "" && os.Getenv("QDISSECT_AXE") != "" {
-		t.Fatal("chromium is not installed")
-	} else if path == "" {
-		t.Skip("chromium is not installed")
+	if err != nil {
+		return nil, err
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("force-color-profile", "srgb"))
-	ctx, stop := chromedp.NewExecAllocator(context.Background(), opts...)
-	t.Cleanup(stop)
-	ctx, stop = chromedp.NewContext(ctx)
-	t.Cleanup(stop)
-	ctx, stop = context.WithTimeout(ctx, 30*time.Minute)
-	t.Cleanup(stop)
-	return ctx
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("force-color-profile", "srgb"), chromedp.WSURLReadTimeout(5*time.Minute))
+	ctx, kill := chromedp.NewExecAllocator(context.Background(), opts...)
+	ctx, stop := chromedp.NewContext(ctx)
+	stopBrowser = func() { stop(); kill() }
+	return ctx, chromedp.Run(ctx)
+})
+
+// dress sets the colours and the width of a page.
+func dress(scheme string, width int64) chromedp.Tasks {
+	return chromedp.Tasks{
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+		emulation.SetDeviceMetricsOverride(width, 1000, 1, false),
+	}
 }
 
 // open opens a page in a tab, waits for an element, and returns what went wrong there and the addresses it asked for.
 func open(t *testing.T, ctx context.Context, path string, width int64, scheme, mark string) (tab context.Context, trouble func() []string, requests func() []string) {
 	t.Helper()
-	tab, stop := chromedp.NewContext(ctx)
+	// It has a window of its own, so that it is drawn while others are.
+	id, err := target.CreateTarget("about:blank").WithNewWindow(true).Do(cdp.WithExecutor(ctx, chromedp.FromContext(ctx).Browser))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab, stop := chromedp.NewContext(ctx, chromedp.WithTargetID(id))
+	t.Cleanup(stop)
+	tab, stop = context.WithTimeout(tab, 30*time.Minute)
 	t.Cleanup(stop)
 	address := path
 	if !strings.Contains(path, "://") {
@@ -142,10 +175,9 @@ func open(t *testing.T, ctx context.Context, path string, width int64, scheme, m
 			}
 		}
 	})
-	err := chromedp.Run(tab,
+	err = chromedp.Run(tab,
 		network.Enable(), runtime.Enable(), cdplog.Enable(), page.Enable(),
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
-		emulation.SetDeviceMetricsOverride(width, 1000, 1, false),
+		dress(scheme, width),
 		chromedp.Navigate(address),
 		chromedp.WaitReady(mark),
 		chromedp.Sleep(300*time.Millisecond),
@@ -230,30 +262,61 @@ func axeScript(t *testing.T) string {
 	return string(axe)
 }
 
-// checkAxe reports what axe-core finds in a page.
+// checkAxe reports what axe-core finds in a page and in its frames.
 func checkAxe(t *testing.T, tab context.Context, axe string) {
 	t.Helper()
 	if axe == "" {
 		return
 	}
-	value[bool](t, tab, axe+";true")
-	type violation struct {
-		ID    string
-		Help  string
-		Nodes []struct{ HTML, FailureSummary string }
+	// The page and its frames say where scripts run.
+	var mu sync.Mutex
+	var places []runtime.ExecutionContextID
+	listening, stop := context.WithCancel(tab)
+	chromedp.ListenTarget(listening, func(ev any) {
+		if ev, ok := ev.(*runtime.EventExecutionContextCreated); ok {
+			mu.Lock()
+			places = append(places, ev.Context.ID)
+			mu.Unlock()
+		}
+	})
+	err := chromedp.Run(tab, runtime.Disable(), runtime.Enable())
+	stop()
+	mu.Lock()
+	defer mu.Unlock()
+	if frames := value[float64](t, tab, "1 + [...document.querySelectorAll('iframe')].length"); err != nil || len(places) != int(frames) {
+		t.Fatalf("scripts run in %d of %v frames: %v", len(places), frames, err)
 	}
-	for _, v := range value[[]violation](t, tab, "axe.run(document, {iframes: false, runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}).then(r => r.violations)") {
-		t.Errorf("axe: %s (%s): %d times: %.300s %s", v.ID, v.Help, len(v.Nodes), v.Nodes[0].HTML, v.Nodes[0].FailureSummary)
+	for _, place := range places {
+		evaluate := func(script string, v any) {
+			t.Helper()
+			if err := chromedp.Run(tab, chromedp.Evaluate(script, v, func(p *runtime.EvaluateParams) *runtime.EvaluateParams {
+				return p.WithContextID(place).WithAwaitPromise(true).WithReturnByValue(true)
+			})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var seen bool
+		if evaluate("!frameElement || frameElement.getClientRects().length > 0", &seen); !seen {
+			continue
+		}
+		var violations []struct {
+			ID    string
+			Help  string
+			Nodes []struct{ HTML, FailureSummary string }
+		}
+		evaluate("globalThis.axe || "+axe+";true", &seen)
+		evaluate("axe.run(document, {iframes: false, resultTypes: ['violations'], runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}).then(r => r.violations)", &violations)
+		for _, v := range violations {
+			t.Errorf("axe: %s (%s): %d times: %.300s %s", v.ID, v.Help, len(v.Nodes), v.Nodes[0].HTML, v.Nodes[0].FailureSummary)
+		}
 	}
 }
 
 // TestBrowser opens every page, light and dark, wide and narrow: nothing goes wrong, nothing is fetched, axe-core finds nothing, and
 // the pictures are there.
 func TestBrowser(t *testing.T) {
+	t.Parallel()
 	ctx := browser(t)
-	if err := chromedp.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
 	axe := axeScript(t)
 	for _, path := range pages(t) {
 		name := strings.TrimSuffix(filepath.Base(path), ".html")
@@ -265,6 +328,7 @@ func TestBrowser(t *testing.T) {
 				continue // it has the same colours and columns
 			}
 			t.Run(fmt.Sprintf("%s/%s/%d", name, look.scheme, look.width), func(t *testing.T) {
+				t.Parallel()
 				tab, trouble, requests := open(t, ctx, path, look.width, look.scheme, "#made")
 				value[bool](t, tab, "document.querySelectorAll('details').forEach((d, i) => { if (i < 12) d.open = true; }), true")
 				if over := value[float64](t, tab, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
@@ -288,6 +352,7 @@ func TestBrowser(t *testing.T) {
 
 // TestReload: a page that is written again shows what is new by itself, unless a time is selected.
 func TestReload(t *testing.T) {
+	t.Parallel()
 	ctx := browser(t)
 	var page []byte
 	for _, p := range pages(t) {
@@ -307,7 +372,7 @@ func TestReload(t *testing.T) {
 	tab, trouble, _ := open(t, ctx, path, 1400, "light", "#made")
 	const head = `(document.querySelector('h1') || {}).textContent || ''` // it may be just loading
 	write("Second")
-	for range 100 {
+	for range 3000 {
 		if time.Sleep(100 * time.Millisecond); value[string](t, tab, head) == "Second" {
 			break
 		}
@@ -331,13 +396,11 @@ func TestReload(t *testing.T) {
 
 // TestLive: a page that is served shows what is new by itself, and its reader keeps what they chose, opened and typed, and where they are.
 func TestLive(t *testing.T) {
+	t.Parallel()
 	ctx := browser(t)
 	pages(t) // builds the program
-	const root = "../../.."
-	scene := exec.Command("go", "run", "./internal/tools/mkscenes", "-o", dir, "mixed")
-	scene.Dir = root
-	if out, err := scene.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := run("go", "run", "./internal/tools/mkscenes", "-o", dir, "mixed"); err != nil {
+		t.Fatal(err)
 	}
 	capture, err := os.ReadFile(filepath.Join(dir, "mixed.pcap"))
 	if err != nil {
@@ -348,6 +411,7 @@ func TestLive(t *testing.T) {
 		width  int64
 	}{{"light", 1400}, {"dark", 1400}, {"light", 360}} {
 		t.Run(fmt.Sprintf("%s/%d", look.scheme, look.width), func(t *testing.T) {
+			t.Parallel()
 			cmd := exec.Command(filepath.Join(dir, "qdissect"), "report", "--listen", "127.0.0.1:0", "-")
 			feed, err := cmd.StdinPipe()
 			if err != nil {
@@ -401,7 +465,7 @@ func TestLive(t *testing.T) {
 			})()`
 			before := value[string](t, tab, state)
 			write(capture[half:])
-			for range 100 {
+			for range 3000 {
 				if time.Sleep(200 * time.Millisecond); value[string](t, tab, packets) != was {
 					break
 				}
@@ -417,7 +481,7 @@ func TestLive(t *testing.T) {
 			}
 			shoot(t, tab, fmt.Sprintf("live-%s-%d", look.scheme, look.width), look.width)
 			feed.Close()
-			for range 100 {
+			for range 3000 {
 				if time.Sleep(100 * time.Millisecond); value[string](t, tab, "document.getElementById('live').innerText") == "the capture has ended" {
 					break
 				}
@@ -439,6 +503,7 @@ func TestLive(t *testing.T) {
 
 // TestBrush: a time span that is chosen changes curves, tables and round trips, and everything comes back.
 func TestBrush(t *testing.T) {
+	t.Parallel()
 	ctx := browser(t)
 	var flood string
 	for _, p := range pages(t) {
@@ -502,6 +567,7 @@ func TestBrush(t *testing.T) {
 
 // TestLinks: a finding leads to its conversation, which opens, and a verdict to its rule; a button copies a command.
 func TestLinks(t *testing.T) {
+	t.Parallel()
 	ctx := browser(t)
 	for _, p := range pages(t) {
 		name := strings.TrimSuffix(filepath.Base(p), ".html")
@@ -539,6 +605,7 @@ func TestLinks(t *testing.T) {
 
 // TestPrint: what is printed has the static pictures, in black on white, also in dark mode.
 func TestPrint(t *testing.T) {
+	t.Parallel()
 	ctx := browser(t)
 	for _, p := range pages(t) {
 		name := strings.TrimSuffix(filepath.Base(p), ".html")
@@ -563,6 +630,7 @@ func TestPrint(t *testing.T) {
 // TestTables: of many servers all can be found, sorted and shown; the address of the page keeps what was chosen; a verdict leads to its server, also
 // if that row is hidden.
 func TestTables(t *testing.T) {
+	t.Parallel()
 	ctx := browser(t)
 	path := ""
 	for _, p := range pages(t) {
@@ -620,6 +688,7 @@ func TestTables(t *testing.T) {
 
 // TestPhone: on a phone a page is short, and its sections open by a touch and by a link.
 func TestPhone(t *testing.T) {
+	t.Parallel()
 	ctx := browser(t)
 	for _, p := range pages(t) {
 		if filepath.Base(p) != "flood.html" {
