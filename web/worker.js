@@ -38,6 +38,8 @@ onmessage = async ({ data: { module, task, files } }) => {
 		}
 		return b.length;
 	};
+	// The program makes a buffer for each piece that it reads or writes: more than is collected in time.
+	const free = buffer => { if (buffer.buffer.transfer) buffer.buffer.transfer(0); };
 	const fail = code => Object.assign(new Error(code), { code });
 	const clean = path => path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 	const find = path => {
@@ -81,6 +83,10 @@ onmessage = async ({ data: { module, task, files } }) => {
 		read(fd, buffer, offset, length, position) {
 			const f = of(fd), { e } = f, from = position === null ? f.at : position;
 			if (e.folder) throw fail('EISDIR');
+			if (position === null) {
+				if (f.buffer) free(f.buffer); // of the last time, which the program has copied
+				f.buffer = buffer;
+			}
 			let b;
 			if (e.file) {
 				if (!e.piece || from < e.from || from >= e.from + e.piece.length) {
@@ -102,11 +108,14 @@ onmessage = async ({ data: { module, task, files } }) => {
 		},
 		write(fd, buffer, offset, length, position) {
 			const b = buffer.subarray(offset, offset + length);
-			if (fd < 3) return print(fd, b);
-			const f = of(fd), at = position === null ? f.at : position;
-			if (at + length > f.e.size) grow(f.e, at + length);
-			f.e.bytes.set(b, at);
-			if (position === null) f.at += length;
+			if (fd < 3) print(fd, b);
+			else {
+				const f = of(fd), at = position === null ? f.at : position;
+				if (at + length > f.e.size) grow(f.e, at + length);
+				f.e.bytes.set(b, at);
+				if (position === null) f.at += length;
+			}
+			free(buffer);
 			return length;
 		},
 		ftruncate(fd, size) { const { e } = of(fd), was = e.size; grow(e, size); if (size > was) e.bytes.fill(0, was, size); },
