@@ -25,11 +25,16 @@ var duckdbViews string
 func WriteDuckDB(w io.Writer, protocols []*dissect.Protocol, files []string, folder string) error {
 	var b strings.Builder
 	if folder == "" {
-		var columns, keys []string
+		var envelopes, columns, keys []string
+		for i := range envelope.Keys {
+			envelopes = append(envelopes, sqlColumn(&envelope.Keys[i]))
+		}
 		for _, p := range protocols {
 			columns, keys = append(columns, p.JSONKey()+" JSON"), append(keys, p.JSONKey())
 		}
-		b.WriteString(strings.NewReplacer("{{envelope}}", envelopeColumns(), "{{message}}", messageNames(), "{{columns}}", fold(columns, 2), "{{keys}}", fold(keys, 4), "{{exchange}}", exchangeNames()).Replace(duckdb))
+		list := func(words []string) string { return strings.Join(words, ", ") }
+		b.WriteString(strings.NewReplacer("{{envelope}}", strings.Join(envelopes, ",\n  "), "{{columns}}", strings.Join(columns, ",\n  "), "{{keys}}", list(keys),
+			"{{message}}", list(names(messageKeys())), "{{exchange}}", list(names(envelope.Read(envelope.Exchange)))).Replace(duckdb))
 	} else {
 		b.WriteString("-- The output of qdissect -o parquet as views of DuckDB.\n")
 		for _, name := range []string{"messages", "findings", "exchanges"} {
@@ -45,7 +50,7 @@ func WriteDuckDB(w io.Writer, protocols []*dissect.Protocol, files []string, fol
 				family = append(family, q)
 			}
 		}
-		b.WriteString("CREATE OR REPLACE VIEW " + p.JSONKey() + " AS SELECT * REPLACE (from_json(fields, '" + fold([]string{shapeOf(family)}, 0) +
+		b.WriteString("CREATE OR REPLACE VIEW " + p.JSONKey() + " AS SELECT * REPLACE (from_json(fields, '" + shapeOf(family) +
 			"') AS fields) FROM messages WHERE protocol = '" + p.Name + "';\n")
 	}
 	for _, name := range files {
@@ -80,21 +85,6 @@ func sqlColumn(k *envelope.Key) string {
 	return name + " " + t
 }
 
-// envelopeColumns returns the declarations of the envelope. Some begin lines, so that each line has what belongs together.
-func envelopeColumns() string {
-	var b strings.Builder
-	for i := range envelope.Keys {
-		k := &envelope.Keys[i]
-		if begins := k.Name == "src_ip" || k.Name == "protocol" || k.Name == "outcome" || k.Name == "request_frame" || k.Kind == envelope.Object; i > 0 && begins {
-			b.WriteString(",\n  ")
-		} else if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(sqlColumn(k))
-	}
-	return b.String()
-}
-
 // messageKeys returns the keys of the envelope in the table of messages, but for data, in its order.
 func messageKeys() (list []*envelope.Key) {
 	for i := range envelope.Keys {
@@ -111,45 +101,15 @@ func messageKeys() (list []*envelope.Key) {
 	return list
 }
 
-// messageNames returns their names.
-func messageNames() string {
-	var names []string
-	for _, k := range messageKeys() {
-		names = append(names, k.Name)
+func names(keys []*envelope.Key) (list []string) {
+	for _, k := range keys {
+		list = append(list, k.Name)
 	}
-	return strings.Replace(strings.Join(names, ", "), ", split,", ",\n  split,", 1)
-}
-
-// exchangeNames returns those of exchanges.
-func exchangeNames() string {
-	var names []string
-	for _, k := range envelope.Read(envelope.Exchange) {
-		names = append(names, k.Name)
-	}
-	return fold(names, 2)
+	return list
 }
 
 // quote returns a string of SQL.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
-
-// fold joins a list by commas in lines of up to 160 characters.
-func fold(list []string, indent int) string {
-	var b strings.Builder
-	column := indent
-	for i, s := range list {
-		if i > 0 {
-			b.WriteByte(',')
-			if column += len(s) + 2; column > 150 {
-				b.WriteString("\n" + strings.Repeat(" ", indent))
-				column = indent + len(s)
-			} else {
-				b.WriteByte(' ')
-			}
-		}
-		b.WriteString(s)
-	}
-	return b.String()
-}
 
 // A shape is the type of a place in the fields of a protocol.
 type shape struct {
