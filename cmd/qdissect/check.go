@@ -44,11 +44,7 @@ func (o *judgeOptions) reporter(env environment, command string) (golden.Format,
 		}
 		fo.Summary, done = f, f.Close
 	}
-	out := env.out
-	if o.format == "text" {
-		out = onScreen(env)
-	}
-	w, err := golden.NewFormat(o.format, out, fo)
+	w, err := golden.NewFormat(o.format, env.out, fo)
 	return w, done, err
 }
 

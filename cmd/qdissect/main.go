@@ -84,9 +84,6 @@ func complain(env environment, err error) {
 		}
 		b = nettext.AppendSafe(b, []byte(piece))
 	}
-	if width := widthOf(env.err); width > 0 {
-		b = wrapLines(nil, b, width)
-	}
 	for _, line := range lines {
 		b = append(b, "\n  "...)
 		b = append(b, line...)

@@ -127,7 +127,7 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 		return err
 	}
 	if o.list {
-		if err := listServers(onScreen(env), captured, listen, o); err != nil || !damaged {
+		if err := listServers(env.out, captured, listen, o); err != nil || !damaged {
 			return err
 		}
 		return status(exitTrouble)
@@ -135,7 +135,7 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 	if err := o.fit(len(captured), listen.Port()); err != nil {
 		return err
 	}
-	var log serveLog = textLog{onScreen(env)}
+	var log serveLog = textLog{env.out}
 	if o.format == "jsonl" {
 		log = jsonLog{env.out}
 	}
