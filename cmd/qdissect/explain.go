@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,11 +18,11 @@ import (
 
 func newExplain(env environment) *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain [NAME...]",
+		Use:   "explain NAME...",
 		Short: "Explain findings, fields and protocols",
 		Long: `Explain what a finding means, what else could be its cause, and what to do. NAME
 is a finding, a field or a protocol as the output shows it, or the beginning of
-the names of several findings. Without a name, all findings are listed.
+the names of several findings. qdissect protocols --findings lists all.
 
   qdissect explain a2s.split.missing
   qdissect explain a2s.split          findings that begin like this
@@ -32,7 +33,7 @@ the names of several findings. Without a name, all findings are listed.
 		RunE: func(_ *cobra.Command, args []string) error {
 			var b strings.Builder
 			if len(args) == 0 {
-				listFindings(&b)
+				return errors.New("explain what? qdissect protocols --findings lists the findings, and --fields the fields")
 			}
 			for i, name := range args {
 				if i > 0 {
@@ -100,7 +101,7 @@ func explain(b *strings.Builder, name string) error {
 	if near := nettext.Closest(name, explained()); near != "" {
 		return fmt.Errorf("nothing is called %q; did you mean %s?", name, near)
 	}
-	return fmt.Errorf("nothing is called %q; qdissect explain lists the findings, qdissect protocols --fields the fields", name)
+	return fmt.Errorf("nothing is called %q; qdissect protocols --findings lists the findings, and --fields the fields", name)
 }
 
 // allFindings returns the findings of all protocols.
@@ -201,20 +202,6 @@ func explainField(b *strings.Builder, f *dissect.Field, p *dissect.Protocol) {
 		b.WriteString("  It is in the tree only (-V, -x).\n")
 	} else {
 		fmt.Fprintf(b, "  In JSON and filters: %s.%s\n", p.JSONKey(), f.JSONName())
-	}
-}
-
-// listFindings lists all findings with their severities.
-func listFindings(b *strings.Builder) {
-	b.WriteString("All protocols:\n")
-	for _, f := range dissect.CommonFindings() {
-		listFinding(b, f)
-	}
-	for _, p := range all.Protocols() {
-		fmt.Fprintf(b, "\n%s:\n", p.Name)
-		for _, f := range p.Findings {
-			listFinding(b, f)
-		}
 	}
 }
 

@@ -235,11 +235,10 @@ func writeFlag(b *strings.Builder, f *pflag.Flag) {
 }
 
 // newHelp replaces the command of cobra, which accepts any topic.
-func newHelp(env environment) *cobra.Command {
+func newHelp(environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Describe a command",
-		Long:  "Describe a command, or explain a finding, a field or a protocol.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
 			found, rest, err := root.Find(args)
@@ -248,15 +247,10 @@ func newHelp(env environment) *cobra.Command {
 				return found.Help()
 			}
 			name := strings.Join(args, " ")
-			var b strings.Builder
-			if explain(&b, name) == nil {
-				_, err := fmt.Fprint(env.out, b.String())
-				return err
+			if near := nettext.Closest(name, commandNames(root)); near != "" {
+				return fmt.Errorf("no command is called %q; did you mean %s?", name, near)
 			}
-			if near := nettext.Closest(name, append(commandNames(root), explained()...)); near != "" {
-				return fmt.Errorf("no help about %q; did you mean %s?", name, near)
-			}
-			return fmt.Errorf("no help about %q; see qdissect --help", name)
+			return fmt.Errorf("no command is called %q; see qdissect --help, and qdissect explain for findings, fields and protocols", name)
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
 			return beginning(commandNames(cmd.Root()), begin), cobra.ShellCompDirectiveNoFileComp

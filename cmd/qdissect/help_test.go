@@ -11,7 +11,7 @@ import (
 
 // TestHelp: the help of every command fits a screen of 80 columns, and every command stands in a section.
 func TestHelp(t *testing.T) {
-	pages := [][]string{{"--help"}, {"help"}, {"help", "help"}, {"help", "filter"}, {"explain"}}
+	pages := [][]string{{"--help"}, {"help"}, {"help", "help"}, {"help", "filter"}}
 	root := newRoot(environment{}, nil)
 	root.InitDefaultCompletionCmd()
 	var visit func(cmd *cobra.Command, path []string)
