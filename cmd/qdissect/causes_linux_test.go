@@ -342,7 +342,6 @@ func (s *network) connections(n int, server string) {
 const (
 	stagedHost = "198.51.100.10:27015"
 	staged6    = "[2001:db8::10]:27015"
-	askRules   = "\xff\xff\xff\xffV\x00\x00\x00\x00"
 	askList    = "1\x030.0.0.0:0\x00\\gamedir\\cstrike\x00"
 )
 

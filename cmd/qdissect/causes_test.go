@@ -89,6 +89,7 @@ func (f *film) write(t *testing.T) string {
 // Payloads.
 const (
 	askInfo   = "\xff\xff\xff\xffTSource Engine Query\x00"
+	askRules  = "\xff\xff\xff\xffV\x00\x00\x00\x00"
 	heartbeat = "0\n\\protocol\\48\\challenge\\1\\players\\0\\max\\24\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\password\\0\\os\\l\\lan\\0\\region\\255\\gameport\\27015\\type\\d\\secure\\1\\version\\1.1\\product\\cstrike\n"
 	q3Status  = "\xff\xff\xff\xffgetstatus\n"
 	q3Reply   = "\xff\xff\xff\xffstatusResponse\n\\sv_hostname\\Arena\\mapname\\q3dm17\\sv_maxclients\\16\n0 30 \"a\"\n"
@@ -184,6 +185,14 @@ func (f *film) network(answered bool) {
 func (f *film) rules(n int) {
 	for i := range n {
 		f.udp(3+4*float64(i), askers(i), filmServer, "\xff\xff\xff\xffV"+le(7))
+	}
+	f.goesOn(60)
+}
+
+// alone adds a client that is the only one to ask for rules, which have no reply.
+func (f *film) alone() {
+	for i := range 8 {
+		f.udp(1+2*float64(i), netip.AddrPortFrom(askers(99).Addr(), uint16(40000+i)), filmServer, askRules)
 	}
 	f.goesOn(60)
 }
@@ -465,6 +474,8 @@ var filmCauses = []filmCause{
 		has: func(f *film) { f.answered(40, filmServer); f.rules(3) }, near: func(f *film) { f.answered(40, filmServer); f.rules(2) }, nearIs: "works", says: "0 % of 3 a2s rules requests"},
 	{id: "kind_unanswered", // of many others
 		has: func(f *film) { f.answered(200, filmServer); f.rules(5) }, near: func(f *film) { f.answered(200, filmServer); f.rules(1) }, nearIs: "works", says: "0 % of 5 a2s rules requests"},
+	{id: "kind_unanswered", // which only one of many clients asks for: a sixth of all, and less than a tenth
+		has: func(f *film) { f.answered(40, filmServer); f.alone() }, near: func(f *film) { f.answered(80, filmServer); f.alone() }, nearIs: "works", says: "0 % of 8 a2s rules requests"},
 	{id: "stopped",
 		has: func(f *film) {
 			f.answered(60, filmServer)

@@ -511,15 +511,10 @@ var causes = []Cause{
 				k := &x.kinds[i]
 				o := k.outcome()
 				n := k.requests - o.Other
-				sure := kindLost(o.replied(), n, x.good-min(o.replied(), x.good), x.n-min(n, x.n))
-				if n < kindLeast && !slices.ContainsFunc(x.verdicts, func(v Verdict) bool {
-					return v.Evidence.of("requests_of_others") > 0 && v.Evidence.of("requests") == float64(n)
-				}) {
-					continue // the report knows when others were answered
-				}
-				if sure != "" && x.speaks(k.protocol) && len(x.silences) == 0 && (o.replied() == 0 || !x.overloaded()) {
+				about := func(v Verdict) bool { return v.of == k.protocol+" "+k.message }
+				if v := slices.IndexFunc(x.verdicts, about); v >= 0 && x.speaks(k.protocol) && len(x.silences) == 0 && (o.replied() == 0 || !x.overloaded()) {
 					p := x.proof("share", percent(float64(o.replied())/float64(n)), "n", k.counted(n)).with(x, "requests without a reply", &k.none)
-					p.certainty = sure
+					p.certainty = x.verdicts[v].Certainty
 					return p
 				}
 			}

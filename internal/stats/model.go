@@ -64,6 +64,8 @@ type Verdict struct {
 	// Because is the evidence in words, and Doubt what would make it certain.
 	Because []string `json:"because,omitempty"`
 	Doubt   string   `json:"doubt,omitempty"`
+
+	of string // the kind of request that it is about, if it is about one
 }
 
 // Totals count the whole report. Bytes are those of the IP packets on the wire.

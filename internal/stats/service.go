@@ -241,7 +241,7 @@ func (r *reporting) unwell() {
 			good, n = o.Answered, o.Answered+o.Unanswered
 		}
 		if !calm && !r.few && r.home(e) && !r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) {
-			r.unwellKind(e)
+			r.unwellKind(e, float64(good) >= wellShare*float64(n))
 		}
 		if n < leastWell && !(r.few && v.unwell(good, n, &o)) || v.replies == 0 || r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) || !r.home(e) {
 			continue
@@ -258,8 +258,8 @@ func (r *reporting) unwell() {
 	}
 }
 
-// unwellKind says that a server answers a kind of request far less than others of the protocol.
-func (r *reporting) unwellKind(e *entry[server]) {
+// unwellKind says that a server answers a kind of request far less than others of the protocol. If it answers most requests, several clients must ask for it.
+func (r *reporting) unwellKind(e *entry[server], most bool) {
 	v := &e.v
 	for i := range v.kinds {
 		k := &v.kinds[i]
@@ -277,12 +277,12 @@ func (r *reporting) unwellKind(e *entry[server]) {
 		sure := kindLost(heard, n, good, all)
 		between := false // others were answered, so that it was no outage
 		v.times().in(func(_, _ int64, p *pulse) { between = between || p.replied > 0 && p.last > k.first && p.first < k.last })
-		if sure == "" || !between || v.sources().Count > 1 && !r.several(e, k.kind) {
+		if sure == "" || !between || most && v.sources().Count > 1 && !r.several(e, k.kind) {
 			continue
 		}
 		c := causeOf("kind_unanswered")
 		r.say(Verdict{
-			Kind: Unwell, Certainty: sure, Server: r.address(e), From: instant(k.first), To: instant(k.last), Advice: c.Advice,
+			Kind: Unwell, Certainty: sure, Server: r.address(e), From: instant(k.first), To: instant(k.last), Advice: c.Advice, of: what.protocol + " " + what.of.Name,
 			Text: fmt.Sprintf("Not answered: %s%s replies to %s of %s in %s, and to %s of others.", r.address(e), r.named(v), percent(float64(heard)/float64(n)), number(n)+" "+what.many(),
 				span(k.first, k.last), percent(float64(good)/float64(all))),
 			Evidence: Evidence{{"requests", float64(n)}, {"replies", float64(heard)}, {"requests_of_others", float64(all)}},
