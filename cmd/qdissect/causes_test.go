@@ -209,10 +209,10 @@ func (f *film) fewOf(clients, each int, answered func(client int) bool) {
 	}
 }
 
-// hurried adds a dozen clients that ask 57 times a second together; replies says which are answered.
-func (f *film) hurried(replies func(i int, at float64) bool) {
+// dozen adds a dozen clients that ask 57 times a second together, from the same ports or from one for each request; replies says which are answered.
+func (f *film) dozen(ports int, replies func(i int, at float64) bool) {
 	for i := range 30 * 57 {
-		at, from := float64(i)/57, netip.AddrPortFrom(askers(i%12).Addr(), uint16(20000+i))
+		at, from := float64(i)/57, netip.AddrPortFrom(askers(i%12).Addr(), uint16(20000+i*ports))
 		if f.udp(at, from, filmServer, askInfo); replies(i, at) {
 			f.udp(at+.001, filmServer, from, infoReply("Old town"))
 		}
@@ -231,6 +231,15 @@ func bucket(perSecond float64) func(i int, at float64) bool {
 		tokens--
 		return true
 	}
+}
+
+// bucketEach is a limit of 1.5 a second for each of a dozen.
+func bucketEach() func(i int, at float64) bool {
+	var each [12]func(int, float64) bool
+	for i := range each {
+		each[i] = bucket(1.5)
+	}
+	return func(i int, at float64) bool { return each[i%12](i, at) }
 }
 
 // lossy loses a share of all by chance.
@@ -545,19 +554,10 @@ var filmCauses = []filmCause{
 			}
 		}, nearIs: "loss", says: "at most 5 replies per second"},
 	{id: "rate_limit", // of a dozen that ask all the time
-		has: func(f *film) { f.hurried(bucket(20)) }, near: func(f *film) { f.hurried(lossy(0.65)) }, nearIs: "loss", says: "at most 20 replies per second, of 1,710 requests", not: "Crowd|each address"},
+		has: func(f *film) { f.dozen(1, bucket(20)) }, near: func(f *film) { f.dozen(1, lossy(0.65)) }, nearIs: "loss", says: "at most 20 replies per second, of 1,710 requests", not: "Crowd|each address"},
 	{id: "rate_limit", // of each address
-		has: func(f *film) {
-			each := map[int]func(float64) bool{}
-			f.hurried(func(i int, at float64) bool {
-				if each[i%12] == nil {
-					b := bucket(1.5)
-					each[i%12] = func(at float64) bool { return b(0, at) }
-				}
-				return each[i%12](at)
-			})
-		},
-		near: func(f *film) { f.hurried(func(int, float64) bool { return true }) }, nearIs: "crowd_or_forged", says: "at most 1.[5-7] replies per second to each address", not: "Crowd"},
+		has:  func(f *film) { f.dozen(1, bucketEach()) },
+		near: func(f *film) { f.dozen(1, func(int, float64) bool { return true }) }, nearIs: "crowd_or_forged", says: "at most 1.[5-7] replies per second to each address", not: "Crowd"},
 	{id: "loss",
 		has: func(f *film) {
 			seed := uint32(7)
@@ -576,6 +576,11 @@ var filmCauses = []filmCause{
 				}
 			})
 		}, nearIs: "works", says: "replies to only 7\\d %"},
+	{id: "loss", // to clients that ask all the time from one port, so that the next request follows before the reply is late
+		has:  func(f *film) { l := lossy(.65); f.people(func(int, float64) bool { return l(0, 0) }) },
+		near: func(f *film) { l := lossy(.05); f.people(func(int, float64) bool { return l(0, 0) }) }, nearIs: "works", says: "3\\d % of 600 sendings"},
+	{id: "rate_limit", // of each, five times a second
+		has: func(f *film) { f.dozen(0, bucketEach()) }, near: func(f *film) { f.dozen(0, lossy(.65)) }, nearIs: "loss", says: "at most 1.[5-7] replies per second to each address, of 1,710 sendings", not: "Crowd"},
 	{id: "challenge_loop",
 		has: func(f *film) {
 			f.challenged(30, filmServer, func(i int) string { return challenge(uint32(5000 + i)) })

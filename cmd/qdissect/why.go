@@ -179,19 +179,28 @@ func streamsOf(sum *report.Summary) (list []stats.Stream) {
 	return list
 }
 
-// showCounts shows on a terminal what a live capture has seen so far. The function that it returns removes the line.
+// showCounts shows what a live capture has seen so far: each second on a terminal, else a line every ten seconds. The function that it returns removes it from the
+// terminal.
 func (p *counting) showCounts() func() {
-	bar := &progress{env: p.env, on: p.live && isTerminal(p.env.err)}
-	if bar.on {
-		began := time.Now()
-		p.run.Events.Every = time.Second
+	bar, began := &progress{env: p.env}, time.Now()
+	show, every := bar.show, time.Second
+	if !isTerminal(p.env.err) {
+		every = 10 * time.Second
+		show = func(line string) {
+			if time.Since(began) > time.Second {
+				fmt.Fprintln(p.env.err, line)
+			}
+		}
+	}
+	if p.live {
+		p.run.Events.Every = every
 		p.run.Events.Watch = func(s *report.Summary) {
 			line := fmt.Sprintf("%.0f s: %d %s, %d %s, %d %s", time.Since(began).Seconds(), s.Packets, nettext.Plural(int(s.Packets), "packet", "packets"),
 				s.Requests, nettext.Plural(int(s.Requests), "request", "requests"), s.Replies, nettext.Plural(int(s.Replies), "reply", "replies"))
 			if p.limits.duration > 0 {
 				line += fmt.Sprintf("; %.0f s to go, ^C ends it", max(0, (p.limits.duration-time.Since(began)).Seconds()))
 			}
-			bar.show(line)
+			show(line)
 		}
 	}
 	return bar.clear

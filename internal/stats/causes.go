@@ -533,9 +533,7 @@ var causes = []Cause{
 			if i < 0 {
 				return nil
 			}
-			lost := x.fates[dissect.OutcomeUnanswered]
-			lost.merge(&x.fates[dissect.OutcomeRepeated])
-			return x.proof("verdict", x.verdicts[i].Text, "advice", x.verdicts[i].Advice).with(x, "requests without a reply", &lost)
+			return x.proof("verdict", x.verdicts[i].Text, "advice", x.verdicts[i].Advice).with(x, "requests without a reply", x.lost())
 		}},
 	{ID: "rate_limit", State: Trouble, Certainty: Likely, explains: ofSilence | ofLoad,
 		Needs:  "under nine tenths of at least twenty requests have a reply, and however many come, as many are answered at any time, or to each address, with less spread than chance has; or it is known to have such a limit",
@@ -552,8 +550,8 @@ var causes = []Cause{
 				if x.each {
 					whom = " to each address"
 				}
-				return x.proof("n", fmt.Sprintf("at most %s replies per second%s, of %s", rounded(x.limit), whom, count(x.n, "request", "requests"))).
-					with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
+				return x.proof("n", fmt.Sprintf("at most %s replies per second%s, of %s", rounded(x.limit), whom, count(x.n, x.what, x.what+"s"))).
+					with(x, "requests without a reply", x.lost())
 			}
 			return nil
 		}},
@@ -654,12 +652,12 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "loss", State: Trouble, Certainty: Possible, explains: ofSilence,
-		Needs:  "under nine tenths of at least twenty requests have a reply, at any time alike",
+		Needs:  "under nine tenths of at least twenty requests have a reply, at any time alike; of clients that ask all the time from one port, each sending counts",
 		Words:  "{server} replies to only {share} of {n}.",
 		Advice: "Packets get lost on the way or are dropped: look at the load of the server, at limits of its queries and of its firewall, and at the path to it.",
 		holds: func(x *facts) *proof {
 			if x.bad() {
-				return x.proof("share", percent(float64(x.good)/float64(x.n)), "n", count(x.n, "request", "requests")).with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
+				return x.proof("share", percent(float64(x.good)/float64(x.n)), "n", count(x.n, x.what, x.what+"s")).with(x, "requests without a reply", x.lost())
 			}
 			return nil
 		}},
@@ -829,6 +827,13 @@ func (x *facts) refused() bool {
 		return x.sum.Refused > 0
 	}
 	return len(x.silences) > 0 && !x.silences[len(x.silences)-1].ends && x.sum.Refused > 0 && float64(x.sum.Refused) >= badShare*float64(x.n)
+}
+
+// lost returns the requests without a reply, and the sendings before others of the same question.
+func (x *facts) lost() *mark {
+	m := x.fates[dissect.OutcomeUnanswered]
+	m.merge(&x.fates[dissect.OutcomeRepeated])
+	return &m
 }
 
 // bad reports whether too few of enough requests have a reply.

@@ -640,11 +640,15 @@ func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
 
 // exchange counts what became of a request.
 func (f *focus) exchange(x *dissect.Exchange) {
-	if x.Outcome == dissect.OutcomeRepeated { // another sending counts, but this one had no reply either
-		if t := f.at(x.Dst, false); t != nil {
-			t.of(x.Protocol.Name).add(x.Time.UnixNano(), uint32(x.Requests), 0)
-			t.fates[x.Outcome].add(uint64(x.Requests), f.input, x.Frame)
-		}
+	n, again := uint64(x.Requests-x.Repeated), uint64(x.Repeated)
+	if x.Outcome == dissect.OutcomeRepeated {
+		n, again = 0, uint64(x.Requests)
+	}
+	if t := f.at(x.Dst, false); t != nil && again > 0 { // another sending counts, but these had no reply either
+		t.of(x.Protocol.Name).add(x.Time.UnixNano(), uint32(again), 0)
+		t.fates[dissect.OutcomeRepeated].add(again, f.input, x.Frame)
+	}
+	if n == 0 {
 		return
 	}
 	if m := f.master(x.Src.Addr(), x.Dst); m != nil && x.Outcome == dissect.OutcomeUnanswered && x.Type.Purpose&dissect.Heartbeat != 0 {
@@ -663,7 +667,6 @@ func (f *focus) exchange(x *dissect.Exchange) {
 	if x.ByReply {
 		is = dissect.OutcomeChallenged
 	}
-	n := uint64(x.Requests - x.Repeated)
 	k := t.kind(x.Protocol.Name, x.Type.Name, x.Type.Title)
 	k.fates[is] += n
 	t.fates[is].add(n, f.input, x.Frame)

@@ -223,6 +223,8 @@ func (r *reporting) onlyScanned(e *entry[server]) bool {
 const (
 	wellShare = 0.9
 	leastWell = 20
+	// leastSteady is how often a second a client asks that asks all the time.
+	leastSteady = 0.4
 )
 
 // unwell says that a server answers fewer requests than it should, and what became of the others, unless another verdict says why.
@@ -242,6 +244,7 @@ func (r *reporting) unwell() {
 		}
 		if !calm && !r.few && r.home(e) && !r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) {
 			r.unwellKind(e, float64(good) >= wellShare*float64(n))
+			r.unheard(e)
 		}
 		if n < leastWell && !(r.few && v.unwell(good, n, &o)) || v.replies == 0 || r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) || !r.home(e) {
 			continue
@@ -258,13 +261,54 @@ func (r *reporting) unwell() {
 	}
 }
 
+// unheard says that a server replies to only a share of what clients send all the time.
+func (r *reporting) unheard(e *entry[server]) {
+	v := &e.v
+	own, heard := r.a.sendings(e.sum, v.requests, v.fates.of(v.requests).Other)
+	if own == 0 || r.has(e, Unwell) {
+		return
+	}
+	r.say(Verdict{
+		Kind: Unwell, Certainty: Likely, Server: r.address(e), From: instant(v.first), To: instant(v.last), Advice: causeOf("loss").Advice,
+		Text: fmt.Sprintf("Not answered: %s%s replies to only %s of %s in %s, of clients that ask all the time from one port: these are no repetitions of what was lost.", r.address(e), r.named(v),
+			percent(float64(heard)/float64(own)), count(own, "sending", "sendings"), span(v.first, v.last)),
+		Evidence: Evidence{{"sendings", float64(own)}, {"replies", float64(heard)}},
+	})
+}
+
+// sendings returns how much clients send that ask a server all the time from one port, and the replies to that, if they send most of its requests, of which
+// some are repeated, and too few have a reply. What such a client sends after a loss is no repetition: it sends it anyway.
+func (a *Aggregate) sendings(server, requests, repeated uint64) (own, heard uint64) {
+	if requests < leastWell || float64(repeated) < badShare*float64(requests) {
+		return 0, 0
+	}
+	for i := range a.clients.entries {
+		c := &a.clients.entries[i].v
+		pace := float64(c.requests) / max(time.Duration(c.last-c.first).Seconds(), 1)
+		if c.requests >= leastWell && pace >= leastSteady && float64(c.peak) < 3*pace && c.least == c.most+1 && c.distinctServers() == 1 && c.asked(server) && // the least is one more
+			!slices.ContainsFunc(c.kinds[:], func(k kindCount) bool { return k.kind > 0 && a.mayBeSilent(k.kind) }) {
+			own, heard = own+c.requests, heard+min(c.replies, c.requests)
+		}
+	}
+	if 2*own < requests || float64(heard) >= wellShare*float64(own) || maybeWell(heard, own, wellShare) {
+		return 0, 0
+	}
+	return own, heard
+}
+
+// mayBeSilent reports whether that a reply to a kind of request is missing may say nothing.
+func (a *sums) mayBeSilent(kind uint16) bool {
+	k := &a.kinds[kind-1]
+	return k.of == nil || k.of.Unanswered != nil
+}
+
 // unwellKind says that a server answers a kind of request far less than others of the protocol. If it answers most requests, several clients must ask for it.
 func (r *reporting) unwellKind(e *entry[server], most bool) {
 	v := &e.v
 	for i := range v.kinds {
 		k := &v.kinds[i]
-		if k.kind == 0 || r.a.kinds[k.kind-1].of == nil || r.a.kinds[k.kind-1].of.Unanswered != nil {
-			continue // that a reply is missing may say nothing
+		if k.kind == 0 || r.a.mayBeSilent(k.kind) {
+			continue
 		}
 		what := &r.a.kinds[k.kind-1]
 		var good, all uint64
@@ -454,13 +498,13 @@ func (r *reporting) compared(c *client, e *server, silent []*entry[client]) comp
 }
 
 // A comparison counts requests of a client at a server, and those of others but silent ones with how many are answered, of the kinds that it answers to
-// others. Of some kinds, that a reply is missing says nothing.
+// others.
 type comparison struct{ own, others, good uint64 }
 
 func (r *reporting) comparison(c *client, e *server, silent []*entry[client]) (x comparison) {
 	for _, k := range c.asks() {
 		i := slices.IndexFunc(e.kinds[:], func(a asked) bool { return a.kind == k.kind })
-		if k.kind == 0 || i < 0 || r.a.kinds[k.kind-1].of == nil || r.a.kinds[k.kind-1].of.Unanswered != nil {
+		if k.kind == 0 || i < 0 || r.a.mayBeSilent(k.kind) {
 			continue
 		}
 		all, own := &e.kinds[i], uint64(k.n)

@@ -97,7 +97,8 @@ type facts struct {
 	own      bool    // the capture was made where the host is: both directions are in it
 	home     []netip.Prefix
 	sum      Outcome // of requests of protocols that it speaks, or of all if it answers none
-	n, good  uint64  // of these: the ended ones, and those with any reply
+	n, good  uint64  // of these: the ended ones, and those with any reply; or sendings
+	what     string  // that these are
 	in       uint64  // datagrams to it that no protocol recognises
 	ports    []*target
 	beats    series // of the protocols that it speaks
@@ -152,8 +153,12 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 			}
 		}
 		x.prepare()
+		sum := keyOf(t.at.Addr(), t.at.Port()).hash()
+		if own, heard := a.sendings(sum, x.row.Requests, x.row.Outcome.Other); own > 0 && !x.bad() {
+			x.n, x.good, x.what = own, heard, "sending" // each counts
+		}
 		if x.bad() {
-			x.findLimit(a.clients.entries, keyOf(t.at.Addr(), t.at.Port()).hash())
+			x.findLimit(a.clients.entries, sum)
 		}
 		found = append(found, x.answer())
 	}
@@ -259,7 +264,7 @@ func (x *facts) prepare() {
 		x.sum.Unanswered += o.Unanswered
 		x.sum.Other += o.Other
 	}
-	x.good = x.sum.replied()
+	x.good, x.what = x.sum.replied(), "request"
 	for _, s := range x.series {
 		if x.speaks(s.protocol) {
 			x.beats.merge(s)
