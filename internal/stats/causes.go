@@ -511,10 +511,15 @@ var causes = []Cause{
 				k := &x.kinds[i]
 				o := k.outcome()
 				n := k.requests - o.Other
-				about := func(v Verdict) bool { return v.of == k.protocol+" "+k.message }
-				if v := slices.IndexFunc(x.verdicts, about); v >= 0 && x.speaks(k.protocol) && len(x.silences) == 0 && (o.replied() == 0 || !x.overloaded()) {
+				sure := Certainty("")
+				if v := slices.IndexFunc(x.verdicts, func(v Verdict) bool { return v.of == k.protocol+" "+k.message }); v >= 0 {
+					sure = x.verdicts[v].Certainty
+				} else if x.bad() { // the report says so of all requests
+					sure = kindLost(o.replied(), n, x.good-min(o.replied(), x.good), x.n-min(n, x.n))
+				}
+				if sure != "" && x.speaks(k.protocol) && len(x.silences) == 0 && (o.replied() == 0 || !x.overloaded()) {
 					p := x.proof("share", percent(float64(o.replied())/float64(n)), "n", k.counted(n)).with(x, "requests without a reply", &k.none)
-					p.certainty = x.verdicts[v].Certainty
+					p.certainty = sure
 					return p
 				}
 			}
