@@ -41,7 +41,7 @@ func (r *reporting) drops() {
 		width := float64(widths[v.more.cells.width]) / 1e9
 		calmRate, busyRate := float64(calm.requests)/float64(len(all)/2)/width, float64(busy.requests)/float64(len(all)-len(all)*3/4)/width
 		calmShare, busyShare := answeredShare(&calm), answeredShare(&busy)
-		if busyShare > shareMost || calmShare-busyShare < max(dropLeast, noise(&calm, &busy)) || busyRate < 2*calmRate {
+		if busyShare > shareMost || calmShare-busyShare < max(dropLeast, noise(&calm, &busy)) || busyRate < 2*calmRate || float64(r.mute(e, busyShare)) >= wellShare*float64(v.fates.missed()) {
 			continue
 		}
 		first, last := r.dropping(v, shareMost, end)
@@ -55,6 +55,17 @@ func (r *reporting) drops() {
 			},
 		})
 	}
+}
+
+// mute returns how many requests to a server are of clients that get no reply, which of so many requests each is no accident where a share has one: if these
+// are most that have none, it is not the load.
+func (r *reporting) mute(e *entry[server], share float64) (n uint64) {
+	for i := range r.a.clients.entries {
+		if c := &r.a.clients.entries[i].v; c.replies == 0 && c.distinctServers() == 1 && c.asked(e.sum) && math.Pow(1-share, float64(c.requests)) < 0.01 {
+			n += c.requests
+		}
+	}
+	return n
 }
 
 // noise returns the difference of the shares of answers that may be an accident.

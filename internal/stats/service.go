@@ -265,7 +265,7 @@ func (r *reporting) unwell() {
 func (r *reporting) unheard(e *entry[server]) {
 	v := &e.v
 	own, heard := r.a.sendings(e.sum, v.requests, v.fates.of(v.requests).Other)
-	if own == 0 || r.has(e, Unwell) {
+	if own == 0 || v.replies == 0 || r.has(e, Unwell) {
 		return
 	}
 	r.say(Verdict{
