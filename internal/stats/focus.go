@@ -319,17 +319,22 @@ func (f *focus) room(a netip.AddrPort, replies bool) *target {
 
 func (t *target) replies() uint64 { return t.data.n + t.issued.n }
 
-func (t *target) kind(protocol, message, title string) *focusKind {
-	for i := range t.kinds {
-		if k := &t.kinds[i]; k.message == message && k.protocol == protocol {
-			return k
+// place returns that of a list which is wanted, or a new one; nobody reads it if the list is full.
+func place[T any](list *[]T, most int, fresh *T, wanted func(*T) bool) *T {
+	for i := range *list {
+		if x := &(*list)[i]; wanted(x) {
+			return x
 		}
 	}
-	if len(t.kinds) == maxOfPort {
-		return new(focusKind)
+	if len(*list) == most {
+		return new(T)
 	}
-	t.kinds = append(t.kinds, focusKind{protocol: protocol, message: message, title: title})
-	return &t.kinds[len(t.kinds)-1]
+	*list = append(*list, *fresh)
+	return &(*list)[len(*list)-1]
+}
+
+func (t *target) kind(protocol, message, title string) *focusKind {
+	return place(&t.kinds, maxOfPort, &focusKind{protocol: protocol, message: message, title: title}, func(k *focusKind) bool { return k.message == message && k.protocol == protocol })
 }
 
 // of returns the series of a protocol.
@@ -348,52 +353,19 @@ func (t *target) of(protocol string) *series {
 
 // note counts a finding.
 func (t *target) note(id, text string) *noted {
-	for i := range t.noted {
-		if n := &t.noted[i]; n.id == id {
-			return n
-		}
-	}
-	if len(t.noted) == maxOfPort {
-		return new(noted)
-	}
-	t.noted = append(t.noted, noted{id: id, text: text})
-	return &t.noted[len(t.noted)-1]
+	return place(&t.noted, maxOfPort, &noted{id: id, text: text}, func(n *noted) bool { return n.id == id })
 }
 
 // said returns the counts of an ICMP error; if there is no room, of one that somebody else said.
 func (t *target) said(is *dissect.FindingType, by string, reply bool) *icmpSaid {
-	like := new(icmpSaid)
-	for i := range t.errors {
-		if s := &t.errors[i]; s.is == is && s.reply == reply {
-			if like = s; s.by == by {
-				return s
-			}
-		}
-	}
-	if len(t.errors) == maxOfPort {
-		return like
-	}
-	t.errors = append(t.errors, icmpSaid{is: is, by: by, reply: reply})
-	return &t.errors[len(t.errors)-1]
+	full := len(t.errors) == maxOfPort && !slices.ContainsFunc(t.errors, func(s icmpSaid) bool { return s.is == is && s.reply == reply && s.by == by })
+	return place(&t.errors, maxOfPort, &icmpSaid{is: is, by: by, reply: reply}, func(s *icmpSaid) bool { return s.is == is && s.reply == reply && (s.by == by || full) })
 }
 
-// from returns the counts of replies from another address.
+// from returns the counts of replies from another address; if there is no room, from another port of it.
 func (t *target) from(a netip.AddrPort) *mark {
-	for i := range t.elsewhere {
-		if o := &t.elsewhere[i]; o.from == a {
-			return &o.mark
-		}
-	}
-	if len(t.elsewhere) == maxNames {
-		for i := range t.elsewhere { // another port of it
-			if o := &t.elsewhere[i]; o.from.Addr() == a.Addr() {
-				return &o.mark
-			}
-		}
-		return new(mark)
-	}
-	t.elsewhere = append(t.elsewhere, other{from: a})
-	return &t.elsewhere[len(t.elsewhere)-1].mark
+	full := len(t.elsewhere) == maxNames && !slices.ContainsFunc(t.elsewhere, func(o other) bool { return o.from == a })
+	return &place(&t.elsewhere, maxNames, &other{from: a}, func(o *other) bool { return o.from == a || full && o.from.Addr() == a.Addr() }).mark
 }
 
 func (t *target) asker(a netip.Addr) {
