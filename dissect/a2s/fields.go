@@ -51,10 +51,9 @@ var (
 	fHiddenText      = fChallengeText.Hidden() // contains a password
 	fMagic           = fields.Add("magic", dissect.Uint, "Version of the connection challenge (Source).")
 	fClientChallenge = fields.Add("client_challenge", dissect.Uint, "Number that the client chose, echoed by the server.", dissect.Token, dissect.Chosen)
-	fAuthProtocol    = fields.Add("auth_protocol", dissect.Uint, "How the client must authenticate.", dissect.Names(
-		dissect.Name{Value: 1, Name: "auth certificate"}, dissect.Name{Value: 2, Name: "hashed CD key"}, dissect.Name{Value: 3, Name: "Steam"}))
-	fAuthData = fields.Add("auth_data", dissect.Bytes, "Data of the authentication.")
-	fPayload  = fields.Add("payload", dissect.Bytes, "Content of an unknown message, after its letter.")
+	fAuthProtocol    = fields.Add("auth_protocol", dissect.Uint, "How the client must authenticate.", core.Counted(1, "auth certificate", "hashed CD key", "Steam"))
+	fAuthData        = fields.Add("auth_data", dissect.Bytes, "Data of the authentication.")
+	fPayload         = fields.Add("payload", dissect.Bytes, "Content of an unknown message, after its letter.")
 
 	fNetProtocol = fields.Add("join.protocol", dissect.Uint, "Version of the network protocol of a game client.")
 	fJoin        = fields.Add("join.client", dissect.Bytes, "Data of the client: challenges, its name, the server's password, the game version, its Steam ticket.", dissect.Secret)
@@ -88,18 +87,16 @@ var (
 	fOS         = fields.Add("info.os", dissect.Char, "Operating system of the server.", systems)
 	fPassword   = fields.Add("info.password", dissect.Bool, "A password is needed to join.")
 	fVAC        = fields.Add("info.vac", dissect.Bool, "Valve Anti-Cheat is on.")
-	fMode       = fields.Add("info.mode", dissect.Uint, "The Ship: game mode.", dissect.Names(
-		dissect.Name{Value: 0, Name: "Hunt"}, dissect.Name{Value: 1, Name: "Elimination"}, dissect.Name{Value: 2, Name: "Duel"},
-		dissect.Name{Value: 3, Name: "Deathmatch"}, dissect.Name{Value: 4, Name: "Team VIP"}, dissect.Name{Value: 5, Name: "Team Elimination"}))
-	fWitnesses = fields.Add("info.witnesses", dissect.Uint, "The Ship: witnesses needed for an arrest.")
-	fDuration  = fields.Add("info.duration", dissect.Uint, "The Ship: seconds that a player must be witnessed before an arrest.")
-	fGameMode  = fields.Add("info.game_mode", dissect.String, "Frontlines: Fuel of War: game mode.", dissect.Public)
-	fFPS       = fields.Add("info.average_fps", dissect.Uint, "Frontlines: Fuel of War: frames per second of the server.")
-	fRound     = fields.Add("info.round", dissect.Uint, "Frontlines: Fuel of War: round being played.")
-	fMaxRounds = fields.Add("info.max_rounds", dissect.Uint, "Frontlines: Fuel of War: rounds of a match.")
-	fTimeLeft  = fields.Add("info.time_left_s", dissect.Uint, "Frontlines: Fuel of War: time left in seconds, big-endian, as its port is.")
-	fVersion   = fields.Add("info.version", dissect.String, "Version of the game.", dissect.Public)
-	fEDF       = fields.Add("info.edf", dissect.Uint, "Extra data flag: says which fields follow.", dissect.Bits(
+	fMode       = fields.Add("info.mode", dissect.Uint, "The Ship: game mode.", core.Counted(0, "Hunt", "Elimination", "Duel", "Deathmatch", "Team VIP", "Team Elimination"))
+	fWitnesses  = fields.Add("info.witnesses", dissect.Uint, "The Ship: witnesses needed for an arrest.")
+	fDuration   = fields.Add("info.duration", dissect.Uint, "The Ship: seconds that a player must be witnessed before an arrest.")
+	fGameMode   = fields.Add("info.game_mode", dissect.String, "Frontlines: Fuel of War: game mode.", dissect.Public)
+	fFPS        = fields.Add("info.average_fps", dissect.Uint, "Frontlines: Fuel of War: frames per second of the server.")
+	fRound      = fields.Add("info.round", dissect.Uint, "Frontlines: Fuel of War: round being played.")
+	fMaxRounds  = fields.Add("info.max_rounds", dissect.Uint, "Frontlines: Fuel of War: rounds of a match.")
+	fTimeLeft   = fields.Add("info.time_left_s", dissect.Uint, "Frontlines: Fuel of War: time left in seconds, big-endian, as its port is.")
+	fVersion    = fields.Add("info.version", dissect.String, "Version of the game.", dissect.Public)
+	fEDF        = fields.Add("info.edf", dissect.Uint, "Extra data flag: says which fields follow.", dissect.Bits(
 		dissect.Name{Value: edfPort, Name: "port"}, dissect.Name{Value: edfSteamID, Name: "steam_id"},
 		dissect.Name{Value: edfSourceTV, Name: "stv"}, dissect.Name{Value: edfKeywords, Name: "keywords"},
 		dissect.Name{Value: edfGameID, Name: "game_id"}))
@@ -148,28 +145,26 @@ var (
 	fChunkData  = fields.Add("chunks.data", dissect.Bytes, "The piece, escaped.", core.Becomes("unescaped"))
 
 	// The binary rules of Arma 3 and DayZ, unescaped.
-	fArma         = fields.Add("server_browser", dissect.Group, "Arma 3 and DayZ: content of the binary rules.")
-	fArmaVersion  = fields.Add("server_browser.version", dissect.Uint, "Version of the format: 3 from Arma 3, 2 from DayZ.")
-	fArmaOverflow = fields.Add("server_browser.overflow", dissect.Uint, "Lists that did not fit.", dissect.Bits(
-		dissect.Name{Value: 1, Name: "mods"}, dissect.Name{Value: 2, Name: "signatures"}))
+	fArma           = fields.Add("server_browser", dissect.Group, "Arma 3 and DayZ: content of the binary rules.")
+	fArmaVersion    = fields.Add("server_browser.version", dissect.Uint, "Version of the format: 3 from Arma 3, 2 from DayZ.")
+	fArmaOverflow   = fields.Add("server_browser.overflow", dissect.Uint, "Lists that did not fit.", core.BitsFrom(1, "mods", "signatures"))
 	fArmaDLCBits    = fields.Add("server_browser.dlc_bits", dissect.Uint, "Add-ons in use, one bit each.")
-	fArmaDifficulty = fields.Add("server_browser.difficulty", dissect.Uint, "Difficulty: level in bits 0-2, AI skill in bits 3-5.", dissect.Bits(
-		dissect.Name{Value: 0x40, Name: "advanced flight model"}, dissect.Name{Value: 0x80, Name: "third person"}))
-	fArmaCrosshair = fields.Add("server_browser.crosshair", dissect.Bool, "A crosshair is shown.")
-	fArmaDLCs      = fields.Add("server_browser.dlcs", dissect.List, "The add-ons.")
-	fArmaDLCItem   = fields.Add("server_browser.dlcs.dlc", dissect.Group, "One add-on.")
-	fArmaHash      = fields.Add("server_browser.dlcs.hash", dissect.Uint, "Hash of the add-on.", armaDLC)
-	fArmaNumMods   = fields.Add("server_browser.num_mods", dissect.Uint, "Number of mods.")
-	fArmaMods      = fields.Add("server_browser.mods", dissect.List, "The mods.")
-	fArmaMod       = fields.Add("server_browser.mods.mod", dissect.Group, "One mod.")
-	fArmaModHash   = fields.Add("server_browser.mods.hash", dissect.Uint, "Hash of the mod.")
-	fArmaModFlags  = fields.Add("server_browser.mods.flags", dissect.Uint, "Length of the identifier in bits 0-3.", dissect.Bits(dissect.Name{Value: 0x10, Name: "dlc"}))
-	fArmaModID     = fields.Add("server_browser.mods.steam_id", dissect.ID, "Identifier in the Steam workshop.", dissect.Public)
-	fArmaModName   = fields.Add("server_browser.mods.name", dissect.String, "Name of the mod.", dissect.Public)
-	fArmaNumSigs   = fields.Add("server_browser.num_signatures", dissect.Uint, "Number of signatures.")
-	fArmaSigs      = fields.Add("server_browser.signatures", dissect.List, "Names of the accepted keys.")
-	fArmaSig       = fields.Add("server_browser.signatures.signature", dissect.String, "Name of one key.", dissect.ServerText)
-	fArmaLeft      = fields.Add("server_browser.unread", dissect.Bytes, "Data that could not be read.")
+	fArmaDifficulty = fields.Add("server_browser.difficulty", dissect.Uint, "Difficulty: level in bits 0-2, AI skill in bits 3-5.", core.BitsFrom(0x40, "advanced flight model", "third person"))
+	fArmaCrosshair  = fields.Add("server_browser.crosshair", dissect.Bool, "A crosshair is shown.")
+	fArmaDLCs       = fields.Add("server_browser.dlcs", dissect.List, "The add-ons.")
+	fArmaDLCItem    = fields.Add("server_browser.dlcs.dlc", dissect.Group, "One add-on.")
+	fArmaHash       = fields.Add("server_browser.dlcs.hash", dissect.Uint, "Hash of the add-on.", armaDLC)
+	fArmaNumMods    = fields.Add("server_browser.num_mods", dissect.Uint, "Number of mods.")
+	fArmaMods       = fields.Add("server_browser.mods", dissect.List, "The mods.")
+	fArmaMod        = fields.Add("server_browser.mods.mod", dissect.Group, "One mod.")
+	fArmaModHash    = fields.Add("server_browser.mods.hash", dissect.Uint, "Hash of the mod.")
+	fArmaModFlags   = fields.Add("server_browser.mods.flags", dissect.Uint, "Length of the identifier in bits 0-3.", dissect.Bits(dissect.Name{Value: 0x10, Name: "dlc"}))
+	fArmaModID      = fields.Add("server_browser.mods.steam_id", dissect.ID, "Identifier in the Steam workshop.", dissect.Public)
+	fArmaModName    = fields.Add("server_browser.mods.name", dissect.String, "Name of the mod.", dissect.Public)
+	fArmaNumSigs    = fields.Add("server_browser.num_signatures", dissect.Uint, "Number of signatures.")
+	fArmaSigs       = fields.Add("server_browser.signatures", dissect.List, "Names of the accepted keys.")
+	fArmaSig        = fields.Add("server_browser.signatures.signature", dissect.String, "Name of one key.", dissect.ServerText)
+	fArmaLeft       = fields.Add("server_browser.unread", dissect.Bytes, "Data that could not be read.")
 )
 
 var armaDLC = dissect.Names(

@@ -28,9 +28,8 @@ var (
 	fServer   = fields.Add("server_address", dissect.Endpoint, "Address of the server as it knows it.")
 	fNumber   = fields.Add("number", dissect.Uint, "Number of the server at its address.")
 	fSource   = fields.Add("source", dissect.Endpoint, "Address behind its length, without a port.")
-	fGameType = fields.Add("game_type", dissect.Uint, "Game.", dissect.Names(
-		dissect.Name{Value: 0, Name: "free for all"}, dissect.Name{Value: 1, Name: "capture the flag"}, dissect.Name{Value: 2, Name: "open free for all"}, dissect.Name{Value: 3, Name: "rabbit chase"}))
-	fOptions = fields.Add("options", dissect.Uint, "Options of the game.", dissect.Bits(
+	fGameType = fields.Add("game_type", dissect.Uint, "Game.", core.Counted(0, "free for all", "capture the flag", "open free for all", "rabbit chase"))
+	fOptions  = fields.Add("options", dissect.Uint, "Options of the game.", dissect.Bits(
 		dissect.Name{Value: 0x2, Name: "super flags"}, dissect.Name{Value: 0x8, Name: "jumping"}, dissect.Name{Value: 0x10, Name: "inertia"},
 		dissect.Name{Value: 0x20, Name: "ricochet"}, dissect.Name{Value: 0x40, Name: "shaking"}, dissect.Name{Value: 0x80, Name: "antidote"}, dissect.Name{Value: 0x100, Name: "handicap"}))
 	fShots       = fields.Add("max_shots", dissect.Uint, "Shots of a player at a time.")

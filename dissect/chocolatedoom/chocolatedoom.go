@@ -31,18 +31,12 @@ var asText = core.InCharset(style.Charset)
 var (
 	fType = fields.Add("type", dissect.Uint, "Kind of message.", dissect.Framing)
 
-	fVersion = fields.Add("version", dissect.String, "Program and version of the server.", dissect.Public, asText)
-	fState   = fields.Add("state", dissect.Uint, "What the server does.", dissect.Names(
-		dissect.Name{Value: 0, Name: "waiting for launch"}, dissect.Name{Value: 1, Name: "waiting for start"}, dissect.Name{Value: 2, Name: "in game"}))
-	fPlayers = fields.Add("num_players", dissect.Uint, "Players on the server.")
-	fMax     = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
-	fMode    = fields.Add("mode", dissect.Uint, "Edition of the game.", dissect.Names(
-		dissect.Name{Value: 0, Name: "shareware"}, dissect.Name{Value: 1, Name: "registered"}, dissect.Name{Value: 2, Name: "commercial"},
-		dissect.Name{Value: 3, Name: "retail"}, dissect.Name{Value: 4, Name: "unknown"}))
-	fMission = fields.Add("mission", dissect.Uint, "Game, once a player is there.", dissect.Names(
-		dissect.Name{Value: 0, Name: "Doom"}, dissect.Name{Value: 1, Name: "Doom II"}, dissect.Name{Value: 2, Name: "TNT: Evilution"},
-		dissect.Name{Value: 3, Name: "The Plutonia Experiment"}, dissect.Name{Value: 4, Name: "Chex Quest"}, dissect.Name{Value: 5, Name: "Hacx"},
-		dissect.Name{Value: 6, Name: "Heretic"}, dissect.Name{Value: 7, Name: "Hexen"}, dissect.Name{Value: 8, Name: "Strife"}, dissect.Name{Value: 9, Name: "none"}))
+	fVersion      = fields.Add("version", dissect.String, "Program and version of the server.", dissect.Public, asText)
+	fState        = fields.Add("state", dissect.Uint, "What the server does.", core.Counted(0, "waiting for launch", "waiting for start", "in game"))
+	fPlayers      = fields.Add("num_players", dissect.Uint, "Players on the server.")
+	fMax          = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
+	fMode         = fields.Add("mode", dissect.Uint, "Edition of the game.", core.Counted(0, "shareware", "registered", "commercial", "retail", "unknown"))
+	fMission      = fields.Add("mission", dissect.Uint, "Game, once a player is there.", core.Counted(0, "Doom", "Doom II", "TNT: Evilution", "The Plutonia Experiment", "Chex Quest", "Hacx", "Heretic", "Hexen", "Strife", "none"))
 	fDescription  = fields.Add("description", dissect.String, "Name of the server.", dissect.ServerText, asText)
 	fNumProtocols = fields.Add("protocols.count", dissect.Uint, "Number of protocols.", dissect.Framing)
 	fProtocols    = fields.Add("protocols", dissect.List, "Protocols of the game that the server speaks, since version 3.0.")

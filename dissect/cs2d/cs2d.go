@@ -34,21 +34,18 @@ var (
 	fMap        = fields.Add("map", dissect.String, "Map being played.", dissect.Public, asText)
 	fNumPlayers = fields.Add("num_players", dissect.Uint, "Players on the server, bots included.")
 	fMaxPlayers = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
-	fMode       = fields.Add("mode", dissect.Uint, "Mode of the game. Clients disagree whether it is the mode or the number of bots if the server has none.", dissect.Names(
-		dissect.Name{Value: 0, Name: "standard"}, dissect.Name{Value: 1, Name: "deathmatch"}, dissect.Name{Value: 2, Name: "team deathmatch"},
-		dissect.Name{Value: 3, Name: "construction"}, dissect.Name{Value: 4, Name: "zombies"}))
-	fBots   = fields.Add("num_bots", dissect.Uint, "Bots on the server.")
-	fFlags2 = fields.Add("more_flags", dissect.Uint, "Further flags: 1 recoil, 2 damage from off the screen, 4 downloads.")
+	fMode       = fields.Add("mode", dissect.Uint, "Mode of the game. Clients disagree whether it is the mode or the number of bots if the server has none.", core.Counted(0, "standard", "deathmatch", "team deathmatch", "construction", "zombies"))
+	fBots       = fields.Add("num_bots", dissect.Uint, "Bots on the server.")
+	fFlags2     = fields.Add("more_flags", dissect.Uint, "Further flags: 1 recoil, 2 damage from off the screen, 4 downloads.")
 
 	fCount      = fields.Add("count", dissect.Uint, "Number of players that follow.", dissect.Framing)
 	fPlayers    = fields.Add("players", dissect.List, "The players.")
 	fPlayer     = fields.Add("players.player", dissect.Group, "A player.")
 	fID         = fields.Add("players.id", dissect.Uint, "Number of the player on the server.")
 	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
-	fTeam       = fields.Add("players.team", dissect.Uint, "Team.", dissect.Names(
-		dissect.Name{Value: 0, Name: "spectators"}, dissect.Name{Value: 1, Name: "terrorists"}, dissect.Name{Value: 2, Name: "counter-terrorists"}))
-	fScore  = fields.Add("players.score", dissect.Int, "Score.")
-	fDeaths = fields.Add("players.deaths", dissect.Int, "Deaths.")
+	fTeam       = fields.Add("players.team", dissect.Uint, "Team.", core.Counted(0, "spectators", "terrorists", "counter-terrorists"))
+	fScore      = fields.Add("players.score", dissect.Int, "Score.")
+	fDeaths     = fields.Add("players.deaths", dissect.Int, "Deaths.")
 )
 
 const (

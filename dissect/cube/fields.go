@@ -85,9 +85,8 @@ var (
 		dissect.Name{Value: 1<<64 - 5, Name: "suckerserv"}, dissect.Name{Value: 1<<64 - 6, Name: "remod"}, dissect.Name{Value: 1<<64 - 7, Name: "noobmod"},
 		dissect.Name{Value: 1<<64 - 8, Name: "zeromod"}))
 	fModData = fields.Add("mod_data", dissect.Bytes, "What a modification of the server adds.")
-	fError   = fields.Add("error", dissect.Int, "Result.", dissect.Names(
-		dissect.Name{Value: 0, Name: "no error"}, dissect.Name{Value: 1, Name: "no such client or command, or no mode with teams"}))
-	fKind = fields.Add("kind", dissect.Int, "What follows.", dissect.Framing, dissect.Names(
+	fError   = fields.Add("error", dissect.Int, "Result.", core.Counted(0, "no error", "no such client or command, or no mode with teams"))
+	fKind    = fields.Add("kind", dissect.Int, "What follows.", dissect.Framing, dissect.Names(
 		dissect.Name{Value: 1<<64 - 10, Name: "numbers of the players"}, dissect.Name{Value: 1<<64 - 11, Name: "a player"}))
 	fIDs = fields.Add("clients", dissect.List, "Numbers of the players. A datagram for each follows.")
 	fID  = fields.Add("clients.client", dissect.Int, "Number of a player.")

@@ -42,11 +42,10 @@ var (
 	fPing       = fields.Add("players.ping", dissect.Uint, "Round-trip time in milliseconds.")
 	fRate       = fields.Add("players.rate", dissect.Uint, "Bytes per second that the player accepts. Quake Wars omits it since protocol 10.19.")
 	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, latin1, styled)
-	fClanPlace  = fields.Add("players.clan_position", dissect.Uint, "Quake Wars, Wolfenstein: position of the clan's tag.", dissect.Names(
-		dissect.Name{Value: 0, Name: "before the name"}, dissect.Name{Value: 1, Name: "behind the name"}))
-	fClan      = fields.Add("players.clan", dissect.String, "Quake 4, Quake Wars, Wolfenstein: tag of the player's clan.", dissect.PersonName, latin1, styled)
-	fBot       = fields.Add("players.bot", dissect.Bool, "Quake Wars, Wolfenstein: the player is a bot.")
-	fPlayerEnd = fields.Add("info.players_end", dissect.Uint, "The number of player slots in place of the next player's id: the list ends here.", dissect.Framing)
+	fClanPlace  = fields.Add("players.clan_position", dissect.Uint, "Quake Wars, Wolfenstein: position of the clan's tag.", core.Counted(0, "before the name", "behind the name"))
+	fClan       = fields.Add("players.clan", dissect.String, "Quake 4, Quake Wars, Wolfenstein: tag of the player's clan.", dissect.PersonName, latin1, styled)
+	fBot        = fields.Add("players.bot", dissect.Bool, "Quake Wars, Wolfenstein: the player is a bot.")
+	fPlayerEnd  = fields.Add("info.players_end", dissect.Uint, "The number of player slots in place of the next player's id: the list ends here.", dissect.Framing)
 
 	// The second list of infoExResponse, shown with the players.
 	fXP       = fields.Add("players.xp", dissect.Float, "infoExResponse: experience. On the wire it is in a second list.")
@@ -59,15 +58,12 @@ var (
 	fStatsEnd = fields.Add("info.stats_end", dissect.Uint, "End of the second list.", dissect.Framing)
 
 	// The data after the players.
-	fOSMask = fields.Add("info.os_mask", dissect.Uint, "Operating systems for which the server has game code; all bits if the game is not modified.", dissect.Bits(
-		dissect.Name{Value: 1, Name: "Windows"}, dissect.Name{Value: 2, Name: "macOS"}, dissect.Name{Value: 4, Name: "Linux"}))
-	fNetPort  = fields.Add("info.net_port", dissect.Uint, "Quake 4: configured port of the server, 0 if there is none.")
-	fNetFlag  = fields.Add("info.net_flag", dissect.Uint, "Quake 4: 1 in all recorded replies.")
-	fRanked   = fields.Add("info.ranked", dissect.Bool, "Quake Wars, Wolfenstein: the results count.")
-	fTimeLeft = fields.Add("info.time_left_ms", dissect.Uint, "Quake Wars, Wolfenstein: milliseconds until the round ends.")
-	fState    = fields.Add("info.game_state", dissect.Uint, "Quake Wars, Wolfenstein: state of the game.", dissect.Bits(
-		dissect.Name{Value: 1, Name: "warmup"}, dissect.Name{Value: 2, Name: "running"}, dissect.Name{Value: 4, Name: "reviewing"},
-		dissect.Name{Value: 8, Name: "loading"}))
+	fOSMask     = fields.Add("info.os_mask", dissect.Uint, "Operating systems for which the server has game code; all bits if the game is not modified.", core.BitsFrom(1, "Windows", "macOS", "Linux"))
+	fNetPort    = fields.Add("info.net_port", dissect.Uint, "Quake 4: configured port of the server, 0 if there is none.")
+	fNetFlag    = fields.Add("info.net_flag", dissect.Uint, "Quake 4: 1 in all recorded replies.")
+	fRanked     = fields.Add("info.ranked", dissect.Bool, "Quake Wars, Wolfenstein: the results count.")
+	fTimeLeft   = fields.Add("info.time_left_ms", dissect.Uint, "Quake Wars, Wolfenstein: milliseconds until the round ends.")
+	fState      = fields.Add("info.game_state", dissect.Uint, "Quake Wars, Wolfenstein: state of the game.", core.BitsFrom(1, "warmup", "running", "reviewing", "loading"))
 	fServerType = fields.Add("info.server_type", dissect.Uint, "Quake Wars: kind of server.", dissect.Names(
 		dissect.Name{Value: serverNormal, Name: "game server"}, dissect.Name{Value: serverTV, Name: "TV server"}))
 	fInterested = fields.Add("info.interested_clients", dissect.Uint, "Quake Wars: players who consider joining.")
@@ -78,12 +74,9 @@ var (
 	fMod        = fields.Add("mod", dissect.String, "Directory of the mod (fs_game) that servers must run.", dissect.Public)
 	fPlayerLike = fields.Add("player", dissect.String, "Quake 4: name of a player who must be on the servers.", dissect.PersonName, latin1)
 	fClanLike   = fields.Add("clan", dissect.String, "Quake 4: clan of which a member must be on the servers.", dissect.PersonName, latin1)
-	fFilter     = fields.Add("filter_bits", dissect.Uint, "Servers to exclude: 2 bits each for password, players and kind of game.", dissect.Bits(
-		dissect.Name{Value: 0x01, Name: "with password"}, dissect.Name{Value: 0x02, Name: "without password"},
-		dissect.Name{Value: 0x04, Name: "not full"}, dissect.Name{Value: 0x08, Name: "neither full nor empty"},
-		dissect.Name{Value: 0x10, Name: "kind of game 1"}, dissect.Name{Value: 0x20, Name: "kind of game 2"}))
-	fServers = fields.Add("servers", dissect.List, "Addresses of servers.")
-	fServer  = fields.Add("servers.server", dissect.Endpoint, "Address and port of one server; the port is little-endian.")
+	fFilter     = fields.Add("filter_bits", dissect.Uint, "Servers to exclude: 2 bits each for password, players and kind of game.", core.BitsFrom(0x01, "with password", "without password", "not full", "neither full nor empty", "kind of game 1", "kind of game 2"))
+	fServers    = fields.Add("servers", dissect.List, "Addresses of servers.")
+	fServer     = fields.Add("servers.server", dissect.Endpoint, "Address and port of one server; the port is little-endian.")
 
 	// The remote console, and connecting.
 	fPassword    = fields.Add("password", dissect.String, "Password of the remote console or of the game.", dissect.Secret)
@@ -93,9 +86,7 @@ var (
 		dissect.Name{Value: 0, Name: "miscellaneous"}, dissect.Name{Value: 1, Name: "wrong protocol"},
 		dissect.Name{Value: 2, Name: "remote console"}, dissect.Name{Value: printGameDeny, Name: "refused by the game"},
 		dissect.Name{Value: 4, Name: "wrong challenge"}))
-	fGameOpcode = fields.Add("game_opcode", dissect.Uint, "Reason why the game refuses the client.", dissect.Names(
-		dissect.Name{Value: 0, Name: "allowed"}, dissect.Name{Value: 1, Name: "wrong password"},
-		dissect.Name{Value: 2, Name: "not yet"}, dissect.Name{Value: 3, Name: "no"}))
+	fGameOpcode    = fields.Add("game_opcode", dissect.Uint, "Reason why the game refuses the client.", core.Counted(0, "allowed", "wrong password", "not yet", "no"))
 	fText          = fields.Add("text", dissect.String, "Text for people. #str_ and a number names a text in the client's language.", dissect.FreeText, latin1, styled)
 	fHiddenText    = fText.Hidden() // contains a password
 	fClientID      = fields.Add("client_id", dissect.Int, "Number that the client chose.", dissect.Chosen)
@@ -120,9 +111,8 @@ var (
 	fXPKey         = fields.Add("expansion_key", dissect.String, "Serial number of the expansion.", dissect.Secret)
 	fHasGUID       = fields.Add("has_guid", dissect.Bool, "The client has its identifier and needs no reply.")
 	fExpansion     = fields.Add("expansion", dissect.Bool, "The server runs the expansion.")
-	fVerdict       = fields.Add("verdict", dissect.Uint, "Verdict of the authorization server.", dissect.Names(
-		dissect.Name{Value: 1, Name: "ok"}, dissect.Name{Value: 2, Name: "wait"}, dissect.Name{Value: 3, Name: "deny"}))
-	fReason = fields.Add("reason", dissect.Uint, "Reason for the verdict.", dissect.Names(
+	fVerdict       = fields.Add("verdict", dissect.Uint, "Verdict of the authorization server.", core.Counted(1, "ok", "wait", "deny"))
+	fReason        = fields.Add("reason", dissect.Uint, "Reason for the verdict.", dissect.Names(
 		dissect.Name{Value: 1, Name: "client is unknown"}, dissect.Name{Value: 2, Name: "key is in use"},
 		dissect.Name{Value: reasonText, Name: "see the text"}, dissect.Name{Value: 4, Name: "waiting for the client"}))
 	fKeyVerdict = fields.Add("key_verdict", dissect.Uint, "Verdict of the authorization server on the key.", dissect.Names(
@@ -136,14 +126,12 @@ var (
 	fGameVersion = fields.Add("si_version", dissect.String, "Version of the game and of its build.", dissect.Public)
 	fDirect      = fields.Add("direct_download", dissect.Bool, "The address is that of a file, not of a web page.")
 	fURL         = fields.Add("url", dissect.String, "Address of the new version.", dissect.ServerText)
-	fMime        = fields.Add("mime", dissect.Uint, "Kind of the file.", dissect.Names(
-		dissect.Name{Value: 0, Name: "page"}, dissect.Name{Value: 1, Name: "program"}))
-	fFallback = fields.Add("fallback_url", dissect.String, "Web page for clients whose download fails.", dissect.ServerText)
-	fPayload  = fields.Add("payload", dissect.Bytes, "Content of a message that is not decoded.")
+	fMime        = fields.Add("mime", dissect.Uint, "Kind of the file.", core.Counted(0, "page", "program"))
+	fFallback    = fields.Add("fallback_url", dissect.String, "Web page for clients whose download fails.", dissect.ServerText)
+	fPayload     = fields.Add("payload", dissect.Bytes, "Content of a message that is not decoded.")
 )
 
-var systems = dissect.Names(
-	dissect.Name{Value: 0, Name: "Windows"}, dissect.Name{Value: 1, Name: "macOS"}, dissect.Name{Value: 2, Name: "Linux"})
+var systems = core.Counted(0, "Windows", "macOS", "Linux")
 
 // Requests and replies.
 var (

@@ -54,7 +54,7 @@ func declareQuery() gamespy.QueryFields {
 	f := gamespy.DeclareQuery(fields)
 	f.Challenge = fChallenge
 	f.Options = fields.Add("options", dissect.Uint, "Bit 0 asks for a reply in parts (SDK). 2 asks Just Cause 2 for its own list of players.",
-		dissect.Bits(dissect.Name{Value: 1, Name: "parts"}, dissect.Name{Value: 2, Name: "Just Cause 2"}))
+		core.BitsFrom(1, "parts", "Just Cause 2"))
 	return f
 }
 
@@ -82,8 +82,7 @@ var (
 	fNatNegMagic     = fields.Add("master.natneg", dissect.Bytes, "FD FC 1E 66 6A B2: the client asks for NAT negotiation.", dissect.Framing)
 	fCookie          = fields.Add("master.cookie", dissect.Uint, "Number that identifies both sides at the NAT negotiation server.", dissect.Chosen)
 	fGameName        = fields.Add("available.gamename", dissect.String, "Name of the client's game.", dissect.Public)
-	fStatus          = fields.Add("available.status", dissect.Uint, "Status of the services for the game.", dissect.Names(
-		dissect.Name{Value: 0, Name: "available"}, dissect.Name{Value: 1, Name: "unavailable"}, dissect.Name{Value: 2, Name: "temporarily unavailable"}))
+	fStatus          = fields.Add("available.status", dissect.Uint, "Status of the services for the game.", core.Counted(0, "available", "unavailable", "temporarily unavailable"))
 )
 
 // Requests and replies.

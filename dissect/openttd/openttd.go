@@ -31,7 +31,7 @@ var (
 	fVersion = fields.Add("format_version", dissect.Uint, "Version of the format of what follows.")
 
 	fTicks         = fields.Add("info.ticks", dissect.Uint, "Version 7: how long the game has been running, in ticks.")
-	fStorage       = fields.Add("info.grf_storage", dissect.Uint, "Version 6: what is said of NewGRFs.", dissect.Names(dissect.Name{Value: 0, Name: "id and checksum"}, dissect.Name{Value: 1, Name: "id, checksum and name"}, dissect.Name{Value: 2, Name: "index"}))
+	fStorage       = fields.Add("info.grf_storage", dissect.Uint, "Version 6: what is said of NewGRFs.", core.Counted(0, "id and checksum", "id, checksum and name", "index"))
 	fScriptVersion = fields.Add("info.script_version", dissect.Int, "Version 5: version of the game script; -1 for none.")
 	fScript        = fields.Add("info.script", dissect.String, "Version 5: name of the game script.", dissect.Public)
 	fNumGRFs       = fields.Add("num_grfs", dissect.Uint, "NewGRFs in the list.")
@@ -89,7 +89,7 @@ var (
 	fWelcome  = fields.Add("register.welcome", dissect.String, "OpenTTDRegister.", dissect.Public)
 	fPort     = fields.Add("register.port", dissect.Uint, "Port of the server.")
 	fKey      = fields.Add("register.session_key", dissect.Bytes, "Number by which the master knows the server, zeros at first.", dissect.Token, dissect.Chosen)
-	fListType = fields.Add("list_type", dissect.Uint, "Which addresses are wanted.", dissect.Names(dissect.Name{Value: 0, Name: "IPv4"}, dissect.Name{Value: 1, Name: "IPv6"}, dissect.Name{Value: 2, Name: "as the request came"}))
+	fListType = fields.Add("list_type", dissect.Uint, "Which addresses are wanted.", core.Counted(0, "IPv4", "IPv6", "as the request came"))
 	fCount    = fields.Add("num_servers", dissect.Uint, "Addresses in the list.")
 	fServers  = fields.Add("servers", dissect.List, "Addresses of game servers.")
 	fServer   = fields.Add("servers.server", dissect.Endpoint, "An address.")

@@ -35,13 +35,11 @@ var (
 	fCount      = fields.Add("sub_states.count", dissect.Uint, "Number of parts of the state.", dissect.Framing)
 	fParts      = fields.Add("sub_states", dissect.List, "Parts of the state that clients can request over HTTPS.")
 	fPart       = fields.Add("sub_states.sub_state", dissect.Group, "A part of the state.")
-	fID         = fields.Add("sub_states.id", dissect.Uint, "Which part it is.", dissect.Names(dissect.Name{Value: 0, Name: "game state"},
-		dissect.Name{Value: 1, Name: "options"}, dissect.Name{Value: 2, Name: "advanced game settings"}, dissect.Name{Value: 3, Name: "saves"},
-		dissect.Name{Value: 4, Name: "custom 1"}, dissect.Name{Value: 5, Name: "custom 2"}, dissect.Name{Value: 6, Name: "custom 3"}, dissect.Name{Value: 7, Name: "custom 4"}))
-	fChanges = fields.Add("sub_states.version", dissect.Uint, "Counts up when the part changes.")
-	fName    = fields.Add("name", dissect.String, "Name of the server.", dissect.ServerText)
-	fBeacon  = fields.Add("beacon_port", dissect.Uint, "Port of the beacon (before version 1.0).")
-	fEnd     = fields.Add("end", dissect.Uint, "1: the end of the message.", dissect.Framing)
+	fID         = fields.Add("sub_states.id", dissect.Uint, "Which part it is.", core.Counted(0, "game state", "options", "advanced game settings", "saves", "custom 1", "custom 2", "custom 3", "custom 4"))
+	fChanges    = fields.Add("sub_states.version", dissect.Uint, "Counts up when the part changes.")
+	fName       = fields.Add("name", dissect.String, "Name of the server.", dissect.ServerText)
+	fBeacon     = fields.Add("beacon_port", dissect.Uint, "Port of the beacon (before version 1.0).")
+	fEnd        = fields.Add("end", dissect.Uint, "1: the end of the message.", dissect.Framing)
 
 	mPoll    = &dissect.MessageType{Name: "poll", Title: "state poll", Role: dissect.Request, Doc: "Asks for the state of the server."}
 	mState   = &dissect.MessageType{Name: "state", Title: "state", Role: dissect.Reply, Doc: "State, build and name of the server."}

@@ -36,9 +36,7 @@ var (
 	fType      = fields.Add("type", dissect.Uint, "0: challenge. 1: query or its reply.", dissect.Framing)
 	fChallenge = fields.Add("challenge", dissect.Uint, "Number that the server gave to this client; 0 asks for one.", dissect.Token, dissect.Chosen)
 	fVersion   = fields.Add("version", dissect.Uint, "Version of the protocol: 1.")
-	fChunks    = fields.Add("chunks", dissect.Uint, "What is asked for.", dissect.Bits(
-		dissect.Name{Value: 1, Name: "info"}, dissect.Name{Value: 2, Name: "rules"}, dissect.Name{Value: 4, Name: "players"},
-		dissect.Name{Value: 8, Name: "teams"}, dissect.Name{Value: 16, Name: "metrics"}))
+	fChunks    = fields.Add("chunks", dissect.Uint, "What is asked for.", core.BitsFrom(1, "info", "rules", "players", "teams", "metrics"))
 
 	fHeader     = fields.Add("header", dissect.Group, "Header of a reply, or of one of its packets.", dissect.Framing)
 	fHType      = fields.Add("header.type", dissect.Uint, "1: reply to a query.", dissect.Framing)

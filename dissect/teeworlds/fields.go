@@ -44,8 +44,8 @@ var (
 	fPacket     = fields.Add("info.packet", dissect.Decimal, "Number of the packet; the first one has none.")
 	fExtra      = fields.Add("info.extra", dissect.String, "Reserved for extensions.", dissect.FreeText)
 
-	fFlags7      = fields.Add("info7.flags", dissect.Int, "0.7: set of flags.", dissect.Bits(dissect.Name{Value: 1, Name: "password"}, dissect.Name{Value: 2, Name: "scores are times"}))
-	fSkill7      = fields.Add("info7.skill_level", dissect.Int, "0.7: for whom the server is.", dissect.Names(dissect.Name{Value: 0, Name: "casual"}, dissect.Name{Value: 1, Name: "normal"}, dissect.Name{Value: 2, Name: "competitive"}))
+	fFlags7      = fields.Add("info7.flags", dissect.Int, "0.7: set of flags.", core.BitsFrom(1, "password", "scores are times"))
+	fSkill7      = fields.Add("info7.skill_level", dissect.Int, "0.7: for whom the server is.", core.Counted(0, "casual", "normal", "competitive"))
 	fPlayers7    = fields.Add("info7.num_players", dissect.Int, "0.7: players in the game.")
 	fMaxPlayers7 = fields.Add("info7.max_players", dissect.Int, "0.7: most players that the game takes.")
 	fClients7    = fields.Add("info7.num_clients", dissect.Int, "0.7: players and spectators.")
@@ -61,7 +61,7 @@ var (
 	fPlayerExtra = fields.Add("players.extra", dissect.String, "Reserved for extensions.", dissect.FreeText)
 	fCountry7    = fields.Add("players7.country", dissect.Int, "0.7: country in the numbers of ISO 3166; -1 for none.")
 	fScore7      = fields.Add("players7.score", dissect.Int, "0.7: points; on race servers a time in seconds, -1 for none.")
-	fKind7       = fields.Add("players7.flag", dissect.Int, "0.7: what kind of player it is.", dissect.Names(dissect.Name{Value: 0, Name: "player"}, dissect.Name{Value: 1, Name: "spectator"}, dissect.Name{Value: 2, Name: "bot"}))
+	fKind7       = fields.Add("players7.flag", dissect.Int, "0.7: what kind of player it is.", core.Counted(0, "player", "spectator", "bot"))
 
 	fServers   = fields.Add("servers", dissect.List, "Addresses of game servers.")
 	fServer    = fields.Add("servers.server", dissect.Endpoint, "An address.")

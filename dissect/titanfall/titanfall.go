@@ -26,14 +26,12 @@ var (
 	fKey     = fields.Add("key", dissect.String, "Key that the server expects.", dissect.Secret)
 	fPadding = fields.Add("padding", dissect.Bytes, "Zeros: they make the request longer than the reply.", dissect.Public, core.Ignored)
 
-	fRetail   = fields.Add("retail", dissect.Uint, "1: a released build.")
-	fInstance = fields.Add("instance_type", dissect.Uint, "Kind of instance.")
-	fCRC      = fields.Add("client_crc", dissect.Uint, "Checksum of the client library.")
-	fProtocol = fields.Add("net_protocol", dissect.Uint, "Version of the network protocol.")
-	fServerID = fields.Add("server_id", dissect.ID, "Number that the server chose at random.")
-	fHealth   = fields.Add("health", dissect.Uint, "State of the server (version 8).", dissect.Bits(
-		dissect.Name{Value: 1, Name: "packet loss in"}, dissect.Name{Value: 2, Name: "packet loss out"}, dissect.Name{Value: 4, Name: "packets choked in"},
-		dissect.Name{Value: 8, Name: "packets choked out"}, dissect.Name{Value: 16, Name: "slow frames"}, dissect.Name{Value: 32, Name: "hitching"}, dissect.Name{Value: 64, Name: "flood"}))
+	fRetail       = fields.Add("retail", dissect.Uint, "1: a released build.")
+	fInstance     = fields.Add("instance_type", dissect.Uint, "Kind of instance.")
+	fCRC          = fields.Add("client_crc", dissect.Uint, "Checksum of the client library.")
+	fProtocol     = fields.Add("net_protocol", dissect.Uint, "Version of the network protocol.")
+	fServerID     = fields.Add("server_id", dissect.ID, "Number that the server chose at random.")
+	fHealth       = fields.Add("health", dissect.Uint, "State of the server (version 8).", core.BitsFrom(1, "packet loss in", "packet loss out", "packets choked in", "packets choked out", "slow frames", "hitching", "flood"))
 	fServerNumber = fields.Add("server_number", dissect.Uint, "The same number in 32 bits (version 8).")
 	fBuild        = fields.Add("build", dissect.String, "Name of the build.", dissect.Public)
 	fDatacenter   = fields.Add("datacenter", dissect.String, "Place of the server.", dissect.ServerText)

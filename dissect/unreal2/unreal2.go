@@ -37,8 +37,7 @@ var (
 	fVersion = fields.Add("version", dissect.Uint, "Version of the sender's protocol.", dissect.Framing, dissect.Names(
 		dissect.Name{Value: 0x77, Name: "Pariah"}, dissect.Name{Value: 0x78, Name: "UT2003 demo"}, dissect.Name{Value: 0x79, Name: "UT2003"},
 		dissect.Name{Value: xmp, Name: "Unreal II XMP"}, dissect.Name{Value: 0x7f, Name: "UT2004 demo"}, dissect.Name{Value: latest, Name: "UT2004 and later"}))
-	fType = fields.Add("type", dissect.Uint, "Kind of data that is requested or sent.", dissect.Framing, dissect.Names(
-		dissect.Name{Value: 0, Name: "details"}, dissect.Name{Value: 1, Name: "rules"}, dissect.Name{Value: 2, Name: "players"}, dissect.Name{Value: 3, Name: "all"}))
+	fType = fields.Add("type", dissect.Uint, "Kind of data that is requested or sent.", dissect.Framing, core.Counted(0, "details", "rules", "players", "all"))
 
 	fServerID   = fields.Add("details.server_id", dissect.Uint, "Number of the server: 0, except from a master.")
 	fAddress    = fields.Add("details.address", dissect.String, "Address of the server: empty, except from a master.", dissect.Address, asText)

@@ -214,6 +214,26 @@ func Names(names ...Name) Option { return option(func(f *Field) { f.Names = name
 // Bits declares the known bits of a field.
 func Bits(bits ...Name) Option { return option(func(f *Field) { f.Bits = bits }) }
 
+// Counted declares the known values of a field that follow each other.
+func Counted(first uint64, names ...string) Option {
+	return option(func(f *Field) {
+		f.Names = make([]Name, len(names))
+		for i, name := range names {
+			f.Names[i] = Name{Value: first + uint64(i), Name: name}
+		}
+	})
+}
+
+// BitsFrom declares the known bits of a field that follow each other.
+func BitsFrom(first uint64, names ...string) Option {
+	return option(func(f *Field) {
+		f.Bits = make([]Name, len(names))
+		for i, name := range names {
+			f.Bits[i] = Name{Value: first << i, Name: name}
+		}
+	})
+}
+
 // InCharset declares the encoding of text that is not valid UTF-8.
 func InCharset(c Charset) Option { return option(func(f *Field) { f.Charset = c }) }
 
