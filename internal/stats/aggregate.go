@@ -64,14 +64,13 @@ type Aggregate struct {
 
 // Rooms have what servers, clients and strays may be given beside their places, and how much of it there is.
 type rooms struct {
-	sketches  sketchRoom
-	strayRoom sketchRoom // of sources of strays
-	followed  []*followed
-	mores     []*more
-	paths     []*cells
-	pasts     pastRoom
+	sketches  stock[registers]
+	strayRoom stock[registers] // of sources of strays
+	followed  stock[*followed]
+	mores     stock[*more]
+	paths     stock[*cells]
+	pasts     stock[*past]
 	names     []byte // room for those of servers
-	made      struct{ mores, paths, followed int }
 	tickRoom  int
 	leastOf   uint64 // no client with a timeline has fewer requests
 }
@@ -94,19 +93,15 @@ type sums struct {
 	heats   heats
 	trips   histogram
 
-	addresses   distinct
-	room        sketchRoom // of addresses
-	kinds       []kind
-	kindOf      map[*dissect.MessageType]uint16
-	recent      [256]*kind // of the newest requests
-	protocols   []string
-	grants      [maxKinds]token // in replies that give a challenge, by protocol
-	protocolsOf [64]struct {    // those of the newest servers
-		of    *dissect.Protocol
-		index uint16
-	}
-	forgotten [classes]mass  // what clients did that are no longer in the table
-	proofs    [proofs]uint64 // requests
+	addresses distinct
+	room      stock[registers] // of addresses
+	kinds     []kind
+	kindOf    map[*dissect.MessageType]uint16
+	recent    [256]*kind // of the newest requests
+	protocols []string
+	grants    [maxKinds]token // in replies that give a challenge, by protocol
+	forgotten [classes]mass   // what clients did that are no longer in the table
+	proofs    [proofs]uint64  // requests
 	steps     stepsBack
 	queue     queue
 	members   []*Aggregate // that share them
@@ -136,15 +131,8 @@ type mass struct {
 	dropped                                        [len(perAddress)]uint64
 }
 
-func (m *mass) merge(o *mass) {
-	m.clients += o.clients
-	m.requests += o.requests
-	m.unproven += o.unproven
-	m.bytesIn += o.bytesIn
-	m.bytesOut += o.bytesOut
-	for i, n := range o.dropped {
-		m.dropped[i] += n
-	}
+func (m *mass) counts() []*uint64 {
+	return append(pointers(m.dropped[:]), &m.clients, &m.requests, &m.unproven, &m.bytesIn, &m.bytesOut)
 }
 
 func (m *mass) add(c *client) {
@@ -162,7 +150,7 @@ func (m *mass) add(c *client) {
 
 // New returns an empty aggregate.
 func New() *Aggregate {
-	s := &sums{first: math.MaxInt64, last: math.MinInt64, kindOf: make(map[*dissect.MessageType]uint16), room: sketchRoom{size: largeSketch, left: 1}}
+	s := &sums{first: math.MaxInt64, last: math.MinInt64, kindOf: make(map[*dissect.MessageType]uint16), room: sketches(largeSketch, 1)}
 	s.moments.most, s.heats.most = maxMoments, maxCells
 	s.moments.forget()
 	s.kinds = make([]kind, 0, maxKinds) // pointers to them stay valid
@@ -181,8 +169,11 @@ func (a *Aggregate) Shard() *Aggregate {
 
 func (a *sums) aggregate() *Aggregate {
 	o := &Aggregate{sums: a, rooms: new(rooms), rate: new(rate), findings: make(map[string]*finding), run: new(run), ending: new(ending)}
-	o.sketches = sketchRoom{size: smallSketch, left: maxSketches}
-	o.strayRoom = sketchRoom{size: largeSketch, left: maxFollowed}
+	o.sketches, o.strayRoom = sketches(smallSketch, maxSketches), sketches(largeSketch, maxFollowed)
+	o.mores = stock[*more]{left: maxMore, make: func() *more { return newMore(&o.tickRoom) }}
+	o.paths = stock[*cells]{left: maxPaths, make: func() *cells { return &cells{most: maxCells} }}
+	o.followed = stock[*followed]{left: maxFollowed, make: newFollowed}
+	o.pasts = stock[*past]{left: math.MaxInt, make: func() *past { return new(past) }}
 	o.clients.most, o.servers.most, o.strays.most = maxClients, maxServers, maxStrays
 	o.peaks.most = maxCells
 	o.set.most = setSize / shards
@@ -215,8 +206,9 @@ func (a *Aggregate) forgetClient(c *client) {
 	}
 	if c.cells != nil {
 		c.cells.clear()
-		a.paths = append(a.paths, c.cells)
+		a.paths.give(c.cells)
 	}
+	*c.past = past{}
 	a.pasts.give(c.past)
 	*c = client{past: &noPast}
 }
@@ -245,7 +237,7 @@ func (a *Aggregate) forgetServer(s *server) {
 	s.clients.clear(&a.sketches)
 	if s.more != nil {
 		s.more.clear()
-		a.mores = append(a.mores, s.more)
+		a.mores.give(s.more)
 		s.pulses = nil // those of more
 	} else if s.pulses != nil {
 		s.pulses.clear()
@@ -598,7 +590,7 @@ func (a *Aggregate) server(k *key, m *message) *entry[server] {
 	}
 	s := &e.v
 	if s.protocol == 0 {
-		s.protocol = a.protocolOf(m.protocol) + 1
+		s.protocol = a.protocol(m.protocol.Name) + 1
 	}
 	s.at(m.t)
 	if fresh {
@@ -607,8 +599,8 @@ func (a *Aggregate) server(k *key, m *message) *entry[server] {
 			e.count += a.focus.weight(k.addr()) - 1
 		}
 	}
-	if s.more == nil && (fresh || a.made.mores < maxMore) { // a server of the aggregate before may reply first
-		if own := e.count - e.err; own >= leastMore && own&(own-1) == 0 || a.made.mores < maxMore {
+	if s.more == nil && (fresh || a.mores.left > 0) { // a server of the aggregate before may reply first
+		if own := e.count - e.err; own >= leastMore && own&(own-1) == 0 || a.mores.left > 0 {
 			a.follow(e, own)
 		}
 	}
@@ -646,26 +638,17 @@ func (a *Aggregate) follow(e *entry[server], own uint64) {
 
 // takeMore returns what a server with a number of messages needs for a timeline: one that is free, or that of a far less
 // busy server, or nil.
-func (a *Aggregate) takeMore(own uint64) (m *more) {
-	if k := len(a.mores); k > 0 {
-		m, a.mores = a.mores[k-1], a.mores[:k-1]
+func (a *Aggregate) takeMore(own uint64) *more {
+	if m := a.mores.take(); m != nil {
 		return m
 	}
-	if a.made.mores < maxMore {
-		a.made.mores++
-		return newMore(&a.tickRoom)
-	}
 	a.endRun()
-	var least *entry[server]
-	for i := range a.servers.entries {
-		if o := &a.servers.entries[i]; o.v.more != nil && (least == nil || o.count < least.count) {
-			least = o
-		}
-	}
-	if least == nil || least.count >= own/2 {
+	least := fewest(&a.servers, own/2, func(e *entry[server]) (uint64, bool) { return e.count, e.v.more != nil })
+	if least == nil {
 		return nil
 	}
-	m, least.v.more, least.v.pulses = least.v.more, nil, nil
+	m := least.v.more
+	least.v.more, least.v.pulses = nil, nil
 	least.v.times().merge(&m.pulses)
 	m.clear()
 	return m
@@ -684,33 +667,20 @@ func (a *Aggregate) path(e *entry[client]) *cells {
 }
 
 // takePath is as takeMore, for the timeline of a client with a number of requests.
-func (a *Aggregate) takePath(requests uint64) (l *cells) {
-	if k := len(a.paths); k > 0 {
-		l, a.paths = a.paths[k-1], a.paths[:k-1]
+func (a *Aggregate) takePath(requests uint64) *cells {
+	if l := a.paths.take(); l != nil {
 		a.leastOf = min(a.leastOf, requests)
 		return l
-	}
-	if a.made.paths < maxPaths {
-		a.made.paths++
-		a.leastOf = min(a.leastOf, requests)
-		return &cells{most: maxCells}
 	}
 	if a.leastOf >= requests/2 {
 		return nil
 	}
-	var least *entry[client]
-	for i := range a.clients.entries {
-		if o := &a.clients.entries[i]; o.v.cells != nil && (least == nil || o.v.requests < least.v.requests) {
-			least = o
-		}
-	}
-	if least == nil {
-		return nil
-	}
+	least := fewest(&a.clients, math.MaxUint64, func(e *entry[client]) (uint64, bool) { return e.v.requests, e.v.cells != nil })
 	if a.leastOf = least.v.requests; a.leastOf >= requests/2 {
 		return nil
 	}
-	l, least.v.cells = least.v.cells, nil
+	l := least.v.cells
+	least.v.cells = nil
 	l.clear()
 	return l
 }
@@ -745,17 +715,6 @@ func (a *sums) addKind(protocol string, t *dissect.MessageType) uint16 {
 	a.kindOf[t] = i
 	a.kinds = append(a.kinds, kind{protocol: protocol, of: t, index: i, cells: cells{most: maxCells}})
 	return i
-}
-
-// protocolOf returns the index of a protocol. It is not inlined, since only new servers need it.
-//
-//go:noinline
-func (a *sums) protocolOf(p *dissect.Protocol) uint16 {
-	known := &a.protocolsOf[uint(31*len(p.Name)+17*len(p.Title)+len(p.Doc))%uint(len(a.protocolsOf))]
-	if known.of != p {
-		known.of, known.index = p, a.protocol(p.Name)
-	}
-	return known.index
 }
 
 // protocol returns the index of a protocol by its name.
@@ -807,9 +766,10 @@ func (a *Aggregate) Copy(d *dissect.Datagram, back bool) {
 // recognises, and whether duplicates were sent, because most datagrams came once.
 func (a *Aggregate) Settle(shards iter.Seq[*Aggregate], copiesCount bool) {
 	for o := range shards {
+		a.admit(o)
 		for i := range o.strays.entries {
 			if e := &o.strays.entries[i]; a.servers.find(e.key, e.key.hash()) != nil || a.focus != nil && e.addr() == a.focus.only {
-				a.addStray(e, false)
+				a.addStray(e)
 			}
 		}
 	}
@@ -1028,7 +988,7 @@ func (a *Aggregate) serverOf(x *dissect.Exchange, t int64) (e *entry[server]) {
 		k := keyOf(x.Dst.Addr(), x.Dst.Port())
 		e = a.newServer(k, k.hash())
 	}
-	if e != nil && e.v.more == nil && a.made.mores < maxMore { // it was asked before what is counted
+	if e != nil && e.v.more == nil && a.mores.left > 0 { // it was asked before what is counted
 		e.v.at(t)
 		a.follow(e, e.count)
 	}
@@ -1142,7 +1102,20 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 	}
 	o.endSecond()
 	a.peaks.merge(&o.peaks)
-	a.mergeClients(o, same, kinds)
+	if !same {
+		a.admit(o)
+	}
+	for i := range o.clients.entries {
+		e := &o.clients.entries[i]
+		if e.v.idle() {
+			continue
+		}
+		if o.clients.gone > 0 && e.v.requests < leastKept && !(same && a.clients.room()) && a.clients.find(e.key, e.sum) == nil {
+			a.forgotten[e.v.class()].add(&e.v) // as those that the table does not have
+			continue
+		}
+		a.addClient(e, same, kinds)
+	}
 	for i := range o.servers.entries {
 		e := &o.servers.entries[i]
 		if e.v.idle() {
@@ -1151,17 +1124,11 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 		if o.servers.gone > 0 && e.v.requests < leastKept && !(same && a.servers.room()) && a.servers.find(e.key, e.sum) == nil {
 			continue
 		}
-		if same {
-			a.addServer(e, protocols[e.v.protocol], kinds)
-			continue
-		}
-		m := a.servers.merge(e)
-		m.v.merge(&e.v, protocols[e.v.protocol], kinds)
-		m.v.clients.sum(&e.v.clients)
+		a.addServer(e, same, protocols[e.v.protocol], kinds)
 	}
 	for i := range o.strays.entries {
 		if e := &o.strays.entries[i]; same && e.v.in+e.v.out > 0 { // else Settle adds them
-			a.addStray(e, true)
+			a.addStray(e)
 		}
 	}
 	if same {
@@ -1183,46 +1150,25 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 	}
 }
 
-// mergeClients adds the clients of another aggregate, whose kinds have these numbers here.
-func (a *Aggregate) mergeClients(o *Aggregate, same bool, kinds []uint16) {
-	for i := range o.clients.entries {
-		e := &o.clients.entries[i]
-		if e.v.idle() {
-			continue
-		}
-		if o.clients.gone > 0 && e.v.requests < leastKept && !(same && a.clients.room()) && a.clients.find(e.key, e.sum) == nil {
-			a.forgotten[e.v.class()].add(&e.v) // as those that the table does not have
-			continue
-		}
-		if same {
-			a.addClient(e, kinds)
-			continue
-		}
-		m := a.clients.merge(e)
-		m.v.merge(&e.v, kinds, &a.pasts)
-		if e.v.requests > 1 {
-			m.v.others += e.v.distinctServers()
-		} else {
-			m.v.others += e.v.requests
-		}
-	}
-	a.newest = nil
+// admit makes room for all that o has, so that nothing gives way to it.
+func (a *Aggregate) admit(o *Aggregate) {
+	a.clients.most = max(a.clients.most, len(a.clients.entries)+len(o.clients.entries))
+	a.servers.most = max(a.servers.most, len(a.servers.entries)+len(o.servers.entries))
+	a.strays.most = max(a.strays.most, len(a.strays.entries)+len(o.strays.entries))
+	a.mores.left, a.paths.left, a.followed.left, a.strayRoom.left, a.tickRoom = maxMore, maxPaths, maxFollowed, maxFollowed, math.MaxInt32
 }
 
 func (a *sums) merge(o *sums) {
 	a.first, a.last = min(a.first, o.first), max(a.last, o.last)
-	a.totals.add(&o.totals)
-	a.cuts += o.cuts
+	addTo(a.counts(), o.counts())
 	a.moments.merge(&o.moments)
 	a.heats.merge(&o.heats)
 	a.trips.merge(&o.trips)
 	a.addresses.merge(&o.addresses, &a.room)
 	a.steps.merge(&o.steps)
-	for i, n := range o.proofs {
-		a.proofs[i] += n
-	}
+	addTo(pointers(a.proofs[:]), pointers(o.proofs[:]))
 	for i := range o.forgotten {
-		a.forgotten[i].merge(&o.forgotten[i])
+		addTo(a.forgotten[i].counts(), o.forgotten[i].counts())
 	}
 	for i := range o.kinds {
 		k := &o.kinds[i]
@@ -1235,10 +1181,15 @@ func (a *sums) merge(o *sums) {
 	}
 }
 
-func (t *Totals) add(o *Totals) {
-	t.Datagrams += o.Datagrams
-	t.Notices += o.Notices
-	t.Malformed += o.Malformed
-	t.KernelLost += o.KernelLost
-	t.Evicted += o.Evicted
+// counts are those of what is no entry of a table.
+func (a *sums) counts() []*uint64 {
+	t := &a.totals
+	return []*uint64{&t.Datagrams, &t.Notices, &t.Malformed, &a.cuts, &t.KernelLost, &t.Evicted}
+}
+
+// addTo adds numbers to others.
+func addTo(list, more []*uint64) {
+	for i, n := range more {
+		*list[i] += *n
+	}
 }

@@ -77,37 +77,12 @@ func (s *strange) reflectors() (n int) {
 func (c *client) single() bool { return c.past == &noPast || c.past == nil }
 
 // own returns the past of a client, which is new for one that had none.
-func (c *client) own(room *pastRoom) *past {
+func (c *client) own(room *stock[*past]) *past {
 	if c.single() {
 		c.past = room.take()
 		c.recall(c.past)
 	}
 	return c.past
-}
-
-// A pastRoom has pasts that nobody needs.
-type pastRoom struct {
-	spare []*past
-	fresh []past
-}
-
-func (r *pastRoom) take() *past {
-	if k := len(r.spare); k > 0 {
-		p := r.spare[k-1]
-		r.spare = r.spare[:k-1]
-		return p
-	}
-	if len(r.fresh) == 0 {
-		r.fresh = make([]past, 32)
-	}
-	p := &r.fresh[0]
-	r.fresh = r.fresh[1:]
-	return p
-}
-
-func (r *pastRoom) give(p *past) {
-	*p = past{}
-	r.spare = append(r.spare, p)
 }
 
 // recall writes the only request of a client to its past.
@@ -304,37 +279,39 @@ func (s *set) add(t int64) bool {
 	return true
 }
 
-// merge adds the counts of o, whose kinds have other numbers.
-func (c *client) merge(o *client, kinds []uint16, room *pastRoom) {
-	p := c.own(room)
-	before, empty := c.whole(), !c.began && p.others == 0
-	from := o.past
-	if o.single() {
+// addClient adds the counts of another shard, or with same those of the same one in another capture. Its kinds have these numbers here.
+func (a *Aggregate) addClient(o *entry[client], same bool, kinds []uint16) {
+	e := a.clients.find(o.key, o.sum)
+	if e == nil {
+		e = a.newClient(o.key, o.sum)
+	}
+	e.gain(o)
+	c, v := &e.v, &o.v
+	p, from := c.own(&a.pasts), v.past
+	if v.single() {
 		from = new(past)
-		o.recall(from)
+		v.recall(from)
 	}
-	switch {
-	case from.cells != nil:
-		if c.cells == nil {
-			c.cells = &cells{most: maxCells}
-			if c.began {
-				*c.cells.at(c.first) = before
-			}
+	if from.cells != nil && p.cells == nil {
+		if p.cells = a.takePath(c.requests + v.requests); p.cells != nil && c.began {
+			*p.cells.at(c.first) = c.whole()
 		}
-		c.cells.merge(from.cells)
-	case c.cells != nil:
-		whole := o.whole()
-		c.cells.peek(o.first).add(&whole)
 	}
-	c.requests += o.requests
-	c.bytesIn += o.bytesIn
-	c.reach(&o.lived)
-	c.ports(o.least, o.most)
-	if empty {
+	if p.cells != nil {
+		p.cells.gain(from.cells, v.first, v.whole())
+	}
+	empty := !c.began && p.others == 0
+	c.requests += v.requests
+	c.bytesIn += v.bytesIn
+	c.reach(&v.lived)
+	if c.ports(v.least, v.most); empty {
 		p.take(from, kinds)
-		return
+	} else {
+		p.merge(from, kinds)
 	}
-	p.merge(from, kinds)
+	if !same {
+		p.others += v.distinctServers()
+	}
 }
 
 // take makes a past, for which nothing was counted yet, what o is. Its cells stay.
@@ -353,14 +330,13 @@ func (c *past) take(o *past, kinds []uint16) {
 	}
 }
 
+func (c *past) counts() []*uint64 {
+	return []*uint64{&c.replies, &c.data, &c.challenged, &c.proven, &c.bytesOut, &c.spare.in, &c.spare.out}
+}
+
 // merge adds what o has counted. What is needed for the next message stays as it is.
 func (c *past) merge(o *past, kinds []uint16) {
-	c.replies += o.replies
-	c.data += o.data
-	c.challenged += o.challenged
-	c.proven += o.proven
-	c.bytesOut += o.bytesOut
-	c.spare.add(&o.spare)
+	addTo(c.counts(), o.counts())
 	c.peak = max(c.peak, o.peak) // others ask other servers, and what is judged is the pace at one
 	for _, k := range o.kinds {
 		if k.kind == 0 {

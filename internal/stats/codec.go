@@ -13,7 +13,7 @@ import (
 )
 
 // codecVersion changes with every change of what is written.
-const codecVersion = 7
+const codecVersion = 8
 
 // AppendBinary appends the counts in binary form. It is the same for the same counts.
 func (s *Shards) AppendBinary(b []byte) []byte {
@@ -67,8 +67,7 @@ func (s *Shards) code(c *codec) {
 }
 
 func (a *sums) code(c *codec) {
-	t := &a.totals
-	numbers(c, &t.Datagrams, &t.Notices, &t.Malformed, &a.cuts, &t.KernelLost, &t.Evicted, &a.steps.n)
+	numbers(c, append(a.counts(), &a.steps.n)...)
 	numbers(c, &a.steps.from, &a.steps.to)
 	coder.Num(c.Coder, &a.first)
 	if coder.Num(c.Coder, &a.last); c.within != nil && a.first <= a.last && (a.first < c.within.From || a.last > c.within.To) {
@@ -105,9 +104,7 @@ func (a *sums) code(c *codec) {
 	c.numKinds = n
 	numbers(c, pointers(a.proofs[:])...)
 	for i := range a.forgotten {
-		m := &a.forgotten[i]
-		numbers(c, &m.clients, &m.requests, &m.unproven, &m.bytesIn, &m.bytesOut)
-		numbers(c, pointers(m.dropped[:])...)
+		numbers(c, a.forgotten[i].counts()...)
 	}
 }
 
@@ -148,9 +145,8 @@ func messageType(list []*dissect.Protocol, protocol, message string) *dissect.Me
 }
 
 func (k *kind) code(c *codec) {
-	numbers(c, &k.bytesOut, &k.unproven, &k.madeUp)
+	numbers(c, k.counts()...)
 	k.token.code(c)
-	numbers(c, pointers(k.fates[:])...)
 	numbers(c, &k.least, &k.most)
 	coder.Num(c.Coder, &k.alike)
 	c.Bool(&k.seen)
@@ -177,20 +173,16 @@ func (k *token) code(c *codec) {
 	}
 }
 
-func (m *moment) code(c *codec) {
-	numbers(c, &m.requests, &m.replies, &m.challenges, &m.unanswered, &m.unknown, &m.bytesIn, &m.bytesOut, &m.lost, &m.spare.in, &m.spare.out)
-}
+func (m *moment) code(c *codec) { numbers(c, m.counts()...) }
 
-func (c *cell) code(k *codec) {
-	numbers(k, &c.requests, &c.replies, &c.unanswered, &c.bytesIn, &c.bytesOut)
-}
+func (c *cell) code(k *codec) { numbers(k, c.counts()...) }
 
 func (h *histogram) code(c *codec) {
 	numbers(c, &h.n)
 	codeZeros(c, len(h.counts), func(i int) bool { return h.counts[i] == 0 }, func(i int) { numbers(c, &h.counts[i]) })
 }
 
-func (d *distinct) code(c *codec, room *sketchRoom) {
+func (d *distinct) code(c *codec, room *stock[registers]) {
 	if !c.Reading {
 		slices.Sort(d.few[:d.n]) // workers add them in any order
 	}
@@ -205,8 +197,7 @@ func (d *distinct) code(c *codec, room *sketchRoom) {
 	}
 	if c.Reading {
 		if d.sketch = room.take(); d.sketch == nil {
-			c.Fail(errors.New("too many sketches"))
-			return
+			c.Fail(errTooMany)
 		}
 	}
 	c.Raw(d.sketch)
@@ -230,19 +221,10 @@ func (a *Aggregate) code(c *codec) {
 }
 
 func (a *Aggregate) codeStray(c *codec, v *stray) {
-	numbers(c, &v.in, &v.out, &v.bytesIn, &v.bytesOut)
-	c.Bool(&v.began)
-	numbers(c, &v.first, &v.last)
-	has := v.more != nil
-	if c.Bool(&has); !has || c.Err != nil {
+	numbers(c, v.counts()...)
+	v.lived.code(c)
+	if !rest(c, &v.more, &a.followed) {
 		return
-	}
-	if c.Reading {
-		if a.made.followed++; a.made.followed > maxFollowed {
-			c.Fail(errors.New("too many timelines"))
-			return
-		}
-		v.more = newFollowed()
 	}
 	codeLine(c, &v.more.cells, (*cell).code)
 	v.more.sources.code(c, &a.strayRoom)
@@ -262,6 +244,24 @@ func (k *key) code(c *codec) {
 	c.Fixed(&k.lo)
 	coder.Num(c.Coder, &k.port)
 	c.Bool(&k.v4)
+}
+
+// rest writes or reads whether there is what only some have, and reports it. What is read is of the stock.
+func rest[T any](c *codec, p **T, of *stock[*T]) bool {
+	has := *p != nil
+	if c.Bool(&has); has && c.Reading {
+		if *p = of.take(); *p == nil {
+			c.Fail(errTooMany)
+		}
+	}
+	return has && c.Err == nil
+}
+
+var errTooMany = errors.New("too many timelines")
+
+func (l *lived) code(c *codec) {
+	c.Bool(&l.began)
+	numbers(c, &l.first, &l.last)
 }
 
 // codeTop writes or reads a table.
@@ -296,9 +296,8 @@ func codeTop[V any](c *codec, t *top[V], most int, hash func(key) uint64, code f
 
 func (a *Aggregate) codeClient(c *codec, v *client) {
 	v.own(&a.pasts)
-	numbers(c, &v.requests, &v.replies, &v.data, &v.challenged, &v.proven, &v.bytesIn, &v.bytesOut, &v.spare.in, &v.spare.out)
-	c.Bool(&v.began)
-	numbers(c, &v.first, &v.last)
+	numbers(c, append(v.counts(), &v.requests, &v.bytesIn)...)
+	v.lived.code(c)
 	coder.Num(c.Coder, &v.peak)
 	coder.Num(c.Coder, &v.refused)
 	for i := range v.kinds {
@@ -322,27 +321,14 @@ func (a *Aggregate) codeClient(c *codec, v *client) {
 	coder.Num(c.Coder, &v.least)
 	coder.Num(c.Coder, &v.most)
 	numbers(c, pointers(v.dropped[:])...)
-	has := v.cells != nil
-	if c.Bool(&has); !has || c.Err != nil {
-		return
+	if rest(c, &v.cells, &a.paths) {
+		codeLine(c, v.cells, (*cell).code)
 	}
-	if c.Reading {
-		if a.made.paths++; a.made.paths > maxPaths {
-			c.Fail(errors.New("too many timelines"))
-			return
-		}
-		v.cells = &cells{most: maxCells}
-	}
-	codeLine(c, v.cells, (*cell).code)
 }
 
 func (a *Aggregate) codeServer(c *codec, v *server) {
 	c.index(&v.protocol, c.numNames)
-	numbers(c, &v.requests, &v.replies, &v.challenges, &v.bytesIn, &v.bytesOut, &v.spare.in, &v.spare.out, &v.incomplete, &v.rejected, &v.bounced, &v.large)
-	numbers(c, pointers(v.fates[:])...)
-	for i := range v.proved {
-		numbers(c, &v.proved[i].Requests, &v.proved[i].Complete)
-	}
+	numbers(c, v.counts()...)
 	v.clients.code(c, &a.sketches)
 	for i := range v.kinds {
 		k := &v.kinds[i]
@@ -361,18 +347,10 @@ func (a *Aggregate) codeServer(c *codec, v *server) {
 		numbers(c, &h.icmpFrame, &h.cut, &h.unread)
 		h.from.code(c)
 	}
-	c.Bool(&v.began)
-	numbers(c, &v.first, &v.last, &v.stated, &v.lastReply)
-	has := v.more != nil
-	if c.Bool(&has); has && c.Err == nil {
-		if c.Reading {
-			if a.made.mores++; a.made.mores > maxMore {
-				c.Fail(errors.New("too many timelines"))
-				return
-			}
-			v.more = newMore(&a.tickRoom)
-			v.pulses = &v.more.pulses
-		}
+	v.lived.code(c)
+	numbers(c, &v.stated, &v.lastReply)
+	if rest(c, &v.more, &a.mores) {
+		v.pulses = &v.more.pulses
 		v.more.code(c)
 	}
 	codeSparse(c, v.times(), (*pulse).code)

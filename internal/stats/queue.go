@@ -80,7 +80,7 @@ func (a *Aggregate) Record(r *dissect.Record) {
 		m.timed, m.rtt = r.TimeKnown, int64(r.RTT)
 		m.said.set(&r.Server, &q.text)
 		if m.challenge && len(r.Sources) > 0 {
-			a.grants[a.protocolOf(r.Protocol)].learn(r.Sources[0].Data, r.Pair.Value)
+			a.grants[a.protocol(r.Protocol.Name)].learn(r.Sources[0].Data, r.Pair.Value)
 		}
 	}
 	if a.focus != nil {

@@ -281,32 +281,35 @@ func (s *lived) reach(o *lived) {
 	}
 }
 
-// merge adds the counts of o, whose protocol is given.
-func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
-	if s.more == nil && o.more != nil {
-		s.adopt(newMore(nil))
+// addServer adds the counts of another shard, or with same those of the same one in another capture. Its protocol and kinds have these numbers
+// here.
+func (a *Aggregate) addServer(o *entry[server], same bool, protocol uint16, kinds []uint16) {
+	e := a.servers.find(o.key, o.sum)
+	if e == nil {
+		e = a.newServer(o.key, o.sum)
 	}
+	e.gain(o)
+	s, v := &e.v, &o.v
+	if v.more != nil && s.more == nil {
+		if m := a.takeMore(e.count - e.err); m != nil {
+			s.adopt(m)
+		}
+	}
+	if s.merge(v, protocol, kinds); same {
+		s.clients.merge(&v.clients, &a.sketches)
+	} else {
+		s.clients.sum(&v.clients)
+	}
+}
+
+func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	if o.pulses != nil {
 		s.times().merge(o.pulses)
 	}
 	if s.protocol == 0 {
 		s.protocol = protocol
 	}
-	s.requests += o.requests
-	s.replies += o.replies
-	s.challenges += o.challenges
-	s.bytesIn += o.bytesIn
-	s.bytesOut += o.bytesOut
-	s.spare.add(&o.spare)
-	s.fates.add(&o.fates)
-	s.incomplete += o.incomplete
-	s.rejected += o.rejected
-	s.bounced += o.bounced
-	s.large += o.large
-	for i := range s.proved {
-		s.proved[i].Requests += o.proved[i].Requests
-		s.proved[i].Complete += o.proved[i].Complete
-	}
+	addTo(s.counts(), o.counts())
 	for _, k := range o.kinds {
 		if k.kind == 0 {
 			break
@@ -336,15 +339,25 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	s.lastReply = max(s.lastReply, o.lastReply)
 	s.reach(&o.lived)
 	switch {
+	case s.more == nil:
 	case o.more != nil:
 		s.more.merge(o.more, kinds)
-	case s.more != nil:
-		whole, at := o.whole(), o.first
+	default:
+		at := o.first
 		if !o.began { // something came for a server that was known before
 			at = s.first
 		}
-		s.more.cells.peek(at).add(&whole)
+		s.more.cells.gain(nil, at, o.whole())
 	}
+}
+
+func (s *tally) counts() []*uint64 {
+	list := []*uint64{&s.requests, &s.replies, &s.challenges, &s.bytesIn, &s.bytesOut, &s.spare.in, &s.spare.out, &s.incomplete, &s.rejected, &s.bounced, &s.large}
+	list = append(list, pointers(s.fates[:])...)
+	for i := range s.proved {
+		list = append(list, &s.proved[i].Requests, &s.proved[i].Complete)
+	}
+	return list
 }
 
 // whole returns all messages as if they had come at one time.
@@ -468,11 +481,12 @@ func (k *kind) merge(o *kind) {
 	if k.token.length == 0 {
 		k.token = o.token
 	}
-	k.bytesOut += o.bytesOut
-	k.unproven += o.unproven
-	k.madeUp += o.madeUp
-	k.fates.add(&o.fates)
+	addTo(k.counts(), o.counts())
 	k.cells.merge(&o.cells)
+}
+
+func (k *kind) counts() []*uint64 {
+	return append(pointers(k.fates[:]), &k.bytesOut, &k.unproven, &k.madeUp)
 }
 
 // A finding is what is counted for a type of finding.

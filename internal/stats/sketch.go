@@ -213,7 +213,7 @@ type distinct struct {
 	others, squares uint64
 }
 
-func (d *distinct) add(hash uint64, room *sketchRoom) {
+func (d *distinct) add(hash uint64, room *stock[registers]) {
 	switch n := d.n; {
 	case len(d.sketch) == smallSketch:
 		d.sketch.raise(hash>>(64-smallBits), hash<<smallBits|1<<(smallBits-1))
@@ -226,7 +226,7 @@ func (d *distinct) add(hash uint64, room *sketchRoom) {
 	}
 }
 
-func (d *distinct) addFew(hash uint64, room *sketchRoom) {
+func (d *distinct) addFew(hash uint64, room *stock[registers]) {
 	if slices.Contains(d.few[:d.n], hash) {
 		return
 	}
@@ -252,7 +252,7 @@ func (d *distinct) spread(r registers) {
 }
 
 // merge adds the hashes of o, whose sketch has the same size.
-func (d *distinct) merge(o *distinct, room *sketchRoom) {
+func (d *distinct) merge(o *distinct, room *stock[registers]) {
 	for _, h := range o.few[:o.n] {
 		d.add(h, room)
 	}
@@ -290,8 +290,11 @@ func (d *distinct) sum(o *distinct) {
 }
 
 // clear empties the counter. Its sketch goes back to room.
-func (d *distinct) clear(room *sketchRoom) {
-	room.give(d.sketch)
+func (d *distinct) clear(room *stock[registers]) {
+	if d.sketch != nil {
+		clear(d.sketch)
+		room.give(d.sketch)
+	}
 	d.sketch, d.n, d.more = nil, 0, false
 }
 
@@ -309,28 +312,7 @@ func (d *distinct) count() Distinct {
 	return Distinct{Count: n}
 }
 
-// A sketchRoom has the sketches of an aggregate.
-type sketchRoom struct {
-	size, left int // how many may still be made
-	spare      []registers
-}
-
-func (r *sketchRoom) take() registers {
-	if k := len(r.spare); k > 0 {
-		s := r.spare[k-1]
-		r.spare = r.spare[:k-1]
-		return s
-	}
-	if r.left == 0 {
-		return nil
-	}
-	r.left--
-	return make(registers, r.size)
-}
-
-func (r *sketchRoom) give(s registers) {
-	if s != nil {
-		clear(s)
-		r.spare = append(r.spare, s)
-	}
+// sketches returns room for some sketches of a size.
+func sketches(size, most int) stock[registers] {
+	return stock[registers]{left: most, make: func() registers { return make(registers, size) }}
 }

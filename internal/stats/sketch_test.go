@@ -69,15 +69,16 @@ func TestDistinct(t *testing.T) {
 		return k.hash()
 	}
 	for _, n := range []int{0, 1, fewHashes, fewHashes + 1, 100, 1000, 20_000, 300_000} {
-		large := func() *sketchRoom { return &sketchRoom{size: largeSketch, left: 1} }
+		large := func() *stock[registers] { room := sketches(largeSketch, 1); return &room }
 		whole, parts, room := new(distinct), make([]distinct, 4), large()
+		small := sketches(smallSketch, shards)
 		shards := make([]distinct, shards)
 		for i := range n {
 			h := address(i)
 			whole.add(h, room)
 			parts[i%4].add(h, large())
 			parts[(i+1)%4].add(h, large())
-			shards[h%uint64(len(shards))].add(h, &sketchRoom{size: smallSketch, left: 1})
+			shards[h%uint64(len(shards))].add(h, &small)
 		}
 		var merged, sum distinct
 		for i := range parts {
@@ -98,7 +99,7 @@ func TestDistinct(t *testing.T) {
 	}
 	var full distinct
 	for i := range fewHashes + 1 {
-		full.add(address(i), &sketchRoom{})
+		full.add(address(i), new(stock[registers]))
 	}
 	if got := full.count(); got != (Distinct{fewHashes, 100}) {
 		t.Errorf("without room: %v", got)

@@ -85,7 +85,7 @@ func (a *Aggregate) Foreign(t int64, src, dst *endpoint.Endpoint, n, frames int,
 	}
 	v := &e.v
 	v.at(t)
-	if v.more == nil && (a.made.followed < maxFollowed || v.in >= leastMore && v.in&(v.in-1) == 0) {
+	if v.more == nil && (a.followed.left > 0 || v.in >= leastMore && v.in&(v.in-1) == 0) {
 		if v.more = a.takeFollowed(v.in); v.more != nil && v.in+v.out > 0 {
 			*v.more.cells.at(v.first) = v.whole()
 		}
@@ -133,6 +133,8 @@ func (s *stray) whole() cell {
 	return cell{requests: s.in, replies: s.out, bytesIn: s.bytesIn, bytesOut: s.bytesOut}
 }
 
+func (s *stray) counts() []*uint64 { return []*uint64{&s.in, &s.out, &s.bytesIn, &s.bytesOut} }
+
 // sent counts datagrams of a source, as Misra and Gries do (1982): if there is no room, all lose as many.
 func (m *followed) sent(by netip.Addr, n uint64) {
 	for {
@@ -162,26 +164,17 @@ func (m *followed) sent(by netip.Addr, n uint64) {
 }
 
 // takeFollowed is as takeMore, for a stray with a number of datagrams.
-func (a *Aggregate) takeFollowed(in uint64) (m *followed) {
-	if k := len(a.followed); k > 0 {
-		m, a.followed = a.followed[k-1], a.followed[:k-1]
+func (a *Aggregate) takeFollowed(in uint64) *followed {
+	if m := a.followed.take(); m != nil {
 		return m
 	}
-	if a.made.followed < maxFollowed {
-		a.made.followed++
-		return newFollowed()
-	}
-	var least *stray
-	for i := range a.strays.entries {
-		if v := &a.strays.entries[i].v; v.more != nil && (least == nil || v.in < least.in) {
-			least = v
-		}
-	}
-	if least == nil || least.in >= in/2 {
+	least := fewest(&a.strays, in/2, func(e *entry[stray]) (uint64, bool) { return e.v.in, e.v.more != nil })
+	if least == nil {
 		return nil
 	}
-	m, least.more = least.more, nil
-	a.clearFollowed(m)
+	m := least.v.more
+	least.v.more = nil
+	m.clear(&a.strayRoom)
 	return m
 }
 
@@ -191,9 +184,9 @@ func newFollowed() *followed {
 	return m
 }
 
-func (a *Aggregate) clearFollowed(m *followed) {
+func (m *followed) clear(room *stock[registers]) {
 	m.cells.clear()
-	m.sources.clear(&a.strayRoom)
+	m.sources.clear(room)
 	m.senders = [maxSenders]sender{}
 }
 
@@ -201,39 +194,23 @@ func (a *Aggregate) clearFollowed(m *followed) {
 func (a *Aggregate) newStray(k key, sum uint64) *entry[stray] {
 	e, _ := a.strays.place(k, sum)
 	if e.v.more != nil {
-		a.release(e.v.more)
+		e.v.more.clear(&a.strayRoom)
+		a.followed.give(e.v.more)
 	}
 	e.v = stray{}
 	return e
 }
 
-// release keeps m for another stray.
-func (a *Aggregate) release(m *followed) {
-	a.clearFollowed(m)
-	a.followed = append(a.followed, m)
-}
-
-// addStray adds what another aggregate counts. Those of the same shard in another capture leave the table its size.
-func (a *Aggregate) addStray(o *entry[stray], same bool) {
-	var e *entry[stray]
-	if same {
-		if e = a.strays.find(o.key, o.sum); e == nil {
-			e = a.newStray(o.key, o.sum)
-		}
-		e.count += o.count
-		e.err += o.err
-	} else {
-		e = a.strays.merge(o)
-		a.strayRoom.left = maxFollowed // the sum has room for all
+// addStray adds what another aggregate counts.
+func (a *Aggregate) addStray(o *entry[stray]) {
+	e := a.strays.find(o.key, o.sum)
+	if e == nil {
+		e = a.newStray(o.key, o.sum)
 	}
+	e.gain(o)
 	s, v := &e.v, &o.v
 	if v.more != nil && s.more == nil {
-		if same {
-			s.more = a.takeFollowed(s.in + v.in)
-		} else {
-			s.more = newFollowed()
-		}
-		if s.more != nil && s.in+s.out > 0 {
+		if s.more = a.takeFollowed(s.in + v.in); s.more != nil && s.in+s.out > 0 {
 			*s.more.cells.at(s.first) = s.whole()
 		}
 	}
@@ -246,13 +223,9 @@ func (a *Aggregate) addStray(o *entry[stray], same bool) {
 			}
 		}
 	} else if m != nil {
-		whole := v.whole()
-		m.cells.peek(v.first).add(&whole)
+		m.cells.gain(nil, v.first, v.whole())
 	}
-	s.in += v.in
-	s.out += v.out
-	s.bytesIn += v.bytesIn
-	s.bytesOut += v.bytesOut
+	addTo(s.counts(), v.counts())
 	s.reach(&v.lived)
 }
 

@@ -217,17 +217,11 @@ type moment struct {
 	spare                                                                       spare
 }
 
-func (m *moment) add(o *moment) {
-	m.requests += o.requests
-	m.replies += o.replies
-	m.challenges += o.challenges
-	m.unanswered += o.unanswered
-	m.unknown += o.unknown
-	m.bytesIn += o.bytesIn
-	m.bytesOut += o.bytesOut
-	m.lost += o.lost
-	m.spare.add(&o.spare)
+func (m *moment) counts() []*uint64 {
+	return []*uint64{&m.requests, &m.replies, &m.challenges, &m.unanswered, &m.unknown, &m.bytesIn, &m.bytesOut, &m.lost, &m.spare.in, &m.spare.out}
 }
+
+func (m *moment) add(o *moment) { addTo(m.counts(), o.counts()) }
 
 func (m *moment) join(next *moment) { m.add(next) }
 
@@ -242,13 +236,11 @@ func (p *peak) join(next *peak) { *p = max(*p, *next) }
 // A cell is a bucket of the timeline of a server, a client or a kind.
 type cell struct{ requests, replies, unanswered, bytesIn, bytesOut uint64 }
 
-func (c *cell) add(o *cell) {
-	c.requests += o.requests
-	c.replies += o.replies
-	c.unanswered += o.unanswered
-	c.bytesIn += o.bytesIn
-	c.bytesOut += o.bytesOut
+func (c *cell) counts() []*uint64 {
+	return []*uint64{&c.requests, &c.replies, &c.unanswered, &c.bytesIn, &c.bytesOut}
 }
+
+func (c *cell) add(o *cell) { addTo(c.counts(), o.counts()) }
 
 func (c *cell) join(next *cell) { c.add(next) }
 
@@ -283,6 +275,15 @@ var heatRows = func() (rows [histogramBuckets]uint8) {
 	}
 	return rows
 }()
+
+// gain adds a timeline, or if there is none all that was counted, at one time.
+func (l *line[T, P]) gain(of *line[T, P], at int64, whole T) {
+	if of != nil {
+		l.merge(of)
+	} else {
+		l.peek(at).add(&whole)
+	}
+}
 
 // The lengths of lines: of the timeline, and of those of servers, clients and kinds.
 const (

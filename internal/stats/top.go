@@ -157,19 +157,42 @@ func (t *top[V]) extend(k key, sum uint64) *entry[V] {
 // room reports whether a new key evicts none.
 func (t *top[V]) room() bool { return len(t.entries) < t.most }
 
-// merge adds the counts of an entry of another table, evicting none, and returns the entry of its key.
-func (t *top[V]) merge(o *entry[V]) *entry[V] {
-	if len(t.entries) == t.most {
-		t.most *= 2
-	}
-	e := t.find(o.key, o.sum)
-	if e == nil {
-		e, _ = t.place(o.key, o.sum)
-	}
+// gain adds the counts of an entry of another table.
+func (e *entry[V]) gain(o *entry[V]) {
 	e.count += o.count
 	e.err += o.err
-	return e
 }
+
+// fewest returns the first entry with the lowest number of those that have one below a bound, nil if none has.
+func fewest[V any](t *top[V], below uint64, number func(*entry[V]) (uint64, bool)) (least *entry[V]) {
+	for i := range t.entries {
+		if n, has := number(&t.entries[i]); has && n < below {
+			least, below = &t.entries[i], n
+		}
+	}
+	return least
+}
+
+// A stock has what only some entries of tables get, or get for a while: what is free, and how many more may be made.
+type stock[T any] struct {
+	free []T
+	left int
+	make func() T
+}
+
+// take returns one that is free or new, nil if there is none.
+func (s *stock[T]) take() (x T) {
+	if k := len(s.free); k > 0 {
+		x, s.free = s.free[k-1], s.free[:k-1]
+	} else if s.left > 0 {
+		s.left--
+		x = s.make()
+	}
+	return x
+}
+
+// give gives back one that is empty.
+func (s *stock[T]) give(x T) { s.free = append(s.free, x) }
 
 // byCount returns the entries, the highest count first.
 func (t *top[V]) byCount() []*entry[V] {
