@@ -173,7 +173,14 @@ func (a *sums) aggregate() *Aggregate {
 	o.mores = stock[*more]{left: maxMore, make: func() *more { return newMore(&o.tickRoom) }}
 	o.paths = stock[*cells]{left: maxPaths, make: func() *cells { return &cells{most: maxCells} }}
 	o.followed = stock[*followed]{left: maxFollowed, make: newFollowed}
-	o.pasts = stock[*past]{left: math.MaxInt, make: func() *past { return new(past) }}
+	var fresh []past
+	o.pasts = stock[*past]{left: math.MaxInt, make: func() (p *past) {
+		if len(fresh) == 0 {
+			fresh = make([]past, 32)
+		}
+		p, fresh = &fresh[0], fresh[1:]
+		return p
+	}}
 	o.clients.most, o.servers.most, o.strays.most = maxClients, maxServers, maxStrays
 	o.peaks.most = maxCells
 	o.set.most = setSize / shards

@@ -266,7 +266,7 @@ type Limit struct {
 
 // A Rule is text to paste.
 type Rule struct {
-	Format string `json:"format"` // nftables, iptables, capture_filter
+	Format string `json:"format"` // nftables, iptables
 	Title  string `json:"title"`
 	Text   string `json:"text"`   // at most two sentences with numbers
 	Drops  string `json:"drops"`  // shares: "22 % of forged requests and 0 % of honest requests"

@@ -29,17 +29,8 @@ type Grant struct {
 	At     uint8  `json:"challenge_at"`
 }
 
-func grantOf(k *token) *Grant {
-	return &Grant{hex.EncodeToString(k.prefix[:min(int(k.at), len(k.prefix))]), uint32(k.length), k.at}
-}
-
 // maxRemedied is how many servers a remedy names.
 const maxRemedied = 64
-
-// remedy adds a limit for a firewall.
-func (r *reporting) remedy(title, effect string, l Limit, total bool, m *match) {
-	r.Remedies = append(r.Remedies, Remedy{title, effect, l.N, l.Burst, total, m.servers, hex.EncodeToString(m.prefix), m.length, m.token, m.grant})
-}
 
 // A Place is where the rules of a firewall are loaded, seen from the server.
 type Place string

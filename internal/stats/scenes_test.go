@@ -18,7 +18,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
-	"github.com/qdissect/qdissect/internal/filter"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
@@ -196,13 +195,6 @@ func TestScenes(t *testing.T) {
 			totals(t, &said, truth)
 			servers(t, &said, truth)
 			text(t, r)
-			for _, rule := range r.Rules {
-				if rule.Format == "capture_filter" {
-					if _, err := filter.Parse(strings.TrimSpace(rule.Text)); err != nil {
-						t.Errorf("filter %s: %v", rule.Text, err)
-					}
-				}
-			}
 		})
 	}
 }

@@ -16,7 +16,7 @@ var enums = map[string][]string{
 	"Verdict.kind":      ranks,
 	"Verdict.certainty": {string(Certain), string(Likely), string(Possible)},
 	"Client.class":      {string(Finished), string(NeverFinished), string(TooOften)},
-	"Rule.format":       {"nftables", "iptables", "capture_filter"},
+	"Rule.format":       {"nftables", "iptables"},
 	"Finding.severity":  {"chat", "note", "warning", "error"},
 	"Talk.severity":     {"note", "warning", "error"},
 }

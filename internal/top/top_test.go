@@ -55,7 +55,7 @@ func snapshotOf(t *testing.T, file []byte, o stats.Options) *Snapshot {
 		}
 		r.Rules = []stats.Rule{
 			{Format: "nftables", Title: "At most 10 requests per second from one address", Effect: "It would have dropped 22 % of forged requests and 0 % of honest requests.", Text: "table inet game_queries {\n\tchain in {\n\t\ttype filter hook prerouting priority -300; policy accept;\n\t\tudp dport { 27015, 27016, 27017, 27018, 27019 } @th,64,32 0xffffffff drop\n\t}\n}\n"},
-			{Format: "capture_filter", Title: "To try what the limit looks at", Effect: "It matches the requests of the flood.", Text: "udp dst port 27015"},
+			{Format: "iptables", Title: "The same for iptables-restore --noflush", Effect: "Take it only if nft cannot be used.", Text: "*raw\nCOMMIT\n"},
 		}
 		r.Unclear = []string{"The kernel lost 17 packets because the buffer was full: numbers are too low where the timeline says so."}
 	}
