@@ -587,7 +587,7 @@ func (a *Aggregate) knownAs(k *key) *entry[server] {
 
 // server returns the server of a message, at one end of it.
 func (a *Aggregate) server(k *key, m *message) *entry[server] {
-	e, fresh := a.newest, m.kind != nil
+	e, fresh := a.newest, m.is == request
 	if e == nil || e.key != *k {
 		sum := k.hash()
 		if e = a.servers.find(*k, sum); e == nil {
@@ -692,19 +692,13 @@ func (a *Aggregate) takePath(requests uint64) *cells {
 	return l
 }
 
-// recently returns a kind of request, if it is among the newest, else nil. The texts of few types have the same lengths.
-func (a *sums) recently(t *dissect.MessageType) *kind {
-	if k := a.recent[uint8(17*len(t.Name)+len(t.Doc))]; k != nil && k.of == t {
-		return k
-	}
-	return nil
-}
-
-// kind returns a kind of request and makes it one of the newest.
+// kind returns a kind of request and makes it one of the newest. The texts of few types have the same lengths.
 func (a *sums) kind(p *dissect.Protocol, t *dissect.MessageType) *kind {
-	k := &a.kinds[a.addKind(p.Name, t)]
-	a.recent[uint8(17*len(t.Name)+len(t.Doc))] = k
-	return k
+	k := &a.recent[uint8(17*len(t.Name)+len(t.Doc))]
+	if *k == nil || (*k).of != t {
+		*k = &a.kinds[a.addKind(p.Name, t)]
+	}
+	return *k
 }
 
 // addKind returns the index of a kind, which may be new. If there are too many, it is the last one, whose type is nil.
@@ -923,80 +917,65 @@ const maxText = 300
 
 // An ending sums up requests of one kind to one server that came one after the other and ended alike.
 type ending struct {
-	of                *dissect.MessageType
-	kind              *kind
-	server            *entry[server] // nil if it is not known
-	outcome           dissect.Outcome
-	proof             dissect.Proof
-	byReply, v4       bool
-	dst               netip.AddrPort
-	first, last, to   int64 // last and to as those of a run
-	exchanges         uint32
-	requests, counted int // counted are those that are not repetitions
-	replies           int
-	in, out           int // bytes of payload
+	kind            *kind
+	server          *entry[server] // nil if it is not known
+	dst             key
+	how             how
+	first, last, to int64 // last and to as those of a run
+	exchanges       uint32
+	sum             ended
 }
 
-func (u *ending) add(x *dissect.Exchange, t int64) {
-	u.last = t
-	u.exchanges++
-	u.requests += x.Requests
-	u.counted += x.Requests - x.Repeated
-	u.replies += x.Replies
-	u.in += x.RequestBytes
-	u.out += x.ReplyBytes
-}
-
-// Exchange counts what became of a request.
-func (a *Aggregate) Exchange(x *dissect.Exchange) {
-	a.count()
-	t, u := x.Time.UnixNano(), a.ending
-	if t >= u.last && t < u.to && x.Type == u.of && x.Dst == u.dst && x.Outcome == u.outcome && x.Proof == u.proof && x.ByReply == u.byReply {
+// ended counts what became of a request.
+func (a *Aggregate) ended(m *message) {
+	t, u, x := m.t, a.ending, &m.ended
+	if t >= u.last && t < u.to && m.kind == u.kind && m.dst == u.dst && m.how == u.how {
 		u.add(x, t)
 		return
 	}
 	a.endings()
-	k := a.recently(x.Type)
-	if k == nil {
-		k = a.kind(x.Protocol, x.Type)
-	}
-	e, v4 := a.serverOf(x, t), x.Dst.Addr().Is4()
+	e := a.serverOf(m)
 	if e == nil || e.v.more == nil { // as most outside of floods
-		if a.proofs[x.Proof] += uint64(x.Requests); x.Outcome.Counts() {
-			k.replied(x.Replies, x.ReplyBytes, v4)
-			a.became(k, e, x.Outcome, x.ByReply, x.Proof, x.Requests-x.Repeated, 1, t, t)
+		if a.proofs[m.how.proof] += uint64(x.requests); m.how.outcome.Counts() {
+			m.kind.replied(x.replies, x.out, m.dst.v4)
+			a.became(m.kind, e, m.how, x.counted, 1, t, t)
 		}
 	} else {
-		*u = ending{of: x.Type, kind: k, server: e, outcome: x.Outcome, proof: x.Proof, byReply: x.ByReply, v4: v4, dst: x.Dst, first: t, to: math.MinInt64}
-		if u.add(x, t); a.focus == nil && x.Outcome != dissect.OutcomeElsewhere && !a.continues {
-			u.to = min(endOf(&a.moments, t), endOf(&k.cells, t), endOf(&e.v.more.cells, t), (t/int64(time.Second)+1)*int64(time.Second))
+		*u = ending{kind: m.kind, server: e, dst: m.dst, how: m.how, first: t, to: math.MinInt64}
+		if u.add(x, t); a.focus == nil && m.how.outcome != dissect.OutcomeElsewhere && !a.continues {
+			u.to = min(endOf(&a.moments, t), endOf(&m.kind.cells, t), endOf(&e.v.more.cells, t), (t/int64(time.Second)+1)*int64(time.Second))
 			return
 		}
 		a.endings()
 	}
-	if a.focus != nil && (x.Outcome.Counts() || x.Outcome == dissect.OutcomeRepeated) {
-		a.focus.exchange(x)
-	}
-	if e != nil && x.Outcome == dissect.OutcomeElsewhere && !x.ByReply {
-		from := keyOf(x.From.Addr(), x.From.Port())
-		e.v.hears().replies(&from)
+	if e != nil && m.how.outcome == dissect.OutcomeElsewhere && !m.how.byReply {
+		e.v.hears().replies(&m.src)
 	}
 }
 
+func (u *ending) add(x *ended, t int64) {
+	u.last = t
+	u.exchanges++
+	u.sum.requests += x.requests
+	u.sum.counted += x.counted
+	u.sum.replies += x.replies
+	u.sum.in += x.in
+	u.sum.out += x.out
+}
+
 // serverOf returns the server of a request that ended, nil if it is forgotten.
-func (a *Aggregate) serverOf(x *dissect.Exchange, t int64) (e *entry[server]) {
-	if e = a.known(&x.Dst); !a.continues {
-		if e != nil && t < e.v.first {
+func (a *Aggregate) serverOf(m *message) (e *entry[server]) {
+	if e = a.knownAs(&m.dst); !a.continues {
+		if e != nil && m.t < e.v.first {
 			return nil // it came before the server was forgotten
 		}
 		return e
 	}
 	if e == nil && a.servers.room() { // nothing came to it since it was asked, in the part before the one before
-		k := keyOf(x.Dst.Addr(), x.Dst.Port())
-		e = a.newServer(k, k.hash())
+		e = a.newServer(m.dst, m.dst.hash())
 	}
 	if e != nil && e.v.more == nil && a.mores.left > 0 { // it was asked before what is counted
-		e.v.at(t)
+		e.v.at(m.t)
 		a.follow(e, e.count)
 	}
 	return e
@@ -1008,11 +987,11 @@ func (a *Aggregate) endings() {
 	if u.exchanges == 0 {
 		return
 	}
-	if a.proved(u); u.outcome.Counts() {
-		u.kind.replied(u.replies, u.out, u.v4)
-		a.became(u.kind, u.server, u.outcome, u.byReply, u.proof, u.counted, u.exchanges, u.first, u.last)
+	if a.proved(u); u.how.outcome.Counts() {
+		u.kind.replied(u.sum.replies, u.sum.out, u.dst.v4)
+		a.became(u.kind, u.server, u.how, u.sum.counted, u.exchanges, u.first, u.last)
 	}
-	u.exchanges, u.requests, u.counted, u.replies, u.in, u.out = 0, 0, 0, 0, 0, 0
+	u.exchanges, u.sum = 0, ended{}
 }
 
 // replied counts replies with the size of their payloads.
@@ -1024,8 +1003,9 @@ func (k *kind) replied(n, size int, v4 bool) {
 
 // became counts what became of n requests in a number of exchanges between two times: refused are those with an ICMP error. e is their
 // server, nil if it is not known.
-func (a *Aggregate) became(k *kind, e *entry[server], is dissect.Outcome, byReply bool, proof dissect.Proof, n int, times uint32, first, last int64) {
-	if byReply {
+func (a *Aggregate) became(k *kind, e *entry[server], how how, n int, times uint32, first, last int64) {
+	is := how.outcome
+	if how.byReply {
 		if is = dissect.OutcomeChallenged; e != nil {
 			e.v.rejected += uint64(n)
 		}
@@ -1046,9 +1026,9 @@ func (a *Aggregate) became(k *kind, e *entry[server], is dissect.Outcome, byRepl
 		}
 	}
 	e.v.fates[is] += uint64(n)
-	e.v.proved[proof].Requests += uint64(n)
+	e.v.proved[how.proof].Requests += uint64(n)
 	if is == dissect.OutcomeAnswered {
-		e.v.proved[proof].Complete += uint64(n)
+		e.v.proved[how.proof].Complete += uint64(n)
 	}
 	if !e.v.began { // it was asked before what is counted
 		e.v.at(last)

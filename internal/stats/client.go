@@ -310,7 +310,7 @@ func (a *Aggregate) addClient(o *entry[client], same bool, kinds []uint16) {
 		p.merge(from, kinds)
 	}
 	if !same {
-		p.others += v.distinctServers()
+		p.others += min(from.distinctServers(), v.requests)
 	}
 }
 

@@ -117,7 +117,7 @@ func (m *more) known() (list []*kindSeries) {
 
 // proved counts requests with their proof.
 func (a *Aggregate) proved(u *ending) {
-	a.proofs[u.proof] += uint64(u.requests)
+	a.proofs[u.how.proof] += uint64(u.sum.requests)
 	if u.server == nil || u.server.v.more == nil {
 		return
 	}
@@ -126,19 +126,20 @@ func (a *Aggregate) proved(u *ending) {
 		return
 	}
 	at := q.ticks.at(u.last)
-	at.by[u.proof] += uint32(u.requests)
-	switch challenged := u.outcome == dissect.OutcomeChallenged; {
-	case u.proof == proven:
+	x, v4 := &u.sum, u.dst.v4
+	at.by[u.how.proof] += uint32(x.requests)
+	switch challenged := u.how.outcome == dissect.OutcomeChallenged; {
+	case u.how.proof == proven:
 		return
-	case u.proof == unreturned, challenged:
+	case u.how.proof == unreturned, challenged:
 		q.challenged += uint64(u.exchanges)
-	case u.replies > 0:
+	case x.replies > 0:
 		q.given += uint64(u.exchanges)
 	}
-	if u.proof != vouched {
-		at.in += wire(u.in, u.requests, u.requests, u.v4)
-		if u.replies > 0 {
-			at.out += wire(u.out, u.replies, u.replies, u.v4)
+	if u.how.proof != vouched {
+		at.in += wire(x.in, x.requests, x.requests, v4)
+		if x.replies > 0 {
+			at.out += wire(x.out, x.replies, x.replies, v4)
 		}
 	}
 }

@@ -8,19 +8,42 @@ import (
 // A message is what is counted of one. What comes soon after one another is counted together: the code that counts and that of the engine
 // would take each other's place in the processor's cache for every message.
 type message struct {
+	is               what
 	of               *Aggregate
 	protocol         *dissect.Protocol
-	kind             *kind // of a request, else nil
+	kind             *kind // of a request, or of one that ended
 	t, rtt           int64
 	size, payload    uint64 // payload is the hash of that of a request, 0 if unknown
-	src, dst         key
+	src, dst         key    // of one that ended: where the reply came from, if it was elsewhere
 	id               uint16 // of the IPv4 header
 	hops             uint8
-	reply, proven    bool
+	proven           bool
 	challenge, timed bool // of a reply: it only gives a challenge; rtt is known
 	partial, unasked bool
 	said             said
+	how              how // of a request that ended
+	ended            ended
 }
+
+// A what says what a message is, or that a request ended.
+type what uint8
+
+const (
+	notice what = iota
+	request
+	reply
+	end
+)
+
+// A how says how a request ended.
+type how struct {
+	outcome dissect.Outcome
+	proof   dissect.Proof
+	byReply bool
+}
+
+// An ended has the numbers of requests that ended. Those that are counted are no repetitions; in and out are bytes of payload.
+type ended struct{ requests, counted, replies, in, out int }
 
 // A said is what a server says about itself, with names that are kept where its message is.
 type said struct {
@@ -47,9 +70,9 @@ func (f *said) set(s *dissect.Server, room *[]byte) {
 	f.end = uint16(len(*room))
 }
 
-// A queue has messages that are not counted yet. Aggregates that share sums share it, and so messages are counted in their order.
+// A queue has messages, and requests that ended, which are not counted yet. Aggregates that share sums share it, and so messages are counted in their order.
 type queue struct {
-	list [32]message
+	list [64]message
 	n    int
 	text []byte // of what servers say
 }
@@ -57,9 +80,8 @@ type queue struct {
 // Record counts a message.
 func (a *Aggregate) Record(r *dissect.Record) {
 	q, t := &a.queue, r.Time.UnixNano()
-	m := &q.list[q.n]
-	q.n++
-	m.of, m.protocol, m.kind, m.t, m.reply = a, r.Protocol, nil, t, false
+	m := q.next(a, notice, t)
+	m.protocol = r.Protocol
 	m.src, m.dst = keyOf(r.Src.Addr(), r.Src.Port()), keyOf(r.Dst.Addr(), r.Dst.Port())
 	m.size = wire(r.WireLength, len(r.Frames), r.Split.Parts, m.src.v4)
 	if a.totals.Datagrams++; r.Split.Parts > 1 {
@@ -67,16 +89,14 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	}
 	switch {
 	case r.Type.Role == dissect.Request && r.Pair.Asks != 0:
-		if m.kind = a.recently(r.Type); m.kind == nil {
-			m.kind = a.kind(r.Protocol, r.Type)
-		}
+		m.is, m.kind = request, a.kind(r.Protocol, r.Type)
 		m.proven, m.hops, m.id, m.payload = r.Proven, r.HopLimit, r.IPID, 0
 		if len(r.Sources) > 0 {
 			m.kind.looks(r.Sources[0].Data, r)
 			m.payload = hashOf(r.Sources[0].Data)
 		}
 	case r.Type.Role == dissect.Reply:
-		m.reply, m.challenge, m.partial, m.unasked = true, r.Pair.Challenge == dissect.ChallengeIssued, r.Split.Partial, r.RequestFrame == 0 && !r.Late
+		m.is, m.challenge, m.partial, m.unasked = reply, r.Pair.Challenge == dissect.ChallengeIssued, r.Split.Partial, r.RequestFrame == 0 && !r.Late
 		m.timed, m.rtt = r.TimeKnown, int64(r.RTT)
 		m.said.set(&r.Server, &q.text)
 		if m.challenge && len(r.Sources) > 0 {
@@ -86,9 +106,7 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	if a.focus != nil {
 		a.focus.record(r)
 	}
-	if q.n == len(q.list) || a.focus != nil {
-		a.count()
-	}
+	a.full()
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Type.Severity > dissect.Chat {
 			a.noteFinding(f, r.Frame, t)
@@ -100,17 +118,49 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	}
 }
 
+// Exchange counts what became of a request.
+func (a *Aggregate) Exchange(x *dissect.Exchange) {
+	m := a.queue.next(a, end, x.Time.UnixNano())
+	m.kind, m.dst = a.kind(x.Protocol, x.Type), keyOf(x.Dst.Addr(), x.Dst.Port())
+	m.how = how{x.Outcome, x.Proof, x.ByReply}
+	m.ended = ended{x.Requests, x.Requests - x.Repeated, x.Replies, x.RequestBytes, x.ReplyBytes}
+	if x.Outcome == dissect.OutcomeElsewhere {
+		m.src = keyOf(x.From.Addr(), x.From.Port())
+	}
+	if a.focus != nil && (x.Outcome.Counts() || x.Outcome == dissect.OutcomeRepeated) {
+		a.focus.exchange(x)
+	}
+	a.full()
+}
+
+// next returns a place for what comes at a time. There is one, see [Aggregate.full].
+func (q *queue) next(of *Aggregate, is what, t int64) *message {
+	m := &q.list[q.n]
+	q.n++
+	m.of, m.is, m.t = of, is, t
+	return m
+}
+
+// full counts what is in the queue if there is no room for more, or if others ask.
+func (a *Aggregate) full() {
+	if a.queue.n == len(a.queue.list) || a.focus != nil {
+		a.count()
+	}
+}
+
 // count counts what is in the queue. All that looks for servers and clients does it before.
 func (a *sums) count() {
 	q := &a.queue
 	list := q.list[:q.n]
 	q.n = 0
 	for i := range list {
-		switch m := &list[i]; {
-		case m.kind != nil:
+		switch m := &list[i]; m.is {
+		case request:
 			m.of.request(m)
-		case m.reply:
+		case reply:
 			m.of.reply(m)
+		case end:
+			m.of.ended(m)
 		default:
 			m.of.notice(m)
 		}
