@@ -50,7 +50,7 @@ type codec struct {
 	within    *Bounds // nil for none
 	numKinds  int
 	numNames  int // of protocols
-	ticks     int // buckets of lines that share room, read so far of an aggregate
+	buckets   int // of lines, so far of an aggregate
 }
 
 func (s *Shards) code(c *codec) {
@@ -74,7 +74,7 @@ func (a *sums) code(c *codec) {
 		c.Fail(errBounds)
 	}
 	codeLine(c, &a.moments, (*moment).code)
-	codeLine(c, &a.heats, func(h *heat, c *codec) { numbers(c, pointers(h[:])...) })
+	codeLine(c, &a.heats, func(h *heat, c *codec, _ int64) { numbers(c, pointers(h[:])...) })
 	a.trips.code(c)
 	a.addresses.code(c, &a.room)
 	n := c.Len(len(a.protocols), maxKinds)
@@ -173,9 +173,9 @@ func (k *token) code(c *codec) {
 	}
 }
 
-func (m *moment) code(c *codec) { numbers(c, m.counts()...) }
+func (m *moment) code(c *codec, _ int64) { numbers(c, m.counts()...) }
 
-func (c *cell) code(k *codec) { numbers(k, c.counts()...) }
+func (c *cell) code(k *codec, _ int64) { numbers(k, c.counts()...) }
 
 func (h *histogram) code(c *codec) {
 	numbers(c, &h.n)
@@ -209,11 +209,11 @@ func (d *distinct) code(c *codec, room *stock[registers]) {
 }
 
 func (a *Aggregate) code(c *codec) {
-	c.ticks = 0
+	c.buckets = 0
 	if !c.Reading {
 		a.endSecond()
 	}
-	codeLine(c, &a.peaks, func(p *peak, c *codec) { numbers(c, (*uint64)(p)) })
+	codeLine(c, &a.peaks, func(p *peak, c *codec, _ int64) { numbers(c, (*uint64)(p)) })
 	codeTop(c, &a.clients, maxClients, key.hash, a.codeClient)
 	codeTop(c, &a.servers, maxServers, key.hash, a.codeServer)
 	codeTop(c, &a.strays, maxStrays, key.short, a.codeStray)
@@ -353,7 +353,7 @@ func (a *Aggregate) codeServer(c *codec, v *server) {
 		v.pulses = &v.more.pulses
 		v.more.code(c)
 	}
-	codeSparse(c, v.times(), (*pulse).code)
+	codeLine(c, v.times(), (*pulse).code)
 }
 
 func (m *more) code(c *codec) {
@@ -365,7 +365,7 @@ func (m *more) code(c *codec) {
 			break
 		}
 		numbers(c, &s.challenged, &s.given)
-		codeSparse(c, &s.ticks, (*tick).code)
+		codeLine(c, &s.ticks, (*tick).code)
 	}
 	m.calm.code(c)
 	m.hot.code(c)
@@ -422,20 +422,38 @@ func codeZeros(c *codec, n int, empty func(int) bool, code func(int)) {
 	}
 }
 
-// codeSparse is as codeLine, for a line of which most buckets are empty.
-func codeSparse[T comparable, P summand[T]](c *codec, l *line[T, P], code func(b *T, c *codec, from int64)) {
+// codeLine writes or reads a line. code gets the time at which a bucket begins.
+func codeLine[T comparable, P summand[T]](c *codec, l *line[T, P], code func(b *T, c *codec, from int64)) {
 	n := len(l.buckets) // more than bytes are left, perhaps: the room of all lines is the limit
 	coder.Num(c.Coder, &n)
-	if c.ticks += n; n < 0 || n > mostTicks || c.ticks > sharedTicks+(maxServers+maxMore*maxSeries)*leastTicks {
+	if c.buckets += n; n < 0 || n > l.most || c.buckets > mostBuckets {
 		c.Fail(errors.New("too many buckets"))
+	}
+	if n == 0 || c.Err != nil {
 		return
 	}
-	if !codeExtent(c, l, n) {
-		return
+	coder.Num(c.Coder, &l.width)
+	coder.Num(c.Coder, &l.start)
+	if c.Reading {
+		if l.width < 0 || l.width >= len(widths) || l.start < math.MinInt64/widths[l.width]-1 || l.start > math.MaxInt64/widths[l.width]-int64(n-1) {
+			c.Fail(errors.New("a time line outside of time"))
+			return
+		}
+		if b := c.within; b != nil {
+			w := widths[l.width]
+			if from, to := timeOf(l.start, w), timeOf(l.start+int64(n), w); w > int64(time.Minute) || from <= b.From-w || to >= b.To+w {
+				c.Fail(errBounds)
+				return
+			}
+		}
+		l.buckets = make([]T, n)
 	}
 	var zero T
-	codeZeros(c, len(l.buckets), func(i int) bool { return l.buckets[i] == zero }, func(i int) { code(&l.buckets[i], c, timeOf(l.start+int64(i), widths[l.width])) })
+	codeZeros(c, n, func(i int) bool { return l.buckets[i] == zero }, func(i int) { code(&l.buckets[i], c, timeOf(l.start+int64(i), widths[l.width])) })
 }
+
+// mostBuckets is what the lines of a shard have together at most. Those of the sums have fewer.
+const mostBuckets = (maxPaths+maxMore+maxFollowed+1)*maxCells + sharedTicks + (maxServers+maxMore*maxSeries)*leastTicks
 
 func (a *Aggregate) codeFindings(c *codec) {
 	ids := slices.Sorted(maps.Keys(a.findings))
@@ -473,40 +491,6 @@ func (c *codec) index(v *uint16, n int) {
 	if coder.Num(c.Coder, v); int(*v) > n {
 		c.Fail(errors.New("an index that points nowhere"))
 	}
-}
-
-// codeLine writes or reads a line.
-func codeLine[T any, P summand[T]](c *codec, l *line[T, P], code func(*T, *codec)) {
-	if !codeExtent(c, l, c.Len(len(l.buckets), l.most)) {
-		return
-	}
-	for i := range l.buckets {
-		code(&l.buckets[i], c)
-	}
-}
-
-// codeExtent writes or reads where the n buckets of a line lie, and reports whether there are any.
-func codeExtent[T any, P summand[T]](c *codec, l *line[T, P], n int) bool {
-	if n == 0 || c.Err != nil {
-		return false
-	}
-	coder.Num(c.Coder, &l.width)
-	coder.Num(c.Coder, &l.start)
-	if c.Reading {
-		if l.width < 0 || l.width >= len(widths) || l.start < math.MinInt64/widths[l.width]-1 || l.start > math.MaxInt64/widths[l.width]-int64(n-1) {
-			c.Fail(errors.New("a time line outside of time"))
-			return false
-		}
-		if b := c.within; b != nil {
-			w := widths[l.width]
-			if from, to := timeOf(l.start, w), timeOf(l.start+int64(n), w); w > int64(time.Minute) || from <= b.From-w || to >= b.To+w {
-				c.Fail(errBounds)
-				return false
-			}
-		}
-		l.buckets = make([]T, n)
-	}
-	return c.Err == nil
 }
 
 // numbers writes or reads numbers. Those of type int64 are times.

@@ -333,22 +333,22 @@ func (r *reporting) listed() (list []*entry[server]) {
 	for _, v := range r.Verdicts {
 		named[v.Server] = true
 	}
-	left := 0
+	room := r.o.Rows
 	for _, e := range r.servers {
 		if named[r.address(e)] {
-			left++
+			room--
 		}
 	}
 	var rest []*entry[server]
 	for _, e := range r.servers {
 		is := named[r.address(e)]
-		if is {
-			left--
-		}
-		if len(list) < r.o.Rows && (is || len(list)+left < r.o.Rows) {
+		if len(list) < r.o.Rows && (is || room > 0) {
 			list = append(list, e)
 		} else {
 			rest = append(rest, e)
+		}
+		if !is {
+			room--
 		}
 	}
 	return append(list, rest[:max(0, min(len(rest), r.o.Servers-len(list)))]...)

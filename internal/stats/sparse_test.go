@@ -16,7 +16,7 @@ func TestSparse(t *testing.T) {
 		l.at(s * 1e9).add(&pulse{asked: 1, replied: 1, first: s * 1e9, last: s * 1e9})
 	}
 	w := &codec{Coder: &coder.Coder{}}
-	codeSparse(w, l, (*pulse).code)
+	codeLine(w, l, (*pulse).code)
 	if len(l.buckets) != 4000 || len(w.B) >= len(l.buckets) {
 		t.Fatalf("%d buckets in %d bytes", len(l.buckets), len(w.B))
 	}
@@ -24,8 +24,8 @@ func TestSparse(t *testing.T) {
 	for i := range 40 {
 		r.B = w.B
 		got := &newMore(&room).pulses
-		codeSparse(r, got, (*pulse).code)
-		if fits := (i+1)*len(l.buckets) <= sharedTicks+(maxServers+maxMore*maxSeries)*leastTicks; fits != (r.Err == nil) || fits && !slices.Equal(got.buckets, l.buckets) {
+		codeLine(r, got, (*pulse).code)
+		if fits := (i+1)*len(l.buckets) <= mostBuckets; fits != (r.Err == nil) || fits && !slices.Equal(got.buckets, l.buckets) {
 			t.Fatalf("line %d: %v, %d buckets", i, r.Err, len(got.buckets))
 		}
 		if r.Err != nil {

@@ -61,7 +61,7 @@ func (t *text) all() {
 	t.verdicts()
 	t.overview()
 	t.kinds()
-	t.clients("sources", t.Clients)
+	t.clients()
 	t.serverRows()
 	t.limits()
 	t.findings()
@@ -97,8 +97,16 @@ func fit(s string, columns int) string {
 	return string(r[:n]) + "…"
 }
 
-// more says how many rows of a list are left out.
-func (t *text) more(n int) {
+// table writes the first of n rows, if there are any, below a head, and how many are left out.
+func (t *text) table(n int, row func(i int), format string, head ...any) {
+	if n == 0 {
+		return
+	}
+	t.line("")
+	t.line(format, head...)
+	for i := range min(n, t.rows) {
+		row(i)
+	}
 	if left := n - t.rows; left > 0 {
 		t.line("%d more, %s", left, t.hint)
 	}
@@ -277,35 +285,18 @@ func share(n, of uint64) string {
 }
 
 func (t *text) kinds() {
-	if len(t.Kinds) == 0 {
-		return
-	}
-	t.line("")
-	t.line("%-31s %10s %7s %8s  %s", "KINDS OF REQUESTS", "requests", "share", "replied", "over time")
-	for i, k := range t.Kinds {
-		if i == t.rows {
-			break
-		}
-		o := &k.Outcome
+	t.table(len(t.Kinds), func(i int) {
+		k := &t.Kinds[i]
 		t.line("%-31s %10s %7s %8s  %s", k.Protocol+" "+k.Title, number(k.Requests), share(k.Requests, t.Totals.Requests),
-			o.RepliedShare(k.Requests), spark(k.Spark, sparkWidth-1))
-	}
-	t.more(len(t.Kinds))
+			k.Outcome.RepliedShare(k.Requests), spark(k.Spark, sparkWidth-1))
+	}, "%-31s %10s %7s %8s  %s", "KINDS OF REQUESTS", "requests", "share", "replied", "over time")
 }
 
-func (t *text) clients(what string, list []Client) {
-	if len(list) == 0 {
-		return
-	}
-	t.line("")
-	t.line("%-22s %10s %7s %7s %8s  %s", strings.ToUpper("top "+what), "requests", "share", "peak/s", "out ÷ in", "what it does")
-	for i, c := range list {
-		if i == t.rows {
-			break
-		}
-		t.line("%-22s %10s %7s %7d %8s  %s", t.ends(c.Address), number(c.Requests), share(c.Requests, t.Totals.Requests), c.Peak, decimals(c.Factor), t.Does(&c))
-	}
-	t.more(len(list))
+func (t *text) clients() {
+	t.table(len(t.Clients), func(i int) {
+		c := &t.Clients[i]
+		t.line("%-22s %10s %7s %7d %8s  %s", t.ends(c.Address), number(c.Requests), share(c.Requests, t.Totals.Requests), c.Peak, decimals(c.Factor), t.Does(c))
+	}, "%-22s %10s %7s %7s %8s  %s", "TOP SOURCES", "requests", "share", "peak/s", "out ÷ in", "what it does")
 }
 
 // Does says what a client does, in words.
@@ -328,16 +319,8 @@ func (r *Report) Does(c *Client) string {
 }
 
 func (t *text) serverRows() {
-	if len(t.Servers) == 0 {
-		return
-	}
-	t.line("")
-	t.line("%-22s %10s %8s %8s %8s %8s  %s", "TOP SERVERS", "requests", "replied", "clients", "p50", "out ÷ in", "name")
-	for i, s := range t.Servers {
-		if i == t.rows {
-			break
-		}
-		o := &s.Outcome
+	t.table(len(t.Servers), func(i int) {
+		s := &t.Servers[i]
 		p50, factor := "", ""
 		if s.P50 > 0 {
 			p50 = duration(s.P50)
@@ -345,11 +328,10 @@ func (t *text) serverRows() {
 		if s.BytesIn > 0 {
 			factor = decimals(float64(s.BytesOut) / float64(s.BytesIn))
 		}
-		t.line("%-22s %10s %8s %8s %8s %8s  %s", t.ends(s.Address), number(s.Requests), o.RepliedShare(s.Requests),
+		t.line("%-22s %10s %8s %8s %8s %8s  %s", t.ends(s.Address), number(s.Requests), s.Outcome.RepliedShare(s.Requests),
 			number(s.Clients.Count), p50, factor, shown([]byte(s.Name)))
-	}
-	t.more(len(t.Servers))
-	if n := t.Totals.Servers; t.rows >= len(t.Servers) && n > uint64(len(t.Servers)) {
+	}, "%-22s %10s %8s %8s %8s %8s  %s", "TOP SERVERS", "requests", "replied", "clients", "p50", "out ÷ in", "name")
+	if n := t.Totals.Servers; len(t.Servers) > 0 && t.rows >= len(t.Servers) && n > uint64(len(t.Servers)) {
 		t.line("and %s more", number(n-uint64(len(t.Servers))))
 	}
 }
@@ -379,16 +361,8 @@ func (t *text) limits() {
 }
 
 func (t *text) findings() {
-	if len(t.Findings) == 0 {
-		return
-	}
-	t.line("")
-	t.line("%-30s %10s  %s", "FINDINGS", "count", "first")
-	for i, f := range t.Findings {
-		if i == t.rows {
-			break
-		}
+	t.table(len(t.Findings), func(i int) {
+		f := &t.Findings[i]
 		t.line("%-30s %10s  %s", f.ID, number(f.Count), f.Text)
-	}
-	t.more(len(t.Findings))
+	}, "%-30s %10s  %s", "FINDINGS", "count", "first")
 }
