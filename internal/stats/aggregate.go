@@ -852,9 +852,9 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 	if e := a.known(&f.Dst); e != nil {
 		e.v.hears().merge(&heard{icmp: saysICMP(f.Type), icmpFrame: f.ICMPFrame})
 	} else if e := a.known(&f.Src); e != nil && large {
-		e.v.large++
+		e.v.hears().large++
 	} else if e != nil && f.Type == core.PortUnreachable {
-		e.v.bounced++
+		e.v.hears().bounced++
 	}
 }
 
@@ -1069,16 +1069,18 @@ func (a *Aggregate) Lost(second int64, kernel, evicted uint64) {
 }
 
 // Merge adds what o counts of other pairs of hosts. Nothing that happens often is forgotten.
-func (a *Aggregate) Merge(o *Aggregate) { a.merge(o, false) }
+func (a *Aggregate) Merge(o *Aggregate) {
+	if o.endRuns(); !o.shared {
+		a.sums.merge(o.sums)
+	}
+	a.merge(o, false)
+}
 
-// merge adds what o counts of other pairs of hosts, or of the same ones in another capture: then the tables keep their
+// merge adds what o counts of other pairs of hosts, or of the same ones in another capture, without the sums: then the tables keep their
 // sizes, and what both count is counted once.
 func (a *Aggregate) merge(o *Aggregate, same bool) {
 	a.endRuns()
 	o.endRuns()
-	if !o.shared {
-		a.sums.merge(o.sums)
-	}
 	kinds := make([]uint16, len(o.kinds))
 	for i := range o.kinds {
 		kinds[i] = a.addKind(o.kinds[i].protocol, o.kinds[i].of)

@@ -344,7 +344,7 @@ func (a *Aggregate) codeServer(c *codec, v *server) {
 	if c.Bool(&says); says {
 		h := v.hears()
 		c.Text(&h.icmp, maxText)
-		numbers(c, &h.icmpFrame, &h.cut, &h.unread)
+		numbers(c, append(h.counts(), &h.icmpFrame)...)
 		h.from.code(c)
 	}
 	v.lived.code(c)

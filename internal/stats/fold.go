@@ -57,17 +57,10 @@ func Collect(list iter.Seq[*Aggregate], copies dissect.Stats) *Shards {
 		if !a.shared {
 			s.sums.merge(a.sums)
 		}
-		s.list[i].merge(a.asShared(), true)
+		s.list[i].merge(a, true)
 		i++
 	}
 	return s
-}
-
-// asShared returns a without its sums, which are merged apart.
-func (a *Aggregate) asShared() *Aggregate {
-	o := *a
-	o.shared = true
-	return &o
 }
 
 // Lost counts packets that the kernel lost, or requests that were evicted, in a second.

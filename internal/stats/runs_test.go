@@ -72,3 +72,24 @@ func TestRuns(t *testing.T) {
 		t.Errorf("%d requests, %d replies, %d unanswered", requests, replies, unanswered)
 	}
 }
+
+// TestBackAgain: what became of a request that came before its server was forgotten does not count for the server that came back.
+func TestBackAgain(t *testing.T) {
+	a, p, of := New(), &dissect.Protocol{Name: "p"}, &dissect.MessageType{Name: "info", Role: dissect.Request}
+	client := netip.MustParseAddrPort("20.1.2.3:1024")
+	ask := func(second int64, n int) *dissect.Exchange {
+		at, server := time.Unix(second, 0), netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(n >> 8), byte(n)}), 27015)
+		a.Record(&dissect.Record{Protocol: p, Time: at, Src: client, Dst: server, WireLength: 25, Message: dissect.Message{Type: of, Pair: dissect.Pair{Asks: 1}}})
+		return &dissect.Exchange{Protocol: p, Type: of, Time: at, Src: client, Dst: server, Requests: 1, Outcome: dissect.OutcomeUnanswered}
+	}
+	before := ask(10, 0)
+	for n := range 4 * maxServers {
+		ask(20, n+1)
+	}
+	for i, x := range []*dissect.Exchange{before, ask(30, 0)} {
+		a.Exchange(x)
+		if e := a.known(&x.Dst); e.err == 0 || e.v.fates[dissect.OutcomeUnanswered] != uint64(i) {
+			t.Errorf("after %d: %+v", i, e.v.fates)
+		}
+	}
+}

@@ -40,8 +40,6 @@ type tally struct {
 	spare      spare
 	incomplete uint64
 	rejected   uint64 // requests with a challenge that got another one
-	bounced    uint64 // replies about which an ICMP error says that nothing listens there
-	large      uint64 // that they are too large
 	heard      *heard
 	stray      *stray // in the sum of all shards
 	fates      fates
@@ -56,6 +54,8 @@ type heard struct {
 	// Datagrams to or from it of which the capture has only the beginning, and those that it sent among them that may be messages which
 	// could not be read.
 	cut, unread uint64
+	// Replies about which an ICMP error says that nothing listens there, or that they are too large.
+	bounced, large uint64
 }
 
 // hears returns what others say of a server, for more.
@@ -71,9 +71,10 @@ func (h *heard) merge(o *heard) {
 		h.icmp, h.icmpFrame = o.icmp, o.icmpFrame
 	}
 	h.replies(&o.from)
-	h.cut += o.cut
-	h.unread += o.unread
+	addTo(h.counts(), o.counts())
 }
+
+func (h *heard) counts() []*uint64 { return []*uint64{&h.cut, &h.unread, &h.bounced, &h.large} }
 
 // replies records another end from which replies come.
 func (h *heard) replies(from *key) {
@@ -352,7 +353,7 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 }
 
 func (s *tally) counts() []*uint64 {
-	list := []*uint64{&s.requests, &s.replies, &s.challenges, &s.bytesIn, &s.bytesOut, &s.spare.in, &s.spare.out, &s.incomplete, &s.rejected, &s.bounced, &s.large}
+	list := []*uint64{&s.requests, &s.replies, &s.challenges, &s.bytesIn, &s.bytesOut, &s.spare.in, &s.spare.out, &s.incomplete, &s.rejected}
 	list = append(list, pointers(s.fates[:])...)
 	for i := range s.proved {
 		list = append(list, &s.proved[i].Requests, &s.proved[i].Complete)

@@ -245,12 +245,15 @@ const (
 func (r *reporting) bounced() {
 	for _, e := range r.servers {
 		v := &e.v
+		if v.heard == nil {
+			continue
+		}
 		for _, x := range []struct {
 			n                    uint64
 			title, cause, advice string
 		}{
-			{v.large, "Replies do not fit", "a packet is too large for the path", "Lower the MTU, let ICMP pass, or make the replies shorter"},
-			{v.bounced, "Replies come back", "nothing listens there any more. Clients closed their socket, or a NAT had forgotten the mapping", "Let clients wait longer and keep their socket"},
+			{v.heard.large, "Replies do not fit", "a packet is too large for the path", "Lower the MTU, let ICMP pass, or make the replies shorter"},
+			{v.heard.bounced, "Replies come back", "nothing listens there any more. Clients closed their socket, or a NAT had forgotten the mapping", "Let clients wait longer and keep their socket"},
 		} {
 			if x.n < leastErrors || float64(x.n) < badShare*float64(v.replies) || r.has(e, ForgedFlood, CrowdOrForged, Reflection, LongRepliesLost) {
 				continue
