@@ -107,7 +107,7 @@ func (p *parser) literal(l line, i int) (end int, found bool) {
 		kind = decoder
 	}
 	if p.s[i] != '`' && !s.bytes && !r.escaped && (kind == decoder && from < to && isHex(p.s[from]) || r.ends() && r.bytes() >= shortestList) {
-		if end, found = p.hex(l, from, to, kind); found {
+		if _, found = p.hex(l, from, to, kind); found {
 			return s.end, true
 		}
 	}

@@ -259,9 +259,9 @@ func rest[T any](c *codec, p **T, of *stock[*T]) bool {
 
 var errTooMany = errors.New("too many timelines")
 
-func (l *lived) code(c *codec) {
-	c.Bool(&l.began)
-	numbers(c, &l.first, &l.last)
+func (s *lived) code(c *codec) {
+	c.Bool(&s.began)
+	numbers(c, &s.first, &s.last)
 }
 
 // codeTop writes or reads a table.
@@ -328,7 +328,8 @@ func (a *Aggregate) codeClient(c *codec, v *client) {
 
 func (a *Aggregate) codeServer(c *codec, v *server) {
 	c.index(&v.protocol, c.numNames)
-	numbers(c, v.counts()...)
+	counts := v.counts()
+	numbers(c, counts[:]...)
 	v.clients.code(c, &a.sketches)
 	for i := range v.kinds {
 		k := &v.kinds[i]

@@ -310,7 +310,8 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	if s.protocol == 0 {
 		s.protocol = protocol
 	}
-	addTo(s.counts(), o.counts())
+	own, more := s.counts(), o.counts()
+	addTo(own[:], more[:])
 	for _, k := range o.kinds {
 		if k.kind == 0 {
 			break
@@ -352,11 +353,13 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	}
 }
 
-func (s *tally) counts() []*uint64 {
-	list := []*uint64{&s.requests, &s.replies, &s.challenges, &s.bytesIn, &s.bytesOut, &s.spare.in, &s.spare.out, &s.incomplete, &s.rejected}
-	list = append(list, pointers(s.fates[:])...)
+func (s *tally) counts() (list [9 + len(fates{}) + 2*len(tally{}.proved)]*uint64) {
+	l := append(list[:0], &s.requests, &s.replies, &s.challenges, &s.bytesIn, &s.bytesOut, &s.spare.in, &s.spare.out, &s.incomplete, &s.rejected)
+	for i := range s.fates {
+		l = append(l, &s.fates[i])
+	}
 	for i := range s.proved {
-		list = append(list, &s.proved[i].Requests, &s.proved[i].Complete)
+		l = append(l, &s.proved[i].Requests, &s.proved[i].Complete)
 	}
 	return list
 }
