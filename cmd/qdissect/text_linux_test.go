@@ -29,15 +29,6 @@ func TestTextTerminal(t *testing.T) {
 	// Commands that show much about a message break lines instead.
 	p.keys("clear", "Enter", path+" -V -Y frame==4 "+pcap, "Enter")
 	p.shows("… name: \"Café \\u202e2fort\\u202c 24/7\n                                              \\x1b[31m\"\n")
-	p.keys("clear", "Enter", path+" diff "+pcap+" "+filepath.Join(filepath.Dir(pcap), "trouble.pcap"), "Enter")
-	p.shows("  frame 10 a2s rules_reply (frame 17 in the other)  198.51.100.10:27015 >\n      192.0.2.20:51000\n")
-	p.keys("clear", "Enter", path+" "+filepath.Join(filepath.Dir(pcap), "..", "foreign", "others.pcap"), "Enter")
-	p.shows("qdissect: no messages: 6 UDP datagrams, none of a known protocol; 2 look like\n    DNS, 2 look like STUN")
-	p.keys("clear", "Enter", path+" serve --list "+pcap, "Enter")
-	p.shows("  a2s           info request  without challenge → challenge  661981542  [1\n      datagram, 9 bytes; frame 1]\n")
-	p.keys("clear", "Enter", path+" diff "+pcap+" "+filepath.Join(filepath.Dir(pcap), "trouble.pcap")+" | grep -c '51000  info reply  .*players'; echo END", "Enter")
-	p.shows("1\nEND\n")
-
 	p.keys("clear", "Enter", path+" -q -i lo", "Enter")
 	n := heard(t, "lo")
 	p.shows(" UTC  0 packets (0/s)")

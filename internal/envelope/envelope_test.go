@@ -105,7 +105,7 @@ func TestNewKey(t *testing.T) {
 
 	text.Reset()
 	must.Do(t, tables.WriteDuckDB(&text, all.Protocols(), nil, ""))
-	contains(t, "SQL", text.String(), "tripled_length UINTEGER, turnaround_ns BIGINT, is_long BOOLEAN", "rtt_ambiguous, tripled_length, turnaround_ns, is_long, alternatives")
+	contains(t, "SQL", text.String(), "tripled_length UINTEGER,\n  turnaround_ns BIGINT,\n  is_long BOOLEAN", "rtt_ambiguous, tripled_length, turnaround_ns, is_long, alternatives")
 
 	var file bytes.Buffer
 	p := tables.NewParquet([...]io.Writer{&file, io.Discard, io.Discard})
