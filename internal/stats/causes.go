@@ -276,7 +276,11 @@ var causes = []Cause{
 			}
 			p := x.proof("packets", count(x.o.Packets, "packet", "packets"), "where", where, "known", "")
 			if len(known) > 0 {
-				p.fill[len(p.fill)-1] = " It has these servers: " + strings.Join(known, ", ") + "."
+				more := ""
+				if n := len(x.r.Servers) - len(known); n > 0 {
+					more = fmt.Sprintf(" and %d more", n)
+				}
+				p.fill[len(p.fill)-1] = " It has these servers: " + strings.Join(known, ", ") + more + "."
 			}
 			return p
 		}},
