@@ -84,10 +84,11 @@ packages:
 ci:
 	.ci/run
 
-# Times of docs/performance.md, on this machine; SLOW=-slow for tshark's
+# Times of docs/performance.md, on this machine; SLOW=1 for tshark's
 # text and JSON, which take minutes.
 bench-peers:
-	$(LAB)/benchpeers ./benchpeers && $(LAB_BIN)/benchpeers $(SLOW)
+	SLOW=$(SLOW) internal/tools/lab/benchtimes 3000000 5 > $(LAB_BIN)/bench-peers.txt
+	$(BENCHSTAT) $(LAB_BIN)/bench-peers.txt
 
 # Instructions per packet, counted by valgrind; BASE=PROGRAM compares with
 # another build. Four minutes, or eight.
@@ -108,4 +109,5 @@ bench-cache:
 
 # This build against another, OLD=PROGRAM, in turn: on a machine that does nothing else.
 bench-paired:
-	$(LAB)/benchpeers ./benchpeers && $(LAB_BIN)/benchpeers -old $(OLD) -n 400000 -runs 13
+	internal/tools/lab/benchtimes 400000 13 $(OLD) > $(LAB_BIN)/bench-paired.txt
+	$(BENCHSTAT) -col pkg $(LAB_BIN)/bench-paired.txt
