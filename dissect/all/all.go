@@ -13,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/cs2d"
 	"github.com/qdissect/qdissect/dissect/cube"
 	"github.com/qdissect/qdissect/dissect/doom3"
+	"github.com/qdissect/qdissect/dissect/factorio"
 	"github.com/qdissect/qdissect/dissect/gamespy1"
 	"github.com/qdissect/qdissect/dissect/gamespy2"
 	"github.com/qdissect/qdissect/dissect/gamespy3"
@@ -20,6 +21,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/foreign"
 	"github.com/qdissect/qdissect/dissect/lhmp"
 	"github.com/qdissect/qdissect/dissect/m2mp"
+	"github.com/qdissect/qdissect/dissect/mindustry"
 	"github.com/qdissect/qdissect/dissect/minecraft"
 	"github.com/qdissect/qdissect/dissect/mumble"
 	"github.com/qdissect/qdissect/dissect/netquake"
@@ -95,6 +97,8 @@ func Protocols() []*dissect.Protocol {
 		sqp.Protocol(),
 		netquake.Protocol(),
 		battleye.Protocol(),
+		mindustry.Protocol(),
+		factorio.Protocol(),
 	}
 }
 

@@ -72,6 +72,7 @@ var alike = []struct {
 	{"cube", "info_request", "savage2", onPort, `^\x01$`, "one byte"},
 	{"tribes", "status_request", "cube", onPort, `^.[\x01-\x09][\x00-\x09]$`, "small numbers, of which servers answer any"},
 	{"openttd|quakeworld-master", "info_request|companies_request|servers_request|ping_request|pong|register_reply", "cube", onPort, `^.\x00.{0,2}$`, "a few small numbers, of which servers answer any"},
+	{"mindustry", "info_request", "cube", onPort, `^\xfe\x01$`, "two small numbers, of which servers answer any"},
 	{"sqp", "challenge_reply", "gamespy2", onPort, `^\x00.{4}$`, "a challenge is an empty reply with a request id"},
 	{"sqp", "challenge_reply", "gamespy3", onPort, `^\x00.{4}$`, "a challenge is an empty reply with a session id"},
 	{"gamespy3", "status_reply", "sqp", onRequest, `^\x00.{4}$`, "an empty reply with a session id is a challenge"},

@@ -161,6 +161,16 @@ func Length(n ...int) func(rest []byte) bool {
 // AtLeast returns a function that reports whether rest has at least n bytes.
 func AtLeast(n int) func(rest []byte) bool { return func(rest []byte) bool { return len(rest) >= n } }
 
+// Text reports whether b begins with a text of 1 to most bytes after its length in a byte, as far as
+// it is there, and returns what follows. A text has no control characters.
+func Text(b []byte, most int) (rest []byte, ok bool) {
+	if len(b) == 0 || b[0] == 0 || int(b[0]) > most {
+		return nil, false
+	}
+	n := min(len(b), 1+int(b[0]))
+	return b[n:], !slices.ContainsFunc(b[1:n], func(c byte) bool { return c < ' ' || c == 0x7f })
+}
+
 // Varied reports whether at least three different bytes of b are neither -1 nor small numbers, as
 // of a random number and not of counters and flags.
 func Varied(b []byte) bool {
