@@ -44,9 +44,11 @@ import (
 	"github.com/qdissect/qdissect/dissect/teeworlds"
 	"github.com/qdissect/qdissect/dissect/titanfall"
 	"github.com/qdissect/qdissect/dissect/tribes"
+	"github.com/qdissect/qdissect/dissect/ue3lan"
 	"github.com/qdissect/qdissect/dissect/unreal2"
 	"github.com/qdissect/qdissect/dissect/valvemaster"
 	"github.com/qdissect/qdissect/dissect/ventrilo"
+	"github.com/qdissect/qdissect/dissect/warcraft3"
 	"github.com/qdissect/qdissect/dissect/xash3d"
 	"github.com/qdissect/qdissect/dissect/zandronum"
 )
@@ -99,6 +101,8 @@ func Protocols() []*dissect.Protocol {
 		battleye.Protocol(),
 		mindustry.Protocol(),
 		factorio.Protocol(),
+		warcraft3.Protocol(),
+		ue3lan.Protocol(),
 	}
 }
 

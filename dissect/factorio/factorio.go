@@ -67,7 +67,6 @@ var (
 	mAnnounce  = &dissect.MessageType{Name: "announcement", Title: "announcement", Role: dissect.OneWay, Doc: "A server announces its port in its network."}
 	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."}
 	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, version, settings, mods and players."}
-	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Another message of the game, or a part alone."}
 
 	basic, pairing = judge.Simple("factorio", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
 		"The request has 1 byte and no challenge, so its source address can be forged to flood somebody else with mods and players. Limit the rate of queries in a firewall.")
@@ -89,7 +88,7 @@ var protocol = &dissect.Protocol{
 	Ports:    []uint16{34197},
 	Starts:   wire.Starts("\x0f\x2f\x10\x30\x11\x31\x51\x71\xd1\xf1", ""),
 	Fields:   fields,
-	Messages: []*dissect.MessageType{mAnnounce, mInfo, mInfoReply, mUnknown},
+	Messages: []*dissect.MessageType{mAnnounce, mInfo, mInfoReply},
 	Findings: append(basic, partMissing, partEndless, partAgain, partOrder, partOther),
 	Detect:   Detect,
 	New:      func() dissect.Decoder { return new(decoder) },
@@ -151,7 +150,7 @@ func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
 	return p, true
 }
 
-// A Message is one of *Announcement, *Request, *InfoReply and *Unknown.
+// A Message is one of *Announcement, *Request and *InfoReply.
 type Message any
 
 // Announcement is what a server sends to its network.
@@ -185,9 +184,6 @@ type Mod struct {
 // A Player is a player.
 type Player struct{ Name string }
 
-// Unknown is another message of the game, or a part alone.
-type Unknown struct{}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
@@ -196,12 +192,12 @@ type decoder struct {
 	announcement Announcement
 	request      Request
 	info         InfoReply
-	unknown      Unknown
 }
 
 // Join joins the parts that are there up to the first that is missing.
 func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
-	m.Type, m.Body, m.Variant, m.Pair.Answers = mUnknown, &d.unknown, "parts", topicInfo
+	d.begin(m)
+	m.Variant = "parts"
 	joined := core.Buffer(r)
 	for i := range r.Parts() {
 		r.Part(i)
@@ -231,10 +227,10 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		d.decodeInfo(r, m)
 		return
 	}
-	m.Type, m.Body = mUnknown, &d.unknown
+	m.Type, m.Body = mInfo, &d.request
 	switch kind, n := r.U8(fType)&^random, r.Left(); {
 	case kind == typeInfo && n == 0:
-		m.Type, m.Body, m.Pair = mInfo, &d.request, dissect.Pair{Asks: topicInfo, Challenge: dissect.ChallengeAbsent}
+		m.Pair = dissect.Pair{Asks: topicInfo, Challenge: dissect.ChallengeAbsent}
 	case kind == typeAnnounce:
 		m.Type, m.Body = mAnnounce, &d.announcement
 		d.announcement = Announcement{Port: r.U16(fPort)}
@@ -250,9 +246,12 @@ func wide(r *dissect.Reader, n int) (size, v int) {
 	if v = max(r.PeekByte(0), 0); v != long {
 		return 1, v
 	}
-	b := core.PeekTo(r, 1+n)
-	for v = 0; len(b) > 1; b = b[:len(b)-1] {
-		v = v<<8 | int(b[len(b)-1])
+	v = 0
+	for i, c := range core.PeekFrom(r, 1) {
+		if i == n {
+			break
+		}
+		v |= int(c) << (8 * i)
 	}
 	return 1 + n, v
 }
@@ -268,10 +267,14 @@ func text(r *dissect.Reader, f *dissect.Field) string {
 	return r.Span(f, 0, size, n, 0)
 }
 
+func (d *decoder) begin(m *dissect.Message) {
+	d.info = InfoReply{Mods: d.info.Mods[:0], Tags: d.info.Tags[:0], Players: d.info.Players[:0]}
+	m.Type, m.Body, m.Pair.Answers = mInfoReply, &d.info, topicInfo
+}
+
 func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	p := &d.info
-	*p = InfoReply{Mods: p.Mods[:0], Tags: p.Tags[:0], Players: p.Players[:0]}
-	m.Type, m.Body, m.Pair.Answers = mInfoReply, p, topicInfo
+	d.begin(m)
 	r.Bytes(fUnknown, lenUnknown)
 	p.Name = text(r, fName)
 	version := r.Begin(fVersion)

@@ -22,7 +22,7 @@ func samples() []dissecttest.Sample {
 	parts := dissecttest.Sample{Name: "two parts", Message: "info_reply", Verdict: dissect.Doubtful, Parts: [][]byte{[]byte(first), []byte(second)}}
 	more := dissecttest.One("more behind the end", "info_reply", dissect.Likely, "\x31"+state("\x00")+"\x00")
 	more.Findings, more.Sound = []string{"trailing"}, []int{len(state("\x00")) + 1}
-	alone := dissecttest.One("a part", "unknown", dissect.Doubtful, "\x51\x07\x00\x02data")
+	alone := dissecttest.One("a part", "info_reply", dissect.Doubtful, "\x51\x07\x00\x02data")
 	alone.Findings = []string{"factorio.part.endless"}
 	longName := dissecttest.One("a long name", "info_reply", dissect.Doubtful, "\x11"+strings.Replace(state("\x00"), "\x0eThe iron works", "\x40"+strings.Repeat("Works of ", 7)+"x", 1))
 	return []dissecttest.Sample{

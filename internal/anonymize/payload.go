@@ -315,10 +315,29 @@ func (w *rewriter) fold(rec *dissect.Record, data [][]byte, i int) bool {
 			to[j], to[j+1] = data[i][j+1], data[i][j]
 		}
 		return true
+	case "unmasked":
+		return foldUnmasked(rec, data, i)
 	case "decrypted":
 		return w.foldDecrypted(rec, data, i)
 	}
 	return false
+}
+
+// foldUnmasked encodes what a leaf holds so that no byte of it is 0: a byte with a bit for each of the next 7 that are odd, and these, even ones plus 1.
+func foldUnmasked(rec *dissect.Record, data [][]byte, i int) bool {
+	n := leaf(rec, i)
+	if n == nil {
+		return false
+	}
+	var out []byte
+	for j, c := range data[i] {
+		if j%7 == 0 {
+			out = append(out, 1)
+		}
+		out[j/7*8] |= c & 1 << (j%7 + 1)
+		out = append(out, c|1)
+	}
+	return copy(n.Value(data[n.Source]), out) == len(out)
 }
 
 // foldUnpacked writes what a leaf holds without packing it, which all receivers of the protocols accept too.
