@@ -46,8 +46,9 @@ type Exchange struct {
 	Requests, Repeated int
 	// Marked and MarkedRepeated count those of them that have [Record.Mark].
 	Marked, MarkedRepeated int
-	// Sendings is how often the question was sent so far.
+	// Sendings is how often the question was sent so far, and Newest the time of the newest one.
 	Sendings int
+	Newest   time.Time
 	// Replies is the number of replies, ReplyFrame the frame of the first one and
 	// LastFrame that of the newest one, and Reply the type of the first one.
 	Replies               int
@@ -94,7 +95,7 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 		x.Interface, x.VLAN = l.name, l.vlan
 	}
 	x.Requests, x.Repeated = t.sent(q)
-	x.Sendings = t.requests.sendings(q)
+	x.Sendings, x.Newest = t.requests.sendings(q), fromNanos(q.sent)
 	x.Marked, x.MarkedRepeated = b2i(q.has(isMarked))+int(o.marks), min(int(o.marks), x.Repeated)
 	x.Replies, x.ReplyFrame, x.LastFrame, x.Reply = n, got.firstFrame, got.lastFrame, nil
 	if q.answer != 0 && got.message > 0 {

@@ -471,6 +471,16 @@ var filmCauses = []filmCause{
 			polls(4, func(_ int, at float64, from netip.AddrPort) { f.udp(at+.2, from, filmServer, q3Status) })
 			f.answered(60, filmServer)
 		}, nearIs: "works", says: "answers a2s and none of 30 quake3 status requests"},
+	{id: "wrong_protocol", // a share of the requests
+		has: func(f *film) {
+			polls(12, func(_ int, at float64, from netip.AddrPort) { f.udp(at+.2, from, filmServer, q3Status) })
+			f.answered(40, filmServer)
+			f.goesOn(60)
+		}, near: func(f *film) {
+			polls(12, func(_ int, at float64, from netip.AddrPort) { f.udp(at+.2, from, filmServer, q3Status) })
+			f.answered(140, filmServer)
+			f.goesOn(60)
+		}, nearIs: "works", says: "answers a2s and none of 12 quake3 status requests"},
 	{id: "kind_unanswered",
 		has: func(f *film) {
 			f.answered(40, filmServer)

@@ -922,6 +922,7 @@ type ending struct {
 	dst             key
 	how             how
 	first, last, to int64 // last and to as those of a run
+	newest          int64 // sending, of one that had several for a second and more
 	exchanges       uint32
 	sum             ended
 }
@@ -929,7 +930,8 @@ type ending struct {
 // ended counts what became of a request.
 func (a *Aggregate) ended(m *message) {
 	t, u, x := m.t, a.ending, &m.ended
-	if t >= u.last && t < u.to && m.kind == u.kind && m.dst == u.dst && m.how == u.how {
+	long := m.newest-t >= int64(time.Second)
+	if !long && t >= u.last && t < u.to && m.kind == u.kind && m.dst == u.dst && m.how == u.how {
 		u.add(x, t)
 		return
 	}
@@ -942,7 +944,9 @@ func (a *Aggregate) ended(m *message) {
 		}
 	} else {
 		*u = ending{kind: m.kind, server: e, dst: m.dst, how: m.how, first: t, to: math.MinInt64}
-		if u.add(x, t); a.focus == nil && m.how.outcome != dissect.OutcomeElsewhere && !a.continues {
+		if u.add(x, t); long {
+			u.newest = m.newest
+		} else if a.focus == nil && m.how.outcome != dissect.OutcomeElsewhere && !a.continues {
 			u.to = min(endOf(&a.moments, t), endOf(&m.kind.cells, t), endOf(&e.v.more.cells, t), (t/int64(time.Second)+1)*int64(time.Second))
 			return
 		}

@@ -458,7 +458,7 @@ var causes = []Cause{
 		Words:  "{server} answered none of {n}, although {replies} of another kind came.",
 		Advice: "The server confuses kinds of requests, or another program listens there: look at one conversation with qdissect -V.",
 		holds: func(x *facts) *proof {
-			if x.n > 0 && x.good == 0 && x.data.n > 0 && len(x.elsewhere) == 0 {
+			if x.n > 0 && x.sum.replied() == 0 && x.data.n > 0 && len(x.elsewhere) == 0 {
 				return x.proof("n", count(x.n, "request", "requests"), "replies", count(x.data.n, "reply", "replies")).with(x, "replies", &x.data)
 			}
 			return nil
@@ -495,12 +495,12 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "wrong_protocol", State: Trouble, Certainty: Likely, explains: ofSilence,
-		Needs:  "requests of one protocol are answered, and none of at least five of another, which most requests are of",
+		Needs:  "requests of one protocol are answered, and none of at least five of another, which are a tenth of all requests or more",
 		Words:  "{server} answers {speaks} and none of {n}: it does not speak that protocol.",
 		Advice: "Ask it with {speaks}: choose that game or protocol in the client.",
 		holds: func(x *facts) *proof {
 			for i := range x.kinds {
-				if k := &x.kinds[i]; !x.speaks(k.protocol) && k.requests >= kindLeast && 2*k.requests > x.asked.n {
+				if k := &x.kinds[i]; !x.speaks(k.protocol) && k.requests >= kindLeast && float64(k.requests) >= badShare*float64(x.asked.n) {
 					return x.proof("speaks", x.protocol, "n", k.counted(k.requests)).with(x, "requests without a reply", &k.none)
 				}
 			}

@@ -1,6 +1,8 @@
 package stats
 
 import (
+	"time"
+
 	"github.com/qdissect/qdissect/dissect"
 )
 
@@ -125,21 +127,27 @@ func (a *Aggregate) proved(u *ending) {
 	if q == nil {
 		return
 	}
-	at := q.ticks.at(u.last)
-	x, v4 := &u.sum, u.dst.v4
-	at.by[u.how.proof] += uint32(x.requests)
+	x := &u.sum
 	switch challenged := u.how.outcome == dissect.OutcomeChallenged; {
 	case u.how.proof == proven:
-		return
 	case u.how.proof == unreturned, challenged:
 		q.challenged += uint64(u.exchanges)
 	case x.replies > 0:
 		q.given += uint64(u.exchanges)
 	}
-	if u.how.proof != vouched {
-		at.in += wire(x.in, x.requests, x.requests, v4)
-		if x.replies > 0 {
-			at.out += wire(x.out, x.replies, x.replies, v4)
+	// The sendings of one question come about evenly.
+	for i, n := 0, 1+int(min(max(u.newest-u.last, 0)/int64(time.Second), mostSeconds)); i < n; i++ {
+		part := func(all int) int { return all*(i+1)/n - all*i/n }
+		at, requests, replies := q.ticks.at(u.last+int64(i)*int64(time.Second)), part(x.requests), part(x.replies)
+		if at.by[u.how.proof] += uint32(requests); u.how.proof > unreturned {
+			continue
+		}
+		at.in += wire(part(x.in), requests, requests, u.dst.v4)
+		if replies > 0 {
+			at.out += wire(part(x.out), replies, replies, u.dst.v4)
 		}
 	}
 }
+
+// mostSeconds is for how long a question is sent again at most, before it counts as another one.
+const mostSeconds = 60

@@ -13,6 +13,7 @@ type message struct {
 	protocol         *dissect.Protocol
 	kind             *kind // of a request, or of one that ended
 	t, rtt           int64
+	newest           int64  // of the sendings of one that ended
 	size, payload    uint64 // payload is the hash of that of a request, 0 if unknown
 	src, dst         key    // of one that ended: where the reply came from, if it was elsewhere
 	id               uint16 // of the IPv4 header
@@ -122,7 +123,7 @@ func (a *Aggregate) Record(r *dissect.Record) {
 func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	m := a.queue.next(a, end, x.Time.UnixNano())
 	m.kind, m.dst = a.kind(x.Protocol, x.Type), keyOf(x.Dst.Addr(), x.Dst.Port())
-	m.how = how{x.Outcome, x.Proof, x.ByReply}
+	m.how, m.newest = how{x.Outcome, x.Proof, x.ByReply}, x.Newest.UnixNano()
 	m.ended = ended{x.Requests, x.Requests - x.Repeated, x.Replies, x.RequestBytes, x.ReplyBytes}
 	if x.Outcome == dissect.OutcomeElsewhere {
 		m.src = keyOf(x.From.Addr(), x.From.Port())

@@ -93,3 +93,29 @@ func TestBackAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestSendings: the sendings that share an exchange count at their times, and not all at that of the first.
+func TestSendings(t *testing.T) {
+	a, p, of := New(), &dissect.Protocol{Name: "p"}, &dissect.MessageType{Name: "info", Title: "info request", Role: dissect.Request}
+	p.Messages = []*dissect.MessageType{of}
+	at, client, server := time.Unix(1000, 0), netip.MustParseAddrPort("20.1.2.3:80"), netip.MustParseAddrPort("198.51.100.1:27015")
+	for i := range 3000 {
+		a.Record(&dissect.Record{Protocol: p, Time: at.Add(time.Duration(i) * time.Second / 300), Src: client, Dst: server, WireLength: 25, Message: dissect.Message{Type: of, Pair: dissect.Pair{Asks: 1}}})
+	}
+	for i := range 2 {
+		first := at.Add(time.Duration(i) * 5 * time.Second)
+		a.Exchange(&dissect.Exchange{
+			Protocol: p, Type: of, Time: first, Newest: first.Add(5*time.Second - 1), Src: client, Dst: server, Requests: 1500, Repeated: 1499, RequestBytes: 1500 * 25, Outcome: dissect.OutcomeUnanswered,
+		})
+	}
+	a.endRuns()
+	seconds := 0
+	a.known(&server).v.more.known()[0].ticks.in(func(from, to int64, k *tick) {
+		if seconds++; to-from != int64(time.Second) || k.by[unproven] != 300 || k.in != 300*(25+28) {
+			t.Errorf("%d requests with %d bytes in %s", k.by[unproven], k.in, time.Duration(to-from))
+		}
+	})
+	if seconds != 10 {
+		t.Errorf("%d seconds", seconds)
+	}
+}

@@ -243,7 +243,9 @@ func (r *reporting) unwell() {
 			good, n = o.Answered, o.Answered+o.Unanswered
 		}
 		if !calm && !r.few && r.home(e) && !r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) {
-			r.unwellKind(e, float64(good) >= wellShare*float64(n))
+			if !r.mistaken(e, good, n) {
+				r.unwellKind(e, float64(good) >= wellShare*float64(n))
+			}
 			r.unheard(e)
 		}
 		if n < leastWell && !(r.few && v.unwell(good, n, &o)) || v.replies == 0 || r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) || !r.home(e) {
@@ -333,6 +335,34 @@ func (r *reporting) unwellKind(e *entry[server], most bool) {
 		})
 		return
 	}
+}
+
+// mistaken says that a share of the requests to a server is of a protocol that it does not speak, if it answers the others.
+func (r *reporting) mistaken(e *entry[server], good, n uint64) bool {
+	v := &e.v
+	speaks, most := map[string]bool{}, asked{}
+	for _, k := range v.kinds {
+		if k.kind > 0 && k.good+k.incomplete > 0 {
+			if speaks[r.a.kinds[k.kind-1].protocol] = true; k.good > most.good {
+				most = k
+			}
+		}
+	}
+	for _, k := range v.kinds {
+		if most.kind == 0 || k.kind == 0 || k.bad < kindLeast || speaks[r.a.kinds[k.kind-1].protocol] || r.a.mayBeSilent(k.kind) ||
+			float64(k.requests) < badShare*float64(v.requests) || float64(good) < wellShare*float64(n-min(uint64(k.bad), n)) {
+			continue
+		}
+		c, what := causeOf("wrong_protocol"), &r.a.kinds[k.kind-1]
+		words := &proof{fill: []string{"speaks", r.a.kinds[most.kind-1].protocol, "n", number(uint64(k.requests)) + " " + what.many()}}
+		r.say(Verdict{
+			Kind: Unwell, Certainty: c.Certainty, Server: r.address(e), From: instant(k.first), To: instant(k.last), Advice: c.fill(c.Advice, words, ""),
+			Text:     "Not answered: " + c.fill(c.Words, words, r.address(e)+r.named(v)),
+			Evidence: Evidence{{"requests", float64(k.requests)}, {"replies", 0}, {"requests_of_others", float64(v.requests - min(uint64(k.requests), v.requests))}},
+		})
+		return true
+	}
+	return false
 }
 
 // several reports whether more than one client asks a server for something: what only one of many asks for may be its mistake.
