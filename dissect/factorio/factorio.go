@@ -107,6 +107,7 @@ const (
 	lenAnnounce = 3
 	lenHead     = 4 // of a part
 	lenUnknown  = 12
+	minName     = 4 // of a name that proves something
 	maxName     = 254
 	long        = 0xff // more bytes follow
 
@@ -132,7 +133,7 @@ func Detect(b []byte) dissect.Verdict {
 	switch {
 	case !ok || len(rest) > 0 && rest[0] > 2:
 		return dissect.No
-	case len(rest) < 3:
+	case len(rest) < 3 || b[head+lenUnknown] < minName:
 		return dissect.Doubtful
 	}
 	return dissect.Likely
@@ -162,16 +163,13 @@ type Request struct{}
 // InfoReply is the state of a server.
 type InfoReply struct {
 	Name, Description, Host string
-	// Version are the three numbers of the version.
-	Version     [3]uint8
-	Build       uint16
-	MaxPlayers  uint16
-	Minutes     uint32
-	Password    bool
-	Public, LAN bool
-	Mods        []Mod
-	Tags        []string
-	Players     []Player
+	Version                 [3]uint8
+	Build, MaxPlayers       uint16
+	Minutes                 uint32
+	Password, Public, LAN   bool
+	Mods                    []Mod
+	Tags                    []string
+	Players                 []Player
 }
 
 // A Mod is a mod, base for the game itself.

@@ -39,11 +39,7 @@ var (
 	fOwnerID     = fields.Add("owner_id", dissect.Bytes, "Number of the owner.")
 	fOwner       = fields.Add("owner", dissect.String, "Name of the owner: of the server or of the player who hosts.", dissect.PersonName)
 	fCount       = fields.Add("setting_count", dissect.Uint, "Number of settings that follow.", dissect.Framing)
-	fSettings    = fields.Add("settings", dissect.List, "Settings whose values the game has in its own language.")
-	fSetting     = fields.Add("settings.setting", dissect.Group, "A setting.")
-	fID          = fields.Add("settings.id", dissect.Uint, "Number of the setting.")
-	fValue       = fields.Add("settings.value", dissect.Int, "Number of its value.")
-	fShown       = fields.Add("settings.advertised", dissect.Uint, "Where it is advertised.")
+	fSettings    = fields.Add("settings", dissect.Bytes, "The settings, 9 bytes each: its number, the number of its value, whose name the game knows, and where it is advertised.", dissect.Public)
 	fPropCount   = fields.Add("property_count", dissect.Uint, "Number of properties that follow.", dissect.Framing)
 	fProperties  = fields.Add("properties", dissect.List, "Settings with values of their own.")
 	fProperty    = fields.Add("properties.property", dissect.Group, "A property.")
@@ -86,6 +82,7 @@ const (
 	minReply   = lenHead + 6*4 + 8 + 8 + 3*4
 	detected   = 64 // bytes that Detect gets
 	maxVersion = 8
+	lenSetting = 9
 	protected  = 5 // versions from here have one flag more
 	propMap    = 0x40000001
 
@@ -106,23 +103,17 @@ func Detect(b []byte) dissect.Verdict {
 type Message any
 
 // Beacon is a query for servers of a game on a platform, or a server: then IP is in network
-// order, and Flags has a byte for each flag, in the order of the catalog.
+// order, and Flags has a byte for each flag, in the order of the catalog,
+// Settings has 9 bytes for each setting.
 type Beacon struct {
 	Version, Platform                              uint8
 	Game                                           uint32
 	Nonce, OwnerID                                 [8]byte
 	IP                                             [4]byte
 	Port, OpenPublic, OpenPrivate, Public, Private uint32
-	Flags                                          []byte
+	Flags, Settings                                []byte
 	Owner                                          string
-	Settings                                       []Setting
 	Properties                                     []Property
-}
-
-// A Setting is a setting whose value is a number in a list of the game.
-type Setting struct {
-	ID    uint32
-	Value int32
 }
 
 // A Property is a setting of one of several types.
@@ -174,11 +165,7 @@ func (p *Beacon) decode(r *dissect.Reader, m *dissect.Message) {
 	wire.State(r, m, dissect.Server{
 		Name: dissect.Some(p.Owner), MaxPlayers: dissect.Some(int(min(places, math.MaxInt32))), Players: dissect.Some(int(min(places-min(free, places), math.MaxInt32))),
 	})
-	p.Settings = wire.Counted(r, fSettings, fSetting, p.Settings, int(r.U32BE(fCount)), func() (s Setting) {
-		s = Setting{r.U32BE(fID), core.I32BE(r, fValue)}
-		r.U8(fShown)
-		return s
-	})
+	p.Settings = append(p.Settings, r.Bytes(fSettings, int(min(r.U32BE(fCount), 1<<16))*lenSetting)...)
 	p.Properties = wire.Counted(r, fProperties, fProperty, p.Properties, int(r.U32BE(fPropCount)), func() (v Property) {
 		switch v.ID, v.Type = r.U32BE(fPropID), core.Enum(r, fPropType); v.Type {
 		case 1:
