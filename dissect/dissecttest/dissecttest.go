@@ -77,8 +77,8 @@ func Run(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	t.Run("truncated", func(t *testing.T) { runTruncated(t, p, samples) })
 	t.Run("flipped", func(t *testing.T) { runFlipped(t, p, samples) })
 	t.Run("random", func(t *testing.T) { runRandom(t, p, samples) })
-	t.Run("large", func(t *testing.T) {
-		for _, b := range large(samples) {
+	t.Run("large and empty", func(t *testing.T) {
+		for _, b := range append(large(samples), nil) {
 			Check(t, p, b)
 		}
 	})
@@ -86,15 +86,15 @@ func Run(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	t.Run("allocations", func(t *testing.T) { runAllocations(t, p, samples) })
 }
 
-// Fuzz fuzzes the decoder of a protocol. Its seeds are the samples, and large datagrams
-// made of them, which fuzzers do not find.
+// Fuzz fuzzes the decoder of a protocol. Its seeds are the samples, large datagrams
+// made of them, which fuzzers do not find, and an empty one.
 func Fuzz(f *testing.F, p *dissect.Protocol, samples []Sample) {
 	for _, s := range samples {
 		for _, part := range s.Parts {
 			f.Add(part)
 		}
 	}
-	for _, b := range large(samples) {
+	for _, b := range append(large(samples), nil) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {

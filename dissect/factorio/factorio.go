@@ -121,6 +121,8 @@ func Detect(b []byte) dissect.Verdict {
 		if head = lenHead; p.Index > 0 {
 			return dissect.Doubtful
 		}
+	} else if len(b) == 0 {
+		return dissect.No
 	}
 	switch kind := b[0] &^ random; {
 	case kind == typeInfo && len(b) == 1, kind == typeAnnounce && len(b) == lenAnnounce:
