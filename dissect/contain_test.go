@@ -15,9 +15,9 @@ import (
 func bomb() *dissect.Protocol {
 	c := dissect.NewCatalog("bomb")
 	text := c.Add("text", dissect.String, "Text.", dissect.FreeText)
-	m := &dissect.MessageType{Name: "text", Title: "text", Doc: "Text.", Role: dissect.Request}
+	m := c.Message(dissect.MessageType{Name: "text", Title: "text", Doc: "Text.", Role: dissect.Request})
 	return &dissect.Protocol{
-		Name: "bomb", Title: "Bomb", Doc: "Bomb.", Source: "none", Starts: []string{"!"}, Fields: c, Messages: []*dissect.MessageType{m},
+		Name: "bomb", Title: "Bomb", Doc: "Bomb.", Source: "none", Starts: []string{"!"}, Catalog: c,
 		Detect: func(b []byte) dissect.Verdict {
 			if bytes.HasPrefix(b, []byte("!detect")) {
 				panic("detect")

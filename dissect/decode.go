@@ -50,7 +50,7 @@ func (a *Analyzer) decode(x *arrival) {
 	}
 	rec.Split.Variant, rec.Split.Compressed = rec.Message.Variant, rec.Message.Compressed
 	rec.Split.Partial = rec.Split.Partial || rec.Type.Role == Reply && rec.Pair.Damaged
-	core.Conclude(r, p.Fields)
+	core.Conclude(r, p.Catalog.Catalog)
 	if r.Cut() {
 		// The capture truncated it: its fields are reported without findings about
 		// the sender.

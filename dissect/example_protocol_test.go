@@ -17,14 +17,14 @@ var (
 	fID   = pings.Add("id", dissect.Uint, "Chosen by the client; the reply carries the same.", dissect.Chosen)
 	fName = pings.Add("name", dissect.String, "The name of the server.", dissect.ServerText)
 
-	pingRequest = &dissect.MessageType{Name: "ping_request", Title: "ping", Role: dissect.Request, Doc: "Asks whether a server is there."}
-	pingReply   = &dissect.MessageType{Name: "ping_reply", Title: "pong", Role: dissect.Reply, Doc: "Says that it is there."}
+	pingRequest = pings.Message(dissect.MessageType{Name: "ping_request", Title: "ping", Role: dissect.Request, Doc: "Asks whether a server is there."})
+	pingReply   = pings.Message(dissect.MessageType{Name: "ping_reply", Title: "pong", Role: dissect.Reply, Doc: "Says that it is there."})
 
-	noPong = &dissect.FindingType{ID: "ping.noreply", Severity: dissect.Warning, Text: "no reply within %t", Doc: "The server did not answer.", Advice: "Look whether it is running."}
+	noPong = pings.Finding(dissect.FindingType{ID: "ping.noreply", Severity: dissect.Warning, Text: "no reply within %t", Doc: "The server did not answer.", Advice: "Look whether it is running."})
 
 	pingProtocol = &dissect.Protocol{
 		Name: "ping", Title: "Pings", Doc: "An example.", Source: "this file", Ports: []uint16{4321}, Starts: []string{"PING", "PONG"},
-		Fields: pings, Messages: []*dissect.MessageType{pingRequest, pingReply}, Findings: []*dissect.FindingType{noPong},
+		Catalog: pings,
 		Detect: func(b []byte) dissect.Verdict {
 			if len(b) >= 8 && (string(b[:4]) == "PING" || string(b[:4]) == "PONG") {
 				return dissect.Certain

@@ -86,7 +86,7 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 	p, got, f := t.protocols[q.protocol], t.requests.answered(q), &t.flows.flows[q.flow]
 	o, n := t.requests.rare(q), int(got.n)
 	x := &t.out.ended // filled value by value: a literal would be copied
-	x.Protocol, x.Type, x.Outcome, x.Proof = p, p.Messages[q.message], is, t.proof(q, got, is)
+	x.Protocol, x.Type, x.Outcome, x.Proof = p, p.Catalog.Messages()[q.message], is, t.proof(q, got, is)
 	x.Frame, x.Time = q.frame, fromNanos(t.requests.time(q))
 	x.Src, x.Dst = f.key.endpoints(q.up())
 	x.Interface, x.VLAN = "", 0
@@ -99,7 +99,7 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 	x.Marked, x.MarkedRepeated = b2i(q.has(isMarked))+int(o.marks), min(int(o.marks), x.Repeated)
 	x.Replies, x.ReplyFrame, x.LastFrame, x.Reply = n, got.firstFrame, got.lastFrame, nil
 	if q.answer != 0 && got.message > 0 {
-		x.Reply = t.protocols[got.protocol].Messages[got.message-1]
+		x.Reply = t.protocols[got.protocol].Catalog.Messages()[got.message-1]
 	}
 	x.Timed, x.Ambiguous, x.First, x.Last = false, q.has(isUnclear), 0, 0
 	if q.answer != 0 && !q.has(isUnclear) && got.first >= t.requests.time(q) {

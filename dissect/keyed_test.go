@@ -18,10 +18,11 @@ func TestKeyed(t *testing.T) {
 	}
 	p := &Protocol{
 		Name: "keyed", Title: "Keyed", Doc: "Encrypted.", Source: "this test", Keyed: &third,
-		Fields: NewCatalog("keyed"), Messages: []*MessageType{{Name: "any", Title: "any", Doc: "Any bytes.", Role: OneWay}},
-		Detect: func([]byte) Verdict { asked++; return No },
-		New:    func() Decoder { return nil },
+		Catalog: NewCatalog("keyed"),
+		Detect:  func([]byte) Verdict { asked++; return No },
+		New:     func() Decoder { return nil },
 	}
+	p.Catalog.Message(MessageType{Name: "any", Title: "any", Doc: "Any bytes.", Role: OneWay})
 	a := must.Get(New(Config{Protocols: []*Protocol{p}}, new(told)))(t)
 	src, dst := netip.MustParseAddrPort("192.0.2.1:40000"), netip.MustParseAddrPort("198.51.100.1:9999")
 	for payload, want := range map[string]int{

@@ -24,12 +24,11 @@ func crowd(n int) []*dissect.Protocol {
 	for i := range n - len(known) {
 		name := fmt.Sprintf("idle%d", i)
 		c := dissect.NewCatalog(name)
-		d := idle{c.Add("text", dissect.String, "Text.", dissect.FreeText), &dissect.MessageType{Name: "text", Title: "text", Doc: "Text."}}
+		d := idle{c.Add("text", dissect.String, "Text.", dissect.FreeText), c.Message(dissect.MessageType{Name: "text", Title: "text", Doc: "Text."})}
 		list = append(list, &dissect.Protocol{
-			Name: name, Title: "Idle", Doc: "Idle.", Source: "none", Starts: starts, Fields: c,
-			Messages: []*dissect.MessageType{d.message},
-			Detect:   func([]byte) dissect.Verdict { return dissect.Possible },
-			New:      func() dissect.Decoder { return d },
+			Name: name, Title: "Idle", Doc: "Idle.", Source: "none", Starts: starts, Catalog: c,
+			Detect: func([]byte) dissect.Verdict { return dissect.Possible },
+			New:    func() dissect.Decoder { return d },
 		})
 	}
 	return append(list, known...)

@@ -8,8 +8,6 @@ import (
 
 // What the declaration of a protocol and its decoder are written with.
 type (
-	// A Catalog lists the fields of one protocol: see [NewCatalog].
-	Catalog = core.Catalog
 	// A Field is the declaration of one thing on the wire. Fields are made by [Catalog.Add] and never change; they are compared by
 	// identity. Path names it among all protocols (a2s.info.name), Kind says how its bytes are read and shown, and Doc what it is.
 	Field = core.Field
@@ -126,10 +124,6 @@ const (
 
 // StateEvicted is the type of the finding that state is evicted because a limit was reached: it is about no message.
 var StateEvicted = core.StateEvicted
-
-// NewCatalog returns the catalog of a protocol. It has two fields: PROTOCOL.data for bytes that could not be decoded, and
-// PROTOCOL.trailing for bytes after the end of a message.
-func NewCatalog(protocol string) *Catalog { return core.NewCatalog(protocol) }
 
 // Names declares the known values of a field.
 func Names(names ...Name) Option { return core.Names(names...) }

@@ -249,7 +249,7 @@ func (t *tracker) reportMissing(q *request, is Outcome) {
 	}
 	origin, at := t.requests.origin(q)
 	t.out.flow = FlowFinding{
-		Finding: NewFinding(what, Str(p.Messages[q.message].Title), Str(nettext.View(t.out.text))),
+		Finding: NewFinding(what, Str(p.Catalog.Messages()[q.message].Title), Str(nettext.View(t.out.text))),
 		Frame:   origin, Time: fromNanos(at), Src: src, Dst: dst, Protocol: p, Alternatives: t.out.others,
 	}
 	t.out.finding(&t.out.flow)
@@ -264,7 +264,7 @@ func (t *tracker) unanswered(q *request, p *Protocol) *FindingType {
 	if q.has(isProven) && p.Pairing.UnansweredChallenge != nil {
 		return p.Pairing.UnansweredChallenge
 	}
-	if what := p.Messages[q.message].Unanswered; what != nil {
+	if what := p.Catalog.Messages()[q.message].Unanswered; what != nil {
 		return what
 	}
 	return p.Pairing.Unanswered
@@ -273,7 +273,7 @@ func (t *tracker) unanswered(q *request, p *Protocol) *FindingType {
 // Unanswered reports whether a finding of the protocol means that a request had no
 // reply.
 func (p *Protocol) Unanswered(what *FindingType) bool {
-	for _, m := range p.Messages {
+	for _, m := range p.Catalog.Messages() {
 		if m.Unanswered == what {
 			return true
 		}

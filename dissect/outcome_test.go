@@ -28,7 +28,8 @@ func TestConclude(t *testing.T) {
 	} {
 		tr, _ := tracked(c.q)
 		for _, p := range tr.protocols {
-			p.Messages, p.Pairing.Unanswered = []*MessageType{{}}, &FindingType{}
+			p.Catalog, p.Pairing.Unanswered = NewCatalog("one"), &FindingType{}
+			p.Catalog.Message(MessageType{})
 		}
 		tr.flows.own(0).copies, tr.end = c.copies, c.end
 		tr.conclude(&tr.requests.list[0], false)
@@ -59,7 +60,8 @@ func TestTimeOver(t *testing.T) {
 	} {
 		tr, _ := tracked(c.q)
 		for _, p := range tr.protocols {
-			p.Messages, p.Pairing.Unanswered = []*MessageType{{}}, &FindingType{}
+			p.Catalog, p.Pairing.Unanswered = NewCatalog("one"), &FindingType{}
+			p.Catalog.Message(MessageType{})
 		}
 		tr.requests.waiting.link(tr.requests.list, 0)
 		tr.requests.live = 1

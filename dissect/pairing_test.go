@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite testdata/pairing.txt")
 // topics, a letter each, and then words: i=7 is the id, a bare name the way of the
 // challenge with its value, others the fields of [dissect.Pair].
 type fake struct {
-	fields                          *dissect.Catalog
+	catalog                         *dissect.Catalog
 	text                            *dissect.Field
 	ask, ask2, say, say2, tell, beg *dissect.MessageType
 }
@@ -100,17 +100,16 @@ func (f *fake) Decode(r *dissect.Reader, m *dissect.Message) {
 // protocol returns the fake, with all findings of the pairing whose names are
 // given.
 func (f *fake) protocol(name string, options []string) *dissect.Protocol {
-	f.fields = dissect.NewCatalog(name)
-	f.text = f.fields.Add("text", dissect.String, "Text.", dissect.FreeText)
+	f.catalog = dissect.NewCatalog(name)
+	f.text = f.catalog.Add("text", dissect.String, "Text.", dissect.FreeText)
 	message := func(name string, role dissect.Role) *dissect.MessageType {
-		return &dissect.MessageType{Name: name, Title: name, Doc: "A message.", Role: role}
+		return f.catalog.Message(dissect.MessageType{Name: name, Title: name, Doc: "A message.", Role: role})
 	}
 	f.ask, f.ask2, f.beg = message("ask", dissect.Request), message("ask2", dissect.Request), message("beg", dissect.Request)
 	f.say, f.say2, f.tell = message("say", dissect.Reply), message("say2", dissect.Reply), message("tell", dissect.OneWay)
 	p := &dissect.Protocol{
-		Name: name, Title: name, Doc: "A fake.", Source: "none", Starts: []string{"?", "!", "*"}, Fields: f.fields,
-		Messages: []*dissect.MessageType{f.ask, f.ask2, f.say, f.say2, f.tell, f.beg},
-		New:      func() dissect.Decoder { return f },
+		Name: name, Title: name, Doc: "A fake.", Source: "none", Starts: []string{"?", "!", "*"}, Catalog: f.catalog,
+		New: func() dissect.Decoder { return f },
 		Detect: func(b []byte) dissect.Verdict {
 			if (name == "kin") != strings.Contains(string(b), " f=kin") {
 				return dissect.No
@@ -122,9 +121,7 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 		if text == "" {
 			text = "." // it takes nothing
 		}
-		t := &dissect.FindingType{ID: name + "." + id, Severity: dissect.Note, Text: text, Doc: "A finding."}
-		p.Findings = append(p.Findings, t)
-		return t
+		return f.catalog.Finding(dissect.FindingType{ID: name + "." + id, Severity: dissect.Note, Text: text, Doc: "A finding."})
 	}
 	f.beg.Unanswered = finding("begged", "%p%p")
 	q := &p.Pairing

@@ -17,10 +17,10 @@ func Parse(p *Protocol, payload []byte) (Message, []Finding, error) {
 	core.Reset(&r, bytes.Clone(payload), 0, false)
 	p.New().Decode(&r, &m)
 	if err := core.Err(&r); err != nil {
-		core.Conclude(&r, p.Fields)
+		core.Conclude(&r, p.Catalog.Catalog)
 		return m, core.Findings(&r), err
 	}
-	core.Conclude(&r, p.Fields)
+	core.Conclude(&r, p.Catalog.Catalog)
 	findings := core.Findings(&r)
 	for i := range findings {
 		f := &findings[i]

@@ -14,8 +14,9 @@ import (
 func TestPrivacy(t *testing.T) {
 	of := func(kind dissect.Kind, options ...dissect.Option) (*dissect.Field, error) {
 		p := *all.Protocols()[0]
-		p.Fields = dissect.NewCatalog(p.Name)
-		f := p.Fields.Add("note", kind, "A field.", options...)
+		p.Catalog = dissect.NewCatalog(p.Name)
+		p.Catalog.Message(dissect.MessageType{Name: "note", Title: "note", Doc: "A note."})
+		f := p.Catalog.Add("note", kind, "A field.", options...)
 		return f, p.Validate()
 	}
 	if _, err := of(dissect.String); err == nil || !strings.Contains(err.Error(), "does not say what its text reveals") {

@@ -92,11 +92,8 @@ type Protocol struct {
 	Starts []string
 	Sized  bool
 	Keyed  *[256]byte
-	// Fields, Messages and Findings list everything that messages can contain and
-	// every finding about them.
-	Fields   *Catalog
-	Messages []*MessageType
-	Findings []*FindingType
+	// Catalog lists everything that messages can contain and every finding about them.
+	Catalog *Catalog
 	// Detect judges the first 64 bytes of a payload. It knows no ports, does not
 	// allocate and never panics.
 	Detect func(payload []byte) Verdict
@@ -192,10 +189,10 @@ func (p *Protocol) Validate() error {
 		return fmt.Errorf("protocol %s: a start is empty", p.Name)
 	case p.unsigned() && len(p.Ports) == 0:
 		return fmt.Errorf("protocol %s: no starts, no length, no key and no ports", p.Name)
-	case p.Fields == nil || p.Detect == nil || p.New == nil || len(p.Messages) == 0:
-		return fmt.Errorf("protocol %s: fields, messages, detect or new is missing", p.Name)
-	case p.Fields.Name() != p.Name:
-		return fmt.Errorf("protocol %s: its fields are those of %s", p.Name, p.Fields.Name())
+	case p.Catalog == nil || p.Detect == nil || p.New == nil || len(p.Catalog.Messages()) == 0:
+		return fmt.Errorf("protocol %s: catalog, messages, detect or new is missing", p.Name)
+	case p.Catalog.Name() != p.Name:
+		return fmt.Errorf("protocol %s: its catalog is that of %s", p.Name, p.Catalog.Name())
 	}
 	if _, ok := p.New().(Joiner); ok != (p.Split != nil) {
 		return fmt.Errorf("protocol %s: split and join go together", p.Name)
@@ -203,7 +200,7 @@ func (p *Protocol) Validate() error {
 	if s := p.Split; s != nil && (s.Read == nil || s.Incomplete == nil || s.Duplicate == nil || s.Reordered == nil || s.Conflict == nil) {
 		return fmt.Errorf("protocol %s: a part of split is missing", p.Name)
 	}
-	for _, f := range p.Fields.Fields() {
+	for _, f := range p.Catalog.Fields() {
 		if !isName(f.Path[len(p.Name)+1:], "-_") || f.Doc == "" {
 			return fmt.Errorf("protocol %s: field %q: bad path or no doc", p.Name, f.Path)
 		}
@@ -211,15 +208,15 @@ func (p *Protocol) Validate() error {
 			return fmt.Errorf("protocol %s: field %q does not say what its text reveals: see Privacy", p.Name, f.Path)
 		}
 	}
-	for i, t := range p.Messages {
+	for i, t := range p.Catalog.Messages() {
 		named := func(o *MessageType) bool { return o.Name == t.Name }
-		if !isName(t.Name, "_") || t.Title == "" || t.Doc == "" || slices.ContainsFunc(p.Messages[:i], named) {
+		if !isName(t.Name, "_") || t.Title == "" || t.Doc == "" || slices.ContainsFunc(p.Catalog.Messages()[:i], named) {
 			return fmt.Errorf("protocol %s: message %q: bad or repeated name, no title or no doc", p.Name, t.Name)
 		}
 	}
-	for i, f := range p.Findings {
+	for i, f := range p.Catalog.Findings() {
 		named := func(o *FindingType) bool { return o.ID == f.ID }
-		if !isName(f.ID, "-_") || f.Text == "" || f.Doc == "" || slices.ContainsFunc(p.Findings[:i], named) {
+		if !isName(f.ID, "-_") || f.Text == "" || f.Doc == "" || slices.ContainsFunc(p.Catalog.Findings()[:i], named) {
 			return fmt.Errorf("protocol %s: finding %q: bad or repeated id, no text or no doc", p.Name, f.ID)
 		}
 	}
@@ -247,7 +244,7 @@ func validateAll(list []*Protocol) error {
 		if slices.ContainsFunc(list[:i], func(o *Protocol) bool { return o.Name == p.Name }) {
 			return fmt.Errorf("protocol %s is listed twice", p.Name)
 		}
-		for _, f := range p.Findings {
+		for _, f := range p.Catalog.Findings() {
 			if other := ids[f.ID]; other != nil && other != f {
 				return fmt.Errorf("finding %s is declared by two protocols", f.ID)
 			}

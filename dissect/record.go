@@ -114,8 +114,9 @@ func (s *Server) Stated() bool {
 // A Message is the content of one payload. Decoders fill it.
 type Message struct {
 	Type *MessageType
-	// Body is a pointer to the protocol's own struct, such as *a2s.InfoReply. It is
-	// borrowed in the analyzer and owned after Parse.
+	// Body is a pointer to the protocol's own struct, such as *a2s.InfoReply, or nil if
+	// the protocol has no struct for a message of no known kind. It is borrowed in the
+	// analyzer and owned after Parse.
 	Body any
 	// Server holds the facts about a server.
 	Server Server

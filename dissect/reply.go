@@ -76,7 +76,7 @@ func (t *tracker) identify(rec *Record, q *request, m match, at timing, r *Reade
 	p := rec.Protocol
 	rec.Protocol = t.protocols[q.protocol]
 	if p.Pairing.Named != nil && rec.Protocol == p {
-		if name := p.Pairing.Named(p.Messages[q.message], rec.Type); name != nil {
+		if name := p.Pairing.Named(p.Catalog.Messages()[q.message], rec.Type); name != nil {
 			rec.Type = name
 		}
 	}
@@ -130,7 +130,7 @@ func (t *tracker) otherKind(x *arrival, topics Topic) int32 {
 func (t *tracker) asks(q *request) *Asked {
 	got, more := t.requests.answered(q), t.requests.rare(q)
 	o := &t.asked // filled value by value: a literal would be copied
-	o.Frame, o.Type, o.Challenge, o.ID, o.OtherID = q.frame, t.protocols[q.protocol].Messages[q.message], q.challenge, q.id, false
+	o.Frame, o.Type, o.Challenge, o.ID, o.OtherID = q.frame, t.protocols[q.protocol].Catalog.Messages()[q.message], q.challenge, q.id, false
 	o.Bytes, o.ReplyBytes, o.Replies = t.requests.size(q), got.bytes, int(got.n)
 	o.Surplus = o.Replies > 1+int(more.copies)+int(more.merged)
 	return o

@@ -162,7 +162,7 @@ func (t *tracker) vouches(q *request) bool {
 
 // messageIndex returns the index of a type in the list of its protocol.
 func (p *Protocol) messageIndex(m *MessageType) uint8 {
-	for i, known := range p.Messages {
+	for i, known := range p.Catalog.Messages() {
 		if known == m {
 			return uint8(i)
 		}

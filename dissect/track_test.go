@@ -238,7 +238,9 @@ func TestCounters(t *testing.T) {
 // TestUnansweredFinding: which findings say that a request had no reply.
 func TestUnansweredFinding(t *testing.T) {
 	plain, challenge, own, other := &FindingType{}, &FindingType{ID: "c"}, &FindingType{ID: "o"}, &FindingType{ID: "x"}
-	p := &Protocol{Messages: []*MessageType{{}, {Unanswered: own}}, Pairing: Pairing{Unanswered: plain, UnansweredChallenge: challenge}}
+	p := &Protocol{Catalog: NewCatalog("p"), Pairing: Pairing{Unanswered: plain, UnansweredChallenge: challenge}}
+	p.Catalog.Message(MessageType{})
+	p.Catalog.Message(MessageType{Unanswered: own})
 	for _, what := range []*FindingType{plain, challenge, own} {
 		if !p.Unanswered(what) {
 			t.Errorf("%q is not one", what.ID)

@@ -14,10 +14,11 @@ func TestUnsigned(t *testing.T) {
 	asked := 0
 	p := &Protocol{
 		Name: "bare", Title: "Bare", Doc: "Nothing to know it by.", Source: "this test", Ports: []uint16{28786},
-		Fields: NewCatalog("bare"), Messages: []*MessageType{{Name: "any", Title: "any", Doc: "Any bytes.", Role: OneWay}},
-		Detect: func([]byte) Verdict { asked++; return No },
-		New:    func() Decoder { return nil },
+		Catalog: NewCatalog("bare"),
+		Detect:  func([]byte) Verdict { asked++; return No },
+		New:     func() Decoder { return nil },
 	}
+	p.Catalog.Message(MessageType{Name: "any", Title: "any", Doc: "Any bytes.", Role: OneWay})
 	a := must.Get(New(Config{Protocols: []*Protocol{p}}, unsignedHandler{}))(t)
 	for _, c := range []struct {
 		src, dst uint16

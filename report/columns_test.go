@@ -196,7 +196,7 @@ func TestCut(t *testing.T) {
 				Time: time.Unix(1, 0), RequestFrame: 6, TimeKnown: true, RTT: time.Millisecond,
 			}
 			rec.Body = m
-			for _, mt := range rec.Protocol.Messages {
+			for _, mt := range rec.Protocol.Catalog.Messages() {
 				if mt.Name == "info_reply" {
 					rec.Type = mt
 				}

@@ -150,7 +150,7 @@ func (j *JSON) Record(r *dissect.Record) error {
 	b = append(b, `,"summary":`...)
 	j.text = r.AppendSummary(j.text[:0])
 	b = appendString(b, j.text)
-	b = append(b, r.Protocol.Fields.JSONKey()...)
+	b = append(b, r.Protocol.Catalog.JSONKey()...)
 	b = j.appendFields(b, r)
 	if r.Server.Stated() {
 		b = j.appendServer(b, &r.Server)

@@ -83,7 +83,7 @@ func isNote(comment string, protocols []*dissect.Protocol) bool {
 		if p.Name != first {
 			continue
 		}
-		for _, m := range p.Messages {
+		for _, m := range p.Catalog.Messages() {
 			if after, ok := strings.CutPrefix(rest, m.Title); ok && (after == "" || strings.HasPrefix(after, "  ")) {
 				return true
 			}

@@ -9,7 +9,9 @@ import (
 
 // TestWithoutNotes: notes of an earlier run are recognised, and nothing that people write.
 func TestWithoutNotes(t *testing.T) {
-	p := &dissect.Protocol{Name: "a2s", Messages: []*dissect.MessageType{{Name: "info_request", Title: "info request"}, {Name: "info_reply", Title: "info reply"}}}
+	p := &dissect.Protocol{Name: "a2s", Catalog: dissect.NewCatalog("a2s")}
+	p.Catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request"})
+	p.Catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info reply"})
 	for _, c := range []struct {
 		comment string
 		note    bool

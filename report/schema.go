@@ -175,7 +175,7 @@ func messageSchema(p *dissect.Protocol, all []*dissect.Protocol) object {
 	fields := []any{}
 	for _, q := range all {
 		if q == p || q.Family != "" && q.Family == p.Family {
-			for _, m := range q.Messages {
+			for _, m := range q.Catalog.Messages() {
 				if !slices.Contains(names, m.Name) {
 					names = append(names, m.Name)
 				}
@@ -200,7 +200,7 @@ func fieldsSchema(p *dissect.Protocol) object {
 	kinds := map[string][]any{}
 	docs := map[string]string{}
 	schema := object{"type": "object", "additionalProperties": false}
-	for _, f := range p.Fields.Fields() {
+	for _, f := range p.Catalog.Fields() {
 		if f.Framing {
 			continue
 		}

@@ -105,7 +105,7 @@ func polled(t *testing.T) string {
 func TestNames(t *testing.T) {
 	named := 0
 	for _, p := range all.Protocols() {
-		for _, f := range p.Fields.Fields() {
+		for _, f := range p.Catalog.Fields() {
 			for _, n := range f.Names {
 				named++
 				if got, err := json.Marshal(n.Name); err != nil || string(got) != `"`+n.Name+`"` {

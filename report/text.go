@@ -495,13 +495,13 @@ func (t *Text) appendProtocol(b []byte, m *lineMark, p *dissect.Protocol, others
 	if p == nil {
 		b = append(b, '?')
 	} else {
-		b = append(b, p.Fields.Upper()...)
+		b = append(b, p.Catalog.Upper()...)
 	}
 	n, w := len(b)-from, t.widths[protocolCell]
 	if len(others) > 0 || n > widestProtocol {
 		for _, o := range others {
 			b = append(b, " or "...)
-			b = append(b, o.Fields.Upper()...)
+			b = append(b, o.Catalog.Upper()...)
 		}
 		if n = len(b) - from; n < overflows {
 			m.set(protocolCell, n, n|overflows, n|overflows) // the column does not grow for this

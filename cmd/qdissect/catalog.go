@@ -92,7 +92,7 @@ func writeProtocols(b *strings.Builder, list []*dissect.Protocol) {
 		if ids := gameIDs(p); len(ids) > 0 {
 			wrap(b, "Games: "+strings.Join(ids, ", "), indent)
 		}
-		for _, m := range p.Messages {
+		for _, m := range p.Catalog.Messages() {
 			fmt.Fprintf(b, "  %-24s %-8s ", m.Name, m.Role)
 			wrap(b, m.Doc, strings.Repeat(" ", 36))
 		}
@@ -152,7 +152,7 @@ func writeFields(b *strings.Builder, list []*dissect.Protocol, markdown bool) {
 		if markdown {
 			fmt.Fprintf(b, "\n## %s: %s\n\n| path | kind | meaning |\n|---|---|---|\n", p.Name, p.Title)
 		}
-		for _, f := range p.Fields.Fields() {
+		for _, f := range p.Catalog.Fields() {
 			kind := f.Kind.String()
 			if f.Framing {
 				kind += ", framing"
@@ -200,7 +200,7 @@ func valueList(f *dissect.Field) string {
 func writeFindings(b *strings.Builder, list []*dissect.Protocol, markdown bool) {
 	groups := []findingGroup{{"all protocols", dissect.CommonFindings()}}
 	for _, p := range list {
-		groups = append(groups, findingGroup{p.Name, p.Findings})
+		groups = append(groups, findingGroup{p.Name, p.Catalog.Findings()})
 	}
 	if markdown {
 		writeFindingsPage(b, groups)

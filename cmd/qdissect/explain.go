@@ -72,7 +72,7 @@ func explain(b *strings.Builder, name string) error {
 	if p := lookup(known, name); p != nil {
 		writeProtocols(b, []*dissect.Protocol{p})
 		fmt.Fprintf(b, "\nFindings (qdissect explain NAME):\n")
-		for _, f := range p.Findings {
+		for _, f := range p.Catalog.Findings() {
 			listFinding(b, f)
 		}
 		return nil
@@ -108,7 +108,7 @@ func explain(b *strings.Builder, name string) error {
 func allFindings() []*dissect.FindingType {
 	list := dissect.CommonFindings()
 	for _, p := range all.Protocols() {
-		list = append(list, p.Findings...)
+		list = append(list, p.Catalog.Findings()...)
 	}
 	return list
 }
@@ -120,7 +120,7 @@ func explained() (names []string) {
 	}
 	for _, p := range all.Protocols() {
 		names = append(names, p.Name)
-		for _, f := range p.Fields.Fields() {
+		for _, f := range p.Catalog.Fields() {
 			names = append(names, f.Path)
 		}
 	}
@@ -137,7 +137,7 @@ func explained() (names []string) {
 // fieldOf returns the field with a path, or with the name that JSON and filters have for it.
 func fieldOf(list []*dissect.Protocol, name string) (*dissect.Field, *dissect.Protocol) {
 	for _, p := range list {
-		for _, f := range p.Fields.Fields() {
+		for _, f := range p.Catalog.Fields() {
 			if f.Path == name || p.JSONKey()+"."+f.JSONName() == name {
 				return f, p
 			}

@@ -40,7 +40,7 @@ func TestPromises(t *testing.T) {
 		findings[f.ID] = true
 	}
 	for _, p := range all.Protocols() {
-		for _, f := range p.Findings {
+		for _, f := range p.Catalog.Findings() {
 			findings[f.ID] = true
 		}
 	}

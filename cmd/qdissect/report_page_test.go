@@ -63,7 +63,7 @@ func TestReportPages(t *testing.T) {
 func TestReportKinds(t *testing.T) {
 	kinds := 0
 	for _, p := range all.Protocols() {
-		for _, m := range p.Messages {
+		for _, m := range p.Catalog.Messages() {
 			if m.Role != dissect.Reply {
 				kinds++
 			}

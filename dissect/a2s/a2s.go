@@ -40,10 +40,10 @@ var protocol = &dissect.Protocol{
 	Family: "valve",
 	// Source servers use 27015 by default, and admins count up from there. The
 	// other ports are those of games whose query port differs from the game port.
-	Ports:  append(valvePorts(), 2303, 2457, 7777, 8211, 9877, 15637, 16261, 17777, 26900, 27165, 28015, 30001, 57561, 64092),
-	Starts: []string{header, splitHeader},
-	Fields: fields, Messages: messages, Findings: findings,
-	Detect: Detect,
+	Ports:   append(valvePorts(), 2303, 2457, 7777, 8211, 9877, 15637, 16261, 17777, 26900, 27165, 28015, 30001, 57561, 64092),
+	Starts:  []string{header, splitHeader},
+	Catalog: catalog,
+	Detect:  Detect,
 	// Xash3D's ping has a line end. Master servers have the same on their ports.
 	Confirm: func(payload []byte) bool { return string(payload) == header+"i\n" },
 	New:     func() dissect.Decoder { return new(decoder) },

@@ -53,31 +53,26 @@ const (
 const anyChallenged = topicChallenge | topicInfo | topicPlayers | topicRules | topicConnect
 
 var (
-	mInfoRequest      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "A2S_INFO: asks for basic information about a server. 25 bytes, or 29 with a challenge since December 2020."}
-	mInfoReply        = &dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "Basic information about a server: type I from Source and most other engines, type m from GoldSrc."}
-	mPlayersRequest   = &dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "A2S_PLAYER: asks for the list of players."}
-	mPlayersReply     = &dissect.MessageType{Name: "players_reply", Title: "players reply", Role: dissect.Reply, Doc: "The players with score and connection time; on The Ship also deaths and money."}
-	mRulesRequest     = &dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "A2S_RULES: asks for the settings of a server."}
-	mRulesReply       = &dissect.MessageType{Name: "rules_reply", Title: "rules reply", Role: dissect.Reply, Doc: "The settings of a server as keys and values."}
-	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "A2S_SERVERQUERY_GETCHALLENGE: asks for a challenge. Most servers no longer answer it.", Unanswered: challengeDead}
-	mChallengeReply   = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "S2C_CHALLENGE: the number that the next request must carry."}
-	mPingRequest      = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "A2A_PING: asks whether the server responds."}
-	mPingReply        = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "A2A_ACK: the server responds."}
-	mConnectRequest   = &dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "A2S_GETCHALLENGE: a game client asks for the challenge that it needs to connect. Floods use it as well."}
-	mJoin             = &dissect.MessageType{Name: "join_request", Title: "join request", Role: dissect.Request, Doc: "C2S_CONNECT: a game client connects. The message contains the server's password and the client's Steam ticket."}
-	mConnection       = &dissect.MessageType{Name: "connect_reply", Title: "connected", Role: dissect.Reply, Doc: "S2C_CONNECTION: the server accepts a game client."}
-	mConnectReject    = &dissect.MessageType{Name: "connect_reject", Title: "connection rejected", Role: dissect.Reply, Doc: "S2C_CONNREJECT: the server refuses a game client and gives the reason."}
-	mRconChallenge    = &dissect.MessageType{Name: "rcon_challenge_reply", Title: "rcon challenge", Role: dissect.Reply, Doc: "GoldSrc: the challenge for remote console commands."}
-	mPrint            = &dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply, Doc: "Text for the receiver's console. GoldSrc sends the output of rcon commands in it."}
-	mLog              = &dissect.MessageType{Name: "log", Title: "log line", Role: dissect.OneWay, Doc: "A line of the server's log, sent to an address set with logaddress_add."}
-	mSplit            = &dissect.MessageType{Name: "split", Title: "split message", Role: dissect.Reply, Doc: "Parts of a split message that cannot be decoded: the first part is missing, a part of a compressed message is missing, a header is damaged, or the joined data is not a message."}
-	mUnknown          = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "The header of Valve's engines with an unknown letter or none."}
+	mInfoRequest      = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "A2S_INFO: asks for basic information about a server. 25 bytes, or 29 with a challenge since December 2020."})
+	mInfoReply        = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "Basic information about a server: type I from Source and most other engines, type m from GoldSrc."})
+	mPlayersRequest   = catalog.Message(dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "A2S_PLAYER: asks for the list of players."})
+	mPlayersReply     = catalog.Message(dissect.MessageType{Name: "players_reply", Title: "players reply", Role: dissect.Reply, Doc: "The players with score and connection time; on The Ship also deaths and money."})
+	mRulesRequest     = catalog.Message(dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "A2S_RULES: asks for the settings of a server."})
+	mRulesReply       = catalog.Message(dissect.MessageType{Name: "rules_reply", Title: "rules reply", Role: dissect.Reply, Doc: "The settings of a server as keys and values."})
+	mChallengeRequest = catalog.Message(dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "A2S_SERVERQUERY_GETCHALLENGE: asks for a challenge. Most servers no longer answer it.", Unanswered: challengeDead})
+	mChallengeReply   = catalog.Message(dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "S2C_CHALLENGE: the number that the next request must carry."})
+	mPingRequest      = catalog.Message(dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "A2A_PING: asks whether the server responds."})
+	mPingReply        = catalog.Message(dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "A2A_ACK: the server responds."})
+	mConnectRequest   = catalog.Message(dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "A2S_GETCHALLENGE: a game client asks for the challenge that it needs to connect. Floods use it as well."})
+	mJoin             = catalog.Message(dissect.MessageType{Name: "join_request", Title: "join request", Role: dissect.Request, Doc: "C2S_CONNECT: a game client connects. The message contains the server's password and the client's Steam ticket."})
+	mConnection       = catalog.Message(dissect.MessageType{Name: "connect_reply", Title: "connected", Role: dissect.Reply, Doc: "S2C_CONNECTION: the server accepts a game client."})
+	mConnectReject    = catalog.Message(dissect.MessageType{Name: "connect_reject", Title: "connection rejected", Role: dissect.Reply, Doc: "S2C_CONNREJECT: the server refuses a game client and gives the reason."})
+	mRconChallenge    = catalog.Message(dissect.MessageType{Name: "rcon_challenge_reply", Title: "rcon challenge", Role: dissect.Reply, Doc: "GoldSrc: the challenge for remote console commands."})
+	mPrint            = catalog.Message(dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply, Doc: "Text for the receiver's console. GoldSrc sends the output of rcon commands in it."})
+	mLog              = catalog.Message(dissect.MessageType{Name: "log", Title: "log line", Role: dissect.OneWay, Doc: "A line of the server's log, sent to an address set with logaddress_add."})
+	mSplit            = catalog.Message(dissect.MessageType{Name: "split", Title: "split message", Role: dissect.Reply, Doc: "Parts of a split message that cannot be decoded: the first part is missing, a part of a compressed message is missing, a header is damaged, or the joined data is not a message."})
+	mUnknown          = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "The header of Valve's engines with an unknown letter or none."})
 )
-
-var messages = []*dissect.MessageType{
-	mInfoRequest, mInfoReply, mPlayersRequest, mPlayersReply, mRulesRequest, mRulesReply, mChallengeRequest, mChallengeReply,
-	mPingRequest, mPingReply, mConnectRequest, mJoin, mConnection, mConnectReject, mRconChallenge, mPrint, mLog, mSplit, mUnknown,
-}
 
 // A Message is one of *InfoRequest, *InfoReply, *GoldSrcInfoReply, *PlayersRequest,
 // *PlayersReply, *RulesRequest, *RulesReply, *ChallengeRequest, *ChallengeReply,

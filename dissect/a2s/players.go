@@ -62,7 +62,7 @@ func (d *decoder) decodePlayersReply(r *dissect.Reader, m *dissect.Message) {
 		r.Seek(block)
 	case cut:
 		r.Find(playersCut, nil, r.Offset(), r.Left())
-		r.Rest(fields.Data())
+		r.Rest(catalog.Data())
 	}
 	if !r.Failed() {
 		m.Pair.Lists, m.Pair.Entries = true, len(p.Players)

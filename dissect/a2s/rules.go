@@ -48,7 +48,7 @@ func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 	}
 	r.End(list)
 	if cut {
-		r.Rest(fields.Data())
+		r.Rest(catalog.Data())
 	}
 	d.checkRules(r, p, at, cut)
 }
@@ -190,8 +190,8 @@ func (d *decoder) readServerBrowser(r *dissect.Reader, p *RulesReply) {
 	}
 	r.Note(rulesBinary, dissect.Num(p.Chunks), dissect.Num(len(d.arma.blob)))
 	if n := r.Left(); n > 0 {
-		r.Find(core.Trailing, fields.Data(), r.Offset(), n, dissect.Num(n))
-		r.Rest(fields.Data())
+		r.Find(core.Trailing, catalog.Data(), r.Offset(), n, dissect.Num(n))
+		r.Rest(catalog.Data())
 	}
 	r.Open("unescaped", d.arma.blob)
 	a := ServerBrowser{DLCs: d.arma.dlcs[:0], Mods: d.arma.mods[:0], Signatures: d.arma.sigs[:0]}

@@ -250,7 +250,7 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 	case gap >= 0:
 		core.Break(r)
 		if head.packed || len(joined) <= len(single) || !r.HasPrefix(string(single)) {
-			r.Rest(fields.Data())
+			r.Rest(catalog.Data())
 			return false
 		}
 	case head.packed:
@@ -266,7 +266,7 @@ func (d *decoder) Join(r *dissect.Reader, variant uint8, m *dissect.Message) boo
 	}
 	if !bytes.HasPrefix(r.Peek(), single) {
 		r.Note(splitShort)
-		r.Rest(fields.Data())
+		r.Rest(catalog.Data())
 		return false
 	}
 	m.Pair = dissect.Pair{}
@@ -297,7 +297,7 @@ func (d *decoder) decodeDamaged(r *dissect.Reader, m *dissect.Message) {
 	if size >= goldSrcHeader {
 		damagedHeader(r, m, r.Offset(), d.part.Index, d.part.Total)
 	}
-	d.part.Data = core.Remaining(r, fields.Data())
+	d.part.Data = core.Remaining(r, catalog.Data())
 }
 
 // damagedHeader reports a split header that fits no message. The part does not count as

@@ -80,7 +80,7 @@ type kept struct {
 
 // look shows everything that a message says.
 func look(m *dissect.Message) string {
-	return fmt.Sprintf("%s %#v %#v %#v %s", m.Type.Name, reflect.ValueOf(m.Body).Elem(), m.Server, m.Pair, m.Variant)
+	return fmt.Sprintf("%s %#v %#v %#v %s", m.Type.Name, reflect.Indirect(reflect.ValueOf(m.Body)), m.Server, m.Pair, m.Variant)
 }
 
 func (k *keeper) Record(r *dissect.Record) {

@@ -25,57 +25,57 @@ import (
 
 var style = summary.Style{Charset: dissect.Latin1, Codes: core.Armagetron}
 
-var fields = dissect.NewCatalog("armagetron")
+var catalog = dissect.NewCatalog("armagetron")
 
 var asText = dissect.InText(style.Charset, style.Codes)
 
 var (
-	fWords = fields.Add("words", dissect.Bytes, "The datagram, in which the bytes of each word are swapped.", core.Becomes("swapped"), dissect.Framing)
+	fWords = catalog.Add("words", dissect.Bytes, "The datagram, in which the bytes of each word are swapped.", core.Becomes("swapped"), dissect.Framing)
 
-	fType   = fields.Add("descriptor", dissect.Uint, "Kind of message.", dissect.Framing, dissect.Names(kinds[:]...))
-	fNumber = fields.Add("message_id", dissect.Uint, "Number for an acknowledgement: 0 for none.", dissect.Framing)
-	fLength = fields.Add("length", dissect.Uint, "Words of the message.", dissect.Framing)
-	fSender = fields.Add("sender_id", dissect.Uint, "Number of the sender: 0 for a server.", dissect.Framing)
+	fType   = catalog.Add("descriptor", dissect.Uint, "Kind of message.", dissect.Framing, dissect.Names(kinds[:]...))
+	fNumber = catalog.Add("message_id", dissect.Uint, "Number for an acknowledgement: 0 for none.", dissect.Framing)
+	fLength = catalog.Add("length", dissect.Uint, "Words of the message.", dissect.Framing)
+	fSender = catalog.Add("sender_id", dissect.Uint, "Number of the sender: 0 for a server.", dissect.Framing)
 
-	fServers = fields.Add("servers", dissect.List, "Servers.")
-	fServer  = fields.Add("servers.server", dissect.Group, "A server.")
-	fOthers  = fields.Add("others", dissect.List, "Further messages of the datagram.")
-	fOther   = fields.Add("others.other", dissect.Group, "A message.")
+	fServers = catalog.Add("servers", dissect.List, "Servers.")
+	fServer  = catalog.Add("servers.server", dissect.Group, "A server.")
+	fOthers  = catalog.Add("others", dissect.List, "Further messages of the datagram.")
+	fOther   = catalog.Add("others.other", dissect.Group, "A message.")
 
-	fPort        = fields.Add("port", dissect.Uint, "Port of the server.")
-	fHost        = fields.Add("host", dissect.String, "Address of the server: empty, except from a master or if the server is told its name.", dissect.Address, asText)
-	fTransaction = fields.Add("transaction", dissect.Uint, "Number by which a master counts changes of its list; 0 from a server.")
-	fName        = fields.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
-	fUsers       = fields.Add("num_players", dissect.Uint, "Players on the server.")
-	fVersionMin  = fields.Add("version_min", dissect.Uint, "Lowest version of the network protocol that clients may have.")
-	fVersionMax  = fields.Add("version_max", dissect.Uint, "Highest version of the network protocol.")
-	fRelease     = fields.Add("release", dissect.String, "Version of the program.", dissect.Public, asText)
-	fMaxUsers    = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
-	fPlayers     = fields.Add("players", dissect.List, "Names of the players. Servers may hide them.")
-	fPlayer      = fields.Add("players.player", dissect.Group, "A player.")
-	fPlayerName  = fields.Add("players.name", dissect.String, "Name.", dissect.PersonName, asText)
-	fOptions     = fields.Add("options", dissect.String, "What the operator says of the settings.", dissect.ServerText, asText)
-	fURL         = fields.Add("url", dissect.String, "Website of the server.", dissect.ServerText, asText)
-	fLines       = fields.Add("lines", dissect.Uint, "Bytes of the lines that follow.", dissect.Framing)
-	fPadding     = fields.Add("padding", dissect.Bytes, "End of the lines, up to a whole word.", dissect.Framing)
-	fIDs         = fields.Add("global_ids", dissect.List, "Accounts of the players, in their order.")
-	fID          = fields.Add("global_ids.player", dissect.Group, "Account of a player.")
-	fAccount     = fields.Add("global_ids.account", dissect.String, "name@authority, empty for a player without one.", dissect.PersonID, asText)
+	fPort        = catalog.Add("port", dissect.Uint, "Port of the server.")
+	fHost        = catalog.Add("host", dissect.String, "Address of the server: empty, except from a master or if the server is told its name.", dissect.Address, asText)
+	fTransaction = catalog.Add("transaction", dissect.Uint, "Number by which a master counts changes of its list; 0 from a server.")
+	fName        = catalog.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
+	fUsers       = catalog.Add("num_players", dissect.Uint, "Players on the server.")
+	fVersionMin  = catalog.Add("version_min", dissect.Uint, "Lowest version of the network protocol that clients may have.")
+	fVersionMax  = catalog.Add("version_max", dissect.Uint, "Highest version of the network protocol.")
+	fRelease     = catalog.Add("release", dissect.String, "Version of the program.", dissect.Public, asText)
+	fMaxUsers    = catalog.Add("max_players", dissect.Uint, "Maximum number of players.")
+	fPlayers     = catalog.Add("players", dissect.List, "Names of the players. Servers may hide them.")
+	fPlayer      = catalog.Add("players.player", dissect.Group, "A player.")
+	fPlayerName  = catalog.Add("players.name", dissect.String, "Name.", dissect.PersonName, asText)
+	fOptions     = catalog.Add("options", dissect.String, "What the operator says of the settings.", dissect.ServerText, asText)
+	fURL         = catalog.Add("url", dissect.String, "Website of the server.", dissect.ServerText, asText)
+	fLines       = catalog.Add("lines", dissect.Uint, "Bytes of the lines that follow.", dissect.Framing)
+	fPadding     = catalog.Add("padding", dissect.Bytes, "End of the lines, up to a whole word.", dissect.Framing)
+	fIDs         = catalog.Add("global_ids", dissect.List, "Accounts of the players, in their order.")
+	fID          = catalog.Add("global_ids.player", dissect.Group, "Account of a player.")
+	fAccount     = catalog.Add("global_ids.account", dissect.String, "name@authority, empty for a player without one.", dissect.PersonID, asText)
 
-	fSettings = fields.Add("settings", dissect.Group, "Settings by which clients filter servers.")
-	fFlags    = fields.Add("settings.flags", dissect.Uint, "Flags: 1 only for authenticated players, 2 a map of its own, 4 play in teams.")
-	fTotal    = fields.Add("settings.min_play_time_total", dissect.Uint, "Minutes that a client must have been played in all.")
-	fOnline   = fields.Add("settings.min_play_time_online", dissect.Uint, "Minutes that a client must have been played online.")
-	fTeam     = fields.Add("settings.min_play_time_team", dissect.Uint, "Minutes that a client must have been played in teams.")
-	fDelay    = fields.Add("settings.cycle_delay", dissect.Float, "Seconds between two turns.")
-	fAccel    = fields.Add("settings.acceleration", dissect.Float, "Strength of the acceleration next to walls.")
-	fHump     = fields.Add("settings.rubber_wall_hump", dissect.Float, "Rubber, for the time in front of a wall.")
-	fRatio    = fields.Add("settings.rubber_hit_wall_ratio", dissect.Float, "Rubber, for hitting a wall.")
-	fWalls    = fields.Add("settings.walls_length", dissect.Float, "Length of the walls, negative for no limit.")
+	fSettings = catalog.Add("settings", dissect.Group, "Settings by which clients filter servers.")
+	fFlags    = catalog.Add("settings.flags", dissect.Uint, "Flags: 1 only for authenticated players, 2 a map of its own, 4 play in teams.")
+	fTotal    = catalog.Add("settings.min_play_time_total", dissect.Uint, "Minutes that a client must have been played in all.")
+	fOnline   = catalog.Add("settings.min_play_time_online", dissect.Uint, "Minutes that a client must have been played online.")
+	fTeam     = catalog.Add("settings.min_play_time_team", dissect.Uint, "Minutes that a client must have been played in teams.")
+	fDelay    = catalog.Add("settings.cycle_delay", dissect.Float, "Seconds between two turns.")
+	fAccel    = catalog.Add("settings.acceleration", dissect.Float, "Strength of the acceleration next to walls.")
+	fHump     = catalog.Add("settings.rubber_wall_hump", dissect.Float, "Rubber, for the time in front of a wall.")
+	fRatio    = catalog.Add("settings.rubber_hit_wall_ratio", dissect.Float, "Rubber, for hitting a wall.")
+	fWalls    = catalog.Add("settings.walls_length", dissect.Float, "Length of the walls, negative for no limit.")
 
-	fArguments = fields.Add("arguments", dissect.Bytes, "Words of a request: a master is told here what the client knows.")
-	fText      = fields.Add("text", dissect.String, "What the server says.", dissect.FreeText, asText)
-	fMore      = fields.Add("more", dissect.Bytes, "Words that newer versions add.")
+	fArguments = catalog.Add("arguments", dissect.Bytes, "Words of a request: a master is told here what the client knows.")
+	fText      = catalog.Add("text", dissect.String, "What the server says.", dissect.FreeText, asText)
+	fMore      = catalog.Add("more", dissect.Bytes, "Words that newer versions add.")
 )
 
 // Descriptors.
@@ -101,25 +101,25 @@ const (
 )
 
 var (
-	mAskSmall  = &dissect.MessageType{Name: "small_request", Title: "small info request", Role: dissect.Request, Doc: "Asks a server whether it is there, or a master for its list."}
-	mSmall     = &dissect.MessageType{Name: "small_reply", Title: "small info", Role: dissect.Reply, Doc: "Port of the server; from a master, port and address of one or more servers."}
-	mAskBig    = &dissect.MessageType{Name: "big_request", Title: "big info request", Role: dissect.Request, Unanswered: unasked, Doc: "Asks for name, players and settings."}
-	mBig       = &dissect.MessageType{Name: "big_reply", Title: "big info", Role: dissect.Reply, Doc: "Name, players and settings of the server."}
-	mAskMaster = &dissect.MessageType{Name: "master_request", Title: "big info request of a master", Role: dissect.Request, Doc: "The same request, from a master."}
-	mMaster    = &dissect.MessageType{Name: "master_reply", Title: "big info for a master", Role: dissect.Reply, Doc: "The same reply, to a master."}
-	mRefusal   = &dissect.MessageType{Name: "refusal", Title: "refusal", Role: dissect.Reply, Doc: "The server refuses a message or a login, and says why."}
-	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Another message, of the game."}
+	mAskSmall  = catalog.Message(dissect.MessageType{Name: "small_request", Title: "small info request", Role: dissect.Request, Doc: "Asks a server whether it is there, or a master for its list."})
+	mSmall     = catalog.Message(dissect.MessageType{Name: "small_reply", Title: "small info", Role: dissect.Reply, Doc: "Port of the server; from a master, port and address of one or more servers."})
+	mAskBig    = catalog.Message(dissect.MessageType{Name: "big_request", Title: "big info request", Role: dissect.Request, Unanswered: unasked, Doc: "Asks for name, players and settings."})
+	mBig       = catalog.Message(dissect.MessageType{Name: "big_reply", Title: "big info", Role: dissect.Reply, Doc: "Name, players and settings of the server."})
+	mAskMaster = catalog.Message(dissect.MessageType{Name: "master_request", Title: "big info request of a master", Role: dissect.Request, Doc: "The same request, from a master."})
+	mMaster    = catalog.Message(dissect.MessageType{Name: "master_reply", Title: "big info for a master", Role: dissect.Reply, Doc: "The same reply, to a master."})
+	mRefusal   = catalog.Message(dissect.MessageType{Name: "refusal", Title: "refusal", Role: dissect.Reply, Doc: "The server refuses a message or a login, and says why."})
+	mUnknown   = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Another message, of the game."})
 )
 
 var (
-	unanswered    = finding.NoReply("armagetron.noreply", "The capture has no reply within the time that clients wait. The server is down, limits the rate of queries (PING_FLOOD_TIME settings), or a packet was lost, dropped by a firewall or not captured.")
-	unasked       = finding.Unanswered("armagetron.big.noreply", "The capture has no reply within the time that clients wait. Since 0.2.9 a server ignores this request until it has received a small one (descriptor 52), a defence against abuse for amplification: send that first, as the game does; clients that do not are never answered. The server may also be down or limit the rate of queries.")
-	unrequested   = finding.Unrequested("armagetron.unrequested", finding.NonePending)
-	amplification = finding.Amplification("armagetron.amplification", "The request has 8 bytes and no challenge, so its source address can be forged to flood somebody else. Servers since 0.2.9 answer it only after a small request, which does not prove the address either. Limit the rate with the PING_FLOOD_TIME settings.")
-	refused       = &dissect.FindingType{ID: "armagetron.refused", Severity: dissect.Note, Text: "the server refuses a message", Doc: "Servers send this, usually three times, to a client whose messages they cannot read or do not accept."}
-	odd           = finding.New(dissect.Warning, "armagetron.odd", "one byte is left at the end: words have two",
+	unanswered    = finding.NoReply(catalog, "armagetron.noreply", "The capture has no reply within the time that clients wait. The server is down, limits the rate of queries (PING_FLOOD_TIME settings), or a packet was lost, dropped by a firewall or not captured.")
+	unasked       = finding.Unanswered(catalog, "armagetron.big.noreply", "The capture has no reply within the time that clients wait. Since 0.2.9 a server ignores this request until it has received a small one (descriptor 52), a defence against abuse for amplification: send that first, as the game does; clients that do not are never answered. The server may also be down or limit the rate of queries.")
+	unrequested   = finding.Unrequested(catalog, "armagetron.unrequested", finding.NonePending)
+	amplification = finding.Amplification(catalog, "armagetron.amplification", "The request has 8 bytes and no challenge, so its source address can be forged to flood somebody else. Servers since 0.2.9 answer it only after a small request, which does not prove the address either. Limit the rate with the PING_FLOOD_TIME settings.")
+	refused       = catalog.Finding(dissect.FindingType{ID: "armagetron.refused", Severity: dissect.Note, Text: "the server refuses a message", Doc: "Servers send this, usually three times, to a client whose messages they cannot read or do not accept."})
+	odd           = finding.New(catalog, dissect.Warning, "armagetron.odd", "one byte is left at the end: words have two",
 		"Datagrams consist of words of 16 bits. Receivers ignore the last byte or the whole datagram. The sender has an error, or the datagram was cut.", "An own program should pad its messages to whole words.")
-	overrun = finding.New(dissect.Warning, "armagetron.length", "the content has %d {byte|bytes} more than its length says",
+	overrun = finding.New(catalog, dissect.Warning, "armagetron.length", "the content has %d {byte|bytes} more than its length says",
 		"The message states the number of its words, and its content is longer. Receivers stop at the stated end, or refuse the message. The sender has an error, or the message was damaged.", finding.WrongLength)
 )
 
@@ -127,18 +127,16 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "armagetron",
-	Title:    "Armagetron",
-	Doc:      "Queries of Armagetron Advanced, sent without a login to servers and masters.",
-	Source:   "recorded traffic of Armagetron Advanced 0.2.9; its source (nServerInfo.cpp)",
-	Ports:    []uint16{4534, 4533},
-	Starts:   []string{"\x00"},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mAskSmall, mSmall, mAskBig, mBig, mAskMaster, mMaster, mRefusal, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, unasked, unrequested, amplification, refused, odd, overrun},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
+	Name:    "armagetron",
+	Title:   "Armagetron",
+	Doc:     "Queries of Armagetron Advanced, sent without a login to servers and masters.",
+	Source:  "recorded traffic of Armagetron Advanced 0.2.9; its source (nServerInfo.cpp)",
+	Ports:   []uint16{4534, 4533},
+	Starts:  []string{"\x00"},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 const (
@@ -183,7 +181,7 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.Likely
 }
 
-// A Message is one of *Request, *SmallReply, *BigReply, *Refusal and *Unknown.
+// A Message is one of *Request, *SmallReply, *BigReply and *Refusal, or nil if its kind is not known.
 type Message any
 
 // Request is any request.
@@ -232,9 +230,6 @@ type Settings struct {
 // Refusal is what a server says to a message that it does not accept.
 type Refusal struct{ Text string }
 
-// Unknown is another message.
-type Unknown struct{}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
@@ -244,13 +239,12 @@ type decoder struct {
 	small   SmallReply
 	big     BigReply
 	refusal Refusal
-	unknown Unknown
 	end     int // of the message within the datagram
 }
 
 // Decode reads one datagram.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mUnknown, &d.unknown
+	m.Type = mUnknown
 	swap(r)
 	switch kind := r.PeekByte(0) | r.PeekByte(1)<<8; kind {
 	case idAskSmall:
@@ -295,7 +289,7 @@ func swap(r *dissect.Reader) {
 		if !r.Cut() {
 			r.Note(odd)
 		}
-		r.Rest(fields.Data())
+		r.Rest(catalog.Data())
 	}
 	r.Open("swapped", words)
 }

@@ -38,15 +38,15 @@ import (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:   "ase",
-	Title:  "The All-Seeing Eye",
-	Doc:    "Queries of The All-Seeing Eye (letter s): Multi Theft Auto, Far Cry, Painkiller, Soldat, Age of Empires II and others; and Multi Theft Auto's own short queries.",
-	Source: "A gameserver Query Library (CodeProject), The All Seeing Eye; ASE.cpp of Multi Theft Auto; qstat",
-	Ports:  queryPorts(),
-	Starts: append(wire.Starts("\x00", "s", "b", "r", "x", "v", "p"), magic, "0.", "1.", "2."),
-	Fields: fields, Messages: messages, Findings: findings,
-	Detect: Detect,
-	New:    func() dissect.Decoder { return new(decoder) },
+	Name:    "ase",
+	Title:   "The All-Seeing Eye",
+	Doc:     "Queries of The All-Seeing Eye (letter s): Multi Theft Auto, Far Cry, Painkiller, Soldat, Age of Empires II and others; and Multi Theft Auto's own short queries.",
+	Source:  "A gameserver Query Library (CodeProject), The All Seeing Eye; ASE.cpp of Multi Theft Auto; qstat",
+	Ports:   queryPorts(),
+	Starts:  append(wire.Starts("\x00", "s", "b", "r", "x", "v", "p"), magic, "0.", "1.", "2."),
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
 	Split: &dissect.Splitting{
 		Read: readPart, Alone: true, Incomplete: partMissing, Endless: partEndless, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
 	},
@@ -235,7 +235,7 @@ func (d *decoder) decodeLight(r *dissect.Reader, m *dissect.Message, names bool)
 	r.End(list)
 	if r.More() {
 		r.Find(playersCut, nil, r.Offset(), r.Left())
-		r.Rest(fields.Data())
+		r.Rest(catalog.Data())
 	}
 	if hidden > 0 {
 		r.Note(playersHidden, dissect.Num(hidden))

@@ -7,13 +7,13 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var fields = dissect.NewCatalog("ase")
+var catalog = dissect.NewCatalog("ase")
 
 var latin1 = core.InCharset(dissect.Latin1)
 
 // Requests and the mark of replies.
 var (
-	fQuery = fields.Add("query", dissect.Char, "Letter that names the query.", dissect.Names(
+	fQuery = catalog.Add("query", dissect.Char, "Letter that names the query.", dissect.Names(
 		dissect.Name{Value: 's', Name: "status"},
 		dissect.Name{Value: 'b', Name: "light"},
 		dissect.Name{Value: 'r', Name: "light, release version"},
@@ -21,101 +21,95 @@ var (
 		dissect.Name{Value: 'v', Name: "version"},
 		dissect.Name{Value: 'p', Name: "ping"},
 	))
-	fMagic = fields.Add("magic", dissect.String, "EYE1, or EYE2 and EYE3 for the shorter replies of Multi Theft Auto.", dissect.Framing)
+	fMagic = catalog.Add("magic", dissect.String, "EYE1, or EYE2 and EYE3 for the shorter replies of Multi Theft Auto.", dissect.Framing)
 
 	// The beginning of all replies.
-	fGame     = fields.Add("gamename", dissect.String, "Short name of the game, such as mta or farcry.", dissect.Public, latin1)
-	fPort     = fields.Add("port", dissect.Decimal, "Port of the game.")
-	fHostName = fields.Add("hostname", dissect.String, "Name of the server.", dissect.ServerText, latin1)
-	fGameType = fields.Add("gametype", dissect.String, "Kind of game being played.", dissect.Public, latin1)
-	fMap      = fields.Add("map", dissect.String, "Map being played.", dissect.Public, latin1)
-	fVersion  = fields.Add("version", dissect.String, "Version of the server.", dissect.Public, latin1)
+	fGame     = catalog.Add("gamename", dissect.String, "Short name of the game, such as mta or farcry.", dissect.Public, latin1)
+	fPort     = catalog.Add("port", dissect.Decimal, "Port of the game.")
+	fHostName = catalog.Add("hostname", dissect.String, "Name of the server.", dissect.ServerText, latin1)
+	fGameType = catalog.Add("gametype", dissect.String, "Kind of game being played.", dissect.Public, latin1)
+	fMap      = catalog.Add("map", dissect.String, "Map being played.", dissect.Public, latin1)
+	fVersion  = catalog.Add("version", dissect.String, "Version of the server.", dissect.Public, latin1)
 
 	// The reply to s.
-	fPassword   = fields.Add("password", dissect.Decimal, "1 if a password is needed.")
+	fPassword   = catalog.Add("password", dissect.Decimal, "1 if a password is needed.")
 	fHidden     = fPassword.Hidden() // the password itself
-	fNumPlayers = fields.Add("numplayers", dissect.Decimal, "Players on the server.")
-	fMaxPlayers = fields.Add("maxplayers", dissect.Decimal, "Maximum number of players.")
-	rules       = keyvalue.Declare(fields, latin1)
-	fRulesEnd   = fields.Add("rules_end", dissect.String, "An empty text, which ends the settings.", dissect.Framing)
+	fNumPlayers = catalog.Add("numplayers", dissect.Decimal, "Players on the server.")
+	fMaxPlayers = catalog.Add("maxplayers", dissect.Decimal, "Maximum number of players.")
+	rules       = keyvalue.Declare(catalog, latin1)
+	fRulesEnd   = catalog.Add("rules_end", dissect.String, "An empty text, which ends the settings.", dissect.Framing)
 
 	// Players. Each has texts for the columns that its flags name.
-	fPlayers = fields.Add("players", dissect.List, "The players.")
-	fPlayer  = fields.Add("players.player", dissect.Group, "One player.")
-	fFlags   = fields.Add("players.columns", dissect.Uint, "Columns that follow.", dissect.Framing, dissect.Bits(
+	fPlayers = catalog.Add("players", dissect.List, "The players.")
+	fPlayer  = catalog.Add("players.player", dissect.Group, "One player.")
+	fFlags   = catalog.Add("players.columns", dissect.Uint, "Columns that follow.", dissect.Framing, dissect.Bits(
 		dissect.Name{Value: hasName, Name: "name"}, dissect.Name{Value: hasTeam, Name: "team"}, dissect.Name{Value: hasSkin, Name: "skin"},
 		dissect.Name{Value: hasScore, Name: "score"}, dissect.Name{Value: hasPing, Name: "ping"}, dissect.Name{Value: hasTime, Name: "time"}))
-	fName  = fields.Add("players.name", dissect.String, "Name.", dissect.PersonName, latin1)
-	fTeam  = fields.Add("players.team", dissect.Decimal, "Team, a number or a name.")
-	fSkin  = fields.Add("players.skin", dissect.String, "Character model of the player.", dissect.Public, latin1)
-	fScore = fields.Add("players.score", dissect.Decimal, "Score. Scripts of Multi Theft Auto may set it to any text.")
-	fPing  = fields.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds, as the server measures it.")
-	fTime  = fields.Add("players.duration_s", dissect.Decimal, "Time since the player connected, in seconds as in qstat.")
-	fEnd   = fields.Add("players_end", dissect.Bytes, "A player without columns, which ends the list.", dissect.Framing)
+	fName  = catalog.Add("players.name", dissect.String, "Name.", dissect.PersonName, latin1)
+	fTeam  = catalog.Add("players.team", dissect.Decimal, "Team, a number or a name.")
+	fSkin  = catalog.Add("players.skin", dissect.String, "Character model of the player.", dissect.Public, latin1)
+	fScore = catalog.Add("players.score", dissect.Decimal, "Score. Scripts of Multi Theft Auto may set it to any text.")
+	fPing  = catalog.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds, as the server measures it.")
+	fTime  = catalog.Add("players.duration_s", dissect.Decimal, "Time since the player connected, in seconds as in qstat.")
+	fEnd   = catalog.Add("players_end", dissect.Bytes, "A player without columns, which ends the list.", dissect.Framing)
 
 	// Columns that the server names but leaves empty, as Multi Theft Auto does with most.
 	// They are not part of the output, so that a score is always a number.
-	fNoTeam  = fields.Add("players.empty.team", dissect.String, "The team is empty.", dissect.Framing)
-	fNoSkin  = fields.Add("players.empty.skin", dissect.String, "The character model is empty.", dissect.Framing)
-	fNoScore = fields.Add("players.empty.score", dissect.String, "The score is empty.", dissect.Framing)
-	fNoPing  = fields.Add("players.empty.ping", dissect.String, "The ping is empty.", dissect.Framing)
-	fNoTime  = fields.Add("players.empty.duration_s", dissect.String, "The time is empty.", dissect.Framing)
+	fNoTeam  = catalog.Add("players.empty.team", dissect.String, "The team is empty.", dissect.Framing)
+	fNoSkin  = catalog.Add("players.empty.skin", dissect.String, "The character model is empty.", dissect.Framing)
+	fNoScore = catalog.Add("players.empty.score", dissect.String, "The score is empty.", dissect.Framing)
+	fNoPing  = catalog.Add("players.empty.ping", dissect.String, "The ping is empty.", dissect.Framing)
+	fNoTime  = catalog.Add("players.empty.duration_s", dissect.String, "The time is empty.", dissect.Framing)
 
 	// The shorter replies of Multi Theft Auto. Their additional data follows the name of
 	// the map after a zero byte in the same text, where older clients ignore it.
-	fCount       = fields.Add("light.player_count", dissect.String, "Number of players, a slash, maximum number of players. The numeric fields are at most 255.", dissect.Public)
-	fBuildType   = fields.Add("light.build_type", dissect.Decimal, "Kind of build of the server.")
-	fBuild       = fields.Add("light.build_number", dissect.Decimal, "Number of the build of the server.")
-	fPingStatus  = fields.Add("light.ping_status", dissect.String, "Network status of the server.", dissect.ServerText, latin1)
-	fNetRoute    = fields.Add("light.net_route", dissect.String, "Network route of the server.", dissect.ServerText, latin1)
-	fUptime      = fields.Add("light.uptime_s", dissect.Decimal, "Seconds since the start of the server.")
-	fHTTPPort    = fields.Add("light.http_port", dissect.Decimal, "Port of the server's HTTP downloads.")
-	fMore        = fields.Add("light.more", dissect.String, "Data that newer servers add.", dissect.ServerText, latin1)
-	fLocked      = fields.Add("light.password", dissect.Bool, "Whether a password is needed.", core.InJSON("has_password"))
-	fSerials     = fields.Add("light.serial_verification", dissect.Bool, "Whether the server verifies the serials of clients.")
-	fPlayersByte = fields.Add("light.numplayers", dissect.Uint, "Players on the server, at most 255.")
-	fMaxByte     = fields.Add("light.maxplayers", dissect.Uint, "Maximum number of players, at most 255.")
+	fCount       = catalog.Add("light.player_count", dissect.String, "Number of players, a slash, maximum number of players. The numeric fields are at most 255.", dissect.Public)
+	fBuildType   = catalog.Add("light.build_type", dissect.Decimal, "Kind of build of the server.")
+	fBuild       = catalog.Add("light.build_number", dissect.Decimal, "Number of the build of the server.")
+	fPingStatus  = catalog.Add("light.ping_status", dissect.String, "Network status of the server.", dissect.ServerText, latin1)
+	fNetRoute    = catalog.Add("light.net_route", dissect.String, "Network route of the server.", dissect.ServerText, latin1)
+	fUptime      = catalog.Add("light.uptime_s", dissect.Decimal, "Seconds since the start of the server.")
+	fHTTPPort    = catalog.Add("light.http_port", dissect.Decimal, "Port of the server's HTTP downloads.")
+	fMore        = catalog.Add("light.more", dissect.String, "Data that newer servers add.", dissect.ServerText, latin1)
+	fLocked      = catalog.Add("light.password", dissect.Bool, "Whether a password is needed.", core.InJSON("has_password"))
+	fSerials     = catalog.Add("light.serial_verification", dissect.Bool, "Whether the server verifies the serials of clients.")
+	fPlayersByte = catalog.Add("light.numplayers", dissect.Uint, "Players on the server, at most 255.")
+	fMaxByte     = catalog.Add("light.maxplayers", dissect.Uint, "Maximum number of players, at most 255.")
 
 	// The datagrams of a split reply.
-	fPartMagic  = fields.Add("part.magic", dissect.String, "EYE.", dissect.Framing)
-	fPartNumber = fields.Add("part.number", dissect.Char, "Number of the datagram, from 1.", dissect.Framing)
-	fPart       = fields.Add("part.data", dissect.Bytes, "Part of the reply. It may end in the middle of a text.", core.Becomes("joined"), dissect.Framing)
-	fPartID     = fields.Add("part.id", dissect.Uint, "Number that the datagrams of a reply share.", dissect.Framing)
+	fPartMagic  = catalog.Add("part.magic", dissect.String, "EYE.", dissect.Framing)
+	fPartNumber = catalog.Add("part.number", dissect.Char, "Number of the datagram, from 1.", dissect.Framing)
+	fPart       = catalog.Add("part.data", dissect.Bytes, "Part of the reply. It may end in the middle of a text.", core.Becomes("joined"), dissect.Framing)
+	fPartID     = catalog.Add("part.id", dissect.Uint, "Number that the datagrams of a reply share.", dissect.Framing)
 )
 
 var (
-	unanswered = finding.NoReply("ase.noreply", "The capture has no reply within the time that clients wait. The query port is the game's port plus 123. Multi Theft Auto accepts five queries from an address in six seconds and then does not answer for seven seconds; its long replies need IP fragments, which firewalls drop. The server may also be down, or a packet was lost, dropped or not captured.")
-	tooOften   = &dissect.FindingType{ID: "rate.limit", Severity: dissect.Note, Text: "no reply to query number %d within six seconds: Multi Theft Auto answers five",
-		Doc: "The query has no reply, and the server may have refused it. A Multi Theft Auto server accepts five queries from an address in six seconds and then does not answer for seven seconds. Other servers of the protocol have no such limit. Only queries of one conversation are counted here; the server also counts those from other ports of the address."}
-	unrequested   = finding.Unrequested("ase.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged.")
-	several       = finding.Several("ase.several", "The server or the network sent a reply twice, or the request of this reply is missing from the capture. Clients take the second reply for the answer to their next request.")
-	amplification = &dissect.FindingType{ID: "ase.amplification", Severity: dissect.Chat, Text: "data sent without a challenge: %r times the request (%d bytes for %d)", Doc: "The protocol has no challenge, and its request is one byte, so attackers can use any server to flood others. Only a rate limit helps."}
+	unanswered = finding.NoReply(catalog, "ase.noreply", "The capture has no reply within the time that clients wait. The query port is the game's port plus 123. Multi Theft Auto accepts five queries from an address in six seconds and then does not answer for seven seconds; its long replies need IP fragments, which firewalls drop. The server may also be down, or a packet was lost, dropped or not captured.")
+	tooOften   = catalog.Finding(dissect.FindingType{ID: "rate.limit", Severity: dissect.Note, Text: "no reply to query number %d within six seconds: Multi Theft Auto answers five",
+		Doc: "The query has no reply, and the server may have refused it. A Multi Theft Auto server accepts five queries from an address in six seconds and then does not answer for seven seconds. Other servers of the protocol have no such limit. Only queries of one conversation are counted here; the server also counts those from other ports of the address."})
+	unrequested   = finding.Unrequested(catalog, "ase.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged.")
+	several       = finding.Several(catalog, "ase.several", "The server or the network sent a reply twice, or the request of this reply is missing from the capture. Clients take the second reply for the answer to their next request.")
+	amplification = catalog.Finding(dissect.FindingType{ID: "ase.amplification", Severity: dissect.Chat, Text: "data sent without a challenge: %r times the request (%d bytes for %d)", Doc: "The protocol has no challenge, and its request is one byte, so attackers can use any server to flood others. Only a rate limit helps."})
 
-	partMissing = finding.New(dissect.Warning, "ase.part.missing", "%d of %d {datagram|datagrams} of this reply arrived; missing: %p (%p)",
+	partMissing = finding.New(catalog, dissect.Warning, "ase.part.missing", "%d of %d {datagram|datagrams} of this reply arrived; missing: %p (%p)",
 		"Some datagrams of a reply are not in the capture. The data before the gap is shown.", finding.MissingParts)
-	partEndless = finding.New(dissect.Warning, "ase.part.last_missing", "no last datagram: %d arrived; missing: %p (%p)",
+	partEndless = finding.New(catalog, dissect.Warning, "ase.part.last_missing", "no last datagram: %d arrived; missing: %p (%p)",
 		"A datagram of 1364 bytes is followed by others, and the last, shorter one is not in the capture. The data before the gap is shown.", finding.MissingParts)
-	partDuplicate = &dissect.FindingType{ID: "ase.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate datagrams: %d", Doc: "The network, the server or the capture duplicated datagrams of a reply. They are used once."}
-	partReorder   = &dissect.FindingType{ID: "ase.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the datagrams arrived out of order", Doc: "Clients that append datagrams as they arrive misread this reply."}
-	partConflict  = finding.New(dissect.Warning, "ase.part.conflict", "datagrams that arrived again with different content: %d; the first ones are used",
+	partDuplicate = catalog.Finding(dissect.FindingType{ID: "ase.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate datagrams: %d", Doc: "The network, the server or the capture duplicated datagrams of a reply. They are used once."})
+	partReorder   = catalog.Finding(dissect.FindingType{ID: "ase.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the datagrams arrived out of order", Doc: "Clients that append datagrams as they arrive misread this reply."})
+	partConflict  = finding.New(catalog, dissect.Warning, "ase.part.conflict", "datagrams that arrived again with different content: %d; the first ones are used",
 		"Two different datagrams of one reply have the same number. The server reused an id, or somebody forges datagrams.", finding.MixedParts)
-	partFirst = finding.New(dissect.Warning, "ase.part.unread", "the first datagram is missing: the others cannot be decoded",
+	partFirst = finding.New(catalog, dissect.Warning, "ase.part.unread", "the first datagram is missing: the others cannot be decoded",
 		"Datagrams end in the middle of texts, so only the first one begins at a known position.", finding.FirstPart)
 
-	lengthWrapped = finding.Length("ase.lenwrap", "length byte %d before a text of %d {byte|bytes}",
+	lengthWrapped = finding.Length(catalog, "ase.lenwrap", "length byte %d before a text of %d {byte|bytes}",
 		"The length of a text counts itself in eight bits, so a text of 255 bytes or more has a length that is 256 too small. Clients lose their position and show nonsense or nothing. The text was recognised by the data after it. The server's administrator should shorten it.", "Shorten the text that is named in the configuration of the server to less than 255 bytes. A client can look for a plausible next length.")
-	noEnd = finding.Length("ase.noterm", "the settings have no end",
+	noEnd = finding.Length(catalog, "ase.noterm", "the settings have no end",
 		"The byte 01 that ends the settings is missing: the reply was truncated, or the server omits the byte when nobody plays.", "A client should accept the end of the data in its place.")
-	playersCount = &dissect.FindingType{ID: "ase.players.count", Severity: dissect.Note, Text: "%d {player|players} listed, numplayers says %d", Doc: "Multi Theft Auto counts players first and lists them later. Older servers truncate the list at the size of a datagram."}
-	playersCut   = finding.Length("ase.players.cut", "truncated in the middle of a player",
+	playersCount = catalog.Finding(dissect.FindingType{ID: "ase.players.count", Severity: dissect.Note, Text: "%d {player|players} listed, numplayers says %d", Doc: "Multi Theft Auto counts players first and lists them later. Older servers truncate the list at the size of a datagram."})
+	playersCut   = finding.Length(catalog, "ase.players.cut", "truncated in the middle of a player",
 		"The reply ends within a player. Complete players are shown; the rest is in the field data.", finding.CutList)
-	playersHidden  = &dissect.FindingType{ID: "ase.players.hidden", Severity: dissect.Chat, Text: "omitted names: %d", Doc: "Multi Theft Auto keeps its short reply below 1350 bytes. Players without room for their names have none."}
-	columnsUnknown = finding.New(dissect.Warning, "ase.columns", "unknown columns %x in a player",
+	playersHidden  = catalog.Finding(dissect.FindingType{ID: "ase.players.hidden", Severity: dissect.Chat, Text: "omitted names: %d", Doc: "Multi Theft Auto keeps its short reply below 1350 bytes. Players without room for their names have none."})
+	columnsUnknown = finding.New(catalog, dissect.Warning, "ase.columns", "unknown columns %x in a player",
 		"The byte that names the columns of a player has undefined bits: the position is wrong, often because of a length before it (see ase.lenwrap), or the protocol was extended.", "Look at the text before it: if it is 255 bytes or longer, shorten it on the server. If the game is new, report it to qdissect.")
 )
-
-var findings = []*dissect.FindingType{
-	unanswered, tooOften, unrequested, several, amplification,
-	partMissing, partEndless, partDuplicate, partReorder, partConflict, partFirst,
-	lengthWrapped, noEnd, playersCount, playersCut, playersHidden, columnsUnknown,
-}

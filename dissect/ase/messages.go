@@ -15,20 +15,16 @@ const (
 )
 
 var (
-	mStatus       = &dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "s: asks for all data of a server. The reply is EYE1."}
-	mLight        = &dissect.MessageType{Name: "light_request", Title: "light request", Role: dissect.Request, Doc: "b or r: Multi Theft Auto's browser asks for basic data and player names. The reply is EYE2."}
-	mXfire        = &dissect.MessageType{Name: "xfire_request", Title: "Xfire request", Role: dissect.Request, Doc: "x: asks a Multi Theft Auto server for basic data. The reply is EYE3."}
-	mVersion      = &dissect.MessageType{Name: "version_request", Title: "version request", Role: dissect.Request, Doc: "v: asks a Multi Theft Auto server for its version."}
-	mPing         = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "p: asks whether the server responds."}
-	mStatusReply  = &dissect.MessageType{Name: "status_reply", Title: "status reply", Role: dissect.Reply, Doc: "EYE1: basic data, settings and players."}
-	mLightReply   = &dissect.MessageType{Name: "light_reply", Title: "light reply", Role: dissect.Reply, Doc: "EYE2: basic data of a Multi Theft Auto server, and the names of the players."}
-	mXfireReply   = &dissect.MessageType{Name: "xfire_reply", Title: "Xfire reply", Role: dissect.Reply, Doc: "EYE3: basic data of a Multi Theft Auto server."}
-	mVersionReply = &dissect.MessageType{Name: "version_reply", Title: "version reply", Role: dissect.Reply, Doc: "The version of Multi Theft Auto."}
-	mPart         = &dissect.MessageType{Name: "part", Title: "part of a reply", Role: dissect.Reply, Doc: "Datagrams of a reply whose first one is missing."}
-
-	messages = []*dissect.MessageType{
-		mStatus, mLight, mXfire, mVersion, mPing, mStatusReply, mLightReply, mXfireReply, mVersionReply, mPart,
-	}
+	mStatus       = catalog.Message(dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "s: asks for all data of a server. The reply is EYE1."})
+	mLight        = catalog.Message(dissect.MessageType{Name: "light_request", Title: "light request", Role: dissect.Request, Doc: "b or r: Multi Theft Auto's browser asks for basic data and player names. The reply is EYE2."})
+	mXfire        = catalog.Message(dissect.MessageType{Name: "xfire_request", Title: "Xfire request", Role: dissect.Request, Doc: "x: asks a Multi Theft Auto server for basic data. The reply is EYE3."})
+	mVersion      = catalog.Message(dissect.MessageType{Name: "version_request", Title: "version request", Role: dissect.Request, Doc: "v: asks a Multi Theft Auto server for its version."})
+	mPing         = catalog.Message(dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "p: asks whether the server responds."})
+	mStatusReply  = catalog.Message(dissect.MessageType{Name: "status_reply", Title: "status reply", Role: dissect.Reply, Doc: "EYE1: basic data, settings and players."})
+	mLightReply   = catalog.Message(dissect.MessageType{Name: "light_reply", Title: "light reply", Role: dissect.Reply, Doc: "EYE2: basic data of a Multi Theft Auto server, and the names of the players."})
+	mXfireReply   = catalog.Message(dissect.MessageType{Name: "xfire_reply", Title: "Xfire reply", Role: dissect.Reply, Doc: "EYE3: basic data of a Multi Theft Auto server."})
+	mVersionReply = catalog.Message(dissect.MessageType{Name: "version_reply", Title: "version reply", Role: dissect.Reply, Doc: "The version of Multi Theft Auto."})
+	mPart         = catalog.Message(dissect.MessageType{Name: "part", Title: "part of a reply", Role: dissect.Reply, Doc: "Datagrams of a reply whose first one is missing."})
 )
 
 // A Message is one of *Request, *StatusReply, *LightReply, *VersionReply and

@@ -116,11 +116,11 @@ func (p *StatusReply) readPlayers(r *dissect.Reader, t *layout) {
 	switch {
 	case cut:
 		r.Find(playersCut, nil, r.Offset(), r.Left())
-		r.Rest(fields.Data())
+		r.Rest(catalog.Data())
 	case r.Next(0):
 		r.Bytes(fEnd, 1)
 	case r.More():
-		r.Rest(fields.Data())
+		r.Rest(catalog.Data())
 	}
 }
 

@@ -14,37 +14,35 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
-var fields = dissect.NewCatalog("assettocorsa")
+var catalog = dissect.NewCatalog("assettocorsa")
 
 var (
-	fType = fields.Add("type", dissect.Uint, "200: a ping.", dissect.Framing)
-	fPort = fields.Add("http_port", dissect.Uint, "TCP port of the server's HTTP interface.")
+	fType = catalog.Add("type", dissect.Uint, "200: a ping.", dissect.Framing)
+	fPort = catalog.Add("http_port", dissect.Uint, "TCP port of the server's HTTP interface.")
 
-	mPing      = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for the port of the HTTP interface."}
-	mPingReply = &dissect.MessageType{Name: "ping_reply", Title: "ping", Role: dissect.Reply, Doc: "The port of the HTTP interface."}
-	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+	mPing      = catalog.Message(dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for the port of the HTTP interface."})
+	mPingReply = catalog.Message(dissect.MessageType{Name: "ping_reply", Title: "ping", Role: dissect.Reply, Doc: "The port of the HTTP interface."})
+	mUnknown   = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."})
 
-	unanswered  = finding.NoReply("assettocorsa.noreply", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.")
-	unrequested = finding.Unrequested("assettocorsa.unrequested", "The capture has requests of this conversation, but no pending one. The request is missing from the capture, or the reply is late, a duplicate or forged.")
-	several     = finding.Several("assettocorsa.several", finding.Twice)
+	unanswered  = finding.NoReply(catalog, "assettocorsa.noreply", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.")
+	unrequested = finding.Unrequested(catalog, "assettocorsa.unrequested", "The capture has requests of this conversation, but no pending one. The request is missing from the capture, or the reply is late, a duplicate or forged.")
+	several     = finding.Several(catalog, "assettocorsa.several", finding.Twice)
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "assettocorsa",
-	Title:    "Assetto Corsa ping",
-	Doc:      "The ping of the launcher of Assetto Corsa: from the source of a server, not compared with recorded traffic. Servers are queried over HTTP.",
-	Source:   "AssettoServer (ACUdpServer.cs)",
-	Ports:    []uint16{9600, 9601, 9602, 9603, 9604, 9605, 9610},
-	Starts:   []string{"\xc8"},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mPing, mPingReply, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, unrequested, several},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Several(several)),
+	Name:    "assettocorsa",
+	Title:   "Assetto Corsa ping",
+	Doc:     "The ping of the launcher of Assetto Corsa: from the source of a server, not compared with recorded traffic. Servers are queried over HTTP.",
+	Source:  "AssettoServer (ACUdpServer.cs)",
+	Ports:   []uint16{9600, 9601, 9602, 9603, 9604, 9605, 9610},
+	Starts:  []string{"\xc8"},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: judge.Usual(unanswered, unrequested, judge.Several(several)),
 }
 
 const (
@@ -64,7 +62,7 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.No
 }
 
-// A Message is one of *Request, *Reply and *Unknown.
+// A Message is one of *Request and *Reply, or nil if its kind is not known.
 type Message any
 
 // Request is a ping.
@@ -76,9 +74,6 @@ type Reply struct {
 	Port uint16
 }
 
-// Unknown is not a message of this protocol.
-type Unknown struct{}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
@@ -86,7 +81,6 @@ func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protoco
 type decoder struct {
 	request Request
 	reply   Reply
-	unknown Unknown
 }
 
 // Decode reads one message.
@@ -100,7 +94,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		r.U8(fType)
 		d.reply = Reply{Port: r.U16(fPort)}
 	default:
-		m.Type, m.Body = mUnknown, &d.unknown
+		m.Type = mUnknown
 		r.Fail(fType, "no such message")
 	}
 }

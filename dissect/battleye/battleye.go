@@ -30,51 +30,51 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-var fields = dissect.NewCatalog("battleye")
+var catalog = dissect.NewCatalog("battleye")
 
 var (
-	fMagic = fields.Add("magic", dissect.String, "BE.", dissect.Framing)
-	fSum   = fields.Add("crc32", dissect.Uint, "CRC-32 of the bytes behind it.", core.Checksum, dissect.Framing)
-	fMark  = fields.Add("mark", dissect.Uint, "FF: the end of the header.", dissect.Framing)
-	fType  = fields.Add("type", dissect.Uint, "0 is a login, 1 a command, 2 a message of the server.", dissect.Framing)
+	fMagic = catalog.Add("magic", dissect.String, "BE.", dissect.Framing)
+	fSum   = catalog.Add("crc32", dissect.Uint, "CRC-32 of the bytes behind it.", core.Checksum, dissect.Framing)
+	fMark  = catalog.Add("mark", dissect.Uint, "FF: the end of the header.", dissect.Framing)
+	fType  = catalog.Add("type", dissect.Uint, "0 is a login, 1 a command, 2 a message of the server.", dissect.Framing)
 
-	fPassword = fields.Add("password", dissect.String, "Password of the remote console.", dissect.Secret)
-	fAccepted = fields.Add("accepted", dissect.Bool, "Whether the password is right.")
-	fSeq      = fields.Add("seq", dissect.Uint, "Number of the command or of the message; what answers it has the same.", dissect.Chosen)
+	fPassword = catalog.Add("password", dissect.String, "Password of the remote console.", dissect.Secret)
+	fAccepted = catalog.Add("accepted", dissect.Bool, "Whether the password is right.")
+	fSeq      = catalog.Add("seq", dissect.Uint, "Number of the command or of the message; what answers it has the same.", dissect.Chosen)
 	// One field, because the bytes do not tell a command from a reply.
-	fText       = fields.Add("text", dissect.String, "Command for the console of the server, or what the server prints.", dissect.FreeText)
+	fText       = catalog.Add("text", dissect.String, "Command for the console of the server, or what the server prints.", dissect.FreeText)
 	fHiddenText = fText.Hidden()
 
-	fSeqAgain = fields.Add("split.seq", dissect.Uint, "Number of the command again.", dissect.Framing, dissect.Chosen)
+	fSeqAgain = catalog.Add("split.seq", dissect.Uint, "Number of the command again.", dissect.Framing, dissect.Chosen)
 
-	fHead  = fields.Add("split", dissect.Group, "Header of a part.", dissect.Framing)
-	fZero  = fields.Add("split.zero", dissect.Uint, "0: the reply is in several parts.", dissect.Framing)
-	fTotal = fields.Add("split.total", dissect.Uint, "Number of parts.", dissect.Framing)
-	fIndex = fields.Add("split.index", dissect.Uint, "Index of the part, from 0.", dissect.Framing)
-	fPart  = fields.Add("split.data", dissect.Bytes, "Part of the text.", core.Becomes("joined"), dissect.Framing)
+	fHead  = catalog.Add("split", dissect.Group, "Header of a part.", dissect.Framing)
+	fZero  = catalog.Add("split.zero", dissect.Uint, "0: the reply is in several parts.", dissect.Framing)
+	fTotal = catalog.Add("split.total", dissect.Uint, "Number of parts.", dissect.Framing)
+	fIndex = catalog.Add("split.index", dissect.Uint, "Index of the part, from 0.", dissect.Framing)
+	fPart  = catalog.Add("split.data", dissect.Bytes, "Part of the text.", core.Becomes("joined"), dissect.Framing)
 
-	mLogin      = &dissect.MessageType{Name: "login_request", Title: "login request", Role: dissect.Request, Unanswered: noLogin, Doc: "A client that wants the remote console, with its password in the clear."}
-	mLoginReply = &dissect.MessageType{Name: "login_reply", Title: "login reply", Role: dissect.Reply, Doc: "Whether the password is right."}
-	mCommand    = &dissect.MessageType{Name: "command_request", Title: "command", Role: dissect.Request, Doc: "A command for the console of the server."}
-	mKeepAlive  = &dissect.MessageType{Name: "keep_alive", Title: "keep alive", Role: dissect.Request, Doc: "A command without text, which keeps the session alive. Without one for 45 seconds the server ends it."}
-	mReply      = &dissect.MessageType{Name: "command_reply", Title: "reply", Role: dissect.Reply, Doc: "What the server prints for a command."}
-	mMessage    = &dissect.MessageType{Name: "server_message", Title: "server message", Role: dissect.OneWay, Doc: "What happens on the server: chat, players that join, other clients of the remote console. The server sends it again until it is acknowledged."}
-	mAck        = &dissect.MessageType{Name: "acknowledgement", Title: "acknowledgement", Role: dissect.Reply, Doc: "A client has received a message of the server."}
-	mUnknown    = &dissect.MessageType{Name: "unknown", Title: "unknown", Role: dissect.OneWay, Doc: "A packet of a type that is not known."}
+	mLogin      = catalog.Message(dissect.MessageType{Name: "login_request", Title: "login request", Role: dissect.Request, Unanswered: noLogin, Doc: "A client that wants the remote console, with its password in the clear."})
+	mLoginReply = catalog.Message(dissect.MessageType{Name: "login_reply", Title: "login reply", Role: dissect.Reply, Doc: "Whether the password is right."})
+	mCommand    = catalog.Message(dissect.MessageType{Name: "command_request", Title: "command", Role: dissect.Request, Doc: "A command for the console of the server."})
+	mKeepAlive  = catalog.Message(dissect.MessageType{Name: "keep_alive", Title: "keep alive", Role: dissect.Request, Doc: "A command without text, which keeps the session alive. Without one for 45 seconds the server ends it."})
+	mReply      = catalog.Message(dissect.MessageType{Name: "command_reply", Title: "reply", Role: dissect.Reply, Doc: "What the server prints for a command."})
+	mMessage    = catalog.Message(dissect.MessageType{Name: "server_message", Title: "server message", Role: dissect.OneWay, Doc: "What happens on the server: chat, players that join, other clients of the remote console. The server sends it again until it is acknowledged."})
+	mAck        = catalog.Message(dissect.MessageType{Name: "acknowledgement", Title: "acknowledgement", Role: dissect.Reply, Doc: "A client has received a message of the server."})
+	mUnknown    = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown", Role: dissect.OneWay, Doc: "A packet of a type that is not known."})
 
-	unanswered  = finding.NoReply("battleye.noreply", "No reply came within the time that clients wait. The client is not logged in any more: servers end a session without a command for 45 seconds, or when five tries of a message are not acknowledged. Or the server is down, or a packet was lost.")
-	noLogin     = finding.Unanswered("battleye.login.noreply", "No reply came within the time that clients wait. The server has no password for the remote console (RConPassword), listens on another port (RConPort), or is down; it ignores clients that it bans, or a firewall drops the packets.")
-	refused     = &dissect.FindingType{ID: "battleye.login.refused", Severity: dissect.Note, Text: "the server refuses the password", Doc: "The password of the login is wrong. Many in a row are somebody who tries passwords."}
-	unrequested = finding.Unrequested("battleye.unrequested", "The capture has requests of this conversation, but no pending one with this number. It is a duplicate, a late reply or a forged packet, or the capture lost what it answers.")
-	badSum      = finding.New(dissect.Warning, "battleye.crc", "CRC-32 is %x, the header says %x",
+	unanswered  = finding.NoReply(catalog, "battleye.noreply", "No reply came within the time that clients wait. The client is not logged in any more: servers end a session without a command for 45 seconds, or when five tries of a message are not acknowledged. Or the server is down, or a packet was lost.")
+	noLogin     = finding.Unanswered(catalog, "battleye.login.noreply", "No reply came within the time that clients wait. The server has no password for the remote console (RConPassword), listens on another port (RConPort), or is down; it ignores clients that it bans, or a firewall drops the packets.")
+	refused     = catalog.Finding(dissect.FindingType{ID: "battleye.login.refused", Severity: dissect.Note, Text: "the server refuses the password", Doc: "The password of the login is wrong. Many in a row are somebody who tries passwords."})
+	unrequested = finding.Unrequested(catalog, "battleye.unrequested", "The capture has requests of this conversation, but no pending one with this number. It is a duplicate, a late reply or a forged packet, or the capture lost what it answers.")
+	badSum      = finding.New(catalog, dissect.Warning, "battleye.crc", "CRC-32 is %x, the header says %x",
 		"Servers and clients drop a packet with a wrong checksum. It was damaged or rewritten on the way, or its sender computes the number differently.", "An own program should compute the CRC-32 over all bytes after the checksum, FF included, and write it little-endian. If other programs have it too, something on the way changes the packets.")
 
-	partMissing = finding.New(dissect.Warning, "battleye.part.missing", "%d of %d {part|parts} of this reply arrived; missing: %p (%p)",
+	partMissing = finding.New(catalog, dissect.Warning, "battleye.part.missing", "%d of %d {part|parts} of this reply arrived; missing: %p (%p)",
 		"Some parts of a long reply are not in the capture. Clients wait for them or show a reply with holes; they do not come again unless the client repeats the command.", finding.MissingParts)
-	partDuplicate = finding.Duplicate("battleye.part.duplicate", "The network, the server or the capture duplicated parts of the reply. They are used once.")
-	partReorder   = finding.Reordered("battleye.part.reorder", "The network delivered the parts in another order. Clients that append them as they come show a jumbled reply.")
-	partConflict  = finding.Conflict("battleye.part.conflict", "Two parts have the same command number and index and different text: a number was used again too soon, or somebody forges packets.")
-	partTotals    = finding.New(dissect.Warning, "battleye.part.totals", "parts that state different totals: %p",
+	partDuplicate = finding.Duplicate(catalog, "battleye.part.duplicate", "The network, the server or the capture duplicated parts of the reply. They are used once.")
+	partReorder   = finding.Reordered(catalog, "battleye.part.reorder", "The network delivered the parts in another order. Clients that append them as they come show a jumbled reply.")
+	partConflict  = finding.Conflict(catalog, "battleye.part.conflict", "Two parts have the same command number and index and different text: a number was used again too soon, or somebody forges packets.")
+	partTotals    = finding.New(catalog, dissect.Warning, "battleye.part.totals", "parts that state different totals: %p",
 		"The parts of one reply must state the same number of parts. Replies to two commands with the same number were mixed, or somebody forges packets.", finding.MixedParts)
 )
 
@@ -82,19 +82,15 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "battleye",
-	Title:    "BattlEye RCon",
-	Doc:      "The remote console of servers with BattlEye: Arma 2 and 3, DayZ and others.",
-	Source:   "BattlEye RCon protocol specification",
-	Ports:    []uint16{2301, 2302, 2303, 2304, 2305, 2306, 2307, 2308, 2309, 2310},
-	Starts:   []string{magic},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mLogin, mLoginReply, mCommand, mKeepAlive, mReply, mMessage, mAck, mUnknown},
-	Findings: []*dissect.FindingType{
-		unanswered, noLogin, refused, unrequested, badSum, partMissing, partDuplicate, partReorder, partConflict, partTotals,
-	},
-	Detect: Detect,
-	New:    func() dissect.Decoder { return new(decoder) },
+	Name:    "battleye",
+	Title:   "BattlEye RCon",
+	Doc:     "The remote console of servers with BattlEye: Arma 2 and 3, DayZ and others.",
+	Source:  "BattlEye RCon protocol specification",
+	Ports:   []uint16{2301, 2302, 2303, 2304, 2305, 2306, 2307, 2308, 2309, 2310},
+	Starts:  []string{magic},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
 	Split: &dissect.Splitting{
 		Read: readPart, Alone: true, Incomplete: partMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict, Totals: partTotals,
 	},

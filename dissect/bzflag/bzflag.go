@@ -17,29 +17,29 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var fields = dissect.NewCatalog("bzflag")
+var catalog = dissect.NewCatalog("bzflag")
 
 var (
-	fLength  = fields.Add("length", dissect.Uint, "Length of what follows the code. Servers do not look at that of a request.", dissect.Framing)
-	fCode    = fields.Add("code", dissect.Uint, "Kind of message.", dissect.Framing, dissect.Names(dissect.Name{Value: codeRequest, Name: "ping"}, dissect.Name{Value: codeReply, Name: "reply to a ping"}))
-	fPadding = fields.Add("padding", dissect.Bytes, "Rest of a request, without a meaning.", dissect.Public, core.Ignored)
+	fLength  = catalog.Add("length", dissect.Uint, "Length of what follows the code. Servers do not look at that of a request.", dissect.Framing)
+	fCode    = catalog.Add("code", dissect.Uint, "Kind of message.", dissect.Framing, dissect.Names(dissect.Name{Value: codeRequest, Name: "ping"}, dissect.Name{Value: codeReply, Name: "reply to a ping"}))
+	fPadding = catalog.Add("padding", dissect.Bytes, "Rest of a request, without a meaning.", dissect.Public, core.Ignored)
 
-	fVersion  = fields.Add("version", dissect.String, "Version of the protocol: BZFS and four digits.", dissect.Public)
-	fServer   = fields.Add("server_address", dissect.Endpoint, "Address of the server as it knows it.")
-	fNumber   = fields.Add("number", dissect.Uint, "Number of the server at its address.")
-	fSource   = fields.Add("source", dissect.Endpoint, "Address behind its length, without a port.")
-	fGameType = fields.Add("game_type", dissect.Uint, "Game.", core.Counted(0, "free for all", "capture the flag", "open free for all", "rabbit chase"))
-	fOptions  = fields.Add("options", dissect.Uint, "Options of the game.", dissect.Bits(
+	fVersion  = catalog.Add("version", dissect.String, "Version of the protocol: BZFS and four digits.", dissect.Public)
+	fServer   = catalog.Add("server_address", dissect.Endpoint, "Address of the server as it knows it.")
+	fNumber   = catalog.Add("number", dissect.Uint, "Number of the server at its address.")
+	fSource   = catalog.Add("source", dissect.Endpoint, "Address behind its length, without a port.")
+	fGameType = catalog.Add("game_type", dissect.Uint, "Game.", core.Counted(0, "free for all", "capture the flag", "open free for all", "rabbit chase"))
+	fOptions  = catalog.Add("options", dissect.Uint, "Options of the game.", dissect.Bits(
 		dissect.Name{Value: 0x2, Name: "super flags"}, dissect.Name{Value: 0x8, Name: "jumping"}, dissect.Name{Value: 0x10, Name: "inertia"},
 		dissect.Name{Value: 0x20, Name: "ricochet"}, dissect.Name{Value: 0x40, Name: "shaking"}, dissect.Name{Value: 0x80, Name: "antidote"}, dissect.Name{Value: 0x100, Name: "handicap"}))
-	fShots       = fields.Add("max_shots", dissect.Uint, "Shots of a player at a time.")
-	fShakeWins   = fields.Add("shake_wins", dissect.Uint, "Kills after which a bad flag is dropped.")
-	fShakeTime   = fields.Add("shake_timeout", dissect.Uint, "Time after which a bad flag is dropped, in tenths of a second.")
-	fPlayerScore = fields.Add("max_player_score", dissect.Uint, "Score of a player at which the game ends, 0 for none.")
-	fTeamScore   = fields.Add("max_team_score", dissect.Uint, "Score of a team at which the game ends, 0 for none.")
-	fTime        = fields.Add("max_time", dissect.Uint, "Time after which the game ends, 0 for none.")
-	fMaxPlayers  = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
-	fEnd         = fields.Add("end", dissect.Bytes, "Zeros.", dissect.Framing)
+	fShots       = catalog.Add("max_shots", dissect.Uint, "Shots of a player at a time.")
+	fShakeWins   = catalog.Add("shake_wins", dissect.Uint, "Kills after which a bad flag is dropped.")
+	fShakeTime   = catalog.Add("shake_timeout", dissect.Uint, "Time after which a bad flag is dropped, in tenths of a second.")
+	fPlayerScore = catalog.Add("max_player_score", dissect.Uint, "Score of a player at which the game ends, 0 for none.")
+	fTeamScore   = catalog.Add("max_team_score", dissect.Uint, "Score of a team at which the game ends, 0 for none.")
+	fTime        = catalog.Add("max_time", dissect.Uint, "Time after which the game ends, 0 for none.")
+	fMaxPlayers  = catalog.Add("max_players", dissect.Uint, "Maximum number of players.")
+	fEnd         = catalog.Add("end", dissect.Bytes, "Zeros.", dissect.Framing)
 
 	teams = [...]team{declare("rogue"), declare("red"), declare("green"), declare("blue"), declare("purple"), declare("observer")}
 )
@@ -49,9 +49,9 @@ type team struct{ group, players, limit *dissect.Field }
 
 func declare(name string) team {
 	return team{
-		fields.Add(name, dissect.Group, "Team "+name+"."),
-		fields.Add(name+".players", dissect.Uint, "Players in the team.", core.InJSON("num_players")),
-		fields.Add(name+".max_players", dissect.Uint, "Maximum number of players in the team."),
+		catalog.Add(name, dissect.Group, "Team "+name+"."),
+		catalog.Add(name+".players", dissect.Uint, "Players in the team.", core.InJSON("num_players")),
+		catalog.Add(name+".max_players", dissect.Uint, "Maximum number of players in the team."),
 	}
 }
 
@@ -67,37 +67,35 @@ const (
 )
 
 var (
-	mRequest = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for the game and the numbers of players."}
-	mShort   = &dissect.MessageType{Name: "short_request", Title: "short ping request", Role: dissect.Request, Doc: "Asks for the same in less than 6 bytes, which servers ignore."}
-	mReply   = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "The game and the numbers of players."}
-	mUnknown = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Another message, such as a packet of the game."}
+	mRequest = catalog.Message(dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for the game and the numbers of players."})
+	mShort   = catalog.Message(dissect.MessageType{Name: "short_request", Title: "short ping request", Role: dissect.Request, Doc: "Asks for the same in less than 6 bytes, which servers ignore."})
+	mReply   = catalog.Message(dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "The game and the numbers of players."})
+	mUnknown = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Another message, such as a packet of the game."})
 )
 
 var (
-	unanswered  = finding.NoReply("bzflag.noreply", "The capture has no reply within the time that clients wait. The server is down, the request is shorter than 6 bytes, or a packet was lost, dropped by a firewall or not captured. Most clients ask the list server and then the server by TCP.")
-	unrequested = finding.Unrequested("bzflag.unrequested", finding.NonePending)
-	several     = finding.Several("bzflag.several", finding.Twice)
-	short       = finding.New(dissect.Warning, "bzflag.short", "the request has %d bytes of at least 6",
+	unanswered  = finding.NoReply(catalog, "bzflag.noreply", "The capture has no reply within the time that clients wait. The server is down, the request is shorter than 6 bytes, or a packet was lost, dropped by a firewall or not captured. Most clients ask the list server and then the server by TCP.")
+	unrequested = finding.Unrequested(catalog, "bzflag.unrequested", finding.NonePending)
+	several     = finding.Several(catalog, "bzflag.several", finding.Twice)
+	short       = finding.New(catalog, dissect.Warning, "bzflag.short", "the request has %d bytes of at least 6",
 		"Servers ignore requests without the two bytes after the code, although the length before it is that of the code alone. Send 00 02 04 04 00 00.", "An own client should send 00 02 04 04 00 00.")
-	amplification = finding.Amplification("bzflag.amplification", "The request has 6 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of pings in a firewall.")
+	amplification = finding.Amplification(catalog, "bzflag.amplification", "The request has 6 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of pings in a firewall.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "bzflag",
-	Title:    "BZFlag",
-	Doc:      "Pings of BZFlag by UDP: the game and the numbers of players. Everything else is asked for by TCP.",
-	Source:   "recorded traffic; BZFlag (Ping.cxx, Protocol.h, global.h)",
-	Ports:    []uint16{5154},
-	Starts:   []string{"\x00"},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mRequest, mShort, mReply, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, unrequested, several, short, amplification},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Several(several), judge.Amplification(amplification, 10)),
+	Name:    "bzflag",
+	Title:   "BZFlag",
+	Doc:     "Pings of BZFlag by UDP: the game and the numbers of players. Everything else is asked for by TCP.",
+	Source:  "recorded traffic; BZFlag (Ping.cxx, Protocol.h, global.h)",
+	Ports:   []uint16{5154},
+	Starts:  []string{"\x00"},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: judge.Usual(unanswered, unrequested, judge.Several(several), judge.Amplification(amplification, 10)),
 }
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].
@@ -117,7 +115,7 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.No
 }
 
-// A Message is one of *Request, *Reply and *Unknown.
+// A Message is one of *Request and *Reply, or nil if its kind is not known.
 type Message any
 
 // Request asks for a Reply.
@@ -142,9 +140,6 @@ type Reply struct {
 // A Team is how many players a team has and can have. Watch are the observers.
 type Team struct{ Players, MaxPlayers uint8 }
 
-// Unknown is another message.
-type Unknown struct{}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
@@ -152,12 +147,11 @@ func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protoco
 type decoder struct {
 	request Request
 	reply   Reply
-	unknown Unknown
 }
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mUnknown, &d.unknown
+	m.Type = mUnknown
 	size := r.Left()
 	r.U16BE(fLength)
 	switch code := r.U16BE(fCode); {

@@ -24,62 +24,60 @@ import (
 
 var style = summary.Style{Charset: dissect.Latin1}
 
-var fields = dissect.NewCatalog("chocolatedoom")
+var catalog = dissect.NewCatalog("chocolatedoom")
 
 var asText = core.InCharset(style.Charset)
 
 var (
-	fType = fields.Add("type", dissect.Uint, "Kind of message.", dissect.Framing)
+	fType = catalog.Add("type", dissect.Uint, "Kind of message.", dissect.Framing)
 
-	fVersion      = fields.Add("version", dissect.String, "Program and version of the server.", dissect.Public, asText)
-	fState        = fields.Add("state", dissect.Uint, "What the server does.", core.Counted(0, "waiting for launch", "waiting for start", "in game"))
-	fPlayers      = fields.Add("num_players", dissect.Uint, "Players on the server.")
-	fMax          = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
-	fMode         = fields.Add("mode", dissect.Uint, "Edition of the game.", core.Counted(0, "shareware", "registered", "commercial", "retail", "unknown"))
-	fMission      = fields.Add("mission", dissect.Uint, "Game, once a player is there.", core.Counted(0, "Doom", "Doom II", "TNT: Evilution", "The Plutonia Experiment", "Chex Quest", "Hacx", "Heretic", "Hexen", "Strife", "none"))
-	fDescription  = fields.Add("description", dissect.String, "Name of the server.", dissect.ServerText, asText)
-	fNumProtocols = fields.Add("protocols.count", dissect.Uint, "Number of protocols.", dissect.Framing)
-	fProtocols    = fields.Add("protocols", dissect.List, "Protocols of the game that the server speaks, since version 3.0.")
-	fProtocol     = fields.Add("protocols.name", dissect.String, "Name of a protocol.", dissect.Public, asText)
+	fVersion      = catalog.Add("version", dissect.String, "Program and version of the server.", dissect.Public, asText)
+	fState        = catalog.Add("state", dissect.Uint, "What the server does.", core.Counted(0, "waiting for launch", "waiting for start", "in game"))
+	fPlayers      = catalog.Add("num_players", dissect.Uint, "Players on the server.")
+	fMax          = catalog.Add("max_players", dissect.Uint, "Maximum number of players.")
+	fMode         = catalog.Add("mode", dissect.Uint, "Edition of the game.", core.Counted(0, "shareware", "registered", "commercial", "retail", "unknown"))
+	fMission      = catalog.Add("mission", dissect.Uint, "Game, once a player is there.", core.Counted(0, "Doom", "Doom II", "TNT: Evilution", "The Plutonia Experiment", "Chex Quest", "Hacx", "Heretic", "Hexen", "Strife", "none"))
+	fDescription  = catalog.Add("description", dissect.String, "Name of the server.", dissect.ServerText, asText)
+	fNumProtocols = catalog.Add("protocols.count", dissect.Uint, "Number of protocols.", dissect.Framing)
+	fProtocols    = catalog.Add("protocols", dissect.List, "Protocols of the game that the server speaks, since version 3.0.")
+	fProtocol     = catalog.Add("protocols.name", dissect.String, "Name of a protocol.", dissect.Public, asText)
 
-	fServers = fields.Add("servers", dissect.List, "Servers that the master knows.")
-	fServer  = fields.Add("servers.address", dissect.String, "Address of a server.", dissect.Address, asText)
-	fAdded   = fields.Add("added", dissect.Uint, "1 if the master has added the server to its list.")
-	fAddress = fields.Add("address", dissect.String, "Address to which the other side should send a packet.", dissect.Address, asText)
+	fServers = catalog.Add("servers", dissect.List, "Servers that the master knows.")
+	fServer  = catalog.Add("servers.address", dissect.String, "Address of a server.", dissect.Address, asText)
+	fAdded   = catalog.Add("added", dissect.Uint, "1 if the master has added the server to its list.")
+	fAddress = catalog.Add("address", dissect.String, "Address to which the other side should send a packet.", dissect.Address, asText)
 
-	mQuery    = &dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "Asks a server for its state."}
-	mReply    = &dissect.MessageType{Name: "query_reply", Title: "state", Role: dissect.Reply, Doc: "Name, players and game of the server."}
-	mList     = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "Asks the master for servers."}
-	mServers  = &dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Servers that the master knows."}
-	mAdd      = &dissect.MessageType{Name: "add_request", Title: "registration", Role: dissect.Request, Doc: "A server registers with the master."}
-	mAdded    = &dissect.MessageType{Name: "add_reply", Title: "registration reply", Role: dissect.Reply, Doc: "Whether the master lists the server."}
-	mPunch    = &dissect.MessageType{Name: "hole_punch", Title: "hole punch", Role: dissect.OneWay, Doc: "A client asks the master, and the master a server, for a packet to an address, which opens the router on the way."}
-	mPunchAll = &dissect.MessageType{Name: "hole_punch_all", Title: "hole punch of all", Role: dissect.OneWay, Doc: "A client asks the master to let all servers send it a packet."}
-	mUnknown  = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "Not a message of this protocol."}
+	mQuery    = catalog.Message(dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "Asks a server for its state."})
+	mReply    = catalog.Message(dissect.MessageType{Name: "query_reply", Title: "state", Role: dissect.Reply, Doc: "Name, players and game of the server."})
+	mList     = catalog.Message(dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "Asks the master for servers."})
+	mServers  = catalog.Message(dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Servers that the master knows."})
+	mAdd      = catalog.Message(dissect.MessageType{Name: "add_request", Title: "registration", Role: dissect.Request, Doc: "A server registers with the master."})
+	mAdded    = catalog.Message(dissect.MessageType{Name: "add_reply", Title: "registration reply", Role: dissect.Reply, Doc: "Whether the master lists the server."})
+	mPunch    = catalog.Message(dissect.MessageType{Name: "hole_punch", Title: "hole punch", Role: dissect.OneWay, Doc: "A client asks the master, and the master a server, for a packet to an address, which opens the router on the way."})
+	mPunchAll = catalog.Message(dissect.MessageType{Name: "hole_punch_all", Title: "hole punch of all", Role: dissect.OneWay, Doc: "A client asks the master to let all servers send it a packet."})
+	mUnknown  = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "Not a message of this protocol."})
 
-	unanswered    = finding.NoReply("chocolatedoom.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (2342 as a rule), it is behind a router that drops the packet, or a packet was lost. Clients ask three times.")
-	unrequested   = finding.Unrequested("chocolatedoom.unrequested", finding.NonePending)
-	amplification = finding.Amplification("chocolatedoom.amplification", "A request has 2 bytes and no challenge, so its source can be forged to flood somebody else. Limit the rate of queries in a firewall.")
-	refused       = &dissect.FindingType{ID: "chocolatedoom.refused", Severity: dissect.Note, Text: "the master does not list the server", Doc: "The master could not reach the server, or refuses it. Open the port on the router."}
+	unanswered    = finding.NoReply(catalog, "chocolatedoom.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (2342 as a rule), it is behind a router that drops the packet, or a packet was lost. Clients ask three times.")
+	unrequested   = finding.Unrequested(catalog, "chocolatedoom.unrequested", finding.NonePending)
+	amplification = finding.Amplification(catalog, "chocolatedoom.amplification", "A request has 2 bytes and no challenge, so its source can be forged to flood somebody else. Limit the rate of queries in a firewall.")
+	refused       = catalog.Finding(dissect.FindingType{ID: "chocolatedoom.refused", Severity: dissect.Note, Text: "the master does not list the server", Doc: "The master could not reach the server, or refuses it. Open the port on the router."})
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "chocolatedoom",
-	Title:    "Chocolate Doom",
-	Group:    "Quake and Doom",
-	Doc:      "Queries of Chocolate Doom, Crispy Doom and others that descend from it, and their master.",
-	Source:   "Chocolate Doom (net_defs.h, net_structrw.c, net_query.c); recorded traffic",
-	Ports:    []uint16{2342},
-	Starts:   []string{"\x00"},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mQuery, mReply, mList, mServers, mAdd, mAdded, mPunch, mPunchAll, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, unrequested, amplification, refused},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
+	Name:    "chocolatedoom",
+	Title:   "Chocolate Doom",
+	Group:   "Quake and Doom",
+	Doc:     "Queries of Chocolate Doom, Crispy Doom and others that descend from it, and their master.",
+	Source:  "Chocolate Doom (net_defs.h, net_structrw.c, net_query.c); recorded traffic",
+	Ports:   []uint16{2342},
+	Starts:  []string{"\x00"},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 // The types of messages; the first ones are those of the master.
@@ -168,7 +166,8 @@ func addresses(b []byte, cut bool) bool {
 	return true
 }
 
-// A Message is a pointer to one of the structs of this package.
+// A Message is a pointer to one of the structs of this package, or nil if its kind is
+// not known.
 type Message any
 
 // Request has no content: a query, a request for servers, a registration, or a request for
@@ -195,9 +194,6 @@ type Added struct{ Added bool }
 // Punch asks for a packet to an address.
 type Punch struct{ Address string }
 
-// Unknown is not a message of this protocol.
-type Unknown struct{}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
@@ -208,12 +204,11 @@ type decoder struct {
 	servers Servers
 	added   Added
 	punch   Punch
-	unknown Unknown
 }
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mUnknown, &d.unknown
+	m.Type = mUnknown
 	kind := r.U16BE(fType)
 	if r.Failed() {
 		return

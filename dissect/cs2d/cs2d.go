@@ -19,33 +19,33 @@ import (
 
 var style = summary.Style{Charset: dissect.Latin1}
 
-var fields = dissect.NewCatalog("cs2d")
+var catalog = dissect.NewCatalog("cs2d")
 
 var asText = core.InCharset(style.Charset)
 
 var (
-	fHead = fields.Add("head", dissect.Uint, "1: a message outside of a connection.", dissect.Framing)
-	fKind = fields.Add("kind", dissect.Uint, "Kind of message.", dissect.Framing, dissect.Names(
+	fHead = catalog.Add("head", dissect.Uint, "1: a message outside of a connection.", dissect.Framing)
+	fKind = catalog.Add("kind", dissect.Uint, "Kind of message.", dissect.Framing, dissect.Names(
 		dissect.Name{Value: kindInfo, Name: "server"}, dissect.Name{Value: kindPlayers, Name: "players"}, dissect.Name{Value: kindOther, Name: "third query of clients"}))
 
-	fFlags = fields.Add("flags", dissect.Uint,
+	fFlags = catalog.Add("flags", dissect.Uint,
 		"Flags: 1 password, 2 for registered players only, 4 fog of war, 8 friendly fire, 32 bots, 64 Lua scripts, 128 forced light.")
-	fName       = fields.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
-	fMap        = fields.Add("map", dissect.String, "Map being played.", dissect.Public, asText)
-	fNumPlayers = fields.Add("num_players", dissect.Uint, "Players on the server, bots included.")
-	fMaxPlayers = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
-	fMode       = fields.Add("mode", dissect.Uint, "Mode of the game. Clients disagree whether it is the mode or the number of bots if the server has none.", core.Counted(0, "standard", "deathmatch", "team deathmatch", "construction", "zombies"))
-	fBots       = fields.Add("num_bots", dissect.Uint, "Bots on the server.")
-	fFlags2     = fields.Add("more_flags", dissect.Uint, "Further flags: 1 recoil, 2 damage from off the screen, 4 downloads.")
+	fName       = catalog.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
+	fMap        = catalog.Add("map", dissect.String, "Map being played.", dissect.Public, asText)
+	fNumPlayers = catalog.Add("num_players", dissect.Uint, "Players on the server, bots included.")
+	fMaxPlayers = catalog.Add("max_players", dissect.Uint, "Maximum number of players.")
+	fMode       = catalog.Add("mode", dissect.Uint, "Mode of the game. Clients disagree whether it is the mode or the number of bots if the server has none.", core.Counted(0, "standard", "deathmatch", "team deathmatch", "construction", "zombies"))
+	fBots       = catalog.Add("num_bots", dissect.Uint, "Bots on the server.")
+	fFlags2     = catalog.Add("more_flags", dissect.Uint, "Further flags: 1 recoil, 2 damage from off the screen, 4 downloads.")
 
-	fCount      = fields.Add("count", dissect.Uint, "Number of players that follow.", dissect.Framing)
-	fPlayers    = fields.Add("players", dissect.List, "The players.")
-	fPlayer     = fields.Add("players.player", dissect.Group, "A player.")
-	fID         = fields.Add("players.id", dissect.Uint, "Number of the player on the server.")
-	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
-	fTeam       = fields.Add("players.team", dissect.Uint, "Team.", core.Counted(0, "spectators", "terrorists", "counter-terrorists"))
-	fScore      = fields.Add("players.score", dissect.Int, "Score.")
-	fDeaths     = fields.Add("players.deaths", dissect.Int, "Deaths.")
+	fCount      = catalog.Add("count", dissect.Uint, "Number of players that follow.", dissect.Framing)
+	fPlayers    = catalog.Add("players", dissect.List, "The players.")
+	fPlayer     = catalog.Add("players.player", dissect.Group, "A player.")
+	fID         = catalog.Add("players.id", dissect.Uint, "Number of the player on the server.")
+	fPlayerName = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
+	fTeam       = catalog.Add("players.team", dissect.Uint, "Team.", core.Counted(0, "spectators", "terrorists", "counter-terrorists"))
+	fScore      = catalog.Add("players.score", dissect.Int, "Score.")
+	fDeaths     = catalog.Add("players.deaths", dissect.Int, "Deaths.")
 )
 
 const (
@@ -62,35 +62,33 @@ const (
 )
 
 var (
-	mInfo         = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for name, map and number of players."}
-	mPlayers      = &dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the players."}
-	mStatus       = &dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "Asks for both, or for what only some servers answer."}
-	mInfoReply    = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, map and number of players."}
-	mPlayersReply = &dissect.MessageType{Name: "players_reply", Title: "players", Role: dissect.Reply, Doc: "The players."}
-	mStatusReply  = &dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "Both in one datagram."}
-	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Another message."}
+	mInfo         = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for name, map and number of players."})
+	mPlayers      = catalog.Message(dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the players."})
+	mStatus       = catalog.Message(dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "Asks for both, or for what only some servers answer."})
+	mInfoReply    = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, map and number of players."})
+	mPlayersReply = catalog.Message(dissect.MessageType{Name: "players_reply", Title: "players", Role: dissect.Reply, Doc: "The players."})
+	mStatusReply  = catalog.Message(dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "Both in one datagram."})
+	mUnknown      = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Another message."})
 
-	unanswered    = finding.NoReply("cs2d.noreply", "The capture has no reply within the time that clients wait. The server is down, is configured to ignore queries, does not know this one, or a packet was lost, dropped by a firewall or not captured.")
-	unrequested   = finding.Unrequested("cs2d.unrequested", finding.NonePending)
-	amplification = finding.Amplification("cs2d.amplification", "The request has 4 to 8 bytes and no challenge, so its source address can be forged to flood somebody else with lists of players. Limit the rate of queries in a firewall.")
+	unanswered    = finding.NoReply(catalog, "cs2d.noreply", "The capture has no reply within the time that clients wait. The server is down, is configured to ignore queries, does not know this one, or a packet was lost, dropped by a firewall or not captured.")
+	unrequested   = finding.Unrequested(catalog, "cs2d.unrequested", finding.NonePending)
+	amplification = finding.Amplification(catalog, "cs2d.amplification", "The request has 4 to 8 bytes and no challenge, so its source address can be forged to flood somebody else with lists of players. Limit the rate of queries in a firewall.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "cs2d",
-	Title:    "Counter-Strike 2D",
-	Doc:      "Queries of Counter-Strike 2D.",
-	Source:   "recorded traffic; GameQ (Cs2d.php), node-gamedig (cs2d.js)",
-	Ports:    []uint16{36963},
-	Starts:   []string{"\x01\x00"},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mInfo, mPlayers, mStatus, mInfoReply, mPlayersReply, mStatusReply, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, unrequested, amplification},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
+	Name:    "cs2d",
+	Title:   "Counter-Strike 2D",
+	Doc:     "Queries of Counter-Strike 2D.",
+	Source:  "recorded traffic; GameQ (Cs2d.php), node-gamedig (cs2d.js)",
+	Ports:   []uint16{36963},
+	Starts:  []string{"\x01\x00"},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 const (
@@ -161,7 +159,7 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.Likely
 }
 
-// A Message is one of *Request, *Reply and *Unknown.
+// A Message is one of *Request and *Reply, or nil if its kind is not known.
 type Message any
 
 // Request is any request.
@@ -198,9 +196,6 @@ type Player struct {
 	Score, Deaths int32
 }
 
-// Unknown is another message.
-type Unknown struct{}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
@@ -208,12 +203,11 @@ func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protoco
 type decoder struct {
 	request Request
 	reply   Reply
-	unknown Unknown
 }
 
 // Decode reads one datagram.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mUnknown, &d.unknown
+	m.Type = mUnknown
 	r.U16(fHead)
 	if topics := asks(core.PeekText(r)); topics != 0 {
 		d.request = Request{Info: topics&topicInfo != 0, Players: topics&topicPlayers != 0, Other: topics&topicOther != 0}
@@ -243,7 +237,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 			d.decodePlayers(r)
 		case kind == kindOther && !first:
 			m.Pair.Answers |= topicOther
-			r.Rest(fields.Data()) // nobody knows its content
+			r.Rest(catalog.Data()) // nobody knows its content
 		default:
 			r.Fail(fKind, "no such message, or one that came before")
 		}

@@ -26,30 +26,27 @@ import (
 )
 
 var (
-	unanswered    = finding.NoReply("cube.noreply", "The capture has no reply. The server is down, the port is not its query port (the game's port plus 1, such as 28786 for 28785; Tesseract has only one port and expects FF FF first), or a packet was lost, dropped or not captured.")
-	noExtended    = finding.Unanswered("cube.noextended", "The capture has no reply to a request for extended infos. Red Eclipse never replies to those, and modified servers can be set not to, so this alone does not mean that the server is down: check whether it answers a request that begins with another number than 0. A packet may also have been lost, dropped or not captured.")
-	unrequested   = finding.Unrequested("cube.unrequested", "The capture has requests of this conversation, but none that this reply begins with. The request is missing from the capture, or the reply is late, a duplicate or forged.")
-	refused       = &dissect.FindingType{ID: "cube.refused", Severity: dissect.Note, Text: "the server knows no such player or command", Doc: "The player with this number has left, or the server does not know this kind of extended infos. Ask for all players (-1)."}
-	amplification = finding.Amplification("cube.amplification", "A request has as little as 1 byte and no challenge, and every player is a datagram of its own, so attackers can use the server to flood others. All datagrams so far are counted. Limit the rate of replies to each address.")
-	listed        = &dissect.FindingType{ID: "cube.players.count", Severity: dissect.Note, Text: "%d {player|players} announced, %d in the list", Doc: "AssaultCube lists another number of players than it states: the server counts players that are joining, the reply was cut, or the numbers are invented."}
+	unanswered    = finding.NoReply(catalog, "cube.noreply", "The capture has no reply. The server is down, the port is not its query port (the game's port plus 1, such as 28786 for 28785; Tesseract has only one port and expects FF FF first), or a packet was lost, dropped or not captured.")
+	noExtended    = finding.Unanswered(catalog, "cube.noextended", "The capture has no reply to a request for extended infos. Red Eclipse never replies to those, and modified servers can be set not to, so this alone does not mean that the server is down: check whether it answers a request that begins with another number than 0. A packet may also have been lost, dropped or not captured.")
+	unrequested   = finding.Unrequested(catalog, "cube.unrequested", "The capture has requests of this conversation, but none that this reply begins with. The request is missing from the capture, or the reply is late, a duplicate or forged.")
+	refused       = catalog.Finding(dissect.FindingType{ID: "cube.refused", Severity: dissect.Note, Text: "the server knows no such player or command", Doc: "The player with this number has left, or the server does not know this kind of extended infos. Ask for all players (-1)."})
+	amplification = finding.Amplification(catalog, "cube.amplification", "A request has as little as 1 byte and no challenge, and every player is a datagram of its own, so attackers can use the server to flood others. All datagrams so far are counted. Limit the rate of replies to each address.")
+	listed        = catalog.Finding(dissect.FindingType{ID: "cube.players.count", Severity: dissect.Note, Text: "%d {player|players} announced, %d in the list", Doc: "AssaultCube lists another number of players than it states: the server counts players that are joining, the reply was cut, or the numbers are invented."})
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:   "cube",
-	Title:  "Cube engines",
-	Doc:    "Queries of Sauerbraten, AssaultCube, Red Eclipse, Blood Frontier and Tesseract. Replies begin with the bytes of the request, which can be any, so that queries are looked for on these ports alone; for others, as Tesseract's (42000), name the port with --decode-as.",
-	Source: "recorded traffic of Sauerbraten and Red Eclipse; the servers of Sauerbraten (server.cpp, extinfo.h), AssaultCube (serverms.cpp, server.cpp), Red Eclipse (server.cpp) and Tesseract (server.cpp)",
-	Ports:  []uint16{28786, 28764, 28802, 28784},
-	Fields: fields,
-	Messages: []*dissect.MessageType{mInfo, mUptime, mPlayers, mTeams, mCommand,
-		mInfoReply, mUptimeReply, mIDsReply, mPlayerReply, mTeamsReply, mRefusalReply, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, noExtended, unrequested, refused, amplification, listed},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
+	Name:    "cube",
+	Title:   "Cube engines",
+	Doc:     "Queries of Sauerbraten, AssaultCube, Red Eclipse, Blood Frontier and Tesseract. Replies begin with the bytes of the request, which can be any, so that queries are looked for on these ports alone; for others, as Tesseract's (42000), name the port with --decode-as.",
+	Source:  "recorded traffic of Sauerbraten and Red Eclipse; the servers of Sauerbraten (server.cpp, extinfo.h), AssaultCube (serverms.cpp, server.cpp), Red Eclipse (server.cpp) and Tesseract (server.cpp)",
+	Ports:   []uint16{28786, 28764, 28802, 28784},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 const (
@@ -300,7 +297,6 @@ type decoder struct {
 	player  Player
 	teams   Teams
 	refusal Refusal
-	unknown Unknown
 }
 
 // Decode reads one datagram.
@@ -309,7 +305,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	n, what := split(r, b, true)
 	if n < 0 && !isRequest(b) {
 		if n, what = split(r, b, false); n < 0 {
-			m.Type, m.Body = mUnknown, &d.unknown
+			m.Type = mUnknown
 			r.Fail(fTime, "neither a request nor a reply")
 			return
 		}

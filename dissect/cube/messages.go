@@ -18,19 +18,19 @@ var (
 	mPlayerReply  = reply("player_reply", "player", "One player.")
 	mTeamsReply   = reply("teams_reply", "teams", "The scores of the teams.")
 	mRefusalReply = reply("refusal", "refusal", "There is no such player or command.")
-	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Another message, such as a packet of the game."}
+	mUnknown      = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Another message, such as a packet of the game."})
 )
 
 func request(name, title, doc string, silence *dissect.FindingType) *dissect.MessageType {
-	return &dissect.MessageType{Name: name, Title: title, Role: dissect.Request, Doc: doc, Unanswered: silence}
+	return catalog.Message(dissect.MessageType{Name: name, Title: title, Role: dissect.Request, Doc: doc, Unanswered: silence})
 }
 
 func reply(name, title, doc string) *dissect.MessageType {
-	return &dissect.MessageType{Name: name, Title: title, Role: dissect.Reply, Doc: doc}
+	return catalog.Message(dissect.MessageType{Name: name, Title: title, Role: dissect.Reply, Doc: doc})
 }
 
-// A Message is one of *Request, *Info, *Uptime, *PlayerIDs, *Player, *Teams, *Refusal and
-// *Unknown. Replies have the Echo of their request. Text holds the bytes of the wire; see
+// A Message is one of *Request, *Info, *Uptime, *PlayerIDs, *Player, *Teams and *Refusal,
+// or nil if its kind is not known. Replies have the Echo of their request. Text holds the bytes of the wire; see
 // [dissect.CubeChars].
 type Message any
 
@@ -135,9 +135,6 @@ type Team struct {
 
 // Refusal says that there is no such player or command.
 type Refusal struct{ Echo }
-
-// Unknown is another message.
-type Unknown struct{}
 
 // AppendSummary appends the player asked for, or the number of an unknown command.
 func (q *Request) AppendSummary(dst []byte) []byte {

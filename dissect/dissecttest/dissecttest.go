@@ -176,7 +176,7 @@ func (k *Keeper) keep(r *dissect.Record, body bool) {
 	c.Findings = slices.Clone(r.Findings)
 	summary := r.AppendSummary(nil)
 	if body { // an empty list equals a missing one
-		c.BodyText = strings.ReplaceAll(fmt.Sprintf("%s %#v", summary, reflect.ValueOf(r.Body).Elem().Interface()), "(nil)", "{}")
+		c.BodyText = strings.ReplaceAll(fmt.Sprintf("%s %#v", summary, reflect.Indirect(reflect.ValueOf(r.Body))), "(nil)", "{}")
 	}
 	k.Records = append(k.Records, c)
 }
@@ -377,10 +377,10 @@ func runSamples(t *testing.T, p *dissect.Protocol, samples []Sample) {
 // checkRecord fails the test if a record breaks a promise.
 func checkRecord(t testing.TB, p *dissect.Protocol, r *Kept) {
 	t.Helper()
-	if !slices.Contains(p.Messages, r.Type) {
+	if !slices.Contains(p.Catalog.Messages(), r.Type) {
 		t.Errorf("message %v is not declared", r.Type)
 	}
-	declared := p.Fields.Fields()
+	declared := p.Catalog.Fields()
 	covered := make([][]uint8, len(r.Sources))
 	for i := range r.Sources {
 		covered[i] = make([]uint8, len(r.Sources[i].Data))
@@ -443,7 +443,7 @@ func checkFindings(t testing.TB, p *dissect.Protocol, r *Kept) {
 	t.Helper()
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if !slices.Contains(p.Findings, f.Type) && !slices.Contains(dissect.CommonFindings(), f.Type) {
+		if !slices.Contains(p.Catalog.Findings(), f.Type) && !slices.Contains(dissect.CommonFindings(), f.Type) {
 			t.Errorf("finding %s is not declared", f.Type.ID)
 		}
 		if f.Source >= len(r.Sources) || f.Offset < 0 || f.Length < 0 || f.Offset+f.Length > len(r.Sources[f.Source].Data) {
@@ -457,7 +457,7 @@ func checkFindings(t testing.TB, p *dissect.Protocol, r *Kept) {
 
 // runCoverage fails the test if no sample has a declared field or message.
 func runCoverage(t *testing.T, p *dissect.Protocol, samples []Sample) {
-	seen := map[any]bool{p.Fields.Data(): true, p.Fields.Lookup(p.Name + ".trailing"): true}
+	seen := map[any]bool{p.Catalog.Data(): true, p.Catalog.Lookup(p.Name + ".trailing"): true}
 	for _, s := range samples {
 		for _, r := range decode(t, p, s.Parts, true) {
 			seen[r.Type] = true
@@ -467,12 +467,12 @@ func runCoverage(t *testing.T, p *dissect.Protocol, samples []Sample) {
 			}
 		}
 	}
-	for _, f := range p.Fields.Fields() {
+	for _, f := range p.Catalog.Fields() {
 		if !seen[f] {
 			t.Errorf("no sample has the field %s", f.Path)
 		}
 	}
-	for _, m := range p.Messages {
+	for _, m := range p.Catalog.Messages() {
 		if !seen[m] {
 			t.Errorf("no sample is a %s", m.Name)
 		}

@@ -33,11 +33,11 @@ var protocol = &dissect.Protocol{
 	Doc:    "Queries of Doom 3, Quake 4, Prey, Enemy Territory: Quake Wars and Wolfenstein (2009) servers and of their master servers, the remote console, and the messages by which clients connect.",
 	Source: "id Software, Doom 3 (neo/framework/async); dhewm3; Quake Wars SDK; qstat",
 	// Servers use the first free one of four ports.
-	Ports:  []uint16{27650, 27655, 27666, 27667, 27668, 27669, 27719, 27720, 27721, 27722, 27733, 27734, 27735, 27736, 27758, 28004, 28005, 28006, 28007},
-	Starts: wire.Starts("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "\xff\xff"),
-	Fields: fields, Messages: messages, Findings: findings,
-	Detect: Detect,
-	New:    func() dissect.Decoder { return new(decoder) },
+	Ports:   []uint16{27650, 27655, 27666, 27667, 27668, 27669, 27719, 27720, 27721, 27722, 27733, 27734, 27735, 27736, 27758, 28004, 28005, 28006, 28007},
+	Starts:  wire.Starts("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "\xff\xff"),
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, OtherIDs: true,
 		OnReply: []dissect.Rule{judge.OtherID(challengeEcho)},
@@ -224,7 +224,7 @@ func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message) {
 	p := &d.list
 	*p = ServersReply{Servers: p.Servers[:0]}
 	m.Body = p
-	p.Servers = quake.Servers(r, true, fServers, fServer, fields.Data(), listLength, p.Servers)
+	p.Servers = quake.Servers(r, true, fServers, fServer, catalog.Data(), listLength, p.Servers)
 }
 
 // decodeWord reads heartbeat (idAsyncServer, MasterHeartbeat) and disconnect

@@ -7,7 +7,7 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var fields = dissect.NewCatalog("doom3")
+var catalog = dissect.NewCatalog("doom3")
 
 // The engine's fonts are in Latin-1.
 var (
@@ -15,154 +15,148 @@ var (
 	styled = core.InStyle(core.Doom3)
 
 	// Every message.
-	fHeader  = fields.Add("header", dissect.Uint, "65535: the message belongs to no connection.", dissect.Framing)
-	fCommand = fields.Add("command", dissect.String, "Word that names the message.", dissect.Public)
+	fHeader  = catalog.Add("header", dissect.Uint, "65535: the message belongs to no connection.", dissect.Framing)
+	fCommand = catalog.Add("command", dissect.String, "Word that names the message.", dissect.Public)
 
 	// getInfo, getInfoEx, and the beginning of both replies.
-	fChallenge = fields.Add("challenge", dissect.Int, "Number that the server returns in its reply.", dissect.Token, dissect.Chosen)
-	fPadding   = fields.Add("padding", dissect.Bytes, "Bytes after the challenge, which no server reads.", core.Ignored)
-	fTask      = fields.Add("info.task", dissect.Int, "Quake Wars, Wolfenstein: number of the task of the reply, -1 if there is none.")
-	fMinor     = fields.Add("protocol_minor", dissect.Uint, "Minor number of the protocol version: 41 of 1.41.")
-	fMajor     = fields.Add("protocol_major", dissect.Uint, "Major number of the protocol version. It names the game.", dissect.Names(
+	fChallenge = catalog.Add("challenge", dissect.Int, "Number that the server returns in its reply.", dissect.Token, dissect.Chosen)
+	fPadding   = catalog.Add("padding", dissect.Bytes, "Bytes after the challenge, which no server reads.", core.Ignored)
+	fTask      = catalog.Add("info.task", dissect.Int, "Quake Wars, Wolfenstein: number of the task of the reply, -1 if there is none.")
+	fMinor     = catalog.Add("protocol_minor", dissect.Uint, "Minor number of the protocol version: 41 of 1.41.")
+	fMajor     = catalog.Add("protocol_major", dissect.Uint, "Major number of the protocol version. It names the game.", dissect.Names(
 		dissect.Name{Value: majorDoom3, Name: "Doom 3"}, dissect.Name{Value: majorQuake4, Name: "Quake 4"},
 		dissect.Name{Value: majorPrey, Name: "Prey"}, dissect.Name{Value: majorPreyDemo, Name: "Prey demo"},
 		dissect.Name{Value: majorQuakeWars, Name: "Enemy Territory: Quake Wars"},
 		dissect.Name{Value: majorQuakeWarsBeta, Name: "Enemy Territory: Quake Wars beta"},
 		dissect.Name{Value: majorWolfenstein, Name: "Wolfenstein"},
 		dissect.Name{Value: majorQuake4 | thirdParty, Name: "Quake 4, asked by another program"}))
-	fSize     = fields.Add("info.size", dissect.Uint, "Quake Wars, Wolfenstein: size of the rest of the message, in bytes.", dissect.Framing)
-	rules     = keyvalue.Declare(fields, latin1, styled)
-	fRulesEnd = fields.Add("info.rules_end", dissect.Bytes, "An empty name and an empty value, which end the settings.", dissect.Framing)
+	fSize     = catalog.Add("info.size", dissect.Uint, "Quake Wars, Wolfenstein: size of the rest of the message, in bytes.", dissect.Framing)
+	rules     = keyvalue.Declare(catalog, latin1, styled)
+	fRulesEnd = catalog.Add("info.rules_end", dissect.Bytes, "An empty name and an empty value, which end the settings.", dissect.Framing)
 
 	// The players of an info reply.
-	fBits       = fields.Add("info.bits", dissect.Bytes, "Quake Wars beta: the rest of the message. Bits for bots shift the data after them.", core.Becomes("unshifted"), dissect.Framing)
-	fPlayers    = fields.Add("players", dissect.List, "The players.")
-	fPlayer     = fields.Add("players.player", dissect.Group, "One player.")
-	fPlayerID   = fields.Add("players.id", dissect.Uint, "Slot of the player on the server, from 0.")
-	fPing       = fields.Add("players.ping", dissect.Uint, "Round-trip time in milliseconds.")
-	fRate       = fields.Add("players.rate", dissect.Uint, "Bytes per second that the player accepts. Quake Wars omits it since protocol 10.19.")
-	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, latin1, styled)
-	fClanPlace  = fields.Add("players.clan_position", dissect.Uint, "Quake Wars, Wolfenstein: position of the clan's tag.", core.Counted(0, "before the name", "behind the name"))
-	fClan       = fields.Add("players.clan", dissect.String, "Quake 4, Quake Wars, Wolfenstein: tag of the player's clan.", dissect.PersonName, latin1, styled)
-	fBot        = fields.Add("players.bot", dissect.Bool, "Quake Wars, Wolfenstein: the player is a bot.")
-	fPlayerEnd  = fields.Add("info.players_end", dissect.Uint, "The number of player slots in place of the next player's id: the list ends here.", dissect.Framing)
+	fBits       = catalog.Add("info.bits", dissect.Bytes, "Quake Wars beta: the rest of the message. Bits for bots shift the data after them.", core.Becomes("unshifted"), dissect.Framing)
+	fPlayers    = catalog.Add("players", dissect.List, "The players.")
+	fPlayer     = catalog.Add("players.player", dissect.Group, "One player.")
+	fPlayerID   = catalog.Add("players.id", dissect.Uint, "Slot of the player on the server, from 0.")
+	fPing       = catalog.Add("players.ping", dissect.Uint, "Round-trip time in milliseconds.")
+	fRate       = catalog.Add("players.rate", dissect.Uint, "Bytes per second that the player accepts. Quake Wars omits it since protocol 10.19.")
+	fPlayerName = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, latin1, styled)
+	fClanPlace  = catalog.Add("players.clan_position", dissect.Uint, "Quake Wars, Wolfenstein: position of the clan's tag.", core.Counted(0, "before the name", "behind the name"))
+	fClan       = catalog.Add("players.clan", dissect.String, "Quake 4, Quake Wars, Wolfenstein: tag of the player's clan.", dissect.PersonName, latin1, styled)
+	fBot        = catalog.Add("players.bot", dissect.Bool, "Quake Wars, Wolfenstein: the player is a bot.")
+	fPlayerEnd  = catalog.Add("info.players_end", dissect.Uint, "The number of player slots in place of the next player's id: the list ends here.", dissect.Framing)
 
 	// The second list of infoExResponse, shown with the players.
-	fXP       = fields.Add("players.xp", dissect.Float, "infoExResponse: experience. On the wire it is in a second list.")
-	fTeam     = fields.Add("players.team", dissect.String, "infoExResponse: gdf, strogg or spectating.", dissect.Public, latin1, styled)
-	fScore    = fields.Add("players.score", dissect.Int, "infoExResponse: kills.")
-	fDeaths   = fields.Add("players.deaths", dissect.Int, "infoExResponse: deaths.")
-	fStats    = fields.Add("info.stats", dissect.List, "infoExResponse: the second list, if it has other players than the first.")
-	fStat     = fields.Add("info.stats.player", dissect.Group, "One player of the second list.")
-	fStatsID  = fields.Add("players.stats_id", dissect.Uint, "infoExResponse: id of the player in the second list.", dissect.Framing)
-	fStatsEnd = fields.Add("info.stats_end", dissect.Uint, "End of the second list.", dissect.Framing)
+	fXP       = catalog.Add("players.xp", dissect.Float, "infoExResponse: experience. On the wire it is in a second list.")
+	fTeam     = catalog.Add("players.team", dissect.String, "infoExResponse: gdf, strogg or spectating.", dissect.Public, latin1, styled)
+	fScore    = catalog.Add("players.score", dissect.Int, "infoExResponse: kills.")
+	fDeaths   = catalog.Add("players.deaths", dissect.Int, "infoExResponse: deaths.")
+	fStats    = catalog.Add("info.stats", dissect.List, "infoExResponse: the second list, if it has other players than the first.")
+	fStat     = catalog.Add("info.stats.player", dissect.Group, "One player of the second list.")
+	fStatsID  = catalog.Add("players.stats_id", dissect.Uint, "infoExResponse: id of the player in the second list.", dissect.Framing)
+	fStatsEnd = catalog.Add("info.stats_end", dissect.Uint, "End of the second list.", dissect.Framing)
 
 	// The data after the players.
-	fOSMask     = fields.Add("info.os_mask", dissect.Uint, "Operating systems for which the server has game code; all bits if the game is not modified.", core.BitsFrom(1, "Windows", "macOS", "Linux"))
-	fNetPort    = fields.Add("info.net_port", dissect.Uint, "Quake 4: configured port of the server, 0 if there is none.")
-	fNetFlag    = fields.Add("info.net_flag", dissect.Uint, "Quake 4: 1 in all recorded replies.")
-	fRanked     = fields.Add("info.ranked", dissect.Bool, "Quake Wars, Wolfenstein: the results count.")
-	fTimeLeft   = fields.Add("info.time_left_ms", dissect.Uint, "Quake Wars, Wolfenstein: milliseconds until the round ends.")
-	fState      = fields.Add("info.game_state", dissect.Uint, "Quake Wars, Wolfenstein: state of the game.", core.BitsFrom(1, "warmup", "running", "reviewing", "loading"))
-	fServerType = fields.Add("info.server_type", dissect.Uint, "Quake Wars: kind of server.", dissect.Names(
+	fOSMask     = catalog.Add("info.os_mask", dissect.Uint, "Operating systems for which the server has game code; all bits if the game is not modified.", core.BitsFrom(1, "Windows", "macOS", "Linux"))
+	fNetPort    = catalog.Add("info.net_port", dissect.Uint, "Quake 4: configured port of the server, 0 if there is none.")
+	fNetFlag    = catalog.Add("info.net_flag", dissect.Uint, "Quake 4: 1 in all recorded replies.")
+	fRanked     = catalog.Add("info.ranked", dissect.Bool, "Quake Wars, Wolfenstein: the results count.")
+	fTimeLeft   = catalog.Add("info.time_left_ms", dissect.Uint, "Quake Wars, Wolfenstein: milliseconds until the round ends.")
+	fState      = catalog.Add("info.game_state", dissect.Uint, "Quake Wars, Wolfenstein: state of the game.", core.BitsFrom(1, "warmup", "running", "reviewing", "loading"))
+	fServerType = catalog.Add("info.server_type", dissect.Uint, "Quake Wars: kind of server.", dissect.Names(
 		dissect.Name{Value: serverNormal, Name: "game server"}, dissect.Name{Value: serverTV, Name: "TV server"}))
-	fInterested = fields.Add("info.interested_clients", dissect.Uint, "Quake Wars: players who consider joining.")
-	fTVClients  = fields.Add("info.tv_clients", dissect.Uint, "Quake Wars TV: viewers.")
-	fTVMax      = fields.Add("info.tv_max_clients", dissect.Uint, "Quake Wars TV: maximum number of viewers.")
+	fInterested = catalog.Add("info.interested_clients", dissect.Uint, "Quake Wars: players who consider joining.")
+	fTVClients  = catalog.Add("info.tv_clients", dissect.Uint, "Quake Wars TV: viewers.")
+	fTVMax      = catalog.Add("info.tv_max_clients", dissect.Uint, "Quake Wars TV: maximum number of viewers.")
 
 	// getServers and servers.
-	fMod        = fields.Add("mod", dissect.String, "Directory of the mod (fs_game) that servers must run.", dissect.Public)
-	fPlayerLike = fields.Add("player", dissect.String, "Quake 4: name of a player who must be on the servers.", dissect.PersonName, latin1)
-	fClanLike   = fields.Add("clan", dissect.String, "Quake 4: clan of which a member must be on the servers.", dissect.PersonName, latin1)
-	fFilter     = fields.Add("filter_bits", dissect.Uint, "Servers to exclude: 2 bits each for password, players and kind of game.", core.BitsFrom(0x01, "with password", "without password", "not full", "neither full nor empty", "kind of game 1", "kind of game 2"))
-	fServers    = fields.Add("servers", dissect.List, "Addresses of servers.")
-	fServer     = fields.Add("servers.server", dissect.Endpoint, "Address and port of one server; the port is little-endian.")
+	fMod        = catalog.Add("mod", dissect.String, "Directory of the mod (fs_game) that servers must run.", dissect.Public)
+	fPlayerLike = catalog.Add("player", dissect.String, "Quake 4: name of a player who must be on the servers.", dissect.PersonName, latin1)
+	fClanLike   = catalog.Add("clan", dissect.String, "Quake 4: clan of which a member must be on the servers.", dissect.PersonName, latin1)
+	fFilter     = catalog.Add("filter_bits", dissect.Uint, "Servers to exclude: 2 bits each for password, players and kind of game.", core.BitsFrom(0x01, "with password", "without password", "not full", "neither full nor empty", "kind of game 1", "kind of game 2"))
+	fServers    = catalog.Add("servers", dissect.List, "Addresses of servers.")
+	fServer     = catalog.Add("servers.server", dissect.Endpoint, "Address and port of one server; the port is little-endian.")
 
 	// The remote console, and connecting.
-	fPassword    = fields.Add("password", dissect.String, "Password of the remote console or of the game.", dissect.Secret)
-	fCommandLine = fields.Add("command_line", dissect.String, "Command for the console of the server.", dissect.FreeText, latin1)
+	fPassword    = catalog.Add("password", dissect.String, "Password of the remote console or of the game.", dissect.Secret)
+	fCommandLine = catalog.Add("command_line", dissect.String, "Command for the console of the server.", dissect.FreeText, latin1)
 	fHiddenLine  = fCommandLine.Hidden() // contains a password
-	fOpcode      = fields.Add("opcode", dissect.Uint, "Subject of the text.", dissect.Names(
+	fOpcode      = catalog.Add("opcode", dissect.Uint, "Subject of the text.", dissect.Names(
 		dissect.Name{Value: 0, Name: "miscellaneous"}, dissect.Name{Value: 1, Name: "wrong protocol"},
 		dissect.Name{Value: 2, Name: "remote console"}, dissect.Name{Value: printGameDeny, Name: "refused by the game"},
 		dissect.Name{Value: 4, Name: "wrong challenge"}))
-	fGameOpcode    = fields.Add("game_opcode", dissect.Uint, "Reason why the game refuses the client.", core.Counted(0, "allowed", "wrong password", "not yet", "no"))
-	fText          = fields.Add("text", dissect.String, "Text for people. #str_ and a number names a text in the client's language.", dissect.FreeText, latin1, styled)
+	fGameOpcode    = catalog.Add("game_opcode", dissect.Uint, "Reason why the game refuses the client.", core.Counted(0, "allowed", "wrong password", "not yet", "no"))
+	fText          = catalog.Add("text", dissect.String, "Text for people. #str_ and a number names a text in the client's language.", dissect.FreeText, latin1, styled)
 	fHiddenText    = fText.Hidden() // contains a password
-	fClientID      = fields.Add("client_id", dissect.Int, "Number that the client chose.", dissect.Chosen)
-	fClientID16    = fields.Add("connect.client_id", dissect.Uint, "The lower 16 bits of the client's number.", dissect.Chosen)
-	fServerID      = fields.Add("server_id", dissect.Uint, "Number that identifies the packets of the connection.", dissect.Chosen)
-	fGameBase      = fields.Add("fs_game_base", dissect.String, "Directory of the game on which the mod is based.", dissect.Public)
-	fGame          = fields.Add("fs_game", dissect.String, "Directory of the mod.", dissect.Public)
-	fOS            = fields.Add("os", dissect.Uint, "Operating system of the client.", systems)
-	fChecksum      = fields.Add("data_checksum", dissect.Uint, "Checksum of the client's game data.")
-	fMaxRate       = fields.Add("max_rate", dissect.Uint, "Bytes per second that the client accepts.")
-	fGUID          = fields.Add("guid", dissect.String, "Identifier by which servers recognise the player.", dissect.PersonID)
-	fPunkBuster    = fields.Add("punkbuster", dissect.Uint, "0.")
-	fClientNumber  = fields.Add("client_number", dissect.Uint, "Slot of the client on the server.")
-	fGameInit      = fields.Add("game_init_id", dissect.Uint, "Number of the map since the start of the server.")
-	fGameFrame     = fields.Add("game_frame", dissect.Uint, "Frames of the game so far.")
-	fGameTime      = fields.Add("game_time_ms", dissect.Uint, "Milliseconds of the game so far.")
-	fClientAddress = fields.Add("client_address", dissect.Endpoint, "Address of the client, its port little-endian.")
-	fServerAddress = fields.Add("server_address", dissect.Endpoint, "Address of the server that the client wants to join, its port little-endian.")
-	fHasKey        = fields.Add("has_key", dissect.Bool, "A key follows.")
-	fKey           = fields.Add("cd_key", dissect.String, "Serial number of the game.", dissect.Secret)
-	fHasXPKey      = fields.Add("has_expansion_key", dissect.Bool, "A key of the expansion follows.")
-	fXPKey         = fields.Add("expansion_key", dissect.String, "Serial number of the expansion.", dissect.Secret)
-	fHasGUID       = fields.Add("has_guid", dissect.Bool, "The client has its identifier and needs no reply.")
-	fExpansion     = fields.Add("expansion", dissect.Bool, "The server runs the expansion.")
-	fVerdict       = fields.Add("verdict", dissect.Uint, "Verdict of the authorization server.", core.Counted(1, "ok", "wait", "deny"))
-	fReason        = fields.Add("reason", dissect.Uint, "Reason for the verdict.", dissect.Names(
+	fClientID      = catalog.Add("client_id", dissect.Int, "Number that the client chose.", dissect.Chosen)
+	fClientID16    = catalog.Add("connect.client_id", dissect.Uint, "The lower 16 bits of the client's number.", dissect.Chosen)
+	fServerID      = catalog.Add("server_id", dissect.Uint, "Number that identifies the packets of the connection.", dissect.Chosen)
+	fGameBase      = catalog.Add("fs_game_base", dissect.String, "Directory of the game on which the mod is based.", dissect.Public)
+	fGame          = catalog.Add("fs_game", dissect.String, "Directory of the mod.", dissect.Public)
+	fOS            = catalog.Add("os", dissect.Uint, "Operating system of the client.", systems)
+	fChecksum      = catalog.Add("data_checksum", dissect.Uint, "Checksum of the client's game data.")
+	fMaxRate       = catalog.Add("max_rate", dissect.Uint, "Bytes per second that the client accepts.")
+	fGUID          = catalog.Add("guid", dissect.String, "Identifier by which servers recognise the player.", dissect.PersonID)
+	fPunkBuster    = catalog.Add("punkbuster", dissect.Uint, "0.")
+	fClientNumber  = catalog.Add("client_number", dissect.Uint, "Slot of the client on the server.")
+	fGameInit      = catalog.Add("game_init_id", dissect.Uint, "Number of the map since the start of the server.")
+	fGameFrame     = catalog.Add("game_frame", dissect.Uint, "Frames of the game so far.")
+	fGameTime      = catalog.Add("game_time_ms", dissect.Uint, "Milliseconds of the game so far.")
+	fClientAddress = catalog.Add("client_address", dissect.Endpoint, "Address of the client, its port little-endian.")
+	fServerAddress = catalog.Add("server_address", dissect.Endpoint, "Address of the server that the client wants to join, its port little-endian.")
+	fHasKey        = catalog.Add("has_key", dissect.Bool, "A key follows.")
+	fKey           = catalog.Add("cd_key", dissect.String, "Serial number of the game.", dissect.Secret)
+	fHasXPKey      = catalog.Add("has_expansion_key", dissect.Bool, "A key of the expansion follows.")
+	fXPKey         = catalog.Add("expansion_key", dissect.String, "Serial number of the expansion.", dissect.Secret)
+	fHasGUID       = catalog.Add("has_guid", dissect.Bool, "The client has its identifier and needs no reply.")
+	fExpansion     = catalog.Add("expansion", dissect.Bool, "The server runs the expansion.")
+	fVerdict       = catalog.Add("verdict", dissect.Uint, "Verdict of the authorization server.", core.Counted(1, "ok", "wait", "deny"))
+	fReason        = catalog.Add("reason", dissect.Uint, "Reason for the verdict.", dissect.Names(
 		dissect.Name{Value: 1, Name: "client is unknown"}, dissect.Name{Value: 2, Name: "key is in use"},
 		dissect.Name{Value: reasonText, Name: "see the text"}, dissect.Name{Value: 4, Name: "waiting for the client"}))
-	fKeyVerdict = fields.Add("key_verdict", dissect.Uint, "Verdict of the authorization server on the key.", dissect.Names(
+	fKeyVerdict = catalog.Add("key_verdict", dissect.Uint, "Verdict of the authorization server on the key.", dissect.Names(
 		dissect.Name{Value: 0, Name: "refused"}, dissect.Name{Value: keyGood, Name: "good"}))
-	fKeyReason = fields.Add("key_reason", dissect.Uint, "Reason why the key is refused.", dissect.Names(
+	fKeyReason = catalog.Add("key_reason", dissect.Uint, "Reason why the key is refused.", dissect.Names(
 		dissect.Name{Value: keyInvalid, Name: "invalid"}, dissect.Name{Value: 1, Name: "banned"}, dissect.Name{Value: 2, Name: "in use"},
 		dissect.Name{Value: keyText, Name: "see the text"}))
-	fKeyValid    = fields.Add("key_valid", dissect.Bool, "The serial number of the game is valid.")
-	fXPKeyValid  = fields.Add("expansion_key_valid", dissect.Bool, "The serial number of the expansion is valid.")
-	fKeyIndex    = fields.Add("key_index", dissect.Uint, "Which serial number: 0 for the game's, 1 for the expansion's.")
-	fGameVersion = fields.Add("si_version", dissect.String, "Version of the game and of its build.", dissect.Public)
-	fDirect      = fields.Add("direct_download", dissect.Bool, "The address is that of a file, not of a web page.")
-	fURL         = fields.Add("url", dissect.String, "Address of the new version.", dissect.ServerText)
-	fMime        = fields.Add("mime", dissect.Uint, "Kind of the file.", core.Counted(0, "page", "program"))
-	fFallback    = fields.Add("fallback_url", dissect.String, "Web page for clients whose download fails.", dissect.ServerText)
-	fPayload     = fields.Add("payload", dissect.Bytes, "Content of a message that is not decoded.")
+	fKeyValid    = catalog.Add("key_valid", dissect.Bool, "The serial number of the game is valid.")
+	fXPKeyValid  = catalog.Add("expansion_key_valid", dissect.Bool, "The serial number of the expansion is valid.")
+	fKeyIndex    = catalog.Add("key_index", dissect.Uint, "Which serial number: 0 for the game's, 1 for the expansion's.")
+	fGameVersion = catalog.Add("si_version", dissect.String, "Version of the game and of its build.", dissect.Public)
+	fDirect      = catalog.Add("direct_download", dissect.Bool, "The address is that of a file, not of a web page.")
+	fURL         = catalog.Add("url", dissect.String, "Address of the new version.", dissect.ServerText)
+	fMime        = catalog.Add("mime", dissect.Uint, "Kind of the file.", core.Counted(0, "page", "program"))
+	fFallback    = catalog.Add("fallback_url", dissect.String, "Web page for clients whose download fails.", dissect.ServerText)
+	fPayload     = catalog.Add("payload", dissect.Bytes, "Content of a message that is not decoded.")
 )
 
 var systems = core.Counted(0, "Windows", "macOS", "Linux")
 
 // Requests and replies.
 var (
-	unanswered     = finding.NoReply("doom3.noreply", "The capture has no reply within the time that clients wait. The server is down or has no map loaded, or the request or the reply was lost, dropped by a firewall or not captured. A version request is answered only if there is a newer version.")
-	unrequested    = finding.Unrequested("doom3.unrequested", "The capture has requests of this conversation, but none that this reply answers. The challenge differs, the request is missing from the capture, or the reply is late, a duplicate or forged.")
-	challengeShort = &dissect.FindingType{ID: "doom3.challenge.short", Severity: dissect.Note, Text: "%d {byte|bytes} of challenge instead of 4", Doc: "The server reads 4 bytes whatever the request contains. The challenge that it returns ends in bytes of its own memory (GameQ's request to Quake Wars), or is -1."}
-	challengeLong  = &dissect.FindingType{ID: "doom3.challenge.long", Severity: dissect.Chat, Text: "%d {byte|bytes} after the command; the server returns the first 4", Doc: "GameQ and gamedig send eight letters and a zero byte, as other protocols do."}
-	challengeEcho  = &dissect.FindingType{ID: "doom3.challenge.echo", Severity: dissect.Note, Text: "the reply does not have the challenge of the request in frame %d", Doc: "Servers return the challenge of the request. If the request was too short, the last bytes come from the server's memory. Otherwise the reply answers another request, or is forged."}
-	noTerm         = &dissect.FindingType{ID: "doom3.noterm", Severity: dissect.Note, Text: "no zero byte after the command", Doc: "The article that many client authors followed omits it; a truncated message looks the same. Servers read whatever follows in their buffer."}
-	unknownWord    = &dissect.FindingType{ID: "doom3.command", Severity: dissect.Note, Text: "unknown command %s", Doc: "The message has FF FF, letters and a zero byte like all messages of the engine, but the public sources do not have the word: a mod, another game, or other traffic."}
+	unanswered     = finding.NoReply(catalog, "doom3.noreply", "The capture has no reply within the time that clients wait. The server is down or has no map loaded, or the request or the reply was lost, dropped by a firewall or not captured. A version request is answered only if there is a newer version.")
+	unrequested    = finding.Unrequested(catalog, "doom3.unrequested", "The capture has requests of this conversation, but none that this reply answers. The challenge differs, the request is missing from the capture, or the reply is late, a duplicate or forged.")
+	challengeShort = catalog.Finding(dissect.FindingType{ID: "doom3.challenge.short", Severity: dissect.Note, Text: "%d {byte|bytes} of challenge instead of 4", Doc: "The server reads 4 bytes whatever the request contains. The challenge that it returns ends in bytes of its own memory (GameQ's request to Quake Wars), or is -1."})
+	challengeLong  = catalog.Finding(dissect.FindingType{ID: "doom3.challenge.long", Severity: dissect.Chat, Text: "%d {byte|bytes} after the command; the server returns the first 4", Doc: "GameQ and gamedig send eight letters and a zero byte, as other protocols do."})
+	challengeEcho  = catalog.Finding(dissect.FindingType{ID: "doom3.challenge.echo", Severity: dissect.Note, Text: "the reply does not have the challenge of the request in frame %d", Doc: "Servers return the challenge of the request. If the request was too short, the last bytes come from the server's memory. Otherwise the reply answers another request, or is forged."})
+	noTerm         = catalog.Finding(dissect.FindingType{ID: "doom3.noterm", Severity: dissect.Note, Text: "no zero byte after the command", Doc: "The article that many client authors followed omits it; a truncated message looks the same. Servers read whatever follows in their buffer."})
+	unknownWord    = catalog.Finding(dissect.FindingType{ID: "doom3.command", Severity: dissect.Note, Text: "unknown command %s", Doc: "The message has FF FF, letters and a zero byte like all messages of the engine, but the public sources do not have the word: a mod, another game, or other traffic."})
 
 	// Info replies.
-	layoutUsed    = &dissect.FindingType{ID: "doom3.layout", Severity: dissect.Chat, Text: "players and end in the layout of %p, which fits exactly", Doc: "The layout of the list of players and of the data after it differs between games and versions, and no field names it. This layout ends where the message ends."}
-	layoutOther   = &dissect.FindingType{ID: "doom3.layout.version", Severity: dissect.Note, Text: "protocol %d.%d has the layout of %p, but that of %p fits", Doc: "Programs that rely on the version misread the list of players of this server. A mod may have changed the protocol, or the version was forged."}
-	layoutUnknown = &dissect.FindingType{ID: "doom3.layout.unknown", Severity: dissect.Note, Text: "protocol %d.%d belongs to no known game; the layout of %p fits", Doc: "Another game of the engine, or a version that is newer than this program."}
-	noMask        = &dissect.FindingType{ID: "doom3.osmask.missing", Severity: dissect.Chat, Text: "no operating systems after the players", Doc: "This field says for which systems the server has game code. dhewm3 and the first versions of Doom 3 omit it; a reply truncated at this point looks the same."}
-	layoutNone    = finding.New(dissect.Warning, "doom3.layout.none", "no known layout fits; decoded as %p",
+	layoutUsed    = catalog.Finding(dissect.FindingType{ID: "doom3.layout", Severity: dissect.Chat, Text: "players and end in the layout of %p, which fits exactly", Doc: "The layout of the list of players and of the data after it differs between games and versions, and no field names it. This layout ends where the message ends."})
+	layoutOther   = catalog.Finding(dissect.FindingType{ID: "doom3.layout.version", Severity: dissect.Note, Text: "protocol %d.%d has the layout of %p, but that of %p fits", Doc: "Programs that rely on the version misread the list of players of this server. A mod may have changed the protocol, or the version was forged."})
+	layoutUnknown = catalog.Finding(dissect.FindingType{ID: "doom3.layout.unknown", Severity: dissect.Note, Text: "protocol %d.%d belongs to no known game; the layout of %p fits", Doc: "Another game of the engine, or a version that is newer than this program."})
+	noMask        = catalog.Finding(dissect.FindingType{ID: "doom3.osmask.missing", Severity: dissect.Chat, Text: "no operating systems after the players", Doc: "This field says for which systems the server has game code. dhewm3 and the first versions of Doom 3 omit it; a reply truncated at this point looks the same."})
+	layoutNone    = finding.New(catalog, dissect.Warning, "doom3.layout.none", "no known layout fits; decoded as %p",
 		"In no known layout does the message end where the data ends: it was truncated, or its version is unknown. The players shown may be wrong.", "If the game is known, report it to qdissect with the capture. A client should use the settings, and not the players.")
-	sizeWrong = finding.Length("doom3.size", "%d {byte|bytes} announced, %d {follows|follow}",
+	sizeWrong = finding.Length(catalog, "doom3.size", "%d {byte|bytes} announced, %d {follows|follow}",
 		"The size in the reply differs from the size of the data: the message was truncated, or a proxy changed it and kept the size.", finding.WrongLength)
-	tooMany    = &dissect.FindingType{ID: "doom3.players.count", Severity: dissect.Note, Text: "%d {player|players} on a server for %d", Doc: "The list has more players than si_maxPlayers allows: the setting was lowered during the game, or the list is invented."}
-	statsOrder = &dissect.FindingType{ID: "doom3.stats.order", Severity: dissect.Note, Text: "the two lists have different players: %d in the first, %d in the second up to the first difference", Doc: "infoExResponse repeats all players in the same order, with experience, team, kills and deaths. Programs that rely on the order mix up these players."}
+	tooMany    = catalog.Finding(dissect.FindingType{ID: "doom3.players.count", Severity: dissect.Note, Text: "%d {player|players} on a server for %d", Doc: "The list has more players than si_maxPlayers allows: the setting was lowered during the game, or the list is invented."})
+	statsOrder = catalog.Finding(dissect.FindingType{ID: "doom3.stats.order", Severity: dissect.Note, Text: "the two lists have different players: %d in the first, %d in the second up to the first difference", Doc: "infoExResponse repeats all players in the same order, with experience, team, kills and deaths. Programs that rely on the order mix up these players."})
 
 	// Master servers.
-	thirdPartyAsks = &dissect.FindingType{ID: "doom3.thirdparty", Severity: dissect.Chat, Text: "sent by a program other than the game", Doc: "Bit 31 of the version is set. qstat sets it when it asks the master server of Quake 4, so that id Software can tell players from programs."}
-	listLength     = finding.Length("doom3.len6", "%d {byte|bytes} at the end {is|are} not a whole address",
+	thirdPartyAsks = catalog.Finding(dissect.FindingType{ID: "doom3.thirdparty", Severity: dissect.Chat, Text: "sent by a program other than the game", Doc: "Bit 31 of the version is set. qstat sets it when it asks the master server of Quake 4, so that id Software can tell players from programs."})
+	listLength     = finding.Length(catalog, "doom3.len6", "%d {byte|bytes} at the end {is|are} not a whole address",
 		"An address takes 6 bytes. The list was truncated, or it contains other data.", finding.CutList)
 )
-
-var findings = []*dissect.FindingType{
-	unanswered, unrequested, challengeShort, challengeLong, challengeEcho, noTerm, unknownWord,
-	layoutUsed, layoutOther, layoutUnknown, layoutNone, noMask, sizeWrong, tooMany, statsOrder,
-	thirdPartyAsks, listLength,
-}

@@ -47,32 +47,26 @@ const (
 )
 
 var (
-	mInfoRequest      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "getInfo: asks for the settings and the players of a server."}
-	mInfoReply        = &dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "infoResponse: settings and players of a server."}
-	mInfoExRequest    = &dissect.MessageType{Name: "info_ex_request", Title: "extended info request", Role: dissect.Request, Doc: "getInfoEx: asks for the settings and the players with their results (Quake Wars)."}
-	mInfoExReply      = &dissect.MessageType{Name: "info_ex_reply", Title: "extended info reply", Role: dissect.Reply, Doc: "infoExResponse: settings, players and their results."}
-	mServersRequest   = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "getServers: asks a master server for addresses of servers."}
-	mServersReply     = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "servers: addresses of servers, in one or more messages."}
-	mHeartbeat        = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "heartbeat: a server announces itself to the master server. The master server may query it with getInfo."}
-	mRcon             = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "rcon: a command for the server's console. The password is not encrypted."}
-	mPrint            = &dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply, Doc: "print: text for the receiver: the output of an rcon command, or the reason why the server refuses a client."}
-	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "challenge: a game client asks for the challenge that it needs to connect."}
-	mChallengeReply   = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "challengeResponse: the number that connect must carry."}
-	mConnectRequest   = &dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "connect: a game client connects."}
-	mConnectReply     = &dissect.MessageType{Name: "connect_reply", Title: "connected", Role: dissect.Reply, Doc: "connectResponse: the server accepts the client."}
-	mDisconnect       = &dissect.MessageType{Name: "disconnect", Title: "disconnect", Role: dissect.OneWay, Doc: "disconnect: the server knows no connection with this client."}
-	mAuthRequest      = &dissect.MessageType{Name: "auth_request", Title: "authorization request", Role: dissect.Request, Doc: "clAuth, gameAuth, srvAuth: a client or a server asks the master server to check a serial number."}
-	mAuthReply        = &dissect.MessageType{Name: "auth_reply", Title: "authorization reply", Role: dissect.Reply, Doc: "auth, authKey: the master server's verdict."}
-	mVersionRequest   = &dissect.MessageType{Name: "version_request", Title: "version request", Role: dissect.Request, Doc: "versionCheck: asks the master server for a newer version of the game. The master server answers only if there is one."}
-	mVersionReply     = &dissect.MessageType{Name: "version_reply", Title: "version reply", Role: dissect.Reply, Doc: "newVersion: the address of a newer version."}
-	mOther            = &dissect.MessageType{Name: "other", Title: "other message", Role: dissect.OneWay, Doc: "A message that is not a query. Its content is not decoded."}
+	mInfoRequest      = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "getInfo: asks for the settings and the players of a server."})
+	mInfoReply        = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "infoResponse: settings and players of a server."})
+	mInfoExRequest    = catalog.Message(dissect.MessageType{Name: "info_ex_request", Title: "extended info request", Role: dissect.Request, Doc: "getInfoEx: asks for the settings and the players with their results (Quake Wars)."})
+	mInfoExReply      = catalog.Message(dissect.MessageType{Name: "info_ex_reply", Title: "extended info reply", Role: dissect.Reply, Doc: "infoExResponse: settings, players and their results."})
+	mServersRequest   = catalog.Message(dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "getServers: asks a master server for addresses of servers."})
+	mServersReply     = catalog.Message(dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "servers: addresses of servers, in one or more messages."})
+	mHeartbeat        = catalog.Message(dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "heartbeat: a server announces itself to the master server. The master server may query it with getInfo."})
+	mRcon             = catalog.Message(dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "rcon: a command for the server's console. The password is not encrypted."})
+	mPrint            = catalog.Message(dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply, Doc: "print: text for the receiver: the output of an rcon command, or the reason why the server refuses a client."})
+	mChallengeRequest = catalog.Message(dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "challenge: a game client asks for the challenge that it needs to connect."})
+	mChallengeReply   = catalog.Message(dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "challengeResponse: the number that connect must carry."})
+	mConnectRequest   = catalog.Message(dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "connect: a game client connects."})
+	mConnectReply     = catalog.Message(dissect.MessageType{Name: "connect_reply", Title: "connected", Role: dissect.Reply, Doc: "connectResponse: the server accepts the client."})
+	mDisconnect       = catalog.Message(dissect.MessageType{Name: "disconnect", Title: "disconnect", Role: dissect.OneWay, Doc: "disconnect: the server knows no connection with this client."})
+	mAuthRequest      = catalog.Message(dissect.MessageType{Name: "auth_request", Title: "authorization request", Role: dissect.Request, Doc: "clAuth, gameAuth, srvAuth: a client or a server asks the master server to check a serial number."})
+	mAuthReply        = catalog.Message(dissect.MessageType{Name: "auth_reply", Title: "authorization reply", Role: dissect.Reply, Doc: "auth, authKey: the master server's verdict."})
+	mVersionRequest   = catalog.Message(dissect.MessageType{Name: "version_request", Title: "version request", Role: dissect.Request, Doc: "versionCheck: asks the master server for a newer version of the game. The master server answers only if there is one."})
+	mVersionReply     = catalog.Message(dissect.MessageType{Name: "version_reply", Title: "version reply", Role: dissect.Reply, Doc: "newVersion: the address of a newer version."})
+	mOther            = catalog.Message(dissect.MessageType{Name: "other", Title: "other message", Role: dissect.OneWay, Doc: "A message that is not a query. Its content is not decoded."})
 )
-
-var messages = []*dissect.MessageType{
-	mInfoRequest, mInfoReply, mInfoExRequest, mInfoExReply, mServersRequest, mServersReply, mHeartbeat, mRcon, mPrint,
-	mChallengeRequest, mChallengeReply, mConnectRequest, mConnectReply, mDisconnect, mAuthRequest, mAuthReply,
-	mVersionRequest, mVersionReply, mOther,
-}
 
 // A Message is one of *InfoRequest, *InfoReply, *ServersRequest, *ServersReply, *Rcon,
 // *Print, *Challenge, *Connect, *Connected, *Auth, *NewVersion and *Other.

@@ -21,79 +21,77 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-var fields = dissect.NewCatalog("factorio")
+var catalog = dissect.NewCatalog("factorio")
 
 var (
-	fType     = fields.Add("type", dissect.Uint, "Type of the message in the lowest 5 bits: 15 an announcement, 16 a request for the state, 17 the state. 64: a part. 128: the last one.", dissect.Framing)
-	fHead     = fields.Add("head", dissect.Group, "Head of a part.", dissect.Framing)
-	fPartType = fields.Add("head.type", dissect.Uint, "Type of the message, and that this is a part.", dissect.Framing)
-	fID       = fields.Add("head.message_id", dissect.Uint, "Number of the message.", dissect.Framing)
-	fIndex    = fields.Add("head.index", dissect.Uint, "Number of the part, from 0.", dissect.Framing)
-	fPart     = fields.Add("part", dissect.Bytes, "Part of a message.", core.Becomes("joined"), dissect.Framing)
+	fType     = catalog.Add("type", dissect.Uint, "Type of the message in the lowest 5 bits: 15 an announcement, 16 a request for the state, 17 the state. 64: a part. 128: the last one.", dissect.Framing)
+	fHead     = catalog.Add("head", dissect.Group, "Head of a part.", dissect.Framing)
+	fPartType = catalog.Add("head.type", dissect.Uint, "Type of the message, and that this is a part.", dissect.Framing)
+	fID       = catalog.Add("head.message_id", dissect.Uint, "Number of the message.", dissect.Framing)
+	fIndex    = catalog.Add("head.index", dissect.Uint, "Number of the part, from 0.", dissect.Framing)
+	fPart     = catalog.Add("part", dissect.Bytes, "Part of a message.", core.Becomes("joined"), dissect.Framing)
 
-	fPort        = fields.Add("game_port", dissect.Uint, "Port of the game.")
-	fUnknown     = fields.Add("unknown", dissect.Bytes, "12 bytes of unknown meaning.")
-	fName        = fields.Add("name", dissect.String, "Name of the server, with colours in brackets.", dissect.ServerText)
-	fVersion     = fields.Add("version", dissect.Group, "Version of the game.")
-	fMajor       = fields.Add("version.major", dissect.Uint, "First number of the version: 2 of 2.0.28.")
-	fMinor       = fields.Add("version.minor", dissect.Uint, "Second number.")
-	fPatch       = fields.Add("version.patch", dissect.Uint, "Third number.")
-	fBuild       = fields.Add("version.build", dissect.Uint, "Build, its lowest 16 bits.")
-	fDescription = fields.Add("description", dissect.String, "Description of the server.", dissect.ServerText)
-	fMaxPlayers  = fields.Add("max_players", dissect.Uint, "Maximum number of players, 0 for no limit.")
-	fMinutes     = fields.Add("minutes", dissect.Uint, "How long the game has run, in minutes.")
-	fPassword    = fields.Add("password", dissect.Bool, "Whether the server has a password.")
-	fFlag        = fields.Add("flag", dissect.Uint, "A byte of unknown meaning.")
-	fHost        = fields.Add("host", dissect.String, "A text, which is the name of the host.", dissect.PersonName)
-	fPublic      = fields.Add("public", dissect.Bool, "Whether the server is in the public list.")
-	fSteam       = fields.Add("flag_2", dissect.Uint, "A byte of unknown meaning.")
-	fLAN         = fields.Add("lan", dissect.Bool, "Whether the server announces itself in its network.")
-	fModCount    = fields.Add("mod_count", dissect.Uint, "Number of mods that follow.", dissect.Framing)
-	fMods        = fields.Add("mods", dissect.List, "Mods, of which base is the game.")
-	fMod         = fields.Add("mods.mod", dissect.Group, "A mod.")
-	fModName     = fields.Add("mods.name", dissect.String, "Name of the mod.", dissect.Public)
-	fModMajor    = fields.Add("mods.major", dissect.Uint, "First number of its version.")
-	fModMinor    = fields.Add("mods.minor", dissect.Uint, "Second number.")
-	fModPatch    = fields.Add("mods.patch", dissect.Uint, "Third number.")
-	fModSum      = fields.Add("mods.checksum", dissect.Uint, "CRC-32 of the mod.")
-	fTagCount    = fields.Add("tag_count", dissect.Uint, "Number of tags that follow.", dissect.Framing)
-	fTags        = fields.Add("tags", dissect.List, "Tags of the server.")
-	fTag         = fields.Add("tags.tag", dissect.String, "A tag.", dissect.ServerText)
-	fCount       = fields.Add("player_count", dissect.Uint, "Number of players that follow.", dissect.Framing)
-	fPlayers     = fields.Add("players", dissect.List, "The players.")
-	fPlayer      = fields.Add("players.player", dissect.Group, "A player.")
-	fPlayerName  = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName)
+	fPort        = catalog.Add("game_port", dissect.Uint, "Port of the game.")
+	fUnknown     = catalog.Add("unknown", dissect.Bytes, "12 bytes of unknown meaning.")
+	fName        = catalog.Add("name", dissect.String, "Name of the server, with colours in brackets.", dissect.ServerText)
+	fVersion     = catalog.Add("version", dissect.Group, "Version of the game.")
+	fMajor       = catalog.Add("version.major", dissect.Uint, "First number of the version: 2 of 2.0.28.")
+	fMinor       = catalog.Add("version.minor", dissect.Uint, "Second number.")
+	fPatch       = catalog.Add("version.patch", dissect.Uint, "Third number.")
+	fBuild       = catalog.Add("version.build", dissect.Uint, "Build, its lowest 16 bits.")
+	fDescription = catalog.Add("description", dissect.String, "Description of the server.", dissect.ServerText)
+	fMaxPlayers  = catalog.Add("max_players", dissect.Uint, "Maximum number of players, 0 for no limit.")
+	fMinutes     = catalog.Add("minutes", dissect.Uint, "How long the game has run, in minutes.")
+	fPassword    = catalog.Add("password", dissect.Bool, "Whether the server has a password.")
+	fFlag        = catalog.Add("flag", dissect.Uint, "A byte of unknown meaning.")
+	fHost        = catalog.Add("host", dissect.String, "A text, which is the name of the host.", dissect.PersonName)
+	fPublic      = catalog.Add("public", dissect.Bool, "Whether the server is in the public list.")
+	fSteam       = catalog.Add("flag_2", dissect.Uint, "A byte of unknown meaning.")
+	fLAN         = catalog.Add("lan", dissect.Bool, "Whether the server announces itself in its network.")
+	fModCount    = catalog.Add("mod_count", dissect.Uint, "Number of mods that follow.", dissect.Framing)
+	fMods        = catalog.Add("mods", dissect.List, "Mods, of which base is the game.")
+	fMod         = catalog.Add("mods.mod", dissect.Group, "A mod.")
+	fModName     = catalog.Add("mods.name", dissect.String, "Name of the mod.", dissect.Public)
+	fModMajor    = catalog.Add("mods.major", dissect.Uint, "First number of its version.")
+	fModMinor    = catalog.Add("mods.minor", dissect.Uint, "Second number.")
+	fModPatch    = catalog.Add("mods.patch", dissect.Uint, "Third number.")
+	fModSum      = catalog.Add("mods.checksum", dissect.Uint, "CRC-32 of the mod.")
+	fTagCount    = catalog.Add("tag_count", dissect.Uint, "Number of tags that follow.", dissect.Framing)
+	fTags        = catalog.Add("tags", dissect.List, "Tags of the server.")
+	fTag         = catalog.Add("tags.tag", dissect.String, "A tag.", dissect.ServerText)
+	fCount       = catalog.Add("player_count", dissect.Uint, "Number of players that follow.", dissect.Framing)
+	fPlayers     = catalog.Add("players", dissect.List, "The players.")
+	fPlayer      = catalog.Add("players.player", dissect.Group, "A player.")
+	fPlayerName  = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName)
 
-	mAnnounce  = &dissect.MessageType{Name: "announcement", Title: "announcement", Role: dissect.OneWay, Doc: "A server announces its port in its network."}
-	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."}
-	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, version, settings, mods and players."}
+	mAnnounce  = catalog.Message(dissect.MessageType{Name: "announcement", Title: "announcement", Role: dissect.OneWay, Doc: "A server announces its port in its network."})
+	mInfo      = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."})
+	mInfoReply = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, version, settings, mods and players."})
 
-	basic, pairing = judge.Simple("factorio", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
+	pairing = judge.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
 		"The request has 1 byte and no challenge, so its source address can be forged to flood somebody else with mods and players. Limit the rate of queries in a firewall.")
-	partMissing = finding.New(dissect.Warning, "factorio.part.missing", "%d of %d {part|parts} of this reply arrived; missing: %p (%p)", "Parts of the reply are not in the capture. Clients that append what comes misread it.", finding.MissingParts)
-	partEndless = finding.New(dissect.Warning, "factorio.part.endless", "%d {part|parts} of a reply arrived, the last one did not; missing: %p (%p)", "The last part of the reply is not in the capture, and only it says how many there are.", finding.MissingParts)
-	partAgain   = finding.Duplicate("factorio.part.duplicate", "The network or the server sent parts of a reply twice. They are used once.")
-	partOrder   = finding.Reordered("factorio.part.reorder", "Clients that append parts as they come misread this reply.")
-	partOther   = finding.Conflict("factorio.part.conflict", "Parts of a reply arrived again with other bytes.")
+	partMissing = finding.New(catalog, dissect.Warning, "factorio.part.missing", "%d of %d {part|parts} of this reply arrived; missing: %p (%p)", "Parts of the reply are not in the capture. Clients that append what comes misread it.", finding.MissingParts)
+	partEndless = finding.New(catalog, dissect.Warning, "factorio.part.endless", "%d {part|parts} of a reply arrived, the last one did not; missing: %p (%p)", "The last part of the reply is not in the capture, and only it says how many there are.", finding.MissingParts)
+	partAgain   = finding.Duplicate(catalog, "factorio.part.duplicate", "The network or the server sent parts of a reply twice. They are used once.")
+	partOrder   = finding.Reordered(catalog, "factorio.part.reorder", "Clients that append parts as they come misread this reply.")
+	partOther   = finding.Conflict(catalog, "factorio.part.conflict", "Parts of a reply arrived again with other bytes.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "factorio",
-	Title:    "Factorio queries",
-	Doc:      "State and announcements of Factorio: from the source of a client, not compared with recorded traffic. The list of public servers is HTTP.",
-	Source:   "LGSL (Query42); factorio_dissector of Hornwitser (head, announcement)",
-	Ports:    []uint16{34197},
-	Starts:   wire.Starts("\x0f\x2f\x10\x30\x11\x31\x51\x71\xd1\xf1", ""),
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mAnnounce, mInfo, mInfoReply},
-	Findings: append(basic, partMissing, partEndless, partAgain, partOrder, partOther),
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Split:    &dissect.Splitting{Read: readPart, Incomplete: partMissing, Endless: partEndless, Duplicate: partAgain, Reordered: partOrder, Conflict: partOther},
-	Pairing:  pairing,
+	Name:    "factorio",
+	Title:   "Factorio queries",
+	Doc:     "State and announcements of Factorio: from the source of a client, not compared with recorded traffic. The list of public servers is HTTP.",
+	Source:  "LGSL (Query42); factorio_dissector of Hornwitser (head, announcement)",
+	Ports:   []uint16{34197},
+	Starts:  wire.Starts("\x0f\x2f\x10\x30\x11\x31\x51\x71\xd1\xf1", ""),
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Split:   &dissect.Splitting{Read: readPart, Incomplete: partMissing, Endless: partEndless, Duplicate: partAgain, Reordered: partOrder, Conflict: partOther},
+	Pairing: pairing,
 }
 
 const (

@@ -44,9 +44,9 @@ var protocol = &dissect.Protocol{
 	Ports: []uint16{
 		2303, 6500, 7778, 7787, 7788, 7792, 8911, 12300, 15425, 20142, 23000, 25300, 25601, 27888, 27900, 28672, 61220,
 	},
-	Starts: []string{`\`},
-	Fields: fields, Messages: messages, Findings: findings,
-	Detect: Detect, Confirm: confirm,
+	Starts:  []string{`\`},
+	Catalog: catalog,
+	Detect:  Detect, Confirm: confirm,
 	New: func() dissect.Decoder { return newDecoder() },
 	Split: &dissect.Splitting{
 		Read: readPart, Alone: true, Incomplete: partMissing, Endless: finalMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict, Totals: partTotals,

@@ -25,36 +25,30 @@ const (
 )
 
 var (
-	mBasic    = &dissect.MessageType{Name: "basic_request", Title: "basic request", Role: dissect.Request, Doc: "Asks for the name and the version of the game."}
-	mInfo     = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for basic data of a server."}
-	mRules    = &dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "Asks for the settings."}
-	mPlayers  = &dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the players."}
-	mTeams    = &dissect.MessageType{Name: "teams_request", Title: "teams request", Role: dissect.Request, Doc: "Asks for the teams. Few servers support it."}
-	mStatus   = &dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "Asks for everything: basic, info, rules and players."}
-	mPackets  = &dissect.MessageType{Name: "packets_request", Title: "packets request", Role: dissect.Request, Doc: "Asks for basic, info, rules and players in separate datagrams: a test of the client's reassembly."}
-	mProperty = &dissect.MessageType{Name: "property_request", Title: "property request", Role: dissect.Request, Doc: "Asks Unreal servers for a property of the level, of the game or of each player."}
-	mEcho     = &dissect.MessageType{Name: "echo_request", Title: "echo request", Role: dissect.Request, Doc: "Asks the server to return a text."}
-	mSecure   = &dissect.MessageType{Name: "secure_request", Title: "secure request", Role: dissect.Request, Doc: "A master asks the server to sign a text, which proves that it is a server of the game."}
-	mCombined = &dissect.MessageType{Name: "combined_request", Title: "combined request", Role: dissect.Request, Doc: "Several of these queries in one datagram."}
-	mUnknown  = &dissect.MessageType{Name: "unknown_request", Title: "unknown request", Role: dissect.Request, Doc: "A word between backslashes that is not a known query."}
+	mBasic    = catalog.Message(dissect.MessageType{Name: "basic_request", Title: "basic request", Role: dissect.Request, Doc: "Asks for the name and the version of the game."})
+	mInfo     = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for basic data of a server."})
+	mRules    = catalog.Message(dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "Asks for the settings."})
+	mPlayers  = catalog.Message(dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the players."})
+	mTeams    = catalog.Message(dissect.MessageType{Name: "teams_request", Title: "teams request", Role: dissect.Request, Doc: "Asks for the teams. Few servers support it."})
+	mStatus   = catalog.Message(dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "Asks for everything: basic, info, rules and players."})
+	mPackets  = catalog.Message(dissect.MessageType{Name: "packets_request", Title: "packets request", Role: dissect.Request, Doc: "Asks for basic, info, rules and players in separate datagrams: a test of the client's reassembly."})
+	mProperty = catalog.Message(dissect.MessageType{Name: "property_request", Title: "property request", Role: dissect.Request, Doc: "Asks Unreal servers for a property of the level, of the game or of each player."})
+	mEcho     = catalog.Message(dissect.MessageType{Name: "echo_request", Title: "echo request", Role: dissect.Request, Doc: "Asks the server to return a text."})
+	mSecure   = catalog.Message(dissect.MessageType{Name: "secure_request", Title: "secure request", Role: dissect.Request, Doc: "A master asks the server to sign a text, which proves that it is a server of the game."})
+	mCombined = catalog.Message(dissect.MessageType{Name: "combined_request", Title: "combined request", Role: dissect.Request, Doc: "Several of these queries in one datagram."})
+	mUnknown  = catalog.Message(dissect.MessageType{Name: "unknown_request", Title: "unknown request", Role: dissect.Request, Doc: "A word between backslashes that is not a known query."})
 
-	mBasicReply   = &dissect.MessageType{Name: "basic_reply", Title: "basic reply", Role: dissect.Reply, Doc: "Name and version of the game."}
-	mInfoReply    = &dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "Basic data of a server."}
-	mRulesReply   = &dissect.MessageType{Name: "rules_reply", Title: "rules reply", Role: dissect.Reply, Doc: "Settings."}
-	mPlayersReply = &dissect.MessageType{Name: "players_reply", Title: "players reply", Role: dissect.Reply, Doc: "Players."}
-	mTeamsReply   = &dissect.MessageType{Name: "teams_reply", Title: "teams reply", Role: dissect.Reply, Doc: "Teams."}
-	mStatusReply  = &dissect.MessageType{Name: "status_reply", Title: "status reply", Role: dissect.Reply, Doc: "Basic data, settings and players together: the reply to status, packets and combined requests."}
-	mEchoReply    = &dissect.MessageType{Name: "echo_reply", Title: "echo reply", Role: dissect.Reply, Doc: "The text of the request."}
-	mSecureReply  = &dissect.MessageType{Name: "secure_reply", Title: "secure reply", Role: dissect.Reply, Doc: "The text of the request, signed: validate."}
-	mEmptyReply   = &dissect.MessageType{Name: "empty_reply", Title: "empty reply", Role: dissect.Reply, Doc: "The end of a reply without content. A known request determines its type."}
+	mBasicReply   = catalog.Message(dissect.MessageType{Name: "basic_reply", Title: "basic reply", Role: dissect.Reply, Doc: "Name and version of the game."})
+	mInfoReply    = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "Basic data of a server."})
+	mRulesReply   = catalog.Message(dissect.MessageType{Name: "rules_reply", Title: "rules reply", Role: dissect.Reply, Doc: "Settings."})
+	mPlayersReply = catalog.Message(dissect.MessageType{Name: "players_reply", Title: "players reply", Role: dissect.Reply, Doc: "Players."})
+	mTeamsReply   = catalog.Message(dissect.MessageType{Name: "teams_reply", Title: "teams reply", Role: dissect.Reply, Doc: "Teams."})
+	mStatusReply  = catalog.Message(dissect.MessageType{Name: "status_reply", Title: "status reply", Role: dissect.Reply, Doc: "Basic data, settings and players together: the reply to status, packets and combined requests."})
+	mEchoReply    = catalog.Message(dissect.MessageType{Name: "echo_reply", Title: "echo reply", Role: dissect.Reply, Doc: "The text of the request."})
+	mSecureReply  = catalog.Message(dissect.MessageType{Name: "secure_reply", Title: "secure reply", Role: dissect.Reply, Doc: "The text of the request, signed: validate."})
+	mEmptyReply   = catalog.Message(dissect.MessageType{Name: "empty_reply", Title: "empty reply", Role: dissect.Reply, Doc: "The end of a reply without content. A known request determines its type."})
 
-	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "A server announces itself to a master."}
-
-	messages = []*dissect.MessageType{
-		mBasic, mInfo, mRules, mPlayers, mTeams, mStatus, mPackets, mProperty, mEcho, mSecure, mCombined, mUnknown,
-		mBasicReply, mInfoReply, mRulesReply, mPlayersReply, mTeamsReply, mStatusReply, mEchoReply, mSecureReply, mEmptyReply,
-		mHeartbeat,
-	}
+	mHeartbeat = catalog.Message(dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "A server announces itself to a master."})
 )
 
 // A Message is one of *Request, *Reply and *Heartbeat.

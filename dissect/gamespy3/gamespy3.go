@@ -44,8 +44,8 @@ var protocol = &dissect.Protocol{
 		gamespy.TypeQuery, gamespy.TypeHandshake, gamespy.TypeHeartbeat, gamespy.TypeChallenge,
 		gamespy.TypeEchoReply, gamespy.TypeMessageAck, gamespy.TypeKeepAlive,
 	}), ""), "\xfe\xfd"),
-	Fields: fields, Messages: messages, Findings: findings,
-	Detect: Detect, Confirm: confirm,
+	Catalog: catalog,
+	Detect:  Detect, Confirm: confirm,
 	New: func() dissect.Decoder { return newDecoder() },
 	Split: &dissect.Splitting{
 		Read: readSplit, Alone: true,
@@ -477,7 +477,7 @@ func (d *decoder) decodeJustCause(r *dissect.Reader, p *StatusReply) {
 	}
 	if cut {
 		r.Find(tableCut, nil, r.Offset(), r.Left())
-		r.Rest(fields.Data())
+		r.Rest(catalog.Data())
 	}
 }
 

@@ -16,28 +16,23 @@ const (
 )
 
 var (
-	mHandshake        = &dissect.MessageType{Name: "handshake_request", Title: "handshake request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "Asks for the challenge that a query must carry (SDK: prequery IP verify). The reply to an availability check may look the same."}
-	mHandshakeReply   = &dissect.MessageType{Name: "handshake_reply", Title: "handshake", Role: dissect.Reply, Doc: "Gives the challenge, a signed number in text; 0 if none is required."}
-	mStatus           = &dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "Asks for the settings, the players or the teams of a server, in one packet or in parts."}
-	mStatusReply      = &dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "The settings, the players and the teams of a server."}
-	mHeartbeat        = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "A server announces itself to the master server, with all data of its query replies."}
-	mKeepAlive        = &dissect.MessageType{Name: "keepalive", Title: "keepalive", Role: dissect.OneWay, Doc: "A server keeps the path from the master server open, or the master server confirms that it knows the server."}
-	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "The master server asks a server to prove that it belongs to the game, and sends it its public address."}
-	mChallengeReply   = &dissect.MessageType{Name: "challenge_reply", Title: "challenge response", Role: dissect.Reply, Doc: "A server proves that it belongs to the game."}
-	mRegistered       = &dissect.MessageType{Name: "registered", Title: "registered", Role: dissect.OneWay, Purpose: dissect.Listing, Doc: "The master server has added the server to its list."}
-	mError            = &dissect.MessageType{Name: "error", Title: "error", Role: dissect.OneWay, Purpose: dissect.Refusal, Doc: "The master server does not list the server and gives the reason."}
-	mEchoRequest      = &dissect.MessageType{Name: "echo_request", Title: "echo request", Role: dissect.Request, Doc: "The master server asks whether the server responds."}
-	mEchoReply        = &dissect.MessageType{Name: "echo_reply", Title: "echo", Role: dissect.Reply, Doc: "The server responds."}
-	mMessage          = &dissect.MessageType{Name: "message_request", Title: "client message", Role: dissect.Request, Doc: "The master server forwards a message of a client, usually a request for NAT negotiation."}
-	mMessageAck       = &dissect.MessageType{Name: "message_reply", Title: "client message acknowledged", Role: dissect.Reply, Doc: "The server has received the message."}
-	mAvailable        = &dissect.MessageType{Name: "available_request", Title: "availability request", Role: dissect.Request, Doc: "A game asks whether GameSpy's services for it are available."}
-	mAvailableReply   = &dissect.MessageType{Name: "available_reply", Title: "availability", Role: dissect.Reply, Doc: "Whether the services are available."}
+	mHandshake        = catalog.Message(dissect.MessageType{Name: "handshake_request", Title: "handshake request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "Asks for the challenge that a query must carry (SDK: prequery IP verify). The reply to an availability check may look the same."})
+	mHandshakeReply   = catalog.Message(dissect.MessageType{Name: "handshake_reply", Title: "handshake", Role: dissect.Reply, Doc: "Gives the challenge, a signed number in text; 0 if none is required."})
+	mStatus           = catalog.Message(dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "Asks for the settings, the players or the teams of a server, in one packet or in parts."})
+	mStatusReply      = catalog.Message(dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "The settings, the players and the teams of a server."})
+	mHeartbeat        = catalog.Message(dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "A server announces itself to the master server, with all data of its query replies."})
+	mKeepAlive        = catalog.Message(dissect.MessageType{Name: "keepalive", Title: "keepalive", Role: dissect.OneWay, Doc: "A server keeps the path from the master server open, or the master server confirms that it knows the server."})
+	mChallengeRequest = catalog.Message(dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "The master server asks a server to prove that it belongs to the game, and sends it its public address."})
+	mChallengeReply   = catalog.Message(dissect.MessageType{Name: "challenge_reply", Title: "challenge response", Role: dissect.Reply, Doc: "A server proves that it belongs to the game."})
+	mRegistered       = catalog.Message(dissect.MessageType{Name: "registered", Title: "registered", Role: dissect.OneWay, Purpose: dissect.Listing, Doc: "The master server has added the server to its list."})
+	mError            = catalog.Message(dissect.MessageType{Name: "error", Title: "error", Role: dissect.OneWay, Purpose: dissect.Refusal, Doc: "The master server does not list the server and gives the reason."})
+	mEchoRequest      = catalog.Message(dissect.MessageType{Name: "echo_request", Title: "echo request", Role: dissect.Request, Doc: "The master server asks whether the server responds."})
+	mEchoReply        = catalog.Message(dissect.MessageType{Name: "echo_reply", Title: "echo", Role: dissect.Reply, Doc: "The server responds."})
+	mMessage          = catalog.Message(dissect.MessageType{Name: "message_request", Title: "client message", Role: dissect.Request, Doc: "The master server forwards a message of a client, usually a request for NAT negotiation."})
+	mMessageAck       = catalog.Message(dissect.MessageType{Name: "message_reply", Title: "client message acknowledged", Role: dissect.Reply, Doc: "The server has received the message."})
+	mAvailable        = catalog.Message(dissect.MessageType{Name: "available_request", Title: "availability request", Role: dissect.Request, Doc: "A game asks whether GameSpy's services for it are available."})
+	mAvailableReply   = catalog.Message(dissect.MessageType{Name: "available_reply", Title: "availability", Role: dissect.Reply, Doc: "Whether the services are available."})
 )
-
-var messages = []*dissect.MessageType{
-	mHandshake, mHandshakeReply, mStatus, mStatusReply, mHeartbeat, mKeepAlive, mChallengeRequest, mChallengeReply, mRegistered, mError,
-	mEchoRequest, mEchoReply, mMessage, mMessageAck, mAvailable, mAvailableReply,
-}
 
 // A Message is one of *HandshakeRequest, *HandshakeReply, *StatusRequest, *StatusReply,
 // *Heartbeat and *Master.

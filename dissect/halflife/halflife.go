@@ -26,26 +26,26 @@ import (
 
 var style = summary.Style{Charset: dissect.Guessed}
 
-var fields = dissect.NewCatalog("halflife")
+var catalog = dissect.NewCatalog("halflife")
 
 var (
-	fHeader  = fields.Add("header", dissect.Int, "-1: the message is in one piece.", dissect.Framing)
-	fCommand = fields.Add("command", dissect.String, "Word that names the message.", dissect.Public)
-	fType    = fields.Add("type", dissect.Char, "Letter that names the reply.")
-	pairs    = keyvalue.Declare(fields)
+	fHeader  = catalog.Add("header", dissect.Int, "-1: the message is in one piece.", dissect.Framing)
+	fCommand = catalog.Add("command", dissect.String, "Word that names the message.", dissect.Public)
+	fType    = catalog.Add("type", dissect.Char, "Letter that names the reply.")
+	pairs    = keyvalue.Declare(catalog)
 
-	fAddress    = fields.Add("info.address", dissect.String, "The server's own address as it knows it.", dissect.Address)
-	fName       = fields.Add("info.name", dissect.String, "Name of the server.", dissect.ServerText)
-	fMap        = fields.Add("info.map", dissect.String, "Map being played.", dissect.Public)
-	fFolder     = fields.Add("info.folder", dissect.String, "Directory of the game.", dissect.Public)
-	fGame       = fields.Add("info.game", dissect.String, "Name of the game.", core.GameName)
-	fPlayers    = fields.Add("info.num_players", dissect.Uint, "Players on the server.")
-	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Maximum number of players.")
-	fProtocol   = fields.Add("info.protocol", dissect.Uint, "Version of the network protocol.")
+	fAddress    = catalog.Add("info.address", dissect.String, "The server's own address as it knows it.", dissect.Address)
+	fName       = catalog.Add("info.name", dissect.String, "Name of the server.", dissect.ServerText)
+	fMap        = catalog.Add("info.map", dissect.String, "Map being played.", dissect.Public)
+	fFolder     = catalog.Add("info.folder", dissect.String, "Directory of the game.", dissect.Public)
+	fGame       = catalog.Add("info.game", dissect.String, "Name of the game.", core.GameName)
+	fPlayers    = catalog.Add("info.num_players", dissect.Uint, "Players on the server.")
+	fMaxPlayers = catalog.Add("info.max_players", dissect.Uint, "Maximum number of players.")
+	fProtocol   = catalog.Add("info.protocol", dissect.Uint, "Version of the network protocol.")
 
-	fChallenge   = fields.Add("rcon.challenge", dissect.Decimal, "Challenge that the server gave for this command.", dissect.Token, dissect.Chosen)
-	fPassword    = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret, core.InJSON("rcon_password"))
-	fRconCommand = fields.Add("rcon.command_line", dissect.String, "Command for the console of the server.", dissect.FreeText)
+	fChallenge   = catalog.Add("rcon.challenge", dissect.Decimal, "Challenge that the server gave for this command.", dissect.Token, dissect.Chosen)
+	fPassword    = catalog.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret, core.InJSON("rcon_password"))
+	fRconCommand = catalog.Add("rcon.command_line", dissect.String, "Command for the console of the server.", dissect.FreeText)
 	fHidden      = fRconCommand.Hidden() // contains a password
 )
 
@@ -63,44 +63,40 @@ const (
 )
 
 var (
-	mDetails       = &dissect.MessageType{Name: "details_request", Title: "details request", Role: dissect.Request, Doc: "Asks for basic information about a server; the reply is type m."}
-	mPlayers       = &dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the players; the reply is type D."}
-	mRules         = &dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "Asks for the settings; the reply is type E."}
-	mInfo          = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for basic information about a server; the reply is type C or m."}
-	mInfoReply     = &dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "Type C: basic information about a server before Steam."}
-	mInfoString    = &dissect.MessageType{Name: "infostring_request", Title: "infostring request", Role: dissect.Request, Doc: "Asks for information about a server as keys and values."}
-	mInfoStringRep = &dissect.MessageType{Name: "infostring_reply", Title: "infostring reply", Role: dissect.Reply, Doc: "Information about a server as keys and values."}
-	mPing          = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks whether the server responds; the reply is type j."}
-	mRcon          = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "A command for the server's console. The password is not encrypted."}
-	mRconChallenge = &dissect.MessageType{Name: "rcon_challenge_request", Title: "rcon challenge request", Role: dissect.Request, Doc: "Asks for the challenge that a command must carry."}
+	mDetails       = catalog.Message(dissect.MessageType{Name: "details_request", Title: "details request", Role: dissect.Request, Doc: "Asks for basic information about a server; the reply is type m."})
+	mPlayers       = catalog.Message(dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the players; the reply is type D."})
+	mRules         = catalog.Message(dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "Asks for the settings; the reply is type E."})
+	mInfo          = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for basic information about a server; the reply is type C or m."})
+	mInfoReply     = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "Type C: basic information about a server before Steam."})
+	mInfoString    = catalog.Message(dissect.MessageType{Name: "infostring_request", Title: "infostring request", Role: dissect.Request, Doc: "Asks for information about a server as keys and values."})
+	mInfoStringRep = catalog.Message(dissect.MessageType{Name: "infostring_reply", Title: "infostring reply", Role: dissect.Reply, Doc: "Information about a server as keys and values."})
+	mPing          = catalog.Message(dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks whether the server responds; the reply is type j."})
+	mRcon          = catalog.Message(dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "A command for the server's console. The password is not encrypted."})
+	mRconChallenge = catalog.Message(dissect.MessageType{Name: "rcon_challenge_request", Title: "rcon challenge request", Role: dissect.Request, Doc: "Asks for the challenge that a command must carry."})
 
-	unanswered    = finding.NoReply("halflife.noreply", "The capture has no reply. Servers since Steam do not answer the old text queries without a plugin. The server may also be down, or a packet was lost, dropped or not captured.")
-	amplification = finding.Amplification("halflife.amplification", "The old queries have no challenge, so attackers can use a server that answers them to flood others.")
-	oddKey        = finding.New(dissect.Warning, "halflife.oddkv", "the last key has no value",
+	unanswered    = finding.NoReply(catalog, "halflife.noreply", "The capture has no reply. Servers since Steam do not answer the old text queries without a plugin. The server may also be down, or a packet was lost, dropped or not captured.")
+	amplification = finding.Amplification(catalog, "halflife.amplification", "The old queries have no challenge, so attackers can use a server that answers them to flood others.")
+	oddKey        = finding.New(catalog, dissect.Warning, "halflife.oddkv", "the last key has no value",
 		"Keys and values do not pair up: the reply was truncated, or a value contains a backslash.", finding.OddPairs)
-	noTerm = &dissect.FindingType{ID: "halflife.noterm", Severity: dissect.Chat, Text: "no zero byte after the word", Doc: "Some clients omit it; a truncated request looks the same. Servers answer without it."}
+	noTerm = catalog.Finding(dissect.FindingType{ID: "halflife.noterm", Severity: dissect.Chat, Text: "no zero byte after the word", Doc: "Some clients omit it; a truncated request looks the same. Servers answer without it."})
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:   "halflife",
-	Title:  "Half-Life text queries",
-	Group:  "Valve",
-	Doc:    "The text queries of Half-Life before Steam: details, players, rules, info, infostring, ping, rcon. Most replies have the format of a2s and are shown under this name.",
-	Source: "A gameserver Query Library (CodeProject), Half-Life",
-	Family: "valve",
-	Wire:   "quake",
-	Ports:  []uint16{27015, 27016, 27017, 27018, 27019, 27020},
-	Starts: append(wire.Starts("piC", "\xff\xff\xff\xff"), wire.Words("\xff\xff\xff\xff", "details", "players", "rules", "rcon ", "challenge")...),
-	Fields: fields,
-	Messages: []*dissect.MessageType{
-		mDetails, mPlayers, mRules, mInfo, mInfoReply, mInfoString, mInfoStringRep, mPing, mRcon, mRconChallenge,
-	},
-	Findings: []*dissect.FindingType{unanswered, amplification, oddKey, noTerm},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
+	Name:    "halflife",
+	Title:   "Half-Life text queries",
+	Group:   "Valve",
+	Doc:     "The text queries of Half-Life before Steam: details, players, rules, info, infostring, ping, rcon. Most replies have the format of a2s and are shown under this name.",
+	Source:  "A gameserver Query Library (CodeProject), Half-Life",
+	Family:  "valve",
+	Wire:    "quake",
+	Ports:   []uint16{27015, 27016, 27017, 27018, 27019, 27020},
+	Starts:  append(wire.Starts("piC", "\xff\xff\xff\xff"), wire.Words("\xff\xff\xff\xff", "details", "players", "rules", "rcon ", "challenge")...),
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered,
 		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
@@ -270,7 +266,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	r.Fail(fCommand, "no such query")
 }
 
-var fEnd = fields.Add("end", dissect.Bytes, "Zero byte at the end.", dissect.Framing)
+var fEnd = catalog.Add("end", dissect.Bytes, "Zero byte at the end.", dissect.Framing)
 
 func (d *decoder) decodeInfoString(r *dissect.Reader, m *dissect.Message) {
 	p := &d.infoString

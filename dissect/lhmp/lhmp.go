@@ -16,37 +16,37 @@ import (
 
 var style = summary.Style{Charset: dissect.Latin1}
 
-var fields = dissect.NewCatalog("lhmp")
+var catalog = dissect.NewCatalog("lhmp")
 
 var asText = core.InCharset(style.Charset)
 
 var (
-	fTag  = fields.Add("tag", dissect.String, "LHMP: a message of this protocol.", dissect.Framing)
-	fType = fields.Add("type", dissect.Char, "Kind of data that is requested or sent.", dissect.Framing, dissect.Names(
+	fTag  = catalog.Add("tag", dissect.String, "LHMP: a message of this protocol.", dissect.Framing)
+	fType = catalog.Add("type", dissect.Char, "Kind of data that is requested or sent.", dissect.Framing, dissect.Names(
 		dissect.Name{Value: 'o', Name: "server"}, dissect.Name{Value: 'p', Name: "players"}))
 
-	fProtocol   = fields.Add("protocol", dissect.String, "Version of the protocol, often empty.", dissect.Public, asText)
-	fPassword   = fields.Add("password", dissect.String, "Empty or 0 if the server has no password.", dissect.Secret, asText)
-	fNumPlayers = fields.Add("num_players", dissect.Uint, "Players on the server.")
-	fMaxPlayers = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
-	fName       = fields.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
-	fMode       = fields.Add("mode", dissect.String, "Mode of the game.", dissect.Public, asText)
-	fWebsite    = fields.Add("website", dissect.String, "Website of the server.", dissect.ServerText, asText)
-	fMap        = fields.Add("map", dissect.String, "Map being played.", dissect.Public, asText)
+	fProtocol   = catalog.Add("protocol", dissect.String, "Version of the protocol, often empty.", dissect.Public, asText)
+	fPassword   = catalog.Add("password", dissect.String, "Empty or 0 if the server has no password.", dissect.Secret, asText)
+	fNumPlayers = catalog.Add("num_players", dissect.Uint, "Players on the server.")
+	fMaxPlayers = catalog.Add("max_players", dissect.Uint, "Maximum number of players.")
+	fName       = catalog.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
+	fMode       = catalog.Add("mode", dissect.String, "Mode of the game.", dissect.Public, asText)
+	fWebsite    = catalog.Add("website", dissect.String, "Website of the server.", dissect.ServerText, asText)
+	fMap        = catalog.Add("map", dissect.String, "Map being played.", dissect.Public, asText)
 
-	fCount      = fields.Add("count", dissect.Uint, "Number of players that follow.", dissect.Framing)
-	fPlayers    = fields.Add("players", dissect.List, "The players.")
-	fPlayer     = fields.Add("players.player", dissect.Group, "A player.")
-	fID         = fields.Add("players.id", dissect.Uint, "Number of the player on the server.")
-	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
+	fCount      = catalog.Add("count", dissect.Uint, "Number of players that follow.", dissect.Framing)
+	fPlayers    = catalog.Add("players", dissect.List, "The players.")
+	fPlayer     = catalog.Add("players.player", dissect.Group, "A player.")
+	fID         = catalog.Add("players.id", dissect.Uint, "Number of the player on the server.")
+	fPlayerName = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
 
-	mInfo         = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for name, mode, map and number of players."}
-	mPlayers      = &dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the names of the players."}
-	mInfoReply    = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, mode, map and number of players."}
-	mPlayersReply = &dissect.MessageType{Name: "players_reply", Title: "players", Role: dissect.Reply, Doc: "Names of the players."}
-	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+	mInfo         = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for name, mode, map and number of players."})
+	mPlayers      = catalog.Message(dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the names of the players."})
+	mInfoReply    = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, mode, map and number of players."})
+	mPlayersReply = catalog.Message(dissect.MessageType{Name: "players_reply", Title: "players", Role: dissect.Reply, Doc: "Names of the players."})
+	mUnknown      = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."})
 
-	findings, pairing = judge.Simple("lhmp", "The capture has no reply within the time that clients wait. The server is down, the port is that of the game instead of the one of the queries (one more), or a packet was lost, dropped by a firewall or not captured.",
+	pairing = judge.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, the port is that of the game instead of the one of the queries (one more), or a packet was lost, dropped by a firewall or not captured.",
 		"The request has 5 bytes and no challenge, so its source address can be forged to flood somebody else with lists of players. Limit the rate of queries in a firewall.")
 )
 
@@ -54,18 +54,16 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "lhmp",
-	Title:    "Lost Heaven Multiplayer",
-	Doc:      "Queries of Lost Heaven Multiplayer, a modification of Mafia.",
-	Source:   "recorded traffic; GameQ (Lhmp.php)",
-	Ports:    []uint16{27016, 27316},
-	Starts:   []string{tag},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mInfo, mPlayers, mInfoReply, mPlayersReply, mUnknown},
-	Findings: findings,
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  pairing,
+	Name:    "lhmp",
+	Title:   "Lost Heaven Multiplayer",
+	Doc:     "Queries of Lost Heaven Multiplayer, a modification of Mafia.",
+	Source:  "recorded traffic; GameQ (Lhmp.php)",
+	Ports:   []uint16{27016, 27316},
+	Starts:  []string{tag},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: pairing,
 }
 
 const (
@@ -84,7 +82,7 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.Certain
 }
 
-// A Message is one of *Request, *InfoReply, *PlayersReply and *Unknown.
+// A Message is one of *Request, *InfoReply and *PlayersReply, or nil if its kind is not known.
 type Message any
 
 // Request is any request.
@@ -109,9 +107,6 @@ type Player struct {
 	Name string
 }
 
-// Unknown is not a message of this protocol.
-type Unknown struct{}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
@@ -120,13 +115,12 @@ type decoder struct {
 	request Request
 	info    InfoReply
 	players PlayersReply
-	unknown Unknown
 }
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	request := r.Left() == headLen
-	m.Type, m.Body = mUnknown, &d.unknown
+	m.Type = mUnknown
 	if !r.HasPrefix(tag) {
 		r.Fail(fTag, "not LHMP")
 		return

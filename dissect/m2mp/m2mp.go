@@ -20,29 +20,29 @@ import (
 
 var style = summary.Style{Charset: dissect.Latin1}
 
-var fields = dissect.NewCatalog("m2mp")
+var catalog = dissect.NewCatalog("m2mp")
 
 var asText = core.InCharset(style.Charset)
 
 var (
-	fTag        = fields.Add("tag", dissect.String, "M2MP or M2Online: a message of this protocol.", dissect.Framing)
-	fType       = fields.Add("type", dissect.Char, "i: a request for infos.", dissect.Framing)
-	fName       = fields.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
-	fNumPlayers = fields.Add("num_players", dissect.Decimal, "Players on the server.")
-	fMaxPlayers = fields.Add("max_players", dissect.Decimal, "Maximum number of players.")
-	fMode       = fields.Add("mode", dissect.String, "Mode of the game.", dissect.Public, asText)
-	fPassword   = fields.Add("password", dissect.Bool, "Whether the server has a password.")
-	fPlayers    = fields.Add("players", dissect.List, "The players.")
-	fPlayer     = fields.Add("players.player", dissect.Group, "A player.")
-	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
-	fPing       = fields.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds (M2Online).")
-	fEnd        = fields.Add("end", dissect.Uint, "1: the end of the players.", dissect.Framing)
+	fTag        = catalog.Add("tag", dissect.String, "M2MP or M2Online: a message of this protocol.", dissect.Framing)
+	fType       = catalog.Add("type", dissect.Char, "i: a request for infos.", dissect.Framing)
+	fName       = catalog.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
+	fNumPlayers = catalog.Add("num_players", dissect.Decimal, "Players on the server.")
+	fMaxPlayers = catalog.Add("max_players", dissect.Decimal, "Maximum number of players.")
+	fMode       = catalog.Add("mode", dissect.String, "Mode of the game.", dissect.Public, asText)
+	fPassword   = catalog.Add("password", dissect.Bool, "Whether the server has a password.")
+	fPlayers    = catalog.Add("players", dissect.List, "The players.")
+	fPlayer     = catalog.Add("players.player", dissect.Group, "A player.")
+	fPlayerName = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
+	fPing       = catalog.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds (M2Online).")
+	fEnd        = catalog.Add("end", dissect.Uint, "1: the end of the players.", dissect.Framing)
 
-	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for name, mode and players."}
-	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, mode and players."}
-	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+	mInfo      = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for name, mode and players."})
+	mInfoReply = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, mode and players."})
+	mUnknown   = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."})
 
-	findings, pairing = judge.Simple("m2mp", "The capture has no reply within the time that clients wait. The server is down, the port is that of the game instead of the one of the queries (one more), the server is of the other modification and expects the other word, or a packet was lost, dropped by a firewall or not captured.",
+	pairing = judge.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, the port is that of the game instead of the one of the queries (one more), the server is of the other modification and expects the other word, or a packet was lost, dropped by a firewall or not captured.",
 		"The request has 4 to 8 bytes and no challenge, so its source address can be forged to flood somebody else with names of players. Limit the rate of queries in a firewall.")
 )
 
@@ -50,18 +50,16 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "m2mp",
-	Title:    "Mafia 2 Multiplayer",
-	Doc:      "Queries of the modifications of Mafia II: Mafia 2 Multiplayer and M2Online.",
-	Source:   "GameQ (M2mp.php); M2Online (CQuery.cpp)",
-	Ports:    []uint16{27016},
-	Starts:   []string{tag, tagOnline},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mInfo, mInfoReply, mUnknown},
-	Findings: findings,
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  pairing,
+	Name:    "m2mp",
+	Title:   "Mafia 2 Multiplayer",
+	Doc:     "Queries of the modifications of Mafia II: Mafia 2 Multiplayer and M2Online.",
+	Source:  "GameQ (M2mp.php); M2Online (CQuery.cpp)",
+	Ports:   []uint16{27016},
+	Starts:  []string{tag, tagOnline},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: pairing,
 }
 
 const (
@@ -96,7 +94,7 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.Certain
 }
 
-// A Message is one of *Request, *InfoReply and *Unknown.
+// A Message is one of *Request and *InfoReply, or nil if its kind is not known.
 type Message any
 
 // Request asks for an InfoReply.
@@ -124,9 +122,6 @@ type Player struct {
 	Ping string
 }
 
-// Unknown is not a message of this protocol.
-type Unknown struct{}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
@@ -134,12 +129,11 @@ func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protoco
 type decoder struct {
 	request Request
 	info    InfoReply
-	unknown Unknown
 }
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mUnknown, &d.unknown
+	m.Type = mUnknown
 	online := r.HasPrefix(tagOnline)
 	switch {
 	case online:

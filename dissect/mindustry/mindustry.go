@@ -19,26 +19,26 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var fields = dissect.NewCatalog("mindustry")
+var catalog = dissect.NewCatalog("mindustry")
 
 var (
-	fQuery       = fields.Add("query", dissect.Bytes, "FE 01: asks for the state of the server.", dissect.Framing)
-	fName        = fields.Add("name", dissect.String, "Name of the server, with colours in brackets; that of the player who hosts the game.", dissect.ServerText)
-	fMap         = fields.Add("map", dissect.String, "Map being played.", dissect.Public)
-	fNumPlayers  = fields.Add("num_players", dissect.Uint, "Players on the server.")
-	fWave        = fields.Add("wave", dissect.Uint, "Wave of enemies.")
-	fBuild       = fields.Add("build", dissect.Int, "Build of the game, -1 for one that is not official.")
-	fVersionType = fields.Add("version_type", dissect.String, "Kind of build: official, or the name of a modification.", dissect.Public)
-	fMode        = fields.Add("mode", dissect.Uint, "Mode of the game.", core.Counted(0, "survival", "sandbox", "attack", "pvp", "editor"))
-	fMaxPlayers  = fields.Add("max_players", dissect.Int, "Maximum number of players, 0 or less for no limit.")
-	fDescription = fields.Add("description", dissect.String, "Description of the server.", dissect.ServerText)
-	fCustomMode  = fields.Add("custom_mode", dissect.String, "Name of a mode that the server made, empty for those of the game.", dissect.ServerText)
-	fPort        = fields.Add("port", dissect.Uint, "Port of the game.")
+	fQuery       = catalog.Add("query", dissect.Bytes, "FE 01: asks for the state of the server.", dissect.Framing)
+	fName        = catalog.Add("name", dissect.String, "Name of the server, with colours in brackets; that of the player who hosts the game.", dissect.ServerText)
+	fMap         = catalog.Add("map", dissect.String, "Map being played.", dissect.Public)
+	fNumPlayers  = catalog.Add("num_players", dissect.Uint, "Players on the server.")
+	fWave        = catalog.Add("wave", dissect.Uint, "Wave of enemies.")
+	fBuild       = catalog.Add("build", dissect.Int, "Build of the game, -1 for one that is not official.")
+	fVersionType = catalog.Add("version_type", dissect.String, "Kind of build: official, or the name of a modification.", dissect.Public)
+	fMode        = catalog.Add("mode", dissect.Uint, "Mode of the game.", core.Counted(0, "survival", "sandbox", "attack", "pvp", "editor"))
+	fMaxPlayers  = catalog.Add("max_players", dissect.Int, "Maximum number of players, 0 or less for no limit.")
+	fDescription = catalog.Add("description", dissect.String, "Description of the server.", dissect.ServerText)
+	fCustomMode  = catalog.Add("custom_mode", dissect.String, "Name of a mode that the server made, empty for those of the game.", dissect.ServerText)
+	fPort        = catalog.Add("port", dissect.Uint, "Port of the game.")
 
-	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."}
-	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, map, players and wave."}
+	mInfo      = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."})
+	mInfoReply = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, map, players and wave."})
 
-	findings, pairing = judge.Simple("mindustry", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
+	pairing = judge.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
 		"The request has 2 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.")
 )
 
@@ -46,18 +46,16 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "mindustry",
-	Title:    "Mindustry queries",
-	Doc:      "Queries of Mindustry: from the source of the game, not compared with recorded traffic.",
-	Source:   "Mindustry (NetworkIO.java, ArcNetProvider.java); node-gamedig (mindustry.js)",
-	Ports:    []uint16{6567, 20151},
-	Starts:   append(append(lengths(1, colored-1, ""), lengths(colored, maxName, "[")...), query),
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mInfo, mInfoReply},
-	Findings: findings,
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  pairing,
+	Name:    "mindustry",
+	Title:   "Mindustry queries",
+	Doc:     "Queries of Mindustry: from the source of the game, not compared with recorded traffic.",
+	Source:  "Mindustry (NetworkIO.java, ArcNetProvider.java); node-gamedig (mindustry.js)",
+	Ports:   []uint16{6567, 20151},
+	Starts:  append(append(lengths(1, colored-1, ""), lengths(colored, maxName, "[")...), query),
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: pairing,
 }
 
 const (

@@ -13,15 +13,13 @@ const (
 )
 
 var (
-	mHandshake      = &dissect.MessageType{Name: "handshake_request", Title: "handshake request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "Asks for the token that a stat request must carry."}
-	mHandshakeReply = &dissect.MessageType{Name: "handshake_reply", Title: "handshake", Role: dissect.Reply, Doc: "Gives the token, in text."}
-	mBasic          = &dissect.MessageType{Name: "basic_stat_request", Title: "basic stat request", Role: dissect.Request, Doc: "Asks for the name, the world and the number of players. Any length but 15 bytes."}
-	mBasicReply     = &dissect.MessageType{Name: "basic_stat_reply", Title: "basic stat", Role: dissect.Reply, Doc: "The name, the world and the number of players."}
-	mFull           = &dissect.MessageType{Name: "full_stat_request", Title: "full stat request", Role: dissect.Request, Doc: "Asks for all data. 15 bytes."}
-	mFullReply      = &dissect.MessageType{Name: "full_stat_reply", Title: "full stat", Role: dissect.Reply, Doc: "Name, version, plugins, world, and the players by name."}
+	mHandshake      = catalog.Message(dissect.MessageType{Name: "handshake_request", Title: "handshake request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "Asks for the token that a stat request must carry."})
+	mHandshakeReply = catalog.Message(dissect.MessageType{Name: "handshake_reply", Title: "handshake", Role: dissect.Reply, Doc: "Gives the token, in text."})
+	mBasic          = catalog.Message(dissect.MessageType{Name: "basic_stat_request", Title: "basic stat request", Role: dissect.Request, Doc: "Asks for the name, the world and the number of players. Any length but 15 bytes."})
+	mBasicReply     = catalog.Message(dissect.MessageType{Name: "basic_stat_reply", Title: "basic stat", Role: dissect.Reply, Doc: "The name, the world and the number of players."})
+	mFull           = catalog.Message(dissect.MessageType{Name: "full_stat_request", Title: "full stat request", Role: dissect.Request, Doc: "Asks for all data. 15 bytes."})
+	mFullReply      = catalog.Message(dissect.MessageType{Name: "full_stat_reply", Title: "full stat", Role: dissect.Reply, Doc: "Name, version, plugins, world, and the players by name."})
 )
-
-var messages = []*dissect.MessageType{mHandshake, mHandshakeReply, mBasic, mBasicReply, mFull, mFullReply}
 
 // A Message is one of *HandshakeRequest, *HandshakeReply, *StatRequest, *BasicStat and
 // *FullStat.

@@ -28,16 +28,16 @@ import (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:   "minecraft",
-	Title:  "Minecraft query",
-	Group:  "Minecraft",
-	Doc:    "Queries of Minecraft servers over UDP (enable-query), also known as GameSpy 4: vanilla, Bukkit, Spigot, Paper, PocketMine, Nukkit, Geyser and proxies.",
-	Source: "Minecraft wiki, Query",
-	Wire:   "gamespy",
-	Ports:  []uint16{25565, 25566, 25567, 25568, 25569, 19132, 19133},
-	Starts: []string{"\xfe\xfd", "\x00", "\x09"},
-	Fields: fields, Messages: messages, Findings: findings,
-	Detect: Detect, Confirm: confirm,
+	Name:    "minecraft",
+	Title:   "Minecraft query",
+	Group:   "Minecraft",
+	Doc:     "Queries of Minecraft servers over UDP (enable-query), also known as GameSpy 4: vanilla, Bukkit, Spigot, Paper, PocketMine, Nukkit, Geyser and proxies.",
+	Source:  "Minecraft wiki, Query",
+	Wire:    "gamespy",
+	Ports:   []uint16{25565, 25566, 25567, 25568, 25569, 19132, 19133},
+	Starts:  []string{"\xfe\xfd", "\x00", "\x09"},
+	Catalog: catalog,
+	Detect:  Detect, Confirm: confirm,
 	New:       func() dissect.Decoder { return newDecoder() },
 	Handshake: dissect.Handshake{Bits: 24}, // of the vanilla server
 	Pairing: dissect.Pairing{

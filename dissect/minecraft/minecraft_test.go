@@ -124,7 +124,7 @@ func TestMangled(t *testing.T) {
 			t.Errorf("%s: %d, want %d", hexID, got, want)
 		}
 	}
-	if !slices.Contains(Protocol().Findings, mangled) {
+	if !slices.Contains(Protocol().Catalog.Findings(), mangled) {
 		t.Error("the finding is not declared")
 	}
 }

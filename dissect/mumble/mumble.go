@@ -22,55 +22,53 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var fields = dissect.NewCatalog("mumble")
+var catalog = dissect.NewCatalog("mumble")
 
 var (
-	fType = fields.Add("type", dissect.Uint, "0: a ping. 1: a ping in protobuf.", dissect.Framing)
+	fType = catalog.Add("type", dissect.Uint, "0: a ping. 1: a ping in protobuf.", dissect.Framing)
 
-	fTimestamp = fields.Add("timestamp", dissect.Uint, "1.5: number that the client chose; the reply returns it.", dissect.Chosen)
-	fExtended  = fields.Add("extended", dissect.Bool, "1.5: the server shall tell version, users and bandwidth.")
+	fTimestamp = catalog.Add("timestamp", dissect.Uint, "1.5: number that the client chose; the reply returns it.", dissect.Chosen)
+	fExtended  = catalog.Add("extended", dissect.Bool, "1.5: the server shall tell version, users and bandwidth.")
 
-	fVersion = fields.Add("version", dissect.Group, "Version of the server.")
-	fZero    = fields.Add("version.zero", dissect.Uint, "0: the version has three numbers.", dissect.Framing)
-	fPacked  = fields.Add("version.packed", dissect.Uint, "1.5: the three numbers, 16 bits each, above 16 bits of zeros.", dissect.Framing)
-	fMajor   = fields.Add("version.major", dissect.Uint, "First number of the version: 1 of 1.3.4.")
-	fMinor   = fields.Add("version.minor", dissect.Uint, "Second number of the version: 3 of 1.3.4.")
-	fPatch   = fields.Add("version.patch", dissect.Uint, "Third number of the version: 4 of 1.3.4.")
+	fVersion = catalog.Add("version", dissect.Group, "Version of the server.")
+	fZero    = catalog.Add("version.zero", dissect.Uint, "0: the version has three numbers.", dissect.Framing)
+	fPacked  = catalog.Add("version.packed", dissect.Uint, "1.5: the three numbers, 16 bits each, above 16 bits of zeros.", dissect.Framing)
+	fMajor   = catalog.Add("version.major", dissect.Uint, "First number of the version: 1 of 1.3.4.")
+	fMinor   = catalog.Add("version.minor", dissect.Uint, "Second number of the version: 3 of 1.3.4.")
+	fPatch   = catalog.Add("version.patch", dissect.Uint, "Third number of the version: 4 of 1.3.4.")
 
-	fID        = fields.Add("id", dissect.Bytes, "Number that the client chose, often the time; the reply returns it.", dissect.Chosen)
-	fUsers     = fields.Add("users", dissect.Uint, "Users connected to the server.")
-	fMaxUsers  = fields.Add("max_users", dissect.Uint, "Maximum number of users.")
-	fBandwidth = fields.Add("bandwidth", dissect.Uint, "Maximum bandwidth of each user, in bits per second.")
+	fID        = catalog.Add("id", dissect.Bytes, "Number that the client chose, often the time; the reply returns it.", dissect.Chosen)
+	fUsers     = catalog.Add("users", dissect.Uint, "Users connected to the server.")
+	fMaxUsers  = catalog.Add("max_users", dissect.Uint, "Maximum number of users.")
+	fBandwidth = catalog.Add("bandwidth", dissect.Uint, "Maximum bandwidth of each user, in bits per second.")
 
-	mRequest = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for version, users and bandwidth."}
-	mReply   = &dissect.MessageType{Name: "ping_reply", Title: "ping", Role: dissect.Reply, Doc: "Version of the server, number of users, and the bandwidth of each."}
+	mRequest = catalog.Message(dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for version, users and bandwidth."})
+	mReply   = catalog.Message(dissect.MessageType{Name: "ping_reply", Title: "ping", Role: dissect.Reply, Doc: "Version of the server, number of users, and the bandwidth of each."})
 
-	mExtendedRequest = &dissect.MessageType{Name: "extended_ping_request", Title: "ping request", Role: dissect.Request, Doc: "The same in protobuf, since Mumble 1.5."}
-	mExtendedReply   = &dissect.MessageType{Name: "extended_ping_reply", Title: "ping", Role: dissect.Reply, Doc: "The reply to it."}
+	mExtendedRequest = catalog.Message(dissect.MessageType{Name: "extended_ping_request", Title: "ping request", Role: dissect.Request, Doc: "The same in protobuf, since Mumble 1.5."})
+	mExtendedReply   = catalog.Message(dissect.MessageType{Name: "extended_ping_reply", Title: "ping", Role: dissect.Reply, Doc: "The reply to it."})
 
-	unanswered  = finding.NoReply("mumble.noreply", "The capture has no reply within the time that clients wait. The server is down, does not answer pings (allowping=false), or a packet was lost, dropped by a firewall or not captured. Mumble then still works over TCP.")
-	unrequested = finding.Unrequested("mumble.unrequested", "The capture has requests of this conversation, but no pending one with this identifier. The request is missing from the capture, or the reply is late, a duplicate or forged.")
-	several     = finding.Several("mumble.several", "The identifier was returned more than once: the network duplicated the reply, or two servers share the address. Clients ignore the second reply, or take it for the reply to another ping.")
-	tooMany     = &dissect.FindingType{ID: "mumble.users.count", Severity: dissect.Note, Text: "%d {user|users} on a server for %d", Doc: "More users are connected than the server allows: the limit was lowered meanwhile, or the numbers are invented."}
+	unanswered  = finding.NoReply(catalog, "mumble.noreply", "The capture has no reply within the time that clients wait. The server is down, does not answer pings (allowping=false), or a packet was lost, dropped by a firewall or not captured. Mumble then still works over TCP.")
+	unrequested = finding.Unrequested(catalog, "mumble.unrequested", "The capture has requests of this conversation, but no pending one with this identifier. The request is missing from the capture, or the reply is late, a duplicate or forged.")
+	several     = finding.Several(catalog, "mumble.several", "The identifier was returned more than once: the network duplicated the reply, or two servers share the address. Clients ignore the second reply, or take it for the reply to another ping.")
+	tooMany     = catalog.Finding(dissect.FindingType{ID: "mumble.users.count", Severity: dissect.Note, Text: "%d {user|users} on a server for %d", Doc: "More users are connected than the server allows: the limit was lowered meanwhile, or the numbers are invented."})
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "mumble",
-	Title:    "Mumble ping",
-	Group:    "Voice",
-	Doc:      "The ping of Mumble servers (Murmur, uMurmur, Grumble), by which clients and server lists ask for users and bandwidth.",
-	Source:   "Mumble protocol documentation, UDP connectivity checks; MumbleUDP.proto",
-	Ports:    []uint16{64738},
-	Starts:   []string{"\x00", "\x01"},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mRequest, mReply, mExtendedRequest, mExtendedReply},
-	Findings: []*dissect.FindingType{unanswered, unrequested, several, tooMany},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Several(several)),
+	Name:    "mumble",
+	Title:   "Mumble ping",
+	Group:   "Voice",
+	Doc:     "The ping of Mumble servers (Murmur, uMurmur, Grumble), by which clients and server lists ask for users and bandwidth.",
+	Source:  "Mumble protocol documentation, UDP connectivity checks; MumbleUDP.proto",
+	Ports:   []uint16{64738},
+	Starts:  []string{"\x00", "\x01"},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: judge.Usual(unanswered, unrequested, judge.Several(several)),
 }
 
 const (

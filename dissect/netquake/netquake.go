@@ -32,76 +32,76 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-var fields = dissect.NewCatalog("netquake")
+var catalog = dissect.NewCatalog("netquake")
 
 var text = core.InCharset(core.QuakeChars)
 
 // Every packet.
 var (
-	fControl = fields.Add("control", dissect.Uint, "8000: a control packet, not one of a running game.", dissect.Framing)
-	fLength  = fields.Add("length", dissect.Uint, "Length of the packet, this header included.", dissect.Framing)
-	fOp      = fields.Add("op", dissect.Uint, "Number of the message.", dissect.Framing)
+	fControl = catalog.Add("control", dissect.Uint, "8000: a control packet, not one of a running game.", dissect.Framing)
+	fLength  = catalog.Add("length", dissect.Uint, "Length of the packet, this header included.", dissect.Framing)
+	fOp      = catalog.Add("op", dissect.Uint, "Number of the message.", dissect.Framing)
 
 	// Connecting.
-	fGame     = fields.Add("connect.game", dissect.String, "QUAKE or HEXENII.", dissect.Public)
-	fVersion  = fields.Add("connect.version", dissect.Uint, "Version of the network protocol: 3 in Quake, 4 and 5 in Hexen II.")
-	fMod      = fields.Add("connect.mod", dissect.Uint, "Engine with additions to the protocol: 1 is ProQuake.")
-	fModVer   = fields.Add("connect.mod_version", dissect.Uint, "Ten times its version: 34 is 3.4.")
-	fFlags    = fields.Add("connect.flags", dissect.Uint, "Additions that are in use.", dissect.Bits(dissect.Name{Value: 1, Name: "cheat-free"}))
-	fPassword = fields.Add("connect.password", dissect.Bytes, "Password for the game, a number.", dissect.Secret)
-	fPort     = fields.Add("connect.port", dissect.Uint, "Port on which the game goes on.")
-	fReason   = fields.Add("connect.reason", dissect.String, "Why the client may not connect.", dissect.FreeText, text)
-	fMore     = fields.Add("connect.more", dissect.Bytes, "What other engines add.")
+	fGame     = catalog.Add("connect.game", dissect.String, "QUAKE or HEXENII.", dissect.Public)
+	fVersion  = catalog.Add("connect.version", dissect.Uint, "Version of the network protocol: 3 in Quake, 4 and 5 in Hexen II.")
+	fMod      = catalog.Add("connect.mod", dissect.Uint, "Engine with additions to the protocol: 1 is ProQuake.")
+	fModVer   = catalog.Add("connect.mod_version", dissect.Uint, "Ten times its version: 34 is 3.4.")
+	fFlags    = catalog.Add("connect.flags", dissect.Uint, "Additions that are in use.", dissect.Bits(dissect.Name{Value: 1, Name: "cheat-free"}))
+	fPassword = catalog.Add("connect.password", dissect.Bytes, "Password for the game, a number.", dissect.Secret)
+	fPort     = catalog.Add("connect.port", dissect.Uint, "Port on which the game goes on.")
+	fReason   = catalog.Add("connect.reason", dissect.String, "Why the client may not connect.", dissect.FreeText, text)
+	fMore     = catalog.Add("connect.more", dissect.Bytes, "What other engines add.")
 
 	// A server.
-	fAddress  = fields.Add("server.address", dissect.String, "Address that the server knows of itself, often a useless one.", dissect.Address)
-	fHost     = fields.Add("server.name", dissect.String, "Name of the server.", dissect.ServerText, text)
-	fMap      = fields.Add("server.map", dissect.String, "Map.", dissect.Public)
-	fPlayers  = fields.Add("server.num_players", dissect.Uint, "Players on the server.")
-	fMax      = fields.Add("server.max_players", dissect.Uint, "Places on the server.")
-	fProtocol = fields.Add("server.protocol", dissect.Uint, "Version of the network protocol.")
+	fAddress  = catalog.Add("server.address", dissect.String, "Address that the server knows of itself, often a useless one.", dissect.Address)
+	fHost     = catalog.Add("server.name", dissect.String, "Name of the server.", dissect.ServerText, text)
+	fMap      = catalog.Add("server.map", dissect.String, "Map.", dissect.Public)
+	fPlayers  = catalog.Add("server.num_players", dissect.Uint, "Players on the server.")
+	fMax      = catalog.Add("server.max_players", dissect.Uint, "Places on the server.")
+	fProtocol = catalog.Add("server.protocol", dissect.Uint, "Version of the network protocol.")
 
 	// A player, a rule, a command.
-	fSlot    = fields.Add("player.slot", dissect.Uint, "Slot of the player, counted from 0.")
-	fName    = fields.Add("player.name", dissect.String, "Name.", dissect.PersonName, text)
-	fColours = fields.Add("player.colours", dissect.Uint, "Colours: 16 times that of the shirt, and that of the pants.")
-	fScore   = fields.Add("player.score", dissect.Int, "Frags.")
-	fTime    = fields.Add("player.duration_s", dissect.Int, "Time on the server, in seconds.")
-	fFrom    = fields.Add("player.address", dissect.String, "Address of the player; botclient is a bot, private an address that the server does not tell.", dissect.Address)
+	fSlot    = catalog.Add("player.slot", dissect.Uint, "Slot of the player, counted from 0.")
+	fName    = catalog.Add("player.name", dissect.String, "Name.", dissect.PersonName, text)
+	fColours = catalog.Add("player.colours", dissect.Uint, "Colours: 16 times that of the shirt, and that of the pants.")
+	fScore   = catalog.Add("player.score", dissect.Int, "Frags.")
+	fTime    = catalog.Add("player.duration_s", dissect.Int, "Time on the server, in seconds.")
+	fFrom    = catalog.Add("player.address", dissect.String, "Address of the player; botclient is a bot, private an address that the server does not tell.", dissect.Address)
 
-	fAfter       = fields.Add("rule.after", dissect.String, "Name of the rule before the one that is wanted, empty for the first.", dissect.Public)
-	fKey         = fields.Add("rule.key", dissect.String, "Name of the rule.", dissect.SettingName)
-	fValue       = fields.Add("rule.value", dissect.String, "Value of the rule.", dissect.Setting, text)
+	fAfter       = catalog.Add("rule.after", dissect.String, "Name of the rule before the one that is wanted, empty for the first.", dissect.Public)
+	fKey         = catalog.Add("rule.key", dissect.String, "Name of the rule.", dissect.SettingName)
+	fValue       = catalog.Add("rule.value", dissect.String, "Value of the rule.", dissect.Setting, text)
 	fHiddenValue = fValue.Hidden()
 
-	fRconPassword = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret)
-	fCommand      = fields.Add("rcon.command_line", dissect.String, "Command for the console of the server.", dissect.FreeText)
+	fRconPassword = catalog.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret)
+	fCommand      = catalog.Add("rcon.command_line", dissect.String, "Command for the console of the server.", dissect.FreeText)
 	fHiddenLine   = fCommand.Hidden()
-	fOutput       = fields.Add("rcon.text", dissect.String, "What the console prints.", dissect.FreeText, text)
+	fOutput       = catalog.Add("rcon.text", dissect.String, "What the console prints.", dissect.FreeText, text)
 	fHiddenOutput = fOutput.Hidden()
 
-	mConnectRequest = &dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "A client that wants to play."}
-	mServerRequest  = &dissect.MessageType{Name: "server_request", Title: "server request", Role: dissect.Request, Doc: "Asks for name, map and number of players."}
-	mPlayerRequest  = &dissect.MessageType{Name: "player_request", Title: "player request", Role: dissect.Request, Unanswered: noPlayer, Doc: "Asks for the player in a slot."}
-	mRuleRequest    = &dissect.MessageType{Name: "rule_request", Title: "rule request", Role: dissect.Request, Doc: "Asks for the rule after the one that it names."}
-	mRcon           = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Unanswered: rconUnanswered, Doc: "A command for the console of the server, with its password in the clear (ProQuake, DarkPlaces, FTE)."}
-	mAccept         = &dissect.MessageType{Name: "accept", Title: "accept", Role: dissect.Reply, Doc: "The client may play, on the port that is given."}
-	mReject         = &dissect.MessageType{Name: "reject", Title: "reject", Role: dissect.Reply, Doc: "The client may not play, and why."}
-	mServerReply    = &dissect.MessageType{Name: "server_reply", Title: "server", Role: dissect.Reply, Doc: "Name, map and number of players."}
-	mPlayerReply    = &dissect.MessageType{Name: "player_reply", Title: "player", Role: dissect.Reply, Doc: "The player in a slot."}
-	mRuleReply      = &dissect.MessageType{Name: "rule_reply", Title: "rule", Role: dissect.Reply, Doc: "One rule, or none at the end of the list."}
-	mRconReply      = &dissect.MessageType{Name: "rcon_reply", Title: "rcon reply", Role: dissect.Reply, Doc: "What the console prints."}
-	mUnknown        = &dissect.MessageType{Name: "unknown", Title: "unknown", Role: dissect.OneWay, Doc: "A control packet with a number that is not known."}
+	mConnectRequest = catalog.Message(dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "A client that wants to play."})
+	mServerRequest  = catalog.Message(dissect.MessageType{Name: "server_request", Title: "server request", Role: dissect.Request, Doc: "Asks for name, map and number of players."})
+	mPlayerRequest  = catalog.Message(dissect.MessageType{Name: "player_request", Title: "player request", Role: dissect.Request, Unanswered: noPlayer, Doc: "Asks for the player in a slot."})
+	mRuleRequest    = catalog.Message(dissect.MessageType{Name: "rule_request", Title: "rule request", Role: dissect.Request, Doc: "Asks for the rule after the one that it names."})
+	mRcon           = catalog.Message(dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Unanswered: rconUnanswered, Doc: "A command for the console of the server, with its password in the clear (ProQuake, DarkPlaces, FTE)."})
+	mAccept         = catalog.Message(dissect.MessageType{Name: "accept", Title: "accept", Role: dissect.Reply, Doc: "The client may play, on the port that is given."})
+	mReject         = catalog.Message(dissect.MessageType{Name: "reject", Title: "reject", Role: dissect.Reply, Doc: "The client may not play, and why."})
+	mServerReply    = catalog.Message(dissect.MessageType{Name: "server_reply", Title: "server", Role: dissect.Reply, Doc: "Name, map and number of players."})
+	mPlayerReply    = catalog.Message(dissect.MessageType{Name: "player_reply", Title: "player", Role: dissect.Reply, Doc: "The player in a slot."})
+	mRuleReply      = catalog.Message(dissect.MessageType{Name: "rule_reply", Title: "rule", Role: dissect.Reply, Doc: "One rule, or none at the end of the list."})
+	mRconReply      = catalog.Message(dissect.MessageType{Name: "rcon_reply", Title: "rcon reply", Role: dissect.Reply, Doc: "What the console prints."})
+	mUnknown        = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown", Role: dissect.OneWay, Doc: "A control packet with a number that is not known."})
 
-	unanswered     = finding.NoReply("netquake.noreply", "No reply came within the time that clients wait. The server is down, the port is another, or a packet was lost or dropped. A server also stays silent if it does not listen for clients or plays another game: Quake's servers ignore HEXENII, and the reverse.")
-	noPlayer       = finding.Unanswered("netquake.slot.noreply", "No reply came within the time that clients wait. Servers do not answer for slots that are empty. A client that asks for slots in order cannot tell that from a lost packet and stops when it has as many players as the server stated.")
-	rconUnanswered = finding.Unanswered("netquake.rcon.noreply", "No reply came within the time that clients wait. Servers without this command, without a password, or with another one may stay silent; so does DarkPlaces with rcon_secure set. Else the server is down or a packet was lost.")
-	unrequested    = finding.Unrequested("netquake.unrequested", "The conversation has requests in the capture, but none that this reply answers. It is a duplicate, a late reply or a forged packet, or the capture lost the request.")
-	amplification  = &dissect.FindingType{ID: "netquake.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)", Doc: "Queries need no challenge: whoever forges the address of a request makes the server send its reply to that address. Most replies are short; operators can limit their rate in the firewall."}
-	length         = finding.New(dissect.Warning, "netquake.length", "length %d in the header, the packet has %d",
+	unanswered     = finding.NoReply(catalog, "netquake.noreply", "No reply came within the time that clients wait. The server is down, the port is another, or a packet was lost or dropped. A server also stays silent if it does not listen for clients or plays another game: Quake's servers ignore HEXENII, and the reverse.")
+	noPlayer       = finding.Unanswered(catalog, "netquake.slot.noreply", "No reply came within the time that clients wait. Servers do not answer for slots that are empty. A client that asks for slots in order cannot tell that from a lost packet and stops when it has as many players as the server stated.")
+	rconUnanswered = finding.Unanswered(catalog, "netquake.rcon.noreply", "No reply came within the time that clients wait. Servers without this command, without a password, or with another one may stay silent; so does DarkPlaces with rcon_secure set. Else the server is down or a packet was lost.")
+	unrequested    = finding.Unrequested(catalog, "netquake.unrequested", "The conversation has requests in the capture, but none that this reply answers. It is a duplicate, a late reply or a forged packet, or the capture lost the request.")
+	amplification  = catalog.Finding(dissect.FindingType{ID: "netquake.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)", Doc: "Queries need no challenge: whoever forges the address of a request makes the server send its reply to that address. Most replies are short; operators can limit their rate in the firewall."})
+	length         = finding.New(catalog, dissect.Warning, "netquake.length", "length %d in the header, the packet has %d",
 		"The length in the header must be that of the packet; servers and clients drop the packet otherwise. It was cut or padded on the way, or its sender is mistaken.", finding.WrongLength)
-	elsewhere = &dissect.FindingType{ID: "netquake.port", Severity: dissect.Chat, Text: "the game goes on at port %d", Doc: "The client has to send to this port from now on. A firewall or a NAT that forwards the port of the queries alone lets the connection time out."}
-	rejected  = &dissect.FindingType{ID: "netquake.rejected", Severity: dissect.Note, Text: "the server rejects the client", Doc: "The text says why: the server is full, the client speaks another version of the protocol, or it is banned."}
+	elsewhere = catalog.Finding(dissect.FindingType{ID: "netquake.port", Severity: dissect.Chat, Text: "the game goes on at port %d", Doc: "The client has to send to this port from now on. A firewall or a NAT that forwards the port of the queries alone lets the connection time out."})
+	rejected  = catalog.Finding(dissect.FindingType{ID: "netquake.rejected", Severity: dissect.Note, Text: "the server rejects the client", Doc: "The text says why: the server is full, the client speaks another version of the protocol, or it is banned."})
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -117,16 +117,11 @@ var protocol = &dissect.Protocol{
 		26000, 26001, 26002, 26003, 26004, 26005,
 		26900, // Hexen II
 	},
-	Starts: []string{"\x80\x00"},
-	Fields: fields,
-	Messages: []*dissect.MessageType{
-		mConnectRequest, mServerRequest, mPlayerRequest, mRuleRequest, mRcon, mAccept, mReject, mServerReply, mPlayerReply, mRuleReply,
-		mRconReply, mUnknown,
-	},
-	Findings: []*dissect.FindingType{unanswered, noPlayer, rconUnanswered, unrequested, amplification, length, elsewhere, rejected},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
+	Starts:  []string{"\x80\x00"},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 // The topics of requests.

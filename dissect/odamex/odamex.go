@@ -29,102 +29,100 @@ import (
 
 var style = summary.Style{Charset: dissect.Latin1}
 
-var fields = dissect.NewCatalog("odamex")
+var catalog = dissect.NewCatalog("odamex")
 
 var asText = core.InCharset(style.Charset)
 
 var (
-	fTag = fields.Add("tag", dissect.Uint, "What the message is and who sends it.", dissect.Framing, dissect.Names(
+	fTag = catalog.Add("tag", dissect.Uint, "What the message is and who sends it.", dissect.Framing, dissect.Names(
 		dissect.Name{Value: tagQuery | 1, Name: "version query"}, dissect.Name{Value: tagQuery | 2, Name: "query"}, dissect.Name{Value: tagReply | 1, Name: "version"},
 		dissect.Name{Value: tagReply | 2, Name: "version for an old launcher"}, dissect.Name{Value: tagReply | 3, Name: "info"},
 		dissect.Name{Value: tagMaster, Name: "list of servers"}, dissect.Name{Value: tagHeartbeat, Name: "heartbeat"}))
-	fVersion  = fields.Add("version", dissect.Uint, "Version of the game: 256 times the major, 10 times the minor, and the patch version.")
-	fProtocol = fields.Add("protocol", dissect.Uint, "Version of the protocol of the launcher; in a reply that in which it is written.")
-	fTime     = fields.Add("time", dissect.Uint, "Number that the launcher chose; the reply returns it.", dissect.Chosen)
-	fReal     = fields.Add("real_protocol", dissect.Uint, "Version of the protocol of the server.")
-	fRevision = fields.Add("revision", dissect.String, "Version of the server in words.", dissect.Public, asText)
-	fOldRev   = fields.Add("revision_number", dissect.Int, "Number of the revision, in old versions of the protocol; -1 if unknown.")
+	fVersion  = catalog.Add("version", dissect.Uint, "Version of the game: 256 times the major, 10 times the minor, and the patch version.")
+	fProtocol = catalog.Add("protocol", dissect.Uint, "Version of the protocol of the launcher; in a reply that in which it is written.")
+	fTime     = catalog.Add("time", dissect.Uint, "Number that the launcher chose; the reply returns it.", dissect.Chosen)
+	fReal     = catalog.Add("real_protocol", dissect.Uint, "Version of the protocol of the server.")
+	fRevision = catalog.Add("revision", dissect.String, "Version of the server in words.", dissect.Public, asText)
+	fOldRev   = catalog.Add("revision_number", dissect.Int, "Number of the revision, in old versions of the protocol; -1 if unknown.")
 
-	fNumRules = fields.Add("rules.count", dissect.Uint, "Number of settings.", dissect.Framing)
-	fRules    = fields.Add("rules", dissect.List, "Settings of the server that are not 0 or empty.")
-	fRule     = fields.Add("rules.rule", dissect.Group, "A setting.")
-	fKey      = fields.Add("rules.key", dissect.String, "Name of the setting.", dissect.SettingName, asText)
-	fType     = fields.Add("rules.type", dissect.Uint, "Type of the value.", dissect.Framing, dissect.Names(
+	fNumRules = catalog.Add("rules.count", dissect.Uint, "Number of settings.", dissect.Framing)
+	fRules    = catalog.Add("rules", dissect.List, "Settings of the server that are not 0 or empty.")
+	fRule     = catalog.Add("rules.rule", dissect.Group, "A setting.")
+	fKey      = catalog.Add("rules.key", dissect.String, "Name of the setting.", dissect.SettingName, asText)
+	fType     = catalog.Add("rules.type", dissect.Uint, "Type of the value.", dissect.Framing, dissect.Names(
 		dissect.Name{Value: typeNone, Name: "none"}, dissect.Name{Value: typeBool, Name: "true"}, dissect.Name{Value: typeByte, Name: "8 bits"},
 		dissect.Name{Value: typeWord, Name: "16 bits"}, dissect.Name{Value: typeInt, Name: "32 bits"}, dissect.Name{Value: typeFloat, Name: "float"}, dissect.Name{Value: typeText, Name: "text"}))
-	fValue      = fields.Add("rules.value", dissect.Int, "Value, if it is a whole number; 1 for true.")
-	fFloat      = fields.Add("rules.float", dissect.Decimal, "Value, if it is a float.", core.InJSON("value_float"))
-	fText       = fields.Add("rules.text", dissect.String, "Value, if it is text.", dissect.Setting, core.InJSON("value_text"), asText)
+	fValue      = catalog.Add("rules.value", dissect.Int, "Value, if it is a whole number; 1 for true.")
+	fFloat      = catalog.Add("rules.float", dissect.Decimal, "Value, if it is a float.", core.InJSON("value_float"))
+	fText       = catalog.Add("rules.text", dissect.String, "Value, if it is text.", dissect.Setting, core.InJSON("value_text"), asText)
 	fHiddenText = fText.Hidden()
 
-	fPassword    = fields.Add("password_md5", dissect.Bytes, "MD5 of the password that players need; empty if they need none.", dissect.Secret)
-	fMap         = fields.Add("map", dissect.String, "Map being played.", dissect.Public, asText)
-	fTimeLeft    = fields.Add("time_left", dissect.Uint, "Minutes that are left.")
-	fNumTeams    = fields.Add("teams.count", dissect.Uint, "Number of teams.", dissect.Framing)
-	fTeams       = fields.Add("teams", dissect.List, "The teams.")
-	fTeam        = fields.Add("teams.team", dissect.Group, "A team.")
-	fTeamName    = fields.Add("teams.name", dissect.String, "Name of the team: its color.", dissect.Public, asText)
-	fTeamColor   = fields.Add("teams.color", dissect.Uint, "Color of the team, 8 bits each of blue, green and red.")
-	fPoints      = fields.Add("teams.score", dissect.Int, "Points of the team.")
-	fNumPatches  = fields.Add("patches.count", dissect.Uint, "Number of patches.", dissect.Framing)
-	fPatches     = fields.Add("patches", dissect.List, "DeHackEd patches that the server has loaded.")
-	fPatch       = fields.Add("patches.name", dissect.String, "Name of a patch.", dissect.Public, asText)
-	fNumWADs     = fields.Add("wads.count", dissect.Uint, "Number of files.", dissect.Framing)
-	fWADs        = fields.Add("wads", dissect.List, "Files that the server has loaded.")
-	fWAD         = fields.Add("wads.wad", dissect.Group, "A file.")
-	fWADName     = fields.Add("wads.name", dissect.String, "Name of the file.", dissect.Public, asText)
-	fWADHash     = fields.Add("wads.md5", dissect.Bytes, "MD5 of the file.", dissect.Public)
-	fNumPlayers  = fields.Add("players.count", dissect.Uint, "Number of players.", dissect.Framing)
-	fPlayers     = fields.Add("players", dissect.List, "The players.")
-	fPlayer      = fields.Add("players.player", dissect.Group, "A player.")
-	fPlayerName  = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
-	fPlayerColor = fields.Add("players.color", dissect.Uint, "Color of the player, 8 bits each of blue, green, red and opacity.")
-	fPlayerTeam  = fields.Add("players.team", dissect.Uint, "Index of the team. Only in modes with teams.")
-	fPing        = fields.Add("players.ping", dissect.Uint, "Ping in milliseconds.")
-	fMinutes     = fields.Add("players.minutes", dissect.Uint, "Minutes on the server.")
-	fSpectator   = fields.Add("players.spectator", dissect.Bool, "Whether the player only watches.")
-	fFrags       = fields.Add("players.score", dissect.Int, "Frags.")
-	fKills       = fields.Add("players.kills", dissect.Int, "Monsters killed.")
-	fDeaths      = fields.Add("players.deaths", dissect.Uint, "Deaths.")
+	fPassword    = catalog.Add("password_md5", dissect.Bytes, "MD5 of the password that players need; empty if they need none.", dissect.Secret)
+	fMap         = catalog.Add("map", dissect.String, "Map being played.", dissect.Public, asText)
+	fTimeLeft    = catalog.Add("time_left", dissect.Uint, "Minutes that are left.")
+	fNumTeams    = catalog.Add("teams.count", dissect.Uint, "Number of teams.", dissect.Framing)
+	fTeams       = catalog.Add("teams", dissect.List, "The teams.")
+	fTeam        = catalog.Add("teams.team", dissect.Group, "A team.")
+	fTeamName    = catalog.Add("teams.name", dissect.String, "Name of the team: its color.", dissect.Public, asText)
+	fTeamColor   = catalog.Add("teams.color", dissect.Uint, "Color of the team, 8 bits each of blue, green and red.")
+	fPoints      = catalog.Add("teams.score", dissect.Int, "Points of the team.")
+	fNumPatches  = catalog.Add("patches.count", dissect.Uint, "Number of patches.", dissect.Framing)
+	fPatches     = catalog.Add("patches", dissect.List, "DeHackEd patches that the server has loaded.")
+	fPatch       = catalog.Add("patches.name", dissect.String, "Name of a patch.", dissect.Public, asText)
+	fNumWADs     = catalog.Add("wads.count", dissect.Uint, "Number of files.", dissect.Framing)
+	fWADs        = catalog.Add("wads", dissect.List, "Files that the server has loaded.")
+	fWAD         = catalog.Add("wads.wad", dissect.Group, "A file.")
+	fWADName     = catalog.Add("wads.name", dissect.String, "Name of the file.", dissect.Public, asText)
+	fWADHash     = catalog.Add("wads.md5", dissect.Bytes, "MD5 of the file.", dissect.Public)
+	fNumPlayers  = catalog.Add("players.count", dissect.Uint, "Number of players.", dissect.Framing)
+	fPlayers     = catalog.Add("players", dissect.List, "The players.")
+	fPlayer      = catalog.Add("players.player", dissect.Group, "A player.")
+	fPlayerName  = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
+	fPlayerColor = catalog.Add("players.color", dissect.Uint, "Color of the player, 8 bits each of blue, green, red and opacity.")
+	fPlayerTeam  = catalog.Add("players.team", dissect.Uint, "Index of the team. Only in modes with teams.")
+	fPing        = catalog.Add("players.ping", dissect.Uint, "Ping in milliseconds.")
+	fMinutes     = catalog.Add("players.minutes", dissect.Uint, "Minutes on the server.")
+	fSpectator   = catalog.Add("players.spectator", dissect.Bool, "Whether the player only watches.")
+	fFrags       = catalog.Add("players.score", dissect.Int, "Frags.")
+	fKills       = catalog.Add("players.kills", dissect.Int, "Monsters killed.")
+	fDeaths      = catalog.Add("players.deaths", dissect.Uint, "Deaths.")
 
-	fNumServers = fields.Add("servers.count", dissect.Uint, "Number of servers.", dissect.Framing)
-	fServers    = fields.Add("servers", dissect.List, "Addresses of servers.")
-	fServer     = fields.Add("servers.server", dissect.Endpoint, "Address of a server.")
-	fPort       = fields.Add("port", dissect.Uint, "Port of the server that registers.")
+	fNumServers = catalog.Add("servers.count", dissect.Uint, "Number of servers.", dissect.Framing)
+	fServers    = catalog.Add("servers", dissect.List, "Addresses of servers.")
+	fServer     = catalog.Add("servers.server", dissect.Endpoint, "Address of a server.")
+	fPort       = catalog.Add("port", dissect.Uint, "Port of the server that registers.")
 
-	mQuery        = &dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "A launcher asks a server for its settings and players."}
-	mVersionQuery = &dissect.MessageType{Name: "version_request", Title: "version query", Role: dissect.Request, Doc: "A launcher asks a server for its version."}
-	mInfo         = &dissect.MessageType{Name: "query_reply", Title: "info", Role: dissect.Reply, Doc: "Settings, map, files and players of the server."}
-	mVersion      = &dissect.MessageType{Name: "version_reply", Title: "version", Role: dissect.Reply, Doc: "The version of the server, on request or because the launcher is too old for more."}
-	mServers      = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "A launcher asks a master for servers."}
-	mList         = &dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Servers that the master knows."}
-	mHeartbeat    = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "A server registers with a master."}
-	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "A tag with a type that is not known."}
+	mQuery        = catalog.Message(dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "A launcher asks a server for its settings and players."})
+	mVersionQuery = catalog.Message(dissect.MessageType{Name: "version_request", Title: "version query", Role: dissect.Request, Doc: "A launcher asks a server for its version."})
+	mInfo         = catalog.Message(dissect.MessageType{Name: "query_reply", Title: "info", Role: dissect.Reply, Doc: "Settings, map, files and players of the server."})
+	mVersion      = catalog.Message(dissect.MessageType{Name: "version_reply", Title: "version", Role: dissect.Reply, Doc: "The version of the server, on request or because the launcher is too old for more."})
+	mServers      = catalog.Message(dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "A launcher asks a master for servers."})
+	mList         = catalog.Message(dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Servers that the master knows."})
+	mHeartbeat    = catalog.Message(dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "A server registers with a master."})
+	mUnknown      = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "A tag with a type that is not known."})
 
-	unanswered  = finding.NoReply("odamex.noreply", "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers also ignore a query with the version 0.")
-	unrequested = finding.Unrequested("odamex.unrequested", finding.NonePending)
-	otherTime   = finding.New(dissect.Warning, "odamex.time", "reply to the request in frame %d has the time %d instead of %d",
+	unanswered  = finding.NoReply(catalog, "odamex.noreply", "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers also ignore a query with the version 0.")
+	unrequested = finding.Unrequested(catalog, "odamex.unrequested", finding.NonePending)
+	otherTime   = finding.New(catalog, dissect.Warning, "odamex.time", "reply to the request in frame %d has the time %d instead of %d",
 		"A reply returns the time of its query, from which launchers compute the round-trip time. This one has another: it answers an earlier query, or is forged.", finding.ReturnedValue)
-	amplification = finding.Amplification("odamex.amplification", "The server sends much data to an address that it has not verified. The source of a query can be forged to flood somebody else. Limit the rate of queries in a firewall.")
-	tooOld        = &dissect.FindingType{ID: "odamex.version", Severity: dissect.Note, Text: "the server sends only its version, %d.%d.%d: the launcher is too old", Doc: "Servers with a newer major version than the launcher states send their version and nothing else. Update the launcher, or let it state the version of the server."}
+	amplification = finding.Amplification(catalog, "odamex.amplification", "The server sends much data to an address that it has not verified. The source of a query can be forged to flood somebody else. Limit the rate of queries in a firewall.")
+	tooOld        = catalog.Finding(dissect.FindingType{ID: "odamex.version", Severity: dissect.Note, Text: "the server sends only its version, %d.%d.%d: the launcher is too old", Doc: "Servers with a newer major version than the launcher states send their version and nothing else. Update the launcher, or let it state the version of the server."})
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "odamex",
-	Title:    "Odamex",
-	Group:    "Quake and Doom",
-	Doc:      "Queries of launchers to servers and masters of Odamex (Doom). From the source; no real traffic was at hand.",
-	Source:   "Odamex (sv_sqp.cpp, sv_master.cpp)",
-	Ports:    []uint16{10666, 10667, 10668, 10669, 10670, 15000},
-	Starts:   []string{"\x01", "\x02", "\x03", "\xa3\xdb", "\xd4\xd6"},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mQuery, mVersionQuery, mInfo, mVersion, mServers, mList, mHeartbeat, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, unrequested, otherTime, amplification, tooOld},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
+	Name:    "odamex",
+	Title:   "Odamex",
+	Group:   "Quake and Doom",
+	Doc:     "Queries of launchers to servers and masters of Odamex (Doom). From the source; no real traffic was at hand.",
+	Source:  "Odamex (sv_sqp.cpp, sv_master.cpp)",
+	Ports:   []uint16{10666, 10667, 10668, 10669, 10670, 15000},
+	Starts:  []string{"\x01", "\x02", "\x03", "\xa3\xdb", "\xd4\xd6"},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered,
 		OtherIDs:   true,

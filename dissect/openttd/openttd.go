@@ -23,76 +23,76 @@ import (
 
 var style = summary.Style{Charset: dissect.Guessed}
 
-var fields = dissect.NewCatalog("openttd")
+var catalog = dissect.NewCatalog("openttd")
 
 var (
-	fSize    = fields.Add("size", dissect.Uint, "Length of the packet, with this number.", dissect.Framing)
-	fType    = fields.Add("type", dissect.Uint, "What kind of packet it is.", dissect.Framing)
-	fVersion = fields.Add("format_version", dissect.Uint, "Version of the format of what follows.")
+	fSize    = catalog.Add("size", dissect.Uint, "Length of the packet, with this number.", dissect.Framing)
+	fType    = catalog.Add("type", dissect.Uint, "What kind of packet it is.", dissect.Framing)
+	fVersion = catalog.Add("format_version", dissect.Uint, "Version of the format of what follows.")
 
-	fTicks         = fields.Add("info.ticks", dissect.Uint, "Version 7: how long the game has been running, in ticks.")
-	fStorage       = fields.Add("info.grf_storage", dissect.Uint, "Version 6: what is said of NewGRFs.", core.Counted(0, "id and checksum", "id, checksum and name", "index"))
-	fScriptVersion = fields.Add("info.script_version", dissect.Int, "Version 5: version of the game script; -1 for none.")
-	fScript        = fields.Add("info.script", dissect.String, "Version 5: name of the game script.", dissect.Public)
-	fNumGRFs       = fields.Add("num_grfs", dissect.Uint, "NewGRFs in the list.")
-	fGRFs          = fields.Add("grfs", dissect.List, "NewGRFs: graphics and vehicles that are added to the game.")
-	fGRF           = fields.Add("grfs.grf", dissect.Group, "One of them.")
-	fGRFID         = fields.Add("grfs.id", dissect.Bytes, "Identifier of its author and itself.", dissect.Public)
-	fGRFSum        = fields.Add("grfs.md5", dissect.Bytes, "Checksum (MD5).", dissect.Public)
-	fGRFName       = fields.Add("grfs.name", dissect.String, "Name.", dissect.Public)
-	fGRFIndex      = fields.Add("grfs.index", dissect.Uint, "Place in a table that was sent before.")
-	fDate          = fields.Add("info.date", dissect.Uint, "Date in the game, in days since the year 0.")
-	fStart         = fields.Add("info.start_date", dissect.Uint, "Date at which the game began, in days since the year 0.")
-	fMaxCompanies  = fields.Add("info.max_companies", dissect.Uint, "Most companies that there may be.")
-	fCompanies     = fields.Add("num_companies", dissect.Uint, "Companies in the game.")
-	fMaxSpectators = fields.Add("info.max_spectators", dissect.Uint, "Most spectators that there may be.")
-	fName          = fields.Add("info.name", dissect.String, "Name of the server.", dissect.ServerText)
-	fRevision      = fields.Add("info.revision", dissect.String, "Version of OpenTTD.", dissect.Public)
-	fLanguage      = fields.Add("info.language", dissect.Uint, "Up to version 5: language that is spoken on the server, 0 for any.")
-	fPassword      = fields.Add("info.password", dissect.Bool, "Whether a password is needed.")
-	fMaxClients    = fields.Add("info.max_clients", dissect.Uint, "Most clients that the server takes.")
-	fClients       = fields.Add("info.num_clients", dissect.Uint, "Clients on the server.")
-	fSpectators    = fields.Add("info.num_spectators", dissect.Uint, "Those of them that belong to no company.")
-	fOldDate       = fields.Add("info.date_1920", dissect.Uint, "Versions 1 and 2: date in the game, in days since the year 1920.")
-	fOldStart      = fields.Add("info.start_date_1920", dissect.Uint, "Versions 1 and 2: date at which the game began, in days since the year 1920.")
-	fMap           = fields.Add("info.map", dissect.String, "Up to version 5: name of the map.", dissect.Public)
-	fWidth         = fields.Add("info.width", dissect.Uint, "Width of the map in tiles.")
-	fHeight        = fields.Add("info.height", dissect.Uint, "Height of the map in tiles.")
-	fLandscape     = fields.Add("info.landscape", dissect.Uint, "Kind of landscape.", dissect.Names(landscapes...))
-	fDedicated     = fields.Add("info.dedicated", dissect.Bool, "Whether nobody plays at the machine of the server.")
+	fTicks         = catalog.Add("info.ticks", dissect.Uint, "Version 7: how long the game has been running, in ticks.")
+	fStorage       = catalog.Add("info.grf_storage", dissect.Uint, "Version 6: what is said of NewGRFs.", core.Counted(0, "id and checksum", "id, checksum and name", "index"))
+	fScriptVersion = catalog.Add("info.script_version", dissect.Int, "Version 5: version of the game script; -1 for none.")
+	fScript        = catalog.Add("info.script", dissect.String, "Version 5: name of the game script.", dissect.Public)
+	fNumGRFs       = catalog.Add("num_grfs", dissect.Uint, "NewGRFs in the list.")
+	fGRFs          = catalog.Add("grfs", dissect.List, "NewGRFs: graphics and vehicles that are added to the game.")
+	fGRF           = catalog.Add("grfs.grf", dissect.Group, "One of them.")
+	fGRFID         = catalog.Add("grfs.id", dissect.Bytes, "Identifier of its author and itself.", dissect.Public)
+	fGRFSum        = catalog.Add("grfs.md5", dissect.Bytes, "Checksum (MD5).", dissect.Public)
+	fGRFName       = catalog.Add("grfs.name", dissect.String, "Name.", dissect.Public)
+	fGRFIndex      = catalog.Add("grfs.index", dissect.Uint, "Place in a table that was sent before.")
+	fDate          = catalog.Add("info.date", dissect.Uint, "Date in the game, in days since the year 0.")
+	fStart         = catalog.Add("info.start_date", dissect.Uint, "Date at which the game began, in days since the year 0.")
+	fMaxCompanies  = catalog.Add("info.max_companies", dissect.Uint, "Most companies that there may be.")
+	fCompanies     = catalog.Add("num_companies", dissect.Uint, "Companies in the game.")
+	fMaxSpectators = catalog.Add("info.max_spectators", dissect.Uint, "Most spectators that there may be.")
+	fName          = catalog.Add("info.name", dissect.String, "Name of the server.", dissect.ServerText)
+	fRevision      = catalog.Add("info.revision", dissect.String, "Version of OpenTTD.", dissect.Public)
+	fLanguage      = catalog.Add("info.language", dissect.Uint, "Up to version 5: language that is spoken on the server, 0 for any.")
+	fPassword      = catalog.Add("info.password", dissect.Bool, "Whether a password is needed.")
+	fMaxClients    = catalog.Add("info.max_clients", dissect.Uint, "Most clients that the server takes.")
+	fClients       = catalog.Add("info.num_clients", dissect.Uint, "Clients on the server.")
+	fSpectators    = catalog.Add("info.num_spectators", dissect.Uint, "Those of them that belong to no company.")
+	fOldDate       = catalog.Add("info.date_1920", dissect.Uint, "Versions 1 and 2: date in the game, in days since the year 1920.")
+	fOldStart      = catalog.Add("info.start_date_1920", dissect.Uint, "Versions 1 and 2: date at which the game began, in days since the year 1920.")
+	fMap           = catalog.Add("info.map", dissect.String, "Up to version 5: name of the map.", dissect.Public)
+	fWidth         = catalog.Add("info.width", dissect.Uint, "Width of the map in tiles.")
+	fHeight        = catalog.Add("info.height", dissect.Uint, "Height of the map in tiles.")
+	fLandscape     = catalog.Add("info.landscape", dissect.Uint, "Kind of landscape.", dissect.Names(landscapes...))
+	fDedicated     = catalog.Add("info.dedicated", dissect.Bool, "Whether nobody plays at the machine of the server.")
 
-	fList        = fields.Add("companies", dissect.List, "Companies.")
-	fCompany     = fields.Add("companies.company", dissect.Group, "One of them.")
-	fIndex       = fields.Add("companies.number", dissect.Uint, "Number of the company, from 1.")
-	fCompanyName = fields.Add("companies.name", dissect.String, "Name.", dissect.PersonName)
-	fFounded     = fields.Add("companies.inaugurated", dissect.Uint, "Year in which it was founded.")
-	fValue       = fields.Add("companies.value", dissect.Int, "What it is worth, in pounds.")
-	fMoney       = fields.Add("companies.money", dissect.Int, "What it has, in pounds.")
-	fIncome      = fields.Add("companies.income", dissect.Int, "What it earned, in pounds.")
-	fPerformance = fields.Add("companies.performance", dissect.Uint, "Rating of the last quarter, up to 1000.")
-	fCompanyPass = fields.Add("companies.password", dissect.Bool, "Whether a password is needed to join it; up to version 4 servers say the opposite, by mistake.")
-	fVehicles    = fields.Add("companies.vehicles", dissect.List, "Trains, lorries, buses, aircraft, ships.")
-	fVehicle     = fields.Add("companies.vehicles.number", dissect.Uint, "How many of one kind.")
-	fStations    = fields.Add("companies.stations", dissect.List, "Stations for trains, for lorries, for buses, airports, docks.")
-	fStation     = fields.Add("companies.stations.number", dissect.Uint, "How many of one kind.")
-	fAI          = fields.Add("companies.ai", dissect.Bool, "Version 5: whether the computer leads it.")
-	fPlayers     = fields.Add("companies.players", dissect.List, "Up to version 4: who plays in it.")
-	fSpecList    = fields.Add("spectators", dissect.List, "Up to version 4: who watches.")
-	fPlayer      = fields.Add("companies.players.player", dissect.Group, "A client.")
-	fMore        = fields.Add("companies.players.more", dissect.Uint, "1: another client follows.", dissect.Framing)
-	fPlayerName  = fields.Add("companies.players.name", dissect.String, "Name.", dissect.PersonName)
-	fUniqueID    = fields.Add("companies.players.unique_id", dissect.String, "What the server knows the player by.", dissect.PersonID)
-	fJoined      = fields.Add("companies.players.join_date", dissect.Uint, "Date in the game at which the client joined.")
-	fEndPlayers  = fields.Add("companies.end_of_players", dissect.Uint, "0: no other client follows.", dissect.Framing)
-	fEndSpecs    = fields.Add("end_of_spectators", dissect.Uint, "0: no other client follows.", dissect.Framing)
+	fList        = catalog.Add("companies", dissect.List, "Companies.")
+	fCompany     = catalog.Add("companies.company", dissect.Group, "One of them.")
+	fIndex       = catalog.Add("companies.number", dissect.Uint, "Number of the company, from 1.")
+	fCompanyName = catalog.Add("companies.name", dissect.String, "Name.", dissect.PersonName)
+	fFounded     = catalog.Add("companies.inaugurated", dissect.Uint, "Year in which it was founded.")
+	fValue       = catalog.Add("companies.value", dissect.Int, "What it is worth, in pounds.")
+	fMoney       = catalog.Add("companies.money", dissect.Int, "What it has, in pounds.")
+	fIncome      = catalog.Add("companies.income", dissect.Int, "What it earned, in pounds.")
+	fPerformance = catalog.Add("companies.performance", dissect.Uint, "Rating of the last quarter, up to 1000.")
+	fCompanyPass = catalog.Add("companies.password", dissect.Bool, "Whether a password is needed to join it; up to version 4 servers say the opposite, by mistake.")
+	fVehicles    = catalog.Add("companies.vehicles", dissect.List, "Trains, lorries, buses, aircraft, ships.")
+	fVehicle     = catalog.Add("companies.vehicles.number", dissect.Uint, "How many of one kind.")
+	fStations    = catalog.Add("companies.stations", dissect.List, "Stations for trains, for lorries, for buses, airports, docks.")
+	fStation     = catalog.Add("companies.stations.number", dissect.Uint, "How many of one kind.")
+	fAI          = catalog.Add("companies.ai", dissect.Bool, "Version 5: whether the computer leads it.")
+	fPlayers     = catalog.Add("companies.players", dissect.List, "Up to version 4: who plays in it.")
+	fSpecList    = catalog.Add("spectators", dissect.List, "Up to version 4: who watches.")
+	fPlayer      = catalog.Add("companies.players.player", dissect.Group, "A client.")
+	fMore        = catalog.Add("companies.players.more", dissect.Uint, "1: another client follows.", dissect.Framing)
+	fPlayerName  = catalog.Add("companies.players.name", dissect.String, "Name.", dissect.PersonName)
+	fUniqueID    = catalog.Add("companies.players.unique_id", dissect.String, "What the server knows the player by.", dissect.PersonID)
+	fJoined      = catalog.Add("companies.players.join_date", dissect.Uint, "Date in the game at which the client joined.")
+	fEndPlayers  = catalog.Add("companies.end_of_players", dissect.Uint, "0: no other client follows.", dissect.Framing)
+	fEndSpecs    = catalog.Add("end_of_spectators", dissect.Uint, "0: no other client follows.", dissect.Framing)
 
-	fWelcome  = fields.Add("register.welcome", dissect.String, "OpenTTDRegister.", dissect.Public)
-	fPort     = fields.Add("register.port", dissect.Uint, "Port of the server.")
-	fKey      = fields.Add("register.session_key", dissect.Bytes, "Number by which the master knows the server, zeros at first.", dissect.Token, dissect.Chosen)
-	fListType = fields.Add("list_type", dissect.Uint, "Which addresses are wanted.", core.Counted(0, "IPv4", "IPv6", "as the request came"))
-	fCount    = fields.Add("num_servers", dissect.Uint, "Addresses in the list.")
-	fServers  = fields.Add("servers", dissect.List, "Addresses of game servers.")
-	fServer   = fields.Add("servers.server", dissect.Endpoint, "An address.")
+	fWelcome  = catalog.Add("register.welcome", dissect.String, "OpenTTDRegister.", dissect.Public)
+	fPort     = catalog.Add("register.port", dissect.Uint, "Port of the server.")
+	fKey      = catalog.Add("register.session_key", dissect.Bytes, "Number by which the master knows the server, zeros at first.", dissect.Token, dissect.Chosen)
+	fListType = catalog.Add("list_type", dissect.Uint, "Which addresses are wanted.", core.Counted(0, "IPv4", "IPv6", "as the request came"))
+	fCount    = catalog.Add("num_servers", dissect.Uint, "Addresses in the list.")
+	fServers  = catalog.Add("servers", dissect.List, "Addresses of game servers.")
+	fServer   = catalog.Add("servers.server", dissect.Endpoint, "An address.")
 )
 
 var landscapes = []dissect.Name{{Value: 0, Name: "temperate"}, {Value: 1, Name: "arctic"}, {Value: 2, Name: "tropic"}, {Value: 3, Name: "toyland"}}
@@ -123,31 +123,31 @@ const (
 )
 
 var (
-	mInfoRequest      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the facts of a server; clients look for servers in the local network with it."}
-	mInfo             = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Facts of a server and of its game."}
-	mPong             = &dissect.MessageType{Name: "pong", Title: "pong", Role: dissect.Reply, Doc: "The empty reply of servers since version 12: they are there."}
-	mCompaniesRequest = &dissect.MessageType{Name: "companies_request", Title: "companies request", Role: dissect.Request, Doc: "Asks for the companies of a game.", Unanswered: detailsUnanswered}
-	mCompanies        = &dissect.MessageType{Name: "companies_reply", Title: "companies", Role: dissect.Reply, Doc: "The companies, up to version 4 with those who play in them."}
-	mGRFsRequest      = &dissect.MessageType{Name: "grfs_request", Title: "NewGRF names request", Role: dissect.Request, Doc: "Asks for the names of NewGRFs that the client does not have.", Unanswered: detailsUnanswered}
-	mGRFs             = &dissect.MessageType{Name: "grfs_reply", Title: "NewGRF names", Role: dissect.Reply, Doc: "The names of those that the server knows, as far as they fit into a packet."}
-	mRegister         = &dissect.MessageType{Name: "register_request", Title: "registration", Role: dissect.Request, Purpose: dissect.Heartbeat, Doc: "A server tells a master that it is there, every few minutes."}
-	mRegistered       = &dissect.MessageType{Name: "register_reply", Title: "registered", Role: dissect.Reply, Purpose: dissect.Listing, Doc: "The master could reach the server, and lists it."}
-	mSessionKey       = &dissect.MessageType{Name: "session_key_reply", Title: "session key", Role: dissect.Reply, Doc: "The master gives the server a number to register with."}
-	mUnregister       = &dissect.MessageType{Name: "unregister", Title: "removal", Role: dissect.OneWay, Doc: "A server leaves the list."}
-	mListRequest      = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "Asks a master for the addresses of game servers."}
-	mList             = &dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Addresses of game servers, as many as fit into a packet. Nothing says which packet is the last."}
+	mInfoRequest      = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the facts of a server; clients look for servers in the local network with it."})
+	mInfo             = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Facts of a server and of its game."})
+	mPong             = catalog.Message(dissect.MessageType{Name: "pong", Title: "pong", Role: dissect.Reply, Doc: "The empty reply of servers since version 12: they are there."})
+	mCompaniesRequest = catalog.Message(dissect.MessageType{Name: "companies_request", Title: "companies request", Role: dissect.Request, Doc: "Asks for the companies of a game.", Unanswered: detailsUnanswered})
+	mCompanies        = catalog.Message(dissect.MessageType{Name: "companies_reply", Title: "companies", Role: dissect.Reply, Doc: "The companies, up to version 4 with those who play in them."})
+	mGRFsRequest      = catalog.Message(dissect.MessageType{Name: "grfs_request", Title: "NewGRF names request", Role: dissect.Request, Doc: "Asks for the names of NewGRFs that the client does not have.", Unanswered: detailsUnanswered})
+	mGRFs             = catalog.Message(dissect.MessageType{Name: "grfs_reply", Title: "NewGRF names", Role: dissect.Reply, Doc: "The names of those that the server knows, as far as they fit into a packet."})
+	mRegister         = catalog.Message(dissect.MessageType{Name: "register_request", Title: "registration", Role: dissect.Request, Purpose: dissect.Heartbeat, Doc: "A server tells a master that it is there, every few minutes."})
+	mRegistered       = catalog.Message(dissect.MessageType{Name: "register_reply", Title: "registered", Role: dissect.Reply, Purpose: dissect.Listing, Doc: "The master could reach the server, and lists it."})
+	mSessionKey       = catalog.Message(dissect.MessageType{Name: "session_key_reply", Title: "session key", Role: dissect.Reply, Doc: "The master gives the server a number to register with."})
+	mUnregister       = catalog.Message(dissect.MessageType{Name: "unregister", Title: "removal", Role: dissect.OneWay, Doc: "A server leaves the list."})
+	mListRequest      = catalog.Message(dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "Asks a master for the addresses of game servers."})
+	mList             = catalog.Message(dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Addresses of game servers, as many as fit into a packet. Nothing says which packet is the last."})
 
-	unanswered        = finding.NoReply("openttd.noreply", "No reply came within the time that clients wait. The server is down or something on the way drops UDP; players may still be able to join, for games run over TCP. Servers ignore packets whose length is not what they say. The old master servers were switched off after version 12.")
-	detailsUnanswered = &dissect.FindingType{ID: "openttd.details", Severity: dissect.Note, Text: "%p unanswered%p: servers since version 12 do not answer it", Doc: "Companies and the names of NewGRFs are asked for by UDP before version 12 only; later servers are silent. A server does not answer either if it knows none of the NewGRFs that were asked for. An old server may be down."}
-	pong              = &dissect.FindingType{ID: "openttd.pong", Severity: dissect.Note, Text: "an empty reply: the server has version 12 or newer, and sends its details over TCP only",
-		Doc: "Servers since version 12 answer the request with a packet of three bytes, for clients that look for servers in the local network. Name, map and players are had over TCP on the same port (PACKET_CLIENT_GAME_INFO). qstat and other clients that wait for the old reply time out; gamedig asks over TCP."}
-	unrequested   = finding.Unrequested("openttd.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
-	several       = finding.Several("openttd.several", "The request was answered already. The network duplicated the reply, the request was sent twice and one of the two is not in the capture, or two servers share the address.")
-	amplification = finding.New(dissect.Warning, "openttd.amplification", "data sent without a proof of the address: %r times the request (%d bytes for %d)",
+	unanswered        = finding.NoReply(catalog, "openttd.noreply", "No reply came within the time that clients wait. The server is down or something on the way drops UDP; players may still be able to join, for games run over TCP. Servers ignore packets whose length is not what they say. The old master servers were switched off after version 12.")
+	detailsUnanswered = catalog.Finding(dissect.FindingType{ID: "openttd.details", Severity: dissect.Note, Text: "%p unanswered%p: servers since version 12 do not answer it", Doc: "Companies and the names of NewGRFs are asked for by UDP before version 12 only; later servers are silent. A server does not answer either if it knows none of the NewGRFs that were asked for. An old server may be down."})
+	pong              = catalog.Finding(dissect.FindingType{ID: "openttd.pong", Severity: dissect.Note, Text: "an empty reply: the server has version 12 or newer, and sends its details over TCP only",
+		Doc: "Servers since version 12 answer the request with a packet of three bytes, for clients that look for servers in the local network. Name, map and players are had over TCP on the same port (PACKET_CLIENT_GAME_INFO). qstat and other clients that wait for the old reply time out; gamedig asks over TCP."})
+	unrequested   = finding.Unrequested(catalog, "openttd.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
+	several       = finding.Several(catalog, "openttd.several", "The request was answered already. The network duplicated the reply, the request was sent twice and one of the two is not in the capture, or two servers share the address.")
+	amplification = finding.New(catalog, dissect.Warning, "openttd.amplification", "data sent without a proof of the address: %r times the request (%d bytes for %d)",
 		"Before version 12 a request of three bytes brings the facts of the game, with 20 bytes for each NewGRF, and nothing proves that its sender has the address it came from: up to 130 times as much and more. Such servers are used to flood others. Version 12 answers with three bytes.", finding.LimitReplies)
-	size = finding.New(dissect.Warning, "openttd.size", "length %d in the header, the packet has %d",
+	size = finding.New(catalog, dissect.Warning, "openttd.size", "length %d in the header, the packet has %d",
 		"The length in the packet is not that of the datagram. OpenTTD ignores such packets. The sender is wrong, or something on the way cut the packet.", finding.WrongLength)
-	count = finding.New(dissect.Warning, "openttd.count", "%d announced, %d {is|are} there",
+	count = finding.New(catalog, dissect.Warning, "openttd.count", "%d announced, %d {is|are} there",
 		"The number before a list of companies or addresses is larger than the list: the reply was cut, or the server counts wrongly.", finding.WrongCount)
 )
 
@@ -155,21 +155,16 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:   "openttd",
-	Title:  "OpenTTD",
-	Doc:    "The UDP packets of OpenTTD: infos, companies and NewGRFs of servers before version 12, the pong since, and the old master servers.",
-	Source: "udp.h, network_udp.cpp and network_game_info.h of OpenTTD, and recorded traffic; companies, NewGRF names and masters from the source",
-	Ports:  []uint16{3979, 3978, 3976},
-	Sized:  true,
-	Fields: fields,
-	Messages: []*dissect.MessageType{
-		mInfoRequest, mInfo, mPong, mCompaniesRequest, mCompanies, mGRFsRequest, mGRFs, mRegister, mRegistered, mSessionKey,
-		mUnregister, mListRequest, mList,
-	},
-	Findings: []*dissect.FindingType{unanswered, detailsUnanswered, pong, unrequested, several, amplification, size, count},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, onePacket(judge.Several(several)), judge.Amplification(amplification, 10)),
+	Name:    "openttd",
+	Title:   "OpenTTD",
+	Doc:     "The UDP packets of OpenTTD: infos, companies and NewGRFs of servers before version 12, the pong since, and the old master servers.",
+	Source:  "udp.h, network_udp.cpp and network_game_info.h of OpenTTD, and recorded traffic; companies, NewGRF names and masters from the source",
+	Ports:   []uint16{3979, 3978, 3976},
+	Sized:   true,
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: judge.Usual(unanswered, unrequested, onePacket(judge.Several(several)), judge.Amplification(amplification, 10)),
 }
 
 // onePacket is a rule for replies of which there is one to a request: not those of

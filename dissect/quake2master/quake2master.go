@@ -22,31 +22,31 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
-var fields = dissect.NewCatalog("quake2-master")
+var catalog = dissect.NewCatalog("quake2-master")
 
 var (
-	words    = quake.Declare(fields, dissect.Public)
-	fServers = fields.Add("servers", dissect.List, "The servers.")
-	fServer  = fields.Add("servers.server", dissect.Endpoint, "Address and port of one.")
-	status   = quake.DeclareStatus(fields, &words, oddKey, cutPlayer, notPlayer)
+	words    = quake.Declare(catalog, dissect.Public)
+	fServers = catalog.Add("servers", dissect.List, "The servers.")
+	fServer  = catalog.Add("servers.server", dissect.Endpoint, "Address and port of one.")
+	status   = quake.DeclareStatus(catalog, &words, oddKey, cutPlayer, notPlayer)
 )
 
 const topicServers dissect.Topic = 1
 
 var (
-	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "query: asks for the list of servers."}
-	mServersReply   = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "servers: addresses of servers, in one or more replies."}
-	mHeartbeat      = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "heartbeat: a server tells its master every five minutes that it is there, with its status."}
-	mShutdown       = &dissect.MessageType{Name: "shutdown", Title: "shutdown", Role: dissect.OneWay, Doc: "shutdown: a server stops."}
+	mServersRequest = catalog.Message(dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "query: asks for the list of servers."})
+	mServersReply   = catalog.Message(dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "servers: addresses of servers, in one or more replies."})
+	mHeartbeat      = catalog.Message(dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "heartbeat: a server tells its master every five minutes that it is there, with its status."})
+	mShutdown       = catalog.Message(dissect.MessageType{Name: "shutdown", Title: "shutdown", Role: dissect.OneWay, Doc: "shutdown: a server stops."})
 
-	unanswered  = finding.NoReply("q2master.noreply", "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. Few masters of Quake 2 still answer over UDP.")
-	unrequested = finding.Unrequested("q2master.unrequested", "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way.")
-	entryCut    = finding.Length("q2master.cut", "an entry is cut: %d {byte is|bytes are} left",
+	unanswered  = finding.NoReply(catalog, "q2master.noreply", "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. Few masters of Quake 2 still answer over UDP.")
+	unrequested = finding.Unrequested(catalog, "q2master.unrequested", "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way.")
+	entryCut    = finding.Length(catalog, "q2master.cut", "an entry is cut: %d {byte is|bytes are} left",
 		"The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data.", finding.CutList)
-	oddKey    = finding.OddKey("q2master.oddkv", "Keys and values of a heartbeat do not pair up: it was cut, or a value holds a backslash.")
-	cutPlayer = finding.Length("q2master.player_cut", "cut in the middle of a line",
+	oddKey    = finding.OddKey(catalog, "q2master.oddkv", "Keys and values of a heartbeat do not pair up: it was cut, or a value holds a backslash.")
+	cutPlayer = finding.Length(catalog, "q2master.player_cut", "cut in the middle of a line",
 		"The heartbeat ends within a line. Whole lines are shown.", finding.CutList)
-	notPlayer = finding.New(dissect.Warning, "q2master.line", "not a line of a player: %s",
+	notPlayer = finding.New(catalog, dissect.Warning, "q2master.line", "not a line of a player: %s",
 		"A line after the settings of a heartbeat does not have the format of a player.", "A master should skip the line. On the server, look for a mod that prints into the status.")
 )
 
@@ -54,19 +54,17 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "quake2-master",
-	Title:    "Quake 2 master servers",
-	Group:    "Quake and Doom",
-	Doc:      "Lists of servers and heartbeats of Quake 2 and of the games on its engine.",
-	Source:   "qstat; Yamagi Quake II (sv_main.c)",
-	Ports:    []uint16{27900},
-	Starts:   append(wire.Words(quake.Header, "servers", "heartbeat", "shutdown"), query),
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mServersRequest, mServersReply, mHeartbeat, mShutdown},
-	Findings: []*dissect.FindingType{unanswered, unrequested, entryCut, oddKey, cutPlayer, notPlayer},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested),
+	Name:    "quake2-master",
+	Title:   "Quake 2 master servers",
+	Group:   "Quake and Doom",
+	Doc:     "Lists of servers and heartbeats of Quake 2 and of the games on its engine.",
+	Source:  "qstat; Yamagi Quake II (sv_main.c)",
+	Ports:   []uint16{27900},
+	Starts:  append(wire.Words(quake.Header, "servers", "heartbeat", "shutdown"), query),
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: judge.Usual(unanswered, unrequested),
 }
 
 const query = "query"
@@ -143,7 +141,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body, m.Pair.Answers = mServersReply, &d.reply, topicServers
 	words.Begin(r)
-	d.reply.Servers = quake.Servers(r, false, fServers, fServer, fields.Data(), entryCut, d.reply.Servers[:0])
+	d.reply.Servers = quake.Servers(r, false, fServers, fServer, catalog.Data(), entryCut, d.reply.Servers[:0])
 }
 
 func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message) {

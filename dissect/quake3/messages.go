@@ -26,38 +26,32 @@ const (
 )
 
 var (
-	mStatusRequest    = &dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "getstatus: asks for all public settings and the players."}
-	mStatusReply      = &dissect.MessageType{Name: "status_reply", Title: "status reply", Role: dissect.Reply, Doc: "statusResponse: the settings in one line, and a line for each player."}
-	mInfoRequest      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "getinfo: asks for the basic settings that a list of servers shows. Masters send it as well, to check that a server responds."}
-	mInfoReply        = &dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "infoResponse: basic settings. Servers also answer their master with it."}
-	mGameComplete     = &dissect.MessageType{Name: "game_complete", Title: "game complete", Role: dissect.OneWay, Doc: "gameCompleteStatus: the Wolfenstein games report the end of a match to their masters, in the format of a status reply."}
-	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "getchallenge: the first message of a client that connects."}
-	mChallengeReply   = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "challengeResponse, or challenge from DarkPlaces: the number that connect must carry."}
-	mConnectRequest   = &dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "connect: the second message of a client that connects, with its settings, among them the password and identifiers. All but the oldest engines pack them."}
-	mConnectReply     = &dissect.MessageType{Name: "connect_reply", Title: "connect reply", Role: dissect.Reply, Doc: "connectResponse: the server accepts the client."}
-	mDisconnect       = &dissect.MessageType{Name: "disconnect", Title: "disconnect", Role: dissect.OneWay, Doc: "disconnect: the server does not know this client."}
-	mRcon             = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "rcon: a command for the server's console. The password is not encrypted."}
-	mSrcon            = &dissect.MessageType{Name: "srcon_request", Title: "secure rcon command", Role: dissect.Request, Unanswered: srconUnanswered, Doc: "srcon: a command for the console of a DarkPlaces server, with a digest in place of the password."}
-	mPingRequest      = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "ping: asks a DarkPlaces server for a sign of life."}
-	mPingReply        = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "ack: a sign of life."}
-	mPrint            = &dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply, Doc: "print, or n from DarkPlaces: output of a remote command in one or more messages, or the reason why the server refuses a client."}
-	mEcho             = &dissect.MessageType{Name: "echo", Title: "echo", Role: dissect.OneWay, Doc: "echo: asks a client to return the text."}
-	mEchoChallenge    = &dissect.MessageType{Name: "echo_challenge", Title: "echo challenge", Role: dissect.Reply, Doc: "echo \"echoResponse getstatus TOKEN\": a server (JK2MV, OpenJK) verifies the client's address before it answers the query."}
-	mEchoResponse     = &dissect.MessageType{Name: "echo_response", Title: "echo response", Role: dissect.Request, Doc: "echoResponse: the client returns the query and the token of the server's echo, which asks for the same as the query."}
-	mKeyRequest       = &dissect.MessageType{Name: "key_authorize_request", Title: "key authorization request", Role: dissect.Request, Doc: "getKeyAuthorize: a client sends its CD key to the authorization server."}
-	mKeyReply         = &dissect.MessageType{Name: "key_authorize_reply", Title: "key authorization", Role: dissect.Reply, Doc: "keyAuthorize: the reply, which clients ignore."}
-	mAddressRequest   = &dissect.MessageType{Name: "ip_authorize_request", Title: "address authorization request", Role: dissect.Request, Doc: "getIpAuthorize: a server asks the authorization server whether the client at an address has sent a key."}
-	mAddressReply     = &dissect.MessageType{Name: "ip_authorize_reply", Title: "address authorization", Role: dissect.Reply, Doc: "ipAuthorize: the verdict."}
-	mMotdRequest      = &dissect.MessageType{Name: "motd_request", Title: "motd request", Role: dissect.Request, Doc: "getmotd: a client describes its system to the update server and asks for the message of the day."}
-	mMotdReply        = &dissect.MessageType{Name: "motd_reply", Title: "motd", Role: dissect.Reply, Doc: "motd: the message of the day."}
-	mUnknown          = &dissect.MessageType{Name: "unknown", Title: "unknown", Role: dissect.OneWay, Doc: "The header of a message with an unknown word or none."}
+	mStatusRequest    = catalog.Message(dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "getstatus: asks for all public settings and the players."})
+	mStatusReply      = catalog.Message(dissect.MessageType{Name: "status_reply", Title: "status reply", Role: dissect.Reply, Doc: "statusResponse: the settings in one line, and a line for each player."})
+	mInfoRequest      = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "getinfo: asks for the basic settings that a list of servers shows. Masters send it as well, to check that a server responds."})
+	mInfoReply        = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info reply", Role: dissect.Reply, Doc: "infoResponse: basic settings. Servers also answer their master with it."})
+	mGameComplete     = catalog.Message(dissect.MessageType{Name: "game_complete", Title: "game complete", Role: dissect.OneWay, Doc: "gameCompleteStatus: the Wolfenstein games report the end of a match to their masters, in the format of a status reply."})
+	mChallengeRequest = catalog.Message(dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "getchallenge: the first message of a client that connects."})
+	mChallengeReply   = catalog.Message(dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "challengeResponse, or challenge from DarkPlaces: the number that connect must carry."})
+	mConnectRequest   = catalog.Message(dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "connect: the second message of a client that connects, with its settings, among them the password and identifiers. All but the oldest engines pack them."})
+	mConnectReply     = catalog.Message(dissect.MessageType{Name: "connect_reply", Title: "connect reply", Role: dissect.Reply, Doc: "connectResponse: the server accepts the client."})
+	mDisconnect       = catalog.Message(dissect.MessageType{Name: "disconnect", Title: "disconnect", Role: dissect.OneWay, Doc: "disconnect: the server does not know this client."})
+	mRcon             = catalog.Message(dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "rcon: a command for the server's console. The password is not encrypted."})
+	mSrcon            = catalog.Message(dissect.MessageType{Name: "srcon_request", Title: "secure rcon command", Role: dissect.Request, Unanswered: srconUnanswered, Doc: "srcon: a command for the console of a DarkPlaces server, with a digest in place of the password."})
+	mPingRequest      = catalog.Message(dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "ping: asks a DarkPlaces server for a sign of life."})
+	mPingReply        = catalog.Message(dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "ack: a sign of life."})
+	mPrint            = catalog.Message(dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply, Doc: "print, or n from DarkPlaces: output of a remote command in one or more messages, or the reason why the server refuses a client."})
+	mEcho             = catalog.Message(dissect.MessageType{Name: "echo", Title: "echo", Role: dissect.OneWay, Doc: "echo: asks a client to return the text."})
+	mEchoChallenge    = catalog.Message(dissect.MessageType{Name: "echo_challenge", Title: "echo challenge", Role: dissect.Reply, Doc: "echo \"echoResponse getstatus TOKEN\": a server (JK2MV, OpenJK) verifies the client's address before it answers the query."})
+	mEchoResponse     = catalog.Message(dissect.MessageType{Name: "echo_response", Title: "echo response", Role: dissect.Request, Doc: "echoResponse: the client returns the query and the token of the server's echo, which asks for the same as the query."})
+	mKeyRequest       = catalog.Message(dissect.MessageType{Name: "key_authorize_request", Title: "key authorization request", Role: dissect.Request, Doc: "getKeyAuthorize: a client sends its CD key to the authorization server."})
+	mKeyReply         = catalog.Message(dissect.MessageType{Name: "key_authorize_reply", Title: "key authorization", Role: dissect.Reply, Doc: "keyAuthorize: the reply, which clients ignore."})
+	mAddressRequest   = catalog.Message(dissect.MessageType{Name: "ip_authorize_request", Title: "address authorization request", Role: dissect.Request, Doc: "getIpAuthorize: a server asks the authorization server whether the client at an address has sent a key."})
+	mAddressReply     = catalog.Message(dissect.MessageType{Name: "ip_authorize_reply", Title: "address authorization", Role: dissect.Reply, Doc: "ipAuthorize: the verdict."})
+	mMotdRequest      = catalog.Message(dissect.MessageType{Name: "motd_request", Title: "motd request", Role: dissect.Request, Doc: "getmotd: a client describes its system to the update server and asks for the message of the day."})
+	mMotdReply        = catalog.Message(dissect.MessageType{Name: "motd_reply", Title: "motd", Role: dissect.Reply, Doc: "motd: the message of the day."})
+	mUnknown          = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown", Role: dissect.OneWay, Doc: "The header of a message with an unknown word or none."})
 )
-
-var messages = []*dissect.MessageType{
-	mStatusRequest, mStatusReply, mInfoRequest, mInfoReply, mGameComplete, mChallengeRequest, mChallengeReply, mConnectRequest,
-	mConnectReply, mDisconnect, mRcon, mSrcon, mPingRequest, mPingReply, mPrint, mEcho, mEchoChallenge, mEchoResponse, mKeyRequest, mKeyReply, mAddressRequest, mAddressReply, mMotdRequest, mMotdReply,
-	mUnknown,
-}
 
 // A Message is a pointer to one of the structs of this package.
 type Message any

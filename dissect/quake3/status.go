@@ -46,7 +46,7 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 	switch {
 	case r.More():
 		r.Find(cutPlayer, nil, r.Offset(), r.Left())
-		r.Rest(fields.Data())
+		r.Rest(catalog.Data())
 	case !ended && !r.Failed():
 		r.Note(noEnd)
 	}

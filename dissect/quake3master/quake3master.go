@@ -31,20 +31,20 @@ var style = summary.Style{Charset: dissect.Guessed}
 const topicServers dissect.Topic = 1
 
 var (
-	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "getservers or getserversExt: asks for the servers of a game. getserversExt lists IPv6 addresses as well."}
-	mServersReply   = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "getserversResponse or getserversExtResponse: one of the replies that make up the list."}
-	mHeartbeat      = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "heartbeat: a server announces itself to its master. The master then queries it with getinfo."}
-	mQuit           = &dissect.MessageType{Name: "quit", Title: "quit", Role: dissect.OneWay, Doc: "flatline, or a heartbeat with a special tag: a server shuts down."}
+	mServersRequest = catalog.Message(dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "getservers or getserversExt: asks for the servers of a game. getserversExt lists IPv6 addresses as well."})
+	mServersReply   = catalog.Message(dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "getserversResponse or getserversExtResponse: one of the replies that make up the list."})
+	mHeartbeat      = catalog.Message(dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "heartbeat: a server announces itself to its master. The master then queries it with getinfo."})
+	mQuit           = catalog.Message(dissect.MessageType{Name: "quit", Title: "quit", Role: dissect.OneWay, Doc: "flatline, or a heartbeat with a special tag: a server shuts down."})
 
-	unanswered  = finding.NoReply("q3master.noreply", "The capture has no reply within the time that clients wait. The master is down or has another address, it does not know the game or its protocol, or the request or the reply was lost, dropped by a firewall or not captured.")
-	unrequested = finding.Unrequested("q3master.unrequested", "The capture has requests of this conversation, but none that this reply answers: the reply is late, a duplicate or forged, or the request is missing from the capture. Clients that accept replies from anybody can be given false servers that way.")
-	list        = &dissect.FindingType{ID: "q3master.list", Severity: dissect.Chat, Text: "the list has %d {server|servers} in %d {reply|replies}; its request is frame %d", Doc: "The end of a list that arrived in several replies. Entries that occur twice count twice."}
-	endless     = finding.New(dissect.Warning, "q3master.noterm", "no reply ends the list (replies: %d, servers: %d)",
+	unanswered  = finding.NoReply(catalog, "q3master.noreply", "The capture has no reply within the time that clients wait. The master is down or has another address, it does not know the game or its protocol, or the request or the reply was lost, dropped by a firewall or not captured.")
+	unrequested = finding.Unrequested(catalog, "q3master.unrequested", "The capture has requests of this conversation, but none that this reply answers: the reply is late, a duplicate or forged, or the request is missing from the capture. Clients that accept replies from anybody can be given false servers that way.")
+	list        = catalog.Finding(dissect.FindingType{ID: "q3master.list", Severity: dissect.Chat, Text: "the list has %d {server|servers} in %d {reply|replies}; its request is frame %d", Doc: "The end of a list that arrived in several replies. Entries that occur twice count twice."})
+	endless     = finding.New(catalog, dissect.Warning, "q3master.noterm", "no reply ends the list (replies: %d, servers: %d)",
 		"The last reply to a request ends with EOT or EOF, which tells clients that the list is complete. None of these replies does: the last one was lost, the capture ended too early, or the master sends no mark, so that clients have to wait.", finding.MissingParts)
-	cut = finding.Length("q3master.cut", "truncated entry: %d {byte is|bytes are} left",
+	cut = finding.Length(catalog, "q3master.cut", "truncated entry: %d {byte is|bytes are} left",
 		"The reply does not consist of whole entries: it was truncated, or it contains other data. Whole entries are shown; the rest is in the field data.", finding.CutList)
-	fillers    = &dissect.FindingType{ID: "q3master.filler", Severity: dissect.Chat, Text: "entries without an address or a port: %d", Doc: "Some masters fill their replies with entries of zeros. They are not servers and not in the list."}
-	layoutUsed = &dissect.FindingType{ID: "q3master.layout", Severity: dissect.Chat, Text: "entries %p", Doc: "The entries do not have the layout of Quake 3's master, in which each follows a backslash. Clients for other games misread them."}
+	fillers    = catalog.Finding(dissect.FindingType{ID: "q3master.filler", Severity: dissect.Chat, Text: "entries without an address or a port: %d", Doc: "Some masters fill their replies with entries of zeros. They are not servers and not in the list."})
+	layoutUsed = catalog.Finding(dissect.FindingType{ID: "q3master.layout", Severity: dissect.Chat, Text: "entries %p", Doc: "The entries do not have the layout of Quake 3's master, in which each follows a backslash. Clients for other games misread them."})
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -69,12 +69,10 @@ var protocol = &dissect.Protocol{
 		30700, // Tremulous
 		30710,
 	},
-	Starts:   wire.Words("\xff\xff\xff\xff", "getservers", "heartbeat", "flatline"),
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mServersRequest, mServersReply, mHeartbeat, mQuit},
-	Findings: []*dissect.FindingType{unanswered, unrequested, list, endless, cut, fillers, layoutUsed},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
+	Starts:  wire.Words("\xff\xff\xff\xff", "getservers", "heartbeat", "flatline"),
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, Endless: endless,
 		OnReply: []dissect.Rule{judge.List(list)},
@@ -374,35 +372,35 @@ func (p *ServersReply) AppendSummary(dst []byte) []byte {
 // AppendSummary appends the tag.
 func (m *Heartbeat) AppendSummary(dst []byte) []byte { return style.Text(dst, "", m.Tag) }
 
-var fields = dissect.NewCatalog("quake3-master")
+var catalog = dissect.NewCatalog("quake3-master")
 
 // Every message.
 var (
-	fHeader    = fields.Add("header", dissect.Int, "-1: the message belongs to no connection.", dissect.Framing)
-	fCommand   = fields.Add("command", dissect.String, "Word that names the message.", dissect.Public)
-	fArguments = fields.Add("arguments", dissect.String, "Text after the known arguments.", dissect.FreeText)
-	fBlanks    = fields.Add("blanks", dissect.Bytes, "Blanks between words.", dissect.Framing)
-	fEnd       = fields.Add("end", dissect.Bytes, "New lines and zero bytes.", dissect.Framing)
-	fTrailing  = fields.Lookup("quake3-master.trailing")
+	fHeader    = catalog.Add("header", dissect.Int, "-1: the message belongs to no connection.", dissect.Framing)
+	fCommand   = catalog.Add("command", dissect.String, "Word that names the message.", dissect.Public)
+	fArguments = catalog.Add("arguments", dissect.String, "Text after the known arguments.", dissect.FreeText)
+	fBlanks    = catalog.Add("blanks", dissect.Bytes, "Blanks between words.", dissect.Framing)
+	fEnd       = catalog.Add("end", dissect.Bytes, "New lines and zero bytes.", dissect.Framing)
+	fTrailing  = catalog.Lookup("quake3-master.trailing")
 
 	// Requests, and heartbeats.
-	fGame     = fields.Add("request.game", dissect.String, "Name of the game. Masters of a single game omit it.", dissect.Public)
-	fProtocol = fields.Add("request.protocol", dissect.Decimal, "Network protocol version of the listed servers.")
-	fFilter   = fields.Add("filter", dissect.String, "The keywords: empty and full include such servers, ipv4 and ipv6 select addresses, gametype=N the kind of game.", dissect.Public)
-	fFilters  = fields.Add("filters", dissect.List, "The keywords, one by one.")
-	fKeyword  = fields.Add("filters.keyword", dissect.Group, "One keyword.")
-	fKey      = fields.Add("filters.key", dissect.String, "The keyword, up to an equals sign.", dissect.SettingName)
-	fValue    = fields.Add("filters.value", dissect.String, "Text after the equals sign.", dissect.Public)
-	fTag      = fields.Add("heartbeat.tag", dissect.String, "Kind of server: QuakeArena-1, DarkPlaces, EnemyTerritory-1, COD-4. Some games have another tag for a server that shuts down.", dissect.Public)
+	fGame     = catalog.Add("request.game", dissect.String, "Name of the game. Masters of a single game omit it.", dissect.Public)
+	fProtocol = catalog.Add("request.protocol", dissect.Decimal, "Network protocol version of the listed servers.")
+	fFilter   = catalog.Add("filter", dissect.String, "The keywords: empty and full include such servers, ipv4 and ipv6 select addresses, gametype=N the kind of game.", dissect.Public)
+	fFilters  = catalog.Add("filters", dissect.List, "The keywords, one by one.")
+	fKeyword  = catalog.Add("filters.keyword", dissect.Group, "One keyword.")
+	fKey      = catalog.Add("filters.key", dissect.String, "The keyword, up to an equals sign.", dissect.SettingName)
+	fValue    = catalog.Add("filters.value", dissect.String, "Text after the equals sign.", dissect.Public)
+	fTag      = catalog.Add("heartbeat.tag", dissect.String, "Kind of server: QuakeArena-1, DarkPlaces, EnemyTerritory-1, COD-4. Some games have another tag for a server that shuts down.", dissect.Public)
 
 	// Replies.
-	fPrelude  = fields.Add("reply.prelude", dissect.Bytes, "Bytes between the word and the first entry.", dissect.Framing)
-	fPacket   = fields.Add("reply.packet", dissect.Decimal, "Tremulous: number of this reply, from 1.")
-	fPackets  = fields.Add("reply.packets", dissect.Decimal, "Tremulous: number of replies that make up the list.")
-	fLabel    = fields.Add("reply.label", dissect.String, "Tremulous: label of the servers in this reply.", dissect.Public)
-	fHex      = fields.Add("reply.hex", dissect.String, "Elite Force: the entries, in hexadecimal digits.", core.Becomes("decoded"), dissect.Framing)
-	fServers  = fields.Add("servers", dissect.List, "The servers.")
-	fServer   = fields.Add("servers.server", dissect.Endpoint, "Address and port of a server.")
-	fFiller   = fields.Add("servers.filler", dissect.Endpoint, "An entry without an address or a port: not a server.", dissect.Framing)
-	fListEnds = fields.Add("reply.end_of_list", dissect.String, "EOT or EOF: the list ends here.", dissect.Public)
+	fPrelude  = catalog.Add("reply.prelude", dissect.Bytes, "Bytes between the word and the first entry.", dissect.Framing)
+	fPacket   = catalog.Add("reply.packet", dissect.Decimal, "Tremulous: number of this reply, from 1.")
+	fPackets  = catalog.Add("reply.packets", dissect.Decimal, "Tremulous: number of replies that make up the list.")
+	fLabel    = catalog.Add("reply.label", dissect.String, "Tremulous: label of the servers in this reply.", dissect.Public)
+	fHex      = catalog.Add("reply.hex", dissect.String, "Elite Force: the entries, in hexadecimal digits.", core.Becomes("decoded"), dissect.Framing)
+	fServers  = catalog.Add("servers", dissect.List, "The servers.")
+	fServer   = catalog.Add("servers.server", dissect.Endpoint, "Address and port of a server.")
+	fFiller   = catalog.Add("servers.filler", dissect.Endpoint, "An entry without an address or a port: not a server.", dissect.Framing)
+	fListEnds = catalog.Add("reply.end_of_list", dissect.String, "EOT or EOF: the list ends here.", dissect.Public)
 )

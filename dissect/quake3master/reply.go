@@ -225,7 +225,7 @@ func (p *ServersReply) readEntries(r *dissect.Reader, l *layout) {
 func (p *ServersReply) readRest(r *dissect.Reader) {
 	if left := r.Left(); left > 0 && p.End == "" {
 		r.Find(cut, nil, r.Offset(), left, dissect.Num(left))
-		r.Rest(fields.Data())
+		r.Rest(catalog.Data())
 	}
 }
 

@@ -22,32 +22,27 @@ const (
 )
 
 var (
-	mStatusRequest    = &dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "status: asks for the settings and the players, or for the parts that a sum of bits names."}
-	mStatusReply      = &dissect.MessageType{Name: "status_reply", Title: "status reply", Role: dissect.Reply, Doc: "The settings in one line, a line for each player, and a line for each QTV stream. A long reply continues in further datagrams, which begin with a player."}
-	mPingRequest      = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "ping or k: asks for a sign of life."}
-	mPingReply        = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "The single byte l, without a header."}
-	mNack             = &dissect.MessageType{Name: "nack", Title: "refusal", Role: dissect.Reply, Doc: "The single byte m, without a header: the server has no log, or nothing new in it."}
-	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "getchallenge: the first step of a client that wants to play."}
-	mChallengeReply   = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "The number that the client has to send with connect, and the extensions of the protocol that the server offers."}
-	mConnectRequest   = &dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "connect: the second step, with the challenge and with what the client states about itself, its password included."}
-	mConnectReply     = &dissect.MessageType{Name: "connect_reply", Title: "connect reply", Role: dissect.Reply, Doc: "The letter j: the client may play. A refusal is a print."}
-	mRcon             = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "rcon: a command for the console of the server, with its password in the clear."}
-	mPrint            = &dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply, Doc: "Text: the output of a remote command, a list of demos, why a client may not connect. An empty one says that there is nothing."}
-	mLogRequest       = &dissect.MessageType{Name: "log_request", Title: "log request", Role: dissect.Request, Doc: "log: asks for the kills since the log with a number."}
-	mLogReply         = &dissect.MessageType{Name: "log_reply", Title: "log", Role: dissect.Reply, Doc: "stdlog: who killed whom, without a header."}
-	mStatsRequest     = &dissect.MessageType{Name: "stats_request", Title: "statistics request", Role: dissect.Request, Doc: "laststats or lastscores: asks for the statistics of the last matches (KTX)."}
-	mStatsReply       = &dissect.MessageType{Name: "stats_reply", Title: "statistics", Role: dissect.Reply, Doc: "laststats: the statistics of matches as JSON."}
-	mUsersRequest     = &dissect.MessageType{Name: "viewers_request", Title: "viewers request", Role: dissect.Request, Doc: "qtvusers: asks who watches the match through QTV."}
-	mUsersReply       = &dissect.MessageType{Name: "viewers_reply", Title: "viewers", Role: dissect.Reply, Doc: "qtvusers: the viewers of a QTV stream."}
-	mDemosRequest     = &dissect.MessageType{Name: "demos_request", Title: "demos request", Role: dissect.Request, Doc: "dlist, demolist and their relatives: asks for the list of recorded matches."}
-	mProxy            = &dissect.MessageType{Name: "proxy", Title: "proxy notice", Role: dissect.OneWay, Doc: "ip or broadcast: what proxies and QTV servers tell a server. Nothing answers it."}
-	mUnknown          = &dissect.MessageType{Name: "unknown", Title: "unknown", Role: dissect.OneWay, Doc: "The header of a message and no word or letter that is known."}
+	mStatusRequest    = catalog.Message(dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "status: asks for the settings and the players, or for the parts that a sum of bits names."})
+	mStatusReply      = catalog.Message(dissect.MessageType{Name: "status_reply", Title: "status reply", Role: dissect.Reply, Doc: "The settings in one line, a line for each player, and a line for each QTV stream. A long reply continues in further datagrams, which begin with a player."})
+	mPingRequest      = catalog.Message(dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "ping or k: asks for a sign of life."})
+	mPingReply        = catalog.Message(dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "The single byte l, without a header."})
+	mNack             = catalog.Message(dissect.MessageType{Name: "nack", Title: "refusal", Role: dissect.Reply, Doc: "The single byte m, without a header: the server has no log, or nothing new in it."})
+	mChallengeRequest = catalog.Message(dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "getchallenge: the first step of a client that wants to play."})
+	mChallengeReply   = catalog.Message(dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "The number that the client has to send with connect, and the extensions of the protocol that the server offers."})
+	mConnectRequest   = catalog.Message(dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "connect: the second step, with the challenge and with what the client states about itself, its password included."})
+	mConnectReply     = catalog.Message(dissect.MessageType{Name: "connect_reply", Title: "connect reply", Role: dissect.Reply, Doc: "The letter j: the client may play. A refusal is a print."})
+	mRcon             = catalog.Message(dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "rcon: a command for the console of the server, with its password in the clear."})
+	mPrint            = catalog.Message(dissect.MessageType{Name: "print", Title: "print", Role: dissect.Reply, Doc: "Text: the output of a remote command, a list of demos, why a client may not connect. An empty one says that there is nothing."})
+	mLogRequest       = catalog.Message(dissect.MessageType{Name: "log_request", Title: "log request", Role: dissect.Request, Doc: "log: asks for the kills since the log with a number."})
+	mLogReply         = catalog.Message(dissect.MessageType{Name: "log_reply", Title: "log", Role: dissect.Reply, Doc: "stdlog: who killed whom, without a header."})
+	mStatsRequest     = catalog.Message(dissect.MessageType{Name: "stats_request", Title: "statistics request", Role: dissect.Request, Doc: "laststats or lastscores: asks for the statistics of the last matches (KTX)."})
+	mStatsReply       = catalog.Message(dissect.MessageType{Name: "stats_reply", Title: "statistics", Role: dissect.Reply, Doc: "laststats: the statistics of matches as JSON."})
+	mUsersRequest     = catalog.Message(dissect.MessageType{Name: "viewers_request", Title: "viewers request", Role: dissect.Request, Doc: "qtvusers: asks who watches the match through QTV."})
+	mUsersReply       = catalog.Message(dissect.MessageType{Name: "viewers_reply", Title: "viewers", Role: dissect.Reply, Doc: "qtvusers: the viewers of a QTV stream."})
+	mDemosRequest     = catalog.Message(dissect.MessageType{Name: "demos_request", Title: "demos request", Role: dissect.Request, Doc: "dlist, demolist and their relatives: asks for the list of recorded matches."})
+	mProxy            = catalog.Message(dissect.MessageType{Name: "proxy", Title: "proxy notice", Role: dissect.OneWay, Doc: "ip or broadcast: what proxies and QTV servers tell a server. Nothing answers it."})
+	mUnknown          = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown", Role: dissect.OneWay, Doc: "The header of a message and no word or letter that is known."})
 )
-
-var messages = []*dissect.MessageType{
-	mStatusRequest, mStatusReply, mPingRequest, mPingReply, mNack, mChallengeRequest, mChallengeReply, mConnectRequest, mConnectReply,
-	mRcon, mPrint, mLogRequest, mLogReply, mStatsRequest, mStatsReply, mUsersRequest, mUsersReply, mDemosRequest, mProxy, mUnknown,
-}
 
 // A Message is a pointer to one of the structs of this package.
 type Message any

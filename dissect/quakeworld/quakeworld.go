@@ -35,20 +35,18 @@ import (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "quakeworld",
-	Title:    "QuakeWorld queries",
-	Group:    "Quake and Doom",
-	Doc:      "Status, ping, remote console and statistics of QuakeWorld and HexenWorld servers (mvdsv, KTX, FTE), of the proxy qwfwd and of QTV.",
-	Source:   "mvdsv (sv_main.c, sv_send.c), qstat, gamedig (quake1.js); recorded traffic",
-	Ports:    ports(),
-	Starts:   slices.Concat(wire.Starts("ncjlpki\xff", quake.Header), wire.Words(quake.Header, "status", "getchallenge", "rcon ", "qtvusers", "dlist", "demolist", "broadcast"), []string{"l\x00", "m\x00", stdlog}),
-	Wire:     "quake",
-	Fields:   fields,
-	Messages: messages,
-	Findings: findings,
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
+	Name:    "quakeworld",
+	Title:   "QuakeWorld queries",
+	Group:   "Quake and Doom",
+	Doc:     "Status, ping, remote console and statistics of QuakeWorld and HexenWorld servers (mvdsv, KTX, FTE), of the proxy qwfwd and of QTV.",
+	Source:  "mvdsv (sv_main.c, sv_send.c), qstat, gamedig (quake1.js); recorded traffic",
+	Ports:   ports(),
+	Starts:  slices.Concat(wire.Starts("ncjlpki\xff", quake.Header), wire.Words(quake.Header, "status", "getchallenge", "rcon ", "qtvusers", "dlist", "demolist", "broadcast"), []string{"l\x00", "m\x00", stdlog}),
+	Wire:    "quake",
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 // ports returns those of servers, of QTV and qwfwd, and of HexenWorld.
@@ -323,7 +321,7 @@ func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message) {
 	r.End(list)
 	if n := r.Left(); n > 0 {
 		r.Find(extensionCut, fExtensions, r.Offset(), n, dissect.Num(n))
-		r.Rest(fields.Data())
+		r.Rest(catalog.Data())
 	}
 }
 

@@ -27,17 +27,17 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var fields = dissect.NewCatalog("quakeworld-master")
+var catalog = dissect.NewCatalog("quakeworld-master")
 
 var (
-	fHeader   = fields.Add("header", dissect.Bytes, "Four times FF; five times, or once, in HexenWorld.", dissect.Framing)
-	fType     = fields.Add("type", dissect.Char, "The letter that says which message it is.")
-	fEnd      = fields.Add("end", dissect.Bytes, "Line ends and zero bytes.", dissect.Framing)
-	fSequence = fields.Add("sequence", dissect.Decimal, "Number of the heartbeat.")
-	fPlayers  = fields.Add("num_players", dissect.Decimal, "Players on the server.")
-	fText     = fields.Add("text", dissect.String, "Why the master refuses.", dissect.FreeText)
-	fServers  = fields.Add("servers", dissect.List, "The servers.")
-	fServer   = fields.Add("servers.server", dissect.Endpoint, "Address and port of one.")
+	fHeader   = catalog.Add("header", dissect.Bytes, "Four times FF; five times, or once, in HexenWorld.", dissect.Framing)
+	fType     = catalog.Add("type", dissect.Char, "The letter that says which message it is.")
+	fEnd      = catalog.Add("end", dissect.Bytes, "Line ends and zero bytes.", dissect.Framing)
+	fSequence = catalog.Add("sequence", dissect.Decimal, "Number of the heartbeat.")
+	fPlayers  = catalog.Add("num_players", dissect.Decimal, "Players on the server.")
+	fText     = catalog.Add("text", dissect.String, "Why the master refuses.", dissect.FreeText)
+	fServers  = catalog.Add("servers", dissect.List, "The servers.")
+	fServer   = catalog.Add("servers.server", dissect.Endpoint, "Address and port of one.")
 )
 
 const (
@@ -46,18 +46,18 @@ const (
 )
 
 var (
-	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "Letter c: asks for the list of servers."}
-	mServersReply   = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "Letter d: addresses of servers, in one or more replies."}
-	mRefusal        = &dissect.MessageType{Name: "refusal", Title: "refusal", Role: dissect.Reply, Doc: "Letter m: the master does not answer, with the reason."}
-	mHeartbeat      = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "Letter a: a server tells its master every five minutes that it is there."}
-	mShutdown       = &dissect.MessageType{Name: "shutdown", Title: "shutdown", Role: dissect.OneWay, Doc: "Letter C: a server stops."}
-	mPingRequest    = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Letter k: the master asks a server whether it is there."}
-	mPingReply      = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "Letter l: it is."}
+	mServersRequest = catalog.Message(dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "Letter c: asks for the list of servers."})
+	mServersReply   = catalog.Message(dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "Letter d: addresses of servers, in one or more replies."})
+	mRefusal        = catalog.Message(dissect.MessageType{Name: "refusal", Title: "refusal", Role: dissect.Reply, Doc: "Letter m: the master does not answer, with the reason."})
+	mHeartbeat      = catalog.Message(dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "Letter a: a server tells its master every five minutes that it is there."})
+	mShutdown       = catalog.Message(dissect.MessageType{Name: "shutdown", Title: "shutdown", Role: dissect.OneWay, Doc: "Letter C: a server stops."})
+	mPingRequest    = catalog.Message(dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Letter k: the master asks a server whether it is there."})
+	mPingReply      = catalog.Message(dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "Letter l: it is."})
 
-	unanswered    = finding.NoReply("qwmaster.noreply", "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. A ping without a reply: the server stopped without saying so, or a NAT keeps the master's datagrams from it.")
-	unrequested   = finding.Unrequested("qwmaster.unrequested", "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way.")
-	amplification = &dissect.FindingType{ID: "qwmaster.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)", Doc: "The request has three bytes and no challenge: whoever forges its address makes the master flood that address. Operators limit it in the firewall."}
-	entryCut      = finding.Length("qwmaster.cut", "an entry is cut: %d {byte is|bytes are} left",
+	unanswered    = finding.NoReply(catalog, "qwmaster.noreply", "No reply came within the time that clients wait. The master is down or another one, or a firewall drops the request or the reply. A ping without a reply: the server stopped without saying so, or a NAT keeps the master's datagrams from it.")
+	unrequested   = finding.Unrequested(catalog, "qwmaster.unrequested", "The conversation has requests in the capture, but none that this reply answers: it came too late, or it is forged. Clients that take replies from anybody can be given servers that way.")
+	amplification = catalog.Finding(dissect.FindingType{ID: "qwmaster.amplification", Severity: dissect.Note, Text: "a forged address would get at least %r times the request (%d bytes for %d)", Doc: "The request has three bytes and no challenge: whoever forges its address makes the master flood that address. Operators limit it in the firewall."})
+	entryCut      = finding.Length(catalog, "qwmaster.cut", "an entry is cut: %d {byte is|bytes are} left",
 		"The entries of six bytes do not fill the reply. Whole entries are shown; the rest is the field data.", finding.CutList)
 )
 
@@ -65,19 +65,17 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "quakeworld-master",
-	Title:    "QuakeWorld master servers",
-	Group:    "Quake and Doom",
-	Doc:      "Lists of servers and heartbeats of QuakeWorld and HexenWorld.",
-	Source:   "qstat; mvdsv (sv_master.c)",
-	Ports:    []uint16{27000, 27006, 26900},
-	Starts:   []string{listHeader, hexenList, "c\n", "\xffc", "m\n", "a\n", "C\n", "k", "l\x00"},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mServersRequest, mServersReply, mRefusal, mHeartbeat, mShutdown, mPingRequest, mPingReply},
-	Findings: []*dissect.FindingType{unanswered, unrequested, amplification, entryCut},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
+	Name:    "quakeworld-master",
+	Title:   "QuakeWorld master servers",
+	Group:   "Quake and Doom",
+	Doc:     "Lists of servers and heartbeats of QuakeWorld and HexenWorld.",
+	Source:  "qstat; mvdsv (sv_master.c)",
+	Ports:   []uint16{27000, 27006, 26900},
+	Starts:  []string{listHeader, hexenList, "c\n", "\xffc", "m\n", "a\n", "C\n", "k", "l\x00"},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 const (
@@ -194,7 +192,7 @@ func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
 	if r.Next('\n') {
 		r.Bytes(fEnd, 1)
 	}
-	d.reply.Servers = quake.Servers(r, false, fServers, fServer, fields.Data(), entryCut, d.reply.Servers[:0])
+	d.reply.Servers = quake.Servers(r, false, fServers, fServer, catalog.Data(), entryCut, d.reply.Servers[:0])
 }
 
 // AppendSummary gives the number of servers.

@@ -25,42 +25,42 @@ import (
 
 var style = summary.Style{Charset: dissect.Latin1, Codes: core.Minecraft}
 
-var fields = dissect.NewCatalog("raknet")
+var catalog = dissect.NewCatalog("raknet")
 
 var asText = dissect.InText(style.Charset, style.Codes)
 
 var (
-	fID      = fields.Add("id", dissect.Uint, "Which message it is.", dissect.Framing)
-	fMagic   = fields.Add("magic", dissect.Bytes, "16 bytes that all messages outside of a connection have.", dissect.Framing)
-	fTime    = fields.Add("time", dissect.ID, "Time of the client in milliseconds; the pong carries the same.", dissect.Public, dissect.Chosen)
-	fClient  = fields.Add("client_guid", dissect.ID, "Number by which the client is known, made up anew each time it starts.", core.Opaque, dissect.Chosen)
-	fServer  = fields.Add("server_guid", dissect.ID, "Number by which the server is known.", core.Opaque)
-	fLength  = fields.Add("pong.length", dissect.Uint, "Bytes of the text.", dissect.Framing)
-	fText    = fields.Add("pong.text", dissect.String, "What the game says of its state, in a form of its own.", dissect.ServerText, asText)
-	fEdition = fields.Add("pong.edition", dissect.String, "Edition: MCPE, or MCEE for Education Edition.", dissect.Public)
-	fName    = fields.Add("pong.name", dissect.String, "Name of the server: the first line of the message of the day.", dissect.ServerText, asText)
-	fGame    = fields.Add("pong.protocol", dissect.Decimal, "Version of the game's protocol.")
-	fVersion = fields.Add("pong.version", dissect.String, "Version of the game.", dissect.Public)
-	fPlayers = fields.Add("pong.num_players", dissect.Decimal, "Players on the server.")
-	fMax     = fields.Add("pong.max_players", dissect.Decimal, "Most players that the server takes. Networks state fewer than they have.")
-	fUnique  = fields.Add("pong.server_id", dissect.String, "Identifier of the server, often its number.", dissect.PersonID)
-	fLevel   = fields.Add("pong.level", dissect.String, "Second line: the name of the level on Mojang's servers.", dissect.ServerText, asText)
-	fMode    = fields.Add("pong.game_mode", dissect.String, "Mode of the game.", dissect.Public, asText)
-	fModeNum = fields.Add("pong.game_mode_number", dissect.Decimal, "Mode of the game as a number.")
-	fPort4   = fields.Add("pong.port4", dissect.Decimal, "Port for IPv4.")
-	fPort6   = fields.Add("pong.port6", dissect.Decimal, "Port for IPv6.")
-	fMore    = fields.Add("pong.more", dissect.String, "Further fields: in newer versions whether an editor runs.", dissect.ServerText, asText)
+	fID      = catalog.Add("id", dissect.Uint, "Which message it is.", dissect.Framing)
+	fMagic   = catalog.Add("magic", dissect.Bytes, "16 bytes that all messages outside of a connection have.", dissect.Framing)
+	fTime    = catalog.Add("time", dissect.ID, "Time of the client in milliseconds; the pong carries the same.", dissect.Public, dissect.Chosen)
+	fClient  = catalog.Add("client_guid", dissect.ID, "Number by which the client is known, made up anew each time it starts.", core.Opaque, dissect.Chosen)
+	fServer  = catalog.Add("server_guid", dissect.ID, "Number by which the server is known.", core.Opaque)
+	fLength  = catalog.Add("pong.length", dissect.Uint, "Bytes of the text.", dissect.Framing)
+	fText    = catalog.Add("pong.text", dissect.String, "What the game says of its state, in a form of its own.", dissect.ServerText, asText)
+	fEdition = catalog.Add("pong.edition", dissect.String, "Edition: MCPE, or MCEE for Education Edition.", dissect.Public)
+	fName    = catalog.Add("pong.name", dissect.String, "Name of the server: the first line of the message of the day.", dissect.ServerText, asText)
+	fGame    = catalog.Add("pong.protocol", dissect.Decimal, "Version of the game's protocol.")
+	fVersion = catalog.Add("pong.version", dissect.String, "Version of the game.", dissect.Public)
+	fPlayers = catalog.Add("pong.num_players", dissect.Decimal, "Players on the server.")
+	fMax     = catalog.Add("pong.max_players", dissect.Decimal, "Most players that the server takes. Networks state fewer than they have.")
+	fUnique  = catalog.Add("pong.server_id", dissect.String, "Identifier of the server, often its number.", dissect.PersonID)
+	fLevel   = catalog.Add("pong.level", dissect.String, "Second line: the name of the level on Mojang's servers.", dissect.ServerText, asText)
+	fMode    = catalog.Add("pong.game_mode", dissect.String, "Mode of the game.", dissect.Public, asText)
+	fModeNum = catalog.Add("pong.game_mode_number", dissect.Decimal, "Mode of the game as a number.")
+	fPort4   = catalog.Add("pong.port4", dissect.Decimal, "Port for IPv4.")
+	fPort6   = catalog.Add("pong.port6", dissect.Decimal, "Port for IPv6.")
+	fMore    = catalog.Add("pong.more", dissect.String, "Further fields: in newer versions whether an editor runs.", dissect.ServerText, asText)
 
-	fProtocol      = fields.Add("protocol_version", dissect.Uint, "Version of RakNet's protocol: 11 in Bedrock Edition since 1.19, 10 before.")
-	fPadding       = fields.Add("padding", dissect.Bytes, "Zeros that make the datagram as large as the path may carry.", dissect.Public, core.Ignored)
-	fSecurity      = fields.Add("security", dissect.Bool, "Whether the connection is secured, or a cookie is to be brought back.")
-	fCookie        = fields.Add("cookie", dissect.Uint, "Cookie of the server, which the second request brings back.", dissect.Chosen)
-	fSupports      = fields.Add("supports_security", dissect.Bool, "Whether the client can secure the connection.")
-	fMTU           = fields.Add("mtu", dissect.Uint, "Largest packet on the path in bytes, with the headers of IP and UDP.")
-	fEncryption    = fields.Add("encryption", dissect.Bool, "Whether the connection is encrypted by RakNet.")
-	fKind          = fields.Add("address_version", dissect.Uint, "IP version of the address.", dissect.Framing)
-	fServerAddress = fields.Add("server_address", dissect.Endpoint, "Address of the server, as the client has it.", core.Inverted)
-	fClientAddress = fields.Add("client_address", dissect.Endpoint, "Address of the client, as the server sees it.", core.Inverted)
+	fProtocol      = catalog.Add("protocol_version", dissect.Uint, "Version of RakNet's protocol: 11 in Bedrock Edition since 1.19, 10 before.")
+	fPadding       = catalog.Add("padding", dissect.Bytes, "Zeros that make the datagram as large as the path may carry.", dissect.Public, core.Ignored)
+	fSecurity      = catalog.Add("security", dissect.Bool, "Whether the connection is secured, or a cookie is to be brought back.")
+	fCookie        = catalog.Add("cookie", dissect.Uint, "Cookie of the server, which the second request brings back.", dissect.Chosen)
+	fSupports      = catalog.Add("supports_security", dissect.Bool, "Whether the client can secure the connection.")
+	fMTU           = catalog.Add("mtu", dissect.Uint, "Largest packet on the path in bytes, with the headers of IP and UDP.")
+	fEncryption    = catalog.Add("encryption", dissect.Bool, "Whether the connection is encrypted by RakNet.")
+	fKind          = catalog.Add("address_version", dissect.Uint, "IP version of the address.", dissect.Framing)
+	fServerAddress = catalog.Add("server_address", dissect.Endpoint, "Address of the server, as the client has it.", core.Inverted)
+	fClientAddress = catalog.Add("client_address", dissect.Endpoint, "Address of the client, as the server sees it.", core.Inverted)
 )
 
 const (
@@ -70,31 +70,31 @@ const (
 )
 
 var (
-	mPing         = &dissect.MessageType{Name: "ping", Title: "unconnected ping", Role: dissect.Request, Doc: "Asks whether a server is there, and for its state."}
-	mOpenPing     = &dissect.MessageType{Name: "ping_open", Title: "unconnected ping for open servers", Role: dissect.Request, Unanswered: full, Doc: "The same, to be answered only by servers with room for one more player."}
-	mPong         = &dissect.MessageType{Name: "pong", Title: "unconnected pong", Role: dissect.Reply, Doc: "A server is there; what else it says is the game's own."}
-	mOpen         = &dissect.MessageType{Name: "open_request_1", Title: "open connection request 1", Role: dissect.Request, Unanswered: tooLarge, Doc: "Begins a connection, in a datagram as large as the path may carry. Clients send it again and smaller until a reply comes."}
-	mOpenReply    = &dissect.MessageType{Name: "open_reply_1", Title: "open connection reply 1", Role: dissect.Reply, Doc: "The server takes the connection as far as it is known."}
-	mJoin         = &dissect.MessageType{Name: "open_request_2", Title: "open connection request 2", Role: dissect.Request, Doc: "Goes on with a connection."}
-	mJoinReply    = &dissect.MessageType{Name: "open_reply_2", Title: "open connection reply 2", Role: dissect.Reply, Doc: "The connection is open: what follows is not read."}
-	mIncompatible = &dissect.MessageType{Name: "incompatible_protocol", Title: "incompatible protocol", Role: dissect.Reply, Doc: "The server speaks another version of RakNet's protocol, which it states."}
-	mConnected    = &dissect.MessageType{Name: "already_connected", Title: "already connected", Role: dissect.Reply, Doc: "The server has a connection with this client or its address."}
-	mFull         = &dissect.MessageType{Name: "no_free_connections", Title: "no free connections", Role: dissect.Reply, Doc: "The server is full."}
-	mBanned       = &dissect.MessageType{Name: "banned", Title: "banned", Role: dissect.Reply, Doc: "The server does not take connections from this address."}
-	mRecently     = &dissect.MessageType{Name: "recently_connected", Title: "recently connected", Role: dissect.Reply, Doc: "The address opened a connection a moment ago, and has to wait."}
+	mPing         = catalog.Message(dissect.MessageType{Name: "ping", Title: "unconnected ping", Role: dissect.Request, Doc: "Asks whether a server is there, and for its state."})
+	mOpenPing     = catalog.Message(dissect.MessageType{Name: "ping_open", Title: "unconnected ping for open servers", Role: dissect.Request, Unanswered: full, Doc: "The same, to be answered only by servers with room for one more player."})
+	mPong         = catalog.Message(dissect.MessageType{Name: "pong", Title: "unconnected pong", Role: dissect.Reply, Doc: "A server is there; what else it says is the game's own."})
+	mOpen         = catalog.Message(dissect.MessageType{Name: "open_request_1", Title: "open connection request 1", Role: dissect.Request, Unanswered: tooLarge, Doc: "Begins a connection, in a datagram as large as the path may carry. Clients send it again and smaller until a reply comes."})
+	mOpenReply    = catalog.Message(dissect.MessageType{Name: "open_reply_1", Title: "open connection reply 1", Role: dissect.Reply, Doc: "The server takes the connection as far as it is known."})
+	mJoin         = catalog.Message(dissect.MessageType{Name: "open_request_2", Title: "open connection request 2", Role: dissect.Request, Doc: "Goes on with a connection."})
+	mJoinReply    = catalog.Message(dissect.MessageType{Name: "open_reply_2", Title: "open connection reply 2", Role: dissect.Reply, Doc: "The connection is open: what follows is not read."})
+	mIncompatible = catalog.Message(dissect.MessageType{Name: "incompatible_protocol", Title: "incompatible protocol", Role: dissect.Reply, Doc: "The server speaks another version of RakNet's protocol, which it states."})
+	mConnected    = catalog.Message(dissect.MessageType{Name: "already_connected", Title: "already connected", Role: dissect.Reply, Doc: "The server has a connection with this client or its address."})
+	mFull         = catalog.Message(dissect.MessageType{Name: "no_free_connections", Title: "no free connections", Role: dissect.Reply, Doc: "The server is full."})
+	mBanned       = catalog.Message(dissect.MessageType{Name: "banned", Title: "banned", Role: dissect.Reply, Doc: "The server does not take connections from this address."})
+	mRecently     = catalog.Message(dissect.MessageType{Name: "recently_connected", Title: "recently connected", Role: dissect.Reply, Doc: "The address opened a connection a moment ago, and has to wait."})
 
-	unanswered  = finding.NoReply("raknet.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (Bedrock Edition: 19132 for IPv4, 19133 for IPv6), the game does not answer pings, or a request to open a connection has a cookie that the server did not give.")
-	full        = finding.Unanswered("raknet.open.noreply", "No reply came. A server answers this ping only while it has room for one more player: a full one is silent. The other ping (id 1) tells the two apart.")
-	tooLarge    = finding.Unanswered("raknet.mtu.noreply", "No reply came. The request is as large as the client hopes that the path can carry, and is sent again and smaller if nothing comes: unanswered ones before a reply say that the path carries less. If none is answered, the server is down, or drops clients that ask too often.")
-	unrequested = finding.Unrequested("raknet.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
-	otherTime   = finding.New(dissect.Warning, "raknet.time", "the time is not that of the ping in frame %d",
+	unanswered  = finding.NoReply(catalog, "raknet.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (Bedrock Edition: 19132 for IPv4, 19133 for IPv6), the game does not answer pings, or a request to open a connection has a cookie that the server did not give.")
+	full        = finding.Unanswered(catalog, "raknet.open.noreply", "No reply came. A server answers this ping only while it has room for one more player: a full one is silent. The other ping (id 1) tells the two apart.")
+	tooLarge    = finding.Unanswered(catalog, "raknet.mtu.noreply", "No reply came. The request is as large as the client hopes that the path can carry, and is sent again and smaller if nothing comes: unanswered ones before a reply say that the path carries less. If none is answered, the server is down, or drops clients that ask too often.")
+	unrequested = finding.Unrequested(catalog, "raknet.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
+	otherTime   = finding.New(catalog, dissect.Warning, "raknet.time", "the time is not that of the ping in frame %d",
 		"A pong has to bring the time of its ping back; clients make the round-trip time of it. This server sends another one, or the pong answers a ping that is not in the capture.", finding.ReturnedValue)
-	amplification = finding.Amplification("raknet.amplification", "Pings are answered without a challenge: a server with a long text can be abused to flood others. A shorter message of the day helps.")
-	refused       = &dissect.FindingType{ID: "raknet.refused", Severity: dissect.Note, Text: "the server refuses the connection: %p", Doc: "The server is there and does not take this client, for the reason given."}
-	otherVersion  = &dissect.FindingType{ID: "raknet.version", Severity: dissect.Note, Text: "the server speaks version %d of RakNet's protocol", Doc: "The client asked with another version and is refused. Clients and servers of the same version of the game have the same one: update the older of the two, or set up a proxy that translates."}
-	length        = finding.Length("raknet.pong.length", "the length says %d {byte|bytes}, %d {is|are} there",
+	amplification = finding.Amplification(catalog, "raknet.amplification", "Pings are answered without a challenge: a server with a long text can be abused to flood others. A shorter message of the day helps.")
+	refused       = catalog.Finding(dissect.FindingType{ID: "raknet.refused", Severity: dissect.Note, Text: "the server refuses the connection: %p", Doc: "The server is there and does not take this client, for the reason given."})
+	otherVersion  = catalog.Finding(dissect.FindingType{ID: "raknet.version", Severity: dissect.Note, Text: "the server speaks version %d of RakNet's protocol", Doc: "The client asked with another version and is refused. Clients and servers of the same version of the game have the same one: update the older of the two, or set up a proxy that translates."})
+	length        = finding.Length(catalog, "raknet.pong.length", "the length says %d {byte|bytes}, %d {is|are} there",
 		"The length before the text is not that of what follows. What is there is read. Clients that trust the length cut the text, or refuse the pong.", finding.WrongLength)
-	semicolon = finding.New(dissect.Warning, "raknet.motd.semicolon", "a semicolon within the name",
+	semicolon = finding.New(catalog, dissect.Warning, "raknet.motd.semicolon", "a semicolon within the name",
 		"The name holds a semicolon without a backslash before it, which separates fields. The numbers behind it tell where the name ends; clients that only count fields take each for the one before it. Take the semicolon out of the message of the day.", "Take the semicolon out of the message of the day. A client can count the fields from the end.")
 )
 
@@ -102,20 +102,16 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:   "raknet",
-	Title:  "RakNet",
-	Group:  "Minecraft",
-	Doc:    "Pings and the opening of connections of RakNet: Minecraft: Bedrock Edition with its servers and proxies, and other games.",
-	Source: "RakNet (MessageIdentifiers.h, RakPeer.cpp); wiki.vg, RakNet Protocol; recorded traffic",
-	Ports:  []uint16{19132, 19133},
-	Starts: wire.Starts(string([]byte{idPing, idOpenPing, idOpen, idOpenReply, idJoin, idJoinReply, idConnected, idFull, idBanned, idIncompatible, idRecently, idPong}), ""),
-	Fields: fields,
-	Messages: []*dissect.MessageType{
-		mPing, mOpenPing, mPong, mOpen, mOpenReply, mJoin, mJoinReply, mIncompatible, mConnected, mFull, mBanned, mRecently,
-	},
-	Findings: []*dissect.FindingType{unanswered, full, tooLarge, unrequested, otherTime, amplification, refused, otherVersion, length, semicolon},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
+	Name:    "raknet",
+	Title:   "RakNet",
+	Group:   "Minecraft",
+	Doc:     "Pings and the opening of connections of RakNet: Minecraft: Bedrock Edition with its servers and proxies, and other games.",
+	Source:  "RakNet (MessageIdentifiers.h, RakPeer.cpp); wiki.vg, RakNet Protocol; recorded traffic",
+	Ports:   []uint16{19132, 19133},
+	Starts:  wire.Starts(string([]byte{idPing, idOpenPing, idOpen, idOpenReply, idJoin, idJoinReply, idConnected, idFull, idBanned, idIncompatible, idRecently, idPong}), ""),
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered,
 		OtherIDs:   true,

@@ -17,48 +17,48 @@ import (
 
 var style = summary.Style{Charset: dissect.Latin1}
 
-var fields = dissect.NewCatalog("rfactor")
+var catalog = dissect.NewCatalog("rfactor")
 
 var asText = core.InCharset(style.Charset)
 
 var (
-	fQuery      = fields.Add("query", dissect.String, "rF_S: asks for the state of the server.", dissect.Framing)
-	fProduct    = fields.Add("product", dissect.String, "Program: rFactor.", dissect.Public, asText)
-	fUpdate     = fields.Add("full_update", dissect.Uint, "Whether it is a full update.")
-	fRegion     = fields.Add("region", dissect.Uint, "Region of the server.")
-	fIP         = fields.Add("ip", dissect.Bytes, "Address of the server.")
-	fSize       = fields.Add("size", dissect.Uint, "Size of the data.")
-	fVersion    = fields.Add("version", dissect.Uint, "Version of the program.")
-	fRaceCast   = fields.Add("racecast_version", dissect.Uint, "Version of RaceCast, which publishes results.")
-	fPort       = fields.Add("game_port", dissect.Uint, "Port of the game.")
-	fQueryPort  = fields.Add("query_port", dissect.Uint, "Port of the queries.")
-	fGame       = fields.Add("game", dissect.String, "Modification that is played.", dissect.Public, asText)
-	fName       = fields.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
-	fMap        = fields.Add("map", dissect.String, "Track.", dissect.Public, asText)
-	fMessage    = fields.Add("motd", dissect.String, "Message of the server.", dissect.ServerText, asText)
-	fAids       = fields.Add("aids", dissect.Uint, "Driving aids that are allowed.", core.BitsFrom(1, "traction control", "anti-lock braking", "stability control", "auto shifting", "auto clutch", "invulnerability", "opposite lock", "steering help", "braking help", "spin recovery", "auto pitstop"))
-	fPing       = fields.Add("ping", dissect.Uint, "Ping that the server states.")
-	fFlags      = fields.Add("flags", dissect.Uint, "Flags of unknown meaning.")
-	fRate       = fields.Add("rate", dissect.Uint, "Rate of packets.")
-	fNumPlayers = fields.Add("num_players", dissect.Uint, "Players on the server.")
-	fMaxPlayers = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
-	fNumBots    = fields.Add("num_bots", dissect.Uint, "Drivers of the computer.")
-	fSpecial    = fields.Add("special", dissect.Uint, "Properties of the server.", dissect.Bits(
+	fQuery      = catalog.Add("query", dissect.String, "rF_S: asks for the state of the server.", dissect.Framing)
+	fProduct    = catalog.Add("product", dissect.String, "Program: rFactor.", dissect.Public, asText)
+	fUpdate     = catalog.Add("full_update", dissect.Uint, "Whether it is a full update.")
+	fRegion     = catalog.Add("region", dissect.Uint, "Region of the server.")
+	fIP         = catalog.Add("ip", dissect.Bytes, "Address of the server.")
+	fSize       = catalog.Add("size", dissect.Uint, "Size of the data.")
+	fVersion    = catalog.Add("version", dissect.Uint, "Version of the program.")
+	fRaceCast   = catalog.Add("racecast_version", dissect.Uint, "Version of RaceCast, which publishes results.")
+	fPort       = catalog.Add("game_port", dissect.Uint, "Port of the game.")
+	fQueryPort  = catalog.Add("query_port", dissect.Uint, "Port of the queries.")
+	fGame       = catalog.Add("game", dissect.String, "Modification that is played.", dissect.Public, asText)
+	fName       = catalog.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
+	fMap        = catalog.Add("map", dissect.String, "Track.", dissect.Public, asText)
+	fMessage    = catalog.Add("motd", dissect.String, "Message of the server.", dissect.ServerText, asText)
+	fAids       = catalog.Add("aids", dissect.Uint, "Driving aids that are allowed.", core.BitsFrom(1, "traction control", "anti-lock braking", "stability control", "auto shifting", "auto clutch", "invulnerability", "opposite lock", "steering help", "braking help", "spin recovery", "auto pitstop"))
+	fPing       = catalog.Add("ping", dissect.Uint, "Ping that the server states.")
+	fFlags      = catalog.Add("flags", dissect.Uint, "Flags of unknown meaning.")
+	fRate       = catalog.Add("rate", dissect.Uint, "Rate of packets.")
+	fNumPlayers = catalog.Add("num_players", dissect.Uint, "Players on the server.")
+	fMaxPlayers = catalog.Add("max_players", dissect.Uint, "Maximum number of players.")
+	fNumBots    = catalog.Add("num_bots", dissect.Uint, "Drivers of the computer.")
+	fSpecial    = catalog.Add("special", dissect.Uint, "Properties of the server.", dissect.Bits(
 		dissect.Name{Value: locked, Name: "password"}, dissect.Name{Value: 4, Name: "RaceCast"}, dissect.Name{Value: 16, Name: "fixed setups"}))
-	fDamage   = fields.Add("damage", dissect.Uint, "Damage in percent.")
-	fRules    = fields.Add("rules", dissect.Uint, "Set of rules.")
-	fCredits  = fields.Add("credits", dissect.Uint, "Credits.")
-	fCredits2 = fields.Add("credits_2", dissect.Uint, "Credits.")
-	fMinutes  = fields.Add("minutes", dissect.Uint, "Length of the race in minutes.")
-	fLaps     = fields.Add("sixteenth_laps", dissect.Uint, "Length of the race in laps, times 16.")
-	fMore     = fields.Add("more", dissect.Bytes, "Bytes of unknown meaning.", dissect.Public)
-	fVehicles = fields.Add("vehicles", dissect.String, "Vehicles that are allowed, with bars in between.", dissect.Public, asText)
+	fDamage   = catalog.Add("damage", dissect.Uint, "Damage in percent.")
+	fRules    = catalog.Add("rules", dissect.Uint, "Set of rules.")
+	fCredits  = catalog.Add("credits", dissect.Uint, "Credits.")
+	fCredits2 = catalog.Add("credits_2", dissect.Uint, "Credits.")
+	fMinutes  = catalog.Add("minutes", dissect.Uint, "Length of the race in minutes.")
+	fLaps     = catalog.Add("sixteenth_laps", dissect.Uint, "Length of the race in laps, times 16.")
+	fMore     = catalog.Add("more", dissect.Bytes, "Bytes of unknown meaning.", dissect.Public)
+	fVehicles = catalog.Add("vehicles", dissect.String, "Vehicles that are allowed, with bars in between.", dissect.Public, asText)
 
-	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."}
-	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, track, players and settings."}
-	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+	mInfo      = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."})
+	mInfoReply = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, track, players and settings."})
+	mUnknown   = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."})
 
-	findings, pairing = judge.Simple("rfactor", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
+	pairing = judge.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
 		"The request has 4 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.")
 )
 
@@ -66,18 +66,16 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "rfactor",
-	Title:    "rFactor queries",
-	Doc:      "Queries of rFactor and ARCA Sim Racing '08: from the source of a client, not compared with recorded traffic. rFactor 2 is queried with a2s.",
-	Source:   "node-gamedig (rfactor.js)",
-	Ports:    []uint16{34297},
-	Starts:   []string{"rF", arca},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mInfo, mInfoReply, mUnknown},
-	Findings: findings,
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  pairing,
+	Name:    "rfactor",
+	Title:   "rFactor queries",
+	Doc:     "Queries of rFactor and ARCA Sim Racing '08: from the source of a client, not compared with recorded traffic. rFactor 2 is queried with a2s.",
+	Source:  "node-gamedig (rfactor.js)",
+	Ports:   []uint16{34297},
+	Starts:  []string{"rF", arca},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: pairing,
 }
 
 const (
@@ -105,7 +103,7 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.No
 }
 
-// A Message is one of *Request, *InfoReply and *Unknown.
+// A Message is one of *Request and *InfoReply, or nil if its kind is not known.
 type Message any
 
 // Request is the request.
@@ -123,9 +121,6 @@ type InfoReply struct {
 	Vehicles                          string
 }
 
-// Unknown is not a message of this protocol.
-type Unknown struct{}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
@@ -133,12 +128,11 @@ func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protoco
 type decoder struct {
 	request Request
 	info    InfoReply
-	unknown Unknown
 }
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mUnknown, &d.unknown
+	m.Type = mUnknown
 	switch {
 	case r.HasPrefix(query):
 		m.Type, m.Body, m.Pair = mInfo, &d.request, dissect.Pair{Asks: topicInfo, Challenge: dissect.ChallengeAbsent}

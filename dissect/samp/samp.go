@@ -26,42 +26,42 @@ import (
 
 var style = summary.Style{Charset: dissect.Guessed}
 
-var fields = dissect.NewCatalog("samp")
+var catalog = dissect.NewCatalog("samp")
 
 var (
-	fTag     = fields.Add("tag", dissect.String, "SAMP, or VCMP and in replies MP04 in Vice City Multiplayer.", dissect.Public)
-	fAddress = fields.Add("address", dissect.Endpoint, "Address of the server, as the client has it; the reply carries the same.", dissect.Chosen)
-	fOp      = fields.Add("op", dissect.Char, "What is asked or answered.")
-	fPadding = fields.Add("padding", dissect.Bytes, "Bytes behind a request.", core.Ignored)
-	fEcho    = fields.Add("echo", dissect.Bytes, "Chosen by the client; the reply carries the same.", dissect.Public, dissect.Chosen)
+	fTag     = catalog.Add("tag", dissect.String, "SAMP, or VCMP and in replies MP04 in Vice City Multiplayer.", dissect.Public)
+	fAddress = catalog.Add("address", dissect.Endpoint, "Address of the server, as the client has it; the reply carries the same.", dissect.Chosen)
+	fOp      = catalog.Add("op", dissect.Char, "What is asked or answered.")
+	fPadding = catalog.Add("padding", dissect.Bytes, "Bytes behind a request.", core.Ignored)
+	fEcho    = catalog.Add("echo", dissect.Bytes, "Chosen by the client; the reply carries the same.", dissect.Public, dissect.Chosen)
 
-	fVersion    = fields.Add("info.version", dissect.String, "Version of the server (Vice City Multiplayer).", dissect.Public)
-	fPassword   = fields.Add("info.password", dissect.Bool, "Whether a password is needed.")
-	fPlayers    = fields.Add("info.num_players", dissect.Uint, "Players on the server.")
-	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Most players that the server takes.")
-	fName       = fields.Add("info.name", dissect.String, "Name of the server.", dissect.ServerText)
-	fGameMode   = fields.Add("info.game_mode", dissect.String, "Mode of the game.", dissect.Public)
-	fLanguage   = fields.Add("info.language", dissect.String, "Language; the map on servers before 0.3.7.", dissect.Public)
-	fMap        = fields.Add("info.map", dissect.String, "Map being played (Vice City Multiplayer).", dissect.Public)
+	fVersion    = catalog.Add("info.version", dissect.String, "Version of the server (Vice City Multiplayer).", dissect.Public)
+	fPassword   = catalog.Add("info.password", dissect.Bool, "Whether a password is needed.")
+	fPlayers    = catalog.Add("info.num_players", dissect.Uint, "Players on the server.")
+	fMaxPlayers = catalog.Add("info.max_players", dissect.Uint, "Most players that the server takes.")
+	fName       = catalog.Add("info.name", dissect.String, "Name of the server.", dissect.ServerText)
+	fGameMode   = catalog.Add("info.game_mode", dissect.String, "Mode of the game.", dissect.Public)
+	fLanguage   = catalog.Add("info.language", dissect.String, "Language; the map on servers before 0.3.7.", dissect.Public)
+	fMap        = catalog.Add("info.map", dissect.String, "Map being played (Vice City Multiplayer).", dissect.Public)
 
-	fCount = fields.Add("count", dissect.Uint, "Entries of the list.", dissect.Framing)
-	pairs  = keyvalue.Declare(fields)
+	fCount = catalog.Add("count", dissect.Uint, "Entries of the list.", dissect.Framing)
+	pairs  = keyvalue.Declare(catalog)
 
-	fPlayerList = fields.Add("players", dissect.List, "The players.")
-	fPlayer     = fields.Add("players.player", dissect.Group, "A player.")
-	fID         = fields.Add("players.id", dissect.Uint, "Number of the player on the server.")
-	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName)
-	fScore      = fields.Add("players.score", dissect.Int, "Score.")
-	fPing       = fields.Add("players.ping", dissect.Uint, "Ping in milliseconds.")
+	fPlayerList = catalog.Add("players", dissect.List, "The players.")
+	fPlayer     = catalog.Add("players.player", dissect.Group, "A player.")
+	fID         = catalog.Add("players.id", dissect.Uint, "Number of the player on the server.")
+	fPlayerName = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName)
+	fScore      = catalog.Add("players.score", dissect.Int, "Score.")
+	fPing       = catalog.Add("players.ping", dissect.Uint, "Ping in milliseconds.")
 
-	fDiscord = fields.Add("extra.discord", dissect.String, "Invitation to the server's Discord.", dissect.ServerText)
-	fLight   = fields.Add("extra.light_banner", dissect.String, "Picture for a light background.", dissect.ServerText)
-	fDark    = fields.Add("extra.dark_banner", dissect.String, "Picture for a dark background.", dissect.ServerText)
-	fLogo    = fields.Add("extra.logo", dissect.String, "Logo.", dissect.ServerText)
+	fDiscord = catalog.Add("extra.discord", dissect.String, "Invitation to the server's Discord.", dissect.ServerText)
+	fLight   = catalog.Add("extra.light_banner", dissect.String, "Picture for a light background.", dissect.ServerText)
+	fDark    = catalog.Add("extra.dark_banner", dissect.String, "Picture for a dark background.", dissect.ServerText)
+	fLogo    = catalog.Add("extra.logo", dissect.String, "Logo.", dissect.ServerText)
 
-	fRconPassword = fields.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret, core.InJSON("rcon_password"))
-	fCommand      = fields.Add("rcon.command", dissect.String, "Command for the console of the server.", dissect.FreeText)
-	fText         = fields.Add("rcon.text", dissect.String, "A line of the console.", dissect.FreeText)
+	fRconPassword = catalog.Add("rcon.password", dissect.String, "Password of the remote console.", dissect.Secret, core.InJSON("rcon_password"))
+	fCommand      = catalog.Add("rcon.command", dissect.String, "Command for the console of the server.", dissect.FreeText)
+	fText         = catalog.Add("rcon.text", dissect.String, "A line of the console.", dissect.FreeText)
 
 	// With a password in it.
 	hiddenCommand, hiddenText = fCommand.Hidden(), fText.Hidden()
@@ -78,30 +78,30 @@ const (
 )
 
 var (
-	mInfo         = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the facts of a server."}
-	mRules        = &dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "Asks for the settings."}
-	mClients      = &dissect.MessageType{Name: "clients_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the names and scores of players.", Unanswered: silent}
-	mPlayers      = &dissect.MessageType{Name: "players_request", Title: "detailed players request", Role: dissect.Request, Doc: "Asks for the players with numbers and pings.", Unanswered: silent}
-	mPing         = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for the same bytes."}
-	mExtra        = &dissect.MessageType{Name: "extra_request", Title: "extra info request", Role: dissect.Request, Doc: "Asks for what only servers of open.mp have.", Unanswered: silent}
-	mRcon         = &dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "A command for the console of the server, with its password in the clear.", Unanswered: silent}
-	mInfoReply    = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "The facts of a server."}
-	mRulesReply   = &dissect.MessageType{Name: "rules_reply", Title: "rules", Role: dissect.Reply, Doc: "The settings."}
-	mClientsReply = &dissect.MessageType{Name: "clients_reply", Title: "players", Role: dissect.Reply, Doc: "The names and scores of players; names alone in Vice City Multiplayer."}
-	mPlayersReply = &dissect.MessageType{Name: "players_reply", Title: "detailed players", Role: dissect.Reply, Doc: "The players with numbers and pings."}
-	mPingReply    = &dissect.MessageType{Name: "ping_reply", Title: "ping", Role: dissect.Reply, Doc: "The bytes of the request. Nothing but the request tells the two apart."}
-	mExtraReply   = &dissect.MessageType{Name: "extra_reply", Title: "extra info", Role: dissect.Reply, Doc: "What only servers of open.mp have."}
-	mRconReply    = &dissect.MessageType{Name: "rcon_reply", Title: "rcon reply", Role: dissect.Reply, Doc: "A line of the console: a command brings as many replies as it prints lines."}
+	mInfo         = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the facts of a server."})
+	mRules        = catalog.Message(dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "Asks for the settings."})
+	mClients      = catalog.Message(dissect.MessageType{Name: "clients_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the names and scores of players.", Unanswered: silent})
+	mPlayers      = catalog.Message(dissect.MessageType{Name: "players_request", Title: "detailed players request", Role: dissect.Request, Doc: "Asks for the players with numbers and pings.", Unanswered: silent})
+	mPing         = catalog.Message(dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks for the same bytes."})
+	mExtra        = catalog.Message(dissect.MessageType{Name: "extra_request", Title: "extra info request", Role: dissect.Request, Doc: "Asks for what only servers of open.mp have.", Unanswered: silent})
+	mRcon         = catalog.Message(dissect.MessageType{Name: "rcon_request", Title: "rcon command", Role: dissect.Request, Doc: "A command for the console of the server, with its password in the clear.", Unanswered: silent})
+	mInfoReply    = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "The facts of a server."})
+	mRulesReply   = catalog.Message(dissect.MessageType{Name: "rules_reply", Title: "rules", Role: dissect.Reply, Doc: "The settings."})
+	mClientsReply = catalog.Message(dissect.MessageType{Name: "clients_reply", Title: "players", Role: dissect.Reply, Doc: "The names and scores of players; names alone in Vice City Multiplayer."})
+	mPlayersReply = catalog.Message(dissect.MessageType{Name: "players_reply", Title: "detailed players", Role: dissect.Reply, Doc: "The players with numbers and pings."})
+	mPingReply    = catalog.Message(dissect.MessageType{Name: "ping_reply", Title: "ping", Role: dissect.Reply, Doc: "The bytes of the request. Nothing but the request tells the two apart."})
+	mExtraReply   = catalog.Message(dissect.MessageType{Name: "extra_reply", Title: "extra info", Role: dissect.Reply, Doc: "What only servers of open.mp have."})
+	mRconReply    = catalog.Message(dissect.MessageType{Name: "rcon_reply", Title: "rcon reply", Role: dissect.Reply, Doc: "A line of the console: a command brings as many replies as it prints lines."})
 
-	unanswered = finding.NoReply("samp.noreply", "No reply came. The server is down, its queries are off, or it answers so many in a second and no more. open.mp answers only requests of exactly 11 bytes, pings of 15; newer servers of SA-MP do not answer addresses that ask too often.")
-	silent     = finding.Unanswered("samp.silent", "No reply came, which says nothing of the server: with more than 100 players it does not list them (c, d), open.mp never lists them with pings (d), nobody else knows what open.mp adds (o), and the console says nothing if a command prints nothing, or if the password is wrong on open.mp (x).")
-	padded     = finding.Length("samp.padded", "%d {byte|bytes} after the request",
+	unanswered = finding.NoReply(catalog, "samp.noreply", "No reply came. The server is down, its queries are off, or it answers so many in a second and no more. open.mp answers only requests of exactly 11 bytes, pings of 15; newer servers of SA-MP do not answer addresses that ask too often.")
+	silent     = finding.Unanswered(catalog, "samp.silent", "No reply came, which says nothing of the server: with more than 100 players it does not list them (c, d), open.mp never lists them with pings (d), nobody else knows what open.mp adds (o), and the console says nothing if a command prints nothing, or if the password is wrong on open.mp (x).")
+	padded     = finding.Length(catalog, "samp.padded", "%d {byte|bytes} after the request",
 		"open.mp answers only requests of exactly 11 bytes; SA-MP does not care. Clients that send more find no server of open.mp.", "An own client should send exactly 11 bytes, 15 for a ping.")
-	unrequested   = finding.Unrequested("samp.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
-	amplification = finding.Amplification("samp.amplification", "Requests have 11 bytes and no challenge, lists of players fifty times as much: a server that answers any address can be abused to flood others. Limit the rate of replies to each address.")
-	count         = finding.Length("samp.count", "%d {entry|entries} announced, %d {is|are} there",
+	unrequested   = finding.Unrequested(catalog, "samp.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
+	amplification = finding.Amplification(catalog, "samp.amplification", "Requests have 11 bytes and no challenge, lists of players fifty times as much: a server that answers any address can be abused to flood others. Limit the rate of replies to each address.")
+	count         = finding.Length(catalog, "samp.count", "%d {entry|entries} announced, %d {is|are} there",
 		"The number before a list is not that of its entries: the reply was cut, or the server counts wrongly. Clients that trust the number read past the end.", finding.WrongCount)
-	refused = finding.New(dissect.Note, "samp.rcon.refused", "the server refuses the password",
+	refused = finding.New(catalog, dissect.Note, "samp.rcon.refused", "the server refuses the password",
 		"The password of the remote console is wrong. Many of these say that somebody is guessing; servers write each into their log.", "If it is yourself, correct the password. If many come from others, close the remote console to other addresses (rcon 0, or a firewall) and choose a long password.")
 )
 
@@ -109,21 +109,16 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:   "samp",
-	Title:  "SA-MP",
-	Doc:    "Queries of San Andreas Multiplayer, open.mp and Vice City Multiplayer.",
-	Source: "SA-MP wiki, Query Mechanism; open.mp (query.cpp); Vice City Multiplayer from sources of clients",
-	Ports:  []uint16{7777, 8192},
-	Starts: []string{tagSAMP, tagVCMP, tagReply},
-	Fields: fields,
-	Messages: []*dissect.MessageType{
-		mInfo, mRules, mClients, mPlayers, mPing, mExtra, mRcon,
-		mInfoReply, mRulesReply, mClientsReply, mPlayersReply, mPingReply, mExtraReply, mRconReply,
-	},
-	Findings: []*dissect.FindingType{unanswered, silent, padded, unrequested, amplification, count, refused},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
+	Name:    "samp",
+	Title:   "SA-MP",
+	Doc:     "Queries of San Andreas Multiplayer, open.mp and Vice City Multiplayer.",
+	Source:  "SA-MP wiki, Query Mechanism; open.mp (query.cpp); Vice City Multiplayer from sources of clients",
+	Ports:   []uint16{7777, 8192},
+	Starts:  []string{tagSAMP, tagVCMP, tagReply},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 const (

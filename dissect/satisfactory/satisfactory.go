@@ -20,37 +20,37 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var fields = dissect.NewCatalog("satisfactory")
+var catalog = dissect.NewCatalog("satisfactory")
 
 var (
-	fMagic   = fields.Add("magic", dissect.Bytes, "D5 F6: a message of this protocol.", dissect.Framing)
-	fType    = fields.Add("type", dissect.Uint, "Type of the message.", dissect.Framing, dissect.Names(dissect.Name{Value: poll, Name: "poll server state"}, dissect.Name{Value: state, Name: "server state"}))
-	fVersion = fields.Add("protocol_version", dissect.Uint, "Version of the protocol: 1, or 0 before version 1.0 of the game.", dissect.Framing)
-	fCookie  = fields.Add("cookie", dissect.ID, "Number that the client chose, often the time; the reply returns it.", dissect.Chosen)
+	fMagic   = catalog.Add("magic", dissect.Bytes, "D5 F6: a message of this protocol.", dissect.Framing)
+	fType    = catalog.Add("type", dissect.Uint, "Type of the message.", dissect.Framing, dissect.Names(dissect.Name{Value: poll, Name: "poll server state"}, dissect.Name{Value: state, Name: "server state"}))
+	fVersion = catalog.Add("protocol_version", dissect.Uint, "Version of the protocol: 1, or 0 before version 1.0 of the game.", dissect.Framing)
+	fCookie  = catalog.Add("cookie", dissect.ID, "Number that the client chose, often the time; the reply returns it.", dissect.Chosen)
 
-	fState = fields.Add("state", dissect.Uint, "What the server does.", dissect.Names(dissect.Name{Value: 0, Name: "offline"},
+	fState = catalog.Add("state", dissect.Uint, "What the server does.", dissect.Names(dissect.Name{Value: 0, Name: "offline"},
 		dissect.Name{Value: 1, Name: "idle"}, dissect.Name{Value: 2, Name: "loading"}, dissect.Name{Value: playing, Name: "playing"}))
-	fChangelist = fields.Add("changelist", dissect.Uint, "Build of the game. Clients of another build cannot join.")
-	fFlags      = fields.Add("flags", dissect.Uint, "Flags: 1 the server has mods; the others are free for mods.")
-	fCount      = fields.Add("sub_states.count", dissect.Uint, "Number of parts of the state.", dissect.Framing)
-	fParts      = fields.Add("sub_states", dissect.List, "Parts of the state that clients can request over HTTPS.")
-	fPart       = fields.Add("sub_states.sub_state", dissect.Group, "A part of the state.")
-	fID         = fields.Add("sub_states.id", dissect.Uint, "Which part it is.", core.Counted(0, "game state", "options", "advanced game settings", "saves", "custom 1", "custom 2", "custom 3", "custom 4"))
-	fChanges    = fields.Add("sub_states.version", dissect.Uint, "Counts up when the part changes.")
-	fName       = fields.Add("name", dissect.String, "Name of the server.", dissect.ServerText)
-	fBeacon     = fields.Add("beacon_port", dissect.Uint, "Port of the beacon (before version 1.0).")
-	fEnd        = fields.Add("end", dissect.Uint, "1: the end of the message.", dissect.Framing)
+	fChangelist = catalog.Add("changelist", dissect.Uint, "Build of the game. Clients of another build cannot join.")
+	fFlags      = catalog.Add("flags", dissect.Uint, "Flags: 1 the server has mods; the others are free for mods.")
+	fCount      = catalog.Add("sub_states.count", dissect.Uint, "Number of parts of the state.", dissect.Framing)
+	fParts      = catalog.Add("sub_states", dissect.List, "Parts of the state that clients can request over HTTPS.")
+	fPart       = catalog.Add("sub_states.sub_state", dissect.Group, "A part of the state.")
+	fID         = catalog.Add("sub_states.id", dissect.Uint, "Which part it is.", core.Counted(0, "game state", "options", "advanced game settings", "saves", "custom 1", "custom 2", "custom 3", "custom 4"))
+	fChanges    = catalog.Add("sub_states.version", dissect.Uint, "Counts up when the part changes.")
+	fName       = catalog.Add("name", dissect.String, "Name of the server.", dissect.ServerText)
+	fBeacon     = catalog.Add("beacon_port", dissect.Uint, "Port of the beacon (before version 1.0).")
+	fEnd        = catalog.Add("end", dissect.Uint, "1: the end of the message.", dissect.Framing)
 
-	mPoll    = &dissect.MessageType{Name: "poll", Title: "state poll", Role: dissect.Request, Doc: "Asks for the state of the server."}
-	mState   = &dissect.MessageType{Name: "state", Title: "state", Role: dissect.Reply, Doc: "State, build and name of the server."}
-	mUnknown = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "A type of message, or a version of the protocol, that is not known."}
+	mPoll    = catalog.Message(dissect.MessageType{Name: "poll", Title: "state poll", Role: dissect.Request, Doc: "Asks for the state of the server."})
+	mState   = catalog.Message(dissect.MessageType{Name: "state", Title: "state", Role: dissect.Reply, Doc: "State, build and name of the server."})
+	mUnknown = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "A type of message, or a version of the protocol, that is not known."})
 
-	unanswered  = finding.NoReply("satisfactory.noreply", "The capture has no reply within the time that clients wait. The server is down or still starting, the port is another one (7777; 15777 before version 1.0 of the game), or a packet was lost, dropped by a firewall or not captured. The game itself polls several times a second and expects losses.")
-	unrequested = finding.Unrequested("satisfactory.unrequested", "The capture has requests of this conversation, but no pending one with this cookie. The request is missing from the capture, or the reply is late, a duplicate or forged. Clients drop a reply with a cookie that they did not send.")
-	several     = finding.Several("satisfactory.several", "The cookie was returned more than once: the network duplicated the reply, or two servers share the address.")
-	version     = finding.New(dissect.Warning, "satisfactory.version", "version %d of the protocol is unknown",
+	unanswered  = finding.NoReply(catalog, "satisfactory.noreply", "The capture has no reply within the time that clients wait. The server is down or still starting, the port is another one (7777; 15777 before version 1.0 of the game), or a packet was lost, dropped by a firewall or not captured. The game itself polls several times a second and expects losses.")
+	unrequested = finding.Unrequested(catalog, "satisfactory.unrequested", "The capture has requests of this conversation, but no pending one with this cookie. The request is missing from the capture, or the reply is late, a duplicate or forged. Clients drop a reply with a cookie that they did not send.")
+	several     = finding.Several(catalog, "satisfactory.several", "The cookie was returned more than once: the network duplicated the reply, or two servers share the address.")
+	version     = finding.New(catalog, dissect.Warning, "satisfactory.version", "version %d of the protocol is unknown",
 		"Only version 1 is documented. Servers and clients ignore messages of a version that they do not know; the content is not read.", "Update the client or server; if a new version is documented, report it to qdissect.")
-	unended = finding.New(dissect.Warning, "satisfactory.end", "the message ends with the byte %d instead of 1",
+	unended = finding.New(catalog, dissect.Warning, "satisfactory.end", "the message ends with the byte %d instead of 1",
 		"Each message ends with the byte 1, and receivers drop it if it does not. The sender has an error, or the message was damaged.", "An own client should end each message with the byte 1.")
 )
 
@@ -58,18 +58,16 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "satisfactory",
-	Title:    "Satisfactory",
-	Doc:      "The Lightweight Query API of Satisfactory's dedicated servers: state, build and name. From the documentation; no real reply was at hand.",
-	Source:   "Satisfactory, DedicatedServerAPIDocs.md; node-gamedig (satisfactory.js)",
-	Ports:    []uint16{7777, 15777},
-	Starts:   []string{magic, "\x00\x00", "\x01\x00"},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mPoll, mState, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, unrequested, several, version, unended},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Several(several)),
+	Name:    "satisfactory",
+	Title:   "Satisfactory",
+	Doc:     "The Lightweight Query API of Satisfactory's dedicated servers: state, build and name. From the documentation; no real reply was at hand.",
+	Source:  "Satisfactory, DedicatedServerAPIDocs.md; node-gamedig (satisfactory.js)",
+	Ports:   []uint16{7777, 15777},
+	Starts:  []string{magic, "\x00\x00", "\x01\x00"},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: judge.Usual(unanswered, unrequested, judge.Several(several)),
 }
 
 const (
@@ -114,7 +112,7 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.Possible
 }
 
-// A Message is one of *Poll, *State and *Unknown.
+// A Message is one of *Poll and *State, or nil if its kind is not known.
 type Message any
 
 // Poll asks a server for its state.
@@ -152,22 +150,18 @@ type SubState struct {
 	Version uint16
 }
 
-// Unknown is a message of a type or version that is not known.
-type Unknown struct{}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
 
 type decoder struct {
-	poll    Poll
-	state   State
-	unknown Unknown
+	poll  Poll
+	state State
 }
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mUnknown, &d.unknown
+	m.Type = mUnknown
 	old := !r.HasPrefix(magic)
 	if !old {
 		r.Bytes(fMagic, len(magic))
@@ -176,7 +170,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	number := r.U8(fVersion)
 	if !old && number != 1 && !r.Failed() {
 		r.Note(version, dissect.Num(number))
-		r.Rest(fields.Data())
+		r.Rest(catalog.Data())
 		return
 	}
 	switch {

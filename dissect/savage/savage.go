@@ -20,33 +20,33 @@ import (
 
 var style = summary.Style{Charset: dissect.Latin1}
 
-var fields = dissect.NewCatalog("savage")
+var catalog = dissect.NewCatalog("savage")
 
 var asText = core.InCharset(style.Charset)
 
 var (
-	fMagic  = fields.Add("magic", dissect.Bytes, "9E 4C 23 00 00.", dissect.Framing)
-	fMarker = fields.Add("marker", dissect.Bytes, "FF FF: a client of Savage XR.", dissect.Framing)
-	fType   = fields.Add("type", dissect.Uint, "Kind of message.", dissect.Framing, dissect.Names(
+	fMagic  = catalog.Add("magic", dissect.Bytes, "9E 4C 23 00 00.", dissect.Framing)
+	fMarker = catalog.Add("marker", dissect.Bytes, "FF FF: a client of Savage XR.", dissect.Framing)
+	fType   = catalog.Add("type", dissect.Uint, "Kind of message.", dissect.Framing, dissect.Names(
 		dissect.Name{Value: info, Name: "info request"}, dissect.Name{Value: status, Name: "status request"}, dissect.Name{Value: 0xcf, Name: "reply"}))
-	fToken = fields.Add("token", dissect.Bytes, "Bytes that the client chose, or what the reply has in their place.", dissect.Framing)
-	fRest  = fields.Add("rest", dissect.Bytes, "Bytes of unknown meaning.", dissect.Framing)
-	pairs  = keyvalue.Declare(fields, asText)
+	fToken = catalog.Add("token", dissect.Bytes, "Bytes that the client chose, or what the reply has in their place.", dissect.Framing)
+	fRest  = catalog.Add("rest", dissect.Bytes, "Bytes of unknown meaning.", dissect.Framing)
+	pairs  = keyvalue.Declare(catalog, asText)
 
-	fPlayersKey = fields.Add("players_key", dissect.String, "players: the list of players follows.", dissect.Framing)
-	fTeams      = fields.Add("teams", dissect.List, "The teams with their players.")
-	fTeam       = fields.Add("teams.team", dissect.Group, "A team.")
-	fTeamName   = fields.Add("teams.name", dissect.String, "Name of the team.", dissect.Public, asText)
-	fPlayers    = fields.Add("teams.players", dissect.List, "Names of its players.")
-	fPlayer     = fields.Add("teams.players.name", dissect.String, "Name of a player.", dissect.PersonName, asText)
-	fEnd        = fields.Add("end", dissect.Bytes, "Zero bytes at the end.", dissect.Framing)
+	fPlayersKey = catalog.Add("players_key", dissect.String, "players: the list of players follows.", dissect.Framing)
+	fTeams      = catalog.Add("teams", dissect.List, "The teams with their players.")
+	fTeam       = catalog.Add("teams.team", dissect.Group, "A team.")
+	fTeamName   = catalog.Add("teams.name", dissect.String, "Name of the team.", dissect.Public, asText)
+	fPlayers    = catalog.Add("teams.players", dissect.List, "Names of its players.")
+	fPlayer     = catalog.Add("teams.players.name", dissect.String, "Name of a player.", dissect.PersonName, asText)
+	fEnd        = catalog.Add("end", dissect.Bytes, "Zero bytes at the end.", dissect.Framing)
 
-	mInfo        = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the settings."}
-	mStatus      = &dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "Asks for settings and players."}
-	mStatusReply = &dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "Settings, and players if they were asked for."}
-	mUnknown     = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+	mInfo        = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the settings."})
+	mStatus      = catalog.Message(dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "Asks for settings and players."})
+	mStatusReply = catalog.Message(dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "Settings, and players if they were asked for."})
+	mUnknown     = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."})
 
-	findings, pairing = judge.Simple("savage", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
+	pairing = judge.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
 		"The request has 6 to 12 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.")
 )
 
@@ -54,18 +54,16 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "savage",
-	Title:    "Savage queries",
-	Doc:      "Queries of Savage: The Battle for Newerth and Savage XR: from the source of clients, not compared with recorded traffic.",
-	Source:   "qstat; LGSL (lgsl_protocol.php, 17); status script of Savage XR",
-	Ports:    []uint16{11235, 11244},
-	Starts:   []string{magic},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mInfo, mStatus, mStatusReply, mUnknown},
-	Findings: findings,
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  pairing,
+	Name:    "savage",
+	Title:   "Savage queries",
+	Doc:     "Queries of Savage: The Battle for Newerth and Savage XR: from the source of clients, not compared with recorded traffic.",
+	Source:  "qstat; LGSL (lgsl_protocol.php, 17); status script of Savage XR",
+	Ports:   []uint16{11235, 11244},
+	Starts:  []string{magic},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: pairing,
 }
 
 const (
@@ -99,7 +97,7 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.Possible
 }
 
-// A Message is one of *Request, *Status and *Unknown.
+// A Message is one of *Request and *Status, or nil if its kind is not known.
 type Message any
 
 // Request is any request.
@@ -117,9 +115,6 @@ type Status struct {
 // A Player is a player of a team.
 type Player struct{ Name, Team string }
 
-// Unknown is not a message of this protocol.
-type Unknown struct{}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
@@ -127,12 +122,11 @@ func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protoco
 type decoder struct {
 	request Request
 	status  Status
-	unknown Unknown
 }
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mUnknown, &d.unknown
+	m.Type = mUnknown
 	if !r.HasPrefix(magic) {
 		r.Fail(fMagic, "not 9E 4C 23 00 00")
 		return

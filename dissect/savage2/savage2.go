@@ -13,28 +13,28 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
-var fields = dissect.NewCatalog("savage2")
+var catalog = dissect.NewCatalog("savage2")
 
 var (
-	fQuery      = fields.Add("query", dissect.Uint, "1: asks for the state of the server.", dissect.Framing)
-	fHead       = fields.Add("head", dissect.Bytes, "Bytes of unknown meaning.", dissect.Framing)
-	fName       = fields.Add("name", dissect.String, "Name of the server. A caret and a letter or digits are colours.", dissect.ServerText)
-	fNumPlayers = fields.Add("num_players", dissect.Uint, "Players on the server.")
-	fMaxPlayers = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
-	fTime       = fields.Add("time", dissect.String, "Time that the game has been running.", dissect.Public)
-	fMap        = fields.Add("map", dissect.String, "Map being played.", dissect.Public)
-	fNextMap    = fields.Add("next_map", dissect.String, "Next map.", dissect.Public)
-	fLocation   = fields.Add("location", dissect.String, "Where the server is.", dissect.ServerText)
-	fMinPlayers = fields.Add("min_players", dissect.Uint, "Fewest players for a game.")
-	fGameType   = fields.Add("game_type", dissect.String, "Kind of game.", dissect.Public)
-	fVersion    = fields.Add("version", dissect.String, "Version of the game.", dissect.Public)
-	fMinLevel   = fields.Add("min_level", dissect.Uint, "Lowest level that players must have.")
+	fQuery      = catalog.Add("query", dissect.Uint, "1: asks for the state of the server.", dissect.Framing)
+	fHead       = catalog.Add("head", dissect.Bytes, "Bytes of unknown meaning.", dissect.Framing)
+	fName       = catalog.Add("name", dissect.String, "Name of the server. A caret and a letter or digits are colours.", dissect.ServerText)
+	fNumPlayers = catalog.Add("num_players", dissect.Uint, "Players on the server.")
+	fMaxPlayers = catalog.Add("max_players", dissect.Uint, "Maximum number of players.")
+	fTime       = catalog.Add("time", dissect.String, "Time that the game has been running.", dissect.Public)
+	fMap        = catalog.Add("map", dissect.String, "Map being played.", dissect.Public)
+	fNextMap    = catalog.Add("next_map", dissect.String, "Next map.", dissect.Public)
+	fLocation   = catalog.Add("location", dissect.String, "Where the server is.", dissect.ServerText)
+	fMinPlayers = catalog.Add("min_players", dissect.Uint, "Fewest players for a game.")
+	fGameType   = catalog.Add("game_type", dissect.String, "Kind of game.", dissect.Public)
+	fVersion    = catalog.Add("version", dissect.String, "Version of the game.", dissect.Public)
+	fMinLevel   = catalog.Add("min_level", dissect.Uint, "Lowest level that players must have.")
 
-	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."}
-	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, map and number of players."}
-	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+	mInfo      = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."})
+	mInfoReply = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, map and number of players."})
+	mUnknown   = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."})
 
-	findings, pairing = judge.Simple("savage2", "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
+	pairing = judge.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
 		"The request has 1 byte and no challenge, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.")
 )
 
@@ -42,17 +42,15 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "savage2",
-	Title:    "Savage 2 query",
-	Doc:      "The query of Savage 2: A Tortured Soul, on its port: from the source of a client, not compared with recorded traffic.",
-	Source:   "node-gamedig (savage2.js)",
-	Ports:    []uint16{11235},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mInfo, mInfoReply, mUnknown},
-	Findings: findings,
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  pairing,
+	Name:    "savage2",
+	Title:   "Savage 2 query",
+	Doc:     "The query of Savage 2: A Tortured Soul, on its port: from the source of a client, not compared with recorded traffic.",
+	Source:  "node-gamedig (savage2.js)",
+	Ports:   []uint16{11235},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: pairing,
 }
 
 const (
@@ -75,7 +73,7 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.No
 }
 
-// A Message is one of *Request, *InfoReply and *Unknown.
+// A Message is one of *Request and *InfoReply, or nil if its kind is not known.
 type Message any
 
 // Request is the request.
@@ -88,9 +86,6 @@ type InfoReply struct {
 	Time, Map, NextMap, Location, GameType, Version string
 }
 
-// Unknown is not a message of this protocol.
-type Unknown struct{}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
@@ -98,7 +93,6 @@ func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protoco
 type decoder struct {
 	request Request
 	info    InfoReply
-	unknown Unknown
 }
 
 // Decode reads one message.
@@ -109,7 +103,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		r.U8(fQuery)
 		return
 	case length < lenHead:
-		m.Type, m.Body = mUnknown, &d.unknown
+		m.Type = mUnknown
 		r.Fail(fHead, "no such message")
 		return
 	}

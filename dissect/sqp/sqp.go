@@ -26,67 +26,67 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-var fields = dissect.NewCatalog("sqp")
+var catalog = dissect.NewCatalog("sqp")
 
 var valueTypes = dissect.Names(
 	dissect.Name{Value: type8, Name: "byte"}, dissect.Name{Value: type16, Name: "16 bits"}, dissect.Name{Value: type32, Name: "32 bits"},
 	dissect.Name{Value: type64, Name: "64 bits"}, dissect.Name{Value: typeText, Name: "text"}, dissect.Name{Value: typeFloat, Name: "float"})
 
 var (
-	fType      = fields.Add("type", dissect.Uint, "0: challenge. 1: query or its reply.", dissect.Framing)
-	fChallenge = fields.Add("challenge", dissect.Uint, "Number that the server gave to this client; 0 asks for one.", dissect.Token, dissect.Chosen)
-	fVersion   = fields.Add("version", dissect.Uint, "Version of the protocol: 1.")
-	fChunks    = fields.Add("chunks", dissect.Uint, "What is asked for.", core.BitsFrom(1, "info", "rules", "players", "teams", "metrics"))
+	fType      = catalog.Add("type", dissect.Uint, "0: challenge. 1: query or its reply.", dissect.Framing)
+	fChallenge = catalog.Add("challenge", dissect.Uint, "Number that the server gave to this client; 0 asks for one.", dissect.Token, dissect.Chosen)
+	fVersion   = catalog.Add("version", dissect.Uint, "Version of the protocol: 1.")
+	fChunks    = catalog.Add("chunks", dissect.Uint, "What is asked for.", core.BitsFrom(1, "info", "rules", "players", "teams", "metrics"))
 
-	fHeader     = fields.Add("header", dissect.Group, "Header of a reply, or of one of its packets.", dissect.Framing)
-	fHType      = fields.Add("header.type", dissect.Uint, "1: reply to a query.", dissect.Framing)
-	fHChallenge = fields.Add("header.challenge", dissect.Uint, "Challenge, as in the first packet.", dissect.Token, dissect.Framing, dissect.Chosen)
-	fHVersion   = fields.Add("header.version", dissect.Uint, "Version, as in the first packet.", dissect.Framing)
-	fCurrent    = fields.Add("current", dissect.Uint, "Number of the packet, from 0.")
-	fLast       = fields.Add("last", dissect.Uint, "Number of the last packet.")
-	fLength     = fields.Add("header.length", dissect.Uint, "Length of what follows in this packet.", dissect.Framing)
-	fPart       = fields.Add("part", dissect.Bytes, "Piece of a reply in several packets.", core.Becomes("joined"), dissect.Framing)
+	fHeader     = catalog.Add("header", dissect.Group, "Header of a reply, or of one of its packets.", dissect.Framing)
+	fHType      = catalog.Add("header.type", dissect.Uint, "1: reply to a query.", dissect.Framing)
+	fHChallenge = catalog.Add("header.challenge", dissect.Uint, "Challenge, as in the first packet.", dissect.Token, dissect.Framing, dissect.Chosen)
+	fHVersion   = catalog.Add("header.version", dissect.Uint, "Version, as in the first packet.", dissect.Framing)
+	fCurrent    = catalog.Add("current", dissect.Uint, "Number of the packet, from 0.")
+	fLast       = catalog.Add("last", dissect.Uint, "Number of the last packet.")
+	fLength     = catalog.Add("header.length", dissect.Uint, "Length of what follows in this packet.", dissect.Framing)
+	fPart       = catalog.Add("part", dissect.Bytes, "Piece of a reply in several packets.", core.Becomes("joined"), dissect.Framing)
 
-	fChunkLength = fields.Add("chunk_length", dissect.Uint, "Length of a chunk.", dissect.Framing)
-	fMore        = fields.Add("more", dissect.Bytes, "Fields of a newer version at the end of a chunk.", core.Opaque, dissect.Framing)
-	fChunk       = fields.Add("chunk", dissect.Bytes, "A chunk of a kind that is not known, or that is not whole.", core.Opaque, dissect.Framing)
+	fChunkLength = catalog.Add("chunk_length", dissect.Uint, "Length of a chunk.", dissect.Framing)
+	fMore        = catalog.Add("more", dissect.Bytes, "Fields of a newer version at the end of a chunk.", core.Opaque, dissect.Framing)
+	fChunk       = catalog.Add("chunk", dissect.Bytes, "A chunk of a kind that is not known, or that is not whole.", core.Opaque, dissect.Framing)
 
-	fPlayers    = fields.Add("info.num_players", dissect.Uint, "Players on the server.")
-	fMaxPlayers = fields.Add("info.max_players", dissect.Uint, "Most players that it takes.")
-	fName       = fields.Add("info.name", dissect.String, "Name of the server.", dissect.ServerText)
-	fGameType   = fields.Add("info.game_type", dissect.String, "Kind of game.", dissect.Public)
-	fBuild      = fields.Add("info.build", dissect.String, "Version of the game.", dissect.Public)
-	fMap        = fields.Add("info.map", dissect.String, "Map being played.", dissect.Public)
-	fPort       = fields.Add("info.port", dissect.Uint, "Port of the game.")
+	fPlayers    = catalog.Add("info.num_players", dissect.Uint, "Players on the server.")
+	fMaxPlayers = catalog.Add("info.max_players", dissect.Uint, "Most players that it takes.")
+	fName       = catalog.Add("info.name", dissect.String, "Name of the server.", dissect.ServerText)
+	fGameType   = catalog.Add("info.game_type", dissect.String, "Kind of game.", dissect.Public)
+	fBuild      = catalog.Add("info.build", dissect.String, "Version of the game.", dissect.Public)
+	fMap        = catalog.Add("info.map", dissect.String, "Map being played.", dissect.Public)
+	fPort       = catalog.Add("info.port", dissect.Uint, "Port of the game.")
 
-	fRules     = fields.Add("rules", dissect.List, "Settings of the server.")
-	fRule      = fields.Add("rules.rule", dissect.Group, "One of them.")
-	fKey       = fields.Add("rules.key", dissect.String, "Name of the setting.", dissect.SettingName)
-	fValueType = fields.Add("rules.type", dissect.Uint, "Type of the value.", dissect.Framing, valueTypes)
-	fValue     = fields.Add("rules.value", dissect.Uint, "Value, if it is a whole number.")
-	fValueText = fields.Add("rules.text", dissect.String, "Value, if it is text.", dissect.Setting, core.InJSON("value_text"))
-	fValueReal = fields.Add("rules.float", dissect.Float, "Value, if it is a float.", core.InJSON("value_float"))
+	fRules     = catalog.Add("rules", dissect.List, "Settings of the server.")
+	fRule      = catalog.Add("rules.rule", dissect.Group, "One of them.")
+	fKey       = catalog.Add("rules.key", dissect.String, "Name of the setting.", dissect.SettingName)
+	fValueType = catalog.Add("rules.type", dissect.Uint, "Type of the value.", dissect.Framing, valueTypes)
+	fValue     = catalog.Add("rules.value", dissect.Uint, "Value, if it is a whole number.")
+	fValueText = catalog.Add("rules.text", dissect.String, "Value, if it is text.", dissect.Setting, core.InJSON("value_text"))
+	fValueReal = catalog.Add("rules.float", dissect.Float, "Value, if it is a float.", core.InJSON("value_float"))
 
-	fPlayerList = fields.Add("players", dissect.List, "Players, with the columns that the server names.")
-	fTeamList   = fields.Add("teams", dissect.List, "Teams, with the columns that the server names.")
-	fEntries    = fields.Add("entries", dissect.List, "Players or teams, whichever was asked for: the reply does not say which.")
-	fNumRows    = fields.Add("table.num_rows", dissect.Uint, "Rows of the table that follows.", dissect.Framing)
-	fNumColumns = fields.Add("table.num_columns", dissect.Uint, "Its columns.", dissect.Framing)
-	fColumn     = fields.Add("table.column", dissect.String, "Name of a column.", dissect.SettingName, dissect.Framing)
-	fColumnType = fields.Add("table.column_type", dissect.Uint, "Type of its values.", dissect.Framing, valueTypes)
-	fEntry      = fields.Add("entries.entry", dissect.Group, "A player or a team.")
-	fEntryName  = fields.Add("entries.name", dissect.String, "Name.", dissect.PersonName)
-	fNumber     = fields.Add("entries.number", dissect.Uint, "Any column of numbers, under its own name.", core.Open)
-	fText       = fields.Add("entries.text", dissect.String, "Any other column of text, under its own name.", core.Cell, core.Open)
-	fReal       = fields.Add("entries.float", dissect.Float, "Any column of floats, under its own name.", core.Open)
-	fCells      = fields.Add("entries.cells", dissect.List, "Values of columns whose names cannot be keys, in their order.")
-	fCellNumber = fields.Add("entries.cells.number", dissect.Uint, "A value that is a whole number.")
-	fCellText   = fields.Add("entries.cells.text", dissect.String, "A value that is text.", dissect.FreeText)
-	fCellReal   = fields.Add("entries.cells.float", dissect.Float, "A value that is a float.")
+	fPlayerList = catalog.Add("players", dissect.List, "Players, with the columns that the server names.")
+	fTeamList   = catalog.Add("teams", dissect.List, "Teams, with the columns that the server names.")
+	fEntries    = catalog.Add("entries", dissect.List, "Players or teams, whichever was asked for: the reply does not say which.")
+	fNumRows    = catalog.Add("table.num_rows", dissect.Uint, "Rows of the table that follows.", dissect.Framing)
+	fNumColumns = catalog.Add("table.num_columns", dissect.Uint, "Its columns.", dissect.Framing)
+	fColumn     = catalog.Add("table.column", dissect.String, "Name of a column.", dissect.SettingName, dissect.Framing)
+	fColumnType = catalog.Add("table.column_type", dissect.Uint, "Type of its values.", dissect.Framing, valueTypes)
+	fEntry      = catalog.Add("entries.entry", dissect.Group, "A player or a team.")
+	fEntryName  = catalog.Add("entries.name", dissect.String, "Name.", dissect.PersonName)
+	fNumber     = catalog.Add("entries.number", dissect.Uint, "Any column of numbers, under its own name.", core.Open)
+	fText       = catalog.Add("entries.text", dissect.String, "Any other column of text, under its own name.", core.Cell, core.Open)
+	fReal       = catalog.Add("entries.float", dissect.Float, "Any column of floats, under its own name.", core.Open)
+	fCells      = catalog.Add("entries.cells", dissect.List, "Values of columns whose names cannot be keys, in their order.")
+	fCellNumber = catalog.Add("entries.cells.number", dissect.Uint, "A value that is a whole number.")
+	fCellText   = catalog.Add("entries.cells.text", dissect.String, "A value that is text.", dissect.FreeText)
+	fCellReal   = catalog.Add("entries.cells.float", dissect.Float, "A value that is a float.")
 
-	fNumMetrics = fields.Add("num_metrics", dissect.Uint, "Metrics in the list.", dissect.Framing)
-	fMetrics    = fields.Add("metrics", dissect.List, "Numbers that the server measures, in an order of its own.")
-	fMetric     = fields.Add("metrics.metric", dissect.Float, "One of them.")
+	fNumMetrics = catalog.Add("num_metrics", dissect.Uint, "Metrics in the list.", dissect.Framing)
+	fMetrics    = catalog.Add("metrics", dissect.List, "Numbers that the server measures, in an order of its own.")
+	fMetric     = catalog.Add("metrics.metric", dissect.Float, "One of them.")
 )
 
 const (
@@ -95,32 +95,32 @@ const (
 )
 
 var (
-	mChallengeRequest = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "Asks for the challenge that queries need."}
-	mChallenge        = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "Gives it."}
-	mQuery            = &dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "Asks for info, rules, players, teams and metrics, or some of them."}
-	mReply            = &dissect.MessageType{Name: "query_reply", Title: "reply", Role: dissect.Reply, Doc: "What was asked for, in the order of the bits."}
-	mPart             = &dissect.MessageType{Name: "part", Title: "part of a reply", Role: dissect.Reply, Doc: "Packets of a reply of which the first is missing."}
+	mChallengeRequest = catalog.Message(dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "Asks for the challenge that queries need."})
+	mChallenge        = catalog.Message(dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "Gives it."})
+	mQuery            = catalog.Message(dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "Asks for info, rules, players, teams and metrics, or some of them."})
+	mReply            = catalog.Message(dissect.MessageType{Name: "query_reply", Title: "reply", Role: dissect.Reply, Doc: "What was asked for, in the order of the bits."})
+	mPart             = catalog.Message(dissect.MessageType{Name: "part", Title: "part of a reply", Role: dissect.Reply, Doc: "Packets of a reply of which the first is missing."})
 
-	unanswered = finding.NoReply("sqp.noreply", "No reply came within the time that clients wait. The server is down, the game has not started the query service, the port is another one (that of the game and 10, as a rule), or something on the way drops UDP. Servers are silent if the challenge is not the one that they gave.")
-	mismatch   = finding.New(dissect.Warning, "sqp.challenge.mismatch", "challenge %d was not given to this client: the server gave %d",
+	unanswered = finding.NoReply(catalog, "sqp.noreply", "No reply came within the time that clients wait. The server is down, the game has not started the query service, the port is another one (that of the game and 10, as a rule), or something on the way drops UDP. Servers are silent if the challenge is not the one that they gave.")
+	mismatch   = finding.New(catalog, dissect.Warning, "sqp.challenge.mismatch", "challenge %d was not given to this client: the server gave %d",
 		"Servers do not answer a query with another challenge than the one that they gave to this address and port. The client kept one too long, or uses that of another server.", finding.KeepChallenge)
-	unrequested    = finding.Unrequested("sqp.unrequested", "A reply in a conversation whose requests are in the capture, but none with its challenge. A late reply, a request lost by the capture, or a forged packet.")
-	several        = finding.Several("sqp.several", "The request was answered already. The network duplicated the reply, the request was sent twice and one of the two is not in the capture, or two servers share the address.")
-	otherChallenge = finding.New(dissect.Warning, "sqp.challenge.other", "reply to the request in frame %d has challenge %d instead of %d",
+	unrequested    = finding.Unrequested(catalog, "sqp.unrequested", "A reply in a conversation whose requests are in the capture, but none with its challenge. A late reply, a request lost by the capture, or a forged packet.")
+	several        = finding.Several(catalog, "sqp.several", "The request was answered already. The network duplicated the reply, the request was sent twice and one of the two is not in the capture, or two servers share the address.")
+	otherChallenge = finding.New(catalog, dissect.Warning, "sqp.challenge.other", "reply to the request in frame %d has challenge %d instead of %d",
 		"Replies bring back the challenge of the query. This one has another: the server is wrong, the reply is one to an earlier query, or it is forged. Clients ignore it.", finding.ReturnedValue)
-	oddChunk = finding.New(dissect.Warning, "sqp.chunk", "a chunk of an unknown kind, %d {byte|bytes} long",
+	oddChunk = finding.New(catalog, dissect.Warning, "sqp.chunk", "a chunk of an unknown kind, %d {byte|bytes} long",
 		"Replies do not say what their chunks are. This one reads neither as info, rules, players, teams nor metrics: the server writes it wrongly, or the protocol was extended.", "If the game is new, report it to qdissect with the capture. A client should skip the chunk by its length.")
-	fewerRows = finding.New(dissect.Warning, "sqp.rows", "%d {row|rows} announced, %d {is|are} there",
+	fewerRows = finding.New(catalog, dissect.Warning, "sqp.rows", "%d {row|rows} announced, %d {is|are} there",
 		"A table of players or teams ends before its last row: the server counts wrongly, or something on the way cut the chunk. Clients that trust the number read past the end.", finding.WrongCount)
-	lengthOff = finding.Length("sqp.length", "%d {byte|bytes} announced, %d {follows|follow}",
+	lengthOff = finding.Length(catalog, "sqp.length", "%d {byte|bytes} announced, %d {follows|follow}",
 		"The length in the header is not that of the packet. Clients that go by it misread the reply or give up. The server writes it wrongly, or something on the way cut the packet.", finding.WrongLength)
-	partMissing = finding.New(dissect.Warning, "sqp.part.missing", "%d of %d {packet|packets} of this reply arrived; missing: %p (%p)",
+	partMissing = finding.New(catalog, dissect.Warning, "sqp.part.missing", "%d of %d {packet|packets} of this reply arrived; missing: %p (%p)",
 		"Packets of a reply did not arrive. What stands before the gap is shown.", finding.MissingParts)
-	partDuplicate = &dissect.FindingType{ID: "sqp.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate packets: %d", Doc: "The network or the server sent packets of a reply twice. They are used once."}
-	partReorder   = &dissect.FindingType{ID: "sqp.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the packets arrived out of order", Doc: "Clients that append packets as they come misread this reply."}
-	partConflict  = finding.New(dissect.Warning, "sqp.part.conflict", "packets that arrived again with different content: %d; the first ones are used",
+	partDuplicate = catalog.Finding(dissect.FindingType{ID: "sqp.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate packets: %d", Doc: "The network or the server sent packets of a reply twice. They are used once."})
+	partReorder   = catalog.Finding(dissect.FindingType{ID: "sqp.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the packets arrived out of order", Doc: "Clients that append packets as they come misread this reply."})
+	partConflict  = finding.New(catalog, dissect.Warning, "sqp.part.conflict", "packets that arrived again with different content: %d; the first ones are used",
 		"Two different packets with the same number in one reply: another reply to the same challenge, or a forged packet.", finding.MixedParts)
-	partFirst = finding.New(dissect.Warning, "sqp.part.unread", "the first packet is missing: the others cannot be read",
+	partFirst = finding.New(catalog, dissect.Warning, "sqp.part.unread", "the first packet is missing: the others cannot be read",
 		"Replies are cut anywhere, and only the first packet begins at a known place.", finding.FirstPart)
 )
 
@@ -128,19 +128,15 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "sqp",
-	Title:    "Unity SQP",
-	Doc:      "The Server Query Protocol of Unity's game servers (Multiplay), with challenges, info, rules, players, teams and metrics.",
-	Source:   "Unity, Server Query Protocol; go-svrquery for rules, players, teams and metrics",
-	Ports:    []uint16{7787, 9010, 9011},
-	Starts:   []string{"\x00", "\x01"},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mChallengeRequest, mChallenge, mQuery, mReply, mPart},
-	Findings: []*dissect.FindingType{
-		unanswered, mismatch, otherChallenge, unrequested, several, oddChunk, fewerRows, lengthOff, partMissing, partDuplicate, partReorder, partConflict, partFirst,
-	},
-	Detect: Detect,
-	New:    func() dissect.Decoder { return newDecoder() },
+	Name:    "sqp",
+	Title:   "Unity SQP",
+	Doc:     "The Server Query Protocol of Unity's game servers (Multiplay), with challenges, info, rules, players, teams and metrics.",
+	Source:  "Unity, Server Query Protocol; go-svrquery for rules, players, teams and metrics",
+	Ports:   []uint16{7787, 9010, 9011},
+	Starts:  []string{"\x00", "\x01"},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return newDecoder() },
 	Split: &dissect.Splitting{
 		Read: readPart, Incomplete: partMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
 	},
@@ -301,7 +297,7 @@ type decoder struct {
 	reply     Reply
 	part      Part
 	chunks    chunks
-	fields    []*dissect.Field // of the columns of a table; nil where a name cannot be a key
+	catalog   []*dissect.Field // of the columns of a table; nil where a name cannot be a key
 
 	numbers, texts, reals *columns.Set
 }
@@ -527,14 +523,14 @@ func (d *decoder) decodeTable(r *dissect.Reader, f *dissect.Field, rows int) {
 		r.Find(fewerRows, fNumRows, at, 2, dissect.Num(t.Rows), dissect.Num(rows))
 		t.Rows = rows
 	}
-	d.fields = d.fields[:0]
+	d.catalog = d.catalog[:0]
 	first := len(p.Columns)
 	for range t.Columns {
 		c := Column{Name: r.PString(fColumn), Type: r.U8(fColumnType)}
 		if r.Failed() {
 			return
 		}
-		d.fields = append(d.fields, d.fieldOf(c, p.Columns[first:]))
+		d.catalog = append(d.catalog, d.fieldOf(c, p.Columns[first:]))
 		p.Columns = append(p.Columns, c)
 	}
 	p.Tables = append(p.Tables, t)
@@ -546,7 +542,7 @@ func (d *decoder) decodeTable(r *dissect.Reader, f *dissect.Field, rows int) {
 		row := r.Begin(fEntry)
 		cells := -1
 		for i, c := range p.Columns[first:] {
-			if f := d.fields[i]; f != nil {
+			if f := d.catalog[i]; f != nil {
 				p.Cells = append(p.Cells, readValue(r, c.Type, f, f, f))
 				continue
 			}
@@ -568,7 +564,7 @@ func (d *decoder) decodeTable(r *dissect.Reader, f *dissect.Field, rows int) {
 // one stand in one list.
 func (d *decoder) fieldOf(c Column, before []Column) *dissect.Field {
 	for i, b := range before {
-		if d.fields[i] == nil || b.Name == c.Name {
+		if d.catalog[i] == nil || b.Name == c.Name {
 			return nil
 		}
 	}

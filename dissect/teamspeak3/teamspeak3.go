@@ -29,66 +29,64 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var fields = dissect.NewCatalog("teamspeak3")
+var catalog = dissect.NewCatalog("teamspeak3")
 
 var (
-	fTag      = fields.Add("tag", dissect.String, "TS3INIT1: a packet of the handshake.", dissect.Framing)
-	fPacketID = fields.Add("packet_id", dissect.Uint, "Number of the packet: 101.", dissect.Framing)
-	fClientID = fields.Add("client_id", dissect.Uint, "Number of the client: 0, since the server has not given one. Only packets of clients have it.", dissect.Framing)
-	fType     = fields.Add("type", dissect.Uint, "Type of the packet and flags.", dissect.Framing, dissect.Names(dissect.Name{Value: typeInit, Name: "init, not encrypted"}))
+	fTag      = catalog.Add("tag", dissect.String, "TS3INIT1: a packet of the handshake.", dissect.Framing)
+	fPacketID = catalog.Add("packet_id", dissect.Uint, "Number of the packet: 101.", dissect.Framing)
+	fClientID = catalog.Add("client_id", dissect.Uint, "Number of the client: 0, since the server has not given one. Only packets of clients have it.", dissect.Framing)
+	fType     = catalog.Add("type", dissect.Uint, "Type of the packet and flags.", dissect.Framing, dissect.Names(dissect.Name{Value: typeInit, Name: "init, not encrypted"}))
 
-	fVersion = fields.Add("client_version", dissect.Uint, "Build of the client: seconds from the beginning of 2013 to the time of the build.", core.Ignored)
-	fStep    = fields.Add("step", dissect.Uint, "Step of the handshake.", dissect.Names(
+	fVersion = catalog.Add("client_version", dissect.Uint, "Build of the client: seconds from the beginning of 2013 to the time of the build.", core.Ignored)
+	fStep    = catalog.Add("step", dissect.Uint, "Step of the handshake.", dissect.Names(
 		dissect.Name{Value: stepInit, Name: "init"}, dissect.Name{Value: stepCookie, Name: "cookie"}, dissect.Name{Value: stepReturn, Name: "cookie returned"},
 		dissect.Name{Value: stepPuzzle, Name: "puzzle"}, dissect.Name{Value: stepSolution, Name: "solution"}, dissect.Name{Value: stepRestart, Name: "restart"}))
-	fTime     = fields.Add("time", dissect.Uint, "Time of the client, in seconds since 1970.", dissect.Chosen)
-	fRandom   = fields.Add("client_challenge", dissect.Uint, "Random number of the client. Later packets of the handshake have it with its bytes reversed.", dissect.Token, dissect.Chosen)
-	fReserved = fields.Add("reserved", dissect.Bytes, "8 bytes, all of them 0.", dissect.Framing)
-	fCookie   = fields.Add("cookie", dissect.Bytes, "Bytes by which the server recognises what it sent to an address.", dissect.Chosen)
+	fTime     = catalog.Add("time", dissect.Uint, "Time of the client, in seconds since 1970.", dissect.Chosen)
+	fRandom   = catalog.Add("client_challenge", dissect.Uint, "Random number of the client. Later packets of the handshake have it with its bytes reversed.", dissect.Token, dissect.Chosen)
+	fReserved = catalog.Add("reserved", dissect.Bytes, "8 bytes, all of them 0.", dissect.Framing)
+	fCookie   = catalog.Add("cookie", dissect.Bytes, "Bytes by which the server recognises what it sent to an address.", dissect.Chosen)
 
-	fX        = fields.Add("puzzle.x", dissect.Bytes, "Number that is squared.", dissect.Chosen)
-	fN        = fields.Add("puzzle.n", dissect.Bytes, "Modulus.", dissect.Chosen)
-	fLevel    = fields.Add("puzzle.level", dissect.Uint, "How many times the client has to square.")
-	fOwn      = fields.Add("puzzle.server_data", dissect.Bytes, "Bytes by which the server recognises the puzzle.", dissect.Chosen)
-	fSolution = fields.Add("puzzle.solution", dissect.Bytes, "x to the power of 2^level, modulo n.", dissect.Chosen)
-	fCommand  = fields.Add("command", dissect.String, "Command that begins the exchange of keys: clientinitiv.", dissect.Public)
-	fArgs     = fields.Add("arguments", dissect.String, "Its arguments: a random number (alpha), the public key of the client's identity (omega), the name of the server.", dissect.PersonID)
-	fRest     = fields.Add("more", dissect.Bytes, "Further bytes.")
+	fX        = catalog.Add("puzzle.x", dissect.Bytes, "Number that is squared.", dissect.Chosen)
+	fN        = catalog.Add("puzzle.n", dissect.Bytes, "Modulus.", dissect.Chosen)
+	fLevel    = catalog.Add("puzzle.level", dissect.Uint, "How many times the client has to square.")
+	fOwn      = catalog.Add("puzzle.server_data", dissect.Bytes, "Bytes by which the server recognises the puzzle.", dissect.Chosen)
+	fSolution = catalog.Add("puzzle.solution", dissect.Bytes, "x to the power of 2^level, modulo n.", dissect.Chosen)
+	fCommand  = catalog.Add("command", dissect.String, "Command that begins the exchange of keys: clientinitiv.", dissect.Public)
+	fArgs     = catalog.Add("arguments", dissect.String, "Its arguments: a random number (alpha), the public key of the client's identity (omega), the name of the server.", dissect.PersonID)
+	fRest     = catalog.Add("more", dissect.Bytes, "Further bytes.")
 
-	mInit     = &dissect.MessageType{Name: "init_request", Title: "init", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "Step 0: a client begins the handshake."}
-	mCookie   = &dissect.MessageType{Name: "init_reply", Title: "cookie", Role: dissect.Reply, Doc: "Step 1: the server sends a cookie, which only the owner of the address can return."}
-	mReturn   = &dissect.MessageType{Name: "puzzle_request", Title: "puzzle request", Role: dissect.Request, Unanswered: wrongCookie, Doc: "Step 2: the client returns the cookie."}
-	mPuzzle   = &dissect.MessageType{Name: "puzzle_reply", Title: "puzzle", Role: dissect.Reply, Doc: "Step 3: the server sends a puzzle, which takes the client some time."}
-	mSolution = &dissect.MessageType{Name: "solution", Title: "solution", Role: dissect.OneWay, Doc: "Step 4: the client solves the puzzle and begins the exchange of keys. What follows is encrypted."}
-	mRestart  = &dissect.MessageType{Name: "restart", Title: "restart", Role: dissect.Reply, Doc: "Step 127: the client has to begin again."}
-	mUnknown  = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "A packet of the handshake with a step that is not known."}
+	mInit     = catalog.Message(dissect.MessageType{Name: "init_request", Title: "init", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "Step 0: a client begins the handshake."})
+	mCookie   = catalog.Message(dissect.MessageType{Name: "init_reply", Title: "cookie", Role: dissect.Reply, Doc: "Step 1: the server sends a cookie, which only the owner of the address can return."})
+	mReturn   = catalog.Message(dissect.MessageType{Name: "puzzle_request", Title: "puzzle request", Role: dissect.Request, Unanswered: wrongCookie, Doc: "Step 2: the client returns the cookie."})
+	mPuzzle   = catalog.Message(dissect.MessageType{Name: "puzzle_reply", Title: "puzzle", Role: dissect.Reply, Doc: "Step 3: the server sends a puzzle, which takes the client some time."})
+	mSolution = catalog.Message(dissect.MessageType{Name: "solution", Title: "solution", Role: dissect.OneWay, Doc: "Step 4: the client solves the puzzle and begins the exchange of keys. What follows is encrypted."})
+	mRestart  = catalog.Message(dissect.MessageType{Name: "restart", Title: "restart", Role: dissect.Reply, Doc: "Step 127: the client has to begin again."})
+	mUnknown  = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "A packet of the handshake with a step that is not known."})
 
-	unanswered  = finding.NoReply("ts3.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (9987 as a rule), the server has banned the address, a protection against floods drops the packets, or one was lost.")
-	wrongCookie = finding.Unanswered("ts3.puzzle.noreply", "No reply came to the cookie that the client returned. Servers are silent if it is not the one that they gave to this address, or too old; packets with a forged source address are such. Or a packet was lost.")
-	unrequested = finding.Unrequested("ts3.unrequested", finding.NonePending)
-	otherRandom = finding.New(dissect.Warning, "ts3.random", "reply to the request in frame %d has the random number %x instead of %x",
+	unanswered  = finding.NoReply(catalog, "ts3.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (9987 as a rule), the server has banned the address, a protection against floods drops the packets, or one was lost.")
+	wrongCookie = finding.Unanswered(catalog, "ts3.puzzle.noreply", "No reply came to the cookie that the client returned. Servers are silent if it is not the one that they gave to this address, or too old; packets with a forged source address are such. Or a packet was lost.")
+	unrequested = finding.Unrequested(catalog, "ts3.unrequested", finding.NonePending)
+	otherRandom = finding.New(catalog, dissect.Warning, "ts3.random", "reply to the request in frame %d has the random number %x instead of %x",
 		"The server has to return the random bytes of the client, reversed. This reply has others: it is one to an earlier packet, or forged, or something between the two alters it. Clients ignore it.", "Ignore it if it is a late packet. If a client cannot connect, look for a DDoS protection that answers for the server.")
-	hard = finding.New(dissect.Warning, "ts3.level", "a puzzle of level %d",
+	hard = finding.New(catalog, dissect.Warning, "ts3.level", "a puzzle of level %d",
 		"The client has to square a number as often as the level says. Servers ask for about 10,000, which takes milliseconds; above 1,000,000 it takes seconds or minutes of the client's processor. Such a server wants to keep clients busy, or the packet is forged.", "A client should refuse levels above a limit of its own. On the server, lower the level of the security settings after a flood.")
-	restart = &dissect.FindingType{ID: "ts3.restart", Severity: dissect.Note, Text: "the client has to begin the handshake again", Doc: "The server does not accept what the client sent so far: it restarted in between, or the cookie or the puzzle is too old. Clients begin with step 0 again. If this repeats, something alters or delays the packets."}
+	restart = catalog.Finding(dissect.FindingType{ID: "ts3.restart", Severity: dissect.Note, Text: "the client has to begin the handshake again", Doc: "The server does not accept what the client sent so far: it restarted in between, or the cookie or the puzzle is too old. Clients begin with step 0 again. If this repeats, something alters or delays the packets."})
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "teamspeak3",
-	Title:    "TeamSpeak 3",
-	Group:    "Voice",
-	Doc:      "The handshake of TeamSpeak 3 and 5 before encryption: cookie and puzzle. Queries of TeamSpeak use TCP. From a description; only the first step was recorded.",
-	Source:   "ReSpeak, ts3protocol.md; recorded traffic for the first step",
-	Ports:    []uint16{9987},
-	Starts:   []string{tag},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mInit, mCookie, mReturn, mPuzzle, mSolution, mRestart, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, wrongCookie, unrequested, otherRandom, hard, restart},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
+	Name:    "teamspeak3",
+	Title:   "TeamSpeak 3",
+	Group:   "Voice",
+	Doc:     "The handshake of TeamSpeak 3 and 5 before encryption: cookie and puzzle. Queries of TeamSpeak use TCP. From a description; only the first step was recorded.",
+	Source:  "ReSpeak, ts3protocol.md; recorded traffic for the first step",
+	Ports:   []uint16{9987},
+	Starts:  []string{tag},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered,
 		OtherIDs:   true,

@@ -21,23 +21,23 @@ const (
 )
 
 var (
-	mInfoRequest    = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the facts of a server and its players: gie3 of 0.6 and 0.7, fstd of servers with 64 slots, gie3 behind xe of DDNet."}
-	mOldRequest     = &dissect.MessageType{Name: "old_info_request", Title: "old info request", Role: dissect.Request, Doc: "The same in 0.4 and 0.5: gief and gie2.", Unanswered: oldUnanswered}
-	mInfo           = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Facts of a server with its players. Servers with 64 slots send several to clients that ask with fstd, each with some of the players."}
-	mMore           = &dissect.MessageType{Name: "more_players_reply", Title: "more players", Role: dissect.Reply, Doc: "DDNet: goes on with the players of an extended info."}
-	mNotice         = &dissect.MessageType{Name: "info_notice", Title: "info, unasked", Role: dissect.OneWay, Doc: "The info that a server sends to its players when it changes, with the token -1."}
-	mTokenRequest   = &dissect.MessageType{Name: "token_request", Title: "token request", Role: dissect.Request, Doc: "0.7: asks for the token that all else needs, to query a server as well as to join it."}
-	mToken          = &dissect.MessageType{Name: "token_reply", Title: "token", Role: dissect.Reply, Doc: "0.7: gives that token."}
-	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "Asks a master server for the addresses of game servers."}
-	mServers        = &dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Addresses of game servers, as many as fit into a packet. Nothing says which packet is the last."}
-	mCountRequest   = &dissect.MessageType{Name: "count_request", Title: "count request", Role: dissect.Request, Doc: "Asks a master server how many servers its list has."}
-	mCount          = &dissect.MessageType{Name: "count_reply", Title: "count", Role: dissect.Reply, Doc: "How many there are."}
-	mHeartbeat      = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "A game server tells a master that it is there."}
-	mCheck          = &dissect.MessageType{Name: "firewall_request", Title: "firewall check", Role: dissect.Request, Doc: "A master asks from another port whether a server can be reached."}
-	mChecked        = &dissect.MessageType{Name: "firewall_reply", Title: "firewall check passed", Role: dissect.Reply, Doc: "The server can be reached."}
-	mListed         = &dissect.MessageType{Name: "listed", Title: "listed", Role: dissect.OneWay, Purpose: dissect.Listing, Doc: "The master lists the server."}
-	mNotListed      = &dissect.MessageType{Name: "not_listed", Title: "not listed: the server cannot be reached", Role: dissect.OneWay, Purpose: dissect.Refusal, Doc: "The master does not list the server, for its checks were not answered: a firewall or a NAT is in the way."}
-	mChallenge      = &dissect.MessageType{Name: "challenge", Title: "challenge", Role: dissect.OneWay, Doc: "The master of DDNet, which servers talk to over HTTPS, checks that a server can be reached."}
+	mInfoRequest    = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the facts of a server and its players: gie3 of 0.6 and 0.7, fstd of servers with 64 slots, gie3 behind xe of DDNet."})
+	mOldRequest     = catalog.Message(dissect.MessageType{Name: "old_info_request", Title: "old info request", Role: dissect.Request, Doc: "The same in 0.4 and 0.5: gief and gie2.", Unanswered: oldUnanswered})
+	mInfo           = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Facts of a server with its players. Servers with 64 slots send several to clients that ask with fstd, each with some of the players."})
+	mMore           = catalog.Message(dissect.MessageType{Name: "more_players_reply", Title: "more players", Role: dissect.Reply, Doc: "DDNet: goes on with the players of an extended info."})
+	mNotice         = catalog.Message(dissect.MessageType{Name: "info_notice", Title: "info, unasked", Role: dissect.OneWay, Doc: "The info that a server sends to its players when it changes, with the token -1."})
+	mTokenRequest   = catalog.Message(dissect.MessageType{Name: "token_request", Title: "token request", Role: dissect.Request, Doc: "0.7: asks for the token that all else needs, to query a server as well as to join it."})
+	mToken          = catalog.Message(dissect.MessageType{Name: "token_reply", Title: "token", Role: dissect.Reply, Doc: "0.7: gives that token."})
+	mServersRequest = catalog.Message(dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "Asks a master server for the addresses of game servers."})
+	mServers        = catalog.Message(dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Addresses of game servers, as many as fit into a packet. Nothing says which packet is the last."})
+	mCountRequest   = catalog.Message(dissect.MessageType{Name: "count_request", Title: "count request", Role: dissect.Request, Doc: "Asks a master server how many servers its list has."})
+	mCount          = catalog.Message(dissect.MessageType{Name: "count_reply", Title: "count", Role: dissect.Reply, Doc: "How many there are."})
+	mHeartbeat      = catalog.Message(dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "A game server tells a master that it is there."})
+	mCheck          = catalog.Message(dissect.MessageType{Name: "firewall_request", Title: "firewall check", Role: dissect.Request, Doc: "A master asks from another port whether a server can be reached."})
+	mChecked        = catalog.Message(dissect.MessageType{Name: "firewall_reply", Title: "firewall check passed", Role: dissect.Reply, Doc: "The server can be reached."})
+	mListed         = catalog.Message(dissect.MessageType{Name: "listed", Title: "listed", Role: dissect.OneWay, Purpose: dissect.Listing, Doc: "The master lists the server."})
+	mNotListed      = catalog.Message(dissect.MessageType{Name: "not_listed", Title: "not listed: the server cannot be reached", Role: dissect.OneWay, Purpose: dissect.Refusal, Doc: "The master does not list the server, for its checks were not answered: a firewall or a NAT is in the way."})
+	mChallenge      = catalog.Message(dissect.MessageType{Name: "challenge", Title: "challenge", Role: dissect.OneWay, Doc: "The master of DDNet, which servers talk to over HTTPS, checks that a server can be reached."})
 )
 
 // words are what a packet outside of a connection can be.

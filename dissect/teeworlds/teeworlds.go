@@ -34,20 +34,15 @@ var style = summary.Style{Charset: dissect.Latin1}
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:   "teeworlds",
-	Title:  "Teeworlds",
-	Doc:    "The queries of Teeworlds and DDNet: infos in the versions 0.4 to 0.7, for 64 players and extended, the tokens of 0.7, and master servers.",
-	Source: "network.h, mastersrv.h and server.cpp of Teeworlds and DDNet, and recorded traffic",
-	Ports:  []uint16{8303, 8304, 8305, 8306, 8307, 8308, 8309, 8310, 8283, 8300},
-	Starts: []string{header, headerQW, extended, "\x21", token},
-	Fields: fields,
-	Messages: []*dissect.MessageType{
-		mInfoRequest, mOldRequest, mInfo, mMore, mNotice, mTokenRequest, mToken,
-		mServersRequest, mServers, mCountRequest, mCount, mHeartbeat, mCheck, mChecked, mListed, mNotListed, mChallenge,
-	},
-	Findings: []*dissect.FindingType{unanswered, oldUnanswered, unrequested, several, amplification, tokenShort, tokenWrong, shortWord, listed},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
+	Name:    "teeworlds",
+	Title:   "Teeworlds",
+	Doc:     "The queries of Teeworlds and DDNet: infos in the versions 0.4 to 0.7, for 64 players and extended, the tokens of 0.7, and master servers.",
+	Source:  "network.h, mastersrv.h and server.cpp of Teeworlds and DDNet, and recorded traffic",
+	Ports:   []uint16{8303, 8304, 8305, 8306, 8307, 8308, 8309, 8310, 8283, 8300},
+	Starts:  []string{header, headerQW, extended, "\x21", token},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered,
 		OnRequest:  []dissect.Rule{judge.Mismatch(tokenWrong)},

@@ -17,71 +17,71 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var fields = dissect.NewCatalog("titanfall")
+var catalog = dissect.NewCatalog("titanfall")
 
 var (
-	fHeader  = fields.Add("header", dissect.Int, "-1: a message outside of a connection.", dissect.Framing)
-	fLetter  = fields.Add("letter", dissect.Char, "M asks, N answers.", dissect.Framing)
-	fVersion = fields.Add("query_version", dissect.Uint, "Version of the query.")
-	fKey     = fields.Add("key", dissect.String, "Key that the server expects.", dissect.Secret)
-	fPadding = fields.Add("padding", dissect.Bytes, "Zeros: they make the request longer than the reply.", dissect.Public, core.Ignored)
+	fHeader  = catalog.Add("header", dissect.Int, "-1: a message outside of a connection.", dissect.Framing)
+	fLetter  = catalog.Add("letter", dissect.Char, "M asks, N answers.", dissect.Framing)
+	fVersion = catalog.Add("query_version", dissect.Uint, "Version of the query.")
+	fKey     = catalog.Add("key", dissect.String, "Key that the server expects.", dissect.Secret)
+	fPadding = catalog.Add("padding", dissect.Bytes, "Zeros: they make the request longer than the reply.", dissect.Public, core.Ignored)
 
-	fRetail       = fields.Add("retail", dissect.Uint, "1: a released build.")
-	fInstance     = fields.Add("instance_type", dissect.Uint, "Kind of instance.")
-	fCRC          = fields.Add("client_crc", dissect.Uint, "Checksum of the client library.")
-	fProtocol     = fields.Add("net_protocol", dissect.Uint, "Version of the network protocol.")
-	fServerID     = fields.Add("server_id", dissect.ID, "Number that the server chose at random.")
-	fHealth       = fields.Add("health", dissect.Uint, "State of the server (version 8).", core.BitsFrom(1, "packet loss in", "packet loss out", "packets choked in", "packets choked out", "slow frames", "hitching", "flood"))
-	fServerNumber = fields.Add("server_number", dissect.Uint, "The same number in 32 bits (version 8).")
-	fBuild        = fields.Add("build", dissect.String, "Name of the build.", dissect.Public)
-	fDatacenter   = fields.Add("datacenter", dissect.String, "Place of the server.", dissect.ServerText)
-	fMode         = fields.Add("game_mode", dissect.String, "Game mode.", dissect.Public)
-	fPort         = fields.Add("port", dissect.Uint, "Port of the server.")
-	fPlatform     = fields.Add("platform", dissect.String, "Operating system.", dissect.Public)
-	fListVersion  = fields.Add("playlist_version", dissect.String, "Version of the playlists.", dissect.Public)
-	fListNumber   = fields.Add("playlist_number", dissect.Uint, "Number of the playlist.")
-	fList         = fields.Add("playlist", dissect.String, "Name of the playlist.", dissect.Public)
-	fCount        = fields.Add("platform_count", dissect.Uint, "Number of platforms that follow (version 7).", dissect.Framing)
-	fPlatforms    = fields.Add("platforms", dissect.List, "Players of each platform.")
-	fOne          = fields.Add("platforms.platform", dissect.Group, "A platform.")
-	fOneName      = fields.Add("platforms.name", dissect.String, "Name of the platform.", dissect.Public)
-	fOnePlayers   = fields.Add("platforms.num_players", dissect.Uint, "Players on it.")
-	fNumPlayers   = fields.Add("num_players", dissect.Uint, "Players on the server.")
-	fBots         = fields.Add("num_bots", dissect.Uint, "Bots (version 9).")
-	fMaxPlayers   = fields.Add("max_players", dissect.Uint, "Maximum number of players.")
-	fEver         = fields.Add("total_players", dissect.Uint, "Players since the server was started (version 9).")
-	fMap          = fields.Add("map", dissect.String, "Map being played.", dissect.Public)
-	fFrame        = fields.Add("average_frame_ms", dissect.Float, "Average time of a frame (version 5).")
-	fFrameMax     = fields.Add("max_frame_ms", dissect.Float, "Longest time of a frame.")
-	fCommand      = fields.Add("average_command_ms", dissect.Float, "Average time of a command of a player.")
-	fCommandMax   = fields.Add("max_command_ms", dissect.Float, "Longest time of a command.")
-	fPhase        = fields.Add("phase", dissect.Uint, "Phase of the match (version 3).")
-	fMaxRounds    = fields.Add("max_rounds", dissect.Uint, "Rounds of a match.")
-	fWonIMC       = fields.Add("rounds_won_imc", dissect.Uint, "Rounds that the IMC has won.")
-	fWonMilitia   = fields.Add("rounds_won_militia", dissect.Uint, "Rounds that the Militia has won.")
-	fLimit        = fields.Add("time_limit_s", dissect.Uint, "Length of the match in seconds.")
-	fPassed       = fields.Add("time_passed_s", dissect.Uint, "Time since its start in seconds.")
-	fMaxScore     = fields.Add("max_score", dissect.Uint, "Score at which the match ends.")
-	fTeamsLeft    = fields.Add("teams_left", dissect.Uint, "Teams that have players left (version 6).")
-	fTeams        = fields.Add("teams", dissect.List, "The teams.")
-	fTeam         = fields.Add("teams.team", dissect.Group, "A team.")
-	fTeamID       = fields.Add("teams.id", dissect.Uint, "Number of the team.")
-	fTeamScore    = fields.Add("teams.score", dissect.Uint, "Its score.")
-	fTeamsEnd     = fields.Add("teams_end", dissect.Uint, "255: the end of the teams.", dissect.Framing)
-	fPlayers      = fields.Add("players", dissect.List, "The players.")
-	fPlayer       = fields.Add("players.player", dissect.Group, "A player.")
-	fID           = fields.Add("players.id", dissect.ID, "Number of the player.")
-	fName         = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName)
-	fPlayerTeam   = fields.Add("players.team", dissect.Uint, "Number of the team.")
-	fAddress      = fields.Add("players.address", dissect.String, "Address of the player (version 4).", dissect.Address)
-	fPing         = fields.Add("players.ping", dissect.Uint, "Round-trip time in milliseconds.")
-	fReceived     = fields.Add("players.received", dissect.Uint, "Packets received from the player.")
-	fDropped      = fields.Add("players.dropped", dissect.Uint, "Packets lost.")
-	fScore        = fields.Add("players.score", dissect.Uint, "Score (version 3).")
-	fKills        = fields.Add("players.kills", dissect.Uint, "Kills.")
-	fDeaths       = fields.Add("players.deaths", dissect.Uint, "Deaths.")
-	fPlayersEnd   = fields.Add("players_end", dissect.ID, "0: the end of the players.", dissect.Framing)
-	fMore         = fields.Add("more", dissect.Bytes, "What versions from 9 on have after the times of frames.")
+	fRetail       = catalog.Add("retail", dissect.Uint, "1: a released build.")
+	fInstance     = catalog.Add("instance_type", dissect.Uint, "Kind of instance.")
+	fCRC          = catalog.Add("client_crc", dissect.Uint, "Checksum of the client library.")
+	fProtocol     = catalog.Add("net_protocol", dissect.Uint, "Version of the network protocol.")
+	fServerID     = catalog.Add("server_id", dissect.ID, "Number that the server chose at random.")
+	fHealth       = catalog.Add("health", dissect.Uint, "State of the server (version 8).", core.BitsFrom(1, "packet loss in", "packet loss out", "packets choked in", "packets choked out", "slow frames", "hitching", "flood"))
+	fServerNumber = catalog.Add("server_number", dissect.Uint, "The same number in 32 bits (version 8).")
+	fBuild        = catalog.Add("build", dissect.String, "Name of the build.", dissect.Public)
+	fDatacenter   = catalog.Add("datacenter", dissect.String, "Place of the server.", dissect.ServerText)
+	fMode         = catalog.Add("game_mode", dissect.String, "Game mode.", dissect.Public)
+	fPort         = catalog.Add("port", dissect.Uint, "Port of the server.")
+	fPlatform     = catalog.Add("platform", dissect.String, "Operating system.", dissect.Public)
+	fListVersion  = catalog.Add("playlist_version", dissect.String, "Version of the playlists.", dissect.Public)
+	fListNumber   = catalog.Add("playlist_number", dissect.Uint, "Number of the playlist.")
+	fList         = catalog.Add("playlist", dissect.String, "Name of the playlist.", dissect.Public)
+	fCount        = catalog.Add("platform_count", dissect.Uint, "Number of platforms that follow (version 7).", dissect.Framing)
+	fPlatforms    = catalog.Add("platforms", dissect.List, "Players of each platform.")
+	fOne          = catalog.Add("platforms.platform", dissect.Group, "A platform.")
+	fOneName      = catalog.Add("platforms.name", dissect.String, "Name of the platform.", dissect.Public)
+	fOnePlayers   = catalog.Add("platforms.num_players", dissect.Uint, "Players on it.")
+	fNumPlayers   = catalog.Add("num_players", dissect.Uint, "Players on the server.")
+	fBots         = catalog.Add("num_bots", dissect.Uint, "Bots (version 9).")
+	fMaxPlayers   = catalog.Add("max_players", dissect.Uint, "Maximum number of players.")
+	fEver         = catalog.Add("total_players", dissect.Uint, "Players since the server was started (version 9).")
+	fMap          = catalog.Add("map", dissect.String, "Map being played.", dissect.Public)
+	fFrame        = catalog.Add("average_frame_ms", dissect.Float, "Average time of a frame (version 5).")
+	fFrameMax     = catalog.Add("max_frame_ms", dissect.Float, "Longest time of a frame.")
+	fCommand      = catalog.Add("average_command_ms", dissect.Float, "Average time of a command of a player.")
+	fCommandMax   = catalog.Add("max_command_ms", dissect.Float, "Longest time of a command.")
+	fPhase        = catalog.Add("phase", dissect.Uint, "Phase of the match (version 3).")
+	fMaxRounds    = catalog.Add("max_rounds", dissect.Uint, "Rounds of a match.")
+	fWonIMC       = catalog.Add("rounds_won_imc", dissect.Uint, "Rounds that the IMC has won.")
+	fWonMilitia   = catalog.Add("rounds_won_militia", dissect.Uint, "Rounds that the Militia has won.")
+	fLimit        = catalog.Add("time_limit_s", dissect.Uint, "Length of the match in seconds.")
+	fPassed       = catalog.Add("time_passed_s", dissect.Uint, "Time since its start in seconds.")
+	fMaxScore     = catalog.Add("max_score", dissect.Uint, "Score at which the match ends.")
+	fTeamsLeft    = catalog.Add("teams_left", dissect.Uint, "Teams that have players left (version 6).")
+	fTeams        = catalog.Add("teams", dissect.List, "The teams.")
+	fTeam         = catalog.Add("teams.team", dissect.Group, "A team.")
+	fTeamID       = catalog.Add("teams.id", dissect.Uint, "Number of the team.")
+	fTeamScore    = catalog.Add("teams.score", dissect.Uint, "Its score.")
+	fTeamsEnd     = catalog.Add("teams_end", dissect.Uint, "255: the end of the teams.", dissect.Framing)
+	fPlayers      = catalog.Add("players", dissect.List, "The players.")
+	fPlayer       = catalog.Add("players.player", dissect.Group, "A player.")
+	fID           = catalog.Add("players.id", dissect.ID, "Number of the player.")
+	fName         = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName)
+	fPlayerTeam   = catalog.Add("players.team", dissect.Uint, "Number of the team.")
+	fAddress      = catalog.Add("players.address", dissect.String, "Address of the player (version 4).", dissect.Address)
+	fPing         = catalog.Add("players.ping", dissect.Uint, "Round-trip time in milliseconds.")
+	fReceived     = catalog.Add("players.received", dissect.Uint, "Packets received from the player.")
+	fDropped      = catalog.Add("players.dropped", dissect.Uint, "Packets lost.")
+	fScore        = catalog.Add("players.score", dissect.Uint, "Score (version 3).")
+	fKills        = catalog.Add("players.kills", dissect.Uint, "Kills.")
+	fDeaths       = catalog.Add("players.deaths", dissect.Uint, "Deaths.")
+	fPlayersEnd   = catalog.Add("players_end", dissect.ID, "0: the end of the players.", dissect.Framing)
+	fMore         = catalog.Add("more", dissect.Bytes, "What versions from 9 on have after the times of frames.")
 )
 
 const (
@@ -96,31 +96,29 @@ const (
 )
 
 var (
-	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."}
-	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "The state of the server with its players."}
-	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Another message."}
+	mInfo      = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."})
+	mInfoReply = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "The state of the server with its players."})
+	mUnknown   = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Another message."})
 
-	findings, pairing = judge.Simple("titanfall", "The capture has no reply within the time that clients wait. The server is down, does not know this version of the query, expects another key or a request of 1,200 bytes, or a packet was lost, dropped by a firewall or not captured.",
+	pairing = judge.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, does not know this version of the query, expects another key or a request of 1,200 bytes, or a packet was lost, dropped by a firewall or not captured.",
 		"The request is not padded to 1,200 bytes, and the server answers it nevertheless, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.")
-	listed = &dissect.FindingType{ID: "titanfall.players.count", Severity: dissect.Note, Text: "%d {player|players} announced, %d in the list", Doc: "The reply lists another number of players than it states: the server counts players that are joining or leaves some out, the reply was cut, or the numbers are invented."}
+	listed = catalog.Finding(dissect.FindingType{ID: "titanfall.players.count", Severity: dissect.Note, Text: "%d {player|players} announced, %d in the list", Doc: "The reply lists another number of players than it states: the server counts players that are joining or leaves some out, the reply was cut, or the numbers are invented."})
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "titanfall",
-	Title:    "Titanfall 2, Apex Legends",
-	Doc:      "Queries of servers of Titanfall 2 and Apex Legends, and of other games in the same format.",
-	Source:   "recorded replies; go-svrquery (protocol/titanfall)",
-	Ports:    []uint16{37005, 37015},
-	Starts:   []string{header + string(rune(letterAsk)), header + string(rune(letterTo))},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mInfo, mInfoReply, mUnknown},
-	Findings: append(findings, listed),
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  pairing,
+	Name:    "titanfall",
+	Title:   "Titanfall 2, Apex Legends",
+	Doc:     "Queries of servers of Titanfall 2 and Apex Legends, and of other games in the same format.",
+	Source:  "recorded replies; go-svrquery (protocol/titanfall)",
+	Ports:   []uint16{37005, 37015},
+	Starts:  []string{header + string(rune(letterAsk)), header + string(rune(letterTo))},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: pairing,
 }
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].
@@ -154,7 +152,7 @@ func Detect(b []byte) dissect.Verdict {
 	return dissect.No
 }
 
-// A Message is one of *Request, *Info and *Unknown.
+// A Message is one of *Request and *Info, or nil if its kind is not known.
 type Message any
 
 // Request asks for an Info.
@@ -193,9 +191,6 @@ type Player struct {
 	Kills, Deaths uint16
 }
 
-// Unknown is another message.
-type Unknown struct{}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
@@ -203,12 +198,11 @@ func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protoco
 type decoder struct {
 	request Request
 	info    Info
-	unknown Unknown
 }
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mUnknown, &d.unknown
+	m.Type = mUnknown
 	r.I32(fHeader)
 	switch letter := r.U8(fLetter); {
 	case r.Failed():

@@ -60,11 +60,11 @@ const (
 )
 
 func request(name, title, doc string) *dissect.MessageType {
-	return &dissect.MessageType{Name: name, Title: title, Role: dissect.Request, Doc: doc}
+	return catalog.Message(dissect.MessageType{Name: name, Title: title, Role: dissect.Request, Doc: doc})
 }
 
 func reply(name, title, doc string) *dissect.MessageType {
-	return &dissect.MessageType{Name: name, Title: title, Role: dissect.Reply, Doc: doc}
+	return catalog.Message(dissect.MessageType{Name: name, Title: title, Role: dissect.Reply, Doc: doc})
 }
 
 var (
@@ -80,13 +80,13 @@ var (
 	mMasterReply  = reply("servers_reply", "servers", "A packet of the list of a master of Tribes.")
 	mList         = request("list_request", "server list request", "Asks a master of Tribes 2 for servers.")
 	mListReply    = reply("list_reply", "server list", "A packet of the list of a master of Tribes 2.")
-	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+	mUnknown      = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."})
 
-	unanswered    = finding.NoReply("tribes.noreply", "The capture has no reply within the time that clients wait. The server is down or is one of another of these games, whose requests differ, or a packet was lost, dropped by a firewall or not captured.")
-	unrequested   = finding.Unrequested("tribes.unrequested", "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged.")
-	several       = finding.Several("tribes.several", finding.Twice)
-	amplification = finding.Amplification("tribes.amplification", "The requests have 3 to 6 bytes, and nothing proves their source address, so it can be forged to flood somebody else with players or addresses. Limit the rate of queries in a firewall.")
-	otherCount    = &dissect.FindingType{ID: "tribes.players", Severity: dissect.Note, Text: "%d {player|players} announced, %d listed", Doc: "The number of players differs from that in the list: the reply was truncated, or the server counts players that are joining."}
+	unanswered    = finding.NoReply(catalog, "tribes.noreply", "The capture has no reply within the time that clients wait. The server is down or is one of another of these games, whose requests differ, or a packet was lost, dropped by a firewall or not captured.")
+	unrequested   = finding.Unrequested(catalog, "tribes.unrequested", "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged.")
+	several       = finding.Several(catalog, "tribes.several", finding.Twice)
+	amplification = finding.Amplification(catalog, "tribes.amplification", "The requests have 3 to 6 bytes, and nothing proves their source address, so it can be forged to flood somebody else with players or addresses. Limit the rate of queries in a firewall.")
+	otherCount    = catalog.Finding(dissect.FindingType{ID: "tribes.players", Severity: dissect.Note, Text: "%d {player|players} announced, %d listed", Doc: "The number of players differs from that in the list: the reply was truncated, or the server counts players that are joining."})
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -102,14 +102,10 @@ var protocol = &dissect.Protocol{
 		typeInfo, typeInfo + 1, typeStatus, typeStatus + 1, typeStarsiege, typeStarsiege + 1,
 		typeMaster, typeList, typeListReply, typePing, typeDetails, typeDetailReply,
 	}), ""),
-	Fields: fields,
-	Messages: []*dissect.MessageType{
-		mInfo, mInfoReply, mStatus, mStatusReply, mPing, mPingReply, mDetails, mDetailsReply, mMaster, mMasterReply, mList, mListReply, mUnknown,
-	},
-	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification, otherCount},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, onceOnly, judge.Amplification(amplification, 10)),
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: judge.Usual(unanswered, unrequested, onceOnly, judge.Amplification(amplification, 10)),
 }
 
 // onceOnly reports extra replies. Lists come in several packets.
@@ -196,7 +192,7 @@ func isText(b []byte) bool {
 	return len(b) > 1 && !slices.ContainsFunc(b[1:min(len(b), 1+int(b[0]))], func(c byte) bool { return c < ' ' || c >= 0x7f })
 }
 
-// A Message is one of *Request, *Status, *Ping, *Servers and *Unknown.
+// A Message is one of *Request, *Status, *Ping and *Servers, or nil if its kind is not known.
 type Message any
 
 // Request is any request, with the number that the client chose.
@@ -244,9 +240,6 @@ type Servers struct {
 	from uint8 // 1 if packets count from 0
 }
 
-// Unknown is not a message of this protocol.
-type Unknown struct{}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
@@ -256,12 +249,11 @@ type decoder struct {
 	status  Status
 	ping    Ping
 	servers Servers
-	unknown Unknown
 }
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mUnknown, &d.unknown
+	m.Type = mUnknown
 	second, length := r.PeekByte(1), r.Left()
 	switch first := r.PeekByte(0); {
 	case first == typeInfo && length == lenQuery:

@@ -19,40 +19,40 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var fields = dissect.NewCatalog("ue3lan")
+var catalog = dissect.NewCatalog("ue3lan")
 
 var (
-	fVersion  = fields.Add("packet_version", dissect.Uint, "Version of the packets.")
-	fPlatform = fields.Add("platform", dissect.Uint, "Platform of the sender.", dissect.Names(dissect.Name{Value: 1, Name: "Windows"},
+	fVersion  = catalog.Add("packet_version", dissect.Uint, "Version of the packets.")
+	fPlatform = catalog.Add("platform", dissect.Uint, "Platform of the sender.", dissect.Names(dissect.Name{Value: 1, Name: "Windows"},
 		dissect.Name{Value: 4, Name: "Xbox 360"}, dissect.Name{Value: 8, Name: "PlayStation 3"}, dissect.Name{Value: 16, Name: "Linux"}, dissect.Name{Value: 32, Name: "macOS"}))
-	fGame  = fields.Add("game_id", dissect.Uint, "Number of the game, often 0.")
-	fType  = fields.Add("type", dissect.String, "SQ: a query. SR: a reply.", dissect.Framing)
-	fNonce = fields.Add("nonce", dissect.Bytes, "Bytes that the client chose; the reply returns them.", dissect.Chosen)
+	fGame  = catalog.Add("game_id", dissect.Uint, "Number of the game, often 0.")
+	fType  = catalog.Add("type", dissect.String, "SQ: a query. SR: a reply.", dissect.Framing)
+	fNonce = catalog.Add("nonce", dissect.Bytes, "Bytes that the client chose; the reply returns them.", dissect.Chosen)
 
-	fAddress     = fields.Add("host_ip", dissect.Bytes, "Address of the server, which may be 0.", dissect.Address)
-	fPort        = fields.Add("host_port", dissect.Uint, "Port of the game.")
-	fOpenPublic  = fields.Add("open_public", dissect.Uint, "Free places.")
-	fOpenPrivate = fields.Add("open_private", dissect.Uint, "Free places for invited players.")
-	fPublic      = fields.Add("public", dissect.Uint, "Places.")
-	fPrivate     = fields.Add("private", dissect.Uint, "Places for invited players.")
-	fFlags       = fields.Add("flags", dissect.Bytes, "8 bytes, since version 5 9, of which each is 0 or 1: the game is advertised, is one of the local network, has statistics, may be joined when it has begun, by invitation, shows the presence of players, may be joined by it, is arbitrated, prevents cheats.", dissect.Public)
-	fOwnerID     = fields.Add("owner_id", dissect.Bytes, "Number of the owner.")
-	fOwner       = fields.Add("owner", dissect.String, "Name of the owner: of the server or of the player who hosts.", dissect.PersonName)
-	fCount       = fields.Add("setting_count", dissect.Uint, "Number of settings that follow.", dissect.Framing)
-	fSettings    = fields.Add("settings", dissect.Bytes, "The settings, 9 bytes each: its number, the number of its value, whose name the game knows, and where it is advertised.", dissect.Public)
-	fPropCount   = fields.Add("property_count", dissect.Uint, "Number of properties that follow.", dissect.Framing)
-	fProperties  = fields.Add("properties", dissect.List, "Settings with values of their own.")
-	fProperty    = fields.Add("properties.property", dissect.Group, "A property.")
-	fPropID      = fields.Add("properties.id", dissect.Uint, "Number of the property. 1073741825 is the map in games of UDK.")
-	fPropType    = fields.Add("properties.type", dissect.Uint, "Type of the value.", core.Counted(0, "empty", "int", "long", "double", "text", "float", "blob", "time"))
-	fPropInt     = fields.Add("properties.int", dissect.Int, "The value.")
-	fPropText    = fields.Add("properties.text", dissect.String, "The value.", dissect.ServerText)
-	fPropFloat   = fields.Add("properties.float", dissect.Float, "The value.")
-	fPropBytes   = fields.Add("properties.bytes", dissect.Bytes, "The value: 8 bytes, or as many as the first 4 of them say.")
-	fPropShown   = fields.Add("properties.advertised", dissect.Uint, "Where it is advertised.")
-	mQuery       = &dissect.MessageType{Name: "query", Title: "query", Role: dissect.Request, Doc: "Looks for servers of a game, usually by broadcast."}
-	mReply       = &dissect.MessageType{Name: "reply", Title: "server", Role: dissect.Reply, Doc: "Address, places and settings of a server."}
-	all, pairing = judge.Simple("ue3lan", "The capture has no reply within the time that clients wait. No server of this game, platform and version is in the network, or a packet was lost, dropped by a firewall or not captured.",
+	fAddress     = catalog.Add("host_ip", dissect.Bytes, "Address of the server, which may be 0.", dissect.Address)
+	fPort        = catalog.Add("host_port", dissect.Uint, "Port of the game.")
+	fOpenPublic  = catalog.Add("open_public", dissect.Uint, "Free places.")
+	fOpenPrivate = catalog.Add("open_private", dissect.Uint, "Free places for invited players.")
+	fPublic      = catalog.Add("public", dissect.Uint, "Places.")
+	fPrivate     = catalog.Add("private", dissect.Uint, "Places for invited players.")
+	fFlags       = catalog.Add("flags", dissect.Bytes, "8 bytes, since version 5 9, of which each is 0 or 1: the game is advertised, is one of the local network, has statistics, may be joined when it has begun, by invitation, shows the presence of players, may be joined by it, is arbitrated, prevents cheats.", dissect.Public)
+	fOwnerID     = catalog.Add("owner_id", dissect.Bytes, "Number of the owner.")
+	fOwner       = catalog.Add("owner", dissect.String, "Name of the owner: of the server or of the player who hosts.", dissect.PersonName)
+	fCount       = catalog.Add("setting_count", dissect.Uint, "Number of settings that follow.", dissect.Framing)
+	fSettings    = catalog.Add("settings", dissect.Bytes, "The settings, 9 bytes each: its number, the number of its value, whose name the game knows, and where it is advertised.", dissect.Public)
+	fPropCount   = catalog.Add("property_count", dissect.Uint, "Number of properties that follow.", dissect.Framing)
+	fProperties  = catalog.Add("properties", dissect.List, "Settings with values of their own.")
+	fProperty    = catalog.Add("properties.property", dissect.Group, "A property.")
+	fPropID      = catalog.Add("properties.id", dissect.Uint, "Number of the property. 1073741825 is the map in games of UDK.")
+	fPropType    = catalog.Add("properties.type", dissect.Uint, "Type of the value.", core.Counted(0, "empty", "int", "long", "double", "text", "float", "blob", "time"))
+	fPropInt     = catalog.Add("properties.int", dissect.Int, "The value.")
+	fPropText    = catalog.Add("properties.text", dissect.String, "The value.", dissect.ServerText)
+	fPropFloat   = catalog.Add("properties.float", dissect.Float, "The value.")
+	fPropBytes   = catalog.Add("properties.bytes", dissect.Bytes, "The value: 8 bytes, or as many as the first 4 of them say.")
+	fPropShown   = catalog.Add("properties.advertised", dissect.Uint, "Where it is advertised.")
+	mQuery       = catalog.Message(dissect.MessageType{Name: "query", Title: "query", Role: dissect.Request, Doc: "Looks for servers of a game, usually by broadcast."})
+	mReply       = catalog.Message(dissect.MessageType{Name: "reply", Title: "server", Role: dissect.Reply, Doc: "Address, places and settings of a server."})
+	pairing      = judge.Simple(catalog, "The capture has no reply within the time that clients wait. No server of this game, platform and version is in the network, or a packet was lost, dropped by a firewall or not captured.",
 		"The query has 16 bytes and no challenge, so its source address can be forged to flood somebody else. Answer only queries of the local network.")
 )
 
@@ -60,18 +60,16 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "ue3lan",
-	Title:    "LAN beacon of Unreal Engine 3",
-	Doc:      "How Unreal Tournament 3, games made with UDK and others find servers in a local network: from the source of clients, not compared with recorded traffic.",
-	Source:   "node-gamedig (unrealengine3lan.js, unrealengine3.js); opengsq-python (udk.py)",
-	Ports:    []uint16{14001},
-	Starts:   wire.Starts("\x01\x04\x08\x10\x20", "\x01", "\x02", "\x03", "\x04", "\x05", "\x06", "\x07", "\x08"),
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mQuery, mReply},
-	Findings: all,
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  pairing,
+	Name:    "ue3lan",
+	Title:   "LAN beacon of Unreal Engine 3",
+	Doc:     "How Unreal Tournament 3, games made with UDK and others find servers in a local network: from the source of clients, not compared with recorded traffic.",
+	Source:  "node-gamedig (unrealengine3lan.js, unrealengine3.js); opengsq-python (udk.py)",
+	Ports:   []uint16{14001},
+	Starts:  wire.Starts("\x01\x04\x08\x10\x20", "\x01", "\x02", "\x03", "\x04", "\x05", "\x06", "\x07", "\x08"),
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: pairing,
 }
 
 const (

@@ -29,48 +29,48 @@ import (
 
 var style = summary.Style{Charset: dissect.Latin1, Codes: core.Unreal}
 
-var fields = dissect.NewCatalog("unreal2")
+var catalog = dissect.NewCatalog("unreal2")
 
 var asText = dissect.InText(style.Charset, style.Codes)
 
 var (
-	fVersion = fields.Add("version", dissect.Uint, "Version of the sender's protocol.", dissect.Framing, dissect.Names(
+	fVersion = catalog.Add("version", dissect.Uint, "Version of the sender's protocol.", dissect.Framing, dissect.Names(
 		dissect.Name{Value: 0x77, Name: "Pariah"}, dissect.Name{Value: 0x78, Name: "UT2003 demo"}, dissect.Name{Value: 0x79, Name: "UT2003"},
 		dissect.Name{Value: xmp, Name: "Unreal II XMP"}, dissect.Name{Value: 0x7f, Name: "UT2004 demo"}, dissect.Name{Value: latest, Name: "UT2004 and later"}))
-	fType = fields.Add("type", dissect.Uint, "Kind of data that is requested or sent.", dissect.Framing, core.Counted(0, "details", "rules", "players", "all"))
+	fType = catalog.Add("type", dissect.Uint, "Kind of data that is requested or sent.", dissect.Framing, core.Counted(0, "details", "rules", "players", "all"))
 
-	fServerID   = fields.Add("details.server_id", dissect.Uint, "Number of the server: 0, except from a master.")
-	fAddress    = fields.Add("details.address", dissect.String, "Address of the server: empty, except from a master.", dissect.Address, asText)
-	fGamePort   = fields.Add("details.game_port", dissect.Uint, "Port of the game.")
-	fQueryPort  = fields.Add("details.query_port", dissect.Uint, "Port of the queries: 0, except from a master.")
-	fName       = fields.Add("details.name", dissect.String, "Name of the server.", dissect.ServerText, asText)
-	fMap        = fields.Add("details.map", dissect.String, "Map being played.", dissect.Public, asText)
-	fGameType   = fields.Add("details.game_type", dissect.String, "Class of the game being played.", dissect.Public, asText)
-	fPlayers    = fields.Add("details.num_players", dissect.Uint, "Players on the server.")
-	fMaxPlayers = fields.Add("details.max_players", dissect.Uint, "Maximum number of players.")
-	fWave       = fields.Add("details.wave", dissect.Uint, "Wave of enemies (Killing Floor).")
-	fFinalWave  = fields.Add("details.final_wave", dissect.Uint, "Last wave (Killing Floor).")
-	fPing       = fields.Add("details.ping", dissect.Uint, "Round-trip time, which the client fills in.")
-	fFlags      = fields.Add("details.flags", dissect.Uint, "Flags.")
-	fSkill      = fields.Add("details.skill", dissect.String, "Skill of the bots.", dissect.Public, asText)
-	fMore       = fields.Add("details.more", dissect.Bytes, "One or two zero bytes, which newer games add.", dissect.Public)
+	fServerID   = catalog.Add("details.server_id", dissect.Uint, "Number of the server: 0, except from a master.")
+	fAddress    = catalog.Add("details.address", dissect.String, "Address of the server: empty, except from a master.", dissect.Address, asText)
+	fGamePort   = catalog.Add("details.game_port", dissect.Uint, "Port of the game.")
+	fQueryPort  = catalog.Add("details.query_port", dissect.Uint, "Port of the queries: 0, except from a master.")
+	fName       = catalog.Add("details.name", dissect.String, "Name of the server.", dissect.ServerText, asText)
+	fMap        = catalog.Add("details.map", dissect.String, "Map being played.", dissect.Public, asText)
+	fGameType   = catalog.Add("details.game_type", dissect.String, "Class of the game being played.", dissect.Public, asText)
+	fPlayers    = catalog.Add("details.num_players", dissect.Uint, "Players on the server.")
+	fMaxPlayers = catalog.Add("details.max_players", dissect.Uint, "Maximum number of players.")
+	fWave       = catalog.Add("details.wave", dissect.Uint, "Wave of enemies (Killing Floor).")
+	fFinalWave  = catalog.Add("details.final_wave", dissect.Uint, "Last wave (Killing Floor).")
+	fPing       = catalog.Add("details.ping", dissect.Uint, "Round-trip time, which the client fills in.")
+	fFlags      = catalog.Add("details.flags", dissect.Uint, "Flags.")
+	fSkill      = catalog.Add("details.skill", dissect.String, "Skill of the bots.", dissect.Public, asText)
+	fMore       = catalog.Add("details.more", dissect.Bytes, "One or two zero bytes, which newer games add.", dissect.Public)
 
-	pairs = keyvalue.Declare(fields, asText)
+	pairs = keyvalue.Declare(catalog, asText)
 
-	fPlayerList   = fields.Add("players", dissect.List, "The players of this datagram.")
-	fPlayer       = fields.Add("players.player", dissect.Group, "A player, or with the id 0 a line of the scoreboard, such as a team.")
-	fNumber       = fields.Add("players.number", dissect.Uint, "Number of the player (Unreal II XMP).")
-	fID           = fields.Add("players.id", dissect.Uint, "Id of the player on the server.")
-	fPlayerName   = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
-	fPlayerPing   = fields.Add("players.ping", dissect.Uint, "Round-trip time in milliseconds, 0 for bots.")
-	fScore        = fields.Add("players.score", dissect.Int, "Score.")
-	fStatsID      = fields.Add("players.stats_id", dissect.Uint, "Id of the player in the statistics.")
-	fTeam         = fields.Add("players.team", dissect.Uint, "Team.", dissect.Names(dissect.Name{Value: 0x20, Name: "red"}, dissect.Name{Value: 0x40, Name: "blue"}))
-	fPropertyList = fields.Add("players.properties", dissect.List, "Properties of the player (Unreal II XMP).")
-	fProperties   = fields.Add("players.properties.count", dissect.Uint, "Number of properties.", dissect.Framing)
-	fProperty     = fields.Add("players.properties.property", dissect.Group, "A property.")
-	fKey          = fields.Add("players.properties.key", dissect.String, "Name of the property.", dissect.SettingName, asText)
-	fValue        = fields.Add("players.properties.value", dissect.String, "Value of the property.", dissect.Setting, asText)
+	fPlayerList   = catalog.Add("players", dissect.List, "The players of this datagram.")
+	fPlayer       = catalog.Add("players.player", dissect.Group, "A player, or with the id 0 a line of the scoreboard, such as a team.")
+	fNumber       = catalog.Add("players.number", dissect.Uint, "Number of the player (Unreal II XMP).")
+	fID           = catalog.Add("players.id", dissect.Uint, "Id of the player on the server.")
+	fPlayerName   = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
+	fPlayerPing   = catalog.Add("players.ping", dissect.Uint, "Round-trip time in milliseconds, 0 for bots.")
+	fScore        = catalog.Add("players.score", dissect.Int, "Score.")
+	fStatsID      = catalog.Add("players.stats_id", dissect.Uint, "Id of the player in the statistics.")
+	fTeam         = catalog.Add("players.team", dissect.Uint, "Team.", dissect.Names(dissect.Name{Value: 0x20, Name: "red"}, dissect.Name{Value: 0x40, Name: "blue"}))
+	fPropertyList = catalog.Add("players.properties", dissect.List, "Properties of the player (Unreal II XMP).")
+	fProperties   = catalog.Add("players.properties.count", dissect.Uint, "Number of properties.", dissect.Framing)
+	fProperty     = catalog.Add("players.properties.property", dissect.Group, "A property.")
+	fKey          = catalog.Add("players.properties.key", dissect.String, "Name of the property.", dissect.SettingName, asText)
+	fValue        = catalog.Add("players.properties.value", dissect.String, "Value of the property.", dissect.Setting, asText)
 )
 
 const (
@@ -80,37 +80,35 @@ const (
 )
 
 var (
-	mDetails      = &dissect.MessageType{Name: "details_request", Title: "details request", Role: dissect.Request, Doc: "Asks for basic data of a server."}
-	mRules        = &dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "Asks for the settings; the reply is several datagrams."}
-	mPlayers      = &dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the players; the reply is several datagrams.", Unanswered: noPlayers}
-	mAll          = &dissect.MessageType{Name: "all_request", Title: "request for all", Role: dissect.Request, Doc: "Asks for rules and players, and from some servers for details, with one request."}
-	mDetailsReply = &dissect.MessageType{Name: "details_reply", Title: "details", Role: dissect.Reply, Doc: "Basic data of a server."}
-	mRulesReply   = &dissect.MessageType{Name: "rules_reply", Title: "rules", Role: dissect.Reply, Doc: "Settings, in one or more datagrams. The key Mutator occurs once for each mutator."}
-	mPlayersReply = &dissect.MessageType{Name: "players_reply", Title: "players", Role: dissect.Reply, Doc: "Players, in one or more datagrams."}
-	mUnknown      = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "Not a message of this protocol. The user selected the protocol for it."}
+	mDetails      = catalog.Message(dissect.MessageType{Name: "details_request", Title: "details request", Role: dissect.Request, Doc: "Asks for basic data of a server."})
+	mRules        = catalog.Message(dissect.MessageType{Name: "rules_request", Title: "rules request", Role: dissect.Request, Doc: "Asks for the settings; the reply is several datagrams."})
+	mPlayers      = catalog.Message(dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the players; the reply is several datagrams.", Unanswered: noPlayers})
+	mAll          = catalog.Message(dissect.MessageType{Name: "all_request", Title: "request for all", Role: dissect.Request, Doc: "Asks for rules and players, and from some servers for details, with one request."})
+	mDetailsReply = catalog.Message(dissect.MessageType{Name: "details_reply", Title: "details", Role: dissect.Reply, Doc: "Basic data of a server."})
+	mRulesReply   = catalog.Message(dissect.MessageType{Name: "rules_reply", Title: "rules", Role: dissect.Reply, Doc: "Settings, in one or more datagrams. The key Mutator occurs once for each mutator."})
+	mPlayersReply = catalog.Message(dissect.MessageType{Name: "players_reply", Title: "players", Role: dissect.Reply, Doc: "Players, in one or more datagrams."})
+	mUnknown      = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "Not a message of this protocol. The user selected the protocol for it."})
 
-	unanswered    = finding.NoReply("unreal2.noreply", "The capture has no reply. The server is down, the port is not its query port (the game's port plus 1, such as 7778 for 7777; at the game's port plus 10 it answers GameSpy 1), or a packet was lost, dropped or not captured.")
-	noPlayers     = finding.Unanswered("unreal2.noplayers", "The capture has no players reply. Servers without players send none, so this alone does not mean that the server is down: check whether it answers the request for details. A packet may also have been lost, dropped or not captured.")
-	unrequested   = finding.Unrequested("unreal2.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged.")
-	amplification = finding.Amplification("unreal2.amplification", "Requests have 5 bytes and no challenge, replies a thousand and more, so attackers can use the server to flood others. All datagrams so far are counted. Limit the rate of replies to each address, or open the query port only to known addresses.")
+	unanswered    = finding.NoReply(catalog, "unreal2.noreply", "The capture has no reply. The server is down, the port is not its query port (the game's port plus 1, such as 7778 for 7777; at the game's port plus 10 it answers GameSpy 1), or a packet was lost, dropped or not captured.")
+	noPlayers     = finding.Unanswered(catalog, "unreal2.noplayers", "The capture has no players reply. Servers without players send none, so this alone does not mean that the server is down: check whether it answers the request for details. A packet may also have been lost, dropped or not captured.")
+	unrequested   = finding.Unrequested(catalog, "unreal2.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged.")
+	amplification = finding.Amplification(catalog, "unreal2.amplification", "Requests have 5 bytes and no challenge, replies a thousand and more, so attackers can use the server to flood others. All datagrams so far are counted. Limit the rate of replies to each address, or open the query port only to known addresses.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "unreal2",
-	Title:    "Unreal 2",
-	Doc:      "Queries of Unreal Engine 2: Unreal Tournament 2003 and 2004, Killing Floor, Red Orchestra, Unreal II XMP.",
-	Source:   "recorded traffic; node-gamedig (unreal2.js); qstat (ut2003), of which Unreal II XMP is known only",
-	Ports:    []uint16{7778, 7708, 7758, 7788},
-	Starts:   []string{"\x77\x00", "\x78\x00", "\x79\x00", "\x7e\x00", "\x7f\x00", "\x80\x00"},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mDetails, mRules, mPlayers, mAll, mDetailsReply, mRulesReply, mPlayersReply, mUnknown},
-	Findings: []*dissect.FindingType{unanswered, noPlayers, unrequested, amplification},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
+	Name:    "unreal2",
+	Title:   "Unreal 2",
+	Doc:     "Queries of Unreal Engine 2: Unreal Tournament 2003 and 2004, Killing Floor, Red Orchestra, Unreal II XMP.",
+	Source:  "recorded traffic; node-gamedig (unreal2.js); qstat (ut2003), of which Unreal II XMP is known only",
+	Ports:   []uint16{7778, 7708, 7758, 7788},
+	Starts:  []string{"\x77\x00", "\x78\x00", "\x79\x00", "\x7e\x00", "\x7f\x00", "\x80\x00"},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
 }
 
 const (
@@ -233,8 +231,8 @@ func (s *scan) text() {
 	s.sure = s.sure && (len(b) < n || n > 0 && b[n-1] == 0)
 }
 
-// A Message is one of *Request, *DetailsReply, *RulesReply, *PlayersReply and
-// *Unknown.
+// A Message is one of *Request, *DetailsReply, *RulesReply and *PlayersReply, or
+// nil if its kind is not known.
 type Message any
 
 // Request is any request.
@@ -293,9 +291,6 @@ type Property struct {
 	Key, Value string
 }
 
-// Unknown is not a message of this protocol.
-type Unknown struct{}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
@@ -305,7 +300,6 @@ type decoder struct {
 	details DetailsReply
 	rules   RulesReply
 	players PlayersReply
-	unknown Unknown
 }
 
 // requests are the messages by their types.
@@ -319,7 +313,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	left, kind := r.Left(), r.PeekByte(4)
 	// A reply may be empty: then it is what the newer games ask themselves.
 	empty := left == headLen && (kind == 1 && core.Awaited(r, topicRules, 0) || kind == 2 && core.Awaited(r, topicPlayers, 0))
-	m.Type, m.Body = mUnknown, &d.unknown
+	m.Type = mUnknown
 	switch {
 	case kind < 0 || kind >= len(requests):
 		r.U32(fVersion)

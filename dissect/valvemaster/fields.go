@@ -9,12 +9,12 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var fields = dissect.NewCatalog("valve-master")
+var catalog = dissect.NewCatalog("valve-master")
 
 // Every message.
 var (
-	fHeader = fields.Add("header", dissect.Int, "-1. Replies begin with it; requests may.", dissect.Framing)
-	fType   = fields.Add("type", dissect.Char, "Letter that names the message.", dissect.Names(
+	fHeader = catalog.Add("header", dissect.Int, "-1. Replies begin with it; requests may.", dissect.Framing)
+	fType   = catalog.Add("type", dissect.Char, "Letter that names the message.", dissect.Names(
 		dissect.Name{Value: typeServersRequest, Name: "A2M_GET_SERVERS_BATCH2"}, dissect.Name{Value: typeBatchRequest, Name: "A2M_GET_SERVERS_BATCH"},
 		dissect.Name{Value: typeAllRequest, Name: "A2M_GET_SERVERS"}, dissect.Name{Value: typeServersReply, Name: "M2A_SERVER_BATCH"},
 		dissect.Name{Value: typeAllReply, Name: "M2A_SERVERS"}, dissect.Name{Value: typeJoin, Name: "A2A_GETCHALLENGE"},
@@ -29,128 +29,120 @@ var (
 		dissect.Name{Value: typeReject, Name: "A2C_PRINT"}, dissect.Name{Value: typeRestart, Name: "M2S_REQUESTRESTART"},
 		dissect.Name{Value: typeNack, Name: "A2A_NACK"},
 	))
-	fNewLine  = fields.Add("new_line", dissect.Bytes, "Line end. WON's master sends only half of one.", dissect.Framing)
-	fTrailing = fields.Lookup("valve-master.trailing")
+	fNewLine  = catalog.Add("new_line", dissect.Bytes, "Line end. WON's master sends only half of one.", dissect.Framing)
+	fTrailing = catalog.Lookup("valve-master.trailing")
 
 	// Requests for addresses ("Client to master server").
-	fRegion = fields.Add("region", dissect.Uint, "Region of the world of the servers.", dissect.Names(
+	fRegion = catalog.Add("region", dissect.Uint, "Region of the world of the servers.", dissect.Names(
 		dissect.Name{Value: 0, Name: "US East coast"}, dissect.Name{Value: 1, Name: "US West coast"},
 		dissect.Name{Value: 2, Name: "South America"}, dissect.Name{Value: 3, Name: "Europe"},
 		dissect.Name{Value: 4, Name: "Asia"}, dissect.Name{Value: 5, Name: "Australia"},
 		dissect.Name{Value: 6, Name: "Middle East"}, dissect.Name{Value: 7, Name: "Africa"},
 		dissect.Name{Value: everywhere, Name: "rest of the world"}))
-	fSeed    = fields.Add("seed", dissect.String, "Address with which the previous reply ended, as IP:port; 0.0.0.0:0 for the first request.", dissect.Address)
-	fCursor  = fields.Add("cursor", dissect.Uint, "WON: number of the server from which to continue, 0 for the first. 0 in a reply means that the list ends.")
-	fFilter  = fields.Add("filter", dissect.String, "Which servers to list: codes and values, each after a backslash.", dissect.Public)
-	fFilters = fields.Add("filters", dissect.List, "The conditions of the filter.")
-	fCond    = fields.Add("filters.condition", dissect.Group, "One condition.")
-	fKey     = fields.Add("filters.key", dissect.String, "Code of the condition.", dissect.SettingName, meanings())
-	fValue   = fields.Add("filters.value", dissect.String, "Value of the condition. For nor, nand, or and and it is the number of conditions in the group.", core.ByKey(map[string]dissect.Privacy{"name_match": dissect.ServerText, "gameaddr": dissect.Address}), inWords())
-	fNested  = fields.Add("filters.filters", dissect.List, "The conditions in a group (nor, nand, or, and).")
+	fSeed    = catalog.Add("seed", dissect.String, "Address with which the previous reply ended, as IP:port; 0.0.0.0:0 for the first request.", dissect.Address)
+	fCursor  = catalog.Add("cursor", dissect.Uint, "WON: number of the server from which to continue, 0 for the first. 0 in a reply means that the list ends.")
+	fFilter  = catalog.Add("filter", dissect.String, "Which servers to list: codes and values, each after a backslash.", dissect.Public)
+	fFilters = catalog.Add("filters", dissect.List, "The conditions of the filter.")
+	fCond    = catalog.Add("filters.condition", dissect.Group, "One condition.")
+	fKey     = catalog.Add("filters.key", dissect.String, "Code of the condition.", dissect.SettingName, meanings())
+	fValue   = catalog.Add("filters.value", dissect.String, "Value of the condition. For nor, nand, or and and it is the number of conditions in the group.", core.ByKey(map[string]dissect.Privacy{"name_match": dissect.ServerText, "gameaddr": dissect.Address}), inWords())
+	fNested  = catalog.Add("filters.filters", dissect.List, "The conditions in a group (nor, nand, or, and).")
 
 	// Lists of addresses ("Reply format").
-	fReplyKey  = fields.Add("reply_key", dissect.Uint, "Xash3D: number that the client gave in its filter.", dissect.Chosen)
-	fKeyMark   = fields.Add("servers_reply.key_mark", dissect.Uint, "Xash3D: 127, a number follows.", dissect.Framing)
-	fKeyEnd    = fields.Add("servers_reply.key_end", dissect.Uint, "Xash3D: 8, the addresses follow.", dissect.Framing)
-	fServers   = fields.Add("servers", dissect.List, "Addresses of game servers.")
-	fServer    = fields.Add("servers.server", dissect.Endpoint, "Address and port of one server.")
-	fEnd       = fields.Add("end", dissect.Endpoint, "0.0.0.0:0 ends the list. Without it the client must ask for more.")
-	fAuth      = fields.Add("auth_servers", dissect.List, "WON: servers that check serial numbers.")
-	fTitan     = fields.Add("directory_servers", dissect.List, "WON: Titan directory servers.")
-	fMasters   = fields.Add("master_servers", dissect.List, "WON: master servers.")
-	fMaster    = fields.Add("master_servers.server", dissect.Endpoint, "Address and port of one server.")
-	fDivider   = fields.Add("masters_reply.divider", dissect.Bytes, "FF FF FF FF between two lists.", dissect.Framing)
-	fVersion   = fields.Add("version", dissect.String, "Game version of the client.", dissect.Public)
-	fProduct   = fields.Add("product", dissect.String, "Game of the client.", dissect.Public)
-	fStatus    = fields.Add("status", dissect.String, "outofdate: the version of the game is too old.", dissect.Public)
-	fFirstMod  = fields.Add("from", dissect.String, "Mod from which to continue; start-of-list for the first request.", dissect.Public)
-	fMods      = fields.Add("mods", dissect.List, "The mods that are played.", core.Loose)
-	fMod       = fields.Add("mods.mod", dissect.Group, "One mod.")
-	fModName   = fields.Add("mods.name", dissect.String, "Directory of the mod.", dissect.Public)
-	fModCount  = fields.Add("mods.num_servers", dissect.Decimal, "Number of servers that run the mod.")
-	fModUsers  = fields.Add("mods.num_players", dissect.Decimal, "Number of players on these servers.")
-	fModEnd    = fields.Add("mods.end", dissect.String, "end, sent twice, ends the mod.", dissect.Framing)
-	fModsEnd   = fields.Add("list_end", dissect.String, "end-of-list or more-in-list.", dissect.Public)
-	fMOTD      = fields.Add("motd", dissect.String, "Message of the day.", dissect.ServerText)
-	fText      = fields.Add("text", dissect.String, "Text for the operator of the server.", dissect.ServerText)
-	fPayload   = fields.Add("payload", dissect.Bytes, "Content of an unknown message, after its letter.")
-	fTerminate = fields.Add("nul", dissect.Bytes, "Zero byte at the end.", dissect.Framing)
+	fReplyKey  = catalog.Add("reply_key", dissect.Uint, "Xash3D: number that the client gave in its filter.", dissect.Chosen)
+	fKeyMark   = catalog.Add("servers_reply.key_mark", dissect.Uint, "Xash3D: 127, a number follows.", dissect.Framing)
+	fKeyEnd    = catalog.Add("servers_reply.key_end", dissect.Uint, "Xash3D: 8, the addresses follow.", dissect.Framing)
+	fServers   = catalog.Add("servers", dissect.List, "Addresses of game servers.")
+	fServer    = catalog.Add("servers.server", dissect.Endpoint, "Address and port of one server.")
+	fEnd       = catalog.Add("end", dissect.Endpoint, "0.0.0.0:0 ends the list. Without it the client must ask for more.")
+	fAuth      = catalog.Add("auth_servers", dissect.List, "WON: servers that check serial numbers.")
+	fTitan     = catalog.Add("directory_servers", dissect.List, "WON: Titan directory servers.")
+	fMasters   = catalog.Add("master_servers", dissect.List, "WON: master servers.")
+	fMaster    = catalog.Add("master_servers.server", dissect.Endpoint, "Address and port of one server.")
+	fDivider   = catalog.Add("masters_reply.divider", dissect.Bytes, "FF FF FF FF between two lists.", dissect.Framing)
+	fVersion   = catalog.Add("version", dissect.String, "Game version of the client.", dissect.Public)
+	fProduct   = catalog.Add("product", dissect.String, "Game of the client.", dissect.Public)
+	fStatus    = catalog.Add("status", dissect.String, "outofdate: the version of the game is too old.", dissect.Public)
+	fFirstMod  = catalog.Add("from", dissect.String, "Mod from which to continue; start-of-list for the first request.", dissect.Public)
+	fMods      = catalog.Add("mods", dissect.List, "The mods that are played.", core.Loose)
+	fMod       = catalog.Add("mods.mod", dissect.Group, "One mod.")
+	fModName   = catalog.Add("mods.name", dissect.String, "Directory of the mod.", dissect.Public)
+	fModCount  = catalog.Add("mods.num_servers", dissect.Decimal, "Number of servers that run the mod.")
+	fModUsers  = catalog.Add("mods.num_players", dissect.Decimal, "Number of players on these servers.")
+	fModEnd    = catalog.Add("mods.end", dissect.String, "end, sent twice, ends the mod.", dissect.Framing)
+	fModsEnd   = catalog.Add("list_end", dissect.String, "end-of-list or more-in-list.", dissect.Public)
+	fMOTD      = catalog.Add("motd", dissect.String, "Message of the day.", dissect.ServerText)
+	fText      = catalog.Add("text", dissect.String, "Text for the operator of the server.", dissect.ServerText)
+	fPayload   = catalog.Add("payload", dissect.Bytes, "Content of an unknown message, after its letter.")
+	fTerminate = catalog.Add("nul", dissect.Bytes, "Zero byte at the end.", dissect.Framing)
 
 	// Messages of game servers ("Game server to master server").
-	fChallenge       = fields.Add("challenge", dissect.Int, "Number that the heartbeat must carry. It proves the server's address to the master.", dissect.Token, dissect.Chosen)
-	fServerChallenge = fields.Add("server_challenge", dissect.Int, "Xash3D: number that the master returns, so that the server recognises the master.", dissect.Token, dissect.Chosen)
-	fMark            = fields.Add("join.mark", dissect.Uint, "Xash3D: 255, a number follows.", dissect.Framing)
-	rules            = keyvalue.DeclareExplained(fields, meaning, inWords())
-	fOldChallenge    = fields.Add("heartbeat.challenge", dissect.Decimal, "WON: the challenge.", dissect.Token, dissect.Chosen)
-	fSequence        = fields.Add("heartbeat.sequence", dissect.Decimal, "WON: sequence number of the heartbeat.", dissect.Chosen)
-	fOldPlayers      = fields.Add("heartbeat.num_players", dissect.Decimal, "WON: players on the server.")
-	fOldProtocol     = fields.Add("heartbeat.protocol", dissect.Decimal, "WON: version of the network protocol.")
-	fOldGameDir      = fields.Add("heartbeat.gamedir", dissect.String, "WON: directory of the game.", dissect.Public)
-	fHeartbeatEnd    = fields.Add("heartbeat.end", dissect.Bytes, "New line at the end.", dissect.Framing)
+	fChallenge       = catalog.Add("challenge", dissect.Int, "Number that the heartbeat must carry. It proves the server's address to the master.", dissect.Token, dissect.Chosen)
+	fServerChallenge = catalog.Add("server_challenge", dissect.Int, "Xash3D: number that the master returns, so that the server recognises the master.", dissect.Token, dissect.Chosen)
+	fMark            = catalog.Add("join.mark", dissect.Uint, "Xash3D: 255, a number follows.", dissect.Framing)
+	rules            = keyvalue.DeclareExplained(catalog, meaning, inWords())
+	fOldChallenge    = catalog.Add("heartbeat.challenge", dissect.Decimal, "WON: the challenge.", dissect.Token, dissect.Chosen)
+	fSequence        = catalog.Add("heartbeat.sequence", dissect.Decimal, "WON: sequence number of the heartbeat.", dissect.Chosen)
+	fOldPlayers      = catalog.Add("heartbeat.num_players", dissect.Decimal, "WON: players on the server.")
+	fOldProtocol     = catalog.Add("heartbeat.protocol", dissect.Decimal, "WON: version of the network protocol.")
+	fOldGameDir      = catalog.Add("heartbeat.gamedir", dissect.String, "WON: directory of the game.", dissect.Public)
+	fHeartbeatEnd    = catalog.Add("heartbeat.end", dissect.Bytes, "New line at the end.", dissect.Framing)
 )
 
 // Requests and replies.
 var (
-	unanswered        = finding.NoReply("master.noreply", "The capture has no reply within the time that clients wait. The master is down or no longer exists (most of Valve's do not), or the request or the reply was lost, dropped by a firewall, or not captured. Today's masters answer little but the request for servers; some limit how often they answer a client, and ignore what they do not understand.")
-	unrequested       = finding.Unrequested("master.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late or a duplicate, or somebody forged it.")
-	challengeMismatch = finding.New(dissect.Warning, "master.challenge.mismatch", "challenge %d is not among the latest that the master gave this server; the newest is %d",
+	unanswered        = finding.NoReply(catalog, "master.noreply", "The capture has no reply within the time that clients wait. The master is down or no longer exists (most of Valve's do not), or the request or the reply was lost, dropped by a firewall, or not captured. Today's masters answer little but the request for servers; some limit how often they answer a client, and ignore what they do not understand.")
+	unrequested       = finding.Unrequested(catalog, "master.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, the reply is late or a duplicate, or somebody forged it.")
+	challengeMismatch = finding.New(catalog, dissect.Warning, "master.challenge.mismatch", "challenge %d is not among the latest that the master gave this server; the newest is %d",
 		"The number in the heartbeat is not among the last four that this master gave to this address in the capture. The server kept it too long, took it from another master, or got it before the capture began. The master usually answers with a new challenge and does not list the server until it is used.", finding.KeepChallenge)
-	challengeMissing = finding.New(dissect.Warning, "master.challenge.missing", "the heartbeat has no valid challenge",
+	challengeMissing = finding.New(catalog, dissect.Warning, "master.challenge.missing", "the heartbeat has no valid challenge",
 		"The challenge is missing or not a decimal number. Masters usually do not list a server without one, because its address is not verified.", "The server has to repeat the challenge of the master as a decimal number, in the key challenge of its heartbeat. Until then it is not listed: check the version of the server.")
-	listing   = &dissect.FindingType{ID: "master.listing", Severity: dissect.Chat, Text: "end of the list: %d {server|servers} in %d replies; the first request is frame %d", Doc: "A list that does not fit in one datagram is requested page by page, each from the last address of the previous page. The numbers are those of the pages in the capture."}
-	newSocket = finding.New(dissect.Warning, "master.socket", "one list over %d sockets: the previous page, in frame %d, went to port %d; the document forbids this",
+	listing   = catalog.Finding(dissect.FindingType{ID: "master.listing", Severity: dissect.Chat, Text: "end of the list: %d {server|servers} in %d replies; the first request is frame %d", Doc: "A list that does not fit in one datagram is requested page by page, each from the last address of the previous page. The numbers are those of the pages in the capture."})
+	newSocket = finding.New(catalog, dissect.Warning, "master.socket", "one list over %d sockets: the previous page, in frame %d, went to port %d; the document forbids this",
 		"The request continues from the last address of a page that another port of the same client received. According to the document, a master sends the first page to every new socket, whatever address the request names, and clients must keep their socket. Not every master does so. A NAT that changed the client's port looks the same, and so do two clients with one address if the second client's first page is not in the capture.", "A client must use one socket for a whole list. If a NAT changes its port, ask faster: its entry expired between two pages.")
-	seedElsewhere = &dissect.FindingType{ID: "master.seed.elsewhere", Severity: dissect.Note, Text: "the seed is not the last address of this client's newest page, in frame %d", Doc: "A list continues from the last address of the previous page. From any other address the master may omit servers, repeat them, or begin at the start. The client may have skipped ahead on purpose, a page may be missing from the capture, or two clients share one address."}
-	filterChanged = finding.New(dissect.Warning, "master.filter.changed", "the filter differs from that of the previous page, in frame %d",
+	seedElsewhere = catalog.Finding(dissect.FindingType{ID: "master.seed.elsewhere", Severity: dissect.Note, Text: "the seed is not the last address of this client's newest page, in frame %d", Doc: "A list continues from the last address of the previous page. From any other address the master may omit servers, repeat them, or begin at the start. The client may have skipped ahead on purpose, a page may be missing from the capture, or two clients share one address."})
+	filterChanged = finding.New(catalog, dissect.Warning, "master.filter.changed", "the filter differs from that of the previous page, in frame %d",
 		"The request continues a list but asks for other servers. The two pages together are neither list. Masters look for the address in the new list and begin at the start if it is not there.", "A client must send the same filter with every page; to change it, begin again with 0.0.0.0:0.")
-	regionChanged = finding.New(dissect.Warning, "master.region.changed", "the region differs from that of the previous page, in frame %d",
+	regionChanged = finding.New(catalog, dissect.Warning, "master.region.changed", "the region differs from that of the previous page, in frame %d",
 		"The request continues a list but names another region. The two pages together are neither list. Masters that ignore the region continue as before.", "A client must send the same region with every page; to change it, begin again with 0.0.0.0:0.")
-	slowPage    = &dissect.FindingType{ID: "master.slow", Severity: dissect.Note, Text: "the previous page, in frame %d, arrived %t ago", Doc: "Clients usually ask for the next page at once. Servers come and go in the meantime, so the pages may not fit together. The client waits between pages, was suspended, or continues an old list."}
-	listRestart = finding.New(dissect.Warning, "master.restart", "begins with the first address of the list again",
+	slowPage    = catalog.Finding(dissect.FindingType{ID: "master.slow", Severity: dissect.Note, Text: "the previous page, in frame %d, arrived %t ago", Doc: "Clients usually ask for the next page at once. Servers come and go in the meantime, so the pages may not fit together. The client waits between pages, was suspended, or continues an old list."})
+	listRestart = finding.New(catalog, dissect.Warning, "master.restart", "begins with the first address of the list again",
 		"The client asked for the next page, and the master sent one that begins like the first. Masters do so for a new socket (see master.socket), or when they do not know the address in the request. The client receives the same servers again. A list that contains the address twice looks the same.", "A client should keep its socket, name the last address as it came, and stop when addresses repeat.")
-	cursorRepeat = finding.New(dissect.Warning, "master.cursor_repeat", "ends with the address from which the request continues",
+	cursorRepeat = finding.New(catalog, dissect.Warning, "master.cursor_repeat", "ends with the address from which the request continues",
 		"A client that continues from the last address asks for the same page forever. Careful clients treat it as the end of the list, and some masters mean that.", "A client should stop when a page ends with the address from which it asked, and when it gets an address twice.")
 
 	// Requests for addresses.
-	noTerm  = &dissect.FindingType{ID: "master.noterm", Severity: dissect.Note, Text: "no zero byte after the filter", Doc: "qstat and Xash3D omit it; a truncated request looks the same. A master that searches for the zero byte may read into the rest of an earlier request in its buffer."}
-	badSeed = finding.New(dissect.Warning, "master.seed", "%s is not an address with a port",
+	noTerm  = catalog.Finding(dissect.FindingType{ID: "master.noterm", Severity: dissect.Note, Text: "no zero byte after the filter", Doc: "qstat and Xash3D omit it; a truncated request looks the same. A master that searches for the zero byte may read into the rest of an earlier request in its buffer."})
+	badSeed = finding.New(catalog, dissect.Warning, "master.seed", "%s is not an address with a port",
 		"The seed must be the address with which the previous reply ended, as text, or 0.0.0.0:0. Masters may ignore such a request or begin at the start.", "A client must name the last address of the previous page as text, 0.0.0.0:0 for the first page, with a zero byte at its end.")
-	badRegion   = &dissect.FindingType{ID: "master.region", Severity: dissect.Note, Text: "region %d is not documented", Doc: "The document names regions 0 to 7, and 255 for the rest of the world. Many masters ignore the region."}
-	filterStart = finding.New(dissect.Warning, "master.filter.start", "the filter does not begin with a backslash",
+	badRegion   = catalog.Finding(dissect.FindingType{ID: "master.region", Severity: dissect.Note, Text: "region %d is not documented", Doc: "The document names regions 0 to 7, and 255 for the rest of the world. Many masters ignore the region."})
+	filterStart = finding.New(catalog, dissect.Warning, "master.filter.start", "the filter does not begin with a backslash",
 		"Masters split the filter at backslashes; without the first one they may take the value for the code. Some masters accept such a filter.", "Begin the filter with a backslash: \\gamedir\\cstrike.")
-	filterUnknown = &dissect.FindingType{ID: "master.filter.unknown", Severity: dissect.Note, Text: "unknown filter %s", Doc: "Neither the document nor today's masters have this code: it is misspelt, belongs to a private master, or is newer. Masters usually ignore an unknown condition, so the list is longer than the client expects."}
-	filterValue   = &dissect.FindingType{ID: "master.filter.value", Severity: dissect.Note, Text: "filter %s with the undocumented value %s; the document has only %p", Doc: "The effect of this condition is unknown. Some masters look only at the code and treat any value as the documented one; others ignore the condition."}
-	filterOdd     = finding.New(dissect.Warning, "master.filter.odd", "the code %s has no value",
+	filterUnknown = catalog.Finding(dissect.FindingType{ID: "master.filter.unknown", Severity: dissect.Note, Text: "unknown filter %s", Doc: "Neither the document nor today's masters have this code: it is misspelt, belongs to a private master, or is newer. Masters usually ignore an unknown condition, so the list is longer than the client expects."})
+	filterValue   = catalog.Finding(dissect.FindingType{ID: "master.filter.value", Severity: dissect.Note, Text: "filter %s with the undocumented value %s; the document has only %p", Doc: "The effect of this condition is unknown. Some masters look only at the code and treat any value as the documented one; others ignore the condition."})
+	filterOdd     = finding.New(catalog, dissect.Warning, "master.filter.odd", "the code %s has no value",
 		"Codes and values do not pair up: a value is missing, a value contains a backslash, or the request was truncated.", "Write pairs of code and value, each with a backslash before it, and no backslash in a value.")
-	filterCount = finding.Length("master.filter.count", "%p announces %s conditions, but has %d",
+	filterCount = finding.Length(catalog, "master.filter.count", "%p announces %s conditions, but has %d",
 		"nor, nand, or and and apply to as many of the following conditions as their value says. With a wrong number the group has too many or too few conditions; a truncated request looks the same.", "Count the conditions after nor or nand: the number is that of the pairs which follow.")
-	filterDepth = finding.New(dissect.Warning, "master.filter.depth", "groups nested deeper than %d",
+	filterDepth = finding.New(catalog, dissect.Warning, "master.filter.depth", "groups nested deeper than %d",
 		"No known client needs this. Deeper conditions are shown without nesting.", "Write the filter without nesting; masters may not understand it either.")
 
 	// Lists of addresses.
-	listLength = finding.Length("master.len6", "%d {byte|bytes} at the end {is|are} not a whole address",
+	listLength = finding.Length(catalog, "master.len6", "%d {byte|bytes} at the end {is|are} not a whole address",
 		"An address takes 6 bytes, 18 with IPv6. The list was truncated, or it contains other data.", finding.CutList)
-	listEmpty = &dissect.FindingType{ID: "master.empty", Severity: dissect.Note, Text: "neither a server nor the end of the list", Doc: "An empty list should contain 0.0.0.0:0; a truncated reply looks the same. Clients may wait for more."}
-	listIPv6  = &dissect.FindingType{ID: "master.ipv6", Severity: dissect.Chat, Text: "IPv6 addresses, recognised by an end of 18 zero bytes", Doc: "Xash3D masters send IPv6 addresses to clients that use IPv6. No field says so."}
+	listEmpty = catalog.Finding(dissect.FindingType{ID: "master.empty", Severity: dissect.Note, Text: "neither a server nor the end of the list", Doc: "An empty list should contain 0.0.0.0:0; a truncated reply looks the same. Clients may wait for more."})
+	listIPv6  = catalog.Finding(dissect.FindingType{ID: "master.ipv6", Severity: dissect.Chat, Text: "IPv6 addresses, recognised by an end of 18 zero bytes", Doc: "Xash3D masters send IPv6 addresses to clients that use IPv6. No field says so."})
 
 	// Messages of game servers.
-	heartbeatFlavour = &dissect.FindingType{ID: "master.heartbeat.flavour", Severity: dissect.Chat, Text: "%p heartbeat, recognised by %p", Doc: "The engines send the same settings in different order. Nothing else distinguishes them."}
-	heartbeatOdd     = finding.New(dissect.Warning, "master.heartbeat.odd", "the last key has no value",
+	heartbeatFlavour = catalog.Finding(dissect.FindingType{ID: "master.heartbeat.flavour", Severity: dissect.Chat, Text: "%p heartbeat, recognised by %p", Doc: "The engines send the same settings in different order. Nothing else distinguishes them."})
+	heartbeatOdd     = finding.New(catalog, dissect.Warning, "master.heartbeat.odd", "the last key has no value",
 		"Keys and values do not pair up: the heartbeat was truncated, or a value contains a backslash.", finding.OddPairs)
-	heartbeatEnd    = &dissect.FindingType{ID: "master.heartbeat.noterm", Severity: dissect.Note, Text: "no newline at the end", Doc: "Xash3D omits it; a truncated heartbeat looks the same. Masters that search for it may read into the rest of an earlier message in their buffer."}
-	heartbeatCounts = &dissect.FindingType{ID: "master.heartbeat.counts", Severity: dissect.Note, Text: "%d {player|players} of at most %d, %d {bot|bots}", Doc: "More players than slots, or more bots than players: reserved slots, bots that are counted separately, or invented numbers."}
-	quitForm        = &dissect.FindingType{ID: "master.quit.form", Severity: dissect.Chat, Text: "in the form of %p", Doc: "GoldSrc sends b and a new line; Source adds a zero byte. Other senders may use either form."}
-	unknownType     = finding.New(dissect.Warning, "master.type", "unknown message type %x",
+	heartbeatEnd    = catalog.Finding(dissect.FindingType{ID: "master.heartbeat.noterm", Severity: dissect.Note, Text: "no newline at the end", Doc: "Xash3D omits it; a truncated heartbeat looks the same. Masters that search for it may read into the rest of an earlier message in their buffer."})
+	heartbeatCounts = catalog.Finding(dissect.FindingType{ID: "master.heartbeat.counts", Severity: dissect.Note, Text: "%d {player|players} of at most %d, %d {bot|bots}", Doc: "More players than slots, or more bots than players: reserved slots, bots that are counted separately, or invented numbers."})
+	quitForm        = catalog.Finding(dissect.FindingType{ID: "master.quit.form", Severity: dissect.Chat, Text: "in the form of %p", Doc: "GoldSrc sends b and a new line; Source adds a zero byte. Other senders may use either form."})
+	unknownType     = finding.New(catalog, dissect.Warning, "master.type", "unknown message type %x",
 		"Neither the document nor the engine's source has this letter for master servers: another protocol on the same port, or a message that is newer than this program.", "Check that the port is that of a master server. If a game sends it, report it to qdissect.")
 )
-
-var findings = []*dissect.FindingType{
-	unanswered, unrequested, challengeMismatch, challengeMissing, listing, cursorRepeat,
-	newSocket, seedElsewhere, filterChanged, regionChanged, slowPage, listRestart,
-	noTerm, badSeed, badRegion, filterStart, filterUnknown, filterValue, filterOdd, filterCount, filterDepth,
-	listLength, listEmpty, listIPv6,
-	heartbeatFlavour, heartbeatOdd, heartbeatEnd, heartbeatCounts, quitForm, unknownType,
-}
 
 // slow is the age of the previous page from which it is reported: clients ask for the
 // next page at once.

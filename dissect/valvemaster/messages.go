@@ -50,30 +50,25 @@ const (
 )
 
 var (
-	mServersRequest = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "Asks for addresses of game servers: type 1 with region, seed and filter, or WON's older forms 1, e and c."}
-	mServersReply   = &dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "Addresses of game servers, as many as fit in a datagram."}
-	mJoin           = &dissect.MessageType{Name: "join", Title: "join", Role: dissect.Request, Purpose: dissect.Heartbeat | dissect.ChallengeRequest, Doc: "A game server asks for the challenge that its heartbeat needs."}
-	mChallenge      = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "The challenge that a heartbeat must carry."}
-	mHeartbeat      = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "A game server announces itself, with the settings that clients can filter by."}
-	mQuit           = &dissect.MessageType{Name: "quit", Title: "quit", Role: dissect.OneWay, Doc: "A game server shuts down."}
-	mReject         = &dissect.MessageType{Name: "reject", Title: "heartbeat rejected", Role: dissect.OneWay, Purpose: dissect.Refusal, Doc: "The master does not list the server and gives the reason."}
-	mRestart        = &dissect.MessageType{Name: "restart", Title: "restart wanted", Role: dissect.OneWay, Purpose: dissect.Refusal, Doc: "The master does not list the server until it runs a newer version."}
-	mPing           = &dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks whether the master responds."}
-	mPingReply      = &dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "The master responds. A game server sends the same bytes."}
-	mMOTDRequest    = &dissect.MessageType{Name: "motd_request", Title: "message of the day request", Role: dissect.Request, Doc: "WON: asks for the message of the day."}
-	mMOTDReply      = &dissect.MessageType{Name: "motd_reply", Title: "message of the day", Role: dissect.Reply, Doc: "WON: the message of the day."}
-	mMastersRequest = &dissect.MessageType{Name: "masters_request", Title: "master servers request", Role: dissect.Request, Doc: "WON: asks for the addresses of WON's own servers."}
-	mMastersReply   = &dissect.MessageType{Name: "masters_reply", Title: "master servers reply", Role: dissect.Reply, Doc: "WON: servers that check serial numbers, directory servers and master servers."}
-	mModsRequest    = &dissect.MessageType{Name: "mods_request", Title: "mods request", Role: dissect.Request, Doc: "WON: asks which mods are played."}
-	mModsReply      = &dissect.MessageType{Name: "mods_reply", Title: "mods reply", Role: dissect.Reply, Doc: "WON: the mods with their servers and players."}
-	mNack           = &dissect.MessageType{Name: "nack", Title: "refused", Role: dissect.OneWay, Purpose: dissect.Refusal, Doc: "A request was not understood; the message gives the reason."}
-	mUnknown        = &dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "A message with an unknown letter."}
+	mServersRequest = catalog.Message(dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "Asks for addresses of game servers: type 1 with region, seed and filter, or WON's older forms 1, e and c."})
+	mServersReply   = catalog.Message(dissect.MessageType{Name: "servers_reply", Title: "servers reply", Role: dissect.Reply, Doc: "Addresses of game servers, as many as fit in a datagram."})
+	mJoin           = catalog.Message(dissect.MessageType{Name: "join", Title: "join", Role: dissect.Request, Purpose: dissect.Heartbeat | dissect.ChallengeRequest, Doc: "A game server asks for the challenge that its heartbeat needs."})
+	mChallenge      = catalog.Message(dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "The challenge that a heartbeat must carry."})
+	mHeartbeat      = catalog.Message(dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat, Doc: "A game server announces itself, with the settings that clients can filter by."})
+	mQuit           = catalog.Message(dissect.MessageType{Name: "quit", Title: "quit", Role: dissect.OneWay, Doc: "A game server shuts down."})
+	mReject         = catalog.Message(dissect.MessageType{Name: "reject", Title: "heartbeat rejected", Role: dissect.OneWay, Purpose: dissect.Refusal, Doc: "The master does not list the server and gives the reason."})
+	mRestart        = catalog.Message(dissect.MessageType{Name: "restart", Title: "restart wanted", Role: dissect.OneWay, Purpose: dissect.Refusal, Doc: "The master does not list the server until it runs a newer version."})
+	mPing           = catalog.Message(dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks whether the master responds."})
+	mPingReply      = catalog.Message(dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "The master responds. A game server sends the same bytes."})
+	mMOTDRequest    = catalog.Message(dissect.MessageType{Name: "motd_request", Title: "message of the day request", Role: dissect.Request, Doc: "WON: asks for the message of the day."})
+	mMOTDReply      = catalog.Message(dissect.MessageType{Name: "motd_reply", Title: "message of the day", Role: dissect.Reply, Doc: "WON: the message of the day."})
+	mMastersRequest = catalog.Message(dissect.MessageType{Name: "masters_request", Title: "master servers request", Role: dissect.Request, Doc: "WON: asks for the addresses of WON's own servers."})
+	mMastersReply   = catalog.Message(dissect.MessageType{Name: "masters_reply", Title: "master servers reply", Role: dissect.Reply, Doc: "WON: servers that check serial numbers, directory servers and master servers."})
+	mModsRequest    = catalog.Message(dissect.MessageType{Name: "mods_request", Title: "mods request", Role: dissect.Request, Doc: "WON: asks which mods are played."})
+	mModsReply      = catalog.Message(dissect.MessageType{Name: "mods_reply", Title: "mods reply", Role: dissect.Reply, Doc: "WON: the mods with their servers and players."})
+	mNack           = catalog.Message(dissect.MessageType{Name: "nack", Title: "refused", Role: dissect.OneWay, Purpose: dissect.Refusal, Doc: "A request was not understood; the message gives the reason."})
+	mUnknown        = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "A message with an unknown letter."})
 )
-
-var messages = []*dissect.MessageType{
-	mServersRequest, mServersReply, mJoin, mChallenge, mHeartbeat, mQuit, mReject, mRestart, mPing, mPingReply,
-	mMOTDRequest, mMOTDReply, mMastersRequest, mMastersReply, mModsRequest, mModsReply, mNack, mUnknown,
-}
 
 // A Message is one of *ServersRequest, *ServersReply, *Join, *Challenge, *Heartbeat,
 // *Quit, *Request, *Text, *MastersReply, *ModsReply and *Unknown.

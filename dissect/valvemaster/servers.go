@@ -194,7 +194,7 @@ func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message, lett
 		wire.Endpoint(r, fEnd, size == entry6, false)
 	} else if n := r.Left(); n > 0 {
 		r.Find(listLength, fServers, r.Offset(), n, dissect.Num(n))
-		r.Rest(fields.Data())
+		r.Rest(catalog.Data())
 	}
 	switch {
 	case p.Cursor.OK:

@@ -43,7 +43,7 @@ var protocol = &dissect.Protocol{
 		wire.Starts("1fdqs0ajhwx2QyFPlO", header),
 		wire.Starts("\x00\n\r", "c", "g", "i", "q", "v"),
 		[]string{"1", "e", "0\n", "a\n", "a\r", "b\n", "k\r", "q\xff", "x\r", "2\r", "Q\r"}),
-	Fields: fields, Messages: messages, Findings: findings,
+	Catalog:   catalog,
 	Detect:    Detect,
 	New:       func() dissect.Decoder { return new(decoder) },
 	Handshake: dissect.Handshake{Cut: cutKey},

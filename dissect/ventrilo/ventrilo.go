@@ -27,57 +27,57 @@ import (
 
 var style = summary.Style{Charset: dissect.Guessed}
 
-var fields = dissect.NewCatalog("ventrilo")
+var catalog = dissect.NewCatalog("ventrilo")
 
 var (
-	fKey       = fields.Add("key", dissect.Bytes, "Key of the header: where the table starts and its step.", dissect.Framing)
-	fEncrypted = fields.Add("encrypted_header", dissect.Bytes, "Header, encrypted.", core.Becomes("decrypted"), dissect.Public, dissect.Framing)
-	fBody      = fields.Add("encrypted_body", dissect.Bytes, "Body, encrypted.", core.Becomes("decrypted"), dissect.Framing)
+	fKey       = catalog.Add("key", dissect.Bytes, "Key of the header: where the table starts and its step.", dissect.Framing)
+	fEncrypted = catalog.Add("encrypted_header", dissect.Bytes, "Header, encrypted.", core.Becomes("decrypted"), dissect.Public, dissect.Framing)
+	fBody      = catalog.Add("encrypted_body", dissect.Bytes, "Body, encrypted.", core.Becomes("decrypted"), dissect.Framing)
 
-	fHeader  = fields.Add("header", dissect.Group, "Header of a datagram.", dissect.Framing)
-	fZero    = fields.Add("header.zero", dissect.Uint, "0.", dissect.Framing)
-	fCommand = fields.Add("header.command", dissect.Uint, "Kind of message.", dissect.Framing, dissect.Names(
+	fHeader  = catalog.Add("header", dissect.Group, "Header of a datagram.", dissect.Framing)
+	fZero    = catalog.Add("header.zero", dissect.Uint, "0.", dissect.Framing)
+	fCommand = catalog.Add("header.command", dissect.Uint, "Kind of message.", dissect.Framing, dissect.Names(
 		dissect.Name{Value: general, Name: "general status"}, dissect.Name{Value: detail, Name: "detailed status"}, dissect.Name{Value: reply, Name: "reply"}))
-	fID      = fields.Add("header.id", dissect.Uint, "Number that the client chose; the reply repeats it.", dissect.Framing, dissect.Chosen)
-	fTotal   = fields.Add("header.total_length", dissect.Uint, "Length of the bodies of all parts in bytes.", dissect.Framing)
-	fLength  = fields.Add("header.length", dissect.Uint, "Length of the body of this datagram in bytes.", dissect.Framing)
-	fParts   = fields.Add("header.parts", dissect.Uint, "Number of parts.", dissect.Framing)
-	fPart    = fields.Add("header.part", dissect.Uint, "Number of this part, from 0.", dissect.Framing)
-	fBodyKey = fields.Add("header.body_key", dissect.Bytes, "Key of the body: where the table starts and its step.", dissect.Framing)
-	fCRC     = fields.Add("header.crc", dissect.Uint, "Checksum of the bodies of all parts.", dissect.Framing, core.Checksum)
+	fID      = catalog.Add("header.id", dissect.Uint, "Number that the client chose; the reply repeats it.", dissect.Framing, dissect.Chosen)
+	fTotal   = catalog.Add("header.total_length", dissect.Uint, "Length of the bodies of all parts in bytes.", dissect.Framing)
+	fLength  = catalog.Add("header.length", dissect.Uint, "Length of the body of this datagram in bytes.", dissect.Framing)
+	fParts   = catalog.Add("header.parts", dissect.Uint, "Number of parts.", dissect.Framing)
+	fPart    = catalog.Add("header.part", dissect.Uint, "Number of this part, from 0.", dissect.Framing)
+	fBodyKey = catalog.Add("header.body_key", dissect.Bytes, "Key of the body: where the table starts and its step.", dissect.Framing)
+	fCRC     = catalog.Add("header.crc", dissect.Uint, "Checksum of the bodies of all parts.", dissect.Framing, core.Checksum)
 
-	fNoPassword = fields.Add("no_password", dissect.Bytes, "Zeros: there is no password.", dissect.Framing)
-	fPassword   = fields.Add("password", dissect.String, "Password for the status of the server.", dissect.Secret)
+	fNoPassword = catalog.Add("no_password", dissect.Bytes, "Zeros: there is no password.", dissect.Framing)
+	fPassword   = catalog.Add("password", dissect.String, "Password for the status of the server.", dissect.Secret)
 
-	pairs = keyvalue.Declare(fields)
+	pairs = keyvalue.Declare(catalog)
 
-	fChannelCount   = fields.Add("channel_count", dissect.Decimal, "Channels of the server.")
-	fChannelColumns = fields.Add("channel_fields", dissect.String, "Names of what follows about each channel.", dissect.Public)
-	fChannels       = fields.Add("channels", dissect.List, "The channels.")
-	fChannel        = fields.Add("channels.channel", dissect.Group, "A channel.")
-	fChannelID      = fields.Add("channels.id", dissect.Decimal, "Number of the channel.")
-	fParentID       = fields.Add("channels.parent_id", dissect.Decimal, "Number of the channel that it belongs to, 0 for none.")
-	fProtection     = fields.Add("channels.protection", dissect.Decimal, "0: open. Others: a password or an account is needed.")
-	fChannelName    = fields.Add("channels.name", dissect.String, "Name of the channel.", dissect.ServerText)
-	fChannelComment = fields.Add("channels.comment", dissect.String, "Comment on the channel.", dissect.ServerText)
-	fChannelMore    = fields.Add("channels.more", dissect.String, "Rest of a line.", dissect.FreeText, dissect.Framing)
+	fChannelCount   = catalog.Add("channel_count", dissect.Decimal, "Channels of the server.")
+	fChannelColumns = catalog.Add("channel_fields", dissect.String, "Names of what follows about each channel.", dissect.Public)
+	fChannels       = catalog.Add("channels", dissect.List, "The channels.")
+	fChannel        = catalog.Add("channels.channel", dissect.Group, "A channel.")
+	fChannelID      = catalog.Add("channels.id", dissect.Decimal, "Number of the channel.")
+	fParentID       = catalog.Add("channels.parent_id", dissect.Decimal, "Number of the channel that it belongs to, 0 for none.")
+	fProtection     = catalog.Add("channels.protection", dissect.Decimal, "0: open. Others: a password or an account is needed.")
+	fChannelName    = catalog.Add("channels.name", dissect.String, "Name of the channel.", dissect.ServerText)
+	fChannelComment = catalog.Add("channels.comment", dissect.String, "Comment on the channel.", dissect.ServerText)
+	fChannelMore    = catalog.Add("channels.more", dissect.String, "Rest of a line.", dissect.FreeText, dissect.Framing)
 
-	fClientCount   = fields.Add("client_count", dissect.Decimal, "Clients on the server.")
-	fClientColumns = fields.Add("client_fields", dissect.String, "Names of what follows about each client.", dissect.Public)
-	fPlayers       = fields.Add("players", dissect.List, "The clients.")
-	fPlayer        = fields.Add("players.player", dissect.Group, "A client.")
-	fAdmin         = fields.Add("players.admin", dissect.Decimal, "1: an administrator.")
-	fPlayerChannel = fields.Add("players.channel_id", dissect.Decimal, "Number of the channel that the client is in, 0 for none.")
-	fPhantom       = fields.Add("players.phantom", dissect.Decimal, "1: a second presence of a client that is in another channel.")
-	fPing          = fields.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds.")
-	fDuration      = fields.Add("players.duration_s", dissect.Decimal, "Seconds since the client connected.")
-	fPlayerName    = fields.Add("players.name", dissect.String, "Name of the client.", dissect.PersonName)
-	fPlayerComment = fields.Add("players.comment", dissect.String, "Comment of the client.", dissect.FreeText)
-	fPlayerMore    = fields.Add("players.more", dissect.String, "Rest of a line.", dissect.FreeText, dissect.Framing)
+	fClientCount   = catalog.Add("client_count", dissect.Decimal, "Clients on the server.")
+	fClientColumns = catalog.Add("client_fields", dissect.String, "Names of what follows about each client.", dissect.Public)
+	fPlayers       = catalog.Add("players", dissect.List, "The clients.")
+	fPlayer        = catalog.Add("players.player", dissect.Group, "A client.")
+	fAdmin         = catalog.Add("players.admin", dissect.Decimal, "1: an administrator.")
+	fPlayerChannel = catalog.Add("players.channel_id", dissect.Decimal, "Number of the channel that the client is in, 0 for none.")
+	fPhantom       = catalog.Add("players.phantom", dissect.Decimal, "1: a second presence of a client that is in another channel.")
+	fPing          = catalog.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds.")
+	fDuration      = catalog.Add("players.duration_s", dissect.Decimal, "Seconds since the client connected.")
+	fPlayerName    = catalog.Add("players.name", dissect.String, "Name of the client.", dissect.PersonName)
+	fPlayerComment = catalog.Add("players.comment", dissect.String, "Comment of the client.", dissect.FreeText)
+	fPlayerMore    = catalog.Add("players.more", dissect.String, "Rest of a line.", dissect.FreeText, dissect.Framing)
 
-	fLines = fields.Add("lines", dissect.List, "Further lines.")
-	fLine  = fields.Add("lines.line", dissect.String, "A line.", dissect.ServerText)
-	fEnd   = fields.Add("end", dissect.Bytes, "Zero byte at the end.", dissect.Framing)
+	fLines = catalog.Add("lines", dissect.List, "Further lines.")
+	fLine  = catalog.Add("lines.line", dissect.String, "A line.", dissect.ServerText)
+	fEnd   = catalog.Add("end", dissect.Bytes, "Zero byte at the end.", dissect.Framing)
 )
 
 const (
@@ -93,26 +93,26 @@ const (
 )
 
 var (
-	mGeneral = &dissect.MessageType{Name: "general_request", Title: "status request", Role: dissect.Request, Doc: "Asks for the status of the server."}
-	mDetail  = &dissect.MessageType{Name: "detail_request", Title: "detailed status request", Role: dissect.Request, Doc: "Asks for the status of the server with channels and clients."}
-	mReply   = &dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "Name, version, channels and clients."}
-	mPart    = &dissect.MessageType{Name: "part", Title: "part of a status", Role: dissect.Reply, Doc: "Parts of a status of which the first is missing."}
-	mUnknown = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+	mGeneral = catalog.Message(dissect.MessageType{Name: "general_request", Title: "status request", Role: dissect.Request, Doc: "Asks for the status of the server."})
+	mDetail  = catalog.Message(dissect.MessageType{Name: "detail_request", Title: "detailed status request", Role: dissect.Request, Doc: "Asks for the status of the server with channels and clients."})
+	mReply   = catalog.Message(dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "Name, version, channels and clients."})
+	mPart    = catalog.Message(dissect.MessageType{Name: "part", Title: "part of a status", Role: dissect.Reply, Doc: "Parts of a status of which the first is missing."})
+	mUnknown = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."})
 
-	unanswered    = finding.NoReply("ventrilo.noreply", "The capture has no reply within the time that clients wait. The server is down, its status has another password than the request, or a packet was lost, dropped by a firewall or not captured.")
-	unrequested   = finding.Unrequested("ventrilo.unrequested", "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged.")
-	several       = finding.Several("ventrilo.several", finding.Twice)
-	amplification = finding.Amplification("ventrilo.amplification", "The request has 36 bytes and no challenge, so its source address can be forged to flood somebody else with lists of channels and clients: more than 100 times its size. Limit the rate of queries in a firewall.")
-	badCRC        = finding.New(dissect.Warning, "ventrilo.crc", "the checksum is %x, the header states %x",
+	unanswered    = finding.NoReply(catalog, "ventrilo.noreply", "The capture has no reply within the time that clients wait. The server is down, its status has another password than the request, or a packet was lost, dropped by a firewall or not captured.")
+	unrequested   = finding.Unrequested(catalog, "ventrilo.unrequested", "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged.")
+	several       = finding.Several(catalog, "ventrilo.several", finding.Twice)
+	amplification = finding.Amplification(catalog, "ventrilo.amplification", "The request has 36 bytes and no challenge, so its source address can be forged to flood somebody else with lists of channels and clients: more than 100 times its size. Limit the rate of queries in a firewall.")
+	badCRC        = finding.New(catalog, dissect.Warning, "ventrilo.crc", "the checksum is %x, the header states %x",
 		"The checksum in the header is not that of the decrypted bodies. The message was damaged, or another program than Ventrilo sent it.", "A client should discard the message and ask again; if it is always wrong, the program is not Ventrilo.")
-	badLength = finding.Length("ventrilo.length", "the header states a body of %d {byte|bytes}, the datagram has %d",
+	badLength = finding.Length(catalog, "ventrilo.length", "the header states a body of %d {byte|bytes}, the datagram has %d",
 		"The datagram was truncated, or another program than Ventrilo sent it.", finding.WrongLength)
-	partMissing = finding.New(dissect.Warning, "ventrilo.part.missing", "%d of %d parts of this status arrived; missing: %p (%p)",
+	partMissing = finding.New(catalog, dissect.Warning, "ventrilo.part.missing", "%d of %d parts of this status arrived; missing: %p (%p)",
 		"Parts of a status are missing from the capture, or did not arrive. The lines before the gap are shown.", finding.MissingParts)
-	partDuplicate = finding.Duplicate("ventrilo.part.duplicate", "The network or the server sent parts of a status twice. They are used once.")
-	partReorder   = finding.Reordered("ventrilo.part.reorder", "Clients that append the parts as they come misread this status.")
-	partConflict  = finding.Conflict("ventrilo.part.conflict", "Two different parts with the same number: the server encrypted the status anew for a second request with the same number, or a packet was forged.")
-	partFirst     = finding.New(dissect.Warning, "ventrilo.part.first", "the first part is missing, the others are not decoded",
+	partDuplicate = finding.Duplicate(catalog, "ventrilo.part.duplicate", "The network or the server sent parts of a status twice. They are used once.")
+	partReorder   = finding.Reordered(catalog, "ventrilo.part.reorder", "Clients that append the parts as they come misread this status.")
+	partConflict  = finding.Conflict(catalog, "ventrilo.part.conflict", "Two different parts with the same number: the server encrypted the status anew for a second request with the same number, or a packet was forged.")
+	partFirst     = finding.New(catalog, dissect.Warning, "ventrilo.part.first", "the first part is missing, the others are not decoded",
 		"The bodies are cut anywhere, so only the first part begins with a line.", finding.FirstPart)
 )
 
@@ -120,20 +120,16 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "ventrilo",
-	Title:    "Ventrilo status",
-	Doc:      "Status queries of Ventrilo 2 and 3, which are encrypted: name, version, channels and clients of a server.",
-	Source:   "recorded traffic; node-gamedig (ventrilo.js)",
-	Group:    "Voice",
-	Ports:    []uint16{3784},
-	Keyed:    &headTable,
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mGeneral, mDetail, mReply, mPart, mUnknown},
-	Findings: []*dissect.FindingType{
-		unanswered, unrequested, several, amplification, badCRC, badLength, partMissing, partDuplicate, partReorder, partConflict, partFirst,
-	},
-	Detect: Detect,
-	New:    func() dissect.Decoder { return new(decoder) },
+	Name:    "ventrilo",
+	Title:   "Ventrilo status",
+	Doc:     "Status queries of Ventrilo 2 and 3, which are encrypted: name, version, channels and clients of a server.",
+	Source:  "recorded traffic; node-gamedig (ventrilo.js)",
+	Group:   "Voice",
+	Ports:   []uint16{3784},
+	Keyed:   &headTable,
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
 	Split: &dissect.Splitting{
 		Read: readPart, Incomplete: partMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
 	},
@@ -183,7 +179,7 @@ func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
 	return reassembly.Part{ID: id, Index: h.part(), Total: h.parts(), Header: lenHeader, Variant: 1}, true
 }
 
-// A Message is one of *Request, *StatusReply, *Part and *Unknown.
+// A Message is one of *Request, *StatusReply and *Part, or nil if its kind is not known.
 type Message any
 
 // Request is any request. Password has no zero bytes.
@@ -211,9 +207,6 @@ type Client struct{ Admin, Channel, Phantom, Ping, Duration, Name, Comment strin
 // Part has the parts of a status of which the first is missing.
 type Part struct{}
 
-// Unknown is not a message of this protocol.
-type Unknown struct{}
-
 // Parse decodes one payload. A status in several parts needs an analyzer. The caller owns
 // the result. The error is a *dissect.Error that says where reading ended; the message
 // then holds what was read before it.
@@ -223,7 +216,6 @@ type decoder struct {
 	request Request
 	status  StatusReply
 	part    Part
-	unknown Unknown
 
 	headers []header
 	bodies  [][]byte // the encrypted ones of the message
@@ -264,7 +256,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 // single opens what a datagram is decrypted to. It reports false if it is none of this
 // protocol.
 func (d *decoder) single(r *dissect.Reader, m *dissect.Message) bool {
-	m.Type, m.Body = mUnknown, &d.unknown
+	m.Type = mUnknown
 	d.headers, d.bodies = d.headers[:0], d.bodies[:0]
 	if d.raw(r); r.Failed() {
 		return false

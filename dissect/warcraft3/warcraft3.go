@@ -21,59 +21,57 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var fields = dissect.NewCatalog("warcraft3")
+var catalog = dissect.NewCatalog("warcraft3")
 
 var (
-	fSignature = fields.Add("signature", dissect.Uint, "F7: a message of this protocol.", dissect.Framing)
-	fType      = fields.Add("type", dissect.Uint, "Type of the message.", dissect.Framing, core.Counted(typeSearch, "search", "game", "created", "refreshed", "closed"))
-	fLength    = fields.Add("length", dissect.Uint, "Length of the message with its head.", dissect.Framing)
-	fProduct   = fields.Add("product", dissect.String, "The game, backwards: 3RAW for Reign of Chaos, PX3W for The Frozen Throne.", dissect.Public)
-	fVersion   = fields.Add("version", dissect.Uint, "Second number of the version: 26 of 1.26.")
-	fCounter   = fields.Add("host_counter", dissect.Uint, "Number of the game on its host, 0 in a search for all.")
-	fKey       = fields.Add("entry_key", dissect.Uint, "Number that players need to join.")
-	fName      = fields.Add("name", dissect.String, "Name of the game.", dissect.ServerText)
-	fPassword  = fields.Add("password", dissect.String, "Password, empty in local networks.", dissect.Secret)
-	fEncoded   = fields.Add("encoded", dissect.Bytes, "The settings, encoded.", core.Becomes("unmasked"), dissect.Framing)
-	fSlots     = fields.Add("slots", dissect.Uint, "Slots in all, 12 or 24.")
-	fFlags     = fields.Add("game_flags", dissect.Uint, "Kind of the game: 1 a custom one, 9 one on a map of Blizzard.")
-	fUsed      = fields.Add("slots_used", dissect.Uint, "Slots with players. Bots that host games say 1.")
-	fAvailable = fields.Add("slots_available", dissect.Uint, "Slots for players.")
-	fUptime    = fields.Add("uptime", dissect.Uint, "Seconds since the game was created.")
-	fPort      = fields.Add("game_port", dissect.Uint, "TCP port of the host.")
+	fSignature = catalog.Add("signature", dissect.Uint, "F7: a message of this protocol.", dissect.Framing)
+	fType      = catalog.Add("type", dissect.Uint, "Type of the message.", dissect.Framing, core.Counted(typeSearch, "search", "game", "created", "refreshed", "closed"))
+	fLength    = catalog.Add("length", dissect.Uint, "Length of the message with its head.", dissect.Framing)
+	fProduct   = catalog.Add("product", dissect.String, "The game, backwards: 3RAW for Reign of Chaos, PX3W for The Frozen Throne.", dissect.Public)
+	fVersion   = catalog.Add("version", dissect.Uint, "Second number of the version: 26 of 1.26.")
+	fCounter   = catalog.Add("host_counter", dissect.Uint, "Number of the game on its host, 0 in a search for all.")
+	fKey       = catalog.Add("entry_key", dissect.Uint, "Number that players need to join.")
+	fName      = catalog.Add("name", dissect.String, "Name of the game.", dissect.ServerText)
+	fPassword  = catalog.Add("password", dissect.String, "Password, empty in local networks.", dissect.Secret)
+	fEncoded   = catalog.Add("encoded", dissect.Bytes, "The settings, encoded.", core.Becomes("unmasked"), dissect.Framing)
+	fSlots     = catalog.Add("slots", dissect.Uint, "Slots in all, 12 or 24.")
+	fFlags     = catalog.Add("game_flags", dissect.Uint, "Kind of the game: 1 a custom one, 9 one on a map of Blizzard.")
+	fUsed      = catalog.Add("slots_used", dissect.Uint, "Slots with players. Bots that host games say 1.")
+	fAvailable = catalog.Add("slots_available", dissect.Uint, "Slots for players.")
+	fUptime    = catalog.Add("uptime", dissect.Uint, "Seconds since the game was created.")
+	fPort      = catalog.Add("game_port", dissect.Uint, "TCP port of the host.")
 
-	fSettings = fields.Add("setting_flags", dissect.Uint, "Speed, visibility, observers and other settings.")
-	fSize     = fields.Add("map_size", dissect.Bytes, "A zero byte, the width and the height of the map, 2 bytes each, and its checksum of 4.", dissect.Public)
-	fMap      = fields.Add("map", dissect.String, "File of the map.", dissect.Public)
-	fHost     = fields.Add("host", dissect.String, "Name of the player who hosts the game.", dissect.PersonName)
-	fMore     = fields.Add("more", dissect.Bytes, "A zero byte, and the SHA-1 of the map since version 1.23.", dissect.Public)
+	fSettings = catalog.Add("setting_flags", dissect.Uint, "Speed, visibility, observers and other settings.")
+	fSize     = catalog.Add("map_size", dissect.Bytes, "A zero byte, the width and the height of the map, 2 bytes each, and its checksum of 4.", dissect.Public)
+	fMap      = catalog.Add("map", dissect.String, "File of the map.", dissect.Public)
+	fHost     = catalog.Add("host", dissect.String, "Name of the player who hosts the game.", dissect.PersonName)
+	fMore     = catalog.Add("more", dissect.Bytes, "A zero byte, and the SHA-1 of the map since version 1.23.", dissect.Public)
 
-	mSearch  = &dissect.MessageType{Name: "search", Title: "search", Role: dissect.Request, Doc: "A player looks for games, usually by broadcast."}
-	mGame    = &dissect.MessageType{Name: "game", Title: "game", Role: dissect.Reply, Doc: "Name, map and slots of a game: the reply to a search. Some hosts also send it again and again."}
-	mCreated = &dissect.MessageType{Name: "created", Title: "game created", Role: dissect.OneWay, Doc: "A host has created a game. Players then search."}
-	mRefresh = &dissect.MessageType{Name: "refreshed", Title: "game refreshed", Role: dissect.OneWay, Doc: "The slots of a game, every few seconds."}
-	mClosed  = &dissect.MessageType{Name: "closed", Title: "game closed", Role: dissect.OneWay, Doc: "A game has begun, or its host has left."}
+	mSearch  = catalog.Message(dissect.MessageType{Name: "search", Title: "search", Role: dissect.Request, Doc: "A player looks for games, usually by broadcast."})
+	mGame    = catalog.Message(dissect.MessageType{Name: "game", Title: "game", Role: dissect.Reply, Doc: "Name, map and slots of a game: the reply to a search. Some hosts also send it again and again."})
+	mCreated = catalog.Message(dissect.MessageType{Name: "created", Title: "game created", Role: dissect.OneWay, Doc: "A host has created a game. Players then search."})
+	mRefresh = catalog.Message(dissect.MessageType{Name: "refreshed", Title: "game refreshed", Role: dissect.OneWay, Doc: "The slots of a game, every few seconds."})
+	mClosed  = catalog.Message(dissect.MessageType{Name: "closed", Title: "game closed", Role: dissect.OneWay, Doc: "A game has begun, or its host has left."})
 
-	unanswered = finding.NoReply("warcraft3.noreply", "The capture has no reply within the time that clients wait. No game of this version is open on this host, or a packet was lost, dropped by a firewall or not captured.")
-	lengthOff  = finding.Length("warcraft3.length", "length of %d instead of %d", "The message is longer or shorter than it states: it was cut, or more than one message is in a datagram. Games ignore such a message.", "Look at what sends it: games send one message in each datagram.")
-	several    = finding.Several("warcraft3.several", "A host replies once for each of its games. One game twice means that the network duplicated the reply.")
+	unanswered = finding.NoReply(catalog, "warcraft3.noreply", "The capture has no reply within the time that clients wait. No game of this version is open on this host, or a packet was lost, dropped by a firewall or not captured.")
+	lengthOff  = finding.Length(catalog, "warcraft3.length", "length of %d instead of %d", "The message is longer or shorter than it states: it was cut, or more than one message is in a datagram. Games ignore such a message.", "Look at what sends it: games send one message in each datagram.")
+	several    = finding.Several(catalog, "warcraft3.several", "A host replies once for each of its games. One game twice means that the network duplicated the reply.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "warcraft3",
-	Title:    "Warcraft III in local networks",
-	Doc:      "How players of Warcraft III before version 1.30, and bots such as GHost++, find and announce games in a local network: from the source of hosts and clients, not compared with recorded traffic.",
-	Source:   "gowarcraft3 (w3gs, lan); GHost++ (gameprotocol.cpp); opengsq-python (warcraft3.py); BNETDocs",
-	Ports:    []uint16{6112},
-	Starts:   wire.Starts("\x2f\x30\x31\x32\x33", "\xf7"),
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mSearch, mGame, mCreated, mRefresh, mClosed},
-	Findings: []*dissect.FindingType{unanswered, lengthOff, several},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  dissect.Pairing{Unanswered: unanswered, OnReply: []dissect.Rule{judge.Several(several)}},
+	Name:    "warcraft3",
+	Title:   "Warcraft III in local networks",
+	Doc:     "How players of Warcraft III before version 1.30, and bots such as GHost++, find and announce games in a local network: from the source of hosts and clients, not compared with recorded traffic.",
+	Source:  "gowarcraft3 (w3gs, lan); GHost++ (gameprotocol.cpp); opengsq-python (warcraft3.py); BNETDocs",
+	Ports:   []uint16{6112},
+	Starts:  wire.Starts("\x2f\x30\x31\x32\x33", "\xf7"),
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: dissect.Pairing{Unanswered: unanswered, OnReply: []dissect.Rule{judge.Several(several)}},
 }
 
 const (
@@ -140,7 +138,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 	r.U8(fSignature)
 	p.Type = r.U8(fType)
-	m.Type = protocol.Messages[p.Type-typeSearch]
+	m.Type = protocol.Catalog.Messages()[p.Type-typeSearch]
 	if n, says := core.Length(r), int(r.U16(fLength)); n != says && !r.Failed() && !r.Cut() {
 		r.Find(lengthOff, fLength, 2, 2, dissect.Num(says), dissect.Num(n))
 	}
@@ -181,7 +179,7 @@ func decodeGame(r *dissect.Reader, m *dissect.Message, p *Game) {
 		return
 	}
 	m.Server.Name = dissect.Some(p.Name)
-	core.Remaining(r, fields.Data()) // the length says so
+	core.Remaining(r, catalog.Data()) // the length says so
 	plain, mask := core.Buffer(r), byte(0)
 	for i, c := range encoded {
 		if i%8 == 0 {

@@ -27,29 +27,29 @@ var style = summary.Style{Charset: dissect.Guessed, Codes: dissect.Quake3}
 
 var asText = core.InStyle(style.Codes)
 
-var fields = dissect.NewCatalog("xash3d")
+var catalog = dissect.NewCatalog("xash3d")
 
 var (
 	words = quake.Fields{
-		Header:    fields.Add("header", dissect.Int, "-1: the message belongs to no connection.", dissect.Framing),
-		Command:   fields.Add("command", dissect.String, "info, netinfo, ping, ack, getchallenge or challenge.", dissect.Public),
-		Blanks:    fields.Add("blanks", dissect.Bytes, "Blanks between words.", dissect.Framing),
-		Arguments: fields.Add("arguments", dissect.String, "Words after those that the message has a meaning for.", dissect.ServerText),
-		End:       fields.Add("end", dissect.Bytes, "Line ends and zero bytes.", dissect.Framing),
+		Header:    catalog.Add("header", dissect.Int, "-1: the message belongs to no connection.", dissect.Framing),
+		Command:   catalog.Add("command", dissect.String, "info, netinfo, ping, ack, getchallenge or challenge.", dissect.Public),
+		Blanks:    catalog.Add("blanks", dissect.Bytes, "Blanks between words.", dissect.Framing),
+		Arguments: catalog.Add("arguments", dissect.String, "Words after those that the message has a meaning for.", dissect.ServerText),
+		End:       catalog.Add("end", dissect.Bytes, "Line ends and zero bytes.", dissect.Framing),
 	}
-	fProtocol = fields.Add("protocol", dissect.Decimal, "Version of the network protocol of the client: 49, or 48 in old versions.")
-	fContext  = fields.Add("context", dissect.Decimal, "Number that the client chose; the reply repeats it.", dissect.Public, dissect.Chosen)
-	fKind     = fields.Add("kind", dissect.Decimal, "Kind of data that is requested or sent.", kindNames())
-	fToken    = fields.Add("challenge", dissect.Decimal, "Number by which the server knows that the client receives what it sends there.", dissect.Token, dissect.Chosen)
-	fName     = fields.Add("name", dissect.String, "Name of the server that refuses to send settings.", dissect.ServerText, asText)
-	fRefusal  = fields.Add("refusal", dissect.String, "Why it refuses.", dissect.Public)
-	pairs     = keyvalue.Declare(fields, asText)
+	fProtocol = catalog.Add("protocol", dissect.Decimal, "Version of the network protocol of the client: 49, or 48 in old versions.")
+	fContext  = catalog.Add("context", dissect.Decimal, "Number that the client chose; the reply repeats it.", dissect.Public, dissect.Chosen)
+	fKind     = catalog.Add("kind", dissect.Decimal, "Kind of data that is requested or sent.", kindNames())
+	fToken    = catalog.Add("challenge", dissect.Decimal, "Number by which the server knows that the client receives what it sends there.", dissect.Token, dissect.Chosen)
+	fName     = catalog.Add("name", dissect.String, "Name of the server that refuses to send settings.", dissect.ServerText, asText)
+	fRefusal  = catalog.Add("refusal", dissect.String, "Why it refuses.", dissect.Public)
+	pairs     = keyvalue.Declare(catalog, asText)
 
-	fPlayers    = fields.Add("players", dissect.List, "The players.")
-	fPlayer     = fields.Add("players.player", dissect.Group, "A player.")
-	fPlayerName = fields.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
-	fScore      = fields.Add("players.score", dissect.Decimal, "Frags.")
-	fDuration   = fields.Add("players.duration_s", dissect.Decimal, "Seconds since the player connected.")
+	fPlayers    = catalog.Add("players", dissect.List, "The players.")
+	fPlayer     = catalog.Add("players.player", dissect.Group, "A player.")
+	fPlayerName = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
+	fScore      = catalog.Add("players.score", dissect.Decimal, "Frags.")
+	fDuration   = catalog.Add("players.duration_s", dissect.Decimal, "Seconds since the player connected.")
 )
 
 // A kind is what a netinfo request asks for. The index in kinds is its number.
@@ -71,8 +71,8 @@ var kinds = [...]kind{
 func newKind(name, what string) kind {
 	return kind{
 		name,
-		&dissect.MessageType{Name: name + "_request", Title: name + " request", Role: dissect.Request, Doc: "netinfo: asks for " + what + "."},
-		&dissect.MessageType{Name: name + "_reply", Title: name, Role: dissect.Reply, Doc: "netinfo: the reply for " + what + ", or an error."},
+		catalog.Message(dissect.MessageType{Name: name + "_request", Title: name + " request", Role: dissect.Request, Doc: "netinfo: asks for " + what + "."}),
+		catalog.Message(dissect.MessageType{Name: name + "_reply", Title: name, Role: dissect.Reply, Doc: "netinfo: the reply for " + what + ", or an error."}),
 	}
 }
 
@@ -85,32 +85,24 @@ func kindNames() dissect.Option {
 }
 
 var (
-	mInfo      = &dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for name, map and number of players."}
-	mInfoReply = &dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, map and number of players, or the name of the server and why it refuses."}
-	mPing      = &dissect.MessageType{Name: "text_ping_request", Title: "ping request", Role: dissect.Request, Doc: "ping: asks whether the server responds."}
-	mAck       = &dissect.MessageType{Name: "text_ping_reply", Title: "ping", Role: dissect.Reply, Doc: "ack: the reply to ping."}
-	mToken     = &dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "getchallenge: the first step of a client that wants to play."}
-	mChallenge = &dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "The number that a client must return to connect."}
-	mUnknown   = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+	mInfo      = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for name, map and number of players."})
+	mInfoReply = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, map and number of players, or the name of the server and why it refuses."})
+	mPing      = catalog.Message(dissect.MessageType{Name: "text_ping_request", Title: "ping request", Role: dissect.Request, Doc: "ping: asks whether the server responds."})
+	mAck       = catalog.Message(dissect.MessageType{Name: "text_ping_reply", Title: "ping", Role: dissect.Reply, Doc: "ack: the reply to ping."})
+	mToken     = catalog.Message(dissect.MessageType{Name: "challenge_request", Title: "challenge request", Role: dissect.Request, Purpose: dissect.ChallengeRequest, Doc: "getchallenge: the first step of a client that wants to play."})
+	mChallenge = catalog.Message(dissect.MessageType{Name: "challenge_reply", Title: "challenge", Role: dissect.Reply, Doc: "The number that a client must return to connect."})
+	mUnknown   = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."})
 )
 
-func messages() []*dissect.MessageType {
-	list := []*dissect.MessageType{mInfo, mInfoReply, mPing, mAck, mToken, mChallenge, mUnknown}
-	for i := range kinds {
-		list = append(list, kinds[i].request, kinds[i].reply)
-	}
-	return list
-}
-
 var (
-	unanswered    = finding.NoReply("xash3d.noreply", "The capture has no reply within the time that clients wait. Servers in single player mode do not answer, and old ones ignore netinfo with another version of the protocol. The server may also be down, the port may be another, or a packet was lost, dropped by a firewall or not captured.")
-	unrequested   = finding.Unrequested("xash3d.unrequested", "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, the reply is late, a duplicate or forged, or the server behind a NAT sends an info because the master asked for it.")
-	several       = finding.Several("xash3d.several", finding.Twice)
-	amplification = finding.Amplification("xash3d.amplification", "The request has no challenge, so its source address can be forged to flood somebody else with up to 4,096 bytes of settings. Limit the rate of queries in a firewall.")
-	refused       = &dissect.FindingType{ID: "xash3d.refused", Severity: dissect.Note, Text: "the server refuses: %s", Doc: "protocol: the request names another version of the network protocol. forbidden: the server does not tell its players, because it has a password or sv_expose_player_list is 0. undefined: the server does not know the kind of data."}
-	wrongVersion  = &dissect.FindingType{ID: "xash3d.version", Severity: dissect.Note, Text: "the server speaks another version of the network protocol than the request names", Doc: "Servers answer so if the request names another version of the network protocol than theirs: 48 in old versions, 49 in new ones. The client may ask again with the other one."}
-	oddKey        = finding.OddKey("xash3d.oddkv", "Keys and values do not pair up: the reply was truncated, or a value contains a backslash and everything after it is shifted.")
-	noEnd         = finding.Length("xash3d.noend", "no newline at the end",
+	unanswered    = finding.NoReply(catalog, "xash3d.noreply", "The capture has no reply within the time that clients wait. Servers in single player mode do not answer, and old ones ignore netinfo with another version of the protocol. The server may also be down, the port may be another, or a packet was lost, dropped by a firewall or not captured.")
+	unrequested   = finding.Unrequested(catalog, "xash3d.unrequested", "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, the reply is late, a duplicate or forged, or the server behind a NAT sends an info because the master asked for it.")
+	several       = finding.Several(catalog, "xash3d.several", finding.Twice)
+	amplification = finding.Amplification(catalog, "xash3d.amplification", "The request has no challenge, so its source address can be forged to flood somebody else with up to 4,096 bytes of settings. Limit the rate of queries in a firewall.")
+	refused       = catalog.Finding(dissect.FindingType{ID: "xash3d.refused", Severity: dissect.Note, Text: "the server refuses: %s", Doc: "protocol: the request names another version of the network protocol. forbidden: the server does not tell its players, because it has a password or sv_expose_player_list is 0. undefined: the server does not know the kind of data."})
+	wrongVersion  = catalog.Finding(dissect.FindingType{ID: "xash3d.version", Severity: dissect.Note, Text: "the server speaks another version of the network protocol than the request names", Doc: "Servers answer so if the request names another version of the network protocol than theirs: 48 in old versions, 49 in new ones. The client may ask again with the other one."})
+	oddKey        = finding.OddKey(catalog, "xash3d.oddkv", "Keys and values do not pair up: the reply was truncated, or a value contains a backslash and everything after it is shifted.")
+	noEnd         = finding.Length(catalog, "xash3d.noend", "no newline at the end",
 		"Replies to netinfo end with a line end. Without it the reply was truncated, or another program than Xash3D sent it.", "Ask again; if the server is another program, it should end its reply with a line end.")
 )
 
@@ -118,20 +110,18 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "xash3d",
-	Title:    "Xash3D queries",
-	Doc:      "The text queries of Xash3D, info, netinfo, ping and getchallenge: from the source, not compared with recorded traffic. Servers answer those of a2s as well.",
-	Group:    "Valve",
-	Wire:     "quake",
-	Source:   "Xash3D FWGS (connectionless.md, sv_client.c, cl_main.c)",
-	Ports:    []uint16{27015, 27016, 27017, 27018, 27019, 27020},
-	Starts:   wire.Words(quake.Header, "info\n", "info ", "netinfo", "ping", "ack", "getchallenge", "challenge "),
-	Fields:   fields,
-	Messages: messages(),
-	Findings: []*dissect.FindingType{unanswered, unrequested, several, amplification, refused, wrongVersion, oddKey, noEnd},
-	Detect:   Detect,
-	New:      func() dissect.Decoder { return new(decoder) },
-	Pairing:  judge.Usual(unanswered, unrequested, judge.Several(several), judge.Amplification(amplification, 10)),
+	Name:    "xash3d",
+	Title:   "Xash3D queries",
+	Doc:     "The text queries of Xash3D, info, netinfo, ping and getchallenge: from the source, not compared with recorded traffic. Servers answer those of a2s as well.",
+	Group:   "Valve",
+	Wire:    "quake",
+	Source:  "Xash3D FWGS (connectionless.md, sv_client.c, cl_main.c)",
+	Ports:   []uint16{27015, 27016, 27017, 27018, 27019, 27020},
+	Starts:  wire.Words(quake.Header, "info\n", "info ", "netinfo", "ping", "ack", "getchallenge", "challenge "),
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
+	Pairing: judge.Usual(unanswered, unrequested, judge.Several(several), judge.Amplification(amplification, 10)),
 }
 
 const (
@@ -209,7 +199,7 @@ func numbers(b []byte) int {
 	return 3
 }
 
-// A Message is one of *Request, *InfoReply, *NetInfo, *Text and *Unknown.
+// A Message is one of *Request, *InfoReply, *NetInfo and *Text, or nil if its kind is not known.
 type Message any
 
 // Request is a request. Context and Kind are those of netinfo; Kind is 1 for a ping, 2
@@ -242,9 +232,6 @@ type Player struct{ Name, Score, Duration string }
 // Text is a ping, its reply, a request for a challenge, or a challenge, which is a number.
 type Text struct{ Challenge string }
 
-// Unknown is not a message of this protocol.
-type Unknown struct{}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
@@ -254,12 +241,11 @@ type decoder struct {
 	info    InfoReply
 	net     NetInfo
 	text    Text
-	unknown Unknown
 }
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	m.Type, m.Body = mUnknown, &d.unknown
+	m.Type = mUnknown
 	r.I32(words.Header)
 	switch {
 	case r.HasPrefix(netinfo):

@@ -7,29 +7,29 @@ import (
 )
 
 var (
-	fMasterVersion = fields.Add("master_version", dissect.Uint, "Version of the protocol of masters: 2.")
-	fMasterCode    = fields.Add("refusal", dissect.Uint, "Why the master refuses.", dissect.Names(
+	fMasterVersion = catalog.Add("master_version", dissect.Uint, "Version of the protocol of masters: 2.")
+	fMasterCode    = catalog.Add("refusal", dissect.Uint, "Why the master refuses.", dissect.Names(
 		dissect.Name{Value: codeMasterBan, Name: "this address is banned"}, dissect.Name{Value: codeMasterWait, Name: "this address has asked too recently"},
 		dissect.Name{Value: codeVersion, Name: "its protocol has another version"}))
-	fPacket       = fields.Add("packet", dissect.Uint, "Number of the packet of the list, from 0.")
-	fMarker       = fields.Add("marker", dissect.Uint, "What follows: 8 servers by their addresses, 1 a server, 7 nothing in this packet, 2 nothing more.", dissect.Framing)
-	fServers      = fields.Add("servers", dissect.List, "Servers that the master knows.")
-	fServer       = fields.Add("servers.server", dissect.Group, "Servers on one address.")
-	fNumPorts     = fields.Add("servers.count", dissect.Uint, "Number of servers on the address; 0 ends the list.", dissect.Framing)
-	fAddress      = fields.Add("servers.address", dissect.Endpoint, "Address and port of a server.")
-	fOtherPorts   = fields.Add("servers.other_ports", dissect.List, "Ports of further servers on the address.")
-	fOtherPort    = fields.Add("servers.other_ports.port", dissect.Uint, "Port of a server.")
-	fVerification = fields.Add("verification", dissect.String, "Text by which the server recognises its master.", dissect.Secret)
-	fRevisionTime = fields.Add("revision_time", dissect.Uint, "When the version of the server was made, in seconds since 1970.")
+	fPacket       = catalog.Add("packet", dissect.Uint, "Number of the packet of the list, from 0.")
+	fMarker       = catalog.Add("marker", dissect.Uint, "What follows: 8 servers by their addresses, 1 a server, 7 nothing in this packet, 2 nothing more.", dissect.Framing)
+	fServers      = catalog.Add("servers", dissect.List, "Servers that the master knows.")
+	fServer       = catalog.Add("servers.server", dissect.Group, "Servers on one address.")
+	fNumPorts     = catalog.Add("servers.count", dissect.Uint, "Number of servers on the address; 0 ends the list.", dissect.Framing)
+	fAddress      = catalog.Add("servers.address", dissect.Endpoint, "Address and port of a server.")
+	fOtherPorts   = catalog.Add("servers.other_ports", dissect.List, "Ports of further servers on the address.")
+	fOtherPort    = catalog.Add("servers.other_ports.port", dissect.Uint, "Port of a server.")
+	fVerification = catalog.Add("verification", dissect.String, "Text by which the server recognises its master.", dissect.Secret)
+	fRevisionTime = catalog.Add("revision_time", dissect.Uint, "When the version of the server was made, in seconds since 1970.")
 
-	mServers   = &dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "A launcher asks the master for servers."}
-	mList      = &dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Servers that the master knows, in one datagram or several."}
-	mRefusal   = &dissect.MessageType{Name: "servers_refusal", Title: "refusal of the master", Role: dissect.Reply, Doc: "The master does not send a list."}
-	mHeartbeat = &dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "A server registers with the master, every 30 seconds."}
+	mServers   = catalog.Message(dissect.MessageType{Name: "servers_request", Title: "servers request", Role: dissect.Request, Purpose: dissect.ServerList, Doc: "A launcher asks the master for servers."})
+	mList      = catalog.Message(dissect.MessageType{Name: "servers_reply", Title: "servers", Role: dissect.Reply, Doc: "Servers that the master knows, in one datagram or several."})
+	mRefusal   = catalog.Message(dissect.MessageType{Name: "servers_refusal", Title: "refusal of the master", Role: dissect.Reply, Doc: "The master does not send a list."})
+	mHeartbeat = catalog.Message(dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "A server registers with the master, every 30 seconds."})
 )
 
-var refused = &dissect.FindingType{ID: "zandronum.master.refused", Severity: dissect.Note, Text: "the master refuses: %p",
-	Doc: "The master sends a list to an address once within ten seconds, only in its version of the protocol, and not to addresses that it has banned."}
+var refused = catalog.Finding(dissect.FindingType{ID: "zandronum.master.refused", Severity: dissect.Note, Text: "the master refuses: %p",
+	Doc: "The master sends a list to an address once within ten seconds, only in its version of the protocol, and not to addresses that it has banned."})
 
 // The codes and markers of masters.
 const (

@@ -31,66 +31,66 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-var fields = dissect.NewCatalog("zandronum")
+var catalog = dissect.NewCatalog("zandronum")
 
 var (
-	fUnused = fields.Add("packing.unused", dissect.Uint, "Unused bits at the end, or 255 for data that is not packed.", dissect.Framing, core.PackMark)
-	fBits   = fields.Add("packing.bits", dissect.Bytes, "The packed data.", core.Becomes("unpacked"), dissect.Framing)
+	fUnused = catalog.Add("packing.unused", dissect.Uint, "Unused bits at the end, or 255 for data that is not packed.", dissect.Framing, core.PackMark)
+	fBits   = catalog.Add("packing.bits", dissect.Bytes, "The packed data.", core.Becomes("unpacked"), dissect.Framing)
 
-	fCode = fields.Add("code", dissect.Uint, "Kind of message.", dissect.Names(
+	fCode = catalog.Add("code", dissect.Uint, "Kind of message.", dissect.Names(
 		dissect.Name{Value: codeQuery, Name: "query"}, dissect.Name{Value: codeNewQuery, Name: "query"}, dissect.Name{Value: codeInfo, Name: "info"}, dissect.Name{Value: codeIgnored, Name: "too soon"},
 		dissect.Name{Value: codeBanned, Name: "banned"}, dissect.Name{Value: codeOldSegment, Name: "segment by fields"}, dissect.Name{Value: codeSegment, Name: "segment"},
 		dissect.Name{Value: codeHeartbeat, Name: "heartbeat"}, dissect.Name{Value: codeServers, Name: "servers request"}, dissect.Name{Value: codeList, Name: "servers"}))
-	fTime      = fields.Add("time", dissect.Uint, "Number that the launcher chose; the reply returns it.", dissect.Chosen)
-	fFlags     = fields.Add("flags", dissect.Uint, "What is wanted, or what follows.", dissect.Bits(flagNames[:]...))
-	fFlags2    = fields.Add("flags2", dissect.Uint, "The same, for the extended information.", dissect.Bits(flagNames2[:]...))
-	fSegmented = fields.Add("segmented", dissect.Uint, "2 asks for a reply in segments.")
-	fMore      = fields.Add("more", dissect.Bytes, "Bytes that servers do not read.")
+	fTime      = catalog.Add("time", dissect.Uint, "Number that the launcher chose; the reply returns it.", dissect.Chosen)
+	fFlags     = catalog.Add("flags", dissect.Uint, "What is wanted, or what follows.", dissect.Bits(flagNames[:]...))
+	fFlags2    = catalog.Add("flags2", dissect.Uint, "The same, for the extended information.", dissect.Bits(flagNames2[:]...))
+	fSegmented = catalog.Add("segmented", dissect.Uint, "2 asks for a reply in segments.")
+	fMore      = catalog.Add("more", dissect.Bytes, "Bytes that servers do not read.")
 
-	fHead     = fields.Add("segment", dissect.Group, "Header of a segment.", dissect.Framing)
-	fHeadCode = fields.Add("segment.code", dissect.Uint, "5660032, or 5660031 in the first design.", dissect.Framing)
-	fIndex    = fields.Add("segment.index", dissect.Uint, "Index of the segment, from 0. In the first design 128 more for the last one.", dissect.Framing)
-	fTotal    = fields.Add("segment.total", dissect.Uint, "Number of segments.", dissect.Framing)
-	fOffset   = fields.Add("segment.offset", dissect.Uint, "Offset of the piece in the reply.", dissect.Framing)
-	fSize     = fields.Add("segment.size", dissect.Uint, "Size of the piece.", dissect.Framing)
-	fWhole    = fields.Add("segment.whole", dissect.Uint, "Size of the reply.", dissect.Framing)
-	fPiece    = fields.Add("piece", dissect.Bytes, "Piece of a reply.", core.Becomes("joined"), dissect.Framing)
-	fSets     = fields.Add("sets", dissect.List, "Fields in the first design of segments.")
-	fGroup    = fields.Add("sets.fields", dissect.Group, "Fields of a set of flags.")
-	fSet      = fields.Add("sets.set", dissect.Uint, "Which of the two sets of flags comes next.", dissect.Framing)
+	fHead     = catalog.Add("segment", dissect.Group, "Header of a segment.", dissect.Framing)
+	fHeadCode = catalog.Add("segment.code", dissect.Uint, "5660032, or 5660031 in the first design.", dissect.Framing)
+	fIndex    = catalog.Add("segment.index", dissect.Uint, "Index of the segment, from 0. In the first design 128 more for the last one.", dissect.Framing)
+	fTotal    = catalog.Add("segment.total", dissect.Uint, "Number of segments.", dissect.Framing)
+	fOffset   = catalog.Add("segment.offset", dissect.Uint, "Offset of the piece in the reply.", dissect.Framing)
+	fSize     = catalog.Add("segment.size", dissect.Uint, "Size of the piece.", dissect.Framing)
+	fWhole    = catalog.Add("segment.whole", dissect.Uint, "Size of the reply.", dissect.Framing)
+	fPiece    = catalog.Add("piece", dissect.Bytes, "Piece of a reply.", core.Becomes("joined"), dissect.Framing)
+	fSets     = catalog.Add("sets", dissect.List, "Fields in the first design of segments.")
+	fGroup    = catalog.Add("sets.fields", dissect.Group, "Fields of a set of flags.")
+	fSet      = catalog.Add("sets.set", dissect.Uint, "Which of the two sets of flags comes next.", dissect.Framing)
 
-	mQuery   = &dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "A launcher asks for information."}
-	mInfo    = &dissect.MessageType{Name: "query_reply", Title: "info", Role: dissect.Reply, Doc: "What was asked for. Servers also broadcast it every second to port 15101."}
-	mIgnored = &dissect.MessageType{Name: "ignored", Title: "refusal, too soon", Role: dissect.Reply, Doc: "The server does not answer: this address has asked a moment ago."}
-	mBanned  = &dissect.MessageType{Name: "banned", Title: "refusal, banned", Role: dissect.Reply, Doc: "The server does not answer: it has banned this address."}
-	mSegment = &dissect.MessageType{Name: "segment", Title: "segment", Role: dissect.Reply, Doc: "A segment of a reply that cannot be read alone."}
-	mUnknown = &dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."}
+	mQuery   = catalog.Message(dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "A launcher asks for information."})
+	mInfo    = catalog.Message(dissect.MessageType{Name: "query_reply", Title: "info", Role: dissect.Reply, Doc: "What was asked for. Servers also broadcast it every second to port 15101."})
+	mIgnored = catalog.Message(dissect.MessageType{Name: "ignored", Title: "refusal, too soon", Role: dissect.Reply, Doc: "The server does not answer: this address has asked a moment ago."})
+	mBanned  = catalog.Message(dissect.MessageType{Name: "banned", Title: "refusal, banned", Role: dissect.Reply, Doc: "The server does not answer: it has banned this address."})
+	mSegment = catalog.Message(dissect.MessageType{Name: "segment", Title: "segment", Role: dissect.Reply, Doc: "A segment of a reply that cannot be read alone."})
+	mUnknown = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."})
 
-	unanswered  = finding.NoReply("zandronum.noreply", "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers are silent for ten seconds to an address that sent them something that they do not know.")
-	tooSoon     = &dissect.FindingType{ID: "zandronum.ignored", Severity: dissect.Note, Text: "the server refuses: this address has asked too recently", Doc: "A server answers an address once within ten seconds (sv_queryignoretime), whatever the port. Several launchers or monitors behind one address share that: ask less often."}
-	isBanned    = &dissect.FindingType{ID: "zandronum.banned", Severity: dissect.Note, Text: "the server refuses: it has banned this address", Doc: "The address is in the ban list of the server."}
-	unrequested = finding.Unrequested("zandronum.unrequested", finding.NonePending)
-	otherTime   = finding.New(dissect.Warning, "zandronum.time", "reply to the request in frame %d has the time %d instead of %d",
+	unanswered  = finding.NoReply(catalog, "zandronum.noreply", "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers are silent for ten seconds to an address that sent them something that they do not know.")
+	tooSoon     = catalog.Finding(dissect.FindingType{ID: "zandronum.ignored", Severity: dissect.Note, Text: "the server refuses: this address has asked too recently", Doc: "A server answers an address once within ten seconds (sv_queryignoretime), whatever the port. Several launchers or monitors behind one address share that: ask less often."})
+	isBanned    = catalog.Finding(dissect.FindingType{ID: "zandronum.banned", Severity: dissect.Note, Text: "the server refuses: it has banned this address", Doc: "The address is in the ban list of the server."})
+	unrequested = finding.Unrequested(catalog, "zandronum.unrequested", finding.NonePending)
+	otherTime   = finding.New(catalog, dissect.Warning, "zandronum.time", "reply to the request in frame %d has the time %d instead of %d",
 		"A reply returns the time of its request, from which launchers compute the round-trip time. This one has another: it answers an earlier request, or is forged.", finding.ReturnedValue)
-	amplification = finding.Amplification("zandronum.amplification", "The server sends much data to an address that it has not verified. The source of a request can be forged to flood somebody else; the limit of one reply in ten seconds keeps the damage small.")
-	wide          = finding.New(dissect.Warning, "zandronum.request.wide", "the numbers of this request have 64 bits instead of 32",
+	amplification = finding.Amplification(catalog, "zandronum.amplification", "The server sends much data to an address that it has not verified. The source of a request can be forged to flood somebody else; the limit of one reply in ten seconds keeps the damage small.")
+	wide          = finding.New(catalog, dissect.Warning, "zandronum.request.wide", "the numbers of this request have 64 bits instead of 32",
 		"Servers read the flags as 0 and send nothing but their version. Some launchers pack numbers in the size of a long, which differs between systems. The numbers have 32 bits.", "A launcher must write flags and time as 32-bit numbers (int32_t, not long).")
-	badBits = finding.New(dissect.Warning, "zandronum.packing", "the packed data ends within a code",
+	badBits = finding.New(catalog, dissect.Warning, "zandronum.packing", "the packed data ends within a code",
 		"The first byte says how many bits of the last one are unused, and the others do not make whole codes. The datagram was cut or damaged; receivers read what they can.", "Ask again; a launcher should read the codes that are whole.")
-	unknownFlags = finding.New(dissect.Warning, "zandronum.flags", "unknown flags %x: the fields that belong to them cannot be read",
+	unknownFlags = finding.New(catalog, dissect.Warning, "zandronum.flags", "unknown flags %x: the fields that belong to them cannot be read",
 		"The reply has a flag of a newer version, so it is unknown where the fields after it begin. Older launchers misread such a reply.", "Update the launcher. If it is a release of Zandronum that qdissect does not know, report it.")
 
-	partMissing = finding.New(dissect.Warning, "zandronum.part.missing", "%d of %d {segment|segments} of this reply arrived; missing: %p (%p)",
+	partMissing = finding.New(catalog, dissect.Warning, "zandronum.part.missing", "%d of %d {segment|segments} of this reply arrived; missing: %p (%p)",
 		"Segments of a reply are not in the capture. They do not come again: the launcher has to ask again, ten seconds later. What comes before the gap is shown.", finding.MissingParts)
-	partEndless = finding.New(dissect.Warning, "zandronum.part.endless", "%d {segment|segments} of a reply arrived, the last one did not; missing: %p (%p)",
+	partEndless = finding.New(catalog, dissect.Warning, "zandronum.part.endless", "%d {segment|segments} of a reply arrived, the last one did not; missing: %p (%p)",
 		"Only the last segment says how many there are, and it is not in the capture. What comes before the gap is shown.", finding.MissingParts)
-	partDuplicate = &dissect.FindingType{ID: "zandronum.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate segments: %d", Doc: "The network, the server or the capture duplicated segments of a reply. They are used once."}
-	partReorder   = &dissect.FindingType{ID: "zandronum.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the segments arrived out of order", Doc: "Launchers that append segments in the order of arrival misread this reply."}
-	partConflict  = finding.New(dissect.Warning, "zandronum.part.conflict", "segments that arrived again with different bytes: %d; the first ones are used",
+	partDuplicate = catalog.Finding(dissect.FindingType{ID: "zandronum.part.duplicate", Severity: dissect.Note, Class: core.OfCapture, Text: "duplicate segments: %d", Doc: "The network, the server or the capture duplicated segments of a reply. They are used once."})
+	partReorder   = catalog.Finding(dissect.FindingType{ID: "zandronum.part.reorder", Severity: dissect.Note, Class: core.OfCapture, Text: "the segments arrived out of order", Doc: "Launchers that append segments in the order of arrival misread this reply."})
+	partConflict  = finding.New(catalog, dissect.Warning, "zandronum.part.conflict", "segments that arrived again with different bytes: %d; the first ones are used",
 		"Two different segments have the same index. One of them belongs to another reply, or is forged.", finding.MixedParts)
-	partFirst = finding.New(dissect.Warning, "zandronum.part.first", "the first segment is missing: the others cannot be read",
+	partFirst = finding.New(catalog, dissect.Warning, "zandronum.part.first", "the first segment is missing: the others cannot be read",
 		"Only the first segment begins at a known place of the reply.", finding.FirstPart)
-	partSizes = finding.New(dissect.Warning, "zandronum.part.sizes", "the segments have %d {byte|bytes}, their headers say %d",
+	partSizes = finding.New(catalog, dissect.Warning, "zandronum.part.sizes", "the segments have %d {byte|bytes}, their headers say %d",
 		"The sizes in the headers do not match the segments. Launchers that trust them misread the reply.", finding.MixedParts)
 )
 
@@ -98,20 +98,15 @@ var (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:     "zandronum",
-	Title:    "Zandronum",
-	Group:    "Quake and Doom",
-	Doc:      "Queries of launchers to servers and masters of Zandronum and Skulltag (Doom). From the source; no real traffic was at hand. Only on these ports, since the packed data has no signature.",
-	Source:   "Zandronum (sv_master.cpp, networkshared.h); Zandronum Wiki, Launcher protocol",
-	Ports:    []uint16{10666, 10667, 10668, 10669, 10670, 10671, 10672, 10673, 10674, 10675, 10676, 10677, 10678, 10679, 10680, 15101, 15300},
-	Fields:   fields,
-	Messages: []*dissect.MessageType{mQuery, mInfo, mIgnored, mBanned, mSegment, mServers, mList, mRefusal, mHeartbeat, mUnknown},
-	Findings: []*dissect.FindingType{
-		unanswered, tooSoon, isBanned, unrequested, otherTime, amplification, wide, badBits, unknownFlags, refused,
-		partMissing, partEndless, partDuplicate, partReorder, partConflict, partFirst, partSizes,
-	},
-	Detect: Detect,
-	New:    func() dissect.Decoder { return new(decoder) },
+	Name:    "zandronum",
+	Title:   "Zandronum",
+	Group:   "Quake and Doom",
+	Doc:     "Queries of launchers to servers and masters of Zandronum and Skulltag (Doom). From the source; no real traffic was at hand. Only on these ports, since the packed data has no signature.",
+	Source:  "Zandronum (sv_master.cpp, networkshared.h); Zandronum Wiki, Launcher protocol",
+	Ports:   []uint16{10666, 10667, 10668, 10669, 10670, 10671, 10672, 10673, 10674, 10675, 10676, 10677, 10678, 10679, 10680, 15101, 15300},
+	Catalog: catalog,
+	Detect:  Detect,
+	New:     func() dissect.Decoder { return new(decoder) },
 	Split: &dissect.Splitting{
 		Read: readPart, Incomplete: partMissing, Endless: partEndless, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
 	},
@@ -228,7 +223,8 @@ func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
 	return reassembly.Part{}, false
 }
 
-// A Message is a pointer to one of the structs of this package.
+// A Message is a pointer to one of the structs of this package, or nil if its kind is
+// not known.
 type Message any
 
 // Query asks for what its flags say.
@@ -249,9 +245,6 @@ type Refusal struct {
 // Segment is a piece of a reply that cannot be read alone.
 type Segment struct{ Index uint8 }
 
-// Unknown is not a message of this protocol.
-type Unknown struct{}
-
 // Parse decodes one payload. The caller owns the result. The error is a *dissect.Error
 // that says where reading ended; the message then holds what was read before it.
 func Parse(payload []byte) (Message, error) { return wire.Parse[Message](protocol, payload) }
@@ -261,7 +254,6 @@ type decoder struct {
 	refusal Refusal
 	info    Info
 	segment Segment
-	unknown Unknown
 
 	servers       Servers
 	list          List
@@ -357,7 +349,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		d.decodeInfo(r, m, d.variant == variantFields)
 		return
 	}
-	m.Type, m.Body = mUnknown, &d.unknown
+	m.Type = mUnknown
 	open(r)
 	switch code := codeOf(core.PeekTo(r, lenCode)); code {
 	case codeQuery, codeNewQuery:

@@ -135,7 +135,7 @@ func TestNumbers(t *testing.T) {
 // TestSecrets: what is secret is masked, or decoded again and masked there.
 func TestSecrets(t *testing.T) {
 	for _, p := range all.Protocols() {
-		for _, f := range p.Fields.Fields() {
+		for _, f := range p.Catalog.Fields() {
 			if f.Secret && f.Privacy != core.Key && f.Privacy != core.Carrier {
 				t.Errorf("%s is secret and kept", f.Path)
 			}

@@ -56,7 +56,7 @@ func (w *rewriter) decode(p *dissect.Protocol, payload []byte, m *dissect.Messag
 	}
 	core.Reset(&w.check, payload, 1, true)
 	d.Decode(&w.check, m)
-	core.Finish(&w.check, p.Fields)
+	core.Finish(&w.check, p.Catalog.Catalog)
 }
 
 // replaced is a value and its replacement.

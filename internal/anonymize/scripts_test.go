@@ -83,7 +83,7 @@ func TestEveryScript(t *testing.T) {
 	w := newRewriter(&Options{Key: keyOfTests}, &Counts{addresses: map[uint64]struct{}{}})
 	fields, keys := 0, []string{"name", "clan", "player", "hostname", "sv_hostname", "guid", "hash", "anything"}
 	for _, p := range all.Protocols() {
-		for _, f := range p.Fields.Fields() {
+		for _, f := range p.Catalog.Fields() {
 			r := f.Privacy
 			if f.Kind != dissect.String && f.Kind != dissect.Decimal {
 				continue

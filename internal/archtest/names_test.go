@@ -30,7 +30,7 @@ func TestNames(t *testing.T) {
 	findings := map[string]bool{}
 	for _, p := range all.Protocols() {
 		names = append(names, regexp.QuoteMeta(p.Name))
-		for _, f := range p.Findings {
+		for _, f := range p.Catalog.Findings() {
 			findings[f.ID] = true
 		}
 	}

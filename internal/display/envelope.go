@@ -46,7 +46,7 @@ var protocolNames = sync.OnceValue(func() (list []string) {
 
 var messageNames = sync.OnceValue(func() (list []string) {
 	for _, p := range all.Protocols() {
-		for _, t := range p.Messages {
+		for _, t := range p.Catalog.Messages() {
 			list = append(list, t.Name)
 		}
 	}
@@ -59,7 +59,7 @@ var findingIDs = sync.OnceValue(func() (list []string) {
 		list = append(list, f.ID)
 	}
 	for _, p := range all.Protocols() {
-		for _, f := range p.Findings {
+		for _, f := range p.Catalog.Findings() {
 			list = append(list, f.ID)
 		}
 	}

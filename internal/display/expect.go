@@ -26,7 +26,7 @@ func AllNames() (names []string) {
 		names = append(names, n.Name)
 	}
 	for _, p := range all.Protocols() {
-		for _, f := range p.Fields.Fields() {
+		for _, f := range p.Catalog.Fields() {
 			if !f.Framing {
 				names = append(names, p.JSONKey()+"."+f.JSONName())
 			}

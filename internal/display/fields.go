@@ -78,13 +78,13 @@ type catalog struct {
 func catalogOf(p *dissect.Protocol) *catalog {
 	c := &catalog{protocol: p, places: map[string][]place{}, keys: map[string][]place{}, own: map[string][]place{}, containers: map[string][]*dissect.Field{}}
 	byPath, grouped := map[string]*dissect.Field{}, map[string]bool{}
-	for _, f := range p.Fields.Fields() {
+	for _, f := range p.Catalog.Fields() {
 		byPath[f.Path] = f
 		if f.Kind == dissect.Group {
 			grouped[parent(f.Path)] = true
 		}
 	}
-	for _, f := range p.Fields.Fields() {
+	for _, f := range p.Catalog.Fields() {
 		if f.Open {
 			c.open = append(c.open, f)
 			continue
@@ -126,7 +126,7 @@ type Path struct {
 func Paths(p *dissect.Protocol) (list []Path) {
 	c := catalogOf(p)
 	seen := map[string]bool{}
-	for _, f := range p.Fields.Fields() {
+	for _, f := range p.Catalog.Fields() {
 		if f.Open {
 			list = append(list, Path{Name: parent(f.Path[len(p.Name)+1:]), Field: f})
 		}

@@ -283,7 +283,7 @@ func (s *search) columns(i int, c *catalog, around []key, container, name string
 	name, isText := strings.CutSuffix(name, core.TextSuffix)
 	for _, open := range c.open {
 		table := parent(open.Path)
-		if !columnKey(name) || !isText && open.Kind == dissect.String || c.hasMembers(container) && !slices.Contains(around[len(around)-1].fields, c.protocol.Fields.Lookup(table)) {
+		if !columnKey(name) || !isText && open.Kind == dissect.String || c.hasMembers(container) && !slices.Contains(around[len(around)-1].fields, c.protocol.Catalog.Lookup(table)) {
 			continue
 		}
 		view := viewValue
@@ -328,7 +328,7 @@ func unknownField(p *dissect.Protocol, name string, catalogs []*catalog) string 
 			return own + " is a finding: use finding == " + own
 		}
 	}
-	if slices.ContainsFunc(p.Messages, func(t *dissect.MessageType) bool { return t.Name == name }) {
+	if slices.ContainsFunc(p.Catalog.Messages(), func(t *dissect.MessageType) bool { return t.Name == name }) {
 		return name + " is a message: use message == " + name
 	}
 	why := "unknown field " + nettext.Quote(full)

@@ -56,7 +56,7 @@ func (t *talk) refers(a, b []byte) bool {
 var chosen = sync.OnceValue(func() map[string]bool {
 	names := make(map[string]bool)
 	for _, p := range all.Protocols() {
-		for _, f := range p.Fields.Fields() {
+		for _, f := range p.Catalog.Fields() {
 			if f.Chosen {
 				names[f.JSONName()] = true
 				if f.Kind == dissect.Decimal {
@@ -113,7 +113,7 @@ var packetFindings = sync.OnceValue(func() map[string]bool {
 	}
 	note(dissect.CommonFindings())
 	for _, p := range all.Protocols() {
-		note(p.Findings)
+		note(p.Catalog.Findings())
 	}
 	return ids
 })

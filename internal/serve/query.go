@@ -30,7 +30,7 @@ func (q *query) hasSetting() bool { return q != nil && q.setting != nil }
 
 // packs reports whether datagrams of a protocol are packed, after a byte which is FF in those that are not.
 func packs(p *dissect.Protocol) bool {
-	return slices.ContainsFunc(p.Fields.Fields(), func(f *dissect.Field) bool { return f.PackMark })
+	return slices.ContainsFunc(p.Catalog.Fields(), func(f *dissect.Field) bool { return f.PackMark })
 }
 
 // queryOf builds a query from a tree. The key contains the type and all values that
@@ -108,6 +108,6 @@ func (r *requestReader) read(payload []byte) (q *query, ok bool) {
 	if r.reader.Failed() || r.message.Type.Role == dissect.Reply {
 		return nil, false
 	}
-	core.Finish(&r.reader, r.protocol.Fields)
+	core.Finish(&r.reader, r.protocol.Catalog.Catalog)
 	return queryOf(r.protocol, &r.message, core.Sources(&r.reader), core.Nodes(&r.reader)), true
 }

@@ -20,7 +20,7 @@ import (
 func TestNoAllocations(t *testing.T) {
 	p := all.Protocols()[0]
 	var ask, tell *dissect.MessageType
-	for _, m := range p.Messages {
+	for _, m := range p.Catalog.Messages() {
 		switch m.Name {
 		case "info_request":
 			ask = m

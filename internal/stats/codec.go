@@ -135,7 +135,7 @@ func messageType(list []*dissect.Protocol, protocol, message string) *dissect.Me
 		if p.Name != protocol {
 			continue
 		}
-		for _, t := range p.Messages {
+		for _, t := range p.Catalog.Messages() {
 			if t.Name == message {
 				return t
 			}

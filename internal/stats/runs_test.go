@@ -15,9 +15,9 @@ import (
 // TestRuns: requests that are added up before they are counted give the same counts as those that are counted one by one, whatever
 // comes between them.
 func TestRuns(t *testing.T) {
-	p := &dissect.Protocol{Name: "p"}
-	types := []*dissect.MessageType{{Name: "info", Title: "info request", Role: dissect.Request}, {Name: "rules", Title: "rules request", Role: dissect.Request}}
-	p.Messages = append(types, &dissect.MessageType{Name: "reply", Role: dissect.Reply})
+	p := &dissect.Protocol{Name: "p", Catalog: dissect.NewCatalog("p")}
+	types := []*dissect.MessageType{p.Catalog.Message(dissect.MessageType{Name: "info", Title: "info request", Role: dissect.Request}), p.Catalog.Message(dissect.MessageType{Name: "rules", Title: "rules request", Role: dissect.Request})}
+	p.Catalog.Message(dissect.MessageType{Name: "reply", Role: dissect.Reply})
 	start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
 	play := func(each bool) []byte {
 		a := New()
@@ -48,7 +48,7 @@ func TestRuns(t *testing.T) {
 			x := dissect.Exchange{Protocol: p, Type: of, Time: at, Src: client, Dst: server, Requests: 1, RequestBytes: 25, Outcome: dissect.OutcomeUnanswered}
 			if rnd.IntN(3) == 0 {
 				x.Outcome, x.Replies, x.ReplyBytes = dissect.OutcomeAnswered, 1, 100
-				reply := dissect.Record{Protocol: p, Time: at, Src: server, Dst: client, WireLength: 100, Message: dissect.Message{Type: p.Messages[2]}, RequestFrame: 1}
+				reply := dissect.Record{Protocol: p, Time: at, Src: server, Dst: client, WireLength: 100, Message: dissect.Message{Type: p.Catalog.Messages()[2]}, RequestFrame: 1}
 				a.Record(&reply)
 				after()
 			} else if rnd.IntN(9) == 0 {
@@ -96,8 +96,8 @@ func TestBackAgain(t *testing.T) {
 
 // TestSendings: the sendings that share an exchange count at their times, and not all at that of the first.
 func TestSendings(t *testing.T) {
-	a, p, of := New(), &dissect.Protocol{Name: "p"}, &dissect.MessageType{Name: "info", Title: "info request", Role: dissect.Request}
-	p.Messages = []*dissect.MessageType{of}
+	a, p := New(), &dissect.Protocol{Name: "p", Catalog: dissect.NewCatalog("p")}
+	of := p.Catalog.Message(dissect.MessageType{Name: "info", Title: "info request", Role: dissect.Request})
 	at, client, server := time.Unix(1000, 0), netip.MustParseAddrPort("20.1.2.3:80"), netip.MustParseAddrPort("198.51.100.1:27015")
 	for i := range 3000 {
 		a.Record(&dissect.Record{Protocol: p, Time: at.Add(time.Duration(i) * time.Second / 300), Src: client, Dst: server, WireLength: 25, Message: dissect.Message{Type: of, Pair: dissect.Pair{Asks: 1}}})

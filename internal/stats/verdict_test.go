@@ -34,11 +34,13 @@ type made struct {
 
 // play plays requests in the order of their times, and returns the verdicts, certainty and text, and the whole report in JSON.
 func play(list []made, o Options) (verdicts, whole string) {
-	p := &dissect.Protocol{Name: "p"}
-	ask := []*dissect.MessageType{{Name: "info", Title: "info request", Role: dissect.Request}, {Name: "rules", Title: "rules request", Role: dissect.Request}, {Name: "list", Title: "list request", Role: dissect.Request, Purpose: dissect.ServerList},
-		{Name: "reply", Role: dissect.Reply}, {Name: "command", Title: "command", Role: dissect.Request, Unanswered: new(dissect.FindingType)}}
+	p := &dissect.Protocol{Name: "p", Catalog: dissect.NewCatalog("p")}
+	for _, t := range []dissect.MessageType{{Name: "info", Title: "info request", Role: dissect.Request}, {Name: "rules", Title: "rules request", Role: dissect.Request}, {Name: "list", Title: "list request", Role: dissect.Request, Purpose: dissect.ServerList},
+		{Name: "reply", Role: dissect.Reply}, {Name: "command", Title: "command", Role: dissect.Request, Unanswered: new(dissect.FindingType)}} {
+		p.Catalog.Message(t)
+	}
+	ask := p.Catalog.Messages()
 	reply := ask[3]
-	p.Messages = ask
 	a := New()
 	start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
 	address := func(s string, port uint16) netip.AddrPort {

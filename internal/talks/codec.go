@@ -27,8 +27,8 @@ func UnmarshalBinary(b []byte, protocols []*dissect.Protocol) (*Talks, error) {
 	t := New()
 	c := codec{Coder: &coder.Coder{B: b, Reading: true}, protocols: protocols, findings: dissect.CommonFindings()}
 	for _, p := range protocols {
-		c.findings = append(c.findings, p.Findings...)
-		c.messages = append(c.messages, p.Messages...)
+		c.findings = append(c.findings, p.Catalog.Findings()...)
+		c.messages = append(c.messages, p.Catalog.Messages()...)
 	}
 	if t.code(&c); len(c.B) > 0 {
 		c.Fail(errors.New("there are more bytes than the conversations have"))
@@ -124,7 +124,7 @@ func (m *message) code(c *codec) {
 	named(c, &m.protocol, c.protocols, func(p *dissect.Protocol) string { return p.Name })
 	if m.protocol != nil {
 		// The message may be of a protocol that shares its wire format with this one.
-		named(c, &m.kind, append(slices.Clip(m.protocol.Messages), c.messages...), func(t *dissect.MessageType) string { return t.Name })
+		named(c, &m.kind, append(slices.Clip(m.protocol.Catalog.Messages()), c.messages...), func(t *dissect.MessageType) string { return t.Name })
 	}
 	coder.Num(c.Coder, &m.length)
 	coder.Num(c.Coder, &m.rtt)

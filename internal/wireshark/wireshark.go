@@ -102,7 +102,7 @@ func fields(protocols []*dissect.Protocol) []field {
 	list = append(list, findings...)
 	for _, p := range protocols {
 		list = append(list, field{'n', p.JSONKey(), p.Title + "."})
-		for _, f := range p.Fields.Fields() {
+		for _, f := range p.Catalog.Fields() {
 			path := p.JSONKey() + strings.TrimPrefix(f.Path, p.Name)
 			list = append(list, field{kinds[f.Kind], path, f.Doc})
 			also := func(kind byte, suffix, doc string) { list = append(list, field{kind, path + suffix, doc}) }

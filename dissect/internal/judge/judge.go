@@ -25,11 +25,9 @@ func Usual(unanswered, unrequested *dissect.FindingType, onReply ...dissect.Rule
 
 // Simple declares the findings and the pairing of a protocol that has only the usual ones: a request without a reply, whose
 // causes noReply gives, replies without a request, several of them, and those that are much larger than their request.
-func Simple(id, noReply, amplification string) ([]*dissect.FindingType, dissect.Pairing) {
-	unanswered, unrequested := finding.NoReply(id+".noreply", noReply), finding.Unrequested(id+".unrequested", finding.NonePending)
-	several, larger := finding.Several(id+".several", finding.Twice), finding.Amplification(id+".amplification", amplification)
-	return []*dissect.FindingType{unanswered, unrequested, several, larger},
-		Usual(unanswered, unrequested, Several(several), Amplification(larger, 10))
+func Simple(c *dissect.Catalog, noReply, amplification string) dissect.Pairing {
+	return Usual(finding.NoReply(c, c.Name()+".noreply", noReply), finding.Unrequested(c, c.Name()+".unrequested", finding.NonePending),
+		Several(finding.Several(c, c.Name()+".several", finding.Twice)), Amplification(finding.Amplification(c, c.Name()+".amplification", amplification), 10))
 }
 
 // SamePort reports a conversation whose first request has the same source and

@@ -47,7 +47,8 @@ func State(r *dissect.Reader, m *dissect.Message, s dissect.Server) {
 // Parse is [dissect.Parse] for the messages of one protocol, of which M is the interface.
 func Parse[M any](p *dissect.Protocol, payload []byte) (M, error) {
 	m, _, err := dissect.Parse(p, payload)
-	return m.Body.(M), err
+	body, _ := m.Body.(M) // nil if its kind is not known
+	return body, err
 }
 
 // Records reads a list of records while more reports that another follows, and appends
