@@ -47,6 +47,9 @@ func (x *arrival) begin(d *Datagram) {
 // find looks up the conversation of an arrival.
 func (a *Analyzer) find(x *arrival) {
 	flows := a.tracker.flows
+	if x.Stream != nil {
+		x.ends.key[overTCP] = 1
+	}
 	flows.endsOf(&x.ends, &x.Src, &x.Dst)
 	x.flow = flows.find(&x.ends)
 }

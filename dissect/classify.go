@@ -48,6 +48,10 @@ func (c *candidate) before(o *candidate) bool {
 
 // classify finds the protocol of a datagram.
 func (a *Analyzer) classify(x *arrival) {
+	if x.Stream != nil {
+		x.protocol, x.sure = a.index(x.Stream), true
+		return
+	}
 	if len(a.config.DecodeAs) > 0 {
 		if p := a.forced(x.Src.Port(), x.Dst.Port()); p != nil {
 			x.class = class{protocol: a.index(p), reason: core.ByUser, sure: true}
@@ -75,10 +79,12 @@ func (a *Analyzer) classify(x *arrival) {
 // forced returns the protocol that [Config.DecodeAs] assigns to a pair of ports, nil
 // if there is none.
 func (a *Analyzer) forced(src, dst uint16) *Protocol {
-	if p := a.config.DecodeAs[dst]; p != nil {
-		return p
+	for _, port := range [...]uint16{dst, src} {
+		if p := a.config.DecodeAs[port]; p != nil && p.Stream == nil {
+			return p
+		}
 	}
-	return a.config.DecodeAs[src]
+	return nil
 }
 
 // replies classifies a datagram, which several protocols may own, if all requests that it may

@@ -198,7 +198,7 @@ type copies struct {
 // copied reports whether a datagram is a duplicate of a recent one. If not, it sets
 // x.sighting.
 func (a *Analyzer) copied(x *arrival) bool {
-	if a.config.KeepCopies || len(x.Frames) > 0 { // copies of fragments are known before they are joined
+	if a.config.KeepCopies || len(x.Frames) > 0 || x.Stream != nil { // copies of fragments and segments are known before they are joined
 		return false
 	}
 	if a.copies.seen == nil {

@@ -34,7 +34,11 @@ func (a *Analyzer) open(x *arrival) {
 }
 
 func cutOff(d *Datagram) Finding {
-	return NewFinding(core.CaptureCut, Num(len(d.Payload)), Num(len(d.Payload)+d.Missing))
+	what := core.CaptureCut
+	if d.Stream != nil {
+		what = core.SegmentsCut
+	}
+	return NewFinding(what, Num(len(d.Payload)), Num(len(d.Payload)+d.Missing))
 }
 
 // decode decodes the message in the reader.
@@ -46,6 +50,7 @@ func (a *Analyzer) decode(x *arrival) {
 		rec.Length = core.Length(r)
 		a.asked = place{a.tracker, x.flow, x.protocol, x.ends.up}
 		core.SetAwaited(r, a.awaits)
+		core.SetFromServer(r, x.FromServer)
 		a.decoders[x.protocol].Decode(r, &rec.Message)
 	}
 	rec.Split.Variant, rec.Split.Compressed = rec.Message.Variant, rec.Message.Compressed

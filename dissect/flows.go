@@ -6,9 +6,11 @@ import (
 )
 
 // flowKey is the two ends of a conversation without their order: 16 bytes of
-// address and 2 of port each, the lower end first. A request and its reply
+// address and 2 of port each, the lower end first, and 1 for TCP. A request and its reply
 // have the same key.
-type flowKey [36]byte
+type flowKey [overTCP + 1]byte
+
+const overTCP = 36 // in a flowKey
 
 // ends is the key of a datagram's flow with its hash, and whether the datagram
 // goes from the lower end to the higher one.
@@ -18,7 +20,7 @@ type ends struct {
 	up   bool
 }
 
-// endsOf sets the ends of a datagram.
+// endsOf sets the ends of a datagram. What its key says of TCP stays.
 func (t *flowTable) endsOf(e *ends, src, dst *netip.AddrPort) {
 	e.up = e.key.set(src, dst)
 	e.hash = t.hasher.flow(&e.key)
@@ -59,12 +61,12 @@ func (k *flowKey) is(o *flowKey) bool {
 		binary.LittleEndian.Uint64(k[:]) == binary.LittleEndian.Uint64(o[:]) &&
 		binary.LittleEndian.Uint64(k[18:]) == binary.LittleEndian.Uint64(o[18:]) &&
 		binary.LittleEndian.Uint16(k[8:]) == binary.LittleEndian.Uint16(o[8:]) &&
-		binary.LittleEndian.Uint16(k[26:]) == binary.LittleEndian.Uint16(o[26:])
+		binary.LittleEndian.Uint16(k[26:]) == binary.LittleEndian.Uint16(o[26:]) && k[overTCP] == o[overTCP]
 }
 
 // endpoints returns the two ends of a key as addresses.
 func (k *flowKey) endpoints(up bool) (src, dst netip.AddrPort) {
-	from, to := k[:18], k[18:]
+	from, to := k[:18], k[18:overTCP]
 	if !up {
 		from, to = to, from
 	}

@@ -32,7 +32,7 @@ func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 func (h *hasher) flow(k *flowKey) uint32 {
 	x := h.add(h.b, word(k[:]), word(k[8:]))
 	x = h.add(x, word(k[16:]), word(k[24:]))
-	return end(h.add(x, word(k[28:]), h.b))
+	return end(h.add(x, word(k[28:]), h.b^uint64(k[overTCP])))
 }
 
 func (h *hasher) address(k [16]byte) uint32 {

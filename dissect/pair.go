@@ -60,7 +60,7 @@ func (a *Analyzer) visit(x *arrival) {
 		x.flow = t.flows.add(&x.ends, now)
 	}
 	f, more := &t.flows.flows[x.flow], &t.flows.more[x.flow]
-	if now == a.now && !f.has(wentBack) {
+	if now == a.now && !f.has(wentBack) && x.Stream == nil { // what waited for a lost segment comes late
 		last := f.last
 		if f.requested() {
 			last = max(last, more.lastRequest) // what the table of flows knows may have been set back

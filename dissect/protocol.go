@@ -92,6 +92,11 @@ type Protocol struct {
 	Starts []string
 	Sized  bool
 	Keyed  *[256]byte
+	// Stream is for protocols over TCP, which have Ports and none of the three; nil for those over UDP. It returns the length of
+	// the message that b begins with, 0 if it takes more bytes to tell, and -1 if no message begins with b. over says that the
+	// connection carries something else after the message or, with 0, that b is the message if the other side sends something now.
+	// Detect must then not say No to the beginning of a message.
+	Stream func(b []byte) (length int, over bool)
 	// Catalog lists everything that messages can contain and every finding about them.
 	Catalog *Catalog
 	// Detect judges the first 64 bytes of a payload. It knows no ports, does not
@@ -122,6 +127,9 @@ type Handshake struct {
 	// choice and its bytes there, nil if there is none. Cut may be nil.
 	Cut func(f *Field, value string) (rest string, in *Field, echo string)
 }
+
+// OverTCP reports whether the messages of a protocol, which may be nil, come over TCP.
+func (p *Protocol) OverTCP() bool { return p != nil && p.Stream != nil }
 
 // JSONKey returns the key of the fields of messages in JSON: the name with
 // underscores for hyphens.
@@ -183,6 +191,8 @@ func (p *Protocol) Validate() error {
 		return fmt.Errorf("protocol name %q is not lower case letters, digits and hyphens", p.Name)
 	case p.Title == "" || p.Doc == "" || p.Source == "":
 		return fmt.Errorf("protocol %s: title, doc or source is missing", p.Name)
+	case p.Stream != nil && (!p.unsigned() || p.Split != nil):
+		return fmt.Errorf("protocol %s: starts, a length, a key and splits are for datagrams", p.Name)
 	case len(p.Starts) > 0 && (p.Sized || p.Keyed != nil):
 		return fmt.Errorf("protocol %s: either starts, a length or a key", p.Name)
 	case slices.Contains(p.Starts, ""):

@@ -9,12 +9,16 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// A Datagram is a UDP payload with its addresses and origin. The payload and the
+// A Datagram is a UDP payload, or a message out of a TCP connection, with its addresses and origin. The payload and the
 // slices are borrowed for the duration of the call that takes the datagram.
 type Datagram struct {
 	// Frame is the number, from 1, of the frame that completed it.
 	Frame uint64
-	// Frames are the frames of its IP fragments, nil if it was not fragmented.
+	// Stream is the protocol of the TCP connection that it is a message of, nil for UDP.
+	Stream *Protocol
+	// FromServer says that the server of the connection sent it.
+	FromServer bool
+	// Frames are the frames of its IP fragments or TCP segments, nil if it came in one.
 	Frames []uint64
 	// Time is the capture time of that frame.
 	Time time.Time

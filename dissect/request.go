@@ -33,7 +33,7 @@ func (t *tracker) request(x *arrival, rec *Record) (proven bool) {
 	again := false
 	if q.below != none {
 		n, same, last, newest := t.compare(q)
-		if again = t.repeats(newest) && !q.has(isOptional) && (same >= maxSame || !t.isOld(newest, now)); again {
+		if again = x.Stream == nil && t.repeats(newest) && !q.has(isOptional) && (same >= maxSame || !t.isOld(newest, now)); again {
 			o := &rs.list[newest]
 			origin, at := rs.origin(o)
 			proven = o.has(isProven)
@@ -74,7 +74,12 @@ func (t *tracker) request(x *arrival, rec *Record) (proven bool) {
 		proven = t.challenges.proves(rec, &peer, &t.turn)
 	}
 	x.request = i
-	t.certify(q, &peer, proven)
+	if x.Stream != nil { // nobody forges the address of a connection
+		proven = true
+		q.set(isProven)
+	} else {
+		t.certify(q, &peer, proven)
+	}
 	if pair.Challenge == ChallengeUsed && !proven && !again {
 		t.uses(q, pair.Value)
 	}

@@ -41,7 +41,7 @@ type keyed struct {
 func (s *signatures) fill(protocols []*Protocol) {
 	n := 0
 	for _, p := range protocols {
-		for _, port := range p.Ports {
+		for _, port := range datagramPorts(p) {
 			s.known.add(port)
 		}
 	}
@@ -64,13 +64,13 @@ func (s *signatures) fill(protocols []*Protocol) {
 				s.keys.add(pair(byte(first), third))
 			}
 		}
-		for _, port := range p.Ports {
+		for _, port := range datagramPorts(p) {
 			s.ports[s.place(port)] |= bit
 			if p.unsigned() {
 				s.portsOnly.add(port)
 			}
 		}
-		if p.unsigned() {
+		if p.unsigned() && p.Stream == nil {
 			s.unsigned |= bit
 		}
 		for j, o := range protocols {
@@ -79,6 +79,14 @@ func (s *signatures) fill(protocols []*Protocol) {
 			}
 		}
 	}
+}
+
+// datagramPorts returns the ports that a protocol has for datagrams.
+func datagramPorts(p *Protocol) []uint16 {
+	if p.Stream != nil {
+		return nil
+	}
+	return p.Ports
 }
 
 // begin adds what payloads of a protocol can begin with.

@@ -1,7 +1,7 @@
 // Package packetsource dissects the packets of a [gopacket.PacketDataSource]: a
 // capture file through pcapgo, an interface through afpacket or pcap.
 //
-// IP fragments are joined, tunnels are decoded to the innermost datagram, and ICMP
+// IP fragments are joined, TCP connections of known protocols are read, tunnels are decoded to the innermost datagram, and ICMP
 // errors are matched with the requests that they are about, as the program
 // qdissect does it.
 package packetsource
@@ -17,6 +17,7 @@ import (
 	"github.com/qdissect/qdissect/internal/convert"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/internal/streams"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -29,6 +30,7 @@ type Source struct {
 	analyzer *dissect.Analyzer
 	decoder  *packet.Decoder
 	convert  convert.Converter
+	streams  *streams.Streams
 	frame    packet.Frame
 	in       packet.Datagram
 	datagram dissect.Datagram
@@ -49,6 +51,10 @@ func New(src gopacket.PacketDataSource, link layers.LinkType, c dissect.Config, 
 	}
 	s := &Source{src: src, link: link, handler: h, analyzer: a}
 	s.decoder = packet.NewDecoder(c.Budget, reassembly.Limits{}, s.incomplete)
+	s.streams = streams.New(c.Protocols, c.DecodeAs, func(d *dissect.Datagram) error {
+		a.Datagram(d)
+		return nil
+	})
 	return s, nil
 }
 
@@ -73,6 +79,7 @@ func (s *Source) Run() error {
 // without a reply. Run calls it at the end of a file; a live capture calls it last.
 func (s *Source) Flush() {
 	s.decoder.Flush()
+	s.streams.Flush()
 	s.analyzer.Flush()
 }
 
@@ -92,12 +99,15 @@ func (s *Source) packet(data []byte, info gopacket.CaptureInfo) {
 	if past := f.Time.Sub(s.swept); f.Number%interval == 0 || past >= time.Second || past < 0 {
 		s.swept = f.Time
 		s.decoder.Expire(f.Time)
+		s.streams.Advance(f.Time)
 		s.analyzer.Advance(f.Time)
 	}
 	switch o := s.decoder.Decode(f, &s.in); {
 	case o.OK():
 		s.convert.Datagram(&s.datagram, &s.in, nil)
 		s.analyzer.Datagram(&s.datagram)
+	case o == packet.TCP && s.streams.Wants(s.decoder.Packet(), s.decoder.Segment()):
+		_, _ = s.streams.Segment(&streams.Segment{Frame: f.Number, Time: f.Time, IP: s.decoder.Packet(), Data: s.decoder.Segment()}) // never an error
 	case o == packet.FragmentHeld && s.in.Src.IsValid():
 		s.analyzer.Inner(core.Only{}).Arriving(f.Number, s.in.Src, s.in.Dst)
 	case o == packet.ICMPError:

@@ -17,7 +17,8 @@ type flowText struct {
 // flowTexts caches the texts of the most recent conversations.
 type flowTexts struct {
 	pairs [][2]*flowText
-	ports bool // the ends have their ports, and no Community ID follows
+	ports bool   // the ends have their ports, and no Community ID follows
+	tcp   []byte // the last Community ID over TCP
 }
 
 // flowPairs is half the number of cached texts.
@@ -61,11 +62,15 @@ func (t *flowTexts) appendEnd(b []byte, end netip.AddrPort) []byte {
 }
 
 // ends returns the texts of the ends and the Community ID of a conversation.
-func (t *flowTexts) ends(src, dst netip.AddrPort) (from, to, id []byte) {
+func (t *flowTexts) ends(src, dst netip.AddrPort, tcp bool) (from, to, id []byte) {
 	f := t.of(src, dst)
 	from, to, id = f.text[:f.aEnd], f.text[f.aEnd:f.bEnd], f.text[f.bEnd:]
 	if f.a != src {
 		from, to = to, from
+	}
+	if tcp {
+		t.tcp = nettext.AppendFlowID(t.tcp[:0], nettext.TCP, src, dst)
+		id = t.tcp
 	}
 	return from, to, id
 }
@@ -83,11 +88,13 @@ func hashEnd(a netip.AddrPort) (h uint64) {
 
 // Ends returns the addresses and the Community ID of a conversation as text, which is
 // borrowed.
-func (j *JSON) Ends(src, dst netip.AddrPort) (from, to, id []byte) { return j.flows.ends(src, dst) }
+func (j *JSON) Ends(src, dst netip.AddrPort, tcp bool) (from, to, id []byte) {
+	return j.flows.ends(src, dst, tcp)
+}
 
 // appendEnds appends the addresses and the Community ID.
-func (j *JSON) appendEnds(b []byte, src, dst netip.AddrPort, noPorts bool) []byte {
-	from, to, id := j.Ends(src, dst)
+func (j *JSON) appendEnds(b []byte, src, dst netip.AddrPort, noPorts, tcp bool) []byte {
+	from, to, id := j.Ends(src, dst, tcp)
 	b = append(b, `,"src_ip":"`...)
 	b = append(b, from...)
 	if noPorts {

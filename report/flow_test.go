@@ -38,7 +38,7 @@ func TestFlowText(t *testing.T) {
 		for range 2 {
 			want := `,"src_ip":"` + a.Addr().String() + `","src_port":` + port(a) + `,"dst_ip":"` + b.Addr().String() + `","dst_port":` + port(b) +
 				`,"flow_id":"` + string(nettext.AppendFlowID(nil, nettext.UDP, a, b)) + `"`
-			if got := string(j.appendEnds(nil, a, b, false)); got != want {
+			if got := string(j.appendEnds(nil, a, b, false, false)); got != want {
 				t.Fatalf("%s, want %s", got, want)
 			}
 			a, b = b, a

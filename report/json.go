@@ -121,7 +121,7 @@ func (j *JSON) Record(r *dissect.Record) error {
 	b := append(j.buf, `{"type":"message","frame":`...)
 	b = nettext.AppendUint(b, r.Frame)
 	b = appendFrameList(b, r.Frames)
-	b = j.appendPlace(b, r.Time, r.Src, r.Dst, false, r.Interface, r.VLAN)
+	b = j.appendPlace(b, r.Time, r.Src, r.Dst, false, r.Protocol.OverTCP(), r.Interface, r.VLAN)
 	b = append(b, `,"protocol":"`...)
 	b = append(b, r.Protocol.Name...)
 	b = append(b, `","message":"`...)
@@ -213,7 +213,7 @@ func (j *JSON) Unknown(u *dissect.Unknown) error {
 	b := append(j.buf, `{"type":"message","frame":`...)
 	b = nettext.AppendUint(b, u.Frame)
 	b = appendFrameList(b, u.Frames)
-	b = j.appendPlace(b, u.Time, u.Src, u.Dst, false, u.Interface, u.VLAN)
+	b = j.appendPlace(b, u.Time, u.Src, u.Dst, false, false, u.Interface, u.VLAN)
 	b = append(b, `,"protocol":"unknown","length":`...)
 	b = nettext.AppendInt(b, int64(len(u.Payload)))
 	b = append(b, `,"wire_length":`...)
@@ -235,7 +235,7 @@ func (j *JSON) Finding(f *dissect.FlowFinding) error {
 	j.grow()
 	b := append(j.buf, `{"type":"finding","frame":`...)
 	b = nettext.AppendUint(b, f.Frame)
-	b = j.appendPlace(b, f.Time, f.Src, f.Dst, f.NoPorts, f.Interface, f.VLAN)
+	b = j.appendPlace(b, f.Time, f.Src, f.Dst, f.NoPorts, f.Protocol.OverTCP(), f.Interface, f.VLAN)
 	if f.Protocol != nil {
 		b = append(b, `,"protocol":"`...)
 		b = append(b, f.Protocol.Name...)
@@ -258,7 +258,7 @@ func (j *JSON) Exchange(x *dissect.Exchange) error {
 	j.grow()
 	b := append(j.buf, `{"type":"exchange","frame":`...)
 	b = nettext.AppendUint(b, x.Frame)
-	b = j.appendPlace(b, x.Time, x.Src, x.Dst, false, x.Interface, x.VLAN)
+	b = j.appendPlace(b, x.Time, x.Src, x.Dst, false, x.Protocol.OverTCP(), x.Interface, x.VLAN)
 	b = append(append(b, `,"protocol":"`...), x.Protocol.Name...)
 	b = append(append(b, `","message":"`...), x.Type.Name...)
 	b = append(b, '"')
@@ -299,13 +299,13 @@ func appendAlternatives(b []byte, list []*dissect.Protocol) []byte {
 
 // appendPlace appends time, addresses, interface and VLAN as far as they are known;
 // a pasted payload may have none.
-func (j *JSON) appendPlace(b []byte, t time.Time, src, dst netip.AddrPort, noPorts bool, iface string, vlan uint16) []byte {
+func (j *JSON) appendPlace(b []byte, t time.Time, src, dst netip.AddrPort, noPorts, tcp bool, iface string, vlan uint16) []byte {
 	if !t.IsZero() {
 		b = append(b, `,"time":`...)
 		b = j.appendTime(b, t)
 	}
 	if src.IsValid() && dst.IsValid() {
-		b = j.appendEnds(b, src, dst, noPorts)
+		b = j.appendEnds(b, src, dst, noPorts, tcp)
 	}
 	if iface != "" {
 		b = append(b, `,"interface":`...)

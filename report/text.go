@@ -283,7 +283,11 @@ func (t *Text) appendJoined(b []byte, r *dissect.Record) []byte {
 		}
 		b = append(b, ']')
 	} else if len(r.Frames) > 1 {
-		b = append(b, "  [IP fragments: frames"...)
+		what := "  [IP fragments: frames"
+		if r.Protocol.OverTCP() {
+			what = "  [TCP segments: frames"
+		}
+		b = append(b, what...)
 		b = appendFrames(b, r.Frames)
 		b = append(b, ']')
 	}
@@ -456,7 +460,7 @@ func (t *Text) appendEnds(b []byte, m *lineMark, src, dst netip.AddrPort, reply,
 	if reply {
 		src, dst, arrow = dst, src, "← "
 	}
-	left, right, _ := t.flows.ends(src, dst)
+	left, right, _ := t.flows.ends(src, dst, false)
 	if noPorts {
 		left = nettext.AppendAddr(t.text[:0], src.Addr())
 		t.text = nettext.AppendAddr(left, dst.Addr())

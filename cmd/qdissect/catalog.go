@@ -88,7 +88,11 @@ func writeProtocols(b *strings.Builder, list []*dissect.Protocol) {
 		fmt.Fprintf(b, "%-*s %s\n", column, p.Name, p.Title)
 		wrap(b, p.Doc, indent)
 		wrap(b, "Source: "+p.Source, indent)
-		wrap(b, "Ports: "+portList(p.Ports), indent)
+		ports := "Ports: " + portList(p.Ports)
+		if p.OverTCP() {
+			ports += " (TCP)"
+		}
+		wrap(b, ports, indent)
 		if ids := gameIDs(p); len(ids) > 0 {
 			wrap(b, "Games: "+strings.Join(ids, ", "), indent)
 		}

@@ -257,7 +257,7 @@ func learn(ctx context.Context, name string, o *serveOptions, env environment) (
 	}
 	list, err := chosenServers(list, o.server)
 	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("%s: nothing to serve, because no request in the capture is answered", name)
+		err = fmt.Errorf("%s: nothing to serve, because no request in the capture is answered over UDP", name)
 	}
 	return list, damaged, err
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/m2mp"
 	"github.com/qdissect/qdissect/dissect/mindustry"
 	"github.com/qdissect/qdissect/dissect/minecraft"
+	"github.com/qdissect/qdissect/dissect/minecraftjava"
 	"github.com/qdissect/qdissect/dissect/mumble"
 	"github.com/qdissect/qdissect/dissect/netquake"
 	"github.com/qdissect/qdissect/dissect/odamex"
@@ -68,6 +69,7 @@ func Protocols() []*dissect.Protocol {
 		ase.Protocol(),
 		quake3.Protocol(),
 		quake3master.Protocol(),
+		minecraftjava.Protocol(),
 		mumble.Protocol(),
 		teamspeak3.Protocol(),
 		zandronum.Protocol(),

@@ -226,11 +226,23 @@ func kin(a, b *dissect.Protocol) bool { return a == b || a.Family != "" && a.Fam
 
 func text(payload []byte) string { return fmt.Sprintf("%q", payload[:min(len(payload), 48)]) }
 
+// TestStreams gives the messages of each protocol over TCP to the detectors of the others, and of those over UDP as well. A connection
+// on a port of another protocol must not be taken for one of that.
+func TestStreams(t *testing.T) {
+	for _, s := range samples(t) {
+		for _, p := range Protocols() {
+			if v := p.Detect(s.payload[:min(len(s.payload), 64)]); p.Stream != nil && p != s.protocol && v >= dissect.Likely {
+				t.Errorf("%s says %v of %s frame %d, which is %s: %s", p.Name, v, s.file, s.frame, s.protocol.Name, text(s.payload))
+			}
+		}
+	}
+}
+
 // TestConfusion tests every datagram of every protocol against all other protocols:
 // alone, on their ports in both directions, and as a reply to their requests. It must
 // never get a label of another protocol.
 func TestConfusion(t *testing.T) {
-	all := samples(t)
+	all := slices.DeleteFunc(samples(t), func(s *sample) bool { return s.protocol.Stream != nil }) // see TestStreams
 	k := newTaker(t)
 	reported := map[string]int{}
 	needed := map[int]bool{}

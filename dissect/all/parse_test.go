@@ -48,7 +48,11 @@ func TestParseLength(t *testing.T) {
 			cut := s.payload[:max(1, len(s.payload)-k*max(1, len(s.payload)*(1+i%3)/3/steps))]
 			j := new(judge)
 			a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{s.protocol}, KeepCopies: true}, j))(t)
-			a.Datagram(&dissect.Datagram{Frame: 1, Src: netip.AddrPortFrom(server, 27015), Dst: netip.AddrPortFrom(client, port), Payload: cut})
+			d := dissect.Datagram{Frame: 1, Src: netip.AddrPortFrom(server, 27015), Dst: netip.AddrPortFrom(client, port), Payload: cut}
+			if s.protocol.Stream != nil {
+				d.Stream = s.protocol
+			}
+			a.Datagram(&d)
 			if len(j.said) == 0 {
 				continue
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/internal/streams"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -116,6 +117,14 @@ func datagrams(t testing.TB, golden string) (all []packet.Datagram) {
 	must.Do(t, err)
 	defer in.Close()
 	decoder := packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, func(*packet.Loss) {})
+	over := streams.New(Protocols(), nil, func(d *dissect.Datagram) error {
+		if n := len(all); d.Missing == 0 && n > 0 && all[n-1].Frame == d.Frame {
+			all = all[:n-1] // the frame does not tell them apart
+		} else if d.Missing == 0 {
+			all = append(all, packet.Datagram{Frame: d.Frame, Payload: bytes.Clone(d.Payload)})
+		}
+		return nil
+	})
 	var f capture.Frame
 	for {
 		if err := in.Next(&f); err == io.EOF {
@@ -127,9 +136,12 @@ func datagrams(t testing.TB, golden string) (all []packet.Datagram) {
 		}
 		var d packet.Datagram
 		raw := packet.Frame{Number: f.Number, Time: f.Time, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
-		if decoder.Decode(&raw, &d).OK() && d.Missing == 0 {
+		switch o := decoder.Decode(&raw, &d); {
+		case o.OK() && d.Missing == 0:
 			d.Payload = bytes.Clone(d.Payload)
 			all = append(all, d)
+		case o == packet.TCP && over.Wants(decoder.Packet(), decoder.Segment()):
+			must.Get(over.Segment(&streams.Segment{Frame: f.Number, Time: f.Time, IP: decoder.Packet(), Data: decoder.Segment()}))(t)
 		}
 	}
 }

@@ -195,8 +195,8 @@ func newAnalyzer(t testing.TB, p *dissect.Protocol, share *dissect.Analyzer, tre
 	return analyzing(t, dissect.Config{Protocols: []*dissect.Protocol{p}, Tree: tree, Share: share, Ended: func(*dissect.Exchange) {}}, h)
 }
 
-func feed(a *dissect.Analyzer, parts [][]byte, at time.Time) {
-	feedInto(a, new(dissect.Datagram), parts, at)
+func feed(p *dissect.Protocol, a *dissect.Analyzer, parts [][]byte, at time.Time) {
+	feedInto(p, a, new(dissect.Datagram), parts, at)
 }
 
 // analyzing returns an analyzer for which the port is that of its only protocol.
@@ -213,9 +213,12 @@ func analyzing(t testing.TB, c dissect.Config, h dissect.Handler) *dissect.Analy
 // middle is the number of a frame in the middle of a capture: what lacks its first parts there did not begin before it.
 const middle = 2001
 
-func feedInto(a *dissect.Analyzer, d *dissect.Datagram, parts [][]byte, at time.Time) {
+func feedInto(p *dissect.Protocol, a *dissect.Analyzer, d *dissect.Datagram, parts [][]byte, at time.Time) {
 	for i, part := range parts {
 		*d = dissect.Datagram{Frame: middle + uint64(i), Time: at, Src: server, Dst: client, Payload: part}
+		if p.Stream != nil {
+			d.Stream = p
+		}
 		a.Datagram(d)
 	}
 }
@@ -224,7 +227,7 @@ func decode(t testing.TB, p *dissect.Protocol, parts [][]byte, tree bool) []Kept
 	t.Helper()
 	var k Keeper
 	a := newAnalyzer(t, p, nil, tree, &k)
-	feed(a, parts, start)
+	feed(p, a, parts, start)
 	a.Flush()
 	return k.Records
 }
@@ -245,7 +248,7 @@ func checkSkimmed(t testing.TB, p *dissect.Protocol, what string, parts [][]byte
 	var got [2]skimmer // with the body, without it
 	for i := range got {
 		a := analyzing(t, dissect.Config{Protocols: []*dissect.Protocol{p}, Skim: i > 0}, &got[i])
-		feed(a, parts, start)
+		feed(p, a, parts, start)
 		a.Flush()
 	}
 	same(t, what, got[1].Records, got[0].Records)
@@ -274,7 +277,7 @@ func decoding(t testing.TB, p *dissect.Protocol) func(parts [][]byte) []Kept {
 	a := newAnalyzer(t, p, nil, true, &k)
 	return func(parts [][]byte) []Kept {
 		k.Records = k.Records[:0]
-		feed(a, parts, start)
+		feed(p, a, parts, start)
 		a.Flush()
 		return k.Records
 	}
@@ -459,7 +462,13 @@ func checkFindings(t testing.TB, p *dissect.Protocol, r *Kept) {
 func runCoverage(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	seen := map[any]bool{p.Catalog.Data(): true, p.Catalog.Lookup(p.Name + ".trailing"): true}
 	for _, s := range samples {
-		for _, r := range decode(t, p, s.Parts, true) {
+		got := decode(t, p, s.Parts, true)
+		if p.Stream != nil { // the bytes may not tell who sends it
+			var k Keeper
+			newAnalyzer(t, p, nil, true, &k).Datagram(&dissect.Datagram{Frame: middle, Time: start, Src: server, Dst: client, Payload: s.Parts[0], Stream: p, FromServer: true})
+			got = append(got, k.Records...)
+		}
+		for _, r := range got {
 			seen[r.Type] = true
 			for i := range r.Nodes {
 				seen[r.Nodes[i].Field] = true
@@ -553,7 +562,7 @@ func runWarm(t *testing.T, p *dissect.Protocol, samples []Sample) {
 		at = at.Add(time.Hour)
 		a.Advance(at)
 		k.Records = k.Records[:0]
-		feed(a, s.Parts, at)
+		feed(p, a, s.Parts, at)
 		a.Advance(at.Add(time.Minute * 30))
 		var got []Kept
 		for _, r := range k.Records {
@@ -682,7 +691,7 @@ func runAllocations(t *testing.T, p *dissect.Protocol, samples []Sample) {
 			run := func() {
 				at = at.Add(time.Minute)
 				a.Advance(at)
-				feedInto(a, &d, s.Parts, at)
+				feedInto(p, a, &d, s.Parts, at)
 			}
 			for range 3 {
 				run()
@@ -713,7 +722,7 @@ func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
 				}()
 				a.Inner(core.Only{}).Inject(&inject)
 				k.Records = k.Records[:0]
-				feed(a, s.Parts, start)
+				feed(p, a, s.Parts, start)
 				a.Flush()
 				for i := range k.Records {
 					checkRecord(t, p, &k.Records[i])
@@ -722,7 +731,7 @@ func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
 					t.Fatalf("%+v", inject)
 				}
 				hit = inject.Hit || slices.ContainsFunc(k.Records, func(r Kept) bool { return r.Has(core.TooManyRecords) })
-				feed(bare, s.Parts, start)
+				feed(p, bare, s.Parts, start)
 				bare.Flush()
 				return hit
 			}
@@ -732,7 +741,7 @@ func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
 			}
 			a.Inner(core.Only{}).Inject(nil)
 			k.Records = k.Records[:0]
-			feed(a, s.Parts, start)
+			feed(p, a, s.Parts, start)
 			a.Flush()
 			same(t, "after failures", slices.Clone(k.Records), decode(t, p, s.Parts, true))
 		})

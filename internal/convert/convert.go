@@ -25,7 +25,7 @@ type Converter struct {
 func (c *Converter) Datagram(d *dissect.Datagram, in *packet.Datagram, comments []string) {
 	findings := d.Findings[:0]
 	d.Frame = in.Frame // one by one: one assignment would copy all of them twice
-	d.Frames = in.Frames
+	d.Frames, d.Stream, d.FromServer = in.Frames, nil, false
 	d.Time = in.Time
 	d.First = in.First
 	d.Src = in.Src
@@ -40,7 +40,7 @@ func (c *Converter) Datagram(d *dissect.Datagram, in *packet.Datagram, comments 
 // Outline sets d to the datagram of a frame that has an outline, without its number, its
 // times, its interface and its findings.
 func Outline(d *dissect.Datagram, o *packet.Outline, frame []byte) {
-	d.Frames = nil
+	d.Frames, d.Stream, d.FromServer = nil, nil, false
 	d.Src, d.Dst = o.Ends(frame)
 	d.Payload = o.Payload
 	d.Missing, d.IPID, d.HopLimit, d.VLAN = 0, o.ID(), o.HopLimit(), o.VLAN()

@@ -29,6 +29,12 @@ func SetMissing(r *Reader, part int) { r.missing = part }
 // SetAwaited states what [Awaited] calls.
 func SetAwaited(r *Reader, f func(topics Topic, id uint64) bool) { r.awaited = f }
 
+// SetFromServer states what [FromServer] says.
+func SetFromServer(r *Reader, is bool) { r.fromServer = is }
+
+// FromServer reports whether the server of a TCP connection sent the message. Outside of an analyzer it says false.
+func FromServer(r *Reader) bool { return r.fromServer }
+
 // Length returns the size of the message: of the open source, or of all parts
 // without their headers.
 func Length(r *Reader) int {

@@ -76,6 +76,11 @@ var (
 	// CaptureCut reports a datagram that the snap length truncated.
 	CaptureCut = newFinding(Warning, "capture.snaplen", "the capture holds %d of %d bytes of this datagram",
 		"The capture was made with a snap length below the size of the frame, or was truncated afterwards. The bytes that are present are decoded, nothing is reported about missing ones, and parts of split messages are not joined. Capture again with tcpdump -s 0.", "Capture again with the whole length: tcpdump -s 0, or qdissect -i without -s.")
+	// SegmentsCut reports a message of a TCP connection whose end is missing, SegmentsMissing bytes that are missing before one.
+	SegmentsCut = newFinding(Warning, "tcp.cut", "the capture holds %d of %d bytes of this message",
+		"Segments of the TCP connection are missing in the capture, or it ended within the message. The bytes that are present are decoded, and nothing is reported about missing ones. Where the message does not say how long it is, the second number is the least that it can be.", "Capture without losses: qdissect -i says how many packets the kernel dropped. Begin before the connection does, and end after it.")
+	SegmentsMissing = newFinding(Warning, "tcp.gap", "%d {byte|bytes} of the connection are missing before this message",
+		"Segments of the TCP connection are not in the capture: the kernel dropped packets, or they took another way. What they carried may be whole messages.", "Capture without losses: qdissect -i says how many packets the kernel dropped. Where routes differ by direction, capture on the server.")
 	// CaptureBegins reports a message whose first parts came before the capture.
 	CaptureBegins = &FindingType{ID: "capture.begins", Severity: Note, Text: "the capture begins after part %d: %d of %d parts are in it", Doc: "The first parts of a split message, and its request, are not in the capture, and its other parts are among the first frames. The capture began while the message was sent. Nothing was lost."}
 	// CaptureGlued reports parts that the capture has as one datagram.
@@ -156,7 +161,7 @@ const fragmentsMissing = "IP fragments are missing: %p (%p)%p"
 // CommonFindings returns the findings that any protocol can have.
 func CommonFindings() []*FindingType {
 	return []*FindingType{
-		Malformed, Panicked, Trailing, Undefined, NotUTF8, LastPart, SlowParts, Retransmitted, ChallengeSwapped, PortSwapped, StateEvicted, TooManyFindings, TooManyRecords, CaptureCut, CaptureBegins, CaptureGlued, CaptureDuplicate, OtherKind, OtherAddress, OtherPort, Late, TimeBack, PacketComment, Tunnelled, Tagged,
+		Malformed, Panicked, Trailing, Undefined, NotUTF8, LastPart, SlowParts, Retransmitted, ChallengeSwapped, PortSwapped, StateEvicted, TooManyFindings, TooManyRecords, CaptureCut, SegmentsCut, SegmentsMissing, CaptureBegins, CaptureGlued, CaptureDuplicate, OtherKind, OtherAddress, OtherPort, Late, TimeBack, PacketComment, Tunnelled, Tagged,
 		IPLength, UDPLength, UDPSurplus, FragmentsDuplicate, FragmentsOverlap, FragmentsConflict, FragmentsReordered, FragmentsChecksum,
 		FragmentsMissing, PortUnreachable, Prohibited, Unreachable, FragmentationNeeded, HopLimit, FragmentsLost, BadHeader,
 	}

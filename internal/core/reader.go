@@ -35,7 +35,8 @@ type Reader struct {
 	leaves   []extent
 	most     int // of records
 
-	awaited func(topics Topic, id uint64) bool // nil outside of an analyzer
+	awaited    func(topics Topic, id uint64) bool // nil outside of an analyzer
+	fromServer bool
 
 	inject *Inject
 	reads  int // until the one that is made to fail
@@ -168,7 +169,7 @@ func Reset(r *Reader, payload []byte, frame uint64, want bool) {
 func (r *Reader) clear(data []byte, want bool) {
 	r.progress = progress{}
 	r.want, r.most = want, MaxRecords
-	r.data, r.awaited = data, nil
+	r.data, r.awaited, r.fromServer = data, nil, false
 	r.nodes, r.sources, r.findings, r.wide = r.nodes[:0], r.sources[:0], r.findings[:0], r.wide[:0]
 	if r.inject != nil {
 		r.arm()

@@ -295,18 +295,27 @@ type where struct {
 	noPorts      bool
 	iface        string
 	vlan         uint16
-	length, wire int // -1 for findings
+	length, wire int   // -1 for findings
+	protocol     uint8 // of IP
 }
 
 func (m *Matcher) where() where {
 	if r := m.record; r != nil {
-		return where{r.Frame, r.Frames, r.Time, &r.Src, &r.Dst, false, r.Interface, r.VLAN, r.Length, r.WireLength}
+		return where{r.Frame, r.Frames, r.Time, &r.Src, &r.Dst, false, r.Interface, r.VLAN, r.Length, r.WireLength, carrier(r.Protocol)}
 	}
 	if u := m.unknown; u != nil {
-		return where{u.Frame, u.Frames, u.Time, &u.Src, &u.Dst, false, u.Interface, u.VLAN, len(u.Payload), len(u.Payload) + u.Missing}
+		return where{u.Frame, u.Frames, u.Time, &u.Src, &u.Dst, false, u.Interface, u.VLAN, len(u.Payload), len(u.Payload) + u.Missing, nettext.UDP}
 	}
 	f := m.finding
-	return where{f.Frame, nil, f.Time, &f.Src, &f.Dst, f.NoPorts, f.Interface, f.VLAN, -1, -1}
+	return where{f.Frame, nil, f.Time, &f.Src, &f.Dst, f.NoPorts, f.Interface, f.VLAN, -1, -1, carrier(f.Protocol)}
+}
+
+// carrier returns the number of what carries a protocol.
+func carrier(p *dissect.Protocol) uint8 {
+	if p.OverTCP() {
+		return nettext.TCP
+	}
+	return nettext.UDP
 }
 
 // located reads a value of where, if there is one.
@@ -372,7 +381,7 @@ func (m *Matcher) flow(w *where) (v value, ok bool) {
 		return v, false
 	}
 	a := m.buffer(0)
-	*a = nettext.AppendFlowID((*a)[:0], nettext.UDP, *w.src, *w.dst)
+	*a = nettext.AppendFlowID((*a)[:0], w.protocol, *w.src, *w.dst)
 	return textOf(nettext.View(*a)), true
 }
 

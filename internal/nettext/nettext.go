@@ -244,8 +244,11 @@ func JSONNumber(s []byte) bool {
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
 
-// UDP is the number of UDP among the protocols of IP.
-const UDP = 17
+// The numbers of UDP and TCP among the protocols of IP.
+const (
+	TCP = 6
+	UDP = 17
+)
 
 // AppendFlowID appends the Community ID, version 1 with seed 0, of a conversation:
 // the same text in both directions, and the same as Zeek, Suricata and Arkime give.

@@ -50,7 +50,7 @@ func (o *Outline) Read(linkType uint16, b []byte) (Outcome, bool) {
 		}
 		end, o.id, o.hops = int(first>>32&0xffff), uint16(first>>16), h[ipv4Hops]
 		if h[9] != protoUDP {
-			return o.segment(b, h[9], header, end)
+			return o.segment(b, h[9], header, end, tag)
 		}
 		src, dst := binary.BigEndian.Uint32(h[ipv4Src:]), binary.BigEndian.Uint32(h[ipv4Dst:])
 		o.Src.Hi, o.Src.Lo, o.Src.V4 = 0, endpoint.Mapped|uint64(src), true
@@ -64,7 +64,7 @@ func (o *Outline) Read(linkType uint16, b []byte) (Outcome, bool) {
 		h := (*[ipv6Header + udpHeader]byte)(b)
 		header, end, o.id, o.hops = ipv6Header, be16(h[4:])+ipv6Header, 0, h[ipv6Hops]
 		if h[6] != protoUDP {
-			return o.segment(b, h[6], header, end)
+			return o.segment(b, h[6], header, end, tag)
 		}
 		o.Src.Hi, o.Src.Lo, o.Src.V4 = binary.BigEndian.Uint64(h[ipv6Src:]), binary.BigEndian.Uint64(h[ipv6Src+8:]), false
 		o.Dst.Hi, o.Dst.Lo, o.Dst.V4 = binary.BigEndian.Uint64(h[ipv6Dst:]), binary.BigEndian.Uint64(h[ipv6Dst+8:]), false
@@ -85,11 +85,11 @@ func (o *Outline) Read(linkType uint16, b []byte) (Outcome, bool) {
 }
 
 // segment stores what an IP packet carries, if that is TCP.
-func (o *Outline) segment(ip []byte, proto byte, header, end int) (Outcome, bool) {
+func (o *Outline) segment(ip []byte, proto byte, header, end, tag int) (Outcome, bool) {
 	if proto != protoTCP || end <= header || end > len(ip) {
 		return 0, false
 	}
-	o.Payload, o.Packet = ip[header:end], ip
+	o.Payload, o.Packet, o.vlan = ip[header:end], ip, uint16(tag)
 	return TCP, true
 }
 
@@ -99,6 +99,14 @@ func Hosts(ip []byte) (src, dst netip.Addr) {
 		return netip.AddrFrom16([16]byte(ip[ipv6Src:])), netip.AddrFrom16([16]byte(ip[ipv6Dst:]))
 	}
 	return netip.AddrFrom4([4]byte(ip[ipv4Src:])), netip.AddrFrom4([4]byte(ip[ipv4Dst:]))
+}
+
+// HopLimit returns that of an IP packet whose header is whole.
+func HopLimit(ip []byte) uint8 {
+	if isIPv6(ip) {
+		return ip[ipv6Hops]
+	}
+	return ip[ipv4Hops]
 }
 
 // Outline sets o to the outline of a datagram.

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -10,6 +9,7 @@ import (
 	"github.com/qdissect/qdissect/internal/convert"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/internal/streams"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
 )
@@ -46,6 +46,7 @@ type decoder struct {
 	lost     loss
 	findings []dissect.Finding // scratch
 	convert  convert.Converter
+	streams  *streams.Streams  // nil if no protocol is over TCP
 	comments []string          // scratch
 	first    *dissect.Analyzer // of the first shard: all know the same protocols
 }
@@ -79,6 +80,7 @@ func newEngine(options *Options) (*engine, error) {
 		return nil, err
 	}
 	e.decoder.first = e.pool.workers[0].shards[0].analyzer
+	e.decoder.streams = streams.New(o.Analysis.Protocols, o.Analysis.DecodeAs, e.message)
 	return e, nil
 }
 
@@ -159,8 +161,7 @@ func (e *engine) frame(f *capture.Frame) error {
 	case !ok || e.o.Save.Tree != nil: // for a tree, the decoder says where headers are
 		return e.walk(f, now)
 	case o == packet.TCP:
-		e.segment(d.outline.Packet, d.outline.Payload)
-		return nil
+		return e.segment(f, d.outline.Packet, d.outline.Payload, d.outline.VLAN())
 	}
 	return e.datagram(f, now, nil)
 }
@@ -182,7 +183,11 @@ func (e *engine) walk(f *capture.Frame, now int64) error {
 	case packet.FragmentHeld:
 		return e.arriving()
 	case packet.TCP:
-		e.segment(d.Packet(), d.Segment())
+		vlan := uint16(0)
+		if tags := d.in.VLANs(); len(tags) > 0 {
+			vlan = tags[0]
+		}
+		return e.segment(f, d.Packet(), d.Segment(), vlan)
 	case packet.LinkUnknown:
 		report.Count(&e.census.sum.Unread.Links, capture.LinkTypeName(f.LinkType), 0)
 	}
@@ -388,8 +393,10 @@ func (e *engine) sweepOnce(s sweep, fragments bool) error {
 	p.beginSweep(order)
 	if fragments {
 		e.decoder.Flush()
+		e.decoder.streams.Flush()
 	} else {
 		e.decoder.Expire(e.at.now)
+		e.decoder.streams.Advance(e.at.now)
 	}
 	e.at.sweep = false
 	return p.endSweep(order, s)
@@ -437,7 +444,7 @@ func (e *engine) flush() error {
 // summary adds up all counts. The workers must be idle.
 func (e *engine) summary() *report.Summary {
 	s := e.census.sum
-	s.Streams = slices.Clone(e.census.tcp.list)
+	s.Streams = e.census.tcp.unread()
 	if live := e.o.live(); live != nil {
 		s.Received, s.Lost = live.Counts()
 		s.Live = true
@@ -447,6 +454,7 @@ func (e *engine) summary() *report.Summary {
 	s.EvictedFragments = counts[packet.FragmentRefused] + counts[packet.TooDeep]
 	s.Incomplete += e.census.losses
 	e.pool.summarize(&s, e.enough)
+	s.EvictedState.Flows += e.decoder.streams.Evicted()
 	s.Evicted = s.EvictedState.Sum() + s.EvictedFragments
 	s.Drops = s.Lost + s.Evicted
 	for _, k := range e.pool.sinks {

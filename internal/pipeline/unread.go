@@ -4,6 +4,10 @@ import (
 	"encoding/binary"
 	"strings"
 
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/internal/streams"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -26,13 +30,45 @@ func (e *engine) lookAt(payload []byte) {
 	}
 }
 
-// segment counts a TCP segment and guesses its protocol.
-func (e *engine) segment(ip, b []byte) {
+// segment reads a TCP segment of a frame, or counts it if no protocol reads it.
+func (e *engine) segment(f *capture.Frame, ip, b []byte, vlan uint16) error {
 	e.census.tcp.see(ip, b)
-	u := &e.census.sum.Unread
-	if u.Segments++; !looks(u.Segments) {
-		return
+	if e.decoder.streams.Wants(ip, b) {
+		if read, err := e.stream(f, ip, b, vlan); read || err != nil {
+			return err
+		}
 	}
+	u := &e.census.sum.Unread
+	if u.Segments++; looks(u.Segments) {
+		e.lookAtSegment(b)
+	}
+	return nil
+}
+
+// stream reads a TCP segment that may be of a protocol, and reports whether it is of one.
+func (e *engine) stream(f *capture.Frame, ip, b []byte, vlan uint16) (read bool, err error) {
+	g := streams.Segment{Frame: f.Number, Time: e.at.now, VLAN: vlan, Interface: f.Name, IP: ip, Data: b}
+	if only := e.o.Frames.Only; only != nil && !only(g.Ends()) {
+		return false, nil
+	}
+	if read, err = e.decoder.streams.Segment(&g); read {
+		e.given = true // it may carry a part of a message
+	}
+	return read, err
+}
+
+// message gives a message of a stream to its shard.
+func (e *engine) message(d *dissect.Datagram) error {
+	e.census.tcp.reads(d)
+	ends := packet.Datagram{Src: d.Src, Dst: d.Dst}
+	it := e.pool.next()
+	it.shard, it.kind, it.d = uint8(ends.Spread()%shards), aDatagram, *d
+	return e.give(it)
+}
+
+// lookAtSegment guesses the protocol of a TCP segment.
+func (e *engine) lookAtSegment(b []byte) {
+	u := &e.census.sum.Unread
 	u.SampledSegments++
 	const least = 20 // of a header; the offset of the data stands at 12
 	if len(b) < least {
@@ -45,8 +81,8 @@ func (e *engine) segment(ip, b []byte) {
 	}
 }
 
-// streams are common TCP services of game servers, by port.
-var streams = map[uint16]string{
+// services are common TCP services of game servers, by port.
+var services = map[uint16]string{
 	22: "SSH", 53: "DNS", 80: "HTTP", 443: "HTTPS", 3979: "OpenTTD", 8080: "HTTP", 10011: "TeamSpeak ServerQuery", 25565: "Minecraft",
 	25575: "Source RCON", 27015: "Source RCON", 27016: "Source RCON", 28016: "Rust's WebSocket RCON", 30120: "HTTP of FiveM", 64738: "Mumble",
 }
@@ -54,7 +90,7 @@ var streams = map[uint16]string{
 // streamOf guesses the protocol of a segment and the port of its server.
 func streamOf(src, dst uint16, payload []byte) (port uint16, name string) {
 	for _, port = range [...]uint16{dst, src} {
-		if name = streams[port]; name != "" {
+		if name = services[port]; name != "" {
 			return port, name
 		}
 	}

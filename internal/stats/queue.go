@@ -85,6 +85,9 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	m.protocol = r.Protocol
 	m.src, m.dst = keyOf(r.Src.Addr(), r.Src.Port()), keyOf(r.Dst.Addr(), r.Dst.Port())
 	m.size = wire(r.WireLength, len(r.Frames), r.Split.Parts, m.src.v4)
+	if r.Protocol.OverTCP() {
+		m.size += uint64(12 * max(len(r.Frames), 1)) // headers are longer by so much
+	}
 	if a.totals.Datagrams++; r.Split.Parts > 1 {
 		a.totals.Datagrams += uint64(r.Split.Parts - 1)
 	}

@@ -63,7 +63,7 @@ func (w *rows) End(*report.Summary) error { return nil }
 // Record writes a message.
 func (w *rows) Record(r *dissect.Record) error {
 	w.buf = append(w.buf, aMessage)
-	w.place(r.Frame, r.Time, r.Src, r.Dst, false, r.Interface, r.VLAN)
+	w.place(r.Frame, r.Time, r.Src, r.Dst, false, r.Protocol.OverTCP(), r.Interface, r.VLAN)
 	w.string(r.Protocol.Name)
 	w.string(r.Type.Name)
 	w.buf = append(w.buf, byte(r.Type.Role)+1)
@@ -109,7 +109,7 @@ func (w *rows) Record(r *dissect.Record) error {
 // Unknown writes an unrecognised datagram.
 func (w *rows) Unknown(u *dissect.Unknown) error {
 	w.buf = append(w.buf, aMessage)
-	w.place(u.Frame, u.Time, u.Src, u.Dst, false, u.Interface, u.VLAN)
+	w.place(u.Frame, u.Time, u.Src, u.Dst, false, false, u.Interface, u.VLAN)
 	w.string("unknown")
 	w.string("")
 	w.buf = append(w.buf, 0) // role
@@ -135,7 +135,7 @@ func (w *rows) Unknown(u *dissect.Unknown) error {
 // Finding writes a finding that belongs to no message.
 func (w *rows) Finding(f *dissect.FlowFinding) error {
 	w.buf = append(w.buf, aFinding)
-	w.place(f.Frame, f.Time, f.Src, f.Dst, f.NoPorts, f.Interface, f.VLAN)
+	w.place(f.Frame, f.Time, f.Src, f.Dst, f.NoPorts, f.Protocol.OverTCP(), f.Interface, f.VLAN)
 	protocol := ""
 	if f.Protocol != nil {
 		protocol = f.Protocol.Name
@@ -149,7 +149,7 @@ func (w *rows) Finding(f *dissect.FlowFinding) error {
 // Exchange writes what became of a request.
 func (w *rows) Exchange(x *dissect.Exchange) error {
 	w.buf = append(w.buf, anExchange)
-	w.place(x.Frame, x.Time, x.Src, x.Dst, false, x.Interface, x.VLAN)
+	w.place(x.Frame, x.Time, x.Src, x.Dst, false, x.Protocol.OverTCP(), x.Interface, x.VLAN)
 	w.string(x.Protocol.Name)
 	w.string(x.Type.Name)
 	for _, k := range w.exchanges {
@@ -228,7 +228,7 @@ func (w *rows) frames(list []uint64) {
 }
 
 // place writes the frame, the time and the addresses.
-func (w *rows) place(frame uint64, t time.Time, src, dst netip.AddrPort, noPorts bool, iface string, vlan uint16) {
+func (w *rows) place(frame uint64, t time.Time, src, dst netip.AddrPort, noPorts, tcp bool, iface string, vlan uint16) {
 	w.number(frame)
 	w.flag(!t.IsZero())
 	if !t.IsZero() {
@@ -237,7 +237,7 @@ func (w *rows) place(frame uint64, t time.Time, src, dst netip.AddrPort, noPorts
 	if !src.IsValid() || !dst.IsValid() {
 		w.buf = append(w.buf, 0)
 	} else {
-		from, to, id := w.json.Ends(src, dst)
+		from, to, id := w.json.Ends(src, dst, tcp)
 		w.buf = append(w.buf, 1)
 		w.plain(from)
 		w.plain(to)

@@ -158,7 +158,7 @@ func TestBytes(t *testing.T) {
 		for _, k := range of(t, 1, filepath.ToSlash(name)) {
 			last := uint64(0)
 			for _, m := range k.Messages {
-				if m.Frame <= last {
+				if m.Frame < last || m.Frame == last && k.Protocol != "minecraft-java" { // a segment may carry several messages
 					t.Errorf("%s: frame %d after %d", name, m.Frame, last)
 				}
 				last = m.Frame

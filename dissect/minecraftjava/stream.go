@@ -1,0 +1,224 @@
+package minecraftjava
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/qdissect/qdissect/dissect"
+)
+
+const (
+	maxVarInt     = 5
+	maxPacket     = 3*maxCharacters + 16
+	maxCharacters = 32767 // of the JSON
+	maxHost       = 4 * 255
+
+	lenPing   = 10
+	legacy    = 0xfe
+	kick      = 0xff
+	lenKick   = 3
+	lenLegacy = 2
+	pingHost  = "\xfa\x00\x0b\x00M\x00C\x00|\x00P\x00i\x00n\x00g\x00H\x00o\x00s\x00t"
+)
+
+// varint reads a VarInt of at most 32 bits: seven bits of each byte, the lowest first. n is 0 if it is incomplete, and -1 if it is none.
+func varint(b []byte) (v int32, n int) {
+	u := uint32(0)
+	for i, c := range b {
+		if i == maxVarInt {
+			break
+		}
+		if u |= uint32(c&0x7f) << (7 * i); c < 0x80 {
+			return int32(u), i + 1
+		}
+	}
+	if len(b) < maxVarInt {
+		return 0, 0
+	}
+	return 0, -1
+}
+
+// A kind is a kind of packet since version 1.7.
+type kind uint8
+
+const (
+	none   kind = iota
+	unsure      // it takes more bytes to tell
+	handshake
+	statusRequest
+	statusReply
+	ping
+)
+
+// kindOf tells the kind of a packet by its first bytes.
+func kindOf(b []byte) kind {
+	length, n := varint(b)
+	switch {
+	case n == 0:
+		return unsure
+	case n < 0 || length < 1 || length > maxPacket:
+		return none
+	case len(b) == n:
+		return unsure
+	case b[n] == 1 && length == lenPing-1:
+		return ping
+	case b[n] != 0:
+		return none
+	case length == 1:
+		return statusRequest
+	}
+	body := b[n+1:]
+	size := int(length) - 1 // of the body
+	first, n := varint(body)
+	if n <= 0 {
+		return unsureIf(n == 0)
+	}
+	if int(first) == size-n {
+		if len(body) == n {
+			return unsure
+		}
+		if body[n] == '{' {
+			return statusReply
+		}
+	}
+	second, more := varint(body[n:])
+	switch n += more; {
+	case more <= 0:
+		return unsureIf(more == 0)
+	case second < 1 || second > maxHost || size != n+int(second)+3:
+		return none
+	}
+	if !named(body[n:min(n+int(second), len(body))]) || len(body) >= size && (body[size-1] < 1 || body[size-1] > 3) {
+		return none
+	}
+	return handshake
+}
+
+func unsureIf(more bool) kind {
+	if more {
+		return unsure
+	}
+	return none
+}
+
+// named reports whether a text may be the name of a host, with the marks of mods behind it.
+func named(b []byte) bool {
+	for i, c := range b {
+		if c == 0 && i > 0 {
+			return true
+		}
+		if c <= ' ' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// isLegacy reports whether b begins a request of a client before version 1.7. FE 01 may also be the length of a packet.
+func isLegacy(b []byte) bool {
+	if len(b) == 0 || b[0] != legacy {
+		return false
+	}
+	rest := b[1:]
+	return len(rest) == 0 || rest[0] == 1 && (len(rest) == 1 || hasPrefix(rest[1:], pingHost))
+}
+
+// hasPrefix reports whether b begins with a prefix, as far as both are there.
+func hasPrefix(b []byte, prefix string) bool {
+	n := min(len(b), len(prefix))
+	return string(b[:n]) == prefix[:n]
+}
+
+// isKick reports whether b begins a reply to such a request. The length of a packet has FF as first byte as well: then 0, the number of
+// the packet, and the length of the JSON follow, which is not 0.
+func isKick(b []byte) bool {
+	return len(b) > 4 && b[0] == kick && b[3] == 0 && (b[1] == 0 || b[2] != 0 || b[4] < ' ' || kindOf(b) < handshake)
+}
+
+// Stream returns the length of the packet that b begins with. See [dissect.Protocol].
+func Stream(b []byte) (length int, over bool) {
+	switch {
+	case isLegacy(b):
+		if at := lenLegacy + len(pingHost); len(b) >= at+2 {
+			return at + 2 + int(b[at])<<8 + int(b[at+1]), false
+		}
+		return 0, len(b) <= lenLegacy
+	case b[0] == kick && len(b) <= 4:
+		return 0, false
+	case isKick(b):
+		return lenKick + 2*(int(b[1])<<8|int(b[2])), true
+	}
+	switch what := kindOf(b); what {
+	case none:
+		return -1, false
+	case unsure:
+		return 0, false
+	default:
+		n, size := varint(b)
+		length = size + int(n)
+		return length, what == handshake && len(b) >= length && b[length-1] != 1
+	}
+}
+
+// Detect judges a packet by its first bytes. See [dissect.Protocol].
+func Detect(b []byte) dissect.Verdict {
+	switch {
+	case len(b) == 0:
+		return dissect.No
+	case isLegacy(b):
+		if len(b) > 8 {
+			return dissect.Certain
+		}
+		return dissect.Possible
+	case isKick(b):
+		if bytes.HasPrefix(b[lenKick:], []byte("\x00\xa7\x001\x00\x00")) {
+			return dissect.Certain
+		}
+		return dissect.Possible
+	}
+	switch kindOf(b) {
+	case none:
+		if b[0] == kick && len(b) <= 4 {
+			return dissect.Possible
+		}
+		return dissect.No
+	case handshake:
+		n, size := varint(b)
+		if len(b) >= size+int(n) || len(b) > 32 {
+			return dissect.Likely
+		}
+	case statusReply:
+		return verdictOfJSON(b[bytes.IndexByte(b, '{'):])
+	}
+	return dissect.Possible
+}
+
+// verdictOfJSON judges the beginning of JSON. Servers send a reason in JSON to those whom they disconnect, which is not read.
+func verdictOfJSON(b []byte) dissect.Verdict {
+	for _, key := range [...]string{`{"text"`, `{"translate"`, `{"extra"`, `{"color"`, `{"bold"`} {
+		if hasPrefix(b, key) && len(b) > 2 {
+			return dissect.No
+		}
+	}
+	for _, key := range [...]string{`{"version"`, `{"description"`, `{"players"`, `{"favicon"`} {
+		if bytes.HasPrefix(b, []byte(key)) {
+			return dissect.Certain
+		}
+	}
+	if len(b) < 8 {
+		return dissect.Possible
+	}
+	return dissect.Likely
+}
+
+// characters returns the number of characters as the game counts them, in UTF-16.
+func characters(text []byte) (n int) {
+	for len(text) > 0 {
+		c, size := utf8.DecodeRune(text)
+		if text = text[size:]; c > 0xffff {
+			n++
+		}
+		n++
+	}
+	return n
+}

@@ -1,0 +1,332 @@
+package streams
+
+import (
+	"math/bits"
+	"net/netip"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+	"github.com/gopacket/gopacket/reassembly"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
+)
+
+// A conn is a connection of a protocol, or one that may be.
+type conn struct {
+	s          *Streams
+	ends       ends
+	protocol   *dissect.Protocol // nil until it is decided
+	may        uint64            // the protocols that it may be of
+	on         uint64            // those that have one of its ports
+	state      state
+	server     int // its side
+	seen       time.Time
+	sides      [2]side // what the first sender sends, and the other one
+	last, next *conn
+}
+
+// state says how far a connection is read.
+type state uint8
+
+const (
+	open   state = iota
+	over         // nothing more of it is read
+	closed       // it ended
+)
+
+// A side is one direction of a connection.
+type side struct {
+	first, next uint32    // sequence numbers of the first byte and of the next one
+	high        uint32    // that after the last byte that came
+	since       time.Time // when it began to wait for a byte that is missing
+	buf         []byte    // from the beginning of a message on: own, or bytes of the segment that is read
+	own         []byte
+	marks       []mark // where the bytes of buf came from
+	skip        int    // bytes to come that belong to a message that was given up
+	lost        int    // bytes that are missing before buf
+	astray      bool   // it is not known where the next message begins
+	started     bool
+	ended       bool // of a connection of which nothing more is read
+	hop         uint8
+	vlan        uint16
+	name        string
+}
+
+// A mark says which frame carried bytes up to an end.
+type mark struct {
+	end   int
+	frame uint64
+	time  time.Time
+}
+
+// waits reports whether bytes came that follow on missing ones.
+func (d *side) waits() bool { return int32(d.high-d.next) > 0 }
+
+// from returns the side of a sender.
+func (c *conn) from(src netip.AddrPort) *side {
+	if src == c.ends.src {
+		return &c.sides[0]
+	}
+	return &c.sides[1]
+}
+
+// Accept is called by gopacket for each segment.
+func (c *conn) Accept(_ *layers.TCP, _ gopacket.CaptureInfo, dir reassembly.TCPFlowDirection, next reassembly.Sequence, start *bool, _ reassembly.AssemblerContext) bool {
+	if d := c.side(dir); !d.started {
+		*start, d.started = true, true
+	}
+	return true
+}
+
+func (c *conn) side(dir reassembly.TCPFlowDirection) *side {
+	if dir == reassembly.TCPDirClientToServer {
+		return &c.sides[0]
+	}
+	return &c.sides[1]
+}
+
+// ReassembledSG is called by gopacket for bytes in order.
+func (c *conn) ReassembledSG(sg reassembly.ScatterGather, _ reassembly.AssemblerContext) {
+	dir, _, _, gap := sg.Info()
+	d := c.side(dir)
+	n, _ := sg.Lengths()
+	if d.next += uint32(n + max(gap, 0)); n == 0 || c.state != open {
+		return
+	}
+	if gap > 0 {
+		c.gap(d, gap)
+	}
+	data := sg.Fetch(n)
+	for at := 0; at < n && c.state == open; {
+		info := sg.CaptureInfo(at)
+		end := at + sort.Search(n-at, func(i int) bool { return frameOf(sg.CaptureInfo(at+i)) != frameOf(info) })
+		c.take(d, data[at:end], mark{frame: frameOf(info), time: info.Timestamp})
+		at = end
+	}
+}
+
+// ReassemblyComplete is called by gopacket when both sides have ended.
+func (c *conn) ReassemblyComplete(reassembly.AssemblerContext) bool {
+	if c.state == open {
+		for i := range c.sides {
+			c.cutOff(&c.sides[i])
+		}
+		c.state = closed
+		c.s.forget(c)
+	}
+	return true
+}
+
+// gap records that bytes of a side are missing.
+func (c *conn) gap(d *side, n int) {
+	if c.protocol == nil {
+		c.leave()
+		return
+	}
+	rest := max(c.cutOff(d), d.skip)
+	if d.skip = max(rest-n, 0); n > rest {
+		d.lost, d.astray = d.lost+n-rest, true
+	}
+}
+
+// take takes the bytes of a frame.
+func (c *conn) take(d *side, b []byte, m mark) {
+	n := min(d.skip, len(b))
+	if d.skip, b = d.skip-n, b[n:]; len(b) == 0 {
+		return
+	}
+	if d.astray {
+		v := c.protocol.Detect(head(b))
+		if n, _ := c.protocol.Stream(b); v == dissect.No || v < dissect.Likely && n != len(b) {
+			d.lost += len(b)
+			return
+		}
+		d.astray = false
+	}
+	if c.ended(&c.sides[b2i(d == &c.sides[0])]); c.state != open {
+		return
+	}
+	if lent := len(d.buf) == 0; lent {
+		d.buf = b
+	} else {
+		c.keep(d, append(d.own, b...))
+		d.buf = d.own
+	}
+	m.end = len(d.buf)
+	d.marks = append(d.marks, m)
+	if c.protocol != nil || c.decide(d.buf, false) {
+		c.read(d)
+	}
+	if c.state == open {
+		c.keep(d, append(c.room(d), d.buf...))
+		d.buf = d.own
+	}
+}
+
+// room returns the empty buffer of a side.
+func (c *conn) room(d *side) []byte {
+	if n := len(c.s.buffers); d.own == nil && len(d.buf) > 0 && n > 0 {
+		last := c.s.buffers[n-1]
+		c.s.buffers = c.s.buffers[:n-1]
+		return last[:0]
+	}
+	return d.own[:0]
+}
+
+// keep sets the buffer of a side, which is given back if it is empty.
+func (c *conn) keep(d *side, b []byte) {
+	c.s.bytes += len(b) - len(d.own)
+	if d.own = b; len(b) > 0 || b == nil {
+		return
+	}
+	if d.own = nil; cap(b) <= spareBytes && len(c.s.buffers) < spareBuffers {
+		c.s.buffers = append(c.s.buffers, b)
+	}
+}
+
+// decide reports whether the protocol is known, by the beginning of what a side sends; with ended it sends no more.
+func (c *conn) decide(b []byte, ended bool) bool {
+	best := dissect.No
+	for m := c.may; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m)
+		p, on := c.s.protocols[i], c.on>>i&1 != 0
+		v := p.Detect(head(b))
+		if v == dissect.No && !c.forced(i) {
+			c.may &^= 1 << i
+			continue
+		}
+		n, over := p.Stream(b)
+		if whole := n > 0 && n <= len(b) || ended && n == 0 && over; v > best && (v >= dissect.Likely || whole && on) || c.forced(i) {
+			best, c.protocol = v, p
+		}
+	}
+	if c.protocol == nil && (c.may == 0 || len(b) >= detectBytes) {
+		c.leave()
+	}
+	return c.protocol != nil
+}
+
+// forced reports whether the user chose a protocol.
+func (c *conn) forced(i int) bool {
+	for _, port := range [...]uint16{c.ends.src.Port(), c.ends.dst.Port()} {
+		if is, ok := c.s.forced[port]; ok && int(is) == i {
+			return true
+		}
+	}
+	return false
+}
+
+// read hands out the whole messages of a side.
+func (c *conn) read(d *side) {
+	for c.state == open && len(d.buf) > 0 {
+		n, last := c.protocol.Stream(d.buf)
+		if n < 0 || n > maxMessage || n == 0 && len(d.buf) > maxMessage {
+			c.leave()
+			return
+		}
+		if n == 0 || n > len(d.buf) {
+			return
+		}
+		c.hand(d, n, 0)
+		if last {
+			c.leave()
+		}
+	}
+}
+
+// leave says that nothing more of a connection is read.
+func (c *conn) leave() {
+	c.state = over
+	c.s.over = append(c.s.over, c)
+	c.drop()
+}
+
+// drop frees what is kept of a connection.
+func (c *conn) drop() {
+	for i := range c.sides {
+		d := &c.sides[i]
+		c.keep(d, d.own[:0])
+		if d.buf, d.marks = nil, d.marks[:0]; cap(d.marks) > spareMarks {
+			d.marks = nil
+		}
+	}
+}
+
+// ended hands out what a side has sent if it may be a whole message, and reports whether it did: the side sends no more for now.
+func (c *conn) ended(d *side) bool {
+	if len(d.buf) == 0 || c.protocol == nil && !c.decide(d.buf, true) || c.state != open {
+		return false
+	}
+	if n, over := c.protocol.Stream(d.buf); n != 0 || !over {
+		return false
+	}
+	c.hand(d, len(d.buf), 0)
+	return true
+}
+
+// cutOff hands out the beginning of a message whose end is missing. It returns the number of bytes that are, 0 if that is not known.
+func (c *conn) cutOff(d *side) (rest int) {
+	if len(d.buf) == 0 || c.state != open || c.ended(d) || c.protocol == nil {
+		return 0
+	}
+	if n, _ := c.protocol.Stream(d.buf); n > 0 {
+		rest = n - len(d.buf)
+	}
+	c.hand(d, len(d.buf), max(rest, 1))
+	return rest
+}
+
+// hand hands out the first n bytes of a side as a message that lacks some bytes.
+func (c *conn) hand(d *side, n, missing int) {
+	s, o := c.s, &c.s.out
+	*o = dissect.Datagram{Stream: c.protocol, FromServer: d == &c.sides[c.server], Src: c.ends.src, Dst: c.ends.dst, Payload: d.buf[:n], Missing: missing, HopLimit: d.hop, VLAN: d.vlan, Interface: d.name}
+	if d == &c.sides[1] {
+		o.Src, o.Dst = o.Dst, o.Src
+	}
+	s.frames, s.findings = s.frames[:0], s.findings[:0]
+	used := 0
+	for i, m := range d.marks {
+		if m.frame > o.Frame {
+			o.Frame, o.Time = m.frame, m.time
+		}
+		if i == 0 || m.time.Before(o.First) {
+			o.First = m.time
+		}
+		if at, ok := slices.BinarySearch(s.frames, m.frame); !ok {
+			s.frames = slices.Insert(s.frames, at, m.frame)
+		}
+		if m.end <= n {
+			used = i + 1
+		}
+		if m.end >= n {
+			break
+		}
+	}
+	if len(s.frames) > 1 {
+		o.Frames = s.frames
+	}
+	if d.lost > 0 {
+		s.findings = append(s.findings, dissect.NewFinding(core.SegmentsMissing, dissect.Num(d.lost)))
+		o.Findings = s.findings
+	}
+	d.lost = 0
+	s.pass(o)
+	d.marks = d.marks[:copy(d.marks, d.marks[used:])]
+	for i := range d.marks {
+		d.marks[i].end -= n
+	}
+	if d.buf = d.buf[n:]; len(d.buf) == 0 && len(d.own) > 0 {
+		c.keep(d, d.own[:0])
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,531 @@
+// Package streams finds the messages of protocols over TCP in the segments of a capture.
+//
+// Reassembly is that of gopacket. A connection costs memory only once a payload looks like a protocol, or is the first one on a port of
+// one; how many there are, and how much of them is kept, is limited. Time is that of the segments.
+package streams
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+	"github.com/gopacket/gopacket/reassembly"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/packet"
+)
+
+// The limits. See docs/limits.md.
+const (
+	maxConnections = 4096
+	maxMessage     = 128 << 10 // bytes
+	maxBytes       = 4 << 20   // of all messages that are incomplete
+	maxPages       = 2048      // of 1,900 bytes, with segments that came out of order
+	maxPagesEach   = 64
+	gapTime        = 2 * time.Second  // after which a segment is taken for lost
+	idleTime       = 10 * time.Minute // after which a connection is forgotten
+	reordered      = 64 << 10         // bytes that may come before the first ones
+	openings       = 8192
+	detectBytes    = 64
+	spareBuffers   = 64 // that are kept to be used again
+	spareBytes     = 16 << 10
+	spareMarks     = 8
+)
+
+// A Segment is a TCP segment with its header, the IP packet that it is in, and what is known of its frame. Both are borrowed.
+type Segment struct {
+	Frame     uint64
+	Time      time.Time
+	VLAN      uint16
+	Interface string
+	IP, Data  []byte
+}
+
+// Ends returns the addresses of a segment that [Streams.Wants] accepted.
+func (g *Segment) Ends() (src, dst netip.AddrPort) {
+	a, b := packet.Hosts(g.IP)
+	return netip.AddrPortFrom(a, binary.BigEndian.Uint16(g.Data)), netip.AddrPortFrom(b, binary.BigEndian.Uint16(g.Data[2:]))
+}
+
+// The flags of a segment.
+const (
+	flagFIN = 0x01
+	flagSYN = 0x02
+	flagRST = 0x04
+	flagACK = 0x10
+)
+
+// endOfTime is after all times of captures.
+var endOfTime = time.Unix(1<<40, 0)
+
+// lenHeader is the length of a TCP header without options.
+const lenHeader = 20
+
+// Streams finds messages. It must not be used by several goroutines at once.
+type Streams struct {
+	protocols []*dissect.Protocol // those over TCP
+	ports     map[uint16]uint64   // sets of them
+	forced    map[uint16]int8     // by the user, -1 for protocols over UDP
+	known     [1 << 16 / 64]uint64
+	give      func(*dissect.Datagram) error
+	err       error
+
+	near     *[1 << 16]uint16 // connections by both ports, so that other segments cost little
+	starts   *[openings]opening
+	conns    map[ends]*conn
+	list     conn // a ring: its next is the oldest
+	bytes    int
+	flushed  time.Time
+	evicted  uint64
+	pool     *reassembly.StreamPool
+	assemble *reassembly.Assembler
+	tcp      layers.TCP
+	header   [lenHeader]byte
+	opens    *conn // the connection that gopacket is about to ask for
+	over     []*conn
+	out      dissect.Datagram
+	frames   []uint64
+	findings []dissect.Finding
+	// To be used again:
+	free    []*conn
+	buffers [][]byte
+	origin  *origin
+}
+
+// ends are the addresses of the first sender and of its receiver.
+type ends struct{ src, dst netip.AddrPort }
+
+func (e ends) back() ends { return ends{e.dst, e.src} }
+
+// An opening is where the data of a sender begins, by a hash of its connection, which is odd. It is even for one who answers.
+type opening struct{ hash, seq uint32 }
+
+// New returns a Streams that hands to give the messages of those of the protocols that are over TCP; decodeAs is that of
+// [dissect.Config]. Messages are borrowed. It returns nil, on which all methods do nothing, if there are none.
+func New(protocols []*dissect.Protocol, decodeAs map[uint16]*dissect.Protocol, give func(*dissect.Datagram) error) *Streams {
+	s := &Streams{give: give, ports: map[uint16]uint64{}, forced: map[uint16]int8{}, conns: map[ends]*conn{}}
+	s.list.next, s.list.last = &s.list, &s.list
+	for _, p := range protocols {
+		if p.Stream == nil {
+			continue
+		}
+		for _, port := range p.Ports {
+			s.ports[port] |= 1 << len(s.protocols)
+		}
+		s.protocols = append(s.protocols, p)
+	}
+	for port, p := range decodeAs {
+		if i := slices.Index(s.protocols, p); i >= 0 {
+			s.forced[port], s.ports[port] = int8(i), 1<<i
+		}
+	}
+	if len(s.protocols) == 0 {
+		return nil
+	}
+	for port := range s.ports {
+		s.known[port/64] |= 1 << (port % 64)
+	}
+	s.near, s.starts, s.origin = new([1 << 16]uint16), new([openings]opening), new(origin)
+	return s
+}
+
+// Evicted returns the number of connections that were forgotten because a limit was reached.
+func (s *Streams) Evicted() uint64 {
+	if s == nil {
+		return 0
+	}
+	return s.evicted
+}
+
+// Wants reports whether a segment, with its header and after that of its IP packet, may be of a connection that is read. It
+// remembers where connections begin.
+func (s *Streams) Wants(ip, b []byte) bool {
+	if s == nil || len(b) < lenHeader {
+		return false
+	}
+	src, dst := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
+	switch at := int(b[12]>>4) * 4; {
+	case s.near[src^dst] > 0:
+		return true
+	case b[13]&flagSYN != 0:
+		o, hash := s.opening(addresses(ip), src, dst)
+		*o = opening{asked(hash, b[13]&flagACK != 0), binary.BigEndian.Uint32(b[4:]) + 1}
+		return false
+	case at < lenHeader || at >= len(b):
+		return false
+	case (s.known[src/64]>>(src%64)|s.known[dst/64]>>(dst%64))&1 != 0:
+		return true
+	default:
+		return s.likeAny(b[at:])
+	}
+}
+
+// likeAny reports whether a payload may begin a message of any protocol.
+func (s *Streams) likeAny(payload []byte) bool {
+	for _, p := range s.protocols {
+		if p.Detect(head(payload)) != dissect.No {
+			return true
+		}
+	}
+	return false
+}
+
+func head(b []byte) []byte { return b[:min(len(b), detectBytes)] }
+
+// addresses returns what differs in the addresses of an IP packet, source and destination.
+func addresses(ip []byte) (a [2]uint64) {
+	switch {
+	case len(ip) >= 40 && ip[0]>>4 == 6:
+		a[0] = binary.BigEndian.Uint64(ip[8:])*mix ^ binary.BigEndian.Uint64(ip[16:])
+		a[1] = binary.BigEndian.Uint64(ip[24:])*mix ^ binary.BigEndian.Uint64(ip[32:])
+	case len(ip) >= 20:
+		a[0], a[1] = uint64(binary.BigEndian.Uint32(ip[12:])), uint64(binary.BigEndian.Uint32(ip[16:]))
+	}
+	return a
+}
+
+const mix = 0x9e3779b97f4a7c15 // spreads every bit to the upper ones
+
+// opening returns the place of a sender and its hash.
+func (s *Streams) opening(a [2]uint64, src, dst uint16) (o *opening, hash uint32) {
+	x := ((a[0]*mix ^ a[1]) * mix) ^ uint64(src)<<16 ^ uint64(dst)
+	x *= mix
+	return &s.starts[x>>51], uint32(x>>19) | 1
+}
+
+// Segment reads a segment that Wants accepted. It reports whether it is of a connection that is read.
+func (s *Streams) Segment(g *Segment) (read bool, err error) {
+	at := ends{}
+	at.src, at.dst = g.Ends()
+	s.decode(g.Data)
+	t := &s.tcp
+	c := s.find(at)
+	if c != nil && t.SYN && !t.ACK && t.Seq+1 != c.from(at.src).first {
+		s.end(c) // the ports are used again
+		s.forget(c)
+		c = nil
+	}
+	if c == nil {
+		if c = s.begin(g, at); c == nil {
+			return false, s.err
+		}
+	}
+	s.touch(c)
+	d := c.from(at.src)
+	if c.state == over {
+		if d.ended = d.ended || t.FIN; t.RST || c.sides[0].ended && c.sides[1].ended {
+			s.forget(c)
+		}
+		return false, s.err
+	}
+	c.seen, d.hop, d.vlan, d.name = g.Time, packet.HopLimit(g.IP), g.VLAN, g.Interface
+	d.high = later(d.high, t.Seq+uint32(len(t.Payload)))
+	next := d.next
+	s.feed(at, origin{g.Frame, g.Time}, len(t.Payload) > 0 && int32(t.Seq-d.next) > 0)
+	if d.waits() && (d.next != next || d.since.IsZero()) {
+		d.since = g.Time
+	}
+	s.settle()
+	return true, s.err
+}
+
+// decode reads the header of a segment, without its options.
+func (s *Streams) decode(b []byte) {
+	at := min(max(int(b[12]>>4)*4, lenHeader), len(b))
+	copy(s.header[:], b)
+	s.header[12] = lenHeader / 4 << 4
+	_ = s.tcp.DecodeFromBytes(s.header[:], gopacket.NilDecodeFeedback) // never an error
+	s.tcp.Payload = b[at:]
+}
+
+// later returns the later one of two sequence numbers.
+func later(a, b uint32) uint32 {
+	if int32(b-a) > 0 {
+		return b
+	}
+	return a
+}
+
+// begin returns a new connection if a segment may begin one, else nil.
+func (s *Streams) begin(g *Segment, at ends) *conn {
+	t := &s.tcp
+	src, dst := at.src.Port(), at.dst.Port()
+	o, hash := s.opening(addresses(g.IP), src, dst)
+	if t.SYN {
+		*o = opening{asked(hash, t.ACK), t.Seq + 1}
+		return nil
+	}
+	if len(t.Payload) == 0 {
+		return nil
+	}
+	on, seq := s.ports[src]|s.ports[dst], t.Seq
+	opened := o.hash|1 == hash
+	first := opened && o.seq == seq
+	before := opened && !first && seq-o.seq < reordered && on != 0 // the first bytes come later
+	set := uint64(0)
+	for i, p := range s.protocols {
+		switch v := p.Detect(head(t.Payload)); {
+		case before && on>>i&1 != 0, v >= dissect.Likely, v != dissect.No && first:
+			set |= 1 << i
+		}
+	}
+	for _, port := range [...]uint16{src, dst} {
+		if i, ok := s.forced[port]; ok {
+			set = 1 << i
+		}
+	}
+	if set == 0 {
+		if first {
+			*o = opening{} // what follows is not reordered
+		}
+		return nil
+	}
+	if before {
+		seq = o.seq
+	}
+	c := s.add(g, at, set, on, seq)
+	if c.server = 1; opened {
+		c.server = int(o.hash & 1)
+		*o = opening{} // what comes after the end of the connection is not reordered
+	} else if s.ports[src] != 0 && s.ports[dst] == 0 {
+		c.server = 0
+	}
+	return c
+}
+
+// asked returns the hash of one who asks for a connection, or answers.
+func asked(hash uint32, answers bool) uint32 {
+	if answers {
+		return hash &^ 1
+	}
+	return hash
+}
+
+// add adds a connection, whose protocol is one of a set. The next byte of the sender of g is seq.
+func (s *Streams) add(g *Segment, at ends, set, on uint64, seq uint32) *conn {
+	if s.assemble == nil {
+		s.pool = reassembly.NewStreamPool(s)
+		s.assemble = reassembly.NewAssembler(s.pool)
+		s.assemble.MaxBufferedPagesTotal, s.assemble.MaxBufferedPagesPerConnection = maxPages, maxPagesEach
+		s.flushed = g.Time
+	}
+	if len(s.conns) >= maxConnections {
+		s.evict(s.list.next)
+	}
+	c := s.fresh()
+	c.s, c.ends, c.may, c.on, c.seen = s, at, set, on, g.Time
+	s.conns[c.ends] = c
+	s.near[at.src.Port()^at.dst.Port()]++
+	s.link(c)
+	s.opens = c
+	ack, acks := s.tcp.Ack, s.tcp.ACK
+	c.prime(&c.sides[0], at, seq)
+	if acks { // says where the data of the other side goes on
+		c.prime(&c.sides[1], at.back(), ack)
+	}
+	s.decode(g.Data)
+	return c
+}
+
+// fresh returns a connection of which nothing is known.
+func (s *Streams) fresh() *conn {
+	n := len(s.free)
+	if n == 0 {
+		return new(conn)
+	}
+	c := s.free[n-1]
+	s.free = s.free[:n-1]
+	a, b := c.sides[0].marks[:0], c.sides[1].marks[:0]
+	*c = conn{}
+	c.sides[0].marks, c.sides[1].marks = a, b
+	return c
+}
+
+// New is called by gopacket for a new connection.
+func (s *Streams) New(_, _ gopacket.Flow, _ *layers.TCP, _ reassembly.AssemblerContext) reassembly.Stream {
+	return s.opens
+}
+
+// origin is where bytes come from, for gopacket.
+type origin struct {
+	frame uint64
+	time  time.Time
+}
+
+// half divides the number of a frame, for numbers of 32 bits.
+const half = 31
+
+// GetCaptureInfo is called by gopacket.
+func (o *origin) GetCaptureInfo() gopacket.CaptureInfo {
+	return gopacket.CaptureInfo{Timestamp: o.time, CaptureLength: int(o.frame >> half), InterfaceIndex: int(o.frame & (1<<half - 1))}
+}
+
+func frameOf(i gopacket.CaptureInfo) uint64 {
+	return uint64(i.CaptureLength)<<half | uint64(i.InterfaceIndex)
+}
+
+// feed gives the segment in s.tcp to gopacket. early says that its bytes follow on missing ones: gopacket then keeps where they are from.
+func (s *Streams) feed(at ends, from origin, early bool) {
+	o := s.origin
+	if *o = from; early {
+		s.origin = new(origin)
+	}
+	a, b := at.src.Addr().As16(), at.dst.Addr().As16()
+	s.assemble.AssembleWithContext(gopacket.NewFlow(layers.EndpointIPv6, a[:], b[:]), &s.tcp, o)
+}
+
+// signal gives a segment without data to gopacket.
+func (s *Streams) signal(at ends, seq uint32, flags byte, seen time.Time) {
+	b := s.header[:]
+	binary.BigEndian.PutUint16(b, at.src.Port())
+	binary.BigEndian.PutUint16(b[2:], at.dst.Port())
+	binary.BigEndian.PutUint32(b[4:], seq)
+	b[12], b[13] = lenHeader/4<<4, flags
+	s.decode(b)
+	s.feed(at, origin{time: seen}, false)
+}
+
+// prime says where the data of a side begins, by a SYN.
+func (c *conn) prime(d *side, at ends, seq uint32) {
+	d.first, d.next, d.high = seq, seq, seq
+	c.s.signal(at, seq-1, flagSYN, c.seen)
+}
+
+// find returns the connection of a segment, nil if there is none.
+func (s *Streams) find(at ends) *conn {
+	if c := s.conns[at]; c != nil {
+		return c
+	}
+	return s.conns[at.back()]
+}
+
+func (s *Streams) link(c *conn) {
+	c.last, c.next = s.list.last, &s.list
+	c.last.next, s.list.last = c, c
+}
+
+func (c *conn) unlink() { c.last.next, c.next.last = c.next, c.last }
+
+func (s *Streams) touch(c *conn) {
+	if s.list.last != c {
+		c.unlink()
+		s.link(c)
+	}
+}
+
+// evict forgets a connection because of a limit.
+func (s *Streams) evict(c *conn) {
+	s.evicted++
+	s.end(c)
+	s.forget(c)
+}
+
+// end hands out what is incomplete, and ends the connection in gopacket.
+func (s *Streams) end(c *conn) {
+	for i := range c.sides {
+		c.cutOff(&c.sides[i])
+	}
+	s.stop(c)
+}
+
+// stop ends a connection in gopacket by resets.
+func (s *Streams) stop(c *conn) {
+	if c.state == closed {
+		return
+	}
+	c.state = over
+	s.signal(c.ends, c.sides[0].next, flagRST, c.seen)
+	s.signal(c.ends.back(), c.sides[1].next, flagRST, c.seen)
+	c.drop()
+}
+
+// forget removes a connection that gopacket does not have any more.
+func (s *Streams) forget(c *conn) {
+	if s.conns[c.ends] != c {
+		return
+	}
+	delete(s.conns, c.ends)
+	s.near[c.ends.src.Port()^c.ends.dst.Port()]--
+	c.unlink()
+	c.drop()
+	s.free = append(s.free, c)
+}
+
+// settle stops the connections of which nothing more is read, and those that take too much memory.
+func (s *Streams) settle() {
+	for _, c := range s.over {
+		s.stop(c)
+	}
+	s.over = s.over[:0]
+	for c := s.list.next; s.bytes > maxBytes && c != &s.list; {
+		next := c.next
+		if len(c.sides[0].buf)+len(c.sides[1].buf) > 0 {
+			s.evict(c)
+		}
+		c = next
+	}
+}
+
+// Advance gives up segments that have been missing for long at time now, and idle connections.
+func (s *Streams) Advance(now time.Time) {
+	if s == nil || len(s.conns) == 0 {
+		return
+	}
+	if past := now.Sub(s.flushed); past < gapTime/2 && past >= 0 {
+		return
+	}
+	s.flushed = now
+	for c := s.list.next; c != &s.list; {
+		next := c.next
+		if s.goOn(c, now); now.Sub(c.seen) > idleTime {
+			s.end(c)
+			s.forget(c)
+		}
+		c = next
+	}
+	s.settle()
+}
+
+// Flush hands out everything that is incomplete, and forgets all connections.
+func (s *Streams) Flush() {
+	if s == nil {
+		return
+	}
+	for c := s.list.next; c != &s.list; c = s.list.next {
+		s.goOn(c, endOfTime)
+		s.end(c)
+		s.forget(c)
+	}
+	s.over = s.over[:0]
+	*s.starts = [openings]opening{}
+}
+
+// goOn makes gopacket go on after gaps in what the sides of a connection send, if they wait for long at time now. Of all ways to do
+// that, a segment without data that comes too early is the one that concerns one connection.
+func (s *Streams) goOn(c *conn, now time.Time) {
+	for i := range c.sides {
+		at := c.ends
+		if i == 1 {
+			at = at.back()
+		}
+		for d := &c.sides[i]; c.state == open && d.waits() && now.Sub(d.since) > gapTime; {
+			next := d.next
+			s.assemble.MaxBufferedPagesPerConnection = 1
+			s.signal(at, d.high+1, 0, c.seen)
+			s.assemble.MaxBufferedPagesPerConnection = maxPagesEach
+			if d.next == next { // nothing came after the gap
+				d.high = next
+			}
+		}
+	}
+}
+
+// pass hands out a message.
+func (s *Streams) pass(d *dissect.Datagram) {
+	if err := s.give(d); s.err == nil {
+		s.err = err
+	}
+}
