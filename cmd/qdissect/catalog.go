@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/games"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 func newProtocols(env environment) *cobra.Command {
@@ -127,25 +127,10 @@ func portList(ports []uint16) string {
 // wrap writes text in lines of at most 80 columns. It indents all lines but the
 // first; it indents the first as well if that starts a new line.
 func wrap(b *strings.Builder, text, indent string) {
-	column := len(indent)
-	if s := b.String(); strings.HasSuffix(s, "\n") {
+	if strings.HasSuffix(b.String(), "\n") {
 		b.WriteString(indent)
 	}
-	for i, word := range strings.Fields(text) {
-		w := utf8.RuneCountInString(word)
-		if i > 0 {
-			if column+1+w > screen {
-				b.WriteString("\n" + indent)
-				column = len(indent)
-			} else {
-				b.WriteByte(' ')
-				column++
-			}
-		}
-		b.WriteString(word)
-		column += w
-	}
-	b.WriteByte('\n')
+	nettext.Wrap(b, strings.Fields(text), screen, indent)
 }
 
 func writeFields(b *strings.Builder, list []*dissect.Protocol, markdown bool) {

@@ -77,28 +77,20 @@ func (o *windowOptions) open(name string, env environment) (src capture.Source, 
 	if err != nil || window == nil {
 		return src, err
 	}
-	return &windowed{Source: src, window: window}, nil
+	return &windowed{Source: src, of: window}, nil
 }
 
-// windowed is a source of the frames in a window. Frames without a time are in it.
+// windowed is a source of the frames in a window.
 type windowed struct {
 	capture.Source
-	window       func(first time.Time) (since, until time.Time)
-	since, until time.Time
-	known        bool
+	of     func(first time.Time) (since, until time.Time)
+	window capture.Window
 }
 
 func (w *windowed) Next(f *capture.Frame) error {
 	for {
-		if err := w.Source.Next(f); err != nil || f.Time.IsZero() {
+		if err := w.Source.Next(f); err != nil || w.window.Has(f.Time, w.of) {
 			return err
-		}
-		if !w.known {
-			w.known = true
-			w.since, w.until = w.window(f.Time)
-		}
-		if !f.Time.Before(w.since) && (w.until.IsZero() || f.Time.Before(w.until)) {
-			return nil
 		}
 	}
 }

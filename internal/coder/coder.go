@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
+	"iter"
 	"strings"
 	"unicode/utf8"
 
@@ -79,6 +80,20 @@ func (c *Coder) Len(n, limit int) int {
 		return 0
 	}
 	return n
+}
+
+// List yields the elements of a list of at most limit, each before it is written or read.
+func List[T any](c *Coder, list *[]T, limit int) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for i := range c.Len(len(*list), limit) {
+			if c.Reading {
+				*list = append(*list, *new(T))
+			}
+			if !yield(&(*list)[i]) {
+				return
+			}
+		}
+	}
 }
 
 // Bool writes or reads a truth value.

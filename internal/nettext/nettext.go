@@ -456,6 +456,26 @@ func AppendWrapped(b, line []byte, width, indent int) []byte {
 	}
 }
 
+// Wrap appends words in lines of at most width columns, of which the first has an indent already, and ends the last line.
+func Wrap(b *strings.Builder, words []string, width int, indent string) {
+	column := utf8.RuneCountInString(indent)
+	for i, word := range words {
+		w := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case column+1+w > width:
+			b.WriteString("\n" + indent)
+			column = utf8.RuneCountInString(indent)
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += w
+	}
+	b.WriteByte('\n')
+}
+
 // Width returns the number of columns that a character takes on a terminal: 2 for wide
 // ones of East Asian scripts and emoji, 0 for those that combine with the one before.
 func Width(r rune) int {

@@ -120,7 +120,9 @@ func (e *engine) input(number int, name string) error {
 			return err
 		}
 		sum.First, sum.Last = time.Time{}, time.Time{}
-		e.reading.windowed = e.reading.windowed && e.o.Series && number > 0
+		if !e.o.Series || number == 0 {
+			e.reading.window = capture.Window{}
+		}
 	}
 	if !e.o.Series || number == 0 {
 		e.census.sides.reset()
@@ -257,18 +259,17 @@ type reading struct {
 	origin time.Time // of the first frame of the series
 	last   uint64    // number of the newest frame
 
-	match        func([]byte, int) bool // the filter for frames of matchLink
-	matchLink    uint16
-	matches      map[uint16]func([]byte, int) bool
-	windowed     bool // since and until are known
-	since, until time.Time
+	match     func([]byte, int) bool // the filter for frames of matchLink
+	matchLink uint16
+	matches   map[uint16]func([]byte, int) bool
+	window    capture.Window
 }
 
 // wanted reports whether the filter accepts a frame. If the filter is invalid for a link
 // type, wanted reports the error once and accepts none of its frames.
 func (e *engine) wanted(f *capture.Frame) bool {
 	in := e.reading
-	if e.o.Frames.Window != nil && !e.inWindow(f.Time) {
+	if e.o.Frames.Window != nil && !in.window.Has(f.Time, e.o.Frames.Window) {
 		return false
 	}
 	if e.o.Frames.Filter == nil {
@@ -290,19 +291,6 @@ func (e *engine) wanted(f *capture.Frame) bool {
 		in.match, in.matchLink = m, f.LinkType
 	}
 	return in.match(f.Data, f.Length)
-}
-
-// inWindow reports whether a time is in the window. Frames without a time are.
-func (e *engine) inWindow(t time.Time) bool {
-	if t.IsZero() {
-		return true
-	}
-	in := e.reading
-	if !in.windowed {
-		in.windowed = true
-		in.since, in.until = e.o.Frames.Window(t)
-	}
-	return !t.Before(in.since) && (in.until.IsZero() || t.Before(in.until))
 }
 
 // keeps reports whether frames are saved or settled one by one.

@@ -471,12 +471,9 @@ func (a *Aggregate) codeFindings(c *codec) {
 		c.Bool(&f.ofServer)
 		numbers(c, &f.count)
 		numbers(c, &f.first, &f.last)
-		for k := range c.Len(len(f.examples), maxExamples) {
-			if c.Reading {
-				f.examples = append(f.examples, Example{})
-			}
-			coder.Num(c.Coder, &f.examples[k].input)
-			coder.Num(c.Coder, &f.examples[k].Frame)
+		for e := range coder.List(c.Coder, &f.examples, maxExamples) {
+			coder.Num(c.Coder, &e.input)
+			coder.Num(c.Coder, &e.Frame)
 		}
 		if c.Err != nil {
 			return

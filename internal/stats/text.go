@@ -151,24 +151,8 @@ func words(s string) (list []string) {
 
 // wrapped writes a text in lines, the first with a mark.
 func (t *text) wrapped(mark, s string) {
-	column, indent := 0, strings.Repeat(" ", utf8.RuneCountInString(mark))
 	t.b.WriteString(mark)
-	column = len(indent)
-	for i, word := range words(s) {
-		w := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case column+1+w > textWidth:
-			t.b.WriteString("\n" + indent)
-			column = len(indent)
-		default:
-			t.b.WriteByte(' ')
-			column++
-		}
-		t.b.WriteString(word)
-		column += w
-	}
-	t.b.WriteByte('\n')
+	nettext.Wrap(&t.b, words(s), textWidth, strings.Repeat(" ", utf8.RuneCountInString(mark)))
 }
 
 func (t *text) verdicts() {

@@ -101,11 +101,7 @@ func (k *talk) code(c *codec) {
 	c.end(&k.client)
 	c.end(&k.server)
 	c.time(&k.until)
-	for i := range c.Len(len(k.messages), maxBefore+maxMessages) {
-		if c.Reading {
-			k.messages = append(k.messages, message{})
-		}
-		m := &k.messages[i]
+	for m := range coder.List(c.Coder, &k.messages, maxBefore+maxMessages) {
 		if m.code(c); c.Err != nil {
 			return
 		}
@@ -133,11 +129,7 @@ func (m *message) code(c *codec) {
 	}
 	c.Bytes(&m.data, talkBytes)
 	left := len(m.data)
-	for i := range c.Len(len(m.parts), maxData) {
-		if c.Reading {
-			m.parts = append(m.parts, part{})
-		}
-		p := &m.parts[i]
+	for p := range coder.List(c.Coder, &m.parts, maxData) {
 		coder.Num(c.Coder, &p.frame)
 		if coder.Num(c.Coder, &p.n); p.n < 0 || p.n > left {
 			c.Fail(errors.New("more bytes in parts than there are"))
@@ -146,11 +138,8 @@ func (m *message) code(c *codec) {
 		left -= p.n
 	}
 	c.Text(&m.summary, 1<<16)
-	for i := range c.Len(len(m.findings), maxFindings) {
-		if c.Reading {
-			m.findings = append(m.findings, "")
-		}
-		c.Text(&m.findings[i], maxText)
+	for text := range coder.List(c.Coder, &m.findings, maxFindings) {
+		c.Text(text, maxText)
 	}
 }
 

@@ -70,22 +70,16 @@ func Append(b []byte, u *Unit) ([]byte, error) {
 
 func (u *Unit) code(c *coder.Coder) {
 	c.String(&u.Captures, maxText)
-	for i := range c.Len(len(u.Names), maxNames) {
-		if c.Reading {
-			u.Names = append(u.Names, "")
-		}
-		c.String(&u.Names[i], maxText)
+	for name := range coder.List(c, &u.Names, maxNames) {
+		c.String(name, maxText)
 	}
 	c.Bool(&u.Series)
 	coder.Num(c, &u.Part)
 	coder.Num(c, &u.Packets)
 	coder.Num(c, &u.OneSided)
-	for i := range c.Len(len(u.Guesses), maxGuesses) {
-		if c.Reading {
-			u.Guesses = append(u.Guesses, stats.Guess{})
-		}
-		c.Text(&u.Guesses[i].What, maxText)
-		coder.Num(c, &u.Guesses[i].Count)
+	for g := range coder.List(c, &u.Guesses, maxGuesses) {
+		c.Text(&g.What, maxText)
+		coder.Num(c, &g.Count)
 	}
 }
 
