@@ -140,6 +140,7 @@ func (r *reporting) withICMP(v *server, text string) (string, string) {
 	advice := "Look whether the server runs, and whether a firewall drops its packets: a capture on the host sees requests that the host's own firewall drops."
 	if says := v.says(); says != "" {
 		text += "; ICMP says: " + says
+		advice = "The sender of the ICMP errors says why: look at its rules and routes; qdissect why ADDR:PORT names it."
 		if says == saysClosed {
 			advice = "The host is up and nothing listens on that port: start the server, or correct its port."
 		}
@@ -617,6 +618,10 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, good, n uint64, calm 
 		{o.Late, "were answered late", "The replies come later than clients wait: look at the load of the server and at the path to it."},
 		{o.Partial, "were answered in part, because parts or fragments are missing", "Something on the path drops large or fragmented packets: check the MTU and whether a firewall drops IP fragments."},
 		{o.Refused, "were refused", "The sender of the ICMP errors says why: look at its firewall."},
+	}
+	if 2*e.v.rejected > o.ChallengeOnly {
+		parts[1].what = "got another challenge for the one that they returned"
+		parts[1].advice = "The server refuses challenges that it gave: several servers share its address, or a proxy shows it clients under changing addresses; qdissect why ADDR:PORT says more of it."
 	}
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.n, a.n) })
 	text := ""
