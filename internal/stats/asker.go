@@ -486,8 +486,8 @@ func (r *reporting) scanners() {
 		}
 		r.say(Verdict{
 			Kind: Scanner, Certainty: Likely, Sources: []string{r.source(c)}, From: instant(v.first), To: instant(v.last),
-			Text: fmt.Sprintf("Scanner: %s asks about %s servers: %s requests in %s (%s per second), with %s replies. %s", r.source(c), number(n), number(v.requests), span(v.first, v.last),
-				rounded(float64(v.requests)/max(s.Seconds(), 1)), number(v.replies), heard),
+			Text: fmt.Sprintf("Scanner: %s asks about %s servers: %s requests in %s (%s per second), with %s. %s", r.source(c), number(n), number(v.requests), span(v.first, v.last),
+				rounded(float64(v.requests)/max(s.Seconds(), 1)), count(v.replies, "reply", "replies"), heard),
 			Advice: "It does no harm at this rate: those who look for servers do the same; block the address if it is unwanted.",
 			Evidence: Evidence{
 				{"servers", float64(n)}, {"requests", float64(v.requests)}, {"replies", float64(v.replies)}, {"replies_by_requests", round(float64(v.replies)/float64(max(v.requests, 1)), 3)}, {"seconds", round(s.Seconds(), 1)},
