@@ -373,13 +373,7 @@ var stagedCauses = []filmCause{
 		},
 		near: acted("", guarded(byAddress), inquiry{30, askInfo}), nearIs: "works"},
 	{id: "no_requests_captured", says: "no requests to it: one direction",
-		has: func(f *film) {
-			s := f.stage(onHost, "eth0 down")
-			s.abrupt = true
-			s.serve(stagedHost, open)
-			s.ask(20, stagedHost, askInfo)
-			s.end()
-		},
+		has:  on(onHost, "eth0 down").play(func(s *network) { s.abrupt = true }, serves(stagedHost, open), clientsAsk(20, stagedHost, askInfo)),
 		near: acted("", open, inquiry{20, askInfo}), nearIs: "works"},
 	{id: "nobody_asked", says: "Nobody asked.*5 datagrams of that host",
 		has: func(f *film) {
@@ -394,150 +388,45 @@ var stagedCauses = []filmCause{
 		},
 		near: acted("", open, inquiry{20, askInfo}), nearIs: "works"},
 	{id: "capture_ends", says: "ends before a reply",
-		has: func(f *film) {
-			s := f.stage(onHost, "eth0")
-			s.abrupt = true
-			s.serve(stagedHost, silent)
-			s.ask(6, stagedHost, askInfo)
-			s.end()
-		},
+		has:  on(onHost, "eth0").play(func(s *network) { s.abrupt = true }, serves(stagedHost, silent), clientsAsk(6, stagedHost, askInfo)),
 		near: acted("", silent, inquiry{6, askInfo}), nearIs: "no_reply"},
 	{id: "no_reply", says: "replied to none of 30 requests.*firewall", not: "listens",
 		has:  acted("|input priority 0: udp dport 27015 drop", open, inquiry{30, askInfo}),
 		near: acted("|input priority 0: tcp dport 27015 drop", guarded(byAddress), inquiry{30, askInfo}), nearIs: "works"},
 	{id: "nothing_listens", server: staged6, nearAsk: staged6, says: "port is closed", not: "prohibited",
-		has: func(f *film) {
-			s := f.stage(onHost, "eth0")
-			s.ask(20, staged6, askInfo)
-			s.end()
-		},
-		near: func(f *film) {
-			s := f.stage(onHost, "eth0", "|input priority 0: udp dport 27015 reject with icmpx admin-prohibited")
-			s.serve(staged6, open)
-			s.ask(20, staged6, askInfo)
-			s.end()
-		}, nearIs: "firewall_rejects"},
+		has:  on(onHost, "eth0").play(clientsAsk(20, staged6, askInfo)),
+		near: on(onHost, "eth0", "|input priority 0: udp dport 27015 reject with icmpx admin-prohibited").play(serves(staged6, open), clientsAsk(20, staged6, askInfo)), nearIs: "firewall_rejects"},
 	{id: "firewall_rejects", says: "firewall rejects.*20.7.0.254 said so of 20 requests", not: "[Nn]othing listens",
-		has: func(f *film) { // as nft does if nothing else is said: port unreachable
-			s := f.stage(onClients, "eth0", "", "|forward priority 0: udp dport 27015 reject")
-			s.serve(stagedHost, open)
-			s.ask(20, stagedHost, askInfo)
-			s.end()
-		},
-		near: func(f *film) {
-			s := f.stage(onClients, "eth0")
-			s.ask(20, stagedHost, askInfo)
-			s.end()
-		}, nearIs: "nothing_listens"},
+		// as nft does if nothing else is said: port unreachable
+		has:  on(onClients, "eth0", "", "|forward priority 0: udp dport 27015 reject").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askInfo)),
+		near: on(onClients, "eth0").play(clientsAsk(20, stagedHost, askInfo)), nearIs: "nothing_listens"},
 	{id: "bound_elsewhere", says: "127.0.0.1:27015 answers.*loopback",
-		has: func(f *film) {
-			s := f.stage(onHost, "any")
-			s.serve("127.0.0.1:27015", open)
-			s.ask(20, stagedHost, askInfo)
-			s.ask(8, "127.0.0.1:27015", askInfo)
-			s.end()
-		},
-		near: func(f *film) {
-			s := f.stage(onHost, "any")
-			s.ask(20, stagedHost, askInfo)
-			s.ask(8, "127.0.0.1:27015", askInfo)
-			s.end()
-		}, nearIs: "nothing_listens"},
+		has:  on(onHost, "any").play(serves("127.0.0.1:27015", open), clientsAsk(20, stagedHost, askInfo), clientsAsk(8, "127.0.0.1:27015", askInfo)),
+		near: on(onHost, "any").play(clientsAsk(20, stagedHost, askInfo), clientsAsk(8, "127.0.0.1:27015", askInfo)), nearIs: "nothing_listens"},
 	{id: "host_unreachable", says: "cannot be reached: 20.7.0.254",
-		has: func(f *film) {
-			s := f.stage(onClients, "eth0", "", "ip route add unreachable 198.51.100.10")
-			s.serve(stagedHost, open)
-			s.ask(20, stagedHost, askInfo)
-			s.end()
-		},
-		near: func(f *film) { // of half of the clients the answer has no way back, which is not the server's trouble
-			s := f.stage(onHost, "eth0", "", "ip route add unreachable 20.7.0.1")
-			s.serve(stagedHost, open)
-			s.ask(60, stagedHost, askInfo)
-			s.end()
-		}, nearIs: "works"},
+		has: on(onClients, "eth0", "", "ip route add unreachable 198.51.100.10").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askInfo)),
+		// of half of the clients the answer has no way back, which is not the server's trouble
+		near: on(onHost, "eth0", "", "ip route add unreachable 20.7.0.1").play(serves(stagedHost, open), clientsAsk(60, stagedHost, askInfo)), nearIs: "works"},
 	{id: "too_large", says: "too large for the path: 198.51.100.1 said so.*MTU", not: "Nothing listens",
-		has: func(f *film) {
-			s := f.stage(onHost, "eth0", "", "ip link set toclients mtu 700")
-			s.serve(stagedHost, open)
-			s.ask(20, stagedHost, askRules)
-			s.end()
-		},
-		near: func(f *film) {
-			s := f.stage(onHost, "eth0", "", "ip link set toclients mtu 1300")
-			s.serve(stagedHost, open)
-			s.ask(20, stagedHost, askRules)
-			s.end()
-		}, nearIs: "works"},
+		has:  on(onHost, "eth0", "", "ip link set toclients mtu 700").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askRules)),
+		near: on(onHost, "eth0", "", "ip link set toclients mtu 1300").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askRules)), nearIs: "works"},
 	{id: "fragments_lost", says: "IP fragments",
-		has: func(f *film) {
-			s := f.stage(onClients, "eth0", "", "|prerouting priority -450: ip frag-off & 0x1fff != 0 drop")
-			s.serve(stagedHost, unsplit)
-			s.ask(20, stagedHost, askRules)
-			s.ask(20, stagedHost, askInfo)
-			s.end()
-		},
-		near: func(f *film) {
-			s := f.stage(onClients, "eth0")
-			s.serve(stagedHost, unsplit)
-			s.ask(20, stagedHost, askRules)
-			s.ask(20, stagedHost, askInfo)
-			s.end()
-		}, nearIs: "works"},
+		has:  on(onClients, "eth0", "", "|prerouting priority -450: ip frag-off & 0x1fff != 0 drop").play(serves(stagedHost, unsplit), clientsAsk(20, stagedHost, askRules), clientsAsk(20, stagedHost, askInfo)),
+		near: on(onClients, "eth0").play(serves(stagedHost, unsplit), clientsAsk(20, stagedHost, askRules), clientsAsk(20, stagedHost, askInfo)), nearIs: "works"},
 	{id: "parts_lost", says: "lack parts",
-		has: func(f *film) {
-			s := f.stage(onClients, "eth0", "", "|forward priority 0: ip length > 1000 drop")
-			s.serve(stagedHost, open)
-			s.ask(20, stagedHost, askRules)
-			s.end()
-		},
-		near: func(f *film) {
-			s := f.stage(onClients, "eth0", "", "|forward priority 0: ip length > 1300 drop")
-			s.serve(stagedHost, open)
-			s.ask(20, stagedHost, askRules)
-			s.end()
-		}, nearIs: "works"},
+		has:  on(onClients, "eth0", "", "|forward priority 0: ip length > 1000 drop").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askRules)),
+		near: on(onClients, "eth0", "", "|forward priority 0: ip length > 1300 drop").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askRules)), nearIs: "works"},
 	{id: "other_address", server: "198.51.100.11:27015", says: "20 requests .* answered from another address, 198.51.100.10", not: "Down|No reply|firewall",
-		has: func(f *film) { // the kernel chooses the first address of a host
-			s := f.stage(onHost, "eth0")
-			s.serve("0.0.0.0:27015", open)
-			s.ask(20, "198.51.100.11:27015", askInfo)
-			s.end()
-		},
-		near: func(f *film) {
-			s := f.stage(onHost, "eth0")
-			s.serve("0.0.0.0:27015", open)
-			s.ask(20, stagedHost, askInfo)
-			s.end()
-		}, nearIs: "works"},
+		// the kernel chooses the first address of a host
+		has:  on(onHost, "eth0").play(serves("0.0.0.0:27015", open), clientsAsk(20, "198.51.100.11:27015", askInfo)),
+		near: on(onHost, "eth0").play(serves("0.0.0.0:27015", open), clientsAsk(20, stagedHost, askInfo)), nearIs: "works"},
 	{id: "other_port", says: "20 requests .* answered from another port, 198.51.100.10:40001", not: "Down|No reply|firewall",
-		has: func(f *film) {
-			s := f.stage(onClients, "eth0", "", "|forward priority 0: udp sport 27015 udp sport set 40001")
-			s.serve(stagedHost, open)
-			s.ask(20, stagedHost, askInfo)
-			s.end()
-		},
-		near: func(f *film) { // seen before it
-			s := f.stage(onHost, "eth0", "", "|forward priority 0: udp sport 27016 udp sport set 40001")
-			s.serve(stagedHost, open)
-			s.ask(20, stagedHost, askInfo)
-			s.end()
-		}, nearIs: "works"},
+		has: on(onClients, "eth0", "", "|forward priority 0: udp sport 27015 udp sport set 40001").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askInfo)),
+		// seen before it
+		near: on(onHost, "eth0", "", "|forward priority 0: udp sport 27016 udp sport set 40001").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askInfo)), nearIs: "works"},
 	{id: "wrong_port", says: "198.51.100.10:27016 on the same host answers a2s",
-		has: func(f *film) {
-			s := f.stage(onHost, "eth0")
-			s.serve(stagedHost, silent)
-			s.serve("198.51.100.10:27016", guarded(byAddress))
-			s.ask(20, stagedHost, askInfo)
-			s.ask(10, "198.51.100.10:27016", askInfo)
-			s.end()
-		},
-		near: func(f *film) {
-			s := f.stage(onHost, "eth0")
-			s.serve(stagedHost, silent)
-			s.ask(20, stagedHost, askInfo)
-			s.end()
-		}, nearIs: "no_reply"},
+		has:  on(onHost, "eth0").play(serves(stagedHost, silent), serves("198.51.100.10:27016", guarded(byAddress)), clientsAsk(20, stagedHost, askInfo), clientsAsk(10, "198.51.100.10:27016", askInfo)),
+		near: on(onHost, "eth0").play(serves(stagedHost, silent), clientsAsk(20, stagedHost, askInfo)), nearIs: "no_reply"},
 	{id: "tcp_only", server: "198.51.100.10:25565", nearAsk: "198.51.100.10:25565", says: "6 connections tried: 6 made.*enable-query=true",
 		has: func(f *film) {
 			s := f.stage(onHost, "eth0")
@@ -556,41 +445,14 @@ var stagedCauses = []filmCause{
 			s.end()
 		}, nearIs: "works"},
 	{id: "one_direction", says: "one direction only.*return a challenge", not: "Down",
-		has: func(f *film) {
-			s := f.stage(onHost, "eth0 up")
-			s.serve(stagedHost, guarded(byAddress))
-			s.ask(30, stagedHost, askInfo)
-			s.end()
-		},
-		near: func(f *film) {
-			s := f.stage(onHost, "eth0")
-			s.serve(stagedHost, guarded(byAddress))
-			s.ask(30, stagedHost, askInfo)
-			s.end()
-		}, nearIs: "works"},
+		has:  on(onHost, "eth0 up").play(serves(stagedHost, guarded(byAddress)), clientsAsk(30, stagedHost, askInfo)),
+		near: on(onHost, "eth0").play(serves(stagedHost, guarded(byAddress)), clientsAsk(30, stagedHost, askInfo)), nearIs: "works"},
 	{id: "docker_proxy", server: "172.17.0.2:27015", nearAsk: "172.17.0.2:27015", says: "172.17.0.1: that of Docker's proxy",
-		has: func(f *film) {
-			s := f.bridged("\n|postrouting priority 100: oifname tohost masquerade")
-			s.ask(20, stagedHost, askInfo)
-			s.end()
-		},
-		near: func(f *film) {
-			s := f.bridged("")
-			s.ask(20, stagedHost, askInfo)
-			s.end()
-		}, nearIs: "works"},
+		has:  bridged("\n|postrouting priority 100: oifname tohost masquerade").play(clientsAsk(20, stagedHost, askInfo)),
+		near: bridged("").play(clientsAsk(20, stagedHost, askInfo)), nearIs: "works"},
 	{id: "translated_address", says: "172.17.0.2:27015.*private",
-		has: func(f *film) {
-			s := f.bridged("")
-			s.ask(20, stagedHost, askInfo)
-			s.end()
-		},
-		near: func(f *film) {
-			s := f.stage(onHost, "eth0")
-			s.serve(stagedHost, open)
-			s.ask(20, stagedHost, askInfo)
-			s.end()
-		}, nearIs: "works"},
+		has:  bridged("").play(clientsAsk(20, stagedHost, askInfo)),
+		near: on(onHost, "eth0").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askInfo)), nearIs: "works"},
 	{id: "only_private", server: "172.17.0.2:27015", nearAsk: "172.17.0.2:27015", says: "only private addresses",
 		has: func(f *film) {
 			s := f.bridged("")
@@ -600,25 +462,10 @@ var stagedCauses = []filmCause{
 			s.ask(20, stagedHost, askInfo)
 			s.end()
 		},
-		near: func(f *film) {
-			s := f.bridged("")
-			s.ask(20, stagedHost, askInfo)
-			s.end()
-		}, nearIs: "works"},
+		near: bridged("").play(clientsAsk(20, stagedHost, askInfo)), nearIs: "works"},
 	{id: "rate_limit", says: "answers only so often",
-		has: func(f *film) {
-			s := f.stage(onHost, "eth0", "|input priority 0: udp dport 27015 limit rate over 6/second burst 5 packets drop")
-			s.serve(stagedHost, open)
-			s.pace = 55 * time.Millisecond
-			s.ask(210, stagedHost, askInfo)
-			s.end()
-		},
-		near: func(f *film) {
-			s := f.stage(onHost, "eth0", "|input priority 0: udp dport 27015 limit rate over 100000/second burst 50 packets drop")
-			s.serve(stagedHost, open)
-			s.ask(60, stagedHost, askInfo)
-			s.end()
-		}, nearIs: "works"},
+		has:  on(onHost, "eth0", "|input priority 0: udp dport 27015 limit rate over 6/second burst 5 packets drop").play(serves(stagedHost, open), func(s *network) { s.pace = 55 * time.Millisecond }, clientsAsk(210, stagedHost, askInfo)),
+		near: on(onHost, "eth0", "|input priority 0: udp dport 27015 limit rate over 100000/second burst 50 packets drop").play(serves(stagedHost, open), clientsAsk(60, stagedHost, askInfo)), nearIs: "works"},
 	{id: "rate_limit", says: "at most 20 replies per second", not: "Crowd", // of a dozen that ask 57 times a second of the film
 		has: hurried(func() func(int, float64) bool { return bucket(20) }), near: hurried(func() func(int, float64) bool { return lossy(.65) }), nearIs: "loss"},
 	{id: "stopped", says: "stopped replying.*none of (29|30) requests", not: "stands in the way|listens",
@@ -640,31 +487,13 @@ var stagedCauses = []filmCause{
 			s.end()
 		}, nearIs: "nothing_listens"},
 	{id: "backends", server: "198.51.100.77:27015", nearAsk: "198.51.100.77:27015", says: "several servers share that address",
-		has: func(f *film) {
-			s := f.balanced()
-			s.fresh = true // so that a balancer by connections sends them to another
-			s.ask(41, "198.51.100.77:27015", askInfo)
-			s.end()
-		},
-		near: func(f *film) {
-			s := f.balanced()
-			s.ask(41, "198.51.100.77:27015", askInfo)
-			s.end()
-		}, nearIs: "works"},
+		// so that a balancer by connections sends them to another
+		has:  filmStage((*film).balanced).play(func(s *network) { s.fresh = true }, clientsAsk(41, "198.51.100.77:27015", askInfo)),
+		near: filmStage((*film).balanced).play(clientsAsk(41, "198.51.100.77:27015", askInfo)), nearIs: "works"},
 	{id: "challenge_loop", says: "one challenge after the other",
-		has: func(f *film) { // the server makes challenges of address and port
-			s := f.stage(onHost, "eth0")
-			s.serve(stagedHost, guarded(func(a netip.AddrPort) byte { return byte(a.Port()) ^ byte(a.Port()>>8) }))
-			s.fresh = true
-			s.ask(30, stagedHost, askInfo)
-			s.end()
-		},
-		near: func(f *film) {
-			s := f.stage(onHost, "eth0")
-			s.serve(stagedHost, guarded(func(a netip.AddrPort) byte { return byte(a.Port()) ^ byte(a.Port()>>8) }))
-			s.ask(30, stagedHost, askInfo)
-			s.end()
-		}, nearIs: "works"},
+		// the server makes challenges of address and port
+		has:  on(onHost, "eth0").play(serves(stagedHost, guarded(func(a netip.AddrPort) byte { return byte(a.Port()) ^ byte(a.Port()>>8) })), func(s *network) { s.fresh = true }, clientsAsk(30, stagedHost, askInfo)),
+		near: on(onHost, "eth0").play(serves(stagedHost, guarded(func(a netip.AddrPort) byte { return byte(a.Port()) ^ byte(a.Port()>>8) })), clientsAsk(30, stagedHost, askInfo)), nearIs: "works"},
 	{id: "client_gone", says: "nothing listens there any more",
 		has: func(f *film) {
 			s := f.stage(onHost, "eth0")
@@ -732,6 +561,37 @@ var stagedCauses = []filmCause{
 		has: insisting(.05, stagedHost), near: insisting(.12, stagedHost), nearIs: "works"},
 	{id: "list_hammering", server: stagedMaster, nearAsk: stagedMaster, says: "List hammering: 20.7.0.13 asks .* 20 times per second",
 		has: insisting(.05, stagedMaster), near: insisting(.12, stagedMaster), nearIs: "works"},
+}
+
+// A filmStage makes a network, and a filmStep plays on it.
+type (
+	filmStage func(*film) *network
+	filmStep  func(*network)
+)
+
+func on(at int, interfaces string, commands ...string) filmStage {
+	return func(f *film) *network { return f.stage(at, interfaces, commands...) }
+}
+
+func bridged(more string) filmStage { return func(f *film) *network { return f.bridged(more) } }
+
+func serves(at string, replies func(string, netip.AddrPort) []string) filmStep {
+	return func(s *network) { s.serve(at, replies) }
+}
+
+func clientsAsk(n int, server, what string) filmStep {
+	return func(s *network) { s.ask(n, server, what) }
+}
+
+// play films some steps, one after the other.
+func (of filmStage) play(steps ...filmStep) func(*film) {
+	return func(f *film) {
+		s := of(f)
+		for _, do := range steps {
+			do(s)
+		}
+		s.end()
+	}
 }
 
 // inquiry says how often clients ask, and what.
