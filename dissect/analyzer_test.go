@@ -119,58 +119,34 @@ const (
 // TestChallengeCopiedLate: a network that duplicates a challenge shows it again while the client waits for what it asked for. The
 // server refuses nothing. It does if nothing else comes, or the same again.
 func TestChallengeCopiedLate(t *testing.T) {
-	const has = infoShort + "\x01\x02\x03\x04"
-	for _, late := range []float64{13, 20, 28, 35, 40, 60, 200} {
-		s := newScript(t, dissect.Config{})
-		s.play([]at{{0, ">40000:27015", infoShort}, {40, "<40000:27015", challenge}, {41, ">40000:27015", has}, {40 + late, "<40000:27015", challenge}, {41 + late + 15, "<40000:27015", infoReply}})
-		s.a.Flush()
-		s.want(
-			"1 a2s info_request header",
-			"2 a2s challenge_reply header <- 1 40ms !a2s.challenge.required",
-			"3 a2s info_request header",
-			fmt.Sprintf("4 a2s challenge_reply header <- 3 %vms", late-1),
-			fmt.Sprintf("5 a2s info_reply header <- 3 %vms", late+15),
-		)
+	const has, ask, reply, refused = infoShort + "\x01\x02\x03\x04", ">40000:27015", "<40000:27015", "4 !a2s.challenge.refused the server answered a challenge with a challenge"
+	type row struct {
+		rest  []at
+		flush bool
+		want  []string
 	}
-	s := newScript(t, dissect.Config{})
-	s.play([]at{{0, ">40000:27015", infoShort}, {40, "<40000:27015", challenge}, {41, ">40000:27015", has}, {80, "<40000:27015", challenge}})
-	s.a.Flush()
-	s.want(
-		"1 a2s info_request header",
-		"2 a2s challenge_reply header <- 1 40ms !a2s.challenge.required",
-		"3 a2s info_request header",
-		"4 a2s challenge_reply header <- 3 39ms",
-		"4 !a2s.challenge.refused the server answered a challenge with a challenge",
-	)
-	s = newScript(t, dissect.Config{})
-	s.play([]at{{0, ">40000:27015", infoShort}, {40, "<40000:27015", challenge}, {41, ">40000:27015", has}, {80, "<40000:27015", challenge}, {81, ">40000:27015", has}, {120, "<40000:27015", challenge}})
-	s.a.Flush()
-	s.want(
-		"1 a2s info_request header",
-		"2 a2s challenge_reply header <- 1 40ms !a2s.challenge.required",
-		"3 a2s info_request header",
-		"4 a2s challenge_reply header <- 3 39ms",
-		"5 a2s info_request header",
-		"6 a2s challenge_reply header <- 5 39ms !a2s.challenge.refused !a2s.challenge.loop",
-		"4 !a2s.challenge.refused the server answered a challenge with a challenge",
-	)
-	// It gives another one, or refuses one after copies would have come.
-	s = newScript(t, dissect.Config{})
-	s.play([]at{{0, ">40000:27015", infoShort}, {40, "<40000:27015", challenge}, {41, ">40000:27015", has}, {80, "<40000:27015", challenge2}})
-	s.want(
-		"1 a2s info_request header",
-		"2 a2s challenge_reply header <- 1 40ms !a2s.challenge.required",
-		"3 a2s info_request header",
-		"4 a2s challenge_reply header <- 3 39ms !a2s.challenge.changed !a2s.challenge.refused",
-	)
-	s = newScript(t, dissect.Config{})
-	s.play([]at{{0, ">40000:27015", infoShort}, {40, "<40000:27015", challenge}, {1500, ">40000:27015", has}, {1540, "<40000:27015", challenge}})
-	s.want(
-		"1 a2s info_request header",
-		"2 a2s challenge_reply header <- 1 40ms !a2s.challenge.required",
-		"3 a2s info_request header",
-		"4 a2s challenge_reply header <- 3 40ms !a2s.challenge.refused",
-	)
+	rows := []row{
+		{[]at{{41, ask, has}, {80, reply, challenge}}, true, []string{"4 a2s challenge_reply header <- 3 39ms", refused}},
+		{[]at{{41, ask, has}, {80, reply, challenge}, {81, ask, has}, {120, reply, challenge}}, true, []string{
+			"4 a2s challenge_reply header <- 3 39ms", "5 a2s info_request header", "6 a2s challenge_reply header <- 5 39ms !a2s.challenge.refused !a2s.challenge.loop", refused,
+		}},
+		// It gives another one, or refuses one after copies would have come.
+		{[]at{{41, ask, has}, {80, reply, challenge2}}, false, []string{"4 a2s challenge_reply header <- 3 39ms !a2s.challenge.changed !a2s.challenge.refused"}},
+		{[]at{{1500, ask, has}, {1540, reply, challenge}}, false, []string{"4 a2s challenge_reply header <- 3 40ms !a2s.challenge.refused"}},
+	}
+	for _, late := range []float64{13, 20, 28, 35, 40, 60, 200} {
+		rows = append(rows, row{[]at{{41, ask, has}, {40 + late, reply, challenge}, {41 + late + 15, reply, infoReply}}, true, []string{
+			fmt.Sprintf("4 a2s challenge_reply header <- 3 %vms", late-1), fmt.Sprintf("5 a2s info_reply header <- 3 %vms", late+15),
+		}})
+	}
+	for _, r := range rows {
+		s := newScript(t, dissect.Config{})
+		s.play(append([]at{{0, ask, infoShort}, {40, reply, challenge}}, r.rest...))
+		if r.flush {
+			s.a.Flush()
+		}
+		s.want(append([]string{"1 a2s info_request header", "2 a2s challenge_reply header <- 1 40ms !a2s.challenge.required", "3 a2s info_request header"}, r.want...)...)
+	}
 }
 
 // TestManyAnswered: a client that asks often and gets its replies makes nobody
