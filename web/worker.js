@@ -6,7 +6,7 @@ onmessage = async ({ data: { module, task, files } }) => {
 	const sums = new Promise(resolve => { arrived = resolve; });
 	onmessage = ({ data }) => arrived(encoder.encode(data));
 	const encoder = new TextEncoder(), decoder = new TextDecoder();
-	const reader = new FileReaderSync(), away = new MessageChannel();
+	const away = new MessageChannel(), empty = new Uint8Array();
 	away.port2.close();
 	const made = new Map([['/out', null], ['/tmp', null]]); // folders are null
 	const open = [, , ,];
@@ -63,6 +63,20 @@ onmessage = async ({ data: { module, task, files } }) => {
 		}
 		e.size = size;
 	};
+	// A piece of a file comes from another process, which takes a while: it is asked for while the program works on the piece before it.
+	const ask = (e, from) => {
+		e.asked = from;
+		e.next = e.file.slice(from, from + PIECE).arrayBuffer();
+		e.next.catch(() => {}); // said when it is needed
+	};
+	const fetched = async (e, from) => {
+		if (e.asked !== from) ask(e, from);
+		const bytes = await e.next;
+		if (e.piece) away.port1.postMessage(0, [e.piece.buffer]); // its memory is given back at once
+		e.piece = new Uint8Array(bytes);
+		e.from = from;
+		ask(e, from + PIECE);
+	};
 	const of = fd => { if (!open[fd]) throw fail('EBADF'); return open[fd]; };
 	const WRITE = 1, CREATE = 64, EXCLUSIVE = 128, TRUNCATE = 512, APPEND = 1024, PIECE = 2 << 20;
 	const calls = {
@@ -83,25 +97,21 @@ onmessage = async ({ data: { module, task, files } }) => {
 		read(fd, buffer, offset, length, position) {
 			const f = of(fd), { e } = f, from = position === null ? f.at : position;
 			if (e.folder) throw fail('EISDIR');
+			const ended = e.file && from >= e.file.size;
+			if (e.file && !ended && !(from >= e.from && from < e.from + e.piece.length)) return fetched(e, from).then(() => calls.read(fd, buffer, offset, length, position));
 			if (position === null) {
 				if (f.buffer) free(f.buffer); // of the last time, which the program has copied
 				f.buffer = buffer;
 			}
-			let b;
-			if (e.file) {
-				if (!e.piece || from < e.from || from >= e.from + e.piece.length) {
-					// Each piece is asked of another process, which takes a while. Its memory is given back at once.
-					if (e.piece) away.port1.postMessage(0, [e.piece.buffer]);
-					e.from = from;
-					e.piece = new Uint8Array(reader.readAsArrayBuffer(e.file.slice(from, from + PIECE)));
-				}
+			let b = empty;
+			if (e.file && !ended) {
 				b = e.piece.subarray(from - e.from, from - e.from + length);
 				if (from + b.length > (e.read || 0)) {
 					read += from + b.length - (e.read || 0);
 					e.read = from + b.length;
 				}
 				if (performance.now() - told > 100) postMessage({ read, total, passed: told = performance.now() });
-			} else b = e.bytes.subarray(from, Math.min(e.size, from + length));
+			} else if (!e.file) b = e.bytes.subarray(from, Math.min(e.size, from + length));
 			buffer.set(b, offset);
 			if (position === null) f.at += b.length;
 			return b.length;
@@ -142,7 +152,8 @@ onmessage = async ({ data: { module, task, files } }) => {
 					back(err.code ? err : fail('EIO'));
 					return;
 				}
-				back(null, value);
+				if (value instanceof Promise) value.then(v => back(null, v), () => back(fail('EIO')));
+				else back(null, value);
 			};
 			// Another run of the program makes this file.
 			if (args[0] === '/sums') sums.then(bytes => { made.set('/sums', { bytes, size: bytes.length }); answer(); });

@@ -122,6 +122,18 @@ func (p *counting) own() []netip.Prefix {
 	return p.o.live.addresses()
 }
 
+// networks parses the networks of --home.
+func networks(list []string) (home []netip.Prefix, err error) {
+	for _, s := range list {
+		p, err := stats.Prefix(s)
+		if err != nil {
+			return nil, fmt.Errorf("--home: %w", err)
+		}
+		home = append(home, p)
+	}
+	return home, nil
+}
+
 // end returns the status of a run that has done its work.
 func (p *counting) end() error {
 	if p.troubled {

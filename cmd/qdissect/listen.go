@@ -15,6 +15,7 @@ import (
 
 	"github.com/qdissect/qdissect/internal/htmlreport"
 	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/report"
 )
 
 // maxViewers is how many pages are told of changes, and pageTime how long one waits for the page, or for its reader.
@@ -168,4 +169,30 @@ func (h *hub) end() {
 	defer stop()
 	_ = h.server.Shutdown(ctx)
 	h.server.Close()
+}
+
+// idle reports whether nobody wants a report now.
+func (r *reporting) idle() bool {
+	return r.alarm == nil && !r.due() && (r.hub == nil || r.hub.idle())
+}
+
+// due reports whether it is time to write the file.
+func (r *reporting) due() bool {
+	return r.o.every > 0 && time.Since(r.written) >= time.Duration(r.o.every)*time.Second
+}
+
+// snapshot reports the counts so far to those that want them.
+func (r *reporting) snapshot(sum *report.Summary, a *stats.Aggregate) {
+	if r.alarm != nil && sum.Packets > 0 {
+		r.alarm.look(r.report(sum, a, 0), time.Now())
+	}
+	if counted := sum.Packets + sum.Unanswered; r.hub != nil && !r.hub.idle() && r.hub.lacks(counted) {
+		r.hub.show(r.report(sum, a, htmlreport.MaxServers), counted)
+	}
+	if r.due() && sum.Packets > 0 {
+		r.written = time.Now()
+		if err := r.write(r.report(sum, a, r.o.servers())); err != nil {
+			r.plan.run.Trouble(err)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -125,11 +126,14 @@ func (o *reportOptions) run(args []string, env environment) error {
 	if err := o.refused(args); err != nil {
 		return err
 	}
-	o.resolve()
+	o.format = cmp.Or(o.format, map[string]string{".html": "html", ".htm": "html", ".json": "json"}[strings.ToLower(filepath.Ext(o.output))])
 	r := &reporting{o: o, made: stats.Made{Version: versionText()}}
 	var err error
 	if r.home, err = networks(o.home); err != nil {
 		return err
+	}
+	if len(r.home) > 0 {
+		r.by = "option"
 	}
 	if r.hide, err = o.hiding(); err != nil {
 		return err
@@ -172,11 +176,8 @@ func (o *reportOptions) run(args []string, env environment) error {
 	if waits && (o.every > 0 || r.hub != nil || r.alarm != nil) {
 		run.Events.Every, run.Events.Snapshot, run.Events.Idle, r.written = time.Second, r.snapshot, r.idle, time.Now()
 	}
-	if r.by = "option"; len(r.home) == 0 {
-		r.home, r.by = r.own(), ""
-		if r.live {
-			r.by = "interface"
-		}
+	if len(r.home) == 0 && r.live {
+		r.home, r.by = r.own(), "interface"
 	}
 	r.describe(args)
 	r.made.Every = time.Duration(o.every) * time.Second
@@ -191,36 +192,7 @@ func (o *reportOptions) run(args []string, env environment) error {
 		return err
 	}
 	r.made.Every = 0 // what is written now stays
-	if err := r.finish(r.report(sum, run.Counts.Stats, o.servers())); err != nil {
-		return err
-	}
-	return r.end()
-}
-
-// idle reports whether nobody wants a report now.
-func (r *reporting) idle() bool {
-	return r.alarm == nil && !r.due() && (r.hub == nil || r.hub.idle())
-}
-
-// due reports whether it is time to write the file.
-func (r *reporting) due() bool {
-	return r.o.every > 0 && time.Since(r.written) >= time.Duration(r.o.every)*time.Second
-}
-
-// snapshot reports the counts so far to those that want them.
-func (r *reporting) snapshot(sum *report.Summary, a *stats.Aggregate) {
-	if r.alarm != nil && sum.Packets > 0 {
-		r.alarm.look(r.report(sum, a, 0), time.Now())
-	}
-	if counted := sum.Packets + sum.Unanswered; r.hub != nil && !r.hub.idle() && r.hub.lacks(counted) {
-		r.hub.show(r.report(sum, a, htmlreport.MaxServers), counted)
-	}
-	if r.due() && sum.Packets > 0 {
-		r.written = time.Now()
-		if err := r.write(r.report(sum, a, r.o.servers())); err != nil {
-			r.plan.run.Trouble(err)
-		}
-	}
+	return cmp.Or(r.finish(r.report(sum, run.Counts.Stats, o.servers())), r.end())
 }
 
 // finish passes on the verdicts of the last report, and writes it.
@@ -325,25 +297,6 @@ func words(args []string) []string {
 		list[i] = shellWord(a)
 	}
 	return list
-}
-
-// networks parses the networks of --home.
-func networks(list []string) (home []netip.Prefix, err error) {
-	for _, s := range list {
-		p, err := stats.Prefix(s)
-		if err != nil {
-			return nil, fmt.Errorf("--home: %w", err)
-		}
-		home = append(home, p)
-	}
-	return home, nil
-}
-
-// resolve makes the format that of the output's name if none is given.
-func (o *reportOptions) resolve() {
-	if o.format == "" {
-		o.format = map[string]string{".html": "html", ".htm": "html", ".json": "json"}[strings.ToLower(filepath.Ext(o.output))]
-	}
 }
 
 // servers is how many servers the report lists at least.

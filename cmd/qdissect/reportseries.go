@@ -23,10 +23,7 @@ func (r *reporting) fromUnits(env environment) error {
 	if err != nil {
 		return err
 	}
-	if err := r.writeUnits(sum, nil); err != nil {
-		return err
-	}
-	return r.end()
+	return r.writeUnits(sum, nil)
 }
 
 // fromSeries writes the report of captures, each series of which is a unit.
@@ -40,10 +37,7 @@ func (r *reporting) fromSeries(args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.writeUnits(sum, args); err != nil {
-		return err
-	}
-	return r.end()
+	return r.writeUnits(sum, args)
 }
 
 // writeUnits writes the report of units.
@@ -57,9 +51,6 @@ func (r *reporting) writeUnits(sum *unitfile.Sum, args []string) error {
 			made.Files[i].Word = made.Files[i].Name
 		}
 	}
-	if r.by = "option"; len(r.home) == 0 {
-		r.by = ""
-	}
 	run := &r.counting.plan.run
 	p := sum.Shards.Sum().Report(stats.Options{
 		Home: r.home, HomeBy: r.by, Packets: sum.Packets, OneSided: sum.OneSided > 0, Unknowns: sum.Guesses(), Hide: r.hide, Made: made,
@@ -68,7 +59,7 @@ func (r *reporting) writeUnits(sum *unitfile.Sum, args []string) error {
 	if r.hide == nil {
 		p.Talks = sum.Talks.List(p.Findings, run.Analysis, made.Files)
 	}
-	return r.finish(p)
+	return cmp.Or(r.finish(p), r.end())
 }
 
 // compare writes what changed between two captures.
@@ -80,10 +71,7 @@ func (r *reporting) compare(names []string, env environment) error {
 		if err != nil {
 			return err
 		}
-		side := &reporting{o: r.o, home: r.home, by: "option", hide: r.hide, made: stats.Made{Version: r.made.Version}, counting: c}
-		if len(r.home) == 0 {
-			side.by = ""
-		}
+		side := &reporting{o: r.o, home: r.home, by: r.by, hide: r.hide, made: stats.Made{Version: r.made.Version}, counting: c}
 		side.describe([]string{name})
 		c.run.Counts.Detailed, c.run.Counts.Talks = true, talks.New()
 		sum, err := c.count(stats.New())

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/qdissect/qdissect/internal/stats"
@@ -37,6 +38,8 @@ var (
 	chartStyle string
 	//go:embed uplot/LICENSE
 	chartLicence string
+	//go:embed verdicts.json
+	verdictTexts []byte
 )
 
 // MaxServers is how many servers a page can list.
@@ -259,66 +262,16 @@ type plain struct {
 	Rules                              bool // help against it
 }
 
-// plains are the explanations by kind of verdict.
-var plains = map[string]plain{
-	"forged_flood": {"A flood of requests from forged addresses",
-		"Somebody writes made-up addresses into the packets, so do not block these addresses: they are not the attacker’s. Only a sender that really has its address can repeat a challenge, a number that the server sends to it first.",
-		"Attacked server", "Some of the addresses, probably forged", "bad", true},
-	"carpet": {"A whole network is flooded",
-		"Requests go to all addresses of a network, most of which have no server. No single address gets many.",
-		"Attacked network", "Who asks", "bad", false},
-	"crowd_or_forged": {"Many people, or forged addresses",
-		"Far more addresses ask than usual. This request needs no proof of the address, so that it cannot be told whether they exist.",
-		"Server that is asked", "Who asks", "warn", true},
-	"growth": {"More people come",
-		"More clients ask than usual, and each of them as others do.",
-		"Server that is asked", "Who asks", "good", false},
-	"no_reply": {"Nothing replies at an address",
-		"Requests reach it, and nothing shows that a server is there: its address or its port may be wrong.",
-		"Address", "Who asks", "warn", false},
-	"not_answered": {"A server does not answer all requests",
-		"Fewer requests get a whole answer than should.",
-		"Server", "Who asks", "warn", false},
-	"errors": {"Messages have errors",
-		"Servers reply, and some of what they say is damaged or of no use.",
-		"Server", "Who asks", "warn", false},
-	"reflection": {"A server is misused to attack somebody else",
-		"Somebody sends requests in the name of the victim. The server’s replies, which are larger, go to the victim, who never asked.",
-		"Misused server", "Attacked: the replies go to", "bad", true},
-	"junk_flood": {"A flood of junk",
-		"Datagrams that no known protocol uses come to the port of a server. Traffic of players or of a VPN would get replies; these get none.",
-		"Attacked server", "Who sends them", "bad", false},
-	"greedy_clients": {"A few clients ask far too often",
-		"They send many more requests than a player, a list or a monitor needs.",
-		"Server that is asked", "Who asks", "warn", true},
-	"scanner": {"One address looks for servers",
-		"It asks many servers. Lists and researchers do that, and so do those who look for servers to misuse.",
-		"Server", "Who asks", "warn", false},
-	"server_down": {"A server does not reply",
-		"Requests reach its address, and no reply leaves it.",
-		"Server", "Who asks", "bad", false},
-	"drops_under_load": {"A server stops replying when many ask",
-		"The more requests arrive, the smaller the share that gets a reply.",
-		"Server", "Who asks", "warn", false},
-	"slow": {"Replies are slow",
-		"Programs that list servers give up after a second or a few.",
-		"Server", "Who asks", "warn", false},
-	"long_replies_lost": {"Long replies get lost",
-		"Short replies arrive, long ones that need several packets do not. Often a firewall drops fragments or later parts.",
-		"Server", "Who asks", "warn", false},
-	"list_hammering": {"The list of servers is asked again and again",
-		"Master servers limit how often an address may ask, and then stop replying to it.",
-		"Master server", "Who asks", "warn", true},
-	"nothing_unusual": {"Nothing unusual",
-		"Servers were asked and replied as they should.",
-		"Server", "Who asks", "good", false},
-	"cannot_tell": {"This capture does not say what happened",
-		"",
-		"Server", "Who asks", "unsure", false},
-}
+// plains returns the explanations by kind of verdict.
+var plains = sync.OnceValue(func() (m map[string]plain) {
+	if err := json.Unmarshal(verdictTexts, &m); err != nil {
+		panic(err)
+	}
+	return m
+})
 
 func explain(kind string) plain {
-	if p, ok := plains[kind]; ok {
+	if p, ok := plains()[kind]; ok {
 		return p
 	}
 	return plain{safe(words(kind)), "", "Server", "Sources", "unsure", false}
@@ -376,19 +329,17 @@ func cells(c []stats.Cell, column int) []uint64 { return turned(c)[column] }
 
 // Class says what a client does, with an icon. That it never finishes is bad only if there is a flood or a victim.
 func (t askers) Class(c stats.Client) []string {
-	switch c.Class {
-	case stats.Finished:
-		if t.of.Replies == 0 {
-			return []string{"unsure", "cannot tell"}
-		}
+	switch {
+	case c.Class == stats.Finished && t.of.Replies == 0:
+		return []string{"unsure", "cannot tell"}
+	case c.Class == stats.Finished:
 		return []string{"good", "behaves"}
-	case stats.TooOften:
+	case c.Class == stats.TooOften:
 		return []string{"warn", "asks too often"}
-	case stats.NeverFinished:
-		if t.of.NeverFinished == 0 {
-			return []string{"unsure", "never finishes"}
-		}
+	case c.Class == stats.NeverFinished && t.of.NeverFinished > 0:
 		return []string{"bad", "never finishes"}
+	case c.Class == stats.NeverFinished:
+		return []string{"unsure", "never finishes"}
 	}
 	return []string{"unsure", safe(words(string(c.Class)))}
 }
@@ -468,19 +419,19 @@ func (p *page) row(address string) int {
 }
 
 // RowOf returns the number of the row of a server, "" if it is not in the table.
-func (p *page) RowOf(address string) string {
-	if i := p.row(address); i >= 0 {
-		return strconv.Itoa(i)
+func (p *page) RowOf(address string) string { return found(p.row(address)) }
+
+// found returns the place of what was looked for, "" for -1.
+func found(at int) string {
+	if at < 0 {
+		return ""
 	}
-	return ""
+	return strconv.Itoa(at)
 }
 
 // FindingOf returns the number of a finding that is shown, "" if there is none.
 func (p *page) FindingOf(id string) string {
-	if i := slices.IndexFunc(p.Findings, func(f stats.Finding) bool { return f.ID == id }); i >= 0 {
-		return strconv.Itoa(i)
-	}
-	return ""
+	return found(slices.IndexFunc(p.Findings, func(f stats.Finding) bool { return f.ID == id }))
 }
 
 // Explained reports whether an earlier verdict has the same explanation.
@@ -668,7 +619,7 @@ func (p *page) AskSentence() string {
 
 // Unwanted is the number of requests that limits should stop.
 func (p *page) Unwanted() uint64 {
-	if !slices.ContainsFunc(p.Verdicts, func(v stats.Verdict) bool { return plains[v.Kind].Rules }) {
+	if !slices.ContainsFunc(p.Verdicts, func(v stats.Verdict) bool { return plains()[v.Kind].Rules }) {
 		return 0 // few who do not finish need not be stopped
 	}
 	return p.Limits.Forged + p.Limits.Greedy

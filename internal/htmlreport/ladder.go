@@ -3,7 +3,6 @@ package htmlreport
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -101,27 +100,15 @@ func contents(m *stats.TalkLine) string {
 
 // TalkOf returns the number of the conversation that is shown for a finding, "" if there is none.
 func (p *page) TalkOf(id string) string {
-	for i := range p.Ladders {
-		if l := &p.Ladders[i]; l.Why == id || slices.Contains(l.Also, id) {
-			return strconv.Itoa(i)
-		}
-	}
-	return ""
+	return found(slices.IndexFunc(p.Ladders, func(l ladder) bool { return l.Why == id || slices.Contains(l.Also, id) }))
 }
 
 // TalkSentence says which conversations are shown.
 func (p *page) TalkSentence() string {
-	found := 0
-	for i := range p.Ladders {
-		if p.Ladders[i].Why != "" {
-			found++
-		}
-	}
-	whole := len(p.Ladders) - found
-	switch {
-	case found == 0:
+	switch first, last := &p.Ladders[0], &p.Ladders[len(p.Ladders)-1]; {
+	case first.Why == "":
 		return "One conversation of each protocol in which a server replied."
-	case whole == 0:
+	case last.Why != "":
 		return "The first conversation with each type of finding."
 	}
 	return "The first conversation with each type of finding, then one of each protocol."

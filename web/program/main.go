@@ -38,7 +38,7 @@ import (
 var version = "(devel)" // set by the build
 
 func main() {
-	debug.SetGCPercent(30) // decoding makes next to no garbage, and the memory of a browser does not shrink
+	debug.SetGCPercent(15) // decoding makes next to no garbage, and the memory of a browser does not shrink
 	var t task
 	err := json.Unmarshal([]byte(os.Args[1]), &t)
 	if err == nil {

@@ -8,6 +8,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"flag"
 	"fmt"
@@ -44,6 +45,7 @@ func main() {
 type session struct {
 	turns  []turn
 	broken bool // from a capture of trouble
+	last   time.Time
 }
 
 type turn struct {
@@ -61,17 +63,13 @@ func (s session) compressed() bool {
 }
 
 func run(name string, n, flood uint64, foreignOnly, plain bool) error {
-	if name == "" {
-		return fmt.Errorf("no file to write: -o")
-	}
 	sessions, err := load(filepath.Join("testdata", "pcaps"))
 	if err != nil {
 		return err
 	}
 	packed := packedSessions(200)
 	if plain {
-		packed = nil
-		sessions = slices.DeleteFunc(sessions, session.compressed)
+		packed, sessions = nil, slices.DeleteFunc(sessions, session.compressed)
 	}
 	f, err := os.Create(name)
 	if err != nil {
@@ -100,13 +98,7 @@ func run(name string, n, flood uint64, foreignOnly, plain bool) error {
 			}
 		}
 	}
-	if err := m.w.Err(); err != nil {
-		return err
-	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	return f.Close()
+	return cmp.Or(m.w.Err(), out.Flush(), f.Close())
 }
 
 // replayed are the folders of captures that are replayed. Protocols
@@ -128,14 +120,10 @@ func load(root string) (list []session, err error) {
 		defer r.Close()
 		found := map[[2]netip.AddrPort]int{}
 		var order []session
-		var last []time.Time
 		d := packet.NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, nil)
 		var f capture.Frame
 		var dg packet.Datagram
-		for {
-			if err := r.Next(&f); err != nil {
-				break
-			}
+		for r.Next(&f) == nil {
 			raw := packet.Frame{Number: f.Number, Time: f.Time, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
 			if !d.Decode(&raw, &dg).OK() {
 				continue
@@ -146,20 +134,17 @@ func load(root string) (list []session, err error) {
 				if i, reply = found[[2]netip.AddrPort{dg.Dst, dg.Src}]; !reply {
 					i = len(order)
 					found[key] = i
-					order = append(order, session{broken: strings.HasPrefix(filepath.Base(path), "trouble")})
-					last = append(last, f.Time)
+					order = append(order, session{broken: strings.HasPrefix(filepath.Base(path), "trouble"), last: f.Time})
 				}
 			}
-			after := min(max(0, f.Time.Sub(last[i])), 50*time.Millisecond)
-			last[i] = f.Time
-			order[i].turns = append(order[i].turns, turn{reply, after, bytes.Clone(dg.Payload)})
+			s := &order[i]
+			after := min(max(0, f.Time.Sub(s.last)), 50*time.Millisecond)
+			s.last = f.Time
+			s.turns = append(s.turns, turn{reply, after, bytes.Clone(dg.Payload)})
 		}
 		list = append(list, order...)
 		return nil
 	})
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("no captures in %s", root)
-	}
 	return list, err
 }
 

@@ -78,7 +78,7 @@ func pack(version string) (string, error) {
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "web.wasm")
-	args := []string{"build", "-ldflags=-s -w -X main.version=" + version, "-o", file, "-gcflags=all=-l"}
+	args := []string{"build", "-trimpath", "-ldflags=-s -w -X main.version=" + version, "-o", file, "-gcflags=all=-l"}
 	for inlined := range strings.FieldsSeq(inlined) {
 		args = append(args, "-gcflags="+inlined+"=")
 	}
@@ -88,16 +88,19 @@ func pack(version string) (string, error) {
 	if err := cmd.Run(); err != nil {
 		return "", err
 	}
-	st, err := os.Stat(file)
+	module, err := os.ReadFile(file)
 	if err != nil {
 		return "", err
 	}
-	cmd = exec.Command("xz", "--format=lzma", "-9e", "-c", file)
+	if direct(module) == 0 {
+		return "", fmt.Errorf("the compiler makes jumps in another way than jumps.go knows")
+	}
+	cmd = exec.Command("xz", "--format=lzma", "-9e", "-c")
 	var packed bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &packed, os.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(module), &packed, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("xz: %w", err)
 	}
-	binary.LittleEndian.PutUint64(packed.Bytes()[5:], uint64(st.Size())) // xz leaves it open
+	binary.LittleEndian.PutUint64(packed.Bytes()[5:], uint64(len(module))) // xz leaves it open
 	return base64.StdEncoding.EncodeToString(packed.Bytes()), nil
 }
