@@ -95,7 +95,8 @@ type Protocol struct {
 	// Stream is for protocols over TCP, which have Ports and none of the three; nil for those over UDP. It returns the length of
 	// the message that b begins with, 0 if it takes more bytes to tell, and -1 if no message begins with b. over says that the
 	// connection carries something else after the message or, with 0, that b is the message if the other side sends something now.
-	// Detect must then not say No to the beginning of a message.
+	// Detect must then not say No to the beginning of a message. On other ports than its own, a connection is recognised by a message
+	// that has a zero byte among its first eight.
 	Stream func(b []byte) (length int, over bool)
 	// Catalog lists everything that messages can contain and every finding about them.
 	Catalog *Catalog

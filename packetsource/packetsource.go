@@ -106,7 +106,7 @@ func (s *Source) packet(data []byte, info gopacket.CaptureInfo) {
 	case o.OK():
 		s.convert.Datagram(&s.datagram, &s.in, nil)
 		s.analyzer.Datagram(&s.datagram)
-	case o == packet.TCP && s.streams.Wants(s.decoder.Packet(), s.decoder.Segment()):
+	case o == packet.TCP && !s.streams.Foreign(s.decoder.Segment()) && s.streams.Wants(s.decoder.Packet(), s.decoder.Segment()):
 		_, _ = s.streams.Segment(&streams.Segment{Frame: f.Number, Time: f.Time, IP: s.decoder.Packet(), Data: s.decoder.Segment()}) // never an error
 	case o == packet.FragmentHeld && s.in.Src.IsValid():
 		s.analyzer.Inner(core.Only{}).Arriving(f.Number, s.in.Src, s.in.Dst)

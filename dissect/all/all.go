@@ -40,6 +40,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/satisfactory"
 	"github.com/qdissect/qdissect/dissect/savage"
 	"github.com/qdissect/qdissect/dissect/savage2"
+	"github.com/qdissect/qdissect/dissect/sourcercon"
 	"github.com/qdissect/qdissect/dissect/sqp"
 	"github.com/qdissect/qdissect/dissect/teamspeak3"
 	"github.com/qdissect/qdissect/dissect/teeworlds"
@@ -70,6 +71,7 @@ func Protocols() []*dissect.Protocol {
 		quake3.Protocol(),
 		quake3master.Protocol(),
 		minecraftjava.Protocol(),
+		sourcercon.Protocol(),
 		mumble.Protocol(),
 		teamspeak3.Protocol(),
 		zandronum.Protocol(),

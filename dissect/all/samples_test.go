@@ -140,7 +140,7 @@ func datagrams(t testing.TB, golden string) (all []packet.Datagram) {
 		case o.OK() && d.Missing == 0:
 			d.Payload = bytes.Clone(d.Payload)
 			all = append(all, d)
-		case o == packet.TCP && over.Wants(decoder.Packet(), decoder.Segment()):
+		case o == packet.TCP && !over.Foreign(decoder.Segment()) && over.Wants(decoder.Packet(), decoder.Segment()):
 			must.Get(over.Segment(&streams.Segment{Frame: f.Number, Time: f.Time, IP: decoder.Packet(), Data: decoder.Segment()}))(t)
 		}
 	}

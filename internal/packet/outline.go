@@ -109,6 +109,14 @@ func HopLimit(ip []byte) uint8 {
 	return ip[ipv4Hops]
 }
 
+// OutlineSegment sets o to the outline of the TCP segment of the frame that was decoded last, into in.
+func (d *Decoder) OutlineSegment(o *Outline, in *Datagram) {
+	o.Packet, o.Payload, o.vlan = d.ip, d.segment, 0
+	if tags := in.VLANs(); len(tags) > 0 {
+		o.vlan = tags[0]
+	}
+}
+
 // Outline sets o to the outline of a datagram.
 func (d *Datagram) Outline(o *Outline) {
 	o.Src, o.Dst, o.Payload = endpoint.Of(d.Src), endpoint.Of(d.Dst), d.Payload

@@ -161,7 +161,7 @@ func (e *engine) frame(f *capture.Frame) error {
 	case !ok || e.o.Save.Tree != nil: // for a tree, the decoder says where headers are
 		return e.walk(f, now)
 	case o == packet.TCP:
-		return e.segment(f, d.outline.Packet, d.outline.Payload, d.outline.VLAN())
+		return e.segment(f)
 	}
 	return e.datagram(f, now, nil)
 }
@@ -183,11 +183,8 @@ func (e *engine) walk(f *capture.Frame, now int64) error {
 	case packet.FragmentHeld:
 		return e.arriving()
 	case packet.TCP:
-		vlan := uint16(0)
-		if tags := d.in.VLANs(); len(tags) > 0 {
-			vlan = tags[0]
-		}
-		return e.segment(f, d.Packet(), d.Segment(), vlan)
+		d.OutlineSegment(&d.outline, &d.in)
+		return e.segment(f)
 	case packet.LinkUnknown:
 		report.Count(&e.census.sum.Unread.Links, capture.LinkTypeName(f.LinkType), 0)
 	}

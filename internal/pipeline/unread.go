@@ -31,23 +31,24 @@ func (e *engine) lookAt(payload []byte) {
 }
 
 // segment reads a TCP segment of a frame, or counts it if no protocol reads it.
-func (e *engine) segment(f *capture.Frame, ip, b []byte, vlan uint16) error {
-	e.census.tcp.see(ip, b)
-	if e.decoder.streams.Wants(ip, b) {
-		if read, err := e.stream(f, ip, b, vlan); read || err != nil {
+func (e *engine) segment(f *capture.Frame) error {
+	o := &e.decoder.outline
+	e.census.tcp.see(o.Packet, o.Payload)
+	if t := e.decoder.streams; !t.Foreign(o.Payload) && t.Wants(o.Packet, o.Payload) {
+		if read, err := e.stream(f, o); read || err != nil {
 			return err
 		}
 	}
 	u := &e.census.sum.Unread
 	if u.Segments++; looks(u.Segments) {
-		e.lookAtSegment(b)
+		e.lookAtSegment(o.Payload)
 	}
 	return nil
 }
 
 // stream reads a TCP segment that may be of a protocol, and reports whether it is of one.
-func (e *engine) stream(f *capture.Frame, ip, b []byte, vlan uint16) (read bool, err error) {
-	g := streams.Segment{Frame: f.Number, Time: e.at.now, VLAN: vlan, Interface: f.Name, IP: ip, Data: b}
+func (e *engine) stream(f *capture.Frame, o *packet.Outline) (read bool, err error) {
+	g := streams.Segment{Frame: f.Number, Time: e.at.now, VLAN: o.VLAN(), Interface: f.Name, IP: o.Packet, Data: o.Payload}
 	if only := e.o.Frames.Only; only != nil && !only(g.Ends()) {
 		return false, nil
 	}
@@ -96,8 +97,6 @@ func streamOf(src, dst uint16, payload []byte) (port uint16, name string) {
 	}
 	head := string(payload[:min(len(payload), 16)])
 	switch {
-	case isRCON(payload):
-		name = "Source RCON"
 	case strings.HasPrefix(head, "GET "), strings.HasPrefix(head, "POST "), strings.HasPrefix(head, "HEAD "), strings.HasPrefix(head, "HTTP/1."):
 		name = "HTTP"
 	case strings.HasPrefix(head, "\x16\x03"), strings.HasPrefix(head, "\x17\x03\x03"):
@@ -106,15 +105,4 @@ func streamOf(src, dst uint16, payload []byte) (port uint16, name string) {
 		name = "SSH"
 	}
 	return min(src, dst), name
-}
-
-// isRCON reports whether b is a packet of Source RCON: its length, an id and a
-// type from 0 to 3 in 4 bytes each, little-endian, a text and two zero bytes.
-func isRCON(b []byte) bool {
-	const head, least, most = 4, 10, 4110
-	if len(b) < head+least {
-		return false
-	}
-	n := binary.LittleEndian.Uint32(b)
-	return n >= least && n <= most && int(n) == len(b)-head && binary.LittleEndian.Uint32(b[8:]) <= 3 && b[len(b)-1]|b[len(b)-2] == 0
 }

@@ -69,7 +69,7 @@ type Streams struct {
 	protocols []*dissect.Protocol // those over TCP
 	ports     map[uint16]uint64   // sets of them
 	forced    map[uint16]int8     // by the user, -1 for protocols over UDP
-	known     [1 << 16 / 64]uint64
+	known     *[1 << 16]byte      // 1 for those ports
 	give      func(*dissect.Datagram) error
 	err       error
 
@@ -125,10 +125,10 @@ func New(protocols []*dissect.Protocol, decodeAs map[uint16]*dissect.Protocol, g
 	if len(s.protocols) == 0 {
 		return nil
 	}
+	s.known, s.near, s.starts, s.origin = new([1 << 16]byte), new([1 << 16]uint16), new([openings]opening), new(origin)
 	for port := range s.ports {
-		s.known[port/64] |= 1 << (port % 64)
+		s.known[port] = 1
 	}
-	s.near, s.starts, s.origin = new([1 << 16]uint16), new([openings]opening), new(origin)
 	return s
 }
 
@@ -140,12 +140,30 @@ func (s *Streams) Evicted() uint64 {
 	return s.evicted
 }
 
-// Wants reports whether a segment, with its header and after that of its IP packet, may be of a connection that is read. It
-// remembers where connections begin.
-func (s *Streams) Wants(ip, b []byte) bool {
+// Foreign reports whether a segment with its header is of no interest, as nearly all are. It calls nothing, which makes it quick. Wants
+// has to be asked about the others.
+func (s *Streams) Foreign(b []byte) bool {
 	if s == nil || len(b) < lenHeader {
+		return true
+	}
+	at, flags := int(b[12]>>4)*4, b[13]
+	if at >= len(b) && flags&(flagSYN|flagFIN|flagRST) == 0 {
+		return true // it acknowledges
+	}
+	ports := binary.BigEndian.Uint32(b)
+	src, dst := uint16(ports>>16), uint16(ports)
+	if uint16(s.known[src]|s.known[dst]|flags&flagSYN)|s.near[src^dst] != 0 {
 		return false
 	}
+	if at+8 > len(b) {
+		return at >= len(b)
+	}
+	return !hasZero(binary.LittleEndian.Uint64(b[at:]))
+}
+
+// Wants reports whether a segment that is not foreign, in an IP packet, may be of a connection that is read.
+// It remembers where connections begin.
+func (s *Streams) Wants(ip, b []byte) bool {
 	src, dst := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
 	switch at := int(b[12]>>4) * 4; {
 	case s.near[src^dst] > 0:
@@ -154,13 +172,15 @@ func (s *Streams) Wants(ip, b []byte) bool {
 		o, hash := s.opening(addresses(ip), src, dst)
 		*o = opening{asked(hash, b[13]&flagACK != 0), binary.BigEndian.Uint32(b[4:]) + 1}
 		return false
-	case at < lenHeader || at >= len(b):
-		return false
-	case (s.known[src/64]>>(src%64)|s.known[dst/64]>>(dst%64))&1 != 0:
-		return true
 	default:
-		return s.likeAny(b[at:])
+		return at >= lenHeader && at < len(b) && (s.known[src]|s.known[dst] != 0 || s.likeAny(b[at:]))
 	}
+}
+
+// hasZero reports whether one of the eight bytes of a word is zero. Nearly all traffic of others has none there.
+func hasZero(word uint64) bool {
+	const ones = 0x0101010101010101
+	return (word-ones)&^word&(ones<<7) != 0
 }
 
 // likeAny reports whether a payload may begin a message of any protocol.
