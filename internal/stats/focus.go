@@ -178,7 +178,7 @@ type master struct {
 }
 
 // A series counts requests and those with a reply by the time of the request, in buckets whose width doubles when they do not
-// suffice.
+// suffice. That of no protocol counts all sendings and all replies, each at its own time.
 type series struct {
 	protocol string
 	start    int64 // in buckets
@@ -212,7 +212,7 @@ func (s *series) shift(n int64) bool {
 		return false
 	}
 	for _, b := range s.buckets[int64(len(s.buckets))-n:] {
-		if b.asked > 0 {
+		if b != (beat{}) {
 			return false
 		}
 	}
@@ -240,7 +240,7 @@ func (s *series) merge(o *series) {
 		s.double()
 	}
 	for i, b := range o.buckets {
-		if b.asked > 0 {
+		if b != (beat{}) {
 			s.add((o.start+int64(i))*o.width*beatTime, b.asked, b.good)
 		}
 	}
@@ -536,6 +536,7 @@ func (f *focus) request(r *dissect.Record) {
 		t.protocol = r.Protocol.Name
 	}
 	t.asked.add(1, f.input, r.Frame)
+	t.of("").add(at, 1, 0)
 	src := r.Src.Addr()
 	t.sockets |= 1 << (r.Src.Port() % 64)
 	if t.asker(src); private(src) {
@@ -559,6 +560,7 @@ func (f *focus) reply(r *dissect.Record) {
 		return
 	}
 	t.protocol = r.Protocol.Name
+	t.of("").add(r.Time.UnixNano(), 0, 1)
 	proven := r.RequestFrame != 0 && f.proven[r.RequestFrame%uint64(len(f.proven))] == r.RequestFrame
 	if r.Pair.Challenge == dissect.ChallengeIssued {
 		t.issued.add(1, f.input, r.Frame)

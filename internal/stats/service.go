@@ -224,8 +224,8 @@ func (r *reporting) onlyScanned(e *entry[server]) bool {
 const (
 	wellShare = 0.9
 	leastWell = 20
-	// leastSteady is how often a second a client asks that asks all the time.
-	leastSteady = 0.4
+	// leastSteady is how often a second a client asks that asks all the time: again before the time for a reply is over.
+	leastSteady = 0.2
 )
 
 // unwell says that a server answers fewer requests than it should, and what became of the others, unless another verdict says why.
@@ -288,7 +288,7 @@ func (a *Aggregate) sendings(server, requests, repeated uint64) (own, heard uint
 	for i := range a.clients.entries {
 		c := &a.clients.entries[i].v
 		pace := float64(c.requests) / max(time.Duration(c.last-c.first).Seconds(), 1)
-		if c.requests >= leastWell && pace >= leastSteady && float64(c.peak) < 3*pace+3 && c.least == c.most+1 && c.distinctServers() == 1 && c.asked(server) && // the least is one more
+		if c.requests >= leastIgnored && pace >= leastSteady && float64(c.peak) < 3*pace+3 && c.least == c.most+1 && c.distinctServers() == 1 && c.asked(server) && // the least is one more
 			!slices.ContainsFunc(c.kinds[:], func(k kindCount) bool { return k.kind > 0 && a.mayBeSilent(k.kind) }) {
 			own, heard = own+c.requests, heard+min(c.replies, c.requests)
 		}

@@ -266,7 +266,7 @@ func (x *facts) prepare() {
 	}
 	x.good, x.what = x.sum.replied(), "request"
 	for _, s := range x.series {
-		if x.speaks(s.protocol) {
+		if s.protocol != "" && x.speaks(s.protocol) {
 			x.beats.merge(s)
 		}
 	}
@@ -362,36 +362,42 @@ func chance(p float64, n uint64) bool {
 // overloaded reports whether a server answers less of much than of little.
 func (x *facts) overloaded() bool { return x.limit > 0 || x.verdict(DropsUnderLoad) != nil }
 
-// findLimit finds how many requests a server answers per second at most, in all or to each address. Seconds of a limit begin at any time.
+// findLimit finds how many requests a server answers per second at most, in all or to each address. Seconds of a limit begin at any time. Clients that ask
+// alike get as much of a limit of all, but not as evenly as from one of each.
 func (x *facts) findLimit(clients []entry[client], sum uint64) {
-	const second = int64(time.Second) / beatTime
-	s := &x.beats
-	for each := int64(1); (each == 1 || each*s.width <= second) && s.width <= 8*second; each *= 2 {
-		for from := int64(0); from < each && x.limit == 0; from++ {
-			sums := make([]beat, int64(len(s.buckets))/each+1)
-			for i, b := range s.buckets {
-				k := (from + int64(i)) / each
-				sums[k].asked, sums[k].good = sums[k].asked+b.asked, sums[k].good+b.good
-			}
-			x.limit = limitOf(sums, true) / float64(each*s.width) * float64(second)
+	var each []beat
+	for i := range clients {
+		if c := &clients[i].v; x.n >= leastOften && c.asked(sum) && c.distinctServers() == 1 && c.replies < c.requests {
+			each = append(each, beat{uint32(c.requests), uint32(c.replies)})
 		}
 	}
-	if x.limit == 0 && x.n >= leastOften {
-		var each []beat
-		for i := range clients {
-			if c := &clients[i].v; c.asked(sum) && c.distinctServers() == 1 && c.replies < c.requests {
-				each = append(each, beat{uint32(c.requests), uint32(c.replies)})
+	s, seconds := &x.beats, max(time.Duration(x.last-x.first).Seconds(), 1)
+	if again := x.fates[dissect.OutcomeRepeated].n; float64(again) >= badShare*float64(x.asked.n) {
+		s = x.of("") // also what is asked again: who asks all the time asks anyway
+	}
+	const longest = 8 * int64(time.Second) / beatTime
+	x.limit = limitOf(each, false, 0.1) / seconds
+	x.each = x.limit > 0
+	for n := int64(1); n == 1 || n*s.width <= longest; n *= 2 {
+		for from := int64(0); from < n && x.limit == 0; from += max(n/8, 1) {
+			sums := make([]beat, int64(len(s.buckets))/n+2)
+			for i, b := range s.buckets {
+				k := (from + int64(i)) / n
+				sums[k].asked, sums[k].good = sums[k].asked+b.asked, sums[k].good+b.good
 			}
+			x.limit = limitOf(sums, true, 1) / time.Duration(n*s.width*beatTime).Seconds()
 		}
-		x.limit = limitOf(each, false) / max(time.Duration(x.last-x.first).Seconds(), 1)
+	}
+	if x.limit == 0 {
+		x.limit = limitOf(each, false, 1) / seconds
 		x.each = x.limit > 0
 	}
 }
 
 // limitOf returns how many of the requests of a time, or of an address, are answered at most: however many come above that, as many are answered, with
-// less spread than chance has, and with not far more than if it were always the same share. A limit lets a burst pass at first, and the last of a row of
+// less spread than a part of that of chance, and with not far more than if it were always the same share. A limit lets a burst pass at first, and the last of a row of
 // times is full in part.
-func limitOf(list []beat, row bool) float64 {
+func limitOf(list []beat, row bool, part float64) float64 {
 	const (
 		least, leastEach = 5, 3 // answers, and requests without one, of each
 		more             = 1.2
@@ -410,7 +416,7 @@ func limitOf(list []beat, row bool) float64 {
 		}
 	}
 	p, spread := good/max(asked, 1), goodSquares-good*good/max(n, 1)
-	if n < least || min(good, asked-good) < leastEach*n || asked < more*good || spread > steadiest(n)*good*(1-p) || spread > 2*(goodSquares-2*p*askedGood+p*p*squares) {
+	if n < least || min(good, asked-good) < leastEach*n || asked < more*good || spread > part*steadiest(n)*good*(1-p) || spread > 2*(goodSquares-2*p*askedGood+p*p*squares) {
 		return 0
 	}
 	return good / n
