@@ -92,8 +92,8 @@ type displacement struct{ server, from serverKey }
 // The numbers of what is remembered.
 const (
 	maxHeard         = 8192
-	maxStrays        = 4096
-	straysKept       = 4 // of a client
+	maxStrays        = 2048
+	straysKept       = 16 // of a client
 	maxUsages        = 1024
 	maxDisplacements = 256
 )
@@ -273,8 +273,12 @@ func (t *tracker) unseen(q *request) bool {
 
 // search looks for a reply to a request that came from elsewhere.
 func (t *tracker) search(q *request) {
-	if q.answer != 0 || q.has(isRefused) || q.has(isOptional) || q.has(isRepeated) || q.has(isCovered) || t.hearsay.strays.len() == 0 {
+	if q.answer != 0 || q.has(isRefused|isOptional) || t.hearsay.strays.len() == 0 {
 		return
+	}
+	within := t.lateWindow()
+	if q.has(isRepeated | isCovered) { // what comes later is of another sending
+		within = int64(t.config.Limits.Window)
 	}
 	k := &t.flows.flows[q.flow].key
 	client, server := k.server(!q.up()), k.server(q.up())
@@ -284,7 +288,7 @@ func (t *tracker) search(q *request) {
 	}
 	for i := range s.list {
 		o := &s.list[i]
-		if o.frame <= q.frame || o.topics&q.topic == 0 || !t.related(o.protocol, q.protocol) || !sameID(o.id, q.id) || o.at-q.sent > t.lateWindow() {
+		if o.frame <= q.frame || o.topics&q.topic == 0 || !t.related(o.protocol, q.protocol) || !sameID(o.id, q.id) || o.at-q.sent > within {
 			continue
 		}
 		t.requests.own(q).from = o.from

@@ -173,10 +173,10 @@ func (t *tracker) outcome(q *request) Outcome {
 		return OutcomeChallenged
 	case q.has(isRefused):
 		return OutcomeRefused
-	case q.has(isRepeated|isCovered) || q.has(isInDoubt) && t.flows.extra(q.flow).copies < 2:
-		return OutcomeRepeated
 	case t.requests.rare(q).from != serverKey{}:
 		return OutcomeElsewhere
+	case q.has(isRepeated|isCovered) || q.has(isInDoubt) && t.flows.extra(q.flow).copies < 2:
+		return OutcomeRepeated
 	case t.requests.rare(q).other != 0:
 		return OutcomeOther
 	case t.unseen(q):
