@@ -56,7 +56,7 @@ type Exchange struct {
 	Reply                 *MessageType
 	// First and Last are the times to the first part of the first reply and to the last
 	// part of the last one, if Timed says that they are known. Ambiguous says that they
-	// are not because the request was retransmitted.
+	// are not because the request was retransmitted: they are right if nothing was lost.
 	Timed, Ambiguous bool
 	First, Last      time.Duration
 	// Server is what the first reply that describes the server says, nil if there is
@@ -102,8 +102,8 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 		x.Reply = t.protocols[got.protocol].Catalog.Messages()[got.message-1]
 	}
 	x.Timed, x.Ambiguous, x.First, x.Last = false, q.has(isUnclear), 0, 0
-	if q.answer != 0 && !q.has(isUnclear) && got.first >= t.requests.time(q) {
-		x.Timed, x.First, x.Last = true, time.Duration(got.first-t.requests.time(q)), time.Duration(max(got.last-t.requests.time(q), 0))
+	if q.answer != 0 && got.first >= t.requests.time(q) {
+		x.Timed, x.First, x.Last = !x.Ambiguous, time.Duration(got.first-t.requests.time(q)), time.Duration(max(got.last-t.requests.time(q), 0))
 	}
 	x.Server = nil
 	if got.facts != 0 {

@@ -655,8 +655,13 @@ var causes = []Cause{
 		Words:  "Slow: {n} of {all} of {server} took more than a second.",
 		Advice: "Clients wait one to five seconds: look at the load of the server and at the path to it.",
 		holds: func(x *facts) *proof {
-			if n := x.slow.n; n >= kindLeast && float64(n) >= badShare*float64(x.waits) {
-				return x.proof("n", number(n), "all", count(x.waits, "reply", "replies")).with(x, "slow replies", &x.slow)
+			slow, all := x.slow, x.waits
+			if v := x.verdict(Slow); v != nil && uint64(v.Evidence.of("slow")) > slow.n { // if nothing was lost
+				slow.merge(&x.behind)
+				all = uint64(v.Evidence.of("round_trips"))
+			}
+			if slow.n >= kindLeast && float64(slow.n) >= badShare*float64(all) {
+				return x.proof("n", number(slow.n), "all", count(all, "reply", "replies")).with(x, "slow replies", &slow)
 			}
 			return nil
 		}},

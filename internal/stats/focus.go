@@ -115,6 +115,7 @@ type target struct {
 	elsewhere    []other
 	waits        uint64    // round trips
 	slow         mark      // those of more than a second
+	behind       mark      // those that are, if nothing was lost
 	series       []*series // of protocols
 	fates        [len(dissect.Outcomes{})]mark
 }
@@ -649,6 +650,9 @@ func (f *focus) exchange(x *dissect.Exchange) {
 		good = 0
 		k.none.add(n, f.input, x.Frame)
 	}
+	if x.Ambiguous && is == dissect.OutcomeAnswered && x.First > time.Second {
+		t.behind.add(1, f.input, x.ReplyFrame)
+	}
 	if x.From.IsValid() {
 		t.from(x.From).add(n, f.input, cmp.Or(x.ReplyFrame, x.Frame))
 	}
@@ -774,7 +778,7 @@ func (t *target) merge(o *target) {
 	if t.protocol == "" || t.replies() == 0 && o.replies() > 0 {
 		t.protocol = o.protocol
 	}
-	for _, m := range [...][2]*mark{{&t.asked, &o.asked}, {&t.data, &o.data}, {&t.issued, &o.issued}, {&t.cut, &o.cut}, {&t.again, &o.again}, {&t.short, &o.short}, {&t.frags, &o.frags}, {&t.unread, &o.unread}, {&t.slow, &o.slow}} {
+	for _, m := range [...][2]*mark{{&t.asked, &o.asked}, {&t.data, &o.data}, {&t.issued, &o.issued}, {&t.cut, &o.cut}, {&t.again, &o.again}, {&t.short, &o.short}, {&t.frags, &o.frags}, {&t.unread, &o.unread}, {&t.slow, &o.slow}, {&t.behind, &o.behind}} {
 		m[0].merge(m[1])
 	}
 	for i := range o.fates {

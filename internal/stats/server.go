@@ -56,6 +56,8 @@ type heard struct {
 	cut, unread uint64
 	// Replies about which an ICMP error says that nothing listens there, or that they are too large.
 	bounced, large uint64
+	// Requests that were asked again before a reply came, and those of them that had one after more than a second if nothing was lost.
+	unclear, behind uint64
 }
 
 // hears returns what others say of a server, for more.
@@ -74,7 +76,7 @@ func (h *heard) merge(o *heard) {
 	addTo(h.counts(), o.counts())
 }
 
-func (h *heard) counts() []*uint64 { return []*uint64{&h.cut, &h.unread, &h.bounced, &h.large} }
+func (h *heard) counts() []*uint64 { return []*uint64{&h.cut, &h.unread, &h.bounced, &h.large, &h.unclear, &h.behind} }
 
 // replies records another end from which replies come.
 func (h *heard) replies(from *key) {
