@@ -79,7 +79,7 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 		return match{request: came, copy: true}
 	case extra != none:
 		return match{request: extra, same: 1}
-	case other != none:
+	case other != none && (late == none || t.requests.list[late].id != pair.ID || pair.ID == AnyID): // an id that is the same says more than the time
 		return match{request: other, other: true, same: 1}
 	case late != none:
 		return match{request: late, same: t.equal(late, x.part), over: true}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -28,9 +29,10 @@ func (r *reporting) drops() {
 		}
 		var all []cell
 		end := r.a.last - int64(5*time.Second) // later requests may still be open
+		lost := v.losing()
 		v.more.cells.in(func(from, to int64, c *cell) {
 			if c.requests > 0 && to <= end {
-				all = append(all, *c)
+				all = append(all, cell{requests: c.requests, unanswered: lost(c)})
 			}
 		})
 		if len(all) < cellsLeast {
@@ -41,7 +43,7 @@ func (r *reporting) drops() {
 		width := float64(widths[v.more.cells.width]) / 1e9
 		calmRate, busyRate := float64(calm.requests)/float64(len(all)/2)/width, float64(busy.requests)/float64(len(all)-len(all)*3/4)/width
 		calmShare, busyShare := answeredShare(&calm), answeredShare(&busy)
-		if busyShare > shareMost || calmShare-busyShare < max(dropLeast, noise(&calm, &busy)) || busyRate < 2*calmRate || float64(r.mute(e, busyShare)) >= wellShare*float64(v.fates.missed()) {
+		if busyShare > shareMost || calmShare-busyShare < max(dropLeast, noise(&calm, &busy)) || busyRate < 2*calmRate || float64(r.mute(e, busyShare)) >= wellShare*float64(sumCells(all).unanswered) {
 			continue
 		}
 		first, last := r.dropping(v, shareMost, end)
@@ -57,15 +59,58 @@ func (r *reporting) drops() {
 	}
 }
 
-// mute returns how many requests to a server are of clients that get no reply, which of so many requests each is no accident where a share has one: if these
-// are most that have none, it is not the load.
+// losing returns what tells how many requests of a bucket have no reply. If many were asked again, all that were sent count: who asks all the time asks anyway.
+func (s *server) losing() func(*cell) uint64 {
+	o := s.fates.of(s.requests)
+	again := float64(o.Other) >= badShare*float64(s.requests) && s.more.trips.quantile(990) < time.Second && (s.heard == nil || s.heard.behind == 0)
+	return func(c *cell) uint64 {
+		if again {
+			return max(c.unanswered, c.requests-min(c.replies, c.requests))
+		}
+		return c.unanswered
+	}
+}
+
+// mute returns how many requests to a server are of clients, or of networks, that get no reply, which of so many requests is no accident where a share has
+// one: if these are most that have none, it is not the load.
 func (r *reporting) mute(e *entry[server], share float64) (n uint64) {
+	sure := func(requests uint64) bool { return math.Pow(1-share, float64(requests)) < 0.01 }
+	nets := r.deaf(e)
 	for i := range r.a.clients.entries {
-		if c := &r.a.clients.entries[i].v; c.replies == 0 && c.distinctServers() == 1 && c.asked(e.sum) && math.Pow(1-share, float64(c.requests)) < 0.01 {
-			n += c.requests
+		if c := &r.a.clients.entries[i]; c.v.replies == 0 && c.v.distinctServers() == 1 && (c.v.asked(e.sum) || c.v.single() && c.v.server == e.sum) {
+			if u := nets[netOf(c.addr(), 64)]; sure(c.v.requests) || u != nil && sure(u.requests) {
+				n += c.v.requests
+			}
 		}
 	}
 	return n
+}
+
+// An unheard is what came from clients that got no reply.
+type unheard struct {
+	lived
+	requests uint64
+}
+
+// deaf returns the networks of which nobody gets a reply of a server.
+func (r *reporting) deaf(e *entry[server]) map[netip.Prefix]*unheard {
+	nets := map[netip.Prefix]*unheard{}
+	for i := range r.a.clients.entries {
+		c := &r.a.clients.entries[i]
+		if !c.v.asked(e.sum) && !(c.v.single() && c.v.server == e.sum) || c.v.requests == 0 {
+			continue
+		}
+		p := netOf(c.addr(), 64)
+		if u, known := nets[p]; c.v.replies > 0 {
+			nets[p] = nil
+		} else if !known {
+			nets[p] = &unheard{c.v.lived, c.v.requests}
+		} else if u != nil {
+			u.requests += c.v.requests
+			u.reach(&c.v.lived)
+		}
+	}
+	return nets
 }
 
 // noise returns the difference of the shares of answers that may be an accident.
@@ -84,8 +129,9 @@ func (r *reporting) attacked(e *entry[server]) bool {
 // outcome is not known: if it drops until then, it goes on for as long as it sends fewer replies than it gets requests.
 func (r *reporting) dropping(v *server, share float64, end int64) (first, last int64) {
 	const least = 3 // requests without a reply, of a bucket
+	losing := v.losing()
 	v.more.cells.in(func(from, to int64, c *cell) {
-		lost, goesOn := c.unanswered, true
+		lost, goesOn := losing(c), true
 		if to > end {
 			lost, goesOn = c.requests-min(c.replies, c.requests), last == from
 		}

@@ -410,22 +410,10 @@ func (s *tally) empty() bool {
 // leastIgnored is how many requests of a client have no reply, which is a fifth of its requests or more, if it is ignored, and how many of each kind others sent.
 const leastIgnored = 10
 
-// A site is a network that asks a server.
-type site struct {
-	e   *entry[server]
-	net netip.Prefix
-}
-
-// An unheard is what came from clients of a site that got no reply, and ask too little to be judged alone.
-type unheard struct {
-	lived
-	requests uint64
-}
-
 // unanswered returns the clients of servers that get fewer replies than others: the busiest first, up to 1000 of a server.
 func (r *reporting) unanswered() map[*entry[server]][]*entry[client] {
 	const most = 1000
-	by, together := map[*entry[server]][]*entry[client]{}, map[site]*unheard{}
+	by := map[*entry[server]][]*entry[client]{}
 	wanted := slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool {
 		return e.v.replies == 0 || e.v.requests < e.v.replies+leastIgnored || !r.home(e) ||
 			r.has(e, ForgedFlood, CrowdOrForged, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, GreedyClients, Unwell)
@@ -440,28 +428,13 @@ func (r *reporting) unanswered() map[*entry[server]][]*entry[client] {
 		if k < 0 || !c.v.single() && len(r.mayAsk(&c.v, 1)) != 1 {
 			continue
 		}
-		e := wanted[k]
-		by[e] = append(by[e], c)
-		if at := (site{e, netOf(c.addr(), 64)}); few {
-			if together[at] == nil {
-				together[at] = &unheard{lived: c.v.lived}
-			}
-			together[at].requests += c.v.requests
-			together[at].reach(&c.v.lived)
-		}
-	}
-	for i := range r.a.clients.entries {
-		c := &r.a.clients.entries[i] // of a network that is banned, nobody gets a reply
-		for k := 0; k < len(wanted) && len(together) > 0 && c.v.replies > 0; k++ {
-			if c.v.asked(wanted[k].sum) {
-				delete(together, site{wanted[k], netOf(c.addr(), 64)})
-			}
-		}
+		by[wanted[k]] = append(by[wanted[k]], c)
 	}
 	for e, list := range by {
+		nets := r.deaf(e) // of a network that is banned, nobody gets a reply
 		list = slices.DeleteFunc(list, func(c *entry[client]) bool {
-			u := together[site{e, netOf(c.addr(), 64)}]
-			return c.v.requests < leastIgnored && (u == nil || u.requests < leastIgnored || u.last-u.first < shortest) // or it is a short outage
+			u := nets[netOf(c.addr(), 64)]
+			return c.v.requests < leastIgnored && (u == nil || u.requests < leastIgnored || u.last-u.first < shortest && !e.v.repliedIn(u.first, u.last)) // or it is a short outage
 		})
 		slices.SortFunc(list, byRequests)
 		list = list[:min(len(list), most)]
@@ -469,6 +442,12 @@ func (r *reporting) unanswered() map[*entry[server]][]*entry[client] {
 		by[e] = slices.DeleteFunc(list, func(c *entry[client]) bool { return !r.compared(&c.v, &e.v, silent).ignored(&c.v) })
 	}
 	return by
+}
+
+// repliedIn reports whether a server is known to have replied between two times.
+func (s *server) repliedIn(first, last int64) (is bool) {
+	s.times().in(func(from, to int64, p *pulse) { is = is || p.replied > 0 && from >= first && to <= last })
+	return is
 }
 
 // ignored says that a server does not reply to a client, or to some, as it does to others, also if these ask again before the time for a reply is over.

@@ -154,7 +154,7 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 		}
 		x.prepare()
 		sum := keyOf(t.at.Addr(), t.at.Port()).hash()
-		if own, heard := a.sendings(sum, x.row.Requests, x.row.Outcome.Other); own > 0 && !x.bad() {
+		if own, heard := a.sendings(sum, x.row.Requests, x.row.Outcome.Other); own > 0 && !x.bad() && x.replies() > 0 {
 			x.n, x.good, x.what = own, heard, "sending" // each counts
 		}
 		if x.bad() {
