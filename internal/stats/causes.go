@@ -415,6 +415,9 @@ var causes = []Cause{
 		Words:  "The capture holds only the beginning of {n} of {server}: its snapshot length cut them, so whether they are right or were answered cannot be told.",
 		Advice: "Capture whole packets (tcpdump -s 0, or qdissect -i without -s).",
 		holds: func(x *facts) *proof {
+			if n := &x.f.beside; x.n > 0 && x.good+x.replies() == 0 && 10*n.n >= x.asked.n {
+				return x.proof("n", count(n.n, "datagram", "datagrams")+", which may be replies,").with(x, "cut datagrams", n)
+			}
 			if x.cut.n*10 >= x.asked.n+x.data.n && x.cut.n > 0 && (float64(x.good-x.sum.Partial) < goodShare*float64(x.n) || 2*x.sum.ChallengeOnly > x.good) {
 				return x.proof("n", count(x.cut.n, "message", "messages")).with(x, "cut messages", &x.cut)
 			}

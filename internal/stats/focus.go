@@ -33,6 +33,7 @@ type focus struct {
 	sent    uint64                    // datagrams of only
 	unknown map[netip.AddrPort]uint64 // datagrams that no protocol recognises, by the sender, as far as there is room
 	partial mark                      // datagrams that no protocol recognises and of which the capture holds only a part
+	beside  mark                      // those that may be replies of somebody who was not asked
 	input   uint32                    // number of the capture
 	targets []*target
 	replied int // how many of the first targets have replied
@@ -58,6 +59,9 @@ type mark struct {
 
 func (m *mark) add(n uint64, input uint32, frame uint64) {
 	for i := range m.frames {
+		if m.n > 0 && m.input == input && m.frames[i] == frame {
+			break
+		}
 		if m.n == 0 || m.input == input && m.frames[i] == 0 {
 			m.input, m.frames[i] = input, frame
 			break
@@ -620,7 +624,7 @@ func (f *focus) exchange(x *dissect.Exchange) {
 		n, again = 0, uint64(x.Requests)
 	}
 	if t := f.at(x.Dst, false); t != nil && again > 0 { // another sending counts, but these had no reply either
-		t.of(x.Protocol.Name).add(x.Time.UnixNano(), uint32(again), 0)
+		spread(x.Time.UnixNano(), x.Newest.UnixNano()+1, again, int64(time.Second), func(at int64, n uint64) { t.of(x.Protocol.Name).add(at, uint32(n), 0) })
 		t.fates[dissect.OutcomeRepeated].add(again, f.input, x.Frame)
 	}
 	if n == 0 {
@@ -722,11 +726,19 @@ func (f *focus) strange(from netip.AddrPort, n uint64) {
 
 // foreign counts a datagram that no protocol recognises.
 func (f *focus) foreign(u *dissect.Unknown) {
+	mayBe := u.Missing > 0 && len(u.Payload) < mostHead
 	if u.Missing > 0 && (f.wants(u.Dst.Addr()) || f.wants(u.Src.Addr())) {
 		f.partial.add(1, f.input, u.Frame)
 	}
-	if t := f.of[u.Src]; t != nil {
+	t := f.of[u.Src]
+	if t != nil {
 		t.unread.add(1, f.input, u.Frame)
+	}
+	switch {
+	case mayBe && t != nil:
+		t.cut.add(1, f.input, u.Frame)
+	case mayBe:
+		f.beside.add(1, f.input, u.Frame)
 	}
 }
 
@@ -735,6 +747,7 @@ func (f *focus) merge(o *focus) {
 	f.sent += o.sent
 	f.left += o.left
 	f.partial.merge(&o.partial)
+	f.beside.merge(&o.beside)
 	for from, n := range o.unknown {
 		f.strange(from, n)
 	}
