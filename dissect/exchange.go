@@ -78,6 +78,9 @@ type Exchange struct {
 // sent returns the number of requests that q stands for, and how many of them were repeated.
 func (t *tracker) sent(q *request) (requests, repeated int) {
 	more := int(t.requests.rare(q).merged) // of which some were answered as well
+	if q.answer == 0 && t.requests.rare(q).from != (serverKey{}) {
+		return 1 + more, 0 // all were answered from there
+	}
 	return 1 + more, more - min(max(int(t.requests.answered(q).n), 1)-1, more)
 }
 

@@ -170,6 +170,46 @@ func (f *film) people(replies func(client int, at float64) bool) {
 	f.goesOn(150)
 }
 
+// sockets adds ten clients, each of which asks every four seconds from one socket, and has its reply after some seconds, if these are not negative.
+func (f *film) sockets(after func(client int, at float64) float64) {
+	for i := range 450 {
+		at, c := float64(i)*.4, i%10
+		f.udp(at, askers(c), filmServer, askInfo)
+		if wait := after(c, at); wait >= 0 {
+			f.udp(at+wait, filmServer, askers(c), infoReply("Old town"))
+		}
+	}
+}
+
+func b2f(b bool) float64 {
+	if b {
+		return 1.001
+	}
+	return 0
+}
+
+// alternate adds people who are answered, some from another address.
+func (f *film) alternate(other func(i int) bool) {
+	for i := range 600 {
+		at, from := float64(i)/5, filmServer
+		f.udp(at, askers(i%9), filmServer, askInfo)
+		if other(i) {
+			from = filmOther
+		}
+		f.udp(at+.001, from, askers(i%9), infoReply("Old town"))
+	}
+	f.goesOn(150)
+}
+
+// burst adds 24 clients of some networks that ask 18 times a second for four seconds, and get no reply, to requests of people.
+func (f *film) burst(network func(client int) int) {
+	f.people(func(int, float64) bool { return true })
+	for i := range 72 {
+		c := i % 24
+		f.udp(30+float64(i)/18, netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, 9, byte(network(c)), byte(c + 1)}), uint16(4000+i)), filmServer, askInfo)
+	}
+}
+
 // network adds those of five clients of a network, which are answered or not, to requests of people.
 func (f *film) network(answered bool) {
 	f.people(func(int, float64) bool { return true })
@@ -543,6 +583,18 @@ var filmCauses = []filmCause{
 		has: func(f *film) { f.fewOf(5, 3, func(int) bool { return false }) }, near: func(f *film) { f.fewOf(5, 3, func(i int) bool { return i == 0 }) }, nearIs: "works", says: "none of 15 requests of 5 clients of 20.9.9.0/24 .*and to 100 % of those of others.*bans or limits that network", not: "stands in the way|Down|only"},
 	{id: "client_ignored", // once each
 		has: func(f *film) { f.fewOf(12, 1, func(int) bool { return false }) }, near: func(f *film) { f.fewOf(9, 1, func(int) bool { return false }) }, nearIs: "works", says: "none of 12 requests of 12 clients of 20.9.9.0/24"},
+	{id: "client_ignored", // in a burst of four seconds
+		has: func(f *film) { f.burst(func(i int) int { return 9 }) }, near: func(f *film) { f.burst(func(i int) int { return i }) }, nearIs: "loss", says: "none of 72 requests of 24 clients of 20.9.9.0/24", not: "Overload"},
+	{id: "cut", // replies of another address
+		has: func(f *film) {
+			f.snap = 50
+			polls(20, func(_ int, at float64, from netip.AddrPort) {
+				f.udp(at, from, filmServer, "\xff\xff\xff\xffi")
+				f.udp(at+.001, filmOther, from, infoReply("Old town"))
+			})
+			f.goesOn(60)
+		},
+		near: func(f *film) { f.unanswered(20, filmServer) }, nearIs: "no_reply", says: "20 datagrams, which may be replies", not: "No reply"},
 	{id: "rate_limit",
 		has: func(f *film) {
 			for i := range 1200 {
@@ -591,6 +643,11 @@ var filmCauses = []filmCause{
 		near: func(f *film) { l := lossy(.05); f.people(func(int, float64) bool { return l(0, 0) }) }, nearIs: "works", says: "3\\d % of 600 sendings"},
 	{id: "rate_limit", // of each, five times a second
 		has: func(f *film) { f.dozen(0, bucketEach()) }, near: func(f *film) { f.dozen(0, lossy(.65)) }, nearIs: "loss", says: "at most 1.[5-7] replies per second to each address, of 1,710 sendings", not: "Crowd"},
+	{id: "rate_limit", // of all of them together
+		has: func(f *film) { f.dozen(0, bucket(20)) }, near: func(f *film) { f.dozen(0, lossy(.65)) }, nearIs: "loss", says: "at most 20 replies per second, of 1,710 sendings", not: "Crowd|each address"},
+	{id: "loss", // to clients that ask every four seconds
+		has:  func(f *film) { l := lossy(.35); f.sockets(func(int, float64) float64 { return b2f(l(0, 0)) - 1 }) },
+		near: func(f *film) { f.sockets(func(int, float64) float64 { return .001 }) }, nearIs: "works", says: "6\\d % of 450 sendings"},
 	{id: "challenge_loop",
 		has: func(f *film) {
 			f.challenged(30, filmServer, func(i int) string { return challenge(uint32(5000 + i)) })
@@ -642,6 +699,9 @@ var filmCauses = []filmCause{
 			f.udp(.25, askers(80), filmServer, askInfo)
 			f.udp(2.5, filmServer, askers(80), infoReply("Old town"))
 		}, nearIs: "works", says: "more than a second"},
+	{id: "slow", // more than clients take to ask again
+		has:  func(f *film) { f.sockets(func(int, float64) float64 { return 4.5 }) },
+		near: func(f *film) { f.sockets(func(_ int, at float64) float64 { return .5 }) }, nearIs: "works", says: "Slow: 4\\d\\d of 4\\d\\d replies", not: "late"},
 	{id: "bad_replies",
 		has: func(f *film) {
 			polls(30, func(_ int, at float64, from netip.AddrPort) {
@@ -701,6 +761,11 @@ var filmCauses = []filmCause{
 			f.answered(20, filmServer)
 			polls(20, func(_ int, at float64, from netip.AddrPort) { f.udp(at+.002, filmOther, from, infoReply("New town")) })
 		}, nearIs: "works", says: "20 requests .* answered from another address, 198.51.100.11", not: "Down|No reply|firewall"},
+	{id: "other_address", // now and then, to clients that keep their ports
+		has:  func(f *film) { f.alternate(func(i int) bool { return i%2 == 0 }) },
+		near: func(f *film) { f.alternate(func(i int) bool { return i == 100 }) }, nearIs: "works", says: "29\\d requests .* answered from another address, 198.51.100.11", not: "limit|loss"},
+	{id: "other_address", // always
+		has: func(f *film) { f.alternate(func(int) bool { return true }) }, near: func(f *film) { f.alternate(func(int) bool { return false }) }, nearIs: "works", says: "answered from another address", not: "No reply"},
 	{id: "other_port",
 		has: func(f *film) { // a port for each client
 			polls(20, func(i int, at float64, from netip.AddrPort) {

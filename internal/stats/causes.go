@@ -411,7 +411,7 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "cut", State: Unclear, Certainty: Certain, explains: everything,
-		Needs:  "a tenth of the messages or more are cut by the snapshot length, and something is wrong otherwise",
+		Needs:  "a tenth of the messages or more are cut by the snapshot length, and something is wrong otherwise; or as many datagrams of others that may be replies are, and none came",
 		Words:  "The capture holds only the beginning of {n} of {server}: its snapshot length cut them, so whether they are right or were answered cannot be told.",
 		Advice: "Capture whole packets (tcpdump -s 0, or qdissect -i without -s).",
 		holds: func(x *facts) *proof {

@@ -61,8 +61,8 @@ func (r *reporting) drops() {
 
 // losing returns what tells how many requests of a bucket have no reply. If many were asked again, all that were sent count: who asks all the time asks anyway.
 func (s *server) losing() func(*cell) uint64 {
-	o := s.fates.of(s.requests)
-	again := float64(o.Other) >= badShare*float64(s.requests) && s.more.trips.quantile(990) < time.Second && (s.heard == nil || s.heard.behind == 0)
+	o, all := s.fates.of(s.requests), float64(s.requests)
+	again := float64(o.Other) >= badShare*all && float64(s.replies) < wellShare*all && s.more.trips.quantile(990) < time.Second
 	return func(c *cell) uint64 {
 		if again {
 			return max(c.unanswered, c.requests-min(c.replies, c.requests))
@@ -72,13 +72,13 @@ func (s *server) losing() func(*cell) uint64 {
 }
 
 // mute returns how many requests to a server are of clients, or of networks, that get no reply, which of so many requests is no accident where a share has
-// one: if these are most that have none, it is not the load.
+// one, or while others get one: if these are most that have none, it is not the load.
 func (r *reporting) mute(e *entry[server], share float64) (n uint64) {
 	sure := func(requests uint64) bool { return math.Pow(1-share, float64(requests)) < 0.01 }
 	nets := r.deaf(e)
 	for i := range r.a.clients.entries {
 		if c := &r.a.clients.entries[i]; c.v.replies == 0 && c.v.distinctServers() == 1 && (c.v.asked(e.sum) || c.v.single() && c.v.server == e.sum) {
-			if u := nets[netOf(c.addr(), 64)]; sure(c.v.requests) || u != nil && sure(u.requests) {
+			if u := nets[netOf(c.addr(), 64)]; sure(c.v.requests) || u != nil && (sure(u.requests) || u.requests >= leastIgnored && e.v.repliedIn(u.first, u.last)) {
 				n += c.v.requests
 			}
 		}

@@ -76,7 +76,9 @@ func (h *heard) merge(o *heard) {
 	addTo(h.counts(), o.counts())
 }
 
-func (h *heard) counts() []*uint64 { return []*uint64{&h.cut, &h.unread, &h.bounced, &h.large, &h.unclear, &h.behind} }
+func (h *heard) counts() []*uint64 {
+	return []*uint64{&h.cut, &h.unread, &h.bounced, &h.large, &h.unclear, &h.behind}
+}
 
 // replies records another end from which replies come.
 func (h *heard) replies(from *key) {

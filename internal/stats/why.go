@@ -372,13 +372,13 @@ func (x *facts) findLimit(clients []entry[client], sum uint64) {
 		}
 	}
 	s, seconds := &x.beats, max(time.Duration(x.last-x.first).Seconds(), 1)
-	if again := x.fates[dissect.OutcomeRepeated].n; float64(again) >= badShare*float64(x.asked.n) {
+	if again := x.fates[dissect.OutcomeRepeated].n; again > 0 && float64(again) >= badShare*float64(x.asked.n) {
 		s = x.of("") // also what is asked again: who asks all the time asks anyway
 	}
 	const longest = 8 * int64(time.Second) / beatTime
 	x.limit = limitOf(each, false, 0.1) / seconds
 	x.each = x.limit > 0
-	for n := int64(1); n == 1 || n*s.width <= longest; n *= 2 {
+	for n := int64(1); s.width > 0 && (n == 1 || n*s.width <= longest); n *= 2 {
 		for from := int64(0); from < n && x.limit == 0; from += max(n/8, 1) {
 			sums := make([]beat, int64(len(s.buckets))/n+2)
 			for i, b := range s.buckets {
