@@ -726,19 +726,16 @@ func (f *focus) strange(from netip.AddrPort, n uint64) {
 
 // foreign counts a datagram that no protocol recognises.
 func (f *focus) foreign(u *dissect.Unknown) {
-	mayBe := u.Missing > 0 && len(u.Payload) < mostHead
 	if u.Missing > 0 && (f.wants(u.Dst.Addr()) || f.wants(u.Src.Addr())) {
 		f.partial.add(1, f.input, u.Frame)
 	}
-	t := f.of[u.Src]
-	if t != nil {
+	cut := &f.beside
+	if t := f.of[u.Src]; t != nil {
 		t.unread.add(1, f.input, u.Frame)
+		cut = &t.cut
 	}
-	switch {
-	case mayBe && t != nil:
-		t.cut.add(1, f.input, u.Frame)
-	case mayBe:
-		f.beside.add(1, f.input, u.Frame)
+	if u.Missing > 0 && len(u.Payload) < mostHead {
+		cut.add(1, f.input, u.Frame)
 	}
 }
 

@@ -137,19 +137,14 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 		a.focus.exchange(x)
 	}
 	if x.Ambiguous && x.Outcome == dissect.OutcomeAnswered {
-		a.unclear(x)
-	}
-	a.full()
-}
-
-// unclear counts a request of which it is not known whether a reply was its own.
-func (a *Aggregate) unclear(x *dissect.Exchange) {
-	if e := a.known(&x.Dst); e != nil {
-		h := e.v.hears()
-		if h.unclear++; x.First > time.Second {
-			h.behind++
+		if e := a.known(&x.Dst); e != nil {
+			h := e.v.hears()
+			if h.unclear++; x.First > time.Second {
+				h.behind++
+			}
 		}
 	}
+	a.full()
 }
 
 // next returns a place for what comes at a time. There is one, see [Aggregate.full].
