@@ -778,6 +778,10 @@ func (f *focus) merge(o *focus) {
 	}
 }
 
+func (t *target) counts() []*uint64 {
+	return []*uint64{&t.turns, &t.private, &t.returned, &t.proven, &t.accepted, &t.waits}
+}
+
 func (t *target) merge(o *target) {
 	if t.asked.n == 0 {
 		t.first, t.last = math.MaxInt64, math.MinInt64
@@ -797,16 +801,11 @@ func (t *target) merge(o *target) {
 	for _, n := range o.known {
 		t.calls(n[0], n[1])
 	}
-	t.turns += o.turns
+	addTo(t.counts(), o.counts())
 	t.sockets |= o.sockets
 	if o.stated != 0 {
 		t.stated = o.stated
 	}
-	t.private += o.private
-	t.returned += o.returned
-	t.proven += o.proven
-	t.accepted += o.accepted
-	t.waits += o.waits
 	for _, a := range o.askers {
 		t.asker(a)
 	}

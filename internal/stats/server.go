@@ -126,6 +126,10 @@ func (f *fates) missed() uint64 {
 	return f[dissect.OutcomeUnanswered] + f[dissect.OutcomeRefused] + f[dissect.OutcomeElsewhere] + f[dissect.OutcomeOther]
 }
 
+func (o *Outcome) counts() []*uint64 {
+	return []*uint64{&o.Answered, &o.ChallengeOnly, &o.Late, &o.Partial, &o.Refused, &o.Unanswered, &o.Other}
+}
+
 // replied returns how many requests had a reply.
 func (o *Outcome) replied() uint64 { return o.Answered + o.ChallengeOnly + o.Late + o.Partial }
 

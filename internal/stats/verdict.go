@@ -67,11 +67,12 @@ func (r *reporting) isCut(v Verdict) bool {
 		return false
 	}
 	s := &r.servers[i].v
-	n := s.heard.unread // what was read is known to have come
-	if slices.Contains([]string{Unwell, LongRepliesLost}, v.Kind) {
+	n := s.heard.unread                                           // what was read is known to have come
+	unreturned := v.Kind == ForgedFlood && v.Certainty == Certain // the challenge may be in what is cut
+	if unreturned || v.Kind == Unwell || v.Kind == LongRepliesLost {
 		n = s.heard.cut
 	}
-	return n > 0 && 10*n >= s.requests+s.replies && slices.Contains([]string{ServerDown, DropsUnderLoad, NoReplies, LongRepliesLost, Unwell}, v.Kind)
+	return n > 0 && 10*n >= s.requests+s.replies && (unreturned || slices.Contains([]string{ServerDown, DropsUnderLoad, NoReplies, LongRepliesLost, Unwell}, v.Kind))
 }
 
 // ranks are the kinds of verdicts, worst first.

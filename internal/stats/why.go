@@ -256,13 +256,7 @@ func (x *facts) prepare() {
 		}
 		o := k.outcome()
 		x.n += k.requests - o.Other
-		x.sum.Answered += o.Answered
-		x.sum.ChallengeOnly += o.ChallengeOnly
-		x.sum.Late += o.Late
-		x.sum.Partial += o.Partial
-		x.sum.Refused += o.Refused
-		x.sum.Unanswered += o.Unanswered
-		x.sum.Other += o.Other
+		addTo(x.sum.counts(), o.counts())
 	}
 	x.good, x.what = x.sum.replied(), "request"
 	for _, s := range x.series {
@@ -352,11 +346,7 @@ func (x *facts) findSilences() {
 
 // chance reports whether n losses in a row, each with a probability, are rarer than one in ten thousand.
 func chance(p float64, n uint64) bool {
-	q := 1.0
-	for range min(n, 1000) {
-		q *= p
-	}
-	return q < 1e-4
+	return math.Pow(p, float64(n)) < 1e-4
 }
 
 // overloaded reports whether a server answers less of much than of little.
