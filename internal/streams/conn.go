@@ -4,12 +4,7 @@ import (
 	"math/bits"
 	"net/netip"
 	"slices"
-	"sort"
 	"time"
-
-	"github.com/gopacket/gopacket"
-	"github.com/gopacket/gopacket/layers"
-	"github.com/gopacket/gopacket/reassembly"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
@@ -33,24 +28,23 @@ type conn struct {
 type state uint8
 
 const (
-	open   state = iota
-	over         // nothing more of it is read
-	closed       // it ended
+	open state = iota
+	over       // nothing more of it is read
 )
 
 // A side is one direction of a connection.
 type side struct {
 	first, next uint32    // sequence numbers of the first byte and of the next one
-	high        uint32    // that after the last byte that came
-	since       time.Time // when it began to wait for a byte that is missing
+	early       []early   // segments that follow on missing bytes, in their order
+	since       time.Time // when it began to wait for these
 	buf         []byte    // from the beginning of a message on: own, or bytes of the segment that is read
 	own         []byte
 	marks       []mark // where the bytes of buf came from
 	skip        int    // bytes to come that belong to a message that was given up
 	lost        int    // bytes that are missing before buf
 	astray      bool   // it is not known where the next message begins
-	started     bool
-	ended       bool // of a connection of which nothing more is read
+	started     bool   // next is known
+	ended       bool   // it sends no more
 	hop         uint8
 	vlan        uint16
 	name        string
@@ -63,8 +57,13 @@ type mark struct {
 	time  time.Time
 }
 
-// waits reports whether bytes came that follow on missing ones.
-func (d *side) waits() bool { return int32(d.high-d.next) > 0 }
+// An early is a segment that came before others which precede it.
+type early struct {
+	seq  uint32
+	data []byte
+	fin  bool
+	mark
+}
 
 // from returns the side of a sender.
 func (c *conn) from(src netip.AddrPort) *side {
@@ -74,51 +73,73 @@ func (c *conn) from(src netip.AddrPort) *side {
 	return &c.sides[1]
 }
 
-// Accept is called by gopacket for each segment.
-func (c *conn) Accept(_ *layers.TCP, _ gopacket.CaptureInfo, dir reassembly.TCPFlowDirection, next reassembly.Sequence, start *bool, _ reassembly.AssemblerContext) bool {
-	if d := c.side(dir); !d.started {
-		*start, d.started = true, true
+// arrive takes a segment, which may come again, too early, or with bytes that came before: the first ones count.
+func (c *conn) arrive(d *side, g early) {
+	if !d.started {
+		d.started, d.first, d.next = true, g.seq, g.seq
 	}
-	return true
-}
-
-func (c *conn) side(dir reassembly.TCPFlowDirection) *side {
-	if dir == reassembly.TCPDirClientToServer {
-		return &c.sides[0]
-	}
-	return &c.sides[1]
-}
-
-// ReassembledSG is called by gopacket for bytes in order.
-func (c *conn) ReassembledSG(sg reassembly.ScatterGather, _ reassembly.AssemblerContext) {
-	dir, _, _, gap := sg.Info()
-	d := c.side(dir)
-	n, _ := sg.Lengths()
-	if d.next += uint32(n + max(gap, 0)); n == 0 || c.state != open {
-		return
-	}
-	if gap > 0 {
-		c.gap(d, gap)
-	}
-	data := sg.Fetch(n)
-	for at := 0; at < n && c.state == open; {
-		info := sg.CaptureInfo(at)
-		end := at + sort.Search(n-at, func(i int) bool { return frameOf(sg.CaptureInfo(at+i)) != frameOf(info) })
-		c.take(d, data[at:end], mark{frame: frameOf(info), time: info.Timestamp})
-		at = end
+	switch ahead := int32(g.seq - d.next); {
+	case ahead > 0 && (len(g.data) > 0 || g.fin):
+		c.defers(d, g)
+	case ahead <= 0 && !d.ended:
+		c.goOn(d, g)
 	}
 }
 
-// ReassemblyComplete is called by gopacket when both sides have ended.
-func (c *conn) ReassemblyComplete(reassembly.AssemblerContext) bool {
-	if c.state == open {
-		for i := range c.sides {
-			c.cutOff(&c.sides[i])
+// defers keeps a segment until those before it come.
+func (c *conn) defers(d *side, g early) {
+	g.data = slices.Clone(g.data)
+	if len(d.early) == 0 {
+		d.since = g.time
+	}
+	i := len(d.early)
+	for i > 0 && int32(d.early[i-1].seq-g.seq) > 0 {
+		i--
+	}
+	d.early = slices.Insert(d.early, i, g)
+	c.s.bytes += len(g.data) + earlyBytes
+	for len(d.early) > maxEarly && c.state == open {
+		c.pass(d)
+	}
+}
+
+// goOn takes a segment whose turn it is, and what waits for it.
+func (c *conn) goOn(d *side, g early) {
+	now := g.time
+	for {
+		n := min(int(d.next-g.seq), len(g.data))
+		if d.next += uint32(len(g.data) - n); n < len(g.data) && c.state == open {
+			c.take(d, g.data[n:], g.mark)
 		}
-		c.state = closed
-		c.s.forget(c)
+		d.ended = d.ended || g.fin
+		if len(d.early) == 0 || int32(d.early[0].seq-d.next) > 0 || c.state != open {
+			break
+		}
+		g = d.early[0]
+		d.early = slices.Delete(d.early, 0, 1)
+		c.s.bytes -= len(g.data) + earlyBytes
 	}
-	return true
+	if !now.IsZero() {
+		d.since = now // it waits for others now
+	}
+}
+
+// pass goes on after missing bytes.
+func (c *conn) pass(d *side) {
+	gap := d.early[0].seq - d.next
+	d.next += gap
+	if c.gap(d, int(gap)); c.state == open {
+		c.goOn(d, early{seq: d.next})
+	}
+}
+
+// passAll goes on after missing bytes that a connection has waited for too long at a time.
+func (c *conn) passAll(now time.Time) {
+	for i := range c.sides {
+		for d := &c.sides[i]; c.state == open && len(d.early) > 0 && now.Sub(d.since) > gapTime; {
+			c.pass(d)
+		}
+	}
 }
 
 // gap records that bytes of a side are missing.
@@ -241,7 +262,6 @@ func (c *conn) read(d *side) {
 // leave says that nothing more of a connection is read.
 func (c *conn) leave() {
 	c.state = over
-	c.s.over = append(c.s.over, c)
 	c.drop()
 }
 
@@ -250,6 +270,10 @@ func (c *conn) drop() {
 	for i := range c.sides {
 		d := &c.sides[i]
 		c.keep(d, d.own[:0])
+		for _, g := range d.early {
+			c.s.bytes -= len(g.data) + earlyBytes
+		}
+		d.early = nil
 		if d.buf, d.marks = nil, d.marks[:0]; cap(d.marks) > spareMarks {
 			d.marks = nil
 		}

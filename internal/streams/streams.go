@@ -1,6 +1,6 @@
 // Package streams finds the messages of protocols over TCP in the segments of a capture.
 //
-// Reassembly is that of gopacket. A connection costs memory only once a payload looks like a protocol, or is the first one on a port of
+// A connection costs memory only once a payload looks like a protocol, or is the first one on a port of
 // one; how many there are, and how much of them is kept, is limited. Time is that of the segments.
 package streams
 
@@ -10,10 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gopacket/gopacket"
-	"github.com/gopacket/gopacket/layers"
-	"github.com/gopacket/gopacket/reassembly"
-
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/packet"
 )
@@ -21,10 +17,10 @@ import (
 // The limits. See docs/limits.md.
 const (
 	maxConnections = 4096
-	maxMessage     = 128 << 10 // bytes
-	maxBytes       = 4 << 20   // of all messages that are incomplete
-	maxPages       = 2048      // of 1,900 bytes, with segments that came out of order
-	maxPagesEach   = 64
+	maxMessage     = 128 << 10        // bytes
+	maxBytes       = 4 << 20          // of all messages that are incomplete, and of segments that came too early
+	maxEarly       = 64               // segments of a side that came before others which precede them
+	earlyBytes     = 96               // to keep one of them
 	gapTime        = 2 * time.Second  // after which a segment is taken for lost
 	idleTime       = 10 * time.Minute // after which a connection is forgotten
 	reordered      = 64 << 10         // bytes that may come before the first ones
@@ -61,6 +57,20 @@ const (
 // endOfTime is after all times of captures.
 var endOfTime = time.Unix(1<<40, 0)
 
+// A header is what is read of the header of a segment.
+type header struct {
+	seq, ack uint32
+	flags    byte
+	payload  []byte
+}
+
+func headerOf(b []byte) header {
+	at := min(max(int(b[12]>>4)*4, lenHeader), len(b))
+	return header{binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:]), b[13], b[at:]}
+}
+
+func (t *header) has(flag byte) bool { return t.flags&flag != 0 }
+
 // lenHeader is the length of a TCP header without options.
 const lenHeader = 20
 
@@ -80,19 +90,12 @@ type Streams struct {
 	bytes    int
 	flushed  time.Time
 	evicted  uint64
-	pool     *reassembly.StreamPool
-	assemble *reassembly.Assembler
-	tcp      layers.TCP
-	header   [lenHeader]byte
-	opens    *conn // the connection that gopacket is about to ask for
-	over     []*conn
 	out      dissect.Datagram
 	frames   []uint64
 	findings []dissect.Finding
 	// To be used again:
 	free    []*conn
 	buffers [][]byte
-	origin  *origin
 }
 
 // ends are the addresses of the first sender and of its receiver.
@@ -125,7 +128,7 @@ func New(protocols []*dissect.Protocol, decodeAs map[uint16]*dissect.Protocol, g
 	if len(s.protocols) == 0 {
 		return nil
 	}
-	s.known, s.near, s.starts, s.origin = new([1 << 16]byte), new([1 << 16]uint16), new([openings]opening), new(origin)
+	s.known, s.near, s.starts = new([1 << 16]byte), new([1 << 16]uint16), new([openings]opening)
 	for port := range s.ports {
 		s.known[port] = 1
 	}
@@ -220,74 +223,53 @@ func (s *Streams) opening(a [2]uint64, src, dst uint16) (o *opening, hash uint32
 func (s *Streams) Segment(g *Segment) (read bool, err error) {
 	at := ends{}
 	at.src, at.dst = g.Ends()
-	s.decode(g.Data)
-	t := &s.tcp
+	t := headerOf(g.Data)
 	c := s.find(at)
-	if c != nil && t.SYN && !t.ACK && t.Seq+1 != c.from(at.src).first {
+	if c != nil && t.has(flagSYN) && !t.has(flagACK) && t.seq+1 != c.from(at.src).first {
 		s.end(c) // the ports are used again
-		s.forget(c)
 		c = nil
 	}
 	if c == nil {
-		if c = s.begin(g, at); c == nil {
+		if c = s.begin(g, &t, at); c == nil {
 			return false, s.err
 		}
 	}
 	s.touch(c)
 	d := c.from(at.src)
-	if c.state == over {
-		if d.ended = d.ended || t.FIN; t.RST || c.sides[0].ended && c.sides[1].ended {
-			s.forget(c)
+	if read = c.state == open; read {
+		c.seen, d.hop, d.vlan, d.name = g.Time, packet.HopLimit(g.IP), g.VLAN, g.Interface
+		if t.has(flagSYN) {
+			t.seq++
 		}
-		return false, s.err
+		c.arrive(d, early{seq: t.seq, data: t.payload, fin: t.has(flagFIN), mark: mark{frame: g.Frame, time: g.Time}})
+	} else {
+		d.ended = d.ended || t.has(flagFIN)
 	}
-	c.seen, d.hop, d.vlan, d.name = g.Time, packet.HopLimit(g.IP), g.VLAN, g.Interface
-	d.high = later(d.high, t.Seq+uint32(len(t.Payload)))
-	next := d.next
-	s.feed(at, origin{g.Frame, g.Time}, len(t.Payload) > 0 && int32(t.Seq-d.next) > 0)
-	if d.waits() && (d.next != next || d.since.IsZero()) {
-		d.since = g.Time
+	if t.has(flagRST) || c.sides[0].ended && c.sides[1].ended {
+		s.end(c)
 	}
 	s.settle()
-	return true, s.err
-}
-
-// decode reads the header of a segment, without its options.
-func (s *Streams) decode(b []byte) {
-	at := min(max(int(b[12]>>4)*4, lenHeader), len(b))
-	copy(s.header[:], b)
-	s.header[12] = lenHeader / 4 << 4
-	_ = s.tcp.DecodeFromBytes(s.header[:], gopacket.NilDecodeFeedback) // never an error
-	s.tcp.Payload = b[at:]
-}
-
-// later returns the later one of two sequence numbers.
-func later(a, b uint32) uint32 {
-	if int32(b-a) > 0 {
-		return b
-	}
-	return a
+	return read, s.err
 }
 
 // begin returns a new connection if a segment may begin one, else nil.
-func (s *Streams) begin(g *Segment, at ends) *conn {
-	t := &s.tcp
+func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 	src, dst := at.src.Port(), at.dst.Port()
 	o, hash := s.opening(addresses(g.IP), src, dst)
-	if t.SYN {
-		*o = opening{asked(hash, t.ACK), t.Seq + 1}
+	if t.has(flagSYN) {
+		*o = opening{asked(hash, t.has(flagACK)), t.seq + 1}
 		return nil
 	}
-	if len(t.Payload) == 0 {
+	if len(t.payload) == 0 {
 		return nil
 	}
-	on, seq := s.ports[src]|s.ports[dst], t.Seq
+	on, seq := s.ports[src]|s.ports[dst], t.seq
 	opened := o.hash|1 == hash
 	first := opened && o.seq == seq
 	before := opened && !first && seq-o.seq < reordered && on != 0 // the first bytes come later
 	set := uint64(0)
 	for i, p := range s.protocols {
-		switch v := p.Detect(head(t.Payload)); {
+		switch v := p.Detect(head(t.payload)); {
 		case before && on>>i&1 != 0, v >= dissect.Likely, v != dissect.No && first:
 			set |= 1 << i
 		}
@@ -306,7 +288,7 @@ func (s *Streams) begin(g *Segment, at ends) *conn {
 	if before {
 		seq = o.seq
 	}
-	c := s.add(g, at, set, on, seq)
+	c := s.add(g, t, at, set, on, seq)
 	if c.server = 1; opened {
 		c.server = int(o.hash & 1)
 		*o = opening{} // what comes after the end of the connection is not reordered
@@ -325,14 +307,10 @@ func asked(hash uint32, answers bool) uint32 {
 }
 
 // add adds a connection, whose protocol is one of a set. The next byte of the sender of g is seq.
-func (s *Streams) add(g *Segment, at ends, set, on uint64, seq uint32) *conn {
-	if s.assemble == nil {
-		s.pool = reassembly.NewStreamPool(s)
-		s.assemble = reassembly.NewAssembler(s.pool)
-		s.assemble.MaxBufferedPagesTotal, s.assemble.MaxBufferedPagesPerConnection = maxPages, maxPagesEach
+func (s *Streams) add(g *Segment, t *header, at ends, set, on uint64, seq uint32) *conn {
+	if len(s.conns) == 0 {
 		s.flushed = g.Time
-	}
-	if len(s.conns) >= maxConnections {
+	} else if len(s.conns) >= maxConnections {
 		s.evict(s.list.next)
 	}
 	c := s.fresh()
@@ -340,13 +318,11 @@ func (s *Streams) add(g *Segment, at ends, set, on uint64, seq uint32) *conn {
 	s.conns[c.ends] = c
 	s.near[at.src.Port()^at.dst.Port()]++
 	s.link(c)
-	s.opens = c
-	ack, acks := s.tcp.Ack, s.tcp.ACK
-	c.prime(&c.sides[0], at, seq)
-	if acks { // says where the data of the other side goes on
-		c.prime(&c.sides[1], at.back(), ack)
+	d := &c.sides[0]
+	d.started, d.first, d.next = true, seq, seq
+	if d = &c.sides[1]; t.has(flagACK) { // says where the data of the other side goes on
+		d.started, d.first, d.next = true, t.ack, t.ack
 	}
-	s.decode(g.Data)
 	return c
 }
 
@@ -362,56 +338,6 @@ func (s *Streams) fresh() *conn {
 	*c = conn{}
 	c.sides[0].marks, c.sides[1].marks = a, b
 	return c
-}
-
-// New is called by gopacket for a new connection.
-func (s *Streams) New(_, _ gopacket.Flow, _ *layers.TCP, _ reassembly.AssemblerContext) reassembly.Stream {
-	return s.opens
-}
-
-// origin is where bytes come from, for gopacket.
-type origin struct {
-	frame uint64
-	time  time.Time
-}
-
-// half divides the number of a frame, for numbers of 32 bits.
-const half = 31
-
-// GetCaptureInfo is called by gopacket.
-func (o *origin) GetCaptureInfo() gopacket.CaptureInfo {
-	return gopacket.CaptureInfo{Timestamp: o.time, CaptureLength: int(o.frame >> half), InterfaceIndex: int(o.frame & (1<<half - 1))}
-}
-
-func frameOf(i gopacket.CaptureInfo) uint64 {
-	return uint64(i.CaptureLength)<<half | uint64(i.InterfaceIndex)
-}
-
-// feed gives the segment in s.tcp to gopacket. early says that its bytes follow on missing ones: gopacket then keeps where they are from.
-func (s *Streams) feed(at ends, from origin, early bool) {
-	o := s.origin
-	if *o = from; early {
-		s.origin = new(origin)
-	}
-	a, b := at.src.Addr().As16(), at.dst.Addr().As16()
-	s.assemble.AssembleWithContext(gopacket.NewFlow(layers.EndpointIPv6, a[:], b[:]), &s.tcp, o)
-}
-
-// signal gives a segment without data to gopacket.
-func (s *Streams) signal(at ends, seq uint32, flags byte, seen time.Time) {
-	b := s.header[:]
-	binary.BigEndian.PutUint16(b, at.src.Port())
-	binary.BigEndian.PutUint16(b[2:], at.dst.Port())
-	binary.BigEndian.PutUint32(b[4:], seq)
-	b[12], b[13] = lenHeader/4<<4, flags
-	s.decode(b)
-	s.feed(at, origin{time: seen}, false)
-}
-
-// prime says where the data of a side begins, by a SYN.
-func (c *conn) prime(d *side, at ends, seq uint32) {
-	d.first, d.next, d.high = seq, seq, seq
-	c.s.signal(at, seq-1, flagSYN, c.seen)
 }
 
 // find returns the connection of a segment, nil if there is none.
@@ -440,49 +366,26 @@ func (s *Streams) touch(c *conn) {
 func (s *Streams) evict(c *conn) {
 	s.evicted++
 	s.end(c)
-	s.forget(c)
 }
 
-// end hands out what is incomplete, and ends the connection in gopacket.
+// end hands out what there is of a connection, and forgets it.
 func (s *Streams) end(c *conn) {
+	c.passAll(endOfTime)
 	for i := range c.sides {
 		c.cutOff(&c.sides[i])
 	}
-	s.stop(c)
-}
-
-// stop ends a connection in gopacket by resets.
-func (s *Streams) stop(c *conn) {
-	if c.state == closed {
-		return
-	}
-	c.state = over
-	s.signal(c.ends, c.sides[0].next, flagRST, c.seen)
-	s.signal(c.ends.back(), c.sides[1].next, flagRST, c.seen)
-	c.drop()
-}
-
-// forget removes a connection that gopacket does not have any more.
-func (s *Streams) forget(c *conn) {
-	if s.conns[c.ends] != c {
-		return
-	}
+	c.leave()
 	delete(s.conns, c.ends)
 	s.near[c.ends.src.Port()^c.ends.dst.Port()]--
 	c.unlink()
-	c.drop()
 	s.free = append(s.free, c)
 }
 
-// settle stops the connections of which nothing more is read, and those that take too much memory.
+// settle forgets connections that take too much memory.
 func (s *Streams) settle() {
-	for _, c := range s.over {
-		s.stop(c)
-	}
-	s.over = s.over[:0]
 	for c := s.list.next; s.bytes > maxBytes && c != &s.list; {
 		next := c.next
-		if len(c.sides[0].buf)+len(c.sides[1].buf) > 0 {
+		if a, b := &c.sides[0], &c.sides[1]; len(a.buf)+len(b.buf)+len(a.early)+len(b.early) > 0 {
 			s.evict(c)
 		}
 		c = next
@@ -500,9 +403,8 @@ func (s *Streams) Advance(now time.Time) {
 	s.flushed = now
 	for c := s.list.next; c != &s.list; {
 		next := c.next
-		if s.goOn(c, now); now.Sub(c.seen) > idleTime {
+		if c.passAll(now); now.Sub(c.seen) > idleTime {
 			s.end(c)
-			s.forget(c)
 		}
 		c = next
 	}
@@ -515,32 +417,9 @@ func (s *Streams) Flush() {
 		return
 	}
 	for c := s.list.next; c != &s.list; c = s.list.next {
-		s.goOn(c, endOfTime)
 		s.end(c)
-		s.forget(c)
 	}
-	s.over = s.over[:0]
 	*s.starts = [openings]opening{}
-}
-
-// goOn makes gopacket go on after gaps in what the sides of a connection send, if they wait for long at time now. Of all ways to do
-// that, a segment without data that comes too early is the one that concerns one connection.
-func (s *Streams) goOn(c *conn, now time.Time) {
-	for i := range c.sides {
-		at := c.ends
-		if i == 1 {
-			at = at.back()
-		}
-		for d := &c.sides[i]; c.state == open && d.waits() && now.Sub(d.since) > gapTime; {
-			next := d.next
-			s.assemble.MaxBufferedPagesPerConnection = 1
-			s.signal(at, d.high+1, 0, c.seen)
-			s.assemble.MaxBufferedPagesPerConnection = maxPagesEach
-			if d.next == next { // nothing came after the gap
-				d.high = next
-			}
-		}
-	}
 }
 
 // pass hands out a message.
