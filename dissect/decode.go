@@ -35,7 +35,7 @@ func (a *Analyzer) open(x *arrival) {
 
 func cutOff(d *Datagram) Finding {
 	what := core.CaptureCut
-	if d.Stream != nil {
+	if d.Stream != nil && !d.Snapped {
 		what = core.SegmentsCut
 	}
 	return NewFinding(what, Num(len(d.Payload)), Num(len(d.Payload)+d.Missing))

@@ -16,8 +16,9 @@ type Datagram struct {
 	Frame uint64
 	// Stream is the protocol of the TCP connection that it is a message of, nil for UDP.
 	Stream *Protocol
-	// FromServer says that the server of the connection sent it.
-	FromServer bool
+	// FromServer says that the server of the connection sent it, and Snapped that the
+	// snapshot length of the capture took what is missing.
+	FromServer, Snapped bool
 	// Frames are the frames of its IP fragments or TCP segments, nil if it came in one.
 	Frames []uint64
 	// Time is the capture time of that frame.

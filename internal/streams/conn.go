@@ -42,6 +42,7 @@ type side struct {
 	marks       []mark // where the bytes of buf came from
 	skip        int    // bytes to come that belong to a message that was given up
 	lost        int    // bytes that are missing before buf
+	snapped     bool   // the snapshot length took some of it
 	astray      bool   // it is not known where the next message begins
 	started     bool   // next is known
 	ended       bool   // it sends no more
@@ -61,6 +62,7 @@ type mark struct {
 type early struct {
 	seq  uint32
 	data []byte
+	cut  int // bytes after data that the snapshot length took
 	fin  bool
 	mark
 }
@@ -79,7 +81,7 @@ func (c *conn) arrive(d *side, g early) {
 		d.started, d.first, d.next = true, g.seq, g.seq
 	}
 	switch ahead := int32(g.seq - d.next); {
-	case ahead > 0 && (len(g.data) > 0 || g.fin):
+	case ahead > 0 && (len(g.data)+g.cut > 0 || g.fin):
 		c.defers(d, g)
 	case ahead <= 0 && !d.ended:
 		c.goOn(d, g)
@@ -110,6 +112,11 @@ func (c *conn) goOn(d *side, g early) {
 		n := min(int(d.next-g.seq), len(g.data))
 		if d.next += uint32(len(g.data) - n); n < len(g.data) && c.state == open {
 			c.take(d, g.data[n:], g.mark)
+		}
+		if end := g.seq + uint32(len(g.data)+g.cut); g.cut > 0 && int32(end-d.next) > 0 && c.state == open {
+			gap := end - d.next
+			d.next, d.snapped = end, true
+			c.gap(d, int(gap))
 		}
 		d.ended = d.ended || g.fin
 		if len(d.early) == 0 || int32(d.early[0].seq-d.next) > 0 || c.state != open {
@@ -307,7 +314,7 @@ func (c *conn) cutOff(d *side) (rest int) {
 // hand hands out the first n bytes of a side as a message that lacks some bytes.
 func (c *conn) hand(d *side, n, missing int) {
 	s, o := c.s, &c.s.out
-	*o = dissect.Datagram{Stream: c.protocol, FromServer: d == &c.sides[c.server], Src: c.ends.src, Dst: c.ends.dst, Payload: d.buf[:n], Missing: missing, HopLimit: d.hop, VLAN: d.vlan, Interface: d.name}
+	*o = dissect.Datagram{Stream: c.protocol, FromServer: d == &c.sides[c.server], Src: c.ends.src, Dst: c.ends.dst, Payload: d.buf[:n], Missing: missing, Snapped: missing > 0 && d.snapped, HopLimit: d.hop, VLAN: d.vlan, Interface: d.name}
 	if d == &c.sides[1] {
 		o.Src, o.Dst = o.Dst, o.Src
 	}
@@ -333,7 +340,7 @@ func (c *conn) hand(d *side, n, missing int) {
 	if len(s.frames) > 1 {
 		o.Frames = s.frames
 	}
-	if d.lost > 0 {
+	if d.lost > 0 && !d.snapped {
 		s.findings = append(s.findings, dissect.NewFinding(core.SegmentsMissing, dissect.Num(d.lost)))
 		o.Findings = s.findings
 	}

@@ -69,6 +69,16 @@ func headerOf(b []byte) header {
 	return header{binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:]), b[13], b[at:]}
 }
 
+// cutOf returns how many bytes of an IP packet the snapshot length took.
+func cutOf(ip []byte) int {
+	said := int(binary.BigEndian.Uint16(ip[2:]))
+	if ip[0]>>4 == 6 {
+		const lenIPv6 = 40
+		said = lenIPv6 + int(binary.BigEndian.Uint16(ip[4:]))
+	}
+	return max(said-len(ip), 0)
+}
+
 func (t *header) has(flag byte) bool { return t.flags&flag != 0 }
 
 // lenHeader is the length of a TCP header without options.
@@ -241,7 +251,7 @@ func (s *Streams) Segment(g *Segment) (read bool, err error) {
 		if t.has(flagSYN) {
 			t.seq++
 		}
-		c.arrive(d, early{seq: t.seq, data: t.payload, fin: t.has(flagFIN), mark: mark{frame: g.Frame, time: g.Time}})
+		c.arrive(d, early{seq: t.seq, data: t.payload, cut: cutOf(g.IP), fin: t.has(flagFIN), mark: mark{frame: g.Frame, time: g.Time}})
 	} else {
 		d.ended = d.ended || t.has(flagFIN)
 	}

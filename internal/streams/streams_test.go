@@ -36,6 +36,7 @@ type segment struct {
 	flags    byte
 	seq, ack uint32
 	data     string
+	cut      int // bytes after data that the snapshot length took
 	src, dst netip.AddrPort
 	at       time.Duration
 }
@@ -52,6 +53,7 @@ func (g *segment) ip() (packet, tcp []byte) {
 	binary.BigEndian.PutUint16(t[2:], g.dst.Port())
 	binary.BigEndian.PutUint32(t[4:], g.seq)
 	binary.BigEndian.PutUint32(t[8:], g.ack)
+	binary.BigEndian.PutUint16(b[2:], uint16(40+len(g.data)+g.cut))
 	t[12], t[13] = 5<<4, g.flags
 	b = append(b, g.data...)
 	return b, b[20:]
@@ -95,6 +97,9 @@ func heard(t testing.TB, list []segment) string {
 		fmt.Fprintf(&b, "%s %q", arrow, d.Payload)
 		if d.Missing > 0 {
 			fmt.Fprintf(&b, " without %d", d.Missing)
+		}
+		if d.Snapped {
+			b.WriteString(" that the capture did not take")
 		}
 		for i := range d.Findings {
 			fmt.Fprintf(&b, " (%s)", d.Findings[i].AppendText(nil))
@@ -201,6 +206,10 @@ func TestMessages(t *testing.T) {
 		{"another protocol on the port", server, 1460, func([]segment) []segment {
 			return talk(server, 1460, "GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n")
 		}, ""},
+		{"the reply cut by the snapshot length", server, 1460, func(list []segment) []segment {
+			list[4].data, list[4].cut = list[4].data[:10], 20
+			return list
+		}, lines[0] + lines[1] + `< "\x1d\x00\x1b{\"versi" without 20 that the capture did not take` + "\n" + lines[3] + lines[4]},
 		{"cut at the end", server, 7, func(list []segment) []segment { return list[:9] }, lines[0] + lines[1] + `< "\x1d\x00\x1b{\"version\":" without 16` + "\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
