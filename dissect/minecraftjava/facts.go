@@ -355,9 +355,9 @@ func (f *facts) word() {
 
 // plain appends a text without its escapes, or a number or a word, and passes it.
 func (f *facts) plain(dst []byte) []byte {
-	from, isText := f.i, f.peek() == '"'
+	isText := f.peek() == '"'
 	f.space()
-	from = f.i
+	from := f.i
 	if f.skip(); f.bad {
 		return dst
 	}

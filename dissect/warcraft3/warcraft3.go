@@ -138,7 +138,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 	r.U8(fSignature)
 	p.Type = r.U8(fType)
-	m.Type = protocol.Catalog.Messages()[p.Type-typeSearch]
+	m.Type = [...]*dissect.MessageType{mSearch, mGame, mCreated, mRefresh, mClosed}[p.Type-typeSearch]
 	if n, says := core.Length(r), int(r.U16(fLength)); n != says && !r.Failed() && !r.Cut() {
 		r.Find(lengthOff, fLength, 2, 2, dissect.Num(says), dissect.Num(n))
 	}
