@@ -201,6 +201,24 @@ func (f *film) alternate(other func(i int) bool) {
 	f.goesOn(150)
 }
 
+// pauses adds people who pause for ten seconds after each ten, and other clients of a network that ask all the time, and get no reply; those of the
+// pauses have numbers of their own if client says so.
+func (f *film) pauses(client func(i int) int) {
+	for i := range 120 {
+		at, paused := float64(i)/2, i/20%2 == 1
+		if !paused {
+			f.udp(at, askers(i), filmServer, askInfo)
+			f.udp(at+.001, filmServer, askers(i), infoReply("Old town"))
+		}
+		c := client(i)
+		if c == i && !paused {
+			continue
+		}
+		f.udp(at+.1, netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, 9, byte(9 + c/12), byte(1 + c)}), uint16(4000+i)), filmServer, askInfo)
+	}
+	f.goesOn(90)
+}
+
 // burst adds 24 clients of some networks that ask 18 times a second for four seconds, and get no reply, to requests of people.
 func (f *film) burst(network func(client int) int) {
 	f.people(func(int, float64) bool { return true })
@@ -585,6 +603,8 @@ var filmCauses = []filmCause{
 		has: func(f *film) { f.fewOf(12, 1, func(int) bool { return false }) }, near: func(f *film) { f.fewOf(9, 1, func(int) bool { return false }) }, nearIs: "works", says: "none of 12 requests of 12 clients of 20.9.9.0/24"},
 	{id: "client_ignored", // in a burst of four seconds
 		has: func(f *film) { f.burst(func(i int) int { return 9 }) }, near: func(f *film) { f.burst(func(i int) int { return i }) }, nearIs: "loss", says: "none of 72 requests of 24 clients of 20.9.9.0/24", not: "Overload"},
+	{id: "client_ignored", // which asks on while nobody else does
+		has: func(f *film) { f.pauses(func(i int) int { return i % 12 }) }, near: func(f *film) { f.pauses(func(i int) int { return i }) }, nearIs: "silent_at_times", says: "of 12 clients of 20.9.9.0/24", not: "Down|did not reply"},
 	{id: "cut", // replies of another address
 		has: func(f *film) {
 			f.snap = 50

@@ -20,7 +20,7 @@ import (
 // the order of the contract.
 var (
 	keysBefore = strings.Fields(`type frame frames time src_ip src_port dst_ip dst_port flow_id interface vlan protocol message role length wire_length
-		detect split request_frame rtt_ns rtt_ambiguous alternatives icmp_frame summary`)
+		detect split request_frame rtt_ns rtt_ambiguous over_tcp alternatives icmp_frame summary`)
 	keysAfter = []string{"server", "findings", "data"}
 )
 

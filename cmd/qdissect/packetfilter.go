@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/net/bpf"
 
+	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/filter"
 	"github.com/qdissect/qdissect/internal/packet"
@@ -152,7 +153,17 @@ func (c *chooser) matchLive(link uint16) (func([]byte, int) bool, error) {
 	case c.program != nil:
 		return c.program.Matcher(), nil
 	}
-	return filter.Default(link).Matcher(link, c.o)
+	return filter.Default(link, tcpPorts()...).Matcher(link, c.o)
+}
+
+// tcpPorts returns the ports of protocols over TCP: all other TCP would cost a live capture much.
+func tcpPorts() (ports []uint16) {
+	for _, p := range all.Protocols() {
+		if p.OverTCP() {
+			ports = append(ports, p.Ports...)
+		}
+	}
+	return ports
 }
 
 // chosen returns the filter for frames that the kernel has let pass. ICMP errors among
@@ -170,7 +181,7 @@ func (c *chooser) kernel(snap int, all bool) func(uint16) ([]bpf.RawInstruction,
 		if c.program != nil {
 			return shorten(c.program.Raw(), snap), nil
 		}
-		f := cmp.Or(c.parsed, filter.Default(link))
+		f := cmp.Or(c.parsed, filter.Default(link, tcpPorts()...))
 		o := c.o
 		o.Live, o.Snap, o.Lenient = true, uint32(snap), all && link != linkEthernet
 		o.ICMPErrors = c.parsed != nil && !o.Exact

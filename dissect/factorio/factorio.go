@@ -12,6 +12,7 @@ package factorio
 
 import (
 	"encoding/binary"
+	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
@@ -133,7 +134,7 @@ func Detect(b []byte) dissect.Verdict {
 	switch {
 	case !ok || len(rest) > 0 && rest[0] > 2:
 		return dissect.No
-	case len(rest) < 3 || b[head+lenUnknown] < minName:
+	case len(rest) < 3 || b[head+lenUnknown] < minName || !utf8.Valid(b[head+lenUnknown+1:len(b)-len(rest)]):
 		return dissect.Doubtful
 	}
 	return dissect.Likely

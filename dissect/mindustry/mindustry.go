@@ -95,6 +95,13 @@ func Detect(b []byte) dissect.Verdict {
 	case binary.BigEndian.Uint32(rest) >= 1<<16, binary.BigEndian.Uint32(rest[4:]) >= 1<<24, int32(binary.BigEndian.Uint32(rest[8:])) < -1, int32(binary.BigEndian.Uint32(rest[8:])) >= 1<<20:
 		return dissect.No
 	}
+	if kind := rest[numbers:]; len(kind) > 0 { // of the build
+		if _, ok := wire.Text(kind, maxMap); !ok && kind[0] != 0 {
+			return dissect.No
+		} else if !ok {
+			return dissect.Possible
+		}
+	}
 	return dissect.Likely
 }
 

@@ -24,7 +24,7 @@ func samples() []dissecttest.Sample {
 	more.Findings = []string{"trailing"}
 	return []dissecttest.Sample{
 		dissecttest.One("request", "info_request", dissect.Possible, query),
-		reply("first versions", old), reply("shortest", short),
+		reply("first versions", old), dissecttest.One("shortest", "info_reply", dissect.Possible, short),
 		reply("with a description", old+"\x02Hi", len(old)),
 		reply("with a mode of its own", old+"\x02Hi\x05Siege", len(old), len(old)+3),
 		reply("with the port", old+"\x00\x00\x19\xa7", len(old), len(old)+1, len(old)+2),

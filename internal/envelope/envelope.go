@@ -134,7 +134,7 @@ var Keys = []Key{
 	{Name: "interface", Kind: Word, Varies: true, In: all, Doc: "name of the interface, where there are several",
 		Schema: "Interface that captured it, where there are several or the capture is live."},
 	{Name: "vlan", Kind: VLAN, Varies: true, In: all, Doc: "identifier of the VLAN", Schema: "Identifier of the VLAN, of the outermost if there are several."},
-	{Name: "tcp", Kind: Mark, In: Message | Finding | Exchange, Doc: "it came over TCP", Schema: "It came over TCP, in the connection between these ports.", TreeDoc: "The message came over TCP.",
+	{Name: "over_tcp", Kind: Mark, In: Message | Finding | Exchange, Doc: "it came over TCP", Schema: "It came over TCP, in the connection between these ports.", TreeDoc: "The message came over TCP.",
 		OfMessage:  func(r *dissect.Record) (uint64, bool) { return 1, r.Protocol.OverTCP() },
 		OfFinding:  func(f *dissect.FlowFinding) (uint64, bool) { return 1, f.Protocol.OverTCP() },
 		OfExchange: func(x *dissect.Exchange) (uint64, bool) { return 1, x.Protocol.OverTCP() }},

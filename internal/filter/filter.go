@@ -133,11 +133,14 @@ const icmpErrors = "icmp[0] = 3 or icmp[0] = 11 or icmp[0] = 12 or (icmp6[0] > 0
 // fragments, and ICMP errors that report an undelivered packet. In IPv6, it looks for
 // UDP and fragments after one extension header. Packets with two extension headers all
 // match, because programs for the kernel have no loops. Where frames may have VLAN
-// tags, it looks after one tag and after two.
-func Default(linkType uint16) *Filter {
-	const packets = "udp or ip[6:2] & 0x3fff != 0 or ip6[6] = 44" + // an offset, or more fragments
+// tags, it looks after one tag and after two. TCP matches with one of some ports.
+func Default(linkType uint16, tcp ...uint16) *Filter {
+	packets := "udp or ip[6:2] & 0x3fff != 0 or ip6[6] = 44" + // an offset, or more fragments
 		" or ((ip6[6] = 0 or ip6[6] = 43 or ip6[6] = 60) and" +
 		" (ip6[40] = 17 or ip6[40] = 44 or ip6[40] = 0 or ip6[40] = 43 or ip6[40] = 60))"
+	for _, port := range tcp {
+		packets += fmt.Sprintf(" or tcp port %d", port)
+	}
 	return tagged(packets+" or "+icmpErrors, linkType)
 }
 

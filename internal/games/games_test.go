@@ -128,7 +128,7 @@ func TestGamedig(t *testing.T) {
 	}
 	games["ssl"] = Game{ID: "ssl", Name: "SCP: Secret Lab" + "ratory"} // misspelt there
 	// gamedig's minecraft also tries the query of Bedrock, which mbe is alone.
-	same := map[string][]string{"minecraft": {"minecraft", "raknet"}}
+	same := map[string][]string{"minecraft": {"minecraft-java", "minecraft", "raknet"}}
 	for _, theirs := range list {
 		ours, ok := games[theirs.ID]
 		if delete(games, theirs.ID); !ok {

@@ -21,7 +21,7 @@ const (
 	maxClients = 4096
 	maxServers = 1000
 	// maxKinds is more than there are, so that none is left out: which one would depend on the number of workers.
-	maxKinds    = 256
+	maxKinds    = 320
 	maxFindings = 1024
 	// maxMore is how many servers, and maxPaths how many clients, have timelines.
 	maxMore  = 20

@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"net/netip"
 	"slices"
@@ -62,7 +63,8 @@ func (r *reporting) drops() {
 // losing returns what tells how many requests of a bucket have no reply. If many were asked again, all that were sent count: who asks all the time asks anyway.
 func (s *server) losing() func(*cell) uint64 {
 	o, all := s.fates.of(s.requests), float64(s.requests)
-	again := float64(o.Other) >= badShare*all && float64(s.replies) < wellShare*all && s.more.trips.quantile(990) < time.Second
+	again := float64(o.Other) >= (badShare+s.share(s.last-shortest, s.last+1))*all && // some are open at the end
+		float64(s.replies) < wellShare*all && s.more.trips.quantile(990) < time.Second
 	return func(c *cell) uint64 {
 		if again {
 			return max(c.unanswered, c.requests-min(c.replies, c.requests))
@@ -75,7 +77,7 @@ func (s *server) losing() func(*cell) uint64 {
 // one, or while others get one: if these are most that have none, it is not the load.
 func (r *reporting) mute(e *entry[server], share float64) (n uint64) {
 	sure := func(requests uint64) bool { return math.Pow(1-share, float64(requests)) < 0.01 }
-	nets := r.deaf(e)
+	nets := r.a.deaf(e)
 	for i := range r.a.clients.entries {
 		if c := &r.a.clients.entries[i]; c.v.replies == 0 && c.v.distinctServers() == 1 && (c.v.asked(e.sum) || c.v.single() && c.v.server == e.sum) {
 			if u := nets[netOf(c.addr(), 64)]; sure(c.v.requests) || u != nil && (sure(u.requests) || u.requests >= leastIgnored && e.v.repliedIn(u.first, u.last)) {
@@ -93,10 +95,10 @@ type unheard struct {
 }
 
 // deaf returns the networks of which nobody gets a reply of a server.
-func (r *reporting) deaf(e *entry[server]) map[netip.Prefix]*unheard {
+func (a *Aggregate) deaf(e *entry[server]) map[netip.Prefix]*unheard {
 	nets := map[netip.Prefix]*unheard{}
-	for i := range r.a.clients.entries {
-		c := &r.a.clients.entries[i]
+	for i := range a.clients.entries {
+		c := &a.clients.entries[i]
 		if !c.v.asked(e.sum) && !(c.v.single() && c.v.server == e.sum) || c.v.requests == 0 {
 			continue
 		}
@@ -111,6 +113,21 @@ func (r *reporting) deaf(e *entry[server]) map[netip.Prefix]*unheard {
 		}
 	}
 	return nets
+}
+
+// unheardIn returns how many requests to a server came in a time from networks of which nobody gets a reply while others do: that these got none then
+// says nothing. A client's requests count as spread evenly over its time, and twice, since they may come at once.
+func (a *Aggregate) unheardIn(e *entry[server], from, to int64) (n float64) {
+	nets := a.deaf(e)
+	maps.DeleteFunc(nets, func(_ netip.Prefix, u *unheard) bool {
+		return u == nil || u.requests < leastIgnored || !e.v.repliedIn(u.first, u.last)
+	})
+	for i := range a.clients.entries {
+		if c := &a.clients.entries[i]; nets[netOf(c.addr(), 64)] != nil && (c.v.asked(e.sum) || c.v.single() && c.v.server == e.sum) {
+			n += float64(c.v.requests) * float64(overlap(from, to, c.v.first, c.v.last+1)) / float64(c.v.last+1-c.v.first)
+		}
+	}
+	return 2 * n
 }
 
 // noise returns the difference of the shares of answers that may be an accident.

@@ -96,7 +96,7 @@ func (r *reporting) down() {
 			continue
 		}
 		for _, s := range silences(v.times(), v.first, v.last) {
-			if s.to-s.from >= shortest && s.real(v) && s.requests <= 1.1*float64(lost)+2 && !r.inEvent(e, &s) {
+			if s.to-s.from >= shortest && s.real(v) && s.requests <= 1.1*float64(lost)+2 && !r.inEvent(e, &s) && s.requests-r.a.unheardIn(e, s.from, s.to) >= leastJudged {
 				r.sayDown(e, &s)
 			}
 		}
@@ -431,7 +431,7 @@ func (r *reporting) unanswered() map[*entry[server]][]*entry[client] {
 		by[wanted[k]] = append(by[wanted[k]], c)
 	}
 	for e, list := range by {
-		nets := r.deaf(e) // of a network that is banned, nobody gets a reply
+		nets := r.a.deaf(e) // of a network that is banned, nobody gets a reply
 		list = slices.DeleteFunc(list, func(c *entry[client]) bool {
 			u := nets[netOf(c.addr(), 64)]
 			return c.v.requests < leastIgnored && (u == nil || u.requests < leastIgnored || u.last-u.first < shortest && !e.v.repliedIn(u.first, u.last)) // or it is a short outage

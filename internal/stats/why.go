@@ -153,6 +153,9 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 			}
 		}
 		x.prepare()
+		if e := a.known(&t.at); e != nil {
+			x.silences = slices.DeleteFunc(x.silences, func(s silent) bool { return float64(s.asked)-a.unheardIn(e, s.from, s.to) < leastJudged })
+		}
 		sum := keyOf(t.at.Addr(), t.at.Port()).hash()
 		if own, heard := a.sendings(sum, x.row.Requests, x.row.Outcome.Other); own > 0 && !x.bad() && x.replies() > 0 {
 			x.n, x.good, x.what = own, heard, "sending" // each counts

@@ -237,11 +237,7 @@ func (p *Parquet) message() {
 	t.list(n, func(c *column) { c.putNumber(int64(in.number())) })
 	t.split(in)
 	for _, k := range p.scalars {
-		if v, ok := in.scalar(); k.Kind == envelope.Mark {
-			t.flag(ok, ok)
-		} else {
-			t.number(v, ok)
-		}
+		t.scalar(in, k)
 	}
 	n = int(in.number())
 	t.list(n, func(c *column) { c.putText(in.text()) })
@@ -265,7 +261,7 @@ func (p *Parquet) exchange() {
 		if k.WordOfExchange != nil {
 			t.text(in.text())
 		} else {
-			t.number(in.scalar())
+			t.scalar(in, k)
 		}
 	}
 	t.server(in)
@@ -345,6 +341,15 @@ func (in *input) number() uint64 {
 		return uint64(b[0])
 	}
 	return in.large()
+}
+
+// scalar writes a number or a mark that may be absent.
+func (t *table) scalar(in *input, k *envelope.Key) {
+	if v, ok := in.scalar(); k.Kind == envelope.Mark {
+		t.flag(ok, ok)
+	} else {
+		t.number(v, ok)
+	}
 }
 
 // scalar reads a number that may be absent.
