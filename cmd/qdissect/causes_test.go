@@ -604,7 +604,7 @@ var filmCauses = []filmCause{
 	{id: "client_ignored", // in a burst of four seconds
 		has: func(f *film) { f.burst(func(i int) int { return 9 }) }, near: func(f *film) { f.burst(func(i int) int { return i }) }, nearIs: "loss", says: "none of 72 requests of 24 clients of 20.9.9.0/24", not: "Overload"},
 	{id: "client_ignored", // which asks on while nobody else does
-		has: func(f *film) { f.pauses(func(i int) int { return i % 12 }) }, near: func(f *film) { f.pauses(func(i int) int { return i }) }, nearIs: "silent_at_times", says: "of 12 clients of 20.9.9.0/24", not: "Down|did not reply"},
+		has: func(f *film) { f.pauses(func(i int) int { return i % 12 }) }, near: func(f *film) { f.pauses(func(i int) int { return i }) }, nearIs: "stopped", says: "of 12 clients of 20.9.9.0/24", not: "Down|did not reply"},
 	{id: "cut", // replies of another address
 		has: func(f *film) {
 			f.snap = 50

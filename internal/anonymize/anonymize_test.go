@@ -286,7 +286,7 @@ func treat(t *testing.T, name string) *treated {
 	if c == nil {
 		before := must.Get(os.ReadFile(name))(t)
 		c = &treated{before: gather(t, before)}
-		c.before.lines = slices.DeleteFunc(c.before.lines, func(line map[string]any) bool { return line["tcp"] != nil }) // left out
+		c.before.lines = slices.DeleteFunc(c.before.lines, func(line map[string]any) bool { return line["over_tcp"] != nil }) // left out
 		c.file, c.counts = run(t, name, anonymize.Options{})
 		c.after = gather(t, c.file)
 		allTreated[name] = c
