@@ -107,7 +107,7 @@ func (s *Source) packet(data []byte, info gopacket.CaptureInfo) {
 		s.convert.Datagram(&s.datagram, &s.in, nil)
 		s.analyzer.Datagram(&s.datagram)
 	case o == packet.TCP && !s.streams.Foreign(s.decoder.Segment()) && s.streams.Wants(s.decoder.Packet(), s.decoder.Segment()):
-		_, _ = s.streams.Segment(&streams.Segment{Frame: f.Number, Time: f.Time, IP: s.decoder.Packet(), Data: s.decoder.Segment()}) // never an error
+		_, _ = s.streams.Segment(&streams.Segment{Frame: f.Number, Time: f.Time, Snapped: max(f.Length-len(f.Data), 0), IP: s.decoder.Packet(), Data: s.decoder.Segment()}) // never an error
 	case o == packet.FragmentHeld && s.in.Src.IsValid():
 		s.analyzer.Inner(core.Only{}).Arriving(f.Number, s.in.Src, s.in.Dst)
 	case o == packet.ICMPError:

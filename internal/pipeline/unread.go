@@ -48,7 +48,7 @@ func (e *engine) segment(f *capture.Frame) error {
 
 // stream reads a TCP segment that may be of a protocol, and reports whether it is of one.
 func (e *engine) stream(f *capture.Frame, o *packet.Outline) (read bool, err error) {
-	g := streams.Segment{Frame: f.Number, Time: e.at.now, VLAN: o.VLAN(), Interface: f.Name, IP: o.Packet, Data: o.Payload}
+	g := streams.Segment{Frame: f.Number, Time: e.at.now, VLAN: o.VLAN(), Interface: f.Name, Snapped: max(f.Length-len(f.Data), 0), IP: o.Packet, Data: o.Payload}
 	if only := e.o.Frames.Only; only != nil && !only(g.Ends()) {
 		return false, nil
 	}

@@ -81,7 +81,7 @@ func (c *conn) arrive(d *side, g early) {
 		d.started, d.first, d.next = true, g.seq, g.seq
 	}
 	switch ahead := int32(g.seq - d.next); {
-	case ahead > 0 && (len(g.data)+g.cut > 0 || g.fin):
+	case ahead > 0 && ahead < maxAhead && (len(g.data)+g.cut > 0 || g.fin): // what is farther ahead would skip all that comes
 		c.defers(d, g)
 	case ahead <= 0 && !d.ended:
 		c.goOn(d, g)
@@ -118,7 +118,7 @@ func (c *conn) goOn(d *side, g early) {
 			d.next, d.snapped = end, true
 			c.gap(d, int(gap))
 		}
-		d.ended = d.ended || g.fin
+		d.ended = d.ended || g.fin && g.seq+uint32(len(g.data)+g.cut) == d.next
 		if len(d.early) == 0 || int32(d.early[0].seq-d.next) > 0 || c.state != open {
 			break
 		}
@@ -186,6 +186,7 @@ func (c *conn) take(d *side, b []byte, m mark) {
 	}
 	m.end = len(d.buf)
 	d.marks = append(d.marks, m)
+	c.s.bytes += markBytes
 	if c.protocol != nil || c.decide(d.buf, false) {
 		c.read(d)
 	}
@@ -281,13 +282,14 @@ func (c *conn) drop() {
 			c.s.bytes -= len(g.data) + earlyBytes
 		}
 		d.early = nil
+		c.s.bytes -= len(d.marks) * markBytes
 		if d.buf, d.marks = nil, d.marks[:0]; cap(d.marks) > spareMarks {
 			d.marks = nil
 		}
 	}
 }
 
-// ended hands out what a side has sent if it may be a whole message, and reports whether it did: the side sends no more for now.
+// ended hands out what a side has sent if that may be a whole message, because the other side answers. It reports whether it did.
 func (c *conn) ended(d *side) bool {
 	if len(d.buf) == 0 || c.protocol == nil && !c.decide(d.buf, true) || c.state != open {
 		return false
@@ -347,6 +349,7 @@ func (c *conn) hand(d *side, n, missing int) {
 	d.lost = 0
 	s.pass(o)
 	d.marks = d.marks[:copy(d.marks, d.marks[used:])]
+	s.bytes -= used * markBytes
 	for i := range d.marks {
 		d.marks[i].end -= n
 	}

@@ -21,6 +21,8 @@ const (
 	maxBytes       = 4 << 20          // of all messages that are incomplete, and of segments that came too early
 	maxEarly       = 64               // segments of a side that came before others which precede them
 	earlyBytes     = 96               // to keep one of them
+	maxAhead       = 1 << 20          // bytes that one of them may lie after those that came
+	markBytes      = 40               // to know which frame carried bytes
 	gapTime        = 2 * time.Second  // after which a segment is taken for lost
 	idleTime       = 10 * time.Minute // after which a connection is forgotten
 	reordered      = 64 << 10         // bytes that may come before the first ones
@@ -31,12 +33,14 @@ const (
 	spareMarks     = 8
 )
 
-// A Segment is a TCP segment with its header, the IP packet that it is in, and what is known of its frame. Both are borrowed.
+// A Segment is a TCP segment with its header, the IP packet that it is in, and what is known of its frame, of which the snapshot length took Snapped bytes.
+// Both are borrowed.
 type Segment struct {
 	Frame     uint64
 	Time      time.Time
 	VLAN      uint16
 	Interface string
+	Snapped   int
 	IP, Data  []byte
 }
 
@@ -69,7 +73,7 @@ func headerOf(b []byte) header {
 	return header{binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:]), b[13], b[at:]}
 }
 
-// cutOf returns how many bytes of an IP packet the snapshot length took.
+// cutOf returns how many bytes an IP packet lacks by its header.
 func cutOf(ip []byte) int {
 	said := int(binary.BigEndian.Uint16(ip[2:]))
 	if ip[0]>>4 == 6 {
@@ -251,11 +255,11 @@ func (s *Streams) Segment(g *Segment) (read bool, err error) {
 		if t.has(flagSYN) {
 			t.seq++
 		}
-		c.arrive(d, early{seq: t.seq, data: t.payload, cut: cutOf(g.IP), fin: t.has(flagFIN), mark: mark{frame: g.Frame, time: g.Time}})
+		c.arrive(d, early{seq: t.seq, data: t.payload, cut: min(cutOf(g.IP), g.Snapped), fin: t.has(flagFIN), mark: mark{frame: g.Frame, time: g.Time}})
 	} else {
 		d.ended = d.ended || t.has(flagFIN)
 	}
-	if t.has(flagRST) || c.sides[0].ended && c.sides[1].ended {
+	if ahead := int32(t.seq - d.next); t.has(flagRST) && ahead >= 0 && ahead < maxAhead || c.sides[0].ended && c.sides[1].ended {
 		s.end(c)
 	}
 	s.settle()
