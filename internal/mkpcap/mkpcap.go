@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"io"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -174,14 +175,73 @@ func UDPSegment(src, dst netip.AddrPort, payload []byte) []byte {
 	b = binary.BigEndian.AppendUint16(b, uint16(8+len(payload)))
 	b = append(b, 0, 0)
 	b = append(b, payload...)
-	s, d := src.Addr().AsSlice(), dst.Addr().AsSlice()
-	pseudo := append(append([]byte(nil), s...), d...)
-	pseudo = append(pseudo, 0, 17)
-	pseudo = binary.BigEndian.AppendUint16(pseudo, uint16(len(b)))
-	c := checksum(pseudo, b)
+	c := checksum(pseudo(src, dst, 17, len(b)), b)
 	c = cmp.Or(c, 0xffff)
 	binary.BigEndian.PutUint16(b[6:], c)
 	return b
+}
+
+// pseudo returns the header of which the checksum of a segment is also made.
+func pseudo(src, dst netip.AddrPort, protocol byte, length int) []byte {
+	b := append(src.Addr().AsSlice(), dst.Addr().AsSlice()...)
+	return binary.BigEndian.AppendUint16(append(b, 0, protocol), uint16(length))
+}
+
+// A Connection writes the segments of a TCP connection.
+type Connection struct {
+	m    *Writer
+	ends [2]netip.AddrPort // of the client and of the server
+	next [2]uint32         // sequence numbers
+}
+
+// The flags of a TCP segment.
+const (
+	fin = 0x01
+	syn = 0x02
+	psh = 0x08
+	ack = 0x10
+)
+
+// Connect writes how a client connects.
+func (m *Writer) Connect(at time.Time, client, server netip.AddrPort) *Connection {
+	c := &Connection{m, [2]netip.AddrPort{client, server}, [2]uint32{0x5c1f3a00, 0xffffff80}} // one wraps around
+	c.segment(at, 0, syn, nil)
+	c.segment(at, 1, syn|ack, nil)
+	c.segment(at, 0, ack, nil)
+	return c
+}
+
+// Send writes what one side sends, in segments of at most size bytes, 1460 if it is 0.
+func (c *Connection) Send(at time.Time, fromServer bool, data []byte, size int) {
+	for part := range slices.Chunk(data, cmp.Or(size, 1460)) {
+		c.segment(at, int(bit(fromServer)), psh|ack, part)
+	}
+}
+
+// Close writes how the client closes the connection.
+func (c *Connection) Close(at time.Time) {
+	c.segment(at, 0, fin|ack, nil)
+	c.segment(at, 1, fin|ack, nil)
+	c.segment(at, 0, ack, nil)
+}
+
+func (c *Connection) segment(at time.Time, from int, flags byte, data []byte) {
+	src, dst := c.ends[from], c.ends[1-from]
+	b := binary.BigEndian.AppendUint16(nil, src.Port())
+	b = binary.BigEndian.AppendUint16(b, dst.Port())
+	b = binary.BigEndian.AppendUint32(b, c.next[from])
+	acked := c.next[1-from]
+	if flags&ack == 0 {
+		acked = 0
+	}
+	b = binary.BigEndian.AppendUint32(b, acked)
+	b = append(b, 5<<4, flags, 0xff, 0xff, 0, 0, 0, 0)
+	b = append(b, data...)
+	binary.BigEndian.PutUint16(b[16:], checksum(pseudo(src, dst, 6, len(b)), b))
+	if c.next[from] += uint32(len(data)); flags&(syn|fin) != 0 {
+		c.next[from]++
+	}
+	c.m.Segment(at, src.Addr(), dst.Addr(), 6, b)
 }
 
 // ICMP returns an ICMP message, or an ICMPv6 message if the addresses are IPv6. info

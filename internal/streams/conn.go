@@ -175,7 +175,8 @@ func (c *conn) take(d *side, b []byte, m mark) {
 		}
 		d.astray = false
 	}
-	if c.ended(&c.sides[b2i(d == &c.sides[0])]); c.state != open {
+	other := &c.sides[b2i(d == &c.sides[0])]
+	if c.ended(other); c.state != open {
 		return
 	}
 	if lent := len(d.buf) == 0; lent {
@@ -187,7 +188,11 @@ func (c *conn) take(d *side, b []byte, m mark) {
 	m.end = len(d.buf)
 	d.marks = append(d.marks, m)
 	c.s.bytes += markBytes
-	if c.protocol != nil || c.decide(d.buf, false) {
+	if c.protocol == nil && c.decide(d.buf, false) { // and by that what the other side asked
+		c.read(other)
+		c.ended(other)
+	}
+	if c.protocol != nil {
 		c.read(d)
 	}
 	if c.state == open {

@@ -206,6 +206,9 @@ func TestMessages(t *testing.T) {
 		}, lines[0] + lines[1] + `< "\x1d\x00\x1b{\"version\":" without 16` + "\n" + lines[3]},
 		{"a login", server, 1460, func([]segment) []segment { return talk(server, 1460, login, playing, playing, answer, ask) }, strings.Replace(lines[0], `\xdd\x01`, `\xdd\x02`, 1)},
 		{"a legacy ping", server, 1, func([]segment) []segment { return legacy }, "> \"\\xfe\\x01\"\n< \"\\xff\\x00\\x02\\x00a\\x00b\"\n"},
+		{"a legacy ping on another port, which the reply decides", other, 1, func([]segment) []segment {
+			return talk(other, 1460, "\xfe\x01", "\xff\x00\x03\x00\xa7\x001\x00\x00")
+		}, "> \"\\xfe\\x01\"\n< \"\\xff\\x00\\x03\\x00\\xa7\\x001\\x00\\x00\"\n"},
 		{"another protocol on the port", server, 1460, func([]segment) []segment {
 			return talk(server, 1460, "GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n")
 		}, ""},
