@@ -98,7 +98,9 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 		x.Interface, x.VLAN = l.name, l.vlan
 	}
 	x.Requests, x.Repeated = t.sent(q)
-	x.Sendings, x.Newest = t.requests.sendings(q), fromNanos(q.sent)
+	if x.Sendings, x.Newest = t.requests.sendings(q), x.Time; q.has(isResent) {
+		x.Newest = fromNanos(q.sent)
+	}
 	x.Marked, x.MarkedRepeated = b2i(q.has(isMarked))+int(o.marks), min(int(o.marks), x.Repeated)
 	x.Replies, x.ReplyFrame, x.LastFrame, x.Reply = n, got.firstFrame, got.lastFrame, nil
 	if q.answer != 0 && got.message > 0 {

@@ -249,7 +249,7 @@ func (t *flowTable) add(at *ends, now int64) int32 {
 		t.evicted++
 		t.remove(t.lists[l].oldest, true)
 	}
-	if (t.len()+1)*4 > len(t.slots)*3 {
+	if (t.len()+1)*2 > len(t.slots) {
 		t.grow()
 	}
 	i := t.free
