@@ -79,7 +79,7 @@ web:
 # Packages, archives, their checksums and lists of components in dist: docs/packages.md.
 # PACKAGES="-only linux/amd64 -formats deb" makes a part of it.
 packages:
-	go run ./internal/tools/mkpackages -nfpm '$(NFPM)' $(PACKAGES)
+	NFPM='$(NFPM)' packaging/build $(PACKAGES)
 
 ci:
 	.ci/run

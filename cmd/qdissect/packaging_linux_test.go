@@ -173,3 +173,21 @@ func TestUnit(t *testing.T) {
 		t.Errorf("security: %v\n%s", err, out)
 	}
 }
+
+// TestPackaged: what packaging/build says of versions and of licences.
+func TestPackaged(t *testing.T) {
+	for _, x := range [][2]string{
+		{"version_of '' 0123456789ab 20260314", "0.0.0~git20260314.0123456789ab"}, {"version_of v1.2.3 0123456789ab 20260314", "1.2.3"},
+		{"version_of v1.2.3-4-g0123456789ab 0123456789ab 20260314", "1.2.3+git20260314.0123456789ab"}, {"version_of v1.2.3-rc1 0123456789ab 20260314", "1.2.3~rc1"},
+		{"alpine 0.0.0~git20260314.0123456789ab.changed", "0.0.0_git20260314"}, {"alpine 1.2.3.changed", "1.2.3"},
+		{"alpine 1.2.3+git20260314.0123456789ab", "1.2.3_git20260314"}, {"alpine 1.2.3~rc1", "1.2.3_rc1"},
+		{"licences <<<$'Permission is hereby\ngranted, free of charge, to any person'", "MIT"},
+		{"licences <<<'Redistribution and use in source and binary forms ...'", "BSD-2-Clause"},
+		{"licences <<<$'Redistribution and use in source and binary forms ... Neither the copyright holder nor the\nnames of its contributors'", "BSD-3-Clause"},
+		{"licences <<<$'Apache License\nVersion 2.0 ... Permission is hereby granted, free of charge'", "Apache-2.0 AND MIT"}, {"licences <<<'All rights reserved.'", ""},
+	} {
+		if out, err := exec.Command("bash", "-c", ". ../../packaging/build; "+x[0]).CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != x[1] {
+			t.Errorf("%s: %s%v, want %s", x[0], out, err, x[1])
+		}
+	}
+}
