@@ -94,13 +94,13 @@ bench-peers:
 # another build. Four minutes, or eight.
 bench-instr:
 	CGO_ENABLED=0 go build -o $(or $(TMPDIR),/tmp)/qdissect-bench ./cmd/qdissect
-	go run ./internal/tools/benchinstr -program $(or $(TMPDIR),/tmp)/qdissect-bench $(if $(BASE),-base $(BASE))
+	internal/tools/lab/benchinstr $(or $(TMPDIR),/tmp)/qdissect-bench $(BASE)
 
 # Instructions and cache misses per packet by stage, on a capture with compressed
 # replies. Two minutes. It fails if there are 5 % more misses than docs/performance.md has.
 bench-cache:
 	CGO_ENABLED=0 go build -o $(or $(TMPDIR),/tmp)/qdissect-bench ./cmd/qdissect
-	go run ./internal/tools/benchinstr -cache -small 20000 -large 100000 -program $(or $(TMPDIR),/tmp)/qdissect-bench > $(or $(TMPDIR),/tmp)/qdissect-bench.txt
+	internal/tools/lab/benchinstr -cache $(or $(TMPDIR),/tmp)/qdissect-bench > $(or $(TMPDIR),/tmp)/qdissect-bench.txt
 	@cat $(or $(TMPDIR),/tmp)/qdissect-bench.txt
 	@awk -F' *[|] *' 'FNR == NR { if (sub(/, misses$$/, "", $$2)) for (i = 3; i <= 5; i++) most[$$2 i] = 1.05 * $$i; next } \
 		$$3 == "instructions" { name = $$2 } \
