@@ -23,7 +23,6 @@ const (
 	protoUDP   = 17
 	udpHeader  = 8
 	maxHeaders = 24
-	maxGTPU    = 12 // without extension headers
 )
 
 func be16(b []byte) int { return int(binary.BigEndian.Uint16(b)) }
@@ -41,12 +40,8 @@ func lay(headers []packet.Header, b []byte, fragment bool) (l layout, ok bool) {
 			return l, false
 		}
 		switch h.Kind {
-		case packet.HeaderEthernet, packet.HeaderSLL, packet.HeaderSLL2, packet.HeaderFamily, packet.HeaderPPP, packet.HeaderNFLOG, packet.HeaderPPI, packet.HeaderVLAN, packet.HeaderMPLS,
+		case packet.HeaderEthernet, packet.HeaderSLL, packet.HeaderSLL2, packet.HeaderFamily, packet.HeaderPPP, packet.HeaderNFLOG, packet.HeaderVLAN, packet.HeaderMPLS,
 			packet.HeaderPPPoE, packet.HeaderExtension, packet.HeaderFragment, packet.HeaderGRE, packet.HeaderVXLAN, packet.HeaderGeneve:
-		case packet.HeaderGTPU:
-			if h.Len > maxGTPU {
-				return l, false
-			}
 		case packet.HeaderIPv4, packet.HeaderIPv6:
 			l.ips, l.end = l.ips+1, h.End
 		case packet.HeaderUDP:
@@ -95,8 +90,6 @@ func (w *rewriter) headers(l *layout, b []byte) {
 			w.hardware(b[12:20], int(b[11]))
 		case packet.HeaderNFLOG:
 			clearNFLOG(b)
-		case packet.HeaderPPI:
-			clear(b[8:]) // fields of type 0 and length 0, and what they say of places and radios
 		case packet.HeaderIPv4:
 			w.ends(b[12:16], b[16:20])
 			clear(b[20:]) // options may hold addresses
@@ -152,8 +145,6 @@ func (m *mapping) tags(kind packet.HeaderKind, b []byte) {
 		}
 		v := binary.BigEndian.Uint32(b[4:])
 		binary.BigEndian.PutUint32(b[4:], m.tag(v>>8, 1, 1<<24-1)<<8|v&0xff)
-	case packet.HeaderGTPU:
-		m.tag32(b[4:])
 	}
 }
 
@@ -203,7 +194,7 @@ func (w *rewriter) mac(b []byte) {
 
 // lengths are the offsets of the length fields in headers.
 var lengths = map[packet.HeaderKind]int{
-	packet.HeaderIPv4: 2, packet.HeaderIPv6: 4, packet.HeaderUDP: 4, packet.HeaderPPPoE: 4, packet.HeaderGTPU: 2,
+	packet.HeaderIPv4: 2, packet.HeaderIPv6: 4, packet.HeaderUDP: 4, packet.HeaderPPPoE: 4,
 }
 
 // resize returns the frame with everything from offset from replaced by data, and corrects

@@ -49,13 +49,10 @@ func TestWrapped(t *testing.T) {
 		"pppoe":             frame(0x8864, append(binary.BigEndian.AppendUint16([]byte{0x11, 0, 0, 9}, uint16(len(inner)+2)), append([]byte{0, 0x21}, inner...)...)),
 		"mpls":              frame(0x8847, append([]byte{0, 1, 0x01, 64}, inner...)),
 		"pppoe, compressed": frame(0x8864, append(binary.BigEndian.AppendUint16([]byte{0x11, 0, 0, 9}, uint16(len(inner)+1)), append([]byte{0x21}, inner...)...)),
-		"pseudowire":        frame(0x8847, append([]byte{0, 1, 0x01, 64}, frame(0x0800, inner)...)),
 		"ipip":              frame(0x0800, mkpcap.IP(outerA.Addr(), outerB.Addr(), 7, 4, 0, false, false, inner)),
 		"gre":               frame(0x0800, mkpcap.IP(outerA.Addr(), outerB.Addr(), 7, 47, 0, false, false, append([]byte{0, 0, 8, 0}, inner...))),
 		"vxlan":             frame(0x0800, ip(outerA, outerB, vxlan)),
 		"geneve":            frame(0x0800, ip(outerA, netip.AddrPortFrom(outerB.Addr(), 6081), append([]byte{0, 0, 0x65, 0x58, 0, 0, 42, 0}, frame(0x0800, inner)...))),
-		"gtp-u": frame(0x0800, ip(outerA, netip.AddrPortFrom(outerB.Addr(), 2152),
-			append(append(binary.BigEndian.AppendUint16([]byte{0x30, 0xff}, uint16(len(inner))), 0, 0, 0, 9), inner...))),
 		"ipv6 options, a route": frame(0x86dd, mkpcap.IP(six.Addr(), six2.Addr(), 7, 0, 0, false, false,
 			slices.Concat([]byte{43, 0, 1, 4}, outerA.Addr().AsSlice(), []byte{17, 2, 0, 1, 0, 0, 0, 0}, six.Addr().AsSlice(), mkpcap.UDPSegment(six, six2, []byte(infoReply))))),
 	} {
@@ -130,16 +127,13 @@ func TestNotUnwrapped(t *testing.T) {
 	}
 	segment := mkpcap.UDPSegment(server, client, []byte(infoReply))
 	inner := ip(server, client, 17, segment)
-	gtp := netip.AddrPortFrom(outerB.Addr(), 2152)
 	part := mkpcap.IP(server.Addr(), client.Addr(), 7, 17, 0, true, true, segment[:32])
 	for name, b := range map[string][]byte{
-		"authentication":        frame(0x0800, ip(server, client, 51, []byte{17, 1, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1}, segment)),
-		"802.3":                 frame(uint16(8+len(inner)), slices.Concat([]byte("\xaa\xaa\x03\x00\x00\x00\x08\x00"), inner)),
-		"control word":          frame(0x8847, slices.Concat([]byte{0, 1, 0x01, 64, 0, 0, 0, 0}, frame(0x0800, inner))),
-		"gtp-u with extensions": frame(0x0800, ip(outerA, gtp, 17, mkpcap.UDPSegment(outerA, gtp, slices.Concat([]byte{0x34, 0xff, 0, byte(8 + len(inner)), 0, 0, 0, 9, 0, 0, 0, 0x85, 1, 0, 9, 0}, inner)))),
-		"fragment in vxlan":     frame(0x0800, ip(outerA, outerB, 17, mkpcap.UDPSegment(outerA, outerB, slices.Concat([]byte{8, 0, 0, 0, 0, 0, 42, 0}, frame(0x0800, part))))),
-		"25 tags":               frame(0x8100, append(bytes.Repeat([]byte{0, 0, 0x81, 0}, 25), append([]byte{0, 0, 8, 0}, inner...)...)),
-		"fragment of a tunnel":  frame(0x0800, mkpcap.IP(outerA.Addr(), outerB.Addr(), 7, 4, 0, true, true, inner[:48])),
+		"authentication":       frame(0x0800, ip(server, client, 51, []byte{17, 1, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1}, segment)),
+		"802.3":                frame(uint16(8+len(inner)), slices.Concat([]byte("\xaa\xaa\x03\x00\x00\x00\x08\x00"), inner)),
+		"fragment in vxlan":    frame(0x0800, ip(outerA, outerB, 17, mkpcap.UDPSegment(outerA, outerB, slices.Concat([]byte{8, 0, 0, 0, 0, 0, 42, 0}, frame(0x0800, part))))),
+		"25 tags":              frame(0x8100, append(bytes.Repeat([]byte{0, 0, 0x81, 0}, 25), append([]byte{0, 0, 8, 0}, inner...)...)),
+		"fragment of a tunnel": frame(0x0800, mkpcap.IP(outerA.Addr(), outerB.Addr(), 7, 4, 0, true, true, inner[:48])),
 	} {
 		var file bytes.Buffer
 		mkpcap.NewWriter(&file, mkpcap.Options{}).Frame(time.Unix(1700000000, 0), b)
@@ -264,7 +258,6 @@ func TestTags(t *testing.T) {
 		"erspan ii": {frame(0x0800, ip(outerA, outerB, 47, []byte("\x10\x00\x88\xbeseq.\x10\x65\x08\x64\x00\x00\x00\x07"), ether)), [][2]int{{42, 2}, {44, 2}}},
 		"vxlan":     {udp(4789, []byte("\x88\x00Gr\x01\x02\x03\x00"), ether), [][2]int{{44, 2}, {46, 3}}},
 		"geneve":    {udp(6081, []byte("\x00\x00\x65\x58\x01\x02\x03\x00"), ether), [][2]int{{46, 3}}},
-		"gtp-u":     {udp(2152, binary.BigEndian.AppendUint16([]byte{0x30, 0xff}, uint16(len(inner))), []byte("TEID"), inner), [][2]int{{46, 4}}},
 	} {
 		for _, keep := range []bool{false, true} {
 			var file bytes.Buffer
@@ -301,7 +294,6 @@ func TestLinkTypes(t *testing.T) {
 	nflog := func(order binary.AppendByteOrder) []byte {
 		return slices.Concat([]byte{2, 0, 0, 1}, attribute(order, 10, []byte("a private word\x00")), attribute(order, 8, []byte("\x00\x06\x00\x00\x11\x22\x33\x44\x55\x66\x00\x00")), attribute(order, 9, inner))
 	}
-	place := "\x32\x75\x0c\x00a private one"
 	six, other := netip.MustParseAddrPort("[2001:db8:7766:5544::10]:27015"), netip.MustParseAddrPort("[2001:db8:7766:5544::20]:50000")
 	inner6 := mkpcap.IP(six.Addr(), other.Addr(), 7, 17, 0, false, false, mkpcap.UDPSegment(six, other, []byte(infoReply)))
 	tested := map[uint16]bool{}
@@ -313,10 +305,8 @@ func TestLinkTypes(t *testing.T) {
 		"raw 12": {12, inner}, "raw 14": {14, inner}, "hdlc": {50, slices.Concat([]byte{0xff, 3, 0, 0x21}, inner)},
 		"pppoe": {51, slices.Concat([]byte{0x11, 0, 0, 9}, binary.BigEndian.AppendUint16(nil, uint16(len(inner)+2)), []byte{0, 0x21}, inner)},
 		"raw":   {101, inner}, "loop": {108, slices.Concat([]byte{0, 0, 0, 2}, inner)},
-		"sll":        {113, slices.Concat([]byte("\x00\x00\x00\x01\x00\x06\x02\x22\x33\x44\x55\x66\x00\x00\x08\x00"), inner)},
-		"ppi":        {192, slices.Concat([]byte{0, 0, 8 + byte(len(place)), 0, 1, 0, 0, 0}, []byte(place), frame(0x0800, inner))},
-		"ppi of ppp": {192, slices.Concat([]byte{0, 0, 8 + byte(len(place)), 0, 9, 0, 0, 0}, []byte(place), []byte{0xff, 3, 0, 0x21}, inner)},
-		"ipv4":       {228, inner}, "ipv6": {229, inner6}, "nflog": {239, nflog(binary.LittleEndian)}, "nflog, big-endian": {239, nflog(binary.BigEndian)},
+		"sll":  {113, slices.Concat([]byte("\x00\x00\x00\x01\x00\x06\x02\x22\x33\x44\x55\x66\x00\x00\x08\x00"), inner)},
+		"ipv4": {228, inner}, "ipv6": {229, inner6}, "nflog": {239, nflog(binary.LittleEndian)}, "nflog, big-endian": {239, nflog(binary.BigEndian)},
 		"sll2": {276, slices.Concat([]byte("\x08\x00\x00\x00\x00\x00\x00\x02\x00\x01\x00\x06\x02\x22\x33\x44\x55\x66\x00\x00"), inner)},
 	} {
 		tested[c.linkType] = true

@@ -44,21 +44,11 @@ func attribute(order binary.AppendByteOrder, kind int, b []byte) []byte {
 	return cat(h, b, make([]byte, -len(b)&3))
 }
 
-func ppiFrame(linkType uint32, b []byte) []byte {
-	const field = 12
-	h := []byte{0, 0, ppiHeader + field, 0}
-	return cat(binary.LittleEndian.AppendUint32(h, linkType), make([]byte, field), b)
-}
-
 func gre(flags, t int, fields string, b []byte) []byte {
 	return cat(u16(flags), u16(t), []byte(fields), b)
 }
 
 func vxlanFrame(network uint32, b []byte) []byte { return cat(u32(0x08000000), u32(network<<8), b) }
-
-func gtpuFrame(flags int, endpoint uint32, options string, b []byte) []byte {
-	return cat([]byte{byte(0x30 | flags), 0xff}, u16(len(options)+len(b)), u32(endpoint), []byte(options), b)
-}
 
 func geneveFrame(t int, network uint32, options string, b []byte) []byte {
 	return cat([]byte{byte(len(options) / 4), 0}, u16(t), u32(network<<8), []byte(options), b)
@@ -92,9 +82,6 @@ func wrappings() []wrapping {
 		{name: "pppoe ipv6 in vlan, compressed", linkType: linkEthernet, data: ether(typeVLAN, vlan(7, typePPPoE, cat([]byte{0x11, 0}, u16(77), u16(1+len(ask6())), []byte{0x57}, ask6()))), vlans: "7", tunnels: "pppoe 77", v6: true},
 		{name: "mpls", linkType: linkEthernet, data: ether(typeMPLS, label(1000, false), label(2000, true), ask4()), tunnels: "mpls 2000"},
 		{name: "mpls with entropy", linkType: linkEthernet, data: ether(typeMPLSUp, label(1000, false), label(7, false), label(99999, true), ask6()), tunnels: "mpls 1000", v6: true},
-		{name: "mpls pseudowire with control word", linkType: linkEthernet, data: ether(typeMPLS, label(3000, true), u32(0), inner), tunnels: "mpls 3000"},
-		{name: "mpls pseudowire", linkType: linkEthernet, data: ether(typeMPLS, label(3000, true), inner), tunnels: "mpls 3000"},
-		{name: "mpls pseudowire, vlan", linkType: linkEthernet, data: ether(typeMPLS, label(3000, true), ether(typeVLAN, vlan(5, typeIPv4, ask4()))), tunnels: "mpls 3000", vlans: "5"},
 		{name: "pppoe mpls", linkType: linkEthernet, data: ether(typePPPoE, []byte{0x11, 0}, u16(77), u16(6+len(ask4())), u16(0x281), label(9, true), ask4()), tunnels: "pppoe 77, mpls 9"},
 
 		{name: "null, little-endian", linkType: linkNull, data: cat([]byte{2, 0, 0, 0}, ask4())},
@@ -124,8 +111,6 @@ func wrappings() []wrapping {
 			attribute(binary.LittleEndian, 1, make([]byte, 4)), attribute(binary.LittleEndian, 10, []byte("x\x00")), attribute(binary.LittleEndian, 9, ask4()))},
 		{name: "nflog, big-endian", linkType: linkNFLOG, data: cat([]byte{10, 0, 0, 1},
 			attribute(binary.BigEndian, 1, make([]byte, 4)), attribute(binary.BigEndian, 9, ask6())), v6: true},
-		{name: "ppi", linkType: linkPPI, data: ppiFrame(linkEthernet, inner)},
-		{name: "ppi raw", linkType: linkPPI, data: ppiFrame(linkRawIP, ask6()), v6: true},
 
 		{name: "ipv4 options", linkType: linkRawIP, data: ip4Options(client4, server4, protoUDP, 1, 0, []byte{7, 7, 4, 0, 0, 0, 0, 0}, q)},
 		{name: "ipv4 all options", linkType: linkRawIP, data: ip4Options(client4, server4, protoUDP, 1, 0x4000, make([]byte, 40), q)},
@@ -157,9 +142,6 @@ func wrappings() []wrapping {
 			tunnels: "vxlan 42, ipip", outer: ends4},
 		{name: "geneve", linkType: linkEthernet, data: tunnel4(portGeneve, geneveFrame(typeTEB, 42, "", inner)), tunnels: "geneve 42", outer: ends4},
 		{name: "geneve with options, ip", linkType: linkEthernet, data: tunnel4(portGeneve, geneveFrame(typeIPv6, 42, "options.", ask6())), tunnels: "geneve 42", outer: ends4, v6: true},
-		{name: "gtp-u", linkType: linkEthernet, data: tunnel4(portGTPU, gtpuFrame(0, 0xdecade, "", ask4())), tunnels: fmt.Sprint("gtp-u ", 0xdecade), outer: ends4},
-		{name: "gtp-u sequence", linkType: linkEthernet, data: tunnel4(portGTPU, gtpuFrame(2, 1, "\x00\x09\x00\x00", ask6())), tunnels: "gtp-u 1", outer: ends4, v6: true},
-		{name: "gtp-u extensions", linkType: linkEthernet, data: tunnel4(portGTPU, gtpuFrame(7, 1, "\x00\x09\x00\x85\x01\x00\x09\x40\x02abcdef\x00", ask4())), tunnels: "gtp-u 1", outer: ends4},
 		{name: "as deep as can be", linkType: linkRawIP, data: deep, tunnels: strings.TrimSuffix(strings.Repeat("ipip, ", maxTunnels), ", "), outer: ends4},
 	}
 }
@@ -326,9 +308,6 @@ func TestNoDatagram(t *testing.T) {
 		{"sll can", linkSLL, sll(0x000c, make([]byte, 40)), NotIP},
 		{"nflog without payload", linkNFLOG, cat([]byte{2, 0, 0, 1}, attribute(binary.LittleEndian, 1, make([]byte, 4))), LinkCut},
 		{"nflog attribute of no length", linkNFLOG, []byte{2, 0, 0, 1, 0, 0, 1, 0, 1, 2, 3, 4}, NotIP},
-		{"ppi in ppi", linkPPI, ppiFrame(linkPPI, ppiFrame(linkRawIP, ask4())), LinkUnknown},
-		{"ppi wireless", linkPPI, ppiFrame(105, make([]byte, 40)), LinkUnknown},
-		{"ppi length below its header", linkPPI, cat([]byte{0, 0, 7, 0, 1, 0, 0, 0}, ask4()), NotIP},
 		{"raw of no version", linkRawIP, make([]byte, 40), NotIP},
 
 		{"version 5", linkIPv4, badVersion, IPBad},
@@ -395,8 +374,6 @@ func TestTunnelPortsOfGames(t *testing.T) {
 	inner := ether(typeIPv4, ask4())
 	badInner := ether(typeIPv4, append([]byte{0x43}, ask4()[1:]...))
 	shortUDP := ether(typeIPv4, ip4(client4, server4, protoUDP, []byte("short")))
-	badGTP := gtpuFrame(0, 1, "", ask4())
-	badGTP[3]++
 	for _, c := range []struct {
 		name    string
 		port    int
@@ -404,7 +381,6 @@ func TestTunnelPortsOfGames(t *testing.T) {
 	}{
 		{"query", portVXLAN, query},
 		{"query", portVXLANLinux, query},
-		{"query", portGTPU, query},
 		{"query", portGeneve, query},
 		{"nothing", portVXLAN, nil},
 		{"eight bytes", portVXLAN, make([]byte, 8)},
@@ -414,19 +390,11 @@ func TestTunnelPortsOfGames(t *testing.T) {
 		{"bad ip in it", portVXLAN, vxlanFrame(1, badInner)},
 		{"ip of no length in it", portVXLAN, vxlanFrame(1, ether(typeIPv4, setLength(ask4(), 2, 0)))},
 		{"ip beyond the end in it", portVXLAN, vxlanFrame(1, ether(typeIPv4, setLength(ask4(), 2, 100)))},
-		{"ipv6 of no length in it", portGTPU, gtpuFrame(0, 1, "", setLength(ask6(), 4, 0))},
-		{"ipv6 beyond the end in it", portGTPU, gtpuFrame(0, 1, "", setLength(ask6(), 4, 100))},
+		{"ipv6 of no length in it", portGeneve, geneveFrame(typeIPv6, 1, "", setLength(ask6(), 4, 0))},
+		{"ipv6 beyond the end in it", portGeneve, geneveFrame(typeIPv6, 1, "", setLength(ask6(), 4, 100))},
 		{"esp in it", portVXLAN, vxlanFrame(1, ether(typeIPv4, ip4(client4, server4, 50, query)))},
 		{"bad udp in it", portVXLAN, vxlanFrame(1, shortUDP)},
 		{"bad fragment in it", portVXLAN, vxlanFrame(1, ether(typeIPv4, ip4Fragment(client4, server4, protoUDP, 1, 8, true, []byte("1234567"))))},
-		{"gtp-u echo", portGTPU, []byte("\x32\x01\x00\x04\x00\x00\x00\x00\x00\x01\x00\x00")},
-		{"gtp-u length beyond", portGTPU, badGTP},
-		{"gtp-u version 2", portGTPU, append([]byte{0x50}, gtpuFrame(0, 1, "", ask4())[1:]...)},
-		{"gtp-u without optional fields", portGTPU, gtpuFrame(4, 1, "", nil)},
-		{"gtp-u extension of no length", portGTPU, gtpuFrame(4, 1, "\x00\x09\x00\x85\x00\x00\x09\x00", ask4())},
-		{"gtp-u extension beyond", portGTPU, gtpuFrame(4, 1, "\x00\x09\x00\x85\xff", nil)},
-		{"gtp-u extensions without end", portGTPU, gtpuFrame(4, 1, "\x00\x09\x00\x85"+strings.Repeat("\x01\x00\x09\x85", 20), nil)},
-		{"gtp-u of no ip", portGTPU, gtpuFrame(0, 1, "", inner)},
 		{"geneve version", portGeneve, append([]byte{0x40}, geneveFrame(typeTEB, 1, "", inner)[1:]...)},
 		{"geneve options beyond", portGeneve, append([]byte{0x3f}, geneveFrame(typeTEB, 1, "", nil)[1:]...)},
 		{"geneve of no ip", portGeneve, geneveFrame(0x0806, 1, "", make([]byte, 28))},
@@ -497,19 +465,6 @@ func TestLyingLengths(t *testing.T) {
 	}
 }
 
-// What was learned from a wrong guess is forgotten: here an address behind a
-// control word looks like one label more, and the length of IP like the bottom
-// of the stack.
-func TestPseudowireGuessedTwice(t *testing.T) {
-	payload := sized(0x100 + 0x35 - ipv4Header - udpHeader)
-	r := newRig(t)
-	d := r.want(linkEthernet, ether(typeMPLS, label(3000, true), u32(0), []byte("\x02\x00\x00\x00\x00\x10\x02\x00\x88\x47\x00\x20"),
-		u16(typeIPv4), ip4(client4, server4, protoUDP, udp(clientPort, serverPort, payload))), Whole)
-	if _, tunnels, _ := describe(d); tunnels != "mpls 3000" || !bytes.Equal(d.Payload, payload) {
-		t.Errorf("in %q: %q", tunnels, d.Payload)
-	}
-}
-
 // The lengths of links are taken for what they are as well.
 func TestLyingLinkLengths(t *testing.T) {
 	const short = 10 // bytes less than IP says
@@ -572,10 +527,10 @@ func TestNames(t *testing.T) {
 			t.Errorf("anomaly %q", s)
 		}
 	}
-	for k := MPLS; k <= GTPU; k++ {
+	for k := MPLS; k <= Geneve; k++ {
 		check(k.String())
 	}
-	for _, s := range []string{outcomes.String(), (FragmentsChecksum + 1).String(), (GTPU + 1).String()} {
+	for _, s := range []string{outcomes.String(), (FragmentsChecksum + 1).String(), (Geneve + 1).String()} {
 		if s != "unknown" {
 			t.Errorf("name %q", s)
 		}

@@ -1,7 +1,5 @@
 package packet
 
-import "encoding/binary"
-
 // A Header is the position of a header in a frame: At is its offset, Len its length. End
 // is the offset where the captured packet of that header ends.
 type Header struct {
@@ -27,8 +25,6 @@ const (
 	HeaderPPP
 	// HeaderNFLOG: down to the packet, whose length is in the last 4 bytes.
 	HeaderNFLOG
-	// HeaderPPI: without the header of the link type in it.
-	HeaderPPI
 	// HeaderVLAN: one tag, without the EtherType before it and with the one after it.
 	HeaderVLAN
 	// HeaderMPLS: a stack of labels.
@@ -52,8 +48,6 @@ const (
 	HeaderVXLAN
 	// HeaderGeneve: with options.
 	HeaderGeneve
-	// HeaderGTPU: with extension headers.
-	HeaderGTPU
 )
 
 // MapHeaders makes the decoder record the positions of headers.
@@ -81,16 +75,6 @@ func (d *Decoder) mapHeader(k HeaderKind, b []byte, n int) {
 	if at := d.room - cap(b); d.joins == 0 && n > 0 {
 		d.headers = append(d.headers, Header{k, at, n, at + len(b)})
 	}
-}
-
-// liesLink records the header of a link type, of n bytes; PPI and that of the link type in it apart.
-func (d *Decoder) liesLink(linkType uint16, b []byte, n int) {
-	if linkType == linkPPI {
-		length := int(binary.LittleEndian.Uint16(b[2:]))
-		d.lies(HeaderPPI, b, length)
-		linkType, b, n = uint16(binary.LittleEndian.Uint32(b[4:])), b[length:], n-length
-	}
-	d.lies(linkKind(linkType), b, n)
 }
 
 // linkKind returns the kind of header that a link type has.

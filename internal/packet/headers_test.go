@@ -7,9 +7,9 @@ import (
 )
 
 var kindNames = [...]string{
-	HeaderOther: "other", HeaderEthernet: "ethernet", HeaderSLL: "sll", HeaderSLL2: "sll2", HeaderFamily: "family", HeaderPPP: "ppp", HeaderNFLOG: "nflog", HeaderPPI: "ppi",
+	HeaderOther: "other", HeaderEthernet: "ethernet", HeaderSLL: "sll", HeaderSLL2: "sll2", HeaderFamily: "family", HeaderPPP: "ppp", HeaderNFLOG: "nflog",
 	HeaderVLAN: "vlan", HeaderMPLS: "mpls", HeaderPPPoE: "pppoe", HeaderIPv4: "ipv4", HeaderIPv6: "ipv6", HeaderExtension: "extension",
-	HeaderFragment: "fragment", HeaderUDP: "udp", HeaderGRE: "gre", HeaderVXLAN: "vxlan", HeaderGeneve: "geneve", HeaderGTPU: "gtp-u",
+	HeaderFragment: "fragment", HeaderUDP: "udp", HeaderGRE: "gre", HeaderVXLAN: "vxlan", HeaderGeneve: "geneve",
 }
 
 // wrongHeaders returns what is wrong with the headers of a frame.
@@ -47,30 +47,26 @@ func mapOf(headers []Header) string {
 // TestHeaders: the headers are mapped correctly for all kinds of frames.
 func TestHeaders(t *testing.T) {
 	want := map[string]string{
-		"ethernet padding":                  "ethernet 14, ipv4 20, udp 8",
-		"802.1q snap":                       "ethernet 14, vlan 4, other 8, ipv4 20, udp 8",
-		"pppoe mpls":                        "ethernet 14, pppoe 8, mpls 4, ipv4 20, udp 8",
-		"mpls with entropy":                 "ethernet 14, mpls 12, ipv6 40, udp 8",
-		"mpls pseudowire":                   "ethernet 14, mpls 4, ethernet 14, ipv4 20, udp 8",
-		"mpls pseudowire with control word": "ethernet 14, mpls 4, other 4, ethernet 14, ipv4 20, udp 8",
-		"null, little-endian":               "family 4, ipv4 20, udp 8",
-		"raw 12":                            "ipv4 20, udp 8",
-		"sll llc":                           "sll 24, ipv4 20, udp 8",
-		"sll2 ipv6":                         "sll2 20, ipv6 40, udp 8",
-		"ppp without address":               "ppp 2, ipv6 40, udp 8",
-		"nflog":                             "nflog 24, ipv4 20, udp 8",
-		"ppi":                               "ppi 20, ethernet 14, ipv4 20, udp 8",
-		"ipv4 options":                      "ipv4 28, udp 8",
-		"ipv4 ah":                           "ipv4 20, other 24, udp 8",
-		"ipv6 extensions":                   "ipv6 40, extension 16, extension 24, extension 8, extension 8, extension 8, extension 8, other 24, udp 8",
-		"ipv6 atomic fragment":              "ipv6 40, fragment 8, udp 8",
-		"6in6":                              "ipv6 40, extension 8, ipv6 40, udp 8",
-		"gre everything, ethernet":          "ipv4 20, gre 16, ethernet 14, vlan 4, ipv4 20, udp 8",
-		"erspan i":                          "ipv4 20, gre 4, ethernet 14, ipv4 20, udp 8",
-		"erspan ii":                         "ipv4 20, gre 16, ethernet 14, ipv4 20, udp 8",
-		"vxlan":                             "ethernet 14, ipv4 20, udp 8, vxlan 8, ethernet 14, ipv4 20, udp 8",
-		"geneve with options, ip":           "ethernet 14, ipv4 20, udp 8, geneve 16, ipv6 40, udp 8",
-		"gtp-u extensions":                  "ethernet 14, ipv4 20, udp 8, gtp-u 24, ipv4 20, udp 8",
+		"ethernet padding":         "ethernet 14, ipv4 20, udp 8",
+		"802.1q snap":              "ethernet 14, vlan 4, other 8, ipv4 20, udp 8",
+		"pppoe mpls":               "ethernet 14, pppoe 8, mpls 4, ipv4 20, udp 8",
+		"mpls with entropy":        "ethernet 14, mpls 12, ipv6 40, udp 8",
+		"null, little-endian":      "family 4, ipv4 20, udp 8",
+		"raw 12":                   "ipv4 20, udp 8",
+		"sll llc":                  "sll 24, ipv4 20, udp 8",
+		"sll2 ipv6":                "sll2 20, ipv6 40, udp 8",
+		"ppp without address":      "ppp 2, ipv6 40, udp 8",
+		"nflog":                    "nflog 24, ipv4 20, udp 8",
+		"ipv4 options":             "ipv4 28, udp 8",
+		"ipv4 ah":                  "ipv4 20, other 24, udp 8",
+		"ipv6 extensions":          "ipv6 40, extension 16, extension 24, extension 8, extension 8, extension 8, extension 8, other 24, udp 8",
+		"ipv6 atomic fragment":     "ipv6 40, fragment 8, udp 8",
+		"6in6":                     "ipv6 40, extension 8, ipv6 40, udp 8",
+		"gre everything, ethernet": "ipv4 20, gre 16, ethernet 14, vlan 4, ipv4 20, udp 8",
+		"erspan i":                 "ipv4 20, gre 4, ethernet 14, ipv4 20, udp 8",
+		"erspan ii":                "ipv4 20, gre 16, ethernet 14, ipv4 20, udp 8",
+		"vxlan":                    "ethernet 14, ipv4 20, udp 8, vxlan 8, ethernet 14, ipv4 20, udp 8",
+		"geneve with options, ip":  "ethernet 14, ipv4 20, udp 8, geneve 16, ipv6 40, udp 8",
 	}
 	r := newRig(t)
 	r.MapHeaders()

@@ -14,7 +14,6 @@ const (
 	linkRawIP    = 101
 	linkLoop     = 108
 	linkSLL      = 113
-	linkPPI      = 192
 	linkIPv4     = 228
 	linkIPv6     = 229
 	linkNFLOG    = 239
@@ -46,8 +45,6 @@ const (
 	sllHeader   = 16
 	sll2Header  = 20
 	afHeader    = 4
-	ppiHeader   = 8
-	controlWord = 4
 )
 
 func be16(b []byte) int { return int(binary.BigEndian.Uint16(b)) }
@@ -108,7 +105,7 @@ func (d *Decoder) etherType(f *Frame, out *Datagram, t int, b []byte, wire int) 
 			d.lies(HeaderMPLS, b, off)
 			b, wire = b[off:], wire-off
 			if t = ipType(b); t == 0 {
-				return d.pseudowire(f, out, b, wire)
+				return NotIP // Ethernet, or another pseudowire
 			}
 		case typeTEB:
 			return d.ethernet(f, out, b, wire)
@@ -193,24 +190,6 @@ func mpls(b []byte) (label uint32, off int, why Outcome) {
 			return label, off, Whole
 		}
 	}
-}
-
-// pseudowire decodes what follows MPLS labels if it is not IP: Ethernet, possibly after a
-// control word, whose first nibble is 0 (RFC 4448, 4.6). An Ethernet address may begin
-// with 0 too, so both are tried.
-func (d *Decoder) pseudowire(f *Frame, out *Datagram, b []byte, wire int) Outcome {
-	save := d.mark(out)
-	if o := d.ethernet(f, out, b, wire); o.sane() {
-		return o
-	}
-	d.reset(out, save)
-	if len(b) >= controlWord && b[0]>>4 == 0 {
-		d.lies(HeaderOther, b, controlWord)
-		if o := d.ethernet(f, out, b[controlWord:], wire-controlWord); o.sane() {
-			return o
-		}
-	}
-	return NotIP
 }
 
 // pppoe reads a PPPoE session header (RFC 2516, 4) and that of PPP after it: version and
@@ -299,8 +278,6 @@ func linkHeader(linkType uint16, b []byte) (t, off int, why Outcome) {
 		return typePPPoE, 0, Whole
 	case linkNFLOG:
 		return nflog(b)
-	case linkPPI:
-		return ppi(b)
 	}
 	return 0, 0, LinkUnknown
 }
@@ -385,24 +362,4 @@ func nflog(b []byte) (t, off int, why Outcome) {
 		off += (length + 3) &^ 3
 	}
 	return 0, 0, LinkCut
-}
-
-// ppi skips the header of LINKTYPE_PPI: version 1 byte, flags 1 byte, length of the header
-// 2 bytes, link type of the frame 4 bytes, little-endian.
-func ppi(b []byte) (t, off int, why Outcome) {
-	if len(b) < ppiHeader {
-		return 0, 0, LinkCut
-	}
-	length, linkType := int(binary.LittleEndian.Uint16(b[2:])), binary.LittleEndian.Uint32(b[4:])
-	if length < ppiHeader {
-		return 0, 0, NotIP
-	}
-	if length > len(b) {
-		return 0, 0, LinkCut
-	}
-	if linkType == linkPPI || linkType > 0xffff {
-		return 0, 0, LinkUnknown
-	}
-	t, off, why = linkHeader(uint16(linkType), b[length:])
-	return t, off + length, why
 }

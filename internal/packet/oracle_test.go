@@ -126,9 +126,6 @@ func gopacketDecode(linkType uint16, data []byte) (v gopacketView) {
 		case *layers.Geneve:
 			v.own(l.Protocol)
 			v.strange = v.strange || l.Version != 0
-		case *layers.GTPv1U:
-			v.strange = v.strange || l.Version != 1 || l.ProtocolType != 1 || l.MessageType != 255 ||
-				int(l.MessageLength)+8 != len(l.Contents)+len(l.Payload) // gopacket takes all that is there, and its sum has 16 bits
 		case *layers.LLC:
 			v.strange = v.strange || l.IG || l.CR || l.Control != 3
 		case *layers.SNAP:

@@ -2,8 +2,8 @@
 //
 // A [Decoder] decodes one frame after the other down to UDP: through Ethernet, VLAN tags,
 // PPPoE and MPLS, through the other link types that carry IP, through IPv4 options and
-// IPv6 extension headers, and through tunnels (GRE, ERSPAN, IP in IP, VXLAN, Geneve,
-// GTP-U) to the innermost datagram. It joins IPv4 and IPv6 fragments, in tunnels too, with
+// IPv6 extension headers, and through tunnels (GRE, ERSPAN, IP in IP, VXLAN, Geneve)
+// to the innermost datagram. It joins IPv4 and IPv6 fragments, in tunnels too, with
 // the bounded memory of package reassembly.
 //
 // All multi-byte numbers in these headers are big-endian unless stated otherwise.
@@ -178,7 +178,7 @@ func (d *Decoder) Walk(f *Frame, out *Datagram) Outcome {
 	if f.LinkType == linkEthernet {
 		o = d.ethernet(f, out, b, wire)
 	} else if t, off, why := linkHeader(f.LinkType, b); why == Whole {
-		d.liesLink(f.LinkType, b, off)
+		d.lies(linkKind(f.LinkType), b, off)
 		o = d.etherType(f, out, t, b[off:], wire-off)
 	} else {
 		o = why

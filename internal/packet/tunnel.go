@@ -39,14 +39,11 @@ const (
 	VXLAN
 	// Geneve (RFC 8926). The ID is the network, 24 bits.
 	Geneve
-	// GTPU is the user plane of mobile networks (3GPP TS 29.281). The ID is
-	// the tunnel endpoint, 32 bits.
-	GTPU
 )
 
 var tunnelNames = [...]string{
 	MPLS: "mpls", PPPoE: "pppoe", IPinIP: "ipip", SixInFour: "6in4", FourInSix: "4in6", SixInSix: "6in6",
-	GRE: "gre", ERSPAN: "erspan", VXLAN: "vxlan", Geneve: "geneve", GTPU: "gtp-u",
+	GRE: "gre", ERSPAN: "erspan", VXLAN: "vxlan", Geneve: "geneve",
 }
 
 func (k TunnelKind) String() string { return nameOf(tunnelNames[:], int(k)) }
@@ -61,7 +58,6 @@ func (t Tunnel) String() string {
 
 // UDP ports of tunnels.
 const (
-	portGTPU       = 2152
 	portVXLAN      = 4789
 	portGeneve     = 6081
 	portVXLANLinux = 8472 // Linux's default, older than the RFC
@@ -69,7 +65,7 @@ const (
 
 func isTunnelPort(port int) bool {
 	switch port {
-	case portGTPU, portVXLAN, portGeneve, portVXLANLinux:
+	case portVXLAN, portGeneve, portVXLANLinux:
 		return true
 	}
 	return false
@@ -232,31 +228,11 @@ func (d *Decoder) gre(f *Frame, out *Datagram, ip, b []byte, wire int) Outcome {
 // its header is valid and an IP packet with a correct length follows. Otherwise the
 // outcome is not sane and out is unchanged.
 func (d *Decoder) udpTunnel(f *Frame, out *Datagram, ip []byte, port int, b []byte, wire int) Outcome {
-	var (
-		k    TunnelKind
-		kind HeaderKind
-		id   uint32
-		t    int
-		off  int
-	)
-	switch port {
-	case portGTPU:
-		k, kind = GTPU, HeaderGTPU
-		var length int
-		id, off, length = gtpu(b, wire)
-		if length < wire {
-			wire = length
-			b = b[:min(length, len(b))]
-		}
-		if off > 0 && off < len(b) {
-			t = ipType(b[off:])
-		}
-	case portGeneve:
+	k, kind := VXLAN, HeaderVXLAN
+	id, t, off := vxlan(b)
+	if port == portGeneve {
 		k, kind = Geneve, HeaderGeneve
 		id, t, off = geneve(b)
-	default:
-		k, kind = VXLAN, HeaderVXLAN
-		id, t, off = vxlan(b)
 	}
 	if t == 0 {
 		return NotIP
@@ -306,59 +282,6 @@ func geneve(b []byte) (network uint32, t, off int) {
 	switch t = be16(b[2:]); t {
 	case typeTEB, typeIPv4, typeIPv6:
 		return binary.BigEndian.Uint32(b[4:]) >> 8, t, off
-	}
-	return 0, 0, 0
-}
-
-// gtpu reads a GTP-U header (3GPP TS 29.281, 5.1): version 3 bits, protocol type 1, 1
-// spare, flags 3; message type 1 byte, length of what follows these 8 bytes 2 bytes,
-// tunnel endpoint 4 bytes. If a flag is set, sequence 2 bytes, N-PDU number 1 byte and the
-// type of the first extension header 1 byte follow. Extension headers have a length in 4
-// bytes, 1 byte, and at their end the type of the next, 0 being none. wire is the length
-// of the payload on the wire; length is the length that the header states, header
-// included. off is 0 if the header is not valid.
-func gtpu(b []byte, wire int) (endpoint uint32, off, length int) {
-	const (
-		header        = 8
-		optional      = 4
-		version       = 1<<5 | 1<<4 // and the protocol type
-		versionMask   = 0xf0
-		flagsMask     = 0x07
-		extensionFlag = 0x04
-		userData      = 0xff // T-PDU
-		extensionUnit = 4
-		maxHeaders    = 8
-	)
-	if len(b) < header || b[0]&versionMask != version || b[1] != userData {
-		return 0, 0, 0
-	}
-	length = header + be16(b[2:])
-	if length > wire {
-		return 0, 0, 0
-	}
-	endpoint = binary.BigEndian.Uint32(b[4:])
-	off = header
-	if b[0]&flagsMask == 0 {
-		return endpoint, off, length
-	}
-	off += optional
-	if len(b) < off {
-		return 0, 0, 0
-	}
-	if b[0]&extensionFlag == 0 {
-		return endpoint, off, length
-	}
-	for range maxHeaders {
-		if b[off-1] == 0 {
-			return endpoint, off, length
-		}
-		if len(b) <= off || b[off] == 0 {
-			return 0, 0, 0
-		}
-		off += int(b[off]) * extensionUnit
-		if len(b) < off {
-			return 0, 0, 0
-		}
 	}
 	return 0, 0, 0
 }
