@@ -201,9 +201,27 @@ func rconServer(password string, replies map[string]string) func(*talker) {
 	}
 }
 
+// frostbiteServer answers commands with the bytes of a recorded server.
+func frostbiteServer(replies map[string]string) func(*talker) {
+	return func(c *talker) {
+		for {
+			b := make([]byte, 8)
+			if _, err := io.ReadFull(c, b); err != nil {
+				return
+			}
+			b = make([]byte, binary.LittleEndian.Uint32(b[4:])-8)
+			if _, err := io.ReadFull(c, b); err != nil {
+				return
+			}
+			command, _, _ := strings.Cut(string(b[8:]), "\x00")
+			c.Write([]byte(replies[command]))
+		}
+	}
+}
+
 // askOverTCP is a program for Node.js that asks the servers, one client after the other, and prints what the clients return.
 const askOverTCP = `
-const [npm, minecraft, rcon] = JSON.parse(process.argv[1])
+const [npm, minecraft, rcon, frostbite] = JSON.parse(process.argv[1])
 const { createRequire } = await import('node:module')
 const require = createRequire(npm + '/x.js')
 const { GameDig } = await import(npm + '/gamedig/lib/index.js')
@@ -220,6 +238,7 @@ const srcds = new Srcds({ host, port: rcon, timeout: 5000 })
 await srcds.authenticate('s3cret-rcon')
 out.srcds = await srcds.execute('cvarlist')
 await srcds.disconnect()
+out.battlefield = await GameDig.query({ type: 'battlefield3', host, port: frostbite, givenPortOnly: true, socketTimeout: 5000 })
 console.log(JSON.stringify(out))
 process.exit()
 `
@@ -230,18 +249,23 @@ func TestClientsOverTCP(t *testing.T) {
 	if npm == "" {
 		t.Skip("QDISSECT_NPM does not name a folder with npm's gamedig, minecraft-server-util, rcon-client and rcon-srcds")
 	}
-	recorded := hear(t, must.Get(os.ReadFile(testPcap("minecraft-java/servers.pcap")))(t), "").named
+	recorded := func(capture string) map[string][]string {
+		return hear(t, must.Get(os.ReadFile(testPcap(capture)))(t), "").named
+	}
 	var all strings.Builder
 	for i := range 200 {
 		fmt.Fprintf(&all, "sv_setting_%03d                 : %d        : , \"sv\"    : A setting.\n", i, i*7%13)
 	}
 	list := all.String()
-	old := recorded["legacy_reply"]
-	minecraft := serveTCP(t, minecraftServer(recorded["status_reply"][0], map[string]string{"\xfe": old[0], "\xfe\x01": old[1]}))
+	said := recorded("minecraft-java/servers.pcap")
+	old := said["legacy_reply"]
+	minecraft := serveTCP(t, minecraftServer(said["status_reply"][0], map[string]string{"\xfe": old[0], "\xfe\x01": old[1]}))
 	status := "hostname: A test server\nmap     : de_nuke\nplayers : 2 humans, 0 bots (16/0 max)\n"
 	rcon := serveTCP(t, rconServer("s3cret-rcon", map[string]string{"status": status, "cvarlist": list}))
+	said = recorded("frostbite/servers.pcap")
+	frostbite := serveTCP(t, frostbiteServer(map[string]string{"serverInfo": said["info_reply"][0], "version": said["version_reply"][0], "listPlayers": said["players_reply"][0]}))
 
-	b, err := exec.Command("node", "--input-type=module", "-e", askOverTCP, show([]any{npm, minecraft.port, rcon.port})).Output()
+	b, err := exec.Command("node", "--input-type=module", "-e", askOverTCP, show([]any{npm, minecraft.port, rcon.port, frostbite.port})).Output()
 	if err != nil {
 		t.Fatalf("node: %v %s", err, err.(*exec.ExitError).Stderr)
 	}
@@ -258,6 +282,7 @@ func TestClientsOverTCP(t *testing.T) {
 		{"statusFE", minecraft, 2, 25565, "motd=motd players.online=online players.max=max"},
 		{"statusFE01", minecraft, 3, 0, "motd.clean=motd players.online=online players.max=max version=version protocolVersion=version_protocol"},
 		{"rcon", rcon, 0, 0, "0=status 1=first"},
+		{"battlefield", frostbite, 0, 0, "name=name numplayers=num_players maxplayers=max_players map=map version=version raw.gametype=mode raw.uptime=uptime_s raw.region=region raw.teams.*.tickets=teams.* players.*.name=players.*.name players.*.raw.guid=players.*.guid players.*.raw.ping=players.*.ping"},
 		{"srcds", rcon, 1, 0, "=cvarlist"},
 	} {
 		t.Run(c.client, func(t *testing.T) {
@@ -299,7 +324,7 @@ func (c *talker) read(t *testing.T, port uint16) map[string]any {
 		if m["type"] == "finding" || m["findings"] != nil && m["message"] != "command_reply" {
 			t.Error(line)
 		}
-		for _, p := range []string{"minecraft_java", "source_rcon"} {
+		for _, p := range []string{"minecraft_java", "source_rcon", "frostbite"} {
 			said, _ := m[p].(map[string]any)
 			maps.Copy(values, said)
 			if command, ok := said["command"].(string); ok {

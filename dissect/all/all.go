@@ -14,6 +14,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/cube"
 	"github.com/qdissect/qdissect/dissect/doom3"
 	"github.com/qdissect/qdissect/dissect/factorio"
+	"github.com/qdissect/qdissect/dissect/frostbite"
 	"github.com/qdissect/qdissect/dissect/gamespy1"
 	"github.com/qdissect/qdissect/dissect/gamespy2"
 	"github.com/qdissect/qdissect/dissect/gamespy3"
@@ -46,7 +47,6 @@ import (
 	"github.com/qdissect/qdissect/dissect/teeworlds"
 	"github.com/qdissect/qdissect/dissect/titanfall"
 	"github.com/qdissect/qdissect/dissect/tribes"
-	"github.com/qdissect/qdissect/dissect/ue3lan"
 	"github.com/qdissect/qdissect/dissect/unreal2"
 	"github.com/qdissect/qdissect/dissect/valvemaster"
 	"github.com/qdissect/qdissect/dissect/ventrilo"
@@ -72,6 +72,7 @@ func Protocols() []*dissect.Protocol {
 		quake3master.Protocol(),
 		minecraftjava.Protocol(),
 		sourcercon.Protocol(),
+		frostbite.Protocol(),
 		mumble.Protocol(),
 		teamspeak3.Protocol(),
 		zandronum.Protocol(),
@@ -106,7 +107,6 @@ func Protocols() []*dissect.Protocol {
 		mindustry.Protocol(),
 		factorio.Protocol(),
 		warcraft3.Protocol(),
-		ue3lan.Protocol(),
 	}
 }
 
