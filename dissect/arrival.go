@@ -26,8 +26,6 @@ type arrival struct {
 	merged  bool
 	headers bool // its parts make no message: there is nothing to decode
 	partial bool // it lacks parts
-	// lowerFindings is the number of findings of the layers below.
-	lowerFindings int
 	// sum is the checksum of the datagram; while it is paired, of the message.
 	sum    uint32
 	summed bool

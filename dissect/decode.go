@@ -30,7 +30,7 @@ func (a *Analyzer) open(x *arrival) {
 			f.set(cutShort)
 		}
 	}
-	x.lowerFindings = core.Lower(&a.reader, a.config.Skim, x.Findings, cut)
+	core.Lower(&a.reader, a.config.Skim, x.Findings, cut)
 }
 
 func cutOff(d *Datagram) Finding {
@@ -59,7 +59,7 @@ func (a *Analyzer) decode(x *arrival) {
 	if r.Cut() {
 		// The capture truncated it: its fields are reported without findings about
 		// the sender.
-		core.FirstFindings(r, x.lowerFindings)
+		core.OnlyBelow(r)
 		rec.Pair.Lists = false
 	}
 }

@@ -161,10 +161,10 @@ func (t *tracker) conclude(q *request, evict bool) {
 func (t *tracker) outcome(q *request) Outcome {
 	got := t.requests.answered(q)
 	switch {
-	case q.answer != 0 && (q.has(isLate) || got.late):
+	case q.answer != 0 && q.has(isLate):
 		return OutcomeLate
-	case q.answer != 0 && got.partial:
-		return OutcomePartial
+	case q.answer != 0 && got.came != OutcomeAnswered:
+		return got.came
 	case q.answer != 0 && (!got.unused || t.vouches(q)):
 		return OutcomeAnswered
 	case q.answer != 0 && q.challenge == ChallengeUsed:

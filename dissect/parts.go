@@ -300,7 +300,7 @@ func (a *Analyzer) unite(x *arrival, variant uint8) {
 	j := a.decoders[x.protocol].(Joiner)
 	x.headers = !j.Join(&a.reader, variant, &a.record.Message)
 	if a.reader.Cut() {
-		x.lowerFindings = len(core.Findings(&a.reader)) // what a gap does to the message is not said
+		core.SoFarBelow(&a.reader) // what a gap does to the message is not said
 	}
 }
 

@@ -171,7 +171,13 @@ func (t *tracker) take(q *request, x *arrival, frame uint64, now int64) *answer 
 	o.lastFrame = frame
 	if first || q.has(isDamaged) {
 		o.firstFrame = frame
-		o.first, o.partial, o.late = x.first, x.partial, x.first-q.sent > int64(t.config.Limits.Window)
+		o.first, o.came = x.first, OutcomeAnswered
+		switch {
+		case x.first-q.sent > int64(t.config.Limits.Window):
+			o.came = OutcomeLate
+		case x.partial:
+			o.came = OutcomePartial
+		}
 		if first && !q.has(isOptional) {
 			t.server(q).answer()
 		}

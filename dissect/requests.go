@@ -94,11 +94,10 @@ type answer struct {
 	message      uint8  // index of its type in the protocol's list plus one, 0 if it is none
 	stated       uint16 // players that the reply stated plus one, 0 if it stated none
 	copies       uint8
-	data         bool // a reply with data came
-	ended        bool // a reply was the last of its list
-	partial      bool // the first reply lacks parts
-	late         bool // it came when the time for it was over
-	unused       bool // only a challenge came, and no request used it
+	data         bool    // a reply with data came
+	ended        bool    // a reply was the last of its list
+	came         Outcome // how the first reply came: late, in part, or whole and in time
+	unused       bool    // only a challenge came, and no request used it
 }
 
 func (o *answer) next() *uint32 { return &o.bytes }

@@ -31,7 +31,9 @@ func (a ask) request(t *tracker) request {
 	}
 	if a.replies != 0 {
 		o := t.requests.answers.own(&q.answer)
-		o.n, o.partial = a.replies, a.lacks
+		if o.n = a.replies; a.lacks {
+			o.came = OutcomePartial
+		}
 		t.requests.count(&q)
 	}
 	return q

@@ -57,7 +57,7 @@ func TestSchema(t *testing.T) {
 	for _, path := range append(captures, polled(t)) {
 		var b bytes.Buffer
 		sum := must.Get(pipeline.Run(pipeline.Options{
-			Inputs: []string{path}, Out: &b, Exchanges: true, Reporter: func() report.Reporter { return report.NewJSON(report.JSONOptions{}) },
+			Inputs: []string{path}, Out: &b, Choice: &pipeline.Choice{Exchanges: true}, Reporter: func() report.Reporter { return report.NewJSON(report.JSONOptions{}) },
 			Analysis: dissect.Config{Protocols: all.Protocols()}, Trouble: func(error) {}, // some are damaged
 		}))(t)
 		var got, want = map[string]uint64{}, map[string]uint64{}

@@ -188,7 +188,7 @@ func (p *plan) report() error {
 		if err != nil {
 			return showFilter(err)
 		}
-		p.run.Choice, tree = &pipeline.Choice{New: func() pipeline.Chooser { return chosen.Matcher() }, Only: o.quiet}, tree || chosen.NeedsTree()
+		p.run.Choice.New, p.run.Choice.Only, tree = func() pipeline.Chooser { return chosen.Matcher() }, o.quiet, tree || chosen.NeedsTree()
 		p.run.Save.Chosen = o.save.file != ""
 	}
 	if (p.aside && o.format.output == "text" || o.live.metrics != "" && o.live.servers > 0 || o.live.onVerdict != "" || o.live.counts != "") && !o.limits.small() {
@@ -198,7 +198,7 @@ func (p *plan) report() error {
 	if o.save.annotate == "tree" {
 		p.run.Save.Tree, tree = report.NewTreeNote(o.format.secrets), true
 	}
-	p.run.Reporter, p.run.Analysis.Tree, p.run.Exchanges = rep, tree, o.exchanges || o.format.output == "parquet"
+	p.run.Reporter, p.run.Analysis.Tree, p.run.Choice.Exchanges = rep, tree, o.exchanges || o.format.output == "parquet"
 	p.run.Analysis.Unreasoned = o.format.output == "text" && !o.filtered // a filter may ask for the reason
 	return nil
 }

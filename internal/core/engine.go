@@ -48,9 +48,9 @@ func Length(r *Reader) int {
 	return n
 }
 
-// Lower begins the findings of a message with those of the layers below, which take no room from its own, and returns their
-// number. cut is the finding about a payload whose end the capture lacks, if it does.
-func Lower(r *Reader, skim bool, list []Finding, cut *Finding) int {
+// Lower begins the findings of a message with those of the layers below, which take no room from its own. cut is the finding about
+// a payload whose end the capture lacks, if it does.
+func Lower(r *Reader, skim bool, list []Finding, cut *Finding) {
 	r.skim = skim
 	for i := range list {
 		if i == maxFindings {
@@ -62,15 +62,17 @@ func Lower(r *Reader, skim bool, list []Finding, cut *Finding) int {
 	if r.cut = cut != nil; r.cut {
 		r.findings = append(r.findings, *cut)
 	}
-	r.below = len(r.findings)
-	return r.below
+	SoFarBelow(r)
 }
+
+// SoFarBelow says that the findings so far are those of the layers below.
+func SoFarBelow(r *Reader) { r.below = len(r.findings) }
 
 // Findings returns the findings so far. They are borrowed.
 func Findings(r *Reader) []Finding { return r.findings }
 
-// FirstFindings keeps the first n findings.
-func FirstFindings(r *Reader, n int) { r.findings = r.findings[:min(n, len(r.findings))] }
+// OnlyBelow drops the findings about the message itself.
+func OnlyBelow(r *Reader) { r.findings = r.findings[:min(r.below, len(r.findings))] }
 
 // Conclude ends the message of a decoder, and reports a failure and trailing bytes.
 func Conclude(r *Reader, c *Catalog) {

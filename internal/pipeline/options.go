@@ -31,7 +31,7 @@ type Options struct {
 	// Analysis configures the analyzers. Its budget and limits apply to all analyzers
 	// together.
 	Analysis dissect.Config
-	Limits   Limits
+	Limits   *Limits
 	// Workers is the number of goroutines that dissect. With 1 or less, the caller's
 	// goroutine does all work.
 	Workers int
@@ -46,8 +46,6 @@ type Options struct {
 	// output.
 	Reporter func() report.Reporter
 	Out      io.Writer
-	// Exchanges says that the reporters are [ExchangeReporter]s, which get what became of requests.
-	Exchanges bool
 	// Output, if not nil, returns the writer for the output of an input, which then ends
 	// with its own summary. It is called after the output of the previous input is
 	// complete.
@@ -96,12 +94,14 @@ type Limits struct {
 	Fragments reassembly.Limits
 }
 
-// A Choice chooses the messages, unknown datagrams and findings that are reported.
+// A Choice chooses what is reported.
 type Choice struct {
-	// New is called for each worker.
+	// New, if not nil, chooses messages, unknown datagrams and findings. It is called for each worker.
 	New func() Chooser
 	// Only says that nothing else is counted.
 	Only bool
+	// Exchanges says that the reporters are [ExchangeReporter]s, which get what became of requests.
+	Exchanges bool
 }
 
 // Saving configures the frames that are kept.
@@ -184,9 +184,9 @@ type Saver interface {
 // ErrEnough is returned by a [Saver] with the last frame that it wants.
 var ErrEnough = errors.New("enough")
 
-// New returns options whose groups are there, but for Source and Choice.
+// New returns options whose groups are there, but for Source.
 func New() Options {
-	return Options{Frames: new(Frames), Counts: new(Counts), Save: new(Saving), Events: new(Events)}
+	return Options{Limits: new(Limits), Frames: new(Frames), Choice: new(Choice), Counts: new(Counts), Save: new(Saving), Events: new(Events)}
 }
 
 // Only returns options for the datagrams that only accepts.
@@ -202,6 +202,7 @@ func (o Options) Only(only func(src, dst netip.AddrPort) bool) Options {
 // filled returns options without nil groups.
 func (o Options) filled() *Options {
 	fill(&o.Source)
+	fill(&o.Limits)
 	fill(&o.Frames)
 	fill(&o.Choice)
 	fill(&o.Counts)

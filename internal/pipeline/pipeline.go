@@ -80,7 +80,7 @@ func (e *engine) conclude() (*report.Summary, error) {
 			}
 		}
 	}
-	if e.enough && e.o.Exchanges {
+	if e.enough && e.o.Choice.Exchanges {
 		if err := e.pool.writePending(); err != nil {
 			return nil, err
 		}

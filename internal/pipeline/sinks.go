@@ -85,7 +85,7 @@ func (e *engine) sinks() []sink {
 		return list
 	}
 	return append(list, sink{hears: chosen, part: func(w *worker, _ part) part {
-		if o.Exchanges {
+		if o.Choice.Exchanges {
 			return exchangeWriter{w.out}
 		}
 		return w.out

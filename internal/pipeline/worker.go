@@ -55,7 +55,7 @@ func (w *worker) addShard(o *Options, sinks []sink) error {
 	}
 	c.Budget = reassembly.NewBudget(o.budget() / shards)
 	c.Limits = share(c.Limits)
-	c.Skim, c.Hears, c.Facts = true, true, o.Exchanges
+	c.Skim, c.Hears, c.Facts = true, true, o.Choice.Exchanges
 	s := shard{budget: c.Budget}
 	var at [scopes]int
 	for _, k := range sinks {

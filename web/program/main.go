@@ -84,7 +84,7 @@ func (t *task) options(r func() report.Reporter, out io.Writer) (pipeline.Option
 	}
 	f, err := display.Compile(t.Expr)
 	if err == nil {
-		o.Choice, o.Analysis.Tree = &pipeline.Choice{New: func() pipeline.Chooser { return f.Matcher() }}, f.NeedsTree()
+		o.Choice.New, o.Analysis.Tree = func() pipeline.Chooser { return f.Matcher() }, f.NeedsTree()
 	}
 	return o, err
 }
