@@ -682,6 +682,26 @@ var filmCauses = []filmCause{
 			f.goesOn(60)
 		},
 		near: func(f *film) { f.challenged(30, filmServer, func(int) string { return infoReply("Old town") }) }, nearIs: "works", says: "No client gets past the challenge"},
+	{id: stats.Unwell, // few return a challenge
+		has: func(f *film) {
+			f.challenged(6, filmServer, func(int) string { return infoReply("Old town") })
+			polls(54, func(i int, at float64, from netip.AddrPort) {
+				f.udp(at+.1, askers(i+6), filmServer, askInfo)
+				f.udp(at+.101, filmServer, askers(i+6), challenge(uint32(1000+i)))
+			})
+			f.goesOn(60)
+		},
+		near: func(f *film) { f.challenged(60, filmServer, func(int) string { return infoReply("Old town") }) }, nearIs: "works", says: "18 % of 66 requests.*82 % got a challenge only"},
+	{id: "parts_lost", // of one kind in many requests
+		has: func(f *film) {
+			f.answered(100, filmServer)
+			for i := range 4 {
+				f.udp(float64(i)+.2, askers(i), filmServer, "\xff\xff\xff\xffV"+le(uint32(7+i)))
+				f.udp(float64(i)+.201, filmServer, askers(i), parts(rulesReply(60), uint32(i))[0])
+			}
+			f.goesOn(60)
+		},
+		near: func(f *film) { f.answered(100, filmServer) }, nearIs: "works", says: "4 replies of .* lack parts"},
 	{id: "backends",
 		has: func(f *film) {
 			f.challenged(60, filmServer, func(i int) string {

@@ -703,6 +703,8 @@ var causes = []Cause{
 			return nil
 		}},
 
+	verdictCause(Unwell, everything),
+
 	// It works.
 	{ID: "docker_proxy", State: Answers, Certainty: Possible, explains: ofWho,
 		Needs:  "the server answers, and all requests come from one private address, from several ports: that of a gateway (.1, .254, ::1), or one of another network",
@@ -885,7 +887,7 @@ func (x *facts) silence(ended bool) *proof {
 
 // lacking returns the proof of replies that are not whole, if they are many enough.
 func (x *facts) lacking(m *mark, what string) *proof {
-	if m.n == 0 || x.cut.n*10 >= x.replies() && x.cut.n > 0 || float64(m.n) < badShare/2*float64(max(x.replies(), 1)) {
+	if m.n == 0 || x.cut.n*10 >= m.n && x.cut.n > 0 || float64(m.n) < badShare/2*float64(max(x.replies(), 1)) && x.verdict(LongRepliesLost) == nil {
 		return nil
 	}
 	lack := "lack"

@@ -117,9 +117,9 @@ func (x *rates) during(list []float64, s *surge, all []surge) float64 {
 	return max(in, 0)
 }
 
-// freshOf returns how many new addresses came in each of the surges. In those that overlap, what began before goes on as it was, and the
-// newest has the rest.
-func (x *rates) freshOf(all []surge) []float64 {
+// freshOf returns how many new addresses came in each of the surges of one nature, with these counts; both are those of all natures. In those that
+// overlap, what began before goes on as it was, and the newest has the rest.
+func (x *rates) freshOf(all, both []surge, counts []float64) []float64 {
 	order := make([]int, len(all))
 	for k := range all {
 		order[k] = k
@@ -127,13 +127,13 @@ func (x *rates) freshOf(all []surge) []float64 {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[a].from, all[b].from) })
 	n, pace, calm := make([]float64, len(all)), make([]float64, len(all)), []float64{}
 	for i := range x.fresh {
-		if !slices.ContainsFunc(all, func(s surge) bool { return float64(i+1) > s.from && float64(i) < s.to }) {
+		if !slices.ContainsFunc(both, func(s surge) bool { return float64(i+1) > s.from && float64(i) < s.to }) {
 			calm = append(calm, x.fresh[i])
 		}
 	}
 	usual := meanOf(calm)
 	for i, v := range x.fresh {
-		newest, rest := -1, v-usual
+		newest, rest := -1, (v-usual)*counts[i]/max(x.by[unreturned][i]+x.by[unproven][i], 1)
 		for _, k := range order {
 			if min(all[k].to, float64(i+1))-max(all[k].from, float64(i)) < 0.01 { // a bucket at an end is full in part
 				continue
@@ -269,27 +269,32 @@ func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []
 	// If the server is down, those who else would prove themselves cannot: a flood is more than these.
 	proving := sumsOf(x.by[vouched], x.by[proven])
 	least := (eventFactor - 1) * quantileOf(proving, nil, 0.8)
-	for i, c := range []struct {
+	natures := [...]struct {
 		nature      nature
 		counts      []float64
 		calm, least float64
-	}{{unreturning, lost, rareOf(lost, seconds), 0}, {of, open, -1, least}} {
-		ungiven := i > 0
+	}{{unreturning, lost, rareOf(lost, seconds), 0}, {of, open, -1, least}}
+	var each [len(natures)][]surge
+	for i, c := range natures {
 		found := surges(c.counts, seconds, c.calm)
 		all := slices.Clone(found)
-		found = slices.DeleteFunc(found, func(s surge) bool { // of a crowd, a part never returns
-			return s.level < c.least || !ungiven && s.excess() < crowdPart*x.during(proving, &s, all)
+		each[i] = slices.DeleteFunc(found, func(s surge) bool { // of a crowd, a part never returns
+			return s.level < c.least || i == 0 && s.excess() < crowdPart*x.during(proving, &s, all)
 		})
-		fresh := x.freshOf(found)
+	}
+	both, given := slices.Concat(each[:]...), sumsOf(lost, open)
+	for i, c := range natures {
+		found, ungiven := each[i], i > 0
+		fresh := x.freshOf(found, both, c.counts)
 		for i := range found {
 			s := &found[i]
 			ev := event{server: e, kinds: []uint16{q.kind - 1}, nature: c.nature, from: x.time(r, s.from), to: x.time(r, s.to), requests: s.excess(), usual: s.usual / seconds, ungiven: ungiven, series: []*kindSeries{q}}
 			part := 1.0
-			if with := x.during(c.counts, s, found); with > 0 {
+			if with := x.during(given, s, both); with > 0 {
 				part = min(ev.requests/with, 1) // several overlap
 			}
 			ev.sources = min(max(fresh[i], 0), ev.requests)
-			ev.in, ev.out = part*x.during(x.in, s, found), part*x.during(x.out, s, found)
+			ev.in, ev.out = part*x.during(x.in, s, both), part*x.during(x.out, s, both)
 			list = append(list, ev)
 		}
 	}
@@ -413,11 +418,15 @@ func (r *reporting) joined(list []event) (all []event) {
 			continue
 		}
 		o := &all[i]
-		o.kinds = append(o.kinds, ev.kinds...)
-		o.series = append(o.series, ev.series...)
+		if slices.Contains(o.kinds, ev.kinds[0]) { // some were given a challenge
+			o.sources += ev.sources
+		} else {
+			o.kinds = append(o.kinds, ev.kinds...)
+			o.series = append(o.series, ev.series...)
+			o.sources = max(o.sources, ev.sources)
+		}
 		o.gain(&ev)
 		o.usual += ev.usual
-		o.sources = max(o.sources, ev.sources)
 	}
 	return all
 }

@@ -41,10 +41,25 @@ func (r *reporting) limits() {
 	r.Totals.Honest, r.Totals.Greedy, r.Totals.NeverFinished = t.Honest, t.Greedy, t.Forged
 	r.perAddress(forged / max(open-victims, 1))
 	r.bestPerAddress()
+	type target struct {
+		e      *entry[server]
+		kind   uint16
+		nature nature
+	}
+	at, groups := map[target]int{}, [][]*event{} // floods of one kind of request at a server have one limit
 	for i := range r.events {
-		if ev := &r.events[i]; ev.forged {
-			r.total(ev)
+		ev := &r.events[i]
+		if !ev.forged {
+			continue
 		}
+		to := target{ev.server, ev.kinds[0], ev.nature}
+		if _, known := at[to]; !known {
+			at[to], groups = len(groups), append(groups, nil)
+		}
+		groups[at[to]] = append(groups[at[to]], ev)
+	}
+	for _, list := range groups {
+		r.total(list)
 	}
 }
 
@@ -125,9 +140,10 @@ func (r *reporting) bestPerAddress() {
 // totals are the limits per second for a kind of request without a proven address.
 var totals = [...]int{20, 50, 100, 200, 500, 1000, 2000, 5000}
 
-// total simulates limits at the server of an event, of its kind of request without a challenge: nft's bucket of tokens, through which
+// total simulates limits at the server of events, of their kind of request without a challenge: nft's bucket of tokens, through which
 // the requests of each second go.
-func (r *reporting) total(ev *event) {
+func (r *reporting) total(list []*event) {
+	ev := list[0]
 	q := ev.series[0]
 	x := r.ratesOf(&q.ticks)
 	seconds := float64(x.width) / 1e9
@@ -136,51 +152,69 @@ func (r *reporting) total(ev *event) {
 	if !madeUp { // else those who were given a challenge pass
 		without = sumsOf(without, x.by[vouched])
 	}
-	s := x.surgeOf(ev)
+	var during []surge
+	for _, ev := range list {
+		during = append(during, x.surgeOf(ev))
+	}
 	// What is usual outside is honest inside.
 	calm, outside := 0.0, 0.0
 	for i, n := range without {
-		if at := float64(i); at+1 <= s.from || at >= s.to {
+		if at := float64(i); !slices.ContainsFunc(during, func(s surge) bool { return at+1 > s.from && at < s.to }) {
 			calm, outside = calm+n, outside+1
 		}
 	}
-	honest := sumOf(x.by[vouched], s) / max(s.to-s.from, 1)
-	if madeUp || ev.nature == unasked {
-		if honest = calm / max(outside, 1); outside == 0 {
-			honest = ev.usual * seconds
+	calm /= max(outside, 1)
+	usual, requests := calm, 0.0
+	var honest []float64
+	for i, ev := range list {
+		s := during[i]
+		n := sumOf(x.by[vouched], s) / max(s.to-s.from, 1)
+		if madeUp || ev.nature == unasked {
+			if n = calm; outside == 0 {
+				n = ev.usual * seconds
+			}
 		}
+		honest = append(honest, n)
+		usual, requests = max(usual, n), requests+ev.requests
 	}
 	first := len(r.Limits.Global)
 	for _, n := range totals {
 		limit := Limit{N: n, Burst: int(burstOf(int64(n))), Kind: r.kindName(int(q.kind) - 1), Server: r.address(ev.server)}
-		tokens, bad, good := float64(limit.Burst), 0.0, 0.0
-		for i, c := range without {
-			at := float64(i)
-			part := max(0, min(s.to, at+1)-max(s.from, at))
-			if part == 0 {
-				continue
-			}
-			usual := honest * part
-			flood := max(c-honest, 0)
-			tokens += float64(n) * seconds * part
-			all := flood + usual
-			if over := all - tokens; over > 0 {
-				bad += over * flood / all
-				good += over * usual / all
-			}
-			tokens = min(max(tokens-all, 0), float64(limit.Burst))
+		for i, ev := range list {
+			bad, good := limit.drops(without, honest[i], seconds, during[i])
+			limit.Forged += uint64(min(bad, ev.requests))
+			limit.Honest += uint64(good)
 		}
-		limit.Forged, limit.Honest = uint64(min(bad, ev.requests)), uint64(good)
 		r.Limits.Global = append(r.Limits.Global, limit)
 	}
-	// The lowest limit that leaves the usual traffic alone outside of the flood.
-	usual := max(honest, calm/max(outside, 1)) / seconds
+	// The lowest limit that leaves the usual traffic alone outside of the floods.
 	for i := range r.Limits.Global[first:] {
-		if l := &r.Limits.Global[first+i]; float64(l.N) >= 3*usual && float64(l.Forged)*2 > ev.requests {
+		if l := &r.Limits.Global[first+i]; float64(l.N)*seconds >= 3*usual && float64(l.Forged)*2 > requests {
 			l.Best = true
 			return
 		}
 	}
+}
+
+// drops returns how many requests of a surge a limit drops, of those that are too many and of those that are usual.
+func (l *Limit) drops(counts []float64, honest, seconds float64, s surge) (bad, good float64) {
+	tokens := float64(l.Burst)
+	for i, c := range counts {
+		at := float64(i)
+		part := max(0, min(s.to, at+1)-max(s.from, at))
+		if part == 0 {
+			continue
+		}
+		usual, flood := honest*part, max(c-honest, 0)
+		tokens += float64(l.N) * seconds * part
+		all := flood + usual
+		if over := all - tokens; over > 0 {
+			bad += over * flood / all
+			good += over * usual / all
+		}
+		tokens = min(max(tokens-all, 0), float64(l.Burst))
+	}
+	return bad, good
 }
 
 // sumOf returns the sum of the buckets in a surge.

@@ -138,20 +138,21 @@ func (r *reporting) pickClients() {
 	slices.SortFunc(r.clients, byRequests)
 }
 
-// pickServers picks the servers of which something may be said: the busiest, and those with enough requests for a verdict.
+// pickServers picks the servers of which something may be said: the busiest, and those with enough requests for a verdict. The totals count all.
 func (r *reporting) pickServers() {
-	least := uint64(0)
-	if len(r.a.servers.entries) > maxServers {
-		least = leastJudged
-	}
 	for i := range r.a.servers.entries {
-		if e := &r.a.servers.entries[i]; e.v.protocol != 0 && e.v.requests+e.v.replies >= least {
+		if e := &r.a.servers.entries[i]; e.v.protocol != 0 {
 			r.servers = append(r.servers, e)
 		}
 	}
+	r.a.totals.Servers = uint64(len(r.servers))
 	slices.SortFunc(r.servers, func(a, b *entry[server]) int {
 		return cmp.Or(cmp.Compare(b.v.requests, a.v.requests), a.compare(&b.key))
 	})
+	if len(r.a.servers.entries) > maxServers {
+		n := min(r.o.Rows, len(r.servers))
+		r.servers = append(r.servers[:n], slices.DeleteFunc(r.servers[n:], func(e *entry[server]) bool { return e.v.requests+e.v.replies < leastJudged })...)
+	}
 }
 
 // byRequests orders clients, the busiest first.
@@ -176,7 +177,6 @@ func (r *reporting) totals() {
 	}
 	t.Addresses = r.a.addresses.count()
 	t.Addresses.Count = min(t.Addresses.Count, t.Requests) // an estimate may be too high
-	t.Servers = uint64(len(r.servers))
 	r.Totals = t
 }
 

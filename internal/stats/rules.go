@@ -133,7 +133,11 @@ func (r *reporting) tell(list []Remedy, l Limit, effect string) {
 	for i := range list {
 		m := &list[i]
 		m.Effect, m.PerSecond, m.Burst = effect, l.N, l.Burst
-		titles = append(titles, m.Title)
+		if title := m.Title; m.Total && slices.ContainsFunc(r.Limits.Global, func(o Limit) bool { return o.Best && o.Server != l.Server }) {
+			titles = append(titles, title+" at "+l.Server)
+		} else {
+			titles = append(titles, title)
+		}
 	}
 	r.Remedies = append(r.Remedies, list...)
 	at := PlaceOf(list, nil)

@@ -255,7 +255,7 @@ func (r *reporting) unwell() {
 		if float64(good) >= wellShare*float64(n) {
 			continue
 		}
-		x := r.unwellAt(e, &o, good, n, calm)
+		x := r.unwellAt(e, &o, n, calm)
 		x.From, x.To = instant(from), instant(to)
 		if maybeWell(good, n, wellShare) {
 			x.Certainty, x.Doubt = Possible, "more requests: of so few, as many may be lost by accident"
@@ -586,7 +586,7 @@ func (r *reporting) returned(e *entry[server]) (n uint64) {
 	return n
 }
 
-func (r *reporting) unwellAt(e *entry[server], o *Outcome, good, n uint64, calm bool) Verdict {
+func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, calm bool) Verdict {
 	type part struct {
 		n            uint64
 		what, advice string
@@ -603,7 +603,10 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, good, n uint64, calm 
 		parts[1].advice = "The server refuses challenges that it gave: several servers share its address, or a proxy shows it clients under changing addresses; qdissect why ADDR:PORT says more of it."
 	}
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.n, a.n) })
-	text := ""
+	text, good := "", n
+	for _, p := range parts {
+		good -= min(p.n, good)
+	}
 	for _, p := range parts {
 		if float64(p.n) < 0.02*float64(n) {
 			break

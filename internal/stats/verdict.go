@@ -67,12 +67,15 @@ func (r *reporting) isCut(v Verdict) bool {
 		return false
 	}
 	s := &r.servers[i].v
-	n := s.heard.unread                                           // what was read is known to have come
+	n, of := s.heard.unread, s.requests+s.replies                 // what was read is known to have come
 	unreturned := v.Kind == ForgedFlood && v.Certainty == Certain // the challenge may be in what is cut
 	if unreturned || v.Kind == Unwell || v.Kind == LongRepliesLost {
 		n = s.heard.cut
 	}
-	return n > 0 && 10*n >= s.requests+s.replies && (unreturned || slices.Contains([]string{ServerDown, DropsUnderLoad, NoReplies, LongRepliesLost, Unwell}, v.Kind))
+	if v.Kind == LongRepliesLost {
+		of = s.incomplete
+	}
+	return n > 0 && 10*n >= of && (unreturned || slices.Contains([]string{ServerDown, DropsUnderLoad, NoReplies, LongRepliesLost, Unwell}, v.Kind))
 }
 
 // ranks are the kinds of verdicts, worst first.
@@ -174,9 +177,9 @@ func (r *reporting) cannotTell() {
 func (r *reporting) well(e *entry[server]) (good, n uint64, o Outcome) {
 	o = e.v.fates.of(e.v.requests)
 	n = o.replied() + o.Refused + o.Unanswered
-	returned := min(r.returned(e), o.ChallengeOnly-min(e.v.rejected, o.ChallengeOnly))
-	o.ChallengeOnly -= returned
-	return o.Answered + returned, n, o
+	given, p := o.ChallengeOnly-min(e.v.rejected, o.ChallengeOnly), &e.v.proved[vouched]
+	o.ChallengeOnly -= min(p.Requests-min(p.Complete, p.Requests), given) // the address came back later
+	return o.Answered + min(r.returned(e), given), n, o                   // as many as came back may not: those are floods too small to be told
 }
 
 // tooLittle says what was seen, if few requests were captured, most of them to servers that answer half or less, or some late, in part or with no more
