@@ -508,7 +508,7 @@ func (a *Aggregate) reply(m *message) {
 		s.stated = t
 		s.states(&m.said, a.queue.text, &a.names)
 	}
-	if m.timed && !m.challenge {
+	if m.rtt >= 0 && !m.challenge {
 		bucket := bucketOf(time.Duration(m.rtt))
 		a.trips.add(bucket)
 		a.heats.at(t)[heatRows[bucket]]++

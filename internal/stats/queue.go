@@ -14,14 +14,15 @@ type message struct {
 	of               *Aggregate
 	protocol         *dissect.Protocol
 	kind             *kind // of a request, or of one that ended
-	t, rtt           int64
+	t                int64
+	rtt              int64  // of a reply, negative if it is not known
 	newest           int64  // of the sendings of one that ended
 	size, payload    uint64 // payload is the hash of that of a request, 0 if unknown
 	src, dst         key    // of one that ended: where the reply came from, if it was elsewhere
 	id               uint16 // of the IPv4 header
 	hops             uint8
 	proven           bool
-	challenge, timed bool // of a reply: it only gives a challenge; rtt is known
+	challenge        bool // of a reply: it only gives a challenge
 	partial, unasked bool
 	said             said
 	how              how // of a request that ended
@@ -103,7 +104,9 @@ func (a *Aggregate) Record(r *dissect.Record) {
 		}
 	case r.Type.Role == dissect.Reply:
 		m.is, m.challenge, m.partial, m.unasked = reply, r.Pair.Challenge == dissect.ChallengeIssued, r.Split.Partial, r.RequestFrame == 0 && !r.Late
-		m.timed, m.rtt = r.TimeKnown, int64(r.RTT)
+		if m.rtt = int64(r.RTT); !r.TimeKnown {
+			m.rtt = -1
+		}
 		m.said.set(&r.Server, &q.text)
 		if m.challenge && len(r.Sources) > 0 {
 			a.grants[a.protocol(r.Protocol.Name)].learn(r.Sources[0].Data, r.Pair.Value)
