@@ -27,7 +27,7 @@ func (p *Parts) addCopy(i int32, of uint8, in *incoming) (*Set, Verdict) {
 		before.spaces[g], before.parts[g] = s.generation(g), s.ends[g]-from
 		from = s.ends[g]
 	}
-	if !s.done && (in.Total == 0 || s.total <= 0 || in.Total == int(s.total) || in.Variant == 0) {
+	if !s.has(isDone) && (in.Total == 0 || s.total <= 0 || in.Total == int(s.total) || in.Variant == 0) {
 		if set, v := p.put(i, in, true); v == Complete {
 			return set, v
 		}
@@ -82,7 +82,8 @@ func (p *Parts) setAside(of uint8, before *origin, in *incoming) (int32, *Set, V
 			return none, nil, Late
 		}
 		s := &p.t.sets[j]
-		s.ofCopies, s.delay = true, in.now-before.finished
+		s.delay = in.now - before.finished
+		s.setIf(isOfCopies, true)
 		if of == before.tagged {
 			s.tag = before.tag
 		}
@@ -91,7 +92,7 @@ func (p *Parts) setAside(of uint8, before *origin, in *incoming) (int32, *Set, V
 	s.delay = min(s.delay, in.now-before.finished)
 	set, v := p.put(j, in, false)
 	s = &p.t.sets[j]
-	s.shared = s.shared || before.shared
+	s.setIf(isShared, s.has(isShared) || before.shared)
 	return j, set, v
 }
 
@@ -172,7 +173,7 @@ func (p *Parts) dropCopies(s *set) {
 	for g := range int(s.known) {
 		k.Space = s.key.Space | s.generation(g)
 		if j, known := p.t.find(k); known {
-			p.t.sets[j].shared = false
+			p.t.sets[j].setIf(isShared, false)
 		}
 	}
 }

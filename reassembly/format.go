@@ -32,7 +32,7 @@ func (s *set) reread(variant uint8, read ReadPart) {
 
 // fit finds a variant in which all parts of an undecided set are consistent.
 func (s *set) fit(read ReadPart) {
-	if s.unfit || s.fits(s.guess, read) {
+	if s.has(isUnfit) || s.fits(s.guess, read) {
 		return
 	}
 	for v := uint8(1); v <= MaxVariant; v++ {
@@ -42,7 +42,7 @@ func (s *set) fit(read ReadPart) {
 			return
 		}
 	}
-	s.unfit = true
+	s.setIf(isUnfit, true)
 }
 
 // fits reports whether all parts, read in a variant, have different indexes in one

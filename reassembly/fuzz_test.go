@@ -73,7 +73,7 @@ func FuzzParts(f *testing.F) {
 			if s.Again() && s.Len() > 0 {
 				return
 			}
-			if s.Len() == 0 || why == Copied && s.s.own > 0 || why != Copied && why != Damaged && whole(s) != (why == Settled) && !s.Disagree() && s.Total() > 0 && !s.s.settling {
+			if s.Len() == 0 || why == Copied && s.s.owns() || why != Copied && why != Damaged && whole(s) != (why == Settled) && !s.Disagree() && s.Total() > 0 && !s.s.has(isSettling) {
 				t.Fatalf("lost %v: %d parts of %d, again %v", why, s.Len(), s.Total(), s.Again())
 			}
 		})

@@ -29,7 +29,7 @@ func audit(t testing.TB, b *Budget) {
 			older, count := none, 0
 			for i := l.oldest; i != none; i = tb.sets[i].newer {
 				s := &tb.sets[i]
-				if s.older != older || s.done != l.done || seen[i] {
+				if s.older != older || s.has(isDone) != l.done || seen[i] {
 					t.Fatalf("table %d: the lists are broken at set %d", n, i)
 				}
 				if at, ok := tb.find(s.key); !ok || at != i {

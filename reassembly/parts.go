@@ -63,7 +63,7 @@ func (p *Parts) Add(k Key, part Part, payload []byte, frames []uint64, at time.T
 			return nil, Refused
 		}
 	}
-	if p.t.sets[i].done {
+	if p.t.sets[i].has(isDone) {
 		p.t.restart(i, in.now, p.t.sets[i].total)
 		p.takeOver(i, in)
 	}
@@ -74,7 +74,7 @@ func (p *Parts) Add(k Key, part Part, payload []byte, frames []uint64, at time.T
 // bytes.
 func (p *Parts) put(i int32, in *incoming, copied bool) (*Set, Verdict) {
 	s := &p.t.sets[i]
-	if s.own == 0 && in.newest > s.last && in.now-s.last > copyWindow {
+	if !s.owns() && in.newest > s.last && in.now-s.last > copyWindow {
 		p.dropCopies(s)
 	}
 	if len(s.pieces) == 0 {
@@ -99,6 +99,7 @@ func (p *Parts) put(i int32, in *incoming, copied bool) (*Set, Verdict) {
 			s.variant, s.guess = part.Variant, part.Guess
 		}
 	}
+	first := !copied && !s.owns()
 	q := in.piece(&part)
 	q.copied, q.doubt = copied, copied && s.soon(in.now)
 	if !p.t.hold(i, q, in.payload, in.frames, in.now) {
@@ -108,8 +109,8 @@ func (p *Parts) put(i int32, in *incoming, copied bool) (*Set, Verdict) {
 		return nil, Refused
 	}
 	s = &p.t.sets[i]
-	if !copied {
-		s.countOwn(in)
+	if first {
+		s.begin(in)
 	}
 	s.count(&s.pieces[len(s.pieces)-1])
 	if s.variant == 0 {
@@ -140,7 +141,7 @@ func (p *Parts) place(i int32, part *Part, in *incoming, copied bool) (anew bool
 			return false, Late
 		case equal:
 			q.again, q.againIn = in.now, lastOf(in.frames)
-			s.duplicates++
+			s.tally(Duplicate)
 			return false, Duplicate
 		case copied:
 			return false, Late
@@ -149,7 +150,7 @@ func (p *Parts) place(i int32, part *Part, in *incoming, copied bool) (anew bool
 		case in.newest > s.began:
 			anew = true
 		default:
-			s.conflicts++
+			s.tally(Conflict)
 			return false, Conflict
 		}
 	}
@@ -162,15 +163,22 @@ func (p *Parts) place(i int32, part *Part, in *incoming, copied bool) (anew bool
 	n := len(s.pieces)
 	before := n > 0 && int(s.pieces[n-1].pos) > part.Index && !s.pieces[n-1].beyond()
 	anew = anew || before && asked && in.now-s.last > copyWindow
-	s.outOfOrder = s.outOfOrder || before && !anew
+	s.setIf(isOutOfOrder, s.has(isOutOfOrder) || before && !anew)
 	return anew, Held
 }
 
-// countOwn counts a part that is not a copy.
-func (s *set) countOwn(in *incoming) {
-	if s.own++; s.own > 1 {
-		return
+// owns reports whether the set has a part that is not a copy.
+func (s *set) owns() bool {
+	for j := range s.pieces {
+		if !s.pieces[j].copied {
+			return true
+		}
 	}
+	return false
+}
+
+// begin records the first part that is not a copy.
+func (s *set) begin(in *incoming) {
 	s.began = in.now
 	if in.newest > s.finished {
 		s.before = 0
@@ -187,7 +195,8 @@ func (p *Parts) complete(i int32, in *incoming) (*Set, Verdict) {
 		p.keepBack(i)
 		return nil, Held
 	}
-	s.settling, s.finished, s.finishedIn = false, in.now, lastOf(in.frames)
+	s.finished, s.finishedIn = in.now, lastOf(in.frames)
+	s.setIf(isSettling, false)
 	p.t.borrowed = i
 	p.view = Set{s: s}
 	p.view.sort()
@@ -197,13 +206,13 @@ func (p *Parts) complete(i int32, in *incoming) (*Set, Verdict) {
 // giveUp reports an incomplete set, without copies of the previous set.
 func (p *Parts) giveUp(i int32, why Reason) {
 	s := &p.t.sets[i]
-	if p.lost == nil || s.shared {
+	if p.lost == nil || s.has(isShared) {
 		return
 	}
-	if s.own == 0 {
+	if !s.owns() {
 		why = Copied
 	}
-	for j := len(s.pieces) - 1; j >= 0 && !s.settling; j-- {
+	for j := len(s.pieces) - 1; j >= 0 && !s.has(isSettling); j-- {
 		if q := &s.pieces[j]; q.doubt && q.at-s.finished <= int64(CaptureDelay) {
 			s.remove(j)
 		}
@@ -224,7 +233,7 @@ func (p *Parts) reap() {
 		return
 	}
 	p.t.borrowed = none
-	if p.t.sets[i].ofCopies {
+	if p.t.sets[i].has(isOfCopies) {
 		p.nextRound(i, p.t.clock)
 		return
 	}

@@ -11,28 +11,26 @@ func (q *piece) beyond() bool { return q.total > 0 && q.pos >= q.total }
 // count updates the set with the index and the total of a part.
 func (s *set) count(q *piece) {
 	if q.beyond() {
-		s.beyond = true // accepted once another part states a larger total
+		s.setIf(isBeyond, true) // accepted once another part states a larger total
 		return
 	}
 	if q.total > 0 && s.stated > 0 && q.total != s.stated {
-		s.disagree = true
+		s.setIf(isDisagreed, true)
 	}
 	s.stated = max(s.stated, q.total)
 	s.reach = max(s.reach, q.pos+1)
 	if s.stated > 0 {
-		s.disagree = s.disagree || s.reach > s.stated
+		s.setIf(isDisagreed, s.has(isDisagreed) || s.reach > s.stated)
 		s.total = max(s.stated, s.reach)
 	}
 }
 
 // recount counts all parts again.
 func (s *set) recount() {
-	s.total, s.stated, s.reach, s.disagree, s.beyond, s.own = -1, 0, 0, false, false, 0
+	s.total, s.stated, s.reach = -1, 0, 0
+	s.setIf(isDisagreed|isBeyond, false)
 	for j := range s.pieces {
 		s.count(&s.pieces[j])
-		if !s.pieces[j].copied {
-			s.own++
-		}
 	}
 }
 
@@ -62,7 +60,7 @@ func (s *set) dropTaken() {
 		case kept[j].copied:
 			kept[j] = p
 		case !p.copied:
-			s.conflicts++
+			s.tally(Conflict)
 		}
 	}
 	s.pieces = kept
@@ -122,14 +120,14 @@ func (s *set) removeCopies(part *Part) {
 // expel reports and removes the parts whose index is not below the largest total. A part
 // stays if only its own total is too small.
 func (p *Parts) expel(s *set) {
-	for j := 0; s.beyond && j < len(s.pieces); j++ {
+	for j := 0; s.has(isBeyond) && j < len(s.pieces); j++ {
 		q := &s.pieces[j]
 		switch {
 		case !q.beyond():
 		case q.pos < s.total:
-			s.disagree = true
+			s.setIf(isDisagreed, true)
 		default:
-			if p.damaged = (set{key: s.key, variant: s.variant, guess: s.guess, last: q.at, own: 1, store: store{
+			if p.damaged = (set{key: s.key, past: new(past), variant: s.variant, guess: s.guess, last: q.at, store: store{
 				pieces: append(p.damaged.pieces[:0], *q), order: p.damaged.order[:0], buf: s.buf, frames: s.framesOf(q),
 			}}); !q.copied && p.lost != nil {
 				p.damaged.pieces[0].frames = 0

@@ -85,16 +85,16 @@ func (r *Ranges) Add(k Key, f Fragment) (*Fragments, Verdict) {
 	if j := s.find(&f); j >= 0 {
 		switch {
 		case !s.same(&s.pieces[j], &f):
-			s.conflicts++
+			s.tally(Conflict)
 			return nil, Conflict
-		case s.done:
-			s.duplicates++
+		case s.has(isDone):
+			s.tally(Duplicate)
 			return nil, Late
 		}
-		s.duplicates++
+		s.tally(Duplicate)
 		return nil, Duplicate
 	}
-	if s.done && len(s.pieces) == 0 {
+	if s.has(isDone) && len(s.pieces) == 0 {
 		r.again(i, now)
 	}
 	overlap, conflict := s.overlap(&f)
@@ -110,14 +110,12 @@ func (r *Ranges) Add(k Key, f Fragment) (*Fragments, Verdict) {
 		s.overlaps++
 	}
 	if conflict {
-		s.conflicts++
+		s.tally(Conflict)
 	}
-	if late {
-		s.outOfOrder = true
-	}
+	s.setIf(isOutOfOrder, s.has(isOutOfOrder) || late)
 	s.place(&f)
 	if !s.gapless() {
-		if s.done {
+		if s.has(isDone) {
 			return nil, Late
 		}
 		return nil, Held
@@ -134,9 +132,9 @@ func (r *Ranges) settle(i int32, f *Fragment, now int64) (int32, bool) {
 	switch {
 	case r.t.stale(i, now):
 		r.t.drop(i, Expired)
-	case s.done && !slices.Contains(s.sums, sumOf(f.Offset, f.More, f.Data)):
+	case s.has(isDone) && !slices.Contains(s.sums, sumOf(f.Offset, f.More, f.Data)):
 		r.t.close(i) // the identification is used again
-	case !s.done && now-s.first > reuse && s.contradicts(f):
+	case !s.has(isDone) && now-s.first > reuse && s.contradicts(f):
 		r.t.drop(i, Superseded)
 	default:
 		return i, true
@@ -150,7 +148,8 @@ func (r *Ranges) again(i int32, now int64) {
 	s := &r.t.sets[i]
 	s.first, s.last = now, now
 	s.total = -1
-	s.outOfOrder, s.duplicates, s.overlaps, s.conflicts = false, 0, 0, 0
+	s.overlaps, s.counts = 0, [len(s.counts)]int32{Refused - Duplicate: s.counts[Refused-Duplicate]}
+	s.setIf(isOutOfOrder, false)
 	r.t.link(i)
 }
 
@@ -207,7 +206,6 @@ func (s *set) place(f *Fragment) {
 	}
 	s.order = slices.Insert(s.order, at, newest) // it has room for all pieces
 	end := int32(f.Offset + f.Length)
-	s.covered += int32(f.Length)
 	s.reach = max(s.reach, end)
 	if !f.More && (s.total < 0 || end < s.total) {
 		s.total = end
@@ -216,9 +214,6 @@ func (s *set) place(f *Fragment) {
 
 // gapless reports whether the pieces cover the whole packet.
 func (s *set) gapless() bool {
-	if s.total < 0 || s.covered < s.total {
-		return false
-	}
 	end := int32(0)
 	for _, j := range s.order {
 		p := &s.pieces[j]
@@ -227,7 +222,7 @@ func (s *set) gapless() bool {
 		}
 		end = max(end, p.pos+p.span)
 	}
-	return end >= s.total
+	return s.total >= 0 && end >= s.total
 }
 
 // join returns the packet up to the first byte that the capture lacks. It copies the
@@ -345,14 +340,14 @@ func (v *Fragments) Missing(dst []Gap) []Gap {
 }
 
 // OutOfOrder reports whether a fragment came before one with a lower offset.
-func (v *Fragments) OutOfOrder() bool { return v.s.outOfOrder }
+func (v *Fragments) OutOfOrder() bool { return v.s.has(isOutOfOrder) }
 
 // Duplicates returns the number of exact copies of fragments.
-func (v *Fragments) Duplicates() int { return int(v.s.duplicates) }
+func (v *Fragments) Duplicates() int { return v.s.tallied(Duplicate) }
 
 // Overlaps returns the number of fragments that overlap earlier ones.
 func (v *Fragments) Overlaps() int { return int(v.s.overlaps) }
 
 // Conflicts returns the number of fragments that contradict earlier ones: by other bytes,
 // or by another end of the packet.
-func (v *Fragments) Conflicts() int { return int(v.s.conflicts) }
+func (v *Fragments) Conflicts() int { return v.s.tallied(Conflict) }

@@ -39,7 +39,7 @@ func (v *Set) Guess() uint8 { return v.s.guess }
 // is the most frequent one, the larger one of two equally frequent ones, and at least the
 // highest index plus one.
 func (v *Set) Total() int {
-	if !v.s.disagree {
+	if !v.s.has(isDisagreed) {
 		return max(int(v.s.total), 0)
 	}
 	total, most := 0, 0
@@ -62,14 +62,14 @@ func (v *Set) Total() int {
 
 // Disagree reports whether the parts state different totals, or an index is not below the
 // total.
-func (v *Set) Disagree() bool { return v.s.disagree }
+func (v *Set) Disagree() bool { return v.s.has(isDisagreed) }
 
 // Before returns the total of the previous, complete set with the same key, and the frame
 // that completed it, if no request came between the two sets; otherwise 0.
 func (v *Set) Before() (total int, frame uint64) { return int(max(v.s.before, 0)), v.s.finishedIn }
 
 // Again reports whether all parts are copies of the parts of one earlier set.
-func (v *Set) Again() bool { return v.s.ofCopies }
+func (v *Set) Again() bool { return v.s.has(isOfCopies) }
 
 // Tag returns the tag of that earlier set, 0 if it has none. See [Parts.Tag].
 func (v *Set) Tag() uint32 { return v.s.tag }
@@ -79,7 +79,7 @@ func (v *Set) Delay() time.Duration { return time.Duration(v.s.delay) }
 
 // Doubt reports whether the network or the capture may have made the copies, because they
 // came so soon.
-func (v *Set) Doubt() bool { return v.s.ofCopies && v.s.delay <= copyWindow }
+func (v *Set) Doubt() bool { return v.s.has(isOfCopies) && v.s.delay <= copyWindow }
 
 // Len returns the number of parts present.
 func (v *Set) Len() int { return len(v.s.pieces) }
@@ -97,16 +97,16 @@ func (v *Set) First() time.Time {
 func (v *Set) Last() time.Time { return fromNanos(v.s.last) }
 
 // OutOfOrder reports whether a part came before one with a lower index.
-func (v *Set) OutOfOrder() bool { return v.s.outOfOrder }
+func (v *Set) OutOfOrder() bool { return v.s.has(isOutOfOrder) }
 
 // Duplicates returns the number of copies of parts.
-func (v *Set) Duplicates() int { return int(v.s.duplicates) }
+func (v *Set) Duplicates() int { return v.s.tallied(Duplicate) }
 
 // Conflicts returns the number of parts with the index of an earlier part and other bytes.
-func (v *Set) Conflicts() int { return int(v.s.conflicts) }
+func (v *Set) Conflicts() int { return v.s.tallied(Conflict) }
 
 // Refused returns the number of parts that were refused because of a limit.
-func (v *Set) Refused() int { return int(v.s.refused) }
+func (v *Set) Refused() int { return v.s.tallied(Refused) }
 
 func (v *Set) at(i int) *piece {
 	if len(v.s.order) != len(v.s.pieces) {

@@ -131,44 +131,65 @@ type set struct {
 	older, newer int32
 	first, last  int64 // time of the first and of the newest piece
 	store
+	*past
+	charged int
+	total   int32 // number of parts or bytes; -1 while unknown
+	reach   int32 // highest index plus one, or end of the furthest fragment
+	next    int32 // in the chain of its key
+	variant uint8
+	guess   uint8 // variant in which an undecided set is read, 0 if there is none
+	is      setState
+	counts  [Refused - Duplicate + 1]int32 // of pieces by verdict
+
+	overlaps int32 // of fragments
+	stated   int32 // largest stated total
+	began    int64 // time of the first part that is not a copy
+	delay    int64 // of a set of copies: time from the end of the original to the first copy
+}
+
+// setState is a set of what is known of a set.
+type setState uint8
+
+const (
+	isDone       setState = 1 << iota // complete: it is in the list finished
+	isOfCopies                        // contains copies of the parts of an earlier set
+	isShared                          // the set being collected has some of its parts too
+	isSettling                        // deferred: see Parts.settle
+	isUnfit                           // no variant fits all parts
+	isBeyond                          // an index is not below its own total
+	isDisagreed                       // the parts state different totals
+	isOutOfOrder                      // a piece came before one with a lower index
+)
+
+func (s *set) has(what setState) bool { return s.is&what != 0 }
+
+// setIf sets or clears what is known of a set.
+func (s *set) setIf(what setState, is bool) {
+	if s.is &^= what; is {
+		s.is |= what
+	}
+}
+
+// tally counts a piece that has a verdict, and tallied returns how many had it.
+func (s *set) tally(v Verdict)       { s.counts[v-Duplicate]++ }
+func (s *set) tallied(v Verdict) int { return int(s.counts[v-Duplicate]) }
+
+// past is what a key had before its set: it stays when the set begins anew.
+type past struct {
 	sums       []uint32           // checksums of pieces of complete sets, to recognise late copies
 	ends       [generations]int32 // ends of the sums of each remembered set
-	charged    int
-	total      int32 // number of parts or bytes; -1 while unknown
-	covered    int32 // bytes that fragments cover; overlaps count twice
-	reach      int32 // highest index plus one, or end of the furthest fragment
-	next       int32 // in the chain of its key
-	variant    uint8
-	guess      uint8 // variant in which an undecided set is read, 0 if there is none
-	unfit      bool  // no variant fits all parts
-	serial     uint8 // counts remembered sets
-	known      uint8 // number of remembered sets: see remember
-	ofCopies   bool  // contains copies of the parts of an earlier set
-	rounds     uint8 // bits of remembered sets of which an odd number of copies came
-	shared     bool  // the set being collected has some of its parts too
-	done       bool  // complete: it is in the list finished
-	settling   bool  // deferred: see Parts.settle
-	disagree   bool  // the parts state different totals
-	beyond     bool  // an index is not below its own total
-	outOfOrder bool
-	duplicates int32
-	conflicts  int32
-	overlaps   int32
-	refused    int32
-	finished   int64 // time of the last completion
-
-	own        int32  // number of parts that are not copies
-	stated     int32  // largest stated total
-	began      int64  // time of the first part that is not a copy
-	delay      int64  // of a set of copies: time from the end of the original to the first copy
-	tag        uint32 // see Parts.Tag
-	before     int32  // total of the previous complete set, if no request came since
-	finishedIn uint64 // frame that completed it
+	serial     uint8              // counts remembered sets
+	known      uint8              // number of remembered sets: see remember
+	rounds     uint8              // bits of remembered sets of which an odd number of copies came
+	tag        uint32             // see Parts.Tag
+	before     int32              // total of the previous complete set, if no request came since
+	finished   int64              // time of the last completion
+	finishedIn uint64             // frame that completed it
 }
 
 // setOverhead is the memory of a set without its store: its slot in the slab, and a third
 // of it for the room that the slab has for more, chains and the list of free slots.
-const setOverhead = int(unsafe.Sizeof(set{})) * 4 / 3
+const setOverhead = int(unsafe.Sizeof(set{})+unsafe.Sizeof(past{})) * 4 / 3
 
 const (
 	// keepBuffer is the largest buffer that is kept for later sets, so that a large set
@@ -244,7 +265,7 @@ func (t *table) stale(i int32, now int64) bool {
 }
 
 func (t *table) listOf(s *set) *list {
-	if s.done {
+	if s.has(isDone) {
 		return &t.finished
 	}
 	return &t.waiting
@@ -261,7 +282,7 @@ func (t *table) link(i int32) {
 		l.oldest = i
 	}
 	l.newest = i
-	if s.done {
+	if s.has(isDone) {
 		t.done++
 	}
 }
@@ -279,7 +300,7 @@ func (t *table) unlink(i int32) {
 	} else {
 		l.newest = s.older
 	}
-	if s.done {
+	if s.has(isDone) {
 		t.done--
 	}
 }
@@ -367,10 +388,11 @@ func (t *table) open(k Key, at int64) (int32, bool) {
 		if len(t.sets) == cap(t.sets) {
 			t.sets = widen(t.sets, len(t.sets)+len(t.sets)/4+1)
 		}
-		t.sets = append(t.sets, set{})
+		t.sets = append(t.sets, set{past: new(past)})
 	}
 	s := &t.sets[i]
-	*s = set{key: k, first: at, last: at, total: -1, charged: setOverhead, sums: s.sums[:0], finished: noTime}
+	*s.past = past{sums: s.sums[:0], finished: noTime}
+	*s = set{key: k, first: at, last: at, total: -1, charged: setOverhead, past: s.past}
 	t.link(i)
 	t.enter(i)
 	if cost := 4 * cap(s.sums); t.budget.reserve(t, i, cost) {
@@ -388,11 +410,10 @@ func (t *table) restart(i int32, at int64, before int32) {
 	t.unlink(i)
 	s := &t.sets[i]
 	*s = set{
-		key: s.key, next: s.next, first: at, last: at, total: -1, charged: s.charged,
-		sums: s.sums, ends: s.ends, known: s.known, serial: s.serial, rounds: s.rounds, tag: s.tag, ofCopies: s.ofCopies, delay: s.delay,
-		finished: s.finished, finishedIn: s.finishedIn, before: before,
-		store: s.emptied(),
+		key: s.key, next: s.next, first: at, last: at, total: -1, charged: s.charged, is: s.is & isOfCopies, delay: s.delay,
+		past: s.past, store: s.emptied(),
 	}
+	s.before = before
 	t.link(i)
 }
 
@@ -446,7 +467,7 @@ func (t *table) recycle(i int32) {
 func (t *table) hold(i int32, p piece, data []byte, frames []uint64, at int64) bool {
 	s := &t.sets[i]
 	if len(s.pieces) >= t.limits.Pieces || len(data) > min(t.limits.SetBytes, math.MaxInt32)-len(s.buf) {
-		s.refused++
+		s.tally(Refused)
 		return false
 	}
 	if need := len(s.buf) + len(data); need > cap(s.buf) || cap(s.pieces) == 0 {
@@ -458,7 +479,7 @@ func (t *table) hold(i int32, p piece, data []byte, frames []uint64, at int64) b
 	numbers := room(len(s.frames), cap(s.frames), len(frames), fewPieces)
 	cost := storeSize(pieces, bytes, numbers) - before
 	if cost > 0 && !t.budget.reserve(t, i, cost) {
-		s.refused++
+		s.tally(Refused)
 		return false
 	}
 	s.charged += cost
@@ -504,9 +525,9 @@ func (t *table) finish(i int32) {
 	t.unlink(i)
 	t.recycle(i)
 	s := &t.sets[i]
-	s.done = true
+	s.setIf(isDone, true)
 	s.first = s.finished
-	s.covered, s.reach = 0, 0
+	s.reach = 0
 	t.budget.release(s.charged)
 	s.charged = setOverhead + 4*cap(s.sums)
 	t.budget.used += s.charged // less than before: the pieces were larger than their sums
@@ -518,7 +539,7 @@ func (t *table) finish(i int32) {
 
 // drop reports set i if it is incomplete, and closes it.
 func (t *table) drop(i int32, why Reason) {
-	if !t.sets[i].done && len(t.sets[i].pieces) > 0 {
+	if !t.sets[i].has(isDone) && len(t.sets[i].pieces) > 0 {
 		t.lost(i, why)
 	}
 	t.close(i)
@@ -531,7 +552,8 @@ func (t *table) close(i int32) {
 	s := &t.sets[i]
 	t.leave(i)
 	t.budget.release(s.charged)
-	s.charged, s.settling = 0, false
+	s.charged = 0
+	s.setIf(isSettling, false)
 	if cap(s.sums) > keepSums {
 		s.sums = nil
 	}
@@ -569,7 +591,7 @@ func (p *Parts) keepBack(i int32) {
 		p.release()
 	}
 	p.settling = i
-	p.t.sets[i].settling = true
+	p.t.sets[i].setIf(isSettling, true)
 }
 
 // settle reports the deferred set once the time for copies is over.
@@ -582,12 +604,13 @@ func (p *Parts) settle(now int64) {
 // release reports the deferred set, if there is one.
 func (p *Parts) release() {
 	i := p.settling
-	if p.settling = none; i == none || !p.t.sets[i].settling {
+	if p.settling = none; i == none || !p.t.sets[i].has(isSettling) {
 		return
 	}
 	p.giveUp(i, Settled)
 	s := &p.t.sets[i]
-	s.settling, s.finished, s.finishedIn = false, s.last, lastOf(s.frames)
+	s.finished, s.finishedIn = s.last, lastOf(s.frames)
+	s.setIf(isSettling, false)
 	s.remember()
 	p.t.finish(i)
 }
