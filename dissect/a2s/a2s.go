@@ -228,6 +228,8 @@ func detectUnknown(b []byte) dissect.Verdict {
 		return dissect.No
 	case isWord(b):
 		return dissect.No
+	case len(b) > 16 && !wire.Varied(b):
+		return dissect.Doubtful // counters and flags of a running game
 	}
 	return dissect.Possible
 }

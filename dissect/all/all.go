@@ -12,6 +12,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/chocolatedoom"
 	"github.com/qdissect/qdissect/dissect/cs2d"
 	"github.com/qdissect/qdissect/dissect/cube"
+	"github.com/qdissect/qdissect/dissect/directplay8"
 	"github.com/qdissect/qdissect/dissect/doom3"
 	"github.com/qdissect/qdissect/dissect/factorio"
 	"github.com/qdissect/qdissect/dissect/frostbite"
@@ -20,6 +21,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/gamespy3"
 	"github.com/qdissect/qdissect/dissect/halflife"
 	"github.com/qdissect/qdissect/dissect/internal/foreign"
+	"github.com/qdissect/qdissect/dissect/kaillera"
 	"github.com/qdissect/qdissect/dissect/lhmp"
 	"github.com/qdissect/qdissect/dissect/m2mp"
 	"github.com/qdissect/qdissect/dissect/mindustry"
@@ -107,6 +109,8 @@ func Protocols() []*dissect.Protocol {
 		mindustry.Protocol(),
 		factorio.Protocol(),
 		warcraft3.Protocol(),
+		directplay8.Protocol(),
+		kaillera.Protocol(),
 	}
 }
 

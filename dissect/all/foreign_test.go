@@ -81,7 +81,6 @@ var strangers = []struct{ name, bytes string }{
 	{"TeamSpeak 3 ping", "9e115c0af03b7731 0007 0003 84"},
 	{"TeamSpeak 3 pong of a server", "9e115c0af03b7731 0007 85 0007"},
 	{"TeamSpeak 3 command", "5453334b8e7a5509 0001 0003 22 *"},
-	{"Kaillera", hex.EncodeToString([]byte("PING\x00"))},
 	{"ENet connect", "8fff 1f2e 82 ff 0001 0000 05 00 *"},
 	{"Steam datagram", "20 01 *"},
 	{"Valve SDR ping", "ffffffff ffffffff 00"},

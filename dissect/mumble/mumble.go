@@ -89,8 +89,8 @@ func Detect(b []byte) dissect.Verdict {
 	switch len(b) {
 	case lenRequest:
 		if string(b[:4]) == ping {
-			if low, high := binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:]); (low == 0) == (high == 0) && !wire.Varied(b[4:]) {
-				return dissect.Doubtful // neither a number nor random
+			if low, high := binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:]); ((low == 0) == (high == 0) || b[4]|b[lenRequest-1] == 0) && !wire.Varied(b[4:]) {
+				return dissect.Doubtful // neither a small number nor random
 			}
 			return dissect.Possible
 		}

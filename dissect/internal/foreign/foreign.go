@@ -27,7 +27,6 @@ var list = []struct {
 	{"Ghost Recon", 0, 0, []string{"\xc0\xde\xf1\x11"}},
 	{"Luanti (Minetest)", 0, 0, []string{"Oet\x03"}},
 	{"DirectPlay", 0, 0, []string{"\x34\x00\xb0\xfa"}},
-	{"Kaillera", 0, 5, []string{"PING\x00", "PONG\x00"}},
 	{"Minecraft in the local network", 0, 0, []string{"[MOTD]"}},
 	{"Photon", 0, 0, []string{"\xff\xff\x00\x01"}},
 	{"STUN", 4, 0, []string{"\x21\x12\xa4\x42"}},
