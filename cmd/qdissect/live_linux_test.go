@@ -94,25 +94,7 @@ type running struct {
 	ended chan bool
 	mu    sync.Mutex
 	out   []string // lines of output
-	err   said
-}
-
-// said collects stderr of a running program.
-type said struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *said) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(b)
-}
-
-func (s *said) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
+	err   safeBuffer
 }
 
 // start runs the program with JSON output and waits until it captures.
