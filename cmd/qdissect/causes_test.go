@@ -985,7 +985,9 @@ func (c *filmCause) try(t *testing.T, near bool, name string) {
 	if server == "" {
 		server = filmServer.String()
 	}
-	agree(t, name)
+	if !near || thorough.All() {
+		agree(t, name)
+	}
 	out, errs, code := runIn(t, ".", "why", "--format", "json", server, name)
 	var w whyAnswer
 	if err := json.Unmarshal([]byte(out), &w); err != nil {
@@ -1060,7 +1062,7 @@ func allCaptures(t *testing.T) (list []string) {
 func TestWhyAndReport(t *testing.T) {
 	t.Run("scenes", func(t *testing.T) {
 		for i, s := range scenes.All() {
-			if i%3 > 0 && !thorough.All() {
+			if i%6 > 0 && !thorough.All() {
 				continue
 			}
 			name := filepath.Join(t.TempDir(), s.Name+".pcap")
