@@ -130,24 +130,18 @@ func TestRequestsPerFlow(t *testing.T) {
 	}
 }
 
-func TestMaxSets(t *testing.T) {
-	for flood, id := range map[string]string{"first-parts": "a2s.split.missing evicted", "fragments": "ip.frag.missing evicted"} {
-		if ids, _ := flooded(t, flood, 600, "--max-sets", "32"); ids[id] == 0 {
-			t.Errorf("%s: %v", flood, ids)
-		}
-		if ids, _ := flooded(t, flood, 600); ids[id] > 0 {
-			t.Errorf("%s without the flag: %v", flood, ids)
-		}
-	}
-}
+func TestMaxSets(t *testing.T)       { loses(t, 600, "--max-sets", "32") }
+func TestMaxReassembly(t *testing.T) { loses(t, 1500, "--max-reassembly", "1M") }
 
-func TestMaxReassembly(t *testing.T) {
+// loses checks that floods evict parts with the flags, and do not without them.
+func loses(t *testing.T, n int, args ...string) {
+	t.Helper()
 	for flood, id := range map[string]string{"first-parts": "a2s.split.missing evicted", "fragments": "ip.frag.missing evicted"} {
-		if ids, _ := flooded(t, flood, 1500, "--max-reassembly", "1M"); ids[id] == 0 {
+		if ids, _ := flooded(t, flood, n, args...); ids[id] == 0 {
 			t.Errorf("%s: %v", flood, ids)
 		}
-		if ids, _ := flooded(t, flood, 1500); ids[id] > 0 {
-			t.Errorf("%s without the flag: %v", flood, ids)
+		if ids, _ := flooded(t, flood, n); ids[id] > 0 {
+			t.Errorf("%s without the flags: %v", flood, ids)
 		}
 	}
 }

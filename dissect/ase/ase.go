@@ -101,7 +101,7 @@ func Detect(b []byte) dissect.Verdict {
 		if n < 2 || n > 32 {
 			return dissect.Possible
 		}
-		if slices.ContainsFunc(b[5:min(len(b), 4+n)], func(c byte) bool { return c < ' ' || c >= 0x7f }) {
+		if slices.ContainsFunc(b[5:min(len(b), 4+n)], wire.Unprintable) {
 			return dissect.Possible
 		}
 		return dissect.Certain

@@ -130,7 +130,7 @@ func judgeReply(b []byte, cut bool) dissect.Verdict {
 	if n < 0 && cut {
 		n = len(b)
 	}
-	if n < 1 || !printable(b[:n]) {
+	if n < 1 || slices.ContainsFunc(b[:n], wire.Unprintable) {
 		return dissect.No
 	}
 	if after := b[n:]; len(after) > 1+lenNumbers { // state, players, how many of them, mode, mission
@@ -144,10 +144,6 @@ func judgeReply(b []byte, cut bool) dissect.Verdict {
 		return dissect.Likely
 	}
 	return dissect.Possible
-}
-
-func printable(b []byte) bool {
-	return !slices.ContainsFunc(b, func(c byte) bool { return c < ' ' || c >= 0x7f })
 }
 
 // addresses reports whether b is a list of addresses, each with a NUL. cut says that more

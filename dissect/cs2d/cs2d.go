@@ -256,8 +256,8 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	i := &d.reply.Info.Value
 	d.reply.Info.OK = true
 	i.Flags = r.U8(fFlags)
-	i.Name = text(r, fName)
-	i.Map = text(r, fMap)
+	i.Name = wire.Latin(r, fName)
+	i.Map = wire.Latin(r, fMap)
 	i.Players = r.U8(fNumPlayers)
 	i.MaxPlayers = r.U8(fMaxPlayers)
 	i.Mode = r.U8(fMode)
@@ -276,13 +276,8 @@ func (d *decoder) decodePlayers(r *dissect.Reader) {
 	p := &d.reply
 	p.HasPlayers = true
 	p.Players = wire.Counted(r, fPlayers, fPlayer, p.Players, int(r.U8(fCount)), func() Player {
-		return Player{ID: r.U8(fID), Name: text(r, fPlayerName), Team: r.U8(fTeam), Score: r.I32(fScore), Deaths: r.I32(fDeaths)}
+		return Player{ID: r.U8(fID), Name: wire.Latin(r, fPlayerName), Team: r.U8(fTeam), Score: r.I32(fScore), Deaths: r.I32(fDeaths)}
 	})
-}
-
-// text reads a text after its length.
-func text(r *dissect.Reader, f *dissect.Field) string {
-	return core.Latin(r, f, 1, max(r.PeekByte(0), 0), 0)
 }
 
 // AppendSummary appends the name, the map and the players.

@@ -151,10 +151,10 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	p.Password = r.CString(fPassword)
 	p.Players = r.U16(fNumPlayers)
 	p.MaxPlayers = r.U16(fMaxPlayers)
-	p.Name = text(r, fName)
-	p.Mode = text(r, fMode)
-	p.Website = text(r, fWebsite)
-	p.Map = text(r, fMap)
+	p.Name = wire.Latin(r, fName)
+	p.Mode = wire.Latin(r, fMode)
+	p.Website = wire.Latin(r, fWebsite)
+	p.Map = wire.Latin(r, fMap)
 	wire.State(r, m, dissect.Server{
 		Name: dissect.Some(p.Name), Map: dissect.Some(p.Map), Game: dissect.Some(p.Mode), Players: dissect.Some(int(p.Players)), MaxPlayers: dissect.Some(int(p.MaxPlayers)),
 		Password: dissect.Some(p.Password != "" && p.Password != "0"), Charset: style.Charset,
@@ -166,13 +166,8 @@ func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message) {
 	*p = PlayersReply{Players: p.Players[:0]}
 	m.Type, m.Body, m.Pair.Answers = mPlayersReply, p, topicPlayers
 	p.Players = wire.Counted(r, fPlayers, fPlayer, p.Players, int(r.U16(fCount)), func() Player {
-		return Player{ID: r.U16(fID), Name: text(r, fPlayerName)}
+		return Player{ID: r.U16(fID), Name: wire.Latin(r, fPlayerName)}
 	})
-}
-
-// text reads a text after its length.
-func text(r *dissect.Reader, f *dissect.Field) string {
-	return core.Latin(r, f, 1, max(r.PeekByte(0), 0), 0)
 }
 
 // AppendSummary appends the number of players.

@@ -351,7 +351,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 		r.I32(fOldRev)
 	}
 	p.rules(r)
-	p.PasswordMD5 = hash(r, fPassword)
+	p.PasswordMD5 = wire.Latin(r, fPassword)
 	p.Map = r.CString(fMap)
 	if p.Protocol < timeLeftAsked || p.number("sv_timelimit") != 0 {
 		p.TimeLeft = dissect.Opt[uint16]{Value: r.U16(fTimeLeft), OK: !r.Failed()}
@@ -380,11 +380,6 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 			m.Server.MaxPlayers = dissect.Some(int(n))
 		}
 	}
-}
-
-// hash reads bytes after their number.
-func hash(r *dissect.Reader, f *dissect.Field) string {
-	return core.Latin(r, f, 1, max(r.PeekByte(0), 0), 0)
 }
 
 // rules reads the settings.
@@ -448,7 +443,7 @@ func (p *Info) teams(r *dissect.Reader) {
 func (p *Info) files(r *dissect.Reader) {
 	p.Patches = wire.Texts(r, fNumPatches, fPatches, fPatch, p.Patches)
 	p.WADs = wire.Counted(r, fWADs, fWAD, p.WADs, int(r.U8(fNumWADs)), func() WAD {
-		return WAD{Name: r.CString(fWADName), MD5: hash(r, fWADHash)}
+		return WAD{Name: r.CString(fWADName), MD5: wire.Latin(r, fWADHash)}
 	})
 }
 

@@ -6,9 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
-	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/must"
 )
 
@@ -91,26 +89,5 @@ func TestConnectTooLong(t *testing.T) {
 	n := len(r.Sources) - 1
 	if got := len(r.Sources[n].Data); got != maxUnpacked || len(c.Userinfo) == 0 || len(r.Findings) != 1 || r.Findings[0].Type != connectCut {
 		t.Errorf("%d bytes, %d settings, findings %v", got, len(c.Userinfo), r.Findings)
-	}
-}
-
-func BenchmarkDecode(b *testing.B) {
-	for _, tc := range []struct{ name, payload string }{
-		{"status", status + settings + "\n0 64 \"^1Fo\"\n12 40 \"Sarge\"\n0 0 \"\"\n"},
-		{"connect", header + "connect " + pack(userinfo)},
-	} {
-		b.Run(tc.name, func(b *testing.B) {
-			payload := []byte(tc.payload)
-			d := new(decoder)
-			var r dissect.Reader
-			var m dissect.Message
-			b.ReportAllocs()
-			b.SetBytes(int64(len(payload)))
-			for b.Loop() {
-				core.Reset(&r, payload, 1, false)
-				m = dissect.Message{}
-				d.Decode(&r, &m)
-			}
-		})
 	}
 }

@@ -3,6 +3,8 @@ package sqp
 import (
 	"encoding/binary"
 	"slices"
+
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 // A kind is what a chunk of a reply says. Nothing on the wire names it: the request
@@ -130,15 +132,13 @@ func isShort(b []byte) (rows int, ok bool) {
 	for range b[2] {
 		name := b[at+1 : skipText(b, at)]
 		at += 1 + len(name)
-		if len(name) == 0 || slices.ContainsFunc(name, unprintable) || b[at] >= types {
+		if len(name) == 0 || slices.ContainsFunc(name, wire.Unprintable) || b[at] >= types {
 			return 0, false
 		}
 		at++
 	}
 	return rows, true
 }
-
-func unprintable(c byte) bool { return c < ' ' || c > '~' }
 
 // maxChunks is how many chunks a reply can have.
 const maxChunks = 5

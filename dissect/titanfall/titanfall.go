@@ -142,7 +142,7 @@ func Detect(b []byte) dissect.Verdict {
 		}
 		return dissect.Likely
 	case b[4] == letterTo && len(b) >= shortest:
-		if slices.ContainsFunc(b[buildAt:shortest], func(c byte) bool { return c < ' ' || c > '~' }) {
+		if slices.ContainsFunc(b[buildAt:shortest], wire.Unprintable) {
 			return dissect.Possible
 		}
 		return dissect.Likely

@@ -189,7 +189,7 @@ func isText(b []byte) bool {
 	if b[0] == 0 || b[0] > 64 {
 		return false
 	}
-	return len(b) > 1 && !slices.ContainsFunc(b[1:min(len(b), 1+int(b[0]))], func(c byte) bool { return c < ' ' || c >= 0x7f })
+	return len(b) > 1 && !slices.ContainsFunc(b[1:min(len(b), 1+int(b[0]))], wire.Unprintable)
 }
 
 // A Message is one of *Request, *Status, *Ping and *Servers, or nil if its kind is not known.
@@ -291,11 +291,6 @@ func (d *decoder) asks(m *dissect.Message, t *dissect.MessageType, topic dissect
 	m.Type, m.Body, m.Pair = t, &d.request, dissect.Pair{Asks: topic, Challenge: dissect.ChallengeAbsent}
 }
 
-// text reads a text after its length.
-func text(r *dissect.Reader, f *dissect.Field) string {
-	return core.Latin(r, f, 1, max(r.PeekByte(0), 0), 0)
-}
-
 // challenge reads the number of a request of Tribes.
 func challenge(r *dissect.Reader, m *dissect.Message) uint32 {
 	c := uint32(r.U16(fChallenge))
@@ -338,11 +333,11 @@ func (d *decoder) tribes(r *dissect.Reader, m *dissect.Message, t *dissect.Messa
 	challenge(r, m)
 	r.U8(fRepeated)
 	s := &p.server
-	p.Game = wire.Fact(r, &s.Game, text(r, fGame))
-	if p.Version = text(r, fVersion); p.Version != "" {
+	p.Game = wire.Fact(r, &s.Game, wire.Latin(r, fGame))
+	if p.Version = wire.Latin(r, fVersion); p.Version != "" {
 		s.Version = wire.Known(r, p.Version)
 	}
-	p.Name = wire.Fact(r, &s.Name, text(r, fName))
+	p.Name = wire.Fact(r, &s.Name, wire.Latin(r, fName))
 	stated := 0
 	if p.Game == starsiege {
 		stated = p.starsiege(r)
@@ -370,23 +365,23 @@ func (p *Status) counts(r *dissect.Reader) {
 
 func (p *Status) tribes(r *dissect.Reader) {
 	r.U16(fCPU)
-	p.Mod = text(r, fMod)
-	p.MissionType = text(r, fMission)
-	p.Map = wire.Fact(r, &p.server.Map, text(r, fMap))
-	p.Info = text(r, fInfo)
+	p.Mod = wire.Latin(r, fMod)
+	p.MissionType = wire.Latin(r, fMission)
+	p.Map = wire.Fact(r, &p.server.Map, wire.Latin(r, fMap))
+	p.Info = wire.Latin(r, fInfo)
 	n := int(r.U8(fNumTeams))
-	text(r, fTeamColumns)
-	text(r, fPlayerColumns)
+	wire.Latin(r, fTeamColumns)
+	wire.Latin(r, fPlayerColumns)
 	p.Teams = wire.Counted(r, fTeams, fTeam, p.Teams, n, func() Team {
-		return Team{Name: text(r, fTeamName), Cells: text(r, fTeamCells)}
+		return Team{Name: wire.Latin(r, fTeamName), Cells: wire.Latin(r, fTeamCells)}
 	})
 	p.List = wire.Records(r, fPlayers, fPlayer, p.List, r.More, func() Player {
 		one := Player{Ping: 4 * max(r.PeekByte(0), 0)}
 		r.Span(fPing, uint64(one.Ping), 1, 0, 0)
 		r.U8(fLoss)
 		one.TeamID = r.U8(fTeamID)
-		one.Name = text(r, fPlayerName)
-		one.Cells = text(r, fPlayerCells)
+		one.Name = wire.Latin(r, fPlayerName)
+		one.Cells = wire.Latin(r, fPlayerCells)
 		return one
 	})
 }
@@ -401,7 +396,7 @@ func (p *Status) starsiege(r *dissect.Reader) int {
 	p.Players = wire.Fact(r, &s.Players, int(r.U32(fNumPlayers)))
 	p.MaxPlayers = wire.Fact(r, &s.MaxPlayers, int(r.U32(fMaxPlayers)))
 	r.U8(fTeamPlay)
-	p.Map = wire.Fact(r, &s.Map, text(r, fMap))
+	p.Map = wire.Fact(r, &s.Map, wire.Latin(r, fMap))
 	r.U16(fCPU)
 	r.U8(fFactory)
 	r.U8(fTechMix)
@@ -410,7 +405,7 @@ func (p *Status) starsiege(r *dissect.Reader) int {
 	}
 	n := int(r.U32(fPlayersShown))
 	p.List = wire.Records(r, fPlayers, fPlayer, p.List, r.More, func() Player {
-		return Player{Name: text(r, fPlayerName), TeamID: r.U8(fTeamID)}
+		return Player{Name: wire.Latin(r, fPlayerName), TeamID: r.U8(fTeamID)}
 	})
 	return n
 }
@@ -429,7 +424,7 @@ func (d *decoder) decodePing(r *dissect.Reader, m *dissect.Message) {
 	}
 	p.MinProtocol = r.U32(fMinProtocol)
 	p.Build = r.U32(fBuild)
-	if p.Name = text(r, fName); !r.Failed() {
+	if p.Name = wire.Latin(r, fName); !r.Failed() {
 		m.Server = dissect.Server{Name: dissect.Some(p.Name), Charset: style.Charset}
 	}
 	p.server = m.Server
@@ -443,9 +438,9 @@ func (d *decoder) details(r *dissect.Reader, m *dissect.Message) {
 		return
 	}
 	s := &p.server
-	p.Game = wire.Fact(r, &s.Game, text(r, fGame))
-	p.MissionType = text(r, fMission)
-	p.Map = wire.Fact(r, &s.Map, text(r, fMap))
+	p.Game = wire.Fact(r, &s.Game, wire.Latin(r, fGame))
+	p.MissionType = wire.Latin(r, fMission)
+	p.Map = wire.Fact(r, &s.Map, wire.Latin(r, fMap))
 	status := r.U8(fStatus)
 	p.Dedicated, p.Password = status&1 != 0, status&locked != 0
 	s.Password = wire.Known(r, p.Password)
@@ -453,7 +448,7 @@ func (d *decoder) details(r *dissect.Reader, m *dissect.Message) {
 	s.Bots = wire.Known(r, int(r.U8(fNumBots)))
 	m.Server = *s
 	r.U16(fCPU)
-	p.Info = text(r, fInfo)
+	p.Info = wire.Latin(r, fInfo)
 	if n := int(r.U16(fLength)); n > r.Left() {
 		r.Fail(fLength, "longer than the message")
 	} else if r.More() {
@@ -511,8 +506,8 @@ func (d *decoder) masterReply(r *dissect.Reader, m *dissect.Message) {
 	challenge(r, m)
 	r.U16(fMark)
 	if r.More() && !r.Next(0) {
-		p.Name = text(r, fNewsName)
-		p.News = text(r, fNews)
+		p.Name = wire.Latin(r, fNewsName)
+		p.News = wire.Latin(r, fNews)
 	}
 	r.U8(fZero)
 	n := int(r.U8(fNumServers))
@@ -529,8 +524,8 @@ func (d *decoder) listQuery(r *dissect.Reader, m *dissect.Message) {
 	d.asks(m, mList, topicList)
 	d.request.Challenge, _ = head(r, m)
 	r.U8(fAll)
-	text(r, fWantedGame)
-	text(r, fWantedMission)
+	wire.Latin(r, fWantedGame)
+	wire.Latin(r, fWantedMission)
 	r.U8(fMinPlayers)
 	r.U8(fMostPlayers)
 	r.U32(fRegions)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -430,22 +429,4 @@ func FuzzWrite(f *testing.F) {
 			t.Fatalf("%.2000q\nwant\n%.2000q", got, want)
 		}
 	})
-}
-
-// BenchmarkWrite writes frames of the size that game traffic has.
-func BenchmarkWrite(b *testing.B) {
-	random := rand.New(rand.NewPCG(1, 2))
-	frames := make([]Frame, 512)
-	for i := range frames {
-		frames[i] = Frame{Time: time.Unix(1, int64(i)), LinkType: 1, Data: make([]byte, 60+random.IntN(600))}
-	}
-	for name, format := range map[string]Format{"pcap": Pcap, "pcapng": Pcapng} {
-		b.Run(name, func(b *testing.B) {
-			w := NewWriter(io.Discard, format)
-			b.ReportAllocs()
-			for i := range b.N {
-				w.Write(&frames[i%len(frames)])
-			}
-		})
-	}
 }

@@ -332,22 +332,6 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func BenchmarkDecode(b *testing.B) {
-	var rules []byte
-	for i := range 220 {
-		rules = fmt.Appendf(rules, "mp_setting_%d\x00%d\x00", i*7%150, i*i%977)
-	}
-	z, out := pack(b, rules, 9), make([]byte, 0, len(rules)+1)
-	var d Decoder
-	b.SetBytes(int64(len(rules)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, _, err := d.Decode(out, z, len(rules)); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // TestAfterwards checks that nothing of a damaged stream is left for the next one, and
 // that the memory is.
 func TestAfterwards(t *testing.T) {

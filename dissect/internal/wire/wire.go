@@ -172,6 +172,14 @@ func Text(b []byte, most int) (rest []byte, ok bool) {
 	return b[n:], !slices.ContainsFunc(b[1:n], func(c byte) bool { return c < ' ' || c == 0x7f })
 }
 
+// Latin reads a text of Latin-1 after its length in a byte.
+func Latin(r *dissect.Reader, f *dissect.Field) string {
+	return core.Latin(r, f, 1, max(r.PeekByte(0), 0), 0)
+}
+
+// Unprintable reports whether c is not a printable character of ASCII.
+func Unprintable(c byte) bool { return c < ' ' || c >= 0x7f }
+
 // Varied reports whether at least three different bytes of b are neither -1 nor small numbers, as
 // of a random number and not of counters and flags.
 func Varied(b []byte) bool {
