@@ -1,7 +1,7 @@
 // Command newproto creates the files of a new protocol: its folder under dissect, with a
 // working ping that you replace, and the lines in other files that name the protocol.
 //
-//	go run ./internal/tools/newproto [-title "My game"] [-port 1234] mygame
+//	go run ./internal/tools/newproto [-title "My game"] [-port 1234] [-tcp] mygame
 //
 // Run it in the root of the module. docs/adding-a-protocol.md has the next steps.
 package main
@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"cmp"
 	"embed"
+	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
@@ -34,6 +35,16 @@ type protocol struct {
 	Package string // without hyphens
 	Title   string
 	Port    uint
+	TCP     bool
+}
+
+// Payload returns a message of the ping: what follows the name of the package, over TCP after its length.
+func (p *protocol) Payload(text string) string {
+	text = p.Package + text
+	if p.TCP {
+		text = string(binary.BigEndian.AppendUint32(nil, uint32(len(text)))) + text
+	}
+	return text
 }
 
 // made are the files by their templates.
@@ -57,8 +68,9 @@ var insertions = []insertion{
 func main() {
 	title := flag.String("title", "", "the name for people; that of the protocol without it")
 	port := flag.Uint("port", 1234, "the port that servers use")
+	tcp := flag.Bool("tcp", false, "it is spoken over TCP")
 	flag.Parse()
-	p := protocol{Name: flag.Arg(0), Package: strings.ReplaceAll(flag.Arg(0), "-", ""), Title: *title, Port: *port}
+	p := protocol{Name: flag.Arg(0), Package: strings.ReplaceAll(flag.Arg(0), "-", ""), Title: *title, Port: *port, TCP: *tcp}
 	p.Title = cmp.Or(p.Title, p.Name)
 	if err := begin(".", &p); err != nil {
 		fmt.Fprintln(os.Stderr, "newproto:", err)
@@ -144,13 +156,24 @@ func (p *protocol) pings() ([]byte, error) {
 	w := mkpcap.NewWriter(&b, mkpcap.Options{})
 	client, server := netip.MustParseAddrPort("192.0.2.20:50000"), netip.AddrPortFrom(netip.MustParseAddr("198.51.100.10"), uint16(p.Port))
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	send := func(fromServer bool, text string) {
+		if fromServer {
+			w.UDP(now, server, client, []byte(p.Payload(text)))
+		} else {
+			w.UDP(now, client, server, []byte(p.Payload(text)))
+		}
+	}
+	if p.TCP {
+		c := w.Connect(now, client, server)
+		send = func(fromServer bool, text string) { c.Send(now, fromServer, []byte(p.Payload(text)), 0) }
+	}
 	ask := func(id string) {
 		now = now.Add(12345 * time.Microsecond)
-		w.UDP(now, client, server, []byte(p.Package+"?"+id))
+		send(false, "?"+id)
 	}
 	answer := func(id, name string) {
 		now = now.Add(678 * time.Microsecond)
-		w.UDP(now, server, client, []byte(p.Package+"!"+id+name))
+		send(true, "!"+id+name)
 	}
 	for _, id := range []string{"\x01\x02\x03\x04", "\x11\x12\x13\x14", "\x21\x22\x23\x24"} {
 		ask(id)

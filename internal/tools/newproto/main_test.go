@@ -13,8 +13,17 @@ import (
 	"github.com/qdissect/qdissect/internal/must"
 )
 
-// TestBegin begins a protocol in a copy of the files that it changes.
+// TestBegin begins protocols in copies of the files that they change.
 func TestBegin(t *testing.T) {
+	t.Run("UDP", func(t *testing.T) {
+		begins(t, &protocol{Name: "some-game", Package: "somegame", Title: "Some game", Port: 4321}, "Starts: ")
+	})
+	t.Run("TCP", func(t *testing.T) {
+		begins(t, &protocol{Name: "some-game", Package: "somegame", Title: "Some game", Port: 4321, TCP: true}, "Stream: ")
+	})
+}
+
+func begins(t *testing.T, p *protocol, kind string) {
 	root := t.TempDir()
 	for _, in := range insertions {
 		text := must.Get(os.ReadFile(filepath.Join("../../..", in.file)))(t)
@@ -22,10 +31,9 @@ func TestBegin(t *testing.T) {
 		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
 		must.Do(t, os.WriteFile(path, text, 0o666))
 	}
-	p := &protocol{Name: "some-game", Package: "somegame", Title: "Some game", Port: 4321}
 	must.Do(t, begin(root, p))
 	for file, want := range map[string][]string{
-		"dissect/somegame/somegame.go":        {"package somegame\n", `dissect.NewCatalog("some-game")`, "[]uint16{4321}"},
+		"dissect/somegame/somegame.go":        {"package somegame\n", `dissect.NewCatalog("some-game")`, "[]uint16{4321}", kind},
 		"dissect/somegame/somegame_test.go":   {"dissecttest.Run(t, Protocol(), samples())"},
 		"dissect/all/all.go":                  {"dissect/somegame\"\n", ".Protocol(),\n\t\tsomegame.Protocol(),\n\t}\n"},
 		"testdata/pcaps/some-game/pings.pcap": {"somegame?\x01\x02\x03\x04", "somegame!\x01\x02\x03\x04A server", "\x10\xe1"},
@@ -50,7 +58,7 @@ func TestBegin(t *testing.T) {
 			}
 		}
 	}
-	compiles(t, root, "dissect/somegame/somegame.go", "dissect/somegame/somegame_test.go")
+	passes(t, root, "dissect/somegame/somegame.go", "dissect/somegame/somegame_test.go")
 	if err := begin(root, p); err == nil || !strings.Contains(err.Error(), "exists") {
 		t.Errorf("a second time: %v", err)
 	}
@@ -64,8 +72,8 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// compiles checks that new files compile as if they were in the module.
-func compiles(t *testing.T, root string, files ...string) {
+// passes checks that the tests of new files pass as if they were in the module.
+func passes(t *testing.T, root string, files ...string) {
 	t.Helper()
 	module := must.Get(filepath.Abs("../../.."))(t)
 	replace := map[string]string{}
@@ -77,6 +85,11 @@ func compiles(t *testing.T, root string, files ...string) {
 	must.Do(t, os.WriteFile(name, overlay, 0o666))
 	cmd := exec.Command("go", "test", "-c", "-vet=off", "-overlay", name, "-o", filepath.Join(root, "somegame.test"), "./dissect/somegame")
 	cmd.Dir = module
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd = exec.Command(filepath.Join(root, "somegame.test"))
+	cmd.Dir = filepath.Join(root, "dissect", "somegame")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
