@@ -22,7 +22,8 @@
 		w.postMessage($('program').textContent);
 		$('program').remove();
 	});
-	module.catch(err => trouble('This browser cannot run the page: ' + err.message));
+	// A buffer of this size, which is never touched, lets browsers collect the text of the program, and what its unpacking left.
+	module.then(() => { new ArrayBuffer(64 << 20); }, err => trouble('This browser cannot run the page: ' + err.message));
 	let files = [], names = [];
 	const run = (task, on = {}) => {
 		let w, stopped = false;
@@ -42,11 +43,36 @@
 	const show = (id, text) => { $(id).textContent = text.trim(); $(id).hidden = !text.trim(); };
 	const trouble = text => show('trouble', text);
 
-	// The lines of the list: bytes as they came, and where each line begins. Bounded, and what is beyond is counted.
+	// The lines of the list, compressed in chunks; those that were looked at last are kept as text. Bounded, and what is beyond is counted.
 	const mostRows = 1e6, mostBytes = 256 << 20;
-	let store;
-	const fresh = () => ({ chunks: [], first: [], rows: 0, bytes: 0, beyond: 0, times: new Float64Array(1024), flags: new Uint8Array(1024), file: 0, time: 0, messages: 0 });
-	const grown = (a, n) => { if (n < a.length) return a; const b = new a.constructor(2 * n); b.set(a); return b; };
+	let store, looked = [];
+	const fresh = () => ({ chunks: [], rows: 0, bytes: 0, beyond: 0, times: new Float64Array(mostRows), flags: new Uint8Array(mostRows), file: 0, time: 0, messages: 0 });
+	const away = new MessageChannel();
+	away.port2.close();
+	const free = buffer => away.port1.postMessage(0, [buffer]); // at once: a collector comes late
+	const through = async (stream, bytes) => {
+		const w = stream.writable.getWriter();
+		w.write(bytes);
+		w.close();
+		return new Uint8Array(await new Response(stream.readable).arrayBuffer());
+	};
+	const pack = async c => {
+		const packed = await through(new CompressionStream('deflate-raw'), c.text);
+		free(c.text.buffer);
+		c.text = null;
+		c.packed = packed;
+	};
+	const unpack = async c => decoder.decode(c.text || await through(new DecompressionStream('deflate-raw'), c.packed)).split('\n');
+	const line = async i => {
+		let lo = 0, hi = store.chunks.length;
+		while (hi - lo > 1) {
+			const mid = lo + hi >> 1;
+			if (store.chunks[mid].first <= i) lo = mid; else hi = mid;
+		}
+		const c = store.chunks[lo], seen = looked.find(l => l.c === c) || { c, lines: unpack(c) };
+		looked = [seen, ...looked.filter(l => l !== seen).slice(0, 3)];
+		return (await seen.lines)[i - c.first];
+	};
 	// A row is a message (1), has a finding (2) of note or worse, or is about the capture after it (4).
 	const look = (s, b, from, to) => {
 		let i = from, flags = 0, at = 0;
@@ -71,33 +97,21 @@
 		return flags;
 	};
 	const add = (s, text) => {
-		const starts = [];
+		const first = s.rows;
 		for (let from = 0; from < text.length;) {
 			const end = text.indexOf(10, from), to = end < 0 ? text.length : end;
 			const flags = look(s, text, from, to);
 			if (s.rows < mostRows && s.bytes < mostBytes) {
-				s.times = grown(s.times, s.rows);
-				s.flags = grown(s.flags, s.rows);
 				s.times[s.rows] = (origins[max(0, s.file - 1)] || 0) + s.time * 1000;
 				s.flags[s.rows++] = flags;
-				starts.push(from);
 			} else if (flags & 1) s.beyond++;
 			from = to + 1;
 		}
-		if (!starts.length) return;
+		if (s.rows === first) return;
 		s.bytes += text.length;
-		s.first.push(s.rows - starts.length);
-		s.chunks.push({ text, starts: Uint32Array.from(starts) });
-	};
-	const line = i => {
-		let lo = 0, hi = store.first.length;
-		while (hi - lo > 1) {
-			const mid = lo + hi >> 1;
-			if (store.first[mid] <= i) lo = mid; else hi = mid;
-		}
-		const c = store.chunks[lo], k = i - store.first[lo];
-		const end = k + 1 < c.starts.length ? c.starts[k + 1] - 1 : c.text.indexOf(10, c.starts[k]);
-		return decoder.decode(c.text.subarray(c.starts[k], end < 0 ? c.text.length : end));
+		const c = { first, text };
+		s.chunks.push(c);
+		pack(c);
 	};
 
 	// The list shows the rows of the selected time, of which a few are elements.
@@ -110,16 +124,18 @@
 		const n = count(), height = n * rowHeight;
 		return height <= mostHeight ? floor(list.scrollTop / rowHeight) : floor(list.scrollTop / (mostHeight - list.clientHeight) * max(0, n - room()));
 	};
-	let drawing = 0, drawn = '';
-	const draw = () => { drawing = drawing || requestAnimationFrame(drawNow); };
-	const drawNow = () => {
-		drawing = 0;
+	let drawing = 0, again = false, drawn = '';
+	const draw = () => { again = true; drawing = drawing || requestAnimationFrame(() => drawNow().finally(() => { drawing = 0; if (again) draw(); })); };
+	const drawNow = async () => {
+		again = false;
 		if (!store || $('messages').hidden) return;
 		const n = count(), first = min(top(), max(0, n - 1)), last = min(n, first + room() + 2), height = n * rowHeight, big = height > mostHeight;
 		rows.style.height = min(height, mostHeight) + 'px';
-		const out = [], whole = document.documentElement.dataset.ready !== undefined, key = [first, last, selected, big && list.scrollTop].join();
-		if (whole || key !== drawn) for (let k = first; k < last; k++) {
-			const e = el('div', 'row'), i = row(k), text = line(i), at = text.search(/ {2}(!!?|~|\.) [a-z0-9_.]+: /);
+		const s = store, out = [], whole = document.documentElement.dataset.ready !== undefined, key = [first, last, selected, big && list.scrollTop].join();
+		const shown = whole || key !== drawn ? Array.from({ length: last - first }, (_, k) => row(first + k)) : [], texts = await Promise.all(shown.map(line));
+		if (s !== store) return;
+		for (let k = first; k < first + shown.length; k++) {
+			const e = el('div', 'row'), i = shown[k - first], text = texts[k - first], at = text.search(/ {2}(!!?|~|\.) [a-z0-9_.]+: /);
 			e.append(at < 0 ? text : text.slice(0, at));
 			if (at >= 0) e.append(el(store.flags[i] & 2 ? 'b' : 'i', '', text.slice(at)));
 			e.id = 'row-' + k;
@@ -132,7 +148,7 @@
 		drawn = key;
 		if (selected >= first && selected < last) list.setAttribute('aria-activedescendant', 'row-' + selected);
 		else list.removeAttribute('aria-activedescendant');
-		const s = store, lines = s.messages - s.beyond;
+		const lines = s.messages - s.beyond;
 		let text = number(lines) + (lines === 1 ? ' message' : ' messages');
 		if (span) text = number(n) + ' of ' + number(s.rows) + ' lines, of the selected time';
 		if (s.beyond) text = 'The first ' + text + '; ' + number(s.beyond) + ' more: use a filter to see them';
@@ -181,12 +197,14 @@
 	const open = () => {
 		if (talking) talking.stop();
 		clearTimeout(waiting);
-		const i = row(selected), m = selected >= 0 && /^ *(\d+) +[\d.]+ +(\S+) +[→←?-]+ +(\S+)/.exec(line(i));
-		if (!m || !(store.flags[i] & 1)) return;
+		const i = row(selected);
+		if (selected < 0 || !(store.flags[i] & 1)) return;
 		let file = 0;
 		if (names.length > 1) for (let k = 0; k < i; k++) file += store.flags[k] >> 2 & 1;
 		waiting = setTimeout(async () => {
 			let at = '';
+			const m = /^ *(\d+) +[\d.]+ +(\S+) +[→←?-]+ +(\S+)/.exec(await line(i));
+			if (!m || i !== row(selected)) return;
 			talking = run({ Do: 'talk', File: max(0, file - 1), Frame: +m[1], Src: m[2], Dst: m[3] }, { lines: b => { at += decoder.decode(b); } });
 			const r = await talking.done;
 			show('wrong', r.errors);
@@ -202,6 +220,51 @@
 		}, 60);
 	};
 	const shut = () => { if (talking) talking.stop(); clearTimeout(waiting); $('talk').hidden = true; draw(); list.focus(); };
+
+	// The SHA-256 of files, a line for each: browsers make only those of what is in memory as a whole.
+	const root = (n, k) => n ** (1 / k) % 1 * 2 ** 32;
+	const primes = [...Array(312).keys()].filter(n => n > 1 && ![2, 3, 5, 7, 11, 13, 17].some(d => d < n && n % d === 0));
+	const table = Int32Array.from(primes, n => root(n, 3)), words = new Int32Array(64);
+	const digest = (sum, view) => {
+		for (let at = 0; at < view.byteLength; at += 64) {
+			for (let i = 0; i < 16; i++) words[i] = view.getInt32(at + 4 * i);
+			for (let i = 16; i < 64; i++) {
+				const a = words[i - 15], b = words[i - 2];
+				words[i] = words[i - 16] + words[i - 7] + ((a >>> 7 | a << 25) ^ (a >>> 18 | a << 14) ^ a >>> 3) + ((b >>> 17 | b << 15) ^ (b >>> 19 | b << 13) ^ b >>> 10) | 0;
+			}
+			let a = sum[0], b = sum[1], c = sum[2], d = sum[3], e = sum[4], f = sum[5], g = sum[6], h = sum[7];
+			for (let i = 0; i < 64; i++) {
+				const t = h + ((e >>> 6 | e << 26) ^ (e >>> 11 | e << 21) ^ (e >>> 25 | e << 7)) + (e & f ^ ~e & g) + table[i] + words[i] | 0;
+				const u = ((a >>> 2 | a << 30) ^ (a >>> 13 | a << 19) ^ (a >>> 22 | a << 10)) + (a & b ^ a & c ^ b & c) | 0;
+				h = g; g = f; f = e; e = d + t | 0; d = c; c = b; b = a; a = t + u | 0;
+			}
+			sum[0] += a; sum[1] += b; sum[2] += c; sum[3] += d; sum[4] += e; sum[5] += f; sum[6] += g; sum[7] += h;
+		}
+	};
+	const sums = async (files, job) => {
+		let text = '';
+		for (const file of files) {
+			const sum = Int32Array.from(primes.slice(0, 8), n => root(n, 2));
+			try {
+				for (let at = 0, ended = false; !ended && !job.stopped; at += 1 << 20) {
+					let piece = await file.slice(at, at + (1 << 20)).arrayBuffer();
+					const n = piece.byteLength;
+					if (ended = n < 1 << 20) { // the end: a bit, and the length in bits
+						const last = new Uint8Array(n + 72 & ~63), v = new DataView(last.buffer);
+						last.set(new Uint8Array(piece));
+						last[n] = 128;
+						v.setBigUint64(last.length - 8, BigInt(file.size) * 8n);
+						piece = last.buffer;
+					}
+					digest(sum, new DataView(piece));
+					free(piece);
+				}
+				text += [...sum].map(v => (v >>> 0).toString(16).padStart(8, '0')).join('');
+			} catch { /* whoever reads the file says it */ }
+			text += '\n';
+		}
+		return text;
+	};
 
 	// What is read.
 	let listing, reading, expr = '', made = new Map(), page;
@@ -256,11 +319,10 @@
 		turn('messages');
 		const s = store;
 		reading = run({ Do: 'open' }, { lines: b => { if (store === s) { add(s, b); draw(); } }, progress: progress('Reading') });
-		// At the same time another worker sums the files up, which the report waits for.
-		let sums = '';
-		const { stop, send } = reading, summing = run({ Do: 'sum' }, { lines: b => { sums += decoder.decode(b); } });
-		reading.stop = () => { stop(); summing.stop(); };
-		summing.done.catch(() => {}).then(() => send(sums));
+		// At the same time the files are summed up, which the report waits for.
+		const { stop, send } = reading, summing = { stopped: false };
+		reading.stop = () => { stop(); summing.stopped = true; };
+		sums(files, summing).then(text => module.then(() => send(text)));
 		busy('Starting', reading);
 		let r;
 		try {
@@ -417,5 +479,5 @@
 		})).then(load).catch(err => trouble(err.message));
 	}
 	// For tests: the lines of the list, and what was made.
-	globalThis.qdissect = { load, filter, select, save: async as => btoa(String.fromCharCode(...new Uint8Array(await (await save(as))[0][1].arrayBuffer()))), lines: () => Array.from({ length: store.rows }, (_, i) => line(i)), made: name => made.get(name).text() };
+	globalThis.qdissect = { load, filter, select, save: async as => btoa(String.fromCharCode(...new Uint8Array(await (await save(as))[0][1].arrayBuffer()))), lines: async () => (await Promise.all(store.chunks.map(unpack))).flatMap(lines => lines.slice(0, -1)).slice(0, store.rows), made: name => made.get(name).text() };
 })();

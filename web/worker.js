@@ -78,7 +78,7 @@ onmessage = async ({ data: { module, task, files } }) => {
 		ask(e, from + PIECE);
 	};
 	const of = fd => { if (!open[fd]) throw fail('EBADF'); return open[fd]; };
-	const WRITE = 1, CREATE = 64, EXCLUSIVE = 128, TRUNCATE = 512, APPEND = 1024, PIECE = 2 << 20;
+	const WRITE = 1, CREATE = 64, EXCLUSIVE = 128, TRUNCATE = 512, APPEND = 1024, PIECE = 1 << 20;
 	const calls = {
 		open(path, flags) {
 			let e;
@@ -155,7 +155,7 @@ onmessage = async ({ data: { module, task, files } }) => {
 				if (value instanceof Promise) value.then(v => back(null, v), () => back(fail('EIO')));
 				else back(null, value);
 			};
-			// Another run of the program makes this file.
+			// The page makes this file meanwhile.
 			if (args[0] === '/sums') sums.then(bytes => { made.set('/sums', { bytes, size: bytes.length }); answer(); });
 			else answer();
 		};

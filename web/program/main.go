@@ -31,7 +31,6 @@ import (
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/talks"
 	"github.com/qdissect/qdissect/internal/unitfile"
-	"github.com/qdissect/qdissect/internal/whole"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -42,7 +41,7 @@ func main() {
 	var t task
 	err := json.Unmarshal([]byte(os.Args[1]), &t)
 	if err == nil {
-		err = map[string]func(*task) error{"open": (*task).read, "list": (*task).read, "sum": (*task).sum, "talk": (*task).talk, "expect": (*task).expect, "save": (*task).save}[t.Do](&t)
+		err = map[string]func(*task) error{"open": (*task).read, "list": (*task).read, "talk": (*task).talk, "expect": (*task).expect, "save": (*task).save}[t.Do](&t)
 	}
 	if err != nil {
 		complain(err)
@@ -140,14 +139,6 @@ func (t *task) read() error {
 		if err := create(form.name, func(w io.Writer) error { return form.write(w, p) }); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// sum writes the sums of the captures, which take as long as a quarter of the reading: they are made at the same time.
-func (t *task) sum() error {
-	for _, name := range t.Files {
-		fmt.Println(whole.Sum(name))
 	}
 	return nil
 }

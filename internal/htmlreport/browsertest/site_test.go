@@ -138,7 +138,9 @@ func TestSite(t *testing.T) {
 			if got, want := value[string](t, tab, "qdissect.made('report.json')"), says("report", "--format", "json"); got != want || want == "" {
 				t.Errorf("the report differs:\n%.600s\n%.600s", got, want)
 			}
-			lines := func() string { return value[string](t, tab, "qdissect.lines().map(l => l + '\\n').join('')") }
+			lines := func() string {
+				return value[string](t, tab, "qdissect.lines().then(l => l.map(l => l + '\\n').join(''))")
+			}
 			if got, want := lines(), says(); got != want {
 				t.Errorf("the list differs:\n%.600s\n%.600s", got, want)
 			}
@@ -155,12 +157,13 @@ func TestSite(t *testing.T) {
 			value[bool](t, tab, "qdissect.filter(''), true")
 			ready(t, tab, "")
 			// The last message is of the last capture.
-			const row = "(l => l.findLastIndex(t => /^ *[0-9]+ +[0-9]+[.]/.test(t)))(qdissect.lines())"
-			if err := chromedp.Run(tab, chromedp.Evaluate("qdissect.select("+row+"), document.getElementById('list').focus()", nil), chromedp.KeyEvent(kb.Enter),
+			const row = "qdissect.lines().then(l => l.findLastIndex(t => /^ *[0-9]+ +[0-9]+[.]/.test(t)))"
+			value[bool](t, tab, row+".then(i => (qdissect.select(i), document.getElementById('list').focus(), true))")
+			if err := chromedp.Run(tab, chromedp.KeyEvent(kb.Enter),
 				chromedp.Poll("document.documentElement.dataset.talk", nil, patient)); err != nil {
 				t.Fatal(err)
 			}
-			want := value[string](t, tab, "qdissect.lines()["+row+"].trim().split(/ +/)[2]")
+			want := value[string](t, tab, row+".then(async i => (await qdissect.lines())[i].trim().split(/ +/)[2])")
 			if got := value[string](t, tab, "document.getElementById('talk').contentDocument.body.innerText"); !strings.Contains(got, want) {
 				t.Errorf("the conversation of a message of the last capture is not of %s: %.300s", want, got)
 			}
