@@ -152,7 +152,7 @@ func Stream(b []byte) (length int, over bool) {
 		return 0, false
 	}
 	n := binary.LittleEndian.Uint32(b[4:])
-	if n < lenHeader || n > maxSize {
+	if n < lenHeader+lenWord || n > maxSize {
 		return -1, false
 	}
 	return int(n), false

@@ -56,7 +56,7 @@ func samples() []dissecttest.Sample {
 	list := []dissecttest.Sample{
 		one("handshake", "handshake", likely, hello(769, "mc.example.org", 1)),
 		one("handshake of a login", "handshake", likely, hello(-1, "mc.example.org\x00FML3\x00", 2)),
-		one("status request", "status_request", possible, "\x01\x00"),
+		one("status request", "status_request", dissect.Doubtful, "\x01\x00"),
 		one("ping", "ping_request", possible, "\x09\x01\x00\x00\x01\x93\x12\x34\x56\x78"),
 		one("status", "status_reply", certain, status(vanilla)),
 		one("status with parts of text", "status_reply", certain, status(`{"description":{"extra":[{"color":"gold","text":"A \u00a7bserver\n"},"of ",{"text":"m","extra":["any \ud83d\ude00"]}],"text":"§6"},"favicon":"data:image/png;base64,iVBORw0KGgo=","players":{"online":0,"max":-1,"sample":[]},"version":{"protocol":47,"name":"BungeeCord 1.8.x-1.21.x","x":[1,{"a":"]"}]}}`)),

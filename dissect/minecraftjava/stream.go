@@ -132,7 +132,7 @@ func hasPrefix(b []byte, prefix string) bool {
 // isKick reports whether b begins a reply to such a request. The length of a packet has FF as first byte as well: then 0, the number of
 // the packet, and the length of the JSON follow, which is not 0.
 func isKick(b []byte) bool {
-	return len(b) > 4 && b[0] == kick && b[3] == 0 && (b[1] == 0 || b[2] != 0 || b[4] < ' ' || kindOf(b) < handshake)
+	return len(b) > 4 && b[0] == kick && b[1]|b[2] != 0 && b[3] == 0 && (b[1] == 0 || b[2] != 0 || b[4] < ' ' || kindOf(b) < handshake)
 }
 
 // Stream returns the length of the packet that b begins with. See [dissect.Protocol].
@@ -187,6 +187,8 @@ func Detect(b []byte) dissect.Verdict {
 		if len(b) >= size+int(n) || len(b) > 32 {
 			return dissect.Likely
 		}
+	case statusRequest:
+		return dissect.Doubtful // two bytes, which follow on others
 	case statusReply:
 		return verdictOfJSON(b[bytes.IndexByte(b, '{'):])
 	}

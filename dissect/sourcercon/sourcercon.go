@@ -14,8 +14,10 @@
 package sourcercon
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
@@ -83,6 +85,7 @@ const (
 	minSize   = 10
 	maxSize   = 64 << 10 // servers of others than Valve send more than 4096 bytes of text
 	fullText  = 4096
+	detected  = 64 // bytes of a payload that Detect gets
 
 	typeReply   = 0
 	typeCommand = 2
@@ -137,8 +140,9 @@ func Detect(b []byte) dissect.Verdict {
 	if !readable(text) && string(text) != endOfSource {
 		return dissect.No
 	}
+	wrong := bytes.IndexRune(text, utf8.RuneError)
 	switch kind := b[8]; {
-	case kind != typeReply && kind != typeCommand && kind != typeLogin, !whole && len(text) < 8:
+	case kind != typeReply && kind != typeCommand && kind != typeLogin, !whole && len(b) < detected, wrong >= 0 && wrong <= len(text)-utf8.UTFMax:
 		return dissect.Possible
 	}
 	return dissect.Likely

@@ -234,7 +234,7 @@ func (c *conn) decide(b []byte, ended bool) bool {
 			continue
 		}
 		n, over := p.Stream(b)
-		if whole := n > 0 && n <= len(b) || ended && n == 0 && over; v > best && (v >= dissect.Likely || whole && on) || c.forced(i) {
+		if whole := n > 0 && n <= len(b) || ended && n == 0 && over; v > best && (v >= dissect.Likely || whole && on && v >= dissect.Possible) || c.forced(i) {
 			best, c.protocol = v, p
 		}
 	}

@@ -294,8 +294,12 @@ func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 		}
 	}
 	if set == 0 {
-		if first {
-			*o = opening{} // what follows is not reordered
+		if first { // what follows is not reordered, and the other side does not answer one of the protocols
+			*o = opening{}
+			a := addresses(g.IP)
+			if o, hash = s.opening([2]uint64{a[1], a[0]}, dst, src); o.hash|1 == hash {
+				*o = opening{}
+			}
 		}
 		return nil
 	}
