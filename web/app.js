@@ -163,7 +163,7 @@
 			chosen = Uint32Array.from(keep);
 		}
 		$('time').hidden = !span;
-		if (span) $('time').textContent = span.map(t => new Date(t).toISOString().slice(11, 19)).join(' – ') + ' UTC ×';
+		if (span) $('time').textContent = span.map(t => new Date(t).toISOString().slice(11, 19)).join(' \u2013 ') + ' UTC \xd7';
 		draw();
 	};
 	list.onscroll = draw;
@@ -203,7 +203,7 @@
 		if (names.length > 1) for (let k = 0; k < i; k++) file += store.flags[k] >> 2 & 1;
 		waiting = setTimeout(async () => {
 			let at = '';
-			const m = /^ *(\d+) +[\d.]+ +(\S+) +[→←?-]+ +(\S+)/.exec(await line(i));
+			const m = /^ *(\d+) +[\d.]+ +(\S+) +[\u2192\u2190?-]+ +(\S+)/.exec(await line(i));
 			if (!m || i !== row(selected)) return;
 			talking = run({ Do: 'talk', File: max(0, file - 1), Frame: +m[1], Src: m[2], Dst: m[3] }, { lines: b => { at += decoder.decode(b); } });
 			const r = await talking.done;
@@ -315,7 +315,7 @@
 		$('again').hidden = $('tabs').hidden = false;
 		$('saving').hidden = true;
 		$('name').textContent = names[0] + (names.length > 1 ? ' and ' + (names.length - 1) + ' more' : '');
-		document.title = names[0] + ' – qdissect';
+		document.title = names[0] + ' \u2013 qdissect';
 		turn('messages');
 		const s = store;
 		reading = run({ Do: 'open' }, { lines: b => { if (store === s) { add(s, b); draw(); } }, progress: progress('Reading') });

@@ -2,18 +2,9 @@
 // together with the program, which is in the folder of that name.
 package web
 
-import _ "embed" // for the parts
+import "embed"
 
-// The parts: Page has places for the others.
-var (
-	//go:embed index.html
-	Page string
-	//go:embed app.css
-	Style string
-	//go:embed app.js
-	Script string
-	//go:embed worker.js
-	Worker string
-	//go:embed unpack.js
-	Unpack string
-)
+// Parts are the page, which has places for the others, its style and its scripts.
+//
+//go:embed *.html *.css *.js
+var Parts embed.FS

@@ -15,7 +15,7 @@ onmessage = async ({ data: { module, task, files } }) => {
 	const total = files.reduce((n, f) => n + f.size, 0);
 
 	// What the program prints waits until there is enough of it. What is sent ends with a line.
-	let text = new Uint8Array(1 << 20), used = 0, sent = performance.now();
+	let text = new Uint8Array(1 << 19), used = 0, sent = performance.now();
 	const flush = end => {
 		if (!end) return;
 		const lines = text.slice(0, end);
@@ -34,7 +34,7 @@ onmessage = async ({ data: { module, task, files } }) => {
 			}
 			text.set(b, used);
 			used += b.length;
-			if (used > 3 << 18 || performance.now() - sent > 100) flush(text.lastIndexOf(10, used - 1) + 1);
+			if (used > 3 << 16 || performance.now() - sent > 100) flush(text.lastIndexOf(10, used - 1) + 1);
 		}
 		return b.length;
 	};

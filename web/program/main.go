@@ -99,28 +99,24 @@ func (t *task) read() error {
 	if err != nil {
 		return err
 	}
-	if t.Do == "list" {
-		_, err = pipeline.Run(o)
-		return cmp.Or(err, lines.Close())
-	}
 	made := stats.Made{Version: version, Command: "qdissect report"}
 	for _, name := range t.Files {
 		made.Command += " " + nettext.ShellWord(name)
 		made.Files = append(made.Files, stats.File{Name: name, Word: nettext.ShellWord(name)})
 	}
-	o.Counts.Detailed, o.Counts.Stats, o.Counts.Talks = true, stats.New(), talks.New()
+	if t.Do == "open" {
+		o.Counts.Detailed, o.Counts.Stats, o.Counts.Talks = true, stats.New(), talks.New()
+	}
 	o.Events.Read = func(number int, packets uint64, first, last time.Time) {
 		f := &made.Files[number]
 		f.Packets, f.First, f.Last = packets, first.UTC(), last.UTC()
 	}
 	sum, err := pipeline.Run(o)
-	if err = cmp.Or(err, lines.Close()); err != nil {
+	if err = cmp.Or(err, lines.Close()); err != nil || t.Do == "list" {
 		return err
 	}
-	b, err := os.ReadFile("/sums")
-	if err != nil {
-		return err
-	}
+	debug.FreeOSMemory()         // what reading took, for the reports
+	b, _ := os.ReadFile("/sums") // the worker always has it
 	sums := string(b)
 	for i := range made.Files {
 		made.Files[i].SHA256, sums, _ = strings.Cut(sums, "\n")
@@ -253,9 +249,7 @@ func (t *task) talk() error {
 		return errors.New("frame " + strconv.FormatUint(t.Frame, 10) + " has no message of its own")
 	}
 	for i := range l.talk.Messages {
-		if m := &l.talk.Messages[i]; l.talk.Client != t.Src.String() {
-			m.Up = !m.Up
-		}
+		l.talk.Messages[i].Up = l.talk.Messages[i].Up == (l.talk.Client == t.Src.String())
 	}
 	l.talk.Command = "qdissect -V -Y " + nettext.ShellWord(fmt.Sprintf("addr == %s and addr == %s", l.talk.Client, l.talk.Server)) + " " + nettext.ShellWord(t.Files[0])
 	fmt.Println(l.at)

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,8 +30,7 @@ func main() {
 		err = os.WriteFile(*out, page, 0o666)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "mksite:", err)
-		os.Exit(1)
+		log.Fatalln("mksite:", err)
 	}
 	fmt.Printf("%s: %d bytes\n", *out, len(page))
 }
@@ -49,13 +49,15 @@ func build(version string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	worker := strings.Replace(web.Worker, "/* wasm_exec.js */", string(support), 1)
+	part := func(name string) string { b, _ := web.Parts.ReadFile(name); return string(b) }
+	style, script := part("app.css"), part("app.js")
+	worker := strings.Replace(part("worker.js"), "/* wasm_exec.js */", string(support), 1)
 	scripts, styles := htmlreport.Policy()
 	// The scripts and the style of reports are those of frames, which are under the policy of the page too.
-	policy := "default-src 'none'; script-src 'wasm-unsafe-eval' " + htmlreport.Hash(web.Script) + " " + scripts + "; worker-src blob:; style-src " + htmlreport.Hash(web.Style) + " " + styles +
+	policy := "default-src 'none'; script-src 'wasm-unsafe-eval' " + htmlreport.Hash(script) + " " + scripts + "; worker-src blob:; style-src " + htmlreport.Hash(style) + " " + styles +
 		"; img-src data:; base-uri 'none'; form-action 'none'"
-	page := web.Page
-	for name, text := range map[string]string{"policy": policy, "style": web.Style, "script": web.Script, "worker": worker, "unpack": web.Unpack, "program": program} {
+	page := part("index.html")
+	for name, text := range map[string]string{"policy": policy, "style": style, "script": script, "worker": worker, "unpack": part("unpack.js"), "program": program} {
 		if strings.Contains(strings.ToLower(text), "</s") {
 			return nil, fmt.Errorf("%s would end its element", name)
 		}
@@ -92,15 +94,16 @@ func pack(version string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if direct(module) == 0 {
+	module, jumps := direct(module)
+	if jumps == 0 {
 		return "", fmt.Errorf("the compiler makes jumps in another way than jumps.go knows")
 	}
 	cmd = exec.Command("xz", "--format=lzma", "-9e", "-c")
-	var packed bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(module), &packed, os.Stderr
-	if err := cmd.Run(); err != nil {
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(module), os.Stderr
+	packed, err := cmd.Output()
+	if err != nil {
 		return "", fmt.Errorf("xz: %w", err)
 	}
-	binary.LittleEndian.PutUint64(packed.Bytes()[5:], uint64(len(module))) // xz leaves it open
-	return base64.StdEncoding.EncodeToString(packed.Bytes()), nil
+	binary.LittleEndian.PutUint64(packed[5:], uint64(len(module))) // xz leaves it open
+	return base64.StdEncoding.EncodeToString(packed), nil
 }
