@@ -88,8 +88,7 @@ func appendSummary(dst []byte, s *Summary, columns int) []byte {
 	if s.OneSided > 0 {
 		line("one-sided", "%s", oneSided(s))
 	}
-	if n := len(s.Streams); n > 0 {
-		t := sumOf(s.Streams)
+	if t, n := sumOf(s.Streams); n > 0 {
 		line("tcp", "%d %s to and from %d %s, not read: %d %s tried, %d made, %d refused, %d unanswered", t.Packets, nettext.Plural(int(t.Packets), "packet", "packets"), n, nettext.Plural(n, "server", "servers"),
 			t.Tried, nettext.Plural(int(t.Tried), "connection", "connections"), t.Made, t.Refused, t.unanswered())
 	}

@@ -154,20 +154,25 @@ func appendFindingCounts(b []byte, s *Summary) []byte {
 
 // appendStreams appends the counts of TCP connections, if there are any.
 func appendStreams(b []byte, list []Stream) []byte {
-	if len(list) == 0 {
+	t, n := sumOf(list)
+	if n == 0 {
 		return b
 	}
-	t := sumOf(list)
 	b = append(b, `,"tcp":`...)
-	return appendCounts(b, count{"servers", uint64(len(list))}, count{"packets", t.Packets}, count{"connections", t.Tried}, count{"made", t.Made}, count{"refused", t.Refused},
+	return appendCounts(b, count{"servers", uint64(n)}, count{"packets", t.Packets}, count{"connections", t.Tried}, count{"made", t.Made}, count{"refused", t.Refused},
 		count{"unanswered", t.unanswered()})
 }
 
-func sumOf(list []Stream) (t Stream) {
+// sumOf sums up servers of which nothing is read, and counts them.
+func sumOf(list []Stream) (t Stream, n int) {
 	for _, x := range list {
+		if x.Read {
+			continue
+		}
+		n++
 		t.Packets, t.Tried, t.Made, t.Refused = t.Packets+x.Packets, t.Tried+x.Tried, t.Made+x.Made, t.Refused+x.Refused
 	}
-	return t
+	return t, n
 }
 
 func (s *Stream) unanswered() uint64 { return s.Tried - min(s.Made+s.Refused, s.Tried) }

@@ -39,6 +39,7 @@ type Stream struct {
 	Server               netip.AddrPort
 	Packets              uint64
 	Tried, Made, Refused uint64
+	Read                 bool // messages of it are
 }
 
 // maxLike bounds the number of different kinds.

@@ -682,6 +682,19 @@ var filmCauses = []filmCause{
 			f.goesOn(60)
 		},
 		near: func(f *film) { f.challenged(30, filmServer, func(int) string { return infoReply("Old town") }) }, nearIs: "works", says: "No client gets past the challenge"},
+	{id: "connections_fail",
+		has: func(f *film) {
+			polls(10, func(i int, at float64, from netip.AddrPort) {
+				f.tcp(at, from, filmServer, 2)
+				f.tcp(at+.001, filmServer, from, 20)
+			})
+		},
+		near: func(f *film) {
+			polls(10, func(i int, at float64, from netip.AddrPort) {
+				f.tcp(at, from, filmServer, 2)
+				f.tcp(at+.001, filmServer, from, 18)
+			})
+		}, nearIs: "tcp_only", says: "10 of 10 connections over TCP to .* failed: 10 refused"},
 	{id: stats.Unwell, // few return a challenge
 		has: func(f *film) {
 			f.challenged(6, filmServer, func(int) string { return infoReply("Old town") })

@@ -441,7 +441,7 @@ func (e *engine) flush() error {
 // summary adds up all counts. The workers must be idle.
 func (e *engine) summary() *report.Summary {
 	s := e.census.sum
-	s.Streams = e.census.tcp.unread()
+	s.Streams = append(s.Streams, e.census.tcp.list...)
 	if live := e.o.live(); live != nil {
 		s.Received, s.Lost = live.Counts()
 		s.Live = true

@@ -26,7 +26,6 @@ func (p *ports) has(n uint16) bool { return p[n/64]>>(n%64)&1 != 0 }
 // tcp counts the TCP connections to servers. Segments that neither begin nor refuse one count only if they are of a known port.
 type tcp struct {
 	list    []report.Stream
-	read    map[netip.AddrPort]bool // servers of protocols that are read
 	places  map[netip.AddrPort]int
 	pending [256]opening // by a hash of the ends; newer ones replace older ones
 }
@@ -44,27 +43,14 @@ const (
 	tcpACK = 0x10
 )
 
-// unread returns the counts of servers of which nothing is read.
-func (t *tcp) unread() (list []report.Stream) {
-	for _, s := range t.list {
-		if !t.read[s.Server] {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
 // reads notes that what goes to and from the server of a message is read.
 func (t *tcp) reads(d *dissect.Datagram) {
 	server := d.Dst
 	if d.FromServer {
 		server = d.Src
 	}
-	if !t.read[server] && t.of(server, false) != nil {
-		if t.read == nil {
-			t.read = map[netip.AddrPort]bool{}
-		}
-		t.read[server] = true
+	if s := t.of(server, false); s != nil {
+		s.Read = true
 	}
 }
 

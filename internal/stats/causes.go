@@ -182,6 +182,16 @@ var causes = []Cause{
 			}
 			return nil
 		}},
+	{ID: "connections_fail", State: Trouble, Certainty: Certain, explains: ofListing,
+		Needs:  "five connections over TCP, and a tenth of those to a server that is read, were refused or not answered; or all were refused",
+		Words:  "{bad} of {n} over TCP to {server} failed: {refused} refused, {unanswered} unanswered.",
+		Advice: "Refused: nothing listens on that port, or a firewall rejects; unanswered: a firewall drops, or the server has no room for so many connections (a SYN flood).",
+		holds: func(x *facts) *proof {
+			if s := x.stream(); s != nil && s.fails() && !x.o.OneSided {
+				return x.proof(s.fill()...)
+			}
+			return nil
+		}},
 	{ID: "unknown_requests", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "datagrams to the server, none of a known protocol",
 		Words:  "{server} got {n} that no protocol recognises, and no request that one does.{cut}",
@@ -703,7 +713,7 @@ var causes = []Cause{
 			return nil
 		}},
 
-	verdictCause(Unwell, everything),
+	verdictCause(Unwell, everything|ofListing),
 
 	// It works.
 	{ID: "docker_proxy", State: Answers, Certainty: Possible, explains: ofWho,

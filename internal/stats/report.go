@@ -446,7 +446,8 @@ func (r *reporting) unclear() {
 	if r.o.Hide != nil {
 		say(hidden)
 	}
-	streams := slices.SortedStableFunc(slices.Values(r.o.Streams), func(a, b Stream) int { return cmp.Compare(b.Packets, a.Packets) })
+	streams := slices.DeleteFunc(slices.Clone(r.o.Streams), func(s Stream) bool { return s.Read })
+	slices.SortStableFunc(streams, func(a, b Stream) int { return cmp.Compare(b.Packets, a.Packets) })
 	for _, s := range streams[:min(len(streams), mostStreams)] {
 		say("TCP of %s is counted and not read: %s.", r.host(s.Server.Addr()), s.sentence())
 	}

@@ -264,6 +264,22 @@ func (r *reporting) unwell() {
 	}
 }
 
+// unconnected says that connections over TCP to servers that are read fail.
+func (r *reporting) unconnected() {
+	for i := range r.o.Streams {
+		s := &r.o.Streams[i]
+		if !s.Read || !s.fails() || r.o.OneSided || len(r.o.Home) > 0 && !r.isHome(s.Server.Addr()) {
+			continue
+		}
+		c, server := causeOf("connections_fail"), netip.AddrPortFrom(r.host(s.Server.Addr()), s.Server.Port()).String()
+		r.say(Verdict{
+			Kind: Unwell, Certainty: c.Certainty, Server: server, From: r.From, To: r.To, Advice: c.Advice,
+			Text:     "Not connected: in the whole capture, " + c.fill(c.Words, &proof{fill: s.fill()}, server),
+			Evidence: Evidence{{"connections", float64(s.Tried)}, {"made", float64(s.Made)}, {"refused", float64(s.Refused)}},
+		})
+	}
+}
+
 // unheard says that a server replies to only a share of what clients send all the time.
 func (r *reporting) unheard(e *entry[server]) {
 	v := &e.v

@@ -37,7 +37,7 @@ const mostVerdicts = 50
 
 // judge adds the verdicts.
 func (r *reporting) judge() {
-	for _, rule := range []func(){r.sayCarpets, r.junk, r.down, r.drops, r.floods, r.reflected, r.tooOften, r.growths, r.longLost, r.ignored, r.unwell, r.slow, r.scanners, r.bounced, r.errors} {
+	for _, rule := range []func(){r.sayCarpets, r.junk, r.down, r.drops, r.floods, r.reflected, r.tooOften, r.growths, r.longLost, r.ignored, r.unwell, r.unconnected, r.slow, r.scanners, r.bounced, r.errors} {
 		rule()
 	}
 	if r.o.whole {

@@ -62,6 +62,13 @@ type Stream struct {
 	Server               netip.AddrPort
 	Packets              uint64
 	Tried, Made, Refused uint64
+	Read                 bool // messages of it are
+}
+
+// fails reports whether too many of enough connections were not made: of those to a server that is read, or all of them were refused.
+func (s *Stream) fails() bool {
+	n := s.Tried - min(s.Made, s.Tried)
+	return n >= kindLeast && float64(n) >= badShare*float64(s.Tried) && (s.Read && s.Made > 0 || s.Refused == n && n == s.Tried)
 }
 
 // sentence says what became of the connections.
@@ -71,6 +78,11 @@ func (s *Stream) sentence() string {
 		text += fmt.Sprintf(" (%s tried: %s made, %s refused, %s unanswered)", count(s.Tried, "connection", "connections"), number(s.Made), number(s.Refused), number(s.Tried-min(s.Made+s.Refused, s.Tried)))
 	}
 	return text
+}
+
+// fill returns the values of a cause.
+func (s *Stream) fill() []string {
+	return []string{"bad", number(s.Tried - min(s.Made, s.Tried)), "n", count(s.Tried, "connection", "connections"), "refused", number(s.Refused), "unanswered", number(s.Tried - min(s.Made+s.Refused, s.Tried))}
 }
 
 // stream returns what went over TCP with the server, nil if nothing did.
@@ -453,7 +465,7 @@ func (x *facts) scene(it string) (list []string) {
 	if n := x.asked.n + x.data.n; x.cut.n*10 >= n && n > 0 {
 		say("%s of its messages are cut by the snapshot length: what they say was not read.", number(x.cut.n))
 	}
-	if s := x.stream(); s != nil && x.asked.n > 0 {
+	if s := x.stream(); s != nil && x.asked.n > 0 && !s.Read {
 		say("There are also %s.", s.sentence())
 	}
 	for m := range x.masters {
