@@ -697,6 +697,7 @@ func (a *sums) kind(p *dissect.Protocol, t *dissect.MessageType) *kind {
 	k := &a.recent[uint8(17*len(t.Name)+len(t.Doc))]
 	if *k == nil || (*k).of != t {
 		*k = &a.kinds[a.addKind(p.Name, t)]
+		(*k).tcp = p.OverTCP()
 	}
 	return *k
 }

@@ -213,6 +213,9 @@ func (r *reporting) reflected() {
 		}
 		from, whose := "in its name", "The address is forged: it is the victim."
 		v.Advice = "Limit these requests per address (qdissect rules prints the rule): that stops the amplification, and little else is lost, because the address is the victim's."
+		if v.Network != "" && !slices.ContainsFunc(r.Limits.PerAddress, func(l Limit) bool { return l.Best }) {
+			v.Advice = "Limit these requests per network of the victims, or drop them while it lasts: each address asks too seldom for a limit per address."
+		}
 		if x.doubtful {
 			v.Advice = "Limit these requests per address (qdissect rules prints the rule): it is right in both cases."
 			v.Certainty, from = Possible, "from it"
@@ -386,9 +389,12 @@ func (r *reporting) tooOften() {
 				sources = append(sources, r.source(c))
 			}
 		}
-		what, kind, title := "requests", GreedyClients, "Greedy"
+		what, kind, title, tcp := "requests", GreedyClients, "Greedy", false
 		if k := g.clients[0].v.favourite(); k > 0 {
-			what = r.a.kinds[k-1].many()
+			what, tcp = r.a.kinds[k-1].many(), r.a.kinds[k-1].tcp
+			if c := &g.clients[0].v; 10*c.kindsOf(k) < 9*c.requests {
+				what += " and others"
+			}
 			if t := r.a.kinds[k-1].of; t != nil && t.Purpose&dissect.ServerList != 0 && g.real {
 				kind, title = ListHammering, "List hammering"
 			}
@@ -402,8 +408,8 @@ func (r *reporting) tooOften() {
 		v := Verdict{
 			Kind: kind, Certainty: Certain, Servers: servers, Sources: sources, From: instant(g.from), To: instant(g.to),
 			Text: fmt.Sprintf("%s: %s %s %s times per second: %s %s in %s, %s of all requests. %s", title, who, list(servers), rounded(g.requests/seconds), number(uint64(g.requests+0.5)), what,
-				partOf(seconds, g.from, g.to), percent(g.requests/float64(max(r.Totals.Requests, 1))), g.proof(botnet)),
-			Advice: "Limit requests per address (qdissect rules prints the rule), or ask the operator of that address to ask less often.",
+				partOf(seconds, g.from, g.to), percent(g.requests/float64(max(r.Totals.Requests, 1))), g.proof(botnet, tcp)),
+			Advice: "Limit requests per address (qdissect rules prints the rule), unless many players share that one (a NAT); or ask its operator to ask less often.",
 			Evidence: Evidence{
 				{"sources", float64(len(g.clients))}, {"requests", float64(uint64(g.requests + 0.5))}, {"requests_per_second", round(g.requests/seconds, 1)},
 				{"peak_requests_per_second", float64(peak)}, {"seconds", round(seconds, 1)}, {"share_of_requests", round(g.requests/float64(max(r.Totals.Requests, 1)), 4)}, {"bytes_out", float64(out)},
@@ -422,13 +428,21 @@ func (r *reporting) tooOften() {
 		if len(servers) == 1 {
 			v.Server = servers[0]
 		}
+		if c, e := g.clients[0], g.servers[0]; !g.real && c.addr() == e.addr() && c.v.most == e.port && c.v.least == c.v.most+1 {
+			v.Kind, v.Certainty, v.Doubt = ForgedFlood, Likely, ""
+			v.Text = fmt.Sprintf("Forged flood at %s: %s %s in %s (%s per second) have its own address and port as their source. It does not ask itself: somebody else sends them.",
+				servers[0], number(uint64(g.requests+0.5)), what, partOf(seconds, g.from, g.to), rounded(g.requests/seconds))
+			v.Advice = "Drop what comes from outside with an address of your own as its source."
+		}
 		r.say(v)
 	}
 }
 
 // proof says whether the addresses are real.
-func (g *group) proof(botnet bool) string {
+func (g *group) proof(botnet, tcp bool) string {
 	switch one := len(g.clients) == 1; {
+	case tcp:
+		return "That is over TCP, which proves addresses."
 	case g.real && botnet:
 		return "They return challenges, so the addresses are real, and all do the same at the same pace: a botnet, or one program on many machines."
 	case botnet:

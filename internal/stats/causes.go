@@ -581,11 +581,11 @@ var causes = []Cause{
 
 	// Challenges.
 	{ID: "backends", State: Trouble, Certainty: Likely, explains: ofChallenge | ofSilence,
-		Needs:  "some requests that return the server's challenge are answered, and others, in between, get a new challenge; or name and map change to and fro",
+		Needs:  "some requests that return the server's challenge are answered, and others, in between, get a new challenge, in less than five seconds after the old one; or name and map change to and fro",
 		Words:  "{server} {what}: several servers share that address.",
 		Advice: "Let the balancer or the NAT send all packets of a client's address to the same server, or let the servers share the secret of their challenges: each knows only its own.",
 		holds: func(x *facts) *proof {
-			if n := x.again.n; n >= kindLeast && x.accepted >= kindLeast && float64(n) >= badShare*float64(n+x.accepted) && len(x.silences) == 0 {
+			if n := x.again.n - min(x.aged, x.again.n); n >= kindLeast && x.accepted >= kindLeast && float64(n) >= badShare*float64(n+x.accepted) && len(x.silences) == 0 {
 				return x.proof("what", fmt.Sprintf("refuses the challenges that it gave in %s of %s requests and accepts the others", number(n), number(n+x.accepted))).with(x, "challenges refused", &x.again)
 			}
 			if x.turns >= kindLeast && float64(x.turns) >= badShare*float64(x.data.n) {
@@ -669,9 +669,9 @@ var causes = []Cause{
 		Advice: "Clients wait one to five seconds: look at the load of the server and at the path to it.",
 		holds: func(x *facts) *proof {
 			slow, all := x.slow, x.waits
-			if v := x.verdict(Slow); v != nil && uint64(v.Evidence.of("slow")) > slow.n { // if nothing was lost
+			if v := x.verdict(Slow); v != nil { // the report's are estimates, and may have those whose reply is not known if nothing was lost
 				slow.merge(&x.behind)
-				all = uint64(v.Evidence.of("round_trips"))
+				slow.n, all = uint64(v.Evidence.of("slow")), uint64(v.Evidence.of("round_trips"))
 			}
 			if slow.n >= kindLeast && float64(slow.n) >= badShare*float64(all) {
 				return x.proof("n", number(slow.n), "all", count(all, "reply", "replies")).with(x, "slow replies", &slow)
@@ -748,7 +748,7 @@ func verdictCause(kind string, explains matter) Cause {
 	return Cause{ID: kind, State: Trouble, Certainty: Likely, explains: explains,
 		Needs: "the report has the verdict " + kind + " about the server or its network", Words: "{verdict}", Advice: "{advice}",
 		holds: func(x *facts) *proof {
-			if v := x.verdict(kind); v != nil && !x.noCrowd(v) {
+			if v := x.verdict(kind); v != nil && !x.noCrowd(v) && (kind != Unwell || 10*x.cut.n < x.asked.n+x.data.n) {
 				p := x.proof("verdict", v.Text, "advice", v.Advice).with(x, "requests", &x.asked)
 				p.certainty = v.Certainty
 				return p

@@ -126,7 +126,8 @@ func (a *sums) readKind(c *codec) {
 	if c.Err == nil {
 		i := uint16(len(a.kinds))
 		a.kindOf[of] = i
-		a.kinds = append(a.kinds, kind{protocol: protocol, of: of, index: i, cells: cells{most: maxCells}})
+		tcp := slices.ContainsFunc(c.protocols, func(p *dissect.Protocol) bool { return p.Name == protocol && p.OverTCP() })
+		a.kinds = append(a.kinds, kind{protocol: protocol, of: of, index: i, tcp: tcp, cells: cells{most: maxCells}})
 	}
 }
 

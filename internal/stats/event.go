@@ -418,14 +418,12 @@ func (r *reporting) joined(list []event) (all []event) {
 			continue
 		}
 		o := &all[i]
-		if slices.Contains(o.kinds, ev.kinds[0]) { // some were given a challenge
-			o.sources += ev.sources
-		} else {
+		if !slices.Contains(o.kinds, ev.kinds[0]) { // else some were given a challenge
 			o.kinds = append(o.kinds, ev.kinds...)
 			o.series = append(o.series, ev.series...)
-			o.sources = max(o.sources, ev.sources)
 		}
 		o.gain(&ev)
+		o.sources += ev.sources // each is new once
 		o.usual += ev.usual
 	}
 	return all

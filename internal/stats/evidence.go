@@ -167,7 +167,7 @@ func (l *looks) madeUp() bool {
 func (r *reporting) asking(ev *event) (list []*entry[client]) {
 	const margin = int64(time.Second)
 	for i := range r.a.clients.entries {
-		if c := &r.a.clients.entries[i]; c.v.requests > 0 && c.v.proven == 0 && c.v.first >= ev.from-margin && c.v.last <= ev.to+margin && c.v.asked(ev.server.sum) {
+		if c := &r.a.clients.entries[i]; c.v.requests > 0 && c.v.proven == 0 && c.v.first >= ev.from-margin && c.v.last <= ev.to+margin && (c.v.asked(ev.server.sum) || c.v.single() && c.v.server == ev.server.sum) {
 			list = append(list, c)
 		}
 	}

@@ -44,7 +44,14 @@ type focus struct {
 	hosts   uint64       // that have masters, see hostBit
 	proven  [1024]uint64 // frames of requests that returned a challenge
 	lists   [64]uint64   // frames of requests for lists of servers
+	given   [256]struct {
+		to key // the client
+		at int64
+	} // the newest challenges
 }
+
+// keptLong is how old a challenge may be before its server need not accept it any more.
+const keptLong = 5 * time.Second
 
 func newFocus(only netip.Addr) *focus {
 	return &focus{only: only, unknown: map[netip.AddrPort]uint64{}, of: map[netip.AddrPort]*target{}}
@@ -110,9 +117,10 @@ type target struct {
 	sockets      uint64 // of the askers, a bit for each of 64 classes
 	cut          mark   // messages that the capture holds only in part
 	accepted     uint64
-	again        mark // challenges that answer a request with the challenge that it gave before
-	short, frags mark // replies that lack parts, or IP fragments
-	unread       mark // datagrams of it that no protocol recognises
+	again        mark   // challenges that answer a request with the challenge that it gave before
+	aged         uint64 // those for one that it gave long before
+	short, frags mark   // replies that lack parts, or IP fragments
+	unread       mark   // datagrams of it that no protocol recognises
 	kinds        []focusKind
 	noted        []noted
 	errors       []icmpSaid
@@ -569,9 +577,15 @@ func (f *focus) reply(r *dissect.Record) {
 	proven := r.RequestFrame != 0 && f.proven[r.RequestFrame%uint64(len(f.proven))] == r.RequestFrame
 	if r.Pair.Challenge == dissect.ChallengeIssued {
 		t.issued.add(1, f.input, r.Frame)
+		to, at := keyOf(r.Dst.Addr(), r.Src.Port()), r.Time.UnixNano()
+		g := &f.given[to.short()%uint64(len(f.given))]
 		if proven {
 			t.again.add(1, f.input, r.Frame)
+			if g.to == to && at-g.at >= int64(keptLong) {
+				t.aged++
+			}
 		}
+		g.to, g.at = to, at
 	} else {
 		t.data.add(1, f.input, r.Frame)
 		if proven {
@@ -779,7 +793,7 @@ func (f *focus) merge(o *focus) {
 }
 
 func (t *target) counts() []*uint64 {
-	return []*uint64{&t.turns, &t.private, &t.returned, &t.proven, &t.accepted, &t.waits}
+	return []*uint64{&t.turns, &t.private, &t.returned, &t.proven, &t.accepted, &t.aged, &t.waits}
 }
 
 func (t *target) merge(o *target) {

@@ -39,7 +39,11 @@ func (r *reporting) floods() {
 		switch {
 		case ev.nature == unreturning:
 			v.Because = []string{"none of these addresses came back with the challenge that it was given"}
-			v.Advice = r.limitAdvice(ev, "The server asks for a challenge, so the flood gets little back; limit requests without one in total (qdissect rules prints the rule).")
+			which := "without one"
+			if r.madeUp(ev, ev.kinds[0]) {
+				which = "with made-up ones"
+			}
+			v.Advice = r.limitAdvice(ev, "The server asks for a challenge, so the flood gets little back; limit requests "+which+" in total (qdissect rules prints the rule).")
 		case ev.forged:
 			v.Certainty, v.Doubt = Likely, "a challenge that these addresses do not return would make it certain; this request needs none"
 			why = "Nothing proves it, but " + sentence(ev.because[:min(len(ev.because), 2)]) + "."

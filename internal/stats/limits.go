@@ -41,25 +41,23 @@ func (r *reporting) limits() {
 	r.Totals.Honest, r.Totals.Greedy, r.Totals.NeverFinished = t.Honest, t.Greedy, t.Forged
 	r.perAddress(forged / max(open-victims, 1))
 	r.bestPerAddress()
-	type target struct {
-		e      *entry[server]
-		kind   uint16
+	type group struct {
+		series *kindSeries
 		nature nature
 	}
-	at, groups := map[target]int{}, [][]*event{} // floods of one kind of request at a server have one limit
+	floods, order := map[group][]*event{}, []group{} // those of one kind of request at a server have one limit
 	for i := range r.events {
 		ev := &r.events[i]
-		if !ev.forged {
-			continue
+		for j := 0; j < len(ev.series) && ev.forged; j++ {
+			g := group{ev.series[j], ev.nature}
+			if floods[g] == nil {
+				order = append(order, g)
+			}
+			floods[g] = append(floods[g], ev)
 		}
-		to := target{ev.server, ev.kinds[0], ev.nature}
-		if _, known := at[to]; !known {
-			at[to], groups = len(groups), append(groups, nil)
-		}
-		groups[at[to]] = append(groups[at[to]], ev)
 	}
-	for _, list := range groups {
-		r.total(list)
+	for _, g := range order {
+		r.total(g.series, floods[g])
 	}
 }
 
@@ -142,13 +140,12 @@ var totals = [...]int{20, 50, 100, 200, 500, 1000, 2000, 5000}
 
 // total simulates limits at the server of events, of their kind of request without a challenge: nft's bucket of tokens, through which
 // the requests of each second go.
-func (r *reporting) total(list []*event) {
+func (r *reporting) total(q *kindSeries, list []*event) {
 	ev := list[0]
-	q := ev.series[0]
 	x := r.ratesOf(&q.ticks)
 	seconds := float64(x.width) / 1e9
 	without := sumsOf(x.by[unproven], x.by[unreturned])
-	madeUp := r.madeUp(ev)
+	madeUp := r.madeUp(ev, q.kind-1)
 	if !madeUp { // else those who were given a challenge pass
 		without = sumsOf(without, x.by[vouched])
 	}
@@ -164,7 +161,7 @@ func (r *reporting) total(list []*event) {
 		}
 	}
 	calm /= max(outside, 1)
-	usual, requests := calm, 0.0
+	usual := calm
 	var honest []float64
 	for i, ev := range list {
 		s := during[i]
@@ -175,29 +172,27 @@ func (r *reporting) total(list []*event) {
 			}
 		}
 		honest = append(honest, n)
-		usual, requests = max(usual, n), requests+ev.requests
+		usual = max(usual, n)
 	}
-	first := len(r.Limits.Global)
+	best := false
 	for _, n := range totals {
+		flood := 0.0
 		limit := Limit{N: n, Burst: int(burstOf(int64(n))), Kind: r.kindName(int(q.kind) - 1), Server: r.address(ev.server)}
 		for i, ev := range list {
-			bad, good := limit.drops(without, honest[i], seconds, during[i])
+			bad, good, all := limit.drops(without, honest[i], seconds, during[i])
 			limit.Forged += uint64(min(bad, ev.requests))
 			limit.Honest += uint64(good)
+			flood += min(all, ev.requests)
 		}
+		// The lowest limit that leaves the usual traffic alone outside of the floods.
+		limit.Best = !best && float64(n)*seconds >= 3*usual && float64(limit.Forged)*2 > flood
+		best = best || limit.Best
 		r.Limits.Global = append(r.Limits.Global, limit)
-	}
-	// The lowest limit that leaves the usual traffic alone outside of the floods.
-	for i := range r.Limits.Global[first:] {
-		if l := &r.Limits.Global[first+i]; float64(l.N)*seconds >= 3*usual && float64(l.Forged)*2 > requests {
-			l.Best = true
-			return
-		}
 	}
 }
 
-// drops returns how many requests of a surge a limit drops, of those that are too many and of those that are usual.
-func (l *Limit) drops(counts []float64, honest, seconds float64, s surge) (bad, good float64) {
+// drops returns how many requests of a surge a limit drops, of those that are too many and of those that are usual, and how many are too many.
+func (l *Limit) drops(counts []float64, honest, seconds float64, s surge) (bad, good, most float64) {
 	tokens := float64(l.Burst)
 	for i, c := range counts {
 		at := float64(i)
@@ -208,13 +203,14 @@ func (l *Limit) drops(counts []float64, honest, seconds float64, s surge) (bad, 
 		usual, flood := honest*part, max(c-honest, 0)
 		tokens += float64(l.N) * seconds * part
 		all := flood + usual
+		most += flood
 		if over := all - tokens; over > 0 {
 			bad += over * flood / all
 			good += over * usual / all
 		}
 		tokens = min(max(tokens-all, 0), float64(l.Burst))
 	}
-	return bad, good
+	return bad, good, most
 }
 
 // sumOf returns the sum of the buckets in a surge.

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -53,6 +54,7 @@ type reporting struct {
 	greedy   map[*entry[client]]bool
 	carpets  []carpet
 	few      bool                      // there is no verdict: servers are judged by less
+	dead     []*entry[server]          // those that single addresses ask, and that do not reply
 	silent   *entry[server]            // that a single address asks, and that does not reply
 	replaced map[netip.Addr]netip.Addr // what is shown of addresses, if others are
 	grid     struct {                  // of the intervals
@@ -88,7 +90,9 @@ func (a *Aggregate) Report(o Options) *Report {
 	r.pickServers()
 	r.pickClients()
 	r.hide()
-	r.totals()
+	if r.totals(); r.Totals.Replies == 0 && r.Totals.Answered > 0 {
+		o.OneSided = false // parts or fragments of replies came
+	}
 	r.timeline()
 	r.roundTrips()
 	r.listKinds()
@@ -112,7 +116,11 @@ func (a *Aggregate) Report(o Options) *Report {
 	r.unclear()
 	r.judge()
 	r.listServers()
-	r.rules()
+	if r.rules(); len(r.Remedies) == 0 {
+		for i := range r.Verdicts {
+			r.Verdicts[i].Advice = strings.Replace(r.Verdicts[i].Advice, " (qdissect rules prints the rule)", "", 1)
+		}
+	}
 	return r.Report
 }
 

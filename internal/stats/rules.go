@@ -19,7 +19,7 @@ const longestPrefix = 8
 func (r *reporting) ofProtocol(protocol string) (prefix []byte) {
 	var all kind
 	for i := range r.a.kinds {
-		if k := &r.a.kinds[i]; k.protocol == protocol && k.seen {
+		if k := &r.a.kinds[i]; k.protocol == protocol && k.seen && !k.tcp {
 			all.merge(&kind{seen: true, common: k.common, alike: k.alike})
 		}
 	}
@@ -63,8 +63,11 @@ func (r *reporting) rules() {
 	}
 	for _, l := range r.Limits.Global {
 		if l.Best {
-			if i := slices.IndexFunc(r.events, func(ev event) bool { return r.address(ev.server) == l.Server && r.kindName(int(ev.kinds[0])) == l.Kind }); i >= 0 {
-				r.globalRule(&r.events[i], l)
+			kind := slices.IndexFunc(r.a.kinds, func(k kind) bool { return k.protocol+" "+k.message() == l.Kind })
+			if i := slices.IndexFunc(r.events, func(ev event) bool {
+				return r.address(ev.server) == l.Server && slices.Contains(ev.kinds, uint16(kind))
+			}); i >= 0 {
+				r.globalRule(&r.events[i], uint16(kind), l)
 			}
 		}
 	}
@@ -90,13 +93,13 @@ func (r *reporting) perAddressRule(targets map[string]*Remedy, l Limit) {
 const hashSize = 1_000_000
 
 // globalRule adds a limit of one kind of request from all addresses together.
-func (r *reporting) globalRule(ev *event, l Limit) {
+func (r *reporting) globalRule(ev *event, kind uint16, l Limit) {
 	e := ev.server
-	k := &r.a.kinds[ev.kinds[0]]
+	k := &r.a.kinds[kind]
 	m := Remedy{Prefix: hex.EncodeToString(r.prefix(k.common[:k.alike])), Total: true, Servers: []netip.AddrPort{r.endpoint(e)}}
 	who, cost := "", "While the flood lasts, it drops honest requests without a challenge in the same proportion as forged ones: it protects the machine and the victims, not the service."
 	switch at := k.token.at; {
-	case r.madeUp(ev):
+	case r.madeUp(ev, kind):
 		m.Token, m.Length = at, uint32(k.token.length)
 		g := &r.a.grants[e.v.protocol-1]
 		m.Grant = &Grant{hex.EncodeToString(g.prefix[:min(int(g.at), len(g.prefix))]), uint32(g.length), g.at}
@@ -113,8 +116,8 @@ func (r *reporting) globalRule(ev *event, l Limit) {
 }
 
 // madeUp reports whether most requests of a forged flood have a challenge that their sender was not given, and rules can tell.
-func (r *reporting) madeUp(ev *event) bool {
-	k := &r.a.kinds[ev.kinds[0]]
+func (r *reporting) madeUp(ev *event, kind uint16) bool {
+	k := &r.a.kinds[kind]
 	return 2*k.madeUp > k.unproven && k.token.length > 0 && r.a.grants[ev.server.v.protocol-1].length > 0
 }
 

@@ -389,7 +389,7 @@ type kind struct {
 	alike              uint8  // how many bytes all payloads have in common
 	token              token  // where requests have a challenge
 	madeUp             uint64 // requests with a challenge that their sender was not given
-	seen               bool
+	seen, tcp          bool
 	cells              cells
 }
 
@@ -480,6 +480,7 @@ func (k *kind) shorten(b []byte) {
 }
 
 func (k *kind) merge(o *kind) {
+	k.tcp = k.tcp || o.tcp
 	switch {
 	case !o.seen:
 	case k.seen:

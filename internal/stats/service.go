@@ -75,9 +75,10 @@ func (s *silence) real(v *server) bool {
 
 // down says that a server does not reply, or did not for a while.
 func (r *reporting) down() {
-	if r.o.OneSided {
+	if r.dead = nil; r.o.OneSided {
 		return
 	}
+	defer r.sayDead()
 	for _, e := range r.servers {
 		v := &e.v
 		if v.requests == 0 || len(r.o.Home) > 0 && !r.isHome(e.addr()) || r.inCarpet(e.addr()) && v.replies == 0 {
@@ -101,6 +102,26 @@ func (r *reporting) down() {
 			}
 		}
 	}
+}
+
+// sayDead says that some of many servers that one address asks do not reply, if nothing else is said.
+func (r *reporting) sayDead() {
+	n := len(r.dead)
+	if len(r.Verdicts) > 0 || !r.few || n == 0 || n == 1 && r.silent == r.dead[0] {
+		return
+	}
+	v := Verdict{Kind: NoReplies, Certainty: Likely, Advice: "They may be off, or a list is old: qdissect why ADDR:PORT says more of one."}
+	asked, times := uint64(0), r.dead[0].v.lived
+	for _, e := range r.dead {
+		asked += e.v.requests
+		if times.reach(&e.v.lived); len(v.Servers) < mostSources {
+			v.Servers = append(v.Servers, r.address(e))
+		}
+	}
+	v.From, v.To = instant(times.first), instant(times.last)
+	v.Text = fmt.Sprintf("No reply: %s of %s, such as %s, answered none of %s in %s.", number(uint64(n)), count(r.Totals.Servers, "server", "servers"), v.Servers[0], count(asked, "request", "requests"), span(times.first, times.last))
+	v.Evidence = Evidence{{"servers", float64(n)}, {"requests_without_reply", float64(asked)}}
+	r.say(v)
 }
 
 // inEvent reports whether a silence is a consequence of an event.
@@ -185,7 +206,11 @@ func (r *reporting) neverReplied(e *entry[server]) {
 	if o := v.fates.of(v.requests); r.few && lost > 0 && o.replied() == 0 {
 		lost = v.requests // it was asked again and again before the time for replies was over
 	}
-	if lost <= tooFew || r.onlyScanned(e) || r.Totals.Replies == 0 && refused == 0 && len(r.servers) == 1 && !r.few {
+	if lost > tooFew && r.onlyScanned(e) {
+		r.dead = append(r.dead, e)
+		return
+	}
+	if lost <= tooFew || r.Totals.Replies == 0 && refused == 0 && len(r.servers) == 1 && !r.few {
 		return
 	}
 	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), v.sources().addresses(), span(v.first, v.last))
@@ -343,11 +368,13 @@ func (r *reporting) unwellKind(e *entry[server], most bool) {
 		if sure == "" || !between || most && v.sources().Count > 1 && !r.several(e, k.kind) {
 			continue
 		}
-		c := causeOf("kind_unanswered")
+		text, advice := fmt.Sprintf("Not answered: %s%s replies to %s of %s in %s, and to %s of others", r.address(e), r.named(v), percent(float64(heard)/float64(n)), number(n)+" "+what.many(),
+			span(k.first, k.last), percent(float64(good)/float64(all))), causeOf("kind_unanswered").Advice
+		if 2*v.fates[dissect.OutcomeRefused] > n-heard {
+			text, advice = text+"; ICMP says: "+v.says(), "The sender of the ICMP errors says why: look at its rules; qdissect why "+r.address(e)+" names it."
+		}
 		r.say(Verdict{
-			Kind: Unwell, Certainty: sure, Server: r.address(e), From: instant(k.first), To: instant(k.last), Advice: c.Advice, of: what.protocol + " " + what.of.Name,
-			Text: fmt.Sprintf("Not answered: %s%s replies to %s of %s in %s, and to %s of others.", r.address(e), r.named(v), percent(float64(heard)/float64(n)), number(n)+" "+what.many(),
-				span(k.first, k.last), percent(float64(good)/float64(all))),
+			Kind: Unwell, Certainty: sure, Server: r.address(e), From: instant(k.first), To: instant(k.last), Advice: advice, of: what.protocol + " " + what.of.Name, Text: text + ".",
 			Evidence: Evidence{{"requests", float64(n)}, {"replies", float64(heard)}, {"requests_of_others", float64(all)}},
 		})
 		return
