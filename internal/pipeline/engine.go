@@ -81,6 +81,9 @@ func newEngine(options *Options) (*engine, error) {
 	}
 	e.decoder.first = e.pool.workers[0].shards[0].analyzer
 	e.decoder.streams = streams.New(o.Analysis.Protocols, o.Analysis.DecodeAs, e.message)
+	for _, port := range gamePorts {
+		e.decoder.streams.Watch(port)
+	}
 	return e, nil
 }
 

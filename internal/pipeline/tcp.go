@@ -9,8 +9,10 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// tcpPorts are those of games and of their consoles that players and programs reach with TCP.
-var tcpPorts = portSet(3979, 7777, 8211, 10011, 25565, 25575, 27015, 27016, 27017, 28016, 30033, 30120, 64738)
+// gamePorts are those of games and of their consoles that players and programs reach with TCP.
+var gamePorts = [...]uint16{3979, 7777, 8211, 10011, 25565, 25575, 27015, 27016, 27017, 28016, 30033, 30120, 64738}
+
+var tcpPorts = portSet(gamePorts[:]...)
 
 type ports [1 << 16 / 64]uint64
 
@@ -54,16 +56,12 @@ func (t *tcp) reads(d *dissect.Datagram) {
 	}
 }
 
-// see counts a segment of an IP packet.
+// lenTCP is the length of a TCP header without options.
+const lenTCP = 20
+
+// see counts a segment of an IP packet, of a known port or one that begins or refuses a connection.
 func (t *tcp) see(ip, b []byte) {
-	const least = 20
-	if len(b) < least {
-		return
-	}
 	from, to, flags := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:]), b[13]
-	if flags&(tcpSYN|tcpRST) == 0 && !tcpPorts.has(to) && !tcpPorts.has(from) {
-		return
-	}
 	a, z := packet.Hosts(ip)
 	src, dst := netip.AddrPortFrom(a, from), netip.AddrPortFrom(z, to)
 	switch {

@@ -32,15 +32,30 @@ func (e *engine) lookAt(payload []byte) {
 
 // segment reads a TCP segment of a frame, or counts it if no protocol reads it.
 func (e *engine) segment(f *capture.Frame) error {
-	o := &e.decoder.outline
-	e.census.tcp.see(o.Packet, o.Payload)
-	if t := e.decoder.streams; !t.Foreign(o.Payload) && t.Wants(o.Packet, o.Payload) {
+	u := &e.census.sum.Unread
+	u.Segments++
+	if !e.decoder.streams.Foreign(e.decoder.outline.Payload) {
+		return e.notable(f)
+	}
+	if looks(u.Segments) {
+		e.lookAtSegment(e.decoder.outline.Payload)
+	}
+	return nil
+}
+
+// notable reads a segment that may be of a protocol, or of a connection that is counted.
+func (e *engine) notable(f *capture.Frame) error {
+	o, u := &e.decoder.outline, &e.census.sum.Unread
+	if b := o.Payload; len(b) >= lenTCP && (b[13]&(tcpSYN|tcpRST) != 0 || tcpPorts.has(binary.BigEndian.Uint16(b)) || tcpPorts.has(binary.BigEndian.Uint16(b[2:]))) {
+		e.census.tcp.see(o.Packet, b)
+	}
+	if e.decoder.streams.Wants(o.Packet, o.Payload) {
 		if read, err := e.stream(f, o); read || err != nil {
+			u.Segments--
 			return err
 		}
 	}
-	u := &e.census.sum.Unread
-	if u.Segments++; looks(u.Segments) {
+	if looks(u.Segments) {
 		e.lookAtSegment(o.Payload)
 	}
 	return nil
@@ -71,8 +86,7 @@ func (e *engine) message(d *dissect.Datagram) error {
 func (e *engine) lookAtSegment(b []byte) {
 	u := &e.census.sum.Unread
 	u.SampledSegments++
-	const least = 20 // of a header; the offset of the data stands at 12
-	if len(b) < least {
+	if len(b) < lenTCP {
 		return
 	}
 	src, dst := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])

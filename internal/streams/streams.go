@@ -6,6 +6,7 @@ package streams
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"net/netip"
 	"slices"
 	"time"
@@ -58,6 +59,12 @@ const (
 	flagACK = 0x10
 )
 
+// The marks of ports.
+const (
+	ours    = 1 << iota // of a protocol
+	watched             // of others
+)
+
 // endOfTime is after all times of captures.
 var endOfTime = time.Unix(1<<40, 0)
 
@@ -93,12 +100,12 @@ type Streams struct {
 	protocols []*dissect.Protocol // those over TCP
 	ports     map[uint16]uint64   // sets of them
 	forced    map[uint16]int8     // by the user, -1 for protocols over UDP
-	known     *[1 << 16]byte      // 1 for those ports
+	known     [1 << 16]byte       // marks of those ports, and of watched ones
 	give      func(*dissect.Datagram) error
 	err       error
 
-	near     *[1 << 16]uint16 // connections by both ports, so that other segments cost little
-	starts   *[openings]opening
+	near     [1 << 16]uint16 // connections by both ports, so that other segments cost little
+	starts   [openings]opening
 	conns    map[ends]*conn
 	list     conn // a ring: its next is the oldest
 	bytes    int
@@ -117,16 +124,23 @@ type ends struct{ src, dst netip.AddrPort }
 
 func (e ends) back() ends { return ends{e.dst, e.src} }
 
-// An opening is where the data of a sender begins, by a hash of its connection, which is odd. It is even for one who answers.
-type opening struct{ hash, seq uint32 }
+// An opening is where the data of a sender begins, by a hash of its connection, which is odd. It is even for one who answers. Foreign says
+// that it began with, or went on with, what is not like any protocol.
+type opening struct {
+	hash, seq uint32
+	foreign   bool
+}
 
 // New returns a Streams that hands to give the messages of those of the protocols that are over TCP; decodeAs is that of
 // [dissect.Config]. Messages are borrowed. It returns nil, on which all methods do nothing, if there are none.
 func New(protocols []*dissect.Protocol, decodeAs map[uint16]*dissect.Protocol, give func(*dissect.Datagram) error) *Streams {
+	if !slices.ContainsFunc(protocols, (*dissect.Protocol).OverTCP) {
+		return nil
+	}
 	s := &Streams{give: give, ports: map[uint16]uint64{}, forced: map[uint16]int8{}, conns: map[ends]*conn{}}
 	s.list.next, s.list.last = &s.list, &s.list
 	for _, p := range protocols {
-		if p.Stream == nil {
+		if !p.OverTCP() {
 			continue
 		}
 		for _, port := range p.Ports {
@@ -139,12 +153,8 @@ func New(protocols []*dissect.Protocol, decodeAs map[uint16]*dissect.Protocol, g
 			s.forced[port], s.ports[port] = int8(i), 1<<i
 		}
 	}
-	if len(s.protocols) == 0 {
-		return nil
-	}
-	s.known, s.near, s.starts = new([1 << 16]byte), new([1 << 16]uint16), new([openings]opening)
 	for port := range s.ports {
-		s.known[port] = 1
+		s.known[port] = ours
 	}
 	return s
 }
@@ -157,40 +167,61 @@ func (s *Streams) Evicted() uint64 {
 	return s.evicted
 }
 
-// Foreign reports whether a segment with its header is of no interest, as nearly all are. It calls nothing, which makes it quick. Wants
-// has to be asked about the others.
+// Watch makes segments of a port, with or without data, not foreign.
+func (s *Streams) Watch(port uint16) {
+	if s != nil {
+		s.known[port] |= watched
+	}
+}
+
+// Foreign reports whether a segment with its header is of no interest, as nearly all are: it neither begins nor refuses a connection, nor is
+// it on a port that is watched. It calls nothing, which makes it quick. Wants has to be asked about the others.
 func (s *Streams) Foreign(b []byte) bool {
 	if s == nil || len(b) < lenHeader {
-		return true
-	}
-	at, flags := int(b[12]>>4)*4, b[13]
-	if at >= len(b) && flags&(flagSYN|flagFIN|flagRST) == 0 {
-		return true // it acknowledges
+		return false
 	}
 	ports := binary.BigEndian.Uint32(b)
 	src, dst := uint16(ports>>16), uint16(ports)
-	if uint16(s.known[src]|s.known[dst]|flags&flagSYN)|s.near[src^dst] != 0 {
+	if uint16(s.known[src]|s.known[dst]|b[13]&(flagSYN|flagRST))|s.near[src^dst] != 0 {
 		return false
 	}
-	if at+8 > len(b) {
-		return at >= len(b)
+	at := uint(b[12]>>4) * 4
+	if at+8 > uint(len(b)) {
+		return at >= uint(len(b)) // it acknowledges
 	}
-	return !hasZero(binary.LittleEndian.Uint64(b[at:]))
+	return !hasZero(binary.LittleEndian.Uint64(b[at : at+8]))
 }
 
 // Wants reports whether a segment that is not foreign, in an IP packet, may be of a connection that is read.
 // It remembers where connections begin.
 func (s *Streams) Wants(ip, b []byte) bool {
+	if s == nil || len(b) < lenHeader {
+		return false
+	}
 	src, dst := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
 	switch at := int(b[12]>>4) * 4; {
+	case at >= len(b) && b[13]&(flagSYN|flagFIN|flagRST) == 0: // it acknowledges
+		return false
 	case s.near[src^dst] > 0:
 		return true
 	case b[13]&flagSYN != 0:
 		o, hash := s.opening(addresses(ip), src, dst)
-		*o = opening{asked(hash, b[13]&flagACK != 0), binary.BigEndian.Uint32(b[4:]) + 1}
+		*o = opening{hash: asked(hash, b[13]&flagACK != 0), seq: binary.BigEndian.Uint32(b[4:]) + 1}
 		return false
+	case at < lenHeader || at >= len(b):
+		return false
+	case (s.known[src]|s.known[dst])&ours != 0:
+		return true
 	default:
-		return at >= lenHeader && at < len(b) && (s.known[src]|s.known[dst] != 0 || s.likeAny(b[at:]))
+		o, hash := s.opening(addresses(ip), src, dst)
+		if o.hash|1 == hash {
+			if o.foreign && o.seq != binary.BigEndian.Uint32(b[4:]) {
+				return false
+			}
+			o.foreign = !s.likeAny(b[at:])
+			return !o.foreign
+		}
+		return s.likeAny(b[at:])
 	}
 }
 
@@ -212,24 +243,26 @@ func (s *Streams) likeAny(payload []byte) bool {
 
 func head(b []byte) []byte { return b[:min(len(b), detectBytes)] }
 
-// addresses returns what differs in the addresses of an IP packet, source and destination.
-func addresses(ip []byte) (a [2]uint64) {
+// addresses returns what differs in the addresses of an IP packet, 32 bits for the source and 32 for the destination.
+func addresses(ip []byte) uint64 {
 	switch {
-	case len(ip) >= 40 && ip[0]>>4 == 6:
-		a[0] = binary.BigEndian.Uint64(ip[8:])*mix ^ binary.BigEndian.Uint64(ip[16:])
-		a[1] = binary.BigEndian.Uint64(ip[24:])*mix ^ binary.BigEndian.Uint64(ip[32:])
-	case len(ip) >= 20:
-		a[0], a[1] = uint64(binary.BigEndian.Uint32(ip[12:])), uint64(binary.BigEndian.Uint32(ip[16:]))
+	case len(ip) < 20:
+		return 0
+	case ip[0]>>4 != 6:
+		return binary.BigEndian.Uint64(ip[12:])
+	case len(ip) < 40:
+		return 0
 	}
-	return a
+	src := (binary.BigEndian.Uint64(ip[8:])*mix ^ binary.BigEndian.Uint64(ip[16:])) * mix
+	dst := (binary.BigEndian.Uint64(ip[24:])*mix ^ binary.BigEndian.Uint64(ip[32:])) * mix
+	return src&^(1<<32-1) | dst>>32
 }
 
 const mix = 0x9e3779b97f4a7c15 // spreads every bit to the upper ones
 
 // opening returns the place of a sender and its hash.
-func (s *Streams) opening(a [2]uint64, src, dst uint16) (o *opening, hash uint32) {
-	x := ((a[0]*mix ^ a[1]) * mix) ^ uint64(src)<<16 ^ uint64(dst)
-	x *= mix
+func (s *Streams) opening(a uint64, src, dst uint16) (o *opening, hash uint32) {
+	x := (a*mix ^ a>>29 ^ uint64(src)<<16 ^ uint64(dst)) * mix
 	return &s.starts[x>>51], uint32(x>>19) | 1
 }
 
@@ -271,7 +304,7 @@ func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 	src, dst := at.src.Port(), at.dst.Port()
 	o, hash := s.opening(addresses(g.IP), src, dst)
 	if t.has(flagSYN) {
-		*o = opening{asked(hash, t.has(flagACK)), t.seq + 1}
+		*o = opening{hash: asked(hash, t.has(flagACK)), seq: t.seq + 1}
 		return nil
 	}
 	if len(t.payload) == 0 {
@@ -296,8 +329,7 @@ func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 	if set == 0 {
 		if first { // what follows is not reordered, and the other side does not answer one of the protocols
 			*o = opening{}
-			a := addresses(g.IP)
-			if o, hash = s.opening([2]uint64{a[1], a[0]}, dst, src); o.hash|1 == hash {
+			if o, hash = s.opening(bits.RotateLeft64(addresses(g.IP), 32), dst, src); o.hash|1 == hash {
 				*o = opening{}
 			}
 		}
@@ -437,7 +469,7 @@ func (s *Streams) Flush() {
 	for c := s.list.next; c != &s.list; c = s.list.next {
 		s.end(c)
 	}
-	*s.starts = [openings]opening{}
+	s.starts = [openings]opening{}
 }
 
 // pass hands out a message.
