@@ -12,7 +12,6 @@ import (
 	"github.com/qdissect/qdissect/dissect/chocolatedoom"
 	"github.com/qdissect/qdissect/dissect/cs2d"
 	"github.com/qdissect/qdissect/dissect/cube"
-	"github.com/qdissect/qdissect/dissect/directplay8"
 	"github.com/qdissect/qdissect/dissect/doom3"
 	"github.com/qdissect/qdissect/dissect/factorio"
 	"github.com/qdissect/qdissect/dissect/frostbite"
@@ -109,7 +108,6 @@ func Protocols() []*dissect.Protocol {
 		mindustry.Protocol(),
 		factorio.Protocol(),
 		warcraft3.Protocol(),
-		directplay8.Protocol(),
 		kaillera.Protocol(),
 	}
 }
