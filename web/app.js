@@ -272,7 +272,13 @@
 		$('work').hidden = false;
 		$('bar').removeAttribute('value');
 		$('doing').textContent = text;
-		$('stop').onclick = () => { job.stop(); $('work').hidden = true; };
+		$('stop').onclick = () => {
+			job.stop();
+			$('work').hidden = true;
+			if (job !== reading) return;
+			reading = null; // a filter waits for it
+			show('wrong', 'Stopped: only the first messages were read.');
+		};
 		job.done.finally(() => { $('work').hidden = true; }).catch(() => {});
 	};
 	const progress = text => ({ read, total }) => {
@@ -349,6 +355,7 @@
 	const apply = async text => {
 		if (listing) listing.stop();
 		if (reading) await reading.done;
+		const kept = document.documentElement.dataset.ready === undefined ? [] : [store, expr];
 		expr = text.trim();
 		begin();
 		show('wrong', '');
@@ -358,7 +365,9 @@
 		busy('Filtering', listing);
 		const r = await listing.done;
 		show('wrong', r.errors);
-		if (store === s) end();
+		if (store !== s) return;
+		if (r.status && !s.rows && kept[0]) [store, expr] = kept; // the expression is wrong
+		end();
 	};
 	const filter = text => { turn('messages'); $('expr').value = text; return apply(text); };
 
