@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
-	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,7 +29,8 @@ func main() {
 		err = os.WriteFile(*out, page, 0o666)
 	}
 	if err != nil {
-		log.Fatalln("mksite:", err)
+		fmt.Fprintln(os.Stderr, "mksite:", err)
+		os.Exit(1)
 	}
 	fmt.Printf("%s: %d bytes\n", *out, len(page))
 }
