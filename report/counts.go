@@ -160,9 +160,12 @@ func messageLines(s *Summary, line func(name, format string, args ...any)) {
 			continue
 		}
 		extra := ""
+		if p.OverTCP() { // they are no datagrams
+			extra = " over TCP"
+		}
 		if i < len(s.RoundTrips) && s.RoundTrips[i].Count > 0 {
 			rt := &s.RoundTrips[i]
-			extra = fmt.Sprintf(", round trip min/mean/max %s/%s/%s", ms(rt.Min), ms(rt.Sum/time.Duration(rt.Count)), ms(rt.Max))
+			extra += fmt.Sprintf(", round trip min/mean/max %s/%s/%s", ms(rt.Min), ms(rt.Sum/time.Duration(rt.Count)), ms(rt.Max))
 		}
 		line(p.Name, "%d %s%s", sure, nettext.Plural(int(sure), "message", "messages"), extra)
 	}

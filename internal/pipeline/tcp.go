@@ -6,24 +6,19 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/internal/streams"
 	"github.com/qdissect/qdissect/report"
 )
 
 // gamePorts are those of games and of their consoles that players and programs reach with TCP.
 var gamePorts = [...]uint16{3979, 7777, 8211, 10011, 25565, 25575, 27015, 27016, 27017, 28016, 30033, 30120, 64738}
 
-var tcpPorts = portSet(gamePorts[:]...)
-
-type ports [1 << 16 / 64]uint64
-
-func portSet(list ...uint16) (p ports) {
-	for _, n := range list {
-		p[n/64] |= 1 << (n % 64)
+var tcpPorts = func() (p streams.Ports) {
+	for _, n := range gamePorts {
+		p.Add(n)
 	}
 	return p
-}
-
-func (p *ports) has(n uint16) bool { return p[n/64]>>(n%64)&1 != 0 }
+}()
 
 // tcp counts the TCP connections to servers. Segments that neither begin nor refuse one count only if they are of a known port.
 type tcp struct {
@@ -67,7 +62,7 @@ func (t *tcp) see(ip, b []byte) {
 	switch {
 	case flags&(tcpSYN|tcpACK) == tcpSYN:
 		o := t.opening(src, dst)
-		s := t.of(dst, tcpPorts.has(to) || to >= 1024 && len(t.list) < maxStreams/2) // web servers are many, and no game's
+		s := t.of(dst, tcpPorts.Has(to) || to >= 1024 && len(t.list) < maxStreams/2) // web servers are many, and no game's
 		if s == nil {
 			return
 		}
@@ -91,7 +86,7 @@ func (t *tcp) see(ip, b []byte) {
 		}
 	default:
 		server := dst
-		if !tcpPorts.has(to) || tcpPorts.has(from) && t.of(src, false) != nil {
+		if !tcpPorts.Has(to) || tcpPorts.Has(from) && t.of(src, false) != nil {
 			server = src
 		}
 		if s := t.of(server, true); s != nil {

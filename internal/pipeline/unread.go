@@ -46,7 +46,7 @@ func (e *engine) segment(f *capture.Frame) error {
 // notable reads a segment that may be of a protocol, or of a connection that is counted.
 func (e *engine) notable(f *capture.Frame) error {
 	o, u := &e.decoder.outline, &e.census.sum.Unread
-	if b := o.Payload; len(b) >= lenTCP && (b[13]&(tcpSYN|tcpRST) != 0 || tcpPorts.has(binary.BigEndian.Uint16(b)) || tcpPorts.has(binary.BigEndian.Uint16(b[2:]))) {
+	if b := o.Payload; len(b) >= lenTCP && (b[13]&(tcpSYN|tcpRST) != 0 || tcpPorts.Has(binary.BigEndian.Uint16(b)) || tcpPorts.Has(binary.BigEndian.Uint16(b[2:]))) {
 		e.census.tcp.see(o.Packet, b)
 	}
 	if e.decoder.streams.Wants(o.Packet, o.Payload) {

@@ -101,10 +101,13 @@ type Streams struct {
 	ports     map[uint16]uint64   // sets of them
 	forced    map[uint16]int8     // by the user, -1 for protocols over UDP
 	known     [1 << 16]byte       // marks of those ports, and of watched ones
+	marked    Ports               // those that have marks
 	give      func(*dissect.Datagram) error
 	err       error
 
 	near     [1 << 16]uint16 // connections by both ports, so that other segments cost little
+	nearby   Ports           // those of which there are some
+	unheard  Ports           // of connections of low ports that have sent nothing
 	starts   [openings]opening
 	conns    map[ends]*conn
 	list     conn // a ring: its next is the oldest
@@ -155,6 +158,7 @@ func New(protocols []*dissect.Protocol, decodeAs map[uint16]*dissect.Protocol, g
 	}
 	for port := range s.ports {
 		s.known[port] = ours
+		s.marked.Add(port)
 	}
 	return s
 }
@@ -171,26 +175,38 @@ func (s *Streams) Evicted() uint64 {
 func (s *Streams) Watch(port uint16) {
 	if s != nil {
 		s.known[port] |= watched
+		s.marked.Add(port)
 	}
 }
 
 // Foreign reports whether a segment with its header is of no interest, as nearly all are: it neither begins nor refuses a connection, nor is
-// it on a port that is watched. It calls nothing, which makes it quick. Wants has to be asked about the others.
+// it on a port that is watched. It calls nothing, and looks at nothing that is not in the processor's nearest cache, which makes it quick: data
+// of low ports, those of the web and of mail, only where a connection begins. Wants has to be asked about the others.
 func (s *Streams) Foreign(b []byte) bool {
 	if s == nil || len(b) < lenHeader {
 		return false
 	}
 	ports := binary.BigEndian.Uint32(b)
 	src, dst := uint16(ports>>16), uint16(ports)
-	if uint16(s.known[src]|s.known[dst]|b[13]&(flagSYN|flagRST))|s.near[src^dst] != 0 {
+	if b[13]&(flagSYN|flagRST) != 0 || s.marked.Has(src) || s.marked.Has(dst) || s.nearby.Has(src^dst) {
 		return false
+	}
+	if min(src, dst) < lowPorts && !s.unheard.Has(src^dst) {
+		return true
 	}
 	at := uint(b[12]>>4) * 4
 	if at+8 > uint(len(b)) {
 		return at >= uint(len(b)) // it acknowledges
 	}
-	return !hasZero(binary.LittleEndian.Uint64(b[at : at+8]))
+	if hasZero(binary.LittleEndian.Uint64(b[at : at+8])) {
+		return false
+	}
+	s.unheard.Remove(src ^ dst)
+	return true
 }
+
+// lowPorts is the first port on which servers of games may listen that everybody can start.
+const lowPorts = 1 << 10
 
 // Wants reports whether a segment that is not foreign, in an IP packet, may be of a connection that is read.
 // It remembers where connections begin.
@@ -207,6 +223,7 @@ func (s *Streams) Wants(ip, b []byte) bool {
 	case b[13]&flagSYN != 0:
 		o, hash := s.opening(addresses(ip), src, dst)
 		*o = opening{hash: asked(hash, b[13]&flagACK != 0), seq: binary.BigEndian.Uint32(b[4:]) + 1}
+		s.unheard.Add(src ^ dst)
 		return false
 	case at < lenHeader || at >= len(b):
 		return false
@@ -218,12 +235,22 @@ func (s *Streams) Wants(ip, b []byte) bool {
 			if o.foreign && o.seq != binary.BigEndian.Uint32(b[4:]) {
 				return false
 			}
-			o.foreign = !s.likeAny(b[at:])
+			if o.foreign = !s.likeAny(b[at:]); o.foreign {
+				s.unheard.Remove(src ^ dst)
+			}
 			return !o.foreign
 		}
 		return s.likeAny(b[at:])
 	}
 }
+
+// Ports is a set of numbers of ports.
+type Ports [1 << 10]uint64
+
+// Has, Add and Remove ask for a number, add and remove it.
+func (p *Ports) Has(n uint16) bool { return p[n>>6]>>(n&63)&1 != 0 }
+func (p *Ports) Add(n uint16)      { p[n>>6] |= 1 << (n & 63) }
+func (p *Ports) Remove(n uint16)   { p[n>>6] &^= 1 << (n & 63) }
 
 // hasZero reports whether one of the eight bytes of a word is zero. Nearly all traffic of others has none there.
 func hasZero(word uint64) bool {
@@ -366,7 +393,9 @@ func (s *Streams) add(g *Segment, t *header, at ends, set, on uint64, seq uint32
 	c := s.fresh()
 	c.s, c.ends, c.may, c.on, c.seen = s, at, set, on, g.Time
 	s.conns[c.ends] = c
-	s.near[at.src.Port()^at.dst.Port()]++
+	x := at.src.Port() ^ at.dst.Port()
+	s.near[x]++
+	s.nearby.Add(x)
 	s.link(c)
 	d := &c.sides[0]
 	d.started, d.first, d.next = true, seq, seq
@@ -426,7 +455,10 @@ func (s *Streams) end(c *conn) {
 	}
 	c.leave()
 	delete(s.conns, c.ends)
-	s.near[c.ends.src.Port()^c.ends.dst.Port()]--
+	x := c.ends.src.Port() ^ c.ends.dst.Port()
+	if s.near[x]--; s.near[x] == 0 {
+		s.nearby.Remove(x)
+	}
 	c.unlink()
 	s.free = append(s.free, c)
 }

@@ -136,7 +136,7 @@ const (
 
 // TestMessages: however segments come, the messages are the same, or something says what is missing.
 func TestMessages(t *testing.T) {
-	other := netip.AddrPortFrom(server.Addr(), 40123)
+	other, low := netip.AddrPortFrom(server.Addr(), 40123), netip.AddrPortFrom(server.Addr(), 443)
 	each := func(f func(rng *rand.Rand, list []segment) []segment) func([]segment) []segment {
 		rng := rand.New(rand.NewPCG(1, 2))
 		return func(list []segment) []segment { return f(rng, list) }
@@ -172,6 +172,10 @@ func TestMessages(t *testing.T) {
 		{"on another port", other, 1460, same, whole},
 		{"one byte at a time", server, 1, same, whole},
 		{"one byte at a time on another port", other, 1, same, whole},
+		{"on a low port", low, 1460, same, whole},
+		{"one byte at a time on a low port", low, 1, same, whole},
+		{"on a low port, begun after the connection", low, 1460, func(list []segment) []segment { return list[3:] }, ""},
+		{"on another port, begun after the connection", other, 1460, func(list []segment) []segment { return list[3:] }, whole},
 		{"each twice", server, 3, each(func(_ *rand.Rand, list []segment) (all []segment) {
 			for _, g := range list {
 				all = append(all, g, g)
