@@ -183,11 +183,11 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "connections_fail", State: Trouble, Certainty: Certain, explains: ofListing,
-		Needs:  "five connections over TCP, and a tenth of those to a server that is read, were refused or not answered; or all were refused",
+		Needs:  "five connections over TCP, and a tenth of those to a server that is read, were refused or not answered; or all were refused, and it answers no query",
 		Words:  "{bad} of {n} over TCP to {server} failed: {refused} refused, {unanswered} unanswered.",
 		Advice: "Refused: nothing listens on that port, or a firewall rejects; unanswered: a firewall drops, or the server has no room for so many connections (a SYN flood).",
 		holds: func(x *facts) *proof {
-			if s := x.stream(); s != nil && s.fails() && !x.o.OneSided {
+			if s := x.stream(); s != nil && s.fails() && (s.Read || x.good+x.data.n == 0) && !x.o.OneSided {
 				return x.proof(s.fill()...)
 			}
 			return nil
