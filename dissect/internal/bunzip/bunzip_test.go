@@ -279,7 +279,10 @@ func TestSecondBlock(t *testing.T) {
 func TestBombs(t *testing.T) {
 	var d Decoder
 	slowness := yardstick(t)
-	bombs := map[string][]byte{"zeros": pack(t, make([]byte, thorough.Of(9, 200)<<20), 9)}
+	bombs := map[string][]byte{"45 MB of zeros": pack(t, make([]byte, 45<<20), 9)}
+	if thorough.All() {
+		bombs["200 MB of zeros"] = pack(t, make([]byte, 200<<20), 9)
+	}
 	// A whole block of runs: the largest number of symbols for the announced size.
 	bombs["runs"] = pack(t, bytes.Repeat([]byte("abcd"), 22_000), 9)
 	bombs["many symbols"] = pack(t, bytes.Repeat(plains()["noise"], 50), 9)
