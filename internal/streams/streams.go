@@ -247,10 +247,14 @@ func (s *Streams) Wants(ip, b []byte) bool {
 // Ports is a set of numbers of ports.
 type Ports [1 << 10]uint64
 
-// Has, Add and Remove ask for a number, add and remove it.
+// Has reports whether a number is in the set.
 func (p *Ports) Has(n uint16) bool { return p[n>>6]>>(n&63)&1 != 0 }
-func (p *Ports) Add(n uint16)      { p[n>>6] |= 1 << (n & 63) }
-func (p *Ports) Remove(n uint16)   { p[n>>6] &^= 1 << (n & 63) }
+
+// Add adds a number.
+func (p *Ports) Add(n uint16) { p[n>>6] |= 1 << (n & 63) }
+
+// Remove removes a number.
+func (p *Ports) Remove(n uint16) { p[n>>6] &^= 1 << (n & 63) }
 
 // hasZero reports whether one of the eight bytes of a word is zero. Nearly all traffic of others has none there.
 func hasZero(word uint64) bool {
