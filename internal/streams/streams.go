@@ -107,7 +107,8 @@ type Streams struct {
 
 	near     [1 << 16]uint16 // connections by both ports, so that other segments cost little
 	nearby   Ports           // those of which there are some
-	unheard  Ports           // of connections of low ports that have sent nothing
+	unheard  Ports           // of connections that were opened and have sent nothing
+	silent   [1 << 16]uint8  // how many there are; too many stay
 	starts   [openings]opening
 	conns    map[ends]*conn
 	list     conn // a ring: its next is the oldest
@@ -180,8 +181,8 @@ func (s *Streams) Watch(port uint16) {
 }
 
 // Foreign reports whether a segment with its header is of no interest, as nearly all are: it neither begins nor refuses a connection, nor is
-// it on a port that is watched. It calls nothing, and looks at nothing that is not in the processor's nearest cache, which makes it quick: data
-// of low ports, those of the web and of mail, only where a connection begins. Wants has to be asked about the others.
+// it on a port that is watched. It calls nothing and reads little memory, which makes it quick: on low ports, those of the web and of mail, it
+// leaves the data alone unless a connection begins. Wants has to be asked about the others.
 func (s *Streams) Foreign(b []byte) bool {
 	if s == nil || len(b) < lenHeader {
 		return false
@@ -191,21 +192,21 @@ func (s *Streams) Foreign(b []byte) bool {
 	if b[13]&(flagSYN|flagRST) != 0 || s.marked.Has(src) || s.marked.Has(dst) || s.nearby.Has(src^dst) {
 		return false
 	}
-	if min(src, dst) < lowPorts && !s.unheard.Has(src^dst) {
+	low := min(src, dst) < lowPorts
+	if low && !s.unheard.Has(src^dst) {
 		return true
 	}
 	at := uint(b[12]>>4) * 4
+	if low {
+		return at >= uint(len(b))
+	}
 	if at+8 > uint(len(b)) {
 		return at >= uint(len(b)) // it acknowledges
 	}
-	if hasZero(binary.LittleEndian.Uint64(b[at : at+8])) {
-		return false
-	}
-	s.unheard.Remove(src ^ dst)
-	return true
+	return !hasZero(binary.LittleEndian.Uint64(b[at : at+8]))
 }
 
-// lowPorts is the first port on which servers of games may listen that everybody can start.
+// lowPorts is the first port that a program may listen on without privileges.
 const lowPorts = 1 << 10
 
 // Wants reports whether a segment that is not foreign, in an IP packet, may be of a connection that is read.
@@ -223,6 +224,9 @@ func (s *Streams) Wants(ip, b []byte) bool {
 	case b[13]&flagSYN != 0:
 		o, hash := s.opening(addresses(ip), src, dst)
 		*o = opening{hash: asked(hash, b[13]&flagACK != 0), seq: binary.BigEndian.Uint32(b[4:]) + 1}
+		if n := &s.silent[src^dst]; *n < 1<<8-1 {
+			*n++
+		}
 		s.unheard.Add(src ^ dst)
 		return false
 	case at < lenHeader || at >= len(b):
@@ -235,10 +239,12 @@ func (s *Streams) Wants(ip, b []byte) bool {
 			if o.foreign && o.seq != binary.BigEndian.Uint32(b[4:]) {
 				return false
 			}
-			if o.foreign = !s.likeAny(b[at:]); o.foreign {
-				s.unheard.Remove(src ^ dst)
+			like := s.likeAny(b[at:])
+			if !like && !o.foreign {
+				s.heard(src ^ dst)
 			}
-			return !o.foreign
+			o.foreign = !like
+			return like
 		}
 		return s.likeAny(b[at:])
 	}
@@ -255,6 +261,17 @@ func (p *Ports) Add(n uint16) { p[n>>6] |= 1 << (n & 63) }
 
 // Remove removes a number.
 func (p *Ports) Remove(n uint16) { p[n>>6] &^= 1 << (n & 63) }
+
+// heard notes that a connection with these ports, combined, has sent what is not read.
+func (s *Streams) heard(ports uint16) {
+	n := &s.silent[ports]
+	if *n > 0 && *n < 1<<8-1 {
+		*n--
+	}
+	if *n == 0 {
+		s.unheard.Remove(ports)
+	}
+}
 
 // hasZero reports whether one of the eight bytes of a word is zero. Nearly all traffic of others has none there.
 func hasZero(word uint64) bool {

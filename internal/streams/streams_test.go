@@ -175,6 +175,10 @@ func TestMessages(t *testing.T) {
 		{"on a low port", low, 1460, same, whole},
 		{"one byte at a time on a low port", low, 1, same, whole},
 		{"on a low port, begun after the connection", low, 1460, func(list []segment) []segment { return list[3:] }, ""},
+		{"on a low port, while another connection of these ports speaks", low, 1460, func(list []segment) []segment {
+			web := netip.AddrPortFrom(netip.MustParseAddr("198.51.100.41"), 443)
+			return slices.Insert(list, 3, talk(web, 1460, "GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n")...)
+		}, whole},
 		{"on another port, begun after the connection", other, 1460, func(list []segment) []segment { return list[3:] }, whole},
 		{"each twice", server, 3, each(func(_ *rand.Rand, list []segment) (all []segment) {
 			for _, g := range list {
