@@ -158,7 +158,7 @@ func (s *network) capture(place int, interfaces string) {
 	}
 	go func() {
 		defer close(stopped)
-		buf, more := make([]byte, 65536), make([]byte, 64)
+		buf, more, newest := make([]byte, 65536), make([]byte, 64), time.Time{}
 		for {
 			n, m, _, from, err := unix.Recvmsg(fd, buf, more, 0)
 			if err != nil {
@@ -177,6 +177,10 @@ func (s *network) capture(place int, interfaces string) {
 			if list, err := unix.ParseSocketControlMessage(more[:m]); err == nil && len(list) > 0 && len(list[0].Data) >= 16 {
 				at = time.Unix(int64(binary.NativeEndian.Uint64(list[0].Data)), int64(binary.NativeEndian.Uint64(list[0].Data[8:])))
 			}
+			if at.Before(newest) { // until all packets have a stamp, one that has none gets that of its reading: the order of the queue is right
+				at = newest
+			}
+			newest = at
 			frame := bytes.Clone(buf[:n])
 			s.mu.Lock()
 			i := len(s.moves) - 1 // this thread may come late: the clock may have moved on

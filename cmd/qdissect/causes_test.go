@@ -1007,7 +1007,8 @@ func (c *filmCause) try(t *testing.T, near bool, name string) {
 		t.Fatalf("%v %s %s", err, out, errs)
 	}
 	if w.Cause != want || code != statusOf(want) {
-		t.Errorf("%s: cause %s (%d), want %s (%d)\n%s", server, w.Cause, code, want, statusOf(want), w.Text)
+		messages, _, _ := runIn(t, ".", name)
+		t.Errorf("%s: cause %s (%d), want %s (%d)\n%s\n%s", server, w.Cause, code, want, statusOf(want), w.Text, messages[:min(len(messages), 20_000)])
 	}
 	if !near && (!regexp.MustCompile("(?s)"+c.says).MatchString(w.Text+" "+join(w.Advice)) || c.not != "" && regexp.MustCompile(c.not).MatchString(w.Text)) {
 		t.Errorf("says %q, want %q and not %q", w.Text, c.says, c.not)
