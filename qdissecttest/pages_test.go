@@ -42,11 +42,10 @@ func TestPages(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	// The rules for recordings of another run.
-	toml := regexp.MustCompile("(?s)```toml\n(.*?)```").FindStringSubmatch(page)
-	if toml == nil {
-		t.Fatal("the page has no .qdissect.toml")
+	// What differs between two recordings.
+	ignore := regexp.MustCompile("--relative-time --ignore '(.*?)' testdata/recorded").FindStringSubmatch(page)
+	if ignore == nil {
+		t.Fatal("the page does not say how to compare recordings")
 	}
-	writeFile(t, filepath.Join(dir, "testdata", "recorded", ".qdissect.toml"), []byte(toml[1]))
-	Golden(t, filepath.Join(dir, "testdata", "recorded", "map.pcapng"))
+	Golden(t, filepath.Join(dir, "testdata", "recorded", "map.pcapng"), Ignore(strings.Split(ignore[1], ",")...), RelativeTime())
 }

@@ -47,8 +47,7 @@ type options struct {
 
 // Ignore names values that may differ, by their paths in the JSON: "rtt_ns",
 // "a2s.challenge", "a2s.players[*].score". In a name, * matches any letters; **
-// matches any number of steps. The paths are added to those of the file
-// .qdissect.toml.
+// matches any number of steps.
 func Ignore(paths ...string) Option {
 	return func(o *options) { o.ignore = append(o.ignore, paths...) }
 }
@@ -105,17 +104,16 @@ func updateCommand(t testing.TB) string {
 // damage of the file, if any. QDISSECT_UPDATE=1 writes it; see the documentation of
 // the package.
 //
-// [Ignore] and the other options name values that may differ. So does the file
-// .qdissect.toml in the folder of the capture or a parent folder, which qdissect check
-// reads as well.
+// [Ignore] and the other options name values that may differ.
 func Golden(t testing.TB, path string, opts ...Option) {
 	t.Helper()
 	o := gather(opts)
 	path = filepath.Clean(path)
-	rules, err := rulesFor(path, &o)
+	ignore, err := golden.ParsePatterns(o.ignore)
 	if err != nil {
 		t.Fatal(err)
 	}
+	rules := golden.Rules{Ignore: ignore, Relative: o.relative, Wording: o.strict, Conversation: o.conversation}
 	if updating() {
 		update(t, path, rules, &o)
 		return
@@ -165,18 +163,4 @@ func update(t testing.TB, path string, rules golden.Rules, o *options) {
 	if changed {
 		t.Logf("wrote %s", golden.Path(path))
 	}
-}
-
-// rulesFor returns the rules from the configuration file and the options.
-func rulesFor(path string, o *options) (golden.Rules, error) {
-	config, err := golden.FindConfig(filepath.Dir(path))
-	if err != nil {
-		return golden.Rules{}, err
-	}
-	rules := config.Rules()
-	more, err := golden.ParsePatterns(o.ignore)
-	rules.Ignore = append(rules.Ignore, more...)
-	rules.Relative = rules.Relative || o.relative
-	rules.Wording, rules.Conversation = o.strict, o.conversation
-	return rules, err
 }

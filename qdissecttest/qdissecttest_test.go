@@ -160,17 +160,6 @@ func TestGolden(t *testing.T) {
 	if log, failed = check(Ignore("a2s.map", "server.map")); failed {
 		t.Error(log)
 	}
-	// The configuration file of check applies here, too.
-	config := filepath.Join(dir, ".qdissect.toml")
-	writeFile(t, config, []byte("ignore = [\"*.map\"]\n"))
-	if log, failed = check(); failed {
-		t.Error(log)
-	}
-	writeFile(t, config, []byte("ignroe = []\n"))
-	if log, failed = check(); !failed || !strings.Contains(log, `unknown key "ignroe"`) {
-		t.Error(log)
-	}
-	os.Remove(config)
 	if log, failed = check(Ignore("a[")); !failed || !strings.Contains(log, "is no path of a field") {
 		t.Error(log)
 	}

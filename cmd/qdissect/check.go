@@ -70,11 +70,9 @@ compares the wording of summaries and findings with --strict only. If only the
 SHA-256 of the capture differs, bytes changed that no field shows. The golden of a
 damaged file records the damage.
 
-Values that may differ are named with --ignore, or in a file ` + golden.ConfigName + ` beside
-the captures or in a parent folder:
+Values that may differ are named with --ignore.
 
-  ignore = ["rtt_ns", "a2s.players[*].duration_s"]
-  relative_time = true
+  qdissect check --ignore 'rtt_ns,a2s.players[*].duration_s' testdata
 
 Exit status: 0 all captures equal their goldens; 1 something differs, or a golden is
 missing; 2 error, for example a capture that cannot be read.`,
@@ -90,12 +88,11 @@ missing; 2 error, for example a capture that cannot be read.`,
 
 // A checking is a run of check.
 type checking struct {
-	o       *checkOptions
-	env     environment
-	flags   *pflag.FlagSet
-	format  golden.Format
-	seen    map[string]string        // captures by their goldens
-	configs map[string]golden.Config // by folder
+	o      *checkOptions
+	env    environment
+	rules  golden.Rules
+	format golden.Format
+	seen   map[string]string // captures by their goldens
 
 	all, equal, different, missing, orphans, damaged, written int
 	trouble                                                   bool
@@ -105,7 +102,8 @@ func runCheck(cmd *cobra.Command, args []string, o *checkOptions, env environmen
 	if len(args) == 0 {
 		return errors.New("nothing to check; give captures, or a folder with captures")
 	}
-	if _, err := golden.ParsePatterns(o.ignore); err != nil {
+	ignore, err := golden.ParsePatterns(o.ignore)
+	if err != nil {
 		return err
 	}
 	format, done, err := o.reporter(env, "qdissect check")
@@ -115,7 +113,7 @@ func runCheck(cmd *cobra.Command, args []string, o *checkOptions, env environmen
 	// Each capture leaves its tables as garbage. Memory that is never touched, and so never
 	// resident, lets the collector wait until there is more of it.
 	defer runtime.KeepAlive(make([]byte, 32<<20))
-	c := &checking{o: o, env: env, flags: cmd.Flags(), format: format, seen: map[string]string{}, configs: map[string]golden.Config{}}
+	c := &checking{o: o, env: env, rules: golden.Rules{Ignore: ignore, Relative: o.relative, Wording: o.strict}, format: format, seen: map[string]string{}}
 	for _, path := range args {
 		if err := c.path(path); err != nil {
 			return errors.Join(err, done())
@@ -249,27 +247,6 @@ func (c *checking) problem(name string, err error, failed bool) error {
 	return c.format.Case(&golden.Case{Name: name, File: name, Problem: err, Failed: failed})
 }
 
-// rules returns the rules for a capture, from its configuration file and the flags.
-func (c *checking) rules(capture string) (golden.Rules, error) {
-	dir := filepath.Dir(capture)
-	config, ok := c.configs[dir]
-	if !ok {
-		var err error
-		if config, err = golden.FindConfig(dir); err != nil {
-			return golden.Rules{}, err
-		}
-		c.configs[dir] = config
-	}
-	rules := config.Rules()
-	rules.Wording = c.o.strict
-	more, err := golden.ParsePatterns(c.o.ignore)
-	rules.Ignore = append(rules.Ignore, more...)
-	if c.flags.Changed("relative-time") {
-		rules.Relative = c.o.relative
-	}
-	return rules, err
-}
-
 func (c *checking) capture(path string) error {
 	path = filepath.Clean(path)
 	goldenPath := golden.Path(path)
@@ -285,11 +262,7 @@ func (c *checking) capture(path string) error {
 	if c.o.update {
 		return c.updateGolden(path)
 	}
-	rules, err := c.rules(path)
-	if err != nil {
-		return c.problem(path, err, false)
-	}
-	r, trouble, err := golden.Check(path, rules, c.o.max)
+	r, trouble, err := golden.Check(path, c.rules, c.o.max)
 	switch {
 	case errors.Is(err, golden.ErrNoGolden) && trouble == nil:
 		c.missing++

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -31,8 +30,6 @@ summaries and findings.
   qdissect diff old.pcap new.pcap
   qdissect diff saved.jsonl new.pcap --ignore 'a2s.players[*].duration_s'
 
-The files ` + golden.ConfigName + ` beside A and B apply as for qdissect check.
-
 Exit status: 0 the same; 1 different; 2 error.`,
 		RunE: func(_ *cobra.Command, args []string) error { return runDiff(args, &o, env) },
 	}
@@ -53,16 +50,6 @@ func runDiff(args []string, o *diffOptions, env environment) error {
 	var err error
 	if rules.Ignore, err = golden.ParsePatterns(o.ignore); err != nil {
 		return err
-	}
-	for _, name := range args {
-		if name == "-" {
-			continue
-		}
-		config, err := golden.FindConfig(filepath.Dir(name))
-		if err != nil {
-			return err
-		}
-		rules.Ignore = append(rules.Ignore, config.Rules().Ignore...)
 	}
 	format, done, err := o.reporter(env, "qdissect diff")
 	if err != nil {

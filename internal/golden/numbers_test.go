@@ -92,12 +92,4 @@ func TestLimits(t *testing.T) {
 	if c.take(1, raw, 2); c.err == nil || !strings.Contains(c.err.Error(), "more than 256 MiB of messages") {
 		t.Errorf("more than 256 MiB: %v", c.err)
 	}
-
-	dir := t.TempDir()
-	for n, fits := range map[int]bool{mib: true, mib + 1: false} {
-		must.Do(t, os.WriteFile(filepath.Join(dir, ConfigName), []byte(strings.Repeat("#", n)), 0o600))
-		if _, err := FindConfig(dir); (err == nil) != fits {
-			t.Errorf("a configuration of %d bytes: %v", n, err)
-		}
-	}
 }

@@ -2,8 +2,6 @@ package golden
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -65,59 +63,4 @@ func TestPattern(t *testing.T) {
 	if got := pathText([]step{{[]byte("a.b\x1b"), noIndex}, {nil, 3}, {[]byte(""), noIndex}}); got != `"a.b\x1b"[3].""` {
 		t.Error(got)
 	}
-}
-
-func TestConfig(t *testing.T) {
-	root := t.TempDir()
-	below := filepath.Join(root, "a", "b")
-	must.Do(t, os.MkdirAll(below, 0o777))
-	write := func(dir, text string) string {
-		t.Helper()
-		path := filepath.Join(dir, ConfigName)
-		must.Do(t, os.WriteFile(path, []byte(text), 0o666))
-		return path
-	}
-	// The nearest counts, and only that.
-	want := write(root, "ignore = [\"rtt_ns\", \"a2s.players[*].score\"]\nrelative_time = true\n")
-	c, err := FindConfig(below)
-	if err != nil || c.File != want || len(c.Rules().Ignore) != 2 || !c.Rules().Relative {
-		t.Errorf("%+v, %v", c, err)
-	}
-	want = write(filepath.Join(root, "a"), "ignore = [\"time\"]")
-	if c, err = FindConfig(below); err != nil || c.File != want || len(c.Rules().Ignore) != 1 || c.Rules().Relative {
-		t.Errorf("%+v, %v", c, err)
-	}
-	for text, why := range map[string]string{
-		"ignroe = [\"time\"]":            `unknown key "ignroe"; known are ignore and relative_time`,
-		"ignore = [\"a[\"]":              `"a[" is no path of a field`,
-		"ignore = \"time\"":              `line 1: ignore must be a list of texts, such as ["rtt_ns"]`,
-		"\nrelative_time = \"yes\"":      "line 2: relative_time must be true or false",
-		"ignore = [":                     "line 1",
-		"[ignore]\nx = 1":                "ignore",
-		strings.Repeat("#", maxConfig+1): "no configuration is as long",
-	} {
-		path := write(below, text)
-		if _, err := FindConfig(below); err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%.40q: %v, want %s", text, err, why)
-		}
-	}
-}
-
-// FuzzConfig: whatever a configuration has, it is refused in one line with the name of the file, or each of its patterns is one again.
-func FuzzConfig(f *testing.F) {
-	f.Add([]byte("ignore = [\"rtt_ns\", \"a2s.players[*].score\"]\nrelative_time = true\n"))
-	f.Add([]byte("ignore = [\"rtt_n\\t, a2s\"]\n[x]\ny = 1"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		path := filepath.Join(t.TempDir(), ConfigName)
-		must.Do(t, os.WriteFile(path, text, 0o666))
-		c, err := readConfig(path, int64(len(text)))
-		if err != nil && (!strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), "\n")) {
-			t.Errorf("%q", err)
-		}
-		for _, p := range c.Rules().Ignore {
-			if again, err := ParsePattern(p.String()); err != nil || again.String() != p.String() {
-				t.Errorf("%q is %q, %v", p, again, err)
-			}
-		}
-	})
 }
