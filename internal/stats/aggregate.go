@@ -788,8 +788,7 @@ func (a *Aggregate) endCopies(counted bool) {
 		}
 		*x = spare{}
 	}
-	for i := range a.moments.buckets {
-		m := &a.moments.buckets[i]
+	for m := range each(a.moments.buckets) {
 		count(&m.bytesIn, &m.bytesOut, &m.spare)
 	}
 	for i := range a.servers.entries {
@@ -1099,8 +1098,7 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 	if !same {
 		a.admit(o)
 	}
-	for i := range o.clients.entries {
-		e := &o.clients.entries[i]
+	for e := range each(o.clients.entries) {
 		if e.v.idle() {
 			continue
 		}
@@ -1110,8 +1108,7 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 		}
 		a.addClient(e, same, kinds)
 	}
-	for i := range o.servers.entries {
-		e := &o.servers.entries[i]
+	for e := range each(o.servers.entries) {
 		if e.v.idle() {
 			continue
 		}
@@ -1164,8 +1161,7 @@ func (a *sums) merge(o *sums) {
 	for i := range o.forgotten {
 		addTo(a.forgotten[i].counts(), o.forgotten[i].counts())
 	}
-	for i := range o.kinds {
-		k := &o.kinds[i]
+	for k := range each(o.kinds) {
 		a.kinds[a.addKind(k.protocol, k.of)].merge(k)
 	}
 	for i, p := range o.protocols {

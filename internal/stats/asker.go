@@ -62,8 +62,7 @@ func (c *past) kindsOf(kind uint16) uint64 {
 func (r *reporting) findVictims() {
 	nets := map[netip.Prefix][]*entry[client]{}
 	var order []netip.Prefix
-	for i := range r.a.clients.entries {
-		c := &r.a.clients.entries[i]
+	for c := range each(r.a.clients.entries) {
 		v := &c.v
 		if x := r.victimOf(c); x != nil {
 			r.victims = append(r.victims, *x)
@@ -179,8 +178,7 @@ func (r *reporting) victimOf(c *entry[client]) *victim {
 
 // reflected says that servers are abused to attack others.
 func (r *reporting) reflected() {
-	for i := range r.victims {
-		x := &r.victims[i]
+	for x := range each(r.victims) {
 		c := &x.clients[0].v
 		servers := r.serversOf(c)
 		v := Verdict{Kind: Reflection, Certainty: Likely, From: instant(x.from), To: instant(x.to)}
@@ -316,8 +314,7 @@ func (r *reporting) findGreedy() {
 		}
 		add(few, e, sum, from, to, real)
 	}
-	for i := range r.groups { // at some servers, and at the ends of a time, they are not above all others
-		g := &r.groups[i]
+	for g := range each(r.groups) { // at some servers, and at the ends of a time, they are not above all others
 		all, only := 0.0, true
 		for _, c := range g.clients {
 			all += c.v.during(g.from-int64(time.Second), g.to+int64(time.Second))
@@ -376,8 +373,7 @@ const mostSources = 10
 
 // tooOften says that clients with real addresses ask too often.
 func (r *reporting) tooOften() {
-	for i := range r.groups {
-		g := &r.groups[i]
+	for g := range each(r.groups) {
 		var servers, sources []string
 		for _, e := range g.servers {
 			servers = append(servers, r.address(e))
@@ -530,8 +526,7 @@ func (c *carpet) rate() float64 { return c.requests / max(float64(c.to-c.from)/1
 func (r *reporting) findCarpets() {
 	nets := map[netip.Prefix][]*entry[server]{}
 	var order []netip.Prefix
-	for i := range r.a.servers.entries {
-		e := &r.a.servers.entries[i]
+	for e := range each(r.a.servers.entries) {
 		if e.v.requests == 0 || e.v.replies > 0 || e.v.sources().Count < 2 {
 			continue // what only one source asks may be scanned
 		}
@@ -546,8 +541,7 @@ func (r *reporting) findCarpets() {
 			r.carpets = append(r.carpets, r.carpetsAt(p, nets[p])...)
 		}
 	}
-	for i := range r.events { // what comes to a server of the network is of the carpet, unless far more comes than to the others
-		ev := &r.events[i]
+	for ev := range each(r.events) { // what comes to a server of the network is of the carpet, unless far more comes than to the others
 		ev.carpet = ev.nature != real && slices.ContainsFunc(r.carpets, func(c carpet) bool {
 			each := c.rate() / float64(c.silent)
 			return c.network.Contains(ev.server.addr()) && 2*overlap(ev.from, ev.to, c.from, c.to) > ev.to-ev.from && ev.level() < eventFactor*each+eventLeast
@@ -604,8 +598,7 @@ func (r *reporting) unansweredIn(from, to int64) float64 {
 
 // sayCarpets says that whole networks are attacked.
 func (r *reporting) sayCarpets() {
-	for i := range r.carpets {
-		c := &r.carpets[i]
+	for c := range each(r.carpets) {
 		network, requests, sources, seconds := r.network(c.network), uint64(c.requests+0.5), uint64(c.sources+0.5), max(float64(c.to-c.from)/1e9, 1)
 		r.say(Verdict{
 			Kind: Carpet, Certainty: Likely, Network: network, From: instant(c.from), To: instant(c.to),

@@ -83,8 +83,19 @@ func (x *facts) slight(c *Cause, p *proof) bool {
 // proof returns a proof with names and values.
 func (x *facts) proof(fill ...string) *proof { return &proof{fill: fill} }
 
-// with adds what is in the capture so often.
+// proofIf is as proof if something is so, else nil.
+func (x *facts) proofIf(is bool, fill ...string) *proof {
+	if !is {
+		return nil
+	}
+	return x.proof(fill...)
+}
+
+// with adds what is in the capture so often, unless there is no proof.
 func (p *proof) with(x *facts, what string, m *mark) *proof {
+	if p == nil {
+		return nil
+	}
 	e := Fact{What: what, Count: m.n, Frames: []uint64{}}
 	for _, f := range m.frames {
 		if f != 0 {
@@ -128,9 +139,7 @@ var causes = []Cause{
 		Needs:  "a master says that it does not list the server",
 		Words:  "The master {master} does not list it: {says}.",
 		Advice: "Correct what the master complains about; until then it is not on that list.",
-		holds: func(x *facts) *proof {
-			return x.master(func(m *master) bool { return m.says != "" })
-		}},
+		holds:  func(x *facts) *proof { return x.master(func(m *master) bool { return m.says != "" }) }},
 	{ID: "master_silent", State: Trouble, Certainty: Likely, explains: ofListing,
 		Needs:  "several heartbeats of a protocol whose masters reply or ask back, and nothing from the master; or messages of the master to earlier heartbeats, and from a time on none to five or more, more than chance loses",
 		Words:  "The master {master} sends nothing back{since}.",
@@ -167,20 +176,15 @@ var causes = []Cause{
 		Words:  "The capture has {n} from {server} and no requests to it: one direction only.",
 		Advice: "Capture both directions, on the host of the server itself or on a port that mirrors both.",
 		holds: func(x *facts) *proof {
-			if n := x.replies(); x.asked.n == 0 && n > 0 {
-				return x.proof("n", count(n, "reply", "replies")).with(x, "replies", cmp.Or(&x.data, &x.issued))
-			}
-			return nil
+			return x.proofIf(x.asked.n == 0 && x.replies() > 0, "n", count(x.replies(), "reply", "replies")).with(x, "replies", cmp.Or(&x.data, &x.issued))
 		}},
 	{ID: "relay_address", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "an address in 169.254.0.0/16, and no reply",
 		Words:  "{server} is an address of Steam's relay network (169.254.0.0/16, SDR), or one that a host gave itself: no packet in the internet has it.",
 		Advice: "Ask by the server's real address, or by its Steam ID; a capture on the server's host shows the addresses of relays instead.",
 		holds: func(x *facts) *proof {
-			if a := x.at.Addr(); a.Is4() && a.IsLinkLocalUnicast() && x.good+x.data.n == 0 {
-				return x.proof()
-			}
-			return nil
+			a := x.at.Addr()
+			return x.proofIf(a.Is4() && a.IsLinkLocalUnicast() && x.good+x.data.n == 0)
 		}},
 	{ID: "connections_fail", State: Trouble, Certainty: Certain, explains: ofListing,
 		Needs:  "five connections over TCP, and a tenth of those to a server that is read, were refused or not answered; or all were refused, and it answers no query",
@@ -415,10 +419,8 @@ var causes = []Cause{
 		Words:  "{server} was asked {n}, and the capture ends before a reply has to come.",
 		Advice: "Capture for longer.",
 		holds: func(x *facts) *proof {
-			if x.asked.n > 0 && x.n == 0 && x.good == 0 && len(x.elsewhere) == 0 && (x.replies() > 0 || x.r.To.UnixNano()-x.first < int64(5*time.Second)) {
-				return x.proof("n", count(x.asked.n, "time", "times")).with(x, "requests", &x.asked)
-			}
-			return nil
+			return x.proofIf(x.asked.n > 0 && x.n == 0 && x.good == 0 && len(x.elsewhere) == 0 && (x.replies() > 0 || x.r.To.UnixNano()-x.first < int64(5*time.Second)),
+				"n", count(x.asked.n, "time", "times")).with(x, "requests", &x.asked)
 		}},
 	{ID: "cut", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "a tenth of the messages or more are cut by the snapshot length, and something is wrong otherwise; or as many datagrams of others that may be replies are, and none came",
@@ -428,10 +430,8 @@ var causes = []Cause{
 			if n := &x.f.beside; x.n > 0 && x.good+x.replies() == 0 && 10*n.n >= x.asked.n {
 				return x.proof("n", count(n.n, "datagram", "datagrams")+", which may be replies,").with(x, "cut datagrams", n)
 			}
-			if x.cut.n*10 >= x.asked.n+x.data.n && x.cut.n > 0 && (float64(x.good-x.sum.Partial) < goodShare*float64(x.n) || 2*x.sum.ChallengeOnly > x.good) {
-				return x.proof("n", count(x.cut.n, "message", "messages")).with(x, "cut messages", &x.cut)
-			}
-			return nil
+			return x.proofIf(x.cut.n*10 >= x.asked.n+x.data.n && x.cut.n > 0 && (float64(x.good-x.sum.Partial) < goodShare*float64(x.n) || 2*x.sum.ChallengeOnly > x.good),
+				"n", count(x.cut.n, "message", "messages")).with(x, "cut messages", &x.cut)
 		}},
 	{ID: "wrong_port", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "no reply from that port, and replies from another port of the same host, which speaks what was asked if this one gets and sends other datagrams; or which names this one as the port of the game",
@@ -461,20 +461,16 @@ var causes = []Cause{
 		Words:  "{server} answered none of {n}, although it sends something.",
 		Advice: "It may speak another protocol than it is asked: look at what it sends with qdissect --all; its replies may also be damaged, or of a protocol that qdissect does not know.",
 		holds: func(x *facts) *proof {
-			if x.asked.n > 0 && x.n > 0 && x.good+x.data.n == 0 && x.sent() > 0 {
-				return x.proof("n", count(x.n, "request", "requests")).with(x, "datagrams that no protocol recognises", &x.unread)
-			}
-			return nil
+			return x.proofIf(x.asked.n > 0 && x.n > 0 && x.good+x.data.n == 0 && x.sent() > 0,
+				"n", count(x.n, "request", "requests")).with(x, "datagrams that no protocol recognises", &x.unread)
 		}},
 	{ID: "other_kind", State: Trouble, Certainty: Likely, explains: ofSilence | ofContent,
 		Needs:  "replies, none of which is of the kind that was asked",
 		Words:  "{server} answered none of {n}, although {replies} of another kind came.",
 		Advice: "The server confuses kinds of requests, or another program listens there: look at one conversation with qdissect -V.",
 		holds: func(x *facts) *proof {
-			if x.n > 0 && x.sum.replied() == 0 && x.data.n > 0 && len(x.elsewhere) == 0 {
-				return x.proof("n", count(x.n, "request", "requests"), "replies", count(x.data.n, "reply", "replies")).with(x, "replies", &x.data)
-			}
-			return nil
+			return x.proofIf(x.n > 0 && x.sum.replied() == 0 && x.data.n > 0 && len(x.elsewhere) == 0,
+				"n", count(x.n, "request", "requests"), "replies", count(x.data.n, "reply", "replies")).with(x, "replies", &x.data)
 		}},
 
 	// What the report finds around it.
@@ -502,10 +498,8 @@ var causes = []Cause{
 		Words:  "No reply: {server} replied to none of {n}, and no ICMP error tells why.",
 		Advice: "A host refuses what comes to a closed port: without an ICMP error, a firewall drops the requests or the replies, the host is off, or the server hangs. Look whether the server runs and listens on that port (ss -ulnp); a capture on the host sees requests that the host's own firewall drops.",
 		holds: func(x *facts) *proof {
-			if x.asked.n > tooFew && x.good+x.replies() == 0 {
-				return x.proof("n", count(x.asked.n, "request", "requests")).with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
-			}
-			return nil
+			return x.proofIf(x.asked.n > tooFew && x.good+x.replies() == 0,
+				"n", count(x.asked.n, "request", "requests")).with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
 		}},
 	{ID: "wrong_protocol", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "requests of one protocol are answered, and none of at least five of another, which are a tenth of all requests or more",
@@ -524,8 +518,7 @@ var causes = []Cause{
 		Words:  "{server} replies to {share} of {n}.",
 		Advice: "Look whether the server has that kind of query disabled or limited, and whether its long replies get through.",
 		holds: func(x *facts) *proof {
-			for i := range x.kinds {
-				k := &x.kinds[i]
+			for k := range each(x.kinds) {
 				o := k.outcome()
 				n := k.requests - o.Other
 				sure := Certainty("")
@@ -541,10 +534,9 @@ var causes = []Cause{
 				}
 			}
 			none := &x.fates[dissect.OutcomeUnanswered]
-			if got := x.accepted + x.again.n; x.proven >= kindLeast && float64(got) < kindShare*float64(x.proven) && float64(none.n) > kindShare*float64(x.proven) && 2*x.issued.n > x.proven && !maybeWell(got, x.proven, float64(x.good-min(got, x.good))/float64(max(x.n-min(x.proven, x.n), 1))) && len(x.silences) == 0 && (got == 0 || !x.overloaded()) {
-				return x.proof("share", percent(float64(got)/float64(x.proven)), "n", count(x.proven, "request that returns", "requests that return")+" its challenge").with(x, "requests without a reply", none)
-			}
-			return nil
+			got := x.accepted + x.again.n
+			return x.proofIf(x.proven >= kindLeast && float64(got) < kindShare*float64(x.proven) && float64(none.n) > kindShare*float64(x.proven) && 2*x.issued.n > x.proven && !maybeWell(got, x.proven, float64(x.good-min(got, x.good))/float64(max(x.n-min(x.proven, x.n), 1))) && len(x.silences) == 0 && (got == 0 || !x.overloaded()),
+				"share", percent(float64(got)/float64(x.proven)), "n", count(x.proven, "request that returns", "requests that return")+" its challenge").with(x, "requests without a reply", none)
 		}},
 	{ID: "client_ignored", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, or ten of clients of a network, of which none gets one; and nine tenths of ten or more of others, of the same kinds, have one, those without any reply aside; servers need not be silent to such a kind, and no verdict of the report explains it",
@@ -606,20 +598,16 @@ var causes = []Cause{
 				}
 			}
 			asked := float64(max(x.asked.n, 1))
-			if loops.n > 0 && x.cut.n == 0 && 10*x.accepted <= loops.n && (float64(loops.n) >= badShare*asked || loops.n >= kindLeast && x.issued.n > x.data.n) {
-				return x.proof("n", count(loops.n, "time", "times")).with(x, "challenges after a challenge", &loops)
-			}
-			return nil
+			return x.proofIf(loops.n > 0 && x.cut.n == 0 && 10*x.accepted <= loops.n && (float64(loops.n) >= badShare*asked || loops.n >= kindLeast && x.issued.n > x.data.n),
+				"n", count(loops.n, "time", "times")).with(x, "challenges after a challenge", &loops)
 		}},
 	{ID: "challenge_unused", State: Trouble, Certainty: Likely, explains: ofChallenge,
 		Needs:  "every reply is a challenge, to half of at least four requests or more, and nobody returns one",
 		Words:  "No client gets past the challenge of {server}: {n} of {all} got only a challenge, and nobody used it.",
 		Advice: "The clients are older than challenges, the challenges do not reach them (a firewall, a NAT), or their addresses are forged; look at one with qdissect -V.",
 		holds: func(x *facts) *proof {
-			if x.n > tooFew && x.proven == 0 && 2*x.good >= x.n && (x.sum.ChallengeOnly == x.good || x.data.n == 0 && x.issued.n > 0) && 2*x.sum.Late < x.good && x.cut.n == 0 {
-				return x.proof("n", number(x.good), "all", count(x.n, "request", "requests")).with(x, "challenges", &x.issued)
-			}
-			return nil
+			return x.proofIf(x.n > tooFew && x.proven == 0 && 2*x.good >= x.n && (x.sum.ChallengeOnly == x.good || x.data.n == 0 && x.issued.n > 0) && 2*x.sum.Late < x.good && x.cut.n == 0,
+				"n", number(x.good), "all", count(x.n, "request", "requests")).with(x, "challenges", &x.issued)
 		}},
 
 	// Replies that do not arrive as they should.
@@ -658,10 +646,8 @@ var causes = []Cause{
 		Words:  "{n} of {all} of {server} came later than clients wait.",
 		Advice: "Clients have given up by then: look at the load of the server and at the path to it.",
 		holds: func(x *facts) *proof {
-			if x.sum.Late > 0 && float64(x.sum.Late) >= badShare*float64(x.good) {
-				return x.proof("n", number(x.sum.Late), "all", count(x.good, "answer", "answers")).with(x, "late replies", &x.fates[dissect.OutcomeLate])
-			}
-			return nil
+			return x.proofIf(x.sum.Late > 0 && float64(x.sum.Late) >= badShare*float64(x.good),
+				"n", number(x.sum.Late), "all", count(x.good, "answer", "answers")).with(x, "late replies", &x.fates[dissect.OutcomeLate])
 		}},
 	{ID: "slow", State: Trouble, Certainty: Certain, explains: ofDelay,
 		Needs:  "at least five replies, and a tenth of them, took more than a second",
@@ -673,28 +659,22 @@ var causes = []Cause{
 				slow.merge(&x.behind)
 				slow.n, all = uint64(v.Evidence.of("slow")), uint64(v.Evidence.of("round_trips"))
 			}
-			if slow.n >= kindLeast && float64(slow.n) >= badShare*float64(all) {
-				return x.proof("n", number(slow.n), "all", count(all, "reply", "replies")).with(x, "slow replies", &slow)
-			}
-			return nil
+			return x.proofIf(slow.n >= kindLeast && float64(slow.n) >= badShare*float64(all),
+				"n", number(slow.n), "all", count(all, "reply", "replies")).with(x, "slow replies", &slow)
 		}},
 	{ID: "loss", State: Trouble, Certainty: Possible, explains: ofSilence,
 		Needs:  "under nine tenths of at least twenty requests have a reply, at any time alike; of clients that ask all the time from one port, each sending counts",
 		Words:  "{server} replies to only {share} of {n}.",
 		Advice: "Packets get lost on the way or are dropped: look at the load of the server, at limits of its queries and of its firewall, and at the path to it.",
 		holds: func(x *facts) *proof {
-			if x.bad() {
-				return x.proof("share", percent(float64(x.good)/float64(x.n)), "n", count(x.n, x.what, x.what+"s")).with(x, "requests without a reply", x.lost())
-			}
-			return nil
+			return x.proofIf(x.bad(), "share", percent(float64(x.good)/float64(x.n)), "n", count(x.n, x.what, x.what+"s")).with(x, "requests without a reply", x.lost())
 		}},
 	{ID: "bad_replies", State: Trouble, Certainty: Certain, explains: ofContent,
 		Needs:  "a tenth of the replies or more are damaged, or contradict themselves",
 		Words:  "{n} of {all} of {server}: {text} ({id}).",
 		Advice: "Clients and masters may not accept such replies; qdissect -V -Y 'finding == {id}' shows them.",
 		holds: func(x *facts) *proof {
-			for i := range x.noted {
-				n := &x.noted[i]
+			for n := range each(x.noted) {
 				if n.bad && float64(n.bySelf) >= badShare*float64(max(x.replies(), 1)) {
 					return x.proof("n", number(n.bySelf), "all", count(x.replies(), "reply", "replies"), "text", shown([]byte(n.text)), "id", n.id).with(x, "such messages", &n.mark)
 				}
@@ -731,10 +711,7 @@ var causes = []Cause{
 		Words:  "{server} answers, and nothing in the capture stands in the way; only private addresses asked it.",
 		Advice: "In a local network that is as it should be. For players outside, the port forwarding of the router and its firewall must let UDP to the query port pass: capture while one of them asks.",
 		holds: func(x *facts) *proof {
-			if x.asked.n > 0 && x.private == x.asked.n {
-				return x.proof().with(x, "requests", &x.asked)
-			}
-			return nil
+			return x.proofIf(x.asked.n > 0 && x.private == x.asked.n).with(x, "requests", &x.asked)
 		}},
 	{ID: "works", State: Answers, Certainty: Certain, explains: ofWho,
 		Needs:  "the server is asked and answers, and none of the other causes holds",

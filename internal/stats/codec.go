@@ -3,6 +3,7 @@ package stats
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -229,8 +230,7 @@ func (a *Aggregate) codeStray(c *codec, v *stray) {
 	}
 	codeLine(c, &v.more.cells, (*cell).code)
 	v.more.sources.code(c, &a.strayRoom)
-	for i := range v.more.senders {
-		s := &v.more.senders[i]
+	for s := range each(v.more.senders[:]) {
 		if numbers(c, &s.n); s.n == 0 {
 			continue
 		}
@@ -332,8 +332,7 @@ func (a *Aggregate) codeServer(c *codec, v *server) {
 	counts := v.counts()
 	numbers(c, counts[:]...)
 	v.clients.code(c, &a.sketches)
-	for i := range v.kinds {
-		k := &v.kinds[i]
+	for k := range each(v.kinds[:]) {
 		c.index(&k.kind, c.numKinds)
 		numbers(c, &k.requests, &k.good, &k.bad, &k.incomplete)
 		numbers(c, &k.first, &k.last)
@@ -361,8 +360,7 @@ func (a *Aggregate) codeServer(c *codec, v *server) {
 func (m *more) code(c *codec) {
 	codeLine(c, &m.cells, (*cell).code)
 	m.trips.code(c)
-	for i := range m.series {
-		s := &m.series[i]
+	for s := range each(m.series[:]) {
 		if c.index(&s.kind, c.numKinds); s.kind == 0 || c.Err != nil {
 			break
 		}
@@ -514,11 +512,18 @@ func numbers[T coder.Integer](c *codec, list ...*T) {
 
 var errBounds = errors.New("a time or a number is out of bounds")
 
+// each yields the addresses of a list's elements.
+func each[T any](list []T) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for i := range list {
+			if !yield(&list[i]) {
+				return
+			}
+		}
+	}
+}
+
 // pointers returns the addresses of a list's elements.
 func pointers[T any](list []T) []*T {
-	p := make([]*T, len(list))
-	for i := range list {
-		p[i] = &list[i]
-	}
-	return p
+	return slices.AppendSeq(make([]*T, 0, len(list)), each(list))
 }

@@ -115,8 +115,7 @@ func (t timed) targets() map[string]bool {
 // honest counts the requests to some servers, all if there are none, and to the others: those of addresses that
 // prove that they hear the server and do not ask too often, and all.
 func (t timed) honest(of map[string]bool) (proved, all, others Proved) {
-	for i := range t.Servers {
-		s := &t.Servers[i]
+	for s := range each(t.Servers) {
 		p := s.ByProof.heard()
 		if len(of) > 0 && !of[s.Address] {
 			others.add(p)
@@ -227,8 +226,7 @@ func (c *Comparison) servers(a, b timed) {
 
 func (c *Comparison) verdicts(a, b timed) {
 	key := func(v *Verdict) string { return v.Kind + cmp.Or(v.Server, v.Network, strings.Join(v.Sources, " ")) }
-	for i := range a.Verdicts {
-		v := &a.Verdicts[i]
+	for v := range each(a.Verdicts) {
 		if !v.Unusual() {
 			continue
 		}

@@ -230,8 +230,7 @@ func (e *event) complete() {
 // usual those that came without a proof at other times: who asks all the time sent these. Who asks only in a shorter one of the list is of that.
 func (r *reporting) sourcesOf(ev *event, list []event, all, usual float64) float64 {
 	again, theirs, meanwhile, known := 0.0, 0.0, 0.0, 0.0
-	for i := range r.a.clients.entries {
-		e := &r.a.clients.entries[i]
+	for e := range each(r.a.clients.entries) {
 		c := &e.v
 		if c.requests < 2 || c.proven > 0 || !c.asked(ev.server.sum) || c.first >= ev.to || c.last < ev.from || r.isVictim(e) {
 			continue
@@ -387,8 +386,7 @@ func (r *reporting) realOf(e *entry[server]) (list []event) {
 			replied[k] = true
 		}
 	})
-	for i := range found {
-		s := &found[i]
+	for s := range each(found) {
 		// While the server is down, nobody proves itself: that is not what is usual.
 		calm, n := 0.0, 0.0
 		for k, v := range counts {
@@ -491,8 +489,7 @@ func (r *reporting) busiestBy(ev *event, proves bool, least float64, sent func(c
 		n float64
 	}
 	var all []share
-	for i := range r.a.clients.entries {
-		c := &r.a.clients.entries[i]
+	for c := range each(r.a.clients.entries) {
 		if c.v.requests < leastOften/5 || (c.v.proven > 0) != proves || !c.v.asked(ev.server.sum) || r.isVictim(c) {
 			continue
 		}

@@ -610,8 +610,7 @@ func (f *focus) reply(r *dissect.Record) {
 }
 
 func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
-	for i := range r.Findings {
-		x := &r.Findings[i]
+	for x := range each(r.Findings) {
 		if x.Type.Severity < dissect.Warning {
 			continue
 		}
@@ -767,8 +766,7 @@ func (f *focus) merge(o *focus) {
 			t.merge(from)
 		}
 	}
-	for i := range o.masters {
-		from := &o.masters[i]
+	for from := range each(o.masters) {
 		m := f.addMaster(from.from, from.to)
 		if m == nil {
 			continue
@@ -827,23 +825,20 @@ func (t *target) merge(o *target) {
 	for _, s := range o.series {
 		t.of(s.protocol).merge(s)
 	}
-	for i := range o.kinds {
-		x := &o.kinds[i]
+	for x := range each(o.kinds) {
 		k := t.kind(x.protocol, x.message, x.title)
 		k.wants = k.wants || x.wants
 		k.requests += x.requests
 		k.fates.add(&x.fates)
 		k.none.merge(&x.none)
 	}
-	for i := range o.noted {
-		x := &o.noted[i]
+	for x := range each(o.noted) {
 		n := t.note(x.id, x.text)
 		n.mark.merge(&x.mark)
 		n.bySelf += x.bySelf
 		n.limit, n.loop, n.bad = n.limit || x.limit, n.loop || x.loop, n.bad || x.bad
 	}
-	for i := range o.errors {
-		x := &o.errors[i]
+	for x := range each(o.errors) {
 		t.said(x.is, x.by, x.reply).mark.merge(&x.mark)
 	}
 	for i := range o.elsewhere {

@@ -22,8 +22,7 @@ func partOf(seconds float64, from, to int64) string {
 
 // floods says what excesses of requests without a proof are: forged, or a crowd.
 func (r *reporting) floods() {
-	for i := range r.events {
-		ev := &r.events[i]
+	for ev := range each(r.events) {
 		if ev.nature == real || ev.carpet || ev.clients != nil || ev.nature == unasked && ev.strong == 0 && r.has(ev.server, DropsUnderLoad) {
 			continue
 		}
@@ -208,8 +207,7 @@ const leastGrowth = int64(time.Minute)
 
 // growths says that more clients came than usual, each of which asks as others do.
 func (r *reporting) growths() {
-	for i := range r.events {
-		ev := &r.events[i]
+	for ev := range each(r.events) {
 		if ev.nature != real || ev.clients != nil || ev.to-ev.from < leastGrowth {
 			continue
 		}

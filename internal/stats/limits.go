@@ -11,8 +11,7 @@ func (r *reporting) limits() {
 			forged += ev.requests
 		}
 	}
-	for i := range r.carpets {
-		c := &r.carpets[i]
+	for c := range each(r.carpets) {
 		forged += c.requests
 		for _, e := range r.servers { // those that reply get as much as each of the others
 			if e.v.replies > 0 && r.returned(e) == 0 && c.network.Contains(e.addr()) {
@@ -46,8 +45,7 @@ func (r *reporting) limits() {
 		nature nature
 	}
 	floods, order := map[group][]*event{}, []group{} // those of one kind of request at a server have one limit
-	for i := range r.events {
-		ev := &r.events[i]
+	for ev := range each(r.events) {
 		for j := 0; j < len(ev.series) && ev.forged; j++ {
 			g := group{ev.series[j], ev.nature}
 			if floods[g] == nil {
@@ -91,8 +89,7 @@ func (r *reporting) perAddress(part float64) {
 			alone = append(alone, e)
 		}
 	}
-	for k := range r.a.clients.entries {
-		c := &r.a.clients.entries[k]
+	for c := range each(r.a.clients.entries) {
 		if c.v.requests <= leastBurst || slices.ContainsFunc(alone, func(e *entry[server]) bool { return standsForAll(c, e) && c.v.asked(e.sum) }) {
 			continue // no rule is for that server
 		}

@@ -97,8 +97,7 @@ type unheard struct {
 // deaf returns the networks of which nobody gets a reply of a server.
 func (a *Aggregate) deaf(e *entry[server]) map[netip.Prefix]*unheard {
 	nets := map[netip.Prefix]*unheard{}
-	for i := range a.clients.entries {
-		c := &a.clients.entries[i]
+	for c := range each(a.clients.entries) {
 		if !c.v.asked(e.sum) && !(c.v.single() && c.v.server == e.sum) || c.v.requests == 0 {
 			continue
 		}
@@ -185,8 +184,7 @@ func (r *reporting) longLost() {
 		}
 		var lost *asked
 		good, then := false, 0.0
-		for i := range v.kinds {
-			k := &v.kinds[i]
+		for k := range each(v.kinds[:]) {
 			bad := k.incomplete + k.bad
 			switch asked := float64(k.requests) * v.share(k.first, k.last+1); {
 			case k.kind == 0:

@@ -45,8 +45,7 @@ func (a *Aggregate) AppendMetrics(dst []byte, home []netip.Prefix, most int) []b
 	if len(all) == 0 {
 		return dst
 	}
-	for i := range serverMetrics {
-		m := &serverMetrics[i]
+	for m := range each(serverMetrics) {
 		name := "qdissect_server_" + m.name
 		dst = append(dst, "# HELP "+name+" "+m.help+"\n# TYPE "+name+" "+m.kind+"\n"...)
 		for _, e := range all {

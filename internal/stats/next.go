@@ -27,8 +27,7 @@ func (a *Aggregate) Next(first *Aggregate) *Aggregate {
 			n.strays.place(e.key, e.sum)
 		}
 	}
-	for i := range a.clients.entries {
-		e := &a.clients.entries[i]
+	for e := range each(a.clients.entries) {
 		if e.v.requests == 0 {
 			continue
 		}
@@ -93,8 +92,7 @@ func (s *Shards) Spread(n uint64) {
 
 // Messages returns the numbers of requests, of replies, and of requests without a reply.
 func (s *Shards) Messages() (requests, replies, unanswered uint64) {
-	for i := range s.moments.buckets {
-		m := &s.moments.buckets[i]
+	for m := range each(s.moments.buckets) {
 		requests, replies, unanswered = requests+m.requests, replies+m.replies, unanswered+m.unanswered
 	}
 	return requests, replies, unanswered

@@ -94,8 +94,7 @@ func (s *kindSeries) asks() bool { return s.challenged > 4*s.given }
 
 // of returns the counts of a kind, nil if there is no room.
 func (m *more) of(kind uint16) *kindSeries {
-	for i := range m.series {
-		s := &m.series[i]
+	for s := range each(m.series[:]) {
 		if s.kind == kind+1 {
 			return s
 		}

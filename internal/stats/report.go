@@ -128,8 +128,7 @@ func (a *Aggregate) Report(o Options) *Report {
 // do.
 func (r *reporting) pickClients() {
 	var busiest []*entry[client] // in order
-	for i := range r.a.clients.entries {
-		e := &r.a.clients.entries[i]
+	for e := range each(r.a.clients.entries) {
 		if e.v.requests >= leastOften || e.v.requests >= manyServers && e.v.distinctServers() >= manyServers {
 			r.clients = append(r.clients, e)
 		} else if e.v.requests > 0 {
@@ -281,8 +280,7 @@ func (r *reporting) roundTrips() {
 }
 
 func (r *reporting) listKinds() {
-	for i := range r.a.kinds {
-		k := &r.a.kinds[i]
+	for k := range each(r.a.kinds) {
 		sum := k.sum()
 		if sum.requests == 0 {
 			continue

@@ -133,8 +133,7 @@ func (r *reporting) tell(list []Remedy, l Limit, effect string) {
 		}
 	}
 	var titles []string
-	for i := range list {
-		m := &list[i]
+	for m := range each(list) {
 		m.Effect, m.PerSecond, m.Burst = effect, l.N, l.Burst
 		if title := m.Title; m.Total && slices.ContainsFunc(r.Limits.Global, func(o Limit) bool { return o.Best && o.Server != l.Server }) {
 			titles = append(titles, title+" at "+l.Server)

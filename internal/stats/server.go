@@ -203,8 +203,7 @@ func (s *server) adopt(m *more) {
 func (m *more) merge(o *more, kinds []uint16) {
 	m.cells.merge(&o.cells)
 	m.trips.merge(&o.trips)
-	for i := range o.series {
-		q := &o.series[i]
+	for q := range each(o.series[:]) {
 		if q.kind == 0 {
 			break
 		}
@@ -221,8 +220,7 @@ func (m *more) merge(o *more, kinds []uint16) {
 func (m *more) clear() {
 	m.cells.clear()
 	m.pulses.clear()
-	for i := range m.series {
-		s := &m.series[i]
+	for s := range each(m.series[:]) {
 		s.ticks.clear()
 		s.kind, s.challenged, s.given = 0, 0, 0
 	}

@@ -291,8 +291,7 @@ func (r *reporting) unwell() {
 
 // unconnected says that connections over TCP to servers that are read fail.
 func (r *reporting) unconnected() {
-	for i := range r.o.Streams {
-		s := &r.o.Streams[i]
+	for s := range each(r.o.Streams) {
 		if !s.Read || !s.fails() || r.o.OneSided || len(r.o.Home) > 0 && !r.isHome(s.Server.Addr()) {
 			continue
 		}
@@ -349,8 +348,7 @@ func (a *sums) mayBeSilent(kind uint16) bool {
 // unwellKind says that a server answers a kind of request far less than others of the protocol. If it answers most requests, several clients must ask for it.
 func (r *reporting) unwellKind(e *entry[server], most bool) {
 	v := &e.v
-	for i := range v.kinds {
-		k := &v.kinds[i]
+	for k := range each(v.kinds[:]) {
 		if k.kind == 0 || r.a.mayBeSilent(k.kind) {
 			continue
 		}
@@ -461,8 +459,7 @@ func (r *reporting) unanswered() map[*entry[server]][]*entry[client] {
 		return e.v.replies == 0 || e.v.requests < e.v.replies+leastIgnored || !r.home(e) ||
 			r.has(e, ForgedFlood, CrowdOrForged, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, GreedyClients, Unwell)
 	})
-	for i := range r.a.clients.entries {
-		c := &r.a.clients.entries[i]
+	for c := range each(r.a.clients.entries) {
 		few := c.v.requests < leastIgnored
 		if c.v.replies >= c.v.requests || few && c.v.replies > 0 || c.v.distinctServers() > 1 || r.greedy[c] || r.isVictim(c) {
 			continue

@@ -235,8 +235,7 @@ func levelsOf(x []float64, usual, seconds float64) (list []level) {
 		k = best + width - 1
 	}
 	list = append(list, level{at, len(x), 0})
-	for k := range list {
-		l := &list[k]
+	for l := range each(list) {
 		l.rate = max(mean(l.from, l.to), 0)
 	}
 	return list

@@ -231,8 +231,7 @@ func (a *Aggregate) addStray(o *entry[stray]) {
 
 // placeStrays gives servers what was counted at their addresses and ports. It is for the sum of all shards.
 func (a *Aggregate) placeStrays() {
-	for i := range a.strays.entries {
-		x := &a.strays.entries[i]
+	for x := range each(a.strays.entries) {
 		s, v := a.servers.find(x.key, x.key.hash()), &x.v
 		if s == nil {
 			continue

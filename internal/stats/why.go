@@ -212,8 +212,7 @@ func (x *facts) answer() *Answer {
 	}
 	var texts []string
 	var taken matter
-	for i := range causes {
-		c := &causes[i]
+	for c := range each(causes) {
 		if c.explains&taken != 0 {
 			continue
 		}
@@ -264,8 +263,7 @@ func named2(name string) string {
 
 // prepare works out what several causes need.
 func (x *facts) prepare() {
-	for i := range x.kinds {
-		k := &x.kinds[i]
+	for k := range each(x.kinds) {
 		if !x.speaks(k.protocol) {
 			continue
 		}
@@ -302,8 +300,7 @@ func (x *facts) prepare() {
 // speaks reports whether requests of a protocol are answered, or none of any.
 func (x *facts) speaks(protocol string) bool {
 	none := true
-	for i := range x.kinds {
-		k := &x.kinds[i]
+	for k := range each(x.kinds) {
 		if o := k.outcome(); o.replied() > 0 {
 			if none = false; k.protocol == protocol {
 				return true
