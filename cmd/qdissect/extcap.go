@@ -92,7 +92,7 @@ func (o *extcapOptions) run(env environment) error {
 	case o.capture:
 		return o.record(env)
 	}
-	if _, err := (&filterOptions{text: o.filter}).compile(nil, nil); err != nil { // Wireshark shows what is printed
+	if _, err := (&filterOptions{text: o.filter}).compile(nil); err != nil { // Wireshark shows what is printed
 		_, err = fmt.Fprintln(env.out, err)
 		return err
 	}

@@ -377,7 +377,6 @@ func TestInputLimits(t *testing.T) {
 		"datagrams":       {"more than 65536 datagrams", []string{"decode", write("datagrams", bytes.Repeat([]byte("b'\\xff';"), 65537))}},
 		"a datagram":      {"more than 65536 bytes", []string{"decode", write("datagram", bytes.Repeat([]byte("ff"), 65537))}},
 		"a filter":        {"longer than 65536 bytes", []string{"-f", strings.Repeat("udp or ", 10000), good}},
-		"instructions":    {"4096 instructions", []string{"-f", "@" + write("program", bytes.Repeat([]byte("{ 0x6, 0, 0, 0 },\n"), 4097)), good}},
 		"parentheses":     {"nested more than 200 deep", []string{"-f", strings.Repeat("(", 201) + "udp", good}},
 		"an expression":   {"nested too deep", []string{"-Y", strings.Repeat("(", 65) + "a2s" + strings.Repeat(")", 65), good}},
 		"a golden":        {"an object of more than 32 MiB", []string{"check", golden("long", `{"type":"`+strings.Repeat("x", 33<<20))}},

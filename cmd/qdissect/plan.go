@@ -100,11 +100,7 @@ func (p *plan) take(files, words []string) (err error) {
 	if p.run.Analysis, err = o.protocols.config(); err != nil {
 		return err
 	}
-	stdin := p.env.in
-	if slices.Contains(p.run.Inputs, "-") {
-		stdin = nil
-	}
-	p.choose, err = o.filter.compile(words, stdin)
+	p.choose, err = o.filter.compile(words)
 	return err
 }
 

@@ -183,11 +183,10 @@ func TestSafeElsewhere(t *testing.T) {
 	t.Run("errors", func(t *testing.T) {
 		dir := t.TempDir()
 		put(t, dir, "plain.pcap", plain)
-		put(t, dir, "program", []byte(evilName))
 		put(t, dir, "nasty.pcap", packets)
 		for _, args := range [][]string{
 			{"--" + evilName}, {"-Y", evilName, "plain.pcap"}, {"-Y", "a2s and " + evilName + " == x", "plain.pcap"}, {"-Y", "summary ~ \"(" + evilName + "\"", "plain.pcap"},
-			{"-f", evilName, "plain.pcap"}, {"-f", "udp and " + evilName, "plain.pcap"}, {"-f", "@program", "plain.pcap"}, {"-f", "@" + evilName, "plain.pcap"},
+			{"-f", evilName, "plain.pcap"}, {"-f", "udp and " + evilName, "plain.pcap"},
 			{"--protocols", evilName, "plain.pcap"}, {"--decode-as", evilName, "plain.pcap"}, {"--decode-as", "udp.port==1," + evilName, "plain.pcap"},
 			{"-o", evilName, "plain.pcap"}, {"-t", evilName, "plain.pcap"}, {"-c", evilName, "plain.pcap"}, {"--max-memory", evilName, "plain.pcap"}, {"--reply-window", evilName, "plain.pcap"},
 			{"-i", evilName}, {"-a", evilName, "-i", evilName}, {"--metrics", evilName, "-i", evilName}, {"cut", "plain.pcap", "x", "--frames", evilName}, {"cut", "plain.pcap", "x", "--flow", evilName},

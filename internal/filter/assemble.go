@@ -7,13 +7,9 @@ import (
 )
 
 // program translates a graph into BPF instructions.
-func (g *graph) program(snap uint32) (*Program, error) {
+func (g *graph) program(snap uint32) (Program, error) {
 	w := &writer{graph: g, arriving: map[*node]registers{}, start: map[*node]int{}}
-	raw, err := bpf.Assemble(w.write(snap))
-	if err != nil {
-		return nil, err
-	}
-	return newProgram(raw)
+	return bpf.Assemble(w.write(snap))
 }
 
 // A writer writes the nodes of a graph in order. It does not reload what a register

@@ -11,16 +11,16 @@ import (
 func (f *Filter) String() string { return f.text }
 
 // Instructions returns the program in the types of x/net/bpf.
-func (p *Program) Instructions() []bpf.Instruction {
-	list, _ := bpf.Disassemble(p.code)
+func (p Program) Instructions() []bpf.Instruction {
+	list, _ := bpf.Disassemble(p)
 	return list
 }
 
-// String formats the program like tcpdump -ddd, for [ParseProgram].
-func (p *Program) String() string {
+// String formats the program like tcpdump -ddd.
+func (p Program) String() string {
 	var b strings.Builder
-	fmt.Fprintln(&b, len(p.code))
-	for _, r := range p.code {
+	fmt.Fprintln(&b, len(p))
+	for _, r := range p {
 		fmt.Fprintln(&b, r.Op, r.Jt, r.Jf, r.K)
 	}
 	return b.String()
@@ -31,8 +31,22 @@ func (p *Program) String() string {
 const kernelOffset = 0xfffff000
 
 // run returns the number of bytes of a frame that the program keeps; 0 means no match.
-func (p *Program) run(data []byte, wireLen int) uint32 {
-	vm, _, err := p.machine(wireLen)
+func (p Program) run(data []byte, wireLen int) uint32 {
+	list := p.Instructions()
+	for i, in := range list {
+		switch in := in.(type) {
+		case bpf.LoadExtension:
+			list[i] = bpf.RetConstant{} // frames of files have nothing beside them
+			if to := bpf.Register(p[i].Op & 1); in.Num == bpf.ExtLen {
+				list[i] = bpf.LoadConstant{Dst: to, Val: uint32(wireLen)}
+			} else if in.Num == vlanTag || in.Num == vlanTagPresent {
+				list[i] = bpf.LoadConstant{Dst: to}
+			}
+		case bpf.NegateA: // which the machine lacks
+			list[i] = bpf.ALUOpConstant{Op: bpf.ALUOpMul, Val: allBits}
+		}
+	}
+	vm, err := bpf.NewVM(list)
 	if err != nil {
 		panic(err)
 	}
@@ -42,3 +56,6 @@ func (p *Program) run(data []byte, wireLen int) uint32 {
 	}
 	return uint32(n)
 }
+
+// matches reports whether a frame matches.
+func (p Program) matches(data []byte, wireLen int) bool { return p.run(data, wireLen) != 0 }

@@ -28,8 +28,7 @@
 //
 // Names of hosts, networks and ports are refused, so that a filter has the same
 // meaning on every machine. Whatever else the language has (Ethernet addresses, numbers of
-// protocols, arithmetic, inbound) is refused with the advice to let tcpdump -ddd translate it:
-// [ParseProgram] reads the result.
+// protocols, arithmetic, inbound) is refused with the advice to let tcpdump filter.
 //
 // # What may surprise
 //
@@ -160,15 +159,15 @@ func tagged(packets string, linkType uint16) *Filter {
 
 // Compile returns a program for the kernel. It returns an [*Error] if the link type
 // does not support the expression, such as "ether host" for raw IP.
-func (f *Filter) Compile(linkType uint16, o Options) (*Program, error) {
+func (f *Filter) Compile(linkType uint16, o Options) (Program, error) {
 	p, err := f.program(linkType, o)
-	if err == nil && len(p.code) > maxInstructions {
-		return nil, fmt.Errorf("filter: the filter needs %d instructions, and the kernel takes %d", len(p.code), maxInstructions)
+	if err == nil && len(p) > maxInstructions {
+		return nil, fmt.Errorf("filter: the filter needs %d instructions, and the kernel takes %d", len(p), maxInstructions)
 	}
 	return p, err
 }
 
-func (f *Filter) program(linkType uint16, o Options) (*Program, error) {
+func (f *Filter) program(linkType uint16, o Options) (Program, error) {
 	c, err := f.compile(linkType, o)
 	if err != nil {
 		return nil, err

@@ -87,14 +87,14 @@ func TestErrors(t *testing.T) {
 		{0, "über and prot 5", 0, "ü", `"ü" is not part of the filter language`},
 		{0, "udp\n\tprot 5", 5, "prot", `"prot" is not a keyword: did you mean port?`},
 		{raw, "vlan 5 and udp", 0, "vlan 5", `there is no VLAN tag in raw IP`},
-		{0, "udp or ether host 02:00:00:00:00:01", 7, "ether", `ether is not supported: let tcpdump -ddd translate the filter, and give it as @FILE`},
-		{0, "ip broadcast", 3, "broadcast", `broadcast is not supported: let tcpdump -ddd translate the filter, and give it as @FILE`},
-		{0, "proto 17", 0, "proto", `proto is not supported: let tcpdump -ddd translate the filter, and give it as @FILE`},
-		{0, "gateway router", 0, "gateway", `gateway is not supported: let tcpdump -ddd translate the filter, and give it as @FILE`},
-		{0, "ip6 protochain 17", 4, "protochain", `protochain is not supported: let tcpdump -ddd translate the filter, and give it as @FILE`},
+		{0, "udp or ether host 02:00:00:00:00:01", 7, "ether", `ether is not supported: let tcpdump filter, as in tcpdump -w - FILTER | qdissect -`},
+		{0, "ip broadcast", 3, "broadcast", `broadcast is not supported: let tcpdump filter, as in tcpdump -w - FILTER | qdissect -`},
+		{0, "proto 17", 0, "proto", `proto is not supported: let tcpdump filter, as in tcpdump -w - FILTER | qdissect -`},
+		{0, "gateway router", 0, "gateway", `gateway is not supported: let tcpdump filter, as in tcpdump -w - FILTER | qdissect -`},
+		{0, "ip6 protochain 17", 4, "protochain", `protochain is not supported: let tcpdump filter, as in tcpdump -w - FILTER | qdissect -`},
 		{0, "udp[0] = udp", 9, "udp", `a number expected instead of "udp"`},
 		{0, "udp[0] =", 7, "=", `a number expected after "="`},
-		{0, "udp[0] + 1 = 2", 7, "+", `+ is not supported: let tcpdump -ddd translate the filter, and give it as @FILE`},
+		{0, "udp[0] + 1 = 2", 7, "+", `+ is not supported: let tcpdump filter, as in tcpdump -w - FILTER | qdissect -`},
 	} {
 		f, err := Parse(test.e)
 		if test.link != 0 && err == nil {
@@ -404,9 +404,9 @@ func TestDefaultHeaders(t *testing.T) {
 }
 
 // withKernel returns a program with its loads from the kernel replaced by answers.
-func withKernel(t *testing.T, p *Program, answers map[uint32]uint32) *Program {
+func withKernel(t *testing.T, p Program, answers map[uint32]uint32) Program {
 	t.Helper()
-	raw := p.Raw()
+	raw := slices.Clone(p)
 	for i := range raw {
 		switch raw[i].Op {
 		case 0x20, 0x28, 0x30:
@@ -419,8 +419,7 @@ func withKernel(t *testing.T, p *Program, answers map[uint32]uint32) *Program {
 			}
 		}
 	}
-	q := must.Get(newProgram(raw))(t)
-	return q
+	return raw
 }
 
 // TestLive checks filters for a socket, where the outermost tag is outside the frame.
@@ -464,7 +463,7 @@ func TestLive(t *testing.T) {
 		if test.tag != none {
 			answers[vlanTagPresent], answers[vlanTag] = 1, test.tag
 		}
-		if got := withKernel(t, p, answers).Matcher()(test.data, len(test.data)); got != test.want {
+		if got := withKernel(t, p, answers).matches(test.data, len(test.data)); got != test.want {
 			t.Errorf("%s, % x, tag %d: %v", test.e, test.data[:20], test.tag, got)
 		}
 	}
@@ -484,8 +483,8 @@ func TestLong(t *testing.T) {
 		} {
 			f := parseFor(t, e)
 			p := must.Get(f.Compile(1, Options{}))(t)
-			if count >= 200 && len(p.Raw()) < 256 {
-				t.Errorf("%d instructions are no long program", len(p.Raw()))
+			if count >= 200 && len(p) < 256 {
+				t.Errorf("%d instructions are no long program", len(p))
 			}
 			all := ways(t, f, 1, Options{})
 			for _, addr := range []string{"10.0.0.1", "10.0.49.1", "10.1.249.1", "10.0.100.1", "192.0.2.1"} {
@@ -515,7 +514,7 @@ func TestLong(t *testing.T) {
 	}
 	f := parseFor(t, "host "+strings.Join(hosts, " or "))
 	if p, err := f.Compile(1, Options{}); err == nil {
-		t.Errorf("%d instructions are not too long", len(p.Raw()))
+		t.Errorf("%d instructions are not too long", len(p))
 	}
 	data := captures()[0].frames[0].data
 	if match := matcherFor(t, f.String(), 1, Options{}); match(data, len(data)) {

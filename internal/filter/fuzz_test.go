@@ -35,7 +35,6 @@ func FuzzParse(f *testing.F) {
 				}
 				match := must.Get(filter.Matcher(l.number, o))(t)
 				p := must.Get(filter.program(l.number, o))(t)
-				machine := p.Matcher()
 				for i := range frames {
 					fr := &frames[i*7%len(frames)]
 					if i > 40 {
@@ -45,7 +44,7 @@ func FuzzParse(f *testing.F) {
 					if yes, ok := evaluate(c, fr.data, fr.length); ok && yes != got {
 						t.Fatalf("%s: the condition is %v, the graph says %v", fr.name, yes, got)
 					}
-					if program := machine(fr.data, fr.length); program != got {
+					if program := p.matches(fr.data, fr.length); program != got {
 						t.Fatalf("%s: the program says %v, the graph %v", fr.name, program, got)
 					}
 				}
@@ -65,17 +64,4 @@ func checkPlace(t *testing.T, e string, err *Error) {
 	if err.Text == "" {
 		t.Fatal("nothing is said")
 	}
-}
-
-// FuzzParseProgram checks that parsing ends with a program or an error.
-func FuzzParseProgram(f *testing.F) {
-	f.Add("2\n40 0 0 12\n6 0 0 262144\n")
-	f.Add("{ 0x28, 0, 0, 0x0000000c },\n{ 0x6, 0, 0, 0x00040000 },\n")
-	f.Add("1\n6 0 0\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		p, err := ParseProgram(strings.NewReader(text))
-		if err == nil {
-			p.run([]byte(text), len(text))
-		}
-	})
 }

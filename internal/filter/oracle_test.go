@@ -112,13 +112,17 @@ func (o *oracle) compile(flags, e string) ([]bool, error) {
 	case err != nil:
 		return nil, err
 	}
-	p, err := ParseProgram(bytes.NewReader(out))
-	if err != nil {
-		return nil, err
+	var p Program
+	_, rest, _ := bytes.Cut(out, []byte("\n")) // the number of instructions
+	for line := range bytes.Lines(rest) {
+		var in bpf.RawInstruction
+		if _, err := fmt.Sscan(string(line), &in.Op, &in.Jt, &in.Jf, &in.K); err != nil {
+			return nil, err
+		}
+		p = append(p, in)
 	}
-	match := p.Matcher()
 	for i, f := range o.frames {
-		found[i] = match(f.data, f.length)
+		found[i] = p.matches(f.data, f.length)
 	}
 	return found, nil
 }

@@ -126,7 +126,7 @@ func IsKeyword(word string) bool { return slices.Contains(keywords, word) || pro
 
 // refusal is why a keyword or operator of tcpdump is not supported.
 func refusal(word string) string {
-	return word + " is not supported: let tcpdump -ddd translate the filter, and give it as @FILE"
+	return word + " is not supported: let tcpdump filter, as in tcpdump -w - FILTER | qdissect -"
 }
 
 // overTransport are the protocols with ports, by the protocol of a port.
