@@ -14,7 +14,7 @@ import (
 
 func newProtocols(env environment) *cobra.Command {
 	var fields, findings, causes, markdown, allGames bool
-	var game, output string
+	var game string
 	cmd := &cobra.Command{
 		Use:   "protocols [PROTOCOL...]",
 		Short: "List the protocols, their messages, fields and findings, and their games",
@@ -22,9 +22,6 @@ func newProtocols(env environment) *cobra.Command {
 			byGame := cmd.Flags().Changed("game")
 			if (byGame || allGames) && len(args) > 0 {
 				return fmt.Errorf("--game and --games take no protocols")
-			}
-			if output != "text" && output != "json" {
-				return fmt.Errorf("--output %q is neither text nor json", output)
 			}
 			list, err := selected(args)
 			named := games.All()
@@ -42,20 +39,14 @@ func newProtocols(env environment) *cobra.Command {
 				writeFindings(&b, list, markdown)
 			case causes:
 				writeCauses(&b, markdown)
-			case output == "json" && (byGame || allGames):
-				err = writeGamesJSON(&b, named)
 			case byGame || allGames:
 				writeGames(&b, named, markdown)
-			case output == "json":
-				err = writeProtocolsJSON(&b, list)
 			case len(args) == 0:
 				writeGroups(&b, list)
 			default:
 				writeProtocols(&b, list)
 			}
-			if err == nil {
-				_, err = fmt.Fprint(env.out, b.String())
-			}
+			_, err = fmt.Fprint(env.out, b.String())
 			return err
 		},
 	}
@@ -66,11 +57,7 @@ func newProtocols(env environment) *cobra.Command {
 	f.StringVar(&game, "game", "", "list the protocols of a game: its `id` in gamedig, or words of its name")
 	f.BoolVar(&allGames, "games", false, "list all games")
 	f.BoolVar(&markdown, "markdown", false, "write Markdown, as the documentation has it")
-	f.StringVarP(&output, "output", "o", "text", "output format of protocols and games: text or json")
 	cmd.MarkFlagsMutuallyExclusive("fields", "findings", "causes", "game", "games")
-	for _, name := range []string{"fields", "findings", "causes", "markdown"} {
-		cmd.MarkFlagsMutuallyExclusive(name, "output")
-	}
 	return cmd
 }
 

@@ -23,8 +23,6 @@ func (o *countOptions) add(f *pflag.FlagSet) {
 	f.IntVarP(&o.jobs, "jobs", "j", 0, "use this many cores (default all); the output is the same for any number")
 	f.StringArrayVarP(&o.live.interfaces, "interface", "i", nil, "capture from this `interface` instead of reading files; any means all (Linux); may be repeated")
 	o.live.addPlace(f)
-	f.BoolVar(&o.live.promiscuous, "promiscuous", false, "live: also capture frames for other hosts")
-	f.IntVarP(&o.live.buffer, "buffer-size", "B", 0, "live: size of the kernel's capture buffer in `MiB` (default 32)")
 	f.StringArrayVarP(&o.live.autostop, "autostop", "a", nil, "stop at a `CONDITION`: duration:S (live) or packets:N")
 	o.protocols.add(f)
 	o.filter.add(f)
@@ -76,20 +74,16 @@ func (o *countOptions) plan(args []string, command string, forever time.Duration
 func (p *counting) count(into *stats.Aggregate) (*report.Summary, error) {
 	run := &p.run
 	run.Counts.Stats = into
-	if p.live {
-		live, err := p.o.live.open(p.choose)
-		if err != nil {
-			return nil, err
-		}
+	live, err := p.begin()
+	if err != nil {
+		return nil, err
+	}
+	if live != nil {
 		defer live.Close()
-		run.Source = &pipeline.Source{Source: live, Name: strings.Join(p.o.live.interfaces, ", "), Duration: p.limits.duration}
-		p.run.Frames.Filter = p.choose.chosen()
 		if err := p.o.live.confine(folderOf(p.output)...); err != nil {
 			return nil, p.o.live.blame(err)
 		}
 		p.o.live.announce(p.env, live)
-	} else {
-		p.run.Frames.Filter = p.choose.match()
 	}
 	defer p.interruptible(false)()
 	sum, err := pipeline.Run(*run)

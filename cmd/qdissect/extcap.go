@@ -200,14 +200,13 @@ func (o *extcapOptions) record(env environment) error {
 	if err != nil {
 		return err
 	}
-	live, err := r.live.open(p.choose)
+	live, err := p.begin()
 	if err != nil {
 		return err
 	}
 	defer live.Close()
 	run := &p.run
-	run.Source = &pipeline.Source{Source: live, Name: iface, Duration: p.limits.duration}
-	run.Frames.Filter, run.Counts.Stats, run.Save.Hold = p.choose.chosen(), nil, extcapHold
+	run.Counts.Stats, run.Save.Hold = nil, extcapHold
 	if run.Save.Saver, err = r.save.saver(env, p.limits, live, 0, capture.Making{}); err != nil {
 		return err
 	}

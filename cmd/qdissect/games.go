@@ -2,9 +2,7 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -89,67 +87,8 @@ Of the replies of Supreme Commander
 	}
 }
 
-// A gameLine is a game in JSON.
-type gameLine struct {
-	Game      string   `json:"game"`
-	Name      string   `json:"name"`
-	Protocols []string `json:"protocols"`
-	Port      uint16   `json:"port,omitempty"`
-	Note      string   `json:"note,omitempty"`
-}
-
-// A protocolLine is a protocol in JSON.
-type protocolLine struct {
-	Protocol string   `json:"protocol"`
-	Title    string   `json:"title"`
-	Group    string   `json:"group"`
-	Ports    []uint16 `json:"ports"`
-	Games    []string `json:"games"`
-}
-
-func writeGamesJSON(w io.Writer, list []games.Game) error {
-	lines := []gameLine{}
-	for _, g := range list {
-		l := gameLine{Game: g.ID, Name: g.Name, Protocols: append([]string{}, g.Protocols...), Note: g.Note}
-		if len(g.Protocols) > 0 {
-			l.Port = g.Port
-		}
-		lines = append(lines, l)
-	}
-	return writeArray(w, lines)
-}
-
-func writeProtocolsJSON(w io.Writer, list []*dissect.Protocol) error {
-	lines := []protocolLine{}
-	for _, p := range list {
-		lines = append(lines, protocolLine{p.Name, p.Title, groupOf(p), append([]uint16{}, p.Ports...), gameIDs(p)})
-	}
-	return writeArray(w, lines)
-}
-
-// writeArray writes a JSON array with an element per line.
-func writeArray[T any](w io.Writer, lines []T) error {
-	b := []byte("[")
-	for i, l := range lines {
-		line, err := json.Marshal(l)
-		if err != nil {
-			return err
-		}
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(b, '\n'), line...)
-	}
-	_, err := w.Write(append(b, "\n]\n"...))
-	return err
-}
-
-// groupOf returns the heading of a protocol in lists.
-func groupOf(p *dissect.Protocol) string { return cmp.Or(p.Group, "Other games") }
-
 // gameIDs returns the ids of the games whose servers speak a protocol.
-func gameIDs(p *dissect.Protocol) []string {
-	ids := []string{}
+func gameIDs(p *dissect.Protocol) (ids []string) {
 	for _, g := range games.Of(p.Name) {
 		ids = append(ids, g.ID)
 	}
@@ -158,18 +97,19 @@ func gameIDs(p *dissect.Protocol) []string {
 
 // writeGroups lists the protocols by group, each with as many games as fit on its line.
 func writeGroups(b *strings.Builder, list []*dissect.Protocol) {
+	const other = "Other games"
 	name, title := 0, 0
 	var groups []string
 	of := map[string][]*dissect.Protocol{}
 	for _, p := range list {
 		name, title = max(name, len(p.Name)), max(title, len(p.Title))
-		g := groupOf(p)
-		if of[g] == nil && p.Group != "" {
+		g := cmp.Or(p.Group, other)
+		if of[g] == nil && g != other {
 			groups = append(groups, g)
 		}
 		of[g] = append(of[g], p)
 	}
-	for i, g := range append(groups, "Other games") {
+	for i, g := range append(groups, other) {
 		if i > 0 {
 			b.WriteByte('\n')
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime/debug"
@@ -63,22 +64,6 @@ func (o *limitOptions) small() bool {
 
 // apply sets the limits of a run.
 func (o *limitOptions) apply(run *pipeline.Options) error {
-	for _, n := range []struct {
-		flag  string
-		value int
-	}{{"max-flows", o.flows}, {"max-requests", o.requests}, {"max-peers", o.peers}, {"max-sets", o.sets}} {
-		if n.value < 0 || n.value > 0 && n.value < leastCount || n.value > math.MaxInt32/4 {
-			return fmt.Errorf("--%s %d: must be %d to %d", n.flag, n.value, leastCount, math.MaxInt32/4)
-		}
-	}
-	for _, d := range []struct {
-		flag  string
-		value time.Duration
-	}{{"reply-window", o.window}, {"flow-idle", o.idle}, {"part-age", o.partAge}} {
-		if d.value < 0 {
-			return fmt.Errorf("--%s %v: must not be negative", d.flag, d.value)
-		}
-	}
 	l := dissect.DefaultLimits
 	budget := reassembly.DefaultBudget
 	if o.memory > 0 {
@@ -92,14 +77,13 @@ func (o *limitOptions) apply(run *pipeline.Options) error {
 		l.Flows, l.Requests, l.Peers, budget = share(l.Flows), share(l.Requests), share(l.Peers), max(leastParts, share(budget))
 		debug.SetMemoryLimit(int64(o.memory))
 	}
-	set(&l.Flows, o.flows)
-	set(&l.Requests, o.requests)
-	set(&l.Peers, o.peers)
-	set(&l.Parts.Sets, o.sets)
-	set(&l.Window, o.window)
-	set(&l.Idle, o.idle)
-	set(&l.Parts.Age, o.partAge)
-	set(&run.Limits.Fragments.Sets, o.sets)
+	if err := cmp.Or(
+		set(&l.Flows, "max-flows", o.flows, leastCount), set(&l.Requests, "max-requests", o.requests, leastCount), set(&l.Peers, "max-peers", o.peers, leastCount),
+		set(&l.Parts.Sets, "max-sets", o.sets, leastCount), set(&l.Window, "reply-window", o.window, 0), set(&l.Idle, "flow-idle", o.idle, 0), set(&l.Parts.Age, "part-age", o.partAge, 0),
+		set(&run.Limits.Fragments.Sets, "max-sets", o.sets, leastCount),
+	); err != nil {
+		return err
+	}
 	if o.parts > 0 {
 		if o.parts < leastParts {
 			return fmt.Errorf("--max-reassembly %s: must be at least %s", o.parts, byteSize(leastParts))
@@ -110,11 +94,17 @@ func (o *limitOptions) apply(run *pipeline.Options) error {
 	return nil
 }
 
-// set overrides a limit if a flag gives a value.
-func set[T int | time.Duration](limit *T, v T) {
-	if v > 0 {
+// set overrides a limit if a flag gives a value. Numbers have a least value, times none.
+func set[T int | time.Duration](limit *T, flag string, v, least T) error {
+	switch {
+	case least > 0 && (v < 0 || v > 0 && v < least || v > math.MaxInt32/4):
+		return fmt.Errorf("--%s %v: must be %v to %d", flag, v, least, math.MaxInt32/4)
+	case v < 0:
+		return fmt.Errorf("--%s %v: must not be negative", flag, v)
+	case v > 0:
 		*limit = v
 	}
+	return nil
 }
 
 // A byteSize is a number of bytes, written as 65536, 64k, 32M or 1G.

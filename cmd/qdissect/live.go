@@ -47,9 +47,7 @@ func (o *liveOptions) add(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.interfaces, "interface", "i", nil, "capture from this `interface`; any means all (Linux); may be repeated")
 	o.addPlace(f)
 	f.BoolVarP(&o.list, "list-interfaces", "D", false, "list the interfaces and exit")
-	f.BoolVar(&o.promiscuous, "promiscuous", false, "live: also capture frames for other hosts")
 	f.IntVarP(&o.snap, "snapshot-length", "s", 0, "live: capture at most this many bytes of a frame (default all)")
-	f.IntVarP(&o.buffer, "buffer-size", "B", 0, "live: size of the kernel's capture buffer in `MiB` (default 32)")
 	f.StringArrayVarP(&o.autostop, "autostop", "a", nil, "stop at a `CONDITION`: duration:S, filesize:kB, files:N or packets:N")
 	f.IntVar(&o.every, "stats-interval", 0, "live or from a pipe: write a line of counters to stderr every `S` seconds")
 	f.StringVar(&o.metrics, "metrics", "", "serve counters for Prometheus at http://`ADDR`/metrics; :9999 listens on loopback only")
@@ -62,6 +60,8 @@ func (o *liveOptions) add(f *pflag.FlagSet) {
 
 func (o *liveOptions) addPlace(f *pflag.FlagSet) {
 	f.StringVar(&o.netns, "netns", "", "live: capture in the network namespace `NAME|PID`: one of ip netns, or that of a process of a container (Linux; docs/containers.md)")
+	f.BoolVar(&o.promiscuous, "promiscuous", false, "live: also capture frames for other hosts")
+	f.IntVarP(&o.buffer, "buffer-size", "B", 0, "live: size of the kernel's capture buffer in `MiB` (default 32)")
 	f.StringVar(&o.user, "user", "", "live: go on as this `USER` once the interfaces are open (Linux; default who called sudo; docs/live.md)")
 }
 
@@ -182,6 +182,19 @@ func (o *liveOptions) open(c *chooser) (*capture.Live, error) {
 		err = o.demote()
 	}
 	return live, err
+}
+
+// begin makes the run read from the interfaces, or with a filter from the files. It returns the capture, nil for files.
+func (p *plan) begin() (live *capture.Live, err error) {
+	if p.run.Frames.Filter = p.choose.match(); !p.live {
+		return nil, nil
+	}
+	if live, err = p.o.live.open(p.choose); err != nil {
+		return nil, err
+	}
+	p.run.Source = &pipeline.Source{Source: live, Name: strings.Join(p.o.live.interfaces, ", "), Duration: p.limits.duration}
+	p.run.Frames.Filter = p.choose.chosen()
+	return live, nil
 }
 
 // blame adds to the error of a file that the program has become another user.

@@ -213,16 +213,13 @@ func (p *plan) execute() error {
 		return err
 	}
 	defer end()
-	var live *capture.Live
-	if p.live {
-		if live, err = o.live.open(p.choose); err != nil {
-			return err
-		}
+	live, err := p.begin()
+	if err != nil {
+		return err
+	}
+	if live != nil {
 		defer live.Close()
-		run.Source = &pipeline.Source{Source: live, Name: strings.Join(o.live.interfaces, ", "), Duration: p.limits.duration}
-		p.run.Frames.Filter = p.choose.chosen()
 	} else {
-		p.run.Frames.Filter = p.choose.match()
 		readsFiles.Store(true)
 	}
 	read := filesOf(run.Inputs, env.in)

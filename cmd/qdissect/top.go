@@ -137,14 +137,12 @@ func (w *watching) options(sum *report.Summary) stats.Options {
 // draw shows the view until the user leaves it.
 func (w *watching) draw() error {
 	run := &w.run
-	if run.Frames.Filter = w.choose.match(); w.live {
-		live, err := w.o.live.open(w.choose)
-		if err != nil {
-			return err
-		}
+	live, err := w.begin()
+	if err != nil {
+		return err
+	}
+	if live != nil {
 		defer live.Close()
-		run.Source = &pipeline.Source{Source: live, Name: w.title, Duration: w.limits.duration}
-		run.Frames.Filter = w.choose.chosen()
 	}
 	run.Events.Every, run.Counts.Stats = refresh, stats.New()
 	run.Trouble = func(err error) {
@@ -168,7 +166,7 @@ func (w *watching) draw() error {
 		}
 		ended <- err
 	}()
-	_, err := program.Run()
+	_, err = program.Run()
 	if errors.Is(err, tea.ErrInterrupted) {
 		err = nil
 	}

@@ -215,12 +215,10 @@ func (m *Model) take(s *Snapshot) tea.Cmd {
 func (m *Model) show(s *Snapshot) {
 	m.now, m.pending = s, nil
 	now := sample{s.At, make(map[string][4]uint64)}
-	for i := range s.Report.Servers {
-		v := &s.Report.Servers[i]
+	for _, v := range s.Report.Servers {
 		now.counts[v.Address] = [4]uint64{v.Requests, v.Replies, v.BytesIn, v.BytesOut}
 	}
-	for i := range s.Report.Clients {
-		v := &s.Report.Clients[i]
+	for _, v := range s.Report.Clients {
 		now.counts[v.Address] = [4]uint64{v.Requests, v.Replies, v.BytesIn, v.BytesOut}
 	}
 	m.history = append(m.history, now)
@@ -240,14 +238,20 @@ func (m *Model) report() *stats.Report {
 	return m.now.Report
 }
 
-// start runs a search, instead of one that runs.
-func (m *Model) start(at *Snapshot, find func(pipeline.Options) func(*Model)) tea.Cmd {
+// start runs a search, instead of one that runs. What it finds is applied, or its error is shown.
+func (m *Model) start(at *Snapshot, find func(pipeline.Options) (func(*Model), error)) tea.Cmd {
 	m.cancel()
 	j := &job{stop: make(chan struct{}), began: m.newest().At}
 	m.job = j
 	o := m.c.Run(at)
 	o.Stop = j.stop
-	return func() tea.Msg { return foundMsg{j, find(o)} }
+	return func() tea.Msg {
+		apply, err := find(o)
+		if err != nil {
+			apply = func(m *Model) { m.note = err.Error() }
+		}
+		return foundMsg{j, apply}
+	}
 }
 
 // cancel ends the search that runs.
@@ -257,9 +261,6 @@ func (m *Model) cancel() {
 		m.job = nil
 	}
 }
-
-// failed shows an error.
-func failed(err error) func(*Model) { return func(m *Model) { m.note = err.Error() } }
 
 // search reads the messages again for what is shown now, if that needs it.
 func (m *Model) search() tea.Cmd {
@@ -273,28 +274,19 @@ func (m *Model) search() tea.Cmd {
 			return nil
 		}
 		expr, so := m.filter, at.Options
-		return m.start(at, func(o pipeline.Options) func(*Model) {
+		return m.start(at, func(o pipeline.Options) (func(*Model), error) {
 			r, err := Filtered(o, expr, so)
-			if err != nil {
-				return failed(err)
-			}
-			return func(m *Model) { m.filtered = r }
+			return func(m *Model) { m.filtered = r }, err
 		})
 	case talks:
-		return m.start(at, func(o pipeline.Options) func(*Model) {
+		return m.start(at, func(o pipeline.Options) (func(*Model), error) {
 			list, left, err := Conversations(o, sel)
-			if err != nil {
-				return failed(err)
-			}
-			return func(m *Model) { m.seen, m.talks, m.steps[talks].left = at, list, left }
+			return func(m *Model) { m.seen, m.talks, m.steps[talks].left = at, list, left }, err
 		})
 	case ladder:
-		return m.start(at, func(o pipeline.Options) func(*Model) {
+		return m.start(at, func(o pipeline.Options) (func(*Model), error) {
 			lines, left, err := Ladder(o, sel)
-			if err != nil {
-				return failed(err)
-			}
-			return func(m *Model) { m.seen, m.lines, m.steps[ladder].left = at, lines, left }
+			return func(m *Model) { m.seen, m.lines, m.steps[ladder].left = at, lines, left }, err
 		})
 	}
 	return nil
@@ -328,12 +320,9 @@ func (m *Model) open() tea.Cmd {
 		line, sel := m.lines[row], m.steps[ladder].sel
 		m.detail, m.column = nil, 0
 		m.descend("frame "+strconv.FormatUint(line.Frame, 10), sel)
-		return m.start(m.seen, func(o pipeline.Options) func(*Model) {
+		return m.start(m.seen, func(o pipeline.Options) (func(*Model), error) {
 			d, err := Details(o, sel, &line)
-			if err != nil {
-				return failed(err)
-			}
-			return func(m *Model) { m.detail = d }
+			return func(m *Model) { m.detail = d }, err
 		})
 	}
 	return nil

@@ -175,15 +175,14 @@ func (m *Model) addressWidth(rows []row) int {
 // spark draws the requests of the intervals.
 func spark(list []stats.Cell) string {
 	s := make(stats.Series, len(list))
-	for i := range list {
-		s[i] = list[i].Requests
+	for i, c := range list {
+		s[i] = c.Requests
 	}
 	return stats.Spark(s, 20)
 }
 
 func (m *Model) serverRows(r *stats.Report) (columns []column, rows []row) {
-	for i := range r.Servers {
-		s := &r.Servers[i]
+	for _, s := range r.Servers {
 		rows = append(rows, row{key: s.Address, fill: func(to *row) {
 			players, p50, p99, answered := "", "", "", ""
 			if s.Players >= 0 {
@@ -220,10 +219,9 @@ func (m *Model) bytes(n uint64, address string, of count) string {
 }
 
 func (m *Model) clientRows(r *stats.Report) (columns []column, rows []row) {
-	for i := range r.Clients {
-		c := &r.Clients[i]
+	for _, c := range r.Clients {
 		rows = append(rows, row{key: c.Address, fill: func(to *row) {
-			does := r.Does(c)
+			does := r.Does(&c)
 			if does != "finishes" {
 				to.style = yellow
 			}
@@ -241,8 +239,7 @@ func (m *Model) clientRows(r *stats.Report) (columns []column, rows []row) {
 
 func (m *Model) findingRows(r *stats.Report) (columns []column, rows []row) {
 	columns = []column{{"FINDING", 30, true, 0}, {"severity", 8, true, 0}, {"count", 9, false, 0}, {"first", 8, true, 110}, {"last", 8, true, 100}, {"first one says", 0, true, 0}}
-	for i := range r.Findings {
-		f := &r.Findings[i]
+	for _, f := range r.Findings {
 		rows = append(rows, row{
 			key: f.ID, style: severe(f.Severity), now: slices.Concat(wrap(f.Text, m.width-4, "    "), wrap(f.Doc, m.width-4, "    ")),
 			cells: []string{f.ID, f.Severity, stats.FormatNumber(f.Count), f.First.Format(time.TimeOnly), f.Last.Format(time.TimeOnly), f.Text},
@@ -647,38 +644,27 @@ func (m *Model) screen() []string {
 		left, gap = ansi.Truncate(left, max(0, m.width-ansi.StringWidth(status)-2), "…"), 2
 	}
 	list := []string{left + plain + strings.Repeat(" ", gap) + fit(status, min(ansi.StringWidth(status), m.width), true), m.overview(), m.worstVerdict(), m.title()}
+	var head string
 	var body []string
 	switch {
 	case m.help:
 		for line := range strings.SplitSeq(helpText, "\n") {
 			body = append(body, wrap(line, m.width, "")...)
 		}
-		list = append(list, "")
 	case m.level == detail:
-		list = append(list, "")
-		body = m.detailLines()
-		body = body[min(m.place().first, len(body)):]
-		for i, s := range body {
-			if i < m.rowsHeight() {
-				body = slices.Clone(body)
-				body[i] = ansi.Cut(s, m.column, m.column+m.width)
-			}
+		lines := m.detailLines()
+		for _, s := range lines[min(m.place().first, len(lines)):min(m.place().first+m.rowsHeight(), len(lines))] {
+			body = append(body, ansi.Cut(s, m.column, m.column+m.width))
 		}
 	default:
 		columns, rows := m.table()
-		list = append(list, "  "+under+fit(m.head(columns), m.width-2, true)+plain)
+		head = "  " + under + fit(m.head(columns), m.width-2, true) + plain
 		if body = m.draw(columns, rows, m.place().first, m.rowsHeight()); len(body) == 0 {
 			body = []string{dim + "  " + m.nothing() + plain}
 		}
 	}
-	for i := range m.rowsHeight() {
-		if i < len(body) {
-			list = append(list, body[i])
-		} else {
-			list = append(list, "")
-		}
-	}
-	list = append(list, m.foot())
+	body = append(body, make([]string, m.rowsHeight())...)[:m.rowsHeight()]
+	list = append(append(append(list, head), body...), m.foot())
 	for i, s := range list {
 		list[i] = ansi.Truncate(s, m.width, "…")
 	}
