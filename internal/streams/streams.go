@@ -101,14 +101,12 @@ type Streams struct {
 	ports     map[uint16]uint64   // sets of them
 	forced    map[uint16]int8     // by the user, -1 for protocols over UDP
 	known     [1 << 16]byte       // marks of those ports, and of watched ones
-	marked    Ports               // those that have marks
+	hints     [fold]byte          // all marks, by the lower bits of ports
 	give      func(*dissect.Datagram) error
 	err       error
 
 	near     [1 << 16]uint16 // connections by both ports, so that other segments cost little
-	nearby   Ports           // those of which there are some
-	unheard  Ports           // of connections that were opened and have sent nothing
-	silent   [1 << 16]uint8  // how many there are; too many stay
+	look     [fold]uint8     // how many of them by the lower bits, and how many senders that began and have sent nothing; too many stay
 	starts   [openings]opening
 	conns    map[ends]*conn
 	list     conn // a ring: its next is the oldest
@@ -129,9 +127,10 @@ type ends struct{ src, dst netip.AddrPort }
 func (e ends) back() ends { return ends{e.dst, e.src} }
 
 // An opening is where the data of a sender begins, by a hash of its connection, which is odd. It is even for one who answers. Foreign says
-// that it began with, or went on with, what is not like any protocol.
+// that it began with, or went on with, what is not like any protocol. The others are looked at.
 type opening struct {
 	hash, seq uint32
+	ports     uint16 // both, combined
 	foreign   bool
 }
 
@@ -158,8 +157,7 @@ func New(protocols []*dissect.Protocol, decodeAs map[uint16]*dissect.Protocol, g
 		}
 	}
 	for port := range s.ports {
-		s.known[port] = ours
-		s.marked.Add(port)
+		s.mark(port, ours)
 	}
 	return s
 }
@@ -175,9 +173,13 @@ func (s *Streams) Evicted() uint64 {
 // Watch makes segments of a port, with or without data, not foreign.
 func (s *Streams) Watch(port uint16) {
 	if s != nil {
-		s.known[port] |= watched
-		s.marked.Add(port)
+		s.mark(port, watched)
 	}
+}
+
+func (s *Streams) mark(port uint16, mark byte) {
+	s.known[port] |= mark
+	s.hints[port%fold] |= mark
 }
 
 // Foreign reports whether a segment with its header is of no interest, as nearly all are: it neither begins nor refuses a connection, nor is
@@ -188,23 +190,22 @@ func (s *Streams) Foreign(b []byte) bool {
 		return false
 	}
 	ports := binary.BigEndian.Uint32(b)
-	src, dst := uint16(ports>>16), uint16(ports)
-	if b[13]&(flagSYN|flagRST) != 0 || s.marked.Has(src) || s.marked.Has(dst) || s.nearby.Has(src^dst) {
+	src, dst := ports>>16, ports&(1<<16-1)
+	if b[13]&(flagSYN|flagRST) != 0 || s.hints[src%fold]|s.hints[dst%fold] != 0 && s.known[src]|s.known[dst] != 0 || s.look[(src^dst)%fold] > 0 {
 		return false
 	}
-	low := min(src, dst) < lowPorts
-	if low && !s.unheard.Has(src^dst) {
+	if min(src, dst) < lowPorts {
 		return true
 	}
 	at := uint(b[12]>>4) * 4
-	if low {
-		return at >= uint(len(b))
-	}
 	if at+8 > uint(len(b)) {
 		return at >= uint(len(b)) // it acknowledges
 	}
 	return !hasZero(binary.LittleEndian.Uint64(b[at : at+8]))
 }
+
+// fold is the size of what is asked about each segment: a table of all ports, or a bit for each, is too large for the nearest cache.
+const fold = 1 << 12
 
 // lowPorts is the first port that a program may listen on without privileges.
 const lowPorts = 1 << 10
@@ -222,12 +223,7 @@ func (s *Streams) Wants(ip, b []byte) bool {
 	case s.near[src^dst] > 0:
 		return true
 	case b[13]&flagSYN != 0:
-		o, hash := s.opening(addresses(ip), src, dst)
-		*o = opening{hash: asked(hash, b[13]&flagACK != 0), seq: binary.BigEndian.Uint32(b[4:]) + 1}
-		if n := &s.silent[src^dst]; *n < 1<<8-1 {
-			*n++
-		}
-		s.unheard.Add(src ^ dst)
+		s.opens(ip, b)
 		return false
 	case at < lenHeader || at >= len(b):
 		return false
@@ -240,8 +236,10 @@ func (s *Streams) Wants(ip, b []byte) bool {
 				return false
 			}
 			like := s.likeAny(b[at:])
-			if !like && !o.foreign {
-				s.heard(src ^ dst)
+			if like && o.foreign {
+				s.attend(o.ports)
+			} else if !like && !o.foreign {
+				s.leave(o.ports)
 			}
 			o.foreign = !like
 			return like
@@ -259,18 +257,35 @@ func (p *Ports) Has(n uint16) bool { return p[n>>6]>>(n&63)&1 != 0 }
 // Add adds a number.
 func (p *Ports) Add(n uint16) { p[n>>6] |= 1 << (n & 63) }
 
-// Remove removes a number.
-func (p *Ports) Remove(n uint16) { p[n>>6] &^= 1 << (n & 63) }
+// attend notes that a connection with these ports, combined, has to be looked at, and leave that one less has to be.
+func (s *Streams) attend(ports uint16) {
+	if n := &s.look[ports%fold]; *n < 1<<8-1 {
+		*n++
+	}
+}
 
-// heard notes that a connection with these ports, combined, has sent what is not read.
-func (s *Streams) heard(ports uint16) {
-	n := &s.silent[ports]
-	if *n > 0 && *n < 1<<8-1 {
+func (s *Streams) leave(ports uint16) {
+	if n := &s.look[ports%fold]; *n > 0 && *n < 1<<8-1 {
 		*n--
 	}
-	if *n == 0 {
-		s.unheard.Remove(ports)
+}
+
+// opens notes where the data of a sender begins, whose segment b begins a connection.
+func (s *Streams) opens(ip, b []byte) {
+	src, dst := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
+	o, hash := s.opening(addresses(ip), src, dst)
+	if s.forget(o); b[13]&flagACK != 0 {
+		hash &^= 1
 	}
+	*o = opening{hash: hash, seq: binary.BigEndian.Uint32(b[4:]) + 1, ports: src ^ dst}
+	s.attend(o.ports)
+}
+
+func (s *Streams) forget(o *opening) {
+	if o.hash != 0 && !o.foreign {
+		s.leave(o.ports)
+	}
+	*o = opening{}
 }
 
 // hasZero reports whether one of the eight bytes of a word is zero. Nearly all traffic of others has none there.
@@ -350,14 +365,14 @@ func (s *Streams) Segment(g *Segment) (read bool, err error) {
 // begin returns a new connection if a segment may begin one, else nil.
 func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 	src, dst := at.src.Port(), at.dst.Port()
-	o, hash := s.opening(addresses(g.IP), src, dst)
 	if t.has(flagSYN) {
-		*o = opening{hash: asked(hash, t.has(flagACK)), seq: t.seq + 1}
+		s.opens(g.IP, g.Data)
 		return nil
 	}
 	if len(t.payload) == 0 {
 		return nil
 	}
+	o, hash := s.opening(addresses(g.IP), src, dst)
 	on, seq := s.ports[src]|s.ports[dst], t.seq
 	opened := o.hash|1 == hash
 	first := opened && o.seq == seq
@@ -376,9 +391,9 @@ func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 	}
 	if set == 0 {
 		if first { // what follows is not reordered, and the other side does not answer one of the protocols
-			*o = opening{}
+			s.forget(o)
 			if o, hash = s.opening(bits.RotateLeft64(addresses(g.IP), 32), dst, src); o.hash|1 == hash {
-				*o = opening{}
+				s.forget(o)
 			}
 		}
 		return nil
@@ -389,19 +404,11 @@ func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 	c := s.add(g, t, at, set, on, seq)
 	if c.server = 1; opened {
 		c.server = int(o.hash & 1)
-		*o = opening{} // what comes after the end of the connection is not reordered
+		s.forget(o) // what comes after the end of the connection is not reordered
 	} else if s.ports[src] != 0 && s.ports[dst] == 0 {
 		c.server = 0
 	}
 	return c
-}
-
-// asked returns the hash of one who asks for a connection, or answers.
-func asked(hash uint32, answers bool) uint32 {
-	if answers {
-		return hash &^ 1
-	}
-	return hash
 }
 
 // add adds a connection, whose protocol is one of a set. The next byte of the sender of g is seq.
@@ -416,7 +423,7 @@ func (s *Streams) add(g *Segment, t *header, at ends, set, on uint64, seq uint32
 	s.conns[c.ends] = c
 	x := at.src.Port() ^ at.dst.Port()
 	s.near[x]++
-	s.nearby.Add(x)
+	s.attend(x)
 	s.link(c)
 	d := &c.sides[0]
 	d.started, d.first, d.next = true, seq, seq
@@ -477,9 +484,8 @@ func (s *Streams) end(c *conn) {
 	c.leave()
 	delete(s.conns, c.ends)
 	x := c.ends.src.Port() ^ c.ends.dst.Port()
-	if s.near[x]--; s.near[x] == 0 {
-		s.nearby.Remove(x)
-	}
+	s.near[x]--
+	s.leave(x)
 	c.unlink()
 	s.free = append(s.free, c)
 }
@@ -522,7 +528,7 @@ func (s *Streams) Flush() {
 	for c := s.list.next; c != &s.list; c = s.list.next {
 		s.end(c)
 	}
-	s.starts = [openings]opening{}
+	s.starts, s.look = [openings]opening{}, [fold]uint8{}
 }
 
 // pass hands out a message.
