@@ -76,9 +76,9 @@ func (p *pcap) linkType() (uint16, bool) { return p.link, true }
 
 func (p *pcap) next(f *Frame) error {
 	in := p.in
-	in.mark()
 	b := in.buf[in.r:in.w]
 	if len(b) < pcapRecord {
+		in.mark()
 		if b = in.ahead(pcapRecord); len(b) < pcapRecord {
 			if len(b) == 0 {
 				return in.err
@@ -99,20 +99,19 @@ func (p *pcap) next(f *Frame) error {
 		captured, length = length, captured
 	}
 	if captured > MaxFrame {
+		in.mark()
 		return fmt.Errorf("record claims %d bytes, a frame has %d at most", captured, MaxFrame)
 	}
 	size := pcapRecord + int(captured)
 	if len(b) < size {
+		in.mark()
 		if b = in.ahead(size); len(b) < size {
 			return in.cut("record", int64(len(b)-pcapRecord), int64(captured))
 		}
 	}
-	f.Data = b[pcapRecord:size:size]
 	in.advance(size)
-
-	f.Time = time.Unix(int64(seconds), int64(fraction)*int64(p.unit)).UTC()
-	f.LinkType = p.link
-	f.Length = wireLength(length, captured)
-	f.Interface, f.Name, f.Comments = 0, "", nil
+	f.LinkType, f.Length, f.Interface = p.link, wireLength(length, captured), 0
+	// Pointers are written in a row: the runtime is asked once whether it marks.
+	f.Data, f.Time, f.Name, f.Comments = b[pcapRecord:size:size], time.Unix(int64(seconds), int64(fraction)*int64(p.unit)).UTC(), "", nil
 	return nil
 }

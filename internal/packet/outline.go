@@ -48,10 +48,10 @@ func (o *Outline) Read(linkType uint16, b []byte) (Outcome, bool) {
 		if first>>56 != noOption || first&fragment != 0 {
 			return 0, false
 		}
-		end, o.id, o.hops = int(first>>32&0xffff), uint16(first>>16), h[ipv4Hops]
-		if h[9] != protoUDP {
+		if end = int(first >> 32 & 0xffff); h[9] != protoUDP {
 			return o.segment(b, h[9], header, end, tag)
 		}
+		o.id, o.hops = uint16(first>>16), h[ipv4Hops]
 		src, dst := binary.BigEndian.Uint32(h[ipv4Src:]), binary.BigEndian.Uint32(h[ipv4Dst:])
 		o.Src.Hi, o.Src.Lo, o.Src.V4 = 0, endpoint.Mapped|uint64(src), true
 		o.Dst.Hi, o.Dst.Lo, o.Dst.V4 = 0, endpoint.Mapped|uint64(dst), true
@@ -62,10 +62,10 @@ func (o *Outline) Read(linkType uint16, b []byte) (Outcome, bool) {
 			return 0, false
 		}
 		h := (*[ipv6Header + udpHeader]byte)(b)
-		header, end, o.id, o.hops = ipv6Header, be16(h[4:])+ipv6Header, 0, h[ipv6Hops]
-		if h[6] != protoUDP {
+		if header, end = ipv6Header, be16(h[4:])+ipv6Header; h[6] != protoUDP {
 			return o.segment(b, h[6], header, end, tag)
 		}
+		o.id, o.hops = 0, h[ipv6Hops]
 		o.Src.Hi, o.Src.Lo, o.Src.V4 = binary.BigEndian.Uint64(h[ipv6Src:]), binary.BigEndian.Uint64(h[ipv6Src+8:]), false
 		o.Dst.Hi, o.Dst.Lo, o.Dst.V4 = binary.BigEndian.Uint64(h[ipv6Dst:]), binary.BigEndian.Uint64(h[ipv6Dst+8:]), false
 		udp = binary.BigEndian.Uint64(h[ipv6Header:])

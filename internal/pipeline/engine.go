@@ -141,14 +141,15 @@ func (e *engine) frame(f *capture.Frame) error {
 	sum.Bytes += uint64(len(f.Data))
 	e.at.frame = f.Number
 	e.ticks.dirty = true
-	before := e.at.now.UnixNano()
+	before := e.reading.newest
+	now := before
 	if !f.Time.IsZero() { // a frame without a time has that of the previous frame
-		e.at.now, sum.Last = f.Time, f.Time
+		now = f.Time.UnixNano()
+		e.at.now, sum.Last, e.reading.newest = f.Time, f.Time, now
 		if sum.First.IsZero() {
 			sum.First = f.Time
 		}
 	}
-	now := e.at.now.UnixNano()
 	if back := time.Duration(before - now); back >= clockStep && (f.Name == "" || back >= clockStepOfSeveral) && e.counts != nil {
 		e.counts.rest.SteppedBack(before, now)
 	}

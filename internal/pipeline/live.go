@@ -92,7 +92,7 @@ func (e *engine) beginLive(src Live) (c report.Capture, until time.Time, err err
 	if s, ok := src.(interface{ Began() time.Time }); ok {
 		began = s.Began() // frames may have come since then
 	}
-	e.at.now, e.swept, e.ticks.last = began, began.UnixNano(), began
+	e.at.now, e.swept, e.ticks.last, e.reading.newest = began, began.UnixNano(), began, began.UnixNano()
 	c = report.Capture{File: e.o.Source.Name}
 	if link, ok := src.LinkType(); ok {
 		c.LinkType = capture.LinkTypeName(link)
@@ -126,9 +126,9 @@ func (e *engine) origins(c report.Capture) error {
 // older than now.
 func (e *engine) quiet(now time.Time) error {
 	if now.After(e.at.now) {
-		e.at.now = now
+		e.at.now, e.reading.newest = now, now.UnixNano()
 	}
-	if now := e.at.now.UnixNano(); now-e.swept >= int64(sweepTime) {
+	if now := e.reading.newest; now-e.swept >= int64(sweepTime) {
 		e.swept = now
 		e.at.frame = e.census.sum.Packets + 1 // after the last frame
 		if err := e.sweep(false); err != nil {

@@ -166,14 +166,13 @@ func (e *engine) dissect(number int, name string, src capture.Source) error {
 	if err != nil {
 		return err
 	}
-	o, sum := e.o, &e.census.sum
+	o := e.o
 	plain := o.Frames.Window == nil && o.Frames.Filter == nil && o.Counts.Slots == nil && !o.keeps() // each frame is dissected, and that is all
 	for ; readErr == nil && !e.done(); readErr = src.Next(&f) {
 		if f.Number%stopFrames == 1 && e.stopped() {
 			break
 		}
 		f.Number += before
-		e.reading.last = f.Number
 		var err error
 		if plain {
 			err = e.frame(&f)
@@ -184,12 +183,10 @@ func (e *engine) dissect(number int, name string, src capture.Source) error {
 			return err
 		}
 		if f.Number%sweepFrames == 0 {
-			if o.Events.Progress != nil && f.Number%(sweepFrames*64) == 0 {
-				o.Events.Progress(sum.Packets, sum.Bytes)
-			}
-			e.snapshot()
+			e.progress(f.Number)
 		}
 	}
+	e.reading.last = max(before, f.Number)
 	if e.failed != nil {
 		return e.failed
 	}
@@ -212,6 +209,14 @@ func (e *engine) dissect(number int, name string, src capture.Source) error {
 	return nil
 }
 
+// progress tells, every now and then, how many frames there were.
+func (e *engine) progress(frame uint64) {
+	if e.o.Events.Progress != nil && frame%(sweepFrames*64) == 0 {
+		e.o.Events.Progress(e.census.sum.Packets, e.census.sum.Bytes)
+	}
+	e.snapshot()
+}
+
 // beginInput begins an input, of which f is the first frame if any is there. It returns
 // the number of frames before it in the series.
 func (e *engine) beginInput(number int, name string, src capture.Source, f *capture.Frame, any bool) (before uint64, err error) {
@@ -232,6 +237,7 @@ func (e *engine) beginInput(number int, name string, src capture.Source, f *capt
 			e.at.now = f.Time
 		}
 		e.swept, e.reading.origin = e.at.now.UnixNano(), e.at.now
+		e.reading.newest = e.swept
 		c.Start = e.at.now
 	}
 	return before, e.begin(c)
@@ -257,7 +263,8 @@ type reading struct {
 	stop   <-chan struct{}
 	late   bool      // stop is delayed, for pipes
 	origin time.Time // of the first frame of the series
-	last   uint64    // number of the newest frame
+	last   uint64    // number of the last frame of the inputs before
+	newest int64     // time of the newest frame, in ns since 1970
 
 	match     func([]byte, int) bool // the filter for frames of matchLink
 	matchLink uint16

@@ -191,15 +191,16 @@ func (s *Streams) Foreign(b []byte) bool {
 	}
 	ports := binary.BigEndian.Uint32(b)
 	src, dst := ports>>16, ports&(1<<16-1)
-	if b[13]&(flagSYN|flagRST) != 0 || s.hints[src%fold]|s.hints[dst%fold] != 0 && s.known[src]|s.known[dst] != 0 || s.look[(src^dst)%fold] > 0 {
+	if b[13]&(flagSYN|flagRST) != 0 || s.hints[src%fold]|s.hints[dst%fold] != 0 && s.known[src]|s.known[dst] != 0 {
 		return false
 	}
-	if min(src, dst) < lowPorts {
+	look := s.look[(src^dst)%fold] > 0
+	if !look && min(src, dst) < lowPorts {
 		return true
 	}
 	at := uint(b[12]>>4) * 4
-	if at+8 > uint(len(b)) {
-		return at >= uint(len(b)) // it acknowledges
+	if at+8 > uint(len(b)) || look {
+		return at >= uint(len(b)) && !(look && b[13]&flagFIN != 0) // it acknowledges
 	}
 	return !hasZero(binary.LittleEndian.Uint64(b[at : at+8]))
 }
