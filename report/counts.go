@@ -264,31 +264,22 @@ func evicted(s *Summary) string {
 
 // appendEvicted appends the evictions in total and by second.
 func (j *JSON) appendEvicted(b []byte, s *Summary) []byte {
-	counts := func(e *core.Evictions) {
-		for _, k := range [...]struct {
-			key string
-			n   uint64
-		}{{`"flows":`, e.Flows}, {`,"requests":`, e.Requests}, {`,"clients":`, e.Clients}} {
-			b = append(b, k.key...)
-			b = strconv.AppendUint(b, k.n, 10)
-		}
+	kinds := func(e *core.Evictions) []count {
+		return []count{{"flows", e.Flows}, {"requests", e.Requests}, {"clients", e.Clients}}
 	}
-	b = append(b, `,"evicted":{`...)
-	counts(&s.EvictedState)
-	b = append(b, `,"fragments":`...)
-	b = strconv.AppendUint(b, s.EvictedFragments, 10)
+	b = appendCounts(append(b, `,"evicted":`...), append(kinds(&s.EvictedState), count{"fragments", s.EvictedFragments})...)
 	if len(s.EvictedSeconds) == 0 {
-		return append(b, '}')
+		return b
 	}
-	b = append(b, `,"seconds":[`...)
+	b = append(b[:len(b)-1], `,"seconds":[`...)
 	for i, e := range worst(s.EvictedSeconds) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, `{"time":`...)
-		b = j.appendTime(b, time.Unix(e.Second, 0))
-		b = append(b, ',')
-		counts(&e)
+		b = j.appendTime(append(b, `{"time":`...), time.Unix(e.Second, 0))
+		for _, k := range kinds(&e) {
+			b = strconv.AppendUint(appendKey(b, k.key), k.n, 10)
+		}
 		b = append(b, '}')
 	}
 	return append(b, "]}"...)

@@ -100,15 +100,12 @@ func (j *JSON) Begin(c Capture) error {
 	if j.array && c.Number == 0 {
 		j.buf = append(j.buf, '[', '\n')
 	}
-	j.buf = append(j.buf, `{"type":"capture","schema":"`+Schema+`","file":`...)
-	j.buf = appendString(j.buf, []byte(c.File))
+	j.buf = appendString(append(j.buf, `{"type":"capture","schema":"`+Schema+`","file":`...), []byte(c.File))
 	if c.LinkType != "" {
-		j.buf = append(j.buf, `,"link_type":`...)
-		j.buf = appendString(j.buf, []byte(c.LinkType))
+		j.buf = appendString(append(j.buf, `,"link_type":`...), []byte(c.LinkType))
 	}
 	if c.FirstFrame > 0 {
-		j.buf = append(j.buf, `,"first_frame":`...)
-		j.buf = nettext.AppendUint(j.buf, c.FirstFrame)
+		j.buf = nettext.AppendUint(append(j.buf, `,"first_frame":`...), c.FirstFrame)
 	}
 	j.end()
 	return nil

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/binary"
+	"fmt"
 	"net/netip"
 	"strconv"
 	"time"
@@ -112,11 +113,7 @@ func (t *Text) Begin(c Capture) error {
 	if c.Number > 0 {
 		t.buf = append(t.buf, '\n')
 	}
-	t.buf = append(t.buf, t.paint.dim...)
-	t.buf = append(t.buf, "== "...)
-	t.buf = nettext.AppendSafe(t.buf, []byte(c.File))
-	t.buf = append(t.buf, t.paint.reset...)
-	t.buf = append(t.buf, '\n')
+	t.buf = fmt.Appendf(t.buf, "%s== %s%s\n", t.paint.dim, nettext.AppendSafe(nil, []byte(c.File)), t.paint.reset)
 	return nil
 }
 
@@ -469,12 +466,7 @@ func (t *Text) appendEnds(b []byte, m *lineMark, src, dst netip.AddrPort, reply,
 	from := len(b)
 	b = append(b, "  "...)
 	b = append(b, left...)
-	n, w := len(b)-from, t.widths[leftCell]
-	if n > w {
-		w = t.grow(leftCell, n)
-	}
-	m.set(leftCell, n, n, w)
-	b = pad(b, w-n)
+	b = t.endCell(b, m, leftCell, from, 0)
 	from = len(b)
 	b = append(b, ' ')
 	if hue == "" {
@@ -483,12 +475,16 @@ func (t *Text) appendEnds(b []byte, m *lineMark, src, dst netip.AddrPort, reply,
 		b = append(append(append(b, hue...), arrow...), t.paint.reset...)
 	}
 	colours := len(b) - from - len(" > ")
-	b = append(b, right...)
-	n = len(b) - from - colours
-	if w = t.widths[rightCell]; n > w {
-		w = t.grow(rightCell, n)
+	return t.endCell(append(b, right...), m, rightCell, from, colours)
+}
+
+// endCell ends a cell that begins at from and has so many bytes of colours, and fills its column.
+func (t *Text) endCell(b []byte, m *lineMark, cell, from, colours int) []byte {
+	n, w := len(b)-from-colours, t.widths[cell]
+	if n > w {
+		w = t.grow(cell, n)
 	}
-	m.set(rightCell, n+colours, n, w)
+	m.set(cell, n+colours, n, w)
 	return pad(b, w-n)
 }
 
@@ -501,7 +497,7 @@ func (t *Text) appendProtocol(b []byte, m *lineMark, p *dissect.Protocol, others
 	} else {
 		b = append(b, p.Catalog.Upper()...)
 	}
-	n, w := len(b)-from, t.widths[protocolCell]
+	n := len(b) - from
 	if len(others) > 0 || n > widestProtocol {
 		for _, o := range others {
 			b = append(b, " or "...)
@@ -512,11 +508,7 @@ func (t *Text) appendProtocol(b []byte, m *lineMark, p *dissect.Protocol, others
 		}
 		return b
 	}
-	if n > w {
-		w = t.grow(protocolCell, n)
-	}
-	m.set(protocolCell, n, n, w)
-	return pad(b, w-n)
+	return t.endCell(b, m, protocolCell, from, 0)
 }
 
 func appendRight(b, s []byte, width int) []byte {

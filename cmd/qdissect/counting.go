@@ -129,12 +129,7 @@ func networks(list []string) (home []netip.Prefix, err error) {
 }
 
 // end returns the status of a run that has done its work.
-func (p *counting) end() error {
-	if p.troubled {
-		return status(exitTrouble)
-	}
-	return nil
-}
+func (p *counting) end() error { return ended(p.troubled) }
 
 // parseServer parses ADDR or ADDR:PORT.
 func parseServer(s string) (addr netip.Addr, port uint16, err error) {

@@ -43,6 +43,14 @@ type status int
 
 func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
+// ended returns the status of a run that has done its work, perhaps with trouble.
+func ended(troubled bool) error {
+	if troubled {
+		return status(exitTrouble)
+	}
+	return nil
+}
+
 // run executes the command line and returns the exit status.
 func run(args []string, env environment) int {
 	root := newRoot(env, args)

@@ -260,10 +260,7 @@ func (p *plan) execute() error {
 	if err := p.conclude(sum, found.String()); err != nil {
 		return err
 	}
-	if p.troubled || save.incomplete() {
-		return status(exitTrouble)
-	}
-	return nil
+	return ended(p.troubled || save.incomplete())
 }
 
 // workers returns the number of cores to use. Delta times need a single worker, which

@@ -191,10 +191,7 @@ func (o *outOptions) runUnits(p *plan, flags *pflag.FlagSet) error {
 	} else if err := json.NewEncoder(p.env.out).Encode(order{Done: &m.done}); err != nil {
 		return err
 	}
-	if m.troubled {
-		return status(exitTrouble)
-	}
-	return nil
+	return ended(m.troubled)
 }
 
 // An order is a line of the list of units that are not done. The last line counts those that are.

@@ -90,7 +90,7 @@ var (
 func flood() *stats.Report {
 	r := mixed()
 	r.Unclear = append(r.Unclear, "Between 22:13:52 and 22:13:53 the kernel lost 5,172 packets: rates in that time are too low.")
-	r.Unknowns, r.Unread = append(r.Unknowns, stats.Guess{What: "DNS", Count: 701}), append(r.Unread, stats.Unread{What: "ARP", Count: 3})
+	r.Unknowns = append(r.Unknowns, stats.Guess{What: "DNS", Count: 701})
 	return r
 }
 
@@ -163,7 +163,7 @@ func hostileNames() *stats.Report {
 			bad(&f.Examples[k].Command, &f.Examples[k].File)
 		}
 	}
-	bad(&r.Unknowns[0].What, &r.Unread[0].What, &r.HomeBy)
+	bad(&r.Unknowns[0].What, &r.HomeBy)
 	for i := range r.Talks {
 		t := &r.Talks[i]
 		bad(&t.Why, &t.Severity, &t.Protocol, &t.Client, &t.Server)

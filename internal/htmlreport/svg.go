@@ -262,11 +262,11 @@ func (p *page) markName(m mark) string {
 func (p *page) Mini(number int) template.HTML {
 	for _, m := range p.Marks {
 		if m.N == number {
-			n := len(p.Timeline.Requests)
+			n, series, what := float64(len(p.Timeline.Requests)), p.Timeline.Requests, "Requests"
 			if m.Kind == stats.JunkFlood {
-				return sparkWith(p.Timeline.Unknown, "Datagrams that were not recognised", m.From*float64(n), m.To*float64(n))
+				series, what = p.Timeline.Unknown, "Datagrams that were not recognised"
 			}
-			return sparkWith(p.Timeline.Requests, "Requests", m.From*float64(n), m.To*float64(n))
+			return sparkWith(series, what, m.From*n, m.To*n)
 		}
 	}
 	return ""

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -180,15 +181,7 @@ func (s *selection) end() { s.release(len(s.held)) }
 
 // find returns the index of a frame that is held.
 func (s *selection) find(number uint64) (i int, ok bool) {
-	return slices.BinarySearchFunc(s.held, number, func(h heldFrame, n uint64) int {
-		switch {
-		case h.Number < n:
-			return -1
-		case h.Number > n:
-			return 1
-		}
-		return 0
-	})
+	return slices.BinarySearchFunc(s.held, number, func(h heldFrame, n uint64) int { return cmp.Compare(h.Number, n) })
 }
 
 // frame marks a frame as wanted, and returns it.

@@ -31,16 +31,9 @@ type segment struct {
 	shard        uint8
 }
 
+// compare keeps the order of writing within a shard.
 func (a *segment) compare(b *segment) int {
-	switch {
-	case a.order != b.order:
-		return cmp.Compare(a.order, b.order)
-	case a.frame != b.frame:
-		return cmp.Compare(a.frame, b.frame)
-	case a.shard != b.shard:
-		return cmp.Compare(a.shard, b.shard)
-	}
-	return cmp.Compare(a.start, b.start) // within a shard: in order of writing
+	return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.frame, b.frame), cmp.Compare(a.shard, b.shard), cmp.Compare(a.start, b.start))
 }
 
 func (w *writer) beginSweep() {

@@ -25,7 +25,6 @@ type Report struct {
 	Remedies   []Remedy   `json:"-"`        // the limits of Rules, for firewalls
 	Findings   []Finding  `json:"findings"` // worst severity first
 	Talks      []Talk     `json:"conversations"`
-	Unread     []Unread   `json:"unread,omitempty"`
 	Unknowns   []Guess    `json:"unknown,omitempty"`
 	Unclear    []string   `json:"limits_hit,omitempty"` // sentences: what this report cannot know, or only in part
 	Made       Made       `json:"made"`
@@ -329,12 +328,6 @@ type TalkField struct {
 	Value  string `json:"value"`
 	Offset int    `json:"offset"`
 	Length int    `json:"length"`
-}
-
-// Unread counts packets that are not dissected.
-type Unread struct {
-	What  string `json:"what"`
-	Count uint64 `json:"count"`
 }
 
 // A Guess counts unknown datagrams by what they look like.

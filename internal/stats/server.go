@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -361,9 +362,7 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 
 func (s *tally) counts() (list [9 + len(fates{}) + 2*len(tally{}.proved)]*uint64) {
 	l := append(list[:0], &s.requests, &s.replies, &s.challenges, &s.bytesIn, &s.bytesOut, &s.spare.in, &s.spare.out, &s.incomplete, &s.rejected)
-	for i := range s.fates {
-		l = append(l, &s.fates[i])
-	}
+	l = slices.AppendSeq(l, each(s.fates[:]))
 	for i := range s.proved {
 		l = append(l, &s.proved[i].Requests, &s.proved[i].Complete)
 	}
@@ -517,13 +516,7 @@ func (f *finding) example(e Example) {
 	for i > 0 && e.before(&f.examples[i-1]) {
 		i--
 	}
-	if i >= maxExamples {
-		return
-	}
-	f.examples = append(f.examples, Example{})
-	copy(f.examples[i+1:], f.examples[i:])
-	f.examples[i] = e
-	f.examples = f.examples[:min(len(f.examples), maxExamples)]
+	f.examples = slices.Insert(f.examples, i, e)[:min(len(f.examples)+1, maxExamples)]
 }
 
 func (e *Example) before(o *Example) bool {

@@ -244,11 +244,11 @@ func (v *View) takeUnit(s *sensor, place int, slot string, data []byte, off time
 	u.packets = c.Packets
 	u.requests, u.replies, u.unanswered = c.Shards.Messages()
 	old := &s.units[place]
-	if more := len(u.bytes) - len(old.bytes); v.bytes+more > maxUnits {
+	more := len(u.bytes) - len(old.bytes)
+	if v.bytes+more > maxUnits {
 		return errors.New("there is no room for more units")
-	} else {
-		v.bytes += more
 	}
+	v.bytes += more
 	v.mark(old)
 	*old = u
 	v.mark(&u)
