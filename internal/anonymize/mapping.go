@@ -251,14 +251,10 @@ func b2i(b bool) byte {
 // mac replaces a hardware address in place by a locally administered one. Group addresses
 // and the zero address stay unchanged.
 func (m *mapping) mac(b []byte) bool {
-	var or byte
-	for _, c := range b {
-		or |= c
-	}
-	if b[0]&1 != 0 || or == 0 {
+	was := [6]byte(b)
+	if b[0]&1 != 0 || was == [6]byte{} {
 		return false
 	}
-	was := [6]byte(b)
 	is, ok := m.macs[was]
 	if !ok {
 		s := m.stream(ofMAC, b)

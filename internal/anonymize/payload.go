@@ -2,6 +2,7 @@ package anonymize
 
 import (
 	"bytes"
+	"cmp"
 	stdbzip2 "compress/bzip2"
 	"encoding/binary"
 	"hash/crc32"
@@ -290,54 +291,53 @@ func (w *rewriter) cutWord(source uint16, was, is []byte) bool {
 // fold writes the replacement of a derived source back into the sources that it was made
 // from.
 func (w *rewriter) fold(rec *dissect.Record, data [][]byte, i int) bool {
-	switch rec.Sources[i].Name {
+	s := &rec.Sources[i]
+	switch s.Name {
 	case "filter", "plugins":
-		return w.foldCopy(rec, data, i)
+		return foldCopy(rec, data, i)
 	case "joined":
 		return w.foldParts(rec, data, i)
-	case "decompressed":
-		return w.foldPacked(rec, data, i)
 	case "unescaped":
-		return w.foldEscaped(rec, data, i)
+		return foldEscaped(rec, data, i)
 	case "unpacked":
 		return foldUnpacked(rec, data, i)
+	case "decrypted":
+		return w.foldDecrypted(rec, data, i)
+	}
+	n := leaf(rec, i)
+	if n == nil {
+		return false
+	}
+	to := n.Bytes(data[n.Source])
+	switch s.Name {
+	case "decompressed":
+		return w.foldPacked(rec, data, i, n)
 	case "unshifted":
-		return w.foldShifted(rec, data, i)
+		return foldShifted(rec, data, i, n)
 	case "decoded":
-		return w.foldHex(rec, data, i)
+		return foldHex(to, s.Data, data[i])
 	case "swapped":
-		n := leaf(rec, i)
-		if n == nil {
-			return false
-		}
-		to := n.Bytes(data[n.Source])
 		for j := 0; j+1 < len(to); j += 2 {
 			to[j], to[j+1] = data[i][j+1], data[i][j]
 		}
 		return true
 	case "unmasked":
-		return foldUnmasked(rec, data, i)
-	case "decrypted":
-		return w.foldDecrypted(rec, data, i)
+		return foldUnmasked(n.Value(data[n.Source]), data[i])
 	}
 	return false
 }
 
-// foldUnmasked encodes what a leaf holds so that no byte of it is 0: a byte with a bit for each of the next 7 that are odd, and these, even ones plus 1.
-func foldUnmasked(rec *dissect.Record, data [][]byte, i int) bool {
-	n := leaf(rec, i)
-	if n == nil {
-		return false
-	}
+// foldUnmasked encodes bytes so that none is 0: a byte with a bit for each of the next 7 that are odd, and these, even ones plus 1.
+func foldUnmasked(to, b []byte) bool {
 	var out []byte
-	for j, c := range data[i] {
+	for j, c := range b {
 		if j%7 == 0 {
 			out = append(out, 1)
 		}
 		out[j/7*8] |= c & 1 << (j%7 + 1)
 		out = append(out, c|1)
 	}
-	return copy(n.Value(data[n.Source]), out) == len(out)
+	return copy(to, out) == len(out)
 }
 
 // foldUnpacked writes what a leaf holds without packing it, which all receivers of the protocols accept too.
@@ -380,7 +380,7 @@ func leaf(rec *dissect.Record, i int) *dissect.Node {
 }
 
 // foldCopy handles sources that are the value of a leaf, decoded a second time.
-func (w *rewriter) foldCopy(rec *dissect.Record, data [][]byte, i int) bool {
+func foldCopy(rec *dissect.Record, data [][]byte, i int) bool {
 	for k := range rec.Nodes {
 		n := &rec.Nodes[k]
 		if int(n.Source) >= i || n.Field.Kind != dissect.String {
@@ -424,10 +424,7 @@ func (w *rewriter) foldParts(rec *dissect.Record, data [][]byte, i int) bool {
 		}
 		return true
 	}
-	longest := 0
-	for _, n := range pieces {
-		longest = max(longest, int(n.Len))
-	}
+	longest := int(slices.MaxFunc(pieces, func(a, b *dissect.Node) int { return cmp.Compare(a.Len, b.Len) }).Len)
 	if room := longest * len(pieces); room < len(rest) || longest*(len(pieces)-1) >= len(rest) {
 		longest = (len(rest) + len(pieces) - 1) / len(pieces)
 	}
@@ -447,13 +444,12 @@ func (w *rewriter) foldParts(rec *dissect.Record, data [][]byte, i int) bool {
 	return true
 }
 
-// foldPacked compresses a message again and updates its checksum.
-func (w *rewriter) foldPacked(rec *dissect.Record, data [][]byte, i int) bool {
-	n := leaf(rec, i)
+// foldPacked compresses the message of a leaf again and updates its checksum.
+func (w *rewriter) foldPacked(rec *dissect.Record, data [][]byte, i int, n *dissect.Node) bool {
 	at := slices.IndexFunc(rec.Nodes, func(n dissect.Node) bool {
 		return int(n.Source) < i && n.Field.Privacy == core.Checksum && n.Len == 4
 	})
-	if n == nil || at < 0 {
+	if at < 0 {
 		return false
 	}
 	out := w.pack(data[i], n.Bytes(rec.Sources[n.Source].Data))
@@ -469,7 +465,7 @@ func (w *rewriter) foldPacked(rec *dissect.Record, data [][]byte, i int) bool {
 
 // foldEscaped writes the binary rules of Arma 3 into their chunks. The three bytes that
 // are escaped stay unchanged: they are not part of texts.
-func (w *rewriter) foldEscaped(rec *dissect.Record, data [][]byte, i int) bool {
+func foldEscaped(rec *dissect.Record, data [][]byte, i int) bool {
 	from, at := data[i], 0
 	for k := range rec.Nodes {
 		n := &rec.Nodes[k]
@@ -496,11 +492,7 @@ func (w *rewriter) foldEscaped(rec *dissect.Record, data [][]byte, i int) bool {
 
 // foldShifted writes texts into a message of Quake Wars whose fields are not aligned to
 // bytes. Texts are aligned.
-func (w *rewriter) foldShifted(rec *dissect.Record, data [][]byte, i int) bool {
-	to := leaf(rec, i)
-	if to == nil {
-		return false
-	}
+func foldShifted(rec *dissect.Record, data [][]byte, i int, to *dissect.Node) bool {
 	was, is, at := to.Bytes(rec.Sources[to.Source].Data), to.Bytes(data[to.Source]), 0
 	for k := range rec.Nodes {
 		n := &rec.Nodes[k]
@@ -520,13 +512,8 @@ func (w *rewriter) foldShifted(rec *dissect.Record, data [][]byte, i int) bool {
 }
 
 // foldHex writes bytes as hexadecimal digits, in which spaces mean zeros.
-func (w *rewriter) foldHex(rec *dissect.Record, data [][]byte, i int) bool {
-	to := leaf(rec, i)
-	if to == nil {
-		return false
-	}
-	was, is := rec.Sources[i].Data, data[i]
-	b, digit := to.Bytes(data[to.Source]), 0
+func foldHex(b, was, is []byte) bool {
+	digit := 0
 	for j, c := range b {
 		if digit == 2*len(was) {
 			break
@@ -626,14 +613,7 @@ func (w *rewriter) sameShape(rec *dissect.Record, payload []byte) bool {
 	if rec.Sources[len(rec.Sources)-1].Name == "unpacked" {
 		return true // one source less
 	}
-	if len(nodes) != len(rec.Nodes) {
-		return false
-	}
-	for i := range nodes {
-		a, b := &nodes[i], &rec.Nodes[i]
-		if a.Field != b.Field && a.Field.Path != b.Field.Path || a.Off != b.Off || a.Len != b.Len || a.Depth != b.Depth || a.Source != b.Source {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(nodes, rec.Nodes, func(a, b dissect.Node) bool {
+		return (a.Field == b.Field || a.Field.Path == b.Field.Path) && a.Off == b.Off && a.Len == b.Len && a.Depth == b.Depth && a.Source == b.Source
+	})
 }

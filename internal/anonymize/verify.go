@@ -77,28 +77,26 @@ func NewWitness(o Options) *Witness {
 }
 
 // Read makes the witness know a capture.
-func (w *Witness) Read(in capture.Source) error { return w.walk(in, reader{w}) }
+func (w *Witness) Read(in capture.Source) error {
+	return w.walk(in, walker{w.note, func(*dissect.Unknown) {}})
+}
 
 // Search returns what it knows and finds in a capture.
 func (w *Witness) Search(out capture.Source) ([]Leak, error) {
 	w.sort()
-	err := w.walk(out, searcher{w})
+	err := w.walk(out, walker{w.compare, func(u *dissect.Unknown) { w.search(u.Frame, u.Payload, nil, 0) }})
 	return w.leaks, err
 }
 
-type reader struct{ *Witness }
+// A walker is a handler of messages and of datagrams that no protocol recognises.
+type walker struct {
+	record  func(*dissect.Record)
+	unknown func(*dissect.Unknown)
+}
 
-func (r reader) Record(rec *dissect.Record) { r.note(rec) }
-
-func (r reader) Unknown(*dissect.Unknown)     {}
-func (r reader) Finding(*dissect.FlowFinding) {}
-
-type searcher struct{ *Witness }
-
-func (s searcher) Record(rec *dissect.Record) { s.compare(rec) }
-
-func (s searcher) Unknown(u *dissect.Unknown)   { s.search(u.Frame, u.Payload, nil, 0) }
-func (s searcher) Finding(*dissect.FlowFinding) {}
+func (w walker) Record(rec *dissect.Record)   { w.record(rec) }
+func (w walker) Unknown(u *dissect.Unknown)   { w.unknown(u) }
+func (w walker) Finding(*dissect.FlowFinding) {}
 
 // walk dissects a capture.
 func (w *Witness) walk(in capture.Source, h dissect.Handler) error {

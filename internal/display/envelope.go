@@ -37,13 +37,6 @@ func reasons() (list []string) {
 	return list
 }
 
-var protocolNames = sync.OnceValue(func() (list []string) {
-	for _, p := range all.Protocols() {
-		list = append(list, p.Name)
-	}
-	return append(list, "unknown")
-})
-
 var messageNames = sync.OnceValue(func() (list []string) {
 	for _, p := range all.Protocols() {
 		for _, t := range p.Catalog.Messages() {
@@ -105,7 +98,7 @@ func datagramEntries() []entry {
 	role := onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.take(m, textOf(r.Type.Role.String())) })
 	reason := onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.take(m, textOf(r.Reason.String())) })
 	protocols := func(all bool) read {
-		return listed(protocolNames(), "protocol", "qdissect protocols", func(m *Matcher, c *cond) { m.protocols(c, all) })
+		return listed(append(ProtocolNames(), "unknown"), "protocol", "qdissect protocols", func(m *Matcher, c *cond) { m.protocols(c, all) })
 	}
 	return []entry{
 		{name: "type", doc: "message or finding", read: listed(types, "type", "", kind)},

@@ -90,23 +90,20 @@ func (p *parser) take(texts ...string) bool {
 const maxDepth = 64
 
 func (p *parser) any(depth int) (expression, error) {
-	a, err := p.all(depth)
-	for err == nil && p.take("or", "||") {
-		var b expression
-		if b, err = p.all(depth); err == nil {
-			a = or{a, b}
-		}
-	}
-	return a, err
+	return p.chain(depth, p.all, func(a, b expression) expression { return or{a, b} }, "or", "||")
 }
 
 func (p *parser) all(depth int) (expression, error) {
-	a, err := p.one(depth)
-	for err == nil && p.take("and", "&&") {
+	return p.chain(depth, p.one, func(a, b expression) expression { return and{a, b} }, "and", "&&")
+}
+
+// chain reads operands that an operator joins.
+func (p *parser) chain(depth int, operand func(int) (expression, error), join func(a, b expression) expression, operator ...string) (expression, error) {
+	a, err := operand(depth)
+	for err == nil && p.take(operator...) {
 		var b expression
-		if b, err = p.one(depth); err == nil {
-			a = and{a, b}
-		}
+		b, err = operand(depth)
+		a = join(a, b)
 	}
 	return a, err
 }

@@ -105,7 +105,7 @@ func (d dictionary) unknownName(full string, keys []string) string {
 	if here := wiresharks[full]; here != "" {
 		return why + "; did you mean " + here + "?"
 	}
-	names := slices.DeleteFunc(slices.Clone(protocolNames()), func(name string) bool { return name == "unknown" })
+	names := ProtocolNames()
 	for _, e := range envelopeEntries() {
 		names = append(names, e.name)
 	}

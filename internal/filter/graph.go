@@ -163,11 +163,5 @@ func decided(t *test, facts []fact) (yes, ok bool) {
 
 // common returns the facts that both lists contain.
 func common(a, b []fact) []fact {
-	var both []fact
-	for _, f := range a {
-		if slices.Contains(b, f) {
-			both = append(both, f)
-		}
-	}
-	return both
+	return slices.DeleteFunc(slices.Clone(a), func(f fact) bool { return !slices.Contains(b, f) })
 }

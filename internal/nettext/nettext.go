@@ -185,9 +185,7 @@ func AppendInt(dst []byte, v int64) []byte {
 // ParseInt parses a decimal number as servers write them: surrounded by spaces, with
 // a sign, with a fraction, which is dropped. It does not allocate.
 func ParseInt(s string) (int64, bool) {
-	for len(s) > 0 && s[0] == ' ' {
-		s = s[1:]
-	}
+	s = strings.TrimLeft(s, " ")
 	negative := false
 	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
 		negative = s[0] == '-'
@@ -204,16 +202,8 @@ func ParseInt(s string) (int64, bool) {
 	if digits == 0 {
 		return 0, false
 	}
-	for i := digits; i < len(s); i++ {
-		if s[i] == '.' {
-			for i++; i < len(s); i++ {
-				if !digit(s[i]) && s[i] != ' ' {
-					return 0, false
-				}
-			}
-		} else if s[i] != ' ' {
-			return 0, false
-		}
+	if rest := strings.TrimLeft(s[digits:], " "); rest != "" && (rest[0] != '.' || strings.Trim(rest[1:], "0123456789 ") != "") {
+		return 0, false
 	}
 	if negative {
 		n = -n

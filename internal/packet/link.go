@@ -207,12 +207,6 @@ func pppoe(b []byte) (session uint32, t, off int, why Outcome) {
 // ppp reads a PPP protocol number (RFC 1661, 2), after the optional address and control
 // bytes ff 03, and returns the equivalent EtherType.
 func ppp(b []byte) (t, off int, why Outcome) {
-	const (
-		pppIPv4   = 0x0021
-		pppIPv6   = 0x0057
-		pppMPLS   = 0x0281
-		pppMPLSUp = 0x0283
-	)
 	if len(b) >= 2 && b[0] == 0xff && b[1] == 0x03 {
 		off = 2
 	}
@@ -228,18 +222,14 @@ func ppp(b []byte) (t, off int, why Outcome) {
 		p = p<<8 | int(b[off])
 		off++
 	}
-	switch p {
-	case pppIPv4:
-		return typeIPv4, off, Whole
-	case pppIPv6:
-		return typeIPv6, off, Whole
-	case pppMPLS:
-		return typeMPLS, off, Whole
-	case pppMPLSUp:
-		return typeMPLSUp, off, Whole
+	if t = pppTypes[p]; t == 0 {
+		return 0, 0, NotIP
 	}
-	return 0, 0, NotIP
+	return t, off, Whole
 }
+
+// pppTypes maps protocol numbers of PPP to EtherTypes.
+var pppTypes = map[int]int{0x0021: typeIPv4, 0x0057: typeIPv6, 0x0281: typeMPLS, 0x0283: typeMPLSUp}
 
 // linkHeader reads the header of a link type. It returns the EtherType and the offset of
 // what follows, and Whole; or the outcome that says why there is none.

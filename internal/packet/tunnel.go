@@ -64,11 +64,7 @@ const (
 )
 
 func isTunnelPort(port int) bool {
-	switch port {
-	case portVXLAN, portGeneve, portVXLANLinux:
-		return true
-	}
-	return false
+	return port == portVXLAN || port == portGeneve || port == portVXLANLinux
 }
 
 // scopeVLAN represents a VLAN in the scope; tunnels have their own kinds.
@@ -129,19 +125,15 @@ func (d *Decoder) reset(out *Datagram, m mark) {
 
 // ipTunnel decodes a packet in an IP packet.
 func (d *Decoder) ipTunnel(f *Frame, out *Datagram, ip []byte, proto byte, b []byte, wire int) Outcome {
-	v6 := isIPv6(ip)
-	var k TunnelKind
-	switch {
-	case proto == protoGRE:
+	if proto == protoGRE {
 		return d.gre(f, out, ip, b, wire)
-	case proto == protoIPv4 && v6:
-		k = FourInSix
-	case proto == protoIPv4:
-		k = IPinIP
-	case v6:
-		k = SixInSix
-	default:
-		k = SixInFour
+	}
+	k, inSix := SixInFour, SixInSix
+	if proto == protoIPv4 {
+		k, inSix = IPinIP, FourInSix
+	}
+	if isIPv6(ip) {
+		k = inSix
 	}
 	if !d.enterTunnel(out, k, 0, ip) {
 		return TooDeep
