@@ -59,12 +59,6 @@ const (
 	flagACK = 0x10
 )
 
-// The marks of ports.
-const (
-	ours    = 1 << iota // of a protocol
-	watched             // of others
-)
-
 // endOfTime is after all times of captures.
 var endOfTime = time.Unix(1<<40, 0)
 
@@ -100,8 +94,8 @@ type Streams struct {
 	protocols []*dissect.Protocol // those over TCP
 	ports     map[uint16]uint64   // sets of them
 	forced    map[uint16]int8     // by the user, -1 for protocols over UDP
-	known     [1 << 16]byte       // marks of those ports, and of watched ones
-	hints     [fold]byte          // all marks, by the lower bits of ports
+	ours      Ports               // of protocols
+	marked    Ports               // and those that are watched
 	give      func(*dissect.Datagram) error
 	err       error
 
@@ -157,7 +151,8 @@ func New(protocols []*dissect.Protocol, decodeAs map[uint16]*dissect.Protocol, g
 		}
 	}
 	for port := range s.ports {
-		s.mark(port, ours)
+		s.ours.Add(port)
+		s.marked.Add(port)
 	}
 	return s
 }
@@ -173,13 +168,8 @@ func (s *Streams) Evicted() uint64 {
 // Watch makes segments of a port, with or without data, not foreign.
 func (s *Streams) Watch(port uint16) {
 	if s != nil {
-		s.mark(port, watched)
+		s.marked.Add(port)
 	}
-}
-
-func (s *Streams) mark(port uint16, mark byte) {
-	s.known[port] |= mark
-	s.hints[port%fold] |= mark
 }
 
 // Foreign reports whether a segment with its header is of no interest, as nearly all are: it neither begins nor refuses a connection, nor is
@@ -190,8 +180,8 @@ func (s *Streams) Foreign(b []byte) bool {
 		return false
 	}
 	ports := binary.BigEndian.Uint32(b)
-	src, dst := ports>>16, ports&(1<<16-1)
-	if b[13]&(flagSYN|flagRST) != 0 || s.hints[src%fold]|s.hints[dst%fold] != 0 && s.known[src]|s.known[dst] != 0 {
+	src, dst := uint16(ports>>16), uint16(ports)
+	if b[13]&(flagSYN|flagRST) != 0 || s.marked.Has(src) || s.marked.Has(dst) {
 		return false
 	}
 	look := s.look[(src^dst)%fold] > 0
@@ -205,8 +195,8 @@ func (s *Streams) Foreign(b []byte) bool {
 	return !hasZero(binary.LittleEndian.Uint64(b[at : at+8]))
 }
 
-// fold is the size of what is asked about each segment: a table of all ports, or a bit for each, is too large for the nearest cache.
-const fold = 1 << 12
+// fold is the size of tables by the lower bits of ports.
+const fold = 1 << 11
 
 // lowPorts is the first port that a program may listen on without privileges.
 const lowPorts = 1 << 10
@@ -221,14 +211,14 @@ func (s *Streams) Wants(ip, b []byte) bool {
 	switch at := int(b[12]>>4) * 4; {
 	case at >= len(b) && b[13]&(flagSYN|flagFIN|flagRST) == 0: // it acknowledges
 		return false
-	case s.near[src^dst] > 0:
+	case s.look[(src^dst)%fold] > 0 && s.near[src^dst] > 0:
 		return true
 	case b[13]&flagSYN != 0:
 		s.opens(ip, b)
 		return false
 	case at < lenHeader || at >= len(b):
 		return false
-	case (s.known[src]|s.known[dst])&ours != 0:
+	case s.ours.Has(src) || s.ours.Has(dst):
 		return true
 	default:
 		o, hash := s.opening(addresses(ip), src, dst)
@@ -249,14 +239,20 @@ func (s *Streams) Wants(ip, b []byte) bool {
 	}
 }
 
-// Ports is a set of numbers of ports.
-type Ports [1 << 10]uint64
+// Ports is a set of ports. What is asked about each segment has to be small: a bit for each port takes a quarter of the nearest cache.
+type Ports struct {
+	some [fold]bool // the lower bits of those in the set
+	all  [1 << 10]uint64
+}
 
-// Has reports whether a number is in the set.
-func (p *Ports) Has(n uint16) bool { return p[n>>6]>>(n&63)&1 != 0 }
+// Has reports whether a port is in the set.
+func (p *Ports) Has(n uint16) bool { return p.some[n%fold] && p.all[n>>6]>>(n&63)&1 != 0 }
 
-// Add adds a number.
-func (p *Ports) Add(n uint16) { p[n>>6] |= 1 << (n & 63) }
+// Add adds a port.
+func (p *Ports) Add(n uint16) {
+	p.some[n%fold] = true
+	p.all[n>>6] |= 1 << (n & 63)
+}
 
 // attend notes that a connection with these ports, combined, has to be looked at, and leave that one less has to be.
 func (s *Streams) attend(ports uint16) {
