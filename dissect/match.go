@@ -36,7 +36,7 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 		}
 	}
 	p := t.protocols[proto]
-	waiting, extra, other, late, came := none, none, none, none, none
+	waiting, extra, other, late, came, soon := none, none, none, none, none, none
 	best, tries := 0, 0
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests.list[i].below {
 		q := &t.requests.list[i]
@@ -49,8 +49,10 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 			came = i
 		}
 		switch {
-		case q.frame > x.part:
-			// Sent after the first part.
+		case q.frame > x.part: // sent after the first part
+			if q.answer == 0 && direct && sameID(q.id, pair.ID) && abs(q.sent-x.first) <= earlyBy {
+				soon = i
+			}
 		case !sameID(q.id, pair.ID):
 			if direct && q.answer == 0 && p.Pairing.OtherIDs && !over {
 				other = i
@@ -84,7 +86,7 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 	case late != none:
 		return match{request: late, same: t.equal(late, x.part), over: true}
 	}
-	return match{request: none}
+	return match{request: soon, same: 1}
 }
 
 // onlyOpen reports whether no reply to a request before q, of the same flow, is expected.

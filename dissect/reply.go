@@ -38,6 +38,7 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 		}
 	}
 	if m.request == none {
+		t.keepEarly(x, rec)
 		t.stray(x, pair)
 		return
 	}
@@ -150,6 +151,9 @@ func (t *tracker) answer(x *arrival, rec *Record, q *request, peer *peerKey) {
 	if !got.data && q.challenge == ChallengeUsed && got.n == 2 {
 		got.n = 1 // the challenge was not the answer, but an earlier one that came again
 		t.requests.count(q)
+	}
+	if got.issuedIn != 0 && !got.data || q.topic&pair.Answers == 0 {
+		t.keepEarly(x, rec) // the request for it may be the next frame
 	}
 	got.data, got.unused = true, false
 	switch {
@@ -289,6 +293,7 @@ func (t *tracker) timing(q *request, m match, x *arrival) (at timing) {
 	asked := t.requests.time(q)
 	rtt := time.Duration(x.first - asked)
 	switch {
+	case rtt < 0 && q.frame > x.part: // captured in another order
 	case rtt < 0:
 		at.back = rtt
 	case m.same > 1 || q.has(isUnclear) || x.near || q.answer != 0 && t.requests.rare(q).copies > 0:

@@ -83,6 +83,9 @@ func (t *tracker) request(x *arrival, rec *Record) (proven bool) {
 	if pair.Challenge == ChallengeUsed && !proven && !again {
 		t.uses(q, pair.Value)
 	}
+	if t.early.of(x.flow).flow == x.flow && !again {
+		t.answerEarly(q, x)
+	}
 	return proven
 }
 

@@ -1,0 +1,47 @@
+package dissect
+
+import "time"
+
+// earlyBy is how long before its request a reply may be captured: cards with several receive queues
+// and clocks of several hosts change the order of frames.
+const earlyBy = int64(5 * time.Millisecond)
+
+// An early is a reply that no request waited for.
+type early struct {
+	arrival
+	frame   uint64
+	pair    Pair
+	message uint8 // index of its type in the protocol's list plus one
+}
+
+// earlies are the newest ones, by their flow.
+type earlies [16]early
+
+func (l *earlies) of(flow int32) *early { return &l[flow%int32(len(l))] }
+
+// keepEarly records a reply whose request may follow.
+func (t *tracker) keepEarly(x *arrival, rec *Record) {
+	e := t.early.of(x.flow)
+	e.arrival, e.frame, e.pair, e.message = *x, rec.Frame, rec.Pair, t.protocols[x.protocol].messageIndex(rec.Type)+1
+	e.Datagram, e.sighting = nil, nil
+}
+
+// answerEarly gives a request the reply that was captured a moment before it.
+func (t *tracker) answerEarly(q *request, x *arrival) {
+	e := t.early.of(q.flow)
+	pair := &e.pair
+	if pair.Answers&q.topic == 0 || e.ends.key != x.ends.key || e.ends.up == q.up() || abs(x.at-e.first) > earlyBy || !sameID(pair.ID, q.id) || !t.related(e.protocol, q.protocol) {
+		return
+	}
+	got := t.take(q, &e.arrival, e.frame, e.at)
+	got.protocol, got.message = e.protocol, e.message
+	if pair.Challenge == ChallengeIssued {
+		got.issuedIn, got.unused = e.frame, true
+	} else {
+		got.data = true
+	}
+	q.set(isDamaged) // its own may still come
+	t.requests.count(q)
+	t.cover(q, &e.arrival, pair.Tries, got.data)
+	*e = early{} // no other request
+}
