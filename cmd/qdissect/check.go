@@ -31,21 +31,11 @@ func (o *judgeOptions) add(f *pflag.FlagSet) {
 }
 
 // reporter returns the writer of the results and a function that closes it.
-func (o *judgeOptions) reporter(env environment, command string) (golden.Format, func() error, error) {
+func (o *judgeOptions) reporter(env environment, command string) (golden.Format, error) {
 	if o.max < 1 {
-		return nil, nil, fmt.Errorf("--max %d: must be at least 1", o.max)
+		return nil, fmt.Errorf("--max %d: must be at least 1", o.max)
 	}
-	fo := golden.FormatOptions{Command: command, Root: env.getenv("GITHUB_WORKSPACE")}
-	done := func() error { return nil }
-	if path := env.getenv("GITHUB_STEP_SUMMARY"); path != "" && o.format == "github" {
-		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-		if err != nil {
-			return nil, nil, err
-		}
-		fo.Summary, done = f, f.Close
-	}
-	w, err := golden.NewFormat(o.format, env.out, fo)
-	return w, done, err
+	return golden.NewFormat(o.format, env.out, golden.FormatOptions{Command: command, Root: env.getenv("GITHUB_WORKSPACE")})
 }
 
 // checkOptions are the flags of check.
@@ -106,7 +96,7 @@ func runCheck(cmd *cobra.Command, args []string, o *checkOptions, env environmen
 	if err != nil {
 		return err
 	}
-	format, done, err := o.reporter(env, "qdissect check")
+	format, err := o.reporter(env, "qdissect check")
 	if err != nil {
 		return err
 	}
@@ -116,7 +106,7 @@ func runCheck(cmd *cobra.Command, args []string, o *checkOptions, env environmen
 	c := &checking{o: o, env: env, rules: golden.Rules{Ignore: ignore, Relative: o.relative, Wording: o.strict}, format: format, seen: map[string]string{}}
 	for _, path := range args {
 		if err := c.path(path); err != nil {
-			return errors.Join(err, done())
+			return err
 		}
 	}
 	if o.update {
@@ -124,7 +114,7 @@ func runCheck(cmd *cobra.Command, args []string, o *checkOptions, env environmen
 	} else {
 		err = format.End(c.footer())
 	}
-	if err := errors.Join(err, done()); err != nil {
+	if err != nil {
 		return err
 	}
 	switch {

@@ -17,12 +17,11 @@ import (
 
 // cutOptions are the flags of cut.
 type cutOptions struct {
-	filter     string
-	frames     []string
-	flows      []string
-	noComments bool
-	window     windowOptions
-	protocols  protocolOptions
+	filter    string
+	frames    []string
+	flows     []string
+	window    windowOptions
+	protocols protocolOptions
 }
 
 func newCut(env environment) *cobra.Command {
@@ -54,7 +53,6 @@ Exit status: 0 done; 1 nothing chosen, no file written; 2 error.`,
 	f.StringVarP(&o.filter, "display-filter", "Y", "", "choose messages and findings that match `EXPR`")
 	f.StringArrayVar(&o.frames, "frames", nil, "choose the frames of `LIST`, such as 3,5-9, and their messages")
 	f.StringArrayVar(&o.flows, "flow", nil, "choose all datagrams of an address and port, or between two of them: `ADDR:PORT[-ADDR:PORT]`")
-	f.BoolVar(&o.noComments, "no-comments", false, "do not add comments with the old frame numbers and the messages")
 	o.window.add(f)
 	o.protocols.addDecodeAs(f)
 	return cmd
@@ -65,7 +63,7 @@ func runCut(args []string, o *cutOptions, env environment) error {
 	if err != nil {
 		return err
 	}
-	c := cut.Options{In: in, Out: out, Comments: !o.noComments}
+	c := cut.Options{In: in, Out: out}
 	if err := o.choose(&c); err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func runDiff(args []string, o *diffOptions, env environment) error {
 	if rules.Ignore, err = golden.ParsePatterns(o.ignore); err != nil {
 		return err
 	}
-	format, done, err := o.reporter(env, "qdissect diff")
+	format, err := o.reporter(env, "qdissect diff")
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func runDiff(args []string, o *diffOptions, env environment) error {
 	default:
 		footer = "different conversations"
 	}
-	if err := errors.Join(format.Case(&c), format.End(footer), done()); err != nil {
+	if err := errors.Join(format.Case(&c), format.End(footer)); err != nil {
 		return err
 	}
 	switch {

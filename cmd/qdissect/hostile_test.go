@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -283,20 +282,6 @@ func TestSafeFormats(t *testing.T) {
 		changed = append(changed, line)
 	}
 	must.Do(t, os.WriteFile(path, []byte(strings.Join(changed, "")), 0o600))
-	// The summary for GitHub is Markdown, where HTML is active.
-	summary := filepath.Join(dir, "summary.md")
-	run([]string{"check", "--max", "1000", "--format", "github", filepath.Join(dir, "nasty.pcap")}, environment{in: strings.NewReader(""), out: io.Discard, err: io.Discard, getenv: func(name string) string {
-		return map[string]string{"GITHUB_STEP_SUMMARY": summary}[name]
-	}})
-	page, err := os.ReadFile(summary)
-	if err != nil || len(page) == 0 {
-		t.Fatalf("%v, %d bytes of summary", err, len(page))
-	}
-	checkSafe(t, "summary", string(page))
-	// Within backticks, HTML is text. Values must not contain backticks.
-	if text := regexp.MustCompile("`[^`\n]*`").ReplaceAllString(string(page), ""); strings.Contains(text, "<") || strings.Contains(text, "`") {
-		t.Errorf("summary: HTML comes through: %.300q", text)
-	}
 	for _, format := range golden.Formats {
 		out, errs, status := runIn(t, dir, "check", "--max", "1000", "--format", format, "nasty.pcap")
 		if status != exitJudged {

@@ -29,7 +29,7 @@ func (w *watching) save(name string, s *top.Snapshot, expr string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	c := cut.Options{Out: name, Filter: f, Comments: true, Analysis: w.run.Analysis}
+	c := cut.Options{Out: name, Filter: f, Analysis: w.run.Analysis}
 	if s.Frames == nil && len(w.run.Inputs) == 1 && w.run.Frames.Window == nil {
 		c.In = w.run.Inputs[0]
 	} else {

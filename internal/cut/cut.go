@@ -47,8 +47,6 @@ type Options struct {
 	// Window, if not nil, is called with the time of the first frame and returns the times from which on, and until which,
 	// messages are chosen; a zero time is no limit. Alone it chooses all datagrams.
 	Window func(first time.Time) (since, until time.Time)
-	// Comments adds a comment with the old number of each frame and its message.
-	Comments bool
 	// Analysis configures the dissection.
 	Analysis dissect.Config
 }
@@ -126,8 +124,7 @@ type cutter struct {
 	frames frameSet
 	// chosen are the last frames of the chosen messages.
 	chosen frameSet
-	// known has two numbers for each frame: the extent of its comment, and the sum of its
-	// chosen message.
+	// known has the sum of the chosen message of each frame.
 	known *array
 	// requests are the frames of requests that replies need. repliesOf are the frames
 	// of requests whose replies are needed.
@@ -286,19 +283,17 @@ func (c *chooser) Record(r *dissect.Record) error {
 	if c.in(r.Time) && (ok || c.matcher != nil && c.matcher.Record(r)) {
 		c.choose(e)
 	}
-	note, err := c.journal.add(e)
-	c.known.set(2*e.frame, uint64(note))
-	return err
+	return c.journal.add(e)
 }
 
 // mark marks a frame as that of a chosen message, or of something else if says is silent.
 func (c *cutter) mark(frame uint64, says sum) {
 	c.chosen.add(frame)
-	c.known.set(2*frame+1, uint64(says))
+	c.known.set(frame, uint64(says))
 }
 
 // said returns the sum of the chosen message of a frame.
-func (c *cutter) said(frame uint64) sum { return sum(c.known.get(2*frame + 1)) }
+func (c *cutter) said(frame uint64) sum { return sum(c.known.get(frame)) }
 
 // choose adds a chosen message.
 func (c *cutter) choose(e *event) {
@@ -327,8 +322,7 @@ func (c *chooser) Finding(f *dissect.FlowFinding) error {
 	if e.icmp > 0 {
 		c.quoted[c.flow(&e)] = false
 	}
-	_, err := c.journal.add(&e)
-	return err
+	return c.journal.add(&e)
 }
 
 // flow returns the sum of the addresses of an event.
@@ -513,16 +507,8 @@ func (c *cutter) write(name string) (err error) {
 			continue
 		}
 		left--
-		if c.o.Comments && !slices.ContainsFunc(f.Comments, func(s string) bool { return strings.HasPrefix(s, mark) }) {
-			comment := mark + strconv.FormatUint(f.Number, 10)
-			said, err := c.journal.text(extent(c.known.get(2 * f.Number)))
-			if err != nil {
-				return err
-			}
-			if said != "" {
-				comment += ": " + said
-			}
-			f.Comments = append(f.Comments, comment)
+		if !slices.ContainsFunc(f.Comments, func(s string) bool { return strings.HasPrefix(s, mark) }) {
+			f.Comments = append(f.Comments, mark+strconv.FormatUint(f.Number, 10))
 		}
 		if err := out.Write(&f); err != nil {
 			return err
@@ -546,14 +532,13 @@ func (c *cutter) eventOf(r *dissect.Record) *event {
 		c.buf = append(append(append(c.buf[:0], r.Protocol.Name...), from[:]...), to[:]...)
 		e.given = c.sum(binary.LittleEndian.AppendUint64(c.buf, r.Pair.Value))
 	}
-	e.note = report.AppendNote(e.note[:0], r)
-	e.says = c.says(r, e.note)
+	e.says = c.says(r)
 	return e
 }
 
-// says returns the sum of all that the output shows of a message. Its note has the rest.
-func (c *cutter) says(r *dissect.Record, note []byte) sum {
-	b := append(c.buf[:0], note...)
+// says returns the sum of all that the output shows of a message.
+func (c *cutter) says(r *dissect.Record) sum {
+	b := report.AppendNote(c.buf[:0], r)
 	number := func(n uint64) { b = binary.LittleEndian.AppendUint64(b, n) }
 	text := func(s string) { b = append(append(b, s...), 0) }
 	number(r.Frame)

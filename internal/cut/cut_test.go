@@ -107,7 +107,7 @@ func TestAnyMessage(t *testing.T) {
 				m := messages[i]
 				frame := uint64(m["frame"].(float64))
 				out := filepath.Join(t.TempDir(), "out.pcapng")
-				r := run(t, cut.Options{In: name, Out: out, Frames: []cut.Range{{From: frame, To: frame}}, Comments: i%2 == 0})
+				r := run(t, cut.Options{In: name, Out: out, Frames: []cut.Range{{From: frame, To: frame}}})
 				if len(r.Changed) > 0 || r.Chosen != 1 {
 					t.Errorf("frame %d: %d chosen, changed: %v", frame, r.Chosen, r.Changed)
 				}
@@ -144,7 +144,7 @@ func TestWhatComesAlong(t *testing.T) {
 		{`finding == a2s.split.reorder`, "info_request challenge_reply rules_request rules_reply"},
 	} {
 		out := filepath.Join(t.TempDir(), "out.pcapng")
-		r := run(t, cut.Options{In: source, Out: out, Filter: compile(t, test.expr), Comments: true})
+		r := run(t, cut.Options{In: source, Out: out, Filter: compile(t, test.expr)})
 		if got := strings.Join(said(out), " "); got != test.want || r.Added > 0 {
 			t.Errorf("%s: %s, want %s (%+v)", test.expr, got, test.want, r)
 		}
@@ -245,8 +245,8 @@ func TestNothing(t *testing.T) {
 func TestTwice(t *testing.T) {
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "1.pcapng"), filepath.Join(dir, "2.pcapng")
-	run(t, cut.Options{In: source, Out: first, Filter: compile(t, "message == rules_reply"), Comments: true})
-	run(t, cut.Options{In: first, Out: second, Filter: compile(t, "a2s"), Comments: true})
+	run(t, cut.Options{In: source, Out: first, Filter: compile(t, "message == rules_reply")})
+	run(t, cut.Options{In: first, Out: second, Filter: compile(t, "a2s")})
 	a := must.Get(os.ReadFile(first))(t)
 	b := must.Get(os.ReadFile(second))(t)
 	if !bytes.Equal(a, b) {

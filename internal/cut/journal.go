@@ -2,12 +2,10 @@ package cut
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"io"
 	"net/netip"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/whole"
@@ -28,11 +26,7 @@ type event struct {
 	says     sum    // the content of the message
 	src, dst netip.AddrPort
 	frames   []uint64
-	note     []byte // the comment
 }
-
-// maxNote limits the length of a comment.
-const maxNote = 1000
 
 // A journal holds the events of the input in a temporary file, so that the input is
 // dissected only once.
@@ -54,14 +48,10 @@ func newJournal(dir string) (*journal, error) {
 
 func (j *journal) close() error { return j.file.Remove() }
 
-// add writes an event and returns where its comment is.
-func (j *journal) add(e *event) (extent, error) {
-	note := e.note[:min(len(e.note), maxNote)]
-	if !utf8.Valid(note) {
-		note = bytes.ToValidUTF8(note, nil)
-	}
+// add writes an event.
+func (j *journal) add(e *event) error {
 	b := append(j.buf[:0], 0, 0, 0, 0, b2i(e.finding), b2i(e.matches), byte(e.role), byte(e.used))
-	for _, n := range [...]uint64{e.frame, e.request, e.icmp, uint64(e.time), uint64(e.given), uint64(e.says), uint64(len(e.frames)), uint64(len(note))} {
+	for _, n := range [...]uint64{e.frame, e.request, e.icmp, uint64(e.time), uint64(e.given), uint64(e.says), uint64(len(e.frames))} {
 		b = binary.LittleEndian.AppendUint64(b, n)
 	}
 	for _, f := range e.frames {
@@ -72,24 +62,11 @@ func (j *journal) add(e *event) (extent, error) {
 		b, _ = a.AppendBinary(append(b, 0)) // never an error
 		b[at] = byte(len(b) - at - 1)
 	}
-	b = append(b, note...)
 	binary.LittleEndian.PutUint32(b, uint32(len(b)))
 	j.buf = b
 	j.size += int64(len(b))
 	_, err := j.w.Write(b)
-	return extent(j.size-int64(len(note)))<<extentBits | extent(len(note)), err
-}
-
-// An extent is a part of the journal: its offset and, in the low bits, its length.
-type extent uint64
-
-const extentBits = 10 // for lengths up to maxNote
-
-// text returns a part of the journal.
-func (j *journal) text(e extent) (string, error) {
-	b := make([]byte, e&(1<<extentBits-1))
-	_, err := j.file.ReadAt(b, int64(e>>extentBits))
-	return string(b), err
+	return err
 }
 
 func b2i(b bool) byte {
@@ -132,9 +109,8 @@ func (e *event) read(b []byte) {
 		return n
 	}
 	e.frame, e.request, e.icmp, e.time, e.given, e.says = next(), next(), next(), int64(next()), sum(next()), sum(next())
-	frames, note := next(), next()
 	e.frames = e.frames[:0]
-	for range frames {
+	for range next() {
 		e.frames = append(e.frames, next())
 	}
 	for _, a := range [...]*netip.AddrPort{&e.src, &e.dst} {
@@ -142,5 +118,4 @@ func (e *event) read(b []byte) {
 		_ = a.UnmarshalBinary(b[1:n]) // add wrote it
 		b = b[n:]
 	}
-	e.note = b[len(b)-int(note):]
 }

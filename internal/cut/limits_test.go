@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -179,13 +178,12 @@ func expr(t *testing.T, s string) *display.Filter {
 	return f
 }
 
-// TestManyChosen checks the memory per chosen message in docs/limits.md, with and
-// without comments.
+// TestManyChosen checks the memory per chosen message in docs/limits.md.
 func TestManyChosen(t *testing.T) {
 	const most = 10 // bytes, most of them for buffers
 	want := thorough.Of(8000, 30_000)
 	c, err := newCutter(&Options{
-		In: flood(t, "forged-info", want), Out: filepath.Join(t.TempDir(), "out.pcapng"), Filter: expr(t, "protocol"), Comments: true,
+		In: flood(t, "forged-info", want), Out: filepath.Join(t.TempDir(), "out.pcapng"), Filter: expr(t, "protocol"),
 		Analysis: dissect.Config{Protocols: all.Protocols()},
 	})
 	must.Do(t, err)
@@ -220,43 +218,31 @@ func TestManyIncomplete(t *testing.T) {
 	t.Log(time.Since(began))
 }
 
-// TestJournal checks that events and their comments come back as they were added, except
-// that long comments are shortened.
+// TestJournal checks that events come back as they were added.
 func TestJournal(t *testing.T) {
 	dir := t.TempDir()
 	j, err := newJournal(dir)
 	must.Do(t, err)
 	v4, v6 := netip.MustParseAddrPort("192.0.2.1:27015"), netip.MustParseAddrPort("[fe80::1%eth0]:1")
-	long := []byte(strings.Repeat("é", 2000))
 	want := []event{
-		{frame: 7, role: dissect.Reply, used: dissect.ChallengeIssued, request: 3, given: 5, says: 6, time: -1, src: v4, dst: v6, frames: []uint64{6, 7}, note: []byte("first")},
-		{frame: 3, src: v6, dst: v4, note: append([]byte("x"), long...)},
-		{frame: 9, note: []byte("cut \xc3")},
-		{frame: 7, note: []byte("last")},
+		{frame: 7, role: dissect.Reply, used: dissect.ChallengeIssued, request: 3, given: 5, says: 6, time: -1, src: v4, dst: v6, frames: []uint64{6, 7}},
+		{frame: 3, src: v6, dst: v4},
 		{frame: 8, icmp: 9, finding: true, matches: true},
 	}
-	var notes []extent
 	for i := range want {
-		note := must.Get(j.add(&want[i]))(t)
-		notes = append(notes, note)
+		must.Do(t, j.add(&want[i]))
 	}
-	want[1].note, want[2].note = append([]byte("x"), long[:998]...), []byte("cut ")
 	for range 2 {
 		var got []event
 		if err := j.replay(func(e *event) {
 			other := *e
-			other.frames, other.note = slices.Clone(e.frames), bytes.Clone(e.note)
+			other.frames = slices.Clone(e.frames)
 			got = append(got, other)
 		}); err != nil {
 			t.Fatal(err)
 		}
 		if diff := fmt.Sprint(got) != fmt.Sprint(want); diff {
 			t.Errorf("%v, want %v", got, want)
-		}
-		for i := range want {
-			if got, err := j.text(notes[i]); err != nil || got != string(want[i].note) {
-				t.Errorf("%.60q, want %.60q (%v)", got, want[i].note, err)
-			}
 		}
 	}
 	if err := j.close(); err != nil {
@@ -277,7 +263,7 @@ func TestBeside(t *testing.T) {
 		t.Setenv(name, filepath.Join(dir, "none"))
 	}
 	for _, out := range []string{"out.pcapng", filepath.Join(dir, "absolute.pcapng")} {
-		_, err := Run(Options{In: in, Out: out, Filter: expr(t, "a2s"), Comments: true, Analysis: dissect.Config{Protocols: all.Protocols()}})
+		_, err := Run(Options{In: in, Out: out, Filter: expr(t, "a2s"), Analysis: dissect.Config{Protocols: all.Protocols()}})
 		if err != nil {
 			t.Error(err)
 		}

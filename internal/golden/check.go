@@ -133,19 +133,14 @@ func lastObject(f *os.File) (l last, err error) {
 // A checker compares the output written to it with a golden, object by object. Objects are
 // matched by frame. Both are read at the same pace: an object that differs waits for its
 // counterpart; equal objects need no memory.
-//
-// If frame numbers may differ, objects are matched by order, and both outputs are kept in
-// memory.
 type checker struct {
 	differ
 	want    *jsonl.Reader
 	sides   [2]*side
 	waiting [2]map[key][]item // by side
-	ordered [2][]item         // by side, if frame numbers may differ
-	byOrder bool
-	line    int // line of the output
-	lines   int // line of the golden
-	held    int // bytes
+	line    int               // line of the output
+	lines   int               // line of the golden
+	held    int               // bytes
 	err     error
 }
 
@@ -159,7 +154,6 @@ func newChecker(want io.Reader, rules Rules, limit int) *checker {
 	c := &checker{want: jsonl.NewReader(want), differ: newDiffer(rules, limit)}
 	c.sides = [...]*side{&c.a, &c.b}
 	c.waiting = [...]map[key][]item{make(map[key][]item), make(map[key][]item)}
-	c.byOrder = rules.ignored(memberPath("frame"))
 	return c
 }
 
@@ -176,8 +170,7 @@ func (c *checker) Write(b []byte) (int, error) {
 		}
 		c.line = line
 		want := c.next()
-		same := want != nil && bytes.Equal(want, raw) && !c.rules.Relative
-		if same && (!c.byOrder || len(c.ordered[0])+len(c.ordered[1]) == 0) {
+		if want != nil && bytes.Equal(want, raw) && !c.rules.Relative {
 			continue
 		}
 		if want != nil {
@@ -214,14 +207,7 @@ func (c *checker) take(s int, raw []byte, line int) {
 	k := key{c.sides[s].kind, c.sides[s].FindingID(), c.sides[s].Uint(0, "frame")}
 	it := item{raw: raw, line: line, place: c.lines}
 	other := c.waiting[1-s]
-	switch list := other[k]; {
-	case c.byOrder:
-		it = c.digest(c.sides[s], slices.Clone(raw), line)
-		c.ordered[s] = append(c.ordered[s], it)
-	case len(list) == 0:
-		it.raw = slices.Clone(raw)
-		c.waiting[s][k] = append(c.waiting[s][k], it)
-	default:
+	if list := other[k]; len(list) > 0 {
 		if other[k] = list[1:]; len(list) == 1 {
 			delete(other, k)
 		}
@@ -233,6 +219,8 @@ func (c *checker) take(s int, raw []byte, line int) {
 		c.held -= list[0].size()
 		return
 	}
+	it.raw = slices.Clone(raw)
+	c.waiting[s][k] = append(c.waiting[s][k], it)
 	if c.held += it.size(); c.held > maxHeld {
 		c.err = fmt.Errorf("more than %d MiB of messages that differ, more than can be compared at once", maxHeld>>20)
 	}
@@ -245,17 +233,6 @@ func (c *checker) close() (*Result, error) {
 	}
 	if c.err != nil {
 		return nil, c.err
-	}
-	if c.byOrder {
-		as, bs := c.ordered[0], c.ordered[1]
-		n, m := len(as)-1, len(bs)-1
-		if n < 0 || m < 0 || as[n].kind != "summary" || bs[m].kind != "summary" {
-			c.lists(as, bs)
-		} else { // the summaries match, however long the outputs are
-			c.lists(as[:n], bs[:m])
-			c.pair(&as[n], &bs[m])
-		}
-		return &c.result, nil
 	}
 	// Sort objects without a counterpart into the other differences.
 	changed := c.result

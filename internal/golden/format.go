@@ -1,7 +1,6 @@
 package golden
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"encoding/xml"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/internal/nettext"
 )
@@ -70,8 +68,6 @@ var Formats = []string{"text", "json", "junit", "github"}
 type FormatOptions struct {
 	// Command is the name of the comparison: "qdissect check".
 	Command string
-	// Summary receives the Markdown of the format github. It may be nil.
-	Summary io.Writer
 	// Root is the absolute folder to which the format github makes paths relative; ""
 	// leaves paths unchanged.
 	Root string
@@ -87,7 +83,7 @@ func NewFormat(name string, w io.Writer, o FormatOptions) (Format, error) {
 	case "junit":
 		return &junitFormat{w: w, suite: junitSuite{Name: o.Command}}, nil
 	case "github":
-		return &githubFormat{w: w, o: o}, nil
+		return &githubFormat{w, o}, nil
 	}
 	return nil, fmt.Errorf("unknown format %q; use %s or %s", name, strings.Join(Formats[:len(Formats)-1], ", "), Formats[len(Formats)-1])
 }
@@ -213,16 +209,11 @@ func (f *junitFormat) End(string) error {
 	return err
 }
 
-// githubFormat is for GitHub Actions: an annotation for each failed case, and a summary of
-// the step.
+// githubFormat is for GitHub Actions: an annotation for each failed case.
 type githubFormat struct {
-	w  io.Writer
-	o  FormatOptions
-	md bytes.Buffer
+	w io.Writer
+	o FormatOptions
 }
-
-// maxSummary limits the summary of a step. GitHub accepts 1 MiB.
-const maxSummary = 900 << 10
 
 func (f *githubFormat) Case(c *Case) error {
 	if c.equal() {
@@ -236,7 +227,6 @@ func (f *githubFormat) Case(c *Case) error {
 			line = ",line=" + strconv.Itoa(n)
 		}
 	}
-	f.summarize(c)
 	_, err := fmt.Fprintf(f.w, "::error file=%s%s,title=%s::%s\n", githubProperty(safe(filepath.ToSlash(inRoot(f.o.Root, c.File)))), line,
 		githubProperty(safe(f.o.Command+" "+filepath.ToSlash(c.Name))), githubText(strings.TrimRight(text, "\n")))
 	return err
@@ -275,36 +265,6 @@ var (
 	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace
 )
 
-// summarize adds a case to the summary.
-func (f *githubFormat) summarize(c *Case) {
-	if f.o.Summary == nil || f.md.Len() > maxSummary {
-		return
-	}
-	fmt.Fprintf(&f.md, "\n### %s\n\n", code(safe(c.Name)))
-	if c.Result == nil {
-		fmt.Fprintf(&f.md, "%s\n", code(c.title()))
-		return
-	}
-	f.md.WriteString("| message | field | should be | is |\n|---|---|---|---|\n")
-	for i := range c.Result.Differences {
-		d := &c.Result.Differences[i]
-		name := code(d.name())
-		switch d.Kind {
-		case Missing:
-			fmt.Fprintf(&f.md, "| %s | | %s | missing |\n", name, code(clipped(d.Want.Summary)))
-		case New:
-			fmt.Fprintf(&f.md, "| %s | | | new: %s |\n", name, code(clipped(d.Got.Summary)))
-		default:
-			for _, field := range d.Fields {
-				fmt.Fprintf(&f.md, "| %s | %s | %s | %s |\n", name, code(field.place()), code(orAbsent(field.From)), code(orAbsent(field.To)))
-			}
-		}
-	}
-	if more := c.Result.Count - c.Result.shown; more > 0 {
-		fmt.Fprintf(&f.md, "\n… %s\n", nettext.Count(more, "more difference"))
-	}
-}
-
 // clipped returns a summary cut to a maximum length. It is safe on a terminal; the
 // escapes that the summary has already stay as they are.
 func clipped(s string) string {
@@ -321,24 +281,8 @@ func short(s string) string { return safe(s[:min(len(s), 80)]) }
 
 func safe(s string) string { return string(nettext.AppendSafe(nil, []byte(s))) }
 
-// code returns a Markdown code span for a table cell. Nothing in the text can end it.
-func code(s string) string {
-	s = strings.NewReplacer("|", "\\|", "`", "'").Replace(s)
-	if strings.TrimSpace(s) == "" || !utf8.ValidString(s) {
-		return ""
-	}
-	return "`" + s + "`"
-}
-
 func (f *githubFormat) End(footer string) error {
-	if _, err := fmt.Fprintln(f.w, footer); err != nil {
-		return err
-	}
-	if f.o.Summary == nil {
-		return nil
-	}
-	md := fmt.Sprintf("## %s: %s\n%s\n", f.o.Command, footer, f.md.Bytes())
-	_, err := io.WriteString(f.o.Summary, md)
+	_, err := fmt.Fprintln(f.w, footer)
 	return err
 }
 

@@ -288,7 +288,7 @@ func (t *task) saveOne(in, out string, key []byte) error {
 		return err
 	}
 	if t.As != "anonymized" || t.Expr != "" || o.Frames.Window != nil {
-		c := cut.Options{In: in, Out: out, Comments: true, Window: o.Frames.Window, Analysis: o.Analysis}
+		c := cut.Options{In: in, Out: out, Window: o.Frames.Window, Analysis: o.Analysis}
 		c.Analysis.Tree = false
 		if t.Expr != "" {
 			c.Filter, _ = display.Compile(t.Expr)
