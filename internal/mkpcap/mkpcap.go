@@ -54,52 +54,30 @@ type Writer struct {
 // NewWriter starts a capture in w. Err returns errors of w.
 func NewWriter(w io.Writer, o Options) *Writer {
 	m := &Writer{w: w, o: o}
-	e := m.order()
 	if o.Ng {
-		b := e.AppendUint32(nil, 0x0a0d0d0a)
-		b = e.AppendUint32(b, 28)
-		b = e.AppendUint32(b, 0x1a2b3c4d)
-		b = e.AppendUint16(b, 1)
-		b = e.AppendUint16(b, 0)
-		b = e.AppendUint64(b, 1<<64-1)
-		b = e.AppendUint32(b, 28)
-		b = e.AppendUint32(b, 1) // interface description
-		b = e.AppendUint32(b, 32)
-		b = e.AppendUint16(b, o.Link.number())
-		b = e.AppendUint16(b, 0)
-		b = e.AppendUint32(b, 0)
-		b = e.AppendUint16(b, 9) // if_tsresol
-		b = e.AppendUint16(b, 1)
-		b = append(b, 9, 0, 0, 0)
-		b = e.AppendUint32(b, 0)
-		b = e.AppendUint32(b, 32)
-		m.write(b)
+		// A section header, and an interface description with the option if_tsresol.
+		m.write(m.append(nil, []uint32{0x0a0d0d0a, 28, 0x1a2b3c4d}, []uint16{1, 0}, uint64(1<<64-1), uint32(28)))
+		m.write(m.append(nil, []uint32{1, 32}, []uint16{o.Link.number(), 0}, uint32(0), []uint16{9, 1}, []byte{9, 0, 0, 0}, []uint32{0, 32}))
 		return m
 	}
 	magic := uint32(0xa1b2c3d4)
 	if o.Nano {
 		magic = 0xa1b23c4d
 	}
-	b := e.AppendUint32(nil, magic)
-	b = e.AppendUint16(b, 2)
-	b = e.AppendUint16(b, 4)
-	b = e.AppendUint64(b, 0)
-	b = e.AppendUint32(b, 262144)
-	b = e.AppendUint32(b, uint32(o.Link.number()))
-	m.write(b)
+	m.write(m.append(nil, magic, []uint16{2, 4}, []uint32{0, 0, 262144, uint32(o.Link.number())}))
 	return m
 }
 
-type order interface {
-	binary.ByteOrder
-	binary.AppendByteOrder
-}
-
-func (m *Writer) order() order {
+// append appends numbers in the order of the capture.
+func (m *Writer) append(b []byte, numbers ...any) []byte {
+	var order binary.ByteOrder = binary.LittleEndian
 	if m.o.BigEndian {
-		return binary.BigEndian
+		order = binary.BigEndian
 	}
-	return binary.LittleEndian
+	for _, n := range numbers {
+		b, _ = binary.Append(b, order, n) // never an error
+	}
+	return b
 }
 
 func (m *Writer) write(b []byte) {
@@ -117,37 +95,21 @@ func (m *Writer) Err() error { return m.err }
 // Frame writes a frame as it is.
 func (m *Writer) Frame(at time.Time, frame []byte) {
 	m.Frames++
-	e := m.order()
 	kept := frame
 	if m.o.Snap > 0 && len(kept) > m.o.Snap {
 		kept = kept[:m.o.Snap]
 	}
 	b := m.buf[:0]
 	if m.o.Ng {
-		n := (len(kept) + 3) &^ 3
-		b = e.AppendUint32(b, 6)
-		b = e.AppendUint32(b, uint32(32+n))
-		b = e.AppendUint32(b, 0)
-		ns := uint64(at.UnixNano())
-		b = e.AppendUint32(b, uint32(ns>>32))
-		b = e.AppendUint32(b, uint32(ns))
-		b = e.AppendUint32(b, uint32(len(kept)))
-		b = e.AppendUint32(b, uint32(len(frame)))
-		b = append(b, kept...)
-		for range n - len(kept) {
-			b = append(b, 0)
-		}
-		b = e.AppendUint32(b, uint32(32+n))
+		padding := make([]byte, -len(kept)&3)
+		size, ns := uint32(32+len(kept)+len(padding)), uint64(at.UnixNano())
+		b = m.append(b, []uint32{6, size, 0, uint32(ns >> 32), uint32(ns), uint32(len(kept)), uint32(len(frame))}, kept, padding, size)
 	} else {
-		b = e.AppendUint32(b, uint32(at.Unix()))
 		sub := at.Nanosecond()
 		if !m.o.Nano {
 			sub /= 1000
 		}
-		b = e.AppendUint32(b, uint32(sub))
-		b = e.AppendUint32(b, uint32(len(kept)))
-		b = e.AppendUint32(b, uint32(len(frame)))
-		b = append(b, kept...)
+		b = m.append(b, []uint32{uint32(at.Unix()), uint32(sub), uint32(len(kept)), uint32(len(frame))}, kept)
 	}
 	m.buf = b
 	m.write(b)
@@ -262,16 +224,8 @@ func ICMP(src, dst netip.Addr, typ, code byte, info uint32, data []byte) []byte 
 
 func checksum(parts ...[]byte) uint16 {
 	var sum uint32
-	odd := false
-	for _, p := range parts {
-		for _, c := range p {
-			if odd {
-				sum += uint32(c)
-			} else {
-				sum += uint32(c) << 8
-			}
-			odd = !odd
-		}
+	for i, c := range slices.Concat(parts...) {
+		sum += uint32(c) << (8 - 8*(i&1))
 	}
 	for sum>>16 != 0 {
 		sum = sum&0xffff + sum>>16
@@ -297,9 +251,7 @@ func (m *Writer) packets(src, dst netip.Addr, segment []byte) (list [][]byte) {
 		list = append(list, IP(src, dst, m.id, 17, off, end < len(segment), true, segment[off:end]))
 	}
 	if m.o.Reverse {
-		for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
-			list[i], list[j] = list[j], list[i]
-		}
+		slices.Reverse(list)
 	}
 	return list
 }
@@ -355,7 +307,7 @@ func (m *Writer) frame(src, dst netip.Addr, packet []byte) []byte {
 		if src.Is6() {
 			family = 30
 		}
-		return append(m.order().AppendUint32(nil, family), packet...)
+		return m.append(nil, family, packet)
 	case Raw:
 		return packet
 	case SLL:
