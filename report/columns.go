@@ -269,10 +269,7 @@ func shorten(cell []byte, less int) []byte {
 // cut cuts or breaks the current line. It cuts before its tail if there is room for more than that.
 func (c *Columns) cut() {
 	line := c.out[c.line:]
-	if len(line) <= c.o.Width {
-		return
-	}
-	if columnsOf(line) <= c.o.Width {
+	if len(line) <= c.o.Width || columnsOf(line) <= c.o.Width {
 		return
 	}
 	if c.o.Wrap {

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -109,34 +110,25 @@ func members(name, doc string, special object) object {
 	return o
 }
 
+// valueSchemas describe the values of keys of the envelope by kind. What is not here is text.
+var valueSchemas = map[envelope.Kind]object{
+	envelope.Moment: ref("time"), envelope.Address: ref("ip"), envelope.Port: ref("port"), envelope.Hex: ref("hex"),
+	envelope.Frame: {"type": "integer", "minimum": 1}, envelope.Ordinal: {"type": "integer", "minimum": 1}, envelope.VLAN: {"type": "integer", "minimum": 1, "maximum": 4095},
+	envelope.Count: natural(""), envelope.ID: natural(""), envelope.Nanoseconds: natural(""), envelope.Signed: {"type": "integer"},
+	envelope.Flag: {"type": "boolean"}, envelope.Mark: {"const": true},
+}
+
 // valueSchema describes the value of a key of the envelope.
 func valueSchema(k *envelope.Key) object {
-	var o object
-	switch k.Kind {
-	case envelope.Moment:
-		return ref("time")
-	case envelope.Address:
-		return ref("ip")
-	case envelope.Port:
-		return ref("port")
-	case envelope.Hex:
-		return ref("hex")
-	case envelope.Object:
+	if k.Kind == envelope.Object {
 		return ref(k.Name)
-	case envelope.Frame, envelope.Ordinal:
-		o = object{"type": "integer", "minimum": 1}
-	case envelope.VLAN:
-		o = object{"type": "integer", "minimum": 1, "maximum": 4095}
-	case envelope.Count, envelope.ID, envelope.Nanoseconds:
-		o = object{"type": "integer", "minimum": 0}
-	case envelope.Signed:
-		o = object{"type": "integer"}
-	case envelope.Flag:
-		o = object{"type": "boolean"}
-	case envelope.Mark:
-		o = object{"const": true}
-	default:
+	}
+	o := maps.Clone(valueSchemas[k.Kind])
+	if o == nil {
 		o = object{"type": "string"}
+	}
+	if o["$ref"] != nil {
+		return o
 	}
 	if k.Pattern != "" {
 		o["pattern"] = k.Pattern
@@ -197,6 +189,12 @@ func messageSchema(p *dissect.Protocol, all []*dissect.Protocol) object {
 // catalog with the types of its values.
 func fieldsSchema(p *dissect.Protocol) object {
 	self := ref("fields_" + p.JSONKey())
+	number, textual := object{"type": "number"}, object{"type": "string"}
+	byKind := map[dissect.Kind]object{
+		dissect.Uint: natural(""), dissect.Int: {"type": "integer"}, dissect.Bool: {"type": "boolean"}, dissect.Float: number, dissect.Decimal: number, dissect.Group: self,
+		dissect.List:  {"type": "array", "items": object{"anyOf": []any{self, ref("address"), object{"type": []string{"string", "number"}}}}},
+		dissect.Bytes: ref("hex"), dissect.ID: {"type": "string", "pattern": `^\d+$`}, dissect.Endpoint: ref("address"), dissect.String: textual, dissect.Char: textual,
+	}
 	kinds := map[string][]any{}
 	docs := map[string]string{}
 	schema := object{"type": "object", "additionalProperties": false}
@@ -208,29 +206,7 @@ func fieldsSchema(p *dissect.Protocol) object {
 			schema["patternProperties"] = object{`^[A-Za-z0-9_]+$`: object{"type": []string{"string", "number", "boolean", "array", "object"}, "description": f.Doc}}
 			continue
 		}
-		var types []any
-		switch f.Kind {
-		case dissect.Uint:
-			types = []any{natural("")}
-		case dissect.Int:
-			types = []any{object{"type": "integer"}}
-		case dissect.Bool:
-			types = []any{object{"type": "boolean"}}
-		case dissect.Float, dissect.Decimal:
-			types = []any{object{"type": "number"}}
-		case dissect.Group:
-			types = []any{self}
-		case dissect.List:
-			types = []any{object{"type": "array", "items": object{"anyOf": []any{self, ref("address"), object{"type": []string{"string", "number"}}}}}}
-		case dissect.Bytes:
-			types = []any{ref("hex")}
-		case dissect.ID:
-			types = []any{object{"type": "string", "pattern": `^\d+$`}}
-		case dissect.Endpoint:
-			types = []any{ref("address")}
-		default:
-			types = []any{object{"type": "string"}}
-		}
+		types := []any{byKind[f.Kind]}
 		key := f.JSONName()
 		if f.Secret || key == "data" { // a password that broke off is data
 			types = append(types, constant("***"))
@@ -238,15 +214,15 @@ func fieldsSchema(p *dissect.Protocol) object {
 		kinds[key] = append(kinds[key], types...)
 		docs[key] = cmp.Or(docs[key], f.Doc)
 		if len(f.Names) > 0 {
-			kinds[key+"_name"] = []any{object{"type": "string"}}
+			kinds[key+"_name"] = []any{textual}
 		}
 		if f.Kind == dissect.Float || f.Kind == dissect.Decimal {
 			key += core.TextSuffix
-			kinds[key] = []any{object{"type": "string"}}
+			kinds[key] = []any{textual}
 			docs[key] = "The same where it is not a number."
 		}
 		if f.Style != dissect.NoStyle {
-			kinds[key+"_plain"] = []any{object{"type": "string"}}
+			kinds[key+"_plain"] = []any{textual}
 		}
 		if f.Kind == dissect.String || f.Kind == dissect.Decimal {
 			kinds[key+"_hex"] = []any{ref("hex")}

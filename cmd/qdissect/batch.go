@@ -14,13 +14,14 @@ import (
 
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/tables"
+	"github.com/qdissect/qdissect/internal/unitfile"
 	"github.com/qdissect/qdissect/internal/whole"
 )
 
 // A batch is a group of inputs that are dissected together.
 type batch struct {
 	*many
-	inputs  []input
+	inputs  []unitfile.Input
 	stamps  []stamp
 	done    []bool
 	current int
@@ -31,7 +32,7 @@ type batch struct {
 }
 
 // group dissects a group unless all of it is done.
-func (m *many) group(g []input) error {
+func (m *many) group(g []unitfile.Input) error {
 	b := &batch{many: m, inputs: g, stamps: make([]stamp, len(g)), done: make([]bool, len(g))}
 	if err := b.survey(); err != nil {
 		m.trouble(nil, err)
@@ -40,7 +41,7 @@ func (m *many) group(g []input) error {
 	run := m.run
 	run.Inputs, run.Output, run.Trouble = nil, b.next, b.damage
 	for i, in := range g {
-		run.Inputs = append(run.Inputs, in.path)
+		run.Inputs = append(run.Inputs, in.Path)
 		if b.done[i] {
 			m.done++
 			for _, t := range b.stamps[i].Trouble {
@@ -62,7 +63,7 @@ func (m *many) group(g []input) error {
 		return err
 	}
 	if sum.Inputs > 0 {
-		m.remarks.add(g[0].path, len(g), sum)
+		m.remarks.add(g[0].Path, len(g), sum)
 	}
 	if m.stop.Err() != nil {
 		return errors.New("interrupted; the next run skips the inputs that are done")
@@ -74,11 +75,11 @@ func (m *many) group(g []input) error {
 func (b *batch) survey() error {
 	var sources []source
 	for i, in := range b.inputs {
-		st, err := os.Stat(in.path)
+		st, err := os.Stat(in.Path)
 		if err != nil {
 			return err
 		}
-		sources = append(sources, sourceOf(in.name, st))
+		sources = append(sources, sourceOf(in.Name, st))
 		s := &b.stamps[i]
 		*s = stamp{Program: b.program, Flags: b.flags, Inputs: slices.Clone(sources), Last: i == len(b.inputs)-1}
 		var before stamp

@@ -18,27 +18,22 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/golden"
 	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/internal/unitfile"
 )
-
-// An input is a capture and the name of its output.
-type input struct {
-	path string
-	name string // relative to the fixed part of the pattern
-}
 
 // expand turns patterns into inputs. An argument that names an existing file is not a
 // pattern. Matches that cannot be used are skipped and reported through note.
-func expand(args []string, note func(error)) (list []input, err error) {
+func expand(args []string, note func(error)) (list []unitfile.Input, err error) {
 	seen := map[string]bool{}
-	add := func(in input) {
-		if !seen[in.path] {
-			seen[in.path] = true
+	add := func(in unitfile.Input) {
+		if !seen[in.Path] {
+			seen[in.Path] = true
 			list = append(list, in)
 		}
 	}
 	for _, arg := range args {
 		if _, err := os.Stat(arg); err == nil || arg == "-" || !strings.ContainsAny(arg, "*?[{") {
-			add(input{arg, filepath.Base(arg)})
+			add(unitfile.Input{Path: arg, Name: filepath.Base(arg)})
 			continue
 		}
 		base, pattern := doublestar.SplitPattern(filepath.ToSlash(arg))
@@ -53,10 +48,10 @@ func expand(args []string, note func(error)) (list []input, err error) {
 			if path.Base(name)[0] == '.' || !isCapture(name) {
 				continue
 			}
-			in := input{filepath.Join(base, filepath.FromSlash(name)), filepath.FromSlash(name)}
-			switch st, err := os.Stat(in.path); {
+			in := unitfile.Input{Path: filepath.Join(base, filepath.FromSlash(name)), Name: filepath.FromSlash(name)}
+			switch st, err := os.Stat(in.Path); {
 			case err == nil && !st.Mode().IsRegular():
-				note(skipped{fmt.Errorf("%s: %w", in.path, golden.ErrNoFile)})
+				note(skipped{fmt.Errorf("%s: %w", in.Path, golden.ErrNoFile)})
 				continue
 			case errors.Is(err, syscall.ELOOP): // already noted
 				continue
@@ -188,16 +183,16 @@ func nameOf(path string, by *regexp.Regexp) string {
 
 // group splits the inputs into groups that are dissected together. A file that begins before the one that it should follow
 // begins another series.
-func group(list []input, series bool, by *regexp.Regexp) (groups [][]input) {
+func group(list []unitfile.Input, series bool, by *regexp.Regexp) (groups [][]unitfile.Input) {
 	if !series {
 		for _, in := range list {
-			groups = append(groups, []input{in})
+			groups = append(groups, []unitfile.Input{in})
 		}
 		return groups
 	}
 	place := map[string]int{}
 	for _, in := range list {
-		key := nameOf(in.path, by)
+		key := nameOf(in.Path, by)
 		i, ok := place[key]
 		if !ok {
 			i = len(groups)
@@ -206,15 +201,15 @@ func group(list []input, series bool, by *regexp.Regexp) (groups [][]input) {
 		}
 		groups[i] = append(groups[i], in)
 	}
-	var following [][]input
+	var following [][]unitfile.Input
 	for _, g := range groups {
-		slices.SortStableFunc(g, func(a, b input) int { return compareNatural(a.path, b.path) })
+		slices.SortStableFunc(g, func(a, b unitfile.Input) int { return compareNatural(a.Path, b.Path) })
 		from, last := 0, time.Time{}
 		for i, in := range g {
 			if by != nil || len(g) == 1 {
 				break
 			}
-			t := firstTime(in.path)
+			t := firstTime(in.Path)
 			if t.Before(last) && !t.IsZero() {
 				following, from = append(following, g[from:i]), i
 			}

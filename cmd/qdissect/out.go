@@ -16,6 +16,7 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/tables"
+	"github.com/qdissect/qdissect/internal/unitfile"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -128,14 +129,14 @@ func (o *outOptions) runMany(p *plan, flags *pflag.FlagSet) error {
 	env := p.env
 	outputs := map[string]string{}
 	for _, in := range p.inputs {
-		if in.path == "-" {
+		if in.Path == "-" {
 			return errors.New("--out cannot read standard input, because an output is named after its input")
 		}
 		out := m.output(in)
 		if other, ok := outputs[out]; ok {
-			return fmt.Errorf("%s and %s would have the same output, %s: give a pattern for a folder above them, such as 'captures/**'", other, in.path, out)
+			return fmt.Errorf("%s and %s would have the same output, %s: give a pattern for a folder above them, such as 'captures/**'", other, in.Path, out)
 		}
-		outputs[out] = in.path
+		outputs[out] = in.Path
 	}
 	for _, g := range group(p.inputs, o.series, by) {
 		if err := m.group(g); err != nil {
@@ -174,12 +175,12 @@ func (o *outOptions) newMany(p *plan, flags *pflag.FlagSet) (m *many, end func()
 	return m, end, nil
 }
 
-func (m *many) output(in input) string {
-	return filepath.FromSlash(filepath.Join(m.o.dir, in.name) + m.ext)
+func (m *many) output(in unitfile.Input) string {
+	return filepath.FromSlash(filepath.Join(m.o.dir, in.Name) + m.ext)
 }
 
 // outputs returns all files of an output.
-func (m *many) outputs(in input) []string {
+func (m *many) outputs(in unitfile.Input) []string {
 	list := []string{m.output(in)}
 	for _, name := range m.more {
 		list = append(list, filepath.Join(filepath.Dir(list[0]), name))

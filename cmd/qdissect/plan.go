@@ -21,6 +21,7 @@ import (
 	"github.com/qdissect/qdissect/internal/filter"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/unitfile"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -29,7 +30,7 @@ type plan struct {
 	o        *readOptions
 	env      environment
 	live     bool
-	inputs   []input
+	inputs   []unitfile.Input
 	choose   *chooser
 	limits   limits
 	run      pipeline.Options
@@ -143,12 +144,12 @@ func (p *plan) find(files []string) error {
 		}
 		groups := group(p.inputs, true, by)
 		if len(groups) > 1 {
-			return fmt.Errorf("%s and %s are not of one series; use --out DIR for several series", groups[0][0].path, groups[1][0].path)
+			return fmt.Errorf("%s and %s are not of one series; use --out DIR for several series", groups[0][0].Path, groups[1][0].Path)
 		}
 		p.inputs = groups[0]
 	}
 	for _, in := range p.inputs {
-		p.run.Inputs = append(p.run.Inputs, in.path)
+		p.run.Inputs = append(p.run.Inputs, in.Path)
 	}
 	return nil
 }

@@ -30,29 +30,29 @@ const (
 
 // A unit is a series of captures that one process dissects.
 type unit struct {
-	inputs []input
+	inputs []unitfile.Input
 	folder string // relative to that of all units
 }
 
 // unitsOf groups inputs into series and returns them in the order of their folders. A folder names the sensor, the day and
 // the hour of the first packet (UTC), and the first file, as Hive does, so that databases read all units as one table.
-func unitsOf(list []input, by *regexp.Regexp, sensor string) ([]unit, error) {
+func unitsOf(list []unitfile.Input, by *regexp.Regexp, sensor string) ([]unit, error) {
 	var us []unit
 	folders := map[string]string{}
 	for _, g := range group(list, true, by) {
 		day, hour := "none", "none"
-		if t := firstTime(g[0].path); !t.IsZero() {
+		if t := firstTime(g[0].Path); !t.IsZero() {
 			day, hour = t.UTC().Format("2006-01-02"), t.UTC().Format("15")
 		}
-		name := filepath.ToSlash(g[0].name)
+		name := filepath.ToSlash(g[0].Name)
 		for ext := filepath.Ext(name); ext != "" && (isCapture(name) || ext == ".gz" || ext == ".zst"); ext = filepath.Ext(name) {
 			name = strings.TrimSuffix(name, ext)
 		}
 		folder := filepath.Join("sensor="+sensor, "date="+day, "hour="+hour, "unit="+strings.ReplaceAll(name, "/", "~"))
 		if other, ok := folders[folder]; ok {
-			return nil, fmt.Errorf("%s and %s would have the same unit, %s", other, g[0].path, folder)
+			return nil, fmt.Errorf("%s and %s would have the same unit, %s", other, g[0].Path, folder)
 		}
-		folders[folder] = g[0].path
+		folders[folder] = g[0].Path
 		us = append(us, unit{g, folder})
 	}
 	slices.SortFunc(us, func(a, b unit) int { return strings.Compare(a.folder, b.folder) })
@@ -61,13 +61,13 @@ func unitsOf(list []input, by *regexp.Regexp, sensor string) ([]unit, error) {
 
 // captures names the captures of a unit, for people and by paths or a pattern.
 func (u *unit) captures() (name string, names []string) {
-	first, last := u.inputs[0].path, u.inputs[len(u.inputs)-1].path
+	first, last := u.inputs[0].Path, u.inputs[len(u.inputs)-1].Path
 	switch n := len(u.inputs); {
 	case n == 1:
 		return first, []string{first}
 	case n <= 3:
 		for _, in := range u.inputs {
-			names = append(names, in.path)
+			names = append(names, in.Path)
 		}
 	default:
 		names = []string{digits.ReplaceAllString(first, "[0-9]*")}
@@ -84,7 +84,7 @@ func (u *unit) count(run pipeline.Options) (*unitfile.Unit, *report.Summary, err
 	c.Series = len(u.inputs) > 1
 	run.Inputs, run.Series, run.Output = nil, true, nil
 	for _, in := range u.inputs {
-		run.Inputs = append(run.Inputs, in.path)
+		run.Inputs = append(run.Inputs, in.Path)
 	}
 	run.Counts = &pipeline.Counts{Detailed: true, Stats: stats.New(), Shards: c.Shards, Talks: c.Talks, Part: run.Counts.Part}
 	sum, err := pipeline.Run(run)
@@ -188,22 +188,10 @@ func (o *outOptions) runUnits(p *plan, flags *pflag.FlagSet) error {
 	}
 	if parts > 0 {
 		fmt.Fprintf(p.env.err, "%s dissected, %d done before\n", nettext.Count(m.new, "unit"), m.done)
-	} else if err := json.NewEncoder(p.env.out).Encode(order{Done: &m.done}); err != nil {
+	} else if err := json.NewEncoder(p.env.out).Encode(unitfile.Order{Done: &m.done}); err != nil {
 		return err
 	}
 	return ended(m.troubled)
-}
-
-// An order is a line of the list of units that are not done. The last line counts those that are.
-type order struct {
-	Unit   string         `json:"unit,omitempty"`
-	Inputs []orderedInput `json:"inputs,omitempty"`
-	Done   *int           `json:"done,omitempty"`
-}
-
-type orderedInput struct {
-	Path string `json:"path"`
-	Name string `json:"name"`
 }
 
 // order lists a unit unless it is done.
@@ -216,30 +204,14 @@ func (m *many) order(u unit, s *unitSummary) error {
 		m.finished(before)
 		return nil
 	}
-	line := order{Unit: u.folder}
-	for _, in := range u.inputs {
-		line.Inputs = append(line.Inputs, orderedInput{in.path, in.name})
-	}
-	return json.NewEncoder(m.env.out).Encode(line)
-}
-
-// An outcome is what became of a unit that was ordered.
-type outcome struct {
-	Unit     string   `json:"unit"`
-	Version  string   `json:"version,omitempty"` // of the program, its flags and the captures
-	SHA256   string   `json:"sha256,omitempty"`  // of what was written
-	Packets  uint64   `json:"packets"`
-	Messages uint64   `json:"messages"`
-	Before   bool     `json:"before,omitempty"` // it was done already
-	Trouble  []string `json:"trouble,omitempty"`
-	Error    string   `json:"error,omitempty"` // it is not done
+	return json.NewEncoder(m.env.out).Encode(unitfile.Order{Unit: u.folder, Inputs: u.inputs})
 }
 
 // ordered dissects the units that are listed on standard input, and says on standard output what became of each.
 func (m *many) ordered(p *plan) error {
 	in, out := json.NewDecoder(p.env.in), json.NewEncoder(p.env.out)
 	for {
-		var line order
+		var line unitfile.Order
 		switch err := in.Decode(&line); {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -250,11 +222,8 @@ func (m *many) ordered(p *plan) error {
 		case !filepath.IsLocal(line.Unit) || len(line.Inputs) == 0:
 			return fmt.Errorf("--unit -: %q is not a unit", line.Unit)
 		}
-		u := unit{folder: line.Unit}
-		for _, in := range line.Inputs {
-			u.inputs = append(u.inputs, input{in.Path, in.Name})
-		}
-		result := outcome{Unit: u.folder}
+		u := unit{line.Inputs, line.Unit}
+		result := unitfile.Outcome{Unit: u.folder}
 		before := m.done
 		s, err := m.describe(u)
 		if err == nil {

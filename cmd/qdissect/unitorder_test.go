@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/unitfile"
 )
 
 // FuzzOrders gives --unit - any list of units: each gets one line that says what became of it, or the list is refused.
@@ -18,7 +19,7 @@ func FuzzOrders(f *testing.F) {
 	f.Fuzz(func(t *testing.T, list string) {
 		units := 0
 		for in := json.NewDecoder(strings.NewReader(list)); ; {
-			var line order
+			var line unitfile.Order
 			if in.Decode(&line) != nil {
 				break
 			}

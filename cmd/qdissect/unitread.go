@@ -126,7 +126,7 @@ func missingShards(part uint16) string {
 }
 
 // fromSeries returns the sum of the units of captures, which this process dissects one after the other.
-func fromSeries(inputs []input, by *regexp.Regexp, run pipeline.Options) (*unitfile.Sum, error) {
+func fromSeries(inputs []unitfile.Input, by *regexp.Regexp, run pipeline.Options) (*unitfile.Sum, error) {
 	list, err := unitsOf(inputs, by, "none")
 	if err != nil {
 		return nil, err

@@ -54,11 +54,11 @@ func digest(values ...any) string {
 func (m *many) describe(u unit) (*unitSummary, error) {
 	s := &unitSummary{Type: "unit", Unit: u.folder, Program: m.program, Flags: m.flags}
 	for _, in := range u.inputs {
-		st, err := os.Stat(in.path)
+		st, err := os.Stat(in.Path)
 		if err != nil {
 			return nil, err
 		}
-		s.Inputs = append(s.Inputs, sourceOf(in.name, st))
+		s.Inputs = append(s.Inputs, sourceOf(in.Name, st))
 	}
 	return s, nil
 }
@@ -185,7 +185,7 @@ func (m *many) fill(folder string, u *unit, s *unitSummary, quiet bool) error {
 	if m.stop.Err() != nil {
 		return nil
 	}
-	m.remarks.add(u.inputs[0].path, len(u.inputs), sum)
+	m.remarks.add(u.inputs[0].Path, len(u.inputs), sum)
 	s.Packets = sum.Packets
 	for _, n := range sum.Messages {
 		s.Messages += n

@@ -6,6 +6,7 @@
 package stats
 
 import (
+	"cmp"
 	"iter"
 	"math"
 	"net/netip"
@@ -850,7 +851,7 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 		p.refused = addSaturated(p.refused, 1)
 	}
 	if e := a.known(&f.Dst); e != nil {
-		e.v.hears().merge(&heard{icmp: saysICMP(f.Type), icmpFrame: f.ICMPFrame})
+		e.v.hears().merge(&heard{icmp: cmp.Or(icmpSays[f.Type], "a packet was not accepted"), icmpFrame: f.ICMPFrame})
 	} else if e := a.known(&f.Src); e != nil && large {
 		e.v.hears().large++
 	} else if e != nil && f.Type == core.PortUnreachable {
@@ -860,21 +861,10 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 
 const saysClosed = "the port is closed"
 
-// saysICMP returns what an ICMP error says about a server.
-func saysICMP(t *dissect.FindingType) string {
-	switch t {
-	case core.PortUnreachable:
-		return saysClosed
-	case core.Prohibited:
-		return "a firewall rejects"
-	case core.FragmentationNeeded:
-		return "a packet is too large for the path"
-	case core.HopLimit:
-		return "a packet loops or its hop limit is too low"
-	case core.Unreachable:
-		return "the host is unreachable"
-	}
-	return "a packet was not accepted"
+// icmpSays is what ICMP errors say about a server.
+var icmpSays = map[*dissect.FindingType]string{
+	core.PortUnreachable: saysClosed, core.Prohibited: "a firewall rejects", core.FragmentationNeeded: "a packet is too large for the path",
+	core.HopLimit: "a packet loops or its hop limit is too low", core.Unreachable: "the host is unreachable",
 }
 
 func (a *Aggregate) finding(f *dissect.Finding, frame uint64, t int64) {

@@ -176,19 +176,13 @@ func typeOf(path display.Path) string {
 	case path.Suffix != "" || f.Secret && !f.Kind.Container():
 		return "VARCHAR"
 	}
-	switch f.Kind {
-	case dissect.Uint:
-		return "UBIGINT"
-	case dissect.Int:
-		return "BIGINT"
-	case dissect.Bool:
-		return "BOOLEAN"
-	case dissect.Float, dissect.Decimal:
-		return "DOUBLE"
-	case dissect.Group, dissect.List, dissect.Endpoint:
-		return ""
-	}
-	return "VARCHAR"
+	return fieldTypes[f.Kind]
+}
+
+// fieldTypes are the types of fields.
+var fieldTypes = map[dissect.Kind]string{
+	dissect.Uint: "UBIGINT", dissect.Int: "BIGINT", dissect.Bool: "BOOLEAN", dissect.Float: "DOUBLE", dissect.Decimal: "DOUBLE", dissect.String: "VARCHAR", dissect.Char: "VARCHAR",
+	dissect.Bytes: "VARCHAR", dissect.ID: "VARCHAR",
 }
 
 // json returns the structure as JSON.

@@ -30,10 +30,15 @@ func exchangeColumns() (columns []field) {
 		columns = append(columns, f)
 	}
 	columns = append(columns, field{"request", word, nil})
-	for _, k := range envelope.Read(envelope.Exchange) {
+	return append(append(columns, columnsOf(envelope.Read(envelope.Exchange))...), serverColumns)
+}
+
+// columnsOf returns the columns of keys of the envelope.
+func columnsOf(keys []*envelope.Key) (columns []field) {
+	for _, k := range keys {
 		columns = append(columns, columnOf(k))
 	}
-	return append(columns, serverColumns)
+	return columns
 }
 
 // columnKinds are the types of the values of the envelope.
@@ -57,21 +62,14 @@ func columnOf(k *envelope.Key) field {
 
 // sharedColumns returns the columns that messages and findings share.
 func sharedColumns() []field {
-	columns := []field{{"file", word, nil}}
-	for _, k := range messageKeys() {
-		if columns = append(columns, columnOf(k)); k.Name == "protocol" {
-			break
-		}
-	}
-	return columns
+	keys := messageKeys()
+	last := slices.IndexFunc(keys, func(k *envelope.Key) bool { return k.Name == "protocol" })
+	return append([]field{{"file", word, nil}}, columnsOf(keys[:last+1])...)
 }
 
 // messageColumns returns the columns of messages.
 func messageColumns() []field {
-	columns := []field{{"file", word, nil}}
-	for _, k := range messageKeys() {
-		columns = append(columns, columnOf(k))
-	}
+	columns := append([]field{{"file", word, nil}}, columnsOf(messageKeys())...)
 	return append(columns, field{"fields", document, nil}, columnOf(envelope.Lookup("data")))
 }
 

@@ -36,6 +36,31 @@ type Unit struct {
 	Talks    *talks.Talks
 }
 
+// An Order is a line of the list of units that are not done. The last line counts those that are.
+type Order struct {
+	Unit   string  `json:"unit,omitempty"`
+	Inputs []Input `json:"inputs,omitempty"`
+	Done   *int    `json:"done,omitempty"`
+}
+
+// An Input is a capture and the name of its output, which is relative to the fixed part of a pattern.
+type Input struct {
+	Path string `json:"path"`
+	Name string `json:"name"`
+}
+
+// An Outcome is what became of a unit that was ordered.
+type Outcome struct {
+	Unit     string   `json:"unit"`
+	Version  string   `json:"version,omitempty"` // of the program, its flags and the captures
+	SHA256   string   `json:"sha256,omitempty"`  // of what was written
+	Packets  uint64   `json:"packets"`
+	Messages uint64   `json:"messages"`
+	Before   bool     `json:"before,omitempty"`  // it was done already
+	Trouble  []string `json:"trouble,omitempty"` // it is done, but for what could not be read
+	Error    string   `json:"error,omitempty"`   // it is not done
+}
+
 // magic begins the file; a change of what follows changes its last byte.
 const magic = "qdissect aggregate 3\n"
 

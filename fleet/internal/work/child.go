@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/unitfile"
 )
 
 // A Program is the qdissect that does the work.
@@ -27,7 +29,8 @@ type Program struct {
 func FindProgram(path string) (p Program, err error) {
 	if path == "" {
 		if self, err := os.Executable(); err == nil {
-			if beside := filepath.Join(filepath.Dir(self), "qdissect"); isFile(beside) {
+			beside := filepath.Join(filepath.Dir(self), "qdissect")
+			if st, err := os.Stat(beside); err == nil && st.Mode().IsRegular() {
 				path = beside
 			}
 		}
@@ -45,11 +48,6 @@ func FindProgram(path string) (p Program, err error) {
 	// Builds for other systems write the same bytes.
 	p.Version, _, _ = strings.Cut(strings.TrimSpace(string(text)), ", go")
 	return p, nil
-}
-
-func isFile(name string) bool {
-	st, err := os.Stat(name)
-	return err == nil && st.Mode().IsRegular()
 }
 
 // command returns a command of a program. An interrupt ends it.
@@ -91,9 +89,9 @@ func (p Program) start(ctx context.Context, r *Record, shards string) (*child, e
 }
 
 // do has a unit done. After an error the child is gone.
-func (c *child) do(order []byte) (*Outcome, error) {
+func (c *child) do(order []byte) (*unitfile.Outcome, error) {
 	c.last.clear()
-	o := &Outcome{}
+	o := new(unitfile.Outcome)
 	_, err := c.in.Write(append(bytes.TrimSpace(order), '\n'))
 	if err == nil {
 		var line []byte

@@ -20,6 +20,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/qdissect/qdissect/internal/unitfile"
 )
 
 // Tries is how many times a unit is given to workers.
@@ -53,21 +55,9 @@ type Record struct {
 	Lost    time.Duration `json:"lost"` // after this time without news a worker is lost
 }
 
-// An Outcome is what qdissect says of a unit.
-type Outcome struct {
-	Unit     string   `json:"unit"`
-	Version  string   `json:"version,omitempty"` // of the program, its flags and the captures
-	SHA256   string   `json:"sha256,omitempty"`  // of what was written
-	Packets  uint64   `json:"packets"`
-	Messages uint64   `json:"messages"`
-	Before   bool     `json:"before,omitempty"`
-	Trouble  []string `json:"trouble,omitempty"` // it is done, but for what could not be read
-	Error    string   `json:"error,omitempty"`   // it is not done
-}
-
 // Done is the entry of a unit that is done.
 type Done struct {
-	Outcome
+	unitfile.Outcome
 	Flags  []string `json:"flags"`
 	Worker string   `json:"worker"`
 }

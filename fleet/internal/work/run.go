@@ -13,6 +13,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/qdissect/qdissect/internal/unitfile"
 )
 
 // Options describe a run.
@@ -201,10 +203,7 @@ func (m *master) listShards(ctx context.Context, shards string) error {
 		if line, err = lines.ReadBytes('\n'); err != nil {
 			break
 		}
-		var order struct {
-			Unit string
-			Done *int
-		}
+		var order unitfile.Order
 		if err = json.Unmarshal(line, &order); err != nil {
 			break
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/qdissect/qdissect/fleet/internal/link"
+	"github.com/qdissect/qdissect/internal/unitfile"
 )
 
 // errFull ends a worker: nothing that it could do would be kept.
@@ -228,7 +229,7 @@ func (w *worker) handle(ctx context.Context, msg jetstream.Msg) error {
 		try = m.NumDelivered
 	}
 	err := json.Unmarshal(msg.Data(), &order)
-	var o *Outcome
+	var o *unitfile.Outcome
 	if err == nil {
 		w.begin(order.Unit, &msg)
 		o, err = w.do(ctx, msg)
@@ -286,7 +287,7 @@ func (w *worker) count(done, failed int) {
 }
 
 // do has a unit done by the child, and starts one if there is none.
-func (w *worker) do(ctx context.Context, msg jetstream.Msg) (*Outcome, error) {
+func (w *worker) do(ctx context.Context, msg jetstream.Msg) (*unitfile.Outcome, error) {
 	shards := msg.Headers().Get(shardsHeader)
 	if w.child != nil && w.child.shards != shards {
 		_ = w.child.end()
