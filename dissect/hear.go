@@ -227,11 +227,12 @@ func (t *tracker) replied(x *arrival) {
 
 // silent reports whether the capture has no reply of the server of a request.
 func (t *tracker) silent(q *request) bool {
-	if t.server(q).replies {
-		return false
+	s := t.server(q)
+	if !s.replies {
+		k := t.flows.flows[q.flow].key.server(q.up())
+		s.replies = t.hearsay.servers.find(&k) != nil
 	}
-	k := t.flows.flows[q.flow].key.server(q.up())
-	return t.hearsay.servers.find(&k) == nil
+	return !s.replies
 }
 
 // strayed records a reply in a conversation without requests.
