@@ -38,15 +38,17 @@ func ruled(t *testing.T, name, scene string, seed uint64, perSecond int, before 
 		copy(b[10:], frame[36:38])
 		return end(b[:6]), end(b[6:])
 	}
-	must.Get(s.Play(o, func(p *scenes.Packet) error {
-		if perSecond > 0 && p.ToServer && binary.BigEndian.Uint16(p.Frame[12:]) == 0x800 {
-			_, dst := of(p.Frame)
-			if most[dst]++; most[dst] > most[target] {
-				target = dst
+	if perSecond > 0 {
+		must.Get(s.Play(o, func(p *scenes.Packet) error {
+			if p.ToServer && binary.BigEndian.Uint16(p.Frame[12:]) == 0x800 {
+				_, dst := of(p.Frame)
+				if most[dst]++; most[dst] > most[target] {
+					target = dst
+				}
 			}
-		}
-		return nil
-	}))(t)
+			return nil
+		}))(t)
+	}
 	w := mkpcap.NewWriter(f, mkpcap.Options{})
 	gone := map[[6]byte]time.Time{}
 	tokens, last := float64(perSecond), time.Time{}
@@ -92,13 +94,13 @@ func TestCompare(t *testing.T) {
 			text := outputOf(t, "report", "--compare", c.before, c.after)
 			compare(t, filepath.Join(dir, "compare-"+c.name+".txt"), text)
 			checkSafe(t, c.name, text)
+			if i%thorough.Of(3, 1) > 0 {
+				return // the text has the answers, too
+			}
 			var got stats.Comparison
 			must.Do(t, json.Unmarshal([]byte(outputOf(t, "report", "--compare", "--format", "json", c.before, c.after)), &got))
 			if got.Helped != c.helped || got.Cost != c.cost || got.Schema != stats.ComparisonSchema {
 				t.Errorf("it helped: %s, want %s; it cost: %s, want %s", got.Helped, c.helped, got.Cost, c.cost)
-			}
-			if i%thorough.Of(3, 1) > 0 {
-				return
 			}
 			page := spokenPage(t, outputOf(t, "report", "--compare", "--format", "html", c.before, c.after))
 			for _, s := range got.Answer {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // alike lists messages whose bytes are valid in two protocols, so that a port or a
@@ -214,7 +215,7 @@ func (k *taker) reply(request, payload []byte) []*dissect.Protocol {
 func ports(of, not *dissect.Protocol) (list []uint16) {
 	for _, p := range of.Ports {
 		if not == nil || !slices.Contains(not.Ports, p) {
-			if list = append(list, p); len(list) == 3 {
+			if list = append(list, p); len(list) == thorough.Of(1, 3) {
 				break
 			}
 		}

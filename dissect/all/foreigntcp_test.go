@@ -17,6 +17,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/packetsource"
 )
 
@@ -88,7 +89,7 @@ func TestForeignStreams(t *testing.T) {
 			ports = append(ports, p.Ports...)
 		}
 	}
-	for i := range 3000 {
+	for i := range thorough.Of(600, 3000) {
 		said := strings.Split(talks[r.IntN(len(talks))], "|")
 		for k := range said {
 			said[k] = spoken(r, said[k])

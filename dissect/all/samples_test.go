@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,9 @@ type sample struct {
 // cannot use; the relevant ones are in the captures as well.
 func samples(t testing.TB) (all []*sample) {
 	t.Helper()
+	if allSamples != nil {
+		return slices.Clone(allSamples)
+	}
 	goldens, err := filepath.Glob(filepath.Join("..", "..", "testdata", "pcaps", "*", "*.golden.jsonl"))
 	if err != nil || len(goldens) == 0 {
 		t.Fatalf("no goldens: %v", err)
@@ -65,8 +69,12 @@ func samples(t testing.TB) (all []*sample) {
 			t.Errorf("%d different datagrams of %s in testdata/pcaps: too few to say anything, at least 5 are needed", counts[p], p.Name)
 		}
 	}
+	allSamples = slices.Clone(all)
 	return all
 }
+
+// allSamples are read once for all tests.
+var allSamples []*sample
 
 func byName(name string) *dissect.Protocol {
 	for _, p := range Protocols() {

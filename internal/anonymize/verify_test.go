@@ -16,6 +16,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // verify returns what is left of one capture in another.
@@ -41,8 +42,11 @@ func verify(t *testing.T, in, out []byte) ([]anonymize.Leak, *anonymize.Witness)
 
 // TestVerified: nothing is found in anonymized captures, of the samples and of other projects, and much in the captures themselves.
 func TestVerified(t *testing.T) {
-	told := 0
+	seen, told := 0, 0
 	eachCapture(t, func(t *testing.T, name string) {
+		if seen++; seen%thorough.Of(3, 1) > 0 {
+			return
+		}
 		before := must.Get(os.ReadFile(name))(t)
 		leaks, w := verify(t, before, treat(t, name).file)
 		if hostile(t) {
@@ -55,7 +59,7 @@ func TestVerified(t *testing.T) {
 			told++
 		}
 	})
-	if told < 100 {
+	if told < thorough.Of(30, 100) {
 		t.Errorf("something is left in %d captures that were not treated", told)
 	}
 }

@@ -111,7 +111,7 @@ func (g *generator) relation() string {
 
 // TestOracleRandom compares random expressions with tcpdump.
 func TestOracleRandom(t *testing.T) {
-	count := thorough.Of(50, 150)
+	count := thorough.Of(25, 150)
 	if *full {
 		count = 3000
 	}

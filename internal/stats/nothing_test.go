@@ -70,7 +70,10 @@ func TestNothingUnusual(t *testing.T) {
 	if said == 0 {
 		t.Error("everything is unusual")
 	}
-	for _, s := range scenes.All() {
+	for i, s := range scenes.All() {
+		if i%thorough.Of(6, 1) > 0 {
+			continue
+		}
 		capture, _ := play(t, s.Name, evening(s, thorough.Of[uint64](0, 1))) // by default as TestScenes
 		calm(t, s.Name, reported(t, capture, 1, stats.Options{Rows: 1000}))
 	}

@@ -19,18 +19,23 @@ import (
 )
 
 // TestRulesOfNamespace: of a scene that the program captures in the namespace of a container with --netns, what the rules that it prints let
-// pass, when the scene is played again, is within five points of what their comment promises.
+// pass, when the scene is played again, is within five points of what their comment promises. By default TestRulesPlayed plays the rules of a
+// container, and the test of this name in cmd/qdissect captures in its namespace.
 func TestRulesOfNamespace(t *testing.T) {
 	run, wait := beside(t)
 	defer wait()
+	names := thorough.Of(nil, []string{"greedy", "made-up"})
+	if len(names) == 0 {
+		return
+	}
 	program := filepath.Join(t.TempDir(), "qdissect")
 	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/qdissect").CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
-	for _, name := range thorough.Of([]string{"greedy"}, []string{"greedy", "made-up"}) {
+	for _, name := range names {
 		s, err := scenes.Find(name)
 		must.Do(t, err)
-		for format, v6 := range thorough.Of(map[string]bool{"ip6tables": true}, map[string]bool{"iptables": false, "ip6tables": true}) {
+		for format, v6 := range map[string]bool{"iptables": false, "ip6tables": true} {
 			run(name+" "+format, func(t *testing.T) {
 				o := scenes.Options{Span: 9 * time.Second, Clients: 800, Rate: 500, IPv6: v6}
 				printed := map[string]*bytes.Buffer{"nft": {}, format: {}}

@@ -56,6 +56,20 @@ func TestRulesPlayed(t *testing.T) {
 			s, err := scenes.Find(v.scene)
 			must.Do(t, err)
 			for k, x := range places {
+				// Of the first two scenes all, of others each tool and IP version at one place; by default one of each.
+				var formats []string
+				for f, format := range []string{"nft", "iptables"} {
+					way := 2 * f
+					if v6 {
+						way++
+					}
+					if thorough.All() && (i < 2 || way%len(places) == k || os.Getenv("QDISSECT_LONG") != "") || !thorough.All() && v6 == (i > 0) && f == i && k == 2-i {
+						formats = append(formats, format)
+					}
+				}
+				if len(formats) == 0 && !thorough.All() {
+					continue
+				}
 				var b bytes.Buffer
 				m := mkpcap.NewWriter(&b, mkpcap.Options{})
 				if _, err := s.Play(o, func(p *scenes.Packet) error {
@@ -76,15 +90,7 @@ func TestRulesPlayed(t *testing.T) {
 					if at := stats.PlaceOf(p.remedies, nil); at != x.place {
 						t.Errorf("%s: rules for the place %s", x.name, at)
 					}
-					for f, format := range []string{"nft", "iptables"} {
-						// Of the first two scenes all, of others each tool and IP version at one place; by default one of each.
-						way := 2 * f
-						if v6 {
-							way++
-						}
-						if thorough.All() && i > 1 && way%len(places) != k && os.Getenv("QDISSECT_LONG") == "" || !thorough.All() && (v6 != (i > 0) || f != i || k != 2-i) {
-							continue
-						}
+					for _, format := range formats {
 						run(fmt.Sprint(v.scene, v.o.Rate, " IPv6 ", v6, " ", x.name, " ", format), func(t *testing.T) {
 							rule := byNFT(stats.NFT(p.remedies, x.place, false))
 							if format == "iptables" {

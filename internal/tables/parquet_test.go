@@ -18,6 +18,7 @@ import (
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/tables"
+	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -49,7 +50,8 @@ func TestWorkers(t *testing.T) {
 // memory is bounded, that they do not depend on the size of writes, and that all values can
 // be read: those of full pages, and of dictionaries that are full.
 func TestRowGroups(t *testing.T) {
-	for _, c := range []struct{ rows, size, groups int }{{70_000, 1, 3}, {4000, 8000, 110}} {
+	list := []struct{ rows, size, groups int }{{1000, 8000, 27}, {70_000, 1, 3}, {4000, 8000, 110}}
+	for _, c := range thorough.Of(list[:2], list[1:]) {
 		file := unknown(t, c.rows, c.size, 100_000)
 		if !bytes.Equal(file, unknown(t, c.rows, c.size, 10_000)) {
 			t.Errorf("%d rows of %d bytes: the file depends on the size of writes", c.rows, c.size)

@@ -54,7 +54,7 @@ func reported(t *testing.T, capture []byte, width time.Duration) *stats.Report {
 // nobody is judged otherwise.
 func TestSlots(t *testing.T) {
 	for _, s := range scenes.All() {
-		if s.Name == "scanner" || !thorough.All() && s.Name != "mixed" && s.Name != "down-icmp" { // it asks more servers than a slot has
+		if s.Name == "scanner" || !thorough.All() && s.Name != "mixed" { // it asks more servers than a slot has
 			continue
 		}
 		t.Run(s.Name, func(t *testing.T) {
