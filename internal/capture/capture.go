@@ -87,7 +87,6 @@ type Reader struct {
 	coding string
 	in     *stream
 	format format
-	frames uint64
 	err    error
 	closes []func() error
 }
@@ -148,13 +147,13 @@ func (r *Reader) Next(f *Frame) error {
 	}
 	if err := r.format.next(f); err != nil {
 		if err != io.EOF {
-			err = r.locate(r.frames+r.in.passed+1, err)
+			err = r.locate(r.in.frames+1, err)
 		}
 		r.err = err
 		return err
 	}
-	r.frames++
-	f.Number = r.frames + r.in.passed
+	r.in.frames++
+	f.Number = r.in.frames
 	return nil
 }
 

@@ -182,7 +182,7 @@ func (p *pcapng) skip(typ, total uint32, size int64) error {
 	p.in.advance(4)
 	switch typ {
 	case blockJournal, blockSysdig, blockSysdig2, blockSysdig2Large, blockCustom, blockCustomKept:
-		p.in.passed++
+		p.in.frames++
 	}
 	return p.checkEnd(typ, total, size, end)
 }

@@ -12,7 +12,7 @@ const firstBuffer = 32 << 10
 // A stream is a buffered reader with a peek of any length up to its buffer. It counts the
 // bytes that are consumed.
 type stream struct {
-	passed uint64 // blocks without a frame that are counted as frames
+	frames uint64 // that were read, and blocks without a frame that count as frames
 	src    io.Reader
 	buf    []byte // of firstBuffer bytes, or of bufferSize
 	r, w   int    // buf[r:w] has been read and not consumed

@@ -48,6 +48,7 @@ type decoder struct {
 	convert  convert.Converter
 	streams  *streams.Streams  // nil if no protocol is over TCP
 	comments []string          // scratch
+	tree     bool              // headers are looked for, as a tree needs them
 	first    *dissect.Analyzer // of the first shard: all know the same protocols
 }
 
@@ -73,6 +74,7 @@ func newEngine(options *Options) (*engine, error) {
 	e.safe = &safe{saver: o.Save.Saver, trouble: o.Trouble}
 	e.keeper = newKeeper(o, e.safe)
 	if o.Save.Tree != nil {
+		e.decoder.tree = true
 		e.decoder.MapHeaders()
 	}
 	var err error
@@ -162,7 +164,7 @@ func (e *engine) frame(f *capture.Frame) error {
 	d := e.decoder
 	o, ok := d.outline.Read(f.LinkType, f.Data)
 	switch {
-	case !ok || e.o.Save.Tree != nil: // for a tree, the decoder says where headers are
+	case !ok || d.tree:
 		return e.walk(f, now)
 	case o == packet.TCP:
 		return e.segment(f)

@@ -192,7 +192,7 @@ func (s *Streams) Foreign(b []byte) bool {
 	if at+8 > uint(len(b)) || look {
 		return at >= uint(len(b)) && !(look && b[13]&flagFIN != 0) // it acknowledges
 	}
-	return !hasZero(binary.LittleEndian.Uint64(b[at : at+8]))
+	return !hasZero(b[at:])
 }
 
 // fold is the size of tables by the lower bits of ports.
@@ -285,14 +285,19 @@ func (s *Streams) forget(o *opening) {
 	*o = opening{}
 }
 
-// hasZero reports whether one of the eight bytes of a word is zero. Nearly all traffic of others has none there.
-func hasZero(word uint64) bool {
+// hasZero reports whether one of the first eight bytes of a payload is zero, as in all messages that begin a connection. Nearly all traffic of
+// others has none there.
+func hasZero(payload []byte) bool {
 	const ones = 0x0101010101010101
+	word := binary.LittleEndian.Uint64(payload)
 	return (word-ones)&^word&(ones<<7) != 0
 }
 
 // likeAny reports whether a payload may begin a message of any protocol.
 func (s *Streams) likeAny(payload []byte) bool {
+	if len(payload) >= 8 && !hasZero(payload) {
+		return false
+	}
 	for _, p := range s.protocols {
 		if p.Detect(head(payload)) != dissect.No {
 			return true
