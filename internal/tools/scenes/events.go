@@ -2,6 +2,7 @@ package scenes
 
 import (
 	"encoding/binary"
+	"math/rand/v2"
 	"net/netip"
 	"time"
 )
@@ -35,6 +36,14 @@ func (w *world) forgery(flood, i int) netip.Addr {
 	}
 }
 
+// sourceOf returns the source of the i-th request of a flood, and whether it is new.
+func (w *world) sourceOf(i int) (k int, fresh bool) {
+	if w.o.Sources == 0 {
+		return i, true
+	}
+	return i % w.o.Sources, i < w.o.Sources
+}
+
 func routed(x uint32) bool {
 	switch top := x >> 24; {
 	case top == 0, top == 10, top == 127, top >= 224,
@@ -52,21 +61,15 @@ func routed(x uint32) bool {
 	return true
 }
 
-// flood sends requests from forged sources, without a challenge where the server asks for one.
-func (w *world) flood(name string, number int, s *server, q *query, rate float64, from, to time.Duration) {
-	w.floodWith(name, number, s, q, rate, from, to, false)
-}
-
-// floodWith sends requests from forged sources. Made-up challenges are of the right form and were given to nobody.
-func (w *world) floodWith(name string, number int, s *server, q *query, rate float64, from, to time.Duration, madeUp bool) {
-	e := w.event("forged_flood", q.request, from, to, []*server{s})
-	r := w.dice(name, 1)
-	w.every(name, rate, from, to, func(i int) {
-		k, fresh := i, true
-		if w.o.Sources > 0 {
-			k, fresh = i%w.o.Sources, i < w.o.Sources
-		}
-		src := source{addr: netip.AddrPortFrom(w.forgery(number, k), uint16(1024+r.IntN(64000))), class: Forged, event: e, forged: true, fresh: fresh}
+// flood sends requests of the first query from forged sources, without a challenge where the server asks for one. Made-up
+// challenges are of the right form and were given to nobody.
+func (w *world) flood(s *server, rate float64, madeUp bool) {
+	q := s.p.queries[0]
+	e := w.event("forged_flood", q.request, w.o.From, w.o.To, []*server{s})
+	r := w.dice("flood", 1)
+	w.every("flood", rate, w.o.From, w.o.To, func(i int) {
+		k, fresh := w.sourceOf(i)
+		src := source{addr: netip.AddrPortFrom(w.forgery(0, k), uint16(1024+r.IntN(64000))), class: Forged, event: e, forged: true, fresh: fresh}
 		c := call{token(s, src.addr.Addr()), 0}
 		first := s.wants(q)
 		message, payload := q.request, ""
@@ -83,20 +86,11 @@ func (w *world) floodWith(name string, number int, s *server, q *query, rate flo
 	})
 }
 
-func forgedOpen(w *world) {
-	s := w.servers[open]
-	w.flood("flood", 0, s, s.p.queries[0], w.o.Rate, w.o.From, w.o.To)
-}
+func forgedOpen(w *world) { w.flood(w.servers[open], w.o.Rate, false) }
 
-func forgedChallenged(w *world) {
-	s := w.servers[challenged]
-	w.flood("flood", 0, s, s.p.queries[0], w.o.Rate, w.o.From, w.o.To)
-}
+func forgedChallenged(w *world) { w.flood(w.servers[challenged], w.o.Rate, false) }
 
-func madeUp(w *world) {
-	s := w.servers[challenged]
-	w.floodWith("flood", 0, s, s.p.queries[0], w.o.Rate, w.o.From, w.o.To, true)
-}
+func madeUp(w *world) { w.flood(w.servers[challenged], w.o.Rate, true) }
 
 // reflect sends requests in the name of a victim. ports is the number of ports that it
 // uses; 1 is always the same.
@@ -242,10 +236,18 @@ func longLost(fragments bool) func(w *world) {
 func mixed(w *world) {
 	s := w.servers
 	from, to, rate := w.o.From, w.o.To, w.o.Rate
-	w.flood("flood", 0, s[open], s[open].p.queries[0], rate*0.6, from, to)
+	w.flood(s[open], rate*0.6, false)
 	w.reflect("reflection 1", "203.0.113.77", 80, 1, []*server{s[arena], s[arena+1]}, rate*0.1, from+2*time.Second, to)
 	w.reflect("reflection 2", "203.0.113.78", 1024, 60000, []*server{s[tournament]}, rate*0.1, from+3*time.Second, to-time.Second)
 	w.junk(s[challenged], nil, rate*0.2, from+time.Second, to)
+}
+
+func randomBytes(r *rand.Rand, n int) []byte {
+	b := make([]byte, n)
+	for k := range b {
+		b[k] = byte(r.Uint32())
+	}
+	return b
 }
 
 // junk sends random bytes, from these sources or from forged ones.
@@ -253,20 +255,15 @@ func (w *world) junk(s *server, sources []string, rate float64, from, to time.Du
 	e := w.event("junk_flood", "", from, to, []*server{s}, sources...)
 	r := w.dice("junk", 1)
 	w.every("junk", rate, from, to, func(i int) {
-		b := make([]byte, 16+r.IntN(200))
-		for k := range b {
-			b[k] = byte(r.Uint32())
-		}
+		b := randomBytes(r, 16+r.IntN(200))
 		b[0] = 'a' + b[0]%16 // of no protocol, and not of a media stream
 		src := source{class: Junk, event: e, forged: true, fresh: i < len(sources)}
 		port := uint16(1024 + r.IntN(64000))
 		if len(sources) > 0 {
 			src.addr = netip.AddrPortFrom(netip.MustParseAddr(sources[i%len(sources)]), port)
 		} else {
-			k := i
-			if src.fresh = w.o.Sources == 0 || i < w.o.Sources; !src.fresh {
-				k = i % w.o.Sources
-			}
+			var k int
+			k, src.fresh = w.sourceOf(i)
 			src.addr = netip.AddrPortFrom(w.forgery(1, k), port)
 		}
 		w.unknown(src, s.addr, string(b))
@@ -285,10 +282,7 @@ func busy(w *world) {
 	talk := func(name string, at netip.AddrPort, clients int, network byte, rate float64, from, to time.Duration, replies float64) {
 		r := w.dice(name, 1)
 		w.every(name, rate, from, to, func(i int) {
-			b := make([]byte, 40+r.IntN(400))
-			for k := range b {
-				b[k] = byte(r.Uint32())
-			}
+			b := randomBytes(r, 40+r.IntN(400))
 			client := source{addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{203, 0, 113, network + byte(i%clients)}), 20000+uint16(i%clients)), class: Foreign}
 			w.unknown(client, at, string(b))
 			if r.Float64() < replies {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -104,6 +105,13 @@ func (s *server) player(i int) string {
 
 func a2s() *protocol {
 	grant := func(c call) string { return single + "A" + le32(c.token) }
+	challenged := func(name, letter string) query {
+		return query{
+			request: name + "_request", reply: name + "_reply", grant: grant,
+			first: says(single + letter + "\xff\xff\xff\xff"), firstRequest: name + "_request", firstReply: "challenge_reply",
+			ask: func(_ *server, c call) string { return single + letter + le32(c.token) },
+		}
+	}
 	return &protocol{"a2s", 27015, []*query{
 		fixed(query{
 			request: "info_request", reply: "info_reply", optional: true, grant: grant,
@@ -121,11 +129,7 @@ func a2s() *protocol {
 			b = append(b, "6630498\x00\x80"...)
 			return string(binary.LittleEndian.AppendUint16(b, s.addr.Port()))
 		})),
-		fixed(query{
-			request: "players_request", reply: "players_reply", grant: grant,
-			first: says(single + "U\xff\xff\xff\xff"), firstRequest: "players_request", firstReply: "challenge_reply",
-			ask: func(_ *server, c call) string { return single + "U" + le32(c.token) },
-		}, one(func(s *server) string {
+		fixed(challenged("players", "U"), one(func(s *server) string {
 			b := append([]byte(single+"D"), byte(s.players))
 			for i := range s.players {
 				b = append(b, 0)
@@ -135,11 +139,7 @@ func a2s() *protocol {
 			}
 			return string(b)
 		})),
-		fixed(query{
-			request: "rules_request", reply: "rules_reply", grant: grant,
-			first: says(single + "V\xff\xff\xff\xff"), firstRequest: "rules_request", firstReply: "challenge_reply",
-			ask: func(_ *server, c call) string { return single + "V" + le32(c.token) },
-		}, func(s *server) []string {
+		fixed(challenged("rules", "V"), func(s *server) []string {
 			const n = 110
 			b := binary.LittleEndian.AppendUint16([]byte(single+"E"), n)
 			for i := range n {
@@ -151,10 +151,9 @@ func a2s() *protocol {
 			const size = 1248
 			var parts []string
 			total := (len(b) + size - 1) / size
-			for i := range total {
-				head := append([]byte("\xfe\xff\xff\xff\x11\x22\x33\x00"), byte(total), byte(i))
-				head = binary.LittleEndian.AppendUint16(head, size)
-				parts = append(parts, string(head)+string(b[i*size:min((i+1)*size, len(b))]))
+			for part := range slices.Chunk(b, size) {
+				head := append([]byte("\xfe\xff\xff\xff\x11\x22\x33\x00"), byte(total), byte(len(parts)))
+				parts = append(parts, string(binary.LittleEndian.AppendUint16(head, size))+string(part))
 			}
 			return parts
 		}),
