@@ -40,7 +40,7 @@ var protocol = &dissect.Protocol{
 	Family: "valve",
 	// Source servers use 27015 by default, and admins count up from there. The
 	// other ports are those of games whose query port differs from the game port.
-	Ports:   append(valvePorts(), 2303, 2457, 7777, 8211, 9877, 15637, 16261, 17777, 26900, 27165, 28015, 30001, 57561, 64092),
+	Ports:   append(wire.Ports(27000, 27050), 2303, 2457, 7777, 8211, 9877, 15637, 16261, 17777, 26900, 27165, 28015, 30001, 57561, 64092),
 	Starts:  []string{header, splitHeader},
 	Catalog: catalog,
 	Detect:  Detect,
@@ -66,13 +66,6 @@ var protocol = &dissect.Protocol{
 		},
 		OnStray: []dissect.Rule{changed, loop, judge.OtherKind(otherKind), judge.Unrequested(unrequested)},
 	},
-}
-
-func valvePorts() (ports []uint16) {
-	for p := uint16(27000); p <= 27050; p++ {
-		ports = append(ports, p)
-	}
-	return ports
 }
 
 const (

@@ -419,18 +419,14 @@ func lines(r *dissect.Reader, list, group, f *dissect.Field, to []string) []stri
 		r.Bytes(fPadding, n+suf)
 		return to
 	}
-	open := r.Begin(list)
-	for n > 0 && !r.Failed() {
+	to = wire.Items(r, list, group, to, func() bool { return n > 0 && !r.Failed() }, func() string {
 		k, end := r.Until("\n"), 1
 		if k >= n {
 			k, end = n, 0
 		}
 		n -= k + end
-		g := r.Begin(group)
-		to = append(to, core.Latin(r, f, 0, k, end))
-		r.End(g)
-	}
-	r.End(open)
+		return core.Latin(r, f, 0, k, end)
+	})
 	if suf > 0 {
 		r.Bytes(fPadding, suf)
 	}

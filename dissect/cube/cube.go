@@ -414,11 +414,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message, echo Echo, w
 		}
 		if p.Players > 0 && (len(p.Numbers) >= withBranch || r.More()) {
 			d.names(r, int(p.Players))
-			list := r.Begin(fHandles)
-			for i := int32(0); i < p.Players && !r.Failed(); i++ {
-				p.Handles = append(p.Handles, cubecode.String(r, fHandle))
-			}
-			r.End(list)
+			p.Handles = wire.Items(r, fHandles, nil, p.Handles, wire.Times(r, int(p.Players)), func() string { return cubecode.String(r, fHandle) })
 		}
 	case what == assaultCube && r.More():
 		d.more(r)
@@ -472,15 +468,15 @@ func (d *decoder) numbers(r *dissect.Reader, known []*dissect.Field) {
 
 // names reads up to n names of players, or those up to an empty one if n is negative.
 func (d *decoder) names(r *dissect.Reader, n int) {
-	p := &d.info
-	list := r.Begin(fPlayers)
-	for ; n != 0 && !r.Failed() && (n > 0 || r.More() && !r.Next(0)); n-- {
-		group := r.Begin(fEach)
-		p.Names = append(p.Names, cubecode.String(r, fPlayerName))
-		r.End(group)
+	more := wire.Times(r, n)
+	if n < 0 {
+		more = another(r)
 	}
-	r.End(list)
+	d.info.Names = wire.Items(r, fPlayers, fEach, d.info.Names, more, func() string { return cubecode.String(r, fPlayerName) })
 }
+
+// another reports whether another text follows, and not the empty one at the end of a list.
+func another(r *dissect.Reader) func() bool { return func() bool { return r.More() && !r.Next(0) } }
 
 // more reads what AssaultCube was asked for besides.
 func (d *decoder) more(r *dissect.Reader) {
@@ -496,30 +492,24 @@ func (d *decoder) more(r *dissect.Reader) {
 		if cubecode.String(r, fLanguage) == "" {
 			return
 		}
-		list := r.Begin(fLines)
-		for r.More() && !r.Next(0) {
-			p.Lines = append(p.Lines, cubecode.String(r, fLine))
-		}
-		r.End(list)
+		p.Lines = wire.Items(r, fLines, nil, p.Lines, another(r), func() string { return cubecode.String(r, fLine) })
 		cubecode.String(r, fEnd)
 	case askRotation:
 		n := cubecode.Int(r, fSettings)
-		list := r.Begin(fRotation)
-		for r.More() && !r.Next(0) {
-			group := r.Begin(fNext)
-			p.Rotation = append(p.Rotation, cubecode.String(r, fNextMap))
-			numbers := r.Begin(fNextList)
-			for i := int32(0); i < n && !r.Failed(); i++ {
-				cubecode.Int(r, fNextNumber)
-			}
-			r.End(numbers)
-			r.End(group)
-		}
-		r.End(list)
+		p.Rotation = wire.Items(r, fRotation, fNext, p.Rotation, another(r), func() string {
+			name := cubecode.String(r, fNextMap)
+			countedInts(r, fNextList, fNextNumber, n)
+			return name
+		})
 		cubecode.String(r, fEnd)
 	case askUplink:
 		r.Rest(fStats)
 	}
+}
+
+// countedInts reads a list of n numbers.
+func countedInts(r *dissect.Reader, list, f *dissect.Field, n int32) {
+	wire.Items(r, list, nil, nil, wire.Times(r, int(n)), func() (none struct{}) { cubecode.Int(r, f); return none })
 }
 
 // extended reads a reply with extended infos.
@@ -553,11 +543,7 @@ func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message, echo Echo
 		p := &d.ids
 		*p = PlayerIDs{Echo: echo, IDs: p.IDs[:0]}
 		m.Type, m.Body = mIDsReply, p
-		list := r.Begin(fIDs)
-		for r.More() {
-			p.IDs = append(p.IDs, cubecode.Int(r, fID))
-		}
-		r.End(list)
+		p.IDs = wire.Items(r, fIDs, nil, p.IDs, r.More, func() int32 { return cubecode.Int(r, fID) })
 		return
 	}
 	p := &d.player
@@ -590,11 +576,7 @@ func (d *decoder) decodeTeams(r *dissect.Reader, m *dissect.Message, echo Echo, 
 		if r.Next(0xff) { // no name begins so
 			cubecode.Int(r, fTeamEnd)
 		} else if team.Flags > 0 {
-			bases := r.Begin(fBases)
-			for i := int32(0); i < team.Flags && !r.Failed(); i++ {
-				cubecode.Int(r, fBase)
-			}
-			r.End(bases)
+			countedInts(r, fBases, fBase, team.Flags)
 		}
 		return team
 	})

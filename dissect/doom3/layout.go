@@ -152,11 +152,7 @@ func (l *layout) skipPlayer(s *scanner) {
 func (l *layout) fits(b []byte, extended bool) (stats int, ok bool) {
 	s := scanner{b: b}
 	last := -1
-	for {
-		id := s.u8()
-		if id == l.end {
-			break
-		}
+	for id := s.u8(); id != l.end; id = s.u8() {
 		// The engine writes players in the order of their ids.
 		if s.failed || int(id) <= last || id > l.end {
 			return 0, false
@@ -181,11 +177,7 @@ func (l *layout) fits(b []byte, extended bool) (stats int, ok bool) {
 // endsStats reports whether b is the second list of an extended reply.
 func (l *layout) endsStats(b []byte) bool {
 	s := scanner{b: b}
-	for {
-		id := s.u8()
-		if id == l.end {
-			break
-		}
+	for id := s.u8(); id != l.end; id = s.u8() {
 		s.skip(4)
 		s.text()
 		s.skip(8)

@@ -1,6 +1,7 @@
 package gamespy1
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -98,32 +99,11 @@ func classify(word string) (c column) {
 		if c.id, c.known = colTeam, true; c.team {
 			c.id = colName
 		}
-	case "score":
-		c.id, c.known = colScore, true
-	case "frags":
-		c.id, c.known = colFrags, !c.team
-	case "kills":
-		c.id, c.known = colKills, !c.team
-	case "deaths":
-		c.id, c.known = colDeaths, !c.team
-	case "ping":
-		c.id, c.known = colPing, !c.team
-	case "keyhash":
-		c.id, c.known = colKeyHash, !c.team
-	case "mesh":
-		c.id, c.known = colMesh, !c.team
-	case "skin":
-		c.id, c.known = colSkin, !c.team
-	case "face":
-		c.id, c.known = colFace, !c.team
 	case "ngsecret":
 		c.id, c.known = otherColumn, !c.team
-	case "name":
-		c.id = colName
-	case "size":
-		c.id = colSize
 	default:
-		c.id = otherColumn
+		c.id = columnID(max(slices.Index(columnNames[:], word[:n]), int(otherColumn)))
+		c.known = c.id == colScore || c.id >= colFrags && c.id <= colFace && !c.team
 	}
 	return c
 }
@@ -242,12 +222,7 @@ func isNumber(s string) bool {
 	if len(s) == 0 || len(s) > 15 || len(s) > 1 && s[0] == '0' {
 		return false
 	}
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return true
+	return strings.Trim(s, "0123456789") == ""
 }
 
 // special gives pair i a field of its own, unless an earlier pair has that field.

@@ -308,12 +308,10 @@ func (d *decoder) readPlugins(r *dissect.Reader, p *FullStat) {
 		p.Software = r.Text(fSoftware, n)
 		return
 	}
-	list := r.Begin(fPlugins)
-	for r.More() {
+	p.Plugins = wire.Items(r, fPlugins, nil, p.Plugins, r.More, func() string {
 		n := r.Until(";")
-		p.Plugins = append(p.Plugins, r.Span(fPlugin, 0, 0, n, delimiter(r, n)))
-	}
-	r.End(list)
+		return r.Span(fPlugin, 0, 0, n, delimiter(r, n))
+	})
 }
 
 // delimiter returns the length of the delimiter after the next n bytes, with the blanks

@@ -12,12 +12,12 @@ package mumble
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -179,13 +179,14 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	p.Users = r.U32BE(fUsers)
 	p.MaxUsers = r.U32BE(fMaxUsers)
 	p.Bandwidth = r.U32BE(fBandwidth)
-	if r.Failed() {
-		return
-	}
-	m.Server.Players = dissect.Some(int(min(p.Users, math.MaxInt32)))
-	m.Server.MaxPlayers = dissect.Some(int(min(p.MaxUsers, math.MaxInt32)))
-	if p.Users > p.MaxUsers {
-		r.Note(tooMany, dissect.Num(p.Users), dissect.Num(p.MaxUsers))
+	users(r, m, uint64(p.Users), uint64(p.MaxUsers))
+}
+
+// users sets what a reply says of its server.
+func users(r *dissect.Reader, m *dissect.Message, n, most uint64) {
+	wire.State(r, m, dissect.Server{Players: dissect.Some(int(min(n, math.MaxInt32))), MaxPlayers: dissect.Some(int(min(most, math.MaxInt32)))})
+	if n > most && !r.Failed() {
+		r.Note(tooMany, dissect.Num(n), dissect.Num(most))
 	}
 }
 
@@ -198,13 +199,7 @@ func readID(r *dissect.Reader) (id [8]byte, pair uint64) {
 
 // AppendSummary appends the version, the users and the bandwidth.
 func (p *PingReply) AppendSummary(dst []byte) []byte {
-	dst = summary.Number(dst, "", p.Users)
-	dst = summary.Number(dst, "/", p.MaxUsers)
-	dst = summary.Number(dst, " users  v", p.Major)
-	dst = summary.Number(dst, ".", p.Minor)
-	dst = summary.Number(dst, ".", p.Patch)
-	dst = summary.Number(dst, "  ", p.Bandwidth)
-	return append(dst, " bit/s"...)
+	return fmt.Appendf(dst, "%d/%d users  v%d.%d.%d  %d bit/s", p.Users, p.MaxUsers, p.Major, p.Minor, p.Patch, p.Bandwidth)
 }
 
 // The ping in protobuf is a byte 1 and a message whose fields are numbers in varints,
@@ -283,7 +278,7 @@ func (d *decoder) decodeProtobuf(r *dissect.Reader, m *dissect.Message) {
 		m.Type, m.Body = mExtendedReply, p
 	}
 	r.U8(fType)
-	users, last := false, -1
+	stated, last := false, -1
 	for r.More() {
 		tag := r.PeekByte(0)
 		if tag <= last {
@@ -305,9 +300,9 @@ func (d *decoder) decodeProtobuf(r *dissect.Reader, m *dissect.Message) {
 			r.Span(fPatch, uint64(p.Patch), 0, 0, 0)
 			r.End(group)
 		case tagUsers:
-			p.Users, users = varint(r, fUsers), true
+			p.Users, stated = varint(r, fUsers), true
 		case tagMaxUsers:
-			if !users {
+			if !stated {
 				r.Span(fUsers, 0, 0, 0, 0)
 			}
 			p.MaxUsers = varint(r, fMaxUsers)
@@ -326,14 +321,7 @@ func (d *decoder) decodeProtobuf(r *dissect.Reader, m *dissect.Message) {
 		return
 	}
 	m.Pair.Answers = topicExtended
-	if r.Failed() {
-		return
-	}
-	m.Server.Players = dissect.Some(int(min(p.Users, math.MaxInt32)))
-	m.Server.MaxPlayers = dissect.Some(int(min(p.MaxUsers, math.MaxInt32)))
-	if p.Users > p.MaxUsers {
-		r.Note(tooMany, dissect.Num(p.Users), dissect.Num(p.MaxUsers))
-	}
+	users(r, m, p.Users, p.MaxUsers)
 }
 
 // peekVarint returns the varint behind the next byte.
@@ -358,11 +346,5 @@ func (*ExtendedRequest) AppendSummary(dst []byte) []byte { return append(dst, "1
 
 // AppendSummary appends the version, the users and the bandwidth.
 func (p *ExtendedReply) AppendSummary(dst []byte) []byte {
-	dst = summary.Number(dst, "", int(p.Users))
-	dst = summary.Number(dst, "/", int(p.MaxUsers))
-	dst = summary.Number(dst, " users  v", p.Major)
-	dst = summary.Number(dst, ".", p.Minor)
-	dst = summary.Number(dst, ".", p.Patch)
-	dst = summary.Number(dst, "  ", int(p.Bandwidth))
-	return append(dst, " bit/s"...)
+	return fmt.Appendf(dst, "%d/%d users  v%d.%d.%d  %d bit/s", int(p.Users), int(p.MaxUsers), p.Major, p.Minor, p.Patch, int(p.Bandwidth))
 }

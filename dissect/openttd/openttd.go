@@ -580,16 +580,8 @@ func (d *decoder) decodeCompany(r *dissect.Reader, version uint8) (c Company) {
 	c.Income = int64(r.U64(fIncome))
 	c.Performance = r.U16(fPerformance)
 	c.Password = core.Flag(r, fCompanyPass)
-	list := r.Begin(fVehicles)
-	for i := range c.Vehicles {
-		c.Vehicles[i] = r.U16(fVehicle)
-	}
-	r.End(list)
-	list = r.Begin(fStations)
-	for i := range c.Stations {
-		c.Stations[i] = r.U16(fStation)
-	}
-	r.End(list)
+	wire.Fill(r, fVehicles, c.Vehicles[:], func() uint16 { return r.U16(fVehicle) })
+	wire.Fill(r, fStations, c.Stations[:], func() uint16 { return r.U16(fStation) })
 	switch {
 	case version == 5:
 		c.AI = core.Flag(r, fAI)

@@ -38,7 +38,7 @@ var protocol = &dissect.Protocol{
 	Group:  "Quake and Doom",
 	Doc:    "getstatus and getinfo of Quake 3 and its descendants (Jedi Academy, Enemy Territory, Medal of Honor, Call of Duty, Urban Terror, OpenArena, Xonotic, FiveM and more), the remote console, and the messages by which clients connect.",
 	Source: "ioquake3 (sv_main.c, sv_client.c, cl_main.c, net_chan.c); dpmaster techinfo.txt; A gameserver Query Library (CodeProject), Quake 3",
-	Ports:  ports(),
+	Ports:  ports,
 	// Text may follow an n, a word the byte of a side, and anything echo and motd; only
 	// the end of the datagram ping and ack.
 	Starts: append(wire.Starts("neEmM\x01\x02", quake.Header), wire.Words(quake.Header,
@@ -59,20 +59,14 @@ var protocol = &dissect.Protocol{
 
 // ports are the default ports of the games. Where several servers run on one machine,
 // admins count up from there.
-func ports() (list []uint16) {
-	for _, base := range []uint16{
-		27960, // Quake 3, Wolfenstein, Enemy Territory, Urban Terror, OpenArena
-		28960, // Call of Duty
-		29070, // Jedi Academy
-		28070, // Jedi Outcast
-		20100, // Soldier of Fortune II
-		26000, // Nexuiz, Xonotic
-	} {
-		for i := range uint16(10) {
-			list = append(list, base+i)
-		}
-	}
-	return append(list,
+var ports = slices.Concat(
+	wire.Ports(27960, 27969), // Quake 3, Wolfenstein, Enemy Territory, Urban Terror, OpenArena
+	wire.Ports(28960, 28969), // Call of Duty
+	wire.Ports(29070, 29079), // Jedi Academy
+	wire.Ports(28070, 28079), // Jedi Outcast
+	wire.Ports(20100, 20109), // Soldier of Fortune II
+	wire.Ports(26000, 26009), // Nexuiz, Xonotic
+	[]uint16{
 		12203, // Medal of Honor
 		27951, // update server
 		27952, // authorization server
@@ -80,8 +74,7 @@ func ports() (list []uint16) {
 		30120, // FiveM
 		30720, // Tremulous
 		44400, // Warsow
-	)
-}
+	})
 
 // The byte between header and word in Medal of Honor.
 const (

@@ -35,29 +35,19 @@ import (
 func Protocol() *dissect.Protocol { return protocol }
 
 var protocol = &dissect.Protocol{
-	Name:    "quakeworld",
-	Title:   "QuakeWorld queries",
-	Group:   "Quake and Doom",
-	Doc:     "Status, ping, remote console and statistics of QuakeWorld and HexenWorld servers (mvdsv, KTX, FTE), of the proxy qwfwd and of QTV.",
-	Source:  "mvdsv (sv_main.c, sv_send.c), qstat, gamedig (quake1.js); recorded traffic",
-	Ports:   ports(),
+	Name:   "quakeworld",
+	Title:  "QuakeWorld queries",
+	Group:  "Quake and Doom",
+	Doc:    "Status, ping, remote console and statistics of QuakeWorld and HexenWorld servers (mvdsv, KTX, FTE), of the proxy qwfwd and of QTV.",
+	Source: "mvdsv (sv_main.c, sv_send.c), qstat, gamedig (quake1.js); recorded traffic",
+	// Those of servers, of QTV and qwfwd, and of HexenWorld.
+	Ports:   slices.Concat(wire.Ports(27500, 27510), wire.Ports(28501, 28510), []uint16{28000, 30000, 26950}),
 	Starts:  slices.Concat(wire.Starts("ncjlpki\xff", quake.Header), wire.Words(quake.Header, "status", "getchallenge", "rcon ", "qtvusers", "dlist", "demolist", "broadcast"), []string{"l\x00", "m\x00", stdlog}),
 	Wire:    "quake",
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
 	Pairing: judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
-}
-
-// ports returns those of servers, of QTV and qwfwd, and of HexenWorld.
-func ports() (list []uint16) {
-	for p := uint16(27500); p <= 27510; p++ {
-		list = append(list, p)
-	}
-	for p := uint16(28501); p <= 28510; p++ {
-		list = append(list, p)
-	}
-	return append(list, 28000, 30000, 26950)
 }
 
 // The letters of replies.
@@ -312,13 +302,9 @@ func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message) {
 	if !r.More() {
 		return
 	}
-	list := r.Begin(fExtensions)
-	for r.Left() >= 8 {
-		e := r.Begin(fExtension)
-		c.Extensions = append(c.Extensions, Extension{Name: r.Text(fName4, 4), Bits: r.U32(fMask)})
-		r.End(e)
-	}
-	r.End(list)
+	c.Extensions = wire.Items(r, fExtensions, fExtension, c.Extensions, func() bool { return r.Left() >= 8 }, func() Extension {
+		return Extension{Name: r.Text(fName4, 4), Bits: r.U32(fMask)}
+	})
 	if n := r.Left(); n > 0 {
 		r.Find(extensionCut, fExtensions, r.Offset(), n, dissect.Num(n))
 		r.Rest(catalog.Data())

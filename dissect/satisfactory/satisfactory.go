@@ -202,15 +202,10 @@ func (d *decoder) decodeState(r *dissect.Reader, m *dissect.Message, number uint
 		return
 	}
 	p.Flags = r.U64(fFlags)
-	n := r.U8(fCount)
-	list := r.Begin(fParts)
-	for ; n > 0 && !r.Failed(); n-- {
-		part := r.Begin(fPart)
-		one := SubState{ID: r.U8(fID), Version: r.U16(fChanges)}
-		r.End(part)
-		p.SubStates = append(p.SubStates, one)
-	}
-	r.End(list)
+	n := int(r.U8(fCount))
+	p.SubStates = wire.Items(r, fParts, fPart, p.SubStates, wire.Times(r, n), func() SubState {
+		return SubState{ID: r.U8(fID), Version: r.U16(fChanges)}
+	})
 	length := max(r.PeekByte(0), 0) | max(r.PeekByte(1), 0)<<8
 	p.Name = wire.Fact(r, &m.Server.Name, r.Span(fName, 0, 2, length, 0))
 	p.server = m.Server

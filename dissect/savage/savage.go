@@ -209,11 +209,7 @@ func (p *Status) lines(r *dissect.Reader) {
 		if !r.Next(' ') {
 			team = line(r, fTeamName, 0)
 		}
-		list := r.Begin(fPlayers)
-		for r.Next(' ') {
-			p.Players = append(p.Players, Player{line(r, fPlayer, 1), team})
-		}
-		r.End(list)
+		p.Players = wire.Items(r, fPlayers, nil, p.Players, func() bool { return r.Next(' ') }, func() Player { return Player{line(r, fPlayer, 1), team} })
 		r.End(group)
 	}
 	r.End(teams)

@@ -317,7 +317,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	case r.Next(typeQuery) && r.Left() > lenQuery:
 		p := &d.reply
 		d.begin(m)
-		says := d.readHeader(r)
+		says := d.readHeader(r, fType, fChallenge, fVersion)
 		if n := r.Left(); n != says && !r.Failed() && !r.Cut() {
 			r.Find(lengthOff, fLength, lenHead-2, 2, dissect.Num(says), dissect.Num(n))
 		}
@@ -355,11 +355,11 @@ func (d *decoder) begin(m *dissect.Message) {
 	m.Type, m.Body = mReply, p
 }
 
-// readHeader reads the header of a reply that came whole and returns the length in it.
-func (d *decoder) readHeader(r *dissect.Reader) int {
-	r.U8(fType)
-	d.reply.Challenge = r.U32BE(fChallenge)
-	d.reply.Version = r.U16BE(fVersion)
+// readHeader reads the header of a reply, with the fields for its beginning, and returns the length in it.
+func (d *decoder) readHeader(r *dissect.Reader, typ, challenge, version *dissect.Field) int {
+	r.U8(typ)
+	d.reply.Challenge = r.U32BE(challenge)
+	d.reply.Version = r.U16BE(version)
 	r.U8(fCurrent)
 	r.U8(fLast)
 	return int(r.U16BE(fLength))
@@ -374,15 +374,10 @@ func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 	for i := range r.Parts() {
 		r.Part(i)
 		if i == 0 {
-			d.readHeader(r)
+			d.readHeader(r, fType, fChallenge, fVersion)
 		} else {
 			head := r.Begin(fHeader)
-			r.U8(fHType)
-			p.Challenge = r.U32BE(fHChallenge)
-			r.U16BE(fHVersion)
-			r.U8(fCurrent)
-			r.U8(fLast)
-			r.U16BE(fLength)
+			d.readHeader(r, fHType, fHChallenge, fHVersion)
 			r.End(head)
 		}
 		data := r.Rest(fPart)
@@ -441,11 +436,7 @@ func (d *decoder) decodeChunks(r *dissect.Reader, m *dissect.Message) {
 			table++
 		case kindMetrics:
 			r.U8(fNumMetrics)
-			list := r.Begin(fMetrics)
-			for r.Offset() < end && !r.Failed() {
-				d.reply.Metrics = append(d.reply.Metrics, core.F32BE(r, fMetric))
-			}
-			r.End(list)
+			d.reply.Metrics = wire.Items(r, fMetrics, nil, d.reply.Metrics, until(r, end), func() float32 { return core.F32BE(r, fMetric) })
 		default:
 			r.Find(oddChunk, fChunk, r.Offset(), n, dissect.Num(n))
 			r.Bytes(fChunk, n)
@@ -474,17 +465,18 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeRules(r *dissect.Reader, end int) {
-	list := r.Begin(fRules)
-	for r.Offset() < end && !r.Failed() {
-		group := r.Begin(fRule)
+	d.reply.Rules = wire.Items(r, fRules, fRule, d.reply.Rules, until(r, end), func() Rule {
 		rule := Rule{Key: r.PString(fKey)}
 		of := r.U8(fValueType)
 		rule.Value = readValue(r, of, fValue, fValueText, fValueReal)
 		core.HideSetting(r, fHidden, rule.Key, rule.Value.Text)
-		r.End(group)
-		d.reply.Rules = append(d.reply.Rules, rule)
-	}
-	r.End(list)
+		return rule
+	})
+}
+
+// until reports whether there is more of a chunk that ends at end.
+func until(r *dissect.Reader, end int) func() bool {
+	return func() bool { return r.Offset() < end && !r.Failed() }
 }
 
 var fHidden = fValueText.Hidden()

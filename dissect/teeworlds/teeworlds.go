@@ -306,11 +306,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	if i.Word == "dtsf" {
 		i.Offset = varint(r, fOffset)
 	}
-	list := r.Begin(fList)
-	for r.More() {
-		i.List = append(i.List, d.decodePlayer(r, i.Word, ext))
-	}
-	r.End(list)
+	i.List = wire.Items(r, fList, nil, i.List, r.More, func() Player { return d.decodePlayer(r, i.Word, ext) })
 	whole := i.Word != "dtsf" && !ext && !r.Failed() && !r.Cut()
 	if n := len(i.List); whole && int64(n) != i.Clients {
 		r.Note(listed, dissect.Num(i.Clients), dissect.Num(n))

@@ -294,15 +294,12 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 
 // readPlatforms reads how many play on each platform.
 func readPlatforms(r *dissect.Reader) {
-	n := r.U8(fCount)
-	list := r.Begin(fPlatforms)
-	for ; n > 0 && !r.Failed(); n-- {
-		group := r.Begin(fOne)
+	n := int(r.U8(fCount))
+	wire.Items(r, fPlatforms, fOne, nil, wire.Times(r, n), func() (none struct{}) {
 		r.CString(fOneName)
 		r.U8(fOnePlayers)
-		r.End(group)
-	}
-	r.End(list)
+		return none
+	})
 }
 
 func (d *decoder) decodeTeams(r *dissect.Reader) {

@@ -459,28 +459,21 @@ func (d *decoder) details(r *dissect.Reader, m *dissect.Message) {
 // lines reads the text about teams and players of Tribes 2.
 func (p *Status) lines(r *dissect.Reader) {
 	n := keyvalue.Int(r.Delimited(fTeamsN, 0, "\n", 1)).Value
-	list := r.Begin(fTeams)
-	for ; n > 0 && r.More(); n-- {
-		group := r.Begin(fTeam)
-		p.Teams = append(p.Teams, Team{Name: r.Delimited(fTeamName, 0, "\t\n", 1), Score: r.Delimited(fTeamScore, 0, "\n", 1)})
-		r.End(group)
-	}
-	r.End(list)
+	more := func() bool { n--; return n >= 0 && r.More() }
+	p.Teams = wire.Items(r, fTeams, fTeam, p.Teams, more, func() Team {
+		return Team{Name: r.Delimited(fTeamName, 0, "\t\n", 1), Score: r.Delimited(fTeamScore, 0, "\n", 1)}
+	})
 	if !r.More() {
 		return
 	}
 	n = keyvalue.Int(r.Delimited(fPlayersN, 0, "\n", 1)).Value
-	list = r.Begin(fPlayers)
-	for ; n > 0 && r.More(); n-- {
-		group := r.Begin(fPlayer)
+	p.List = wire.Items(r, fPlayers, fPlayer, p.List, more, func() Player {
 		name := r.Until("\x11\n") // 10 before it, 11 and a tab after it
 		one := Player{Name: core.Latin(r, fPlayerName, 0, name, min(2, r.Left()-name))}
 		one.Team = r.Delimited(fPlayerTeam, 0, "\t\n", 1)
 		one.Score = r.Delimited(fScore, 0, "\n", 1)
-		r.End(group)
-		p.List = append(p.List, one)
-	}
-	r.End(list)
+		return one
+	})
 }
 
 func (d *decoder) masterQuery(r *dissect.Reader, m *dissect.Message) {

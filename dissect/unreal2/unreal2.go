@@ -436,15 +436,10 @@ func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message) {
 
 func (d *decoder) decodeProperties(r *dissect.Reader) {
 	p := &d.players
-	n := r.U8(fProperties)
-	list := r.Begin(fPropertyList)
-	for ; n > 0 && !r.Failed(); n-- {
-		property := r.Begin(fProperty)
-		one := Property{Player: len(p.Players), Key: text(r, fKey), Value: text(r, fValue)}
-		r.End(property)
-		p.Properties = append(p.Properties, one)
-	}
-	r.End(list)
+	n := int(r.U8(fProperties))
+	p.Properties = wire.Items(r, fPropertyList, fProperty, p.Properties, wire.Times(r, n), func() Property {
+		return Property{Player: len(p.Players), Key: text(r, fKey), Value: text(r, fValue)}
+	})
 }
 
 // A length is a compact index of Unreal: six bits, and seven in the next byte if

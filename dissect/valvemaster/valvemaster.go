@@ -418,14 +418,10 @@ func (d *decoder) decodeModsReply(r *dissect.Reader, m *dissect.Message, letter 
 // readMod reads the keys and values of a mod up to the word end, which is sent as a key
 // and as a value.
 func (d *decoder) readMod(r *dissect.Reader) (mod Mod) {
-	pairs := d.pairs[:0]
-	list := r.Begin(rules.List)
-	for r.More() && !r.HasPrefix(endOfMod+"\x00") {
-		pair := r.Begin(rules.Pair)
-		pairs = append(pairs, dissect.KeyValue{Key: r.CString(rules.Key), Value: r.CString(rules.Value)})
-		r.End(pair)
-	}
-	r.End(list)
+	more := func() bool { return r.More() && !r.HasPrefix(endOfMod+"\x00") }
+	pairs := wire.Items(r, rules.List, rules.Pair, d.pairs[:0], more, func() dissect.KeyValue {
+		return dissect.KeyValue{Key: r.CString(rules.Key), Value: r.CString(rules.Value)}
+	})
 	r.CString(fModEnd)
 	r.CString(fModEnd)
 	mod.Name = keyvalue.Text(pairs, "gamedir").Value

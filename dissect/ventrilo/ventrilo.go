@@ -373,9 +373,9 @@ type values [8]string
 
 func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 	p := &d.status
-	list := r.Begin(pairs.List)
-	for lineHere(r) && !r.HasPrefix(channelCount) && !r.HasPrefix(channel) && !r.HasPrefix(clientCount) && !r.HasPrefix(client) {
-		pair := r.Begin(pairs.Pair)
+	p.Rules = wire.Items(r, pairs.List, pairs.Pair, p.Rules, func() bool {
+		return lineHere(r) && !r.HasPrefix(channelCount) && !r.HasPrefix(channel) && !r.HasPrefix(clientCount) && !r.HasPrefix(client)
+	}, func() dissect.KeyValue {
 		n, suf := r.Until(":\n\x00"), 0
 		colon := r.PeekByte(n) == ':'
 		if c := r.PeekByte(n); c > 0 {
@@ -388,38 +388,26 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 			rule.Value = line(r, pairs.Value, 0)
 			core.HideSetting(r, pairs.Hidden, rule.Key, rule.Value)
 		}
-		r.End(pair)
-		p.Rules = append(p.Rules, rule)
-	}
-	r.End(list)
+		return rule
+	})
 	prefixed(r, fChannelCount, channelCount)
 	prefixed(r, fChannelColumns, channelFields)
 	if r.HasPrefix(channel) {
-		list = r.Begin(fChannels)
-		for r.HasPrefix(channel) {
-			var v values
-			group := r.Begin(fChannel)
-			readItems(r, channel, channelItems, fChannelMore, &v)
-			r.End(group)
-			p.Channels = append(p.Channels, Channel{v[0], v[1], v[2], v[3], v[4]})
-		}
-		r.End(list)
+		p.Channels = wire.Items(r, fChannels, fChannel, p.Channels, func() bool { return r.HasPrefix(channel) }, func() Channel {
+			v := readItems(r, channel, channelItems, fChannelMore)
+			return Channel{v[0], v[1], v[2], v[3], v[4]}
+		})
 	}
 	clients := prefixed(r, fClientCount, clientCount)
 	prefixed(r, fClientColumns, clientFields)
 	if r.HasPrefix(client) {
-		list = r.Begin(fPlayers)
-		for r.HasPrefix(client) {
-			var v values
-			group := r.Begin(fPlayer)
-			readItems(r, client, clientItems, fPlayerMore, &v)
-			r.End(group)
-			p.Clients = append(p.Clients, Client{v[0], v[1], v[2], v[3], v[4], v[5], v[6]})
-		}
-		r.End(list)
+		p.Clients = wire.Items(r, fPlayers, fPlayer, p.Clients, func() bool { return r.HasPrefix(client) }, func() Client {
+			v := readItems(r, client, clientItems, fPlayerMore)
+			return Client{v[0], v[1], v[2], v[3], v[4], v[5], v[6]}
+		})
 	}
 	if lineHere(r) {
-		list = r.Begin(fLines)
+		list := r.Begin(fLines)
 		for lineHere(r) {
 			line(r, fLine, 0)
 		}
@@ -459,7 +447,7 @@ func prefixed(r *dissect.Reader, f *dissect.Field, key string) string {
 
 // readItems reads a line of values with commas in between, in the order of items; any
 // may be missing.
-func readItems(r *dissect.Reader, prefix string, items []item, more *dissect.Field, v *values) {
+func readItems(r *dissect.Reader, prefix string, items []item, more *dissect.Field) (v values) {
 	pre := len(prefix)
 	for i := range items {
 		it := &items[i]
@@ -473,20 +461,21 @@ func readItems(r *dissect.Reader, prefix string, items []item, more *dissect.Fie
 			n = until(rest, ',')
 		} else if n = nextItem(rest, items[i+1:]); n < 0 {
 			v[i] = line(r, it.field, pre+len(key))
-			return
+			return v
 		}
 		end := r.PeekByte(pre + n)
 		if end > 0 {
 			suf = 1
 		}
 		if v[i] = r.Span(it.field, 0, pre+len(key), n-len(key), suf); end != ',' {
-			return
+			return v
 		}
 		pre = 0
 	}
 	if lineHere(r) {
 		line(r, more, pre)
 	}
+	return v
 }
 
 // nextItem returns the index of the first of items in a line, or -1 if it is missing.

@@ -372,21 +372,16 @@ func (d *decoder) context(r *dissect.Reader, m *dissect.Message) (context, numbe
 // decodePlayers reads the settings p0name, p0frags, p0time, p1name and so on.
 func decodePlayers(r *dissect.Reader, dst []Player) []Player {
 	const stop = "\\\n\x00"
-	list := r.Begin(fPlayers)
-	for pre := keyLen(r, `name\`); pre > 0; pre = keyLen(r, `name\`) {
-		player := r.Begin(fPlayer)
-		p := Player{Name: r.Delimited(fPlayerName, pre, stop, 0)}
-		if pre = keyLen(r, `frags\`); pre > 0 {
+	return wire.Items(r, fPlayers, fPlayer, dst, func() bool { return keyLen(r, `name\`) > 0 }, func() Player {
+		p := Player{Name: r.Delimited(fPlayerName, keyLen(r, `name\`), stop, 0)}
+		if pre := keyLen(r, `frags\`); pre > 0 {
 			p.Score = r.Delimited(fScore, pre, stop, 0)
 		}
-		if pre = keyLen(r, `time\`); pre > 0 {
+		if pre := keyLen(r, `time\`); pre > 0 {
 			p.Duration = r.Delimited(fDuration, pre, stop, 0)
 		}
-		r.End(player)
-		dst = append(dst, p)
-	}
-	r.End(list)
-	return dst
+		return p
+	})
 }
 
 // keyLen returns the length of the next key with its backslashes if it is p, a number and

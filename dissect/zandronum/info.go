@@ -297,11 +297,7 @@ func (p *Info) settings(r *dissect.Reader, flags uint32) {
 	when(r, flags&flagSkill, r.U8, fSkill, &p.Skill)
 	when(r, flags&flagBotSkill, r.U8, fBotSkill, &p.BotSkill)
 	if has(flagDMFlags) {
-		list := r.Begin(fOldFlags)
-		for i := range p.OldDMFlags {
-			p.OldDMFlags[i] = r.U32(fOldFlag)
-		}
-		r.End(list)
+		wire.Fill(r, fOldFlags, p.OldDMFlags[:], func() uint32 { return r.U32(fOldFlag) })
 	}
 	if has(flagLimits) {
 		p.FragLimit = r.U16(fFragLimit)
@@ -314,11 +310,7 @@ func (p *Info) settings(r *dissect.Reader, flags uint32) {
 	}
 	when(r, flags&flagTeamDamage, r.F32, fTeamDamage, &p.TeamDamage)
 	if has(flagOldScores) {
-		list := r.Begin(fOldScores)
-		for i := range p.OldTeamScores {
-			p.OldTeamScores[i] = core.I16(r, fOldScore)
-		}
-		r.End(list)
+		wire.Fill(r, fOldScores, p.OldTeamScores[:], func() int16 { return core.I16(r, fOldScore) })
 	}
 }
 

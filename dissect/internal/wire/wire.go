@@ -70,8 +70,47 @@ func Records[T any](r *dissect.Reader, list, record *dissect.Field, dst []T, mor
 
 // Counted is [Records] for a list of n records.
 func Counted[T any](r *dissect.Reader, list, record *dissect.Field, dst []T, n int, read func() T) []T {
-	more := func() bool { n--; return n >= 0 && !r.Failed() }
-	return Records(r, list, record, dst, more, read)
+	return Records(r, list, record, dst, Times(r, n), read)
+}
+
+// Times reports n times that another value follows, unless reading failed.
+func Times(r *dissect.Reader, n int) func() bool {
+	return func() bool { n--; return n >= 0 && !r.Failed() }
+}
+
+// Items is [Records] for items that are shown as far as they can be read. They are groups, or values alone if item is nil.
+func Items[T any](r *dissect.Reader, list, item *dissect.Field, dst []T, more func() bool, read func() T) []T {
+	open := r.Begin(list)
+	for more() {
+		group := 0
+		if item != nil {
+			group = r.Begin(item)
+		}
+		v := read()
+		if item != nil {
+			r.End(group)
+		}
+		dst = append(dst, v)
+	}
+	r.End(open)
+	return dst
+}
+
+// Fill reads a list of as many values as to has.
+func Fill[T any](r *dissect.Reader, list *dissect.Field, to []T, read func() T) {
+	open := r.Begin(list)
+	for i := range to {
+		to[i] = read()
+	}
+	r.End(open)
+}
+
+// Ports returns the ports from one to another.
+func Ports(from, to uint16) (list []uint16) {
+	for p := from; p <= to; p++ {
+		list = append(list, p)
+	}
+	return list
 }
 
 // List reads a list of n values that are no records, each whole or not at all, and appends them to dst.
