@@ -249,15 +249,8 @@ func AppendFlowID(b []byte, protocol uint8, src, dst netip.AddrPort) []byte {
 	}
 	var hashed [2 + 16 + 16 + 2 + 4]byte // seed, addresses, protocol and padding, ports
 	in := hashed[:2]
-	for _, a := range [...]netip.Addr{src.Addr(), dst.Addr()} {
-		if a.Is4() {
-			v := a.As4()
-			in = append(in, v[:]...)
-		} else {
-			v := a.As16()
-			in = append(in, v[:]...)
-		}
-	}
+	in, _ = src.Addr().WithZone("").AppendBinary(in) // never an error
+	in, _ = dst.Addr().WithZone("").AppendBinary(in)
 	in = append(in, protocol, 0)
 	in = binary.BigEndian.AppendUint16(in, src.Port())
 	in = binary.BigEndian.AppendUint16(in, dst.Port())

@@ -394,11 +394,8 @@ func isPlayer(b []byte) bool {
 // byte order, or with little-endian ports, and appends them to dst. If bytes are left over, it reports cut and
 // reads them as data.
 func Servers(r *dissect.Reader, portLE bool, list, server, data *dissect.Field, cut *dissect.FindingType, dst []netip.AddrPort) []netip.AddrPort {
-	open := r.Begin(list)
-	for r.Left() >= 6 {
-		dst = append(dst, wire.Endpoint(r, server, false, portLE))
-	}
-	r.End(open)
+	more := func() bool { return r.Left() >= 6 }
+	dst = wire.Items(r, list, nil, dst, more, func() netip.AddrPort { return wire.Endpoint(r, server, false, portLE) })
 	if n := r.Left(); n > 0 {
 		r.Find(cut, list, r.Offset(), n, dissect.Num(n))
 		r.Rest(data)
