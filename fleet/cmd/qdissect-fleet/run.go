@@ -129,7 +129,7 @@ func host() string {
 // serve connects to a server, which it starts if there is none.
 func (env environment) serve(to *link.Options, o *link.ServerOptions) (*nats.Conn, func(), error) {
 	if to.URL != "" {
-		conn, err := to.Connect("qdissect-fleet run")
+		conn, err := to.Connect("run")
 		if err != nil {
 			return nil, nil, err
 		}

@@ -42,8 +42,6 @@ gets those of a time.
 				return errors.New("sensor needs -i INTERFACE")
 			case s.Dir == "":
 				return errors.New("sensor needs --dir DIR for its counts and packets")
-			case to.URL == "":
-				return errors.New("sensor needs --nats URL")
 			case s.Files < 2 || s.Size < 1:
 				return errors.New("a ring has 2 files or more of 1 MB or more")
 			}
@@ -62,7 +60,7 @@ gets those of a time.
 				s.Args = append(s.Args, "--netns", netns)
 			}
 			s.Args = append(append(s.Args, "--"), args...)
-			if s.Conn, err = env.connect(&to, "qdissect-fleet sensor "+s.Name, env.patient(), nats.ReconnectBufSize(-1)); err != nil {
+			if s.Conn, err = env.connect(&to, "sensor "+s.Name, env.patient(), nats.ReconnectBufSize(-1)); err != nil {
 				return err
 			}
 			defer s.Conn.Close()
@@ -136,8 +134,6 @@ the sum of all, and DIR/sensors/NAME.html, again every few seconds.
 			switch {
 			case v.Dir == "":
 				return errors.New("view needs -o DIR")
-			case to.URL == "":
-				return errors.New("view needs --nats URL")
 			case every < 1:
 				return fmt.Errorf("--every %d: must be 1 second or more", every)
 			}
@@ -148,8 +144,8 @@ the sum of all, and DIR/sensors/NAME.html, again every few seconds.
 				}
 				v.Home = append(v.Home, p)
 			}
-			conn, err := env.connect(&to, "qdissect-fleet view")
-			for said := false; link.Away(err) && cmd.Context().Err() == nil; conn, err = env.connect(&to, "qdissect-fleet view") {
+			conn, err := env.connect(&to, "view")
+			for said := false; link.Away(err) && cmd.Context().Err() == nil; conn, err = env.connect(&to, "view") {
 				if !said {
 					env.say("waiting for the server: " + err.Error())
 					said = true
@@ -210,8 +206,6 @@ They come as pcapng.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			switch {
-			case to.URL == "":
-				return errors.New("fetch needs --nats URL")
 			case file == "":
 				return errors.New("fetch needs -w FILE")
 			case most < 1 || most > live.MaxFetch>>20:
@@ -228,7 +222,7 @@ They come as pcapng.
 			if !c.Since.Before(c.Until) {
 				return errors.New("--since must be before --until")
 			}
-			conn, err := to.Connect("qdissect-fleet fetch", nats.NoReconnect())
+			conn, err := to.Connect("fetch", nats.NoReconnect())
 			if err != nil {
 				return err
 			}
@@ -295,10 +289,7 @@ func newStream(env environment) *cobra.Command {
 		Short: "Make the stream of sensors in a NATS server that is not ours",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if to.URL == "" {
-				return errors.New("stream needs --nats URL")
-			}
-			conn, err := to.Connect("qdissect-fleet stream", nats.NoReconnect())
+			conn, err := to.Connect("stream", nats.NoReconnect())
 			if err != nil {
 				return err
 			}

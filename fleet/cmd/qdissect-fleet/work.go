@@ -30,9 +30,6 @@ and the output in the folders in which the run has them, as on a shared file sys
   qdissect-fleet work --join tls://host:4222 --tls-ca ca.pem --nkey worker.nk`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if to.URL == "" {
-				return errors.New("work needs --join URL")
-			}
 			if n < 1 {
 				return fmt.Errorf("--workers %d: must be 1 or more", n)
 			}
@@ -44,7 +41,7 @@ and the output in the folders in which the run has them, as on a shared file sys
 				return err
 			}
 			var giveUp *time.Timer // while the server is away; these functions are called one after the other
-			conn, err := to.Connect("qdissect-fleet work",
+			conn, err := to.Connect("work",
 				nats.DisconnectErrHandler(func(c *nats.Conn, _ error) {
 					if !c.IsClosed() {
 						env.say(fmt.Sprintf("the server is away; trying again for %s", away))
@@ -89,7 +86,7 @@ func newStatus(env environment) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			to.URL = cmp.Or(to.URL, nats.DefaultURL)
-			conn, err := to.Connect("qdissect-fleet status", nats.NoReconnect())
+			conn, err := to.Connect("status", nats.NoReconnect())
 			if err != nil {
 				return err
 			}

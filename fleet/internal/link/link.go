@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -65,10 +66,12 @@ type Options struct {
 	URL         string
 	Creds, NKey string // files
 	TLS         TLS
+	flag        string // of URL
 }
 
 // Add adds the flags, with the given name for that of the server.
 func (o *Options) Add(f *pflag.FlagSet, name string) {
+	o.flag = name
 	f.StringVar(&o.URL, name, "", "the `URL` of a NATS server with JetStream, such as nats://host:4222 or tls://host:4222")
 	o.AddCredentials(f)
 }
@@ -81,9 +84,9 @@ func (o *Options) AddCredentials(f *pflag.FlagSet) {
 }
 
 // Connect connects to the server, and again whenever the connection breaks. The first
-// connection must succeed. The name tells people who is connected.
-func (o *Options) Connect(name string, more ...nats.Option) (*nats.Conn, error) {
-	list := []nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second), nats.Timeout(5 * time.Second),
+// connection must succeed. The command, with a name if it has one, tells people who is connected.
+func (o *Options) Connect(command string, more ...nats.Option) (*nats.Conn, error) {
+	list := []nats.Option{nats.Name("qdissect-fleet " + command), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second), nats.Timeout(5 * time.Second),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})} // Explain tells it
 	if o.NKey != "" {
 		key, public, err := readKey(o.NKey)
@@ -104,6 +107,10 @@ func (o *Options) Connect(name string, more ...nats.Option) (*nats.Conn, error) 
 	}
 	if config != nil {
 		list = append(list, nats.Secure(config))
+	}
+	if o.URL == "" {
+		command, _, _ = strings.Cut(command, " ")
+		return nil, fmt.Errorf("%s needs --%s URL", command, o.flag)
 	}
 	c, err := nats.Connect(o.URL, append(list, more...)...)
 	if err != nil {

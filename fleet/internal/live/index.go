@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"cmp"
+	_ "embed" // for the page
 	"fmt"
 	"html/template"
 	"path/filepath"
@@ -137,23 +138,7 @@ func (v *View) index(now time.Time, list []*sensor) error {
 	return whole.Write(filepath.Join(v.Dir, "index.html"), b.Bytes(), false)
 }
 
-var indexPage = template.Must(template.New("index").Parse(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="refresh" content="{{.Reload}}"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>Sensors</title><style>
-:root { color-scheme: light dark }
-body { font: 15px/1.4 system-ui, sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em }
-table { border-collapse: collapse; width: 100% }
-th, td { text-align: left; padding: .3em .8em .3em 0; border-bottom: 1px solid #8885; vertical-align: top }
-.n { text-align: right; font-variant-numeric: tabular-nums }
-p.bad, p.said { margin: 0 }
-.bad { color: light-dark(#a40000, #ff8a80) }
-</style></head><body>
-<h1>Sensors</h1>
-<p>{{.Sensors}} sensor{{if ne .Sensors 1}}s{{end}}, {{.Bad}} with trouble, at {{.At}}. The last hour of <a href="all.html">all sensors</a> is their sum; those of single sensors are below.</p>
-{{range .Says}}<p class="said{{if .Bad}} bad{{end}}">{{.Text}}</p>{{end}}
-{{range .Trouble}}<p class="bad">{{.}}</p>{{end}}
-<table><thead><tr><th>sensor</th><th>heard</th><th class="n">packets</th><th class="n">requests</th><th class="n">unanswered</th><th>what happens</th><th>trouble of the sensor</th></tr></thead><tbody>
-{{range .Rows}}<tr><td><a href="sensors/{{.Name}}.html">{{.Name}}</a></td><td>{{.Heard}}</td><td class="n">{{.Packets}}</td><td class="n">{{.Requests}}</td><td class="n">{{.Share}}</td><td>{{range .Says}}<p class="said{{if .Bad}} bad{{end}}">{{.Text}}</p>{{end}}</td><td>{{range .Trouble}}<p class="bad">{{.}}</p>{{end}}</td></tr>
-{{end}}</tbody></table></body></html>
-`))
+//go:embed index.tmpl
+var indexTemplate string
+
+var indexPage = template.Must(template.New("index").Parse(indexTemplate))
