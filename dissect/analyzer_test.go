@@ -3,12 +3,15 @@ package dissect_test
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // script plays datagrams and writes what the analyzer tells, a line each.
@@ -326,3 +329,377 @@ func TestClock(t *testing.T) {
 		"2 !a2s.noreply info request unanswered within 5 s; this port answered 1 of 2 other requests",
 	)
 }
+
+// What Minecraft and GameSpy 3 have in common, and what only one of them sends.
+const (
+	mcHandshake = "\xfe\xfd\x09\x01\x02\x03\x04"
+	mcToken     = "\x09\x01\x02\x03\x049513307\x00"
+	mcBasic     = "\xfe\xfd\x00\x01\x02\x03\x04\x00\x91\x29\x5b"
+	mcFull      = mcBasic + "\x00\x00\x00\x00"
+	gsQuery     = mcBasic + "\xff\xff\xff\x01" // as GameSpy 3 asks, and many clients of Minecraft
+	mcFullReply = "\x00\x01\x02\x03\x04splitnum\x00\x80\x00hostname\x00A Minecraft Server\x00gametype\x00SMP\x00game_id\x00MINECRAFT\x00" +
+		"version\x001.20.4\x00plugins\x00\x00map\x00world\x00numplayers\x000\x00maxplayers\x0020\x00hostport\x0025565\x00hostip\x00127.0.0.1\x00\x00" +
+		"\x01player_\x00\x00\x00"
+	mcBasicReply = "\x00\x01\x02\x03\x04A Minecraft Server\x00SMP\x00world\x002\x0020\x00\xdd\x63127.0.0.1\x00"
+	gsReply      = "\x00\x01\x02\x03\x04splitnum\x00\x80\x00hostname\x00A server\x00gamever\x002.5\x00mapname\x00de_dust\x00gametype\x00ctf\x00numplayers\x000\x00maxplayers\x0016\x00gamemode\x00open\x00\x00" +
+		"\x01player_\x00\x00\x00\x00\x02team_t\x00\x00\x00\x00"
+)
+
+// TestMinecraftOrGameSpy plays conversations of the two protocols, whole and in
+// pieces, on ports of nobody and on those of the other one: the conversation
+// decides, then the port; if nothing does, both are named.
+func TestMinecraftOrGameSpy(t *testing.T) {
+	whole := map[string][]string{
+		"minecraft, full stat": {mcHandshake, mcToken, mcFull, mcFullReply},
+		"minecraft, basic":     {mcHandshake, mcToken, mcBasic, mcBasicReply},
+		"minecraft, as gs3":    {mcHandshake, mcToken, gsQuery, mcFullReply},
+		"gamespy3":             {mcHandshake, mcToken, gsQuery, gsReply},
+	}
+	ports := []string{"7777", "2302", "6500", "29900", "25565", "19132", "40000", "25575"}
+	for name, payloads := range whole {
+		for _, port := range ports {
+			s := newScript(t, dissect.Config{})
+			for i, p := range payloads {
+				s.send([]string{">", "<"}[i%2]+"41000:"+port, p)
+			}
+			s.wait(time.Minute)
+			want, _, _ := strings.Cut(name, ",")
+			if len(s.lines) != 4 {
+				t.Errorf("%s on port %s: %q", name, port, s.lines)
+			}
+			for i, line := range s.lines {
+				f := strings.Fields(line)
+				if len(f) < 4 || f[1] != want || strings.Contains(line, "!") || (i%2 == 1) != strings.Contains(line, "<-") {
+					t.Errorf("%s on port %s: %s", name, port, line)
+				}
+			}
+		}
+	}
+}
+
+// TestLayersBelow: what was noticed below a datagram changes nothing that is
+// recognised, nor do IP fragments.
+func TestLayersBelow(t *testing.T) {
+	play := func(d dissect.Datagram) []string {
+		s := newScript(t, dissect.Config{})
+		d.Src, d.Dst = netip.MustParseAddrPort("192.0.2.1:40000"), netip.MustParseAddrPort("198.51.100.1:9999")
+		send := func(payload string) {
+			d.Frame++
+			if d.Frames != nil {
+				d.Frames = []uint64{d.Frame, 100 + d.Frame}
+			}
+			d.Payload, d.Time = []byte(payload), s.now
+			e := d
+			s.a.Datagram(&e)
+			d.Src, d.Dst = d.Dst, d.Src
+		}
+		send("s")
+		send("EYE1\x04mta\x0622003\x05name\x05type\x04map\x041.6\x020\x020\x0332\x01")
+		send(mcHandshake)
+		send(mcToken)
+		send(gsQuery)
+		send(gsReply)
+		s.a.Flush()
+		for i, line := range s.lines {
+			s.lines[i] = strings.ReplaceAll(line, " !packet.vlan", "")
+		}
+		return s.lines
+	}
+	plain := play(dissect.Datagram{})
+	if len(plain) != 6 || !strings.Contains(plain[0], "ase status_request reply") {
+		t.Fatalf("got %q", plain)
+	}
+	for name, d := range map[string]dissect.Datagram{
+		"VLAN":      {Findings: []dissect.Finding{dissect.NewFinding(core.Tagged, dissect.Str("12"))}},
+		"fragments": {Frames: []uint64{1, 2}},
+	} {
+		if got := play(d); strings.Join(got, "\n") != strings.Join(plain, "\n") {
+			t.Errorf("%s: got:\n%s\nwant:\n%s", name, strings.Join(got, "\n"), strings.Join(plain, "\n"))
+		}
+	}
+}
+
+// TestCutReplies: what the capture cuts off a reply makes it neither a request nor its
+// request unanswered, also if too little is left to recognise it.
+func TestCutReplies(t *testing.T) {
+	const samp = "SAMP\xc6\x33\x64\x0a\x61\x1e"
+	for name, c := range map[string]struct {
+		path, request, reply string
+		want                 []string
+	}{
+		"whose length tells what it is": {"40000:3979", "\x03\x00\x00", "\x2b\x00\x01\x01A line\x000.3.5", []string{
+			"1 openttd info_request port", "2 !capture.snaplen the capture holds 16 of 56 bytes of this datagram", "2 unknown"}},
+		"too short for a whole one": {"40000:7777", samp + "i", samp + "i\x00\x22\x00\x5e\x01\x1a\x00\x00\x00Name", []string{
+			"1 samp info_request header", "2 samp info_reply header <- 1 10ms !capture.snaplen"}},
+		"of the console": {"40000:7777", samp + "x\x02\x00pw\x04\x00kick", samp + "x\x20\x00Kicked", []string{
+			"1 samp rcon_request header", "2 samp rcon_reply header <- 1 10ms !capture.snaplen"}},
+	} {
+		s := newScript(t, dissect.Config{})
+		s.send(">"+c.path, c.request)
+		s.cut = 40
+		s.send("<"+c.path, c.reply)
+		s.wait(time.Minute)
+		s.a.Flush()
+		if got, want := strings.Join(s.lines, "\n"), strings.Join(c.want, "\n"); got != want {
+			t.Errorf("%s:\n%s\nwant:\n%s", name, got, want)
+		}
+		if o := s.a.Stats().Outcomes; o[dissect.OutcomeAnswered]+o[dissect.OutcomePartial] != 1 {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+}
+
+// TestCutReplyOfSeveral: nobody knows which of two requests an unrecognised reply answers.
+func TestCutReplyOfSeveral(t *testing.T) {
+	s := newScript(t, dissect.Config{})
+	s.send(">40000:3979", "\x03\x00\x00")
+	s.send(">40000:3979", "\x03\x00\x02")
+	s.cut = 40
+	s.send("<40000:3979", "\x2b\x00\x01\x01A line\x000.3.5")
+	s.wait(time.Minute)
+	s.want("1 openttd info_request port", "2 openttd companies_request flow", "3 unknown",
+		"1 !openttd.noreply info request unanswered within 5 s", "2 !openttd.details companies request unanswered within 5 s: servers since version 12 do not answer it")
+}
+
+type servers []dissect.Server
+
+func (s *servers) Record(r *dissect.Record)   { *s = append(*s, r.Server) }
+func (*servers) Unknown(*dissect.Unknown)     {}
+func (*servers) Finding(*dissect.FlowFinding) {}
+
+// TestCutPlayers: a server whose players are those listed states no number of them in a
+// reply that the capture cuts off.
+func TestCutPlayers(t *testing.T) {
+	for _, reply := range []string{
+		single + "statusResponse\n\\sv_hostname\\A\\sv_maxclients\\8\n1 20 \"Anna\"\n2 30 \"Bert\"\n",
+		single + "print\n\\hostname\\A\\maxclients\\8\n1 20 \"Anna\"\n2 30 \"Bert\"\n",
+		single + "n\\hostname\\A\\maxclients\\8\n1 0 1 20 \"Anna\" \"base\" 4 13\n2 0 1 20 \"Bert\" \"base\" 4 13\n\x00",
+	} {
+		for _, cut := range []int{0, 1, 20, len(reply) - strings.Index(reply, "\n1 ") - 1} {
+			var got servers
+			s := newScript(t, dissect.Config{})
+			var err error
+			if s.a, err = dissect.New(dissect.Config{Protocols: all.Protocols()}, &got); err != nil {
+				t.Fatal(err)
+			}
+			s.cut = cut
+			s.send("<40000:27960", reply[:len(reply)-cut])
+			if len(got) != 1 || got[0].MaxPlayers.Value != 8 || got[0].Players.OK != (cut == 0) || cut == 0 && got[0].Players.Value != 2 {
+				t.Errorf("%d bytes less of %q: %+v", cut, reply, got)
+			}
+		}
+	}
+}
+
+// TestUnreadID: nothing is said of an id that a reply lost its end before.
+func TestUnreadID(t *testing.T) {
+	const query, reply = "\x02\x10\x01\xad\x20\x4e\x00\x00\x07\x00\x00\x00\x31\x6f\x0d\x02", "\x03\x20\x03\xad\x20\x4e\x00\x00\x07\x00\x00\x00\x31\x6f\x0d\x02"
+	for n, want := range map[int]string{15: "2 odamex query_reply header <- 1 10ms !malformed", 16: "2 odamex query_reply header <- 1 10ms !malformed"} {
+		s := newScript(t, dissect.Config{})
+		s.send(">40000:10666", query)
+		s.send("<40000:10666", reply[:n])
+		if got := s.lines[1]; got != want {
+			t.Errorf("%d bytes: %s, want %s", n, got, want)
+		}
+	}
+}
+
+// TestManyHeld: only so many datagrams wait until their protocol is clear. The
+// oldest is given up for the next one, and none is lost.
+func TestManyHeld(t *testing.T) {
+	const limit, sent = 256, 300
+	s := newScript(t, dissect.Config{})
+	var want []string
+	for i := range sent {
+		s.send(fmt.Sprintf(">%d:9999", 40000+i), single+"ping\x00")
+		want = append(want, fmt.Sprintf("%d unknown", i+1))
+	}
+	if held := s.a.Inner(core.Only{}).State().Held; held != limit {
+		t.Errorf("%d are held, want %d", held, limit)
+	}
+	if !slices.Equal(s.lines, want[:sent-limit]) {
+		t.Errorf("given up: %q", s.lines)
+	}
+	// The last one is answered, the others never.
+	s.send(fmt.Sprintf("<%d:9999", 40000+sent-1), single+"j\x00")
+	s.wait(time.Minute)
+	slices.Sort(s.lines)
+	want = append(want[:sent-1], "300 halflife ping_request reply", "301 halflife ping_reply header <- 300 10ms")
+	slices.Sort(want)
+	if !slices.Equal(s.lines, want) {
+		t.Errorf("got %q", s.lines)
+	}
+}
+
+// TestEvictions: the newest 300 seconds in which state was given up are
+// remembered, and from when on they are all.
+func TestEvictions(t *testing.T) {
+	s := newScript(t, dissect.Config{Limits: dissect.Limits{Flows: 1}})
+	for i := range 401 { // the first takes nobody's place
+		s.now = s.now.Truncate(time.Second).Add(time.Second)
+		s.send(fmt.Sprintf(">%d:27015", 1024+i), infoShort)
+	}
+	last := s.now.Unix()
+	list, since := s.a.Inner(core.Only{}).Evictions()
+	if n := s.a.Stats().FlowsEvicted; n != 400 || len(list) != 300 {
+		t.Fatalf("%d evicted, %d seconds", n, len(list))
+	}
+	if since != last-299 {
+		t.Errorf("all is known from %d on, want %d", since, last-299)
+	}
+	for i, e := range list {
+		if want := (core.Evictions{Second: since + int64(i), Flows: 1, Requests: 1}); e != want {
+			t.Fatalf("%d: %+v, want %+v", i, e, want)
+		}
+	}
+}
+
+// TestIncompleteThenPoll: parts of a reply answer the request before the first of
+// them, whenever it is clear that the others do not come, and the reply to the
+// next poll answers that one.
+func TestIncompleteThenPoll(t *testing.T) {
+	parts := func(id uint32) []string {
+		a := sourceParts(1, id)
+		return append([]string{a.request}, a.parts...)
+	}
+	for name, lost := range map[string]int{"the first part": 1, "the last part": 3} {
+		s := newScript(t, dissect.Config{})
+		for i, p := range parts(7) {
+			if i == 0 {
+				s.send(">40000:27015", p)
+			} else if i != lost {
+				s.send("<40000:27015", p)
+			}
+		}
+		for id := range uint32(3) {
+			s.now = s.now.Add(2 * time.Second)
+			for i, p := range parts(8 + id) {
+				s.send([]string{">", "<"}[min(i, 1)]+"40000:27015", p)
+			}
+		}
+		s.wait(time.Minute)
+		s.a.Flush()
+		all := strings.Join(s.lines, "\n")
+		for _, want := range []string{" <- 1 10ms ", " <- 4 10ms", " <- 8 10ms", " <- 12 10ms"} {
+			if strings.Count(all+"\n", want) != 1 {
+				t.Errorf("without %s, %q:\n%s", name, want, all)
+			}
+		}
+		if strings.Contains(all, "time.backwards") || strings.Contains(all, ".multi") {
+			t.Errorf("without %s:\n%s", name, all)
+		}
+		if o := s.a.Stats().Outcomes; o[dissect.OutcomePartial] != 1 || o[dissect.OutcomeAnswered] != 3 {
+			t.Errorf("without %s: %+v", name, o)
+		}
+	}
+}
+
+// TestRefusedOneOfSeveral: an ICMP error is about one of the equal requests that
+// wait, nobody knows which, and the reply to the other one has no clear round trip.
+func TestRefusedOneOfSeveral(t *testing.T) {
+	for n, want := range map[int]string{1: "", 2: "equal requests in frames 1 and 2", 3: "equal requests in frames 1 to 3"} {
+		s := newScript(t, dissect.Config{})
+		for range n {
+			s.send(">40000:27015", infoShort)
+			s.now = s.now.Add(100 * time.Millisecond)
+		}
+		s.frame++
+		s.a.ICMP(&dissect.ICMPError{
+			Frame: s.frame, Time: s.now, From: netip.MustParseAddr(serverHost), Type: 3, Code: 3, Length: len(infoShort),
+			Src: netip.MustParseAddrPort(clientHost + ":40000"), Dst: netip.MustParseAddrPort(serverHost + ":27015"),
+		})
+		if n == 1 {
+			if all := strings.Join(s.lines, "\n"); strings.Contains(all, "equal") || !strings.Contains(all, "port_unreachable") {
+				t.Error(all)
+			}
+			continue
+		}
+		s.send("<40000:27015", infoReply)
+		all := strings.Join(s.lines, "\n")
+		if !strings.Contains(all, want) || !strings.Contains(all, "<- 2 ambiguous") {
+			t.Errorf("%d requests:\n%s", n, all)
+		}
+	}
+}
+
+// crowd returns n protocols: all those known, last, after others that could own
+// every payload but never prove it.
+func crowd(n int) []*dissect.Protocol {
+	known := all.Protocols()
+	starts := make([]string, 256)
+	for i := range starts {
+		starts[i] = string([]byte{byte(i)})
+	}
+	var list []*dissect.Protocol
+	for i := range n - len(known) {
+		name := fmt.Sprintf("idle%d", i)
+		c := dissect.NewCatalog(name)
+		d := idle{c.Add("text", dissect.String, "Text.", dissect.FreeText), c.Message(dissect.MessageType{Name: "text", Title: "text", Doc: "Text."})}
+		list = append(list, &dissect.Protocol{
+			Name: name, Title: "Idle", Doc: "Idle.", Source: "none", Starts: starts, Catalog: c,
+			Detect: func([]byte) dissect.Verdict { return dissect.Possible },
+			New:    func() dissect.Decoder { return d },
+		})
+	}
+	return append(list, known...)
+}
+
+type idle struct {
+	text    *dissect.Field
+	message *dissect.MessageType
+}
+
+func (d idle) Decode(r *dissect.Reader, m *dissect.Message) {
+	m.Type = d.message
+	r.Text(d.text, r.Left())
+}
+
+// TestManyProtocols: 64 protocols, of which those that speak have the highest
+// numbers. Ports, requests, challenges, alternatives and guesses are right.
+func TestManyProtocols(t *testing.T) {
+	list := crowd(64)
+	s := newScript(t, dissect.Config{Protocols: list})
+	s.send(">40000:40001", playersNone)
+	s.send("<40000:40001", challenge)
+	s.send(">40000:40001", playersNone)
+	s.send(">41000:25575", mcHandshake)
+	s.send("<41000:25575", mcToken)
+	s.send(">41000:6500", mcHandshake)
+	s.send("<41000:6500", mcToken)
+	s.wait(time.Minute)
+	s.want(
+		"1 a2s players_request header",
+		"2 a2s challenge_reply header <- 1 10ms",
+		"3 a2s players_request header !a2s.challenge.missing",
+		"4 minecraft|gamespy3 handshake_request header",
+		"5 minecraft|gamespy3 handshake_reply header <- 4 10ms",
+		"6 gamespy3 handshake_request port",
+		"7 gamespy3 handshake_reply port <- 6 10ms",
+		"3 !a2s.noreply players request unanswered within 5 s; this port answered the one other request",
+	)
+	stats := s.a.Stats()
+	gamespy3 := slices.IndexFunc(list, func(p *dissect.Protocol) bool { return p.Name == "gamespy3" })
+	minecraft := slices.IndexFunc(list, func(p *dissect.Protocol) bool { return p.Name == "minecraft" })
+	if len(stats.Ambiguous) != 1 || stats.Ambiguous[dissect.Ambiguous{Protocol: minecraft, Others: 1 << gamespy3}] == 0 {
+		t.Errorf("ambiguous: %+v", stats.Ambiguous)
+	}
+
+	var g guesses
+	a := must.Get(dissect.New(dissect.Config{Protocols: list}, &g))(t)
+	a.Datagram(&dissect.Datagram{Frame: 1, Time: s.now, Payload: []byte("s")})
+	a.Flush()
+	if len(g) != 1 || !strings.HasPrefix(g[0], "could be idle0, idle1, ") || !strings.HasSuffix(g[0], fmt.Sprintf(", idle%d or ase", 63-len(all.Protocols()))) {
+		t.Errorf("guesses: %q", g)
+	}
+
+	if _, err := dissect.New(dissect.Config{Protocols: crowd(65)}, s); err == nil || err.Error() != "65 protocols, at most 64 are possible" {
+		t.Errorf("65 protocols: %v", err)
+	}
+}
+
+// guesses are what an analyzer says of unknown datagrams.
+type guesses []string
+
+func (g *guesses) Record(*dissect.Record)       {}
+func (g *guesses) Finding(*dissect.FlowFinding) {}
+func (g *guesses) Unknown(u *dissect.Unknown)   { *g = append(*g, string(u.AppendGuess(nil))) }

@@ -1,17 +1,25 @@
 package dissect_test
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"sort"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/dsnet/compress/bzip2"
+
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // at is a datagram of a play: milliseconds, path as for script.send, payload.
@@ -295,5 +303,426 @@ func TestAnsweredFlood(t *testing.T) {
 	}
 	if st := s.a.Stats(); st.FlowsEvicted < 1900 {
 		t.Errorf("%d conversations evicted: this is no flood", st.FlowsEvicted)
+	}
+}
+
+// A stamped datagram of a play has the identification of its IP header.
+type stamped struct {
+	at
+	id uint16
+}
+
+// stamps numbers a play as two hosts do.
+func stamps(list []at) (out []stamped) {
+	up, down := uint16(1000), uint16(40000)
+	for _, d := range list {
+		s := stamped{at: d}
+		if d.path[0] == '>' {
+			up++
+			s.id = up
+		} else {
+			down += 3
+			s.id = down
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// repeated adds a copy of each datagram for each of these lags in milliseconds.
+func repeated(list []stamped, lags ...float64) []stamped {
+	all := slices.Clone(list)
+	for i, d := range list {
+		for k, lag := range lags {
+			c := d
+			c.ms += lag - 0.01*float64((i+k)%7)
+			all = append(all, c)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b stamped) int { return int((a.ms - b.ms) * 1e6) })
+	return all
+}
+
+func played(t *testing.T, list []stamped, c dissect.Config) *script {
+	t.Helper()
+	s := newScript(t, c)
+	begin := s.now
+	for _, d := range list {
+		s.now = begin.Add(time.Duration(d.ms*1e6)*time.Nanosecond - 10*time.Millisecond)
+		s.id = d.id
+		s.send(d.path, d.payload)
+	}
+	s.a.Inner(core.Only{}).QuietCopies()
+	s.wait(time.Minute)
+	return s
+}
+
+// TestManyCopies: with identifications, captures on several interfaces read as if
+// each datagram had been captured once, however many copies there are and however
+// late; without them, if the copies come before the reply does.
+func TestManyCopies(t *testing.T) {
+	var calm []at
+	for i := range 20 {
+		ms := float64(i) * 1000
+		calm = append(calm,
+			at{ms, ">40000:27015", infoShort}, at{ms + 30, "<40000:27015", infoReply},
+			at{ms + 61, ">40000:27015", playersHas}, at{ms + 90, "<40000:27015", players})
+	}
+	for _, lags := range [][]float64{{0.1}, {5}, {10}, {50}, {0.1, 0.2}, {1, 3}, {4, 8}, {9, 10}, {1, 2, 3}, {3, 6, 9}, {0.1, 5, 10}} {
+		for name, list := range map[string][]at{"calm": calm, "busy": conversation()} {
+			for _, marked := range []bool{true, false} {
+				if !marked && (name == "busy" && len(lags) > 1 || lags[0] > 10) {
+					continue
+				}
+				once := stamps(list)
+				if !marked {
+					for i := range once {
+						once[i].id = 0
+					}
+				}
+				want := withoutFrames(played(t, once, dissect.Config{}).lines)
+				s := played(t, repeated(once, lags...), dissect.Config{})
+				sameLines(t, fmt.Sprintf("%s, lags %v, identifications %v", name, lags, marked), withoutFrames(s.lines), want)
+				if st := s.a.Stats(); st.Duplicates != uint64(len(list)*len(lags)) && marked {
+					t.Errorf("%s, lags %v: %d duplicates of %d", name, lags, st.Duplicates, len(list)*len(lags))
+				}
+			}
+		}
+	}
+}
+
+// TestOneIdentification: a sender that numbers all of its datagrams alike is no
+// reason to drop any.
+func TestOneIdentification(t *testing.T) {
+	var list []stamped
+	for i := range 20 {
+		ms := float64(i) * 50
+		list = append(list, stamped{at{ms, ">40000:27015", infoShort}, 1}, stamped{at{ms + 20, "<40000:27015", infoReply}, 1})
+	}
+	s := played(t, list, dissect.Config{})
+	if st := s.a.Stats(); st.Duplicates != 0 || st.Requests != 20 || st.Replies != 20 {
+		t.Errorf("%d copies, %d requests, %d replies", st.Duplicates, st.Requests, st.Replies)
+	}
+}
+
+// TestFastClient: a client that asks the same at once when it was answered loses
+// one exchange at most, as long as nothing tells it from copies, and nothing is
+// said of it that is not so.
+func TestFastClient(t *testing.T) {
+	for _, every := range []float64{2, 4, 5, 6, 8, 10, 11} {
+		for _, rtt := range []float64{0.3, 1, 1.9} {
+			for _, id := range []string{"none", "any", "copies elsewhere"} {
+				var list []stamped
+				if id == "copies elsewhere" {
+					list = repeated(stamps([]at{{0, ">1:27016", infoShort}, {20, "<1:27016", infoReply}, {100, ">1:27016", infoShort}, {120, "<1:27016", infoReply}}), 1)
+				}
+				for i := range 20 {
+					ms := 1000 + float64(i)*every
+					q, r := stamped{at{ms, ">40000:27015", infoShort}, 0}, stamped{at{ms + rtt, "<40000:27015", infoReply}, 0}
+					if id != "none" {
+						q.id, r.id = uint16(7919*i+1), uint16(104729*i+3)
+					}
+					list = append(list, q, r)
+				}
+				s := played(t, list, dissect.Config{})
+				st, lost := s.a.Stats(), uint64(1)
+				requests, replies := st.Requests, st.Replies
+				if id == "copies elsewhere" {
+					requests, replies = requests-2, replies-2
+				}
+				if requests < 20-lost || requests != replies || strings.Contains(strings.Join(s.lines, "\n"), "ambiguous") || strings.Contains(strings.Join(s.lines, "\n"), "retransmission") {
+					t.Errorf("every %v ms, answered after %v ms, identifications %s: %d requests, %d replies:\n%s", every, rtt, id, requests, replies, strings.Join(s.lines[:min(8, len(s.lines))], "\n"))
+				}
+			}
+		}
+	}
+}
+
+// TestEqualReplies: replies in several datagrams, of which some are those of the
+// poll before, are no copies of them, whatever the clocks say.
+func TestEqualReplies(t *testing.T) {
+	const (
+		ask   = "\xff\xff\xff\xffgetservers 68 empty full"
+		first = "\xff\xff\xff\xffgetserversResponse\\\x01\x02\x03\x04\x6d\x38"
+		last  = "\xff\xff\xff\xffgetserversResponse\\\x01\x02\x03\x05\x6d\x38\\EOT\x00\x00\x00"
+	)
+	for _, every := range []float64{5, 20, 300, 1000, 4000} {
+		for _, skew := range []float64{0, -20} {
+			if skew < 0 && every < 300 {
+				continue
+			}
+			var list []stamped
+			for i := range 8 {
+				ms := 1000 + float64(i)*every
+				list = append(list, stamped{at{ms, ">40000:27950", ask}, 0},
+					stamped{at{ms + 1 + skew, "<40000:27950", first}, 0}, stamped{at{ms + 1.2 + skew, "<40000:27950", last}, 0})
+			}
+			s := played(t, list, dissect.Config{})
+			st, lost := s.a.Stats(), uint64(0)
+			if every < 12 {
+				lost = 1
+			}
+			if st.Requests < 8-lost || st.Replies != 2*st.Requests {
+				t.Errorf("every %v ms, skew %v ms: %d requests, %d replies:\n%s", every, skew, st.Requests, st.Replies, strings.Join(s.lines, "\n"))
+			}
+		}
+	}
+}
+
+// TestLateCopy: a reply that the network brings again within a second is a copy if
+// no request was sent since that it could answer.
+func TestLateCopy(t *testing.T) {
+	for _, late := range []float64{20, 300, 900, 1500} {
+		s := played(t, []stamped{
+			{at{0, ">40000:27015", infoShort}, 0}, {at{30, "<40000:27015", infoReply}, 0},
+			{at{35, ">40000:27015", playersHas}, 0}, {at{40, "<40000:27015", players}, 0},
+			{at{30 + late, "<40000:27015", infoReply}, 0},
+		}, dissect.Config{})
+		if st, want := s.a.Stats(), map[bool]uint64{true: 1, false: 0}[late < 1000]; st.Duplicates != want {
+			t.Errorf("%v ms late: %s", late, fmt.Sprint(s.lines))
+		}
+	}
+}
+
+// An asked is a request and the parts of its reply.
+type asked struct {
+	request string
+	parts   []string
+}
+
+// A talker makes the n-th exchange with a server; id is that of the split.
+type talker func(n int, id uint32) asked
+
+func ruleBytes(n, parts int) string {
+	var b bytes.Buffer
+	b.WriteString(single + "E\x00\x10")
+	for i := 0; b.Len() < parts*1000; i++ {
+		fmt.Fprintf(&b, "rule_%d_%d\x00%x\x00", n, i, crc32.ChecksumIEEE([]byte{byte(i), byte(n)}))
+	}
+	s := b.Bytes()
+	binary.LittleEndian.PutUint16(s[5:], uint16((bytes.Count(s, []byte{0})-bytes.Count(s[5:7], []byte{0}))/2))
+	return string(s)
+}
+
+// cutUp cuts a message into n pieces.
+func cutUp(s string, n int) (pieces []string) {
+	for i := range n {
+		pieces = append(pieces, s[len(s)*i/n:len(s)*(i+1)/n])
+	}
+	return pieces
+}
+
+func splitID(id uint32) string {
+	return "\xfe\xff\xff\xff" + string(binary.LittleEndian.AppendUint32(nil, id))
+}
+
+func sourceParts(n int, id uint32) (a asked) {
+	total := 2 + n%19
+	for i, p := range cutUp(ruleBytes(n, total), total) {
+		a.parts = append(a.parts, splitID(id&^(1<<31))+string([]byte{byte(total), byte(i), 0xe0, 0x04})+p)
+	}
+	a.request = single + "V\x01\x02\x03\x04"
+	return a
+}
+
+func goldSrcParts(n int, id uint32) (a asked) {
+	total := 2 + n%14
+	for i, p := range cutUp(ruleBytes(n, total), total) {
+		a.parts = append(a.parts, splitID(id)+string([]byte{byte(i<<4 | total)})+p)
+	}
+	a.request = single + "V\x01\x02\x03\x04"
+	return a
+}
+
+// packings are what packed has returned: the same replies are sent in all orders.
+var packings = map[string]string{}
+
+func packed(plain string) string {
+	if packings[plain] == "" {
+		var z bytes.Buffer
+		w, _ := bzip2.NewWriter(&z, nil)
+		w.Write([]byte(plain))
+		w.Close()
+		packings[plain] = z.String()
+	}
+	return packings[plain]
+}
+
+func packedParts(n int, id uint32) (a asked) {
+	plain := ruleBytes(n, 8)
+	z := packed(plain)
+	total := 2 + n%4
+	for i, p := range cutUp(z, total) {
+		head := splitID(id|1<<31) + string([]byte{byte(total), byte(i)})
+		if i == 0 {
+			head += string(binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, uint32(len(plain))), crc32.ChecksumIEEE([]byte(plain))))
+		}
+		a.parts = append(a.parts, head+p)
+	}
+	a.request = single + "V\x01\x02\x03\x04"
+	return a
+}
+
+func gameSpy1Parts(n int, id uint32) (a asked) {
+	total := 2 + n%12
+	for i := range total {
+		s := fmt.Sprintf(`\hostname\server %d\player_%d\name %d`, n, i, i)
+		if i > 0 {
+			s = fmt.Sprintf(`\player_%d\name %d of %d`, i, i, n)
+		}
+		s += fmt.Sprintf(`\queryid\%d.%d`, id, i+1)
+		if i == total-1 {
+			s += `\final\`
+		}
+		a.parts = append(a.parts, s)
+	}
+	a.request = `\status\`
+	return a
+}
+
+func gameSpy3Parts(n int, id uint32) (a asked) {
+	session := string(binary.BigEndian.AppendUint32(nil, id&0x0f0f0f0f))
+	total := 2 + n%6
+	for i := range total {
+		number := byte(i)
+		if i == total-1 {
+			number |= 0x80
+		}
+		body := fmt.Sprintf("\x00hostname\x00server %d\x00mapname\x00map\x00\x00", n)
+		if i > 0 {
+			body = fmt.Sprintf("\x01player_\x00%c", i-1)
+			body += fmt.Sprintf("name %d of %d\x00\x00", i, n)
+		}
+		a.parts = append(a.parts, "\x00"+session+"splitnum\x00"+string([]byte{number})+body+"\x00")
+	}
+	a.request = "\xfe\xfd\x00" + session + "\xff\xff\xff\x01"
+	return a
+}
+
+// counter counts what became of splits.
+type counter struct {
+	whole, partial, other int
+	findings              map[string]int
+	example               string
+}
+
+func (c *counter) note(id, text string) {
+	c.findings[id]++
+	if c.example == "" {
+		c.example = text
+	}
+}
+
+func (c *counter) Record(r *dissect.Record) {
+	switch {
+	case r.Split.Partial:
+		c.partial++
+	case r.Split.Parts > 0 && r.RequestFrame > 0:
+		c.whole++
+	case r.Type.Role == dissect.Reply:
+		c.other++
+	}
+	for i := range r.Findings {
+		c.note(r.Findings[i].Type.ID, string(r.Findings[i].AppendText(nil)))
+	}
+}
+func (c *counter) Unknown(*dissect.Unknown) { c.other++ }
+func (c *counter) Finding(f *dissect.FlowFinding) {
+	c.note(f.Type.ID, fmt.Sprintf("frame %d: %s", f.Frame, f.AppendText(nil)))
+}
+
+// Captures on mirror ports and on the interface any hold every datagram twice,
+// the copy up to 10 ms late, while clients already send their next request: no
+// split reply is lost, and nothing false is said.
+func TestDoubledCaptures(t *testing.T) {
+	const perCase = 40
+	talkers := map[string]talker{"source": sourceParts, "goldsrc": goldSrcParts, "packed": packedParts, "gamespy1": gameSpy1Parts, "gamespy3": gameSpy3Parts}
+	ports := map[string]string{"gamespy1": "7778", "gamespy3": "29900"}
+	ids := map[string]func(n int) (id uint32, content int){
+		"ids that increment":                     func(n int) (uint32, int) { return uint32(n + 1), n },
+		"ids that stay, other replies":           func(n int) (uint32, int) { return 7, n },
+		"ids that stay, the same reply":          func(n int) (uint32, int) { return 7, 3 },
+		"ids that stay, two replies by turns":    func(n int) (uint32, int) { return 7, 3 + n%2 },
+		"ids that increment, the same reply":     func(n int) (uint32, int) { return uint32(n + 1), 3 },
+		"each id twice, the same reply":          func(n int) (uint32, int) { return uint32(n/2 + 1), n / 2 },
+		"ids that stay, replies of equal number": func(n int) (uint32, int) { return 7, n * 19 * 14 * 12 },
+	}
+	for name, talk := range talkers {
+		for order, number := range ids {
+			for _, path := range []struct {
+				name     string
+				rtt      time.Duration // and as much again, by chance
+				late     time.Duration // copies, at most; 0 makes none
+				requests bool          // are doubled as well
+			}{
+				{"far away, all twice", 12 * time.Millisecond, 10 * time.Millisecond, true},
+				{"near, once", 300 * time.Microsecond, 0, false},
+			} {
+				if path.late == 0 && strings.Contains(order, "same") {
+					continue // the same bytes again within a millisecond: nothing tells them from copies
+				}
+				t.Run(name+"/"+order+"/"+path.name, func(t *testing.T) {
+					random := rand.New(rand.NewPCG(1, 2))
+					type packet struct {
+						at      time.Duration
+						reply   bool
+						payload string
+					}
+					var packets []packet
+					send := func(at time.Duration, reply bool, payload string) {
+						packets = append(packets, packet{at, reply, payload})
+						if path.late > 0 && (reply || path.requests) {
+							packets = append(packets, packet{at + 1 + time.Duration(random.Int64N(int64(path.late))), reply, payload})
+						}
+					}
+					now := time.Duration(0)
+					for n := range perCase {
+						id, content := number(n)
+						a := talk(content, id)
+						send(now, false, a.request)
+						now += path.rtt + time.Duration(random.Int64N(int64(path.rtt)))
+						for _, p := range a.parts {
+							now += 50 * time.Microsecond
+							send(now, true, p)
+						}
+						now += 20 * time.Microsecond
+					}
+					sort.SliceStable(packets, func(i, j int) bool { return packets[i].at < packets[j].at })
+					c := &counter{findings: map[string]int{}}
+					a := must.Get(dissect.New(dissect.Config{Protocols: all.Protocols()}, c))(t)
+					port := ports[name]
+					if port == "" {
+						port = "27015"
+					}
+					client, server := netip.MustParseAddrPort("192.0.2.1:40000"), netip.MustParseAddrPort("198.51.100.1:"+port)
+					begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+					for i, p := range packets {
+						d := dissect.Datagram{Frame: uint64(i + 1), Time: begin.Add(p.at), Src: client, Dst: server, Payload: []byte(p.payload)}
+						if p.reply {
+							d.Src, d.Dst = server, client
+						}
+						a.Datagram(&d)
+					}
+					a.Flush()
+					// A client that asks twice and is answered twice looks the
+					// same as long as nothing else came twice: the first few
+					// copies can count as replies, of ambiguous time.
+					start := 0
+					if path.late > 0 {
+						start = 12
+					}
+					if c.whole < perCase || c.whole > perCase+start || c.partial != 0 || c.other != 0 {
+						t.Errorf("%d split replies of %d, %d partial, %d others; findings %v, first %q", c.whole, perCase, c.partial, c.other, c.findings, c.example)
+					}
+					for id, n := range c.findings {
+						for _, bad := range []string{"noreply", "unrequested", "missing", "endless", "conflict", "totals", "sizes", "multi", "several", "guess", "unread", "contradiction", "truncated", "slow"} {
+							if strings.Contains(id, bad) {
+								t.Errorf("%s %d times, first %q", id, n, c.example)
+							}
+						}
+					}
+				})
+			}
+		}
 	}
 }

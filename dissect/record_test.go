@@ -1,8 +1,14 @@
 package dissect
 
 import (
+	"bytes"
+	"encoding/binary"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // TestRecordClears: nothing of a message is left in the record of the next one.
@@ -55,6 +61,119 @@ func fill(v reflect.Value) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			fill(v.Field(i))
+		}
+	}
+}
+
+// TestServerSummary: what is not stated, or empty, leaves no hole.
+func TestServerSummary(t *testing.T) {
+	for want, s := range map[string]Server{
+		"":                              {},
+		"1/2 players":                   {Name: Some(""), Game: Some(""), Map: Some(""), Version: Some(""), Players: Some(1), MaxPlayers: Some(2)},
+		`"a"  1 player`:                 {Name: Some("a"), Players: Some(1)},
+		`"a"  on m  2 players`:          {Name: Some("a"), Map: Some("m"), Players: Some(2)},
+		"on m":                          {Game: Some(""), Map: Some("m")},
+		"g  v1":                         {Game: Some("g"), Map: Some(""), Version: Some("1")},
+		"g on m  2/3 players, 1 bot":    {Game: Some("g"), Map: Some("m"), Players: Some(2), MaxPlayers: Some(3), Bots: Some(1)},
+		`"a"  0/3 players  x  password`: {Name: Some("a"), Players: Some(0), MaxPlayers: Some(3), Bots: Some(0), Version: Some("x"), Password: Some(true)},
+	} {
+		if got := string(s.AppendSummary([]byte("reply  "))); got != "reply  "+want {
+			t.Errorf("%q, want %q", got, "reply  "+want)
+		}
+	}
+}
+
+// TestFindingText: numbers have the right words beside them.
+func TestFindingText(t *testing.T) {
+	char := &Field{Kind: Char}
+	for _, tc := range []struct {
+		text string
+		f    *Field
+		args []Arg
+		want string
+	}{
+		{"%d {player|players} of %d", nil, []Arg{Num(1), Num(2)}, "1 player of 2"},
+		{"%d {player|players}, %d {bot|bots}", nil, []Arg{Num(0), Num(1)}, "0 players, 1 bot"},
+		{"%d {is|are} there", nil, []Arg{Num(2)}, "2 are there"},
+		{"%t later", nil, []Arg{Dur(0)}, "less than 1 µs later"},
+		{"%t later", nil, []Arg{Dur(1000)}, "1 µs later"},
+		{"%p is %v", char, []Arg{Str("os"), Num('x')}, "os is 'x'"},
+		{"%p is %v", char, []Arg{Str("os"), Num(7)}, "os is 7"},
+		{"%p is %v", nil, []Arg{Str("vac"), Num('x')}, "vac is 120"},
+		{"{", nil, nil, ""},
+	} {
+		f := NewFinding(&FindingType{Text: tc.text}, tc.args...)
+		f.Field = tc.f
+		if got := string(f.AppendText(nil)); got != tc.want {
+			t.Errorf("%q: %q, want %q", tc.text, got, tc.want)
+		}
+	}
+}
+
+func TestShown(t *testing.T) {
+	login := &Foreign{Login: func(b []byte) int { return min(4, len(b)) }}
+	for _, c := range []struct {
+		f          *Foreign
+		text, want string
+	}{
+		{nil, "\xff\xff\xff\xffrcon hunter2 quit", "\xff\xff\xff\xffrcon*************"}, {nil, "RCON hunter2", "RCON********"},
+		{nil, "x password\\hunter2\\y", "x passw*************"}, {nil, "connect 47 x", "connect ****"}, {nil, "connectResponse", "connectResponse"}, {nil, "rcon", "rcon"}, {nil, "", ""},
+		{nil, "login pass=x pwd=y", "login pass=*******"}, {nil, "a&pwd=y", "a&pwd=*"}, {nil, "pass on", "pass on"}, {nil, "r\x00c\x00o\x00n\x00 \x00x\x00", "r\x00c\x00o\x00n\x00****"},
+		{nil, "\x00R\x00C\x00O\x00N\x00x", "\x00R\x00C\x00O\x00N\x00*"}, {nil, "r\x00c\x00o\x00n", "r\x00c\x00o\x00n"}, {nil, "r\x00", "r\x00"},
+		{login, "12345", "1234*"}, {login, "1234", "1234"}, {login, "", ""}, {login, "1rcon2", "1rco**"}, {login, "pwd=xy", "pwd=**"}, {login, "12345 rcon x", "1234********"},
+	} {
+		if got := string(c.f.Shown([]byte(c.text))); got != c.want {
+			t.Errorf("%q is shown as %q, want %q", c.text, got, c.want)
+		}
+		u := Unknown{Datagram: &Datagram{Payload: []byte(c.text)}, Foreign: c.f}
+		if got := string(u.Shown(false)); got != c.want {
+			t.Errorf("the payload %q is shown as %q, want %q", c.text, got, c.want)
+		}
+		if got := string(u.Shown(true)); got != c.text {
+			t.Errorf("the payload %q is shown as %q though secrets are asked for", c.text, got)
+		}
+	}
+}
+
+// FuzzSecret: hiding changes no length and nothing before the secret, and what
+// is borrowed stays as it is.
+func FuzzSecret(f *testing.F) {
+	for _, s := range []string{"\xff\xff\xff\xffrcon a b", "cdkey", "RcOn 1 1 1", "passw\x00", "ticketticket", "x_password y"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		before := bytes.Clone(b)
+		got := (*Foreign)(nil).Shown(b)
+		if !bytes.Equal(b, before) || len(got) != len(b) {
+			t.Fatalf("%q became %q", before, got)
+		}
+		at := nettext.SecretAt(b)
+		if !bytes.Equal(got[:at], b[:at]) || strings.Trim(string(got[at:]), "*") != "" {
+			t.Fatalf("%q is shown as %q", b, got)
+		}
+		if key, value, _ := strings.Cut(string(b), " "); nettext.SecretSetting(key, value) && !strings.Contains(strings.ToLower(key), "passw") {
+			t.Fatalf("%q %q", key, value)
+		}
+	})
+}
+
+// TestChecksumOfNumbers: a client may number its requests, anywhere in the payload. Requests with
+// different numbers are no copies of each other.
+func TestChecksumOfNumbers(t *testing.T) {
+	var sums [256]uint32
+	for size := 8; size <= detectBytes; size++ {
+		for at := 0; at+4 <= size; at++ {
+			for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+				payload := make([]byte, size)
+				for n := range sums {
+					order.PutUint32(payload[at:], uint32(n))
+					sums[n] = checksum(payload)
+				}
+				slices.Sort(sums[:])
+				if n := len(slices.Compact(sums[:])); n < len(sums) {
+					t.Errorf("%d numbers at %d of %d bytes, %v: %d checksums", len(sums), at, size, order, n)
+				}
+			}
 		}
 	}
 }

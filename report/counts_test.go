@@ -1,12 +1,16 @@
 package report
 
 import (
+	"math/rand/v2"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // TestSummaryColumns checks that all values of a summary begin in the same column,
@@ -66,5 +70,124 @@ func TestSummaryWidth(t *testing.T) {
 		if got := strings.Fields(string(c.Bytes())); strings.Join(got, " ") != strings.Join(strings.Fields(whole), " ") {
 			t.Errorf("%d columns: %q", columns, got)
 		}
+	}
+}
+
+// TestCommunityID: the baseline of the specification. It has no UDP over IPv6; TCP
+// differs in one byte.
+func TestCommunityID(t *testing.T) {
+	for _, c := range []struct {
+		protocol   uint8
+		a, b, want string
+	}{
+		{nettext.UDP, "192.168.1.52:54585", "8.8.8.8:53", "1:d/FP5EW3wiY1vCndhwleRRKHowQ="},
+		{6, "128.232.110.120:34855", "66.35.250.204:80", "1:LQU9qZlK+B5F3KDmev6m5PMibrg="},
+		{6, "[2001:470:e5bf:dead:4957:2174:e82c:4887]:63943", "[2607:f8b0:400c:c03::1a]:25", "1:/qFaeAR+gFe1KYjMzVDsMv+wgU4="},
+		{6, "[fe80::200:86ff:fe05:80da]:1022", "[fe80::260:97ff:fe07:69ea]:22", "1:gS2aYcRwGJWe7UratL8/84dclq4="},
+	} {
+		a, b := netip.MustParseAddrPort(c.a), netip.MustParseAddrPort(c.b)
+		for range 2 {
+			if got := string(nettext.AppendFlowID(nil, c.protocol, a, b)); got != c.want {
+				t.Errorf("%s > %s: %s, want %s", a, b, got, c.want)
+			}
+			a, b = b, a
+		}
+	}
+}
+
+// TestFlowText: conversations that share a place do not share their texts.
+func TestFlowText(t *testing.T) {
+	j := NewJSON(JSONOptions{})
+	for i := range 6 * flowPairs {
+		a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), uint16(i))
+		b := netip.MustParseAddrPort("198.51.100.7:27015")
+		for range 2 {
+			want := `,"src_ip":"` + a.Addr().String() + `","src_port":` + port(a) + `,"dst_ip":"` + b.Addr().String() + `","dst_port":` + port(b) +
+				`,"flow_id":"` + string(nettext.AppendFlowID(nil, nettext.UDP, a, b)) + `"`
+			if got := string(j.appendEnds(nil, a, b, false, false)); got != want {
+				t.Fatalf("%s, want %s", got, want)
+			}
+			a, b = b, a
+		}
+	}
+}
+
+func port(a netip.AddrPort) string { return a.String()[len(a.Addr().String())+1:] }
+
+// TestTimes: percentiles are exact for few durations and near for many, and do not depend
+// on how the durations are spread over lists that are merged.
+func TestTimes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{1, 2, 3, 99, 100, 101, maxExact, maxExact + 1, 20000} {
+		var all []time.Duration
+		var whole Times
+		var parts [5]Times
+		for range n {
+			d := time.Duration(rng.Uint64() >> (20 + rng.IntN(44)))
+			all = append(all, d)
+			whole.Add(d)
+			parts[rng.IntN(len(parts))].Add(d)
+		}
+		slices.Sort(all)
+		var merged Times
+		for i := range parts {
+			merged.Merge(&parts[i])
+		}
+		got, again := whole.Percentiles(50, 90, 99), merged.Percentiles(50, 90, 99)
+		if !slices.Equal(got, again) || whole.Min != merged.Min || whole.Max != merged.Max || whole.Count != merged.Count {
+			t.Errorf("%d durations: %v, merged %v", n, got, again)
+		}
+		if whole.Min != all[0] || whole.Max != all[n-1] || whole.Count != uint64(n) {
+			t.Errorf("%d durations: %d from %s to %s", n, whole.Count, whole.Min, whole.Max)
+		}
+		for i, p := range []int{50, 90, 99} {
+			want := all[(n*p+99)/100-1]
+			if off := got[i] - want; off < 0 || off > want/64 || n <= maxExact && off != 0 {
+				t.Errorf("%d durations: p%d is %s, want %s", n, p, got[i], want)
+			}
+		}
+	}
+}
+
+// TestUnread: what is said of captures without a message.
+func TestUnread(t *testing.T) {
+	for _, c := range []struct {
+		sum    Summary
+		chosen bool
+		want   string
+	}{
+		{Summary{}, false, "no packets were read"},
+		{Summary{Packets: 1, Datagrams: 1}, false, "1 UDP datagram, none of a known protocol"},
+		{Summary{Packets: 2, Datagrams: 2}, true, "2 UDP datagrams, none of the chosen protocols"},
+		{Summary{Packets: 60, Datagrams: 33, Unread: Unread{
+			Sampled: 33, Like: []Likeness{{"DNS", 0, 1}, {"Teeworlds", 0, 20}},
+			Segments: 24, SampledSegments: 24, Streams: []Likeness{{"Source RCON", 25575, 12}},
+		}}, false, "33 UDP datagrams, none of a known protocol; 20 look like Teeworlds, 1 looks like DNS; " +
+			"24 TCP packets are not read, 12 of them on port 25575 look like Source RCON; 3 other packets"},
+		{Summary{Packets: 1, Unread: Unread{Segments: 1, SampledSegments: 1}}, false, "no UDP datagrams; 1 TCP packet is not read"},
+		{Summary{Packets: 1}, false, "no UDP datagrams; 1 other packet"},
+		{Summary{Packets: 1, Unread: Unread{Links: []Likeness{{"pflog", 0, 1}}}}, false, "1 packet of link type pflog, which qdissect does not read"},
+		{Summary{Packets: 9, Unread: Unread{Links: []Likeness{{"pflog", 0, 2}, {"fddi", 0, 3}}}}, false, "no UDP datagrams; " +
+			"2 packets of link type pflog, which qdissect does not read; 3 packets of link type fddi, which qdissect does not read; 4 other packets"},
+		{Summary{Packets: 9000, Datagrams: 5000, Unread: Unread{
+			Sampled: 1040, Like: []Likeness{{"a", 0, 4}, {"b", 0, 3}, {"c", 0, 2}, {"d", 0, 1}, {"e", 0, 1}},
+			Segments: 4000, SampledSegments: 1036, Streams: []Likeness{{"HTTP", 80, 1}},
+		}}, false, "5000 UDP datagrams, none of a known protocol; 4 of 1040 looked at look like a, 3 of 1040 looked at look like b, " +
+			"2 of 1040 looked at look like c, 2 like something else; 4000 TCP packets are not read, 1 of 1036 looked at on port 80 looks like HTTP"},
+	} {
+		if got := string(AppendUnread(nil, &c.sum, c.chosen)); got != "no messages: "+c.want {
+			t.Errorf("got  %s\nwant no messages: %s", got, c.want)
+		}
+	}
+}
+
+// TestICMPAlone: a capture with nothing but ICMP errors says what they say.
+func TestICMPAlone(t *testing.T) {
+	s := &Summary{Packets: 2, ICMP: 2}
+	Count(&s.Unread.Errors, "198.51.100.10 is unreachable", 27015)
+	Count(&s.Unread.Errors, "198.51.100.11 did not arrive", 27016)
+	want := "no messages: no UDP datagrams; 2 ICMP errors: port 27015 of 198.51.100.10 is unreachable, a datagram to port 27016 of 198.51.100.11 did not arrive"
+	if got := string(AppendUnread(nil, s, false)); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

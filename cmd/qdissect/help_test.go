@@ -1,12 +1,24 @@
 package main
 
 import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestHelp: the help of every command fits a screen of 80 columns, and every command stands in a section.
@@ -46,6 +58,272 @@ func TestHelp(t *testing.T) {
 		}
 		if len(args) == 1 && args[0] == "--help" && strings.Contains(out, "\nMore:") {
 			t.Errorf("commands stand in no section:\n%s", out)
+		}
+	}
+}
+
+var (
+	manPages   = flag.String("man", "", "write the manual pages to this folder, as make packages does")
+	manVersion = flag.String("man-version", "(devel)", "the version in manual pages")
+	manDate    = flag.String("man-date", "2026-01-01", "the date in manual pages")
+)
+
+// TestManPages makes a manual page of each command, from what --help shows. With -man DIR it
+// writes them: the program itself does not carry what only its packages need.
+func TestManPages(t *testing.T) {
+	dir := *manPages
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	var pages []string
+	var write func(c *cobra.Command)
+	write = func(c *cobra.Command) {
+		name := strings.ReplaceAll(c.CommandPath(), " ", "-")
+		path := filepath.Join(dir, name+".1")
+		must.Do(t, os.WriteFile(path, manPage(c), 0o644))
+		pages = append(pages, path)
+		for _, sub := range documented(c) {
+			write(sub)
+		}
+	}
+	root := newRoot(environment{in: strings.NewReader(""), out: new(bytes.Buffer), err: new(bytes.Buffer)}, nil)
+	root.InitDefaultCompletionCmd()
+	write(root)
+	if filter, err := os.ReadFile(filepath.Join(dir, "qdissect-filter.1")); err != nil || !bytes.Contains(filter, []byte("an operator that its type")) {
+		t.Errorf("the page of a help topic: %v\n%s", err, filter)
+	}
+	if len(pages) < 15 {
+		t.Errorf("only %q", pages)
+	}
+	if *manPages != "" {
+		return
+	}
+	if _, err := exec.LookPath("groff"); err != nil {
+		t.Skip("groff is not installed")
+	}
+	for _, path := range pages {
+		var warnings bytes.Buffer
+		cmd := exec.Command("groff", "-man", "-Kutf8", "-Tutf8", "-ww", "-rLL=80n", "-P-c", path)
+		cmd.Stderr = &warnings
+		text, err := cmd.Output()
+		if err != nil || warnings.Len() > 0 {
+			t.Errorf("%s: %v\n%s", path, err, &warnings)
+		}
+		if filepath.Base(path) != "qdissect.1" {
+			continue
+		}
+		// Copied from the page, these must work in a shell.
+		for _, want := range []string{"\n         qdissect -V -c 1 server.pcap", "-i, --interface interface\n", "qdissect-top(1)", "qdissect - Dissect game-server"} {
+			if !strings.Contains(overstruck.ReplaceAllString(string(text), ""), want) {
+				t.Errorf("%s lacks %q:\n%s", path, want, text)
+			}
+		}
+	}
+}
+
+// commit is the end of the version of a commit, for which a page has no place.
+var commit = regexp.MustCompile(`\.[0-9a-f]{12}.*`)
+
+// overstruck is how grotty -c makes text bold.
+var overstruck = regexp.MustCompile(".\b")
+
+// documented returns the commands below c that have a page.
+func documented(c *cobra.Command) (list []*cobra.Command) {
+	for _, sub := range c.Commands() {
+		if (sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand()) && sub.Name() != "help" {
+			list = append(list, sub)
+		}
+	}
+	return list
+}
+
+// manPage returns the manual page of a command.
+func manPage(c *cobra.Command) []byte {
+	var b bytes.Buffer
+	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
+	fmt.Fprintf(&b, ".TH %q 1 %q %q %q\n", strings.ToUpper(name), *manDate, "qdissect "+commit.ReplaceAllString(*manVersion, ""), "qdissect manual")
+	b.WriteString(".ad l\n.nh\n")
+	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(c.Short))
+	if c.Runnable() {
+		fmt.Fprintf(&b, ".SH SYNOPSIS\n\\fB%s\\fR%s\n", roff(c.CommandPath()), roff(strings.TrimPrefix(c.UseLine(), c.CommandPath())))
+	}
+	long := c.Long
+	switch {
+	case !c.Runnable(): // a help topic
+		var text bytes.Buffer
+		c.Root().SetOut(&text)
+		c.HelpFunc()(c, nil)
+		long = text.String()
+	case long == "":
+		long = c.Short + "."
+	}
+	b.WriteString(".SH DESCRIPTION\n")
+	example := false
+	for paragraph := range strings.SplitSeq(strings.Trim(long, "\n"), "\n\n") {
+		b.WriteString(".PP\n")
+		for line := range strings.SplitSeq(paragraph, "\n") {
+			if indented := strings.HasPrefix(line, "  "); indented != example {
+				b.WriteString(map[bool]string{true: ".nf\n.in +2n\n", false: ".in\n.fi\n"}[indented])
+				example = indented
+			}
+			b.WriteString(roff(strings.TrimPrefix(line, "  ")) + "\n")
+		}
+		if example {
+			b.WriteString(".in\n.fi\n")
+			example = false
+		}
+	}
+	if flags := append(shown(c.NonInheritedFlags()), shown(c.InheritedFlags())...); len(flags) > 0 {
+		b.WriteString(".SH OPTIONS\n")
+		for _, f := range flags {
+			b.WriteString(".TP\n")
+			if f.Shorthand != "" {
+				fmt.Fprintf(&b, "\\fB\\-%s\\fR, ", roff(f.Shorthand))
+			}
+			value, usage := pflag.UnquoteUsage(f)
+			fmt.Fprintf(&b, "\\fB\\-\\-%s\\fR", roff(f.Name))
+			if value != "" {
+				fmt.Fprintf(&b, " \\fI%s\\fR", roff(value))
+			}
+			if !slices.Contains([]string{"", "false", "0", "0s", "[]"}, f.DefValue) {
+				usage += " (default " + f.DefValue + ")"
+			}
+			b.WriteString("\n" + roff(usage) + "\n")
+		}
+	}
+	var others []string
+	if list := documented(c); len(list) > 0 {
+		b.WriteString(".SH COMMANDS\n")
+		for _, sub := range list {
+			fmt.Fprintf(&b, ".TP\n\\fB%s\\fR(1)\n%s\n", roff(strings.ReplaceAll(sub.CommandPath(), " ", "-")), roff(sub.Short))
+		}
+	}
+	if c.HasParent() {
+		others = append(others, "\\fB"+roff(strings.ReplaceAll(c.Parent().CommandPath(), " ", "-"))+"\\fR(1)")
+	}
+	others = append(others, "https://github.com/qdissect/qdissect")
+	fmt.Fprintf(&b, ".SH SEE ALSO\n%s\n", strings.Join(others, ", "))
+	return b.Bytes()
+}
+
+// shown returns the flags that help shows.
+func shown(set *pflag.FlagSet) (list []*pflag.Flag) {
+	set.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			list = append(list, f)
+		}
+	})
+	return list
+}
+
+// roff escapes text: a command that is copied from the page has the characters of ASCII.
+func roff(s string) string {
+	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`, `"`, `\(dq`).Replace(s)
+	if strings.HasPrefix(s, ".") {
+		s = `\&` + s
+	}
+	return s
+}
+
+// TestExplained: every finding is explained in sentences that fit a screen, and warnings and errors say what to do.
+func TestExplained(t *testing.T) {
+	for _, f := range append(allFindings(), core.FragmentsForeign) {
+		if !strings.HasSuffix(f.Doc, ".") || f.Advice != "" && !strings.HasSuffix(f.Advice, ".") || f.Advice == "" && f.Severity >= dissect.Warning {
+			t.Errorf("%s (%s) is not explained: %q %q", f.ID, f.Severity, f.Doc, f.Advice)
+		}
+	}
+	for _, name := range explained() {
+		var b strings.Builder
+		if err := explain(&b, name); err != nil {
+			t.Error(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > screen && len(strings.Fields(line)) > 2 {
+				t.Errorf("%s: %d columns: %s", name, n, line)
+			}
+		}
+	}
+}
+
+// TestSample: no verb of a finding's text is left in its sample.
+func TestSample(t *testing.T) {
+	if got := sample("%d of %d {part|parts}: %p, %s, %x, %t, %r, %v"); got != "N of N parts: …, …, 0xN, N ms, N, N" {
+		t.Errorf("%q", got)
+	}
+	for _, f := range allFindings() {
+		if s := sample(f.Text); strings.ContainsAny(s, "%{}|") {
+			t.Errorf("%s: %q", f.ID, s)
+		}
+	}
+}
+
+// TestCompletion: the shells get names of protocols, formats, findings and fields.
+func TestCompletion(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"explain", "a2s.split.mi"}, []string{"a2s.split.missing"}},
+		{[]string{"read", "--protocols", "a2s,quake3-"}, []string{"a2s,quake3-master"}},
+		{[]string{"--decode-as", "udp.port==9999,a2"}, []string{"udp.port==9999,a2s"}},
+		{[]string{"live", "-o", "json"}, []string{"json", "jsonl"}},
+		{[]string{"-i", "l"}, []string{"lo"}},
+		{[]string{"-o", "fields", "-e", "a2s.ma"}, []string{"a2s.map", "a2s.max_players"}},
+		{[]string{"-Y", "finding == a2s.split.mi"}, []string{"finding == a2s.split.missing"}},
+		{[]string{"-Y", "players > 3 and server.na"}, []string{"players > 3 and server.name"}},
+		{[]string{"-Y", "message == players"}, []string{"message == players_reply"}},
+		{[]string{"-Y", "severity >= no"}, []string{"severity >= note"}},
+		{[]string{"-Y", "protocol in {a2s, quake3-"}, []string{"protocol in {a2s, quake3-master"}},
+		{[]string{"-Y", "!qd.a2s.ma"}, []string{"!qd.a2s.map", "!qd.a2s.max_players"}},
+		{[]string{"-Y", "map == a2"}, nil},
+		{[]string{"-Y", "a2s.noreply"}, nil},
+		{[]string{"-t", ""}, []string{"r", "d", "a", "ad", "e"}},
+		{[]string{"protocols", "teew"}, []string{"teeworlds"}},
+		{[]string{"decode", "--as", "teew"}, []string{"teeworlds"}},
+		{[]string{"help", "anon"}, []string{"anonymize"}},
+		{[]string{"check", "--format", "ju"}, []string{"junit"}},
+	} {
+		out, _, status := runIn(t, t.TempDir(), append([]string{"__complete"}, c.args...)...)
+		var got []string
+		for line := range strings.Lines(out) {
+			if name, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); !strings.HasPrefix(name, ":") {
+				got = append(got, name)
+			}
+		}
+		if slices.Sort(got); len(slices.Compact(slices.Clone(got))) < len(got) {
+			t.Errorf("%q is completed with something twice: %q", c.args, got)
+		}
+		for _, w := range c.want {
+			if !slices.Contains(got, w) || status != exitDone {
+				t.Errorf("%q is completed with %q, not %q", c.args, got, c.want)
+			}
+		}
+	}
+}
+
+// TestContradictions checks that the words of the table are defined and used, and that a row
+// needs all of its words.
+func TestContradictions(t *testing.T) {
+	said := (&plan{o: new(readOptions)}).said(new(pflag.FlagSet), nil)
+	used := map[string]bool{}
+	for _, row := range contradictions {
+		for word := range strings.FieldsSeq(row.when) {
+			for w := range strings.SplitSeq(strings.TrimPrefix(word, "!"), "|") {
+				if _, ok := said[w]; !ok {
+					t.Errorf("%q: the word %s means nothing", row.when, w)
+				}
+				used[w] = true
+			}
+		}
+	}
+	for w := range said {
+		if !used[w] {
+			t.Errorf("no row has the word %s", w)
+		}
+	}
+	for when, want := range map[string]bool{"a": true, "a !b": true, "!b !c": true, "c|a": true, "b": false, "a b": false, "!a": false, "!b|a": false, "b|c": false} {
+		if applies(when, map[string]bool{"a": true}) != want {
+			t.Errorf("%q", when)
 		}
 	}
 }

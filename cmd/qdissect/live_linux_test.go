@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -28,7 +29,9 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/thorough"
+	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
 // namespace moves the test into a new network namespace with lo and a pair of
@@ -1039,5 +1042,341 @@ func TestLiveFilter(t *testing.T) {
 	lines := r.stop(os.Interrupt)
 	if list := messages(lines); len(list) != 2 || !strings.Contains(list[0], `"protocol":"unknown"`) || !strings.Contains(list[0], `"length":2000`) {
 		t.Errorf("%s", strings.Join(lines, "\n"))
+	}
+}
+
+// TestLiveWhy: an interrupt ends the capture, with the answer.
+func TestLiveWhy(t *testing.T) {
+	namespace(t)
+	r := launch(t, nil, "why", "127.0.0.1", "-i", "lo", "-a", "duration:60", "udp")
+	r.listens("lo")
+	n := heard(t, "lo")
+	exchange(t)
+	n(2)
+	r.cmd.Process.Signal(os.Interrupt)
+	out := strings.Join(r.end(exitUnclear), "\n")
+	if want := "was asked 1 time, and 1 reply came, with no more than a challenge."; !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
+		t.Errorf("%s\nlacks: %s", out, want)
+	}
+}
+
+// listens waits until the program captures.
+func (r *running) listens(name string) {
+	r.t.Helper()
+	r.until("begin", func() bool { return strings.Contains(r.err.String(), "listening on "+name) })
+}
+
+// TestLiveReport: the file is written while the capture goes on, whole each time, and once more at the end.
+func TestLiveReport(t *testing.T) {
+	namespace(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "report.html")
+	r := launch(t, nil, "report", "-i", "lo", "--every", "1", "-o", file)
+	r.listens("lo")
+	n := heard(t, "lo")
+	exchange(t)
+	n(2)
+	has := func(text string) bool {
+		b, err := os.ReadFile(file)
+		if err == nil && (!bytes.HasPrefix(b, []byte("<!DOCTYPE html>")) || !bytes.HasSuffix(bytes.TrimSpace(b), []byte("</html>"))) {
+			t.Errorf("a part of a page: %d bytes", len(b))
+		}
+		return strings.Contains(string(b), text)
+	}
+	r.until("report", func() bool { return has("Nothing unusual: 1 request from 1 address") })
+	exchange(t)
+	n(4)
+	r.cmd.Process.Signal(os.Interrupt)
+	r.end(exitDone)
+	if !has("none of 2 requests from 1 address got what was asked for") { // no more than a challenge
+		b, _ := os.ReadFile(file)
+		t.Errorf("the last report: %s", b)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) != 1 {
+		t.Errorf("files left: %v %v", list, err)
+	}
+}
+
+// TestOnVerdict: the command gets a verdict while the pipe is open, and its words go to stderr.
+func TestOnVerdict(t *testing.T) {
+	s := must.Get(scenes.Find("down-icmp"))(t)
+	var capture bytes.Buffer
+	truth := must.Get(s.Write(&capture, scenes.Options{Span: 40 * time.Second, Clients: 500}))(t)
+	in, feed, err := os.Pipe()
+	must.Do(t, err)
+	defer feed.Close()
+	file := filepath.Join(t.TempDir(), "verdict")
+	r := launch(t, func(c *exec.Cmd) { c.Stdin = in }, "-o", "jsonl", "-q", "--on-verdict", "cat > '"+file+".part'; mv '"+file+".part' '"+file+"'; echo alarm >&2", "-")
+	in.Close()
+	must.Get(feed.Write(capture.Bytes()))(t)
+	var line []byte
+	r.until("give a verdict", func() bool {
+		line, _ = os.ReadFile(file)
+		return len(line) > 0 && strings.Contains(r.err.String(), "alarm\n")
+	})
+	var v struct{ Kind, Server string }
+	if err := json.Unmarshal(line, &v); err != nil || v.Kind != "server_down" || v.Server != truth.Events[0].Servers[0] {
+		t.Errorf("%s: %v", line, err)
+	}
+	feed.Close()
+	if out := strings.Join(r.end(exitDone), "\n"); strings.Contains(out, "alarm") {
+		t.Errorf("the output has the words of the command: %s", out)
+	}
+}
+
+// elsewhere moves the test into a new network namespace, as a server in a container is, and
+// returns the number of a process in it, and how to run the program outside of it.
+func elsewhere(t *testing.T) (pid string, outside func(*exec.Cmd)) {
+	t.Helper()
+	runtime.LockOSThread()
+	home := must.Get(os.Open("/proc/thread-self/ns/net"))(t)
+	t.Cleanup(func() { home.Close() })
+	namespace(t)
+	box := exec.Command("sleep", "600")
+	must.Do(t, box.Start())
+	t.Cleanup(func() {
+		box.Process.Kill()
+		box.Wait()
+	})
+	return fmt.Sprint(box.Process.Pid), func(c *exec.Cmd) {
+		through(t, c, "nsenter", fmt.Sprintf("--net=/proc/%d/fd/%d", os.Getpid(), home.Fd()))
+	}
+}
+
+// through makes a command run by another program.
+func through(t *testing.T, c *exec.Cmd, name string, args ...string) {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatal(err) // util-linux has it
+	}
+	c.Args = slices.Concat([]string{name}, args, []string{c.Path}, c.Args[1:])
+	c.Path = path
+}
+
+// TestNamespace: a program outside of a network namespace captures in it, by the number of a
+// process, by a path, or by a name of ip netns, and serves its own counters outside.
+func TestNamespace(t *testing.T) {
+	t.Run("a process", func(t *testing.T) {
+		pid, outside := elsewhere(t)
+		file := filepath.Join(t.TempDir(), "lo.pcapng")
+		r := launch(t, outside, "-o", "jsonl", "-l", "-i", "lo", "--netns", pid, "-w", file, "--metrics", "127.0.0.1:0")
+		r.listens("lo")
+		r.says(", network namespace " + pid + "$")
+		address := regexp.MustCompile(`http://([0-9.:]+)/metrics`).FindStringSubmatch(r.err.String())
+		if _, err := net.Dial("tcp", address[1]); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("the counters are served inside of the namespace: %v", err)
+		}
+		exchange(t)
+		r.has(2)
+		r.stop(os.Interrupt)
+		if out, stderr, _ := runIn(t, ".", file); strings.Count(out, "A2S") != 2 {
+			t.Errorf("written: %s%s", out, stderr)
+		}
+	})
+	t.Run("for Wireshark", func(t *testing.T) {
+		pid, outside := elsewhere(t)
+		name := filepath.Join(t.TempDir(), "fifo")
+		must.Do(t, syscall.Mkfifo(name, 0o600))
+		r := launch(t, outside, "extcap", "--capture", "--extcap-interface", "qdissect", "--fifo", name, "--iface", "lo", "--netns", pid)
+		fifo := must.Get(os.Open(name))(t)
+		defer fifo.Close()
+		in := bufio.NewReader(fifo)
+		if _, err := in.Peek(4); err != nil { // a header, written when the interface is open
+			t.Fatal(err)
+		}
+		exchange(t)
+		c := must.Get(capture.NewReader(in, "fifo"))(t)
+		var f capture.Frame
+		if err := c.Next(&f); err != nil || !strings.HasPrefix(strings.Join(f.Comments, ""), "a2s: ") {
+			t.Errorf("%q, %v", f.Comments, err)
+		}
+		fifo.Close()
+		r.end(exitDone)
+	})
+	t.Run("a path, all interfaces", func(t *testing.T) {
+		pid, outside := elsewhere(t)
+		r := launch(t, outside, "-o", "jsonl", "-l", "-i", "any", "--netns", "/proc/"+pid+"/ns/net")
+		r.listens("any")
+		shell(t, "ip link add late0 type veth peer name late1; ip link set late0 addrgenmode none up; ip link set late1 addrgenmode none up")
+		connect(t, "late0").send(udp(client, server, question))
+		r.has(1)
+		if line := r.messages()[0]; !strings.Contains(line, `"interface":"late`) {
+			t.Errorf("a later interface has no name: %s", line)
+		}
+		r.stop(os.Interrupt)
+	})
+	t.Run("a name, report", func(t *testing.T) {
+		pid, outside := elsewhere(t)
+		name := "qdissect-test-" + pid
+		shell(t, "ip netns attach "+name+" "+pid)
+		t.Cleanup(func() { exec.Command("ip", "netns", "delete", name).Run() })
+		r := launch(t, outside, "report", "-a", "packets:2", "--format", "json", "-i", "lo", "--netns", name)
+		r.listens("lo")
+		exchange(t)
+		var report struct {
+			Home    []string
+			Servers []struct{ Address string }
+		}
+		if out := r.end(exitDone); json.Unmarshal([]byte(strings.Join(out, "\n")), &report) != nil || len(report.Servers) != 1 || !strings.HasPrefix(report.Servers[0].Address, "127.0.0.1:") ||
+			!slices.Contains(report.Home, "127.0.0.1/32") {
+			t.Errorf("%s", strings.Join(out, "\n"))
+		}
+	})
+	t.Run("the interfaces", func(t *testing.T) {
+		pid, outside := elsewhere(t)
+		shell(t, "ip link set veth1 down name onlyhere")
+		r := launch(t, outside, "-D", "--netns", pid)
+		if out := strings.Join(r.end(exitDone), "\n"); !strings.Contains(out, "onlyhere") {
+			t.Errorf("%s", out)
+		}
+		r = launch(t, outside, "-i", "nope", "--netns", pid)
+		r.end(exitTrouble)
+		r.says("^qdissect: nope: no such interface; available are lo, .*onlyhere")
+	})
+	t.Run("gone", func(t *testing.T) {
+		pid, outside := elsewhere(t)
+		r := launch(t, outside, "-i", "veth1", "--netns", pid)
+		r.listens("veth1")
+		shell(t, "ip link delete veth0")
+		r.end(exitTrouble)
+		r.says("^qdissect: veth1: the interface is gone$")
+	})
+	t.Run("no rights", func(t *testing.T) {
+		pid, outside := elsewhere(t)
+		for _, capability := range []string{"net_raw", "sys_admin"} {
+			r := launch(t, func(c *exec.Cmd) {
+				through(t, c, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all,+"+capability, "--ambient-caps=-all,+"+capability)
+				outside(c)
+			}, "-i", "lo", "--netns", pid)
+			r.end(exitTrouble)
+			r.says("^qdissect: no permission to capture in network namespace " + pid + ": run as root; the capability cap_net_raw is not enough to enter a namespace$")
+		}
+	})
+}
+
+// TestNamespaceErrors: mistakes are named.
+func TestNamespaceErrors(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	must.Do(t, syscall.Mkfifo(file, 0o600))
+	for name, want := range map[string]string{
+		"0":                   "0 is the process of a container that is not running\n",
+		"4294967295":          "no such process\n",
+		"nope":                "no such name; ip netns lists them, and processes have numbers\n",
+		"..":                  "no such name; ip netns lists them, and processes have numbers\n",
+		"/nope/x":             "no such file\n",
+		"/proc/self/ns/mnt":   "not a network namespace\n",
+		file:                  "not a network namespace\n",
+		"/proc/self/ns/net/x": "not a directory\n",
+	} {
+		_, stderr, code := runIn(t, ".", "-i", "lo", "--netns", name)
+		if want = "qdissect: network namespace " + name + ": " + want; code != exitTrouble || stderr != want {
+			t.Errorf("--netns %s: %d, %s, want %s", name, code, stderr, want)
+		}
+	}
+	for _, args := range []string{"--netns 1 x.pcap", "report --netns 1 x.pcap"} {
+		if _, stderr, code := runIn(t, ".", strings.Fields(args)...); code != exitTrouble || stderr != "qdissect: --netns needs -i: a file has no interfaces\n" {
+			t.Errorf("%s: %d, %s", args, code, stderr)
+		}
+	}
+}
+
+// TestExtcapPipe checks that a capture for Wireshark begins with a header at once, that
+// frames come with their comments after a second, that standard error stays empty, and
+// that the program ends when the pipe is closed although nothing is to be written.
+func TestExtcapPipe(t *testing.T) {
+	for _, annotate := range []string{"tree", "line"} {
+		namespaceTest(t, annotate, func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), "fifo")
+			must.Do(t, unix.Mkfifo(name, 0o600))
+			r := launch(t, nil, "extcap", "--capture", "--extcap-interface", "qdissect", "--fifo", name, "--iface", "veth1", "--annotate", annotate,
+				"--extcap-capture-filter", "udp", "--protocols", "a2s,quake3", "--extcap-of-a-newer-version", "4.9")
+			fifo := must.Get(os.Open(name))(t)
+			defer fifo.Close()
+			in := bufio.NewReader(fifo)
+			if b, err := in.Peek(4); err != nil || string(b) != "\x0a\x0d\x0d\x0a" {
+				t.Fatalf("the file begins with %x (%v)", b, err)
+			}
+			w := connect(t, "veth0")
+			w.send(udp(client, server, question))
+			w.send(udp(server, client, answer))
+			c := must.Get(capture.NewReader(in, "fifo"))(t)
+			for _, want := range []string{"a2s: info request", "a2s: challenge"} {
+				var f capture.Frame
+				must.Do(t, c.Next(&f))
+				comments := strings.Join(f.Comments, "\x00")
+				if !strings.HasPrefix(comments, want) || strings.Contains(comments, nettext.TreeMark) != (annotate == "tree") {
+					t.Errorf("comments %q", f.Comments)
+				}
+			}
+			fifo.Close()
+			r.end(exitDone)
+			if s := r.err.String(); s != "" {
+				t.Errorf("it says %q", s)
+			}
+		})
+	}
+}
+
+// TestExtcap checks that tshark finds our interface after --install, captures from it and
+// shows the fields of messages while they come.
+func TestExtcap(t *testing.T) {
+	if !thorough.All() {
+		return // it takes some seconds
+	}
+	for _, name := range []string{"tshark", "unshare"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip(name + " is not installed")
+		}
+	}
+	namespace(t)
+	path := must.Get(program())(t)
+	// The folder of the system is covered, so that nothing else is found and nothing is left.
+	script := `
+		dir=$(tshark -G folders | sed -nE 's/^(Global )?Extcap path:[[:space:]]*//p')
+		mount -t tmpfs tmpfs "$dir"
+		"$QDISSECT" extcap --install >&2
+		"$QDISSECT" lua --install >&2
+		tshark -D | grep -F 'qdissect (Game-server queries)' >&2
+		exec tshark -l -i qdissect -f 'udp port 27015' -o extcap.qdissect.iface:veth1 -T fields -e _ws.col.Protocol -e qd.message -e qd.a2s.challenge -e qd.request_frame -e qd.reply_frame`
+	cmd := exec.Command("unshare", "-m", "sh", "-ec", script)
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "QDISSECT="+path)
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
+	defer cmd.Process.Kill()
+	lines := make(chan string, 1000)
+	go func() {
+		for s := bufio.NewScanner(out); s.Scan(); {
+			lines <- s.Text()
+		}
+		close(lines)
+	}()
+	w := connect(t, "veth0")
+	got := ""
+	want := regexp.MustCompile(`(?m)^A2S\tinfo_request\t\t\t(\d+)\nA2S\tchallenge_reply\t67305985\t\d+\t$`)
+	for end := time.Now().Add(patience); !want.MatchString(got); {
+		w.send(udp(client, server, question))
+		w.send(udp(server, client, answer))
+		select {
+		case line, ok := <-lines:
+			if !ok || time.Now().After(end) {
+				cmd.Process.Kill()
+				cmd.Wait()
+				t.Fatalf("tshark shows\n%s\n%s", got, errs.String())
+			}
+			got += line + "\n"
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+	must.Do(t, cmd.Process.Signal(syscall.SIGINT))
+	for range lines {
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("tshark: %v\n%s", err, errs.String())
+	}
+	if strings.Contains(errs.String(), "qdissect:") {
+		t.Errorf("it says %s", errs.String())
 	}
 }

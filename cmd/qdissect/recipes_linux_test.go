@@ -23,7 +23,7 @@ var notRun = []struct{ pattern, reason string }{
 	{`^tcpdump -i|^tshark -i`, "needs an interface"},
 	{`^qdissect top |^qdissect extcap|wireshark`, "needs a terminal, a window, or the user's folders"},
 	{`^qdissect lua --install`, "writes into the user's folders"},
-	{`^qdissect web `, "needs the site, and serves until it is stopped; web_test.go does"},
+	{`^qdissect web `, "needs the site, and serves until it is stopped; serve_test.go does"},
 	{`^qdissect serve( \S+)* server\.pcap$`, "serves until it is stopped; serve_test.go does"},
 	{`^exec 3< <\(exec qdissect serve|<&3|\$server|\$!|^quakestat`, "lines of a script; serve_test.go has clients"},
 	{`^go (install|get|mod) `, "needs the module proxy"},

@@ -2,14 +2,17 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
@@ -259,5 +262,274 @@ func TestSecrets(t *testing.T) {
 		if leaks(out) {
 			t.Errorf("%s shows a password: %q", what, about(out))
 		}
+	}
+}
+
+// secret is the password that must not appear in any output.
+const secret = "Tr0ub4dor"
+
+// A confidence is a message that contains [secret], as its datagrams.
+type confidence struct {
+	Name string
+	// Port is the port of the server.
+	Port  uint16
+	Reply bool
+	Parts []string
+	// Shown is text that must appear in the line of the message.
+	Shown string
+}
+
+// Ports that identify messages whose content does not.
+const (
+	portValve     = 27015
+	portQuake3    = 27960
+	portDoom3     = 27666
+	portGameSpy1  = 7778
+	portGameSpy2  = 23000
+	portGameSpy3  = 29900
+	portMinecraft = 25565
+	portASE       = 22126
+	portMaster    = 27010
+	portNobody    = 4000
+)
+
+func asks(name string, port uint16, shown string, parts ...string) confidence {
+	return confidence{name, port, false, parts, shown}
+}
+
+func says(name string, port uint16, shown string, parts ...string) confidence {
+	return confidence{name, port, true, parts, shown}
+}
+
+// single begins a message that is one datagram.
+const single = "\xff\xff\xff\xff"
+
+const logged = "L 01/02/2026 - 03:04:05: "
+
+// confidences returns messages that contain [secret], each in a different way.
+func confidences() []confidence {
+	return slices.Concat(toQuake(), toValve(), toOthers(), toNobody(), inParts())
+}
+
+// rules returns a rules reply.
+func rules(pairs ...string) string {
+	return single + "E" + string([]byte{byte(len(pairs) / 2), 0}) + strings.Join(pairs, "\x00") + "\x00"
+}
+
+// toQuake are messages of Quake 3 and its descendants.
+func toQuake() []confidence {
+	const s = secret
+	userinfo := `"\name\Mallory\password\` + s + `\rate\25000\cl_guid\` + s + `GUID"`
+	return []confidence{
+		// Console commands of Quake 3 and its descendants.
+		asks("rcon", portQuake3, `"status"`, single+"rcon "+s+" status"),
+		asks("rcon without a command", portQuake3, "rcon command", single+"rcon "+s),
+		asks("rcon, cut", portQuake3, "rcon command", single+`rcon "`+s),
+		asks("rcon in capitals", portQuake3, "map x", single+"RCON "+s+" map x"),
+		asks("rcon behind a tab", portQuake3, "", single+"rcon\t"+s+" status"),
+		asks("rcon behind a new line", portQuake3, "", single+"rcon\n"+s+" status"),
+		asks("rcon in quotation marks", portQuake3, `"status"`, single+`rcon "a `+s+`" status`),
+		asks("g_password", portQuake3, `"g_password " ***`, single+"rcon x g_password "+s),
+		asks("set rconpassword", portQuake3, `"set rconpassword " ***`, single+"rcon x set rconpassword "+s),
+		asks("seta of many words", portQuake3, "***", single+`rcon x seta g_password a b `+s),
+		asks("a password in quotation marks", portQuake3, "***", single+`rcon x sv_privatePassword "`+s+`"; status`),
+		asks("the second command", portQuake3, "say hello", single+"rcon x say hello; g_password 0;rconPassword "+s),
+		asks("a plugin's command", portQuake3, "amx_cvar", single+"rcon x amx_cvar sv_password "+s),
+		asks("password", portQuake3, `"password " ***`, single+"rcon x password "+s),
+		asks("with an equals sign", portQuake3, "***", single+"rcon x rcon_password="+s),
+		asks("in an infostring", portQuake3, "***", single+`rcon x settings \a\b\password\`+s+`\c\d`),
+		asks("a challenge, no quotation marks", portQuake3, `*** "status"`, single+"rcon 12345 "+s+" status"),
+		asks("a challenge with a sign", portQuake3, `*** "status"`, single+"rcon -12345 "+s+" status"),
+		asks("a challenge, other quotation marks", portQuake3, "***", single+"rcon 1 '"+s+"' status"),
+		asks("a challenge and no command", portQuake3, "***", single+"rcon 12345 "+s),
+		asks("connect", portQuake3, "Mallory", single+"connect "+userinfo),
+		asks("connect, cut", portQuake3, "Mallory", single+"connect "+userinfo[:len(userinfo)-20]),
+		asks("connect of Half-Life", portQuake3, "", single+`connect 47 -5 "\prot\3\unique\1\raw\`+s+`\cdkey\`+s+`" `+userinfo),
+		asks("getKeyAuthorize", portQuake3, "key authorization", single+"getKeyAuthorize 0 "+s+" x"),
+		asks("getIpAuthorize of Call of Duty", portQuake3, "192.0.2.7", single+`getIpAuthorize 1 192.0.2.7 "" 0 `+s),
+		// Console output.
+		says("the value of rconPassword", portQuake3, "***", single+"print\n\"rconPassword\" is:\""+s+"^7\" default:\"^7\"\n"),
+		says("the value of g_password", portQuake3, "***", single+"print\n\"g_password\" is:\""+s+"^7\" default:\"^7\"\n"),
+		says("the second value", portQuake3, "print", single+"print\n\"g_password\" is:\"^7\" default:\"^7\"\n\"rconPassword\" is:\""+s+"^7\"\n"),
+		says("the value in DarkPlaces", portQuake3, "***", single+"print\n^3rcon_password^7 is \"^7"+s+"^7\" [\"^7\"]\n"),
+		says("dumpuser", portQuake3, "print", single+"print\nuserinfo\n--------\nip                  192.0.2.7\npassword            "+s+"\n"),
+		says("a configuration", portQuake3, "print", single+"print\nset g_gametype 3\nset g_password "+s+"\n"),
+		says("a configuration in quotation marks", portQuake3, "print", single+"print\nseta rconpassword \""+s+"\"\n"),
+		says("cvarlist", portQuake3, "print", single+"print\n  S R     rconPassword \""+s+"\"\n"),
+		says("Bad rcon", portQuake3, "print", single+"print\nBad rcon from 192.0.2.7:\nrcon "+s+" status\n"),
+		says("a command repeated", portQuake3, "print", single+"print\nrcon_password "+s),
+		says("changed to", portQuake3, "print", single+"print\nServer cvar 'sv_password' changed to "+s+"\n"),
+		says("status reply", portQuake3, `"x"`, single+"statusResponse\n\\sv_hostname\\x\\g_password\\"+s+"\\rconpassword\\"+s+"\n"),
+		says("info reply", portQuake3, `"x"`, single+"infoResponse\n\\hostname\\x\\sv_passwordText\\"+s),
+	}
+}
+
+// toValve are messages of Half-Life and Source.
+func toValve() []confidence {
+	const s = secret
+	return []confidence{
+		// Half-Life and Source.
+		asks("rcon of Half-Life", portValve, `"status"`, single+`rcon 17 "`+s+"\" status\x00"),
+		asks("rcon without quotation marks", portValve, `"status"`, single+"rcon 12345 "+s+" status"),
+		asks("sv_password", portValve, `"sv_password " ***`, single+`rcon 17 "x" sv_password `+s+"\n\x00"),
+		says("infostring", portValve, "infostring reply", single+"infostringresponse\x00\\password\\"+s+"\\rcon_password\\"+s+"\x00"),
+		says("infostring, cut", portValve, `"x"`, single+"infostringresponse\x00\\hostname\\x\\rcon_password\\"+s),
+		says("log", portValve, "", single+"log "+logged+`Rcon: "rcon 123 "`+s+"\" status\" from \"192.0.2.7:5\"\n\x00"),
+		says("log with a sign", portValve, "", single+"log "+logged+`Rcon: "rcon -123 "`+s+"\" status\" from \"192.0.2.7:5\"\n\x00"),
+		says("log without quotation marks", portValve, "", single+"log "+logged+"Bad Rcon: \"rcon 123 "+s+" status\" from \"192.0.2.7:5\"\n\x00"),
+		says("log without a challenge", portValve, "", single+"log "+logged+`Bad Rcon: "rcon "`+s+"\" status\" from \"192.0.2.7:5\"\n\x00"),
+		says("log of a setting", portValve, "", single+"log "+logged+`Server cvar "sv_password" = "`+s+"\"\n\x00"),
+		says("log of a command", portValve, "log line", single+"R"+logged+"rcon from \"192.0.2.7:5\": command \"sv_password "+s+"\"\n\x00"),
+		says("log of another command", portValve, "log line", single+"R"+logged+"rcon from \"192.0.2.7:5\": command \"say hi;rcon_password "+s+" \"\n\x00"),
+		says("log of a bad command", portValve, "log line", single+"R"+logged+"Bad Rcon: \"rcon 2045268312 \""+s+"\" status\" from \"192.0.2.7:5\"\n\x00"),
+		says("log of a change", portValve, "log line", single+"R"+logged+`server_cvar: "sv_password" "`+s+"\"\n\x00"),
+		says("log with a secret", portValve, "log line", single+"S"+s+logged+"World triggered \"Round_Start\"\n\x00"),
+		says("log with a secret of a change", portValve, "log line", single+"S7"+logged+`server_cvar: "tv_password" "`+s+"\"\n\x00"),
+		says("the value of rcon_password", portValve, "print", single+"l\"rcon_password\" = \""+s+"\"\n\x00"),
+		says("the value in Source", portValve, "print", single+`l"sv_password" = "`+s+"\" ( def. \"\" )\n\x00"),
+		says("cvarlist of Source", portValve, "print", single+"lsv_password                              : "+s+"   : , \"prot\" : Server password\n\x00"),
+		says("two values", portValve, "print", single+"l\"rcon_password\" is \"\"\n\"sv_password\" is \""+s+"\"\n\x00"),
+		says("the value in Source 2", portValve, "print", single+"lsv_password = "+s+"\n\x00"),
+		says("rules", portValve, "rules", rules("mp_timelimit", "30", "rcon_password", s, "sv_password", s, "AdminPassword", s)),
+		says("rules, cut", portValve, "rules", strings.TrimSuffix(rules("mp_timelimit", "30", "sv_password", s), "\x00")),
+		asks("connect of Source", portValve, "join request", single+"k\x18\x00\x00\x00\x03\x00\x00\x00\x01\x02\x03\x04\x05\x06\x07\x08Mallory\x00"+s+"\x002000\x00\x08\x00"+s),
+	}
+}
+
+// toOthers are messages of Doom 3, GameSpy and the descendants of both.
+func toOthers() []confidence {
+	const s = secret
+	return []confidence{
+		// Doom 3 and its descendants.
+		asks("rcon of Doom 3", portDoom3, `"status"`, "\xff\xffrcon\x00"+s+"\x00status\x00"),
+		asks("rcon of Doom 3, cut", portDoom3, "", "\xff\xffrcon\x00"+s),
+		asks("rcon of Doom 3 without a password", portDoom3, "rcon command", "\xff\xffrcon\x00\x00"+s+"\x00"),
+		asks("rcon of Doom 3 with an empty word", portDoom3, "rcon command", "\xff\xffrcon\x00\x00"+s+"\x00status\x00\x00"),
+		asks("rcon of Doom 3 with empty words", portDoom3, "rcon command", "\xff\xffrcon\x00\x00\x00"+s+"\x00status\x00"),
+		asks("a setting of Doom 3", portDoom3, "net_serverRemoteConsolePassword", "\xff\xffrcon\x00x\x00net_serverRemoteConsolePassword "+s+"\x00"),
+		says("the value in Doom 3", portDoom3, "print", "\xff\xffprint\x00\x02\x00\x00\x00\"g_password\" is:\""+s+"^0\" default:\"\"\n\x00"),
+		says("info reply of Doom 3", portDoom3, `"x"`, "\xff\xffinfoResponse\x00abcd\x29\x00\x01\x00si_name\x00x\x00g_password\x00"+s+"\x00\x00\x00\x20\x00\x00\x00\x00"),
+		// GameSpy and its descendants.
+		says("GameSpy 1", portGameSpy1, `"x"`, `\hostname\x\adminpassword\`+s+`\password\`+s+`\final\\queryid\1.1`),
+		says("GameSpy 1 with a backslash", portGameSpy1, `"x"`, `\hostname\x\password\(`+s+`\=)\mapname\y\final\\queryid\1.1`),
+		says("GameSpy 1 in a player", portGameSpy1, `"x"`, `\hostname\x\player_0\Ann\password_0\`+s+`\final\\queryid\1.1`),
+		asks("GameSpy 1 request", portGameSpy1, "", `\login\x\password\`+s+`\basic\`),
+		says("GameSpy 2", portGameSpy2, `"x"`, "\x00CORYhostname\x00x\x00password\x00"+s+"\x00numplayers\x000\x00\x00\x00\x00\x00"),
+		says("GameSpy 2, cut", portGameSpy2, `"x"`, "\x00CORYhostname\x00x\x00password\x00"+s),
+		says("GameSpy 3", portGameSpy3, `"x"`, "\x00CORYsplitnum\x00\x80\x00hostname\x00x\x00gamever\x001\x00sv_password\x00"+s+"\x00\x00\x01player_\x00\x00Ann\x00\x00"),
+		says("GameSpy 3, cut", portGameSpy3, `"x"`, "\x00CORYsplitnum\x00\x80\x00hostname\x00x\x00gamever\x001\x00sv_password\x00"+s),
+		says("GameSpy 3 in a player", portGameSpy3, `"x"`, "\x00CORYsplitnum\x00\x80\x00hostname\x00x\x00gamever\x001\x00\x00\x01player_\x00\x00Ann\x00\x00password_\x00\x00"+s+"\x00\x00"),
+		says("Minecraft", portMinecraft, `"x"`, "\x00\x00\x00\x00\x01splitnum\x00\x80\x00hostname\x00x\x00gametype\x00SMP\x00game_id\x00MINECRAFT\x00rcon.password\x00"+s+"\x00\x00\x01player_\x00\x00\x00"),
+		says("The All-Seeing Eye", portASE, `"x"`, "EYE1\x04mta\x0622003\x02x\x02y\x02z\x02a\x020\x020\x022\x0eadminpassword\x0a"+s+"\x01"),
+		says("The All-Seeing Eye, cut", portASE, `"x"`, "EYE1\x04mta\x0622003\x02x\x02y\x02z\x02a\x020\x020\x022\x09password\x0a"+s[:6]),
+		asks("heartbeat", portMaster, "heartbeat", "0\n\\protocol\\48\\challenge\\5\\players\\0\\max\\8\\gamedir\\cstrike\\map\\x\\password\\"+s+"\\os\\l\n"),
+	}
+}
+
+// toNobody are messages that no protocol recognises, or on other ports.
+func toNobody() []confidence {
+	const s = secret
+	return []confidence{
+		// Messages that no protocol recognises.
+		asks("rcon on any port", portNobody, "remote console", single+"rcon "+s+" status"),
+		asks("rcon without a header", portNobody, "", "rcon "+s+" quit"),
+		asks("rcon behind blanks", portNobody, "", single+" rcon "+s+" quit"),
+		asks("rcon in UTF-16", portNobody, "", "\xff\xff"+wide("rcon "+s)),
+		asks("login", portNobody, "", "login pass="+s),
+		asks("another login", portNobody, "", "login user=x&pwd="+s),
+		asks("BattlEye", 2302, "login request", "BE\x12\x34\x56\x78\xff\x00"+s),
+		asks("San Andreas Multiplayer", 7777, "rcon command", "SAMP\x7f\x00\x00\x01\x61\x1ex\x09\x00"+s+"\x04\x00exit"),
+		asks("San Andreas Multiplayer, cut", 7777, "rcon command", "SAMP\x7f\x00\x00\x01\x61\x1ex\x09\x00"+s[:6]),
+		asks("Vice City Multiplayer", 8192, "rcon command", "VCMP\x7f\x00\x00\x01\x61\x1ex\x09\x00"+s+"\x04\x00exit"),
+		asks("NetQuake", 26000, "NETQUAKE", "\x80\x00\x00\x16\x05"+s+"\x00status\x00"),
+		asks("connect of Source on any port", portNobody, "", single+"k\x18\x00\x00\x00\x03\x00\x00\x00\x01\x02\x03\x04\x05\x06\x07\x08Mallory\x00"+s+"\x002000\x00"),
+		says("print on any port", portNobody, "", single+"print\n\"rconPassword\" is:\""+s+"^7\""),
+	}
+}
+
+// inParts are split messages, with the cut before, inside and after the password.
+func inParts() (list []confidence) {
+	const s = secret
+	long := "x" + strings.Repeat(" ", 60)
+	log := single + "R" + logged + long + "Bad Rcon: \"rcon 123 \"" + s + "\" status\" from \"192.0.2.7:5\"\n\x00"
+	long = rules("sv_contact", long, "sv_password", s, "tv_title", long)
+	for i, message := range []string{log, long, single + "l\"rcon_password\" = \"" + s + "\"\n\x00", single + "infostringresponse\x00\\password\\" + s + "\x00"} {
+		at := strings.Index(message, s)
+		for _, size := range []int{at, at + 4, at + len(s) + 1, (at + 8) / 2} {
+			list = append(list,
+				says("in parts of Source", portValve, "source split", hostile.Split(uint32(100+10*i), size, message)...),
+				says("in parts of GoldSrc", portValve, "goldsrc split", goldSrc(uint32(100+10*i), size, message)...))
+		}
+		list = append(list, says("compressed", portValve, "bzip2", hostile.Pack(uint32(100+i), 60, message)...))
+	}
+	return append(list,
+		says("GameSpy 1 in parts", portGameSpy1, "2 parts", `\hostname\x\adminpassword\`+s+`\queryid\2.1`, `\player_0\Ann\queryid\2.2\final\`),
+		says("GameSpy 1, a part missing", portGameSpy1, "split", `\hostname\x\adminpassword\`+s+`\queryid\2.1`, `\player_0\Ann\queryid\2.2`),
+		says("GameSpy 3 in parts", portGameSpy3, "2 parts", "\x00CORYsplitnum\x00\x00\x00hostname\x00x\x00gamever\x001\x00sv_password\x00"+s[:6]+"\x00", "\x00CORYsplitnum\x00\x81\x00sv_password\x00"+s+"\x00\x00\x01player_\x00\x00Ann\x00\x00"),
+		says("The All-Seeing Eye, the first part missing", portASE, "", "EYE2\x09password\x0a"+s+"\x01\x07\x00\x00\x00"),
+	)
+}
+
+// openness returns messages that look as if they had a secret. All of their content
+// must be shown.
+func openness() []confidence {
+	return []confidence{
+		asks("a command", portQuake3, `"status"`, single+"rcon secret status"),
+		asks("a map", portQuake3, `"map password1"`, single+"rcon secret map password1"),
+		asks("a map and more", portQuake3, `"map de_passwords;say hi there"`, single+"rcon secret map de_passwords;say hi there"),
+		asks("a player", portQuake3, `"kick password123 now"`, single+"rcon secret kick password123 now"),
+		asks("a question", portQuake3, `"g_password"`, single+"rcon secret g_password"),
+		asks("no password any longer", portQuake3, `"g_password \"\"; map x"`, single+`rcon secret g_password ""; map x`),
+		asks("a flag", portQuake3, `"g_needpass 1; sv_password 0"`, single+"rcon secret g_needpass 1; sv_password 0"),
+		asks("a command of Doom 3", portDoom3, `"serverInfo passwords"`, "\xff\xffrcon\x00secret\x00serverInfo passwords\x00"),
+		says("a refusal", portQuake3, `"Bad rconpassword."`, single+"print\nBad rconpassword.\n"),
+		says("another refusal", portQuake3, `"No rconpassword set on the server."`, single+"print\nNo rconpassword set on the server.\n"),
+		says("yet another refusal", portQuake3, `"Invalid password"`, single+"print\nInvalid password\n"),
+		says("a sentence", portQuake3, `"password protected server, ask for the password"`, single+"print\npassword protected server, ask for the password\n"),
+		says("no password", portQuake3, `default:`, single+"print\n\"g_password\" is:\"^7\" default:\"^7\"\n"),
+		says("status of players", portQuake3, "1/8 players", single+"statusResponse\n\\sv_hostname\\x\\sv_maxclients\\8\\password\\1\\needpassword\\true\n1 2 \"password123\"\n"),
+		says("cvarlist", portValve, "Server password", single+"lsv_password                              : 0        : , \"prot\" : Server password\n\x00"),
+		says("a name in a log", portValve, `password123<2><STEAM_1:0:1><CT>\" say \"hi there`, single+"R"+logged+"\"password123<2><STEAM_1:0:1><CT>\" say \"hi there\"\n\x00"),
+		says("another name in a log", portValve, `password<2><STEAM_1:0:1><CT>\" say \"hi there`, single+"R"+logged+"\"password<2><STEAM_1:0:1><CT>\" say \"hi there\"\n\x00"),
+		says("a map in a log", portValve, `CRC \"-17\")`, single+"R"+logged+"Started map \"de_password\" (CRC \"-17\")\n\x00"),
+		says("a command in a log", portValve, `command \"status\"`, single+"R"+logged+"rcon from \"192.0.2.7:5\": command \"status\"\n\x00"),
+		says("a refusal of Half-Life", portValve, `"Bad rcon_password.\n"`, single+"lBad rcon_password.\n\x00"),
+		says("a map", portValve, "de_password", single+"I\x11password123\x00de_password\x00tf\x00Team Fortress\x00\xb8\x01\x01\x20\x00dl\x00\x019543365\x00\x00"),
+		says("players", portValve, "1 player", hostile.Players("password123 rcon 5 x")),
+		says("San Andreas Multiplayer, an answer", 7777, "hello", "SAMP\x7f\x00\x00\x01\x61\x1ex\x05\x00hello"),
+		says("BattlEye, an answer", 2302, "accepted", "BE\x12\x34\x56\x78\xff\x00\x01"),
+		says("BattlEye, a command", 2302, `"players"`, "BE\x12\x34\x56\x78\xff\x01\x00players"),
+		says("NetQuake, an answer", 26000, "83 68 65 6c", "\x80\x00\x00\x09\x83help"),
+		asks("no login", portNobody, "compass", "compass: pass on"),
+	}
+}
+
+// goldSrc splits a message in the format of GoldSrc.
+func goldSrc(id uint32, size int, message string) (parts []string) {
+	total := (len(message) + size - 1) / size
+	for i := range total {
+		b := binary.LittleEndian.AppendUint32([]byte("\xfe\xff\xff\xff"), id)
+		parts = append(parts, string(append(b, byte(i<<4|total)))+message[i*size:min((i+1)*size, len(message))])
+	}
+	return parts
+}
+
+// wide encodes text in UTF-16, little-endian.
+func wide(s string) string {
+	var b []byte
+	for _, u := range utf16.Encode([]rune(s)) {
+		b = binary.LittleEndian.AppendUint16(b, u)
+	}
+	return string(b)
+}
+
+// confide sends a message to or from a client with its own port.
+func confide(s *hostile.Stage, c confidence, clientPort uint16) {
+	src, dst := netip.AddrPortFrom(netip.MustParseAddr("203.0.113.99"), clientPort), netip.AddrPortFrom(netip.MustParseAddr("203.0.113.66"), c.Port)
+	if c.Reply {
+		src, dst = dst, src
+	}
+	for _, p := range c.Parts {
+		s.Strike(src, dst, p)
 	}
 }

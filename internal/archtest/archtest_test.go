@@ -4,11 +4,20 @@ package archtest
 
 import (
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/must"
 )
 
@@ -190,5 +199,170 @@ func TestNoCaptureStack(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// naming are the files outside the protocols' folders that name a protocol, with the reason.
+var naming = map[string]string{
+	"internal/core/charset.go": "a character set has the name of the engine that draws it",
+	"internal/core/style.go":   "so have colour codes",
+}
+
+// TestNames: no protocol is named outside its folder, by its name, one of its fields or one of
+// its findings. What others need to know of a protocol stands in its catalog: what a
+// field reveals, what a reply echoes, what a message is for, what a finding is about.
+func TestNames(t *testing.T) {
+	var names []string
+	findings := map[string]bool{}
+	for _, p := range all.Protocols() {
+		names = append(names, regexp.QuoteMeta(p.Name))
+		for _, f := range p.Catalog.Findings() {
+			findings[f.ID] = true
+		}
+	}
+	named := regexp.MustCompile(`^(` + strings.Join(names, "|") + `)([./:][\w./:*-]*)?$`)
+	skipped := regexp.MustCompile(`^(dissect/[^/]+|fleet|clients|internal/(tools|hostile|mkpcap|games|corpus))/`)
+	root := filepath.Join("..", "..")
+	seen, left := 0, map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if name = filepath.ToSlash(name); err != nil || skipped.MatchString(name) {
+			return err
+		}
+		seen++
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, name, text, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if _, ok := n.(*ast.ImportSpec); ok {
+				return false
+			}
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return true
+			}
+			if s, err := strconv.Unquote(lit.Value); err == nil && (named.MatchString(s) || findings[s]) {
+				left[name] = true
+				if naming[name] == "" {
+					t.Errorf("%s: %q belongs into the folder of its protocol", set.Position(lit.Pos()), s)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	must.Do(t, err)
+	for name := range naming {
+		if !left[name] {
+			t.Errorf("%s names no protocol", name)
+		}
+	}
+	if seen < 200 {
+		t.Errorf("%d files looked at", seen)
+	}
+}
+
+// TestSendsNothing: what reads captures can neither talk to the network nor run
+// a program, and nothing in the whole program dials or asks for names but the
+// command query, for the server that it is told to ask, and --webhook, for the receiver that it is told to post to. Only the files of --on-verdict run a command, that of the user; those of --install ask
+// tshark for its folders; bubbletea has one that runs an editor.
+func TestSendsNothing(t *testing.T) {
+	banned := map[string][]string{
+		"internal/pipeline": {"net/http", "crypto/tls", "os/exec", "plugin"},
+		"cmd/qdissect":      {"plugin"},
+	}
+	seen := 0
+	for _, p := range list(t) {
+		path, _ := strings.CutPrefix(p.ImportPath, module+"/")
+		for _, dep := range p.Deps {
+			for _, b := range banned[path] {
+				if dep == b {
+					t.Errorf("%s depends on %s", path, b)
+				}
+			}
+		}
+		if banned[path] != nil {
+			seen++
+		}
+	}
+	if seen != len(banned) {
+		t.Errorf("%d packages looked at", seen)
+	}
+	dials := regexp.MustCompile(`net\.(Dial|Lookup|Resolve|DefaultResolver|Resolver)|http\.(Get|Post|Head|Client|DefaultClient|NewRequest)`)
+	for _, dir := range []string{"cmd", "dissect", "reassembly", "report", "packetsource", "internal"} {
+		err := filepath.WalkDir(filepath.Join("..", "..", dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(filepath.ToSlash(path), "internal/tools/") {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			if err == nil {
+				if m := dials.Find(b); m != nil && !strings.HasSuffix(filepath.ToSlash(path), "/cmd/qdissect/query.go") && !strings.HasSuffix(filepath.ToSlash(path), "/cmd/qdissect/webhook.go") {
+					t.Errorf("%s: %s", path, m)
+				}
+				slash := filepath.ToSlash(path)
+				if strings.Contains(string(b), `"os/exec"`) && !strings.Contains(slash, "/cmd/qdissect/onverdict") && !strings.HasSuffix(slash, "/cmd/qdissect/install.go") {
+					t.Errorf("%s runs programs", path)
+				}
+			}
+			return err
+		})
+		must.Do(t, err)
+	}
+}
+
+// TestOwnWorld: below cmd, what happens depends on what is handed in. Time is
+// that of packets; files, the environment and goroutines are for the packages
+// that ARCHITECTURE.md names. Nothing happens before main does.
+func TestOwnWorld(t *testing.T) {
+	patterns := map[string]*regexp.Regexp{
+		"clock":       regexp.MustCompile(`\btime\.(Now|Since|Until|Sleep|After|AfterFunc|NewTimer|NewTicker|Tick)\b`),
+		"environment": regexp.MustCompile(`\bos\.(Getenv|LookupEnv|Environ|Args|Getwd|Hostname|UserHomeDir)\b`),
+		"file":        regexp.MustCompile(`\bos\.(Open|OpenFile|Create|CreateTemp|ReadFile|WriteFile|ReadDir|DirFS|Stat|Lstat|Mkdir\w*|Remove\w*|Rename|Std(in|out|err))\b`),
+		"goroutine":   regexp.MustCompile(`(?m)^\s*go (func\b|\w+[.(])|\.Go\(`),
+		"init":        regexp.MustCompile(`(?m)^func init\(`),
+	}
+	allowed := map[string]string{
+		"internal/capture":    "clock file goroutine",
+		"internal/pipeline":   "clock goroutine",
+		"internal/golden":     "file",
+		"internal/whole":      "file",
+		"internal/serve/host": "clock goroutine",
+		"internal/thorough":   "environment init", // of tests
+		"dissect/dissecttest": "environment file", // of tests
+		"qdissecttest":        "clock environment file goroutine",
+	}
+	root := filepath.Join("..", "..")
+	seen := 0
+	for _, dir := range []string{"dissect", "reassembly", "report", "internal", "packetsource", "qdissecttest"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			pkg, err := filepath.Rel(root, filepath.Dir(path))
+			if pkg = filepath.ToSlash(pkg); err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(pkg, "internal/tools") {
+				return err
+			}
+			seen++
+			b, err := os.ReadFile(path)
+			for what, p := range patterns {
+				if m := p.Find(b); m != nil && !strings.Contains(allowed[pkg], what) {
+					t.Errorf("%s: %s: %q", path, what, strings.TrimSpace(string(m)))
+				}
+			}
+			return err
+		})
+		must.Do(t, err)
+	}
+	if seen < 100 {
+		t.Errorf("%d files looked at", seen)
 	}
 }

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -394,4 +397,144 @@ func FuzzCompare(f *testing.F) {
 			t.Fatalf("%s", d.result.AppendText(nil, ""))
 		}
 	})
+}
+
+func TestPattern(t *testing.T) {
+	path := func(s string) (list []step) {
+		for name := range strings.SplitSeq(s, ".") {
+			name, element, in := strings.Cut(strings.TrimSuffix(name, "]"), "[")
+			if list = append(list, step{[]byte(name), noIndex}); in {
+				n := must.Get(strconv.Atoi(element))(t)
+				list = append(list, step{nil, n})
+			}
+		}
+		return list
+	}
+	for _, c := range []struct {
+		pattern, path string
+		want          bool
+	}{
+		{"time", "time", true},
+		{"time", "first_time", false},
+		{"*time", "first_time", true},
+		{"time", "a2s.time", false},
+		{"a2s.challenge", "a2s.challenge", true},
+		{"a2s.challenge", "a2s", false},
+		{"a2s.*", "a2s.challenge", true},
+		{"a2s.*", "a2s.players[0]", false},
+		{"a2s.players[*].duration_s", "a2s.players[31].duration_s", true},
+		{"a2s.players[*].duration_s", "a2s.players[31].score", false},
+		{"a2s.players[2].*", "a2s.players[2].score", true},
+		{"a2s.players[2].*", "a2s.players[3].score", false},
+		{"a2s.players[*]", "a2s.players[3]", true},
+		{"a2s.players[*].*_hex", "a2s.players[3].name_hex", true},
+		{"**.challenge", "a2s.challenge", true},
+		{"**.challenge", "challenge", true},
+		{"**.challenge", "a2s.a[3].b.challenge", true},
+		{"**.challenge", "a2s.challenge.x", false},
+		{"a2s.**", "a2s.a[3].b", true},
+		{"messages.quake3-master", "messages.quake3-master", true},
+		{"findings[*].text", "findings[0].text", true},
+		{"a*s.**.n*e", "a2s.players[0].name", true},
+	} {
+		p := must.Get(ParsePattern(c.pattern))(t)
+		if got := (&Rules{Ignore: []Pattern{p}}).ignored(path(c.path)); got != c.want {
+			t.Errorf("%s matches %s: %v", c.pattern, c.path, got)
+		}
+		if got := pathText(path(c.path)); got != c.path {
+			t.Errorf("%s is written %s", c.path, got)
+		}
+	}
+	for _, pattern := range []string{"", ".a", "a.", "a..b", "a[", "a[x]", "a[-1]", "a[1]b", "[1]", "a b", "players].x"} {
+		if _, err := ParsePattern(pattern); err == nil || err.Error() != fmt.Sprintf("%q is no path of a field; paths look like rtt_ns, a2s.challenge, a2s.players[*].score", pattern) {
+			t.Errorf("%q: %v", pattern, err)
+		}
+	}
+	if got := pathText([]step{{[]byte("a.b\x1b"), noIndex}, {nil, 3}, {[]byte(""), noIndex}}); got != `"a.b\x1b"[3].""` {
+		t.Error(got)
+	}
+}
+
+// saved is an output with one message that has a list, from element first on.
+func saved(t *testing.T, name string, first, n int) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(`{"type":"message","frame":1,"src_ip":"192.0.2.1","src_port":1,"dst_ip":"192.0.2.2","dst_port":2,"protocol":"a2s","message":"players_reply","a2s":{"players":[`)
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"name":"p%d","score":%d}`, first+i, first+i)
+	}
+	b.WriteString("]}}\n")
+	path := filepath.Join(t.TempDir(), name)
+	must.Do(t, os.WriteFile(path, []byte(b.String()), 0o600))
+	return path
+}
+
+// TestLimits: the numbers of docs/limits.md, said once more.
+func TestLimits(t *testing.T) {
+	// One element less is one difference, as long as lists are aligned.
+	for n, aligned := range map[int]bool{512: true, 513: false} {
+		r, _, err := Diff(saved(t, "a", 0, n), saved(t, "b", 1, n-1), Rules{Conversation: true}, 1<<20, nil)
+		must.Do(t, err)
+		if (r.Count == 1) != aligned {
+			t.Errorf("%d elements and one less: %d differences", n, r.Count)
+		}
+	}
+
+	// A message less is one difference in a conversation of any length, and as
+	// many conversations as there are find each other.
+	write := func(name string, messages func(b *strings.Builder)) string {
+		var b strings.Builder
+		messages(&b)
+		path := filepath.Join(t.TempDir(), name)
+		must.Do(t, os.WriteFile(path, []byte(b.String()), 0o600))
+		return path
+	}
+	talk := func(without int) func(b *strings.Builder) {
+		return func(b *strings.Builder) {
+			for i := range 2500 {
+				if i != without {
+					fmt.Fprintf(b, `{"type":"message","frame":%d,"src_ip":"192.0.2.1","src_port":1,"dst_ip":"192.0.2.2","dst_port":2,"protocol":"a2s","message":"log","a2s":{"text":"line %d"}}`+"\n", i+1, i)
+				}
+			}
+		}
+	}
+	talks := func(more string) func(b *strings.Builder) {
+		return func(b *strings.Builder) {
+			for i := range 1500 {
+				fmt.Fprintf(b, `{"type":"message","frame":%d,"src_ip":"192.0.2.1","src_port":%d,"dst_ip":"192.0.2.2","dst_port":2,"protocol":"a2s","message":"log","a2s":{"name":"n%d","text":"line %d%s"}}`+"\n", i+1, i+1, i, i, more)
+			}
+		}
+	}
+	for _, c := range []struct {
+		a, b func(b *strings.Builder)
+		want int
+	}{{talk(-1), talk(10), 1}, {talk(-1), talk(2000), 1}, {talks(""), talks(" more"), 1500}} {
+		r, _, err := Diff(write("a", c.a), write("b", c.b), Rules{Conversation: true}, 0, nil)
+		if err != nil || r.Count != c.want {
+			t.Errorf("%d differences, not %d (%v)", r.Count, c.want, err)
+		}
+	}
+
+	const mib = 1 << 20
+	raw := []byte(`{"type":"message","frame":1,"src_ip":"192.0.2.1","src_port":1,"dst_ip":"192.0.2.2","dst_port":2}`)
+	in := &input{name: "x", byEnds: make(map[ends]*conversation), held: 256*mib - len(raw) - 256}
+	d := newDiffer(Rules{Conversation: true}, 0)
+	if err := in.take(&d, raw, 1); err != nil {
+		t.Errorf("256 MiB: %v", err)
+	}
+	if err := in.take(&d, raw, 2); err == nil || !strings.Contains(err.Error(), "more than 256 MiB of messages") {
+		t.Errorf("more than 256 MiB: %v", err)
+	}
+
+	c := newChecker(strings.NewReader(""), Rules{}, 0)
+	c.held = 256*mib - len(raw) - 256
+	if c.take(1, raw, 1); c.err != nil {
+		t.Errorf("256 MiB: %v", c.err)
+	}
+	if c.take(1, raw, 2); c.err == nil || !strings.Contains(c.err.Error(), "more than 256 MiB of messages") {
+		t.Errorf("more than 256 MiB: %v", c.err)
+	}
 }

@@ -3,7 +3,9 @@ package nettext
 import (
 	"encoding/json"
 	"math"
+	"math/bits"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,5 +129,140 @@ func TestDistance(t *testing.T) {
 		if got := Distance(tt.a, tt.b, 4); got != tt.want {
 			t.Errorf("%q, %q: %d, want %d", tt.a, tt.b, got, tt.want)
 		}
+	}
+}
+
+func isSpecial(c byte) bool { return c < 0x20 || c >= 0x7f || c == '"' || c == '\\' || c == '^' }
+
+func TestSpecial(t *testing.T) {
+	for c := range 256 {
+		for at := range 8 {
+			v := uint64(0x6162636465666768)&^(0xff<<(8*at)) | uint64(c)<<(8*at)
+			want := 64
+			if isSpecial(byte(c)) {
+				want = 8*at + 7
+			}
+			if got := bits.TrailingZeros64(Special(v) & HighBits); got != want {
+				t.Fatalf("byte %#x at %d: bit %d, want %d", c, at, got, want)
+			}
+			if c == '^' {
+				want = 64
+			}
+			if got := bits.TrailingZeros64(Escaped(v) & HighBits); got != want {
+				t.Fatalf("byte %#x at %d, escaped: bit %d, want %d", c, at, got, want)
+			}
+		}
+	}
+}
+
+func TestPlain(t *testing.T) {
+	for n := range 20 {
+		s := []byte("abcdefghijklmnopqrst"[:n])
+		if !Plain(s) {
+			t.Errorf("%q is not plain", s)
+		}
+		for at := range s {
+			was := s[at]
+			for c := range 256 {
+				s[at] = byte(c)
+				if Plain(s) == isSpecial(byte(c)) {
+					t.Errorf("%q: %v", s, Plain(s))
+				}
+			}
+			s[at] = was
+		}
+	}
+}
+
+func TestAppendAddr(t *testing.T) {
+	for c := range 256 {
+		for _, a := range []netip.Addr{
+			netip.AddrFrom4([4]byte{byte(c), 0, 9, 10}), netip.AddrFrom4([4]byte{99, 100, 255, byte(c)}), netip.AddrFrom16([16]byte{15: byte(c)}), {},
+		} {
+			for room := range 24 {
+				b := append(make([]byte, 0, room+1), '-')
+				if got, want := string(AppendAddr(b, a)), "-"+a.String(); got != want && a.IsValid() || !a.IsValid() && got != "-" {
+					t.Fatalf("%s with room for %d, want %s", got, room, want)
+				}
+			}
+		}
+	}
+}
+
+func TestAppendAddr6(t *testing.T) {
+	for zeros := range 256 { // a bit for each group
+		for _, group := range []uint16{1, 0xa0, 0xbcd, 0xffff} {
+			var b [16]byte
+			for i := range 8 {
+				if zeros>>i&1 == 0 {
+					b[2*i], b[2*i+1] = byte(group>>8), byte(group)
+				}
+			}
+			for _, a := range []netip.Addr{netip.AddrFrom16(b), netip.AddrFrom16(b).WithZone("eth0")} {
+				if got := string(AppendAddr(nil, a)); got != a.String() {
+					t.Fatalf("%s, want %s", got, a)
+				}
+				end := netip.AddrPortFrom(a, 27015)
+				if got := string(AppendAddrPort(nil, end)); got != end.String() {
+					t.Fatalf("%s, want %s", got, end)
+				}
+			}
+		}
+	}
+	for _, s := range []string{"::ffff:1.2.3.4", "1.2.3.4", "255.255.255.255"} {
+		end := netip.AddrPortFrom(netip.MustParseAddr(s), 65535)
+		if got := string(AppendAddrPort(nil, end)); got != end.String() {
+			t.Fatalf("%s, want %s", got, end)
+		}
+	}
+	if got, want := string(AppendAddrPort(nil, netip.AddrPort{})), string(netip.AddrPort{}.AppendTo(nil)); got != want {
+		t.Fatalf("%s, want %s", got, want)
+	}
+}
+
+func TestWidth(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want int
+	}{
+		{"de_dust2", 8}, {"Café", 4}, {"Cafe\u0301", 4}, {"日本語", 6}, {"한국", 4}, {"Привет", 6}, {"ｆｕｌｌ", 8}, {"🎮", 2}, {"→ ≥ …", 5}, {"a\u200bb", 2}, {"", 0},
+	} {
+		n := 0
+		for _, r := range c.text {
+			n += Width(r)
+		}
+		if n != c.want {
+			t.Errorf("%q: %d columns, want %d", c.text, n, c.want)
+		}
+	}
+}
+
+func TestAppendWrapped(t *testing.T) {
+	for _, c := range []struct {
+		line          string
+		width, indent int
+		want          string
+	}{
+		{"fits", 4, 0, "fits"},
+		{"", 4, 0, ""},
+		{"one two three four", 9, 0, "one two\nthree\nfour"},
+		{"exactly 21 columns is too long", 21, 1, "exactly 21 columns is\n too long"},
+		{"a:                    bc de fg hi jk lm", 32, 22, "a:                    bc de fg\n            hi jk lm"}, // 20 columns have room
+		{"abcdefghij", 4, 0, "abcd\nefgh\nij"},                                                                      // no space
+		{"a bcdefghij", 6, 0, "a bcde\nfghij"},                                                                      // its only space is in the first half
+		{"            key: value", 22, 2, "            key: value"},
+		{"            key: values", 22, 2, "            key:\n  values"},
+		{"名無しさん", 5, 0, "名無\nしさ\nん"},                                  // two columns each
+		{"\x1b[33mab cd ef\x1b[0m", 5, 0, "\x1b[33mab cd\nef\x1b[0m"}, // colours have no width
+		{"名", 1, 0, "名"}, // does not fit at all
+	} {
+		got := string(AppendWrapped([]byte("before:"), []byte(c.line), c.width, c.indent))
+		if got != "before:"+c.want {
+			t.Errorf("%q in %d columns: %q, want %q", c.line, c.width, got, c.want)
+		}
+	}
+	long := strings.Repeat("x", 1000)
+	if got := string(AppendWrapped(nil, []byte(long), 1, 9)); strings.ReplaceAll(got, "\n", "") != long {
+		t.Error("characters are lost")
 	}
 }

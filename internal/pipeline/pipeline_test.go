@@ -2,9 +2,13 @@ package pipeline
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +20,8 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
@@ -199,5 +205,214 @@ func TestDrain(t *testing.T) {
 		}
 	case <-time.After(2 * time.Minute):
 		panic("settle waits for an answer that has been given")
+	}
+}
+
+// TestTally compares a tally with one that counts in its maps, with types that share places beside them.
+func TestTally(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var protocols []*dissect.Protocol
+	var types []*dissect.MessageType
+	var findings []*dissect.FindingType
+	for i := range 300 {
+		doc := strings.Repeat("x", i)
+		for range 2 {
+			types = append(types, &dissect.MessageType{Doc: doc})
+			findings = append(findings, &dissect.FindingType{Doc: doc})
+		}
+		protocols = append(protocols, &dissect.Protocol{Doc: doc[:i%5]})
+	}
+	var got tally
+	var want report.Tally
+	for i := range 20000 {
+		r := &dissect.Record{Protocol: protocols[rng.IntN(len(protocols))], TimeKnown: rng.IntN(2) > 0, RTT: time.Duration(rng.IntN(1000))}
+		r.Type = types[rng.IntN(len(types))]
+		for range rng.IntN(3) {
+			r.Findings = append(r.Findings, dissect.Finding{Type: findings[rng.IntN(len(findings))]})
+		}
+		got.Record(r)
+		want.Record(r)
+		if i%5000 == 0 {
+			got.settled() // what is counted twice would show
+		}
+	}
+	all := got.settled()
+	if !maps.Equal(all.Messages, want.Messages) || !maps.Equal(all.Findings, want.Findings) || len(all.RoundTrips) != len(want.RoundTrips) {
+		t.Error("the counts differ")
+	}
+	for p, times := range want.RoundTrips {
+		if got := all.RoundTrips[p]; got.Count != times.Count || got.Max != times.Max {
+			t.Errorf("round trips: %+v, want %+v", got, times)
+		}
+	}
+}
+
+var errReporter = errors.New("the reporter failed")
+
+// failing is a reporter that fails at the third message of a worker.
+type failing struct {
+	*report.JSON
+	messages int
+}
+
+func (f *failing) Record(r *dissect.Record) error {
+	if f.messages++; f.messages > 2 {
+		return errReporter
+	}
+	return f.JSON.Record(r)
+}
+
+// TestReporterError: the first error of a reporter ends the run, and nothing of what
+// comes after it is written.
+func TestReporterError(t *testing.T) {
+	for _, workers := range []int{1, 4} {
+		var out bytes.Buffer
+		_, err := Run(Options{
+			Inputs: []string{"../../testdata/pcaps/a2s/source.pcap"}, Out: &out, Workers: workers,
+			Reporter: func() report.Reporter { return &failing{JSON: report.NewJSON(report.JSONOptions{})} },
+			Analysis: dissect.Config{Protocols: all.Protocols()}, Trouble: func(err error) { t.Error(err) },
+		})
+		if err != errReporter {
+			t.Errorf("%d workers: %v", workers, err)
+		}
+		if n := strings.Count(out.String(), `"type":"message"`); n > 2*workers {
+			t.Errorf("%d workers: %d messages", workers, n)
+		}
+	}
+}
+
+// longest remembers the longest write.
+type longest struct {
+	bytes.Buffer
+	n int
+}
+
+func (w *longest) Write(b []byte) (int, error) {
+	w.n = max(w.n, len(b))
+	return w.Buffer.Write(b)
+}
+
+// TestQuietAfterFlood lets a flood end: all of its requests have waited too long when the
+// next frame comes, and are reported in pieces.
+func TestQuietAfterFlood(t *testing.T) {
+	requests := thorough.Of(30_000, 60_000)
+	name := flood(t, requests, true)
+	want := ""
+	for _, workers := range []int{1, 3} {
+		var out longest
+		m := modes["jsonl"]
+		if _, err := Run(Options{
+			Inputs: []string{name}, Reporter: m.reporter, Analysis: dissect.Config{Protocols: all.Protocols(), Tree: m.tree}, Workers: workers, Out: &out,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		s := out.String()
+		if n := strings.Count(s, `"a2s.noreply"`); n != requests {
+			t.Errorf("%d workers: %d unanswered requests", workers, n)
+		}
+		if findings := strings.Index(s, `{"type":"finding"`); out.n > (len(s)-findings)/3 {
+			t.Errorf("%d workers: %d of %d bytes were written at once", workers, out.n, len(s)-findings)
+		}
+		if want == "" {
+			want = s
+		} else if s != want {
+			t.Errorf("%d workers write something else", workers)
+		}
+	}
+}
+
+// TestRestrictFlood ends the capture with a flood: its requests are flushed in steps, and
+// those that a filter chose are open, as without a filter. What was answered by a datagram that lacks a fragment was answered in part.
+func TestRestrictFlood(t *testing.T) {
+	const requests = 20_000
+	name := flood(t, requests, false)
+	for _, restrict := range []bool{false, true} {
+		o := Options{
+			Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return report.NewCounts() },
+			Analysis: dissect.Config{Protocols: all.Protocols()},
+		}
+		if restrict {
+			o.Choice = &Choice{New: func() Chooser { return &every{n: 1, frames: map[uint64]bool{}} }, Only: true}
+		}
+		s := must.Get(Run(o))(t)
+		if x := s.Outcomes; s.Requests != requests+2 || x[dissect.OutcomeOpen] != requests || x[dissect.OutcomePartial] != 1 || x[dissect.OutcomeRepeated] > 0 {
+			t.Errorf("restricted %v: %d requests, %+v", restrict, s.Requests, x)
+		}
+	}
+}
+
+// flood writes a capture: a conversation, if the flood does not end a request and the first fragment of its reply, the flood and, if it ends, a
+// frame a minute later.
+func flood(t *testing.T, requests int, quiet bool) (name string) {
+	t.Helper()
+	var b bytes.Buffer
+	w := mkpcap.NewWriter(&b, mkpcap.Options{Link: mkpcap.Raw})
+	at := time.Unix(1_700_000_000, 0)
+	server := netip.MustParseAddrPort("192.0.2.1:27015")
+	ask := []byte("\xff\xff\xff\xffTSource Engine Query\x00")
+	client := netip.MustParseAddrPort("198.51.100.7:40000") // has both directions
+	w.UDP(at, client, server, ask)
+	w.UDP(at, server, client, []byte("\xff\xff\xff\xffA\x01\x02\x03\x04"))
+	if !quiet {
+		w.UDP(at, client, server, append(ask, 1, 2, 3, 4))
+		reply := mkpcap.UDPSegment(server, client, append([]byte("\xff\xff\xff\xffI\x11"), bytes.Repeat([]byte("a"), 2000)...))
+		w.Frame(at, mkpcap.IP(server.Addr(), client.Addr(), 1, 17, 0, true, true, reply[:1480]))
+	}
+	for i := range requests {
+		at = at.Add(2 * time.Microsecond)
+		jitter := time.Duration(i%100/99) * 5 * time.Microsecond // of a card with several queues
+		w.UDP(at.Add(-jitter), netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1024), server, ask)
+	}
+	if quiet {
+		w.UDP(at.Add(time.Minute), client, server, ask)
+	}
+	name = filepath.Join(t.TempDir(), "x.pcap")
+	must.Do(t, os.WriteFile(name, b.Bytes(), 0o600))
+	return name
+}
+
+// honest remembers which request the last reply was paired with.
+type honest struct {
+	catcher
+	request uint64
+}
+
+func (h *honest) Record(r *dissect.Record) { h.request = r.RequestFrame }
+
+// TestFlood: conversations stay paired while forged sources fill the tables many
+// times over, and the tables keep their limits. docs/performance.md has the
+// figures of the same at full size.
+func TestFlood(t *testing.T) {
+	const flows, conversations, between = 512, 100, 300
+	var h honest
+	a := must.Get(dissect.New(dissect.Config{Protocols: all.Protocols(), Limits: dissect.Limits{Flows: flows, Requests: flows}}, &h))(t)
+	server := netip.MustParseAddrPort("192.0.2.1:27015")
+	ask := []byte("\xff\xff\xff\xffTSource Engine Query\x00")
+	reply := []byte("\xff\xff\xff\xffA\x01\x02\x03\x04")
+	now := time.Unix(1_700_000_000, 0)
+	frame, forged := uint64(0), 0
+	send := func(src, dst netip.AddrPort, payload []byte) uint64 {
+		frame++
+		now = now.Add(time.Microsecond)
+		a.Datagram(&dissect.Datagram{Frame: frame, Time: now, Src: src, Dst: dst, Payload: payload})
+		return frame
+	}
+	for i := range conversations {
+		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 40000)
+		asked := send(client, server, ask)
+		for range between {
+			forged++
+			send(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(forged >> 16), byte(forged >> 8), byte(forged)}), 1024), server, ask)
+		}
+		send(server, client, reply)
+		if h.request != asked {
+			t.Fatalf("conversation %d: the reply is paired with frame %d, want %d", i, h.request, asked)
+		}
+	}
+	if s := a.Inner(core.Only{}).State(); s.Flows > flows || s.Requests > flows {
+		t.Errorf("%d flows and %d requests are remembered, the limit is %d", s.Flows, s.Requests, flows)
+	}
+	if s := a.Stats(); s.FlowsEvicted < conversations*between-2*flows {
+		t.Errorf("%d flows were forgotten: this was no flood", s.FlowsEvicted)
 	}
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
@@ -318,5 +320,87 @@ func TestRestrict(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestStreams: the guessed protocols of TCP segments.
+func TestStreams(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		src, dst uint16
+		payload  string
+		port     uint16
+		want     string
+	}{
+		{"the port of RCON, without payload", 51000, 25575, "", 25575, "Source RCON"},
+		{"from it", 25575, 51000, "", 25575, "Source RCON"},
+		{"HTTP on another port", 51000, 30000, "GET / HTTP/1.1\r\n", 30000, "HTTP"},
+		{"its answer", 30000, 51000, "HTTP/1.1 200 OK\r\n", 30000, "HTTP"},
+		{"Minecraft's list", 51000, 25565, "\x10\x00\xff", 25565, "Minecraft"},
+		{"nothing known", 51000, 30000, "\x01\x02", 30000, ""},
+	} {
+		if port, got := streamOf(c.src, c.dst, []byte(c.payload)); port != c.port || got != c.want {
+			t.Errorf("%s: %q on port %d, want %q on %d", c.name, got, port, c.want, c.port)
+		}
+	}
+}
+
+// TestUnreadLinks: packets of a link type that is not read are counted under its name.
+func TestUnreadLinks(t *testing.T) {
+	e, err := newEngine(&Options{
+		Reporter: func() report.Reporter { return report.NewJSON(report.JSONOptions{}) }, Out: io.Discard, Workers: 1,
+		Analysis: dissect.Config{Protocols: all.Protocols()},
+	})
+	must.Do(t, err)
+	defer e.pool.close()
+	for i, link := range []uint16{127, 117, 127} {
+		must.Do(t, e.frame(&capture.Frame{Number: uint64(i + 1), LinkType: link, Data: make([]byte, 60), Length: 60}))
+	}
+	want := []report.Likeness{{Name: "ieee802_11_radiotap", Packets: 2}, {Name: "pflog", Packets: 1}}
+	if got := e.census.sum.Unread.Links; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// unreasoned writes messages without their reasons, of which it counts those that are not
+// the header.
+type unreasoned struct {
+	*report.JSON
+	others *int
+}
+
+func (r unreasoned) Record(rec *dissect.Record) error {
+	if rec.Reason != core.ByHeader {
+		*r.others++
+	}
+	rec.Reason = core.ByHeader
+	return r.JSON.Record(rec)
+}
+
+// TestUnreasoned: without the reasons, all else is the same.
+func TestUnreasoned(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "testdata", "pcaps", "*", "*.pcap"))
+	if err != nil || len(files) < 30 {
+		t.Fatal(len(files), err)
+	}
+	var others [2]int
+	for _, name := range files {
+		var out [2]bytes.Buffer
+		for i := range out {
+			_, err := Run(Options{
+				Inputs: []string{name}, Out: &out[i], Workers: 1, Trouble: func(error) {}, All: true,
+				Reporter: func() report.Reporter { return unreasoned{report.NewJSON(report.JSONOptions{}), &others[i]} },
+				Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Unreasoned: i > 0},
+			})
+			if err != nil && out[i].Len() == 0 {
+				t.Log(name, err)
+			}
+		}
+		if !bytes.Equal(out[0].Bytes(), out[1].Bytes()) {
+			t.Errorf("%s:\n%s\nwithout reasons:\n%s", name, &out[0], &out[1])
+		}
+	}
+	if others[1] >= others[0] {
+		t.Errorf("%d reasons other than the header, %d without reasons: nothing is spared", others[0], others[1])
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/coder"
+	"github.com/qdissect/qdissect/internal/endpoint"
 )
 
 // TestHistogram compares quantiles with those of the sorted durations.
@@ -115,6 +118,94 @@ func TestDistinctServers(t *testing.T) {
 		got := float64(c.distinctServers())
 		if e := math.Abs(got - float64(n)); e > 0.1*float64(n)+0.5 {
 			t.Errorf("%d servers are counted as %v", n, got)
+		}
+	}
+}
+
+// TestSparse writes and reads lines of few buckets among many empty ones, which take fewer bytes than they have buckets; an aggregate
+// has no more of them than its lines may have together.
+func TestSparse(t *testing.T) {
+	room := sharedTicks
+	l := &newMore(&room).pulses
+	for _, s := range []int64{0, 7, 3999} {
+		l.at(s * 1e9).add(&pulse{asked: 1, replied: 1, first: s * 1e9, last: s * 1e9})
+	}
+	w := &codec{Coder: &coder.Coder{}}
+	codeLine(w, l, (*pulse).code)
+	if len(l.buckets) != 4000 || len(w.B) >= len(l.buckets) {
+		t.Fatalf("%d buckets in %d bytes", len(l.buckets), len(w.B))
+	}
+	r := &codec{Coder: &coder.Coder{Reading: true}}
+	for i := range 40 {
+		r.B = w.B
+		got := &newMore(&room).pulses
+		codeLine(r, got, (*pulse).code)
+		if fits := (i+1)*len(l.buckets) <= mostBuckets; fits != (r.Err == nil) || fits && !slices.Equal(got.buckets, l.buckets) {
+			t.Fatalf("line %d: %v, %d buckets", i, r.Err, len(got.buckets))
+		}
+		if r.Err != nil {
+			return
+		}
+	}
+	t.Error("any number of lines is read")
+}
+
+// TestTop: keys that are counted often enough are in the table with their counts, and what was evicted was handed over.
+func TestTop(t *testing.T) {
+	const most, messages = 64, 200_000
+	gone := uint64(0)
+	table := top[uint64]{most: most}
+	truth := map[key]uint64{}
+	r := rand.New(rand.NewPCG(9, 10))
+	for range messages {
+		n := r.Uint32() // a flood of forged sources
+		if r.IntN(4) == 0 {
+			n = uint32(r.ExpFloat64() * 5) // and clients that come again
+		}
+		k := keyOf(netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}), 0)
+		truth[k]++
+		e := table.find(k, k.hash())
+		if e == nil {
+			var evicts bool
+			if e, evicts = table.place(k, k.hash()); evicts {
+				gone += e.v
+				e.v = 0
+			}
+		}
+		e.count++
+		e.v++
+		if e.key != k {
+			t.Fatal("the entry of another key")
+		}
+	}
+	kept := uint64(0)
+	for i := range table.entries {
+		e := &table.entries[i]
+		kept += e.v
+		if n := truth[e.key]; n > e.count || n < e.count-e.err || e.v > n || e.v+e.err < n {
+			t.Errorf("%v: %d messages, counted %d with an error of %d, held %d", e.addr(), n, e.count, e.err, e.v)
+		}
+		if table.find(e.key, e.sum) != e {
+			t.Errorf("%v is not found", e.addr())
+		}
+	}
+	if kept+gone != messages {
+		t.Errorf("%d messages are kept and %d handed over, of %d", kept, gone, messages)
+	}
+	for k, n := range truth {
+		if n > 2*messages/most && table.find(k, k.hash()) == nil {
+			t.Errorf("%v with %d messages is not in the table", k.addr(), n)
+		}
+	}
+}
+
+// TestStrayKey: an endpoint and its numbers have the same key.
+func TestStrayKey(t *testing.T) {
+	for _, s := range []string{"0.0.0.0:0", "192.0.2.1:27015", "255.255.255.255:65535", "[::ffff:192.0.2.1]:27015", "[2001:db8::1]:27015"} {
+		end := netip.MustParseAddrPort(s)
+		e := endpoint.Of(end)
+		if k := strayKey(&e); k != keyOf(end.Addr(), end.Port()) || k.addr() != end.Addr() {
+			t.Errorf("%s: key %+v of %s", s, k, k.addr())
 		}
 	}
 }

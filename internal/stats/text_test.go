@@ -1,9 +1,13 @@
 package stats
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // TestFit: texts are not cut within an escape.
@@ -42,5 +46,54 @@ func TestWrapped(t *testing.T) {
 		if len(line) > textWidth || last != "" && strings.Trim(last, "(0123456789.") == "" {
 			t.Errorf("a line of %d bytes ends with %q", len(line), last)
 		}
+	}
+}
+
+// TestReadable: names are shown as UTF-8 without colour codes, and cut between characters.
+func TestReadable(t *testing.T) {
+	var room, text []byte
+	var x said
+	s := new(server)
+	for _, c := range []struct {
+		name    string
+		charset dissect.Charset
+		style   dissect.Style
+		want    string
+	}{
+		{"Plain", dissect.Guessed, dissect.NoStyle, "Plain"},
+		{"\xd0\xf3\xf1\xf1\xea\xe8\xe9 \xf1\xe5\xf0\xe2\xe5\xf0", dissect.Guessed, dissect.NoStyle, "Русский сервер"},
+		{"Caf\xe9", dissect.Latin1, dissect.NoStyle, "Café"},
+		{"^1Duels ^7only", dissect.Guessed, dissect.Quake3, "Duels only"},
+		{"^1 as it is", dissect.Guessed, dissect.NoStyle, "^1 as it is"},
+		{"0xff0000Red", dissect.Guessed, core.Armagetron, "Red"},
+		{strings.Repeat("é", 63) + "x€y", dissect.Guessed, dissect.NoStyle, strings.Repeat("é", 63) + "x"},
+		{strings.Repeat("\xd0", 200), dissect.Latin1, dissect.NoStyle, strings.Repeat("Ð", 64)},
+		{strings.Repeat("x", 200), dissect.Guessed, dissect.NoStyle, strings.Repeat("x", maxName)},
+		{"", dissect.Guessed, dissect.NoStyle, ""},
+	} {
+		f := dissect.Server{Name: dissect.Some(c.name), Map: dissect.Some(c.name), Charset: c.charset, Style: c.style}
+		text = text[:0]
+		x.set(&f, &text)
+		s.states(&x, text, &room)
+		if name, in := s.appendPlain(nil, s.name), s.appendPlain(nil, s.mapName); string(name) != c.want || string(in) != c.want {
+			t.Errorf("%q: name %q, map %q", c.name, name, in)
+		}
+		if n := testing.AllocsPerRun(10, func() { s.states(&x, text, &room) }); n > 0 {
+			t.Errorf("%q: %v allocations", c.name, n)
+		}
+	}
+}
+
+// TestPrefix: rules of an anonymized report compare no address.
+func TestPrefix(t *testing.T) {
+	shown, server := netip.MustParseAddr("165.95.140.42"), netip.MustParseAddr("198.51.100.21")
+	payload := append(append([]byte("SAMP"), server.AsSlice()...), 0x61, 0x1e, 'i')
+	r := &reporting{}
+	if got := r.prefix(payload); string(got) != string(payload[:longestPrefix]) {
+		t.Errorf("%q", got)
+	}
+	r.replaced = map[netip.Addr]netip.Addr{server: shown}
+	if got := r.prefix(payload); string(got) != "SAMP" {
+		t.Errorf("%q", got)
 	}
 }

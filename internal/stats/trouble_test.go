@@ -3,14 +3,21 @@ package stats_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/tools/scenes"
+	"github.com/qdissect/qdissect/report"
 )
 
 // queried writes requests for infos every second, which a server answers from an end of its own, and at times of its own.
@@ -162,5 +169,92 @@ func TestManyDown(t *testing.T) {
 	text := string(r.AppendText(nil, 80))
 	if named := strings.Count(text, "* Down: "); named < 1 || !strings.Contains(text, fmt.Sprintf("%d more", down-named)) {
 		t.Errorf("%d are named, and the rest is not counted:\n%.3000s", named, text)
+	}
+}
+
+// TestBothAsk: two servers that ask each other from the ports at which they are asked, as masters and servers do, each
+// have the outcomes of the requests to them.
+func TestBothAsk(t *testing.T) {
+	one, two := netip.MustParseAddrPort("192.0.2.1:27015"), netip.MustParseAddrPort("198.51.100.1:27015")
+	var b bytes.Buffer
+	w := mkpcap.NewWriter(&b, mkpcap.Options{})
+	at := time.Unix(1_800_000_000, 0)
+	send := func(src, dst netip.AddrPort, payload string) {
+		at = at.Add(10 * time.Millisecond)
+		w.UDP(at, src, dst, []byte(payload))
+	}
+	const ask = "\xff\xff\xff\xffV\x01\x02\x03"
+	for i := range byte(5) {
+		send(one, two, ask+string([]byte{i}))
+		send(two, one, "\xff\xff\xff\xffE\x01\x00mp_time\x0030\x00")
+	}
+	for i := range byte(3) {
+		send(two, one, ask+string([]byte{0x80 + i})) // which it does not answer
+	}
+	at = at.Add(time.Minute) // they are unanswered then
+	send(one, two, ask+"\xff")
+	send(two, one, "\xff\xff\xff\xffE\x01\x00mp_time\x0030\x00")
+	must.Do(t, w.Err())
+	answered, unanswered := map[string]uint64{}, map[string]uint64{}
+	for _, s := range reported(t, b.Bytes(), 1, stats.Options{}).Servers {
+		answered[s.Address], unanswered[s.Address] = s.Outcome.Answered, s.Outcome.Unanswered
+	}
+	if answered[two.String()] != 6 || unanswered[two.String()] != 0 || answered[one.String()] != 0 || unanswered[one.String()] != 3 {
+		t.Errorf("answered %v, unanswered %v", answered, unanswered)
+	}
+}
+
+// TestNoRequests: a long capture without requests has a report, too.
+func TestNoRequests(t *testing.T) {
+	server, client := netip.MustParseAddrPort("198.51.100.1:27015"), netip.MustParseAddrPort("192.0.2.1:51000")
+	var b bytes.Buffer
+	w := mkpcap.NewWriter(&b, mkpcap.Options{})
+	for i := range 3 {
+		w.UDP(time.Unix(1_800_000_000, 0).Add(time.Duration(i)*time.Hour), server, client, []byte("\xff\xff\xff\xffE\x01\x00mp_time\x0030\x00"))
+	}
+	must.Do(t, w.Err())
+	line := reported(t, b.Bytes(), 1, stats.Options{}).Timeline
+	replies := uint64(0)
+	for _, n := range line.Replies {
+		replies += n
+	}
+	if line.Peak != 0 || replies != 3 || line.Width <= time.Second {
+		t.Errorf("peak %d, %d replies, width %v", line.Peak, replies, line.Width)
+	}
+}
+
+// TestWholeFlood has a capture of nothing but a flood. Its verdict names the kind of request
+// that the flood consists of, whichever kind came first.
+func TestWholeFlood(t *testing.T) {
+	s := must.Get(scenes.Find("forged-challenged"))(t)
+	const span = 3 * time.Second
+	for seed := uint64(1); seed <= 2; seed++ {
+		var b bytes.Buffer
+		must.Get(s.Write(&b, scenes.Options{Seed: seed, Span: span, From: time.Nanosecond, To: span, Rate: 2000, Clients: 20}))(t)
+		r := reported(t, b.Bytes(), 1, stats.Options{})
+		if len(r.Verdicts) == 0 || r.Verdicts[0].Kind != stats.ForgedFlood || !strings.Contains(r.Verdicts[0].Text, " a2s info requests in ") {
+			t.Errorf("seed %d: %+v", seed, r.Verdicts)
+		}
+	}
+}
+
+// TestFirstSeconds has a report of a time in which replies came and no outcome is known yet,
+// as the first seconds of a live view.
+func TestFirstSeconds(t *testing.T) {
+	s, err := scenes.Find("quiet")
+	must.Do(t, err)
+	var b bytes.Buffer
+	must.Get(s.Write(&b, scenes.Options{Span: 3 * time.Second, Clients: 20}))(t)
+	a := stats.New()
+	if _, err := pipeline.Run(pipeline.Options{
+		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Counts: &pipeline.Counts{Stats: a}, Count: 60,
+		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
+		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	v := a.Report(stats.Options{}).Verdicts[0]
+	if v.Kind != stats.NothingUnusual || strings.Contains(v.Text, "answered") || !strings.Contains(v.Text, "), half of the replies within ") {
+		t.Errorf("%+v", v)
 	}
 }
