@@ -39,81 +39,46 @@ type kindOfError struct {
 	why     string
 }
 
-const (
-	noNetwork  = "there is no route to its network"
-	noHost     = "the last router gets no answer from it, or a firewall rejects in this way"
-	noProtocol = "it does not take UDP"
-	noService  = "not with this type of service"
+// A codeOfError is a type of ICMP with a code, or with otherCodes.
+type codeOfError struct{ typ, code int }
+
+const otherCodes = -1
+
+var (
+	noNetwork  = kindOfError{core.Unreachable, "there is no route to its network"}
+	noHost     = kindOfError{core.Unreachable, "the last router gets no answer from it, or a firewall rejects in this way"}
+	noService  = kindOfError{core.Unreachable, "not with this type of service"}
+	noPort     = kindOfError{finding: core.PortUnreachable}
+	tooBig     = kindOfError{finding: core.FragmentationNeeded}
+	prohibited = kindOfError{finding: core.Prohibited}
+	badHeader  = kindOfError{finding: core.BadHeader}
+	incomplete = kindOfError{finding: core.FragmentsLost}
+	expired    = kindOfError{finding: core.HopLimit}
 )
+
+// icmpKinds and icmp6Kinds are the meanings of types and codes, as IANA registers them.
+var icmpKinds = map[codeOfError]kindOfError{
+	{3, 0}: noNetwork, {3, 5}: noNetwork, {3, 6}: noNetwork, {3, 8}: noNetwork, {3, 2}: {core.Unreachable, "it does not take UDP"}, {3, 3}: noPort, {3, 4}: tooBig,
+	{3, 9}: prohibited, {3, 10}: prohibited, {3, 13}: prohibited, {3, 14}: prohibited, {3, 15}: prohibited, {3, 11}: noService, {3, 12}: noService,
+	{3, otherCodes}: noHost, {11, 1}: incomplete, {11, otherCodes}: expired, {12, otherCodes}: badHeader,
+}
+
+var icmp6Kinds = map[codeOfError]kindOfError{
+	{1, 0}: noNetwork, {1, 1}: prohibited, {1, 5}: prohibited, {1, 6}: prohibited, {1, 2}: {core.Unreachable, "the address of the sender is of another scope"}, {1, 4}: noPort,
+	{1, 7}: badHeader, {1, 8}: badHeader, {1, otherCodes}: noHost, {2, otherCodes}: tooBig, {3, 1}: incomplete, {3, otherCodes}: expired, {4, otherCodes}: badHeader,
+}
 
 // kind returns the meaning of an error. The finding is nil if the error does not
 // report a lost datagram.
 func (e *ICMPError) kind() kindOfError {
+	kinds := icmp6Kinds
 	if e.From.Is4() {
-		return icmpKind(e.Type, e.Code)
+		kinds = icmpKinds
 	}
-	return icmp6Kind(e.Type, e.Code)
-}
-
-// icmpKind returns the meaning of a type and a code of ICMP, as IANA registers them.
-func icmpKind(typ, code uint8) kindOfError {
-	switch typ {
-	case 3:
-		switch code {
-		case 0, 5, 6, 8:
-			return kindOfError{core.Unreachable, noNetwork}
-		case 2:
-			return kindOfError{core.Unreachable, noProtocol}
-		case 3:
-			return kindOfError{finding: core.PortUnreachable}
-		case 4:
-			return kindOfError{finding: core.FragmentationNeeded}
-		case 9, 10, 13, 14, 15:
-			return kindOfError{finding: core.Prohibited}
-		case 11, 12:
-			return kindOfError{core.Unreachable, noService}
-		}
-		return kindOfError{core.Unreachable, noHost} // 1, 7, and those not known
-	case 11:
-		return timeExceeded(code)
-	case 12:
-		return kindOfError{finding: core.BadHeader}
+	if k, ok := kinds[codeOfError{int(e.Type), int(e.Code)}]; ok {
+		return k
 	}
-	return kindOfError{}
-}
-
-// icmp6Kind returns the meaning of a type and a code of ICMPv6.
-func icmp6Kind(typ, code uint8) kindOfError {
-	switch typ {
-	case 1:
-		switch code {
-		case 0:
-			return kindOfError{core.Unreachable, noNetwork}
-		case 1, 5, 6:
-			return kindOfError{finding: core.Prohibited}
-		case 2:
-			return kindOfError{core.Unreachable, "the address of the sender is of another scope"}
-		case 4:
-			return kindOfError{finding: core.PortUnreachable}
-		case 7, 8:
-			return kindOfError{finding: core.BadHeader}
-		}
-		return kindOfError{core.Unreachable, noHost} // 3, and those not known
-	case 2:
-		return kindOfError{finding: core.FragmentationNeeded}
-	case 3:
-		return timeExceeded(code)
-	case 4:
-		return kindOfError{finding: core.BadHeader}
-	}
-	return kindOfError{}
-}
-
-func timeExceeded(code uint8) kindOfError {
-	if code == 1 {
-		return kindOfError{finding: core.FragmentsLost}
-	}
-	return kindOfError{finding: core.HopLimit}
+	return kinds[codeOfError{int(e.Type), otherCodes}]
 }
 
 // about says what the datagram of an ICMP error was.

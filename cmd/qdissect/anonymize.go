@@ -180,10 +180,7 @@ func (o *anonymizeOptions) write(src capture.Source, outName string, a anonymize
 	}
 	if counts.Written == 0 {
 		fmt.Fprintln(env.err, "nothing was recognised; no file was written")
-		if runErr != nil {
-			return status(exitTrouble)
-		}
-		return status(exitJudged)
+		return ended(runErr != nil, true)
 	}
 	if a.Witness != nil {
 		if err := searchLeaks(a.Witness, f.Name(), env); err != nil {

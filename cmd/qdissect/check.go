@@ -117,13 +117,7 @@ func runCheck(cmd *cobra.Command, args []string, o *checkOptions, env environmen
 	if err != nil {
 		return err
 	}
-	switch {
-	case c.trouble:
-		return status(exitTrouble)
-	case c.different+c.missing+c.orphans > 0:
-		return status(exitJudged)
-	}
-	return nil
+	return ended(c.trouble, c.different+c.missing+c.orphans > 0)
 }
 
 // footer returns the closing line.

@@ -129,7 +129,7 @@ func networks(list []string) (home []netip.Prefix, err error) {
 }
 
 // end returns the status of a run that has done its work.
-func (p *counting) end() error { return ended(p.troubled) }
+func (p *counting) end() error { return ended(p.troubled, false) }
 
 // parseServer parses ADDR or ADDR:PORT.
 func parseServer(s string) (addr netip.Addr, port uint16, err error) {

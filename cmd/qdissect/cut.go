@@ -97,13 +97,7 @@ func runCut(args []string, o *cutOptions, env environment) error {
 		}
 	}
 	tellCut(&r, env)
-	switch {
-	case r.Trouble != nil:
-		return status(exitTrouble)
-	case r.Frames == 0:
-		return status(exitJudged)
-	}
-	return nil
+	return ended(r.Trouble != nil, r.Frames == 0)
 }
 
 // choose sets what to extract, as the flags say.

@@ -113,10 +113,7 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 		complain(env, pipeline.PanicError(n))
 		return status(exitTrouble)
 	}
-	if err == nil && s.Messages == 0 {
-		return status(exitJudged)
-	}
-	return err
+	return cmp.Or(err, ended(false, s.Messages == 0))
 }
 
 // decodeAs returns the protocol of --as for the port of the server and those of the

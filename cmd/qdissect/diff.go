@@ -76,11 +76,5 @@ func runDiff(args []string, o *diffOptions, env environment) error {
 	if err := errors.Join(format.Case(&c), format.End(footer)); err != nil {
 		return err
 	}
-	switch {
-	case len(trouble) > 0:
-		return status(exitTrouble)
-	case !c.Result.Equal():
-		return status(exitJudged)
-	}
-	return nil
+	return ended(len(trouble) > 0, c.Problem == nil && !c.Result.Equal())
 }

@@ -43,10 +43,13 @@ type status int
 
 func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-// ended returns the status of a run that has done its work, perhaps with trouble.
-func ended(troubled bool) error {
-	if troubled {
+// ended returns the status of a run that has done its work, perhaps with trouble, or with something to judge.
+func ended(troubled, judged bool) error {
+	switch {
+	case troubled:
 		return status(exitTrouble)
+	case judged:
+		return status(exitJudged)
 	}
 	return nil
 }

@@ -149,7 +149,7 @@ func (o *outOptions) runMany(p *plan, flags *pflag.FlagSet) error {
 		}
 	}
 	fmt.Fprintf(env.err, "%s dissected, %d done before\n", nettext.Count(m.new, "capture"), m.done)
-	return ended(m.troubled)
+	return ended(m.troubled, false)
 }
 
 // newMany returns a run as a plan says, which an interrupt stops. The function ends waiting for interrupts.

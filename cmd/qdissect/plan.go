@@ -261,7 +261,7 @@ func (p *plan) execute() error {
 	if err := p.conclude(sum, found.String()); err != nil {
 		return err
 	}
-	return ended(p.troubled || save.incomplete())
+	return ended(p.troubled || save.incomplete(), false)
 }
 
 // workers returns the number of cores to use. Delta times need a single worker, which

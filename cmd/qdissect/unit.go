@@ -191,7 +191,7 @@ func (o *outOptions) runUnits(p *plan, flags *pflag.FlagSet) error {
 	} else if err := json.NewEncoder(p.env.out).Encode(unitfile.Order{Done: &m.done}); err != nil {
 		return err
 	}
-	return ended(m.troubled)
+	return ended(m.troubled, false)
 }
 
 // order lists a unit unless it is done.
