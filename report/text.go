@@ -94,12 +94,19 @@ func NewText(o TextOptions) *Text {
 }
 
 // A palette holds the escape sequences for colours; all are empty without colour.
-type palette struct{ dim, request, reply, notice, note, warning, failed, reset string }
+type palette struct {
+	dim, reset string
+	roles      [dissect.OneWay + 1]string
+	severities [dissect.Failed + 1]string
+}
 
 var colors = palette{
-	dim: "\x1b[2m", request: "\x1b[36m", reply: "\x1b[32m", notice: "\x1b[35m",
-	note: "\x1b[33m", warning: "\x1b[1;33m", failed: "\x1b[1;31m", reset: "\x1b[0m",
+	dim: "\x1b[2m", reset: "\x1b[0m", roles: [...]string{"\x1b[36m", "\x1b[32m", "\x1b[35m"},
+	severities: [...]string{"\x1b[2m", "\x1b[33m", "\x1b[1;33m", "\x1b[1;31m"},
 }
+
+// severityMarks stand before findings.
+var severityMarks = [...]string{". ", "~ ", "! ", "!! "}
 
 // Begin writes the name of the input if there are several.
 func (t *Text) Begin(c Capture) error {
@@ -119,13 +126,7 @@ func (t *Text) Begin(c Capture) error {
 
 // Record writes a message.
 func (t *Text) Record(r *dissect.Record) error {
-	hue := t.paint.notice
-	switch r.Type.Role {
-	case dissect.Request:
-		hue = t.paint.request
-	case dissect.Reply:
-		hue = t.paint.reply
-	}
+	hue := t.paint.roles[r.Type.Role]
 	t.prefix(r.Frame, r.Time, r.Src, r.Dst, r.Type.Role == dissect.Reply, false, hue, r.Protocol, r.Alternatives)
 	b := append(t.buf, "  "...)
 	b = append(b, hue...)
@@ -395,21 +396,8 @@ func (t *Text) End(*Summary) error { return nil }
 
 // appendFinding writes a finding, and how many bytes name it into its mark.
 func (t *Text) appendFinding(f *dissect.Finding, head int) {
-	b := t.buf
-	switch f.Type.Severity {
-	case dissect.Failed:
-		b = append(b, t.paint.failed...)
-		b = append(b, "!! "...)
-	case dissect.Warning:
-		b = append(b, t.paint.warning...)
-		b = append(b, "! "...)
-	case dissect.Note:
-		b = append(b, t.paint.note...)
-		b = append(b, "~ "...)
-	default:
-		b = append(b, t.paint.dim...)
-		b = append(b, ". "...)
-	}
+	b := append(t.buf, t.paint.severities[f.Type.Severity]...)
+	b = append(b, severityMarks[f.Type.Severity]...)
 	b = append(b, f.Type.ID...)
 	if head >= 0 {
 		b[head+findingHead-3] = byte(len(b) - head - findingHead)
@@ -668,7 +656,7 @@ func (t *Text) tree(r *dissect.Record) {
 
 func (t *Text) sourceLine(s *dissect.Source) {
 	b := append(t.buf, "     "...)
-	b = append(b, t.paint.notice...)
+	b = append(b, t.paint.roles[dissect.OneWay]...)
 	b = append(b, s.Name...)
 	if s.Frame > 0 {
 		b = append(b, " of frame "...)

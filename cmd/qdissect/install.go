@@ -33,15 +33,10 @@ func installFile(env environment, name string, data []byte, mode os.FileMode, na
 		return err
 	}
 	path := filepath.Join(folder, name)
-	f, err := whole.Create(path, false)
-	if err != nil {
+	if err := whole.Write(path, data, false); err != nil {
 		return err
 	}
-	defer f.Discard()
-	if _, err := f.Write(data); err != nil {
-		return err
-	}
-	if err := errors.Join(f.Chmod(mode), f.Place()); err != nil {
+	if err := os.Chmod(path, mode); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(env.out, path)
