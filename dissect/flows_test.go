@@ -1,14 +1,11 @@
 package dissect
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"reflect"
-	"runtime"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/qdissect/qdissect/internal/thorough"
@@ -100,35 +97,6 @@ func TestRecent(t *testing.T) {
 			clear(model)
 			order = nil
 		}
-	}
-}
-
-// BenchmarkIdleFlows measures what a conversation costs that says no more: its
-// memory, the time to enter it, and how long the garbage collector is busy with
-// all of them.
-func BenchmarkIdleFlows(b *testing.B) {
-	const n = 1_000_000
-	key := func(i int) (k flowKey) { binary.BigEndian.PutUint32(k[12:], uint32(i)*2654435761); k[35] = 1; return k }
-	for b.Loop() {
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		start := time.Now()
-		t := newFlowTable(n, func(int32, bool) {})
-		for i := range n {
-			at := ends{key: key(i)}
-			at.hash = t.hasher.flow(&at.key)
-			t.add(&at, int64(i))
-		}
-		entered := time.Since(start)
-		start = time.Now()
-		runtime.GC()
-		collected := time.Since(start)
-		runtime.ReadMemStats(&after)
-		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/n, "B/flow")
-		b.ReportMetric(float64(entered.Nanoseconds())/n, "ns/flow")
-		b.ReportMetric(float64(collected.Microseconds())/1000, "ms-GC")
-		runtime.KeepAlive(t)
 	}
 }
 

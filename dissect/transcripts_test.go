@@ -15,6 +15,8 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/golden"
+	"github.com/qdissect/qdissect/qdissecttest"
 )
 
 // TestTranscripts plays testdata/transcripts.txt with all protocols, and the file of this name in the
@@ -284,4 +286,15 @@ func appendValue(dst []byte, v reflect.Value) []byte {
 		return append([]byte(strings.TrimSuffix(string(dst), " ")), '}')
 	}
 	return fmt.Append(dst, v.Interface())
+}
+
+// TestGoldens: what the analyzer says of every capture is what lies beside it.
+func TestGoldens(t *testing.T) {
+	captures, _, err := golden.Captures(filepath.Join("..", "testdata", "pcaps"), func(string, error) {})
+	if err != nil || len(captures) < 100 {
+		t.Fatalf("%d captures, %v", len(captures), err)
+	}
+	for _, path := range captures {
+		qdissecttest.Golden(t, path, qdissecttest.Strict())
+	}
 }

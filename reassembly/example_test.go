@@ -16,9 +16,7 @@ func ExampleRanges() {
 		fmt.Println("incomplete:", why, f.Missing(nil))
 	})
 	add := func(id uint64, frame uint64, offset int, more bool, data string) {
-		f, verdict := r.Add(reassembly.Key{ID: id}, reassembly.Fragment{
-			Offset: offset, More: more, Data: []byte(data), Frames: []uint64{frame}, Time: start,
-		})
+		f, verdict := r.Add(reassembly.Key{ID: id}, reassembly.Fragment{Offset: offset, More: more, Data: []byte(data), Frames: []uint64{frame}, Time: start})
 		if verdict == reassembly.Complete {
 			fmt.Printf("frames %d: %s\n", f.Frames(), f.Data())
 		}
@@ -42,9 +40,7 @@ func ExampleParts() {
 		if len(payload) < 4 {
 			return reassembly.Part{}, false
 		}
-		return reassembly.Part{
-			ID: uint64(binary.BigEndian.Uint16(payload)), Index: int(payload[2]), Total: int(payload[3]), Header: 4, Variant: 1,
-		}, true
+		return reassembly.Part{ID: uint64(binary.BigEndian.Uint16(payload)), Index: int(payload[2]), Total: int(payload[3]), Header: 4, Variant: 1}, true
 	}
 	for i, payload := range []string{"\x00\x07\x01\x02world", "\x00\x07\x00\x02Hello, ", "\x00\x08\x00\x02Good"} {
 		part, ok := read([]byte(payload), 0)

@@ -240,14 +240,12 @@ func TestPartsCopies(t *testing.T) {
 			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}}, {3, a1, Held, nil}, {3, a2, Held, nil},
 			{5, a1, Held, nil}, {5, a2, Held, nil}, {5, a3, Complete, []uint64{6, 7, 8}}, {7, a1, Held, nil}, {7, a2, Held, nil}, {7, a3, Complete, []uint64{9, 10, 11}}},
 			[]string{"1 copied have 2 of 3 missing [2]"}},
-		{"the last part is lost, then the first", []float64{0, 2}, []step{
-			{1, a1, Held, nil}, {1, a2, Held, nil}, {3, a2, Held, nil}, {3, a3, Held, nil}},
+		{"the last part is lost, then the first", []float64{0, 2}, []step{{1, a1, Held, nil}, {1, a2, Held, nil}, {3, a2, Held, nil}, {3, a3, Held, nil}},
 			[]string{"1 superseded have 2 of 3 missing [2]", "1 input ended have 2 of 3 missing [0]"}},
 		{"the first part is lost", []float64{0, 2}, []step{
 			{1, a2, Held, nil}, {1, a3, Held, nil}, {3, a1, Held, nil}, {3, a2, Held, nil}, {3, a3, Complete, []uint64{3, 4, 5}}},
 			[]string{"1 superseded have 2 of 3 missing [0]"}},
-		{"the first part comes late", []float64{0, 1.001}, []step{
-			{1, a2, Held, nil}, {1, a3, Held, nil}, {1.05, a1, Complete, []uint64{1, 2, 3}}}, nil},
+		{"the first part comes late", []float64{0, 1.001}, []step{{1, a2, Held, nil}, {1, a3, Held, nil}, {1.05, a1, Complete, []uint64{1, 2, 3}}}, nil},
 		{"replies with a part in common lose parts", []float64{0, 2, 4, 6}, []step{
 			{1, a1, Held, nil}, {1, a2, Held, nil}, {1, a3, Complete, []uint64{1, 2, 3}}, {3, b1, Held, nil}, {3, a2, Held, nil},
 			{5, a2, Held, nil}, {5, b3, Held, nil}, {7, b1, Held, nil}, {7, a2, Held, nil}, {7, b3, Complete, []uint64{8, 9, 10}}},

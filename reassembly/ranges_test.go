@@ -1,7 +1,6 @@
 package reassembly
 
 import (
-	"fmt"
 	"testing"
 	"time"
 )
@@ -56,104 +55,20 @@ func TestRangesJudged(t *testing.T) {
 		whole                 string
 		dups, overlaps, confl int
 	}{
-		{
-			name: "exact copies",
-			fragments: []fragment{
-				{0, more, "AAAAAAAA", Held}, {0, more, "AAAAAAAA", Duplicate},
-				{8, last, "BB", Complete},
-			},
-			whole: "AAAAAAAABB", dups: 1,
-		},
-		{
-			name: "same place, other bytes",
-			fragments: []fragment{
-				{0, more, "AAAAAAAA", Held}, {0, more, "aaaaaaaa", Conflict},
-				{8, last, "BB", Complete},
-			},
-			whole: "AAAAAAAABB", confl: 1,
-		},
-		{
-			name: "overlap that agrees",
-			fragments: []fragment{
-				{0, more, "AAAAAAAABBBBBBBB", Held}, {8, more, "BBBBBBBBCCCCCCCC", Held},
-				{24, last, "D", Complete},
-			},
-			whole: "AAAAAAAABBBBBBBBCCCCCCCCD", overlaps: 1,
-		},
-		{
-			name: "overlap that differs: the first to come stays",
-			fragments: []fragment{
-				{0, more, "AAAAAAAABBBBBBBB", Held}, {8, more, "xxxxxxxxCCCCCCCC", Held},
-				{24, last, "D", Complete},
-			},
-			whole: "AAAAAAAABBBBBBBBCCCCCCCCD", overlaps: 1, confl: 1,
-		},
-		{
-			name: "overlap that differs, the later bytes first",
-			fragments: []fragment{
-				{8, more, "BBBBBBBBCCCCCCCC", Held}, {0, more, "AAAAAAAAxxxxxxxx", Held},
-				{24, last, "D", Complete},
-			},
-			whole: "AAAAAAAABBBBBBBBCCCCCCCCD", overlaps: 1, confl: 1,
-		},
-		{
-			name: "overlap that differs behind the first fragment",
-			fragments: []fragment{
-				{8, more, "BBBBBBBBCCCCCCCC", Held}, {16, more, "xxxxxxxxDDDDDDDD", Held},
-				{0, more, "AAAAAAAA", Held}, {32, last, "E", Complete},
-			},
-			whole: "AAAAAAAABBBBBBBBCCCCCCCCDDDDDDDDE", overlaps: 1, confl: 1,
-		},
-		{
-			name: "teardrop: the last one lies inside of the first",
-			fragments: []fragment{
-				{0, more, "AAAAAAAABBBBBBBBCCCCCCCC", Held}, {8, last, "xxxx", Complete},
-			},
-			whole: "AAAAAAAABBBB", overlaps: 1, confl: 1,
-		},
-		{
-			name: "newtear: a hole filled from both sides",
-			fragments: []fragment{
-				{0, more, "AAAAAAAA", Held}, {16, last, "CCCC", Held}, {0, more, "aaaaaaaaBBBBBBBBcccccccc", Complete},
-			},
-			whole: "AAAAAAAABBBBBBBBCCCC", overlaps: 1, confl: 1,
-		},
-		{
-			name: "two ends: the nearer one holds",
-			fragments: []fragment{
-				{16, last, "CCCC", Held}, {8, last, "BB", Held}, {0, more, "AAAAAAAA", Complete},
-			},
-			whole: "AAAAAAAABB", confl: 1,
-		},
-		{
-			name: "data beyond the end",
-			fragments: []fragment{
-				{8, last, "BB", Held}, {16, more, "CCCCCCCC", Held}, {0, more, "AAAAAAAA", Complete},
-			},
-			whole: "AAAAAAAABB", confl: 1,
-		},
-		{
-			name: "an end before what is there",
-			fragments: []fragment{
-				{16, more, "CCCCCCCC", Held}, {8, last, "BB", Held}, {0, more, "AAAAAAAA", Complete},
-			},
-			whole: "AAAAAAAABB", confl: 1,
-		},
-		{
-			name: "nothing in the last fragment",
-			fragments: []fragment{
-				{0, more, "AAAAAAAA", Held}, {8, last, "", Complete},
-			},
-			whole: "AAAAAAAA",
-		},
-		{
-			name:      "nothing at all",
-			fragments: []fragment{{0, last, "", Complete}},
-		},
-		{
-			name:      "beyond what a packet can be",
-			fragments: []fragment{{65528, last, "AAAAAAAA", Refused}, {65528, last, "AAAAAAA", Held}, {1 << 40, last, "", Refused}, {-8, more, "AAAAAAAA", Refused}},
-		},
+		{"exact copies", []fragment{{0, more, "AAAAAAAA", Held}, {0, more, "AAAAAAAA", Duplicate}, {8, last, "BB", Complete}}, "AAAAAAAABB", 1, 0, 0},
+		{"same place, other bytes", []fragment{{0, more, "AAAAAAAA", Held}, {0, more, "aaaaaaaa", Conflict}, {8, last, "BB", Complete}}, "AAAAAAAABB", 0, 0, 1},
+		{"overlap that agrees", []fragment{{0, more, "AAAAAAAABBBBBBBB", Held}, {8, more, "BBBBBBBBCCCCCCCC", Held}, {24, last, "D", Complete}}, "AAAAAAAABBBBBBBBCCCCCCCCD", 0, 1, 0},
+		{"overlap that differs: the first to come stays", []fragment{{0, more, "AAAAAAAABBBBBBBB", Held}, {8, more, "xxxxxxxxCCCCCCCC", Held}, {24, last, "D", Complete}}, "AAAAAAAABBBBBBBBCCCCCCCCD", 0, 1, 1},
+		{"overlap that differs, the later bytes first", []fragment{{8, more, "BBBBBBBBCCCCCCCC", Held}, {0, more, "AAAAAAAAxxxxxxxx", Held}, {24, last, "D", Complete}}, "AAAAAAAABBBBBBBBCCCCCCCCD", 0, 1, 1},
+		{"overlap that differs behind the first fragment", []fragment{{8, more, "BBBBBBBBCCCCCCCC", Held}, {16, more, "xxxxxxxxDDDDDDDD", Held}, {0, more, "AAAAAAAA", Held}, {32, last, "E", Complete}}, "AAAAAAAABBBBBBBBCCCCCCCCDDDDDDDDE", 0, 1, 1},
+		{"teardrop: the last one lies inside of the first", []fragment{{0, more, "AAAAAAAABBBBBBBBCCCCCCCC", Held}, {8, last, "xxxx", Complete}}, "AAAAAAAABBBB", 0, 1, 1},
+		{"newtear: a hole filled from both sides", []fragment{{0, more, "AAAAAAAA", Held}, {16, last, "CCCC", Held}, {0, more, "aaaaaaaaBBBBBBBBcccccccc", Complete}}, "AAAAAAAABBBBBBBBCCCC", 0, 1, 1},
+		{"two ends: the nearer one holds", []fragment{{16, last, "CCCC", Held}, {8, last, "BB", Held}, {0, more, "AAAAAAAA", Complete}}, "AAAAAAAABB", 0, 0, 1},
+		{"data beyond the end", []fragment{{8, last, "BB", Held}, {16, more, "CCCCCCCC", Held}, {0, more, "AAAAAAAA", Complete}}, "AAAAAAAABB", 0, 0, 1},
+		{"an end before what is there", []fragment{{16, more, "CCCCCCCC", Held}, {8, last, "BB", Held}, {0, more, "AAAAAAAA", Complete}}, "AAAAAAAABB", 0, 0, 1},
+		{"nothing in the last fragment", []fragment{{0, more, "AAAAAAAA", Held}, {8, last, "", Complete}}, "AAAAAAAA", 0, 0, 0},
+		{"nothing at all", []fragment{{0, last, "", Complete}}, "", 0, 0, 0},
+		{"beyond what a packet can be", []fragment{{65528, last, "AAAAAAAA", Refused}, {65528, last, "AAAAAAA", Held}, {1 << 40, last, "", Refused}, {-8, more, "AAAAAAAA", Refused}}, "", 0, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRangeTable(t, 0, Limits{})
@@ -194,10 +109,7 @@ func TestRangesCut(t *testing.T) {
 			{Offset: 16, Data: []byte("CC"), Length: 2},
 			{Offset: 0, More: true, Data: []byte("AAAAAAAA"), Length: 8},
 		}, "AAAAAAAABBBB", 18},
-		{"the last", []Fragment{
-			{Offset: 8, Data: nil, Length: 6},
-			{Offset: 0, More: true, Data: []byte("AAAAAAAA")},
-		}, "AAAAAAAA", 14},
+		{"the last", []Fragment{{Offset: 8, Data: nil, Length: 6}, {Offset: 0, More: true, Data: []byte("AAAAAAAA")}}, "AAAAAAAA", 14},
 		{"the first, and another one has the rest", []Fragment{
 			{Offset: 0, More: true, Data: []byte("AAAA"), Length: 16},
 			{Offset: 0, More: true, Data: []byte("AAAAAAAA"), Length: 8},
@@ -401,23 +313,5 @@ func TestRangesAllocateNothing(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(2000, round); n != 0 {
 		t.Errorf("%v allocations for each packet", n)
-	}
-}
-
-func BenchmarkRanges(b *testing.B) {
-	for _, n := range []int{2, 4, 44} {
-		b.Run(fmt.Sprintf("%d_fragments", n), func(b *testing.B) {
-			r := NewRanges(NewBudget(0), Limits{}, nil)
-			data := make([]byte, 1480)
-			frames := []uint64{1}
-			at := time.Unix(1000, 0)
-			b.ReportAllocs()
-			for id := range b.N {
-				for i := range n {
-					r.Add(key(uint64(id)), Fragment{Offset: i * 1480, More: i < n-1, Data: data, Frames: frames, Time: at})
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/fragment")
-		})
 	}
 }

@@ -2,8 +2,11 @@ package report_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,12 +14,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/golden"
+	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/qdissecttest"
 	"github.com/qdissect/qdissect/report"
 )
@@ -102,5 +108,102 @@ func TestForms(t *testing.T) {
 	}
 	if d := cmp.Diff(strings.Split(string(must.Get(os.ReadFile(path))(t)), "\n"), strings.Split(got.String(), "\n")); d != "" {
 		t.Errorf("%s (-want +got):\n%s", path, d)
+	}
+}
+
+// TestSchema: every object of the goldens, which are what the program writes, keeps
+// the schema, and so do exchanges. The library that checks it takes milliseconds to start, so it is not
+// part of the tests that start the program again and again.
+func TestSchema(t *testing.T) {
+	var text bytes.Buffer
+	must.Do(t, report.WriteSchema(&text, all.Protocols()))
+	doc := must.Get(jsonschema.UnmarshalJSON(&text))(t)
+	c := jsonschema.NewCompiler()
+	must.Do(t, c.AddResource("qdissect.json", doc))
+	schema := must.Get(c.Compile("qdissect.json"))(t)
+	valid := func(path, line string) any {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+		if err != nil {
+			t.Fatalf("%s: %v: %s", path, err, line)
+		}
+		if err := schema.Validate(v); err != nil {
+			t.Errorf("%s: %v: %s", path, err, line)
+		}
+		return v
+	}
+	goldens, err := filepath.Glob(filepath.Join("..", "testdata", "pcaps", "*", "*.golden.jsonl"))
+	if err != nil || len(goldens) < 40 {
+		t.Fatalf("%d goldens (%v)", len(goldens), err)
+	}
+	for _, path := range thorough.Captures(goldens) {
+		b := must.Get(os.ReadFile(path))(t)
+		for line := range strings.Lines(string(b)) {
+			valid(path, line)
+		}
+	}
+	// What the lines say of exchanges adds up to the summary.
+	captures := thorough.Captures(must.Get(filepath.Glob(filepath.Join("..", "testdata", "pcaps", "*", "*.pcap*")))(t))
+	for _, path := range append(captures, polled(t)) {
+		var b bytes.Buffer
+		sum := must.Get(pipeline.Run(pipeline.Options{
+			Inputs: []string{path}, Out: &b, Choice: &pipeline.Choice{Exchanges: true}, Reporter: func() report.Reporter { return report.NewJSON(report.JSONOptions{}) },
+			Analysis: dissect.Config{Protocols: all.Protocols()}, Trouble: func(error) {}, // some are damaged
+		}))(t)
+		var got, want = map[string]uint64{}, map[string]uint64{}
+		for line := range strings.Lines(b.String()) {
+			if !strings.HasPrefix(line, `{"type":"exchange"`) {
+				continue
+			}
+			x := valid(path, line).(map[string]any)
+			number := func(key string) (n int64) {
+				if v, ok := x[key].(json.Number); ok {
+					n = must.Get(v.Int64())(t)
+				}
+				return n
+			}
+			got[x["outcome"].(string)] += uint64(number("sent"))
+			if at := number("reply_frame"); number("replies") > 0 && (at <= number("frame") || at > int64(sum.Packets)) {
+				t.Errorf("%s: %s", path, line)
+			}
+		}
+		for is, n := range sum.Outcomes {
+			if n > 0 {
+				want[dissect.Outcome(is).String()] = n
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %v, and the summary says %v", path, got, want)
+		}
+	}
+}
+
+// polled writes a capture of a client that sends a question twenty times and has no reply: few of them wait each for themselves.
+func polled(t *testing.T) string {
+	var b bytes.Buffer
+	w := mkpcap.NewWriter(&b, mkpcap.Options{})
+	for i := range 20 {
+		w.UDP(time.Unix(100, int64(i)*1e8), netip.MustParseAddrPort("192.0.2.1:5000"), netip.MustParseAddrPort("192.0.2.2:27015"),
+			[]byte("\xff\xff\xff\xffTSource Engine Query\x00"))
+	}
+	path := filepath.Join(t.TempDir(), "polled.pcap")
+	must.Do(t, os.WriteFile(path, b.Bytes(), 0o666))
+	return path
+}
+
+// TestNames: the names of values stand in JSON as they are declared.
+func TestNames(t *testing.T) {
+	named := 0
+	for _, p := range all.Protocols() {
+		for _, f := range p.Catalog.Fields() {
+			for _, n := range f.Names {
+				named++
+				if got, err := json.Marshal(n.Name); err != nil || string(got) != `"`+n.Name+`"` {
+					t.Errorf("%s: the name %q of %d needs an escape", f.Path, n.Name, n.Value)
+				}
+			}
+		}
+	}
+	if named < 100 {
+		t.Errorf("%d names", named)
 	}
 }

@@ -55,30 +55,20 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"internal/nettext", false, nil,
-		"text from the network is escaped the same way everywhere, also in programs that only parse"},
-	{"internal/whole", false, nil,
-		"files that appear whole are files of any kind"},
-	{"reassembly", false, nil,
-		"reassembly knows no protocol and no packet: it joins what it is handed"},
-	{"internal/core", false, []string{"internal/nettext"},
-		"catalogs, the reader and findings know no conversation"},
-	{"dissect", false, []string{"reassembly", "internal/core", "internal/nettext"},
-		"the engine serves programs that bring their own datagrams"},
-	{"dissect/dissecttest", false, []string{"dissect", "internal/core", "reassembly", "internal/thorough"},
-		"the suite for protocols depends on the engine alone"},
-	{"dissect/all", false, []string{"dissect", "dissect/..."},
-		"the one list of protocols, and nothing else"},
-	{"dissect/internal/bunzip", false, []string{"github.com/dsnet/compress/bzip2"},
-		"unpacking needs nothing of the engine"},
-	{"dissect/internal/foreign", false, nil,
-		"what others send is told from bytes alone; dissect/all hands it to the engine"},
+	{"internal/nettext", false, nil, "text from the network is escaped the same way everywhere, also in programs that only parse"},
+	{"internal/whole", false, nil, "files that appear whole are files of any kind"},
+	{"reassembly", false, nil, "reassembly knows no protocol and no packet: it joins what it is handed"},
+	{"internal/core", false, []string{"internal/nettext"}, "catalogs, the reader and findings know no conversation"},
+	{"dissect", false, []string{"reassembly", "internal/core", "internal/nettext"}, "the engine serves programs that bring their own datagrams"},
+	{"dissect/dissecttest", false, []string{"dissect", "internal/core", "reassembly", "internal/thorough"}, "the suite for protocols depends on the engine alone"},
+	{"dissect/all", false, []string{"dissect", "dissect/..."}, "the one list of protocols, and nothing else"},
+	{"dissect/internal/bunzip", false, []string{"github.com/dsnet/compress/bzip2"}, "unpacking needs nothing of the engine"},
+	{"dissect/internal/foreign", false, nil, "what others send is told from bytes alone; dissect/all hands it to the engine"},
 	{"dissect/internal", true, []string{"dissect", "reassembly", "dissect/internal/...", "internal/core", "internal/nettext"},
 		"helpers of protocols are as free of captures as the protocols"},
 	{"dissect", true, []string{"dissect", "reassembly", "dissect/internal/...", "internal/core", "internal/nettext"},
 		"a protocol depends on the engine, never on another protocol: either can be taken out"},
-	{"internal/envelope", false, []string{"dissect"},
-		"the list of keys knows no output"},
+	{"internal/envelope", false, []string{"dissect"}, "the list of keys knows no output"},
 	{"report", false, []string{"dissect", "reassembly", "internal/envelope", "internal/core", "internal/nettext"},
 		"output formats know messages, not where they came from"},
 	{"internal/htmlreport", false, []string{"internal/stats", "internal/nettext"},
@@ -87,22 +77,18 @@ var rules = []rule{
 		"the view is a function of what it is given: snapshots, keys, and the size of the terminal"},
 	{"internal/tables", false, []string{"dissect", "report", "internal/display", "internal/envelope", "github.com/klauspost/compress/s2", "github.com/parquet-go/parquet-go/deprecated", "github.com/parquet-go/parquet-go/encoding/delta", "github.com/parquet-go/parquet-go/encoding/rle", "github.com/parquet-go/parquet-go/encoding/thrift", "github.com/parquet-go/parquet-go/format"},
 		"tables are another form of the output"},
-	{"internal/coder", false, []string{"internal/nettext"},
-		"values in binary form, of whatever they are"},
+	{"internal/coder", false, []string{"internal/nettext"}, "values in binary form, of whatever they are"},
 	{"internal/unitfile", false, []string{"dissect", "internal/coder", "internal/stats", "internal/talks", "report", "github.com/klauspost/compress/zstd"},
 		"counts and conversations in a file"},
-	{"internal/endpoint", false, nil,
-		"numbers of addresses and ports, for code that knows nothing of each other"},
+	{"internal/endpoint", false, nil, "numbers of addresses and ports, for code that knows nothing of each other"},
 	{"internal/stats", false, []string{"dissect", "internal/coder", "internal/endpoint", "internal/core", "internal/nettext"},
 		"aggregates count messages, from wherever they come: files, interfaces, other machines"},
 	{"internal/talks", false, []string{"dissect", "report", "internal/coder", "internal/stats"},
 		"conversations of reports come from messages, and show fields as text output does"},
-	{"internal/packet", false, []string{"reassembly", "internal/endpoint"},
-		"the way down to UDP is hand-written; gopacket is the oracle of its tests"},
+	{"internal/packet", false, []string{"reassembly", "internal/endpoint"}, "the way down to UDP is hand-written; gopacket is the oracle of its tests"},
 	{"internal/convert", false, []string{"dissect", "internal/core", "internal/nettext", "internal/packet"},
 		"the pipeline and packetsource hand datagrams to the engine in the same way"},
-	{"internal/streams", false, []string{"dissect", "internal/core", "internal/packet"},
-		"the messages of TCP go on as datagrams, and nothing else has to know segments"},
+	{"internal/streams", false, []string{"dissect", "internal/core", "internal/packet"}, "the messages of TCP go on as datagrams, and nothing else has to know segments"},
 	{"packetsource", false, []string{"github.com/gopacket/gopacket", "github.com/gopacket/gopacket/layers", "dissect", "internal/core", "reassembly", "internal/convert", "internal/packet", "internal/streams"},
 		"users of gopacket get the engine and none of the program's commands or readers"},
 	{"qdissecttest", false, []string{"dissect", "internal/core", "dissect/all", "report", "internal/golden", "internal/jsonl", "internal/pipeline", "internal/capture", "internal/mkpcap", "internal/serve", "internal/serve/host"},
@@ -111,12 +97,9 @@ var rules = []rule{
 		"the script for Wireshark decodes nothing: it is made of the catalogs and the envelope"},
 	{"web", true, []string{"dissect", "dissect/all", "internal/anonymize", "internal/capture", "internal/cut", "internal/display", "internal/filter", "internal/htmlreport", "internal/nettext", "internal/pipeline", "internal/stats", "internal/talks", "internal/unitfile", "internal/whole", "report"},
 		"what browsers load holds the engine and its outputs, and neither commands nor their libraries"},
-	{"internal/jsonl", false, nil,
-		"what reads the output must not share code with what writes it"},
-	{"internal/tools/scenes", false, []string{"internal/mkpcap"},
-		"what knows the truth about a capture must not share code with what reads it"},
-	{"internal/mkpcap", false, nil,
-		"what makes captures for tests must not share code with what reads them"},
+	{"internal/jsonl", false, nil, "what reads the output must not share code with what writes it"},
+	{"internal/tools/scenes", false, []string{"internal/mkpcap"}, "what knows the truth about a capture must not share code with what reads it"},
+	{"internal/mkpcap", false, nil, "what makes captures for tests must not share code with what reads them"},
 }
 
 func TestImports(t *testing.T) {
@@ -203,10 +186,7 @@ func TestNoCaptureStack(t *testing.T) {
 }
 
 // naming are the files outside the protocols' folders that name a protocol, with the reason.
-var naming = map[string]string{
-	"internal/core/charset.go": "a character set has the name of the engine that draws it",
-	"internal/core/style.go":   "so have colour codes",
-}
+var naming = map[string]string{"internal/core/charset.go": "a character set has the name of the engine that draws it", "internal/core/style.go": "so have colour codes"}
 
 // TestNames: no protocol is named outside its folder, by its name, one of its fields or one of
 // its findings. What others need to know of a protocol stands in its catalog: what a

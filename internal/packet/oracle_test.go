@@ -19,10 +19,7 @@ import (
 
 // captures are where captures of real traffic may lie: what is committed, and
 // what is handed round beside the working tree.
-var captures = []string{
-	"../../testdata/pcaps/*/*.pcap",
-	"../../../shared/captures/*.pcap",
-}
+var captures = []string{"../../testdata/pcaps/*/*.pcap", "../../../shared/captures/*.pcap"}
 
 // eachFrame calls f with the frames of all captures that are there, and
 // returns how many these are.

@@ -2,18 +2,27 @@ package stats_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"io"
+	"math/rand/v2"
 	"net/netip"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/endpoint"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
+	"github.com/qdissect/qdissect/report"
 )
 
 // TestNoAllocations: once its tables are full, an aggregate allocates nothing, whatever comes.
@@ -116,4 +125,162 @@ func TestOldCounts(t *testing.T) {
 func foreign(a *stats.Aggregate, at time.Time, src, dst netip.AddrPort, n int) {
 	from, to := endpoint.Of(src), endpoint.Of(dst)
 	a.Foreign(at.UnixNano(), &from, &to, n, 1, false)
+}
+
+// collected returns the counts of the shards of a capture, or of a part of it.
+func collected(t *testing.T, capture []byte, workers int, since, until time.Time) (*stats.Shards, *report.Summary) {
+	t.Helper()
+	s := stats.NewShards()
+	sum, err := pipeline.Run(pipeline.Options{
+		Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: io.Discard, Workers: workers, Counts: &pipeline.Counts{Stats: stats.New(), Shards: s},
+		Frames:   &pipeline.Frames{Window: func(time.Time) (a, b time.Time) { return since, until }},
+		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
+		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
+		Trouble:  func(err error) { t.Error(err) },
+	})
+	must.Do(t, err)
+	return s, sum
+}
+
+// carried returns counts that were written and read.
+func carried(t *testing.T, s *stats.Shards) *stats.Shards {
+	t.Helper()
+	b := s.AppendBinary(nil)
+	r := must.Get(stats.UnmarshalBinary(b, all.Protocols(), nil))(t)
+	if !bytes.Equal(r.AppendBinary(nil), b) {
+		t.Error("what was read is not what was written")
+	}
+	return r
+}
+
+// TestFold checks that the counts of shards say what the counts of a whole run say, and that those of two halves say
+// nearly that.
+func TestFold(t *testing.T) {
+	list := scenes.All()
+	if !thorough.All() {
+		list = slices.DeleteFunc(list, func(s scenes.Scene) bool { return !slices.Contains([]string{"mixed", "drops"}, s.Name) })
+	}
+	for _, s := range list {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			capture, truth := play(t, s.Name, evening(s, thorough.Of[uint64](0, 3)))
+			want := reported(t, capture, 1, stats.Options{})
+			whole, sum := collected(t, capture, 2, time.Time{}, time.Time{})
+			o := stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0}
+			got := carried(t, whole).Sum().Report(o)
+			if d := cmp.Diff(indented(t, want), indented(t, got)); d != "" {
+				t.Errorf("-run +shards\n%s", d)
+			}
+
+			middle := want.From.Add(want.To.Sub(want.From) / 2)
+			first, _ := collected(t, capture, 1, time.Time{}, middle)
+			second, _ := collected(t, capture, 1, middle, time.Time{})
+			folded := stats.NewShards()
+			folded.Fold(carried(t, first))
+			folded.Fold(carried(t, second))
+			got = folded.Sum().Report(o)
+			var kinds []string
+			for _, v := range got.Verdicts {
+				kinds = append(kinds, v.Kind)
+			}
+			for _, e := range truth.Events {
+				if !slices.Contains(kinds, e.Kind) {
+					t.Errorf("in two halves, the verdicts are %v, without %s", kinds, e.Kind)
+				}
+			}
+			x, y, again := want.Totals, got.Totals, 1.0
+			if s.Name == "reflection" {
+				again = 10 // the first requests of one port look like copies, in each half
+			}
+			for _, n := range []struct {
+				what string
+				x, y uint64
+				off  float64
+			}{
+				{"requests", x.Requests, y.Requests, again}, {"replies", x.Replies, y.Replies, again}, {"addresses", x.Addresses.Count, y.Addresses.Count, 1},
+				{"honest", x.Honest, y.Honest, 4},
+			} {
+				if !near(float64(n.y), float64(n.x), n.off) {
+					t.Errorf("in two halves: %d %s, in one %d", n.y, n.what, n.x)
+				}
+			}
+			for i := range want.Servers[:min(3, len(want.Servers))] {
+				p, q := &want.Servers[i], &got.Servers[i]
+				if p.Address != q.Address || !near(float64(q.Clients.Count), float64(p.Clients.Count), 5) {
+					t.Errorf("in two halves: %s %v clients, in one %s %v", q.Address, q.Clients, p.Address, p.Clients)
+				}
+			}
+		})
+	}
+}
+
+// TestDamaged folds counts of which some bytes are wrong.
+func TestDamaged(t *testing.T) {
+	s := must.Get(scenes.Find("mixed"))(t)
+	var b bytes.Buffer
+	must.Get(s.Write(&b, scenes.Options{Span: 5 * time.Second, Clients: 20, Rate: 20}))(t)
+	shards, _ := collected(t, b.Bytes(), 1, time.Time{}, time.Time{})
+	whole := shards.AppendBinary(nil)
+	r := rand.New(rand.NewPCG(1, 2))
+	accepted := 0
+	for range thorough.Of(60, 1500) {
+		x := bytes.Clone(whole)
+		for range 1 + r.IntN(3) {
+			x[r.IntN(min(len(x), 1<<(3+r.IntN(15))))] = byte(r.Uint32())
+		}
+		s, err := stats.UnmarshalBinary(x, all.Protocols(), nil)
+		if err != nil {
+			continue
+		}
+		accepted++
+		sum := stats.NewShards()
+		sum.Fold(s)
+		sum.Fold(s)
+		if _, err := json.Marshal(sum.Sum().Report(stats.Options{})); err != nil {
+			t.Error(err)
+		}
+	}
+	if accepted == 0 {
+		t.Error("nothing was accepted")
+	}
+	for n := 0; n < thorough.Of(200, len(whole)); n += 1 + 10*min(n/8192, 1) { // after 8 KiB, every eleventh
+		if _, err := stats.UnmarshalBinary(whole[:n], all.Protocols(), nil); err == nil {
+			t.Errorf("%d of %d bytes are accepted", n, len(whole))
+		}
+	}
+}
+
+func indented(t *testing.T, r *stats.Report) string {
+	t.Helper()
+	b := must.Get(json.MarshalIndent(r, "", " "))(t)
+	return string(b)
+}
+
+// FuzzCounts reads counts that may come from anybody, folds them and makes a report.
+func FuzzCounts(f *testing.F) {
+	s, err := scenes.Find("mixed")
+	must.Do(f, err)
+	var b bytes.Buffer
+	must.Get(s.Write(&b, scenes.Options{Span: 5 * time.Second, Clients: 20, Rate: 20}))(f)
+	f.Add(stats.NewShards().AppendBinary(nil))
+	shards := stats.NewShards()
+	if _, err := pipeline.Run(pipeline.Options{
+		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Counts: &pipeline.Counts{Stats: stats.New(), Shards: shards}, Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
+		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
+	}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(shards.AppendBinary(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := stats.UnmarshalBinary(b, all.Protocols(), nil)
+		if err != nil {
+			return
+		}
+		sum := stats.NewShards()
+		sum.Fold(s)
+		sum.Fold(s)
+		if _, err := json.Marshal(sum.Sum().Report(stats.Options{})); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package stats_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/netip"
 	"os"
@@ -248,5 +249,244 @@ func TestNothingUnusual(t *testing.T) {
 		}
 		capture, _ := play(t, s.Name, evening(s, thorough.Of[uint64](0, 1))) // by default as TestScenes
 		calm(t, s.Name, reported(t, capture, 1, stats.Options{Rows: 1000}))
+	}
+}
+
+// queried writes requests for infos every second, which a server answers from an end of its own, and at times of its own.
+func queried(o mkpcap.Options, server, from netip.AddrPort, at func(i int) time.Duration) []byte {
+	var b bytes.Buffer
+	m := mkpcap.NewWriter(&b, o)
+	start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
+	info := []byte("\xff\xff\xff\xffI\x11Old town\x00dust2\x00cstrike\x00Counter-Strike\x00\x0a\x00\x03\x18\x00dl\x00\x011.0\x00")
+	for i := range 30 {
+		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{203, 0, 113, byte(1 + i%5)}), uint16(40000+i))
+		t := start.Add(at(i))
+		m.UDP(t, client, server, []byte("\xff\xff\xff\xffTSource Engine Query\x00"))
+		m.UDP(t.Add(time.Millisecond), from, client, info)
+	}
+	return b.Bytes()
+}
+
+// TestDisplaced: replies from another address or port of the host are said, and nothing else is.
+func TestDisplaced(t *testing.T) {
+	second := func(i int) time.Duration { return time.Duration(i) * time.Second }
+	server := netip.MustParseAddrPort("198.51.100.10:27015")
+	for _, c := range []struct{ from, want string }{
+		{"198.51.100.11:27015", "from another address, 198.51.100.11:"},
+		{"198.51.100.11:27016", "from another address, 198.51.100.11:27016:"},
+		{"198.51.100.10:27016", "from another port, 198.51.100.10:27016:"},
+		{"198.51.100.10:27015", ""},
+	} {
+		r := reported(t, queried(mkpcap.Options{}, server, netip.MustParseAddrPort(c.from), second), 1, stats.Options{})
+		v := r.Verdicts[0]
+		switch {
+		case c.want == "" && (len(r.Verdicts) != 1 || v.Kind != stats.NothingUnusual):
+			t.Errorf("from %s: %+v", c.from, r.Verdicts)
+		case c.want != "" && (len(r.Verdicts) != 1 || v.Kind != stats.Unwell || v.Server != server.String() || !strings.Contains(v.Text, "30 requests to "+server.String()+" were answered "+c.want)):
+			t.Errorf("from %s: %+v", c.from, r.Verdicts)
+		}
+	}
+}
+
+// TestClockStep: a clock that steps back is said with both times, and not if it steps by so little that frames of several interfaces
+// may be out of order.
+func TestClockStep(t *testing.T) {
+	server := netip.MustParseAddrPort("198.51.100.10:27015")
+	for _, c := range []struct {
+		back time.Duration
+		want string
+	}{
+		{time.Hour, "stepped back by 60 min, from 19:00:14 UTC to 18:00:15 UTC: times"},
+		{4 * time.Second, "stepped back by 3 s, from 19:00:14 UTC to 19:00:11 UTC: times"},
+		{time.Second + 98*time.Millisecond, ""},
+		{time.Second + 99*time.Millisecond, "by 100 ms"},
+		{0, ""},
+	} {
+		capture := queried(mkpcap.Options{}, server, server, func(i int) time.Duration {
+			if i < 15 {
+				return time.Duration(i) * time.Second
+			}
+			return time.Duration(i)*time.Second - c.back
+		})
+		got := fmt.Sprint(reported(t, capture, 1, stats.Options{}).Unclear)
+		if c.want == "" && got != "[]" || !strings.Contains(got, c.want) {
+			t.Errorf("back by %v: %s, want %q", c.back, got, c.want)
+		}
+	}
+}
+
+// TestStreams: what went over TCP is said, the most first, and the rest by its number; an anonymized report has other addresses.
+func TestStreams(t *testing.T) {
+	var streams []stats.Stream
+	for i := range 5 {
+		streams = append(streams, stats.Stream{Server: netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(10 + i)}), 25565), Packets: uint64(10 + i), Tried: 4, Made: 1, Refused: 2})
+	}
+	hidden := stats.Hiding{Addr: func(netip.Addr) netip.Addr { return netip.MustParseAddr("192.0.2.1") }}
+	for _, c := range []struct {
+		o          stats.Options
+		first, all string
+	}{
+		{stats.Options{Streams: streams}, "TCP of 198.51.100.14 is counted and not read: 14 packets over TCP with port 25565 (4 connections tried: 1 made, 2 refused, 1 unanswered).", "2 servers more have packets over TCP."},
+		{stats.Options{Streams: streams[:3]}, "TCP of 198.51.100.12 is", ""},
+		{stats.Options{Streams: streams, Hide: &hidden}, "TCP of 192.0.2.1 is", "2 servers"},
+	} {
+		got := strings.Join(stats.New().Report(c.o).Unclear, "\n")
+		if !strings.Contains(got, c.first) || c.all == "" && strings.Contains(got, "more have") || !strings.Contains(got, c.all) || c.o.Hide != nil && strings.Contains(got, "198.51") {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
+// TestOneAsker: a server that stops replying is down, also if a single client asks it the same all the time, so that each request repeats
+// the one before.
+func TestOneAsker(t *testing.T) {
+	server, client := netip.MustParseAddrPort("198.51.100.10:27015"), netip.MustParseAddrPort("203.0.113.1:40000")
+	for _, perSecond := range []int{1, 2, 5} {
+		for _, silent := range []int{3, 7, 20, 75} {
+			var b bytes.Buffer
+			m := mkpcap.NewWriter(&b, mkpcap.Options{})
+			start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
+			n := 0
+			for i := range (15 + silent) * perSecond {
+				at := start.Add(time.Duration(i) * time.Second / time.Duration(perSecond))
+				m.UDP(at, client, server, []byte("\xff\xff\xff\xffTSource Engine Query\x00"))
+				if i >= 15*perSecond {
+					n++
+					continue
+				}
+				m.UDP(at.Add(time.Millisecond), server, client, fmt.Appendf(nil, "\xff\xff\xff\xffI\x11Old town\x00dust%d\x00cstrike\x00Counter-Strike\x00\x0a\x00\x03\x18\x00dl\x00\x011.0\x00", i))
+			}
+			r, why := reported(t, b.Bytes(), 1, stats.Options{}), asked(t, b.Bytes(), 1, server)[0]
+			is := r.Verdicts[0].Kind == stats.ServerDown && strings.Contains(r.Verdicts[0].Text, fmt.Sprintf("stopped replying at 19:00:14 UTC: none of %d requests", n)) &&
+				r.Verdicts[0].From.Sub(start).Round(time.Second) == time.Duration(15-1/perSecond)*time.Second
+			knows := slices.Contains(why.Problems, "stopped")
+			if want := silent > 5; is != want || knows != want && silent > 7 {
+				t.Errorf("%d requests per second, silent for %d s: %+v\n%s", perSecond, silent, r.Verdicts, why.AppendText(nil))
+			}
+		}
+	}
+}
+
+// TestManyDown: of 200 servers, 12 stop replying. All have a verdict and stand in the list, and the text names or counts them.
+func TestManyDown(t *testing.T) {
+	var b bytes.Buffer
+	m := mkpcap.NewWriter(&b, mkpcap.Options{})
+	start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
+	info := []byte("\xff\xff\xff\xffI\x11Old town\x00dust2\x00cstrike\x00Counter-Strike\x00\x0a\x00\x03\x18\x00dl\x00\x011.0\x00")
+	const servers, down, rounds = 200, 12, 40
+	for i := range rounds {
+		for k := range servers {
+			server := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(100 + k/100), byte(1 + k%100)}), 27015)
+			client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{203, 0, byte(i), byte(1 + k)}), 40000)
+			at := start.Add(time.Duration(i)*time.Second + time.Duration(k)*4*time.Millisecond)
+			m.UDP(at, client, server, []byte("\xff\xff\xff\xffTSource Engine Query\x00"))
+			if k%(servers/down) != 7 || k/(servers/down) >= down || i < rounds/4 {
+				m.UDP(at.Add(time.Millisecond), server, client, info)
+			}
+		}
+	}
+	r := reported(t, b.Bytes(), 1, stats.Options{})
+	listed := map[string]bool{}
+	for _, s := range r.Servers {
+		listed[s.Address] = true
+	}
+	for _, v := range r.Verdicts {
+		if v.Kind != stats.ServerDown || !listed[v.Server] {
+			t.Errorf("%s of %s, in the list: %v", v.Kind, v.Server, listed[v.Server])
+		}
+	}
+	if len(r.Verdicts) != down || r.Totals.Verdicts != down || r.Totals.Servers != servers {
+		t.Errorf("%d verdicts, %d of %d servers", len(r.Verdicts), r.Totals.Verdicts, r.Totals.Servers)
+	}
+	text := string(r.AppendText(nil, 80))
+	if named := strings.Count(text, "* Down: "); named < 1 || !strings.Contains(text, fmt.Sprintf("%d more", down-named)) {
+		t.Errorf("%d are named, and the rest is not counted:\n%.3000s", named, text)
+	}
+}
+
+// TestBothAsk: two servers that ask each other from the ports at which they are asked, as masters and servers do, each
+// have the outcomes of the requests to them.
+func TestBothAsk(t *testing.T) {
+	one, two := netip.MustParseAddrPort("192.0.2.1:27015"), netip.MustParseAddrPort("198.51.100.1:27015")
+	var b bytes.Buffer
+	w := mkpcap.NewWriter(&b, mkpcap.Options{})
+	at := time.Unix(1_800_000_000, 0)
+	send := func(src, dst netip.AddrPort, payload string) {
+		at = at.Add(10 * time.Millisecond)
+		w.UDP(at, src, dst, []byte(payload))
+	}
+	const ask = "\xff\xff\xff\xffV\x01\x02\x03"
+	for i := range byte(5) {
+		send(one, two, ask+string([]byte{i}))
+		send(two, one, "\xff\xff\xff\xffE\x01\x00mp_time\x0030\x00")
+	}
+	for i := range byte(3) {
+		send(two, one, ask+string([]byte{0x80 + i})) // which it does not answer
+	}
+	at = at.Add(time.Minute) // they are unanswered then
+	send(one, two, ask+"\xff")
+	send(two, one, "\xff\xff\xff\xffE\x01\x00mp_time\x0030\x00")
+	must.Do(t, w.Err())
+	answered, unanswered := map[string]uint64{}, map[string]uint64{}
+	for _, s := range reported(t, b.Bytes(), 1, stats.Options{}).Servers {
+		answered[s.Address], unanswered[s.Address] = s.Outcome.Answered, s.Outcome.Unanswered
+	}
+	if answered[two.String()] != 6 || unanswered[two.String()] != 0 || answered[one.String()] != 0 || unanswered[one.String()] != 3 {
+		t.Errorf("answered %v, unanswered %v", answered, unanswered)
+	}
+}
+
+// TestNoRequests: a long capture without requests has a report, too.
+func TestNoRequests(t *testing.T) {
+	server, client := netip.MustParseAddrPort("198.51.100.1:27015"), netip.MustParseAddrPort("192.0.2.1:51000")
+	var b bytes.Buffer
+	w := mkpcap.NewWriter(&b, mkpcap.Options{})
+	for i := range 3 {
+		w.UDP(time.Unix(1_800_000_000, 0).Add(time.Duration(i)*time.Hour), server, client, []byte("\xff\xff\xff\xffE\x01\x00mp_time\x0030\x00"))
+	}
+	must.Do(t, w.Err())
+	line := reported(t, b.Bytes(), 1, stats.Options{}).Timeline
+	replies := uint64(0)
+	for _, n := range line.Replies {
+		replies += n
+	}
+	if line.Peak != 0 || replies != 3 || line.Width <= time.Second {
+		t.Errorf("peak %d, %d replies, width %v", line.Peak, replies, line.Width)
+	}
+}
+
+// TestWholeFlood has a capture of nothing but a flood. Its verdict names the kind of request
+// that the flood consists of, whichever kind came first.
+func TestWholeFlood(t *testing.T) {
+	s := must.Get(scenes.Find("forged-challenged"))(t)
+	const span = 3 * time.Second
+	for seed := uint64(1); seed <= 2; seed++ {
+		var b bytes.Buffer
+		must.Get(s.Write(&b, scenes.Options{Seed: seed, Span: span, From: time.Nanosecond, To: span, Rate: 2000, Clients: 20}))(t)
+		r := reported(t, b.Bytes(), 1, stats.Options{})
+		if len(r.Verdicts) == 0 || r.Verdicts[0].Kind != stats.ForgedFlood || !strings.Contains(r.Verdicts[0].Text, " a2s info requests in ") {
+			t.Errorf("seed %d: %+v", seed, r.Verdicts)
+		}
+	}
+}
+
+// TestFirstSeconds has a report of a time in which replies came and no outcome is known yet,
+// as the first seconds of a live view.
+func TestFirstSeconds(t *testing.T) {
+	s, err := scenes.Find("quiet")
+	must.Do(t, err)
+	var b bytes.Buffer
+	must.Get(s.Write(&b, scenes.Options{Span: 3 * time.Second, Clients: 20}))(t)
+	a := stats.New()
+	if _, err := pipeline.Run(pipeline.Options{
+		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Counts: &pipeline.Counts{Stats: a}, Count: 60,
+		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
+		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	v := a.Report(stats.Options{}).Verdicts[0]
+	if v.Kind != stats.NothingUnusual || strings.Contains(v.Text, "answered") || !strings.Contains(v.Text, "), half of the replies within ") {
+		t.Errorf("%+v", v)
 	}
 }

@@ -6,9 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -19,74 +17,6 @@ import (
 
 	"github.com/qdissect/qdissect/internal/must"
 )
-
-// shell runs a script in the folder of a scene.
-func (s *scene) shell(t *testing.T, script string) time.Duration {
-	t.Helper()
-	root := must.Get(filepath.Abs("../../.."))(t)
-	cmd := exec.Command("sh", "-ec", script)
-	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), "Q="+qdissect, "ROOT="+root)
-	start := time.Now()
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", script, err, text)
-	}
-	return time.Since(start)
-}
-
-// Three million packets in 60 files of four series.
-func TestLong(t *testing.T) {
-	s := &scene{dir: t.TempDir()}
-	s.shell(t, `make() { name=$1 size=$2; shift 2
-		(cd $ROOT && go run ./internal/tools/mklarge -o $OLDPWD/one.pcap "$@")
-		mkdir -p c/$name && editcap -F pcap -c $size one.pcap c/$name/eth.pcap && rm one.pcap; }
-	make a 60000 -n 900000
-	make b 40000 -n 600000 -plain
-	make c 50000 -n 300000 -flood 450000
-	make d 50000 -n 750000
-	[ $(find c -type f | wc -l) = 60 ]`)
-	single := s.shell(t, "$Q read -j 1 --series --unit 1/1 -o jsonl --out single 'c/**'")
-	s.shell(t, "$Q report --from single -o single.html")
-	s.tree, s.page = treeOf(t, filepath.Join(s.dir, "single")), pageOf(t, filepath.Join(s.dir, "single.html"))
-	if len(s.tree) != 12 {
-		t.Fatalf("%d files", len(s.tree))
-	}
-	for _, n := range []int{1, 3, 5} {
-		s.start(t, "run", "c/**", "--out", "out", "--workers", strconv.Itoa(n)).ends(0)
-		s.same(t, "out")
-		s.shell(t, "rm -r out")
-	}
-	s.start(t, "run", "c/**", "--out", "out", "--shards", "4").ends(0)
-	s.samePage(t, "out")
-	s.shell(t, "rm -r out")
-	// One of three workers is killed, and in every other run the server as well.
-	for seed := range uint64(20) {
-		r := rand.New(rand.NewPCG(seed, 2))
-		at := address(t)
-		server := s.start(t, "server", "--store", "store", "--listen", at)
-		url := s.joined(t, at)
-		run := s.start(t, "run", "c/**", "--out", "out", "--workers", "0", "--nats", url, "--lost-after", "2s")
-		var workers []*process
-		for range 3 {
-			workers = append(workers, s.start(t, "work", "--join", url, "--workers", "1"))
-		}
-		time.Sleep(time.Duration(r.Int64N(int64(single))) / 2)
-		workers[0].kill()
-		if seed%2 == 1 {
-			time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond)
-			server.kill()
-			server = s.start(t, "server", "--store", "store", "--listen", at)
-		}
-		text := run.ends(0)
-		if strings.Contains(text, "failed") {
-			t.Errorf("seed %d:\n%s", seed, text)
-		}
-		workers[1].ends(0)
-		workers[2].ends(0)
-		server.kill()
-		s.same(t, "out")
-		s.shell(t, "rm -r out store")
-	}
-}
 
 func init() { fake = fakeUnits }
 
