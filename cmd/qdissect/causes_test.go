@@ -845,6 +845,13 @@ var filmCauses = []filmCause{
 			f.challenged(60, filmServer, func(int) string { return infoReply("Old town") })
 			f.flood(6, 200, filmServer, askInfo, func(i int) string { return challenge(uint32(i + 7)) })
 		}, nearIs: "works", says: "Forged flood at 198.51.100.10:27015", not: "stands in the way|No client"},
+	{id: "forged_flood", // of which only the requests were captured
+		has: func(f *film) {
+			for i := range 6000 {
+				f.udp(20+float64(i)/300, netip.AddrPortFrom(netip.AddrFrom4([4]byte{byte(1 + i*37%223), byte(i * 89), byte(i * 53), byte(i)}), uint16(1024+i)), filmServer, askInfo)
+			}
+		},
+		near: func(f *film) { f.unanswered(30, filmServer) }, nearIs: "no_reply", says: "no reply from it: one direction only.*Forged flood at 198.51.100.10:27015", not: "meanwhile"},
 	{id: "crowd_or_forged",
 		has: func(f *film) {
 			f.answered(60, filmServer)

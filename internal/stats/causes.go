@@ -45,6 +45,7 @@ type proof struct {
 	fill      []string // names and values
 	evidence  []Fact
 	certainty Certainty // if it is not that of the cause
+	leaves    matter    // what a later cause may explain all the same
 }
 
 // causeOf returns the cause with an id.
@@ -412,7 +413,13 @@ var causes = []Cause{
 			if used {
 				why = fmt.Sprintf(" It does: %s return a challenge that it must have given.", count(x.returned, "request", "requests"))
 			}
-			return x.proof("n", count(x.asked.n, "request", "requests"), "why", why).with(x, "requests", &x.asked)
+			p := x.proof("n", count(x.asked.n, "request", "requests"), "why", why).with(x, "requests", &x.asked)
+			for _, kind := range []string{Carpet, ForgedFlood, CrowdOrForged, Reflection, JunkFlood, GreedyClients} {
+				if v := x.verdict(kind); v != nil && !x.noCrowd(v) { // who asks is seen in one direction as well
+					p.leaves = ofSilence | ofChallenge | ofDelay | ofLoad
+				}
+			}
+			return p
 		}},
 	{ID: "capture_ends", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "the capture ends before the time for replies is over",

@@ -56,8 +56,12 @@ func (r *reporting) floods() {
 			}
 			v.Advice = "Ask where people may come from (a list, a video, an update); block nobody for it, and raise the limits of the server."
 		}
-		v.Text = fmt.Sprintf("%s at %s%s: %s %s in %s (%s per second%s)%s. %s", title, r.address(ev.server), r.named(&ev.server.v), number(uint64(ev.requests+0.5)), r.whatOf(ev),
-			span(ev.from, ev.to), rounded(ev.level()), times(ev), who, why+r.meanwhile(ev))
+		in, rate := span(ev.from, ev.to), rounded(ev.level())+" per second"
+		if width := ev.series[0].ticks.width; width > second && ev.to-ev.from < 4*widths[width] { // it may be as short as a part of a bucket
+			in, rate = strings.Replace(in, " from", " or less from", 1), rate+" or more"
+		}
+		v.Text = fmt.Sprintf("%s at %s%s: %s %s in %s (%s%s)%s. %s", title, r.address(ev.server), r.named(&ev.server.v), number(uint64(ev.requests+0.5)), r.whatOf(ev),
+			in, rate, times(ev), who, why+r.meanwhile(ev))
 		r.say(v)
 	}
 }
@@ -109,11 +113,11 @@ func (r *reporting) limitAdvice(ev *event, limit string) string {
 func (r *reporting) meanwhile(ev *event) string {
 	asked, replied := 0.0, 0.0
 	ev.server.v.more.cells.in(func(from, to int64, c *cell) {
-		part := float64(overlap(from, to, ev.from, ev.to)) / float64(to-from)
-		asked += part * float64(c.requests)
-		replied += part * float64(c.requests-min(c.unanswered, c.requests))
+		part, heard := float64(overlap(from, to, ev.from, ev.to))/float64(to-from), min(c.requests-min(c.unanswered, c.requests), c.replies)
+		asked += part * float64(c.unanswered+heard) // others are open
+		replied += part * float64(heard)
 	})
-	if asked < leastOften || replied > 0.9*asked {
+	if asked < leastOften || replied > 0.9*asked || r.o.OneSided && replied == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" It replied to %s of all requests meanwhile.", percent(replied/asked))

@@ -281,11 +281,41 @@ func (r *reporting) unwell() {
 			continue
 		}
 		x := r.unwellAt(e, &o, n, calm)
+		if sources := r.mutes(e); o.ChallengeOnly >= 10*leastMutes && sources >= leastMutes && float64(good) >= wellShare*float64(n-o.ChallengeOnly) {
+			x = r.trickle(e, o.ChallengeOnly, sources)
+		}
 		x.From, x.To = instant(from), instant(to)
 		if maybeWell(good, n, wellShare) {
 			x.Certainty, x.Doubt = Possible, "more requests: of so few, as many may be lost by accident"
 		}
 		r.say(x)
+	}
+}
+
+// leastMutes is from how many addresses that never return a challenge on these are rather forged than of old clients, with ten times as many
+// requests.
+const leastMutes = 100
+
+// mutes returns how many addresses never came back with the challenges of a server.
+func (r *reporting) mutes(e *entry[server]) (n int) {
+	for c := range each(r.a.clients.entries) {
+		if c.v.class() == never && c.v.asked(e.sum) {
+			n++
+		}
+	}
+	return n
+}
+
+// trickle says that requests of many addresses that return no challenge came all the time, too slowly to be an event.
+func (r *reporting) trickle(e *entry[server], n uint64, sources int) Verdict {
+	pace := float64(n) / max(float64(e.v.last-e.v.first)/1e9, 1)
+	return Verdict{
+		Kind: ForgedFlood, Certainty: Likely, Server: r.address(e),
+		Text: fmt.Sprintf("Forged requests at %s%s: %s in %s (%s per second) from at least %s, none of which came back with the challenge that it was given. The server answers the others.",
+			r.address(e), r.named(&e.v), count(n, "request", "requests"), span(e.v.first, e.v.last), rounded(pace), count(uint64(sources), "address", "addresses")),
+		Advice:   "The server asks for a challenge, so whoever forges them gets little back: nothing has to be done.",
+		Doubt:    "clients from before challenges do the same, but are few",
+		Evidence: Evidence{{"requests", float64(n)}, {"requests_per_second", round(pace, 1)}, {"sources", float64(sources)}},
 	}
 }
 

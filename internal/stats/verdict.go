@@ -273,7 +273,20 @@ func (r *reporting) bounced() {
 
 // errors says that messages have errors or mistakes, or that challenges are refused again and again, if nothing else is said.
 func (r *reporting) errors() {
-	if r.o.whole || len(r.Verdicts) > 0 {
+	if r.o.whole {
+		return
+	}
+	for f := range each(r.Findings) {
+		if f.Count >= leastOften && strings.HasSuffix("."+f.ID, ".refused") && strings.Contains("."+f.ID, ".rcon.") {
+			r.say(Verdict{
+				Kind: Errors, From: f.First, To: f.Last,
+				Text:     fmt.Sprintf("Passwords tried: remote consoles refused %s in %s (%s).", count(f.Count, "request", "requests"), span(f.First.UnixNano(), f.Last.UnixNano()), f.ID),
+				Advice:   "Somebody guesses: let only your own addresses reach the console, and see who asks with qdissect -Y 'finding == " + f.ID + "'.",
+				Evidence: Evidence{{"messages", float64(f.Count)}},
+			})
+		}
+	}
+	if len(r.Verdicts) > 0 {
 		return
 	}
 	i := slices.IndexFunc(r.Findings, func(f Finding) bool {

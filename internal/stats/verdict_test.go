@@ -133,6 +133,8 @@ func evening(seconds int) []made {
 // quiet is what is said if nothing is.
 const quiet = "certain Nothing unusual"
 
+var refusedLogin = dissect.FindingType{ID: "p.rcon.refused", Text: "."}
+
 // TestVerdictsNeed: each kind of verdict is said from as much as it needs, and not from less.
 func TestVerdictsNeed(t *testing.T) {
 	both := func(lists ...[]made) []made { return slices.Concat(lists...) }
@@ -191,6 +193,17 @@ func TestVerdictsNeed(t *testing.T) {
 		{"nine of a hundred", both(evening(92), sent(9, 2, 1, func(i int, x *made) { x.from, x.wait = person(i), 1100*time.Millisecond })), quiet},
 		{"a flood", both(evening(60), flood(200, 40, dissect.Unreturned, nil)), "certain Forged flood at 198.51.100.10:27015: 200 p info requests in 5 s from 19:00:30 UTC on (40 per second) from 200 addresses. None came back with the challenge that it was given."},
 		{"a flood of 18 a second", both(evening(60), flood(180, 18, dissect.Unreturned, nil)), "certain Not answered: 198.51.100.10:27015 replies to only 40 % of 300 requests in 59.5 s from 19:00:00 UTC on: 60 % got a challenge only, because their clients did not return it or got another one each time."},
+		{"a trickle", both(evening(300), sent(1000, 0, 3.5, func(i int, x *made) {
+			x.from, x.proof, x.outcome = somebody(i%100), dissect.Unreturned, dissect.OutcomeChallenged
+		})), "likely Forged requests at 198.51.100.10:27015: 1,000 requests in 5 min from 19:00:00 UTC on (3.3 per second) from at least 100 addresses, none of which came back with the challenge that it was given. The server answers the others."},
+		{"a trickle of 99", both(evening(300), sent(1000, 0, 3.5, func(i int, x *made) {
+			x.from, x.proof, x.outcome = somebody(i%99), dissect.Unreturned, dissect.OutcomeChallenged
+		})), "certain Not answered"},
+		{"a flood in 20 hours", both(sent(2400, 0, 1./30, func(i int, x *made) { x.from, x.proof = person(i), dissect.Proven }), sent(9000, 32415, 300, func(i int, x *made) {
+			x.from, x.proof, x.outcome = somebody(i), dissect.Unreturned, dissect.OutcomeChallenged
+		})), "certain Forged flood at 198.51.100.10:27015: 9,000 p info requests in 60 s or less from 04:00:00 UTC on (150 per second or more)"},
+		{"passwords", both(evening(60), sent(100, 0, 5, func(i int, x *made) { x.from, x.of, x.says = "203.0.113.9", 4, &refusedLogin })), "certain Passwords tried: remote consoles refused 100 requests in 19.8 s from 19:00:00 UTC on (p.rcon.refused)."},
+		{"99 passwords", both(evening(60), sent(99, 0, 5, func(i int, x *made) { x.from, x.of, x.says = "203.0.113.9", 4, &refusedLogin })), quiet},
 		{"a flood of two seconds", both(evening(60), flood(100, 50, dissect.Unreturned, nil)), "certain Not answered: 198.51.100.10:27015 replies to only 55 % of 220 requests in 59.5 s from 19:00:00 UTC on: 45 % got a challenge only, because their clients did not return it or got another one each time."},
 		{"a crowd, of which a fifth never returns", both(evening(60), flood(2000, 200, dissect.Proven, crowd), flood(400, 40, dissect.Unreturned, crowd)), "certain Not answered: 198.51.100.10:27015 replies to only 84 % of 2,520 requests in 59.5 s from 19:00:00 UTC on: 16 % got a challenge only, because their clients did not return it or got another one each time."},
 		{"one hop limit, no proof", both(open(300), flood(2000, 200, dissect.Unproven, oneHop)), "likely Forged flood at 198.51.100.10:27015: 2,000 p info requests in 10 s from 19:00:30 UTC on (200 per second, 41 times the usual) from 2,000 addresses. Nothing proves it, but 97 % of the packets have the hop limit 47 and the addresses are spread evenly over the whole internet."},

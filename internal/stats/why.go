@@ -220,7 +220,7 @@ func (x *facts) answer() *Answer {
 		if found == nil || w.Cause != "" && c.State == Answers {
 			continue
 		}
-		taken |= c.explains
+		taken |= c.explains &^ found.leaves
 		first := w.Cause == "" || w.State != Trouble && c.State == Trouble
 		switch {
 		case c.State == Trouble && x.slight(c, found):
@@ -499,7 +499,10 @@ func (x *facts) kindsText() string {
 		what := count(k.requests, k.protocol+" "+k.title, k.protocol+" "+plural(k.title))
 		n := k.requests - o.Other
 		if n == 0 {
-			list = append(list, what+" (still open)")
+			if x.replies() > 0 {
+				what += " (still open)"
+			}
+			list = append(list, what)
 			continue
 		}
 		parts := []string{percent(float64(o.Answered)/float64(n)) + " answered"}
