@@ -164,7 +164,10 @@ func TestSafeText(t *testing.T) {
 // object has duplicate keys.
 func TestJSONValid(t *testing.T) {
 	captures := hostileCaptures(t)
-	for _, c := range captures {
+	for i, c := range captures {
+		if i%thorough.Of(3, 1) > 0 {
+			continue
+		}
 		out, _ := streams(c, "--all", "-o", "jsonl")
 		for line := range strings.Lines(out) {
 			if err := new(jsonl.Document).Parse([]byte(line)); err != nil {

@@ -76,7 +76,7 @@ func TestReportAll(t *testing.T) {
 		t.Fatalf("only %d captures", len(captures))
 	}
 	formats := []string{"text", "json", "html"}
-	for i, name := range slices.Sorted(maps.Keys(captures)) {
+	for i, name := range thorough.Captures(slices.Sorted(maps.Keys(captures))) {
 		for _, format := range formats[i%thorough.Of(3, 1):][:thorough.Of(1, 3)] {
 			out, _ := streams(captures[name], "report", "--format", format)
 			switch checkSafe(t, name+" as "+format, strings.ReplaceAll(out, "\t", " ")); {

@@ -337,7 +337,11 @@ func compare(t *testing.T, a, b *gatherer) {
 // TestNothingLeft: no replaced value is left in any byte of the file, compressed, joined
 // or plain, in any byte order.
 func TestNothingLeft(t *testing.T) {
+	seen := 0
 	eachCapture(t, func(t *testing.T, name string) {
+		if seen++; (seen+1)%thorough.Of(3, 1) > 0 { // TestVerified takes others
+			return
+		}
 		c := treat(t, name)
 		g := c.before
 		hay := append([][]byte{c.file}, c.after.data...)

@@ -277,10 +277,10 @@ func honestOf(t *testing.T, attack []byte) []byte {
 func TestHostileFloods(t *testing.T) {
 	for _, f := range hostile.Floods() {
 		t.Run(f.Name, func(t *testing.T) {
-			n := thorough.Of(2000, 20_000)
+			n := thorough.Of(1000, 20_000)
 			switch {
 			case f.Name == "bombs" || f.Name == "many-rules":
-				n = thorough.Of(1000, 3000)
+				n = thorough.Of(500, 3000)
 			case !thorough.All() || raceEnabled:
 			case f.Name == "forged-info":
 				n = 1_000_000 // sources: more than are remembered, many times over
@@ -322,7 +322,7 @@ func TestHostileCounts(t *testing.T) {
 	src, dst := netip.MustParseAddrPort("203.0.113.1:27015"), netip.MustParseAddrPort("203.0.113.2:27016")
 	play := func(s *hostile.Stage) {
 		for _, p := range payloads {
-			for i := 0; i < len(p); i += thorough.Of(3, 1) {
+			for i := 0; i < len(p); i += thorough.Of(6, 1) {
 				for _, v := range values {
 					s.Strike(src, dst, p[:i]+string([]byte{v})+p[i+1:])
 				}
@@ -386,7 +386,7 @@ func TestHostileFiles(t *testing.T) {
 // TestHostileCompressed reads bombs: many MiB of zeroes behind an honest
 // capture, which are empty frames, and a window that nobody has the memory for.
 func TestHostileCompressed(t *testing.T) {
-	size := thorough.Of[int64](48, 128) << 20
+	size := thorough.Of[int64](16, 128) << 20
 	if testing.Short() || raceEnabled {
 		size = 32 << 20
 	}
