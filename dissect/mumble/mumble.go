@@ -12,12 +12,12 @@ package mumble
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -199,7 +199,15 @@ func readID(r *dissect.Reader) (id [8]byte, pair uint64) {
 
 // AppendSummary appends the version, the users and the bandwidth.
 func (p *PingReply) AppendSummary(dst []byte) []byte {
-	return fmt.Appendf(dst, "%d/%d users  v%d.%d.%d  %d bit/s", p.Users, p.MaxUsers, p.Major, p.Minor, p.Patch, p.Bandwidth)
+	return appendState(dst, int(p.Users), int(p.MaxUsers), int(p.Major), int(p.Minor), int(p.Patch), int(p.Bandwidth))
+}
+
+// appendState appends what a reply says of its server, without an allocation.
+func appendState(dst []byte, values ...int) []byte {
+	for i, before := range []string{"", "/", " users  v", ".", ".", "  "} {
+		dst = summary.Number(dst, before, values[i])
+	}
+	return append(dst, " bit/s"...)
 }
 
 // The ping in protobuf is a byte 1 and a message whose fields are numbers in varints,
@@ -346,5 +354,5 @@ func (*ExtendedRequest) AppendSummary(dst []byte) []byte { return append(dst, "1
 
 // AppendSummary appends the version, the users and the bandwidth.
 func (p *ExtendedReply) AppendSummary(dst []byte) []byte {
-	return fmt.Appendf(dst, "%d/%d users  v%d.%d.%d  %d bit/s", int(p.Users), int(p.MaxUsers), p.Major, p.Minor, p.Patch, int(p.Bandwidth))
+	return appendState(dst, int(p.Users), int(p.MaxUsers), int(p.Major), int(p.Minor), int(p.Patch), int(p.Bandwidth))
 }
