@@ -42,37 +42,23 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 // mvdsv sends one before it would have more than 1,340 bytes.
 const maxWhole = 1200
 
+var lines = quake.Lines{Words: &words, List: fPlayers, Player: fPlayer, Line: fLine, Cut: cutPlayer, NotPlayer: notPlayer}
+
 // readPlayers reads the lines of players, and counts those who play.
 func (d *decoder) readPlayers(r *dissect.Reader, m *dissect.Message) {
 	s := &d.status
-	if !r.More() || r.Next(0) || r.HasPrefix(qtv) {
+	more := func() bool { return r.More() && !r.Next(0) && !r.HasPrefix(qtv) }
+	if !more() {
 		return
 	}
-	list := r.Begin(fPlayers)
 	playing := 0
-	for r.More() && !r.Next(0) && !r.HasPrefix(qtv) {
-		if !isPlayer(r.Peek()) {
-			at, n := r.Offset(), quake.LineLen(r)
-			if n == r.Left() {
-				r.Find(cutPlayer, fLine, at, n)
-				r.Text(fLine, n)
-				break
-			}
-			r.Find(notPlayer, fLine, at, n, dissect.Str(r.Text(fLine, n)))
-			words.LineEnd(r)
-			continue
-		}
-		player := r.BeginRecord(fPlayer)
+	s.Players = quake.ReadLines(r, &lines, s.Players, more, isPlayer, func() Player {
 		p := readPlayer(r)
-		if !r.EndRecord(player) {
-			break
-		}
-		s.Players = append(s.Players, p)
 		if !p.Spectator {
 			playing++
 		}
-	}
-	r.End(list)
+		return p
+	})
 	if !r.Failed() && !r.Cut() && len(s.Rules) > 0 && r.Offset() < maxWhole {
 		m.Server.Players = dissect.Some(playing)
 	}
@@ -125,8 +111,6 @@ func readPlayer(r *dissect.Reader) (p Player) {
 	p.Team = words.Argument(r, fTeam)
 	p.Login = words.Argument(r, fLogin)
 	p.Client = words.Argument(r, fClient)
-	words.Line(r, fLine)
-	words.LineEnd(r)
 	return p
 }
 

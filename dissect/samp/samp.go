@@ -352,13 +352,10 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, h Head) {
 		p := &d.rules
 		*p = Rules{Head: h, Rules: p.Rules[:0]}
 		m.Body = p
-		d.readList(r, pairs.List, pairs.Pair, func() {
-			key := r.PString(pairs.Key)
-			value := r.PString(pairs.Value)
-			core.HideSetting(r, pairs.Hidden, key, value)
-			if !r.Failed() {
-				p.Rules = append(p.Rules, dissect.KeyValue{Key: key, Value: value})
-			}
+		p.Rules = readList(r, pairs.List, pairs.Pair, p.Rules, func() dissect.KeyValue {
+			one := dissect.KeyValue{Key: r.PString(pairs.Key), Value: r.PString(pairs.Value)}
+			core.HideSetting(r, pairs.Hidden, one.Key, one.Value)
+			return one
 		})
 		m.Server.Map, m.Server.Version = keyvalue.Text(p.Rules, "mapname"), keyvalue.Text(p.Rules, "version")
 	case 'o':
@@ -373,8 +370,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, h Head) {
 		p := &d.players
 		*p = Players{Head: h, Players: p.Players[:0]}
 		m.Body = p
-		d.readList(r, fPlayerList, fPlayer, func() {
-			var one Player
+		p.Players = readList(r, fPlayerList, fPlayer, p.Players, func() (one Player) {
 			if h.Op == 'd' {
 				one.ID = r.U8(fID)
 			}
@@ -385,9 +381,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, h Head) {
 			if h.Op == 'd' {
 				one.Ping = r.U32(fPing)
 			}
-			if !r.Failed() {
-				p.Players = append(p.Players, one)
-			}
+			return one
 		})
 	}
 }
@@ -420,22 +414,15 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message, h Head) {
 }
 
 // readList reads a list behind the number of its entries.
-func (d *decoder) readList(r *dissect.Reader, list, entry *dissect.Field, read func()) {
+func readList[T any](r *dissect.Reader, list, entry *dissect.Field, dst []T, read func() T) []T {
 	at := r.Offset()
 	announced := int(r.U16(fCount))
-	open := r.Begin(list)
-	n := 0
-	for ; n < announced && r.More(); n++ {
-		one := r.BeginRecord(entry)
-		read()
-		if !r.EndRecord(one) {
-			break
-		}
-	}
-	r.End(open)
-	if n < announced && !r.Failed() {
+	left := announced
+	dst = wire.Records(r, list, entry, dst, func() bool { left--; return left >= 0 && r.More() }, read)
+	if n := len(dst); n < announced && !r.Failed() {
 		r.Find(count, fCount, at, 2, dissect.Num(announced), dissect.Num(n))
 	}
+	return dst
 }
 
 // AppendSummary counts the settings.

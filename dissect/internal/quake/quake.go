@@ -287,28 +287,70 @@ type Player struct {
 // Status are the fields of a status of Quake 2: settings in one line, then a line
 // for each player.
 type Status struct {
-	Words *Fields
+	Lines
 	Rules keyvalue.Fields
-	// OddKey is a setting without a value, Cut a line without an end, NotPlayer
-	// another line that is not one of a player.
-	OddKey, Cut, NotPlayer *dissect.FindingType
+	// OddKey is a setting without a value.
+	OddKey *dissect.FindingType
 
-	players, player, score, ping, name, address, line *dissect.Field
+	score, ping, name, address *dissect.Field
+}
+
+// Lines are the fields of a list with a line for each player.
+type Lines struct {
+	Words *Fields
+	// Line is what is left of a line, or one that is not of a player.
+	List, Player, Line *dissect.Field
+	// Cut is a line without an end, NotPlayer another line that is not one of a player.
+	Cut, NotPlayer *dissect.FindingType
+}
+
+// ReadLines reads lines while more reports that another follows, and appends those of players to dst.
+func ReadLines[T any](r *dissect.Reader, l *Lines, dst []T, more func() bool, isPlayer func([]byte) bool, read func() T) []T {
+	list := r.Begin(l.List)
+	for more() {
+		if !isPlayer(r.Peek()) {
+			at, n := r.Offset(), LineLen(r)
+			if n == r.Left() {
+				r.Find(l.Cut, l.Line, at, n)
+				r.Text(l.Line, n)
+				break
+			}
+			r.Find(l.NotPlayer, l.Line, at, n, dissect.Str(r.Text(l.Line, n)))
+			l.Words.LineEnd(r)
+			continue
+		}
+		player := r.BeginRecord(l.Player)
+		p := read()
+		l.Words.Line(r, l.Line)
+		l.Words.LineEnd(r)
+		if !r.EndRecord(player) {
+			break
+		}
+		dst = append(dst, p)
+	}
+	r.End(list)
+	return dst
 }
 
 // DeclareStatus adds the fields to a catalog.
 func DeclareStatus(c *dissect.Catalog, words *Fields, oddKey, cut, notPlayer *dissect.FindingType) Status {
 	text := core.InCharset(core.QuakeChars)
-	return Status{
-		Words: words, Rules: keyvalue.Declare(c, text), OddKey: oddKey, Cut: cut, NotPlayer: notPlayer,
-		players: c.Add("players", dissect.List, "The players."),
-		player:  c.Add("players.player", dissect.Group, "One player."),
+	rules := keyvalue.Declare(c, text)
+	lines := Lines{
+		Words: words, Cut: cut, NotPlayer: notPlayer,
+		List:   c.Add("players", dissect.List, "The players."),
+		Player: c.Add("players.player", dissect.Group, "One player."),
+	}
+	s := Status{
+		Rules: rules, OddKey: oddKey,
 		score:   c.Add("players.score", dissect.Decimal, "Frags."),
 		ping:    c.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds."),
 		name:    c.Add("players.name", dissect.String, "Name.", dissect.PersonName, text),
 		address: c.Add("players.address", dissect.String, "Address of the player, which a few servers tell everybody.", dissect.Address),
-		line:    c.Add("players.line", dissect.String, "A line that is not one of a player.", dissect.Framing, dissect.FreeText, text),
 	}
+	lines.Line = c.Add("players.line", dissect.String, "A line that is not one of a player.", dissect.Framing, dissect.FreeText, text)
+	s.Lines = lines
+	return s
 }
 
 // Read reads a status. It appends the settings and the players to those given, and
@@ -347,32 +389,12 @@ func (s *Status) readPlayers(r *dissect.Reader, players []Player) []Player {
 	if !r.More() || r.Next(0) {
 		return players
 	}
-	list := r.Begin(s.players)
-	for r.More() && !r.Next(0) {
-		if !isPlayer(r.Peek()) {
-			at, n := r.Offset(), LineLen(r)
-			if n == r.Left() {
-				r.Find(s.Cut, s.line, at, n)
-				r.Text(s.line, n)
-				break
-			}
-			r.Find(s.NotPlayer, s.line, at, n, dissect.Str(r.Text(s.line, n)))
-			s.Words.LineEnd(r)
-			continue
-		}
-		player := r.BeginRecord(s.player)
+	return ReadLines(r, &s.Lines, players, func() bool { return r.More() && !r.Next(0) }, isPlayer, func() Player {
 		p := Player{Score: keyvalue.Int(s.Words.Argument(r, s.score)).Value, Ping: keyvalue.Int(s.Words.Argument(r, s.ping)).Value}
 		p.Name = s.Words.Argument(r, s.name)
 		p.Address = s.Words.Argument(r, s.address)
-		s.Words.Line(r, s.line)
-		s.Words.LineEnd(r)
-		if !r.EndRecord(player) {
-			break
-		}
-		players = append(players, p)
-	}
-	r.End(list)
-	return players
+		return p
+	})
 }
 
 // isPlayer reports whether b begins with the line of a player: frags ping "name".
