@@ -270,7 +270,7 @@ func path(f *dissect.Field) string {
 }
 
 // decoding returns a function that decodes one message after another, damaged ones
-// as well, with the same analyzer. The next call overwrites its result.
+// as well, with the same analyzer, and checks what it finds. The next call overwrites its result.
 func decoding(t testing.TB, p *dissect.Protocol) func(parts [][]byte) []Kept {
 	t.Helper()
 	k := Keeper{noText: true}
@@ -279,6 +279,9 @@ func decoding(t testing.TB, p *dissect.Protocol) func(parts [][]byte) []Kept {
 		k.Records = k.Records[:0]
 		feed(p, a, parts, start)
 		a.Flush()
+		for i := range k.Records {
+			checkRecord(t, p, &k.Records[i])
+		}
 		return k.Records
 	}
 }
@@ -605,7 +608,6 @@ func runTruncated(t *testing.T, p *dissect.Protocol, samples []Sample) {
 				got := decode(parts)
 				sound := true
 				for i := range got {
-					checkRecord(t, p, &got[i])
 					for k := range got[i].Findings {
 						if got[i].Findings[k].Type.Severity >= dissect.Note {
 							sound = false
@@ -636,11 +638,7 @@ func runFlipped(t *testing.T, p *dissect.Protocol, samples []Sample) {
 					parts := slices.Clone(s.Parts)
 					parts[i] = bytes.Clone(parts[i])
 					parts[i][bit/8] ^= 1 << (bit % 8)
-					got := decode(parts)
-					for k := range got {
-						checkRecord(t, p, &got[k])
-					}
-					if t.Failed() {
+					if decode(parts); t.Failed() {
 						t.Fatalf("bit %d of part %d flipped", bit, i)
 					}
 				}
@@ -662,11 +660,7 @@ func runRandom(t *testing.T, p *dissect.Protocol, samples []Sample) {
 			head := samples[rng.IntN(len(samples))].Parts[0]
 			noise = append(bytes.Clone(head[:rng.IntN(len(head)+1)]), noise...)
 		}
-		got := decode([][]byte{noise})
-		for k := range got {
-			checkRecord(t, p, &got[k])
-		}
-		if t.Failed() {
+		if decode([][]byte{noise}); t.Failed() {
 			t.Fatalf("noise %x", noise)
 		}
 	}

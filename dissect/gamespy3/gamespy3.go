@@ -210,12 +210,9 @@ func isBase64(b []byte) bool {
 	if len(b) < 5 || b[len(b)-1] != 0 {
 		return false
 	}
-	for _, c := range b[:len(b)-1] {
-		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '+' && c != '/' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b[:len(b)-1], func(c byte) bool {
+		return (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '+' && c != '/'
+	})
 }
 
 // maxEcho is the largest number of bytes that a server returns.

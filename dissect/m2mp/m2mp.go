@@ -16,6 +16,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
+	"slices"
 )
 
 var style = summary.Style{Charset: dissect.Latin1}
@@ -86,10 +87,8 @@ func Detect(b []byte) dissect.Verdict {
 	if len(rest) == 0 {
 		return dissect.Certain
 	}
-	for _, c := range rest[1:min(len(rest), max(int(rest[0]), 1))] { // the name
-		if c < ' ' {
-			return dissect.Possible
-		}
+	if name := rest[1:min(len(rest), max(int(rest[0]), 1))]; slices.ContainsFunc(name, func(c byte) bool { return c < ' ' }) {
+		return dissect.Possible
 	}
 	return dissect.Certain
 }

@@ -15,6 +15,7 @@ package odamex
 
 import (
 	"encoding/binary"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -367,7 +368,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	if p.Revision != "" {
 		m.Server.Version = dissect.Some(p.Revision)
 	}
-	if name := p.text("sv_hostname"); name != "" {
+	if name := p.rule("sv_hostname").Text; name != "" {
 		m.Server.Name = dissect.Some(name)
 	}
 	if p.Map != "" {
@@ -408,29 +409,21 @@ func (p *Info) rules(r *dissect.Reader) {
 
 // number returns the value of a setting without its fraction, 0 if it is not stated.
 func (p *Info) number(key string) int32 {
-	for i := range p.Rules {
-		one := &p.Rules[i]
-		if one.Key != key {
-			continue
-		}
-		if one.Text == "" {
-			return one.Number
-		}
-		whole, _, _ := strings.Cut(one.Text, ".")
-		n, _ := nettext.ParseInt(whole)
-		return int32(n)
+	one := p.rule(key)
+	if one.Text == "" {
+		return one.Number
 	}
-	return 0
+	whole, _, _ := strings.Cut(one.Text, ".")
+	n, _ := nettext.ParseInt(whole)
+	return int32(n)
 }
 
-// text returns the value of a setting that is text.
-func (p *Info) text(key string) string {
-	for i := range p.Rules {
-		if p.Rules[i].Key == key {
-			return p.Rules[i].Text
-		}
+// rule returns a setting, an empty one if it is not stated.
+func (p *Info) rule(key string) (one Rule) {
+	if i := slices.IndexFunc(p.Rules, func(r Rule) bool { return r.Key == key }); i >= 0 {
+		one = p.Rules[i]
 	}
-	return ""
+	return one
 }
 
 func (p *Info) teams(r *dissect.Reader) {

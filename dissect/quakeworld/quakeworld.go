@@ -117,12 +117,9 @@ var (
 
 // printed reports whether b can be what a server prints: text, or nothing.
 func printed(b []byte) bool {
-	for _, c := range b[:min(len(b), 16)] {
-		if c < ' ' && !quake.Ender(c) && c != '\t' && (c < 0x10 || c > 0x1d) {
-			return false
-		}
-	}
-	return len(b) > 0
+	return len(b) > 0 && !slices.ContainsFunc(b[:min(len(b), 16)], func(c byte) bool {
+		return c < ' ' && !quake.Ender(c) && c != '\t' && (c < 0x10 || c > 0x1d)
+	})
 }
 
 // isChallenge reports whether b is a number that a zero byte or nothing follows.

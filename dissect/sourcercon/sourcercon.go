@@ -16,6 +16,7 @@ package sourcercon
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -150,12 +151,7 @@ func Detect(b []byte) dissect.Verdict {
 
 // readable reports whether b is text.
 func readable(b []byte) bool {
-	for _, c := range b {
-		if c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != 0x1b || c == 0x7f {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(c byte) bool { return c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != 0x1b || c == 0x7f })
 }
 
 // Packet is a packet of any type.

@@ -417,12 +417,7 @@ func columnName(s string) bool {
 	if len(s) == 0 || len(s) > 32 || strings.HasSuffix(s, "_hex") || strings.HasSuffix(s, "_plain") || strings.HasSuffix(s, "_name") || strings.HasSuffix(s, TextSuffix) {
 		return false
 	}
-	for i := range len(s) {
-		if c := s[i]; (c|0x20 < 'a' || c|0x20 > 'z') && !digit(c) && c != '_' {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(c rune) bool { return (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '_' })
 }
 
 // Enum reads a byte whose values the catalog lists, and reports one that is not

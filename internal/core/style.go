@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -107,7 +108,7 @@ func caretCode(b string, doom3 bool) int {
 		return 5
 	case doom3 && (c == 'I' || c == 'i' || c == 'N' || c == 'n') && len(b) >= 5:
 		return 5
-	case !doom3 && (c == 'x' || c == 'X') && len(b) >= 5 && hexDigit(b[2]) && hexDigit(b[3]) && hexDigit(b[4]):
+	case !doom3 && (c == 'x' || c == 'X') && len(b) >= 5 && hexDigits(b[2:5]):
 		return 5
 	case c < 0x20:
 		return 0
@@ -135,14 +136,7 @@ func cubeCode(b string) int {
 	return 2
 }
 
-func hexDigits(s string) bool {
-	for i := range len(s) {
-		if !hexDigit(s[i]) {
-			return false
-		}
-	}
-	return true
-}
+func hexDigits(s string) bool { return strings.Trim(s, "0123456789abcdefABCDEF") == "" }
 
 // runes returns how many bytes the first n characters of s have.
 func runes(s string, n int) (size int) {
@@ -153,28 +147,15 @@ func runes(s string, n int) (size int) {
 	return size
 }
 
-func (s Style) first() byte {
-	switch s {
-	case Quake3, Doom3:
-		return '^'
-	case Minecraft:
-		return 0xa7
-	case Armagetron:
-		return '0'
-	case ZDoom:
-		return 0x1c
-	case Cube:
-		return '\f'
-	}
-	return 0x1b
-}
+// firstBytes begin the codes of each style; wide text has a caret as well.
+var firstBytes = [...]byte{Quake3: '^', Doom3: '^', Minecraft: 0xa7, Unreal: 0x1b, UnrealWide: 0x1b, Armagetron: '0', ZDoom: 0x1c, Cube: '\f'}
 
 // next returns the offset of the first byte of text, from offset i on, with which a code may begin, or the length of text.
 func (s Style) next(text string, i int) int {
 	if s == NoStyle {
 		return len(text)
 	}
-	at := strings.IndexByte(text[i:], s.first())
+	at := strings.IndexByte(text[i:], firstBytes[s])
 	if s == UnrealWide {
 		if caret := strings.IndexByte(text[i:], '^'); at < 0 || caret >= 0 && caret < at {
 			at = caret
@@ -190,8 +171,6 @@ func (s Style) next(text string, i int) int {
 }
 
 func digit(b byte) bool { return b >= '0' && b <= '9' }
-
-func hexDigit(b byte) bool { return digit(b) || b >= 'a' && b <= 'f' || b >= 'A' && b <= 'F' }
 
 // codeAt returns the length of the code that begins at offset i of s, 0 if
 // there is none.
@@ -300,9 +279,7 @@ func AppendQuoted(dst []byte, s string, c Charset, style Style) []byte {
 			break
 		}
 		i += n
-		dst = append(dst, 0)
-		copy(dst[i+1:], dst[i:])
-		dst[i] = '\\'
+		dst = slices.Insert(dst, i, '\\')
 	}
 	return append(dst, '"')
 }

@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
@@ -120,10 +121,7 @@ func pathText(path []step) string {
 }
 
 func plainName(s []byte) bool {
-	for i := range len(s) {
-		if c := s[i]; (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return len(s) > 0 && len(s) <= 64
+	return len(s) > 0 && len(s) <= 64 && !bytes.ContainsFunc(s, func(c rune) bool {
+		return (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '_' && c != '-'
+	})
 }

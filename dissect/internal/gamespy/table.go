@@ -2,6 +2,7 @@ package gamespy
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/columns"
@@ -337,12 +338,7 @@ func (t *table) alive(i int32) int32 {
 
 // named reports whether the names of all columns can be keys.
 func (t *table) named() bool {
-	for i := range t.columns {
-		if t.columns[i].field == nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(t.columns, func(c column) bool { return c.field == nil })
 }
 
 func (c *cell) after() place {

@@ -203,12 +203,8 @@ func number(get getter, keys []string) dissect.Opt[int] {
 }
 
 func flag(get getter, keys []string) dissect.Opt[bool] {
-	for _, k := range keys {
-		if v, ok := get(k); ok {
-			return dissect.Some(!slices.ContainsFunc(off[:], func(s string) bool { return strings.EqualFold(v, s) }))
-		}
-	}
-	return dissect.Opt[bool]{}
+	v := text(get, keys)
+	return dissect.Opt[bool]{Value: v.OK && !slices.ContainsFunc(off[:], func(s string) bool { return strings.EqualFold(v.Value, s) }), OK: v.OK}
 }
 
 // Int parses a value; see [dissect.ParseInt].
