@@ -203,13 +203,10 @@ func (d *decoder) readServerBrowser(r *dissect.Reader, p *RulesReply) {
 		a.Difficulty = r.U8(fArmaDifficulty)
 		a.Crosshair = r.Bool(fArmaCrosshair)
 	}
-	list := r.Begin(fArmaDLCs)
-	for ; mask != 0 && r.More(); mask &= mask - 1 {
-		item := r.Begin(fArmaDLCItem)
-		a.DLCs = append(a.DLCs, r.U32(fArmaHash))
-		r.End(item)
-	}
-	r.End(list)
+	a.DLCs = wire.Items(r, fArmaDLCs, fArmaDLCItem, a.DLCs, func() bool { return mask != 0 && r.More() }, func() uint32 {
+		mask &= mask - 1
+		return r.U32(fArmaHash)
+	})
 	short := mask != 0
 	short = !a.readMods(r) || short
 	short = !r.More() || !a.readSignatures(r) || short

@@ -265,15 +265,11 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		d.header(r)
 		r.Fail(fType, "not a query")
 	}
-	if r.Left() > wordLen {
-		list := r.Begin(fOthers)
-		for r.Left() > wordLen {
-			other := r.Begin(fOther)
+	if more := func() bool { return r.Left() > wordLen }; more() {
+		wire.Each(r, fOthers, fOther, more, func() {
 			d.header(r)
 			r.Bytes(fMore, d.left(r))
-			r.End(other)
-		}
-		r.End(list)
+		})
 	}
 	r.U16(fSender)
 }

@@ -509,7 +509,7 @@ func (d *decoder) more(r *dissect.Reader) {
 
 // countedInts reads a list of n numbers.
 func countedInts(r *dissect.Reader, list, f *dissect.Field, n int32) {
-	wire.Items(r, list, nil, nil, wire.Times(r, int(n)), func() (none struct{}) { cubecode.Int(r, f); return none })
+	wire.Each(r, list, nil, wire.Times(r, int(n)), func() { cubecode.Int(r, f) })
 }
 
 // extended reads a reply with extended infos.

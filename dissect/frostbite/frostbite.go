@@ -307,16 +307,15 @@ func (d *decoder) readWords(r *dissect.Reader, count int) {
 	if len(p.Words) >= count || !r.More() {
 		return
 	}
-	list, f := r.Begin(fWords), fWord
+	f := fWord
 	if p.secret {
 		f = fHidden
 	}
-	for len(p.Words) < count && r.More() {
+	wire.Each(r, fWords, nil, func() bool { return len(p.Words) < count && r.More() }, func() {
 		if s := d.word(r, f); f == fWord && core.Tree(r) && console.Secret(s) < len(s) {
 			core.Hide(r, fHidden)
 		}
-	}
-	r.End(list)
+	})
 }
 
 func (d *decoder) readInfo(r *dissect.Reader) {
@@ -328,11 +327,8 @@ func (d *decoder) readInfo(r *dissect.Reader) {
 		return
 	}
 	p.server = dissect.Server{Charset: style.Charset, Name: dissect.Some(p.Words[1]), Players: decimal(p.Words[2]), MaxPlayers: decimal(p.Words[3]), Map: dissect.Some(p.Words[5])}
-	list := r.Begin(fTeams)
-	for n := decimal(p.Words[8]).Value; n > 0 && r.More(); n-- {
-		d.word(r, fScore)
-	}
-	r.End(list)
+	n := decimal(p.Words[8]).Value
+	wire.Each(r, fTeams, nil, func() bool { n--; return n >= 0 && r.More() }, func() { d.word(r, fScore) })
 	mod := false
 	for _, f := range info[1] {
 		if f == fMod {

@@ -202,17 +202,13 @@ func upTo(r *dissect.Reader, f *dissect.Field, end byte) string {
 
 // lines reads teams and players.
 func (p *Status) lines(r *dissect.Reader) {
-	teams := r.Begin(fTeams)
-	for lineHere(r) {
-		group := r.Begin(fTeam)
+	wire.Each(r, fTeams, fTeam, func() bool { return lineHere(r) }, func() {
 		team := ""
 		if !r.Next(' ') {
 			team = line(r, fTeamName, 0)
 		}
 		p.Players = wire.Items(r, fPlayers, nil, p.Players, func() bool { return r.Next(' ') }, func() Player { return Player{line(r, fPlayer, 1), team} })
-		r.End(group)
-	}
-	r.End(teams)
+	})
 }
 
 // lineHere reports whether there is a line.

@@ -526,12 +526,7 @@ func (d *decoder) decodeTable(r *dissect.Reader, f *dissect.Field, rows int) {
 		p.Columns = append(p.Columns, c)
 	}
 	p.Tables = append(p.Tables, t)
-	list := r.Begin(f)
-	for range t.Rows {
-		if r.Failed() {
-			break
-		}
-		row := r.Begin(fEntry)
+	wire.Each(r, f, fEntry, wire.Times(r, int(t.Rows)), func() {
 		cells := -1
 		for i, c := range p.Columns[first:] {
 			if f := d.catalog[i]; f != nil {
@@ -546,9 +541,7 @@ func (d *decoder) decodeTable(r *dissect.Reader, f *dissect.Field, rows int) {
 		if cells >= 0 {
 			r.End(cells)
 		}
-		r.End(row)
-	}
-	r.End(list)
+	})
 }
 
 // fieldOf returns the field of a column, nil if its name cannot be a key: names are

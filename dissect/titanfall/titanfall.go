@@ -295,10 +295,9 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 // readPlatforms reads how many play on each platform.
 func readPlatforms(r *dissect.Reader) {
 	n := int(r.U8(fCount))
-	wire.Items(r, fPlatforms, fOne, nil, wire.Times(r, n), func() (none struct{}) {
+	wire.Each(r, fPlatforms, fOne, wire.Times(r, n), func() {
 		r.CString(fOneName)
 		r.U8(fOnePlayers)
-		return none
 	})
 }
 

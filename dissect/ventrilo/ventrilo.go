@@ -407,11 +407,7 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 		})
 	}
 	if lineHere(r) {
-		list := r.Begin(fLines)
-		for lineHere(r) {
-			line(r, fLine, 0)
-		}
-		r.End(list)
+		wire.Each(r, fLines, nil, func() bool { return lineHere(r) }, func() { line(r, fLine, 0) })
 	}
 	if r.Next(0) {
 		r.Bytes(fEnd, 1)

@@ -236,9 +236,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message, byFields boo
 
 // sets reads fields in the form of the first design of segments.
 func (p *Info) sets(r *dissect.Reader) {
-	list := r.Begin(fSets)
-	for r.More() {
-		group := r.Begin(fGroup)
+	wire.Each(r, fSets, fGroup, r.More, func() {
 		switch r.U8(fSet) {
 		case 0:
 			p.first(r, true)
@@ -247,9 +245,7 @@ func (p *Info) sets(r *dissect.Reader) {
 		default:
 			r.Fail(fSet, "no such set")
 		}
-		r.End(group)
-	}
-	r.End(list)
+	})
 }
 
 // first reads the first set of flags and its fields.

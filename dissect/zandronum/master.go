@@ -3,6 +3,7 @@ package zandronum
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
@@ -76,11 +77,7 @@ func (d *decoder) decodeList(r *dissect.Reader, m *dissect.Message) {
 	m.Type, m.Body, m.Pair.Answers = mList, p, topicServers
 	if r.Next(codeBlock) {
 		r.U8(fMarker)
-		list := r.Begin(fServers)
-		for r.PeekByte(0) > 0 {
-			p.servers(r)
-		}
-		r.End(list)
+		wire.Each(r, fServers, nil, func() bool { return r.PeekByte(0) > 0 }, func() { p.servers(r) })
 		r.U8(fNumPorts)
 	}
 	p.Last = r.U8(fMarker) == codeEnd
@@ -93,11 +90,7 @@ func (p *List) servers(r *dissect.Reader) {
 	n := r.U8(fNumPorts)
 	r.Endpoint4(fAddress, true)
 	if n > 1 {
-		ports := r.Begin(fOtherPorts)
-		for range n - 1 {
-			r.U16(fOtherPort)
-		}
-		r.End(ports)
+		wire.Each(r, fOtherPorts, nil, wire.Times(r, int(n)-1), func() { r.U16(fOtherPort) })
 	}
 	if r.End(group); r.Failed() {
 		core.Return(r, mark)

@@ -200,11 +200,7 @@ func (f *QueryFields) Read(r *dissect.Reader) (q Query, challenge int32) {
 			continue
 		}
 		k.Numbers = core.PeekTo(r, n)
-		list := r.Begin(f.Lists[i])
-		for ; n > 0 && !r.Failed(); n-- {
-			r.U8(f.Key)
-		}
-		r.End(list)
+		wire.Each(r, f.Lists[i], nil, wire.Times(r, n), func() { r.U8(f.Key) })
 	}
 	if r.More() && f.Options != nil {
 		s.Options = dissect.Some(r.U8(f.Options))

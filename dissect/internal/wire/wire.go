@@ -96,6 +96,11 @@ func Items[T any](r *dissect.Reader, list, item *dissect.Field, dst []T, more fu
 	return dst
 }
 
+// Each is [Items] for items of which nothing is kept.
+func Each(r *dissect.Reader, list, item *dissect.Field, more func() bool, read func()) {
+	Items(r, list, item, nil, more, func() (none struct{}) { read(); return none })
+}
+
 // Fill reads a list of as many values as to has.
 func Fill[T any](r *dissect.Reader, list *dissect.Field, to []T, read func() T) {
 	open := r.Begin(list)
