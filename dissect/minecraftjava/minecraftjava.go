@@ -390,12 +390,6 @@ func (q *LegacyRequest) AppendSummary(dst []byte) []byte {
 	return summary.Number(style.Quoted(dst, "for ", q.Host), "  protocol ", q.Protocol)
 }
 
-// AppendSummary gives nothing: the request says no more.
-func (*StatusRequest) AppendSummary(dst []byte) []byte { return dst }
-
-// AppendSummary gives nothing: the number means nothing to others.
-func (*Ping) AppendSummary(dst []byte) []byte { return dst }
-
 // AppendSummary gives the number of the packet.
 func (u *Unknown) AppendSummary(dst []byte) []byte { return summary.Number(dst, "packet ", u.ID) }
 

@@ -334,17 +334,10 @@ func (s *Stage) Strike(src, dst netip.AddrPort, payload string) {
 // Frame writes a frame of an attacker: an IP packet or a fragment.
 func (s *Stage) Frame(packet []byte) {
 	if !s.Quiet {
-		f := binary.BigEndian.AppendUint16([]byte{2, 0, 0, 0, 0, 20, 2, 0, 0, 0, 0, 10}, etherType(packet))
+		f := binary.BigEndian.AppendUint16([]byte{2, 0, 0, 0, 0, 20, 2, 0, 0, 0, 0, 10}, [...]uint16{4: 0x0800, 6: 0x86dd}[packet[0]>>4])
 		s.W.Frame(s.Now, append(f, packet...))
 	}
 	s.Now = s.Now.Add(s.Step)
-}
-
-func etherType(packet []byte) uint16 {
-	if len(packet) > 0 && packet[0]>>4 == 6 {
-		return 0x86dd
-	}
-	return 0x0800
 }
 
 // forged returns a new unused address.
