@@ -38,11 +38,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered, OtherIDs: true,
-		OnReply: []dissect.Rule{judge.OtherID(challengeEcho)},
-		OnStray: []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing: judge.WithIDs(unanswered, unrequested, challengeEcho),
 }
 
 // commands are the types of messages: the word that names it as the engine's

@@ -124,12 +124,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OtherIDs:   true,
-		OnReply:    []dissect.Rule{judge.OtherID(otherTime), judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing: judge.WithIDs(unanswered, unrequested, otherTime, judge.Amplification(amplification, 10)),
 }
 
 const (

@@ -87,12 +87,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OtherIDs:   true,
-		OnReply:    []dissect.Rule{judge.OtherID(otherRandom)},
-		OnStray:    []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing: judge.WithIDs(unanswered, unrequested, otherRandom),
 }
 
 const (

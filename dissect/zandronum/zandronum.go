@@ -110,12 +110,7 @@ var protocol = &dissect.Protocol{
 	Split: &dissect.Splitting{
 		Read: readPart, Incomplete: partMissing, Endless: partEndless, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
 	},
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OtherIDs:   true,
-		OnReply:    []dissect.Rule{judge.OtherID(otherTime), judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
-	},
+	Pairing: judge.WithIDs(unanswered, unrequested, otherTime, judge.Amplification(amplification, 10)),
 }
 
 const (

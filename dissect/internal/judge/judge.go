@@ -23,6 +23,13 @@ func Usual(unanswered, unrequested *dissect.FindingType, onReply ...dissect.Rule
 	}
 }
 
+// WithIDs is [Usual] for a protocol whose replies bring a number of the client back; other is about those with another one.
+func WithIDs(unanswered, unrequested, other *dissect.FindingType, onReply ...dissect.Rule) dissect.Pairing {
+	p := Usual(unanswered, unrequested, append([]dissect.Rule{OtherID(other)}, onReply...)...)
+	p.OtherIDs = true
+	return p
+}
+
 // Simple declares the findings and the pairing of a protocol that has only the usual ones: a request without a reply, whose
 // causes noReply gives, replies without a request, several of them, and those that are much larger than their request.
 func Simple(c *dissect.Catalog, noReply, amplification string) dissect.Pairing {
