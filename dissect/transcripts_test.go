@@ -16,6 +16,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/dissecttest"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/golden"
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/qdissecttest"
 )
 
@@ -54,9 +55,7 @@ func TestTranscripts(t *testing.T) {
 func transcripts(t *testing.T, name string, protocols ...*dissect.Protocol) {
 	update := os.Getenv("QDISSECT_UPDATE") != ""
 	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	names, whole := map[string]string{}, ""
 	for section := range strings.SplitSeq(strings.TrimSpace(string(data)), "\n\n") {
 		w := &writer{t: t, p: protocols[0], protocols: protocols, at: transcriptStart, names: names}
@@ -74,9 +73,7 @@ func transcripts(t *testing.T, name string, protocols ...*dissect.Protocol) {
 		whole += got + "\n\n"
 	}
 	if update {
-		if err := os.WriteFile(name, []byte(strings.TrimSpace(whole)+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(strings.TrimSpace(whole)+"\n"), 0o644))
 	}
 }
 

@@ -37,6 +37,14 @@ import (
 
 var shots = flag.String("shots", "", "write screenshots to this folder, to be looked at")
 
+// must ends the test at an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestMain makes the folder of the pages.
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -69,9 +77,7 @@ func run(name string, args ...string) error {
 // that the environment names (QDISSECT_PAGES: a folder).
 func pages(t *testing.T) []string {
 	t.Helper()
-	if err := buildPages(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, buildPages())
 	found, _ := filepath.Glob(filepath.Join(dir, "*.html"))
 	if len(found) < 9 {
 		t.Fatalf("%d pages", len(found))
@@ -144,9 +150,7 @@ func open(t *testing.T, ctx context.Context, path string, width int64, scheme, m
 	t.Helper()
 	// It has a window of its own, so that it is drawn while others are.
 	id, err := target.CreateTarget("about:blank").WithNewWindow(true).Do(cdp.WithExecutor(ctx, chromedp.FromContext(ctx).Browser))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tab, stop := chromedp.NewContext(ctx, chromedp.WithTargetID(id))
 	t.Cleanup(stop)
 	tab, stop = context.WithTimeout(tab, 30*time.Minute)
@@ -186,9 +190,7 @@ func open(t *testing.T, ctx context.Context, path string, width int64, scheme, m
 		chromedp.WaitReady(mark),
 		chromedp.Sleep(300*time.Millisecond),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	copyOf := func(list *[]string) func() []string {
 		return func() []string { mu.Lock(); defer mu.Unlock(); return append([]string(nil), *list...) }
 	}
@@ -212,13 +214,9 @@ func shoot(t *testing.T, tab context.Context, name string, width int64) image.Im
 		b, err = page.CaptureScreenshot().WithCaptureBeyondViewport(true).WithClip(&page.Viewport{Width: float64(width), Height: float64(min(height, 16000)), Scale: 1}).Do(ctx)
 		return err
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	img, err := png.Decode(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if *shots != "" {
 		const step = 1300
 		for y, i := 0, 0; y < img.Bounds().Dy(); y, i = y+step, i+1 {
@@ -226,12 +224,8 @@ func shoot(t *testing.T, tab context.Context, name string, width int64) image.Im
 				SubImage(image.Rectangle) image.Image
 			}).SubImage(image.Rect(0, y, img.Bounds().Dx(), min(y+step, img.Bounds().Dy())))
 			var out bytes.Buffer
-			if err := png.Encode(&out, part); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(*shots, fmt.Sprintf("%s-%d.png", name, i)), out.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, png.Encode(&out, part))
+			must(t, os.WriteFile(filepath.Join(*shots, fmt.Sprintf("%s-%d.png", name, i)), out.Bytes(), 0o644))
 		}
 	}
 	return img
@@ -260,9 +254,7 @@ func axeScript(t *testing.T) string {
 		return ""
 	}
 	axe, err := os.ReadFile(script)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(axe)
 }
 
@@ -403,13 +395,9 @@ func TestLive(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)
 	pages(t) // builds the program
-	if err := run("go", "run", "./internal/tools/mkscenes", "-o", dir, "mixed"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, run("go", "run", "./internal/tools/mkscenes", "-o", dir, "mixed"))
 	capture, err := os.ReadFile(filepath.Join(dir, "mixed.pcap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, look := range []struct {
 		scheme string
 		width  int64
@@ -418,16 +406,10 @@ func TestLive(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(filepath.Join(dir, "qdissect"), "report", "--listen", "127.0.0.1:0", "-")
 			feed, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			says, err := cmd.StderrPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, cmd.Start())
 			defer cmd.Wait()         //nolint:errcheck // killed
 			defer cmd.Process.Kill() //nolint:errcheck // or it has ended
 			line, _ := bufio.NewReader(says).ReadString('\n')
@@ -520,9 +502,7 @@ func TestBrush(t *testing.T) {
 		document.getElementById('v-requests').textContent, document.getElementById('heat').getAttribute('viewBox')))`
 	before := value[string](t, tab, state)
 	var was, is []string
-	if err := json.Unmarshal([]byte(before), &was); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(before), &was))
 	// With the mouse, across the first third of the curves.
 	box := value[[]float64](t, tab, `(() => { const r = document.querySelector('#messages .u-over'); r.scrollIntoView({block: 'center'}); const b = r.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()`)
 	err := chromedp.Run(tab,
@@ -532,13 +512,9 @@ func TestBrush(t *testing.T) {
 		chromedp.MouseEvent("mouseReleased", box[0]+box[2]/4, box[1]+60, chromedp.ButtonLeft, chromedp.ClickCount(1)),
 		chromedp.Sleep(300*time.Millisecond),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	shoot(t, tab, "brush", 1400)
-	if err := json.Unmarshal([]byte(value[string](t, tab, state)), &is); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(value[string](t, tab, state)), &is))
 	for i := range was {
 		if was[i] == is[i] && i != 0 { // the victims of the first table ask nothing in this time
 			t.Errorf("the brush does not change %q", was[i])
@@ -548,9 +524,7 @@ func TestBrush(t *testing.T) {
 		t.Error("not everything is back")
 	}
 	// With the keyboard.
-	if err := chromedp.Run(tab, chromedp.Focus("#from"), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, chromedp.Run(tab, chromedp.Focus("#from"), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight)))
 	if value[string](t, tab, state) == before {
 		t.Error("arrow keys do not move the start")
 	}
@@ -617,9 +591,7 @@ func TestPrint(t *testing.T) {
 			continue
 		}
 		tab, _, _ := open(t, ctx, p, 760, "dark", "#made")
-		if err := chromedp.Run(tab, emulation.SetEmulatedMedia().WithMedia("print").WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}})); err != nil {
-			t.Fatal(err)
-		}
+		must(t, chromedp.Run(tab, emulation.SetEmulatedMedia().WithMedia("print").WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}})))
 		img := shoot(t, tab, name+"-print", 760)
 		if r, g, b, _ := img.At(3, 3).RGBA(); r < 0xf000 || g < 0xf000 || b < 0xf000 {
 			t.Errorf("%s: the paper is dark", name)
@@ -723,9 +695,7 @@ func TestPhone(t *testing.T) {
 // site returns the paths of the site and of the program, both of the same version.
 func site(t *testing.T) (page, program string) {
 	t.Helper()
-	if err := buildSite(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, buildSite())
 	return filepath.Join(dir, "site", "index.html"), filepath.Join(dir, "site", "qdissect")
 }
 
@@ -785,9 +755,7 @@ func several(t *testing.T) []string {
 func load(t *testing.T, tab context.Context, paths ...string) {
 	t.Helper()
 	value[bool](t, tab, "delete document.documentElement.dataset.ready, true")
-	if err := chromedp.Run(tab, chromedp.SetUploadFiles("#start input", paths, chromedp.ByQuery)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, chromedp.Run(tab, chromedp.SetUploadFiles("#start input", paths, chromedp.ByQuery)))
 	ready(t, tab, "")
 }
 
@@ -858,10 +826,8 @@ func TestSite(t *testing.T) {
 			// The last message is of the last capture.
 			const row = "qdissect.lines().then(l => l.findLastIndex(t => /^ *[0-9]+ +[0-9]+[.]/.test(t)))"
 			value[bool](t, tab, row+".then(i => (qdissect.select(i), document.getElementById('list').focus(), true))")
-			if err := chromedp.Run(tab, chromedp.KeyEvent(kb.Enter),
-				chromedp.Poll("document.documentElement.dataset.talk", nil, patient)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, chromedp.Run(tab, chromedp.KeyEvent(kb.Enter),
+				chromedp.Poll("document.documentElement.dataset.talk", nil, patient)))
 			want := value[string](t, tab, row+".then(async i => (await qdissect.lines())[i].trim().split(/ +/)[2])")
 			if got := value[string](t, tab, "document.getElementById('talk').contentDocument.body.innerText"); !strings.Contains(got, want) {
 				t.Errorf("the conversation of a message of the last capture is not of %s: %.300s", want, got)
@@ -895,9 +861,7 @@ func TestSiteKeys(t *testing.T) {
 	check := func(scheme string, width int64, what string) {
 		t.Helper()
 		name := "site-" + scheme + "-" + map[bool]string{true: "narrow", false: "wide"}[width < 1000] + "-" + what
-		if err := chromedp.Run(tab, dress(scheme, width)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, chromedp.Run(tab, dress(scheme, width)))
 		shoot(t, tab, name, width)
 		checkAxe(t, tab, axe)
 		if over := value[float64](t, tab, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
@@ -913,10 +877,8 @@ func TestSiteKeys(t *testing.T) {
 	for _, look := range looks {
 		value[bool](t, tab, "document.getElementById('tab-report').click(), document.activeElement.blur(), delete document.documentElement.dataset.talk")
 		check(look.scheme, look.width, "report")
-		if err := chromedp.Run(tab, chromedp.Click("#tab-messages"), chromedp.KeyEvent("n"), chromedp.KeyEvent("n"), chromedp.KeyEvent(kb.Enter),
-			chromedp.Poll("document.documentElement.dataset.talk && document.getElementById('talk').contentDocument.querySelector('details[open] > .bytes .fields li')", nil, patient)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, chromedp.Run(tab, chromedp.Click("#tab-messages"), chromedp.KeyEvent("n"), chromedp.KeyEvent("n"), chromedp.KeyEvent(kb.Enter),
+			chromedp.Poll("document.documentElement.dataset.talk && document.getElementById('talk').contentDocument.querySelector('details[open] > .bytes .fields li')", nil, patient)))
 		frame := value[string](t, tab, "document.documentElement.dataset.talk")
 		row := value[string](t, tab, "document.querySelector('.row[aria-selected=true]').textContent")
 		if !strings.HasPrefix(strings.TrimSpace(row), frame+" ") || !strings.Contains(row, "  ~ ") && !strings.Contains(row, "  ! ") {
@@ -956,16 +918,12 @@ func TestSiteKeys(t *testing.T) {
 	ready(t, tab, expr)
 	read := func(as string, args ...string) string {
 		b, err := base64.StdEncoding.DecodeString(value[string](t, tab, "qdissect.save("+quote(as)+")"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if as == "jsonl" {
 			return string(b)
 		}
 		file := filepath.Join(t.TempDir(), as+".pcapng")
-		if err := os.WriteFile(file, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, b, 0o600))
 		return output(program, dir, append(args, file)...)
 	}
 	if got, want := read("jsonl"), output(program, filepath.Dir(capture), "-o", "jsonl", "-Y", expr, "trouble.pcap"); strings.Count(got, "\n") < 2 || got != want {
