@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"cmp"
 	"encoding/binary"
 	"net/netip"
 )
@@ -103,10 +104,7 @@ func UDPChecksum(ip, seg []byte) uint16 {
 	}
 	sum := addWords(uint64(protoUDP+len(seg)), ends)
 	sum = addWords(sum, seg[:6])
-	if c := checksum(addWords(sum, seg[udpHeader:])); c != 0 {
-		return c
-	}
-	return 0xffff // 0 means no checksum
+	return cmp.Or(checksum(addWords(sum, seg[udpHeader:])), 0xffff) // 0 means no checksum
 }
 
 // Checksum returns the Internet checksum of b (RFC 1071). The checksum field in b must be

@@ -72,26 +72,20 @@ func (a *answer) first(challengeOnly bool) (best *exchange, times int) {
 func (a *answer) choose(q *query, proven bool) *exchange {
 	if q.challenge == dissect.ChallengeUsed && !proven {
 		// Servers without challenges ignore the one in the request.
-		if t := a.pick(func(t *exchange) bool { return !t.challengeOnly && t.query.challenge != dissect.ChallengeUsed }, q); t != nil {
-			return t
-		}
-		return a.pick(func(t *exchange) bool { return t.challengeOnly }, q)
-	}
-	same := func(t *exchange) bool { return t.query.challenge == q.challenge }
-	if proven {
-		same = func(t *exchange) bool { return !t.challengeOnly && t.query.challenge == dissect.ChallengeUsed }
-	}
-	if t := a.pick(same, q); t != nil {
-		return t
+		return cmp.Or(
+			a.pick(func(t *exchange) bool { return !t.challengeOnly && t.query.challenge != dissect.ChallengeUsed }, q),
+			a.pick(func(t *exchange) bool { return t.challengeOnly }, q))
 	}
 	if proven {
-		if t := a.pick(func(t *exchange) bool { return !t.challengeOnly }, q); t != nil {
-			return t
-		}
-		return a.pick(func(t *exchange) bool { return true }, q)
+		return cmp.Or(
+			a.pick(func(t *exchange) bool { return !t.challengeOnly && t.query.challenge == dissect.ChallengeUsed }, q),
+			a.pick(func(t *exchange) bool { return !t.challengeOnly }, q),
+			a.pick(func(t *exchange) bool { return true }, q))
 	}
 	// Most servers treat a missing challenge and -1 alike.
-	return a.pick(func(t *exchange) bool { return t.query.challenge != dissect.ChallengeUsed }, q)
+	return cmp.Or(
+		a.pick(func(t *exchange) bool { return t.query.challenge == q.challenge }, q),
+		a.pick(func(t *exchange) bool { return t.query.challenge != dissect.ChallengeUsed }, q))
 }
 
 // pick returns the best of the exchanges that satisfy will: complete, and with as many
