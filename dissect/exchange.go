@@ -89,7 +89,7 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 	p, got, f := t.protocols[q.protocol], t.requests.answered(q), &t.flows.flows[q.flow]
 	o, n := t.requests.rare(q), int(got.n)
 	x := &t.out.ended // filled value by value: a literal would be copied
-	x.Protocol, x.Type, x.Outcome, x.Proof = p, p.Catalog.Messages()[q.message], is, t.proof(q, got, is)
+	x.Protocol, x.Type, x.Outcome, x.Proof = p, p.Catalog.Messages()[q.message], is, t.proof(q, got)
 	x.Frame, x.Time = q.frame, fromNanos(t.requests.time(q))
 	x.Src, x.Dst = f.key.endpoints(q.up())
 	x.Interface, x.VLAN = "", 0

@@ -140,9 +140,9 @@ func (t *tracker) several(fi int32, up bool) bool {
 }
 
 // proof returns how far the sender of a request is certain.
-func (t *tracker) proof(q *request, got *answer, is Outcome) Proof {
+func (t *tracker) proof(q *request, got *answer) Proof {
 	switch {
-	case q.has(isProven) || is == OutcomeOneSided && q.challenge == ChallengeUsed:
+	case q.has(isProven) || q.answer == 0 && q.challenge == ChallengeUsed && t.unseen(q):
 		return Proven
 	case q.has(isVouched) || !q.has(isLate) && t.vouches(q):
 		return Vouched

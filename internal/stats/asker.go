@@ -404,7 +404,7 @@ func (r *reporting) tooOften() {
 		v := Verdict{
 			Kind: kind, Certainty: Certain, Servers: servers, Sources: sources, From: instant(g.from), To: instant(g.to),
 			Text: fmt.Sprintf("%s: %s %s %s times per second: %s %s in %s, %s of all requests. %s", title, who, list(servers), rounded(g.requests/seconds), number(uint64(g.requests+0.5)), what,
-				partOf(seconds, g.from, g.to), percent(g.requests/float64(max(r.Totals.Requests, 1))), g.proof(botnet, tcp)),
+				partOf(seconds, g.from, g.to), percent(g.requests/float64(max(r.Totals.Requests, 1))), g.proof(botnet, tcp, r.o.OneSided)),
 			Advice: "Limit requests per address (qdissect rules prints the rule), unless many players share that one (a NAT); or ask its operator to ask less often.",
 			Evidence: Evidence{
 				{"sources", float64(len(g.clients))}, {"requests", float64(uint64(g.requests + 0.5))}, {"requests_per_second", round(g.requests/seconds, 1)},
@@ -419,7 +419,9 @@ func (r *reporting) tooOften() {
 			v.Evidence = append(v.Evidence, Number{"botnet", 1})
 		}
 		if !g.real {
-			v.Certainty, v.Doubt = Possible, "this request needs no proof: the address may be forged, and then it is the victim"
+			if v.Certainty, v.Doubt = Possible, "this request needs no proof: the address may be forged, and then it is the victim"; r.o.OneSided {
+				v.Doubt = "replies, which are not in the capture, would tell: the address may be forged, and then it is the victim"
+			}
 		}
 		if len(servers) == 1 {
 			v.Server = servers[0]
@@ -435,12 +437,14 @@ func (r *reporting) tooOften() {
 }
 
 // proof says whether the addresses are real.
-func (g *group) proof(botnet, tcp bool) string {
+func (g *group) proof(botnet, tcp, oneSided bool) string {
 	switch one := len(g.clients) == 1; {
 	case tcp:
 		return "That is over TCP, which proves addresses."
 	case g.real && botnet:
 		return "They return challenges, so the addresses are real, and all do the same at the same pace: a botnet, or one program on many machines."
+	case oneSided && !g.real:
+		return "One direction does not tell whether that is real, or forged by somebody else."
 	case botnet:
 		return "They need not prove that the addresses are their own, and all do the same at the same pace: forged, a botnet, or one program on many machines."
 	case g.real && one:

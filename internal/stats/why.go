@@ -290,7 +290,11 @@ func (x *facts) prepare() {
 	known := !slices.ContainsFunc(x.kinds, func(k focusKind) bool { o := k.outcome(); return o.replied() == 0 })
 	for _, v := range x.verdicts {
 		s := silent{v.From.UnixNano(), v.To.UnixNano(), uint64(v.Evidence.of("requests_without_reply")), v.To.UnixNano() < x.last}
-		if v.Kind == ServerDown && known && !slices.ContainsFunc(x.silences, s.overlaps) {
+		switch i := slices.IndexFunc(x.silences, s.overlaps); {
+		case v.Kind != ServerDown:
+		case i >= 0 && !s.ends && !x.silences[i].ends && s.asked > x.silences[i].asked: // with those that are open at the end
+			x.silences[i].asked, x.silences[i].to = s.asked, s.to
+		case known && i < 0:
 			x.silences = append(x.silences, s)
 		}
 	}
