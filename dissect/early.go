@@ -14,10 +14,10 @@ type early struct {
 	message uint8 // index of its type in the protocol's list plus one
 }
 
-// earlies are the newest ones, by their flow.
-type earlies [16]early
+// earlyReplies are the newest ones, by their flow.
+type earlyReplies [16]early
 
-func (l *earlies) of(flow int32) *early { return &l[flow%int32(len(l))] }
+func (l *earlyReplies) of(flow int32) *early { return &l[flow%int32(len(l))] }
 
 // keepEarly records a reply whose request may follow.
 func (t *tracker) keepEarly(x *arrival, rec *Record) {

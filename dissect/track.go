@@ -14,7 +14,7 @@ type tracker struct {
 	servers    *servers
 	lists      *recent[peerKey, pages]
 	hearsay    *hearsay
-	early      *earlies
+	early      *earlyReplies
 	out        *outlet
 	stats      *Stats
 	quiet      bool  // duplicates of single conversations are not reported
@@ -26,7 +26,7 @@ type tracker struct {
 
 func newTracker(c *Config, out *outlet) *tracker {
 	t := &tracker{
-		config: c, protocols: c.Protocols, requests: newRequestTable(), challenges: newChallenges(c.Limits.Peers), servers: newServers(c.Limits.servers()), early: new(earlies),
+		config: c, protocols: c.Protocols, requests: newRequestTable(), challenges: newChallenges(c.Limits.Peers), servers: newServers(c.Limits.servers()), early: new(earlyReplies),
 		lists: newRecent[peerKey, pages](c.Limits.lists(), (*hasher).peer), out: out, stats: out.stats,
 	}
 	if c.Hears {
@@ -51,7 +51,7 @@ func (t *tracker) clear() {
 	t.challenges.clear()
 	t.servers.clear()
 	t.lists.clear()
-	*t.early = earlies{}
+	*t.early = earlyReplies{}
 	t.end, t.hearsay.flushed = 0, true
 }
 

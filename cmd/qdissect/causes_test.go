@@ -1099,8 +1099,11 @@ func TestWhyAndReport(t *testing.T) {
 		if _, err := os.Stat(dir); err != nil {
 			t.Skip("the scenes are not beside the project")
 		}
+		if !thorough.All() {
+			t.Skip("they are run with QDISSECT_THOROUGH=1")
+		}
 		path := must.Get(program())(t)
-		for _, name := range thorough.Of(nil, []string{"cases.py", "mix.py", "greedy.py"}) {
+		for _, name := range []string{"cases.py", "mix.py", "greedy.py"} {
 			kept := t.TempDir()
 			if out, err := exec.Command("python3", filepath.Join(dir, name), path, "--keep", kept).CombinedOutput(); err != nil {
 				t.Fatalf("%s: %v %s", name, err, out)

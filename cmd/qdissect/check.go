@@ -66,7 +66,7 @@ Values that may differ are named with --ignore.
 
 Exit status: 0 all captures equal their goldens; 1 something differs, or a golden is
 missing; 2 error, for example a capture that cannot be read.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd, args, &o, env) },
+		RunE: func(_ *cobra.Command, args []string) error { return runCheck(args, &o, env) },
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.update, "update", false, "write the goldens instead of comparing")
@@ -88,7 +88,7 @@ type checking struct {
 	trouble                                                   bool
 }
 
-func runCheck(cmd *cobra.Command, args []string, o *checkOptions, env environment) error {
+func runCheck(args []string, o *checkOptions, env environment) error {
 	if len(args) == 0 {
 		return errors.New("nothing to check; give captures, or a folder with captures")
 	}

@@ -526,7 +526,7 @@ func (d *decoder) decodeTable(r *dissect.Reader, f *dissect.Field, rows int) {
 		p.Columns = append(p.Columns, c)
 	}
 	p.Tables = append(p.Tables, t)
-	wire.Each(r, f, fEntry, wire.Times(r, int(t.Rows)), func() {
+	wire.Each(r, f, fEntry, wire.Times(r, t.Rows), func() {
 		cells := -1
 		for i, c := range p.Columns[first:] {
 			if f := d.catalog[i]; f != nil {
