@@ -148,7 +148,7 @@ func (r *reporting) nameEvents() {
 		case unasked:
 			// Those who proved themselves before the capture, or in another part of it, are no forgers.
 			for _, proves := range []bool{false, true} {
-				if few, sum := r.busiest(&ev, proves, 1); ev.clients == nil && len(few) > 0 && len(few) <= mostGreedy && sum >= mostOf*ev.requests {
+				if few, sum := r.busiest(&ev, proves, 1); ev.clients == nil && len(few) > 0 && len(few) <= mostGreedy && sum >= max(mostOf*ev.requests, leastOften) {
 					if ev.clients, ev.theirs = few, sum; proves {
 						ev.nature = real
 					}
