@@ -6,18 +6,18 @@ import "time"
 // and clocks of several hosts change the order of frames.
 const earlyBy = int64(5 * time.Millisecond)
 
-// An early is a reply that no request waited for.
-type early struct {
+// An earlyReply is a reply that no request waited for.
+type earlyReply struct {
 	arrival
 	frame   uint64
 	pair    Pair
 	message uint8 // index of its type in the protocol's list plus one
 }
 
-// earlyReplies are the newest ones, by their flow.
-type earlyReplies [16]early
+// earlyReplies are the newest early replies, by their flow.
+type earlyReplies [16]earlyReply
 
-func (l *earlyReplies) of(flow int32) *early { return &l[flow%int32(len(l))] }
+func (l *earlyReplies) of(flow int32) *earlyReply { return &l[flow%int32(len(l))] }
 
 // keepEarly records a reply whose request may follow.
 func (t *tracker) keepEarly(x *arrival, rec *Record) {
@@ -43,5 +43,5 @@ func (t *tracker) answerEarly(q *request, x *arrival) {
 	q.set(isDamaged) // its own may still come
 	t.requests.count(q)
 	t.cover(q, &e.arrival, pair.Tries, got.data)
-	*e = early{} // no other request
+	*e = earlyReply{} // no other request
 }

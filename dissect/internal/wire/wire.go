@@ -111,9 +111,10 @@ func Fill[T any](r *dissect.Reader, list *dissect.Field, to []T, read func() T) 
 }
 
 // Ports returns the ports from one to another.
-func Ports(from, to uint16) (list []uint16) {
-	for p := from; p <= to; p++ {
-		list = append(list, p)
+func Ports(from, to uint16) []uint16 {
+	list := make([]uint16, int(to)-int(from)+1)
+	for i := range list {
+		list[i] = from + uint16(i)
 	}
 	return list
 }
