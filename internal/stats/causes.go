@@ -67,7 +67,7 @@ func (c *Cause) fill(s string, p *proof, server string) string {
 // slight reports whether a cause rests on too little: on at most three requests, or on few of the replies that it is about, unless ICMP says of these
 // what is wrong.
 func (x *facts) slight(c *Cause, p *proof) bool {
-	few := x.asked.n > 0 && x.asked.n <= tooFew
+	few := x.asked() > 0 && x.asked() <= tooFew
 	switch c.explains {
 	case ofParts:
 		e := &p.evidence[0]
@@ -146,7 +146,7 @@ var causes = []Cause{
 		Words:  "The master {master} sends nothing back{since}.",
 		Advice: "That master may be gone, its address wrong, or a firewall drops its packets: set a master that is alive.",
 		holds: func(x *facts) *proof {
-			if x.asked.n == 0 && (x.o.OneSided || x.replies() > 0) {
+			if x.asked() == 0 && (x.o.OneSided || x.replies() > 0) {
 				return nil // the direction of what masters send may be missing
 			}
 			return x.master(func(m *master) bool {
@@ -160,7 +160,7 @@ var causes = []Cause{
 		Advice: "A browser lists only what fits its filter: compare region, game, name and version with what the server sends in its heartbeat and in its info, and ask without a filter.",
 		holds: func(x *facts) *proof {
 			for m := range x.masters {
-				if m.lists.n > 0 && !x.listedBy(m) && (m.beats.n > 0 || x.asked.n == 0) {
+				if m.lists.n > 0 && !x.listedBy(m) && (m.beats.n > 0 || x.asked() == 0) {
 					asked := strings.TrimPrefix(m.asked, "from the start, ")
 					if asked != "" {
 						asked = " of " + asked
@@ -177,7 +177,7 @@ var causes = []Cause{
 		Words:  "The capture has {n} from {server} and no requests to it: one direction only.",
 		Advice: "Capture both directions, on the host of the server itself or on a port that mirrors both.",
 		holds: func(x *facts) *proof {
-			return x.proofIf(x.asked.n == 0 && x.replies() > 0, "n", count(x.replies(), "reply", "replies")).with(x, "replies", cmp.Or(&x.data, &x.issued))
+			return x.proofIf(x.asked() == 0 && x.replies() > 0, "n", count(x.replies(), "reply", "replies")).with(x, "replies", cmp.Or(&x.marks[mData], &x.marks[mIssued]))
 		}},
 	{ID: "relay_address", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "an address in 169.254.0.0/16, and no reply",
@@ -185,14 +185,14 @@ var causes = []Cause{
 		Advice: "Ask by the server's real address, or by its Steam ID; a capture on the server's host shows the addresses of relays instead.",
 		holds: func(x *facts) *proof {
 			a := x.at.Addr()
-			return x.proofIf(a.Is4() && a.IsLinkLocalUnicast() && x.good+x.data.n == 0)
+			return x.proofIf(a.Is4() && a.IsLinkLocalUnicast() && x.good+x.marks[mData].n == 0)
 		}},
 	{ID: "connections_fail", State: Trouble, Certainty: Certain, explains: ofListing,
 		Needs:  "five connections over TCP, and a tenth of those to a server that is read, were refused or not answered; or all were refused, and it answers no query",
 		Words:  "{bad} of {n} over TCP to {server} failed: {refused} refused, {unanswered} unanswered.",
 		Advice: "Refused: nothing listens on that port, or a firewall rejects; unanswered: a firewall drops, or the server has no room for so many connections (a SYN flood).",
 		holds: func(x *facts) *proof {
-			if s := x.stream(); s != nil && s.fails() && (s.Read || x.good+x.data.n == 0) && !x.o.OneSided {
+			if s := x.stream(); s != nil && s.fails() && (s.Read || x.good+x.marks[mData].n == 0) && !x.o.OneSided {
 				return x.proof(s.fill()...)
 			}
 			return nil
@@ -202,7 +202,7 @@ var causes = []Cause{
 		Words:  "{server} got {n} that no protocol recognises, and no request that one does.{cut}",
 		Advice: "See what they are with qdissect --all; a game whose protocol is not known cannot be judged.",
 		holds: func(x *facts) *proof {
-			if x.asked.n > 0 || x.in == 0 {
+			if x.asked() > 0 || x.in == 0 {
 				return nil
 			}
 			cut := ""
@@ -217,7 +217,7 @@ var causes = []Cause{
 		Advice: "{enable}",
 		holds: func(x *facts) *proof {
 			s := x.stream()
-			if s == nil || x.asked.n > 0 || x.at.Port() == 0 && len(x.ports) > 0 {
+			if s == nil || x.asked() > 0 || x.at.Port() == 0 && len(x.ports) > 0 {
 				return nil
 			}
 			enable := "Servers answer queries over UDP, often at another port than players use: capture while a browser asks, without a filter for TCP."
@@ -241,8 +241,8 @@ var causes = []Cause{
 		Words:  "Nobody asked {server} in {span}. Other ports of that host: {ports}.",
 		Advice: "Ask about the port that clients query; for many games it is not the port that players connect to.",
 		holds: func(x *facts) *proof {
-			if x.asked.n == 0 && len(x.ports) > 0 {
-				return x.proof("span", x.span(), "ports", listed(x.ports)).with(x, "requests to "+x.ports[0].at.String(), &x.ports[0].asked)
+			if x.asked() == 0 && len(x.ports) > 0 {
+				return x.proof("span", x.span(), "ports", listed(x.ports)).with(x, "requests to "+x.ports[0].at.String(), &x.ports[0].marks[mAsked])
 			}
 			return nil
 		}},
@@ -251,12 +251,12 @@ var causes = []Cause{
 		Words:  "{server} is not in the capture, but {other} is, at the same port: on a host behind a NAT, packets carry its private address.",
 		Advice: "Ask for that one: qdissect why {other}.",
 		holds: func(x *facts) *proof {
-			if x.asked.n > 0 || x.at.Port() == 0 || x.f.sent > 0 || private(x.at.Addr()) {
+			if x.asked() > 0 || x.at.Port() == 0 || x.f.sent > 0 || private(x.at.Addr()) {
 				return nil
 			}
 			for _, t := range x.f.targets {
-				if t.at.Port() == x.at.Port() && private(t.at.Addr()) && t.data.n > 0 {
-					return x.proof("other", t.at.String()).with(x, "requests to "+t.at.String(), &t.asked)
+				if t.at.Port() == x.at.Port() && private(t.at.Addr()) && t.marks[mData].n > 0 {
+					return x.proof("other", t.at.String()).with(x, "requests to "+t.at.String(), &t.marks[mAsked])
 				}
 			}
 			return nil
@@ -267,7 +267,7 @@ var causes = []Cause{
 		Advice: "Capture for longer, and ask the server with a browser meanwhile; if its requests are not seen here, a firewall or a router before this point drops them.",
 		holds: func(x *facts) *proof {
 			switch {
-			case x.asked.n > 0 || x.f.sent == 0 && !x.own:
+			case x.asked() > 0 || x.f.sent == 0 && !x.own:
 				return nil
 			case x.f.sent == 0:
 				return x.proof("how", fmt.Sprintf(", and it sent nothing: %s on that interface", count(x.o.Packets, "packet", "packets")))
@@ -279,7 +279,7 @@ var causes = []Cause{
 		Words:  "{server} is not in the capture: {packets}, and none to or from {where}.{known}",
 		Advice: "Check the address: on a host behind a NAT, packets carry its private one; check the interface and the filter of the capture, or capture for longer.",
 		holds: func(x *facts) *proof {
-			if x.asked.n > 0 {
+			if x.asked() > 0 {
 				return nil
 			}
 			where, known := "that port", []string{}
@@ -328,7 +328,7 @@ var causes = []Cause{
 					if a.IsLoopback() {
 						what = "loopback, which other hosts do not reach"
 					}
-					return x.proof("other", t.at.String(), "what", what).with(x, "ICMP errors", &sum).with(x, "replies of "+t.at.String(), &t.data)
+					return x.proof("other", t.at.String(), "what", what).with(x, "ICMP errors", &sum).with(x, "replies of "+t.at.String(), &t.marks[mData])
 				}
 			}
 			return nil
@@ -402,18 +402,18 @@ var causes = []Cause{
 		Words:  "The capture has {n} to {server} and no reply from it: one direction only, or it does not reply.{why}",
 		Advice: "Capture both directions, on the host of the server itself or on a port that mirrors both.",
 		holds: func(x *facts) *proof {
-			if x.asked.n == 0 || x.replies()+x.sum.Refused > 0 || x.good > 0 || len(x.elsewhere) > 0 {
+			if x.asked() == 0 || x.replies()+x.sum.Refused > 0 || x.good > 0 || len(x.elsewhere) > 0 {
 				return nil
 			}
-			used := x.returned >= 2 && 10*x.returned >= x.asked.n
+			used := x.marks[mReturned].n >= 2 && 10*x.marks[mReturned].n >= x.asked()
 			if !used && x.own || !used && !x.o.OneSided && x.fates[dissect.OutcomeOneSided].n == 0 {
 				return nil
 			}
 			why := ""
 			if used {
-				why = fmt.Sprintf(" It does: %s return a challenge that it must have given.", count(x.returned, "request", "requests"))
+				why = fmt.Sprintf(" It does: %s return a challenge that it must have given.", count(x.marks[mReturned].n, "request", "requests"))
 			}
-			p := x.proof("n", count(x.asked.n, "request", "requests"), "why", why).with(x, "requests", &x.asked)
+			p := x.proof("n", count(x.asked(), "request", "requests"), "why", why).with(x, "requests", &x.marks[mAsked])
 			for _, kind := range []string{Carpet, ForgedFlood, CrowdOrForged, Reflection, JunkFlood, GreedyClients} {
 				if v := x.verdict(kind); v != nil && !x.noCrowd(v) { // who asks is seen in one direction as well
 					p.leaves = ofSilence | ofChallenge | ofDelay | ofLoad
@@ -426,26 +426,26 @@ var causes = []Cause{
 		Words:  "{server} was asked {n}, and the capture ends before a reply has to come.",
 		Advice: "Capture for longer.",
 		holds: func(x *facts) *proof {
-			return x.proofIf(x.asked.n > 0 && x.n == 0 && x.good == 0 && len(x.elsewhere) == 0 && (x.replies() > 0 || x.r.To.UnixNano()-x.first < int64(5*time.Second)),
-				"n", count(x.asked.n, "time", "times")).with(x, "requests", &x.asked)
+			return x.proofIf(x.asked() > 0 && x.n == 0 && x.good == 0 && len(x.elsewhere) == 0 && (x.replies() > 0 || x.r.To.UnixNano()-x.asking.first < int64(5*time.Second)),
+				"n", count(x.asked(), "time", "times")).with(x, "requests", &x.marks[mAsked])
 		}},
 	{ID: "cut", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "a tenth of the messages or more are cut by the snapshot length, and something is wrong otherwise; or as many datagrams of others that may be replies are, and none came",
 		Words:  "The capture holds only the beginning of {n} of {server}: its snapshot length cut them, so whether they are right or were answered cannot be told.",
 		Advice: "Capture whole packets (tcpdump -s 0, or qdissect -i without -s).",
 		holds: func(x *facts) *proof {
-			if n := &x.f.beside; x.n > 0 && x.good+x.replies() == 0 && 10*n.n >= x.asked.n {
+			if n := &x.f.beside; x.n > 0 && x.good+x.replies() == 0 && 10*n.n >= x.asked() {
 				return x.proof("n", count(n.n, "datagram", "datagrams")+", which may be replies,").with(x, "cut datagrams", n)
 			}
-			return x.proofIf(x.cut.n*10 >= x.asked.n+x.data.n && x.cut.n > 0 && (float64(x.good-x.sum.Partial) < goodShare*float64(x.n) || 2*x.sum.ChallengeOnly > x.good),
-				"n", count(x.cut.n, "message", "messages")).with(x, "cut messages", &x.cut)
+			return x.proofIf(x.marks[mCut].n*10 >= x.asked()+x.marks[mData].n && x.marks[mCut].n > 0 && (float64(x.good-x.sum.Partial) < goodShare*float64(x.n) || 2*x.sum.ChallengeOnly > x.good),
+				"n", count(x.marks[mCut].n, "message", "messages")).with(x, "cut messages", &x.marks[mCut])
 		}},
 	{ID: "wrong_port", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "no reply from that port, and replies from another port of the same host, which speaks what was asked if this one gets and sends other datagrams; or which names this one as the port of the game",
 		Words:  "{server} replied to none of {n}; {other} on the same host answers {protocol}{names}.",
 		Advice: "Ask port {port}: that of queries is often not the one that players connect to. If both have to answer, start the server of this one.",
 		holds: func(x *facts) *proof {
-			if x.asked.n == 0 || x.good+x.replies() > 0 || len(x.silences)+len(x.elsewhere) > 0 {
+			if x.asked() == 0 || x.good+x.replies() > 0 || len(x.silences)+len(x.elsewhere) > 0 {
 				return nil
 			}
 			best := x.another()
@@ -460,24 +460,24 @@ var causes = []Cause{
 			if x.namedBy(best) {
 				names = ", and names this one as the port of the game"
 			}
-			return x.proof("n", count(x.asked.n, "request", "requests"), "other", best.at.String(), "protocol", best.protocol, "port", fmt.Sprint(best.at.Port()), "names", names).
-				with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered]).with(x, "replies of "+best.at.String(), &best.data)
+			return x.proof("n", count(x.asked(), "request", "requests"), "other", best.at.String(), "protocol", best.protocol, "port", fmt.Sprint(best.at.Port()), "names", names).
+				with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered]).with(x, "replies of "+best.at.String(), &best.marks[mData])
 		}},
 	{ID: "unknown_replies", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "no reply that a protocol recognises, and datagrams of the server that none does",
 		Words:  "{server} answered none of {n}, although it sends something.",
 		Advice: "It may speak another protocol than it is asked: look at what it sends with qdissect --all; its replies may also be damaged, or of a protocol that qdissect does not know.",
 		holds: func(x *facts) *proof {
-			return x.proofIf(x.asked.n > 0 && x.n > 0 && x.good+x.data.n == 0 && x.sent() > 0,
-				"n", count(x.n, "request", "requests")).with(x, "datagrams that no protocol recognises", &x.unread)
+			return x.proofIf(x.asked() > 0 && x.n > 0 && x.good+x.marks[mData].n == 0 && x.sent() > 0,
+				"n", count(x.n, "request", "requests")).with(x, "datagrams that no protocol recognises", &x.marks[mUnread])
 		}},
 	{ID: "other_kind", State: Trouble, Certainty: Likely, explains: ofSilence | ofContent,
 		Needs:  "replies, none of which is of the kind that was asked",
 		Words:  "{server} answered none of {n}, although {replies} of another kind came.",
 		Advice: "The server confuses kinds of requests, or another program listens there: look at one conversation with qdissect -V.",
 		holds: func(x *facts) *proof {
-			return x.proofIf(x.n > 0 && x.sum.replied() == 0 && x.data.n > 0 && len(x.elsewhere) == 0,
-				"n", count(x.n, "request", "requests"), "replies", count(x.data.n, "reply", "replies")).with(x, "replies", &x.data)
+			return x.proofIf(x.n > 0 && x.sum.replied() == 0 && x.marks[mData].n > 0 && len(x.elsewhere) == 0,
+				"n", count(x.n, "request", "requests"), "replies", count(x.marks[mData].n, "reply", "replies")).with(x, "replies", &x.marks[mData])
 		}},
 
 	// What the report finds around it.
@@ -505,8 +505,8 @@ var causes = []Cause{
 		Words:  "No reply: {server} replied to none of {n}, and no ICMP error tells why.",
 		Advice: "A host refuses what comes to a closed port: without an ICMP error, a firewall drops the requests or the replies, the host is off, or the server hangs. Look whether the server runs and listens on that port (ss -ulnp); a capture on the host sees requests that the host's own firewall drops.",
 		holds: func(x *facts) *proof {
-			return x.proofIf(x.asked.n > tooFew && x.good+x.replies() == 0,
-				"n", count(x.asked.n, "request", "requests")).with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
+			return x.proofIf(x.asked() > tooFew && x.good+x.replies() == 0,
+				"n", count(x.asked(), "request", "requests")).with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
 		}},
 	{ID: "wrong_protocol", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "requests of one protocol are answered, and none of at least five of another, which are a tenth of all requests or more",
@@ -514,7 +514,7 @@ var causes = []Cause{
 		Advice: "Ask it with {speaks}: choose that game or protocol in the client.",
 		holds: func(x *facts) *proof {
 			for i := range x.kinds {
-				if k := &x.kinds[i]; !x.speaks(k.protocol) && k.requests >= kindLeast && float64(k.requests) >= badShare*float64(x.asked.n) {
+				if k := &x.kinds[i]; !x.speaks(k.protocol) && k.requests >= kindLeast && float64(k.requests) >= badShare*float64(x.asked()) {
 					return x.proof("speaks", x.protocol, "n", k.counted(k.requests)).with(x, "requests without a reply", &k.none)
 				}
 			}
@@ -541,9 +541,9 @@ var causes = []Cause{
 				}
 			}
 			none := &x.fates[dissect.OutcomeUnanswered]
-			got := x.accepted + x.again.n
-			return x.proofIf(x.proven >= kindLeast && float64(got) < kindShare*float64(x.proven) && float64(none.n) > kindShare*float64(x.proven) && 2*x.issued.n > x.proven && !maybeWell(got, x.proven, float64(x.good-min(got, x.good))/float64(max(x.n-min(x.proven, x.n), 1))) && len(x.silences) == 0 && (got == 0 || !x.overloaded()),
-				"share", percent(float64(got)/float64(x.proven)), "n", count(x.proven, "request that returns", "requests that return")+" its challenge").with(x, "requests without a reply", none)
+			got := x.marks[mAccepted].n + x.marks[mAgain].n
+			return x.proofIf(x.marks[mProven].n >= kindLeast && float64(got) < kindShare*float64(x.marks[mProven].n) && float64(none.n) > kindShare*float64(x.marks[mProven].n) && 2*x.marks[mIssued].n > x.marks[mProven].n && !maybeWell(got, x.marks[mProven].n, float64(x.good-min(got, x.good))/float64(max(x.n-min(x.marks[mProven].n, x.n), 1))) && len(x.silences) == 0 && (got == 0 || !x.overloaded()),
+				"share", percent(float64(got)/float64(x.marks[mProven].n)), "n", count(x.marks[mProven].n, "request that returns", "requests that return")+" its challenge").with(x, "requests without a reply", none)
 		}},
 	{ID: "client_ignored", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, or ten of clients of a network, of which none gets one; and nine tenths of ten or more of others, of the same kinds, have one, those without any reply aside; servers need not be silent to such a kind, and no verdict of the report explains it",
@@ -584,12 +584,12 @@ var causes = []Cause{
 		Words:  "{server} {what}: several servers share that address.",
 		Advice: "Let the balancer or the NAT send all packets of a client's address to the same server, or let the servers share the secret of their challenges: each knows only its own.",
 		holds: func(x *facts) *proof {
-			if n := x.again.n - min(x.aged, x.again.n); n >= kindLeast && x.accepted >= kindLeast && float64(n) >= badShare*float64(n+x.accepted) && len(x.silences) == 0 {
-				return x.proof("what", fmt.Sprintf("refuses the challenges that it gave in %s of %s requests and accepts the others", number(n), number(n+x.accepted))).with(x, "challenges refused", &x.again)
+			if n := x.marks[mAgain].n - min(x.marks[mAged].n, x.marks[mAgain].n); n >= kindLeast && x.marks[mAccepted].n >= kindLeast && float64(n) >= badShare*float64(n+x.marks[mAccepted].n) && len(x.silences) == 0 {
+				return x.proof("what", fmt.Sprintf("refuses the challenges that it gave in %s of %s requests and accepts the others", number(n), number(n+x.marks[mAccepted].n))).with(x, "challenges refused", &x.marks[mAgain])
 			}
-			if x.turns >= kindLeast && float64(x.turns) >= badShare*float64(x.data.n) {
+			if x.marks[mTurns].n >= kindLeast && float64(x.marks[mTurns].n) >= badShare*float64(x.marks[mData].n) {
 				a, b := x.known[0], x.known[1]
-				return x.proof("what", fmt.Sprintf("is now %s on %s, now %s on %s, %s to and fro", shown([]byte(a[0])), shown([]byte(a[1])), shown([]byte(b[0])), shown([]byte(b[1])), count(x.turns, "time", "times"))).with(x, "replies", &x.data)
+				return x.proof("what", fmt.Sprintf("is now %s on %s, now %s on %s, %s to and fro", shown([]byte(a[0])), shown([]byte(a[1])), shown([]byte(b[0])), shown([]byte(b[1])), count(x.marks[mTurns].n, "time", "times"))).with(x, "replies", &x.marks[mData])
 			}
 			return nil
 		}},
@@ -598,14 +598,14 @@ var causes = []Cause{
 		Words:  "Clients of {server} get one challenge after the other and no data ({n}).",
 		Advice: "The server or a proxy in front of it refuses the challenges that it gives (it sees the clients under changing addresses, or several servers share the address), or clients send wrong ones; look at one with qdissect -V.",
 		holds: func(x *facts) *proof {
-			loops := x.again
+			loops := x.marks[mAgain]
 			for i := range x.noted {
 				if n := &x.noted[i]; n.loop && n.n > loops.n {
 					loops = n.mark
 				}
 			}
-			asked := float64(max(x.asked.n, 1))
-			return x.proofIf(loops.n > 0 && x.cut.n == 0 && 10*x.accepted <= loops.n && (float64(loops.n) >= badShare*asked || loops.n >= kindLeast && x.issued.n > x.data.n),
+			asked := float64(max(x.asked(), 1))
+			return x.proofIf(loops.n > 0 && x.marks[mCut].n == 0 && 10*x.marks[mAccepted].n <= loops.n && (float64(loops.n) >= badShare*asked || loops.n >= kindLeast && x.marks[mIssued].n > x.marks[mData].n),
 				"n", count(loops.n, "time", "times")).with(x, "challenges after a challenge", &loops)
 		}},
 	{ID: "challenge_unused", State: Trouble, Certainty: Likely, explains: ofChallenge,
@@ -613,8 +613,8 @@ var causes = []Cause{
 		Words:  "No client gets past the challenge of {server}: {n} of {all} got only a challenge, and nobody used it.",
 		Advice: "The clients are older than challenges, the challenges do not reach them (a firewall, a NAT), or their addresses are forged; look at one with qdissect -V.",
 		holds: func(x *facts) *proof {
-			return x.proofIf(x.n > tooFew && x.proven == 0 && 2*x.good >= x.n && (x.sum.ChallengeOnly == x.good || x.data.n == 0 && x.issued.n > 0) && 2*x.sum.Late < x.good && x.cut.n == 0,
-				"n", number(x.good), "all", count(x.n, "request", "requests")).with(x, "challenges", &x.issued)
+			return x.proofIf(x.n > tooFew && x.marks[mProven].n == 0 && 2*x.good >= x.n && (x.sum.ChallengeOnly == x.good || x.marks[mData].n == 0 && x.marks[mIssued].n > 0) && 2*x.sum.Late < x.good && x.marks[mCut].n == 0,
+				"n", number(x.good), "all", count(x.n, "request", "requests")).with(x, "challenges", &x.marks[mIssued])
 		}},
 
 	// Replies that do not arrive as they should.
@@ -622,13 +622,13 @@ var causes = []Cause{
 		Needs:  "IP fragments of replies of the server are missing, and messages in one packet come",
 		Words:  "{n} of {server} {lack} IP fragments: long replies get lost on the way.",
 		Advice: "A firewall or a link drops fragments: let them pass, check the MTU (ping -M do -s 1472), or make the replies shorter than 1,400 bytes. The capture itself lacks them if its filter names a port.",
-		holds:  func(x *facts) *proof { return x.lacking(&x.frags, "fragments lost of replies") }},
+		holds:  func(x *facts) *proof { return x.lacking(&x.marks[mFragments], "fragments lost of replies") }},
 	{ID: "parts_lost", State: Trouble, Certainty: Certain, explains: ofParts,
 		Needs:  "parts of split replies of the server are missing",
 		Words:  "{n} of {server} {lack} parts.",
 		Advice: "Something on the path drops large packets, or several at once: check the MTU and the limits of firewalls, and capture whole packets without a filter for a port.",
 		holds: func(x *facts) *proof {
-			lost := x.short
+			lost := x.marks[mShort]
 			if x.sum.Partial > lost.n {
 				lost = x.fates[dissect.OutcomePartial]
 			}
@@ -661,9 +661,9 @@ var causes = []Cause{
 		Words:  "Slow: {n} of {all} of {server} took more than a second.",
 		Advice: "Clients wait one to five seconds: look at the load of the server and at the path to it.",
 		holds: func(x *facts) *proof {
-			slow, all := x.slow, x.waits
+			slow, all := x.marks[mSlow], x.marks[mWaits].n
 			if v := x.verdict(Slow); v != nil { // the report's are estimates, and may have those whose reply is not known if nothing was lost
-				slow.merge(&x.behind)
+				slow.merge(&x.marks[mBehind])
 				slow.n, all = uint64(v.Evidence.of("slow")), uint64(v.Evidence.of("round_trips"))
 			}
 			return x.proofIf(slow.n >= kindLeast && float64(slow.n) >= badShare*float64(all),
@@ -694,8 +694,8 @@ var causes = []Cause{
 		Words:  "Too little to say: {server} was asked {n}, and {replies} came{only}.",
 		Advice: "Capture for longer, and ask the server with a browser meanwhile: with ten requests it can be told whether it answers.",
 		holds: func(x *facts) *proof {
-			if few := x.asked.n <= tooFew; x.n > 0 && (x.good < x.n && (few || 2*x.good <= x.n) || few && x.data.n == 0) {
-				return x.saw().with(x, "requests", &x.asked)
+			if few := x.asked() <= tooFew; x.n > 0 && (x.good < x.n && (few || 2*x.good <= x.n) || few && x.marks[mData].n == 0) {
+				return x.saw().with(x, "requests", &x.marks[mAsked])
 			}
 			return nil
 		}},
@@ -709,7 +709,7 @@ var causes = []Cause{
 		Advice: "The server sees all clients as one: a limit per address stops all of them, and bans cannot tell them apart. For Docker, use the host's network or turn off the userland proxy; a NAT should keep the sources.",
 		holds: func(x *facts) *proof {
 			if a := x.askers; len(a) == 1 && !x.moreAskers && a[0] != x.at.Addr() && x.hides(a[0]) && x.good > 0 {
-				return x.proof("from", a[0].String()).with(x, "requests", &x.asked)
+				return x.proof("from", a[0].String()).with(x, "requests", &x.marks[mAsked])
 			}
 			return nil
 		}},
@@ -718,13 +718,13 @@ var causes = []Cause{
 		Words:  "{server} answers, and nothing in the capture stands in the way; only private addresses asked it.",
 		Advice: "In a local network that is as it should be. For players outside, the port forwarding of the router and its firewall must let UDP to the query port pass: capture while one of them asks.",
 		holds: func(x *facts) *proof {
-			return x.proofIf(x.asked.n > 0 && x.private == x.asked.n).with(x, "requests", &x.asked)
+			return x.proofIf(x.asked() > 0 && x.marks[mPrivate].n == x.asked()).with(x, "requests", &x.marks[mAsked])
 		}},
 	{ID: "works", State: Answers, Certainty: Certain, explains: ofWho,
 		Needs:  "the server is asked and answers, and none of the other causes holds",
 		Words:  "{server} answers, and nothing in the capture stands in the way.",
 		Advice: "There is nothing to do here: if it does not show up for somebody, capture there, or look at the filters of the browser.",
-		holds:  func(x *facts) *proof { return x.proof().with(x, "replies", &x.data) }},
+		holds:  func(x *facts) *proof { return x.proof().with(x, "replies", &x.marks[mData]) }},
 }
 
 // verdictCause is a cause that the report finds, in its words.
@@ -732,8 +732,8 @@ func verdictCause(kind string, explains matter) Cause {
 	return Cause{ID: kind, State: Trouble, Certainty: Likely, explains: explains,
 		Needs: "the report has the verdict " + kind + " about the server or its network", Words: "{verdict}", Advice: "{advice}",
 		holds: func(x *facts) *proof {
-			if v := x.verdict(kind); v != nil && !x.noCrowd(v) && (kind != Unwell || 10*x.cut.n < x.asked.n+x.data.n) {
-				p := x.proof("verdict", v.Text, "advice", v.Advice).with(x, "requests", &x.asked)
+			if v := x.verdict(kind); v != nil && !x.noCrowd(v) && (kind != Unwell || 10*x.marks[mCut].n < x.asked()+x.marks[mData].n) {
+				p := x.proof("verdict", v.Text, "advice", v.Advice).with(x, "requests", &x.marks[mAsked])
 				p.certainty = v.Certainty
 				return p
 			}
@@ -749,10 +749,10 @@ func (x *facts) noCrowd(v *Verdict) bool {
 // saw returns what came of few requests.
 func (x *facts) saw() *proof {
 	only := ""
-	if x.issued.n > 0 && x.data.n == 0 {
+	if x.marks[mIssued].n > 0 && x.marks[mData].n == 0 {
 		only = ", with no more than a challenge"
 	}
-	return x.proof("n", count(x.asked.n, "time", "times"), "replies", count(x.replies(), "reply", "replies"), "only", only)
+	return x.proof("n", count(x.asked(), "time", "times"), "replies", count(x.replies(), "reply", "replies"), "only", only)
 }
 
 // listedBy reports whether lists of a master have the server.
@@ -807,7 +807,7 @@ func (x *facts) elsewhereFrom(port bool) *proof {
 			from = o.from
 		}
 	}
-	if sum.n == 0 || x.asked.n > tooFew && !displaced(sum.n, x.n, x.asked.n) {
+	if sum.n == 0 || x.asked() > tooFew && !displaced(sum.n, x.n, x.asked()) {
 		return nil
 	}
 	name := from.Addr().String()
@@ -820,7 +820,7 @@ func (x *facts) elsewhereFrom(port bool) *proof {
 // another returns the other port of the host that replies: that which names this one as the port of the game, or the busiest.
 func (x *facts) another() (best *target) {
 	for _, t := range x.f.targets {
-		if t.at.Addr() == x.at.Addr() && t.at != x.at && t.data.n > 0 && (best == nil || x.namedBy(t) || !x.namedBy(best) && t.data.n > best.data.n) {
+		if t.at.Addr() == x.at.Addr() && t.at != x.at && t.marks[mData].n > 0 && (best == nil || x.namedBy(t) || !x.namedBy(best) && t.marks[mData].n > best.marks[mData].n) {
 			best = t
 		}
 	}
@@ -881,7 +881,7 @@ func (x *facts) silence(ended bool) *proof {
 
 // lacking returns the proof of replies that are not whole, if they are many enough.
 func (x *facts) lacking(m *mark, what string) *proof {
-	if m.n == 0 || x.cut.n*10 >= m.n && x.cut.n > 0 || float64(m.n) < badShare/2*float64(max(x.replies(), 1)) && x.verdict(LongRepliesLost) == nil {
+	if m.n == 0 || x.marks[mCut].n*10 >= m.n && x.marks[mCut].n > 0 || float64(m.n) < badShare/2*float64(max(x.replies(), 1)) && x.verdict(LongRepliesLost) == nil {
 		return nil
 	}
 	lack := "lack"

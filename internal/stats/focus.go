@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"math"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -97,39 +96,47 @@ func (m *mark) merge(o *mark) {
 	}
 }
 
+// What a target counts.
+const (
+	mAsked     = iota // requests
+	mPrivate          // those from networks that are not routed
+	mReturned         // those with a challenge that nobody saw it give
+	mProven           // those with one that it gave
+	mAccepted         // replies to these that are more than a challenge
+	mAgain            // challenges that answer a request with the challenge that it gave before
+	mAged             // those for one that it gave long before
+	mData             // replies that are more than a challenge
+	mIssued           // replies that only issue a challenge
+	mCut              // messages that the capture holds only in part
+	mShort            // replies that lack parts
+	mFragments        // replies that lack IP fragments
+	mUnread           // datagrams of it that no protocol recognises
+	mWaits            // round trips
+	mSlow             // those of more than a second
+	mBehind           // those that are, if nothing was lost
+	mTurns            // how often it went back to an earlier name and map
+	numMarks
+)
+
 // A target is an address and port that is asked or that replies.
 type target struct {
-	at           netip.AddrPort
-	protocol     string // of the newest reply, else of the newest request
-	name         string
-	on           string      // the map
-	known        [][2]string // names with maps that it stated
-	turns        uint64      // how often it went back to an earlier name and map
-	stated       uint16      // a port that its replies name as that of the game
-	first, last  int64       // of requests
-	asked, data  mark        // requests, and replies that are more than a challenge
-	issued       mark        // replies that only issue a challenge
-	private      uint64      // requests from networks that are not routed
-	returned     uint64      // requests with a challenge that nobody saw it give
-	proven       uint64      // those with one that it gave
-	askers       []netip.Addr
-	moreAskers   bool
-	sockets      uint64 // of the askers, a bit for each of 64 classes
-	cut          mark   // messages that the capture holds only in part
-	accepted     uint64
-	again        mark   // challenges that answer a request with the challenge that it gave before
-	aged         uint64 // those for one that it gave long before
-	short, frags mark   // replies that lack parts, or IP fragments
-	unread       mark   // datagrams of it that no protocol recognises
-	kinds        []focusKind
-	noted        []noted
-	errors       []icmpSaid
-	elsewhere    []other
-	waits        uint64    // round trips
-	slow         mark      // those of more than a second
-	behind       mark      // those that are, if nothing was lost
-	series       []*series // of protocols
-	fates        [len(dissect.Outcomes{})]mark
+	at         netip.AddrPort
+	protocol   string // of the newest reply, else of the newest request
+	name       string
+	on         string      // the map
+	known      [][2]string // names with maps that it stated
+	stated     uint16      // a port that its replies name as that of the game
+	asking     lived       // times of requests
+	askers     []netip.Addr
+	moreAskers bool
+	sockets    uint64 // of the askers, a bit for each of 64 classes
+	kinds      []focusKind
+	noted      []noted
+	errors     []icmpSaid
+	elsewhere  []other
+	series     []*series // of protocols
+	marks      [numMarks]mark
+	fates      [len(dissect.Outcomes{})]mark
 }
 
 // An icmpSaid is an ICMP error about what a target was sent, or about what it sends.
@@ -330,7 +337,10 @@ func (f *focus) room(a netip.AddrPort, replies bool) *target {
 	return f.targets[at]
 }
 
-func (t *target) replies() uint64 { return t.data.n + t.issued.n }
+// asked returns how many requests came.
+func (t *target) asked() uint64 { return t.marks[mAsked].n }
+
+func (t *target) replies() uint64 { return t.marks[mData].n + t.marks[mIssued].n }
 
 // place returns that of a list which is wanted, or a new one; nobody reads it if the list is full.
 func place[T any](list *[]T, most int, fresh *T, wanted func(*T) bool) *T {
@@ -400,7 +410,7 @@ func (t *target) calls(name, on string) {
 	switch {
 	case slices.Contains(t.known, is):
 		if t.name != name && t.on != on {
-			t.turns++
+			t.marks[mTurns].n++
 		}
 	case len(t.known) < maxNames:
 		is = [2]string{strings.Clone(name), strings.Clone(on)}
@@ -541,25 +551,22 @@ func (f *focus) request(r *dissect.Record) {
 		return
 	}
 	at := r.Time.UnixNano()
-	if t.asked.n == 0 {
-		t.first, t.last = at, at
-	}
-	t.first, t.last = min(t.first, at), max(t.last, at)
+	t.asking.at(at)
 	if t.replies() == 0 {
 		t.protocol = r.Protocol.Name
 	}
-	t.asked.add(1, f.input, r.Frame)
+	t.marks[mAsked].add(1, f.input, r.Frame)
 	t.of("").add(at, 1, 0)
 	src := r.Src.Addr()
 	t.sockets |= 1 << (r.Src.Port() % 64)
 	if t.asker(src); private(src) {
-		t.private++
+		t.marks[mPrivate].n++
 	}
 	if r.Proven {
 		f.proven[r.Frame%uint64(len(f.proven))] = r.Frame
-		t.proven++
+		t.marks[mProven].n++
 	} else if r.Pair.Challenge == dissect.ChallengeUsed {
-		t.returned++
+		t.marks[mReturned].n++
 	}
 	k := t.kind(r.Protocol.Name, r.Type.Name, r.Type.Title)
 	k.requests++
@@ -576,20 +583,20 @@ func (f *focus) reply(r *dissect.Record) {
 	t.of("").add(r.Time.UnixNano(), 0, 1)
 	proven := r.RequestFrame != 0 && f.proven[r.RequestFrame%uint64(len(f.proven))] == r.RequestFrame
 	if r.Pair.Challenge == dissect.ChallengeIssued {
-		t.issued.add(1, f.input, r.Frame)
+		t.marks[mIssued].add(1, f.input, r.Frame)
 		to, at := keyOf(r.Dst.Addr(), r.Src.Port()), r.Time.UnixNano()
 		g := &f.given[to.short()%uint64(len(f.given))]
 		if proven {
-			t.again.add(1, f.input, r.Frame)
+			t.marks[mAgain].add(1, f.input, r.Frame)
 			if g.to == to && at-g.at >= int64(keptLong) {
-				t.aged++
+				t.marks[mAged].n++
 			}
 		}
 		g.to, g.at = to, at
 	} else {
-		t.data.add(1, f.input, r.Frame)
+		t.marks[mData].add(1, f.input, r.Frame)
 		if proven {
-			t.accepted++
+			t.marks[mAccepted].n++
 		}
 	}
 	if r.Pair.Port != 0 && r.Pair.Port != r.Src.Port() {
@@ -599,12 +606,12 @@ func (f *focus) reply(r *dissect.Record) {
 		t.calls(r.Server.Name.Value, r.Server.Map.Value)
 	}
 	if r.TimeKnown && r.Pair.Challenge != dissect.ChallengeIssued {
-		if t.waits++; r.RTT > time.Second {
-			t.slow.add(1, f.input, r.Frame)
+		if t.marks[mWaits].n++; r.RTT > time.Second {
+			t.marks[mSlow].add(1, f.input, r.Frame)
 		}
 	}
 	if r.Split.Partial {
-		t.short.add(1, f.input, r.Frame)
+		t.marks[mShort].add(1, f.input, r.Frame)
 	}
 	f.notes(t, r, true)
 }
@@ -615,7 +622,7 @@ func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
 			continue
 		}
 		if x.Type == core.CaptureCut {
-			t.cut.add(1, f.input, r.Frame)
+			t.marks[mCut].add(1, f.input, r.Frame)
 			continue
 		}
 		n := t.note(x.Type.ID, "")
@@ -668,7 +675,7 @@ func (f *focus) exchange(x *dissect.Exchange) {
 		k.none.add(n, f.input, x.Frame)
 	}
 	if x.Ambiguous && is == dissect.OutcomeAnswered && x.First > time.Second {
-		t.behind.add(1, f.input, x.ReplyFrame)
+		t.marks[mBehind].add(1, f.input, x.ReplyFrame)
 	}
 	if x.From.IsValid() {
 		t.from(x.From).add(n, f.input, cmp.Or(x.ReplyFrame, x.Frame))
@@ -688,20 +695,20 @@ func (f *focus) finding(x *dissect.FlowFinding) {
 	case x.Type == core.CaptureCut:
 		for _, a := range []netip.AddrPort{x.Src, x.Dst} {
 			if t := f.of[a]; t != nil {
-				t.cut.add(1, f.input, x.Frame)
+				t.marks[mCut].add(1, f.input, x.Frame)
 			}
 		}
 		return
 	case x.Type == core.FragmentsMissing:
 		for _, t := range f.targets { // the ports may be unknown
 			if t.at.Addr() == x.Src.Addr() && (x.NoPorts || t.at == x.Src) {
-				t.frags.add(1, f.input, x.Frame)
+				t.marks[mFragments].add(1, f.input, x.Frame)
 			}
 		}
 		return
 	case x.Protocol != nil && x.Protocol.Split != nil && (x.Type == x.Protocol.Split.Incomplete || x.Type == x.Protocol.Split.Endless):
 		if t := f.of[x.Src]; t != nil {
-			t.short.add(1, f.input, x.Frame)
+			t.marks[mShort].add(1, f.input, x.Frame)
 		}
 		return
 	}
@@ -720,7 +727,7 @@ func (f *focus) finding(x *dissect.FlowFinding) {
 // icmp counts an ICMP error.
 func (f *focus) icmp(x *dissect.FlowFinding) {
 	t, reply := f.of[x.Dst], false
-	if t == nil || t.asked.n == 0 {
+	if t == nil || t.asked() == 0 {
 		if t, reply = f.of[x.Src], true; t == nil {
 			return
 		}
@@ -744,8 +751,8 @@ func (f *focus) foreign(u *dissect.Unknown) {
 	}
 	cut := &f.beside
 	if t := f.of[u.Src]; t != nil {
-		t.unread.add(1, f.input, u.Frame)
-		cut = &t.cut
+		t.marks[mUnread].add(1, f.input, u.Frame)
+		cut = &t.marks[mCut]
 	}
 	if u.Missing > 0 && len(u.Payload) < mostHead {
 		cut.add(1, f.input, u.Frame)
@@ -790,22 +797,13 @@ func (f *focus) merge(o *focus) {
 	}
 }
 
-func (t *target) counts() []*uint64 {
-	return []*uint64{&t.turns, &t.private, &t.returned, &t.proven, &t.accepted, &t.aged, &t.waits}
-}
-
 func (t *target) merge(o *target) {
-	if t.asked.n == 0 {
-		t.first, t.last = math.MaxInt64, math.MinInt64
-	}
-	if o.asked.n > 0 {
-		t.first, t.last = min(t.first, o.first), max(t.last, o.last)
-	}
+	t.asking.reach(&o.asking)
 	if t.protocol == "" || t.replies() == 0 && o.replies() > 0 {
 		t.protocol = o.protocol
 	}
-	for _, m := range [...][2]*mark{{&t.asked, &o.asked}, {&t.data, &o.data}, {&t.issued, &o.issued}, {&t.cut, &o.cut}, {&t.again, &o.again}, {&t.short, &o.short}, {&t.frags, &o.frags}, {&t.unread, &o.unread}, {&t.slow, &o.slow}, {&t.behind, &o.behind}} {
-		m[0].merge(m[1])
+	for i := range o.marks {
+		t.marks[i].merge(&o.marks[i])
 	}
 	for i := range o.fates {
 		t.fates[i].merge(&o.fates[i])
@@ -813,7 +811,6 @@ func (t *target) merge(o *target) {
 	for _, n := range o.known {
 		t.calls(n[0], n[1])
 	}
-	addTo(t.counts(), o.counts())
 	t.sockets |= o.sockets
 	if o.stated != 0 {
 		t.stated = o.stated

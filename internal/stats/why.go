@@ -132,17 +132,17 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 	answers := slices.ContainsFunc(f.targets, func(t *target) bool { return t.at.Addr() == server.Addr() && t.replies() > 0 })
 	for _, t := range f.targets {
 		switch all := !server.Addr().IsValid(); {
-		case all && (t.asked.n > 0 || t.replies() >= leastJudged):
+		case all && (t.asked() > 0 || t.replies() >= leastJudged):
 			list = append(list, t)
 		case all || t.at.Addr() != server.Addr():
-		case server.Port() != 0 && t.at.Port() != server.Port() || server.Port() == 0 && answers && t.replies() == 0 || t.asked.n+t.replies() == 0:
+		case server.Port() != 0 && t.at.Port() != server.Port() || server.Port() == 0 && answers && t.replies() == 0 || t.asked()+t.replies() == 0:
 			others = append(others, t)
 		default:
 			list = append(list, t)
 		}
 	}
 	busiest := func(a, b *target) int {
-		return cmp.Or(cmp.Compare(b.replies(), a.replies()), cmp.Compare(b.asked.n, a.asked.n), a.at.Compare(b.at))
+		return cmp.Or(cmp.Compare(b.replies(), a.replies()), cmp.Compare(b.asked(), a.asked()), a.at.Compare(b.at))
 	}
 	slices.SortFunc(list, busiest)
 	slices.SortFunc(others, busiest)
@@ -181,7 +181,7 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 	slices.SortStableFunc(found, func(a, b *Answer) int {
 		return cmp.Compare(slices.Index(worst, a.State), slices.Index(worst, b.State))
 	})
-	if n := len(found); n > 0 && list[0].asked.n+list[0].replies() > 0 && server.Port() == 0 && len(others) > 0 {
+	if n := len(found); n > 0 && list[0].asked()+list[0].replies() > 0 && server.Port() == 0 && len(others) > 0 {
 		found[n-1].Text += " Other ports of that host: " + listed(others) + "."
 	}
 	return found
@@ -195,7 +195,7 @@ func listed(ports []*target) string {
 	const most = 4
 	var texts []string
 	for _, t := range ports[:min(len(ports), most)] {
-		texts = append(texts, fmt.Sprintf("%d (%s, %s)", t.at.Port(), count(t.asked.n, "request", "requests"), count(t.replies(), "reply", "replies")))
+		texts = append(texts, fmt.Sprintf("%d (%s, %s)", t.at.Port(), count(t.asked(), "request", "requests"), count(t.replies(), "reply", "replies")))
 	}
 	if n := len(ports) - most; n > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", n))
@@ -205,7 +205,7 @@ func listed(ports []*target) string {
 
 // answer finds the causes: the first that holds, and others of trouble that explain something else.
 func (x *facts) answer() *Answer {
-	w := &Answer{Type: "why", Server: x.at.String(), Requests: x.asked.n, Replies: x.replies(), Outcome: x.sum, Verdicts: x.verdicts,
+	w := &Answer{Type: "why", Server: x.at.String(), Requests: x.asked(), Replies: x.replies(), Outcome: x.sum, Verdicts: x.verdicts,
 		Evidence: []Fact{}, Problems: []string{}, Advice: []string{}} // in JSON, an empty list is []
 	if x.at.Port() == 0 {
 		w.Server = x.at.Addr().String()
@@ -289,7 +289,7 @@ func (x *facts) prepare() {
 	// The report counts each sending of a request, also of one that is asked again and again, but does not tell kinds apart.
 	known := !slices.ContainsFunc(x.kinds, func(k focusKind) bool { o := k.outcome(); return o.replied() == 0 })
 	for _, v := range x.verdicts {
-		s := silent{v.From.UnixNano(), v.To.UnixNano(), uint64(v.Evidence.of("requests_without_reply")), v.To.UnixNano() < x.last}
+		s := silent{v.From.UnixNano(), v.To.UnixNano(), uint64(v.Evidence.of("requests_without_reply")), v.To.UnixNano() < x.asking.last}
 		switch i := slices.IndexFunc(x.silences, s.overlaps); {
 		case v.Kind != ServerDown:
 		case i >= 0 && !s.ends && !x.silences[i].ends && s.asked > x.silences[i].asked: // with those that are open at the end
@@ -344,9 +344,9 @@ func (x *facts) findSilences() {
 		}
 		at := (s.start + int64(i)) * s.width * beatTime
 		if now.asked == 0 {
-			now.from = max(at, x.first)
+			now.from = max(at, x.asking.first)
 		}
-		now.to = min(at+s.width*beatTime, x.last)
+		now.to = min(at+s.width*beatTime, x.asking.last)
 		now.asked += uint64(b.asked)
 	}
 	if now.asked > 0 {
@@ -377,8 +377,8 @@ func (x *facts) findLimit(clients []entry[client], sum uint64) {
 			each = append(each, beat{uint32(c.requests), uint32(c.replies)})
 		}
 	}
-	s, seconds := &x.beats, max(time.Duration(x.last-x.first).Seconds(), 1)
-	if again := x.fates[dissect.OutcomeRepeated].n; again > 0 && float64(again) >= badShare*float64(x.asked.n) {
+	s, seconds := &x.beats, max(time.Duration(x.asking.last-x.asking.first).Seconds(), 1)
+	if again := x.fates[dissect.OutcomeRepeated].n; again > 0 && float64(again) >= badShare*float64(x.asked()) {
 		s = x.of("") // also what is asked again: who asks all the time asks anyway
 	}
 	const longest = 8 * int64(time.Second) / beatTime
@@ -437,7 +437,7 @@ func steadiest(n float64) float64 {
 // scene says who asked the server, called it, and what, how long replies took, and what masters said.
 func (x *facts) scene(it string) (list []string) {
 	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
-	if x.asked.n > 0 {
+	if x.asked() > 0 {
 		c := x.row.Clients
 		if c.Count == 0 {
 			c.Count = uint64(len(x.askers))
@@ -446,27 +446,27 @@ func (x *facts) scene(it string) (list []string) {
 		if c.Percent > 0 {
 			who = "about " + who
 		}
-		if span := time.Duration(x.last - x.first); span > 0 {
+		if span := time.Duration(x.asking.last - x.asking.first); span > 0 {
 			who += " in " + duration(span)
 		}
-		say("%s was asked %s by %s: %s.", it, count(x.asked.n, "time", "times"), who, x.kindsText())
+		say("%s was asked %s by %s: %s.", it, count(x.asked(), "time", "times"), who, x.kindsText())
 	}
 	const many, least = 20, 100 * time.Microsecond
-	if p50, p99 := max(x.row.P50, least), max(x.row.P99, least); x.row.P99 > 0 && x.waits >= many {
+	if p50, p99 := max(x.row.P50, least), max(x.row.P99, least); x.row.P99 > 0 && x.marks[mWaits].n >= many {
 		say("Half of the replies came within %s, 99 %% within %s.", duration(p50), duration(p99))
 	} else if x.row.P99 > 0 {
 		say("Its replies came within %s.", duration(p99))
 	}
-	if x.asked.n > 0 && x.in > 0 && 10*x.in >= x.asked.n {
+	if x.asked() > 0 && x.in > 0 && 10*x.in >= x.asked() {
 		say("It also got %s that no protocol recognises.", count(x.in, "datagram", "datagrams"))
 	}
-	if u := x.sent(); u > 0 && x.asked.n > 0 && 10*u >= x.data.n {
+	if u := x.sent(); u > 0 && x.asked() > 0 && 10*u >= x.marks[mData].n {
 		say("It sent %s that no protocol recognises.", count(u, "datagram", "datagrams"))
 	}
-	if n := x.asked.n + x.data.n; x.cut.n*10 >= n && n > 0 {
-		say("%s of its messages are cut by the snapshot length: what they say was not read.", number(x.cut.n))
+	if n := x.asked() + x.marks[mData].n; x.marks[mCut].n*10 >= n && n > 0 {
+		say("%s of its messages are cut by the snapshot length: what they say was not read.", number(x.marks[mCut].n))
 	}
-	if s := x.stream(); s != nil && x.asked.n > 0 && !s.Read {
+	if s := x.stream(); s != nil && x.asked() > 0 && !s.Read {
 		say("There are also %s.", s.sentence())
 	}
 	for m := range x.masters {
