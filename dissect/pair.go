@@ -23,7 +23,7 @@ func (a *Analyzer) pair(x *arrival) bool {
 	switch rec.Type.Role {
 	case Request:
 		x.noteAs(seenRequest)
-		if rec.Pair.Asks != 0 {
+		if rec.Sum = x.sum; rec.Pair.Asks != 0 {
 			rec.Proven = t.request(x, rec)
 			a.stats.Requests++
 		}

@@ -204,6 +204,8 @@ type Record struct {
 	// Proven says that a request carries a challenge that its server issued to its
 	// sender, as far as that is remembered.
 	Proven bool
+	// Sum is a checksum of the bytes of a request, by which requests are compared.
+	Sum uint32
 
 	// Foreign is that of the configuration: it masks what could not be read.
 	Foreign *Foreign
@@ -226,7 +228,7 @@ func (r *Record) clear() {
 	r.Message = Message{} // a literal with values would be made elsewhere and copied
 	r.Split = Split{}
 	r.Missing, r.RequestFrame, r.TimeKnown, r.Ambiguous, r.RTT, r.LastRTT = nil, 0, false, false, 0, 0
-	r.Late, r.Resends, r.Proven, r.Mark = false, 0, false, false
+	r.Late, r.Resends, r.Proven, r.Sum, r.Mark = false, 0, false, 0, false
 }
 
 // MayHold reports whether Nodes may have a node of a declared field. It is quicker than a

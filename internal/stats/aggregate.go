@@ -56,11 +56,12 @@ type Aggregate struct {
 		of *dissect.FindingType
 		is *finding
 	}
-	set    set
-	run    *run
-	ending *ending
-	focus  *focus // nil without NewFocused
-	text   []byte
+	set        set
+	run        *run
+	ending     *ending
+	asks, ends recent
+	focus      *focus // nil without NewFocused
+	text       []byte
 }
 
 // Rooms have what servers, clients and strays may be given beside their places, and how much of it there is.
@@ -198,7 +199,7 @@ func (a *Aggregate) Input(n int) {
 	}
 }
 
-// forgetClient adds what a client did to its class.
+// forgetClient adds what a client did to its class. Its place is for another one.
 func (a *Aggregate) forgetClient(c *client) {
 	if c.single() {
 		m := &a.forgotten[mute]
@@ -206,7 +207,6 @@ func (a *Aggregate) forgetClient(c *client) {
 		m.requests++
 		m.unproven++
 		m.bytesIn += c.bytesIn
-		*c = client{past: &noPast}
 		return
 	}
 	if !c.idle() {
@@ -218,7 +218,6 @@ func (a *Aggregate) forgetClient(c *client) {
 	}
 	*c.past = past{}
 	a.pasts.give(c.past)
-	*c = client{past: &noPast}
 }
 
 // spread adds n evenly to the buckets of a width between two times.
@@ -309,7 +308,7 @@ func (a *Aggregate) noteFinding(f *dissect.Finding, frame uint64, t int64) {
 func (a *Aggregate) notice(m *message) {
 	at := a.at(m.t)
 	a.totals.Notices++
-	if e := a.knownAs(&m.src); e != nil {
+	if e := a.knownAs(&m.server); e != nil {
 		e.v.bytesOut += m.size
 		at.bytesOut += m.size
 		return
@@ -337,7 +336,7 @@ func (a *Aggregate) begin(m *message) {
 		a.from, a.to = timeOf(a.second, int64(time.Second)), timeOf(a.second+1, int64(time.Second))
 	}
 	u := a.run
-	u.kind, u.server, u.to = m.kind, a.server(&m.dst, m), math.MinInt64
+	u.kind, u.server, u.to = m.kind, a.server(m), math.MinInt64
 	if more := u.server.v.more; more != nil && a.focus == nil {
 		u.kind.cells.at(t)
 		more.cells.at(t)
@@ -390,46 +389,61 @@ func (m *more) asked(u *run) {
 
 func (a *Aggregate) request(m *message) {
 	u, t := a.run, m.t
-	if t < u.last || t >= u.to || m.kind != u.kind || m.dst != u.server.key {
+	if !m.again || t < u.last || t >= u.to {
 		a.begin(m)
 	}
 	u.last = t
 	u.requests++
 	u.bytes += m.size
-	if m.proven {
-		u.proven++
-	}
-	s, from := u.server, m.src
-	from.port = 0
-	sum := from.hash()
-	c := a.clients.find(from, sum)
-	if c == nil {
-		c = a.newClient(from, sum)
-	}
-	c.count++
-	v := &c.v
-	if v.single() && v.requests == 0 && !m.proven {
-		v.requests, v.bytesIn, v.began, v.first, v.last = 1, m.size, true, t, t
-		v.kind, v.server = u.kind.index+1, s.sum
-		if v.tracked = a.set.add(t); v.tracked {
-			v.burst = 1
-		}
-		v.ports(min(m.src.port, 65534)+1, m.src.port)
-		a.addresses.add(sum, &a.room)
-		s.v.clients.add(sum, &a.sketches)
+	s, sum, proven := u.server, m.other.hash(), m.proven
+	if c := a.clients.find(m.other, sum); c == nil && !proven {
 		u.fresh++
+		a.meet(m, sum)
 	} else {
-		a.again(c, m)
+		proven = a.again(c, m, sum)
 	}
 	if s.v.more == nil {
 		a.flush()
-	} else if v.proven == 0 {
+	} else if w := &s.v.more.watch; w.pass > 0 && w.second == a.second && !proven {
+		w.pass--
+		w.now++
+		w.id = m.id
+	} else if !proven {
 		s.v.more.look(m, a.second)
 	}
 }
 
-// again counts a request of the run for a client that is known.
-func (a *Aggregate) again(c *entry[client], m *message) {
+// meet counts the first request of a client, without a proof.
+func (a *Aggregate) meet(m *message, sum uint64) {
+	e, evicts := a.clients.place(&m.other, sum)
+	if e.count++; evicts {
+		a.forgetClient(&e.v)
+	}
+	u, v := a.run, &e.v
+	v.requests, v.bytesIn, v.began, v.first, v.last = 1, m.size, true, m.t, m.t
+	v.kind, v.server, v.past, v.known = u.kind.index+1, u.server.sum, &noPast, false
+	v.least, v.most, v.burst = min(m.port, 65534)+1, m.port, 0
+	if v.tracked = a.set.add(m.t); v.tracked {
+		v.burst = 1
+	}
+	if r := a.addresses.sketch; r != nil {
+		r.raise(sum>>(64-largeBits), sum<<largeBits|1<<(largeBits-1))
+	} else {
+		a.addresses.addFew(sum, &a.room)
+	}
+	if r := u.server.v.clients.sketch; len(r) == smallSketch {
+		r.raise(sum>>(64-smallBits), sum<<smallBits|1<<(smallBits-1))
+	} else {
+		u.server.v.clients.add(sum, &a.sketches)
+	}
+}
+
+// again counts a request of the run for a client that is known or proven, and reports whether it ever was proven.
+func (a *Aggregate) again(c *entry[client], m *message, sum uint64) bool {
+	if c == nil {
+		c = a.newClient(&m.other, sum)
+	}
+	c.count++
 	v, u, t := &c.v, a.run, m.t
 	p := v.own(&a.pasts)
 	v.at(t)
@@ -441,6 +455,7 @@ func (a *Aggregate) again(c *entry[client], m *message) {
 	}
 	v.bytesIn += m.size
 	if m.proven {
+		u.proven++
 		p.proven++
 	}
 	p.count(u.kind.index)
@@ -449,7 +464,7 @@ func (a *Aggregate) again(c *entry[client], m *message) {
 		s.v.clients.add(c.sum, &a.sketches)
 	}
 	p.pace(a.second)
-	v.ports(min(m.src.port, 65534)+1, m.src.port)
+	v.ports(min(m.port, 65534)+1, m.port)
 	v.limit(t, &a.set)
 	if v.cells != nil || v.requests >= leastPath {
 		if path := a.path(c); path != nil {
@@ -458,13 +473,14 @@ func (a *Aggregate) again(c *entry[client], m *message) {
 			at.bytesIn += m.size
 		}
 	}
+	return p.proven > 0
 }
 
 // endRun ends the run, because places are about to change, and endRuns those of all that share the sums, which are about to be read.
 func (a *Aggregate) endRun() {
 	a.flush()
 	a.endings()
-	a.run.to, a.ending.to = math.MinInt64, math.MinInt64
+	a.run.to = math.MinInt64
 }
 
 func (a *sums) endRuns() {
@@ -487,7 +503,7 @@ func (a *Aggregate) reply(m *message) {
 	now := a.at(t)
 	now.replies++
 	now.bytesOut += m.size
-	of := a.server(&m.src, m)
+	of := a.server(m)
 	s := &of.v
 	s.replies++
 	s.lastReply = max(s.lastReply, t)
@@ -522,15 +538,13 @@ func (a *Aggregate) reply(m *message) {
 
 // repliedTo counts a reply for the client that got it; server is the hash of who sent it.
 func (a *Aggregate) repliedTo(m *message, server uint64) {
-	to := m.dst
-	to.port = 0
-	sum := to.hash()
-	c := a.clients.find(to, sum)
+	sum := m.other.hash()
+	c := a.clients.find(m.other, sum)
 	if c == nil {
 		if a.clients.gone > 0 {
 			return // it is forgotten
 		}
-		c = a.newClient(to, sum)
+		c = a.newClient(&m.other, sum)
 	}
 	v := c.v.own(&a.pasts)
 	c.v.at(m.t)
@@ -586,13 +600,13 @@ func (a *Aggregate) knownAs(k *key) *entry[server] {
 	return e
 }
 
-// server returns the server of a message, at one end of it.
-func (a *Aggregate) server(k *key, m *message) *entry[server] {
-	e, fresh := a.newest, m.is == request
+// server returns the server of a message.
+func (a *Aggregate) server(m *message) *entry[server] {
+	e, fresh, k := a.newest, m.is == request, &m.server
 	if e == nil || e.key != *k {
 		sum := k.hash()
 		if e = a.servers.find(*k, sum); e == nil {
-			e, fresh = a.newServer(*k, sum), true
+			e, fresh = a.newServer(k, sum), true
 		}
 		a.newest = e
 	}
@@ -616,17 +630,16 @@ func (a *Aggregate) server(k *key, m *message) *entry[server] {
 }
 
 // newClient and newServer return the place of a new key. What was counted for a key that is evicted is forgotten.
-func (a *Aggregate) newClient(k key, sum uint64) *entry[client] {
+func (a *Aggregate) newClient(k *key, sum uint64) *entry[client] {
 	e, evicts := a.clients.place(k, sum)
 	if evicts {
 		a.forgetClient(&e.v)
-	} else {
-		e.v.past = &noPast
 	}
+	e.v = client{past: &noPast}
 	return e
 }
 
-func (a *Aggregate) newServer(k key, sum uint64) *entry[server] {
+func (a *Aggregate) newServer(k *key, sum uint64) *entry[server] {
 	a.endRun()
 	a.newest = nil
 	e, evicts := a.servers.place(k, sum)
@@ -921,7 +934,7 @@ type ending struct {
 func (a *Aggregate) ended(m *message) {
 	t, u, x := m.t, a.ending, &m.ended
 	long := m.newest-t >= int64(time.Second)
-	if !long && t >= u.last && t < u.to && m.kind == u.kind && m.dst == u.dst && m.how == u.how {
+	if m.again && t >= u.last && t < u.to && !long {
 		u.add(x, t)
 		return
 	}
@@ -929,11 +942,11 @@ func (a *Aggregate) ended(m *message) {
 	e := a.serverOf(m)
 	if e == nil || e.v.more == nil { // as most outside of floods
 		if a.proofs[m.how.proof] += uint64(x.requests); m.how.outcome.Counts() {
-			m.kind.replied(x.replies, x.out, m.dst.v4)
+			m.kind.replied(x.replies, x.out, m.server.v4)
 			a.became(m.kind, e, m.how, x.counted, 1, t, t)
 		}
 	} else {
-		*u = ending{kind: m.kind, server: e, dst: m.dst, how: m.how, first: t, to: math.MinInt64}
+		*u = ending{kind: m.kind, server: e, dst: m.server, how: m.how, first: t, to: math.MinInt64}
 		if u.add(x, t); long {
 			u.newest = m.newest
 		} else if a.focus == nil && m.how.outcome != dissect.OutcomeElsewhere && !a.continues {
@@ -943,7 +956,7 @@ func (a *Aggregate) ended(m *message) {
 		a.endings()
 	}
 	if e != nil && m.how.outcome == dissect.OutcomeElsewhere && !m.how.byReply {
-		e.v.hears().replies(&m.src)
+		e.v.hears().replies(&m.other)
 	}
 }
 
@@ -959,14 +972,14 @@ func (u *ending) add(x *ended, t int64) {
 
 // serverOf returns the server of a request that ended, nil if it is forgotten.
 func (a *Aggregate) serverOf(m *message) (e *entry[server]) {
-	if e = a.knownAs(&m.dst); !a.continues {
+	if e = a.knownAs(&m.server); !a.continues {
 		if e != nil && m.t < e.v.first {
 			return nil // it came before the server was forgotten
 		}
 		return e
 	}
 	if e == nil && a.servers.room() { // nothing came to it since it was asked, in the part before the one before
-		e = a.newServer(m.dst, m.dst.hash())
+		e = a.newServer(&m.server, m.server.hash())
 	}
 	if e != nil && e.v.more == nil && a.mores.left > 0 { // it was asked before what is counted
 		e.v.at(m.t)
@@ -978,7 +991,7 @@ func (a *Aggregate) serverOf(m *message) (e *entry[server]) {
 // endings counts requests that ended alike.
 func (a *Aggregate) endings() {
 	u := a.ending
-	if u.exchanges == 0 {
+	if u.to = math.MinInt64; u.exchanges == 0 {
 		return
 	}
 	if a.proved(u); u.how.outcome.Counts() {

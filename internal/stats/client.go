@@ -256,6 +256,7 @@ type set struct {
 	slots  [12]uint32 // elements by the time of their coming
 	newest int64
 	until  int64 // the end of the newest slot
+	at     uint8 // its index
 }
 
 const setSlot = (setTime + setSwept) / 10
@@ -263,27 +264,32 @@ const setSlot = (setTime + setSwept) / 10
 // add reports whether there is room for another element.
 func (s *set) add(t int64) bool {
 	if t >= s.until {
-		now := floorDiv(t, setSlot)
-		for i := max(s.newest+1, now-int64(len(s.slots))+1); i <= now; i++ {
-			at := &s.slots[uint64(i)%uint64(len(s.slots))]
-			s.n -= *at
-			*at = 0
-		}
-		s.newest, s.until = now, timeOf(now+1, setSlot)
+		s.turn(t)
 	}
 	if s.n >= s.most {
 		return false
 	}
-	s.slots[uint64(s.newest)%uint64(len(s.slots))]++
+	s.slots[s.at]++
 	s.n++
 	return true
+}
+
+// turn begins a slot.
+func (s *set) turn(t int64) {
+	now := floorDiv(t, setSlot)
+	for i := max(s.newest+1, now-int64(len(s.slots))+1); i <= now; i++ {
+		at := &s.slots[uint64(i)%uint64(len(s.slots))]
+		s.n -= *at
+		*at = 0
+	}
+	s.newest, s.until, s.at = now, timeOf(now+1, setSlot), uint8(uint64(now)%uint64(len(s.slots)))
 }
 
 // addClient adds the counts of another shard, or with same those of the same one in another capture. Its kinds have these numbers here.
 func (a *Aggregate) addClient(o *entry[client], same bool, kinds []uint16) {
 	e := a.clients.find(o.key, o.sum)
 	if e == nil {
-		e = a.newClient(o.key, o.sum)
+		e = a.newClient(&o.key, o.sum)
 	}
 	e.gain(o)
 	c, v := &e.v, &o.v

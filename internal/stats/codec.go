@@ -289,7 +289,7 @@ func codeTop[V any](c *codec, t *top[V], most int, hash func(key) uint64, code f
 				c.Fail(errors.New("a key is there twice"))
 				return
 			}
-			p, _ := t.place(e.key, sum)
+			p, _ := t.place(&e.key, sum)
 			p.count, p.err, p.v = e.count, e.err, e.v
 		}
 	}

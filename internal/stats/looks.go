@@ -1,7 +1,5 @@
 package stats
 
-import "encoding/binary"
-
 // Looks count what a forger cannot hide of requests without a proof: those of calm seconds, and those of seconds in which far more came.
 type looks struct {
 	n        uint64
@@ -13,7 +11,7 @@ type looks struct {
 	most     uint16      // the highest source port
 	least    uint16      // and the lowest, plus one; 0 if there is none
 	same     uint32      // payloads that are the same as the first
-	payload  uint64      // hash of the first, 0 if unknown
+	payload  uint64      // checksum of the first, 0 if unknown
 	distinct bool        // merged with others that had another first payload
 }
 
@@ -43,13 +41,13 @@ func (l *looks) count(g glance, one uint32) {
 // glanceAt looks at a request.
 func (l *looks) glanceAt(m *message, id uint16, payload *uint64) (g glance) {
 	g.hops = m.hops
-	if hi, lo := m.src.hi, m.src.lo; m.src.v4 {
+	if hi, lo := m.other.hi, m.other.lo; m.other.v4 {
 		g.net, g.odd = byte(lo>>24), impossible([4]byte{byte(lo >> 24), byte(lo >> 16), byte(lo >> 8)})
 	} else { // people's addresses share the first two octets with millions, and the third with their provider
 		g.net, g.odd = byte(hi>>40), hi>>61 != 1 || hi>>32 == 0x20010db8
 	}
 	g.step = m.id-id-1 < nearID && m.id != 0
-	p := m.src.port
+	p := m.port
 	l.most = max(l.most, p)
 	if p < 65535 && (l.least == 0 || p+1 < l.least) {
 		l.least = p + 1
@@ -65,19 +63,6 @@ func (l *looks) glanceAt(m *message, id uint16, payload *uint64) (g glance) {
 
 // nearID is how far identifications of one machine may lie apart: its conversations lie in several shards.
 const nearID = 256
-
-func hashOf(b []byte) uint64 {
-	h := uint64(len(b)) + 1
-	for len(b) >= 8 {
-		h = (h ^ binary.LittleEndian.Uint64(b)) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
-		b = b[8:]
-	}
-	for _, c := range b {
-		h = (h ^ uint64(c)) * 0x100000001b3
-	}
-	return max(h, 1)
-}
 
 // impossible reports whether no host in the internet has an IPv4 address: RFC 6890, without 100.64.0.0/10.
 func impossible(b [4]byte) bool {
@@ -127,6 +112,7 @@ func (l *looks) merge(o *looks) {
 type watch struct {
 	second, seconds int64 // the newest, and how many were calm
 	now             uint32
+	pass            uint32 // how many come before the next that is looked at
 	limit           uint32
 	hot             bool
 	id              uint16 // the newest IP identification
@@ -159,7 +145,7 @@ func (w *watch) turn(s int64, calm uint64) {
 		}
 		w.seconds += past - 1
 	}
-	w.began, w.second, w.now = true, s, 0
+	w.began, w.second, w.now, w.pass = true, s, 0, 0
 	w.limit = calmest + uint32(min(4*calm/uint64(max(w.seconds, 1)), 1<<30))
 }
 
@@ -173,11 +159,6 @@ const (
 // look records the looks of a request without a proof in a second.
 func (m *more) look(r *message, second int64) {
 	w := &m.watch
-	if w.hot && w.second == second && w.now >= lookAll && (w.now+1)%lookEach != 0 {
-		w.now++
-		w.id = r.id
-		return
-	}
 	was, id, one := w.hot, w.id, uint32(1)
 	w.id = r.id
 	hot := w.see(second, m.calm.n)
@@ -186,6 +167,9 @@ func (m *more) look(r *message, second int64) {
 			m.calm.count(g, ^uint32(0))
 			m.hot.count(g, 1)
 		}
+	}
+	if hot && w.now >= lookAll {
+		w.pass = lookEach - 1 - w.now%lookEach
 	}
 	if w.now > lookAll {
 		if one = lookEach; w.now%lookEach != 0 {

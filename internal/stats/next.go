@@ -19,12 +19,12 @@ func (a *Aggregate) Next(first *Aggregate) *Aggregate {
 	n.input, n.set, n.second, n.inSecond = a.input, a.set, a.second, a.inSecond
 	for i := range a.servers.entries {
 		if e := &a.servers.entries[i]; !e.v.idle() {
-			n.servers.place(e.key, e.sum)
+			n.servers.place(&e.key, e.sum)
 		}
 	}
 	for i := range a.strays.entries {
 		if e := &a.strays.entries[i]; e.v.began { // a reply that comes first does not make its client a server
-			n.strays.place(e.key, e.sum)
+			n.strays.place(&e.key, e.sum)
 		}
 	}
 	for e := range each(a.clients.entries) {
@@ -32,7 +32,7 @@ func (a *Aggregate) Next(first *Aggregate) *Aggregate {
 			continue
 		}
 		e.v.own(&a.pasts)
-		p, _ := n.clients.place(e.key, e.sum)
+		p, _ := n.clients.place(&e.key, e.sum)
 		c, v := &p.v, &e.v
 		c.known = true
 		c.own(&n.pasts)

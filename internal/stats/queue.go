@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -17,10 +18,12 @@ type message struct {
 	t                int64
 	rtt              int64  // of a reply, negative if it is not known
 	newest           int64  // of the sendings of one that ended
-	size, payload    uint64 // payload is the hash of that of a request, 0 if unknown
-	src, dst         key    // of one that ended: where the reply came from, if it was elsewhere
+	size, payload    uint64 // payload is the checksum of that of a request, 0 if unknown
+	server, other    key    // the other end, which is a client without its port; of one that ended: where the reply came from, if it was elsewhere
 	id               uint16 // of the IPv4 header
+	port             uint16 // of a client that asks
 	hops             uint8
+	again            bool // of the same kind and to the same server as the request before, or as the one that ended before, and ended alike
 	proven           bool
 	challenge        bool // of a reply: it only gives a challenge
 	partial, unasked bool
@@ -49,6 +52,24 @@ type how struct {
 // An ended has the numbers of requests that ended. Those that are counted are no repetitions; in and out are bytes of payload.
 type ended struct{ requests, counted, replies, in, out int }
 
+// A recent is the newest request in the queue, or the newest that ended.
+type recent struct {
+	of   *dissect.MessageType
+	kind *kind
+	at   netip.AddrPort
+	key  key
+	how  how
+}
+
+// is reports whether a request is of the same kind and to the same server.
+func (n *recent) is(of *dissect.MessageType, at *netip.AddrPort) bool {
+	return of == n.of && *at == n.at
+}
+
+func (n *recent) set(a *Aggregate, p *dissect.Protocol, of *dissect.MessageType, at *netip.AddrPort) {
+	n.of, n.at, n.kind, n.key = of, *at, a.kind(p, of), keyOf(at.Addr(), at.Port())
+}
+
 // A said is what a server says about itself, with names that are kept where its message is.
 type said struct {
 	stated, named, mapped bool
@@ -60,9 +81,6 @@ type said struct {
 
 // set sets the facts to those of a reply, with names appended to room.
 func (f *said) set(s *dissect.Server, room *[]byte) {
-	if f.stated = s.Stated(); !f.stated {
-		return
-	}
 	f.named, f.mapped, f.style, f.charset, f.players = s.Name.OK, s.Map.OK, s.Style, s.Charset, 0
 	if s.Players.OK {
 		f.players = int32(min(max(s.Players.Value, 0), 1<<30)) + 1
@@ -86,8 +104,7 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	q, t := &a.queue, r.Time.UnixNano()
 	m := q.next(a, notice, t)
 	m.protocol = r.Protocol
-	m.src, m.dst = keyOf(r.Src.Addr(), r.Src.Port()), keyOf(r.Dst.Addr(), r.Dst.Port())
-	m.size = wire(r.WireLength, len(r.Frames), r.Split.Parts, m.src.v4)
+	m.size = wire(r.WireLength, len(r.Frames), r.Split.Parts, r.Src.Addr().Is4())
 	if r.Protocol.OverTCP() {
 		m.size += uint64(12 * max(len(r.Frames), 1)) // headers are longer by so much
 	}
@@ -96,21 +113,31 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	}
 	switch {
 	case r.Type.Role == dissect.Request && r.Pair.Asks != 0:
-		m.is, m.kind = request, a.kind(r.Protocol, r.Type)
+		n := &a.asks
+		if m.again = n.is(r.Type, &r.Dst); !m.again {
+			n.set(a, r.Protocol, r.Type, &r.Dst)
+		}
+		m.is, m.kind, m.server, m.other, m.port = request, n.kind, n.key, keyOf(r.Src.Addr(), 0), r.Src.Port()
 		m.proven, m.hops, m.id, m.payload = r.Proven, r.HopLimit, r.IPID, 0
 		if len(r.Sources) > 0 {
-			m.kind.looks(r.Sources[0].Data, r)
-			m.payload = hashOf(r.Sources[0].Data)
+			if m.payload = uint64(r.Sum); r.Sum != n.kind.usual {
+				n.kind.looks(r.Sources[0].Data, r)
+			}
 		}
 	case r.Type.Role == dissect.Reply:
+		m.server, m.other = keyOf(r.Src.Addr(), r.Src.Port()), keyOf(r.Dst.Addr(), 0)
 		m.is, m.challenge, m.partial, m.unasked = reply, r.Pair.Challenge == dissect.ChallengeIssued, r.Split.Partial, r.RequestFrame == 0 && !r.Late
 		if m.rtt = int64(r.RTT); !r.TimeKnown {
 			m.rtt = -1
 		}
-		m.said.set(&r.Server, &q.text)
+		if m.said.stated = r.Server.Stated(); m.said.stated {
+			m.said.set(&r.Server, &q.text)
+		}
 		if m.challenge && len(r.Sources) > 0 {
 			a.grants[a.protocol(r.Protocol.Name)].learn(r.Sources[0].Data, r.Pair.Value)
 		}
+	default:
+		m.server = keyOf(r.Src.Addr(), r.Src.Port())
 	}
 	if a.focus != nil {
 		a.focus.record(r)
@@ -129,12 +156,16 @@ func (a *Aggregate) Record(r *dissect.Record) {
 
 // Exchange counts what became of a request.
 func (a *Aggregate) Exchange(x *dissect.Exchange) {
-	m := a.queue.next(a, end, x.Time.UnixNano())
-	m.kind, m.dst = a.kind(x.Protocol, x.Type), keyOf(x.Dst.Addr(), x.Dst.Port())
-	m.how, m.newest = how{x.Outcome, x.Proof, x.ByReply}, x.Newest.UnixNano()
-	m.ended = ended{x.Requests, x.Requests - x.Repeated, x.Replies, x.RequestBytes, x.ReplyBytes}
+	m, n := a.queue.next(a, end, x.Time.UnixNano()), &a.ends
+	if m.again = n.is(x.Type, &x.Dst) && x.Outcome == n.how.outcome && x.Proof == n.how.proof && x.ByReply == n.how.byReply; !m.again {
+		n.set(a, x.Protocol, x.Type, &x.Dst)
+		n.how = how{x.Outcome, x.Proof, x.ByReply}
+	}
+	m.kind, m.server, m.how, m.newest = n.kind, n.key, n.how, x.Newest.UnixNano()
+	e := &m.ended
+	e.requests, e.counted, e.replies, e.in, e.out = x.Requests, x.Requests-x.Repeated, x.Replies, x.RequestBytes, x.ReplyBytes
 	if x.Outcome == dissect.OutcomeElsewhere {
-		m.src = keyOf(x.From.Addr(), x.From.Port())
+		m.other = keyOf(x.From.Addr(), x.From.Port())
 	}
 	if a.focus != nil && (x.Outcome.Counts() || x.Outcome == dissect.OutcomeRepeated) {
 		a.focus.exchange(x)

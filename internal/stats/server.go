@@ -294,7 +294,7 @@ func (s *lived) reach(o *lived) {
 func (a *Aggregate) addServer(o *entry[server], same bool, protocol uint16, kinds []uint16) {
 	e := a.servers.find(o.key, o.sum)
 	if e == nil {
-		e = a.newServer(o.key, o.sum)
+		e = a.newServer(&o.key, o.sum)
 	}
 	e.gain(o)
 	s, v := &e.v, &o.v
@@ -384,6 +384,7 @@ type kind struct {
 	least, most        uint32 // lengths of payloads without a challenge
 	common             [16]byte
 	alike              uint8  // how many bytes all payloads have in common
+	usual              uint32 // checksum of the newest payload without a challenge
 	token              token  // where requests have a challenge
 	madeUp             uint64 // requests with a challenge that their sender was not given
 	seen, tcp          bool
@@ -451,6 +452,7 @@ func (k *kind) looks(payload []byte, r *dissect.Record) {
 		k.token.learn(payload, r.Pair.Value)
 	case !r.Proven:
 		k.lengths(n, n)
+		k.usual = r.Sum
 	}
 }
 

@@ -125,15 +125,6 @@ func mix(x uint64) uint64 {
 // their first bits. Its length is a power of two.
 type registers []uint8
 
-func (r registers) add(hash uint64) {
-	if len(r) == largeSketch {
-		r.raise(hash>>(64-largeBits), hash<<largeBits|1<<(largeBits-1))
-		return
-	}
-	p := bits.Len(uint(len(r))) - 1
-	r.raise(hash>>((64-p)&63), hash<<(p&63)|1<<((p-1)&63))
-}
-
 // raise raises a register to the rank of the rest of a hash.
 func (r registers) raise(i, rest uint64) {
 	if rank := uint8(bits.LeadingZeros64(rest) + 1); i < uint64(len(r)) && rank > r[i] {
@@ -214,20 +205,18 @@ type distinct struct {
 }
 
 func (d *distinct) add(hash uint64, room *stock[registers]) {
-	switch n := d.n; {
-	case len(d.sketch) == smallSketch:
-		d.sketch.raise(hash>>(64-smallBits), hash<<smallBits|1<<(smallBits-1))
-	case d.sketch != nil:
-		d.sketch.add(hash)
-	case n == 0:
-		d.few[0], d.n = hash, 1
-	case d.few[n-1] != hash: // else it is the one that came last
+	switch r := d.sketch; len(r) {
+	case 0:
 		d.addFew(hash, room)
+	case smallSketch:
+		r.raise(hash>>(64-smallBits), hash<<smallBits|1<<(smallBits-1))
+	default:
+		r.raise(hash>>(64-largeBits), hash<<largeBits|1<<(largeBits-1))
 	}
 }
 
 func (d *distinct) addFew(hash uint64, room *stock[registers]) {
-	if slices.Contains(d.few[:d.n], hash) {
+	if d.n > 0 && d.few[d.n-1] == hash || slices.Contains(d.few[:d.n], hash) {
 		return
 	}
 	if int(d.n) < len(d.few) {
@@ -237,7 +226,7 @@ func (d *distinct) addFew(hash uint64, room *stock[registers]) {
 	}
 	if r := room.take(); r != nil {
 		d.spread(r)
-		d.sketch.add(hash)
+		d.add(hash, room)
 		return
 	}
 	d.more = true
@@ -245,10 +234,10 @@ func (d *distinct) addFew(hash uint64, room *stock[registers]) {
 
 // spread moves the hashes to a sketch.
 func (d *distinct) spread(r registers) {
-	for _, h := range d.few[:d.n] {
-		r.add(h)
+	few := d.few[:d.n]
+	for d.sketch, d.n = r, 0; len(few) > 0; few = few[1:] {
+		d.add(few[0], nil)
 	}
-	d.sketch, d.n = r, 0
 }
 
 // merge adds the hashes of o, whose sketch has the same size.

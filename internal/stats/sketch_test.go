@@ -167,7 +167,7 @@ func TestTop(t *testing.T) {
 		e := table.find(k, k.hash())
 		if e == nil {
 			var evicts bool
-			if e, evicts = table.place(k, k.hash()); evicts {
+			if e, evicts = table.place(&k, k.hash()); evicts {
 				gone += e.v
 				e.v = 0
 			}

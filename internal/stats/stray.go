@@ -75,10 +75,11 @@ func (a *Aggregate) Foreign(t int64, src, dst *endpoint.Endpoint, n, frames int,
 	if sum := strayKey(src).short(); a.strays.may(sum) && a.back(src, sum, t, size) {
 		return
 	}
-	sum := strayKey(dst).short()
-	e := a.strays.find(strayKey(dst), sum)
+	to := strayKey(dst)
+	sum := to.short()
+	e := a.strays.find(to, sum)
 	if e == nil {
-		e = a.newStray(strayKey(dst), sum)
+		e = a.newStray(&to, sum)
 	}
 	if e.count++; a.focus != nil {
 		e.count += a.focus.weight(e.addr()) - 1
@@ -191,7 +192,7 @@ func (m *followed) clear(room *stock[registers]) {
 }
 
 // newStray returns the place of a new key. What was counted for a key that is evicted is forgotten.
-func (a *Aggregate) newStray(k key, sum uint64) *entry[stray] {
+func (a *Aggregate) newStray(k *key, sum uint64) *entry[stray] {
 	e, _ := a.strays.place(k, sum)
 	if e.v.more != nil {
 		e.v.more.clear(&a.strayRoom)
@@ -205,7 +206,7 @@ func (a *Aggregate) newStray(k key, sum uint64) *entry[stray] {
 func (a *Aggregate) addStray(o *entry[stray]) {
 	e := a.strays.find(o.key, o.sum)
 	if e == nil {
-		e = a.newStray(o.key, o.sum)
+		e = a.newStray(&o.key, o.sum)
 	}
 	e.gain(o)
 	s, v := &e.v, &o.v

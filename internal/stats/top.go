@@ -87,19 +87,17 @@ func (t *top[V]) find(k key, sum uint64) *entry[V] {
 
 // may reports whether the key of a hash may be in the table.
 func (t *top[V]) may(sum uint64) bool {
-	heads := t.heads
-	return len(heads) > 0 && heads[sum&uint64(len(heads)-1)] != 0
+	return len(t.heads) > 0 && *t.head(sum) != 0
 }
 
 // head returns the head of the list of a hash.
 func (t *top[V]) head(sum uint64) *uint32 {
-	heads := t.heads
-	return &heads[sum&uint64(len(heads)-1)]
+	return &t.heads[sum&uint64(len(t.heads)-1)]
 }
 
 // place returns a place for a new key, and whether another key is evicted for it, of which the value is still there. Entries
 // stay valid until the next key comes.
-func (t *top[V]) place(k key, sum uint64) (e *entry[V], evicts bool) {
+func (t *top[V]) place(k *key, sum uint64) (e *entry[V], evicts bool) {
 	if len(t.entries) < t.most {
 		return t.extend(k, sum), false
 	}
@@ -120,7 +118,7 @@ func (t *top[V]) place(k key, sum uint64) (e *entry[V], evicts bool) {
 	}
 	*at = e.next
 	e.count, e.err = t.gone, t.gone
-	e.key, e.sum = k, sum
+	e.key, e.sum = *k, sum
 	at = t.head(sum)
 	e.next, *at = *at, uint32(i+1)
 	return e, true
@@ -141,7 +139,7 @@ func (t *top[V]) least() int {
 // extend adds an entry. It is not inlined, which would make place save registers.
 //
 //go:noinline
-func (t *top[V]) extend(k key, sum uint64) *entry[V] {
+func (t *top[V]) extend(k *key, sum uint64) *entry[V] {
 	i := len(t.entries)
 	if i == cap(t.entries) {
 		t.entries = append(make([]entry[V], 0, min(t.most, 4*i+16)), t.entries...)
@@ -149,7 +147,7 @@ func (t *top[V]) extend(k key, sum uint64) *entry[V] {
 	}
 	t.entries = t.entries[:i+1]
 	e := &t.entries[i]
-	e.key, e.sum = k, sum
+	e.key, e.sum = *k, sum
 	t.link(i)
 	return e
 }
