@@ -427,12 +427,12 @@ func (a *Aggregate) meet(m *message, sum uint64) {
 		v.burst = 1
 	}
 	if r := a.addresses.sketch; r != nil {
-		r.raise(sum>>(64-largeBits), sum<<largeBits|1<<(largeBits-1))
+		r.add(sum, largeBits)
 	} else {
 		a.addresses.addFew(sum, &a.room)
 	}
 	if r := u.server.v.clients.sketch; len(r) == smallSketch {
-		r.raise(sum>>(64-smallBits), sum<<smallBits|1<<(smallBits-1))
+		r.add(sum, smallBits)
 	} else {
 		u.server.v.clients.add(sum, &a.sketches)
 	}

@@ -18,7 +18,7 @@ type message struct {
 	t                int64
 	rtt              int64  // of a reply, negative if it is not known
 	newest           int64  // of the sendings of one that ended
-	size, payload    uint64 // payload is the checksum of that of a request, 0 if unknown
+	size, payload    uint64 // payload is 1<<32 and the checksum of that of a request, 0 if unknown
 	server, other    key    // the other end, which is a client without its port; of one that ended: where the reply came from, if it was elsewhere
 	id               uint16 // of the IPv4 header
 	port             uint16 // of a client that asks
@@ -120,8 +120,8 @@ func (a *Aggregate) Record(r *dissect.Record) {
 		m.is, m.kind, m.server, m.other, m.port = request, n.kind, n.key, keyOf(r.Src.Addr(), 0), r.Src.Port()
 		m.proven, m.hops, m.id, m.payload = r.Proven, r.HopLimit, r.IPID, 0
 		if len(r.Sources) > 0 {
-			if m.payload = uint64(r.Sum); r.Sum != n.kind.usual {
-				n.kind.looks(r.Sources[0].Data, r)
+			if m.payload = uint64(r.Sum) | 1<<32; m.payload != n.kind.usual {
+				n.kind.looks(r.Sources[0].Data, m.payload, r)
 			}
 		}
 	case r.Type.Role == dissect.Reply:

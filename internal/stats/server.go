@@ -384,7 +384,7 @@ type kind struct {
 	least, most        uint32 // lengths of payloads without a challenge
 	common             [16]byte
 	alike              uint8  // how many bytes all payloads have in common
-	usual              uint32 // checksum of the newest payload without a challenge
+	usual              uint64 // as message.payload, of the newest payload without a challenge
 	token              token  // where requests have a challenge
 	madeUp             uint64 // requests with a challenge that their sender was not given
 	seen, tcp          bool
@@ -432,7 +432,7 @@ func (k *token) learn(payload []byte, value uint64) {
 }
 
 // looks records the length and the first bytes of a request.
-func (k *kind) looks(payload []byte, r *dissect.Record) {
+func (k *kind) looks(payload []byte, sum uint64, r *dissect.Record) {
 	switch {
 	case k.alike <= 8 && len(payload) >= 8 && k.seen:
 		differ := binary.LittleEndian.Uint64(payload) ^ binary.LittleEndian.Uint64(k.common[:])
@@ -452,7 +452,7 @@ func (k *kind) looks(payload []byte, r *dissect.Record) {
 		k.token.learn(payload, r.Pair.Value)
 	case !r.Proven:
 		k.lengths(n, n)
-		k.usual = r.Sum
+		k.usual = sum
 	}
 }
 

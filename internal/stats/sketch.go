@@ -125,6 +125,9 @@ func mix(x uint64) uint64 {
 // their first bits. Its length is a power of two.
 type registers []uint8
 
+// add adds a hash to 1<<n registers.
+func (r registers) add(hash uint64, n uint) { r.raise(hash>>(64-n), hash<<n|1<<(n-1)) }
+
 // raise raises a register to the rank of the rest of a hash.
 func (r registers) raise(i, rest uint64) {
 	if rank := uint8(bits.LeadingZeros64(rest) + 1); i < uint64(len(r)) && rank > r[i] {
@@ -209,9 +212,9 @@ func (d *distinct) add(hash uint64, room *stock[registers]) {
 	case 0:
 		d.addFew(hash, room)
 	case smallSketch:
-		r.raise(hash>>(64-smallBits), hash<<smallBits|1<<(smallBits-1))
+		r.add(hash, smallBits)
 	default:
-		r.raise(hash>>(64-largeBits), hash<<largeBits|1<<(largeBits-1))
+		r.add(hash, largeBits)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"net/netip"
 	"slices"
 	"strings"
@@ -58,7 +59,7 @@ func play(list []made, o Options) (verdicts, whole string) {
 		}
 		payload := cmp.Or(x.payload, "\xff\xff\xff\xffTSource Engine Query\x00")
 		r := dissect.Record{
-			Protocol: p, Frame: uint64(2*i + 1), Time: at, Src: src, Dst: dst, WireLength: len(payload), HopLimit: x.hops, IPID: x.id, Proven: x.proof == dissect.Proven,
+			Protocol: p, Frame: uint64(2*i + 1), Time: at, Src: src, Dst: dst, WireLength: len(payload), HopLimit: x.hops, IPID: x.id, Proven: x.proof == dissect.Proven, Sum: crc32.ChecksumIEEE([]byte(payload)),
 			Message: dissect.Message{Type: ask[x.of], Pair: dissect.Pair{Asks: 1}}, Sources: []dissect.Source{{Data: []byte(payload)}},
 		}
 		a.Record(&r)
