@@ -230,8 +230,12 @@ func (s *literal) count(digits string, base int) {
 	}
 }
 
-// shortestList is how many values a list has that nothing else confirms.
-const shortestList = 4
+const (
+	// shortestList is how many values a list has that nothing else confirms.
+	shortestList = 4
+	// longestRoundEnd is how much of a text roundEnd depends on: bytearray( and the character before it.
+	longestRoundEnd = 11
+)
 
 var (
 	// listItem matches a value of a list, with its sign: a character, hex after 0x or a decimal number.
@@ -247,7 +251,7 @@ var (
 func (p *parser) list(i int) (end int, found bool) {
 	before := left(p.s, i)
 	before = strings.ToLower(before[strings.LastIndexByte(before, '\n')+1:])
-	if i < p.noList || p.s[i] == '[' && i > 0 && isWord(p.s[i-1]) || p.s[i] == '(' && !roundEnd().MatchString(before) { // the second is the length of an array
+	if i < p.noList || p.s[i] == '[' && i > 0 && isWord(p.s[i-1]) || p.s[i] == '(' && !roundEnd().MatchString(before[max(0, len(before)-longestRoundEnd):]) { // the second is the length of an array
 		return i, false
 	}
 	var data []byte
@@ -381,7 +385,8 @@ func (p *parser) base64Word(i int) (end int, found bool) {
 func (p *parser) base64String(start, from, to int) bool {
 	before := strings.ToLower(p.s[max(0, start-window/2):start])
 	before = before[strings.LastIndexByte(before, '\n')+1:]
-	if !base64Name().MatchString(before) && !strings.HasPrefix(strings.TrimLeft(right(p.s, min(len(p.s), to+1)), " \t,"), "'base64'") {
+	named := (strings.Contains(before, "64") || strings.Contains(before, "atob")) && base64Name().MatchString(before) // few have either
+	if !named && !strings.HasPrefix(strings.TrimLeft(right(p.s, min(len(p.s), to+1)), " \t,"), "'base64'") {
 		return false
 	}
 	data, err := decodeBase64(strings.TrimSpace(p.s[from:to]))
