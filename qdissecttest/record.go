@@ -184,7 +184,7 @@ func (r *recording) packet(p *passing) error {
 	r.id++
 	const udp = 17
 	packet := mkpcap.IP(src.Addr(), dst.Addr(), r.id, udp, 0, false, false, mkpcap.UDPSegment(src, dst, p.payload))
-	r.frame = capture.Frame{Time: p.at, LinkType: linkTypeRaw, Data: packet, Length: len(packet)}
+	r.frame = capture.Frame{Time: capture.StampOf(p.at), LinkType: linkTypeRaw, Data: packet, Length: len(packet)}
 	return r.w.Write(&r.frame)
 }
 

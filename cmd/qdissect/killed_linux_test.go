@@ -317,7 +317,7 @@ func copies(t *testing.T, name string, n int, later time.Duration) {
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			f.Time = f.Time.Add(later + time.Duration(i)*time.Minute)
+			f.Time += capture.Stamp(later + time.Duration(i)*time.Minute)
 			if err := out.Write(&f); err != nil {
 				t.Fatal(fmt.Errorf("%s: %w", name, err))
 			}

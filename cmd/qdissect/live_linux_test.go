@@ -923,7 +923,7 @@ func TestLivePipe(t *testing.T) {
 			w := capture.NewWriter(feed, capture.Pcapng)
 			from := client
 			write := func(payload string) {
-				f := capture.Frame{Time: time.Now(), LinkType: 1, Data: udp(from, server, payload)}
+				f := capture.Frame{Time: capture.StampOf(time.Now()), LinkType: 1, Data: udp(from, server, payload)}
 				from = netip.AddrPortFrom(from.Addr(), from.Port()+1) // an equal one would be a duplicate
 				must.Do(t, w.Write(&f))
 				must.Do(t, w.Flush())

@@ -34,7 +34,7 @@ func firstTime(path string) time.Time {
 	if r.Next(&f) != nil {
 		return time.Time{}
 	}
-	return f.Time
+	return f.Time.UTC()
 }
 
 // readUnit reads the counts of a unit.

@@ -89,7 +89,7 @@ type windowed struct {
 
 func (w *windowed) Next(f *capture.Frame) error {
 	for {
-		if err := w.Source.Next(f); err != nil || w.window.Has(f.Time, w.of) {
+		if err := w.Source.Next(f); err != nil || w.window.Has(f.Time.UTC(), w.of) {
 			return err
 		}
 	}

@@ -432,13 +432,13 @@ func datagrams(t testing.TB, golden string) (all []packet.Datagram) {
 			t.Fatal(err)
 		}
 		var d packet.Datagram
-		raw := packet.Frame{Number: f.Number, Time: f.Time, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
+		raw := packet.Frame{Number: f.Number, Time: f.Time.UTC(), LinkType: f.LinkType, Data: f.Data, Length: f.Length}
 		switch o := decoder.Decode(&raw, &d); {
 		case o.OK() && d.Missing == 0:
 			d.Payload = bytes.Clone(d.Payload)
 			all = append(all, d)
 		case o == packet.TCP && !over.Foreign(decoder.Segment()) && over.Wants(decoder.Packet(), decoder.Segment()):
-			must.Get(over.Segment(&streams.Segment{Frame: f.Number, Time: f.Time, IP: decoder.Packet(), Data: decoder.Segment()}))(t)
+			must.Get(over.Segment(&streams.Segment{Frame: f.Number, Time: f.Time.UTC(), IP: decoder.Packet(), Data: decoder.Segment()}))(t)
 		}
 	}
 }

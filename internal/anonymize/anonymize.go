@@ -196,7 +196,7 @@ func (r *run) run() error {
 	r.now = time.Unix(0, 0).UTC()
 	for ; readErr == nil; readErr = r.in.Next(&f) {
 		if !f.Time.IsZero() {
-			r.now = f.Time
+			r.now = f.Time.UTC()
 		}
 		if past := r.now.Sub(swept); f.Number%256 == 0 || past >= time.Second || past < 0 {
 			swept = r.now
@@ -428,7 +428,7 @@ func (r *run) release(all bool) error {
 	for ; r.gone < len(r.queue); r.gone++ {
 		e := r.queue[r.gone]
 		if e.d.state == waiting {
-			if !all && r.bytes < maxWaiting && r.now.Sub(e.frame.Time) < maxWait && !e.frame.Time.IsZero() {
+			if !all && r.bytes < maxWaiting && r.now.Sub(e.frame.Time.UTC()) < maxWait && !e.frame.Time.IsZero() {
 				break
 			}
 			r.remain(e.d)

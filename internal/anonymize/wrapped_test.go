@@ -313,7 +313,7 @@ func TestLinkTypes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var file bytes.Buffer
 			w := capture.NewWriter(&file, capture.Pcapng)
-			must.Do(t, w.Write(&capture.Frame{Number: 1, Time: time.Unix(1700000000, 0), LinkType: c.linkType, Data: c.data, Length: len(c.data)}))
+			must.Do(t, w.Write(&capture.Frame{Number: 1, Time: capture.StampOf(time.Unix(1700000000, 0)), LinkType: c.linkType, Data: c.data, Length: len(c.data)}))
 			must.Do(t, w.Close())
 			in := must.Get(capture.NewReader(bytes.NewReader(file.Bytes()), name))(t)
 			out, counts := runOn(t, in, anonymize.Options{})

@@ -131,7 +131,7 @@ func readAll(file []byte) (frames []Frame, err error) {
 
 func drain(r Source) (frames []Frame, err error) {
 	for {
-		f := Frame{Time: time.Unix(1, 1), LinkType: 9999, Data: []byte("before"), Length: -1, Interface: -1, Comments: []string{"before"}}
+		f := Frame{Time: StampOf(time.Unix(1, 1)), LinkType: 9999, Data: []byte("before"), Length: -1, Interface: -1, Comments: []string{"before"}}
 		if err := r.Next(&f); err != nil {
 			if again := r.Next(&f); again != err {
 				return frames, fmt.Errorf("Next returned %v, and then %v", err, again)
@@ -150,7 +150,7 @@ func drain(r Source) (frames []Frame, err error) {
 func line(f Frame) string {
 	at := "-"
 	if !f.Time.IsZero() {
-		at = f.Time.Format("2006-01-02T15:04:05.999999999Z07:00")
+		at = f.Time.UTC().Format("2006-01-02T15:04:05.999999999Z07:00")
 	}
 	s := fmt.Sprintf("%d %s %s/%d %d:%q", f.Number, at, LinkTypeName(f.LinkType), f.Interface, f.Length, f.Data)
 	for _, c := range f.Comments {

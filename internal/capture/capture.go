@@ -43,10 +43,9 @@ type Frame struct {
 	// other blocks that Wireshark lists as packets, so that the numbers agree with
 	// Wireshark's.
 	Number uint64
-	// Time is when the frame was captured, in UTC. It is zero if the file has no time
-	// (simple packet blocks) or one outside the range of [time.Time.UnixNano], 1678 to
-	// 2262.
-	Time time.Time
+	// Time is when the frame was captured. It is zero if the file has no time (simple packet
+	// blocks) or one outside the range of [time.Time.UnixNano], 1678 to 2262.
+	Time Stamp
 	// LinkType is the kind of the first header: a number of
 	// https://www.tcpdump.org/linktypes.html.
 	LinkType uint16
@@ -172,6 +171,33 @@ func (r *Reader) Close() error {
 	return errors.Join(errs...)
 }
 
+// A Stamp is a time in nanoseconds, 0 for none. Earlier ones are smaller. Every frame has one, and few need more.
+type Stamp uint64
+
+// StampOf returns the stamp of a time within the range of [time.Time.UnixNano], or none for the zero time.
+func StampOf(t time.Time) Stamp {
+	if t.IsZero() {
+		return 0
+	}
+	return stampOf(t.UnixNano())
+}
+
+func stampOf(nanoseconds int64) Stamp { return Stamp(nanoseconds) ^ 1<<63 }
+
+// IsZero is as [time.Time.IsZero].
+func (s Stamp) IsZero() bool { return s == 0 }
+
+// UnixNano is as [time.Time.UnixNano]. The stamp is not zero.
+func (s Stamp) UnixNano() int64 { return int64(s ^ 1<<63) }
+
+// UTC returns the time in UTC, the zero time if there is none.
+func (s Stamp) UTC() time.Time {
+	if s.IsZero() {
+		return time.Time{}
+	}
+	return time.Unix(0, s.UnixNano()).UTC()
+}
+
 // locate adds the position to an error. Frame 0 is the file header, which needs no offset.
 func (r *Reader) locate(frame uint64, err error) error {
 	// Error has the name already, and the operation (open, read) adds nothing.
@@ -284,19 +310,18 @@ const (
 	maxSeconds = math.MaxInt64/1_000_000_000 - 1
 )
 
-// time returns the time of a stamp plus offset seconds, or the zero time if it is outside
-// the range of Frame.Time.
-func (t resolution) time(stamp uint64, offset int64) time.Time {
+// time returns the time of a stamp plus offset seconds, or none if it is outside the range of Frame.Time.
+func (t resolution) time(stamp uint64, offset int64) Stamp {
 	seconds, nanoseconds := t.split(stamp)
 	// This prevents an overflow of the sum.
 	if seconds > math.MaxInt64/2 || offset > math.MaxInt64/2 {
-		return time.Time{}
+		return 0
 	}
 	sum := int64(seconds) + offset
 	if sum < minSeconds || sum > maxSeconds {
-		return time.Time{}
+		return 0
 	}
-	return time.Unix(sum, int64(nanoseconds)).UTC()
+	return stampOf(sum*1e9 + int64(nanoseconds))
 }
 
 // Making configures how files are created.

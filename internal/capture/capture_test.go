@@ -438,7 +438,7 @@ func Example() {
 		if err = r.Next(&frame); err != nil {
 			break
 		}
-		fmt.Println(frame.Number, frame.Time, LinkTypeName(frame.LinkType), len(frame.Data), frame.Length)
+		fmt.Println(frame.Number, frame.Time.UTC(), LinkTypeName(frame.LinkType), len(frame.Data), frame.Length)
 	}
 	if err != io.EOF {
 		fmt.Println(err)

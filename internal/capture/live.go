@@ -180,7 +180,7 @@ func (l *Live) Next(f *Frame) error {
 	if l.merge != nil {
 		from, err = l.merge.next(f)
 	} else {
-		f.Time = time.Time{}
+		f.Time = 0
 		err = l.devices[0].next(f)
 	}
 	switch err {
@@ -189,7 +189,7 @@ func (l *Live) Next(f *Frame) error {
 		f.Number, f.Name = l.frames, l.nameOf(f.Interface)
 	case ErrQuiet:
 		if l.merge == nil {
-			l.reached, l.asked = silence(l.asked, f.Time, LateTime)
+			l.reached, l.asked = silence(l.asked, f.Time.UTC(), LateTime)
 		}
 	default:
 		err = &InterfaceError{l.names[from], err}

@@ -109,7 +109,7 @@ func (s *sniffer) next(f *Frame) error {
 			if skipping.IsZero() {
 				skipping = time.Now()
 			} else if time.Since(skipping) >= QuietTime {
-				f.Time = at.UTC()
+				f.Time = StampOf(at)
 				return ErrQuiet
 			}
 			continue
@@ -117,7 +117,7 @@ func (s *sniffer) next(f *Frame) error {
 		if s.snap > 0 {
 			data = data[:min(len(data), s.snap)]
 		}
-		*f = Frame{Time: at.UTC(), LinkType: s.list[0].LinkType, Data: data, Length: info.Length}
+		*f = Frame{Time: StampOf(at), LinkType: s.list[0].LinkType, Data: data, Length: info.Length}
 		return nil
 	}
 }

@@ -120,12 +120,12 @@ func (r *ring) next(f *Frame) error {
 			if skipping.IsZero() {
 				skipping = time.Now()
 			} else if time.Since(skipping) >= QuietTime {
-				f.Time = info.Timestamp.UTC()
+				f.Time = StampOf(info.Timestamp)
 				return ErrQuiet
 			}
 			continue
 		}
-		*f = Frame{Time: info.Timestamp.UTC(), LinkType: i.LinkType, Data: data, Length: info.Length, Interface: number}
+		*f = Frame{Time: StampOf(info.Timestamp), LinkType: i.LinkType, Data: data, Length: info.Length, Interface: number}
 		return nil
 	}
 }

@@ -88,7 +88,7 @@ func (n *npcap) next(f *Frame) error {
 	if err != nil {
 		return err
 	}
-	*f = Frame{Time: info.Timestamp.UTC(), LinkType: n.list[0].LinkType, Data: data, Length: info.Length}
+	*f = Frame{Time: StampOf(info.Timestamp), LinkType: n.list[0].LinkType, Data: data, Length: info.Length}
 	return nil
 }
 

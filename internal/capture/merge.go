@@ -123,7 +123,7 @@ func (m *merge) read(i int) {
 		p.frames, p.bytes, p.until, p.err = p.frames[:0], p.bytes[:0], time.Time{}, nil
 		asked, looked := time.Now(), time.Time{}
 		for len(p.frames) < parcelFrames && len(p.bytes) < parcelBytes {
-			f.Time = time.Time{}
+			f.Time = 0
 			if p.err = m.devices[i].next(&f); p.err != nil {
 				break
 			}
@@ -132,15 +132,15 @@ func (m *merge) read(i int) {
 			f.Data = p.bytes[start:len(p.bytes):len(p.bytes)]
 			f.Interface = m.number(i, f.Interface)
 			p.frames = append(p.frames, f)
-			p.until = f.Time
-			if f.Time.Sub(looked).Abs() >= lookTime {
-				if looked = f.Time; time.Since(asked) >= QuietTime {
+			p.until = f.Time.UTC()
+			if p.until.Sub(looked).Abs() >= lookTime {
+				if looked = p.until; time.Since(asked) >= QuietTime {
 					break
 				}
 			}
 		}
 		if p.err == ErrQuiet {
-			if reached, _ := silence(asked, f.Time, holdTime); reached.After(p.until) {
+			if reached, _ := silence(asked, f.Time.UTC(), holdTime); reached.After(p.until) {
 				p.until = reached
 			}
 			p.err = nil
@@ -234,11 +234,11 @@ func (m *merge) take(h handed) {
 func (m *merge) oldest() int {
 	best := -1
 	for i := range m.lanes {
-		if f := m.lanes[i].first(); f != nil && (best < 0 || f.Time.Before(m.lanes[best].first().Time)) {
+		if f := m.lanes[i].first(); f != nil && (best < 0 || f.Time < m.lanes[best].first().Time) {
 			best = i
 		}
 	}
-	if best >= 0 && m.awaited(m.lanes[best].first().Time) {
+	if best >= 0 && m.awaited(m.lanes[best].first().Time.UTC()) {
 		return -1
 	}
 	return best
@@ -270,7 +270,7 @@ func (m *merge) ended() int {
 	}
 	until := m.lanes[end].until
 	for i := range m.lanes {
-		if f := m.lanes[i].first(); f != nil && !f.Time.After(until) {
+		if f := m.lanes[i].first(); f != nil && !f.Time.UTC().After(until) {
 			return -1
 		}
 	}
@@ -288,8 +288,8 @@ func (m *merge) complete() time.Time {
 		l := &m.lanes[i]
 		switch f := l.first(); {
 		case f != nil:
-			if f.Time.Before(t) {
-				t = f.Time
+			if at := f.Time.UTC(); at.Before(t) {
+				t = at
 			}
 		case l.err == nil && !l.hangs() && l.until.Before(t):
 			t = l.until

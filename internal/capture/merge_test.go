@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -52,7 +53,7 @@ func (d *fake) next(f *Frame) error {
 		if h := d.handed(a.at); !h.After(wake) {
 			time.Sleep(h.Sub(asked))
 			d.taken++
-			*f = Frame{Time: a.says, Data: []byte{1}, Length: 1}
+			*f = Frame{Time: StampOf(a.says), Data: []byte{1}, Length: 1}
 			return nil
 		}
 	}
@@ -130,12 +131,12 @@ func read(t *testing.T, l *Live, stop time.Time, devices []*fake, pause func() t
 		case err != nil:
 			g.err, g.ended = err, time.Now()
 			return g
-		case f.Time.After(stop):
+		case f.Time.UTC().After(stop):
 			g.ended = time.Now()
 			return g
 		default:
 			a := devices[f.Interface].frames[seen[f.Interface]]
-			if !a.says.Equal(f.Time) {
+			if !a.says.Equal(f.Time.UTC()) {
 				t.Errorf("device %d: frame of %v, want %v", f.Interface, f.Time, a.says)
 				return g
 			}
@@ -174,14 +175,14 @@ func (g *got) complete(t *testing.T, until time.Time, devices ...*fake) {
 	}
 	n := 0
 	for _, f := range g.frames {
-		if !f.Time.After(until) {
+		if !f.Time.UTC().After(until) {
 			n++
 		}
 	}
 	if n != want {
 		t.Errorf("%d frames, want %d", n, want)
 	}
-	if !slices.IsSortedFunc(g.frames, func(a, b Frame) int { return a.Time.Compare(b.Time) }) {
+	if !slices.IsSortedFunc(g.frames, func(a, b Frame) int { return cmp.Compare(a.Time, b.Time) }) {
 		t.Error("not in the order of time")
 	}
 }

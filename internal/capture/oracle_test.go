@@ -56,7 +56,7 @@ func oracleFrame(data []byte, info gopacket.CaptureInfo, link layers.LinkType) F
 	if !time.Unix(0, info.Timestamp.UnixNano()).Equal(info.Timestamp) {
 		info.Timestamp = time.Time{} // as Frame says
 	}
-	return Frame{Time: info.Timestamp, LinkType: uint16(link), Data: data, Length: info.Length}
+	return Frame{Time: StampOf(info.Timestamp), LinkType: uint16(link), Data: data, Length: info.Length}
 }
 
 func oracleFrames(next func() (Frame, error)) (frames []Frame, err error) {
@@ -203,9 +203,6 @@ func fuzz(f *testing.F, format string) {
 			}
 			if len(f.Data) > MaxFrame || f.Length < len(f.Data) || f.Interface < 0 {
 				t.Fatalf("frame %d has %d of %d bytes, interface %d", f.Number, len(f.Data), f.Length, f.Interface)
-			}
-			if !f.Time.IsZero() && (f.Time.Location() != time.UTC || !time.Unix(0, f.Time.UnixNano()).Equal(f.Time)) {
-				t.Fatalf("frame %d at %v", f.Number, f.Time)
 			}
 			sum += len(f.Data)
 			for _, c := range f.Comments {

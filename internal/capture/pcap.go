@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
-	"time"
 )
 
 // The magic numbers of pcap, in the byte order of the writer (draft-ietf-opsawg-pcap
@@ -110,8 +109,9 @@ func (p *pcap) next(f *Frame) error {
 		}
 	}
 	in.advance(size)
+	f.Time = stampOf(int64(seconds)*1e9 + int64(fraction)*int64(p.unit))
 	f.LinkType, f.Length, f.Interface = p.link, wireLength(length, captured), 0
 	// Pointers are written in a row: the runtime is asked once whether it marks.
-	f.Data, f.Time, f.Name, f.Comments = b[pcapRecord:size:size], time.Unix(int64(seconds), int64(fraction)*int64(p.unit)).UTC(), "", nil
+	f.Data, f.Name, f.Comments = b[pcapRecord:size:size], "", nil
 	return nil
 }

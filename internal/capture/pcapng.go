@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 )
 
 // The blocks of a pcapng file that are read (draft-ietf-opsawg-pcapng section
@@ -294,7 +293,7 @@ func (p *pcapng) fill(f *Frame, id int, b []byte, captured, length uint32) error
 		return fmt.Errorf("packet claims %d bytes in a block with room for %d", captured, len(b))
 	}
 	n := &p.interfaces[id]
-	f.Time = time.Time{}
+	f.Time = 0
 	f.LinkType = n.link
 	f.Data = b[:captured:captured]
 	f.Length = wireLength(length, captured)

@@ -25,22 +25,17 @@ type Recent struct {
 const (
 	recentChunk  = 1 << 20
 	recentHeader = 8 + 8 + 2 + 4 + 4 + 1 // number, time, link type, lengths, length of the name
-	noTime       = math.MinInt64
 )
 
 // Save adds a frame, without its comments. It returns the number of bytes that wait.
 func (r *Recent) Save(f *Frame) int {
-	t := int64(noTime)
-	if !f.Time.IsZero() {
-		t = f.Time.UnixNano()
-	}
 	name := f.Name[:min(len(f.Name), math.MaxUint8)]
 	if len(r.waiting) == 0 {
 		r.first = f.Number
 	}
 	b := r.waiting
 	b = binary.LittleEndian.AppendUint64(b, f.Number)
-	b = binary.LittleEndian.AppendUint64(b, uint64(t))
+	b = binary.LittleEndian.AppendUint64(b, uint64(f.Time))
 	b = binary.LittleEndian.AppendUint16(b, f.LinkType)
 	b = binary.LittleEndian.AppendUint32(b, uint32(f.Length))
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(f.Data)))
@@ -112,9 +107,7 @@ func (s *Frames) Next(f *Frame) error {
 	}
 	b := s.rest
 	*f = Frame{Number: binary.LittleEndian.Uint64(b), LinkType: binary.LittleEndian.Uint16(b[16:]), Length: int(binary.LittleEndian.Uint32(b[18:]))}
-	if t := int64(binary.LittleEndian.Uint64(b[8:])); t != noTime {
-		f.Time = time.Unix(0, t).UTC()
-	}
+	f.Time = Stamp(binary.LittleEndian.Uint64(b[8:]))
 	n, name := int(binary.LittleEndian.Uint32(b[22:])), int(b[26])
 	b = b[recentHeader:]
 	f.Name, f.Data, s.rest = string(b[:name]), b[name:name+n], b[name+n:]
@@ -138,5 +131,5 @@ func (s *Frames) Close() error { return nil }
 func (s *Frames) First() (time.Time, bool) {
 	var f Frame
 	err := s.Again().Next(&f)
-	return f.Time, err == nil
+	return f.Time.UTC(), err == nil
 }

@@ -29,7 +29,7 @@ func TestRecent(t *testing.T) {
 		}
 	}
 	at := time.Date(2026, 3, 14, 19, 0, 0, 123456789, time.UTC)
-	want := capture.Frame{Number: 7, Time: at, LinkType: 113, Data: []byte("data"), Length: 1500, Name: "eth0"}
+	want := capture.Frame{Number: 7, Time: capture.StampOf(at), LinkType: 113, Data: []byte("data"), Length: 1500, Name: "eth0"}
 	for _, f := range []capture.Frame{want, {Number: 8}, {Number: 9, Data: bytes.Repeat([]byte{9}, 2<<20), Length: 2 << 20}} {
 		r.Save(&f)
 	}
@@ -42,14 +42,14 @@ func TestRecent(t *testing.T) {
 	r.Settle()
 	before := r.Frames()
 	got := read(before.Again())
-	if len(got) != 3 || got[0].Number != 7 || !got[0].Time.Equal(at) || got[0].LinkType != 113 || string(got[0].Data) != "data" || got[0].Length != 1500 || got[0].Name != "eth0" ||
+	if len(got) != 3 || got[0].Number != 7 || got[0].Time != want.Time || got[0].LinkType != 113 || string(got[0].Data) != "data" || got[0].Length != 1500 || got[0].Name != "eth0" ||
 		!got[1].Time.IsZero() || len(got[2].Data) != 2<<20 {
 		t.Errorf("%d frames: %+v", len(got), got[0])
 	}
 	if first, ok := before.First(); !ok || !first.Equal(at) {
 		t.Errorf("the first is of %s", first)
 	}
-	frame := capture.Frame{Time: at, LinkType: 1, Data: make([]byte, 1000), Length: 1000}
+	frame := capture.Frame{Time: capture.StampOf(at), LinkType: 1, Data: make([]byte, 1000), Length: 1000}
 	for i := range uint64(20_000) {
 		frame.Number = 100 + i
 		if r.Save(&frame) > 1<<20 {

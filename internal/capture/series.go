@@ -103,8 +103,8 @@ func (s *Series) open(name string) error {
 
 // Save writes a frame, into a new file if a limit is reached.
 func (s *Series) Save(f *Frame) error {
-	if s.r.on() && (s.out == nil || s.due(f.Time)) {
-		if err := s.next(f.Time); err != nil {
+	if s.r.on() && (s.out == nil || s.due(f.Time.UTC())) {
+		if err := s.next(f.Time.UTC()); err != nil {
 			return err
 		}
 	}

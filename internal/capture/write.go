@@ -67,7 +67,7 @@ type Writer struct {
 	buf     []byte // whole records to be written
 	frame   Frame  // being written
 	frames  uint64
-	last    time.Time // of the last frame that has a time
+	last    Stamp // of the last frame that has a time
 	err     error
 	closed  bool
 	flush   []func() error // from the inner to the outer
@@ -193,16 +193,14 @@ func (w *Writer) Write(f *Frame) error {
 	}
 	at := f.Time
 	if at.IsZero() {
-		if at = w.last; at.IsZero() {
-			at = time.Unix(0, 0)
-		}
+		at = cmp.Or(w.last, stampOf(0))
 	}
 	w.frame = *f
 	w.frame.Time, w.frame.Length = at, min(max(f.Length, len(f.Data)), math.MaxInt32)
 	if len(f.Data) > MaxFrame {
 		return w.refuse(fmt.Errorf("%d bytes, a frame has %d at most", len(f.Data), MaxFrame))
 	}
-	if s := at.Unix(); s < 0 || s > maxSeconds {
+	if ns := at.UnixNano(); ns < 0 || ns/1e9 > maxSeconds {
 		return w.refuse(fmt.Errorf("time %s is out of reach", at.UTC().Format(time.DateOnly)))
 	}
 	b, err := w.records.append(w.buf, &w.frame)
@@ -314,10 +312,11 @@ func (p *pcapRecords) interfaces([]string) {}
 func (p *pcapRecords) snap(n uint32) { p.limit = n }
 
 func (p *pcapRecords) append(b []byte, f *Frame) ([]byte, error) {
-	seconds, nanoseconds := f.Time.Unix(), uint32(f.Time.Nanosecond())
+	at := f.Time.UTC()
+	seconds, nanoseconds := at.Unix(), uint32(at.Nanosecond())
 	switch {
 	case seconds > math.MaxUint32:
-		return b, fmt.Errorf("a pcap file has no time %s, only up to 2106; write pcapng", f.Time.UTC().Format(time.DateOnly))
+		return b, fmt.Errorf("a pcap file has no time %s, only up to 2106; write pcapng", at.Format(time.DateOnly))
 	case p.begun && f.LinkType != p.link:
 		return b, fmt.Errorf("a pcap file has one link type, this one %s, not also %s; write pcapng", LinkTypeName(p.link), LinkTypeName(f.LinkType))
 	case p.unit > 1 && nanoseconds%p.unit != 0:

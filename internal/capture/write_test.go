@@ -39,7 +39,7 @@ func expected(format Format, frames []Frame) []Frame {
 		link   uint16
 	}
 	known := map[pair]int{}
-	last := time.Unix(0, 0).UTC()
+	last := StampOf(time.Unix(0, 0))
 	out := slices.Clone(frames)
 	for i := range out {
 		f := &out[i]
@@ -64,13 +64,13 @@ func expected(format Format, frames []Frame) []Frame {
 // various are frames that have everything a frame can have.
 func various() []Frame {
 	return []Frame{
-		{Time: time.Unix(1767323045, 123456789).UTC(), LinkType: 1, Data: []byte("first"), Length: 60, Interface: 7},
-		{Time: time.Unix(1767323046, 0).UTC(), LinkType: 101, Data: []byte("another link type"), Interface: 3, Comments: []string{"one", "", "three\x00 \u202e"}},
+		{Time: StampOf(time.Unix(1767323045, 123456789)), LinkType: 1, Data: []byte("first"), Length: 60, Interface: 7},
+		{Time: StampOf(time.Unix(1767323046, 0)), LinkType: 101, Data: []byte("another link type"), Interface: 3, Comments: []string{"one", "", "three\x00 \u202e"}},
 		{LinkType: 1, Data: []byte("no time"), Interface: 7},
-		{Time: time.Unix(1767323044, 999999999).UTC(), LinkType: 1, Data: nil, Length: 1514, Interface: 7},
-		{Time: time.Unix(0, 1).UTC(), LinkType: 1, Data: []byte("1970"), Interface: 7},
-		{Time: time.Unix(maxSeconds, 999999999).UTC(), LinkType: 65535, Data: []byte("2262"), Interface: 0},
-		{Time: time.Unix(1767323047, 0).UTC(), LinkType: 101, Data: bytes.Repeat([]byte("x"), MaxFrame), Interface: 7, Comments: []string{strings.Repeat("y", 65535)}},
+		{Time: StampOf(time.Unix(1767323044, 999999999)), LinkType: 1, Data: nil, Length: 1514, Interface: 7},
+		{Time: StampOf(time.Unix(0, 1)), LinkType: 1, Data: []byte("1970"), Interface: 7},
+		{Time: StampOf(time.Unix(maxSeconds, 999999999)), LinkType: 65535, Data: []byte("2262"), Interface: 0},
+		{Time: StampOf(time.Unix(1767323047, 0)), LinkType: 101, Data: bytes.Repeat([]byte("x"), MaxFrame), Interface: 7, Comments: []string{strings.Repeat("y", 65535)}},
 	}
 }
 
@@ -92,7 +92,7 @@ func TestWriteRead(t *testing.T) {
 func TestWriteUnit(t *testing.T) {
 	at := func(ns ...int) (list []Frame) {
 		for i, n := range ns {
-			list = append(list, Frame{Time: time.Unix(int64(i+1), int64(n)).UTC(), LinkType: 1, Data: []byte{byte(i), 2, 3}})
+			list = append(list, Frame{Time: StampOf(time.Unix(int64(i+1), int64(n))), LinkType: 1, Data: []byte{byte(i), 2, 3}})
 		}
 		return list
 	}
@@ -135,21 +135,21 @@ func TestWriteUnit(t *testing.T) {
 // continue.
 func TestWriteRefused(t *testing.T) {
 	second := time.Unix(1, 0).UTC()
-	good := Frame{Time: second, LinkType: 1, Data: []byte("good")}
+	good := Frame{Time: StampOf(second), LinkType: 1, Data: []byte("good")}
 	for _, c := range []struct {
 		format Format
 		frame  Frame
 		want   string
 	}{
-		{Pcapng, Frame{Time: second, Data: make([]byte, MaxFrame+1)}, "frame 9 cannot be written: 262145 bytes, a frame has 262144 at most"},
-		{Pcapng, Frame{Time: time.Unix(maxSeconds+1, 0)}, "frame 9 cannot be written: time 2262-04-11 is out of reach"},
-		{Pcapng, Frame{Time: second, Comments: []string{strings.Repeat("x", 65536)}}, "frame 9 cannot be written: a comment of 65536 bytes, 65535 at most are possible"},
-		{Pcapng, Frame{Time: second, Data: make([]byte, MaxFrame), Comments: slices.Repeat([]string{strings.Repeat("x", 65535)}, 4)},
+		{Pcapng, Frame{Time: StampOf(second), Data: make([]byte, MaxFrame+1)}, "frame 9 cannot be written: 262145 bytes, a frame has 262144 at most"},
+		{Pcapng, Frame{Time: StampOf(time.Unix(maxSeconds+1, 0))}, "frame 9 cannot be written: time 2262-04-11 is out of reach"},
+		{Pcapng, Frame{Time: StampOf(second), Comments: []string{strings.Repeat("x", 65536)}}, "frame 9 cannot be written: a comment of 65536 bytes, 65535 at most are possible"},
+		{Pcapng, Frame{Time: StampOf(second), Data: make([]byte, MaxFrame), Comments: slices.Repeat([]string{strings.Repeat("x", 65535)}, 4)},
 			"frame 9 cannot be written: a frame with comments of 524308 bytes in all, 524256 at most are read back"},
-		{Pcap, Frame{Time: second, LinkType: 101}, "frame 9 cannot be written: a pcap file has one link type, this one ethernet, not also raw; write pcapng"},
-		{Pcapng, Frame{Time: time.Unix(-1, 0), LinkType: 1}, "frame 9 cannot be written: time 1969-12-31 is out of reach"},
-		{Pcap, Frame{Time: time.Unix(math.MaxUint32+1, 0), LinkType: 1}, "frame 9 cannot be written: a pcap file has no time 2106-02-07, only up to 2106; write pcapng"},
-		{Pcap, Frame{Time: time.Unix(1, 1), LinkType: 1}, "frame 9 cannot be written: it has a time in nanoseconds, and the pcap file was begun with microseconds; write pcapng"},
+		{Pcap, Frame{Time: StampOf(second), LinkType: 101}, "frame 9 cannot be written: a pcap file has one link type, this one ethernet, not also raw; write pcapng"},
+		{Pcapng, Frame{Time: StampOf(time.Unix(-1, 0)), LinkType: 1}, "frame 9 cannot be written: time 1969-12-31 is out of reach"},
+		{Pcap, Frame{Time: StampOf(time.Unix(math.MaxUint32+1, 0)), LinkType: 1}, "frame 9 cannot be written: a pcap file has no time 2106-02-07, only up to 2106; write pcapng"},
+		{Pcap, Frame{Time: StampOf(time.Unix(1, 1)), LinkType: 1}, "frame 9 cannot be written: it has a time in nanoseconds, and the pcap file was begun with microseconds; write pcapng"},
 	} {
 		var b bytes.Buffer
 		w := NewWriter(&b, c.format)
@@ -175,7 +175,7 @@ func TestWriteRefused(t *testing.T) {
 // TestWriteInterfaces: the number of interfaces has the limit of the reader.
 func TestWriteInterfaces(t *testing.T) {
 	w := NewWriter(io.Discard, Pcapng)
-	f := Frame{Time: time.Unix(1, 0)}
+	f := Frame{Time: StampOf(time.Unix(1, 0))}
 	for f.Interface = range maxInterfaces {
 		must.Do(t, w.Write(&f))
 	}
@@ -284,7 +284,7 @@ func (f *failing) Write(b []byte) (int, error) {
 
 func TestWriteError(t *testing.T) {
 	w := NewWriter(&failing{100 << 10}, Pcapng)
-	f := Frame{Time: time.Unix(1, 0), Data: make([]byte, 1000)}
+	f := Frame{Time: StampOf(time.Unix(1, 0)), Data: make([]byte, 1000)}
 	n := 0
 	for w.Write(&f) == nil {
 		n++
@@ -306,9 +306,9 @@ func TestWriteAllocations(t *testing.T) {
 		format Format
 		frames []Frame
 	}{
-		{"pcap", Pcap, []Frame{{Time: time.Unix(1, 1), LinkType: 1, Data: make([]byte, 500)}}},
-		{"pcapng", Pcapng, []Frame{{Time: time.Unix(1, 1), LinkType: 1, Data: make([]byte, 501)},
-			{Time: time.Unix(1, 1), LinkType: 101, Interface: 1, Data: make([]byte, 501), Comments: []string{"a comment", "another"}}}},
+		{"pcap", Pcap, []Frame{{Time: StampOf(time.Unix(1, 1)), LinkType: 1, Data: make([]byte, 500)}}},
+		{"pcapng", Pcapng, []Frame{{Time: StampOf(time.Unix(1, 1)), LinkType: 1, Data: make([]byte, 501)},
+			{Time: StampOf(time.Unix(1, 1)), LinkType: 101, Interface: 1, Data: make([]byte, 501), Comments: []string{"a comment", "another"}}}},
 	} {
 		w := NewWriter(io.Discard, c.format)
 		write := func() {
@@ -347,7 +347,7 @@ func TestWriteWireshark(t *testing.T) {
 	}
 	frames := various()
 	frames[1].Comments = []string{"one", "two"}
-	frames = slices.Concat(frames[:4], []Frame{{Time: time.Unix(1767323050, 5).UTC(), LinkType: 1, Data: make([]byte, 96), Length: 1514, Interface: 7}})
+	frames = slices.Concat(frames[:4], []Frame{{Time: StampOf(time.Unix(1767323050, 5)), LinkType: 1, Data: make([]byte, 96), Length: 1514, Interface: 7}})
 	path := filepath.Join(dir, "x.pcapng")
 	w := must.Get(Create(path))(t)
 	for i := range frames {
@@ -360,7 +360,7 @@ func TestWriteWireshark(t *testing.T) {
 	var want strings.Builder
 	ids := []int{0, 1, 0, 0, 2} // the last has another snap length
 	for i, f := range expected(Pcapng, frames) {
-		fmt.Fprintf(&want, "%d %d.%09d %d %d %d %s\n", f.Number, f.Time.Unix(), f.Time.Nanosecond(), ids[i], f.Length, len(f.Data), strings.Join(f.Comments, ","))
+		fmt.Fprintf(&want, "%d %d.%09d %d %d %d %s\n", f.Number, f.Time.UnixNano()/1e9, f.Time.UnixNano()%1e9, ids[i], f.Length, len(f.Data), strings.Join(f.Comments, ","))
 	}
 	got := tool("tshark", "-r", path, "-T", "fields", "-E", "separator=/s", "-t", "ud",
 		"-e", "frame.number", "-e", "frame.time_epoch", "-e", "frame.interface_id", "-e", "frame.len", "-e", "frame.cap_len", "-e", "frame.comment")
@@ -380,7 +380,7 @@ func TestWriteWireshark(t *testing.T) {
 		w := must.Get(Create(path))(t)
 		w.SetSnapLength(96)
 		for i := range 3 {
-			must.Do(t, w.Write(&Frame{Time: time.Unix(1767323050, ns*int64(i)), LinkType: 101, Data: make([]byte, 96), Length: 97}))
+			must.Do(t, w.Write(&Frame{Time: StampOf(time.Unix(1767323050, ns*int64(i))), LinkType: 101, Data: make([]byte, 96), Length: 97}))
 		}
 		must.Do(t, w.Close())
 		info := tool("capinfos", path)

@@ -458,7 +458,7 @@ func (c *cutter) scan(u *rules, lost *frameSet) error {
 	now := time.Unix(0, 0)
 	for in.Next(&f) == nil {
 		if !f.Time.IsZero() {
-			now = f.Time
+			now = f.Time.UTC()
 		}
 		if f.Number%256 == 0 {
 			decoder.Expire(now)

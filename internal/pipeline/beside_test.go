@@ -119,7 +119,7 @@ func TestLayersBelow(t *testing.T) {
 		})
 		must.Do(t, err)
 		defer e.pool.close()
-		e.at.now = list[0].Time
+		e.at.now = list[0].Time.UnixNano()
 		for i := range list {
 			f := list[i]
 			if change != nil {

@@ -56,6 +56,7 @@ type decoder struct {
 type census struct {
 	sum               report.Summary
 	told              report.Summary // what completed outputs have reported
+	last              capture.Stamp  // of the frames of this output that have a time
 	tcp               tcp
 	sides             *sides
 	losses            uint64
@@ -143,13 +144,13 @@ func (e *engine) frame(f *capture.Frame) error {
 	sum.Bytes += uint64(len(f.Data))
 	e.at.frame = f.Number
 	e.ticks.dirty = true
-	before := e.reading.newest
+	before := e.at.now
 	now := before
 	if !f.Time.IsZero() { // a frame without a time has that of the previous frame
 		now = f.Time.UnixNano()
-		e.at.now, sum.Last, e.reading.newest = f.Time, f.Time, now
+		e.at.now, e.census.last = now, f.Time
 		if sum.First.IsZero() {
-			sum.First = f.Time
+			sum.First = f.Time.UTC()
 		}
 	}
 	if back := time.Duration(before - now); back >= clockStep && (f.Name == "" || back >= clockStepOfSeveral) && e.counts != nil {
@@ -167,7 +168,11 @@ func (e *engine) frame(f *capture.Frame) error {
 	case !ok || d.tree:
 		return e.walk(f, now)
 	case o == packet.TCP:
-		return e.segment(f)
+		foreign := d.streams.Foreign(d.outline.Payload)
+		if sum.Unread.Segments++; foreign && !looks(sum.Unread.Segments) {
+			return nil
+		}
+		return e.segment(f, foreign)
 	}
 	return e.datagram(f, now, nil)
 }
@@ -175,7 +180,7 @@ func (e *engine) frame(f *capture.Frame) error {
 // walk decodes and dissects a frame without an outline, which came at time now in
 // nanoseconds.
 func (e *engine) walk(f *capture.Frame, now int64) error {
-	raw := packet.Frame{Number: f.Number, Time: e.at.now, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
+	raw := packet.Frame{Number: f.Number, Time: e.at.time(), LinkType: f.LinkType, Data: f.Data, Length: f.Length}
 	d := e.decoder
 	switch o := d.Walk(&raw, &d.in); o {
 	case packet.Whole, packet.Joined:
@@ -190,7 +195,8 @@ func (e *engine) walk(f *capture.Frame, now int64) error {
 		return e.arriving()
 	case packet.TCP:
 		d.OutlineSegment(&d.outline, &d.in)
-		return e.segment(f)
+		e.census.sum.Unread.Segments++
+		return e.segment(f, d.streams.Foreign(d.outline.Payload))
 	case packet.LinkUnknown:
 		report.Count(&e.census.sum.Unread.Links, capture.LinkTypeName(f.LinkType), 0)
 	}
@@ -256,7 +262,8 @@ func (e *engine) recognised(f *capture.Frame, in *packet.Datagram) error {
 		d.convert.Datagram(&it.d, in, comments)
 	} else {
 		it.d.Frame = f.Number
-		it.d.Time, it.d.First = e.at.now, e.at.now
+		it.d.Time = e.at.time()
+		it.d.First = it.d.Time
 		convert.Outline(&it.d, &d.outline, f.Data)
 		if it.d.VLAN != 0 || len(comments) > 0 {
 			d.convert.Findings(&it.d, comments)
@@ -371,21 +378,22 @@ func (e *engine) begin(c report.Capture) error {
 // that waits.
 func (e *engine) sweep(end bool) error {
 	p := e.pool
+	now := e.at.time()
 	if e.counts != nil {
-		e.counts.countDropped(e.at.now.Unix())
+		e.counts.countDropped(now.Unix())
 	}
-	if past := e.at.now.Sub(p.shared); past >= sweepTime || past < 0 {
-		p.shared = e.at.now
+	if past := now.Sub(p.shared); past >= sweepTime || past < 0 {
+		p.shared = now
 		if err := p.share(e.at); err != nil {
 			return err
 		}
 	}
-	if p.crowd.passes(e.at.now) {
+	if p.crowd.passes(now) {
 		if err := p.expireInSteps(e.at); err != nil {
 			return err
 		}
 	}
-	return e.sweepOnce(sweep{now: e.at.now, end: end}, end)
+	return e.sweepOnce(sweep{now: now, end: end}, end)
 }
 
 // sweepOnce reports what has waited too long, all fragments or those too old, and lets the shards report.
@@ -398,8 +406,8 @@ func (e *engine) sweepOnce(s sweep, fragments bool) error {
 		e.decoder.Flush()
 		e.decoder.streams.Flush()
 	} else {
-		e.decoder.Expire(e.at.now)
-		e.decoder.streams.Advance(e.at.now)
+		e.decoder.Expire(s.now)
+		e.decoder.streams.Advance(s.now)
 	}
 	e.at.sweep = false
 	return p.endSweep(order, s)
@@ -424,7 +432,7 @@ func (e *engine) flush() error {
 	if many, _, err := p.waiting(); err != nil {
 		return err
 	} else if many != 0 { // some of it was answered by datagrams that lack fragments
-		if err := e.sweepOnce(sweep{now: e.at.now}, true); err != nil {
+		if err := e.sweepOnce(sweep{now: e.at.time()}, true); err != nil {
 			return err
 		}
 	}
@@ -447,6 +455,7 @@ func (e *engine) flush() error {
 // summary adds up all counts. The workers must be idle.
 func (e *engine) summary() *report.Summary {
 	s := e.census.sum
+	s.Last = e.census.last.UTC()
 	s.Streams = append(s.Streams, e.census.tcp.list...)
 	if live := e.o.live(); live != nil {
 		s.Received, s.Lost = live.Counts()

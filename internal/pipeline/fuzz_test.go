@@ -109,7 +109,7 @@ func replay(t testing.TB, file []byte, f func(src, dst netip.AddrPort, payload [
 	e := must.Get(newEngine(&Options{Reporter: func() report.Reporter { return report.NewCounts() }, Out: io.Discard, Analysis: dissect.Config{Protocols: all.Protocols()}}))(t)
 	var fr capture.Frame
 	for src.Next(&fr) == nil {
-		raw := packet.Frame{Number: fr.Number, Time: fr.Time, LinkType: fr.LinkType, Data: fr.Data, Length: fr.Length}
+		raw := packet.Frame{Number: fr.Number, Time: fr.Time.UTC(), LinkType: fr.LinkType, Data: fr.Data, Length: fr.Length}
 		if e.decoder.Decode(&raw, &e.decoder.in).OK() {
 			f(e.decoder.in.Src, e.decoder.in.Dst, e.decoder.in.Payload)
 		}

@@ -119,8 +119,8 @@ func sufferAs(t testing.TB, in io.Reader, workers int, reporter func() report.Re
 			break
 		}
 		if first {
-			e.at.now, e.swept, first = f.Time, f.Time.UnixNano(), false
-			must.Do(t, e.begin(report.Capture{File: "attack", Start: f.Time}))
+			e.at.now, e.swept, first = f.Time.UnixNano(), f.Time.UnixNano(), false
+			must.Do(t, e.begin(report.Capture{File: "attack", Start: f.Time.UTC()}))
 		}
 		must.Do(t, e.frame(&f))
 		if n%512 == 0 && workers == 1 {
@@ -419,7 +419,7 @@ func eachDatagram(t *testing.T, f func([]byte)) {
 	e := must.Get(newEngine(&o))(t)
 	list := frames(t)
 	for i := range list {
-		raw := packet.Frame{Number: list[i].Number, Time: list[i].Time, LinkType: list[i].LinkType, Data: list[i].Data, Length: list[i].Length}
+		raw := packet.Frame{Number: list[i].Number, Time: list[i].Time.UTC(), LinkType: list[i].LinkType, Data: list[i].Data, Length: list[i].Length}
 		if e.decoder.Decode(&raw, &e.decoder.in).OK() {
 			f(e.decoder.in.Payload)
 		}

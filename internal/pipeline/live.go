@@ -58,11 +58,11 @@ func (e *engine) live(src Live) error {
 			e.o.Trouble(err)
 			break
 		}
-		if !until.IsZero() && f.Time.After(until) {
+		if !until.IsZero() && f.Time.UTC().After(until) {
 			break
 		}
 		if c.Start.IsZero() {
-			c.Start = f.Time
+			c.Start = f.Time.UTC()
 			if err := e.origins(c); err != nil {
 				return err
 			}
@@ -75,8 +75,8 @@ func (e *engine) live(src Live) error {
 		if err := e.take(&f); err != nil {
 			return err
 		}
-		if past := e.at.now.Sub(e.ticks.last); past >= tickTime || past < 0 {
-			e.tick(e.at.now)
+		if past := e.at.time().Sub(e.ticks.last); past >= tickTime || past < 0 {
+			e.tick(e.at.time())
 		}
 	}
 	if e.failed != nil {
@@ -92,7 +92,7 @@ func (e *engine) beginLive(src Live) (c report.Capture, until time.Time, err err
 	if s, ok := src.(interface{ Began() time.Time }); ok {
 		began = s.Began() // frames may have come since then
 	}
-	e.at.now, e.swept, e.ticks.last, e.reading.newest = began, began.UnixNano(), began, began.UnixNano()
+	e.at.now, e.swept, e.ticks.last = began.UnixNano(), began.UnixNano(), began
 	c = report.Capture{File: e.o.Source.Name}
 	if link, ok := src.LinkType(); ok {
 		c.LinkType = capture.LinkTypeName(link)
@@ -125,11 +125,11 @@ func (e *engine) origins(c report.Capture) error {
 // quiet does the work that depends on time while no frames come. Later frames are not
 // older than now.
 func (e *engine) quiet(now time.Time) error {
-	if now.After(e.at.now) {
-		e.at.now, e.reading.newest = now, now.UnixNano()
+	if now.After(e.at.time()) {
+		e.at.now = now.UnixNano()
 	}
-	if now := e.reading.newest; now-e.swept >= int64(sweepTime) {
-		e.swept = now
+	if e.at.now-e.swept >= int64(sweepTime) {
+		e.swept = e.at.now
 		e.at.frame = e.census.sum.Packets + 1 // after the last frame
 		if err := e.sweep(false); err != nil {
 			return err
@@ -140,9 +140,9 @@ func (e *engine) quiet(now time.Time) error {
 		return err
 	}
 	if e.keeper != nil {
-		e.keeper.advance(e.at.now)
+		e.keeper.advance(e.at.time())
 	}
-	e.tick(e.at.now)
+	e.tick(e.at.time())
 	return e.failed
 }
 

@@ -63,7 +63,7 @@ func (s *script) Next(f *capture.Frame) error {
 	src, dst := netip.MustParseAddrPort("192.0.2.10:40000"), netip.MustParseAddrPort("192.0.2.20:27015")
 	segment := mkpcap.UDPSegment(src, dst, []byte("\xff\xff\xff\xffTSource Engine Query\x00"))
 	data := mkpcap.IP(src.Addr(), dst.Addr(), 1, 17, 0, false, false, segment)
-	*f = capture.Frame{Number: s.frames, Time: s.start.Add(do.frame), LinkType: 101, Data: data, Length: len(data)}
+	*f = capture.Frame{Number: s.frames, Time: capture.StampOf(s.start.Add(do.frame)), LinkType: 101, Data: data, Length: len(data)}
 	return nil
 }
 

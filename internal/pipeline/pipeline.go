@@ -119,7 +119,7 @@ func (e *engine) input(number int, name string) error {
 		if e.pool.out, err = e.o.Output(number); err != nil {
 			return err
 		}
-		sum.First, sum.Last = time.Time{}, time.Time{}
+		sum.First, e.census.last = time.Time{}, 0
 		if !e.o.Series || number == 0 {
 			e.reading.window = capture.Window{}
 		}
@@ -142,7 +142,7 @@ func (e *engine) input(number int, name string) error {
 	err = e.dissect(number, name, src)
 	if e.o.Events.Read != nil {
 		if n := sum.Packets - packets; n > 0 {
-			e.o.Events.Read(number, n, sum.First, sum.Last)
+			e.o.Events.Read(number, n, sum.First, e.census.last.UTC())
 		}
 		if !first.IsZero() {
 			sum.First = first
@@ -204,7 +204,7 @@ func (e *engine) dissect(number int, name string, src capture.Source) error {
 		o.Trouble(readErr)
 	}
 	if o.Events.Ended != nil && readErr == io.EOF && !first.IsZero() && !f.Time.IsZero() {
-		o.Events.Ended(name, f.LinkType, first, f.Time)
+		o.Events.Ended(name, f.LinkType, first.UTC(), f.Time.UTC())
 	}
 	return nil
 }
@@ -232,13 +232,12 @@ func (e *engine) beginInput(number int, name string, src capture.Source, f *capt
 		before = e.reading.last
 		c.FirstFrame, c.Start = before+1, e.reading.origin
 	} else if any {
-		e.at.now = time.Unix(0, 0).UTC()
+		e.at.now = 0
 		if !f.Time.IsZero() {
-			e.at.now = f.Time
+			e.at.now = f.Time.UnixNano()
 		}
-		e.swept, e.reading.origin = e.at.now.UnixNano(), e.at.now
-		e.reading.newest = e.swept
-		c.Start = e.at.now
+		e.swept, e.reading.origin = e.at.now, e.at.time()
+		c.Start = e.reading.origin
 	}
 	return before, e.begin(c)
 }
@@ -264,7 +263,6 @@ type reading struct {
 	late   bool      // stop is delayed, for pipes
 	origin time.Time // of the first frame of the series
 	last   uint64    // number of the last frame of the inputs before
-	newest int64     // time of the newest frame, in ns since 1970
 
 	match     func([]byte, int) bool // the filter for frames of matchLink
 	matchLink uint16
@@ -276,7 +274,7 @@ type reading struct {
 // type, wanted reports the error once and accepts none of its frames.
 func (e *engine) wanted(f *capture.Frame) bool {
 	in := e.reading
-	if e.o.Frames.Window != nil && !in.window.Has(f.Time, e.o.Frames.Window) {
+	if e.o.Frames.Window != nil && !in.window.Has(f.Time.UTC(), e.o.Frames.Window) {
 		return false
 	}
 	if e.o.Frames.Filter == nil {
@@ -306,7 +304,7 @@ func (o *Options) keeps() bool { return o.Save.Saver != nil || o.Save.Recent != 
 // take dissects and saves a frame.
 func (e *engine) take(f *capture.Frame) error {
 	if e.o.Counts.Slots != nil {
-		if err := e.enterSlot(f.Time); err != nil {
+		if err := e.enterSlot(f.Time.UTC()); err != nil {
 			return err
 		}
 	}
@@ -314,12 +312,12 @@ func (e *engine) take(f *capture.Frame) error {
 		return e.frame(f)
 	}
 	if e.keeper != nil {
-		e.keeper.before(f, e.at.now)
+		e.keeper.before(f, e.at.time())
 	}
 	e.given = false
 	err := e.frame(f)
 	if e.keeper != nil {
-		e.keeper.after(f, e.given, e.at.now)
+		e.keeper.after(f, e.given, e.at.time())
 	}
 	recent := e.o.Save.Recent
 	if (e.given && recent != nil && recent.Save(f) > maxWaiting || e.o.Lines) && err == nil {

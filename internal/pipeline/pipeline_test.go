@@ -59,7 +59,7 @@ func frames(t testing.TB) (list []capture.Frame) {
 				continue
 			}
 			now = now.Add(3 * time.Millisecond)
-			list = append(list, capture.Frame{Number: uint64(len(list) + 1), Time: now, LinkType: f.LinkType, Data: bytes.Clone(f.Data), Length: f.Length})
+			list = append(list, capture.Frame{Number: uint64(len(list) + 1), Time: capture.StampOf(now), LinkType: f.LinkType, Data: bytes.Clone(f.Data), Length: f.Length})
 		}
 	})
 	if err != nil || len(list) == 0 {
@@ -96,15 +96,15 @@ func newPlayer(t testing.TB, mode string, workers int, out io.Writer) *player {
 	must.Do(t, err)
 	t.Cleanup(e.pool.close)
 	p := &player{t: t, e: e, list: frames(t)}
-	e.at.now = p.list[0].Time
-	must.Do(t, e.begin(report.Capture{File: "x", Start: e.at.now}))
+	e.at.now = p.list[0].Time.UnixNano()
+	must.Do(t, e.begin(report.Capture{File: "x", Start: e.at.time()}))
 	return p
 }
 
 func (p *player) play() {
 	for i := range p.list {
 		f := &p.list[i]
-		f.Time = f.Time.Add(time.Hour)
+		f.Time += capture.Stamp(time.Hour)
 		f.Number += uint64(len(p.list))
 		must.Do(p.t, p.e.frame(f))
 	}

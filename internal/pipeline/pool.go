@@ -60,9 +60,11 @@ func newPool(o *Options, sinks []sink, n int) (*pool, error) {
 // A moment is the position of work in the output, and its time.
 type moment struct {
 	frame uint64
-	sweep bool // before the frame
-	now   time.Time
+	sweep bool  // before the frame
+	now   int64 // in ns since 1970
 }
+
+func (m *moment) time() time.Time { return time.Unix(0, m.now).UTC() }
 
 // order returns the position of findings in the output: before a frame in a sweep, or
 // with the frame. What the analyzers hear comes before a sweep.

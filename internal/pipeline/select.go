@@ -79,8 +79,8 @@ func (s *selection) before(f *capture.Frame, now time.Time) {
 	}
 	s.forget(f.Number)
 	seen := now // of the frame before
-	if f.Time.After(seen) {
-		seen = f.Time
+	if at := f.Time.UTC(); at.After(seen) {
+		seen = at
 	}
 	h := heldFrame{Frame: *f, seen: seen, at: at, wanted: s.every, tree: heldTree{payload: -1}}
 	h.Data = s.data[at : at+n : at+n]

@@ -27,7 +27,7 @@ func (p *pool) expireInSteps(m moment) error {
 	var last time.Time
 	for {
 		_, due, err := p.waiting()
-		if err != nil || !due.After(last) || !due.Before(m.now) { // sets without a time do not expire
+		if err != nil || !due.After(last) || !due.Before(m.time()) { // sets without a time do not expire
 			return err
 		}
 		last = due

@@ -24,7 +24,8 @@ var tcpPorts = func() (p streams.Ports) {
 type tcp struct {
 	list    []report.Stream
 	places  map[netip.AddrPort]int
-	pending [256]opening // by a hash of the ends; newer ones replace older ones
+	ports   streams.Ports // of those in the list
+	pending [256]opening  // by a hash of the ends; newer ones replace older ones
 }
 
 // An opening is a connection that a client asked for.
@@ -57,17 +58,21 @@ const lenTCP = 20
 // see counts a segment of an IP packet, of a known port or one that begins or refuses a connection.
 func (t *tcp) see(ip, b []byte) {
 	from, to, flags := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:]), b[13]
+	// Web servers are many, and no game's: few of their segments need more than a look at a port.
+	counts := tcpPorts.Has(to) || to >= 1024 && len(t.list) < maxStreams/2
+	if asks := flags&(tcpSYN|tcpACK) == tcpSYN; asks && !counts && !t.ports.Has(to) || !asks && flags&(tcpSYN|tcpRST) != 0 && !t.ports.Has(from) {
+		return
+	}
 	a, z := packet.Hosts(ip)
 	src, dst := netip.AddrPortFrom(a, from), netip.AddrPortFrom(z, to)
 	switch {
 	case flags&(tcpSYN|tcpACK) == tcpSYN:
-		o := t.opening(src, dst)
-		s := t.of(dst, tcpPorts.Has(to) || to >= 1024 && len(t.list) < maxStreams/2) // web servers are many, and no game's
+		s := t.of(dst, counts)
 		if s == nil {
 			return
 		}
 		s.Packets++
-		if o.client != src || o.server != dst || o.done {
+		if o := t.opening(src, dst); o.client != src || o.server != dst || o.done {
 			*o = opening{client: src, server: dst}
 			s.Tried++
 		}
@@ -119,6 +124,7 @@ func (t *tcp) of(server netip.AddrPort, fresh bool) *report.Stream {
 		}
 		i = len(t.list)
 		t.places[server] = i
+		t.ports.Add(server.Port())
 		t.list = append(t.list, report.Stream{Server: server})
 	}
 	return &t.list[i]

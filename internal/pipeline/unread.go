@@ -30,29 +30,18 @@ func (e *engine) lookAt(payload []byte) {
 	}
 }
 
-// segment reads a TCP segment of a frame, or counts it if no protocol reads it.
-func (e *engine) segment(f *capture.Frame) error {
-	u := &e.census.sum.Unread
-	u.Segments++
-	if !e.decoder.streams.Foreign(e.decoder.outline.Payload) {
-		return e.notable(f)
-	}
-	if looks(u.Segments) {
-		e.lookAtSegment(e.decoder.outline.Payload)
-	}
-	return nil
-}
-
-// notable reads a segment that may be of a protocol, or of a connection that is counted.
-func (e *engine) notable(f *capture.Frame) error {
+// segment reads a counted TCP segment of a frame. If it is not foreign, it may be of a protocol, or of a connection that is counted.
+func (e *engine) segment(f *capture.Frame, foreign bool) error {
 	o, u := &e.decoder.outline, &e.census.sum.Unread
-	if b := o.Payload; len(b) >= lenTCP && (b[13]&(tcpSYN|tcpRST) != 0 || tcpPorts.Has(binary.BigEndian.Uint16(b)) || tcpPorts.Has(binary.BigEndian.Uint16(b[2:]))) {
-		e.census.tcp.see(o.Packet, b)
-	}
-	if e.decoder.streams.Wants(o.Packet, o.Payload) {
-		if read, err := e.stream(f, o); read || err != nil {
-			u.Segments--
-			return err
+	if !foreign {
+		if b := o.Payload; len(b) >= lenTCP && (b[13]&(tcpSYN|tcpRST) != 0 || tcpPorts.Has(binary.BigEndian.Uint16(b)) || tcpPorts.Has(binary.BigEndian.Uint16(b[2:]))) {
+			e.census.tcp.see(o.Packet, b)
+		}
+		if e.decoder.streams.Wants(o.Packet, o.Payload) {
+			if read, err := e.stream(f, o); read || err != nil {
+				u.Segments--
+				return err
+			}
 		}
 	}
 	if looks(u.Segments) {
@@ -63,7 +52,7 @@ func (e *engine) notable(f *capture.Frame) error {
 
 // stream reads a TCP segment that may be of a protocol, and reports whether it is of one.
 func (e *engine) stream(f *capture.Frame, o *packet.Outline) (read bool, err error) {
-	g := streams.Segment{Frame: f.Number, Time: e.at.now, VLAN: o.VLAN(), Interface: f.Name, Snapped: max(f.Length-len(f.Data), 0), IP: o.Packet, Data: o.Payload}
+	g := streams.Segment{Frame: f.Number, Time: e.at.time(), VLAN: o.VLAN(), Interface: f.Name, Snapped: max(f.Length-len(f.Data), 0), IP: o.Packet, Data: o.Payload}
 	if only := e.o.Frames.Only; only != nil && !only(g.Ends()) {
 		return false, nil
 	}

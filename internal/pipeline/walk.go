@@ -25,7 +25,7 @@ func Walk(in capture.Source, c dissect.Config, h dissect.Handler, seen func(time
 	now, swept := time.Unix(0, 0).UTC(), time.Time{}
 	for trouble = in.Next(&f); trouble == nil; trouble = in.Next(&f) {
 		if !f.Time.IsZero() {
-			now = f.Time
+			now = f.Time.UTC()
 		}
 		if err := seen(now); err != nil {
 			return nil, err

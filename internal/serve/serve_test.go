@@ -324,7 +324,7 @@ func datagrams(t testing.TB, path string) (list []dissect.Datagram) {
 			}
 			return list
 		}
-		raw := packet.Frame{Number: f.Number, Time: f.Time, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
+		raw := packet.Frame{Number: f.Number, Time: f.Time.UTC(), LinkType: f.LinkType, Data: f.Data, Length: f.Length}
 		if d.Decode(&raw, &in).OK() {
 			list = append(list, dissect.Datagram{
 				Frame: in.Frame, Time: in.Time, First: in.First, Src: in.Src, Dst: in.Dst, Payload: bytes.Clone(in.Payload), Missing: in.Missing,

@@ -236,12 +236,12 @@ func TestSecrets(t *testing.T) {
 	flows := map[netip.AddrPort][]*dissect.Datagram{}
 	for frame := new(capture.Frame); in.Next(frame) == nil; {
 		var d packet.Datagram
-		decoder.Decode(&packet.Frame{Number: frame.Number, Time: frame.Time, LinkType: frame.LinkType, Data: frame.Data, Length: frame.Length}, &d)
+		decoder.Decode(&packet.Frame{Number: frame.Number, Time: frame.Time.UTC(), LinkType: frame.LinkType, Data: frame.Data, Length: frame.Length}, &d)
 		client := d.Src
 		if d.Dst.Addr() == netip.MustParseAddr("203.0.113.99") {
 			client = d.Dst
 		}
-		flows[client] = append(flows[client], &dissect.Datagram{Frame: frame.Number, Time: frame.Time, Src: d.Src, Dst: d.Dst, Payload: bytes.Clone(d.Payload)})
+		flows[client] = append(flows[client], &dissect.Datagram{Frame: frame.Number, Time: frame.Time.UTC(), Src: d.Src, Dst: d.Dst, Payload: bytes.Clone(d.Payload)})
 	}
 	masked := 0
 	for client, datagrams := range flows {

@@ -124,7 +124,7 @@ func load(root string) (list []session, err error) {
 		var f capture.Frame
 		var dg packet.Datagram
 		for r.Next(&f) == nil {
-			raw := packet.Frame{Number: f.Number, Time: f.Time, LinkType: f.LinkType, Data: f.Data, Length: f.Length}
+			raw := packet.Frame{Number: f.Number, Time: f.Time.UTC(), LinkType: f.LinkType, Data: f.Data, Length: f.Length}
 			if !d.Decode(&raw, &dg).OK() {
 				continue
 			}
@@ -134,12 +134,12 @@ func load(root string) (list []session, err error) {
 				if i, reply = found[[2]netip.AddrPort{dg.Dst, dg.Src}]; !reply {
 					i = len(order)
 					found[key] = i
-					order = append(order, session{broken: strings.HasPrefix(filepath.Base(path), "trouble"), last: f.Time})
+					order = append(order, session{broken: strings.HasPrefix(filepath.Base(path), "trouble"), last: f.Time.UTC()})
 				}
 			}
 			s := &order[i]
-			after := min(max(0, f.Time.Sub(s.last)), 50*time.Millisecond)
-			s.last = f.Time
+			after := min(max(0, f.Time.UTC().Sub(s.last)), 50*time.Millisecond)
+			s.last = f.Time.UTC()
 			s.turns = append(s.turns, turn{reply, after, bytes.Clone(dg.Payload)})
 		}
 		list = append(list, order...)
