@@ -6,6 +6,7 @@ package thorough
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 )
 
@@ -16,6 +17,10 @@ func init() {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(400)
 		_ = os.Setenv("GOGC", "400")
+	}
+	if _, set := os.LookupEnv("GOMAXPROCS"); !set && !All() { // a sixth of the time goes into processors that look for work
+		runtime.GOMAXPROCS(1)
+		_ = os.Setenv("GOMAXPROCS", "1")
 	}
 }
 
