@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"github.com/qdissect/qdissect/internal/pipeline"
@@ -244,10 +245,10 @@ func (s *stamp) same(o *stamp) bool {
 }
 
 // identity identifies this build of the program.
-func identity() (string, error) {
+var identity = sync.OnceValues(func() (string, error) {
 	path, err := os.Executable()
 	return versionText() + " " + whole.Sum(path), err
-}
+})
 
 func stampOf(output string) string {
 	return filepath.Join(filepath.Dir(output), "."+filepath.Base(output)+".done")
