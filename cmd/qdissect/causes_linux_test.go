@@ -68,19 +68,18 @@ func (f *film) stage(at int, interfaces string, commands ...string) *network {
 		s.spaces[i] = fd
 	}
 	path := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), s.spaces[onRouter])
-	const quick = "echo 0 > /proc/sys/net/ipv4/icmp_ratelimit; echo 0 > /proc/sys/net/ipv6/icmp/ratelimit\n"
-	s.at(onHost, quick+"ip link set veth0 name eth0 mtu 1500 up; ip link set veth1 mtu 1500 netns "+path+" name tohost\n"+
+	const quick = "echo 0 > /proc/sys/net/ipv4/icmp_ratelimit; echo 0 > /proc/sys/net/ipv6/icmp/ratelimit"
+	s.at(onHost, quick+"\nip link set veth0 name eth0 mtu 1500 up; ip link set veth1 mtu 1500 netns "+path+" name tohost; "+
 		"ip addr add 198.51.100.10/24 dev eth0; ip addr add 198.51.100.11/24 dev eth0; ip addr add 2001:db8::10/64 dev eth0 nodad")
-	s.at(onClients, "ip link set veth0 name eth0 mtu 1500 up; ip link set veth1 mtu 1500 netns "+path+" name toclients")
-	addresses := "ip -batch - <<-end\n"
+	addresses := ""
 	for i := range 12 {
-		addresses += fmt.Sprintf("addr add 20.7.0.%[1]d/24 dev eth0\naddr add 2001:db8:7::%[1]d/64 dev eth0 nodad\n", i+1)
+		addresses += fmt.Sprintf("; ip addr add 20.7.0.%[1]d/24 dev eth0; ip addr add 2001:db8:7::%[1]d/64 dev eth0 nodad", i+1)
 	}
-	shell(s.t, addresses+"end\n")
-	s.at(onRouter, quick+"ip link set tohost addrgenmode none up; ip link set toclients addrgenmode none up; echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding\n"+
+	s.at(onClients, "ip link set veth0 name eth0 mtu 1500 up; ip link set veth1 mtu 1500 netns "+path+" name toclients"+addresses)
+	s.at(onRouter, quick+"; echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding\nip link set tohost addrgenmode none up; ip link set toclients addrgenmode none up; "+
 		"ip addr add 198.51.100.1/24 dev tohost; ip addr add 20.7.0.254/24 dev toclients; ip addr add 2001:db8::1/64 dev tohost nodad; ip addr add 2001:db8:7::fe/64 dev toclients nodad; ip addr add fe80::1/64 dev tohost nodad; ip addr add fe80::2/64 dev toclients nodad")
-	s.at(onHost, "ip route add default via 198.51.100.1; ip -6 route add default via 2001:db8::1")
-	s.at(onClients, "ip route add default via 20.7.0.254; ip -6 route add default via 2001:db8:7::fe")
+	s.at(onHost, "ip route add default via 198.51.100.1; ip route add default via 2001:db8::1")
+	s.at(onClients, "ip route add default via 20.7.0.254; ip route add default via 2001:db8:7::fe")
 	for i := range s.spaces {
 		s.enter(i)
 		carrier(s.t)

@@ -52,13 +52,7 @@ func namespace(t *testing.T) {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		t.Skip("no network namespace here: " + err.Error())
 	}
-	shell(t, `ip -batch - <<-end
-			link set lo up
-			link add veth0 type veth peer name veth1
-			link set veth0 addrgenmode none mtu 65535 up
-			link set veth1 addrgenmode none mtu 65535 up
-		end
-	`)
+	shell(t, "ip link set lo up; ip link add veth0 type veth peer name veth1; ip link set veth0 addrgenmode none mtu 65535 up; ip link set veth1 addrgenmode none mtu 65535 up")
 	carrier(t)
 }
 
@@ -85,9 +79,17 @@ func until(t *testing.T, is func() bool, instead func() string) {
 	}
 }
 
+var onlyIP = regexp.MustCompile(`^(ip [a-z][^;|&$]*(; |$))+$`)
+
+// shell runs a script. One of ip alone is a batch, because most of them have many commands.
 func shell(t *testing.T, script string) {
 	t.Helper()
-	if out, err := exec.Command("sh", "-ec", script).CombinedOutput(); err != nil {
+	cmd := exec.Command("sh", "-ec", script)
+	if onlyIP.MatchString(script) {
+		cmd = exec.Command("ip", "-batch", "-")
+		cmd.Stdin = strings.NewReader(strings.ReplaceAll(strings.TrimPrefix(script, "ip "), "; ip ", "\n") + "\n")
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", script, err, out)
 	}
 }
