@@ -1,7 +1,11 @@
 // Package must ends tests at errors that are not what they are about.
 package must
 
-import "testing"
+import (
+	"testing"
+
+	_ "github.com/qdissect/qdissect/internal/thorough" // its settings of the runtime are those of all tests
+)
 
 // Get returns a function that returns a value, or ends the test if there is an error:
 //
