@@ -460,7 +460,7 @@ var stagedCauses = []filmCause{
 	{id: "only_private", server: "172.17.0.2:27015", nearAsk: "172.17.0.2:27015", says: "only private addresses",
 		has: func(f *film) {
 			s := f.bridged("")
-			s.at(onClients, "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do ip addr add 172.18.0.$i/24 dev eth0; done")
+			s.at(onClients, "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo addr add 172.18.0.$i/24 dev eth0; done | ip -batch -")
 			s.at(onRouter, "ip addr add 172.18.0.254/24 dev toclients")
 			s.from = "172.18.0.%d"
 			s.ask(20, stagedHost, askInfo)
@@ -715,7 +715,7 @@ func insisting(apart float64, at string) func(*film) {
 func banned(network string) func(*film) {
 	return func(f *film) {
 		s := f.stage(onHost, "eth0", "|input priority 0: ip saddr "+network+" drop", "ip addr add 20.9.9.254/24 dev toclients")
-		s.at(onClients, "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do ip addr add 20.9.9.$i/24 dev eth0; done")
+		s.at(onClients, "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo addr add 20.9.9.$i/24 dev eth0; done | ip -batch -")
 		s.serve(stagedHost, open)
 		for i := range 108 {
 			if s.from = "20.7.0.%d"; i%3 == 0 {

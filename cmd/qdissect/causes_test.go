@@ -1134,8 +1134,8 @@ type reportVerdict struct {
 	Servers            []string
 }
 
-// agree compares report and why of a capture, and returns the verdicts.
-func agree(t *testing.T, name string) []reportVerdict {
+// agree compares report and why of a capture, and returns the verdicts and the answers.
+func agree(t *testing.T, name string) ([]reportVerdict, map[string]*whyAnswer) {
 	t.Helper()
 	out, errs, _ := runIn(t, ".", "report", "--format", "json", name)
 	var r struct {
@@ -1189,7 +1189,7 @@ func agree(t *testing.T, name string) []reportVerdict {
 			t.Errorf("%s: %s alone: %s %s, among all: %s %s", name, s.Address, alone.Cause, alone.Text, w.Cause, w.Text)
 		}
 	}
-	return r.Verdicts
+	return r.Verdicts, answers
 }
 
 // TestIgnoredEvidence: what is shown for a client that is ignored is as many requests as are said to have no reply.
@@ -1249,21 +1249,12 @@ func TestCutCaptures(t *testing.T) {
 		}
 		return ids
 	}
-	why := func(name string) map[string]whyAnswer {
-		list := map[string]whyAnswer{}
-		out, _, _ := runIn(t, ".", "why", "--format", "json", name)
-		for line := range strings.Lines(out) {
-			var w whyAnswer
-			json.Unmarshal([]byte(line), &w)
-			list[w.Server] = w
-		}
-		return list
-	}
 	for _, name := range thorough.Captures(allCaptures(t)) {
 		if damaged(name) {
 			continue
 		}
-		whole, was, said := found(name), why(name), agree(t, name)
+		whole := found(name)
+		said, was := agree(t, name)
 		for _, length := range thorough.Of([]string{"60"}, []string{"44", "50", "54", "60", "80", "128"}) {
 			if out, err := exec.Command("editcap", "-s", length, name, cut).CombinedOutput(); err != nil {
 				t.Fatalf("%s: %v %s", name, err, out)
@@ -1273,12 +1264,13 @@ func TestCutCaptures(t *testing.T) {
 					t.Errorf("%s of %s bytes: %s", name, length, id)
 				}
 			}
-			for server, w := range why(cut) {
-				if w.State == stats.Trouble && w.Cause != was[server].Cause {
+			verdicts, answers := agree(t, cut)
+			for server, w := range answers {
+				if w.State == stats.Trouble && (was[server] == nil || w.Cause != was[server].Cause) {
 					t.Errorf("%s of %s bytes: %s: %s", name, length, w.Cause, w.Text)
 				}
 			}
-			for _, v := range agree(t, cut) {
+			for _, v := range verdicts {
 				if v.Kind != stats.CannotTell && v.Kind != stats.NothingUnusual && !slices.ContainsFunc(said, func(x reportVerdict) bool { return x.Kind == v.Kind && x.Server == v.Server }) {
 					t.Errorf("%s of %s bytes: %s", name, length, v.Text)
 				}
@@ -1306,7 +1298,7 @@ func TestCutTraffic(t *testing.T) {
 			}
 		}
 	})
-	if said := agree(t, f.write(t)); len(said) != 1 || said[0].Kind != stats.ServerDown {
+	if said, _ := agree(t, f.write(t)); len(said) != 1 || said[0].Kind != stats.ServerDown {
 		t.Errorf("%+v", said)
 	}
 }

@@ -102,21 +102,21 @@ func TestManPages(t *testing.T) {
 	if _, err := exec.LookPath("groff"); err != nil {
 		t.Skip("groff is not installed")
 	}
-	for _, path := range pages {
+	for i, pages := range [][]string{pages[:1], pages[1:]} {
 		var warnings bytes.Buffer
-		cmd := exec.Command("groff", "-man", "-Kutf8", "-Tutf8", "-ww", "-rLL=80n", "-P-c", path)
+		cmd := exec.Command("groff", append([]string{"-man", "-Kutf8", "-Tutf8", "-ww", "-rLL=80n", "-P-c"}, pages...)...)
 		cmd.Stderr = &warnings
 		text, err := cmd.Output()
 		if err != nil || warnings.Len() > 0 {
-			t.Errorf("%s: %v\n%s", path, err, &warnings)
+			t.Errorf("%v\n%s", err, &warnings) // which have the path
 		}
-		if filepath.Base(path) != "qdissect.1" {
+		if i > 0 {
 			continue
 		}
 		// Copied from the page, these must work in a shell.
 		for _, want := range []string{"\n         qdissect -V -c 1 server.pcap", "-i, --interface interface\n", "qdissect-top(1)", "qdissect - Dissect game-server"} {
 			if !strings.Contains(overstruck.ReplaceAllString(string(text), ""), want) {
-				t.Errorf("%s lacks %q:\n%s", path, want, text)
+				t.Errorf("%s lacks %q:\n%s", pages, want, text)
 			}
 		}
 	}

@@ -310,7 +310,7 @@ func TestFewRequests(t *testing.T) {
 							f.answered(30, netip.MustParseAddrPort("203.0.113.10:27015"))
 						}
 						name := f.write(t)
-						r := agree(t, name)
+						r, _ := agree(t, name)
 						out, _, _ := runIn(t, ".", "why", "--format", "json", filmServer.String(), name)
 						var w whyAnswer
 						if err := json.Unmarshal([]byte(out), &w); err != nil {
