@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -249,12 +248,7 @@ func (s *stamp) same(o *stamp) bool {
 // which the linker leaves an ID of all that it linked. Reading everything takes longer than many a run.
 var identity = sync.OnceValues(func() (string, error) {
 	path, err := os.Executable()
-	h := sha256.New()
-	if f, none := os.Open(path); none == nil {
-		_, _ = io.CopyN(h, f, 32<<10)
-		f.Close()
-	}
-	return fmt.Sprintf("%s %x", versionText(), h.Sum(nil)), err
+	return versionText() + " " + whole.Sum(path, 32<<10), err
 })
 
 func stampOf(output string) string {

@@ -72,10 +72,12 @@ const patience = 2 * time.Minute
 // until waits until something is so, or says what is instead.
 func until(t *testing.T, is func() bool, instead func() string) {
 	t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
+	wait := 5 * time.Millisecond
+	for end := time.Now().Add(patience); !is(); time.Sleep(wait) {
 		if time.Now().After(end) {
 			t.Fatal(instead())
 		}
+		wait = min(wait*3/2, 50*time.Millisecond) // some conditions start a program
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -276,7 +277,7 @@ func (r *reporting) report(sum *report.Summary, a *stats.Aggregate, servers int)
 	run := &r.counting.plan.run
 	for i, in := range run.Inputs {
 		if !r.o.anonymize {
-			made.Files[i].SHA256 = whole.Sum(in)
+			made.Files[i].SHA256 = whole.Sum(in, math.MaxInt64)
 		}
 	}
 	so := unitfile.Options(sum)

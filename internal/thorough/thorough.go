@@ -24,13 +24,6 @@ func init() {
 	}
 }
 
-// UsualGC sets what users have, for tests that measure memory, until the returned
-// function is called.
-func UsualGC() (restore func()) {
-	percent := debug.SetGCPercent(100)
-	return func() { debug.SetGCPercent(percent) }
-}
-
 // All reports whether everything is to be tried. It asks each time, because the go
 // command takes a result from its cache unless a test itself has read the variable.
 func All() bool { return os.Getenv("QDISSECT_THOROUGH") != "" }
