@@ -372,12 +372,11 @@ func flood(t *testing.T, requests int, quiet bool) (name string) {
 }
 
 // honest remembers which request the last reply was paired with.
-type honest struct {
-	catcher
-	request uint64
-}
+type honest struct{ request uint64 }
 
-func (h *honest) Record(r *dissect.Record) { h.request = r.RequestFrame }
+func (h *honest) Record(r *dissect.Record)   { h.request = r.RequestFrame }
+func (*honest) Unknown(*dissect.Unknown)     {}
+func (*honest) Finding(*dissect.FlowFinding) {}
 
 // TestFlood: conversations stay paired while forged sources fill the tables many
 // times over, and the tables keep their limits. docs/performance.md has the

@@ -3,7 +3,6 @@ package stats_test
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"math/rand/v2"
 	"net/netip"
 	"os/exec"
@@ -130,16 +129,10 @@ func foreign(a *stats.Aggregate, at time.Time, src, dst netip.AddrPort, n int) {
 // collected returns the counts of the shards of a capture, or of a part of it.
 func collected(t *testing.T, capture []byte, workers int, since, until time.Time) (*stats.Shards, *report.Summary) {
 	t.Helper()
-	s := stats.NewShards()
-	sum, err := pipeline.Run(pipeline.Options{
-		Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: io.Discard, Workers: workers, Counts: &pipeline.Counts{Stats: stats.New(), Shards: s},
-		Frames:   &pipeline.Frames{Window: func(time.Time) (a, b time.Time) { return since, until }},
-		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
-		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
-		Trouble:  func(err error) { t.Error(err) },
-	})
-	must.Do(t, err)
-	return s, sum
+	o := counting("-", stats.New())
+	o.Stdin, o.Workers, o.Counts.Shards, o.Trouble = bytes.NewReader(capture), workers, stats.NewShards(), func(err error) { t.Error(err) }
+	o.Frames = &pipeline.Frames{Window: func(time.Time) (a, b time.Time) { return since, until }}
+	return o.Counts.Shards, must.Get(pipeline.Run(o))(t)
 }
 
 // carried returns counts that were written and read.
@@ -258,19 +251,14 @@ func indented(t *testing.T, r *stats.Report) string {
 
 // FuzzCounts reads counts that may come from anybody, folds them and makes a report.
 func FuzzCounts(f *testing.F) {
-	s, err := scenes.Find("mixed")
-	must.Do(f, err)
+	s := must.Get(scenes.Find("mixed"))(f)
 	var b bytes.Buffer
 	must.Get(s.Write(&b, scenes.Options{Span: 5 * time.Second, Clients: 20, Rate: 20}))(f)
 	f.Add(stats.NewShards().AppendBinary(nil))
-	shards := stats.NewShards()
-	if _, err := pipeline.Run(pipeline.Options{
-		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Counts: &pipeline.Counts{Stats: stats.New(), Shards: shards}, Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
-		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
-	}); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(shards.AppendBinary(nil))
+	o := counting("-", stats.New())
+	o.Stdin, o.Counts.Shards = &b, stats.NewShards()
+	must.Get(pipeline.Run(o))(f)
+	f.Add(o.Counts.Shards.AppendBinary(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := stats.UnmarshalBinary(b, all.Protocols(), nil)
 		if err != nil {

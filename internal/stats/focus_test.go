@@ -254,14 +254,8 @@ func TestListed(t *testing.T) {
 		for _, e := range r.listed() {
 			got = append(got, e.port)
 		}
-		if len(got) != len(c.want) {
+		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
-			continue
-		}
-		for i := range got {
-			if got[i] != c.want[i] {
-				t.Errorf("%s: %v, want %v", name, got, c.want)
-			}
 		}
 	}
 }

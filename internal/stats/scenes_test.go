@@ -26,18 +26,31 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
+// counting returns how captures are counted.
+func counting(name string, a *stats.Aggregate) pipeline.Options {
+	return pipeline.Options{
+		Inputs: []string{name}, Out: io.Discard, Workers: 1, Counts: &pipeline.Counts{Stats: a},
+		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
+		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
+		Trouble:  func(error) {}, // some are damaged
+	}
+}
+
+// counted counts a capture that is whole.
+func counted(t *testing.T, a *stats.Aggregate, capture []byte, workers int) stats.Options {
+	t.Helper()
+	o := counting("-", a)
+	o.Stdin, o.Workers, o.Trouble = bytes.NewReader(capture), workers, func(err error) { t.Error(err) }
+	sum := must.Get(pipeline.Run(o))(t)
+	return stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0}
+}
+
 // reported makes the report of a capture.
 func reported(t *testing.T, capture []byte, workers int, o stats.Options) *stats.Report {
 	t.Helper()
 	a := stats.New()
-	sum, err := pipeline.Run(pipeline.Options{
-		Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: io.Discard, Workers: workers, Counts: &pipeline.Counts{Stats: a},
-		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
-		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
-		Trouble:  func(err error) { t.Error(err) },
-	})
-	must.Do(t, err)
-	o.Packets, o.OneSided = sum.Packets, sum.OneSided > 0
+	c := counted(t, a, capture, workers)
+	o.Packets, o.OneSided = c.Packets, c.OneSided
 	return a.Report(o)
 }
 
@@ -195,6 +208,7 @@ func TestScenes(t *testing.T) {
 			totals(t, &said, truth)
 			servers(t, &said, truth)
 			text(t, r)
+			calm(t, v.scene, r)
 		})
 	}
 }

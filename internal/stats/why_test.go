@@ -3,7 +3,6 @@ package stats_test
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -12,29 +11,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
-	"github.com/qdissect/qdissect/report"
 )
 
 // asked answers why the servers at an address do not show up. The port may be 0.
 func asked(t *testing.T, capture []byte, workers int, server netip.AddrPort, home ...netip.Prefix) []*stats.Answer {
 	t.Helper()
 	a := stats.NewFocused(server.Addr())
-	sum, err := pipeline.Run(pipeline.Options{
-		Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: io.Discard, Workers: workers, Counts: &pipeline.Counts{Stats: a},
-		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
-		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
-		Trouble:  func(err error) { t.Error(err) },
-	})
-	must.Do(t, err)
-	return a.Why(server, stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0, Home: home})
+	o := counted(t, a, capture, workers)
+	o.Home = home
+	return a.Why(server, o)
 }
 
 // TestWhyScenes: each server of an event has its problem and no other, all others have none.
@@ -97,48 +88,6 @@ func causesOf(kind string) []string {
 		return []string{stats.DropsUnderLoad, "rate_limit"}
 	}
 	return []string{kind}
-}
-
-// TestWhy: what captures of testdata say about servers.
-func TestWhy(t *testing.T) {
-	for _, c := range []struct {
-		file, server string
-		state        stats.State
-		problems     string
-		text         string // that the answer has
-	}{
-		{"a2s/documents", "198.51.100.10:27015", stats.Answers, "", "answers, and nothing in the capture stands in the way. It was asked 4 times by 1 address"},
-		{"a2s/documents", "198.51.100.10", stats.Answers, "", "198.51.100.10:27015"},
-		{"a2s/documents", "198.51.100.99", stats.Unclear, "", "198.51.100.99 is not in the capture: 14 packets, and none to or from it. It has these servers: 198.51.100.10:27015"},
-		{"a2s/documents", "198.51.100.10:27016", stats.Unclear, "", "Nobody asked 198.51.100.10:27016 in 90.5 ms. Other ports of that host: 27015 (4 requests, 4 replies)."},
-		{"a2s/documents", "192.0.2.20", stats.Unclear, "", "Nobody asked 192.0.2.20 in 90.5 ms, although the capture has 7 datagrams of that host."},
-		{"a2s/trouble", "198.51.100.10:27015", stats.Unclear, "", "Too little to say: 198.51.100.10:27015 was asked 6 times, and 5 replies came, with no more than a challenge. Clients of 198.51.100.10:27015 get one challenge after the other and no data (1 time)."},
-		{"a2s/trouble", "198.51.100.11:27015", stats.Unclear, "", "(malformed)"},
-		{"a2s/trouble", "198.51.100.13:27015", stats.Unclear, "", "was asked 1 time, and the capture ends before a reply has to come."},
-		{"icmp/errors6", "[2001:db8:1::10]:27015", stats.Trouble, "nothing_listens", "said so 1 time. It was asked 10 times by 1 address in 9.1 s: 10 a2s info requests (0 % answered, 100 % refused by ICMP)."},
-		{"trouble/challenges", "198.51.100.10:27015", stats.Unclear, "", "1 reply of 198.51.100.10:27015 lacks parts."},
-		{"trouble/snaplen-parts", "198.51.100.10:27015", stats.Unclear, "", "its snapshot length cut them"},
-		{"trouble/late-reply", "198.51.100.10:27015", stats.Unclear, "", "1 of 1 answer of 198.51.100.10:27015 (N) came later than clients wait."},
-		{"trouble/other-kind", "198.51.100.10:22126", stats.Unclear, "", "answered none of 2 requests, although 2 replies of another kind came."},
-		{"trouble/many-records-quake3", "5.6.7.8:27960", stats.Unclear, "", "The capture has 1 reply from 5.6.7.8:27960 and no requests to it: one direction only."},
-		{"teeworlds/trouble", "198.51.100.16:8303", stats.Unclear, "", "Too little to say: 198.51.100.16:8303 was asked 4 times"},
-		{"teeworlds/masters", "198.51.100.10:8303", stats.Answers, "", "It sent 1 heartbeat to the master 203.0.113.5:8300, which lists it and asked it 1 time, of which it answered 1."},
-		{"valve-master/trouble", "198.51.100.1", stats.Trouble, "master_version", `does not list it, because of its version: heartbeat rejected  "Outdated Version.`},
-		{"gamespy3/gs-qr2-challenge", "10.77.0.1:11111", stats.Answers, "", "10.77.0.1:11111 (GameSpy QR2 Sample) answers, and nothing in the capture stands in the way; only private addresses asked it. It was asked 13 times"},
-	} {
-		b := must.Get(os.ReadFile("../../testdata/pcaps/" + c.file + ".pcap"))(t)
-		at, err := netip.ParseAddrPort(c.server)
-		if err != nil {
-			at = netip.AddrPortFrom(netip.MustParseAddr(c.server), 0)
-		}
-		w := asked(t, b, 1, at)[0]
-		if !strings.Contains(w.Text, at.Addr().String()) {
-			t.Errorf("%s: no address in %q", c.file, w.Text)
-		}
-		if w.State != c.state || strings.Join(w.Problems, " ") != c.problems || !strings.Contains(w.Text, c.text) {
-			t.Errorf("%s %s: %s %v\n%s", c.file, c.server, w.State, w.Problems, w.AppendText(nil))
-		}
-	}
 }
 
 // TestWhyOneSided: nobody can tell of a server that sends nothing, but that it replies to those that return its challenges, also if
@@ -209,47 +158,44 @@ func calm(t *testing.T, name string, r *stats.Report) {
 	}
 }
 
-// TestNothingUnusual goes over all captures and scenes.
-func TestNothingUnusual(t *testing.T) {
-	var paths []string
-	for _, pattern := range []string{"../../testdata/pcaps/*.pcap*", "../../testdata/pcaps/*/*.pcap*", "../../../shared/captures/*.pcap*", "../../../shared/cases/*.pcap*", "../../../shared/cases/*/*.pcap*"} {
-		list := must.Get(filepath.Glob(pattern))(t)
-		if len(list) == 0 && strings.Contains(pattern, "shared") {
-			t.Logf("%s: there are none", pattern)
+// TestCaptures: what reports say of captures, and why of all their servers. Nothing is called usual that is not.
+func TestCaptures(t *testing.T) {
+	said := new(stats.Said)
+	for _, pattern := range []string{"../../testdata/pcaps/*/*.pcap*", "../../../shared/captures/*.pcap*", "../../../shared/cases/*.pcap*", "../../../shared/cases/*/*.pcap*"} {
+		list := slices.DeleteFunc(must.Get(filepath.Glob(pattern))(t), func(name string) bool { return strings.Contains(name, "golden") })
+		own := !strings.Contains(pattern, "shared")
+		if !own {
+			list = thorough.Captures(list)
 		}
-		paths = append(paths, list...)
-	}
-	if len(paths) < 100 {
-		t.Fatalf("%d captures", len(paths))
-	}
-	said := 0
-	for _, path := range thorough.Captures(paths) {
-		a := stats.New()
-		sum, err := pipeline.Run(pipeline.Options{
-			Inputs: []string{path}, Out: io.Discard, Counts: &pipeline.Counts{Stats: a}, Workers: 1,
-			Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
-			Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
-			Trouble:  func(error) {}, // some are damaged
-		})
-		if err != nil {
-			continue
+		for _, path := range list {
+			a := stats.NewFocused(netip.Addr{})
+			sum, err := pipeline.Run(counting(path, a))
+			if err != nil {
+				continue
+			}
+			o := stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0, Rows: 1000}
+			r := a.Report(o)
+			if calm(t, path, r); !own {
+				continue
+			}
+			answers := a.Why(netip.AddrPort{}, o)
+			said.Report(strings.TrimPrefix(path, "../../testdata/pcaps/"), r)
+			for _, w := range answers[:min(len(answers), 2)] {
+				if w.Cause != "works" {
+					said.Answer(w)
+				}
+			}
 		}
-		r := a.Report(stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0, Rows: 1000})
-		if r.Verdicts[0].Kind == stats.NothingUnusual {
-			said++
-		}
-		calm(t, path, r)
 	}
-	if said == 0 {
-		t.Error("everything is unusual")
+	for _, of := range []string{
+		"a2s/documents 198.51.100.10:27015", "a2s/documents 198.51.100.10:0", "a2s/documents 198.51.100.99:0", "a2s/documents 198.51.100.10:27016", "a2s/documents 192.0.2.20:0", "a2s/trouble 198.51.100.13:27015",
+		"valve-master/trouble 198.51.100.1:0", "teeworlds/masters 198.51.100.10:8303", "gamespy3/gs-qr2-challenge 10.77.0.1:11111", "icmp/errors6 [2001:db8:1::10]:27015",
+	} {
+		name, server, _ := strings.Cut(of, " ")
+		w := asked(t, must.Get(os.ReadFile("../../testdata/pcaps/"+name+".pcap"))(t), 1, netip.MustParseAddrPort(server))[0]
+		fmt.Fprintf(said, "\n== why %s: %s %s\n%s", of, w.State, w.Cause, w.AppendText(nil))
 	}
-	for i, s := range scenes.All() {
-		if i%thorough.Of(6, 1) > 0 {
-			continue
-		}
-		capture, _ := play(t, s.Name, evening(s, thorough.Of[uint64](0, 1))) // by default as TestScenes
-		calm(t, s.Name, reported(t, capture, 1, stats.Options{Rows: 1000}))
-	}
+	said.Golden(t, "captures.txt")
 }
 
 // queried writes requests for infos every second, which a server answers from an end of its own, and at times of its own.
@@ -473,18 +419,13 @@ func TestWholeFlood(t *testing.T) {
 // TestFirstSeconds has a report of a time in which replies came and no outcome is known yet,
 // as the first seconds of a live view.
 func TestFirstSeconds(t *testing.T) {
-	s, err := scenes.Find("quiet")
-	must.Do(t, err)
+	s := must.Get(scenes.Find("quiet"))(t)
 	var b bytes.Buffer
 	must.Get(s.Write(&b, scenes.Options{Span: 3 * time.Second, Clients: 20}))(t)
 	a := stats.New()
-	if _, err := pipeline.Run(pipeline.Options{
-		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Counts: &pipeline.Counts{Stats: a}, Count: 60,
-		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
-		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	o := counting("-", a)
+	o.Stdin, o.Count = &b, 60
+	must.Get(pipeline.Run(o))(t)
 	v := a.Report(stats.Options{}).Verdicts[0]
 	if v.Kind != stats.NothingUnusual || strings.Contains(v.Text, "answered") || !strings.Contains(v.Text, "), half of the replies within ") {
 		t.Errorf("%+v", v)
