@@ -2,8 +2,10 @@ package pipeline
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,6 +17,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
@@ -323,25 +326,56 @@ func TestRestrict(t *testing.T) {
 	}
 }
 
-// TestStreams: the guessed protocols of TCP segments.
+// TestStreams: connections over TCP are counted by server, and what segments look like by port. Of many servers, those at ports of games have room.
+// What ICMP says is counted by the port that it is about, of the first thousand errors.
 func TestStreams(t *testing.T) {
-	for _, c := range []struct {
-		name     string
-		src, dst uint16
-		payload  string
-		port     uint16
-		want     string
-	}{
-		{"the port of RCON, without payload", 51000, 25575, "", 25575, "Source RCON"},
-		{"from it", 25575, 51000, "", 25575, "Source RCON"},
-		{"HTTP on another port", 51000, 30000, "GET / HTTP/1.1\r\n", 30000, "HTTP"},
-		{"its answer", 30000, 51000, "HTTP/1.1 200 OK\r\n", 30000, "HTTP"},
-		{"Minecraft's list", 51000, 25565, "\x10\x00\xff", 25565, "Minecraft"},
-		{"nothing known", 51000, 30000, "\x01\x02", 30000, ""},
-	} {
-		if port, got := streamOf(c.src, c.dst, []byte(c.payload)); port != c.port || got != c.want {
-			t.Errorf("%s: %q on port %d, want %q on %d", c.name, got, port, c.want, c.port)
+	var b bytes.Buffer
+	m := mkpcap.NewWriter(&b, mkpcap.Options{MTU: 1500})
+	tcp := func(n int, src, dst string, flags byte, payload string) {
+		s, d := netip.MustParseAddrPort(src), netip.MustParseAddrPort(dst)
+		h := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, s.Port()), d.Port())
+		for range n {
+			m.Segment(time.Unix(1_700_000_000, 0), s.Addr(), d.Addr(), 6, slices.Concat(h, []byte{0, 0, 0, 1, 0, 0, 0, 1, 0x50, flags, 0xff, 0xff, 0, 0, 0, 0}, []byte(payload)))
 		}
+	}
+	const one, two, rcon, high, web, syn, ack, rst = "203.0.113.1:51000", "203.0.113.2:51000", "198.51.100.10:25575", "198.51.100.10:30000", "198.51.100.10:443", 2, 16, 4
+	tcp(2, one, rcon, syn, "") // sent again
+	tcp(1, rcon, one, syn|ack, "")
+	tcp(3, one, rcon, ack, "a request")
+	tcp(4, rcon, one, ack, "a reply")
+	tcp(1, rcon, one, rst, "") // the end of one that was made
+	tcp(1, two, rcon, syn, "")
+	tcp(2, rcon, two, rst|ack, "") // refuses it
+	tcp(1, two, rcon, syn, "")     // tries again
+	tcp(1, two, high, syn, "")
+	tcp(1, high, two, rst|ack, "")
+	tcp(5, two, high, ack, "GET / HTTP/1.1\r\n") // not counted at a port of no game
+	tcp(1, high, two, ack, "HTTP/1.1 200 OK\r\n")
+	tcp(1, two, "198.51.100.10:25565", ack, "\x10\x00\xff") // begins before the capture
+	tcp(1, one, web, syn, "")
+	tcp(1, web, one, rst|ack, "")
+	tcp(1, "198.51.100.10:1023", one, rst, "")
+	tcp(1, one, "198.51.100.10:1024", syn, "")
+	tcp(7, two, high, ack, "\x01\x02")
+	for i := range 512 {
+		tcp(1, one, fmt.Sprintf("198.51.%d.%d:%d", 101+i/256, i%256, 40000-i/256*12985), syn, "")
+	}
+	from, router := netip.MustParseAddrPort(one), netip.MustParseAddr("198.51.100.1")
+	for i := range 1010 { // the last ten are one too many
+		to := netip.AddrPortFrom(router, uint16(2000+i/400))
+		about := mkpcap.IP(from.Addr(), router, 1, 17, 0, false, false, mkpcap.UDPSegment(from, to, []byte("no game")))
+		m.Segment(time.Unix(1_700_000_000, 0), router, from.Addr(), 1, mkpcap.ICMP(router, from.Addr(), 3, byte(3-i%3), 0, about))
+	}
+	sum := must.Get(Run(Options{
+		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Workers: 1, Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
+		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
+	}))(t)
+	got := fmt.Sprint(sum.Streams[:5], sum.Streams[127:129], sum.Streams[255:], sum.Unread.Segments, sum.Unread.SampledSegments, sum.Unread.Streams, sum.ICMP, sum.Unread.Errors)
+	if want := "[{198.51.100.10:25575 15 3 1 1 false} {198.51.100.10:30000 2 1 0 1 false} {198.51.100.10:25565 1 0 0 0 false} {198.51.100.10:1024 1 1 0 0 false} {198.51.101.0:40000 1 1 0 0 false}] " +
+		"[{198.51.101.123:40000 1 1 0 0 false} {198.51.102.0:27015 1 1 0 0 false}] [{198.51.102.127:27015 1 1 0 0 false}] " +
+		"547 547 [{Source RCON 25575 15} {HTTP 30000 6} {Minecraft 25565 1} {HTTPS 443 2} {Source RCON 27015 256}] " +
+		"1010 [{198.51.100.1 is unreachable 2000 134} {198.51.100.1 did not arrive 2000 266} {198.51.100.1 did not arrive 2001 267} {198.51.100.1 is unreachable 2001 133} {198.51.100.1 did not arrive 2002 133} {198.51.100.1 is unreachable 2002 67}]"; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
 
