@@ -23,6 +23,8 @@ var update = flag.Bool("update", false, "write the goldens")
 type Said struct {
 	bytes.Buffer
 	known map[string]string
+	plays int
+	last  *Report
 }
 
 // Golden compares what was said with a file of testdata.
@@ -98,6 +100,10 @@ func (s *Said) play(name string, list []made) (verdicts, report string) {
 	r := a.Report(Options{})
 	s.Report(name, r)
 	s.Answer(a.Why(netip.AddrPortFrom(netip.MustParseAddr(server), 0), Options{})[0])
+	if s.plays++; s.plays%20 == 0 { // with the text, and compared with the one before
+		s.Write(Compare(s.last, r).AppendText(r.AppendText(nil, 20)))
+	}
+	s.last = r
 	for _, v := range r.Verdicts {
 		verdicts += string(v.Certainty) + " " + v.Text + "\n"
 	}
