@@ -52,10 +52,8 @@ func TestScripts(t *testing.T) {
 
 // cutCmd copies the first bytes of a file: cut N from to.
 func cutCmd(ts *testscript.TestScript, _ bool, args []string) {
-	n := 0
-	for _, c := range args[0] {
-		n = n*10 + int(c-'0')
-	}
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
 	data, err := os.ReadFile(ts.MkAbs(args[1]))
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), data[:n], 0o666))
@@ -68,18 +66,13 @@ func packCmd(ts *testscript.TestScript, _ bool, args []string) {
 	f, err := os.Create(ts.MkAbs(args[2]))
 	ts.Check(err)
 	defer f.Close()
-	if args[0] == "gzip" {
-		w := gzip.NewWriter(f)
-		_, err = w.Write(data)
+	var w io.WriteCloser = gzip.NewWriter(f)
+	if args[0] == "zstd" {
+		w, err = zstd.NewWriter(f)
 		ts.Check(err)
-		ts.Check(w.Close())
-		return
 	}
-	w, err := zstd.NewWriter(f)
-	ts.Check(err)
 	_, err = w.Write(data)
-	ts.Check(err)
-	ts.Check(w.Close())
+	ts.Check(errors.Join(err, w.Close()))
 }
 
 // unpackCmd decompresses a file: unpack from to.
