@@ -370,10 +370,9 @@ func TestStreams(t *testing.T) {
 		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Workers: 1, Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
 		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
 	}))(t)
-	got := fmt.Sprint(sum.Streams[:5], sum.Streams[127:129], sum.Streams[255:], sum.Unread.Segments, sum.Unread.SampledSegments, sum.Unread.Streams, sum.ICMP, sum.Unread.Errors)
-	if want := "[{198.51.100.10:25575 15 3 1 1 false} {198.51.100.10:30000 2 1 0 1 false} {198.51.100.10:25565 1 0 0 0 false} {198.51.100.10:1024 1 1 0 0 false} {198.51.101.0:40000 1 1 0 0 false}] " +
-		"[{198.51.101.123:40000 1 1 0 0 false} {198.51.102.0:27015 1 1 0 0 false}] [{198.51.102.127:27015 1 1 0 0 false}] " +
-		"547 547 [{Source RCON 25575 15} {HTTP 30000 6} {Minecraft 25565 1} {HTTPS 443 2} {Source RCON 27015 256}] " +
+	if got, want := fmt.Sprint(sum.Streams[:5], sum.Streams[127:129], sum.Streams[255:], sum.Unread.Segments, sum.Unread.SampledSegments, sum.Unread.Streams, sum.ICMP, sum.Unread.Errors), "[{198.51.100.10:25575 15 3 1 1 false} {198.51.100.10:30000 2 1 0 1 false} {198.51.100.10:25565 1 0 0 0 false} {198.51.100.10:1024 1 1 0 0 false} {198.51.101.0:40000 1 1 0 0 false}] "+
+		"[{198.51.101.123:40000 1 1 0 0 false} {198.51.102.0:27015 1 1 0 0 false}] [{198.51.102.127:27015 1 1 0 0 false}] "+
+		"547 547 [{Source RCON 25575 15} {HTTP 30000 6} {Minecraft 25565 1} {HTTPS 443 2} {Source RCON 27015 256}] "+
 		"1010 [{198.51.100.1 is unreachable 2000 134} {198.51.100.1 did not arrive 2000 266} {198.51.100.1 did not arrive 2001 267} {198.51.100.1 is unreachable 2001 133} {198.51.100.1 did not arrive 2002 133} {198.51.100.1 is unreachable 2002 67}]"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

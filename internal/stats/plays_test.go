@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,15 +23,14 @@ var update = flag.Bool("update", false, "write the goldens")
 // that is the same as the last of its kind is left out.
 type Said struct {
 	bytes.Buffer
-	known map[string]string
+	known sync.Map
 	plays int
 	last  *Report
 }
 
 // Golden compares what was said with a file of testdata.
-func (s *Said) Golden(t *testing.T, name string) {
+func (s *Said) Golden(t *testing.T, path string) {
 	t.Helper()
-	path := "testdata/" + name
 	if *update {
 		must.Do(t, os.WriteFile(path, s.Bytes(), 0o600))
 	}
@@ -40,17 +40,13 @@ func (s *Said) Golden(t *testing.T, name string) {
 }
 
 func (s *Said) once(kind, text string) {
-	if text != "" && s.known[kind] != text {
+	if last, _ := s.known.Swap(kind, text); text != "" && last != text {
 		fmt.Fprintf(s, "  %s\n", text)
 	}
-	s.known[kind] = text
 }
 
 // Report adds a report, with at most two verdicts.
 func (s *Said) Report(name string, r *Report) {
-	if s.known == nil {
-		s.known = map[string]string{}
-	}
 	t := &r.Totals
 	fmt.Fprintf(s, "\n== %s: %d/%d from %d, peak %d", name, t.Answered, t.Requests, t.Addresses.Count, r.Timeline.Peak)
 	if t.Greedy+t.NeverFinished > 0 {

@@ -181,12 +181,23 @@ func TestScenes(t *testing.T) {
 	if testing.Short() {
 		list = list[:4]
 	}
-	schema := reportSchema(t)
+	schema, reports := reportSchema(t), make([]*stats.Report, len(list))
+	t.Cleanup(func() {
+		said := new(stats.Said)
+		for i, v := range list {
+			if reports[i] == nil || thorough.All() || testing.Short() {
+				return // the golden has the small ones
+			}
+			said.Report(v.scene, reports[i])
+		}
+		said.Golden(t, "testdata/scenes.txt")
+	})
 	for i, v := range list {
 		t.Run(fmt.Sprintf("%s-%d-%v-%v", v.scene, v.o.Seed, v.o.Span, v.o.Rate), func(t *testing.T) {
 			t.Parallel()
 			capture, truth := play(t, v.scene, v.o)
 			r := reported(t, capture, 1, stats.Options{})
+			reports[i] = r
 			mine := must.Get(json.Marshal(r))(t)
 			several := []int{2, 8}
 			if !thorough.All() {

@@ -195,7 +195,7 @@ func TestCaptures(t *testing.T) {
 		w := asked(t, must.Get(os.ReadFile("../../testdata/pcaps/"+name+".pcap"))(t), 1, netip.MustParseAddrPort(server))[0]
 		fmt.Fprintf(said, "\n== why %s: %s %s\n%s", of, w.State, w.Cause, w.AppendText(nil))
 	}
-	said.Golden(t, "captures.txt")
+	said.Golden(t, "testdata/captures.txt")
 }
 
 // queried writes requests for infos every second, which a server answers from an end of its own, and at times of its own.
