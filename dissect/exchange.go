@@ -3,6 +3,8 @@ package dissect
 import (
 	"net/netip"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // A Proof says how far it is certain that the sender of a request is who it claims to be:
@@ -101,7 +103,7 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 	if x.Sendings, x.Newest = t.requests.sendings(q), x.Time; q.has(isResent) {
 		x.Newest = fromNanos(q.sent)
 	}
-	x.Marked, x.MarkedRepeated = b2i(q.has(isMarked))+int(o.marks), min(int(o.marks), x.Repeated)
+	x.Marked, x.MarkedRepeated = core.Bit[int](q.has(isMarked))+int(o.marks), min(int(o.marks), x.Repeated)
 	x.Replies, x.ReplyFrame, x.LastFrame, x.Reply = n, got.firstFrame, got.lastFrame, nil
 	if q.answer != 0 && got.message > 0 {
 		x.Reply = t.protocols[got.protocol].Catalog.Messages()[got.message-1]

@@ -3,6 +3,8 @@ package dissect
 import (
 	"encoding/binary"
 	"net/netip"
+
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // flowKey is the two ends of a conversation without their order: 16 bytes of
@@ -346,7 +348,7 @@ func (t *flowTable) answer(i int32, protocol int8) {
 
 func (t *flowTable) link(i int32) {
 	f := &t.flows[i]
-	l := &t.lists[b2i(f.answers >= 0)]
+	l := &t.lists[core.Bit[int](f.answers >= 0)]
 	f.older, f.newer = l.newest, none
 	if l.newest != none {
 		t.flows[l.newest].newer = i
@@ -359,7 +361,7 @@ func (t *flowTable) link(i int32) {
 
 func (t *flowTable) unlink(i int32) {
 	f := &t.flows[i]
-	l := &t.lists[b2i(f.answers >= 0)]
+	l := &t.lists[core.Bit[int](f.answers >= 0)]
 	if f.older != none {
 		t.flows[f.older].newer = f.newer
 	} else {
@@ -409,11 +411,4 @@ func (t *flowTable) flush() {
 			t.remove(t.lists[l].oldest, false)
 		}
 	}
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

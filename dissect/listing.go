@@ -1,6 +1,10 @@
 package dissect
 
-import "time"
+import (
+	"time"
+
+	"github.com/qdissect/qdissect/internal/core"
+)
 
 const (
 	// pagesKept is how many pages are remembered of a client and a server:
@@ -44,7 +48,7 @@ func (l *pages) parent(q *rare, port uint16, now int64) *page {
 		if o.end != q.page || now-o.at > int64(oldPage) || q.scope == 0 && o.ports[0] != port {
 			continue
 		}
-		s := 2*b2i(o.ports[0] == port) + b2i(o.scope == q.scope)
+		s := 2*core.Bit[int](o.ports[0] == port) + core.Bit[int](o.scope == q.scope)
 		if s > score || s == score && o.frame > best.frame {
 			best, score = o, s
 		}

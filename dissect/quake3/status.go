@@ -32,13 +32,13 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 			break // truncated
 		}
 		if ok {
-			l.length += bit(ended)
+			l.length += core.Bit[int](ended)
 			p := r.Begin(fPlayer)
 			s.Players = append(s.Players, readPlayer(r, &l))
 			r.End(p)
 		} else {
 			at := r.Offset()
-			r.Find(notPlayer, fLine, at, n, dissect.Str(r.Span(fLine, 0, 0, n, bit(ended))))
+			r.Find(notPlayer, fLine, at, n, dissect.Str(r.Span(fLine, 0, 0, n, core.Bit[int](ended))))
 		}
 		words.Ending(r)
 	}
@@ -406,13 +406,6 @@ func readPlayer(r *dissect.Reader, l *playerLine) (p Player) {
 		r.Find(nameQuote, fName, name, len(p.Name), dissect.Str(p.Name))
 	}
 	return p
-}
-
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func float(s string) dissect.Opt[float64] {

@@ -219,7 +219,7 @@ func (m *mapping) addr6(a [16]byte) netip.Addr {
 			continue
 		}
 		copy(context[:], before[:i])
-		context[i] = b2i(leading)
+		context[i] = core.Bit[byte](leading)
 		after[i] = m.permutation(ofDigits, context[:i+1])[d]
 	}
 	for i := range a {
@@ -239,13 +239,6 @@ func (s stream) digits(before []byte, p *[256]byte) {
 		}
 	}
 	s.cycle(list, p[:])
-}
-
-func b2i(b bool) byte {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // mac replaces a hardware address in place by a locally administered one. Group addresses
@@ -430,7 +423,7 @@ func (m *mapping) number(v int64) int64 {
 	for u > hi {
 		lo, hi = lo*10, min(hi, 1<<60)*10+9
 	}
-	for _, limit := range [...]uint64{1<<31 - 1 + uint64(b2i(negative)), 1<<32 - 1, 1<<63 - 1} {
+	for _, limit := range [...]uint64{1<<31 - 1 + core.Bit[uint64](negative), 1<<32 - 1, 1<<63 - 1} {
 		if u <= limit && hi > limit {
 			hi = limit
 			break

@@ -102,3 +102,11 @@ func MayHold(fields uint64, f *Field) bool { return fields == 0 || fields&f.bit 
 
 // Args returns the arguments of a finding.
 func Args(f *Finding) []Arg { return f.args[:] }
+
+// Bit returns 1 for true and 0 for false.
+func Bit[T int | byte | uint64](b bool) T {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -560,13 +560,13 @@ func (c *cutter) says(r *dissect.Record) sum {
 		text(s.Variant)
 		number(s.ID)
 		number(uint64(s.Parts))
-		b = append(b, b2i(s.Compressed), b2i(s.Partial))
+		b = append(b, core.Bit[byte](s.Compressed), core.Bit[byte](s.Partial))
 		for _, n := range r.Missing {
 			number(uint64(n))
 		}
 	}
 	if r.RequestFrame > 0 {
-		b = append(b, b2i(r.TimeKnown), b2i(r.Ambiguous))
+		b = append(b, core.Bit[byte](r.TimeKnown), core.Bit[byte](r.Ambiguous))
 		if r.TimeKnown {
 			number(uint64(r.RTT))
 		}

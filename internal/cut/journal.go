@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/whole"
 )
 
@@ -50,7 +51,7 @@ func (j *journal) close() error { return j.file.Remove() }
 
 // add writes an event.
 func (j *journal) add(e *event) error {
-	b := append(j.buf[:0], 0, 0, 0, 0, b2i(e.finding), b2i(e.matches), byte(e.role), byte(e.used))
+	b := append(j.buf[:0], 0, 0, 0, 0, core.Bit[byte](e.finding), core.Bit[byte](e.matches), byte(e.role), byte(e.used))
 	for _, n := range [...]uint64{e.frame, e.request, e.icmp, uint64(e.time), uint64(e.given), uint64(e.says), uint64(len(e.frames))} {
 		b = binary.LittleEndian.AppendUint64(b, n)
 	}
@@ -67,13 +68,6 @@ func (j *journal) add(e *event) error {
 	j.size += int64(len(b))
 	_, err := j.w.Write(b)
 	return err
-}
-
-func b2i(b bool) byte {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // replay passes all events to see in the order in which they were added.

@@ -84,10 +84,6 @@ type requestReader struct {
 	panics   uint64
 }
 
-func newRequestReader(p *dissect.Protocol) *requestReader {
-	return &requestReader{protocol: p, decoder: p.New()}
-}
-
 // read decodes a datagram. It reports false if that is not a request.
 func (r *requestReader) read(payload []byte) (q *query, ok bool) {
 	defer func() {

@@ -182,9 +182,9 @@ type Server struct {
 // New returns a server with the answers of c.
 func New(c *Captured, o Options) *Server {
 	s := &Server{captured: c, options: o, played: make(map[any]uint64)}
-	s.tokens = newTokens(o.Key, c.Address)
+	s.tokens = tokens{key: o.Key, server: c.Address.String()}
 	for _, p := range c.Protocols {
-		s.readers = append(s.readers, newRequestReader(p))
+		s.readers = append(s.readers, &requestReader{protocol: p, decoder: p.New()})
 	}
 	return s
 }
@@ -322,10 +322,6 @@ const epoch = 30 * time.Second
 type tokens struct {
 	key    [32]byte
 	server string
-}
-
-func newTokens(key [32]byte, server netip.AddrPort) tokens {
-	return tokens{key: key, server: server.String()}
 }
 
 func (t *tokens) at(client netip.Addr, n int64, p *dissect.Protocol) uint32 {

@@ -175,7 +175,7 @@ func (c *conn) take(d *side, b []byte, m mark) {
 		}
 		d.astray = false
 	}
-	other := &c.sides[b2i(d == &c.sides[0])]
+	other := &c.sides[core.Bit[int](d == &c.sides[0])]
 	if c.ended(other); c.state != open {
 		return
 	}
@@ -361,11 +361,4 @@ func (c *conn) hand(d *side, n, missing int) {
 	if d.buf = d.buf[n:]; len(d.buf) == 0 && len(d.own) > 0 {
 		c.keep(d, d.own[:0])
 	}
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
