@@ -180,7 +180,7 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 			before := finding(o, "%d %d")
 			onRequest(func(x *dissect.Turn) {
 				if x.Page != nil {
-					x.Note(before, dissect.Num(x.Page.Before), dissect.Num(truth(x.Page.Stray)+2*truth(x.Page.Region)+4*truth(x.Page.Filter)))
+					x.Note(before, dissect.Num(x.Page.Before), dissect.Num(core.Bit[int](x.Page.Stray)+2*core.Bit[int](x.Page.Region)+4*core.Bit[int](x.Page.Filter)))
 				}
 			})
 		case "list":
@@ -464,11 +464,4 @@ func TestPairingTranscripts(t *testing.T) {
 	if *update {
 		must.Do(t, os.WriteFile(name, []byte(updated), 0o644))
 	}
-}
-
-func truth(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -95,10 +95,9 @@ func (w *rows) Record(r *dissect.Record) error {
 	w.text = r.AppendSummary(w.text[:0])
 	w.bytes(w.text)
 	w.server(&r.Server)
-	at := w.beginText()
-	w.buf = w.json.AppendFields(w.buf, r) // which is UTF-8
-	w.endText(at)
-	w.bytes(nil) // data
+	w.text = w.json.AppendFields(w.text[:0], r)
+	w.plain(w.text) // which is UTF-8
+	w.bytes(nil)    // data
 	w.number(uint64(len(r.Findings)))
 	for i := range r.Findings {
 		w.finding(&r.Findings[i])
@@ -177,20 +176,6 @@ func (w *rows) scalar(v uint64, ok bool) {
 func (w *rows) number(n uint64) { w.buf = binary.AppendUvarint(w.buf, n) }
 
 func (w *rows) string(s string) { w.buf = append(binary.AppendUvarint(w.buf, uint64(len(s))), s...) }
-
-// beginText begins text that is appended to the buffer. It returns where.
-func (w *rows) beginText() int {
-	w.buf = append(w.buf, 0x80, 0x80, 0x80, 0)
-	return len(w.buf)
-}
-
-// endText writes the length of the text before it, in four bytes.
-func (w *rows) endText(at int) {
-	n := len(w.buf) - at
-	for i := range 4 {
-		w.buf[at-4+i] |= byte(n >> (7 * i) & 0x7f)
-	}
-}
 
 // plain writes text that is UTF-8.
 func (w *rows) plain(s []byte) { w.buf = append(binary.AppendUvarint(w.buf, uint64(len(s))), s...) }
