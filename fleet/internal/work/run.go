@@ -130,6 +130,7 @@ func (m *master) once(ctx context.Context, away uint64) (again bool, err error) 
 		go func() { ended <- m.workers(working, &m.run, m.Program, m.Host, m.Workers) }()
 	}
 	if err = m.list(ctx); err == nil {
+		_ = m.seen(ctx) // the next time will do
 		var gone error
 		if gone, err = m.wait(ctx, ended, away); gone != nil {
 			ended <- gone

@@ -62,7 +62,8 @@ func Status(ctx context.Context, conn *nats.Conn, name string, w io.Writer) erro
 	if r.Ended {
 		left = failed
 	}
-	say("units: %d of %d done, %d done before", r.Units-left, r.Units, r.Before)
+	units := max(r.Units, left) // while they are listed, the record may be older than the queue
+	say("units: %d of %d done, %d done before", units-left, units, r.Before)
 	for _, s := range workers {
 		switch {
 		case now.Sub(s.Seen) > r.Lost && s.Ended == "":
