@@ -533,6 +533,8 @@ func (x *facts) kindsText() string {
 func (m *master) sentence(listed bool) string {
 	s := fmt.Sprintf("It sent %s to the master %s", count(m.beats.n, "heartbeat", "heartbeats"), m.to)
 	switch {
+	case listed && m.says != "":
+		s += ", which had it in a list to a client"
 	case listed:
 		s += ", which lists it"
 	case m.lists.n > 0:
