@@ -476,7 +476,7 @@ func (c *cutter) scan(u *rules, lost *frameSet) error {
 		case o.OK() && u.take(d.Src, d.Dst, now):
 			c.keep(d.Frame, d.Frames)
 		case o == packet.TCP && len(decoder.Segment()) >= 4:
-			src, dst := packet.Hosts(decoder.Packet())
+			src, dst := packet.Addresses(decoder.Packet())
 			if t := decoder.Segment(); u.take(netip.AddrPortFrom(src, binary.BigEndian.Uint16(t)), netip.AddrPortFrom(dst, binary.BigEndian.Uint16(t[2:])), now) {
 				c.frames.add(f.Number)
 			}

@@ -93,14 +93,6 @@ func (o *Outline) segment(ip []byte, proto byte, header, end, tag int) (Outcome,
 	return TCP, true
 }
 
-// Hosts returns the addresses of an IP packet whose header is whole.
-func Hosts(ip []byte) (src, dst netip.Addr) {
-	if isIPv6(ip) {
-		return netip.AddrFrom16([16]byte(ip[ipv6Src:])), netip.AddrFrom16([16]byte(ip[ipv6Dst:]))
-	}
-	return netip.AddrFrom4([4]byte(ip[ipv4Src:])), netip.AddrFrom4([4]byte(ip[ipv4Dst:]))
-}
-
 // HopLimit returns that of an IP packet whose header is whole.
 func HopLimit(ip []byte) uint8 {
 	if isIPv6(ip) {

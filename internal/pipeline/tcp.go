@@ -63,7 +63,7 @@ func (t *tcp) see(ip, b []byte) {
 	if asks := flags&(tcpSYN|tcpACK) == tcpSYN; asks && !counts && !t.ports.Has(to) || !asks && flags&(tcpSYN|tcpRST) != 0 && !t.ports.Has(from) {
 		return
 	}
-	a, z := packet.Hosts(ip)
+	a, z := packet.Addresses(ip)
 	src, dst := netip.AddrPortFrom(a, from), netip.AddrPortFrom(z, to)
 	switch {
 	case flags&(tcpSYN|tcpACK) == tcpSYN:

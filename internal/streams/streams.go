@@ -47,7 +47,7 @@ type Segment struct {
 
 // Ends returns the addresses of a segment that [Streams.Wants] accepted.
 func (g *Segment) Ends() (src, dst netip.AddrPort) {
-	a, b := packet.Hosts(g.IP)
+	a, b := packet.Addresses(g.IP)
 	return netip.AddrPortFrom(a, binary.BigEndian.Uint16(g.Data)), netip.AddrPortFrom(b, binary.BigEndian.Uint16(g.Data[2:]))
 }
 
