@@ -19,6 +19,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/columns"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
+	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
@@ -132,7 +133,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return &decoder{columns: columns.New(fCell, known)} },
-	Pairing: finding.Usual(unanswered, unrequested, several),
+	Pairing: judge.Usual(unanswered, unrequested, judge.Several(several)),
 }
 
 const (

@@ -77,13 +77,7 @@ func (p *pcap) next(f *Frame) error {
 	in := p.in
 	b := in.buf[in.r:in.w]
 	if len(b) < pcapRecord {
-		in.mark()
-		if b = in.ahead(pcapRecord); len(b) < pcapRecord {
-			if len(b) == 0 {
-				return in.err
-			}
-			return in.cut("record header", int64(len(b)), pcapRecord)
-		}
+		return p.more(f, pcapRecord)
 	}
 	head := (*[pcapRecord]byte)(b)
 	seconds, fraction := binary.LittleEndian.Uint32(head[0:]), binary.LittleEndian.Uint32(head[4:])
@@ -97,16 +91,9 @@ func (p *pcap) next(f *Frame) error {
 	if p.minor <= 3 && (p.minor < 3 || captured > length) {
 		captured, length = length, captured
 	}
-	if captured > MaxFrame {
-		in.mark()
-		return fmt.Errorf("record claims %d bytes, a frame has %d at most", captured, MaxFrame)
-	}
 	size := pcapRecord + int(captured)
-	if len(b) < size {
-		in.mark()
-		if b = in.ahead(size); len(b) < size {
-			return in.cut("record", int64(len(b)-pcapRecord), int64(captured))
-		}
+	if captured > MaxFrame || len(b) < size {
+		return p.more(f, size)
 	}
 	in.advance(size)
 	f.Time = stampOf(int64(seconds)*1e9 + int64(fraction)*int64(p.unit))
@@ -114,4 +101,23 @@ func (p *pcap) next(f *Frame) error {
 	// Pointers are written in a row: the runtime is asked once whether it marks.
 	f.Data, f.Name, f.Comments = b[pcapRecord:size:size], "", nil
 	return nil
+}
+
+// more is next once size bytes, the record or its header, are buffered.
+func (p *pcap) more(f *Frame, size int) error {
+	in := p.in
+	in.mark()
+	if uint32(size-pcapRecord) > MaxFrame {
+		return fmt.Errorf("record claims %d bytes, a frame has %d at most", uint32(size-pcapRecord), MaxFrame)
+	}
+	switch b := in.ahead(size); {
+	case len(b) >= size:
+		return p.next(f)
+	case len(b) == 0:
+		return in.err
+	case len(b) < pcapRecord:
+		return in.cut("record header", int64(len(b)), pcapRecord)
+	default:
+		return in.cut("record", int64(len(b)-pcapRecord), int64(size-pcapRecord))
+	}
 }

@@ -169,9 +169,6 @@ func (e *engine) dissect(number int, name string, src capture.Source) error {
 	o := e.o
 	plain := o.Frames.Window == nil && o.Frames.Filter == nil && o.Counts.Slots == nil && !o.keeps() // each frame is dissected, and that is all
 	for ; readErr == nil && !e.done(); readErr = src.Next(&f) {
-		if f.Number%stopFrames == 1 && e.stopped() {
-			break
-		}
 		f.Number += before
 		var err error
 		if plain {
@@ -182,8 +179,10 @@ func (e *engine) dissect(number int, name string, src capture.Source) error {
 		if err != nil {
 			return err
 		}
-		if f.Number%sweepFrames == 0 {
-			e.progress(f.Number)
+		if f.Number%stopFrames == 0 {
+			if e.progress(f.Number); e.stopped() {
+				break
+			}
 		}
 	}
 	e.reading.last = max(before, f.Number)
@@ -211,6 +210,9 @@ func (e *engine) dissect(number int, name string, src capture.Source) error {
 
 // progress tells, every now and then, how many frames there were.
 func (e *engine) progress(frame uint64) {
+	if frame%sweepFrames != 0 {
+		return
+	}
 	if e.o.Events.Progress != nil && frame%(sweepFrames*64) == 0 {
 		e.o.Events.Progress(e.census.sum.Packets, e.census.sum.Bytes)
 	}

@@ -99,8 +99,9 @@ type Streams struct {
 	give      func(*dissect.Datagram) error
 	err       error
 
-	near     [1 << 16]uint16 // connections by both ports, so that other segments cost little
-	look     [fold]uint8     // how many of them by the lower bits, and how many senders that began and have sent nothing; too many stay
+	near     [1 << 16]uint16    // connections by both ports, so that other segments cost little
+	look     [looks / 64]uint64 // a bit for those by lower bits, and for senders that began and have sent nothing
+	looked   [looks]uint8       // how many these are; too many stay
 	starts   [openings]opening
 	conns    map[ends]*conn
 	list     conn // a ring: its next is the oldest
@@ -181,22 +182,35 @@ func (s *Streams) Foreign(b []byte) bool {
 	}
 	ports := binary.BigEndian.Uint32(b)
 	src, dst := uint16(ports>>16), uint16(ports)
-	if b[13]&(flagSYN|flagRST) != 0 || s.marked.Has(src) || s.marked.Has(dst) {
-		return false
+	// Branches that depend on more than one thing at once cost less than the foresight that each would need.
+	if b[13]&(flagSYN|flagRST)|s.marked.some[src%fold]|s.marked.some[dst%fold] != 0 || s.looksAt(src^dst) {
+		return s.idle(b)
 	}
-	look := s.look[(src^dst)%fold] > 0
-	if !look && min(src, dst) < lowPorts {
+	at := int(b[12]>>4) * 4
+	if (int(min(src, dst))-lowPorts)|(len(b)-at-8) < 0 { // either
 		return true
-	}
-	at := uint(b[12]>>4) * 4
-	if at+8 > uint(len(b)) || look {
-		return at >= uint(len(b)) && !(look && b[13]&flagFIN != 0) // it acknowledges
 	}
 	return !hasZero(b[at:])
 }
 
-// fold is the size of tables by the lower bits of ports.
-const fold = 1 << 11
+// idle is Foreign for segments that have something to be looked at.
+func (s *Streams) idle(b []byte) bool {
+	src, dst := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
+	if b[13]&(flagSYN|flagRST) != 0 || s.marked.Has(src) || s.marked.Has(dst) {
+		return false
+	}
+	at := int(b[12]>>4) * 4
+	if s.looksAt(src ^ dst) {
+		return at >= len(b) && b[13]&flagFIN == 0 // it acknowledges
+	}
+	return min(src, dst) < lowPorts || at+8 > len(b) || !hasZero(b[at:])
+}
+
+// The sizes of tables by the lower bits of ports.
+const (
+	fold  = 1 << 11
+	looks = 1 << 14
+)
 
 // lowPorts is the first port that a program may listen on without privileges.
 const lowPorts = 1 << 10
@@ -211,7 +225,7 @@ func (s *Streams) Wants(ip, b []byte) bool {
 	switch at := int(b[12]>>4) * 4; {
 	case at >= len(b) && b[13]&(flagSYN|flagFIN|flagRST) == 0: // it acknowledges
 		return false
-	case s.look[(src^dst)%fold] > 0 && s.near[src^dst] > 0:
+	case s.near[src^dst] > 0:
 		return true
 	case b[13]&flagSYN != 0:
 		s.opens(ip, b)
@@ -227,12 +241,11 @@ func (s *Streams) Wants(ip, b []byte) bool {
 				return false
 			}
 			like := s.likeAny(b[at:])
-			if like && o.foreign {
-				s.attend(o.ports)
-			} else if !like && !o.foreign {
-				s.leave(o.ports)
+			if s.judge(o, !like); !like && o.seq == binary.BigEndian.Uint32(b[4:]) { // the other side does not answer one of the protocols
+				if o, hash = s.opening(bits.RotateLeft64(addresses(ip), 32), dst, src); o.hash|1 == hash {
+					s.judge(o, true)
+				}
 			}
-			o.foreign = !like
 			return like
 		}
 		return s.likeAny(b[at:])
@@ -241,30 +254,41 @@ func (s *Streams) Wants(ip, b []byte) bool {
 
 // Ports is a set of ports. What is asked about each segment has to be small: a bit for each port takes a quarter of the nearest cache.
 type Ports struct {
-	some [fold]bool // the lower bits of those in the set
+	some [fold]uint8 // the lower bits of those in the set
 	all  [1 << 10]uint64
 }
 
 // Has reports whether a port is in the set.
-func (p *Ports) Has(n uint16) bool { return p.some[n%fold] && p.all[n>>6]>>(n&63)&1 != 0 }
+func (p *Ports) Has(n uint16) bool { return p.some[n%fold] != 0 && p.all[n>>6]>>(n&63)&1 != 0 }
 
 // Add adds a port.
 func (p *Ports) Add(n uint16) {
-	p.some[n%fold] = true
+	p.some[n%fold] = 1
 	p.all[n>>6] |= 1 << (n & 63)
 }
 
 // attend notes that a connection with these ports, combined, has to be looked at, and leave that one less has to be.
 func (s *Streams) attend(ports uint16) {
-	if n := &s.look[ports%fold]; *n < 1<<8-1 {
+	ports %= looks
+	s.look[ports>>6] |= 1 << (ports & 63)
+	if n := &s.looked[ports]; *n < 1<<8-1 {
 		*n++
 	}
 }
 
 func (s *Streams) leave(ports uint16) {
-	if n := &s.look[ports%fold]; *n > 0 && *n < 1<<8-1 {
+	ports %= looks
+	n := &s.looked[ports]
+	if *n > 0 && *n < 1<<8-1 {
 		*n--
 	}
+	if *n == 0 {
+		s.look[ports>>6] &^= 1 << (ports & 63)
+	}
+}
+
+func (s *Streams) looksAt(ports uint16) bool {
+	return s.look[ports%looks>>6]>>(ports&63)&1 != 0
 }
 
 // opens notes where the data of a sender begins, whose segment b begins a connection.
@@ -276,6 +300,16 @@ func (s *Streams) opens(ip, b []byte) {
 	}
 	*o = opening{hash: hash, seq: binary.BigEndian.Uint32(b[4:]) + 1, ports: src ^ dst}
 	s.attend(o.ports)
+}
+
+// judge notes whether what a sender began with is foreign.
+func (s *Streams) judge(o *opening, foreign bool) {
+	if foreign && !o.foreign {
+		s.leave(o.ports)
+	} else if !foreign && o.foreign {
+		s.attend(o.ports)
+	}
+	o.foreign = foreign
 }
 
 func (s *Streams) forget(o *opening) {
@@ -530,7 +564,7 @@ func (s *Streams) Flush() {
 	for c := s.list.next; c != &s.list; c = s.list.next {
 		s.end(c)
 	}
-	s.starts, s.look = [openings]opening{}, [fold]uint8{}
+	s.starts, s.look, s.looked = [openings]opening{}, [looks / 64]uint64{}, [looks]uint8{}
 }
 
 // pass hands out a message.
