@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/must"
 )
@@ -117,15 +117,15 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 			return dissect.Certain
 		},
 	}
-	finding := func(id, text string) *dissect.FindingType {
+	declare := func(id, text string) *dissect.FindingType {
 		if text == "" {
 			text = "." // it takes nothing
 		}
 		return f.catalog.Finding(dissect.FindingType{ID: name + "." + id, Severity: dissect.Note, Text: text, Doc: "A finding."})
 	}
-	f.beg.Unanswered = finding("begged", "%p%p")
+	f.beg.Unanswered = declare("begged", "%p%p")
 	q := &p.Pairing
-	q.Unanswered = finding("unanswered", "%p%p")
+	q.Unanswered = declare("unanswered", "%p%p")
 	onRequest := func(rules ...dissect.Rule) { q.OnRequest = append(q.OnRequest, rules...) }
 	onReply := func(rules ...dissect.Rule) { q.OnReply = append(q.OnReply, rules...) }
 	onStray := func(rules ...dissect.Rule) { q.OnStray = append(q.OnStray, rules...) }
@@ -138,14 +138,14 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 	for _, o := range options {
 		switch o {
 		case "unanswered-challenge":
-			q.UnansweredChallenge = finding(o, "%p%p")
+			q.UnansweredChallenge = declare(o, "%p%p")
 		case "unrequested":
-			onStray(judge.Unrequested(finding(o, "")))
+			onStray(finding.Stray(declare(o, "")))
 		case "several":
-			onReply(judge.Several(finding(o, "%d %d")))
+			onReply(finding.Surplus(declare(o, "%d %d")))
 		case "challenges":
-			changed, loop := finding("changed", "%t"), finding("loop", "%d")
-			onRequest(judge.Missing(finding("missing", "%d")), judge.Mismatch(finding("mismatch", "%d %d")))
+			changed, loop := declare("changed", "%t"), declare("loop", "%d")
+			onRequest(finding.Missing(declare("missing", "%d")), finding.Mismatch(declare("mismatch", "%d %d")))
 			other := func(x *dissect.Turn) {
 				if x.Changed && x.ChangedAfter < 30*time.Second {
 					x.Note(changed, dissect.Dur(x.ChangedAfter))
@@ -156,28 +156,28 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 					x.Note(loop, dissect.Num(x.InARow))
 				}
 			}
-			q.Refused = finding("refused", "")
-			onReply(other, judge.Refused(q.Refused), judge.Required(finding("required", "")), endless)
+			q.Refused = declare("refused", "")
+			onReply(other, finding.Refused(q.Refused), finding.Required(declare("required", "")), endless)
 			onStray(other, endless)
 		case "amplification":
-			onReply(judge.Amplification(finding(o, "%r %d/%d"), 2))
+			onReply(finding.Amplified(declare(o, "%r %d/%d"), 2))
 		case "echo":
 			q.OtherIDs = true
-			onReply(judge.OtherID(finding(o, "%d %d %d")))
+			onReply(finding.OtherID(declare(o, "%d %d %d")))
 		case "other-kind":
-			other = finding(o, "%s %d")
+			other = declare(o, "%s %d")
 			onReply(func(x *dissect.Turn) {
 				if x.Other != nil {
 					x.Note(other, dissect.Str(x.Other.Type.Title), dissect.Num(x.Other.Frame))
 				}
 			})
 		case "same-port":
-			onRequest(judge.SamePort(finding(o, "")))
+			onRequest(finding.SamePort(declare(o, "")))
 		case "endless":
-			q.Endless = finding(o, "%d %d")
+			q.Endless = declare(o, "%d %d")
 		case "pages":
 			q.Paged = true
-			before := finding(o, "%d %d")
+			before := declare(o, "%d %d")
 			onRequest(func(x *dissect.Turn) {
 				if x.Page != nil {
 					x.Note(before, dissect.Num(x.Page.Before), dissect.Num(core.Bit[int](x.Page.Stray)+2*core.Bit[int](x.Page.Region)+4*core.Bit[int](x.Page.Filter)))
@@ -185,9 +185,9 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 			})
 		case "list":
 			q.Paged = q.Endless == nil
-			onReply(judge.List(finding(o, "%d %d %d")))
+			onReply(finding.List(declare(o, "%d %d %d")))
 		case "cached":
-			cached := finding(o, "%d %t")
+			cached := declare(o, "%d %t")
 			again := func(x *dissect.Turn) {
 				if x.SameIn != 0 {
 					x.Note(cached, dissect.Num(x.SameIn), dissect.Dur(x.SameAgo))
@@ -196,14 +196,14 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 			onReply(again)
 			onStray(again)
 		case "listed":
-			listed := finding(o, "%d %d")
+			listed := declare(o, "%d %d")
 			onReply(func(x *dissect.Turn) {
 				if x.Stated >= 0 && x.Stated != x.Pair.Entries {
 					x.Note(listed, dissect.Num(x.Pair.Entries), dissect.Num(x.Stated))
 				}
 			})
 		case "too-often":
-			q.TooOften, q.Most, q.Within = finding(o, "%d"), 3, 6*time.Second
+			q.TooOften, q.Most, q.Within = declare(o, "%d"), 3, 6*time.Second
 		case "named":
 			q.Named = func(request, reply *dissect.MessageType) *dissect.MessageType {
 				if request == f.ask2 && reply == f.say {

@@ -5,7 +5,7 @@ import "github.com/qdissect/qdissect/internal/core"
 import "time"
 
 // A Rule judges a request or a reply by its exchange and adds findings. Package
-// dissect/internal/judge has rules that several protocols share.
+// dissect/internal/finding has rules that several protocols share.
 type Rule func(*Turn)
 
 // A Turn is a request or a reply with the facts of its conversation, for rules. It

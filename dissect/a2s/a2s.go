@@ -23,7 +23,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/bunzip"
 	"github.com/qdissect/qdissect/dissect/internal/console"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -59,12 +59,12 @@ var protocol = &dissect.Protocol{
 	Pairing: dissect.Pairing{
 		ChallengeLoop: challengeLoop, Refused: challengeRefused,
 		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge,
-		OnRequest: []dissect.Rule{judge.Missing(challengeMissing), judge.Mismatch(challengeMismatch)},
+		OnRequest: []dissect.Rule{finding.Missing(challengeMissing), finding.Mismatch(challengeMismatch)},
 		OnReply: []dissect.Rule{
-			changed, judge.Refused(challengeRefused), judge.Required(challengeRequired), loop,
-			judge.Instead(otherKind), judge.Several(several), listed, judge.Amplification(amplification, 10),
+			changed, finding.Refused(challengeRefused), finding.Required(challengeRequired), loop,
+			finding.Instead(otherKind), several, listed, amplification,
 		},
-		OnStray: []dissect.Rule{changed, loop, judge.OtherKind(otherKind), judge.Unrequested(unrequested)},
+		OnStray: []dissect.Rule{changed, loop, finding.OtherKind(otherKind), unrequested},
 	},
 }
 

@@ -17,7 +17,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
@@ -115,7 +114,7 @@ var (
 	unanswered    = finding.NoReply(catalog, "armagetron.noreply", "The capture has no reply within the time that clients wait. The server is down, limits the rate of queries (PING_FLOOD_TIME settings), or a packet was lost, dropped by a firewall or not captured.")
 	unasked       = finding.Unanswered(catalog, "armagetron.big.noreply", "The capture has no reply within the time that clients wait. Since 0.2.9 a server ignores this request until it has received a small one (descriptor 52), a defence against abuse for amplification: send that first, as the game does; clients that do not are never answered. The server may also be down or limit the rate of queries.")
 	unrequested   = finding.Unrequested(catalog, "armagetron.unrequested", finding.NonePending)
-	amplification = finding.Amplification(catalog, "armagetron.amplification", "The request has 8 bytes and no challenge, so its source address can be forged to flood somebody else. Servers since 0.2.9 answer it only after a small request, which does not prove the address either. Limit the rate with the PING_FLOOD_TIME settings.")
+	amplification = finding.Amplification(catalog, "armagetron.amplification", "The request has 8 bytes and no challenge, so its source address can be forged to flood somebody else. Servers since 0.2.9 answer it only after a small request, which does not prove the address either. Limit the rate with the PING_FLOOD_TIME settings.", 10)
 	refused       = catalog.Finding(dissect.FindingType{ID: "armagetron.refused", Severity: dissect.Note, Text: "the server refuses a message", Doc: "Servers send this, usually three times, to a client whose messages they cannot read or do not accept."})
 	odd           = finding.New(catalog, dissect.Warning, "armagetron.odd", "one byte is left at the end: words have two",
 		"Datagrams consist of words of 16 bits. Receivers ignore the last byte or the whole datagram. The sender has an error, or the datagram was cut.", "An own program should pad its messages to whole words.")
@@ -136,7 +135,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
+	Pairing: finding.Usual(unanswered, unrequested, amplification),
 }
 
 const (

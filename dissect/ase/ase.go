@@ -27,7 +27,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -53,8 +53,8 @@ var protocol = &dissect.Protocol{
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered,
 		TooOften:   tooOften, Most: 5, Within: 6 * time.Second,
-		OnReply: []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
-		OnStray: []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
+		OnReply: []dissect.Rule{several, finding.Amplified(amplification, 10)},
+		OnStray: []dissect.Rule{finding.OtherKind(core.OtherKind), unrequested},
 	},
 }
 

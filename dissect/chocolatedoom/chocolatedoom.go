@@ -16,7 +16,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
@@ -59,7 +58,7 @@ var (
 
 	unanswered    = finding.NoReply(catalog, "chocolatedoom.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (2342 as a rule), it is behind a router that drops the packet, or a packet was lost. Clients ask three times.")
 	unrequested   = finding.Unrequested(catalog, "chocolatedoom.unrequested", finding.NonePending)
-	amplification = finding.Amplification(catalog, "chocolatedoom.amplification", "A request has 2 bytes and no challenge, so its source can be forged to flood somebody else. Limit the rate of queries in a firewall.")
+	amplification = finding.Amplification(catalog, "chocolatedoom.amplification", "A request has 2 bytes and no challenge, so its source can be forged to flood somebody else. Limit the rate of queries in a firewall.", 10)
 	refused       = catalog.Finding(dissect.FindingType{ID: "chocolatedoom.refused", Severity: dissect.Note, Text: "the master does not list the server", Doc: "The master could not reach the server, or refuses it. Open the port on the router."})
 )
 
@@ -77,7 +76,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
+	Pairing: finding.Usual(unanswered, unrequested, amplification),
 }
 
 // The types of messages; the first ones are those of the master.

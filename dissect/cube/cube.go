@@ -20,7 +20,6 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/cubecode"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -30,7 +29,7 @@ var (
 	noExtended    = finding.Unanswered(catalog, "cube.noextended", "The capture has no reply to a request for extended infos. Red Eclipse never replies to those, and modified servers can be set not to, so this alone does not mean that the server is down: check whether it answers a request that begins with another number than 0. A packet may also have been lost, dropped or not captured.")
 	unrequested   = finding.Unrequested(catalog, "cube.unrequested", "The capture has requests of this conversation, but none that this reply begins with. The request is missing from the capture, or the reply is late, a duplicate or forged.")
 	refused       = catalog.Finding(dissect.FindingType{ID: "cube.refused", Severity: dissect.Note, Text: "the server knows no such player or command", Doc: "The player with this number has left, or the server does not know this kind of extended infos. Ask for all players (-1)."})
-	amplification = finding.Amplification(catalog, "cube.amplification", "A request has as little as 1 byte and no challenge, and every player is a datagram of its own, so attackers can use the server to flood others. All datagrams so far are counted. Limit the rate of replies to each address.")
+	amplification = finding.Amplification(catalog, "cube.amplification", "A request has as little as 1 byte and no challenge, and every player is a datagram of its own, so attackers can use the server to flood others. All datagrams so far are counted. Limit the rate of replies to each address.", 10)
 	listed        = catalog.Finding(dissect.FindingType{ID: "cube.players.count", Severity: dissect.Note, Text: "%d {player|players} announced, %d in the list", Doc: "AssaultCube lists another number of players than it states: the server counts players that are joining, the reply was cut, or the numbers are invented."})
 )
 
@@ -46,7 +45,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: judge.Usual(unanswered, unrequested, judge.Amplification(amplification, 10)),
+	Pairing: finding.Usual(unanswered, unrequested, amplification),
 }
 
 const (

@@ -17,7 +17,7 @@ import (
 	"bytes"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
@@ -38,7 +38,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: judge.WithIDs(unanswered, unrequested, challengeEcho),
+	Pairing: finding.WithIDs(unanswered, unrequested, challengeEcho),
 }
 
 // commands are the types of messages: the word that names it as the engine's

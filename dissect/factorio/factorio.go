@@ -16,7 +16,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/reassembly"
@@ -69,7 +68,7 @@ var (
 	mInfo      = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."})
 	mInfoReply = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, version, settings, mods and players."})
 
-	pairing = judge.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
+	pairing = finding.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
 		"The request has 1 byte and no challenge, so its source address can be forged to flood somebody else with mods and players. Limit the rate of queries in a firewall.")
 	partMissing = finding.New(catalog, dissect.Warning, "factorio.part.missing", "%d of %d {part|parts} of this reply arrived; missing: %p (%p)", "Parts of the reply are not in the capture. Clients that append what comes misread it.", finding.MissingParts)
 	partEndless = finding.New(catalog, dissect.Warning, "factorio.part.endless", "%d {part|parts} of a reply arrived, the last one did not; missing: %p (%p)", "The last part of the reply is not in the capture, and only it says how many there are.", finding.MissingParts)

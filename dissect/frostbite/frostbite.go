@@ -19,7 +19,6 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/columns"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
@@ -133,7 +132,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return &decoder{columns: columns.New(fCell, known)} },
-	Pairing: judge.Usual(unanswered, unrequested, judge.Several(several)),
+	Pairing: finding.Usual(unanswered, unrequested, several),
 }
 
 const (

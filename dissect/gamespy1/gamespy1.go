@@ -25,7 +25,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/columns"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -54,8 +54,8 @@ var protocol = &dissect.Protocol{
 	Handshake: dissect.Handshake{Words: []string{"echo"}},
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, Named: named,
-		OnReply: []dissect.Rule{judge.Several(several), judge.Amplification(amplification, 10)},
-		OnStray: []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
+		OnReply: []dissect.Rule{several, finding.Amplified(amplification, 10)},
+		OnStray: []dissect.Rule{finding.OtherKind(core.OtherKind), unrequested},
 	},
 }
 

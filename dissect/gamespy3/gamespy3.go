@@ -21,8 +21,8 @@ import (
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -53,9 +53,9 @@ var protocol = &dissect.Protocol{
 	},
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge,
-		OnRequest: []dissect.Rule{judge.Mismatch(challengeMismatch)},
-		OnReply:   []dissect.Rule{judge.Amplification(amplification, 10)},
-		OnStray:   []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
+		OnRequest: []dissect.Rule{finding.Mismatch(challengeMismatch)},
+		OnReply:   []dissect.Rule{amplification},
+		OnStray:   []dissect.Rule{finding.OtherKind(core.OtherKind), unrequested},
 	},
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -75,7 +74,7 @@ var (
 	mRconChallenge = catalog.Message(dissect.MessageType{Name: "rcon_challenge_request", Title: "rcon challenge request", Role: dissect.Request, Doc: "Asks for the challenge that a command must carry."})
 
 	unanswered    = finding.NoReply(catalog, "halflife.noreply", "The capture has no reply. Servers since Steam do not answer the old text queries without a plugin. The server may also be down, or a packet was lost, dropped or not captured.")
-	amplification = finding.Amplification(catalog, "halflife.amplification", "The old queries have no challenge, so attackers can use a server that answers them to flood others.")
+	amplification = finding.Amplification(catalog, "halflife.amplification", "The old queries have no challenge, so attackers can use a server that answers them to flood others.", 10)
 	oddKey        = finding.New(catalog, dissect.Warning, "halflife.oddkv", "the last key has no value",
 		"Keys and values do not pair up: the reply was truncated, or a value contains a backslash.", finding.OddPairs)
 	noTerm = catalog.Finding(dissect.FindingType{ID: "halflife.noterm", Severity: dissect.Chat, Text: "no zero byte after the word", Doc: "Some clients omit it; a truncated request looks the same. Servers answer without it."})
@@ -99,8 +98,8 @@ var protocol = &dissect.Protocol{
 	New:     func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(core.OtherKind)},
+		OnReply:    []dissect.Rule{amplification},
+		OnStray:    []dissect.Rule{finding.OtherKind(core.OtherKind)},
 	},
 }
 

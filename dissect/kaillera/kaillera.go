@@ -10,7 +10,7 @@ import (
 	"strconv"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -28,7 +28,7 @@ var (
 	mReply = catalog.Message(dissect.MessageType{Name: "hello_reply", Title: "port", Role: dissect.Reply, Doc: "The port on which the session goes on."})
 	mFull  = catalog.Message(dissect.MessageType{Name: "full_reply", Title: "server full", Role: dissect.Reply, Purpose: dissect.Refusal, Doc: "The server has no place, or bans the client."})
 
-	pairing = judge.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down or has another port, it does not speak the version of the client, or a packet was lost, dropped by a firewall or not captured.",
+	pairing = finding.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down or has another port, it does not speak the version of the client, or a packet was lost, dropped by a firewall or not captured.",
 		"The reply is much larger than the request.")
 )
 

@@ -16,8 +16,8 @@ import (
 	"hash/crc32"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
@@ -42,9 +42,9 @@ var protocol = &dissect.Protocol{
 	Handshake: dissect.Handshake{Bits: 24}, // of the vanilla server
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, UnansweredChallenge: unansweredChallenge, OtherIDs: true,
-		OnRequest: []dissect.Rule{judge.Mismatch(tokenMismatch)},
-		OnReply:   []dissect.Rule{again, judge.OtherID(otherSession), judge.OtherKind(otherKind), judge.Amplification(amplification, 10)},
-		OnStray:   []dissect.Rule{again, judge.OtherKind(otherKind), judge.Unrequested(unrequested)},
+		OnRequest: []dissect.Rule{finding.Mismatch(tokenMismatch)},
+		OnReply:   []dissect.Rule{again, finding.OtherID(otherSession), finding.OtherKind(otherKind), finding.Amplified(amplification, 10)},
+		OnStray:   []dissect.Rule{again, finding.OtherKind(otherKind), unrequested},
 	},
 }
 

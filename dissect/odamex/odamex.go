@@ -21,7 +21,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
@@ -106,7 +105,7 @@ var (
 	unrequested = finding.Unrequested(catalog, "odamex.unrequested", finding.NonePending)
 	otherTime   = finding.New(catalog, dissect.Warning, "odamex.time", "reply to the request in frame %d has the time %d instead of %d",
 		"A reply returns the time of its query, from which launchers compute the round-trip time. This one has another: it answers an earlier query, or is forged.", finding.ReturnedValue)
-	amplification = finding.Amplification(catalog, "odamex.amplification", "The server sends much data to an address that it has not verified. The source of a query can be forged to flood somebody else. Limit the rate of queries in a firewall.")
+	amplification = finding.Amplification(catalog, "odamex.amplification", "The server sends much data to an address that it has not verified. The source of a query can be forged to flood somebody else. Limit the rate of queries in a firewall.", 10)
 	tooOld        = catalog.Finding(dissect.FindingType{ID: "odamex.version", Severity: dissect.Note, Text: "the server sends only its version, %d.%d.%d: the launcher is too old", Doc: "Servers with a newer major version than the launcher states send their version and nothing else. Update the launcher, or let it state the version of the server."})
 )
 
@@ -124,7 +123,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: judge.WithIDs(unanswered, unrequested, otherTime, judge.Amplification(amplification, 10)),
+	Pairing: finding.WithIDs(unanswered, unrequested, otherTime, amplification),
 }
 
 const (

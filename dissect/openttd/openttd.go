@@ -15,7 +15,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
@@ -164,7 +163,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: judge.Usual(unanswered, unrequested, onePacket(judge.Several(several)), judge.Amplification(amplification, 10)),
+	Pairing: finding.Usual(unanswered, unrequested, onePacket(several), finding.Amplified(amplification, 10)),
 }
 
 // onePacket is a rule for replies of which there is one to a request: not those of

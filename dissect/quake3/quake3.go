@@ -23,7 +23,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
@@ -51,9 +51,9 @@ var protocol = &dissect.Protocol{
 	Handshake: dissect.Handshake{Setting: "challenge"},
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, OtherIDs: true,
-		OnRequest: []dissect.Rule{judge.SamePort(samePort), judge.Mismatch(tokenMismatch)},
-		OnReply:   []dissect.Rule{judge.OtherID(challengeEcho), judge.Required(tokenRequired), judge.Amplification(amplification, 20)},
-		OnStray:   []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
+		OnRequest: []dissect.Rule{finding.SamePort(samePort), finding.Mismatch(tokenMismatch)},
+		OnReply:   []dissect.Rule{finding.OtherID(challengeEcho), finding.Required(tokenRequired), finding.Amplified(amplification, 20)},
+		OnStray:   []dissect.Rule{finding.OtherKind(core.OtherKind), unrequested},
 	},
 }
 

@@ -20,7 +20,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
@@ -75,8 +74,8 @@ var protocol = &dissect.Protocol{
 	New:     func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, Endless: endless,
-		OnReply: []dissect.Rule{judge.List(list)},
-		OnStray: []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
+		OnReply: []dissect.Rule{finding.List(list)},
+		OnStray: []dissect.Rule{finding.OtherKind(core.OtherKind), unrequested},
 	},
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/columns"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
@@ -142,10 +141,10 @@ var protocol = &dissect.Protocol{
 	},
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered,
-		OnRequest:  []dissect.Rule{judge.Mismatch(mismatch)},
+		OnRequest:  []dissect.Rule{finding.Mismatch(mismatch)},
 		OtherIDs:   true,
-		OnReply:    []dissect.Rule{judge.Several(several), judge.OtherID(otherChallenge)},
-		OnStray:    []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
+		OnReply:    []dissect.Rule{several, finding.OtherID(otherChallenge)},
+		OnStray:    []dissect.Rule{finding.OtherKind(core.OtherKind), unrequested},
 	},
 }
 

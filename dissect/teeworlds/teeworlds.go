@@ -20,7 +20,7 @@ import (
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
@@ -45,9 +45,9 @@ var protocol = &dissect.Protocol{
 	New:     func() dissect.Decoder { return new(decoder) },
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered,
-		OnRequest:  []dissect.Rule{judge.Mismatch(tokenWrong)},
-		OnReply:    []dissect.Rule{onePacket(judge.Several(several)), judge.Amplification(amplification, 10)},
-		OnStray:    []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
+		OnRequest:  []dissect.Rule{finding.Mismatch(tokenWrong)},
+		OnReply:    []dissect.Rule{onePacket(several), finding.Amplified(amplification, 10)},
+		OnStray:    []dissect.Rule{finding.OtherKind(core.OtherKind), unrequested},
 	},
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
@@ -85,7 +84,7 @@ var (
 	unanswered    = finding.NoReply(catalog, "tribes.noreply", "The capture has no reply within the time that clients wait. The server is down or is one of another of these games, whose requests differ, or a packet was lost, dropped by a firewall or not captured.")
 	unrequested   = finding.Unrequested(catalog, "tribes.unrequested", "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged.")
 	several       = finding.Several(catalog, "tribes.several", finding.Twice)
-	amplification = finding.Amplification(catalog, "tribes.amplification", "The requests have 3 to 6 bytes, and nothing proves their source address, so it can be forged to flood somebody else with players or addresses. Limit the rate of queries in a firewall.")
+	amplification = finding.Amplification(catalog, "tribes.amplification", "The requests have 3 to 6 bytes, and nothing proves their source address, so it can be forged to flood somebody else with players or addresses. Limit the rate of queries in a firewall.", 10)
 	otherCount    = catalog.Finding(dissect.FindingType{ID: "tribes.players", Severity: dissect.Note, Text: "%d {player|players} announced, %d listed", Doc: "The number of players differs from that in the list: the reply was truncated, or the server counts players that are joining."})
 )
 
@@ -105,13 +104,13 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: judge.Usual(unanswered, unrequested, onceOnly, judge.Amplification(amplification, 10)),
+	Pairing: finding.Usual(unanswered, unrequested, onceOnly, amplification),
 }
 
 // onceOnly reports extra replies. Lists come in several packets.
 func onceOnly(x *dissect.Turn) {
 	if x.Type != mMasterReply && x.Type != mListReply {
-		judge.Several(several)(x)
+		several(x)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
+	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
@@ -49,9 +49,9 @@ var protocol = &dissect.Protocol{
 	Handshake: dissect.Handshake{Cut: cutKey},
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, Paged: true,
-		OnRequest: []dissect.Rule{goesOn, judge.Mismatch(challengeMismatch)},
-		OnReply:   []dissect.Rule{follows, judge.List(listing)},
-		OnStray:   []dissect.Rule{judge.OtherKind(core.OtherKind), judge.Unrequested(unrequested)},
+		OnRequest: []dissect.Rule{goesOn, finding.Mismatch(challengeMismatch)},
+		OnReply:   []dissect.Rule{follows, finding.List(listing)},
+		OnStray:   []dissect.Rule{finding.OtherKind(core.OtherKind), unrequested},
 	},
 }
 

@@ -16,7 +16,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -71,7 +70,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{Unanswered: unanswered, OnReply: []dissect.Rule{judge.Several(several)}},
+	Pairing: dissect.Pairing{Unanswered: unanswered, OnReply: []dissect.Rule{several}},
 }
 
 const (

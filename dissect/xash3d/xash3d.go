@@ -15,7 +15,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/judge"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/summary"
@@ -98,7 +97,7 @@ var (
 	unanswered    = finding.NoReply(catalog, "xash3d.noreply", "The capture has no reply within the time that clients wait. Servers in single player mode do not answer, and old ones ignore netinfo with another version of the protocol. The server may also be down, the port may be another, or a packet was lost, dropped by a firewall or not captured.")
 	unrequested   = finding.Unrequested(catalog, "xash3d.unrequested", "The capture has requests of this conversation, but no pending one that this reply answers. The request is missing from the capture, the reply is late, a duplicate or forged, or the server behind a NAT sends an info because the master asked for it.")
 	several       = finding.Several(catalog, "xash3d.several", finding.Twice)
-	amplification = finding.Amplification(catalog, "xash3d.amplification", "The request has no challenge, so its source address can be forged to flood somebody else with up to 4,096 bytes of settings. Limit the rate of queries in a firewall.")
+	amplification = finding.Amplification(catalog, "xash3d.amplification", "The request has no challenge, so its source address can be forged to flood somebody else with up to 4,096 bytes of settings. Limit the rate of queries in a firewall.", 10)
 	refused       = catalog.Finding(dissect.FindingType{ID: "xash3d.refused", Severity: dissect.Note, Text: "the server refuses: %s", Doc: "protocol: the request names another version of the network protocol. forbidden: the server does not tell its players, because it has a password or sv_expose_player_list is 0. undefined: the server does not know the kind of data."})
 	wrongVersion  = catalog.Finding(dissect.FindingType{ID: "xash3d.version", Severity: dissect.Note, Text: "the server speaks another version of the network protocol than the request names", Doc: "Servers answer so if the request names another version of the network protocol than theirs: 48 in old versions, 49 in new ones. The client may ask again with the other one."})
 	oddKey        = finding.OddKey(catalog, "xash3d.oddkv", "Keys and values do not pair up: the reply was truncated, or a value contains a backslash and everything after it is shifted.")
@@ -121,7 +120,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: judge.Usual(unanswered, unrequested, judge.Several(several), judge.Amplification(amplification, 10)),
+	Pairing: finding.Usual(unanswered, unrequested, several, amplification),
 }
 
 const (

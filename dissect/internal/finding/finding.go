@@ -1,5 +1,9 @@
 // Package finding declares the findings that many protocols have, so that they say the
-// same everywhere. A protocol gives the id and what the finding means for it.
+// same everywhere: a protocol gives the id and what the finding means for it. It also has
+// the rules that report those about requests and replies.
+//
+// SamePort, Missing and Mismatch are for [dissect.Pairing.OnRequest], OtherKind,
+// Unrequested and Stray for OnStray, the other rules for OnReply.
 package finding
 
 import (
@@ -28,25 +32,6 @@ func Length(c *dissect.Catalog, id, text, doc, advice string) *dissect.FindingTy
 // that a server of the protocol may have.
 func NoReply(c *dissect.Catalog, id, doc string) *dissect.FindingType {
 	return c.Finding(dissect.FindingType{ID: id, Severity: dissect.Note, Text: "%p unanswered%p", Doc: doc, Advice: AskWhy})
-}
-
-// Unrequested declares the finding of judge.Unrequested.
-func Unrequested(c *dissect.Catalog, id, doc string) *dissect.FindingType {
-	return c.Finding(dissect.FindingType{ID: id, Severity: dissect.Note, Text: "no request seen for this reply", Doc: doc})
-}
-
-// Several declares the finding of judge.Several.
-func Several(c *dissect.Catalog, id, doc string) *dissect.FindingType {
-	return c.Finding(dissect.FindingType{ID: id, Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d", Doc: doc})
-}
-
-// Amplification declares the finding of judge.Amplification for requests without a
-// challenge.
-func Amplification(c *dissect.Catalog, id, doc string) *dissect.FindingType {
-	return c.Finding(dissect.FindingType{
-		ID: id, Severity: dissect.Warning, Text: "data sent without a challenge: %r times the request (%d bytes for %d)", Doc: doc,
-		Advice: LimitReplies,
-	})
 }
 
 // Unanswered declares the finding of [dissect.MessageType.Unanswered]: for requests that

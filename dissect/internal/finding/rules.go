@@ -1,30 +1,24 @@
-// Package judge has the rules about requests and replies that several protocols share.
-// Each function but Usual and Simple returns a rule that reports one finding.
-//
-// SamePort, Missing and Mismatch are for [dissect.Pairing.OnRequest], OtherKind and
-// Unrequested for OnStray, the others for OnReply.
-package judge
+package finding
 
 import (
 	"math/bits"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
 // Usual returns the pairing of a protocol whose requests and replies follow no rules of
 // their own. onReply judges the replies.
-func Usual(unanswered, unrequested *dissect.FindingType, onReply ...dissect.Rule) dissect.Pairing {
+func Usual(unanswered *dissect.FindingType, unrequested dissect.Rule, onReply ...dissect.Rule) dissect.Pairing {
 	return dissect.Pairing{
 		Unanswered: unanswered,
 		OnReply:    onReply,
-		OnStray:    []dissect.Rule{OtherKind(core.OtherKind), Unrequested(unrequested)},
+		OnStray:    []dissect.Rule{OtherKind(core.OtherKind), unrequested},
 	}
 }
 
 // WithIDs is [Usual] for a protocol whose replies bring a number of the client back; other is about those with another one.
-func WithIDs(unanswered, unrequested, other *dissect.FindingType, onReply ...dissect.Rule) dissect.Pairing {
+func WithIDs(unanswered *dissect.FindingType, unrequested dissect.Rule, other *dissect.FindingType, onReply ...dissect.Rule) dissect.Pairing {
 	p := Usual(unanswered, unrequested, append([]dissect.Rule{OtherID(other)}, onReply...)...)
 	p.OtherIDs = true
 	return p
@@ -33,8 +27,8 @@ func WithIDs(unanswered, unrequested, other *dissect.FindingType, onReply ...dis
 // Simple declares the findings and the pairing of a protocol that has only the usual ones: a request without a reply, whose
 // causes noReply gives, replies without a request, several of them, and those that are much larger than their request.
 func Simple(c *dissect.Catalog, noReply, amplification string) dissect.Pairing {
-	return Usual(finding.NoReply(c, c.Name()+".noreply", noReply), finding.Unrequested(c, c.Name()+".unrequested", finding.NonePending),
-		Several(finding.Several(c, c.Name()+".several", finding.Twice)), Amplification(finding.Amplification(c, c.Name()+".amplification", amplification), 10))
+	return Usual(NoReply(c, c.Name()+".noreply", noReply), Unrequested(c, c.Name()+".unrequested", NonePending),
+		Several(c, c.Name()+".several", Twice), Amplification(c, c.Name()+".amplification", amplification, 10))
 }
 
 // SamePort reports a conversation whose first request has the same source and
@@ -97,15 +91,6 @@ func Instead(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// Unrequested reports a reply without a request in a conversation with requests.
-func Unrequested(what *dissect.FindingType) dissect.Rule {
-	return func(x *dissect.Turn) {
-		if x.Unrequested {
-			x.Note(what)
-		}
-	}
-}
-
 // OtherID reports a reply that answers a request with another id. The finding takes the
 // frame of the request, the id of the reply and the id of the request. It needs
 // [dissect.Pairing.OtherIDs].
@@ -113,16 +98,6 @@ func OtherID(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
 		if q := x.Request; q.OtherID {
 			x.Note(what, dissect.Num(q.Frame), dissect.Num(uint32(x.Pair.ID)), dissect.Num(uint32(q.ID)))
-		}
-	}
-}
-
-// Several reports more replies than requests. The finding takes the frame of the
-// request and the number of the reply.
-func Several(what *dissect.FindingType) dissect.Rule {
-	return func(x *dissect.Turn) {
-		if q := x.Request; q.Surplus {
-			x.Note(what, dissect.Num(q.Frame), dissect.Num(q.Replies))
 		}
 	}
 }
@@ -148,11 +123,54 @@ func gives(what *dissect.FindingType, asked dissect.Challenge) dissect.Rule {
 	}
 }
 
-// Amplification reports data sent to an unverified address, if it has at least from
-// times the size of the request: once for an exchange, on the reply that reaches this.
-// The finding takes the ratio, the size of the replies so far and the size of the
-// request.
-func Amplification(what *dissect.FindingType, from uint32) dissect.Rule {
+// List reports the end of a list in several replies. The finding takes the number of
+// entries, the number of replies and the frame of the first request.
+func List(what *dissect.FindingType) dissect.Rule {
+	return func(x *dissect.Turn) {
+		if p := x.Page; p != nil && p.Pieces > 1 {
+			x.Note(what, dissect.Num(p.Entries), dissect.Num(p.Pieces), dissect.Num(p.First))
+		}
+	}
+}
+
+// Unrequested declares the finding of [Stray].
+func Unrequested(c *dissect.Catalog, id, doc string) dissect.Rule {
+	return Stray(c.Finding(dissect.FindingType{ID: id, Severity: dissect.Note, Text: "no request seen for this reply", Doc: doc}))
+}
+
+// Stray reports a reply without a request in a conversation with requests.
+func Stray(what *dissect.FindingType) dissect.Rule {
+	return func(x *dissect.Turn) {
+		if x.Unrequested {
+			x.Note(what)
+		}
+	}
+}
+
+// Several declares the finding of [Surplus].
+func Several(c *dissect.Catalog, id, doc string) dissect.Rule {
+	return Surplus(c.Finding(dissect.FindingType{ID: id, Severity: dissect.Note, Text: "extra reply to the request in frame %d: number %d", Doc: doc}))
+}
+
+// Surplus reports more replies than requests. The finding takes the frame of the request
+// and the number of the reply.
+func Surplus(what *dissect.FindingType) dissect.Rule {
+	return func(x *dissect.Turn) {
+		if q := x.Request; q.Surplus {
+			x.Note(what, dissect.Num(q.Frame), dissect.Num(q.Replies))
+		}
+	}
+}
+
+// Amplification declares the finding of [Amplified] for requests without a challenge.
+func Amplification(c *dissect.Catalog, id, doc string, from uint32) dissect.Rule {
+	return Amplified(New(c, dissect.Warning, id, "data sent without a challenge: %r times the request (%d bytes for %d)", doc, LimitReplies), from)
+}
+
+// Amplified reports data sent to an unverified address, if it has at least from times the
+// size of the request: once for an exchange, on the reply that reaches this. The finding
+// takes the ratio, the size of the replies so far and the size of the request.
+func Amplified(what *dissect.FindingType, from uint32) dissect.Rule {
 	return func(x *dissect.Turn) {
 		q := x.Request
 		if q.Challenge != dissect.ChallengeAbsent && q.Challenge != dissect.ChallengeSeed || x.Pair.Challenge == dissect.ChallengeIssued {
@@ -161,16 +179,6 @@ func Amplification(what *dissect.FindingType, from uint32) dissect.Rule {
 		enough := uint64(from) * uint64(q.Bytes)
 		if n := uint64(q.ReplyBytes); n >= enough && n-uint64(x.WireLength) < enough {
 			x.Note(what, core.Ratio(int(q.ReplyBytes), int(q.Bytes)), dissect.Num(q.ReplyBytes), dissect.Num(q.Bytes))
-		}
-	}
-}
-
-// List reports the end of a list in several replies. The finding takes the number of
-// entries, the number of replies and the frame of the first request.
-func List(what *dissect.FindingType) dissect.Rule {
-	return func(x *dissect.Turn) {
-		if p := x.Page; p != nil && p.Pieces > 1 {
-			x.Note(what, dissect.Num(p.Entries), dissect.Num(p.Pieces), dissect.Num(p.First))
 		}
 	}
 }
