@@ -1,11 +1,11 @@
 package dissect
 
 import (
+	"math/bits"
 	"time"
 
-	"github.com/qdissect/qdissect/internal/nettext"
-
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // reply records a reply that answers what m says, and prepares the rules.
@@ -327,4 +327,11 @@ func appendLate(b []byte, at timing) []byte {
 		b = append(b, "at least "...)
 	}
 	return nettext.AppendDuration(b, at.late)
+}
+
+// checkPort reports a reply that states its own port in the wrong byte order.
+func checkPort(rec *Record, r *Reader) {
+	if stated, port := rec.Pair.Port, rec.Src.Port(); stated != port && bits.ReverseBytes16(stated) == port {
+		r.Note(core.PortSwapped, Num(stated), Num(port))
+	}
 }

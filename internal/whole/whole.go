@@ -8,8 +8,11 @@ package whole
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -228,3 +231,21 @@ func Sweep(dir string) {
 
 // Scratch returns a file of a folder that never gets a name. Discard removes it.
 func Scratch(dir string) (*File, error) { return Create(filepath.Join(dir, "scratch"), true) }
+
+// Sum returns the SHA-256 of the first most bytes of a regular file, "" for what cannot be read twice.
+func Sum(name string, most int64) string {
+	st, err := os.Stat(name)
+	if name == "-" || err != nil || !st.Mode().IsRegular() {
+		return ""
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, io.LimitReader(f, most)); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
