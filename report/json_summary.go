@@ -38,11 +38,11 @@ func (j *JSON) End(s *Summary) error {
 		j.buf = append(j.buf, '[', '\n')
 	}
 	b := append(j.buf, `{"type":"summary"`...)
-	number := func(key string, n uint64) {
-		b = append(b, ',', '"')
-		b = append(b, key...)
-		b = append(b, '"', ':')
-		b = strconv.AppendUint(b, n, 10)
+	number := func(key string, n uint64) { b = strconv.AppendUint(appendKey(b, key), n, 10) }
+	some := func(key string, n uint64) {
+		if n > 0 {
+			number(key, n)
+		}
 	}
 	number("packets", s.Packets)
 	number("datagrams", s.Datagrams)
@@ -57,9 +57,7 @@ func (j *JSON) End(s *Summary) error {
 	b = appendFindingCounts(b, s)
 	b = append(b, `,"unknown":{"datagrams":`...)
 	b = strconv.AppendUint(b, s.Unknown, 10)
-	if s.GameTraffic > 0 {
-		number("game_traffic", s.GameTraffic)
-	}
+	some("game_traffic", s.GameTraffic)
 	b = append(b, `,"guesses":{`...)
 	for _, guess := range slices.Sorted(maps.Keys(s.Tally.Guesses)) {
 		b = appendKey(b, guess)
@@ -76,15 +74,9 @@ func (j *JSON) End(s *Summary) error {
 	}
 	number("kernel_lost", s.Lost)
 	b = j.appendEvicted(b, s)
-	if s.OneSided > 0 {
-		number("one_sided", uint64(s.OneSided))
-	}
-	if s.Panics > 0 {
-		number("panics", s.Panics)
-	}
-	if s.ICMP > 0 {
-		number("icmp_errors", s.ICMP)
-	}
+	some("one_sided", uint64(s.OneSided))
+	some("panics", s.Panics)
+	some("icmp_errors", s.ICMP)
 	b = appendStreams(b, s.Streams)
 	if !s.First.IsZero() {
 		b = append(b, `,"first_time":`...)

@@ -2,6 +2,7 @@ package display
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -185,18 +186,10 @@ func formula(cell []byte) bool {
 
 // write writes a cell.
 func (r *rows) write(cell []byte) {
-	if !r.o.CSV || !bytes.ContainsAny(cell, "\",") {
-		r.buf = append(r.buf, cell...)
-		return
+	if r.o.CSV && bytes.ContainsAny(cell, "\",") {
+		cell = fmt.Appendf(nil, `"%s"`, bytes.ReplaceAll(cell, []byte(`"`), []byte(`""`)))
 	}
-	r.buf = append(r.buf, '"')
-	for _, c := range cell {
-		if c == '"' {
-			r.buf = append(r.buf, '"')
-		}
-		r.buf = append(r.buf, c)
-	}
-	r.buf = append(r.buf, '"')
+	r.buf = append(r.buf, cell...)
 }
 
 // take adds a value.
