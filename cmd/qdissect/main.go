@@ -43,7 +43,7 @@ type status int
 
 func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-// ended returns the status of a run that has done its work, perhaps with trouble, or with something to finding.
+// ended returns the status of a run that has done its work, perhaps with trouble, or with something to judge.
 func ended(troubled, judged bool) error {
 	switch {
 	case troubled:

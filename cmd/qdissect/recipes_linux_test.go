@@ -37,7 +37,7 @@ var notRun = []struct{ pattern, reason string }{
 	{`^parallel |SLURM`, "needs GNU parallel or Slurm; units.txtar does the same"},
 }
 
-// ends are the exit statuses of commands that finding.
+// ends are the exit statuses of commands that judge.
 var ends = []struct {
 	pattern  string
 	statuses []int
