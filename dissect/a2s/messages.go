@@ -5,7 +5,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 // The letters of messages. The comments give the names from the engines' sources and
@@ -275,13 +275,13 @@ type Other struct {
 	Data []byte
 }
 
-var style = summary.Style{Charset: dissect.Guessed}
+var style = wire.Style{Charset: dissect.Guessed}
 
 func appendChallenge(dst []byte, c dissect.Opt[int32]) []byte {
 	if !c.OK {
 		return append(dst, "without challenge"...)
 	}
-	return summary.Number(dst, "challenge ", c.Value)
+	return wire.Number(dst, "challenge ", c.Value)
 }
 
 // AppendSummary appends the challenge.
@@ -291,7 +291,7 @@ func (m *InfoRequest) AppendSummary(dst []byte) []byte {
 	}
 	dst = appendChallenge(dst, m.Challenge)
 	if m.Padding > 0 {
-		dst = summary.Count(dst, ", ", m.Padding, "byte of padding", "bytes of padding")
+		dst = wire.Plural(dst, ", ", m.Padding, "byte of padding", "bytes of padding")
 	}
 	return dst
 }
@@ -307,7 +307,7 @@ func (m *ChallengeReply) AppendSummary(dst []byte) []byte {
 	if m.Connect && m.Text != "" {
 		return style.Text(dst, "", m.Text)
 	}
-	dst = summary.Number(dst, "", m.Challenge)
+	dst = wire.Number(dst, "", m.Challenge)
 	if m.Connect {
 		dst = append(dst, " to connect"...)
 	}
@@ -325,24 +325,24 @@ func (p *PlayersReply) AppendSummary(dst []byte) []byte {
 // of appends the number of entries, and the announced number if it is larger.
 func of(dst []byte, n, announced int, one, many string) []byte {
 	if n >= announced {
-		return summary.Count(dst, "", n, one, many)
+		return wire.Plural(dst, "", n, one, many)
 	}
-	return summary.Count(summary.Number(dst, "", n), " of ", announced, one, many)
+	return wire.Plural(wire.Number(dst, "", n), " of ", announced, one, many)
 }
 
 // AppendSummary appends the number of rules.
 func (m *RulesReply) AppendSummary(dst []byte) []byte {
 	if m.Chunks > 0 {
 		s := &m.ServerBrowser.Value
-		dst = summary.Count(dst, "", len(s.Mods), "mod", "mods")
-		dst = summary.Count(dst, ", ", len(s.Signatures), "signature", "signatures")
+		dst = wire.Plural(dst, "", len(s.Mods), "mod", "mods")
+		dst = wire.Plural(dst, ", ", len(s.Signatures), "signature", "signatures")
 		if m.rules() == 0 {
 			return dst
 		}
 		dst = append(dst, ", "...)
 	}
 	if m.Chunks > 0 || m.rules() == int(bits.ReverseBytes16(m.Count)) {
-		return summary.Count(dst, "", m.rules(), "rule", "rules")
+		return wire.Plural(dst, "", m.rules(), "rule", "rules")
 	}
 	return of(dst, m.rules(), int(m.Count), "rule", "rules")
 }
@@ -352,11 +352,11 @@ func (m *Part) AppendSummary(dst []byte) []byte {
 	if m.noID {
 		return dst
 	}
-	dst = summary.Number(dst, "id ", m.ID)
+	dst = wire.Number(dst, "id ", m.ID)
 	if m.Total == 0 {
 		return dst // damaged header
 	}
-	return summary.Count(dst, ", ", m.Total, "part", "parts")
+	return wire.Plural(dst, ", ", m.Total, "part", "parts")
 }
 
 // AppendSummary appends the text.
@@ -367,5 +367,5 @@ func (m *Other) AppendSummary(dst []byte) []byte {
 	if m.Type == 0 && m.Data == nil || m.Type == typeJoin {
 		return dst
 	}
-	return summary.Hex(dst, "type ", m.Type)
+	return wire.Hex(dst, "type ", m.Type)
 }

@@ -17,12 +17,11 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.Latin1, Codes: core.Armagetron}
+var style = wire.Style{Charset: dissect.Latin1, Codes: core.Armagetron}
 
 var catalog = dissect.NewCatalog("armagetron")
 
@@ -451,11 +450,11 @@ func (p *SmallReply) AppendSummary(dst []byte) []byte {
 			if s.Host != "" {
 				dst = append(style.Text(dst, "", s.Host), ' ')
 			}
-			dst = summary.Number(dst, "port ", s.Port)
+			dst = wire.Number(dst, "port ", s.Port)
 		}
 	}
 	if n := len(p.Servers) - 1; n > 0 {
-		dst = summary.Count(dst, " and ", n, "more server", "more servers")
+		dst = wire.Plural(dst, " and ", n, "more server", "more servers")
 	}
 	return dst
 }

@@ -2,7 +2,7 @@ package ase
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 // The topics of requests.
@@ -81,7 +81,7 @@ type Part struct {
 	ID     uint32
 }
 
-var style = summary.Style{Charset: dissect.Latin1}
+var style = wire.Style{Charset: dissect.Latin1}
 
 // AppendSummary appends what the title does not say.
 func (m *Request) AppendSummary(dst []byte) []byte {
@@ -107,4 +107,4 @@ func (p *LightReply) AppendSummary(dst []byte) []byte {
 func (m *VersionReply) AppendSummary(dst []byte) []byte { return style.Text(dst, "", m.Version) }
 
 // AppendSummary appends the number of the datagram.
-func (m *Part) AppendSummary(dst []byte) []byte { return summary.Number(dst, "datagram ", m.Number) }
+func (m *Part) AppendSummary(dst []byte) []byte { return wire.Number(dst, "datagram ", m.Number) }

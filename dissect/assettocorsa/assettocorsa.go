@@ -9,7 +9,6 @@ package assettocorsa
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
@@ -99,4 +98,4 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 }
 
 // AppendSummary appends the port.
-func (p *Reply) AppendSummary(dst []byte) []byte { return summary.Number(dst, "HTTP port ", p.Port) }
+func (p *Reply) AppendSummary(dst []byte) []byte { return wire.Number(dst, "HTTP port ", p.Port) }

@@ -23,7 +23,6 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/reassembly"
@@ -316,7 +315,7 @@ func (d *decoder) decodeMessage(r *dissect.Reader, m *dissect.Message) {
 	d.text.Text = readText(r, secret)
 }
 
-var style = summary.Style{Charset: dissect.Guessed}
+var style = wire.Style{Charset: dissect.Guessed}
 
 // AppendSummary says whether the password is right.
 func (l *LoginReply) AppendSummary(dst []byte) []byte {
@@ -328,7 +327,7 @@ func (l *LoginReply) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the number and the command, never a password.
 func (c *Command) AppendSummary(dst []byte) []byte {
-	if dst = summary.Number(dst, "", c.Seq); c.Text == "" {
+	if dst = wire.Number(dst, "", c.Seq); c.Text == "" {
 		return dst
 	}
 	return style.Concealed(append(dst, ' ', ' '), c.Text, console.CommandSecret(c.Text))
@@ -336,7 +335,7 @@ func (c *Command) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the number and the first line, never a password.
 func (t *Text) AppendSummary(dst []byte) []byte {
-	if dst = summary.Number(dst, "", t.Seq); t.Text == "" {
+	if dst = wire.Number(dst, "", t.Seq); t.Text == "" {
 		return dst
 	}
 	line, rest, _ := strings.Cut(t.Text, "\n")
@@ -348,4 +347,4 @@ func (t *Text) AppendSummary(dst []byte) []byte {
 }
 
 // AppendSummary gives the type.
-func (u *Unknown) AppendSummary(dst []byte) []byte { return summary.Number(dst, "type ", u.Type) }
+func (u *Unknown) AppendSummary(dst []byte) []byte { return wire.Number(dst, "type ", u.Type) }

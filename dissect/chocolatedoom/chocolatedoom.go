@@ -16,12 +16,11 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.Latin1}
+var style = wire.Style{Charset: dissect.Latin1}
 
 var catalog = dissect.NewCatalog("chocolatedoom")
 
@@ -277,7 +276,7 @@ func (p *Reply) AppendSummary(dst []byte) []byte {
 
 // AppendSummary appends the number of servers.
 func (s *Servers) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", len(s.Addresses), "server", "servers")
+	return wire.Plural(dst, "", len(s.Addresses), "server", "servers")
 }
 
 // AppendSummary says whether the master lists the server.

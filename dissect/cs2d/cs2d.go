@@ -11,12 +11,11 @@ package cs2d
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.Latin1}
+var style = wire.Style{Charset: dissect.Latin1}
 
 var catalog = dissect.NewCatalog("cs2d")
 
@@ -282,7 +281,7 @@ func (d *decoder) decodePlayers(r *dissect.Reader) {
 // AppendSummary appends the name, the map and the players.
 func (p *Reply) AppendSummary(dst []byte) []byte {
 	if dst = p.server.AppendSummary(dst); !p.Info.OK {
-		dst = summary.Count(dst, "", len(p.Players), "player", "players")
+		dst = wire.Plural(dst, "", len(p.Players), "player", "players")
 	}
 	return dst
 }

@@ -2,11 +2,11 @@ package cube
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: core.CubeChars, Codes: core.Cube}
+var style = wire.Style{Charset: core.CubeChars, Codes: core.Cube}
 
 var catalog = dissect.NewCatalog("cube")
 

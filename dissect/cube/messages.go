@@ -2,7 +2,7 @@ package cube
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 var (
@@ -140,9 +140,9 @@ type Refusal struct{ Echo }
 func (q *Request) AppendSummary(dst []byte) []byte {
 	switch {
 	case q.Extended && q.Command > askTeams:
-		dst = summary.Number(dst, "command ", q.Command)
+		dst = wire.Number(dst, "command ", q.Command)
 	case q.Client.OK && q.Client.Value >= 0:
-		dst = summary.Number(dst, "number ", q.Client.Value)
+		dst = wire.Number(dst, "number ", q.Client.Value)
 	}
 	return dst
 }
@@ -152,22 +152,22 @@ func (q *Request) AppendSummary(dst []byte) []byte {
 func (p *Info) AppendSummary(dst []byte) []byte {
 	dst = p.server.AppendSummary(dst)
 	if n := len(p.Lines); n > 0 {
-		dst = summary.Count(dst, "  ", n, "line of text", "lines of text")
+		dst = wire.Plural(dst, "  ", n, "line of text", "lines of text")
 	}
 	if n := len(p.Rotation); n > 0 {
-		dst = summary.Count(dst, "  rotation of ", n, "map", "maps")
+		dst = wire.Plural(dst, "  rotation of ", n, "map", "maps")
 	}
 	return dst
 }
 
 // AppendSummary appends the time.
 func (p *Uptime) AppendSummary(dst []byte) []byte {
-	return append(summary.Number(dst, "", p.Seconds), " s"...)
+	return append(wire.Number(dst, "", p.Seconds), " s"...)
 }
 
 // AppendSummary appends how many there are.
 func (p *PlayerIDs) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", len(p.IDs), "player", "players")
+	return wire.Plural(dst, "", len(p.IDs), "player", "players")
 }
 
 // AppendSummary appends the name, the team, the score and the ping.
@@ -176,7 +176,7 @@ func (p *Player) AppendSummary(dst []byte) []byte {
 	if p.Team != "" {
 		dst = style.Text(dst, "  ", p.Team)
 	}
-	return summary.Number(summary.Number(dst, "  score ", p.Frags), "  ping ", p.Ping)
+	return wire.Number(wire.Number(dst, "  score ", p.Frags), "  ping ", p.Ping)
 }
 
 // AppendSummary appends the scores.
@@ -187,8 +187,8 @@ func (p *Teams) AppendSummary(dst []byte) []byte {
 	start := len(dst)
 	for i := range p.Teams {
 		t := &p.Teams[i]
-		dst = style.Quoted(summary.Gap(dst, start), "", t.Name)
-		dst = summary.Number(dst, " ", t.Score)
+		dst = style.Quoted(wire.Gap(dst, start), "", t.Name)
+		dst = wire.Number(dst, " ", t.Score)
 	}
 	return dst
 }

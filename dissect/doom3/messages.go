@@ -7,7 +7,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
@@ -81,7 +81,7 @@ type Version struct{ Major, Minor uint16 }
 func (v Version) String() string { return string(v.append(nil)) }
 
 func (v Version) append(dst []byte) []byte {
-	return summary.Number(summary.Number(dst, "", v.Major), ".", v.Minor)
+	return wire.Number(wire.Number(dst, "", v.Major), ".", v.Minor)
 }
 
 // InfoRequest is getInfo or getInfoEx.
@@ -218,14 +218,14 @@ type Other struct {
 	Data    []byte
 }
 
-var style = summary.Style{Charset: dissect.Latin1, Codes: core.Doom3}
+var style = wire.Style{Charset: dissect.Latin1, Codes: core.Doom3}
 
 // AppendSummary appends the challenge.
 func (m *InfoRequest) AppendSummary(dst []byte) []byte {
 	if !m.Challenge.OK {
 		return append(dst, "without a whole challenge"...)
 	}
-	return summary.Number(dst, "challenge ", m.Challenge.Value)
+	return wire.Number(dst, "challenge ", m.Challenge.Value)
 }
 
 // AppendSummary appends the name, the game, the players and the version of the
@@ -245,7 +245,7 @@ func (m *InfoReply) AppendSummary(dst []byte) []byte {
 	}
 	dst = s.AppendSummary(dst)
 	if m.TVClients.OK {
-		dst = summary.Count(dst, ", ", int(m.TVClients.Value), "viewer", "viewers")
+		dst = wire.Plural(dst, ", ", int(m.TVClients.Value), "viewer", "viewers")
 	}
 	dst = append(dst, "  protocol "...)
 	return m.Protocol.append(dst)
@@ -265,14 +265,14 @@ func (m *ServersRequest) AppendSummary(dst []byte) []byte {
 		}
 	}
 	if m.Filter != 0 {
-		dst = summary.Hex(dst, ", filter ", m.Filter)
+		dst = wire.Hex(dst, ", filter ", m.Filter)
 	}
 	return dst
 }
 
 // AppendSummary appends the number of addresses.
 func (m *ServersReply) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", len(m.Servers), "server", "servers")
+	return wire.Plural(dst, "", len(m.Servers), "server", "servers")
 }
 
 // AppendSummary appends the command, never a password.
@@ -286,9 +286,9 @@ func (m *Print) AppendSummary(dst []byte) []byte {
 // AppendSummary appends the number.
 func (m *Challenge) AppendSummary(dst []byte) []byte {
 	if !m.Reply {
-		return summary.Number(dst, "client ", m.ClientID)
+		return wire.Number(dst, "client ", m.ClientID)
 	}
-	dst = summary.Number(dst, "", m.Challenge)
+	dst = wire.Number(dst, "", m.Challenge)
 	if m.Game != "" {
 		dst = style.Quoted(dst, ", mod ", m.Game)
 	}
@@ -299,12 +299,12 @@ func (m *Challenge) AppendSummary(dst []byte) []byte {
 func (m *Connect) AppendSummary(dst []byte) []byte {
 	dst = append(dst, "protocol "...)
 	dst = m.Protocol.append(dst)
-	return summary.Number(dst, ", challenge ", m.Challenge)
+	return wire.Number(dst, ", challenge ", m.Challenge)
 }
 
 // AppendSummary appends the place of the client.
 func (m *Connected) AppendSummary(dst []byte) []byte {
-	return summary.Number(dst, "client ", m.ClientNumber)
+	return wire.Number(dst, "client ", m.ClientNumber)
 }
 
 // AppendSummary appends the command and whom it is about, never a key.
@@ -334,5 +334,5 @@ func (m *Other) AppendSummary(dst []byte) []byte {
 		return dst
 	}
 	dst = style.Text(dst, "", m.Command)
-	return summary.Count(dst, ", ", len(m.Data), "byte", "bytes")
+	return wire.Plural(dst, ", ", len(m.Data), "byte", "bytes")
 }

@@ -16,10 +16,8 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/columns"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -27,7 +25,7 @@ import (
 
 var catalog = dissect.NewCatalog("frostbite")
 
-var style = summary.Style{Charset: dissect.Guessed}
+var style = wire.Style{Charset: dissect.Guessed}
 
 var (
 	fSequence = catalog.Add("sequence", dissect.Uint, "Number that the client chose; the reply returns it.", dissect.Chosen)
@@ -131,7 +129,7 @@ var protocol = &dissect.Protocol{
 	Stream:  Stream,
 	Catalog: catalog,
 	Detect:  Detect,
-	New:     func() dissect.Decoder { return &decoder{columns: columns.New(fCell, known)} },
+	New:     func() dissect.Decoder { return &decoder{columns: wire.NewColumns(fCell, known)} },
 	Pairing: finding.Usual(unanswered, unrequested, several),
 }
 
@@ -228,7 +226,7 @@ func Parse(packet []byte) (Message, error) { return wire.Parse[Message](protocol
 
 type decoder struct {
 	packet  Packet
-	columns *columns.Set
+	columns *wire.Columns
 	fields  []*dissect.Field
 }
 
@@ -372,7 +370,7 @@ func (d *decoder) readPlayers(r *dissect.Reader) {
 func (p *Packet) AppendSummary(dst []byte) []byte {
 	switch {
 	case p.players > 0:
-		return summary.Count(dst, "", p.players, "player", "players")
+		return wire.Plural(dst, "", p.players, "player", "players")
 	case len(p.Words) > 0 && p.Words[0] != "OK":
 		return style.Text(dst, "", p.Words[0])
 	}

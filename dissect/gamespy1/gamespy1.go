@@ -24,7 +24,6 @@ import (
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/columns"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
@@ -211,8 +210,8 @@ var (
 
 func newDecoder() *decoder {
 	d := new(decoder)
-	d.players = table{declared: &ofPlayer, texts: columns.New(fColumn, nil), numbers: columns.New(fColumnNumber, nil)}
-	d.teams = table{declared: &ofTeam, texts: columns.New(fTeamColumn, nil), numbers: columns.New(fTeamNumber, nil)}
+	d.players = table{declared: &ofPlayer, texts: wire.NewColumns(fColumn, nil), numbers: wire.NewColumns(fColumnNumber, nil)}
+	d.teams = table{declared: &ofTeam, texts: wire.NewColumns(fTeamColumn, nil), numbers: wire.NewColumns(fTeamNumber, nil)}
 	return d
 }
 

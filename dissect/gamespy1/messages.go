@@ -3,7 +3,7 @@ package gamespy1
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -116,7 +116,7 @@ type Heartbeat struct {
 	Rules []dissect.KeyValue
 }
 
-var style = summary.Style{Charset: fName.Charset, Codes: fName.Style}
+var style = wire.Style{Charset: fName.Charset, Codes: fName.Style}
 
 // AppendSummary appends the queries and their arguments, unless the title has them.
 func (m *Request) AppendSummary(dst []byte) []byte {
@@ -159,26 +159,26 @@ func (p *Reply) AppendSummary(dst []byte) []byte {
 	}
 	dst = server.AppendSummary(dst)
 	if listed > 0 && listed != server.Players.Value {
-		dst = append(summary.Number(dst, ", ", listed), " listed"...)
+		dst = append(wire.Number(dst, ", ", listed), " listed"...)
 	}
 	rest := dissect.Server{
 		Version: keyvalue.Text(p.Rules, "gamever"), Password: keyvalue.Flag(p.Rules, "password"),
 		Charset: style.Charset, Style: style.Codes,
 	}
 	if rest.Version.Value != "" || rest.Password.Value {
-		dst = rest.AppendSummary(summary.Gap(dst, start))
+		dst = rest.AppendSummary(wire.Gap(dst, start))
 	}
 	if len(dst) == start && len(p.Rules) > 0 {
-		dst = summary.Count(dst, "", len(p.Rules), "rule", "rules")
+		dst = wire.Plural(dst, "", len(p.Rules), "rule", "rules")
 	}
 	if len(dst) == start && len(p.Teams) > 0 {
-		dst = summary.Count(dst, "", len(p.Teams), "team", "teams")
+		dst = wire.Plural(dst, "", len(p.Teams), "team", "teams")
 	}
 	if p.Echo.OK {
-		dst = style.Quoted(summary.Gap(dst, start), "echo ", p.Echo.Value)
+		dst = style.Quoted(wire.Gap(dst, start), "echo ", p.Echo.Value)
 	}
 	if p.Validate.OK {
-		dst = style.Text(summary.Gap(dst, start), "validate ", p.Validate.Value)
+		dst = style.Text(wire.Gap(dst, start), "validate ", p.Validate.Value)
 	}
 	return dst
 }
@@ -187,7 +187,7 @@ func (p *Reply) AppendSummary(dst []byte) []byte {
 func (m *Heartbeat) AppendSummary(dst []byte) []byte {
 	dst = style.Text(dst, "", m.Game)
 	if m.Port.OK {
-		dst = summary.Number(dst, ", queries on port ", m.Port.Value)
+		dst = wire.Number(dst, ", queries on port ", m.Port.Value)
 	}
 	if m.StateChanged.OK {
 		if m.StateChanged.Value == "2" {

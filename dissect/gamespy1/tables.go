@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/columns"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 // A column is a key that names one cell of a table.
@@ -111,7 +111,7 @@ func classify(word string) (c column) {
 // A table is the players or the teams of one reply.
 type table struct {
 	declared       *[columnCount]*dissect.Field // of the columns in the catalog
-	texts, numbers *columns.Set                 // the other columns
+	texts, numbers *wire.Columns                // the other columns
 	rows           []row
 	at             [maxIndex]uint16 // 1 + the row of each index, 0 if there is none
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/reassembly"
@@ -238,7 +237,7 @@ func (m *StatusReply) AppendSummary(dst []byte) []byte {
 var catalog = dissect.NewCatalog("gamespy2")
 
 // style is the encoding of text: Latin-1, in America's Army with the colours of Unreal.
-var style = summary.Style{Charset: dissect.Latin1, Codes: core.Unreal}
+var style = wire.Style{Charset: dissect.Latin1, Codes: core.Unreal}
 
 var (
 	head  = gamespy.DeclareHead(catalog, dissect.Name{Value: gamespy.TypeQuery, Name: "query"})

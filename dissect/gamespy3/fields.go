@@ -5,14 +5,14 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
 var catalog = dissect.NewCatalog("gamespy3")
 
 // style is the encoding of text: UTF-8 or Latin-1.
-var style = summary.Style{Charset: dissect.Latin1}
+var style = wire.Style{Charset: dissect.Latin1}
 
 var asText = core.InCharset(style.Charset)
 

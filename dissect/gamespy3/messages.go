@@ -3,7 +3,7 @@ package gamespy3
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 const (
@@ -125,14 +125,14 @@ func (m *HandshakeRequest) AppendSummary(dst []byte) []byte {
 
 // AppendSummary appends the challenge.
 func (m *HandshakeReply) AppendSummary(dst []byte) []byte {
-	return summary.Number(dst, "challenge ", m.Challenge)
+	return wire.Number(dst, "challenge ", m.Challenge)
 }
 
 // AppendSummary appends the requested data and the challenge.
 func (m *StatusRequest) AppendSummary(dst []byte) []byte {
 	dst = gamespy.AppendKeys(dst, &m.Server, &m.Players, &m.Teams)
 	if m.Challenge.OK {
-		return summary.Number(dst, ", challenge ", m.Challenge.Value)
+		return wire.Number(dst, ", challenge ", m.Challenge.Value)
 	}
 	return append(dst, ", without challenge"...)
 }
@@ -176,7 +176,7 @@ func (m *Master) AppendSummary(dst []byte) []byte {
 	case m.Text != "":
 		dst = style.Quoted(dst, "", m.Text)
 	case m.Cookie.OK:
-		dst = summary.Number(dst, "NAT negotiation, cookie ", m.Cookie.Value)
+		dst = wire.Number(dst, "NAT negotiation, cookie ", m.Cookie.Value)
 	case m.Type == gamespy.TypeHandshake:
 		dst = append(dst, fStatus.NameOf(uint64(m.Code))...)
 	}

@@ -9,12 +9,11 @@ package lhmp
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.Latin1}
+var style = wire.Style{Charset: dissect.Latin1}
 
 var catalog = dissect.NewCatalog("lhmp")
 
@@ -172,5 +171,5 @@ func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message) {
 
 // AppendSummary appends the number of players.
 func (p *PlayersReply) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", len(p.Players), "player", "players")
+	return wire.Plural(dst, "", len(p.Players), "player", "players")
 }

@@ -12,14 +12,13 @@ package m2mp
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"slices"
 )
 
-var style = summary.Style{Charset: dissect.Latin1}
+var style = wire.Style{Charset: dissect.Latin1}
 
 var catalog = dissect.NewCatalog("m2mp")
 

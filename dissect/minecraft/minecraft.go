@@ -19,7 +19,6 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/gamespy"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -325,7 +324,7 @@ var catalog = dissect.NewCatalog("minecraft")
 
 // style is the encoding of text: UTF-8 today, once the lower byte of every character,
 // which is Latin-1, with codes after a section sign.
-var style = summary.Style{Charset: dissect.Latin1, Codes: core.Minecraft}
+var style = wire.Style{Charset: dissect.Latin1, Codes: core.Minecraft}
 
 var asText = dissect.InText(style.Charset, style.Codes)
 
@@ -500,7 +499,7 @@ func (m *HandshakeRequest) AppendSummary(dst []byte) []byte {
 
 // AppendSummary appends the token.
 func (m *HandshakeReply) AppendSummary(dst []byte) []byte {
-	return summary.Number(dst, "token ", m.Challenge)
+	return wire.Number(dst, "token ", m.Challenge)
 }
 
 // AppendSummary appends the token.
@@ -508,7 +507,7 @@ func (m *StatRequest) AppendSummary(dst []byte) []byte {
 	if !m.Challenge.OK {
 		return append(dst, "without token"...)
 	}
-	return summary.Number(dst, "token ", m.Challenge.Value)
+	return wire.Number(dst, "token ", m.Challenge.Value)
 }
 
 // AppendSummary appends the name, the world and the players.

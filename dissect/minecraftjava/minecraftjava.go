@@ -15,7 +15,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -24,7 +23,7 @@ import (
 var catalog = dissect.NewCatalog("minecraft-java")
 
 // style is the encoding of text, which has codes after a section sign.
-var style = summary.Style{Charset: dissect.Latin1, Codes: core.Minecraft}
+var style = wire.Style{Charset: dissect.Latin1, Codes: core.Minecraft}
 
 var asText = dissect.InText(style.Charset, style.Codes)
 
@@ -376,8 +375,8 @@ func (d *decoder) readRules(r *dissect.Reader, list []fact) (n int) {
 // AppendSummary says what the client wants.
 func (h *Handshake) AppendSummary(dst []byte) []byte {
 	dst = style.Quoted(dst, "for ", h.Host)
-	dst = summary.Number(dst, " port ", h.Port)
-	dst = summary.Number(dst, "  protocol ", h.Protocol)
+	dst = wire.Number(dst, " port ", h.Port)
+	dst = wire.Number(dst, "  protocol ", h.Protocol)
 	return append(append(dst, "  "...), fNext.NameOf(uint64(h.Next))...)
 }
 
@@ -386,11 +385,11 @@ func (q *LegacyRequest) AppendSummary(dst []byte) []byte {
 	if q.Host == "" {
 		return dst
 	}
-	return summary.Number(style.Quoted(dst, "for ", q.Host), "  protocol ", q.Protocol)
+	return wire.Number(style.Quoted(dst, "for ", q.Host), "  protocol ", q.Protocol)
 }
 
 // AppendSummary gives the number of the packet.
-func (u *Unknown) AppendSummary(dst []byte) []byte { return summary.Number(dst, "packet ", u.ID) }
+func (u *Unknown) AppendSummary(dst []byte) []byte { return wire.Number(dst, "packet ", u.ID) }
 
 // AppendSummary gives the facts about the server.
 func (s *Status) AppendSummary(dst []byte) []byte { return s.server.AppendSummary(dst) }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -204,7 +203,7 @@ func (p *PingReply) AppendSummary(dst []byte) []byte {
 // appendState appends what a reply says of its server, without an allocation.
 func appendState(dst []byte, values ...int) []byte {
 	for i, before := range []string{"", "/", " users  v", ".", ".", "  "} {
-		dst = summary.Number(dst, before, values[i])
+		dst = wire.Number(dst, before, values[i])
 	}
 	return append(dst, " bit/s"...)
 }

@@ -25,7 +25,6 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -451,41 +450,41 @@ func (d *decoder) decodeRconReply(r *dissect.Reader, m *dissect.Message) {
 	console.Hide(r, fHiddenOutput, d.text.Text)
 }
 
-var style = summary.Style{Charset: core.QuakeChars}
+var style = wire.Style{Charset: core.QuakeChars}
 
 // AppendSummary gives the game and the version.
 func (c *Connect) AppendSummary(dst []byte) []byte {
 	dst = style.Text(dst, "", c.Game)
-	dst = summary.Number(dst, " protocol ", c.Version)
+	dst = wire.Number(dst, " protocol ", c.Version)
 	return appendProQuake(dst, c.ProQuake)
 }
 
 // AppendSummary gives the port.
 func (a *Accept) AppendSummary(dst []byte) []byte {
-	return appendProQuake(summary.Number(dst, "port ", a.Port), a.ProQuake)
+	return appendProQuake(wire.Number(dst, "port ", a.Port), a.ProQuake)
 }
 
 func appendProQuake(dst []byte, version uint8) []byte {
 	if version == 0 {
 		return dst
 	}
-	dst = summary.Number(dst, "  ProQuake ", version/10)
-	return summary.Number(dst, ".", version%10)
+	dst = wire.Number(dst, "  ProQuake ", version/10)
+	return wire.Number(dst, ".", version%10)
 }
 
 // AppendSummary gives the first line, never a password.
 func (t *Text) AppendSummary(dst []byte) []byte { return quake.AppendText(dst, t.Text) }
 
 // AppendSummary gives the slot.
-func (p *PlayerRequest) AppendSummary(dst []byte) []byte { return summary.Number(dst, "slot ", p.Slot) }
+func (p *PlayerRequest) AppendSummary(dst []byte) []byte { return wire.Number(dst, "slot ", p.Slot) }
 
 // AppendSummary gives the player.
 func (p *PlayerReply) AppendSummary(dst []byte) []byte {
-	dst = summary.Number(dst, "slot ", p.Slot)
+	dst = wire.Number(dst, "slot ", p.Slot)
 	dst = style.Quoted(dst, "  ", p.Name)
-	dst = summary.Number(dst, "  ", p.Score)
+	dst = wire.Number(dst, "  ", p.Score)
 	dst = append(dst, " frags"...)
-	dst = summary.Number(dst, "  ", p.Seconds)
+	dst = wire.Number(dst, "  ", p.Seconds)
 	return append(dst, " s"...)
 }
 
@@ -515,4 +514,4 @@ func (c *Rcon) AppendSummary(dst []byte) []byte {
 }
 
 // AppendSummary appends the number of the message.
-func (u *Unknown) AppendSummary(dst []byte) []byte { return summary.Hex(dst, "0x", u.Op) }
+func (u *Unknown) AppendSummary(dst []byte) []byte { return wire.Hex(dst, "0x", u.Op) }

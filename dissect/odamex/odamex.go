@@ -21,13 +21,12 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-var style = summary.Style{Charset: dissect.Latin1}
+var style = wire.Style{Charset: dissect.Latin1}
 
 var catalog = dissect.NewCatalog("odamex")
 
@@ -462,21 +461,21 @@ func (q *Query) AppendSummary(dst []byte) []byte {
 	if q.Version == 1<<32-1 {
 		return append(dst, "without a version"...)
 	}
-	return summary.Number(appendVersion(append(dst, 'v'), q.Version), ", protocol ", q.Protocol)
+	return wire.Number(appendVersion(append(dst, 'v'), q.Version), ", protocol ", q.Protocol)
 }
 
 // AppendSummary appends the versions.
 func (v *Version) AppendSummary(dst []byte) []byte {
-	return summary.Number(appendVersion(append(dst, 'v'), v.Version), ", protocol ", v.Protocol)
+	return wire.Number(appendVersion(append(dst, 'v'), v.Version), ", protocol ", v.Protocol)
 }
 
 // AppendSummary appends the number of servers.
 func (l *List) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", l.Count, "server", "servers")
+	return wire.Plural(dst, "", l.Count, "server", "servers")
 }
 
 // AppendSummary appends the port.
-func (h *Heartbeat) AppendSummary(dst []byte) []byte { return summary.Number(dst, "port ", h.Port) }
+func (h *Heartbeat) AppendSummary(dst []byte) []byte { return wire.Number(dst, "port ", h.Port) }
 
 // AppendSummary appends the tag.
-func (u *Unknown) AppendSummary(dst []byte) []byte { return summary.Hex(dst, "tag ", u.Tag) }
+func (u *Unknown) AppendSummary(dst []byte) []byte { return wire.Hex(dst, "tag ", u.Tag) }

@@ -15,12 +15,11 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.Guessed}
+var style = wire.Style{Charset: dissect.Guessed}
 
 var catalog = dissect.NewCatalog("openttd")
 
@@ -656,19 +655,19 @@ func (i *Info) AppendSummary(dst []byte) []byte {
 	start := len(dst)
 	dst = i.server.AppendSummary(dst)
 	if i.Version >= 2 && i.server.Name.OK {
-		dst = summary.Number(summary.Gap(dst, start), "", i.Companies)
-		dst = summary.Number(dst, "/", i.MaxCompanies)
+		dst = wire.Number(wire.Gap(dst, start), "", i.Companies)
+		dst = wire.Number(dst, "/", i.MaxCompanies)
 		dst = append(dst, " companies"...)
 	}
 	if n := len(i.GRFs); n > 0 {
-		dst = summary.Count(summary.Gap(dst, start), "", n, "NewGRF", "NewGRFs")
+		dst = wire.Plural(wire.Gap(dst, start), "", n, "NewGRF", "NewGRFs")
 	}
 	return dst
 }
 
 // AppendSummary gives the names of the companies.
 func (c *Companies) AppendSummary(dst []byte) []byte {
-	dst = summary.Count(dst, "", len(c.Companies), "company", "companies")
+	dst = wire.Plural(dst, "", len(c.Companies), "company", "companies")
 	for i := range c.Companies {
 		dst = style.Quoted(dst, "  ", c.Companies[i].Name)
 	}
@@ -677,12 +676,12 @@ func (c *Companies) AppendSummary(dst []byte) []byte {
 
 // AppendSummary says how many there are.
 func (g *GRFs) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", len(g.GRFs), "NewGRF", "NewGRFs")
+	return wire.Plural(dst, "", len(g.GRFs), "NewGRF", "NewGRFs")
 }
 
 // AppendSummary says how many there are.
 func (s *Servers) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", len(s.Servers), "server", "servers")
+	return wire.Plural(dst, "", len(s.Servers), "server", "servers")
 }
 
 // AppendSummary gives the port.
@@ -690,5 +689,5 @@ func (g *Registration) AppendSummary(dst []byte) []byte {
 	if g.Port == 0 {
 		return dst
 	}
-	return summary.Number(dst, "port ", g.Port)
+	return wire.Number(dst, "port ", g.Port)
 }

@@ -27,7 +27,6 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -169,7 +168,7 @@ type Rcon struct{ Password, Command string }
 // Text is what a server prints.
 type Text struct{ Text string }
 
-var style = summary.Style{Charset: core.QuakeChars}
+var style = wire.Style{Charset: core.QuakeChars}
 
 // AppendSummary gives the arguments.
 func (m *Query) AppendSummary(dst []byte) []byte {
@@ -205,7 +204,7 @@ func (m *Challenge) AppendSummary(dst []byte) []byte {
 		before = "  protocols "
 	}
 	for _, p := range m.Protocols {
-		dst = summary.Number(dst, before, p)
+		dst = wire.Number(dst, before, p)
 		before = ", "
 	}
 	return dst

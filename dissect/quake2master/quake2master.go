@@ -17,7 +17,6 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
@@ -163,7 +162,7 @@ func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message) {
 
 // AppendSummary gives the number of servers.
 func (m *ServersReply) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", len(m.Servers), "server", "servers")
+	return wire.Plural(dst, "", len(m.Servers), "server", "servers")
 }
 
 // AppendSummary gives the name, the map and the players.

@@ -8,7 +8,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 // The topics of requests.
@@ -169,8 +169,8 @@ type Other struct{ Command string }
 
 // style is for text of players, plain for text of programs.
 var (
-	style = summary.Style{Charset: dissect.Guessed, Codes: dissect.Quake3}
-	plain = summary.Style{Charset: dissect.Guessed}
+	style = wire.Style{Charset: dissect.Guessed, Codes: dissect.Quake3}
+	plain = wire.Style{Charset: dissect.Guessed}
 )
 
 // labelled appends a label and a value, or nothing if the value is empty.
@@ -262,7 +262,7 @@ func (m *Text) AppendSummary(dst []byte) []byte {
 		dst = style.Quoted(dst, "", line)
 	}
 	if rest != "" {
-		dst = summary.Count(dst, " and ", 1+strings.Count(rest, "\n"), "line", "lines")
+		dst = wire.Plural(dst, " and ", 1+strings.Count(rest, "\n"), "line", "lines")
 	}
 	return dst
 }

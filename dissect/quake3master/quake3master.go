@@ -20,12 +20,11 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.Guessed}
+var style = wire.Style{Charset: dissect.Guessed}
 
 const topicServers dissect.Topic = 1
 
@@ -354,13 +353,13 @@ func (p *ServersReply) AppendSummary(dst []byte) []byte {
 	if p.unread {
 		return dst
 	}
-	dst = summary.Count(dst, "", len(p.Servers), "server", "servers")
+	dst = wire.Plural(dst, "", len(p.Servers), "server", "servers")
 	if p.Label != "" {
 		dst = style.Quoted(dst, ", ", p.Label)
 	}
 	if p.Packets > 0 {
-		dst = summary.Number(dst, ", reply ", p.Packet)
-		dst = summary.Number(dst, " of ", p.Packets)
+		dst = wire.Number(dst, ", reply ", p.Packet)
+		dst = wire.Number(dst, " of ", p.Packets)
 	}
 	if p.End != "" {
 		dst = append(dst, ", end of the list"...)

@@ -4,7 +4,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
@@ -132,7 +132,7 @@ type Log struct {
 // A Kill is a row of a log.
 type Kill struct{ Killer, Victim string }
 
-var style = summary.Style{Charset: core.QuakeChars}
+var style = wire.Style{Charset: core.QuakeChars}
 
 // AppendSummary gives the word, where there are several, and the arguments.
 func (m *Query) AppendSummary(dst []byte) []byte {
@@ -160,10 +160,10 @@ func (m *StatusReply) AppendSummary(dst []byte) []byte {
 	}
 	start := len(dst)
 	if n := len(m.Players); n > 0 {
-		dst = summary.Count(dst, "", n, "player", "players")
+		dst = wire.Plural(dst, "", n, "player", "players")
 	}
 	if n := len(m.Streams); n > 0 {
-		dst = summary.Count(summary.Gap(dst, start), "", n, "stream", "streams")
+		dst = wire.Plural(wire.Gap(dst, start), "", n, "stream", "streams")
 	}
 	return dst
 }
@@ -199,15 +199,15 @@ func (m *Text) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the size.
 func (m *Stats) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", len(m.JSON), "byte of JSON", "bytes of JSON")
+	return wire.Plural(dst, "", len(m.JSON), "byte of JSON", "bytes of JSON")
 }
 
 // AppendSummary gives the number of viewers.
 func (m *Viewers) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", len(m.Names), "viewer", "viewers")
+	return wire.Plural(dst, "", len(m.Names), "viewer", "viewers")
 }
 
 // AppendSummary gives the number of kills.
 func (m *Log) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", len(m.Kills), "kill", "kills")
+	return wire.Plural(dst, "", len(m.Kills), "kill", "kills")
 }

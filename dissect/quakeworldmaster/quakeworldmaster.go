@@ -21,7 +21,6 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -196,15 +195,15 @@ func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
 
 // AppendSummary gives the number of servers.
 func (m *ServersReply) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", len(m.Servers), "server", "servers")
+	return wire.Plural(dst, "", len(m.Servers), "server", "servers")
 }
 
 // AppendSummary gives the reason.
 func (m *Refusal) AppendSummary(dst []byte) []byte {
-	return summary.Style{Charset: core.QuakeChars}.Quoted(dst, "", m.Text)
+	return wire.Style{Charset: core.QuakeChars}.Quoted(dst, "", m.Text)
 }
 
 // AppendSummary gives the number of players.
 func (m *Heartbeat) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", m.Players, "player", "players")
+	return wire.Plural(dst, "", m.Players, "player", "players")
 }

@@ -17,12 +17,11 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.Latin1, Codes: core.Minecraft}
+var style = wire.Style{Charset: dissect.Latin1, Codes: core.Minecraft}
 
 var catalog = dissect.NewCatalog("raknet")
 
@@ -530,12 +529,12 @@ func (m *Pong) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the version and the size.
 func (m *Open) AppendSummary(dst []byte) []byte {
-	return summary.Count(summary.Number(dst, "version ", m.Protocol), ", padded with ", m.Padding, "byte", "bytes")
+	return wire.Plural(wire.Number(dst, "version ", m.Protocol), ", padded with ", m.Padding, "byte", "bytes")
 }
 
 // AppendSummary gives the size of packets.
 func (m *OpenReply) AppendSummary(dst []byte) []byte {
-	dst = summary.Number(dst, "packets of ", m.MTU)
+	dst = wire.Number(dst, "packets of ", m.MTU)
 	if m.Security {
 		dst = append(dst, ", secured"...)
 	}
@@ -543,9 +542,9 @@ func (m *OpenReply) AppendSummary(dst []byte) []byte {
 }
 
 // AppendSummary gives the size of packets.
-func (m *Join) AppendSummary(dst []byte) []byte { return summary.Number(dst, "packets of ", m.MTU) }
+func (m *Join) AppendSummary(dst []byte) []byte { return wire.Number(dst, "packets of ", m.MTU) }
 
 // AppendSummary gives the size of packets.
 func (m *JoinReply) AppendSummary(dst []byte) []byte {
-	return summary.Number(dst, "packets of ", m.MTU)
+	return wire.Number(dst, "packets of ", m.MTU)
 }

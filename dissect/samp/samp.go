@@ -18,12 +18,11 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.Guessed}
+var style = wire.Style{Charset: dissect.Guessed}
 
 var catalog = dissect.NewCatalog("samp")
 
@@ -426,12 +425,12 @@ func readList[T any](r *dissect.Reader, list, entry *dissect.Field, dst []T, rea
 
 // AppendSummary counts the settings.
 func (m *Rules) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", len(m.Rules), "rule", "rules")
+	return wire.Plural(dst, "", len(m.Rules), "rule", "rules")
 }
 
 // AppendSummary counts the players.
 func (m *Players) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", len(m.Players), "player", "players")
+	return wire.Plural(dst, "", len(m.Players), "player", "players")
 }
 
 // AppendSummary gives the Discord.

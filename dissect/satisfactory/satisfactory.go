@@ -14,7 +14,6 @@ package satisfactory
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -220,7 +219,7 @@ func (p *State) AppendSummary(dst []byte) []byte {
 		dst = append(dst, "  "...)
 	}
 	dst = append(dst, fState.NameOf(uint64(p.State))...)
-	dst = summary.Number(dst, "  build ", p.Changelist)
+	dst = wire.Number(dst, "  build ", p.Changelist)
 	if p.Flags&modded != 0 {
 		dst = append(dst, "  modded"...)
 	}

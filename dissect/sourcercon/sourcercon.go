@@ -23,14 +23,13 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
 var catalog = dissect.NewCatalog("source-rcon")
 
-var style = summary.Style{Charset: dissect.Guessed, Codes: core.Minecraft}
+var style = wire.Style{Charset: dissect.Guessed, Codes: core.Minecraft}
 
 var (
 	fSize     = catalog.Add("size", dissect.Uint, "Bytes of the packet behind the size.", dissect.Framing)
@@ -250,12 +249,12 @@ func (a *LoginReply) AppendSummary(dst []byte) []byte {
 
 // AppendSummary gives the id. The command is masked.
 func (c *Command) AppendSummary(dst []byte) []byte {
-	return append(summary.Number(dst, "", c.ID), "  ***"...)
+	return append(wire.Number(dst, "", c.ID), "  ***"...)
 }
 
 // AppendSummary gives the id and the first line, never a password.
 func (t *Text) AppendSummary(dst []byte) []byte {
-	dst = summary.Number(dst, "", t.ID)
+	dst = wire.Number(dst, "", t.ID)
 	text := strings.TrimRight(t.Text, "\r\n")
 	if text == "" {
 		return dst

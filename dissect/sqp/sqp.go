@@ -17,9 +17,7 @@ import (
 	"math/bits"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/columns"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/reassembly"
@@ -298,13 +296,13 @@ type decoder struct {
 	chunks    chunks
 	catalog   []*dissect.Field // of the columns of a table; nil where a name cannot be a key
 
-	numbers, texts, reals *columns.Set
+	numbers, texts, reals *wire.Columns
 }
 
 func newDecoder() *decoder {
 	return &decoder{
-		numbers: columns.New(fNumber, nil), reals: columns.New(fReal, nil),
-		texts: columns.New(fText, map[string]*dissect.Field{"name": fEntryName}),
+		numbers: wire.NewColumns(fNumber, nil), reals: wire.NewColumns(fReal, nil),
+		texts: wire.NewColumns(fText, map[string]*dissect.Field{"name": fEntryName}),
 	}
 }
 
@@ -578,17 +576,17 @@ func (p *Reply) AppendSummary(dst []byte) []byte {
 	start := len(dst)
 	dst = p.server.AppendSummary(dst)
 	if n := len(p.Rules); n > 0 {
-		dst = summary.Count(summary.Gap(dst, start), "", n, "rule", "rules")
+		dst = wire.Plural(wire.Gap(dst, start), "", n, "rule", "rules")
 	}
 	for i, t := range p.Tables {
 		one, many := "entry", "entries"
 		if len(p.Tables) > 1 {
 			one, many = [...]string{"player", "team"}[min(i, 1)], [...]string{"players", "teams"}[min(i, 1)]
 		}
-		dst = summary.Count(summary.Gap(dst, start), "", t.Rows, one, many)
+		dst = wire.Plural(wire.Gap(dst, start), "", t.Rows, one, many)
 	}
 	if n := len(p.Metrics); n > 0 {
-		dst = summary.Count(summary.Gap(dst, start), "", n, "metric", "metrics")
+		dst = wire.Plural(wire.Gap(dst, start), "", n, "metric", "metrics")
 	}
 	return dst
 }

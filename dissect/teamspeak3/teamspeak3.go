@@ -23,7 +23,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -271,13 +270,13 @@ func (p *Init) AppendSummary(dst []byte) []byte { return appendBuild(dst, p.Vers
 // AppendSummary appends the level and the command.
 func (p *Puzzle) AppendSummary(dst []byte) []byte {
 	if p.Data != nil {
-		dst = summary.Number(dst, "level ", p.Level)
+		dst = wire.Number(dst, "level ", p.Level)
 	}
 	if p.Command != "" {
-		dst = summary.Style{}.Text(dst, "  ", p.Command)
+		dst = wire.Style{}.Text(dst, "  ", p.Command)
 	}
 	return dst
 }
 
 // AppendSummary appends the step.
-func (u *Unknown) AppendSummary(dst []byte) []byte { return summary.Number(dst, "step ", u.Step) }
+func (u *Unknown) AppendSummary(dst []byte) []byte { return wire.Number(dst, "step ", u.Step) }

@@ -4,7 +4,6 @@ import (
 	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
@@ -142,17 +141,17 @@ func (i *Info) AppendSummary(dst []byte) []byte {
 	start := len(dst)
 	dst = i.server.AppendSummary(dst)
 	if n := i.Clients - i.Players; n > 0 && n <= 1<<16 {
-		dst = summary.Count(summary.Gap(dst, start), "", int(n), "spectator", "spectators")
+		dst = wire.Plural(wire.Gap(dst, start), "", int(n), "spectator", "spectators")
 	}
 	if i.Offset > 0 || i.Packet > 0 {
-		dst = summary.Count(summary.Gap(dst, start), "", len(i.List), "entry", "entries")
+		dst = wire.Plural(wire.Gap(dst, start), "", len(i.List), "entry", "entries")
 	}
 	return dst
 }
 
 // AppendSummary says how many there are.
 func (s *Servers) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", len(s.Servers), "server", "servers")
+	return wire.Plural(dst, "", len(s.Servers), "server", "servers")
 }
 
 // AppendSummary gives the protocol that is checked.
@@ -176,9 +175,9 @@ func (s *Short) AppendSummary(dst []byte) []byte {
 		}
 		return append(dst, "0.6"...)
 	case "siz2", "size":
-		return summary.Count(dst, "", int(s.Number), "server", "servers")
+		return wire.Plural(dst, "", int(s.Number), "server", "servers")
 	case "bea2", "beat":
-		return summary.Number(dst, "port ", s.Number)
+		return wire.Number(dst, "port ", s.Number)
 	}
 	return dst
 }

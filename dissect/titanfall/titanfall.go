@@ -12,7 +12,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -331,4 +330,4 @@ func (d *decoder) decodePlayers(r *dissect.Reader, v uint8) {
 }
 
 // AppendSummary appends the version.
-func (q *Request) AppendSummary(dst []byte) []byte { return summary.Number(dst, "version ", q.Version) }
+func (q *Request) AppendSummary(dst []byte) []byte { return wire.Number(dst, "version ", q.Version) }

@@ -2,11 +2,11 @@ package tribes
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.Latin1}
+var style = wire.Style{Charset: dissect.Latin1}
 
 var catalog = dissect.NewCatalog("tribes")
 

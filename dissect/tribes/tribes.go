@@ -15,7 +15,6 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -544,12 +543,12 @@ func (d *decoder) listReply(r *dissect.Reader, m *dissect.Message) {
 // AppendSummary appends the name and the build.
 func (p *Ping) AppendSummary(dst []byte) []byte {
 	start := len(dst)
-	return summary.Number(summary.Gap(p.server.AppendSummary(dst), start), "build ", p.Build)
+	return wire.Number(wire.Gap(p.server.AppendSummary(dst), start), "build ", p.Build)
 }
 
 // AppendSummary appends the number of servers.
 func (p *Servers) AppendSummary(dst []byte) []byte {
-	dst = summary.Count(dst, "", p.Count, "server", "servers")
-	dst = summary.Number(dst, "  packet ", p.Packet+p.from)
-	return summary.Number(dst, " of ", p.Packets)
+	dst = wire.Plural(dst, "", p.Count, "server", "servers")
+	dst = wire.Number(dst, "  packet ", p.Packet+p.from)
+	return wire.Number(dst, " of ", p.Packets)
 }

@@ -21,12 +21,11 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.Latin1, Codes: core.Unreal}
+var style = wire.Style{Charset: dissect.Latin1, Codes: core.Unreal}
 
 var catalog = dissect.NewCatalog("unreal2")
 
@@ -486,17 +485,17 @@ func text(r *dissect.Reader, f *dissect.Field) string {
 func (m *DetailsReply) AppendSummary(dst []byte) []byte {
 	dst = m.server.AppendSummary(dst)
 	if m.Wave.OK {
-		dst = summary.Number(summary.Number(dst, "  wave ", m.Wave.Value), " of ", m.FinalWave.Value)
+		dst = wire.Number(wire.Number(dst, "  wave ", m.Wave.Value), " of ", m.FinalWave.Value)
 	}
 	return dst
 }
 
 // AppendSummary appends the number of settings.
 func (m *RulesReply) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", len(m.Rules), "rule", "rules")
+	return wire.Plural(dst, "", len(m.Rules), "rule", "rules")
 }
 
 // AppendSummary appends the number of players.
 func (m *PlayersReply) AppendSummary(dst []byte) []byte {
-	return summary.Count(dst, "", len(m.Players), "player", "players")
+	return wire.Plural(dst, "", len(m.Players), "player", "players")
 }

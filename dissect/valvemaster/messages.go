@@ -4,7 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 // The letters of messages. The comments give the engine's names.
@@ -180,7 +180,7 @@ type Unknown struct {
 	Data []byte
 }
 
-var style = summary.Style{Charset: dissect.Guessed}
+var style = wire.Style{Charset: dissect.Guessed}
 
 // AppendSummary appends the place to go on from, the region and the filter.
 func (m *ServersRequest) AppendSummary(dst []byte) []byte {
@@ -188,7 +188,7 @@ func (m *ServersRequest) AppendSummary(dst []byte) []byte {
 	case m.Cursor.OK && m.Cursor.Value == 0, m.Region.OK && page(m.Address) == 0 && m.Address.IsValid():
 		dst = append(dst, "from the start"...)
 	case m.Cursor.OK:
-		dst = summary.Number(dst, "from number ", m.Cursor.Value)
+		dst = wire.Number(dst, "from number ", m.Cursor.Value)
 	case m.Region.OK:
 		dst = append(dst, "from "...)
 		if m.Address.IsValid() {
@@ -204,7 +204,7 @@ func (m *ServersRequest) AppendSummary(dst []byte) []byte {
 		if name := fRegion.NameOf(uint64(m.Region.Value)); name != "" {
 			dst = append(dst, name...)
 		} else {
-			dst = summary.Number(dst, "region ", m.Region.Value)
+			dst = wire.Number(dst, "region ", m.Region.Value)
 		}
 	}
 	if m.Filter != "" {
@@ -227,12 +227,12 @@ func (m *ServersRequest) AppendSummary(dst []byte) []byte {
 
 // AppendSummary appends the number of addresses, and whether there are more.
 func (m *ServersReply) AppendSummary(dst []byte) []byte {
-	dst = summary.Count(dst, "", len(m.Servers)+m.skimmed, "server", "servers")
+	dst = wire.Plural(dst, "", len(m.Servers)+m.skimmed, "server", "servers")
 	switch {
 	case m.End:
 		return append(dst, ", end of the list"...)
 	case m.Cursor.OK:
-		return summary.Number(dst, ", more from number ", m.Cursor.Value)
+		return wire.Number(dst, ", more from number ", m.Cursor.Value)
 	}
 	return append(dst, ", more to ask for"...)
 }
@@ -240,16 +240,16 @@ func (m *ServersReply) AppendSummary(dst []byte) []byte {
 // AppendSummary appends the number that Xash3D adds.
 func (m *Join) AppendSummary(dst []byte) []byte {
 	if m.Challenge.OK {
-		dst = summary.Number(dst, "server challenge ", m.Challenge.Value)
+		dst = wire.Number(dst, "server challenge ", m.Challenge.Value)
 	}
 	return dst
 }
 
 // AppendSummary appends the number.
 func (m *Challenge) AppendSummary(dst []byte) []byte {
-	dst = summary.Number(dst, "", m.Challenge)
+	dst = wire.Number(dst, "", m.Challenge)
 	if m.ServerChallenge.OK {
-		dst = summary.Number(dst, ", server challenge ", m.ServerChallenge.Value)
+		dst = wire.Number(dst, ", server challenge ", m.ServerChallenge.Value)
 	}
 	return dst
 }
@@ -259,10 +259,10 @@ func (m *Heartbeat) AppendSummary(dst []byte) []byte {
 	start := len(dst)
 	dst = append(dst, m.Flavour...)
 	if m.server.Stated() {
-		dst = m.server.AppendSummary(summary.Gap(dst, start))
+		dst = m.server.AppendSummary(wire.Gap(dst, start))
 	}
 	if m.Challenge.OK {
-		dst = summary.Number(summary.Gap(dst, start), "challenge ", m.Challenge.Value)
+		dst = wire.Number(wire.Gap(dst, start), "challenge ", m.Challenge.Value)
 	}
 	return dst
 }
@@ -292,14 +292,14 @@ func (m *MastersReply) AppendSummary(dst []byte) []byte {
 	if m.OutOfDate {
 		return append(dst, "the client is out of date"...)
 	}
-	dst = summary.Count(dst, "", len(m.Auth), "auth server", "auth servers")
-	dst = summary.Count(dst, ", ", len(m.Directory), "directory server", "directory servers")
-	return summary.Count(dst, ", ", len(m.Masters), "master server", "master servers")
+	dst = wire.Plural(dst, "", len(m.Auth), "auth server", "auth servers")
+	dst = wire.Plural(dst, ", ", len(m.Directory), "directory server", "directory servers")
+	return wire.Plural(dst, ", ", len(m.Masters), "master server", "master servers")
 }
 
 // AppendSummary appends the number of mods.
 func (m *ModsReply) AppendSummary(dst []byte) []byte {
-	dst = summary.Count(dst, "", len(m.Mods), "mod", "mods")
+	dst = wire.Plural(dst, "", len(m.Mods), "mod", "mods")
 	if m.More {
 		dst = append(dst, ", more to ask for"...)
 	}
@@ -311,5 +311,5 @@ func (m *Unknown) AppendSummary(dst []byte) []byte {
 	if m.Type == 0 {
 		return dst
 	}
-	return summary.Hex(dst, "type ", m.Type)
+	return wire.Hex(dst, "type ", m.Type)
 }

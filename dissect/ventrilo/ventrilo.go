@@ -18,13 +18,12 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
-var style = summary.Style{Charset: dissect.Guessed}
+var style = wire.Style{Charset: dissect.Guessed}
 
 var catalog = dissect.NewCatalog("ventrilo")
 

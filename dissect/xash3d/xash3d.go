@@ -17,12 +17,11 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.Guessed, Codes: dissect.Quake3}
+var style = wire.Style{Charset: dissect.Guessed, Codes: dissect.Quake3}
 
 var asText = core.InStyle(style.Codes)
 
@@ -410,13 +409,13 @@ func (p *NetInfo) AppendSummary(dst []byte) []byte {
 	case keyvalue.Text(p.Rules, "neterror").OK || kinds[p.kind].name == "ping":
 		return dst
 	case kinds[p.kind].name == "players":
-		return summary.Count(dst, "", len(p.Players), "player", "players")
+		return wire.Plural(dst, "", len(p.Players), "player", "players")
 	case kinds[p.kind].name == "rules":
 		n := len(p.Rules)
 		if n > 0 && p.Rules[n-1].Key == "rules" {
 			n-- // how many there are
 		}
-		return summary.Count(dst, "", n, "rule", "rules")
+		return wire.Plural(dst, "", n, "rule", "rules")
 	}
 	return p.server.AppendSummary(dst)
 }

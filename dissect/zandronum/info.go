@@ -2,12 +2,11 @@ package zandronum
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = summary.Style{Charset: dissect.Latin1, Codes: core.ZDoom}
+var style = wire.Style{Charset: dissect.Latin1, Codes: core.ZDoom}
 
 var asText = dissect.InText(style.Charset, style.Codes)
 

@@ -2,7 +2,6 @@ package zandronum
 
 import (
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -114,12 +113,12 @@ func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message) {
 }
 
 // AppendSummary appends the version.
-func (s *Servers) AppendSummary(dst []byte) []byte { return summary.Number(dst, "version ", s.Version) }
+func (s *Servers) AppendSummary(dst []byte) []byte { return wire.Number(dst, "version ", s.Version) }
 
 // AppendSummary appends the number of servers.
 func (p *List) AppendSummary(dst []byte) []byte {
-	dst = summary.Count(dst, "", p.Count, "server", "servers")
-	if dst = summary.Number(dst, ", packet ", p.Packet); p.Last {
+	dst = wire.Plural(dst, "", p.Count, "server", "servers")
+	if dst = wire.Number(dst, ", packet ", p.Packet); p.Last {
 		dst = append(dst, ", the last one"...)
 	}
 	return dst

@@ -24,7 +24,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/reassembly"
@@ -421,9 +420,9 @@ func (d *decoder) decodeQuery(r *dissect.Reader, m *dissect.Message) {
 
 // AppendSummary appends the flags.
 func (q *Query) AppendSummary(dst []byte) []byte {
-	dst = summary.Hex(dst, "flags ", q.Flags)
+	dst = wire.Hex(dst, "flags ", q.Flags)
 	if q.Flags2 != 0 {
-		dst = summary.Hex(dst, " and ", q.Flags2)
+		dst = wire.Hex(dst, " and ", q.Flags2)
 	}
 	if q.Segmented == 2 {
 		dst = append(dst, ", in segments"...)
@@ -432,7 +431,7 @@ func (q *Query) AppendSummary(dst []byte) []byte {
 }
 
 // AppendSummary appends the index.
-func (s *Segment) AppendSummary(dst []byte) []byte { return summary.Number(dst, "index ", s.Index) }
+func (s *Segment) AppendSummary(dst []byte) []byte { return wire.Number(dst, "index ", s.Index) }
 
 // All datagrams are packed with the same Huffman code. Their first byte is the number of
 // unused bits at the end of the last one; bits are counted from the lowest of each byte.

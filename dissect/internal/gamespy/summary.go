@@ -3,12 +3,12 @@ package gamespy
 import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 // Server returns the server data in the settings. Unreal Tournament 3 sends some of
 // them under the numbers of its properties, and uses mapname differently.
-func Server(rules []dissect.KeyValue, style summary.Style) dissect.Server {
+func Server(rules []dissect.KeyValue, style wire.Style) dissect.Server {
 	s := dissect.Server{Charset: style.Charset, Style: style.Codes}
 	number := func(o *dissect.Opt[int], v string) {
 		if n := keyvalue.Int(v); n.OK {
@@ -88,11 +88,11 @@ func AppendCounts(dst []byte, players, others int, one, many string) []byte {
 		before = "  lists "
 	}
 	if players > 0 {
-		dst = summary.Count(dst, before, players, "player", "players")
+		dst = wire.Plural(dst, before, players, "player", "players")
 		before = ", "
 	}
 	if others > 0 {
-		dst = summary.Count(dst, before, others, one, many)
+		dst = wire.Plural(dst, before, others, one, many)
 	}
 	return dst
 }
@@ -114,7 +114,7 @@ func AppendKeys(dst []byte, server, players, teams *Keys) []byte {
 				if int(n) < len(keyNames) && n > 0 {
 					dst = append(append(dst, ' '), keyNames[n]...)
 				} else {
-					dst = summary.Number(dst, " ", n)
+					dst = wire.Number(dst, " ", n)
 				}
 			}
 		}

@@ -5,8 +5,7 @@ import (
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/columns"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
@@ -44,7 +43,7 @@ func (f *TableFields) Name() *dissect.Field {
 }
 
 // DeclarePlayers adds the fields of a table of players to a catalog.
-func DeclarePlayers(c *dissect.Catalog, s summary.Style) TableFields {
+func DeclarePlayers(c *dissect.Catalog, s wire.Style) TableFields {
 	f := declareTable(c, s, "players", "player", "_")
 	f.known = map[string]*dissect.Field{
 		"player": c.Add("players.name", dissect.String, "Name of the player (column player_).", dissect.PersonName, core.InCharset(s.Charset), core.InStyle(s.Codes)),
@@ -56,7 +55,7 @@ func DeclarePlayers(c *dissect.Catalog, s summary.Style) TableFields {
 }
 
 // DeclareTeams adds the fields of a table of teams to a catalog.
-func DeclareTeams(c *dissect.Catalog, s summary.Style) TableFields {
+func DeclareTeams(c *dissect.Catalog, s wire.Style) TableFields {
 	f := declareTable(c, s, "teams", "team", "_t")
 	f.known = map[string]*dissect.Field{
 		"team":  c.Add("teams.name", dissect.String, "Name of the team (column team_t).", dissect.ServerText, core.InCharset(s.Charset), core.InStyle(s.Codes)),
@@ -65,7 +64,7 @@ func DeclareTeams(c *dissect.Catalog, s summary.Style) TableFields {
 	return f
 }
 
-func declareTable(c *dissect.Catalog, s summary.Style, rows, row, suffix string) TableFields {
+func declareTable(c *dissect.Catalog, s wire.Style, rows, row, suffix string) TableFields {
 	return TableFields{
 		List:   c.Add(rows, dissect.List, "The "+rows+"."),
 		Row:    c.Add(rows+"."+row, dissect.Group, "One "+row+"."),
@@ -87,7 +86,7 @@ const (
 // row: columns may follow one another, over several parts.
 type table struct {
 	f       *TableFields
-	names   *columns.Set
+	names   *wire.Columns
 	columns []column
 	pieces  []segment
 	cells   []cell
@@ -131,7 +130,7 @@ type chain struct{ head, tail int32 }
 
 const none = int32(-1)
 
-func newTable(f *TableFields) table { return table{f: f, names: columns.New(f.open, f.known)} }
+func newTable(f *TableFields) table { return table{f: f, names: wire.NewColumns(f.open, f.known)} }
 
 func (t *table) reset() {
 	t.columns, t.pieces, t.cells, t.rows, t.values = t.columns[:0], t.pieces[:0], t.cells[:0], t.rows[:0], t.values[:0]

@@ -12,7 +12,6 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
-	"github.com/qdissect/qdissect/dissect/internal/summary"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -253,13 +252,13 @@ func AppendRcon(dst []byte, password, command string) []byte {
 	if keyvalue.Int(password).OK { // the command may begin with the password
 		return append(dst, "***"...)
 	}
-	return summary.Style{Charset: core.QuakeChars}.Concealed(dst, command, console.CommandSecret(command))
+	return wire.Style{Charset: core.QuakeChars}.Concealed(dst, command, console.CommandSecret(command))
 }
 
 // AppendText appends the first line of a text in quotation marks, and three dots if
 // there is more. A password ends it.
 func AppendText(dst []byte, text string) []byte {
-	style := summary.Style{Charset: core.QuakeChars}
+	style := wire.Style{Charset: core.QuakeChars}
 	line, rest, _ := strings.Cut(strings.TrimLeft(text, " \n"), "\n")
 	if n := console.Secret(line); n < len(line) {
 		return style.Concealed(dst, line, n)

@@ -1,10 +1,11 @@
-// Package wire has functions for detecting and parsing messages that several protocols
-// share.
+// Package wire has functions for detecting, parsing and summing up messages that several
+// protocols share.
 package wire
 
 import (
 	"net/netip"
 	"slices"
+	"strconv"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
@@ -327,4 +328,97 @@ func Words(head string, words ...string) []string {
 		starts[i] = head + word
 	}
 	return starts
+}
+
+// Columns hold the fields of a table whose columns the messages name, as those of
+// GameSpy do: those of the catalog, and others, whose
+// fields are made when a message first names them. It is part of a decoder and
+// not safe for concurrent use.
+type Columns struct {
+	open  *dissect.Field
+	known map[string]*dissect.Field
+	seen  map[string]*dissect.Field
+}
+
+// maxSeen bounds the fields that are kept: forged messages can name any number of
+// columns. When it is reached all are evicted and made again as needed.
+const maxSeen = 256
+
+// NewColumns returns the columns of a table. open is the field that stands for columns
+// outside the catalog. known maps names on the wire to fields of the catalog.
+func NewColumns(open *dissect.Field, known map[string]*dissect.Field) *Columns {
+	return &Columns{open: open, known: known, seen: make(map[string]*dissect.Field)}
+}
+
+// Field returns the field of a column, or nil if the name cannot be a key.
+func (s *Columns) Field(name string) *dissect.Field {
+	if f := s.known[name]; f != nil {
+		return f
+	}
+	if f := s.seen[name]; f != nil {
+		return f
+	}
+	f := s.open.AsColumn(name)
+	if f == nil {
+		return nil
+	}
+	if len(s.seen) >= maxSeen {
+		clear(s.seen)
+	}
+	s.seen[f.Key()] = f
+	return f
+}
+
+// A Style is the encoding of text in a protocol.
+type Style struct {
+	Charset dissect.Charset
+	Codes   dissect.Style
+}
+
+// Text appends text; see [dissect.AppendText].
+func (s Style) Text(dst []byte, before, text string) []byte {
+	return core.AppendText(append(dst, before...), text, s.Charset, s.Codes)
+}
+
+// Quoted appends text in quotation marks; see [dissect.AppendQuoted].
+func (s Style) Quoted(dst []byte, before, text string) []byte {
+	return dissect.AppendQuoted(append(dst, before...), text, s.Charset, s.Codes)
+}
+
+// Concealed is like Quoted for text with a secret at n, or without one if n is its
+// length. Three asterisks replace the secret and everything after it.
+func (s Style) Concealed(dst []byte, text string, n int) []byte {
+	dst = s.Quoted(dst, "", text[:n])
+	if n < len(text) {
+		dst = append(dst, " ***"...)
+	}
+	return dst
+}
+
+// Number appends a number.
+func Number[N int | int32 | uint8 | uint16 | uint32](dst []byte, before string, n N) []byte {
+	return strconv.AppendInt(append(dst, before...), int64(n), 10)
+}
+
+// Hex appends a number in hexadecimal digits.
+func Hex[N uint8 | uint32](dst []byte, before string, n N) []byte {
+	return strconv.AppendUint(append(append(dst, before...), "0x"...), uint64(n), 16)
+}
+
+// Plural appends a number and the noun that fits it.
+func Plural(dst []byte, before string, n int, one, many string) []byte {
+	dst = append(Number(dst, before, n), ' ')
+	if n == 1 {
+		return append(dst, one...)
+	}
+	return append(dst, many...)
+}
+
+// Gap appends the separator of two groups, unless the summary that began at start is
+// still empty.
+func Gap(dst []byte, start int) []byte {
+	if len(dst) > start {
+		dst = append(dst, "  "...)
+	}
+	return dst
 }

@@ -1,4 +1,4 @@
-package columns
+package wire
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 func TestColumnsKept(t *testing.T) {
 	open := &dissect.Field{Path: "x.players.column", Kind: dissect.String, Doc: "A column."}
 	score := &dissect.Field{Path: "x.players.score", Kind: dissect.Decimal}
-	c := New(open, map[string]*dissect.Field{"score": score})
+	c := NewColumns(open, map[string]*dissect.Field{"score": score})
 	for round := range 2 {
 		for i := range 1280 {
 			name := fmt.Sprintf("c%d", i)
