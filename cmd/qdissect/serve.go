@@ -75,7 +75,7 @@ Then each exchange is logged. An interrupt ends serve with a summary. With
 By default, serve listens on loopback. On other addresses, nobody can use it to
 flood others: a client never gets more bytes than it sent, unless it presents a
 valid challenge. Only a2s, gamespy3, minecraft, sqp and Teeworlds 0.7 have such
-challenges.
+challenges. What was asked over TCP is answered over TCP, in full.
 
 Exit status: 0 ended by an interrupt; 2 error.`
 
@@ -257,7 +257,7 @@ func learn(ctx context.Context, name string, o *serveOptions, env environment) (
 	}
 	list, err := chosenServers(list, o.server)
 	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("%s: nothing to serve, because no request in the capture is answered over UDP", name)
+		err = fmt.Errorf("%s: nothing to serve, because no request in the capture is answered", name)
 	}
 	return list, damaged, err
 }

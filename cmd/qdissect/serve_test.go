@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -205,6 +206,58 @@ func TestServe(t *testing.T) {
 		if !strings.Contains(s.log.String(), want) {
 			t.Errorf("%q is not in the log:\n%s", want, s.log.String())
 		}
+	}
+}
+
+// TestServeTCP talks to servers over TCP: messages in one segment and in pieces, numbers that the client chooses, and the end of a connection.
+func TestServeTCP(t *testing.T) {
+	packet := func(id, kind uint32, body string) string {
+		b := binary.LittleEndian.AppendUint32(nil, uint32(len(body)+10))
+		b = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(b, id), kind)
+		return string(b) + body + "\x00\x00"
+	}
+	const handshake = "\x10\x00\xfd\x05\x09localhost\x00\x07\x01"
+	for _, test := range []struct {
+		name, pcap, server string
+		say                []string // segments
+		begin, end         string   // of what comes
+		size               int
+		closes             bool
+		log                string
+	}{
+		{"list ping", "minecraft-java/servers.pcap", "198.51.100.40:25565", []string{handshake + "\x01\x00\x09", "\x0112345", "678"},
+			"\xff\x1c\x00\xfc\x1c{\"version\":{\"name\":\"Paper 1.21.4\",", "}\x09\x0112345678", 3723, false,
+			"4 requests, 2 answered, 0 challenged; 2 messages over TCP, 3723 bytes sent; 1 not in the capture; 1 that ask for nothing\n"},
+		{"before 1.4", "minecraft-java/servers.pcap", "198.51.100.40:25565", []string{"\xfe"},
+			"\xff\x00\x16\x00A\x00 \x00F", "\x003\x00\xa7\x004\x000", 47, true, "MINECRAFT-JAVA  legacy ping → legacy status"},
+		{"console", "source-rcon/servers.pcap", "198.51.100.40:27015", []string{packet(77, 3, "s3cret-rcon"), packet(6, 2, "cvarlist") + packet(7, 0, ""), "GET / HTTP/1.1"},
+			packet(77, 0, "") + packet(77, 2, ""), packet(7, 0, "") + packet(7, 0, "\x00\x00\x00\x01\x00\x00\x00\x00"), 2378, true,
+			"SOURCE-RCON  end mark  7 → reply  4713, reply  4713"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := startServe(t, 1, "--no-delay", "--loss", "1", "--server", test.server, testPcap(test.pcap))
+			c := must.Get(net.Dial("tcp", s.at[test.server]))(t)
+			defer c.Close()
+			for _, part := range test.say {
+				must.Get(c.Write([]byte(part)))(t)
+				time.Sleep(20 * time.Millisecond)
+			}
+			c.SetReadDeadline(time.Now().Add(time.Minute))
+			got := make([]byte, test.size)
+			n, err := io.ReadFull(c, got)
+			if err != nil || !strings.HasPrefix(string(got), test.begin) || !strings.HasSuffix(string(got), test.end) {
+				t.Errorf("%d bytes, %v: %.80q … %q", n, err, got, got[max(0, n-80):n])
+			}
+			if !test.closes {
+				must.Get(c.Write([]byte("\x01\x07")))(t) // no such packet
+			}
+			if n, err := c.Read(got); n != 0 || err == nil || os.IsTimeout(err) {
+				t.Errorf("then %q, %v", got[:n], err)
+			}
+			if err := s.end(); err != nil || !strings.Contains(s.log.String(), test.log) {
+				t.Errorf("%v: %q is not in the log:\n%s", err, test.log, s.log.String())
+			}
+		})
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/serve"
 	"github.com/qdissect/qdissect/internal/serve/host"
 )
@@ -106,7 +105,7 @@ func listServers(w io.Writer, list []*serve.Captured, listen netip.AddrPort, o *
 			column = max(column, len(e.Protocol))
 		}
 		for _, e := range c.Entries() {
-			fmt.Fprintf(&b, "  %-*s %s → %s  [%s, %d bytes", column, e.Protocol, e.Request, e.Reply, nettext.Count(e.Datagrams, "datagram"), e.Bytes)
+			fmt.Fprintf(&b, "  %-*s %s → %s  [%s, %d bytes", column, e.Protocol, e.Request, e.Reply, host.Parts(e.Datagrams, e.TCP), e.Bytes)
 			if e.Times > 1 {
 				fmt.Fprintf(&b, "; first of %d", e.Times)
 			}

@@ -31,10 +31,10 @@ var (
 	fLength = catalog.Add("length", dissect.Uint, "Bytes of the packet behind the length.", dissect.Framing)
 	fID     = catalog.Add("packet_id", dissect.Uint, "Number of the packet: 0 or 1.", dissect.Framing)
 
-	fProtocol  = catalog.Add("protocol", dissect.Int, "Version of the protocol that the client speaks, or the server; -1 if the client asks for it.")
+	fProtocol  = catalog.Add("protocol", dissect.Int, "Version of the protocol that the client speaks, or the server; -1 if the client asks for it.", core.Ignored)
 	fHostLen   = catalog.Add("handshake.host_length", dissect.Uint, "Bytes of the host name.", dissect.Framing)
 	fHost      = catalog.Add("handshake.host", dissect.String, "Name or address by which the client knows the server. Some mods append a zero byte and a mark of theirs.", dissect.Address)
-	fPort      = catalog.Add("handshake.port", dissect.Uint, "Port by which the client knows the server.")
+	fPort      = catalog.Add("handshake.port", dissect.Uint, "Port by which the client knows the server.", core.Ignored)
 	fNext      = catalog.Add("handshake.next_state", dissect.Uint, "What the client wants.", core.Counted(1, "status", "login", "transfer"))
 	fValue     = catalog.Add("value", dissect.ID, "Number that the client chose, often the time; the server returns it.", dissect.Chosen)
 	fJSONLen   = catalog.Add("status.length", dissect.Uint, "Bytes of the JSON.", dissect.Framing)
@@ -45,7 +45,7 @@ var (
 	fRest      = catalog.Add("legacy.rest", dissect.Uint, "Bytes behind it.", dissect.Framing)
 	fHostUnits = catalog.Add("legacy.host_length", dissect.Uint, "Units of UTF-16 of the host name.", dissect.Framing)
 	fHostWide  = catalog.Add("legacy.host_utf16", dissect.Bytes, "Host name in UTF-16, big-endian.", core.Becomes("host"), dissect.Framing)
-	fPortInt   = catalog.Add("legacy.port", dissect.Uint, "Port by which the client knows the server.")
+	fPortInt   = catalog.Add("legacy.port", dissect.Uint, "Port by which the client knows the server.", core.Ignored)
 	fUnits     = catalog.Add("legacy.length", dissect.Uint, "Units of UTF-16 of the text.", dissect.Framing)
 	fWide      = catalog.Add("legacy.text", dissect.Bytes, "The status in UTF-16, big-endian.", core.Becomes("status"), dissect.Framing)
 

@@ -13,6 +13,7 @@ type query struct {
 	protocol  *dissect.Protocol
 	title     string // the summary, safe to print on a terminal
 	key       string // the meaning
+	oneWay    bool
 	challenge dissect.Challenge
 	value     uint64
 	chosen    []leaf // the values that the client chose
@@ -36,7 +37,7 @@ func packs(p *dissect.Protocol) bool {
 // queryOf builds a query from a tree. The key contains the type and all values that
 // the client did not choose, without framing and padding.
 func queryOf(p *dissect.Protocol, m *dissect.Message, sources []dissect.Source, nodes []dissect.Node) *query {
-	q := &query{protocol: p, challenge: m.Pair.Challenge, value: m.Pair.Value}
+	q := &query{protocol: p, oneWay: m.Type.Role == dissect.OneWay && m.Type.Name != "unknown", challenge: m.Pair.Challenge, value: m.Pair.Value}
 	if q.value > mostToken {
 		q.challenge = dissect.NoChallenge // those of the capture are given again
 	}

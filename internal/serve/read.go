@@ -125,6 +125,7 @@ type reply struct {
 // An event is a message or an unknown datagram of the capture.
 type event struct {
 	frame, request uint64
+	id             uint64 // that both have, if the protocol has one
 	time           int64
 	src, dst       netip.AddrPort
 	known          bool
@@ -140,6 +141,17 @@ type turn struct {
 	replies []*event
 	n       int   // the number of datagrams
 	before  *turn // the request before it in the same flow
+	beside  *turn // the one before it in the same segment
+}
+
+// of returns the request with an id among those of a segment, or else the last one.
+func (t *turn) of(id uint64) *turn {
+	for s := t; s != nil; s = s.beside {
+		if s.id == id {
+			return s
+		}
+	}
+	return t
 }
 
 // pipelined is the time within which several requests count as pipelined. Later, a new
@@ -190,7 +202,7 @@ func (o *observer) Record(r *dissect.Record) {
 	if !o.room(n) {
 		return
 	}
-	e := &event{frame: r.Frame, request: r.RequestFrame, src: r.Src, dst: r.Dst, known: true, role: r.Type.Role}
+	e := &event{frame: r.Frame, request: r.RequestFrame, id: r.Pair.ID, src: r.Src, dst: r.Dst, known: true, role: r.Type.Role}
 	if e.role != dissect.Reply {
 		e.query = queryOf(r.Protocol, &r.Message, r.Sources, r.Nodes)
 	}
@@ -317,10 +329,11 @@ func learn(events []*event) ([]*Captured, error) {
 				t.before = old
 			}
 			turns = append(turns, t)
+			t.beside = byFrame[e.frame]
 			byFrame[e.frame], last[f] = t, t
 			continue
 		}
-		t := byFrame[e.request]
+		t := byFrame[e.request].of(e.id)
 		if e.request == 0 {
 			if t = asks(last[f.back()], e.time); t == nil {
 				continue

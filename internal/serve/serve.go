@@ -48,8 +48,9 @@ type Entry struct {
 	Request, Reply string
 	// Frame is the frame of the request.
 	Frame uint64
-	// Datagrams and Bytes give the size of the reply.
+	// Datagrams, over TCP messages, and Bytes give the size of the reply.
 	Datagrams, Bytes int
+	TCP              bool
 	// Incomplete reports whether the reply lacks a part or is malformed.
 	Incomplete bool
 	// Times is the number of times that the request was answered.
@@ -62,6 +63,12 @@ func (c *Captured) Names() (names []string) {
 		names = append(names, p.Name)
 	}
 	return names
+}
+
+// Uses reports whether the server answers over UDP and over TCP.
+func (c *Captured) Uses() (udp, tcp bool) {
+	tcp = slices.ContainsFunc(c.Protocols, (*dissect.Protocol).OverTCP)
+	return slices.ContainsFunc(c.Protocols, func(p *dissect.Protocol) bool { return !p.OverTCP() }), tcp
 }
 
 // Choose returns the servers with a captured address, ADDR:PORT or the port alone. It
@@ -90,7 +97,7 @@ func (c *Captured) Entries() (list []Entry) {
 			}
 			list = append(list, Entry{
 				Protocol: a.protocol.Name, Request: t.query.title, Reply: t.title, Frame: t.frame,
-				Datagrams: len(t.datagrams), Bytes: t.bytes(), Times: n, Incomplete: !t.whole,
+				Datagrams: len(t.datagrams), Bytes: t.bytes(), TCP: a.protocol.OverTCP(), Times: n, Incomplete: !t.whole,
 			})
 		}
 	}
@@ -124,13 +131,15 @@ const (
 	NotCaptured
 	// NoChallenge means that the captured server answers only with a valid challenge.
 	NoChallenge
+	// NoRequest means that the message asks for nothing.
+	NoRequest
 	// Withheld means that the reply is longer than the request, and that the address
 	// of the client is unproven.
 	Withheld
 )
 
 var resultNames = [...]string{
-	"answered", "challenged", "no such request in the capture", "not answered without a valid challenge",
+	"answered", "challenged", "no such request in the capture", "not answered without a valid challenge", "asks for nothing",
 	"withheld: longer than the request, and no challenge proves the address",
 }
 
@@ -138,7 +147,7 @@ func (r Result) String() string { return resultNames[r] }
 
 // Key returns the name of the result in JSON.
 func (r Result) Key() string {
-	return [...]string{"answered", "challenged", "not_captured", "no_challenge", "withheld"}[r]
+	return [...]string{"answered", "challenged", "not_captured", "no_challenge", "no_request", "withheld"}[r]
 }
 
 // An Answer is the reaction to a request.
@@ -149,7 +158,9 @@ type Answer struct {
 	Protocol, Request, Reply string
 	// Frame is the frame of the captured request, 0 if there is none.
 	Frame uint64
-	// Datagrams are the reply, ordered by time.
+	// TCP says that the exchange is over TCP.
+	TCP bool
+	// Datagrams are the reply, ordered by time; over TCP its messages.
 	Datagrams []Datagram
 	// Happened counts the faults on purpose.
 	Happened
@@ -199,16 +210,23 @@ func (s *Server) Panics() (n uint64) {
 
 // Answer returns the reaction to a datagram from a client. The caller owns the result.
 func (s *Server) Answer(from netip.AddrPort, now time.Time, payload []byte) Answer {
-	q, a := s.find(payload)
+	return s.answer(from, now, payload, false)
+}
+
+func (s *Server) answer(from netip.AddrPort, now time.Time, payload []byte, tcp bool) Answer {
+	q, a := s.find(payload, tcp)
 	if a == nil {
-		out := Answer{Result: NotCaptured, Protocol: unknown, Request: rawTitle(payload)}
+		out := Unknown(payload)
 		if q != nil {
 			out.Protocol, out.Request = q.protocol.Name, q.title
+			if q.oneWay {
+				out.Result = NoRequest
+			}
 		}
 		return out
 	}
-	proven := q.challenge == dissect.ChallengeUsed && s.tokens.valid(from.Addr(), now, a.protocol, uint32(q.value))
-	out := Answer{Protocol: a.protocol.Name, Request: q.title}
+	proven := tcp || q.challenge == dissect.ChallengeUsed && s.tokens.valid(from.Addr(), now, a.protocol, uint32(q.value))
+	out := Answer{Protocol: a.protocol.Name, Request: q.title, TCP: tcp}
 	h := &a.protocol.Handshake
 	t := a.choose(q, proven)
 	switch {
@@ -237,14 +255,61 @@ func (s *Server) Answer(from netip.AddrPort, now time.Time, payload []byte) Answ
 	return out
 }
 
-// find decodes a request and returns it with its answer.
-func (s *Server) find(payload []byte) (q *query, a *answer) {
-	var verdicts [maxVerdict + 1][]*requestReader
+// maxMessage is the longest message over TCP that is read.
+const maxMessage = 1 << 16
+
+// Next returns the reaction to the first message of what a client has sent over TCP, and its length: 0 if more bytes are needed, and -1 if no
+// protocol of the server has such a message. waits says that the client waits for a reply, so that a message which does not tell its length
+// is whole. over says that the server closes the connection after the reply.
+func (s *Server) Next(from netip.AddrPort, now time.Time, sent []byte, waits bool) (n int, out Answer, over bool) {
+	n = -1
 	for _, r := range s.readers {
+		if !r.protocol.OverTCP() {
+			continue
+		}
+		size, whole := r.protocol.Stream(sent)
+		if size == 0 && whole && waits {
+			size = len(sent)
+		}
+		if size < 0 || size > maxMessage {
+			continue
+		}
+		if size == 0 || size > len(sent) {
+			if len(sent) <= maxMessage {
+				n = 0
+			}
+			continue
+		}
+		out = s.answer(from, now, sent[:size], true)
+		for _, d := range out.Datagrams {
+			_, last := r.protocol.Stream(d.Payload)
+			over = over || last
+		}
+		return size, out, over
+	}
+	return n, out, false
+}
+
+// Unknown is the reaction to what no protocol recognises.
+func Unknown(payload []byte) Answer {
+	return Answer{Result: NotCaptured, Protocol: "unknown", Request: rawTitle(payload)}
+}
+
+// find decodes a request and returns it with its answer.
+func (s *Server) find(payload []byte, tcp bool) (q *query, a *answer) {
+	var verdicts [maxVerdict + 1][]*requestReader
+	least := dissect.Possible
+	if tcp {
+		least = dissect.Doubtful // the connection tells
+	}
+	for _, r := range s.readers {
+		if r.protocol.OverTCP() != tcp {
+			continue
+		}
 		v := r.protocol.Detect(payload[:min(len(payload), detectBytes)])
 		verdicts[v] = append(verdicts[v], r)
 	}
-	for v := maxVerdict; v >= dissect.Possible; v-- {
+	for v := maxVerdict; v >= least; v-- {
 		for _, r := range verdicts[v] {
 			got, ok := r.read(payload)
 			if !ok {
@@ -294,14 +359,15 @@ func (s *Server) play(out *Answer, a *answer, t *exchange, q *query, from netip.
 
 // finish applies delays and faults. It sends at most room bytes; -1 means no limit.
 func (s *Server) finish(out *Answer, a *answer, room int) {
-	out.Datagrams, out.Happened = s.options.Trouble.apply(out.Datagrams, a.key, s.played[a], s.options.NoDelay, room)
+	trouble := s.options.Trouble
+	if a.protocol.OverTCP() {
+		trouble = Trouble{} // TCP mends it
+	}
+	out.Datagrams, out.Happened = trouble.apply(out.Datagrams, a.key, s.played[a], s.options.NoDelay, room)
 	s.played[a]++
 }
 
-// unknown is the protocol of datagrams that no protocol recognises.
-const unknown = "unknown"
-
-// rawTitle formats the start of such a datagram.
+// rawTitle formats the start of a datagram that no protocol recognises.
 func rawTitle(payload []byte) string {
 	const show = 16
 	if len(payload) > show {

@@ -51,7 +51,7 @@ func (e *Exchange) String() string {
 		fmt.Fprintf(&b, "  ~ %s", e.Result)
 		return b.String()
 	}
-	fmt.Fprintf(&b, " → %s  [%s, %d bytes", Clipped(e.Reply), nettext.Count(len(e.Datagrams), "datagram"), e.Bytes())
+	fmt.Fprintf(&b, " → %s  [%s, %d bytes", Clipped(e.Reply), Parts(len(e.Datagrams), e.TCP), e.Bytes())
 	for _, fault := range [...]struct {
 		n    int
 		what string
@@ -65,6 +65,14 @@ func (e *Exchange) String() string {
 	}
 	b.WriteByte(']')
 	return b.String()
+}
+
+// Parts says how many datagrams a reply has, or messages over TCP.
+func Parts(n int, tcp bool) string {
+	if tcp {
+		return nettext.Count(n, "message")
+	}
+	return nettext.Count(n, "datagram")
 }
 
 // Clipped shortens text for the log. A datagram may hold 64 KiB.
@@ -90,18 +98,21 @@ type Host struct {
 
 // counts are the totals for the summary.
 type counts struct {
-	requests, limited, sent, bytes, lost, dropped, failed uint64
-	silent                                                uint64 // replies of which every datagram was lost on purpose
-	results                                               [serve.Withheld + 1]uint64
+	requests, limited, sent, messages, bytes, lost, dropped, failed uint64
+	silent                                                          uint64 // replies of which every datagram was lost on purpose
+	results                                                         [serve.Withheld + 1]uint64
 }
 
-// A socket serves one captured server.
+// A socket serves one captured server, over UDP, over TCP or both.
 type socket struct {
 	host    *Host
-	conn    *net.UDPConn
+	conn    *net.UDPConn     // nil without UDP
+	tcp     *net.TCPListener // nil without TCP
+	mu      sync.Mutex       // protects server
 	server  *serve.Server
 	address netip.AddrPort
 	pending atomic.Int32 // datagrams that wait until they are due
+	talking atomic.Int32 // connections
 }
 
 // New returns a host without servers.
@@ -110,26 +121,60 @@ func New(o Options) *Host { return &Host{o: o, bucket: bucket{rate: float64(o.Ra
 // Bind opens a socket for a captured server and returns its address. Options get a new
 // key, and are guarded unless the address is one of loopback.
 func (h *Host) Bind(c *serve.Captured, at netip.AddrPort, so serve.Options) (netip.AddrPort, error) {
-	network := "udp"
-	if at.Addr().Is4() {
-		network = "udp4" // so that 0.0.0.0 does not mean [::]
-	}
-	conn, err := net.ListenUDP(network, net.UDPAddrFromAddrPort(at))
-	if err != nil {
+	s := &socket{host: h}
+	if err := s.listen(c, at); err != nil {
 		return netip.AddrPort{}, fmt.Errorf("for %s: %w", c.Address, err)
 	}
 	so.Guarded = !at.Addr().Unmap().IsLoopback()
 	// The key never depends on a seed: whoever knows the key can forge challenges.
 	rand.Read(so.Key[:])
-	s := &socket{host: h, conn: conn, server: serve.New(c, so), address: conn.LocalAddr().(*net.UDPAddr).AddrPort()}
+	s.server = serve.New(c, so)
 	h.sockets = append(h.sockets, s)
 	return s.address, nil
+}
+
+// listen opens the sockets of a captured server, with the same port.
+func (s *socket) listen(c *serve.Captured, at netip.AddrPort) (err error) {
+	four := ""
+	if at.Addr().Is4() {
+		four = "4" // so that 0.0.0.0 does not mean [::]
+	}
+	udp, tcp := c.Uses()
+	for tries := 0; ; tries++ {
+		s.address = at
+		if udp {
+			if s.conn, err = net.ListenUDP("udp"+four, net.UDPAddrFromAddrPort(at)); err != nil {
+				return err
+			}
+			s.address = s.conn.LocalAddr().(*net.UDPAddr).AddrPort()
+		}
+		if !tcp {
+			return nil
+		}
+		if s.tcp, err = net.ListenTCP("tcp"+four, net.TCPAddrFromAddrPort(s.address)); err == nil {
+			s.address = s.tcp.Addr().(*net.TCPAddr).AddrPort()
+			return nil
+		}
+		s.close()
+		if at.Port() > 0 || tries == 10 { // a free port of UDP need not be one of TCP
+			return err
+		}
+	}
+}
+
+func (s *socket) close() {
+	if s.conn != nil {
+		s.conn.Close()
+	}
+	if s.tcp != nil {
+		s.tcp.Close()
+	}
 }
 
 // Close closes the sockets.
 func (h *Host) Close() {
 	for _, s := range h.sockets {
-		s.conn.Close()
+		s.close()
 	}
 }
 
@@ -149,9 +194,9 @@ var ErrStuck = errors.New("the log is not read")
 func (h *Host) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	for _, s := range h.sockets {
+	run := func(serve func(context.Context) error) {
 		h.running.Go(func() {
-			if err := s.receive(ctx); err != nil {
+			if err := serve(ctx); err != nil {
 				h.mu.Lock()
 				h.err = err
 				h.mu.Unlock()
@@ -159,9 +204,22 @@ func (h *Host) Run(ctx context.Context) error {
 			}
 		})
 	}
-	<-ctx.Done()
 	for _, s := range h.sockets {
-		_ = s.conn.SetReadDeadline(time.Unix(1, 0)) // wakes the receiver
+		if s.conn != nil {
+			run(s.receive)
+		}
+		if s.tcp != nil {
+			run(s.accept)
+		}
+	}
+	<-ctx.Done()
+	for _, s := range h.sockets { // wakes those who wait
+		if s.conn != nil {
+			_ = s.conn.SetReadDeadline(time.Unix(1, 0))
+		}
+		if s.tcp != nil {
+			_ = s.tcp.SetDeadline(time.Unix(1, 0))
+		}
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -196,17 +254,24 @@ func (s *socket) receive(ctx context.Context) error {
 		if !s.host.admit(now) {
 			continue
 		}
-		e := Exchange{Answer: s.server.Answer(from, now, buf[:n]), From: netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), To: s.address}
+		e := s.exchange(from)
+		s.mu.Lock()
+		e.Answer = s.server.Answer(from, now, buf[:n])
+		s.mu.Unlock()
 		e.Dropped = s.reply(ctx, from, now, e.Datagrams)
 		s.host.exchanged(&e)
 	}
+}
+
+func (s *socket) exchange(from netip.AddrPort) Exchange {
+	return Exchange{From: netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), To: s.address}
 }
 
 // reply sends datagrams when they are due. It returns how many are dropped because
 // too many are pending.
 func (s *socket) reply(ctx context.Context, to netip.AddrPort, now time.Time, list []serve.Datagram) (dropped int) {
 	for len(list) > 0 && list[0].After <= 0 {
-		s.write(to, list[0].Payload)
+		s.send(to, list[0].Payload)
 		list = list[1:]
 	}
 	n := int32(len(list))
@@ -224,24 +289,28 @@ func (s *socket) reply(ctx context.Context, to netip.AddrPort, now time.Time, li
 			case <-ctx.Done():
 				return
 			}
-			s.write(to, d.Payload)
+			s.send(to, d.Payload)
 			s.pending.Add(-1)
 		}
 	})
 	return 0
 }
 
-func (s *socket) write(to netip.AddrPort, payload []byte) {
+func (s *socket) send(to netip.AddrPort, payload []byte) {
 	_, err := s.conn.WriteToUDPAddrPort(payload, to)
-	h := s.host
+	s.host.wrote(&s.host.counts.sent, len(payload), err)
+}
+
+// wrote counts a datagram, or a message over TCP.
+func (h *Host) wrote(count *uint64, n int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err != nil {
 		h.counts.failed++
 		return
 	}
-	h.counts.sent++
-	h.counts.bytes += uint64(len(payload))
+	*count++
+	h.counts.bytes += uint64(n)
 }
 
 // admit applies the rate limit.
@@ -279,14 +348,21 @@ func (h *Host) Summary() string {
 	defer h.mu.Unlock()
 	c := &h.counts
 	var b strings.Builder
+	sent := Parts(int(c.sent), false)
+	if tcp := Parts(int(c.messages), true) + " over TCP"; c.messages > 0 && c.sent > 0 {
+		sent += ", " + tcp
+	} else if c.messages > 0 {
+		sent = tcp
+	}
 	fmt.Fprintf(&b, "%s, %d answered, %d challenged; %s, %d bytes sent", nettext.Count(int(c.requests), "request"),
-		c.results[serve.Answered], c.results[serve.Challenged], nettext.Count(int(c.sent), "datagram"), c.bytes)
+		c.results[serve.Answered], c.results[serve.Challenged], sent, c.bytes)
 	for _, more := range []struct {
 		n    uint64
 		what string
 	}{
 		{c.results[serve.NotCaptured], "not in the capture"},
 		{c.results[serve.NoChallenge], "without a valid challenge"},
+		{c.results[serve.NoRequest], "that ask for nothing"},
 		{c.results[serve.Withheld], "withheld"},
 		{c.limited, "beyond the rate"},
 		{c.silent, "left unanswered on purpose"},

@@ -2,6 +2,8 @@ package host
 
 import (
 	"context"
+	"encoding/binary"
+	"net"
 	"net/netip"
 	"path/filepath"
 	"testing"
@@ -14,18 +16,53 @@ import (
 	"github.com/qdissect/qdissect/internal/serve"
 )
 
-// TestPending checks that the datagrams that wait are limited.
-func TestPending(t *testing.T) {
-	in := must.Get(capture.Open(filepath.Join("..", "..", "..", "testdata", "pcaps", "a2s", "source.pcap")))(t)
+// bound returns a host with the first server of a capture.
+func bound(t *testing.T, folder, name string) (*Host, *socket) {
+	in := must.Get(capture.Open(filepath.Join("..", "..", "..", "testdata", "pcaps", folder, name)))(t)
 	defer in.Close()
 	list, _, err := serve.Read(in, dissect.Config{Protocols: all.Protocols()})
 	if err != nil || len(list) == 0 {
 		t.Fatal(list, err)
 	}
 	h := New(Options{})
-	defer h.Close()
+	t.Cleanup(h.Close)
 	must.Get(h.Bind(list[0], netip.MustParseAddrPort("127.0.0.1:0"), serve.Options{}))(t)
-	s := h.sockets[0]
+	return h, h.sockets[0]
+}
+
+// TestConnections repeats the limits of docs/limits.md for connections and for what comes over them.
+func TestConnections(t *testing.T) {
+	h, s := bound(t, "minecraft-java", "servers.pcap")
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(h.running.Wait)
+	t.Cleanup(cancel)
+	go func() { _ = h.Run(ctx) }()
+	for i := range 257 {
+		c := must.Get(net.Dial("tcp", s.address.String()))(t)
+		defer c.Close()
+		if i == 255 {
+			time.Sleep(50 * time.Millisecond) // so that all are counted
+		}
+		if i < 255 {
+			continue
+		}
+		must.Get(c.Write([]byte("\x10\x00\xfd\x05\x09localhost\x00\x07\x01\x01\x00")))(t)
+		if n, err := c.Read(make([]byte, 10)); (n > 0) != (i == 255) {
+			t.Errorf("connection %d: %d bytes, %v", i+1, n, err)
+		}
+	}
+	const ping = "\xfe\x01\xfa\x00\x0b\x00M\x00C\x00|\x00P\x00i\x00n\x00g\x00H\x00o\x00s\x00t"
+	for size, want := range map[int]int{65536: 0, 65537: -1} {
+		b := binary.BigEndian.AppendUint16([]byte(ping), uint16(size-len(ping)-2))
+		if n, _, _ := s.server.Next(netip.AddrPort{}, time.Now(), b, false); n != want {
+			t.Errorf("a message of %d bytes: %d", size, n)
+		}
+	}
+}
+
+// TestPending checks that the datagrams that wait are limited.
+func TestPending(t *testing.T) {
+	h, s := bound(t, "a2s", "source.pcap")
 	s.pending.Store(maxPending - 1)
 	late := serve.Datagram{After: time.Hour, Payload: []byte("x")}
 	ctx, cancel := context.WithCancel(context.Background())
