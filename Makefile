@@ -31,7 +31,7 @@ clients:
 
 # What no program reaches is dead, except the public packages and what they and
 # the tests need. There, only what is exported may be out of reach.
-LIVE = ^internal/(hostile|mkpcap|must|thorough|tools/scenes)/|func: CheckConversation$$
+LIVE = ^internal/(hostile|mkpcap|must|tools/scenes)/|func: CheckConversation$$
 lint:
 	gofmt -l . | (! grep .)
 	go vet ./... && go vet -C internal/tools/lab ./...

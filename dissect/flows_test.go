@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/qdissect/qdissect/internal/thorough"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestFlowTable plays random operations on the table and on a map.
@@ -19,7 +19,7 @@ func TestFlowTable(t *testing.T) {
 	table = newFlowTable(300, func(i int32, _ bool) { delete(model, table.flows[i].key) })
 	at := func(k flowKey) *ends { return &ends{key: k, hash: table.hasher.flow(&k)} }
 	key := func(n int) (k flowKey) { k[3], k[20], k[35] = byte(n), byte(n>>8), byte(n*7); return k }
-	for step := range thorough.Of(50_000, 200_000) {
+	for step := range must.Try(50_000, 200_000) {
 		now := int64(step)
 		k := key(rng.IntN(900))
 		switch rng.IntN(10) {

@@ -18,7 +18,6 @@ import (
 	"github.com/qdissect/qdissect/dissect/a2s"
 	"github.com/qdissect/qdissect/internal/jsonl"
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // A tester is a testing.TB that records failures and messages.
@@ -246,7 +245,7 @@ func TestMessagesAll(t *testing.T) {
 		text string
 	}
 	var all []kept
-	for _, path := range thorough.Captures(paths) {
+	for _, path := range must.TryCaptures(paths) {
 		golden := string(readFile(t, strings.TrimSuffix(path, filepath.Ext(path))+".golden.jsonl"))
 		list := Messages(t, path)
 		at, findings := 0, 0
@@ -299,7 +298,7 @@ func TestUpdateFlag(t *testing.T) {
 
 // TestPages runs the tests of docs/testing-with-captures.md in a module of their own.
 func TestPages(t *testing.T) {
-	if !thorough.All() {
+	if !must.TryAll() {
 		return // it takes seconds to build
 	}
 	root := must.Get(filepath.Abs(".."))(t)

@@ -18,7 +18,6 @@ import (
 
 	"github.com/qdissect/qdissect/dissect/a2s"
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 const single = "\xff\xff\xff\xff"
@@ -155,7 +154,7 @@ func TestRoundTrip(t *testing.T) {
 				if list[0].Dst.String() != server.String() || !list[0].Src.Addr().IsLoopback() || list[0].Src.Addr().Is4() != strings.HasPrefix(address, "127") {
 					t.Errorf("%v to %v, the server is %v", list[0].Src, list[0].Dst, server)
 				}
-				if side == "server" || thorough.All() {
+				if side == "server" || must.TryAll() {
 					tshark(t, path, 9)
 				}
 			})

@@ -19,7 +19,6 @@ import (
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/stats"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
@@ -1005,7 +1004,7 @@ func (c *filmCause) try(t *testing.T, near bool, name string) {
 	if server == "" {
 		server = filmServer.String()
 	}
-	if !near || thorough.All() {
+	if !near || must.TryAll() {
 		agree(t, name)
 	}
 	out, errs, code := runIn(t, ".", "why", "--format", "json", server, name)
@@ -1083,7 +1082,7 @@ func allCaptures(t *testing.T) (list []string) {
 func TestWhyAndReport(t *testing.T) {
 	t.Run("scenes", func(t *testing.T) {
 		for i, s := range scenes.All() {
-			if i%6 > 0 && !thorough.All() {
+			if i%6 > 0 && !must.TryAll() {
 				continue
 			}
 			name := filepath.Join(t.TempDir(), s.Name+".pcap")
@@ -1099,7 +1098,7 @@ func TestWhyAndReport(t *testing.T) {
 		if _, err := os.Stat(dir); err != nil {
 			t.Skip("the scenes are not beside the project")
 		}
-		if !thorough.All() {
+		if !must.TryAll() {
 			t.Skip("they are run with QDISSECT_THOROUGH=1")
 		}
 		path := must.Get(program())(t)
@@ -1117,7 +1116,7 @@ func TestWhyAndReport(t *testing.T) {
 			}
 		}
 	})
-	for _, name := range thorough.Captures(allCaptures(t)) {
+	for _, name := range must.TryCaptures(allCaptures(t)) {
 		if damaged(name) { // TestCutCaptures compares the others
 			agree(t, name)
 		}
@@ -1179,7 +1178,7 @@ func agree(t *testing.T, name string) ([]reportVerdict, map[string]*whyAnswer) {
 			}
 		}
 	}
-	for _, s := range r.Servers[:min(len(r.Servers), thorough.Of(1, 3))] { // asked alone, only lists of masters are more evidence
+	for _, s := range r.Servers[:min(len(r.Servers), must.Try(1, 3))] { // asked alone, only lists of masters are more evidence
 		alone, w := new(whyAnswer), answers[s.Address]
 		out, errs, _ := runIn(t, ".", "why", "--format", "json", s.Address, name)
 		if err := json.Unmarshal([]byte(out), alone); err != nil {
@@ -1249,13 +1248,13 @@ func TestCutCaptures(t *testing.T) {
 		}
 		return ids
 	}
-	for _, name := range thorough.Captures(allCaptures(t)) {
+	for _, name := range must.TryCaptures(allCaptures(t)) {
 		if damaged(name) {
 			continue
 		}
 		whole := found(name)
 		said, was := agree(t, name)
-		for _, length := range thorough.Of([]string{"60"}, []string{"44", "50", "54", "60", "80", "128"}) {
+		for _, length := range must.Try([]string{"60"}, []string{"44", "50", "54", "60", "80", "128"}) {
 			if out, err := exec.Command("editcap", "-s", length, name, cut).CombinedOutput(); err != nil {
 				t.Fatalf("%s: %v %s", name, err, out)
 			}

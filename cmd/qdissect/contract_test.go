@@ -21,7 +21,6 @@ import (
 	"github.com/qdissect/qdissect/internal/golden"
 	"github.com/qdissect/qdissect/internal/jsonl"
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -412,7 +411,7 @@ func TestUnitsInDuckDB(t *testing.T) {
 // TestLossless checks that DuckDB has everything that is in the goldens: in the lines,
 // and in the fields with their types.
 func TestLossless(t *testing.T) {
-	paths := thorough.Captures(goldens(t))
+	paths := must.TryCaptures(goldens(t))
 	script, _, _ := runIn(t, ".", append([]string{"schema", "--sql", "duckdb"}, paths...)...)
 	var sql strings.Builder
 	var protocols []string
@@ -492,7 +491,7 @@ func plain(key string, v any) any {
 // findings and exchanges from both, and the questions have the same answers.
 func TestParquet(t *testing.T) {
 	needDuckDB(t)
-	captures := thorough.Of([]string{"[ab]*/**", "hostile/**"}, []string{"**"})
+	captures := must.Try([]string{"[ab]*/**", "hostile/**"}, []string{"**"})
 	sql := `SELECT COLUMNS(* EXCLUDE (fields))::VARCHAR, json(fields) FROM messages ORDER BY ALL;
 		SELECT COLUMNS(*)::VARCHAR FROM findings ORDER BY ALL;
 		SELECT COLUMNS(*)::VARCHAR FROM exchanges ORDER BY ALL;

@@ -18,7 +18,6 @@ import (
 
 	"github.com/qdissect/qdissect/internal/golden"
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 var update = flag.Bool("update", false, "write the goldens instead of comparing; read them before you commit")
@@ -71,7 +70,7 @@ var sum = regexp.MustCompile(`(,"damaged":".*")?,"sha256":"[0-9a-f]{64}"`)
 // JSON. Package report checks the goldens against the schema.
 func TestGolden(t *testing.T) {
 	all := captures(t)
-	formats := thorough.Captures(all)
+	formats := must.TryCaptures(all)
 	for _, path := range all {
 		abs := must.Get(filepath.Abs(path))(t)
 		dir, file := filepath.Split(abs)
@@ -110,12 +109,12 @@ func TestGolden(t *testing.T) {
 			if joined.String() != lines {
 				t.Error("json and jsonl differ")
 			}
-			for range thorough.Of(1, 2) {
+			for range must.Try(1, 2) {
 				if again, _, _ := runIn(t, dir, "--all", "-o", "jsonl", file); again != lines {
 					t.Fatal("the output differs from run to run")
 				}
 			}
-			for _, detail := range thorough.Of([]string{"-x"}, []string{"-V", "-x"}) {
+			for _, detail := range must.Try([]string{"-x"}, []string{"-V", "-x"}) {
 				if out, _, _ := runIn(t, dir, detail, "--all", file); strings.ContainsAny(out, "\x1b\x07\u009b") || !utf8.ValidString(out) {
 					t.Errorf("%s lets control characters through", detail)
 				}

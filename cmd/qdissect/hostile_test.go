@@ -31,7 +31,6 @@ import (
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -84,7 +83,7 @@ func nastyCapture(t testing.TB) []byte {
 	for _, text := range nasty() {
 		sayEverywhere(s, text)
 	}
-	if thorough.All() && !testing.Short() { // the race detector runs with -short and is slow
+	if must.TryAll() && !testing.Short() { // the race detector runs with -short and is slow
 		sayLong(s)
 	}
 	must.Do(t, s.W.Err())
@@ -143,7 +142,7 @@ func TestSafeText(t *testing.T) {
 	captures := hostileCaptures(t)
 	for m, mode := range modes {
 		for i, c := range captures {
-			if i > 0 && (i+m)%thorough.Of(3, 1) != 0 { // the first datagram has all texts
+			if i > 0 && (i+m)%must.Try(3, 1) != 0 { // the first datagram has all texts
 				continue
 			}
 			out := runOn(t, c, append([]string{"--all"}, mode...)...)
@@ -165,7 +164,7 @@ func TestSafeText(t *testing.T) {
 func TestJSONValid(t *testing.T) {
 	captures := hostileCaptures(t)
 	for i, c := range captures {
-		if i%thorough.Of(3, 1) > 0 {
+		if i%must.Try(3, 1) > 0 {
 			continue
 		}
 		out, _ := streams(c, "--all", "-o", "jsonl")
@@ -196,7 +195,7 @@ var program = sync.OnceValues(func() (string, error) {
 func memoryOf(t *testing.T, program string, in io.Reader, args ...string) (mib int, last string) {
 	t.Helper()
 	cmd := exec.Command(program, append(args, "-")...)
-	cmd.Env = append(os.Environ(), "GOGC=") // not what thorough sets
+	cmd.Env = append(os.Environ(), "GOGC=") // not what package must sets
 	var out lastLine
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, os.Stderr
 	must.Do(t, cmd.Start())
@@ -253,9 +252,9 @@ func TestMemory(t *testing.T) {
 		r, w := io.Pipe()
 		go func() {
 			s := hostile.NewStage(w, mkpcap.Options{})
-			for range thorough.Of(1, 2) {
+			for range must.Try(1, 2) {
 				for _, f := range hostile.Floods() {
-					f.Play(s, thorough.Of(300, 6000))
+					f.Play(s, must.Try(300, 6000))
 				}
 			}
 			w.Close()

@@ -19,7 +19,6 @@ import (
 
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // writing are the commands that write files. IN is a capture, IN2 one that follows it, UNITS the folder of units of both, SERVER one
@@ -62,7 +61,7 @@ var writing = []struct {
 // gives all of them, and leaves nothing else, neither there nor among the temporary files.
 func TestKilled(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "many_00001_20260102030405.pcapng")
-	copies(t, in, thorough.Of(10, 100), 0)
+	copies(t, in, must.Try(10, 100), 0)
 	next := strings.Replace(in, "00001_20260102030405", "00002_20260102130405", 1)
 	copies(t, next, 20, 10*time.Hour)
 	units := filepath.Join(t.TempDir(), "units")
@@ -72,7 +71,7 @@ func TestKilled(t *testing.T) {
 	wireshark := filepath.Join(t.TempDir(), "tshark") // says where it looks for files
 	must.Do(t, os.WriteFile(wireshark, []byte("#!/bin/sh\nprintf 'Personal Lua Plugins:\\t%s\\nPersonal Extcap path:\\t%s\\n' \"$TMPDIR\" \"$TMPDIR\"\n"), 0o777))
 	server := mumbles(t)
-	points := thorough.Of(1, 20)
+	points := must.Try(1, 20)
 	for _, c := range writing {
 		t.Run(c.args, func(t *testing.T) {
 			t.Parallel()
@@ -221,7 +220,7 @@ func TestKilledQuery(t *testing.T) {
 	must.Do(t, os.Mkdir(in, 0o777))
 	const units = 4
 	for i := range units {
-		copies(t, filepath.Join(in, fmt.Sprintf("%c_00001_202601020%d0405.pcapng", 'a'+i, i)), thorough.Of(10, 100), time.Duration(i)*time.Hour)
+		copies(t, filepath.Join(in, fmt.Sprintf("%c_00001_202601020%d0405.pcapng", 'a'+i, i)), must.Try(10, 100), time.Duration(i)*time.Hour)
 	}
 	run := func(out string) *exec.Cmd {
 		return exec.Command("qdissect", "read", "--series", "--unit", "1/1", "--out", out, "-o", "parquet", in+"/*")
@@ -244,7 +243,7 @@ func TestKilledQuery(t *testing.T) {
 	if finished != units || all == 0 {
 		t.Fatalf("%d rows of %d units", all, finished)
 	}
-	points := thorough.Of(2, 20)
+	points := must.Try(2, 20)
 	for i := range points {
 		out := filepath.Join(dir, fmt.Sprint("out", i))
 		cmd := run(out)

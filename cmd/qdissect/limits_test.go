@@ -20,7 +20,6 @@ import (
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // Addresses for tests in which they do not matter.
@@ -505,7 +504,7 @@ func TestMemoryOfCommands(t *testing.T) {
 	} {
 		r, w := io.Pipe()
 		go func() {
-			c.play(hostile.NewStage(w, mkpcap.Options{}), c.n/thorough.Of(50, 1))
+			c.play(hostile.NewStage(w, mkpcap.Options{}), c.n/must.Try(50, 1))
 			w.Close()
 		}()
 		mib, _ := memoryOf(t, program, r, c.args...)

@@ -33,7 +33,6 @@ import (
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
@@ -316,7 +315,7 @@ func readBack(t *testing.T, args ...string) []string {
 // the file. So does the file written meanwhile, whose comments tshark reads.
 func TestLiveReplay(t *testing.T) {
 	paths := captures(t)
-	if others, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "captures", "*.pcap*")); others != nil && thorough.All() {
+	if others, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "captures", "*.pcap*")); others != nil && must.TryAll() {
 		paths = append(paths, others...)
 	}
 	// Real servers answer at once. Generated captures have pauses in which requests
@@ -324,7 +323,7 @@ func TestLiveReplay(t *testing.T) {
 	real := regexp.MustCompile(`^[a-z0-9]+-`)
 	made := map[string]bool{"same-id.pcap": true, "fragments-lost.pcap": true, "requests-only.pcap": true, "replies-only.pcap": true, "tcp-segments.pcap": true}
 	seen := map[string]bool{}
-	for _, path := range thorough.Captures(paths) {
+	for _, path := range must.TryCaptures(paths) {
 		name := filepath.Base(path)
 		frames := ethernet(t, path)
 		if !real.MatchString(name) || made[name] || filepath.Base(filepath.Dir(path)) == "trouble" || seen[name] || frames == nil {
@@ -359,7 +358,7 @@ func TestLiveReplay(t *testing.T) {
 			}
 		})
 	}
-	if len(seen) < thorough.Of(1, 10) {
+	if len(seen) < must.Try(1, 10) {
 		t.Errorf("%d captures", len(seen))
 	}
 }
@@ -489,7 +488,7 @@ func inOrder(t *testing.T, list []string, n int) {
 // TestLiveSlow checks that slow, steady traffic on one of several interfaces is
 // printed soon, and that a signal loses nothing.
 func TestLiveSlow(t *testing.T) {
-	for _, gap := range thorough.Of([]time.Duration{8 * time.Millisecond}, []time.Duration{3 * time.Millisecond, 8 * time.Millisecond, 18 * time.Millisecond}) {
+	for _, gap := range must.Try([]time.Duration{8 * time.Millisecond}, []time.Duration{3 * time.Millisecond, 8 * time.Millisecond, 18 * time.Millisecond}) {
 		namespaceTest(t, gap.String(), func(t *testing.T) {
 			secondCable(t)
 			r := start(t, "-i", "veth1", "-i", "veth3")
@@ -1328,7 +1327,7 @@ func TestExtcapPipe(t *testing.T) {
 // TestExtcap checks that tshark finds our interface after --install, captures from it and
 // shows the fields of messages while they come.
 func TestExtcap(t *testing.T) {
-	if !thorough.All() {
+	if !must.TryAll() {
 		return // it takes some seconds
 	}
 	for _, name := range []string{"tshark", "unshare"} {

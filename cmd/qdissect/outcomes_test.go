@@ -15,7 +15,6 @@ import (
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/stats"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/unitfile"
 )
 
@@ -49,7 +48,7 @@ func TestRequestsAddUp(t *testing.T) {
 		t.Skip("every capture, twice")
 	}
 	all := 0.0
-	for _, path := range thorough.Captures(captures(t)) {
+	for _, path := range must.TryCaptures(captures(t)) {
 		sum, _ := summaryOf(t, path, "-q")
 		total := 0.0
 		for key, n := range sum["requests"].(map[string]any) {
@@ -63,7 +62,7 @@ func TestRequestsAddUp(t *testing.T) {
 		}
 		all += sent
 	}
-	if all < thorough.Of(150.0, 1000) {
+	if all < must.Try(150.0, 1000) {
 		t.Errorf("%v requests in all captures", all)
 	}
 }
@@ -289,10 +288,10 @@ var fewTroubles = []struct {
 // and why say the same: that something is wrong, that nothing is, or that it cannot be told.
 func TestFewRequests(t *testing.T) {
 	for _, c := range fewTroubles {
-		for _, n := range thorough.Of([]int{8}, []int{1, 2, 3, 4, 5, 8, 12, 19, 25}) {
-			for every := 1; every <= thorough.Of(1, 3) && every <= n && (every == 1 || !strings.HasPrefix(c.name, "challenge")); every++ {
+		for _, n := range must.Try([]int{8}, []int{1, 2, 3, 4, 5, 8, 12, 19, 25}) {
+			for every := 1; every <= must.Try(1, 3) && every <= n && (every == 1 || !strings.HasPrefix(c.name, "challenge")); every++ {
 				for _, one := range []bool{false, true} {
-					for _, beside := range thorough.Of([]bool{one}, []bool{false, true}) {
+					for _, beside := range must.Try([]bool{one}, []bool{false, true}) {
 						f := &film{t: t}
 						polls(n, func(i int, at float64, from netip.AddrPort) {
 							if one {

@@ -25,7 +25,6 @@ import (
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/stats"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
@@ -37,7 +36,7 @@ func TestWhyAll(t *testing.T) {
 		t.Fatalf("%d captures: %v", len(paths), err)
 	}
 	for i, path := range paths {
-		if i%thorough.Of(15, 1) == 0 {
+		if i%must.Try(15, 1) == 0 {
 			if captures[path], err = os.ReadFile(path); err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +46,7 @@ func TestWhyAll(t *testing.T) {
 		out, _ := streams(capture, "report", "--format", "json")
 		var r struct{ Servers []struct{ Address string } }
 		must.Do(t, json.Unmarshal([]byte(out), &r))
-		for _, s := range r.Servers[:min(len(r.Servers), thorough.Of(3, 20))] {
+		for _, s := range r.Servers[:min(len(r.Servers), must.Try(3, 20))] {
 			text, errs := streams(capture, "why", s.Address)
 			if checkSafe(t, name, text); !strings.Contains(text, s.Address) {
 				t.Errorf("%s: %s: %q %s", name, s.Address, text, errs)
@@ -76,8 +75,8 @@ func TestReportAll(t *testing.T) {
 		t.Fatalf("only %d captures", len(captures))
 	}
 	formats := []string{"text", "json", "html"}
-	for i, name := range thorough.Captures(slices.Sorted(maps.Keys(captures))) {
-		for _, format := range formats[i%thorough.Of(3, 1):][:thorough.Of(1, 3)] {
+	for i, name := range must.TryCaptures(slices.Sorted(maps.Keys(captures))) {
+		for _, format := range formats[i%must.Try(3, 1):][:must.Try(1, 3)] {
 			out, _ := streams(captures[name], "report", "--format", format)
 			switch checkSafe(t, name+" as "+format, strings.ReplaceAll(out, "\t", " ")); {
 			case out == "":
@@ -345,10 +344,10 @@ func has(text, word string) bool {
 func TestReportHides(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
-	for _, name := range thorough.Of([]string{"mixed", "down-icmp"}, []string{"mixed", "down-icmp", "greedy", "scanner", "long-lost"}) {
+	for _, name := range must.Try([]string{"mixed", "down-icmp"}, []string{"mixed", "down-icmp", "greedy", "scanner", "long-lost"}) {
 		s := must.Get(scenes.Find(name))(t)
 		var b bytes.Buffer
-		must.Get(s.Write(&b, scenes.Options{Span: 30 * time.Second, Clients: thorough.Of(100, 300), Rate: min(thorough.Of(100.0, 400), 40*float64(len(name)))}))(t)
+		must.Get(s.Write(&b, scenes.Options{Span: 30 * time.Second, Clients: must.Try(100, 300), Rate: min(must.Try(100.0, 400), 40*float64(len(name)))}))(t)
 		file := filepath.Join(dir, "Harbour-"+name+".pcap")
 		must.Do(t, os.WriteFile(file, b.Bytes(), 0o666))
 		files = append(files, file)
@@ -515,7 +514,7 @@ func TestCompare(t *testing.T) {
 			text := outputOf(t, "report", "--compare", c.before, c.after)
 			compare(t, filepath.Join(dir, "compare-"+c.name+".txt"), text)
 			checkSafe(t, c.name, text)
-			if i%thorough.Of(3, 1) > 0 {
+			if i%must.Try(3, 1) > 0 {
 				return // the text has the answers, too
 			}
 			var got stats.Comparison

@@ -20,7 +20,6 @@ import (
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // leak finds the password, or its first four or five bytes, or its last, as text or
@@ -93,11 +92,11 @@ func TestSecretMessages(t *testing.T) {
 	for i, c := range confidences() {
 		t.Run(fmt.Sprint(i, " ", c.Name), func(t *testing.T) {
 			for _, mtu := range []int{0, 44} {
-				if mtu > 0 && i%thorough.Of(4, 1) != 0 {
+				if mtu > 0 && i%must.Try(4, 1) != 0 {
 					continue
 				}
 				b := captureOf(c, mtu, false)
-				out := outputs(t, b, thorough.Of([]string{"--all", forms[1+i%5]}, forms))
+				out := outputs(t, b, must.Try([]string{"--all", forms[1+i%5]}, forms))
 				for mode, out := range out {
 					if leaks(out) {
 						t.Errorf("MTU %d, %s: %q", mtu, mode, about(out))
@@ -123,7 +122,7 @@ func TestSecretPorts(t *testing.T) {
 	}
 	for i, port := range ports {
 		for _, reply := range []bool{true, false} {
-			if i%thorough.Of(20, 1) != 0 {
+			if i%must.Try(20, 1) != 0 {
 				continue
 			}
 			var b bytes.Buffer

@@ -22,7 +22,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // serving is a running serve command.
@@ -500,7 +499,7 @@ func serveFor(t *testing.T, ways []string, runs []clientRun) (list []*served) {
 			return r.misled && how == "duplicated" || r.first && how == "reordered"
 		})
 		i %= len(possible)
-		for _, how := range thorough.Of(possible[i:i+1], possible) {
+		for _, how := range must.Try(possible[i:i+1], possible) {
 			args := append(slices.Clone(troubles[how]), r.path(".pcap"))
 			if r.server != "" {
 				args = append([]string{"--server", r.server}, args...)

@@ -15,7 +15,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // A tmuxPane is a terminal in which a shell runs.
@@ -203,7 +202,7 @@ func TestKilledTop(t *testing.T) {
 		}
 		return files[name]
 	}
-	points := thorough.Of(3, 20)
+	points := must.Try(3, 20)
 	const name = "part.pcapng"
 	whole := t.TempDir()
 	ask(whole, name)
@@ -243,7 +242,7 @@ func TestTopLive(t *testing.T) {
 	defer c.Close()
 	server := s.LocalAddr().String()
 	views := map[string]bool{}
-	for i, began := 0, time.Now(); time.Since(began) < thorough.Of(time.Second, 3*time.Second) || len(views) < 3; i++ {
+	for i, began := 0, time.Now(); time.Since(began) < must.Try(time.Second, 3*time.Second) || len(views) < 3; i++ {
 		for range 100 {
 			c.Write([]byte(question))
 		}

@@ -21,7 +21,6 @@ import (
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/streams"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -226,7 +225,7 @@ func (k *taker) reply(request, payload []byte) []*dissect.Protocol {
 func ports(of, not *dissect.Protocol) (list []uint16) {
 	for _, p := range of.Ports {
 		if not == nil || !slices.Contains(not.Ports, p) {
-			if list = append(list, p); len(list) == thorough.Of(1, 3) {
+			if list = append(list, p); len(list) == must.Try(1, 3) {
 				break
 			}
 		}

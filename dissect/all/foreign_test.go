@@ -19,7 +19,6 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/packetsource"
 )
 
@@ -293,7 +292,7 @@ func TestForeignStreams(t *testing.T) {
 			ports = append(ports, p.Ports...)
 		}
 	}
-	for i := range thorough.Of(600, 3000) {
+	for i := range must.Try(600, 3000) {
 		said := strings.Split(talks[r.IntN(len(talks))], "|")
 		for k := range said {
 			said[k] = spoken(r, said[k])
@@ -418,7 +417,7 @@ func httpText(r *rand.Rand) []byte {
 // TestRates sends payloads of each kind, each alone between two addresses of its own. A label
 // is one of any protocol. docs/limits.md has the rates of a million payloads of each kind.
 func TestRates(t *testing.T) {
-	million := thorough.Of(20_000, 1_000_000)
+	million := must.Try(20_000, 1_000_000)
 	// The ports are on a ring, so that payloads keep theirs when a protocol is added.
 	var game []uint16
 	for _, p := range Protocols() {

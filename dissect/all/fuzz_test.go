@@ -8,7 +8,6 @@ import (
 	"github.com/qdissect/qdissect/dissect/dissecttest"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // FuzzDetect passes the same bytes to the detectors of all protocols. A detector is
@@ -17,7 +16,7 @@ import (
 // them without breaking a promise.
 func FuzzDetect(f *testing.F) {
 	for i, s := range samples(f) {
-		if i%thorough.Of(4, 1) > 0 {
+		if i%must.Try(4, 1) > 0 {
 			continue
 		}
 		f.Add(s.payload)

@@ -19,7 +19,6 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/packet"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // aboutLength are the ends of the ids of findings that say that a message was cut, or is of
@@ -48,7 +47,7 @@ func TestParseLength(t *testing.T) {
 		if s.split || s.protocol.Detect(s.payload[:min(len(s.payload), 64)]) < dissect.Likely {
 			continue
 		}
-		steps := thorough.Of(3, 40)
+		steps := must.Try(3, 40)
 		for k := range steps + 1 {
 			// The last byte has most to say, then the whole, then any.
 			cut := s.payload[:max(1, len(s.payload)-k*max(1, len(s.payload)*(1+i%3)/3/steps))]

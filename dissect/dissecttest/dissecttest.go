@@ -24,7 +24,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
-	"github.com/qdissect/qdissect/internal/thorough"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // A Sample is one message of a protocol.
@@ -532,7 +532,7 @@ func runSkimmed(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	for _, s := range samples {
 		checkSkimmed(t, p, s.Name, s.Parts)
 		last := s.Parts[len(s.Parts)-1]
-		for range thorough.Of(2, 20) {
+		for range must.Try(2, 20) {
 			parts := slices.Clone(s.Parts)
 			parts[len(parts)-1] = last[:rng.IntN(len(last)+1)]
 			checkSkimmed(t, p, s.Name+", cut", parts)
@@ -603,7 +603,7 @@ func runTruncated(t *testing.T, p *dissect.Protocol, samples []Sample) {
 		t.Run(s.Name, func(t *testing.T) {
 			last := s.Parts[len(s.Parts)-1]
 			silent := -1
-			for n := 0; n < len(last); n += thorough.Of(1+len(last)/150, 1) {
+			for n := 0; n < len(last); n += must.Try(1+len(last)/150, 1) {
 				parts := append(slices.Clone(s.Parts[:len(s.Parts)-1]), bytes.Clone(last[:n]))
 				got := decode(parts)
 				sound := true
@@ -634,7 +634,7 @@ func runFlipped(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	for _, s := range samples {
 		t.Run(s.Name, func(t *testing.T) {
 			for i := range s.Parts {
-				for bit := 0; bit < min(len(s.Parts[i]), 96)*8; bit += thorough.Of(9, 1) { // 9: another bit of each byte
+				for bit := 0; bit < min(len(s.Parts[i]), 96)*8; bit += must.Try(9, 1) { // 9: another bit of each byte
 					parts := slices.Clone(s.Parts)
 					parts[i] = bytes.Clone(parts[i])
 					parts[i][bit/8] ^= 1 << (bit % 8)
@@ -651,7 +651,7 @@ func runFlipped(t *testing.T, p *dissect.Protocol, samples []Sample) {
 func runRandom(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	decode := decoding(t, p)
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range thorough.Of(400, 4000) {
+	for i := range must.Try(400, 4000) {
 		noise := make([]byte, rng.IntN(200))
 		for k := range noise {
 			noise[k] = byte(rng.Uint32())
@@ -729,9 +729,9 @@ func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
 				bare.Flush()
 				return hit
 			}
-			for n := 1; try(core.Inject{Read: n}); n += 1 + n/thorough.Of(8, 64) {
+			for n := 1; try(core.Inject{Read: n}); n += 1 + n/must.Try(8, 64) {
 			}
-			for n := 1; try(core.Inject{Records: n}); n += 1 + n/thorough.Of(8, 64) {
+			for n := 1; try(core.Inject{Records: n}); n += 1 + n/must.Try(8, 64) {
 			}
 			a.Inner(core.Only{}).Inject(nil)
 			k.Records = k.Records[:0]

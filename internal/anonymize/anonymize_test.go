@@ -24,7 +24,6 @@ import (
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -50,7 +49,7 @@ func realCaptures(t *testing.T) []string {
 	if len(found) == 0 {
 		t.Skip("the captures of real servers are not beside the project")
 	}
-	return thorough.Captures(found)
+	return must.TryCaptures(found)
 }
 
 // run anonymizes a capture and returns the result.
@@ -307,7 +306,7 @@ func TestSameMessages(t *testing.T) {
 			t.Errorf("%d frames failed, %d in wrappings, %d messages reshaped", counts.Failed, counts.Wrapped, counts.Reshaped)
 		}
 		compare(t, c.before, c.after)
-		if !thorough.All() && name[len(name)-6]%6 > 0 { // about one in six is enough
+		if !must.TryAll() && name[len(name)-6]%6 > 0 { // about one in six is enough
 			return
 		}
 		in := must.Get(capture.NewReader(bytes.NewReader(c.file), "once"))(t)
@@ -339,7 +338,7 @@ func compare(t *testing.T, a, b *gatherer) {
 func TestNothingLeft(t *testing.T) {
 	seen := 0
 	eachCapture(t, func(t *testing.T, name string) {
-		if seen++; (seen+1)%thorough.Of(3, 1) > 0 { // TestVerified takes others
+		if seen++; (seen+1)%must.Try(3, 1) > 0 { // TestVerified takes others
 			return
 		}
 		c := treat(t, name)
@@ -428,9 +427,9 @@ func TestChecksums(t *testing.T) {
 	if err != nil {
 		t.Skip("tshark is not installed")
 	}
-	list := thorough.Captures(captures(t))
+	list := must.TryCaptures(captures(t))
 	if found, _ := filepath.Glob(filepath.FromSlash("../../../shared/captures/*.pcap")); len(found) > 0 {
-		list = append(list, thorough.Captures(found)...)
+		list = append(list, must.TryCaptures(found)...)
 	}
 	// All in one file: it is starting tshark that takes time.
 	path := filepath.Join(t.TempDir(), "all.pcapng")
@@ -460,7 +459,7 @@ func TestChecksums(t *testing.T) {
 			checked++
 		}
 	}
-	if checked < thorough.Of(100, 500) {
+	if checked < must.Try(100, 500) {
 		t.Errorf("tshark checked %d frames", checked)
 	}
 }
@@ -531,11 +530,11 @@ func (m *mutant) Next(f *capture.Frame) error {
 
 // TestMutants: damaged messages are rebuilt.
 func TestMutants(t *testing.T) {
-	for i, name := range thorough.Captures(captures(t)) {
+	for i, name := range must.TryCaptures(captures(t)) {
 		if strings.HasSuffix(name, ".golden.jsonl") {
 			continue
 		}
-		for seed := range thorough.Of[uint64](1, 3) {
+		for seed := range must.Try[uint64](1, 3) {
 			in, err := capture.Open(name)
 			if err != nil {
 				break // made so

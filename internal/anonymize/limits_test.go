@@ -17,7 +17,6 @@ import (
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // someAddr is a random address, of either kind.
@@ -152,7 +151,7 @@ func suffer(t *testing.T, play func(s *hostile.Stage)) (most burden, counts Coun
 	n := 0
 	w.look = func() {
 		is := burden{r.bytes, len(r.queue) - r.gone, len(r.groups), r.joined, len(r.twins), r.same}
-		if n++; n%thorough.Of(2000, 500) == 0 { // that the accounts are right
+		if n++; n%must.Try(2000, 500) == 0 { // that the accounts are right
 			is = burden{0, len(r.queue) - r.gone, len(r.groups), 0, len(r.twins), 0}
 			for _, e := range r.queue[r.gone:] {
 				is.bytes += e.size

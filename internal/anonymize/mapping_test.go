@@ -16,7 +16,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/core"
-	"github.com/qdissect/qdissect/internal/thorough"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 var keyOfTests = []byte("a key for tests and not for captures")
@@ -306,7 +306,7 @@ func TestEveryScript(t *testing.T) {
 					}
 				}
 				for i, text := range names {
-					if (fields+i)%thorough.Of(6, 1) > 0 { // each name in some fields
+					if (fields+i)%must.Try(6, 1) > 0 { // each name in some fields
 						continue
 					}
 					if (k == "anything" || r == core.Cell) && digits([]byte(text)) {

@@ -16,7 +16,6 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // verify returns what is left of one capture in another.
@@ -44,7 +43,7 @@ func verify(t *testing.T, in, out []byte) ([]anonymize.Leak, *anonymize.Witness)
 func TestVerified(t *testing.T) {
 	seen, told := 0, 0
 	eachCapture(t, func(t *testing.T, name string) {
-		if seen++; seen%thorough.Of(3, 1) > 0 {
+		if seen++; seen%must.Try(3, 1) > 0 {
 			return
 		}
 		before := must.Get(os.ReadFile(name))(t)
@@ -59,7 +58,7 @@ func TestVerified(t *testing.T) {
 			told++
 		}
 	})
-	if told < thorough.Of(30, 100) {
+	if told < must.Try(30, 100) {
 		t.Errorf("something is left in %d captures that were not treated", told)
 	}
 }

@@ -60,7 +60,7 @@ var rules = []rule{
 	{"reassembly", false, nil, "reassembly knows no protocol and no packet: it joins what it is handed"},
 	{"internal/core", false, []string{"internal/nettext"}, "catalogs, the reader and findings know no conversation"},
 	{"dissect", false, []string{"reassembly", "internal/core", "internal/nettext"}, "the engine serves programs that bring their own datagrams"},
-	{"dissect/dissecttest", false, []string{"dissect", "internal/core", "reassembly", "internal/thorough"}, "the suite for protocols depends on the engine alone"},
+	{"dissect/dissecttest", false, []string{"dissect", "internal/core", "reassembly", "internal/must"}, "the suite for protocols depends on the engine alone"},
 	{"dissect/all", false, []string{"dissect", "dissect/..."}, "the one list of protocols, and nothing else"},
 	{"dissect/internal/bunzip", false, []string{"github.com/dsnet/compress/bzip2"}, "unpacking needs nothing of the engine"},
 	{"dissect/internal/foreign", false, nil, "what others send is told from bytes alone; dissect/all hands it to the engine"},
@@ -177,7 +177,7 @@ func TestNoCaptureStack(t *testing.T) {
 		}
 		for _, dep := range p.Deps {
 			for _, stack := range []string{"github.com/gopacket", "github.com/spf13", module + "/internal/", module + "/cmd/"} {
-				if strings.HasPrefix(dep, stack) && dep != module+"/internal/nettext" && dep != module+"/internal/core" && !(path == "report" && dep == module+"/internal/envelope") && !(path == "dissect/dissecttest" && dep == module+"/internal/thorough") {
+				if strings.HasPrefix(dep, stack) && dep != module+"/internal/nettext" && dep != module+"/internal/core" && !(path == "report" && dep == module+"/internal/envelope") && !(path == "dissect/dissecttest" && dep == module+"/internal/must") {
 					t.Errorf("%s depends on %s", path, dep)
 				}
 			}
@@ -316,7 +316,7 @@ func TestOwnWorld(t *testing.T) {
 		"internal/golden":     "file",
 		"internal/whole":      "file",
 		"internal/serve/host": "clock goroutine",
-		"internal/thorough":   "environment init", // of tests
+		"internal/must":       "environment init", // of tests
 		"dissect/dissecttest": "environment file", // of tests
 		"qdissecttest":        "clock environment file goroutine",
 	}

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/qdissect/qdissect/internal/thorough"
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // fake is a device like the ring of an AF_PACKET socket: the kernel hands frames
@@ -220,7 +220,7 @@ func TestMergeSteady(t *testing.T) {
 // TestMergeRandom does the same with devices of many kinds, and with readers
 // that the system leaves waiting. One device alone keeps the same promises.
 func TestMergeRandom(t *testing.T) {
-	for seed := range thorough.Of[uint64](60, 200) {
+	for seed := range must.Try[uint64](60, 200) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			upTo := func(d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }

@@ -20,7 +20,6 @@ import (
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // TestFrameSet compares with a map.
@@ -181,7 +180,7 @@ func expr(t *testing.T, s string) *display.Filter {
 // TestManyChosen checks the memory per chosen message in docs/limits.md.
 func TestManyChosen(t *testing.T) {
 	const most = 10 // bytes, most of them for buffers
-	want := thorough.Of(8000, 30_000)
+	want := must.Try(8000, 30_000)
 	c, err := newCutter(&Options{
 		In: flood(t, "forged-info", want), Out: filepath.Join(t.TempDir(), "out.pcapng"), Filter: expr(t, "protocol"),
 		Analysis: dissect.Config{Protocols: all.Protocols()},
@@ -208,7 +207,7 @@ func inUse() int64 {
 
 // TestManyIncomplete checks that findings take no more time than messages.
 func TestManyIncomplete(t *testing.T) {
-	n := thorough.Of(2000, 20_000)
+	n := must.Try(2000, 20_000)
 	out := filepath.Join(t.TempDir(), "out.pcapng")
 	began := time.Now()
 	r, err := Run(Options{In: flood(t, "first-parts", n), Out: out, Filter: expr(t, "finding == a2s.split.missing"), Analysis: dissect.Config{Protocols: all.Protocols()}})

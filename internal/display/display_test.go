@@ -18,7 +18,6 @@ import (
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -385,7 +384,7 @@ type checker struct {
 }
 
 // perPath is the number of different values that are tried of each path.
-var perPath = thorough.Of(1, 6)
+var perPath = must.Try(1, 6)
 
 var indexes = regexp.MustCompile(`\[\*\]`)
 
@@ -517,7 +516,7 @@ func TestJSON(t *testing.T) {
 		t.Fatalf("%d captures (%v)", len(captures), err)
 	}
 	c := &checker{JSON: report.NewJSON(report.JSONOptions{}), t: t, filters: map[string]*display.Filter{}, tried: map[string]int{}, keys: map[string]bool{}, columns: map[string]report.Reporter{}, rows: map[string]int{}}
-	for _, name := range thorough.Captures(captures) {
+	for _, name := range must.TryCaptures(captures) {
 		c.file = filepath.Base(filepath.Dir(name)) + "/" + filepath.Base(name)
 		_, err := pipeline.Run(pipeline.Options{
 			Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return c }, All: true, Trouble: func(error) {},
@@ -525,7 +524,7 @@ func TestJSON(t *testing.T) {
 		})
 		must.Do(t, err)
 	}
-	if len(c.keys) < thorough.Of(300, 1000) {
+	if len(c.keys) < must.Try(300, 1000) {
 		t.Errorf("%d paths", len(c.keys))
 	}
 	t.Logf("%d paths, %d expressions", len(c.keys), len(c.filters))

@@ -12,7 +12,6 @@ import (
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 func parseFor(t testing.TB, e string) *Filter {
@@ -255,7 +254,7 @@ func TestFragmentsComplete(t *testing.T) {
 	}
 	ports := []uint16{27015, 53, 80, 443, 1, 1000}
 	whole, parts := 0, 0
-	for range thorough.Of(1000, 3000) {
+	for range must.Try(1000, 3000) {
 		e := expression(r.IntN(4))
 		f := parseFor(t, e)
 		exact, included := ways(t, f, 101, Options{Exact: true})["machine"], ways(t, f, 101, Options{})

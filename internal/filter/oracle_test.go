@@ -16,7 +16,6 @@ import (
 	"golang.org/x/net/bpf"
 
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // errRejectsAll is the message of tcpdump for a filter that rejects all packets.
@@ -223,7 +222,7 @@ func TestOracle(t *testing.T) {
 			t.Parallel()
 			var sum tally
 			for i, e := range oracleExpressions {
-				if few := thorough.Of(6, 1); !*full && ((i+n)%few != 0 || n > 0 && (i+n)%(6*few) != 0) {
+				if few := must.Try(6, 1); !*full && ((i+n)%few != 0 || n > 0 && (i+n)%(6*few) != 0) {
 					continue // test more expressions on Ethernet
 				}
 				o.check(t, e, o.read, &sum)
@@ -353,7 +352,7 @@ func (g *generator) relation() string {
 
 // TestOracleRandom compares random expressions with tcpdump.
 func TestOracleRandom(t *testing.T) {
-	count := thorough.Of(25, 150)
+	count := must.Try(25, 150)
 	if *full {
 		count = 3000
 	}

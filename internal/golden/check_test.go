@@ -15,7 +15,6 @@ import (
 
 	"github.com/qdissect/qdissect/internal/jsonl"
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // lines returns the output of a capture with n messages.
@@ -207,7 +206,7 @@ func TestCompareLimit(t *testing.T) {
 func TestCompareRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{1, 10, 100, 2000} {
-		for range thorough.Of(8, 20) {
+		for range must.Try(8, 20) {
 			want := output(n)
 			var got []string
 			missing, added, changed := 0, 0, 0
@@ -310,7 +309,7 @@ func TestCompareLong(t *testing.T) {
 			}
 			return time.Since(begin)
 		}
-		n := thorough.Of(400, 2000)
+		n := must.Try(400, 2000)
 		var short, long time.Duration
 		for range 5 { // both take as long, so other work on the machine makes both longer
 			if short, long = measure(10, n), measure(1, 10*n); long < 4*short {

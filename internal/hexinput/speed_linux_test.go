@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 // TestParseSpeed bounds the processor time for any text by that for as much of a usual dump, which has the same machine: a second
 // for a megabyte is usual for the slowest.
 func TestParseSpeed(t *testing.T) {
 	const most = 16
-	size := thorough.Of(8<<10, 1<<20)
+	size := must.Try(8<<10, 1<<20)
 	took := func(text string) time.Duration {
 		start := processorTime(t)
 		Parse([]byte(text))

@@ -1,10 +1,15 @@
-// Package must ends tests at errors that are not what they are about.
+// Package must has what all tests need: it ends them at errors that are not what they are
+// about, and says how much they try. By default they try every behaviour once, which takes
+// about a minute. With QDISSECT_THOROUGH=1 in the environment the same loops go over every
+// byte, every capture and large sizes, as the gate does.
 package must
 
 import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"testing"
-
-	_ "github.com/qdissect/qdissect/internal/thorough" // its settings of the runtime are those of all tests
 )
 
 // Get returns a function that returns a value, or ends the test if there is an error:
@@ -24,4 +29,44 @@ func Do(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Most tests analyze a small capture with the tables of a large one, and a third of
+// their time would go into collecting these. Programs that tests start inherit it,
+// unless they are started with an empty GOGC.
+func init() {
+	if _, set := os.LookupEnv("GOGC"); !set {
+		debug.SetGCPercent(400)
+		_ = os.Setenv("GOGC", "400")
+	}
+	if _, set := os.LookupEnv("GOMAXPROCS"); !set && !TryAll() { // a sixth of the time goes into processors that look for work
+		runtime.GOMAXPROCS(1)
+		_ = os.Setenv("GOMAXPROCS", "1")
+	}
+}
+
+// TryAll reports whether everything is to be tried. It asks each time, because the go
+// command takes a result from its cache unless a test itself has read the variable.
+func TryAll() bool { return os.Getenv("QDISSECT_THOROUGH") != "" }
+
+// Try returns all if everything is to be tried, else few.
+func Try[T any](few, all T) T {
+	if TryAll() {
+		return all
+	}
+	return few
+}
+
+// TryCaptures returns all paths if everything is to be tried, else the first of each
+// folder: all protocols are among them.
+func TryCaptures(paths []string) (list []string) {
+	seen := map[string]bool{}
+	for _, path := range paths {
+		dir := filepath.Dir(path)
+		if TryAll() || !seen[dir] {
+			list = append(list, path)
+		}
+		seen[dir] = true
+	}
+	return list
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/packet"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -62,7 +61,7 @@ func seedSequences(f *testing.F) {
 		var seq []byte
 		seeds := 0
 		flush := func() {
-			if seeds++; len(seq) > 0 && seeds <= thorough.Of(1, 3) { // of each capture: go test plays them all
+			if seeds++; len(seq) > 0 && seeds <= must.Try(1, 3) { // of each capture: go test plays them all
 				f.Add(bytes.Clone(seq))
 			}
 			seq = seq[:0]
@@ -92,7 +91,7 @@ func eachCapture(t testing.TB, f func(file []byte)) {
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no captures (%v)", err)
 	}
-	for _, path := range thorough.Captures(paths) {
+	for _, path := range must.TryCaptures(paths) {
 		b := must.Get(os.ReadFile(path))(t)
 		f(b)
 	}

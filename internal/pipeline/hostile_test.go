@@ -27,7 +27,6 @@ import (
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/packet"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
 )
@@ -278,11 +277,11 @@ func honestOf(t *testing.T, attack []byte) []byte {
 func TestHostileFloods(t *testing.T) {
 	for _, f := range hostile.Floods() {
 		t.Run(f.Name, func(t *testing.T) {
-			n := thorough.Of(1000, 20_000)
+			n := must.Try(1000, 20_000)
 			switch {
 			case f.Name == "bombs" || f.Name == "many-rules":
-				n = thorough.Of(500, 3000)
-			case !thorough.All() || raceEnabled:
+				n = must.Try(500, 3000)
+			case !must.TryAll() || raceEnabled:
 			case f.Name == "forged-info":
 				n = 1_000_000 // sources: more than are remembered, many times over
 			case strings.HasPrefix(f.Name, "forged"):
@@ -317,13 +316,13 @@ func TestHostileCounts(t *testing.T) {
 		}
 	})
 	values := []byte{0, 0x7f, 0x80, 0xff}
-	if !thorough.All() || raceEnabled {
+	if !must.TryAll() || raceEnabled {
 		values = values[3:]
 	}
 	src, dst := netip.MustParseAddrPort("203.0.113.1:27015"), netip.MustParseAddrPort("203.0.113.2:27016")
 	play := func(s *hostile.Stage) {
 		for _, p := range payloads {
-			for i := 0; i < len(p); i += thorough.Of(6, 1) {
+			for i := 0; i < len(p); i += must.Try(6, 1) {
 				for _, v := range values {
 					s.Strike(src, dst, p[:i]+string([]byte{v})+p[i+1:])
 				}
@@ -344,7 +343,7 @@ func TestHostileTruncated(t *testing.T) {
 		var b bytes.Buffer
 		hostile.NewStage(&b, o).Speak(2)
 		whole := b.Bytes()
-		step := thorough.Of(7, 1)
+		step := must.Try(7, 1)
 		if testing.Short() || raceEnabled {
 			step = 37
 		}
@@ -387,7 +386,7 @@ func TestHostileFiles(t *testing.T) {
 // TestHostileCompressed reads bombs: many MiB of zeroes behind an honest
 // capture, which are empty frames, and a window that nobody has the memory for.
 func TestHostileCompressed(t *testing.T) {
-	size := thorough.Of[int64](16, 128) << 20
+	size := must.Try[int64](16, 128) << 20
 	if testing.Short() || raceEnabled {
 		size = 32 << 20
 	}
@@ -457,7 +456,7 @@ func watchHeap() (peak func() uint64) {
 // for the merger before they have written a batch of it, and the output is the
 // same.
 func TestSpill(t *testing.T) {
-	n := thorough.Of(600, 2500)
+	n := must.Try(600, 2500)
 	if raceEnabled {
 		n = 600
 	}
@@ -467,7 +466,7 @@ func TestSpill(t *testing.T) {
 		}
 		play := func(s *hostile.Stage) { f.Play(s, n) }
 		var want *attack
-		for workers := 1; workers <= 4; workers += thorough.Of(3, 1) {
+		for workers := 1; workers <= 4; workers += must.Try(3, 1) {
 			runtime.GC()
 			peak := watchHeap()
 			got := sufferAs(t, captureOf(mkpcap.Options{}, false, play), workers, func() report.Reporter { return report.NewText(report.TextOptions{Detail: report.Hex}) })

@@ -22,7 +22,6 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -112,14 +111,14 @@ func (p *player) play() {
 // TestNoAllocations: once warm, no frame and no message allocates, in any mode.
 func TestNoAllocations(t *testing.T) {
 	for mode := range modes {
-		if mode != "hex" && mode != "jsonl" && !thorough.All() {
+		if mode != "hex" && mode != "jsonl" && !must.TryAll() {
 			continue // hex has the others
 		}
 		few := 1
 		if mode == "jsonl" {
 			few = 2
 		}
-		for workers := thorough.Of(few, 1); workers <= thorough.Of(few, 2); workers++ {
+		for workers := must.Try(few, 1); workers <= must.Try(few, 2); workers++ {
 			t.Run(fmt.Sprintf("%s, %d workers", mode, workers), func(t *testing.T) {
 				p := newPlayer(t, mode, workers, io.Discard)
 				for range 30 { // errors of ICMP are named until there are a thousand
@@ -127,7 +126,7 @@ func TestNoAllocations(t *testing.T) {
 				}
 				n := 1.0
 				for tries := 0; n > 0 && tries < 5; tries++ { // of several workers, the buffers that go round are warm one after the other
-					n = testing.AllocsPerRun(thorough.Of(3, 10), p.play)
+					n = testing.AllocsPerRun(must.Try(3, 10), p.play)
 				}
 				if n > 0 {
 					t.Errorf("%v allocations for %d frames", n, len(p.list))
@@ -140,14 +139,14 @@ func TestNoAllocations(t *testing.T) {
 // TestWorkers: the output is the same for every number of workers.
 func TestWorkers(t *testing.T) {
 	for mode := range modes {
-		if (mode == "tree" || mode == "counts") && !thorough.All() {
+		if (mode == "tree" || mode == "counts") && !must.TryAll() {
 			continue // hex has both
 		}
 		want := ""
-		for workers := 1; workers <= thorough.Of(3, 5); workers += thorough.Of(2, 1) {
+		for workers := 1; workers <= must.Try(3, 5); workers += must.Try(2, 1) {
 			var out bytes.Buffer
 			p := newPlayer(t, mode, workers, &out)
-			for range thorough.Of(2, 3) {
+			for range must.Try(2, 3) {
 				p.play()
 			}
 			must.Do(t, p.e.flush())
@@ -294,7 +293,7 @@ func (w *longest) Write(b []byte) (int, error) {
 // TestQuietAfterFlood lets a flood end: all of its requests have waited too long when the
 // next frame comes, and are reported in pieces.
 func TestQuietAfterFlood(t *testing.T) {
-	requests := thorough.Of(30_000, 60_000)
+	requests := must.Try(30_000, 60_000)
 	name := flood(t, requests, true)
 	want := ""
 	for _, workers := range []int{1, 3} {

@@ -21,7 +21,6 @@ import (
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -76,8 +75,8 @@ func TestSelection(t *testing.T) {
 	if err != nil || len(captures) < 50 {
 		t.Fatalf("%d captures (%v)", len(captures), err)
 	}
-	for i, name := range thorough.Captures(captures) {
-		if i%thorough.Of(2, 1) != 0 {
+	for i, name := range must.TryCaptures(captures) {
+		if i%must.Try(2, 1) != 0 {
 			continue
 		}
 		want := map[uint64][]byte{}
@@ -91,7 +90,7 @@ func TestSelection(t *testing.T) {
 		}
 		src.Close()
 		steps := []int{1, 2, 5}
-		for _, n := range thorough.Of(steps[i/2%3:][:1], steps) {
+		for _, n := range must.Try(steps[i/2%3:][:1], steps) {
 			for _, annotate := range []bool{false, true} {
 				c, saver := &every{n: n, frames: map[uint64]bool{}}, &kept{t: t}
 				_, err := Run(Options{
@@ -190,9 +189,9 @@ func TestTrees(t *testing.T) {
 		t.Fatalf("%d captures (%v)", len(captures), err)
 	}
 	found := map[string]int{}
-	for i, name := range thorough.Captures(captures) {
+	for i, name := range must.TryCaptures(captures) {
 		chosen := []bool{false, true}
-		for _, some := range chosen[:max(thorough.Of(1, 2), 2-i%3)] {
+		for _, some := range chosen[:max(must.Try(1, 2), 2-i%3)] {
 			people, saver := &kept{t: t}, &kept{t: t}
 			for _, k := range []*kept{people, saver} {
 				o := Options{
@@ -297,7 +296,7 @@ func TestRestrict(t *testing.T) {
 	if err != nil || len(captures) < 50 {
 		t.Fatalf("%d captures (%v)", len(captures), err)
 	}
-	for _, name := range thorough.Captures(captures) {
+	for _, name := range must.TryCaptures(captures) {
 		figures := func(restrict, aggregates bool, messages uint64) string {
 			o := Options{
 				Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return report.NewCounts() }, Trouble: func(error) {},
@@ -315,7 +314,7 @@ func TestRestrict(t *testing.T) {
 			}
 			return fmt.Sprint(s.Messages, s.Ambiguous, s.Requests, s.Replies, s.Malformed, s.Findings, s.RoundTrips, s.Outcomes, s.AmbiguousReplies)
 		}
-		for _, messages := range thorough.Of([]uint64{0, 1, 7}, []uint64{0, 1, 2, 4, 7, 15}) {
+		for _, messages := range must.Try([]uint64{0, 1, 7}, []uint64{0, 1, 2, 4, 7, 15}) {
 			want := figures(false, false, messages)
 			for _, aggregates := range []bool{false, true} {
 				if got := figures(true, aggregates, messages); got != want {

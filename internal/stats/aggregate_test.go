@@ -19,7 +19,6 @@ import (
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 	"github.com/qdissect/qdissect/report"
 )
@@ -150,13 +149,13 @@ func carried(t *testing.T, s *stats.Shards) *stats.Shards {
 // nearly that.
 func TestFold(t *testing.T) {
 	list := scenes.All()
-	if !thorough.All() {
+	if !must.TryAll() {
 		list = slices.DeleteFunc(list, func(s scenes.Scene) bool { return !slices.Contains([]string{"mixed", "drops"}, s.Name) })
 	}
 	for _, s := range list {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			capture, truth := play(t, s.Name, evening(s, thorough.Of[uint64](0, 3)))
+			capture, truth := play(t, s.Name, evening(s, must.Try[uint64](0, 3)))
 			want := reported(t, capture, 1, stats.Options{})
 			whole, sum := collected(t, capture, 2, time.Time{}, time.Time{})
 			o := stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0}
@@ -216,7 +215,7 @@ func TestDamaged(t *testing.T) {
 	whole := shards.AppendBinary(nil)
 	r := rand.New(rand.NewPCG(1, 2))
 	accepted := 0
-	for range thorough.Of(60, 1500) {
+	for range must.Try(60, 1500) {
 		x := bytes.Clone(whole)
 		for range 1 + r.IntN(3) {
 			x[r.IntN(min(len(x), 1<<(3+r.IntN(15))))] = byte(r.Uint32())
@@ -236,7 +235,7 @@ func TestDamaged(t *testing.T) {
 	if accepted == 0 {
 		t.Error("nothing was accepted")
 	}
-	for n := 0; n < thorough.Of(200, len(whole)); n += 1 + 10*min(n/8192, 1) { // after 8 KiB, every eleventh
+	for n := 0; n < must.Try(200, len(whole)); n += 1 + 10*min(n/8192, 1) { // after 8 KiB, every eleventh
 		if _, err := stats.UnmarshalBinary(whole[:n], all.Protocols(), nil); err == nil {
 			t.Errorf("%d of %d bytes are accepted", n, len(whole))
 		}

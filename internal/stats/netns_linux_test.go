@@ -22,7 +22,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
@@ -472,7 +471,7 @@ func (w *wire) close(s *shares) error {
 func TestRulesOfNamespace(t *testing.T) {
 	run, wait := beside(t)
 	defer wait()
-	if !thorough.All() {
+	if !must.TryAll() {
 		t.Skip("TestRulesPlayed plays rules of a container by default")
 	}
 	program := filepath.Join(t.TempDir(), "qdissect")

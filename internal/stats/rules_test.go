@@ -13,7 +13,6 @@ import (
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/stats"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
@@ -40,7 +39,7 @@ func TestRulesPlayed(t *testing.T) {
 		for _, name := range []string{"forged-open", "forged-challenged", "made-up", "mixed"} {
 			list = append(list, variant{name, scenes.Options{Span: 15 * time.Second, Rate: 18_000, Seed: 2}})
 		}
-	case !thorough.All():
+	case !must.TryAll():
 		list = list[:2]
 	}
 	places := []struct {
@@ -63,11 +62,11 @@ func TestRulesPlayed(t *testing.T) {
 					if v6 {
 						way++
 					}
-					if thorough.All() && (i < 2 || way%len(places) == k || os.Getenv("QDISSECT_LONG") != "") || !thorough.All() && v6 == (i > 0) && f == i && k == 2-i {
+					if must.TryAll() && (i < 2 || way%len(places) == k || os.Getenv("QDISSECT_LONG") != "") || !must.TryAll() && v6 == (i > 0) && f == i && k == 2-i {
 						formats = append(formats, format)
 					}
 				}
-				if len(formats) == 0 && !thorough.All() {
+				if len(formats) == 0 && !must.TryAll() {
 					continue
 				}
 				var b bytes.Buffer

@@ -21,7 +21,6 @@ import (
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 	"github.com/qdissect/qdissect/report"
 )
@@ -107,8 +106,8 @@ type told struct {
 // evening returns how a scene is played. By default there are fewer clients, and floods
 // are still far above what is usual.
 func evening(s scenes.Scene, seed uint64) scenes.Options {
-	o := scenes.Options{Seed: seed, Span: 40 * time.Second, Clients: thorough.Of(400, 1300)}
-	if kind, _, _ := strings.Cut(s.Name, "-"); !thorough.All() && slices.Contains([]string{"forged", "junk", "mixed", "busy"}, kind) {
+	o := scenes.Options{Seed: seed, Span: 40 * time.Second, Clients: must.Try(400, 1300)}
+	if kind, _, _ := strings.Cut(s.Name, "-"); !must.TryAll() && slices.Contains([]string{"forged", "junk", "mixed", "busy"}, kind) {
 		o.Rate = 300
 	}
 	return o
@@ -141,7 +140,7 @@ func play(t *testing.T, name string, o scenes.Options) ([]byte, *scenes.Truth) {
 		r.capture = b.Bytes()
 		return r, err
 	})
-	if !thorough.All() { // else all seeds differ, and captures are large
+	if !must.TryAll() { // else all seeds differ, and captures are large
 		once, _ := recordings.LoadOrStore(scene{name, o}, record)
 		record = once.(func() (recording, error))
 	}
@@ -157,8 +156,8 @@ func TestScenes(t *testing.T) {
 	}
 	var list []variant
 	for i, s := range scenes.All() {
-		list = append(list, variant{s.Name, evening(s, thorough.Of(0, uint64(1+i)))})
-		if thorough.All() {
+		list = append(list, variant{s.Name, evening(s, must.Try(0, uint64(1+i)))})
+		if must.TryAll() {
 			for seed := range uint64(3) {
 				list = append(list, variant{s.Name, scenes.Options{Seed: seed}}, variant{s.Name, scenes.Options{Seed: seed, Span: 24 * time.Second}})
 			}
@@ -177,7 +176,7 @@ func TestScenes(t *testing.T) {
 		{"down", scenes.Options{From: 20 * time.Second, To: 40 * time.Second, Span: time.Minute}},
 		{"scanner", scenes.Options{Span: 2 * time.Minute, Clients: 1000, Rate: 60}},
 	}
-	list = append(list, thorough.Of(more[:1], more)...)
+	list = append(list, must.Try(more[:1], more)...)
 	if testing.Short() {
 		list = list[:4]
 	}
@@ -185,7 +184,7 @@ func TestScenes(t *testing.T) {
 	t.Cleanup(func() {
 		said := new(stats.Said)
 		for i, v := range list {
-			if reports[i] == nil || thorough.All() || testing.Short() {
+			if reports[i] == nil || must.TryAll() || testing.Short() {
 				return // the golden has the small ones
 			}
 			said.Report(v.scene, reports[i])
@@ -200,7 +199,7 @@ func TestScenes(t *testing.T) {
 			reports[i] = r
 			mine := must.Get(json.Marshal(r))(t)
 			several := []int{2, 8}
-			if !thorough.All() {
+			if !must.TryAll() {
 				several = several[min(1+i%6, 2):] // 8, of every sixth scene
 			}
 			for _, workers := range several {

@@ -15,7 +15,6 @@ import (
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
@@ -44,7 +43,7 @@ func TestWhyScenes(t *testing.T) {
 			hit = max(hit, 0) // an event of no server is that of a client
 			for i, x := range truth.Servers {
 				events := slices.DeleteFunc(slices.Clone(truth.Events), func(e *scenes.Event) bool { return !slices.Contains(e.Servers, x.Address) })
-				if x.Name == "" || x.Name == "A server elsewhere" || len(events) == 0 && i > thorough.Of(0, 2) || len(truth.Events) > 0 && i != thorough.Of(hit, i) {
+				if x.Name == "" || x.Name == "A server elsewhere" || len(events) == 0 && i > must.Try(0, 2) || len(truth.Events) > 0 && i != must.Try(hit, i) {
 					continue // masters, those that only the scanner knows, and more of the same
 				}
 				at := netip.MustParseAddrPort(x.Address)
@@ -165,7 +164,7 @@ func TestCaptures(t *testing.T) {
 		list := slices.DeleteFunc(must.Get(filepath.Glob(pattern))(t), func(name string) bool { return strings.Contains(name, "golden") })
 		own := !strings.Contains(pattern, "shared")
 		if !own {
-			list = thorough.Captures(list)
+			list = must.TryCaptures(list)
 		}
 		for _, path := range list {
 			a := stats.NewFocused(netip.Addr{})

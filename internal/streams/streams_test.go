@@ -15,7 +15,6 @@ import (
 	"github.com/qdissect/qdissect/dissect/minecraftjava"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/streams"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 var (
@@ -278,7 +277,7 @@ func TestHalfOpen(t *testing.T) {
 func TestTrouble(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	sent := strings.SplitAfter(whole, "\n")
-	for round := range thorough.Of(500, 3000) {
+	for round := range must.Try(500, 3000) {
 		list := talk(server, 1+rng.IntN(20), hello+ask, answer, ping, ping)
 		for range rng.IntN(6) {
 			i, j := rng.IntN(len(list)), rng.IntN(len(list))

@@ -18,7 +18,6 @@ import (
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/tables"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -51,7 +50,7 @@ func TestWorkers(t *testing.T) {
 // be read: those of full pages, and of dictionaries that are full.
 func TestRowGroups(t *testing.T) {
 	list := []struct{ rows, size, groups int }{{1000, 8000, 27}, {70_000, 1, 3}, {4000, 8000, 110}}
-	for _, c := range thorough.Of(list[:2], list[1:]) {
+	for _, c := range must.Try(list[:2], list[1:]) {
 		file := unknown(t, c.rows, c.size, 100_000)
 		if !bytes.Equal(file, unknown(t, c.rows, c.size, 10_000)) {
 			t.Errorf("%d rows of %d bytes: the file depends on the size of writes", c.rows, c.size)

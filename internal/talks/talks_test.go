@@ -26,7 +26,6 @@ import (
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/talks"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
 )
@@ -347,7 +346,7 @@ func TestCodec(t *testing.T) {
 			t.Errorf("%s: -run +folded\n%s", name, d)
 		}
 		accepted := 0
-		for range thorough.Of(100, 3000) {
+		for range must.Try(100, 3000) {
 			x := bytes.Clone(b)
 			for range 1 + r.IntN(3) {
 				x[r.IntN(len(x))] = byte(r.Uint32())
@@ -360,7 +359,7 @@ func TestCodec(t *testing.T) {
 		if accepted == 0 {
 			t.Errorf("%s: nothing damaged is accepted", name)
 		}
-		for n := 0; n < len(b); n += thorough.Of(997, 61) {
+		for n := 0; n < len(b); n += must.Try(997, 61) {
 			if _, err := talks.UnmarshalBinary(b[:n], config.Protocols); err == nil {
 				t.Errorf("%s: %d of %d bytes are accepted", name, n, len(b))
 			}

@@ -16,7 +16,6 @@ import (
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/talks"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 	"github.com/qdissect/qdissect/internal/unitfile"
 	"github.com/qdissect/qdissect/report"
@@ -54,7 +53,7 @@ func reported(t *testing.T, capture []byte, width time.Duration) *stats.Report {
 // nobody is judged otherwise.
 func TestSlots(t *testing.T) {
 	for _, s := range scenes.All() {
-		if s.Name == "scanner" || !thorough.All() && s.Name != "mixed" { // it asks more servers than a slot has
+		if s.Name == "scanner" || !must.TryAll() && s.Name != "mixed" { // it asks more servers than a slot has
 			continue
 		}
 		t.Run(s.Name, func(t *testing.T) {

@@ -19,7 +19,6 @@ import (
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -161,7 +160,7 @@ func allCaptures(t *testing.T) []string {
 	if err != nil || len(captures) < 50 {
 		t.Fatalf("%d captures (%v)", len(captures), err)
 	}
-	return thorough.Captures(captures)
+	return must.TryCaptures(captures)
 }
 
 // tshark runs tshark with the script. Everything that it says on standard error, but who
@@ -208,7 +207,7 @@ func TestFields(t *testing.T) {
 		}
 		args = append(args, "-e", "qd."+path)
 	}
-	if _, others := known["a2s.info.num_players"]; !others || len(paths) < thorough.Of(500, 1200) {
+	if _, others := known["a2s.info.num_players"]; !others || len(paths) < must.Try(500, 1200) {
 		t.Errorf("%d fields", len(paths))
 	}
 	compared, counted := 0, 0
@@ -252,8 +251,8 @@ func TestFields(t *testing.T) {
 
 	t.Run("documented", func(t *testing.T) { documented(t, with) })
 	t.Run("untouched", func(t *testing.T) {
-		plain := tshark(t, "-r", without, "-V", "-c", strconv.Itoa(thorough.Of(300, 1500)))
-		shown := tshark(t, "-X", "lua_script:"+writeScript(t), "-r", without, "-V", "-c", strconv.Itoa(thorough.Of(300, 1500)))
+		plain := tshark(t, "-r", without, "-V", "-c", strconv.Itoa(must.Try(300, 1500)))
+		shown := tshark(t, "-X", "lua_script:"+writeScript(t), "-r", without, "-V", "-c", strconv.Itoa(must.Try(300, 1500)))
 		if plain != shown || len(plain) < 1e5 {
 			t.Errorf("%d bytes without the script, %d with it", len(plain), len(shown))
 		}
@@ -288,7 +287,7 @@ func documented(t *testing.T, with string) {
 		t.Fatalf("%d filters, %d cells\n%s", len(filters), len(cells), out)
 	}
 	for i, f := range filters {
-		if strings.TrimSpace(cells[2*i]) == "0" && thorough.All() {
+		if strings.TrimSpace(cells[2*i]) == "0" && must.TryAll() {
 			t.Errorf("%s matches nothing", f)
 		}
 	}

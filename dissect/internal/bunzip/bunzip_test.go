@@ -13,7 +13,6 @@ import (
 	"github.com/dsnet/compress/bzip2"
 
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 func pack(t testing.TB, plain []byte, level int) []byte {
@@ -128,7 +127,7 @@ func TestFlips(t *testing.T) {
 		plain := plains()[name]
 		z := pack(t, plain, 9)
 		buf := make([]byte, 0, len(plain)+1)
-		for bit := 0; bit < 8*len(z); bit += thorough.Of(9, 1) {
+		for bit := 0; bit < 8*len(z); bit += must.Try(9, 1) {
 			flipped := bytes.Clone(z)
 			flipped[bit/8] ^= 1 << (bit % 8)
 			if times := slowness(func() { d.Decode(buf, flipped, len(plain)) }); times > most {
@@ -280,7 +279,7 @@ func TestBombs(t *testing.T) {
 	var d Decoder
 	slowness := yardstick(t)
 	bombs := map[string][]byte{"45 MB of zeros": pack(t, make([]byte, 45<<20), 9)}
-	if thorough.All() {
+	if must.TryAll() {
 		bombs["200 MB of zeros"] = pack(t, make([]byte, 200<<20), 9)
 	}
 	// A whole block of runs: the largest number of symbols for the announced size.

@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/thorough"
 )
 
 var qdissect string // the program
@@ -255,7 +254,7 @@ func TestShards(t *testing.T) {
 // A worker that is killed loses nothing, whenever it happens.
 func TestKilledWorker(t *testing.T) {
 	t.Parallel()
-	seeds := thorough.Of(1, 3)
+	seeds := must.Try(1, 3)
 	if os.Getenv("QDISSECT_FLEET_LONG") != "" {
 		seeds = 20
 	}
@@ -287,7 +286,7 @@ func killWorker(t *testing.T, seed uint64) {
 // TestKilledRun kills a run at several points: with a server in the same process, with another one, and with workers that joined it.
 // The same command goes on at once, and in the end the folder has each unit once, and nothing else is left.
 func TestKilledRun(t *testing.T) {
-	points := thorough.Of(3, 20)
+	points := must.Try(3, 20)
 	for _, way := range []string{"alone", "nats", "joined"} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
@@ -372,7 +371,7 @@ func (s *scene) reports(t *testing.T, url, text string) {
 // A server may be killed in the middle of a run, and even lose its files.
 func TestServerRestart(t *testing.T) {
 	t.Parallel()
-	for _, lose := range []bool{true, false}[:thorough.Of(1, 2)] {
+	for _, lose := range []bool{true, false}[:must.Try(1, 2)] {
 		s := newScene(t)
 		at := address(t)
 		serve := func() *process { return s.start(t, "server", "--store", "store", "--listen", at) }

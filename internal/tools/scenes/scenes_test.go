@@ -13,13 +13,12 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
-	"github.com/qdissect/qdissect/internal/thorough"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 	"github.com/qdissect/qdissect/report"
 )
 
 // small is an instance that is dissected in a moment.
-var small = scenes.Options{Span: 20 * time.Second, Clients: thorough.Of(100, 400)}
+var small = scenes.Options{Span: 20 * time.Second, Clients: must.Try(100, 400)}
 
 func scene(t *testing.T, s scenes.Scene, o scenes.Options) (capture []byte, truth *scenes.Truth) {
 	t.Helper()
@@ -31,7 +30,7 @@ func scene(t *testing.T, s scenes.Scene, o scenes.Options) (capture []byte, trut
 // TestTruth compares the truth with what the program counts.
 func TestTruth(t *testing.T) {
 	for i, s := range scenes.All() {
-		if i%thorough.Of(6, 1) > 0 {
+		if i%must.Try(6, 1) > 0 {
 			continue
 		}
 		t.Run(s.Name, func(t *testing.T) {
@@ -97,7 +96,7 @@ func TestSame(t *testing.T) {
 	_, evening := scene(t, quiet, small)
 	for i, s := range scenes.All() {
 		a, truth := scene(t, s, small)
-		if i%thorough.Of(5, 1) == 0 {
+		if i%must.Try(5, 1) == 0 {
 			if b, _ := scene(t, s, small); !bytes.Equal(a, b) {
 				t.Errorf("%s: two runs differ", s.Name)
 			}
@@ -123,7 +122,7 @@ func class(t *scenes.Truth, name string) *scenes.Class {
 // TestDistinct compares the counts of addresses with those in the packets.
 func TestDistinct(t *testing.T) {
 	for i, s := range scenes.All() {
-		if i%thorough.Of(5, 1) != 0 {
+		if i%must.Try(5, 1) != 0 {
 			continue
 		}
 		o := small
