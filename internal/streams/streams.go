@@ -99,9 +99,8 @@ type Streams struct {
 	give      func(*dissect.Datagram) error
 	err       error
 
-	near     [1 << 16]uint16    // connections by both ports, so that other segments cost little
-	look     [looks / 64]uint64 // a bit for those by lower bits, and for senders that began and have sent nothing
-	looked   [looks]uint8       // how many these are; too many stay
+	near     [1 << 16]uint16 // connections by both ports, so that other segments cost little
+	look     attention       // to those, and to senders that began and have sent nothing
 	starts   [openings]opening
 	conns    map[ends]*conn
 	list     conn // a ring: its next is the oldest
@@ -183,7 +182,7 @@ func (s *Streams) Foreign(b []byte) bool {
 	ports := binary.BigEndian.Uint32(b)
 	src, dst := uint16(ports>>16), uint16(ports)
 	// Branches that depend on more than one thing at once cost less than the foresight that each would need.
-	if b[13]&(flagSYN|flagRST)|s.marked.some[src%fold]|s.marked.some[dst%fold] != 0 || s.looksAt(src^dst) {
+	if b[13]&(flagSYN|flagRST)|s.marked.some[src%fold]|s.marked.some[dst%fold] != 0 || s.look.to(src^dst) {
 		return s.idle(b)
 	}
 	at := int(b[12]>>4) * 4
@@ -200,7 +199,7 @@ func (s *Streams) idle(b []byte) bool {
 		return false
 	}
 	at := int(b[12]>>4) * 4
-	if s.looksAt(src ^ dst) {
+	if s.look.to(src ^ dst) {
 		return at >= len(b) && b[13]&flagFIN == 0 // it acknowledges
 	}
 	return min(src, dst) < lowPorts || at+8 > len(b) || !hasZero(b[at:])
@@ -267,28 +266,31 @@ func (p *Ports) Add(n uint16) {
 	p.all[n>>6] |= 1 << (n & 63)
 }
 
-// attend notes that a connection with these ports, combined, has to be looked at, and leave that one less has to be.
-func (s *Streams) attend(ports uint16) {
+// attention is how many connections have to be looked at, by the lower bits of their ports, combined; too many stay.
+type attention struct {
+	any   [looks / 64]uint64
+	count [looks]uint8
+}
+
+func (a *attention) to(ports uint16) bool { return a.any[ports%looks>>6]>>(ports&63)&1 != 0 }
+
+func (a *attention) add(ports uint16) {
 	ports %= looks
-	s.look[ports>>6] |= 1 << (ports & 63)
-	if n := &s.looked[ports]; *n < 1<<8-1 {
+	a.any[ports>>6] |= 1 << (ports & 63)
+	if n := &a.count[ports]; *n < 1<<8-1 {
 		*n++
 	}
 }
 
-func (s *Streams) leave(ports uint16) {
+func (a *attention) drop(ports uint16) {
 	ports %= looks
-	n := &s.looked[ports]
+	n := &a.count[ports]
 	if *n > 0 && *n < 1<<8-1 {
 		*n--
 	}
 	if *n == 0 {
-		s.look[ports>>6] &^= 1 << (ports & 63)
+		a.any[ports>>6] &^= 1 << (ports & 63)
 	}
-}
-
-func (s *Streams) looksAt(ports uint16) bool {
-	return s.look[ports%looks>>6]>>(ports&63)&1 != 0
 }
 
 // opens notes where the data of a sender begins, whose segment b begins a connection.
@@ -299,22 +301,22 @@ func (s *Streams) opens(ip, b []byte) {
 		hash &^= 1
 	}
 	*o = opening{hash: hash, seq: binary.BigEndian.Uint32(b[4:]) + 1, ports: src ^ dst}
-	s.attend(o.ports)
+	s.look.add(o.ports)
 }
 
 // judge notes whether what a sender began with is foreign.
 func (s *Streams) judge(o *opening, foreign bool) {
 	if foreign && !o.foreign {
-		s.leave(o.ports)
+		s.look.drop(o.ports)
 	} else if !foreign && o.foreign {
-		s.attend(o.ports)
+		s.look.add(o.ports)
 	}
 	o.foreign = foreign
 }
 
 func (s *Streams) forget(o *opening) {
 	if o.hash != 0 && !o.foreign {
-		s.leave(o.ports)
+		s.look.drop(o.ports)
 	}
 	*o = opening{}
 }
@@ -459,7 +461,7 @@ func (s *Streams) add(g *Segment, t *header, at ends, set, on uint64, seq uint32
 	s.conns[c.ends] = c
 	x := at.src.Port() ^ at.dst.Port()
 	s.near[x]++
-	s.attend(x)
+	s.look.add(x)
 	s.link(c)
 	d := &c.sides[0]
 	d.started, d.first, d.next = true, seq, seq
@@ -521,7 +523,7 @@ func (s *Streams) end(c *conn) {
 	delete(s.conns, c.ends)
 	x := c.ends.src.Port() ^ c.ends.dst.Port()
 	s.near[x]--
-	s.leave(x)
+	s.look.drop(x)
 	c.unlink()
 	s.free = append(s.free, c)
 }
@@ -564,7 +566,7 @@ func (s *Streams) Flush() {
 	for c := s.list.next; c != &s.list; c = s.list.next {
 		s.end(c)
 	}
-	s.starts, s.look, s.looked = [openings]opening{}, [looks / 64]uint64{}, [looks]uint8{}
+	s.starts, s.look = [openings]opening{}, attention{}
 }
 
 // pass hands out a message.
