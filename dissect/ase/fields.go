@@ -10,8 +10,6 @@ import (
 
 var catalog = dissect.NewCatalog("ase")
 
-var latin1 = core.InCharset(dissect.Latin1)
-
 // Requests and the mark of replies.
 var (
 	fQuery = catalog.Add("query", dissect.Char, "Letter that names the query.", dissect.Names(
@@ -25,19 +23,19 @@ var (
 	fMagic = catalog.Add("magic", dissect.String, "EYE1, or EYE2 and EYE3 for the shorter replies of Multi Theft Auto.", dissect.Framing)
 
 	// The beginning of all replies.
-	fGame     = catalog.Add("gamename", dissect.String, "Short name of the game, such as mta or farcry.", dissect.Public, latin1)
+	fGame     = catalog.Add("gamename", dissect.String, "Short name of the game, such as mta or farcry.", dissect.Public, core.InLatin1)
 	fPort     = catalog.Add("port", dissect.Decimal, "Port of the game.")
-	fHostName = catalog.Add("hostname", dissect.String, "Name of the server.", dissect.ServerText, latin1)
-	fGameType = catalog.Add("gametype", dissect.String, "Kind of game being played.", dissect.Public, latin1)
-	fMap      = catalog.Add("map", dissect.String, "Map being played.", dissect.Public, latin1)
-	fVersion  = catalog.Add("version", dissect.String, "Version of the server.", dissect.Public, latin1)
+	fHostName = catalog.Add("hostname", dissect.String, "Name of the server.", dissect.ServerText, core.InLatin1)
+	fGameType = catalog.Add("gametype", dissect.String, "Kind of game being played.", dissect.Public, core.InLatin1)
+	fMap      = catalog.Add("map", dissect.String, "Map being played.", dissect.Public, core.InLatin1)
+	fVersion  = catalog.Add("version", dissect.String, "Version of the server.", dissect.Public, core.InLatin1)
 
 	// The reply to s.
 	fPassword   = catalog.Add("password", dissect.Decimal, "1 if a password is needed.")
 	fHidden     = fPassword.Hidden() // the password itself
 	fNumPlayers = catalog.Add("numplayers", dissect.Decimal, "Players on the server.")
 	fMaxPlayers = catalog.Add("maxplayers", dissect.Decimal, "Maximum number of players.")
-	rules       = keyvalue.Declare(catalog, latin1)
+	rules       = keyvalue.Declare(catalog, core.InLatin1)
 	fRulesEnd   = catalog.Add("rules_end", dissect.String, "An empty text, which ends the settings.", dissect.Framing)
 
 	// Players. Each has texts for the columns that its flags name.
@@ -46,9 +44,9 @@ var (
 	fFlags   = catalog.Add("players.columns", dissect.Uint, "Columns that follow.", dissect.Framing, dissect.Bits(
 		dissect.Name{Value: hasName, Name: "name"}, dissect.Name{Value: hasTeam, Name: "team"}, dissect.Name{Value: hasSkin, Name: "skin"},
 		dissect.Name{Value: hasScore, Name: "score"}, dissect.Name{Value: hasPing, Name: "ping"}, dissect.Name{Value: hasTime, Name: "time"}))
-	fName  = catalog.Add("players.name", dissect.String, "Name.", dissect.PersonName, latin1)
+	fName  = catalog.Add("players.name", dissect.String, "Name.", dissect.PersonName, core.InLatin1)
 	fTeam  = catalog.Add("players.team", dissect.Decimal, "Team, a number or a name.")
-	fSkin  = catalog.Add("players.skin", dissect.String, "Character model of the player.", dissect.Public, latin1)
+	fSkin  = catalog.Add("players.skin", dissect.String, "Character model of the player.", dissect.Public, core.InLatin1)
 	fScore = catalog.Add("players.score", dissect.Decimal, "Score. Scripts of Multi Theft Auto may set it to any text.")
 	fPing  = catalog.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds, as the server measures it.")
 	fTime  = catalog.Add("players.duration_s", dissect.Decimal, "Time since the player connected, in seconds as in qstat.")
@@ -67,11 +65,11 @@ var (
 	fCount       = catalog.Add("light.player_count", dissect.String, "Number of players, a slash, maximum number of players. The numeric fields are at most 255.", dissect.Public)
 	fBuildType   = catalog.Add("light.build_type", dissect.Decimal, "Kind of build of the server.")
 	fBuild       = catalog.Add("light.build_number", dissect.Decimal, "Number of the build of the server.")
-	fPingStatus  = catalog.Add("light.ping_status", dissect.String, "Network status of the server.", dissect.ServerText, latin1)
-	fNetRoute    = catalog.Add("light.net_route", dissect.String, "Network route of the server.", dissect.ServerText, latin1)
+	fPingStatus  = catalog.Add("light.ping_status", dissect.String, "Network status of the server.", dissect.ServerText, core.InLatin1)
+	fNetRoute    = catalog.Add("light.net_route", dissect.String, "Network route of the server.", dissect.ServerText, core.InLatin1)
 	fUptime      = catalog.Add("light.uptime_s", dissect.Decimal, "Seconds since the start of the server.")
 	fHTTPPort    = catalog.Add("light.http_port", dissect.Decimal, "Port of the server's HTTP downloads.")
-	fMore        = catalog.Add("light.more", dissect.String, "Data that newer servers add.", dissect.ServerText, latin1)
+	fMore        = catalog.Add("light.more", dissect.String, "Data that newer servers add.", dissect.ServerText, core.InLatin1)
 	fLocked      = catalog.Add("light.password", dissect.Bool, "Whether a password is needed.", core.InJSON("has_password"))
 	fSerials     = catalog.Add("light.serial_verification", dissect.Bool, "Whether the server verifies the serials of clients.")
 	fPlayersByte = catalog.Add("light.numplayers", dissect.Uint, "Players on the server, at most 255.")

@@ -24,26 +24,24 @@ var style = wire.Style{Charset: dissect.Latin1}
 
 var catalog = dissect.NewCatalog("chocolatedoom")
 
-var asText = core.InCharset(style.Charset)
-
 var (
 	fType = catalog.Add("type", dissect.Uint, "Kind of message.", dissect.Framing)
 
-	fVersion      = catalog.Add("version", dissect.String, "Program and version of the server.", dissect.Public, asText)
+	fVersion      = catalog.Add("version", dissect.String, "Program and version of the server.", dissect.Public, core.InLatin1)
 	fState        = catalog.Add("state", dissect.Uint, "What the server does.", core.Counted(0, "waiting for launch", "waiting for start", "in game"))
 	fPlayers      = catalog.Add("num_players", dissect.Uint, "Players on the server.")
 	fMax          = catalog.Add("max_players", dissect.Uint, "Maximum number of players.")
 	fMode         = catalog.Add("mode", dissect.Uint, "Edition of the game.", core.Counted(0, "shareware", "registered", "commercial", "retail", "unknown"))
 	fMission      = catalog.Add("mission", dissect.Uint, "Game, once a player is there.", core.Counted(0, "Doom", "Doom II", "TNT: Evilution", "The Plutonia Experiment", "Chex Quest", "Hacx", "Heretic", "Hexen", "Strife", "none"))
-	fDescription  = catalog.Add("description", dissect.String, "Name of the server.", dissect.ServerText, asText)
+	fDescription  = catalog.Add("description", dissect.String, "Name of the server.", dissect.ServerText, core.InLatin1)
 	fNumProtocols = catalog.Add("protocols.count", dissect.Uint, "Number of protocols.", dissect.Framing)
 	fProtocols    = catalog.Add("protocols", dissect.List, "Protocols of the game that the server speaks, since version 3.0.")
-	fProtocol     = catalog.Add("protocols.name", dissect.String, "Name of a protocol.", dissect.Public, asText)
+	fProtocol     = catalog.Add("protocols.name", dissect.String, "Name of a protocol.", dissect.Public, core.InLatin1)
 
 	fServers = catalog.Add("servers", dissect.List, "Servers that the master knows.")
-	fServer  = catalog.Add("servers.address", dissect.String, "Address of a server.", dissect.Address, asText)
+	fServer  = catalog.Add("servers.address", dissect.String, "Address of a server.", dissect.Address, core.InLatin1)
 	fAdded   = catalog.Add("added", dissect.Uint, "1 if the master has added the server to its list.")
-	fAddress = catalog.Add("address", dissect.String, "Address to which the other side should send a packet.", dissect.Address, asText)
+	fAddress = catalog.Add("address", dissect.String, "Address to which the other side should send a packet.", dissect.Address, core.InLatin1)
 
 	mQuery    = catalog.Message(dissect.MessageType{Name: "query_request", Title: "query", Role: dissect.Request, Doc: "Asks a server for its state."})
 	mReply    = catalog.Message(dissect.MessageType{Name: "query_reply", Title: "state", Role: dissect.Reply, Doc: "Name, players and game of the server."})

@@ -15,11 +15,7 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = wire.Style{Charset: dissect.Latin1}
-
 var catalog = dissect.NewCatalog("cs2d")
-
-var asText = core.InCharset(style.Charset)
 
 var (
 	fHead = catalog.Add("head", dissect.Uint, "1: a message outside of a connection.", dissect.Framing)
@@ -28,8 +24,8 @@ var (
 
 	fFlags = catalog.Add("flags", dissect.Uint,
 		"Flags: 1 password, 2 for registered players only, 4 fog of war, 8 friendly fire, 32 bots, 64 Lua scripts, 128 forced light.")
-	fName       = catalog.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
-	fMap        = catalog.Add("map", dissect.String, "Map being played.", dissect.Public, asText)
+	fName       = catalog.Add("name", dissect.String, "Name of the server.", dissect.ServerText, core.InLatin1)
+	fMap        = catalog.Add("map", dissect.String, "Map being played.", dissect.Public, core.InLatin1)
 	fNumPlayers = catalog.Add("num_players", dissect.Uint, "Players on the server, bots included.")
 	fMaxPlayers = catalog.Add("max_players", dissect.Uint, "Maximum number of players.")
 	fMode       = catalog.Add("mode", dissect.Uint, "Mode of the game. Clients disagree whether it is the mode or the number of bots if the server has none.", core.Counted(0, "standard", "deathmatch", "team deathmatch", "construction", "zombies"))
@@ -40,7 +36,7 @@ var (
 	fPlayers    = catalog.Add("players", dissect.List, "The players.")
 	fPlayer     = catalog.Add("players.player", dissect.Group, "A player.")
 	fID         = catalog.Add("players.id", dissect.Uint, "Number of the player on the server.")
-	fPlayerName = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
+	fPlayerName = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, core.InLatin1)
 	fTeam       = catalog.Add("players.team", dissect.Uint, "Team.", core.Counted(0, "spectators", "terrorists", "counter-terrorists"))
 	fScore      = catalog.Add("players.score", dissect.Int, "Score.")
 	fDeaths     = catalog.Add("players.deaths", dissect.Int, "Deaths.")
@@ -265,7 +261,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	i.MoreFlags = r.U8(fFlags2)
 	wire.State(r, m, dissect.Server{
 		Name: dissect.Some(i.Name), Map: dissect.Some(i.Map), Players: dissect.Some(int(i.Players)), MaxPlayers: dissect.Some(int(i.MaxPlayers)),
-		Bots: dissect.Opt[int]{Value: int(i.Bots), OK: i.Flags&withBots != 0}, Password: dissect.Some(i.Flags&locked != 0), Charset: style.Charset,
+		Bots: dissect.Opt[int]{Value: int(i.Bots), OK: i.Flags&withBots != 0}, Password: dissect.Some(i.Flags&locked != 0), Charset: dissect.Latin1,
 	})
 	d.reply.server = m.Server
 }

@@ -16,7 +16,6 @@ var catalog = dissect.NewCatalog("doom3")
 
 // The engine's fonts are in Latin-1.
 var (
-	latin1 = core.InCharset(dissect.Latin1)
 	styled = core.InStyle(core.Doom3)
 
 	// Every message.
@@ -36,7 +35,7 @@ var (
 		dissect.Name{Value: majorWolfenstein, Name: "Wolfenstein"},
 		dissect.Name{Value: majorQuake4 | thirdParty, Name: "Quake 4, asked by another program"}))
 	fSize     = catalog.Add("info.size", dissect.Uint, "Quake Wars, Wolfenstein: size of the rest of the message, in bytes.", dissect.Framing)
-	rules     = keyvalue.Declare(catalog, latin1, styled)
+	rules     = keyvalue.Declare(catalog, core.InLatin1, styled)
 	fRulesEnd = catalog.Add("info.rules_end", dissect.Bytes, "An empty name and an empty value, which end the settings.", dissect.Framing)
 
 	// The players of an info reply.
@@ -46,15 +45,15 @@ var (
 	fPlayerID   = catalog.Add("players.id", dissect.Uint, "Slot of the player on the server, from 0.")
 	fPing       = catalog.Add("players.ping", dissect.Uint, "Round-trip time in milliseconds.")
 	fRate       = catalog.Add("players.rate", dissect.Uint, "Bytes per second that the player accepts. Quake Wars omits it since protocol 10.19.")
-	fPlayerName = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, latin1, styled)
+	fPlayerName = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, core.InLatin1, styled)
 	fClanPlace  = catalog.Add("players.clan_position", dissect.Uint, "Quake Wars, Wolfenstein: position of the clan's tag.", core.Counted(0, "before the name", "behind the name"))
-	fClan       = catalog.Add("players.clan", dissect.String, "Quake 4, Quake Wars, Wolfenstein: tag of the player's clan.", dissect.PersonName, latin1, styled)
+	fClan       = catalog.Add("players.clan", dissect.String, "Quake 4, Quake Wars, Wolfenstein: tag of the player's clan.", dissect.PersonName, core.InLatin1, styled)
 	fBot        = catalog.Add("players.bot", dissect.Bool, "Quake Wars, Wolfenstein: the player is a bot.")
 	fPlayerEnd  = catalog.Add("info.players_end", dissect.Uint, "The number of player slots in place of the next player's id: the list ends here.", dissect.Framing)
 
 	// The second list of infoExResponse, shown with the players.
 	fXP       = catalog.Add("players.xp", dissect.Float, "infoExResponse: experience. On the wire it is in a second list.")
-	fTeam     = catalog.Add("players.team", dissect.String, "infoExResponse: gdf, strogg or spectating.", dissect.Public, latin1, styled)
+	fTeam     = catalog.Add("players.team", dissect.String, "infoExResponse: gdf, strogg or spectating.", dissect.Public, core.InLatin1, styled)
 	fScore    = catalog.Add("players.score", dissect.Int, "infoExResponse: kills.")
 	fDeaths   = catalog.Add("players.deaths", dissect.Int, "infoExResponse: deaths.")
 	fStats    = catalog.Add("info.stats", dissect.List, "infoExResponse: the second list, if it has other players than the first.")
@@ -77,22 +76,22 @@ var (
 
 	// getServers and servers.
 	fMod        = catalog.Add("mod", dissect.String, "Directory of the mod (fs_game) that servers must run.", dissect.Public)
-	fPlayerLike = catalog.Add("player", dissect.String, "Quake 4: name of a player who must be on the servers.", dissect.PersonName, latin1)
-	fClanLike   = catalog.Add("clan", dissect.String, "Quake 4: clan of which a member must be on the servers.", dissect.PersonName, latin1)
+	fPlayerLike = catalog.Add("player", dissect.String, "Quake 4: name of a player who must be on the servers.", dissect.PersonName, core.InLatin1)
+	fClanLike   = catalog.Add("clan", dissect.String, "Quake 4: clan of which a member must be on the servers.", dissect.PersonName, core.InLatin1)
 	fFilter     = catalog.Add("filter_bits", dissect.Uint, "Servers to exclude: 2 bits each for password, players and kind of game.", core.BitsFrom(0x01, "with password", "without password", "not full", "neither full nor empty", "kind of game 1", "kind of game 2"))
 	fServers    = catalog.Add("servers", dissect.List, "Addresses of servers.")
 	fServer     = catalog.Add("servers.server", dissect.Endpoint, "Address and port of one server; the port is little-endian.")
 
 	// The remote console, and connecting.
 	fPassword    = catalog.Add("password", dissect.String, "Password of the remote console or of the game.", dissect.Secret)
-	fCommandLine = catalog.Add("command_line", dissect.String, "Command for the console of the server.", dissect.FreeText, latin1)
+	fCommandLine = catalog.Add("command_line", dissect.String, "Command for the console of the server.", dissect.FreeText, core.InLatin1)
 	fHiddenLine  = fCommandLine.Hidden() // contains a password
 	fOpcode      = catalog.Add("opcode", dissect.Uint, "Subject of the text.", dissect.Names(
 		dissect.Name{Value: 0, Name: "miscellaneous"}, dissect.Name{Value: 1, Name: "wrong protocol"},
 		dissect.Name{Value: 2, Name: "remote console"}, dissect.Name{Value: printGameDeny, Name: "refused by the game"},
 		dissect.Name{Value: 4, Name: "wrong challenge"}))
 	fGameOpcode    = catalog.Add("game_opcode", dissect.Uint, "Reason why the game refuses the client.", core.Counted(0, "allowed", "wrong password", "not yet", "no"))
-	fText          = catalog.Add("text", dissect.String, "Text for people. #str_ and a number names a text in the client's language.", dissect.FreeText, latin1, styled)
+	fText          = catalog.Add("text", dissect.String, "Text for people. #str_ and a number names a text in the client's language.", dissect.FreeText, core.InLatin1, styled)
 	fHiddenText    = fText.Hidden() // contains a password
 	fClientID      = catalog.Add("client_id", dissect.Int, "Number that the client chose.", dissect.Chosen)
 	fClientID16    = catalog.Add("connect.client_id", dissect.Uint, "The lower 16 bits of the client's number.", dissect.Chosen)

@@ -14,8 +14,6 @@ var catalog = dissect.NewCatalog("gamespy3")
 // style is the encoding of text: UTF-8 or Latin-1.
 var style = wire.Style{Charset: dissect.Latin1}
 
-var asText = core.InCharset(style.Charset)
-
 // The head of every packet, and queries.
 var (
 	head = gamespy.DeclareHead(catalog,
@@ -34,18 +32,18 @@ var (
 	fSplitNum    = catalog.Add("splitnum", dissect.String, "The word splitnum: the reply may have several parts.", dissect.Framing)
 	fNumber      = catalog.Add("number", dissect.Uint, "Number of the part, from 0; bit 7 marks the last one.", dissect.Framing, dissect.Bits(dissect.Name{Value: gamespy.Last, Name: "last"}))
 	fSection     = catalog.Add("section", dissect.Uint, "Section that follows.", dissect.Framing, dissect.Names(gamespy.SectionNames()...))
-	fSteamID     = catalog.Add("players.steamid", dissect.String, "SteamID of the player (Just Cause 2).", dissect.PersonID, asText)
+	fSteamID     = catalog.Add("players.steamid", dissect.String, "SteamID of the player (Just Cause 2).", dissect.PersonID, core.InLatin1)
 	fShortPing   = catalog.Add("jc2.ping", dissect.Uint, "Round-trip time to the player in milliseconds, in two bytes (Just Cause 2).")
 	fValues      = catalog.Add("values", dissect.List, "The values of the requested keys, in the order of the query, without the keys.")
-	fValue       = catalog.Add("values.value", dissect.String, "One value.", dissect.Setting, asText)
+	fValue       = catalog.Add("values.value", dissect.String, "One value.", dissect.Setting, core.InLatin1)
 	fNumPlayers  = catalog.Add("num_players", dissect.Uint, "Number of rows of the table of players.")
 	fNumTeams    = catalog.Add("num_teams", dissect.Uint, "Number of rows of the table of teams.")
 	fColumn      = catalog.Add("column", dissect.String, "Name of a column. Names of player columns end with an underscore, those of team columns with _t.", dissect.Framing)
 	fStart       = catalog.Add("start", dissect.Uint, "Row of the column's first value in this part.", dissect.Framing)
 	fEnd         = catalog.Add("end", dissect.Bytes, "Zero bytes at the end of a column or a section.", dissect.Framing)
-	fReplaced    = catalog.Add("replaced", dissect.String, "Value that was truncated at the end of a part and sent again in the next one.", core.Repeated, dissect.Framing, core.InCharset(style.Charset))
+	fReplaced    = catalog.Add("replaced", dissect.String, "Value that was truncated at the end of a part and sent again in the next one.", core.Repeated, dissect.Framing, core.InLatin1)
 	fUnread      = catalog.Add("unread", dissect.Bytes, "Bytes of a part that are not a section.", core.Opaque, dissect.Framing)
-	pairs        = keyvalue.Declare(catalog, asText)
+	pairs        = keyvalue.Declare(catalog, core.InLatin1)
 	playerFields = gamespy.DeclarePlayers(catalog, style)
 	teamFields   = gamespy.DeclareTeams(catalog, style)
 )
@@ -76,7 +74,7 @@ var (
 	fResponse        = catalog.Add("master.response", dissect.String, "The challenge, encrypted and in Base64.", dissect.PersonID, dissect.Chosen)
 	fEcho            = catalog.Add("master.echo", dissect.Bytes, "Bytes to return, at most 32.", dissect.Chosen)
 	fErrorCode       = catalog.Add("master.error_code", dissect.Uint, "Reason why the server is not listed.")
-	fErrorText       = catalog.Add("master.error_text", dissect.String, "The reason in words.", dissect.Public, asText)
+	fErrorText       = catalog.Add("master.error_text", dissect.String, "The reason in words.", dissect.Public, core.InLatin1)
 	fMessageID       = catalog.Add("master.message_id", dissect.Uint, "Number of the message; the acknowledgement returns it.", dissect.Chosen)
 	fMessage         = catalog.Add("master.message", dissect.Bytes, "Message of a client, forwarded by the master server.")
 	fNatNegMagic     = catalog.Add("master.natneg", dissect.Bytes, "FD FC 1E 66 6A B2: the client asks for NAT negotiation.", dissect.Framing)

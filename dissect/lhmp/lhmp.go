@@ -13,31 +13,27 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = wire.Style{Charset: dissect.Latin1}
-
 var catalog = dissect.NewCatalog("lhmp")
-
-var asText = core.InCharset(style.Charset)
 
 var (
 	fTag  = catalog.Add("tag", dissect.String, "LHMP: a message of this protocol.", dissect.Framing)
 	fType = catalog.Add("type", dissect.Char, "Kind of data that is requested or sent.", dissect.Framing, dissect.Names(
 		dissect.Name{Value: 'o', Name: "server"}, dissect.Name{Value: 'p', Name: "players"}))
 
-	fProtocol   = catalog.Add("protocol", dissect.String, "Version of the protocol, often empty.", dissect.Public, asText)
-	fPassword   = catalog.Add("password", dissect.String, "Empty or 0 if the server has no password.", dissect.Secret, asText)
+	fProtocol   = catalog.Add("protocol", dissect.String, "Version of the protocol, often empty.", dissect.Public, core.InLatin1)
+	fPassword   = catalog.Add("password", dissect.String, "Empty or 0 if the server has no password.", dissect.Secret, core.InLatin1)
 	fNumPlayers = catalog.Add("num_players", dissect.Uint, "Players on the server.")
 	fMaxPlayers = catalog.Add("max_players", dissect.Uint, "Maximum number of players.")
-	fName       = catalog.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
-	fMode       = catalog.Add("mode", dissect.String, "Mode of the game.", dissect.Public, asText)
-	fWebsite    = catalog.Add("website", dissect.String, "Website of the server.", dissect.ServerText, asText)
-	fMap        = catalog.Add("map", dissect.String, "Map being played.", dissect.Public, asText)
+	fName       = catalog.Add("name", dissect.String, "Name of the server.", dissect.ServerText, core.InLatin1)
+	fMode       = catalog.Add("mode", dissect.String, "Mode of the game.", dissect.Public, core.InLatin1)
+	fWebsite    = catalog.Add("website", dissect.String, "Website of the server.", dissect.ServerText, core.InLatin1)
+	fMap        = catalog.Add("map", dissect.String, "Map being played.", dissect.Public, core.InLatin1)
 
 	fCount      = catalog.Add("count", dissect.Uint, "Number of players that follow.", dissect.Framing)
 	fPlayers    = catalog.Add("players", dissect.List, "The players.")
 	fPlayer     = catalog.Add("players.player", dissect.Group, "A player.")
 	fID         = catalog.Add("players.id", dissect.Uint, "Number of the player on the server.")
-	fPlayerName = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
+	fPlayerName = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, core.InLatin1)
 
 	mInfo         = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for name, mode, map and number of players."})
 	mPlayers      = catalog.Message(dissect.MessageType{Name: "players_request", Title: "players request", Role: dissect.Request, Doc: "Asks for the names of the players."})
@@ -156,7 +152,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	p.Map = wire.Latin(r, fMap)
 	wire.State(r, m, dissect.Server{
 		Name: dissect.Some(p.Name), Map: dissect.Some(p.Map), Game: dissect.Some(p.Mode), Players: dissect.Some(int(p.Players)), MaxPlayers: dissect.Some(int(p.MaxPlayers)),
-		Password: dissect.Some(p.Password != "" && p.Password != "0"), Charset: style.Charset,
+		Password: dissect.Some(p.Password != "" && p.Password != "0"), Charset: dissect.Latin1,
 	})
 }
 

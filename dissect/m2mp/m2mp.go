@@ -18,23 +18,19 @@ import (
 	"slices"
 )
 
-var style = wire.Style{Charset: dissect.Latin1}
-
 var catalog = dissect.NewCatalog("m2mp")
-
-var asText = core.InCharset(style.Charset)
 
 var (
 	fTag        = catalog.Add("tag", dissect.String, "M2MP or M2Online: a message of this protocol.", dissect.Framing)
 	fType       = catalog.Add("type", dissect.Char, "i: a request for infos.", dissect.Framing)
-	fName       = catalog.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
+	fName       = catalog.Add("name", dissect.String, "Name of the server.", dissect.ServerText, core.InLatin1)
 	fNumPlayers = catalog.Add("num_players", dissect.Decimal, "Players on the server.")
 	fMaxPlayers = catalog.Add("max_players", dissect.Decimal, "Maximum number of players.")
-	fMode       = catalog.Add("mode", dissect.String, "Mode of the game.", dissect.Public, asText)
+	fMode       = catalog.Add("mode", dissect.String, "Mode of the game.", dissect.Public, core.InLatin1)
 	fPassword   = catalog.Add("password", dissect.Bool, "Whether the server has a password.")
 	fPlayers    = catalog.Add("players", dissect.List, "The players.")
 	fPlayer     = catalog.Add("players.player", dissect.Group, "A player.")
-	fPlayerName = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
+	fPlayerName = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, core.InLatin1)
 	fPing       = catalog.Add("players.ping", dissect.Decimal, "Round-trip time in milliseconds (M2Online).")
 	fEnd        = catalog.Add("end", dissect.Uint, "1: the end of the players.", dissect.Framing)
 
@@ -163,7 +159,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 	m.Server = dissect.Server{
 		Name: dissect.Some(p.Name), Game: dissect.Some(p.Mode), Players: number(p.NumPlayers), MaxPlayers: number(p.MaxPlayers),
-		Password: dissect.Some(p.Password), Charset: style.Charset,
+		Password: dissect.Some(p.Password), Charset: dissect.Latin1,
 	}
 	more := func() bool { return r.More() && (online || r.Left() > 1 || !r.Next(1)) }
 	p.Players = wire.Records(r, fPlayers, fPlayer, p.Players, more, func() Player {

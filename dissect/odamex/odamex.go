@@ -26,11 +26,7 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-var style = wire.Style{Charset: dissect.Latin1}
-
 var catalog = dissect.NewCatalog("odamex")
-
-var asText = core.InCharset(style.Charset)
 
 var (
 	fTag = catalog.Add("tag", dissect.Uint, "What the message is and who sends it.", dissect.Framing, dissect.Names(
@@ -41,42 +37,42 @@ var (
 	fProtocol = catalog.Add("protocol", dissect.Uint, "Version of the protocol of the launcher; in a reply that in which it is written.")
 	fTime     = catalog.Add("time", dissect.Uint, "Number that the launcher chose; the reply returns it.", dissect.Chosen)
 	fReal     = catalog.Add("real_protocol", dissect.Uint, "Version of the protocol of the server.")
-	fRevision = catalog.Add("revision", dissect.String, "Version of the server in words.", dissect.Public, asText)
+	fRevision = catalog.Add("revision", dissect.String, "Version of the server in words.", dissect.Public, core.InLatin1)
 	fOldRev   = catalog.Add("revision_number", dissect.Int, "Number of the revision, in old versions of the protocol; -1 if unknown.")
 
 	fNumRules = catalog.Add("rules.count", dissect.Uint, "Number of settings.", dissect.Framing)
 	fRules    = catalog.Add("rules", dissect.List, "Settings of the server that are not 0 or empty.")
 	fRule     = catalog.Add("rules.rule", dissect.Group, "A setting.")
-	fKey      = catalog.Add("rules.key", dissect.String, "Name of the setting.", dissect.SettingName, asText)
+	fKey      = catalog.Add("rules.key", dissect.String, "Name of the setting.", dissect.SettingName, core.InLatin1)
 	fType     = catalog.Add("rules.type", dissect.Uint, "Type of the value.", dissect.Framing, dissect.Names(
 		dissect.Name{Value: typeNone, Name: "none"}, dissect.Name{Value: typeBool, Name: "true"}, dissect.Name{Value: typeByte, Name: "8 bits"},
 		dissect.Name{Value: typeWord, Name: "16 bits"}, dissect.Name{Value: typeInt, Name: "32 bits"}, dissect.Name{Value: typeFloat, Name: "float"}, dissect.Name{Value: typeText, Name: "text"}))
 	fValue      = catalog.Add("rules.value", dissect.Int, "Value, if it is a whole number; 1 for true.")
 	fFloat      = catalog.Add("rules.float", dissect.Decimal, "Value, if it is a float.", core.InJSON("value_float"))
-	fText       = catalog.Add("rules.text", dissect.String, "Value, if it is text.", dissect.Setting, core.InJSON("value_text"), asText)
+	fText       = catalog.Add("rules.text", dissect.String, "Value, if it is text.", dissect.Setting, core.InJSON("value_text"), core.InLatin1)
 	fHiddenText = fText.Hidden()
 
 	fPassword    = catalog.Add("password_md5", dissect.Bytes, "MD5 of the password that players need; empty if they need none.", dissect.Secret)
-	fMap         = catalog.Add("map", dissect.String, "Map being played.", dissect.Public, asText)
+	fMap         = catalog.Add("map", dissect.String, "Map being played.", dissect.Public, core.InLatin1)
 	fTimeLeft    = catalog.Add("time_left", dissect.Uint, "Minutes that are left.")
 	fNumTeams    = catalog.Add("teams.count", dissect.Uint, "Number of teams.", dissect.Framing)
 	fTeams       = catalog.Add("teams", dissect.List, "The teams.")
 	fTeam        = catalog.Add("teams.team", dissect.Group, "A team.")
-	fTeamName    = catalog.Add("teams.name", dissect.String, "Name of the team: its color.", dissect.Public, asText)
+	fTeamName    = catalog.Add("teams.name", dissect.String, "Name of the team: its color.", dissect.Public, core.InLatin1)
 	fTeamColor   = catalog.Add("teams.color", dissect.Uint, "Color of the team, 8 bits each of blue, green and red.")
 	fPoints      = catalog.Add("teams.score", dissect.Int, "Points of the team.")
 	fNumPatches  = catalog.Add("patches.count", dissect.Uint, "Number of patches.", dissect.Framing)
 	fPatches     = catalog.Add("patches", dissect.List, "DeHackEd patches that the server has loaded.")
-	fPatch       = catalog.Add("patches.name", dissect.String, "Name of a patch.", dissect.Public, asText)
+	fPatch       = catalog.Add("patches.name", dissect.String, "Name of a patch.", dissect.Public, core.InLatin1)
 	fNumWADs     = catalog.Add("wads.count", dissect.Uint, "Number of files.", dissect.Framing)
 	fWADs        = catalog.Add("wads", dissect.List, "Files that the server has loaded.")
 	fWAD         = catalog.Add("wads.wad", dissect.Group, "A file.")
-	fWADName     = catalog.Add("wads.name", dissect.String, "Name of the file.", dissect.Public, asText)
+	fWADName     = catalog.Add("wads.name", dissect.String, "Name of the file.", dissect.Public, core.InLatin1)
 	fWADHash     = catalog.Add("wads.md5", dissect.Bytes, "MD5 of the file.", dissect.Public)
 	fNumPlayers  = catalog.Add("players.count", dissect.Uint, "Number of players.", dissect.Framing)
 	fPlayers     = catalog.Add("players", dissect.List, "The players.")
 	fPlayer      = catalog.Add("players.player", dissect.Group, "A player.")
-	fPlayerName  = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, asText)
+	fPlayerName  = catalog.Add("players.name", dissect.String, "Name of the player.", dissect.PersonName, core.InLatin1)
 	fPlayerColor = catalog.Add("players.color", dissect.Uint, "Color of the player, 8 bits each of blue, green, red and opacity.")
 	fPlayerTeam  = catalog.Add("players.team", dissect.Uint, "Index of the team. Only in modes with teams.")
 	fPing        = catalog.Add("players.ping", dissect.Uint, "Ping in milliseconds.")
@@ -357,7 +353,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	}
 	p.files(r)
 	p.players(r, inTeams)
-	m.Server = dissect.Server{Charset: style.Charset}
+	m.Server = dissect.Server{Charset: dissect.Latin1}
 	if p.Revision != "" {
 		m.Server.Version = dissect.Some(p.Revision)
 	}

@@ -14,15 +14,11 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = wire.Style{Charset: dissect.Latin1}
-
 var catalog = dissect.NewCatalog("rfactor")
-
-var asText = core.InCharset(style.Charset)
 
 var (
 	fQuery      = catalog.Add("query", dissect.String, "rF_S: asks for the state of the server.", dissect.Framing)
-	fProduct    = catalog.Add("product", dissect.String, "Program: rFactor.", dissect.Public, asText)
+	fProduct    = catalog.Add("product", dissect.String, "Program: rFactor.", dissect.Public, core.InLatin1)
 	fUpdate     = catalog.Add("full_update", dissect.Uint, "Whether it is a full update.")
 	fRegion     = catalog.Add("region", dissect.Uint, "Region of the server.")
 	fIP         = catalog.Add("ip", dissect.Bytes, "Address of the server.")
@@ -31,10 +27,10 @@ var (
 	fRaceCast   = catalog.Add("racecast_version", dissect.Uint, "Version of RaceCast, which publishes results.")
 	fPort       = catalog.Add("game_port", dissect.Uint, "Port of the game.")
 	fQueryPort  = catalog.Add("query_port", dissect.Uint, "Port of the queries.")
-	fGame       = catalog.Add("game", dissect.String, "Modification that is played.", dissect.Public, asText)
-	fName       = catalog.Add("name", dissect.String, "Name of the server.", dissect.ServerText, asText)
-	fMap        = catalog.Add("map", dissect.String, "Track.", dissect.Public, asText)
-	fMessage    = catalog.Add("motd", dissect.String, "Message of the server.", dissect.ServerText, asText)
+	fGame       = catalog.Add("game", dissect.String, "Modification that is played.", dissect.Public, core.InLatin1)
+	fName       = catalog.Add("name", dissect.String, "Name of the server.", dissect.ServerText, core.InLatin1)
+	fMap        = catalog.Add("map", dissect.String, "Track.", dissect.Public, core.InLatin1)
+	fMessage    = catalog.Add("motd", dissect.String, "Message of the server.", dissect.ServerText, core.InLatin1)
 	fAids       = catalog.Add("aids", dissect.Uint, "Driving aids that are allowed.", core.BitsFrom(1, "traction control", "anti-lock braking", "stability control", "auto shifting", "auto clutch", "invulnerability", "opposite lock", "steering help", "braking help", "spin recovery", "auto pitstop"))
 	fPing       = catalog.Add("ping", dissect.Uint, "Ping that the server states.")
 	fFlags      = catalog.Add("flags", dissect.Uint, "Flags of unknown meaning.")
@@ -51,7 +47,7 @@ var (
 	fMinutes  = catalog.Add("minutes", dissect.Uint, "Length of the race in minutes.")
 	fLaps     = catalog.Add("sixteenth_laps", dissect.Uint, "Length of the race in laps, times 16.")
 	fMore     = catalog.Add("more", dissect.Bytes, "Bytes of unknown meaning.", dissect.Public)
-	fVehicles = catalog.Add("vehicles", dissect.String, "Vehicles that are allowed, with bars in between.", dissect.Public, asText)
+	fVehicles = catalog.Add("vehicles", dissect.String, "Vehicles that are allowed, with bars in between.", dissect.Public, core.InLatin1)
 
 	mInfo      = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."})
 	mInfoReply = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, track, players and settings."})
@@ -184,6 +180,6 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 	p.Vehicles = r.CString(fVehicles)
 	wire.State(r, m, dissect.Server{
 		Name: dissect.Some(p.Name), Map: dissect.Some(p.Map), Game: dissect.Some(p.Game), Players: dissect.Some(int(p.Players)),
-		MaxPlayers: dissect.Some(int(p.MaxPlayers)), Bots: dissect.Some(int(p.Bots)), Password: dissect.Some(p.Password), Charset: style.Charset,
+		MaxPlayers: dissect.Some(int(p.MaxPlayers)), Bots: dissect.Some(int(p.Bots)), Password: dissect.Some(p.Password), Charset: dissect.Latin1,
 	})
 }

@@ -17,11 +17,7 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-var style = wire.Style{Charset: dissect.Latin1}
-
 var catalog = dissect.NewCatalog("savage")
-
-var asText = core.InCharset(style.Charset)
 
 var (
 	fMagic  = catalog.Add("magic", dissect.Bytes, "9E 4C 23 00 00.", dissect.Framing)
@@ -30,14 +26,14 @@ var (
 		dissect.Name{Value: info, Name: "info request"}, dissect.Name{Value: status, Name: "status request"}, dissect.Name{Value: 0xcf, Name: "reply"}))
 	fToken = catalog.Add("token", dissect.Bytes, "Bytes that the client chose, or what the reply has in their place.", dissect.Framing)
 	fRest  = catalog.Add("rest", dissect.Bytes, "Bytes of unknown meaning.", dissect.Framing)
-	pairs  = keyvalue.Declare(catalog, asText)
+	pairs  = keyvalue.Declare(catalog, core.InLatin1)
 
 	fPlayersKey = catalog.Add("players_key", dissect.String, "players: the list of players follows.", dissect.Framing)
 	fTeams      = catalog.Add("teams", dissect.List, "The teams with their players.")
 	fTeam       = catalog.Add("teams.team", dissect.Group, "A team.")
-	fTeamName   = catalog.Add("teams.name", dissect.String, "Name of the team.", dissect.Public, asText)
+	fTeamName   = catalog.Add("teams.name", dissect.String, "Name of the team.", dissect.Public, core.InLatin1)
 	fPlayers    = catalog.Add("teams.players", dissect.List, "Names of its players.")
-	fPlayer     = catalog.Add("teams.players.name", dissect.String, "Name of a player.", dissect.PersonName, asText)
+	fPlayer     = catalog.Add("teams.players.name", dissect.String, "Name of a player.", dissect.PersonName, core.InLatin1)
 	fEnd        = catalog.Add("end", dissect.Bytes, "Zero bytes at the end.", dissect.Framing)
 
 	mInfo        = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the settings."})
@@ -185,7 +181,7 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message, at int) {
 	m.Server = dissect.Server{
 		Name: keyvalue.Text(p.Rules, "name"), Map: keyvalue.Text(p.Rules, "world"), Version: keyvalue.Text(p.Rules, "ver"),
 		Players: keyvalue.Number(p.Rules, "cnum"), MaxPlayers: keyvalue.Number(p.Rules, "cmax"), Password: keyvalue.Flag(p.Rules, "pass"),
-		Charset: style.Charset,
+		Charset: dissect.Latin1,
 	}
 }
 

@@ -319,7 +319,7 @@ func (d *decoder) query2(r *dissect.Reader, m *dissect.Message, t *dissect.Messa
 // begin sets the message to what a server states.
 func (d *decoder) begin(m *dissect.Message, t *dissect.MessageType, topic dissect.Topic) *Status {
 	p := &d.status
-	*p = Status{Teams: p.Teams[:0], List: p.List[:0], server: dissect.Server{Charset: style.Charset}}
+	*p = Status{Teams: p.Teams[:0], List: p.List[:0], server: dissect.Server{Charset: dissect.Latin1}}
 	m.Type, m.Body, m.Pair.Answers = t, p, topic
 	return p
 }
@@ -423,7 +423,7 @@ func (d *decoder) decodePing(r *dissect.Reader, m *dissect.Message) {
 	p.MinProtocol = r.U32(fMinProtocol)
 	p.Build = r.U32(fBuild)
 	if p.Name = wire.Latin(r, fName); !r.Failed() {
-		m.Server = dissect.Server{Name: dissect.Some(p.Name), Charset: style.Charset}
+		m.Server = dissect.Server{Name: dissect.Some(p.Name), Charset: dissect.Latin1}
 	}
 	p.server = m.Server
 }

@@ -237,6 +237,9 @@ func BitsFrom(first uint64, names ...string) Option {
 // InCharset declares the encoding of text that is not valid UTF-8.
 func InCharset(c Charset) Option { return option(func(f *Field) { f.Charset = c }) }
 
+// InLatin1 declares text in Latin-1, the encoding of most old games.
+var InLatin1 = InCharset(Latin1)
+
 // InStyle declares the colour codes that text may hold.
 func InStyle(s Style) Option { return option(func(f *Field) { f.Style = s }) }
 
