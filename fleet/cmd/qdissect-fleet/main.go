@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/qdissect/qdissect/fleet/internal/link"
 	"github.com/qdissect/qdissect/fleet/internal/live"
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -130,11 +129,7 @@ func sensors(ctx context.Context, s *link.Server) error {
 		return err
 	}
 	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		return err
-	}
-	return live.MakeStream(ctx, js, live.StreamMiB<<20)
+	return live.MakeStream(ctx, conn, live.StreamMiB<<20)
 }
 
 // newKey returns the command that makes a key.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
 	"github.com/qdissect/qdissect/fleet/internal/link"
@@ -159,12 +158,8 @@ the sum of all, and DIR/sensors/NAME.html, again every few seconds.
 				return err
 			}
 			defer conn.Close()
-			js, err := jetstream.New(conn)
-			if err != nil {
-				return err
-			}
 			v.Version, v.Command = version(), "qdissect-fleet view"
-			return link.Explain(conn, v.Run(cmd.Context(), js, time.Duration(every)*time.Second))
+			return link.Explain(conn, v.Run(cmd.Context(), conn, time.Duration(every)*time.Second))
 		},
 	}
 	f := cmd.Flags()
@@ -294,13 +289,9 @@ func newStream(env environment) *cobra.Command {
 				return err
 			}
 			defer conn.Close()
-			js, err := jetstream.New(conn)
-			if err != nil {
-				return err
-			}
 			ctx, end := context.WithTimeout(cmd.Context(), 10*time.Second)
 			defer end()
-			if err := live.MakeStream(ctx, js, size<<20); err != nil {
+			if err := live.MakeStream(ctx, conn, size<<20); err != nil {
 				return link.Explain(conn, err)
 			}
 			env.say("the server has the stream " + live.Stream)

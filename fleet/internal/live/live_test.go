@@ -424,7 +424,7 @@ func (h *hub) start() {
 	h.server = must.Get(link.Start(h.o))(h.t)
 	conn := must.Get(h.server.Connect("setup"))(h.t)
 	defer conn.Close()
-	must.Do(h.t, MakeStream(h.t.Context(), h.js(conn), 1<<30))
+	must.Do(h.t, MakeStream(h.t.Context(), conn, 1<<30))
 }
 
 func (h *hub) options(user string) link.Options {
@@ -498,7 +498,7 @@ func TestServerConfig(t *testing.T) {
 		t.Fatal("it does not start")
 	}
 	c, _ := h.connect("admin")
-	must.Do(t, MakeStream(t.Context(), h.js(c), 64<<20))
+	must.Do(t, MakeStream(t.Context(), c, 64<<20))
 	refuses(t, h)
 
 	// What they may do.
@@ -514,7 +514,7 @@ func TestServerConfig(t *testing.T) {
 	running.Go(func() { sensor.Run(ctx) })
 	reader, _ := h.connect("v")
 	v := newView(t)
-	end := must.Get(v.Follow(ctx, h.js(reader)))(t)
+	end := must.Get(v.Follow(ctx, reader))(t)
 	eventually(t, "the counts come", func() bool { v.mu.Lock(); defer v.mu.Unlock(); return v.sensors["b"] != nil && v.bytes > 0 })
 	for _, err := range []error{os.WriteFile(filepath.Join(scene, "answer"), append([]byte{0x0a, 0x0d, 0x0d, 0x0a}, make([]byte, 3*chunk)...), 0o600),
 		os.WriteFile(filepath.Join(sensor.Dir, "ring-1_1.pcapng"), nil, 0o600)} {
@@ -660,7 +660,7 @@ func TestSensor(t *testing.T) {
 	})
 	reader, _ := h.connect("v")
 	v := newView(t)
-	end := must.Get(v.Follow(ctx, h.js(reader)))(t)
+	end := must.Get(v.Follow(ctx, reader))(t)
 	defer end()
 	eventually(t, "a second sensor may not work in its folder", func() bool {
 		f, err := alone(s.Dir)
@@ -711,7 +711,7 @@ func TestSensor(t *testing.T) {
 	// What the view has is what a view has that begins now, and what the sensor counted.
 	second := newView(t)
 	other, _ := h.connect("v")
-	endSecond := must.Get(second.Follow(ctx, h.js(other)))(t)
+	endSecond := must.Get(second.Follow(ctx, other))(t)
 	defer endSecond()
 	eventually(t, "the second view has all units", func() bool { return have(second) == len(slots) })
 	want := newView(t)
@@ -837,11 +837,9 @@ func watching(dir string) {
 	fatal(json.Unmarshal([]byte(os.Getenv("QDISSECT_VIEW_OPTIONS")), &o))
 	conn, err := o.Connect("view")
 	fatal(err)
-	js, err := jetstream.New(conn)
-	fatal(err)
 	v := &View{Dir: dir, Version: "test", Command: "view", Say: func(s string) { fatal(fmt.Errorf("%s", s)) }}
 	fatal(os.MkdirAll(filepath.Join(dir, sensorPages), 0o777))
-	_, err = v.Follow(context.Background(), js)
+	_, err = v.Follow(context.Background(), conn)
 	fatal(err)
 	every, err := time.ParseDuration(os.Getenv("QDISSECT_VIEW_EVERY"))
 	fatal(err)
@@ -1019,7 +1017,7 @@ func firstPages(t *testing.T, h *hub, n int) (took [2]time.Duration) {
 	v := &View{Dir: t.TempDir(), Version: "test", Command: "view", Say: func(s string) { t.Error(s) }}
 	began := time.Now()
 	running.Go(func() {
-		if err := v.Run(ctx, h.js(conn), 5*time.Second); err != nil {
+		if err := v.Run(ctx, conn, 5*time.Second); err != nil {
 			t.Error(err)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/qdissect/qdissect/internal/unitfile"
@@ -71,7 +72,11 @@ func parseSubject(s string) (name string, place int, ok bool) {
 
 // MakeStream makes the stream of the sensors, or changes it to what it should be. Each sensor has a message in each of its
 // places, and no more.
-func MakeStream(ctx context.Context, js jetstream.JetStream, bytes int64) error {
+func MakeStream(ctx context.Context, conn *nats.Conn, bytes int64) error {
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
 	c := jetstream.StreamConfig{
 		Name: Stream, Description: "the last hour of all sensors of qdissect", Subjects: []string{statusSubject("*")}, Storage: jetstream.FileStorage,
 		MaxMsgsPerSubject: 1, MaxMsgSize: unitfile.SlotBytes + 1<<10, MaxAge: unitfile.Slots*unitfile.SlotTime + time.Minute, MaxBytes: bytes,
@@ -80,7 +85,7 @@ func MakeStream(ctx context.Context, js jetstream.JetStream, bytes int64) error 
 	for i := range unitfile.Slots {
 		c.Subjects = append(c.Subjects, countsSubject("*", i))
 	}
-	_, err := js.CreateOrUpdateStream(ctx, c)
+	_, err = js.CreateOrUpdateStream(ctx, c)
 	return err
 }
 

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/qdissect/qdissect/dissect/all"
@@ -97,11 +98,11 @@ type slotSum struct {
 
 // Run writes the pages until the context ends: a quarter of a second after the server began to send, then within a second or two when
 // something has come, but for at most a quarter of the time, and every few seconds.
-func (v *View) Run(ctx context.Context, js jetstream.JetStream, every time.Duration) error {
+func (v *View) Run(ctx context.Context, conn *nats.Conn, every time.Duration) error {
 	if err := os.MkdirAll(filepath.Join(v.Dir, sensorPages), 0o777); err != nil {
 		return err
 	}
-	stop, err := v.Follow(ctx, js)
+	stop, err := v.Follow(ctx, conn)
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,11 @@ func (v *View) hasNews() bool {
 }
 
 // Follow takes what sensors have said and say.
-func (v *View) Follow(ctx context.Context, js jetstream.JetStream) (stop func(), err error) {
+func (v *View) Follow(ctx context.Context, conn *nats.Conn) (stop func(), err error) {
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, err
+	}
 	c, err := js.OrderedConsumer(ctx, Stream, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy})
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, fmt.Errorf("the server has no stream %s; qdissect-fleet server makes it, and qdissect-fleet stream in another server", Stream)
