@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	_ "embed" // for the page
 	_ "embed" // for the parts of the page
 	"encoding/base64"
 	"encoding/json"
