@@ -93,27 +93,6 @@ func wantEmpty(t testing.TB, b *Budget) {
 	}
 }
 
-// permutations calls f with every order of n things.
-func permutations(n int, f func([]int)) {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	var walk func(int)
-	walk = func(k int) {
-		if k == n {
-			f(order)
-			return
-		}
-		for i := k; i < n; i++ {
-			order[k], order[i] = order[i], order[k]
-			walk(k + 1)
-			order[k], order[i] = order[i], order[k]
-		}
-	}
-	walk(0)
-}
-
 // losses collects what a table reports as lost.
 type losses []string
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/must"
 )
 
 // The split format of these tests has a header of three bytes: the format's
@@ -83,7 +85,7 @@ func joined(s *Set) string {
 
 func TestPartsInAnyOrder(t *testing.T) {
 	parts := []string{"s\x00\x04Aone ", "s\x01\x04two ", "s\x02\x04three ", "s\x03\x04four"}
-	permutations(len(parts), func(order []int) {
+	for _, order := range must.Permutations(len(parts)) {
 		p := newPartTable(t, 0, Limits{})
 		ordered := true
 		for n, i := range order {
@@ -124,7 +126,7 @@ func TestPartsInAnyOrder(t *testing.T) {
 		p.Flush()
 		p.lost.want(t)
 		wantEmpty(t, p.b)
-	})
+	}
 }
 
 func TestPartsInterleaved(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"testing"
 )
 
@@ -29,6 +30,21 @@ func Do(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Permutations returns every order of n things.
+func Permutations(n int) [][]int {
+	orders := [][]int{nil}
+	for i := range n {
+		var longer [][]int
+		for _, order := range orders {
+			for at := range i + 1 {
+				longer = append(longer, slices.Insert(slices.Clone(order), at, i))
+			}
+		}
+		orders = longer
+	}
+	return orders
 }
 
 // Most tests analyze a small capture with the tables of a large one, and a third of

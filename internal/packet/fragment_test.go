@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -18,26 +19,6 @@ var long = sized(1934)
 
 func reply() []byte  { return withSum(server4, client4, udp(serverPort, clientPort, long)) }
 func reply6() []byte { return withSum(server6, client6, udp(serverPort, clientPort, long)) }
-
-func permutations(n int, f func([]int)) {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	var walk func(int)
-	walk = func(k int) {
-		if k == n {
-			f(order)
-			return
-		}
-		for i := k; i < n; i++ {
-			order[k], order[i] = order[i], order[k]
-			walk(k + 1)
-			order[k], order[i] = order[i], order[k]
-		}
-	}
-	walk(0)
-}
 
 func kinds(d *Datagram) string {
 	var names []string
@@ -72,7 +53,7 @@ func TestFragmentsInAnyOrder(t *testing.T) {
 		{"ah", split4(server4, client4, protoAH, 7, 576, cat([]byte{protoUDP, 4, 0, 0}, make([]byte, 20), reply())), server4, client4, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			permutations(len(c.parts), func(order []int) {
+			for _, order := range must.Permutations(len(c.parts)) {
 				r := newRig(t)
 				for n, i := range order {
 					if n < len(order)-1 {
@@ -99,7 +80,7 @@ func TestFragmentsInAnyOrder(t *testing.T) {
 				if len(r.losses) > 0 {
 					t.Errorf("order %v: losses %+v", order, r.losses)
 				}
-			})
+			}
 		})
 	}
 }
