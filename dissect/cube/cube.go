@@ -16,9 +16,10 @@ package cube
 
 import (
 	"cmp"
+	"encoding/binary"
+	"math"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/cubecode"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
@@ -127,7 +128,7 @@ func isRequest(b []byte) bool {
 	if len(b) == 0 || len(b) > maxRequest {
 		return false
 	}
-	s := cubecode.Scan(query(b))
+	s := scan(query(b))
 	if len(s) == 0 {
 		return true
 	}
@@ -167,16 +168,16 @@ func id(b []byte) uint64 { return wire.Hash(query(b)) }
 // are; -1 if b is no reply. If r is not nil, a request that waits for its reply decides, and
 // otherwise the first number behind which all fits. If whole is false, b may break off or go on.
 func split(r *dissect.Reader, b []byte, whole bool) (n int, what layout) {
-	s := cubecode.Scan(b)
+	s := scan(b)
 	n = -1
 	awaited := false
 	for i := 0; i <= maxNumbers && len(b)-len(s) <= maxRequest; i++ {
 		at := len(b) - len(s)
-		fits := fit(cubecode.Scan(b[:at]), s, whole)
+		fits := fit(scan(b[:at]), s, whole)
 		switch {
 		case r != nil && core.Awaited(r, anyTopic, id(b[:at])):
 			if fits == noReply {
-				fits = fit(cubecode.Scan(b[:at]), s, false)
+				fits = fit(scan(b[:at]), s, false)
 			}
 			if len(s) > 0 && (!awaited || fits != noReply) {
 				n, what, awaited = at, fits, true
@@ -193,7 +194,7 @@ func split(r *dissect.Reader, b []byte, whole bool) (n int, what layout) {
 }
 
 // fit returns which reply to a request the bytes behind it are.
-func fit(request, s cubecode.Scan, whole bool) layout {
+func fit(request, s scan, whole bool) layout {
 	if v, ok := request.Int(); ok && v == 0 {
 		if command, _ := request.Int(); s.Between(ack, ack) && s.Between(100, 119) && fitsExtended(command, s, whole) {
 			return extended
@@ -214,7 +215,7 @@ const (
 	last  = 9999 // and its end
 )
 
-func fitsInfo(l layout, s cubecode.Scan, whole bool) bool {
+func fitsInfo(l layout, s scan, whole bool) bool {
 	texts, players := 2, int32(0)
 	switch l {
 	case sauerbraten, redEclipse:
@@ -264,7 +265,7 @@ func fitsInfo(l layout, s cubecode.Scan, whole bool) bool {
 	return !whole || len(s) == 0
 }
 
-func fitsExtended(command int32, s cubecode.Scan, whole bool) bool {
+func fitsExtended(command int32, s scan, whole bool) bool {
 	code, ok := s.Int()
 	if !ok {
 		return !whole
@@ -336,20 +337,20 @@ func readEcho(r *dissect.Reader, n int) (e Echo, topic dissect.Topic) {
 	if r.Offset() == end {
 		return e, topic
 	}
-	if s := cubecode.Scan(r.Peek()); s.Between(0, 0) {
+	if s := scan(r.Peek()); s.Between(0, 0) {
 		e.Extended, topic = true, topicUptime // as servers read a command that is missing
-		cubecode.Int(r, fExtended)
+		readInt(r, fExtended)
 	} else {
-		e.Time = cubecode.Int(r, fTime)
+		e.Time = readInt(r, fTime)
 	}
 	if e.Extended && r.Offset() < end {
-		e.Command = cubecode.Int(r, fCommand)
+		e.Command = readInt(r, fCommand)
 		switch e.Command {
 		case askUptime:
 		case askPlayers:
 			topic = topicPlayers
 			if r.Offset() < end {
-				e.Client = dissect.Some(cubecode.Int(r, fClient))
+				e.Client = dissect.Some(readInt(r, fClient))
 			}
 		case askTeams:
 			topic = topicTeams
@@ -357,7 +358,7 @@ func readEcho(r *dissect.Reader, n int) (e Echo, topic dissect.Topic) {
 			topic = topicOther
 		}
 	} else if !e.Extended && r.Offset() < end {
-		e.Query = dissect.Some(cubecode.Int(r, fQuery))
+		e.Query = dissect.Some(readInt(r, fQuery))
 	}
 	if r.Offset() < end && !r.Failed() {
 		e.Token = r.Bytes(fToken, end-r.Offset())
@@ -374,29 +375,29 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message, echo Echo, w
 	m.Type, m.Body = mInfoReply, p
 	switch what {
 	case assaultCube:
-		p.Protocol = cubecode.Int(r, fProtocol)
-		p.Mode = cubecode.Int(r, fAssaultMode)
-		p.Players = cubecode.Int(r, fNumPlayers)
-		p.TimeLeft = cubecode.Int(r, fMinutes)
+		p.Protocol = readInt(r, fProtocol)
+		p.Mode = readInt(r, fAssaultMode)
+		p.Players = readInt(r, fNumPlayers)
+		p.TimeLeft = readInt(r, fMinutes)
 	case tesseract:
-		p.Protocol = cubecode.Int(r, fProtocol)
-		p.Players = cubecode.Int(r, fNumPlayers)
-		p.MaxPlayers = cubecode.Int(r, fMaxPlayers)
+		p.Protocol = readInt(r, fProtocol)
+		p.Players = readInt(r, fNumPlayers)
+		p.MaxPlayers = readInt(r, fMaxPlayers)
 		d.numbers(r, []*dissect.Field{fMode, fTimeLeft, fMasterMode, fPaused, fSpeed})
 	default:
 		p.Game = max(p.Game, Sauerbraten)
-		p.Players = cubecode.Int(r, fNumPlayers)
+		p.Players = readInt(r, fNumPlayers)
 		if what == redEclipse {
 			d.numbers(r, redNumbers)
 		} else {
 			d.numbers(r, sauerNumbers)
 		}
 	}
-	p.Map = cubecode.String(r, fMap)
-	p.Description = cubecode.String(r, fName)
+	p.Map = readText(r, fMap)
+	p.Description = readText(r, fName)
 	if what == assaultCube {
-		p.MaxPlayers = cubecode.Int(r, fMaxPlayers)
-		p.Flags = cubecode.Int(r, fFlags)
+		p.MaxPlayers = readInt(r, fMaxPlayers)
+		p.Flags = readInt(r, fFlags)
 	}
 	if r.Failed() {
 		return
@@ -409,11 +410,11 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message, echo Echo, w
 	switch {
 	case what == redEclipse:
 		if len(p.Numbers) >= withBranch {
-			p.Branch = cubecode.String(r, fBranch)
+			p.Branch = readText(r, fBranch)
 		}
 		if p.Players > 0 && (len(p.Numbers) >= withBranch || r.More()) {
 			d.names(r, int(p.Players))
-			p.Handles = wire.Items(r, fHandles, nil, p.Handles, wire.Times(r, int(p.Players)), func() string { return cubecode.String(r, fHandle) })
+			p.Handles = wire.Items(r, fHandles, nil, p.Handles, wire.Times(r, int(p.Players)), func() string { return readText(r, fHandle) })
 		}
 	case what == assaultCube && r.More():
 		d.more(r)
@@ -429,7 +430,7 @@ var (
 // numbers reads a count and that many numbers. Those beyond the known ones are a list.
 func (d *decoder) numbers(r *dissect.Reader, known []*dissect.Field) {
 	p := &d.info
-	n, open := int(cubecode.Int(r, fNumbers)), -1
+	n, open := int(readInt(r, fNumbers)), -1
 	for i := 0; i < n && !r.Failed(); i++ {
 		f := fNumber
 		if i < len(known) {
@@ -441,7 +442,7 @@ func (d *decoder) numbers(r *dissect.Reader, known []*dissect.Field) {
 		case i == len(known):
 			open = r.Begin(fNumList)
 		}
-		v := cubecode.Int(r, f)
+		v := readInt(r, f)
 		if f == fPatch {
 			r.End(open)
 			open = -1
@@ -471,7 +472,7 @@ func (d *decoder) names(r *dissect.Reader, n int) {
 	if n < 0 {
 		more = another(r)
 	}
-	d.info.Names = wire.Items(r, fPlayers, fEach, d.info.Names, more, func() string { return cubecode.String(r, fPlayerName) })
+	d.info.Names = wire.Items(r, fPlayers, fEach, d.info.Names, more, func() string { return readText(r, fPlayerName) })
 }
 
 // another reports whether another text follows, and not the empty one at the end of a list.
@@ -480,27 +481,27 @@ func another(r *dissect.Reader) func() bool { return func() bool { return r.More
 // more reads what AssaultCube was asked for besides.
 func (d *decoder) more(r *dissect.Reader) {
 	p := &d.info
-	switch cubecode.Int(r, fAnswer) {
+	switch readInt(r, fAnswer) {
 	case askNames:
 		d.names(r, -1)
-		cubecode.String(r, fEnd)
+		readText(r, fEnd)
 		if n := len(p.Names); n != int(p.Players) && !r.Failed() {
 			r.Note(listed, dissect.Num(int(p.Players)), dissect.Num(n))
 		}
 	case askText:
-		if cubecode.String(r, fLanguage) == "" {
+		if readText(r, fLanguage) == "" {
 			return
 		}
-		p.Lines = wire.Items(r, fLines, nil, p.Lines, another(r), func() string { return cubecode.String(r, fLine) })
-		cubecode.String(r, fEnd)
+		p.Lines = wire.Items(r, fLines, nil, p.Lines, another(r), func() string { return readText(r, fLine) })
+		readText(r, fEnd)
 	case askRotation:
-		n := cubecode.Int(r, fSettings)
+		n := readInt(r, fSettings)
 		p.Rotation = wire.Items(r, fRotation, fNext, p.Rotation, another(r), func() string {
-			name := cubecode.String(r, fNextMap)
+			name := readText(r, fNextMap)
 			countedInts(r, fNextList, fNextNumber, n)
 			return name
 		})
-		cubecode.String(r, fEnd)
+		readText(r, fEnd)
 	case askUplink:
 		r.Rest(fStats)
 	}
@@ -508,25 +509,25 @@ func (d *decoder) more(r *dissect.Reader) {
 
 // countedInts reads a list of n numbers.
 func countedInts(r *dissect.Reader, list, f *dissect.Field, n int32) {
-	wire.Each(r, list, nil, wire.Times(r, int(n)), func() { cubecode.Int(r, f) })
+	wire.Each(r, list, nil, wire.Times(r, int(n)), func() { readInt(r, f) })
 }
 
 // extended reads a reply with extended infos.
 func (d *decoder) extended(r *dissect.Reader, m *dissect.Message, echo Echo) {
 	m.Type, m.Body, d.refusal = mRefusalReply, &d.refusal, Refusal{echo}
-	cubecode.Int(r, fAck)
-	cubecode.Int(r, fExtVersion)
+	readInt(r, fAck)
+	readInt(r, fExtVersion)
 	if m.Pair.Answers == topicUptime {
 		p := &d.uptime
-		*p = Uptime{Echo: echo, Seconds: cubecode.Int(r, fUptime)}
+		*p = Uptime{Echo: echo, Seconds: readInt(r, fUptime)}
 		m.Type, m.Body = mUptimeReply, p
 		if r.More() {
-			p.Mod = dissect.Some(cubecode.Int(r, fMod))
+			p.Mod = dissect.Some(readInt(r, fMod))
 			core.Remaining(r, fModData)
 		}
 		return
 	}
-	code := cubecode.Int(r, fError)
+	code := readInt(r, fError)
 	switch {
 	case m.Pair.Answers == topicTeams && (code == 0 || r.More()):
 		d.decodeTeams(r, m, echo, code)
@@ -538,16 +539,16 @@ func (d *decoder) extended(r *dissect.Reader, m *dissect.Message, echo Echo) {
 }
 
 func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message, echo Echo) {
-	if cubecode.Int(r, fKind) != kindPlayer {
+	if readInt(r, fKind) != kindPlayer {
 		p := &d.ids
 		*p = PlayerIDs{Echo: echo, IDs: p.IDs[:0]}
 		m.Type, m.Body = mIDsReply, p
-		p.IDs = wire.Items(r, fIDs, nil, p.IDs, r.More, func() int32 { return cubecode.Int(r, fID) })
+		p.IDs = wire.Items(r, fIDs, nil, p.IDs, r.More, func() int32 { return readInt(r, fID) })
 		return
 	}
 	p := &d.player
 	group := r.Begin(fPlayer)
-	*p = Player{Echo: echo, ID: cubecode.Int(r, fNum), Ping: cubecode.Int(r, fPing), Name: cubecode.String(r, fPName), Team: cubecode.String(r, fTeam)}
+	*p = Player{Echo: echo, ID: readInt(r, fNum), Ping: readInt(r, fPing), Name: readText(r, fPName), Team: readText(r, fTeam)}
 	m.Type, m.Body = mPlayerReply, p
 	for _, c := range [...]struct {
 		to *int32
@@ -556,7 +557,7 @@ func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message, echo Echo
 		{&p.Frags, fScore}, {&p.Flags, fPFlags}, {&p.Deaths, fDeaths}, {&p.Teamkills, fTeamkills}, {&p.Accuracy, fAccuracy},
 		{&p.Health, fHealth}, {&p.Armour, fArmour}, {&p.Gun, fGun}, {&p.Privilege, fPrivilege}, {&p.State, fAlive},
 	} {
-		*c.to = cubecode.Int(r, c.f)
+		*c.to = readInt(r, c.f)
 	}
 	p.Address = r.Bytes(fAddress, 3)
 	r.End(group)
@@ -565,18 +566,114 @@ func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message, echo Echo
 
 func (d *decoder) decodeTeams(r *dissect.Reader, m *dissect.Message, echo Echo, code int32) {
 	p := &d.teams
-	*p = Teams{Echo: echo, None: code != 0, Mode: cubecode.Int(r, fMode), Left: cubecode.Int(r, fTimeLeft), Teams: p.Teams[:0]}
+	*p = Teams{Echo: echo, None: code != 0, Mode: readInt(r, fMode), Left: readInt(r, fTimeLeft), Teams: p.Teams[:0]}
 	m.Type, m.Body = mTeamsReply, p
 	if p.None {
 		return
 	}
 	p.Teams = wire.Records(r, fTeams, fTeamGroup, p.Teams, r.More, func() Team {
-		team := Team{Name: cubecode.String(r, fTeamName), Score: cubecode.Int(r, fTeamScore), Flags: cubecode.Int(r, fTeamFlags)}
+		team := Team{Name: readText(r, fTeamName), Score: readInt(r, fTeamScore), Flags: readInt(r, fTeamFlags)}
 		if r.Next(0xff) { // no name begins so
-			cubecode.Int(r, fTeamEnd)
+			readInt(r, fTeamEnd)
 		} else if team.Flags > 0 {
 			countedInts(r, fBases, fBase, team.Flags)
 		}
 		return team
 	})
+}
+
+// readInt reads a number: one byte, signed; or 0x80 and 16 bits; or 0x81 and 32 bits,
+// little-endian.
+func readInt(r *dissect.Reader, f *dissect.Field) int32 {
+	v, n := number(core.PeekTo(r, 5))
+	if n > r.Left() || n == 0 {
+		r.Bytes(f, max(n, 1)) // fails
+		return 0
+	}
+	r.Span(f, uint64(int64(v)), 0, n, 0)
+	return v
+}
+
+// readText reads a text as it is on the wire, which is a number for each character, and 0.
+// Most characters are one byte; those of the bytes 0x80 and 0x81 are three.
+func readText(r *dissect.Reader, f *dissect.Field) string {
+	s := scan(r.Peek())
+	end, ok := s.text()
+	if !ok {
+		r.Fail(f, "no terminator")
+		return ""
+	}
+	size := r.Left() - len(s)
+	return core.Latin(r, f, 0, end, min(size-end, math.MaxUint16))
+}
+
+// number returns the number that b begins with, and of how many bytes it is, which may be
+// more than are there.
+func number(b []byte) (v int32, n int) {
+	switch {
+	case len(b) == 0:
+		return 0, 0
+	case b[0] == 0x80:
+		if len(b) >= 3 {
+			v = int32(int16(binary.LittleEndian.Uint16(b[1:])))
+		}
+		return v, 3
+	case b[0] == 0x81:
+		if len(b) >= 5 {
+			v = int32(binary.LittleEndian.Uint32(b[1:]))
+		}
+		return v, 5
+	}
+	return int32(int8(b[0])), 1
+}
+
+// A scan is what is left of bytes that are looked at before they are read.
+type scan []byte
+
+// Int returns the next number. It reports false at the end.
+func (s *scan) Int() (int32, bool) {
+	v, n := number(*s)
+	if n == 0 || n > len(*s) {
+		*s = nil
+		return 0, false
+	}
+	*s = (*s)[n:]
+	return v, true
+}
+
+// Between skips a number and reports whether it is one from lo to hi.
+func (s *scan) Between(lo, hi int32) bool {
+	v, ok := s.Int()
+	return ok && v >= lo && v <= hi
+}
+
+// Skip skips n numbers. It reports false at the end.
+func (s *scan) Skip(n int) bool {
+	for ; n > 0; n-- {
+		if _, ok := s.Int(); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// Texts skips n texts. It reports false at the end.
+func (s *scan) Texts(n int) bool {
+	for ; n > 0; n-- {
+		if _, ok := s.text(); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// text skips a text and returns its length without its end.
+func (s *scan) text() (n int, ok bool) {
+	for all := len(*s); ; {
+		n = all - len(*s)
+		v, ok := s.Int()
+		if !ok || uint8(v) == 0 {
+			return n, ok
+		}
+	}
 }
