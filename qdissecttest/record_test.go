@@ -289,12 +289,11 @@ func TestRecordPipe(t *testing.T) {
 
 // TestRecordLarge checks the longest datagrams.
 func TestRecordLarge(t *testing.T) {
+	path, n := filepath.Join(t.TempDir(), "x.pcapng"), 0
 	for _, address := range loopbacks(t) {
-		path := filepath.Join(t.TempDir(), "x.pcapng")
 		other := listen(t, address)
 		most := 65507 // IPv6 allows more, but systems do not
 		c := Record(t, listen(t, address), File(path))
-		n := 0
 		for _, size := range []int{0, 1, 1472, 1473, 9000, most} {
 			if _, err := c.WriteTo(bytes.Repeat([]byte{'x'}, size), other.LocalAddr()); err != nil {
 				if size == most { // macOS has a smaller limit
@@ -311,8 +310,8 @@ func TestRecordLarge(t *testing.T) {
 				t.Errorf("%d bytes: %d datagrams, the last is number %d: %v", size, len(list), i+1, list)
 			}
 		}
-		tshark(t, path, n)
 	}
+	tshark(t, path, n)
 	// Longer than any IP packet, from a type that is not a socket.
 	log, failed := try(t, func(t testing.TB) {
 		a, b := net.Pipe()
