@@ -75,8 +75,6 @@ var (
 var (
 	short = finding.New(catalog, dissect.Warning, "bzflag.short", "the request has %d bytes of at least 6",
 		"Servers ignore requests without the two bytes after the code, although the length before it is that of the code alone. Send 00 02 04 04 00 00.", "An own client should send 00 02 04 04 00 00.")
-	pairing = finding.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, the request is shorter than 6 bytes, or a packet was lost, dropped by a firewall or not captured. Most clients ask the list server and then the server by TCP.",
-		"The request has 6 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of pings in a firewall.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -92,7 +90,8 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: pairing,
+	Pairing: finding.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, the request is shorter than 6 bytes, or a packet was lost, dropped by a firewall or not captured. Most clients ask the list server and then the server by TCP.",
+		"The request has 6 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of pings in a firewall."),
 }
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].

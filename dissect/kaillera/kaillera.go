@@ -27,9 +27,6 @@ var (
 	mHello = catalog.Message(dissect.MessageType{Name: "hello_request", Title: "hello", Role: dissect.Request, Doc: "A client wants to connect."})
 	mReply = catalog.Message(dissect.MessageType{Name: "hello_reply", Title: "port", Role: dissect.Reply, Doc: "The port on which the session goes on."})
 	mFull  = catalog.Message(dissect.MessageType{Name: "full_reply", Title: "server full", Role: dissect.Reply, Purpose: dissect.Refusal, Doc: "The server has no place, or bans the client."})
-
-	pairing = finding.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down or has another port, it does not speak the version of the client, or a packet was lost, dropped by a firewall or not captured.",
-		"The reply is much larger than the request.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -45,7 +42,8 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  forms.Judge,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: pairing,
+	Pairing: finding.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down or has another port, it does not speak the version of the client, or a packet was lost, dropped by a firewall or not captured.",
+		"The reply is much larger than the request."),
 }
 
 const (

@@ -40,9 +40,6 @@ var (
 	mInfoReply    = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, mode, map and number of players."})
 	mPlayersReply = catalog.Message(dissect.MessageType{Name: "players_reply", Title: "players", Role: dissect.Reply, Doc: "Names of the players."})
 	mUnknown      = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."})
-
-	pairing = finding.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, the port is that of the game instead of the one of the queries (one more), or a packet was lost, dropped by a firewall or not captured.",
-		"The request has 5 bytes and no challenge, so its source address can be forged to flood somebody else with lists of players. Limit the rate of queries in a firewall.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -58,7 +55,8 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: pairing,
+	Pairing: finding.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, the port is that of the game instead of the one of the queries (one more), or a packet was lost, dropped by a firewall or not captured.",
+		"The request has 5 bytes and no challenge, so its source address can be forged to flood somebody else with lists of players. Limit the rate of queries in a firewall."),
 }
 
 const (

@@ -40,9 +40,6 @@ var (
 	mStatus      = catalog.Message(dissect.MessageType{Name: "status_request", Title: "status request", Role: dissect.Request, Doc: "Asks for settings and players."})
 	mStatusReply = catalog.Message(dissect.MessageType{Name: "status_reply", Title: "status", Role: dissect.Reply, Doc: "Settings, and players if they were asked for."})
 	mUnknown     = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."})
-
-	pairing = finding.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
-		"The request has 6 to 12 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -58,7 +55,8 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: pairing,
+	Pairing: finding.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
+		"The request has 6 to 12 bytes and no challenge, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall."),
 }
 
 const (

@@ -33,9 +33,6 @@ var (
 	mInfo      = catalog.Message(dissect.MessageType{Name: "info_request", Title: "info request", Role: dissect.Request, Doc: "Asks for the state of the server."})
 	mInfoReply = catalog.Message(dissect.MessageType{Name: "info_reply", Title: "info", Role: dissect.Reply, Doc: "Name, map and number of players."})
 	mUnknown   = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Not a message of this protocol."})
-
-	pairing = finding.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
-		"The request has 1 byte and no challenge, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -50,7 +47,8 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: pairing,
+	Pairing: finding.Simple(catalog, "The capture has no reply within the time that clients wait. The server is down, the port is another, or a packet was lost, dropped by a firewall or not captured.",
+		"The request has 1 byte and no challenge, so its source address can be forged to flood somebody else. Limit the rate of queries in a firewall."),
 }
 
 const (
