@@ -23,6 +23,8 @@ type Datagram struct {
 	// FromServer says that the server of the connection sent it, and Snapped that the
 	// snapshot length of the capture took what is missing.
 	FromServer, Snapped bool
+	// Sequence is the TCP sequence number of the first byte.
+	Sequence uint32
 	// Frames are the frames of its IP fragments or TCP segments, nil if it came in one.
 	Frames []uint64
 	// Time is the capture time of that frame.

@@ -45,8 +45,8 @@ known to be harmless, such as names of servers, settings and chat. Passwords and
 keys become xxx. Numbers of VLANs and tunnels are replaced by others. Lengths,
 times, ports, maps, scores and names of settings stay.
 
-Frames that are not UDP, datagrams that no protocol recognises, descriptions of
-interfaces, and comments are left out. Counts are written to standard error.
+Frames without a message of a known protocol, descriptions of interfaces, and
+comments are left out. Counts are written to standard error.
 
 Equal values get equal replacements, with the same --key also in other files.
 Whoever has the key can undo the replacement. Without --key, each run uses a new

@@ -29,6 +29,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/internal/streams"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -102,7 +103,8 @@ type entry struct {
 	lay   layout
 	whole bool // the snap length did not cut it
 	d     *datagram
-	own   datagram // d, unless other frames carry it too
+	tcp   *tcpSegment // nil for UDP
+	own   datagram    // d, unless other frames carry it too
 	size  int
 }
 
@@ -148,6 +150,9 @@ type run struct {
 	out      *capture.Writer
 	analyzer *dissect.Analyzer
 	decoder  *packet.Decoder
+	streams  *streams.Streams
+	tcp      map[[2]netip.AddrPort]*connection
+	carried  *dissect.Datagram // over TCP, of the record that is handled
 	queue    []*entry
 	gone     int // entries of queue that are done
 	bytes    int // size of the waiting entries
@@ -186,6 +191,7 @@ func newRun(in capture.Source, out *capture.Writer, o *Options) (*run, error) {
 	r.decoder.MapHeaders()
 	var err error
 	r.analyzer, err = dissect.New(o.Analysis, r)
+	r.streams, r.tcp = streams.New(o.Analysis.Protocols, o.Analysis.DecodeAs, r.overTCP), make(map[[2]netip.AddrPort]*connection)
 	return r, err
 }
 
@@ -201,6 +207,7 @@ func (r *run) run() error {
 		if past := r.now.Sub(swept); f.Number%256 == 0 || past >= time.Second || past < 0 {
 			swept = r.now
 			r.decoder.Expire(r.now)
+			r.streams.Advance(r.now)
 			r.analyzer.Advance(r.now)
 		}
 		r.frame(&f)
@@ -209,6 +216,7 @@ func (r *run) run() error {
 		}
 	}
 	r.decoder.Flush()
+	r.streams.Flush()
 	r.analyzer.Flush()
 	if err := r.release(true); err != nil {
 		return err
@@ -226,6 +234,11 @@ func (r *run) frame(f *capture.Frame) {
 	outcome := r.decoder.Decode(&raw, &r.datagram)
 	switch outcome {
 	case packet.Whole, packet.Joined, packet.FragmentHeld, packet.FragmentDuplicate, packet.FragmentConflict, packet.FragmentLate:
+	case packet.TCP:
+		if !r.segment(f) {
+			r.counts.NoDatagram++
+		}
+		return
 	case packet.ICMPError:
 		r.counts.ICMP++
 		return
@@ -234,14 +247,10 @@ func (r *run) frame(f *capture.Frame) {
 		return
 	}
 	d := &r.datagram
-	e := &entry{frame: *f, whole: f.Length <= len(f.Data)}
-	e.frame.Comments, e.frame.Data = nil, bytes.Clone(f.Data)
-	var ok bool
-	if e.lay, ok = lay(r.decoder.Headers(), f.Data, outcome != packet.Whole); !ok {
-		r.counts.Wrapped++
+	e := r.entry(f, outcome != packet.Whole, false)
+	if e == nil {
 		return
 	}
-	e.lay.headers = slices.Clone(e.lay.headers)
 	var dg *datagram
 	switch outcome {
 	case packet.Whole:
@@ -261,10 +270,7 @@ func (r *run) frame(f *capture.Frame) {
 			copy(dg.udp[:], f.Data[e.lay.segment:])
 		}
 	}
-	e.d = dg
-	e.size = frameTimes*len(f.Data) + frameCost
-	r.bytes += e.size
-	r.queue = append(r.queue, e)
+	r.enqueue(e, dg)
 	switch outcome {
 	case packet.Whole:
 		r.arrived(dg)
@@ -278,6 +284,26 @@ func (r *run) frame(f *capture.Frame) {
 		r.joined += dg.bytes()
 		r.arrived(dg)
 	}
+}
+
+// entry returns a frame with the layout of its headers, or nil if they are not understood.
+func (r *run) entry(f *capture.Frame, fragment, tcp bool) *entry {
+	e := &entry{frame: *f, whole: f.Length <= len(f.Data)}
+	e.frame.Comments, e.frame.Data = nil, bytes.Clone(f.Data)
+	var ok bool
+	if e.lay, ok = lay(r.decoder.Headers(), f.Data, fragment, tcp); !ok {
+		r.counts.Wrapped++
+		return nil
+	}
+	e.lay.headers = slices.Clone(e.lay.headers)
+	return e
+}
+
+// enqueue makes a frame wait for the replacement of what it carries.
+func (r *run) enqueue(e *entry, d *datagram) {
+	e.d, e.size = d, frameTimes*len(e.frame.Data)+frameCost
+	r.bytes += e.size
+	r.queue = append(r.queue, e)
 }
 
 // bytes returns the number of bytes that a fragmented packet keeps.
@@ -362,6 +388,10 @@ func (r *run) Record(rec *dissect.Record) {
 		}
 	})
 	ok = ok && finished
+	if rec.Protocol.OverTCP() {
+		r.fill(rec, payloads, ok)
+		return
+	}
 	for i, s := range rec.Sources {
 		e := r.waits(s.Frame)
 		if e == nil {
@@ -427,11 +457,18 @@ func (r *run) Finding(*dissect.FlowFinding) {}
 func (r *run) release(all bool) error {
 	for ; r.gone < len(r.queue); r.gone++ {
 		e := r.queue[r.gone]
+		if e.tcp != nil {
+			r.settle(e)
+		}
 		if e.d.state == waiting {
 			if !all && r.bytes < maxWaiting && r.now.Sub(e.frame.Time.UTC()) < maxWait && !e.frame.Time.IsZero() {
 				break
 			}
-			r.remain(e.d)
+			if e.tcp != nil {
+				r.unread(e)
+			} else {
+				r.remain(e.d)
+			}
 		}
 		r.queue[r.gone] = nil
 		r.bytes -= e.size
@@ -513,6 +550,10 @@ func (r *run) write(e *entry) bool {
 		return r.writeFragment(e)
 	}
 	from := l.segment + udpHeader
+	if e.tcp != nil {
+		from = l.options
+		e.clearOptions()
+	}
 	if n := len(d.replacement); n == len(d.payload) {
 		copy(b[from:], d.replacement)
 		clear(b[min(from+n, len(b)):])

@@ -17,6 +17,7 @@ type layout struct {
 	offset   int // of the fragment, in bytes
 	more     bool
 	end      int // of the captured part of the last IP packet
+	options  int // where the payload of a TCP segment begins, 0 for UDP
 }
 
 const (
@@ -30,7 +31,7 @@ func be16(b []byte) int { return int(binary.BigEndian.Uint16(b)) }
 // lay returns the layout of a frame. It reports false if a header is unknown or may
 // contain unknown data, because such a frame cannot be anonymized. Nor can a fragment
 // within a UDP tunnel. The layout borrows the headers.
-func lay(headers []packet.Header, b []byte, fragment bool) (l layout, ok bool) {
+func lay(headers []packet.Header, b []byte, fragment, tcp bool) (l layout, ok bool) {
 	if len(headers) == 0 || len(headers) > maxHeaders {
 		return l, false
 	}
@@ -55,6 +56,11 @@ func lay(headers []packet.Header, b []byte, fragment bool) (l layout, ok bool) {
 	}
 	last := headers[len(headers)-1]
 	switch b = b[last.At:]; {
+	case tcp && l.end-l.segment < tcpHeader:
+		return l, false
+	case tcp:
+		l.options = l.segment + tcpLength(b[l.segment-last.At:])
+		return l, l.options <= l.end
 	case !fragment:
 		l.segment = last.At
 		return l, last.Kind == packet.HeaderUDP
@@ -228,6 +234,12 @@ func (l *layout) resize(b, data []byte, from int) []byte {
 // inner ones. whole says that the snap length did not cut the frame; the checksum of a cut
 // datagram cannot be computed.
 func (l *layout) sums(b []byte, whole bool) {
+	if l.options > 0 {
+		clear(b[l.segment+16 : l.segment+18])
+		if whole {
+			binary.BigEndian.PutUint16(b[l.segment+16:], packet.TCPChecksum(l.ip(b, l.segment), b[l.segment:l.end]))
+		}
+	}
 	for _, h := range slices.Backward(l.headers) {
 		head := b[h.At:]
 		switch {

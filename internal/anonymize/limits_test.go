@@ -137,7 +137,7 @@ func (w *watched) Next(f *capture.Frame) error {
 
 // suffer anonymizes a capture and returns the maximum of all state: waiting bytes and
 // frames, fragmented packets and their bytes, remembered datagrams and their bytes.
-type burden struct{ bytes, frames, groups, joined, twins, same int }
+type burden struct{ bytes, frames, groups, joined, twins, same, connections int }
 
 func suffer(t *testing.T, play func(s *hostile.Stage)) (most burden, counts Counts) {
 	t.Helper()
@@ -150,9 +150,9 @@ func suffer(t *testing.T, play func(s *hostile.Stage)) (most burden, counts Coun
 	r := must.Get(newRun(w, out, &Options{Key: keyOfTests, Analysis: dissect.Config{Protocols: all.Protocols()}}))(t)
 	n := 0
 	w.look = func() {
-		is := burden{r.bytes, len(r.queue) - r.gone, len(r.groups), r.joined, len(r.twins), r.same}
+		is := burden{r.bytes, len(r.queue) - r.gone, len(r.groups), r.joined, len(r.twins), r.same, len(r.tcp)}
 		if n++; n%must.Try(2000, 500) == 0 { // that the accounts are right
-			is = burden{0, len(r.queue) - r.gone, len(r.groups), 0, len(r.twins), 0}
+			is = burden{0, len(r.queue) - r.gone, len(r.groups), 0, len(r.twins), 0, len(r.tcp)}
 			for _, e := range r.queue[r.gone:] {
 				is.bytes += e.size
 			}
@@ -170,7 +170,7 @@ func suffer(t *testing.T, play func(s *hostile.Stage)) (most burden, counts Coun
 		}
 		most = burden{
 			max(most.bytes, is.bytes), max(most.frames, is.frames), max(most.groups, is.groups), max(most.joined, is.joined),
-			max(most.twins, is.twins), max(most.same, is.same),
+			max(most.twins, is.twins), max(most.same, is.same), max(most.connections, is.connections),
 		}
 	}
 	must.Do(t, r.run())
@@ -251,6 +251,17 @@ func TestWaiting(t *testing.T) {
 		})
 		if most.groups > 16384 || most.twins != 16384 {
 			t.Errorf("%+v", most)
+		}
+	})
+	t.Run("connections", func(t *testing.T) {
+		most, counts := suffer(t, func(s *hostile.Stage) {
+			for i := range 17_000 {
+				from := netip.AddrFrom4([4]byte{9, 8, byte(i >> 8), byte(i)})
+				s.Frame(mkpcap.IP(from, server.Addr(), 7, 6, 0, false, true, []byte("\x9c\x40\x00\x50\x00\x00\x00\x09\x00\x00\x00\x00\x50\x02\x02\x00\x00\x00\x00\x00")))
+			}
+		})
+		if most.connections != 16384 || most.frames < 16000 || counts.NoDatagram != 17_000 {
+			t.Errorf("%+v, %+v", most, counts)
 		}
 	})
 }

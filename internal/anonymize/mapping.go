@@ -310,6 +310,14 @@ func (m *mapping) text(b []byte, style dissect.Style) {
 	if !style.HasCodes(b) && bytes.IndexByte(b, section) < 0 {
 		style = dissect.NoStyle // fast path: searching for codes is slow
 	}
+	if len(b) >= 32 && len(bytes.TrimLeft(b, "0123456789abcdefABCDEF-")) == 0 { // a UUID or a hash, which clients parse
+		for i, c := range b {
+			if b[i] = s.ascii(c); c|0x20 >= 'a' {
+				b[i] = s.among(c, c&0x20|'A', c&0x20|'F')
+			}
+		}
+		return
+	}
 	changed, valid := false, utf8.Valid(b)
 	for i := 0; i < len(b); {
 		if n := codeLength(b[i:], style); n > 0 {

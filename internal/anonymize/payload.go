@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/dsnet/compress/bzip2"
 
@@ -18,12 +20,13 @@ import (
 
 // A rewriter replaces the values in the payloads of messages.
 type rewriter struct {
-	m      *mapping
-	o      *Options
-	counts *Counts
-	check  dissect.Reader
-	values []replaced
-	data   [][]byte // of the sources of a message
+	m          *mapping
+	o          *Options
+	counts     *Counts
+	check      dissect.Reader
+	values     []replaced
+	data       [][]byte // of the sources of a message
+	fromServer bool     // of the message, over TCP
 	// swapped says that the bytes of the message's challenge, used, were reversed.
 	swapped bool
 	used    uint64
@@ -56,6 +59,7 @@ func (w *rewriter) decode(p *dissect.Protocol, payload []byte, m *dissect.Messag
 		w.decoders[p] = d
 	}
 	core.Reset(&w.check, payload, 1, true)
+	core.SetFromServer(&w.check, w.fromServer)
 	d.Decode(&w.check, m)
 	core.Finish(&w.check, p.Catalog.Catalog)
 }
@@ -324,7 +328,80 @@ func (w *rewriter) fold(rec *dissect.Record, data [][]byte, i int) bool {
 	case "unmasked":
 		return foldUnmasked(n.Value(data[n.Source]), data[i])
 	}
-	return false
+	if len(to) > 0 && to[0] == '{' {
+		w.foldJSON(to, s.Data, data[i])
+		return true
+	}
+	return foldUTF16(to, data[i])
+}
+
+// foldJSON replaces all texts in JSON but for keys and escapes: those that the source has as there, others by themselves.
+func (w *rewriter) foldJSON(to, was, is []byte) {
+	used := make([]bool, len(was))
+	for at := 0; at < len(to); at++ {
+		if to[at] != '"' {
+			word := to[at : len(to)-len(bytes.TrimLeftFunc(to[at:], unicode.IsLetter))]
+			if at += max(len(word)-1, 0); !slices.Contains(jsonWords, string(word)) { // outside of a text only where the JSON is none
+				w.m.text(word, dissect.NoStyle)
+			}
+			continue
+		}
+		end := at + 1
+		for ; end < len(to) && to[end] != '"'; end++ {
+			if to[end] == '\\' {
+				end++
+			}
+		}
+		end = min(end, len(to)) // it may be cut
+		text := bytes.TrimPrefix(to[at+1:end], []byte("data:image/png;base64,"))
+		at = end
+		if next := bytes.TrimLeft(to[min(end+1, len(to)):], " \t\r\n"); len(next) > 0 && next[0] == ':' {
+			continue
+		}
+		for from := 0; from < len(text); { // between escapes
+			n := bytes.IndexByte(text[from:], '\\')
+			if n < 0 {
+				n = len(text) - from
+			}
+			w.foldText(text[from:from+n], was, is, used)
+			if from += n + 2; from <= len(text) && text[from-1] == 'u' {
+				from += 4
+			}
+		}
+	}
+}
+
+var jsonWords = []string{"", "true", "false", "null"}
+
+// foldText replaces a text as the source has it, where that is not used yet, or by itself.
+func (w *rewriter) foldText(text, was, is []byte, used []bool) {
+	for at := 0; len(text) > 0; at++ {
+		n := bytes.Index(was[at:], text)
+		if n < 0 {
+			break
+		}
+		if at += n; used[at] || bytes.ContainsAny(is[at:at+len(text)], "\"\\") {
+			continue
+		}
+		copy(text, is[at:])
+		for k := range text {
+			used[at+k] = true
+		}
+		return
+	}
+	w.m.text(text, dissect.NoStyle)
+}
+
+// foldUTF16 writes text in UTF-16, big-endian.
+func foldUTF16(to, is []byte) bool {
+	units := utf16.Encode([]rune(string(is)))
+	for i, u := range units {
+		if 2*i+2 > len(to) {
+			return false
+		}
+		binary.BigEndian.PutUint16(to[2*i:], u)
+	}
+	return 2*len(units) == len(to)
 }
 
 // foldUnmasked encodes bytes so that none is 0: a byte with a bit for each of the next 7 that are odd, and these, even ones plus 1.

@@ -98,13 +98,22 @@ func (out *Datagram) judgeSum(ip, seg []byte) {
 // UDPChecksum returns the correct checksum of a complete datagram that follows the IP
 // header at the start of ip.
 func UDPChecksum(ip, seg []byte) uint16 {
+	sum := addWords(pseudoHeader(ip, protoUDP, len(seg)), seg[:6])
+	return cmp.Or(checksum(addWords(sum, seg[udpHeader:])), 0xffff) // 0 means no checksum
+}
+
+// TCPChecksum returns the correct checksum of a complete segment that follows the IP header at the start of ip. Its own must be 0.
+func TCPChecksum(ip, seg []byte) uint16 {
+	return checksum(addWords(pseudoHeader(ip, protoTCP, len(seg)), seg))
+}
+
+// pseudoHeader returns the sum of the addresses, the protocol and the length (RFC 768, RFC 9293 section 3.1).
+func pseudoHeader(ip []byte, proto, length int) uint64 {
 	ends := ip[ipv4Src:ipv4Header]
 	if isIPv6(ip) {
 		ends = ip[ipv6Src:ipv6Header]
 	}
-	sum := addWords(uint64(protoUDP+len(seg)), ends)
-	sum = addWords(sum, seg[:6])
-	return cmp.Or(checksum(addWords(sum, seg[udpHeader:])), 0xffff) // 0 means no checksum
+	return addWords(uint64(proto+length), ends)
 }
 
 // Checksum returns the Internet checksum of b (RFC 1071). The checksum field in b must be

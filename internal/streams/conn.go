@@ -114,9 +114,8 @@ func (c *conn) goOn(d *side, g early) {
 			c.take(d, g.data[n:], g.mark)
 		}
 		if end := g.seq + uint32(len(g.data)+g.cut); g.cut > 0 && int32(end-d.next) > 0 && c.state == open {
-			gap := end - d.next
-			d.next, d.snapped = end, true
-			c.gap(d, int(gap))
+			d.snapped = true
+			c.gap(d, end-d.next)
 		}
 		d.ended = d.ended || g.fin && g.seq+uint32(len(g.data)+g.cut) == d.next
 		if len(d.early) == 0 || int32(d.early[0].seq-d.next) > 0 || c.state != open {
@@ -133,9 +132,7 @@ func (c *conn) goOn(d *side, g early) {
 
 // pass goes on after missing bytes.
 func (c *conn) pass(d *side) {
-	gap := d.early[0].seq - d.next
-	d.next += gap
-	if c.gap(d, int(gap)); c.state == open {
+	if c.gap(d, d.early[0].seq-d.next); c.state == open {
 		c.goOn(d, early{seq: d.next})
 	}
 }
@@ -149,13 +146,15 @@ func (c *conn) passAll(now time.Time) {
 	}
 }
 
-// gap records that bytes of a side are missing.
-func (c *conn) gap(d *side, n int) {
+// gap records that bytes of a side are missing, and passes them.
+func (c *conn) gap(d *side, missing uint32) {
 	if c.protocol == nil {
+		d.next += missing
 		c.leave()
 		return
 	}
-	rest := max(c.cutOff(d), d.skip)
+	rest, n := max(c.cutOff(d), d.skip), int(missing)
+	d.next += missing // what is handed out before ends here
 	if d.skip = max(rest-n, 0); n > rest {
 		d.lost, d.astray = d.lost+n-rest, true
 	}
@@ -321,7 +320,7 @@ func (c *conn) cutOff(d *side) (rest int) {
 // hand hands out the first n bytes of a side as a message that lacks some bytes.
 func (c *conn) hand(d *side, n, missing int) {
 	s, o := c.s, &c.s.out
-	*o = dissect.Datagram{Stream: c.protocol, FromServer: d == &c.sides[c.server], Src: c.ends.src, Dst: c.ends.dst, Payload: d.buf[:n], Missing: missing, Snapped: missing > 0 && d.snapped, HopLimit: d.hop, VLAN: d.vlan, Interface: d.name}
+	*o = dissect.Datagram{Stream: c.protocol, FromServer: d == &c.sides[c.server], Sequence: d.next - uint32(len(d.buf)), Src: c.ends.src, Dst: c.ends.dst, Payload: d.buf[:n], Missing: missing, Snapped: missing > 0 && d.snapped, HopLimit: d.hop, VLAN: d.vlan, Interface: d.name}
 	if d == &c.sides[1] {
 		o.Src, o.Dst = o.Dst, o.Src
 	}
