@@ -201,16 +201,11 @@ func (a *Aggregate) Input(n int) {
 
 // forgetClient adds what a client did to its class. Its place is for another one.
 func (a *Aggregate) forgetClient(c *client) {
-	if c.single() {
-		m := &a.forgotten[mute]
-		m.clients++
-		m.requests++
-		m.unproven++
-		m.bytesIn += c.bytesIn
-		return
-	}
 	if !c.idle() {
 		a.forgotten[c.class()].add(c)
+	}
+	if c.single() {
+		return
 	}
 	if c.cells != nil {
 		c.cells.clear()
@@ -258,16 +253,17 @@ func (a *Aggregate) forgetServer(s *server) {
 
 // at returns the bucket of a time.
 func (a *sums) at(t int64) *moment {
-	if t < a.last || t >= a.moments.to {
-		return a.find(t)
+	a.last = max(a.last, t)
+	if t < a.moments.from || t >= a.moments.to {
+		a.find(t)
 	}
-	a.last = t
-	return a.moments.newest // as nearly always
+	return a.moments.newest
 }
 
-func (a *sums) find(t int64) *moment {
-	a.first, a.last = min(a.first, t), max(a.last, t)
-	return a.moments.at(t)
+func (a *sums) find(t int64) {
+	a.first = min(a.first, t)
+	a.moments.find(t)
+	a.moments.from = max(a.moments.from, a.first) // what is before is found, and so the first
 }
 
 // wire returns the size of the IP packets that carried n bytes of payload in a number of frames and datagrams.
@@ -296,19 +292,11 @@ func (a *Aggregate) cut(src, dst netip.AddrPort, unread uint64) {
 	}
 }
 
-// noteFinding counts a finding about a message.
-func (a *Aggregate) noteFinding(f *dissect.Finding, frame uint64, t int64) {
-	a.finding(f, frame, t)
-	if f.Type == core.Malformed {
-		a.totals.Malformed++
-	}
-}
-
 // notice counts a message that asks for nothing.
 func (a *Aggregate) notice(m *message) {
 	at := a.at(m.t)
 	a.totals.Notices++
-	if e := a.knownAs(&m.server); e != nil {
+	if e := a.knownAs(&m.key); e != nil {
 		e.v.bytesOut += m.size
 		at.bytesOut += m.size
 		return
@@ -318,8 +306,8 @@ func (a *Aggregate) notice(m *message) {
 
 // A run sums up requests of one kind to one server that follow one another in the same bucket of every line, as those of a flood do.
 type run struct {
+	question
 	server          *entry[server]
-	kind            *kind
 	last, to        int64 // the time of the newest, and the end of the bucket
 	requests, bytes uint64
 	proven, fresh   uint64 // fresh are those of addresses that were not known
@@ -329,15 +317,18 @@ type run struct {
 func (a *Aggregate) begin(m *message) {
 	a.flush()
 	t := m.t
-	a.at(t)
 	if t < a.from || t >= a.to {
 		a.endSecond()
 		a.second, a.inSecond = floorDiv(t, int64(time.Second)), 0
 		a.from, a.to = timeOf(a.second, int64(time.Second)), timeOf(a.second+1, int64(time.Second))
 	}
 	u := a.run
-	u.kind, u.server, u.to = m.kind, a.server(m), math.MinInt64
+	if !m.again {
+		u.question = m.question
+	}
+	u.server, u.to = a.server(&u.question, t, true), math.MinInt64
 	if more := u.server.v.more; more != nil && a.focus == nil {
+		a.at(t)
 		u.kind.cells.at(t)
 		more.cells.at(t)
 		u.to = min(a.moments.to, a.to, u.kind.cells.to, more.cells.to)
@@ -417,13 +408,24 @@ func (a *Aggregate) request(m *message) {
 func (a *Aggregate) meet(m *message, sum uint64) {
 	e, evicts := a.clients.place(&m.other, sum)
 	if e.count++; evicts {
-		a.forgetClient(&e.v)
+		if m := &a.forgotten[mute]; e.v.single() {
+			m.clients++
+			m.requests++
+			m.unproven++
+			m.bytesIn += e.v.bytesIn
+		} else {
+			a.forgetClient(&e.v)
+		}
 	}
 	u, v := a.run, &e.v
 	v.requests, v.bytesIn, v.began, v.first, v.last = 1, m.size, true, m.t, m.t
 	v.kind, v.server, v.past, v.known = u.kind.index+1, u.server.sum, &noPast, false
 	v.least, v.most, v.burst = min(m.port, 65534)+1, m.port, 0
-	if v.tracked = a.set.add(m.t); v.tracked {
+	if s := &a.set; m.t < s.until && s.n < s.most { // as for most
+		s.slots[s.at%uint8(len(s.slots))]++
+		s.n++
+		v.tracked, v.burst = true, 1
+	} else if v.tracked = s.add(m.t); v.tracked {
 		v.burst = 1
 	}
 	if r := a.addresses.sketch; r != nil {
@@ -498,12 +500,12 @@ func (a *Aggregate) endSecond() {
 	}
 }
 
-func (a *Aggregate) reply(m *message) {
+func (a *Aggregate) reply(m *message, f *said) {
 	t := m.t
 	now := a.at(t)
 	now.replies++
 	now.bytesOut += m.size
-	of := a.server(m)
+	of := a.server(&m.question, t, false)
 	s := &of.v
 	s.replies++
 	s.lastReply = max(s.lastReply, t)
@@ -521,9 +523,9 @@ func (a *Aggregate) reply(m *message) {
 		at.bytesOut += m.size
 	}
 	s.times().at(t).reply(t)
-	if m.said.stated && (t-s.stated >= int64(time.Second) || t < s.stated) {
+	if f.stated && (t-s.stated >= int64(time.Second) || t < s.stated) {
 		s.stated = t
-		s.states(&m.said, a.queue.text, &a.names)
+		s.states(f, a.queue.text, &a.names)
 	}
 	if m.rtt >= 0 && !m.challenge {
 		bucket := bucketOf(time.Duration(m.rtt))
@@ -600,9 +602,9 @@ func (a *Aggregate) knownAs(k *key) *entry[server] {
 	return e
 }
 
-// server returns the server of a message.
-func (a *Aggregate) server(m *message) *entry[server] {
-	e, fresh, k := a.newest, m.is == request, &m.server
+// server returns the server of a message at a time, which is fresh if it is a request.
+func (a *Aggregate) server(at *question, t int64, fresh bool) *entry[server] {
+	e, k := a.newest, &at.key
 	if e == nil || e.key != *k {
 		sum := k.hash()
 		if e = a.servers.find(*k, sum); e == nil {
@@ -612,9 +614,9 @@ func (a *Aggregate) server(m *message) *entry[server] {
 	}
 	s := &e.v
 	if s.protocol == 0 {
-		s.protocol = a.protocol(m.protocol.Name) + 1
+		s.protocol = a.protocol(at.protocol.Name) + 1
 	}
-	s.at(m.t)
+	s.at(t)
 	if fresh {
 		e.count++
 		if a.focus != nil {
@@ -922,64 +924,64 @@ const maxText = 300
 type ending struct {
 	kind            *kind
 	server          *entry[server] // nil if it is not known
-	dst             key
-	how             how
+	v4              bool
 	first, last, to int64 // last and to as those of a run
-	newest          int64 // sending, of one that had several for a second and more
 	exchanges       uint32
-	sum             ended
+	sum             ended // newest of one that had several sendings for a second and more
 }
 
 // ended counts what became of a request.
-func (a *Aggregate) ended(m *message) {
-	t, u, x := m.t, a.ending, &m.ended
-	long := m.newest-t >= int64(time.Second)
+func (a *Aggregate) ended(m *message, x *ended) {
+	a.ends.waiting--
+	t, u := m.t, a.ending
+	long := x.newest-t >= int64(time.Second)
 	if m.again && t >= u.last && t < u.to && !long {
-		u.add(x, t)
+		u.add(t, x.requests, x.counted, x.replies, x.in, x.out)
 		return
 	}
 	a.endings()
-	e := a.serverOf(m)
+	e, how := a.serverOf(m), x.how
 	if e == nil || e.v.more == nil { // as most outside of floods
-		if a.proofs[m.how.proof] += uint64(x.requests); m.how.outcome.Counts() {
-			m.kind.replied(x.replies, x.out, m.server.v4)
-			a.became(m.kind, e, m.how, x.counted, 1, t, t)
+		if a.proofs[how.proof] += uint64(x.requests); how.outcome.Counts() {
+			m.kind.replied(x.replies, x.out, m.key.v4)
+			a.became(m.kind, e, how, x.counted, 1, t, t)
 		}
 	} else {
-		*u = ending{kind: m.kind, server: e, dst: m.server, how: m.how, first: t, to: math.MinInt64}
-		if u.add(x, t); long {
-			u.newest = m.newest
-		} else if a.focus == nil && m.how.outcome != dissect.OutcomeElsewhere && !a.continues {
-			u.to = min(endOf(&a.moments, t), endOf(&m.kind.cells, t), endOf(&e.v.more.cells, t), (t/int64(time.Second)+1)*int64(time.Second))
-			return
+		*u = ending{kind: m.kind, server: e, v4: m.key.v4, first: t, last: t, to: math.MinInt64, exchanges: 1, sum: *x}
+		if !long {
+			u.sum.newest = 0
+			if a.focus == nil && how.outcome != dissect.OutcomeElsewhere && !a.continues {
+				u.to = min(endOf(&a.moments, t), endOf(&m.kind.cells, t), endOf(&e.v.more.cells, t), (t/int64(time.Second)+1)*int64(time.Second))
+				return
+			}
 		}
 		a.endings()
 	}
-	if e != nil && m.how.outcome == dissect.OutcomeElsewhere && !m.how.byReply {
+	if e != nil && how.outcome == dissect.OutcomeElsewhere && !how.byReply {
 		e.v.hears().replies(&m.other)
 	}
 }
 
-func (u *ending) add(x *ended, t int64) {
+func (u *ending) add(t int64, requests, counted, replies, in, out int) {
 	u.last = t
 	u.exchanges++
-	u.sum.requests += x.requests
-	u.sum.counted += x.counted
-	u.sum.replies += x.replies
-	u.sum.in += x.in
-	u.sum.out += x.out
+	u.sum.requests += requests
+	u.sum.counted += counted
+	u.sum.replies += replies
+	u.sum.in += in
+	u.sum.out += out
 }
 
 // serverOf returns the server of a request that ended, nil if it is forgotten.
 func (a *Aggregate) serverOf(m *message) (e *entry[server]) {
-	if e = a.knownAs(&m.server); !a.continues {
+	if e = a.knownAs(&m.key); !a.continues {
 		if e != nil && m.t < e.v.first {
 			return nil // it came before the server was forgotten
 		}
 		return e
 	}
 	if e == nil && a.servers.room() { // nothing came to it since it was asked, in the part before the one before
-		e = a.newServer(&m.server, m.server.hash())
+		e = a.newServer(&m.key, m.key.hash())
 	}
 	if e != nil && e.v.more == nil && a.mores.left > 0 { // it was asked before what is counted
 		e.v.at(m.t)
@@ -994,11 +996,11 @@ func (a *Aggregate) endings() {
 	if u.to = math.MinInt64; u.exchanges == 0 {
 		return
 	}
-	if a.proved(u); u.how.outcome.Counts() {
-		u.kind.replied(u.sum.replies, u.sum.out, u.dst.v4)
-		a.became(u.kind, u.server, u.how, u.sum.counted, u.exchanges, u.first, u.last)
+	if a.proved(u); u.sum.how.outcome.Counts() {
+		u.kind.replied(u.sum.replies, u.sum.out, u.v4)
+		a.became(u.kind, u.server, u.sum.how, u.sum.counted, u.exchanges, u.first, u.last)
 	}
-	u.exchanges, u.sum = 0, ended{}
+	u.exchanges = 0
 }
 
 // replied counts replies with the size of their payloads.

@@ -118,7 +118,7 @@ func (m *more) known() (list []*kindSeries) {
 
 // proved counts requests with their proof.
 func (a *Aggregate) proved(u *ending) {
-	a.proofs[u.how.proof] += uint64(u.sum.requests)
+	a.proofs[u.sum.how.proof] += uint64(u.sum.requests)
 	if u.server == nil || u.server.v.more == nil {
 		return
 	}
@@ -127,23 +127,23 @@ func (a *Aggregate) proved(u *ending) {
 		return
 	}
 	x := &u.sum
-	switch challenged := u.how.outcome == dissect.OutcomeChallenged; {
-	case u.how.proof == proven:
-	case u.how.proof == unreturned, challenged:
+	switch challenged := u.sum.how.outcome == dissect.OutcomeChallenged; {
+	case u.sum.how.proof == proven:
+	case u.sum.how.proof == unreturned, challenged:
 		q.challenged += uint64(u.exchanges)
 	case x.replies > 0:
 		q.given += uint64(u.exchanges)
 	}
 	// The sendings of one question come about evenly.
-	for i, n := 0, 1+int(min(max(u.newest-u.last, 0)/int64(time.Second), mostSeconds)); i < n; i++ {
+	for i, n := 0, 1+int(min(max(x.newest-u.last, 0)/int64(time.Second), mostSeconds)); i < n; i++ {
 		part := func(all int) int { return all*(i+1)/n - all*i/n }
 		at, requests, replies := q.ticks.at(u.last+int64(i)*int64(time.Second)), part(x.requests), part(x.replies)
-		if at.by[u.how.proof] += uint32(requests); u.how.proof > unreturned {
+		if at.by[u.sum.how.proof] += uint32(requests); u.sum.how.proof > unreturned {
 			continue
 		}
-		at.in += wire(part(x.in), requests, requests, u.dst.v4)
+		at.in += wire(part(x.in), requests, requests, u.v4)
 		if replies > 0 {
-			at.out += wire(part(x.out), replies, replies, u.dst.v4)
+			at.out += wire(part(x.out), replies, replies, u.v4)
 		}
 	}
 }

@@ -90,7 +90,11 @@ func (l *line[T, P]) extend(t int64) P {
 	for {
 		n := floorDiv(t, widths[l.width])
 		if len(l.buckets) == 0 {
-			l.start = n
+			if l.start = n; cap(l.buckets) > 0 { // most are used again
+				l.buckets = l.buckets[:1]
+				clear(l.buckets)
+				return &l.buckets[0]
+			}
 		}
 		first, end := min(n, l.start), max(n+1, l.start+int64(len(l.buckets)))
 		if end-first > int64(l.longest()) && l.width+1 < len(widths) {
