@@ -287,14 +287,7 @@ func New(c Config, h Handler) (*Analyzer, error) {
 	return a, nil
 }
 
-func (a *Analyzer) index(p *Protocol) int8 {
-	for i, q := range a.protocols {
-		if p == q {
-			return int8(i)
-		}
-	}
-	return -1
-}
+func (a *Analyzer) index(p *Protocol) int8 { return int8(slices.Index(a.protocols, p)) }
 
 // Stats returns a copy of the counters.
 func (a *Analyzer) Stats() Stats {

@@ -1,6 +1,7 @@
 package dissect
 
 import (
+	"slices"
 	"time"
 
 	"github.com/qdissect/qdissect/internal/core"
@@ -75,12 +76,7 @@ func (l *pages) newest(q *rare, port uint16, now int64) *page {
 
 // has reports whether a page was sent to a port.
 func (l *pages) has(port uint16) bool {
-	for i := range l.ring {
-		if l.ring[i].ports[0] == port {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.ring, func(p page) bool { return p.ports[0] == port })
 }
 
 // continues compares a request for a page with the earlier pages of the client.

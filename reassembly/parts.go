@@ -169,12 +169,7 @@ func (p *Parts) place(i int32, part *Part, in *incoming, copied bool) (anew bool
 
 // owns reports whether the set has a part that is not a copy.
 func (s *set) owns() bool {
-	for j := range s.pieces {
-		if !s.pieces[j].copied {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.pieces, func(p piece) bool { return !p.copied })
 }
 
 // begin records the first part that is not a copy.

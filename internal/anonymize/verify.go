@@ -72,8 +72,7 @@ var pages = []*charmap.Charmap{charmap.Windows1251, charmap.Windows1252, charmap
 // NewWitness returns a witness that knows nothing.
 func NewWitness(o Options) *Witness {
 	o.Key = make([]byte, leastKey) // replaces nothing
-	w := &Witness{rewriter: newRewriter(&o, &Counts{}), seed: maphash.MakeSeed(), places: make(map[uint64]struct{}), words: make(map[string]bool), folded: make(map[string]string)}
-	return w
+	return &Witness{rewriter: newRewriter(&o, &Counts{}), seed: maphash.MakeSeed(), places: make(map[uint64]struct{}), words: make(map[string]bool), folded: make(map[string]string)}
 }
 
 // Read makes the witness know a capture.

@@ -2,6 +2,7 @@ package hexinput
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -108,12 +109,9 @@ func isTextOf(rest string, data []byte) bool {
 	}
 	spaces := len(data) - len(bytes.TrimLeft(data, " ")) // may be the beginning of the text
 	const middle = 8
-	for _, c := range []string{column, rest[max(0, len(rest)-len(column)-spaces):]} {
-		if isRunOf(c, data) || len(data) > middle && len(c) > middle && c[middle] == ' ' && isRunOf(c[:middle]+c[middle+1:], data) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{column, rest[max(0, len(rest)-len(column)-spaces):]}, func(c string) bool {
+		return isRunOf(c, data) || len(data) > middle && len(c) > middle && c[middle] == ' ' && isRunOf(c[:middle]+c[middle+1:], data)
+	})
 }
 
 // isRunOf reports whether text shows data. Each tool has its own character for bytes that are not printable.

@@ -3,6 +3,7 @@ package nettext
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"strings"
 	"unsafe"
 )
@@ -142,12 +143,7 @@ func isFlag(v string) bool {
 		case n <= 2 && digit(v[n-1]):
 			return n == 1 || v[0] == '-' || v[0] == '+'
 		}
-		for _, f := range flags {
-			if n == len(f) && strings.EqualFold(v, f) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(flags[:], func(f string) bool { return n == len(f) && strings.EqualFold(v, f) })
 	}
 }
 

@@ -514,12 +514,9 @@ func isValue(b []byte, next follow) bool {
 	case next.same:
 		return !bytes.HasPrefix(next.word(), b[:n])
 	}
-	for _, name := range keyNames[1:] {
-		if len(name) > n && isColumnName([]byte(name)) && name[:n] == string(b[:n]) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(keyNames[1:], func(name string) bool {
+		return len(name) > n && isColumnName([]byte(name)) && name[:n] == string(b[:n])
+	})
 }
 
 // isHeader reports whether b begins with the name of a column and a row.
