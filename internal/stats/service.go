@@ -18,18 +18,37 @@ type silence struct {
 	ends     bool // replies came after it
 	began    bool // replies came before it
 	about    bool // the number of requests is an estimate
+	// When it was asked first and last in vain, as far as buckets tell.
+	asked, askedLast int64
+}
+
+func (s *silence) ask(from, to int64) {
+	if s.askedLast == 0 {
+		s.asked = from
+	}
+	s.askedLast = to
 }
 
 // shortest is the time of silence from which a server that replied is down.
-const shortest = int64(5 * time.Second)
+const (
+	shortest = int64(5 * time.Second)
+	mostIdle = 2 * shortest
+)
 
-// silences returns the times in which a server did not reply: from a reply to the next.
+// silences returns the times in which a server did not reply: from a reply to the next. Of a long time before or after it in which nobody
+// asked, half belongs to it, but no more than mostIdle.
 func silences(l *pulses, first, last int64) (list []silence) {
 	wide := widths[l.width] > shortest
 	now := silence{from: first, about: wide}
 	end := func(t int64, ends bool) {
 		if now.to = t; now.requests > 0 {
 			now.ends = ends
+			if idle := now.asked - now.from; now.began && idle > shortest {
+				now.from = now.asked - min(idle/2, mostIdle)
+			}
+			if idle := t - now.askedLast; ends && idle > shortest {
+				now.to = now.askedLast + min(idle/2, mostIdle)
+			}
 			list = append(list, now)
 		}
 	}
@@ -41,7 +60,9 @@ func silences(l *pulses, first, last int64) (list []silence) {
 	})
 	l.in(func(from, to int64, p *pulse) {
 		if p.replied == 0 {
-			now.requests += float64(p.asked)
+			if now.requests += float64(p.asked); p.asked > 0 {
+				now.ask(from, to)
+			}
 			return
 		}
 		from, to = max(from, first), min(to, last)
@@ -53,9 +74,14 @@ func silences(l *pulses, first, last int64) (list []silence) {
 				part = 0
 			}
 		}
+		if part > 0 {
+			now.ask(p.first, p.first)
+		}
 		now.requests += part * before
 		end(p.first, true)
-		now = silence{from: p.last, began: true, about: wide, requests: part * after}
+		if now = (silence{from: p.last, began: true, about: wide, requests: part * after}); part > 0 {
+			now.ask(p.last, p.last)
+		}
 	})
 	end(last, false)
 	return list

@@ -504,6 +504,21 @@ func TestSilences(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, got, c.want)
 		}
 	}
+	for idle, want := range map[int]string{5: "100.0-170.0", 9: "104.5-174.0", 40: "130.0-211.0"} { // before and after
+		l := new(pulses)
+		l.of(mostTicks, nil)
+		for at := range 101 {
+			l.at(int64(at) * 1e9).reply(int64(at) * 1e9)
+		}
+		for at := range 61 {
+			l.at(int64(100+idle+at)*1e9).asked++
+		}
+		back := int64(160+2*idle) * 1e9
+		l.at(back).reply(back)
+		if s := silences(l, 0, back)[0]; fmt.Sprintf("%.1f-%.1f", float64(s.from)/1e9, float64(s.to)/1e9) != want {
+			t.Errorf("nobody asks for %d s: %+v, want %s", idle, s, want)
+		}
+	}
 }
 
 // TestOfManyServers: no server is named instead of another one, although their hashes share bits.
