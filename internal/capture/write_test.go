@@ -2,17 +2,21 @@ package capture
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/qdissect/qdissect/internal/must"
@@ -429,4 +433,467 @@ func FuzzWrite(f *testing.F) {
 			t.Fatalf("%.2000q\nwant\n%.2000q", got, want)
 		}
 	})
+}
+
+// fake is a device like the ring of an AF_PACKET socket: the kernel hands frames
+// over when it looks into its block, every QuietTime. All times are of the clock
+// of a synctest bubble.
+type fake struct {
+	frames []arrival // by at
+	phase  time.Duration
+	fails  time.Time     // when the interface goes down; never if zero
+	hangs  time.Time     // from when on next does not return before released
+	freed  chan struct{} // releases it
+	slow   func() time.Duration
+	open   time.Time
+	taken  int
+	closed bool
+}
+
+// arrival is a frame with the time at which it passes and its timestamp.
+type arrival struct{ at, says time.Time }
+
+var errFake = errors.New("the interface went down")
+
+// handed returns the time at which the kernel hands a frame over.
+func (d *fake) handed(at time.Time) time.Time {
+	blocks := (at.Sub(d.open)-d.phase)/QuietTime + 1
+	return d.open.Add(d.phase + blocks*QuietTime)
+}
+
+func (d *fake) next(f *Frame) error {
+	asked := time.Now()
+	defer func() {
+		if d.slow != nil {
+			time.Sleep(d.slow()) // others have the processor
+		}
+	}()
+	wake := asked.Add(QuietTime)
+	if d.taken < len(d.frames) {
+		a := d.frames[d.taken]
+		if h := d.handed(a.at); !h.After(wake) {
+			time.Sleep(h.Sub(asked))
+			d.taken++
+			*f = Frame{Time: StampOf(a.says), Data: []byte{1}, Length: 1}
+			return nil
+		}
+	}
+	if !d.hangs.IsZero() && wake.After(d.hangs) {
+		<-d.freed
+	}
+	if !d.fails.IsZero() && !wake.Before(d.fails) {
+		time.Sleep(d.fails.Sub(asked))
+		return errFake
+	}
+	time.Sleep(QuietTime)
+	return ErrQuiet
+}
+
+func (d *fake) interfaces() []Interface            { return []Interface{{Name: "fake"}} }
+func (d *fake) counts() (received, dropped uint64) { return uint64(d.taken), 0 }
+func (d *fake) close() error                       { d.closed = true; return nil }
+
+// from adds frames at regular intervals between two times after the start.
+func (d *fake) from(start, end time.Duration, gap func() time.Duration) *fake {
+	for at := start; at < end; at += gap() {
+		t := d.open.Add(at)
+		d.frames = append(d.frames, arrival{t, t})
+	}
+	return d
+}
+
+func every(gap time.Duration) func() time.Duration { return func() time.Duration { return gap } }
+
+// live returns a capture from devices.
+func live(devices ...*fake) *Live {
+	l := &Live{began: time.Now()}
+	l.asked = l.began
+	for i, d := range devices {
+		l.devices = append(l.devices, d)
+		l.names = append(l.names, fmt.Sprint("fake", i))
+	}
+	if len(devices) > 1 {
+		l.merge = newMerge(l.devices)
+	}
+	return l
+}
+
+// got is what a reader has read.
+type got struct {
+	frames []Frame
+	worst  time.Duration // between the arrival of a frame and its return
+	err    error
+	ended  time.Time
+}
+
+// read takes frames until all that came before stop have been returned, as
+// qdissect does after a signal, or the capture ends. It holds that Complete
+// never says too much.
+func read(t *testing.T, l *Live, stop time.Time, devices []*fake, pause func() time.Duration) (g got) {
+	t.Helper()
+	seen := make([]int, len(devices))
+	var f Frame
+	for {
+		err := l.Next(&f)
+		switch {
+		case err == ErrQuiet:
+			c := l.Complete()
+			for i, d := range devices {
+				hung := !d.hangs.IsZero() && !time.Now().Before(d.hangs)
+				if n := seen[i]; n < len(d.frames) && d.frames[n].says.Before(c) && !hung {
+					t.Errorf("at %v complete up to %v, but device %d has one from %v", time.Since(l.began), c.Sub(l.began), i, d.frames[n].says.Sub(l.began))
+					return g
+				}
+			}
+			if c.After(stop) {
+				g.ended = time.Now()
+				return g
+			}
+		case err != nil:
+			g.err, g.ended = err, time.Now()
+			return g
+		case f.Time.UTC().After(stop):
+			g.ended = time.Now()
+			return g
+		default:
+			a := devices[f.Interface].frames[seen[f.Interface]]
+			if !a.says.Equal(f.Time.UTC()) {
+				t.Errorf("device %d: frame of %v, want %v", f.Interface, f.Time, a.says)
+				return g
+			}
+			seen[f.Interface]++
+			g.worst = max(g.worst, time.Since(a.at))
+			g.frames = append(g.frames, f)
+		}
+		if pause != nil {
+			time.Sleep(pause())
+		}
+	}
+}
+
+// shut ends a capture, because a synctest bubble waits for all goroutines.
+func shut(t *testing.T, l *Live) {
+	t.Helper()
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if l.merge != nil {
+		l.merge.running.Wait()
+		synctest.Wait()
+	}
+}
+
+// complete checks that all frames until then are there, in the order of time.
+func (g *got) complete(t *testing.T, until time.Time, devices ...*fake) {
+	t.Helper()
+	want := 0
+	for _, d := range devices {
+		for _, a := range d.frames {
+			if !a.says.After(until) {
+				want++
+			}
+		}
+	}
+	n := 0
+	for _, f := range g.frames {
+		if !f.Time.UTC().After(until) {
+			n++
+		}
+	}
+	if n != want {
+		t.Errorf("%d frames, want %d", n, want)
+	}
+	if !slices.IsSortedFunc(g.frames, func(a, b Frame) int { return cmp.Compare(a.Time, b.Time) }) {
+		t.Error("not in the order of time")
+	}
+}
+
+// TestMergeSteady: whatever the gaps between frames are, what came before a
+// signal is returned, soon and in order, and so is the end.
+func TestMergeSteady(t *testing.T) {
+	for _, gap := range []time.Duration{
+		50 * time.Microsecond, time.Millisecond, 3 * time.Millisecond, 8 * time.Millisecond, 18 * time.Millisecond,
+		QuietTime - 1, QuietTime, QuietTime + 1, 30 * time.Millisecond, 300 * time.Millisecond,
+	} {
+		t.Run(gap.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				now := time.Now()
+				a := (&fake{open: now}).from(7*time.Millisecond, 4*time.Second, every(gap))
+				b := (&fake{open: now, phase: 11 * time.Millisecond}).from(900*time.Millisecond, 4*time.Second, every(700*time.Millisecond))
+				c := &fake{open: now, phase: 5 * time.Millisecond}
+				devices := []*fake{a, b, c}
+				l := live(devices...)
+				stop := now.Add(2345 * time.Millisecond)
+				g := read(t, l, stop, devices, nil)
+				g.complete(t, stop, devices...)
+				if g.err != nil || g.worst > LateTime {
+					t.Errorf("a frame came after %v, %v", g.worst, g.err)
+				}
+				if late := g.ended.Sub(stop); late > 2*LateTime {
+					t.Errorf("it ended after %v", late)
+				}
+				shut(t, l)
+			})
+		})
+	}
+}
+
+// TestMergeRandom does the same with devices of many kinds, and with readers
+// that the system leaves waiting. One device alone keeps the same promises.
+func TestMergeRandom(t *testing.T) {
+	for seed := range must.Try[uint64](60, 200) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 1))
+			upTo := func(d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }
+			now := time.Now()
+			busy, waits := seed%2 == 1, seed%4 == 3
+			var devices []*fake
+			for i := range 1 + r.IntN(4) {
+				d := &fake{open: now, phase: upTo(QuietTime)}
+				if busy {
+					own := rand.New(rand.NewPCG(seed, uint64(i+2)))
+					calls := 0
+					d.slow = func() time.Duration {
+						if calls++; calls < 20 || own.IntN(30) > 0 {
+							return 0
+						}
+						calls = 0
+						return time.Duration(own.Int64N(int64(patience * QuietTime / 2)))
+					}
+				}
+				for at := upTo(time.Second); at < 4*time.Second; at += upTo(800 * time.Millisecond) {
+					end := at + upTo(500*time.Millisecond)
+					longest := []time.Duration{time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond}[r.IntN(3)]
+					d.from(at, end, func() time.Duration { return 1 + upTo(longest) })
+					at = end
+				}
+				devices = append(devices, d)
+			}
+			var pause func() time.Duration
+			if waits {
+				pause = func() time.Duration {
+					if r.IntN(200) > 0 {
+						return 0
+					}
+					return upTo(2 * time.Second)
+				}
+			}
+			l := live(devices...)
+			stop := now.Add(2*time.Second + upTo(time.Second))
+			g := read(t, l, stop, devices, pause)
+			g.complete(t, stop, devices...)
+			if late := g.ended.Sub(stop); !busy && (g.worst > LateTime || late > 2*LateTime) {
+				t.Errorf("a frame came after %v, the end after %v", g.worst, late)
+			}
+			shut(t, l)
+			if t.Failed() {
+				t.Fatalf("seed %d", seed)
+			}
+		})
+	}
+}
+
+// TestMergeGone: when an interface goes down, everything that came before is
+// returned, from the others too; then its error, although they go on.
+func TestMergeGone(t *testing.T) {
+	for _, gap := range []time.Duration{100 * time.Microsecond, 8 * time.Millisecond, 18 * time.Millisecond, 50 * time.Millisecond, time.Second} {
+		for _, first := range []int{0, 1} {
+			t.Run(fmt.Sprint(gap, " ", first), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					now := time.Now()
+					down := now.Add(1234 * time.Millisecond)
+					a := (&fake{open: now}).from(0, 3*time.Second, every(gap))
+					b := (&fake{open: now, phase: 13 * time.Millisecond, fails: down}).from(0, time.Second, every(30*time.Millisecond))
+					c := &fake{open: now, phase: 2 * time.Millisecond, fails: down.Add(3 * time.Millisecond)}
+					devices := []*fake{b, a, c}
+					if first == 1 {
+						devices = []*fake{c, a, b}
+					}
+					l := live(devices...)
+					g := read(t, l, now.Add(time.Hour), devices, nil)
+					g.complete(t, down, devices...)
+					var e *InterfaceError
+					if want := fmt.Sprint("fake", 2*first); !errors.As(g.err, &e) || e.Interface != want || e.Err != errFake {
+						t.Errorf("%v, want it of %s", g.err, want)
+					}
+					if late := g.ended.Sub(down); late > 2*LateTime {
+						t.Errorf("it ended after %v", late)
+					}
+					if err := l.Next(new(Frame)); err != g.err {
+						t.Errorf("then %v", err)
+					}
+					shut(t, l)
+				})
+			})
+		}
+	}
+}
+
+// TestMergeHangs: an interface that blocks delays the others only for a while, and does
+// not delay Close.
+func TestMergeHangs(t *testing.T) {
+	for _, test := range [][2]time.Duration{
+		{0, 10 * time.Second}, {time.Second, 10 * time.Second}, {time.Second, 2 * time.Second},
+		{3800 * time.Millisecond, 10 * time.Second}, {3800 * time.Millisecond, 3900 * time.Millisecond},
+	} {
+		after, ends := test[0], test[1]
+		t.Run(fmt.Sprint(after, " ", ends), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				now := time.Now()
+				a := (&fake{open: now}).from(0, ends, every(8*time.Millisecond))
+				b := &fake{open: now, phase: 3 * time.Millisecond, hangs: now.Add(after), freed: make(chan struct{})}
+				b.from(0, after-LateTime, every(100*time.Millisecond))
+				if after == 0 {
+					b.hangs = now.Add(1)
+				}
+				devices := []*fake{a, b}
+				l := live(devices...)
+				const stuck = patience*QuietTime + 2*LateTime
+				first := now.Add(4 * time.Second)
+				g := read(t, l, first, devices, nil)
+				g.complete(t, first, devices...)
+				if g.worst > stuck || g.ended.After(first.Add(stuck)) {
+					t.Errorf("a frame came after %v, the end after %v", g.worst, g.ended.Sub(first))
+				}
+				closing := time.Now()
+				l.Close()
+				if took := time.Since(closing); took > patience*QuietTime || b.closed {
+					t.Errorf("to close took %v; that which is being read is closed: %v", took, b.closed)
+				}
+				close(b.freed)
+				l.merge.running.Wait()
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// TestMergeClock: changes of the clock delay no frame for long.
+func TestMergeClock(t *testing.T) {
+	for _, before := range []time.Duration{time.Hour, time.Second, -time.Hour, 50 * time.Millisecond} {
+		t.Run(before.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				now := time.Now()
+				a := (&fake{open: now}).from(0, 2*time.Second, every(8*time.Millisecond))
+				b := (&fake{open: now, phase: 7 * time.Millisecond}).from(3*time.Millisecond, 2*time.Second, every(50*time.Millisecond))
+				devices := []*fake{a, b, {open: now}}
+				for _, d := range devices {
+					for i := range d.frames {
+						if f := &d.frames[i]; f.at.Before(now.Add(time.Second)) {
+							f.says = f.at.Add(before)
+						}
+					}
+				}
+				l := live(devices...)
+				var f Frame
+				seen := make([]int, len(devices))
+				for n := 0; n < len(a.frames)+len(b.frames); {
+					if err := l.Next(&f); err == ErrQuiet {
+						continue
+					} else if err != nil {
+						t.Fatal(err)
+					}
+					at := devices[f.Interface].frames[seen[f.Interface]].at
+					seen[f.Interface]++
+					n++
+					if late := time.Since(at); late > 2*LateTime {
+						t.Errorf("a frame from %v comes after %v", at.Sub(now), late)
+					}
+				}
+				shut(t, l)
+			})
+		})
+	}
+}
+
+// TestMergeBounded: if frames are not read, they stay in the kernel.
+func TestMergeBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		a := (&fake{open: now}).from(0, time.Second, every(10*time.Microsecond))
+		b := (&fake{open: now}).from(0, time.Second, every(time.Millisecond))
+		devices := []*fake{a, b}
+		l := live(devices...)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if a.taken < parcelFrames || a.taken > parcels*parcelFrames || b.taken > parcels*parcelFrames {
+			t.Errorf("%d and %d frames are held", a.taken, b.taken)
+		}
+		g := read(t, l, now.Add(time.Minute), devices, nil)
+		g.complete(t, now.Add(time.Minute), devices...)
+		shut(t, l)
+	})
+}
+
+// TestSilence: what the silence of a device proves.
+func TestSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := time.Now()
+		time.Sleep(QuietTime / 2)
+		if reached, now := silence(asked, time.Time{}, LateTime); !now.Equal(asked.Add(QuietTime/2)) || !reached.Equal(now.Add(-LateTime)) {
+			t.Errorf("answered early: %v at %v", reached.Sub(asked), now.Sub(asked))
+		}
+		time.Sleep(time.Second)
+		if reached, _ := silence(asked, time.Time{}, LateTime); !reached.Equal(asked.Add(QuietTime - LateTime)) {
+			t.Errorf("a while ago: %v", reached.Sub(asked))
+		}
+		if reached, _ := silence(asked, asked.Add(-time.Minute), LateTime); !reached.Equal(asked.Add(-time.Minute)) {
+			t.Errorf("frames left out: %v", reached.Sub(asked))
+		}
+		if reached, _ := silence(asked, asked.Add(time.Minute), LateTime); !reached.Equal(asked.Add(QuietTime - LateTime)) {
+			t.Errorf("frames left out since: %v", reached.Sub(asked))
+		}
+	})
+}
+
+// endless returns frames of a size without end; silent returns nothing until it is closed.
+type endless struct {
+	data  []byte
+	taken atomic.Int64
+}
+
+func (d *endless) next(f *Frame) error {
+	d.taken.Add(1)
+	*f = Frame{LinkType: 1, Data: d.data, Length: len(d.data)}
+	return nil
+}
+
+func (d *endless) interfaces() []Interface            { return []Interface{{Name: "endless"}} }
+func (d *endless) counts() (received, dropped uint64) { return 0, 0 }
+func (d *endless) close() error                       { return nil }
+
+type silent struct {
+	endless
+	closed chan struct{}
+}
+
+func (d *silent) next(*Frame) error {
+	<-d.closed
+	return ErrQuiet
+}
+
+// TestMergeLimits: the limits of docs/limits.md for several interfaces. At the limit, an
+// interface is no longer read.
+func TestMergeLimits(t *testing.T) {
+	for size, most := range map[int]int64{60: 6 * 512, 1 << 10: 6 * 256, MaxFrame: 6 * 1, MaxFrame / 2: 6 * 2} {
+		one := &endless{data: make([]byte, size)}
+		other := &silent{closed: make(chan struct{})}
+		m := newMerge([]device{one, other})
+		for began := time.Now(); one.taken.Load() < most && time.Since(began) < 2*time.Minute; {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(100 * time.Millisecond) // for more, if there is room
+		if taken := one.taken.Load(); taken != most {
+			t.Errorf("%d frames of %d bytes are taken, %d should be", taken, size, most)
+		}
+		close(other.closed)
+		m.stop()
+		for i := range m.lanes {
+			for len(m.lanes[i].spare) > 0 {
+				if p := <-m.lanes[i].spare; cap(p.bytes) > 512<<10 {
+					t.Errorf("a parcel has room for %d bytes", cap(p.bytes))
+				}
+			}
+		}
+	}
 }
