@@ -99,7 +99,7 @@ func TestRequests(t *testing.T) {
 	for _, p := range all.Protocols() {
 		for _, r := range games.Requests(p.Name) {
 			for _, challenge := range []int32{-1, 0x12345678} {
-				m, findings, err := dissect.Parse(p, r.To(filmServer, challenge))
+				m, findings, err := dissect.Parse(p, r.To(someServer, challenge))
 				if err != nil || m.Type == nil || m.Type.Role != dissect.Request || len(findings) > 0 {
 					t.Errorf("%s %s: %v %v %v", p.Name, r, m.Type, findings, err)
 				}
@@ -128,7 +128,7 @@ func repliesFrom(t *testing.T, address string) string {
 			if err != nil {
 				return
 			}
-			_, _ = other.WriteTo([]byte(infoReply("Old town")), from)
+			_, _ = other.WriteTo([]byte(infoReply), from)
 		}
 	}()
 	return asked.LocalAddr().String()

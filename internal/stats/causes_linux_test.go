@@ -1,4 +1,4 @@
-package main
+package stats_test
 
 import (
 	"bytes"
@@ -9,6 +9,10 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -54,6 +58,54 @@ const (
 	onRouter
 	onClients
 )
+
+// namespace moves the test into a new network namespace with lo and a pair of connected interfaces, veth0 and veth1. The namespace ends with
+// the test, because its thread is never released.
+func namespace(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("ip"); err != nil || os.Geteuid() != 0 {
+		t.Skip("no network namespace here: not root, or iproute2 is not installed")
+	}
+	runtime.LockOSThread()
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		t.Skip("no network namespace here: " + err.Error())
+	}
+	shell(t, "ip link set lo up; ip link add veth0 type veth peer name veth1; ip link set veth0 addrgenmode none mtu 65535 up; ip link set veth1 addrgenmode none mtu 65535 up")
+	carrier(t)
+}
+
+// carrier waits until the kernel has noticed that both ends of a cable are up: until then it drops what is sent, and says nothing.
+func carrier(t *testing.T) {
+	t.Helper()
+	until(t, func() bool {
+		list := must.Get(net.Interfaces())(t)
+		return !slices.ContainsFunc(list, func(i net.Interface) bool { return i.Flags&(net.FlagUp|net.FlagRunning) == net.FlagUp })
+	}, func() string { return "an interface is up and has no carrier" })
+}
+
+// until waits until something is so, or says what is instead.
+func until(t *testing.T, is func() bool, instead func() string) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(instead())
+		}
+	}
+}
+
+var onlyIP = regexp.MustCompile(`^(ip [a-z][^;|&$]*(; |$))+$`)
+
+// shell runs a script. One of ip alone is a batch, because most of them have many commands.
+func shell(t *testing.T, script string) {
+	t.Helper()
+	command, in := []string{"sh", "-ec", script}, ""
+	if onlyIP.MatchString(script) {
+		command, in = []string{"ip", "-batch", "-"}, strings.ReplaceAll(strings.TrimPrefix(script, "ip "), "; ip ", "\n")+"\n"
+	}
+	if out, err := run(in, command...); err != nil {
+		t.Fatalf("%s: %v %s", script, err, out)
+	}
+}
 
 // stage makes the network, runs commands at its places, and begins to capture at one of them: with "up" only what comes in, with "down" only
 // what goes out.
@@ -246,8 +298,8 @@ func (s *network) serve(at string, replies func(ask string, from netip.AddrPort)
 	return c
 }
 
-// open answers at once; silent answers nothing; guarded asks for the challenge that key makes of an address.
-func open(ask string, _ netip.AddrPort) []string {
+// unguarded answers at once; silent answers nothing; guarded asks for the challenge that key makes of an address.
+func unguarded(ask string, _ netip.AddrPort) []string {
 	switch {
 	case strings.HasPrefix(ask, "\xff\xff\xff\xffV"):
 		return parts(rulesReply(90), 7)
@@ -266,7 +318,7 @@ func guarded(key func(netip.AddrPort) byte) func(string, netip.AddrPort) []strin
 		if !strings.HasSuffix(ask, token) {
 			return []string{"\xff\xff\xff\xffA" + token}
 		}
-		return open(ask, from)
+		return unguarded(ask, from)
 	}
 }
 
@@ -361,9 +413,9 @@ var stagedCauses = []filmCause{
 	{id: "not_in_list", says: "in none of 10 lists of the master 198.51.100.11:27010.*Europe, .gamedir.cstrike",
 		has:  mastered(4, "\xff\xff\xff\xffs\n\x01\x02\x03\x04", "198.51.100.10:27016", "203.0.113.8:27015"),
 		near: mastered(4, "\xff\xff\xff\xffs\n\x01\x02\x03\x04", "203.0.113.8:27015", stagedHost), nearIs: "works"},
-	{id: "other_kind", says: "20 replies of another kind", has: acted("", always(rulesReply(3)), inquiry{20, askInfo}), near: acted("", open, inquiry{20, askInfo}), nearIs: "works"},
+	{id: "other_kind", says: "20 replies of another kind", has: acted("", always(rulesReply(3)), inquiry{20, askInfo}), near: acted("", unguarded, inquiry{20, askInfo}), nearIs: "works"},
 	{id: "unknown_requests", says: "20 datagrams that no protocol recognises",
-		has: acted("", silent, inquiry{20, "\x01\x09 no such game"}), near: acted("", open, inquiry{20, askInfo}), nearIs: "works"},
+		has: acted("", silent, inquiry{20, "\x01\x09 no such game"}), near: acted("", unguarded, inquiry{20, askInfo}), nearIs: "works"},
 	{id: "challenge_unused", says: "No client gets past the challenge",
 		has: func(f *film) {
 			s := f.stage(onHost, "eth0")
@@ -376,8 +428,8 @@ var stagedCauses = []filmCause{
 		},
 		near: acted("", guarded(byAddress), inquiry{30, askInfo}), nearIs: "works"},
 	{id: "no_requests_captured", says: "no requests to it: one direction",
-		has:  on(onHost, "eth0 down").play(func(s *network) { s.abrupt = true }, serves(stagedHost, open), clientsAsk(20, stagedHost, askInfo)),
-		near: acted("", open, inquiry{20, askInfo}), nearIs: "works"},
+		has:  on(onHost, "eth0 down").play(func(s *network) { s.abrupt = true }, serves(stagedHost, unguarded), clientsAsk(20, stagedHost, askInfo)),
+		near: acted("", unguarded, inquiry{20, askInfo}), nearIs: "works"},
 	{id: "nobody_asked", says: "Nobody asked.*5 datagrams of that host",
 		has: func(f *film) {
 			s := f.stage(onHost, "eth0")
@@ -389,44 +441,44 @@ var stagedCauses = []filmCause{
 			}
 			s.end()
 		},
-		near: acted("", open, inquiry{20, askInfo}), nearIs: "works"},
+		near: acted("", unguarded, inquiry{20, askInfo}), nearIs: "works"},
 	{id: "capture_ends", says: "ends before a reply",
 		has:  on(onHost, "eth0").play(func(s *network) { s.abrupt = true }, serves(stagedHost, silent), clientsAsk(6, stagedHost, askInfo)),
 		near: acted("", silent, inquiry{6, askInfo}), nearIs: "no_reply"},
 	{id: "no_reply", says: "replied to none of 30 requests.*firewall", not: "listens",
-		has:  acted("|input priority 0: udp dport 27015 drop", open, inquiry{30, askInfo}),
+		has:  acted("|input priority 0: udp dport 27015 drop", unguarded, inquiry{30, askInfo}),
 		near: acted("|input priority 0: tcp dport 27015 drop", guarded(byAddress), inquiry{30, askInfo}), nearIs: "works"},
 	{id: "nothing_listens", server: staged6, nearAsk: staged6, says: "port is closed", not: "prohibited",
 		has:  on(onHost, "eth0").play(clientsAsk(20, staged6, askInfo)),
-		near: on(onHost, "eth0", "|input priority 0: udp dport 27015 reject with icmpx admin-prohibited").play(serves(staged6, open), clientsAsk(20, staged6, askInfo)), nearIs: "firewall_rejects"},
+		near: on(onHost, "eth0", "|input priority 0: udp dport 27015 reject with icmpx admin-prohibited").play(serves(staged6, unguarded), clientsAsk(20, staged6, askInfo)), nearIs: "firewall_rejects"},
 	{id: "firewall_rejects", says: "firewall rejects.*20.7.0.254 said so of 20 requests", not: "[Nn]othing listens",
 		// as nft does if nothing else is said: port unreachable
-		has:  on(onClients, "eth0", "", "|forward priority 0: udp dport 27015 reject").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askInfo)),
+		has:  on(onClients, "eth0", "", "|forward priority 0: udp dport 27015 reject").play(serves(stagedHost, unguarded), clientsAsk(20, stagedHost, askInfo)),
 		near: on(onClients, "eth0").play(clientsAsk(20, stagedHost, askInfo)), nearIs: "nothing_listens"},
 	{id: "bound_elsewhere", says: "127.0.0.1:27015 answers.*loopback",
-		has:  on(onHost, "any").play(serves("127.0.0.1:27015", open), clientsAsk(20, stagedHost, askInfo), clientsAsk(8, "127.0.0.1:27015", askInfo)),
+		has:  on(onHost, "any").play(serves("127.0.0.1:27015", unguarded), clientsAsk(20, stagedHost, askInfo), clientsAsk(8, "127.0.0.1:27015", askInfo)),
 		near: on(onHost, "any").play(clientsAsk(20, stagedHost, askInfo), clientsAsk(8, "127.0.0.1:27015", askInfo)), nearIs: "nothing_listens"},
 	{id: "host_unreachable", says: "cannot be reached: 20.7.0.254",
-		has: on(onClients, "eth0", "", "ip route add unreachable 198.51.100.10").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askInfo)),
+		has: on(onClients, "eth0", "", "ip route add unreachable 198.51.100.10").play(serves(stagedHost, unguarded), clientsAsk(20, stagedHost, askInfo)),
 		// of half of the clients the answer has no way back, which is not the server's trouble
-		near: on(onHost, "eth0", "", "ip route add unreachable 20.7.0.1").play(serves(stagedHost, open), clientsAsk(60, stagedHost, askInfo)), nearIs: "works"},
+		near: on(onHost, "eth0", "", "ip route add unreachable 20.7.0.1").play(serves(stagedHost, unguarded), clientsAsk(60, stagedHost, askInfo)), nearIs: "works"},
 	{id: "too_large", says: "too large for the path: 198.51.100.1 said so.*MTU", not: "Nothing listens",
-		has:  on(onHost, "eth0", "", "ip link set toclients mtu 700").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askRules)),
-		near: on(onHost, "eth0", "", "ip link set toclients mtu 1300").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askRules)), nearIs: "works"},
+		has:  on(onHost, "eth0", "", "ip link set toclients mtu 700").play(serves(stagedHost, unguarded), clientsAsk(20, stagedHost, askRules)),
+		near: on(onHost, "eth0", "", "ip link set toclients mtu 1300").play(serves(stagedHost, unguarded), clientsAsk(20, stagedHost, askRules)), nearIs: "works"},
 	{id: "fragments_lost", says: "IP fragments",
 		has:  on(onClients, "eth0", "", "|prerouting priority -450: ip frag-off & 0x1fff != 0 drop").play(serves(stagedHost, unsplit), clientsAsk(20, stagedHost, askRules), clientsAsk(20, stagedHost, askInfo)),
 		near: on(onClients, "eth0").play(serves(stagedHost, unsplit), clientsAsk(20, stagedHost, askRules), clientsAsk(20, stagedHost, askInfo)), nearIs: "works"},
 	{id: "parts_lost", says: "lack parts",
-		has:  on(onClients, "eth0", "", "|forward priority 0: ip length > 1000 drop").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askRules)),
-		near: on(onClients, "eth0", "", "|forward priority 0: ip length > 1300 drop").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askRules)), nearIs: "works"},
+		has:  on(onClients, "eth0", "", "|forward priority 0: ip length > 1000 drop").play(serves(stagedHost, unguarded), clientsAsk(20, stagedHost, askRules)),
+		near: on(onClients, "eth0", "", "|forward priority 0: ip length > 1300 drop").play(serves(stagedHost, unguarded), clientsAsk(20, stagedHost, askRules)), nearIs: "works"},
 	{id: "other_address", server: "198.51.100.11:27015", says: "20 requests .* answered from another address, 198.51.100.10", not: "Down|No reply|firewall",
 		// the kernel chooses the first address of a host
-		has:  on(onHost, "eth0").play(serves("0.0.0.0:27015", open), clientsAsk(20, "198.51.100.11:27015", askInfo)),
-		near: on(onHost, "eth0").play(serves("0.0.0.0:27015", open), clientsAsk(20, stagedHost, askInfo)), nearIs: "works"},
+		has:  on(onHost, "eth0").play(serves("0.0.0.0:27015", unguarded), clientsAsk(20, "198.51.100.11:27015", askInfo)),
+		near: on(onHost, "eth0").play(serves("0.0.0.0:27015", unguarded), clientsAsk(20, stagedHost, askInfo)), nearIs: "works"},
 	{id: "other_port", says: "20 requests .* answered from another port, 198.51.100.10:40001", not: "Down|No reply|firewall",
-		has: on(onClients, "eth0", "", "|forward priority 0: udp sport 27015 udp sport set 40001").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askInfo)),
+		has: on(onClients, "eth0", "", "|forward priority 0: udp sport 27015 udp sport set 40001").play(serves(stagedHost, unguarded), clientsAsk(20, stagedHost, askInfo)),
 		// seen before it
-		near: on(onHost, "eth0", "", "|forward priority 0: udp sport 27016 udp sport set 40001").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askInfo)), nearIs: "works"},
+		near: on(onHost, "eth0", "", "|forward priority 0: udp sport 27016 udp sport set 40001").play(serves(stagedHost, unguarded), clientsAsk(20, stagedHost, askInfo)), nearIs: "works"},
 	{id: "wrong_port", says: "198.51.100.10:27016 on the same host answers a2s",
 		has:  on(onHost, "eth0").play(serves(stagedHost, silent), serves("198.51.100.10:27016", guarded(byAddress)), clientsAsk(20, stagedHost, askInfo), clientsAsk(10, "198.51.100.10:27016", askInfo)),
 		near: on(onHost, "eth0").play(serves(stagedHost, silent), clientsAsk(20, stagedHost, askInfo)), nearIs: "no_reply"},
@@ -442,7 +494,7 @@ var stagedCauses = []filmCause{
 		},
 		near: func(f *film) {
 			s := f.stage(onHost, "eth0")
-			s.serve("198.51.100.10:25565", open)
+			s.serve("198.51.100.10:25565", unguarded)
 			s.connections(6, "198.51.100.10:25565")
 			s.ask(12, "198.51.100.10:25565", askInfo)
 			s.end()
@@ -455,7 +507,7 @@ var stagedCauses = []filmCause{
 		near: bridged("").play(clientsAsk(20, stagedHost, askInfo)), nearIs: "works"},
 	{id: "translated_address", says: "172.17.0.2:27015.*private",
 		has:  bridged("").play(clientsAsk(20, stagedHost, askInfo)),
-		near: on(onHost, "eth0").play(serves(stagedHost, open), clientsAsk(20, stagedHost, askInfo)), nearIs: "works"},
+		near: on(onHost, "eth0").play(serves(stagedHost, unguarded), clientsAsk(20, stagedHost, askInfo)), nearIs: "works"},
 	{id: "only_private", server: "172.17.0.2:27015", nearAsk: "172.17.0.2:27015", says: "only private addresses",
 		has: func(f *film) {
 			s := f.bridged("")
@@ -467,14 +519,14 @@ var stagedCauses = []filmCause{
 		},
 		near: bridged("").play(clientsAsk(20, stagedHost, askInfo)), nearIs: "works"},
 	{id: "rate_limit", says: "answers only so often",
-		has:  on(onHost, "eth0", "|input priority 0: udp dport 27015 limit rate over 6/second burst 5 packets drop").play(serves(stagedHost, open), func(s *network) { s.pace = 55 * time.Millisecond }, clientsAsk(210, stagedHost, askInfo)),
-		near: on(onHost, "eth0", "|input priority 0: udp dport 27015 limit rate over 100000/second burst 50 packets drop").play(serves(stagedHost, open), clientsAsk(60, stagedHost, askInfo)), nearIs: "works"},
+		has:  on(onHost, "eth0", "|input priority 0: udp dport 27015 limit rate over 6/second burst 5 packets drop").play(serves(stagedHost, unguarded), func(s *network) { s.pace = 55 * time.Millisecond }, clientsAsk(210, stagedHost, askInfo)),
+		near: on(onHost, "eth0", "|input priority 0: udp dport 27015 limit rate over 100000/second burst 50 packets drop").play(serves(stagedHost, unguarded), clientsAsk(60, stagedHost, askInfo)), nearIs: "works"},
 	{id: "rate_limit", says: "at most 20 replies per second", not: "Crowd", // of a dozen that ask 57 times a second of the film
 		has: hurried(func() func(int, float64) bool { return bucket(20) }), near: hurried(func() func(int, float64) bool { return lossy(.65) }), nearIs: "loss"},
 	{id: "stopped", says: "stopped replying.*none of (29|30) requests", not: "stands in the way|listens",
 		has: func(f *film) {
 			s := f.stage(onHost, "eth0")
-			s.serve(stagedHost, open)
+			s.serve(stagedHost, unguarded)
 			s.ask(30, stagedHost, askInfo)
 			s.at(onHost, "|input priority 0: udp dport 27015 drop")
 			s.heard = false
@@ -483,7 +535,7 @@ var stagedCauses = []filmCause{
 		},
 		near: func(f *film) { // from then on its port is closed
 			s := f.stage(onHost, "eth0")
-			c := s.serve(stagedHost, open)
+			c := s.serve(stagedHost, unguarded)
 			s.ask(30, stagedHost, askInfo)
 			c.Close()
 			s.ask(30, stagedHost, askInfo)
@@ -502,7 +554,7 @@ var stagedCauses = []filmCause{
 			s := f.stage(onHost, "eth0")
 			s.serve(stagedHost, func(ask string, from netip.AddrPort) []string {
 				time.Sleep(5 * time.Millisecond)
-				return open(ask, from)
+				return unguarded(ask, from)
 			})
 			s.hasty = true
 			s.ask(30, stagedHost, askInfo)
@@ -512,28 +564,28 @@ var stagedCauses = []filmCause{
 			s := f.stage(onHost, "eth0")
 			s.serve(stagedHost, func(ask string, from netip.AddrPort) []string {
 				time.Sleep(5 * time.Millisecond)
-				return open(ask, from)
+				return unguarded(ask, from)
 			})
 			s.ask(30, stagedHost, askInfo)
 			s.end()
 		}, nearIs: "works"},
 	{id: "wrong_protocol", says: "answers a2s and none of 20 quake3 status requests",
-		has:  acted("", open, inquiry{8, askInfo}, inquiry{20, q3Status}),
-		near: acted("", open, inquiry{20, askInfo}, inquiry{2, q3Status}), nearIs: "works"},
+		has:  acted("", unguarded, inquiry{8, askInfo}, inquiry{20, q3Status}),
+		near: acted("", unguarded, inquiry{20, askInfo}, inquiry{2, q3Status}), nearIs: "works"},
 	{id: "kind_unanswered", says: "rules requests",
 		has:  acted("", noRules, inquiry{20, askInfo}, inquiry{10, askRules}),
-		near: acted("", open, inquiry{20, askInfo}, inquiry{10, askRules}), nearIs: "works"},
+		near: acted("", unguarded, inquiry{20, askInfo}, inquiry{10, askRules}), nearIs: "works"},
 	{id: "kind_unanswered", says: "0 % of 3 a2s rules requests",
 		has:  acted("", noRules, inquiry{12, askInfo}, inquiry{1, askRules}, inquiry{6, askInfo}, inquiry{1, askRules}, inquiry{6, askInfo}, inquiry{1, askRules}, inquiry{6, askInfo}),
 		near: acted("", noRules, inquiry{12, askInfo}, inquiry{1, askRules}, inquiry{6, askInfo}, inquiry{1, askRules}, inquiry{6, askInfo}), nearIs: "works"},
 	{id: "client_ignored", says: "20.7.0.3",
-		has:  acted("|input priority 0: ip saddr 20.7.0.3 drop", open, inquiry{132, askInfo}),
-		near: acted("|input priority 0: ip saddr 20.7.0.13 drop", open, inquiry{132, askInfo}), nearIs: "works"},
+		has:  acted("|input priority 0: ip saddr 20.7.0.3 drop", unguarded, inquiry{132, askInfo}),
+		near: acted("|input priority 0: ip saddr 20.7.0.13 drop", unguarded, inquiry{132, askInfo}), nearIs: "works"},
 	{id: "client_ignored", says: "none of 36 requests of 12 clients of 20.9.9.0/24.*to 100 % of those of others.*bans or limits that network",
 		has: banned("20.9.9.0/24"), near: banned("20.9.8.0/24"), nearIs: "works"},
 	{id: "loss", says: "only 67 %",
-		has:  acted("|input priority 0: udp dport 27015 numgen inc mod 3 == 0 drop", open, inquiry{60, askInfo}),
-		near: acted("|input priority 0: udp dport 27015 numgen inc mod 30 == 0 drop", open, inquiry{60, askInfo}), nearIs: "works"},
+		has:  acted("|input priority 0: udp dport 27015 numgen inc mod 3 == 0 drop", unguarded, inquiry{60, askInfo}),
+		near: acted("|input priority 0: udp dport 27015 numgen inc mod 30 == 0 drop", unguarded, inquiry{60, askInfo}), nearIs: "works"},
 	{id: "unknown_replies", says: "although it sends something",
 		has:  acted("", always("what is this?"), inquiry{20, askInfo}),
 		near: acted("", always(infoReply("Old town")), inquiry{20, askInfo}), nearIs: "works"},
@@ -544,11 +596,11 @@ var stagedCauses = []filmCause{
 		has:  acted("", silent, inquiry{2, askInfo}),
 		near: acted("", silent, inquiry{20, askInfo}), nearIs: "no_reply"},
 	{id: "other_port_asked", server: "198.51.100.10:27016", says: "198.51.100.10:27016",
-		has:  acted("", open, inquiry{20, askInfo}),
-		near: acted("", open, inquiry{20, askInfo}), nearIs: "works"},
+		has:  acted("", unguarded, inquiry{20, askInfo}),
+		near: acted("", unguarded, inquiry{20, askInfo}), nearIs: "works"},
 	{id: "wrong_interface", server: "203.0.113.9:27015", says: "not in the capture",
-		has:  acted("", open, inquiry{20, askInfo}),
-		near: acted("", open, inquiry{20, askInfo}), nearIs: "works"},
+		has:  acted("", unguarded, inquiry{20, askInfo}),
+		near: acted("", unguarded, inquiry{20, askInfo}), nearIs: "works"},
 	{id: "slow", says: "20 of 20 replies",
 		has:  delayed(1200 * time.Millisecond),
 		near: delayed(200 * time.Millisecond), nearIs: "works"},
@@ -627,7 +679,7 @@ func hurried(limit func() func(int, float64) bool) func(*film) {
 			if !pass(0, s.clock) {
 				return nil
 			}
-			return open(ask, from)
+			return unguarded(ask, from)
 		})
 		s.step = 1. / 57
 		s.ask(600, stagedHost, askInfo)
@@ -715,7 +767,7 @@ func banned(network string) func(*film) {
 	return func(f *film) {
 		s := f.stage(onHost, "eth0", "|input priority 0: ip saddr "+network+" drop", "ip addr add 20.9.9.254/24 dev toclients")
 		s.at(onClients, "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo addr add 20.9.9.$i/24 dev eth0; done | ip -batch -")
-		s.serve(stagedHost, open)
+		s.serve(stagedHost, unguarded)
 		for i := range 108 {
 			if s.from = "20.7.0.%d"; i%3 == 0 {
 				s.from = "20.9.9.%d"
@@ -731,7 +783,7 @@ func banned(network string) func(*film) {
 func mastered(n int, reply string, listed ...string) func(*film) {
 	return func(f *film) {
 		s := f.stage(onHost, "any")
-		server := s.serve(stagedHost, open)
+		server := s.serve(stagedHost, unguarded)
 		s.ask(20, stagedHost, askInfo)
 		master := s.socket(onHost, stagedMaster, "")
 		hear := func(answer string) {
@@ -771,7 +823,7 @@ func always(reply string) func(string, netip.AddrPort) []string {
 
 func noRules(ask string, from netip.AddrPort) []string {
 	if strings.HasPrefix(ask, askInfo) {
-		return open(ask, from)
+		return unguarded(ask, from)
 	}
 	return nil
 }
@@ -786,7 +838,7 @@ func delayed(by time.Duration) func(*film) {
 		c = s.serve(stagedHost, func(ask string, from netip.AddrPort) []string {
 			time.AfterFunc(by, func() {
 				defer sent.Done()
-				_, _ = c.WriteToUDPAddrPort([]byte(open(ask, from)[0]), from)
+				_, _ = c.WriteToUDPAddrPort([]byte(unguarded(ask, from)[0]), from)
 			})
 			return nil
 		})
@@ -801,7 +853,7 @@ func delayed(by time.Duration) func(*film) {
 func paused(n int) func(*film) {
 	return func(f *film) {
 		s := f.stage(onHost, "eth0")
-		s.serve(stagedHost, open)
+		s.serve(stagedHost, unguarded)
 		s.ask(30, stagedHost, askInfo)
 		s.at(onHost, "|input priority 0: udp dport 27015 drop")
 		s.heard = false
@@ -817,14 +869,14 @@ func unsplit(ask string, from netip.AddrPort) []string {
 	if strings.HasPrefix(ask, "\xff\xff\xff\xffV") {
 		return []string{rulesReply(60)}
 	}
-	return open(ask, from)
+	return unguarded(ask, from)
 }
 
 // bridged makes a server in a network of containers, to which the router translates the host's address.
 func (f *film) bridged(more string) *network {
 	s := f.stage(onHost, "eth0", "ip addr add 172.17.0.2/16 dev eth0; ip route replace default via 172.17.0.1 dev eth0",
 		"ip addr add 172.17.0.1/16 dev tohost\n|prerouting priority -100: ip daddr 198.51.100.10 udp dport 27015 dnat ip to 172.17.0.2"+more)
-	s.serve("172.17.0.2:27015", open)
+	s.serve("172.17.0.2:27015", unguarded)
 	return s
 }
 

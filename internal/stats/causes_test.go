@@ -1,4 +1,4 @@
-package main
+package stats_test
 
 import (
 	"bytes"
@@ -18,8 +18,10 @@ import (
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
+	"github.com/qdissect/qdissect/report"
 )
 
 // A film is a capture that is being made: its packets with their times.
@@ -64,8 +66,7 @@ func (f *film) icmp(at float64, from netip.Addr, typ, code byte, info uint32, sr
 
 // tcp adds a segment with flags: 2 SYN, 18 SYN and ACK, 20 RST and ACK, 24 data.
 func (f *film) tcp(at float64, src, dst netip.AddrPort, flags byte) {
-	b := binary.BigEndian.AppendUint16(nil, src.Port())
-	b = binary.BigEndian.AppendUint16(b, dst.Port())
+	b := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, src.Port()), dst.Port())
 	b = append(b, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, flags, 0xff, 0xff, 0, 0, 0, 0)
 	f.add(at, func(m *mkpcap.Writer, t time.Time) { m.Segment(t, src.Addr(), dst.Addr(), 6, b) })
 }
@@ -79,9 +80,7 @@ func (f *film) write(t *testing.T) string {
 		p.packets(m, time.Unix(1_700_000_000, int64(p.at*1e9)))
 	}
 	name := filepath.Join(t.TempDir(), "film.pcap")
-	if err := os.WriteFile(name, b.Bytes(), 0o666); err != nil || m.Err() != nil {
-		t.Fatal(err, m.Err())
-	}
+	must.Do(t, errors.Join(m.Err(), os.WriteFile(name, b.Bytes(), 0o666)))
 	return name
 }
 
@@ -178,13 +177,6 @@ func (f *film) sockets(after func(client int, at float64) float64) {
 			f.udp(at+wait, filmServer, askers(c), infoReply("Old town"))
 		}
 	}
-}
-
-func b2f(b bool) float64 {
-	if b {
-		return 1.001
-	}
-	return 0
 }
 
 // alternate adds people who are answered, some from another address.
@@ -665,7 +657,11 @@ var filmCauses = []filmCause{
 	{id: "rate_limit", // of all of them together
 		has: func(f *film) { f.dozen(0, bucket(20)) }, near: func(f *film) { f.dozen(0, lossy(.65)) }, nearIs: "loss", says: "at most 20 replies per second, of 1,710 sendings", not: "Crowd|each address"},
 	{id: "loss", // to clients that ask every four seconds
-		has:  func(f *film) { l := lossy(.35); f.sockets(func(int, float64) float64 { return b2f(l(0, 0)) - 1 }) },
+		has: func(f *film) {
+			kept := map[bool]float64{true: .001, false: -1}
+			l := lossy(.35)
+			f.sockets(func(int, float64) float64 { return kept[l(0, 0)] })
+		},
 		near: func(f *film) { f.sockets(func(int, float64) float64 { return .001 }) }, nearIs: "works", says: "6\\d % of 450 sendings"},
 	{id: "challenge_loop",
 		has: func(f *film) {
@@ -985,14 +981,23 @@ func (f *film) flood(n, nets int, server netip.AddrPort, ask string, replies fun
 	}
 }
 
-// A whyAnswer is the output of why, but for the verdicts.
-type whyAnswer struct {
-	Type, Server, Cause, Text string
-	State                     stats.State
-	Advice                    []string
-	Requests, Replies         uint64
-	Outcome                   stats.Outcome
-	Evidence                  []stats.Fact
+// read counts a capture, and returns what else its report and answers need.
+func read(t *testing.T, name string, a *stats.Aggregate) (o stats.Options) {
+	t.Helper()
+	sum := must.Get(pipeline.Run(counting(name, a)))(t)
+	for _, s := range sum.Streams {
+		o.Streams = append(o.Streams, stats.Stream(s))
+	}
+	o.Packets, o.OneSided = sum.Packets, sum.OneSided > 0
+	return o
+}
+
+// why answers for one server of a capture.
+func why(t *testing.T, name, server string) *stats.Answer {
+	t.Helper()
+	at := netip.MustParseAddrPort(server)
+	a := stats.NewFocused(at.Addr())
+	return a.Why(at, read(t, name, a))[0]
 }
 
 // try reads what is said of a capture that has the cause, or that nearly has it.
@@ -1007,20 +1012,15 @@ func (c *filmCause) try(t *testing.T, near bool, name string) {
 	if !near || must.TryAll() {
 		agree(t, name)
 	}
-	out, errs, code := runIn(t, ".", "why", "--format", "json", server, name)
-	var w whyAnswer
-	if err := json.Unmarshal([]byte(out), &w); err != nil {
-		t.Fatalf("%v %s %s", err, out, errs)
+	w := why(t, name, server)
+	if list := stats.Causes(); w.Cause != want || w.State != list[slices.IndexFunc(list, func(c stats.Cause) bool { return c.ID == want })].State {
+		t.Errorf("%s: cause %s (%s), want %s\n%s", server, w.Cause, w.State, want, w.AppendText(nil))
 	}
-	if w.Cause != want || code != statusOf(want) {
-		messages, _, _ := runIn(t, ".", name)
-		t.Errorf("%s: cause %s (%d), want %s (%d)\n%s\n%s", server, w.Cause, code, want, statusOf(want), w.Text, messages[:min(len(messages), 20_000)])
-	}
-	if !near && (!regexp.MustCompile("(?s)"+c.says).MatchString(w.Text+" "+join(w.Advice)) || c.not != "" && regexp.MustCompile(c.not).MatchString(w.Text)) {
+	if !near && (!regexp.MustCompile("(?s)"+c.says).MatchString(w.Text+" "+strings.Join(w.Advice, " ")) || c.not != "" && regexp.MustCompile(c.not).MatchString(w.Text)) {
 		t.Errorf("says %q, want %q and not %q", w.Text, c.says, c.not)
 	}
 	if w.State != stats.Answers && w.Cause != "wrong_interface" && len(w.Evidence) == 0 && w.Requests > 0 {
-		t.Errorf("no evidence: %s", out)
+		t.Errorf("no evidence: %+v", w)
 	}
 	for _, e := range w.Evidence {
 		if e.Count > 0 && len(e.Frames) == 0 {
@@ -1047,18 +1047,6 @@ func TestCauses(t *testing.T) {
 			t.Errorf("no capture shows %s", c.ID)
 		}
 	}
-}
-
-func join(list []string) (s string) {
-	for _, x := range list {
-		s += x + " "
-	}
-	return s
-}
-
-func statusOf(id string) int {
-	list := stats.Causes()
-	return whyStatus[list[slices.IndexFunc(list, func(c stats.Cause) bool { return c.ID == id })].State]
 }
 
 // allCaptures returns those of testdata, and those beside the project.
@@ -1101,7 +1089,10 @@ func TestWhyAndReport(t *testing.T) {
 		if !must.TryAll() {
 			t.Skip("they are run with QDISSECT_THOROUGH=1")
 		}
-		path := must.Get(program())(t)
+		path := filepath.Join(t.TempDir(), "qdissect")
+		if out, err := exec.Command("go", "build", "-o", path, "../../cmd/qdissect").CombinedOutput(); err != nil {
+			t.Fatalf("%v %s", err, out)
+		}
 		for _, name := range []string{"cases.py", "mix.py", "greedy.py"} {
 			kept := t.TempDir()
 			if out, err := exec.Command("python3", filepath.Join(dir, name), path, "--keep", kept).CombinedOutput(); err != nil {
@@ -1128,43 +1119,25 @@ func damaged(name string) bool {
 	return strings.Contains(name, "/hostile/") || strings.Contains(name, "/trouble/")
 }
 
-type reportVerdict struct {
-	Kind, Server, Text string
-	Servers            []string
-}
-
 // agree compares report and why of a capture, and returns the verdicts and the answers.
-func agree(t *testing.T, name string) ([]reportVerdict, map[string]*whyAnswer) {
+func agree(t *testing.T, name string) ([]stats.Verdict, map[string]*stats.Answer) {
 	t.Helper()
-	out, errs, _ := runIn(t, ".", "report", "--format", "json", name)
-	var r struct {
-		Servers  []stats.Server
-		Verdicts []reportVerdict
-	}
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatalf("%s: %v %s", name, err, errs)
-	}
+	a := stats.New()
+	r := a.Report(read(t, name, a))
 	quiet := ""
 	if v := r.Verdicts[0]; v.Kind == stats.NothingUnusual {
 		quiet = v.Text
 	}
-	answers, more := map[string]*whyAnswer{}, false
-	out, _, _ = runIn(t, ".", "why", "--format", "json", name)
-	for line := range strings.Lines(out) {
-		w := new(whyAnswer)
-		if err := json.Unmarshal([]byte(line), w); err != nil {
-			t.Fatalf("%s: %v %s", name, err, line)
-		}
-		if more = w.Type == "more"; more {
-			break
-		}
+	answers := map[string]*stats.Answer{}
+	a = stats.NewFocused(netip.Addr{})
+	for _, w := range a.Why(netip.AddrPort{}, read(t, name, a)) {
 		if answers[w.Server] = w; quiet != "" && w.State == stats.Trouble && !strings.HasPrefix(w.Cause, "master_") && !strings.Contains(quiet, "one address asked "+w.Server) {
 			t.Errorf("%s: report has nothing unusual, and why has %s: %s", name, w.Cause, w.Text)
 		}
 	}
 	for _, s := range r.Servers {
 		w := answers[s.Address]
-		if w == nil && (s.Requests == 0 || more) {
+		if w == nil && (s.Requests == 0 || a.Left() > 0) {
 			continue
 		}
 		if w == nil || w.Requests != s.Requests || w.Replies != s.Replies || w.Outcome != s.Outcome {
@@ -1179,11 +1152,7 @@ func agree(t *testing.T, name string) ([]reportVerdict, map[string]*whyAnswer) {
 		}
 	}
 	for _, s := range r.Servers[:min(len(r.Servers), must.Try(1, 3))] { // asked alone, only lists of masters are more evidence
-		alone, w := new(whyAnswer), answers[s.Address]
-		out, errs, _ := runIn(t, ".", "why", "--format", "json", s.Address, name)
-		if err := json.Unmarshal([]byte(out), alone); err != nil {
-			t.Fatalf("%s: %s: %v %s%s", name, s.Address, err, out, errs)
-		}
+		alone, w := why(t, name, s.Address), answers[s.Address]
 		if w != nil && alone.Cause != w.Cause && alone.Cause != "not_in_list" && !strings.Contains(alone.Text, "the master") {
 			t.Errorf("%s: %s alone: %s %s, among all: %s %s", name, s.Address, alone.Cause, alone.Text, w.Cause, w.Text)
 		}
@@ -1198,34 +1167,8 @@ func TestIgnoredEvidence(t *testing.T) {
 	for i := range 60 { // again before a reply is due
 		f.udp(2*float64(i)+.5, askers(0), filmServer, askInfo)
 	}
-	out, _, _ := runIn(t, ".", "why", "--format", "json", filmServer.String(), f.write(t))
-	var w whyAnswer
-	if err := json.Unmarshal([]byte(out), &w); err != nil || w.Cause != "client_ignored" || !strings.Contains(w.Text, "to none of 120 requests") || w.Evidence[0].Count != 120 {
-		t.Errorf("%v %s", err, out)
-	}
-}
-
-// TestWhyMany: that there is no room for all servers is said in text and in JSON, and not to those who ask about one.
-func TestWhyMany(t *testing.T) {
-	f := new(film)
-	server := func(i int) netip.AddrPort {
-		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(100 + i/200), byte(1 + i%200)}), 27015)
-	}
-	for i := range 1100 {
-		f.udp(float64(i), askers(i), server(i), askInfo)
-		f.udp(float64(i)+.001, server(i), askers(i), infoReply("Old town"))
-	}
-	name := f.write(t)
-	const more, room = "More servers were asked than there is room for", 1000
-	text, _, _ := runIn(t, ".", "why", name)
-	data, _, _ := runIn(t, ".", "why", "--format", "json", name)
-	if !strings.Contains(text, more) || strings.Count(data, "\n") != room+1 || !strings.HasSuffix(data, "ADDR FILE answers for one.\"}\n") || !strings.Contains(data, `{"type":"more","text":"`+more) {
-		t.Errorf("%s\n%s", text, data)
-	}
-	for _, format := range []string{"text", "json"} {
-		if out, _, code := runIn(t, ".", "why", "--format", format, server(1099).String(), name); code != exitDone || strings.Contains(out, more) || !strings.Contains(out, server(1099).String()) {
-			t.Errorf("%d %s", code, out)
-		}
+	if w := why(t, f.write(t), filmServer.String()); w.Cause != "client_ignored" || !strings.Contains(w.Text, "to none of 120 requests") || w.Evidence[0].Count != 120 {
+		t.Errorf("%+v", w)
 	}
 }
 
@@ -1234,8 +1177,11 @@ func TestCutCaptures(t *testing.T) {
 	cut := filepath.Join(t.TempDir(), "cut.pcap")
 	found := func(name string) map[string]bool {
 		ids := map[string]bool{}
-		out, _, _ := runIn(t, ".", "-o", "jsonl", name)
-		for line := range strings.Lines(out) {
+		var out strings.Builder
+		o := counting(name, stats.New())
+		o.Out, o.Reporter = &out, func() report.Reporter { return report.NewJSON(report.JSONOptions{}) }
+		must.Get(pipeline.Run(o))(t)
+		for line := range strings.Lines(out.String()) {
 			var x struct {
 				Findings []struct{ ID, Severity string }
 			}
@@ -1270,7 +1216,7 @@ func TestCutCaptures(t *testing.T) {
 				}
 			}
 			for _, v := range verdicts {
-				if v.Kind != stats.CannotTell && v.Kind != stats.NothingUnusual && !slices.ContainsFunc(said, func(x reportVerdict) bool { return x.Kind == v.Kind && x.Server == v.Server }) {
+				if v.Kind != stats.CannotTell && v.Kind != stats.NothingUnusual && !slices.ContainsFunc(said, func(x stats.Verdict) bool { return x.Kind == v.Kind && x.Server == v.Server }) {
 					t.Errorf("%s of %s bytes: %s", name, length, v.Text)
 				}
 			}
@@ -1299,5 +1245,142 @@ func TestCutTraffic(t *testing.T) {
 	})
 	if said, _ := agree(t, f.write(t)); len(said) != 1 || said[0].Kind != stats.ServerDown {
 		t.Errorf("%+v", said)
+	}
+}
+
+// A fewBack adds what comes after a request.
+type fewBack = func(f *film, i int, at float64, from netip.AddrPort)
+
+// replies answers from somewhere after some seconds.
+func replies(after float64, server netip.AddrPort, payload string) fewBack {
+	return func(f *film, _ int, at float64, from netip.AddrPort) { f.udp(at+after, server, from, payload) }
+}
+
+// rejects says by ICMP that a request went nowhere.
+func rejects(by netip.Addr, typ, code byte) fewBack {
+	return func(f *film, _ int, at float64, from netip.AddrPort) {
+		f.icmp(at+.0001, by, typ, code, 0, from, filmServer, askInfo)
+	}
+}
+
+// fewTroubles are what may become of a request: what comes after it.
+var fewTroubles = []struct {
+	name string
+	back fewBack
+}{
+	{"nothing", func(*film, int, float64, netip.AddrPort) {}},
+	{"answered", replies(.001, filmServer, infoReply("Old town"))},
+	{"closed", rejects(filmServer.Addr(), 3, 3)},
+	{"closed by router", rejects(filmRouter, 3, 3)},
+	{"prohibited", rejects(filmRouter, 3, 13)},
+	{"unreachable", rejects(filmRouter, 3, 1)},
+	{"hops", rejects(filmRouter, 11, 0)},
+	{"other address", replies(.001, filmOther, infoReply("Old town"))},
+	{"other port", replies(.001, to(27099), infoReply("Old town"))},
+	{"late", replies(7, filmServer, infoReply("Old town"))},
+	{"slow", replies(2, filmServer, infoReply("Old town"))},
+	{"malformed", replies(.001, filmServer, infoReply("Old town")[:30])},
+	{"other kind", replies(.001, filmServer, rulesReply(3))},
+	{"junk", replies(.001, filmServer, "\x01\x09 no such game")},
+	{"too large", func(f *film, _ int, at float64, from netip.AddrPort) {
+		f.udp(at+.001, filmServer, from, infoReply("Old town"))
+		f.icmp(at+.01, filmRouter, 3, 4, 1400, filmServer, from, infoReply("Old town"))
+	}},
+	{"client gone", func(f *film, _ int, at float64, from netip.AddrPort) {
+		f.udp(at+.001, filmServer, from, infoReply("Old town"))
+		f.icmp(at+.01, from.Addr(), 3, 3, 0, filmServer, from, infoReply("Old town"))
+	}},
+	{"challenge unused", func(f *film, i int, at float64, from netip.AddrPort) {
+		f.udp(at+.001, filmServer, from, challenge(uint32(1000+i)))
+	}},
+	{"challenge loop", func(f *film, i int, at float64, from netip.AddrPort) {
+		f.udp(at+.001, filmServer, from, challenge(uint32(1000+i)))
+		f.udp(at+.05, from, filmServer, askInfo+le(uint32(1000+i)))
+		f.udp(at+.051, filmServer, from, challenge(uint32(2000+i)))
+	}},
+	{"challenge and silence", func(f *film, i int, at float64, from netip.AddrPort) {
+		f.udp(at+.001, filmServer, from, challenge(uint32(1000+i)))
+		f.udp(at+.05, from, filmServer, askInfo+le(uint32(1000+i)))
+	}},
+	{"part lost", func(f *film, i int, at float64, from netip.AddrPort) {
+		f.udp(at+.0001, from, filmServer, "\xff\xff\xff\xffV"+le(7))
+		f.udp(at+.001, filmServer, from, infoReply("Old town"))
+		for j, p := range parts(rulesReply(90), uint32(i+1)) {
+			if j != 1 {
+				f.udp(at+.002+float64(j)/1e5, filmServer, from, p)
+			}
+		}
+	}},
+	{"rules unanswered", func(f *film, i int, at float64, from netip.AddrPort) {
+		f.udp(at+.0001, from, filmServer, "\xff\xff\xff\xffV"+le(7))
+		f.udp(at+.001, filmServer, from, infoReply("Old town"))
+	}},
+}
+
+// TestFewRequests: of a few requests, some of which have a trouble, from one client or from several, beside a server that is well or alone, report
+// and why say the same: that something is wrong, that nothing is, or that it cannot be told.
+func TestFewRequests(t *testing.T) {
+	for _, c := range fewTroubles {
+		for _, n := range must.Try([]int{8}, []int{1, 2, 3, 4, 5, 8, 12, 19, 25}) {
+			for every := 1; every <= must.Try(1, 3) && every <= n && (every == 1 || !strings.HasPrefix(c.name, "challenge")); every++ {
+				for _, one := range []bool{false, true} {
+					for _, beside := range must.Try([]bool{one}, []bool{false, true}) {
+						f := &film{t: t}
+						polls(n, func(i int, at float64, from netip.AddrPort) {
+							if one {
+								from = askers(7)
+							}
+							at *= 4
+							if f.udp(at, from, filmServer, askInfo); i%every == 0 {
+								c.back(f, i, at, from)
+							} else {
+								f.udp(at+.001, filmServer, from, infoReply("Old town"))
+							}
+						})
+						f.goesOn(float64(n)*2 + 30)
+						if beside {
+							f.answered(30, netip.MustParseAddrPort("203.0.113.10:27015"))
+						}
+						name := f.write(t)
+						r, _ := agree(t, name)
+						w := why(t, name, filmServer.String())
+						state := stats.Trouble
+						switch v := r[0]; {
+						case v.Kind == stats.NothingUnusual && one && strings.Contains(v.Text, "got no reply") && strings.Contains(v.Text, filmServer.String()):
+						case v.Kind == stats.NothingUnusual:
+							state = stats.Answers
+						case v.Kind == stats.CannotTell:
+							state = stats.Unclear
+						case v.Kind == stats.Errors && v.Server == "" && w.State == stats.Unclear:
+							continue // of messages, also of few
+						}
+						if w.State != state && !(beside && w.State == stats.Unclear && state == stats.Answers) {
+							t.Errorf("%s, %d requests, one of %d, one client %v, beside another %v:\nreport: %s\nwhy:    %s", c.name, n, every, one, beside, r[0].Text, w.Text)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestDeadBeside: of an address that one client asks a few times, beside servers that answer, report leads to why, which tells that nothing came.
+func TestDeadBeside(t *testing.T) {
+	dead := netip.MustParseAddrPort("203.0.113.9:27015")
+	for _, n := range []int{4, 19} {
+		f := &film{t: t}
+		f.answered(100, filmServer)
+		for i := range n {
+			f.udp(2*float64(i), askers(7), dead, askInfo)
+		}
+		f.goesOn(80)
+		name := f.write(t)
+		r, answers := agree(t, name)
+		if v := r[0]; !strings.Contains(v.Text, "one address asked "+dead.String()) || !strings.Contains(v.Text+v.Advice, "qdissect why "+dead.String()) || strings.Contains(v.Text+v.Advice, "nothing to do") {
+			t.Errorf("%d: %+v", n, v)
+		}
+		if w := answers[dead.String()]; w.State != stats.Trouble || !strings.Contains(string(w.AppendText(nil)), "No reply: "+dead.String()) {
+			t.Errorf("%d: %+v", n, w)
+		}
 	}
 }
