@@ -294,14 +294,19 @@ func (a *Aggregate) cut(src, dst netip.AddrPort, unread uint64) {
 
 // notice counts a message that asks for nothing.
 func (a *Aggregate) notice(m *message) {
-	at := a.at(m.t)
 	a.totals.Notices++
-	if e := a.knownAs(&m.key); e != nil {
-		e.v.bytesOut += m.size
-		at.bytesOut += m.size
+	a.carried(a.knownAs(&m.key), m.t, m.size)
+}
+
+// carried counts bytes that a server sent, or that came from elsewhere if it is nil.
+func (a *Aggregate) carried(from *entry[server], t int64, n uint64) {
+	at := a.at(t)
+	if from == nil {
+		at.bytesIn += n
 		return
 	}
-	at.bytesIn += m.size
+	from.v.bytesOut += n
+	at.bytesOut += n
 }
 
 // A run sums up requests of one kind to one server that follow one another in the same bucket of every line, as those of a flood do.
@@ -360,22 +365,17 @@ func (a *Aggregate) flush() {
 	if of := s.of(u.kind.index); of != nil {
 		of.requests += uint32(n)
 	}
-	if s.more != nil {
-		s.more.asked(u)
-	}
-	u.requests, u.bytes, u.proven, u.fresh = 0, 0, 0, 0
-}
-
-// asked counts the requests of a run.
-func (m *more) asked(u *run) {
-	at := m.cells.at(u.last)
-	at.requests += u.requests
-	at.bytesIn += u.bytes
-	if u.fresh > 0 {
-		if q := m.of(u.kind.index); q != nil {
-			q.ticks.peek(u.last).fresh += uint32(u.fresh)
+	if more := s.more; more != nil {
+		at := more.cells.at(u.last)
+		at.requests += n
+		at.bytesIn += u.bytes
+		if u.fresh > 0 {
+			if q := more.of(u.kind.index); q != nil {
+				q.ticks.peek(u.last).fresh += uint32(u.fresh)
+			}
 		}
 	}
+	u.requests, u.bytes, u.proven, u.fresh = 0, 0, 0, 0
 }
 
 func (a *Aggregate) request(m *message) {
@@ -408,7 +408,7 @@ func (a *Aggregate) request(m *message) {
 func (a *Aggregate) meet(m *message, sum uint64) {
 	e, evicts := a.clients.place(&m.other, sum)
 	if e.count++; evicts {
-		if m := &a.forgotten[mute]; e.v.single() {
+		if m := &a.forgotten[mute]; e.v.past == &noPast { // as for most
 			m.clients++
 			m.requests++
 			m.unproven++
@@ -422,16 +422,16 @@ func (a *Aggregate) meet(m *message, sum uint64) {
 	v.kind, v.server, v.past, v.known = u.kind.index+1, u.server.sum, &noPast, false
 	v.least, v.most, v.burst = min(m.port, 65534)+1, m.port, 0
 	if s := &a.set; m.t < s.until && s.n < s.most { // as for most
-		s.slots[s.at%uint8(len(s.slots))]++
+		s.slots[s.at]++
 		s.n++
 		v.tracked, v.burst = true, 1
 	} else if v.tracked = s.add(m.t); v.tracked {
 		v.burst = 1
 	}
-	if r := a.addresses.sketch; r != nil {
+	if r := a.addresses.sketch; len(r) == largeSketch {
 		r.add(sum, largeBits)
 	} else {
-		a.addresses.addFew(sum, &a.room)
+		a.addresses.add(sum, &a.room)
 	}
 	if r := u.server.v.clients.sketch; len(r) == smallSketch {
 		r.add(sum, smallBits)
@@ -460,7 +460,7 @@ func (a *Aggregate) again(c *entry[client], m *message, sum uint64) bool {
 		u.proven++
 		p.proven++
 	}
-	p.count(u.kind.index)
+	p.add(u.kind.index+1, 1)
 	if s := u.server; s.v.clients.sketch == nil || !v.asked(s.sum) { // else it is counted, but for one in some hundreds
 		p.asks(s.sum)
 		s.v.clients.add(c.sum, &a.sketches)
@@ -828,15 +828,11 @@ func plus(n, x uint64) uint64 {
 
 // Incomplete counts a datagram that lacks fragments: n is the size of the IP packets that came.
 func (a *Aggregate) Incomplete(f *dissect.FlowFinding, n int) {
-	size := uint64(n)
-	e, m := a.known(&f.Src), a.at(f.Time.UnixNano())
+	e := a.known(&f.Src)
 	if e != nil {
 		e.v.incomplete++
-		e.v.bytesOut += size
-		m.bytesOut += size
-		return
 	}
-	m.bytesIn += size
+	a.carried(e, f.Time.UnixNano(), uint64(n))
 }
 
 // Finding counts a finding.
@@ -932,7 +928,6 @@ type ending struct {
 
 // ended counts what became of a request.
 func (a *Aggregate) ended(m *message, x *ended) {
-	a.ends.waiting--
 	t, u := m.t, a.ending
 	long := x.newest-t >= int64(time.Second)
 	if m.again && t >= u.last && t < u.to && !long {

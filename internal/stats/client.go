@@ -181,16 +181,6 @@ var linearCount = func() (counts [serverBits + 1]uint64) {
 
 func (c *past) asks(server uint64) { c.servers[server>>6%8] |= 1 << (server % 64) }
 
-// count counts a request of a kind.
-func (c *past) count(kind uint16) {
-	if k := &c.kinds[0]; k.kind == kind+1 || k.kind == 0 {
-		k.kind = kind + 1
-		k.n++
-		return
-	}
-	c.add(kind+1, 1)
-}
-
 // ports extends the range of source ports; least is the lowest plus one, 0 for none.
 func (c *client) ports(least, most uint16) {
 	if least != 0 && (c.least == 0 || least < c.least) {
@@ -370,6 +360,7 @@ func (c *client) whole() cell {
 	return cell{requests: c.requests, replies: c.replies, bytesIn: c.bytesIn, bytesOut: c.bytesOut}
 }
 
+// add counts requests of a kind, counted from 1.
 func (c *past) add(kind uint16, n uint32) {
 	for i := range c.kinds {
 		if k := &c.kinds[i]; k.kind == kind || k.kind == 0 {

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"math"
 	"net/netip"
 	"time"
 
@@ -63,8 +64,7 @@ type recent struct {
 	of *dissect.MessageType
 	at netip.AddrPort
 	question
-	how     how
-	waiting int // how many in the queue ended
+	how how // of one that ended
 }
 
 // is reports whether a request is of the same kind and to the same server.
@@ -81,7 +81,8 @@ func (n *recent) set(a *Aggregate, p *dissect.Protocol, of *dissect.MessageType,
 	if n.of != of {
 		n.of, n.kind = of, a.kind(p, of)
 	}
-	n.protocol, n.at, n.key = p, *at, keyOf(at.Addr(), at.Port())
+	n.protocol, n.at = p, *at
+	n.key = keyOf(at.Addr(), at.Port())
 }
 
 // A said is what a server says about itself, with names that are kept where its message is.
@@ -180,7 +181,7 @@ func (a *Aggregate) Record(r *dissect.Record) {
 // Exchange counts what became of a request: at once if it ended as those did that were counted last.
 func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	t, n, u := x.Time.UnixNano(), &a.ends, a.ending
-	if t >= u.last && t < u.to && n.waiting == 0 && n.ended(x) && x.Newest == x.Time {
+	if t >= u.last && t < u.to && n.ended(x) && x.Newest == x.Time {
 		u.add(t, x.Requests, x.Requests-x.Repeated, x.Replies, x.RequestBytes, x.ReplyBytes)
 	} else {
 		a.wait(x, t)
@@ -204,9 +205,10 @@ func (a *Aggregate) wait(x *dissect.Exchange, t int64) {
 		n.set(a, x.Protocol, x.Type, &x.Dst)
 		n.how = how{x.Outcome, x.Proof, x.ByReply}
 	}
-	n.waiting++
 	m.question = n.question
-	*e = ended{n.how, x.Newest.UnixNano(), x.Requests, x.Requests - x.Repeated, x.Replies, x.RequestBytes, x.ReplyBytes}
+	e.how, e.newest = n.how, x.Newest.UnixNano()
+	e.requests, e.counted, e.replies, e.in, e.out = x.Requests, x.Requests-x.Repeated, x.Replies, x.RequestBytes, x.ReplyBytes
+	a.ending.to = math.MinInt64 // those that come next end after it
 	if x.Outcome == dissect.OutcomeElsewhere {
 		m.other = keyOf(x.From.Addr(), x.From.Port())
 	}
