@@ -1001,7 +1001,7 @@ func why(t *testing.T, name, server string) *stats.Answer {
 }
 
 // try reads what is said of a capture that has the cause, or that nearly has it.
-func (c *filmCause) try(t *testing.T, near bool, name string) {
+func (c *filmCause) try(t *testing.T, near bool, name string) *stats.Answer {
 	server, want := c.server, c.id
 	if near {
 		server, want = c.nearAsk, c.nearIs
@@ -1027,21 +1027,23 @@ func (c *filmCause) try(t *testing.T, near bool, name string) {
 			t.Errorf("%s: %d, and no frame", e.What, e.Count)
 		}
 	}
+	return w
 }
 
 // TestCauses: each cause is told where it is, and not where it nearly is.
 func TestCauses(t *testing.T) {
-	tried := map[string]bool{}
+	tried, all := map[string]bool{}, new(stats.Said)
 	for _, c := range filmCauses {
 		tried[c.id] = true
 		t.Run(c.id, func(t *testing.T) {
 			for i, make := range []func(*film){c.has, c.near} {
 				f := &film{t: t}
 				make(f)
-				c.try(t, i > 0, f.write(t))
+				all.Answer(c.try(t, i > 0, f.write(t)))
 			}
 		})
 	}
+	all.Golden(t, "testdata/films.txt")
 	for _, c := range stats.Causes() {
 		if !tried[c.ID] {
 			t.Errorf("no capture shows %s", c.ID)
