@@ -545,6 +545,9 @@ func (r *reporting) findCarpets() {
 			r.carpets = append(r.carpets, r.carpetsAt(p, nets[p])...)
 		}
 	}
+	if len(r.carpets) == 0 {
+		r.scattered()
+	}
 	for ev := range each(r.events) { // what comes to a server of the network is of the carpet, unless far more comes than to the others
 		ev.carpet = ev.nature != real && slices.ContainsFunc(r.carpets, func(c carpet) bool {
 			each := c.rate() / float64(c.silent)
@@ -589,6 +592,36 @@ func (r *reporting) carpetsAt(p netip.Prefix, list []*entry[server]) (found []ca
 	return found
 }
 
+// scattered finds carpets over more addresses than the table of servers holds: what no server that is known and no scanner explains.
+func (r *reporting) scattered() {
+	rest, counted := r.Totals.Unanswered, uint64(leastSpread)
+	for e := range each(r.a.servers.entries) {
+		if e.v.replies > 0 || e.v.requests >= leastWell {
+			rest -= min(rest, e.v.fates.missed())
+		} else {
+			counted += e.v.fates.missed()
+		}
+	}
+	for e := range each(r.a.clients.entries) {
+		if e.v.distinctServers() >= manyServers {
+			rest -= min(rest, e.v.requests-min(e.v.replies, e.v.requests))
+		}
+	}
+	if rest < counted || 10*rest < r.Totals.Requests {
+		return
+	}
+	counts, w := []float64{0}, widths[r.moments.width]
+	r.moments.in(func(_, _ int64, m *moment) { counts = append(counts, float64(m.unanswered)) })
+	for _, s := range surges(append(counts, 0), float64(w)/1e9, 0) {
+		at := func(b float64) int64 { return min(max((r.moments.start-1)*w+int64(b*float64(w)), r.a.first), r.a.last) }
+		c := carpet{silent: maxServers, from: at(s.from), to: at(s.to), requests: min(s.excess(), float64(rest))}
+		c.sources = min(float64(r.Totals.Addresses.Count), c.requests)
+		if c.requests >= leastSpread && c.sources >= c.requests/10 {
+			r.carpets = append(r.carpets, c)
+		}
+	}
+}
+
 // unansweredIn returns how many requests without a reply came in a time, without what is usual.
 func (r *reporting) unansweredIn(from, to int64) float64 {
 	in, out, length, rest := 0.0, 0.0, 0.0, 0.0
@@ -603,11 +636,16 @@ func (r *reporting) unansweredIn(from, to int64) float64 {
 // sayCarpets says that whole networks are attacked.
 func (r *reporting) sayCarpets() {
 	for c := range each(r.carpets) {
-		network, requests, sources, seconds := r.network(c.network), uint64(c.requests+0.5), uint64(c.sources+0.5), max(float64(c.to-c.from)/1e9, 1)
+		network, where, of, whole := "", "", "more than "+count(uint64(c.silent), "address", "addresses"), "whole networks are"
+		if c.network.IsValid() {
+			network, of, whole = r.network(c.network), count(uint64(c.silent), "address", "addresses")+" of it", "the whole network is"
+			where = " at " + network
+		}
+		requests, sources, seconds := uint64(c.requests+0.5), uint64(c.sources+0.5), max(float64(c.to-c.from)/1e9, 1)
 		r.say(Verdict{
 			Kind: Carpet, Certainty: Likely, Network: network, From: instant(c.from), To: instant(c.to),
-			Text: fmt.Sprintf("Carpet flood at %s: %s to %s of it that never replied, in %s (%s per second) from about %s. Nobody looks for servers there: the whole network is the target.",
-				network, count(requests, "request", "requests"), count(uint64(c.silent), "address", "addresses"), span(c.from, c.to), rounded(c.rate()), count(sources, "address", "addresses")),
+			Text: fmt.Sprintf("Carpet flood%s: %s to %s that never replied, in %s (%s per second) from about %s. Nobody looks for servers there: %s the target.",
+				where, count(requests, "request", "requests"), of, span(c.from, c.to), rounded(c.rate()), count(sources, "address", "addresses"), whole),
 			Advice:   "Drop at the border what goes to addresses of the network that have no server; only the provider can help if the line is full.",
 			Evidence: Evidence{{"requests", float64(requests)}, {"requests_per_second", round(c.rate(), 1)}, {"addresses", float64(c.silent)}, {"sources", float64(sources)}, {"seconds", round(seconds, 1)}},
 		})

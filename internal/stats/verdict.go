@@ -49,7 +49,7 @@ func (r *reporting) judge() {
 	}
 	said := len(r.Verdicts)
 	r.Verdicts = slices.DeleteFunc(r.Verdicts, r.isCut)
-	if t := &r.Totals; said > len(r.Verdicts) && len(r.Verdicts) == 0 || r.o.OneSided || len(r.Verdicts) == 0 && (t.Requests == 0 || t.Answered == 0 && (t.Unanswered > 0 || t.Replies == 0) || r.tooLittle() != "") {
+	if t := &r.Totals; said > len(r.Verdicts) && len(r.Verdicts) == 0 || r.o.OneSided || len(r.Verdicts) == 0 && (t.Requests == 0 || t.Answered == 0 && (t.Unanswered > 0 || t.Replies == 0) || r.tooLittle() != "" || r.lost() >= leastWell) {
 		r.cannotTell()
 	}
 	if len(r.Verdicts) == 0 {
@@ -157,6 +157,9 @@ func (r *reporting) cannotTell() {
 		advice = "Look whether the address and the port are right, and ask from elsewhere: qdissect why ADDR:PORT says more of one server."
 		if few := r.tooLittle(); few != "" {
 			text, advice = few, causeOf("too_few").Advice
+		} else if n := r.lost(); n >= leastWell {
+			text = fmt.Sprintf("Cannot tell: %s of %s from %s got no reply, to servers each of which was asked too seldom to be judged.", number(n), count(t.Requests, "request", "requests"), t.Addresses.addresses())
+			advice = "They may be off, or nobody's: qdissect why ADDR:PORT says more of one."
 		} else if t.Answered > 0 {
 			text = fmt.Sprintf("Cannot tell whether servers reply: %s and %s were captured.", count(t.Requests, "request", "requests"), count(t.Replies, "reply", "replies"))
 		}
@@ -171,6 +174,14 @@ func (r *reporting) cannotTell() {
 		advice = "Capture both directions, on the host of the server itself or on a port that mirrors both."
 	}
 	r.say(Verdict{Kind: CannotTell, From: r.From, To: r.To, Text: text, Advice: advice, Evidence: Evidence{{"requests", float64(t.Requests)}, {"replies", float64(t.Replies)}}})
+}
+
+// lost returns how many requests got no reply, if they are too many for all to be well.
+func (r *reporting) lost() uint64 {
+	if t := &r.Totals; float64(t.Answered) < wellShare*float64(t.Answered+t.Unanswered) {
+		return t.Unanswered
+	}
+	return 0
 }
 
 // well returns how many of the requests to a server whose end is known got what they asked for, or a challenge that their address returned.
