@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -114,6 +115,16 @@ func TestText(t *testing.T) {
 	b := []byte("=(*)=")
 	if m.text(b, dissect.NoStyle); string(b) == "=(*)=" {
 		t.Error("signs stay")
+	}
+}
+
+// TestFoldJSON: texts are replaced as the source has them or by themselves, also where the JSON is cut or none; keys, escapes and numbers stay.
+func TestFoldJSON(t *testing.T) {
+	w := newRewriter(&Options{Key: keyOfTests}, &Counts{})
+	to := []byte(`{"name":"Alice","x":"a\u00e4Bob\n","Alice":[true,12],"y":"Alice" Carol, "Da`)
+	want := regexp.MustCompile(`^{"name":"Qwert","x":"[b-z]\\u00e4Yui\\n","Alice":\[true,12\],"y":"[B-Z][a-z]{4}" [A-Z][a-z]{4}, "[A-Z][a-z]$`)
+	if w.foldJSON(to, []byte("AliceBob"), []byte("QwertYui")); !want.Match(to) || regexp.MustCompile(`"y":"Alice|Carol|"Da`).Match(to) {
+		t.Errorf("%s", to)
 	}
 }
 

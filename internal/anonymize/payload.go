@@ -337,7 +337,7 @@ func (w *rewriter) fold(rec *dissect.Record, data [][]byte, i int) bool {
 
 // foldJSON replaces all texts in JSON but for keys and escapes: those that the source has as there, others by themselves.
 func (w *rewriter) foldJSON(to, was, is []byte) {
-	used := make([]bool, len(was))
+	used, next := make([]bool, len(was)), 0
 	for at := 0; at < len(to); at++ {
 		if to[at] != '"' {
 			word := to[at : len(to)-len(bytes.TrimLeftFunc(to[at:], unicode.IsLetter))]
@@ -355,7 +355,7 @@ func (w *rewriter) foldJSON(to, was, is []byte) {
 		end = min(end, len(to)) // it may be cut
 		text := bytes.TrimPrefix(to[at+1:end], []byte("data:image/png;base64,"))
 		at = end
-		if next := bytes.TrimLeft(to[min(end+1, len(to)):], " \t\r\n"); len(next) > 0 && next[0] == ':' {
+		if after := bytes.TrimLeft(to[min(end+1, len(to)):], " \t\r\n"); len(after) > 0 && after[0] == ':' {
 			continue
 		}
 		for from := 0; from < len(text); { // between escapes
@@ -363,7 +363,7 @@ func (w *rewriter) foldJSON(to, was, is []byte) {
 			if n < 0 {
 				n = len(text) - from
 			}
-			w.foldText(text[from:from+n], was, is, used)
+			next = w.foldText(text[from:from+n], was, is, used, next)
 			if from += n + 2; from <= len(text) && text[from-1] == 'u' {
 				from += 4
 			}
@@ -373,23 +373,31 @@ func (w *rewriter) foldJSON(to, was, is []byte) {
 
 var jsonWords = []string{"", "true", "false", "null"}
 
-// foldText replaces a text as the source has it, where that is not used yet, or by itself.
-func (w *rewriter) foldText(text, was, is []byte, used []bool) {
-	for at := 0; len(text) > 0; at++ {
+// foldText replaces a text as the source has it, where that is not used yet, from a place on or else from the beginning, or by itself. It
+// returns the place behind it. Texts that are the same again and again must not take the square of their number.
+func (w *rewriter) foldText(text, was, is []byte, used []bool, next int) int {
+	const most = 16
+	for at, tries := next, 0; len(text) > 0 && tries < most; tries++ {
 		n := bytes.Index(was[at:], text)
 		if n < 0 {
-			break
+			if at == 0 {
+				break
+			}
+			at = 0
+			continue
 		}
 		if at += n; used[at] || bytes.ContainsAny(is[at:at+len(text)], "\"\\") {
+			at++
 			continue
 		}
 		copy(text, is[at:])
 		for k := range text {
 			used[at+k] = true
 		}
-		return
+		return at + len(text)
 	}
 	w.m.text(text, dissect.NoStyle)
+	return next
 }
 
 // foldUTF16 writes text in UTF-16, big-endian.

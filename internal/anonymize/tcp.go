@@ -97,14 +97,14 @@ func (r *run) fill(rec *dissect.Record, payloads [][]byte, ok bool) {
 		if e == nil || e.tcp == nil {
 			continue
 		}
-		if !ok || len(payloads[0]) != len(d.Payload) {
+		if !ok || len(payloads[0]) != len(d.Payload) || !bytes.Equal(rec.Sources[0].Data, d.Payload) {
 			e.own.state = dropped
 			r.counts.Failed++
 			continue
 		}
 		e.tcp.conn.read = true
 		if e.own.replacement == nil {
-			e.own.replacement = bytes.Clone(e.own.payload)
+			e.own.replacement = make([]byte, len(e.own.payload)) // nothing that is captured stays by accident
 		}
 		at := int(int32(d.Sequence - e.tcp.seq))
 		if from, to := max(at, 0), min(at+len(d.Payload), len(e.own.payload)); from < to {
