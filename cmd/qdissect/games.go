@@ -57,9 +57,9 @@ its ids. The servers of %d of them are queried with protocols that qdissect read
 not. The port is the one that servers are queried on by default. The port does not matter to qdissect: it finds queries on all ports.
 
 Not read are the LAN beacon of Unreal Engine 3 (14001) and the enumeration of DirectPlay 8 (6073 and 2302), of which no traffic was recorded,
-and the admin port of OpenTTD (3977, over TCP).
-Of the replies of Supreme Commander
-(15000), GTR2 (34297) and ElDewrito (11774) no public source says what each byte is. Info of Torque (28000) is read as that of Tribes 2, without texts that are compressed.
+the admin port of OpenTTD (3977, over TCP), and, as they are rare in captures, the state that servers of Factorio give over UDP (34197), games
+of Warcraft III in local networks (6112) and Kaillera (27888). Of the replies of Supreme Commander (15000), GTR2 (34297) and ElDewrito (11774)
+no public source says what each byte is. Info of Torque (28000) is read as that of Tribes 2, without texts that are compressed.
 
 | id | game | protocol | port | remark |
 |---|---|---|---|---|

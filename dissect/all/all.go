@@ -13,14 +13,12 @@ import (
 	"github.com/qdissect/qdissect/dissect/cs2d"
 	"github.com/qdissect/qdissect/dissect/cube"
 	"github.com/qdissect/qdissect/dissect/doom3"
-	"github.com/qdissect/qdissect/dissect/factorio"
 	"github.com/qdissect/qdissect/dissect/frostbite"
 	"github.com/qdissect/qdissect/dissect/gamespy1"
 	"github.com/qdissect/qdissect/dissect/gamespy2"
 	"github.com/qdissect/qdissect/dissect/gamespy3"
 	"github.com/qdissect/qdissect/dissect/halflife"
 	"github.com/qdissect/qdissect/dissect/internal/foreign"
-	"github.com/qdissect/qdissect/dissect/kaillera"
 	"github.com/qdissect/qdissect/dissect/lhmp"
 	"github.com/qdissect/qdissect/dissect/m2mp"
 	"github.com/qdissect/qdissect/dissect/mindustry"
@@ -51,7 +49,6 @@ import (
 	"github.com/qdissect/qdissect/dissect/unreal2"
 	"github.com/qdissect/qdissect/dissect/valvemaster"
 	"github.com/qdissect/qdissect/dissect/ventrilo"
-	"github.com/qdissect/qdissect/dissect/warcraft3"
 	"github.com/qdissect/qdissect/dissect/xash3d"
 	"github.com/qdissect/qdissect/dissect/zandronum"
 )
@@ -106,9 +103,6 @@ func Protocols() []*dissect.Protocol {
 		netquake.Protocol(),
 		battleye.Protocol(),
 		mindustry.Protocol(),
-		factorio.Protocol(),
-		warcraft3.Protocol(),
-		kaillera.Protocol(),
 	}
 }
 
