@@ -136,7 +136,6 @@ type decoder struct {
 	auth        Auth
 	version     NewVersion
 	other       Other
-	unshifted   []byte
 }
 
 // Decode reads one message.
