@@ -52,9 +52,10 @@ func (k *key) compare(o *key) int {
 type top[V any] struct {
 	most    int
 	entries []entry[V]
-	heads   []uint32 // hash table of lists of entries: the position of the first plus one
-	hand    int      // of the entries of which the next is evicted
-	gone    uint64   // the highest count of a key that was evicted
+	heads   []uint32      // hash table of lists of entries: the position of the first plus one
+	hand    int           // of the entries of which the next is evicted
+	gone    uint64        // the highest count of a key that was evicted
+	keeps   func(*V) bool // says what gives way only to others of its like; nil if all are alike
 }
 
 // few is how many entries are compared to evict one.
@@ -104,7 +105,7 @@ func (t *top[V]) place(k *key, sum uint64) (e *entry[V], evicts bool) {
 	// In a flood the next has no more than others had that were evicted.
 	i := t.hand
 	e = &t.entries[i]
-	if e.count > t.gone {
+	if t.rank(e) > t.gone {
 		i = t.least()
 		e = &t.entries[i]
 		t.gone = max(t.gone, e.count)
@@ -127,13 +128,21 @@ func (t *top[V]) place(k *key, sum uint64) (e *entry[V], evicts bool) {
 // least returns the position of the lowest count of the next entries.
 func (t *top[V]) least() int {
 	next := t.entries[t.hand:min(t.hand+few, t.most)]
-	least, n := 0, next[0].count
+	least, n := 0, t.rank(&next[0])
 	for i := range next {
-		if c := next[i].count; c < n {
+		if c := t.rank(&next[i]); c < n {
 			least, n = i, c
 		}
 	}
 	return t.hand + least
+}
+
+// rank orders entries: the lowest is evicted.
+func (t *top[V]) rank(e *entry[V]) uint64 {
+	if t.keeps != nil && t.keeps(&e.v) {
+		return e.count | 1<<63
+	}
+	return e.count
 }
 
 // extend adds an entry. It is not inlined, which would make place save registers.
