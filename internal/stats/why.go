@@ -534,7 +534,7 @@ func (m *master) sentence(listed bool) string {
 	s := fmt.Sprintf("It sent %s to the master %s", count(m.beats.n, "heartbeat", "heartbeats"), m.to)
 	switch {
 	case listed && m.says != "":
-		s += ", which had it in a list to a client"
+		s += ", which listed it in a reply to a client"
 	case listed:
 		s += ", which lists it"
 	case m.lists.n > 0:
