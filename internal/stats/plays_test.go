@@ -3,13 +3,15 @@ package stats
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"hash/crc32"
+	"maps"
 	"net/netip"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,13 +21,12 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens")
 
-// A Said is what is said of one capture after the other, in lines for a golden: a verdict with its evidence, a limit, an answer. A sentence
-// that is the same as the last of its kind is left out.
+// A Said is what is said of one capture after the other, in lines for a golden, each of which it has once.
 type Said struct {
 	bytes.Buffer
-	known sync.Map
-	plays int
-	last  *Report
+	known   map[string]bool
+	last    *Report
+	reports int
 }
 
 // Golden compares what was said with a file of testdata.
@@ -39,67 +40,96 @@ func (s *Said) Golden(t *testing.T, path string) {
 	}
 }
 
-func (s *Said) once(kind, text string) {
-	if last, _ := s.known.Swap(kind, text); text != "" && last != text {
-		fmt.Fprintf(s, "  %s\n", text)
+// Report adds the verdicts of a report. Of every few it adds the text with a comparison and metrics, and of every few the JSON.
+func (s *Said) Report(name string, r *Report, every int) {
+	fmt.Fprintf(s, "\n== %s: %d/%d from %d\n", name, r.Totals.Answered, r.Totals.Requests, r.Totals.Addresses.Count)
+	parts := map[string]any{}
+	b, err := json.Marshal(r)
+	if err = errors.Join(err, json.Unmarshal(b, &parts)); err != nil {
+		panic(err)
+	}
+	if s.reports%every > 0 {
+		maps.DeleteFunc(parts, func(k string, _ any) bool { return k != "verdicts" })
+	}
+	b = flatten(nil, "", parts)
+	if s.reports%every == every/2 {
+		b = r.AppendMetrics(r.AppendText(b, 20))
+		if s.last != nil {
+			b = Compare(s.last, r).AppendText(b)
+		}
+	}
+	s.lines(b)
+	s.last, s.reports = r, s.reports+1
+}
+
+// lines adds those that were not said before.
+func (s *Said) lines(b []byte) {
+	if s.known == nil {
+		s.known = map[string]bool{}
+	}
+	for line := range strings.Lines(string(b)) {
+		if !s.known[line] {
+			s.WriteString(line)
+		}
+		s.known[line] = true
 	}
 }
 
-// Report adds a report, with at most two verdicts.
-func (s *Said) Report(name string, r *Report) {
-	t := &r.Totals
-	fmt.Fprintf(s, "\n== %s: %d/%d from %d, peak %d", name, t.Answered, t.Requests, t.Addresses.Count, r.Timeline.Peak)
-	if t.Greedy+t.NeverFinished > 0 {
-		fmt.Fprintf(s, "; honest %d, greedy %d, never finished %d", t.Honest, t.Greedy, t.NeverFinished)
-	}
-	fmt.Fprintln(s)
-	for _, v := range r.Verdicts[:min(len(r.Verdicts), 2)] {
-		fmt.Fprintf(s, "%s %s %s%s %s-%s", v.Certainty, v.Kind, v.Server, v.Network, v.From.Format("15:04:05.0"), v.To.Format("15:04:05.0"))
-		for _, n := range v.Evidence {
-			fmt.Fprintf(s, " %s=%g", n.Name, n.Value)
+// flatten appends a value of JSON as lines: one for each object, without what has lines of its own. Of long series there are length and checksum, of others the first eight.
+func flatten(b []byte, path string, v any) []byte {
+	line := v
+	switch v := v.(type) {
+	case map[string]any:
+		plain := map[string]any{}
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			switch v[k].(type) {
+			case map[string]any, []any:
+				b = flatten(b, path+"."+k, v[k])
+			default:
+				plain[k] = v[k]
+			}
 		}
-		fmt.Fprintln(s)
-		for _, text := range append(slices.Clone(v.Because), v.Doubt, v.Advice) {
-			s.once(v.Kind+text[:min(len(text), 9)], text)
+		line = plain
+	case []any:
+		if len(v) > 20 {
+			x, _ := json.Marshal(v)
+			return fmt.Appendf(b, "%s %d: %08x\n", path, len(v), crc32.ChecksumIEEE(x))
 		}
-	}
-	for _, l := range slices.Concat(r.Limits.PerAddress, r.Limits.Global) {
-		if l.Best {
-			fmt.Fprintf(s, "limit %d, burst %d, %s %s drops %d forged, %d greedy, %d honest\n", l.N, l.Burst, l.Kind, l.Server, l.Forged, l.Greedy, l.Honest)
+		for _, x := range v[:min(len(v), 8)] {
+			b = flatten(b, path, x)
 		}
+		return b
 	}
+	x, _ := json.Marshal(line)
+	return fmt.Appendf(b, "%s %s\n", path, strings.ReplaceAll(string(x), `\n`, "\n"))
 }
 
-// Answer adds the answer to why, with its text if that is not a verdict.
+// Answer adds the answer to why.
 func (s *Said) Answer(w *Answer) {
 	fmt.Fprintf(s, "why %s %s %s %s", w.Server, w.State, w.Certainty, w.Cause)
 	if len(w.Problems) > 1 {
 		fmt.Fprint(s, w.Problems)
 	}
-	for _, f := range w.Evidence {
-		fmt.Fprintf(s, " %s=%d%v", f.What, f.Count, f.Frames)
-	}
 	fmt.Fprintln(s)
-	if !slices.ContainsFunc(w.Verdicts, func(v Verdict) bool { return strings.HasPrefix(w.Text, v.Text) }) {
-		text, _, _ := strings.Cut(w.Text, " It was asked ")
-		if w.State == Answers {
-			text = text[strings.IndexByte(text, ' '):] // without the address
+	b := []byte(w.Text + "\n")
+	for _, f := range w.Evidence {
+		if len(f.Frames) > 0 {
+			b = fmt.Appendf(b, "= %s\n", f.sentence())
 		}
-		s.once(w.Cause, text)
 	}
+	for _, text := range w.Advice {
+		b = fmt.Appendf(b, "> %s\n", text)
+	}
+	s.lines(b)
 }
 
 // play adds what is said of plays and of the server of the last request, and returns the verdicts and the whole report in JSON.
 func (s *Said) play(name string, list []made) (verdicts, report string) {
 	server := list[len(list)-1].to
 	a := play(list, server)
-	r := a.Report(Options{})
-	s.Report(name, r)
+	r := a.Report(Options{Rows: 3})
+	s.Report(name, r, 2)
 	s.Answer(a.Why(netip.AddrPortFrom(netip.MustParseAddr(server), 0), Options{})[0])
-	if s.plays++; s.plays%20 == 0 { // with the text, and compared with the one before
-		s.Write(Compare(s.last, r).AppendText(r.AppendText(nil, 20)))
-	}
-	s.last = r
 	for _, v := range r.Verdicts {
 		verdicts += string(v.Certainty) + " " + v.Text + "\n"
 	}

@@ -467,7 +467,7 @@ func (x *facts) scene(it string) (list []string) {
 		say("%s of its messages are cut by the snapshot length: what they say was not read.", number(x.marks[mCut].n))
 	}
 	if s := x.stream(); s != nil && x.asked() > 0 && !s.Read {
-		say("There are also %s.", s.sentence())
+		say("The capture also has %s.", s.sentence())
 	}
 	for m := range x.masters {
 		if m.beats.n > 0 {

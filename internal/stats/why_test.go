@@ -106,23 +106,6 @@ func TestWhyOneSided(t *testing.T) {
 	}
 }
 
-// TestWhyUnknownReplies: a server sends replies that no protocol recognises.
-func TestWhyUnknownReplies(t *testing.T) {
-	client, server := netip.MustParseAddrPort("198.51.100.7:50000"), netip.MustParseAddrPort("192.0.2.1:27015")
-	var b bytes.Buffer
-	m, now := mkpcap.NewWriter(&b, mkpcap.Options{MTU: 1500}), time.Unix(1_700_000_000, 0)
-	for range 8 {
-		m.UDP(now, client, server, []byte("\xff\xff\xff\xffTSource Engine Query\x00"))
-		m.UDP(now.Add(20*time.Millisecond), server, client, []byte("\x1b\x02 no such thing"))
-		now = now.Add(10 * time.Second)
-	}
-	w := asked(t, b.Bytes(), 1, server)[0]
-	if !slices.Equal(w.Problems, []string{"unknown_replies"}) || !strings.Contains(w.Text, "It sent 8 datagrams that no protocol recognises.") ||
-		len(w.Advice) != 1 || !strings.Contains(w.Advice[0], "qdissect --all") {
-		t.Errorf("%v %q\n%s", w.Problems, w.Advice, w.Text)
-	}
-}
-
 // onlyTo returns the packets of a scene to a host.
 func onlyTo(t *testing.T, capture []byte, host netip.Addr) []byte {
 	t.Helper()
@@ -178,7 +161,8 @@ func TestCaptures(t *testing.T) {
 				continue
 			}
 			answers := a.Why(netip.AddrPort{}, o)
-			said.Report(strings.TrimPrefix(path, "../../testdata/pcaps/"), r)
+			o.Rows = 3
+			said.Report(strings.TrimPrefix(path, "../../testdata/pcaps/"), a.Report(o), 10)
 			for _, w := range answers[:min(len(answers), 2)] {
 				if w.Cause != "works" {
 					said.Answer(w)
