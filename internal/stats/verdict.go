@@ -240,6 +240,17 @@ func (r *reporting) nothing() {
 		advice = "If a server should be there, look whether it runs: qdissect why " + r.address(e) + " says more."
 		text += fmt.Sprintf("; one address asked %s %s and got no reply", r.address(e), count(e.v.requests, "time", "times"))
 	}
+	unseen := func(e *entry[server]) bool {
+		return e.v.replies == 0 && e.v.fates[dissect.OutcomeOneSided] >= leastWell
+	}
+	if i := slices.IndexFunc(r.servers, unseen); i >= 0 {
+		e, more := r.servers[i], ""
+		if n := len(slices.DeleteFunc(slices.Clone(r.servers[i+1:]), func(e *entry[server]) bool { return !unseen(e) })); n > 0 {
+			more = " and " + count(uint64(n), "other server", "other servers")
+		}
+		text += fmt.Sprintf("; of %s%s only one direction is in the capture", r.address(e), more)
+		advice = "Capture both directions to know whether that server answers well: qdissect why " + r.address(e) + " says more."
+	}
 	r.say(Verdict{
 		Kind: NothingUnusual, From: r.From, To: r.To, Text: text + ".", Advice: advice,
 		Evidence: Evidence{

@@ -354,6 +354,9 @@ func TestVerdictsNeed(t *testing.T) {
 		{"most errors say that nothing listens", errors(39, 1), []string{`certain Replies come back: ICMP says of 39 of 200 replies of 198.51.100.10:27015 that nothing listens there any more.`}, "do not fit"},
 		{"most errors say that it is too large", errors(1, 39), []string{`certain Replies do not fit: ICMP says of 39 of 200 replies of 198.51.100.10:27015 that a packet is too large for the path.`}, "come back"},
 		{"few errors of each kind", errors(12, 12), []string{quiet}, "Replies"},
+		{"one server in one direction", both(evening(60), sent(20, 0, 1, func(i int, x *made) {
+			x.from, x.to, x.silent, x.outcome = person(i), "198.51.100.9", true, dissect.OutcomeOneSided
+		})), []string{quiet, "; of 198.51.100.9:27015 only one direction is in the capture."}, ""},
 		{"eight probes of one network", both(evening(60), sockets(160, 16, 8, 1)), []string{`possible Reflection at 203.0.113.0/24: 160 p info requests from it in 9.9 s`, `Either its addresses are forged, and they are the victims, or they ask too often themselves: this request needs no proof.`}, "in its name"},
 		{"a victim's port", both(evening(60), sent(160, 10, 16, func(i int, x *made) { x.from, x.back = "203.0.113.9", 300 })), []string{`possible Reflection at 203.0.113.9: 160 p info requests from it in 9.9 s`}, "in its name in"},
 		{"one opens a socket 15 times a second", both(evening(60), sockets(300, 15, 1, 1)), []string{`possible Greedy: 203.0.113.9 asks 198.51.100.10:27015 15 times per second`}, "Reflection"},
