@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/netip"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +25,7 @@ var update = flag.Bool("update", false, "write the goldens")
 // A Said is what is said of one capture after the other, in lines for a golden, each of which it has once.
 type Said struct {
 	bytes.Buffer
+	Every uint32 // of so many reports, two are whole; of two by default
 	known map[string]bool
 	last  *Report
 }
@@ -41,7 +43,8 @@ func (s *Said) Golden(t *testing.T, path string) {
 
 // Report adds the verdicts of a report. By the name, it adds the whole JSON, or the text with a
 // comparison and metrics.
-func (s *Said) Report(name string, r *Report, every uint32) {
+func (s *Said) Report(name string, r *Report) {
+	every := max(s.Every, 2)
 	turn := crc32.ChecksumIEEE([]byte(name)) % every
 	fmt.Fprintf(s, "\n== %s: %d/%d from %d\n", name, r.Totals.Answered, r.Totals.Requests, r.Totals.Addresses.Count)
 	parts := map[string]any{}
@@ -129,7 +132,7 @@ func (s *Said) play(name string, list []made) (verdicts, report string) {
 	server := list[len(list)-1].to
 	a := play(list, server)
 	r := a.Report(Options{Rows: 3})
-	s.Report(name, r, 2)
+	s.Report(name, r)
 	s.Answer(a.Why(netip.AddrPortFrom(netip.MustParseAddr(server), 0), Options{})[0])
 	for _, v := range r.Verdicts {
 		verdicts += string(v.Certainty) + " " + v.Text + "\n"
@@ -141,23 +144,43 @@ func (s *Said) play(name string, list []made) (verdicts, report string) {
 	return verdicts, string(b)
 }
 
-// sweep plays something for all n, and adds from which n on which verdicts are said, and what the answer is to why.
+var digits = regexp.MustCompile(`[0-9][0-9.,:]*`)
+
+// sweep plays something for all n, and adds from which n on which verdicts are said, what the answer is to why, and with which words, and what classes
+// the clients have and how the reports compare with the first.
 func (s *Said) sweep(name string, from, to int, of func(n int) []made) {
-	before := ""
+	before, first := "", (*Report)(nil)
 	fmt.Fprintf(s, "\n== %s to %d\n", name, to)
 	for n := from; n <= to; n++ {
 		list := of(n)
 		server := list[len(list)-1].to
-		a, said := play(list, server), ""
-		for _, v := range a.Report(Options{}).Verdicts {
+		a, said, words := play(list, server), "", ""
+		r := a.Report(Options{Rows: 2})
+		if first == nil {
+			first = r
+		}
+		for _, v := range r.Verdicts {
+			words += strings.Join(append(slices.Clone(v.Because), v.Text, v.Doubt, v.Advice, ""), "\n")
 			if v := fmt.Sprint(v.Certainty, " ", v.Kind, ", "); !strings.HasSuffix(said, v) {
 				said += v
 			}
 		}
 		w := a.Why(netip.AddrPortFrom(netip.MustParseAddr(server), 0), Options{})[0]
-		if said += fmt.Sprint("why ", w.State, " ", w.Certainty, " ", w.Cause); said != before {
-			fmt.Fprintf(s, "from %d: %s\n", n, said)
+		said += fmt.Sprint("why ", w.State, " ", w.Certainty, " ", w.Cause)
+		for _, c := range r.Clients {
+			said += fmt.Sprint(", ", c.Class)
 		}
-		before = said
+		for _, l := range slices.Concat(r.Limits.PerAddress, r.Limits.Global) {
+			if l.Best {
+				said += fmt.Sprint(", limit ", l.N)
+			}
+		}
+		c := Compare(first, r)
+		words = digits.ReplaceAllString(words+strings.Join(append(w.Advice, w.Text, c.Helped, c.Cost, ""), "\n"), "#")
+		if said+words != before {
+			fmt.Fprintf(s, "from %d: %s\n", n, said)
+			s.lines([]byte(words))
+		}
+		before = said + words
 	}
 }

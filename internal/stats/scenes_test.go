@@ -187,7 +187,7 @@ func TestScenes(t *testing.T) {
 			if reports[i] == nil || must.TryAll() || testing.Short() {
 				return // the golden has the small ones
 			}
-			said.Report(v.scene, reports[i], 2)
+			said.Report(v.scene, reports[i])
 		}
 		said.Golden(t, "testdata/scenes.txt")
 	})

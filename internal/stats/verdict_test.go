@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"strings"
@@ -460,6 +461,34 @@ func TestVerdictsNeed(t *testing.T) {
 		{"n replies come back", 0, 24, func(n int) []made { return errors(n, 24-n) }},
 	} {
 		all.sweep(c.name, c.from, c.to, c.play)
+	}
+	all.Every = 6
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		n := func(few, most int) int { return few + random.IntN(most-few+1) }
+		rate := func(few, most int) float64 { return float64(n(few, most)) }
+		pieces := []func() []made{
+			func() []made { return open(n(50, 600)) },
+			func() []made { return lost(n(2, 30), rate(0, 60), rate(1, 8)) },
+			func() []made { return sent(n(100, 400), rate(0, 20), rate(4, 9), lossy) },
+			func() []made { return flood(n(60, 1500), rate(15, 200), dissect.Proof(n(0, 3)), nil) },
+			func() []made { return flood(n(150, 1500), rate(15, 200), dissect.Unproven, oneHop) },
+			func() []made { return flood(n(150, 1500), rate(15, 200), dissect.Unproven, crowd) },
+			func() []made { return victim(n(80, 300), rate(7, 30), n(100, 400)) },
+			func() []made { return greedy("203.0.113.9", n(80, 600), rate(0, 50), rate(8, 40)) },
+			func() []made { return many(n(1, 7), rate(5, 25), n(0, 2)) },
+			func() []made { return pool(rate(0, 50), n(5, 300)) },
+			func() []made { return within(n(400, 2000), rate(15, 100)) },
+			func() []made { return unheard("203.0.114.9", n(0, 1)) },
+			func() []made { return sockets(n(80, 400), rate(7, 40), n(1, 9), n(1, 4)) },
+			func() []made { return errors(n(0, 30), n(0, 30)) },
+			func() []made { return carpet },
+		}
+		list := evening(n(20, 90))
+		for range n(1, 4) {
+			list = append(list, pieces[n(0, len(pieces)-1)]()...)
+		}
+		all.play(fmt.Sprint("chance ", seed), list)
 	}
 	all.Golden(t, "testdata/plays.txt")
 }

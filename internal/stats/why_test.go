@@ -142,7 +142,7 @@ func calm(t *testing.T, name string, r *stats.Report) {
 
 // TestCaptures: what reports say of captures, and why of all their servers. Nothing is called usual that is not.
 func TestCaptures(t *testing.T) {
-	said := new(stats.Said)
+	said := &stats.Said{Every: 10}
 	for _, pattern := range []string{"../../testdata/pcaps/*/*.pcap*", "../../../shared/captures/*.pcap*", "../../../shared/cases/*.pcap*", "../../../shared/cases/*/*.pcap*"} {
 		list := slices.DeleteFunc(must.Get(filepath.Glob(pattern))(t), func(name string) bool { return strings.Contains(name, "golden") })
 		own := !strings.Contains(pattern, "shared")
@@ -162,7 +162,7 @@ func TestCaptures(t *testing.T) {
 			}
 			answers := a.Why(netip.AddrPort{}, o)
 			o.Rows = 3
-			said.Report(strings.TrimPrefix(path, "../../testdata/pcaps/"), a.Report(o), 10)
+			said.Report(strings.TrimPrefix(path, "../../testdata/pcaps/"), a.Report(o))
 			for _, w := range answers[:min(len(answers), 2)] {
 				if w.Cause != "works" {
 					said.Answer(w)
