@@ -65,13 +65,13 @@ var commands = []struct {
 	{"connect", mConnectRequest, topicConnect, 0, (*decoder).decodeConnect},
 	{"connectResponse", mConnectReply, 0, topicConnect, (*decoder).decodeConnectResponse},
 	{"disconnect", mDisconnect, 0, 0, (*decoder).decodeWord},
-	{"clAuth", mAuthRequest, topicAuth, 0, (*decoder).decodeClientAuth},
-	{"gameAuth", mAuthRequest, topicAuth, 0, (*decoder).decodeGameAuth},
-	{"srvAuth", mAuthRequest, topicAuth, 0, (*decoder).decodeServerAuth},
-	{"auth", mAuthReply, 0, topicAuth, (*decoder).decodeAuth},
-	{"authKey", mAuthReply, 0, topicAuth, (*decoder).decodeAuthKey},
-	{"versionCheck", mVersionRequest, topicVersion, 0, (*decoder).decodeVersionCheck},
-	{"newVersion", mVersionReply, 0, topicVersion, (*decoder).decodeNewVersion},
+	{"clAuth", mOther, 0, 0, (*decoder).decodeKeys},
+	{"gameAuth", mOther, 0, 0, (*decoder).decodeKeys},
+	{"srvAuth", mOther, 0, 0, (*decoder).decodeKeys},
+	{"auth", mOther, 0, 0, (*decoder).decodeKeys},
+	{"authKey", mOther, 0, 0, (*decoder).decodeKeys},
+	{"versionCheck", mOther, 0, 0, (*decoder).decodeOther},
+	{"newVersion", mOther, 0, 0, (*decoder).decodeOther},
 	{"versionDL", mOther, 0, 0, (*decoder).decodeOther},
 	{"authrequired", mOther, 0, 0, (*decoder).decodeOther},
 	{"pureServer", mOther, 0, 0, (*decoder).decodeOther},
@@ -133,8 +133,6 @@ type decoder struct {
 	challenge   Challenge
 	connect     Connect
 	connected   Connected
-	auth        Auth
-	version     NewVersion
 	other       Other
 }
 
@@ -159,9 +157,6 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	c := &commands[i]
 	m.Type, m.Pair.Asks, m.Pair.Answers = c.message, c.asks, c.answers
 	c.decode(d, r, m)
-	if m.Body == any(&d.auth) {
-		d.auth.Command = word
-	}
 }
 
 // pairID returns the number by which a challenge pairs a request and its reply.
@@ -231,6 +226,12 @@ func (d *decoder) decodeWord(_ *dissect.Reader, m *dissect.Message) { m.Body = &
 func (d *decoder) decodeOther(r *dissect.Reader, m *dissect.Message) {
 	m.Body = &d.other
 	d.other.Data = core.Remaining(r, fPayload)
+}
+
+// decodeKeys reads a message about the serial numbers of a client, which it hides.
+func (d *decoder) decodeKeys(r *dissect.Reader, m *dissect.Message) {
+	m.Body = &d.other
+	d.other.Data = core.Remaining(r, fKeys)
 }
 
 // decodeRcon reads rcon (idAsyncClient, RemoteConsole).
@@ -329,106 +330,4 @@ func (d *decoder) decodeConnectResponse(r *dissect.Reader, m *dissect.Message) {
 	c.GameTime = time.Duration(r.U32(fGameTime)) * time.Millisecond
 	c.Rules = readRules(r, c.Rules)
 	m.Server = serverOf(c.Rules)
-}
-
-func (d *decoder) authRequest(r *dissect.Reader, m *dissect.Message) *Auth {
-	d.auth = Auth{Protocol: readVersion(r)}
-	m.Body = &d.auth
-	return &d.auth
-}
-
-// decodeClientAuth reads clAuth (idAsyncClient, SetupConnection).
-func (d *decoder) decodeClientAuth(r *dissect.Reader, m *dissect.Message) {
-	a := d.authRequest(r, m)
-	a.Address = wire.Endpoint(r, fServerAddress, false, true)
-	r.Bool(fHasGUID)
-	a.Key = r.CString(fKey)
-	if r.More() && r.Bool(fHasXPKey) { // since protocol 1.37
-		a.ExpansionKey = r.CString(fXPKey)
-	}
-}
-
-// decodeGameAuth reads gameAuth (idAsyncClient, SendAuthCheck).
-func (d *decoder) decodeGameAuth(r *dissect.Reader, m *dissect.Message) {
-	a := d.authRequest(r, m)
-	r.Bool(fHasKey)
-	a.Key = r.CString(fKey)
-	r.Bool(fHasXPKey)
-	a.ExpansionKey = r.CString(fXPKey)
-}
-
-// decodeServerAuth reads srvAuth (idAsyncServer, ProcessChallengeMessage and
-// ProcessConnectMessage; only the latter knows the client's number).
-func (d *decoder) decodeServerAuth(r *dissect.Reader, m *dissect.Message) {
-	a := d.authRequest(r, m)
-	a.Address = wire.Endpoint(r, fClientAddress, false, true)
-	if a.ClientID = r.I32(fClientID); a.ClientID != noClient {
-		a.GUID = r.CString(fGUID)
-	}
-	if r.More() { // since protocol 1.37
-		r.Bool(fExpansion)
-	}
-}
-
-// noClient is the number of a client that has not tried to connect.
-const noClient = -1
-
-// decodeAuth reads auth (idAsyncServer, ProcessAuthMessage).
-func (d *decoder) decodeAuth(r *dissect.Reader, m *dissect.Message) {
-	a := &d.auth
-	*a = Auth{Verdict: r.U8(fVerdict)}
-	m.Body = a
-	a.ClientID = int32(int16(r.U16(fClientID16)))
-	a.Address = wire.Endpoint(r, fClientAddress, false, true)
-	a.GUID = r.CString(fGUID)
-	if !r.More() { // the verdict is ok
-		return
-	}
-	if a.Reason = r.U8(fReason); a.Reason == reasonText {
-		a.Text = r.CString(fText)
-	}
-}
-
-// decodeAuthKey reads authKey (idAsyncClient, ProcessAuthKeyMessage).
-func (d *decoder) decodeAuthKey(r *dissect.Reader, m *dissect.Message) {
-	a := &d.auth
-	*a = Auth{Verdict: r.U8(fKeyVerdict)}
-	m.Body = a
-	if a.Verdict == keyGood {
-		a.GUID = r.CString(fGUID)
-		return
-	}
-	switch a.Reason = r.U8(fKeyReason); a.Reason {
-	case keyText:
-		a.Text = r.CString(fText)
-	case keyInvalid:
-		r.Bool(fKeyValid)
-		r.Bool(fXPKeyValid)
-	default:
-		r.U8(fKeyIndex)
-	}
-}
-
-// decodeVersionCheck reads versionCheck (idAsyncClient, SendVersionCheck). dhewm3 omits
-// the operating system.
-func (d *decoder) decodeVersionCheck(r *dissect.Reader, m *dissect.Message) {
-	v := &d.version
-	*v = NewVersion{Protocol: readVersion(r)}
-	m.Body = v
-	if r.Left() > 2 && r.PeekByte(0) < ' ' && r.PeekByte(1) == 0 {
-		r.U16(fOS)
-	}
-	v.Version = r.CString(fGameVersion)
-	v.GUID = r.CString(fGUID)
-}
-
-// decodeNewVersion reads newVersion (idAsyncClient, ProcessVersionMessage).
-func (d *decoder) decodeNewVersion(r *dissect.Reader, m *dissect.Message) {
-	v := &d.version
-	*v = NewVersion{Reply: true, Text: r.CString(fText)}
-	m.Body = v
-	r.Bool(fDirect)
-	v.URL = r.CString(fURL)
-	r.U8(fMime)
-	v.Fallback = r.CString(fFallback)
 }

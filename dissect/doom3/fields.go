@@ -90,56 +90,30 @@ var (
 		dissect.Name{Value: 0, Name: "miscellaneous"}, dissect.Name{Value: 1, Name: "wrong protocol"},
 		dissect.Name{Value: 2, Name: "remote console"}, dissect.Name{Value: printGameDeny, Name: "refused by the game"},
 		dissect.Name{Value: 4, Name: "wrong challenge"}))
-	fGameOpcode    = catalog.Add("game_opcode", dissect.Uint, "Reason why the game refuses the client.", core.Counted(0, "allowed", "wrong password", "not yet", "no"))
-	fText          = catalog.Add("text", dissect.String, "Text for people. #str_ and a number names a text in the client's language.", dissect.FreeText, core.InLatin1, styled)
-	fHiddenText    = fText.Hidden() // contains a password
-	fClientID      = catalog.Add("client_id", dissect.Int, "Number that the client chose.", dissect.Chosen)
-	fClientID16    = catalog.Add("connect.client_id", dissect.Uint, "The lower 16 bits of the client's number.", dissect.Chosen)
-	fServerID      = catalog.Add("server_id", dissect.Uint, "Number that identifies the packets of the connection.", dissect.Chosen)
-	fGameBase      = catalog.Add("fs_game_base", dissect.String, "Directory of the game on which the mod is based.", dissect.Public)
-	fGame          = catalog.Add("fs_game", dissect.String, "Directory of the mod.", dissect.Public)
-	fOS            = catalog.Add("os", dissect.Uint, "Operating system of the client.", systems)
-	fChecksum      = catalog.Add("data_checksum", dissect.Uint, "Checksum of the client's game data.")
-	fMaxRate       = catalog.Add("max_rate", dissect.Uint, "Bytes per second that the client accepts.")
-	fGUID          = catalog.Add("guid", dissect.String, "Identifier by which servers recognise the player.", dissect.PersonID)
-	fPunkBuster    = catalog.Add("punkbuster", dissect.Uint, "0.")
-	fClientNumber  = catalog.Add("client_number", dissect.Uint, "Slot of the client on the server.")
-	fGameInit      = catalog.Add("game_init_id", dissect.Uint, "Number of the map since the start of the server.")
-	fGameFrame     = catalog.Add("game_frame", dissect.Uint, "Frames of the game so far.")
-	fGameTime      = catalog.Add("game_time_ms", dissect.Uint, "Milliseconds of the game so far.")
-	fClientAddress = catalog.Add("client_address", dissect.Endpoint, "Address of the client, its port little-endian.")
-	fServerAddress = catalog.Add("server_address", dissect.Endpoint, "Address of the server that the client wants to join, its port little-endian.")
-	fHasKey        = catalog.Add("has_key", dissect.Bool, "A key follows.")
-	fKey           = catalog.Add("cd_key", dissect.String, "Serial number of the game.", dissect.Secret)
-	fHasXPKey      = catalog.Add("has_expansion_key", dissect.Bool, "A key of the expansion follows.")
-	fXPKey         = catalog.Add("expansion_key", dissect.String, "Serial number of the expansion.", dissect.Secret)
-	fHasGUID       = catalog.Add("has_guid", dissect.Bool, "The client has its identifier and needs no reply.")
-	fExpansion     = catalog.Add("expansion", dissect.Bool, "The server runs the expansion.")
-	fVerdict       = catalog.Add("verdict", dissect.Uint, "Verdict of the authorization server.", core.Counted(1, "ok", "wait", "deny"))
-	fReason        = catalog.Add("reason", dissect.Uint, "Reason for the verdict.", dissect.Names(
-		dissect.Name{Value: 1, Name: "client is unknown"}, dissect.Name{Value: 2, Name: "key is in use"},
-		dissect.Name{Value: reasonText, Name: "see the text"}, dissect.Name{Value: 4, Name: "waiting for the client"}))
-	fKeyVerdict = catalog.Add("key_verdict", dissect.Uint, "Verdict of the authorization server on the key.", dissect.Names(
-		dissect.Name{Value: 0, Name: "refused"}, dissect.Name{Value: keyGood, Name: "good"}))
-	fKeyReason = catalog.Add("key_reason", dissect.Uint, "Reason why the key is refused.", dissect.Names(
-		dissect.Name{Value: keyInvalid, Name: "invalid"}, dissect.Name{Value: 1, Name: "banned"}, dissect.Name{Value: 2, Name: "in use"},
-		dissect.Name{Value: keyText, Name: "see the text"}))
-	fKeyValid    = catalog.Add("key_valid", dissect.Bool, "The serial number of the game is valid.")
-	fXPKeyValid  = catalog.Add("expansion_key_valid", dissect.Bool, "The serial number of the expansion is valid.")
-	fKeyIndex    = catalog.Add("key_index", dissect.Uint, "Which serial number: 0 for the game's, 1 for the expansion's.")
-	fGameVersion = catalog.Add("si_version", dissect.String, "Version of the game and of its build.", dissect.Public)
-	fDirect      = catalog.Add("direct_download", dissect.Bool, "The address is that of a file, not of a web page.")
-	fURL         = catalog.Add("url", dissect.String, "Address of the new version.", dissect.ServerText)
-	fMime        = catalog.Add("mime", dissect.Uint, "Kind of the file.", core.Counted(0, "page", "program"))
-	fFallback    = catalog.Add("fallback_url", dissect.String, "Web page for clients whose download fails.", dissect.ServerText)
-	fPayload     = catalog.Add("payload", dissect.Bytes, "Content of a message that is not decoded.")
+	fGameOpcode   = catalog.Add("game_opcode", dissect.Uint, "Reason why the game refuses the client.", core.Counted(0, "allowed", "wrong password", "not yet", "no"))
+	fText         = catalog.Add("text", dissect.String, "Text for people. #str_ and a number names a text in the client's language.", dissect.FreeText, core.InLatin1, styled)
+	fHiddenText   = fText.Hidden() // contains a password
+	fClientID     = catalog.Add("client_id", dissect.Int, "Number that the client chose.", dissect.Chosen)
+	fClientID16   = catalog.Add("connect.client_id", dissect.Uint, "The lower 16 bits of the client's number.", dissect.Chosen)
+	fServerID     = catalog.Add("server_id", dissect.Uint, "Number that identifies the packets of the connection.", dissect.Chosen)
+	fGameBase     = catalog.Add("fs_game_base", dissect.String, "Directory of the game on which the mod is based.", dissect.Public)
+	fGame         = catalog.Add("fs_game", dissect.String, "Directory of the mod.", dissect.Public)
+	fOS           = catalog.Add("os", dissect.Uint, "Operating system of the client.", core.Counted(0, "Windows", "macOS", "Linux"))
+	fChecksum     = catalog.Add("data_checksum", dissect.Uint, "Checksum of the client's game data.")
+	fMaxRate      = catalog.Add("max_rate", dissect.Uint, "Bytes per second that the client accepts.")
+	fGUID         = catalog.Add("guid", dissect.String, "Identifier by which servers recognise the player.", dissect.PersonID)
+	fPunkBuster   = catalog.Add("punkbuster", dissect.Uint, "0.")
+	fClientNumber = catalog.Add("client_number", dissect.Uint, "Slot of the client on the server.")
+	fGameInit     = catalog.Add("game_init_id", dissect.Uint, "Number of the map since the start of the server.")
+	fGameFrame    = catalog.Add("game_frame", dissect.Uint, "Frames of the game so far.")
+	fGameTime     = catalog.Add("game_time_ms", dissect.Uint, "Milliseconds of the game so far.")
+	fKeys         = catalog.Add("keys", dissect.Bytes, "Content of a message about the serial number of a client.", dissect.Secret)
+	fPayload      = catalog.Add("payload", dissect.Bytes, "Content of a message that is not decoded.")
 )
-
-var systems = core.Counted(0, "Windows", "macOS", "Linux")
 
 // Requests and replies.
 var (
-	unanswered     = finding.NoReply(catalog, "doom3.noreply", "The capture has no reply within the time that clients wait. The server is down or has no map loaded, or the request or the reply was lost, dropped by a firewall or not captured. A version request is answered only if there is a newer version.")
+	unanswered     = finding.NoReply(catalog, "doom3.noreply", "The capture has no reply within the time that clients wait. The server is down or has no map loaded, or the request or the reply was lost, dropped by a firewall or not captured.")
 	unrequested    = finding.Unrequested(catalog, "doom3.unrequested", "The capture has requests of this conversation, but none that this reply answers. The challenge differs, the request is missing from the capture, or the reply is late, a duplicate or forged.")
 	challengeShort = catalog.Finding(dissect.FindingType{ID: "doom3.challenge.short", Severity: dissect.Note, Text: "%d {byte|bytes} of challenge instead of 4", Doc: "The server reads 4 bytes whatever the request contains. The challenge that it returns ends in bytes of its own memory (GameQ's request to Quake Wars), or is -1."})
 	challengeLong  = catalog.Finding(dissect.FindingType{ID: "doom3.challenge.long", Severity: dissect.Chat, Text: "%d {byte|bytes} after the command; the server returns the first 4", Doc: "GameQ and gamedig send eight letters and a zero byte, as other protocols do."})
@@ -182,10 +156,6 @@ const (
 	serverTV     = 1
 
 	printGameDeny = 3 // SERVER_PRINT_GAMEDENY: a second number follows
-	reasonText    = 3 // AUTH_REPLY_PRINT: a text follows
-	keyGood       = 1 // AUTHKEY_GUID: the number of the player follows
-	keyInvalid    = 0 // AUTHKEY_BAD_INVALID: the validity of both keys follows
-	keyText       = 3 // AUTHKEY_BAD_MSG: a text follows
 )
 
 // The topics of requests.
@@ -196,8 +166,6 @@ const (
 	topicRcon
 	topicChallenge
 	topicConnect
-	topicAuth
-	topicVersion
 )
 
 var (
@@ -215,15 +183,11 @@ var (
 	mConnectRequest   = catalog.Message(dissect.MessageType{Name: "connect_request", Title: "connect request", Role: dissect.Request, Doc: "connect: a game client connects."})
 	mConnectReply     = catalog.Message(dissect.MessageType{Name: "connect_reply", Title: "connected", Role: dissect.Reply, Doc: "connectResponse: the server accepts the client."})
 	mDisconnect       = catalog.Message(dissect.MessageType{Name: "disconnect", Title: "disconnect", Role: dissect.OneWay, Doc: "disconnect: the server knows no connection with this client."})
-	mAuthRequest      = catalog.Message(dissect.MessageType{Name: "auth_request", Title: "authorization request", Role: dissect.Request, Doc: "clAuth, gameAuth, srvAuth: a client or a server asks the master server to check a serial number."})
-	mAuthReply        = catalog.Message(dissect.MessageType{Name: "auth_reply", Title: "authorization reply", Role: dissect.Reply, Doc: "auth, authKey: the master server's verdict."})
-	mVersionRequest   = catalog.Message(dissect.MessageType{Name: "version_request", Title: "version request", Role: dissect.Request, Doc: "versionCheck: asks the master server for a newer version of the game. The master server answers only if there is one."})
-	mVersionReply     = catalog.Message(dissect.MessageType{Name: "version_reply", Title: "version reply", Role: dissect.Reply, Doc: "newVersion: the address of a newer version."})
 	mOther            = catalog.Message(dissect.MessageType{Name: "other", Title: "other message", Role: dissect.OneWay, Doc: "A message that is not a query. Its content is not decoded."})
 )
 
 // A Message is one of *InfoRequest, *InfoReply, *ServersRequest, *ServersReply, *Rcon,
-// *Print, *Challenge, *Connect, *Connected, *Auth, *NewVersion and *Other.
+// *Print, *Challenge, *Connect, *Connected and *Other.
 //
 // Strings hold the bytes of the wire. [dissect.AppendText] decodes them and makes them
 // safe to print.
@@ -344,28 +308,6 @@ type Connected struct {
 	Rules                               []dissect.KeyValue
 }
 
-// Auth is one of clAuth, gameAuth, srvAuth, auth and authKey.
-type Auth struct {
-	Command           string
-	Protocol          Version
-	Address           netip.AddrPort // of the server (clAuth) or of the client
-	Key, ExpansionKey string
-	ClientID          int32
-	GUID              string
-	Verdict, Reason   uint8
-	Text              string
-}
-
-// NewVersion is versionCheck or newVersion.
-type NewVersion struct {
-	Reply         bool
-	Protocol      Version
-	Version       string // si_version
-	GUID          string
-	Text          string
-	URL, Fallback string
-}
-
 // Other is a message without arguments, or one whose content is not decoded.
 type Other struct {
 	Command string
@@ -459,27 +401,6 @@ func (m *Connect) AppendSummary(dst []byte) []byte {
 // AppendSummary appends the place of the client.
 func (m *Connected) AppendSummary(dst []byte) []byte {
 	return wire.Number(dst, "client ", m.ClientNumber)
-}
-
-// AppendSummary appends the command and whom it is about, never a key.
-func (m *Auth) AppendSummary(dst []byte) []byte {
-	dst = style.Text(dst, "", m.Command)
-	if m.Address != (netip.AddrPort{}) {
-		dst = append(dst, ' ')
-		dst = m.Address.AppendTo(dst)
-	}
-	if m.Text != "" {
-		dst = style.Quoted(dst, " ", m.Text)
-	}
-	return dst
-}
-
-// AppendSummary appends the version, or where a newer one is.
-func (m *NewVersion) AppendSummary(dst []byte) []byte {
-	if m.Reply {
-		return style.Quoted(dst, "", m.URL)
-	}
-	return style.Quoted(dst, "", m.Version)
 }
 
 // AppendSummary appends the command of a message that is not a query.
