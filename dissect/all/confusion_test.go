@@ -48,6 +48,8 @@ var alike = []struct {
 	{"valve-master", "ping_reply", "halflife", onRequest, `^\xff{4}j\x00?$`, "a master answers a ping as a server does"},
 	{"valve-master", "ping_reply", "a2s", nothing, `^\xff{4}j\x00?$`, "a master answers a ping as a server does, and there are more servers"},
 	{"valve-master", "reject", "a2s", onPort, `^\xff{4}l\n`, "a text for the console, which servers send as well; a line of it may be empty"},
+	{"ase", "version_request", "valve-master", onPort, `^v$`, "one letter"},
+	{"valve-master", "masters_request", "ase", onPort, `^v$`, "one letter"},
 	{"minecraft", "handshake_request", "gamespy3", onPort, `^\xfe\xfd\x09.{4}(\x00{4})?$`, "one wire format"},
 	{"gamespy3", "handshake_request", "minecraft", nothing, `^\xfe\xfd\x09.{4}(\x00{4})?$`, "one wire format: the first in the list has what nothing decides"},
 	{"gamespy3", "available_reply", "minecraft", onRequest, `^\xfe\xfd\x09.{4}\x00{4}$`, "the bytes of a handshake request with padding"},

@@ -23,6 +23,11 @@ var (
 		dissect.Name{Value: typeChallenge, Name: "M2A_CHALLENGE"}, dissect.Name{Value: typeHeartbeat, Name: "S2M_HEARTBEAT2"},
 		dissect.Name{Value: typeOldHeartbeat, Name: "S2M_HEARTBEAT"}, dissect.Name{Value: typeQuit, Name: "S2M_SHUTDOWN"},
 		dissect.Name{Value: typePing, Name: "A2A_PING"}, dissect.Name{Value: typePingReply, Name: "A2A_ACK"},
+		dissect.Name{Value: typeMOTDRequest, Name: "A2M_GET_MOTD"}, dissect.Name{Value: typeMOTDReply, Name: "M2A_MOTD"},
+		dissect.Name{Value: typeMastersRequest, Name: "A2M_GETMASTERSERVERS"}, dissect.Name{Value: typeMastersReply, Name: "M2A_MASTERSERVERS"},
+		dissect.Name{Value: typeModsRequest, Name: "A2M_GETACTIVEMODS"}, dissect.Name{Value: typeModsRequest2, Name: "A2M_GETACTIVEMODS2"},
+		dissect.Name{Value: typeModsRequest3, Name: "A2M_GETACTIVEMODS3"}, dissect.Name{Value: typeModsReply, Name: "M2A_ACTIVEMODS"},
+		dissect.Name{Value: typeModsReply2, Name: "M2A_ACTIVEMODS2"}, dissect.Name{Value: typeModsReply3, Name: "M2A_ACTIVEMODS3"},
 		dissect.Name{Value: typeReject, Name: "A2C_PRINT"}, dissect.Name{Value: typeRestart, Name: "M2S_REQUESTRESTART"},
 		dissect.Name{Value: typeNack, Name: "A2A_NACK"},
 	))
@@ -52,6 +57,23 @@ var (
 	fServers   = catalog.Add("servers", dissect.List, "Addresses of game servers.")
 	fServer    = catalog.Add("servers.server", dissect.Endpoint, "Address and port of one server.")
 	fEnd       = catalog.Add("end", dissect.Endpoint, "0.0.0.0:0 ends the list. Without it the client must ask for more.")
+	fAuth      = catalog.Add("auth_servers", dissect.List, "WON: servers that check serial numbers.")
+	fTitan     = catalog.Add("directory_servers", dissect.List, "WON: Titan directory servers.")
+	fMasters   = catalog.Add("master_servers", dissect.List, "WON: master servers.")
+	fMaster    = catalog.Add("master_servers.server", dissect.Endpoint, "Address and port of one server.")
+	fDivider   = catalog.Add("masters_reply.divider", dissect.Bytes, "FF FF FF FF between two lists.", dissect.Framing)
+	fVersion   = catalog.Add("version", dissect.String, "Game version of the client.", dissect.Public)
+	fProduct   = catalog.Add("product", dissect.String, "Game of the client.", dissect.Public)
+	fStatus    = catalog.Add("status", dissect.String, "outofdate: the version of the game is too old.", dissect.Public)
+	fFirstMod  = catalog.Add("from", dissect.String, "Mod from which to continue; start-of-list for the first request.", dissect.Public)
+	fMods      = catalog.Add("mods", dissect.List, "The mods that are played.", core.Loose)
+	fMod       = catalog.Add("mods.mod", dissect.Group, "One mod.")
+	fModName   = catalog.Add("mods.name", dissect.String, "Directory of the mod.", dissect.Public)
+	fModCount  = catalog.Add("mods.num_servers", dissect.Decimal, "Number of servers that run the mod.")
+	fModUsers  = catalog.Add("mods.num_players", dissect.Decimal, "Number of players on these servers.")
+	fModEnd    = catalog.Add("mods.end", dissect.String, "end, sent twice, ends the mod.", dissect.Framing)
+	fModsEnd   = catalog.Add("list_end", dissect.String, "end-of-list or more-in-list.", dissect.Public)
+	fMOTD      = catalog.Add("motd", dissect.String, "Message of the day.", dissect.ServerText)
 	fText      = catalog.Add("text", dissect.String, "Text for the operator of the server.", dissect.ServerText)
 	fPayload   = catalog.Add("payload", dissect.Bytes, "Content of an unknown message, after its letter.")
 	fTerminate = catalog.Add("nul", dissect.Bytes, "Zero byte at the end.", dissect.Framing)
@@ -179,6 +201,16 @@ const (
 	typeQuit           = 'b' // S2M_SHUTDOWN
 	typePing           = 'i' // A2A_PING
 	typePingReply      = 'j' // A2A_ACK
+	typeMOTDRequest    = 'g' // A2M_GET_MOTD
+	typeMOTDReply      = 'h' // M2A_MOTD
+	typeMastersRequest = 'v' // A2M_GETMASTERSERVERS
+	typeMastersReply   = 'w' // M2A_MASTERSERVERS
+	typeModsRequest    = 'x' // A2M_GETACTIVEMODS
+	typeModsRequest2   = '2' // A2M_GETACTIVEMODS2
+	typeModsRequest3   = 'Q' // A2M_GETACTIVEMODS3
+	typeModsReply      = 'y' // M2A_ACTIVEMODS
+	typeModsReply2     = 'F' // M2A_ACTIVEMODS2
+	typeModsReply3     = 'P' // M2A_ACTIVEMODS3
 	typeReject         = 'l' // A2C_PRINT
 	typeRestart        = 'O' // M2S_REQUESTRESTART
 	typeNack           = 'k' // A2A_NACK
@@ -192,6 +224,9 @@ const (
 	topicPing dissect.Topic = 1 << iota
 	topicJoin
 	topicServers
+	topicMOTD
+	topicMasters
+	topicMods
 )
 
 var (
@@ -205,12 +240,18 @@ var (
 	mRestart        = catalog.Message(dissect.MessageType{Name: "restart", Title: "restart wanted", Role: dissect.OneWay, Purpose: dissect.Refusal, Doc: "The master does not list the server until it runs a newer version."})
 	mPing           = catalog.Message(dissect.MessageType{Name: "ping_request", Title: "ping request", Role: dissect.Request, Doc: "Asks whether the master responds."})
 	mPingReply      = catalog.Message(dissect.MessageType{Name: "ping_reply", Title: "ping reply", Role: dissect.Reply, Doc: "The master responds. A game server sends the same bytes."})
+	mMOTDRequest    = catalog.Message(dissect.MessageType{Name: "motd_request", Title: "message of the day request", Role: dissect.Request, Doc: "WON: asks for the message of the day."})
+	mMOTDReply      = catalog.Message(dissect.MessageType{Name: "motd_reply", Title: "message of the day", Role: dissect.Reply, Doc: "WON: the message of the day."})
+	mMastersRequest = catalog.Message(dissect.MessageType{Name: "masters_request", Title: "master servers request", Role: dissect.Request, Doc: "WON: asks for the addresses of WON's own servers."})
+	mMastersReply   = catalog.Message(dissect.MessageType{Name: "masters_reply", Title: "master servers reply", Role: dissect.Reply, Doc: "WON: servers that check serial numbers, directory servers and master servers."})
+	mModsRequest    = catalog.Message(dissect.MessageType{Name: "mods_request", Title: "mods request", Role: dissect.Request, Doc: "WON: asks which mods are played."})
+	mModsReply      = catalog.Message(dissect.MessageType{Name: "mods_reply", Title: "mods reply", Role: dissect.Reply, Doc: "WON: the mods with their servers and players."})
 	mNack           = catalog.Message(dissect.MessageType{Name: "nack", Title: "refused", Role: dissect.OneWay, Purpose: dissect.Refusal, Doc: "A request was not understood; the message gives the reason."})
 	mUnknown        = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "A message with an unknown letter."})
 )
 
 // A Message is one of *ServersRequest, *ServersReply, *Join, *Challenge, *Heartbeat,
-// *Quit, *Ping, *Text and *Unknown.
+// *Quit, *Request, *Text, *MastersReply, *ModsReply and *Unknown.
 //
 // Strings hold the bytes of the wire. [dissect.AppendText] decodes them and makes them
 // safe to print.
@@ -279,13 +320,38 @@ type Quit struct {
 	Flavour string
 }
 
-// Ping is a message that is only its letter: a ping, its reply, or the wish that a server restarts.
-type Ping struct{ Type byte }
+// Request is a request that is a letter with few or no arguments.
+type Request struct {
+	Type byte
+	// Version and Product describe the client that asks for masters. From is the mod
+	// from which to continue.
+	Version, Product, From string
+}
 
-// Text is a rejection or a refusal.
+// Text is a message of the day, a rejection, or a refusal.
 type Text struct {
 	Type byte
 	Text string
+}
+
+// MastersReply lists the servers of WON.
+type MastersReply struct {
+	Auth, Directory, Masters []netip.AddrPort
+	// OutOfDate reports that the client is too old and receives no lists.
+	OutOfDate bool
+}
+
+// ModsReply lists mods.
+type ModsReply struct {
+	Mods []Mod
+	// More reports whether the list continues.
+	More bool
+}
+
+// Mod is one mod: its directory, and the numbers of its servers and players.
+type Mod struct {
+	Name             string
+	Servers, Players int64
 }
 
 // Unknown is a message with an unknown letter.
@@ -384,8 +450,41 @@ func (m *Heartbeat) AppendSummary(dst []byte) []byte {
 // AppendSummary appends the engine.
 func (m *Quit) AppendSummary(dst []byte) []byte { return append(dst, m.Flavour...) }
 
+// AppendSummary appends the version and the product, or the mod to go on from.
+func (m *Request) AppendSummary(dst []byte) []byte {
+	switch {
+	case m.From != "":
+		return style.Text(dst, "from ", m.From)
+	case m.Version != "":
+		dst = style.Text(dst, "", m.Version)
+		if m.Product != "" {
+			dst = style.Text(dst, " ", m.Product)
+		}
+	}
+	return dst
+}
+
 // AppendSummary appends the text.
 func (m *Text) AppendSummary(dst []byte) []byte { return style.Quoted(dst, "", m.Text) }
+
+// AppendSummary appends the numbers of servers.
+func (m *MastersReply) AppendSummary(dst []byte) []byte {
+	if m.OutOfDate {
+		return append(dst, "the client is out of date"...)
+	}
+	dst = wire.Plural(dst, "", len(m.Auth), "auth server", "auth servers")
+	dst = wire.Plural(dst, ", ", len(m.Directory), "directory server", "directory servers")
+	return wire.Plural(dst, ", ", len(m.Masters), "master server", "master servers")
+}
+
+// AppendSummary appends the number of mods.
+func (m *ModsReply) AppendSummary(dst []byte) []byte {
+	dst = wire.Plural(dst, "", len(m.Mods), "mod", "mods")
+	if m.More {
+		dst = append(dst, ", more to ask for"...)
+	}
+	return dst
+}
 
 // AppendSummary appends the letter.
 func (m *Unknown) AppendSummary(dst []byte) []byte {

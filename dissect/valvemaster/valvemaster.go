@@ -16,12 +16,15 @@ package valvemaster
 
 import (
 	"bytes"
+	"net/netip"
 	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -37,9 +40,9 @@ var protocol = &dissect.Protocol{
 	// Letters alone may have a zero byte or a line end after them. Requests that are no
 	// more than that have no header.
 	Starts: slices.Concat(
-		wire.Starts("1fdqs0ajlO", header),
-		wire.Starts("\x00\n\r", "c", "i", "q"),
-		[]string{"1", "e", "0\n", "a\n", "a\r", "b\n", "k\r", "q\xff"}),
+		wire.Starts("1fdqs0ajhwx2QyFPlO", header),
+		wire.Starts("\x00\n\r", "c", "g", "i", "q", "v"),
+		[]string{"1", "e", "0\n", "a\n", "a\r", "b\n", "k\r", "q\xff", "x\r", "2\r", "Q\r"}),
 	Catalog:   catalog,
 	Detect:    Detect,
 	New:       func() dissect.Decoder { return new(decoder) },
@@ -123,18 +126,39 @@ var kinds = [256]kind{
 	typeQuit:         {mQuit, 0, 0, false, wire.Forms{wire.Possible("\n", nul)}, (*decoder).decodeQuit},
 	typePing:         {mPing, topicPing, 0, false, alone, (*decoder).decodeLetter},
 	// A2S sends the same, but without the new line of the old masters.
-	typePingReply: {mPingReply, 0, topicPing, true, wire.Forms{wire.Likely("\r\n", nul), alone[0]}, (*decoder).decodeLetter},
+	typePingReply:   {mPingReply, 0, topicPing, true, wire.Forms{wire.Likely("\r\n", nul), alone[0]}, (*decoder).decodeLetter},
+	typeMOTDRequest: {mMOTDRequest, topicMOTD, 0, false, alone, (*decoder).decodeLetter},
+	typeMOTDReply:   {mMOTDReply, 0, topicMOTD, true, wire.Forms{wire.Likely("\r\n", wire.AtLeast(1))}, (*decoder).decodeText},
+	typeMastersRequest: {mMastersRequest, topicMasters, 0, false, wire.Forms{
+		alone[0], wire.Possible("\r", lines(1)), wire.Possible("\n", lines(1)),
+	}, (*decoder).decodeMastersRequest},
+	typeMastersReply: {mMastersReply, 0, topicMasters, true, wire.Forms{wire.Likely("\r", wire.AtLeast(6))}, (*decoder).decodeMastersReply},
+	typeModsRequest:  {mModsRequest, topicMods, 0, false, mods, (*decoder).decodeModsRequest},
+	typeModsRequest2: {mModsRequest, topicMods, 0, false, mods, (*decoder).decodeModsRequest},
+	typeModsRequest3: {mModsRequest, topicMods, 0, false, mods, (*decoder).decodeModsRequest},
+	typeModsReply:    {mModsReply, 0, topicMods, true, modList, (*decoder).decodeModsReply},
+	typeModsReply2:   {mModsReply, 0, topicMods, true, modList, (*decoder).decodeModsReply},
+	typeModsReply3:   {mModsReply, 0, topicMods, true, modList, (*decoder).decodeModsReply},
 	typeReject: {mReject, 0, 0, true, wire.Forms{
 		wire.Possible("\n", func(rest []byte) bool { return len(rest) > 1 && (cutOff(rest) || printable(rest)) }),
 	}, (*decoder).decodeText},
-	typeNack:    {mNack, 0, 0, false, wire.Forms{wire.Possible("\r\n", func(rest []byte) bool { return len(rest) > 0 && printable(rest) })}, (*decoder).decodeText},
+	typeNack:    {mNack, 0, 0, false, wire.Forms{wire.Possible("\r\n", lines(1))}, (*decoder).decodeText},
 	typeRestart: {mRestart, 0, 0, true, wire.Forms{wire.Likely("\r\n", nul)}, (*decoder).decodeLetter},
 }
 
-var alone = wire.Forms{wire.Possible("", wire.Ends)}
+var (
+	alone   = wire.Forms{wire.Possible("", wire.Ends)}
+	mods    = wire.Forms{wire.Certain("\r\nstart-of-list", nil), wire.Possible("\r\n", lines(2))}
+	modList = wire.Forms{wire.Likely("\r", func(rest []byte) bool { return len(rest) > 0 && (rest[0] >= ' ' || rest[0] == '\n') })}
+)
 
 // nul reports whether rest is empty or one zero byte.
 func nul(rest []byte) bool { return string(rest) == "" || string(rest) == "\x00" }
+
+// lines returns a function that reports whether rest is n or more bytes of text.
+func lines(n int) func(rest []byte) bool {
+	return func(rest []byte) bool { return len(rest) >= n && printable(rest) }
+}
 
 // cutOff reports whether the message may be longer than what Detect sees. rest follows
 // the header, the letter and one more byte.
@@ -232,8 +256,11 @@ type decoder struct {
 	challenge      Challenge
 	heartbeat      Heartbeat
 	quit           Quit
-	ping           Ping
+	request        Request
 	text           Text
+	masters        MastersReply
+	mods           ModsReply
+	pairs          []dissect.KeyValue
 	unknown        Unknown
 }
 
@@ -260,8 +287,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 
 // decodeLetter reads a message that is a single letter.
 func (d *decoder) decodeLetter(r *dissect.Reader, m *dissect.Message, letter byte) {
-	d.ping = Ping{Type: letter}
-	m.Body = &d.ping
+	d.request = Request{Type: letter}
+	m.Body = &d.request
 	skipLine(r)
 	readNul(r)
 }
@@ -295,6 +322,111 @@ func line(r *dissect.Reader, f *dissect.Field) string {
 func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message, letter byte) {
 	d.text = Text{Type: letter}
 	m.Body = &d.text
+	f := fText
+	if letter == typeMOTDReply {
+		f = fMOTD
+	}
 	skipLine(r)
-	d.text.Text, _ = core.CStringOrRest(r, fText)
+	d.text.Text, _ = core.CStringOrRest(r, f)
+}
+
+// decodeMastersRequest reads type v: version and product of the client, each in its own
+// line.
+func (d *decoder) decodeMastersRequest(r *dissect.Reader, m *dissect.Message, _ byte) {
+	q := &d.request
+	*q = Request{Type: typeMastersRequest}
+	m.Body = q
+	skipLine(r)
+	if r.More() {
+		q.Version = line(r, fVersion)
+	}
+	if r.More() {
+		q.Product = line(r, fProduct)
+	}
+	readNul(r)
+}
+
+const outOfDate = "outofdate"
+
+// decodeMastersReply reads type w: three lists, each followed by FF FF FF FF.
+func (d *decoder) decodeMastersReply(r *dissect.Reader, m *dissect.Message, _ byte) {
+	p := &d.masters
+	*p = MastersReply{Auth: p.Auth[:0], Directory: p.Directory[:0], Masters: p.Masters[:0]}
+	m.Body = p
+	r.Bytes(fNewLine, 1)
+	if r.HasPrefix(outOfDate) {
+		r.CString(fStatus)
+		p.OutOfDate = true
+		return
+	}
+	p.Auth = readMasters(r, fAuth, p.Auth)
+	p.Directory = readMasters(r, fTitan, p.Directory)
+	p.Masters = readMasters(r, fMasters, p.Masters)
+}
+
+func readMasters(r *dissect.Reader, f *dissect.Field, dst []netip.AddrPort) []netip.AddrPort {
+	list := r.Begin(f)
+	for r.More() && !r.HasPrefix(header) {
+		mark := core.Here(r)
+		a := wire.Endpoint(r, fMaster, false, false)
+		if r.Failed() {
+			core.Return(r, mark)
+			break
+		}
+		dst = append(dst, a)
+	}
+	r.End(list)
+	r.Bytes(fDivider, len(header))
+	return dst
+}
+
+// decodeModsRequest reads types x, 2 and Q, three generations of the same request.
+func (d *decoder) decodeModsRequest(r *dissect.Reader, m *dissect.Message, letter byte) {
+	q := &d.request
+	*q = Request{Type: letter}
+	m.Body = q
+	skipLine(r)
+	q.From = r.CString(fFirstMod)
+}
+
+const (
+	endOfList  = "end-of-list"
+	moreInList = "more-in-list"
+	endOfMod   = "end"
+)
+
+// decodeModsReply reads type y, with name, servers and players of each mod, and types F
+// and P, with keys and values.
+func (d *decoder) decodeModsReply(r *dissect.Reader, m *dissect.Message, letter byte) {
+	p := &d.mods
+	*p = ModsReply{Mods: p.Mods[:0]}
+	m.Body = p
+	skipLine(r)
+	more := func() bool { return r.More() && !r.HasPrefix(endOfList+"\x00") && !r.HasPrefix(moreInList+"\x00") }
+	p.Mods = wire.Records(r, fMods, fMod, p.Mods, more, func() (mod Mod) {
+		if letter != typeModsReply {
+			return d.readMod(r)
+		}
+		mod.Name = r.CString(fModName)
+		mod.Servers, _ = nettext.ParseInt(r.CString(fModCount))
+		mod.Players, _ = nettext.ParseInt(r.CString(fModUsers))
+		return mod
+	})
+	p.More = r.CString(fModsEnd) == moreInList
+}
+
+// readMod reads the keys and values of a mod up to the word end, which is sent as a key
+// and as a value.
+func (d *decoder) readMod(r *dissect.Reader) (mod Mod) {
+	more := func() bool { return r.More() && !r.HasPrefix(endOfMod+"\x00") }
+	pairs := wire.Items(r, rules.List, rules.Pair, d.pairs[:0], more, func() dissect.KeyValue {
+		return dissect.KeyValue{Key: r.CString(rules.Key), Value: r.CString(rules.Value)}
+	})
+	r.CString(fModEnd)
+	r.CString(fModEnd)
+	mod.Name = keyvalue.Text(pairs, "gamedir").Value
+	mod.Servers = int64(keyvalue.Number(pairs, "is").Value)
+	mod.Players = int64(keyvalue.Number(pairs, "ip").Value)
+	d.pairs = pairs
+	return mod
 }
