@@ -134,6 +134,7 @@ type decoder struct {
 	connect     Connect
 	connected   Connected
 	other       Other
+	unshifted   []byte
 }
 
 // Decode reads one message.

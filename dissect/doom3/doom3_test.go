@@ -41,7 +41,54 @@ const (
 	playersWars   = "\x00\x2b\x00Tsu\x00\x00\x00\x00" + "\x05\x01\x00Bot\x00\x01[B]\x00\x01" + "\x20"
 	playersClan   = "\x00\x2b\x00\x80\x3e\x00\x00Tsu\x00\x00\x00\x00" + "\x05\x01\x00\x80\x3e\x00\x00Bot\x00\x01[B]\x00\x01" + "\x20"
 	playersFirst  = "\x00\x2b\x00\x80\x3e\x00\x00Tsu\x00\x00" + "\x05\x01\x00\x80\x3e\x00\x00Bot\x00\x01" + "\x20"
+	playersBare   = "\x00\x2b\x00Tsu\x00\x00" + "\x05\x01\x00Bot\x00\x01" + "\x20"
 )
+
+// A bitMessage is written as the engine does: the lowest bits first, text and the data
+// after it aligned to bytes.
+type bitMessage struct {
+	b   []byte
+	bit int // bits used of the last byte, 0 if it is full
+}
+
+func (m *bitMessage) bits(v uint64, n int) {
+	for ; n > 0; n-- {
+		if m.bit == 0 {
+			m.b = append(m.b, 0)
+		}
+		m.b[len(m.b)-1] |= byte(v&1) << m.bit
+		v >>= 1
+		m.bit = (m.bit + 1) % 8
+	}
+}
+
+func (m *bitMessage) text(s string) {
+	m.bit = 0
+	m.b = append(append(m.b, s...), 0)
+}
+
+// shifted returns two players and an end as the beta of Quake Wars writes them.
+func shifted(rate, clan bool) string {
+	var m bitMessage
+	for i, name := range []string{"Tsu", "Bot"} {
+		m.bits(uint64(5*i), 8)
+		m.bits(uint64(43-42*i), 16)
+		if rate {
+			m.bits(16000, 32)
+		}
+		m.text(name)
+		if clan {
+			m.bits(uint64(i), 8)
+			m.text([]string{"", "[B]"}[i])
+		}
+		m.bits(uint64(i), 1)
+	}
+	m.bits(places, 8)
+	for _, c := range []byte(tailNormal) {
+		m.bits(uint64(c), 8)
+	}
+	return string(m.b)
+}
 
 func samples() []dissecttest.Sample {
 	const possible, likely, certain = dissect.Possible, dissect.Likely, dissect.Certain
@@ -103,7 +150,10 @@ func samples() []dissecttest.Sample {
 		info("Quake Wars TV", majorQuakeWars, 21, true, rulesWars, "\x20"+tailViewers),
 		info("Quake Wars 1.2", majorQuakeWars, 17, true, rulesWars, playersClan+tailNormal),
 		info("Quake Wars 1.0", majorQuakeWars, 15, true, rulesWars, playersFirst+tailNormal[:lenState]),
-		info("Quake Wars beta", majorQuakeWarsBeta, 9, true, rulesWars, "\x00\x2b\x00Tsu\x00\x0a\x02"),
+		info("Quake Wars beta", majorQuakeWarsBeta, 9, true, rulesWars, shifted(true, false)),
+		info("Quake Wars beta with clans", majorQuakeWarsBeta, 10, true, rulesWars, shifted(false, true)),
+		info("Quake Wars beta without rates", majorQuakeWarsBeta, 13, true, rulesWars, playersBare+tailNormal[:lenRanked]),
+		info("Quake Wars beta, nobody there", majorQuakeWarsBeta, 9, true, rulesWars, "\x20"+tailNormal),
 		info("Wolfenstein", majorWolfenstein, 18, true, rulesWolf, strings.Replace(playersClan, "\x20", "\x10", 1)+tailNormal[:lenType]),
 		info("Wolfenstein without task", majorDoom3, 41, false, rulesWolf, strings.Replace(playersDoom3, "\x20", "\x10", 1)+windows, "doom3.layout.version"),
 		info("a mod of Doom 3 that is laid out as Quake 4", majorDoom3, 41, false, rulesDoom3, playersQuake4+windows, "doom3.layout.version", "enc.notutf8"),
@@ -148,6 +198,51 @@ func samples() []dissecttest.Sample {
 func TestConformance(t *testing.T) { dissecttest.Run(t, Protocol(), samples()) }
 
 func FuzzDecode(f *testing.F) { dissecttest.Fuzz(f, Protocol(), samples()) }
+
+// FuzzLayout compares players with bits, as in the beta, with the same players in
+// bytes.
+func FuzzLayout(f *testing.F) {
+	f.Add("Tsu", "", uint16(43), uint8(3), true, true)
+	f.Add("", "\xff\xfe", uint16(65535), uint8(31), false, true)
+	f.Fuzz(func(t *testing.T, name, clan string, ping uint16, n uint8, rate, withClan bool) {
+		name, clan = strings.ReplaceAll(name, "\x00", ""), strings.ReplaceAll(clan, "\x00", "")
+		l := layout{rate: rate, place: withClan, clan: withClan, bot: true, bits: true, end: places, tail: tailQuakeWars}
+		var m bitMessage
+		var plain []byte
+		for id := range int(n % places) {
+			bot := byte(id & 1)
+			m.bits(uint64(id), 8)
+			m.bits(uint64(ping), 16)
+			plain = binary.LittleEndian.AppendUint16(append(plain, byte(id)), ping)
+			if rate {
+				m.bits(uint64(ping)*7, 32)
+				plain = binary.LittleEndian.AppendUint32(plain, uint32(ping)*7)
+			}
+			m.text(name)
+			plain = append(append(plain, name...), 0)
+			if withClan {
+				m.bits(uint64(id%2), 8)
+				m.text(clan)
+				plain = append(append(append(plain, byte(id%2)), clan...), 0)
+			}
+			m.bits(uint64(bot), 1)
+			plain = append(plain, bot)
+		}
+		m.bits(places, 8)
+		plain = append(plain, places)
+		for _, c := range []byte(tailNormal) {
+			m.bits(uint64(c), 8)
+		}
+		plain = append(plain, tailNormal...)
+		got, ok := l.unshift(nil, m.b)
+		if !ok || string(got) != string(plain) {
+			t.Fatalf("%v\n%x\n%x", ok, got, plain)
+		}
+		if _, ok := l.fits(got, false); !ok {
+			t.Errorf("does not fit: %x", got)
+		}
+	})
+}
 
 // TestSecrets checks that neither passwords nor keys appear in the output.
 func TestSecrets(t *testing.T) {

@@ -39,7 +39,7 @@ var (
 	fRulesEnd = catalog.Add("info.rules_end", dissect.Bytes, "An empty name and an empty value, which end the settings.", dissect.Framing)
 
 	// The players of an info reply.
-	fBits       = catalog.Add("info.bits", dissect.Bytes, "Quake Wars beta: the rest of the message, which is not read: single bits shift the data after them.")
+	fBits       = catalog.Add("info.bits", dissect.Bytes, "Quake Wars beta: the rest of the message. Bits for bots shift the data after them.", core.Becomes("unshifted"), dissect.Framing)
 	fPlayers    = catalog.Add("players", dissect.List, "The players.")
 	fPlayer     = catalog.Add("players.player", dissect.Group, "One player.")
 	fPlayerID   = catalog.Add("players.id", dissect.Uint, "Slot of the player on the server, from 0.")

@@ -31,16 +31,15 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 		}
 	}
 	i.Rules = readRules(r, i.Rules)
-	if r.Failed() || i.Protocol.Major == majorQuakeWarsBeta { // the beta writes single bits
-		core.Remaining(r, fBits)
+	if r.Failed() {
 		d.facts(m)
 		return
 	}
 
-	c := choose(r.Peek(), i.Protocol, task, extended)
+	c := d.choose(r.Peek(), i.Protocol, task, extended)
 	i.Layout = c.layout.name
 	major, minor := dissect.Num(i.Protocol.Major), dissect.Num(i.Protocol.Minor)
-	switch first, _ := promised(i.Protocol, task); {
+	switch first, _, _ := promised(i.Protocol, task); {
 	case !c.fits:
 	case !c.known:
 		r.Find(layoutUnknown, fMajor, version, 4, major, minor, dissect.Str(c.layout.name))
@@ -49,8 +48,14 @@ func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
 	default:
 		r.Note(layoutUsed, dissect.Str(c.layout.name))
 	}
-	stats := r.Offset() + c.stats
-	d.readPlayers(r, &c)
+	base := r.Offset()
+	if c.fits && c.layout.bits {
+		r.Rest(fBits)
+		r.Open("unshifted", d.unshifted)
+		base = 0
+	}
+	stats := base + c.stats
+	d.readPlayers(r, &c, base)
 	d.readTail(r, &c, stats)
 	if i.whole = !r.Failed(); i.whole && !c.fits {
 		r.Note(layoutNone, dissect.Str(c.layout.name))
@@ -78,12 +83,13 @@ func readRules(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
 }
 
 // readPlayers reads the list of players. In an extended reply, a second list has the
-// result of each. If both lists have the same players, they are read together.
-func (d *decoder) readPlayers(r *dissect.Reader, c *choice) {
+// result of each. If both lists have the same players, they are read together. base is
+// the offset after the settings.
+func (d *decoder) readPlayers(r *dissect.Reader, c *choice, base int) {
 	i, l := &d.info, c.layout
 	stats := 0
 	if i.Extended && c.fits {
-		stats = r.Offset() + c.stats
+		stats = base + c.stats
 		if first, second := l.count(r.Peek(), c.stats); first != second {
 			r.Find(statsOrder, fStats, stats, 0, dissect.Num(first), dissect.Num(second))
 			stats = 0

@@ -16,6 +16,9 @@ type layout struct {
 	task bool // a task and a size precede the settings
 	// The fields of a record between the ping and the end, in their order.
 	rate, place, clan, bot bool
+	// bits reports whether bot is a single bit (WriteBool). The numbers after it are
+	// not aligned to bytes; the next text is.
+	bits bool
 	// end is the number of player slots. It replaces the id of the next player.
 	end  uint8
 	tail tail
@@ -43,6 +46,9 @@ var layouts = [...]layout{
 	layoutQuakeWarsClan:  {name: "Quake Wars 1.2", task: true, rate: true, place: true, clan: true, bot: true, end: places, tail: tailQuakeWars},
 	layoutQuakeWarsFirst: {name: "Quake Wars 1.0", task: true, rate: true, bot: true, end: places, tail: tailQuakeWars},
 	layoutWolfenstein:    {name: "Wolfenstein", task: true, rate: true, place: true, clan: true, bot: true, end: placesWolf, tail: tailQuakeWars},
+	layoutBeta:           {name: "Quake Wars beta", task: true, rate: true, bot: true, bits: true, end: places, tail: tailQuakeWars},
+	{name: "Quake Wars beta with clans", task: true, place: true, clan: true, bot: true, bits: true, end: places, tail: tailQuakeWars},
+	{name: "Quake Wars beta without rates", task: true, bot: true, end: places, tail: tailQuakeWars},
 	{name: "Wolfenstein without task", rate: true, end: placesWolf, tail: tailDoom3},
 }
 
@@ -53,31 +59,36 @@ const (
 	layoutQuakeWarsClan
 	layoutQuakeWarsFirst
 	layoutWolfenstein
+	layoutBeta
 )
 
 // promised returns the index of the layout for a version, and whether the version is
-// that of a known game.
-func promised(v Version, task bool) (index int, known bool) {
+// that of a known game. Protocols 13.9 and 13.10 have the bit (qstat). The other
+// versions of the beta are unknown except for their task, so that any layout is
+// possible; sure is false for them.
+func promised(v Version, task bool) (index int, known, sure bool) {
 	switch v.Major {
 	case majorDoom3, majorPrey, majorPreyDemo:
-		return layoutDoom3, true
+		return layoutDoom3, true, true
 	case majorQuake4:
-		return layoutQuake4, true
+		return layoutQuake4, true, true
 	case majorQuakeWars:
 		switch {
 		case v.Minor >= 19: // no rate since 1.4
-			return layoutQuakeWars, true
+			return layoutQuakeWars, true, true
 		case v.Minor >= 17: // clans since 1.2
-			return layoutQuakeWarsClan, true
+			return layoutQuakeWarsClan, true, true
 		}
-		return layoutQuakeWarsFirst, true
+		return layoutQuakeWarsFirst, true, true
+	case majorQuakeWarsBeta:
+		return layoutBeta, true, false
 	case majorWolfenstein:
-		return layoutWolfenstein, true
+		return layoutWolfenstein, true, true
 	}
 	if task {
-		return layoutQuakeWars, false
+		return layoutQuakeWars, false, false
 	}
-	return layoutDoom3, false
+	return layoutDoom3, false, false
 }
 
 // hasTask reports whether the version has the task before it and the size after it, as
@@ -235,6 +246,55 @@ func (t tail) whole(b []byte, mask int) int {
 	return -1
 }
 
+// unshift aligns a message with a bit for bots: it appends b to dst with a byte instead
+// of the bit. b follows the settings.
+func (l *layout) unshift(dst, b []byte) ([]byte, bool) {
+	head := 1 + 2 // number and ping
+	if l.rate {
+		head += 4
+	}
+	if len(b) > 0 && b[0] == l.end {
+		return append(dst, b...), true // no players, no bits
+	}
+	if len(b) < head {
+		return dst, false
+	}
+	dst = append(dst, b[:head]...)
+	b = b[head:]
+	for {
+		n := bytes.IndexByte(b, 0) + 1
+		if l.place && n > 0 && n < len(b) {
+			n++
+		}
+		if clan := bytes.IndexByte(b[n:], 0); l.clan && n > 0 {
+			if clan < 0 {
+				return dst, false
+			}
+			n += clan + 1
+		}
+		if n == 0 || len(b)-n < 2 {
+			return dst, false
+		}
+		dst = append(dst, b[:n]...)
+		b = b[n:]
+		dst = append(dst, b[0]&1)
+		// No player has this id, so the rest is unaligned to the end.
+		if id := b[0]>>1 | b[1]<<7; id == l.end {
+			for i := 0; i+1 < len(b); i++ {
+				dst = append(dst, b[i]>>1|b[i+1]<<7)
+			}
+			return dst, b[len(b)-1]>>1 == 0
+		}
+		if len(b) < head+1 {
+			return dst, false
+		}
+		for i := range head {
+			dst = append(dst, b[i]>>1|b[i+1]<<7)
+		}
+		b = b[head+1:] // the name begins with a whole byte
+	}
+}
+
 // A choice is the layout in which a reply is read.
 type choice struct {
 	layout *layout
@@ -245,9 +305,10 @@ type choice struct {
 	stats             int // offset of the second list after the settings
 }
 
-// choose returns the layout of a reply; b follows the settings.
-func choose(b []byte, v Version, task, extended bool) choice {
-	first, known := promised(v, task)
+// choose returns the layout of a reply; b follows the settings. If the layout has bits,
+// d.unshifted holds the aligned data.
+func (d *decoder) choose(b []byte, v Version, task, extended bool) choice {
+	first, known, sure := promised(v, task)
 	for i := -1; i < len(layouts); i++ {
 		index := i
 		if i < 0 {
@@ -257,13 +318,21 @@ func choose(b []byte, v Version, task, extended bool) choice {
 		if l.task != task || i == first {
 			continue
 		}
-		if stats, ok := l.fits(b, extended); ok {
-			return choice{layout: l, fits: true, known: known, asPromised: index == first, stats: stats}
+		data := b
+		if l.bits {
+			var ok bool
+			if d.unshifted, ok = l.unshift(d.unshifted[:0], b); !ok {
+				continue
+			}
+			data = d.unshifted
+		}
+		if stats, ok := l.fits(data, extended); ok {
+			return choice{layout: l, fits: true, known: known, asPromised: index == first || known && !sure, stats: stats}
 		}
 	}
-	// No layout fits: use the one for the version.
+	// No layout fits: use the one for the version, unless it needs alignment.
 	l := &layouts[first]
-	if l.task != task {
+	if l.bits || l.task != task {
 		l = &layouts[layoutDoom3]
 		if task {
 			l = &layouts[layoutQuakeWars]

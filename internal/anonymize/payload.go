@@ -316,6 +316,8 @@ func (w *rewriter) fold(rec *dissect.Record, data [][]byte, i int) bool {
 	switch s.Name {
 	case "decompressed":
 		return w.foldPacked(rec, data, i, n)
+	case "unshifted":
+		return foldShifted(rec, data, i, n)
 	case "decoded":
 		return foldHex(to, s.Data, data[i])
 	case "swapped":
@@ -571,6 +573,27 @@ func foldEscaped(rec *dissect.Record, data [][]byte, i int) bool {
 		}
 	}
 	return at == len(from)
+}
+
+// foldShifted writes texts into a message of Quake Wars whose fields are not aligned to
+// bytes. Texts are aligned.
+func foldShifted(rec *dissect.Record, data [][]byte, i int, to *dissect.Node) bool {
+	was, is, at := to.Bytes(rec.Sources[to.Source].Data), to.Bytes(data[to.Source]), 0
+	for k := range rec.Nodes {
+		n := &rec.Nodes[k]
+		if int(n.Source) != i || n.Field.Kind != dissect.String {
+			continue
+		}
+		v := n.Bytes(rec.Sources[i].Data)
+		found := bytes.Index(was[at:], v)
+		if found < 0 {
+			return false
+		}
+		at += found
+		copy(is[at:], n.Bytes(data[i]))
+		at += len(v)
+	}
+	return true
 }
 
 // foldHex writes bytes as hexadecimal digits, in which spaces mean zeros.
