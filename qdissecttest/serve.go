@@ -134,47 +134,27 @@ func addresses(list []*serve.Captured) string {
 	return b.String()
 }
 
-// A serveLog writes requests to the log of a test, equal ones once. Clients that take
-// every reply for a challenge ask for ever.
-type serveLog struct {
-	t      testing.TB
-	last   string
-	lines  int
-	equals int // after the last line
-}
-
-// maxServeLog limits the lines.
+// maxServeLog is how many requests are in the log of a test. Clients that take every reply for a challenge ask for ever.
 const maxServeLog = 1000
 
-func (l *serveLog) exchange(e *host.Exchange) {
-	text := e.String()
-	if text == l.last {
-		l.equals++
-		return
+// logging returns a function that writes exchanges to the log of a test.
+func logging(t testing.TB) func(*host.Exchange) {
+	lines := 0
+	return func(e *host.Exchange) {
+		if lines++; lines <= maxServeLog {
+			t.Log(e.String())
+		} else if lines == maxServeLog+1 {
+			t.Log("… further requests are not shown")
+		}
 	}
-	l.flush()
-	if l.last = text; l.lines < maxServeLog {
-		l.t.Log(text)
-	} else if l.lines == maxServeLog {
-		l.t.Log("… further requests are not shown")
-	}
-	l.lines++
-}
-
-func (l *serveLog) flush() {
-	if l.equals > 0 && l.lines <= maxServeLog {
-		l.t.Logf("… %d more like this", l.equals)
-	}
-	l.equals = 0
 }
 
 // start serves until the test ends.
 func start(t testing.TB, list []*serve.Captured, o *serving) map[string]string {
 	t.Helper()
-	log := &serveLog{t: t}
 	var ho host.Options
 	if _, ok := t.(*testing.B); !ok { // the log of a benchmark is always shown
-		ho.OnExchange = log.exchange
+		ho.OnExchange = logging(t)
 	}
 	h := host.New(ho)
 	t.Cleanup(h.Close)
@@ -194,7 +174,6 @@ func start(t testing.TB, list []*serve.Captured, o *serving) map[string]string {
 		if err := <-ended; err != nil {
 			t.Errorf("the server: %v", err)
 		}
-		log.flush()
 		if n := h.Panics(); n > 0 {
 			t.Error(pipeline.PanicError(n))
 		}

@@ -26,7 +26,6 @@ type anonymizeOptions struct {
 	printKey    bool
 	serverText  bool
 	keepUnknown bool
-	keepTags    bool
 	verify      bool
 	unverified  bool
 	window      windowOptions
@@ -67,7 +66,6 @@ Exit status: 0 done; 1 nothing recognised or something left, no file written;
 	f.BoolVar(&o.printKey, "print-key", false, "write the key to standard error")
 	f.BoolVar(&o.serverText, "keep-server-text", false, "keep names, descriptions and settings of servers")
 	f.BoolVar(&o.keepUnknown, "keep-unknown", false, "keep datagrams that no protocol recognises, and change only their headers")
-	f.BoolVar(&o.keepTags, "keep-tags", false, "keep the numbers of VLANs, labels, sessions and tunnels")
 	f.BoolVar(&o.verify, "verify", false, "write nothing: look for names, identifiers and addresses of IN in OUT")
 	f.BoolVar(&o.unverified, "no-verify", false, "do not look for them before OUT gets its name")
 	o.window.add(f)
@@ -124,7 +122,7 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 	if err != nil {
 		return err
 	}
-	a := anonymize.Options{KeepServerText: o.serverText, KeepUnknown: o.keepUnknown, KeepTags: o.keepTags}
+	a := anonymize.Options{KeepServerText: o.serverText, KeepUnknown: o.keepUnknown}
 	if a.Key, err = readKey(o.key); err != nil {
 		return err
 	}

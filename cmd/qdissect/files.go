@@ -143,30 +143,13 @@ func (o *liveOptions) limits() (limits, error) {
 	return limits{time.Duration(v["duration"]) * time.Second, v["filesize"] * 1000, int(v["files"]), uint64(v["packets"])}, err
 }
 
-// A frameFile is a series of files or standard output.
-type frameFile interface {
-	SetSnapLength(int)
-	SetInterfaces(names []string)
-	Save(*capture.Frame) error
-	Size() int64
-	Flush() error
-	Close() error
-}
-
-// A stream is one file, such as standard output.
-type stream struct{ *capture.Writer }
-
-func (s stream) Save(f *capture.Frame) error { return s.Write(f) }
-
-func (stream) Size() int64 { return 0 }
-
 // A saver writes frames as the flags ask.
 type saver struct {
 	env     environment
 	file    string
-	out     frameFile     // nil if frames are only counted
-	live    *capture.Live // names the interfaces; nil for files
-	known   int           // the number of interfaces named
+	out     *capture.Series // nil if frames are only counted
+	live    *capture.Live   // names the interfaces; nil for files
+	known   int             // the number of interfaces named
 	limits  limits
 	frames  uint64
 	refused uint64
@@ -192,8 +175,7 @@ func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap 
 		Time: time.Duration(v["duration"]) * time.Second, Every: time.Duration(v["interval"]) * time.Second,
 	}
 	if o.file == "-" {
-		s.out = stream{capture.NewWriter(env.out, capture.Pcapng)}
-		s.out.SetSnapLength(snap)
+		s.out = capture.SeriesTo(env.out, snap)
 		return s, nil
 	}
 	if r.Keep+r.Files > 0 && r == (capture.Rotation{Keep: r.Keep, Files: r.Files}) {
@@ -205,13 +187,8 @@ func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap 
 		}
 	}
 	m.Whole = live == nil
-	series, err := capture.CreateSeries(o.file, r, m)
-	if err != nil {
-		return nil, err
-	}
-	s.out = series
-	s.out.SetSnapLength(snap)
-	return s, nil
+	s.out, err = capture.CreateSeries(o.file, r, m, snap)
+	return s, err
 }
 
 // Save writes a frame, unless the limits of -a are reached.

@@ -274,12 +274,12 @@ func (w *watching) save(name string, s *top.Snapshot, expr string) (string, erro
 
 // spill writes the frames of a snapshot to a file.
 func (w *watching) spill(name string, s *top.Snapshot) error {
-	out, err := capture.Create(name)
+	out, err := capture.CreateSeries(name, capture.Rotation{}, capture.Making{}, 0)
 	if err != nil {
 		return err
 	}
 	o := w.again(s).Only(func(_, _ netip.AddrPort) bool { return false })
-	o.Out, o.Save = io.Discard, &pipeline.Saving{Saver: stream{out}}
+	o.Out, o.Save = io.Discard, &pipeline.Saving{Saver: out}
 	o.Reporter, o.Trouble = w.run.Reporter, func(error) {}
 	_, err = pipeline.Run(o)
 	return errors.Join(err, out.Close())

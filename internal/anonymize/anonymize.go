@@ -42,8 +42,6 @@ type Options struct {
 	KeepServerText bool
 	// KeepUnknown keeps datagrams that no protocol recognises, unchanged.
 	KeepUnknown bool
-	// KeepTags keeps the numbers of VLANs, MPLS labels, PPPoE sessions and tunnels.
-	KeepTags bool
 	// Witness, if it is not nil, gets to know what the capture tells.
 	Witness *Witness
 	// Analysis configures the dissection.

@@ -106,9 +106,7 @@ func (w *rewriter) headers(l *layout, b []byte) {
 		case packet.HeaderGeneve:
 			clear(b[8:])
 		}
-		if !w.o.KeepTags {
-			w.m.tags(h.Kind, b)
-		}
+		w.m.tags(h.Kind, b)
 	}
 }
 

@@ -33,7 +33,6 @@ type ring struct {
 	settled bool // no more frames from before the filter was set
 	list    []Interface
 	numbers map[int]int // from the system's number to the place in list
-	lost    uint64      // of unknown link types
 	broke   error       // ends the capture once the ring is empty
 }
 
@@ -116,7 +115,6 @@ func (r *ring) next(f *Frame) error {
 		}
 		i := &r.list[number]
 		if !i.Known {
-			r.lost++
 			if skipping.IsZero() {
 				skipping = time.Now()
 			} else if time.Since(skipping) >= QuietTime {
@@ -149,9 +147,8 @@ func (r *ring) discover(index int) int {
 
 // broken returns the reason for an error of the socket, which the system does not state.
 func (r *ring) broken() error {
-	var i *net.Interface
-	err := r.ns.do(func() (err error) {
-		i, err = net.InterfaceByName(r.name)
+	err := r.ns.do(func() error {
+		_, err := net.InterfaceByName(r.name)
 		return err
 	})
 	switch {
@@ -159,10 +156,8 @@ func (r *ring) broken() error {
 		return afpacket.ErrPoll
 	case err != nil:
 		return errGone
-	case i.Flags&net.FlagUp == 0:
-		return errWentDown
 	}
-	return errWentDown // it is up again, but the socket has failed
+	return errWentDown // or it is up again, but the socket has failed
 }
 
 func (r *ring) interfaces() []Interface { return r.list }

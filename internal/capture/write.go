@@ -422,8 +422,8 @@ type Series struct {
 }
 
 // CreateSeries returns a new series. Without a rotation, it creates the file.
-func CreateSeries(name string, r Rotation, m Making) (*Series, error) {
-	s := &Series{name: name, r: r, making: m}
+func CreateSeries(name string, r Rotation, m Making, snap int) (*Series, error) {
+	s := &Series{name: name, r: r, making: m, snap: snap}
 	if r.on() {
 		// Report a missing folder now, not at the first frame.
 		st, err := os.Stat(filepath.Dir(name))
@@ -435,20 +435,19 @@ func CreateSeries(name string, r Rotation, m Making) (*Series, error) {
 	return s, s.open(name)
 }
 
+// SeriesTo returns a series of one file in pcapng, such as standard output, of which no size is known.
+func SeriesTo(w io.Writer, snap int) *Series {
+	s := &Series{out: NewWriter(w, Pcapng)}
+	s.out.SetSnapLength(snap)
+	return s
+}
+
 // Size returns the size of the current file.
 func (s *Series) Size() int64 {
 	if s.out == nil {
 		return 0
 	}
 	return s.out.Size()
-}
-
-// SetSnapLength calls [Writer.SetSnapLength] for all files.
-func (s *Series) SetSnapLength(n int) {
-	s.snap = n
-	if s.out != nil {
-		s.out.SetSnapLength(n)
-	}
 }
 
 // SetInterfaces sets the names of the interfaces in all files.

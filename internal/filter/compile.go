@@ -12,7 +12,6 @@ import (
 // everything after it, regardless of parentheses.
 type compiler struct {
 	layers
-	link *link
 	text string
 	o    Options
 	// stripped is set if the kernel has removed the VLAN tag from the frame.
@@ -43,7 +42,7 @@ func (f *Filter) expression(linkType uint16, o Options) (*condition, error) {
 		return nil, fmt.Errorf("filter: frames of link type %d cannot be filtered", linkType)
 	}
 	run := func(stripped bool) (*condition, *compiler) {
-		c := &compiler{layers: l.layers(), link: l, text: f.text, o: o, stripped: stripped}
+		c := &compiler{layers: l.layers(), text: f.text, o: o, stripped: stripped}
 		return f.x.condition(c, !o.Exact), c
 	}
 	x, c := run(false)

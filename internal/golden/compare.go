@@ -531,7 +531,6 @@ func appendMiddle(pairs []pair, a0, a1, b0, b1 int, score func(a, b int) int) []
 type item struct {
 	raw         []byte // owned
 	line, place int    // place orders its differences
-	kind        string // type
 	// what is a hash of type, protocol and message.
 	what uint64
 	// hash is a hash of everything that must not differ.
@@ -567,7 +566,7 @@ func mix(h uint64) uint64 {
 
 // digest returns the item of an object that s has parsed.
 func (c *comparer) digest(s *side, raw []byte, line int) item {
-	it := item{raw: raw, line: line, kind: s.kind, frame: s.Uint(0, "frame"), what: fnvBasis}
+	it := item{raw: raw, line: line, frame: s.Uint(0, "frame"), what: fnvBasis}
 	for _, key := range [...]string{"type", "protocol", "message"} {
 		it.what = hashBytes(it.what, []byte(s.Str(0, key)))
 	}

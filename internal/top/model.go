@@ -95,29 +95,39 @@ type job struct {
 type Model struct {
 	c             Config
 	width, height int
-	now           *Snapshot // what is shown
-	pending       *Snapshot // the newest, while paused
-	history       []sample  // of the last seconds, the oldest first
-	paused        bool
-	totals        bool
-	help          bool
-	tab           Tab
-	level         level
-	tables        [tabs]place
-	steps         [levels]step
-	filter        string
-	filtered      *stats.Report
-	seen          *Snapshot // of the search
-	talks         []*Conversation
-	lines         []Line
-	detail        *Detail
-	hex           bool
-	column        int // the first that is shown of a detail
-	job           *job
-	follow        bool      // the newest message of a ladder stays selected
-	rest          time.Time // no search before
-	prompt        *prompt
-	note          string
+	feed
+	found
+	totals bool
+	help   bool
+	tab    Tab
+	level  level
+	tables [tabs]place
+	steps  [levels]step
+	filter string
+	hex    bool
+	column int  // the first that is shown of a detail
+	follow bool // the newest message of a ladder stays selected
+	prompt *prompt
+	note   string
+}
+
+// A feed is what came of the snapshots.
+type feed struct {
+	now     *Snapshot // what is shown
+	pending *Snapshot // the newest, while paused
+	history []sample  // of the last seconds, the oldest first
+	paused  bool
+}
+
+// found is what the searches found, the last of which may still run.
+type found struct {
+	job      *job
+	rest     time.Time // no search before
+	seen     *Snapshot // of the search
+	filtered *stats.Report
+	talks    []*Conversation
+	lines    []Line
+	detail   *Detail
 }
 
 // A sample has the numbers of all addresses at a time.
@@ -188,11 +198,11 @@ const searchShare = 4
 // rateTime is the time over which rates are counted.
 const rateTime = 3 * time.Second
 
-func (m *Model) newest() *Snapshot {
-	if m.pending != nil {
-		return m.pending
+func (f *feed) newest() *Snapshot {
+	if f.pending != nil {
+		return f.pending
 	}
-	return m.now
+	return f.now
 }
 
 // take takes a snapshot and waits for the next one.
@@ -212,8 +222,8 @@ func (m *Model) take(s *Snapshot) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-func (m *Model) show(s *Snapshot) {
-	m.now, m.pending = s, nil
+func (f *feed) show(s *Snapshot) {
+	f.now, f.pending = s, nil
 	now := sample{s.At, make(map[string][4]uint64)}
 	for _, v := range s.Report.Servers {
 		now.counts[v.Address] = [4]uint64{v.Requests, v.Replies, v.BytesIn, v.BytesOut}
@@ -221,9 +231,9 @@ func (m *Model) show(s *Snapshot) {
 	for _, v := range s.Report.Clients {
 		now.counts[v.Address] = [4]uint64{v.Requests, v.Replies, v.BytesIn, v.BytesOut}
 	}
-	m.history = append(m.history, now)
-	for len(m.history) > 2 && s.At.Sub(m.history[1].at) >= rateTime {
-		m.history = slices.Delete(m.history, 0, 1)
+	f.history = append(f.history, now)
+	for len(f.history) > 2 && s.At.Sub(f.history[1].at) >= rateTime {
+		f.history = slices.Delete(f.history, 0, 1)
 	}
 }
 
@@ -255,10 +265,10 @@ func (m *Model) start(at *Snapshot, find func(pipeline.Options) (func(*Model), e
 }
 
 // cancel ends the search that runs.
-func (m *Model) cancel() {
-	if m.job != nil {
-		close(m.job.stop)
-		m.job = nil
+func (f *found) cancel() {
+	if f.job != nil {
+		close(f.job.stop)
+		f.job = nil
 	}
 }
 
