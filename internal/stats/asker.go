@@ -239,7 +239,12 @@ func (r *reporting) reflected() {
 
 // standsForAll reports whether all clients of a server come as one, by the address of Docker's proxy or of a gateway that translates sources (SNAT).
 func standsForAll(c *entry[client], e *entry[server]) bool {
-	return gateway(c.addr()) && c.v.most >= c.v.least && e.v.sources().Count == 1 // the least is one more
+	return standsForMany(c) && e.v.sources().Count == 1
+}
+
+// standsForMany reports whether a client may be such a proxy or gateway.
+func standsForMany(c *entry[client]) bool {
+	return c.v.most >= c.v.least && gateway(c.addr()) // the least is one more
 }
 
 // A group is a set of clients that ask servers too often.

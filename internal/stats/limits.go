@@ -90,7 +90,7 @@ func (r *reporting) perAddress(part float64) {
 		}
 	}
 	for c := range each(r.a.clients.entries) {
-		if c.v.requests <= leastBurst || slices.ContainsFunc(alone, func(e *entry[server]) bool { return standsForAll(c, e) && c.v.asked(e.sum) }) {
+		if c.v.requests <= leastBurst || standsForMany(c) && slices.ContainsFunc(alone, func(e *entry[server]) bool { return c.v.asked(e.sum) }) {
 			continue // no rule is for that server
 		}
 		class := r.className(c)
