@@ -56,12 +56,14 @@ golden:
 	QDISSECT_UPDATE=1 go test ./dissect -run "^TestTranscripts$$"
 	go test ./report -run "^TestForms$$" -update
 
-# Every fuzz target for FUZZTIME, one after the other.
+# Every fuzz target for FUZZTIME, one after the other, and FuzzSamples so long for each protocol.
 fuzz:
 	@for module in . fleet; do for pkg in $$(go -C $$module list ./...); do \
 		for target in $$(go -C $$module test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
-			echo "== $$pkg $$target"; \
-			go -C $$module test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 2x $$pkg || exit 1; \
+			for one in $$([ $$target = FuzzSamples ] && ls dissect/*/testdata/samples.txt | cut -d/ -f2 || echo all); do \
+				echo "== $$pkg $$target $$one"; \
+				QDISSECT_PROTOCOL=$$one go -C $$module test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 2x $$pkg || exit 1; \
+			done; \
 		done; \
 	done; done
 

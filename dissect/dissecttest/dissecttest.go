@@ -1,5 +1,5 @@
-// Package dissecttest is the conformance suite of protocols. The test of a protocol
-// begins with
+// Package dissecttest is the conformance suite of protocols. TestSamples of dissect/all runs it with
+// testdata/samples.txt of each protocol; one that computes its samples has a test with
 //
 //	dissecttest.Run(t, Protocol(), samples)
 //
@@ -86,15 +86,18 @@ func Run(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	t.Run("allocations", func(t *testing.T) { runAllocations(t, p, samples) })
 }
 
-// Fuzz fuzzes the decoder of a protocol. Its seeds are the samples, large datagrams
+// Seeds returns what the fuzzing of a decoder begins with: the samples, large datagrams
 // made of them, which fuzzers do not find, and an empty one.
-func Fuzz(f *testing.F, p *dissect.Protocol, samples []Sample) {
+func Seeds(samples []Sample) (list [][]byte) {
 	for _, s := range samples {
-		for _, part := range s.Parts {
-			f.Add(part)
-		}
+		list = append(list, s.Parts...)
 	}
-	for _, b := range append(large(samples), nil) {
+	return append(append(list, large(samples)...), nil)
+}
+
+// Fuzz fuzzes the decoder of a protocol.
+func Fuzz(f *testing.F, p *dissect.Protocol, samples []Sample) {
+	for _, b := range Seeds(samples) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {

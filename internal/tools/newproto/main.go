@@ -50,7 +50,7 @@ func (p *protocol) Payload(text string) string {
 // made are the files by their templates.
 var made = map[string]string{
 	"files/protocol.go.tmpl": "dissect/{{.Package}}/{{.Package}}.go",
-	"files/test.go.tmpl":     "dissect/{{.Package}}/{{.Package}}_test.go",
+	"files/samples.txt.tmpl": "dissect/{{.Package}}/testdata/samples.txt",
 	"files/README.md.tmpl":   "testdata/pcaps/{{.Name}}/README.md",
 }
 

@@ -33,13 +33,13 @@ func begins(t *testing.T, p *protocol, kind string) {
 	}
 	must.Do(t, begin(root, p))
 	for file, want := range map[string][]string{
-		"dissect/somegame/somegame.go":        {"package somegame\n", `dissect.NewCatalog("some-game")`, "[]uint16{4321}", kind},
-		"dissect/somegame/somegame_test.go":   {"dissecttest.Run(t, Protocol(), samples())"},
-		"dissect/all/all.go":                  {"dissect/somegame\"\n", ".Protocol(),\n\t\tsomegame.Protocol(),\n\t}\n"},
-		"testdata/pcaps/some-game/pings.pcap": {"somegame?\x01\x02\x03\x04", "somegame!\x01\x02\x03\x04A server", "\x10\xe1"},
-		"testdata/pcaps/some-game/README.md":  {"# Some game\n"},
-		"docs/protocols.md":                   {" |\n| `some-game` | Some game, TODO: games and servers | ping |\n\n"},
-		"CHANGELOG.md":                        {"### Added\n\n* `some-game`: Some game. TODO: what can be read.\n"},
+		"dissect/somegame/somegame.go":          {"package somegame\n", `dissect.NewCatalog("some-game")`, "[]uint16{4321}", kind},
+		"dissect/somegame/testdata/samples.txt": {"\n## a request\ncertain ping_request \""},
+		"dissect/all/all.go":                    {"dissect/somegame\"\n", ".Protocol(),\n\t\tsomegame.Protocol(),\n\t}\n"},
+		"testdata/pcaps/some-game/pings.pcap":   {"somegame?\x01\x02\x03\x04", "somegame!\x01\x02\x03\x04A server", "\x10\xe1"},
+		"testdata/pcaps/some-game/README.md":    {"# Some game\n"},
+		"docs/protocols.md":                     {" |\n| `some-game` | Some game, TODO: games and servers | ping |\n\n"},
+		"CHANGELOG.md":                          {"### Added\n\n* `some-game`: Some game. TODO: what can be read.\n"},
 	} {
 		path := filepath.Join(root, file)
 		text, err := os.ReadFile(path)
@@ -59,7 +59,7 @@ func begins(t *testing.T, p *protocol, kind string) {
 		}
 	}
 	if p.TCP || must.TryAll() { // it takes seconds
-		passes(t, root, "dissect/somegame/somegame.go", "dissect/somegame/somegame_test.go")
+		passes(t, root, "dissect/somegame/somegame.go", "dissect/all/all.go")
 	}
 	if err := begin(root, p); err == nil || !strings.Contains(err.Error(), "exists") {
 		t.Errorf("a second time: %v", err)
@@ -74,7 +74,7 @@ func begins(t *testing.T, p *protocol, kind string) {
 	}
 }
 
-// passes checks that the tests of new files pass as if they were in the module.
+// passes checks that the samples of a new protocol pass as if its files were in the module.
 func passes(t *testing.T, root string, files ...string) {
 	t.Helper()
 	module := must.Get(filepath.Abs("../../.."))(t)
@@ -85,14 +85,14 @@ func passes(t *testing.T, root string, files ...string) {
 	overlay := must.Get(json.Marshal(map[string]any{"Replace": replace}))(t)
 	name := filepath.Join(root, "overlay.json")
 	must.Do(t, os.WriteFile(name, overlay, 0o666))
-	cmd := exec.Command("go", "test", "-c", "-vet=off", "-overlay", name, "-o", filepath.Join(root, "somegame.test"), "./dissect/somegame")
+	cmd := exec.Command("go", "test", "-c", "-vet=off", "-overlay", name, "-o", filepath.Join(root, "all.test"), "./dissect/all")
 	cmd.Dir = module
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	cmd = exec.Command(filepath.Join(root, "somegame.test"))
-	cmd.Dir = filepath.Join(root, "dissect", "somegame")
-	if out, err := cmd.CombinedOutput(); err != nil {
+	cmd = exec.Command(filepath.Join(root, "all.test"), "-test.v", "-test.run", "^TestSamples$/^some-game$")
+	cmd.Dir = filepath.Join(root, "dissect", "all")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestSamples/some-game/truncated") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
