@@ -319,26 +319,6 @@ func TestQuietAfterFlood(t *testing.T) {
 	}
 }
 
-// TestRestrictFlood ends the capture with a flood: its requests are flushed in steps, and
-// those that a filter chose are open, as without a filter. What was answered by a datagram that lacks a fragment was answered in part.
-func TestRestrictFlood(t *testing.T) {
-	const requests = 20_000
-	name := flood(t, requests, false)
-	for _, restrict := range []bool{false, true} {
-		o := Options{
-			Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return report.NewCounts() },
-			Analysis: dissect.Config{Protocols: all.Protocols()},
-		}
-		if restrict {
-			o.Choice = &Choice{New: func() Chooser { return &every{n: 1, frames: map[uint64]bool{}} }, Only: true}
-		}
-		s := must.Get(Run(o))(t)
-		if x := s.Outcomes; s.Requests != requests+2 || x[dissect.OutcomeOpen] != requests || x[dissect.OutcomePartial] != 1 || x[dissect.OutcomeRepeated] > 0 {
-			t.Errorf("restricted %v: %d requests, %+v", restrict, s.Requests, x)
-		}
-	}
-}
-
 // flood writes a capture: a conversation, if the flood does not end a request and the first fragment of its reply, the flood and, if it ends, a
 // frame a minute later.
 func flood(t *testing.T, requests int, quiet bool) (name string) {

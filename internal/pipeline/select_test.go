@@ -20,7 +20,6 @@ import (
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
-	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -285,43 +284,6 @@ func TestTreeLimits(t *testing.T) {
 	}
 	if want := "\n1|cut|||392 lines of the tree did not fit into the comment\n"; !strings.HasSuffix(c[0], want) {
 		t.Errorf("the end is %q", c[0][len(c[0])-100:])
-	}
-}
-
-// TestRestrict checks that the figures of what was chosen are those of everything if
-// everything is chosen, with and without aggregates, at the end of the input and after some
-// messages.
-func TestRestrict(t *testing.T) {
-	captures, err := filepath.Glob(filepath.FromSlash("../../testdata/pcaps/*/*.pcap"))
-	if err != nil || len(captures) < 50 {
-		t.Fatalf("%d captures (%v)", len(captures), err)
-	}
-	for _, name := range must.TryCaptures(captures) {
-		figures := func(restrict, aggregates bool, messages uint64) string {
-			o := Options{
-				Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return report.NewCounts() }, Trouble: func(error) {},
-				Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()}, Counts: new(Counts), Count: messages, Workers: 2,
-			}
-			if restrict {
-				o.Choice = &Choice{New: func() Chooser { return &every{n: 1, frames: map[uint64]bool{}} }, Only: true}
-			}
-			if aggregates {
-				o.Counts.Stats = stats.New()
-			}
-			s := must.Get(Run(o))(t)
-			if n := s.Outcomes.Sum(); n != s.Requests {
-				t.Errorf("%s, %d messages: %d requests have %d outcomes", name, messages, s.Requests, n)
-			}
-			return fmt.Sprint(s.Messages, s.Ambiguous, s.Requests, s.Replies, s.Malformed, s.Findings, s.RoundTrips, s.Outcomes, s.AmbiguousReplies)
-		}
-		for _, messages := range must.Try([]uint64{0, 1, 7}, []uint64{0, 1, 2, 4, 7, 15}) {
-			want := figures(false, false, messages)
-			for _, aggregates := range []bool{false, true} {
-				if got := figures(true, aggregates, messages); got != want {
-					t.Errorf("%s, %d messages, %v:\n%s, want\n%s", name, messages, aggregates, got, want)
-				}
-			}
-		}
 	}
 }
 

@@ -1,0 +1,238 @@
+package pipeline
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/talks"
+	"github.com/qdissect/qdissect/reassembly"
+	"github.com/qdissect/qdissect/report"
+)
+
+var update = flag.Bool("update", false, "write the goldens")
+
+// A lined is what runs write and tell, in the order in which they do. Of lines that an earlier run wrote there are number and checksum.
+type lined struct {
+	sync.Mutex
+	bytes.Buffer
+	known map[string]bool
+	left  int // frames to save, or replies of a reporter, until an error
+	end   error
+}
+
+func (l *lined) Write(b []byte) (int, error) {
+	l.Lock()
+	defer l.Unlock()
+	return l.Buffer.Write(b)
+}
+
+func (l *lined) say(what string, values ...any) {
+	fmt.Fprintln(l, slices.Insert(values, 0, any("! "+what))...)
+}
+
+// Save and Flush make it a Saver, which may have an end.
+func (l *lined) Save(f *capture.Frame) error {
+	l.say("saved", f.Number, len(f.Data), strings.Join(f.Comments, "; "))
+	if l.left--; l.left == 0 {
+		return l.end
+	}
+	return nil
+}
+
+func (l *lined) Flush() error { l.say("flushed"); return nil }
+
+var errFull = errors.New("the disk is full")
+
+// exchanging also writes what became of requests.
+type exchanging struct {
+	*report.Text
+	said *lined
+}
+
+func (r exchanging) Exchange(x *dissect.Exchange) error {
+	r.said.say("exchange", x.Type.Name, x.Requests, x.Replies, x.Outcome, x.Frame)
+	return nil
+}
+
+// nth chooses by the number of the frame.
+type nth uint64
+
+func (n nth) Record(r *dissect.Record) bool       { return r.Frame%uint64(n) == 0 }
+func (n nth) Unknown(u *dissect.Unknown) bool     { return u.Frame%uint64(n) == 0 }
+func (n nth) Finding(f *dissect.FlowFinding) bool { return f.Frame%uint64(n) == 0 }
+
+// TestOptions: what runs write and tell with each option, with one worker, and with three, where the order may be another one.
+func TestOptions(t *testing.T) {
+	at := func(name string) string { return "../../testdata/pcaps/" + name }
+	trouble, errs, lost, rcon := at("a2s/trouble.pcap"), at("icmp/trouble.pcapng"), at("a2s/fragments-lost.pcap"), at("source-rcon/servers.pcap")
+	totals := func(a *stats.Aggregate) stats.Totals { return a.Report(stats.Options{}).Totals }
+	of := func(o *Options, name string) { // without the name, which is another one each time
+		o.Inputs, o.Stdin = []string{"-"}, bytes.NewReader(must.Get(os.ReadFile(name))(t))
+		o.Reporter = func() report.Reporter { return report.SummaryOnly(report.NewJSON(report.JSONOptions{})) }
+	}
+	third := func() Chooser { return nth(3) }
+	golden := "testdata/options.txt"
+	var texts [2]string
+	for i, workers := range []int{1, 3} {
+		said := &lined{known: map[string]bool{}}
+		var now time.Time
+		for _, c := range []struct {
+			name string
+			set  func(o *Options, l *lined)
+		}{
+			{"no option", func(*Options, *lined) {}},
+			{"all", func(o *Options, _ *lined) { o.All = true }},
+			{"inputs that are none", func(o *Options, _ *lined) {
+				o.Inputs, o.Stdin = []string{at("none"), at("a2s"), at("a2s/README.md"), "-", lost}, strings.NewReader("\xd4\xc3\xb2\xa1")
+			}},
+			{"a cut input", func(o *Options, _ *lined) {
+				b := must.Get(os.ReadFile(trouble))(t)
+				o.Inputs, o.Stdin = []string{"-"}, bytes.NewReader(b[:len(b)-5])
+			}},
+			{"half a tunnel", func(o *Options, _ *lined) { // large replies in GRE need fragments
+				var b bytes.Buffer
+				w := mkpcap.NewWriter(&b, mkpcap.Options{Link: mkpcap.Raw})
+				w.Frame(time.Unix(1, 0), mkpcap.IP(netip.MustParseAddr("203.0.113.1"), netip.MustParseAddr("203.0.113.2"), 1, 47, 0, true, true, make([]byte, 1480)))
+				o.Inputs, o.Stdin = []string{"-"}, &b
+			}},
+			{"series", func(o *Options, _ *lined) { o.Series = true }},
+			{"outputs", func(o *Options, l *lined) {
+				o.Output = func(n int) (io.Writer, error) { l.say("output", n); return l, nil }
+			}},
+			{"no second output", func(o *Options, l *lined) {
+				o.Output = func(n int) (io.Writer, error) { return l, []error{nil, errFull, nil, nil}[n] }
+			}},
+			{"count of 1", func(o *Options, _ *lined) { o.Count = 1 }},
+			{"count of 7", func(o *Options, _ *lined) { o.Count = 7 }},
+			{"lines", func(o *Options, _ *lined) { o.Lines = true }},
+			{"filter of even lengths", func(o *Options, _ *lined) {
+				o.Frames = &Frames{Filter: func(uint16) (func([]byte, int) bool, error) {
+					return func(_ []byte, n int) bool { return n%2 == 0 }, nil
+				}}
+			}},
+			{"no filter for the link", func(o *Options, _ *lined) {
+				o.Frames = &Frames{Filter: func(uint16) (func([]byte, int) bool, error) { return nil, errFull }}
+			}},
+			{"window", func(o *Options, _ *lined) {
+				o.Frames = &Frames{Window: func(first time.Time) (since, until time.Time) {
+					return first.Add(500 * time.Millisecond), first.Add(2 * time.Second)
+				}}
+			}},
+			{"only a port", func(o *Options, _ *lined) {
+				o.Frames = &Frames{Only: func(src, dst netip.AddrPort) bool { return src.Port() == 27015 || dst.Port() == 27015 }}
+			}},
+			{"every third", func(o *Options, _ *lined) { o.Choice = &Choice{New: third} }},
+			{"nothing but all", func(o *Options, _ *lined) { o.Choice = &Choice{New: func() Chooser { return nth(1) }, Only: true} }},
+			{"nothing but all, until a count of 7", func(o *Options, _ *lined) {
+				o.Choice, o.Count = &Choice{New: func() Chooser { return nth(1) }, Only: true}, 7
+			}},
+			{"nothing but every third", func(o *Options, _ *lined) { o.Choice = &Choice{New: third, Only: true} }},
+			{"exchanges", func(o *Options, l *lined) {
+				o.Choice = &Choice{Exchanges: true}
+				o.Reporter = func() report.Reporter { return exchanging{report.NewText(report.TextOptions{}), l} }
+			}},
+			{"saved", func(o *Options, l *lined) { o.Save = &Saving{Saver: l} }},
+			{"chosen saved", func(o *Options, l *lined) { o.Choice, o.Save = &Choice{New: third}, &Saving{Saver: l, Chosen: true} }},
+			{"saved with comments", func(o *Options, l *lined) { o.Save = &Saving{Saver: l, Annotate: true, Hold: time.Second} }},
+			{"saved with trees", func(o *Options, l *lined) {
+				o.Analysis.Tree, o.Save = true, &Saving{Saver: l, Annotate: true, Tree: report.NewTreeNote(false)}
+			}},
+			{"saved in part", func(o *Options, l *lined) { l.left, l.end, o.Save = 3, ErrEnough, &Saving{Saver: l} }},
+			{"saved until the disk is full", func(o *Options, l *lined) { l.left, l.end, o.Save = 3, errFull, &Saving{Saver: l, Annotate: true} }},
+			{"recent", func(o *Options, _ *lined) { o.Save = &Saving{Recent: &capture.Recent{Limit: 1 << 20}} }},
+			{"tally", func(o *Options, _ *lined) { o.Counts.Detailed = true }},
+			{"shards", func(o *Options, _ *lined) {
+				o.Counts = &Counts{Stats: stats.New(), Shards: stats.NewShards(), Part: 0xff}
+			}},
+			{"slots", func(o *Options, l *lined) {
+				o.Counts = &Counts{Stats: stats.New(), Slots: &Slots{Width: time.Second, Every: time.Minute, Counts: func(start time.Time, packets uint64, s *stats.Shards) {
+					l.say("slot", start, packets, totals(s.Sum()))
+				}}}
+			}},
+			{"talks", func(o *Options, _ *lined) { o.Counts.Stats, o.Counts.Talks = stats.New(), talks.New() }},
+			{"little room", func(o *Options, _ *lined) { o.Limits = &Limits{Budget: 2000, Fragments: reassembly.Limits{Sets: 1}} }},
+			{"stopped", func(o *Options, _ *lined) {
+				stop := make(chan struct{})
+				close(stop)
+				o.Stop = stop
+			}},
+			{"snapshots of a flood", func(o *Options, l *lined) {
+				of(o, flood(t, 17_000, true))
+				o.Counts.Stats = stats.New()
+				o.Events.Every, o.Events.Snapshot = 10*time.Minute, func(s *report.Summary, a *stats.Aggregate) { l.say("snapshot", s.Packets, totals(a)) }
+				o.Events.Progress = func(packets, bytes uint64) { l.say("progress", packets, bytes) }
+			}},
+			{"a flood that does not end, and a reply that lacks a fragment", func(o *Options, _ *lined) { of(o, flood(t, 20_000, false)) }},
+			{"nothing but all of it", func(o *Options, _ *lined) {
+				of(o, flood(t, 20_000, false))
+				o.Choice = &Choice{New: func() Chooser { return nth(1) }, Only: true}
+			}},
+		} {
+			fmt.Fprintf(said, "\n== %s\n", c.name)
+			l := new(lined)
+			o := New()
+			o.Inputs, o.Out, o.Workers = []string{trouble, errs, lost, rcon}, l, workers
+			o.Reporter = func() report.Reporter { return report.NewJSON(report.JSONOptions{}) }
+			o.Analysis = dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()}
+			o.Trouble = func(err error) { l.say("trouble", err) }
+			o.Events.Clock = func() time.Time { now = now.Add(time.Second); return now }
+			o.Events.Ended = func(name string, link uint16, first, last time.Time) {
+				l.say("ended", filepath.Base(name), link, first, last)
+			}
+			o.Events.Read = func(number int, packets uint64, first, last time.Time) { l.say("read", number, packets, first, last) }
+			c.set(&o, l)
+			sum, err := Run(o)
+			if l.say("error", err); err == nil {
+				l.say("summary", sum.Inputs, sum.Packets, sum.Bytes, sum.Datagrams, sum.Messages, sum.Unknown, sum.GameTraffic, sum.Complete, sum.Incomplete, sum.Evicted, sum.ICMP, sum.ICMPMatched, sum.Outcomes, sum.OneSided, sum.Unread, sum.Streams)
+			}
+			if n := o.Counts; n.Shards != nil {
+				l.say("report", totals(n.Shards.Sum()))
+			} else if n.Stats != nil {
+				l.say("report", totals(n.Stats))
+			}
+			known, sum32 := 0, uint32(0)
+			for line := range strings.Lines(l.String()) {
+				if !said.known[line] {
+					said.WriteString(line)
+				} else {
+					known, sum32 = known+1, sum32+crc32.ChecksumIEEE([]byte(line))
+				}
+				said.known[line] = true
+			}
+			fmt.Fprintf(said, "and %d lines of runs before, %08x\n", known, sum32)
+		}
+		texts[i] = said.String()
+	}
+	if *update {
+		must.Do(t, os.WriteFile(golden, []byte(texts[0]), 0o600))
+	}
+	if d := cmp.Diff(string(must.Get(os.ReadFile(golden))(t)), texts[0]); d != "" {
+		t.Errorf("%s (-update writes it) -want +got\n%s", golden, d)
+	}
+	for i := range texts {
+		texts[i] = strings.Join(slices.Sorted(strings.Lines(texts[i])), "")
+	}
+	if d := cmp.Diff(texts[0], texts[1]); d != "" {
+		t.Errorf("-one worker +three\n%s", d)
+	}
+}
