@@ -1001,7 +1001,7 @@ func why(t *testing.T, name, server string) *stats.Answer {
 }
 
 // try reads what is said of a capture that has the cause, or that nearly has it.
-func (c *filmCause) try(t *testing.T, near bool, name string) *stats.Answer {
+func (c *filmCause) try(t *testing.T, near bool, name string) (w *stats.Answer, said []stats.Verdict) {
 	server, want := c.server, c.id
 	if near {
 		server, want = c.nearAsk, c.nearIs
@@ -1010,9 +1010,11 @@ func (c *filmCause) try(t *testing.T, near bool, name string) *stats.Answer {
 		server = filmServer.String()
 	}
 	if !near || must.TryAll() {
-		agree(t, name)
+		if v, _ := agree(t, name); !near {
+			said = v
+		}
 	}
-	w := why(t, name, server)
+	w = why(t, name, server)
 	if list := stats.Causes(); w.Cause != want || w.State != list[slices.IndexFunc(list, func(c stats.Cause) bool { return c.ID == want })].State {
 		t.Errorf("%s: cause %s (%s), want %s\n%s", server, w.Cause, w.State, want, w.AppendText(nil))
 	}
@@ -1027,7 +1029,7 @@ func (c *filmCause) try(t *testing.T, near bool, name string) *stats.Answer {
 			t.Errorf("%s: %d, and no frame", e.What, e.Count)
 		}
 	}
-	return w
+	return w, said
 }
 
 // TestCauses: each cause is told where it is, and not where it nearly is.
@@ -1039,7 +1041,9 @@ func TestCauses(t *testing.T) {
 			for i, make := range []func(*film){c.has, c.near} {
 				f := &film{t: t}
 				make(f)
-				all.Answer(c.try(t, i > 0, f.write(t)))
+				w, said := c.try(t, i > 0, f.write(t))
+				all.Answer(w)
+				all.Verdicts(said)
 			}
 		})
 	}

@@ -232,8 +232,10 @@ func (r *reporting) slow() {
 		t := &v.more.trips
 		late, n := t.above(time.Second), t.n
 		more := "; half of them take " + duration(t.quantile(500)) + " or less"
+		times := Evidence{{"p50_ms", round(t.quantile(500).Seconds()*1000, 1)}, {"p99_ms", round(t.quantile(990).Seconds()*1000, 1)}}
 		if o := v.fates.of(v.requests); v.heard != nil && o.Answered+o.Other == v.requests && float64(o.Other) <= v.share(v.last-shortest, v.last+1)*float64(o.Answered) && v.heard.unclear > n {
 			late, n, more = late+v.heard.behind, n+v.heard.unclear, ", which come for each sending" // nothing was lost
+			times = nil                                                                             // they are not known
 		}
 		if late < kindLeast || float64(late) < badShare*float64(n) { // an accident, or a few clients that are far away
 			continue
@@ -242,7 +244,7 @@ func (r *reporting) slow() {
 			Kind: Slow, Server: r.address(e), From: instant(v.first), To: instant(v.last),
 			Text:     fmt.Sprintf("Slow: %s%s takes more than 1 s for %s of %s in %s%s.", r.address(e), r.named(v), number(late), count(n, "reply", "replies"), span(v.first, v.last), more),
 			Advice:   "Clients wait one to five seconds: look at the load of the server and at the path to it.",
-			Evidence: Evidence{{"p50_ms", round(t.quantile(500).Seconds()*1000, 1)}, {"p99_ms", round(t.quantile(990).Seconds()*1000, 1)}, {"round_trips", float64(n)}, {"slow", float64(late)}},
+			Evidence: append(times, Number{"round_trips", float64(n)}, Number{"slow", float64(late)}),
 		})
 	}
 }

@@ -127,6 +127,13 @@ func (s *Said) Answer(w *Answer) {
 	s.lines(b)
 }
 
+// Verdicts adds those of a report.
+func (s *Said) Verdicts(list []Verdict) {
+	for _, v := range list {
+		s.lines(fmt.Appendf(nil, "* %s %s %v\n", v.Certainty, v.Text, v.Evidence))
+	}
+}
+
 // play adds what is said of plays and of the server of the last request, and returns the verdicts and the whole report in JSON.
 func (s *Said) play(name string, list []made) (verdicts, report string) {
 	server := list[len(list)-1].to

@@ -144,20 +144,3 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("nothing: %s", text)
 	}
 }
-
-// TestVerdictMetrics: each kind and server has one time, the last one.
-func TestVerdictMetrics(t *testing.T) {
-	at := time.Unix(1700000000, 500e6)
-	r := Report{Verdicts: []Verdict{
-		{Kind: ServerDown, Server: "198.51.100.10:27015", To: at}, {Kind: ServerDown, Server: "198.51.100.10:27015", To: at.Add(-time.Hour)},
-		{Kind: Reflection, To: at.Add(time.Second)}, {Kind: NothingUnusual, To: at}, {Kind: CannotTell, To: at},
-	}}
-	want := `# HELP qdissect_verdict_timestamp_seconds When a verdict held last, in seconds since 1970.
-# TYPE qdissect_verdict_timestamp_seconds gauge
-qdissect_verdict_timestamp_seconds{kind="reflection",server=""} 1700000001.5
-qdissect_verdict_timestamp_seconds{kind="server_down",server="198.51.100.10:27015"} 1700000000.5
-`
-	if got := string(r.AppendMetrics(nil)); got != want {
-		t.Errorf("got\n%s", got)
-	}
-}

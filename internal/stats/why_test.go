@@ -89,38 +89,6 @@ func causesOf(kind string) []string {
 	return []string{kind}
 }
 
-// TestWhyOneSided: nobody can tell of a server that sends nothing, but that it replies to those that return its challenges, also if
-// its host was the place of the capture.
-func TestWhyOneSided(t *testing.T) {
-	s := must.Get(scenes.Find("quiet"))(t)
-	at := netip.MustParseAddrPort("198.51.100.10:27015")
-	var b bytes.Buffer
-	must.Get(s.Write(&b, scenes.Options{Span: 30 * time.Second, Clients: 500}))(t)
-	to := onlyTo(t, b.Bytes(), at.Addr())
-	if w := asked(t, to, 1, at)[0]; w.State != stats.Unclear || !strings.Contains(w.Text, "one direction only, or it does not reply") {
-		t.Errorf("%s %s", w.State, w.Text)
-	}
-	own := netip.PrefixFrom(at.Addr(), at.Addr().BitLen())
-	if w := asked(t, to, 1, at, own)[0]; w.State != stats.Unclear || !strings.Contains(w.Text, "return a challenge that it must have given") {
-		t.Errorf("%s %v %s", w.State, w.Problems, w.Text)
-	}
-}
-
-// onlyTo returns the packets of a scene to a host.
-func onlyTo(t *testing.T, capture []byte, host netip.Addr) []byte {
-	t.Helper()
-	const header, record, destination = 24, 16, 14 + 16
-	out := slices.Clone(capture[:header])
-	for b := capture[header:]; len(b) > 0; {
-		n := record + int(uint32(b[8])|uint32(b[9])<<8|uint32(b[10])<<16|uint32(b[11])<<24)
-		if a := host.As4(); bytes.Equal(b[record+destination:record+destination+4], a[:]) {
-			out = append(out, b[:n]...)
-		}
-		b = b[n:]
-	}
-	return out
-}
-
 // calm checks that nothing is called usual where a server leaves requests without a complete reply, or where there are errors.
 func calm(t *testing.T, name string, r *stats.Report) {
 	t.Helper()
@@ -194,27 +162,6 @@ func queried(o mkpcap.Options, server, from netip.AddrPort, at func(i int) time.
 		m.UDP(t.Add(time.Millisecond), from, client, info)
 	}
 	return b.Bytes()
-}
-
-// TestDisplaced: replies from another address or port of the host are said, and nothing else is.
-func TestDisplaced(t *testing.T) {
-	second := func(i int) time.Duration { return time.Duration(i) * time.Second }
-	server := netip.MustParseAddrPort("198.51.100.10:27015")
-	for _, c := range []struct{ from, want string }{
-		{"198.51.100.11:27015", "from another address, 198.51.100.11:"},
-		{"198.51.100.11:27016", "from another address, 198.51.100.11:27016:"},
-		{"198.51.100.10:27016", "from another port, 198.51.100.10:27016:"},
-		{"198.51.100.10:27015", ""},
-	} {
-		r := reported(t, queried(mkpcap.Options{}, server, netip.MustParseAddrPort(c.from), second), 1, stats.Options{})
-		v := r.Verdicts[0]
-		switch {
-		case c.want == "" && (len(r.Verdicts) != 1 || v.Kind != stats.NothingUnusual):
-			t.Errorf("from %s: %+v", c.from, r.Verdicts)
-		case c.want != "" && (len(r.Verdicts) != 1 || v.Kind != stats.Unwell || v.Server != server.String() || !strings.Contains(v.Text, "30 requests to "+server.String()+" were answered "+c.want)):
-			t.Errorf("from %s: %+v", c.from, r.Verdicts)
-		}
-	}
 }
 
 // TestClockStep: a clock that steps back is said with both times, and not if it steps by so little that frames of several interfaces
