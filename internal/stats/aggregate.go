@@ -31,7 +31,7 @@ const (
 	// a server may have one that others leave.
 	leastPath = 4
 	leastMore = 16
-	// leastKept is the number of requests from which an entry of a full table is kept when shards are merged; servers that reply are.
+	// leastKept is the number of requests from which an entry of a full table is kept when shards are merged.
 	leastKept = 8
 	// shards is how many aggregates share the set of the limits.
 	shards = 4
@@ -1113,7 +1113,7 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 		if e.v.idle() {
 			continue
 		}
-		if o.servers.gone > 0 && e.v.requests < leastKept && e.v.replies == 0 && !(same && a.servers.room()) && a.servers.find(e.key, e.sum) == nil {
+		if o.servers.gone > 0 && e.v.requests < leastKept && !(same && a.servers.room()) && a.servers.find(e.key, e.sum) == nil {
 			continue
 		}
 		a.addServer(e, same, protocols[e.v.protocol], kinds)
