@@ -3,6 +3,7 @@
 package archtest
 
 import (
+	"bytes"
 	"encoding/json"
 	"go/ast"
 	"go/parser"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/tools/go/callgraph"
@@ -36,14 +38,11 @@ type pkg struct {
 	Standard   bool
 }
 
+var listed = sync.OnceValues(exec.Command("go", "list", "-deps", "-json=ImportPath,Imports,Deps,Standard", module+"/...").Output)
+
 func list(t *testing.T) (all []pkg) {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Imports,Deps,Standard", module+"/...")
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	d := json.NewDecoder(strings.NewReader(string(out)))
+	d := json.NewDecoder(bytes.NewReader(must.Get(listed())(t)))
 	for d.More() {
 		var p pkg
 		must.Do(t, d.Decode(&p))

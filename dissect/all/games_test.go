@@ -1,4 +1,4 @@
-package games
+package all
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/games"
 	"github.com/qdissect/qdissect/internal/must"
 )
 
@@ -17,13 +17,13 @@ import (
 // read. The name of the protocol follows.
 const unread = "not read yet: "
 
-func TestTable(t *testing.T) {
+func TestGames(t *testing.T) {
 	var known []string
-	for _, p := range all.Protocols() {
+	for _, p := range Protocols() {
 		known = append(known, p.Name)
 	}
 	last := ""
-	for _, g := range All() {
+	for _, g := range games.All() {
 		if g.ID <= last || g.Name == "" {
 			t.Errorf("%q after %q: not sorted, or without a name", g.ID, last)
 		}
@@ -48,7 +48,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-func TestFind(t *testing.T) {
+func TestFindGame(t *testing.T) {
 	tests := []struct {
 		name, query string
 		want        []string
@@ -63,7 +63,7 @@ func TestFind(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, g := range Find(tt.query) {
+			for _, g := range games.Find(tt.query) {
 				got = append(got, g.ID)
 			}
 			if !slices.Equal(got, tt.want) {
@@ -73,7 +73,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestNear(t *testing.T) {
+func TestNearGame(t *testing.T) {
 	tests := []struct {
 		name, query string
 		want        []string
@@ -87,7 +87,7 @@ func TestNear(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := Near(tt.query); !slices.Equal(got, tt.want) {
+			if got := games.Near(tt.query); !slices.Equal(got, tt.want) {
 				t.Errorf("Near(%q) = %q, want %q", tt.query, got, tt.want)
 			}
 		})
@@ -95,10 +95,10 @@ func TestNear(t *testing.T) {
 }
 
 // TestPinned checks that the gate installs the gamedig whose games the table has.
-func TestPinned(t *testing.T) {
+func TestPinnedGamedig(t *testing.T) {
 	gate, err := os.ReadFile("../../.ci/run")
-	if err != nil || !strings.Contains(string(gate), "gamedig@"+Version+" ") {
-		t.Errorf("gamedig %s is not what .ci/run installs (%v)", Version, err)
+	if err != nil || !strings.Contains(string(gate), "gamedig@"+games.Version+" ") {
+		t.Errorf("gamedig %s is not what .ci/run installs (%v)", games.Version, err)
 	}
 }
 
@@ -122,16 +122,16 @@ func TestGamedig(t *testing.T) {
 	if err := json.Unmarshal(out, &list); err != nil {
 		t.Fatalf("%v in %.200s", err, out)
 	}
-	games := map[string]Game{}
-	for _, g := range All() {
-		games[g.ID] = g
+	known := map[string]games.Game{}
+	for _, g := range games.All() {
+		known[g.ID] = g
 	}
-	games["ssl"] = Game{ID: "ssl", Name: "SCP: Secret Lab" + "ratory"} // misspelt there
+	known["ssl"] = games.Game{ID: "ssl", Name: "SCP: Secret Lab" + "ratory"} // misspelt there
 	// gamedig's minecraft also tries the query of Bedrock, which mbe is alone.
 	same := map[string][]string{"minecraft": {"minecraft-java", "minecraft", "raknet"}}
 	for _, theirs := range list {
-		ours, ok := games[theirs.ID]
-		if delete(games, theirs.ID); !ok {
+		ours, ok := known[theirs.ID]
+		if delete(known, theirs.ID); !ok {
 			t.Errorf("%s is missing", theirs.ID)
 			continue
 		}
@@ -144,7 +144,7 @@ func TestGamedig(t *testing.T) {
 			same[theirs.Protocol] = ours.Protocols
 		}
 	}
-	for id := range games {
+	for id := range known {
 		t.Errorf("%s is not a game of gamedig", id)
 	}
 }

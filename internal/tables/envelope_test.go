@@ -1,4 +1,4 @@
-package envelope_test
+package tables_test
 
 import (
 	"bytes"

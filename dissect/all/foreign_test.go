@@ -1,15 +1,16 @@
-package foreign
+package all
 
 import (
 	"encoding/hex"
 	"testing"
 
+	"github.com/qdissect/qdissect/dissect/internal/foreign"
 	"github.com/qdissect/qdissect/internal/must"
 )
 
 // TestName names foreign traffic by the first bytes of real datagrams from documents
 // and captures.
-func TestName(t *testing.T) {
+func TestForeignName(t *testing.T) {
 	for _, c := range []struct{ bytes, want string }{
 		{"ffffffff214c5fa00d000000", "Steam in-home streaming discovery"},
 		{"8fff1f2e82ff00010000000004b0", "ENet"},
@@ -24,21 +25,21 @@ func TestName(t *testing.T) {
 		{"", ""},
 	} {
 		b := must.Get(hex.DecodeString(c.bytes))(t)
-		if got := Name(b); got != c.want {
+		if got := foreign.Name(b); got != c.want {
 			t.Errorf("%s looks like %q, want %q", c.bytes, got, c.want)
 		}
 	}
 }
 
 // TestLogin finds passwords in foreign traffic.
-func TestLogin(t *testing.T) {
+func TestForeignLogin(t *testing.T) {
 	for shown, rest := range map[string]string{
 		"BE\x01\x02\x03\x04\xff\x00": "hunter2", "BE\x01\x02\x03\x04\xff\x00\x01": "", "BE\x01\x02\x03\x04\xff\x01\x00x": "",
 		"SAMP\x7f\x00\x00\x01\x61\x1ex\x02\x00": "ab\x01\x00c", "SAMP\x7f\x00\x00\x01\x61\x1ex\x02\x00ab": "", "SAMP\x7f\x00\x00\x01\x61\x1ei\x02\x00abc": "",
 		"\x80\x00\x00\x0a\x05": "ab\x00c\x00", "\x80\x00\x00\x0a\x05a\xffcde": "", "\x80\x00\x00\x06\x83a": "", "": "",
 		"\xff\xff\xff\xffk\x18\x00\x00\x00\x03\x00\x00\x00\x01\x02\x03\x04": "name\x00hunter2\x00",
 	} {
-		if got := Login([]byte(shown + rest)); got != len(shown) {
+		if got := foreign.Login([]byte(shown + rest)); got != len(shown) {
 			t.Errorf("%q: %d, want %d", shown+rest, got, len(shown))
 		}
 	}
