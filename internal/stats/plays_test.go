@@ -61,6 +61,9 @@ func (s *Said) Report(name string, r *Report) {
 		if s.last != nil {
 			b = Compare(s.last, r).AppendText(b)
 		}
+		for _, at := range []Place{PlaceOf(r.Remedies, nil), OnContainer, OnRouter} {
+			b = fmt.Append(b, NFT(r.Remedies, at, true), IPTables(r.Remedies, at, false, false), IPTables(r.Remedies, at, true, true), Removal("iptables", r.Remedies, at), "\n")
+		}
 	}
 	s.lines(b)
 	s.last = r

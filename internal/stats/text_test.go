@@ -3,6 +3,8 @@ package stats
 import (
 	"bytes"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"net/netip"
 	"regexp"
 	"strings"
@@ -29,15 +31,39 @@ func TestFit(t *testing.T) {
 }
 
 // TestNumbers: what is small is not rounded to nothing, nor to more than it is.
+// TestNumbers: how numbers are written, and what is estimated of values.
 func TestNumbers(t *testing.T) {
-	for _, c := range []struct{ got, want string }{
-		{percent(0), "0 %"}, {percent(0.00002), "<0.1 %"}, {percent(0.0006), "0.1 %"}, {percent(0.062), "6.2 %"}, {percent(0.5), "50 %"}, {percent(0.9999), "99.99 %"}, {percent(1), "100 %"},
-		{duration(0), "0 ms"}, {duration(21 * time.Microsecond), "21 µs"}, {duration(210 * time.Microsecond), "0.2 ms"}, {duration(9900 * time.Microsecond), "9.9 ms"}, {duration(2 * time.Second), "2 s"},
-	} {
-		if c.got != c.want {
-			t.Errorf("%s, want %s", c.got, c.want)
+	said := new(Said)
+	d, room := new(distinct), sketches(largeSketch, 1)
+	var h histogram
+	for n, i := 0.0, 0; n < 1e11; n, i = math.Floor(n*1.3+1), i+1 {
+		for h.n < uint64(min(n, 3000)) {
+			h.add(bucketOf(time.Duration(h.n*h.n) * time.Microsecond))
+			k := keyOf(netip.AddrFrom4([4]byte{7, 0, byte(h.n >> 8), byte(h.n)}), 0)
+			d.add(k.hash(), &room)
 		}
+		about := Distinct{uint64(n), i}
+		fmt.Fprintln(said, number(uint64(n)), rounded(n/10), rounded(n/1e9), percent(n/1e5), percent(n/1e9), percent(1-1/(n+1)), size(uint64(n)), duration(time.Duration(n)), duration(time.Duration(n)*1e4),
+			about.addresses(), count(uint64(n), "reply", "replies"), were(uint64(n)), d.count(), h.quantile(10), h.quantile(500), h.quantile(999), h.above(time.Duration(n)))
 	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 400 {
+		x, level := make([]float64, 20+random.IntN(60)), float64(random.IntN(30))
+		calm, jitter, slope := level, random.Float64(), 0.0
+		for k := range x {
+			if random.IntN(12) == 0 { // the rate steps, or begins to change
+				level, slope = float64(random.IntN(2)*random.IntN(400)), float64(random.IntN(2)*random.IntN(21)-10)
+				if random.IntN(3) > 0 {
+					level, slope = calm, 0
+				}
+			}
+			level = max(level+slope, 0)
+			x[k] = math.Floor(max(level+jitter*math.Sqrt(level)*random.NormFloat64(), 0))
+		}
+		seconds := []float64{1, 0.1, 10}[i%3]
+		fmt.Fprintf(said, "%d: %.6g %.6g %.6g\n", i, x, surges(x, seconds, -1), surges(x, seconds, calm/2))
+	}
+	said.Golden(t, "testdata/numbers.txt")
 }
 
 // TestWrapped: a number and its unit are in one line.

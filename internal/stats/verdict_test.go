@@ -458,6 +458,34 @@ func TestVerdictsNeed(t *testing.T) {
 				x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%n), true, dissect.OutcomeUnanswered
 			}))
 		}},
+		{"few of chance", 1, 500, func(seed int) []made {
+			random := rand.New(rand.NewPCG(uint64(seed), 1))
+			fates := []func(x *made){
+				func(*made) {}, func(x *made) { x.proof = []dissect.Proof{dissect.Vouched, dissect.Proven}[random.IntN(2)] }, func(x *made) { x.proof = dissect.Proven },
+				func(x *made) { x.silent, x.outcome = true, dissect.OutcomeUnanswered },
+				func(x *made) { x.silent, x.outcome = true, dissect.OutcomeRefused },
+				func(x *made) { x.silent, x.outcome = true, dissect.OutcomeRepeated },
+				func(x *made) { x.silent, x.outcome = true, dissect.OutcomeOpen },
+				func(x *made) { x.silent, x.outcome = true, dissect.OutcomeElsewhere },
+				func(x *made) { x.of, x.outcome = 1, dissect.OutcomePartial },
+				func(x *made) { x.outcome, x.wait = dissect.OutcomeLate, 6*time.Second },
+				func(x *made) { x.proof, x.outcome = dissect.Unreturned, dissect.OutcomeChallenged },
+				func(x *made) { x.proof, x.outcome = dissect.Proven, dissect.OutcomeChallenged },
+				func(x *made) { x.wait = 1200 * time.Millisecond },
+				func(x *made) { x.says = core.PortUnreachable }, func(x *made) { x.says = core.FragmentationNeeded }, func(x *made) { x.of, x.says = 4, &refusedLogin },
+				func(x *made) { x.of = 3 }, func(x *made) { x.to = "198.51.100.11" }, func(x *made) { x.from = "192.168.1.7" },
+			}
+			usual, other := fates[random.IntN(4)], fates[random.IntN(len(fates))]
+			n, clients, kinds, seconds := 2+random.IntN(80), 1+random.IntN(15), 1+random.IntN(3), float64(1+random.IntN(100))
+			share, from := random.IntN(100), random.IntN(n)
+			return sent(n, 0, float64(n)/seconds, func(i int, x *made) {
+				if x.from, x.of = person(random.IntN(clients)), random.IntN(kinds); seed%3 == 0 && i >= from && i < from+share/4 || seed%3 > 0 && random.IntN(100) < share {
+					other(x)
+				} else {
+					usual(x)
+				}
+			})
+		}},
 		{"n replies come back", 0, 24, func(n int) []made { return errors(n, 24-n) }},
 	} {
 		all.sweep(c.name, c.from, c.to, c.play)

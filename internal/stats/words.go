@@ -78,7 +78,7 @@ func size(n uint64) string {
 	case n >= 1e3:
 		return decimals(float64(n)/1e3) + " kB"
 	}
-	return strconv.FormatUint(n, 10) + " bytes"
+	return count(n, "byte", "bytes")
 }
 
 func duration(d time.Duration) string {
