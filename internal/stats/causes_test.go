@@ -982,9 +982,11 @@ func (f *film) flood(n, nets int, server netip.AddrPort, ask string, replies fun
 }
 
 // read counts a capture, and returns what else its report and answers need.
-func read(t *testing.T, name string, a *stats.Aggregate) (o stats.Options) {
+func read(t *testing.T, name string, a *stats.Aggregate, workers int) (o stats.Options) {
 	t.Helper()
-	sum := must.Get(pipeline.Run(counting(name, a)))(t)
+	x := counting(name, a)
+	x.Workers = workers
+	sum := must.Get(pipeline.Run(x))(t)
 	for _, s := range sum.Streams {
 		o.Streams = append(o.Streams, stats.Stream(s))
 	}
@@ -997,7 +999,7 @@ func why(t *testing.T, name, server string) *stats.Answer {
 	t.Helper()
 	at := netip.MustParseAddrPort(server)
 	a := stats.NewFocused(at.Addr())
-	return a.Why(at, read(t, name, a))[0]
+	return a.Why(at, read(t, name, a, 2))[0]
 }
 
 // try reads what is said of a capture that has the cause, or that nearly has it.
@@ -1129,14 +1131,14 @@ func damaged(name string) bool {
 func agree(t *testing.T, name string) ([]stats.Verdict, map[string]*stats.Answer) {
 	t.Helper()
 	a := stats.New()
-	r := a.Report(read(t, name, a))
+	r := a.Report(read(t, name, a, 1))
 	quiet := ""
 	if v := r.Verdicts[0]; v.Kind == stats.NothingUnusual {
 		quiet = v.Text
 	}
 	answers := map[string]*stats.Answer{}
 	a = stats.NewFocused(netip.Addr{})
-	for _, w := range a.Why(netip.AddrPort{}, read(t, name, a)) {
+	for _, w := range a.Why(netip.AddrPort{}, read(t, name, a, 1)) {
 		if answers[w.Server] = w; quiet != "" && w.State == stats.Trouble && !strings.HasPrefix(w.Cause, "master_") && !strings.Contains(quiet, "one address asked "+w.Server) {
 			t.Errorf("%s: report has nothing unusual, and why has %s: %s", name, w.Cause, w.Text)
 		}

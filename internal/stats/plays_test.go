@@ -144,6 +144,8 @@ func (s *Said) play(name string, list []made) (verdicts, report string) {
 	r := a.Report(Options{Rows: 3})
 	s.Report(name, r)
 	s.Answer(a.Why(netip.AddrPortFrom(netip.MustParseAddr(server), 0), Options{})[0])
+	s.Verdicts(a.Report(Options{Home: []netip.Prefix{netip.MustParsePrefix("198.51.100.8/29")}}).Verdicts)
+	s.Verdicts(a.Report(Options{OneSided: true}).Verdicts)
 	for _, v := range r.Verdicts {
 		verdicts += string(v.Certainty) + " " + v.Text + "\n"
 	}

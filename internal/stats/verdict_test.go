@@ -392,6 +392,16 @@ func TestVerdictsNeed(t *testing.T) {
 			})
 		}
 	}
+	mixed := func(f func(x *made)) func(n int) []made { // a flood, in which so many of ten are other ones
+		return func(n int) []made {
+			return both(open(145), flood(800, 80, dissect.Unproven, func(i int, x *made) {
+				if crowd(i, x); i*7%10 < n {
+					x.from = somebody(i)
+					f(x)
+				}
+			}))
+		}
+	}
 	for _, c := range []struct {
 		name     string
 		from, to int
@@ -486,6 +496,40 @@ func TestVerdictsNeed(t *testing.T) {
 				}
 			})
 		}},
+		{"at a victim, from n servers", 1, 5, func(n int) []made {
+			return sent(150, 10, 20, func(i int, x *made) { x.from, x.to, x.of = "203.0.113.77", fmt.Sprintf("198.51.100.%d", 10+i%n), 3 })
+		}},
+		{"n who look for many ask a dead server", 1, 4, func(n int) []made {
+			return both(evening(60), sent(60*n, 10, 6, func(i int, x *made) {
+				x.from, x.silent, x.outcome = fmt.Sprintf("203.0.113.%d", 9+i%n), i/n%2 == 0, dissect.Outcome(1-i/n%2)*dissect.OutcomeUnanswered
+				if x.to = fmt.Sprintf("198.51.100.%d", 60+i/n); i/n%3 == 0 {
+					x.to = "198.51.100.60"
+				}
+			}))
+		}},
+		{"n of 40 lost in a trickle", 30, 40, func(n int) []made {
+			return both(evening(300), sent(1000, 0, 3.5, func(i int, x *made) {
+				x.from, x.proof, x.outcome = somebody(i%110), dissect.Unreturned, dissect.OutcomeChallenged
+			}), some(func(x *made) {
+				x.silent, x.outcome = true, dissect.OutcomeUnanswered
+			})(n))
+		}},
+		{"n of 20 lost under load", 0, 20, func(n int) []made {
+			return both(sent(200, 0, 5, func(i int, x *made) { x.from, x.proof = person(i), dissect.Proven }), sent(600, 40, 60, func(i int, x *made) {
+				if x.from, x.proof = person(i), dissect.Proven; i%20 < n {
+					x.silent, x.outcome = true, dissect.OutcomeUnanswered
+				}
+			}))
+		}},
+		{"n of 10 of one hop limit", 0, 10, mixed(func(x *made) { x.hops = 47 })},
+		{"n of 10 of one port", 0, 10, mixed(func(x *made) { x.port = 4444 })},
+		{"n of 10 that count", 0, 10, mixed(func(x *made) { x.id = uint16(x.at * 80) })},
+		{"n of 10 of one network", 0, 10, mixed(func(x *made) { x.from = "31.7.7." + x.from[strings.LastIndexByte(x.from, '.')+1:] })},
+		{"n of 10 that do not exist", 0, 10, mixed(func(x *made) { x.from = "10" + x.from[strings.IndexByte(x.from, '.'):] })},
+		{"n of 10 that are equal", 0, 10, mixed(func(x *made) { x.payload = "\xff\xff\xff\xffTSource Engine Query\x00equal" })},
+		{"n of 10 proven", 0, 10, mixed(func(x *made) { x.proof = dissect.Proven })},
+		{"n of 10 challenged", 0, 10, mixed(func(x *made) { x.proof, x.outcome = dissect.Unreturned, dissect.OutcomeChallenged })},
+		{"n of 10 from forty", 0, 10, mixed(func(x *made) { x.from = person(int(x.at*80) % 40) })},
 		{"n replies come back", 0, 24, func(n int) []made { return errors(n, 24-n) }},
 	} {
 		all.sweep(c.name, c.from, c.to, c.play)
