@@ -31,7 +31,7 @@ func TestForeignName(t *testing.T) {
 	}
 }
 
-// TestLogin finds passwords in foreign traffic.
+// TestForeignLogin finds passwords in foreign traffic.
 func TestForeignLogin(t *testing.T) {
 	for shown, rest := range map[string]string{
 		"BE\x01\x02\x03\x04\xff\x00": "hunter2", "BE\x01\x02\x03\x04\xff\x00\x01": "", "BE\x01\x02\x03\x04\xff\x01\x00x": "",
