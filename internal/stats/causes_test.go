@@ -1049,6 +1049,23 @@ func TestCauses(t *testing.T) {
 			}
 		})
 	}
+	for seed := range uint64(80) { // two fates of few requests, by chance
+		random := rand.New(rand.NewPCG(seed, 0))
+		f := &film{t: t, snap: []int{0, 0, 0, 60}[random.IntN(4)]}
+		one, other, share, clients := fewTroubles[random.IntN(len(fewTroubles))], fewTroubles[random.IntN(len(fewTroubles))], random.IntN(100), 1+random.IntN(30)
+		polls(2+random.IntN(40), func(i int, at float64, _ netip.AddrPort) {
+			from, is := askers(i%clients), one
+			if random.IntN(100) < share {
+				is = other
+			}
+			f.udp(at, from, filmServer, askInfo)
+			is.back(f, i, at, from)
+		})
+		if f.moreBeats(max(0, random.IntN(20)-12)); random.IntN(4) > 0 {
+			f.goesOn(40)
+		}
+		all.Answer(why(t, f.write(t), filmServer.String()))
+	}
 	all.Golden(t, "testdata/films.txt")
 	for _, c := range stats.Causes() {
 		if !tried[c.ID] {
