@@ -167,8 +167,9 @@ const (
 	watchEvery = 500 * time.Millisecond
 )
 
-// readsFiles is set by a run that reads files.
-var readsFiles atomic.Bool
+// readsFiles is set by a run that reads files, makesGarbage by one that reads many, each with tables of
+// its own.
+var readsFiles, makesGarbage atomic.Bool
 
 // keepSmall sets the GOGC value of the run unless the user has set it.
 func keepSmall(getenv func(string) string) {
@@ -176,12 +177,15 @@ func keepSmall(getenv func(string) string) {
 		return
 	}
 	time.AfterFunc(gcAfter, func() {
-		if readsFiles.Load() {
+		switch {
+		case makesGarbage.Load():
+			debug.SetGCPercent(200)
+		case readsFiles.Load():
 			debug.SetGCPercent(growPercent)
 			watchHeap()
-			return
+		default:
+			debug.SetGCPercent(gcPercent)
 		}
-		debug.SetGCPercent(gcPercent)
 	})
 }
 
