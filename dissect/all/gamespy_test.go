@@ -1,4 +1,4 @@
-package gamespy_test
+package all_test
 
 import (
 	"bytes"

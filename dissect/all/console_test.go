@@ -1,8 +1,12 @@
-package console
+package all
 
-import "testing"
+import (
+	"testing"
 
-func TestSecret(t *testing.T) {
+	"github.com/qdissect/qdissect/dissect/internal/console"
+)
+
+func TestConsoleSecret(t *testing.T) {
 	for text, want := range map[string]string{
 		`Bad Rcon: "rcon 2045268312 "hunter2" status" from "1.2.3.4:5"`: `Bad Rcon: "rcon 2045268312 `,
 		`Rcon: "rcon -17 "hunter2" status" from "1.2.3.4:5"`:            `Rcon: "rcon -17 `,
@@ -42,7 +46,7 @@ func TestSecret(t *testing.T) {
 		`rcon`:                                                          `rcon`, ``: ``, `rcon 17`: `rcon 17`, `rcon `: `rcon `, `PASSWORD"x`: `PASSWORD"x`, `passw`: `passw`, `"passw"`: `"passw"`, `passw=`: `passw=`,
 		`passw "`: `passw "`, `x_passw '`: `x_passw '`, `passw\`: `passw\`, `passw is`: `passw is`, `passw  ^7`: `passw  ^7`,
 	} {
-		if got := text[:Secret(text)]; got != want {
+		if got := text[:console.Secret(text)]; got != want {
 			t.Errorf("%q is shown as %q, want %q", text, got, want)
 		}
 	}
@@ -57,7 +61,7 @@ func TestCommandSecret(t *testing.T) {
 		`status`: `status`, `map password1`: `map password1`, `map de_passwords`: `map de_passwords`, `kick password now`: `kick password now`, `kick password123 now`: `kick password123 now`,
 		`g_password`: `g_password`, `g_password ""`: `g_password ""`, `g_password 0`: `g_password 0`, `g_needpass 1`: `g_needpass 1`, `exec passwords.cfg`: `exec passwords.cfg`,
 	} {
-		if got := text[:CommandSecret(text)]; got != want {
+		if got := text[:console.CommandSecret(text)]; got != want {
 			t.Errorf("%q is shown as %q, want %q", text, got, want)
 		}
 	}
@@ -69,10 +73,10 @@ func FuzzSecret(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if n := Secret(s); n < 0 || n > len(s) {
+		if n := console.Secret(s); n < 0 || n > len(s) {
 			t.Fatalf("%d of %q", n, s)
 		}
-		if n := CommandSecret(s); n < 0 || n > len(s) {
+		if n := console.CommandSecret(s); n < 0 || n > len(s) {
 			t.Fatalf("%d of the command %q", n, s)
 		}
 	})

@@ -1,4 +1,4 @@
-package keyvalue
+package all
 
 import (
 	"fmt"
@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 )
 
-// TestIndex compares an index with a search from the beginning: of keys that are present,
+// TestKeyValueIndex compares an index with a search from the beginning: of keys that are present,
 // once or twice, in another case, absent, or of the slot of another key.
-func TestIndex(t *testing.T) {
+func TestKeyValueIndex(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	some := []string{"hostname", "HostName", "hostnams", "sv_hostname", "bots", "BOTS", "k", "K", "\u212a", "g_needpass", "mapname", "[", "{"}
 	for range 200 {
@@ -26,13 +27,13 @@ func TestIndex(t *testing.T) {
 			}
 			pairs = append(pairs, dissect.KeyValue{Key: key, Value: fmt.Sprint(i)})
 		}
-		x := IndexOf(pairs)
+		x := keyvalue.IndexOf(pairs)
 		for _, key := range append(some, "1", "20", "x7", "xx300", "absent") {
-			want, ok := Get(pairs, key)
+			want, ok := keyvalue.Get(pairs, key)
 			if got, found := x.Get(key); got != want || found != ok {
 				t.Fatalf("%q among %d: %q, %v, want %q, %v", key, len(pairs), got, found, want, ok)
 			}
-			if got, want := x.Number("absent", key), Number(pairs, "absent", key); got != want {
+			if got, want := x.Number("absent", key), keyvalue.Number(pairs, "absent", key); got != want {
 				t.Fatalf("number of %q: %v, want %v", key, got, want)
 			}
 		}
