@@ -394,7 +394,7 @@ func TestVerdictsNeed(t *testing.T) {
 	}
 	mixed := func(f func(x *made)) func(n int) []made { // a flood, in which so many of ten are other ones
 		return func(n int) []made {
-			return both(open(145), flood(800, 80, dissect.Unproven, func(i int, x *made) {
+			return both(open(145), flood(400, 80, dissect.Unproven, func(i int, x *made) {
 				if crowd(i, x); i*7%10 < n {
 					x.from = somebody(i)
 					f(x)
@@ -468,7 +468,7 @@ func TestVerdictsNeed(t *testing.T) {
 				x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%n), true, dissect.OutcomeUnanswered
 			}))
 		}},
-		{"few of chance", 1, 500, func(seed int) []made {
+		{"few of chance", 1, 400, func(seed int) []made {
 			random := rand.New(rand.NewPCG(uint64(seed), 1))
 			fates := []func(x *made){
 				func(*made) {}, func(x *made) { x.proof = []dissect.Proof{dissect.Vouched, dissect.Proven}[random.IntN(2)] }, func(x *made) { x.proof = dissect.Proven },
@@ -535,7 +535,7 @@ func TestVerdictsNeed(t *testing.T) {
 		all.sweep(c.name, c.from, c.to, c.play)
 	}
 	all.Every = 6
-	for seed := range uint64(50) {
+	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		n := func(few, most int) int { return few + random.IntN(most-few+1) }
 		rate := func(few, most int) float64 { return float64(n(few, most)) }
@@ -548,7 +548,7 @@ func TestVerdictsNeed(t *testing.T) {
 			func() []made { return flood(n(150, 1500), rate(15, 200), dissect.Unproven, crowd) },
 			func() []made { return victim(n(80, 300), rate(7, 30), n(100, 400)) },
 			func() []made { return greedy("203.0.113.9", n(80, 600), rate(0, 50), rate(8, 40)) },
-			func() []made { return many(n(1, 7), rate(5, 25), n(0, 2)) },
+			func() []made { return many(n(1, 4), rate(5, 15), n(0, 2)) },
 			func() []made { return pool(rate(0, 50), n(5, 300)) },
 			func() []made { return within(n(400, 2000), rate(15, 100)) },
 			func() []made { return unheard("203.0.114.9", n(0, 1)) },
