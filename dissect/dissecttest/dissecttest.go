@@ -141,7 +141,7 @@ func Check(t testing.TB, p *dissect.Protocol, parts ...[]byte) {
 			t.Errorf("Detect says %v of what begins with % x, which is not among the starts", v, head[:min(len(head), len(header)+wordBytes)])
 		}
 	}
-	checkSkimmed(t, p, "skimmed", parts)
+	skimming(t, p)("skimmed", parts)
 }
 
 // A Kept is a copy of a record that outlives its handler.
@@ -244,22 +244,28 @@ func (k *skimmer) Record(r *dissect.Record) {
 	k.Records[len(k.Records)-1].BodyText = summary
 }
 
-// checkSkimmed decodes one message with and without reading its body, and fails if more
-// differs than the body.
-func checkSkimmed(t testing.TB, p *dissect.Protocol, what string, parts [][]byte) {
+// skimming returns a function that decodes one message after another with and without reading
+// its body, and fails if more differs than the body.
+func skimming(t testing.TB, p *dissect.Protocol) func(what string, parts [][]byte) {
 	t.Helper()
 	var got [2]skimmer // with the body, without it
+	var a [2]*dissect.Analyzer
 	for i := range got {
-		a := analyzing(t, dissect.Config{Protocols: []*dissect.Protocol{p}, Skim: i > 0}, &got[i])
-		feed(p, a, parts, start)
-		a.Flush()
+		a[i] = analyzing(t, dissect.Config{Protocols: []*dissect.Protocol{p}, Skim: i > 0}, &got[i])
 	}
-	same(t, what, got[1].Records, got[0].Records)
-	for i := range got[0].Records {
-		f, g := got[0].Records[i].Findings, got[1].Records[i].Findings
-		for k := range f {
-			if path(f[k].Field) != path(g[k].Field) || f[k].Source != g[k].Source || f[k].Length != g[k].Length {
-				t.Errorf("%s: skimmed, %s is about %d bytes of %q, not %d of %q", what, f[k].Type.ID, g[k].Length, path(g[k].Field), f[k].Length, path(f[k].Field))
+	return func(what string, parts [][]byte) {
+		for i := range got {
+			got[i].Records = nil
+			feed(p, a[i], parts, start)
+			a[i].Flush()
+		}
+		same(t, what, got[1].Records, got[0].Records)
+		for i := range got[0].Records {
+			f, g := got[0].Records[i].Findings, got[1].Records[i].Findings
+			for k := range f {
+				if path(f[k].Field) != path(g[k].Field) || f[k].Source != g[k].Source || f[k].Length != g[k].Length {
+					t.Errorf("%s: skimmed, %s is about %d bytes of %q, not %d of %q", what, f[k].Type.ID, g[k].Length, path(g[k].Field), f[k].Length, path(f[k].Field))
+				}
 			}
 		}
 	}
@@ -277,7 +283,8 @@ func path(f *dissect.Field) string {
 func decoding(t testing.TB, p *dissect.Protocol) func(parts [][]byte) []Kept {
 	t.Helper()
 	k := Keeper{noText: true}
-	a := newAnalyzer(t, p, nil, true, &k)
+	// Each message is flushed, so that there are no duplicates; their table would be made anew for each.
+	a := analyzing(t, dissect.Config{Protocols: []*dissect.Protocol{p}, Tree: true, KeepCopies: true, Ended: func(*dissect.Exchange) {}}, &k)
 	return func(parts [][]byte) []Kept {
 		k.Records = k.Records[:0]
 		feed(p, a, parts, start)
@@ -532,13 +539,14 @@ func runTreeOrNot(t *testing.T, p *dissect.Protocol, samples []Sample) {
 // their bodies.
 func runSkimmed(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	rng := rand.New(rand.NewPCG(5, 6))
+	check := skimming(t, p)
 	for _, s := range samples {
-		checkSkimmed(t, p, s.Name, s.Parts)
+		check(s.Name, s.Parts)
 		last := s.Parts[len(s.Parts)-1]
 		for range must.Try(2, 20) {
 			parts := slices.Clone(s.Parts)
 			parts[len(parts)-1] = last[:rng.IntN(len(last)+1)]
-			checkSkimmed(t, p, s.Name+", cut", parts)
+			check(s.Name+", cut", parts)
 			damaged := bytes.Clone(last)
 			for i := range damaged {
 				if rng.IntN(8) == 0 {
@@ -546,11 +554,11 @@ func runSkimmed(t *testing.T, p *dissect.Protocol, samples []Sample) {
 				}
 			}
 			parts[len(parts)-1] = damaged
-			checkSkimmed(t, p, s.Name+", damaged", parts)
+			check(s.Name+", damaged", parts)
 		}
 	}
 	for i, b := range large(samples) {
-		checkSkimmed(t, p, fmt.Sprint("large ", i), [][]byte{b})
+		check(fmt.Sprint("large ", i), [][]byte{b})
 	}
 }
 
