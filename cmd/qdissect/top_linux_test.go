@@ -53,9 +53,7 @@ func (p *tmuxPane) tmux(args ...string) string {
 // keys sends keys by their names, and types what is none.
 func (p *tmuxPane) keys(keys ...string) {
 	p.t.Helper()
-	for _, k := range keys {
-		p.tmux("send-keys", k)
-	}
+	p.tmux(append([]string{"send-keys"}, keys...)...)
 }
 
 // shows waits until the terminal shows all texts, and returns what it shows.

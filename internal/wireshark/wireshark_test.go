@@ -211,7 +211,9 @@ func TestFields(t *testing.T) {
 		t.Errorf("%d fields", len(paths))
 	}
 	compared, counted := 0, 0
-	for line := range strings.Lines(tshark(t, args...)) {
+	filters := documented(t)
+	rows, table, _ := strings.Cut(tshark(t, append(args, "-z", "io,stat,0,"+strings.Join(filters, ","))...), "\n==")
+	for line := range strings.Lines(rows) {
 		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		frame, err := strconv.Atoi(cells[0])
 		if err != nil || len(cells) != len(paths)+2 {
@@ -249,7 +251,7 @@ func TestFields(t *testing.T) {
 	}
 	t.Logf("%d messages, %d frames with a tree, %d fields, %d values compared of %d", j.messages, j.comments, len(paths), compared, counted)
 
-	t.Run("documented", func(t *testing.T) { documented(t, with) })
+	t.Run("documented", func(t *testing.T) { matched(t, filters, table) })
 	t.Run("untouched", func(t *testing.T) {
 		plain := tshark(t, "-r", without, "-V", "-c", strconv.Itoa(must.Try(300, 1500)))
 		shown := tshark(t, "-X", "lua_script:"+writeScript(t), "-r", without, "-V", "-c", strconv.Itoa(must.Try(300, 1500)))
@@ -259,12 +261,12 @@ func TestFields(t *testing.T) {
 	})
 }
 
-// documented checks that every filter of docs/wireshark.md is valid, and matches something.
-func documented(t *testing.T, with string) {
+// documented returns the filters of docs/wireshark.md.
+func documented(t *testing.T) (filters []string) {
+	t.Helper()
 	page := must.Get(os.ReadFile(filepath.FromSlash("../../docs/wireshark.md")))(t)
 	_, table, _ := strings.Cut(string(page), "| filter | shows |\n|---|---|\n")
 	table, _, _ = strings.Cut(table, "\n\n")
-	var filters []string
 	for row := range strings.Lines(strings.ReplaceAll(table, `\|`, "\x01")) {
 		cell := strings.Split(row, "|")[1]
 		for i, f := range strings.Split(cell, "`") {
@@ -276,11 +278,11 @@ func documented(t *testing.T, with string) {
 	if len(filters) < 15 {
 		t.Fatalf("%d filters", len(filters))
 	}
-	stat := "io,stat,0"
-	for _, f := range filters {
-		stat += "," + f
-	}
-	out := tshark(t, "-X", "lua_script:"+writeScript(t), "-r", with, "-q", "-z", stat)
+	return filters
+}
+
+// matched checks that every filter is valid, and matches something, by the table of tshark's io,stat.
+func matched(t *testing.T, filters []string, out string) {
 	row := regexp.MustCompile(`(?m)^\| .*<> .*$`).FindString(out)
 	cells := strings.Split(strings.Trim(row, "| "), "|")[1:]
 	if len(cells) != 2*len(filters) {
