@@ -26,7 +26,13 @@ import (
 // hex.
 var leak = regexp.MustCompile(`(?i)` + secret[:4] + `|` + secret[4:] + `|54 ?72 ?30 ?75|62 ?34 ?64 ?6f ?72|T.{0,3}r.{0,3}0.{0,3}u.{0,3}b4`)
 
-func leaks(out string) bool { return leak.MatchString(out) }
+// leaks is quick where no part of the password is: each way to write it begins with one of these, or ends with the second.
+func leaks(out string) bool {
+	lower := strings.ToLower(out)
+	return slices.ContainsFunc([]string{strings.ToLower(secret[:4]), strings.ToLower(secret[4:6]), "54 72", "5472", "62 34", "6234"}, func(part string) bool {
+		return strings.Contains(lower, part)
+	}) && leak.MatchString(out)
+}
 
 // about returns the text around the password.
 func about(out string) string {
