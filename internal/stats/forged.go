@@ -185,7 +185,7 @@ func (r *reporting) withoutVictims(ev event) event {
 		}
 	}
 	other /= max(r.duration()-ev.seconds(), 1) // per second: of what is usual, as much is sent in their names
-	part := 1 - (sum-min(ev.usual, other)*ev.seconds())/ev.requests
+	part := 1 - (sum-min(ev.usual, other)*ev.seconds())/max(ev.requests, 1)
 	if part < 0.2 || sum >= 0.1*ev.requests && ev.sources < junkSources {
 		part = 0
 	}

@@ -562,6 +562,41 @@ func TestVerdictsNeed(t *testing.T) {
 		}
 		all.play(fmt.Sprint("chance ", seed), list)
 	}
+	all.Every = 60
+	for seed := range uint64(60) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		list := evening(10 + random.IntN(40))
+		if random.IntN(2) == 0 {
+			list = open(100 + random.IntN(200))
+		}
+		for range 1 + random.IntN(2) {
+			addresses, servers, dead, near := 1+random.IntN(1+random.IntN(250)), 1+random.IntN(1+random.IntN(24)), max(0, random.IntN(8)-5), 10+random.IntN(10)
+			who, port, hops, of, proof := random.IntN(6), []uint16{0, 80, 1, 4444, 20000}[random.IntN(5)], random.IntN(3), random.IntN(4), dissect.Proof(random.IntN(4))
+			back, equal := []int{0, 300, 1200}[random.IntN(3)], random.IntN(3) == 0
+			list = append(list, sent(100+random.IntN(600), float64(random.IntN(40)), float64(5+random.IntN(80)), func(i int, x *made) {
+				k := i % addresses
+				x.from = []string{person(9000 + k), fmt.Sprintf("203.0.113.%d", k), somebody(50_000 + k), fmt.Sprintf("192.168.1.%d", 1+k), somebody(60_000 + i), "203.0.113.5"}[who]
+				x.to = fmt.Sprintf("198.51.100.%d", near+i/addresses%servers)
+				x.port, x.hops, x.of, x.back, x.proof = port, uint8(hops*23+i*hops/2%20), of%3, back, proof
+				if port == 1 || port == 20000 {
+					x.port += uint16(i * 31 % 40000)
+				}
+				if x.id = uint16(i * 7919); equal {
+					x.id, x.payload = uint16(i), "\xff\xff\xff\xffTSource Engine Query\x00\x01\x02"
+				}
+				switch proof {
+				case dissect.Unreturned:
+					x.outcome = dissect.OutcomeChallenged
+				case dissect.Vouched: // by those who prove themselves
+					x.proof += dissect.Proof(i%2) * (dissect.Proven - dissect.Vouched)
+				}
+				if dead > 0 && i/addresses%servers%(dead+1) > 0 {
+					x.silent, x.outcome = true, dissect.OutcomeUnanswered
+				}
+			})...)
+		}
+		all.play(fmt.Sprint("some of chance ", seed), list)
+	}
 	all.Golden(t, "testdata/plays.txt")
 }
 
