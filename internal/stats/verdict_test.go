@@ -507,6 +507,20 @@ func TestVerdictsNeed(t *testing.T) {
 				}
 			}))
 		}},
+		{"a scanner and another ask a dead server n times", 496, 502, func(n int) []made {
+			return both(evening(60), sent(400, 10, 10, func(i int, x *made) {
+				x.from, x.to, x.silent, x.outcome = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 50+i%40), true, dissect.OutcomeUnanswered
+			}), sent(n-10, 5, 12, func(i int, x *made) {
+				x.from, x.to, x.silent, x.outcome = "24.10.0.1", "198.51.100.50", true, dissect.OutcomeUnanswered
+			}))
+		}},
+		{"n of 30 lists in part, and 15 of 30 rules", 8, 20, func(n int) []made {
+			return both(evening(40), sent(60, 0, 2, func(i int, x *made) {
+				if x.from, x.of = person(i), 1+i%2; i%2 > 0 && i/2 < n || i%4 == 0 {
+					x.outcome = dissect.OutcomePartial
+				}
+			}))
+		}},
 		{"n of 40 lost in a trickle", 30, 40, func(n int) []made {
 			return both(evening(300), sent(1000, 0, 3.5, func(i int, x *made) {
 				x.from, x.proof, x.outcome = somebody(i%110), dissect.Unreturned, dissect.OutcomeChallenged
