@@ -81,6 +81,15 @@ func (n nth) Record(r *dissect.Record) bool       { return r.Frame%uint64(n) == 
 func (n nth) Unknown(u *dissect.Unknown) bool     { return u.Frame%uint64(n) == 0 }
 func (n nth) Finding(f *dissect.FlowFinding) bool { return f.Frame%uint64(n) == 0 }
 
+// walking says what a walk finds.
+type walking struct{ *lined }
+
+func (w walking) Record(r *dissect.Record) {
+	w.say("message", r.Frame, r.Type.Name, r.Frames, len(r.Findings))
+}
+func (w walking) Unknown(u *dissect.Unknown)     { w.say("unknown", u.Frame, u.Frames) }
+func (w walking) Finding(f *dissect.FlowFinding) { w.say("finding", f.Frame, f.Type.ID, f.ICMPFrame) }
+
 // TestOptions: what runs write and tell with each option, with one worker, and with three, where the order may be another one.
 func TestOptions(t *testing.T) {
 	at := func(name string) string { return "../../testdata/pcaps/" + name }
@@ -156,6 +165,21 @@ func TestOptions(t *testing.T) {
 			{"saved with comments", func(o *Options, l *lined) { o.Save = &Saving{Saver: l, Annotate: true, Hold: time.Second} }},
 			{"saved with trees", func(o *Options, l *lined) {
 				o.Analysis.Tree, o.Save = true, &Saving{Saver: l, Annotate: true, Tree: report.NewTreeNote(false)}
+			}},
+			{"chosen saved with trees", func(o *Options, l *lined) {
+				o.Analysis.Tree, o.Choice, o.Save = true, &Choice{New: third}, &Saving{Saver: l, Chosen: true, Annotate: true, Tree: report.NewTreeNote(false)}
+			}},
+			{"walked", func(o *Options, l *lined) {
+				for _, name := range o.Inputs {
+					var times time.Duration
+					in := must.Get(capture.Open(name))(t)
+					trouble, err := Walk(in, o.Analysis, walking{l}, func(at time.Time) error { times += at.Sub(time.Unix(1.7e9, 0)); return nil })
+					l.say("walked", times, trouble, err, in.Close())
+				}
+				_, err := Walk(must.Get(capture.Open(trouble))(t), o.Analysis, walking{l}, func(time.Time) error { return errFull })
+				l.say("not walked", err)
+				_, err = Walk(nil, dissect.Config{}, nil, nil)
+				l.say("not walked", err)
 			}},
 			{"saved in part", func(o *Options, l *lined) { l.left, l.end, o.Save = 3, ErrEnough, &Saving{Saver: l} }},
 			{"saved until the disk is full", func(o *Options, l *lined) { l.left, l.end, o.Save = 3, errFull, &Saving{Saver: l, Annotate: true} }},
