@@ -157,6 +157,31 @@ func TestBodies(t *testing.T) {
 	}
 }
 
+// TestBeginnings: wherever the network divides a message over TCP, what came of it until there may be one, and its length is not denied.
+func TestBeginnings(t *testing.T) {
+	n := 0
+	for _, s := range samples(t) {
+		if !s.protocol.OverTCP() || s.protocol.Detect(s.payload) < dissect.Possible {
+			continue
+		}
+		n++
+		for i := 1; i < len(s.payload); i++ {
+			b := s.payload[:i]
+			if v := s.protocol.Detect(b[:min(i, 64)]); v == dissect.No {
+				t.Errorf("%s, frame %d: the first %d of %d bytes are %v", s.file, s.frame, i, len(s.payload), v)
+				break
+			}
+			if size, _ := s.protocol.Stream(b); size < 0 {
+				t.Errorf("%s, frame %d: after %d of %d bytes no message begins here", s.file, s.frame, i, len(s.payload))
+				break
+			}
+		}
+	}
+	if n < 50 {
+		t.Errorf("only %d messages", n)
+	}
+}
+
 // A shower keeps the output for unknown datagrams.
 type shower struct {
 	label

@@ -135,8 +135,10 @@ func Detect(b []byte) dissect.Verdict {
 			return dissect.No
 		}
 		text = text[:end]
+	} else {
+		text = bytes.TrimSuffix(text, []byte{0}) // the first of two
 	}
-	if !readable(text) && string(text) != endOfSource {
+	if !readable(text) && (!strings.HasPrefix(endOfSource, string(text)) || whole && len(text) < len(endOfSource)) {
 		return dissect.No
 	}
 	wrong := bytes.IndexRune(text, utf8.RuneError)
