@@ -115,6 +115,7 @@ type datagram struct {
 	replacement []byte // of the payload, nil until it is known
 	state       state
 	udp         [udpHeader]byte
+	segment     []byte // what fragments are written of, made with the first
 }
 
 type state uint8
@@ -571,19 +572,7 @@ func (r *run) write(e *entry) bool {
 // left out.
 func (r *run) writeFragment(e *entry) bool {
 	l, d := &e.lay, e.d
-	segment := make([]byte, udpHeader, udpHeader+len(d.replacement))
-	copy(segment, d.udp[:])
-	segment = append(segment, d.replacement...)
-	old := udpHeader + len(d.payload)
-	if n := len(segment); n != old {
-		segment[4], segment[5] = byte(n>>8), byte(n)
-	}
-	n, ip := be16(segment[4:]), l.ip(e.frame.Data, l.segment)
-	if v4 := ip[0]>>4 == 4; n <= len(segment) && n >= udpHeader && d.missing == 0 && (!v4 || be16(segment[6:]) != 0) {
-		binary.BigEndian.PutUint16(segment[6:], packet.UDPChecksum(ip, segment[:n]))
-	} else if v4 {
-		clear(segment[6:8])
-	}
+	segment, old := d.segmentOf(l.ip(e.frame.Data, l.segment)), udpHeader+len(d.payload)
 	length := l.end - l.segment
 	from := min(l.offset, len(segment))
 	to := min(l.offset+length, len(segment))
@@ -606,6 +595,25 @@ func (r *run) writeFragment(e *entry) bool {
 	}
 	l.sums(e.frame.Data, true)
 	return true
+}
+
+// segmentOf returns the UDP datagram with its replacement, as it is divided among the packets of which ip is one.
+func (d *datagram) segmentOf(ip []byte) []byte {
+	if d.segment != nil {
+		return d.segment
+	}
+	b := slices.Concat(d.udp[:], d.replacement)
+	if len(b) != udpHeader+len(d.payload) {
+		b[4], b[5] = byte(len(b)>>8), byte(len(b))
+	}
+	n := be16(b[4:])
+	if v4 := ip[0]>>4 == 4; n <= len(b) && n >= udpHeader && d.missing == 0 && (!v4 || be16(b[6:]) != 0) {
+		binary.BigEndian.PutUint16(b[6:], packet.UDPChecksum(ip, b[:n]))
+	} else if v4 {
+		clear(b[6:8])
+	}
+	d.segment = b
+	return b
 }
 
 // last clears the more-fragments flag.

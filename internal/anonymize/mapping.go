@@ -40,7 +40,7 @@ type mapping struct {
 
 	known        map[netip.Addr]netip.Addr
 	macs         map[[6]byte][6]byte
-	permutations *[maxPermutations]permutation
+	permutations *[maxPermutations]*permutation
 	seed         maphash.Seed // of hashes, which reach no output
 }
 
@@ -62,7 +62,7 @@ func newMapping(key []byte) *mapping {
 	m := &mapping{
 		keyed: hmac.New(sha256.New, key), random: rand.NewChaCha8([32]byte{}),
 		known: make(map[netip.Addr]netip.Addr), macs: make(map[[6]byte][6]byte),
-		permutations: new([maxPermutations]permutation), seed: maphash.MakeSeed(),
+		permutations: new([maxPermutations]*permutation), seed: maphash.MakeSeed(),
 	}
 	m.hash(ofNumber, nil)
 	var err error
@@ -150,7 +150,11 @@ func (m *mapping) addr(a netip.Addr) netip.Addr {
 func (m *mapping) permutation(kind byte, before []byte) *[256]byte {
 	after := [2 + 32]byte{kind, byte(len(before))}
 	copy(after[2:], before)
-	p := &m.permutations[maphash.Bytes(m.seed, after[:])%maxPermutations]
+	at := &m.permutations[maphash.Bytes(m.seed, after[:])%maxPermutations]
+	if *at == nil {
+		*at = new(permutation)
+	}
+	p := *at
 	if p.after != after {
 		p.after = after
 		if s := m.stream(kind, before); kind == ofOctets {
