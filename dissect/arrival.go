@@ -1,5 +1,9 @@
 package dissect
 
+import (
+	"github.com/qdissect/qdissect/internal/core"
+)
+
 // An arrival is a datagram, or the parts of one message, on its way through the
 // analyzer. Each stage adds its result for the stages that follow.
 type arrival struct {
@@ -9,6 +13,7 @@ type arrival struct {
 	flow int32
 	at   int64 // its time
 	class
+	packed core.Packed // what counts of the datagram need
 	// Duplicates: sighting records what the datagram turns out to be. near says that
 	// the same bytes were seen a moment ago, distinct that its IP identification
 	// proves that it is not a duplicate of them.
@@ -37,6 +42,7 @@ type arrival struct {
 func (x *arrival) begin(d *Datagram) {
 	x.Datagram, x.flow, x.protocol, x.request, x.part, x.wire = d, none, -1, none, 1<<64-1, len(d.Payload)
 	x.at = nanos(d.Time)
+	x.packed.Made, x.packed.At, x.packed.Src, x.packed.Dst = true, x.at, core.EndOf(d.Src), core.EndOf(d.Dst)
 	if x.first = x.at; !d.First.IsZero() {
 		x.first = nanos(d.First)
 	}
@@ -46,9 +52,9 @@ func (x *arrival) begin(d *Datagram) {
 func (a *Analyzer) find(x *arrival) {
 	flows := a.tracker.flows
 	if x.Stream != nil {
-		x.ends.key[overTCP] = 1
+		x.ends.key.tcp = true
 	}
-	flows.endsOf(&x.ends, &x.Src, &x.Dst)
+	flows.endsOf(&x.ends, &x.packed.Src, &x.packed.Dst)
 	x.flow = flows.find(&x.ends)
 }
 

@@ -1,7 +1,6 @@
 package dissect
 
 import (
-	"encoding/binary"
 	"slices"
 	"time"
 )
@@ -10,18 +9,17 @@ import (
 // client is not part of it: servers compute challenges from the address alone, and
 // some clients use a new port for every request.
 type peerKey struct {
-	client, server [16]byte
+	client, server address
 	port           uint16
 	protocol       int8
 }
 
 // peer returns the key of a client and a server; up is the direction of requests.
 func (k *flowKey) peer(up bool, proto int8) peerKey {
-	client, server := k[:18], k[18:]
-	if !up {
-		client, server = server, client
+	if up {
+		return peerKey{k.low, k.high, k.highPort, proto}
 	}
-	return peerKey{[16]byte(client), [16]byte(server), binary.BigEndian.Uint16(server[16:]), proto}
+	return peerKey{k.high, k.low, k.lowPort, proto}
 }
 
 // A peer is what a server sent to a client.

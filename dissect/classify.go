@@ -242,7 +242,8 @@ func (a *Analyzer) byServer(x *arrival, c class, best *candidate, tied uint64) c
 
 // spoken returns the protocol of a set that the server spoke with others, -1 if it spoke none.
 func (a *Analyzer) spoken(x *arrival, set uint64) int8 {
-	for _, end := range [...]netip.AddrPort{x.Dst, x.Src} {
+	for _, up := range [...]bool{x.ends.up, !x.ends.up} {
+		end := x.ends.key.server(up)
 		if p := a.tracker.servers.spoke.find(&end); p != nil && set>>*p&1 != 0 {
 			return *p
 		}

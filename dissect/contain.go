@@ -88,8 +88,9 @@ func (a *Analyzer) forget(x *arrival, parts bool) {
 	if parts {
 		a.parts.Forget(func(k *reassembly.Key) bool {
 			var key flowKey
-			src, dst := netip.AddrPortFrom(netip.AddrFrom16(k.Src).Unmap(), k.SrcPort), netip.AddrPortFrom(netip.AddrFrom16(k.Dst).Unmap(), k.DstPort)
-			key.set(&src, &dst)
+			src, dst := netip.AddrPortFrom(netip.AddrFrom16(k.Src), k.SrcPort), netip.AddrPortFrom(netip.AddrFrom16(k.Dst), k.DstPort)
+			from, to := core.EndOf(src), core.EndOf(dst)
+			key.set(&from, &to)
 			return key == ends.key
 		})
 	}

@@ -128,8 +128,8 @@ func (s *sightingSet) renew(number uint32) {
 // hash of a flow it is the same in every run, and so is what the table evicts.
 func (e *ends) place(sum uint32) uint32 {
 	k := &e.key
-	addresses := uint64(binary.LittleEndian.Uint32(k[12:]))<<32 | uint64(binary.LittleEndian.Uint32(k[30:]))
-	ports := uint64(binary.LittleEndian.Uint16(k[16:]))<<16 | uint64(binary.LittleEndian.Uint16(k[34:]))
+	addresses := uint64(bits.ReverseBytes32(uint32(k.low.lo)))<<32 | uint64(bits.ReverseBytes32(uint32(k.high.lo)))
+	ports := uint64(bits.ReverseBytes16(k.lowPort))<<16 | uint64(bits.ReverseBytes16(k.highPort))
 	const odd = 0x9e3779b97f4a7c15 // spreads every bit to the upper ones, which are used
 	x := (addresses*odd ^ ports) * odd
 	return uint32((x ^ uint64(sum)) * odd >> (64 - sightingBits)) // the topmost bits depend on all others
@@ -148,9 +148,9 @@ func checksum(payload []byte) uint32 {
 	// what a number changes in one of them is not undone by what it changes in the other.
 	hash := uint64(len(payload))
 	for rest := payload; len(rest) >= 8; rest = rest[8:] {
-		hash = fold(hash ^ word(rest))
+		hash = fold(hash ^ binary.LittleEndian.Uint64(rest))
 	}
-	hash = fold(hash ^ word(payload[len(payload)-8:]))
+	hash = fold(hash ^ binary.LittleEndian.Uint64(payload[len(payload)-8:]))
 	return uint32(hash ^ hash>>32)
 }
 

@@ -22,6 +22,7 @@ func (a *Analyzer) open(x *arrival) {
 	rec.IPID, rec.HopLimit, rec.VLAN = d.IPID, d.HopLimit, d.VLAN
 	rec.Interface = d.Interface
 	rec.Reason, rec.Alternatives, rec.also, rec.Foreign, rec.stats = x.reason, a.others, x.also, a.config.Foreign, &a.stats
+	rec.packed = x.packed
 	if len(x.Frames) > 0 {
 		x.part = x.Frames[0]
 	}

@@ -7,12 +7,34 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 )
 
-// flowKey is the two ends of a conversation without their order: 16 bytes of
-// address and 2 of port each, the lower end first, and 1 for TCP. A request and its reply
-// have the same key.
-type flowKey [overTCP + 1]byte
+// An address is an IP address as numbers, which are quick to compare and to hash; that of IPv4 is ::ffff:a.b.c.d.
+type address struct{ hi, lo uint64 }
 
-const overTCP = 36 // in a flowKey
+func addressOf(a netip.Addr) address {
+	b := a.As16()
+	return address{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:])}
+}
+
+func (a address) addr() netip.Addr {
+	var b [16]byte
+	if a.is4() {
+		binary.BigEndian.PutUint32(b[:], uint32(a.lo))
+		return netip.AddrFrom4([4]byte(b[:]))
+	}
+	binary.BigEndian.PutUint64(b[:], a.hi)
+	binary.BigEndian.PutUint64(b[8:], a.lo)
+	return netip.AddrFrom16(b)
+}
+
+func (a address) is4() bool { return a.hi == 0 && a.lo>>32 == 0xffff }
+
+// flowKey is the two ends of a conversation without their order, the lower end first. A request and its reply
+// have the same key.
+type flowKey struct {
+	low, high         address
+	lowPort, highPort uint16
+	tcp               bool
+}
 
 // ends is the key of a datagram's flow with its hash, and whether the datagram
 // goes from the lower end to the higher one.
@@ -23,76 +45,53 @@ type ends struct {
 }
 
 // endsOf sets the ends of a datagram. What its key says of TCP stays.
-func (t *flowTable) endsOf(e *ends, src, dst *netip.AddrPort) {
+func (t *flowTable) endsOf(e *ends, src, dst *core.End) {
 	e.up = e.key.set(src, dst)
 	e.hash = t.hasher.flow(&e.key)
 }
 
 // set sets the key to that of a datagram. It reports whether that goes from the lower
 // end to the higher one.
-func (k *flowKey) set(src, dst *netip.AddrPort) (up bool) {
-	from, to := src.Addr().As16(), dst.Addr().As16()
-	low, high := &from, &to
-	lowPort, highPort := src.Port(), dst.Port()
-	up = !follows(low, high, lowPort, highPort)
+func (k *flowKey) set(src, dst *core.End) (up bool) {
+	switch {
+	case src.Hi != dst.Hi:
+		up = src.Hi < dst.Hi
+	case src.Lo != dst.Lo:
+		up = src.Lo < dst.Lo
+	default:
+		up = src.Port <= dst.Port
+	}
 	if !up {
-		low, high, lowPort, highPort = high, low, highPort, lowPort
+		src, dst = dst, src
 	}
-	copy(k[:], low[:])
-	binary.BigEndian.PutUint16(k[16:], lowPort)
-	copy(k[18:], high[:])
-	binary.BigEndian.PutUint16(k[34:], highPort)
+	k.low, k.high, k.lowPort, k.highPort = address{src.Hi, src.Lo}, address{dst.Hi, dst.Lo}, src.Port, dst.Port
 	return up
-}
-
-// follows reports whether an end is higher than another one.
-func follows(a, b *[16]byte, aPort, bPort uint16) bool {
-	if x, y := binary.BigEndian.Uint64(a[:]), binary.BigEndian.Uint64(b[:]); x != y {
-		return x > y
-	}
-	if x, y := binary.BigEndian.Uint64(a[8:]), binary.BigEndian.Uint64(b[8:]); x != y {
-		return x > y
-	}
-	return aPort > bPort
 }
 
 // is reports whether two keys are the same, without a call.
 func (k *flowKey) is(o *flowKey) bool {
-	return binary.LittleEndian.Uint64(k[10:]) == binary.LittleEndian.Uint64(o[10:]) &&
-		binary.LittleEndian.Uint64(k[28:]) == binary.LittleEndian.Uint64(o[28:]) &&
-		binary.LittleEndian.Uint64(k[:]) == binary.LittleEndian.Uint64(o[:]) &&
-		binary.LittleEndian.Uint64(k[18:]) == binary.LittleEndian.Uint64(o[18:]) &&
-		binary.LittleEndian.Uint16(k[8:]) == binary.LittleEndian.Uint16(o[8:]) &&
-		binary.LittleEndian.Uint16(k[26:]) == binary.LittleEndian.Uint16(o[26:]) && k[overTCP] == o[overTCP]
+	return k.low == o.low && k.high == o.high && k.lowPort == o.lowPort && k.highPort == o.highPort && k.tcp == o.tcp
 }
 
 // endpoints returns the two ends of a key as addresses.
 func (k *flowKey) endpoints(up bool) (src, dst netip.AddrPort) {
-	from, to := k[:18], k[18:overTCP]
-	if !up {
-		from, to = to, from
-	}
-	return endpointOf(from), endpointOf(to)
+	return k.server(!up).endpoint(), k.server(up).endpoint()
 }
 
 // between reports whether a datagram goes from one host to another.
-func (k *flowKey) between(from, to *[16]byte, up bool) bool {
+func (k *flowKey) between(from, to address, up bool) bool {
 	if !up {
 		from, to = to, from
 	}
-	return [16]byte(k[18:]) == *to && [16]byte(k[:]) == *from
+	return k.high == to && k.low == from
 }
 
 // server returns the end that a datagram goes to.
 func (k *flowKey) server(up bool) serverKey {
 	if up {
-		return serverKey{[16]byte(k[18:]), [2]byte(k[34:])}
+		return serverKey{k.high, k.highPort}
 	}
-	return serverKey{[16]byte(k[:]), [2]byte(k[16:])}
-}
-
-func endpointOf(b []byte) netip.AddrPort {
-	return netip.AddrPortFrom(netip.AddrFrom16([16]byte(b)).Unmap(), binary.BigEndian.Uint16(b[16:]))
+	return serverKey{k.low, k.lowPort}
 }
 
 // A flow is the state of one conversation that each message needs: it fits into one cache

@@ -1,10 +1,10 @@
 package dissect
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"math/rand/v2"
-	"net/netip"
+
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // A hasher hashes the keys of a table, which have a few words. Its numbers are random,
@@ -26,33 +26,22 @@ func end(hash uint64) uint32 {
 	return uint32((hash ^ hash>>32) * odd >> 32)
 }
 
-// word returns the first word of b.
-func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
-
 func (h *hasher) flow(k *flowKey) uint32 {
-	x := h.add(h.b, word(k[:]), word(k[8:]))
-	x = h.add(x, word(k[16:]), word(k[24:]))
-	return end(h.add(x, word(k[28:]), h.b^uint64(k[overTCP])))
+	x := h.add(h.b, k.low.hi, k.low.lo)
+	x = h.add(x, k.high.hi, k.high.lo)
+	return end(h.add(x, uint64(k.lowPort)<<16|uint64(k.highPort), h.b^core.Bit[uint64](k.tcp)))
 }
 
-func (h *hasher) address(k [16]byte) uint32 {
-	x := h.add(h.b, word(k[:]), word(k[8:]))
-	return end(h.add(x, h.b, 0))
+func (h *hasher) address(k address) uint32 {
+	return end(h.add(h.add(h.b, k.hi, k.lo), h.b, 0))
 }
 
 func (h *hasher) server(k serverKey) uint32 {
-	x := h.add(h.b, word(k.addr[:]), word(k.addr[8:]))
-	return end(h.add(x, uint64(binary.LittleEndian.Uint16(k.port[:])), h.b))
+	return end(h.add(h.add(h.b, k.hi, k.lo), uint64(k.port), h.b))
 }
 
 func (h *hasher) peer(k peerKey) uint32 {
-	x := h.add(h.b, word(k.client[:]), word(k.client[8:]))
-	x = h.add(x, word(k.server[:]), word(k.server[8:]))
+	x := h.add(h.b, k.client.hi, k.client.lo)
+	x = h.add(x, k.server.hi, k.server.lo)
 	return end(h.add(x, uint64(k.port)<<8|uint64(uint8(k.protocol)), h.b))
-}
-
-func (h *hasher) endpoint(k netip.AddrPort) uint32 {
-	b := k.Addr().As16()
-	x := h.add(h.b, word(b[:]), word(b[8:]))
-	return end(h.add(x, uint64(k.Port()), h.b))
 }

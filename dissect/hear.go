@@ -1,9 +1,6 @@
 package dissect
 
 import (
-	"encoding/binary"
-	"net/netip"
-
 	"github.com/qdissect/qdissect/internal/core"
 )
 
@@ -55,7 +52,7 @@ type strays struct {
 
 // A usage is a challenge that clients of a server use while no reply of it is captured.
 type usage struct {
-	client [16]byte
+	client address
 	value  uint64
 	proves bool // clients use different ones: the server gave them
 	same   bool // clients use the same one: they made it up
@@ -181,9 +178,9 @@ func (h *heard) enter(list []Notice) {
 		case used:
 			u := h.usages.get(&n.of)
 			switch {
-			case u.client == [16]byte{}:
-				u.client, u.value = n.other.addr, n.value
-			case u.client != n.other.addr:
+			case u.client == address{}:
+				u.client, u.value = n.other.address, n.value
+			case u.client != n.other.address:
 				u.same = u.same || u.value == n.value
 				u.proves = true
 			}
@@ -302,16 +299,12 @@ func (t *tracker) search(q *request) {
 
 // everybody reports whether a server is the address of all hosts of the network of from.
 func everybody(server, from serverKey) bool {
-	a := netip.AddrFrom16(server.addr).Unmap()
+	a := server.addr()
 	if !a.Is4() {
 		return a.IsMulticast()
 	}
 	b := a.As4()
-	return a.IsMulticast() || b == [4]byte{255, 255, 255, 255} || b[3] == 255 && [3]byte(server.addr[12:15]) == [3]byte(from.addr[12:15])
-}
-
-func (k *serverKey) endpoint() netip.AddrPort {
-	return netip.AddrPortFrom(netip.AddrFrom16(k.addr).Unmap(), binary.BigEndian.Uint16(k.port[:]))
+	return a.IsMulticast() || b == [4]byte{255, 255, 255, 255} || b[3] == 255 && uint32(server.lo)>>8 == uint32(from.lo)>>8
 }
 
 // reportElsewhere reports that a server replies from another end.

@@ -101,7 +101,8 @@ func (a *Analyzer) ICMP(e *ICMPError) {
 	a.now = now
 	t := a.tracker
 	var ends ends
-	t.flows.endsOf(&ends, &e.Src, &e.Dst)
+	from, to := core.EndOf(e.Src), core.EndOf(e.Dst)
+	t.flows.endsOf(&ends, &from, &to)
 	if a.waiting.n > 0 {
 		a.refuseHeld(e, &ends)
 		a.proceed()

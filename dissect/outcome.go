@@ -369,7 +369,7 @@ func (t *tracker) appendOthers(q *request, server netip.AddrPort) {
 	if t.out.text = t.server(q).appendOthers(t.out.text, t.requests.sendings(q)); len(t.out.text) > n {
 		return
 	}
-	k := server.Addr().As16()
+	k := addressOf(server.Addr())
 	if h := t.servers.hosts.find(&k); h != nil && h.port != server.Port() && t.related(h.protocol, q.protocol) {
 		t.out.text = append(t.out.text, "; the same host answers "...)
 		t.out.text = append(t.out.text, t.protocols[h.protocol].Name...)

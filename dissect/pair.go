@@ -100,7 +100,7 @@ func (a *Analyzer) pin(x *arrival, f *flow) {
 		f.sure = x.protocol
 	}
 	if (first || !x.sure && x.reason == core.ByRequest && !failed) && a.protocols[x.protocol].Wire != "" {
-		a.tracker.servers.speaks(&a.record, x.protocol)
+		a.tracker.servers.speaks(&x.ends, a.record.Type.Role == Request, x.protocol)
 	}
 }
 

@@ -467,7 +467,8 @@ func (a inner) Arriving(frame uint64, src, dst netip.AddrPort) {
 		return
 	}
 	var ends ends
-	t.flows.endsOf(&ends, &src, &dst)
+	from, to := core.EndOf(src), core.EndOf(dst)
+	t.flows.endsOf(&ends, &from, &to)
 	fi := t.flows.find(&ends)
 	if fi == none {
 		return
@@ -553,7 +554,7 @@ const maxBetween = 512
 // is none or several.
 func (t *tracker) onlyBetween(frame uint64, src, dst netip.Addr) int32 {
 	found := none
-	from, to := dst.As16(), src.As16()
+	from, to := addressOf(dst), addressOf(src)
 	n := 0
 	for i := t.requests.waiting.newest; i != none; i = t.requests.list[i].older {
 		if n++; n > maxBetween {
@@ -563,7 +564,7 @@ func (t *tracker) onlyBetween(frame uint64, src, dst netip.Addr) int32 {
 		if q.answer != 0 || !q.open() || q.has(isOptional) || q.frame > frame {
 			continue
 		}
-		if key := &t.flows.flows[q.flow].key; !key.between(&from, &to, q.up()) {
+		if key := &t.flows.flows[q.flow].key; !key.between(from, to, q.up()) {
 			continue
 		}
 		if found != none {

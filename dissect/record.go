@@ -225,7 +225,16 @@ type Record struct {
 	Findings []Finding
 	fields   uint64 // those of Nodes, as a set
 
-	stats *Stats // of its analyzer; nil if nothing contains a panic
+	stats  *Stats // of its analyzer; nil if nothing contains a panic
+	packed core.Packed
+}
+
+// Ends returns the time and the ends as numbers.
+func (r *Record) Ends(core.Only) *core.Packed {
+	if !r.packed.Made {
+		r.packed.Set(r.Time, r.Time, r.Src, r.Dst)
+	}
+	return &r.packed
 }
 
 // clear clears what [Analyzer.open] and [Analyzer.handOver] do not set: half of the record,
@@ -436,6 +445,16 @@ type Exchange struct {
 	// OneDirection says that the capture has no reply of the server so far: one direction
 	// may be missing.
 	OneDirection bool
+
+	packed core.Packed
+}
+
+// Ends returns the times and the ends as numbers.
+func (x *Exchange) Ends(core.Only) *core.Packed {
+	if !x.packed.Made {
+		x.packed.Set(x.Time, x.Newest, x.Src, x.Dst)
+	}
+	return &x.packed
 }
 
 // sent returns the number of requests that q stands for, and how many of them were repeated.
@@ -453,7 +472,10 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 	o, n := t.requests.rare(q), int(got.n)
 	x := &t.out.ended // filled value by value: a literal would be copied
 	x.Protocol, x.Type, x.Outcome, x.Proof = p, p.Catalog.Messages()[q.message], is, t.proof(q, got)
-	x.Frame, x.Time = q.frame, fromNanos(t.requests.time(q))
+	at := &x.packed
+	at.Made, at.At, at.Newest = true, t.requests.time(q), q.sent
+	at.Dst = f.key.server(q.up()).packed()
+	x.Frame, x.Time = q.frame, fromNanos(at.At)
 	x.Src, x.Dst = f.key.endpoints(q.up())
 	x.Interface, x.VLAN = "", 0
 	if o.link != 0 {
@@ -470,8 +492,8 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 		x.Reply = t.protocols[got.protocol].Catalog.Messages()[got.message-1]
 	}
 	x.Timed, x.Ambiguous, x.First, x.Last = false, q.has(isUnclear), 0, 0
-	if q.answer != 0 && got.first >= t.requests.time(q) {
-		x.Timed, x.First, x.Last = !x.Ambiguous, time.Duration(got.first-t.requests.time(q)), time.Duration(max(got.last-t.requests.time(q), 0))
+	if q.answer != 0 && got.first >= at.At {
+		x.Timed, x.First, x.Last = !x.Ambiguous, time.Duration(got.first-at.At), time.Duration(max(got.last-at.At, 0))
 	}
 	x.Server = nil
 	if got.facts != 0 {

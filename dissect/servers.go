@@ -1,12 +1,21 @@
 package dissect
 
-import "net/netip"
+import (
+	"net/netip"
 
-// A serverKey is the address and port of a server. Arrays of up to 16 bytes are compared
-// without a call.
+	"github.com/qdissect/qdissect/internal/core"
+)
+
+// A serverKey is the address and port of a server.
 type serverKey struct {
-	addr [16]byte
-	port [2]byte
+	address
+	port uint16
+}
+
+func (k serverKey) endpoint() netip.AddrPort { return netip.AddrPortFrom(k.addr(), k.port) }
+
+func (k serverKey) packed() core.End {
+	return core.End{Hi: k.hi, Lo: k.lo, Port: k.port, V4: k.is4()}
 }
 
 // answering counts the requests to a server and those with a reply.
@@ -28,16 +37,16 @@ const maxServers = 1024
 // reply, and no state that one could lose.
 type servers struct {
 	answering *recent[serverKey, answering]
-	hosts     *recent[[16]byte, host]
+	hosts     *recent[address, host]
 	// spoke has the protocol of a server, of those that share a wire format: the next
 	// client's handshake is decided by it.
-	spoke *recent[netip.AddrPort, int8]
+	spoke *recent[serverKey, int8]
 }
 
 func newServers(limit int) *servers {
 	return &servers{
-		answering: newRecent[serverKey, answering](limit, (*hasher).server), hosts: newRecent[[16]byte, host](limit, (*hasher).address),
-		spoke: newRecent[netip.AddrPort, int8](maxServers, (*hasher).endpoint),
+		answering: newRecent[serverKey, answering](limit, (*hasher).server), hosts: newRecent[address, host](limit, (*hasher).address),
+		spoke: newRecent[serverKey, int8](maxServers, (*hasher).server),
 	}
 }
 
@@ -69,17 +78,15 @@ func (s *answering) answer() { s.answered = min(s.answered, s.asked-min(s.asked,
 
 // answers records that a host answers on a port.
 func (s *servers) answers(server netip.AddrPort, proto int8) {
-	k := server.Addr().As16()
+	k := addressOf(server.Addr())
 	*s.hosts.get(&k) = host{server.Port(), proto}
 }
 
 // speaks records the protocol of the server of a message. A request says nothing against what the server sent.
-func (s *servers) speaks(rec *Record, proto int8) {
-	server := rec.Src
-	if rec.Type.Role == Request {
-		if server = rec.Dst; s.spoke.find(&server) != nil {
-			return
-		}
+func (s *servers) speaks(e *ends, asks bool, proto int8) {
+	server := e.key.server(e.up == asks)
+	if asks && s.spoke.find(&server) != nil {
+		return
 	}
 	*s.spoke.get(&server) = proto
 }

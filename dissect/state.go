@@ -24,7 +24,7 @@ func (l Limits) Bytes() int {
 		flows  = int(unsafe.Sizeof(flow{})+unsafe.Sizeof(flowMore{})+unsafe.Sizeof(flowExtra{})) + 8 + half*slot*4/3
 		waits  = int(unsafe.Sizeof(request{})+unsafe.Sizeof(answer{})) + 8
 		peers  = int(unsafe.Sizeof(recentEntry[peerKey, peer]{})) + half*slot*2
-		hosts  = int(unsafe.Sizeof(recentEntry[[16]byte, host]{})) + half*slot*2
+		hosts  = int(unsafe.Sizeof(recentEntry[address, host]{})) + half*slot*2
 		ports  = int(unsafe.Sizeof(recentEntry[serverKey, answering]{})) + half*slot*2
 		lists  = int(unsafe.Sizeof(recentEntry[peerKey, pages]{})+pagesKept*unsafe.Sizeof(page{})) + half*slot*2
 		growth = 5 // quarters: what tables leave when they grow

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/must"
 )
 
@@ -56,7 +57,7 @@ func tracked(requests ...ask) (*tracker, *arrival) {
 	t := newTracker(c, &outlet{handler: &told{}, stats: &Stats{}})
 	var x arrival
 	x.begin(&Datagram{Src: netip.MustParseAddrPort("198.51.100.1:27015"), Dst: netip.MustParseAddrPort("192.0.2.1:40000")}) // a reply
-	t.flows.endsOf(&x.ends, &x.Src, &x.Dst)
+	t.flows.endsOf(&x.ends, &x.packed.Src, &x.packed.Dst)
 	x.flow, x.protocol = t.flows.add(&x.ends, 0), 0
 	for i, a := range requests {
 		a.up = a.up == x.ends.up // true in a test means: from the server
@@ -413,7 +414,7 @@ func TestFlowTable(t *testing.T) {
 	var table *flowTable
 	table = newFlowTable(300, func(i int32, _ bool) { delete(model, table.flows[i].key) })
 	at := func(k flowKey) *ends { return &ends{key: k, hash: table.hasher.flow(&k)} }
-	key := func(n int) (k flowKey) { k[3], k[20], k[35] = byte(n), byte(n>>8), byte(n*7); return k }
+	key := func(n int) flowKey { return flowKey{low: address{lo: uint64(n)}, highPort: uint16(n * 7)} }
 	for step := range must.Try(50_000, 200_000) {
 		now := int64(step)
 		k := key(rng.IntN(900))
@@ -426,7 +427,7 @@ func TestFlowTable(t *testing.T) {
 			table.expire(now, 2000)
 			for k, last := range model {
 				if now-last > 2000 {
-					t.Fatalf("%v is older than it may be", k[:4])
+					t.Fatalf("%v is older than it may be", k)
 				}
 			}
 		case 2:
@@ -464,11 +465,11 @@ func TestFlowTable(t *testing.T) {
 func TestRecent(t *testing.T) {
 	const limit = 100
 	rng := rand.New(rand.NewPCG(5, 6))
-	table := newRecent[[16]byte, int](limit, (*hasher).address)
-	model := map[[16]byte]int{}
-	var order [][16]byte
+	table := newRecent[address, int](limit, (*hasher).address)
+	model := map[address]int{}
+	var order []address
 	for step := range 100000 {
-		k := [16]byte{3: byte(rng.IntN(250))}
+		k := address{hi: uint64(rng.IntN(250))}
 		if v := table.find(&k); v != nil {
 			if want, ok := model[k]; !ok || *v != want {
 				t.Fatalf("step %d: %d, the model has %d, %v", step, *v, want, ok)
@@ -511,7 +512,7 @@ func TestPlaces(t *testing.T) {
 		taken := map[uint32]int{}
 		for i := range n {
 			c, s := pair(i)
-			client, server := netip.MustParseAddrPort(c), netip.MustParseAddrPort(s)
+			client, server := core.EndOf(netip.MustParseAddrPort(c)), core.EndOf(netip.MustParseAddrPort(s))
 			var e ends
 			e.up = e.key.set(&client, &server)
 			taken[e.place(0x12345678)]++
@@ -527,7 +528,7 @@ func TestPlaces(t *testing.T) {
 // those of forged sources and of scanners do. They must be spread like random numbers.
 func TestHasher(t *testing.T) {
 	const n = 1 << 14
-	server := netip.MustParseAddrPort("192.0.2.1:27015")
+	server := core.EndOf(netip.MustParseAddrPort("192.0.2.1:27015"))
 	for name, client := range map[string]func(i int) netip.AddrPort{
 		"ports": func(i int) netip.AddrPort {
 			return netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, 7}), uint16(1024+i))
@@ -546,20 +547,21 @@ func TestHasher(t *testing.T) {
 		kinds := map[string]func(netip.AddrPort) uint32{
 			"flow": func(c netip.AddrPort) uint32 {
 				var k flowKey
-				k.set(&c, &server)
+				client := core.EndOf(c)
+				k.set(&client, &server)
 				return h.flow(&k)
 			},
-			"endpoint": h.endpoint,
 			"server": func(c netip.AddrPort) uint32 {
-				return h.server(serverKey{c.Addr().As16(), [2]byte{byte(c.Port() >> 8), byte(c.Port())}})
+				return h.server(serverKey{addressOf(c.Addr()), c.Port()})
 			},
 		}
 		if name != "ports" {
 			kinds["peer"] = func(c netip.AddrPort) uint32 {
 				var k flowKey
-				return h.peer(k.peer(k.set(&c, &server), 1))
+				client := core.EndOf(c)
+				return h.peer(k.peer(k.set(&client, &server), 1))
 			}
-			kinds["address"] = func(c netip.AddrPort) uint32 { return h.address(c.Addr().As16()) }
+			kinds["address"] = func(c netip.AddrPort) uint32 { return h.address(addressOf(c.Addr())) }
 		}
 		for kind, hash := range kinds {
 			var slots [n]uint8
@@ -612,7 +614,7 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%s has %d fields, at most %d", c.of.Name(), n, c.most)
 		}
 	}
-	if n := fields(reflect.TypeFor[held]()); n != 13 {
+	if n := fields(reflect.TypeFor[held]()); n != 19 {
 		t.Errorf("held has %d fields: those of what it holds are to be counted", n)
 	}
 }

@@ -332,7 +332,10 @@ func (a *Aggregate) begin(m *message) {
 	if !m.again {
 		u.question = m.question
 	}
-	u.server, u.to = a.server(&u.question, t, true), math.MinInt64
+	u.server, u.to = a.server(&u.key, t, true), math.MinInt64
+	if s := &u.server.v; s.protocol == 0 {
+		s.protocol = u.kind.number
+	}
 	if more := u.server.v.more; more != nil && a.focus == nil {
 		a.at(t)
 		u.kind.cells.at(t)
@@ -388,7 +391,7 @@ func (a *Aggregate) request(m *message) {
 	u.requests++
 	u.bytes += m.size
 	s, sum, proven := u.server, m.other.hash(), m.proven
-	if c := a.clients.find(m.other, sum); c == nil && !proven {
+	if c := a.clients.find(&m.other, sum); c == nil && !proven {
 		u.fresh++
 		a.meet(m, sum)
 	} else {
@@ -506,8 +509,11 @@ func (a *Aggregate) reply(m *message, f *said) {
 	now := a.at(t)
 	now.replies++
 	now.bytesOut += m.size
-	of := a.server(&m.question, t, false)
+	of := a.server(&m.key, t, false)
 	s := &of.v
+	if s.protocol == 0 {
+		s.protocol = a.protocol(m.protocol.Name) + 1
+	}
 	s.replies++
 	s.lastReply = max(s.lastReply, t)
 	s.bytesOut += m.size
@@ -542,7 +548,7 @@ func (a *Aggregate) reply(m *message, f *said) {
 // repliedTo counts a reply for the client that got it; server is the hash of who sent it.
 func (a *Aggregate) repliedTo(m *message, server uint64) {
 	sum := m.other.hash()
-	c := a.clients.find(m.other, sum)
+	c := a.clients.find(&m.other, sum)
 	if c == nil {
 		if a.clients.gone > 0 {
 			return // it is forgotten
@@ -596,7 +602,7 @@ func (a *Aggregate) knownAs(k *key) *entry[server] {
 	if e := a.newest; e != nil && e.key == *k {
 		return e
 	}
-	e := a.servers.find(*k, k.hash())
+	e := a.servers.find(k, k.hash())
 	if e != nil {
 		a.newest = e
 	}
@@ -604,19 +610,16 @@ func (a *Aggregate) knownAs(k *key) *entry[server] {
 }
 
 // server returns the server of a message at a time, which is fresh if it is a request.
-func (a *Aggregate) server(at *question, t int64, fresh bool) *entry[server] {
-	e, k := a.newest, &at.key
+func (a *Aggregate) server(k *key, t int64, fresh bool) *entry[server] {
+	e := a.newest
 	if e == nil || e.key != *k {
 		sum := k.hash()
-		if e = a.servers.find(*k, sum); e == nil {
+		if e = a.servers.find(k, sum); e == nil {
 			e, fresh = a.newServer(k, sum), true
 		}
 		a.newest = e
 	}
 	s := &e.v
-	if s.protocol == 0 {
-		s.protocol = a.protocol(at.protocol.Name) + 1
-	}
 	s.at(t)
 	if fresh {
 		e.count++
@@ -714,7 +717,7 @@ func (a *sums) kind(p *dissect.Protocol, t *dissect.MessageType) *kind {
 	k := &a.recent[uint8(17*len(t.Name)+len(t.Doc))]
 	if *k == nil || (*k).of != t {
 		*k = &a.kinds[a.addKind(p.Name, t)]
-		(*k).tcp = p.OverTCP()
+		(*k).tcp, (*k).number = p.OverTCP(), a.protocol(p.Name)+1
 	}
 	return *k
 }
@@ -776,7 +779,7 @@ func (a *Aggregate) Copy(d *dissect.Datagram, back bool) {
 	}
 	s.v.spare.add(&x)
 	a.at(t).spare.add(&x)
-	if c := a.clients.find(who, who.hash()); c != nil {
+	if c := a.clients.find(&who, who.hash()); c != nil {
 		c.v.own(&a.pasts).spare.add(&x)
 	}
 }
@@ -787,7 +790,7 @@ func (a *Aggregate) Settle(shards iter.Seq[*Aggregate], copiesCount bool) {
 	for o := range shards {
 		a.admit(o)
 		for i := range o.strays.entries {
-			if e := &o.strays.entries[i]; a.servers.find(e.key, e.key.hash()) != nil || a.focus != nil && e.addr() == a.focus.only {
+			if e := &o.strays.entries[i]; a.servers.find(&e.key, e.key.hash()) != nil || a.focus != nil && e.addr() == a.focus.only {
 				a.addStray(e)
 			}
 		}
@@ -858,7 +861,7 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 	a.count()
 	k := keyOf(f.Dst.Addr(), 0)
 	large := f.Type == core.FragmentationNeeded
-	if e := a.clients.find(k, k.hash()); e != nil && !large {
+	if e := a.clients.find(&k, k.hash()); e != nil && !large {
 		p := e.v.own(&a.pasts)
 		p.refused = addSaturated(p.refused, 1)
 	}
@@ -939,11 +942,11 @@ func (a *Aggregate) ended(m *message, x *ended) {
 	e, how := a.serverOf(m), x.how
 	if e == nil || e.v.more == nil { // as most outside of floods
 		if a.proofs[how.proof] += uint64(x.requests); how.outcome.Counts() {
-			m.kind.replied(x.replies, x.out, m.key.v4)
+			m.kind.replied(x.replies, x.out, m.key.V4)
 			a.became(m.kind, e, how, x.counted, 1, t, t)
 		}
 	} else {
-		*u = ending{kind: m.kind, server: e, v4: m.key.v4, first: t, last: t, to: math.MinInt64, exchanges: 1, sum: *x}
+		*u = ending{kind: m.kind, server: e, v4: m.key.V4, first: t, last: t, to: math.MinInt64, exchanges: 1, sum: *x}
 		if !long {
 			u.sum.newest = 0
 			if a.focus == nil && how.outcome != dissect.OutcomeElsewhere && !a.continues {
@@ -1103,7 +1106,7 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 		if e.v.idle() {
 			continue
 		}
-		if o.clients.gone > 0 && e.v.requests < leastKept && !(same && a.clients.room()) && a.clients.find(e.key, e.sum) == nil {
+		if o.clients.gone > 0 && e.v.requests < leastKept && !(same && a.clients.room()) && a.clients.find(&e.key, e.sum) == nil {
 			a.forgotten[e.v.class()].add(&e.v) // as those that the table does not have
 			continue
 		}
@@ -1113,7 +1116,7 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 		if e.v.idle() {
 			continue
 		}
-		if o.servers.gone > 0 && e.v.requests < leastKept && !(same && a.servers.room()) && a.servers.find(e.key, e.sum) == nil {
+		if o.servers.gone > 0 && e.v.requests < leastKept && !(same && a.servers.room()) && a.servers.find(&e.key, e.sum) == nil {
 			continue
 		}
 		a.addServer(e, same, protocols[e.v.protocol], kinds)

@@ -431,7 +431,7 @@ func (r *reporting) tooOften() {
 		if len(servers) == 1 {
 			v.Server = servers[0]
 		}
-		if c, e := g.clients[0], g.servers[0]; !g.real && c.addr() == e.addr() && c.v.most == e.port && c.v.least == c.v.most+1 {
+		if c, e := g.clients[0], g.servers[0]; !g.real && c.addr() == e.addr() && c.v.most == e.Port && c.v.least == c.v.most+1 {
 			v.Kind, v.Certainty, v.Doubt = ForgedFlood, Likely, ""
 			v.Text = fmt.Sprintf("Forged flood at %s: %s %s in %s (%s per second) have its own address and port as their source. It does not ask itself: somebody else sends them.",
 				servers[0], number(uint64(g.requests+0.5)), what, partOf(seconds, g.from, g.to), rounded(g.requests/seconds))

@@ -277,7 +277,7 @@ func (s *set) turn(t int64) {
 
 // addClient adds the counts of another shard, or with same those of the same one in another capture. Its kinds have these numbers here.
 func (a *Aggregate) addClient(o *entry[client], same bool, kinds []uint16) {
-	e := a.clients.find(o.key, o.sum)
+	e := a.clients.find(&o.key, o.sum)
 	if e == nil {
 		e = a.newClient(&o.key, o.sum)
 	}

@@ -216,9 +216,9 @@ func (a *Aggregate) code(c *codec) {
 		a.endSecond()
 	}
 	codeLine(c, &a.peaks, func(p *peak, c *codec, _ int64) { numbers(c, (*uint64)(p)) })
-	codeTop(c, &a.clients, maxClients, key.hash, a.codeClient)
-	codeTop(c, &a.servers, maxServers, key.hash, a.codeServer)
-	codeTop(c, &a.strays, maxStrays, key.short, a.codeStray)
+	codeTop(c, &a.clients, maxClients, (*key).hash, a.codeClient)
+	codeTop(c, &a.servers, maxServers, (*key).hash, a.codeServer)
+	codeTop(c, &a.strays, maxStrays, (*key).short, a.codeStray)
 	a.codeFindings(c)
 }
 
@@ -241,10 +241,10 @@ func (a *Aggregate) codeStray(c *codec, v *stray) {
 }
 
 func (k *key) code(c *codec) {
-	c.Fixed(&k.hi)
-	c.Fixed(&k.lo)
-	coder.Num(c.Coder, &k.port)
-	c.Bool(&k.v4)
+	c.Fixed(&k.Hi)
+	c.Fixed(&k.Lo)
+	coder.Num(c.Coder, &k.Port)
+	c.Bool(&k.V4)
 }
 
 // rest writes or reads whether there is what only some have, and reports it. What is read is of the stock.
@@ -266,7 +266,7 @@ func (s *lived) code(c *codec) {
 }
 
 // codeTop writes or reads a table.
-func codeTop[V any](c *codec, t *top[V], most int, hash func(key) uint64, code func(*codec, *V)) {
+func codeTop[V any](c *codec, t *top[V], most int, hash func(*key) uint64, code func(*codec, *V)) {
 	numbers(c, &t.gone)
 	n := c.Len(len(t.entries), most)
 	for i := range n {
@@ -284,8 +284,8 @@ func codeTop[V any](c *codec, t *top[V], most int, hash func(key) uint64, code f
 			c.Fail(errors.New("an error that is larger than its count"))
 		}
 		if c.Reading {
-			sum := hash(e.key)
-			if t.find(e.key, sum) != nil {
+			sum := hash(&e.key)
+			if t.find(&e.key, sum) != nil {
 				c.Fail(errors.New("a key is there twice"))
 				return
 			}

@@ -252,7 +252,7 @@ func TestListed(t *testing.T) {
 		}
 		var got []uint16
 		for _, e := range r.listed() {
-			got = append(got, e.port)
+			got = append(got, e.Port)
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

@@ -33,7 +33,7 @@ func (r *reporting) hide() {
 		r.host(e.addr())
 	}
 	slices.SortFunc(r.servers, func(a, b *entry[server]) int {
-		return cmp.Or(cmp.Compare(b.count, a.count), r.host(a.addr()).Compare(r.host(b.addr())), cmp.Compare(a.port, b.port))
+		return cmp.Or(cmp.Compare(b.count, a.count), r.host(a.addr()).Compare(r.host(b.addr())), cmp.Compare(a.Port, b.Port))
 	})
 	slices.SortFunc(r.clients, func(a, b *entry[client]) int {
 		return cmp.Or(cmp.Compare(b.v.requests, a.v.requests), r.host(a.addr()).Compare(r.host(b.addr())))
@@ -63,7 +63,7 @@ func (r *reporting) network(p netip.Prefix) string {
 
 // endpoint returns what a report shows of the address and port of a server, and address returns it as text.
 func (r *reporting) endpoint(e *entry[server]) netip.AddrPort {
-	return netip.AddrPortFrom(r.host(e.addr()), e.port)
+	return netip.AddrPortFrom(r.host(e.addr()), e.Port)
 }
 
 func (r *reporting) address(e *entry[server]) string { return r.endpoint(e).String() }

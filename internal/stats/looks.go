@@ -41,7 +41,7 @@ func (l *looks) count(g glance, one uint32) {
 // glanceAt looks at a request.
 func (l *looks) glanceAt(m *message, id uint16, payload *uint64) (g glance) {
 	g.hops = m.hops
-	if hi, lo := m.other.hi, m.other.lo; m.other.v4 {
+	if hi, lo := m.other.Hi, m.other.Lo; m.other.V4 {
 		g.net, g.odd = byte(lo>>24), impossible([4]byte{byte(lo >> 24), byte(lo >> 16), byte(lo >> 8)})
 	} else { // people's addresses share the first two octets with millions, and the third with their provider
 		g.net, g.odd = byte(hi>>40), hi>>61 != 1 || hi>>32 == 0x20010db8

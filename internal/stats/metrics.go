@@ -49,7 +49,7 @@ func (a *Aggregate) AppendMetrics(dst []byte, home []netip.Prefix, most int) []b
 		name := "qdissect_server_" + m.name
 		dst = append(dst, "# HELP "+name+" "+m.help+"\n# TYPE "+name+" "+m.kind+"\n"...)
 		for _, e := range all {
-			dst = append(dst, name+`{server="`+netip.AddrPortFrom(e.addr(), e.port).String()+`",protocol="`+a.protocols[e.v.protocol-1]+`"} `...)
+			dst = append(dst, name+`{server="`+netip.AddrPortFrom(e.addr(), e.Port).String()+`",protocol="`+a.protocols[e.v.protocol-1]+`"} `...)
 			dst = append(strconv.AppendFloat(dst, m.value(&e.v), 'f', -1, 64), '\n')
 		}
 	}

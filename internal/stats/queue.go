@@ -2,7 +2,6 @@ package stats
 
 import (
 	"math"
-	"net/netip"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -22,17 +21,17 @@ type message struct {
 	challenge        bool // of a reply: it only gives a challenge
 	partial, unasked bool
 	hops             uint8
-	id               uint16 // of the IPv4 header
-	port             uint16 // of a client that asks
-	rtt              int64  // of a reply, negative if it is not known
+	id               uint16            // of the IPv4 header
+	port             uint16            // of a client that asks
+	rtt              int64             // of a reply, negative if it is not known
+	protocol         *dissect.Protocol // of a reply
 	question
 }
 
 // A question is a kind of request at a server. Replies and notices have no kind.
 type question struct {
-	kind     *kind
-	protocol *dissect.Protocol
-	key      key
+	kind *kind
+	key  key
 }
 
 // A what says what a message is, or that a request ended.
@@ -62,27 +61,25 @@ type how struct {
 // A recent is the newest request in the queue, or the newest that ended.
 type recent struct {
 	of *dissect.MessageType
-	at netip.AddrPort
 	question
 	how how // of one that ended
 }
 
 // is reports whether a request is of the same kind and to the same server.
-func (n *recent) is(of *dissect.MessageType, at *netip.AddrPort) bool {
-	return of == n.of && *at == n.at
+func (n *recent) is(of *dissect.MessageType, at *key) bool {
+	return of == n.of && *at == n.key
 }
 
 // ended reports whether a request is so, and ended alike.
-func (n *recent) ended(x *dissect.Exchange) bool {
-	return n.is(x.Type, &x.Dst) && x.Outcome == n.how.outcome && x.Proof == n.how.proof && x.ByReply == n.how.byReply
+func (n *recent) ended(x *dissect.Exchange, at *key) bool {
+	return n.is(x.Type, at) && x.Outcome == n.how.outcome && x.Proof == n.how.proof && x.ByReply == n.how.byReply
 }
 
-func (n *recent) set(a *Aggregate, p *dissect.Protocol, of *dissect.MessageType, at *netip.AddrPort) {
+func (n *recent) set(a *Aggregate, p *dissect.Protocol, of *dissect.MessageType, at *key) {
 	if n.of != of {
 		n.of, n.kind = of, a.kind(p, of)
 	}
-	n.protocol, n.at = p, *at
-	n.key = keyOf(at.Addr(), at.Port())
+	n.key = *at
 }
 
 // A said is what a server says about itself, with names that are kept where its message is.
@@ -118,10 +115,10 @@ type queue struct {
 
 // Record counts a message.
 func (a *Aggregate) Record(r *dissect.Record) {
-	q, t := &a.queue, r.Time.UnixNano()
-	i := q.n
+	q, in := &a.queue, r.Ends(core.Only{})
+	t, i := in.At, q.n
 	m := q.next(a, notice, t)
-	m.size = wire(r.WireLength, len(r.Frames), r.Split.Parts, r.Src.Addr().Is4())
+	m.size = wire(r.WireLength, len(r.Frames), r.Split.Parts, in.Src.V4)
 	if r.Protocol.OverTCP() {
 		m.size += uint64(12 * max(len(r.Frames), 1)) // headers are longer by so much
 	}
@@ -131,11 +128,11 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	switch {
 	case r.Type.Role == dissect.Request && r.Pair.Asks != 0:
 		n := &a.asks
-		if m.again = n.is(r.Type, &r.Dst); !m.again {
-			n.set(a, r.Protocol, r.Type, &r.Dst)
+		if m.again = n.is(r.Type, (*key)(&in.Dst)); !m.again {
+			n.set(a, r.Protocol, r.Type, (*key)(&in.Dst))
 			m.question = n.question
 		}
-		m.is, m.other, m.port = request, keyOf(r.Src.Addr(), 0), r.Src.Port()
+		m.is, m.other, m.port = request, (*key)(&in.Src).host(), in.Src.Port
 		m.proven, m.hops, m.id, m.payload = r.Proven, r.HopLimit, r.IPID, 0
 		if len(r.Sources) > 0 {
 			if m.payload = uint64(r.Sum) | 1<<32; m.payload != n.kind.usual {
@@ -143,7 +140,7 @@ func (a *Aggregate) Record(r *dissect.Record) {
 			}
 		}
 	case r.Type.Role == dissect.Reply:
-		m.protocol, m.key, m.other = r.Protocol, keyOf(r.Src.Addr(), r.Src.Port()), keyOf(r.Dst.Addr(), 0)
+		m.protocol, m.key, m.other = r.Protocol, key(in.Src), (*key)(&in.Dst).host()
 		m.is, m.challenge, m.partial, m.unasked = reply, r.Pair.Challenge == dissect.ChallengeIssued, r.Split.Partial, r.RequestFrame == 0 && !r.Late
 		if m.rtt = int64(r.RTT); !r.TimeKnown {
 			m.rtt = -1
@@ -157,7 +154,7 @@ func (a *Aggregate) Record(r *dissect.Record) {
 			a.grants[a.protocol(r.Protocol.Name)].learn(r.Sources[0].Data, r.Pair.Value)
 		}
 	default:
-		m.key = keyOf(r.Src.Addr(), r.Src.Port())
+		m.key = key(in.Src)
 	}
 	if a.focus != nil {
 		a.focus.record(r)
@@ -180,11 +177,11 @@ func (a *Aggregate) Record(r *dissect.Record) {
 
 // Exchange counts what became of a request: at once if it ended as those did that were counted last.
 func (a *Aggregate) Exchange(x *dissect.Exchange) {
-	t, n, u := x.Time.UnixNano(), &a.ends, a.ending
-	if t >= u.last && t < u.to && n.ended(x) && x.Newest == x.Time {
+	in, u := x.Ends(core.Only{}), a.ending
+	if t := in.At; t >= u.last && t < u.to && a.ends.ended(x, (*key)(&in.Dst)) && in.Newest == t {
 		u.add(t, x.Requests, x.Requests-x.Repeated, x.Replies, x.RequestBytes, x.ReplyBytes)
 	} else {
-		a.wait(x, t)
+		a.wait(x, in)
 	}
 	if x.Ambiguous && x.Outcome == dissect.OutcomeAnswered {
 		if e := a.known(&x.Dst); e != nil {
@@ -197,16 +194,16 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 }
 
 // wait puts a request that ended into the queue.
-func (a *Aggregate) wait(x *dissect.Exchange, t int64) {
+func (a *Aggregate) wait(x *dissect.Exchange, in *core.Packed) {
 	q, n := &a.queue, &a.ends
 	e := &q.ended[q.n]
-	m := q.next(a, end, t)
-	if m.again = n.ended(x); !m.again {
-		n.set(a, x.Protocol, x.Type, &x.Dst)
+	m := q.next(a, end, in.At)
+	if m.again = n.ended(x, (*key)(&in.Dst)); !m.again {
+		n.set(a, x.Protocol, x.Type, (*key)(&in.Dst))
 		n.how = how{x.Outcome, x.Proof, x.ByReply}
 	}
 	m.question = n.question
-	e.how, e.newest = n.how, x.Newest.UnixNano()
+	e.how, e.newest = n.how, in.Newest
 	e.requests, e.counted, e.replies, e.in, e.out = x.Requests, x.Requests-x.Repeated, x.Replies, x.RequestBytes, x.ReplyBytes
 	a.ending.to = math.MinInt64 // those that come next end after it
 	if x.Outcome == dissect.OutcomeElsewhere {

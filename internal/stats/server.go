@@ -292,7 +292,7 @@ func (s *lived) reach(o *lived) {
 // addServer adds the counts of another shard, or with same those of the same one in another capture. Its protocol and kinds have these numbers
 // here.
 func (a *Aggregate) addServer(o *entry[server], same bool, protocol uint16, kinds []uint16) {
-	e := a.servers.find(o.key, o.sum)
+	e := a.servers.find(&o.key, o.sum)
 	if e == nil {
 		e = a.newServer(&o.key, o.sum)
 	}
@@ -379,6 +379,7 @@ type kind struct {
 	protocol           string
 	of                 *dissect.MessageType // nil for all others
 	index              uint16               // in the list of kinds
+	number             uint16               // of the protocol, plus one
 	bytesOut, unproven uint64
 	fates              fates
 	least, most        uint32 // lengths of payloads without a challenge

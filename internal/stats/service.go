@@ -202,12 +202,12 @@ func (r *reporting) displaced(e *entry[server]) bool {
 	if _, all, _ := r.well(e); v.heard == nil || v.heard.from == (key{}) || !displaced(n, all, v.requests) {
 		return false
 	}
-	addr, port := v.heard.from.addr(), v.heard.from.port
+	addr, port := v.heard.from.addr(), v.heard.from.Port
 	cause, from := causeOf("other_address"), r.host(addr).String()
 	if addr == e.addr() {
 		cause = causeOf("other_port")
 	}
-	if port != e.port {
+	if port != e.Port {
 		from = netip.AddrPortFrom(r.host(addr), port).String()
 	}
 	words := &proof{fill: []string{"from", from, "n", count(n, "request", "requests"), "were", were(n)}}

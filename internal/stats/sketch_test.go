@@ -164,7 +164,7 @@ func TestTop(t *testing.T) {
 		}
 		k := keyOf(netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}), 0)
 		truth[k]++
-		e := table.find(k, k.hash())
+		e := table.find(&k, k.hash())
 		if e == nil {
 			var evicts bool
 			if e, evicts = table.place(&k, k.hash()); evicts {
@@ -185,7 +185,7 @@ func TestTop(t *testing.T) {
 		if n := truth[e.key]; n > e.count || n < e.count-e.err || e.v > n || e.v+e.err < n {
 			t.Errorf("%v: %d messages, counted %d with an error of %d, held %d", e.addr(), n, e.count, e.err, e.v)
 		}
-		if table.find(e.key, e.sum) != e {
+		if table.find(&e.key, e.sum) != e {
 			t.Errorf("%v is not found", e.addr())
 		}
 	}
@@ -193,7 +193,7 @@ func TestTop(t *testing.T) {
 		t.Errorf("%d messages are kept and %d handed over, of %d", kept, gone, messages)
 	}
 	for k, n := range truth {
-		if n > 2*messages/most && table.find(k, k.hash()) == nil {
+		if n > 2*messages/most && table.find(&k, k.hash()) == nil {
 			t.Errorf("%v with %d messages is not in the table", k.addr(), n)
 		}
 	}
@@ -206,17 +206,17 @@ func TestTop(t *testing.T) {
 			e.v, stays = messages, k
 		}
 	}
-	if table.find(stays, stays.hash()) == nil {
+	if table.find(&stays, stays.hash()) == nil {
 		t.Error("what is kept gave way to others")
 	}
 }
 
-// TestStrayKey: an endpoint and its numbers have the same key.
-func TestStrayKey(t *testing.T) {
+// TestKey: an endpoint and its numbers have the same key.
+func TestKey(t *testing.T) {
 	for _, s := range []string{"0.0.0.0:0", "192.0.2.1:27015", "255.255.255.255:65535", "[::ffff:192.0.2.1]:27015", "[2001:db8::1]:27015"} {
 		end := netip.MustParseAddrPort(s)
 		e := endpoint.Of(end)
-		if k := strayKey(&e); k != keyOf(end.Addr(), end.Port()) || k.addr() != end.Addr() {
+		if k := key(e); k != keyOf(end.Addr(), end.Port()) || k.addr() != end.Addr() {
 			t.Errorf("%s: key %+v of %s", s, k, k.addr())
 		}
 	}

@@ -65,21 +65,21 @@ func (a *Aggregate) Foreign(t int64, src, dst *endpoint.Endpoint, n, frames int,
 	}
 	a.totals.Datagrams++
 	if a.focus != nil {
-		k := strayKey(src)
-		if k.addr() == a.focus.only {
+		from := (*key)(src).addr()
+		if from == a.focus.only {
 			a.focus.sent++
 		}
-		a.focus.strange(netip.AddrPortFrom(k.addr(), src.Port), 1)
+		a.focus.strange(netip.AddrPortFrom(from, src.Port), 1)
 	}
 	size := wire(n, frames, 1, src.V4)
-	if sum := strayKey(src).short(); a.strays.may(sum) && a.back(src, sum, t, size) {
+	if sum := (*key)(src).short(); a.strays.may(sum) && a.back(src, sum, t, size) {
 		return
 	}
-	to := strayKey(dst)
+	to := (*key)(dst)
 	sum := to.short()
 	e := a.strays.find(to, sum)
 	if e == nil {
-		e = a.newStray(&to, sum)
+		e = a.newStray(to, sum)
 	}
 	if e.count++; a.focus != nil {
 		e.count += a.focus.weight(e.addr()) - 1
@@ -100,7 +100,7 @@ func (a *Aggregate) Foreign(t int64, src, dst *endpoint.Endpoint, n, frames int,
 
 // back counts a datagram that came from a possible server, if src is known as one.
 func (a *Aggregate) back(src *endpoint.Endpoint, sum uint64, t int64, size uint64) bool {
-	e := a.strays.find(strayKey(src), sum)
+	e := a.strays.find((*key)(src), sum)
 	if e == nil {
 		return false
 	}
@@ -122,12 +122,10 @@ func (a *Aggregate) countFollowed(m *followed, t int64, src *endpoint.Endpoint, 
 	at := m.cells.at(t)
 	at.requests++
 	at.bytesIn += size
-	from := key{src.Hi, src.Lo, 0, src.V4}
+	from := (*key)(src).host()
 	m.sources.add(from.hash(), &a.strayRoom)
 	m.sent(from.addr(), 1)
 }
-
-func strayKey(e *endpoint.Endpoint) key { return key{e.Hi, e.Lo, e.Port, e.V4} }
 
 // whole returns all datagrams as if they had come at one time.
 func (s *stray) whole() cell {
@@ -204,7 +202,7 @@ func (a *Aggregate) newStray(k *key, sum uint64) *entry[stray] {
 
 // addStray adds what another aggregate counts.
 func (a *Aggregate) addStray(o *entry[stray]) {
-	e := a.strays.find(o.key, o.sum)
+	e := a.strays.find(&o.key, o.sum)
 	if e == nil {
 		e = a.newStray(&o.key, o.sum)
 	}
@@ -233,7 +231,7 @@ func (a *Aggregate) addStray(o *entry[stray]) {
 // placeStrays gives servers what was counted at their addresses and ports. It is for the sum of all shards.
 func (a *Aggregate) placeStrays() {
 	for x := range each(a.strays.entries) {
-		s, v := a.servers.find(x.key, x.key.hash()), &x.v
+		s, v := a.servers.find(&x.key, x.key.hash()), &x.v
 		if s == nil {
 			continue
 		}

@@ -48,7 +48,8 @@ func (l *line[T, P]) find(t int64) {
 	l.newest = l.peek(t)
 	w := widths[l.width]
 	n := floorDiv(t, w)
-	l.from, l.to = timeOf(n, w), timeOf(n+1, w)
+	l.from = timeOf(n, w)
+	l.to = max(l.from, l.from+w) // beyond the latest time there is none
 }
 
 // peek is as at, for a time that is not that of the next messages.

@@ -5,37 +5,35 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"slices"
+
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // A key is an address and a port, which is 0 for clients.
-type key struct {
-	hi, lo uint64
-	port   uint16
-	v4     bool
-}
+type key core.End
 
-func keyOf(a netip.Addr, port uint16) key {
-	b := a.As16()
-	return key{binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:]), port, a.Is4()}
-}
+func keyOf(a netip.Addr, port uint16) key { return key(core.EndOf(netip.AddrPortFrom(a, port))) }
+
+// host returns the key without the port.
+func (k *key) host() key { return key{k.Hi, k.Lo, 0, k.V4} }
 
 func (k *key) addr() netip.Addr {
 	var b [16]byte
-	binary.BigEndian.PutUint64(b[:], k.hi)
-	binary.BigEndian.PutUint64(b[8:], k.lo)
+	binary.BigEndian.PutUint64(b[:], k.Hi)
+	binary.BigEndian.PutUint64(b[8:], k.Lo)
 	a := netip.AddrFrom16(b)
-	if k.v4 {
+	if k.V4 {
 		return a.Unmap()
 	}
 	return a
 }
 
-func (k key) hash() uint64 {
-	return mix(k.lo*0x9e3779b97f4a7c15 ^ k.hi*0xc2b2ae3d27d4eb4f ^ uint64(k.port)<<48)
+func (k *key) hash() uint64 {
+	return mix(k.Lo*0x9e3779b97f4a7c15 ^ k.Hi*0xc2b2ae3d27d4eb4f ^ uint64(k.Port)<<48)
 }
 
 // short returns a hash for a small table.
-func (k key) short() uint64 { return short(k.lo ^ k.hi ^ uint64(k.port)<<48) }
+func (k *key) short() uint64 { return short(k.Lo ^ k.Hi ^ uint64(k.Port)<<48) }
 
 func short(h uint64) uint64 {
 	h *= 0x9e3779b97f4a7c15
@@ -43,7 +41,7 @@ func short(h uint64) uint64 {
 }
 
 func (k *key) compare(o *key) int {
-	return cmp.Or(cmp.Compare(k.hi, o.hi), cmp.Compare(k.lo, o.lo), cmp.Compare(k.port, o.port))
+	return cmp.Or(cmp.Compare(k.Hi, o.Hi), cmp.Compare(k.Lo, o.Lo), cmp.Compare(k.Port, o.Port))
 }
 
 // A top keeps the keys that are counted most often in bounded memory, nearly as Space-Saving does (Metwally and others,
@@ -71,14 +69,14 @@ type entry[V any] struct {
 }
 
 // find returns the entry of a key, nil if there is none.
-func (t *top[V]) find(k key, sum uint64) *entry[V] {
+func (t *top[V]) find(k *key, sum uint64) *entry[V] {
 	heads := t.heads
 	if len(heads) == 0 {
 		return nil
 	}
 	for i := heads[sum&uint64(len(heads)-1)]; i != 0; {
 		e := &t.entries[i-1]
-		if e.sum == sum && e.key == k {
+		if e.sum == sum && e.key == *k {
 			return e
 		}
 		i = e.next

@@ -160,7 +160,7 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 	for _, t := range list {
 		x := &facts{target: t, f: f, r: r, o: &o, home: home, row: cmp.Or(rows[t.at.String()], new(Server)), ports: others, port: server.Port() != 0 || server.Addr() != t.at.Addr(), own: own || f.sent > 0 && t.at.Addr() == f.only}
 		for i := range a.strays.entries {
-			if e := &a.strays.entries[i]; e.addr() == t.at.Addr() && (t.at.Port() == 0 || e.port == t.at.Port()) {
+			if e := &a.strays.entries[i]; e.addr() == t.at.Addr() && (t.at.Port() == 0 || e.Port == t.at.Port()) {
 				x.in += e.v.in
 			}
 		}
@@ -168,7 +168,8 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 		if e := a.known(&t.at); e != nil {
 			x.silences = slices.DeleteFunc(x.silences, func(s silent) bool { return float64(s.asked)-a.unheardIn(e, s.from, s.to) < leastJudged })
 		}
-		sum := keyOf(t.at.Addr(), t.at.Port()).hash()
+		at := keyOf(t.at.Addr(), t.at.Port())
+		sum := at.hash()
 		if own, heard := a.sendings(sum, x.row.Requests, x.row.Outcome.Other); own > 0 && !x.bad() && x.replies() > 0 {
 			x.n, x.good, x.what = own, heard, "sending" // each counts
 		}
