@@ -21,28 +21,22 @@ import (
 // limitOptions are the flags that bound the state of a run; see docs/limits.md. Most
 // users need none.
 type limitOptions struct {
-	memory   byteSize
-	flows    int
-	requests int
-	peers    int
-	sets     int
-	parts    byteSize
-	window   time.Duration
-	idle     time.Duration
-	partAge  time.Duration
+	memory byteSize
+	parts  byteSize
+	dissect.Limits
 }
 
 func (o *limitOptions) add(f *pflag.FlagSet) {
 	d := dissect.DefaultLimits
 	f.Var(&o.memory, "max-memory", "limit the memory to about `SIZE`, for example 32M (docs/limits.md)")
-	f.IntVar(&o.flows, "max-flows", 0, fmt.Sprintf("track at most this many conversations (default %d)", d.Flows))
-	f.IntVar(&o.requests, "max-requests", 0, fmt.Sprintf("track at most this many pending requests (default %d)", d.Requests))
-	f.IntVar(&o.peers, "max-peers", 0, fmt.Sprintf("track the challenges of at most this many clients (default %d)", d.Peers))
-	f.IntVar(&o.sets, "max-sets", 0, fmt.Sprintf("reassemble at most this many split messages at once, and as many IP packets (default %d)", reassembly.DefaultLimits.Sets))
+	f.IntVar(&o.Flows, "max-flows", 0, fmt.Sprintf("track at most this many conversations (default %d)", d.Flows))
+	f.IntVar(&o.Requests, "max-requests", 0, fmt.Sprintf("track at most this many pending requests (default %d)", d.Requests))
+	f.IntVar(&o.Peers, "max-peers", 0, fmt.Sprintf("track the challenges of at most this many clients (default %d)", d.Peers))
+	f.IntVar(&o.Parts.Sets, "max-sets", 0, fmt.Sprintf("reassemble at most this many split messages at once, and as many IP packets (default %d)", reassembly.DefaultLimits.Sets))
 	f.Var(&o.parts, "max-reassembly", "limit the parts of split messages to `SIZE`, and IP fragments to the same (default 16M)")
-	f.DurationVar(&o.window, "reply-window", 0, fmt.Sprintf("match a reply to a request at most this long before it (default %v)", d.Window))
-	f.DurationVar(&o.idle, "flow-idle", 0, fmt.Sprintf("forget a conversation after this time without traffic, at least --reply-window (default %v)", d.Idle))
-	f.DurationVar(&o.partAge, "part-age", 0, fmt.Sprintf("wait this long for the parts of a split message (default %v)", d.Parts.Age))
+	f.DurationVar(&o.Window, "reply-window", 0, fmt.Sprintf("match a reply to a request at most this long before it (default %v)", d.Window))
+	f.DurationVar(&o.Idle, "flow-idle", 0, fmt.Sprintf("forget a conversation after this time without traffic, at least --reply-window (default %v)", d.Idle))
+	f.DurationVar(&o.Parts.Age, "part-age", 0, fmt.Sprintf("wait this long for the parts of a split message (default %v)", d.Parts.Age))
 	for _, name := range []string{"max-flows", "max-requests", "max-peers", "max-sets", "max-reassembly", "reply-window", "flow-idle", "part-age"} {
 		_ = f.MarkHidden(name) // keep the help short
 	}
@@ -78,9 +72,9 @@ func (o *limitOptions) apply(run *pipeline.Options) error {
 		debug.SetMemoryLimit(int64(o.memory))
 	}
 	if err := cmp.Or(
-		set(&l.Flows, "max-flows", o.flows, leastCount), set(&l.Requests, "max-requests", o.requests, leastCount), set(&l.Peers, "max-peers", o.peers, leastCount),
-		set(&l.Parts.Sets, "max-sets", o.sets, leastCount), set(&l.Window, "reply-window", o.window, 0), set(&l.Idle, "flow-idle", o.idle, 0), set(&l.Parts.Age, "part-age", o.partAge, 0),
-		set(&run.Limits.Fragments.Sets, "max-sets", o.sets, leastCount),
+		set(&l.Flows, "max-flows", o.Flows, leastCount), set(&l.Requests, "max-requests", o.Requests, leastCount), set(&l.Peers, "max-peers", o.Peers, leastCount),
+		set(&l.Parts.Sets, "max-sets", o.Parts.Sets, leastCount), set(&l.Window, "reply-window", o.Window, 0), set(&l.Idle, "flow-idle", o.Idle, 0), set(&l.Parts.Age, "part-age", o.Parts.Age, 0),
+		set(&run.Limits.Fragments.Sets, "max-sets", o.Parts.Sets, leastCount),
 	); err != nil {
 		return err
 	}

@@ -205,7 +205,7 @@ func (p *plan) execute() error {
 	o, env, run := p.o, p.env, &p.run
 	var err error
 	var end func()
-	bar := newProgress(env, o)
+	bar := &progress{env: env, on: isTerminal(env.err) && (!isTerminal(env.out) || o.quiet), next: time.Now().Add(progressAfter)}
 	var line *progress
 	if bar.on && p.live && o.quiet {
 		line = bar

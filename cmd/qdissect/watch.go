@@ -174,10 +174,6 @@ type progress struct {
 // progressAfter is the time before the first progress line.
 const progressAfter = 2 * time.Second
 
-func newProgress(env environment, o *readOptions) *progress {
-	return &progress{env: env, on: isTerminal(env.err) && (!isTerminal(env.out) || o.quiet), next: time.Now().Add(progressAfter)}
-}
-
 // step is called regularly with the totals so far.
 func (p *progress) step(packets, bytes uint64) {
 	if !p.on {

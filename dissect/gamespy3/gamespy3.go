@@ -46,7 +46,9 @@ var protocol = &dissect.Protocol{
 	}), ""), "\xfe\xfd"),
 	Catalog: catalog,
 	Detect:  Detect, Confirm: confirm,
-	New: func() dissect.Decoder { return newDecoder() },
+	New: func() dissect.Decoder {
+		return &decoder{sections: gamespy.NewSections(&sections, &sectionFindings), body: gamespy.NewBody(&body, &bodyFindings)}
+	},
 	Split: &dissect.Splitting{
 		Read: readSplit, Alone: true,
 		Incomplete: splitMissing, Endless: splitEndless, Duplicate: splitDuplicate, Reordered: splitReorder, Conflict: splitConflict, Totals: splitTotals,
@@ -253,10 +255,6 @@ type decoder struct {
 	sections       gamespy.Sections
 	body           gamespy.Body
 	justCause      []JustCausePlayer
-}
-
-func newDecoder() *decoder {
-	return &decoder{sections: gamespy.NewSections(&sections, &sectionFindings), body: gamespy.NewBody(&body, &bodyFindings)}
 }
 
 // Decode reads one message.

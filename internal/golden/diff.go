@@ -59,7 +59,7 @@ func newDiffer(rules Rules, limit int) differ {
 // begin starts a new conversation.
 func (d *differ) begin() {
 	if d.rules.Conversation {
-		d.talk = newTalk()
+		d.talk = &talk{to: make(map[string]string), from: make(map[string]string), frames: make(map[uint64]uint64)}
 	}
 }
 

@@ -18,10 +18,6 @@ type talk struct {
 	frames   map[uint64]uint64 // of matching messages
 }
 
-func newTalk() *talk {
-	return &talk{to: make(map[string]string), from: make(map[string]string), frames: make(map[uint64]uint64)}
-}
-
 // renamed reports whether b is the counterpart of a, consistently in the whole
 // conversation. Numbers that mean "none" are their own counterparts.
 func (t *talk) renamed(a, b []byte) bool {

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
-	"unsafe"
 )
 
 // words introduce secrets: whatever follows one is masked in traffic that no
@@ -107,19 +106,14 @@ func SecretKeyAt(b []byte, from int) int {
 
 // hasW reports whether b, of at least eight bytes, may contain a w. Few keys do.
 func hasW(b string) bool {
-	const (
-		ones  = 0x0101010101010101
-		small = ' ' * ones
-		w     = 'w' * ones
-		high  = 0x80 * ones
-	)
-	x := (word(b[len(b)-8:]) | small) ^ w
-	found := (x - ones) &^ x & high
+	const small, w = ' ' * ones, 'w' * ones
+	x := (binary.LittleEndian.Uint64(Bytes(b[len(b)-8:])) | small) ^ w
+	found := (x - ones) &^ x
 	for ; len(b) > 8; b = b[8:] {
-		x = (word(b) | small) ^ w
-		found |= (x - ones) &^ x & high
+		x = (binary.LittleEndian.Uint64(Bytes(b)) | small) ^ w
+		found |= (x - ones) &^ x
 	}
-	return found != 0
+	return found&HighBits != 0
 }
 
 // flags are values of settings that are on, off or unset.
@@ -158,9 +152,4 @@ func has[T ~string | ~[]byte](s T, i int, word string) bool {
 		}
 	}
 	return true
-}
-
-// word returns the first eight bytes of s, of which there must be as many.
-func word(s string) uint64 {
-	return binary.LittleEndian.Uint64(unsafe.Slice(unsafe.StringData(s), len(s)))
 }
