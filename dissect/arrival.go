@@ -2,6 +2,7 @@ package dissect
 
 import (
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/endpoint"
 )
 
 // An arrival is a datagram, or the parts of one message, on its way through the
@@ -42,7 +43,7 @@ type arrival struct {
 func (x *arrival) begin(d *Datagram) {
 	x.Datagram, x.flow, x.protocol, x.request, x.part, x.wire = d, none, -1, none, 1<<64-1, len(d.Payload)
 	x.at = nanos(d.Time)
-	x.packed.Made, x.packed.At, x.packed.Src, x.packed.Dst = true, x.at, core.EndOf(d.Src), core.EndOf(d.Dst)
+	x.packed.Made, x.packed.At, x.packed.Src, x.packed.Dst = true, x.at, endpoint.Of(d.Src), endpoint.Of(d.Dst)
 	if x.first = x.at; !d.First.IsZero() {
 		x.first = nanos(d.First)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/qdissect/qdissect/reassembly"
 
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/endpoint"
 )
 
 // contain is deferred where a datagram enters. It recovers from a panic of a
@@ -89,7 +90,7 @@ func (a *Analyzer) forget(x *arrival, parts bool) {
 		a.parts.Forget(func(k *reassembly.Key) bool {
 			var key flowKey
 			src, dst := netip.AddrPortFrom(netip.AddrFrom16(k.Src), k.SrcPort), netip.AddrPortFrom(netip.AddrFrom16(k.Dst), k.DstPort)
-			from, to := core.EndOf(src), core.EndOf(dst)
+			from, to := endpoint.Of(src), endpoint.Of(dst)
 			key.set(&from, &to)
 			return key == ends.key
 		})

@@ -1,32 +1,21 @@
 package dissect
 
 import (
-	"encoding/binary"
 	"net/netip"
 
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/endpoint"
 )
 
 // An address is an IP address as numbers, which are quick to compare and to hash; that of IPv4 is ::ffff:a.b.c.d.
 type address struct{ hi, lo uint64 }
 
 func addressOf(a netip.Addr) address {
-	b := a.As16()
-	return address{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:])}
+	e := endpoint.Of(netip.AddrPortFrom(a, 0))
+	return address{e.Hi, e.Lo}
 }
 
-func (a address) addr() netip.Addr {
-	var b [16]byte
-	if a.is4() {
-		binary.BigEndian.PutUint32(b[:], uint32(a.lo))
-		return netip.AddrFrom4([4]byte(b[:]))
-	}
-	binary.BigEndian.PutUint64(b[:], a.hi)
-	binary.BigEndian.PutUint64(b[8:], a.lo)
-	return netip.AddrFrom16(b)
-}
-
-func (a address) is4() bool { return a.hi == 0 && a.lo>>32 == 0xffff }
+func (a address) is4() bool { return a.hi == 0 && a.lo>>32 == endpoint.Mapped>>32 }
 
 // flowKey is the two ends of a conversation without their order, the lower end first. A request and its reply
 // have the same key.
@@ -45,14 +34,14 @@ type ends struct {
 }
 
 // endsOf sets the ends of a datagram. What its key says of TCP stays.
-func (t *flowTable) endsOf(e *ends, src, dst *core.End) {
+func (t *flowTable) endsOf(e *ends, src, dst *endpoint.Endpoint) {
 	e.up = e.key.set(src, dst)
 	e.hash = t.hasher.flow(&e.key)
 }
 
 // set sets the key to that of a datagram. It reports whether that goes from the lower
 // end to the higher one.
-func (k *flowKey) set(src, dst *core.End) (up bool) {
+func (k *flowKey) set(src, dst *endpoint.Endpoint) (up bool) {
 	switch {
 	case src.Hi != dst.Hi:
 		up = src.Hi < dst.Hi

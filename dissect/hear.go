@@ -299,7 +299,7 @@ func (t *tracker) search(q *request) {
 
 // everybody reports whether a server is the address of all hosts of the network of from.
 func everybody(server, from serverKey) bool {
-	a := server.addr()
+	a := server.endpoint().Addr()
 	if !a.Is4() {
 		return a.IsMulticast()
 	}

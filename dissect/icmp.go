@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/endpoint"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -101,7 +102,7 @@ func (a *Analyzer) ICMP(e *ICMPError) {
 	a.now = now
 	t := a.tracker
 	var ends ends
-	from, to := core.EndOf(e.Src), core.EndOf(e.Dst)
+	from, to := endpoint.Of(e.Src), endpoint.Of(e.Dst)
 	t.flows.endsOf(&ends, &from, &to)
 	if a.waiting.n > 0 {
 		a.refuseHeld(e, &ends)

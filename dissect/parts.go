@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/endpoint"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/reassembly"
 )
@@ -467,7 +468,7 @@ func (a inner) Arriving(frame uint64, src, dst netip.AddrPort) {
 		return
 	}
 	var ends ends
-	from, to := core.EndOf(src), core.EndOf(dst)
+	from, to := endpoint.Of(src), endpoint.Of(dst)
 	t.flows.endsOf(&ends, &from, &to)
 	fi := t.flows.find(&ends)
 	if fi == none {

@@ -3,7 +3,7 @@ package dissect
 import (
 	"net/netip"
 
-	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/endpoint"
 )
 
 // A serverKey is the address and port of a server.
@@ -12,10 +12,13 @@ type serverKey struct {
 	port uint16
 }
 
-func (k serverKey) endpoint() netip.AddrPort { return netip.AddrPortFrom(k.addr(), k.port) }
+func (k serverKey) packed() endpoint.Endpoint {
+	return endpoint.Endpoint{Hi: k.hi, Lo: k.lo, Port: k.port, V4: k.is4()}
+}
 
-func (k serverKey) packed() core.End {
-	return core.End{Hi: k.hi, Lo: k.lo, Port: k.port, V4: k.is4()}
+func (k serverKey) endpoint() netip.AddrPort {
+	e := k.packed()
+	return netip.AddrPortFrom(e.Addr(), e.Port)
 }
 
 // answering counts the requests to a server and those with a reply.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/endpoint"
 	"github.com/qdissect/qdissect/internal/must"
 )
 
@@ -512,7 +512,7 @@ func TestPlaces(t *testing.T) {
 		taken := map[uint32]int{}
 		for i := range n {
 			c, s := pair(i)
-			client, server := core.EndOf(netip.MustParseAddrPort(c)), core.EndOf(netip.MustParseAddrPort(s))
+			client, server := endpoint.Of(netip.MustParseAddrPort(c)), endpoint.Of(netip.MustParseAddrPort(s))
 			var e ends
 			e.up = e.key.set(&client, &server)
 			taken[e.place(0x12345678)]++
@@ -528,7 +528,7 @@ func TestPlaces(t *testing.T) {
 // those of forged sources and of scanners do. They must be spread like random numbers.
 func TestHasher(t *testing.T) {
 	const n = 1 << 14
-	server := core.EndOf(netip.MustParseAddrPort("192.0.2.1:27015"))
+	server := endpoint.Of(netip.MustParseAddrPort("192.0.2.1:27015"))
 	for name, client := range map[string]func(i int) netip.AddrPort{
 		"ports": func(i int) netip.AddrPort {
 			return netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, 7}), uint16(1024+i))
@@ -547,7 +547,7 @@ func TestHasher(t *testing.T) {
 		kinds := map[string]func(netip.AddrPort) uint32{
 			"flow": func(c netip.AddrPort) uint32 {
 				var k flowKey
-				client := core.EndOf(c)
+				client := endpoint.Of(c)
 				k.set(&client, &server)
 				return h.flow(&k)
 			},
@@ -558,7 +558,7 @@ func TestHasher(t *testing.T) {
 		if name != "ports" {
 			kinds["peer"] = func(c netip.AddrPort) uint32 {
 				var k flowKey
-				client := core.EndOf(c)
+				client := endpoint.Of(c)
 				return h.peer(k.peer(k.set(&client, &server), 1))
 			}
 			kinds["address"] = func(c netip.AddrPort) uint32 { return h.address(addressOf(c.Addr())) }

@@ -63,8 +63,8 @@ var rules = []rule{
 	{"internal/nettext", false, nil, "text from the network is escaped the same way everywhere, also in programs that only parse"},
 	{"internal/whole", false, nil, "files that appear whole are files of any kind"},
 	{"reassembly", false, nil, "reassembly knows no protocol and no packet: it joins what it is handed"},
-	{"internal/core", false, []string{"internal/nettext"}, "catalogs, the reader and findings know no conversation"},
-	{"dissect", false, []string{"reassembly", "internal/core", "internal/nettext"}, "the engine serves programs that bring their own datagrams"},
+	{"internal/core", false, []string{"internal/endpoint", "internal/nettext"}, "catalogs, the reader and findings know no conversation"},
+	{"dissect", false, []string{"reassembly", "internal/core", "internal/endpoint", "internal/nettext"}, "the engine serves programs that bring their own datagrams"},
 	{"dissect/dissecttest", false, []string{"dissect", "internal/core", "reassembly", "internal/must"}, "the suite for protocols depends on the engine alone"},
 	{"dissect/all", false, []string{"dissect", "dissect/..."}, "the one list of protocols, and nothing else"},
 	{"dissect/internal/bunzip", false, []string{"github.com/dsnet/compress/bzip2"}, "unpacking needs nothing of the engine"},
@@ -182,7 +182,7 @@ func TestNoCaptureStack(t *testing.T) {
 		}
 		for _, dep := range p.Deps {
 			for _, stack := range []string{"github.com/gopacket", "github.com/spf13", module + "/internal/", module + "/cmd/"} {
-				if strings.HasPrefix(dep, stack) && dep != module+"/internal/nettext" && dep != module+"/internal/core" && !(path == "report" && dep == module+"/internal/envelope") && !(path == "dissect/dissecttest" && dep == module+"/internal/must") {
+				if strings.HasPrefix(dep, stack) && dep != module+"/internal/nettext" && dep != module+"/internal/core" && dep != module+"/internal/endpoint" && !(path == "report" && dep == module+"/internal/envelope") && !(path == "dissect/dissecttest" && dep == module+"/internal/must") {
 					t.Errorf("%s depends on %s", path, dep)
 				}
 			}

@@ -23,3 +23,15 @@ func Of(end netip.AddrPort) Endpoint {
 	b := a.As16()
 	return Endpoint{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), end.Port(), a.Is4()}
 }
+
+// Addr returns the address.
+func (e *Endpoint) Addr() netip.Addr {
+	var b [16]byte
+	if e.V4 {
+		binary.BigEndian.PutUint32(b[:], uint32(e.Lo))
+		return netip.AddrFrom4([4]byte(b[:]))
+	}
+	binary.BigEndian.PutUint64(b[:], e.Hi)
+	binary.BigEndian.PutUint64(b[8:], e.Lo)
+	return netip.AddrFrom16(b)
+}

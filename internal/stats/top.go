@@ -2,31 +2,21 @@ package stats
 
 import (
 	"cmp"
-	"encoding/binary"
 	"net/netip"
 	"slices"
 
-	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/endpoint"
 )
 
 // A key is an address and a port, which is 0 for clients.
-type key core.End
+type key endpoint.Endpoint
 
-func keyOf(a netip.Addr, port uint16) key { return key(core.EndOf(netip.AddrPortFrom(a, port))) }
+func keyOf(a netip.Addr, port uint16) key { return key(endpoint.Of(netip.AddrPortFrom(a, port))) }
 
 // host returns the key without the port.
 func (k *key) host() key { return key{k.Hi, k.Lo, 0, k.V4} }
 
-func (k *key) addr() netip.Addr {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:], k.Hi)
-	binary.BigEndian.PutUint64(b[8:], k.Lo)
-	a := netip.AddrFrom16(b)
-	if k.V4 {
-		return a.Unmap()
-	}
-	return a
-}
+func (k *key) addr() netip.Addr { return (*endpoint.Endpoint)(k).Addr() }
 
 func (k *key) hash() uint64 {
 	return mix(k.Lo*0x9e3779b97f4a7c15 ^ k.Hi*0xc2b2ae3d27d4eb4f ^ uint64(k.Port)<<48)
