@@ -1094,35 +1094,28 @@ func (r *Reader) declared(f *Field, pre, n, suf int, wide bool) []byte {
 // Endpoint4 reads an IPv4 address and a port; both are in network byte order
 // unless portLE.
 func (r *Reader) Endpoint4(f *Field, portLE bool) (addr [4]byte, port uint16) {
-	if r.state != reading && r.stopped() || len(r.data)-r.off < 6 {
-		r.short(f, 6)
-		return addr, 0
-	}
-	b := r.data[r.off:]
-	addr = [4]byte(b)
-	if portLE {
-		port = binary.LittleEndian.Uint16(b[4:])
-	} else {
-		port = binary.BigEndian.Uint16(b[4:])
-	}
-	r.node(f, uint64(port), r.off, 6, 0, 0)
-	r.off += 6
+	port = r.endpoint(f, addr[:], portLE)
 	return addr, port
 }
 
 // Endpoint6 reads an IPv6 address and a port; both are in network byte order unless
 // portLE.
 func (r *Reader) Endpoint6(f *Field, portLE bool) (addr [16]byte, port uint16) {
-	if r.state != reading && r.stopped() || len(r.data)-r.off < 18 {
-		r.short(f, 18)
-		return addr, 0
+	port = r.endpoint(f, addr[:], portLE)
+	return addr, port
+}
+
+func (r *Reader) endpoint(f *Field, addr []byte, portLE bool) (port uint16) {
+	n := len(addr) + 2
+	if r.state != reading && r.stopped() || len(r.data)-r.off < n {
+		r.short(f, n)
+		return 0
 	}
-	b := r.data[r.off:]
-	addr = [16]byte(b)
-	if port = binary.BigEndian.Uint16(b[16:]); portLE {
+	b := r.data[r.off+copy(addr, r.data[r.off:]):]
+	if port = binary.BigEndian.Uint16(b); portLE {
 		port = bits.ReverseBytes16(port)
 	}
-	r.node(f, uint64(port), r.off, 18, 0, 0)
-	r.off += 18
-	return addr, port
+	r.node(f, uint64(port), r.off, n, 0, 0)
+	r.off += n
+	return port
 }

@@ -11,9 +11,11 @@ import (
 // works in the order of the text, because a word such as "vlan" moves the layers for
 // everything after it, regardless of parentheses.
 type compiler struct {
-	layers
-	text string
-	o    Options
+	// link has the offsets of the headers for the rest of the expression, which words such as "vlan" change.
+	link
+	outer bool // no word has moved them yet
+	text  string
+	o     Options
 	// stripped is set if the kernel has removed the VLAN tag from the frame.
 	stripped bool
 	// asked is set if the condition depends on stripped.
@@ -42,7 +44,7 @@ func (f *Filter) expression(linkType uint16, o Options) (*condition, error) {
 		return nil, fmt.Errorf("filter: frames of link type %d cannot be filtered", linkType)
 	}
 	run := func(stripped bool) (*condition, *compiler) {
-		c := &compiler{layers: l.layers(), text: f.text, o: o, stripped: stripped}
+		c := &compiler{link: *l, outer: true, text: f.text, o: o, stripped: stripped}
 		return f.x.condition(c, !o.Exact), c
 	}
 	x, c := run(false)

@@ -53,29 +53,15 @@ func linkOf(number uint16) *link {
 	return nil
 }
 
-// layers are the offsets of the headers for the rest of an expression. Words such as
-// "vlan" change them.
-type layers struct {
-	family  family
-	name    string
-	next    uint32 // the field for the protocol of the payload
-	payload uint32 // the payload of the link layer
-	outer   bool   // no word has moved the layers yet
-}
-
-func (l *link) layers() layers {
-	return layers{family: l.family, name: l.name, next: l.next, payload: l.payload, outer: true}
-}
-
 // ip returns the value at an offset in the network layer.
-func (l *layers) ip(off uint32, size uint8) value { return at(l.payload+off, size) }
+func (l *link) ip(off uint32, size uint8) value { return at(l.payload+off, size) }
 
 // transport returns the value at an offset after the IPv4 header.
-func (l *layers) transport(off uint32, size uint8) value { return afterHeader(l.payload, off, size) }
+func (l *link) transport(off uint32, size uint8) value { return afterHeader(l.payload, off, size) }
 
 // follows returns the condition that the frame carries a network protocol, given by
 // its EtherType.
-func (l *layers) follows(t uint32) *condition {
+func (l *link) follows(t uint32) *condition {
 	switch typ := at(l.next, 2); l.family {
 	case familyEthernet, familyCooked:
 		return is(typ, t)
@@ -111,7 +97,7 @@ func pppType(t uint32) uint32 {
 // followsFamily is follows for BSD address families. The number of IPv6 depends on the
 // system, and the byte order on the machine that wrote the file. The numbers do not
 // collide.
-func (l *layers) followsFamily(t uint32) *condition {
+func (l *link) followsFamily(t uint32) *condition {
 	const (
 		inet        = 2
 		inet6Linux  = 10
@@ -119,17 +105,8 @@ func (l *layers) followsFamily(t uint32) *condition {
 		inet6Free   = 28
 		inet6Darwin = 30
 	)
-	var families []uint32
-	switch t {
-	case typeIPv4:
-		families = []uint32{inet}
-	case typeIPv6:
-		families = []uint32{inet6NetBSD, inet6Free, inet6Darwin, inet6Linux}
-	default:
-		return never
-	}
 	c := anyOf()
-	for _, f := range families {
+	for _, f := range map[uint32][]uint32{typeIPv4: {inet}, typeIPv6: {inet6NetBSD, inet6Free, inet6Darwin, inet6Linux}}[t] {
 		c.parts = append(c.parts, is(at(0, 4), f<<24), is(at(0, 4), f))
 	}
 	return c
