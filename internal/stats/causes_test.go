@@ -552,7 +552,7 @@ var filmCauses = []filmCause{
 		near: func(f *film) {
 			f.answered(60, filmServer)
 			polls(4, func(i int, at float64, from netip.AddrPort) { f.udp(at+29.7, askers(100+i), filmServer, askInfo) })
-		}, nearIs: "works", says: "stopped replying at 22:13:50", not: "stands in the way"},
+		}, nearIs: "works", says: "stopped replying at 22:13:49", not: "stands in the way"},
 	{id: "stopped", // of one client, which asks again and again from one socket
 		has:  func(f *film) { f.watched(60, func(i int) bool { return i < 30 }) },
 		near: func(f *film) { f.watched(60, func(i int) bool { return i < 58 }) }, nearIs: "works", says: "none of 30 requests", not: "stands in the way"},
@@ -582,7 +582,7 @@ var filmCauses = []filmCause{
 					f.udp(at+.001, filmServer, askers(i), infoReply("Old town"))
 				}
 			})
-		}, nearIs: "works", says: "did not reply from 22:13:40 UTC on for 20"},
+		}, nearIs: "works", says: "did not reply from 22:13:39 UTC on for 21 s"},
 	{id: "client_ignored", // and asks again and again from one socket
 		has:  func(f *film) { f.people(func(client int, at float64) bool { return client > 0 || at < 40 }) },
 		near: func(f *film) { f.people(func(client int, at float64) bool { return client > 0 || at < 40 || at > 50 }) }, nearIs: "works", says: "replies to only 20 of 60 requests of 20.7.0.9 .*, and to 100 % of those of others", not: "stands in the way|Down"},

@@ -293,8 +293,8 @@ func (x *facts) prepare() {
 		s := silent{v.From.UnixNano(), v.To.UnixNano(), uint64(v.Evidence.of("requests_without_reply")), v.To.UnixNano() < x.asking.last}
 		switch i := slices.IndexFunc(x.silences, s.overlaps); {
 		case v.Kind != ServerDown:
-		case i >= 0 && !s.ends && !x.silences[i].ends && s.asked > x.silences[i].asked: // with those that are open at the end
-			x.silences[i].asked, x.silences[i].to = s.asked, s.to
+		case i >= 0 && s.ends == x.silences[i].ends && (known || !s.ends && s.asked > x.silences[i].asked): // it knows when the last reply came, and what is open at the end
+			x.silences[i] = s
 		case known && i < 0:
 			x.silences = append(x.silences, s)
 		}
