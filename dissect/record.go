@@ -442,9 +442,6 @@ type Exchange struct {
 	From netip.AddrPort
 	// ByReply says that a reply refused the request, and not an ICMP error.
 	ByReply bool
-	// OneDirection says that the capture has no reply of the server so far: one direction
-	// may be missing.
-	OneDirection bool
 
 	packed core.Packed
 }
@@ -476,7 +473,7 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 	at.Made, at.At, at.Newest = true, t.requests.time(q), q.sent
 	at.Dst = f.key.server(q.up()).packed()
 	x.Frame, x.Time = q.frame, fromNanos(at.At)
-	x.Src, x.Dst = f.key.endpoints(q.up())
+	x.Src, x.Dst = f.key.server(!q.up()).endpoint(), netip.AddrPortFrom(at.Dst.Addr(), at.Dst.Port)
 	x.Interface, x.VLAN = "", 0
 	if o.link != 0 {
 		l := &t.requests.links[o.link]
@@ -502,8 +499,7 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 	}
 	x.RequestBytes, x.ReplyBytes, x.Parts, x.Total = int(t.requests.size(q)), int(got.bytes), int(got.parts), int(got.total)
 	x.ByReply = is == OutcomeRefused && q.answer != 0
-	x.From, x.OneDirection = netip.AddrPort{}, q.answer == 0 && t.silent(q)
-	if is == OutcomeElsewhere {
+	if x.From = (netip.AddrPort{}); is == OutcomeElsewhere {
 		x.From = o.from.endpoint()
 	}
 	return x

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"cmp"
+	"math"
 	"net/netip"
 	"slices"
 
@@ -116,7 +117,7 @@ func (t *top[V]) place(k *key, sum uint64) (e *entry[V], evicts bool) {
 // least returns the position of the lowest count of the next entries.
 func (t *top[V]) least() int {
 	next := t.entries[t.hand:min(t.hand+few, t.most)]
-	least, n := 0, t.rank(&next[0])
+	least, n := 0, uint64(math.MaxUint64)
 	for i := range next {
 		if c := t.rank(&next[i]); c < n {
 			least, n = i, c
