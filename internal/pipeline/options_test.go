@@ -90,6 +90,44 @@ func (w walking) Record(r *dissect.Record) {
 func (w walking) Unknown(u *dissect.Unknown)     { w.say("unknown", u.Frame, u.Frames) }
 func (w walking) Finding(f *dissect.FlowFinding) { w.say("finding", f.Frame, f.Type.ID, f.ICMPFrame) }
 
+// A scene returns frames, or nothing for 300 ms where there is none, and says when it is asked.
+type scene struct {
+	said *lined
+	list []*capture.Frame
+	n    uint64
+	at   time.Time
+	stop chan struct{}
+	end  error
+}
+
+func (p *scene) Next(f *capture.Frame) error {
+	p.said.say("next after", bytes.Count(p.said.Bytes(), []byte("\n")))
+	switch {
+	case len(p.list) == 0:
+		if p.stop != nil {
+			close(p.stop)
+			p.stop = nil
+		}
+		p.at = p.at.Add(time.Second)
+		return p.end
+	case p.list[0] == nil:
+		p.at = p.at.Add(300 * time.Millisecond)
+		p.list = p.list[1:]
+		return capture.ErrQuiet
+	}
+	p.n++
+	*f, p.list = *p.list[0], p.list[1:]
+	if f.Number = p.n; !f.Time.IsZero() {
+		p.at = f.Time.UTC()
+	}
+	return nil
+}
+
+func (p *scene) LinkType() (uint16, bool)           { return 101, true }
+func (p *scene) Complete() time.Time                { return p.at }
+func (p *scene) Counts() (received, dropped uint64) { return p.n + 1, 1 }
+func (p *scene) Close() error                       { return nil }
+
 // TestOptions: what runs write and tell with each option, with one worker, and with three, where the order may be another one.
 func TestOptions(t *testing.T) {
 	at := func(name string) string { return "../../testdata/pcaps/" + name }
@@ -98,6 +136,33 @@ func TestOptions(t *testing.T) {
 	of := func(o *Options, name string) { // without the name, which is another one each time
 		o.Inputs, o.Stdin = []string{"-"}, bytes.NewReader(must.Get(os.ReadFile(name))(t))
 		o.Reporter = func() report.Reporter { return report.SummaryOnly(report.NewJSON(report.JSONOptions{})) }
+	}
+	frames := func(name string, change func(i int, f *capture.Frame)) (list []*capture.Frame) { // of a capture
+		in, last := must.Get(capture.Open(name))(t), time.Time{}
+		defer in.Close()
+		for i, f := 0, new(capture.Frame); in.Next(f) == nil; i, f = i+1, new(capture.Frame) {
+			f.Data = bytes.Clone(f.Data)
+			for ; i > 0 && f.Time.UTC().Sub(last) > 300*time.Millisecond; last = last.Add(300 * time.Millisecond) {
+				list = append(list, nil)
+			}
+			last, list = f.Time.UTC(), append(list, f)
+			change(i, f)
+		}
+		return list
+	}
+	as := func(int, *capture.Frame) {}
+	live := func(o *Options, l *lined, list []*capture.Frame) {
+		p := &scene{said: l, list: list, stop: make(chan struct{}), end: capture.ErrQuiet, at: list[0].Time.UTC()}
+		o.Inputs, o.Source, o.Stop, o.Events.Clock = nil, &Source{Source: p, Name: "live"}, p.stop, p.Complete
+		o.Events.Every, o.Events.Watch = time.Second, func(s *report.Summary) { l.say("watched", s.Packets, s.Messages) }
+	}
+	slots := func(o *Options, l *lined, every time.Duration) {
+		o.Counts = &Counts{Stats: stats.New(), Slots: &Slots{Width: time.Second, Every: every, Counts: func(start time.Time, packets uint64, s *stats.Shards) {
+			l.say("slot", start, packets, totals(s.Sum()))
+		}}}
+	}
+	evenLengths := func(uint16) (func([]byte, int) bool, error) {
+		return func(_ []byte, n int) bool { return n%2 == 0 }, nil
 	}
 	third := func() Chooser { return nth(3) }
 	golden := "testdata/options.txt"
@@ -118,6 +183,35 @@ func TestOptions(t *testing.T) {
 				b := must.Get(os.ReadFile(trouble))(t)
 				o.Inputs, o.Stdin = []string{"-"}, bytes.NewReader(b[:len(b)-5])
 			}},
+			{"live", func(o *Options, l *lined) {
+				live(o, l, frames(trouble, as))
+				o.Counts.Stats = stats.New()
+				o.Events.Snapshot = func(s *report.Summary, a *stats.Aggregate) { l.say("snapshot", s.Packets, totals(a)) }
+			}},
+			{"live, lines", func(o *Options, l *lined) { live(o, l, frames(trouble, as)); o.Lines = true }},
+			{"live, saved with comments", func(o *Options, l *lined) {
+				live(o, l, frames(trouble, as))
+				o.Save = &Saving{Saver: l, Annotate: true, Hold: time.Second}
+			}},
+			{"live, slots", func(o *Options, l *lined) {
+				live(o, l, frames(rcon, as))
+				slots(o, l, 400*time.Millisecond)
+			}},
+			{"live, errors of even lengths", func(o *Options, l *lined) {
+				live(o, l, frames(errs, as))
+				o.Frames = &Frames{Filter: evenLengths}
+			}},
+			{"clocks that step, and frames without a time", func(o *Options, l *lined) {
+				list := frames(rcon, func(i int, f *capture.Frame) {
+					f.Name = []string{"", "eth1"}[i/28%2]
+					if f.Time = capture.StampOf(f.Time.UTC().Add(-[]time.Duration{0, 90, 300, 2500}[i/7%4] * time.Millisecond)); i%7 == 0 {
+						f.Time = 0
+					}
+				})
+				list = slices.DeleteFunc(list, func(f *capture.Frame) bool { return f == nil })
+				o.Inputs, o.Source = nil, &Source{Source: struct{ capture.Source }{&scene{said: l, list: list, end: io.EOF}}, Name: "played"}
+				slots(o, l, time.Minute)
+			}},
 			{"half a tunnel", func(o *Options, _ *lined) { // large replies in GRE need fragments
 				var b bytes.Buffer
 				w := mkpcap.NewWriter(&b, mkpcap.Options{Link: mkpcap.Raw})
@@ -134,11 +228,7 @@ func TestOptions(t *testing.T) {
 			{"count of 1", func(o *Options, _ *lined) { o.Count = 1 }},
 			{"count of 7", func(o *Options, _ *lined) { o.Count = 7 }},
 			{"lines", func(o *Options, _ *lined) { o.Lines = true }},
-			{"filter of even lengths", func(o *Options, _ *lined) {
-				o.Frames = &Frames{Filter: func(uint16) (func([]byte, int) bool, error) {
-					return func(_ []byte, n int) bool { return n%2 == 0 }, nil
-				}}
-			}},
+			{"filter of even lengths", func(o *Options, _ *lined) { o.Frames = &Frames{Filter: evenLengths} }},
 			{"no filter for the link", func(o *Options, _ *lined) {
 				o.Frames = &Frames{Filter: func(uint16) (func([]byte, int) bool, error) { return nil, errFull }}
 			}},
@@ -188,11 +278,7 @@ func TestOptions(t *testing.T) {
 			{"shards", func(o *Options, _ *lined) {
 				o.Counts = &Counts{Stats: stats.New(), Shards: stats.NewShards(), Part: 0xff}
 			}},
-			{"slots", func(o *Options, l *lined) {
-				o.Counts = &Counts{Stats: stats.New(), Slots: &Slots{Width: time.Second, Every: time.Minute, Counts: func(start time.Time, packets uint64, s *stats.Shards) {
-					l.say("slot", start, packets, totals(s.Sum()))
-				}}}
-			}},
+			{"slots", func(o *Options, l *lined) { slots(o, l, time.Minute) }},
 			{"talks", func(o *Options, _ *lined) { o.Counts.Stats, o.Counts.Talks = stats.New(), talks.New() }},
 			{"little room", func(o *Options, _ *lined) { o.Limits = &Limits{Budget: 2000, Fragments: reassembly.Limits{Sets: 1}} }},
 			{"stopped", func(o *Options, _ *lined) {
@@ -232,7 +318,8 @@ func TestOptions(t *testing.T) {
 			if n := o.Counts; n.Shards != nil {
 				l.say("report", totals(n.Shards.Sum()))
 			} else if n.Stats != nil {
-				l.say("report", totals(n.Stats))
+				r := n.Stats.Report(stats.Options{})
+				l.say("report", r.Totals, r.Unclear)
 			}
 			known, sum32 := 0, uint32(0)
 			for line := range strings.Lines(l.String()) {
