@@ -83,7 +83,7 @@ func NewFormat(name string, w io.Writer, o FormatOptions) (Format, error) {
 	case "junit":
 		return &junitFormat{w: w, suite: junitSuite{Name: o.Command}}, nil
 	case "github":
-		return &githubFormat{w, o}, nil
+		return &githubFormat{textFormat{w}, o}, nil
 	}
 	return nil, fmt.Errorf("unknown format %q; use %s or %s", name, strings.Join(Formats[:len(Formats)-1], ", "), Formats[len(Formats)-1])
 }
@@ -211,7 +211,7 @@ func (f *junitFormat) End(string) error {
 
 // githubFormat is for GitHub Actions: an annotation for each failed case.
 type githubFormat struct {
-	w io.Writer
+	textFormat
 	o FormatOptions
 }
 
@@ -280,11 +280,6 @@ func clipped(s string) string {
 func short(s string) string { return safe(s[:min(len(s), 80)]) }
 
 func safe(s string) string { return string(nettext.AppendSafe(nil, []byte(s))) }
-
-func (f *githubFormat) End(footer string) error {
-	_, err := fmt.Fprintln(f.w, footer)
-	return err
-}
 
 // JSONSchema is the version of the format json.
 const JSONSchema = "qdissect-check/1"
