@@ -11,6 +11,7 @@
 package minecraftjava
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -33,7 +34,9 @@ var (
 
 	fProtocol  = catalog.Add("protocol", dissect.Int, "Version of the protocol that the client speaks, or the server; -1 if the client asks for it.", core.Ignored)
 	fHostLen   = catalog.Add("handshake.host_length", dissect.Uint, "Bytes of the host name.", dissect.Framing)
-	fHost      = catalog.Add("handshake.host", dissect.String, "Name or address by which the client knows the server. Some mods append a zero byte and a mark of theirs.", dissect.Address)
+	fHost      = catalog.Add("handshake.host", dissect.String, "Name or address by which the client knows the server.", dissect.Address)
+	fMark      = catalog.Add("handshake.mark", dissect.String, "What mods and proxies append to the host name behind a zero byte: a mark, or the address and the UUID of the player and a token. Long ones are masked.", dissect.FreeText)
+	fHideMark  = fMark.Hidden()
 	fPort      = catalog.Add("handshake.port", dissect.Uint, "Port by which the client knows the server.", core.Ignored)
 	fNext      = catalog.Add("handshake.next_state", dissect.Uint, "What the client wants.", core.Counted(1, "status", "login", "transfer"))
 	fValue     = catalog.Add("value", dissect.ID, "Number that the client chose, often the time; the server returns it.", dissect.Chosen)
@@ -114,9 +117,9 @@ const (
 type Handshake struct {
 	// Protocol is the version of the protocol of the client.
 	Protocol int32
-	// Host and Port are those by which the client knows the server.
-	Host string
-	Port uint16
+	// Host and Port are those by which the client knows the server. Mark is what mods and proxies append to the host.
+	Host, Mark string
+	Port       uint16
 	// Next is what the client wants: 1 the status, 2 to log in, 3 to log in after a transfer.
 	Next uint8
 }
@@ -198,7 +201,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		h := &d.handshake
 		m.Type, m.Body = mHandshake, h
 		*h = Handshake{Protocol: number(r, fProtocol)}
-		h.Host = r.Text(fHost, int(number(r, fHostLen)))
+		d.readHost(r, int(number(r, fHostLen)))
 		h.Port = r.U16BE(fPort)
 		h.Next = r.U8(fNext)
 	case statusRequest:
@@ -210,6 +213,20 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		d.decodePing(r, m)
 	default:
 		r.Fail(fID, "no packet of the list ping")
+	}
+}
+
+// readHost reads the host name of n bytes, with the mark behind it.
+func (d *decoder) readHost(r *dissect.Reader, n int) {
+	h := &d.handshake
+	at := bytes.IndexByte(core.PeekTo(r, min(n, r.Left())), 0)
+	if at < 0 {
+		h.Host = r.Text(fHost, n)
+		return
+	}
+	h.Host = r.Text(fHost, at)
+	if h.Mark = r.Text(fMark, n-at); len(h.Mark) > maxMark {
+		core.Hide(r, fHideMark)
 	}
 }
 

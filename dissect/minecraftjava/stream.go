@@ -12,6 +12,7 @@ const (
 	maxPacket     = 3*maxCharacters + 16
 	maxCharacters = 32767 // of the JSON
 	maxHost       = 4 * 255
+	maxMark       = 16 // of one that says no more than which mods a client has
 
 	lenPing   = 10
 	legacy    = 0xfe

@@ -39,7 +39,9 @@ var (
 	fCommand  = catalog.Add("command", dissect.String, "Command for the console of the server. It is masked, as passwords are.", dissect.Secret)
 	fText     = catalog.Add("text", dissect.String, "What the server prints.", dissect.FreeText, dissect.InText(style.Charset, style.Codes))
 	fHidden   = fText.Hidden()
-	fMark     = catalog.Add("mark", dissect.String, "Text of a packet by which a client marks the end, mostly empty.", dissect.FreeText)
+	fMark     = catalog.Add("mark", dissect.String, "Text of a packet by which a client marks the end, mostly empty. It is masked where it is about a password.", dissect.FreeText)
+	fHideMark = fMark.Hidden()
+	fBehind   = catalog.Add("behind", dissect.Bytes, "What follows the end of the text. It is masked: passwords may be in it.", dissect.Secret)
 	fEnd      = catalog.Add("end", dissect.Bytes, "Bytes behind the text, which end it and a second, empty text.", dissect.Framing, dissect.Public)
 
 	mLogin   = catalog.Message(dissect.MessageType{Name: "login_request", Title: "login request", Role: dissect.Request, Unanswered: noLogin, Doc: "A client that wants the remote console, with its password in the clear."})
@@ -225,14 +227,20 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 	if n > 0 && r.More() {
 		p.Text = r.Text(field, n)
-		if field == fText && core.Tree(r) && console.Secret(p.Text) < len(p.Text) {
-			core.Hide(r, fHidden)
+		if core.Tree(r) && console.Secret(p.Text) < len(p.Text) {
+			core.Hide(r, fHidden) // whichever it is
+			core.Hide(r, fHideMark)
 		}
 	}
 	if m.Type == mReply && n >= fullText {
 		r.Note(full, dissect.Num(n))
 	}
-	if end := core.Remaining(r, fEnd); len(end) != 2 && !r.Failed() {
+	rest := core.PeekTo(r, r.Left())
+	zeros := len(rest) - len(bytes.TrimLeft(rest, "\x00"))
+	if zeros > 0 {
+		r.Bytes(fEnd, zeros)
+	}
+	if core.Remaining(r, fBehind); len(rest) != 2 && !r.Failed() {
 		r.Note(noEnd)
 	}
 	d.login, d.answer, d.command, d.text = Login(p), LoginReply(p), Command(p), Text(p)

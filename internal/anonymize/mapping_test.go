@@ -219,6 +219,22 @@ func TestKnownGame(t *testing.T) {
 	}
 }
 
+// TestHostNames: beside an address in the name of a host no word stays.
+func TestHostNames(t *testing.T) {
+	w := newRewriter(&Options{Key: keyOfTests}, &Counts{addresses: map[uint64]struct{}{}})
+	f := &core.Field{Kind: dissect.String}
+	for _, text := range []string{"play.private.org///203.0.113.77:51000///1700000000", "203.0.113.77.private.org", "203.0.113.77\x00private", "private"} {
+		b := []byte(text)
+		if w.address(&dissect.Node{Field: f}, b); bytes.Contains(b, []byte("private")) || bytes.Contains(b, []byte("203.0.113.77")) {
+			t.Errorf("%q becomes %q", text, b)
+		}
+	}
+	b := []byte("203.0.113.77:27015")
+	if w.address(&dissect.Node{Field: f}, b); !bytes.HasSuffix(b, []byte(":27015")) || bytes.HasPrefix(b, []byte("203.0")) {
+		t.Errorf("an address and a port become %q", b)
+	}
+}
+
 var styles = []dissect.Style{dissect.NoStyle, dissect.Quake3, core.Doom3, core.Minecraft, core.Unreal, core.UnrealWide, core.Armagetron, core.ZDoom, core.Cube}
 
 // TestEveryCharacter: no character of any script survives in a text, be it assigned, for private use or reserved;

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
@@ -324,8 +326,15 @@ func (w *rewriter) hexAddress(b []byte, style dissect.Style) {
 // address replaces an address in bytes or in text.
 func (w *rewriter) address(n *dissect.Node, b []byte) {
 	if n.Field.Kind != dissect.Endpoint {
-		if len(w.found(b)) == 0 {
-			w.text(b, n.Field.Style) // the name of a host, or an unusual notation
+		before := bytes.Clone(b)
+		rest, spans := slices.Clone(before), w.found(b)
+		for _, s := range spans {
+			clear(rest[s[0]:s[1]])
+		}
+		named := func(c rune) bool { return c >= utf8.RuneSelf || unicode.IsLetter(c) }
+		if len(spans) == 0 || bytes.ContainsFunc(rest, named) { // the name of a host, or an unusual notation
+			copy(b, before)
+			w.text(b, n.Field.Style)
 		}
 		return
 	}
