@@ -151,6 +151,25 @@ func TestSurges(t *testing.T) {
 	if got := surges(slope, 1, -1); len(got) != 1 {
 		t.Errorf("a slope: %+v", got)
 	}
+	for name, c := range map[string]struct {
+		x     []float64
+		i, j  int
+		usual float64
+		want  bool
+	}{
+		"from one bucket to the next": {[]float64{50, 5, 90, 90, 90, 90, 60, 40, 30}, 2, 6, 5, true},
+		"within two":                  {[]float64{5, 5, 60, 90, 90, 90, 90, 60, 40, 30}, 3, 7, 5, true},
+		"within three":                {[]float64{5, 50, 60, 90, 90, 90, 90, 60, 50, 40}, 3, 7, 5, false},
+		"the second of a capture":     {[]float64{60, 90, 90, 90, 90, 60, 50, 40}, 1, 5, 5, true},
+		"slowly from much":            {[]float64{100, 100, 104, 108, 112, 130, 130, 130, 130, 120, 120}, 2, 9, 100, false},
+		"the end":                     {[]float64{40, 50, 60, 90, 90, 90, 90, 5}, 3, 7, 5, true},
+		"the end, within two":         {[]float64{40, 50, 60, 90, 90, 90, 90, 60, 5}, 3, 7, 5, true},
+		"the end of a capture":        {[]float64{40, 50, 60, 90, 90, 90, 90}, 3, 7, 5, false},
+	} {
+		if got := steep(c.x, c.i, c.j, c.usual); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
 }
 
 // TestRuns: requests that are added up before they are counted give the same counts as those that are counted one by one, whatever
