@@ -143,7 +143,9 @@ func (s *Said) play(name string, list []made) (verdicts, report string) {
 	a := play(list, server)
 	r := a.Report(Options{Rows: 3})
 	s.Report(name, r)
-	s.Answer(a.Why(netip.AddrPortFrom(netip.MustParseAddr(server), 0), Options{})[0])
+	for _, w := range a.Why(netip.AddrPortFrom(netip.MustParseAddr(server), 0), Options{}) {
+		s.Answer(w)
+	}
 	s.Verdicts(a.Report(Options{Home: []netip.Prefix{netip.MustParsePrefix("198.51.100.8/29")}}).Verdicts)
 	s.Verdicts(a.Report(Options{OneSided: true}).Verdicts)
 	for _, v := range r.Verdicts {

@@ -165,6 +165,7 @@ func TestVerdictsNeed(t *testing.T) {
 	}{
 		{"an evening", evening(60), quiet},
 		{"five of many in 5 s without a reply", both(evening(30), lost(5, 30.5, 1), evening(0), sent(10, 36, 1, func(i int, x *made) { x.from = person(i) })), "certain Down: 198.51.100.10:27015 did not reply for 6.5 s, from 19:00:29 UTC to 19:00:36 UTC: none of 5 requests got a reply."},
+		{"ports of a host", both(evening(30), sent(80, 0, 4, func(i int, x *made) { x.from, x.to = person(i), fmt.Sprintf("198.51.100.10:%d", 27015+i%8) }), evening(40)[59:]), quiet},
 		{"in 4 s", both(evening(30), lost(5, 29.6, 2), sent(10, 34, 1, func(i int, x *made) { x.from = person(i) })), quiet},
 		{"half is lost at random", sent(600, 0, 5, func(i int, x *made) {
 			if x.from = person(i); uint32(i)*2654435761>>31 == 1 {
