@@ -473,7 +473,7 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 	at.Made, at.At, at.Newest = true, t.requests.time(q), q.sent
 	at.Dst = f.key.server(q.up()).packed()
 	x.Frame, x.Time = q.frame, fromNanos(at.At)
-	x.Src, x.Dst = f.key.server(!q.up()).endpoint(), netip.AddrPortFrom(at.Dst.Addr(), at.Dst.Port)
+	x.Src, x.Dst = f.key.server(!q.up()).endpoint(), at.Dst.AddrPort()
 	x.Interface, x.VLAN = "", 0
 	if o.link != 0 {
 		l := &t.requests.links[o.link]

@@ -14,7 +14,8 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 	pair, peer := &rec.Pair, x.ends.key.peer(!x.ends.up, proto)
 	if f := &t.flows.flows[x.flow]; f.answers != proto {
 		t.flows.answer(x.flow, proto)
-		t.servers.answers(rec.Src, proto)
+		from := x.ends.key.server(!x.ends.up)
+		*t.servers.hosts.get(&from.address) = host{from.port, proto}
 		t.replied(x)
 	}
 	if pair.Sum != 0 {

@@ -18,7 +18,7 @@ func (k serverKey) packed() endpoint.Endpoint {
 
 func (k serverKey) endpoint() netip.AddrPort {
 	e := k.packed()
-	return netip.AddrPortFrom(e.Addr(), e.Port)
+	return e.AddrPort()
 }
 
 // answering counts the requests to a server and those with a reply.
@@ -78,12 +78,6 @@ func (s *answering) ask() {
 }
 
 func (s *answering) answer() { s.answered = min(s.answered, s.asked-min(s.asked, 1)) + 1 }
-
-// answers records that a host answers on a port.
-func (s *servers) answers(server netip.AddrPort, proto int8) {
-	k := addressOf(server.Addr())
-	*s.hosts.get(&k) = host{server.Port(), proto}
-}
 
 // speaks records the protocol of the server of a message. A request says nothing against what the server sent.
 func (s *servers) speaks(e *ends, asks bool, proto int8) {

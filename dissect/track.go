@@ -154,9 +154,6 @@ func (t *tracker) proof(q *request, got *answer) Proof {
 
 // vouches reports whether the sender of a request has proved itself to its server since.
 func (t *tracker) vouches(q *request) bool {
-	if t.challenges.provers>>q.protocol&1 == 0 {
-		return false
-	}
 	peer := t.flows.flows[q.flow].key.peer(q.up(), q.protocol)
 	at, ok := t.challenges.proved(&peer)
 	return ok && at > t.requests.time(q)

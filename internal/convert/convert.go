@@ -39,9 +39,9 @@ func (c *Converter) Datagram(d *dissect.Datagram, in *packet.Datagram, comments 
 
 // Outline sets d to the datagram of a frame that has an outline, without its number, its
 // times, its interface and its findings.
-func Outline(d *dissect.Datagram, o *packet.Outline, frame []byte) {
+func Outline(d *dissect.Datagram, o *packet.Outline) {
 	d.Frames, d.Stream, d.FromServer = nil, nil, false
-	d.Src, d.Dst = o.Ends(frame)
+	d.Src, d.Dst = o.Ends()
 	d.Payload = o.Payload
 	d.Missing, d.IPID, d.HopLimit, d.VLAN = 0, o.ID(), o.HopLimit(), o.VLAN()
 }

@@ -24,6 +24,9 @@ func Of(end netip.AddrPort) Endpoint {
 	return Endpoint{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), end.Port(), a.Is4()}
 }
 
+// AddrPort returns an endpoint of numbers.
+func (e *Endpoint) AddrPort() netip.AddrPort { return netip.AddrPortFrom(e.Addr(), e.Port) }
+
 // Addr returns the address.
 func (e *Endpoint) Addr() netip.Addr {
 	var b [16]byte

@@ -610,7 +610,7 @@ func testPlain(t *testing.T, frame []byte) {
 		}
 		if ok {
 			all.out.Outline(&y)
-			src, dst := x.Ends(f.Data)
+			src, dst := x.Ends()
 			if x.Src != y.Src || x.Dst != y.Dst || x.From != y.From || x.To != y.To || src != all.out.Src || dst != all.out.Dst || x.ID() != all.out.ID || x.HopLimit() != all.out.HopLimit || x.Spread() != all.out.Spread() || !bytes.Equal(x.Payload, y.Payload) {
 				t.Fatalf("% x: %+v, %v %v, of the datagram %+v", data, x, src, dst, all.out)
 			}

@@ -16,7 +16,6 @@ type Outline struct {
 	Packet   []byte // the IP packet of a TCP segment
 	id, vlan uint16 // see Datagram; 0 is no VLAN
 	hops     uint8
-	at       int // offset of the IP header
 }
 
 // Read reads a frame that is like most frames: Ethernet, with a VLAN tag or without, an IP
@@ -79,7 +78,7 @@ func (o *Outline) Read(linkType uint16, b []byte) (Outcome, bool) {
 	if said != end-header || said < udpHeader || end > len(b) || isTunnelPort(int(o.Dst.Port)) {
 		return 0, false
 	}
-	o.at, o.vlan = at, uint16(tag)
+	o.vlan = uint16(tag)
 	o.Payload = b[header+udpHeader : end]
 	return Whole, true
 }
@@ -115,18 +114,8 @@ func (d *Datagram) Outline(o *Outline) {
 	o.From, o.To = KeyOf(d.Src), KeyOf(d.Dst)
 }
 
-// Ends returns the endpoints. o is the outline of the frame.
-func (o *Outline) Ends(frame []byte) (src, dst netip.AddrPort) {
-	ip := frame[o.at:]
-	if o.Src.V4 {
-		h := (*[ipv4Header]byte)(ip)
-		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(h[ipv4Src:])), o.Src.Port),
-			netip.AddrPortFrom(netip.AddrFrom4([4]byte(h[ipv4Dst:])), o.Dst.Port)
-	}
-	h := (*[ipv6Header]byte)(ip)
-	return netip.AddrPortFrom(netip.AddrFrom16([16]byte(h[ipv6Src:])), o.Src.Port),
-		netip.AddrPortFrom(netip.AddrFrom16([16]byte(h[ipv6Dst:])), o.Dst.Port)
-}
+// Ends returns the endpoints.
+func (o *Outline) Ends() (src, dst netip.AddrPort) { return o.Src.AddrPort(), o.Dst.AddrPort() }
 
 // VLAN returns the VLAN identifier of the frame, 0 if it has none.
 func (o *Outline) VLAN() uint16 { return o.vlan }
@@ -151,7 +140,7 @@ func (o *Outline) store(f *Frame, out *Datagram) {
 	if o.vlan != 0 {
 		out.vlans[0], out.count.vlans = o.vlan, 1
 	}
-	out.Src, out.Dst = o.Ends(f.Data)
+	out.Src, out.Dst = o.Ends()
 	out.ID, out.HopLimit, out.Missing = o.id, o.hops, 0
 	out.Frame = f.Number
 	out.Time = f.Time

@@ -217,7 +217,7 @@ func (e *engine) datagram(f *capture.Frame, now int64, in *packet.Datagram) erro
 		if in != nil {
 			src, dst = in.Src, in.Dst
 		} else {
-			src, dst = o.Ends(f.Data)
+			src, dst = o.Ends()
 		}
 		if !only(src, dst) {
 			return nil
@@ -264,7 +264,7 @@ func (e *engine) recognised(f *capture.Frame, in *packet.Datagram) error {
 		it.d.Frame = f.Number
 		it.d.Time = e.at.time()
 		it.d.First = it.d.Time
-		convert.Outline(&it.d, &d.outline, f.Data)
+		convert.Outline(&it.d, &d.outline)
 		if it.d.VLAN != 0 || len(comments) > 0 {
 			d.convert.Findings(&it.d, comments)
 		}

@@ -425,11 +425,7 @@ func (a *Aggregate) meet(m *message, sum uint64) {
 	v.requests, v.bytesIn, v.began, v.first, v.last = 1, m.size, true, m.t, m.t
 	v.kind, v.server, v.past, v.known = u.kind.index+1, u.server.sum, &noPast, false
 	v.least, v.most, v.burst = min(m.port, 65534)+1, m.port, 0
-	if s := &a.set; m.t < s.until && s.n < s.most { // as for most
-		s.slots[s.at]++
-		s.n++
-		v.tracked, v.burst = true, 1
-	} else if v.tracked = s.add(m.t); v.tracked {
+	if v.tracked = a.set.add(m.t); v.tracked {
 		v.burst = 1
 	}
 	if r := a.addresses.sketch; len(r) == largeSketch {
