@@ -9,8 +9,8 @@ import (
 
 const (
 	maxVarInt     = 5
-	maxPacket     = 3*maxCharacters + 16
-	maxCharacters = 32767 // of the JSON
+	maxPacket     = 1<<21 - 1 // three bytes of VarInt; clients read no longer ones
+	maxCharacters = 32767     // of the JSON
 	maxHost       = 4 * 255
 	maxMark       = 16 // of one that says no more than which mods a client has
 

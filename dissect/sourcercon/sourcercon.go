@@ -84,7 +84,7 @@ const (
 	lenSize   = 4
 	lenHeader = 12
 	minSize   = 10
-	maxSize   = 64 << 10 // servers of others than Valve send more than 4096 bytes of text
+	maxSize   = 1 << 20 // servers of others than Valve send more than 4096 bytes of text
 	fullText  = 4096
 	detected  = 64 // bytes of a payload that Detect gets
 

@@ -19,6 +19,7 @@ type conn struct {
 	on         uint64            // those that have one of its ports
 	state      state
 	server     int // its side
+	unseen     int // bytes that the other side had sent before the first that is read
 	seen       time.Time
 	sides      [2]side // what the first sender sends, and the other one
 	last, next *conn
@@ -257,9 +258,14 @@ func (c *conn) forced(i int) bool {
 func (c *conn) read(d *side) {
 	for c.state == open && len(d.buf) > 0 {
 		n, last := c.protocol.Stream(d.buf)
-		if n < 0 || n > maxMessage || n == 0 && len(d.buf) > maxMessage {
+		if n < 0 || n == 0 && len(d.buf) > maxMessage {
 			c.leave()
 			return
+		}
+		if n > maxMessage && len(d.buf) >= maxMessage { // no more is kept of it
+			d.skip = max(n-len(d.buf), 0)
+			c.hand(d, min(n, len(d.buf)), d.skip)
+			continue
 		}
 		if n == 0 || n > len(d.buf) {
 			return
@@ -346,11 +352,11 @@ func (c *conn) hand(d *side, n, missing int) {
 	if len(s.frames) > 1 {
 		o.Frames = s.frames
 	}
-	if d.lost > 0 && !d.snapped {
-		s.findings = append(s.findings, dissect.NewFinding(core.SegmentsMissing, dissect.Num(d.lost)))
+	if lost := d.lost + c.unseen; lost > 0 && !d.snapped {
+		s.findings = append(s.findings, dissect.NewFinding(core.SegmentsMissing, dissect.Num(lost)))
 		o.Findings = s.findings
 	}
-	d.lost = 0
+	d.lost, c.unseen = 0, 0
 	s.pass(o)
 	d.marks = d.marks[:copy(d.marks, d.marks[used:])]
 	s.bytes -= used * markBytes

@@ -440,6 +440,11 @@ func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 		seq = o.seq
 	}
 	c := s.add(g, t, at, set, on, seq)
+	if other, hash := s.opening(bits.RotateLeft64(addresses(g.IP), 32), dst, src); other.hash|1 == hash && t.has(flagACK) {
+		if n := int32(t.ack - other.seq); n > 0 && n < maxAhead {
+			c.unseen = int(n)
+		}
+	}
 	if c.server = 1; opened {
 		c.server = int(o.hash & 1)
 		s.forget(o) // what comes after the end of the connection is not reordered

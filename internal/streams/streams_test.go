@@ -205,6 +205,7 @@ func TestMessages(t *testing.T) {
 		{"begun within the reply", server, 7, func(list []segment) []segment { return list[9:] }, ""},
 		{"the middle of the reply lost", server, 7, drop(8), lines[0] + lines[1] + lines[3] + `< "\x1d\x00\x1b{\"ve" without 23` + "\n" + lines[4]},
 		{"the reply lost", server, 1460, drop(4), lines[0] + lines[1] + lines[3] + strings.Replace(lines[4], "\n", " (30 bytes of the connection are missing before this message)\n", 1)},
+		{"the requests lost", server, 1460, drop(3), strings.Replace(lines[2], "\n", " (24 bytes of the connection are missing before this message)\n", 1) + lines[3] + lines[4]},
 		{"the reply and more lost", server, 7, drop(7, 8, 9, 10, 11, 14), lines[0] + lines[1] + lines[3]},
 		{"a pause of eleven minutes within the reply", server, 7, func(list []segment) []segment {
 			for i := range list[9:] {
