@@ -34,15 +34,7 @@ func (t *tracker) request(x *arrival, rec *Record) (proven bool) {
 	if q.below != none {
 		n, same, last, newest := t.compare(q)
 		if again = x.Stream == nil && t.repeats(newest) && !q.has(isOptional) && (same >= maxSame || !t.isOld(newest, now)); again {
-			o := &rs.list[newest]
-			origin, at := rs.origin(o)
-			proven = o.has(isProven)
-			t.turn.Repeats, t.turn.RepeatsAfter = origin, time.Duration(max(now-at, 0))
-			if same < maxSame {
-				o.set(isRepeated)
-				r := rs.own(q)
-				r.origin, r.originTime, r.earlier = origin, at, increased(rs.rare(o).earlier)
-			}
+			proven = t.repeated(q, &rs.list[newest], now, same >= maxSame)
 		}
 		if same >= maxSame {
 			t.merge(newest, q, again)
@@ -87,6 +79,19 @@ func (t *tracker) request(x *arrival, rec *Record) (proven bool) {
 		t.answerEarly(q, x)
 	}
 	return proven
+}
+
+// repeated records that a request is sent again, and reports whether its sender had proved itself. One that merges into the request before
+// it leaves nothing of its own.
+func (t *tracker) repeated(q, before *request, now int64, merges bool) (proven bool) {
+	origin, at := t.requests.origin(before)
+	t.turn.Repeats, t.turn.RepeatsAfter = origin, time.Duration(max(now-at, 0))
+	if !merges {
+		before.set(isRepeated)
+		r := t.requests.own(q)
+		r.origin, r.originTime, r.earlier = origin, at, increased(t.requests.rare(before).earlier)
+	}
+	return before.has(isProven)
 }
 
 // place returns the place of a new request, the newest of its conversation.
