@@ -71,15 +71,11 @@ func (f *facts) old(s string) {
 		}
 		return
 	}
-	last := strings.LastIndex(s, "§")
-	if last < 0 {
-		add(fMOTD, len(s)) // the reason why the server disconnects
-		return
-	}
-	first := strings.LastIndex(s[:last], "§")
 	const sign = len("§")
+	last := strings.LastIndex(s, "§")
+	first := strings.LastIndex(s[:max(last, 0)], "§")
 	if first < 0 {
-		add(fMOTD, len(s))
+		add(fMOTD, len(s)) // the reason why the server disconnects
 		return
 	}
 	add(fMOTD, first)

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 const (
@@ -72,7 +73,7 @@ func kindOf(b []byte) kind {
 	size := int(length) - 1 // of the body
 	first, n := varint(body)
 	if n <= 0 {
-		return unsureIf(n == 0)
+		return kind(core.Bit[uint8](n == 0)) // unsure or none
 	}
 	if int(first) == size-n {
 		if len(body) == n {
@@ -85,7 +86,7 @@ func kindOf(b []byte) kind {
 	second, more := varint(body[n:])
 	switch n += more; {
 	case more <= 0:
-		return unsureIf(more == 0)
+		return kind(core.Bit[uint8](more == 0))
 	case second < 1 || second > maxHost || size != n+int(second)+3:
 		return none
 	}
@@ -93,13 +94,6 @@ func kindOf(b []byte) kind {
 		return none
 	}
 	return handshake
-}
-
-func unsureIf(more bool) kind {
-	if more {
-		return unsure
-	}
-	return none
 }
 
 // named reports whether a text may be the name of a host, with the marks of mods behind it.

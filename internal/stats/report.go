@@ -464,7 +464,7 @@ func (r *reporting) unclear() {
 		say("Only one direction was captured, or no server replies: whether requests were answered cannot be told.")
 	}
 	if t.KernelLost > 0 {
-		say("The kernel lost %s packets because the buffer was full: numbers are too low where the timeline says so.", number(t.KernelLost))
+		say("The kernel lost %s because the buffer was full: numbers are too low where the timeline says so.", count(t.KernelLost, "packet", "packets"))
 	}
 	if b := &r.a.steps; b.n > 0 {
 		text := fmt.Sprintf("The clock of the capture stepped back by %s, from %s to %s", duration(time.Duration(b.from-b.to)), clock(b.from), clock(b.to))
