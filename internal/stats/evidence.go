@@ -11,6 +11,7 @@ import (
 // How much evidence needs: so many requests, and shares of them.
 const (
 	leastEvidence = 200
+	calmEvidence  = 50
 	leastUniform  = 1000 // requests
 	alike         = 0.8
 	alikeTwo      = 0.9 // of two machines
@@ -41,7 +42,7 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 		ev.because = append(ev.because, fmt.Sprintf(format, args...))
 	}
 	n, odd := float64(hot.n), float64(hot.odd)
-	known := calm.n >= leastEvidence/4
+	known := calm.n >= calmEvidence
 	// Of a private network, in which all addresses are such and hosts are equally far, only a comparison tells anything.
 	if known || odd <= n/2 {
 		if text, ok := hot.oneHop(&calm, known, ev.requests); ok {
@@ -54,22 +55,22 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 	if n >= leastUniform && hot.spread() < mostSpread {
 		say(true, "the addresses are spread evenly over the whole internet")
 	}
-	if float64(hot.steps) >= 0.8*float64(hot.n) && known && differs(hot.steps, calm.steps, float64(hot.n), float64(calm.n)) {
+	if float64(hot.steps) >= 0.8*n && differs(hot.steps, calm.steps, n, float64(calm.n)) {
 		say(true, "their IP identifications count up as those of one machine do")
 	}
 	if hot.least == hot.most+1 && known && calm.least != calm.most+1 {
 		say(true, "all have the source port %d", hot.most)
 	}
-	if text, ok := r.oneNet(ev, &hot, &calm); ok && known {
+	if text, ok := r.oneNet(ev, &hot, &calm); ok {
 		say(true, "%s", text)
 	}
 	if text, ok := r.evenly(ev); ok {
 		say(true, "%s", text)
 	}
-	if p, all := r.calmProofs(ev); all >= leastEvidence/4 && p >= 0.5*all {
+	if p, all := r.calmProofs(ev); all >= calmEvidence && p >= 0.5*all {
 		say(true, "none of these addresses ever proved itself, and of those that ask at other times %s did", percent(p/all))
 	}
-	if !hot.distinct && float64(hot.same) >= alike*float64(hot.n) && known && differs(hot.same, calm.same, float64(hot.n), float64(calm.n)) {
+	if !hot.distinct && float64(hot.same) >= alike*n && differs(hot.same, calm.same, n, float64(calm.n)) {
 		say(false, "all have the same bytes")
 	}
 }
@@ -114,7 +115,9 @@ func (l *looks) without(requests float64) {
 
 // differs reports whether a share of what is hot is so much larger than that of what is calm. Of a flood that is not much more than
 // usual, a part looks calm.
-func differs(hot, calm uint32, n, m float64) bool { return float64(hot)/n-float64(calm)/m >= unlike }
+func differs(hot, calm uint32, n, m float64) bool {
+	return m >= calmEvidence && float64(hot)/n-float64(calm)/m >= unlike
+}
 
 // oneHop says that hop limits of so many requests are those of one machine or two, or are made up. If more came in the same time, the rest
 // has those of calm times.
@@ -167,7 +170,7 @@ func (l *looks) madeUp() bool {
 func (r *reporting) asking(ev *event) (list []*entry[client]) {
 	const margin = int64(time.Second)
 	for i := range r.a.clients.entries {
-		if c := &r.a.clients.entries[i]; c.v.requests > 0 && c.v.proven == 0 && c.v.first >= ev.from-margin && c.v.last <= ev.to+margin && (c.v.asked(ev.server.sum) || c.v.single() && c.v.server == ev.server.sum) {
+		if c := &r.a.clients.entries[i]; c.v.requests > 0 && c.v.proven == 0 && c.v.first >= ev.from-margin && c.v.last <= ev.to+margin && c.v.asked(ev.server.sum) {
 			list = append(list, c)
 		}
 	}
@@ -196,7 +199,7 @@ func (r *reporting) oneNet(ev *event, hot, calm *looks) (string, bool) {
 	if most.Addr().Is6() {
 		octet = most.Addr().AsSlice()[2]
 	}
-	return fmt.Sprintf("%s of the addresses are in the network %s", percent(part), r.network(most)), differs(hot.nets[octet], calm.nets[octet], float64(hot.n), float64(max(calm.n, 1)))
+	return fmt.Sprintf("%s of the addresses are in the network %s", percent(part), r.network(most)), differs(hot.nets[octet], calm.nets[octet], float64(hot.n), float64(calm.n))
 }
 
 // evenly says that the clients of an event ask equally often, again and again, and faster than programs do for people.

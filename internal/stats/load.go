@@ -79,7 +79,7 @@ func (r *reporting) mute(e *entry[server], share float64) (n uint64) {
 	sure := func(requests uint64) bool { return math.Pow(1-share, float64(requests)) < 0.01 }
 	nets := r.a.deaf(e)
 	for i := range r.a.clients.entries {
-		if c := &r.a.clients.entries[i]; c.v.replies == 0 && c.v.distinctServers() == 1 && (c.v.asked(e.sum) || c.v.single() && c.v.server == e.sum) {
+		if c := &r.a.clients.entries[i]; c.v.replies == 0 && c.v.distinctServers() == 1 && c.v.asked(e.sum) {
 			if u := nets[netOf(c.addr(), 64)]; sure(c.v.requests) || u != nil && (sure(u.requests) || u.requests >= leastIgnored && e.v.repliedIn(u.first, u.last)) {
 				n += c.v.requests
 			}
@@ -98,7 +98,7 @@ type unheard struct {
 func (a *Aggregate) deaf(e *entry[server]) map[netip.Prefix]*unheard {
 	nets := map[netip.Prefix]*unheard{}
 	for c := range each(a.clients.entries) {
-		if !c.v.asked(e.sum) && !(c.v.single() && c.v.server == e.sum) || c.v.requests == 0 {
+		if !c.v.asked(e.sum) || c.v.requests == 0 {
 			continue
 		}
 		p := netOf(c.addr(), 64)
@@ -122,7 +122,7 @@ func (a *Aggregate) unheardIn(e *entry[server], from, to int64) (n float64) {
 		return u == nil || u.requests < leastIgnored || !e.v.repliedIn(u.first, u.last)
 	})
 	for i := range a.clients.entries {
-		if c := &a.clients.entries[i]; nets[netOf(c.addr(), 64)] != nil && (c.v.asked(e.sum) || c.v.single() && c.v.server == e.sum) {
+		if c := &a.clients.entries[i]; nets[netOf(c.addr(), 64)] != nil && c.v.asked(e.sum) {
 			n += float64(c.v.requests) * float64(overlap(from, to, c.v.first, c.v.last+1)) / float64(c.v.last+1-c.v.first)
 		}
 	}

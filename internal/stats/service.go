@@ -286,6 +286,9 @@ func (r *reporting) unwell() {
 	}
 	for _, e := range r.servers {
 		v := &e.v
+		if v.replies == 0 || !r.home(e) || r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) {
+			continue
+		}
 		good, n, o := r.well(e)
 		from, to, calm := v.first, v.last, false
 		if r.has(e, ForgedFlood, CrowdOrForged, GreedyClients) || slices.ContainsFunc(r.events, func(ev event) bool { return ev.server == e && ev.carpet }) { // what is lost meanwhile is their doing
@@ -294,16 +297,13 @@ func (r *reporting) unwell() {
 			o, calm = Outcome{Answered: c.requests - min(c.unanswered, c.requests), Unanswered: c.unanswered}, true
 			good, n = o.Answered, o.Answered+o.Unanswered
 		}
-		if !calm && !r.few && r.home(e) && !r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) {
+		if !calm && !r.few {
 			if !r.mistaken(e, good, n) {
 				r.unwellKind(e, float64(good) >= wellShare*float64(n))
 			}
 			r.unheard(e)
 		}
-		if n < leastWell && !(r.few && v.unwell(good, n, &o)) || v.replies == 0 || r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) || !r.home(e) {
-			continue
-		}
-		if float64(good) >= wellShare*float64(n) {
+		if n < leastWell && !(r.few && v.unwell(good, n, &o)) || float64(good) >= wellShare*float64(n) || r.has(e, Unwell) {
 			continue
 		}
 		x := r.unwellAt(e, &o, n, calm)
@@ -364,7 +364,7 @@ func (r *reporting) unconnected() {
 func (r *reporting) unheard(e *entry[server]) {
 	v := &e.v
 	own, heard := r.a.sendings(e.sum, v.requests, v.fates.of(v.requests).Other)
-	if own == 0 || v.replies == 0 || r.has(e, Unwell) {
+	if own == 0 || r.has(e, Unwell) {
 		return
 	}
 	r.say(Verdict{
@@ -468,7 +468,7 @@ func (r *reporting) several(e *entry[server], kind uint16) bool {
 	n := 0
 	for i := 0; i < len(r.a.clients.entries) && n < 2; i++ {
 		c := &r.a.clients.entries[i].v
-		if (c.asked(e.sum) || c.single() && c.server == e.sum) && slices.ContainsFunc(c.asks(), func(k kindCount) bool { return k.kind == kind }) {
+		if c.asked(e.sum) && slices.ContainsFunc(c.asks(), func(k kindCount) bool { return k.kind == kind }) {
 			n++
 		}
 	}
@@ -520,7 +520,7 @@ func (r *reporting) unanswered() map[*entry[server]][]*entry[client] {
 		if c.v.replies >= c.v.requests || few && c.v.replies > 0 || c.v.distinctServers() > 1 || r.greedy[c] || r.isVictim(c) {
 			continue
 		}
-		k := slices.IndexFunc(wanted, func(e *entry[server]) bool { return c.v.asked(e.sum) || c.v.single() && c.v.server == e.sum })
+		k := slices.IndexFunc(wanted, func(e *entry[server]) bool { return c.v.asked(e.sum) })
 		if k < 0 || !c.v.single() && len(r.mayAsk(&c.v, 1)) != 1 {
 			continue
 		}

@@ -154,9 +154,6 @@ func (r registers) estimate() uint64 {
 }
 
 func sigma(x float64) float64 {
-	if x == 1 {
-		return math.Inf(1)
-	}
 	for y, z := 1.0, x; ; {
 		x *= x
 		before := z
@@ -169,9 +166,6 @@ func sigma(x float64) float64 {
 }
 
 func tau(x float64) float64 {
-	if x == 0 || x == 1 {
-		return 0
-	}
 	for y, z := 1.0, 1-x; ; {
 		x = math.Sqrt(x)
 		before := z

@@ -165,6 +165,13 @@ func TestSurges(t *testing.T) {
 		"the end":                     {[]float64{40, 50, 60, 90, 90, 90, 90, 5}, 3, 7, 5, true},
 		"the end, within two":         {[]float64{40, 50, 60, 90, 90, 90, 90, 60, 5}, 3, 7, 5, true},
 		"the end of a capture":        {[]float64{40, 50, 60, 90, 90, 90, 90}, 3, 7, 5, false},
+		"its last three":              {[]float64{5, 5, 90, 90, 90}, 2, 5, 5, true},
+		"its last two":                {[]float64{5, 5, 90, 90}, 2, 4, 5, false},
+		"its first three":             {[]float64{90, 90, 90, 5, 5}, 0, 3, 5, true},
+		"its first two":               {[]float64{90, 90, 5, 5}, 0, 2, 5, false},
+		"from a third to two thirds":  {[]float64{40, 40, 100, 100, 71, 100, 70, 100, 100, 39, 40}, 2, 9, 10, false},
+		"from less":                   {[]float64{39, 40, 100, 100, 71, 100, 70, 100, 100, 40, 40}, 2, 9, 10, true},
+		"to less":                     {[]float64{40, 40, 100, 100, 71, 100, 71, 100, 100, 40, 39}, 2, 9, 10, true},
 	} {
 		if got := steep(c.x, c.i, c.j, c.usual); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

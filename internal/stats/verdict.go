@@ -92,7 +92,9 @@ func (r *reporting) say(v Verdict) {
 }
 
 // asked reports whether a server is probably among those that a client asked.
-func (c *client) asked(server uint64) bool { return c.servers[server>>6%8]>>(server%64)&1 != 0 }
+func (c *client) asked(server uint64) bool {
+	return c.single() && c.server == server || c.servers[server>>6%8]>>(server%64)&1 != 0
+}
 
 // mayAsk returns the servers that a client may have asked so often; more than it asked if their hashes share bits, none if it may be one that is forgotten.
 func (r *reporting) mayAsk(c *client, least float64) (list []*entry[server]) {
