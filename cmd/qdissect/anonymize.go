@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -259,10 +260,7 @@ func writeCounts(w io.Writer, c *anonymize.Counts) {
 				parts = append(parts, fmt.Sprint(n, " ", t[2]))
 			}
 		}
-		if len(parts) == 0 {
-			parts = []string{"nothing"}
-		}
-		fmt.Fprintln(w, head, strings.Join(parts, ", "))
+		fmt.Fprintln(w, head, cmp.Or(strings.Join(parts, ", "), "nothing"))
 	}
 	fmt.Fprintf(w, "read:     %d %s; written: %d, with %d %s\n", c.Frames, nettext.Plural(int(c.Frames), "frame", "frames"), c.Written, c.Messages, nettext.Plural(int(c.Messages), "message", "messages"))
 	line("replaced:", [3]any{c.Addresses(), "address", "addresses"}, [3]any{c.MACs, "hardware address", "hardware addresses"},

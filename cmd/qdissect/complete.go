@@ -75,10 +75,14 @@ func formatsOf(cmd *cobra.Command, flag string) func() []string {
 	}
 }
 
-func interfaceNames() (names []string) {
+func interfaceNames() []string {
 	list, _ := capture.Interfaces("")
-	for i := range list {
-		names = append(names, list[i].Name)
+	return namesOf(list)
+}
+
+func namesOf(list []capture.Interface) (names []string) {
+	for _, i := range list {
+		names = append(names, i.Name)
 	}
 	return names
 }

@@ -98,10 +98,7 @@ func explain(b *strings.Builder, name string) error {
 	if explainCause(b, name) {
 		return nil
 	}
-	if near := nettext.Closest(name, explained()); near != "" {
-		return fmt.Errorf("nothing is called %q; did you mean %s?", name, near)
-	}
-	return fmt.Errorf("nothing is called %q; qdissect protocols --findings lists the findings, and --fields the fields", name)
+	return unknown("nothing is called", name, nettext.Closest(name, explained()), "qdissect protocols --findings lists the findings, and --fields the fields")
 }
 
 // allFindings returns the findings of all protocols.

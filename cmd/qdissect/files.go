@@ -244,11 +244,7 @@ func (s *saver) name() {
 		return
 	}
 	s.known = len(list)
-	names := make([]string, len(list))
-	for i := range list {
-		names[i] = list[i].Name
-	}
-	s.out.SetInterfaces(names)
+	s.out.SetInterfaces(namesOf(list))
 }
 
 // fail ends the run with an error, or ends only the file with

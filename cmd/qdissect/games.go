@@ -15,13 +15,7 @@ func findGames(s string) ([]games.Game, error) {
 	if len(list) > 0 {
 		return list, nil
 	}
-	text := fmt.Sprintf("unknown game %q", s)
-	if near := games.Near(s); len(near) > 0 {
-		text += "; did you mean " + strings.Join(near, ", ") + "?"
-	} else {
-		text += "; qdissect protocols --games lists all games"
-	}
-	return nil, fmt.Errorf("%s", text)
+	return nil, unknown("unknown game", s, strings.Join(games.Near(s), ", "), "qdissect protocols --games lists all games")
 }
 
 // readBy says how the servers of a game are queried: "unreal2 on port 7708".

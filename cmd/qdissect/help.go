@@ -247,15 +247,20 @@ func newHelp(environment) *cobra.Command {
 				return found.Help()
 			}
 			name := strings.Join(args, " ")
-			if near := nettext.Closest(name, commandNames(root)); near != "" {
-				return fmt.Errorf("no command is called %q; did you mean %s?", name, near)
-			}
-			return fmt.Errorf("no command is called %q; see qdissect --help, and qdissect explain for findings, fields and protocols", name)
+			return unknown("no command is called", name, nettext.Closest(name, commandNames(root)), "see qdissect --help, and qdissect explain for findings, fields and protocols")
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
 			return beginning(commandNames(cmd.Root()), begin), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
+}
+
+// unknown is the error for a name that does not exist: it proposes the nearest one, or what to do if none is near.
+func unknown(what, name, near, advice string) error {
+	if near != "" {
+		advice = "did you mean " + near + "?"
+	}
+	return fmt.Errorf("%s %q; %s", what, name, advice)
 }
 
 func commandNames(root *cobra.Command) (names []string) {

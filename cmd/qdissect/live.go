@@ -169,13 +169,8 @@ func (o *liveOptions) open(c *chooser) (*capture.Live, error) {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, o.forbidden(err)
 	case errors.Is(err, fs.ErrNotExist):
-		var known []string
-		if list, listErr := capture.Interfaces(o.netns); listErr == nil {
-			for _, i := range list {
-				known = append(known, i.Name)
-			}
-		}
-		return nil, fmt.Errorf("%w; available are %s", err, strings.Join(known, ", "))
+		known, _ := capture.Interfaces(o.netns)
+		return nil, fmt.Errorf("%w; available are %s", err, strings.Join(namesOf(known), ", "))
 	}
 	if err == nil {
 		o.addresses() // for which a namespace is entered

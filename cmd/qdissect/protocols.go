@@ -76,10 +76,7 @@ func unknownProtocol(name string, known []*dissect.Protocol) error {
 	for _, p := range known {
 		names = append(names, p.Name)
 	}
-	if near := nettext.Closest(name, names); near != "" {
-		return fmt.Errorf("unknown protocol %q; did you mean %s?", name, near)
-	}
-	return fmt.Errorf("unknown protocol %q; use one of %s", name, strings.Join(names, ", "))
+	return unknown("unknown protocol", name, nettext.Closest(name, names), "use one of "+strings.Join(names, ", "))
 }
 
 // parseDecodeAs parses tshark's notation, udp.port==27015,a2s. The part before the

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/tables"
+	"github.com/qdissect/qdissect/internal/unitfile"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -300,7 +300,7 @@ func (p *plan) unusual(sum *report.Summary, counters []byte) []byte {
 	if p.run.Counts.Stats == nil || p.run.Counts.Slots != nil || p.o.format.output != "text" {
 		return nil
 	}
-	o := stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0, Streams: streamsOf(sum)}
+	o := unitfile.Options(sum)
 	if p.live {
 		o.Home, o.HomeBy = p.o.live.addresses(), "interface"
 	}

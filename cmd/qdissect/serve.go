@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/netip"
 	"os/signal"
 	"strconv"
@@ -211,9 +210,7 @@ func (o *serveOptions) trouble(seeded bool) serve.Trouble {
 		Loss: float64(o.loss), Duplicate: float64(o.duplicate), Reorder: float64(o.reorder), Truncate: float64(o.truncate), Seed: o.seed,
 	}
 	if o.misbehaves() && !seeded {
-		var b [4]byte
-		rand.Read(b[:])
-		t.Seed = uint64(binary.BigEndian.Uint32(b[:]))
+		t.Seed = uint64(rand.Uint32())
 	}
 	return t
 }

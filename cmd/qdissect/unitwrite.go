@@ -186,10 +186,7 @@ func (m *many) fill(folder string, u *unit, s *unitSummary, quiet bool) error {
 		return nil
 	}
 	m.remarks.add(u.inputs[0].Path, len(u.inputs), sum)
-	s.Packets = sum.Packets
-	for _, n := range sum.Messages {
-		s.Messages += n
-	}
+	s.Packets, s.Messages = sum.Packets, sum.Recognised()
 	if out != nil {
 		if err := out.Close(); err != nil {
 			return err

@@ -86,15 +86,9 @@ func (w *watch) tell(s *report.Summary) {
 	if w.every == 0 || past < w.every*9/10 {
 		return
 	}
-	messages := func(s *report.Summary) (n uint64) {
-		for _, m := range s.Messages {
-			n += m
-		}
-		return n
-	}
 	rate := func(n, before uint64) float64 { return float64(n-before) / past.Seconds() }
 	line := fmt.Sprintf("%s UTC  %d packets (%.0f/s)  %d messages (%.0f/s)  %d not recognised  %d unanswered  %d errors  %d warnings",
-		now.UTC().Format(time.TimeOnly), s.Packets, rate(s.Packets, w.last.Packets), messages(s), rate(messages(s), messages(&w.last)),
+		now.UTC().Format(time.TimeOnly), s.Packets, rate(s.Packets, w.last.Packets), s.Recognised(), rate(s.Recognised(), w.last.Recognised()),
 		s.Unknown, s.Unanswered, s.Findings[3], s.Findings[2])
 	if s.Live {
 		line += fmt.Sprintf("  %d lost", s.Lost)

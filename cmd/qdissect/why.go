@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/qdissect/qdissect/internal/nettext"
-	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
+	"github.com/qdissect/qdissect/internal/unitfile"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -108,7 +108,11 @@ func (o *whyOptions) run(args []string, env environment) error {
 	if err != nil {
 		return err
 	}
-	so := stats.Options{Packets: sum.Packets, OneSided: sum.OneSided > 0, Home: p.own(), Made: stats.Made{Files: capturesOf(&p.run)}, Streams: streamsOf(sum)}
+	so := unitfile.Options(sum)
+	so.Home = p.own()
+	for _, name := range p.run.Inputs {
+		so.Made.Files = append(so.Made.Files, stats.File{Name: name})
+	}
 	list := a.Why(server, so)
 	for i := 0; i < len(so.Streams) && len(list) == i && !server.Addr().IsValid(); i++ { // TCP is all there is
 		list = append(list, a.Why(so.Streams[i].Server, so)...)
@@ -162,21 +166,6 @@ func (o *whyOptions) write(list []*stats.Answer, left uint64, one bool, env envi
 	}
 	_, err := env.out.Write(b.Bytes())
 	return err
-}
-
-// capturesOf returns the names of the captures.
-func capturesOf(run *pipeline.Options) (files []stats.File) {
-	for _, name := range run.Inputs {
-		files = append(files, stats.File{Name: name})
-	}
-	return files
-}
-
-func streamsOf(sum *report.Summary) (list []stats.Stream) {
-	for _, s := range sum.Streams {
-		list = append(list, stats.Stream(s))
-	}
-	return list
 }
 
 // showCounts shows what a live capture has seen so far: each second on a terminal, else a line every ten seconds. The function that it returns removes it from the

@@ -44,6 +44,14 @@ type mapping struct {
 	seed         maphash.Seed // of hashes, which reach no output
 }
 
+// store stores a value in a cache, which it empties when it is full.
+func store[K comparable, V any](cache map[K]V, most int, k K, v V) {
+	if len(cache) >= most {
+		clear(cache)
+	}
+	cache[k] = v
+}
+
 // Limits of the cached addresses.
 const (
 	maxKnown = 1 << 14
@@ -139,10 +147,7 @@ func (m *mapping) addr(a netip.Addr) netip.Addr {
 	case !b.IsUnspecified() && !b.IsLoopback() && !b.IsMulticast():
 		b = m.addr6(b.As16())
 	}
-	if len(m.known) >= maxKnown {
-		clear(m.known)
-	}
-	m.known[a] = b
+	store(m.known, maxKnown, a, b)
 	return b
 }
 
@@ -260,10 +265,7 @@ func (m *mapping) mac(b []byte) bool {
 			is[i] = byte(s.below(256))
 		}
 		is[0] = is[0]&^3 | 2
-		if len(m.macs) >= maxMACs {
-			clear(m.macs)
-		}
-		m.macs[was] = is
+		store(m.macs, maxMACs, was, is)
 	}
 	copy(b, is[:])
 	return true
@@ -648,11 +650,8 @@ func (w *rewriter) settingRole(key, v []byte) (r dissect.Privacy, numbers bool) 
 	k, ok := w.kinds[string(key)]
 	if !ok {
 		k = kindOf(string(key))
-		if len(w.kinds) >= maxKinds {
-			clear(w.kinds)
-		}
 		if len(key) <= maxKind {
-			w.kinds[string(key)] = k
+			store(w.kinds, maxKinds, string(key), k)
 		}
 	}
 	if k.fact && bytes.IndexByte(v, '=') < 0 || k.version && versionLike(v) {

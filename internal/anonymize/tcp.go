@@ -55,11 +55,8 @@ func (r *run) segment(f *capture.Frame) bool {
 		return false
 	}
 	if c == nil {
-		if len(r.tcp) >= maxTwins {
-			clear(r.tcp)
-		}
 		c = new(connection)
-		r.tcp[key] = c
+		store(r.tcp, maxTwins, key, c)
 	}
 	e := r.entry(f, false, true)
 	if e == nil || !bytes.Equal(e.frame.Data[e.lay.options:e.lay.end], data) { // of fragments

@@ -113,11 +113,8 @@ func (w *rewriter) text(b []byte, style dissect.Style) {
 	before := bytes.Clone(b)
 	spans := w.found(b)
 	if len(spans) == 0 && len(b) <= maxText {
-		if len(w.texts) >= maxTexts {
-			clear(w.texts)
-		}
 		w.m.text(b, style)
-		w.texts[styled{style, string(before)}] = string(b)
+		store(w.texts, maxTexts, styled{style, string(before)}, string(b))
 		return
 	}
 	after := bytes.Clone(b)

@@ -184,25 +184,15 @@ func (w *Witness) plainText(n *dissect.Node, data []byte) []byte {
 
 // fold returns a text in its compatibility form, in small letters. It is borrowed.
 func (w *Witness) fold(text []byte) []byte {
-	w.text = append(w.text[:0], text...)
-	high := false
-	for i, c := range w.text {
-		high = high || c >= utf8.RuneSelf
-		if c >= 'A' && c <= 'Z' {
-			w.text[i] = c + 'a' - 'A'
-		}
-	}
-	if !high || !utf8.Valid(w.text) {
+	w.text = lower(append(w.text[:0], text...))
+	if nettext.ASCIILen(w.text) == len(w.text) || !utf8.Valid(w.text) {
 		return w.text
 	}
 	folded, ok := w.folded[string(w.text)]
 	if !ok {
-		if len(w.folded) >= maxTexts {
-			clear(w.folded)
-		}
 		folded = string(bytes.ToLower(norm.NFKC.Bytes(w.text)))
 		if len(w.text) <= maxText {
-			w.folded[string(w.text)] = folded
+			store(w.folded, maxTexts, string(w.text), folded)
 		}
 	}
 	w.text = append(w.text[:0], folded...)

@@ -208,7 +208,7 @@ func (c *comparer) value(i, j int) {
 		return
 	}
 	// A value on one side only may consist of values that may differ.
-	if (a == nil || b == nil) && c.allPassed(i, j) {
+	if a == nil && c.holdsOnlyPassed(&c.b, j) || b == nil && c.holdsOnlyPassed(&c.a, i) {
 		c.pass()
 		return
 	}
@@ -279,15 +279,8 @@ func (c *comparer) showTime(n *jsonl.Node, start int64) string {
 	return strconv.FormatFloat(float64(ns)/1e9, 'f', 9, 64) + " s"
 }
 
-// allPassed reports whether all values within a value that only one side has may differ.
+// holdsOnlyPassed reports whether all values within a value that only one side has may differ.
 // An empty list or object counts as a value.
-func (c *comparer) allPassed(i, j int) bool {
-	if i < 0 {
-		return c.holdsOnlyPassed(&c.b, j)
-	}
-	return c.holdsOnlyPassed(&c.a, i)
-}
-
 func (c *comparer) holdsOnlyPassed(s *side, i int) bool {
 	if c.role(s.kind) == passed {
 		return true

@@ -309,9 +309,6 @@ func sum(s []uint64) (n uint64) {
 
 // ratio returns the factor of two byte counts.
 func ratio(out, in uint64) string {
-	if in == 0 {
-		return "–"
-	}
 	return factor(float64(out) / float64(in))
 }
 

@@ -51,8 +51,6 @@ type exchange struct {
 	rules         int
 }
 
-func (t *exchange) bytes() int { return size(t.datagrams) }
-
 // first returns the best exchange whose reply is a challenge, or is not. It also
 // returns how many there are.
 func (a *answer) first(challengeOnly bool) (best *exchange, times int) {

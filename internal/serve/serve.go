@@ -99,7 +99,7 @@ func (c *Captured) Entries() (list []Entry) {
 			}
 			list = append(list, Entry{
 				Protocol: a.protocol.Name, Request: t.query.title, Reply: t.title, Frame: t.frame,
-				Datagrams: len(t.datagrams), Bytes: t.bytes(), TCP: a.protocol.OverTCP(), Times: n, Incomplete: !t.whole,
+				Datagrams: len(t.datagrams), Bytes: size(t.datagrams), TCP: a.protocol.OverTCP(), Times: n, Incomplete: !t.whole,
 			})
 		}
 	}
@@ -167,6 +167,9 @@ type Answer struct {
 	// Happened counts the faults on purpose.
 	Happened
 }
+
+// Bytes returns the size of the reply.
+func (a *Answer) Bytes() int { return size(a.Datagrams) }
 
 // Options configure a server.
 type Options struct {
@@ -240,11 +243,11 @@ func (s *Server) answer(from netip.AddrPort, now time.Time, payload []byte, tcp 
 	default:
 		s.play(&out, a, t, q, from, now)
 	}
-	if s.options.Guarded && !proven && size(out.Datagrams) > len(payload) {
+	if s.options.Guarded && !proven && out.Bytes() > len(payload) {
 		if h.Give != nil && out.Result != Challenged && q.challenge != dissect.NoChallenge {
 			s.challenge(&out, a, from, now)
 		}
-		if size(out.Datagrams) > len(payload) {
+		if out.Bytes() > len(payload) {
 			out.Result, out.Reply, out.Datagrams = Withheld, "", nil
 			return out
 		}

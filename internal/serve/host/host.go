@@ -35,14 +35,6 @@ type Exchange struct {
 	Dropped int
 }
 
-// Bytes returns the size of the reply.
-func (e *Exchange) Bytes() (n int) {
-	for i := range e.Datagrams {
-		n += len(e.Datagrams[i].Payload)
-	}
-	return n
-}
-
 // String returns the exchange in one line, safe on a terminal.
 func (e *Exchange) String() string {
 	var b strings.Builder
@@ -385,11 +377,7 @@ type bucket struct {
 }
 
 func (b *bucket) take(now time.Time) bool {
-	if b.last.IsZero() {
-		b.filled = b.rate
-	} else {
-		b.filled = min(b.rate, b.filled+b.rate*now.Sub(b.last).Seconds())
-	}
+	b.filled = min(b.rate, b.filled+b.rate*now.Sub(b.last).Seconds()) // full, the first time
 	b.last = now
 	if b.filled < 1 {
 		return false
