@@ -283,7 +283,7 @@ type decoder struct {
 	other            Other
 	part             Part
 	arma             armaBuffers
-	bunzip           bunzip.Decoder
+	bunzip           bunzip.Cache
 }
 
 // Decode reads one whole message.

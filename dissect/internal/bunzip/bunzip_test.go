@@ -299,13 +299,42 @@ func TestBombs(t *testing.T) {
 
 func TestNoAllocations(t *testing.T) {
 	var d Decoder
+	var c Cache
 	plain := plains()["rules"]
 	z := pack(t, plain, 9)
 	buf := make([]byte, 0, len(plain)+1)
-	run := func() { d.Decode(buf, z, len(plain)) }
-	run()
-	if n := testing.AllocsPerRun(20, run); n != 0 {
-		t.Errorf("%v allocations", n)
+	for _, decode := range []func(dst, src []byte, size int) ([]byte, int, error){d.Decode, c.Decode} {
+		run := func() { decode(buf, z, len(plain)) }
+		run()
+		if n := testing.AllocsPerRun(20, run); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+	}
+}
+
+// TestCache checks that a result is the same the first time and later, whatever was asked before and whoever wrote over it.
+func TestCache(t *testing.T) {
+	var c Cache
+	var d Decoder
+	for i := range 3 * (mostKept + 20) {
+		plain := fmt.Appendf(bytes.Clone(plains()["rules"]), "%d", i%(mostKept+20))
+		z := append(pack(t, plain, 9), "behind"...)
+		for _, size := range []int{len(plain), len(plain), len(plain) + 1, len(plain) - 1} {
+			want, consumed, failed := d.Decode([]byte("before"), z, size)
+			out, n, err := c.Decode([]byte("before"), z, size)
+			if err != failed || n != consumed || !bytes.Equal(out, want) {
+				t.Fatalf("stream %d as %d bytes: %d bytes, %d of %d consumed, %v", i, size, len(out), n, consumed, err)
+			}
+			clear(out)
+		}
+	}
+	for _, plain := range plains() {
+		c.Decode(nil, pack(t, plain, 9), len(plain))
+	}
+	for _, k := range c.kept {
+		if len(c.kept) != mostKept || len(k.bytes) > longest {
+			t.Errorf("%d results, one of %d bytes", len(c.kept), len(k.bytes))
+		}
 	}
 }
 
