@@ -71,7 +71,7 @@ func Max(n int) Option { return func(o *options) { o.max = n } }
 // File sets the capture that [Record] and [RecordConn] write.
 func File(path string) Option { return func(o *options) { o.file = path } }
 
-func gather(opts []Option) (o options) {
+func gather[T any, F ~func(*T)](opts []F) (o T) {
 	for _, opt := range opts {
 		opt(&o)
 	}

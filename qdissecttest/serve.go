@@ -62,29 +62,21 @@ func WithFaults(f Faults) ServeOption {
 // go test shows if the test fails, has a line for each request.
 func Serve(t testing.TB, path string, opts ...ServeOption) string {
 	t.Helper()
-	o := serveOptions(opts)
-	list := captured(t, path, o)
+	o := gather(opts)
+	list := captured(t, path, &o)
 	if len(list) > 1 {
 		t.Logf("serving %s (%s), the first of %d servers in %s; ServeAs chooses another, ServeAll serves all: %s",
 			list[0].Address, strings.Join(list[0].Names(), ", "), len(list), path, addresses(list[1:]))
 	}
-	return start(t, list[:1], o)[list[0].Address.String()]
+	return start(t, list[:1], &o)[list[0].Address.String()]
 }
 
 // ServeAll is like [Serve] for all servers of a capture, each on a port of its own. The
 // map has the addresses to query by those in the capture.
 func ServeAll(t testing.TB, path string, opts ...ServeOption) map[string]string {
 	t.Helper()
-	o := serveOptions(opts)
-	return start(t, captured(t, path, o), o)
-}
-
-func serveOptions(opts []ServeOption) *serving {
-	o := &serving{}
-	for _, opt := range opts {
-		opt(o)
-	}
-	return o
+	o := gather(opts)
+	return start(t, captured(t, path, &o), &o)
 }
 
 // captured returns the servers of a capture, at least one.

@@ -159,9 +159,9 @@ func (t *Text) Record(r *dissect.Record) error {
 	}
 	switch t.o.Detail {
 	case Tree:
-		t.tree(r)
+		t.nodes(r, t.treeNode)
 	case Hex:
-		t.hex(r)
+		t.nodes(r, t.hexNode)
 	}
 	return nil
 }
@@ -605,12 +605,8 @@ func (h *hiding) shown(n *dissect.Node, raw []byte) []byte {
 // carries reports whether a node may hold a piece of a message.
 func carries(n *dissect.Node) bool { return n.Field.Kind == dissect.Bytes && n.Field.Framing }
 
-// tree writes the fields with offset, length and bytes.
-func (t *Text) tree(r *dissect.Record) {
-	const (
-		shown   = 8
-		columns = 10 + 6 + 2 + 3*shown + 2 // of offset, length and bytes
-	)
+// nodes writes the fields of a message, under the names of their sources.
+func (t *Text) nodes(r *dissect.Record, write func(n *dissect.Node, data []byte)) {
 	t.hides.begin(r)
 	source := -1
 	for i := range r.Nodes {
@@ -619,38 +615,46 @@ func (t *Text) tree(r *dissect.Record) {
 			source = int(n.Source)
 			t.sourceLine(&r.Sources[source])
 		}
-		data := r.Sources[source].Data
-		t.text = nettext.AppendUint(t.text[:0], uint64(n.Off))
-		start := len(t.buf)
-		b := appendRight(t.buf, t.text, 10)
-		t.text = nettext.AppendUint(t.text[:0], uint64(n.Len))
-		b = appendRight(b, t.text, 6)
-		b = append(b, "  "...)
-		b = append(b, t.paint.dim...)
-		var raw []byte
-		if !n.Field.Kind.Container() {
-			raw = t.hides.shown(n, n.Bytes(data))
-		}
-		for k := range shown {
-			switch {
-			case k < len(raw) && t.hides.all(n):
-				b = append(b, "** "...)
-			case k < len(raw):
-				b = append(b, hexDigits[raw[k]>>4], hexDigits[raw[k]&15], ' ')
-			default:
-				b = append(b, "   "...)
-			}
-		}
-		if len(raw) > shown {
-			b = append(b, "… "...)
-		} else {
-			b = append(b, "  "...)
-		}
-		b = append(b, t.paint.reset...)
-		t.buf = t.appendNode(b, n, data, 0)
-		t.fit(start, columns+2*int(n.Depth)+2)
-		t.buf = append(t.buf, '\n')
+		write(n, r.Sources[source].Data)
 	}
+	t.buf = append(t.buf, '\n')
+}
+
+// treeNode writes a field with offset, length and bytes.
+func (t *Text) treeNode(n *dissect.Node, data []byte) {
+	const (
+		shown   = 8
+		columns = 10 + 6 + 2 + 3*shown + 2 // of offset, length and bytes
+	)
+	t.text = nettext.AppendUint(t.text[:0], uint64(n.Off))
+	start := len(t.buf)
+	b := appendRight(t.buf, t.text, 10)
+	t.text = nettext.AppendUint(t.text[:0], uint64(n.Len))
+	b = appendRight(b, t.text, 6)
+	b = append(b, "  "...)
+	b = append(b, t.paint.dim...)
+	var raw []byte
+	if !n.Field.Kind.Container() {
+		raw = t.hides.shown(n, n.Bytes(data))
+	}
+	for k := range shown {
+		switch {
+		case k < len(raw) && t.hides.all(n):
+			b = append(b, "** "...)
+		case k < len(raw):
+			b = append(b, hexDigits[raw[k]>>4], hexDigits[raw[k]&15], ' ')
+		default:
+			b = append(b, "   "...)
+		}
+	}
+	if len(raw) > shown {
+		b = append(b, "… "...)
+	} else {
+		b = append(b, "  "...)
+	}
+	b = append(b, t.paint.reset...)
+	t.buf = t.appendNode(b, n, data, 0)
+	t.fit(start, columns+2*int(n.Depth)+2)
 	t.buf = append(t.buf, '\n')
 }
 
@@ -763,50 +767,39 @@ const (
 // leastBeside is the least room for fields beside their bytes.
 const leastBeside = 24
 
-// hex writes the bytes of each leaf in their columns, and the field beside
+// hexNode writes the bytes of a leaf in their columns, and the field beside
 // them, or above them if there is no room.
-func (t *Text) hex(r *dissect.Record) {
-	above := t.o.Width > 0 && t.o.Width < hexColumns+leastBeside
-	t.hides.begin(r)
-	source := -1
-	for i := range r.Nodes {
-		n := &r.Nodes[i]
-		if int(n.Source) != source {
-			source = int(n.Source)
-			t.sourceLine(&r.Sources[source])
+func (t *Text) hexNode(n *dissect.Node, data []byte) {
+	above, empty := t.o.Width > 0 && t.o.Width < hexColumns+leastBeside, n.Field.Kind.Container() || n.Len == 0
+	if above || empty {
+		start, margin := len(t.buf), hexColumns+2
+		if above {
+			margin = 2
 		}
-		data := r.Sources[source].Data
-		if above || n.Field.Kind.Container() || n.Len == 0 {
-			start, margin := len(t.buf), hexColumns+2
-			if above {
-				margin = 2
-			}
-			t.buf = t.appendNode(t.buf, n, data, margin)
-			t.fit(start, margin+2*int(n.Depth)+2)
-			t.buf = append(t.buf, '\n')
-		}
-		if n.Field.Kind.Container() || n.Len == 0 {
-			continue
-		}
-		hide := t.hides.all(n)
-		end := int(n.Off + n.Len)
-		if raw := n.Bytes(data); !hide {
-			if masked := t.hides.shown(n, raw); &masked[0] != &raw[0] {
-				data = append([]byte(nil), data...)
-				copy(data[n.Off:], masked)
-			}
-		}
-		for at := int(n.Off) / row * row; at < end; at += row {
-			start := len(t.buf)
-			t.buf = t.appendRow(t.buf, data, at, max(at, int(n.Off)), min(at+row, end), hide)
-			if at <= int(n.Off) && !above {
-				t.buf = t.appendNode(t.buf, n, data, 2)
-				t.fit(start, hexColumns+2*int(n.Depth)+4)
-			}
-			t.buf = append(t.buf, '\n')
+		t.buf = t.appendNode(t.buf, n, data, margin)
+		t.fit(start, margin+2*int(n.Depth)+2)
+		t.buf = append(t.buf, '\n')
+	}
+	if empty {
+		return
+	}
+	hide := t.hides.all(n)
+	end := int(n.Off + n.Len)
+	if raw := n.Bytes(data); !hide {
+		if masked := t.hides.shown(n, raw); &masked[0] != &raw[0] {
+			data = append([]byte(nil), data...)
+			copy(data[n.Off:], masked)
 		}
 	}
-	t.buf = append(t.buf, '\n')
+	for at := int(n.Off) / row * row; at < end; at += row {
+		start := len(t.buf)
+		t.buf = t.appendRow(t.buf, data, at, max(at, int(n.Off)), min(at+row, end), hide)
+		if at <= int(n.Off) && !above {
+			t.buf = t.appendNode(t.buf, n, data, 2)
+			t.fit(start, hexColumns+2*int(n.Depth)+4)
+		}
+		t.buf = append(t.buf, '\n')
+	}
 }
 
 // appendRow writes the bytes from lo to hi in the columns of the row at at.

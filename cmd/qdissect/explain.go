@@ -60,7 +60,7 @@ func explain(b *strings.Builder, name string) error {
 	name = strings.ToLower(strings.TrimSpace(name))
 	known := all.Protocols()
 	var group []*dissect.FindingType
-	for _, f := range allFindings() {
+	for _, f := range display.Findings() {
 		if f.ID == name {
 			explainFinding(b, f)
 			return nil
@@ -101,18 +101,9 @@ func explain(b *strings.Builder, name string) error {
 	return unknown("nothing is called", name, nettext.Closest(name, explained()), "qdissect protocols --findings lists the findings, and --fields the fields")
 }
 
-// allFindings returns the findings of all protocols.
-func allFindings() []*dissect.FindingType {
-	list := dissect.CommonFindings()
-	for _, p := range all.Protocols() {
-		list = append(list, p.Catalog.Findings()...)
-	}
-	return list
-}
-
 // explained returns the names that can be explained, sorted.
 func explained() (names []string) {
-	for _, f := range allFindings() {
+	for _, f := range display.Findings() {
 		names = append(names, f.ID)
 	}
 	for _, p := range all.Protocols() {

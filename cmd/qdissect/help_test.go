@@ -19,6 +19,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/display"
 	"github.com/qdissect/qdissect/internal/must"
 )
 
@@ -228,7 +229,7 @@ func roff(s string) string {
 
 // TestExplained: every finding is explained in sentences that fit a screen, and warnings and errors say what to do.
 func TestExplained(t *testing.T) {
-	for _, f := range append(allFindings(), core.FragmentsForeign) {
+	for _, f := range append(display.Findings(), core.FragmentsForeign) {
 		if !strings.HasSuffix(f.Doc, ".") || f.Advice != "" && !strings.HasSuffix(f.Advice, ".") || f.Advice == "" && f.Severity >= dissect.Warning {
 			t.Errorf("%s (%s) is not explained: %q %q", f.ID, f.Severity, f.Doc, f.Advice)
 		}
@@ -251,7 +252,7 @@ func TestSample(t *testing.T) {
 	if got := sample("%d of %d {part|parts}: %p, %s, %x, %t, %r, %v"); got != "N of N parts: …, …, 0xN, N ms, N, N" {
 		t.Errorf("%q", got)
 	}
-	for _, f := range allFindings() {
+	for _, f := range display.Findings() {
 		if s := sample(f.Text); strings.ContainsAny(s, "%{}|") {
 			t.Errorf("%s: %q", f.ID, s)
 		}

@@ -32,18 +32,15 @@ type pcap struct {
 
 // pcapMagic recognises a pcap file by its first bytes.
 func pcapMagic(b []byte) (order byteOrder, magic uint32, ok bool) {
-	if len(b) < 4 {
-		return
+	for _, order = range [...]byteOrder{littleEndian, bigEndian} {
+		if len(b) >= 4 {
+			magic = order.uint32(b)
+		}
+		if magic == magicMicro || magic == magicNano {
+			return order, magic, true
+		}
 	}
-	switch little := binary.LittleEndian.Uint32(b); little {
-	case magicMicro, magicNano:
-		return littleEndian, little, true
-	}
-	switch big := binary.BigEndian.Uint32(b); big {
-	case magicMicro, magicNano:
-		return bigEndian, big, true
-	}
-	return
+	return order, magic, false
 }
 
 // newPcap reads the header of the file:

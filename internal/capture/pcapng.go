@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 )
 
@@ -223,11 +224,7 @@ func (p *pcapng) describe(b []byte) error {
 		resolution: microseconds,
 	}
 	rest := b[8:]
-	for {
-		code, value, ok := p.option(&rest)
-		if !ok {
-			break
-		}
+	for code, value := range p.options(&rest) {
 		switch {
 		case code == optionResolution && len(value) >= 1:
 			n.resolution = resolution(value[0])
@@ -270,11 +267,7 @@ func (p *pcapng) packet(f *Frame, id uint32, b []byte) error {
 	if rest := b[(captured+3)&^3:]; len(rest) > 0 {
 		// Damaged options do not affect the frame: those that do not fit into the block
 		// are ignored.
-		for {
-			code, value, ok := p.option(&rest)
-			if !ok {
-				break
-			}
+		for code, value := range p.options(&rest) {
 			if code == optionComment {
 				f.Comments = append(f.Comments, string(value))
 			}
@@ -331,26 +324,25 @@ func (p *pcapng) simple(f *Frame, b []byte) error {
 	return p.fill(f, 0, b, captured, length)
 }
 
-// option removes the first option from a list (section 3.5):
+// options removes the options from a list (section 3.5), one after the other:
 //
 //	code u16; length u16; value; padding to a multiple of 4
 //
-// ok is false at the end of the list. Then rest is empty, unless the remaining bytes are
-// not an option.
-func (p *pcapng) option(rest *[]byte) (code uint16, value []byte, ok bool) {
-	b := *rest
-	if len(b) < 4 {
-		return 0, nil, false
+// At the end, rest is empty, unless the remaining bytes are not an option.
+func (p *pcapng) options(rest *[]byte) iter.Seq2[uint16, []byte] {
+	return func(yield func(code uint16, value []byte) bool) {
+		for b := *rest; len(b) >= 4; b = *rest {
+			code, size := p.order.uint16(b), int(p.order.uint16(b[2:]))
+			if code == optionEnd {
+				*rest = nil
+				return
+			}
+			if size > len(b)-4 {
+				return
+			}
+			if *rest = b[min(4+(size+3)&^3, len(b)):]; !yield(code, b[4:4+size]) {
+				return
+			}
+		}
 	}
-	code = p.order.uint16(b)
-	size := int(p.order.uint16(b[2:]))
-	if code == optionEnd {
-		*rest = nil
-		return 0, nil, false
-	}
-	if size > len(b)-4 {
-		return 0, nil, false
-	}
-	*rest = b[min(4+(size+3)&^3, len(b)):]
-	return code, b[4 : 4+size], true
 }

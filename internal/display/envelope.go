@@ -48,17 +48,21 @@ var messageNames = sync.OnceValue(func() (list []string) {
 })
 
 var findingIDs = sync.OnceValue(func() (list []string) {
-	for _, f := range dissect.CommonFindings() {
+	for _, f := range Findings() {
 		list = append(list, f.ID)
-	}
-	for _, p := range all.Protocols() {
-		for _, f := range p.Catalog.Findings() {
-			list = append(list, f.ID)
-		}
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
 })
+
+// Findings returns the types of findings of all protocols.
+func Findings() []*dissect.FindingType {
+	list := dissect.CommonFindings()
+	for _, p := range all.Protocols() {
+		list = append(list, p.Catalog.Findings()...)
+	}
+	return list
+}
 
 // envelopeEntries lists the names of the envelope.
 var envelopeEntries = sync.OnceValue(func() []entry {

@@ -325,8 +325,5 @@ func (m *Writer) frame(src, dst netip.Addr, packet []byte) []byte {
 		b = be.AppendUint16(b, m.o.VLAN)
 	}
 	b = append(be.AppendUint16(b, etherType), packet...)
-	for len(b) < 60 {
-		b = append(b, 0) // network cards pad: the trailer is not the packet's
-	}
-	return b
+	return append(b, make([]byte, max(0, 60-len(b)))...) // network cards pad: the trailer is not the packet's
 }

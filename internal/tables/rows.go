@@ -71,14 +71,12 @@ func (w *rows) Record(r *dissect.Record) error {
 	w.number(uint64(r.WireLength))
 	w.string(r.Reason.String())
 	w.frames(r.Frames)
-	w.flag(r.Split.Parts > 0)
-	if r.Split.Parts > 0 {
+	if w.flag(r.Split.Parts > 0) {
 		w.string(r.Split.Variant)
 		w.number(r.Split.ID)
 		w.number(uint64(r.Split.Parts))
 		w.flag(r.Split.Compressed)
-		w.flag(r.Split.Partial)
-		if r.Split.Partial {
+		if w.flag(r.Split.Partial) {
 			w.number(uint64(len(r.Missing)))
 			for _, n := range r.Missing {
 				w.number(uint64(n))
@@ -123,8 +121,8 @@ func (w *rows) Unknown(u *dissect.Unknown) error {
 	w.number(0) // alternatives
 	w.text = u.AppendGuess(w.text[:0])
 	w.bytes(w.text)
-	w.buf = append(w.buf, 0) // server
-	w.bytes(nil)             // fields
+	w.flag(false) // server
+	w.bytes(nil)  // fields
 	w.text = hex.AppendEncode(w.text[:0], u.Shown(w.secrets))
 	w.plain(w.text)
 	w.buf = append(w.buf, 0) // findings
@@ -168,7 +166,7 @@ func (w *rows) Exchange(x *dissect.Exchange) error {
 
 // scalar writes a number that may be absent.
 func (w *rows) scalar(v uint64, ok bool) {
-	if w.flag(ok); ok {
+	if w.flag(ok) {
 		w.number(v)
 	}
 }
@@ -194,12 +192,13 @@ func (w *rows) bytes(s []byte) {
 	w.plain(s)
 }
 
-func (w *rows) flag(is bool) {
+func (w *rows) flag(is bool) bool {
+	b := byte(0)
 	if is {
-		w.buf = append(w.buf, 1)
-	} else {
-		w.buf = append(w.buf, 0)
+		b = 1
 	}
+	w.buf = append(w.buf, b)
+	return is
 }
 
 func (w *rows) frames(list []uint64) {
@@ -215,19 +214,14 @@ func (w *rows) frames(list []uint64) {
 // place writes the frame, the time and the addresses.
 func (w *rows) place(frame uint64, t time.Time, src, dst netip.AddrPort, noPorts, tcp bool, iface string, vlan uint16) {
 	w.number(frame)
-	w.flag(!t.IsZero())
-	if !t.IsZero() {
+	if w.flag(!t.IsZero()) {
 		w.buf = binary.LittleEndian.AppendUint64(w.buf, uint64(t.UnixNano()))
 	}
-	if !src.IsValid() || !dst.IsValid() {
-		w.buf = append(w.buf, 0)
-	} else {
+	if w.flag(src.IsValid() && dst.IsValid()) {
 		from, to, id := w.json.Ends(src, dst, tcp)
-		w.buf = append(w.buf, 1)
 		w.plain(from)
 		w.plain(to)
-		w.flag(!noPorts)
-		if !noPorts {
+		if w.flag(!noPorts) {
 			w.number(uint64(src.Port()))
 			w.number(uint64(dst.Port()))
 			w.plain(id)
@@ -239,16 +233,13 @@ func (w *rows) place(frame uint64, t time.Time, src, dst netip.AddrPort, noPorts
 
 // server writes what a reply states about its server.
 func (w *rows) server(s *dissect.Server) {
-	if !s.Stated() {
-		w.buf = append(w.buf, 0)
+	if !w.flag(s.Stated()) {
 		return
 	}
-	w.buf = append(w.buf, 1)
 	for i := range w.facts {
 		f := w.facts[i].OfServer(s)
-		w.flag(f.Stated)
 		switch {
-		case !f.Stated:
+		case !w.flag(f.Stated):
 		case w.facts[i].Kind == envelope.Word:
 			w.text = f.AppendText(w.text[:0], s)
 			w.bytes(w.text)
@@ -268,9 +259,7 @@ func (w *rows) finding(f *dissect.Finding) {
 		field = f.Field.JSONName()
 	}
 	w.string(field)
-	at := f.Length > 0 || f.Err != nil
-	w.flag(at)
-	if at {
+	if w.flag(f.Length > 0 || f.Err != nil) {
 		w.number(uint64(f.Offset))
 		w.number(uint64(f.Length))
 	}

@@ -67,14 +67,16 @@ func (r *row) filled() *row {
 }
 
 // safe makes text from the network, and other text, safe for a terminal. It must not be called twice.
-func safe(s string) string { return string(nettext.AppendSafe(nil, []byte(s))) }
+func safe(s string) string {
+	if !strings.ContainsFunc(s, nettext.Unsafe) {
+		return s
+	}
+	return string(nettext.AppendSafe(nil, []byte(s)))
+}
 
 // fit makes a text n columns wide.
 func fit(s string, n int, left bool) string {
-	if strings.ContainsFunc(s, nettext.Unsafe) {
-		s = safe(s)
-	}
-	s = ansi.Truncate(s, n, "…")
+	s = ansi.Truncate(safe(s), n, "…")
 	space := strings.Repeat(" ", max(0, n-ansi.StringWidth(s)))
 	if left {
 		return s + space
@@ -84,10 +86,7 @@ func fit(s string, n int, left bool) string {
 
 // wrap breaks a text into lines with an indent.
 func wrap(s string, width int, indent string) (list []string) {
-	if strings.ContainsFunc(s, nettext.Unsafe) {
-		s = safe(s)
-	}
-	s = strings.ReplaceAll(s, " %", "\u00a0%") // stays with its number
+	s = strings.ReplaceAll(safe(s), " %", "\u00a0%") // stays with its number
 	for line := range strings.SplitSeq(ansi.Wordwrap(s, max(width-len(indent), 10), ""), "\n") {
 		list = append(list, indent+strings.ReplaceAll(line, "\u00a0", " "))
 	}

@@ -5,6 +5,7 @@ package wireshark
 import (
 	"cmp"
 	_ "embed"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -64,12 +65,7 @@ var kinds = map[dissect.Kind]byte{
 func Script(protocols []*dissect.Protocol, version string) string {
 	var b strings.Builder
 	for _, f := range fields(protocols) {
-		b.WriteByte(f.kind)
-		b.WriteByte(' ')
-		b.WriteString(f.path)
-		b.WriteByte(' ')
-		b.WriteString(f.doc)
-		b.WriteByte('\n')
+		fmt.Fprintf(&b, "%c %s %s\n", f.kind, f.path, f.doc)
 	}
 	return strings.NewReplacer("@VERSION@", version, "@FIELDS@", b.String()).Replace(script)
 }

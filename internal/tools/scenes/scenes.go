@@ -90,19 +90,14 @@ func Find(name string) (Scene, error) {
 }
 
 func (s Scene) options(o Options) Options {
-	def := func(d *time.Duration, v time.Duration) {
-		*d = cmp.Or(*d, v)
-	}
 	o.Seed = cmp.Or(o.Seed, 1)
 	if o.Start.IsZero() {
 		o.Start = time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
 	}
-	def(&o.Span, 90*time.Second)
-	def(&o.From, time.Duration(s.from*float64(o.Span)).Truncate(time.Second))
-	def(&o.To, time.Duration(s.to*float64(o.Span)).Truncate(time.Second))
-	if o.Servers < len(protocols) {
-		o.Servers = len(protocols)
-	}
+	o.Span = cmp.Or(o.Span, 90*time.Second)
+	o.From = cmp.Or(o.From, time.Duration(s.from*float64(o.Span)).Truncate(time.Second))
+	o.To = cmp.Or(o.To, time.Duration(s.to*float64(o.Span)).Truncate(time.Second))
+	o.Servers = max(o.Servers, len(protocols))
 	o.Clients = cmp.Or(o.Clients, 3000)
 	o.Rate = cmp.Or(o.Rate, s.rate)
 	o.Loss = cmp.Or(o.Loss, 0.001)

@@ -440,9 +440,7 @@ func (w *world) write(src, dst netip.Addr, packet []byte, class string, toServer
 	frame := make([]byte, 0, max(60, 14+len(packet)))
 	frame = append(frame, 2, 0, 0, 0, 0, dst.As4()[3], 2, 0, 0, 0, 0, src.As4()[3])
 	frame = append(append(frame, etherType...), packet...)
-	for len(frame) < 60 {
-		frame = append(frame, 0)
-	}
+	frame = frame[:cap(frame)] // padded
 	t := &w.truth.Totals.Wire
 	t.Packets++
 	t.Frame += uint64(len(frame))
