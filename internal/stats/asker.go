@@ -170,7 +170,7 @@ func (r *reporting) victimOf(c *entry[client]) *victim {
 		}
 	}
 	low := c.v.most < lowPorts
-	if x.rate() < leastRate || !low && x.rate() < leastEach*float64(max(x.servers, 1)) {
+	if x.rate() < leastRate || !low && x.rate() < leastEach*float64(x.servers) {
 		return nil
 	}
 	return x
@@ -196,7 +196,7 @@ func (r *reporting) reflected() {
 			r.say(v)
 			continue
 		}
-		factor := float64(x.out) / float64(max(x.in, 1))
+		factor := float64(x.out) / float64(x.in)
 		what := "requests"
 		if k := c.favourite(); k > 0 {
 			what = r.a.kinds[k-1].many()
@@ -339,14 +339,14 @@ func (r *reporting) openly(c *entry[client], e *entry[server], n float64) bool {
 		return false
 	}
 	if k := v.favourite(); k > 0 {
-		if t := r.a.kinds[k-1].of; t != nil && t.Purpose&dissect.ServerList != 0 && v.within(v.first, v.last+1) < eventLeast*float64(v.last-v.first)/1e9 {
+		if t := r.a.kinds[k-1].of; t != nil && t.Purpose&dissect.ServerList != 0 && n < eventLeast*float64(v.last-v.first)/1e9 {
 			return false
 		}
 	}
 	within := 0.0
 	for i := range r.events {
 		if ev := &r.events[i]; ev.server == e && ev.nature != real {
-			if n := v.during(ev.from, ev.to); n < farMore*ev.requests/max(ev.sources, 1) {
+			if n := v.during(ev.from, ev.to); n < farMore*ev.requests/ev.sources {
 				within += n
 			}
 		}
@@ -409,11 +409,11 @@ func (r *reporting) tooOften() {
 		v := Verdict{
 			Kind: kind, Certainty: Certain, Servers: servers, Sources: sources, From: instant(g.from), To: instant(g.to),
 			Text: fmt.Sprintf("%s: %s %s %s times per second: %s %s in %s, %s of all requests. %s", title, who, list(servers), rounded(g.requests/seconds), number(uint64(g.requests+0.5)), what,
-				partOf(seconds, g.from, g.to), percent(g.requests/float64(max(r.Totals.Requests, 1))), g.proof(botnet, tcp, r.o.OneSided)),
+				partOf(seconds, g.from, g.to), percent(g.requests/float64(r.Totals.Requests)), g.proof(botnet, tcp, r.o.OneSided)),
 			Advice: "Limit requests per address (qdissect rules prints the rule), unless many players share that one (a NAT); or ask its operator to ask less often.",
 			Evidence: Evidence{
 				{"sources", float64(len(g.clients))}, {"requests", float64(uint64(g.requests + 0.5))}, {"requests_per_second", round(g.requests/seconds, 1)},
-				{"peak_requests_per_second", float64(peak)}, {"seconds", round(seconds, 1)}, {"share_of_requests", round(g.requests/float64(max(r.Totals.Requests, 1)), 4)}, {"bytes_out", float64(out)},
+				{"peak_requests_per_second", float64(peak)}, {"seconds", round(seconds, 1)}, {"share_of_requests", round(g.requests/float64(r.Totals.Requests), 4)}, {"bytes_out", float64(out)},
 			},
 		}
 		if len(g.clients) > 1 {
@@ -509,7 +509,7 @@ func (r *reporting) scanners() {
 				rounded(float64(v.requests)/max(s.Seconds(), 1)), count(v.replies, "reply", "replies"), heard),
 			Advice: "It does no harm at this rate: those who look for servers do the same; block the address if it is unwanted.",
 			Evidence: Evidence{
-				{"servers", float64(n)}, {"requests", float64(v.requests)}, {"replies", float64(v.replies)}, {"replies_by_requests", round(float64(v.replies)/float64(max(v.requests, 1)), 3)}, {"seconds", round(s.Seconds(), 1)},
+				{"servers", float64(n)}, {"requests", float64(v.requests)}, {"replies", float64(v.replies)}, {"replies_by_requests", round(float64(v.replies)/float64(v.requests), 3)}, {"seconds", round(s.Seconds(), 1)},
 			},
 		})
 	}

@@ -604,7 +604,7 @@ var causes = []Cause{
 					loops = n.mark
 				}
 			}
-			asked := float64(max(x.asked(), 1))
+			asked := float64(x.asked())
 			return x.proofIf(loops.n > 0 && x.marks[mCut].n == 0 && 10*x.marks[mAccepted].n <= loops.n && (float64(loops.n) >= badShare*asked || loops.n >= kindLeast && x.marks[mIssued].n > x.marks[mData].n),
 				"n", count(loops.n, "time", "times")).with(x, "challenges after a challenge", &loops)
 		}},
@@ -881,7 +881,7 @@ func (x *facts) silence(ended bool) *proof {
 
 // lacking returns the proof of replies that are not whole, if they are many enough.
 func (x *facts) lacking(m *mark, what string) *proof {
-	if m.n == 0 || x.marks[mCut].n*10 >= m.n && x.marks[mCut].n > 0 || float64(m.n) < badShare/2*float64(max(x.replies(), 1)) && x.verdict(LongRepliesLost) == nil {
+	if m.n == 0 || x.marks[mCut].n*10 >= m.n && x.marks[mCut].n > 0 || float64(m.n) < badShare/2*float64(x.replies()) && x.verdict(LongRepliesLost) == nil {
 		return nil
 	}
 	lack := "lack"

@@ -246,10 +246,10 @@ func (c *Comparison) verdicts(a, b timed) {
 // fell says how a rate changed.
 func fell(was, is float64) string {
 	switch {
+	case math.Abs(is-was) <= 0.05*was:
+		return fmt.Sprintf("are about as many as before (%s per second)", rounded(is))
 	case was < worthStopping/10.:
 		return fmt.Sprintf("rose from %s to %s per second", rounded(was), rounded(is))
-	case math.Abs(is/was-1) < 0.05:
-		return fmt.Sprintf("are about as many as before (%s per second)", rounded(is))
 	case is > was:
 		return fmt.Sprintf("rose by %s, from %s to %s per second", percent(is/was-1), rounded(was), rounded(is))
 	}
@@ -269,7 +269,7 @@ func (c *Comparison) helped(a, b timed) {
 		c.Helped, text = "yes", "It helped: "+text+"."
 	case is <= was*7/10:
 		c.Helped, text = "in_part", "It helped in part: "+text+"."
-	case servedNow <= served/2:
+	case served > 0 && servedNow <= served/2:
 		c.Helped, text = "yes", "It helped: "+replies+". The capture has the requests before the rule drops them: "+text+"."
 	default:
 		c.Helped, text = "no", "It did not help: "+text+", and "+replies+"."

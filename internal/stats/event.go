@@ -476,7 +476,7 @@ func (r *reporting) busiest(ev *event, proves bool, least float64) (list []*entr
 func (r *reporting) askLess(list []*entry[client], n float64, ev *event) bool {
 	other := -n
 	for _, c := range list {
-		other += c.v.during(r.a.first, r.a.last+1)
+		other += float64(c.v.requests)
 	}
 	rest := float64(r.a.last+1-r.a.first)/1e9 - ev.seconds()
 	return rest < 1 || other/rest < n/ev.seconds()/2

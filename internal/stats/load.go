@@ -115,7 +115,7 @@ func (a *Aggregate) deaf(e *entry[server]) map[netip.Prefix]*unheard {
 }
 
 // unheardIn returns how many requests to a server came in a time from networks of which nobody gets a reply while others do: that these got none then
-// says nothing. A client's requests count as spread evenly over its time, and twice, since they may come at once.
+// says nothing. Requests count twice, since those of a client may come at once.
 func (a *Aggregate) unheardIn(e *entry[server], from, to int64) (n float64) {
 	nets := a.deaf(e)
 	maps.DeleteFunc(nets, func(_ netip.Prefix, u *unheard) bool {
@@ -123,7 +123,7 @@ func (a *Aggregate) unheardIn(e *entry[server], from, to int64) (n float64) {
 	})
 	for i := range a.clients.entries {
 		if c := &a.clients.entries[i]; nets[netOf(c.addr(), 64)] != nil && c.v.asked(e.sum) {
-			n += float64(c.v.requests) * float64(overlap(from, to, c.v.first, c.v.last+1)) / float64(c.v.last+1-c.v.first)
+			n += c.v.during(from, to)
 		}
 	}
 	return 2 * n
@@ -131,7 +131,7 @@ func (a *Aggregate) unheardIn(e *entry[server], from, to int64) (n float64) {
 
 // noise returns the difference of the shares of answers that may be an accident.
 func noise(a, b *cell) float64 {
-	x, y := float64(max(a.requests, 1)), float64(max(b.requests, 1))
+	x, y := float64(a.requests), float64(b.requests)
 	p := 1 - float64(a.unanswered+b.unanswered)/(x+y)
 	return 4 * math.Sqrt(max(p*(1-p), 0)*(1/x+1/y))
 }
@@ -168,7 +168,7 @@ func sumCells(list []cell) (sum cell) {
 }
 
 func answeredShare(c *cell) float64 {
-	return 1 - float64(min(c.unanswered, c.requests))/float64(max(c.requests, 1))
+	return 1 - float64(min(c.unanswered, c.requests))/float64(c.requests)
 }
 
 // longLost says that short replies come and long ones do not.

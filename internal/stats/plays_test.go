@@ -57,7 +57,7 @@ func (s *Said) Report(name string, r *Report) {
 	}
 	b = flatten(nil, "", parts)
 	if turn == every/2 {
-		b = r.AppendMetrics(r.AppendText(b, 20))
+		b = r.AppendMetrics(r.AppendText(r.AppendText(b, 20), 1))
 		if s.last != nil {
 			b = Compare(s.last, r).AppendText(b)
 		}
@@ -105,7 +105,7 @@ func flatten(b []byte, path string, v any) []byte {
 		for _, x := range v[:min(len(v), 8)] {
 			b = flatten(b, path, x)
 		}
-		return b
+		return fmt.Appendf(b, "%s %d\n", path, len(v))
 	}
 	x, _ := json.Marshal(line)
 	return fmt.Appendf(b, "%s %s\n", path, strings.ReplaceAll(string(x), `\n`, "\n"))
@@ -141,7 +141,7 @@ func (s *Said) Verdicts(list []Verdict) {
 func (s *Said) play(name string, list []made) (verdicts, report string) {
 	server := list[len(list)-1].to
 	a := play(list, server)
-	r := a.Report(Options{Rows: 3})
+	r := a.Report(Options{Rows: 6})
 	s.Report(name, r)
 	for _, w := range a.Why(netip.AddrPortFrom(netip.MustParseAddr(server), 0), Options{}) {
 		s.Answer(w)
@@ -190,11 +190,12 @@ func (s *Said) sweep(name string, from, to int, of func(n int) []made) {
 			}
 		}
 		c := Compare(first, r)
-		words = digits.ReplaceAllString(words+strings.Join(append(w.Advice, w.Text, c.Helped, c.Cost, ""), "\n"), "#")
-		if said+words != before {
+		words += strings.Join(slices.Concat(w.Advice, c.Answer, []string{w.Text, c.Helped, c.Cost, ""}), "\n")
+		now := said + digits.ReplaceAllString(words, "#")
+		if now != before {
 			fmt.Fprintf(s, "from %d: %s\n", n, said)
 			s.lines([]byte(words))
 		}
-		before = said + words
+		before = now
 	}
 }

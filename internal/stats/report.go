@@ -361,10 +361,8 @@ func (r *reporting) listed() (list []*entry[server]) {
 }
 
 func (r *reporting) listClients() {
-	for _, e := range r.clients {
-		if len(r.Clients) < r.o.Rows {
-			r.Clients = append(r.Clients, r.client(e))
-		}
+	for _, e := range r.clients[:min(len(r.clients), r.o.Rows)] {
+		r.Clients = append(r.Clients, r.client(e))
 	}
 	for i := range r.victims {
 		for _, c := range r.victims[i].clients {

@@ -96,7 +96,7 @@ const accident = 1e-4
 // real reports whether a silence is no accident at a server, by the share of the other requests that it answers.
 func (s *silence) real(v *server) bool {
 	answered := float64(v.replies) / max(float64(v.requests)-s.requests, 1)
-	return s.requests >= leastJudged && s.requests*math.Log1p(-min(answered, 0.999)) < math.Log(accident/float64(max(v.requests, 1)))
+	return s.requests >= leastJudged && s.requests*math.Log1p(-min(answered, 0.999)) < math.Log(accident/float64(v.requests))
 }
 
 // down says that a server does not reply, or did not for a while.
@@ -221,7 +221,7 @@ func (r *reporting) displaced(e *entry[server]) bool {
 
 // displaced reports whether n replies from elsewhere are enough, of so many requests and of so many that ended.
 func displaced(n, ended, requests uint64) bool {
-	return n > 0 && requests > tooFew && (n > tooFew || 2*n >= ended) && float64(n) >= badShare*float64(requests)
+	return requests > tooFew && (n > tooFew || 2*n >= ended) && float64(n) >= badShare*float64(requests)
 }
 
 // neverReplied says that a server that was asked is not known to be there.

@@ -25,6 +25,8 @@ type made struct {
 	proof    dissect.Proof
 	outcome  dissect.Outcome
 	silent   bool // no reply
+	cut      bool // the capture holds a part of the request
+	uses     dissect.Challenge
 	wait     time.Duration
 	back     int // bytes
 	hops     uint8
@@ -60,7 +62,10 @@ func play(list []made, server string) *Aggregate {
 		payload := cmp.Or(x.payload, "\xff\xff\xff\xffTSource Engine Query\x00")
 		r := dissect.Record{
 			Protocol: p, Frame: uint64(2*i + 1), Time: at, Src: src, Dst: dst, WireLength: len(payload), HopLimit: x.hops, IPID: x.id, Proven: x.proof == dissect.Proven, Sum: crc32.ChecksumIEEE([]byte(payload)),
-			Message: dissect.Message{Type: ask[x.of], Pair: dissect.Pair{Asks: 1}}, Sources: []dissect.Source{{Data: []byte(payload)}},
+			Message: dissect.Message{Type: ask[x.of], Pair: dissect.Pair{Asks: 1, Challenge: x.uses}}, Sources: []dissect.Source{{Data: []byte(payload)}},
+		}
+		if x.cut {
+			r.Findings = append(r.Findings, dissect.NewFinding(core.CaptureCut))
 		}
 		a.Record(&r)
 		e := dissect.Exchange{Protocol: p, Type: ask[x.of], Time: at, Src: src, Dst: dst, Requests: 1, RequestBytes: len(payload), Proof: x.proof, Outcome: x.outcome}
@@ -81,6 +86,9 @@ func play(list []made, server string) *Aggregate {
 			}
 		} else if x.outcome == dissect.OutcomeRefused {
 			a.Finding(&dissect.FlowFinding{Finding: dissect.NewFinding(core.PortUnreachable), Frame: r.Frame, ICMPFrame: r.Frame + 1, Time: at, Src: src, Dst: dst, Protocol: p})
+		}
+		if x.outcome == dissect.OutcomeElsewhere {
+			e.From = address("198.51.100.12", 27016)
 		}
 		a.Exchange(&e)
 	}
@@ -374,6 +382,16 @@ func TestVerdictsNeed(t *testing.T) {
 		{"fifty made-up addresses at one server", both(open(300), sent(25000, 20, 1000, func(i int, x *made) {
 			x.from, x.port, x.hops, x.back = somebody(70_000+i%50), uint16(2000+i*7919%60000), 47, 300
 		})), []string{`likely Forged flood at 198.51.100.10:27015: 25,0`, `"verdicts":1,`}, "Reflection"},
+		{"one hop limit, unevenly", both(open(300), flood(6000, 300, dissect.Unproven, func(i int, x *made) {
+			if x.from, x.hops = person(7000+i%40*211), 47; i%4 == 0 {
+				x.from = person(7000 + i/4%5*211)
+			}
+		})), []string{`have the hop limit 47`}, "evenly as"},
+		{"one hop limit, half of it evenly", both(open(300), flood(6000, 300, dissect.Unproven, func(i int, x *made) {
+			if x.hops = 47; i%2 == 0 {
+				x.from = person(7000 + i/2%40*211)
+			}
+		})), []string{`have the hop limit 47`}, "evenly as"},
 		{"seven of them", both(open(300), sent(3500, 20, 140, func(i int, x *made) { x.from, x.port, x.hops, x.back = somebody(70_000+i%7), 80, 47, 300 })), []string{`Reflection at `, `"verdicts":7,`}, "Forged"},
 	} {
 		got, whole := all.play(c.name, c.play)
@@ -417,6 +435,42 @@ func TestVerdictsNeed(t *testing.T) {
 		{"n of 40 in part", 0, 40, some(func(x *made) { x.of, x.outcome = 1, dissect.OutcomePartial })},
 		{"n of 40 late", 0, 40, some(func(x *made) { x.outcome, x.wait = dissect.OutcomeLate, 6*time.Second })},
 		{"n of 40 with a challenge only", 0, 40, some(func(x *made) { x.proof, x.outcome = dissect.Unreturned, dissect.OutcomeChallenged })},
+		{"n of 40 lost, all others challenged", 15, 25, func(n int) []made {
+			return sent(40, 0, 1, func(i int, x *made) {
+				if x.from, x.proof, x.outcome = person(i), dissect.Unreturned, dissect.OutcomeChallenged; i < n {
+					x.proof, x.silent, x.outcome = dissect.Unproven, true, dissect.OutcomeUnanswered
+				}
+			})
+		}},
+		{"n of 40 that return a challenge lost, and ten others", 10, 30, func(n int) []made {
+			return both(sent(80, 0, 2, func(i int, x *made) {
+				if x.from, x.proof = person(i/2), dissect.Vouched; i%2 > 0 {
+					if x.proof = dissect.Proven; i/2*n/40 != (i/2+1)*n/40 {
+						x.silent, x.outcome = true, dissect.OutcomeUnanswered
+					}
+				}
+			}), lost(10, 0.2, 0.25))
+		}},
+		{"who asks n servers asks a dead one", 18, 22, func(n int) []made {
+			return both(evening(60), sent(21*n, 5, 9, func(i int, x *made) {
+				if x.from, x.to = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 60+i%n); i%n == 0 {
+					x.silent, x.outcome = true, dissect.OutcomeUnanswered
+				}
+			}))
+		}},
+		{"a carpet, and one asks n servers meanwhile", 18, 23, func(n int) []made {
+			return both(evening(60), sent(4200, 20, 210, func(i int, x *made) {
+				x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.18.%d.%d", i/250, 1+i%250), true, dissect.OutcomeUnanswered
+				if i%21 == 0 {
+					x.from, x.to = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 60+i/21%n)
+				}
+			}))
+		}},
+		{"a victim, in whose name n servers are asked", 1, 24, func(n int) []made {
+			return both(evening(60), sent(400, 10, 40, func(i int, x *made) {
+				x.from, x.port, x.back, x.to = "203.0.113.77", uint16(2000+i), 300, fmt.Sprintf("198.51.100.%d", 10+i%n)
+			}))
+		}},
 		{"n of one kind unanswered", 0, 30, func(n int) []made {
 			return both(evening(30), sent(n, 0, 1, func(i int, x *made) {
 				x.from, x.of, x.silent, x.outcome = person(i), 1, true, dissect.OutcomeUnanswered
@@ -440,6 +494,14 @@ func TestVerdictsNeed(t *testing.T) {
 		{"flood of n a second", 17, 22, func(n int) []made { return both(evening(60), flood(200, float64(n), dissect.Unreturned, nil)) }},
 		{"a flood from n addresses", 1, 30, func(n int) []made {
 			return both(open(300), flood(400, 80, dissect.Unproven, func(i int, x *made) { x.from, x.hops = somebody(i%n), 47 }))
+		}},
+		{"a trickle of n requests", 997, 1003, func(n int) []made {
+			return both(evening(300), sent(n, 0, 3.5, func(i int, x *made) {
+				x.from, x.proof, x.outcome = somebody(i%100), dissect.Unreturned, dissect.OutcomeChallenged
+			}))
+		}},
+		{"ten a second, then n", 18, 22, func(n int) []made {
+			return both(sent(600, 0, 10, func(i int, x *made) { x.from = person(i) }), sent(20*n, 60, float64(n), lossy), evening(90))
 		}},
 		{"a trickle of n addresses", 98, 101, func(n int) []made {
 			return both(evening(300), sent(1000, 0, 3.5, func(i int, x *made) {
@@ -469,7 +531,7 @@ func TestVerdictsNeed(t *testing.T) {
 				x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%n), true, dissect.OutcomeUnanswered
 			}))
 		}},
-		{"few of chance", 1, 400, func(seed int) []made {
+		{"few of chance", 1, 700, func(seed int) []made {
 			random := rand.New(rand.NewPCG(uint64(seed), 1))
 			fates := []func(x *made){
 				func(*made) {}, func(x *made) { x.proof = []dissect.Proof{dissect.Vouched, dissect.Proven}[random.IntN(2)] }, func(x *made) { x.proof = dissect.Proven },
@@ -485,13 +547,18 @@ func TestVerdictsNeed(t *testing.T) {
 				func(x *made) { x.wait = 1200 * time.Millisecond },
 				func(x *made) { x.says = core.PortUnreachable }, func(x *made) { x.says = core.FragmentationNeeded }, func(x *made) { x.of, x.says = 4, &refusedLogin },
 				func(x *made) { x.of = 3 }, func(x *made) { x.to = "198.51.100.11" }, func(x *made) { x.from = "192.168.1.7" },
+				func(x *made) { x.cut = true },
+				func(x *made) { x.cut, x.silent, x.outcome = true, true, dissect.OutcomeUnanswered },
+				func(x *made) { x.uses, x.silent, x.outcome = dissect.ChallengeUsed, true, dissect.OutcomeUnanswered },
 			}
-			usual, other := fates[random.IntN(4)], fates[random.IntN(len(fates))]
+			usual, other, third := fates[random.IntN(4)], fates[random.IntN(len(fates))], fates[random.IntN(len(fates))]
 			n, clients, kinds, seconds := 2+random.IntN(80), 1+random.IntN(15), 1+random.IntN(3), float64(1+random.IntN(100))
 			share, from := random.IntN(100), random.IntN(n)
 			return sent(n, 0, float64(n)/seconds, func(i int, x *made) {
 				if x.from, x.of = person(random.IntN(clients)), random.IntN(kinds); seed%3 == 0 && i >= from && i < from+share/4 || seed%3 > 0 && random.IntN(100) < share {
 					other(x)
+				} else if seed > 400 && random.IntN(2) == 0 {
+					third(x)
 				} else {
 					usual(x)
 				}
