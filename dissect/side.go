@@ -1,5 +1,7 @@
 package dissect
 
+import "math"
+
 // A side holds values for a few entries of another table, which store a position in
 // it. Position 0 holds the zero value.
 type side[T any, P linked[T]] struct {
@@ -30,7 +32,7 @@ func (s *side[T, P]) own(place *int32) *T {
 		s.free = *P(&s.entries[s.free]).next()
 	default:
 		*place = int32(len(s.entries))
-		s.entries = append(s.entries, *new(T))
+		s.entries = append(withRoom(s.entries, math.MaxInt32), *new(T))
 		return &s.entries[*place]
 	}
 	o := &s.entries[*place]
