@@ -307,6 +307,10 @@ func (a *Analyzer) Datagram(d *Datagram) {
 	a.queue.on, a.now = x, x.at
 	defer a.contain()
 	a.find(x)
+	if x.Stream != nil && len(x.Payload) == 0 {
+		a.gap(x)
+		return
+	}
 	a.classify(x)
 	a.drop(x)
 	a.hold(x)

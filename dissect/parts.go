@@ -1,6 +1,7 @@
 package dissect
 
 import (
+	"iter"
 	"net/netip"
 	"time"
 
@@ -460,23 +461,51 @@ func (t *tracker) awaitsReply(x *arrival, pair *Pair) bool {
 // it is complete or lost, if that is within the age of [reassembly.DefaultLimits].
 func (a inner) Arriving(frame uint64, src, dst netip.AddrPort) {
 	t := a.tracker
-	windows := uint16(min(1+reassembly.DefaultLimits.Age/t.config.Limits.Window, 1<<16-1))
 	if src.Port() == 0 && dst.Port() == 0 {
 		if i := t.onlyBetween(frame, src.Addr(), dst.Addr()); i != none {
-			t.requests.own(&t.requests.list[i]).arriving = windows
+			t.wait(i)
 		}
 		return
 	}
 	var ends ends
 	from, to := endpoint.Of(src), endpoint.Of(dst)
 	t.flows.endsOf(&ends, &from, &to)
-	fi := t.flows.find(&ends)
-	if fi == none {
-		return
+	for i := range t.waitingFor(t.flows.find(&ends), !ends.up) {
+		t.wait(i)
 	}
-	for i := t.flows.flows[fi].requests; i != none; i = t.requests.list[i].below {
-		if q := &t.requests.list[i]; q.up() != ends.up && q.answer == 0 && !q.has(isLate) {
-			t.requests.own(q).arriving = windows
+}
+
+// wait keeps a request pending because its reply is on its way.
+func (t *tracker) wait(i int32) {
+	t.requests.own(&t.requests.list[i]).arriving = uint16(min(1+reassembly.DefaultLimits.Age/t.config.Limits.Window, 1<<16-1))
+}
+
+// gap handles what is no message of a connection: bytes that are missing, which x.Findings say, or else the beginning of a message whose
+// rest is still to come. Requests that it may answer are answered in part, or go on to wait.
+func (a *Analyzer) gap(x *arrival) {
+	x.protocol, x.part, x.partial, x.stopped = a.index(x.Stream), x.Frame, true, true
+	for i := range a.tracker.waitingFor(x.flow, !x.ends.up) {
+		if len(x.Findings) > 0 {
+			a.tracker.inPart(i, x)
+		} else {
+			a.tracker.wait(i)
+		}
+	}
+	for i := range x.Findings {
+		a.report(x.Findings[i], x)
+	}
+}
+
+// waitingFor yields the requests of a conversation, which may be none, and a direction that wait for their first reply.
+func (t *tracker) waitingFor(fi int32, up bool) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		if fi == none {
+			return
+		}
+		for i := t.flows.flows[fi].requests; i != none; i = t.requests.list[i].below {
+			if q := &t.requests.list[i]; q.up() == up && q.answer == 0 && !q.has(isLate) && !yield(i) {
+				return
+			}
 		}
 	}
 }

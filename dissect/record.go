@@ -18,7 +18,8 @@ import (
 type Datagram struct {
 	// Frame is the number, from 1, of the frame that completed it.
 	Frame uint64
-	// Stream is the protocol of the TCP connection that it is a message of, nil for UDP.
+	// Stream is the protocol of the TCP connection that it is a message of, nil for UDP. Without
+	// a payload it is none: Findings say what is missing, or else a message begins whose end is still to come.
 	Stream *Protocol
 	// FromServer says that the server of the connection sent it, and Snapped that the
 	// snapshot length of the capture took what is missing.

@@ -76,11 +76,11 @@ var (
 	// CaptureCut reports a datagram that the snap length truncated.
 	CaptureCut = newFinding(Warning, "capture.snaplen", "the capture holds %d of %d bytes of this datagram",
 		"The capture was made with a snap length below the size of the frame, or was truncated afterwards. The bytes that are present are decoded, nothing is reported about missing ones, and parts of split messages are not joined. Capture again with tcpdump -s 0.", "Capture again with the whole length: tcpdump -s 0, or qdissect -i without -s.")
-	// SegmentsCut reports a message of a TCP connection whose end is missing, SegmentsMissing bytes that are missing before one.
+	// SegmentsCut reports a message of a TCP connection whose end is missing, SegmentsMissing bytes that are missing between messages.
 	SegmentsCut = newFinding(Warning, "tcp.cut", "the capture holds %d of %d bytes of this message",
 		"Segments of the TCP connection are missing in the capture, or it ended within the message, or the message is longer than 128 KiB, of which no more is read. The bytes that are present are decoded, and nothing is reported about missing ones. Where the message does not say how long it is, the second number is the least that it can be.", "Capture without losses: qdissect -i says how many packets the kernel dropped. Begin before the connection does, and end after it.")
-	SegmentsMissing = newFinding(Warning, "tcp.gap", "%d {byte|bytes} of the connection are missing before this message",
-		"Segments of the TCP connection are not in the capture: the kernel dropped packets, or they took another way. What they carried may be whole messages.", "Capture without losses: qdissect -i says how many packets the kernel dropped. Where routes differ by direction, capture on the server.")
+	SegmentsMissing = newFinding(Warning, "tcp.gap", "%d {byte|bytes} of the connection are missing before this segment",
+		"Segments of the TCP connection are not in the capture, as the sequence numbers or the acknowledgements of others show: the kernel dropped packets, or they took another way. What they carried may be whole messages. What follows them is read from the next segment that begins a message.", "Capture without losses: qdissect -i says how many packets the kernel dropped. Where routes differ by direction, capture on the server.")
 	// CaptureBegins reports a message whose first parts came before the capture.
 	CaptureBegins = &FindingType{ID: "capture.begins", Severity: Note, Text: "the capture begins after part %d: %d of %d parts are in it", Doc: "The first parts of a split message, and its request, are not in the capture, and its other parts are among the first frames. The capture began while the message was sent. Nothing was lost."}
 	// CaptureGlued reports parts that the capture has as one datagram.

@@ -19,7 +19,6 @@ type conn struct {
 	on         uint64            // those that have one of its ports
 	state      state
 	server     int // its side
-	unseen     int // bytes that the other side had sent before the first that is read
 	seen       time.Time
 	sides      [2]side // what the first sender sends, and the other one
 	last, next *conn
@@ -42,10 +41,11 @@ type side struct {
 	own         []byte
 	marks       []mark // where the bytes of buf came from
 	skip        int    // bytes to come that belong to a message that was given up
-	lost        int    // bytes that are missing before buf
+	lost        int    // bytes that are missing, which was not said yet
 	snapped     bool   // the snapshot length took some of it
 	astray      bool   // it is not known where the next message begins
 	started     bool   // next is known
+	heard       bool   // the capture has segments of it
 	ended       bool   // it sends no more
 	hop         uint8
 	vlan        uint16
@@ -59,12 +59,13 @@ type mark struct {
 	time  time.Time
 }
 
-// An early is a segment that came before others which precede it.
+// An early is a segment, which may come before others that precede it, those of the other side up to ack among them.
 type early struct {
-	seq  uint32
-	data []byte
-	cut  int // bytes after data that the snapshot length took
-	fin  bool
+	seq, ack uint32
+	data     []byte
+	cut      int  // bytes after data that the snapshot length took
+	fin      bool // it is the last one of its side
+	acks     bool // ack says something
 	mark
 }
 
@@ -76,13 +77,28 @@ func (c *conn) from(src netip.AddrPort) *side {
 	return &c.sides[1]
 }
 
+// other returns the side that a side speaks to.
+func (c *conn) other(d *side) *side { return &c.sides[core.Bit[int](d == &c.sides[0])] }
+
+// lacks returns how many bytes that a segment of a side acknowledges did not come. One may be no byte but the end of the other side, and is left out.
+func (c *conn) lacks(d *side, g *early) uint32 {
+	other := c.other(d)
+	n := int32(g.ack-other.next) - int32(core.Bit[int](other.ended))
+	if !g.acks || !other.heard || n <= 1 || n >= maxAhead {
+		return 0
+	}
+	return uint32(n)
+}
+
 // arrive takes a segment, which may come again, too early, or with bytes that came before: the first ones count.
 func (c *conn) arrive(d *side, g early) {
 	if !d.started {
 		d.started, d.first, d.next = true, g.seq, g.seq
 	}
-	switch ahead := int32(g.seq - d.next); {
-	case ahead > 0 && ahead < maxAhead && (len(g.data)+g.cut > 0 || g.fin): // what is farther ahead would skip all that comes
+	d.heard = true
+	ahead := int32(g.seq - d.next)
+	switch speaks := len(g.data)+g.cut > 0 || g.fin; {
+	case speaks && ahead < maxAhead && (ahead > 0 || ahead+int32(len(g.data)+g.cut) >= 0 && !d.ended && c.lacks(d, &g) > 0): // what is farther ahead would skip all that comes
 		c.defers(d, g)
 	case ahead <= 0 && !d.ended:
 		c.goOn(d, g)
@@ -106,9 +122,16 @@ func (c *conn) defers(d *side, g early) {
 	}
 }
 
+// pop takes the first segment that waits.
+func (c *conn) pop(d *side) early {
+	g := d.early[0]
+	d.early = slices.Delete(d.early, 0, 1)
+	c.s.bytes -= len(g.data) + earlyBytes
+	return g
+}
+
 // goOn takes a segment whose turn it is, and what waits for it.
 func (c *conn) goOn(d *side, g early) {
-	now := g.time
 	for {
 		n := min(int(d.next-g.seq), len(g.data))
 		if d.next += uint32(len(g.data) - n); n < len(g.data) && c.state == open {
@@ -116,26 +139,39 @@ func (c *conn) goOn(d *side, g early) {
 		}
 		if end := g.seq + uint32(len(g.data)+g.cut); g.cut > 0 && int32(end-d.next) > 0 && c.state == open {
 			d.snapped = true
-			c.gap(d, end-d.next)
+			c.gap(d, end-d.next, g.mark)
 		}
 		d.ended = d.ended || g.fin && g.seq+uint32(len(g.data)+g.cut) == d.next
-		if len(d.early) == 0 || int32(d.early[0].seq-d.next) > 0 || c.state != open {
+		d.since = g.time // others wait for the next one from now on
+		if c.state != open || !c.ready(d) {
 			break
 		}
-		g = d.early[0]
-		d.early = slices.Delete(d.early, 0, 1)
-		c.s.bytes -= len(g.data) + earlyBytes
+		g = c.pop(d)
 	}
-	if !now.IsZero() {
-		d.since = now // it waits for others now
+	if other := c.other(d); c.state == open && c.ready(other) {
+		c.goOn(other, c.pop(other))
 	}
 }
 
-// pass goes on after missing bytes.
+// ready reports whether it is the turn of the first segment that waits.
+func (c *conn) ready(d *side) bool {
+	return len(d.early) > 0 && int32(d.early[0].seq-d.next) <= 0 && c.lacks(d, &d.early[0]) == 0
+}
+
+// pass takes the first segment that waits: what it waits for is missing.
 func (c *conn) pass(d *side) {
-	if c.gap(d, d.early[0].seq-d.next); c.state == open {
-		c.goOn(d, early{seq: d.next})
+	g, other := c.pop(d), c.other(d)
+	for c.state == open && c.lacks(d, &g) > 0 {
+		if len(other.early) > 0 && int32(other.early[0].seq-g.ack) < 0 {
+			c.pass(other)
+		} else {
+			c.gap(other, c.lacks(d, &g), g.mark)
+		}
 	}
+	if n := int32(g.seq - d.next); n > 0 && c.state == open {
+		c.gap(d, uint32(n), g.mark)
+	}
+	c.goOn(d, g)
 }
 
 // passAll goes on after missing bytes that a connection has waited for too long at a time.
@@ -147,17 +183,39 @@ func (c *conn) passAll(now time.Time) {
 	}
 }
 
-// gap records that bytes of a side are missing, and passes them.
-func (c *conn) gap(d *side, missing uint32) {
-	if c.protocol == nil {
-		d.next += missing
-		c.leave()
-		return
+// gap records that bytes of a side are missing before a segment, and passes them.
+func (c *conn) gap(d *side, missing uint32, before mark) {
+	if c.protocol == nil && len(d.buf) > 0 {
+		c.guess(d)
 	}
 	rest, n := max(c.cutOff(d), d.skip), int(missing)
 	d.next += missing // what is handed out before ends here
-	if d.skip = max(rest-n, 0); n > rest {
+	if d.skip = max(rest-n, 0); n > rest && c.state == open {
 		d.lost, d.astray = d.lost+n-rest, true
+		c.tell(d, before)
+	}
+}
+
+// guess decides for the protocol of the port, if what a side began with may be of it: its next bytes are missing.
+func (c *conn) guess(d *side) {
+	if set := c.may & c.on; set != 0 && set&(set-1) == 0 {
+		c.protocol = c.s.protocols[bits.TrailingZeros64(set)]
+	} else {
+		c.leave()
+	}
+}
+
+// tell says how many bytes of a side are missing before a segment, once the protocol is known.
+func (c *conn) tell(d *side, before mark) {
+	if d.lost == 0 || c.protocol == nil {
+		return
+	}
+	s := c.s
+	o := c.datagram(d)
+	o.Frame, o.Time = before.frame, before.time
+	s.findings = append(s.findings[:0], dissect.NewFinding(core.SegmentsMissing, dissect.Num(d.lost)))
+	if o.Findings, d.lost = s.findings, 0; !d.snapped {
+		s.pass(o)
 	}
 }
 
@@ -167,15 +225,10 @@ func (c *conn) take(d *side, b []byte, m mark) {
 	if d.skip, b = d.skip-n, b[n:]; len(b) == 0 {
 		return
 	}
-	if d.astray {
-		v := c.protocol.Detect(head(b))
-		if n, _ := c.protocol.Stream(b); v == dissect.No || v < dissect.Likely && n != len(b) {
-			d.lost += len(b)
-			return
-		}
-		d.astray = false
+	if d.astray = d.astray && !c.resumes(b); d.astray {
+		return
 	}
-	other := &c.sides[core.Bit[int](d == &c.sides[0])]
+	other := c.other(d)
 	if c.ended(other); c.state != open {
 		return
 	}
@@ -192,6 +245,8 @@ func (c *conn) take(d *side, b []byte, m mark) {
 		c.read(other)
 		c.ended(other)
 	}
+	c.tell(other, m)
+	c.tell(d, m)
 	if c.protocol != nil {
 		c.read(d)
 	}
@@ -199,6 +254,25 @@ func (c *conn) take(d *side, b []byte, m mark) {
 		c.keep(d, append(c.room(d), d.buf...))
 		d.buf = d.own
 	}
+	if c.protocol != nil && d == &c.sides[c.server] && len(d.marks) == 1 && len(d.buf) > 0 { // of a reply that others complete
+		o := c.datagram(d)
+		o.Frame, o.Time = m.frame, m.time
+		c.s.pass(o)
+	}
+}
+
+// resumes reports whether bytes after missing ones begin a message.
+func (c *conn) resumes(b []byte) bool {
+	for i, p := range c.s.protocols {
+		if c.protocol != nil && c.protocol != p || c.may>>i&1 == 0 {
+			continue
+		}
+		v := p.Detect(head(b))
+		if n, _ := p.Stream(b); v >= dissect.Likely || v != dissect.No && n == len(b) {
+			return true
+		}
+	}
+	return false
 }
 
 // room returns the empty buffer of a side.
@@ -323,14 +397,21 @@ func (c *conn) cutOff(d *side) (rest int) {
 	return rest
 }
 
-// hand hands out the first n bytes of a side as a message that lacks some bytes.
-func (c *conn) hand(d *side, n, missing int) {
-	s, o := c.s, &c.s.out
-	*o = dissect.Datagram{Stream: c.protocol, FromServer: d == &c.sides[c.server], Sequence: d.next - uint32(len(d.buf)), Src: c.ends.src, Dst: c.ends.dst, Payload: d.buf[:n], Missing: missing, Snapped: missing > 0 && d.snapped, HopLimit: d.hop, VLAN: d.vlan, Interface: d.name}
+// datagram returns what is handed out of a side.
+func (c *conn) datagram(d *side) *dissect.Datagram {
+	o := &c.s.out
+	*o = dissect.Datagram{Stream: c.protocol, FromServer: d == &c.sides[c.server], Sequence: d.next - uint32(len(d.buf)), Src: c.ends.src, Dst: c.ends.dst, HopLimit: d.hop, VLAN: d.vlan, Interface: d.name}
 	if d == &c.sides[1] {
 		o.Src, o.Dst = o.Dst, o.Src
 	}
-	s.frames, s.findings = s.frames[:0], s.findings[:0]
+	return o
+}
+
+// hand hands out the first n bytes of a side as a message that lacks some bytes.
+func (c *conn) hand(d *side, n, missing int) {
+	s, o := c.s, c.datagram(d)
+	o.Payload, o.Missing, o.Snapped = d.buf[:n], missing, missing > 0 && d.snapped
+	s.frames = s.frames[:0]
 	used := 0
 	for i, m := range d.marks {
 		if m.frame > o.Frame {
@@ -352,11 +433,6 @@ func (c *conn) hand(d *side, n, missing int) {
 	if len(s.frames) > 1 {
 		o.Frames = s.frames
 	}
-	if lost := d.lost + c.unseen; lost > 0 && !d.snapped {
-		s.findings = append(s.findings, dissect.NewFinding(core.SegmentsMissing, dissect.Num(lost)))
-		o.Findings = s.findings
-	}
-	d.lost, c.unseen = 0, 0
 	s.pass(o)
 	d.marks = d.marks[:copy(d.marks, d.marks[used:])]
 	s.bytes -= used * markBytes

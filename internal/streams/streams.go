@@ -228,7 +228,7 @@ func (s *Streams) Wants(ip, b []byte) bool {
 		return true
 	case b[13]&flagSYN != 0:
 		s.opens(ip, b)
-		return false
+		return at < len(b) && (s.ours.Has(src) || s.ours.Has(dst) || s.likeAny(b[at:])) // TCP Fast Open
 	case at < lenHeader || at >= len(b):
 		return false
 	case s.ours.Has(src) || s.ours.Has(dst):
@@ -372,8 +372,11 @@ func (s *Streams) Segment(g *Segment) (read bool, err error) {
 	at := ends{}
 	at.src, at.dst = g.Ends()
 	t := headerOf(g.Data)
+	if t.has(flagSYN) {
+		t.seq++
+	}
 	c := s.find(at)
-	if c != nil && t.has(flagSYN) && !t.has(flagACK) && t.seq+1 != c.from(at.src).first {
+	if c != nil && t.has(flagSYN) && !t.has(flagACK) && t.seq != c.from(at.src).first {
 		s.end(c) // the ports are used again
 		c = nil
 	}
@@ -386,10 +389,10 @@ func (s *Streams) Segment(g *Segment) (read bool, err error) {
 	d := c.from(at.src)
 	if read = c.state == open; read {
 		c.seen, d.hop, d.vlan, d.name = g.Time, packet.HopLimit(g.IP), g.VLAN, g.Interface
-		if t.has(flagSYN) {
-			t.seq++
-		}
-		c.arrive(d, early{seq: t.seq, data: t.payload, cut: min(cutOf(g.IP), g.Snapped), fin: t.has(flagFIN), mark: mark{frame: g.Frame, time: g.Time}})
+		c.arrive(d, early{
+			seq: t.seq, ack: t.ack, data: t.payload, cut: min(cutOf(g.IP), g.Snapped), fin: t.has(flagFIN | flagRST), acks: t.has(flagACK),
+			mark: mark{frame: g.Frame, time: g.Time},
+		})
 	} else {
 		d.ended = d.ended || t.has(flagFIN)
 	}
@@ -405,7 +408,6 @@ func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 	src, dst := at.src.Port(), at.dst.Port()
 	if t.has(flagSYN) {
 		s.opens(g.IP, g.Data)
-		return nil
 	}
 	if len(t.payload) == 0 {
 		return nil
@@ -441,9 +443,11 @@ func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 	}
 	c := s.add(g, t, at, set, on, seq)
 	if other, hash := s.opening(bits.RotateLeft64(addresses(g.IP), 32), dst, src); other.hash|1 == hash && t.has(flagACK) {
-		if n := int32(t.ack - other.seq); n > 0 && n < maxAhead {
-			c.unseen = int(n)
+		d := &c.sides[1]
+		if d.heard = true; t.ack-other.seq < maxAhead {
+			d.first, d.next = other.seq, other.seq
 		}
+		s.forget(other)
 	}
 	if c.server = 1; opened {
 		c.server = int(o.hash & 1)

@@ -90,6 +90,9 @@ func heard(t testing.TB, list []segment) string {
 	t.Helper()
 	var b strings.Builder
 	s := streams.New([]*dissect.Protocol{minecraftjava.Protocol()}, nil, func(d *dissect.Datagram) error {
+		if len(d.Payload)+len(d.Findings) == 0 { // a reply begins
+			return nil
+		}
 		arrow := ">"
 		if d.FromServer {
 			arrow = "<"
@@ -160,6 +163,9 @@ func TestMessages(t *testing.T) {
 	}
 	same := func(list []segment) []segment { return list }
 	lines := strings.SplitAfter(whole, "\n")
+	missing := func(arrow string, n int) string {
+		return fmt.Sprintf("%s \"\" (%d bytes of the connection are missing before this segment)\n", arrow, n)
+	}
 	legacy := talk(server, 1, "\xfe\x01", "\xff\x00\x02\x00a\x00b")
 	for _, c := range []struct {
 		name   string
@@ -203,16 +209,31 @@ func TestMessages(t *testing.T) {
 		}, whole},
 		{"begun after the handshake", server, 1460, func(list []segment) []segment { return list[4:] }, whole[strings.Index(whole, "<"):]},
 		{"begun within the reply", server, 7, func(list []segment) []segment { return list[9:] }, ""},
-		{"the middle of the reply lost", server, 7, drop(8), lines[0] + lines[1] + lines[3] + `< "\x1d\x00\x1b{\"ve" without 23` + "\n" + lines[4]},
-		{"the reply lost", server, 1460, drop(4), lines[0] + lines[1] + lines[3] + strings.Replace(lines[4], "\n", " (30 bytes of the connection are missing before this message)\n", 1)},
-		{"the requests lost", server, 1460, drop(3), strings.Replace(lines[2], "\n", " (24 bytes of the connection are missing before this message)\n", 1) + lines[3] + lines[4]},
-		{"the reply and more lost", server, 7, drop(7, 8, 9, 10, 11, 14), lines[0] + lines[1] + lines[3]},
+		{"the middle of the reply lost", server, 7, drop(8), lines[0] + lines[1] + `< "\x1d\x00\x1b{\"ve" without 23` + "\n" + lines[3] + lines[4]},
+		{"the reply lost", server, 1460, drop(4), lines[0] + lines[1] + missing("<", 30) + lines[3] + lines[4]},
+		{"the requests lost", server, 1460, drop(3), missing(">", 24) + lines[2] + lines[3] + lines[4]},
+		{"the reply and more lost", server, 7, drop(7, 8, 9, 10, 11, 14), lines[0] + lines[1] + missing("<", 30) + lines[3] + missing("<", 7)},
+		{"the last reply lost", server, 1460, drop(6), lines[0] + lines[1] + lines[2] + lines[3] + missing("<", 10)},
+		{"all replies and the end lost", server, 1460, drop(4, 6, 8), lines[0] + lines[1] + missing("<", 30) + lines[3] + missing("<", 10)},
+		{"the first bytes lost", server, 12, drop(3), missing(">", 12) + lines[2] + lines[3] + lines[4]},
+		{"the first bytes lost on another port", other, 12, drop(3), missing(">", 24) + lines[2] + lines[3] + lines[4]},
+		{"bytes lost that are needed to know the protocol", server, 12, func(list []segment) []segment {
+			first := list[3]
+			first.data = first.data[:2]
+			return slices.Insert(drop(3)(list), 3, first)
+		}, `> "\x15\x00" without 1` + "\n" + missing(">", 10) + lines[2] + lines[3] + lines[4]},
+		{"the reply captured before the request", server, 1460, swap(3, 4), whole},
+		{"the second reply captured before its request", server, 1460, swap(5, 6), whole},
+		{"the request begins with the connection", server, 1460, func(list []segment) []segment {
+			list[0].data = list[3].data
+			return slices.Delete(list, 3, 4)
+		}, whole},
 		{"a pause of eleven minutes within the reply", server, 7, func(list []segment) []segment {
 			for i := range list[9:] {
 				list[9+i].at += 11 * time.Minute
 			}
 			return list
-		}, lines[0] + lines[1] + `< "\x1d\x00\x1b{\"version\":" without 16` + "\n" + lines[3]},
+		}, lines[0] + lines[1] + `< "\x1d\x00\x1b{\"version\":" without 16` + "\n"},
 		{"a login", server, 1460, func([]segment) []segment { return talk(server, 1460, login, playing, playing, answer, ask) }, strings.Replace(lines[0], `\xdd\x01`, `\xdd\x02`, 1)},
 		{"a legacy ping", server, 1, func([]segment) []segment { return legacy }, "> \"\\xfe\\x01\"\n< \"\\xff\\x00\\x02\\x00a\\x00b\"\n"},
 		{"a legacy ping on another port, which the reply decides", other, 1, func([]segment) []segment {
