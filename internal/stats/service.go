@@ -241,9 +241,15 @@ func (r *reporting) neverReplied(e *entry[server]) {
 	}
 	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), v.sources().addresses(), span(v.first, v.last))
 	text, advice := r.withICMP(v, text)
-	if v.says() == "" {
+	if said := text; v.says() == "" {
 		text += ", and nothing shows that a server is there"
 		advice = "Look whether the address and the port are right; qdissect why ADDR:PORT says more of one server."
+		for s := range each(r.o.Streams) {
+			if s.Read && s.Made > 0 && keyOf(s.Server.Addr(), s.Server.Port()) == e.key {
+				text = said + fmt.Sprintf(", although it accepted %s", count(s.Made, "connection", "connections"))
+				advice = "Something listens on that port: look whether it is that server (ss -ltnp), and whether it hangs."
+			}
+		}
 	}
 	r.say(Verdict{
 		Kind: NoReplies, Certainty: Likely, Server: r.address(e), From: instant(v.first), To: instant(v.last), Text: text + ".", Advice: advice,

@@ -176,7 +176,13 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 		if x.bad() {
 			x.findLimit(a.clients.entries, sum)
 		}
-		found = append(found, x.answer())
+		w := x.answer()
+		if a.overTCP(t) {
+			for i := range w.Advice {
+				w.Advice[i] = overTCP.Replace(w.Advice[i])
+			}
+		}
+		found = append(found, w)
 	}
 	worst := []State{Trouble, Unclear, Answers}
 	slices.SortStableFunc(found, func(a, b *Answer) int {
@@ -186,6 +192,16 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 		found[n-1].Text += " Other ports of that host: " + listed(others) + "."
 	}
 	return found
+}
+
+// overTCP makes advice for servers over UDP that for one over TCP.
+var overTCP = strings.NewReplacer("UDP", "TCP", "ss -ulnp", "ss -ltnp")
+
+// overTCP reports whether all that a server was asked came over TCP.
+func (a *Aggregate) overTCP(t *target) bool {
+	return len(t.kinds) > 0 && !slices.ContainsFunc(t.kinds, func(k focusKind) bool {
+		return !slices.ContainsFunc(a.kinds, func(o kind) bool { return o.tcp && o.protocol == k.protocol })
+	})
 }
 
 // Left returns how many servers had no room among those for [Aggregate.Why].
@@ -467,7 +483,9 @@ func (x *facts) scene(it string) (list []string) {
 	if n := x.asked() + x.marks[mData].n; x.marks[mCut].n*10 >= n && n > 0 {
 		say("%s of its messages are cut by the snapshot length: what they say was not read.", number(x.marks[mCut].n))
 	}
-	if s := x.stream(); s != nil && x.asked() > 0 && !s.Read {
+	if s := x.stream(); s != nil && x.asked() > 0 && s.Read {
+		say("Those are %s.", s.sentence())
+	} else if s != nil && x.asked() > 0 {
 		say("The capture also has %s.", s.sentence())
 	}
 	for m := range x.masters {

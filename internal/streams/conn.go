@@ -80,11 +80,11 @@ func (c *conn) from(src netip.AddrPort) *side {
 // other returns the side that a side speaks to.
 func (c *conn) other(d *side) *side { return &c.sides[core.Bit[int](d == &c.sides[0])] }
 
-// lacks returns how many bytes that a segment of a side acknowledges did not come. One may be no byte but the end of the other side, and is left out.
+// lacks returns how many bytes that a segment of a side acknowledges did not come. One may be no byte but the end of the other side, unless it is the first.
 func (c *conn) lacks(d *side, g *early) uint32 {
 	other := c.other(d)
 	n := int32(g.ack-other.next) - int32(core.Bit[int](other.ended))
-	if !g.acks || !other.heard || n <= 1 || n >= maxAhead {
+	if !g.acks || !other.heard || n <= 0 || n == 1 && other.next != other.first || n >= maxAhead {
 		return 0
 	}
 	return uint32(n)
@@ -185,7 +185,7 @@ func (c *conn) passAll(now time.Time) {
 
 // gap records that bytes of a side are missing before a segment, and passes them.
 func (c *conn) gap(d *side, missing uint32, before mark) {
-	if c.protocol == nil && len(d.buf) > 0 {
+	if c.ended(c.other(d)); c.protocol == nil && len(d.buf) > 0 {
 		c.guess(d)
 	}
 	rest, n := max(c.cutOff(d), d.skip), int(missing)
