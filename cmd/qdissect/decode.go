@@ -39,7 +39,8 @@ bytes, they form one dump that was pasted without quotes.
 
 Binary input is a single payload. Addresses, times and round trips are shown only
 if the text gives them. Datagrams without addresses belong to one conversation;
-their content decides which are requests.
+their content decides which are requests. Bytes of a TCP connection are read with
+--as: they begin with a message, and others may follow.
 
   qdissect decode 'ff ff ff ff 41 32 42 59 45'
   qdissect decode -x reply.txt
@@ -77,6 +78,9 @@ func runDecode(args []string, o *decodeOptions, env environment) error {
 	}
 	if config.DecodeAs, err = o.decodeAs(config.Protocols, d.server.Port(), list); err != nil {
 		return err
+	}
+	if p := config.DecodeAs[d.server.Port()]; p.OverTCP() {
+		d.stream, list = p, divided(list, p)
 	}
 	if d.first, err = dissect.New(config, d); err != nil {
 		return err
@@ -135,6 +139,20 @@ func (o *decodeOptions) decodeAs(protocols []*dissect.Protocol, port uint16, lis
 	return as, nil
 }
 
+// divided returns pasted bytes of a protocol over TCP, one message at a time.
+func divided(list []hexinput.Datagram, p *dissect.Protocol) (messages []hexinput.Datagram) {
+	for _, m := range list {
+		for rest := m.Data; len(rest) > 0; rest = rest[len(m.Data):] {
+			n, _ := p.Stream(rest)
+			if m.Data = rest; n > 0 {
+				m.Data = rest[:min(n, len(rest))]
+			}
+			messages, m.Note = append(messages, m), ""
+		}
+	}
+	return messages
+}
+
 // count puts what was counted into the summary.
 func (d *decoding) count(sum *report.Summary, s *dissect.Stats) {
 	sum.Datagrams, sum.Messages, sum.Unknown, sum.Malformed = s.Datagrams, s.ByProtocol, s.Unknown, s.Malformed
@@ -160,7 +178,8 @@ func (d *decoding) datagram(dg *hexinput.Datagram, now *time.Time) dissect.Datag
 		*now = dg.Time.AddDate(1970, 0, 0)
 	}
 	d.known = append(d.known, k)
-	in := dissect.Datagram{Frame: uint64(len(d.known)), Time: *now, Src: dg.Src, Dst: dg.Dst, Payload: dg.Data}
+	in := dissect.Datagram{Frame: uint64(len(d.known)), Time: *now, Src: dg.Src, Dst: dg.Dst, Payload: dg.Data, Stream: d.stream}
+	in.FromServer = d.stream != nil && slices.Contains(d.stream.Ports, in.Src.Port())
 	if !k.ends {
 		in.Src, in.Dst = netip.AddrPortFrom(clientAddr, clientPort), d.server
 		d.looking, d.role = true, dissect.Request
@@ -171,7 +190,7 @@ func (d *decoding) datagram(dg *hexinput.Datagram, now *time.Time) dissect.Datag
 		d.first.Flush()
 		d.looking = false
 		if d.role == dissect.Reply {
-			in.Src, in.Dst = in.Dst, in.Src
+			in.Src, in.Dst, in.FromServer = in.Dst, in.Src, d.stream != nil
 		}
 	}
 	return in
@@ -190,7 +209,8 @@ type decoding struct {
 	rep       report.Reporter
 	err       error // the first of rep
 	env       environment
-	server    netip.AddrPort // for datagrams without addresses
+	server    netip.AddrPort    // for datagrams without addresses
+	stream    *dissect.Protocol // all is of it, over TCP; nil if it is over UDP
 	protocols []*dissect.Protocol
 	// Pairing needs the direction of a datagram, which is known only after decoding.
 	// So first decodes each datagram alone.

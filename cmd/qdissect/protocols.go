@@ -85,7 +85,8 @@ func parseDecodeAs(args []string, protocols []*dissect.Protocol) (map[uint16]*di
 	var as map[uint16]*dissect.Protocol
 	for _, arg := range args {
 		port, name, ok := strings.Cut(arg, ",")
-		port = strings.TrimPrefix(strings.ReplaceAll(port, " ", ""), "udp.port==")
+		port = strings.ReplaceAll(port, " ", "")
+		port = strings.TrimPrefix(strings.TrimPrefix(port, "udp.port=="), "tcp.port==")
 		n, err := strconv.ParseUint(port, 10, 16)
 		if !ok || err != nil || n == 0 {
 			return nil, fmt.Errorf("--decode-as %q is not udp.port==N,PROTOCOL", arg)

@@ -55,6 +55,7 @@ func samples() []dissecttest.Sample {
 	const certain, likely, possible = dissect.Certain, dissect.Likely, dissect.Possible
 	list := []dissecttest.Sample{
 		one("handshake", "handshake", likely, hello(769, "mc.example.org", 1)),
+		one("handshake without a host", "handshake", possible, hello(765, "", 1)),
 		one("handshake of a login", "handshake", likely, hello(-1, "mc.example.org\x00FML3\x00", 2)),
 		one("handshake behind a proxy", "handshake", likely, hello(765, "mc.example.org\x00203.0.113.77\x00069a79f444e94726a5befca90e38aaf5", 2)),
 		one("status request", "status_request", dissect.Doubtful, "\x01\x00"),

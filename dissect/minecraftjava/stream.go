@@ -16,6 +16,7 @@ const (
 	maxMark       = 16 // of one that says no more than which mods a client has
 
 	lenPing   = 10
+	lenNoHost = 11 // at most: a handshake without a host
 	legacy    = 0xfe
 	kick      = 0xff
 	lenKick   = 3
@@ -87,7 +88,7 @@ func kindOf(b []byte) kind {
 	switch n += more; {
 	case more <= 0:
 		return kind(core.Bit[uint8](more == 0))
-	case second < 1 || second > maxHost || size != n+int(second)+3:
+	case second < 0 || second > maxHost || size != n+int(second)+3:
 		return none
 	}
 	if !named(body[n:min(n+int(second), len(body))]) || len(body) >= size && (body[size-1] < 1 || body[size-1] > 3) {
@@ -179,7 +180,7 @@ func Detect(b []byte) dissect.Verdict {
 		return dissect.No
 	case handshake:
 		n, size := varint(b)
-		if len(b) >= size+int(n) || len(b) > 32 {
+		if end := size + int(n); len(b) > 32 || len(b) >= end && (end > lenNoHost || b[end-4] != 0) {
 			return dissect.Likely
 		}
 	case statusRequest:
