@@ -626,7 +626,7 @@ var causes = []Cause{
 	{ID: "parts_lost", State: Trouble, Certainty: Certain, explains: ofParts,
 		Needs:  "parts of split replies of the server are missing",
 		Words:  "{n} of {server} {lack} parts.",
-		Advice: "Something on the path drops large packets, or several at once: check the MTU and the limits of firewalls, and capture whole packets without a filter for a port.",
+		Advice: partsLost,
 		holds: func(x *facts) *proof {
 			lost := x.marks[mShort]
 			if x.sum.Partial > lost.n {

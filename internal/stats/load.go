@@ -187,7 +187,7 @@ func (r *reporting) longLost() {
 		for k := range each(v.kinds[:]) {
 			bad := k.incomplete + k.bad
 			switch asked := float64(k.requests) * v.share(k.first, k.last+1); {
-			case k.kind == 0:
+			case k.kind == 0 || r.a.kinds[k.kind-1].tcp: // the capture lacks what TCP lacks
 			case float64(bad) >= 0.3*asked && bad >= least && (lost == nil || bad > lost.incomplete+lost.bad):
 				lost, then = k, asked
 			case k.good*10 >= k.requests*8 && k.good >= least:

@@ -704,6 +704,9 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, calm bool) 
 		parts[1].what = "got another challenge for the one that they returned"
 		parts[1].advice = "The server refuses challenges that it gave: several servers share its address, or a proxy shows it clients under changing addresses; qdissect why ADDR:PORT says more of it."
 	}
+	if !slices.ContainsFunc(e.v.kinds[:], func(k asked) bool { return k.incomplete > 0 && (k.kind == 0 || !r.a.kinds[k.kind-1].tcp) }) {
+		parts[3].advice = segmentsLost
+	}
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.n, a.n) })
 	text, good := "", n
 	for _, p := range parts {

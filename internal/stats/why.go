@@ -195,7 +195,12 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 }
 
 // overTCP makes advice for servers over UDP that for one over TCP.
-var overTCP = strings.NewReplacer("UDP", "TCP", "ss -ulnp", "ss -ltnp")
+var overTCP = strings.NewReplacer(partsLost, segmentsLost, "UDP", "TCP", "ss -ulnp", "ss -ltnp")
+
+const (
+	partsLost    = "Something on the path drops large packets, or several at once: check the MTU and the limits of firewalls, and capture whole packets without a filter for a port."
+	segmentsLost = "TCP sends again what gets lost on the way, so it is the capture that lacks it: capture on the host of the server, whole packets and all of them."
+)
 
 // overTCP reports whether all that a server was asked came over TCP.
 func (a *Aggregate) overTCP(t *target) bool {
