@@ -12,7 +12,6 @@ package frostbite
 import (
 	"encoding/binary"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -323,8 +322,8 @@ func (d *decoder) readInfo(r *dissect.Reader) {
 	if r.Failed() {
 		return
 	}
-	p.server = dissect.Server{Charset: style.Charset, Name: dissect.Some(p.Words[1]), Players: decimal(p.Words[2]), MaxPlayers: decimal(p.Words[3]), Map: dissect.Some(p.Words[5])}
-	n := decimal(p.Words[8]).Value
+	p.server = dissect.Server{Charset: style.Charset, Name: dissect.Some(p.Words[1]), Players: wire.Decimal(p.Words[2]), MaxPlayers: wire.Decimal(p.Words[3]), Map: dissect.Some(p.Words[5])}
+	n := wire.Decimal(p.Words[8]).Value
 	wire.Each(r, fTeams, nil, func() bool { n--; return n >= 0 && r.More() }, func() { d.word(r, fScore) })
 	mod := false
 	for _, f := range info[1] {
@@ -337,21 +336,16 @@ func (d *decoder) readInfo(r *dissect.Reader) {
 	}
 }
 
-func decimal(s string) dissect.Opt[int] {
-	n, err := strconv.Atoi(s)
-	return dissect.Opt[int]{Value: n, OK: err == nil}
-}
-
 func (d *decoder) readPlayers(r *dissect.Reader) {
 	d.fields = d.fields[:0]
-	for n := decimal(d.word(r, fColumns)).Value; n > 0 && r.More(); n-- {
+	for n := wire.Decimal(d.word(r, fColumns)).Value; n > 0 && r.More(); n-- {
 		f := d.columns.Field(d.word(r, fColumn))
 		if f == nil || slices.Contains(d.fields, f) {
 			f = fOdd
 		}
 		d.fields = append(d.fields, f)
 	}
-	rows := decimal(d.word(r, fRows)).Value
+	rows := wire.Decimal(d.word(r, fRows)).Value
 	list := r.Begin(fTable)
 	for ; rows > 0 && len(d.fields) > 0 && r.More(); rows-- {
 		row := r.BeginRecord(fRow)

@@ -39,24 +39,6 @@ func (f *facts) reset(text []byte) {
 	*f = facts{text: text, list: f.list[:0], rest: f.rest[:0], rules: f.rules[:0], path: f.path[:0]}
 }
 
-func appendUTF16(dst, b []byte) []byte {
-	for i := 0; i+1 < len(b); i += 2 {
-		c := rune(b[i])<<8 | rune(b[i+1])
-		if utf16.IsSurrogate(c) && i+3 < len(b) {
-			if both := utf16.DecodeRune(c, rune(b[i+2])<<8|rune(b[i+3])); both != utf8.RuneError {
-				c, i = both, i+2
-			}
-		}
-		dst = utf8.AppendRune(dst, c)
-	}
-	return dst
-}
-
-func decimal(s string) (v dissect.Opt[int]) {
-	n, err := strconv.ParseInt(s, 10, 32)
-	return dissect.Opt[int]{Value: int(n), OK: err == nil}
-}
-
 // old notes what a status before version 1.7 says: §1, protocol, version, message, players and maximum between zero bytes, or before
 // version 1.4 message, players and maximum between section signs.
 func (f *facts) old(s string) {

@@ -12,6 +12,7 @@ package minecraftjava
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -269,7 +270,7 @@ func (d *decoder) decodeLegacy(r *dissect.Reader, m *dissect.Message) {
 	host := r.Bytes(fHostWide, 2*int(r.U16BE(fHostUnits)))
 	q.Port = r.U32BE(fPortInt)
 	core.Remaining(r, catalog.Data())
-	text := appendUTF16(core.Buffer(r), host)
+	text := core.AppendUTF16(core.Buffer(r), host, binary.BigEndian)
 	core.Keep(r, text)
 	r.Open("host", text)
 	q.Host = r.Text(fHost, len(text))
@@ -281,7 +282,7 @@ func (d *decoder) decodeKick(r *dissect.Reader, m *dissect.Message) {
 	r.U8(fKind)
 	wide := r.Bytes(fWide, 2*int(r.U16BE(fUnits)))
 	core.Remaining(r, catalog.Data())
-	text := appendUTF16(core.Buffer(r), wide)
+	text := core.AppendUTF16(core.Buffer(r), wide, binary.BigEndian)
 	core.Keep(r, text)
 	f := &d.facts
 	f.reset(nil)
@@ -346,10 +347,10 @@ func (d *decoder) set(f *dissect.Field, v string) {
 		s.Protocol = v
 	case fOnline:
 		s.Online = v
-		s.server.Players = decimal(v)
+		s.server.Players = wire.Decimal(v)
 	case fMax:
 		s.Max = v
-		s.server.MaxPlayers = decimal(v)
+		s.server.MaxPlayers = wire.Decimal(v)
 	case fIcon:
 		s.IconBytes = v
 	}

@@ -2,10 +2,11 @@ package minecraftjava
 
 import (
 	"bytes"
-	"unicode/utf8"
+	"unicode/utf16"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 const (
@@ -211,12 +212,8 @@ func verdictOfJSON(b []byte) dissect.Verdict {
 
 // characters returns the number of characters as the game counts them, in UTF-16.
 func characters(text []byte) (n int) {
-	for len(text) > 0 {
-		c, size := utf8.DecodeRune(text)
-		if text = text[size:]; c > 0xffff {
-			n++
-		}
-		n++
+	for _, c := range nettext.View(text) {
+		n += utf16.RuneLen(c)
 	}
 	return n
 }

@@ -63,6 +63,9 @@ func (r *run) segment(f *capture.Frame) bool {
 		return false
 	}
 	e.tcp = &tcpSegment{conn: c, seq: binary.BigEndian.Uint32(o.Payload[4:])}
+	if o.Payload[13]&flagSYN != 0 {
+		e.tcp.seq++
+	}
 	e.own = datagram{src: src, dst: dst, payload: e.frame.Data[e.lay.options:e.lay.end], pieces: 1}
 	r.enqueue(e, &e.own)
 	if read, _ := r.streams.Segment(&g); !read && len(data) > 0 {

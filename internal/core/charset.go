@@ -193,14 +193,14 @@ func (c Charset) rune(b byte) rune {
 	return rune(b)
 }
 
-// appendWide appends text in UTF-16, little-endian, as UTF-8.
-func appendWide(dst, s []byte) []byte {
+// AppendUTF16 appends text in UTF-16 as UTF-8.
+func AppendUTF16(dst, s []byte, order binary.ByteOrder) []byte {
 	for ; len(s) >= 2; s = s[2:] {
-		c := rune(binary.LittleEndian.Uint16(s))
+		c := rune(order.Uint16(s))
 		if utf16.IsSurrogate(c) {
 			low := rune(0)
 			if len(s) >= 4 {
-				low = rune(binary.LittleEndian.Uint16(s[2:]))
+				low = rune(order.Uint16(s[2:]))
 			}
 			if c = utf16.DecodeRune(c, low); c != utf8.RuneError {
 				s = s[2:]

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/binary"
 	"math"
 	"net/netip"
 )
@@ -47,7 +48,7 @@ func (n *Node) Span() (from, size int) {
 // which it appends to dst.
 func (n *Node) Text(dst, data []byte) []byte {
 	if n.Wide {
-		return appendWide(dst, n.Value(data))
+		return AppendUTF16(dst, n.Value(data), binary.LittleEndian)
 	}
 	return n.Value(data)
 }

@@ -1070,7 +1070,7 @@ func (r *Reader) Span(f *Field, num uint64, pre, n, suf int) string {
 func Wide(r *Reader, f *Field, pre, n, suf int) string {
 	b := r.declared(f, pre, 2*n, suf, true)
 	from := len(r.wide)
-	r.wide = appendWide(r.wide, b)
+	r.wide = AppendUTF16(r.wide, b, binary.LittleEndian)
 	return nettext.View(r.wide[from:])
 }
 

@@ -28,6 +28,12 @@ func Count[T uint8 | uint16](r *dissect.Reader, fact *dissect.Opt[int], v T) T {
 	return v
 }
 
+// Decimal returns a number in decimal digits, if it is one of 32 bits.
+func Decimal(s string) dissect.Opt[int] {
+	n, err := strconv.ParseInt(s, 10, 32)
+	return dissect.Opt[int]{Value: int(n), OK: err == nil}
+}
+
 // Endpoint reads an address of IPv4, or of IPv6 if six is set, and a port. An IPv4 address that is mapped into IPv6 is returned as what it is.
 func Endpoint(r *dissect.Reader, f *dissect.Field, six, portLE bool) netip.AddrPort {
 	if six {
