@@ -184,7 +184,6 @@ func (a *sums) aggregate() *Aggregate {
 		return p
 	}}
 	o.clients.most, o.servers.most, o.strays.most = maxClients, maxServers, maxStrays
-	o.servers.keeps = func(s *server) bool { return s.replies > 0 } // a carpet at thousands of addresses displaces none that lives
 	o.peaks.most = maxCells
 	o.set.most = setSize / shards
 	o.tickRoom = sharedTicks
@@ -510,6 +509,7 @@ func (a *Aggregate) reply(m *message, f *said) {
 	if s.protocol == 0 {
 		s.protocol = a.protocol(m.protocol.Name) + 1
 	}
+	of.stays = true // a carpet at thousands of addresses displaces none that lives
 	s.replies++
 	s.lastReply = max(s.lastReply, t)
 	s.bytesOut += m.size

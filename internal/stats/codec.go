@@ -218,6 +218,9 @@ func (a *Aggregate) code(c *codec) {
 	codeLine(c, &a.peaks, func(p *peak, c *codec, _ int64) { numbers(c, (*uint64)(p)) })
 	codeTop(c, &a.clients, maxClients, (*key).hash, a.codeClient)
 	codeTop(c, &a.servers, maxServers, (*key).hash, a.codeServer)
+	for e := range each(a.servers.entries) {
+		e.stays = e.v.replies > 0
+	}
 	codeTop(c, &a.strays, maxStrays, (*key).short, a.codeStray)
 	a.codeFindings(c)
 }

@@ -41,10 +41,9 @@ func (k *key) compare(o *key) int {
 type top[V any] struct {
 	most    int
 	entries []entry[V]
-	heads   []uint32      // hash table of lists of entries: the position of the first plus one
-	hand    int           // of the entries of which the next is evicted
-	gone    uint64        // the highest count of a key that was evicted
-	keeps   func(*V) bool // says what gives way only to others of its like; nil if all are alike
+	heads   []uint32 // hash table of lists of entries: the position of the first plus one
+	hand    int      // of the entries of which the next is evicted
+	gone    uint64   // the highest count of a key that was evicted
 }
 
 // few is how many entries are compared to evict one.
@@ -53,6 +52,7 @@ const few = 8
 type entry[V any] struct {
 	key
 	next  uint32 // of the list: its position plus one
+	stays bool   // it gives way only to others of its like
 	sum   uint64 // hash
 	count uint64 // of messages
 	err   uint64 // inherited
@@ -94,7 +94,7 @@ func (t *top[V]) place(k *key, sum uint64) (e *entry[V], evicts bool) {
 	// In a flood the next has no more than others had that were evicted.
 	i := t.hand
 	e = &t.entries[i]
-	if t.rank(e) > t.gone {
+	if e.rank() > t.gone {
 		i = t.least()
 		e = &t.entries[i]
 		t.gone = max(t.gone, e.count)
@@ -107,7 +107,7 @@ func (t *top[V]) place(k *key, sum uint64) (e *entry[V], evicts bool) {
 		at = &t.entries[*at-1].next
 	}
 	*at = e.next
-	e.count, e.err = t.gone, t.gone
+	e.count, e.err, e.stays = t.gone, t.gone, false
 	e.key, e.sum = *k, sum
 	at = t.head(sum)
 	e.next, *at = *at, uint32(i+1)
@@ -119,7 +119,7 @@ func (t *top[V]) least() int {
 	next := t.entries[t.hand:min(t.hand+few, t.most)]
 	least, n := 0, uint64(math.MaxUint64)
 	for i := range next {
-		if c := t.rank(&next[i]); c < n {
+		if c := next[i].rank(); c < n {
 			least, n = i, c
 		}
 	}
@@ -127,8 +127,8 @@ func (t *top[V]) least() int {
 }
 
 // rank orders entries: the lowest is evicted.
-func (t *top[V]) rank(e *entry[V]) uint64 {
-	if t.keeps != nil && t.keeps(&e.v) {
+func (e *entry[V]) rank() uint64 {
+	if e.stays {
 		return e.count | 1<<63
 	}
 	return e.count
@@ -157,6 +157,7 @@ func (t *top[V]) room() bool { return len(t.entries) < t.most }
 func (e *entry[V]) gain(o *entry[V]) {
 	e.count += o.count
 	e.err += o.err
+	e.stays = e.stays || o.stays
 }
 
 // fewest returns the first entry with the lowest number of those that have one below a bound, nil if none has.
