@@ -425,11 +425,15 @@ func (f *focus) master(from netip.Addr, a netip.AddrPort) *master {
 		return nil
 	}
 	for i := range f.masters {
-		if m := &f.masters[i]; m.from == from && m.to.Addr() == a.Addr() && (a.Port() == 0 || a.Port() == m.to.Port()) {
+		if m := &f.masters[i]; m.is(from, a) {
 			return m
 		}
 	}
 	return nil
+}
+
+func (m *master) is(from netip.Addr, a netip.AddrPort) bool {
+	return m.from == from && m.to.Addr() == a.Addr() && (a.Port() == 0 || a.Port() == m.to.Port())
 }
 
 // hostBit returns the bit of an address in a set of 64.
@@ -439,13 +443,8 @@ func hostBit(a netip.Addr) uint64 {
 }
 
 func (f *focus) addMaster(from netip.Addr, a netip.AddrPort) *master {
-	m := f.master(from, a)
-	if m == nil && len(f.masters) < maxMasters {
-		f.masters = append(f.masters, master{from: from, to: a})
-		f.hosts |= hostBit(from)
-		m = &f.masters[len(f.masters)-1]
-	}
-	return m
+	f.hosts |= hostBit(from)
+	return place(&f.masters, maxMasters, &master{from: from, to: a}, func(m *master) bool { return m.is(from, a) })
 }
 
 // private reports whether an address is of a network that is not routed in the internet.
@@ -469,11 +468,10 @@ func (f *focus) record(r *dissect.Record) {
 		f.sent++
 	}
 	if r.Type.Purpose&dissect.Heartbeat != 0 && f.wants(r.Src.Addr()) {
-		if m := f.addMaster(r.Src.Addr(), r.Dst); m != nil {
-			m.beats.add(1, f.input, r.Frame)
-			m.since++
-			m.due = m.due || r.Type.Purpose&dissect.Unconfirmed == 0
-		}
+		m := f.addMaster(r.Src.Addr(), r.Dst)
+		m.beats.add(1, f.input, r.Frame)
+		m.since++
+		m.due = m.due || r.Type.Purpose&dissect.Unconfirmed == 0
 	}
 	if len(f.masters) > 0 && f.wants(r.Dst.Addr()) {
 		f.bySrc(r)
@@ -486,11 +484,9 @@ func (f *focus) record(r *dissect.Record) {
 // list counts the lists of masters with and without the only address, which stands there as bytes or as text.
 func (f *focus) list(r *dissect.Record) {
 	if slot := &f.lists[r.Frame%uint64(len(f.lists))]; r.Type.Purpose&dissect.ServerList != 0 {
-		if m := f.addMaster(f.only, r.Dst); m != nil {
-			*slot = r.Frame
-			text := r.AppendContents(nil)
-			m.asked = strings.TrimSpace(string(text[:min(len(text), maxReason)]))
-		}
+		*slot = r.Frame
+		text := r.AppendContents(nil)
+		f.addMaster(f.only, r.Dst).asked = strings.TrimSpace(string(text[:min(len(text), maxReason)]))
 		return
 	}
 	if r.Type.Role != dissect.Reply || r.RequestFrame == 0 || f.lists[r.RequestFrame%uint64(len(f.lists))] != r.RequestFrame {
@@ -775,9 +771,6 @@ func (f *focus) merge(o *focus) {
 	}
 	for from := range each(o.masters) {
 		m := f.addMaster(from.from, from.to)
-		if m == nil {
-			continue
-		}
 		m.beats.merge(&from.beats)
 		if from.sent.n > 0 {
 			m.since = 0

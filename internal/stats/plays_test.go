@@ -174,7 +174,7 @@ func (s *Said) sweep(name string, from, to int, of func(n int) []made) {
 			first = r
 		}
 		for _, v := range r.Verdicts {
-			words += strings.Join(append(slices.Clone(v.Because), v.Text, v.Doubt, v.Advice, ""), "\n")
+			words += strings.Join(append(slices.Clone(v.Because), v.Text, v.Doubt, v.Advice, fmt.Sprintln(v.Evidence)), "\n")
 			if v := fmt.Sprint(v.Certainty, " ", v.Kind, ", "); !strings.HasSuffix(said, v) {
 				said += v
 			}

@@ -41,7 +41,7 @@ func silences(l *pulses, first, last int64) (list []silence) {
 	wide := widths[l.width] > shortest
 	now := silence{from: first, about: wide}
 	end := func(t int64, ends bool) {
-		if now.to = t; now.requests > 0 {
+		if now.to = t; now.requests >= leastJudged {
 			now.ends = ends
 			if idle := now.asked - now.from; now.began && idle > shortest {
 				now.from = now.asked - min(idle/2, mostIdle)
@@ -66,7 +66,7 @@ func silences(l *pulses, first, last int64) (list []silence) {
 			return
 		}
 		from, to = max(from, first), min(to, last)
-		before, after := max(float64(p.first-from), 0), max(float64(to-p.last), 0)
+		before, after := float64(p.first-from), float64(to-p.last)
 		part := float64(p.lost) / max(before+after, 1)
 		if wide { // What is lost may have come between replies: as much as usual, or more than can have come before and after them.
 			part = min(part, float64(p.asked)/float64(max(to-from, 1)))
@@ -96,7 +96,7 @@ const accident = 1e-4
 // real reports whether a silence is no accident at a server, by the share of the other requests that it answers.
 func (s *silence) real(v *server) bool {
 	answered := float64(v.replies) / max(float64(v.requests)-s.requests, 1)
-	return s.requests >= leastJudged && s.requests*math.Log1p(-min(answered, 0.999)) < math.Log(accident/float64(v.requests))
+	return s.requests*math.Log1p(-min(answered, 0.999)) < math.Log(accident/float64(v.requests))
 }
 
 // down says that a server does not reply, or did not for a while.

@@ -136,17 +136,14 @@ func (r registers) raise(i, rest uint64) {
 }
 
 // estimate returns the number of distinct hashes by the estimator of Ertl (2017, arXiv:1702.01284, algorithm 6), which
-// has no bias for any number.
+// has no bias. No register is full, as some would be of 2^50 hashes.
 func (r registers) estimate() uint64 {
-	p := bits.Len(uint(len(r))) - 1
-	q := 64 - p
 	var counts [256]uint32
 	for _, rank := range r {
 		counts[rank]++
 	}
-	m := float64(len(r))
-	z := m * tau(1-float64(counts[q+1])/m)
-	for k := q; k >= 1; k-- {
+	m, z := float64(len(r)), 0.0
+	for k := 64; k > 0; k-- {
 		z = 0.5 * (z + float64(counts[k]))
 	}
 	z += m * sigma(float64(counts[0])/m)
@@ -161,18 +158,6 @@ func sigma(x float64) float64 {
 		y += y
 		if z == before {
 			return z
-		}
-	}
-}
-
-func tau(x float64) float64 {
-	for y, z := 1.0, 1-x; ; {
-		x = math.Sqrt(x)
-		before := z
-		y *= 0.5
-		z -= (1 - x) * (1 - x) * y
-		if z == before {
-			return z / 3
 		}
 	}
 }

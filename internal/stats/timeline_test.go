@@ -185,6 +185,8 @@ func TestRuns(t *testing.T) {
 	p := &dissect.Protocol{Name: "p", Catalog: dissect.NewCatalog("p")}
 	types := []*dissect.MessageType{p.Catalog.Message(dissect.MessageType{Name: "info", Title: "info request", Role: dissect.Request}), p.Catalog.Message(dissect.MessageType{Name: "rules", Title: "rules request", Role: dissect.Request})}
 	p.Catalog.Message(dissect.MessageType{Name: "reply", Role: dissect.Reply})
+	another := &dissect.Protocol{Name: "q", Catalog: dissect.NewCatalog("q")}
+	ask := another.Catalog.Message(dissect.MessageType{Name: "info", Title: "info request", Role: dissect.Request})
 	start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
 	play := func(each bool) []byte {
 		a := New()
@@ -220,23 +222,29 @@ func TestRuns(t *testing.T) {
 				after()
 			} else if rnd.IntN(9) == 0 {
 				x.Proof, x.Outcome = dissect.Unreturned, dissect.OutcomeChallenged
-			} else if rnd.IntN(9) == 0 {
-				x.Outcome = dissect.OutcomePartial
+			} else if n := rnd.IntN(30); n < 5 {
+				x.Outcome = []dissect.Outcome{dissect.OutcomePartial, dissect.OutcomeElsewhere, dissect.OutcomeRefused, dissect.OutcomeRepeated, dissect.OutcomeLate}[n]
+				x.ByReply, x.From = i%2 == 0, netip.AddrPortFrom(server.Addr(), 27016)
 			}
 			if asked = append(asked, x); len(asked) > 300 {
 				a.Exchange(&asked[len(asked)-300])
 				after()
 			}
 		}
+		a.Record(&dissect.Record{Protocol: another, Time: start, Src: asked[0].Src, Dst: netip.MustParseAddrPort("198.52.0.1:27015"), Message: dissect.Message{Type: ask, Pair: dissect.Pair{Asks: 1}}})
 		return Collect(slices.Values([]*Aggregate{a}), dissect.Stats{}).AppendBinary(nil)
 	}
 	summed, single := play(false), play(true)
 	if !bytes.Equal(summed, single) {
 		t.Errorf("%d bytes of counts, and %d bytes of others one by one", len(summed), len(single))
 	}
-	s := must.Get(UnmarshalBinary(summed, []*dissect.Protocol{p}, nil))(t)
-	if requests, replies, unanswered := s.Messages(); requests != 20_000 || replies < 6000 || unanswered < 9000 {
+	s := must.Get(UnmarshalBinary(summed, []*dissect.Protocol{p, another}, nil))(t)
+	if requests, replies, unanswered := s.Messages(); requests != 20_001 || replies < 6000 || unanswered < 9000 {
 		t.Errorf("%d requests, %d replies, %d unanswered", requests, replies, unanswered)
+	}
+	servers := s.Sum().Report(Options{Servers: 2000}).Servers
+	if i := slices.IndexFunc(servers, func(v Server) bool { return v.Address == "198.52.0.1:27015" }); i < 0 || servers[i].Protocol != "q" || servers[0].Protocol != "p" {
+		t.Errorf("%d of %d, of %s, speaks another protocol", i, len(servers), servers[0].Protocol)
 	}
 }
 

@@ -392,6 +392,12 @@ func TestVerdictsNeed(t *testing.T) {
 				x.from = person(7000 + i/2%40*211)
 			}
 		})), []string{`have the hop limit 47`}, "evenly as"},
+		{"a victim, whom half of 24 servers answer", both(evening(60), sent(480, 10, 40, func(i int, x *made) {
+			x.from, x.port, x.back, x.to = "203.0.113.77", 80, 600, fmt.Sprintf("198.51.100.%d", 30+i%24)
+			if i%2 == 0 {
+				x.silent, x.outcome = true, dissect.OutcomeUnanswered
+			}
+		})), []string{`Reflection at 203.0.113.77: 480 p info requests`}, "Scanner"},
 		{"seven of them", both(open(300), sent(3500, 20, 140, func(i int, x *made) { x.from, x.port, x.hops, x.back = somebody(70_000+i%7), 80, 47, 300 })), []string{`Reflection at `, `"verdicts":7,`}, "Forged"},
 	} {
 		got, whole := all.play(c.name, c.play)
@@ -501,7 +507,7 @@ func TestVerdictsNeed(t *testing.T) {
 			}))
 		}},
 		{"ten a second, then n", 18, 22, func(n int) []made {
-			return both(sent(600, 0, 10, func(i int, x *made) { x.from = person(i) }), sent(20*n, 60, float64(n), lossy), evening(90))
+			return both(sent(600, 0, 10, func(i int, x *made) { x.from = person(i) }), sent(30*n, 60, float64(n), lossy))
 		}},
 		{"a trickle of n addresses", 98, 101, func(n int) []made {
 			return both(evening(300), sent(1000, 0, 3.5, func(i int, x *made) {
@@ -511,10 +517,17 @@ func TestVerdictsNeed(t *testing.T) {
 		{"n people come", 195, 204, func(n int) []made { return both(open(300), flood(n, 60, dissect.Unproven, crowd)) }},
 		{"n of one hop limit", 195, 204, func(n int) []made { return both(open(300), flood(n, 60, dissect.Unproven, oneHop)) }},
 		{"n seconds of growth", 57, 62, func(n int) []made {
-			return both(evening(180), sent(60*n, 60, 60, func(i int, x *made) { x.from, x.proof = person(1000+i/2), dissect.Proven }))
+			return both(evening(180), sent(60*n, 60, 60.7, func(i int, x *made) { x.from, x.proof = person(1000+i/2), dissect.Proven }))
 		}},
 		{"a victim of n requests", 97, 103, func(n int) []made { return both(evening(60), victim(n, 10, 300)) }},
 		{"a victim of n a second", 8, 12, func(n int) []made { return both(evening(60), victim(120, float64(n), 300)) }},
+		{"a victim of 120 requests, to n of which it gets a challenge", 10, 14, func(n int) []made {
+			return both(evening(60), sent(120, 10, 12, func(i int, x *made) {
+				if x.from, x.port, x.back = "203.0.113.77", 80, 300; i < n {
+					x.proof, x.outcome = dissect.Unreturned, dissect.OutcomeChallenged
+				}
+			}))
+		}},
 		{"a victim of n bytes", 128, 136, func(n int) []made { return both(evening(60), victim(100, 10, n)) }},
 		{"a network of n victims", 5, 10, func(n int) []made {
 			return both(evening(60), sent(20*n, 10, 2*float64(n), func(i int, x *made) { x.from, x.port, x.back = fmt.Sprintf("203.0.113.%d", 1+i%n), 80, 300 }))
@@ -547,7 +560,7 @@ func TestVerdictsNeed(t *testing.T) {
 				func(x *made) { x.wait = 1200 * time.Millisecond },
 				func(x *made) { x.says = core.PortUnreachable }, func(x *made) { x.says = core.FragmentationNeeded }, func(x *made) { x.of, x.says = 4, &refusedLogin },
 				func(x *made) { x.of = 3 }, func(x *made) { x.to = "198.51.100.11" }, func(x *made) { x.from = "192.168.1.7" },
-				func(x *made) { x.cut = true },
+				func(x *made) { x.cut = true }, func(x *made) { x.silent, x.outcome = true, dissect.OutcomePartial },
 				func(x *made) { x.cut, x.silent, x.outcome = true, true, dissect.OutcomeUnanswered },
 				func(x *made) { x.uses, x.silent, x.outcome = dissect.ChallengeUsed, true, dissect.OutcomeUnanswered },
 			}
@@ -589,12 +602,14 @@ func TestVerdictsNeed(t *testing.T) {
 				}
 			}))
 		}},
-		{"n of 40 lost in a trickle", 30, 40, func(n int) []made {
-			return both(evening(300), sent(1000, 0, 3.5, func(i int, x *made) {
+		{"n of 100 lost in a trickle", 8, 12, func(n int) []made {
+			return both(sent(1000, 0, 3.5, func(i int, x *made) {
 				x.from, x.proof, x.outcome = somebody(i%110), dissect.Unreturned, dissect.OutcomeChallenged
-			}), some(func(x *made) {
-				x.silent, x.outcome = true, dissect.OutcomeUnanswered
-			})(n))
+			}), sent(100, 0, 1./3, func(i int, x *made) {
+				if x.from = person(i); i*n/100 != (i+1)*n/100 {
+					x.silent, x.outcome = true, dissect.OutcomeUnanswered
+				}
+			}))
 		}},
 		{"n of 20 lost under load", 0, 20, func(n int) []made {
 			return both(sent(200, 0, 5, func(i int, x *made) { x.from, x.proof = person(i), dissect.Proven }), sent(600, 40, 60, func(i int, x *made) {
