@@ -1,17 +1,21 @@
 package all
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/must"
 )
 
@@ -54,6 +58,84 @@ func TestSampled(t *testing.T) {
 	}
 	if len(files) > 0 {
 		t.Errorf("samples of no protocol: %q", files)
+	}
+}
+
+// TestSampleSecrets: no field but secret ones shows any of the password in samples, and of rules only the password is secret. A sample
+// may also be cut, unless it is another message then.
+func TestSampleSecrets(t *testing.T) {
+	n := 0
+	for _, p := range Protocols() {
+		for _, s := range samplesOf(t, p) {
+			for size := len(s.Parts[0]); size > 0 && len(s.Parts) == 1; size-- {
+				payload := s.Parts[0][:size]
+				if !bytes.Contains(payload, []byte("hid")) || p.Detect(payload) == dissect.No || slices.Contains(s.Sound, size) {
+					continue
+				}
+				n++
+				r := dissecttest.Decode(t, p, payload)
+				for i := range r.Nodes {
+					n := &r.Nodes[i]
+					v := n.Value(r.Sources[n.Source].Data)
+					if n.Field.Kind == dissect.Bytes {
+						v = Foreign().Shown(v)
+					}
+					shows := bytes.Contains(v, []byte("hid"))
+					if !n.Field.Kind.Container() && shows != n.Field.Secret && (shows || s.Name == "rules" && size == len(s.Parts[0])) {
+						t.Errorf("%s: %s: %d bytes: %s shows %q", p.Name, s.Name, size, n.Field.Path, v)
+					}
+				}
+			}
+		}
+	}
+	if n < 100 {
+		t.Errorf("only %d payloads", n)
+	}
+}
+
+// sampleOf returns the first part of the sample of a protocol with a name.
+func sampleOf(t *testing.T, protocol, name string) []byte {
+	t.Helper()
+	list := samplesOf(t, byName(protocol))
+	return list[slices.IndexFunc(list, func(s dissecttest.Sample) bool { return s.Name == name })].Parts[0]
+}
+
+// TestRaknetAddress: addresses are those that were sent, whatever the wire makes of them.
+func TestRaknetAddress(t *testing.T) {
+	for name, want := range map[string]string{
+		"open request 2": "127.0.0.1:19132", "open request 2 with a cookie": "127.0.0.1:19132",
+		"open request 2 over IPv6": "[::1]:19133", "open reply 2": "127.0.0.1:19132",
+	} {
+		r := dissecttest.Decode(t, byName("raknet"), sampleOf(t, "raknet", name))
+		var got []string
+		for i := range r.Nodes {
+			if n := &r.Nodes[i]; n.Field.Kind == dissect.Endpoint {
+				got = append(got, n.Endpoint(r.Sources[0].Data).String())
+			}
+		}
+		if !slices.Equal(got, []string{want}) {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestOpenttdCut: a reply of which the capture has only the beginning is known by the length that it had.
+func TestOpenttdCut(t *testing.T) {
+	request, reply := sampleOf(t, "openttd", "a request"), sampleOf(t, "openttd", "info 5")
+	for missing, known := range map[int]bool{5: true, 4: false} {
+		var k dissecttest.Keeper
+		a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{byName("openttd")}}, &k))(t)
+		from, to := netip.AddrPortFrom(client, port), netip.AddrPortFrom(server, 50000)
+		a.Datagram(&dissect.Datagram{Frame: 1, Time: time.Unix(1600000000, 0), Src: from, Dst: to, Payload: request})
+		cut := reply[:len(reply)-5]
+		if !a.Inner(core.Only{}).Candidate(to.Port(), from.Port(), cut) {
+			t.Errorf("%x is no candidate", cut)
+		}
+		a.Datagram(&dissect.Datagram{Frame: 2, Time: time.Unix(1600000000, 0), Src: to, Dst: from, Payload: cut, Missing: missing})
+		a.Flush()
+		if n := len(k.Records); known && (n != 2 || k.Records[1].Type.Name != "info_reply" || k.Records[1].RequestFrame != 1) || !known && n > 0 {
+			t.Errorf("%d bytes missing: %d messages", missing, n)
+		}
 	}
 }
 
