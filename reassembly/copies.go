@@ -20,7 +20,7 @@ const CaptureDelay = 12 * time.Millisecond
 // becomes complete, so addCopy collects the copies of each remembered set in a set of
 // their own.
 func (p *Parts) addCopy(i int32, of uint8, in *incoming) (*Set, Verdict) {
-	s := &p.t.sets[i]
+	s := p.t.sets[i]
 	before := origin{key: s.key, finished: s.finished, tag: s.tag, tagged: 1 << (s.known - 1)}
 	from := int32(0)
 	for g := range before.spaces {
@@ -71,7 +71,7 @@ func (p *Parts) setAside(of uint8, before *origin, in *incoming) (int32, *Set, V
 		return none, nil, Late // where nothing numbers the parts, the others come first if the message does
 	}
 	if known {
-		if s := &p.t.sets[j]; !in.doubled && in.waiting > s.last || s.over(in.now) {
+		if s := p.t.sets[j]; !in.doubled && in.waiting > s.last || s.over(in.now) {
 			p.t.drop(j, Copied)
 			known = false
 		}
@@ -81,17 +81,17 @@ func (p *Parts) setAside(of uint8, before *origin, in *incoming) (int32, *Set, V
 		if j, ok = p.t.open(k, in.now); !ok {
 			return none, nil, Late
 		}
-		s := &p.t.sets[j]
+		s := p.t.sets[j]
 		s.delay = in.now - before.finished
 		s.setIf(isOfCopies, true)
 		if of == before.tagged {
 			s.tag = before.tag
 		}
 	}
-	s := &p.t.sets[j]
+	s := p.t.sets[j]
 	s.delay = min(s.delay, in.now-before.finished)
 	set, v := p.put(j, in, false)
-	s = &p.t.sets[j]
+	s = p.t.sets[j]
 	s.setIf(isShared, s.has(isShared) || before.shared)
 	return j, set, v
 }
@@ -107,7 +107,7 @@ func (p *Parts) repeated(j int32, of uint8, before *origin, set *Set, in *incomi
 	if !known {
 		return set, Complete
 	}
-	s := &p.t.sets[base]
+	s := p.t.sets[base]
 	if in.doubled {
 		if s.rounds ^= of; s.rounds&of != 0 {
 			p.t.borrowed = none
@@ -122,7 +122,7 @@ func (p *Parts) repeated(j int32, of uint8, before *origin, set *Set, in *incomi
 // takeOver moves the collected copies of the newest set into set i, which begins with a
 // new part: the two messages may have equal parts.
 func (p *Parts) takeOver(i int32, in *incoming) {
-	s := &p.t.sets[i]
+	s := p.t.sets[i]
 	if s.known == 0 {
 		return
 	}
@@ -132,7 +132,7 @@ func (p *Parts) takeOver(i int32, in *incoming) {
 	if !known {
 		return
 	}
-	from := &p.t.sets[j]
+	from := p.t.sets[j]
 	if from.over(in.now) {
 		p.t.drop(j, Copied)
 		return

@@ -73,7 +73,7 @@ func (p *Parts) Add(k Key, part Part, payload []byte, frames []uint64, at time.T
 // put adds a part to set i. copied says that an earlier set has a part with the same
 // bytes.
 func (p *Parts) put(i int32, in *incoming, copied bool) (*Set, Verdict) {
-	s := &p.t.sets[i]
+	s := p.t.sets[i]
 	if !s.owns() && in.newest > s.last && in.now-s.last > copyWindow {
 		p.dropCopies(s)
 	}
@@ -108,7 +108,7 @@ func (p *Parts) put(i int32, in *incoming, copied bool) (*Set, Verdict) {
 		}
 		return nil, Refused
 	}
-	s = &p.t.sets[i]
+	s = p.t.sets[i]
 	if first {
 		s.begin(in)
 	}
@@ -128,7 +128,7 @@ func (p *Parts) put(i int32, in *incoming, copied bool) (*Set, Verdict) {
 // place decides whether a part enters set i; if not, the verdict differs from Held. anew
 // says that the part starts another set.
 func (p *Parts) place(i int32, part *Part, in *incoming, copied bool) (anew bool, v Verdict) {
-	s := &p.t.sets[i]
+	s := p.t.sets[i]
 	asked := in.newest > s.began // the next reply may come
 	if j := s.held(part.Index, in.payload); j >= 0 {
 		q := &s.pieces[j]
@@ -183,7 +183,7 @@ func (s *set) begin(in *incoming) {
 // complete returns set i, which has all parts, or defers it if some of them may be late
 // copies.
 func (p *Parts) complete(i int32, in *incoming) (*Set, Verdict) {
-	s := &p.t.sets[i]
+	s := p.t.sets[i]
 	s.dropTaken()
 	p.expel(s)
 	if slices.ContainsFunc(s.pieces, func(q piece) bool { return q.doubt }) {
@@ -200,7 +200,7 @@ func (p *Parts) complete(i int32, in *incoming) (*Set, Verdict) {
 
 // giveUp reports an incomplete set, without copies of the previous set.
 func (p *Parts) giveUp(i int32, why Reason) {
-	s := &p.t.sets[i]
+	s := p.t.sets[i]
 	if p.lost == nil || s.has(isShared) {
 		return
 	}
@@ -271,7 +271,7 @@ func (p *Parts) Waiting(n int) (frame uint64, due time.Time, more bool) {
 	i := p.t.waiting.oldest
 	first := int64(noTime)
 	for ; i != none && n > 0; n-- {
-		s := &p.t.sets[i]
+		s := p.t.sets[i]
 		if len(s.frames) > 0 {
 			frame = max(frame, s.frames[0])
 		}
@@ -413,7 +413,7 @@ func lastOf(frames []uint64) uint64 {
 // index.
 func (p *Parts) supersede(i, index int32, newest, now int64) {
 	p.giveUp(i, Superseded)
-	s := &p.t.sets[i]
+	s := p.t.sets[i]
 	had := cap(s.sums)
 	s.remember()
 	if cost := 4 * (cap(s.sums) - had); p.t.budget.reserve(&p.t, i, cost) {
@@ -431,7 +431,7 @@ func (p *Parts) supersede(i, index int32, newest, now int64) {
 // cameAgain restarts a set with those of its parts that came again after since, except the
 // part with the given index.
 func (p *Parts) cameAgain(i int32, since int64, index int32, now int64) {
-	s := &p.t.sets[i]
+	s := p.t.sets[i]
 	pieces, buf, variant, guess := s.pieces, s.buf, s.variant, s.guess
 	p.t.restart(i, now, s.before)
 	s.variant, s.guess = variant, guess

@@ -39,7 +39,7 @@ func NewRanges(b *Budget, l Limits, lost func(*Fragments, Reason)) *Ranges {
 	r := &Ranges{t: newTable(b, l), lost: lost}
 	r.t.lost = func(i int32, why Reason) {
 		if r.lost != nil {
-			r.view = Fragments{s: &r.t.sets[i]}
+			r.view = Fragments{s: r.t.sets[i]}
 			r.lost(&r.view, why)
 		}
 	}
@@ -81,7 +81,7 @@ func (r *Ranges) Add(k Key, f Fragment) (*Fragments, Verdict) {
 			return nil, Refused
 		}
 	}
-	s := &r.t.sets[i]
+	s := r.t.sets[i]
 	if j := s.find(&f); j >= 0 {
 		switch {
 		case !s.same(&s.pieces[j], &f):
@@ -128,7 +128,7 @@ func (r *Ranges) Add(k Key, f Fragment) (*Fragments, Verdict) {
 
 // settle reports whether f belongs to set i, and closes the set if not.
 func (r *Ranges) settle(i int32, f *Fragment, now int64) (int32, bool) {
-	s := &r.t.sets[i]
+	s := r.t.sets[i]
 	switch {
 	case r.t.stale(i, now):
 		r.t.drop(i, Expired)
@@ -145,7 +145,7 @@ func (r *Ranges) settle(i int32, f *Fragment, now int64) (int32, bool) {
 // again prepares the complete set i to collect copies of its fragments.
 func (r *Ranges) again(i int32, now int64) {
 	r.t.unlink(i)
-	s := &r.t.sets[i]
+	s := r.t.sets[i]
 	s.first, s.last = now, now
 	s.total = -1
 	s.overlaps, s.counts = 0, [len(s.counts)]int32{Refused - Duplicate: s.counts[Refused-Duplicate]}
@@ -262,7 +262,7 @@ func (r *Ranges) reap() {
 		return
 	}
 	r.t.borrowed = none
-	s := &r.t.sets[i]
+	s := r.t.sets[i]
 	s.sums = s.sums[:0]
 	for j := range s.pieces {
 		p := &s.pieces[j]

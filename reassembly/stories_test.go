@@ -442,7 +442,7 @@ func audit(t testing.TB, b *Budget) {
 		}{{tb.waiting, false}, {tb.finished, true}} {
 			older, count := none, 0
 			for i := l.oldest; i != none; i = tb.sets[i].newer {
-				s := &tb.sets[i]
+				s := tb.sets[i]
 				if s.older != older || s.has(isDone) != l.done || seen[i] {
 					t.Fatalf("table %d: the lists are broken at set %d", n, i)
 				}

@@ -187,9 +187,14 @@ type past struct {
 	finishedIn uint64             // frame that completed it
 }
 
-// setOverhead is the memory of a set without its store: its slot in the slab, and a third
-// of it for the room that the slab has for more, chains and the list of free slots.
-const setOverhead = int(unsafe.Sizeof(set{})+unsafe.Sizeof(past{})) * 4 / 3
+// A slot is the memory of a set without its store. Sets stay where they are.
+type slot struct {
+	set  set
+	past past
+}
+
+// setOverhead is a slot, and a third of it for those that are made ahead, chains and the list of free slots.
+const setOverhead = int(unsafe.Sizeof(slot{})) * 4 / 3
 
 const (
 	// keepBuffer is the largest buffer that is kept for later sets, so that a large set
@@ -213,7 +218,8 @@ type table struct {
 	seed     [2]uint64
 	chains   []int32 // the first set of each, whose keys have the same hash
 	len      int     // sets in chains
-	sets     []set
+	sets     []*set
+	fresh    []slot // for the next
 	free     []int32
 	spare    []store // for later sets; not counted as used
 	idle     int     // bytes of spare, at most what a sweep frees
@@ -273,7 +279,7 @@ func (t *table) listOf(s *set) *list {
 
 // link appends set i to its list as the newest.
 func (t *table) link(i int32) {
-	s := &t.sets[i]
+	s := t.sets[i]
 	l := t.listOf(s)
 	s.older, s.newer = l.newest, none
 	if l.newest != none {
@@ -288,7 +294,7 @@ func (t *table) link(i int32) {
 }
 
 func (t *table) unlink(i int32) {
-	s := &t.sets[i]
+	s := t.sets[i]
 	l := t.listOf(s)
 	if s.older != none {
 		t.sets[s.older].newer = s.newer
@@ -385,12 +391,14 @@ func (t *table) open(k Key, at int64) (int32, bool) {
 		t.free = t.free[:n-1]
 	} else {
 		i = int32(len(t.sets))
-		if len(t.sets) == cap(t.sets) {
-			t.sets = widen(t.sets, len(t.sets)+len(t.sets)/4+1)
+		if len(t.fresh) == 0 {
+			t.fresh = make([]slot, min(len(t.sets)+1, 64))
 		}
-		t.sets = append(t.sets, set{past: new(past)})
+		p := &t.fresh[0]
+		t.fresh, p.set.past = t.fresh[1:], &p.past
+		t.sets = append(t.sets, &p.set)
 	}
-	s := &t.sets[i]
+	s := t.sets[i]
 	*s.past = past{sums: s.sums[:0], finished: noTime}
 	*s = set{key: k, first: at, last: at, total: -1, charged: setOverhead, past: s.past}
 	t.link(i)
@@ -408,7 +416,7 @@ func (t *table) open(k Key, at int64) (int32, bool) {
 // complete before.
 func (t *table) restart(i int32, at int64, before int32) {
 	t.unlink(i)
-	s := &t.sets[i]
+	s := t.sets[i]
 	*s = set{
 		key: s.key, next: s.next, first: at, last: at, total: -1, charged: s.charged, is: s.is & isOfCopies, delay: s.delay,
 		past: s.past, store: s.emptied(),
@@ -433,7 +441,7 @@ func (t *table) equip(i int32, n int) {
 	}
 	if cap(t.sets[i].pieces) > 0 {
 		if cost := cap(t.spare[best].buf) - cap(t.sets[i].buf); t.budget.reserve(t, i, cost) {
-			s, o := &t.sets[i], &t.spare[best]
+			s, o := t.sets[i], &t.spare[best]
 			s.charged += cost
 			t.idle -= cost
 			s.buf, o.buf = append(o.buf, s.buf...), s.buf[:0]
@@ -453,7 +461,7 @@ func (t *table) equip(i int32, n int) {
 
 // recycle keeps the store of set i for later sets.
 func (t *table) recycle(i int32) {
-	s := &t.sets[i]
+	s := t.sets[i]
 	size := s.store.size()
 	if size > 0 && cap(s.buf) <= keepBuffer && t.idle+size <= t.budget.high-t.budget.low {
 		t.idle += size
@@ -465,7 +473,7 @@ func (t *table) recycle(i int32) {
 // hold copies a piece into set i and charges it to the budget. It charges capacity, not
 // length.
 func (t *table) hold(i int32, p piece, data []byte, frames []uint64, at int64) bool {
-	s := &t.sets[i]
+	s := t.sets[i]
 	if len(s.pieces) >= t.limits.Pieces || len(data) > min(t.limits.SetBytes, math.MaxInt32)-len(s.buf) {
 		s.tally(Refused)
 		return false
@@ -524,7 +532,7 @@ func widen[T any](s []T, capacity int) []T {
 func (t *table) finish(i int32) {
 	t.unlink(i)
 	t.recycle(i)
-	s := &t.sets[i]
+	s := t.sets[i]
 	s.setIf(isDone, true)
 	s.first = s.finished
 	s.reach = 0
@@ -549,7 +557,7 @@ func (t *table) drop(i int32, why Reason) {
 func (t *table) close(i int32) {
 	t.unlink(i)
 	t.recycle(i)
-	s := &t.sets[i]
+	s := t.sets[i]
 	t.leave(i)
 	t.budget.release(s.charged)
 	s.charged = 0
@@ -608,7 +616,7 @@ func (p *Parts) release() {
 		return
 	}
 	p.giveUp(i, Settled)
-	s := &p.t.sets[i]
+	s := p.t.sets[i]
 	s.finished, s.finishedIn = s.last, lastOf(s.frames)
 	s.setIf(isSettling, false)
 	s.remember()
