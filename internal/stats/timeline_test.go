@@ -170,6 +170,7 @@ func TestSurges(t *testing.T) {
 		"its first three":             {[]float64{90, 90, 90, 5, 5}, 0, 3, 5, true},
 		"its first two":               {[]float64{90, 90, 5, 5}, 0, 2, 5, false},
 		"from a third to two thirds":  {[]float64{40, 40, 100, 100, 71, 100, 70, 100, 100, 39, 40}, 2, 9, 10, false},
+		"from less, to less":          {[]float64{39, 40, 100, 100, 70, 100, 70, 100, 100, 40, 39}, 2, 9, 10, false},
 		"from less":                   {[]float64{39, 40, 100, 100, 71, 100, 70, 100, 100, 40, 40}, 2, 9, 10, true},
 		"to less":                     {[]float64{40, 40, 100, 100, 71, 100, 71, 100, 100, 40, 39}, 2, 9, 10, true},
 	} {

@@ -160,10 +160,16 @@ func TestVerdictsNeed(t *testing.T) {
 	}
 	oneHop := func(i int, x *made) { x.hops = 47 }
 	crowd := func(i int, x *made) { x.from = person(5000 + i) }
-	victim := func(n int, rate float64, back int) []made {
+	victim := func(n int, rate float64, back, servers int, also func(i int, x *made)) []made {
 		return sent(n, 10, rate, func(i int, x *made) {
-			x.from, x.port, x.back, x.to = "203.0.113.77", 80, back, fmt.Sprintf("198.51.100.%d", 10+i%4)
+			x.from, x.port, x.back, x.to = "203.0.113.77", 80, back, fmt.Sprintf("198.51.100.%d", 10+i%servers)
+			also(i, x)
 		})
+	}
+	plain, gone := func(int, *made) {}, func(_ int, x *made) { x.silent, x.outcome = true, dissect.OutcomeUnanswered }
+	challenged := func(_ int, x *made) { x.proof, x.outcome = dissect.Unreturned, dissect.OutcomeChallenged }
+	trickle := func(n, addresses int) []made {
+		return sent(n, 0, 3.5, func(i int, x *made) { challenged(i, x); x.from = somebody(i % addresses) })
 	}
 	var all Said
 	for _, c := range []struct {
@@ -189,9 +195,7 @@ func TestVerdictsNeed(t *testing.T) {
 		{"slow", both(evening(45), sent(10, 2, 1, func(i int, x *made) { x.from, x.wait = person(i), 1100*time.Millisecond })), "certain Slow: 198.51.100.10:27015 takes more than 1 s for 10 of 55 replies in 44.5 s from 19:00:00 UTC on; half of them take 1 ms or less."},
 		{"nine of a hundred", both(evening(92), sent(9, 2, 1, func(i int, x *made) { x.from, x.wait = person(i), 1100*time.Millisecond })), quiet},
 		{"a flood", both(evening(60), flood(200, 40, dissect.Unreturned, nil)), "certain Forged flood at 198.51.100.10:27015: 200 p info requests in 5 s from 19:00:30 UTC on (40 per second) from 200 addresses. None came back with the challenge that it was given."},
-		{"a trickle", both(evening(300), sent(1000, 0, 3.5, func(i int, x *made) {
-			x.from, x.proof, x.outcome = somebody(i%100), dissect.Unreturned, dissect.OutcomeChallenged
-		})), "likely Forged requests at 198.51.100.10:27015: 1,000 requests in 5 min from 19:00:00 UTC on (3.3 per second) from at least 100 addresses, none of which came back with the challenge that it was given. The server answers the others."},
+		{"a trickle", both(evening(300), trickle(1000, 100)), "likely Forged requests at 198.51.100.10:27015: 1,000 requests in 5 min from 19:00:00 UTC on (3.3 per second) from at least 100 addresses, none of which came back with the challenge that it was given. The server answers the others."},
 		{"a flood in 20 hours", both(sent(2400, 0, 1./30, func(i int, x *made) { x.from, x.proof = person(i), dissect.Proven }), sent(9000, 32415, 300, func(i int, x *made) {
 			x.from, x.proof, x.outcome = somebody(i), dissect.Unreturned, dissect.OutcomeChallenged
 		})), "certain Forged flood at 198.51.100.10:27015: 9,000 p info requests in 60 s or less from 04:00:00 UTC on (150 per second or more)"},
@@ -201,7 +205,7 @@ func TestVerdictsNeed(t *testing.T) {
 		{"a crowd, of which a fifth never returns", both(evening(60), flood(2000, 200, dissect.Proven, crowd), flood(400, 40, dissect.Unreturned, crowd)), "certain Not answered: 198.51.100.10:27015 replies to only 84 % of 2,520 requests in 59.5 s from 19:00:00 UTC on: 16 % got a challenge only, because their clients did not return it or got another one each time."},
 		{"one hop limit, no proof", both(open(300), flood(2000, 200, dissect.Unproven, oneHop)), "likely Forged flood at 198.51.100.10:27015: 2,000 p info requests in 10 s from 19:00:30 UTC on (200 per second, 41 times the usual) from 2,000 addresses. Nothing proves it, but 97 % of the packets have the hop limit 47 and the addresses are spread evenly over the whole internet."},
 		{"people come", both(open(300), flood(2000, 200, dissect.Unproven, func(i int, x *made) { crowd(i, x); x.hops = uint8(40 + i%20) })), "possible Crowd or forged at 198.51.100.10:27015: 2,000 p info requests in 10 s from 19:00:30 UTC on (200 per second, 41 times the usual) from 2,000 addresses. They may be people, or forged: this request needs no proof, and what there is to see does not tell."},
-		{"a victim", both(evening(60), victim(100, 10, 300)), "likely Reflection at 203.0.113.77: 100 p info requests in its name in 9.9 s from 19:00:10 UTC on (10 per second) made 198.51.100.10:27015 and 3 others send it 32.8 kB, 6.2 times what came. The address is forged: it is the victim."},
+		{"a victim", both(evening(60), victim(100, 10, 300, 4, plain)), "likely Reflection at 203.0.113.77: 100 p info requests in its name in 9.9 s from 19:00:10 UTC on (10 per second) made 198.51.100.10:27015 and 3 others send it 32.8 kB, 6.2 times what came. The address is forged: it is the victim."},
 		{"greedy", both(evening(60), sent(105, 10, 10.5, func(i int, x *made) { x.from, x.proof = "203.0.113.9", dissect.Proven })), "certain Greedy: 203.0.113.9 asks 198.51.100.10:27015 11 times per second: 105 p info requests in 9.9 s from 19:00:10 UTC on, 47 % of all requests. It returns challenges: the address is real."},
 		{"list hammering", both(evening(60), sent(105, 10, 10.5, func(i int, x *made) { x.from, x.proof, x.of = "203.0.113.9", dissect.Proven, 2 })), "certain List hammering: 203.0.113.9 asks 198.51.100.10:27015 11 times per second: 105 p list requests in 9.9 s from 19:00:10 UTC on, 47 % of all requests. It returns challenges: the address is real."},
 		{"growth", both(evening(180), sent(3900, 60, 60, func(i int, x *made) { x.from, x.proof = person(1000+i/2), dissect.Proven })), "likely Growth at 198.51.100.10:27015: 3,900 requests more than usual in 65 s from 19:01:00 UTC on (60 per second, 31 times the usual), of clients that prove themselves. No few of them ask most of it: more people come."},
@@ -392,12 +396,7 @@ func TestVerdictsNeed(t *testing.T) {
 				x.from = person(7000 + i/2%40*211)
 			}
 		})), []string{`have the hop limit 47`}, "evenly as"},
-		{"a victim, whom half of 24 servers answer", both(evening(60), sent(480, 10, 40, func(i int, x *made) {
-			x.from, x.port, x.back, x.to = "203.0.113.77", 80, 600, fmt.Sprintf("198.51.100.%d", 30+i%24)
-			if i%2 == 0 {
-				x.silent, x.outcome = true, dissect.OutcomeUnanswered
-			}
-		})), []string{`Reflection at 203.0.113.77: 480 p info requests`}, "Scanner"},
+		{"a victim, whom half of 24 servers answer", both(evening(60), victim(480, 40, 600, 24, func(i int, x *made) { []func(int, *made){gone, plain}[i%2](i, x) })), []string{`Reflection at 203.0.113.77: 480 p info requests`}, "Scanner"},
 		{"seven of them", both(open(300), sent(3500, 20, 140, func(i int, x *made) { x.from, x.port, x.hops, x.back = somebody(70_000+i%7), 80, 47, 300 })), []string{`Reflection at `, `"verdicts":7,`}, "Forged"},
 	} {
 		got, whole := all.play(c.name, c.play)
@@ -408,11 +407,12 @@ func TestVerdictsNeed(t *testing.T) {
 			}
 		}
 	}
-	some := func(f func(x *made)) func(n int) []made { // n of 40
+	some := func(others, f func(i int, x *made)) func(n int) []made { // n of 40
 		return func(n int) []made {
 			return sent(40, 0, 1, func(i int, x *made) {
-				if x.from = person(i); i*n/40 != (i+1)*n/40 {
-					f(x)
+				x.from = person(i)
+				if others(i, x); i*n/40 != (i+1)*n/40 {
+					f(i, x)
 				}
 			})
 		}
@@ -436,24 +436,18 @@ func TestVerdictsNeed(t *testing.T) {
 			return both(evening(30), lost(n, 30.5, 1), sent(10, 31.5+float64(n), 1, func(i int, x *made) { x.from = person(i) }))
 		}},
 		{"n without a reply, at the end", 1, 10, func(n int) []made { return both(evening(20), lost(n, 20.5, 1)) }},
-		{"n of 40 unanswered", 0, 40, some(func(x *made) { x.silent, x.outcome = true, dissect.OutcomeUnanswered })},
-		{"n of 40 refused", 0, 40, some(func(x *made) { x.silent, x.outcome = true, dissect.OutcomeRefused })},
-		{"n of 40 in part", 0, 40, some(func(x *made) { x.of, x.outcome = 1, dissect.OutcomePartial })},
-		{"n of 40 late", 0, 40, some(func(x *made) { x.outcome, x.wait = dissect.OutcomeLate, 6*time.Second })},
-		{"n of 40 with a challenge only", 0, 40, some(func(x *made) { x.proof, x.outcome = dissect.Unreturned, dissect.OutcomeChallenged })},
-		{"n of 40 lost, all others challenged", 15, 25, func(n int) []made {
-			return sent(40, 0, 1, func(i int, x *made) {
-				if x.from, x.proof, x.outcome = person(i), dissect.Unreturned, dissect.OutcomeChallenged; i < n {
-					x.proof, x.silent, x.outcome = dissect.Unproven, true, dissect.OutcomeUnanswered
-				}
-			})
-		}},
+		{"n of 40 unanswered", 0, 40, some(plain, gone)},
+		{"n of 40 refused", 0, 40, some(plain, func(_ int, x *made) { x.silent, x.outcome = true, dissect.OutcomeRefused })},
+		{"n of 40 in part", 0, 40, some(plain, func(_ int, x *made) { x.of, x.outcome = 1, dissect.OutcomePartial })},
+		{"n of 40 late", 0, 40, some(plain, func(_ int, x *made) { x.outcome, x.wait = dissect.OutcomeLate, 6*time.Second })},
+		{"n of 40 with a challenge only", 0, 40, some(plain, challenged)},
+		{"n of 40 lost, all others challenged", 15, 25, some(challenged, func(i int, x *made) { gone(i, x); x.proof = dissect.Unproven })},
+		{"of 40 that are cut, n challenged", 0, 40, some(func(_ int, x *made) { x.cut = true }, challenged)},
+		{"of 20 unanswered and 20 others, n cut", 0, 9, some(func(i int, x *made) { []func(int, *made){gone, plain}[i%2](i, x) }, func(_ int, x *made) { x.cut = true })},
 		{"n of 40 that return a challenge lost, and ten others", 10, 30, func(n int) []made {
 			return both(sent(80, 0, 2, func(i int, x *made) {
-				if x.from, x.proof = person(i/2), dissect.Vouched; i%2 > 0 {
-					if x.proof = dissect.Proven; i/2*n/40 != (i/2+1)*n/40 {
-						x.silent, x.outcome = true, dissect.OutcomeUnanswered
-					}
+				if x.from, x.proof = person(i/2), dissect.Vouched+dissect.Proof(i%2)*(dissect.Proven-dissect.Vouched); i%2 > 0 && i/2*17%40 < n {
+					gone(i, x)
 				}
 			}), lost(10, 0.2, 0.25))
 		}},
@@ -472,11 +466,7 @@ func TestVerdictsNeed(t *testing.T) {
 				}
 			}))
 		}},
-		{"a victim, in whose name n servers are asked", 1, 24, func(n int) []made {
-			return both(evening(60), sent(400, 10, 40, func(i int, x *made) {
-				x.from, x.port, x.back, x.to = "203.0.113.77", uint16(2000+i), 300, fmt.Sprintf("198.51.100.%d", 10+i%n)
-			}))
-		}},
+		{"a victim, in whose name n servers are asked", 1, 24, func(n int) []made { return both(evening(60), victim(400, 40, 300, n, plain)) }},
 		{"n of one kind unanswered", 0, 30, func(n int) []made {
 			return both(evening(30), sent(n, 0, 1, func(i int, x *made) {
 				x.from, x.of, x.silent, x.outcome = person(i), 1, true, dissect.OutcomeUnanswered
@@ -501,34 +491,22 @@ func TestVerdictsNeed(t *testing.T) {
 		{"a flood from n addresses", 1, 30, func(n int) []made {
 			return both(open(300), flood(400, 80, dissect.Unproven, func(i int, x *made) { x.from, x.hops = somebody(i%n), 47 }))
 		}},
-		{"a trickle of n requests", 997, 1003, func(n int) []made {
-			return both(evening(300), sent(n, 0, 3.5, func(i int, x *made) {
-				x.from, x.proof, x.outcome = somebody(i%100), dissect.Unreturned, dissect.OutcomeChallenged
-			}))
-		}},
+		{"a trickle of n requests", 997, 1003, func(n int) []made { return both(evening(300), trickle(n, 100)) }},
 		{"ten a second, then n", 18, 22, func(n int) []made {
 			return both(sent(600, 0, 10, func(i int, x *made) { x.from = person(i) }), sent(30*n, 60, float64(n), lossy))
 		}},
-		{"a trickle of n addresses", 98, 101, func(n int) []made {
-			return both(evening(300), sent(1000, 0, 3.5, func(i int, x *made) {
-				x.from, x.proof, x.outcome = somebody(i%n), dissect.Unreturned, dissect.OutcomeChallenged
-			}))
-		}},
+		{"a trickle of n addresses", 98, 101, func(n int) []made { return both(evening(300), trickle(1000, n)) }},
 		{"n people come", 195, 204, func(n int) []made { return both(open(300), flood(n, 60, dissect.Unproven, crowd)) }},
 		{"n of one hop limit", 195, 204, func(n int) []made { return both(open(300), flood(n, 60, dissect.Unproven, oneHop)) }},
 		{"n seconds of growth", 57, 62, func(n int) []made {
-			return both(evening(180), sent(60*n, 60, 60.7, func(i int, x *made) { x.from, x.proof = person(1000+i/2), dissect.Proven }))
+			return both(evening(180), sent(60*n, 60, 60.77, func(i int, x *made) { x.from, x.proof = person(1000+i/2), dissect.Proven }))
 		}},
-		{"a victim of n requests", 97, 103, func(n int) []made { return both(evening(60), victim(n, 10, 300)) }},
-		{"a victim of n a second", 8, 12, func(n int) []made { return both(evening(60), victim(120, float64(n), 300)) }},
+		{"a victim of n requests", 97, 103, func(n int) []made { return both(evening(60), victim(n, 10, 300, 4, plain)) }},
+		{"a victim of n a second", 8, 12, func(n int) []made { return both(evening(60), victim(120, float64(n), 300, 4, plain)) }},
 		{"a victim of 120 requests, to n of which it gets a challenge", 10, 14, func(n int) []made {
-			return both(evening(60), sent(120, 10, 12, func(i int, x *made) {
-				if x.from, x.port, x.back = "203.0.113.77", 80, 300; i < n {
-					x.proof, x.outcome = dissect.Unreturned, dissect.OutcomeChallenged
-				}
-			}))
+			return both(evening(60), victim(120, 12, 300, 4, func(i int, x *made) { []func(int, *made){plain, challenged}[min(n/(i+1), 1)](i, x) }))
 		}},
-		{"a victim of n bytes", 128, 136, func(n int) []made { return both(evening(60), victim(100, 10, n)) }},
+		{"a victim of n bytes", 128, 136, func(n int) []made { return both(evening(60), victim(100, 10, n, 4, plain)) }},
 		{"a network of n victims", 5, 10, func(n int) []made {
 			return both(evening(60), sent(20*n, 10, 2*float64(n), func(i int, x *made) { x.from, x.port, x.back = fmt.Sprintf("203.0.113.%d", 1+i%n), 80, 300 }))
 		}},
@@ -544,7 +522,7 @@ func TestVerdictsNeed(t *testing.T) {
 				x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%n), true, dissect.OutcomeUnanswered
 			}))
 		}},
-		{"few of chance", 1, 700, func(seed int) []made {
+		{"few of chance", 1, 600, func(seed int) []made {
 			random := rand.New(rand.NewPCG(uint64(seed), 1))
 			fates := []func(x *made){
 				func(*made) {}, func(x *made) { x.proof = []dissect.Proof{dissect.Vouched, dissect.Proven}[random.IntN(2)] }, func(x *made) { x.proof = dissect.Proven },
@@ -570,7 +548,7 @@ func TestVerdictsNeed(t *testing.T) {
 			return sent(n, 0, float64(n)/seconds, func(i int, x *made) {
 				if x.from, x.of = person(random.IntN(clients)), random.IntN(kinds); seed%3 == 0 && i >= from && i < from+share/4 || seed%3 > 0 && random.IntN(100) < share {
 					other(x)
-				} else if seed > 400 && random.IntN(2) == 0 {
+				} else if seed > 300 && random.IntN(2) == 0 {
 					third(x)
 				} else {
 					usual(x)
@@ -602,15 +580,7 @@ func TestVerdictsNeed(t *testing.T) {
 				}
 			}))
 		}},
-		{"n of 100 lost in a trickle", 8, 12, func(n int) []made {
-			return both(sent(1000, 0, 3.5, func(i int, x *made) {
-				x.from, x.proof, x.outcome = somebody(i%110), dissect.Unreturned, dissect.OutcomeChallenged
-			}), sent(100, 0, 1./3, func(i int, x *made) {
-				if x.from = person(i); i*n/100 != (i+1)*n/100 {
-					x.silent, x.outcome = true, dissect.OutcomeUnanswered
-				}
-			}))
-		}},
+		{"n of 40 lost in a trickle", 2, 6, func(n int) []made { return both(trickle(1000, 110), some(plain, gone)(n)) }},
 		{"n of 20 lost under load", 0, 20, func(n int) []made {
 			return both(sent(200, 0, 5, func(i int, x *made) { x.from, x.proof = person(i), dissect.Proven }), sent(600, 40, 60, func(i int, x *made) {
 				if x.from, x.proof = person(i), dissect.Proven; i%20 < n {
@@ -643,7 +613,7 @@ func TestVerdictsNeed(t *testing.T) {
 			func() []made { return flood(n(60, 1500), rate(15, 200), dissect.Proof(n(0, 3)), nil) },
 			func() []made { return flood(n(150, 1500), rate(15, 200), dissect.Unproven, oneHop) },
 			func() []made { return flood(n(150, 1500), rate(15, 200), dissect.Unproven, crowd) },
-			func() []made { return victim(n(80, 300), rate(7, 30), n(100, 400)) },
+			func() []made { return victim(n(80, 300), rate(7, 30), n(100, 400), 4, plain) },
 			func() []made { return greedy("203.0.113.9", n(80, 600), rate(0, 50), rate(8, 40)) },
 			func() []made { return many(n(1, 4), rate(5, 15), n(0, 2)) },
 			func() []made { return pool(rate(0, 50), n(5, 300)) },
