@@ -196,7 +196,7 @@ func (r *reporting) reflected() {
 			r.say(v)
 			continue
 		}
-		factor := float64(x.out) / float64(x.in)
+		factor := float64(x.out) / float64(max(x.in, 1))
 		what := "requests"
 		if k := c.favourite(); k > 0 {
 			what = r.a.kinds[k-1].many()
@@ -346,7 +346,7 @@ func (r *reporting) openly(c *entry[client], e *entry[server], n float64) bool {
 	within := 0.0
 	for i := range r.events {
 		if ev := &r.events[i]; ev.server == e && ev.nature != real {
-			if n := v.during(ev.from, ev.to); n < farMore*ev.requests/ev.sources {
+			if n := v.during(ev.from, ev.to); n < farMore*ev.requests/max(ev.sources, 1) {
 				within += n
 			}
 		}

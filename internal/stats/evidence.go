@@ -212,7 +212,7 @@ func (r *reporting) evenly(ev *event) (string, bool) {
 			sum, squares, n = sum+k, squares+k*k, n+1
 		}
 	}
-	mean := sum / n
+	mean := sum / max(n, 1)
 	return fmt.Sprintf("each of these addresses asks about %s times, as evenly as a program does", rounded(mean)), n >= leastAsking && mean >= pace && sum >= mostOf*ev.requests && squares/n-mean*mean <= 3*mean
 }
 

@@ -131,7 +131,7 @@ func (a *Aggregate) unheardIn(e *entry[server], from, to int64) (n float64) {
 
 // noise returns the difference of the shares of answers that may be an accident.
 func noise(a, b *cell) float64 {
-	x, y := float64(a.requests), float64(b.requests)
+	x, y := float64(max(a.requests, 1)), float64(max(b.requests, 1))
 	p := 1 - float64(a.unanswered+b.unanswered)/(x+y)
 	return 4 * math.Sqrt(max(p*(1-p), 0)*(1/x+1/y))
 }
@@ -168,7 +168,7 @@ func sumCells(list []cell) (sum cell) {
 }
 
 func answeredShare(c *cell) float64 {
-	return 1 - float64(min(c.unanswered, c.requests))/float64(c.requests)
+	return 1 - float64(min(c.unanswered, c.requests))/float64(max(c.requests, 1))
 }
 
 // longLost says that short replies come and long ones do not.
