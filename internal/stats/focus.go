@@ -392,7 +392,7 @@ func (t *target) from(a netip.AddrPort) *mark {
 }
 
 func (t *target) asker(a netip.Addr) {
-	if n := len(t.askers); n > 0 && t.askers[n-1] == a || t.moreAskers || slices.Contains(t.askers, a) {
+	if t.moreAskers || slices.Contains(t.askers, a) {
 		return
 	}
 	if t.moreAskers = len(t.askers) == maxAskers; !t.moreAskers {

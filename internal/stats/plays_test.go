@@ -61,12 +61,18 @@ func (s *Said) Report(name string, r *Report) {
 		if s.last != nil {
 			b = Compare(s.last, r).AppendText(b)
 		}
-		for _, at := range []Place{PlaceOf(r.Remedies, nil), OnContainer, OnRouter} {
-			b = fmt.Append(b, NFT(r.Remedies, at, true), IPTables(r.Remedies, at, false, false), IPTables(r.Remedies, at, true, true), Removal("iptables", r.Remedies, at), "\n")
-		}
+		b = append(b, rules(r.Remedies)...)
 	}
 	s.lines(b)
 	s.last = r
+}
+
+// rules returns the texts for firewalls at each place.
+func rules(list []Remedy) (b []byte) {
+	for _, at := range []Place{PlaceOf(list, nil), OnContainer, OnRouter} {
+		b = fmt.Append(b, NFT(list, at, true), IPTables(list, at, false, false), IPTables(list, at, true, true), Removal("iptables", list, at), "\n")
+	}
+	return b
 }
 
 // lines adds those that were not said before.

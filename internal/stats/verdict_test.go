@@ -20,7 +20,7 @@ import (
 type made struct {
 	at       float64              // seconds
 	from, to string               // without a port: 40000, 27015
-	of       int                  // info, rules or list; 3 is a reply that nobody asked for, 4 a command, to which a server may be silent
+	of       int                  // info, rules or list; 3 is a reply that nobody asked for, 4 a command, to which a server may be silent, 5 the info of another protocol
 	says     *dissect.FindingType // what ICMP says of its reply
 	proof    dissect.Proof
 	outcome  dissect.Outcome
@@ -42,8 +42,9 @@ func play(list []made, server string) *Aggregate {
 		{Name: "reply", Role: dissect.Reply}, {Name: "command", Title: "command", Role: dissect.Request, Unanswered: new(dissect.FindingType)}} {
 		p.Catalog.Message(t)
 	}
-	ask := p.Catalog.Messages()
-	reply := ask[3]
+	other := &dissect.Protocol{Name: "q", Catalog: dissect.NewCatalog("q")}
+	ask := append(p.Catalog.Messages(), other.Catalog.Message(dissect.MessageType{Name: "info", Title: "info request", Role: dissect.Request}))
+	reply, speaks := ask[3], []*dissect.Protocol{p, p, p, p, p, other}
 	a := NewFocused(netip.MustParseAddr(server))
 	start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
 	address := func(s string, port uint16) netip.AddrPort {
@@ -61,19 +62,19 @@ func play(list []made, server string) *Aggregate {
 		}
 		payload := cmp.Or(x.payload, "\xff\xff\xff\xffTSource Engine Query\x00")
 		r := dissect.Record{
-			Protocol: p, Frame: uint64(2*i + 1), Time: at, Src: src, Dst: dst, WireLength: len(payload), HopLimit: x.hops, IPID: x.id, Proven: x.proof == dissect.Proven, Sum: crc32.ChecksumIEEE([]byte(payload)),
+			Protocol: speaks[x.of], Frame: uint64(2*i + 1), Time: at, Src: src, Dst: dst, WireLength: len(payload), HopLimit: x.hops, IPID: x.id, Proven: x.proof == dissect.Proven, Sum: crc32.ChecksumIEEE([]byte(payload)),
 			Message: dissect.Message{Type: ask[x.of], Pair: dissect.Pair{Asks: 1, Challenge: x.uses}}, Sources: []dissect.Source{{Data: []byte(payload)}},
 		}
 		if x.cut {
 			r.Findings = append(r.Findings, dissect.NewFinding(core.CaptureCut))
 		}
 		a.Record(&r)
-		e := dissect.Exchange{Protocol: p, Type: ask[x.of], Time: at, Src: src, Dst: dst, Requests: 1, RequestBytes: len(payload), Proof: x.proof, Outcome: x.outcome}
+		e := dissect.Exchange{Protocol: speaks[x.of], Type: ask[x.of], Time: at, Src: src, Dst: dst, Requests: 1, RequestBytes: len(payload), Proof: x.proof, Outcome: x.outcome}
 		if !x.silent {
 			e.Replies, e.ReplyBytes = 1, cmp.Or(x.back, 100)
 			wait := cmp.Or(x.wait, time.Millisecond)
 			back := dissect.Record{
-				Protocol: p, Frame: uint64(2*i + 2), Time: at.Add(wait), Src: dst, Dst: src, WireLength: e.ReplyBytes, Message: dissect.Message{Type: reply},
+				Protocol: speaks[x.of], Frame: uint64(2*i + 2), Time: at.Add(wait), Src: dst, Dst: src, WireLength: e.ReplyBytes, Message: dissect.Message{Type: reply},
 				RequestFrame: r.Frame, TimeKnown: true, RTT: wait,
 			}
 			if x.outcome == dissect.OutcomeChallenged || x.proof == dissect.Unreturned || x.proof == dissect.Vouched {
@@ -85,7 +86,7 @@ func play(list []made, server string) *Aggregate {
 				a.Finding(&dissect.FlowFinding{Finding: dissect.NewFinding(x.says), Frame: back.Frame, ICMPFrame: back.Frame + 1, Time: at, Src: dst, Dst: src, Protocol: p})
 			}
 		} else if x.outcome == dissect.OutcomeRefused {
-			a.Finding(&dissect.FlowFinding{Finding: dissect.NewFinding(core.PortUnreachable), Frame: r.Frame, ICMPFrame: r.Frame + 1, Time: at, Src: src, Dst: dst, Protocol: p})
+			a.Finding(&dissect.FlowFinding{Finding: dissect.NewFinding(core.PortUnreachable), Frame: r.Frame, ICMPFrame: r.Frame + 1, Time: at, Src: src, Dst: dst, Protocol: speaks[x.of]})
 		}
 		if x.outcome == dissect.OutcomeElsewhere {
 			e.From = address("198.51.100.12", 27016)
@@ -540,6 +541,7 @@ func TestVerdictsNeed(t *testing.T) {
 				func(x *made) { x.of = 3 }, func(x *made) { x.to = "198.51.100.11" }, func(x *made) { x.from = "192.168.1.7" },
 				func(x *made) { x.cut = true }, func(x *made) { x.silent, x.outcome = true, dissect.OutcomePartial },
 				func(x *made) { x.cut, x.silent, x.outcome = true, true, dissect.OutcomeUnanswered },
+				func(x *made) { x.of = 5 }, func(x *made) { x.of, x.silent, x.outcome = 5, true, dissect.OutcomeUnanswered },
 				func(x *made) { x.uses, x.silent, x.outcome = dissect.ChallengeUsed, true, dissect.OutcomeUnanswered },
 			}
 			usual, other, third := fates[random.IntN(4)], fates[random.IntN(len(fates))], fates[random.IntN(len(fates))]
@@ -664,6 +666,13 @@ func TestVerdictsNeed(t *testing.T) {
 		}
 		all.play(fmt.Sprint("some of chance ", seed), list)
 	}
+	a, b, v6 := netip.MustParseAddrPort("198.51.100.10:27015"), netip.MustParseAddrPort("172.17.0.2:27016"), netip.MustParseAddrPort("[2001:db8::10]:27015")
+	info, grant := "ffffffff54536f7572636520456e67696e65205175657279", &Grant{Prefix: "ffffffff41", Length: 9, At: 5}
+	all.lines(rules([]Remedy{
+		{Title: "in total, of any length", Total: true, PerSecond: 100, Burst: 200, Servers: []netip.AddrPort{a, v6}},
+		{Title: "of each address, with no challenge or -1", PerSecond: 2, Burst: 5, Servers: []netip.AddrPort{b}, Prefix: info, Length: 29, Token: 25},
+		{Title: "with a challenge that nobody was given", Total: true, PerSecond: 50, Burst: 50, Servers: []netip.AddrPort{v6, b, a}, Prefix: info[:8], Length: 29, Token: 25, Grant: grant},
+	}))
 	all.Golden(t, "testdata/plays.txt")
 }
 
