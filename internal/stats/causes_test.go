@@ -2,6 +2,7 @@ package stats_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -1048,6 +1049,21 @@ func TestCauses(t *testing.T) {
 				all.Verdicts(said)
 			}
 		})
+	}
+	for i := range filmCauses { // parts of two captures, by chance
+		for seed := range uint64(3) {
+			random, f := rand.New(rand.NewPCG(uint64(i), seed)), &film{t: t}
+			one, other, share := &filmCauses[i], &filmCauses[random.IntN(len(filmCauses))], 20+random.IntN(80)
+			if one.has(f); seed > 0 {
+				other.near(f)
+			}
+			f.packets = slices.DeleteFunc(f.packets, func(filmed) bool { return random.IntN(100) > share })
+			at := netip.MustParseAddrPort(cmp.Or(one.server, filmServer.String()))
+			a := stats.NewFocused(at.Addr())
+			o := read(t, f.write(t), a, 2)
+			all.Answer(a.Why(at, o)[0])
+			all.Verdicts(a.Report(o).Verdicts)
+		}
 	}
 	for seed := range uint64(80) { // two fates of few requests, by chance
 		random := rand.New(rand.NewPCG(seed, 0))

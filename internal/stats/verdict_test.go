@@ -388,15 +388,9 @@ func TestVerdictsNeed(t *testing.T) {
 			x.from, x.port, x.hops, x.back = somebody(70_000+i%50), uint16(2000+i*7919%60000), 47, 300
 		})), []string{`likely Forged flood at 198.51.100.10:27015: 25,0`, `"verdicts":1,`}, "Reflection"},
 		{"one hop limit, unevenly", both(open(300), flood(6000, 300, dissect.Unproven, func(i int, x *made) {
-			if x.from, x.hops = person(7000+i%40*211), 47; i%4 == 0 {
-				x.from = person(7000 + i/4%5*211)
-			}
+			x.from, x.hops = person(7000+[]int{i / 4 % 5, i % 40, i % 40, i % 40}[i%4]*211), 47
 		})), []string{`have the hop limit 47`}, "evenly as"},
-		{"one hop limit, half of it evenly", both(open(300), flood(6000, 300, dissect.Unproven, func(i int, x *made) {
-			if x.hops = 47; i%2 == 0 {
-				x.from = person(7000 + i/2%40*211)
-			}
-		})), []string{`have the hop limit 47`}, "evenly as"},
+		{"one hop limit, half of it evenly", both(open(300), flood(6000, 300, dissect.Unproven, func(i int, x *made) { x.from, x.hops = []string{person(7000 + i/2%40*211), x.from}[i%2], 47 })), []string{`have the hop limit 47`}, "evenly as"},
 		{"a victim, whom half of 24 servers answer", both(evening(60), victim(480, 40, 600, 24, func(i int, x *made) { []func(int, *made){gone, plain}[i%2](i, x) })), []string{`Reflection at 203.0.113.77: 480 p info requests`}, "Scanner"},
 		{"seven of them", both(open(300), sent(3500, 20, 140, func(i int, x *made) { x.from, x.port, x.hops, x.back = somebody(70_000+i%7), 80, 47, 300 })), []string{`Reflection at `, `"verdicts":7,`}, "Forged"},
 	} {
@@ -454,32 +448,27 @@ func TestVerdictsNeed(t *testing.T) {
 		}},
 		{"who asks n servers asks a dead one", 18, 22, func(n int) []made {
 			return both(evening(60), sent(21*n, 5, 9, func(i int, x *made) {
-				if x.from, x.to = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 60+i%n); i%n == 0 {
-					x.silent, x.outcome = true, dissect.OutcomeUnanswered
-				}
+				[]func(int, *made){gone, plain}[min(i%n, 1)](i, x)
+				x.from, x.to = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 60+i%n)
 			}))
 		}},
 		{"a carpet, and one asks n servers meanwhile", 18, 23, func(n int) []made {
 			return both(evening(60), sent(4200, 20, 210, func(i int, x *made) {
-				x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.18.%d.%d", i/250, 1+i%250), true, dissect.OutcomeUnanswered
-				if i%21 == 0 {
+				gone(i, x)
+				if x.from, x.to = somebody(i), fmt.Sprintf("198.18.%d.%d", i/250, 1+i%250); i%21 == 0 {
 					x.from, x.to = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 60+i/21%n)
 				}
 			}))
 		}},
 		{"a victim, in whose name n servers are asked", 1, 24, func(n int) []made { return both(evening(60), victim(400, 40, 300, n, plain)) }},
 		{"n of one kind unanswered", 0, 30, func(n int) []made {
-			return both(evening(30), sent(n, 0, 1, func(i int, x *made) {
-				x.from, x.of, x.silent, x.outcome = person(i), 1, true, dissect.OutcomeUnanswered
-			}))
+			return both(evening(30), sent(n, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i), 1 }))
 		}},
 		{"n of one client unanswered", 5, 30, func(n int) []made {
-			return both(open(100), sent(n, 2, 2, func(i int, x *made) { x.from, x.silent, x.outcome = "203.0.113.9", true, dissect.OutcomeUnanswered }))
+			return both(open(100), sent(n, 2, 2, func(i int, x *made) { gone(i, x); x.from = "203.0.113.9" }))
 		}},
 		{"n to no server", 1, 8, func(n int) []made {
-			return both(evening(30), sent(n, 0, 1, func(i int, x *made) {
-				x.from, x.to, x.silent, x.outcome = person(i), "198.51.100.99", true, dissect.OutcomeUnanswered
-			}))
+			return both(evening(30), sent(n, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.to = person(i), "198.51.100.99" }))
 		}},
 		{"n slow", 0, 12, func(n int) []made {
 			return both(evening(20), sent(n, 2, 1, func(i int, x *made) { x.from, x.wait = person(i), 1100*time.Millisecond }))
