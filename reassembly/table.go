@@ -187,14 +187,8 @@ type past struct {
 	finishedIn uint64             // frame that completed it
 }
 
-// A slot is the memory of a set without its store. Sets stay where they are.
-type slot struct {
-	set  set
-	past past
-}
-
-// setOverhead is a slot, and a third of it for those that are made ahead, chains and the list of free slots.
-const setOverhead = int(unsafe.Sizeof(slot{})) * 4 / 3
+// setOverhead is the memory of a set without its store, and a third of it for the lists and chains of sets.
+const setOverhead = int(unsafe.Sizeof(set{})+unsafe.Sizeof(past{})) * 4 / 3
 
 const (
 	// keepBuffer is the largest buffer that is kept for later sets, so that a large set
@@ -219,7 +213,6 @@ type table struct {
 	chains   []int32 // the first set of each, whose keys have the same hash
 	len      int     // sets in chains
 	sets     []*set
-	fresh    []slot // for the next
 	free     []int32
 	spare    []store // for later sets; not counted as used
 	idle     int     // bytes of spare, at most what a sweep frees
@@ -391,12 +384,7 @@ func (t *table) open(k Key, at int64) (int32, bool) {
 		t.free = t.free[:n-1]
 	} else {
 		i = int32(len(t.sets))
-		if len(t.fresh) == 0 {
-			t.fresh = make([]slot, min(len(t.sets)+1, 64))
-		}
-		p := &t.fresh[0]
-		t.fresh, p.set.past = t.fresh[1:], &p.past
-		t.sets = append(t.sets, &p.set)
+		t.sets = append(t.sets, &set{past: new(past)})
 	}
 	s := t.sets[i]
 	*s.past = past{sums: s.sums[:0], finished: noTime}

@@ -332,8 +332,8 @@ func TestCache(t *testing.T) {
 		c.Decode(nil, pack(t, plain, 9), len(plain))
 	}
 	for _, k := range c.kept {
-		if len(c.kept) != mostKept || len(k.bytes) > longest {
-			t.Errorf("%d results, one of %d bytes", len(c.kept), len(k.bytes))
+		if len(k.bytes) == 0 || len(k.bytes) > longest {
+			t.Errorf("a result of %d bytes", len(k.bytes))
 		}
 	}
 }
