@@ -140,7 +140,7 @@ func (m *mass) counts() []*uint64 {
 func (m *mass) add(c *client) {
 	m.clients++
 	m.requests += c.requests
-	m.unproven += c.requests - min(c.proven, c.requests)
+	m.unproven += less(c.requests, c.proven)
 	m.bytesIn += c.bytesIn
 	m.bytesOut += c.bytesOut
 	if c.requests > leastBurst {
@@ -230,7 +230,7 @@ func spread(from, to int64, n uint64, width int64, add func(t int64, n uint64)) 
 		if i == buckets {
 			upTo = n
 		}
-		add(end-1, upTo-min(done, upTo))
+		add(end-1, less(upTo, done))
 		done = max(done, upTo)
 	}
 }

@@ -346,7 +346,7 @@ func (r *reporting) openly(c *entry[client], e *entry[server], n float64) bool {
 	within := 0.0
 	for i := range r.events {
 		if ev := &r.events[i]; ev.server == e && ev.nature != real {
-			if n := v.during(ev.from, ev.to); n < farMore*ev.requests/max(ev.sources, 1) {
+			if n := v.during(ev.from, ev.to); n < farMore*ev.requests/ev.sources {
 				within += n
 			}
 		}
@@ -408,11 +408,11 @@ func (r *reporting) tooOften() {
 		botnet := len(g.clients) >= mostGreedy && alikeClients(g.clients)
 		v := Verdict{
 			Kind: kind, Certainty: Certain, Servers: servers, Sources: sources, From: instant(g.from), To: instant(g.to),
-			Text: fmt.Sprintf("%s: %s %s %s times per second: %s %s in %s, %s of all requests. %s", title, who, list(servers), rounded(g.requests/seconds), number(uint64(g.requests+0.5)), what,
+			Text: fmt.Sprintf("%s: %s %s %s times per second: %s %s in %s, %s of all requests. %s", title, who, list(servers), rounded(g.requests/seconds), number(nearest(g.requests)), what,
 				partOf(seconds, g.from, g.to), percent(g.requests/float64(r.Totals.Requests)), g.proof(botnet, tcp, r.o.OneSided)),
 			Advice: "Limit requests per address (qdissect rules prints the rule), unless many players share that one (a NAT); or ask its operator to ask less often.",
 			Evidence: Evidence{
-				{"sources", float64(len(g.clients))}, {"requests", float64(uint64(g.requests + 0.5))}, {"requests_per_second", round(g.requests/seconds, 1)},
+				{"sources", float64(len(g.clients))}, {"requests", round(g.requests, 0)}, {"requests_per_second", round(g.requests/seconds, 1)},
 				{"peak_requests_per_second", float64(peak)}, {"seconds", round(seconds, 1)}, {"share_of_requests", round(g.requests/float64(r.Totals.Requests), 4)}, {"bytes_out", float64(out)},
 			},
 		}
@@ -434,7 +434,7 @@ func (r *reporting) tooOften() {
 		if c, e := g.clients[0], g.servers[0]; !g.real && c.addr() == e.addr() && c.v.most == e.Port && c.v.least == c.v.most+1 {
 			v.Kind, v.Certainty, v.Doubt = ForgedFlood, Likely, ""
 			v.Text = fmt.Sprintf("Forged flood at %s: %s %s in %s (%s per second) have its own address and port as their source. It does not ask itself: somebody else sends them.",
-				servers[0], number(uint64(g.requests+0.5)), what, partOf(seconds, g.from, g.to), rounded(g.requests/seconds))
+				servers[0], number(nearest(g.requests)), what, partOf(seconds, g.from, g.to), rounded(g.requests/seconds))
 			v.Advice = "Drop what comes from outside with an address of your own as its source."
 		}
 		r.say(v)
@@ -609,7 +609,7 @@ func (r *reporting) scattered() {
 	}
 	for e := range each(r.a.clients.entries) {
 		if e.v.distinctServers() >= manyServers {
-			rest -= min(rest, e.v.requests-min(e.v.replies, e.v.requests))
+			rest -= min(rest, less(e.v.requests, e.v.replies))
 		}
 	}
 	if rest < counted || 10*rest < r.Totals.Requests {
@@ -646,7 +646,7 @@ func (r *reporting) sayCarpets() {
 			network, of, whole = r.network(c.network), count(uint64(c.silent), "address", "addresses")+" of it", "the whole network is"
 			where = " at " + network
 		}
-		requests, sources, seconds := uint64(c.requests+0.5), uint64(c.sources+0.5), max(float64(c.to-c.from)/1e9, 1)
+		requests, sources, seconds := nearest(c.requests), nearest(c.sources), max(float64(c.to-c.from)/1e9, 1)
 		r.say(Verdict{
 			Kind: Carpet, Certainty: Likely, Network: network, From: instant(c.from), To: instant(c.to),
 			Text: fmt.Sprintf("Carpet flood%s: %s to %s that never replied, in %s (%s per second) from about %s. Nobody looks for servers there: %s the target.",

@@ -532,7 +532,7 @@ var causes = []Cause{
 				if v := slices.IndexFunc(x.verdicts, func(v Verdict) bool { return v.of == k.protocol+" "+k.message }); v >= 0 {
 					sure = x.verdicts[v].Certainty
 				} else if x.bad() { // the report says so of all requests
-					sure = kindLost(o.replied(), n, x.good-min(o.replied(), x.good), x.n-min(n, x.n))
+					sure = kindLost(o.replied(), n, less(x.good, o.replied()), less(x.n, n))
 				}
 				if sure != "" && x.speaks(k.protocol) && len(x.silences) == 0 && (o.replied() == 0 || !x.overloaded()) {
 					p := x.proof("share", percent(float64(o.replied())/float64(n)), "n", k.counted(n)).with(x, "requests without a reply", &k.none)
@@ -542,7 +542,7 @@ var causes = []Cause{
 			}
 			none := &x.fates[dissect.OutcomeUnanswered]
 			got := x.marks[mAccepted].n + x.marks[mAgain].n
-			return x.proofIf(x.marks[mProven].n >= kindLeast && float64(got) < kindShare*float64(x.marks[mProven].n) && float64(none.n) > kindShare*float64(x.marks[mProven].n) && 2*x.marks[mIssued].n > x.marks[mProven].n && !maybeWell(got, x.marks[mProven].n, float64(x.good-min(got, x.good))/float64(max(x.n-min(x.marks[mProven].n, x.n), 1))) && len(x.silences) == 0 && (got == 0 || !x.overloaded()),
+			return x.proofIf(x.marks[mProven].n >= kindLeast && float64(got) < kindShare*float64(x.marks[mProven].n) && float64(none.n) > kindShare*float64(x.marks[mProven].n) && 2*x.marks[mIssued].n > x.marks[mProven].n && !maybeWell(got, x.marks[mProven].n, float64(less(x.good, got))/float64(max(less(x.n, x.marks[mProven].n), 1))) && len(x.silences) == 0 && (got == 0 || !x.overloaded()),
 				"share", percent(float64(got)/float64(x.marks[mProven].n)), "n", count(x.marks[mProven].n, "request that returns", "requests that return")+" its challenge").with(x, "requests without a reply", none)
 		}},
 	{ID: "client_ignored", State: Trouble, Certainty: Likely, explains: ofSilence,
@@ -584,7 +584,7 @@ var causes = []Cause{
 		Words:  "{server} {what}: several servers share that address.",
 		Advice: "Let the balancer or the NAT send all packets of a client's address to the same server, or let the servers share the secret of their challenges: each knows only its own.",
 		holds: func(x *facts) *proof {
-			if n := x.marks[mAgain].n - min(x.marks[mAged].n, x.marks[mAgain].n); n >= kindLeast && x.marks[mAccepted].n >= kindLeast && float64(n) >= badShare*float64(n+x.marks[mAccepted].n) && len(x.silences) == 0 {
+			if n := less(x.marks[mAgain].n, x.marks[mAged].n); n >= kindLeast && x.marks[mAccepted].n >= kindLeast && float64(n) >= badShare*float64(n+x.marks[mAccepted].n) && len(x.silences) == 0 {
 				return x.proof("what", fmt.Sprintf("refuses the challenges that it gave in %s of %s requests and accepts the others", number(n), number(n+x.marks[mAccepted].n))).with(x, "challenges refused", &x.marks[mAgain])
 			}
 			if x.marks[mTurns].n >= kindLeast && float64(x.marks[mTurns].n) >= badShare*float64(x.marks[mData].n) {

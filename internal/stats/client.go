@@ -171,7 +171,7 @@ var linearCount = func() (counts [serverBits + 1]uint64) {
 	// The number of distinct values that leaves u of m bits empty is m·ln(m/u), or the harmonic sum.
 	sum := 0.0
 	for n := range counts {
-		counts[n] = uint64(sum + 0.5)
+		counts[n] = nearest(sum)
 		if n < serverBits {
 			sum += serverBits / float64(serverBits-n)
 		}

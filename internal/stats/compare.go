@@ -149,7 +149,7 @@ func (p Proofs) heard() Proved {
 
 // counted counts the requests of which is known what became of them.
 func (s *Server) counted() Proved {
-	return Proved{s.Requests - min(s.Outcome.Other, s.Requests), s.Outcome.Answered}
+	return Proved{less(s.Requests, s.Outcome.Other), s.Outcome.Answered}
 }
 
 func (p Proved) share() float64 { return float64(p.Complete) / float64(max(p.Requests, 1)) }
@@ -332,7 +332,7 @@ func (c Change) Values() (list [3]string) {
 		case strings.HasSuffix(c.Name, "_share"):
 			list[i] = percent(v)
 		case strings.HasPrefix(c.Name, "bytes"):
-			list[i] = size(uint64(v + 0.5))
+			list[i] = size(nearest(v))
 		default:
 			list[i] = rounded(v)
 		}

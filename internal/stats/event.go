@@ -235,9 +235,8 @@ func (r *reporting) sourcesOf(ev *event, list []event, all, usual float64) float
 		if c.requests < 2 || c.proven > 0 || !c.asked(ev.server.sum) || c.first >= ev.to || c.last < ev.from || r.isVictim(e) {
 			continue
 		}
-		const margin = int64(time.Second)
 		if slices.ContainsFunc(list, func(o event) bool {
-			return o.to-o.from < ev.to-ev.from && c.first >= o.from-margin && c.last <= o.to+margin
+			return o.to-o.from < ev.to-ev.from && o.lasted(c)
 		}) {
 			continue
 		}
@@ -435,6 +434,11 @@ func (s *server) kindOf(kind int) uint32 {
 		}
 	}
 	return 0
+}
+
+// lasted reports whether an event lasted as long as a client was seen, but for a second before and after it.
+func (e *event) lasted(c *client) bool {
+	return c.first >= e.from-int64(time.Second) && c.last <= e.to+int64(time.Second)
 }
 
 // within returns how many requests a client sent to a server in a time: those of its timeline, or its share of all.

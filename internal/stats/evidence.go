@@ -5,7 +5,6 @@ import (
 	"math"
 	"net/netip"
 	"slices"
-	"time"
 )
 
 // How much evidence needs: so many requests, and shares of them.
@@ -87,7 +86,7 @@ func (l *looks) without(requests float64) {
 			}
 		}
 		for i, c := range counts {
-			counts[i] = c - min(c, uint32(requests/n))
+			counts[i] = less(c, uint32(requests/n))
 		}
 	}
 	alike := func(counts *[256]uint32) {
@@ -98,7 +97,7 @@ func (l *looks) without(requests float64) {
 	if most := slices.Index(l.hops[:], slices.Max(l.hops[:])); l.madeUp() {
 		even(&l.hops)
 	} else if own := float64(l.hops[most]); own >= 0.9*requests {
-		l.hops[most] = uint32(own - min(requests, own))
+		l.hops[most] = uint32(less(own, requests))
 	} else {
 		alike(&l.hops)
 	}
@@ -168,9 +167,8 @@ func (l *looks) madeUp() bool {
 
 // asking returns clients that asked the server of an event only while it lasted, and proved nothing.
 func (r *reporting) asking(ev *event) (list []*entry[client]) {
-	const margin = int64(time.Second)
 	for i := range r.a.clients.entries {
-		if c := &r.a.clients.entries[i]; c.v.requests > 0 && c.v.proven == 0 && c.v.first >= ev.from-margin && c.v.last <= ev.to+margin && c.v.asked(ev.server.sum) {
+		if c := &r.a.clients.entries[i]; c.v.requests > 0 && c.v.proven == 0 && ev.lasted(&c.v) && c.v.asked(ev.server.sum) {
 			list = append(list, c)
 		}
 	}

@@ -473,7 +473,7 @@ func (f *focus) record(r *dissect.Record) {
 		m.since++
 		m.due = m.due || r.Type.Purpose&dissect.Unconfirmed == 0
 	}
-	if len(f.masters) > 0 && f.wants(r.Dst.Addr()) {
+	if f.wants(r.Dst.Addr()) {
 		f.bySrc(r)
 	}
 	if f.only.IsValid() {

@@ -31,7 +31,7 @@ func (r *reporting) floods() {
 			Evidence: r.floodNumbers(ev), Because: ev.because,
 		}
 		who := ""
-		if n := uint64(ev.sources + 0.5); n > 0 {
+		if n := nearest(ev.sources); n > 0 {
 			who = " from " + count(n, "address", "addresses")
 		}
 		title, why := "Forged flood", "None came back with the challenge that it was given."
@@ -60,7 +60,7 @@ func (r *reporting) floods() {
 		if width := ev.series[0].ticks.width; width > second && ev.to-ev.from < 4*widths[width] { // it may be as short as a part of a bucket
 			in, rate = strings.Replace(in, " from", " or less from", 1), rate+" or more"
 		}
-		v.Text = fmt.Sprintf("%s at %s%s: %s %s in %s (%s%s)%s. %s", title, r.address(ev.server), r.named(&ev.server.v), number(uint64(ev.requests+0.5)), r.whatOf(ev),
+		v.Text = fmt.Sprintf("%s at %s%s: %s %s in %s (%s%s)%s. %s", title, r.address(ev.server), r.named(&ev.server.v), number(nearest(ev.requests)), r.whatOf(ev),
 			in, rate, times(ev), who, why+r.meanwhile(ev))
 		r.say(v)
 	}
@@ -92,8 +92,8 @@ func (r *reporting) floodNumbers(ev *event) Evidence {
 		factor = ev.out / ev.in
 	}
 	return Evidence{
-		{"requests", float64(uint64(ev.requests + 0.5))}, {"requests_per_second", round(ev.level(), 1)}, {"usual_requests_per_second", round(ev.usual, 1)},
-		{"seconds", round(ev.seconds(), 1)}, {"sources", float64(uint64(ev.sources + 0.5))}, {"requests_by_source", round(ev.requests/max(ev.sources, 1), 2)},
+		{"requests", round(ev.requests, 0)}, {"requests_per_second", round(ev.level(), 1)}, {"usual_requests_per_second", round(ev.usual, 1)},
+		{"seconds", round(ev.seconds(), 1)}, {"sources", round(ev.sources, 0)}, {"requests_by_source", round(ev.requests/max(ev.sources, 1), 2)},
 		{"bytes_in", float64(uint64(ev.in))}, {"bytes_out", float64(uint64(ev.out))}, {"bytes_out_by_bytes_in", round(factor, 2)},
 	}
 }
@@ -113,7 +113,7 @@ func (r *reporting) limitAdvice(ev *event, limit string) string {
 func (r *reporting) meanwhile(ev *event) string {
 	asked, replied := 0.0, 0.0
 	ev.server.v.more.cells.in(func(from, to int64, c *cell) {
-		part, heard := float64(overlap(from, to, ev.from, ev.to))/float64(to-from), min(c.requests-min(c.unanswered, c.requests), c.replies)
+		part, heard := float64(overlap(from, to, ev.from, ev.to))/float64(to-from), min(less(c.requests, c.unanswered), c.replies)
 		asked += part * float64(c.unanswered+heard) // others are open
 		replied += part * float64(heard)
 	})
@@ -218,9 +218,9 @@ func (r *reporting) growths() {
 		r.say(Verdict{
 			Kind: Growth, Certainty: Likely, Server: r.address(ev.server), From: instant(ev.from), To: instant(ev.to),
 			Text: fmt.Sprintf("Growth at %s%s: %s more than usual in %s (%s per second%s), of clients that prove themselves. No few of them ask most of it: more people come.",
-				r.address(ev.server), r.named(&ev.server.v), count(uint64(ev.requests+0.5), "request", "requests"), span(ev.from, ev.to), rounded(ev.level()), times(ev)),
+				r.address(ev.server), r.named(&ev.server.v), count(nearest(ev.requests), "request", "requests"), span(ev.from, ev.to), rounded(ev.level()), times(ev)),
 			Advice:   "Block nobody: look whether the server bears it, and raise its limits.",
-			Evidence: Evidence{{"requests", float64(uint64(ev.requests + 0.5))}, {"requests_per_second", round(ev.level(), 1)}, {"usual_requests_per_second", round(ev.usual, 1)}, {"seconds", round(ev.seconds(), 1)}},
+			Evidence: Evidence{{"requests", round(ev.requests, 0)}, {"requests_per_second", round(ev.level(), 1)}, {"usual_requests_per_second", round(ev.usual, 1)}, {"seconds", round(ev.seconds(), 1)}},
 		})
 	}
 }

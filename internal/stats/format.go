@@ -24,5 +24,11 @@ func Spark(s Series, columns int) string { return spark(s, columns) }
 
 // RepliedShare writes how many of the requests got a reply, if only a challenge or a part, of those whose outcome is known.
 func (o *Outcome) RepliedShare(requests uint64) string {
-	return share(o.replied(), requests-min(o.Other, requests))
+	return share(o.replied(), less(requests, o.Other))
 }
+
+// less returns a - b, or 0 if that is less.
+func less[N uint32 | uint64 | float64](a, b N) N { return a - min(a, b) }
+
+// nearest returns the number nearest to one that is not negative.
+func nearest(v float64) uint64 { return uint64(v + 0.5) }

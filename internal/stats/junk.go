@@ -83,7 +83,7 @@ func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
 	case rate < eventLeast, !spread && rate < junkPace, !spread && !alive && rate < junkPace*sources:
 		return v, false
 	}
-	who, advice := fmt.Sprintf("%s addresses", number(uint64(sources+0.5))), "The server can do nothing with them; what hurts is their number. If they fill the line, only the provider can filter them: the addresses are probably forged, so that a limit or a block by address does not help."
+	who, advice := fmt.Sprintf("%s addresses", number(nearest(sources))), "The server can do nothing with them; what hurts is their number. If they fill the line, only the provider can filter them: the addresses are probably forged, so that a limit or a block by address does not help."
 	if from.Percent == 100 {
 		who = "more than " + who
 	}
@@ -99,11 +99,11 @@ func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
 	return Verdict{
 		Kind: JunkFlood, Certainty: Certain, Server: r.address(e), Sources: few, From: instant(f.from), To: instant(f.to),
 		Text: fmt.Sprintf("Junk flood at %s%s: %s datagrams of no known protocol in %s (%s per second, %s) from %s. %s.",
-			r.address(e), r.named(&e.v), number(uint64(n+0.5)), span(f.from, f.to), rounded(rate), size(uint64(bytes+0.5)), who, r.sentBack(back)),
+			r.address(e), r.named(&e.v), number(nearest(n)), span(f.from, f.to), rounded(rate), size(nearest(bytes)), who, r.sentBack(back)),
 		Advice: advice,
 		Evidence: Evidence{
-			{"datagrams", float64(uint64(n + 0.5))}, {"requests", float64(uint64(n + 0.5))}, {"datagrams_per_second", round(rate, 1)}, {"seconds", round(length.Seconds(), 1)}, {"bytes_in", float64(uint64(bytes + 0.5))},
-			{"sources", float64(uint64(sources + 0.5))}, {"datagrams_back", float64(back)},
+			{"datagrams", round(n, 0)}, {"requests", round(n, 0)}, {"datagrams_per_second", round(rate, 1)}, {"seconds", round(length.Seconds(), 1)}, {"bytes_in", round(bytes, 0)},
+			{"sources", round(sources, 0)}, {"datagrams_back", float64(back)},
 		},
 	}, true
 }

@@ -34,7 +34,7 @@ func (r *reporting) limits() {
 		}
 	}
 	all := r.Totals.Requests
-	t.Forged = min(r.a.proofs[unreturned]+uint64(min(forged+victims, open)+0.5), all)
+	t.Forged = min(r.a.proofs[unreturned]+nearest(min(forged+victims, open)), all)
 	t.Greedy = min(uint64(greedy), all-t.Forged)
 	t.Honest = all - t.Forged - t.Greedy
 	r.Totals.Honest, r.Totals.Greedy, r.Totals.NeverFinished = t.Honest, t.Greedy, t.Forged

@@ -67,7 +67,7 @@ func (s *server) losing() func(*cell) uint64 {
 		float64(s.replies) < wellShare*all && s.more.trips.quantile(990) < time.Second
 	return func(c *cell) uint64 {
 		if again {
-			return max(c.unanswered, c.requests-min(c.replies, c.requests))
+			return max(c.unanswered, less(c.requests, c.replies))
 		}
 		return c.unanswered
 	}
@@ -149,7 +149,7 @@ func (r *reporting) dropping(v *server, share float64, end int64) (first, last i
 	v.more.cells.in(func(from, to int64, c *cell) {
 		lost, goesOn := losing(c), true
 		if to > end {
-			lost, goesOn = c.requests-min(c.replies, c.requests), last == from
+			lost, goesOn = less(c.requests, c.replies), last == from
 		}
 		if !goesOn || lost < least || float64(lost) < (1-share)*float64(c.requests) {
 			return
@@ -198,7 +198,7 @@ func (r *reporting) longLost() {
 			continue
 		}
 		bad := lost.incomplete + lost.bad
-		asked := max(uint64(then+0.5), uint64(bad))
+		asked := max(nearest(then), uint64(bad))
 		r.say(Verdict{
 			Kind: LongRepliesLost, Server: r.address(e), From: instant(lost.first), To: instant(lost.last),
 			Text: fmt.Sprintf("Long replies lost: %s%s answers short requests, but %d of its replies lack parts or IP fragments: in %s, %d of about %d %s had no complete reply.",

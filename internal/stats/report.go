@@ -410,9 +410,8 @@ func (r *reporting) className(e *entry[client]) Class {
 
 // flooded reports whether a client asked only in a forged flood, and the server of it.
 func (r *reporting) flooded(c *client) bool {
-	const margin = int64(time.Second)
 	return slices.ContainsFunc(r.events, func(ev event) bool {
-		return ev.forged && c.first >= ev.from-margin && c.last <= ev.to+margin && c.asked(ev.server.sum)
+		return ev.forged && ev.lasted(c) && c.asked(ev.server.sum)
 	})
 }
 

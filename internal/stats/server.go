@@ -111,7 +111,7 @@ func (f *fates) of(requests uint64) (o Outcome) {
 		Answered: f[dissect.OutcomeAnswered], ChallengeOnly: f[dissect.OutcomeChallenged], Late: f[dissect.OutcomeLate], Partial: f[dissect.OutcomePartial],
 		Refused: f[dissect.OutcomeRefused], Unanswered: f[dissect.OutcomeUnanswered] + f[dissect.OutcomeElsewhere] + f[dissect.OutcomeOther],
 	}
-	o.Other = requests - min(o.replied()+o.Refused+o.Unanswered, requests)
+	o.Other = less(requests, o.replied()+o.Refused+o.Unanswered)
 	return o
 }
 

@@ -163,7 +163,7 @@ func (r *reporting) sayDown(e *entry[server], s *silence) {
 		return // the clock was set back by as much: which came last is not known
 	}
 	length := duration(time.Duration(s.to - s.from).Round(100 * time.Millisecond))
-	requests := count(uint64(s.requests+0.5), "request", "requests")
+	requests := count(nearest(s.requests), "request", "requests")
 	if s.about {
 		requests = "about " + requests
 	}
@@ -177,7 +177,7 @@ func (r *reporting) sayDown(e *entry[server], s *silence) {
 	r.say(Verdict{
 		Kind: ServerDown, Server: r.address(e), From: instant(s.from), To: instant(s.to), Text: text + ".", Advice: advice,
 		Evidence: Evidence{
-			{"requests_without_reply", float64(uint64(s.requests + 0.5))}, {"seconds", round(float64(s.to-s.from)/1e9, 1)}, {"replies", float64(v.replies)}, {"icmp_errors", float64(v.fates[dissect.OutcomeRefused])},
+			{"requests_without_reply", round(s.requests, 0)}, {"seconds", round(float64(s.to-s.from)/1e9, 1)}, {"replies", float64(v.replies)}, {"icmp_errors", float64(v.fates[dissect.OutcomeRefused])},
 		},
 	})
 }
@@ -300,7 +300,7 @@ func (r *reporting) unwell() {
 		if r.has(e, ForgedFlood, CrowdOrForged, GreedyClients) || slices.ContainsFunc(r.events, func(ev event) bool { return ev.server == e && ev.carpet }) { // what is lost meanwhile is their doing
 			var c cell
 			c, from, to = r.calm(e)
-			o, calm = Outcome{Answered: c.requests - min(c.unanswered, c.requests), Unanswered: c.unanswered}, true
+			o, calm = Outcome{Answered: less(c.requests, c.unanswered), Unanswered: c.unanswered}, true
 			good, n = o.Answered, o.Answered+o.Unanswered
 		}
 		if !calm && !r.few {
@@ -454,7 +454,7 @@ func (r *reporting) mistaken(e *entry[server], good, n uint64) bool {
 	}
 	for _, k := range v.kinds {
 		if most.kind == 0 || k.kind == 0 || k.bad < kindLeast || speaks[r.a.kinds[k.kind-1].protocol] || r.a.mayBeSilent(k.kind) ||
-			float64(k.requests) < badShare*float64(v.requests) || float64(good) < wellShare*float64(n-min(uint64(k.bad), n)) {
+			float64(k.requests) < badShare*float64(v.requests) || float64(good) < wellShare*float64(less(n, uint64(k.bad))) {
 			continue
 		}
 		c, what := causeOf("wrong_protocol"), &r.a.kinds[k.kind-1]
@@ -462,7 +462,7 @@ func (r *reporting) mistaken(e *entry[server], good, n uint64) bool {
 		r.say(Verdict{
 			Kind: Unwell, Certainty: c.Certainty, Server: r.address(e), From: instant(k.first), To: instant(k.last), Advice: c.fill(c.Advice, words, ""),
 			Text:     "Not answered: " + c.fill(c.Words, words, r.address(e)+r.named(v)),
-			Evidence: Evidence{{"requests", float64(k.requests)}, {"replies", 0}, {"requests_of_others", float64(v.requests - min(uint64(k.requests), v.requests))}},
+			Evidence: Evidence{{"requests", float64(k.requests)}, {"replies", 0}, {"requests_of_others", float64(less(v.requests, uint64(k.requests)))}},
 		})
 		return true
 	}
@@ -484,7 +484,7 @@ func (r *reporting) several(e *entry[server], kind uint16) bool {
 // kindLost says how sure it is that of n requests of a kind fewer are answered than of others: not at all if that may be an accident.
 func kindLost(good, n, othersGood, others uint64) Certainty {
 	share := float64(othersGood) / float64(max(others, 1))
-	switch lost := (float64(others-min(othersGood, others)) + 1) / float64(others+2); {
+	switch lost := (float64(less(others, othersGood)) + 1) / float64(others+2); {
 	case n < leastErrors || share <= kindShare || float64(good) >= kindShare*float64(n):
 	case n >= kindLeast && !maybeWell(good, n, share):
 		return Likely
@@ -501,7 +501,7 @@ func (s *server) unwell(good, n uint64, o *Outcome) bool {
 	}
 	return s.empty() || slices.ContainsFunc(s.kinds[:], func(k asked) bool {
 		all, well := uint64(k.requests), uint64(k.good)
-		return all >= kindLeast && 2*well < all && all < n && 2*(good-min(well, good)) > n-all
+		return all >= kindLeast && 2*well < all && all < n && 2*less(good, well) > n-all
 	})
 }
 
@@ -647,7 +647,7 @@ func (r *reporting) networkOf(list []*entry[client]) netip.Prefix {
 
 // ignored reports whether a client gets far fewer replies than others. Replies to other kinds are not told apart.
 func (x comparison) ignored(c *client) bool {
-	missing := x.own - min(c.replies, x.own)
+	missing := less(x.own, c.replies)
 	return (missing >= leastIgnored || c.replies == 0 && c.requests < leastIgnored) && 5*missing >= x.own && (x.own == c.requests || c.replies == 0 && x.own > 0)
 }
 

@@ -190,9 +190,9 @@ func (r *reporting) lost() uint64 {
 func (r *reporting) well(e *entry[server]) (good, n uint64, o Outcome) {
 	o = e.v.fates.of(e.v.requests)
 	n = o.replied() + o.Refused + o.Unanswered
-	given, p := o.ChallengeOnly-min(e.v.rejected, o.ChallengeOnly), &e.v.proved[vouched]
-	o.ChallengeOnly -= min(p.Requests-min(p.Complete, p.Requests), given) // the address came back later
-	return o.Answered + min(r.returned(e), given), n, o                   // as many as came back may not: those are floods too small to be told
+	given, p := less(o.ChallengeOnly, e.v.rejected), &e.v.proved[vouched]
+	o.ChallengeOnly -= min(less(p.Requests, p.Complete), given) // the address came back later
+	return o.Answered + min(r.returned(e), given), n, o         // as many as came back may not: those are floods too small to be told
 }
 
 // tooLittle says what was seen, if few requests were captured, most of them to servers that answer half or less, or some late, in part or with no more
@@ -314,7 +314,7 @@ func (r *reporting) errors() {
 		return
 	}
 	i := slices.IndexFunc(r.Findings, func(f Finding) bool {
-		share := float64(f.Count) / float64(max(r.Totals.Replies, 1))
+		share := float64(f.Count) / float64(r.Totals.Replies)
 		return f.Severity == "error" || f.Count >= leastErrors && (looping(f.ID) && share >= loopShare || f.OfServer && share >= badShare)
 	})
 	if i < 0 {

@@ -67,22 +67,22 @@ type Stream struct {
 
 // fails reports whether too many of enough connections were not made: of those to a server that is read, or all of them were refused.
 func (s *Stream) fails() bool {
-	n := s.Tried - min(s.Made, s.Tried)
-	return n >= kindLeast && float64(n) >= badShare*float64(s.Tried) && (s.Read && s.Made > 0 || s.Refused == n && n == s.Tried)
+	n := less(s.Tried, s.Made)
+	return n >= kindLeast && float64(n) >= badShare*float64(s.Tried) && (s.Read && s.Made > 0 || s.Refused == s.Tried)
 }
 
 // sentence says what became of the connections.
 func (s *Stream) sentence() string {
 	text := fmt.Sprintf("%s over TCP with port %d", count(s.Packets, "packet", "packets"), s.Server.Port())
 	if s.Tried > 0 {
-		text += fmt.Sprintf(" (%s tried: %s made, %s refused, %s unanswered)", count(s.Tried, "connection", "connections"), number(s.Made), number(s.Refused), number(s.Tried-min(s.Made+s.Refused, s.Tried)))
+		text += fmt.Sprintf(" (%s tried: %s made, %s refused, %s unanswered)", count(s.Tried, "connection", "connections"), number(s.Made), number(s.Refused), number(less(s.Tried, s.Made+s.Refused)))
 	}
 	return text
 }
 
 // fill returns the values of a cause.
 func (s *Stream) fill() []string {
-	return []string{"bad", number(s.Tried - min(s.Made, s.Tried)), "n", count(s.Tried, "connection", "connections"), "refused", number(s.Refused), "unanswered", number(s.Tried - min(s.Made+s.Refused, s.Tried))}
+	return []string{"bad", number(less(s.Tried, s.Made)), "n", count(s.Tried, "connection", "connections"), "refused", number(s.Refused), "unanswered", number(less(s.Tried, s.Made+s.Refused))}
 }
 
 // stream returns what went over TCP with the server, nil if nothing did.
@@ -375,7 +375,7 @@ func (x *facts) findSilences() {
 		runs = append(runs, now)
 	}
 	for _, r := range runs {
-		p := float64(min(good, all.asked)) / float64(max(all.asked-min(r.asked, all.asked), 1)) // outside of it
+		p := float64(min(good, all.asked)) / float64(max(less(all.asked, r.asked), 1)) // outside of it
 		if r.asked >= leastJudged && r.to-r.from >= int64(5*time.Second) && chance(1-min(p, 1), r.asked) {
 			x.silences = append(x.silences, r)
 		}

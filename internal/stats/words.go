@@ -49,7 +49,7 @@ func rounded(v float64) string {
 	if v < 10 {
 		return decimals(v)
 	}
-	return number(uint64(v + 0.5))
+	return number(nearest(v))
 }
 
 func decimals(v float64) string {
