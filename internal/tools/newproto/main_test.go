@@ -85,7 +85,7 @@ func passes(t *testing.T, root string, files ...string) {
 	overlay := must.Get(json.Marshal(map[string]any{"Replace": replace}))(t)
 	name := filepath.Join(root, "overlay.json")
 	must.Do(t, os.WriteFile(name, overlay, 0o666))
-	cmd := exec.Command("go", "test", "-c", "-vet=off", "-overlay", name, "-o", filepath.Join(root, "all.test"), "./dissect/all")
+	cmd := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", name, "-o", filepath.Join(root, "all.test"), "./dissect/all")
 	cmd.Dir = module
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
