@@ -592,8 +592,8 @@ func TestVerdictsNeed(t *testing.T) {
 	} {
 		all.sweep(c.name, c.from, c.to, c.play)
 	}
-	all.Every = 6
-	for seed := range uint64(24) {
+	all.Every = 15
+	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		n := func(few, most int) int { return few + random.IntN(most-few+1) }
 		rate := func(few, most int) float64 { return float64(n(few, most)) }
@@ -620,8 +620,8 @@ func TestVerdictsNeed(t *testing.T) {
 		}
 		all.play(fmt.Sprint("chance ", seed), list)
 	}
-	all.Every = 60
-	for seed := range uint64(30) {
+	all.Every = 90
+	for seed := range uint64(90) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		list := evening(10 + random.IntN(40))
 		if random.IntN(2) == 0 {
