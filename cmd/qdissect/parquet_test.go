@@ -1,4 +1,4 @@
-package tables_test
+package main_test
 
 import (
 	"bytes"
@@ -21,8 +21,8 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// TestWorkers checks that the files are the same for any number of workers.
-func TestWorkers(t *testing.T) {
+// TestParquetWorkers checks that the files are the same for any number of workers.
+func TestParquetWorkers(t *testing.T) {
 	var first [3]bytes.Buffer
 	for n, workers := range []int{1, 4} {
 		var files [3]bytes.Buffer
@@ -125,8 +125,8 @@ func FuzzParquet(f *testing.F) {
 	})
 }
 
-// TestBroken checks that a broken row is an error.
-func TestBroken(t *testing.T) {
+// TestParquetBroken checks that a broken row is an error.
+func TestParquetBroken(t *testing.T) {
 	r := tables.NewRows(false)
 	addr := netip.MustParseAddrPort("192.0.2.1:27015")
 	u := &dissect.Unknown{Datagram: &dissect.Datagram{Frame: 1, Src: addr, Dst: addr, Payload: []byte("data")}}
