@@ -193,6 +193,7 @@ func TestVerdictsNeed(t *testing.T) {
 		{"no server, which one asks", both(evening(30), sent(15, 0, 1, func(i int, x *made) {
 			x.from, x.to, x.silent, x.outcome = "203.0.113.9", "198.51.100.99", true, dissect.OutcomeUnanswered
 		})), quiet},
+		{"commands without a reply", both(evening(150), sent(20, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i), 4 })), quiet},
 		{"slow", both(evening(45), sent(10, 2, 1, func(i int, x *made) { x.from, x.wait = person(i), 1100*time.Millisecond })), "certain Slow: 198.51.100.10:27015 takes more than 1 s for 10 of 55 replies in 44.5 s from 19:00:00 UTC on; half of them take 1 ms or less."},
 		{"nine of a hundred", both(evening(92), sent(9, 2, 1, func(i int, x *made) { x.from, x.wait = person(i), 1100*time.Millisecond })), quiet},
 		{"a flood", both(evening(60), flood(200, 40, dissect.Unreturned, nil)), "certain Forged flood at 198.51.100.10:27015: 200 p info requests in 5 s from 19:00:30 UTC on (40 per second) from 200 addresses. None came back with the challenge that it was given."},
@@ -656,6 +657,11 @@ func TestVerdictsNeed(t *testing.T) {
 		all.play(fmt.Sprint("some of chance ", seed), list)
 	}
 	a, b, v6 := netip.MustParseAddrPort("198.51.100.10:27015"), netip.MustParseAddrPort("172.17.0.2:27016"), netip.MustParseAddrPort("[2001:db8::10]:27015")
+	counts := play(evening(30), a.Addr().String())
+	for n := range uint64(96) { // connections over TCP
+		s := Stream{Server: []netip.AddrPort{a, b}[n%2], Packets: n, Read: n/2%2 == 0, Tried: n / 8, Made: n / 4 % 2, Refused: less(n/8, n%3)}
+		fmt.Fprintln(&all, s.sentence(), s.fill(), counts.Report(Options{Home: []netip.Prefix{netip.PrefixFrom(a.Addr(), 24)}, Streams: []Stream{s}}).Verdicts[0].Text)
+	}
 	info, grant := "ffffffff54536f7572636520456e67696e65205175657279", &Grant{Prefix: "ffffffff41", Length: 9, At: 5}
 	all.lines(rules([]Remedy{
 		{Title: "in total, of any length", Total: true, PerSecond: 100, Burst: 200, Servers: []netip.AddrPort{a, v6}},
