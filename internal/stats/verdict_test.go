@@ -657,6 +657,10 @@ func TestVerdictsNeed(t *testing.T) {
 		all.play(fmt.Sprint("some of chance ", seed), list)
 	}
 	a, b, v6 := netip.MustParseAddrPort("198.51.100.10:27015"), netip.MustParseAddrPort("172.17.0.2:27016"), netip.MustParseAddrPort("[2001:db8::10]:27015")
+	for _, s := range []string{"198.51.100.10:1", "172.17.0.2:1", "172.31.0.2:1", "192.168.1.2:1", "[fd00::2]:1", "8.8.8.8:1"} {
+		list := []Remedy{{Servers: []netip.AddrPort{netip.MustParseAddrPort(s)}}}
+		fmt.Fprintln(&all, s, PlaceOf(list, nil), PlaceOf(list, []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("fd00::/64")}))
+	}
 	counts := play(evening(30), a.Addr().String())
 	for n := range uint64(96) { // connections over TCP
 		s := Stream{Server: []netip.AddrPort{a, b}[n%2], Packets: n, Read: n/2%2 == 0, Tried: n / 8, Made: n / 4 % 2, Refused: less(n/8, n%3)}
