@@ -15,6 +15,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/dissect/teeworlds"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/must"
 )
@@ -115,6 +116,23 @@ func TestRaknetAddress(t *testing.T) {
 		}
 		if !slices.Equal(got, []string{want}) {
 			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestTeeworldsNumbers: numbers as the packets of 0.7 have them, such as the token of a request. Of those that are cut there is none.
+func TestTeeworldsNumbers(t *testing.T) {
+	request, _ := bytes.CutSuffix(sampleOf(t, "teeworlds", "0.7"), []byte("\x88\x03"))
+	for in, want := range map[string]int64{
+		"\x05": 5, "\x00": 0, "\x3f": 63, "\x80\x01": 64, "\x88\x03": 200, "\x40": -1, "\x7f": -64, "\xc0\x01": -65,
+		"\xbf\xff\xff\xff\x0f": 1<<31 - 1, "\xff\xff\xff\xff\x0f": -1 << 31, "\x81\x80\x80\x80\x80\x01": 1,
+		"": 0, "\x80": 0, "\x88\x83": 0,
+	} {
+		r := dissecttest.Decode(t, byName("teeworlds"), append(request[:len(request):len(request)], in...))
+		i := slices.IndexFunc(r.Nodes, func(n dissect.Node) bool { return n.Field.Path == "teeworlds.info7.token" })
+		cut := slices.ContainsFunc(r.Findings, func(f dissect.Finding) bool { return f.Type == core.Malformed })
+		if got := r.Body.(*teeworlds.Short).Token; got != want || cut != (i < 0) || i >= 0 && r.Nodes[i].Int() != want || cut != (len(in) == 0 || in[len(in)-1] >= 0x80) {
+			t.Errorf("%x: %d, want %d; %v", in, got, want, cut)
 		}
 	}
 }
