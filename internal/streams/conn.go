@@ -14,6 +14,7 @@ import (
 type conn struct {
 	s          *Streams
 	ends       ends
+	addresses  uint64            // as those of its first segment, see [addresses]
 	protocol   *dissect.Protocol // nil until it is decided
 	may        uint64            // the protocols that it may be of
 	on         uint64            // those that have one of its ports

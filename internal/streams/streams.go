@@ -415,6 +415,9 @@ func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 	o, hash := s.opening(addresses(g.IP), src, dst)
 	on, seq := s.ports[src]|s.ports[dst], t.seq
 	opened := o.hash|1 == hash
+	if opened && o.seq-seq-1 < maxAhead { // it came before
+		return nil
+	}
 	first := opened && o.seq == seq
 	before := opened && !first && seq-o.seq < reordered && on != 0 // the first bytes come later
 	set := uint64(0)
@@ -442,6 +445,7 @@ func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 		seq = o.seq
 	}
 	c := s.add(g, t, at, set, on, seq)
+	c.addresses = addresses(g.IP)
 	if other, hash := s.opening(bits.RotateLeft64(addresses(g.IP), 32), dst, src); other.hash|1 == hash && t.has(flagACK) {
 		d := &c.sides[1]
 		if d.heard = true; t.ack-other.seq < maxAhead {
@@ -528,6 +532,9 @@ func (s *Streams) end(c *conn) {
 	for i := range c.sides {
 		c.cutOff(&c.sides[i])
 	}
+	if c.state == open {
+		s.leaves(c)
+	}
 	c.leave()
 	delete(s.conns, c.ends)
 	x := c.ends.src.Port() ^ c.ends.dst.Port()
@@ -535,6 +542,18 @@ func (s *Streams) end(c *conn) {
 	s.look.drop(x)
 	c.unlink()
 	s.free = append(s.free, c)
+}
+
+// leaves notes where the data of a connection that is forgotten goes on: what precedes that came before.
+func (s *Streams) leaves(c *conn) {
+	ports := [...]uint16{c.ends.src.Port(), c.ends.dst.Port()}
+	for i := range c.sides {
+		o, hash := s.opening(bits.RotateLeft64(c.addresses, 32*i), ports[i], ports[1-i])
+		if s.forget(o); i == c.server {
+			hash &^= 1
+		}
+		*o = opening{hash: hash, seq: c.sides[i].next, foreign: true}
+	}
 }
 
 // settle forgets connections that take too much memory.

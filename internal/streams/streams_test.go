@@ -234,6 +234,7 @@ func TestMessages(t *testing.T) {
 			}
 			return list
 		}, lines[0] + lines[1] + `< "\x1d\x00\x1b{\"version\":" without 16` + "\n"},
+		{"a reply that comes again after the end", server, 1460, func(list []segment) []segment { return append(list, list[6], list[4]) }, whole},
 		{"a login", server, 1460, func([]segment) []segment { return talk(server, 1460, login, playing, playing, answer, ask) }, strings.Replace(lines[0], `\xdd\x01`, `\xdd\x02`, 1)},
 		{"a legacy ping", server, 1, func([]segment) []segment { return legacy }, "> \"\\xfe\\x01\"\n< \"\\xff\\x00\\x02\\x00a\\x00b\"\n"},
 		{"a legacy ping on another port, which the reply decides", other, 1, func([]segment) []segment {
