@@ -59,6 +59,14 @@ func (a *Analyzer) find(x *arrival) {
 	x.flow = flows.find(&x.ends)
 }
 
+// began returns the first frame of a datagram.
+func (x *arrival) began() uint64 {
+	if len(x.Frames) > 0 {
+		return x.Frames[0]
+	}
+	return x.Frame
+}
+
 // conversation returns the conversation of an arrival, nil if there is none.
 func (a *Analyzer) conversation(x *arrival) *flow {
 	if x.flow == none {

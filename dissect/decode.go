@@ -23,7 +23,7 @@ func (a *Analyzer) open(x *arrival) {
 	rec.Interface = d.Interface
 	rec.Reason, rec.Alternatives, rec.also, rec.Foreign, rec.stats = x.reason, a.others, x.also, a.config.Foreign, &a.stats
 	rec.packed = x.packed
-	if len(x.Frames) > 0 {
+	if len(x.Frames) > 0 && x.Stream == nil { // segments come in their order
 		x.part = x.Frames[0]
 	}
 	var cut *Finding

@@ -29,6 +29,7 @@ const (
 	strayed                 // a reply came from an end that the client did not ask
 	used                    // a client used a challenge twice that the capture does not have
 	displaced               // the server replies from another end
+	unheard                 // the server replies, and its replies are not in the capture
 )
 
 // maxNotices bounds the notices of an analyzer between two calls of its Notices.
@@ -175,6 +176,8 @@ func (h *heard) enter(list []Notice) {
 			s := h.strays.get(&n.of)
 			s.list[s.n%uint8(len(s.list))] = stray{n.other, n.protocol, n.topics, n.value, n.frame, n.at}
 			s.n++
+		case unheard:
+			h.usages.get(&n.of).proves = true
 		case used:
 			u := h.usages.get(&n.of)
 			switch {

@@ -216,7 +216,7 @@ func (t *tracker) duplicateReply(i int32, pair *Pair, x *arrival) bool {
 	q := &t.requests.list[i]
 	got := t.requests.answered(q)
 	past := x.first - got.last
-	if x.distinct || past > int64(networkDelay) || past < -int64(copyWindow) {
+	if x.distinct || x.Stream != nil || past > int64(networkDelay) || past < -int64(copyWindow) {
 		return false
 	}
 	f := &t.flows.flows[q.flow]

@@ -480,10 +480,14 @@ func (t *tracker) wait(i int32) {
 	t.requests.own(&t.requests.list[i]).arriving = uint16(min(1+reassembly.DefaultLimits.Age/t.config.Limits.Window, 1<<16-1))
 }
 
-// gap handles what is no message of a connection: bytes that are missing, which x.Findings say, or else the beginning of a message whose
-// rest is still to come. Requests that it may answer are answered in part, or go on to wait.
+// gap handles what is no message of a connection: bytes that are missing, which x.Findings say, or which a side sends of which nothing is in
+// the capture; or else the beginning of a message whose rest is still to come. Requests that it may answer are answered in part, or go on to wait.
 func (a *Analyzer) gap(x *arrival) {
-	x.protocol, x.part, x.partial, x.stopped = a.index(x.Stream), x.Frame, true, true
+	x.protocol, x.partial, x.stopped = a.index(x.Stream), true, true
+	if x.Missing > 0 {
+		a.tracker.tell(Notice{what: unheard, of: x.ends.key.server(!x.ends.up)})
+		return
+	}
 	for i := range a.tracker.waitingFor(x.flow, !x.ends.up) {
 		if len(x.Findings) > 0 {
 			a.tracker.inPart(i, x)

@@ -108,19 +108,21 @@ func (t *tracker) identify(rec *Record, q *request, m match, at timing, r *Reade
 
 // stray records a reply without a request.
 func (t *tracker) stray(x *arrival, pair *Pair) {
-	if j := t.otherKind(x, pair.Answers); j != none {
+	if j := t.otherKind(x, pair); j != none {
 		t.turn.Other = t.asks(&t.requests.list[j])
-	} else if t.turn.Unrequested = t.flows.flows[x.flow].requested(); !t.turn.Unrequested {
+	} else if f := &t.flows.flows[x.flow]; !f.requested() {
 		t.strayed(x, pair)
+	} else {
+		t.turn.Unrequested = x.Stream == nil || f.requests != none // else it is more of an earlier reply
 	}
 }
 
 // otherKind returns the oldest pending request for other topics and records the
 // frame of the reply with all of them.
-func (t *tracker) otherKind(x *arrival, topics Topic) int32 {
+func (t *tracker) otherKind(x *arrival, pair *Pair) int32 {
 	found := none
 	for i := t.flows.flows[x.flow].requests; i != none; i = t.requests.list[i].below {
-		if q := &t.requests.list[i]; q.up() != x.ends.up && q.frame <= x.part && t.related(q.protocol, x.protocol) && q.topic&topics == 0 && q.open() && !q.has(isLate|isOptional) {
+		if q := &t.requests.list[i]; q.up() != x.ends.up && q.frame <= x.part && t.related(q.protocol, x.protocol) && q.topic&pair.Answers == 0 && (x.Stream == nil || sameID(q.id, pair.ID)) && q.open() && !q.has(isLate|isOptional) {
 			t.requests.own(q).other = x.Frame
 			found = i
 		}
@@ -294,7 +296,7 @@ func (t *tracker) timing(q *request, m match, x *arrival) (at timing) {
 	asked := t.requests.time(q)
 	rtt := time.Duration(x.first - asked)
 	switch {
-	case rtt < 0 && q.frame > x.part: // captured in another order
+	case rtt < 0 && (q.frame > x.part || x.Stream != nil && q.frame > x.began()): // captured in another order
 	case rtt < 0:
 		at.back = rtt
 	case m.same > 1 || q.has(isUnclear) || x.near || q.answer != 0 && t.requests.rare(q).copies > 0:

@@ -200,6 +200,10 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		r.Find(wrongSize, fSize, 0, lenSize, dissect.Num(size), dissect.Num(left))
 	}
 	p := Packet{ID: r.I32(fID), Type: r.U32(fType)}
+	if r.Failed() {
+		d.text = Text(p)
+		return
+	}
 	n := strings.IndexByte(core.PeekText(r), 0)
 	if n < 0 || core.PeekText(r) == endOfSource+"\x00\x00" {
 		n = max(r.Left()-2, 0)

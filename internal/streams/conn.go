@@ -19,7 +19,9 @@ type conn struct {
 	may        uint64            // the protocols that it may be of
 	on         uint64            // those that have one of its ports
 	state      state
-	server     int // its side
+	server     int  // its side
+	reset      bool // one side says that it ends
+	now        mark // the frame that is read
 	seen       time.Time
 	sides      [2]side // what the first sender sends, and the other one
 	last, next *conn
@@ -43,6 +45,7 @@ type side struct {
 	marks       []mark // where the bytes of buf came from
 	skip        int    // bytes to come that belong to a message that was given up
 	lost        int    // bytes that are missing, which was not said yet
+	far         uint32 // the end of a segment that is too far ahead
 	snapped     bool   // the snapshot length took some of it
 	astray      bool   // it is not known where the next message begins
 	started     bool   // next is known
@@ -84,7 +87,7 @@ func (c *conn) other(d *side) *side { return &c.sides[core.Bit[int](d == &c.side
 // lacks returns how many bytes that a segment of a side acknowledges did not come. One may be no byte but the end of the other side, unless it is the first.
 func (c *conn) lacks(d *side, g *early) uint32 {
 	other := c.other(d)
-	n := int32(g.ack-other.next) - int32(core.Bit[int](other.ended))
+	n := other.ahead(g.ack)
 	if !g.acks || !other.heard || n <= 0 || n == 1 && other.next != other.first || n >= maxAhead {
 		return 0
 	}
@@ -96,13 +99,33 @@ func (c *conn) arrive(d *side, g early) {
 	if !d.started {
 		d.started, d.first, d.next = true, g.seq, g.seq
 	}
-	d.heard = true
-	ahead := int32(g.seq - d.next)
-	switch speaks := len(g.data)+g.cut > 0 || g.fin; {
-	case speaks && ahead < maxAhead && (ahead > 0 || ahead+int32(len(g.data)+g.cut) >= 0 && !d.ended && c.lacks(d, &g) > 0): // what is farther ahead would skip all that comes
-		c.defers(d, g)
-	case ahead <= 0 && !d.ended:
+	c.now, d.heard = g.mark, true
+	c.unheard(d, &g)
+	if d.ended {
+		return
+	}
+	size := int32(len(g.data) + g.cut)
+	switch ahead := int32(g.seq - d.next); {
+	case ahead >= maxAhead && size > 0 && d.far == g.seq: // it follows on another one: bytes between are lost
+		c.gap(d, uint32(ahead))
 		c.goOn(d, g)
+	case ahead >= maxAhead: // alone it would skip all that comes
+		d.far = g.seq + uint32(size)
+	case ahead > 0 && (size > 0 || g.fin), ahead+size >= 0 && c.lacks(d, &g) > 0:
+		if c.defers(d, g); c.state == open && c.ready(d) {
+			c.goOn(d, c.pop(d))
+		}
+	case ahead <= 0:
+		c.goOn(d, g)
+	}
+}
+
+// unheard says that a side replies of which the capture has nothing, because the other one acknowledges it.
+func (c *conn) unheard(d *side, g *early) {
+	if other := c.other(d); c.protocol != nil && g.acks && !other.heard && other == &c.sides[c.server] && int32(g.ack-other.next) > 1 {
+		o := c.datagram(other)
+		o.Missing, other.next = int(g.ack-other.next), g.ack
+		c.s.pass(o)
 	}
 }
 
@@ -134,13 +157,14 @@ func (c *conn) pop(d *side) early {
 // goOn takes a segment whose turn it is, and what waits for it.
 func (c *conn) goOn(d *side, g early) {
 	for {
+		c.now = g.mark
 		n := min(int(d.next-g.seq), len(g.data))
 		if d.next += uint32(len(g.data) - n); n < len(g.data) && c.state == open {
 			c.take(d, g.data[n:], g.mark)
 		}
 		if end := g.seq + uint32(len(g.data)+g.cut); g.cut > 0 && int32(end-d.next) > 0 && c.state == open {
 			d.snapped = true
-			c.gap(d, end-d.next, g.mark)
+			c.gap(d, end-d.next)
 		}
 		d.ended = d.ended || g.fin && g.seq+uint32(len(g.data)+g.cut) == d.next
 		d.since = g.time // others wait for the next one from now on
@@ -154,23 +178,31 @@ func (c *conn) goOn(d *side, g early) {
 	}
 }
 
-// ready reports whether it is the turn of the first segment that waits.
+// ready reports whether it is the turn of the first segment that waits. When both sides send again, both may acknowledge what waits for the other.
 func (c *conn) ready(d *side) bool {
-	return len(d.early) > 0 && int32(d.early[0].seq-d.next) <= 0 && c.lacks(d, &d.early[0]) == 0
+	other := c.other(d)
+	return d.follows() && (c.lacks(d, &d.early[0]) == 0 || other.follows() && c.lacks(other, &other.early[0]) > 0)
 }
+
+// follows reports whether the first segment that waits follows on what came.
+func (d *side) follows() bool { return len(d.early) > 0 && d.ahead(d.early[0].seq) <= 0 }
+
+// ahead returns how many bytes are missing before a sequence number. The end of a side has one as well.
+func (d *side) ahead(seq uint32) int32 { return int32(seq-d.next) - int32(core.Bit[int](d.ended)) }
 
 // pass takes the first segment that waits: what it waits for is missing.
 func (c *conn) pass(d *side) {
 	g, other := c.pop(d), c.other(d)
+	c.now = g.mark
 	for c.state == open && c.lacks(d, &g) > 0 {
 		if len(other.early) > 0 && int32(other.early[0].seq-g.ack) < 0 {
 			c.pass(other)
 		} else {
-			c.gap(other, c.lacks(d, &g), g.mark)
+			c.gap(other, c.lacks(d, &g))
 		}
 	}
-	if n := int32(g.seq - d.next); n > 0 && c.state == open {
-		c.gap(d, uint32(n), g.mark)
+	if n := d.ahead(g.seq); n > 0 && c.state == open {
+		c.gap(d, uint32(n))
 	}
 	c.goOn(d, g)
 }
@@ -185,7 +217,7 @@ func (c *conn) passAll(now time.Time) {
 }
 
 // gap records that bytes of a side are missing before a segment, and passes them.
-func (c *conn) gap(d *side, missing uint32, before mark) {
+func (c *conn) gap(d *side, missing uint32) {
 	if c.ended(c.other(d)); c.protocol == nil && len(d.buf) > 0 {
 		c.guess(d)
 	}
@@ -193,27 +225,42 @@ func (c *conn) gap(d *side, missing uint32, before mark) {
 	d.next += missing // what is handed out before ends here
 	if d.skip = max(rest-n, 0); n > rest && c.state == open {
 		d.lost, d.astray = d.lost+n-rest, true
-		c.tell(d, before)
+		c.tell(d)
 	}
 }
 
-// guess decides for the protocol of the port, if what a side began with may be of it: its next bytes are missing.
+// guess decides for the protocol of the port, if what a client began with is enough to say that it is of that: its next bytes are missing.
 func (c *conn) guess(d *side) {
-	if set := c.may & c.on; set != 0 && set&(set-1) == 0 {
-		c.protocol = c.s.protocols[bits.TrailingZeros64(set)]
-	} else {
+	set := c.may & c.on
+	if set == 0 {
 		c.leave()
+		return
+	}
+	p := c.s.protocols[bits.TrailingZeros64(set)]
+	if n, over := p.Stream(d.buf); set&(set-1) == 0 && d != &c.sides[c.server] && (over || n > 0 && len(d.buf) >= enough) {
+		c.protocol = p
+		return
+	}
+	c.forget(d)
+}
+
+// forget frees what is kept of the messages of a side.
+func (c *conn) forget(d *side) {
+	c.keep(d, d.own[:0])
+	c.s.bytes -= len(d.marks) * markBytes
+	if d.buf, d.marks = nil, d.marks[:0]; cap(d.marks) > spareMarks {
+		d.marks = nil
 	}
 }
 
-// tell says how many bytes of a side are missing before a segment, once the protocol is known.
-func (c *conn) tell(d *side, before mark) {
+// tell says how many bytes of a side are missing, once the protocol is known.
+func (c *conn) tell(d *side) {
 	if d.lost == 0 || c.protocol == nil {
 		return
 	}
 	s := c.s
 	o := c.datagram(d)
-	o.Frame, o.Time = before.frame, before.time
+	o.Frame, o.Time = c.now.frame, c.now.time
 	s.findings = append(s.findings[:0], dissect.NewFinding(core.SegmentsMissing, dissect.Num(d.lost)))
 	if o.Findings, d.lost = s.findings, 0; !d.snapped {
 		s.pass(o)
@@ -246,8 +293,6 @@ func (c *conn) take(d *side, b []byte, m mark) {
 		c.read(other)
 		c.ended(other)
 	}
-	c.tell(other, m)
-	c.tell(d, m)
 	if c.protocol != nil {
 		c.read(d)
 	}
@@ -268,9 +313,16 @@ func (c *conn) resumes(b []byte) bool {
 		if c.protocol != nil && c.protocol != p || c.may>>i&1 == 0 {
 			continue
 		}
-		v := p.Detect(head(b))
-		if n, _ := p.Stream(b); v >= dissect.Likely || v != dissect.No && n == len(b) {
-			return true
+		for rest := b; ; {
+			v := p.Detect(head(rest))
+			n, _ := p.Stream(rest)
+			if v >= dissect.Likely || v != dissect.No && n == len(rest) {
+				return true
+			}
+			if v == dissect.No || n <= 0 || n > len(rest) { // of several messages, one after the other, all may be short
+				break
+			}
+			rest = rest[n:]
 		}
 	}
 	return false
@@ -315,6 +367,9 @@ func (c *conn) decide(b []byte, ended bool) bool {
 	}
 	if c.protocol == nil && (c.may == 0 || len(b) >= detectBytes) {
 		c.leave()
+	}
+	for i := range c.sides {
+		c.tell(&c.sides[i])
 	}
 	return c.protocol != nil
 }
@@ -362,15 +417,11 @@ func (c *conn) leave() {
 func (c *conn) drop() {
 	for i := range c.sides {
 		d := &c.sides[i]
-		c.keep(d, d.own[:0])
+		c.forget(d)
 		for _, g := range d.early {
 			c.s.bytes -= len(g.data) + earlyBytes
 		}
 		d.early = nil
-		c.s.bytes -= len(d.marks) * markBytes
-		if d.buf, d.marks = nil, d.marks[:0]; cap(d.marks) > spareMarks {
-			d.marks = nil
-		}
 	}
 }
 

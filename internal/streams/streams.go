@@ -20,11 +20,11 @@ const (
 	maxConnections = 4096
 	maxMessage     = 128 << 10        // bytes
 	maxBytes       = 4 << 20          // of all messages that are incomplete, and of segments that came too early
-	maxEarly       = 64               // segments of a side that came before others which precede them
+	maxEarly       = 256              // segments of a side that came before others which precede them
 	earlyBytes     = 96               // to keep one of them
 	maxAhead       = 1 << 20          // bytes that one of them may lie after those that came
 	markBytes      = 40               // to know which frame carried bytes
-	gapTime        = 2 * time.Second  // after which a segment is taken for lost
+	gapTime        = 4 * time.Second  // after which a segment is taken for lost
 	idleTime       = 10 * time.Minute // after which a connection is forgotten
 	reordered      = 64 << 10         // bytes that may come before the first ones
 	openings       = 8192
@@ -32,6 +32,7 @@ const (
 	spareBuffers   = 64 // that are kept to be used again
 	spareBytes     = 16 << 10
 	spareMarks     = 8
+	enough         = 8 // bytes that say what a message is whose others are missing
 )
 
 // A Segment is a TCP segment with its header, the IP packet that it is in, and what is known of its frame, of which the snapshot length took Snapped bytes.
@@ -200,7 +201,7 @@ func (s *Streams) idle(b []byte) bool {
 	}
 	at := int(b[12]>>4) * 4
 	if s.look.to(src ^ dst) {
-		return at >= len(b) && b[13]&flagFIN == 0 // it acknowledges
+		return at >= len(b) && b[13]&flagFIN == 0 && s.near[src^dst] == 0 // it acknowledges
 	}
 	return min(src, dst) < lowPorts || at+8 > len(b) || !hasZero(b[at:])
 }
@@ -222,10 +223,10 @@ func (s *Streams) Wants(ip, b []byte) bool {
 	}
 	src, dst := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
 	switch at := int(b[12]>>4) * 4; {
-	case at >= len(b) && b[13]&(flagSYN|flagFIN|flagRST) == 0: // it acknowledges
-		return false
 	case s.near[src^dst] > 0:
 		return true
+	case at >= len(b) && b[13]&(flagSYN|flagFIN|flagRST) == 0: // it acknowledges
+		return false
 	case b[13]&flagSYN != 0:
 		s.opens(ip, b)
 		return at < len(b) && (s.ours.Has(src) || s.ours.Has(dst) || s.likeAny(b[at:])) // TCP Fast Open
@@ -297,11 +298,25 @@ func (a *attention) drop(ports uint16) {
 func (s *Streams) opens(ip, b []byte) {
 	src, dst := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
 	o, hash := s.opening(addresses(ip), src, dst)
-	if s.forget(o); b[13]&flagACK != 0 {
-		hash &^= 1
+	seq := binary.BigEndian.Uint32(b[4:]) + 1
+	if o.hash|1 == hash && o.foreign && o.seq-seq < maxAhead { // of a connection that has ended
+		return
 	}
-	*o = opening{hash: hash, seq: binary.BigEndian.Uint32(b[4:]) + 1, ports: src ^ dst}
-	s.look.add(o.ports)
+	if b[13]&flagACK != 0 {
+		s.open(o, hash&^1, seq, src^dst)
+		if o, hash = s.opening(bits.RotateLeft64(addresses(ip), 32), dst, src); o.hash|1 == hash {
+			return
+		}
+		seq = binary.BigEndian.Uint32(b[8:])
+	}
+	s.open(o, hash, seq, src^dst)
+}
+
+// open notes where the data of a sender begins.
+func (s *Streams) open(o *opening, hash, seq uint32, ports uint16) {
+	s.forget(o)
+	*o = opening{hash: hash, seq: seq, ports: ports}
+	s.look.add(ports)
 }
 
 // judge notes whether what a sender began with is foreign.
@@ -376,7 +391,7 @@ func (s *Streams) Segment(g *Segment) (read bool, err error) {
 		t.seq++
 	}
 	c := s.find(at)
-	if c != nil && t.has(flagSYN) && !t.has(flagACK) && t.seq != c.from(at.src).first {
+	if c != nil && t.has(flagSYN) && t.seq != c.from(at.src).first && (!t.has(flagACK) || uint32(t.seq-c.from(at.src).next+maxAhead) > 2*maxAhead) {
 		s.end(c) // the ports are used again
 		c = nil
 	}
@@ -387,16 +402,17 @@ func (s *Streams) Segment(g *Segment) (read bool, err error) {
 	}
 	s.touch(c)
 	d := c.from(at.src)
-	if read = c.state == open; read {
+	if c.reset = c.reset || t.has(flagRST); c.state == open {
+		read = len(t.payload) > 0 || t.flags&(flagFIN|flagSYN|flagRST) != 0
 		c.seen, d.hop, d.vlan, d.name = g.Time, packet.HopLimit(g.IP), g.VLAN, g.Interface
 		c.arrive(d, early{
-			seq: t.seq, ack: t.ack, data: t.payload, cut: min(cutOf(g.IP), g.Snapped), fin: t.has(flagFIN | flagRST), acks: t.has(flagACK),
+			seq: t.seq, ack: t.ack, data: t.payload, cut: min(cutOf(g.IP), g.Snapped), fin: t.has(flagFIN) || t.has(flagRST) && t.seq != d.next+1, acks: t.has(flagACK),
 			mark: mark{frame: g.Frame, time: g.Time},
 		})
 	} else {
 		d.ended = d.ended || t.has(flagFIN)
 	}
-	if ahead := int32(t.seq - d.next); t.has(flagRST) && ahead >= 0 && ahead < maxAhead || c.sides[0].ended && c.sides[1].ended {
+	if c.sides[0].ended && c.sides[1].ended {
 		s.end(c)
 	}
 	s.settle()
@@ -419,11 +435,11 @@ func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 		return nil
 	}
 	first := opened && o.seq == seq
-	before := opened && !first && seq-o.seq < reordered && on != 0 // the first bytes come later
+	before := opened && !first && seq-o.seq < reordered && (on != 0 || !o.foreign) // the first bytes come later
 	set := uint64(0)
 	for i, p := range s.protocols {
 		switch v := p.Detect(head(t.payload)); {
-		case before && on>>i&1 != 0, v >= dissect.Likely, v != dissect.No && first:
+		case before && on>>i&1 != 0, v >= dissect.Likely, v != dissect.No && (first || before):
 			set |= 1 << i
 		}
 	}
@@ -530,6 +546,9 @@ func (s *Streams) evict(c *conn) {
 func (s *Streams) end(c *conn) {
 	c.passAll(endOfTime)
 	for i := range c.sides {
+		if d := &c.sides[i]; c.protocol == nil && len(d.buf) > 0 && c.state == open && !c.ended(d) {
+			c.guess(d)
+		}
 		c.cutOff(&c.sides[i])
 	}
 	if c.state == open {
@@ -578,7 +597,7 @@ func (s *Streams) Advance(now time.Time) {
 	s.flushed = now
 	for c := s.list.next; c != &s.list; {
 		next := c.next
-		if c.passAll(now); now.Sub(c.seen) > idleTime {
+		if c.passAll(now); now.Sub(c.seen) > idleTime || c.reset && now.Sub(c.seen) > gapTime {
 			s.end(c)
 		}
 		c = next
