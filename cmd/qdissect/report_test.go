@@ -442,9 +442,6 @@ func TestReportScripts(t *testing.T) {
 // drops gets no reply, and its sender gives up for 3 seconds. A capture before the rule has what it drops.
 func ruled(t *testing.T, name, scene string, seed uint64, perSecond int, before bool) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	f := must.Get(os.Create(path))(t)
-	defer f.Close()
 	s := must.Get(scenes.Find(scene))(t)
 	o := scenes.Options{Seed: seed, Span: 40 * time.Second, Clients: 600, Rate: 300}
 	var target [6]byte // address and port
@@ -469,7 +466,8 @@ func ruled(t *testing.T, name, scene string, seed uint64, perSecond int, before 
 			return nil
 		}))(t)
 	}
-	w := mkpcap.NewWriter(f, mkpcap.Options{})
+	var file bytes.Buffer
+	w := mkpcap.NewWriter(&file, mkpcap.Options{})
 	gone := map[[6]byte]time.Time{}
 	tokens, last := float64(perSecond), time.Time{}
 	must.Get(s.Play(o, func(p *scenes.Packet) error {
@@ -493,6 +491,8 @@ func ruled(t *testing.T, name, scene string, seed uint64, perSecond int, before 
 		w.Frame(p.At, p.Frame)
 		return w.Err()
 	}))(t)
+	path := filepath.Join(t.TempDir(), name)
+	must.Do(t, os.WriteFile(path, file.Bytes(), 0o600))
 	return path
 }
 

@@ -255,9 +255,9 @@ func TestWebhookAlerts(t *testing.T) {
 func TestReportWebhook(t *testing.T) {
 	s := must.Get(scenes.Find("down-icmp"))(t)
 	file := filepath.Join(t.TempDir(), "in.pcap")
-	f := must.Get(os.Create(file))(t)
-	must.Get(s.Write(f, scenes.Options{Span: 40 * time.Second, Clients: 500}))(t)
-	must.Do(t, f.Close())
+	var b bytes.Buffer
+	must.Get(s.Write(&b, scenes.Options{Span: 40 * time.Second, Clients: 500}))(t)
+	must.Do(t, os.WriteFile(file, b.Bytes(), 0o600))
 	to := newReceiver(t, nil)
 	out := outputOf(t, "report", "--format", "json", "--webhook", to.URL, file)
 	var r struct{ Verdicts []map[string]any }
