@@ -407,5 +407,5 @@ func (a *Analyzer) Flush() {
 	})
 	a.now = 0
 	a.pressure.told, a.tracker.quiet = false, false
-	*a.copies = copies{}
+	a.copies.forget()
 }

@@ -75,7 +75,6 @@ func (s *sighting) keepsComing(numbered bool) bool {
 type sightings struct {
 	sets [sightingSets]sightingSet
 	list [sightingSets][sightingWays]sighting
-	from int64 // time of the first datagram
 }
 
 const (
@@ -190,9 +189,19 @@ func (a *Analyzer) drop(x *arrival) {
 
 // copies is what is known of duplicates.
 type copies struct {
-	seen       *sightings // nil before the first datagram
+	begun      bool
+	from       int64      // time of the first datagram, if begun
+	seen       *sightings // nil or empty until then
 	suspects   suspects
 	identities identities
+}
+
+// forget forgets all. It keeps the table, which is large.
+func (c *copies) forget() {
+	*c = copies{seen: c.seen}
+	if c.seen != nil {
+		*c.seen = sightings{}
+	}
 }
 
 // copied reports whether a datagram is a duplicate of a recent one. If not, it sets
@@ -201,8 +210,11 @@ func (a *Analyzer) copied(x *arrival) bool {
 	if a.config.KeepCopies || len(x.Frames) > 0 || x.Stream != nil { // copies of fragments and segments are known before they are joined
 		return false
 	}
-	if a.copies.seen == nil {
-		a.copies.seen = &sightings{from: a.now}
+	if c := a.copies; !c.begun {
+		c.begun, c.from = true, a.now
+		if c.seen == nil {
+			c.seen = new(sightings)
+		}
 	}
 	x.sum, x.summed = checksum(x.Payload), true
 	sum, length := x.sum, uint32(len(x.Payload)+x.Missing)

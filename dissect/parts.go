@@ -389,7 +389,7 @@ const (
 // their request.
 func (a *Analyzer) beganBefore(x *arrival, set *reassembly.Set) bool {
 	n := len(a.missing)
-	if n == 0 || a.missing[n-1] != n-1 || set.Frames()[0] > beginFrames || a.copies.seen == nil || nanos(set.First())-a.copies.seen.from > beginTime {
+	if n == 0 || a.missing[n-1] != n-1 || set.Frames()[0] > beginFrames || !a.copies.begun || nanos(set.First())-a.copies.from > beginTime {
 		return false
 	}
 	f := a.conversation(x)
