@@ -194,6 +194,10 @@ func TestVerdictsNeed(t *testing.T) {
 			x.from, x.to, x.silent, x.outcome = "203.0.113.9", "198.51.100.99", true, dissect.OutcomeUnanswered
 		})), quiet},
 		{"commands without a reply", both(evening(150), sent(20, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i), 4 })), quiet},
+		{"the only client gets no rules", both(sent(60, 0, 1, func(i int, x *made) { x.from = person(0) }), sent(5, 2.5, 0.2, func(i int, x *made) { gone(i, x); x.from, x.of = person(0), 1 })), "likely Not answered: 198.51.100.10:27015 replies to 0 % of 5 p rules requests in 20 s from 19:00:02 UTC on, and to 100 % of others."},
+		{"victims of an IPv6 network", both(evening(60), sent(160, 10, 16, func(i int, x *made) {
+			x.from, x.to, x.port, x.back = fmt.Sprintf("2001:db8::%x:0:0:%x", i%2*0x8000, 1+i%8), "2001:db8:1::10", 80, 300
+		})), "likely Reflection at 2001:db8::/64: 160 p info requests in its name in 9.9 s from 19:00:10 UTC on"},
 		{"slow", both(evening(45), sent(10, 2, 1, func(i int, x *made) { x.from, x.wait = person(i), 1100*time.Millisecond })), "certain Slow: 198.51.100.10:27015 takes more than 1 s for 10 of 55 replies in 44.5 s from 19:00:00 UTC on; half of them take 1 ms or less."},
 		{"nine of a hundred", both(evening(92), sent(9, 2, 1, func(i int, x *made) { x.from, x.wait = person(i), 1100*time.Millisecond })), quiet},
 		{"a flood", both(evening(60), flood(200, 40, dissect.Unreturned, nil)), "certain Forged flood at 198.51.100.10:27015: 200 p info requests in 5 s from 19:00:30 UTC on (40 per second) from 200 addresses. None came back with the challenge that it was given."},
@@ -511,6 +515,12 @@ func TestVerdictsNeed(t *testing.T) {
 		{"carpet of n addresses", 14, 18, func(n int) []made {
 			return both(evening(60), sent(50*n, 20, 40, func(i int, x *made) {
 				x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%n), true, dissect.OutcomeUnanswered
+			}))
+		}},
+		{"a carpet from n addresses and those of an evening", 338, 344, func(n int) []made {
+			return both(evening(60), sent(4000, 20, 200, func(i int, x *made) {
+				gone(i, x)
+				x.from, x.to = somebody(i%n), fmt.Sprintf("198.18.%d.%d", i/250, 1+i%250)
 			}))
 		}},
 		{"few of chance", 1, 600, func(seed int) []made {
