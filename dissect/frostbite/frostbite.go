@@ -256,7 +256,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	first := d.word(r, field)
 	switch m.Type {
 	case mCommand:
-		if p.secret = strings.HasPrefix(strings.ToLower(first), "login.") || nettext.SecretKey(first); p.secret {
+		if p.secret = strings.EqualFold(first[:min(len(first), len("login."))], "login.") || nettext.SecretKey(first); p.secret {
 			m.Pair.Asks = topicSecret
 		} else {
 			m.Pair.Asks = topicCommand

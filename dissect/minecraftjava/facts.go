@@ -1,6 +1,7 @@
 package minecraftjava
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -13,11 +14,11 @@ import (
 type facts struct {
 	text []byte
 	list []fact
-	seen uint8 // facts that may be stated once
+	seen uint8 // of stated
 	// What is left to state at the end.
 	rest  []byte
 	rules []fact
-	path  []byte // of the object in which a key is, with a dot
+	path  []byte // the key, behind those that it is in and dots
 
 	s     string // the JSON
 	i     int    // offset of the next byte
@@ -70,25 +71,7 @@ func (f *facts) old(s string) {
 // json notes what a status in JSON says, and returns the offset of its end or, if it is bad, of what is wrong.
 func (f *facts) json(s string) int {
 	f.s = s
-	for f.open('{'); f.more('}'); {
-		switch key := f.key(); {
-		case key == "version" && f.peek() == '{':
-			f.object("version.", fVersion, "name", fNumber, "protocol")
-		case key == "players" && f.peek() == '{':
-			f.object("players.", fOnline, "online", fMax, "max")
-		case key == "description" && f.once(1):
-			n := len(f.text)
-			f.component(0)
-			f.add(fMOTD, n)
-		case key == "favicon" && f.peek() == '"' && f.once(2):
-			n, from := len(f.text), f.i
-			f.skip()
-			f.text = strconv.AppendInt(f.text, int64(max(f.i-from-2, 0)), 10)
-			f.add(fIcon, n)
-		default:
-			f.rule(key)
-		}
-	}
+	f.object()
 	if f.space(); !f.bad && f.i < len(f.s) {
 		f.bad = true
 	}
@@ -99,26 +82,41 @@ func (f *facts) json(s string) int {
 	return min(f.i, len(f.s))
 }
 
-// object reads an object with two facts in it, and a list of players.
-func (f *facts) object(path string, a *dissect.Field, nameA string, b *dissect.Field, nameB string) {
-	f.path = append(f.path[:0], path...)
-	bit := uint8(4)
-	if a == fOnline {
-		bit = 16
-	}
+// stated are the facts that count once.
+var stated = [...]*dissect.Field{fVersion, fNumber, fOnline, fMax, fPlayers, fMOTD, fIcon}
+
+// known are the keys, behind those that they are in, whose values are a text or a number.
+var known = map[string]*dissect.Field{"version.name": fVersion, "version.protocol": fNumber, "players.online": fOnline, "players.max": fMax}
+
+// object reads the status, or an object in it.
+func (f *facts) object() {
+	inner := len(f.path) > 0
 	for f.open('{'); f.more('}'); {
-		switch key := f.key(); {
-		case key == nameA && f.scalar() && f.once(bit):
-			f.value(a)
-		case key == nameB && f.scalar() && f.once(2*bit):
-			f.value(b)
-		case key == "sample" && f.peek() == '[' && a == fOnline && f.once(64):
+		key := f.key()
+		path := len(f.path)
+		f.path = append(f.path, key...)
+		switch field := known[string(f.path)]; {
+		case !inner && (key == "version" || key == "players") && f.peek() == '{':
+			f.path = append(f.path, '.')
+			f.object()
+		case inner && field != nil && f.scalar() && f.once(field):
+			f.value(field)
+		case inner && string(f.path) == "players.sample" && f.peek() == '[' && f.once(fPlayers):
 			f.sample()
+		case key == "description" && !inner && f.once(fMOTD):
+			n := len(f.text)
+			f.component(0)
+			f.add(fMOTD, n)
+		case key == "favicon" && !inner && f.peek() == '"' && f.once(fIcon):
+			n, from := len(f.text), f.i
+			f.skip()
+			f.text = strconv.AppendInt(f.text, int64(max(f.i-from-2, 0)), 10)
+			f.add(fIcon, n)
 		default:
-			f.rule(key)
+			f.rule()
 		}
+		f.path = f.path[:path]
 	}
-	f.path = f.path[:0]
 }
 
 // sample reads a list of players.
@@ -147,7 +145,8 @@ func (f *facts) sample() {
 }
 
 // once reports whether a fact is not stated yet.
-func (f *facts) once(bit uint8) bool {
+func (f *facts) once(field *dissect.Field) bool {
+	bit := uint8(1) << slices.Index(stated[:], field)
 	is := f.seen&bit == 0
 	f.seen |= bit
 	return is
@@ -165,16 +164,16 @@ func (f *facts) value(field *dissect.Field) {
 	f.add(field, n)
 }
 
-// rule notes a key with any value.
-func (f *facts) rule(key string) {
+// rule notes the key of the path with any value.
+func (f *facts) rule() {
 	if f.bad {
 		return
 	}
-	f.rest = append(append(f.rest, f.path...), key...)
+	f.rest = append(f.rest, f.path...)
 	from := f.i
 	f.skip()
 	f.rest = append(f.rest, f.s[from:f.i]...)
-	f.rules = append(f.rules, fact{fKey, len(f.path) + len(key)}, fact{fSetting, f.i - from})
+	f.rules = append(f.rules, fact{fKey, len(f.path)}, fact{fSetting, f.i - from})
 }
 
 // component appends the text of a value: text, or an object or a list with texts.
