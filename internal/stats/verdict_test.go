@@ -523,6 +523,9 @@ func TestVerdictsNeed(t *testing.T) {
 				x.from, x.to = somebody(i%n), fmt.Sprintf("198.18.%d.%d", i/250, 1+i%250)
 			}))
 		}},
+		{"five get a challenge only, n of which are cut", 0, 2, func(n int) []made {
+			return sent(5, 0, 1, func(i int, x *made) { challenged(i, x); x.from, x.cut = person(i), i < n })
+		}},
 		{"few of chance", 1, 600, func(seed int) []made {
 			random := rand.New(rand.NewPCG(uint64(seed), 1))
 			fates := []func(x *made){
@@ -683,6 +686,24 @@ func TestVerdictsNeed(t *testing.T) {
 		{Title: "with a challenge that nobody was given", Total: true, PerSecond: 50, Burst: 50, Servers: []netip.AddrPort{v6, b, a}, Prefix: info[:8], Length: 29, Token: 25, Grant: grant},
 	}))
 	all.Golden(t, "testdata/plays.txt")
+}
+
+// TestSpread: addresses that no host in the internet has say nothing about how evenly others are spread.
+func TestSpread(t *testing.T) {
+	var l looks
+	for i := range l.nets {
+		l.nets[i] = uint32(10 + i%3)
+	}
+	l.n = 2800
+	with := l.spread()
+	for _, i := range []int{0, 10, 127, 224, 255} {
+		if l.nets[i] = 0; l.spread() != with {
+			t.Errorf("without those of %d.0.0.0/8: %v, want %v", i, l.spread(), with)
+		}
+	}
+	if l.nets[223] = 0; l.spread() == with {
+		t.Error("those of 223.0.0.0/8 say nothing")
+	}
 }
 
 // TestSilences: in buckets of half an hour, what may have been lost between replies is no silence.
