@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/dissect/a2s"
+	"github.com/qdissect/qdissect/dissect/minecraftjava"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/serve"
@@ -20,7 +21,7 @@ import (
 func bound(t *testing.T, folder, name string) (*Host, *socket) {
 	in := must.Get(capture.Open(filepath.Join("..", "..", "..", "testdata", "pcaps", folder, name)))(t)
 	defer in.Close()
-	list, _, err := serve.Read(in, dissect.Config{Protocols: all.Protocols()})
+	list, _, err := serve.Read(in, dissect.Config{Protocols: []*dissect.Protocol{a2s.Protocol(), minecraftjava.Protocol()}})
 	if err != nil || len(list) == 0 {
 		t.Fatal(list, err)
 	}
