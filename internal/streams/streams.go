@@ -391,7 +391,7 @@ func (s *Streams) Segment(g *Segment) (read bool, err error) {
 		t.seq++
 	}
 	c := s.find(at)
-	if c != nil && t.has(flagSYN) && t.seq != c.from(at.src).first && (!t.has(flagACK) || uint32(t.seq-c.from(at.src).next+maxAhead) > 2*maxAhead) {
+	if c != nil && t.has(flagSYN) && t.seq != c.from(at.src).first && (!t.has(flagACK) || t.seq-c.from(at.src).next+maxAhead > 2*maxAhead) {
 		s.end(c) // the ports are used again
 		c = nil
 	}
