@@ -346,7 +346,7 @@ func (r *reporting) openly(c *entry[client], e *entry[server], n float64) bool {
 	within := 0.0
 	for i := range r.events {
 		if ev := &r.events[i]; ev.server == e && ev.nature != real {
-			if n := v.during(ev.from, ev.to); n < farMore*ev.requests/ev.sources {
+			if n := v.during(ev.from, ev.to); n*ev.sources < farMore*ev.requests {
 				within += n
 			}
 		}

@@ -314,8 +314,8 @@ func (r *reporting) errors() {
 		return
 	}
 	i := slices.IndexFunc(r.Findings, func(f Finding) bool {
-		share := float64(f.Count) / float64(r.Totals.Replies)
-		return f.Severity == "error" || f.Count >= leastErrors && (looping(f.ID) && share >= loopShare || f.OfServer && share >= badShare)
+		n, all := float64(f.Count), float64(r.Totals.Replies)
+		return f.Severity == "error" || f.Count >= leastErrors && (looping(f.ID) && n >= loopShare*all || f.OfServer && n >= badShare*all)
 	})
 	if i < 0 {
 		return
