@@ -45,7 +45,7 @@ type ColumnOptions struct {
 
 // NewColumns returns a writer that writes to w.
 func NewColumns(w io.Writer, o ColumnOptions) *Columns {
-	c := &Columns{w: w, o: o}
+	c := &Columns{w: w, o: o, folds: make(map[uint64]*fold)}
 	if o.Width == 0 || o.Width >= roomy {
 		c.widths = leastWidths
 	}
@@ -350,9 +350,6 @@ func (c *Columns) finding(p []byte) []byte {
 	}
 	f := c.folds[key]
 	if f == nil {
-		if c.folds == nil {
-			c.folds = make(map[uint64]*fold)
-		}
 		f = new(fold)
 		c.folds[key] = f
 	}

@@ -60,8 +60,7 @@ func (j *JSON) End(s *Summary) error {
 	some("game_traffic", s.GameTraffic)
 	b = append(b, `,"guesses":{`...)
 	for _, guess := range slices.Sorted(maps.Keys(s.Tally.Guesses)) {
-		b = appendKey(b, guess)
-		b = strconv.AppendUint(b, *s.Tally.Guesses[guess], 10)
+		number(guess, *s.Tally.Guesses[guess])
 	}
 	b = append(b, '}', '}')
 	number("malformed", s.Malformed)

@@ -44,10 +44,10 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 		}
 		delete(of, "PROTOCOL")
 	}
-	defs["findings"] = object{"type": "array", "minItems": 1, "items": members("findings", "",
+	defs["findings"] = object{"type": "array", "minItems": 1, "items": inner("findings", "",
 		object{"severity": object{"enum": []string{"chat", "note", "warning", "error"}}})}
-	defs["server"] = members("server", "The same few facts from every reply that describes a server; only those that it states.", nil)
-	defs["split"] = members("split", "", nil)
+	defs["server"] = inner("server", "The same few facts from every reply that describes a server; only those that it states.", object{})
+	defs["split"] = inner("split", "", object{})
 	defs["flow_finding"] = line(envelope.Finding, "A finding that belongs to no single message.", object{"type": constant("finding"),
 		"findings": object{"allOf": []any{ref("findings")}, "maxItems": 1}})
 	defs["unknown"] = line(envelope.Unknown, "A datagram that nothing recognised, with --all.", object{"type": constant("message"), "protocol": constant("unknown"),
@@ -68,41 +68,30 @@ func WriteSchema(w io.Writer, protocols []*dissect.Protocol) error {
 
 // line describes a line of output with the keys of the envelope that it may have. Those in special have descriptions of their own.
 func line(in envelope.Lines, doc string, special object) object {
-	required := []string{"type"}
-	for i := range envelope.Keys {
-		k := &envelope.Keys[i]
+	return members(envelope.Keys, in, doc, special, "type")
+}
+
+// inner describes the objects of a key of the envelope.
+func inner(name, doc string, special object) object {
+	return members(envelope.Lookup(name).Fields, envelope.Message, doc, special)
+}
+
+// members describes an object with those of keys that it may have in these lines. Keys of objects within a line name no lines.
+func members(keys []envelope.Key, in envelope.Lines, doc string, special object, required ...string) object {
+	for i := range keys {
+		k := &keys[i]
 		if k.Always&in != 0 {
 			required = append(required, k.Name)
 		}
-		if k.In&in != 0 && special[k.Name] == nil {
+		if (k.In&in != 0 || k.In == 0) && special[k.Name] == nil {
 			special[k.Name] = valueSchema(k)
 		}
 	}
-	o := object{"type": "object", "required": required, "additionalProperties": false, "properties": special}
+	o := object{"type": "object", "additionalProperties": false, "properties": special}
 	if doc != "" {
 		o["description"] = doc
 	}
-	return o
-}
-
-// members describes the objects of a key of the envelope.
-func members(name, doc string, special object) object {
-	o := object{"type": "object", "additionalProperties": false}
-	if doc != "" {
-		o["description"] = doc
-	}
-	var required []string
-	properties := object{}
-	for i := range envelope.Lookup(name).Fields {
-		k := &envelope.Lookup(name).Fields[i]
-		if properties[k.Name] = special[k.Name]; special[k.Name] == nil {
-			properties[k.Name] = valueSchema(k)
-		}
-		if k.Always != 0 {
-			required = append(required, k.Name)
-		}
-	}
-	if o["properties"] = properties; required != nil {
+	if required != nil {
 		o["required"] = required
 	} else {
 		o["minProperties"] = 1

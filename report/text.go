@@ -174,14 +174,11 @@ func (t *Text) findings(r *dissect.Record) {
 		}
 		return
 	}
-	for severity := dissect.Failed; ; severity-- {
+	for better := range dissect.Failed + 1 {
 		for i := range r.Findings {
-			if r.Findings[i].Type.Severity == severity {
+			if r.Findings[i].Type.Severity == dissect.Failed-better {
 				t.findingOf(r, i)
 			}
-		}
-		if severity == dissect.Chat {
-			return
 		}
 	}
 }
@@ -193,20 +190,8 @@ func (t *Text) findingOf(r *dissect.Record, i int) {
 		return
 	}
 	head := t.beginFinding(markFinding, foldKey(f, r.Src, r.Dst), 0)
-	start := len(t.buf)
+	t.appendFinding(f, head, 1+sameText(r.Findings[i+1:], f))
 	if t.o.Below {
-		t.buf = append(t.buf, below...)
-	} else {
-		t.buf = append(t.buf, "  "...)
-	}
-	t.appendFinding(f, head)
-	if n := 1 + sameText(r.Findings[i+1:], f); n > 1 {
-		t.buf = append(t.buf, " ("...)
-		t.buf = nettext.AppendInt(t.buf, int64(n))
-		t.buf = append(t.buf, " times)"...)
-	}
-	if t.o.Below {
-		t.fit(start, len(below)+2)
 		t.buf = append(t.buf, '\n')
 	}
 	t.endFinding(head)
@@ -273,13 +258,7 @@ func (t *Text) appendJoined(b []byte, r *dissect.Record) []byte {
 			b = append(b, r.Split.Variant...)
 			b = append(b, ' ')
 		}
-		b = append(b, "split, "...)
-		b = appendParts(b, &r.Split)
-		if len(r.Frames) > 1 {
-			b = append(b, ": frames"...)
-			b = appendFrames(b, r.Frames)
-		}
-		b = append(b, ']')
+		b = appendParts(append(b, "split, "...), r)
 	} else if len(r.Frames) > 1 {
 		what := "  [IP fragments: frames"
 		if r.Protocol.OverTCP() {
@@ -303,15 +282,19 @@ func (t *Text) appendJoined(b []byte, r *dissect.Record) []byte {
 	return b
 }
 
-// appendParts appends the number of parts, and the total if some are missing.
-func appendParts(b []byte, s *dissect.Split) []byte {
-	b = nettext.AppendInt(b, int64(s.Parts))
-	if !s.Partial || s.Total == 0 {
-		return append(b, nettext.Plural(s.Parts, " part", " parts")...)
+// appendParts appends the number of parts, the total if some are missing, the frames, and a bracket.
+func appendParts(b []byte, r *dissect.Record) []byte {
+	n := r.Split.Parts
+	b = nettext.AppendInt(b, int64(n))
+	if r.Split.Partial && r.Split.Total != 0 {
+		n = r.Split.Total
+		b = nettext.AppendInt(append(b, " of "...), int64(n))
 	}
-	b = append(b, " of "...)
-	b = nettext.AppendInt(b, int64(s.Total))
-	return append(b, nettext.Plural(s.Total, " part", " parts")...)
+	b = append(b, nettext.Plural(n, " part", " parts")...)
+	if len(r.Frames) > 1 {
+		b = appendFrames(append(b, ": frames"...), r.Frames)
+	}
+	return append(b, ']')
 }
 
 // appendFrames appends frame numbers, the first and last ones if there are many.
@@ -378,14 +361,8 @@ func (t *Text) Finding(f *dissect.FlowFinding) error {
 	head := t.beginFinding(markAlone, key, client)
 	if t.o.Below {
 		t.buf = append(t.buf, '\n')
-		start := len(t.buf)
-		t.buf = append(t.buf, below...)
-		t.appendFinding(&f.Finding, head)
-		t.fit(start, len(below)+2)
-	} else {
-		t.buf = append(t.buf, "  "...)
-		t.appendFinding(&f.Finding, head)
 	}
+	t.appendFinding(&f.Finding, head, 1)
 	t.buf = append(t.buf, '\n')
 	t.endFinding(head)
 	return nil
@@ -394,9 +371,13 @@ func (t *Text) Finding(f *dissect.FlowFinding) error {
 // End writes nothing.
 func (t *Text) End(*Summary) error { return nil }
 
-// appendFinding writes a finding, and how many bytes name it into its mark.
-func (t *Text) appendFinding(f *dissect.Finding, head int) {
-	b := append(t.buf, t.paint.severities[f.Type.Severity]...)
+// appendFinding writes a finding that is there so many times, and how many bytes name it into its mark.
+func (t *Text) appendFinding(f *dissect.Finding, head, times int) {
+	start, space := len(t.buf), "  "
+	if t.o.Below {
+		space = below
+	}
+	b := append(append(t.buf, space...), t.paint.severities[f.Type.Severity]...)
 	b = append(b, severityMarks[f.Type.Severity]...)
 	b = append(b, f.Type.ID...)
 	if head >= 0 {
@@ -404,7 +385,14 @@ func (t *Text) appendFinding(f *dissect.Finding, head int) {
 	}
 	b = append(b, ": "...)
 	b = nettext.Shorten(f.AppendText(b), len(b), nettext.MaxFinding)
-	t.buf = append(b, t.paint.reset...)
+	b = append(b, t.paint.reset...)
+	if times > 1 {
+		b = nettext.AppendInt(append(b, " ("...), int64(times))
+		b = append(b, " times)"...)
+	}
+	if t.buf = b; t.o.Below {
+		t.fit(start, len(below)+2)
+	}
 }
 
 // prefix writes the start of every line: frame, time, addresses, protocol and
@@ -500,10 +488,7 @@ func (t *Text) appendProtocol(b []byte, m *lineMark, p *dissect.Protocol, others
 }
 
 func appendRight(b, s []byte, width int) []byte {
-	for n := len(s); n < width; n++ {
-		b = append(b, ' ')
-	}
-	return append(b, s...)
+	return append(pad(b, max(width-len(s), 0)), s...)
 }
 
 func (t *Text) appendClock(b []byte, at time.Time) []byte {
@@ -675,10 +660,7 @@ func (t *Text) sourceLine(s *dissect.Source) {
 
 // appendNode writes the name and the value of a field, indented by its depth.
 func (t *Text) appendNode(b []byte, n *dissect.Node, data []byte, indent int) []byte {
-	for range int(n.Depth)*2 + indent {
-		b = append(b, ' ')
-	}
-	b = append(b, n.Field.Key()...)
+	b = append(pad(b, int(n.Depth)*2+indent), n.Field.Key()...)
 	if n.Field.Kind.Container() {
 		return b
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/hex"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -30,19 +31,18 @@ const maxTreeValue = 4096
 // whose path is then the suffix that it adds. A field in a table whose columns the message
 // names has the path of the declared field, a colon and the name of the column.
 type TreeNote struct {
-	secrets bool
-	hides   hiding
-	keys    []*envelope.Key
-	facts   []envelope.Key // about servers
-	b       []byte
-	at      []int // of the sources, in the frame; -1 for elsewhere
-	raw     []byte
-	text    []byte
+	hides hiding
+	keys  []*envelope.Key
+	facts []envelope.Key // about servers
+	b     []byte
+	at    []int // of the sources, in the frame; -1 for elsewhere
+	raw   []byte
+	text  []byte
 }
 
 // NewTreeNote returns a TreeNote. It shows passwords if secrets is true.
 func NewTreeNote(secrets bool) *TreeNote {
-	return &TreeNote{secrets: secrets, hides: hiding{off: secrets}, keys: envelope.Read(envelope.Message | envelope.Answer), facts: envelope.Lookup("server").Fields}
+	return &TreeNote{hides: hiding{off: secrets}, keys: envelope.Read(envelope.Message | envelope.Answer), facts: envelope.Lookup("server").Fields}
 }
 
 // Record returns the lines of a message. payload is the offset of the datagram in the
@@ -178,14 +178,13 @@ func (t *TreeNote) more(suffix string, value []byte) {
 	t.b = append(t.b, suffix...)
 	t.b = append(t.b, "|||"...)
 	t.safe(value)
-	t.b = append(t.b, '\n')
 }
 
-// safe appends a value.
+// safe appends a value, and ends the line.
 func (t *TreeNote) safe(v []byte) {
 	start := len(t.b)
 	t.b = nettext.AppendSafe(t.b, v[:min(len(v), maxTreeValue+utf8.UTFMax)])
-	t.b = nettext.Shorten(t.b, start, maxTreeValue)
+	t.b = append(nettext.Shorten(t.b, start, maxTreeValue), '\n')
 }
 
 func (t *TreeNote) finding(f *dissect.Finding) {
@@ -219,7 +218,6 @@ func (t *TreeNote) server(s *dissect.Server) {
 			t.text = f.AppendText(t.text[:0], s)
 			t.line(2, "server."+k.Name, len(t.at), 0, 0)
 			t.safe(t.text)
-			t.b = append(t.b, '\n')
 		}
 	}
 }
@@ -235,7 +233,7 @@ func (t *TreeNote) node(n *dissect.Node, data []byte) {
 	t.b = strconv.AppendInt(t.b, 2+int64(n.Depth), 10)
 	t.b = append(t.b, '|')
 	t.path(declared.Path)
-	if number := f.Kind == dissect.Float && !finite(n.Float()) || f.Kind == dissect.Decimal && (f.Secret && !t.secrets || !nettext.JSONNumber(n.Value(data))); number {
+	if number := f.Kind == dissect.Float && !finite(n.Float()) || f.Kind == dissect.Decimal && (f.Secret && !t.hides.off || !nettext.JSONNumber(n.Value(data))); number {
 		t.b = append(t.b, core.TextSuffix...)
 	}
 	if column {
@@ -251,7 +249,6 @@ func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 // value writes a value, the end of its line, and further lines.
 func (t *TreeNote) value(n *dissect.Node, data []byte) {
 	f := n.Field
-	v := n.Value(data)
 	switch f.Kind {
 	case dissect.Group, dissect.List:
 		t.b = append(t.b, '\n')
@@ -260,7 +257,7 @@ func (t *TreeNote) value(n *dissect.Node, data []byte) {
 		t.opaque(n, data)
 		return
 	}
-	if f.Secret && !t.secrets {
+	if f.Secret && !t.hides.off {
 		t.end("***")
 		return
 	}
@@ -281,7 +278,6 @@ func (t *TreeNote) value(n *dissect.Node, data []byte) {
 	case dissect.Char:
 		t.raw = utf8.AppendRune(t.raw[:0], rune(n.Num))
 		t.safe(t.raw)
-		t.b = append(t.b, '\n')
 	case dissect.Endpoint:
 		at := n.Endpoint(data)
 		t.end(at.String())
@@ -292,22 +288,18 @@ func (t *TreeNote) value(n *dissect.Node, data []byte) {
 		t.more(ip, []byte(at.Addr().String()))
 		t.more(".port", strconv.AppendUint(nil, uint64(at.Port()), 10))
 	default:
-		t.words(n, v, data)
+		t.words(n, data)
 	}
-	if len(f.Names) > 0 {
-		if name := f.NameOf(n.Num); name != "" {
-			t.more("_name", []byte(name))
-		}
+	if name := f.NameOf(n.Num); name != "" {
+		t.more("_name", []byte(name))
 	}
 }
 
 // words writes a text.
-func (t *TreeNote) words(n *dissect.Node, v, data []byte) {
-	f := n.Field
-	style := n.Style()
+func (t *TreeNote) words(n *dissect.Node, data []byte) {
+	f, v, style := n.Field, n.Text(t.raw[:0], data), n.Style()
 	if n.Wide {
-		t.raw = n.Text(t.raw[:0], data)
-		v = t.raw
+		t.raw = v
 	}
 	utf8 := func(v []byte) []byte {
 		if !f.Charset.IsUTF8(v) {
@@ -317,10 +309,8 @@ func (t *TreeNote) words(n *dissect.Node, v, data []byte) {
 		return v
 	}
 	t.safe(utf8(v))
-	t.b = append(t.b, '\n')
 	if style.HasCodes(v) {
-		plain := style.AppendPlain(nil, v)
-		t.more("_plain", utf8(plain))
+		t.more("_plain", utf8(style.AppendPlain(nil, v)))
 	}
 }
 
@@ -394,47 +384,30 @@ func Leaves(r *dissect.Record, source int) (data []byte, leaves []Leaf) {
 // AppendNote appends a message as a packet comment: the one-line output without the
 // columns that every packet list has.
 func AppendNote(dst []byte, r *dissect.Record) []byte {
-	dst = append(dst, r.Protocol.Name...)
-	dst = append(dst, ": "...)
-	dst = r.AppendSummary(dst)
+	dst = r.AppendSummary(append(append(dst, r.Protocol.Name...), ": "...))
 	if r.Split.Parts > 0 {
-		dst = append(dst, "  ["...)
-		dst = appendParts(dst, &r.Split)
-		if len(r.Frames) > 1 {
-			dst = append(dst, ": frames"...)
-			dst = appendFrames(dst, r.Frames)
-		}
-		dst = append(dst, ']')
+		dst = appendParts(append(dst, "  ["...), r)
 	}
 	if r.RequestFrame > 0 {
-		dst = append(dst, "  ← frame "...)
-		dst = strconv.AppendUint(dst, r.RequestFrame, 10)
-		dst = appendRoundTrip(dst, r)
+		dst = appendRoundTrip(fmt.Appendf(dst, "  ← frame %d", r.RequestFrame), r)
 	}
 	return dst
 }
 
 // AppendFindingNote appends a finding as a packet comment.
 func AppendFindingNote(dst []byte, f *dissect.Finding) []byte {
-	dst = append(dst, f.Type.Severity.String()...)
-	dst = append(dst, ": "...)
-	dst = append(dst, f.Type.ID...)
-	dst = append(dst, ": "...)
-	return f.AppendText(dst)
+	return f.AppendText(fmt.Appendf(dst, "%v: %s: ", f.Type.Severity, f.Type.ID))
 }
 
 // AppendFlowNote appends a finding that belongs to no message as a comment of a
 // later packet.
 func AppendFlowNote(dst []byte, f *dissect.FlowFinding) []byte {
-	dst = append(dst, "frame "...)
-	dst = strconv.AppendUint(dst, f.Frame, 10)
-	dst = append(dst, ", "...)
-	return AppendFindingNote(dst, &f.Finding)
+	return AppendFindingNote(fmt.Appendf(dst, "frame %d, ", f.Frame), &f.Finding)
 }
 
 // AppendMoreNotes appends the comment that stands for those left out.
 func AppendMoreNotes(dst []byte, n int) []byte {
-	return append(strconv.AppendInt(append(dst, "and "...), int64(n), 10), " more"...)
+	return fmt.Appendf(dst, "and %d more", n)
 }
 
 // WithoutNotes appends to dst the comments of a packet that no note is: those that somebody else than this program wrote.
