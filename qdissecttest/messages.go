@@ -128,8 +128,7 @@ func (m Message) String() string {
 // capture cannot be read to its end.
 func Messages(t testing.TB, path string) []Message {
 	t.Helper()
-	c := collect(t, path)
-	return c.messages()
+	return collect(t, path).messages()
 }
 
 // Findings returns all findings of a capture: those about messages and others, such as
@@ -217,13 +216,7 @@ func collect(t testing.TB, path string) *collected {
 
 // messages returns the messages with their requests and replies.
 func (c *collected) messages() []Message {
-	n := 0
-	for i := range c.found {
-		if !c.found[i].alone {
-			n++
-		}
-	}
-	list := make([]Message, 0, n)
+	list := make([]Message, 0, len(c.order))
 	type sent struct {
 		frame    uint64
 		src, dst netip.AddrPort

@@ -248,17 +248,15 @@ func (d *differ) diff(a, b *input) {
 	if d.talk == nil {
 		d.lists(a.others, b.others)
 	}
-	matched := make(map[*conversation]bool)
 	for _, c := range a.conversations {
 		if other := partner[c]; other != nil {
-			matched[other] = true
 			d.conversations(c, other)
-			continue
+		} else {
+			d.lonely(Missing, c)
 		}
-		d.lonely(Missing, c)
 	}
 	for _, c := range b.conversations {
-		if !matched[c] {
+		if partner[c] == nil {
 			d.lonely(New, c)
 		}
 	}
@@ -367,7 +365,7 @@ func settled(as, bs []item, pairs []pair) []pair {
 	return pairs[:(len(pairs)+1)/2]
 }
 
-// match matches the conversations of two inputs. They must have the same protocol.
+// match returns the partner of each conversation of two inputs that has one. They must have the same protocol.
 // Conversations with equal content match first, then the most similar ones; among equally
 // similar ones, those nearest in order.
 func match(as, bs []*conversation) map[*conversation]*conversation {
@@ -381,29 +379,22 @@ func match(as, bs []*conversation) map[*conversation]*conversation {
 		k := key{c.protocol, c.said, c.found}
 		waiting[k] = append(waiting[k], c)
 	}
-	rest := make(map[string]*[2][]*conversation) // by protocol
-	leave := func(side int, c *conversation) {
-		if rest[c.protocol] == nil {
-			rest[c.protocol] = new([2][]*conversation)
-		}
-		rest[c.protocol][side] = append(rest[c.protocol][side], c)
-	}
-	taken := make(map[*conversation]bool)
+	restA, restB := make(map[string][]*conversation), make(map[string][]*conversation) // by protocol
 	for _, c := range as {
 		k := key{c.protocol, c.said, c.found}
 		if w := waiting[k]; len(w) > 0 {
-			partner[c], waiting[k], taken[w[0]] = w[0], w[1:], true
+			partner[c], partner[w[0]], waiting[k] = w[0], c, w[1:]
 		} else {
-			leave(0, c)
+			restA[c.protocol] = append(restA[c.protocol], c)
 		}
 	}
 	for _, c := range bs {
-		if !taken[c] {
-			leave(1, c)
+		if partner[c] == nil {
+			restB[c.protocol] = append(restB[c.protocol], c)
 		}
 	}
-	for _, r := range rest {
-		matchAlike(r[0], r[1], partner)
+	for protocol, rest := range restA {
+		matchAlike(rest, restB[protocol], partner)
 	}
 	return partner
 }
@@ -432,10 +423,9 @@ func matchAlike(as, bs []*conversation, partner map[*conversation]*conversation)
 		slices.SortFunc(list, func(a, b candidate) int {
 			return cmp.Or(b.score-a.score, a.distance-b.distance, a.a-b.a, a.b-b.b)
 		})
-		taken := make(map[int]bool)
 		for _, c := range list {
-			if partner[x[c.a]] == nil && !taken[c.b] {
-				partner[x[c.a]], taken[c.b] = y[c.b], true
+			if a, b := x[c.a], y[c.b]; partner[a] == nil && partner[b] == nil {
+				partner[a], partner[b] = b, a
 			}
 		}
 	}

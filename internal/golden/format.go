@@ -106,11 +106,11 @@ func (r *Result) AppendText(b []byte, indent string) []byte {
 			b = fmt.Appendf(b, "  %s", clipped(m.Summary))
 		}
 		if d.More > 0 {
-			b = fmt.Appendf(b, ", and %s", fmt.Sprint(d.More, " ", nettext.Plural(d.More, "more message of its conversation", "more of its conversation")))
+			b = fmt.Appendf(b, ", and %d %s", d.More, nettext.Plural(d.More, "more message of its conversation", "more of its conversation"))
 		}
 		b = append(b, '\n')
 		for _, f := range d.Fields {
-			b = fmt.Appendf(b, "%s  %s: %s → %s\n", indent, f.place(), orAbsent(f.From), orAbsent(f.To))
+			b = fmt.Appendf(b, "%s  %s: %s → %s\n", indent, f.place(), cmp.Or(f.From, "absent"), cmp.Or(f.To, "absent"))
 		}
 	}
 	if more := r.Count - r.shown; more > 0 {
@@ -126,8 +126,6 @@ func (f *Field) place() string {
 	}
 	return f.Path + " (" + f.Of + ")"
 }
-
-func orAbsent(s string) string { return cmp.Or(s, "absent") }
 
 // textFormat is for people.
 type textFormat struct{ w io.Writer }
@@ -360,7 +358,10 @@ func (f *jsonFormat) End(footer string) error {
 	if f.doc.Cases == nil {
 		f.doc.Cases = []jsonCase{}
 	}
-	return writeJSON(f.w, &f.doc)
+	e := json.NewEncoder(f.w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(&f.doc)
 }
 
 // outcome returns the result of a case in one word.
@@ -382,12 +383,4 @@ func present(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-// writeJSON writes an indented document.
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
