@@ -114,18 +114,18 @@ func (w *rewriter) headers(l *layout, b []byte) {
 func clearNFLOG(b []byte) {
 	const header, attribute = 4, 4
 	for at := header; at+attribute < len(b); {
-		next := at + (nflogLength(b[at:])+3)&^3
+		next := at + (int(nflogOrder(b[at:]).Uint16(b[at:]))+3)&^3
 		clear(b[at+attribute : next])
 		at = next
 	}
 }
 
-// nflogLength returns the length of an attribute, in the byte order in which its type is a small number.
-func nflogLength(b []byte) int {
+// nflogOrder returns the byte order of an attribute: the one in which its type is a small number.
+func nflogOrder(b []byte) binary.ByteOrder {
 	if b[3] != 0 {
-		return be16(b)
+		return binary.BigEndian
 	}
-	return int(binary.LittleEndian.Uint16(b))
+	return binary.LittleEndian
 }
 
 // tags replaces the numbers of VLANs, labels, sessions and tunnels in a header.
@@ -158,10 +158,6 @@ func (m *mapping) tag16(b []byte, most uint32) {
 	binary.BigEndian.PutUint16(b, uint16(v&^most|m.tag(v&most, 1, most)))
 }
 
-func (m *mapping) tag32(b []byte) {
-	binary.BigEndian.PutUint32(b, m.tag(binary.BigEndian.Uint32(b), 1, 1<<32-1))
-}
-
 // greTags replaces the key, and the VLAN and session in the header of ERSPAN II.
 func (m *mapping) greTags(b []byte) {
 	const checksum, key, sequence = 0x80, 0x20, 0x10
@@ -170,7 +166,7 @@ func (m *mapping) greTags(b []byte) {
 		at += 4
 	}
 	if flags&key != 0 {
-		m.tag32(b[at:])
+		binary.BigEndian.PutUint32(b[at:], m.tag(binary.BigEndian.Uint32(b[at:]), 1, 1<<32-1))
 		at += 4
 	}
 	if flags&sequence != 0 && mirrored {
@@ -217,12 +213,8 @@ func (l *layout) resize(b, data []byte, from int) []byte {
 			binary.BigEndian.PutUint16(b[at:], uint16(be16(b[at:])+grown))
 		} else if h.Kind == packet.HeaderNFLOG {
 			at := b[h.At+h.Len-4:]
-			length := uint16(nflogLength(at) + grown)
-			if at[3] != 0 {
-				binary.BigEndian.PutUint16(at, length)
-			} else {
-				binary.LittleEndian.PutUint16(at, length)
-			}
+			order := nflogOrder(at)
+			order.PutUint16(at, order.Uint16(at)+uint16(grown))
 		}
 	}
 	return b

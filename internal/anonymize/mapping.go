@@ -359,7 +359,7 @@ func (s stream) letters(b []byte, style dissect.Style) (changed bool) {
 			continue
 		}
 		switch c := b[i]; {
-		case blank(c):
+		case c == ' ' || c >= '\t' && c <= '\r':
 		case c >= 'a' && c <= 'z':
 			b[i], changed = s.among(c, 'a', 'z'), true
 		default:
@@ -369,9 +369,6 @@ func (s stream) letters(b []byte, style dissect.Style) (changed bool) {
 	}
 	return changed
 }
-
-// blank reports whether c is ASCII white space.
-func blank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
 // high replaces a byte of text that is not UTF-8. Small letters of most code pages stay such, and no colour code begins.
 func (s stream) high(c byte) byte {

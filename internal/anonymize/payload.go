@@ -308,10 +308,11 @@ func (w *rewriter) fold(rec *dissect.Record, data [][]byte, i int) bool {
 	case "decrypted":
 		return w.foldDecrypted(rec, data, i)
 	}
-	n := leaf(rec, i)
-	if n == nil {
+	leaves := leavesOf(rec, i)
+	if len(leaves) == 0 {
 		return false
 	}
+	n := leaves[0]
 	to := n.Bytes(data[n.Source])
 	switch s.Name {
 	case "decompressed":
@@ -454,14 +455,14 @@ func foldUnpacked(rec *dissect.Record, data [][]byte, i int) bool {
 	return false
 }
 
-// leaf returns the leaf in a source before source i whose bytes that source was made from, nil if there is none.
-func leaf(rec *dissect.Record, i int) *dissect.Node {
+// leavesOf returns the leaves in sources before source i whose bytes that source was made from.
+func leavesOf(rec *dissect.Record, i int) (leaves []*dissect.Node) {
 	for k := range rec.Nodes {
 		if n := &rec.Nodes[k]; int(n.Source) < i && n.Field.Becomes == rec.Sources[i].Name {
-			return n
+			leaves = append(leaves, n)
 		}
 	}
-	return nil
+	return leaves
 }
 
 // foldCopy handles sources that are the value of a leaf, decoded a second time.
@@ -486,11 +487,7 @@ func (w *rewriter) foldParts(rec *dissect.Record, data [][]byte, i int) bool {
 	was := rec.Sources[i].Data
 	var pieces []*dissect.Node
 	at := 0
-	for k := range rec.Nodes {
-		n := &rec.Nodes[k]
-		if int(n.Source) >= i || n.Field.Becomes != rec.Sources[i].Name {
-			continue
-		}
+	for _, n := range leavesOf(rec, i) {
 		b := n.Bytes(rec.Sources[n.Source].Data)
 		if !bytes.HasPrefix(was[at:], b) {
 			w.m.bytes(n.Bytes(data[n.Source])) // a part that is not in the joined message
@@ -552,11 +549,7 @@ func (w *rewriter) foldPacked(rec *dissect.Record, data [][]byte, i int, n *diss
 // are escaped stay unchanged: they are not part of texts.
 func foldEscaped(rec *dissect.Record, data [][]byte, i int) bool {
 	from, at := data[i], 0
-	for k := range rec.Nodes {
-		n := &rec.Nodes[k]
-		if int(n.Source) >= i || n.Field.Becomes != rec.Sources[i].Name {
-			continue
-		}
+	for _, n := range leavesOf(rec, i) {
 		b := n.Bytes(data[n.Source])
 		for j := 0; j < len(b); j++ {
 			if at >= len(from) {

@@ -108,7 +108,9 @@ func datagramEntries() []entry {
 		{name: "type", doc: "message or finding", read: listed(types, "type", "", kind)},
 		{name: "frame", read: of(number, func(m *Matcher, c *cond) { m.frames(c, true) })},
 		{name: "frames", read: of(number, func(m *Matcher, c *cond) { m.frames(c, false) })},
-		{name: "time", read: located(moment, func(_ *Matcher, w *where) (value, bool) { return momentOf(w.time), !w.time.IsZero() })},
+		{name: "time", read: located(moment, func(_ *Matcher, w *where) (value, bool) {
+			return value{kind: aTime, operand: operand{num: intOf(w.time.UnixNano())}}, !w.time.IsZero()
+		})},
 		{name: "src_ip", read: ends(address, true, false)},
 		{name: "src_port", read: ends(number, true, false)},
 		{name: "dst_ip", read: ends(address, false, true)},
@@ -447,10 +449,17 @@ type Name struct {
 
 // Values lists what a name of the envelope can be compared with, if it is one of a closed list.
 func Values(name string) []string {
-	for _, e := range envelopeEntries() {
-		if e.name == name {
-			return slices.Clone(e.names)
-		}
+	if e := entryOf(name); e != nil {
+		return slices.Clone(e.names)
+	}
+	return nil
+}
+
+// entryOf returns a name of the envelope, nil if there is none.
+func entryOf(name string) *entry {
+	entries := envelopeEntries()
+	if i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name }); i >= 0 {
+		return &entries[i]
 	}
 	return nil
 }

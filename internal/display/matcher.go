@@ -183,10 +183,6 @@ func numberOf(n num) value { return value{kind: aNumber, operand: operand{num: n
 
 func integer(i int64) value { return numberOf(intOf(i)) }
 
-func momentOf(t time.Time) value {
-	return value{kind: aTime, operand: operand{num: intOf(t.UnixNano())}}
-}
-
 func flagOf(is bool) (v value) {
 	if v.kind = aFlag; is {
 		v.i = 1
@@ -264,12 +260,7 @@ func (c *cond) fits(m *Matcher, v *value) bool {
 	case aThing:
 		return false
 	}
-	for k := range c.nums {
-		if v.single && c.nums[k].float32(v.f) || !v.single && c.nums[k].num(v.num) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.nums, func(n interval) bool { return v.single && n.float32(v.f) || !v.single && n.num(v.num) })
 }
 
 func (c *cond) textual(s string) bool {
@@ -288,12 +279,8 @@ func (c *cond) textual(s string) bool {
 		}
 	}
 	if len(c.nums) > 0 {
-		if n, ok := numberIn(s); ok {
-			for i := range c.nums {
-				if c.nums[i].num(n) {
-					return true
-				}
-			}
+		if n, ok := numberIn(s); ok && slices.ContainsFunc(c.nums, func(v interval) bool { return v.num(n) }) {
+			return true
 		}
 	}
 	return c.looks(s)

@@ -61,22 +61,14 @@ func (d dictionary) resolve(path string) (*resolved, string) {
 	if why != "" {
 		return nil, why
 	}
-	find := func(name string) []read {
-		for _, e := range envelopeEntries() {
-			if e.name == name {
-				return []read{e.read}
-			}
-		}
-		return nil
-	}
 	if p := protocolOf(keys[0]); p != nil && len(keys) > 1 {
 		return d.inCatalog(p, keys[1:])
 	} else if p != nil {
-		return &resolved{find("protocol"), p.Name}, ""
+		return &resolved{[]read{entryOf("protocol").read}, p.Name}, ""
 	}
 	full := strings.Join(keys, ".")
-	if reads := find(full); reads != nil {
-		return &resolved{reads: reads}, ""
+	if e := entryOf(full); e != nil {
+		return &resolved{reads: []read{e.read}}, ""
 	}
 	return nil, d.unknownName(full, keys)
 }
@@ -90,17 +82,10 @@ var wiresharks = map[string]string{
 
 // unknownName is the complaint about a name.
 func (d dictionary) unknownName(full string, keys []string) string {
-	if slices.Contains(findingIDs(), full) {
-		return full + " is a finding: use finding == " + full
-	}
-	if slices.Contains(messageNames(), full) {
-		return full + " is a message: use message == " + full
-	}
-	if slices.Contains(severities, full) {
-		return full + " is a severity: use severity == " + full
-	}
-	if slices.Contains(roles, full) {
-		return full + " is a role: use role == " + full
+	for _, field := range [...]string{"finding", "message", "severity", "role"} {
+		if slices.Contains(entryOf(field).names, full) {
+			return full + " is a " + field + ": use " + field + " == " + full
+		}
 	}
 	why := "unknown field " + nettext.Quote(full)
 	if here := wiresharks[full]; here != "" {
@@ -340,11 +325,8 @@ func unknownField(p *dissect.Protocol, name string, catalogs []*catalog) string 
 	near := nettext.Closest(name, names)
 	if near == "" { // the last key, in another object
 		last := name[strings.LastIndexByte(name, '.')+1:]
-		for _, n := range names {
-			if key := n[strings.LastIndexByte(n, '.')+1:]; key == last {
-				near = n
-				break
-			}
+		if i := slices.IndexFunc(names, func(n string) bool { return n[strings.LastIndexByte(n, '.')+1:] == last }); i >= 0 {
+			near = names[i]
 		}
 	}
 	if near != "" {

@@ -433,9 +433,7 @@ func AppendWrapped(b, line []byte, width, indent int) []byte {
 			at = space
 		}
 		b = append(bytes.TrimRight(append(b, line[:at]...), " "), '\n')
-		for range indent {
-			b = append(b, ' ')
-		}
+		b = append(b, strings.Repeat(" ", indent)...)
 		line = bytes.TrimLeft(line[at:], " ")
 	}
 }
