@@ -246,9 +246,11 @@ func (c *conn) guess(d *side) {
 
 // forget frees what is kept of the messages of a side.
 func (c *conn) forget(d *side) {
-	c.keep(d, nil)
+	c.keep(d, d.own[:0])
 	c.s.bytes -= len(d.marks) * markBytes
-	d.buf, d.marks = nil, nil
+	if d.buf, d.marks = nil, d.marks[:0]; cap(d.marks) > spareMarks {
+		d.marks = nil
+	}
 }
 
 // tell says how many bytes of a side are missing, once the protocol is known.
@@ -295,7 +297,7 @@ func (c *conn) take(d *side, b []byte, m mark) {
 		c.read(d)
 	}
 	if c.state == open {
-		c.keep(d, append(d.own[:0], d.buf...))
+		c.keep(d, append(c.room(d), d.buf...))
 		d.buf = d.own
 	}
 	if c.protocol != nil && d == &c.sides[c.server] && len(d.marks) == 1 && len(d.buf) > 0 { // of a reply that others complete
@@ -326,11 +328,24 @@ func (c *conn) resumes(b []byte) bool {
 	return false
 }
 
-// keep sets the buffer of a side, which is given up if it is empty.
+// room returns the empty buffer of a side.
+func (c *conn) room(d *side) []byte {
+	if n := len(c.s.buffers); d.own == nil && len(d.buf) > 0 && n > 0 {
+		last := c.s.buffers[n-1]
+		c.s.buffers = c.s.buffers[:n-1]
+		return last[:0]
+	}
+	return d.own[:0]
+}
+
+// keep sets the buffer of a side, which is given back if it is empty.
 func (c *conn) keep(d *side, b []byte) {
 	c.s.bytes += len(b) - len(d.own)
-	if d.own = b; len(b) == 0 {
-		d.own = nil
+	if d.own = b; len(b) > 0 || b == nil {
+		return
+	}
+	if d.own = nil; cap(b) <= spareBytes && len(c.s.buffers) < spareBuffers {
+		c.s.buffers = append(c.s.buffers, b)
 	}
 }
 
@@ -477,6 +492,6 @@ func (c *conn) hand(d *side, n, missing int) {
 		d.marks[i].end -= n
 	}
 	if d.buf = d.buf[n:]; len(d.buf) == 0 && len(d.own) > 0 {
-		c.keep(d, nil)
+		c.keep(d, d.own[:0])
 	}
 }

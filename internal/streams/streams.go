@@ -29,6 +29,9 @@ const (
 	reordered      = 64 << 10         // bytes that may come before the first ones
 	openings       = 8192
 	detectBytes    = 64
+	spareBuffers   = 64 // that are kept to be used again
+	spareBytes     = 16 << 10
+	spareMarks     = 8
 	enough         = 8 // bytes that say what a message is whose others are missing
 )
 
@@ -108,6 +111,9 @@ type Streams struct {
 	out      dissect.Datagram
 	frames   []uint64
 	findings []dissect.Finding
+	// To be used again:
+	free    []*conn
+	buffers [][]byte
 }
 
 // ends are the addresses of the first sender and of its receiver.
@@ -479,7 +485,7 @@ func (s *Streams) add(g *Segment, t *header, at ends, set, on uint64, seq uint32
 	} else if len(s.conns) >= maxConnections {
 		s.evict(s.list.next)
 	}
-	c := new(conn)
+	c := s.fresh()
 	c.s, c.ends, c.may, c.on, c.seen = s, at, set, on, g.Time
 	s.conns[c.ends] = c
 	x := at.src.Port() ^ at.dst.Port()
@@ -491,6 +497,20 @@ func (s *Streams) add(g *Segment, t *header, at ends, set, on uint64, seq uint32
 	if d = &c.sides[1]; t.has(flagACK) { // says where the data of the other side goes on
 		d.started, d.first, d.next = true, t.ack, t.ack
 	}
+	return c
+}
+
+// fresh returns a connection of which nothing is known.
+func (s *Streams) fresh() *conn {
+	n := len(s.free)
+	if n == 0 {
+		return new(conn)
+	}
+	c := s.free[n-1]
+	s.free = s.free[:n-1]
+	a, b := c.sides[0].marks[:0], c.sides[1].marks[:0]
+	*c = conn{}
+	c.sides[0].marks, c.sides[1].marks = a, b
 	return c
 }
 
@@ -540,6 +560,7 @@ func (s *Streams) end(c *conn) {
 	s.near[x]--
 	s.look.drop(x)
 	c.unlink()
+	s.free = append(s.free, c)
 }
 
 // leaves notes where the data of a connection that is forgotten goes on: what precedes that came before.
