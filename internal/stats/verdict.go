@@ -160,7 +160,11 @@ func (r *reporting) cannotTell() {
 		if few := r.tooLittle(); few != "" {
 			text, advice = few, causeOf("too_few").Advice
 		} else if n := r.lost(); n >= leastWell {
-			text = fmt.Sprintf("Cannot tell: %s of %s from %s got no reply, to servers each of which was asked too seldom to be judged.", number(n), count(t.Requests, "request", "requests"), t.Addresses.addresses())
+			text = fmt.Sprintf("Cannot tell: %s of %s from %s got no reply", number(n), count(t.Requests, "request", "requests"), t.Addresses.addresses())
+			if r.a.cuts == 0 { // else the replies may be among those
+				text += ", to servers each of which was asked too seldom to be judged"
+			}
+			text += "."
 			advice = "They may be off, or nobody's: qdissect why ADDR:PORT says more of one."
 		} else if t.Answered > 0 {
 			text = fmt.Sprintf("Cannot tell whether servers reply: %s and %s were captured.", count(t.Requests, "request", "requests"), count(t.Replies, "reply", "replies"))
