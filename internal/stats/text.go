@@ -184,6 +184,9 @@ func (t *text) rest(i int) string {
 		title, _, _ := strings.Cut(v.Text, ":")
 		title, _, _ = strings.Cut(title, " at ")
 		who := cmp.Or(v.Server, v.Network, strings.Join(v.Sources, ", "))
+		if v.Kind == Reflection {
+			who = cmp.Or(v.Network, strings.Join(v.Sources, ", "), who) // the victim
+		}
 		if who != "" && !strings.Contains(title, who) {
 			title += " " + who
 		}
