@@ -203,7 +203,9 @@ func (d *Decoder) Expire(now time.Time) { d.ranges.Expire(now) }
 
 // Flush reports and drops all incomplete packets, the oldest first. It is for the end of
 // the input.
-func (d *Decoder) Flush() { d.ranges.Flush() }
+func (d *Decoder) Flush() {
+	d.ranges.Flush()
+}
 
 // An Outcome is the result of decoding a frame.
 type Outcome uint8

@@ -42,8 +42,8 @@ func (s *Said) Golden(t *testing.T, path string) {
 }
 
 // Report adds the verdicts of a report. By the name, it adds the whole JSON, or the text with a
-// comparison and metrics.
-func (s *Said) Report(name string, r *Report) {
+// comparison and metrics, of which it returns the checksum.
+func (s *Said) Report(name string, r *Report) uint32 {
 	every := max(s.Every, 1)
 	turn := crc32.ChecksumIEEE([]byte(name)) % every
 	fmt.Fprintf(s, "\n== %s: %d/%d from %d\n", name, r.Totals.Answered, r.Totals.Requests, r.Totals.Addresses.Count)
@@ -55,16 +55,16 @@ func (s *Said) Report(name string, r *Report) {
 	if turn > 0 {
 		maps.DeleteFunc(parts, func(k string, _ any) bool { return k != "verdicts" })
 	}
-	b = flatten(nil, "", parts)
-	if turn == every/2 {
-		b = r.AppendMetrics(r.AppendText(r.AppendText(b, 20), 1))
-		if s.last != nil {
-			b = Compare(s.last, r).AppendText(b)
-		}
-		b = append(b, rules(r.Remedies)...)
+	text := r.AppendMetrics(r.AppendText(r.AppendText(nil, 20), 1))
+	if s.last != nil {
+		text = Compare(s.last, r).AppendText(text)
 	}
-	s.lines(b)
+	text = append(text, rules(r.Remedies)...)
+	if s.lines(flatten(nil, "", parts)); turn == every/2 {
+		s.lines(text)
+	}
 	s.last = r
+	return crc32.ChecksumIEEE(text)
 }
 
 // rules returns the texts for firewalls at each place.
@@ -148,7 +148,7 @@ func (s *Said) play(name string, list []made) (verdicts, report string) {
 	server := list[len(list)-1].to
 	a := play(list, server)
 	r := a.Report(Options{Rows: 6})
-	s.Report(name, r)
+	text := s.Report(name, r)
 	for _, w := range a.Why(netip.AddrPortFrom(netip.MustParseAddr(server), 0), Options{}) {
 		s.Answer(w)
 	}
@@ -160,6 +160,9 @@ func (s *Said) play(name string, list []made) (verdicts, report string) {
 	b, err := json.Marshal(r)
 	if err != nil {
 		panic(err)
+	}
+	if s.Every > 1 {
+		fmt.Fprintf(s, "all of it in JSON %08x, as text %08x\n", crc32.ChecksumIEEE(b), text)
 	}
 	return verdicts, string(b)
 }
@@ -203,6 +206,9 @@ func (s *Said) sweep(name string, from, to int, of func(n int) []made) {
 		now := said + digits.ReplaceAllString(words, "#")
 		if now != before {
 			fmt.Fprintf(s, "from %d: %s\n", n, said)
+			if n > 60 { // nobody reads as many
+				words = fmt.Sprintf("in words %08x\n", crc32.ChecksumIEEE([]byte(words)))
+			}
 			s.lines([]byte(words))
 		}
 		before = now

@@ -172,7 +172,7 @@ func TestVerdictsNeed(t *testing.T) {
 	trickle := func(n, addresses int) []made {
 		return sent(n, 0, 3.5, func(i int, x *made) { challenged(i, x); x.from = somebody(i % addresses) })
 	}
-	var all Said
+	all := Said{Every: 4}
 	for _, c := range []struct {
 		name string
 		play []made
