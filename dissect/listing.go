@@ -117,15 +117,14 @@ func (t *tracker) continues(q *request, rec *Record) {
 // withPort returns the number of ports of the list including port, 0 if there are
 // too many to distinguish.
 func (o *page) withPort(port uint16) int {
-	for _, p := range o.ports[:o.sockets] {
-		if p == port {
-			return int(o.sockets)
-		}
-	}
-	if int(o.sockets) == socketsKept {
+	switch n := int(o.sockets); {
+	case slices.Contains(o.ports[:n], port):
+		return n
+	case n == socketsKept:
 		return 0
+	default:
+		return n + 1
 	}
-	return int(o.sockets) + 1
 }
 
 // paged records the page that answers q.

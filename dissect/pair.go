@@ -8,7 +8,7 @@ import "time"
 // a duplicate.
 func (a *Analyzer) pair(x *arrival) bool {
 	rec, r, t := &a.record, &a.reader, a.tracker
-	if x.again && rec.Type.Role == Reply && !t.awaitsReply(x, &rec.Pair) {
+	if x.again && rec.Type.Role == Reply && !t.awaitsTopics(x, rec.Pair.Answers, &rec.Pair.ID) {
 		a.late(x, rec.Split.Parts)
 		return false
 	}

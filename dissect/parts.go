@@ -451,11 +451,6 @@ func (t *tracker) lost(x *arrival, set *reassembly.Set) bool {
 	return set.Delay() > captureDelay && t.awaitsTopics(x, Topic(set.Tag()), nil)
 }
 
-// awaitsReply reports whether a request is pending for a reply like this one.
-func (t *tracker) awaitsReply(x *arrival, pair *Pair) bool {
-	return t.awaitsTopics(x, pair.Answers, &pair.ID)
-}
-
 // Arriving records an IP fragment of an incomplete datagram. The ports are 0 unless
 // it is the first fragment. Requests that the datagram may answer stay pending until
 // it is complete or lost, if that is within the age of [reassembly.DefaultLimits].

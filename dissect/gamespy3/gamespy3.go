@@ -97,7 +97,7 @@ var requests = [256]kind{
 	gamespy.TypeHandshake: {wire.Forms{
 		wire.Likely("", wire.Length(0, 4)),
 		wire.Possible("", func(rest []byte) bool { return len(rest) < 4 }),
-	}, mAvailableReply, 0, topicAvailable, (*decoder).decodeAvailableReply},
+	}, mAvailableReply, 0, topicAvailable, code(fStatus)},
 	gamespy.TypeChallenge:  {wire.Forms{wire.Likely("", isText)}, mChallengeRequest, topicMaster, 0, (*decoder).decodeChallengeRequest},
 	gamespy.TypeAddError:   {wire.Forms{wire.Likely("", isText)}, mError, 0, 0, (*decoder).decodeError},
 	gamespy.TypeEcho:       {wire.Forms{wire.Likely("", func(rest []byte) bool { return len(rest) <= maxEcho })}, mEchoRequest, topicEcho, 0, (*decoder).decodeEcho},
@@ -110,17 +110,17 @@ var requests = [256]kind{
 var replies = [256]kind{
 	gamespy.TypeHandshake: {
 		wire.Forms{wire.Possible("", func(rest []byte) bool { w, ok := gamespy.Word(rest); return ok && len(w) > 0 })},
-		mAvailable, topicAvailable, 0, (*decoder).decodeAvailable,
+		mAvailable, topicAvailable, 0, text(fGameName),
 	},
 	// The first key is localip0, or localport if the server knows no address.
 	gamespy.TypeHeartbeat: {wire.Forms{wire.Likely("local", nil)}, mHeartbeat, 0, 0, (*decoder).decodeHeartbeat},
-	gamespy.TypeChallenge: {wire.Forms{wire.Possible("", isBase64)}, mChallengeReply, 0, topicMaster, (*decoder).decodeChallengeReply},
+	gamespy.TypeChallenge: {wire.Forms{wire.Possible("", isBase64)}, mChallengeReply, 0, topicMaster, text(fResponse)},
 	// Any bytes may be echoed, but much other traffic begins with a number and
 	// arbitrary bytes.
 	gamespy.TypeEchoReply: {wire.Forms{wire.Possible("", func(rest []byte) bool {
 		return len(rest) > 0 && len(rest) <= maxEcho && gamespy.Printable(bytes.TrimRight(rest, "\x00")) && gamespy.ASCII(rest)
 	})}, mEchoReply, 0, topicEcho, (*decoder).decodeEcho},
-	gamespy.TypeMessageAck: {wire.Forms{wire.Possible("", wire.Length(4))}, mMessageAck, 0, topicMessage, (*decoder).decodeMessageAck},
+	gamespy.TypeMessageAck: {wire.Forms{wire.Possible("", wire.Length(4))}, mMessageAck, 0, topicMessage, code(fMessageID)},
 	gamespy.TypeKeepAlive:  {wire.Forms{wire.Possible("", wire.Empty)}, mKeepAlive, 0, 0, (*decoder).decodeNothing},
 }
 
@@ -509,16 +509,13 @@ func (d *decoder) decodeMaster(r *dissect.Reader, m *dissect.Message) {
 
 func (d *decoder) decodeNothing(*dissect.Reader, *dissect.Message) {}
 
-func (d *decoder) decodeAvailable(r *dissect.Reader, _ *dissect.Message) {
-	d.master.Text = r.CString(fGameName)
+// text reads a message that is one text, and code one that is one number.
+func text(f *dissect.Field) func(*decoder, *dissect.Reader, *dissect.Message) {
+	return func(d *decoder, r *dissect.Reader, _ *dissect.Message) { d.master.Text = r.CString(f) }
 }
 
-func (d *decoder) decodeAvailableReply(r *dissect.Reader, _ *dissect.Message) {
-	d.master.Code = r.U32BE(fStatus)
-}
-
-func (d *decoder) decodeChallengeReply(r *dissect.Reader, _ *dissect.Message) {
-	d.master.Text = r.CString(fResponse)
+func code(f *dissect.Field) func(*decoder, *dissect.Reader, *dissect.Message) {
+	return func(d *decoder, r *dissect.Reader, _ *dissect.Message) { d.master.Code = r.U32BE(f) }
 }
 
 func (d *decoder) decodeEcho(r *dissect.Reader, _ *dissect.Message) { d.master.Data = r.Rest(fEcho) }
@@ -526,10 +523,6 @@ func (d *decoder) decodeEcho(r *dissect.Reader, _ *dissect.Message) { d.master.D
 func (d *decoder) decodeError(r *dissect.Reader, _ *dissect.Message) {
 	d.master.Code = uint32(r.U8(fErrorCode))
 	d.master.Text = r.CString(fErrorText)
-}
-
-func (d *decoder) decodeMessageAck(r *dissect.Reader, _ *dissect.Message) {
-	d.master.Code = r.U32BE(fMessageID)
 }
 
 // decodeHeartbeat reads the settings of a server and its tables, in the format
