@@ -3,6 +3,7 @@ package dissect
 import (
 	"math/bits"
 	"net/netip"
+	"slices"
 
 	"github.com/qdissect/qdissect/internal/core"
 )
@@ -384,14 +385,7 @@ func (s *foreignFlows) see(x *arrival) {
 }
 
 // has reports whether a conversation is among them.
-func (s *foreignFlows) has(e *ends) bool {
-	for _, h := range s.hashes {
-		if h == e.hash {
-			return true
-		}
-	}
-	return false
-}
+func (s *foreignFlows) has(e *ends) bool { return slices.Contains(s.hashes[:], e.hash) }
 
 // appendSet appends the protocols of a bit set.
 func appendSet(dst, protocols []*Protocol, set uint64) []*Protocol {

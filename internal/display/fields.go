@@ -334,12 +334,7 @@ func (n *nodes) read(m *Matcher, c *cond) {
 
 // next returns the first node of one of two fields, -1 if there is none.
 func next(nodes []dissect.Node, a, b *dissect.Field) int {
-	for i := range nodes {
-		if f := nodes[i].Field; f == a || f == b {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(nodes, func(n dissect.Node) bool { return n.Field == a || n.Field == b })
 }
 
 // An object is an object or a list around a node, as far as it is on the path.

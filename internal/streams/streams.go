@@ -5,6 +5,7 @@
 package streams
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math/bits"
 	"net/netip"
@@ -118,8 +119,6 @@ type Streams struct {
 
 // ends are the addresses of the first sender and of its receiver.
 type ends struct{ src, dst netip.AddrPort }
-
-func (e ends) back() ends { return ends{e.dst, e.src} }
 
 // An opening is where the data of a sender begins, by a hash of its connection, which is odd. It is even for one who answers. Foreign says
 // that it began with, or went on with, what is not like any protocol. The others are looked at.
@@ -349,12 +348,7 @@ func (s *Streams) likeAny(payload []byte) bool {
 	if len(payload) >= 8 && !hasZero(payload) {
 		return false
 	}
-	for _, p := range s.protocols {
-		if p.Detect(head(payload)) != dissect.No {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.protocols, func(p *dissect.Protocol) bool { return p.Detect(head(payload)) != dissect.No })
 }
 
 func head(b []byte) []byte { return b[:min(len(b), detectBytes)] }
@@ -515,12 +509,7 @@ func (s *Streams) fresh() *conn {
 }
 
 // find returns the connection of a segment, nil if there is none.
-func (s *Streams) find(at ends) *conn {
-	if c := s.conns[at]; c != nil {
-		return c
-	}
-	return s.conns[at.back()]
-}
+func (s *Streams) find(at ends) *conn { return cmp.Or(s.conns[at], s.conns[ends{at.dst, at.src}]) }
 
 func (s *Streams) link(c *conn) {
 	c.last, c.next = s.list.last, &s.list
