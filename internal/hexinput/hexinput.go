@@ -462,10 +462,12 @@ func (l *line) begin() int {
 	return l.start + skipBlanks(l.text, 0)
 }
 
+var isoTime = strings.NewReplacer(",", ".", "/", "-", "T", " ", " +", "+")
+
 // time returns the time with which a line begins, in UTC if it names no zone; zero if there is none. A time of the day alone is
 // one of the year 0.
 func (l *line) time() time.Time {
-	s := strings.NewReplacer(",", ".", "/", "-", "T", " ", " +", "+").Replace(strings.Trim(l.stamp(), " \t[](),:|-"))
+	s := isoTime.Replace(strings.Trim(l.stamp(), " \t[](),:|-"))
 	for _, layout := range [...]string{"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "15:04:05"} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t.UTC()

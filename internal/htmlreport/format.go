@@ -91,8 +91,7 @@ func duration(d time.Duration) string {
 	}
 	switch {
 	case d < time.Minute:
-		text := string(nettext.AppendDuration(nil, d))
-		return strings.NewReplacer(".00 s", thin+"s", ".0 ms", thin+"ms", " ", thin).Replace(text)
+		return shortUnits.Replace(string(nettext.AppendDuration(nil, d)))
 	case d < time.Hour:
 		return two(time.Minute, time.Second, "min", "s")
 	case d < 24*time.Hour:
@@ -100,6 +99,8 @@ func duration(d time.Duration) string {
 	}
 	return two(24*time.Hour, time.Hour, "d", "h")
 }
+
+var shortUnits = strings.NewReplacer(".00 s", thin+"s", ".0 ms", thin+"ms", " ", thin)
 
 // trip returns a round-trip time, of which 0 means that there is none.
 func trip(d time.Duration) string {
@@ -161,7 +162,9 @@ func code(s string) string {
 }
 
 // oneLine is code for commands: pasting an end of line would run what is before it.
-func oneLine(s string) string { return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(code(s)) }
+func oneLine(s string) string { return lineEnds.Replace(code(s)) }
+
+var lineEnds = strings.NewReplacer("\n", `\n`, "\t", `\t`)
 
 // escaped escapes text whose escapes are part of it, as text output has written it.
 func escaped(s string) string {

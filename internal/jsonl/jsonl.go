@@ -325,14 +325,16 @@ type Reader struct {
 }
 
 // NewReader returns a reader of the objects in src.
-func NewReader(src io.Reader) *Reader { return newReader(src, 1) }
+func NewReader(src io.Reader) *Reader { return newReader(src, 1, 64<<10) }
 
 // NewBytes returns a reader of the objects in b. line is the number of its first line.
-func NewBytes(b []byte, line int) *Reader { return newReader(bytes.NewReader(b), line) }
+func NewBytes(b []byte, line int) *Reader {
+	return newReader(bytes.NewReader(b), line, min(len(b)+1, 64<<10))
+}
 
-func newReader(src io.Reader, line int) *Reader {
+func newReader(src io.Reader, line, size int) *Reader {
 	r := &Reader{objects: bufio.NewScanner(src), next: line}
-	r.objects.Buffer(make([]byte, 64<<10), maxObject)
+	r.objects.Buffer(make([]byte, size), maxObject)
 	r.objects.Split(r.split)
 	return r
 }

@@ -54,6 +54,7 @@ func play(list []made, server string) *Aggregate {
 		return netip.AddrPortFrom(netip.MustParseAddr(s), port)
 	}
 	slices.SortStableFunc(list, func(a, b made) int { return cmp.Compare(a.at, b.at) })
+	var r, back dissect.Record
 	for i, x := range list {
 		at, src, dst := start.Add(time.Duration(x.at*1e9)), address(x.from, cmp.Or(x.port, 40000)), address(x.to, 27015)
 		if x.of == 3 {
@@ -61,7 +62,7 @@ func play(list []made, server string) *Aggregate {
 			continue
 		}
 		payload := cmp.Or(x.payload, "\xff\xff\xff\xffTSource Engine Query\x00")
-		r := dissect.Record{
+		r = dissect.Record{
 			Protocol: speaks[x.of], Frame: uint64(2*i + 1), Time: at, Src: src, Dst: dst, WireLength: len(payload), HopLimit: x.hops, IPID: x.id, Proven: x.proof == dissect.Proven, Sum: crc32.ChecksumIEEE([]byte(payload)),
 			Message: dissect.Message{Type: ask[x.of], Pair: dissect.Pair{Asks: 1, Challenge: x.uses}}, Sources: []dissect.Source{{Data: []byte(payload)}},
 		}
@@ -73,7 +74,7 @@ func play(list []made, server string) *Aggregate {
 		if !x.silent {
 			e.Replies, e.ReplyBytes = 1, cmp.Or(x.back, 100)
 			wait := cmp.Or(x.wait, time.Millisecond)
-			back := dissect.Record{
+			back = dissect.Record{
 				Protocol: speaks[x.of], Frame: uint64(2*i + 2), Time: at.Add(wait), Src: dst, Dst: src, WireLength: e.ReplyBytes, Message: dissect.Message{Type: reply},
 				RequestFrame: r.Frame, TimeKnown: true, RTT: wait,
 			}
