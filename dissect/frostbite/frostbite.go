@@ -234,9 +234,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	b, p := core.PeekTo(r, r.Left()), &d.packet
 	*p = Packet{Header: uint32(number32(b)), Words: p.Words[:0]}
 	r.Span(fSequence, uint64(p.Header&(isReply-1)), 0, 0, 4)
-	if size, got := int(r.U32(fSize)), len(b); size != got && !r.Failed() && !r.Cut() {
-		r.Find(wrongSize, fSize, 4, 4, dissect.Num(size), dissect.Num(got))
-	}
+	finding.Differs(r, wrongSize, fSize, 4, 4, int(r.U32(fSize)), len(b))
 	count, field := int(r.U32(fCount)), fCommand
 	m.Body, m.Pair.ID = p, uint64(p.Header&(isReply-1))+1
 	switch p.Header >> 30 {

@@ -20,8 +20,7 @@ type facts struct {
 	rules []fact
 	path  []byte // the key, behind those that it is in and dots
 
-	s     string // the JSON
-	i     int    // offset of the next byte
+	s     string // what is left of the JSON
 	bad   bool
 	fresh bool // an object or a list was opened
 }
@@ -31,6 +30,9 @@ type fact struct {
 	field *dissect.Field
 	n     int
 }
+
+// spaces are those of JSON.
+const spaces = " \t\r\n"
 
 // maxDepth is how deep texts may be nested that are read.
 const maxDepth = 16
@@ -43,43 +45,34 @@ func (f *facts) reset(text []byte) {
 // old notes what a status before version 1.7 says: §1, protocol, version, message, players and maximum between zero bytes, or before
 // version 1.4 message, players and maximum between section signs.
 func (f *facts) old(s string) {
-	add := func(field *dissect.Field, n int) { f.list = append(f.list, fact{field, n}) }
-	if rest, ok := strings.CutPrefix(s, "§1\x00"); ok && strings.Count(rest, "\x00") == 4 {
-		mark := len("§1\x00")
-		for _, field := range [...]*dissect.Field{fNumber, fVersion, fMOTD, fOnline, fMax} {
-			part, after, _ := strings.Cut(rest, "\x00")
-			add(fOld, mark)
-			add(field, len(part))
-			rest, mark = after, 1
-		}
-		return
+	fields := [...]*dissect.Field{fNumber, fVersion, fMOTD, fOnline, fMax}
+	said, mark := fields[2:], "§"
+	if rest, ok := strings.CutPrefix(s, "§1\x00"); ok && strings.Count(rest, "\x00") == len(fields)-1 {
+		f.list = append(f.list, fact{fOld, len(s) - len(rest)})
+		s, said, mark = rest, fields[:], "\x00"
+	} else if strings.Count(s, mark) < len(said)-1 {
+		said = said[:1] // the reason why the server disconnects
 	}
-	const sign = len("§")
-	last := strings.LastIndex(s, "§")
-	first := strings.LastIndex(s[:max(last, 0)], "§")
-	if first < 0 {
-		add(fMOTD, len(s)) // the reason why the server disconnects
-		return
+	begin := len(f.list)
+	for i := len(said) - 1; i > 0; i-- { // from the end, since the message may have section signs as well
+		at := strings.LastIndex(s, mark)
+		f.list = slices.Insert(f.list, begin, fact{fOld, len(mark)}, fact{said[i], len(s) - at - len(mark)})
+		s = s[:at]
 	}
-	add(fMOTD, first)
-	add(fOld, sign)
-	add(fOnline, last-first-sign)
-	add(fOld, sign)
-	add(fMax, len(s)-last-sign)
+	f.list = slices.Insert(f.list, begin, fact{said[0], len(s)})
 }
 
 // json notes what a status in JSON says, and returns the offset of its end or, if it is bad, of what is wrong.
 func (f *facts) json(s string) int {
 	f.s = s
 	f.object()
-	if f.space(); !f.bad && f.i < len(f.s) {
-		f.bad = true
-	}
+	f.peek()
+	f.bad = f.bad || f.s != ""
 	if len(f.rules) > 0 {
 		f.list = append(append(f.list, fact{field: fRules}), f.rules...)
 		f.text = append(f.text, f.rest...)
 	}
-	return min(f.i, len(f.s))
+	return len(s) - len(f.s)
 }
 
 // stated are the facts that count once.
@@ -108,9 +101,8 @@ func (f *facts) object() {
 			f.component(0)
 			f.add(fMOTD, n)
 		case key == "favicon" && !inner && f.peek() == '"' && f.once(fIcon):
-			n, from := len(f.text), f.i
-			f.skip()
-			f.text = strconv.AppendInt(f.text, int64(max(f.i-from-2, 0)), 10)
+			n := len(f.text)
+			f.text = strconv.AppendInt(f.text, int64(max(len(f.skip())-len(`""`), 0)), 10)
 			f.add(fIcon, n)
 		default:
 			f.rule()
@@ -160,7 +152,7 @@ func (f *facts) add(field *dissect.Field, n int) {
 // value notes a text or a number.
 func (f *facts) value(field *dissect.Field) {
 	n := len(f.text)
-	f.text = f.plain(f.text)
+	f.plain()
 	f.add(field, n)
 }
 
@@ -169,33 +161,31 @@ func (f *facts) rule() {
 	if f.bad {
 		return
 	}
-	f.rest = append(f.rest, f.path...)
-	from := f.i
-	f.skip()
-	f.rest = append(f.rest, f.s[from:f.i]...)
-	f.rules = append(f.rules, fact{fKey, len(f.path)}, fact{fSetting, f.i - from})
+	value := f.skip()
+	f.rest = append(append(f.rest, f.path...), value...)
+	f.rules = append(f.rules, fact{fKey, len(f.path)}, fact{fSetting, len(value)})
 }
 
 // component appends the text of a value: text, or an object or a list with texts.
 func (f *facts) component(depth int) {
 	switch f.peek() {
 	case '{':
-		extra := 0
+		extra := ""
 		for f.open('{'); f.more('}'); {
 			switch key := f.key(); {
 			case (key == "text" || key == "translate") && f.scalar():
-				f.text = f.plain(f.text)
+				f.plain()
 			case key == "extra" && f.peek() == '[' && depth < maxDepth:
-				extra = f.i
+				extra = f.s
 				f.skip()
 			default:
 				f.skip()
 			}
 		}
-		if end := f.i; extra > 0 && !f.bad {
-			f.i = extra
+		if rest := f.s; extra != "" && !f.bad {
+			f.s = extra
 			f.component(depth + 1)
-			f.i, f.fresh = end, false
+			f.s = rest
 		}
 	case '[':
 		if depth >= maxDepth {
@@ -206,22 +196,16 @@ func (f *facts) component(depth int) {
 			f.component(depth + 1)
 		}
 	default:
-		f.text = f.plain(f.text)
-	}
-}
-
-func (f *facts) space() {
-	for f.i < len(f.s) && strings.IndexByte(" \t\r\n", f.s[f.i]) >= 0 {
-		f.i++
+		f.plain()
 	}
 }
 
 // peek returns the first byte of the next value, 0 if there is none.
 func (f *facts) peek() byte {
-	if f.space(); f.bad || f.i >= len(f.s) {
+	if f.s = strings.TrimLeft(f.s, spaces); f.bad || f.s == "" {
 		return 0
 	}
-	return f.s[f.i]
+	return f.s[0]
 }
 
 // scalar reports whether the next value is a text, a number or a word.
@@ -229,11 +213,9 @@ func (f *facts) scalar() bool { c := f.peek(); return c != '{' && c != '[' && c 
 
 // take passes a byte, which must be the next one.
 func (f *facts) take(c byte) {
-	if f.peek() != c {
-		f.bad = true
-		return
+	if f.bad = f.peek() != c; !f.bad {
+		f.s = f.s[1:]
 	}
-	f.i++
 }
 
 // open begins an object or a list.
@@ -246,111 +228,88 @@ func (f *facts) open(c byte) {
 func (f *facts) more(c byte) bool {
 	first := f.fresh
 	f.fresh = false
-	switch next := f.peek(); {
-	case next == c:
-		f.i++
+	if f.peek() == c {
+		f.take(c)
 		return false
-	case !first:
+	}
+	if !first {
 		f.take(',')
-	case next == 0:
-		f.bad = true
 	}
 	return !f.bad
 }
 
-// key reads a key and the colon behind it, without undoing escapes.
+// key reads a key and the colon after it, without undoing escapes.
 func (f *facts) key() string {
-	f.space()
-	from := f.i
 	if f.peek() != '"' {
 		f.bad = true
 		return ""
 	}
-	f.skip()
-	key := f.s[from:f.i]
+	key := f.skip()
 	if f.take(':'); f.bad {
 		return ""
 	}
-	f.space()
 	return key[1 : len(key)-1]
 }
 
-// skip passes a value of any kind. What is in it is not checked but for the ends of texts.
-func (f *facts) skip() {
-	depth := 0
-	for first := true; f.peek() != 0; first = false {
-		switch c := f.s[f.i]; c {
+// skip passes a value of any kind and returns it. What is in it is not checked but for the ends of texts.
+func (f *facts) skip() string {
+	f.bad = strings.IndexByte("\x00,:]}", f.peek()) >= 0
+	value := f.s
+	for depth := 0; f.peek() != 0; {
+		n := 1
+		switch f.s[0] {
 		case '"':
-			f.quoted()
+			n = f.quoted()
 		case '{', '[':
 			depth++
-			f.i++
 		case '}', ']':
-			if depth == 0 {
-				f.bad = first
-				return
-			}
 			depth--
-			f.i++
 		case ',', ':':
-			if depth == 0 {
-				f.bad = first
-				return
+		default: // a number or a word
+			if n = strings.IndexAny(f.s, spaces+`,:{}[]"`); n < 0 {
+				n = len(f.s)
 			}
-			f.i++
-			continue
-		default:
-			f.word()
 		}
-		if depth == 0 {
-			return
+		if f.s = f.s[n:]; depth == 0 {
+			return value[:len(value)-len(f.s)]
 		}
 	}
 	f.bad = true
+	return value[:len(value)-len(f.s)]
 }
 
-// quoted passes a text in quotation marks.
-func (f *facts) quoted() {
-	for at := f.i + 1; at < len(f.s); at++ {
+// quoted returns the length of a text in quotation marks.
+func (f *facts) quoted() int {
+	for at := 1; at < len(f.s); at++ {
 		switch f.s[at] {
 		case '\\':
 			at++
 		case '"':
-			f.i = at + 1
-			return
+			return at + 1
 		}
 	}
-	f.bad, f.i = true, len(f.s)
-}
-
-// word passes a number or a word.
-func (f *facts) word() {
-	for f.i < len(f.s) && strings.IndexByte(" \t\r\n,:{}[]\"", f.s[f.i]) < 0 {
-		f.i++
-	}
+	f.bad = true
+	return len(f.s)
 }
 
 // plain appends a text without its escapes, or a number or a word, and passes it.
-func (f *facts) plain(dst []byte) []byte {
+func (f *facts) plain() {
 	isText := f.peek() == '"'
-	f.space()
-	from := f.i
-	if f.skip(); f.bad {
-		return dst
+	s := f.skip()
+	if f.bad {
+		return
 	}
-	s := f.s[from:f.i]
-	if !isText {
-		return append(dst, s...)
+	if isText {
+		s = s[1 : len(s)-1]
 	}
-	for s = s[1 : len(s)-1]; s != ""; {
-		n := strings.IndexByte(s, '\\')
-		if n < 0 {
-			return append(dst, s...)
+	for isText {
+		at := strings.IndexByte(s, '\\')
+		if at < 0 {
+			break
 		}
-		dst = append(dst, s[:n]...)
-		dst, s = unescape(dst, s[n:])
+		f.text, s = unescape(append(f.text, s[:at]...), s[at:])
 	}
-	return dst
+	f.text = append(f.text, s...)
 }
 
 // unescape appends what an escape at the beginning of s stands for, and returns what follows it.
@@ -368,15 +327,11 @@ func unescape(dst []byte, s string) ([]byte, string) {
 	if !ok {
 		return append(dst, s[:2]...), s[2:]
 	}
-	s = s[6:]
-	if utf16.IsSurrogate(c) {
-		if low, ok := unit(s); ok {
-			if both := utf16.DecodeRune(c, low); both != utf8.RuneError {
-				return utf8.AppendRune(dst, both), s[6:]
-			}
-		}
+	low, _ := unit(s[6:])
+	if both := utf16.DecodeRune(c, low); both != utf8.RuneError {
+		return utf8.AppendRune(dst, both), s[12:]
 	}
-	return utf8.AppendRune(dst, c), s
+	return utf8.AppendRune(dst, c), s[6:]
 }
 
 // unit returns the unit of UTF-16 that an escape stands for.

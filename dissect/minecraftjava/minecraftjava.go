@@ -13,6 +13,7 @@ package minecraftjava
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -192,9 +193,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		return
 	}
 	n := int(number(r, fLength))
-	if left := r.Left(); n != left && !r.Failed() && !r.Cut() {
-		r.Find(wrongLength, fLength, 0, r.Offset(), dissect.Num(n), dissect.Num(left))
-	}
+	finding.Differs(r, wrongLength, fLength, 0, r.Offset(), n, r.Left())
 	what := kindOf(b)
 	d.unknown.ID = uint32(number(r, fID))
 	switch what {
@@ -208,7 +207,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	case statusRequest:
 		m.Type, m.Body, m.Pair.Asks = mStatus, &d.request, topicStatus
 	case statusReply:
-		m.Pair.Answers = topicStatus
+		m.Type, m.Pair.Answers = mReply, topicStatus
 		d.decodeStatus(r, m)
 	case ping:
 		d.decodePing(r, m)
@@ -263,9 +262,7 @@ func (d *decoder) decodeLegacy(r *dissect.Reader, m *dissect.Message) {
 	}
 	r.Bytes(fMessage, len(pingHost))
 	n := int(r.U16BE(fRest))
-	if left := r.Left(); n != left && !r.Failed() && !r.Cut() {
-		r.Find(wrongLength, fRest, r.Offset()-2, 2, dissect.Num(n), dissect.Num(left))
-	}
+	finding.Differs(r, wrongLength, fRest, r.Offset()-2, 2, n, r.Left())
 	q.Protocol = r.U8(fProtocol)
 	host := r.Bytes(fHostWide, 2*int(r.U16BE(fHostUnits)))
 	q.Port = r.U32BE(fPortInt)
@@ -315,79 +312,57 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 func (d *decoder) open(r *dissect.Reader, m *dissect.Message, text []byte) {
 	s := &d.status
 	*s = Status{Players: s.Players[:0], Rules: s.Rules[:0], server: dissect.Server{Charset: style.Charset, Style: style.Codes}}
-	if m.Body = s; m.Type == mUnknown {
-		m.Type = mReply
-	}
+	m.Body = s
 	r.Open("status", text)
 	list := d.facts.list
-	for i := 0; i < len(list) && !r.Failed(); i++ {
-		switch x := list[i]; x.field {
+	next := func(fields ...*dissect.Field) bool { return len(list) > 0 && slices.Contains(fields, list[0].field) }
+	read := func() string {
+		x := list[0]
+		list = list[1:]
+		return r.Text(x.field, x.n)
+	}
+	for len(list) > 0 && !r.Failed() {
+		switch f := list[0].field; f {
 		case fPlayers:
-			i += d.readPlayers(r, list[i+1:])
+			list = list[1:]
+			s.Players = wire.Records(r, f, fPlayer, s.Players, func() bool { return next(fPlayer) }, func() (p Player) {
+				for list = list[1:]; next(fName, fUUID); {
+					if next(fName) {
+						p.Name = read()
+					} else {
+						p.UUID = read()
+					}
+				}
+				return p
+			})
 		case fRules:
-			i += d.readRules(r, list[i+1:])
+			list = list[1:]
+			s.Rules = wire.Records(r, f, fRule, s.Rules, func() bool { return next(fKey) }, func() core.KeyValue {
+				return core.KeyValue{Key: read(), Value: read()}
+			})
 		default:
-			d.set(x.field, r.Text(x.field, x.n))
+			s.set(f, read())
 		}
 	}
 	wire.State(r, m, s.server)
 }
 
 // set sets a fact.
-func (d *decoder) set(f *dissect.Field, v string) {
-	s := &d.status
+func (s *Status) set(f *dissect.Field, v string) {
 	switch f {
 	case fMOTD:
-		s.MOTD = v
-		s.server.Name = dissect.Some(strings.TrimSpace(v))
+		s.MOTD, s.server.Name = v, dissect.Some(strings.TrimSpace(v))
 	case fVersion:
-		s.Version = v
-		s.server.Version = dissect.Some(v)
+		s.Version, s.server.Version = v, dissect.Some(v)
 	case fNumber:
 		s.Protocol = v
 	case fOnline:
-		s.Online = v
-		s.server.Players = wire.Decimal(v)
+		s.Online, s.server.Players = v, wire.Decimal(v)
 	case fMax:
-		s.Max = v
-		s.server.MaxPlayers = wire.Decimal(v)
+		s.Max, s.server.MaxPlayers = v, wire.Decimal(v)
 	case fIcon:
 		s.IconBytes = v
 	}
-}
-
-func (d *decoder) readPlayers(r *dissect.Reader, list []fact) (n int) {
-	open := r.Begin(fPlayers)
-	for ; n < len(list) && list[n].field == fPlayer; n++ {
-		group, p := r.BeginRecord(fPlayer), Player{}
-		for ; n+1 < len(list) && (list[n+1].field == fName || list[n+1].field == fUUID); n++ {
-			if v := r.Text(list[n+1].field, list[n+1].n); list[n+1].field == fName {
-				p.Name = v
-			} else {
-				p.UUID = v
-			}
-		}
-		if !r.EndRecord(group) {
-			break
-		}
-		d.status.Players = append(d.status.Players, p)
-	}
-	r.End(open)
-	return n
-}
-
-func (d *decoder) readRules(r *dissect.Reader, list []fact) (n int) {
-	open := r.Begin(fRules)
-	for ; n+1 < len(list); n += 2 {
-		group := r.BeginRecord(fRule)
-		kv := core.KeyValue{Key: r.Text(fKey, list[n].n), Value: r.Text(fSetting, list[n+1].n)}
-		if !r.EndRecord(group) {
-			break
-		}
-		d.status.Rules = append(d.status.Rules, kv)
-	}
-	r.End(open)
-	return n
 }
 
 // AppendSummary says what the client wants.

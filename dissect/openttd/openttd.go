@@ -417,9 +417,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	*e = Empty{}
 	m.Type, m.Body = mInfoRequest, e
 	n := r.Left()
-	if says := int(r.U16(fSize)); says != n && !r.Failed() && !r.Cut() {
-		r.Find(size, fSize, 0, 2, dissect.Num(says), dissect.Num(n))
-	}
+	finding.Differs(r, size, fSize, 0, 2, int(r.U16(fSize)), n)
 	e.Type = r.U8(fType)
 	switch e.Type {
 	case typeFind:

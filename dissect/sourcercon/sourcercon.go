@@ -196,9 +196,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	d.text = Text{}
 	m.Type, m.Body = mMessage, &d.text
 	size := int(r.U32(fSize))
-	if left := r.Left(); size != left && !r.Failed() && !r.Cut() {
-		r.Find(wrongSize, fSize, 0, lenSize, dissect.Num(size), dissect.Num(left))
-	}
+	finding.Differs(r, wrongSize, fSize, 0, lenSize, size, r.Left())
 	p := Packet{ID: r.I32(fID), Type: r.U32(fType)}
 	if r.Failed() {
 		d.text = Text(p)

@@ -315,9 +315,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		p := &d.reply
 		d.begin(m)
 		says := d.readHeader(r, fType, fChallenge, fVersion)
-		if n := r.Left(); n != says && !r.Failed() && !r.Cut() {
-			r.Find(lengthOff, fLength, lenHead-2, 2, dissect.Num(says), dissect.Num(n))
-		}
+		finding.Differs(r, lengthOff, fLength, lenHead-2, 2, says, r.Left())
 		m.Pair = dissect.Pair{Answers: topicQuery, ID: id(p.Challenge)}
 		d.decodeChunks(r, m)
 	case r.Next(typeQuery):

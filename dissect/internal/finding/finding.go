@@ -30,6 +30,14 @@ func Length(c *dissect.Catalog, id, text, doc, advice string) *dissect.FindingTy
 	return c.Finding(dissect.FindingType{ID: id, Length: true, Severity: dissect.Warning, Text: text, Doc: doc, Advice: advice})
 }
 
+// Differs reports a length or a count, of n bytes at off, that is not that of what is there. It reports nothing if reading failed, or if the
+// capture lacks the end.
+func Differs(r *dissect.Reader, what *dissect.FindingType, f *dissect.Field, off, n, says, there int) {
+	if says != there && !r.Failed() && !r.Cut() {
+		r.Find(what, f, off, n, dissect.Num(says), dissect.Num(there))
+	}
+}
+
 // NoReply declares the finding of [dissect.Pairing.Unanswered]. doc gives the reasons
 // that a server of the protocol may have.
 func NoReply(c *dissect.Catalog, id, doc string) *dissect.FindingType {
