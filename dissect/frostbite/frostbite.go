@@ -237,27 +237,22 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	finding.Differs(r, wrongSize, fSize, 4, 4, int(r.U32(fSize)), len(b))
 	count, field := int(r.U32(fCount)), fCommand
 	m.Body, m.Pair.ID = p, uint64(p.Header&(isReply-1))+1
-	switch p.Header >> 30 {
-	case 0:
-		m.Type = mCommand
-	case 1:
-		m.Type, m.Pair.Answers, field = mReply, topicCommand|topicSecret, fStatus
+	m.Type = [...]*dissect.MessageType{mCommand, mReply, mEvent, mAck}[p.Header>>30]
+	if p.Header&isReply != 0 {
+		field = fStatus
+	}
+	if m.Type == mReply {
+		m.Pair.Answers, p.secret = topicCommand|topicSecret, !core.Awaited(r, topicCommand, m.Pair.ID)
 		if !r.Failed() {
 			m.Type = kindOf(b)
 		}
-		p.secret = !core.Awaited(r, topicCommand, m.Pair.ID)
-	case 2:
-		m.Type = mEvent
-	case 3:
-		m.Type, field = mAck, fStatus
 	}
 	first := d.word(r, field)
 	switch m.Type {
 	case mCommand:
+		m.Pair.Asks = topicCommand
 		if p.secret = strings.EqualFold(first[:min(len(first), len("login."))], "login.") || nettext.SecretKey(first); p.secret {
 			m.Pair.Asks = topicSecret
-		} else {
-			m.Pair.Asks = topicCommand
 		}
 	case mReply:
 		if first != "OK" && !r.Failed() {
@@ -344,18 +339,13 @@ func (d *decoder) readPlayers(r *dissect.Reader) {
 		d.fields = append(d.fields, f)
 	}
 	rows := wire.Decimal(d.word(r, fRows)).Value
-	list := r.Begin(fTable)
-	for ; rows > 0 && len(d.fields) > 0 && r.More(); rows-- {
-		row := r.BeginRecord(fRow)
+	more := func() bool { rows--; return rows >= 0 && len(d.fields) > 0 && r.More() }
+	d.packet.players = len(wire.Records(r, fTable, fRow, nil, more, func() (row struct{}) {
 		for _, f := range d.fields {
 			d.word(r, f)
 		}
-		if !r.EndRecord(row) {
-			break
-		}
-		d.packet.players++
-	}
-	r.End(list)
+		return row
+	}))
 }
 
 // AppendSummary gives the command, the event, or what is wrong, and facts about the server.
