@@ -14,26 +14,19 @@ import (
 type conn struct {
 	s          *Streams
 	ends       ends
-	addresses  uint64            // as those of its first segment, see [addresses]
+	way        way               // of its first segment
 	protocol   *dissect.Protocol // nil until it is decided
 	may        uint64            // the protocols that it may be of
 	on         uint64            // those that have one of its ports
-	state      state
-	server     int  // its side
-	reset      bool // one side says that it ends
-	now        mark // the frame that is read
+	forced     bool              // the user chose it
+	over       bool              // nothing more of it is read
+	server     int               // its side
+	reset      bool              // one side says that it ends
+	now        mark              // the frame that is read
 	seen       time.Time
 	sides      [2]side // what the first sender sends, and the other one
 	last, next *conn
 }
-
-// state says how far a connection is read.
-type state uint8
-
-const (
-	open state = iota
-	over       // nothing more of it is read
-)
 
 // A side is one direction of a connection.
 type side struct {
@@ -112,7 +105,7 @@ func (c *conn) arrive(d *side, g early) {
 	case ahead >= maxAhead: // alone it would skip all that comes
 		d.far = g.seq + uint32(size)
 	case ahead > 0 && (size > 0 || g.fin), ahead+size >= 0 && c.lacks(d, &g) > 0:
-		if c.defers(d, g); c.state == open && c.ready(d) {
+		if c.defers(d, g); !c.over && c.ready(d) {
 			c.goOn(d, c.pop(d))
 		}
 	case ahead <= 0:
@@ -141,7 +134,7 @@ func (c *conn) defers(d *side, g early) {
 	}
 	d.early = slices.Insert(d.early, i, g)
 	c.s.bytes += len(g.data) + earlyBytes
-	for len(d.early) > maxEarly && c.state == open {
+	for len(d.early) > maxEarly && !c.over {
 		c.pass(d)
 	}
 }
@@ -159,21 +152,21 @@ func (c *conn) goOn(d *side, g early) {
 	for {
 		c.now = g.mark
 		n := min(int(d.next-g.seq), len(g.data))
-		if d.next += uint32(len(g.data) - n); n < len(g.data) && c.state == open {
+		if d.next += uint32(len(g.data) - n); n < len(g.data) && !c.over {
 			c.take(d, g.data[n:], g.mark)
 		}
-		if end := g.seq + uint32(len(g.data)+g.cut); g.cut > 0 && int32(end-d.next) > 0 && c.state == open {
+		if end := g.seq + uint32(len(g.data)+g.cut); g.cut > 0 && int32(end-d.next) > 0 && !c.over {
 			d.snapped = true
 			c.gap(d, end-d.next)
 		}
 		d.ended = d.ended || g.fin && g.seq+uint32(len(g.data)+g.cut) == d.next
 		d.since = g.time // others wait for the next one from now on
-		if c.state != open || !c.ready(d) {
+		if c.over || !c.ready(d) {
 			break
 		}
 		g = c.pop(d)
 	}
-	if other := c.other(d); c.state == open && c.ready(other) {
+	if other := c.other(d); !c.over && c.ready(other) {
 		c.goOn(other, c.pop(other))
 	}
 }
@@ -194,14 +187,14 @@ func (d *side) ahead(seq uint32) int32 { return int32(seq-d.next) - int32(core.B
 func (c *conn) pass(d *side) {
 	g, other := c.pop(d), c.other(d)
 	c.now = g.mark
-	for c.state == open && c.lacks(d, &g) > 0 {
+	for !c.over && c.lacks(d, &g) > 0 {
 		if len(other.early) > 0 && int32(other.early[0].seq-g.ack) < 0 {
 			c.pass(other)
 		} else {
 			c.gap(other, c.lacks(d, &g))
 		}
 	}
-	if n := d.ahead(g.seq); n > 0 && c.state == open {
+	if n := d.ahead(g.seq); n > 0 && !c.over {
 		c.gap(d, uint32(n))
 	}
 	c.goOn(d, g)
@@ -210,7 +203,7 @@ func (c *conn) pass(d *side) {
 // passAll goes on after missing bytes that a connection has waited for too long at a time.
 func (c *conn) passAll(now time.Time) {
 	for i := range c.sides {
-		for d := &c.sides[i]; c.state == open && len(d.early) > 0 && now.Sub(d.since) > gapTime; {
+		for d := &c.sides[i]; !c.over && len(d.early) > 0 && now.Sub(d.since) > gapTime; {
 			c.pass(d)
 		}
 	}
@@ -223,7 +216,7 @@ func (c *conn) gap(d *side, missing uint32) {
 	}
 	rest, n := max(c.cutOff(d), d.skip), int(missing)
 	d.next += missing // what is handed out before ends here
-	if d.skip = max(rest-n, 0); n > rest && c.state == open {
+	if d.skip = max(rest-n, 0); n > rest && !c.over {
 		d.lost, d.astray = d.lost+n-rest, true
 		c.tell(d)
 	}
@@ -277,10 +270,10 @@ func (c *conn) take(d *side, b []byte, m mark) {
 		return
 	}
 	other := c.other(d)
-	if c.ended(other); c.state != open {
+	if c.ended(other); c.over {
 		return
 	}
-	if lent := len(d.buf) == 0; lent {
+	if len(d.buf) == 0 {
 		d.buf = b
 	} else {
 		c.keep(d, append(d.own, b...))
@@ -296,7 +289,7 @@ func (c *conn) take(d *side, b []byte, m mark) {
 	if c.protocol != nil {
 		c.read(d)
 	}
-	if c.state == open {
+	if !c.over {
 		c.keep(d, append(c.room(d), d.buf...))
 		d.buf = d.own
 	}
@@ -356,12 +349,12 @@ func (c *conn) decide(b []byte, ended bool) bool {
 		i := bits.TrailingZeros64(m)
 		p, on := c.s.protocols[i], c.on>>i&1 != 0
 		v := p.Detect(head(b))
-		if v == dissect.No && !c.forced(i) {
+		if v == dissect.No && !c.forced {
 			c.may &^= 1 << i
 			continue
 		}
 		n, over := p.Stream(b)
-		if whole := n > 0 && n <= len(b) || ended && n == 0 && over; v > best && (v >= dissect.Likely || whole && on && v >= dissect.Possible) || c.forced(i) {
+		if whole := n > 0 && n <= len(b) || ended && n == 0 && over; v > best && (v >= dissect.Likely || whole && on && v >= dissect.Possible) || c.forced {
 			best, c.protocol = v, p
 		}
 	}
@@ -374,19 +367,9 @@ func (c *conn) decide(b []byte, ended bool) bool {
 	return c.protocol != nil
 }
 
-// forced reports whether the user chose a protocol.
-func (c *conn) forced(i int) bool {
-	for _, port := range [...]uint16{c.ends.src.Port(), c.ends.dst.Port()} {
-		if is, ok := c.s.forced[port]; ok && int(is) == i {
-			return true
-		}
-	}
-	return false
-}
-
 // read hands out the whole messages of a side.
 func (c *conn) read(d *side) {
-	for c.state == open && len(d.buf) > 0 {
+	for !c.over && len(d.buf) > 0 {
 		n, last := c.protocol.Stream(d.buf)
 		if n < 0 || n == 0 && len(d.buf) > maxMessage {
 			c.leave()
@@ -407,14 +390,9 @@ func (c *conn) read(d *side) {
 	}
 }
 
-// leave says that nothing more of a connection is read.
+// leave says that nothing more of a connection is read, and frees what is kept of it.
 func (c *conn) leave() {
-	c.state = over
-	c.drop()
-}
-
-// drop frees what is kept of a connection.
-func (c *conn) drop() {
+	c.over = true
 	for i := range c.sides {
 		d := &c.sides[i]
 		c.forget(d)
@@ -427,7 +405,7 @@ func (c *conn) drop() {
 
 // ended hands out what a side has sent if that may be a whole message, because the other side answers. It reports whether it did.
 func (c *conn) ended(d *side) bool {
-	if len(d.buf) == 0 || c.protocol == nil && !c.decide(d.buf, true) || c.state != open {
+	if len(d.buf) == 0 || c.protocol == nil && !c.decide(d.buf, true) || c.over {
 		return false
 	}
 	if n, over := c.protocol.Stream(d.buf); n != 0 || !over {
@@ -439,7 +417,7 @@ func (c *conn) ended(d *side) bool {
 
 // cutOff hands out the beginning of a message whose end is missing. It returns the number of bytes that are, 0 if that is not known.
 func (c *conn) cutOff(d *side) (rest int) {
-	if len(d.buf) == 0 || c.state != open || c.ended(d) || c.protocol == nil {
+	if len(d.buf) == 0 || c.over || c.ended(d) || c.protocol == nil {
 		return 0
 	}
 	if n, _ := c.protocol.Stream(d.buf); n > 0 {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/packet"
 )
 
@@ -95,7 +96,7 @@ const lenHeader = 20
 type Streams struct {
 	protocols []*dissect.Protocol // those over TCP
 	ports     map[uint16]uint64   // sets of them
-	forced    map[uint16]int8     // by the user, -1 for protocols over UDP
+	forced    map[uint16]uint64   // those that the user chose
 	ours      Ports               // of protocols
 	marked    Ports               // and those that are watched
 	give      func(*dissect.Datagram) error
@@ -120,11 +121,12 @@ type Streams struct {
 // ends are the addresses of the first sender and of its receiver.
 type ends struct{ src, dst netip.AddrPort }
 
-// An opening is where the data of a sender begins, by a hash of its connection, which is odd. It is even for one who answers. Foreign says
-// that it began with, or went on with, what is not like any protocol. The others are looked at.
+// An opening is where the data of a sender begins, by a hash of its connection, which is odd. Foreign says that it began with, or went on
+// with, what is not like any protocol. The others are looked at.
 type opening struct {
 	hash, seq uint32
 	ports     uint16 // both, combined
+	answers   bool   // it is that of a server
 	foreign   bool
 }
 
@@ -134,7 +136,7 @@ func New(protocols []*dissect.Protocol, decodeAs map[uint16]*dissect.Protocol, g
 	if !slices.ContainsFunc(protocols, (*dissect.Protocol).OverTCP) {
 		return nil
 	}
-	s := &Streams{give: give, ports: map[uint16]uint64{}, forced: map[uint16]int8{}, conns: map[ends]*conn{}}
+	s := &Streams{give: give, ports: map[uint16]uint64{}, forced: map[uint16]uint64{}, conns: map[ends]*conn{}}
 	s.list.next, s.list.last = &s.list, &s.list
 	for _, p := range protocols {
 		if !p.OverTCP() {
@@ -147,7 +149,7 @@ func New(protocols []*dissect.Protocol, decodeAs map[uint16]*dissect.Protocol, g
 	}
 	for port, p := range decodeAs {
 		if i := slices.Index(s.protocols, p); i >= 0 {
-			s.forced[port], s.ports[port] = int8(i), 1<<i
+			s.forced[port], s.ports[port] = 1<<i, 1<<i
 		}
 	}
 	for port := range s.ports {
@@ -234,20 +236,16 @@ func (s *Streams) Wants(ip, b []byte) bool {
 	case s.ours.Has(src) || s.ours.Has(dst):
 		return true
 	default:
-		o, hash := s.opening(addresses(ip), src, dst)
-		if o.hash|1 == hash {
-			if o.foreign && o.seq != binary.BigEndian.Uint32(b[4:]) {
-				return false
-			}
-			like := s.likeAny(b[at:])
-			if s.judge(o, !like); !like && o.seq == binary.BigEndian.Uint32(b[4:]) { // the other side does not answer one of the protocols
-				if o, hash = s.opening(bits.RotateLeft64(addresses(ip), 32), dst, src); o.hash|1 == hash {
-					s.judge(o, true)
-				}
-			}
-			return like
+		w := way{addresses(ip), src, dst}
+		o, seq := s.known(w), binary.BigEndian.Uint32(b[4:])
+		if o != nil && o.foreign && o.seq != seq {
+			return false
 		}
-		return s.likeAny(b[at:])
+		like := s.likeAny(b[at:])
+		if s.judge(o, !like); o != nil && o.seq == seq && !like { // the other side does not answer one of the protocols
+			s.judge(s.known(w.back()), true)
+		}
+		return like
 	}
 }
 
@@ -295,44 +293,44 @@ func (a *attention) drop(ports uint16) {
 
 // opens notes where the data of a sender begins, whose segment b begins a connection.
 func (s *Streams) opens(ip, b []byte) {
-	src, dst := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
-	o, hash := s.opening(addresses(ip), src, dst)
+	w := way{addresses(ip), binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])}
 	seq := binary.BigEndian.Uint32(b[4:]) + 1
-	if o.hash|1 == hash && o.foreign && o.seq-seq < maxAhead { // of a connection that has ended
+	if o := s.known(w); o != nil && o.foreign && o.seq-seq < maxAhead { // of a connection that has ended
 		return
 	}
-	if b[13]&flagACK != 0 {
-		s.open(o, hash&^1, seq, src^dst)
-		if o, hash = s.opening(bits.RotateLeft64(addresses(ip), 32), dst, src); o.hash|1 == hash {
-			return
-		}
-		seq = binary.BigEndian.Uint32(b[8:])
+	answers := b[13]&flagACK != 0
+	s.open(w, seq, answers, false)
+	if w = w.back(); answers && s.known(w) == nil {
+		s.open(w, binary.BigEndian.Uint32(b[8:]), false, false)
 	}
-	s.open(o, hash, seq, src^dst)
 }
 
 // open notes where the data of a sender begins.
-func (s *Streams) open(o *opening, hash, seq uint32, ports uint16) {
+func (s *Streams) open(w way, seq uint32, answers, foreign bool) {
+	o, hash := s.opening(w)
 	s.forget(o)
-	*o = opening{hash: hash, seq: seq, ports: ports}
-	s.look.add(ports)
+	*o = opening{hash: hash, seq: seq, ports: w.src ^ w.dst, answers: answers, foreign: true}
+	s.judge(o, foreign)
 }
 
-// judge notes whether what a sender began with is foreign.
+// judge notes whether what a sender began with, if that is known, is foreign.
 func (s *Streams) judge(o *opening, foreign bool) {
-	if foreign && !o.foreign {
+	if o == nil || o.foreign == foreign {
+		return
+	}
+	if o.foreign = foreign; foreign {
 		s.look.drop(o.ports)
-	} else if !foreign && o.foreign {
+	} else {
 		s.look.add(o.ports)
 	}
-	o.foreign = foreign
 }
 
+// forget forgets where the data of a sender begins, if that is known.
 func (s *Streams) forget(o *opening) {
-	if o.hash != 0 && !o.foreign {
-		s.look.drop(o.ports)
+	if o != nil && o.hash != 0 {
+		s.judge(o, true)
+		*o = opening{}
 	}
-	*o = opening{}
 }
 
 // hasZero reports whether one of the first eight bytes of a payload is zero, as in all messages that begin a connection. Nearly all traffic of
@@ -370,10 +368,26 @@ func addresses(ip []byte) uint64 {
 
 const mix = 0x9e3779b97f4a7c15 // spreads every bit to the upper ones
 
+// A way leads from a sender to a receiver: what differs in their addresses, and their ports.
+type way struct {
+	addresses uint64
+	src, dst  uint16
+}
+
+func (w way) back() way { return way{bits.RotateLeft64(w.addresses, 32), w.dst, w.src} }
+
 // opening returns the place of a sender and its hash.
-func (s *Streams) opening(a uint64, src, dst uint16) (o *opening, hash uint32) {
-	x := (a*mix ^ a>>29 ^ uint64(src)<<16 ^ uint64(dst)) * mix
+func (s *Streams) opening(w way) (o *opening, hash uint32) {
+	x := (w.addresses*mix ^ w.addresses>>29 ^ uint64(w.src)<<16 ^ uint64(w.dst)) * mix
 	return &s.starts[x>>51], uint32(x>>19) | 1
+}
+
+// known returns the opening of a sender, nil if there is none.
+func (s *Streams) known(w way) *opening {
+	if o, hash := s.opening(w); o.hash == hash {
+		return o
+	}
+	return nil
 }
 
 // Segment reads a segment that Wants accepted. It reports whether it is of a connection that is read.
@@ -396,7 +410,7 @@ func (s *Streams) Segment(g *Segment) (read bool, err error) {
 	}
 	s.touch(c)
 	d := c.from(at.src)
-	if c.reset = c.reset || t.has(flagRST); c.state == open {
+	if c.reset = c.reset || t.has(flagRST); !c.over {
 		read = len(t.payload) > 0 || t.flags&(flagFIN|flagSYN|flagRST) != 0
 		c.seen, d.hop, d.vlan, d.name = g.Time, packet.HopLimit(g.IP), g.VLAN, g.Interface
 		c.arrive(d, early{
@@ -422,14 +436,14 @@ func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 	if len(t.payload) == 0 {
 		return nil
 	}
-	o, hash := s.opening(addresses(g.IP), src, dst)
+	w := way{addresses(g.IP), src, dst}
+	o := s.known(w)
 	on, seq := s.ports[src]|s.ports[dst], t.seq
-	opened := o.hash|1 == hash
-	if opened && o.seq-seq-1 < maxAhead { // it came before
+	if o != nil && o.seq-seq-1 < maxAhead { // it came before
 		return nil
 	}
-	first := opened && o.seq == seq
-	before := opened && !first && seq-o.seq < reordered && (on != 0 || !o.foreign) // the first bytes come later
+	first := o != nil && o.seq == seq
+	before := o != nil && !first && seq-o.seq < reordered && (on != 0 || !o.foreign) // the first bytes come later
 	set := uint64(0)
 	for i, p := range s.protocols {
 		switch v := p.Detect(head(t.payload)); {
@@ -437,17 +451,11 @@ func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 			set |= 1 << i
 		}
 	}
-	for _, port := range [...]uint16{src, dst} {
-		if i, ok := s.forced[port]; ok {
-			set = 1 << i
-		}
-	}
-	if set == 0 {
+	forced := cmp.Or(s.forced[dst], s.forced[src])
+	if set = cmp.Or(forced, set); set == 0 {
 		if first { // what follows is not reordered, and the other side does not answer one of the protocols
 			s.forget(o)
-			if o, hash = s.opening(bits.RotateLeft64(addresses(g.IP), 32), dst, src); o.hash|1 == hash {
-				s.forget(o)
-			}
+			s.forget(s.known(w.back()))
 		}
 		return nil
 	}
@@ -455,16 +463,16 @@ func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 		seq = o.seq
 	}
 	c := s.add(g, t, at, set, on, seq)
-	c.addresses = addresses(g.IP)
-	if other, hash := s.opening(bits.RotateLeft64(addresses(g.IP), 32), dst, src); other.hash|1 == hash && t.has(flagACK) {
+	c.way, c.forced = w, forced != 0
+	if other := s.known(w.back()); other != nil && t.has(flagACK) {
 		d := &c.sides[1]
 		if d.heard = true; t.ack-other.seq < maxAhead {
 			d.first, d.next = other.seq, other.seq
 		}
 		s.forget(other)
 	}
-	if c.server = 1; opened {
-		c.server = int(o.hash & 1)
+	if c.server = 1; o != nil {
+		c.server = core.Bit[int](!o.answers)
 		s.forget(o) // what comes after the end of the connection is not reordered
 	} else if s.ports[src] != 0 && s.ports[dst] == 0 {
 		c.server = 0
@@ -502,9 +510,7 @@ func (s *Streams) fresh() *conn {
 	}
 	c := s.free[n-1]
 	s.free = s.free[:n-1]
-	a, b := c.sides[0].marks[:0], c.sides[1].marks[:0]
-	*c = conn{}
-	c.sides[0].marks, c.sides[1].marks = a, b
+	*c = conn{sides: [...]side{{marks: c.sides[0].marks[:0]}, {marks: c.sides[1].marks[:0]}}}
 	return c
 }
 
@@ -535,12 +541,12 @@ func (s *Streams) evict(c *conn) {
 func (s *Streams) end(c *conn) {
 	c.passAll(endOfTime)
 	for i := range c.sides {
-		if d := &c.sides[i]; c.protocol == nil && len(d.buf) > 0 && c.state == open && !c.ended(d) {
+		if d := &c.sides[i]; c.protocol == nil && len(d.buf) > 0 && !c.over && !c.ended(d) {
 			c.guess(d)
 		}
 		c.cutOff(&c.sides[i])
 	}
-	if c.state == open {
+	if !c.over {
 		s.leaves(c)
 	}
 	c.leave()
@@ -554,13 +560,10 @@ func (s *Streams) end(c *conn) {
 
 // leaves notes where the data of a connection that is forgotten goes on: what precedes that came before.
 func (s *Streams) leaves(c *conn) {
-	ports := [...]uint16{c.ends.src.Port(), c.ends.dst.Port()}
+	w := c.way
 	for i := range c.sides {
-		o, hash := s.opening(bits.RotateLeft64(c.addresses, 32*i), ports[i], ports[1-i])
-		if s.forget(o); i == c.server {
-			hash &^= 1
-		}
-		*o = opening{hash: hash, seq: c.sides[i].next, foreign: true}
+		s.open(w, c.sides[i].next, i == c.server, true)
+		w = w.back()
 	}
 }
 
