@@ -2,6 +2,8 @@ package minecraftjava
 
 import (
 	"bytes"
+	"encoding/binary"
+	"slices"
 	"unicode/utf16"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -27,19 +29,11 @@ const (
 
 // varint reads a VarInt of at most 32 bits: seven bits of each byte, the lowest first. n is 0 if it is incomplete, and -1 if it is none.
 func varint(b []byte) (v int32, n int) {
-	u := uint32(0)
-	for i, c := range b {
-		if i == maxVarInt {
-			break
-		}
-		if u |= uint32(c&0x7f) << (7 * i); c < 0x80 {
-			return int32(u), i + 1
-		}
+	u, n := binary.Uvarint(b[:min(len(b), maxVarInt)])
+	if n == 0 && len(b) >= maxVarInt {
+		n = -1
 	}
-	if len(b) < maxVarInt {
-		return 0, 0
-	}
-	return 0, -1
+	return int32(u), n
 }
 
 // A kind is a kind of packet since version 1.7.
@@ -89,10 +83,7 @@ func kindOf(b []byte) kind {
 	switch n += more; {
 	case more <= 0:
 		return kind(core.Bit[uint8](more == 0))
-	case second < 0 || second > maxHost || size != n+int(second)+3:
-		return none
-	}
-	if !named(body[n:min(n+int(second), len(body))]) || len(body) >= size && (body[size-1] < 1 || body[size-1] > 3) {
+	case second < 0 || second > maxHost || size != n+int(second)+3, !named(body[n:min(n+int(second), len(body))]), len(body) >= size && (body[size-1] < 1 || body[size-1] > 3):
 		return none
 	}
 	return handshake
@@ -100,15 +91,8 @@ func kindOf(b []byte) kind {
 
 // named reports whether a text may be the name of a host, with the marks of mods behind it.
 func named(b []byte) bool {
-	for i, c := range b {
-		if c == 0 && i > 0 {
-			return true
-		}
-		if c <= ' ' || c == 0x7f {
-			return false
-		}
-	}
-	return true
+	at := slices.IndexFunc(b, func(c byte) bool { return c <= ' ' || c == 0x7f })
+	return at < 0 || at > 0 && b[at] == 0
 }
 
 // isLegacy reports whether b begins a request of a client before version 1.7. FE 01 may also be the length of a packet.

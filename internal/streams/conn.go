@@ -87,10 +87,13 @@ func (c *conn) lacks(d *side, g *early) uint32 {
 	return uint32(n)
 }
 
+// begin sets the sequence number of the first byte.
+func (d *side) begin(seq uint32) { d.started, d.first, d.next = true, seq, seq }
+
 // arrive takes a segment, which may come again, too early, or with bytes that came before: the first ones count.
 func (c *conn) arrive(d *side, g early) {
 	if !d.started {
-		d.started, d.first, d.next = true, g.seq, g.seq
+		d.begin(g.seq)
 	}
 	c.now, d.heard = g.mark, true
 	c.unheard(d, &g)

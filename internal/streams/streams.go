@@ -467,7 +467,7 @@ func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 	if other := s.known(w.back()); other != nil && t.has(flagACK) {
 		d := &c.sides[1]
 		if d.heard = true; t.ack-other.seq < maxAhead {
-			d.first, d.next = other.seq, other.seq
+			d.begin(other.seq)
 		}
 		s.forget(other)
 	}
@@ -494,10 +494,8 @@ func (s *Streams) add(g *Segment, t *header, at ends, set, on uint64, seq uint32
 	s.near[x]++
 	s.look.add(x)
 	s.link(c)
-	d := &c.sides[0]
-	d.started, d.first, d.next = true, seq, seq
-	if d = &c.sides[1]; t.has(flagACK) { // says where the data of the other side goes on
-		d.started, d.first, d.next = true, t.ack, t.ack
+	if c.sides[0].begin(seq); t.has(flagACK) { // says where the data of the other side goes on
+		c.sides[1].begin(t.ack)
 	}
 	return c
 }
@@ -609,8 +607,4 @@ func (s *Streams) Flush() {
 }
 
 // pass hands out a message.
-func (s *Streams) pass(d *dissect.Datagram) {
-	if err := s.give(d); s.err == nil {
-		s.err = err
-	}
-}
+func (s *Streams) pass(d *dissect.Datagram) { s.err = cmp.Or(s.err, s.give(d)) }
