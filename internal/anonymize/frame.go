@@ -56,7 +56,7 @@ func lay(headers []packet.Header, b []byte, fragment, tcp bool) (l layout, ok bo
 	}
 	last := headers[len(headers)-1]
 	switch b = b[last.At:]; {
-	case tcp && l.end-l.segment < tcpHeader:
+	case tcp && l.end-l.segment < packet.LenTCP:
 		return l, false
 	case tcp:
 		l.options = l.segment + tcpLength(b[l.segment-last.At:])

@@ -22,20 +22,13 @@ type tcpSegment struct {
 // A connection is one over TCP that has begun, or of which messages are read.
 type connection struct{ read, foreign bool }
 
-const (
-	tcpHeader   = 20
-	flagSYN     = 0x02
-	flagsOfEnds = 0x07 // FIN, SYN and RST
-	noOption    = 1
-)
-
 // tcpLength returns the length of a TCP header.
-func tcpLength(b []byte) int { return max(int(b[12]>>4)*4, tcpHeader) }
+func tcpLength(b []byte) int { return max(int(b[12]>>4)*4, packet.LenTCP) }
 
 // segment processes a frame with a TCP segment. It reports whether the frame may be written.
 func (r *run) segment(f *capture.Frame) bool {
 	var o packet.Outline
-	if r.decoder.OutlineSegment(&o, &r.datagram); len(o.Payload) < tcpHeader || r.streams.Foreign(o.Payload) {
+	if r.decoder.OutlineSegment(&o, &r.datagram); len(o.Payload) < packet.LenTCP || r.streams.Foreign(o.Payload) {
 		return false
 	}
 	g := streams.Segment{Frame: f.Number, Time: r.now, Snapped: max(f.Length-len(f.Data), 0), IP: o.Packet, Data: o.Payload}
@@ -45,13 +38,13 @@ func (r *run) segment(f *capture.Frame) bool {
 		key = [...]netip.AddrPort{dst, src}
 	}
 	c, data := r.tcp[key], o.Payload[min(tcpLength(o.Payload), len(o.Payload)):]
-	switch wants, ends := r.streams.Wants(o.Packet, o.Payload), o.Payload[13]&flagsOfEnds != 0; {
+	switch wants, ends := r.streams.Wants(o.Packet, o.Payload), o.Payload[13]&(packet.FIN|packet.SYN|packet.RST) != 0; {
 	case !wants && len(data) > 0:
 		if c != nil {
 			c.foreign = true
 		}
 		return false
-	case !wants && !ends, c == nil && len(data) == 0 && o.Payload[13]&flagSYN == 0:
+	case !wants && !ends, c == nil && len(data) == 0 && o.Payload[13]&packet.SYN == 0:
 		return false
 	}
 	if c == nil {
@@ -63,7 +56,7 @@ func (r *run) segment(f *capture.Frame) bool {
 		return false
 	}
 	e.tcp = &tcpSegment{conn: c, seq: binary.BigEndian.Uint32(o.Payload[4:])}
-	if o.Payload[13]&flagSYN != 0 {
+	if o.Payload[13]&packet.SYN != 0 {
 		e.tcp.seq++
 	}
 	e.own = datagram{src: src, dst: dst, payload: e.frame.Data[e.lay.options:e.lay.end], pieces: 1}
@@ -133,9 +126,11 @@ func (r *run) unread(e *entry) {
 	}
 }
 
+const noOption = 1
+
 // clearOptions removes the options of a TCP header: their times tell for how long a host is up.
 func (e *entry) clearOptions() {
-	for i := e.lay.segment + tcpHeader; i < e.lay.options; i++ {
+	for i := e.lay.segment + packet.LenTCP; i < e.lay.options; i++ {
 		e.frame.Data[i] = noOption
 	}
 }

@@ -100,6 +100,16 @@ func HopLimit(ip []byte) uint8 {
 	return ip[ipv4Hops]
 }
 
+// LenTCP is the length of a TCP header without options, whose byte 13 has the flags.
+const (
+	LenTCP = 20
+
+	FIN = 0x01
+	SYN = 0x02
+	RST = 0x04
+	ACK = 0x10
+)
+
 // OutlineSegment sets o to the outline of the TCP segment of the frame that was decoded last, into in.
 func (d *Decoder) OutlineSegment(o *Outline, in *Datagram) {
 	o.Packet, o.Payload, o.vlan = d.ip, d.segment, 0

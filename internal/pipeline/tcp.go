@@ -34,13 +34,6 @@ type opening struct {
 	done           bool // it was made or refused
 }
 
-// The flags of a segment.
-const (
-	tcpSYN = 0x02
-	tcpRST = 0x04
-	tcpACK = 0x10
-)
-
 // reads notes that what goes to and from the server of a message is read.
 func (t *tcp) reads(d *dissect.Datagram) {
 	server := d.Dst
@@ -52,21 +45,18 @@ func (t *tcp) reads(d *dissect.Datagram) {
 	}
 }
 
-// lenTCP is the length of a TCP header without options.
-const lenTCP = 20
-
 // see counts a segment of an IP packet, of a known port or one that begins or refuses a connection.
 func (t *tcp) see(ip, b []byte) {
 	from, to, flags := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:]), b[13]
 	// Web servers are many, and no game's: few of their segments need more than a look at a port.
 	counts := tcpPorts.Has(to) || to >= 1024 && len(t.list) < maxStreams/2
-	if asks := flags&(tcpSYN|tcpACK) == tcpSYN; asks && !counts && !t.ports.Has(to) || !asks && flags&(tcpSYN|tcpRST) != 0 && !t.ports.Has(from) {
+	if asks := flags&(packet.SYN|packet.ACK) == packet.SYN; asks && !counts && !t.ports.Has(to) || !asks && flags&(packet.SYN|packet.RST) != 0 && !t.ports.Has(from) {
 		return
 	}
 	a, z := packet.Addresses(ip)
 	src, dst := netip.AddrPortFrom(a, from), netip.AddrPortFrom(z, to)
 	switch {
-	case flags&(tcpSYN|tcpACK) == tcpSYN:
+	case flags&(packet.SYN|packet.ACK) == packet.SYN:
 		s := t.of(dst, counts)
 		if s == nil {
 			return
@@ -76,14 +66,14 @@ func (t *tcp) see(ip, b []byte) {
 			*o = opening{client: src, server: dst}
 			s.Tried++
 		}
-	case flags&(tcpSYN|tcpRST) != 0:
+	case flags&(packet.SYN|packet.RST) != 0:
 		s := t.of(src, false)
 		if s == nil {
 			return
 		}
 		s.Packets++
 		if o := t.opening(dst, src); o.client == dst && o.server == src && !o.done {
-			if o.done = true; flags&tcpRST != 0 {
+			if o.done = true; flags&packet.RST != 0 {
 				s.Refused++
 			} else {
 				s.Made++

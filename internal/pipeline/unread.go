@@ -34,7 +34,7 @@ func (e *engine) lookAt(payload []byte) {
 func (e *engine) segment(f *capture.Frame, foreign bool) error {
 	o, u := &e.decoder.outline, &e.census.sum.Unread
 	if !foreign {
-		if b := o.Payload; len(b) >= lenTCP && (b[13]&(tcpSYN|tcpRST) != 0 || tcpPorts.Has(binary.BigEndian.Uint16(b)) || tcpPorts.Has(binary.BigEndian.Uint16(b[2:]))) {
+		if b := o.Payload; len(b) >= packet.LenTCP && (b[13]&(packet.SYN|packet.RST) != 0 || tcpPorts.Has(binary.BigEndian.Uint16(b)) || tcpPorts.Has(binary.BigEndian.Uint16(b[2:]))) {
 			e.census.tcp.see(o.Packet, b)
 		}
 		if e.decoder.streams.Wants(o.Packet, o.Payload) {
@@ -75,7 +75,7 @@ func (e *engine) message(d *dissect.Datagram) error {
 func (e *engine) lookAtSegment(b []byte) {
 	u := &e.census.sum.Unread
 	u.SampledSegments++
-	if len(b) < lenTCP {
+	if len(b) < packet.LenTCP {
 		return
 	}
 	src, dst := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])

@@ -54,14 +54,6 @@ func (g *Segment) Ends() (src, dst netip.AddrPort) {
 	return netip.AddrPortFrom(a, binary.BigEndian.Uint16(g.Data)), netip.AddrPortFrom(b, binary.BigEndian.Uint16(g.Data[2:]))
 }
 
-// The flags of a segment.
-const (
-	flagFIN = 0x01
-	flagSYN = 0x02
-	flagRST = 0x04
-	flagACK = 0x10
-)
-
 // endOfTime is after all times of captures.
 var endOfTime = time.Unix(1<<40, 0)
 
@@ -73,7 +65,7 @@ type header struct {
 }
 
 func headerOf(b []byte) header {
-	at := min(max(int(b[12]>>4)*4, lenHeader), len(b))
+	at := min(max(int(b[12]>>4)*4, packet.LenTCP), len(b))
 	return header{binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:]), b[13], b[at:]}
 }
 
@@ -88,9 +80,6 @@ func cutOf(ip []byte) int {
 }
 
 func (t *header) has(flag byte) bool { return t.flags&flag != 0 }
-
-// lenHeader is the length of a TCP header without options.
-const lenHeader = 20
 
 // Streams finds messages. It must not be used by several goroutines at once.
 type Streams struct {
@@ -178,13 +167,13 @@ func (s *Streams) Watch(port uint16) {
 // it on a port that is watched. It calls nothing and reads little memory, which makes it quick: on low ports, those of the web and of mail, it
 // leaves the data alone unless a connection begins. Wants has to be asked about the others.
 func (s *Streams) Foreign(b []byte) bool {
-	if s == nil || len(b) < lenHeader {
+	if s == nil || len(b) < packet.LenTCP {
 		return false
 	}
 	ports := binary.BigEndian.Uint32(b)
 	src, dst := uint16(ports>>16), uint16(ports)
 	// Branches that depend on more than one thing at once cost less than the foresight that each would need.
-	if b[13]&(flagSYN|flagRST)|s.marked.some[src%fold]|s.marked.some[dst%fold] != 0 || s.look.to(src^dst) {
+	if b[13]&(packet.SYN|packet.RST)|s.marked.some[src%fold]|s.marked.some[dst%fold] != 0 || s.look.to(src^dst) {
 		return s.idle(b)
 	}
 	at := int(b[12]>>4) * 4
@@ -197,12 +186,12 @@ func (s *Streams) Foreign(b []byte) bool {
 // idle is Foreign for segments that have something to be looked at.
 func (s *Streams) idle(b []byte) bool {
 	src, dst := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
-	if b[13]&(flagSYN|flagRST) != 0 || s.marked.Has(src) || s.marked.Has(dst) {
+	if b[13]&(packet.SYN|packet.RST) != 0 || s.marked.Has(src) || s.marked.Has(dst) {
 		return false
 	}
 	at := int(b[12]>>4) * 4
 	if s.look.to(src ^ dst) {
-		return at >= len(b) && b[13]&flagFIN == 0 && s.near[src^dst] == 0 // it acknowledges
+		return at >= len(b) && b[13]&packet.FIN == 0 && s.near[src^dst] == 0 // it acknowledges
 	}
 	return min(src, dst) < lowPorts || at+8 > len(b) || !hasZero(b[at:])
 }
@@ -219,19 +208,19 @@ const lowPorts = 1 << 10
 // Wants reports whether a segment that is not foreign, in an IP packet, may be of a connection that is read.
 // It remembers where connections begin.
 func (s *Streams) Wants(ip, b []byte) bool {
-	if s == nil || len(b) < lenHeader {
+	if s == nil || len(b) < packet.LenTCP {
 		return false
 	}
 	src, dst := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
 	switch at := int(b[12]>>4) * 4; {
 	case s.near[src^dst] > 0:
 		return true
-	case at >= len(b) && b[13]&(flagSYN|flagFIN|flagRST) == 0: // it acknowledges
+	case at >= len(b) && b[13]&(packet.SYN|packet.FIN|packet.RST) == 0: // it acknowledges
 		return false
-	case b[13]&flagSYN != 0:
+	case b[13]&packet.SYN != 0:
 		s.opens(ip, b)
 		return at < len(b) && (s.ours.Has(src) || s.ours.Has(dst) || s.likeAny(b[at:])) // TCP Fast Open
-	case at < lenHeader || at >= len(b):
+	case at < packet.LenTCP || at >= len(b):
 		return false
 	case s.ours.Has(src) || s.ours.Has(dst):
 		return true
@@ -298,7 +287,7 @@ func (s *Streams) opens(ip, b []byte) {
 	if o := s.known(w); o != nil && o.foreign && o.seq-seq < maxAhead { // of a connection that has ended
 		return
 	}
-	answers := b[13]&flagACK != 0
+	answers := b[13]&packet.ACK != 0
 	s.open(w, seq, answers, false)
 	if w = w.back(); answers && s.known(w) == nil {
 		s.open(w, binary.BigEndian.Uint32(b[8:]), false, false)
@@ -395,11 +384,11 @@ func (s *Streams) Segment(g *Segment) (read bool, err error) {
 	at := ends{}
 	at.src, at.dst = g.Ends()
 	t := headerOf(g.Data)
-	if t.has(flagSYN) {
+	if t.has(packet.SYN) {
 		t.seq++
 	}
 	c := s.find(at)
-	if c != nil && t.has(flagSYN) && t.seq != c.from(at.src).first && (!t.has(flagACK) || t.seq-c.from(at.src).next+maxAhead > 2*maxAhead) {
+	if c != nil && t.has(packet.SYN) && t.seq != c.from(at.src).first && (!t.has(packet.ACK) || t.seq-c.from(at.src).next+maxAhead > 2*maxAhead) {
 		s.end(c) // the ports are used again
 		c = nil
 	}
@@ -410,15 +399,15 @@ func (s *Streams) Segment(g *Segment) (read bool, err error) {
 	}
 	s.touch(c)
 	d := c.from(at.src)
-	if c.reset = c.reset || t.has(flagRST); !c.over {
-		read = len(t.payload) > 0 || t.flags&(flagFIN|flagSYN|flagRST) != 0
+	if c.reset = c.reset || t.has(packet.RST); !c.over {
+		read = len(t.payload) > 0 || t.flags&(packet.FIN|packet.SYN|packet.RST) != 0
 		c.seen, d.hop, d.vlan, d.name = g.Time, packet.HopLimit(g.IP), g.VLAN, g.Interface
 		c.arrive(d, early{
-			seq: t.seq, ack: t.ack, data: t.payload, cut: min(cutOf(g.IP), g.Snapped), fin: t.has(flagFIN) || t.has(flagRST) && t.seq != d.next+1, acks: t.has(flagACK),
+			seq: t.seq, ack: t.ack, data: t.payload, cut: min(cutOf(g.IP), g.Snapped), fin: t.has(packet.FIN) || t.has(packet.RST) && t.seq != d.next+1, acks: t.has(packet.ACK),
 			mark: mark{frame: g.Frame, time: g.Time},
 		})
 	} else {
-		d.ended = d.ended || t.has(flagFIN)
+		d.ended = d.ended || t.has(packet.FIN)
 	}
 	if c.sides[0].ended && c.sides[1].ended {
 		s.end(c)
@@ -430,7 +419,7 @@ func (s *Streams) Segment(g *Segment) (read bool, err error) {
 // begin returns a new connection if a segment may begin one, else nil.
 func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 	src, dst := at.src.Port(), at.dst.Port()
-	if t.has(flagSYN) {
+	if t.has(packet.SYN) {
 		s.opens(g.IP, g.Data)
 	}
 	if len(t.payload) == 0 {
@@ -464,7 +453,7 @@ func (s *Streams) begin(g *Segment, t *header, at ends) *conn {
 	}
 	c := s.add(g, t, at, set, on, seq)
 	c.way, c.forced = w, forced != 0
-	if other := s.known(w.back()); other != nil && t.has(flagACK) {
+	if other := s.known(w.back()); other != nil && t.has(packet.ACK) {
 		d := &c.sides[1]
 		if d.heard = true; t.ack-other.seq < maxAhead {
 			d.begin(other.seq)
@@ -494,7 +483,7 @@ func (s *Streams) add(g *Segment, t *header, at ends, set, on uint64, seq uint32
 	s.near[x]++
 	s.look.add(x)
 	s.link(c)
-	if c.sides[0].begin(seq); t.has(flagACK) { // says where the data of the other side goes on
+	if c.sides[0].begin(seq); t.has(packet.ACK) { // says where the data of the other side goes on
 		c.sides[1].begin(t.ack)
 	}
 	return c

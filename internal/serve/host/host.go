@@ -186,9 +186,9 @@ var ErrStuck = errors.New("the log is not read")
 func (h *Host) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	run := func(serve func(context.Context) error) {
+	run := func(once func(context.Context) error) {
 		h.running.Go(func() {
-			if err := serve(ctx); err != nil {
+			if err := repeat(ctx, once); err != nil {
 				h.mu.Lock()
 				h.err = err
 				h.mu.Unlock()
@@ -198,7 +198,8 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 	for _, s := range h.sockets {
 		if s.conn != nil {
-			run(s.receive)
+			buf := make([]byte, 1<<16)
+			run(func(ctx context.Context) error { return s.receive(ctx, buf) })
 		}
 		if s.tcp != nil {
 			run(s.accept)
@@ -226,33 +227,36 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 }
 
-// receive answers requests until ctx ends.
-func (s *socket) receive(ctx context.Context) error {
-	buf := make([]byte, 1<<16)
+// repeat calls a function until ctx ends, or until it fails again and again.
+func repeat(ctx context.Context, once func(context.Context) error) error {
 	for failed := 0; ; {
-		n, from, err := s.conn.ReadFromUDPAddrPort(buf)
-		switch {
+		switch err := once(ctx); {
 		case ctx.Err() != nil:
 			return nil
-		case err != nil:
-			// A single error is about an earlier datagram to a client that is gone.
-			if failed++; failed > 100 || errors.Is(err, net.ErrClosed) {
-				return err
-			}
-			continue
+		case err == nil:
+			failed = 0
+		case failed == 100 || errors.Is(err, net.ErrClosed):
+			return err
+		default: // a single error is about an earlier datagram to a client that is gone
+			failed++
 		}
-		failed = 0
-		now := time.Now()
-		if !s.host.admit(now) {
-			continue
-		}
-		e := s.exchange(from)
-		s.mu.Lock()
-		e.Answer = s.server.Answer(from, now, buf[:n])
-		s.mu.Unlock()
-		e.Dropped = s.reply(ctx, from, now, e.Datagrams)
-		s.host.exchanged(&e)
 	}
+}
+
+// receive answers a request.
+func (s *socket) receive(ctx context.Context, buf []byte) error {
+	n, from, err := s.conn.ReadFromUDPAddrPort(buf)
+	now := time.Now()
+	if err != nil || ctx.Err() != nil || !s.host.admit(now) {
+		return err
+	}
+	e := s.exchange(from)
+	s.mu.Lock()
+	e.Answer = s.server.Answer(from, now, buf[:n])
+	s.mu.Unlock()
+	e.Dropped = s.reply(ctx, from, now, e.Datagrams)
+	s.host.exchanged(&e)
+	return nil
 }
 
 func (s *socket) exchange(from netip.AddrPort) Exchange {

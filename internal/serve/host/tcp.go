@@ -18,33 +18,27 @@ const (
 	paused = 300 * time.Millisecond
 )
 
-// accept takes connections until ctx ends.
+// accept takes a connection.
 func (s *socket) accept(ctx context.Context) error {
-	for failed := 0; ; {
-		c, err := s.tcp.AcceptTCP()
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			if failed++; failed > 100 || errors.Is(err, net.ErrClosed) {
-				return err
-			}
-			time.Sleep(10 * time.Millisecond) // too many files are open
-			continue
-		}
-		failed = 0
-		if s.talking.Add(1) > maxTalking {
-			s.talking.Add(-1)
-			c.Close()
-			continue
-		}
-		s.host.running.Go(func() {
-			defer s.talking.Add(-1)
-			defer c.Close()
-			defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
-			s.converse(ctx, c)
-		})
+	c, err := s.tcp.AcceptTCP()
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		time.Sleep(10 * time.Millisecond) // too many files are open
+		return err
+	case s.talking.Add(1) > maxTalking:
+		s.talking.Add(-1)
+		c.Close()
+		return nil
 	}
+	s.host.running.Go(func() {
+		defer s.talking.Add(-1)
+		defer c.Close()
+		defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
+		s.converse(ctx, c)
+	})
+	return nil
 }
 
 // converse answers the messages of a connection, one after the other.
@@ -58,10 +52,7 @@ func (s *socket) converse(ctx context.Context, c *net.TCPConn) {
 		}
 		_ = c.SetReadDeadline(time.Now().Add(wait))
 		n, err := c.Read(buf)
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil && (!errors.Is(err, os.ErrDeadlineExceeded) || len(sent) == 0 || waits) {
+		if ctx.Err() != nil || err != nil && (!errors.Is(err, os.ErrDeadlineExceeded) || len(sent) == 0 || waits) {
 			return
 		}
 		waits = err != nil
