@@ -1,0 +1,202 @@
+package stats
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/must"
+)
+
+// TestKindLost: of how many requests of a kind a loss is said, and how surely.
+func TestKindLost(t *testing.T) {
+	for _, c := range []struct {
+		good, n, othersGood, others uint64
+		want                        Certainty
+	}{
+		{0, 2, 100, 100, ""}, {0, 3, 100, 100, Possible}, {0, 4, 100, 100, Possible}, {0, 5, 100, 100, Likely}, // one more is sure
+		{1, 4, 100, 100, ""}, {2, 6, 100, 100, Likely}, {3, 6, 100, 100, ""}, // half of them
+		{0, 3, 95, 100, Possible}, {0, 3, 94, 100, ""}, {0, 5, 94, 100, Likely}, // others are lost as well
+		{0, 4, 5, 5, Possible}, {0, 3, 5, 5, ""}, {0, 4, 4, 4, ""}, {0, 9, 0, 0, ""}, // few others: once in 1/7^n
+		{0, 10, 51, 100, Likely}, {0, 10, 50, 100, ""}, {1, 10, 51, 100, ""}, // 5.1 of 10, and three times 1.58 less
+	} {
+		if got := kindLost(c.good, c.n, c.othersGood, c.others); got != c.want {
+			t.Errorf("%d of %d, of others %d of %d: %q, want %q", c.good, c.n, c.othersGood, c.others, got, c.want)
+		}
+	}
+}
+
+// TestLimits: which series of requests with answers show a limit, and which one.
+func TestLimits(t *testing.T) {
+	same := func(n int, asked, good uint32) (list []beat) {
+		for range n {
+			list = append(list, beat{asked: asked, good: good})
+		}
+		return list
+	}
+	mixed := func(few, many, less, more uint32) (list []beat) { // twenty, of each number with each
+		for i := range 20 {
+			list = append(list, beat{asked: []uint32{few, many}[i/2%2], good: []uint32{less, more}[i%2]})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name string
+		list []beat
+		row  bool
+		want float64
+	}{
+		{"five", same(5, 20, 10), false, 10},
+		{"four", same(4, 20, 10), false, 0},
+		{"three answers each", same(5, 12, 3), false, 3},
+		{"two answers each", same(5, 12, 2), false, 0},
+		{"three without one", same(5, 15, 12), false, 12},
+		{"two without one", same(5, 12, 10), false, 0},
+		{"1.2 times as many as are answered", same(5, 24, 20), false, 20},
+		{"hardly as many", same(5, 23, 20), false, 0},
+		{"in a row, without the first and the last", same(7, 20, 10), true, 10},
+		{"too short a row", same(6, 20, 10), true, 0},
+		{"a row that ends early", append(same(7, 20, 10), same(3, 0, 0)...), true, 10},
+		{"interrupted", slices.Concat(same(4, 20, 10), same(1, 9, 9), same(5, 20, 10)), true, 10},
+		{"always half", []beat{{asked: 20, good: 10}, {asked: 40, good: 20}, {asked: 60, good: 30}, {asked: 80, good: 40}, {asked: 100, good: 50}}, false, 0},
+		{"9 or 11 of 20 or 60", mixed(20, 60, 9, 11), false, 10}, // a spread of 20, of which chance has 150
+		{"7 or 13 of 20 or 60", mixed(20, 60, 7, 13), false, 0},
+		{"9 or 11 of 40", mixed(40, 40, 9, 11), false, 10},
+		{"9 of 36 or 11 of 44", slices.Concat(same(10, 36, 9), same(10, 44, 11)), false, 0},
+	} {
+		if got := limitOf(c.list, c.row, 1); got != c.want {
+			t.Errorf("%s: %g, want %g", c.name, got, c.want)
+		}
+	}
+}
+
+// TestWithout: what is known of forged requests is taken away from what is seen, and never more than there is.
+func TestWithout(t *testing.T) {
+	for _, c := range []struct {
+		requests   float64
+		hops, nets [3]uint32
+	}{
+		{0, [3]uint32{80, 10, 10}, [3]uint32{40, 40, 20}},
+		{50, [3]uint32{30, 10, 10}, [3]uint32{20, 20, 10}},
+		{88, [3]uint32{0, 10, 10}, [3]uint32{4, 4, 2}}, // nine tenths of 88 may have the hop limit of 80
+		{89, [3]uint32{8, 1, 1}, [3]uint32{4, 4, 2}},
+		{100, [3]uint32{}, [3]uint32{}},
+		{200, [3]uint32{}, [3]uint32{}},
+	} {
+		l := looks{n: 100}
+		for i := range 3 {
+			l.hops[50+i], l.nets[30+i] = [3]uint32{80, 10, 10}[i], [3]uint32{40, 40, 20}[i]
+		}
+		l.without(c.requests)
+		if hops, nets := [3]uint32(l.hops[50:]), [3]uint32(l.nets[30:]); hops != c.hops || nets != c.nets {
+			t.Errorf("without %g: hop limits %d, networks %d, want %d and %d", c.requests, hops, nets, c.hops, c.nets)
+		}
+	}
+}
+
+// TestCutDatagrams: a datagram that the capture holds in part is noted if the server of the report sent or got it.
+func TestCutDatagrams(t *testing.T) {
+	server, client, other := netip.MustParseAddrPort("198.51.100.10:27015"), netip.MustParseAddrPort("192.0.2.1:4000"), netip.MustParseAddrPort("192.0.2.2:4000")
+	for _, c := range []struct {
+		from, to     netip.AddrPort
+		missing, has int
+		want         [2]uint64 // cut, and too short to be read
+	}{
+		{client, server, 0, 5, [2]uint64{0, 0}}, {client, server, 1, 5, [2]uint64{1, 1}}, {server, client, 1, 5, [2]uint64{1, 1}}, {client, other, 1, 5, [2]uint64{0, 1}},
+		{client, server, 1, mostHead - 1, [2]uint64{1, 1}}, {client, server, 1, mostHead, [2]uint64{1, 0}},
+	} {
+		f := newFocus(server.Addr())
+		f.foreign(&dissect.Unknown{Datagram: &dissect.Datagram{Src: c.from, Dst: c.to, Missing: c.missing, Payload: make([]byte, c.has)}})
+		if got := [2]uint64{f.partial.n, f.beside.n}; got != c.want {
+			t.Errorf("%d bytes from %s to %s, %d are missing: %d, want %d", c.has, c.from, c.to, c.missing, got, c.want)
+		}
+	}
+}
+
+// TestAllServers: without an address, there is an answer for each server that was asked; with one, there is always one, and of the busiest ports.
+func TestAllServers(t *testing.T) {
+	const ports = maxAnswers + 5
+	list := sent(10*ports, 0, 40, func(i int, x *made) {
+		x.from, x.to = person(i), fmt.Sprintf("198.51.100.10:%d", 27015+i%ports)
+	})
+	all := play(list, "198.51.100.10")
+	for _, c := range []struct {
+		of   *Aggregate
+		at   string
+		want int
+	}{
+		{all, "198.51.100.10:0", maxAnswers}, {all, "198.51.100.10:27016", 1}, {all, "198.51.100.10:5", 1}, {all, "198.51.100.99:0", 1},
+		{all, "", ports}, {NewFocused(netip.Addr{}), "", 0}, {NewFocused(netip.MustParseAddr("198.51.100.10")), "198.51.100.10:0", 1},
+	} {
+		at := netip.AddrPort{}
+		if c.at != "" {
+			at = netip.MustParseAddrPort(c.at)
+		}
+		if got := c.of.Why(at, Options{}); len(got) != c.want {
+			t.Errorf("%d answers about %q, want %d", len(got), c.at, c.want)
+		}
+	}
+}
+
+// TestHidden: a report whose addresses are replaced says the same of what stands for them, and nothing else of them.
+func TestHidden(t *testing.T) {
+	list := slices.Concat(evening(60), sent(600, 20, 30, func(i int, x *made) { x.from, x.proof = "203.0.113.9", dissect.Proven }),
+		sent(160, 10, 16, func(i int, x *made) { x.from, x.port, x.back = fmt.Sprintf("203.0.114.%d", 1+i%8), 80, 300 }))
+	report := func(o Options) *Report {
+		o.Home, o.Rows = []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}, 4
+		return play(list, "198.51.100.10").Report(o)
+	}
+	replace := func(a netip.Addr) netip.Addr { // the order stays
+		b := a.As4()
+		b[0] = 100 + b[0]/2
+		return netip.AddrFrom4(b)
+	}
+	plain, got := report(Options{}), report(Options{Hide: &Hiding{Addr: replace}})
+	plain.Unclear = append(plain.Unclear, hidden)
+	want := strings.NewReplacer("198.51.", "199.51.", "203.0.", "201.0.", `"24.`, `"112.`, " 24.", " 112.").Replace(string(must.Get(json.MarshalIndent(plain, "", " "))(t)))
+	if d := cmp.Diff(want, string(must.Get(json.MarshalIndent(got, "", " "))(t))); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestParts: what is counted in parts, as live captures are, is the same as what is counted in one.
+func TestParts(t *testing.T) {
+	list := slices.Concat(evening(60), sent(600, 20, 30, func(i int, x *made) { x.from, x.proof = "203.0.113.9", dissect.Proven }))
+	records := slices.SortedStableFunc(slices.Values(list), func(a, b made) int { return int(1e9*a.at) - int(1e9*b.at) })
+	p := &dissect.Protocol{Name: "p", Catalog: dissect.NewCatalog("p")}
+	ask := p.Catalog.Message(dissect.MessageType{Name: "info", Title: "info request", Role: dissect.Request})
+	tell := p.Catalog.Message(dissect.MessageType{Name: "reply", Role: dissect.Reply})
+	start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
+	report := func(parts int) string {
+		a, sum := New(), NewShards()
+		fold := func() { sum.Join(Collect(slices.Values([]*Aggregate{a}), dissect.Stats{})) }
+		for i, x := range records {
+			at, src, dst := start.Add(time.Duration(x.at*1e9)), netip.AddrPortFrom(netip.MustParseAddr(x.from), 40000), netip.AddrPortFrom(netip.MustParseAddr(x.to), 27015)
+			r := dissect.Record{Protocol: p, Frame: uint64(i), Time: at, Src: src, Dst: dst, WireLength: 25, HopLimit: x.hops, Proven: x.proof == dissect.Proven, Message: dissect.Message{Type: ask, Pair: dissect.Pair{Asks: 1}}}
+			a.Record(&r)
+			if parts > 1 && i%(len(records)/parts) == 7 { // its reply comes in the next
+				n := a.Next(nil)
+				fold()
+				a = n
+			}
+			a.Record(&dissect.Record{Protocol: p, Frame: uint64(i), Time: at, Src: dst, Dst: src, WireLength: 100, Message: dissect.Message{Type: tell}, RequestFrame: 1, TimeKnown: true, RTT: time.Millisecond})
+			a.Exchange(&dissect.Exchange{Protocol: p, Type: ask, Time: at, Src: src, Dst: dst, Requests: 1, RequestBytes: 25, Replies: 1, ReplyBytes: 100, Proof: x.proof})
+		}
+		fold()
+		r := sum.Sum().Report(Options{Rows: 4})
+		for i := range r.Clients {
+			r.Clients[i].ByInterval = nil // at which times they asked is known less exactly
+		}
+		return string(must.Get(json.MarshalIndent(r, "", " "))(t))
+	}
+	if d := cmp.Diff(report(1), report(6)); d != "" {
+		t.Errorf("-one +six\n%s", d)
+	}
+}
