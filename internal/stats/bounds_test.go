@@ -200,3 +200,79 @@ func TestParts(t *testing.T) {
 		t.Errorf("-one +six\n%s", d)
 	}
 }
+
+// TestBeginnings: what is said just where it begins to be, or from what is seldom known.
+func TestBeginnings(t *testing.T) {
+	victim := func(ofOther int) []made { // in whose name 100 are asked, some of them for something else
+		return slices.Concat(evening(60), sent(100, 10, 10, func(i int, x *made) {
+			x.from, x.port, x.back, x.to = "203.0.113.77", 80, 300, fmt.Sprintf("198.51.100.%d", 10+i%4)
+			if i < ofOther {
+				x.of = 1
+			}
+		}))
+	}
+	flood := func(f func(i int, x *made)) []made {
+		people := sent(300, 0, 5, func(i int, x *made) {
+			x.from, x.hops, x.port, x.id = person(i), uint8(40+i%20), uint16(1024+i*17%60000), uint16(i*4001)
+		})
+		return append(people, sent(400, 30, 80, func(i int, x *made) {
+			x.from, x.hops, x.port = person(5000+i), uint8(40+i%20), uint16(1024+i*31%60000)
+			f(i, x)
+		})...)
+	}
+	victims := func(single int) []made { // of which some are a network
+		return slices.Concat(evening(60), sent(150*single, 20, 15*float64(single), func(i int, x *made) {
+			x.from, x.port, x.hops, x.back = somebody(70_000+i%single), 80, 47, 300
+		}), sent(160, 20, 16, func(i int, x *made) { x.from, x.port, x.back = fmt.Sprintf("203.0.113.%d", 1+i%8), 80, 300 }))
+	}
+	hours := func(silent func(at float64) bool) []made {
+		return sent(2400, 0, 1./30, func(i int, x *made) {
+			if x.from, x.proof = person(i), dissect.Proven; silent(x.at) {
+				x.silent, x.outcome, x.proof = true, dissect.OutcomeUnanswered, dissect.Unproven
+			}
+		})
+	}
+	for _, c := range []struct {
+		name      string
+		play      []made
+		want, not string
+	}{
+		{"nine tenths of one kind", victim(10), "likely Reflection at 203.0.113.77: 100 p info requests", "Nothing unusual"},
+		{"less than nine tenths", victim(11), "certain Nothing unusual", "Reflection"},
+		{"identifications 256 apart", flood(func(i int, x *made) { x.id = uint16(i * 256) }), "that their IP identifications count up as those of one machine do", "Nothing unusual"},
+		{"identifications 257 apart", flood(func(i int, x *made) { x.id = uint16(i * 257) }), "Crowd or forged at 198.51.100.10:27015: 400 p info requests", "identifications"},
+		{"six victims and a network", victims(6), "Reflection at 135.181.127.115: 150", "Greedy"},
+		{"eight victims and a network", victims(8), "Reflection at 203.0.113.0/24: 160", "Reflection at 135"},
+		{"an hour of twenty", hours(func(at float64) bool { return at >= 36_600 && at < 40_200 }), "did not reply for 60.2 min, from 05:09:50 UTC to 06:10:00 UTC: none of about 120 requests got a reply.", "Nothing unusual"},
+		{"long replies, and one from elsewhere", slices.Concat(evening(60), sent(21, 0, 1, func(i int, x *made) {
+			if x.from, x.of = person(i), 1; i == 20 {
+				x.silent, x.outcome = true, dissect.OutcomeElsewhere
+			} else if i%2 == 0 {
+				x.outcome = dissect.OutcomePartial
+			}
+		})), "certain Long replies lost: 198.51.100.10:27015", "Cannot tell"},
+	} {
+		got := ""
+		for _, v := range play(c.play, "198.51.100.10").Report(Options{Rows: 1}).Verdicts {
+			got += string(v.Certainty) + " " + v.Text + "\n"
+		}
+		if !strings.Contains(got, c.want) || strings.Contains(got, c.not) {
+			t.Errorf("%s: %s\nwant %s, not %s", c.name, got, c.want, c.not)
+		}
+	}
+}
+
+// TestHeard: what several captures know of a server is the same in any order.
+func TestHeard(t *testing.T) {
+	a, b := keyOf(netip.MustParseAddr("198.51.100.12"), 27016), keyOf(netip.MustParseAddr("198.51.100.13"), 27016)
+	list := []heard{{icmp: "the port is closed", icmpFrame: 5, cut: 1}, {from: b, unread: 2}, {icmp: "no route", icmpFrame: 9, large: 3}, {from: a, bounced: 4}}
+	for from := range list {
+		var sum heard
+		for i := range list {
+			sum.merge(&list[(from+i)%len(list)])
+		}
+		if sum != (heard{icmp: "no route", icmpFrame: 9, from: a, cut: 1, unread: 2, large: 3, bounced: 4}) {
+			t.Errorf("from %d on: %+v", from, sum)
+		}
+	}
+}

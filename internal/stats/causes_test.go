@@ -1090,6 +1090,36 @@ func TestCauses(t *testing.T) {
 	}
 }
 
+// TestNextCause: a little more or less in a capture, and another cause explains it.
+func TestNextCause(t *testing.T) {
+	wrong := func(sent int) func(f *film) {
+		return func(f *film) {
+			f.answered(20, filmServer)
+			f.unanswered(20, to(27019))
+			for i := range sent {
+				f.udp(1+float64(i), to(27019), askers(3), "\x1b\x02 no such thing")
+			}
+		}
+	}
+	for _, c := range []struct {
+		name, server string
+		make         func(f *film)
+		want         string
+	}{
+		{"a port that sends nothing", "198.51.100.10:27019", wrong(0), "wrong_port"},
+		{"a port that sends something", "198.51.100.10:27019", wrong(1), "unknown_replies"},
+		{"a host that lists do not have", "198.51.100.10:0", func(f *film) { f.master(10, filmOther) }, "not_in_list"},
+		{"a host that lists have", "198.51.100.10:0", func(f *film) { f.master(10, filmServer) }, "wrong_interface"},
+		{"asked, no heartbeat, not in lists", "198.51.100.10:27015", func(f *film) { f.answered(20, filmServer); f.master(10, filmOther) }, "works"},
+	} {
+		f := &film{t: t}
+		c.make(f)
+		if w := why(t, f.write(t), c.server); w.Cause != c.want {
+			t.Errorf("%s: %s, want %s\n%s", c.name, w.Cause, c.want, w.Text)
+		}
+	}
+}
+
 // allCaptures returns those of testdata, and those beside the project.
 func allCaptures(t *testing.T) (list []string) {
 	for _, dir := range []string{"../../testdata/pcaps", "../../../shared/captures", "../../../shared/cases"} {

@@ -488,7 +488,7 @@ func kindLost(good, n, othersGood, others uint64) Certainty {
 	case n < leastErrors || share <= kindShare || float64(good) >= kindShare*float64(n):
 	case n >= kindLeast && !maybeWell(good, n, share):
 		return Likely
-	case n < kindLeast && good == 0 && othersGood >= kindLeast && share >= 0.95 && math.Pow(lost, float64(n)) < 0.002:
+	case good == 0 && othersGood >= kindLeast && share >= 0.95 && math.Pow(lost, float64(n)) < 0.002:
 		return Possible
 	}
 	return ""
