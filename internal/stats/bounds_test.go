@@ -1,6 +1,8 @@
 package stats
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/netip"
@@ -9,9 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/coder"
 	"github.com/qdissect/qdissect/internal/must"
 )
 
@@ -161,7 +164,7 @@ func TestHidden(t *testing.T) {
 	plain, got := report(Options{}), report(Options{Hide: &Hiding{Addr: replace}})
 	plain.Unclear = append(plain.Unclear, hidden)
 	want := strings.NewReplacer("198.51.", "199.51.", "203.0.", "201.0.", `"24.`, `"112.`, " 24.", " 112.").Replace(string(must.Get(json.MarshalIndent(plain, "", " "))(t)))
-	if d := cmp.Diff(want, string(must.Get(json.MarshalIndent(got, "", " "))(t))); d != "" {
+	if d := gocmp.Diff(want, string(must.Get(json.MarshalIndent(got, "", " "))(t))); d != "" {
 		t.Error(d)
 	}
 }
@@ -196,7 +199,7 @@ func TestParts(t *testing.T) {
 		}
 		return string(must.Get(json.MarshalIndent(r, "", " "))(t))
 	}
-	if d := cmp.Diff(report(1), report(6)); d != "" {
+	if d := gocmp.Diff(report(1), report(6)); d != "" {
 		t.Errorf("-one +six\n%s", d)
 	}
 }
@@ -273,6 +276,198 @@ func TestHeard(t *testing.T) {
 		}
 		if sum != (heard{icmp: "no route", icmpFrame: 9, from: a, cut: 1, unread: 2, large: 3, bounced: 4}) {
 			t.Errorf("from %d on: %+v", from, sum)
+		}
+	}
+}
+
+// TestImpossible: the first and the last address of what RFC 6890 takes out of the internet, and those beside them.
+func TestImpossible(t *testing.T) {
+	for s, want := range map[string]bool{
+		"0.0.0.0": true, "0.255.255.255": true, "1.0.0.0": false, "9.255.255.255": false, "10.0.0.0": true, "10.255.255.255": true, "11.0.0.0": false, "100.64.0.1": false,
+		"126.255.255.255": false, "127.0.0.0": true, "128.0.0.0": false, "169.253.255.255": false, "169.254.0.0": true, "169.255.0.0": false, "168.254.0.1": false,
+		"172.15.255.255": false, "172.16.0.0": true, "172.31.255.255": true, "172.32.0.0": false, "173.16.0.1": false,
+		"192.0.0.1": true, "192.0.1.1": false, "192.0.2.1": true, "192.0.3.1": false, "192.0.4.1": false, "192.1.0.1": false, "192.167.255.255": false, "192.168.0.0": true, "192.169.0.0": false,
+		"198.17.255.255": false, "198.18.0.0": true, "198.19.255.255": true, "198.20.0.0": false, "198.51.99.1": false, "198.51.100.1": true, "198.51.101.1": false, "198.52.100.1": false,
+		"203.0.112.1": false, "203.0.113.1": true, "203.0.114.1": false, "203.1.113.1": false, "223.255.255.255": false, "224.0.0.0": true, "255.255.255.255": true,
+	} {
+		if got := impossible(netip.MustParseAddr(s).As4()); got != want {
+			t.Errorf("%s: %v, want %v", s, got, want)
+		}
+	}
+}
+
+// TestHopLimits: from which share on one or two hop limits are those of few machines.
+func TestHopLimits(t *testing.T) {
+	type hops map[int]uint32
+	all := func(values int, first uint32) hops { // one of each, and more of the first
+		h := hops{20: first}
+		for i := range values - 1 {
+			h[21+i] = 1
+		}
+		return h
+	}
+	of := func(h hops) (l looks) {
+		for at, n := range h {
+			l.hops[at] = n
+			l.n += uint64(n)
+		}
+		return l
+	}
+	for _, c := range []struct {
+		hot, calm hops
+		requests  float64
+		want      string
+	}{
+		{hops{47: 80, 50: 10, 51: 10}, nil, 100, "80 % of the packets have the hop limit 47"},
+		{hops{47: 79, 50: 11, 51: 10}, nil, 100, ""},
+		{hops{0: 100}, nil, 100, ""}, // unknown
+		{hops{0: 99, 47: 1}, nil, 100, "99 % of the packets have the hop limit 0"},
+		{hops{47: 80, 50: 10, 51: 10}, hops{47: 65, 60: 35}, 100, "80 % of the packets have the hop limit 47"},
+		{hops{47: 80, 50: 10, 51: 10}, hops{47: 66, 50: 10, 51: 10, 60: 14}, 100, ""},
+		{hops{47: 80, 50: 10, 51: 10}, hops{47: 66, 60: 34}, 100, "90 % of the packets have the hop limit 47 or 50"},
+		{hops{47: 80, 50: 20}, nil, 50, "100 % of the packets have the hop limit 47"}, // the others are no part of it
+		{hops{47: 80, 50: 20}, hops{47: 50, 60: 50}, 80, "84 % of the packets have the hop limit 47"},
+		{hops{30: 45, 47: 45, 50: 10}, hops{60: 100}, 100, "90 % of the packets have the hop limit 30 or 47"},
+		{hops{30: 40, 47: 50, 50: 10}, hops{60: 100}, 100, "90 % of the packets have the hop limit 47 or 30"},
+		{hops{30: 50, 47: 40, 50: 10}, hops{60: 100}, 100, "90 % of the packets have the hop limit 30 or 47"},
+		{hops{30: 44, 47: 45, 50: 11}, hops{60: 100}, 100, ""},
+		{hops{30: 45, 47: 45, 50: 10}, nil, 100, ""},
+		{hops{30: 45, 47: 45, 50: 10}, hops{30: 37, 47: 38, 60: 25}, 100, "90 % of the packets have the hop limit 30 or 47"},
+		{hops{30: 45, 47: 45, 50: 10}, hops{30: 38, 47: 38, 60: 24}, 100, ""},
+		{all(200, 1), nil, 200, "their hop limits are made up"}, {all(199, 1), nil, 199, ""},
+		{all(200, 10), nil, 209, "their hop limits are made up"}, {all(200, 11), nil, 210, ""}, // a twentieth
+	} {
+		hot, calm := of(c.hot), of(c.calm)
+		if got, ok := hot.oneHop(&calm, calm.n > 0, c.requests); got != c.want || ok != (c.want != "") {
+			t.Errorf("%v, usually %v, %g requests: %q, want %q", c.hot, c.calm, c.requests, got, c.want)
+		}
+	}
+}
+
+// TestGlances: what each request adds to what is known of their looks.
+func TestGlances(t *testing.T) {
+	var l looks
+	var payload uint64
+	for _, c := range []struct {
+		from        string
+		id, before  uint16
+		port        uint16
+		payload     uint64
+		want        glance
+		least, most uint16 // the least is one more
+	}{
+		{"24.10.1.2", 0, 9, 40000, 7, glance{50, 24, false, false, true}, 40001, 40000},
+		{"10.1.2.3", 10, 9, 65535, 7, glance{50, 10, true, true, true}, 40001, 65535},
+		{"24.10.1.2", 265, 9, 39999, 8, glance{50, 24, false, true, false}, 40000, 65535},
+		{"24.10.1.2", 266, 9, 41000, 0, glance{50, 24, false, false, false}, 40000, 65535},
+		{"24.10.1.2", 9, 9, 0, 7, glance{50, 24, false, false, true}, 1, 65535},
+		{"24.10.1.2", 5, 65535, 1, 7, glance{50, 24, false, true, true}, 1, 65535},
+		{"24.10.1.2", 0, 65535, 1, 7, glance{50, 24, false, false, true}, 1, 65535},
+		{"2400:cb00:2048::1", 0, 0, 1, 7, glance{50, 0xcb, false, false, true}, 1, 65535}, // the third octet
+		{"2001:db8::1", 0, 0, 1, 7, glance{50, 0x0d, true, false, true}, 1, 65535},
+		{"2001:db9::1", 0, 0, 1, 7, glance{50, 0x0d, false, false, true}, 1, 65535},
+		{"1fff::1", 0, 0, 1, 7, glance{50, 0, true, false, true}, 1, 65535},
+		{"3fff::1", 0, 0, 1, 7, glance{50, 0, false, false, true}, 1, 65535},
+		{"4000::1", 0, 0, 1, 7, glance{50, 0, true, false, true}, 1, 65535},
+	} {
+		m := message{other: keyOf(netip.MustParseAddr(c.from), 0), hops: 50, id: c.id, port: c.port, payload: c.payload}
+		if got := l.glanceAt(&m, c.before, &payload); got != c.want || l.least != c.least || l.most != c.most || payload != 7 {
+			t.Errorf("%+v: %+v, ports %d to %d, payload %d", c, got, l.least, l.most, payload)
+		}
+	}
+}
+
+// TestSteadyClients: what clients send that ask one server all the time counts, if they send most of what it gets and it leaves much without a reply.
+func TestSteadyClients(t *testing.T) {
+	steady := func() *client { // one request a second for 100 s, half of them with a reply
+		c := &client{requests: 100, lived: lived{began: true, first: 0, last: 100e9}, least: 4001, most: 4000, past: &past{replies: 50, peak: 5}}
+		c.past.asks(77)
+		return c
+	}
+	for _, c := range []struct {
+		name               string
+		change             func(c *client)
+		requests, repeated uint64
+		want               [2]uint64
+	}{
+		{"steady", func(*client) {}, 100, 10, [2]uint64{100, 50}},
+		{"hardly any is repeated", func(*client) {}, 100, 9, [2]uint64{}},
+		{"half of what comes", func(*client) {}, 200, 20, [2]uint64{100, 50}},
+		{"less than half", func(*client) {}, 201, 21, [2]uint64{}},
+		{"of another server", func(c *client) { c.servers = [8]uint64{0, 1} }, 100, 10, [2]uint64{}},
+		{"of two servers", func(c *client) { c.past.asks(78) }, 100, 10, [2]uint64{}},
+		{"of two ports", func(c *client) { c.most++ }, 100, 10, [2]uint64{}},
+		{"in bursts", func(c *client) { c.peak = 6 }, 100, 10, [2]uint64{}},
+		{"of ten", func(c *client) { c.requests, c.last, c.replies = 10, 10e9, 2 }, 20, 10, [2]uint64{10, 2}},
+		{"of nine", func(c *client) { c.requests, c.last, c.replies = 9, 9e9, 2 }, 18, 10, [2]uint64{}},
+		{"more replies than requests", func(c *client) { c.replies = 200 }, 100, 10, [2]uint64{}},
+		{"most have one", func(c *client) { c.replies = 80 }, 100, 10, [2]uint64{100, 80}},
+		{"nearly all have one", func(c *client) { c.replies = 95 }, 100, 10, [2]uint64{}},
+	} {
+		a, v := New(), steady()
+		c.change(v)
+		k := keyOf(netip.MustParseAddr("24.10.0.1"), 0)
+		a.newClient(&k, k.hash()).v = *v
+		if own, heard := a.sendings(77, c.requests, c.repeated); [2]uint64{own, heard} != c.want {
+			t.Errorf("%s: %d, %d of them with a reply, want %d", c.name, own, heard, c.want)
+		}
+	}
+}
+
+// TestRefusedCounts: counts that cannot be are refused with the reason, and those at the bounds are read.
+func TestRefusedCounts(t *testing.T) {
+	list := slices.Concat(evening(20), sent(200, 10, 30, func(i int, x *made) {
+		x.from, x.outcome, x.proof = somebody(i), dissect.OutcomeChallenged, dissect.Unreturned
+	}))
+	const start, end = 1773514800e9, 1773514819501e6 // in seconds, 19:00:00 to 19:00:19.501
+	within := func(from, to int64, most uint64) *Bounds { return &Bounds{From: from, To: to, Most: most} }
+	for _, c := range []struct {
+		name   string
+		change func(s *sums, a *Aggregate)
+		within *Bounds
+		want   string
+	}{
+		{"as they are", func(*sums, *Aggregate) {}, nil, ""},
+		{"an error as large as a count", func(_ *sums, a *Aggregate) { e := &a.clients.entries[0]; e.err = e.count }, nil, ""},
+		{"a larger error", func(_ *sums, a *Aggregate) { e := &a.clients.entries[0]; e.err = e.count + 1 }, nil, "an error that is larger than its count"},
+		{"a client twice", func(_ *sums, a *Aggregate) { a.clients.entries[1].key = a.clients.entries[0].key }, nil, "a key is there twice"},
+		{"the last kind", func(s *sums, a *Aggregate) { a.clients.entries[0].v.own(&a.pasts).kinds[0].kind = uint16(len(s.kinds)) }, nil, ""},
+		{"a kind that is not there", func(s *sums, a *Aggregate) {
+			a.clients.entries[0].v.own(&a.pasts).kinds[0].kind = uint16(len(s.kinds)) + 1
+		}, nil, "an index that points nowhere"},
+		{"a protocol that is not there", func(s *sums, a *Aggregate) { a.servers.entries[0].v.protocol = uint16(len(s.protocols)) + 1 }, nil, "an index that points nowhere"},
+		{"another protocol", func(s *sums, _ *Aggregate) { s.kinds[0].protocol = "zzz" }, nil, `the message info of "zzz" is not known here`},
+		{"a kind twice", func(s *sums, _ *Aggregate) { s.kinds = append(s.kinds, s.kinds[0]) }, nil, "a kind of request is there twice"},
+		{"all bytes alike", func(s *sums, _ *Aggregate) { s.kinds[0].alike = 16 }, nil, ""},
+		{"more than all bytes", func(s *sums, _ *Aggregate) { s.kinds[0].alike = 17 }, nil, "too many common bytes"},
+		{"a challenge at the end", func(s *sums, _ *Aggregate) { s.kinds[0].token = token{at: 5, length: 9} }, nil, ""},
+		{"a challenge after the end", func(s *sums, _ *Aggregate) { s.kinds[0].token = token{at: 6, length: 9} }, nil, "a challenge after the end of its message"},
+		{"a start after all times", func(s *sums, _ *Aggregate) { s.moments.start = 1 << 62 }, nil, "a time line outside of time"},
+		{"a start before all times", func(s *sums, _ *Aggregate) { s.moments.start = -1 << 62 }, nil, "a time line outside of time"},
+		{"too many buckets", func(s *sums, _ *Aggregate) { s.moments.buckets = make([]moment, s.moments.most+1) }, nil, "too many buckets"},
+		{"within bounds", func(*sums, *Aggregate) {}, within(start, end, 1<<40), ""},
+		{"before them", func(*sums, *Aggregate) {}, within(start+1, end, 1<<40), "a time or a number is out of bounds"},
+		{"after them", func(*sums, *Aggregate) {}, within(start, end-1e6, 1<<40), "a time or a number is out of bounds"},
+		{"above them", func(*sums, *Aggregate) {}, within(start, end, 1000), "a time or a number is out of bounds"},
+		{"an early time line", func(s *sums, _ *Aggregate) { s.moments.start -= 9 }, within(start, end, 1<<40), "a time or a number is out of bounds"},
+		{"a late time line", func(s *sums, _ *Aggregate) { s.moments.start += 40 }, within(start, end, 1<<40), "a time or a number is out of bounds"},
+	} {
+		played := play(list, "198.51.100.10")
+		s := Collect(slices.Values([]*Aggregate{played}), dissect.Stats{})
+		var known []*dissect.Protocol
+		for _, k := range s.sums.kinds[:1] {
+			known = append(known, &dissect.Protocol{Name: k.protocol, Catalog: dissect.NewCatalog(k.protocol)})
+			known[0].Catalog.Message(dissect.MessageType{Name: "info", Title: "info request", Role: dissect.Request})
+		}
+		c.change(s.sums, s.list[0])
+		w := codec{Coder: &coder.Coder{}}
+		s.code(&w)
+		read, err := UnmarshalBinary(w.B, known, c.within)
+		if err = cmp.Or(w.Err, err); err == nil && !bytes.Equal(read.AppendBinary(nil), w.B) {
+			t.Errorf("%s: what was read is not what was written", c.name)
+		}
+		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
 }
