@@ -1,6 +1,7 @@
 package anonymize
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"fmt"
@@ -141,10 +142,13 @@ type burden struct{ bytes, frames, groups, joined, twins, same, connections int 
 
 func suffer(t *testing.T, play func(s *hostile.Stage)) (most burden, counts Counts) {
 	t.Helper()
-	var b bytes.Buffer
-	s := hostile.NewStage(&b, mkpcap.Options{})
-	play(s)
-	in := must.Get(capture.NewReader(&b, "flood"))(t)
+	played, to := io.Pipe()
+	go func() {
+		b := bufio.NewWriterSize(to, 64<<10)
+		play(hostile.NewStage(b, mkpcap.Options{}))
+		to.CloseWithError(b.Flush())
+	}()
+	in := must.Get(capture.NewReader(played, "flood"))(t)
 	w := &watched{Source: in}
 	out := capture.NewWriter(io.Discard, capture.Pcap)
 	r := must.Get(newRun(w, out, &Options{Key: keyOfTests, Analysis: dissect.Config{Protocols: all.Protocols()}}))(t)
