@@ -168,8 +168,8 @@ func (f *facts) rule() {
 
 // component appends the text of a value: text, or an object or a list with texts.
 func (f *facts) component(depth int) {
-	switch f.peek() {
-	case '{':
+	switch c := f.peek(); {
+	case c == '{':
 		extra := ""
 		for f.open('{'); f.more('}'); {
 			switch key := f.key(); {
@@ -187,11 +187,9 @@ func (f *facts) component(depth int) {
 			f.component(depth + 1)
 			f.s = rest
 		}
-	case '[':
-		if depth >= maxDepth {
-			f.skip()
-			return
-		}
+	case c == '[' && depth >= maxDepth:
+		f.skip()
+	case c == '[':
 		for f.open('['); f.more(']'); {
 			f.component(depth + 1)
 		}

@@ -131,14 +131,13 @@ func Detect(b []byte) dissect.Verdict {
 	}
 	text := b[lenHeader:min(len(b), lenSize+n)]
 	whole := len(b) >= lenSize+n
-	if whole {
-		end := len(text) - 2
-		if text[end]|text[end+1] != 0 {
-			return dissect.No
-		}
-		text = text[:end]
-	} else {
-		text = bytes.TrimSuffix(text, []byte{0}) // the first of two
+	end := []byte{0, 0}
+	if !whole {
+		end = end[:1] // the first of two may be there
+	}
+	text, ended := bytes.CutSuffix(text, end)
+	if whole && !ended {
+		return dissect.No
 	}
 	if !readable(text) && (!strings.HasPrefix(endOfSource, string(text)) || whole && len(text) < len(endOfSource)) {
 		return dissect.No

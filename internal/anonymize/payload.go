@@ -403,14 +403,12 @@ func (w *rewriter) foldText(text, was, is []byte, used []bool, next int) int {
 
 // foldUTF16 writes text in UTF-16, big-endian.
 func foldUTF16(to, is []byte) bool {
-	units := utf16.Encode([]rune(string(is)))
-	for i, u := range units {
-		if 2*i+2 > len(to) {
-			return false
-		}
-		binary.BigEndian.PutUint16(to[2*i:], u)
+	var b []byte
+	for _, u := range utf16.Encode([]rune(string(is))) {
+		b = binary.BigEndian.AppendUint16(b, u)
 	}
-	return 2*len(units) == len(to)
+	copy(to, b)
+	return len(b) == len(to)
 }
 
 // foldUnmasked encodes bytes so that none is 0: a byte with a bit for each of the next 7 that are odd, and these, even ones plus 1.

@@ -276,21 +276,18 @@ func (s *Server) Next(from netip.AddrPort, now time.Time, sent []byte, waits boo
 		if size == 0 && whole && waits {
 			size = len(sent)
 		}
-		if size < 0 || size > maxMessage {
-			continue
-		}
-		if size == 0 || size > len(sent) {
-			if len(sent) <= maxMessage {
-				n = 0
+		switch {
+		case size < 0, size > maxMessage:
+		case size > 0 && size <= len(sent):
+			out = s.answer(from, now, sent[:size], true)
+			for _, d := range out.Datagrams {
+				_, last := r.protocol.Stream(d.Payload)
+				over = over || last
 			}
-			continue
+			return size, out, over
+		case len(sent) <= maxMessage:
+			n = 0
 		}
-		out = s.answer(from, now, sent[:size], true)
-		for _, d := range out.Datagrams {
-			_, last := r.protocol.Stream(d.Payload)
-			over = over || last
-		}
-		return size, out, over
 	}
 	return n, out, false
 }

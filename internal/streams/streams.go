@@ -533,8 +533,10 @@ func (s *Streams) end(c *conn) {
 		}
 		c.cutOff(&c.sides[i])
 	}
-	if !c.over {
-		s.leaves(c)
+	w := c.way
+	for i := 0; i < len(c.sides) && !c.over; i++ { // what precedes the place where its data goes on came before
+		s.open(w, c.sides[i].next, i == c.server, true)
+		w = w.back()
 	}
 	c.leave()
 	delete(s.conns, c.ends)
@@ -543,15 +545,6 @@ func (s *Streams) end(c *conn) {
 	s.look.drop(x)
 	c.unlink()
 	s.free = append(s.free, c)
-}
-
-// leaves notes where the data of a connection that is forgotten goes on: what precedes that came before.
-func (s *Streams) leaves(c *conn) {
-	w := c.way
-	for i := range c.sides {
-		s.open(w, c.sides[i].next, i == c.server, true)
-		w = w.back()
-	}
 }
 
 // settle forgets connections that take too much memory.
