@@ -116,61 +116,53 @@ func isKick(b []byte) bool {
 	return len(b) > 4 && b[0] == kick && b[1]|b[2] != 0 && b[3] == 0 && (b[1] == 0 || b[2] != 0 || b[4] < ' ' || kindOf(b) < handshake)
 }
 
+// mayKick reports whether it takes more bytes to tell.
+func mayKick(b []byte) bool { return b[0] == kick && len(b) <= 4 }
+
 // Stream returns the length of the packet that b begins with. See [dissect.Protocol].
 func Stream(b []byte) (length int, over bool) {
+	what := kindOf(b)
 	switch {
 	case isLegacy(b):
 		if at := lenLegacy + len(pingHost); len(b) >= at+2 {
 			return at + 2 + int(b[at])<<8 + int(b[at+1]), false
 		}
 		return 0, len(b) <= lenLegacy
-	case b[0] == kick && len(b) <= 4:
-		return 0, false
 	case isKick(b):
 		return lenKick + 2*(int(b[1])<<8|int(b[2])), true
-	}
-	switch what := kindOf(b); what {
-	case none:
-		return -1, false
-	case unsure:
+	case what == unsure, mayKick(b):
 		return 0, false
-	default:
-		n, size := varint(b)
-		length = size + int(n)
-		return length, what == handshake && len(b) >= length && b[length-1] != 1
+	case what == none:
+		return -1, false
 	}
+	n, size := varint(b)
+	length = size + int(n)
+	return length, what == handshake && len(b) >= length && b[length-1] != 1
 }
 
 // Detect judges a packet by its first bytes. See [dissect.Protocol].
 func Detect(b []byte) dissect.Verdict {
-	switch {
+	switch what := kindOf(b); {
 	case len(b) == 0:
 		return dissect.No
 	case isLegacy(b):
 		if len(b) > 8 {
 			return dissect.Certain
 		}
-		return dissect.Possible
 	case isKick(b):
 		if bytes.HasPrefix(b[lenKick:], []byte("\x00\xa7\x001\x00\x00")) {
 			return dissect.Certain
 		}
-		return dissect.Possible
-	}
-	switch kindOf(b) {
-	case none:
-		if b[0] == kick && len(b) <= 4 {
-			return dissect.Possible
-		}
+	case what == none && !mayKick(b):
 		return dissect.No
-	case handshake:
+	case what == handshake:
 		n, size := varint(b)
 		if end := size + int(n); len(b) > 32 || len(b) >= end && (end > lenNoHost || b[end-4] != 0) {
 			return dissect.Likely
 		}
-	case statusRequest:
+	case what == statusRequest:
 		return dissect.Doubtful // two bytes, which follow on others
-	case statusReply:
+	case what == statusReply:
 		return verdictOfJSON(b[bytes.IndexByte(b, '{'):])
 	}
 	return dissect.Possible
