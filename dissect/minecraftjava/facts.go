@@ -200,7 +200,10 @@ func (f *facts) component(depth int) {
 
 // peek returns the first byte of the next value, 0 if there is none.
 func (f *facts) peek() byte {
-	if f.s = strings.TrimLeft(f.s, spaces); f.bad || f.s == "" {
+	for f.s != "" && strings.IndexByte(spaces, f.s[0]) >= 0 {
+		f.s = f.s[1:]
+	}
+	if f.bad || f.s == "" {
 		return 0
 	}
 	return f.s[0]
@@ -264,8 +267,8 @@ func (f *facts) skip() string {
 			depth--
 		case ',', ':':
 		default: // a number or a word
-			if n = strings.IndexAny(f.s, spaces+`,:{}[]"`); n < 0 {
-				n = len(f.s)
+			for n < len(f.s) && strings.IndexByte(spaces+`,:{}[]"`, f.s[n]) < 0 {
+				n++
 			}
 		}
 		if f.s = f.s[n:]; depth == 0 {
