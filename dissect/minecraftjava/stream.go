@@ -83,7 +83,8 @@ func kindOf(b []byte) kind {
 	switch n += more; {
 	case more <= 0:
 		return kind(core.Bit[uint8](more == 0))
-	case second < 0 || second > maxHost || size != n+int(second)+3, !named(body[n:min(n+int(second), len(body))]), len(body) >= size && (body[size-1] < 1 || body[size-1] > 3):
+	case second < 0, second > maxHost, size != n+int(second)+3, !named(body[n:min(n+int(second), len(body))]),
+		len(body) >= size && (body[size-1] < 1 || body[size-1] > 3):
 		return none
 	}
 	return handshake
