@@ -952,7 +952,7 @@ func (a *Aggregate) ended(m *message, x *ended) {
 		}
 		a.endings()
 	}
-	if e != nil && how.outcome == dissect.OutcomeElsewhere && !how.byReply {
+	if e != nil && how.outcome == dissect.OutcomeElsewhere {
 		e.v.hears().replies(&m.other)
 	}
 }

@@ -471,3 +471,79 @@ func TestRefusedCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestMasters: heartbeats since a master sent something are those of the newest part in which it did, and of later ones.
+func TestMasters(t *testing.T) {
+	from, to := netip.MustParseAddr("198.51.100.10"), netip.MustParseAddrPort("203.0.113.5:27010")
+	part := func(since, sent uint64) *focus {
+		f := newFocus(from)
+		m := f.addMaster(from, to)
+		m.since, m.sent.n = since, sent
+		return f
+	}
+	for _, c := range []struct {
+		first, second *focus
+		since, sent   uint64
+	}{
+		{part(3, 0), part(2, 0), 5, 0}, {part(3, 0), part(2, 1), 2, 1}, {part(3, 1), part(2, 0), 5, 1}, {part(3, 4), part(0, 2), 0, 6},
+	} {
+		c.first.merge(c.second)
+		if m := c.first.masters[0]; m.since != c.since || m.sent.n != c.sent {
+			t.Errorf("%d since, %d sent, want %d and %d", m.since, m.sent.n, c.since, c.sent)
+		}
+	}
+}
+
+// TestFewOfMany: of what was forgotten in a part, as much may be missing of others there, so that those with few requests are left out of the sum.
+func TestFewOfMany(t *testing.T) {
+	p, ask := &dissect.Protocol{Name: "p"}, &dissect.MessageType{Name: "info", Role: dissect.Request}
+	client, server := netip.MustParseAddrPort("24.10.0.1:40000"), netip.MustParseAddrPort("198.51.100.10:27015")
+	for _, c := range []struct {
+		requests, forgotten uint64
+		want                int
+	}{
+		{leastKept - 1, 0, 1}, {leastKept - 1, 1, 0}, {leastKept, 1, 1}, {1, 0, 1},
+	} {
+		part, sum := New(), New()
+		for i := range c.requests {
+			part.Record(&dissect.Record{Protocol: p, Time: time.Unix(int64(i), 0), Src: client, Dst: server, WireLength: 25, Message: dissect.Message{Type: ask, Pair: dissect.Pair{Asks: 1}}})
+		}
+		part.endRuns()
+		part.clients.gone, part.servers.gone = c.forgotten, c.forgotten
+		sum.Merge(part)
+		if clients, servers := len(sum.clients.entries), len(sum.servers.entries); clients != c.want || servers != c.want {
+			t.Errorf("%d requests, %d forgotten: %d clients and %d servers, want %d", c.requests, c.forgotten, clients, servers, c.want)
+		}
+	}
+}
+
+// TestElsewhere: another end that replies to what a server is asked is known; a request that a reply refuses got an answer, without data.
+func TestElsewhere(t *testing.T) {
+	p, ask := &dissect.Protocol{Name: "p"}, &dissect.MessageType{Name: "info", Role: dissect.Request}
+	client, server, other := netip.MustParseAddrPort("24.10.0.1:40000"), netip.MustParseAddrPort("198.51.100.10:27015"), netip.MustParseAddrPort("198.51.100.12:27016")
+	for _, c := range []struct {
+		outcome dissect.Outcome
+		byReply bool
+		from    netip.AddrPort
+		counts  dissect.Outcome
+		want    key
+	}{
+		{dissect.OutcomeElsewhere, false, other, dissect.OutcomeElsewhere, keyOf(other.Addr(), other.Port())},
+		{dissect.OutcomeUnanswered, false, netip.AddrPort{}, dissect.OutcomeUnanswered, key{}},
+		{dissect.OutcomeRefused, false, netip.AddrPort{}, dissect.OutcomeRefused, key{}},
+		{dissect.OutcomeRefused, true, netip.AddrPort{}, dissect.OutcomeChallenged, key{}}, // it got no more than that
+	} {
+		a, at := New(), time.Unix(1000, 0)
+		a.Record(&dissect.Record{Protocol: p, Time: at, Src: client, Dst: server, WireLength: 25, Message: dissect.Message{Type: ask, Pair: dissect.Pair{Asks: 1}}})
+		a.Exchange(&dissect.Exchange{Protocol: p, Type: ask, Time: at, Src: client, Dst: server, From: c.from, Requests: 1, RequestBytes: 25, Outcome: c.outcome, ByReply: c.byReply})
+		a.endRuns()
+		var got key
+		v := &a.known(&server).v
+		if v.heard != nil {
+			got = v.heard.from
+		}
+		if got != c.want || v.fates[c.counts] != 1 {
+			t.Errorf("%v, by a reply %v: from %+v, %v, want %+v and %v", c.outcome, c.byReply, got, v.fates, c.want, c.counts)
+		}
+	}
+}
