@@ -174,11 +174,6 @@ type Stats struct {
 	FlowsEvicted, RequestsEvicted, PeersEvicted uint64
 }
 
-// NewStats returns counters for a number of protocols.
-func NewStats(protocols int) *Stats {
-	return &Stats{ByProtocol: make([]uint64, protocols), Ambiguous: make(map[Ambiguous]uint64)}
-}
-
 // Count counts a message of one of the protocols. An analyzer counts its own: this is for
 // the counters of a selection.
 func (s *Stats) Count(r *Record, protocols []*Protocol) {
@@ -280,7 +275,7 @@ func New(c Config, h Handler) (*Analyzer, error) {
 			return nil, fmt.Errorf("decode-as for port %d names %s, which is not among the protocols", port, p.Name)
 		}
 	}
-	a.stats = *NewStats(len(c.Protocols))
+	a.stats = Stats{ByProtocol: make([]uint64, len(c.Protocols)), Ambiguous: make(map[Ambiguous]uint64)}
 	a.out = &outlet{handler: h, copied: c.Copied, closed: c.Ended, stats: &a.stats}
 	a.tracker = newTracker(&a.config, a.out)
 	a.parts = reassembly.NewParts(c.Budget, c.Limits.Parts, a.incomplete)

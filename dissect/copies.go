@@ -295,7 +295,14 @@ func (a *Analyzer) isCopy(x *arrival, past int64) bool {
 		return a.isRequestCopy(x, past)
 	case seenReply:
 		if x.flow == none || !a.tracker.expected(x.flow, s) {
-			return true
+			// Copies end soon: what goes on is sent again and again, as to the victim of a reflection.
+			long := abs(s.last-s.first) > int64(copyWindow) && s.duplicates >= maxCopies
+			if x.distinct = long && (x.IPID != 0 || past > int64(copyBurst) || s.copies >= maxCopies); x.distinct {
+				s.copies = 0
+			} else if s.copies < maxCopies {
+				s.copies++
+			}
+			return !x.distinct
 		}
 		// Where nothing else came twice, equal replies are to several requests.
 		x.near = a.stats.Duplicates > 0 && !a.conversation(x).has(repeating)

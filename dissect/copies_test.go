@@ -306,6 +306,42 @@ func TestAnsweredFlood(t *testing.T) {
 	}
 }
 
+// TestReflected: the equal replies that a server sends to a victim without a pause are messages, not copies of the first. Without
+// an identification a few cannot be told from copies; what a mirror doubles is counted once.
+func TestReflected(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		every    time.Duration
+		numbered bool
+		mirrored bool
+		least    uint64 // messages, of 2,000 replies
+	}{
+		{"numbered", 2500 * time.Microsecond, true, false, 1990},
+		{"not numbered", 2500 * time.Microsecond, false, false, 1990},
+		{"numbered, fast", 50 * time.Microsecond, true, false, 1760},      // 12 ms are the window
+		{"not numbered, fast", 50 * time.Microsecond, false, false, 440},  // of each four
+		{"numbered, mirrored", 2500 * time.Microsecond, true, true, 1999}, // two copies prove it
+	} {
+		s := newScript(t, dissect.Config{})
+		d := dissect.Datagram{Src: netip.MustParseAddrPort("198.51.100.1:27015"), Dst: netip.MustParseAddrPort("203.0.113.77:80"), Payload: []byte(infoReply)}
+		for i := range 2000 {
+			if d.Time = s.now.Add(time.Duration(i) * c.every); c.numbered {
+				d.IPID = uint16(i + 1)
+			}
+			d.Frame++
+			s.a.Datagram(&d)
+			if c.mirrored {
+				d.Frame++
+				d.Time = d.Time.Add(20 * time.Microsecond)
+				s.a.Datagram(&d)
+			}
+		}
+		if n := s.a.Stats().Messages; n < c.least || n > 2000 {
+			t.Errorf("%s: %d messages, want %d to 2,000", c.name, n, c.least)
+		}
+	}
+}
+
 // A stamped datagram of a play has the identification of its IP header.
 type stamped struct {
 	at

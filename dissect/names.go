@@ -122,6 +122,9 @@ const (
 	Failed  = core.Failed  // could not be decoded or joined; its name in output is "error"
 )
 
+// StateEvicted is the type of the finding that state is evicted because a limit was reached: it is about no message.
+var StateEvicted = core.StateEvicted
+
 // Names declares the known values of a field.
 func Names(names ...Name) Option { return core.Names(names...) }
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
@@ -92,7 +93,7 @@ func found(t *testing.T, capture []byte, args ...string) (ids map[string]int, su
 func evicts(t *testing.T, flood string, n int, args ...string) {
 	t.Helper()
 	ids, sum := flooded(t, flood, n, args...)
-	if n := ids["state.evicted"]; n == 0 || n > 16 || dropped(sum) == 0 {
+	if n := ids[dissect.StateEvicted.ID]; n == 0 || n > 16 || dropped(sum) == 0 {
 		t.Errorf("%v: %v, drops %v: nobody says that state was given up", args, ids, dropped(sum))
 	}
 	if ids, sum := flooded(t, flood, n); ids["state.evicted"] > 0 || dropped(sum) > 0 {

@@ -220,7 +220,7 @@ func (e *engine) figureSink() sink {
 		hears: counted,
 		part: perWorker(&list, func() *selected {
 			protocols := e.o.Analysis.Protocols
-			return &selected{*dissect.NewStats(len(protocols)), protocols}
+			return &selected{dissect.Stats{ByProtocol: make([]uint64, len(protocols)), Ambiguous: make(map[dissect.Ambiguous]uint64)}, protocols}
 		}),
 		summarize: func(s *report.Summary) { restrict(s, list, e.pool) },
 	}
