@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net/netip"
+	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
@@ -34,9 +35,7 @@ func (r *run) segment(f *capture.Frame) bool {
 	g := streams.Segment{Frame: f.Number, Time: r.now, Snapped: max(f.Length-len(f.Data), 0), IP: o.Packet, Data: o.Payload}
 	src, dst := g.Ends()
 	key := [...]netip.AddrPort{src, dst}
-	if src.Compare(dst) > 0 {
-		key = [...]netip.AddrPort{dst, src}
-	}
+	slices.SortFunc(key[:], netip.AddrPort.Compare)
 	c, data := r.tcp[key], o.Payload[min(tcpLength(o.Payload), len(o.Payload)):]
 	switch wants, ends := r.streams.Wants(o.Packet, o.Payload), o.Payload[13]&(packet.FIN|packet.SYN|packet.RST) != 0; {
 	case !wants && len(data) > 0:

@@ -156,13 +156,7 @@ type Connection struct {
 	next [2]uint32         // sequence numbers
 }
 
-// The flags of a TCP segment.
-const (
-	fin = 0x01
-	syn = 0x02
-	psh = 0x08
-	ack = 0x10
-)
+const fin, syn, psh, ack = 0x01, 0x02, 0x08, 0x10 // flags of a segment
 
 // Connect writes how a client connects.
 func (m *Writer) Connect(at time.Time, client, server netip.AddrPort) *Connection {
@@ -189,14 +183,9 @@ func (c *Connection) Close(at time.Time) {
 
 func (c *Connection) segment(at time.Time, from int, flags byte, data []byte) {
 	src, dst := c.ends[from], c.ends[1-from]
-	b := binary.BigEndian.AppendUint16(nil, src.Port())
-	b = binary.BigEndian.AppendUint16(b, dst.Port())
-	b = binary.BigEndian.AppendUint32(b, c.next[from])
-	acked := c.next[1-from]
-	if flags&ack == 0 {
-		acked = 0
-	}
-	b = binary.BigEndian.AppendUint32(b, acked)
+	acked := c.next[1-from] * uint32(flags&ack/ack)
+	b := binary.BigEndian.AppendUint32(nil, uint32(src.Port())<<16|uint32(dst.Port()))
+	b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, c.next[from]), acked)
 	b = append(b, 5<<4, flags, 0xff, 0xff, 0, 0, 0, 0)
 	b = append(b, data...)
 	binary.BigEndian.PutUint16(b[16:], checksum(pseudo(src, dst, 6, len(b)), b))
