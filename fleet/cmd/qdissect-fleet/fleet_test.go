@@ -300,10 +300,12 @@ func TestKilledRun(t *testing.T) {
 			case "joined":
 				args = append(args, "--workers", "0", "--listen", at)
 			}
+			var worker *process
+			join := func() { worker = s.start(t, "work", "--join", s.joined(t, at), "--workers", "2", "--qdissect", slow) }
 			begin := func(out string) *process {
 				p := s.start(t, append(slices.Clone(args), "--out", out)...)
 				if way == "joined" {
-					s.start(t, "work", "--join", s.joined(t, at), "--workers", "2", "--qdissect", slow)
+					join()
 				}
 				return p
 			}
@@ -319,7 +321,17 @@ func TestKilledRun(t *testing.T) {
 				time.Sleep(took * time.Duration(i+1) / time.Duration(points+1))
 				killed.kill()
 				began := time.Now()
-				text := s.start(t, append(slices.Clone(args), "--out", out)...).ends(damaged)
+				goesOn := s.start(t, append(slices.Clone(args), "--out", out)...)
+				if way == "joined" { // a worker that had not joined yet when the run was killed has ended
+					select {
+					case <-goesOn.done:
+					case <-worker.done:
+						if !strings.Contains(worker.text.String(), "has ended") {
+							join()
+						}
+					}
+				}
+				text := goesOn.ends(damaged)
 				again := time.Since(began)
 				if again > took+4*time.Second { // the machine may be slower now
 					took = max(took, all("whole"+out))
