@@ -16,7 +16,7 @@ import (
 // server may answer both. A request that keeps coming shows a client that repeats
 // itself: its earlier suspects are then messages, unless an equal reply was a
 // duplicate as well. A reply is a duplicate unless another request that it may
-// answer is pending.
+// answer is pending, or equal replies keep coming for longer than duplicates do.
 
 // A datagram within copyWindow of an earlier one with its bytes may be a duplicate.
 // Within copyBurst even a third one may be: a bridge shows a datagram on each of its

@@ -183,9 +183,14 @@ func (c *Connection) Close(at time.Time) {
 
 func (c *Connection) segment(at time.Time, from int, flags byte, data []byte) {
 	src, dst := c.ends[from], c.ends[1-from]
-	acked := c.next[1-from] * uint32(flags&ack/ack)
-	b := binary.BigEndian.AppendUint32(nil, uint32(src.Port())<<16|uint32(dst.Port()))
-	b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, c.next[from]), acked)
+	b := binary.BigEndian.AppendUint16(nil, src.Port())
+	b = binary.BigEndian.AppendUint16(b, dst.Port())
+	b = binary.BigEndian.AppendUint32(b, c.next[from])
+	acked := c.next[1-from]
+	if flags&ack == 0 {
+		acked = 0
+	}
+	b = binary.BigEndian.AppendUint32(b, acked)
 	b = append(b, 5<<4, flags, 0xff, 0xff, 0, 0, 0, 0)
 	b = append(b, data...)
 	binary.BigEndian.PutUint16(b[16:], checksum(pseudo(src, dst, 6, len(b)), b))
