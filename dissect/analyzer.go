@@ -295,10 +295,15 @@ func (a *Analyzer) Stats() Stats {
 }
 
 // Datagram dissects the next datagram.
-func (a *Analyzer) Datagram(d *Datagram) {
+func (a *Analyzer) Datagram(d *Datagram) { a.take(d, nil) }
+
+// Datagram dissects the next datagram, whose time and ends are known as numbers.
+func (a inner) Datagram(d *Datagram, packed *core.Packed) { a.take(d, packed) }
+
+func (a *Analyzer) take(d *Datagram, packed *core.Packed) {
 	a.stats.Datagrams++
 	a.out.handing, a.current = false, -1
-	x := a.queue.begin(d)
+	x := a.queue.begin(d, packed)
 	a.queue.on, a.now = x, x.at
 	defer a.contain()
 	a.find(x)

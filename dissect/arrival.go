@@ -39,12 +39,16 @@ type arrival struct {
 	stopped bool
 }
 
-// begin sets a new arrival to a datagram.
-func (x *arrival) begin(d *Datagram) {
+// begin sets a new arrival to a datagram. Its time and ends are known as numbers if packed has them.
+func (x *arrival) begin(d *Datagram, packed *core.Packed) {
 	x.Datagram, x.flow, x.protocol, x.request, x.part, x.wire = d, none, -1, none, 1<<64-1, len(d.Payload)
-	x.at = nanos(d.Time)
-	x.packed.Made, x.packed.At, x.packed.Src, x.packed.Dst = true, x.at, endpoint.Of(d.Src), endpoint.Of(d.Dst)
-	if x.first = x.at; !d.First.IsZero() {
+	if packed != nil && packed.Made {
+		x.packed = *packed
+	} else {
+		x.packed.Made, x.packed.At, x.packed.Src, x.packed.Dst = true, nanos(d.Time), endpoint.Of(d.Src), endpoint.Of(d.Dst)
+	}
+	x.at, x.first = x.packed.At, x.packed.At
+	if d.First != d.Time && !d.First.IsZero() {
 		x.first = nanos(d.First)
 	}
 }

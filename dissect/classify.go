@@ -325,7 +325,7 @@ func (a *Analyzer) try(d *Datagram, protocol int8) *Message {
 // none. It serves payloads that were captured in part.
 func (a inner) Recognise(src, dst netip.AddrPort, payload []byte) *Protocol {
 	a.stand = Datagram{Src: src, Dst: dst, Payload: payload}
-	x := a.queue.begin(&a.stand)
+	x := a.queue.begin(&a.stand, nil)
 	a.queue.on, x.stopped = x, true
 	defer a.contain()
 	a.find(x)

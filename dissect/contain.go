@@ -48,7 +48,7 @@ func (a *Analyzer) containAll() {
 		a.renew()
 		nobody := netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
 		var x arrival
-		x.begin(&Datagram{Time: fromNanos(a.now), Src: nobody, Dst: nobody})
+		x.begin(&Datagram{Time: fromNanos(a.now), Src: nobody, Dst: nobody}, nil)
 		a.find(&x)
 		a.contained(&x, true)
 	}

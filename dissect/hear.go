@@ -227,12 +227,9 @@ func (t *tracker) replied(x *arrival) {
 
 // silent reports whether the capture has no reply of the server of a request.
 func (t *tracker) silent(q *request) bool {
-	s := t.server(q)
-	if !s.replies {
-		k := t.flows.flows[q.flow].key.server(q.up())
-		s.replies = t.hearsay.servers.find(&k) != nil
-	}
-	return !s.replies
+	k := t.flows.flows[q.flow].key.server(q.up())
+	s := t.servers.known(t.flows.more[q.flow].server, &k)
+	return !s.replies && t.hearsay.servers.find(&k) == nil
 }
 
 // strayed records a reply in a conversation without requests.

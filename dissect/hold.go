@@ -1,6 +1,7 @@
 package dissect
 
 import (
+	"bytes"
 	"math/bits"
 
 	"github.com/qdissect/qdissect/internal/core"
@@ -46,16 +47,18 @@ const maxHeld = 256
 
 // waiting lists the deferred datagrams, the oldest first. Nearly every lookup finds
 // nothing and must be cheap: seen counts the entries by a part of the hash of their
-// flows.
+// flows, and what finds one there looks for another part of it, which is a byte in tags.
 type waiting struct {
 	n       int
 	entries []held
 	order   [maxHeld + 1]uint16 // of entries; those from n on are free
-	hashes  [maxHeld + 1]uint32
+	tags    [maxHeld + 1]byte
 	seen    [1024]uint16
 }
 
 func (w *waiting) count(hash uint32) *uint16 { return &w.seen[hash%uint32(len(w.seen))] }
+
+func tag(hash uint32) byte { return byte(hash >> 24) }
 
 // at returns the i-th entry.
 func (w *waiting) at(i int) *held { return &w.entries[w.order[i]] }
@@ -66,7 +69,7 @@ func (w *waiting) add(hash uint32) *held {
 		w.entries = append(w.entries, held{})
 		w.order[w.n] = uint16(w.n)
 	}
-	w.hashes[w.n] = hash
+	w.tags[w.n] = tag(hash)
 	*w.count(hash)++
 	w.n++
 	return w.at(w.n - 1)
@@ -74,11 +77,11 @@ func (w *waiting) add(hash uint32) *held {
 
 // take removes entry i and returns it; it is valid until the next add.
 func (w *waiting) take(i int) *held {
-	*w.count(w.hashes[i])--
 	e := w.order[i]
+	*w.count(w.entries[e].ends.hash)--
 	w.n--
 	copy(w.order[i:w.n], w.order[i+1:])
-	copy(w.hashes[i:w.n], w.hashes[i+1:])
+	copy(w.tags[i:w.n], w.tags[i+1:])
 	w.order[w.n] = e
 	return &w.entries[e]
 }
@@ -89,7 +92,11 @@ func (w *waiting) find(i int, ends *ends) int {
 		return w.n
 	}
 	for ; i < w.n; i++ {
-		if w.hashes[i] == ends.hash && w.at(i).ends.key == ends.key {
+		next := bytes.IndexByte(w.tags[i:w.n], tag(ends.hash))
+		if next < 0 {
+			return w.n
+		}
+		if i += next; w.at(i).ends.key == ends.key {
 			return i
 		}
 	}

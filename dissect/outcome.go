@@ -365,8 +365,9 @@ func (t *tracker) flush(now int64) {
 // appendOthers appends to the finding how many other requests to the same port were
 // answered, or another port on which the host answers the protocol of q.
 func (t *tracker) appendOthers(q *request, server netip.AddrPort) {
-	n := len(t.out.text)
-	if t.out.text = t.server(q).appendOthers(t.out.text, t.requests.sendings(q)); len(t.out.text) > n {
+	n, at := len(t.out.text), t.flows.flows[q.flow].key.server(q.up())
+	known := t.servers.known(t.flows.more[q.flow].server, &at)
+	if t.out.text = known.appendOthers(t.out.text, t.requests.sendings(q)); len(t.out.text) > n {
 		return
 	}
 	k := addressOf(server.Addr())

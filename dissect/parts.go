@@ -316,7 +316,7 @@ func (a *Analyzer) incomplete(set *reassembly.Set, why reassembly.Reason) {
 		Dst: netip.AddrPortFrom(netip.AddrFrom16(k.Dst).Unmap(), k.DstPort),
 	}
 	var x arrival
-	x.begin(&a.stand)
+	x.begin(&a.stand, nil)
 	x.protocol = int8(k.Space)
 	a.current = x.protocol
 	defer a.containSet(&x)
@@ -521,7 +521,7 @@ func (a inner) LostFragments(f *FlowFinding, payload []byte) {
 		f.Type = core.FragmentsMissing
 	}
 	a.stand = Datagram{Frame: f.Frame, Time: f.Time, Src: f.Src, Dst: f.Dst, Payload: payload}
-	x := a.queue.begin(&a.stand)
+	x := a.queue.begin(&a.stand, nil)
 	x.part, x.partial, x.wire, x.stopped = f.Frame, true, 0, true
 	a.queue.on = x
 	defer a.contain()

@@ -1,5 +1,7 @@
 package dissect
 
+import "github.com/qdissect/qdissect/internal/core"
+
 // A queue has what a call of the analyzer makes ready: deferred datagrams that are now
 // decided, and then the datagram of the call.
 type queue struct {
@@ -11,11 +13,11 @@ type queue struct {
 }
 
 // begin makes a datagram that of the call.
-func (q *queue) begin(d *Datagram) *arrival {
+func (q *queue) begin(d *Datagram, packed *core.Packed) *arrival {
 	q.n, q.next, q.behind = 0, 0, false
 	x := &q.own
 	*x = arrival{}
-	x.begin(d)
+	x.begin(d, packed)
 	return x
 }
 
@@ -28,7 +30,7 @@ func (q *queue) add(d *Datagram, e *ends, c class) {
 	q.n++
 	q.behind = true
 	*x = arrival{}
-	x.begin(d)
+	x.begin(d, nil)
 	x.ends, x.class = *e, c
 }
 

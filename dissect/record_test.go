@@ -20,7 +20,7 @@ import (
 func TestRecordClears(t *testing.T) {
 	open := func(a *Analyzer) {
 		var x arrival
-		x.begin(&Datagram{Frame: 2, Payload: []byte("next")})
+		x.begin(&Datagram{Frame: 2, Payload: []byte("next")}, nil)
 		x.protocol = 0
 		a.whole(&x)
 		a.record.stats = nil // its own

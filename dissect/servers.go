@@ -70,6 +70,17 @@ func (s *servers) of(f *flow, more *flowMore, up bool) *answering {
 	return s.answering.at(more.server, &k)
 }
 
+// known returns the counts of a server, which may be at a position, or none.
+func (s *servers) known(at int32, k *serverKey) answering {
+	if n := s.answering.at(at, k); n != nil {
+		return *n
+	}
+	if n := s.answering.find(k); n != nil {
+		return *n
+	}
+	return answering{}
+}
+
 // ask and answer count a request and its first reply.
 func (s *answering) ask() {
 	if s.asked < 1<<32-1 {
@@ -90,7 +101,7 @@ func (s *servers) speaks(e *ends, asks bool, proto int8) {
 
 // appendOthers appends how many other requests to a server were answered, of which sendings
 // are not counted; nothing if there are none.
-func (s *answering) appendOthers(b []byte, sendings int) []byte {
+func (s answering) appendOthers(b []byte, sendings int) []byte {
 	others := s.asked - min(s.asked, uint32(sendings))
 	if s.answered == 0 || others == 0 {
 		return b

@@ -56,7 +56,7 @@ func tracked(requests ...ask) (*tracker, *arrival) {
 	}
 	t := newTracker(c, &outlet{handler: &told{}, stats: &Stats{}})
 	var x arrival
-	x.begin(&Datagram{Src: netip.MustParseAddrPort("198.51.100.1:27015"), Dst: netip.MustParseAddrPort("192.0.2.1:40000")}) // a reply
+	x.begin(&Datagram{Src: netip.MustParseAddrPort("198.51.100.1:27015"), Dst: netip.MustParseAddrPort("192.0.2.1:40000")}, nil) // a reply
 	t.flows.endsOf(&x.ends, &x.packed.Src, &x.packed.Dst)
 	x.flow, x.protocol = t.flows.add(&x.ends, 0), 0
 	for i, a := range requests {

@@ -1,7 +1,6 @@
 package gamespy1
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -101,9 +100,30 @@ func classify(word string) (c column) {
 		}
 	case "ngsecret":
 		c.id, c.known = otherColumn, !c.team
+	case "score":
+		c.id, c.known = colScore, true
+	case "frags":
+		c.id, c.known = colFrags, !c.team
+	case "kills":
+		c.id, c.known = colKills, !c.team
+	case "deaths":
+		c.id, c.known = colDeaths, !c.team
+	case "ping":
+		c.id, c.known = colPing, !c.team
+	case "keyhash":
+		c.id, c.known = colKeyHash, !c.team
+	case "mesh":
+		c.id, c.known = colMesh, !c.team
+	case "skin":
+		c.id, c.known = colSkin, !c.team
+	case "face":
+		c.id, c.known = colFace, !c.team
+	case "name":
+		c.id = colName
+	case "size":
+		c.id = colSize
 	default:
-		c.id = columnID(max(slices.Index(columnNames[:], word[:n]), int(otherColumn)))
-		c.known = c.id == colScore || c.id >= colFrags && c.id <= colFace && !c.team
+		c.id = otherColumn
 	}
 	return c
 }

@@ -114,6 +114,7 @@ type item struct {
 	lost  *loss
 	sweep *sweep
 	d     dissect.Datagram
+	ends  core.Packed // of a datagram, if they are made
 }
 
 // A loss is a datagram that lacks fragments.
@@ -251,7 +252,7 @@ func (e *engine) datagram(f *capture.Frame, now int64, in *packet.Datagram) erro
 func (e *engine) recognised(f *capture.Frame, in *packet.Datagram) error {
 	d := e.decoder
 	it := e.pool.next()
-	it.shard, it.kind = uint8(d.outline.Spread()%shards), aDatagram
+	it.shard, it.kind, it.ends.Made = uint8(d.outline.Spread()%shards), aDatagram, in == nil
 	it.d.Findings = d.findings[:0]
 	comments := f.Comments
 	if len(comments) > 0 {
@@ -264,6 +265,7 @@ func (e *engine) recognised(f *capture.Frame, in *packet.Datagram) error {
 		it.d.Frame = f.Number
 		it.d.Time = e.at.time()
 		it.d.First = it.d.Time
+		it.ends.At, it.ends.Src, it.ends.Dst = e.at.now, d.outline.Src, d.outline.Dst
 		convert.Outline(&it.d, &d.outline)
 		if it.d.VLAN != 0 || len(comments) > 0 {
 			d.convert.Findings(&it.d, comments)

@@ -147,18 +147,6 @@ func (p *pool) next() *item {
 	return &b.items[:n+1][n]
 }
 
-// enqueue adds the next item to the current batch, with what it points to.
-func (p *pool) enqueue(m *moment) {
-	b := p.batch
-	b.items = b.items[:len(b.items)+1]
-	it := &b.items[len(b.items)-1]
-	it.order = m.order()
-	it.d.Payload = b.keep(it.d.Payload)
-	if it.kind != aDatagram || len(it.d.Frames)+len(it.d.Findings) > 0 {
-		b.keepRest(it)
-	}
-}
-
 // keepRest copies what few items point to.
 func (b *batch) keepRest(it *item) {
 	d := &it.d

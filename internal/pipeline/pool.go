@@ -64,7 +64,7 @@ type moment struct {
 	now   int64 // in ns since 1970
 }
 
-func (m *moment) time() time.Time { return time.Unix(0, m.now).UTC() }
+func (m *moment) time() time.Time { return time.Unix(m.now/1e9, m.now%1e9).UTC() }
 
 // order returns the position of findings in the output: before a frame in a sweep, or
 // with the frame. What the analyzers hear comes before a sweep.
@@ -89,9 +89,17 @@ func (p *pool) write(r report.Reporter) error {
 	return err
 }
 
-// give hands the next item to the worker of its shard.
+// give hands the next item, with what it points to, to the worker of its shard.
 func (p *pool) give(m *moment) error {
-	p.enqueue(m)
+	b := p.batch
+	n := len(b.items)
+	b.items = b.items[:n+1]
+	it := &b.items[n]
+	it.order = m.order()
+	it.d.Payload = b.keep(it.d.Payload)
+	if it.kind != aDatagram || len(it.d.Frames)+len(it.d.Findings) > 0 {
+		b.keepRest(it)
+	}
 	if m.sweep {
 		return nil // a sweep is not divided
 	}

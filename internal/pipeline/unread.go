@@ -67,7 +67,7 @@ func (e *engine) message(d *dissect.Datagram) error {
 	e.census.tcp.reads(d)
 	ends := packet.Datagram{Src: d.Src, Dst: d.Dst}
 	it := e.pool.next()
-	it.shard, it.kind, it.d = uint8(ends.Spread()%shards), aDatagram, *d
+	it.shard, it.kind, it.d, it.ends.Made = uint8(ends.Spread()%shards), aDatagram, *d, false
 	return e.give(it)
 }
 

@@ -107,7 +107,7 @@ func (w *worker) do(it *item) {
 	s := w.served
 	switch it.kind {
 	case aDatagram:
-		s.analyzer.Datagram(&it.d)
+		s.analyzer.Inner(core.Only{}).Datagram(&it.d, &it.ends)
 		return
 	case anICMPError:
 		s.analyzer.ICMP(it.icmp)
