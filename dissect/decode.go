@@ -13,14 +13,7 @@ func (a *Analyzer) open(x *arrival) {
 	rec := &a.record
 	rec.clear()
 	d := x.Datagram
-	rec.Protocol = a.protocols[x.protocol] // one by one: in one assignment, all would be copied twice
-	rec.Frame = d.Frame
-	rec.Frames = d.Frames
-	rec.Time = d.Time
-	rec.Src = d.Src
-	rec.Dst = d.Dst
-	rec.IPID, rec.HopLimit, rec.VLAN = d.IPID, d.HopLimit, d.VLAN
-	rec.Interface = d.Interface
+	rec.Protocol, rec.Datagram, rec.Frames = a.protocols[x.protocol], d, d.Frames
 	rec.Reason, rec.Alternatives, rec.also, rec.Foreign, rec.stats = x.reason, a.others, x.also, a.config.Foreign, &a.stats
 	rec.packed = x.packed
 	if len(x.Frames) > 0 && x.Stream == nil { // segments come in their order

@@ -64,14 +64,6 @@ func (o *Outcomes) Add(p *Outcomes) {
 	}
 }
 
-// Since returns the difference to earlier counts of the same run.
-func (o Outcomes) Since(p *Outcomes) Outcomes {
-	for i, n := range p {
-		o[i] -= n
-	}
-	return o
-}
-
 // Sum returns the number of all requests.
 func (o *Outcomes) Sum() (n uint64) {
 	for i := range o {

@@ -169,18 +169,10 @@ type Split struct {
 type Record struct {
 	Protocol *Protocol
 	Message
-	// Frame completed the message; Frames are all that carried it, nil if
-	// that was one.
-	Frame  uint64
+	// The datagram that completed the message.
+	*Datagram
+	// Frames are all that carried the message, nil if that was one.
 	Frames []uint64
-	Time   time.Time
-	// Src and Dst are those of the datagram.
-	Src, Dst netip.AddrPort
-	// IPID, HopLimit, VLAN and Interface are those of the datagram.
-	IPID      uint16
-	HopLimit  uint8
-	VLAN      uint16
-	Interface string
 	// Length is the size of the message in bytes, joined and decompressed.
 	// WireLength is the sum of the UDP payloads that carried it.
 	Length, WireLength int
@@ -342,6 +334,26 @@ func (m *Message) Clone() Message {
 	}
 	detach(reflect.ValueOf(&own).Elem())
 	return own
+}
+
+// Clone returns a copy of the record that shares no memory with the datagram, its decoder or the analyzer, so that it may be kept.
+func (r *Record) Clone() *Record {
+	own := *r
+	own.Message, own.stats = r.Message.Clone(), nil
+	if r.Datagram != nil {
+		d := *r.Datagram
+		detach(reflect.ValueOf(&d).Elem())
+		own.Datagram = &d
+	}
+	detach(reflect.ValueOf(&own).Elem())
+	for i := range own.Findings {
+		if e := own.Findings[i].Err; e != nil {
+			failure := *e
+			failure.Text = strings.Clone(e.Text)
+			own.Findings[i].Err = &failure
+		}
+	}
+	return &own
 }
 
 // detach replaces the strings and lists in a value by copies. Messages hold numbers, texts,

@@ -205,8 +205,8 @@ func TestCut(t *testing.T) {
 			r := report.NewText(report.TextOptions{Marked: true, Below: true, Color: color})
 			m := must.Get(a2s.Parse([]byte("\xff\xff\xff\xffI\x11" + strings.Repeat("漢字😀e\u0301", 12) + "\x00de_dust2\x00cstrike\x00CS\x00\x0a\x00\x03\x10\x00dl\x00\x011.0\x00")))(t)
 			rec := dissect.Record{
-				Protocol: a2s.Protocol(), Frame: 7, Src: netip.MustParseAddrPort("198.51.100.10:27015"), Dst: netip.MustParseAddrPort("192.0.2.1:1000"),
-				Time: time.Unix(1, 0), RequestFrame: 6, TimeKnown: true, RTT: time.Millisecond,
+				Datagram: &dissect.Datagram{Frame: 7, Src: netip.MustParseAddrPort("198.51.100.10:27015"), Dst: netip.MustParseAddrPort("192.0.2.1:1000"), Time: time.Unix(1, 0)},
+				Protocol: a2s.Protocol(), RequestFrame: 6, TimeKnown: true, RTT: time.Millisecond,
 			}
 			rec.Body = m
 			for _, mt := range rec.Protocol.Catalog.Messages() {

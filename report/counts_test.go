@@ -273,7 +273,7 @@ func TestFieldNumber(t *testing.T) {
 		f, signed := c.Add(name, dissect.Uint, "A number."), c.Add("signed."+name, dissect.Int, "A number.")
 		for _, n := range []uint64{0, 9, 10, 99, 100, 255, 256, 1000, 99999, 100000, 123456789, math.MaxUint64} {
 			for room := range 64 {
-				r := dissect.Record{Sources: []dissect.Source{{Data: make([]byte, 8)}}, Nodes: []dissect.Node{{Field: f, Num: n, Len: 8}}}
+				r := dissect.Record{Datagram: &dissect.Datagram{}, Sources: []dissect.Source{{Data: make([]byte, 8)}}, Nodes: []dissect.Node{{Field: f, Num: n, Len: 8}}}
 				got := NewJSON(JSONOptions{}).AppendFields(make([]byte, 0, room), &r)
 				if want := fmt.Sprintf(`{"%s":%d}`, name, n); string(got) != want {
 					t.Fatalf("with room for %d: %s, want %s", room, got, want)
@@ -305,7 +305,7 @@ func TestFieldDecimal(t *testing.T) {
 					continue
 				}
 				data := append([]byte("\x01"+s), "12\xff\xff567890"[:after]...)
-				r := dissect.Record{Sources: []dissect.Source{{Data: data}}, Nodes: []dissect.Node{{Field: f, Off: 1, Len: uint32(len(s))}}}
+				r := dissect.Record{Datagram: &dissect.Datagram{}, Sources: []dissect.Source{{Data: data}}, Nodes: []dissect.Node{{Field: f, Off: 1, Len: uint32(len(s))}}}
 				got := NewJSON(JSONOptions{}).AppendFields(make([]byte, 0, room), &r)
 				want := append(new(JSON).appendValue([]byte(`{"ping":`), &r.Nodes[0], data, false), '}')
 				if string(got) != string(want) {
@@ -328,7 +328,7 @@ func TestFieldText(t *testing.T) {
 				}
 				for after := range 9 {
 					data := append([]byte("\x01"), append(s, make([]byte, after)...)...)
-					r := dissect.Record{Sources: []dissect.Source{{Data: data}}, Nodes: []dissect.Node{{Field: f, Off: 1, Len: uint32(n)}}}
+					r := dissect.Record{Datagram: &dissect.Datagram{}, Sources: []dissect.Source{{Data: data}}, Nodes: []dissect.Node{{Field: f, Off: 1, Len: uint32(n)}}}
 					got := NewJSON(JSONOptions{}).AppendFields(make([]byte, 0, 8*after*after), &r)
 					want := append(new(JSON).appendValue([]byte(`{"name":`), &r.Nodes[0], data, false), '}')
 					if string(got) != string(want) {

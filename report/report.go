@@ -154,7 +154,9 @@ func (s *Summary) Since(o *Summary) Summary {
 			d.EvictedSeconds = append(d.EvictedSeconds, e)
 		}
 	}
-	d.Outcomes = s.Outcomes.Since(&o.Outcomes)
+	for i, n := range o.Outcomes {
+		d.Outcomes[i] -= n
+	}
 	d.Messages = slices.Clone(s.Messages)
 	for i, n := range o.Messages {
 		d.Messages[i] -= n

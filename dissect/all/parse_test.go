@@ -19,6 +19,7 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/report"
 )
 
 // aboutLength are the ends of the ids of findings that say that a message was cut, or is of
@@ -79,12 +80,15 @@ func TestParseLength(t *testing.T) {
 	}
 }
 
-// A keeper keeps a clone of each message, and what it looked like when it came.
-type keeper struct{ kept []kept }
+// A keeper keeps a clone of each record, and what it looked like when it came.
+type keeper struct {
+	kept []kept
+	json *report.JSON
+}
 
 type kept struct {
-	clone dissect.Message
-	was   string
+	clone     *dissect.Record
+	was, line string
 }
 
 // look shows everything that a message says.
@@ -93,30 +97,39 @@ func look(m *dissect.Message) string {
 }
 
 func (k *keeper) Record(r *dissect.Record) {
-	k.kept = append(k.kept, kept{r.Message.Clone(), look(&r.Message)})
+	k.kept = append(k.kept, kept{r.Clone(), look(&r.Message), k.line(r)})
+}
+
+// line returns a record as JSON, with its tree and its findings, and the bytes of its datagram.
+func (k *keeper) line(r *dissect.Record) string {
+	defer k.json.Reset()
+	k.json.Record(r)
+	return fmt.Sprintf("%s%x", k.json.Bytes(), r.Payload)
 }
 func (k *keeper) Unknown(*dissect.Unknown)     {}
 func (k *keeper) Finding(*dissect.FlowFinding) {}
 
-// TestMessageClone overwrites the payloads and reuses the decoders after each message.
-func TestMessageClone(t *testing.T) {
+// TestClone overwrites the payloads and reuses the decoders after each message.
+func TestClone(t *testing.T) {
 	goldens := must.Get(filepath.Glob(filepath.Join("..", "..", "testdata", "pcaps", "*", "*.golden.jsonl")))(t)
 	all := 0
 	for _, golden := range goldens {
-		k := new(keeper)
-		a := must.Get(dissect.New(dissect.Config{Protocols: Protocols()}, k))(t)
+		k := &keeper{json: report.NewJSON(report.JSONOptions{})}
+		a := must.Get(dissect.New(dissect.Config{Protocols: Protocols(), Tree: true}, k))(t)
 		buffer := make([]byte, 1<<16)
 		for _, d := range datagrams(t, golden) {
 			n := copy(buffer, d.Payload)
-			a.Datagram(&dissect.Datagram{Frame: d.Frame, Frames: d.Frames, Time: d.Time, First: d.First, Src: d.Src, Dst: d.Dst, Payload: buffer[:n:n]})
+			borrowed := dissect.Datagram{Frame: d.Frame, Frames: d.Frames, Time: d.Time, First: d.First, Src: d.Src, Dst: d.Dst, Payload: buffer[:n:n]}
+			a.Datagram(&borrowed)
+			borrowed = dissect.Datagram{}
 			for i := range buffer[:n] {
 				buffer[i] ^= 0x55
 			}
 		}
 		a.Flush()
 		for i := range k.kept {
-			if m := &k.kept[i]; look(&m.clone) != m.was {
-				t.Errorf("%s, message %d was\n%s, its clone is\n%s", golden, i+1, m.was, look(&m.clone))
+			if m := &k.kept[i]; look(&m.clone.Message) != m.was || k.line(m.clone) != m.line {
+				t.Errorf("%s, message %d was\n%s%s, its clone is\n%s%s", golden, i+1, m.was, m.line, look(&m.clone.Message), k.line(m.clone))
 			}
 		}
 		all += len(k.kept)

@@ -223,7 +223,7 @@ func TestTally(t *testing.T) {
 	var got tally
 	var want report.Tally
 	for i := range 20000 {
-		r := &dissect.Record{Protocol: protocols[rng.IntN(len(protocols))], TimeKnown: rng.IntN(2) > 0, RTT: time.Duration(rng.IntN(1000))}
+		r := &dissect.Record{Protocol: protocols[rng.IntN(len(protocols))], Datagram: &dissect.Datagram{}, TimeKnown: rng.IntN(2) > 0, RTT: time.Duration(rng.IntN(1000))}
 		r.Type = types[rng.IntN(len(types))]
 		for range rng.IntN(3) {
 			r.Findings = append(r.Findings, dissect.Finding{Type: findings[rng.IntN(len(findings))]})

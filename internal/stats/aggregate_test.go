@@ -42,6 +42,7 @@ func TestNoAllocations(t *testing.T) {
 	var r dissect.Record
 	var x dissect.Exchange
 	var f dissect.FlowFinding
+	var d dissect.Datagram
 	n := uint32(0)
 	exchange := func() {
 		n++
@@ -50,10 +51,12 @@ func TestNoAllocations(t *testing.T) {
 			client = netip.MustParseAddrPort("192.0.2.20:27005")
 		}
 		at := time.Unix(1_800_000_000, 0).Add(time.Duration(n) * 50 * time.Millisecond)
-		r = dissect.Record{Protocol: p, Frame: uint64(n), Time: at, Src: client, Dst: server, WireLength: len(payload)}
+		d = dissect.Datagram{Frame: uint64(n), Time: at, Src: client, Dst: server}
+		r = dissect.Record{Protocol: p, Datagram: &d, WireLength: len(payload)}
 		r.Type, r.Pair.Asks, r.Sources = ask, 1, sources
 		a.Record(&r)
-		r = dissect.Record{Protocol: p, Frame: uint64(n), Time: at.Add(time.Millisecond), Src: server, Dst: client, WireLength: 100, TimeKnown: true, RTT: time.Millisecond}
+		d.Time, d.Src, d.Dst = at.Add(time.Millisecond), server, client
+		r = dissect.Record{Protocol: p, Datagram: &d, WireLength: 100, TimeKnown: true, RTT: time.Millisecond}
 		r.Type = tell
 		r.Server.Name = dissect.Some("A name that is as long as names of servers are")
 		a.Record(&r)

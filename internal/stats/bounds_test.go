@@ -182,14 +182,14 @@ func TestParts(t *testing.T) {
 		fold := func() { sum.Join(Collect(slices.Values([]*Aggregate{a}), dissect.Stats{})) }
 		for i, x := range records {
 			at, src, dst := start.Add(time.Duration(x.at*1e9)), netip.AddrPortFrom(netip.MustParseAddr(x.from), 40000), netip.AddrPortFrom(netip.MustParseAddr(x.to), 27015)
-			r := dissect.Record{Protocol: p, Frame: uint64(i), Time: at, Src: src, Dst: dst, WireLength: 25, HopLimit: x.hops, Proven: x.proof == dissect.Proven, Message: dissect.Message{Type: ask, Pair: dissect.Pair{Asks: 1}}}
+			r := dissect.Record{Protocol: p, Datagram: &dissect.Datagram{Frame: uint64(i), Time: at, Src: src, Dst: dst, HopLimit: x.hops}, WireLength: 25, Proven: x.proof == dissect.Proven, Message: dissect.Message{Type: ask, Pair: dissect.Pair{Asks: 1}}}
 			a.Record(&r)
 			if parts > 1 && i%(len(records)/parts) == 7 { // its reply comes in the next
 				n := a.Next(nil)
 				fold()
 				a = n
 			}
-			a.Record(&dissect.Record{Protocol: p, Frame: uint64(i), Time: at, Src: dst, Dst: src, WireLength: 100, Message: dissect.Message{Type: tell}, RequestFrame: 1, TimeKnown: true, RTT: time.Millisecond})
+			a.Record(&dissect.Record{Protocol: p, Datagram: &dissect.Datagram{Frame: uint64(i), Time: at, Src: dst, Dst: src}, WireLength: 100, Message: dissect.Message{Type: tell}, RequestFrame: 1, TimeKnown: true, RTT: time.Millisecond})
 			a.Exchange(&dissect.Exchange{Protocol: p, Type: ask, Time: at, Src: src, Dst: dst, Requests: 1, RequestBytes: 25, Replies: 1, ReplyBytes: 100, Proof: x.proof})
 		}
 		fold()
@@ -506,7 +506,7 @@ func TestFewOfMany(t *testing.T) {
 	} {
 		part, sum := New(), New()
 		for i := range c.requests {
-			part.Record(&dissect.Record{Protocol: p, Time: time.Unix(int64(i), 0), Src: client, Dst: server, WireLength: 25, Message: dissect.Message{Type: ask, Pair: dissect.Pair{Asks: 1}}})
+			part.Record(&dissect.Record{Protocol: p, Datagram: &dissect.Datagram{Time: time.Unix(int64(i), 0), Src: client, Dst: server}, WireLength: 25, Message: dissect.Message{Type: ask, Pair: dissect.Pair{Asks: 1}}})
 		}
 		part.endRuns()
 		part.clients.gone, part.servers.gone = c.forgotten, c.forgotten
@@ -534,7 +534,7 @@ func TestElsewhere(t *testing.T) {
 		{dissect.OutcomeRefused, true, netip.AddrPort{}, dissect.OutcomeChallenged, key{}}, // it got no more than that
 	} {
 		a, at := New(), time.Unix(1000, 0)
-		a.Record(&dissect.Record{Protocol: p, Time: at, Src: client, Dst: server, WireLength: 25, Message: dissect.Message{Type: ask, Pair: dissect.Pair{Asks: 1}}})
+		a.Record(&dissect.Record{Protocol: p, Datagram: &dissect.Datagram{Time: at, Src: client, Dst: server}, WireLength: 25, Message: dissect.Message{Type: ask, Pair: dissect.Pair{Asks: 1}}})
 		a.Exchange(&dissect.Exchange{Protocol: p, Type: ask, Time: at, Src: client, Dst: server, From: c.from, Requests: 1, RequestBytes: 25, Outcome: c.outcome, ByReply: c.byReply})
 		a.endRuns()
 		var got key

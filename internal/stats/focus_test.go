@@ -24,7 +24,7 @@ func TestFocus(t *testing.T) {
 	purposes := map[string]dissect.Purpose{"heartbeat": dissect.Heartbeat}
 	send := func(from, to netip.AddrPort, name string, role dissect.Role) {
 		a.Record(&dissect.Record{
-			Protocol: p, Src: from, Dst: to, Findings: []dissect.Finding{{Type: &dissect.FindingType{ID: name, Severity: dissect.Warning}}},
+			Protocol: p, Datagram: &dissect.Datagram{Src: from, Dst: to}, Findings: []dissect.Finding{{Type: &dissect.FindingType{ID: name, Severity: dissect.Warning}}},
 			Message: dissect.Message{Type: &dissect.MessageType{Name: name, Title: name, Role: role, Purpose: purposes[name]}, Pair: dissect.Pair{Asks: 1}},
 		})
 	}
@@ -175,7 +175,7 @@ func TestStrays(t *testing.T) {
 			for i, x := range x.seconds {
 				for sec := range 10 {
 					at := time.Unix(int64(1000+10*i+sec), 0)
-					asked := dissect.Record{Protocol: p, Time: at, Src: client(60000), Dst: server}
+					asked := dissect.Record{Protocol: p, Datagram: &dissect.Datagram{Time: at, Src: client(60000), Dst: server}}
 					asked.Type, asked.Pair.Asks = ask, 1
 					if !x.unasked {
 						s.Record(&asked)
@@ -185,7 +185,7 @@ func TestStrays(t *testing.T) {
 						s.Record(&asked)
 					}
 					if !x.dead && !x.unasked {
-						told := dissect.Record{Protocol: p, Time: at, Src: server, Dst: client(60000)}
+						told := dissect.Record{Protocol: p, Datagram: &dissect.Datagram{Time: at, Src: server, Dst: client(60000)}}
 						told.Type = tell
 						s.Record(&told)
 					}

@@ -137,10 +137,10 @@ func TestMetrics(t *testing.T) {
 	for i := range 100 {
 		server := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 27015)
 		for range 1 + i {
-			a.Record(&dissect.Record{Protocol: p, Src: client, Dst: server, Message: dissect.Message{Type: request, Pair: dissect.Pair{Asks: 1}}})
+			a.Record(&dissect.Record{Protocol: p, Datagram: &dissect.Datagram{Src: client, Dst: server}, Message: dissect.Message{Type: request, Pair: dissect.Pair{Asks: 1}}})
 		}
 		if i%2 == 0 { // the others do not reply
-			a.Record(&dissect.Record{Protocol: p, Src: server, Dst: client, Message: dissect.Message{Type: reply, Server: dissect.Server{Name: dissect.Some(`x"} 1` + "\n")}}})
+			a.Record(&dissect.Record{Protocol: p, Datagram: &dissect.Datagram{Src: server, Dst: client}, Message: dissect.Message{Type: reply, Server: dissect.Server{Name: dissect.Some(`x"} 1` + "\n")}}})
 		}
 	}
 	const most = 5

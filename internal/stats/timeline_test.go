@@ -210,7 +210,7 @@ func TestRuns(t *testing.T) {
 			}
 			of := types[min(rnd.IntN(12), 1)^1]
 			r := dissect.Record{
-				Protocol: p, Time: at, Src: client, Dst: server, WireLength: 25, HopLimit: uint8(rnd.IntN(60)), IPID: uint16(i), Proven: i%40 == 5,
+				Protocol: p, Datagram: &dissect.Datagram{Time: at, Src: client, Dst: server, HopLimit: uint8(rnd.IntN(60)), IPID: uint16(i)}, WireLength: 25, Proven: i%40 == 5,
 				Message: dissect.Message{Type: of, Pair: dissect.Pair{Asks: 1}}, Sources: []dissect.Source{{Data: []byte("\xff\xff\xff\xffTSource Engine Query\x00")}},
 			}
 			a.Record(&r)
@@ -218,7 +218,7 @@ func TestRuns(t *testing.T) {
 			x := dissect.Exchange{Protocol: p, Type: of, Time: at, Src: client, Dst: server, Requests: 1, RequestBytes: 25, Outcome: dissect.OutcomeUnanswered}
 			if rnd.IntN(3) == 0 {
 				x.Outcome, x.Replies, x.ReplyBytes = dissect.OutcomeAnswered, 1, 100
-				reply := dissect.Record{Protocol: p, Time: at, Src: server, Dst: client, WireLength: 100, Message: dissect.Message{Type: p.Catalog.Messages()[2]}, RequestFrame: 1}
+				reply := dissect.Record{Protocol: p, Datagram: &dissect.Datagram{Time: at, Src: server, Dst: client}, WireLength: 100, Message: dissect.Message{Type: p.Catalog.Messages()[2]}, RequestFrame: 1}
 				a.Record(&reply)
 				after()
 			} else if rnd.IntN(9) == 0 {
@@ -232,7 +232,7 @@ func TestRuns(t *testing.T) {
 				after()
 			}
 		}
-		a.Record(&dissect.Record{Protocol: another, Time: start, Src: asked[0].Src, Dst: netip.MustParseAddrPort("198.52.0.1:27015"), Message: dissect.Message{Type: ask, Pair: dissect.Pair{Asks: 1}}})
+		a.Record(&dissect.Record{Protocol: another, Datagram: &dissect.Datagram{Time: start, Src: asked[0].Src, Dst: netip.MustParseAddrPort("198.52.0.1:27015")}, Message: dissect.Message{Type: ask, Pair: dissect.Pair{Asks: 1}}})
 		return Collect(slices.Values([]*Aggregate{a}), dissect.Stats{}).AppendBinary(nil)
 	}
 	summed, single := play(false), play(true)
@@ -255,7 +255,7 @@ func TestBackAgain(t *testing.T) {
 	client := netip.MustParseAddrPort("20.1.2.3:1024")
 	ask := func(second int64, n int) *dissect.Exchange {
 		at, server := time.Unix(second, 0), netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(n >> 8), byte(n)}), 27015)
-		a.Record(&dissect.Record{Protocol: p, Time: at, Src: client, Dst: server, WireLength: 25, Message: dissect.Message{Type: of, Pair: dissect.Pair{Asks: 1}}})
+		a.Record(&dissect.Record{Protocol: p, Datagram: &dissect.Datagram{Time: at, Src: client, Dst: server}, WireLength: 25, Message: dissect.Message{Type: of, Pair: dissect.Pair{Asks: 1}}})
 		return &dissect.Exchange{Protocol: p, Type: of, Time: at, Src: client, Dst: server, Requests: 1, Outcome: dissect.OutcomeUnanswered}
 	}
 	before := ask(10, 0)
@@ -276,7 +276,7 @@ func TestSendings(t *testing.T) {
 	of := p.Catalog.Message(dissect.MessageType{Name: "info", Title: "info request", Role: dissect.Request})
 	at, client, server := time.Unix(1000, 0), netip.MustParseAddrPort("20.1.2.3:80"), netip.MustParseAddrPort("198.51.100.1:27015")
 	for i := range 3000 {
-		a.Record(&dissect.Record{Protocol: p, Time: at.Add(time.Duration(i) * time.Second / 300), Src: client, Dst: server, WireLength: 25, Message: dissect.Message{Type: of, Pair: dissect.Pair{Asks: 1}}})
+		a.Record(&dissect.Record{Protocol: p, Datagram: &dissect.Datagram{Time: at.Add(time.Duration(i) * time.Second / 300), Src: client, Dst: server}, WireLength: 25, Message: dissect.Message{Type: of, Pair: dissect.Pair{Asks: 1}}})
 	}
 	for i := range 2 {
 		first := at.Add(time.Duration(i) * 5 * time.Second)

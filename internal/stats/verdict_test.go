@@ -58,12 +58,13 @@ func play(list []made, server string) *Aggregate {
 	for i, x := range list {
 		at, src, dst := start.Add(time.Duration(x.at*1e9)), address(x.from, cmp.Or(x.port, 40000)), address(x.to, 27015)
 		if x.of == 3 {
-			a.Record(&dissect.Record{Protocol: p, Frame: uint64(2*i + 1), Time: at, Src: dst, Dst: src, WireLength: 100, Message: dissect.Message{Type: reply}})
+			a.Record(&dissect.Record{Protocol: p, Datagram: &dissect.Datagram{Frame: uint64(2*i + 1), Time: at, Src: dst, Dst: src}, WireLength: 100, Message: dissect.Message{Type: reply}})
 			continue
 		}
 		payload := cmp.Or(x.payload, "\xff\xff\xff\xffTSource Engine Query\x00")
 		r = dissect.Record{
-			Protocol: speaks[x.of], Frame: uint64(2*i + 1), Time: at, Src: src, Dst: dst, WireLength: len(payload), HopLimit: x.hops, IPID: x.id, Proven: x.proof == dissect.Proven, Sum: crc32.ChecksumIEEE([]byte(payload)),
+			Protocol: speaks[x.of], Datagram: &dissect.Datagram{Frame: uint64(2*i + 1), Time: at, Src: src, Dst: dst, HopLimit: x.hops, IPID: x.id},
+			WireLength: len(payload), Proven: x.proof == dissect.Proven, Sum: crc32.ChecksumIEEE([]byte(payload)),
 			Message: dissect.Message{Type: ask[x.of], Pair: dissect.Pair{Asks: 1, Challenge: x.uses}}, Sources: []dissect.Source{{Data: []byte(payload)}},
 		}
 		if x.cut {
@@ -75,8 +76,8 @@ func play(list []made, server string) *Aggregate {
 			e.Replies, e.ReplyBytes = 1, cmp.Or(x.back, 100)
 			wait := cmp.Or(x.wait, time.Millisecond)
 			back = dissect.Record{
-				Protocol: speaks[x.of], Frame: uint64(2*i + 2), Time: at.Add(wait), Src: dst, Dst: src, WireLength: e.ReplyBytes, Message: dissect.Message{Type: reply},
-				RequestFrame: r.Frame, TimeKnown: true, RTT: wait,
+				Protocol: speaks[x.of], Datagram: &dissect.Datagram{Frame: uint64(2*i + 2), Time: at.Add(wait), Src: dst, Dst: src}, WireLength: e.ReplyBytes,
+				Message: dissect.Message{Type: reply}, RequestFrame: r.Frame, TimeKnown: true, RTT: wait,
 			}
 			if x.outcome == dissect.OutcomeChallenged || x.proof == dissect.Unreturned || x.proof == dissect.Vouched {
 				back.Pair.Challenge = dissect.ChallengeIssued
