@@ -304,7 +304,7 @@ func (a *Analyzer) take(d *Datagram, packed *core.Packed) {
 	a.stats.Datagrams++
 	a.out.handing, a.current = false, -1
 	x := a.queue.begin(d, packed)
-	a.queue.on, a.now = x, x.at
+	a.queue.on, a.now = x, x.packed.At
 	defer a.contain()
 	a.find(x)
 	if x.Stream != nil && len(x.Payload) == 0 {

@@ -12,9 +12,8 @@ type arrival struct {
 	// The conversation; flow is none until the first message.
 	ends ends
 	flow int32
-	at   int64 // its time
 	class
-	packed core.Packed // what counts of the datagram need
+	packed core.Packed // its time and ends as numbers
 	// Duplicates: sighting records what the datagram turns out to be. near says that
 	// the same bytes were seen a moment ago, distinct that its IP identification
 	// proves that it is not a duplicate of them.
@@ -47,7 +46,7 @@ func (x *arrival) begin(d *Datagram, packed *core.Packed) {
 	} else {
 		x.packed.Made, x.packed.At, x.packed.Src, x.packed.Dst = true, nanos(d.Time), endpoint.Of(d.Src), endpoint.Of(d.Dst)
 	}
-	x.at, x.first = x.packed.At, x.packed.At
+	x.first = x.packed.At
 	if d.First != d.Time && !d.First.IsZero() {
 		x.first = nanos(d.First)
 	}

@@ -30,10 +30,10 @@ func (t *tracker) keepEarly(x *arrival, rec *Record) {
 func (t *tracker) answerEarly(q *request, x *arrival) {
 	e := t.early.of(q.flow)
 	pair := &e.pair
-	if pair.Answers&q.topic == 0 || e.ends.key != x.ends.key || e.ends.up == q.up() || abs(x.at-e.first) > earlyBy || !sameID(pair.ID, q.id) || !t.related(e.protocol, q.protocol) {
+	if pair.Answers&q.topic == 0 || e.ends.key != x.ends.key || e.ends.up == q.up() || abs(x.packed.At-e.first) > earlyBy || !sameID(pair.ID, q.id) || !t.related(e.protocol, q.protocol) {
 		return
 	}
-	got := t.take(q, &e.arrival, e.frame, e.at)
+	got := t.take(q, &e.arrival, e.frame, e.packed.At)
 	got.protocol, got.message = e.protocol, e.message
 	if pair.Challenge == ChallengeIssued {
 		got.issuedIn, got.unused = e.frame, true

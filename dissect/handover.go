@@ -44,7 +44,7 @@ func (a *Analyzer) copy(x *arrival) {
 	if x.flow != none {
 		o := a.tracker.flows.own(x.flow)
 		if o.copies++; o.copies == 1 {
-			o.copyFrame, o.copyTime, o.copyUp = x.Frame, x.at, x.ends.up
+			o.copyFrame, o.copyTime, o.copyUp = x.Frame, x.packed.At, x.ends.up
 		}
 	}
 }

@@ -237,7 +237,7 @@ func (t *tracker) strayed(x *arrival, pair *Pair) {
 	k := &t.flows.flows[x.flow].key
 	t.tell(Notice{
 		what: strayed, of: k.server(x.ends.up), other: k.server(!x.ends.up), protocol: x.protocol, topics: pair.Answers, value: pair.ID,
-		frame: x.Frame, at: x.at,
+		frame: x.Frame, at: x.packed.At,
 	})
 }
 

@@ -55,7 +55,7 @@ func (a *Analyzer) pair(x *arrival) bool {
 
 // visit adds the message to its conversation, which may be new.
 func (a *Analyzer) visit(x *arrival) {
-	t, now := a.tracker, x.at
+	t, now := a.tracker, x.packed.At
 	if x.flow == none {
 		x.flow = t.flows.add(&x.ends, now)
 	}

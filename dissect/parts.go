@@ -429,7 +429,7 @@ func (t *tracker) pendingFor(x *arrival) (asked reassembly.Asked) {
 	if x.flow == none || !t.flows.flows[x.flow].requested() {
 		return asked
 	}
-	f, now := &t.flows.flows[x.flow], x.at
+	f, now := &t.flows.flows[x.flow], x.packed.At
 	asked.Newest, asked.Doubled = fromNanos(t.flows.more[x.flow].lastRequest), t.flows.extra(x.flow).copies > 0 && !f.has(repeating) && !f.has(copying)
 	waiting := now + 1 // none
 	for i := f.requests; i != none; i = t.requests.list[i].below {

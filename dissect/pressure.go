@@ -26,7 +26,7 @@ func (a *Analyzer) reportPressure(x *arrival) {
 	if all.Sum() == p.counted.Sum() {
 		return
 	}
-	now := x.at / 1e9
+	now := x.packed.At / 1e9
 	if p.seconds == nil {
 		p.seconds = make([]core.Evictions, 0, maxEvictedSeconds)
 	}

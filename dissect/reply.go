@@ -10,7 +10,7 @@ import (
 
 // reply records a reply that answers what m says, and prepares the rules.
 func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
-	now, proto := x.at, x.protocol
+	now, proto := x.packed.At, x.protocol
 	pair, peer := &rec.Pair, x.ends.key.peer(!x.ends.up, proto)
 	if f := &t.flows.flows[x.flow]; f.answers != proto {
 		t.flows.answer(x.flow, proto)
@@ -65,7 +65,7 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 // nothing else.
 func (t *tracker) refuses(q *request, x *arrival, pair *Pair, peer *peerKey) (refused, doubtful bool) {
 	known := t.challenges.of(peer)
-	if x.IPID != 0 || known == nil || known.n == 0 || known.challenges[0] != pair.Value || x.at-known.at > int64(networkDelay) {
+	if x.IPID != 0 || known == nil || known.n == 0 || known.challenges[0] != pair.Value || x.packed.At-known.at > int64(networkDelay) {
 		return true, false
 	}
 	rtt := t.flows.more[x.flow].rtt
@@ -143,7 +143,7 @@ func (t *tracker) asks(q *request) *Asked {
 // answer records a reply to q.
 func (t *tracker) answer(x *arrival, rec *Record, q *request, peer *peerKey) {
 	pair, p := &rec.Pair, t.protocols[x.protocol]
-	got := t.take(q, x, rec.Frame, x.at)
+	got := t.take(q, x, rec.Frame, x.packed.At)
 	q.setIf(isDamaged, pair.Damaged)
 	t.requests.count(q)
 	t.cover(q, x, pair.Tries, pair.Challenge != ChallengeIssued)
@@ -304,7 +304,7 @@ func (t *tracker) timing(q *request, m match, x *arrival) (at timing) {
 			at.late, at.atLeast = t.atLeast(q, x.first), true
 		}
 	default:
-		at.known, at.first, at.last = true, rtt, time.Duration(x.at-asked)
+		at.known, at.first, at.last = true, rtt, time.Duration(x.packed.At-asked)
 		if m.over {
 			at.late = rtt
 		}

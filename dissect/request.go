@@ -14,7 +14,7 @@ const (
 // request adds a request and compares it with the earlier ones. It reports whether the
 // message proves its sender.
 func (t *tracker) request(x *arrival, rec *Record) (proven bool) {
-	now, proto, up, rs := x.at, x.protocol, x.ends.up, t.requests
+	now, proto, up, rs := x.packed.At, x.protocol, x.ends.up, t.requests
 	p := t.protocols[proto]
 	f := &t.flows.flows[x.flow]
 	t.turn.Opens = f.ask(up)
@@ -100,7 +100,7 @@ func (t *tracker) place(x *arrival, rec *Record) int32 {
 	i := t.requests.place(t.config.Limits.Requests)
 	q := &t.requests.list[i]
 	*q = request{} // value by value: a literal would be made elsewhere and copied
-	q.flow, q.below, q.frame, q.sent = x.flow, t.flows.flows[x.flow].requests, rec.Frame, x.at
+	q.flow, q.below, q.frame, q.sent = x.flow, t.flows.flows[x.flow].requests, rec.Frame, x.packed.At
 	q.id, q.topic, q.sum, q.bytes = pair.ID, pair.Asks|pair.May, x.sum, shortSize(uint32(x.wire+x.Missing))
 	q.protocol, q.message, q.challenge = x.protocol, t.protocols[x.protocol].messageIndex(rec.Type), pair.Challenge
 	q.setIf(isUp, x.ends.up)
