@@ -380,7 +380,7 @@ func TestServe(t *testing.T) {
 	for _, want := range []string{
 		"  A2S  rules request  challenge -1 → challenge  [1 datagram, 9 bytes]\n",
 		" → rules reply  149 rules  [4 datagrams, 5530 bytes]\n",
-		"  ~ no such request in the capture\n",
+		"  ~ no answer to such a request in the capture\n",
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log lacks %q:\n%s", want, log)
@@ -415,7 +415,7 @@ func TestServeLog(t *testing.T) {
 		}
 	})
 	const rules = `\S+ > \S+  A2S  rules request  challenge -1 → challenge  \[2 datagrams, 18 bytes, 1 duplicated\]\n`
-	want := "^" + rules + `\S+ > \S+  A2S  unknown message  type 0x51  ~ no such request in the capture\n` + rules + "$"
+	want := "^" + rules + `\S+ > \S+  A2S  unknown message  type 0x51  ~ no answer to such a request in the capture\n` + rules + "$"
 	if !regexp.MustCompile(want).MatchString(log) {
 		t.Errorf("the log is\n%s", log)
 	}

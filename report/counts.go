@@ -174,12 +174,12 @@ func messageLines(s *Summary, line func(name, format string, args ...any)) {
 // outcomes describes the outcomes of the requests.
 func outcomes(s *Summary) string {
 	o := &s.Outcomes
-	b := fmt.Sprintf("%d: %d answered", s.Requests, o[dissect.OutcomeAnswered]+o[dissect.OutcomeChallenged])
+	b := fmt.Sprintf("%d: %d answered", s.Requests, o[dissect.OutcomeAnswered])
 	for _, c := range [...]struct {
 		n    uint64
 		what string
 	}{
-		{o[dissect.OutcomeLate], "answered late"}, {o[dissect.OutcomePartial], "answered in part"}, {o[dissect.OutcomeRefused], "refused"},
+		{o[dissect.OutcomeChallenged], "with a challenge only"}, {o[dissect.OutcomeLate], "answered late"}, {o[dissect.OutcomePartial], "answered in part"}, {o[dissect.OutcomeRefused], "refused"},
 		{o[dissect.OutcomeUnanswered] + o[dissect.OutcomeOther] + o[dissect.OutcomeElsewhere], "unanswered"}, {o[dissect.OutcomeRepeated], "repeated"},
 		{o[dissect.OutcomeOneSided], "with only one direction captured"}, {o[dissect.OutcomeOpen], "open at the end"}, {o[dissect.OutcomeForgotten], "forgotten"},
 	} {

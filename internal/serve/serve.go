@@ -141,7 +141,7 @@ const (
 )
 
 var resultNames = [...]string{
-	"answered", "challenged", "no such request in the capture", "not answered without a valid challenge", "asks for nothing",
+	"answered", "challenged", "no answer to such a request in the capture", "not answered without a valid challenge", "asks for nothing",
 	"withheld: longer than the request, and no challenge proves the address",
 }
 

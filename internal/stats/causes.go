@@ -352,7 +352,7 @@ var causes = []Cause{
 			return x.proof("n", count(sum.n, "request", "requests"), "also", also).with(x, "ICMP port unreachable", &sum)
 		}},
 	{ID: "firewall_rejects", State: Trouble, Certainty: Certain, explains: ofSilence,
-		Needs:  "ICMP administratively prohibited, or port unreachable from another address than the server's, and no reply after it; or either for a tenth of at least twenty requests, while others are answered all the time",
+		Needs:  "ICMP administratively prohibited, or port unreachable from another address than the server's, and no reply after it; or either for more than a tenth of at least twenty requests, while others are answered all the time",
 		Words:  "A firewall rejects what is sent to {server}: {by} said so of {n}.{also}",
 		Advice: "{by} has the rule, or the host behind it: allow UDP to that port there.",
 		holds: func(x *facts) *proof {
@@ -361,7 +361,7 @@ var causes = []Cause{
 				return nil
 			}
 			p := x.proof("by", by.by, "n", count(sum.n, "request", "requests"), "also", "").with(x, "ICMP errors", &sum)
-			switch some := x.good > 0 && len(x.silences) == 0 && x.n >= goodLeast && float64(x.sum.Refused) >= badShare*float64(x.n); {
+			switch some := x.good > 0 && len(x.silences) == 0 && x.n >= goodLeast && float64(x.sum.Refused) > badShare*float64(x.n); {
 			case some:
 				p.fill[len(p.fill)-1] = " Others were answered meanwhile."
 				return p
@@ -414,11 +414,7 @@ var causes = []Cause{
 				why = fmt.Sprintf(" It does: %s return a challenge that it must have given.", count(x.marks[mReturned].n, "request", "requests"))
 			}
 			p := x.proof("n", count(x.asked(), "request", "requests"), "why", why).with(x, "requests", &x.marks[mAsked])
-			for _, kind := range []string{Carpet, ForgedFlood, CrowdOrForged, Reflection, JunkFlood, GreedyClients} {
-				if v := x.verdict(kind); v != nil && !x.noCrowd(v) { // who asks is seen in one direction as well
-					p.leaves = ofSilence | ofChallenge | ofDelay | ofLoad
-				}
-			}
+			p.leaves = x.told() // who asks is seen in one direction as well
 			return p
 		}},
 	{ID: "capture_ends", State: Unclear, Certainty: Certain, explains: everything,
@@ -437,8 +433,12 @@ var causes = []Cause{
 			if n := &x.f.beside; x.n > 0 && x.good+x.replies() == 0 && 10*n.n >= x.asked() {
 				return x.proof("n", count(n.n, "datagram", "datagrams")+", which may be replies,").with(x, "cut datagrams", n)
 			}
-			return x.proofIf(x.marks[mCut].n*10 >= x.asked()+x.marks[mData].n && x.marks[mCut].n > 0 && (float64(x.good-x.sum.Partial) < goodShare*float64(x.n) || 2*x.sum.ChallengeOnly > x.good),
-				"n", count(x.marks[mCut].n, "message", "messages")).with(x, "cut messages", &x.marks[mCut])
+			if x.marks[mCut].n == 0 || x.marks[mCut].n*10 < x.asked()+x.replies() || float64(x.sum.Answered+x.sum.Late) >= goodShare*float64(x.n) {
+				return nil
+			}
+			p := x.proof("n", count(x.marks[mCut].n, "message", "messages")).with(x, "cut messages", &x.marks[mCut])
+			p.leaves = x.told()
+			return p
 		}},
 	{ID: "wrong_port", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "no reply from that port, and replies from another port of the same host, which speaks what was asked if this one gets and sends other datagrams; or which names this one as the port of the game",
@@ -694,7 +694,7 @@ var causes = []Cause{
 		Words:  "Too little to say: {server} was asked {n}, and {replies} came{only}.",
 		Advice: "Capture for longer, and ask the server with a browser meanwhile: with ten requests it can be told whether it answers.",
 		holds: func(x *facts) *proof {
-			if few := x.asked() <= tooFew; x.n > 0 && (x.good < x.n && (few || 2*x.good <= x.n) || few && x.marks[mData].n == 0) {
+			if few := x.asked() <= tooFew; x.n > 0 && x.verdict(Unwell) == nil && (x.good < x.n && few || 2*x.sum.Answered <= x.n || few && x.marks[mData].n == 0) {
 				return x.saw().with(x, "requests", &x.marks[mAsked])
 			}
 			return nil
@@ -732,13 +732,28 @@ func verdictCause(kind string, explains matter) Cause {
 	return Cause{ID: kind, State: Trouble, Certainty: Likely, explains: explains,
 		Needs: "the report has the verdict " + kind + " about the server or its network", Words: "{verdict}", Advice: "{advice}",
 		holds: func(x *facts) *proof {
-			if v := x.verdict(kind); v != nil && !x.noCrowd(v) && (kind != Unwell || 10*x.marks[mCut].n < x.asked()+x.marks[mData].n) {
+			if v := x.verdict(kind); v != nil && !x.noCrowd(v) && (kind != Unwell || 10*x.marks[mCut].n < x.asked()+x.replies()) {
 				p := x.proof("verdict", v.Text, "advice", v.Advice).with(x, "requests", &x.marks[mAsked])
 				p.certainty = v.Certainty
 				return p
 			}
 			return nil
 		}}
+}
+
+// told returns what verdicts of the report explain of who asks, and when, which the captured part of datagrams shows as well.
+func (x *facts) told() (is matter) {
+	for v := range each(x.verdicts) {
+		switch {
+		case slices.Contains([]string{Carpet, ForgedFlood, CrowdOrForged, Reflection, JunkFlood, GreedyClients}, v.Kind) && !x.noCrowd(v):
+			is |= ofSilence | ofChallenge | ofDelay | ofLoad
+		case v.Kind == Slow:
+			is |= ofDelay
+		case v.Kind == ServerDown:
+			is |= ofSilence
+		}
+	}
+	return is
 }
 
 // noCrowd reports whether a crowd is a few that ask again and again all the time, or of which a limit answers as many as ever: then what is lost says more.

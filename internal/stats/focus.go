@@ -156,19 +156,13 @@ type other struct {
 // A focusKind counts a kind of request at a port with what became of it.
 type focusKind struct {
 	protocol, message, title string
-	wants                    bool // a challenge is all that it can get
+	mute                     bool // servers may be silent to it
 	requests                 uint64
 	fates                    fates
 	none                     mark
 }
 
-func (k *focusKind) outcome() Outcome {
-	o := k.fates.of(k.requests)
-	if k.wants {
-		o.Answered, o.ChallengeOnly = o.Answered+o.ChallengeOnly, 0
-	}
-	return o
-}
+func (k *focusKind) outcome() Outcome { return k.fates.of(k.requests) }
 
 // A noted counts a type of finding. bySelf are those about messages of the server.
 type noted struct {
@@ -566,7 +560,7 @@ func (f *focus) request(r *dissect.Record) {
 	}
 	k := t.kind(r.Protocol.Name, r.Type.Name, r.Type.Title)
 	k.requests++
-	k.wants = r.Pair.Challenge == dissect.ChallengeWanted || r.Type.Purpose&dissect.ChallengeRequest != 0
+	k.mute = r.Type.Unanswered != nil
 	f.notes(t, r, false)
 }
 
@@ -667,8 +661,10 @@ func (f *focus) exchange(x *dissect.Exchange) {
 	t.fates[is].add(n, f.input, x.Frame)
 	good := uint32(n)
 	if missed(is) || is == dissect.OutcomeOneSided {
-		good = 0
 		k.none.add(n, f.input, x.Frame)
+		if good = 0; is == dissect.OutcomeOther {
+			good = uint32(n) // it was not silent
+		}
 	}
 	if x.Ambiguous && is == dissect.OutcomeAnswered && x.First > time.Second {
 		t.marks[mBehind].add(1, f.input, x.ReplyFrame)
@@ -676,7 +672,9 @@ func (f *focus) exchange(x *dissect.Exchange) {
 	if x.From.IsValid() {
 		t.from(x.From).add(n, f.input, cmp.Or(x.ReplyFrame, x.Frame))
 	}
-	t.of(x.Protocol.Name).add(x.Time.UnixNano(), uint32(n), good)
+	if good > 0 || x.Type.Unanswered == nil { // else silence says nothing
+		t.of(x.Protocol.Name).add(x.Time.UnixNano(), uint32(n), good)
+	}
 }
 
 // finding counts a finding about a flow.
@@ -817,7 +815,7 @@ func (t *target) merge(o *target) {
 	}
 	for x := range each(o.kinds) {
 		k := t.kind(x.protocol, x.message, x.title)
-		k.wants = k.wants || x.wants
+		k.mute = k.mute || x.mute
 		k.requests += x.requests
 		k.fates.add(&x.fates)
 		k.none.merge(&x.none)

@@ -56,6 +56,8 @@ type reporting struct {
 	few      bool                      // there is no verdict: servers are judged by less
 	dead     []*entry[server]          // those that single addresses ask, and that do not reply
 	silent   *entry[server]            // that a single address asks, and that does not reply
+	complete uint64                    // requests that got what they asked for
+	ended    uint64                    // of so many that had to, and whose end is known
 	replaced map[netip.Addr]netip.Addr // what is shown of addresses, if others are
 	grid     struct {                  // of the intervals
 		width int
@@ -180,6 +182,10 @@ func (r *reporting) totals() {
 	for i := range r.a.kinds {
 		o := r.a.kinds[i].outcome()
 		t.Answered += o.replied()
+		r.complete += o.Answered
+		if r.ended += o.replied() + o.Unanswered + o.Refused; r.a.kinds[i].mute() {
+			r.ended -= o.Unanswered
+		}
 		t.Unanswered += o.Unanswered + o.Refused
 	}
 	t.Addresses = r.a.addresses.count()

@@ -410,6 +410,9 @@ func (k *kind) title() string {
 	return k.of.Title
 }
 
+// mute reports whether servers may be silent to it.
+func (k *kind) mute() bool { return k.of != nil && k.of.Unanswered != nil }
+
 func (k *kind) outcome() Outcome { return k.fates.of(k.sum().requests) }
 
 // A token says where payloads have the four bytes of a challenge: behind how many bytes of payloads of a length, of which the first are

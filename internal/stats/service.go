@@ -123,7 +123,7 @@ func (r *reporting) down() {
 			continue
 		}
 		for _, s := range silences(v.times(), v.first, v.last) {
-			if s.to-s.from >= shortest && s.real(v) && s.requests <= 1.1*float64(lost)+2 && !r.inEvent(e, &s) && s.requests-r.a.unheardIn(e, s.from, s.to) >= leastJudged {
+			if s.to-s.from >= shortest && s.real(v) && s.requests <= 1.1*float64(lost)+2 && !r.inEvent(e, &s) && s.requests-r.a.unheardIn(e, s.from, s.to)-float64(r.undue(e)) >= leastJudged {
 				r.sayDown(e, &s)
 			}
 		}
@@ -133,7 +133,7 @@ func (r *reporting) down() {
 // sayDead says that some of many servers that one address asks do not reply, if nothing else is said.
 func (r *reporting) sayDead() {
 	n := len(r.dead)
-	if len(r.Verdicts) > 0 || !r.few || n == 0 || n == 1 && r.silent == r.dead[0] {
+	if len(r.Verdicts) > 0 || !r.few || n == 0 {
 		return
 	}
 	v := Verdict{Kind: NoReplies, Certainty: Likely, Advice: "They may be off, or a list is old: qdissect why ADDR:PORT says more of one."}
@@ -146,6 +146,10 @@ func (r *reporting) sayDead() {
 	}
 	v.From, v.To = instant(times.first), instant(times.last)
 	v.Text = fmt.Sprintf("No reply: %s of %s, such as %s, answered none of %s in %s.", number(uint64(n)), count(r.Totals.Servers, "server", "servers"), v.Servers[0], count(asked, "request", "requests"), span(times.first, times.last))
+	if n == 1 && r.silent == r.dead[0] {
+		v.Text = fmt.Sprintf("No reply: one address asked %s %s in %s and got no reply.", v.Servers[0], count(asked, "time", "times"), span(times.first, times.last))
+		v.Advice = "If a server should be there, look whether it runs: qdissect why " + v.Servers[0] + " says more."
+	}
 	v.Evidence = Evidence{{"servers", float64(n)}, {"requests_without_reply", float64(asked)}}
 	r.say(v)
 }
@@ -221,7 +225,7 @@ func (r *reporting) displaced(e *entry[server]) bool {
 
 // displaced reports whether n replies from elsewhere are enough, of so many requests and of so many that ended.
 func displaced(n, ended, requests uint64) bool {
-	return requests > tooFew && (n > tooFew || 2*n >= ended) && float64(n) >= badShare*float64(requests)
+	return requests > tooFew && (n >= leastErrors || 2*n >= ended) && float64(n) >= badShare*float64(requests)
 }
 
 // neverReplied says that a server that was asked is not known to be there.
@@ -236,7 +240,7 @@ func (r *reporting) neverReplied(e *entry[server]) {
 		r.dead = append(r.dead, e)
 		return
 	}
-	if lost <= tooFew || r.Totals.Replies == 0 && refused == 0 && len(r.servers) == 1 && !r.few {
+	if lost <= tooFew || r.Totals.Replies == 0 && refused == 0 && len(r.servers) == 1 && (!r.few || r.returning(v.requests)) {
 		return
 	}
 	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), v.sources().addresses(), span(v.first, v.last))
@@ -255,6 +259,15 @@ func (r *reporting) neverReplied(e *entry[server]) {
 		Kind: NoReplies, Certainty: Likely, Server: r.address(e), From: instant(v.first), To: instant(v.last), Text: text + ".", Advice: advice,
 		Evidence: Evidence{{"requests_without_reply", float64(v.requests)}, {"seconds", round(float64(v.last-v.first)/1e9, 1)}, {"replies", 0}, {"icmp_errors", float64(refused)}},
 	})
+}
+
+// returning reports whether so many of the requests have a challenge that somebody must have given that a server answers, and its direction is missing.
+func (r *reporting) returning(requests uint64) bool {
+	n := uint64(0)
+	for k := range each(r.a.kinds) {
+		n += k.madeUp
+	}
+	return n >= 2 && 10*n >= requests // as for one_direction
 }
 
 // onlyScanned reports whether those who ask a server ask many others that do not reply either, or one source asks it a few times: its
@@ -292,7 +305,7 @@ func (r *reporting) unwell() {
 	}
 	for _, e := range r.servers {
 		v := &e.v
-		if v.replies == 0 || !r.home(e) || r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) {
+		if v.replies+v.fates[dissect.OutcomePartial] == 0 || !r.home(e) || r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) {
 			continue
 		}
 		good, n, o := r.well(e)
@@ -354,7 +367,7 @@ func (r *reporting) trickle(e *entry[server], n uint64, sources int) Verdict {
 // unconnected says that connections over TCP to servers that are read fail.
 func (r *reporting) unconnected() {
 	for s := range each(r.o.Streams) {
-		if !s.Read || !s.fails() || r.o.OneSided || len(r.o.Home) > 0 && !r.isHome(s.Server.Addr()) {
+		if !s.Read && len(r.servers) > 0 || !s.fails() || r.o.OneSided || len(r.o.Home) > 0 && !r.isHome(s.Server.Addr()) {
 			continue
 		}
 		c, server := causeOf("connections_fail"), netip.AddrPortFrom(r.host(s.Server.Addr()), s.Server.Port()).String()
@@ -404,7 +417,7 @@ func (a *Aggregate) sendings(server, requests, repeated uint64) (own, heard uint
 // mayBeSilent reports whether that a reply to a kind of request is missing may say nothing.
 func (a *sums) mayBeSilent(kind uint16) bool {
 	k := &a.kinds[kind-1]
-	return k.of == nil || k.of.Unanswered != nil
+	return k.of == nil || k.mute()
 }
 
 // unwellKind says that a server answers a kind of request far less than others of the protocol. If it answers most requests, several clients must ask for it.
@@ -494,12 +507,12 @@ func kindLost(good, n, othersGood, others uint64) Certainty {
 	return ""
 }
 
-// unwell reports whether few requests tell that something is wrong: none is answered, or few of one kind and most of others.
+// unwell reports whether few requests tell that something is wrong: none is answered, more are not than by accident, or few of one kind and most of others.
 func (s *server) unwell(good, n uint64, o *Outcome) bool {
 	if bad := n - good; bad < leastJudged && (o.replied() > 0 || s.requests <= tooFew) {
 		return false
 	}
-	return s.empty() || slices.ContainsFunc(s.kinds[:], func(k asked) bool {
+	return s.empty() || !maybeWell(good, n, wellShare) || slices.ContainsFunc(s.kinds[:], func(k asked) bool {
 		all, well := uint64(k.requests), uint64(k.good)
 		return all >= kindLeast && 2*well < all && all < n && 2*less(good, well) > n-all
 	})
@@ -728,9 +741,13 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, calm bool) 
 		when = " in " + span(v.first, v.last)
 		evidence = append(evidence, Evidence{{"challenge_only", float64(o.ChallengeOnly)}, {"late", float64(o.Late)}, {"partial", float64(o.Partial)}, {"refused", float64(o.Refused)}}...)
 	}
+	does := "replies to"
+	if o.Unanswered+o.Refused+good < n { // it does more often, but late, in part, or with a challenge
+		does = "answers"
+	}
 	return Verdict{
 		Kind: Unwell, Server: r.address(e), Evidence: evidence, Advice: parts[0].advice,
-		Text: fmt.Sprintf("Not answered: %s%s replies to only %s of %s%s: %s.", r.address(e), r.named(v), percent(float64(good)/float64(n)), count(n, "request", "requests"), when, text),
+		Text: fmt.Sprintf("Not answered: %s%s %s only %s of %s%s: %s.", r.address(e), r.named(v), does, percent(float64(good)/float64(n)), count(n, "request", "requests"), when, text),
 	}
 }
 

@@ -40,16 +40,19 @@ func (r *reporting) judge() {
 	for _, rule := range []func(){r.sayCarpets, r.junk, r.down, r.drops, r.floods, r.reflected, r.tooOften, r.growths, r.longLost, r.ignored, r.unwell, r.unconnected, r.slow, r.scanners, r.bounced, r.errors} {
 		rule()
 	}
-	if r.o.whole {
+	if r.few = true; r.o.whole {
+		r.unwell()
+		r.Verdicts = slices.DeleteFunc(r.Verdicts, r.isCut)
 		return
 	}
-	if r.few = true; len(r.Verdicts) == 0 {
+	if len(r.Verdicts) == 0 {
 		r.down()
 		r.unwell()
 	}
 	said := len(r.Verdicts)
 	r.Verdicts = slices.DeleteFunc(r.Verdicts, r.isCut)
-	if t := &r.Totals; said > len(r.Verdicts) && len(r.Verdicts) == 0 || r.o.OneSided || len(r.Verdicts) == 0 && (t.Requests == 0 || t.Answered == 0 && (t.Unanswered > 0 || t.Replies == 0) || r.tooLittle() != "" || r.lost() >= leastWell) {
+	unpaired, _ := r.unpaired()
+	if t := &r.Totals; said > len(r.Verdicts) && len(r.Verdicts) == 0 || r.o.OneSided || len(r.Verdicts) == 0 && (t.Requests == 0 || t.Answered == 0 && (t.Unanswered > 0 || t.Replies == 0) || r.tooLittle() != "" || r.lost() >= leastWell || unpaired != "") {
 		r.cannotTell()
 	}
 	if len(r.Verdicts) == 0 {
@@ -63,7 +66,7 @@ func (r *reporting) judge() {
 // isCut reports whether a verdict that rests on what is missing is about a server of whose datagrams the capture has only the beginning.
 func (r *reporting) isCut(v Verdict) bool {
 	i := slices.IndexFunc(r.servers, func(e *entry[server]) bool { return e.v.heard != nil && r.address(e) == v.Server })
-	if i < 0 {
+	if i < 0 || v.Evidence.of("elsewhere") > 0 { // whence replies come is in what was captured
 		return false
 	}
 	s := &r.servers[i].v
@@ -154,27 +157,30 @@ func (r *reporting) cannotTell() {
 		text = fmt.Sprintf("Cannot tell: %s and no request that is recognised.", count(t.Replies, "reply", "replies"))
 	}
 	advice := "Capture the port of the server, in both directions."
+	oneSided := r.o.OneSided || t.Replies+r.a.cuts == 0 && r.returning(t.Requests)
 	if t.Requests > 0 && !r.o.OneSided {
 		text = fmt.Sprintf("Cannot tell whether a server is there: none of %s from %s got a reply.", count(t.Requests, "request", "requests"), t.Addresses.addresses())
 		advice = "Look whether the address and the port are right, and ask from elsewhere: qdissect why ADDR:PORT says more of one server."
 		if few := r.tooLittle(); few != "" {
 			text, advice = few, causeOf("too_few").Advice
-		} else if n := r.lost(); n >= leastWell {
-			text = fmt.Sprintf("Cannot tell: %s of %s from %s got no reply", number(n), count(t.Requests, "request", "requests"), t.Addresses.addresses())
+		} else if t.Answered > 0 && r.a.cuts > 0 {
+			text = fmt.Sprintf("Cannot tell whether requests got what they asked for: %s and %s were captured.", count(t.Requests, "request", "requests"), count(t.Replies, "reply", "replies"))
+		} else if n := r.lost(); n >= leastWell && !oneSided {
+			text = fmt.Sprintf("Cannot tell: %s of %s from %s did not get what they asked for", number(n), count(t.Requests, "request", "requests"), t.Addresses.addresses())
 			if r.a.cuts == 0 { // else the replies may be among those
 				text += ", to servers each of which was asked too seldom to be judged"
 			}
 			text += "."
 			advice = "They may be off, or nobody's: qdissect why ADDR:PORT says more of one."
-		} else if t.Answered > 0 {
-			text = fmt.Sprintf("Cannot tell whether servers reply: %s and %s were captured.", count(t.Requests, "request", "requests"), count(t.Replies, "reply", "replies"))
+		} else if what, do := r.unpaired(); what != "" {
+			text, advice = what, do
 		}
 	}
 	if n := r.a.cuts; n > 0 {
 		text += fmt.Sprintf(" The snapshot length cut %s: what these are or answer is not known.", count(n, "datagram", "datagrams"))
 		advice = causeOf("cut").Advice
 	}
-	if r.o.OneSided && t.Requests+t.Replies > 0 {
+	if oneSided && t.Requests+t.Replies > 0 {
 		text = fmt.Sprintf("Cannot tell whether servers reply: %s and %s were captured; that is one direction only, or no server replies.",
 			count(t.Requests, "request", "requests"), count(t.Replies, "reply", "replies"))
 		advice = "Capture both directions, on the host of the server itself or on a port that mirrors both."
@@ -182,21 +188,60 @@ func (r *reporting) cannotTell() {
 	r.say(Verdict{Kind: CannotTell, From: r.From, To: r.To, Text: text, Advice: advice, Evidence: Evidence{{"requests", float64(t.Requests)}, {"replies", float64(t.Replies)}}})
 }
 
-// lost returns how many requests got no reply, if they are too many for all to be well.
+// lost returns how many requests did not get what they asked for, if they are too many for all to be well.
 func (r *reporting) lost() uint64 {
-	if t := &r.Totals; float64(t.Answered) < wellShare*float64(t.Answered+t.Unanswered) {
-		return t.Unanswered
+	if float64(r.complete) < wellShare*float64(r.ended) {
+		return r.ended - r.complete
 	}
 	return 0
 }
 
-// well returns how many of the requests to a server whose end is known got what they asked for, or a challenge that their address returned.
+// unpaired says what is missing, if the capture has only requests or only replies of a server, or many replies to somebody who did not ask for them.
+func (r *reporting) unpaired() (text, advice string) {
+	var most *entry[client]
+	for c := range each(r.a.clients.entries) {
+		if u := c.v.strange; u != nil && u.unasked >= leastOften && float64(u.unasked) >= leastRate*max(float64(u.last-u.first)/1e9, 1) && (most == nil || u.unasked > most.v.strange.unasked) {
+			most = c
+		}
+	}
+	if most != nil {
+		u := most.v.strange
+		return fmt.Sprintf("Cannot tell: %s got %s from %s in %s that no request in the capture asked for. Its requests went another way, or somebody asks in its name.",
+				r.source(most), count(u.unasked, "reply", "replies"), count(uint64(u.reflectors()), "server", "servers"), span(u.first, u.last)),
+			"Capture both directions. If that address asked for nothing, tell the operators of the servers, and have the provider drop what comes from their ports."
+	}
+	list := slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool {
+		return (e.v.replies > 0 || e.v.fates[dissect.OutcomeOneSided] < leastWell) && (e.v.requests > 0 || e.v.replies < leastWell)
+	})
+	if len(list) == 0 {
+		return "", ""
+	}
+	who := r.address(list[0])
+	return fmt.Sprintf("Cannot tell whether requests to %s%s get replies: only one direction is in the capture. Of all %s%s.", who, others(len(list)-1), count(r.Totals.Requests, "request", "requests"), r.share()),
+		"Capture both directions to know whether that server answers well: qdissect why " + who + " says more."
+}
+
+// well returns how many of the requests to a server whose end is known and that had to be answered got what they asked for.
 func (r *reporting) well(e *entry[server]) (good, n uint64, o Outcome) {
 	o = e.v.fates.of(e.v.requests)
-	n = o.replied() + o.Refused + o.Unanswered
-	given, p := less(o.ChallengeOnly, e.v.rejected), &e.v.proved[vouched]
-	o.ChallengeOnly -= min(less(p.Requests, p.Complete), given) // the address came back later
-	return o.Answered + min(r.returned(e), given), n, o         // as many as came back may not: those are floods too small to be told
+	o.Unanswered -= min(r.undue(e), o.Unanswered)
+	return o.Answered, o.replied() + o.Refused + o.Unanswered, o
+}
+
+// undue returns how many requests to a server without a reply are such to which it may be silent.
+func (r *reporting) undue(e *entry[server]) (n uint64) {
+	for _, k := range e.v.kinds {
+		if k.kind > 0 && r.a.kinds[k.kind-1].mute() {
+			n += uint64(k.bad)
+		}
+	}
+	return n
+}
+
+// doubtful reports whether few requests to a server are answered, some late, in part or not with what they asked for, or so few of all that one tells nothing.
+func (r *reporting) doubtful(e *entry[server]) bool {
+	good, n, o := r.well(e)
+	return float64(good) < wellShare*float64(n) && (2*good <= n || e.v.requests <= tooFew || o.Late+o.Partial+e.v.rejected > 0)
 }
 
 // tooLittle says what was seen, if few requests were captured, most of them to servers that answer half or less, or some late, in part or with no more
@@ -205,11 +250,10 @@ func (r *reporting) tooLittle() string {
 	t, which, more := &r.Totals, "none", ""
 	good, doubtful := uint64(0), uint64(0)
 	for _, e := range r.servers {
-		well, n, o := r.well(e)
 		if !e.v.empty() {
-			good += o.Answered
+			good += e.v.fates[dissect.OutcomeAnswered]
 		}
-		if well < n && (2*well <= n || e.v.requests <= tooFew || o.Late+o.Partial+e.v.rejected > 0) {
+		if r.doubtful(e) {
 			doubtful += e.v.requests
 		}
 		if e.v.says() != "" {
@@ -218,7 +262,7 @@ func (r *reporting) tooLittle() string {
 			more = "; replies came from another address or port"
 		}
 	}
-	if t.Requests >= leastWell || doubtful == 0 || 2*doubtful < t.Requests {
+	if r.ended >= leastWell || doubtful == 0 || 2*doubtful < t.Requests {
 		return ""
 	}
 	if good > 0 {
@@ -227,41 +271,44 @@ func (r *reporting) tooLittle() string {
 	return fmt.Sprintf("Too little to say: %s of %s from %s got what was asked for%s.", which, count(t.Requests, "request", "requests"), t.Addresses.addresses(), more)
 }
 
-func (r *reporting) nothing() {
-	t := &r.Totals
-	rate := float64(t.Requests) / r.duration()
-	share := float64(t.Answered) / float64(max(t.Answered+t.Unanswered, 1))
-	text := fmt.Sprintf("Nothing unusual: %s from %s (%s per second, at most %s)", count(t.Requests, "request", "requests"), t.Addresses.addresses(),
-		rounded(rate), number(r.Timeline.Peak))
+// share continues a sentence with how many of the requests got what they asked for, and how soon.
+func (r *reporting) share() (text string) {
 	whose := "the replies"
-	if t.Answered+t.Unanswered > 0 { // live, nothing is known of the first seconds
-		text += ", " + percent(share) + " answered"
-		whose = "them"
+	if r.ended > 0 { // live, nothing is known of the first seconds
+		text, whose = ", "+percent(float64(r.complete)/float64(r.ended))+" answered", "them"
 	}
 	if r.RoundTrips.Count > 0 {
 		text += ", half of " + whose + " within " + duration(r.RoundTrips.P50)
 	}
+	return text
+}
+
+// others continues a list of one server.
+func others(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return " and " + count(uint64(n), "other server", "other servers")
+}
+
+func (r *reporting) nothing() {
+	t := &r.Totals
+	rate := float64(t.Requests) / r.duration()
+	text := fmt.Sprintf("Nothing unusual: %s from %s (%s per second, at most %s)", count(t.Requests, "request", "requests"), t.Addresses.addresses(), rounded(rate), number(r.Timeline.Peak)) + r.share()
 	advice := "There is nothing to do."
-	if e := r.silent; e != nil {
-		advice = "If a server should be there, look whether it runs: qdissect why " + r.address(e) + " says more."
-		text += fmt.Sprintf("; one address asked %s %s and got no reply", r.address(e), count(e.v.requests, "time", "times"))
-	}
-	unseen := func(e *entry[server]) bool {
-		return e.v.replies == 0 && e.v.fates[dissect.OutcomeOneSided] >= leastWell
-	}
-	if i := slices.IndexFunc(r.servers, unseen); i >= 0 {
-		e, more := r.servers[i], ""
-		if n := len(slices.DeleteFunc(slices.Clone(r.servers[i+1:]), func(e *entry[server]) bool { return !unseen(e) })); n > 0 {
-			more = " and " + count(uint64(n), "other server", "other servers")
-		}
-		text += fmt.Sprintf("; of %s%s only one direction is in the capture", r.address(e), more)
-		advice = "Capture both directions to know whether that server answers well: qdissect why " + r.address(e) + " says more."
+	few := slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool {
+		return e.v.requests < leastJudged || e.v.requests >= leastWell || !r.home(e) || !r.doubtful(e)
+	})
+	if len(few) > 0 {
+		good, n, _ := r.well(few[0])
+		text += fmt.Sprintf("; too little was seen to judge %s (%s of %s answered)%s", r.address(few[0]), number(good), count(n, "request", "requests"), others(len(few)-1))
+		advice = "Capture for longer to know whether that server answers well: qdissect why " + r.address(few[0]) + " says more."
 	}
 	r.say(Verdict{
 		Kind: NothingUnusual, From: r.From, To: r.To, Text: text + ".", Advice: advice,
 		Evidence: Evidence{
-			{"requests", float64(t.Requests)}, {"sources", float64(t.Addresses.Count)}, {"requests_per_second", round(rate, 2)}, {"answered_share", round(share, 4)},
-			{"p50_ms", round(r.RoundTrips.P50.Seconds()*1000, 1)},
+			{"requests", float64(t.Requests)}, {"sources", float64(t.Addresses.Count)}, {"requests_per_second", round(rate, 2)},
+			{"answered_share", round(float64(r.complete)/float64(max(r.ended, 1)), 4)}, {"p50_ms", round(r.RoundTrips.P50.Seconds()*1000, 1)},
 		},
 	})
 }

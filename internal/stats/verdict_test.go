@@ -194,7 +194,8 @@ func TestVerdictsNeed(t *testing.T) {
 		})), "likely No reply: 198.51.100.99:27015 answered none of 4 requests from 4 addresses in 3 s from 19:00:00 UTC on, and nothing shows that a server is there."},
 		{"no server, which one asks", both(evening(30), sent(15, 0, 1, func(i int, x *made) {
 			x.from, x.to, x.silent, x.outcome = "203.0.113.9", "198.51.100.99", true, dissect.OutcomeUnanswered
-		})), quiet},
+		})), "likely No reply: one address asked 198.51.100.99:27015 15 times in 14 s from 19:00:00 UTC on and got no reply."},
+		{"many commands without a reply", both(evening(30), sent(40, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i), 4 })), quiet},
 		{"commands without a reply", both(evening(150), sent(20, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i), 4 })), quiet},
 		{"the only client gets no rules", both(sent(60, 0, 1, func(i int, x *made) { x.from = person(0) }), sent(5, 2.5, 0.2, func(i int, x *made) { gone(i, x); x.from, x.of = person(0), 1 })), "likely Not answered: 198.51.100.10:27015 replies to 0 % of 5 p rules requests in 20 s from 19:00:02 UTC on, and to 100 % of others."},
 		{"victims of an IPv6 network", both(evening(60), sent(160, 10, 16, func(i int, x *made) {
@@ -209,8 +210,8 @@ func TestVerdictsNeed(t *testing.T) {
 		})), "certain Forged flood at 198.51.100.10:27015: 9,000 p info requests in 60 s or less from 04:00:00 UTC on (150 per second or more)"},
 		{"99 passwords", both(evening(60), sent(99, 0, 5, func(i int, x *made) { x.from, x.of, x.says = "203.0.113.9", 4, &refusedLogin })), quiet},
 		{"passwords", both(evening(60), sent(100, 0, 5, func(i int, x *made) { x.from, x.of, x.says = "203.0.113.9", 4, &refusedLogin })), "certain Passwords tried: remote consoles refused 100 requests in 19.8 s from 19:00:00 UTC on (p.rcon.refused)."},
-		{"a flood of two seconds", both(evening(60), flood(100, 50, dissect.Unreturned, nil)), "certain Not answered: 198.51.100.10:27015 replies to only 55 % of 220 requests in 59.5 s from 19:00:00 UTC on: 45 % got a challenge only, because their clients did not return it or got another one each time."},
-		{"a crowd, of which a fifth never returns", both(evening(60), flood(2000, 200, dissect.Proven, crowd), flood(400, 40, dissect.Unreturned, crowd)), "certain Not answered: 198.51.100.10:27015 replies to only 84 % of 2,520 requests in 59.5 s from 19:00:00 UTC on: 16 % got a challenge only, because their clients did not return it or got another one each time."},
+		{"a flood of two seconds", both(evening(60), flood(100, 50, dissect.Unreturned, nil)), "certain Not answered: 198.51.100.10:27015 answers only 55 % of 220 requests in 59.5 s from 19:00:00 UTC on: 45 % got a challenge only, because their clients did not return it or got another one each time."},
+		{"a crowd, of which a fifth never returns", both(evening(60), flood(2000, 200, dissect.Proven, crowd), flood(400, 40, dissect.Unreturned, crowd)), "certain Not answered: 198.51.100.10:27015 answers only 84 % of 2,520 requests in 59.5 s from 19:00:00 UTC on: 16 % got a challenge only, because their clients did not return it or got another one each time."},
 		{"one hop limit, no proof", both(open(300), flood(2000, 200, dissect.Unproven, oneHop)), "likely Forged flood at 198.51.100.10:27015: 2,000 p info requests in 10 s from 19:00:30 UTC on (200 per second, 41 times the usual) from 2,000 addresses. Nothing proves it, but 97 % of the packets have the hop limit 47 and the addresses are spread evenly over the whole internet."},
 		{"people come", both(open(300), flood(2000, 200, dissect.Unproven, func(i int, x *made) { crowd(i, x); x.hops = uint8(40 + i%20) })), "possible Crowd or forged at 198.51.100.10:27015: 2,000 p info requests in 10 s from 19:00:30 UTC on (200 per second, 41 times the usual) from 2,000 addresses. They may be people, or forged: this request needs no proof, and what there is to see does not tell."},
 		{"a victim", both(evening(60), victim(100, 10, 300, 4, plain)), "likely Reflection at 203.0.113.77: 100 p info requests in its name in 9.9 s from 19:00:10 UTC on (10 per second) made 198.51.100.10:27015 and 3 others send it 32.8 kB, 6.2 times what came. The address is forged: it is the victim."},
@@ -378,7 +379,7 @@ func TestVerdictsNeed(t *testing.T) {
 		{"few errors of each kind", errors(12, 12), []string{quiet}, "Replies"},
 		{"one server in one direction", both(evening(60), sent(20, 0, 1, func(i int, x *made) {
 			x.from, x.to, x.silent, x.outcome = person(i), "198.51.100.9", true, dissect.OutcomeOneSided
-		})), []string{quiet, "; of 198.51.100.9:27015 only one direction is in the capture."}, ""},
+		})), []string{"Cannot tell whether requests to 198.51.100.9:27015 get replies: only one direction is in the capture. Of all 140 requests, 100 % answered"}, "nothing to do"},
 		{"eight probes of one network", both(evening(60), sockets(160, 16, 8, 1)), []string{`possible Reflection at 203.0.113.0/24: 160 p info requests from it in 9.9 s`, `Either its addresses are forged, and they are the victims, or they ask too often themselves: this request needs no proof.`}, "in its name"},
 		{"a victim's port", both(evening(60), sent(160, 10, 16, func(i int, x *made) { x.from, x.back = "203.0.113.9", 300 })), []string{`possible Reflection at 203.0.113.9: 160 p info requests from it in 9.9 s`}, "in its name in"},
 		{"one opens a socket 15 times a second", both(evening(60), sockets(300, 15, 1, 1)), []string{`possible Greedy: 203.0.113.9 asks 198.51.100.10:27015 15 times per second`}, "Reflection"},

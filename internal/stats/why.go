@@ -239,13 +239,14 @@ func (x *facts) answer() *Answer {
 			continue
 		}
 		found := c.holds(x)
-		if found == nil || w.Cause != "" && c.State == Answers {
+		slight := found != nil && c.State == Trouble && x.slight(c, found)
+		if found == nil || w.Cause != "" && c.State == Answers || slight && w.Cause == "" && x.verdict(Unwell) != nil {
 			continue
 		}
 		taken |= c.explains &^ found.leaves
 		first := w.Cause == "" || w.State != Trouble && c.State == Trouble
 		switch {
-		case c.State == Trouble && x.slight(c, found):
+		case slight:
 			if w.Cause == "" { // what it saw stands behind that, and is no verdict
 				f := causeOf("too_few")
 				w.Cause, w.State, w.Certainty, w.Advice = f.ID, f.State, f.Certainty, []string{f.Advice}
@@ -290,7 +291,9 @@ func (x *facts) prepare() {
 			continue
 		}
 		o := k.outcome()
-		x.n += k.requests - o.Other
+		if x.n += o.replied() + o.Refused; !k.mute || x.replies() == 0 { // else a reply is not due
+			x.n += o.Unanswered
+		}
 		addTo(x.sum.counts(), o.counts())
 	}
 	x.good, x.what = x.sum.replied(), "request"
@@ -544,6 +547,9 @@ func (x *facts) kindsText() string {
 			if p.n > 0 {
 				parts = append(parts, percent(float64(p.n)/float64(n))+" "+p.what)
 			}
+		}
+		if k.mute && o.Unanswered > 0 {
+			parts = append(parts, "to which a server may be silent")
 		}
 		list = append(list, what+" ("+strings.Join(parts, ", ")+")")
 	}
