@@ -239,6 +239,9 @@ type Analyzer struct {
 // inner is an analyzer with the methods that only this module calls.
 type inner struct{ *Analyzer }
 
+// OnlyCount makes exchanges have only what is counted of them, and their time and server as numbers.
+func (a inner) OnlyCount() { a.out.onlyCounted = true }
+
 // Inner returns what only this module can use.
 func (a *Analyzer) Inner(core.Only) inner { return inner{a} }
 

@@ -6,14 +6,16 @@ type outlet struct {
 	handler Handler
 	copied  func(*Datagram, bool) // see Config.Copied
 	closed  func(*Exchange)       // see Config.Ended
-	stats   *Stats
-	handing bool // the handler has it
-	flow    FlowFinding
-	lost    Unknown
-	ended   Exchange
-	server  Server      // of ended
-	text    []byte      // of flow
-	others  []*Protocol // of flow
+	// onlyCounted says that closed reads only what countedOf states.
+	onlyCounted bool
+	stats       *Stats
+	handing     bool // the handler has it
+	flow        FlowFinding
+	lost        Unknown
+	ended       Exchange
+	server      Server      // of ended
+	text        []byte      // of flow
+	others      []*Protocol // of flow
 }
 
 // finding hands out the finding in o.flow, or another one.

@@ -476,45 +476,59 @@ func (t *tracker) sent(q *request) (requests, repeated int) {
 	return 1 + more, more - min(max(int(t.requests.answered(q).n), 1)-1, more)
 }
 
-// exchangeOf returns a request with its replies and an outcome, until the next call.
-func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
-	p, got, f := t.protocols[q.protocol], t.requests.answered(q), &t.flows.flows[q.flow]
-	o, n := t.requests.rare(q), int(got.n)
+// countedOf returns what is counted of a request that ended with an outcome, until the next call.
+func (t *tracker) countedOf(q *request, is Outcome) *Exchange {
+	p, got, o := t.protocols[q.protocol], t.requests.answered(q), t.requests.rare(q)
 	x := &t.out.ended // filled value by value: a literal would be copied
 	x.Protocol, x.Type, x.Outcome, x.Proof = p, p.Catalog.Messages()[q.message], is, t.proof(q, got)
 	at := &x.packed
 	at.Made, at.At, at.Newest = true, t.requests.time(q), q.sent
-	at.Dst = f.key.server(q.up()).packed()
+	at.Dst = t.flows.flows[q.flow].key.server(q.up()).packed()
+	x.Requests, x.Repeated = t.sent(q)
+	x.Replies, x.RequestBytes, x.ReplyBytes = int(got.n), int(t.requests.size(q)), int(got.bytes)
+	x.Ambiguous, x.First = q.has(isUnclear), 0
+	if q.answer != 0 && got.first >= at.At {
+		x.First = time.Duration(got.first - at.At)
+	}
+	x.ByReply = is == OutcomeRefused && q.answer != 0
+	if x.From = (netip.AddrPort{}); is == OutcomeElsewhere {
+		x.From = o.from.endpoint()
+	}
+	return x
+}
+
+// exchangeOf returns a request with its replies and an outcome, until the next call.
+func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
+	x := t.countedOf(q, is)
+	if t.out.onlyCounted {
+		return x
+	}
+	got, o, at := t.requests.answered(q), t.requests.rare(q), &x.packed
 	x.Frame, x.Time = q.frame, fromNanos(at.At)
-	x.Src, x.Dst = f.key.server(!q.up()).endpoint(), at.Dst.AddrPort()
+	x.Src, x.Dst = t.flows.flows[q.flow].key.server(!q.up()).endpoint(), at.Dst.AddrPort()
 	x.Interface, x.VLAN = "", 0
 	if o.link != 0 {
 		l := &t.requests.links[o.link]
 		x.Interface, x.VLAN = l.name, l.vlan
 	}
-	x.Requests, x.Repeated = t.sent(q)
 	if x.Sendings, x.Newest = t.requests.sendings(q), x.Time; q.has(isResent) {
 		x.Newest = fromNanos(q.sent)
 	}
 	x.Marked, x.MarkedRepeated = core.Bit[int](q.has(isMarked))+int(o.marks), min(int(o.marks), x.Repeated)
-	x.Replies, x.ReplyFrame, x.LastFrame, x.Reply = n, got.firstFrame, got.lastFrame, nil
+	x.ReplyFrame, x.LastFrame, x.Reply = got.firstFrame, got.lastFrame, nil
 	if q.answer != 0 && got.message > 0 {
 		x.Reply = t.protocols[got.protocol].Catalog.Messages()[got.message-1]
 	}
-	x.Timed, x.Ambiguous, x.First, x.Last = false, q.has(isUnclear), 0, 0
+	x.Timed, x.Last = false, 0
 	if q.answer != 0 && got.first >= at.At {
-		x.Timed, x.First, x.Last = !x.Ambiguous, time.Duration(got.first-at.At), time.Duration(max(got.last-at.At, 0))
+		x.Timed, x.Last = !x.Ambiguous, time.Duration(max(got.last-at.At, 0))
 	}
 	x.Server = nil
 	if got.facts != 0 {
 		t.out.server = t.requests.facts.at(got.facts).server.Value()
 		x.Server = &t.out.server
 	}
-	x.RequestBytes, x.ReplyBytes, x.Parts, x.Total = int(t.requests.size(q)), int(got.bytes), int(got.parts), int(got.total)
-	x.ByReply = is == OutcomeRefused && q.answer != 0
-	if x.From = (netip.AddrPort{}); is == OutcomeElsewhere {
-		x.From = o.from.endpoint()
-	}
+	x.Parts, x.Total = int(got.parts), int(got.total)
 	return x
 }
 

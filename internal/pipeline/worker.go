@@ -82,6 +82,11 @@ func (w *worker) addShard(o *Options, sinks []sink) error {
 	if s.analyzer, err = dissect.New(c, w); err != nil {
 		return err
 	}
+	if len(s.exchangers) == 1 {
+		if x, ok := s.exchangers[0].(interface{ OnlyCounts() bool }); ok && x.OnlyCounts() {
+			s.analyzer.Inner(core.Only{}).OnlyCount()
+		}
+	}
 	w.shards = append(w.shards, s)
 	return nil
 }

@@ -184,7 +184,8 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 		a.wait(x, in)
 	}
 	if x.Ambiguous && x.Outcome == dissect.OutcomeAnswered {
-		if e := a.known(&x.Dst); e != nil {
+		a.count()
+		if e := a.knownAs((*key)(&in.Dst)); e != nil {
 			h := e.v.hears()
 			if h.unclear++; x.First > time.Second {
 				h.behind++
@@ -192,6 +193,9 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 		}
 	}
 }
+
+// OnlyCounts reports whether nothing of an exchange is read but what is counted of each.
+func (a *Aggregate) OnlyCounts() bool { return a.focus == nil }
 
 // wait puts a request that ended into the queue.
 func (a *Aggregate) wait(x *dissect.Exchange, in *core.Packed) {
