@@ -960,3 +960,39 @@ func TestRangesAllocateNothing(t *testing.T) {
 		t.Errorf("%v allocations for each packet", n)
 	}
 }
+
+// TestGenerations: the numbers of remembered sets and of that being collected (0) differ, however often a key was used.
+func TestGenerations(t *testing.T) {
+	for serial := range serials {
+		s := set{past: &past{serial: uint8(serial), known: generations}}
+		seen := map[uint32]bool{0: true}
+		for g := range generations {
+			n := s.generation(g)
+			if seen[n] {
+				t.Errorf("serial %d: set %d has number %#x of another", serial, g, n)
+			}
+			seen[n] = true
+		}
+	}
+}
+
+// TestSpareBuffers: a set gets the smallest sufficient buffer, but none of more than eight times what it needs, unless it is of at most 1024 bytes.
+func TestSpareBuffers(t *testing.T) {
+	for _, c := range []struct {
+		need  int
+		spare []int
+		want  int
+	}{
+		{100, []int{300, 200, 800}, 200}, {100, []int{200, 300}, 200}, {100, []int{99}, 0}, {100, []int{100}, 100},
+		{1, []int{1024}, 1024}, {1, []int{1025}, 0}, {200, []int{1600}, 1600}, {200, []int{1601}, 0},
+	} {
+		r := newRangeTable(t, 0, Limits{})
+		i, _ := r.Ranges.t.open(key(1), 0)
+		for _, n := range c.spare {
+			r.Ranges.t.spare = append(r.Ranges.t.spare, store{buf: make([]byte, 0, n)})
+		}
+		if r.Ranges.t.equip(i, c.need); cap(r.Ranges.t.sets[i].buf) != c.want {
+			t.Errorf("%d of %v: %d, want %d", c.need, c.spare, cap(r.Ranges.t.sets[i].buf), c.want)
+		}
+	}
+}

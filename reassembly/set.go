@@ -194,9 +194,12 @@ func (s *set) remembers(in *incoming) (of uint8) {
 // sets of copies from the set being collected and from each other.
 const copiesShift = 24
 
+// serials is how many of these numbers there are: what fits above copiesShift, without 0.
+const serials = 255
+
 // generation returns that number, in position, for the copies of remembered set g.
 func (s *set) generation(g int) uint32 {
-	return (1 + uint32(s.serial-s.known+uint8(g))%255) << copiesShift
+	return (1 + (serials+uint32(s.serial)-uint32(s.known)+uint32(g))%serials) << copiesShift
 }
 
 // remember keeps the checksums of the parts. If the maximum of sets is remembered, it
@@ -218,5 +221,5 @@ func (s *set) remember() {
 	}
 	s.ends[s.known] = int32(len(s.sums))
 	s.known++
-	s.serial++
+	s.serial = (s.serial + 1) % serials
 }

@@ -178,7 +178,7 @@ func (s *set) tallied(v Verdict) int { return int(s.counts[v-Duplicate]) }
 type past struct {
 	sums       []uint32           // checksums of pieces of complete sets, to recognise late copies
 	ends       [generations]int32 // ends of the sums of each remembered set
-	serial     uint8              // counts remembered sets
+	serial     uint8              // counts remembered sets, modulo serials
 	known      uint8              // number of remembered sets: see remember
 	rounds     uint8              // bits of remembered sets of which an odd number of copies came
 	tag        uint32             // see Parts.Tag
