@@ -1,10 +1,18 @@
 package pipeline
 
 import (
+	"encoding/binary"
+	"io"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/packet"
+	"github.com/qdissect/qdissect/report"
 )
 
 // TestNoteLimits: the numbers of docs/limits.md about comments, said once more.
@@ -30,5 +38,167 @@ func TestNoteLimits(t *testing.T) {
 	s.held[1].note([]byte(strings.Repeat("€", 2000)))
 	if list := s.comments(1); len(list) != 1 || list[0] != strings.Repeat("€", 1365) {
 		t.Errorf("%q", list)
+	}
+}
+
+// TestStreamOf: a segment is of the service of its destination or else its source; on other ports, of what its payload begins with, with the
+// lower port as that of the server.
+func TestStreamOf(t *testing.T) {
+	for _, c := range []struct {
+		src, dst uint16
+		payload  string
+		port     uint16
+		name     string
+	}{
+		{443, 80, "", 80, "HTTP"}, {80, 443, "", 443, "HTTPS"}, {22, 40000, "", 22, "SSH"}, {40000, 25565, "GET /", 25565, "Minecraft"},
+		{40000, 30000, "GET / HTTP/1.1", 30000, "HTTP"}, {30000, 40000, "HTTP/1.1 200 OK", 30000, "HTTP"}, {40000, 30000, "POST /a", 30000, "HTTP"},
+		{40000, 30000, "HEAD /", 30000, "HTTP"}, {40000, 30000, "GET", 30000, ""}, {40000, 30000, "\x16\x03\x01", 30000, "TLS"},
+		{40000, 30000, "\x17\x03\x03", 30000, "TLS"}, {40000, 30000, "\x17\x03\x01", 30000, ""}, {30000, 40000, "SSH-2.0", 30000, "SSH"}, {40000, 30000, "", 30000, ""},
+	} {
+		if port, name := streamOf(c.src, c.dst, []byte(c.payload)); port != c.port || name != c.name {
+			t.Errorf("%d to %d, %q: %d %s, want %d %s", c.src, c.dst, c.payload, port, name, c.port, c.name)
+		}
+	}
+}
+
+// TestLooks: the first 1024 packets are examined, and then one of 256.
+func TestLooks(t *testing.T) {
+	for n, want := range map[uint64]bool{1: true, 1024: true, 1025: false, 1279: false, 1280: true, 1281: false, 1536: true} {
+		if looks(n) != want {
+			t.Errorf("packet %d: %v", n, !want)
+		}
+	}
+}
+
+// TestRoom: the bytes of a frame follow those of the newest one, or begin at the front if the end has no room, but never overwrite those of the oldest.
+func TestRoom(t *testing.T) {
+	const size = 8 << 20
+	for _, c := range []struct {
+		held [][2]int // where a frame begins, and its length
+		n    int
+		at   int
+		ok   bool
+	}{
+		{nil, 100, 0, true},
+		{[][2]int{{0, 100}}, 50, 100, true},
+		{[][2]int{{10, 100}, {110, 40}}, 50, 150, true},
+		{[][2]int{{60, 100}, {size - 100, 60}}, 40, size - 40, true},
+		{[][2]int{{60, 100}, {size - 100, 60}}, 41, 0, true},
+		{[][2]int{{60, 100}, {size - 100, 60}}, 60, 0, true},
+		{[][2]int{{60, 100}, {size - 100, 60}}, 61, 0, false},
+		{[][2]int{{60, 100}, {0, 20}}, 40, 20, true},
+		{[][2]int{{60, 100}, {0, 20}}, 41, 20, false},
+	} {
+		s := new(selection)
+		for _, f := range c.held {
+			s.held = append(s.held, heldFrame{at: f[0], Frame: capture.Frame{Data: make([]byte, f[1])}})
+		}
+		if at, ok := s.room(c.n); at != c.at || ok != c.ok {
+			t.Errorf("%d bytes beside %v: at %d, %v; want at %d, %v", c.n, c.held, at, ok, c.at, c.ok)
+		}
+	}
+	for end, want := range map[int]int{1: 256 << 10, 256 << 10: 256 << 10, 256<<10 + 1: size} {
+		s := new(selection)
+		if s.growData(end); len(s.data) != want {
+			t.Errorf("%d bytes for a first frame of %d, want %d", len(s.data), end, want)
+		}
+		if s.growData(end + 1); len(s.data) != size {
+			t.Errorf("%d bytes after that, want %d", len(s.data), size)
+		}
+	}
+}
+
+// TestSides: a capture is one-sided if ten pairs of hosts or more send queries, and no host both sends and is sent to.
+func TestSides(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		hosts [][2]uint64
+		quiet bool // of no known protocol
+		want  bool
+	}{
+		{"ten pairs", pairs(10), false, true},
+		{"eleven", pairs(11), false, true},
+		{"nine", pairs(9), false, false},
+		{"nine, one of them twice", append(pairs(9), pairs(1)...), false, false},
+		{"ten, and a reply", append(pairs(10), [2]uint64{100, 1}), false, false},
+		{"ten, and what one client sends to another", append(pairs(10), [2]uint64{50, 2}), false, false},
+		{"a reply, and ten", append([][2]uint64{{100, 1}}, pairs(10)...), false, false},
+		{"ten of traffic", pairs(10), true, false},
+	} {
+		s := newSides()
+		for range 2 {
+			for _, p := range c.hosts {
+				s.see(packet.Key(p[0]<<16|27015), packet.Key(p[1]<<16|27015), !c.quiet)
+			}
+			if s.one() != c.want || s.known != s.both {
+				t.Errorf("%s: %v, want %v; both %v, known %v", c.name, s.one(), c.want, s.both, s.known)
+			}
+			s.reset()
+		}
+	}
+}
+
+// pairs are clients of a server, 100.
+func pairs(n int) (list [][2]uint64) {
+	for i := range n {
+		list = append(list, [2]uint64{uint64(i + 1), 100})
+	}
+	return list
+}
+
+// TestEvictedFragments: fragments that were refused and frames nested too deeply are dropped, and counted as such.
+func TestEvictedFragments(t *testing.T) {
+	e, err := newEngine(&Options{
+		Reporter: func() report.Reporter { return new(report.Counts) }, Out: io.Discard, Workers: 1, Analysis: dissect.Config{Protocols: all.Protocols()},
+	})
+	must.Do(t, err)
+	defer e.pool.close()
+	// The last eight bytes of a packet, from 65528: one more than the largest packet has.
+	beyond := "\x45\x00\x00\x1c\x00\x01\x1f\xff\x40\x11\x00\x00\xc0\x00\x02\x01\xc6\x33\x64\x0112345678"
+	tags := strings.Repeat("\x00", 12) + strings.Repeat("\x81\x00\x00\x01", 20) + "\x08\x00"
+	for i, data := range []string{beyond, tags, tags} {
+		link := uint16(101)
+		if data == tags {
+			link = 1
+		}
+		must.Do(t, e.frame(&capture.Frame{Number: uint64(i + 1), LinkType: link, Data: []byte(data), Length: len(data)}))
+	}
+	if s := e.summary(); s.EvictedFragments != 3 || s.Evicted != 3 || s.Drops != 3 {
+		t.Errorf("%d fragments, %d evicted, %d dropped; want 3", s.EvictedFragments, s.Evicted, s.Drops)
+	}
+}
+
+// TestRestrict: counts of everything are no counts of what was chosen.
+func TestRestrict(t *testing.T) {
+	s := &report.Summary{
+		Packets: 7, Messages: []uint64{1, 2}, Unknown: 1, GameTraffic: 1, Malformed: 1, Complete: 1, Incomplete: 1, Requests: 1, Replies: 1, Duplicates: 1,
+		ICMP: 1, ICMPMatched: 1, AmbiguousReplies: 1, Findings: [4]uint64{1, 1, 1, 1}, MostlyDuplicates: true, OneSided: 1, Unanswered: 1,
+	}
+	s.Outcomes[dissect.OutcomeUnanswered] = 1
+	restrict(s, nil, new(pool))
+	if want := (&report.Summary{Packets: 7, Messages: []uint64{0, 0}, Chosen: true}); !reflect.DeepEqual(s, want) {
+		t.Errorf("got %+v", s)
+	}
+}
+
+// TestListedServers: new servers of unknown ports are counted until half of the list is full, and what clients ask of those in it goes on counting.
+func TestListedServers(t *testing.T) {
+	var list tcp
+	ask := func(server byte, port, client uint16) {
+		ip := []byte("\x45\x00\x00\x28\x00\x00\x00\x00\x40\x06\x00\x00\x0a\x00\x00\x01\xc6\x33\x64\x00")
+		ip[19] = server
+		segment := append(binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, client), port), make([]byte, 16)...)
+		segment[12], segment[13] = 5<<4, packet.SYN
+		list.see(ip, segment)
+	}
+	for server := range byte(130) {
+		ask(server, 2000, 40000)
+	}
+	ask(200, 27015, 40000)
+	ask(0, 2000, 40001)
+	ask(0, 2000, 40001) // sent again
+	ask(201, 80, 40000)
+	if n := len(list.list); n != 129 || list.list[0].Tried != 2 || list.list[0].Packets != 3 || list.list[128].Server.Port() != 27015 {
+		t.Errorf("%d servers, the first %+v, the last %+v", n, list.list[0], list.list[n-1])
 	}
 }
