@@ -317,24 +317,28 @@ var inFolder sync.Mutex
 
 // exitStatus returns the exit status of the program, which runs in this process: starting one
 // costs more than most commands do. Scripts write "exec qdissect" where a process matters:
-// for standard input, a time zone, or another tshark.
+// for a time zone, or another tshark. The last argument may be <FILE, for standard input.
 func exitStatus(ts *testscript.TestScript, args []string) int {
+	input := ""
+	if last := len(args) - 1; last >= 0 && strings.HasPrefix(args[last], "<") {
+		input, args = ts.ReadFile(args[last][1:]), args[:last]
+	}
 	inFolder.Lock()
 	defer inFolder.Unlock()
 	back, err := os.Getwd()
 	ts.Check(errors.Join(err, os.Chdir(ts.MkAbs("."))))
 	defer os.Chdir(back)
-	return run(args, environment{in: strings.NewReader(""), out: ts.Stdout(), err: ts.Stderr(), getenv: ts.Getenv})
+	return run(args, environment{in: strings.NewReader(input), out: ts.Stdout(), err: ts.Stderr(), getenv: ts.Getenv})
 }
 
-// runCmd runs the program: run arguments.
+// runCmd runs the program: run arguments [<FILE].
 func runCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if got := exitStatus(ts, args); (got != 0) != neg {
 		ts.Fatalf("exit status %d", got)
 	}
 }
 
-// statusCmd runs the program and checks its exit status: status N arguments.
+// statusCmd runs the program and checks its exit status: status N arguments [<FILE].
 func statusCmd(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
