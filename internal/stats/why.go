@@ -548,6 +548,9 @@ func (x *facts) kindsText() string {
 				parts = append(parts, percent(float64(p.n)/float64(n))+" "+p.what)
 			}
 		}
+		if o.ChallengeOnly == n { // some ask for no more
+			parts = parts[1:]
+		}
 		if k.mute && o.Unanswered > 0 {
 			parts = append(parts, "to which a server may be silent")
 		}
