@@ -108,8 +108,8 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestSides: a capture is one-sided if ten pairs of hosts or more send queries, and no host both sends and is sent to.
-func TestSides(t *testing.T) {
+// TestOneSided: a capture is one-sided if ten pairs of hosts or more send queries, and no host both sends and is sent to.
+func TestOneSided(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		hosts [][2]uint64
@@ -168,8 +168,8 @@ func TestEvictedFragments(t *testing.T) {
 	}
 }
 
-// TestRestrict: counts of everything are no counts of what was chosen.
-func TestRestrict(t *testing.T) {
+// TestChosenCounts: counts of everything are no counts of what was chosen.
+func TestChosenCounts(t *testing.T) {
 	s := &report.Summary{
 		Packets: 7, Messages: []uint64{1, 2}, Unknown: 1, GameTraffic: 1, Malformed: 1, Complete: 1, Incomplete: 1, Requests: 1, Replies: 1, Duplicates: 1,
 		ICMP: 1, ICMPMatched: 1, AmbiguousReplies: 1, Findings: [4]uint64{1, 1, 1, 1}, MostlyDuplicates: true, OneSided: 1, Unanswered: 1,
