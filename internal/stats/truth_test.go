@@ -1,4 +1,4 @@
-package scenes_test
+package stats_test
 
 import (
 	"bytes"
@@ -17,28 +17,23 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// small is an instance that is dissected in a moment.
-var small = scenes.Options{Span: 20 * time.Second, Clients: must.Try(100, 400)}
-
-func scene(t *testing.T, s scenes.Scene, o scenes.Options) (capture []byte, truth *scenes.Truth) {
-	t.Helper()
-	var b bytes.Buffer
-	truth = must.Get(s.Write(&b, o))(t)
-	return b.Bytes(), truth
+// shared returns how a scene is played here: as TestScenes plays it, so that it is written once.
+func shared(s scenes.Scene) scenes.Options {
+	return must.Try(evening(s, 0), scenes.Options{Span: 20 * time.Second, Clients: 400})
 }
 
-// TestTruth compares the truth with what the program counts.
+// TestTruth compares the truth of scenes with what the program counts.
 func TestTruth(t *testing.T) {
 	for i, s := range scenes.All() {
 		if i%must.Try(6, 1) > 0 {
 			continue
 		}
 		t.Run(s.Name, func(t *testing.T) {
-			o := small
+			o := shared(s)
 			if s.Name == "long-lost-fragments" {
 				o.Span = time.Minute // fragments are given up after 30 seconds
 			}
-			capture, truth := scene(t, s, o)
+			capture, truth := play(t, s.Name, o)
 			sum, err := pipeline.Run(pipeline.Options{
 				Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: &bytes.Buffer{}, Workers: 1,
 				Reporter: func() report.Reporter { return report.NewJSON(report.JSONOptions{}) },
@@ -89,22 +84,24 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// TestSame: the same options give the same bytes, and honest clients do the same in all
+// TestSameScenes: the same options give the same bytes, and honest clients do the same in all
 // scenes that do not concern them.
-func TestSame(t *testing.T) {
+func TestSameScenes(t *testing.T) {
 	quiet := must.Get(scenes.Find("quiet"))(t)
-	_, evening := scene(t, quiet, small)
+	_, calm := play(t, quiet.Name, shared(quiet))
 	for i, s := range scenes.All() {
-		a, truth := scene(t, s, small)
+		a, truth := play(t, s.Name, shared(s))
 		if i%must.Try(5, 1) == 0 {
-			if b, _ := scene(t, s, small); !bytes.Equal(a, b) {
+			var b bytes.Buffer
+			must.Get(s.Write(&b, shared(s)))(t)
+			if !bytes.Equal(a, b.Bytes()) {
 				t.Errorf("%s: two runs differ", s.Name)
 			}
 		}
 		if s.Name == "drops" || s.Name == "down" || s.Name == "down-icmp" || s.Name == "long-lost" || s.Name == "long-lost-fragments" {
 			continue // honest clients ask again
 		}
-		if d := cmp.Diff(class(evening, scenes.Honest), class(truth, scenes.Honest)); d != "" {
+		if d := cmp.Diff(class(calm, scenes.Honest), class(truth, scenes.Honest)); d != "" {
 			t.Errorf("%s: honest traffic differs:\n%s", s.Name, d)
 		}
 	}
@@ -119,13 +116,13 @@ func class(t *scenes.Truth, name string) *scenes.Class {
 	return &scenes.Class{}
 }
 
-// TestDistinct compares the counts of addresses with those in the packets.
-func TestDistinct(t *testing.T) {
+// TestSources compares the counts of addresses with those in the packets.
+func TestSources(t *testing.T) {
 	for i, s := range scenes.All() {
 		if i%must.Try(5, 1) != 0 {
 			continue
 		}
-		o := small
+		o := shared(s)
 		if s.Name == "forged-open" {
 			o.Sources = 5000 // some come again
 		}
