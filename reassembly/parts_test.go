@@ -591,7 +591,10 @@ func TestPartsLentSetSurvivesOtherTables(t *testing.T) {
 
 func TestPartsAllocateNothing(t *testing.T) {
 	p := newPartTable(t, 0, Limits{})
-	p.Parts.lost = nil
+	p.Parts.lost = nil // nobody asks for a part beyond all totals either
+	p.want(0, "s\x05\x02x", second(0), Held)
+	p.want(0, "s\x00\x02Aa", second(0), Held)
+	p.want(0, "s\x01\x02b", second(0), Complete)
 	first, second := []byte("s\x00\x02Aone "), []byte("s\x01\x02two")
 	frames := []uint64{1}
 	at := time.Unix(1000, 0)
@@ -728,6 +731,9 @@ func TestRangesJudged(t *testing.T) {
 				}
 				if v == Complete && c.whole != "" && (len(got.Head()) == 0 || got.Head()[0] != c.whole[0]) {
 					t.Errorf("the head is %q", got.Head())
+				}
+				if v == Complete && c.confl == 0 && len(got.Missing(nil)) > 0 {
+					t.Errorf("a complete packet lacks %v", got.Missing(nil))
 				}
 			}
 			r.Flush()
