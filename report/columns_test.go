@@ -328,6 +328,20 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestUnmarked: a reporter whose lines nobody aligns writes no marks.
+func TestUnmarked(t *testing.T) {
+	r, at := report.NewText(report.TextOptions{}), time.Unix(1000, 0)
+	must.Do(t, r.Begin(report.Capture{Start: at}))
+	must.Do(t, r.Finding(&dissect.FlowFinding{
+		Finding: dissect.NewFinding(core.Trailing, dissect.Num(2)), Frame: 9, Time: at.Add(time.Second), Protocol: a2s.Protocol(),
+		Src: netip.MustParseAddrPort("192.0.2.1:1000"), Dst: netip.MustParseAddrPort("198.51.100.10:27015"),
+	}))
+	const want = "9 1.000000 192.0.2.1:1000 → 198.51.100.10:27015 A2S ~ trailing: 2 bytes after the end of the message"
+	if got := strings.Join(strings.Fields(string(r.Bytes())), " "); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestSchema: every object of the goldens, which are what the program writes, keeps
 // the schema, and so do exchanges. The library that checks it takes milliseconds to start, so it is not
 // part of the tests that start the program again and again.

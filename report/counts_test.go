@@ -123,7 +123,7 @@ func port(a netip.AddrPort) string { return a.String()[len(a.Addr().String())+1:
 // on how the durations are spread over lists that are merged.
 func TestTimes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, n := range []int{1, 2, 3, 99, 100, 101, maxExact, maxExact + 1, 20000} {
+	for _, n := range []int{1, 2, 3, 99, 100, 101, maxExact, maxExact + 1, 20000, 6 * maxExact} {
 		var all []time.Duration
 		var whole Times
 		var parts [5]Times
@@ -409,5 +409,52 @@ func TestWithoutNotes(t *testing.T) {
 	got := WithoutNotes(nil, []string{"mine", "a2s: info request", "note: rtt: x", "and 7 more", "and 7 more beers", "yours", "and 8 more"}, []*dissect.Protocol{p})
 	if want := []string{"mine", "and 7 more beers", "yours", "and 8 more"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestLeaves: leaves have the names of what they lie in; the parts of a message with a password are masked whole, because nobody knows where in
+// them it is. What carries no secret is shown.
+func TestLeaves(t *testing.T) {
+	c := dissect.NewCatalog("test")
+	index, piece := c.Add("index", dissect.Uint, "Number."), c.Add("piece", dissect.Bytes, "A piece.", dissect.Framing)
+	password, name := c.Add("info.password", dissect.String, "A password.", dissect.Secret), c.Add("info.name", dissect.String, "A name.")
+	r := &dissect.Record{Sources: []dissect.Source{{Frame: 7, Data: []byte("\x01se")}, {Frame: 8, Data: []byte("\x02cretan")}, {Data: []byte("secretan")}}}
+	r.Nodes = []dissect.Node{
+		{Field: index, Num: 1, Len: 1}, {Field: piece, Off: 1, Len: 2}, {Field: index, Num: 2, Len: 1, Source: 1}, {Field: piece, Off: 1, Len: 6, Source: 1},
+		{Field: c.Add("rest", dissect.Bytes, "Nothing."), Source: 2}, {Field: c.Add("info", dissect.Group, "Facts."), Len: 8, Source: 2},
+		{Field: password, Len: 6, Source: 2, Depth: 1}, {Field: c.Add("info.list", dissect.List, "Names."), Off: 6, Len: 2, Source: 2, Depth: 1},
+		{Field: name, Off: 6, Len: 1, Source: 2, Depth: 2}, {Field: name, Off: 7, Len: 1, Source: 2, Depth: 2},
+	}
+	for i, want := range []string{
+		`"\x01**" [{index 1 0 1} {piece 2 bytes 1 2}]`, `"\x02******" [{index 2 0 1} {piece 6 bytes 1 6}]`,
+		`"******an" [{info.password *** 0 6} {info.list[0] "a" 6 1} {info.list[1] "n" 7 1}]`,
+		`"\x01se" [{index 1 0 1} {piece 2 bytes 1 2}]`, `"*cretan" [{password *** 0 1} {piece 6 bytes 1 6}]`,
+	} {
+		if i == 3 { // the password stands in the header of a part
+			r.Nodes, r.Nodes[2].Field = r.Nodes[:4], password
+		}
+		data, leaves := Leaves(r, i%3)
+		if got := fmt.Sprintf("%q %v", data, leaves); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// TestNodesWrapped: a value that does not fit goes on below itself, two columns to the right of its name; a narrow terminal has fields above their bytes.
+func TestNodesWrapped(t *testing.T) {
+	c := dissect.NewCatalog("test")
+	r := &dissect.Record{Sources: []dissect.Source{{Name: "payload", Frame: 7, Data: []byte("alpha beta gamma")}}}
+	r.Nodes = []dissect.Node{{Field: c.Add("info", dissect.Group, "Facts."), Len: 16}, {Field: c.Add("info.name", dissect.String, "A name."), Len: 16, Depth: 1}}
+	const tree = "         0    16                            info\n         0    16  61 6c 70 68 61 20 62 65 …   name: \"alpha beta"
+	const row = "  000000  61 6c 70 68 61 20 62 65 74 61 20 67 61 6d 6d 61 |alpha beta gamma|"
+	for i, want := range []string{
+		tree + " gamma\"\n\n", tree + "\n" + strings.Repeat(" ", 48) + "gamma\"\n\n",
+		strings.Repeat(" ", 78) + "info\n" + row + "    name: \"alpha beta\n" + strings.Repeat(" ", 80) + "gamma\"\n\n", "  info\n    name: \"alpha beta gamma\"\n" + row + "\n\n",
+	} {
+		x := NewText(TextOptions{Detail: []Detail{Tree, Tree, Hex, Hex}[i], Width: []int{0, 69, 100, 99}[i]})
+		x.nodes(r, []func(*dissect.Node, []byte){x.treeNode, x.treeNode, x.hexNode, x.hexNode}[i])
+		if got, want := string(x.Bytes()), "     payload of frame 7, 16 bytes\n"+want; got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
 	}
 }
