@@ -645,6 +645,17 @@ func crowd(n int) []*dissect.Protocol {
 	return append(list, known...)
 }
 
+// TestNotHeld: a message that two protocols find as likely does not wait for its reply where they share no wire format.
+func TestNotHeld(t *testing.T) {
+	list := crowd(2 + len(all.Protocols()))[:2]
+	for _, p := range list {
+		p.Detect = func([]byte) dissect.Verdict { return dissect.Likely }
+	}
+	s := newScript(t, dissect.Config{Protocols: list})
+	s.send(">40000:40001", "hello")
+	s.want("1 idle0|idle1 text header")
+}
+
 type idle struct {
 	text    *dissect.Field
 	message *dissect.MessageType

@@ -505,6 +505,14 @@ func TestEqualReplies(t *testing.T) {
 	}
 }
 
+// TestOneChallenge: a server answers all questions of a client with the same challenge. It is a copy only if no other question waits.
+func TestOneChallenge(t *testing.T) {
+	const ask, reply, rulesNone = ">40000:27015", "<40000:27015", single + "V\xff\xff\xff\xff"
+	s := newScript(t, dissect.Config{})
+	s.play([]at{{0, ask, playersNone}, {5, reply, challenge}, {6, ask, rulesNone}, {9, reply, challenge}, {10, reply, challenge}})
+	s.want("1 a2s players_request header", "2 a2s challenge_reply header <- 1 5ms", "3 a2s rules_request header", "4 a2s challenge_reply header <- 3 3ms")
+}
+
 // TestLateCopy: a reply that the network brings again within a second is a copy if
 // no request was sent since that it could answer.
 func TestLateCopy(t *testing.T) {

@@ -35,6 +35,9 @@ func TestRecordClears(t *testing.T) {
 	}
 	open(clean)
 	open(used)
+	if r := &clean.record; r.RequestFrame+uint64(r.RTT)+uint64(r.LastRTT)+uint64(r.Resends)+uint64(r.Sum) != 0 || r.TimeKnown || r.Ambiguous || r.Late || r.Proven || r.Mark {
+		t.Errorf("a message without a request has one: %+v", r)
+	}
 	rec.Length, rec.WireLength = 0, 0                                   // set when it is decoded
 	rec.Sources, rec.Nodes, rec.Findings, rec.fields = nil, nil, nil, 0 // set when it is handed over
 	if !reflect.DeepEqual(rec, &clean.record) {
@@ -277,5 +280,41 @@ func TestLimits(t *testing.T) {
 	}
 	if maxHeld != 256 || maxPerFlow != 32 || nettext.MaxSummary != 1000 || nettext.MaxFinding != 300 {
 		t.Errorf("%d datagrams wait until their protocol is clear, %d requests in a conversation; %d and %d bytes of text", maxHeld, maxPerFlow, nettext.MaxSummary, nettext.MaxFinding)
+	}
+}
+
+// TestMirrored: a capture has everything twice if eight datagrams or more came twice, and a third of all messages and parts.
+func TestMirrored(t *testing.T) {
+	for counts, want := range map[[3]uint64]bool{{7, 7, 0}: false, {8, 8, 0}: true, {8, 14, 10}: true, {8, 15, 10}: false, {8, 25, 0}: false, {9, 0, 27}: true} {
+		a := &Analyzer{scratch: new(scratch)}
+		a.stats.Duplicates, a.stats.Messages, a.stats.Parts = counts[0], counts[1], counts[2]
+		if got := a.mirrored(); got != want {
+			t.Errorf("duplicates, messages and parts %v: %v", counts, got)
+		}
+	}
+}
+
+// TestDiffer: parts differ if two of them state different totals; 0 states none.
+func TestDiffer(t *testing.T) {
+	for values, want := range map[[4]int]bool{{1, 1, 1, 1}: false, {1, 1, 1, 2}: true, {2, 1, 1, 1}: true, {0, 0, 3, 0}: false, {3, 0, 3, 0}: false, {0, 3, 0, 4}: true} {
+		table := reassembly.NewParts(reassembly.NewBudget(0), reassembly.Limits{}, func(set *reassembly.Set, _ reassembly.Reason) {
+			if got := differ(set, func(i int) int { return values[i] }); got != want {
+				t.Errorf("%v: %v", values, got)
+			}
+		})
+		for i := range values {
+			table.Add(reassembly.Key{}, reassembly.Part{Index: i, Total: 9, Variant: 1}, []byte{byte(i)}, nil, time.Unix(1, 0), reassembly.Asked{}, nil)
+		}
+		table.Flush()
+	}
+}
+
+// TestFamilies: a protocol and those of its family may answer for each other; those of no family are none.
+func TestFamilies(t *testing.T) {
+	x := []string{"x"}
+	var s signatures
+	s.fill([]*Protocol{{Family: "one", Starts: x}, {Family: "two", Starts: x}, {Family: "one", Starts: x}, {Starts: x}, {Starts: x}})
+	if want := [...]uint64{0b101, 0b10, 0b101, 0b1000, 0b10000}; !slices.Equal(s.kin[:5], want[:]) {
+		t.Errorf("%b, want %b", s.kin[:5], want)
 	}
 }
