@@ -563,6 +563,13 @@ func tcpdump(packet []byte) string {
 	return s.String()
 }
 
+// joined renders the rows of a payload.
+func joined(b []byte, width int, row func(i int, row []byte) string) string {
+	var s strings.Builder
+	rows(b, width, func(i int, r []byte) { s.WriteString(row(i, r)) })
+	return s.String()
+}
+
 // numbers renders a list.
 func numbers(b []byte, format, separator string) string {
 	var s []string
@@ -586,56 +593,45 @@ var renderers = []struct {
 	{"escapes", escapeAll, nil},
 	{"label", func(b []byte) string { return "[12:00:00] response: " + words(b, 1) }, nil},
 	{"wrapped", func(b []byte) string {
-		var s strings.Builder
-		rows(b, 16, func(_ int, row []byte) { fmt.Fprintln(&s, words(row, 1)) })
-		return s.String()
+		return joined(b, 16, func(_ int, row []byte) string { return words(row, 1) + "\n" })
 	}, func(b []byte) (is bool) {
 		rows(b, 16, func(i int, row []byte) { is = is || i > 0 && isQuery(row) })
 		return is
 	}},
 	{"wrapped, no spaces", func(b []byte) string {
-		var s strings.Builder
-		h := hex.EncodeToString(b)
-		rows([]byte(h), 75, func(_ int, row []byte) { fmt.Fprintln(&s, string(row)) })
-		return s.String()
+		return joined([]byte(hex.EncodeToString(b)), 75, func(_ int, row []byte) string { return string(row) + "\n" })
 	}, nil},
 	{"rows with text", func(b []byte) string {
-		var s strings.Builder
-		rows(b, 16, func(_ int, row []byte) { fmt.Fprintf(&s, "%-47s  |%s|\n", words(row, 1), printable(row, ' ')) })
-		return s.String()
+		return joined(b, 16, func(_ int, row []byte) string {
+			return fmt.Sprintf("%-47s  |%s|\n", words(row, 1), printable(row, ' '))
+		})
 	}, func(b []byte) bool { return len(b)%16 == 1 }},
 	{"hexdump -C", func(b []byte) string {
-		var s strings.Builder
-		rows(b, 16, func(i int, row []byte) {
-			fmt.Fprintf(&s, "%08x  %-23s  %-23s  |%s|\n", i, words(row[:min(8, len(row))], 1), words(row[min(8, len(row)):], 1), printable(row, ' '))
-		})
-		return s.String() + fmt.Sprintf("%08x\n", len(b))
+		return joined(b, 16, func(i int, row []byte) string {
+			return fmt.Sprintf("%08x  %-23s  %-23s  |%s|\n", i, words(row[:min(8, len(row))], 1), words(row[min(8, len(row)):], 1), printable(row, ' '))
+		}) + fmt.Sprintf("%08x\n", len(b))
 	}, nil},
 	{"xxd", func(b []byte) string {
-		var s strings.Builder
-		rows(b, 16, func(i int, row []byte) { fmt.Fprintf(&s, "%08x: %-39s  %s\n", i, words(row, 2), printable(row, ' ')) })
-		return s.String()
+		return joined(b, 16, func(i int, row []byte) string {
+			return fmt.Sprintf("%08x: %-39s  %s\n", i, words(row, 2), printable(row, ' '))
+		})
 	}, nil},
 	{"tcpdump -X", func(b []byte) string { return tcpdump(ipv4(b)) }, nil},
 	{"tcpdump -XX", func(b []byte) string { return tcpdump(ethernetFrame(ipv4(b))) }, nil},
 	{"tcpdump -X, IPv6", func(b []byte) string { return tcpdump(ipv6(b)) }, nil},
 	{"tcpdump -XX, IPv6", func(b []byte) string { return tcpdump(ethernetFrame(ipv6(b))) }, nil},
 	{"Wireshark", func(b []byte) string {
-		var s strings.Builder
-		rows(b, 16, func(i int, row []byte) { fmt.Fprintf(&s, "%04x   %-47s   %s\n", i, words(row, 1), printable(row, ' ')) })
-		return s.String()
+		return joined(b, 16, func(i int, row []byte) string {
+			return fmt.Sprintf("%04x   %-47s   %s\n", i, words(row, 1), printable(row, ' '))
+		})
 	}, nil},
 	{"Wireshark, no text", func(b []byte) string {
-		var s strings.Builder
-		rows(b, 16, func(i int, row []byte) { fmt.Fprintf(&s, "%04x   %s\n", i, words(row, 1)) })
-		return s.String()
+		return joined(b, 16, func(i int, row []byte) string { return fmt.Sprintf("%04x   %s\n", i, words(row, 1)) })
 	}, nil},
 	{"Wireshark, frame", func(b []byte) string {
-		var s strings.Builder
-		rows(ethernetFrame(ipv4(b)), 16, func(i int, row []byte) {
-			fmt.Fprintf(&s, "%04x  %-23s  %-23s   %s\n", i, words(row[:min(8, len(row))], 1), words(row[min(8, len(row)):], 1), printable(row, ' '))
+		return joined(ethernetFrame(ipv4(b)), 16, func(i int, row []byte) string {
+			return fmt.Sprintf("%04x  %-23s  %-23s   %s\n", i, words(row[:min(8, len(row))], 1), words(row[min(8, len(row)):], 1), printable(row, ' '))
 		})
-		return s.String()
 	}, nil},
 	{"Wireshark, escaped string", func(b []byte) string {
 		var s []string
