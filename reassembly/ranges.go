@@ -179,9 +179,7 @@ func (s *set) contradicts(f *Fragment) bool {
 // contradicts the set: by other bytes, or by another end of the packet.
 func (s *set) overlap(f *Fragment) (overlap, conflict bool) {
 	end := f.Offset + f.Length
-	if s.total >= 0 && end > int(s.total) || !f.More && end < int(s.reach) {
-		conflict = true
-	}
+	conflict = s.total >= 0 && end > int(s.total) || !f.More && end < int(s.reach)
 	for j := range s.pieces {
 		p := &s.pieces[j]
 		lo := max(int(p.pos), f.Offset)

@@ -41,35 +41,6 @@ func TestNoteLimits(t *testing.T) {
 	}
 }
 
-// TestStreamOf: a segment is of the service of its destination or else its source; on other ports, of what its payload begins with, with the
-// lower port as that of the server.
-func TestStreamOf(t *testing.T) {
-	for _, c := range []struct {
-		src, dst uint16
-		payload  string
-		port     uint16
-		name     string
-	}{
-		{443, 80, "", 80, "HTTP"}, {80, 443, "", 443, "HTTPS"}, {22, 40000, "", 22, "SSH"}, {40000, 25565, "GET /", 25565, "Minecraft"},
-		{40000, 30000, "GET / HTTP/1.1", 30000, "HTTP"}, {30000, 40000, "HTTP/1.1 200 OK", 30000, "HTTP"}, {40000, 30000, "POST /a", 30000, "HTTP"},
-		{40000, 30000, "HEAD /", 30000, "HTTP"}, {40000, 30000, "GET", 30000, ""}, {40000, 30000, "\x16\x03\x01", 30000, "TLS"},
-		{40000, 30000, "\x17\x03\x03", 30000, "TLS"}, {40000, 30000, "\x17\x03\x01", 30000, ""}, {30000, 40000, "SSH-2.0", 30000, "SSH"}, {40000, 30000, "", 30000, ""},
-	} {
-		if port, name := streamOf(c.src, c.dst, []byte(c.payload)); port != c.port || name != c.name {
-			t.Errorf("%d to %d, %q: %d %s, want %d %s", c.src, c.dst, c.payload, port, name, c.port, c.name)
-		}
-	}
-}
-
-// TestLooks: the first 1024 packets are examined, and then one of 256.
-func TestLooks(t *testing.T) {
-	for n, want := range map[uint64]bool{1: true, 1024: true, 1025: false, 1279: false, 1280: true, 1281: false, 1536: true} {
-		if looks(n) != want {
-			t.Errorf("packet %d: %v", n, !want)
-		}
-	}
-}
-
 // TestRoom: the bytes of a frame follow those of the newest one, or begin at the front if the end has no room, but never overwrite those of the oldest.
 func TestRoom(t *testing.T) {
 	const size = 8 << 20
@@ -95,15 +66,6 @@ func TestRoom(t *testing.T) {
 		}
 		if at, ok := s.room(c.n); at != c.at || ok != c.ok {
 			t.Errorf("%d bytes beside %v: at %d, %v; want at %d, %v", c.n, c.held, at, ok, c.at, c.ok)
-		}
-	}
-	for end, want := range map[int]int{1: 256 << 10, 256 << 10: 256 << 10, 256<<10 + 1: size} {
-		s := new(selection)
-		if s.growData(end); len(s.data) != want {
-			t.Errorf("%d bytes for a first frame of %d, want %d", len(s.data), end, want)
-		}
-		if s.growData(end + 1); len(s.data) != size {
-			t.Errorf("%d bytes after that, want %d", len(s.data), size)
 		}
 	}
 }
