@@ -945,34 +945,6 @@ func TestLivePipe(t *testing.T) {
 	}
 }
 
-// TestLiveNames checks invalid names of interfaces.
-func TestLiveNames(t *testing.T) {
-	for names, want := range map[string]string{
-		"nope":   "nope: no such interface; available are lo, ",
-		"lo lo":  "lo: the interface is named twice$",
-		"lo any": "any: all interfaces are captured from, no others can be named$",
-	} {
-		namespaceTest(t, names, func(t *testing.T) {
-			var args []string
-			for _, n := range strings.Fields(names) {
-				args = append(args, "-i", n)
-			}
-			r := launch(t, nil, args...)
-			r.end(exitTrouble)
-			r.says("^qdissect: " + want)
-		})
-	}
-}
-
-// TestLiveFile checks the error for a file in the place of a filter.
-func TestLiveFile(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "x.pcap")
-	must.Do(t, os.WriteFile(file, nil, 0o600))
-	r := launch(t, nil, "-i", "lo", file)
-	r.end(exitTrouble)
-	r.says("^qdissect: " + file + " is a file, but arguments after -r or -i are a filter; give each file with -r$")
-}
-
 // TestLiveAnyVLAN checks that a filter with vlan works on all interfaces, although
 // tunnels have no tags. Times count from the first packet.
 func TestLiveAnyVLAN(t *testing.T) {

@@ -555,12 +555,9 @@ func ethernetFrame(ip []byte) []byte {
 }
 
 func tcpdump(packet []byte) string {
-	var s strings.Builder
-	s.WriteString("12:00:00.000000 IP 203.0.113.7.57147 > 198.51.100.20.27015: UDP, length 1\n")
-	rows(packet, 16, func(i int, row []byte) {
-		fmt.Fprintf(&s, "\t0x%04x:  %-39s  %s\n", i, words(row, 2), printable(row, '.'))
+	return "12:00:00.000000 IP 203.0.113.7.57147 > 198.51.100.20.27015: UDP, length 1\n" + joined(packet, 16, func(i int, row []byte) string {
+		return fmt.Sprintf("\t0x%04x:  %-39s  %s\n", i, words(row, 2), printable(row, '.'))
 	})
-	return s.String()
 }
 
 // joined renders the rows of a payload.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"encoding/binary"
 	"io"
 	"net/netip"
 	"os"
@@ -151,5 +152,87 @@ func TestLayersBelow(t *testing.T) {
 		if d := cmp.Diff(plain, play(change)); d != "" {
 			t.Errorf("%s (-without +with):\n%s", name, d)
 		}
+	}
+}
+
+// TestOneSided: a capture is one-sided if ten pairs of hosts or more send queries, and no host both sends and is sent to.
+func TestOneSided(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		hosts [][2]uint64
+		quiet bool // of no known protocol
+		want  bool
+	}{
+		{"ten pairs", pairs(10), false, true},
+		{"eleven", pairs(11), false, true},
+		{"nine", pairs(9), false, false},
+		{"nine, one of them twice", append(pairs(9), pairs(1)...), false, false},
+		{"ten, and a reply", append(pairs(10), [2]uint64{100, 1}), false, false},
+		{"ten, and what one client sends to another", append(pairs(10), [2]uint64{50, 2}), false, false},
+		{"a reply, and ten", append([][2]uint64{{100, 1}}, pairs(10)...), false, false},
+		{"ten of traffic", pairs(10), true, false},
+	} {
+		s := newSides()
+		for range 2 {
+			for _, p := range c.hosts {
+				s.see(packet.Key(p[0]<<16|27015), packet.Key(p[1]<<16|27015), !c.quiet)
+			}
+			if s.one() != c.want || s.known != s.both {
+				t.Errorf("%s: %v, want %v; both %v, known %v", c.name, s.one(), c.want, s.both, s.known)
+			}
+			s.reset()
+		}
+	}
+}
+
+// pairs are clients of a server, 100.
+func pairs(n int) (list [][2]uint64) {
+	for i := range n {
+		list = append(list, [2]uint64{uint64(i + 1), 100})
+	}
+	return list
+}
+
+// TestEvictedFragments: fragments that were refused and frames nested too deeply are dropped, and counted as such.
+func TestEvictedFragments(t *testing.T) {
+	e, err := newEngine(&Options{
+		Reporter: func() report.Reporter { return new(report.Counts) }, Out: io.Discard, Workers: 1, Analysis: dissect.Config{Protocols: all.Protocols()},
+	})
+	must.Do(t, err)
+	defer e.pool.close()
+	// The last eight bytes of a packet, from 65528: one more than the largest packet has.
+	beyond := "\x45\x00\x00\x1c\x00\x01\x1f\xff\x40\x11\x00\x00\xc0\x00\x02\x01\xc6\x33\x64\x0112345678"
+	tags := strings.Repeat("\x00", 12) + strings.Repeat("\x81\x00\x00\x01", 20) + "\x08\x00"
+	for i, data := range []string{beyond, tags, tags} {
+		link := uint16(101)
+		if data == tags {
+			link = 1
+		}
+		must.Do(t, e.frame(&capture.Frame{Number: uint64(i + 1), LinkType: link, Data: []byte(data), Length: len(data)}))
+	}
+	if s := e.summary(); s.EvictedFragments != 3 || s.Evicted != 3 || s.Drops != 3 {
+		t.Errorf("%d fragments, %d evicted, %d dropped; want 3", s.EvictedFragments, s.Evicted, s.Drops)
+	}
+}
+
+// TestListedServers: new servers of unknown ports are counted until half of the list is full, and what clients ask of those in it goes on counting.
+func TestListedServers(t *testing.T) {
+	var list tcp
+	ask := func(server byte, port, client uint16) {
+		ip := []byte("\x45\x00\x00\x28\x00\x00\x00\x00\x40\x06\x00\x00\x0a\x00\x00\x01\xc6\x33\x64\x00")
+		ip[19] = server
+		segment := append(binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, client), port), make([]byte, 16)...)
+		segment[12], segment[13] = 5<<4, packet.SYN
+		list.see(ip, segment)
+	}
+	for server := range byte(130) {
+		ask(server, 2000, 40000)
+	}
+	ask(200, 27015, 40000)
+	ask(0, 2000, 40001)
+	ask(0, 2000, 40001) // sent again
+	ask(201, 80, 40000)
+	if n := len(list.list); n != 129 || list.list[0].Tried != 2 || list.list[0].Packets != 3 || list.list[128].Server.Port() != 27015 {
+		t.Errorf("%d servers, the first %+v, the last %+v", n, list.list[0], list.list[n-1])
 	}
 }

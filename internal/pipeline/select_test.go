@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/netip"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -396,5 +397,73 @@ func TestUnreasoned(t *testing.T) {
 	}
 	if others[1] >= others[0] {
 		t.Errorf("%d reasons other than the header, %d without reasons: nothing is spared", others[0], others[1])
+	}
+}
+
+// TestNoteLimits: the numbers of docs/limits.md about comments, said once more.
+func TestNoteLimits(t *testing.T) {
+	s := &selection{o: Options{Save: &Saving{Annotate: true}}.filled()}
+	s.held = make([]heldFrame, 2)
+	for range 60 {
+		s.held[0].note([]byte(strings.Repeat("x", 5000)))
+	}
+	list := s.comments(0)
+	if len(list) != 51 || len(list[0]) != 4096 || list[50] != "and 10 more" {
+		t.Errorf("%d comments, the first of %d bytes, the last %q", len(list), len(list[0]), list[len(list)-1])
+	}
+	// What is found about a frame that is written already stands at a later one.
+	s.every = true
+	s.held[1].Number = 9
+	s.Finding(&dissect.FlowFinding{Finding: dissect.NewFinding(&dissect.FindingType{ID: "x.y", Text: "z"}), Frame: 7})
+	if list := s.comments(1); len(list) != 1 || list[0] != "frame 7, chat: x.y: z" {
+		t.Errorf("%q", list)
+	}
+	s.held[1].notes = nil
+	// A character is not cut in two.
+	s.held[1].note([]byte(strings.Repeat("€", 2000)))
+	if list := s.comments(1); len(list) != 1 || list[0] != strings.Repeat("€", 1365) {
+		t.Errorf("%q", list)
+	}
+}
+
+// TestRoom: the bytes of a frame follow those of the newest one, or begin at the front if the end has no room, but never overwrite those of the oldest.
+func TestRoom(t *testing.T) {
+	const size = 8 << 20
+	for _, c := range []struct {
+		held [][2]int // where a frame begins, and its length
+		n    int
+		at   int
+		ok   bool
+	}{
+		{nil, 100, 0, true},
+		{[][2]int{{0, 100}}, 50, 100, true},
+		{[][2]int{{10, 100}, {110, 40}}, 50, 150, true},
+		{[][2]int{{60, 100}, {size - 100, 60}}, 40, size - 40, true},
+		{[][2]int{{60, 100}, {size - 100, 60}}, 41, 0, true},
+		{[][2]int{{60, 100}, {size - 100, 60}}, 60, 0, true},
+		{[][2]int{{60, 100}, {size - 100, 60}}, 61, 0, false},
+		{[][2]int{{60, 100}, {0, 20}}, 40, 20, true},
+		{[][2]int{{60, 100}, {0, 20}}, 41, 20, false},
+	} {
+		s := new(selection)
+		for _, f := range c.held {
+			s.held = append(s.held, heldFrame{at: f[0], Frame: capture.Frame{Data: make([]byte, f[1])}})
+		}
+		if at, ok := s.room(c.n); at != c.at || ok != c.ok {
+			t.Errorf("%d bytes beside %v: at %d, %v; want at %d, %v", c.n, c.held, at, ok, c.at, c.ok)
+		}
+	}
+}
+
+// TestChosenCounts: counts of everything are no counts of what was chosen.
+func TestChosenCounts(t *testing.T) {
+	s := &report.Summary{
+		Packets: 7, Messages: []uint64{1, 2}, Unknown: 1, GameTraffic: 1, Malformed: 1, Complete: 1, Incomplete: 1, Requests: 1, Replies: 1, Duplicates: 1,
+		ICMP: 1, ICMPMatched: 1, AmbiguousReplies: 1, Findings: [4]uint64{1, 1, 1, 1}, MostlyDuplicates: true, OneSided: 1, Unanswered: 1,
+	}
+	s.Outcomes[dissect.OutcomeUnanswered] = 1
+	restrict(s, nil, new(pool))
+	if want := (&report.Summary{Packets: 7, Messages: []uint64{0, 0}, Chosen: true}); !reflect.DeepEqual(s, want) {
+		t.Errorf("got %+v", s)
 	}
 }

@@ -5,16 +5,19 @@ import (
 	"encoding/json"
 	"io"
 	"net/netip"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/golden"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
+	"github.com/qdissect/qdissect/qdissecttest"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -72,5 +75,16 @@ func TestSnapshot(t *testing.T) {
 		if only.Servers[0].Address != want.Servers[0].Address || only.Servers[0].Requests != want.Servers[0].Requests || only.Totals.Requests > want.Servers[0].Requests+20 || sum.Datagrams == 0 {
 			t.Errorf("only %s: %d servers, %d requests", server, len(only.Servers), only.Totals.Requests)
 		}
+	}
+}
+
+// TestGoldens: what comes out for every capture is what lies beside it.
+func TestGoldens(t *testing.T) {
+	captures, _, err := golden.Captures(filepath.Join("..", "..", "testdata", "pcaps"), func(string, error) {})
+	if err != nil || len(captures) < 100 {
+		t.Fatalf("%d captures, %v", len(captures), err)
+	}
+	for _, path := range captures {
+		qdissecttest.Golden(t, path, qdissecttest.Strict())
 	}
 }
