@@ -303,6 +303,7 @@ func (a *Analyzer) Datagram(d *Datagram) { a.take(d, nil) }
 // Datagram dissects the next datagram, whose time and ends are known as numbers.
 func (a inner) Datagram(d *Datagram, packed *core.Packed) { a.take(d, packed) }
 
+// take takes a datagram through the stages. packed is nil if its time and ends are not known as numbers.
 func (a *Analyzer) take(d *Datagram, packed *core.Packed) {
 	a.stats.Datagrams++
 	a.out.handing, a.current = false, -1

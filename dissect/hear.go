@@ -228,8 +228,7 @@ func (t *tracker) replied(x *arrival) {
 // silent reports whether the capture has no reply of the server of a request.
 func (t *tracker) silent(q *request) bool {
 	k := t.flows.flows[q.flow].key.server(q.up())
-	s := t.servers.known(t.flows.more[q.flow].server, &k)
-	return !s.replies && t.hearsay.servers.find(&k) == nil
+	return !t.servers.known(&k).replies && t.hearsay.servers.find(&k) == nil
 }
 
 // strayed records a reply in a conversation without requests.

@@ -358,8 +358,7 @@ func (t *tracker) flush(now int64) {
 // answered, or another port on which the host answers the protocol of q.
 func (t *tracker) appendOthers(q *request, server netip.AddrPort) {
 	n, at := len(t.out.text), t.flows.flows[q.flow].key.server(q.up())
-	known := t.servers.known(t.flows.more[q.flow].server, &at)
-	if t.out.text = known.appendOthers(t.out.text, t.requests.sendings(q)); len(t.out.text) > n {
+	if t.out.text = t.servers.known(&at).appendOthers(t.out.text, t.requests.sendings(q)); len(t.out.text) > n {
 		return
 	}
 	k := addressOf(server.Addr())

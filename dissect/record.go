@@ -169,7 +169,8 @@ type Split struct {
 type Record struct {
 	Protocol *Protocol
 	Message
-	// The datagram that completed the message.
+	// The datagram that completed the message, of which the payload may be only a part. Of a message that
+	// lacks parts it has what is known of them.
 	*Datagram
 	// Frames are all that carried the message, nil if that was one.
 	Frames []uint64

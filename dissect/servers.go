@@ -70,11 +70,8 @@ func (s *servers) of(f *flow, more *flowMore, up bool) *answering {
 	return s.answering.at(more.server, &k)
 }
 
-// known returns the counts of a server, which may be at a position, or none.
-func (s *servers) known(at int32, k *serverKey) answering {
-	if n := s.answering.at(at, k); n != nil {
-		return *n
-	}
+// known returns the counts of a server, zero for one that is not known. Unlike of it gives it no place.
+func (s *servers) known(k *serverKey) answering {
 	if n := s.answering.find(k); n != nil {
 		return *n
 	}
