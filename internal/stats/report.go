@@ -182,7 +182,9 @@ func (r *reporting) totals() {
 	for i := range r.a.kinds {
 		o := r.a.kinds[i].outcome()
 		t.Answered += o.replied()
-		r.complete += o.Answered
+		if r.complete += o.Answered; r.a.kinds[i].asksChallenge() {
+			r.complete += o.ChallengeOnly
+		}
 		if r.ended += o.replied() + o.Unanswered + o.Refused; r.a.kinds[i].mute() {
 			r.ended -= o.Unanswered
 		}

@@ -413,6 +413,9 @@ func (k *kind) title() string {
 // mute reports whether servers may be silent to it.
 func (k *kind) mute() bool { return k.of != nil && k.of.Unanswered != nil }
 
+// asksChallenge reports whether a challenge is the whole answer.
+func (k *kind) asksChallenge() bool { return k.of != nil && k.of.Purpose&dissect.ChallengeRequest != 0 }
+
 func (k *kind) outcome() Outcome { return k.fates.of(k.sum().requests) }
 
 // A token says where payloads have the four bytes of a challenge: behind how many bytes of payloads of a length, of which the first are

@@ -122,8 +122,9 @@ func (r *reporting) down() {
 		if lost == 0 {
 			continue
 		}
+		due := float64(less(lost, r.undue(e))) / float64(lost) // when the others were lost is not known
 		for _, s := range silences(v.times(), v.first, v.last) {
-			if s.to-s.from >= shortest && s.real(v) && s.requests <= 1.1*float64(lost)+2 && !r.inEvent(e, &s) && s.requests-r.a.unheardIn(e, s.from, s.to)-float64(r.undue(e)) >= leastJudged {
+			if s.to-s.from >= shortest && s.real(v) && s.requests <= 1.1*float64(lost)+2 && !r.inEvent(e, &s) && due*s.requests-r.a.unheardIn(e, s.from, s.to) >= leastJudged {
 				r.sayDown(e, &s)
 			}
 		}

@@ -197,6 +197,7 @@ func TestVerdictsNeed(t *testing.T) {
 		})), "likely No reply: one address asked 198.51.100.99:27015 15 times in 14 s from 19:00:00 UTC on and got no reply."},
 		{"many commands without a reply", both(evening(30), sent(40, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i), 4 })), quiet},
 		{"commands without a reply", both(evening(150), sent(20, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i), 4 })), quiet},
+		{"commands without a reply, and an outage", both(evening(30), lost(20, 30.5, 4), sent(10, 36, 1, func(i int, x *made) { x.from = person(i) }), sent(40, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i), 4 })), "certain Down: 198.51.100.10:27015 did not reply for 6.5 s"},
 		{"the only client gets no rules", both(sent(60, 0, 1, func(i int, x *made) { x.from = person(0) }), sent(5, 2.5, 0.2, func(i int, x *made) { gone(i, x); x.from, x.of = person(0), 1 })), "likely Not answered: 198.51.100.10:27015 replies to 0 % of 5 p rules requests in 20 s from 19:00:02 UTC on, and to 100 % of others."},
 		{"victims of an IPv6 network", both(evening(60), sent(160, 10, 16, func(i int, x *made) {
 			x.from, x.to, x.port, x.back = fmt.Sprintf("2001:db8::%x:0:0:%x", i%2*0x8000, 1+i%8), "2001:db8:1::10", 80, 300
