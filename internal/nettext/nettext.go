@@ -407,19 +407,19 @@ func Next(s []byte) (n, columns int) {
 }
 
 // AppendWrapped appends a line, broken where it is longer than width columns: at a space if
-// there is one in the second half. What follows is indented, by so much that it has room.
+// there is one in the second half, in the first line after indent. What follows is indented, by so much that it has room.
 // The line must not be in b.
 func AppendWrapped(b, line []byte, width, indent int) []byte {
 	const least = 20
 	indent = max(0, min(indent, width-least))
-	for room := width; ; room = width - indent {
+	for room, from := width, indent; ; room, from = width-indent, 0 {
 		at, columns, space := 0, 0, 0
 		for at < len(line) {
 			n, w := Next(line[at:])
 			if columns+w > room && columns > 0 {
 				break
 			}
-			if line[at] == ' ' && columns > max(room/2, indent) {
+			if line[at] == ' ' && columns > max(room/2, from) {
 				space = at
 			}
 			columns += w
