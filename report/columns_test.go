@@ -6,9 +6,11 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"math"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -308,6 +310,7 @@ func TestForms(t *testing.T) {
 		{"mumble/trouble", report.TextOptions{Detail: report.Tree, Below: true, Width: 70}, report.ColumnOptions{Width: 70, Wrap: true}},
 		{"trouble/incomplete-shows-nothing", report.TextOptions{Detail: report.Hex, Color: true}, report.ColumnOptions{Wrap: true}},
 		{"trouble/slow-split", report.TextOptions{Color: true, Below: true, Clock: report.Absolute, ManyFiles: true}, report.ColumnOptions{Width: 90, Fold: true}},
+		{"icmp/errors6", report.TextOptions{Below: true, Clock: report.Delta, Color: true}, report.ColumnOptions{Width: 110, Fold: true}},
 		{"icmp/errors4", report.TextOptions{Below: true, Clock: report.Date, Zone: time.FixedZone("CET", 3600)}, report.ColumnOptions{Width: 120, Fold: true}},
 	} {
 		out, sum := written(t, "../testdata/pcaps/"+f.capture+".pcap", f.columns, text(f.text))
@@ -319,26 +322,27 @@ func TestForms(t *testing.T) {
 		})
 		fmt.Fprintf(&got, "== notes of %s\n%s", capture, out)
 	}
+	r := fields(t)
+	play(&got, "fields", func(to report.Reporter) error { return to.Record(r) },
+		report.NewText(report.TextOptions{Detail: report.Tree, Below: true, Width: 72}), report.NewText(report.TextOptions{Detail: report.Hex, Secrets: true}),
+		report.NewJSON(report.JSONOptions{Array: true, Secrets: true}), report.NewJSON(report.JSONOptions{}), tree(true), tree(false))
+	sides(&got)
+	for _, c := range [][2]uint64{{0, 0}, {1, 0}, {2, 1}, {300, math.MaxUint64}} {
+		s := counted(c[0], c[1])
+		play(&got, fmt.Sprint("summary ", c), func(to report.Reporter) error { return to.End(s) }, report.NewJSON(report.JSONOptions{Array: true}), &report.Counts{Width: 60})
+	}
+	since := counted(1000, 7).Since(counted(1, 2))
+	play(&got, "difference of summaries", func(to report.Reporter) error { return to.End(&since) }, report.NewJSON(report.JSONOptions{}), report.NewCounts())
+	got.Write(report.AppendMetrics(nil, &since))
+	var schema bytes.Buffer
+	must.Do(t, report.WriteSchema(&schema, []*dissect.Protocol{r.Protocol}))
+	fmt.Fprintf(&got, "== schema, a line for what it names\n%s", regexp.MustCompile("\n {6,}").ReplaceAll(schema.Bytes(), []byte(" ")))
 	path := filepath.Join("testdata", "forms.txt")
 	if *update {
 		must.Do(t, os.WriteFile(path, []byte(got.String()), 0o666))
 	}
 	if d := cmp.Diff(strings.Split(string(must.Get(os.ReadFile(path))(t)), "\n"), strings.Split(got.String(), "\n")); d != "" {
 		t.Errorf("%s (-want +got):\n%s", path, d)
-	}
-}
-
-// TestUnmarked: a reporter whose lines nobody aligns writes no marks.
-func TestUnmarked(t *testing.T) {
-	r, at := report.NewText(report.TextOptions{}), time.Unix(1000, 0)
-	must.Do(t, r.Begin(report.Capture{Start: at}))
-	must.Do(t, r.Finding(&dissect.FlowFinding{
-		Finding: dissect.NewFinding(core.Trailing, dissect.Num(2)), Frame: 9, Time: at.Add(time.Second), Protocol: a2s.Protocol(),
-		Src: netip.MustParseAddrPort("192.0.2.1:1000"), Dst: netip.MustParseAddrPort("198.51.100.10:27015"),
-	}))
-	const want = "9 1.000000 192.0.2.1:1000 → 198.51.100.10:27015 A2S ~ trailing: 2 bytes after the end of the message"
-	if got := strings.Join(strings.Fields(string(r.Bytes())), " "); got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 
