@@ -153,90 +153,6 @@ func TestChallengeCopiedLate(t *testing.T) {
 	}
 }
 
-// TestManyAnswered: a client that asks often and gets its replies makes nobody
-// forget anything.
-func TestManyAnswered(t *testing.T) {
-	s := newScript(t, dissect.Config{})
-	for range 50 {
-		s.send(">40000:27015", infoShort)
-		s.send("<40000:27015", infoReply)
-	}
-	s.a.Flush()
-	for _, line := range s.lines {
-		if strings.Contains(line, "!") {
-			t.Error(line)
-		}
-	}
-	if n := s.a.Stats().RequestsEvicted; n != 0 {
-		t.Errorf("%d evicted", n)
-	}
-}
-
-// TestTooOften: Multi Theft Auto answers five queries in six seconds. More of them
-// are worth a word if one stays unanswered.
-func TestTooOften(t *testing.T) {
-	const query, reply = "s", "EYE1\x04mta\x0622003\x05Name\x04MTA\x05None\x041.6\x020\x020\x0332\x01"
-	s := newScript(t, dissect.Config{})
-	for range 9 {
-		s.send(">40000:22126", query)
-		s.send("<40000:22126", reply)
-	}
-	s.send(">40001:22126", query)
-	s.wait(7 * time.Second)
-	for _, line := range s.lines {
-		if strings.Contains(line, "rate.limit") {
-			t.Error(line)
-		}
-	}
-	for range 5 {
-		s.send(">40000:22126", query)
-		s.send("<40000:22126", reply)
-	}
-	s.lines = nil
-	s.send(">40000:22126", query)
-	s.now = s.now.Add(10 * time.Millisecond)
-	s.send(">40000:22126", query)
-	s.wait(7 * time.Second)
-	s.want(
-		"30 ase status_request flow",
-		"31 ase status_request flow !request.retransmission",
-		"30 !ase.noreply status request unanswered within 5 s, sent 2 times; this port answered 14 of 15 other requests",
-		"31 !rate.limit no reply to query number 7 within six seconds: Multi Theft Auto answers five",
-	)
-	s.lines = nil
-	s.send(">40000:22126", query)
-	s.wait(7 * time.Second)
-	s.want("32 ase status_request flow", "32 !ase.noreply status request unanswered within 5 s; this port answered 14 of 17 other requests")
-}
-
-// TestCutOff: of what the capture holds only the beginning of, nobody is blamed
-// for what is not there; parts of it are not joined.
-func TestCutOff(t *testing.T) {
-	s := newScript(t, dissect.Config{})
-	cut := func(path, payload string, n int) {
-		s.cut = len(payload) - n
-		s.send(path, payload[:n])
-		s.cut = 0
-	}
-	cut(">40000:27015", infoShort, 18)
-	cut("<40000:27015", infoReply, 13)
-	s.send(">40000:27015", rulesHas)
-	part := "\xfe\xff\xff\xff\x07\x00\x00\x00\x02%c\xe0\x04"
-	cut("<40000:27015", fmt.Sprintf(part, 0)+rules[:12], 20)
-	s.send("<40000:27015", fmt.Sprintf(part, 1)+rules[12:])
-	s.a.Flush()
-	s.want(
-		"1 a2s info_request header !capture.snaplen",
-		"2 a2s info_reply request <- 1 10ms !capture.snaplen",
-		"3 a2s rules_request header",
-		"4 !capture.snaplen the capture holds 20 of 24 bytes of this datagram",
-		"5 a2s split header <- 3 20ms",
-	)
-	if n := s.a.Stats().Malformed; n != 0 {
-		t.Errorf("%d malformed", n)
-	}
-}
-
 func TestDecodeAs(t *testing.T) {
 	c := dissect.Config{Protocols: all.Protocols()}
 	c.DecodeAs = map[uint16]*dissect.Protocol{9999: c.Protocols[0]}
@@ -248,41 +164,6 @@ func TestDecodeAs(t *testing.T) {
 	if _, err := dissect.New(c, s); err == nil {
 		t.Error("decode-as names a protocol that is not there, and New is content")
 	}
-}
-
-// TestSplitSets: parts lost, late, twice, of two messages at once, and a sender
-// that uses an id again.
-func TestSplitSets(t *testing.T) {
-	part := func(id, total, index byte, data string) string {
-		return "\xfe\xff\xff\xff" + string([]byte{id, 0, 0, 0, total, index, 0xe0, 0x04}) + data
-	}
-	first, second := single+"E\x02\x00key\x00val", "ue\x00other\x00thing\x00"
-	s := newScript(t, dissect.Config{})
-	s.send(">40000:27015", rulesHas)
-	s.send("<40000:27015", part(1, 2, 1, second))
-	s.send("<40000:27015", part(2, 2, 0, first))
-	s.send("<40000:27015", part(1, 2, 0, first))
-	s.send("<40000:27015", part(1, 2, 0, first)) // late
-	s.send("<40000:27015", part(2, 2, 0, first)) // twice
-	s.want(
-		"1 a2s rules_request header",
-		"4 a2s rules_reply header <- 1 10ms !a2s.split.reorder !a2s.split.variant !rtt",
-		"5 !a2s.split.duplicate duplicate parts: 1",
-	)
-	s.wait(15 * time.Second)
-	s.want("3 a2s rules_reply header <- 1 20ms !a2s.split.duplicate !a2s.split.missing !a2s.split.variant !a2s.info.multi")
-	// The same id and the same bytes, after the request was repeated: one message.
-	s.send(">40000:27015", rulesHas)
-	s.send("<40000:27015", part(1, 2, 0, first))
-	s.send(">40000:27015", rulesHas)
-	s.send("<40000:27015", part(1, 2, 0, first))
-	s.send("<40000:27015", part(1, 2, 1, second))
-	s.a.Flush()
-	s.want(
-		"7 a2s rules_request header",
-		"9 a2s rules_request header !request.retransmission",
-		"11 a2s rules_reply header <- 7 10ms !a2s.split.duplicate !a2s.split.variant !rtt",
-	)
 }
 
 // TestPressure: more conversations than the table takes. Those that had a reply
@@ -346,38 +227,6 @@ const (
 		"\x01player_\x00\x00\x00\x00\x02team_t\x00\x00\x00\x00"
 )
 
-// TestMinecraftOrGameSpy plays conversations of the two protocols, whole and in
-// pieces, on ports of nobody and on those of the other one: the conversation
-// decides, then the port; if nothing does, both are named.
-func TestMinecraftOrGameSpy(t *testing.T) {
-	whole := map[string][]string{
-		"minecraft, full stat": {mcHandshake, mcToken, mcFull, mcFullReply},
-		"minecraft, basic":     {mcHandshake, mcToken, mcBasic, mcBasicReply},
-		"minecraft, as gs3":    {mcHandshake, mcToken, gsQuery, mcFullReply},
-		"gamespy3":             {mcHandshake, mcToken, gsQuery, gsReply},
-	}
-	ports := []string{"7777", "2302", "6500", "29900", "25565", "19132", "40000", "25575"}
-	for name, payloads := range whole {
-		for _, port := range ports {
-			s := newScript(t, dissect.Config{})
-			for i, p := range payloads {
-				s.send([]string{">", "<"}[i%2]+"41000:"+port, p)
-			}
-			s.wait(time.Minute)
-			want, _, _ := strings.Cut(name, ",")
-			if len(s.lines) != 4 {
-				t.Errorf("%s on port %s: %q", name, port, s.lines)
-			}
-			for i, line := range s.lines {
-				f := strings.Fields(line)
-				if len(f) < 4 || f[1] != want || strings.Contains(line, "!") || (i%2 == 1) != strings.Contains(line, "<-") {
-					t.Errorf("%s on port %s: %s", name, port, line)
-				}
-			}
-		}
-	}
-}
-
 // TestLayersBelow: what was noticed below a datagram changes nothing that is
 // recognised, nor do IP fragments.
 func TestLayersBelow(t *testing.T) {
@@ -420,48 +269,6 @@ func TestLayersBelow(t *testing.T) {
 	}
 }
 
-// TestCutReplies: what the capture cuts off a reply makes it neither a request nor its
-// request unanswered, also if too little is left to recognise it.
-func TestCutReplies(t *testing.T) {
-	const samp = "SAMP\xc6\x33\x64\x0a\x61\x1e"
-	for name, c := range map[string]struct {
-		path, request, reply string
-		want                 []string
-	}{
-		"whose length tells what it is": {"40000:3979", "\x03\x00\x00", "\x2b\x00\x01\x01A line\x000.3.5", []string{
-			"1 openttd info_request port", "2 !capture.snaplen the capture holds 16 of 56 bytes of this datagram", "2 unknown"}},
-		"too short for a whole one": {"40000:7777", samp + "i", samp + "i\x00\x22\x00\x5e\x01\x1a\x00\x00\x00Name", []string{
-			"1 samp info_request header", "2 samp info_reply header <- 1 10ms !capture.snaplen"}},
-		"of the console": {"40000:7777", samp + "x\x02\x00pw\x04\x00kick", samp + "x\x20\x00Kicked", []string{
-			"1 samp rcon_request header", "2 samp rcon_reply header <- 1 10ms !capture.snaplen"}},
-	} {
-		s := newScript(t, dissect.Config{})
-		s.send(">"+c.path, c.request)
-		s.cut = 40
-		s.send("<"+c.path, c.reply)
-		s.wait(time.Minute)
-		s.a.Flush()
-		if got, want := strings.Join(s.lines, "\n"), strings.Join(c.want, "\n"); got != want {
-			t.Errorf("%s:\n%s\nwant:\n%s", name, got, want)
-		}
-		if o := s.a.Stats().Outcomes; o[dissect.OutcomeAnswered]+o[dissect.OutcomePartial] != 1 {
-			t.Errorf("%s: %+v", name, o)
-		}
-	}
-}
-
-// TestCutReplyOfSeveral: nobody knows which of two requests an unrecognised reply answers.
-func TestCutReplyOfSeveral(t *testing.T) {
-	s := newScript(t, dissect.Config{})
-	s.send(">40000:3979", "\x03\x00\x00")
-	s.send(">40000:3979", "\x03\x00\x02")
-	s.cut = 40
-	s.send("<40000:3979", "\x2b\x00\x01\x01A line\x000.3.5")
-	s.wait(time.Minute)
-	s.want("1 openttd info_request port", "2 openttd companies_request flow", "3 unknown",
-		"1 !openttd.noreply info request unanswered within 5 s", "2 !openttd.details companies request unanswered within 5 s: servers since version 12 do not answer it")
-}
-
 type servers []dissect.Server
 
 func (s *servers) Record(r *dissect.Record)   { *s = append(*s, r.Server) }
@@ -488,19 +295,6 @@ func TestCutPlayers(t *testing.T) {
 			if len(got) != 1 || got[0].MaxPlayers.Value != 8 || got[0].Players.OK != (cut == 0) || cut == 0 && got[0].Players.Value != 2 {
 				t.Errorf("%d bytes less of %q: %+v", cut, reply, got)
 			}
-		}
-	}
-}
-
-// TestUnreadID: nothing is said of an id that a reply lost its end before.
-func TestUnreadID(t *testing.T) {
-	const query, reply = "\x02\x10\x01\xad\x20\x4e\x00\x00\x07\x00\x00\x00\x31\x6f\x0d\x02", "\x03\x20\x03\xad\x20\x4e\x00\x00\x07\x00\x00\x00\x31\x6f\x0d\x02"
-	for n, want := range map[int]string{15: "2 odamex query_reply header <- 1 10ms !malformed", 16: "2 odamex query_reply header <- 1 10ms !malformed"} {
-		s := newScript(t, dissect.Config{})
-		s.send(">40000:10666", query)
-		s.send("<40000:10666", reply[:n])
-		if got := s.lines[1]; got != want {
-			t.Errorf("%d bytes: %s, want %s", n, got, want)
 		}
 	}
 }

@@ -301,6 +301,9 @@ func (p *play) ended(x *dissect.Exchange) {
 func (p *play) counts() {
 	s := p.a.Stats()
 	o := &s.Outcomes
+	if o.Sum() != s.Requests {
+		p.t.Errorf("%d requests have %d outcomes:\n%s", s.Requests, o.Sum(), p.out.String())
+	}
 	p.out.WriteString("\tcounts:")
 	for _, c := range []struct {
 		name string

@@ -235,7 +235,7 @@ func TestUnsigned(t *testing.T) {
 		New:     func() Decoder { return nil },
 	}
 	p.Catalog.Message(MessageType{Name: "any", Title: "any", Doc: "Any bytes.", Role: OneWay})
-	a := must.Get(New(Config{Protocols: []*Protocol{p}}, unsignedHandler{}))(t)
+	a := must.Get(New(Config{Protocols: []*Protocol{p}}, new(told)))(t)
 	for _, c := range []struct {
 		src, dst uint16
 		want     int
@@ -252,12 +252,6 @@ func TestUnsigned(t *testing.T) {
 		t.Error("a protocol without first bytes and ports passes")
 	}
 }
-
-type unsignedHandler struct{}
-
-func (unsignedHandler) Record(*Record)       {}
-func (unsignedHandler) Unknown(*Unknown)     {}
-func (unsignedHandler) Finding(*FlowFinding) {}
 
 // TestLimits: the numbers of docs/limits.md, said once more.
 func TestLimits(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,9 +27,10 @@ import (
 //
 //	certain "getinfo"     what Detect says of a payload; notes may follow
 //	= "getinfo"           decodes a payload, or the parts of a message
-//	> "getinfo"           a datagram of the client; >4001@27961 names its port and that of the server
+//	> "getinfo"           a datagram of the client; >4001@27961 names its port and that of the server, ~9 how many bytes the capture lacks
 //	< "infoResponse"      a datagram of the server, 20 ms after the one before
 //	wait 60s              lets time pass
+//	end                   ends the capture
 //
 // Payloads are Go strings, and {name} stands for the bytes of a line `name := "..."` at the
 // beginning of the file. What the datagrams of a section make is shown where it comes out;
@@ -57,20 +59,27 @@ func transcripts(t *testing.T, name string, protocols ...*dissect.Protocol) {
 	data, err := os.ReadFile(name)
 	must.Do(t, err)
 	names, whole := map[string]string{}, ""
+	reason := regexp.MustCompile(` by [a-z-]+`)
 	for section := range strings.SplitSeq(strings.TrimSpace(string(data)), "\n\n") {
-		w := &writer{t: t, p: protocols[0], protocols: protocols, at: transcriptStart, names: names}
-		for line := range strings.Lines(section + "\n") {
-			w.play(line)
+		var told [2]string // with the reasons, and without: all else is the same
+		for i := range min(2, len(protocols)) {
+			w := &writer{t: t, p: protocols[0], protocols: protocols, at: transcriptStart, names: names, unreasoned: i > 0}
+			for line := range strings.Lines(section + "\n") {
+				w.play(line)
+			}
+			w.pass(time.Minute)
+			if w.a != nil {
+				w.a.Flush()
+			}
+			told[i] = strings.TrimSpace(w.out.String())
 		}
-		w.pass(time.Minute)
-		if w.a != nil {
-			w.a.Flush()
+		if told[0] != section && !update {
+			t.Errorf("%s\n\nwant\n%s", told[0], section)
 		}
-		got := strings.TrimSpace(w.out.String())
-		if got != section && !update {
-			t.Errorf("%s\n\nwant\n%s", got, section)
+		if bare := reason.ReplaceAllString(told[1], ""); bare != "" && bare != reason.ReplaceAllString(told[0], "") {
+			t.Errorf("%s\n\nwithout reasons\n%s", told[0], bare)
 		}
-		whole += got + "\n\n"
+		whole += told[0] + "\n\n"
 	}
 	if update {
 		must.Do(t, os.WriteFile(name, []byte(strings.TrimSpace(whole)+"\n"), 0o644))
@@ -85,14 +94,15 @@ var (
 
 // A writer plays a section, and writes it with what comes out.
 type writer struct {
-	t         *testing.T
-	p         *dissect.Protocol
-	protocols []*dissect.Protocol // of conversations, p first
-	a         *dissect.Analyzer
-	frame     uint64
-	at        time.Time
-	names     map[string]string
-	out       strings.Builder
+	t          *testing.T
+	p          *dissect.Protocol
+	protocols  []*dissect.Protocol // of conversations, p first
+	unreasoned bool
+	a          *dissect.Analyzer
+	frame      uint64
+	at         time.Time
+	names      map[string]string
+	out        strings.Builder
 }
 
 func (w *writer) play(line string) {
@@ -100,8 +110,11 @@ func (w *writer) play(line string) {
 	payloads := w.payloads(strings.TrimPrefix(rest, ":= "))
 	switch {
 	case line[0] == '\t':
-	case word[0] == '#' || payloads == nil && word != "wait":
+	case word[0] == '#' || payloads == nil && word != "wait" && word != "end":
 		w.out.WriteString(line)
+	case word == "end":
+		w.out.WriteString(line)
+		w.a.Flush()
 	case payloads == nil:
 		w.out.WriteString(line)
 		d, err := time.ParseDuration(rest)
@@ -149,7 +162,7 @@ func (w *writer) pass(d time.Duration) {
 
 func (w *writer) datagram(word, payload string) {
 	if w.a == nil {
-		a, err := dissect.New(dissect.Config{Protocols: w.protocols}, w)
+		a, err := dissect.New(dissect.Config{Protocols: w.protocols, Unreasoned: w.unreasoned}, w)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -159,6 +172,8 @@ func (w *writer) datagram(word, payload string) {
 	if len(w.p.Ports) > 0 {
 		to = uint64(w.p.Ports[0])
 	}
+	word, cut, _ := strings.Cut(word, "~")
+	missing, _ := strconv.Atoi(cut)
 	a, b, named := strings.Cut(word[1:], "@")
 	if a != "" {
 		from, _ = strconv.ParseUint(a, 10, 16)
@@ -167,7 +182,7 @@ func (w *writer) datagram(word, payload string) {
 		to, _ = strconv.ParseUint(b, 10, 16)
 	}
 	w.frame++
-	d := dissect.Datagram{Frame: w.frame, Time: w.at, Payload: []byte(payload),
+	d := dissect.Datagram{Frame: w.frame, Time: w.at, Payload: []byte(payload), Missing: missing,
 		Src: netip.AddrPortFrom(transcriptClient, uint16(from)), Dst: netip.AddrPortFrom(transcriptServer, uint16(to))}
 	if word[0] == '<' {
 		d.Src, d.Dst = d.Dst, d.Src
