@@ -155,7 +155,10 @@ func (a *Analyzer) choose(x *arrival, found []candidate) class {
 		return a.lift(x, c, best, found)
 	}
 	tied := a.tied(best, found)
-	if tied != 0 && !best.awaited {
+	if tied == 0 {
+		return c
+	}
+	if !best.awaited {
 		for m := tied | 1<<best.protocol; m != 0; m &= m - 1 {
 			i := int8(bits.TrailingZeros64(m))
 			if p := a.protocols[i]; p.Confirm != nil && p.Confirm(x.Payload) {
@@ -164,7 +167,6 @@ func (a *Analyzer) choose(x *arrival, found []candidate) class {
 		}
 	}
 	switch {
-	case tied == 0:
 	case best.awaited:
 		c.reason = core.ByRequest
 		c.also = tied & a.tracker.alsoAwaits(x.flow, x.ends.up, best.protocol)
@@ -330,7 +332,7 @@ func (a inner) Recognise(src, dst netip.AddrPort, payload []byte) *Protocol {
 	defer a.contain()
 	a.find(x)
 	a.classify(x)
-	if x.protocol < 0 && x.undecided != 0 {
+	if x.undecided != 0 { // and protocol is -1
 		x.protocol = x.otherwise
 	}
 	if x.protocol < 0 {

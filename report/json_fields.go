@@ -172,7 +172,7 @@ func (j *JSON) putText(f *dissect.Field, n *dissect.Node) bool {
 	}
 	*(*[core.KeyRoom]byte)(b[at : at+core.KeyRoom]) = *key
 	at += keySize + len(`"`)
-	found := uint64(0)
+	var found uint64
 	switch {
 	case size >= word:
 		k := 0
