@@ -49,6 +49,11 @@ func captures(t *testing.T) (paths []string) {
 func runIn(t *testing.T, dir string, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	t.Chdir(dir)
+	return runHere(args...)
+}
+
+// runHere runs the program in this process and returns its output.
+func runHere(args ...string) (stdout, stderr string, status int) {
 	var out, err bytes.Buffer
 	status = run(args, environment{in: strings.NewReader(""), out: &out, err: &err, getenv: func(string) string { return "" }})
 	return out.String(), err.String(), status

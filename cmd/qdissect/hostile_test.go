@@ -639,12 +639,12 @@ func TestContainedSummary(t *testing.T) {
 	} {
 		var outs [2]string
 		for i, j := range []string{"1", "2"} {
-			var out, errs bytes.Buffer
 			all := append([]string{"read", "-j", j, capture}, args...)
-			if code := run(all, environment{in: strings.NewReader(""), out: &out, err: &errs, getenv: func(string) string { return "" }}); code != exitTrouble {
-				t.Errorf("%q: exit status %d: %s", all, code, errs.String())
+			out, errs, code := runHere(all...)
+			if code != exitTrouble {
+				t.Errorf("%q: exit status %d: %s", all, code, errs)
 			}
-			outs[i] = out.String()
+			outs[i] = out
 		}
 		if outs[0] != outs[1] {
 			t.Errorf("%q: -j 1 and -j 2 differ:\n%s\n%s", args, outs[0], outs[1])
@@ -669,9 +669,8 @@ func TestContainedSummary(t *testing.T) {
 			}
 		}
 	}
-	var out, errs bytes.Buffer
-	if code := run([]string{"decode", "ffffffff5500000000"}, environment{in: strings.NewReader(""), out: &out, err: &errs, getenv: func(string) string { return "" }}); code != exitTrouble || !strings.Contains(out.String(), "internal.panic") {
-		t.Errorf("decode: exit status %d, %s%s", code, out.String(), errs.String())
+	if out, errs, code := runHere("decode", "ffffffff5500000000"); code != exitTrouble || !strings.Contains(out, "internal.panic") {
+		t.Errorf("decode: exit status %d, %s%s", code, out, errs)
 	}
 	if len(stacks) != 1 {
 		t.Errorf("one mistake has several stacks: %v", stacks)

@@ -382,10 +382,8 @@ func TestInputLimits(t *testing.T) {
 		"a golden":        {"an object of more than 32 MiB", []string{"check", golden("long", `{"type":"`+strings.Repeat("x", 33<<20))}},
 		"a deeper golden": {"nested too deep", []string{"check", golden("deep", `{"type":`+strings.Repeat("[", 257)+strings.Repeat("]", 257)+"}\n")}},
 	} {
-		var out, errs bytes.Buffer
-		status := run(c.args, environment{in: strings.NewReader(""), out: &out, err: &errs, getenv: func(string) string { return "" }})
-		if status != exitTrouble || !strings.Contains(errs.String(), c.want) {
-			t.Errorf("%s: status %d, %.200q", name, status, errs.String())
+		if _, errs, status := runHere(c.args...); status != exitTrouble || !strings.Contains(errs, c.want) {
+			t.Errorf("%s: status %d, %.200q", name, status, errs)
 		}
 	}
 }

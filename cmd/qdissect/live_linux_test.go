@@ -306,9 +306,7 @@ func comparable(t *testing.T, lines []string) (list []string) {
 
 func readBack(t *testing.T, args ...string) []string {
 	t.Helper()
-	path := must.Get(program())(t)
-	out := must.Get(exec.Command(path, append([]string{"-o", "jsonl"}, args...)...).Output())(t)
-	return strings.Split(strings.TrimSpace(string(out)), "\n")
+	return strings.Split(strings.TrimSpace(outputOf(t, append([]string{"-o", "jsonl"}, args...)...)), "\n")
 }
 
 // TestLiveReplay checks that a capture sent on an interface gives the same messages as
@@ -775,11 +773,10 @@ func TestLiveReadable(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "x"+ext)
 			r := start(t, "-i", "veth1", "-w", file)
 			connect(t, "veth0").send(udp(client, server, question))
-			path, _ := program()
 			r.until("write the frame", func() bool {
 				// A compressed file lacks its end mark, so the status is 2.
-				out, _ := exec.Command(path, "-o", "jsonl", file).Output()
-				return len(messages(strings.Split(string(out), "\n"))) == 1
+				out, _, _ := runHere("-o", "jsonl", file)
+				return len(messages(strings.Split(out, "\n"))) == 1
 			})
 			r.stop(os.Interrupt)
 			if n := len(messages(readBack(t, file))); n != 1 {

@@ -315,11 +315,11 @@ func namesIn(t *testing.T, file string) (addresses, names []string) {
 // outputOf runs the program and returns its output.
 func outputOf(t *testing.T, args ...string) string {
 	t.Helper()
-	var out, errs bytes.Buffer
-	if n := run(args, environment{in: strings.NewReader(""), out: &out, err: &errs, getenv: func(string) string { return "" }}); n != exitDone {
-		t.Fatalf("%v: exit status %d: %s", args, n, &errs)
+	out, errs, status := runHere(args...)
+	if status != exitDone {
+		t.Fatalf("%v: exit status %d: %s", args, status, errs)
 	}
-	return out.String()
+	return out
 }
 
 // has reports whether a text has a word, not as a part of a longer one.
