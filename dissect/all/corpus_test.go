@@ -1,7 +1,7 @@
-// Package corpus compares the dissection of recorded replies of real servers with the
+// This file compares the dissection of recorded replies of real servers with the
 // results of other clients. The recordings are not part of the project. Tests skip if
 // they are missing.
-package corpus
+package all_test
 
 import (
 	"bytes"
