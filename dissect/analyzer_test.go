@@ -160,6 +160,11 @@ func TestDecodeAs(t *testing.T) {
 	s.send(">40000:9999", "nonsense")
 	s.a.Flush()
 	s.want("1 a2s unknown decode-as !a2s.type")
+	for port, want := range map[uint16]bool{9999: true, 9998: false} {
+		if s.a.Inner(core.Only{}).Candidate(40000, port, []byte("nonsense")) != want || s.a.Inner(core.Only{}).Candidate(port, 40000, []byte("nonsense")) != want {
+			t.Errorf("port %d: nonsense is a candidate: %v", port, !want)
+		}
+	}
 	c.Protocols = c.Protocols[1:]
 	if _, err := dissect.New(c, s); err == nil {
 		t.Error("decode-as names a protocol that is not there, and New is content")
@@ -389,34 +394,6 @@ func TestIncompleteThenPoll(t *testing.T) {
 	}
 }
 
-// TestRefusedOneOfSeveral: an ICMP error is about one of the equal requests that
-// wait, nobody knows which, and the reply to the other one has no clear round trip.
-func TestRefusedOneOfSeveral(t *testing.T) {
-	for n, want := range map[int]string{1: "", 2: "equal requests in frames 1 and 2", 3: "equal requests in frames 1 to 3"} {
-		s := newScript(t, dissect.Config{})
-		for range n {
-			s.send(">40000:27015", infoShort)
-			s.now = s.now.Add(100 * time.Millisecond)
-		}
-		s.frame++
-		s.a.ICMP(&dissect.ICMPError{
-			Frame: s.frame, Time: s.now, From: netip.MustParseAddr(serverHost), Type: 3, Code: 3, Length: len(infoShort),
-			Src: netip.MustParseAddrPort(clientHost + ":40000"), Dst: netip.MustParseAddrPort(serverHost + ":27015"),
-		})
-		if n == 1 {
-			if all := strings.Join(s.lines, "\n"); strings.Contains(all, "equal") || !strings.Contains(all, "port_unreachable") {
-				t.Error(all)
-			}
-			continue
-		}
-		s.send("<40000:27015", infoReply)
-		all := strings.Join(s.lines, "\n")
-		if !strings.Contains(all, want) || !strings.Contains(all, "<- 2 ambiguous") {
-			t.Errorf("%d requests:\n%s", n, all)
-		}
-	}
-}
-
 // crowd returns n protocols: all those known, last, after others that could own
 // every payload but never prove it.
 func crowd(n int) []*dissect.Protocol {
@@ -621,6 +598,65 @@ func TestContainment(t *testing.T) {
 		}
 	}()
 	shards[0].Datagram(&dissect.Datagram{Time: at, Src: netip.MustParseAddrPort("192.0.2.1:1000"), Dst: netip.MustParseAddrPort("192.0.2.2:2000"), Payload: []byte("!four")})
+}
+
+// TestDeclarations: a protocol that lacks what it has to declare, or declares what does not go together, is refused with the reason.
+func TestDeclarations(t *testing.T) {
+	type of = *dissect.Protocol
+	stream := func([]byte) (int, bool) { return 0, false }
+	catalog := func(add func(c *dissect.Catalog)) func(of) {
+		return func(p of) {
+			p.Catalog = dissect.NewCatalog(p.Name)
+			p.Catalog.Message(dissect.MessageType{Name: "note", Title: "note", Doc: "A note."})
+			add(p.Catalog)
+		}
+	}
+	named := func(name string) func(of) { return func(p of) { p.Name = name; catalog(func(*dissect.Catalog) {})(p) } }
+	field := func(path, doc string) func(of) {
+		return catalog(func(c *dissect.Catalog) { c.Add(path, dissect.Uint, doc) })
+	}
+	message := func(m dissect.MessageType) func(of) { return catalog(func(c *dissect.Catalog) { c.Message(m) }) }
+	finding := func(f dissect.FindingType) func(of) {
+		return catalog(func(c *dissect.Catalog) {
+			c.Finding(dissect.FindingType{ID: "a2s.x", Text: "x", Doc: "X."})
+			c.Finding(f)
+		})
+	}
+	for want, changes := range map[string][]func(of){
+		"": {named("a"), named("z9"), named("a-b"), field("a.b-c_d0", "A."),
+			message(dissect.MessageType{Name: "a_b", Title: "a", Doc: "A."}), finding(dissect.FindingType{ID: "a.b-c_d", Text: "a", Doc: "A."})},
+		"is not lower case":    {named(""), named("9a"), named("A"), named("{"), named("a.b"), named("a_b"), named("-a")},
+		"title, doc or source": {func(p of) { p.Title = "" }, func(p of) { p.Doc = "" }, func(p of) { p.Source = "" }},
+		"are for datagrams":    {func(p of) { p.Stream = stream }, func(p of) { p.Stream, p.Starts = stream, nil }},
+		"either starts":        {func(p of) { p.Sized = true }, func(p of) { p.Keyed = new([256]byte) }},
+		"a start is empty":     {func(p of) { p.Starts = []string{"x", ""} }},
+		"no key and no ports":  {func(p of) { p.Starts, p.Ports = nil, nil }},
+		"detect or new is missing": {func(p of) { p.Catalog = nil }, func(p of) { p.Catalog = dissect.NewCatalog("a2s") },
+			func(p of) { p.Detect = nil }, func(p of) { p.New = nil }},
+		"its catalog is that of b": {func(p of) { named("b")(p); p.Name = "a" }},
+		"split and join":           {func(p of) { p.Split = nil }, func(p of) { p.New = func() dissect.Decoder { return idle{} } }},
+		"a part of split": {func(p of) { p.Split.Read = nil }, func(p of) { p.Split.Incomplete = nil },
+			func(p of) { p.Split.Duplicate = nil }, func(p of) { p.Split.Reordered = nil }, func(p of) { p.Split.Conflict = nil }},
+		"bad path or no doc": {field("A", "A."), field("a..b", "A."), field("a.", "A."), field("a", "")},
+		"bad or repeated name": {message(dissect.MessageType{Name: "a-b", Title: "a", Doc: "A."}),
+			message(dissect.MessageType{Name: "a", Doc: "A."}), message(dissect.MessageType{Name: "a", Title: "a"}),
+			message(dissect.MessageType{Name: "note", Title: "a", Doc: "A."})},
+		"bad or repeated id": {finding(dissect.FindingType{ID: "a b", Text: "a", Doc: "A."}), finding(dissect.FindingType{ID: "a", Doc: "A."}),
+			finding(dissect.FindingType{ID: "a", Text: "a"}), finding(dissect.FindingType{ID: "a2s.x", Text: "a", Doc: "A."})},
+	} {
+		for i, change := range changes {
+			p := *all.Protocols()[0]
+			split := *p.Split
+			p.Split = &split
+			if change(&p); want == "" {
+				if err := p.Validate(); err != nil {
+					t.Errorf("declaration %d is right: %v", i, err)
+				}
+			} else if err := p.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, %d: %v", want, i, err)
+			}
+		}
+	}
 }
 
 // TestPrivacy: a protocol whose text does not say what it reveals is refused. Other fields

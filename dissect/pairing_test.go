@@ -219,7 +219,7 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 }
 
 // play plays a transcript: lines of a time, > or < with the number of the client's
-// port, optionally @ with that of the server's, and the payload. What the analyzer
+// port, optionally @ with that of the server's, and the payload; with x, no such port of the server is there. What the analyzer
 // tells follows each, indented. 8x0s plays one eight times, 20 ms apart, from 0 s on,
 // with their number for %; | parts messages. "=" advances the time, "flush 3" lets go of the requests up to
 // frame 3, and "end" is the end of the capture.
@@ -425,7 +425,12 @@ func playTranscript(t *testing.T, options []string, steps []string) string {
 					now = now.Add(20 * time.Millisecond)
 				}
 				frame++
-				p.a.Datagram(datagram(t, message, frame, begin, now))
+				d := datagram(t, message, frame, begin, now)
+				if message = strings.TrimSpace(message); message[0] != 'x' {
+					p.a.Datagram(d)
+					continue
+				}
+				p.a.ICMP(&dissect.ICMPError{Frame: frame, Time: now, From: d.Dst.Addr(), Type: 3, Code: 3, Length: len(d.Payload), Payload: d.Payload, Src: d.Src, Dst: d.Dst})
 			}
 		}
 		if told := p.out.String()[before:]; strings.Count(told, "\n") > 4 && repeated {
