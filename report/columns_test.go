@@ -327,6 +327,7 @@ func TestForms(t *testing.T) {
 		report.NewText(report.TextOptions{Detail: report.Tree, Below: true, Width: 72}), report.NewText(report.TextOptions{Detail: report.Hex, Secrets: true}),
 		report.NewJSON(report.JSONOptions{Array: true, Secrets: true}), report.NewJSON(report.JSONOptions{}), tree(true), tree(false))
 	sides(&got)
+	others(&got)
 	for _, c := range [][2]uint64{{0, 0}, {1, 0}, {2, 1}, {300, math.MaxUint64}} {
 		s := counted(c[0], c[1])
 		play(&got, fmt.Sprint("summary ", c), func(to report.Reporter) error { return to.End(s) }, report.NewJSON(report.JSONOptions{Array: true}), &report.Counts{Width: 60})

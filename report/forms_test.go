@@ -72,15 +72,22 @@ func tree(secrets bool) report.Reporter {
 	return &notes{Text: report.NewText(report.TextOptions{}), tree: report.NewTreeNote(secrets)}
 }
 
-// sides writes what a message has beside its fields, and what belongs to no message.
+var (
+	tcp, p = minecraftjava.Protocol(), a2s.Protocol()
+	ends   = [2]netip.AddrPort{netip.MustParseAddrPort("198.51.100.1:27015"), netip.MustParseAddrPort("192.0.2.1:1000")}
+)
+
+// madeUp returns a finding of a severity.
+func madeUp(n dissect.Severity) dissect.Finding {
+	return dissect.NewFinding(&dissect.FindingType{ID: "made.up", Severity: n, Text: "text"})
+}
+
+// sides writes what a message has beside its fields.
 func sides(out *strings.Builder) {
-	tcp, p, ends := minecraftjava.Protocol(), a2s.Protocol(), [2]netip.AddrPort{netip.MustParseAddrPort("198.51.100.1:27015"), netip.MustParseAddrPort("192.0.2.1:1000")}
-	unread := func(n dissect.Severity) dissect.Finding {
-		return dissect.NewFinding(&dissect.FindingType{ID: "made.up", Severity: n, Text: "text"})
-	}
 	for i, change := range []func(r *dissect.Record){
 		func(r *dissect.Record) { r.TimeKnown, r.RTT = true, 999*time.Nanosecond }, func(r *dissect.Record) { r.TimeKnown, r.RTT = true, time.Microsecond },
-		func(r *dissect.Record) { r.Ambiguous, r.Time = true, time.Time{} }, func(r *dissect.Record) { r.Src = netip.AddrPort{} }, func(r *dissect.Record) { r.Dst = netip.AddrPort{} },
+		func(r *dissect.Record) { r.Ambiguous, r.Time = true, time.Time{} }, func(r *dissect.Record) { r.Src = netip.AddrPort{} },
+		func(r *dissect.Record) { r.Dst = netip.AddrPort{} },
 		func(r *dissect.Record) { r.Frames = []uint64{2, 7} }, func(r *dissect.Record) { r.Frames, r.Protocol = []uint64{1, 2, 3, 4, 5, 7}, tcp },
 		func(r *dissect.Record) { r.Frames = []uint64{1, 2, 3, 4, 5, 6, 7}; r.Compressed, r.Packed = true, 300 },
 		func(r *dissect.Record) { r.Compressed, r.Packed, r.Unpacked, r.Verified = true, 300, 301, true },
@@ -96,33 +103,43 @@ func sides(out *strings.Builder) {
 		},
 		func(r *dissect.Record) { r.VLAN, r.Interface, r.Type = 1, "eth\"0", p.Catalog.Messages()[0] },
 		func(r *dissect.Record) {
-			r.Findings = []dissect.Finding{unread(0), unread(2), unread(1), unread(3), unread(1), unread(2)}
+			r.Findings = []dissect.Finding{madeUp(0), madeUp(2), madeUp(1), madeUp(3), madeUp(1), madeUp(2)}
 		},
 		func(r *dissect.Record) {
-			r.Findings = []dissect.Finding{unread(1)}
+			r.Findings = []dissect.Finding{madeUp(1)}
 			r.Findings[0].Field, r.Findings[0].Length = p.Catalog.Data(), 1
 			r.Server = dissect.Server{Name: opt("^1n\xe9"), Map: opt("m"), Game: opt("g"), Version: opt("v"), Players: opt(-1), MaxPlayers: opt(2), Bots: opt(0), Password: opt(true), Style: core.Quake3}
 		},
 	} {
-		r := dissect.Record{Datagram: &dissect.Datagram{Frame: 7, Src: ends[0], Dst: ends[1], Time: time.Unix(1001, 5)}, Protocol: p, RequestFrame: 6, Sources: []dissect.Source{{Name: "payload", Frame: 7, Data: []byte("x")}}}
+		r := dissect.Record{Datagram: &dissect.Datagram{Frame: 7, Src: ends[0], Dst: ends[1], Time: time.Unix(1001, 5)},
+			Protocol: p, RequestFrame: 6, Sources: []dissect.Source{{Name: "payload", Frame: 7, Data: []byte("x")}}}
 		r.Type = p.Catalog.Messages()[1]
 		change(&r)
 		play(out, fmt.Sprint("message ", i), func(to report.Reporter) error { return to.Record(&r) },
 			report.NewText(report.TextOptions{}), report.NewText(report.TextOptions{Below: true}), report.NewJSON(report.JSONOptions{}), tree(false))
 	}
+}
+
+// others writes what belongs to no message.
+func others(out *strings.Builder) {
 	for _, payload := range []string{"", "x", "24 bytes, not one above.", "rcon sesame and 10 bytes and more\x00\x7f\xff"} {
-		u := dissect.Unknown{Datagram: &dissect.Datagram{Frame: 1234567, Src: ends[0], Dst: ends[1], Time: time.Unix(999, 9e8-1), Payload: []byte(payload), Missing: len(payload), Frames: []uint64{5}}, Foreign: all.Foreign()}
-		play(out, "unknown", func(to report.Reporter) error { return to.Unknown(&u) }, report.NewText(report.TextOptions{}), report.NewText(report.TextOptions{Secrets: true, Clock: report.Epoch}),
-			report.NewText(report.TextOptions{Detail: report.Hex, Clock: report.Delta}), report.NewJSON(report.JSONOptions{}), report.NewJSON(report.JSONOptions{Secrets: true}))
+		u := dissect.Unknown{Datagram: &dissect.Datagram{Frame: 1234567, Src: ends[0], Dst: ends[1], Time: time.Unix(999, 9e8-1),
+			Payload: []byte(payload), Missing: len(payload), Frames: []uint64{5}}, Foreign: all.Foreign()}
+		play(out, "unknown", func(to report.Reporter) error { return to.Unknown(&u) }, report.NewText(report.TextOptions{}),
+			report.NewText(report.TextOptions{Secrets: true, Clock: report.Epoch}),
+			report.NewText(report.TextOptions{Detail: report.Hex, Clock: report.Delta}), report.NewJSON(report.JSONOptions{}),
+			report.NewJSON(report.JSONOptions{Secrets: true}))
 	}
 	for i, change := range []func(f *dissect.FlowFinding){
 		func(f *dissect.FlowFinding) {
 			f.Protocol, f.Type = nil, &dissect.FindingType{ID: "made.up", Severity: dissect.Failed, Text: "text"}
 		},
-		func(f *dissect.FlowFinding) { f.NoPorts, f.Alternatives, f.VLAN = true, []*dissect.Protocol{tcp}, 4095 }, func(f *dissect.FlowFinding) { f.Reply, f.ICMPFrame = true, 8 },
-		func(f *dissect.FlowFinding) { f.Protocol, f.Time = tcp, f.Time.Add(-time.Hour) }, func(f *dissect.FlowFinding) { f.Finding = unread(dissect.Chat) },
+		func(f *dissect.FlowFinding) { f.NoPorts, f.Alternatives, f.VLAN = true, []*dissect.Protocol{tcp}, 4095 },
+		func(f *dissect.FlowFinding) { f.Reply, f.ICMPFrame = true, 8 },
+		func(f *dissect.FlowFinding) { f.Protocol, f.Time = tcp, f.Time.Add(-time.Hour) }, func(f *dissect.FlowFinding) { f.Finding = madeUp(dissect.Chat) },
 	} {
-		f := dissect.FlowFinding{Finding: dissect.NewFinding(core.Trailing, dissect.Num(2)), Frame: 9, Time: time.Unix(1001, 0), Src: ends[0], Dst: ends[1], Protocol: p}
+		f := dissect.FlowFinding{Finding: dissect.NewFinding(core.Trailing, dissect.Num(2)), Frame: 9, Time: time.Unix(1001, 0),
+			Src: ends[0], Dst: ends[1], Protocol: p}
 		change(&f)
 		play(out, fmt.Sprint("finding ", i), func(to report.Reporter) error { return to.Finding(&f) }, report.NewText(report.TextOptions{}),
 			report.NewText(report.TextOptions{Below: true, Detail: report.Tree, Width: 40}), report.NewJSON(report.JSONOptions{}))
@@ -131,11 +148,13 @@ func sides(out *strings.Builder) {
 	for number := range 2 { // the beginning of two captures, and lines with the time since the one before
 		c := report.Capture{File: "a\x1b.pcap", LinkType: "ETHERNET", Start: time.Unix(1000, 0), Number: number, FirstFrame: uint64(number)}
 		d := report.NewText(report.TextOptions{Clock: report.Delta})
-		play(out, "begin", func(to report.Reporter) error { return to.Begin(c) }, report.NewText(report.TextOptions{ManyFiles: true, Color: true}), report.NewJSON(report.JSONOptions{Array: true}))
+		play(out, "begin", func(to report.Reporter) error { return to.Begin(c) }, report.NewText(report.TextOptions{ManyFiles: true, Color: true}),
+			report.NewJSON(report.JSONOptions{Array: true}))
 		for ms := range 3 {
 			d.Unknown(&dissect.Unknown{Datagram: &dissect.Datagram{Frame: 1, Time: time.Unix(1000, int64(ms*ms)*1e6)}, Foreign: all.Foreign()})
 		}
-		fmt.Fprintf(out, "%s%s%s%s", d.Bytes(), report.NewTreeNote(false).Cut(1+number), report.NewTreeNote(false).Frame("made-up.path", -number), report.NewTreeNote(false).Part(&dissect.Record{Protocol: tcp}))
+		fmt.Fprintf(out, "%s%s%s%s", d.Bytes(), report.NewTreeNote(false).Cut(1+number), report.NewTreeNote(false).Frame("made-up.path", -number),
+			report.NewTreeNote(false).Part(&dissect.Record{Protocol: tcp}))
 	}
 }
 
