@@ -315,6 +315,7 @@ func TestWithoutNotes(t *testing.T) {
 		{"warning: a2s.split.totals: parts with the same id", true},
 		{"note: rtt: x", true},
 		{"error: a2s.bad: x", true},
+		{"error: : x", false},
 		{"chat: a2s.odd: x", true},
 		{"frame 12, note: a2s.noreply: info request unanswered within 5 s", true},
 		{"a2s: info requests are broken here", false},

@@ -87,7 +87,7 @@ func sides(out *strings.Builder) {
 	for i, change := range []func(r *dissect.Record){
 		func(r *dissect.Record) { r.TimeKnown, r.RTT = true, 999*time.Nanosecond }, func(r *dissect.Record) { r.TimeKnown, r.RTT = true, time.Microsecond },
 		func(r *dissect.Record) { r.Ambiguous, r.Time = true, time.Time{} }, func(r *dissect.Record) { r.Src = netip.AddrPort{} },
-		func(r *dissect.Record) { r.Dst = netip.AddrPort{} },
+		func(r *dissect.Record) { r.Dst = netip.AddrPort{} }, func(r *dissect.Record) { r.Frames = []uint64{7} },
 		func(r *dissect.Record) { r.Frames = []uint64{2, 7} }, func(r *dissect.Record) { r.Frames, r.Protocol = []uint64{1, 2, 3, 4, 5, 7}, tcp },
 		func(r *dissect.Record) { r.Frames = []uint64{1, 2, 3, 4, 5, 6, 7}; r.Compressed, r.Packed = true, 300 },
 		func(r *dissect.Record) { r.Compressed, r.Packed, r.Unpacked, r.Verified = true, 300, 301, true },
