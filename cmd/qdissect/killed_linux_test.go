@@ -65,9 +65,7 @@ func TestKilled(t *testing.T) {
 	next := strings.Replace(in, "00001_20260102030405", "00002_20260102130405", 1)
 	copies(t, next, 20, 10*time.Hour)
 	units := filepath.Join(t.TempDir(), "units")
-	if text, err := exec.Command("qdissect", "read", "-q", "--series", "--unit", "1/1", "--out", units, in, next).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	outputOf(t, "read", "-q", "--series", "--unit", "1/1", "--out", units, in, next)
 	wireshark := filepath.Join(t.TempDir(), "tshark") // says where it looks for files
 	must.Do(t, os.WriteFile(wireshark, []byte("#!/bin/sh\nprintf 'Personal Lua Plugins:\\t%s\\nPersonal Extcap path:\\t%s\\n' \"$TMPDIR\" \"$TMPDIR\"\n"), 0o777))
 	server := mumbles(t)
@@ -75,14 +73,12 @@ func TestKilled(t *testing.T) {
 	for _, c := range writing {
 		t.Run(c.args, func(t *testing.T) {
 			t.Parallel()
-			command := func(dir, args string) *exec.Cmd {
-				args = strings.NewReplacer("IN2", next, "IN", in, "UNITS", units, "SERVER", server, "OUT", filepath.Join(dir, "out")).Replace(args)
-				cmd := exec.Command("qdissect", strings.Fields(args)...)
-				cmd.Env = append(os.Environ(), "TMPDIR="+dir, "PATH="+filepath.Dir(wireshark)+":"+os.Getenv("PATH"))
-				return cmd
+			words := func(dir, args string) []string {
+				return strings.Fields(strings.NewReplacer("IN2", next, "IN", in, "UNITS", units, "SERVER", server, "OUT", filepath.Join(dir, "out")).Replace(args))
 			}
 			start := func(dir string) *exec.Cmd {
-				cmd := command(dir, c.args)
+				cmd := exec.Command("qdissect", words(dir, c.args)...)
+				cmd.Env = append(os.Environ(), "TMPDIR="+dir, "PATH="+filepath.Dir(wireshark)+":"+os.Getenv("PATH"))
 				err := error(nil)
 				if c.stdin {
 					var f *os.File
@@ -121,8 +117,8 @@ func TestKilled(t *testing.T) {
 			// whole checks the files that have their names.
 			whole := func(when, dir string, files map[string]string) {
 				if c.check != "" && len(files) > 0 {
-					if text, err := command(dir, c.check).CombinedOutput(); err != nil {
-						t.Errorf("%s: %v\n%s", when, err, text)
+					if _, text, status := runHere(words(dir, c.check)...); status != exitDone {
+						t.Errorf("%s: exit status %d\n%s", when, status, text)
 					}
 					return
 				}
