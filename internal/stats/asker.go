@@ -169,8 +169,9 @@ func (r *reporting) victimOf(c *entry[client]) *victim {
 			x.from, x.to, x.pauses = first, last, max(last-first-busy, 0)
 		}
 	}
-	low := c.v.most < lowPorts
-	if x.rate() < leastRate || !low && x.rate() < leastEach*float64(x.servers) {
+	// A browser asks each server of a list once or twice.
+	low := c.v.most < lowPorts || c.v.refused > 0
+	if x.rate() < leastRate || !low && (x.rate() < leastEach*float64(x.servers) || x.requests < leastOf*x.servers) {
 		return nil
 	}
 	return x
@@ -327,6 +328,16 @@ func (r *reporting) findGreedy() {
 		}
 		if only || 0.75*all <= g.requests {
 			g.requests = max(g.requests, all)
+		}
+	}
+	for ev := range each(r.events) { // what they send in a flood is not of it
+		for g := range each(r.groups) {
+			if !g.real && ev.nature == unasked && ev.clients == nil && slices.Contains(g.servers, ev.server) {
+				_, excess := r.sentIn(ev, g.clients)
+				part := max(1-excess/ev.requests, 0.2)
+				ev.requests, ev.in, ev.out = part*ev.requests, part*ev.in, part*ev.out
+				ev.sources = min(ev.sources, ev.requests)
+			}
 		}
 	}
 }

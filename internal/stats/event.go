@@ -247,7 +247,7 @@ func (r *reporting) sourcesOf(ev *event, list []event, all, usual float64) float
 		}
 	}
 	n := again * max(all/theirs, 1) // others are as they are
-	if sure := max(theirs-usual, 0); sure < mostOf*all || mostOf*theirs > all {
+	if sure := max(theirs-usual, 0); ev.nature == unreturning && r.a.clients.gone == 0 || sure < mostOf*all || mostOf*theirs > all {
 		n = again + max(min(max(ev.sources-again, known), ev.requests*(1-min(sure, meanwhile)/all)), 0)
 	}
 	return min(n, ev.requests, float64(ev.server.v.sources().Count))

@@ -148,7 +148,9 @@ func (r *reporting) nameEvents() {
 		case unasked:
 			// Those who proved themselves before the capture, or in another part of it, are no forgers.
 			for _, proves := range []bool{false, true} {
-				if few, sum := r.busiest(&ev, proves, 1); ev.clients == nil && len(few) > 0 && len(few) <= mostGreedy && sum >= max(mostOf*ev.requests, leastOften) {
+				few, sum := r.busiest(&ev, proves, 1)
+				most := sum >= mostOf*ev.requests || ev.sources <= mostGreedy && 2*sum >= ev.requests && r.askLess(few, sum, &ev)
+				if ev.clients == nil && len(few) > 0 && len(few) <= mostGreedy && most && sum >= leastOften {
 					if ev.clients, ev.theirs = few, sum; proves {
 						ev.nature = real
 					}
@@ -175,23 +177,35 @@ func (r *reporting) nameEvents() {
 
 // withoutVictims takes from an event what is sent in the names of the victims of reflections.
 func (r *reporting) withoutVictims(ev event) event {
-	sum, other := 0.0, 0.0
+	var named []*entry[client]
 	for _, v := range r.victims {
-		for _, c := range v.clients {
-			if c.v.asked(ev.server.sum) {
-				n := c.v.within(ev.from, ev.to)
-				sum, other = sum+n, other+c.v.within(r.a.first, r.a.last+1)-n
-			}
-		}
+		named = append(named, v.clients...)
 	}
-	other /= max(r.duration()-ev.seconds(), 1) // per second: of what is usual, as much is sent in their names
-	part := 1 - (sum-min(ev.usual, other)*ev.seconds())/max(ev.requests, 1)
+	sum, excess := r.sentIn(&ev, named)
+	part := 1 - excess/max(ev.requests, 1)
 	if part < 0.2 || sum >= 0.1*ev.requests && ev.sources < junkSources {
 		part = 0
 	}
 	ev.requests, ev.in, ev.out = ev.requests*part, ev.in*part, ev.out*part
 	ev.sources = min(ev.sources, ev.requests)
 	return ev
+}
+
+// sentIn returns how many requests of its kinds clients sent to the server of an event while it lasted, and how many of these are more than is usual.
+func (r *reporting) sentIn(ev *event, list []*entry[client]) (sum, excess float64) {
+	other := 0.0
+	for _, c := range list {
+		if c.v.asked(ev.server.sum) {
+			part := 0.0
+			for _, k := range ev.kinds {
+				part += float64(c.v.kindsOf(k+1)) / float64(c.v.requests)
+			}
+			n := part * c.v.within(ev.from, ev.to)
+			sum, other = sum+n, other+part*c.v.within(r.a.first, r.a.last+1)-n
+		}
+	}
+	other /= max(r.duration()-ev.seconds(), 1) // per second: of what is usual, they send as much
+	return sum, sum - min(ev.usual, other)*ev.seconds()
 }
 
 // leastCrowd is the number of requests from which a crowd is worth a word.

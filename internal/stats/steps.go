@@ -14,7 +14,7 @@ const (
 	eventTime   = 3  // seconds
 	eventPart   = 5
 	mostEvents  = 16
-	// bridged is how many buckets below the threshold do not end an event.
+	// bridged is how many buckets in a row far below the threshold do not end an event.
 	bridged = 2
 )
 
@@ -111,24 +111,24 @@ func quantileOf(x []float64, explained []bool, q float64) float64 {
 // hottest returns the run of buckets with the largest excess that makes an event, or an empty one.
 func hottest(x []float64, usual, seconds float64) (from, to int) {
 	least := max(eventFactor*usual, usual+eventLeast*seconds, usual+5*math.Sqrt(usual))
-	most := 0.0
+	most, low := 0.0, (usual+least)/2
 	for i := 0; i < len(x); i++ {
 		if x[i] < least {
 			continue
 		}
 		j, sum := i+1, x[i]-usual
-		for k := j; k < len(x) && k-j <= bridged; k++ {
-			if x[k] >= least {
+		for k, below := j, 0; k < len(x) && below <= bridged; k++ {
+			if x[k] < low {
+				below++
+			} else if below = 0; x[k] >= least {
 				for ; j <= k; j++ {
 					sum += x[j] - usual
 				}
 			}
 		}
 		long := min(eventTime, float64(len(x))*seconds/eventPart)
-		if float64(j-i)*seconds >= long || sum >= eventTime*5*least/seconds {
-			if sum > most {
-				most, from, to = sum, i, j
-			}
+		if n := float64(j - i); sum > most && sum >= 0.9*n*(least-usual) && (n*seconds >= long || sum >= eventTime*5*least/seconds) {
+			most, from, to = sum, i, j
 		}
 		i = j
 	}
@@ -144,10 +144,10 @@ func steep(x []float64, i, j int, usual float64) bool {
 	return begins || ends
 }
 
-// A level is a part of a run in which the rate stays the same.
+// A level is a part of a run in which the rate stays the same, from a bucket on, with the fraction of it.
 type level struct {
-	from, to int
-	rate     float64
+	from        int
+	rate, exact float64
 }
 
 // split finds what overlaps in a run: a rate that goes up twice and down twice is two surges, of which each ends with the step down
@@ -165,7 +165,7 @@ func split(x []float64, i, j int, usual, seconds float64) []surge {
 	for k := 0; k <= len(levels); k++ {
 		now, at := 0.0, float64(j)
 		if k < len(levels) {
-			now, at = levels[k].rate, float64(i+levels[k].from)
+			now, at = levels[k].rate, float64(i)+levels[k].exact
 		}
 		switch step := now - before; {
 		case step > 0:
@@ -202,7 +202,7 @@ func split(x []float64, i, j int, usual, seconds float64) []surge {
 
 // levelsOf divides a run where its rate changes by a fifth or more within two buckets. If it changes in another way, there is one level.
 func levelsOf(x []float64, usual, seconds float64) (list []level) {
-	const width = 3
+	const width, least = 3, 2
 	mean := func(from, to int) float64 {
 		sum := 0.0
 		for _, v := range x[from:to] {
@@ -210,9 +210,9 @@ func levelsOf(x []float64, usual, seconds float64) (list []level) {
 		}
 		return sum / float64(to-from)
 	}
-	at := 0
-	for k := width; k+width <= len(x); k++ {
-		a, b := mean(max(at, k-2*width), k), mean(k, k+width)
+	at, whole := 0, 1 // the bucket of a step, and one at an end, is full in part
+	for k := width; k+least <= len(x); k++ {
+		a, b := mean(max(whole, k-2*width), k), mean(k, min(k+width, len(x)))
 		low, high := min(a, b), max(a, b)
 		if high-low < max(0.2*low, eventLeast*seconds, 5*math.Sqrt(high)) {
 			continue
@@ -227,16 +227,21 @@ func levelsOf(x []float64, usual, seconds float64) (list []level) {
 		if most < 0.6*(high-low) {
 			return nil // no step, but a slope
 		}
-		if best-at < width || len(x)-best < width {
+		if best-at < least || len(x)-best < least {
 			continue // a bucket at an end that is full in part
 		}
-		list = append(list, level{at, best, 0})
-		at = best
-		k = best + width - 1
+		list = append(list, level{at, mean(whole, max(best-1, whole+1)), float64(at)})
+		at, whole = best, best+1
+		k = max(k, best+1)
 	}
-	list = append(list, level{at, len(x), 0})
-	for l := range each(list) {
-		l.rate = max(mean(l.from, l.to), 0)
+	if list == nil {
+		return nil
+	}
+	list = append(list, level{at, mean(min(whole, len(x)-least), max(len(x)-1, whole+1)), float64(at)})
+	for k := range list[1:] {
+		if l := &list[k+1]; l.rate != list[k].rate {
+			l.exact += min(max(2*(mean(l.from-1, l.from+1)-l.rate)/(list[k].rate-l.rate), 0), 2) - 1
+		}
 	}
 	return list
 }

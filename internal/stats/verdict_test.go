@@ -401,6 +401,11 @@ func TestVerdictsNeed(t *testing.T) {
 		})), []string{`have the hop limit 47`}, "evenly as"},
 		{"one hop limit, half of it evenly", both(open(300), flood(6000, 300, dissect.Unproven, func(i int, x *made) { x.from, x.hops = []string{person(7000 + i/2%40*211), x.from}[i%2], 47 })), []string{`have the hop limit 47`}, "evenly as"},
 		{"a victim, whom half of 24 servers answer", both(evening(60), victim(480, 40, 600, 24, func(i int, x *made) { []func(int, *made){gone, plain}[i%2](i, x) })), []string{`Reflection at 203.0.113.77: 480 p info requests`}, "Scanner"},
+		{"a browser asks 300 servers once", both(evening(60), sent(300, 20, 100, func(i int, x *made) {
+			x.from, x.to, x.back = "203.0.113.9", fmt.Sprintf("198.51.%d.%d", 101+i/250, 1+i%250), 300
+		})), []string{quiet}, ""},
+		{"one asks within a flood", both(open(300), flood(6000, 200, dissect.Unproven, oneHop), sent(1200, 30, 40, func(i int, x *made) { x.from, x.hops = "203.0.113.9", 52 })), []string{`likely Forged flood at 198.51.100.10:27015: 6,000 p`, `1,200 p info requests in 30 s from 19:00:30 UTC on`}, ""},
+		{"hardly a crowd, all the time", both(open(300), sent(800, 15, 20, func(i int, x *made) { x.hops = uint8(40 + i%20); crowd(i, x) })), []string{`possible Crowd or forged at 198.51.100.10:27015: 800 p`, `"verdicts":1,`}, ""},
 		{"seven of them", both(open(300), sent(3500, 20, 140, func(i int, x *made) { x.from, x.port, x.hops, x.back = somebody(70_000+i%7), 80, 47, 300 })), []string{`Reflection at `, `"verdicts":7,`}, "Forged"},
 	} {
 		got, whole := all.play(c.name, c.play)
