@@ -17,7 +17,6 @@ import (
 // the value and advances; if a tree is wanted, it also adds a node. The first
 // failure is kept as an [Error]. After it every read returns zero and [Reader.More]
 // is false, so that loops end.
-//
 // Strings are views of the payload and valid as long as it is.
 type Reader struct {
 	data []byte // of the current source

@@ -6,7 +6,6 @@
 // serves several shards. A conversation stays in its shard, and the output of a shard does
 // not depend on its worker, so the output is the same for every number of workers. It is
 // merged in the order of frames.
-//
 // A worker hands the messages of a shard to a list of sinks: counts, conversations, what
 // saves frames, and last the reporter.
 package pipeline
