@@ -601,10 +601,13 @@ func TestLoopback(t *testing.T) {
 	url := s.joined(t, address)
 	sensor := s.start(t, "sensor", "-i", "lo", "--name", "a", "--dir", "a", "--nats", url, "--qdissect", qdissect,
 		"udp", "port", strings.TrimPrefix(game.LocalAddr().String(), "127.0.0.1:"))
+	ring := func() int {
+		names, _ := filepath.Glob(filepath.Join(s.dir, "a", "ring-*_*.pcapng"))
+		return len(names)
+	}
 	until(t, "the sensor captures", func() bool {
 		ask()
-		names, _ := filepath.Glob(filepath.Join(s.dir, "a", "ring-*_*.pcapng"))
-		return len(names) > 0
+		return ring() > 0
 	})
 	for range 20 {
 		ask()
@@ -647,8 +650,12 @@ func TestLoopback(t *testing.T) {
 	lock := filepath.Join(s.dir, "a", "lock")
 	held := func() bool { return exec.Command("flock", "-n", lock, "true").Run() != nil }
 	until(t, "the qdissect of the first sensor ends", func() bool { return !held() })
+	before := ring()
 	second := s.start(t, "sensor", "-i", "lo", "--name", "a", "--dir", "a", "--nats", url, "--qdissect", qdissect)
-	until(t, "the second sensor works", held)
+	until(t, "the second sensor works", func() bool { // who looks at the lock now has it when qdissect wants it
+		ask()
+		return ring() > before
+	})
 	second.kill()
 	until(t, "its qdissect ends", func() bool { return !held() })
 }
