@@ -1,5 +1,107 @@
 package dissect
 
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+
+	"github.com/qdissect/qdissect/internal/core"
+)
+
+// A hasher hashes the keys of a table, which have a few words. Its numbers are random,
+// so that nobody can send what collides.
+type hasher struct{ a, b uint64 }
+
+func newHasher() hasher { return hasher{rand.Uint64(), rand.Uint64()} }
+
+// add adds two words to a hash; the first one is h.b.
+func (h *hasher) add(hash, x, y uint64) uint64 {
+	hi, lo := bits.Mul64(x^h.a, y^hash)
+	return hi ^ lo
+}
+
+// end returns the upper bits of a hash, mixed once more: those of keys that count up are
+// else not spread.
+func end(hash uint64) uint32 {
+	const odd = 0x9e3779b97f4a7c15 // spreads every bit to the upper ones
+	return uint32((hash ^ hash>>32) * odd >> 32)
+}
+
+func (h *hasher) flow(k *flowKey) uint32 {
+	x := h.add(h.b, k.low.hi, k.low.lo)
+	x = h.add(x, k.high.hi, k.high.lo)
+	return end(h.add(x, uint64(k.lowPort)<<16|uint64(k.highPort), h.b^core.Bit[uint64](k.tcp)))
+}
+
+func (h *hasher) address(k address) uint32 {
+	return end(h.add(h.add(h.b, k.hi, k.lo), h.b, 0))
+}
+
+func (h *hasher) server(k serverKey) uint32 {
+	return end(h.add(h.add(h.b, k.hi, k.lo), uint64(k.port), h.b))
+}
+
+func (h *hasher) peer(k peerKey) uint32 {
+	x := h.add(h.b, k.client.hi, k.client.lo)
+	x = h.add(x, k.server.hi, k.server.lo)
+	return end(h.add(x, uint64(k.port)<<8|uint64(uint8(k.protocol)), h.b))
+}
+
+// A side holds values for a few entries of another table, which store a position in
+// it. Position 0 holds the zero value.
+type side[T any, P linked[T]] struct {
+	entries []T
+	free    uint32 // the first free position, 0 if there is none
+}
+
+// linked is a pointer to a value. next is a number in it that, where the value is free,
+// is the next free position.
+type linked[T any] interface {
+	*T
+	next() *uint32
+}
+
+func newSide[T any, P linked[T]]() side[T, P] { return side[T, P]{entries: make([]T, 1)} }
+
+// at returns the value at a position for reading.
+func (s *side[T, P]) at(place int32) *T { return &s.entries[place] }
+
+// own returns the value at a position for writing, allocating one if it is 0. It is
+// valid until the next allocation.
+func (s *side[T, P]) own(place *int32) *T {
+	switch {
+	case *place > 0:
+		return &s.entries[*place]
+	case s.free > 0:
+		*place = int32(s.free)
+		s.free = *P(&s.entries[s.free]).next()
+	default:
+		*place = int32(len(s.entries))
+		s.entries = append(withRoom(s.entries, math.MaxInt32), *new(T))
+		return &s.entries[*place]
+	}
+	o := &s.entries[*place]
+	*o = *new(T)
+	return o
+}
+
+// release frees a position.
+func (s *side[T, P]) release(place int32) {
+	if place > 0 {
+		*P(&s.entries[place]).next() = s.free
+		s.free = uint32(place)
+	}
+}
+
+// withRoom returns a slab with room for another entry, even beyond the limit. It grows by
+// a factor of four up to the limit: untouched memory costs nothing, but the old slab does.
+func withRoom[T any](s []T, limit int) []T {
+	if len(s) < cap(s) {
+		return s
+	}
+	return append(make([]T, 0, max(min(limit, 4*len(s)+64), len(s)+1)), s...)
+}
+
 // recent maps the newest keys, at most limit, to values; the oldest key is evicted.
 // Like the table of flows it uses open addressing over a slab. When full, the slab is a
 // ring.

@@ -7,6 +7,7 @@
 // compressed ones. The output dissects to the same messages with the same structure. The
 // replacement of a value depends on a key: see [mapping]. The catalogs of the
 // protocols state what each field reveals: see [dissect.Privacy].
+//
 // What is not understood is left out: frames without a datagram, datagrams that no
 // protocol recognises, and everything in a capture file besides its frames.
 package anonymize

@@ -28,6 +28,7 @@ import (
 // message and, with the same key, in every file. Without the key, a replacement reveals
 // only the length of the value, which of its bytes are ASCII letters, digits and
 // punctuation, and common prefixes of addresses.
+//
 // So a mapping needs no memory of values. It caches recent addresses and permutations only
 // for speed.
 type mapping struct {

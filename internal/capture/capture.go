@@ -4,11 +4,14 @@
 // It reads pcap (draft-ietf-opsawg-pcap, and the older and the modified variants of it) and
 // pcapng (draft-ietf-opsawg-pcapng), both of them plain or compressed with gzip or zstd, from a file, from standard input or from any [io.Reader]. The first
 // bytes of a file decide its format, never its name.
+//
 // Captures are hostile input. No length in a file sizes an allocation, except the window
 // of zstd, which has a limit: a [Reader] uses a buffer of fixed size, however long the
 // file is. A damaged or cut file gives every frame before the damage and then one [Error]
 // with the position of the damage.
+//
 // Once warm, reading allocates nothing per frame, except for comments in pcapng files.
+//
 // gopacket serves live capture. This package has its own readers of pcap
 // and pcapng: gopacket's pcap reader takes a record without its data for the end of the
 // file; its pcapng reader gets times in powers of two wrong, keeps name records without a

@@ -50,6 +50,7 @@ func FormatOf(name string) (format Format, coding string) {
 }
 
 // A Writer writes frames into a capture file.
+//
 // Its output is the same on every machine, in little-endian order. It writes whole
 // records, so that a file that is still being written, or whose writer was killed, ends
 // with a whole frame. Once warm, it allocates nothing per frame.
@@ -58,6 +59,7 @@ func FormatOf(name string) (format Format, coding string) {
 // file, give frames without a time that of the run, allocate for each comment, let a
 // comment of 64 KiB overflow its length, and choose the unit of time before the first
 // frame is known.
+//
 // A Writer must not be used by several goroutines at once.
 type Writer struct {
 	out     io.Writer
@@ -182,6 +184,7 @@ func (w *Writer) SetInterfaces(names []string) { w.records.interfaces(names) }
 // nanoseconds in a file in microseconds (see below); in pcapng, comments that do not fit
 // into their block. In pcap, comments are dropped silently. An error of the underlying
 // file is returned by this and every later call.
+//
 // A pcap file is in microseconds, which old programs expect, if no frame in the first
 // write needs nanoseconds and that write has at least eight frames or is the whole file.
 // Otherwise it is in nanoseconds.
@@ -402,6 +405,7 @@ func (r *Rotation) on() bool { return r.Size > 0 || r.Frames > 0 || r.Time > 0 |
 // A Series writes frames into a file or, with a rotation, into one file after the other.
 // After Flush a file is readable up to its last frame. It is complete when the next one
 // starts.
+//
 // With a rotation, files are named as dumpcap names them: trace.pcapng becomes
 // trace_00001_20261121143000.pcapng, with the local time of the first frame.
 type Series struct {

@@ -531,3 +531,14 @@ func (f *Field) settle() {
 var byKind = [...]Privacy{
 	Bytes: Opaque, Uint: Public, Int: Public, Float: Public, Bool: Public, Char: Public, ID: SteamID, Decimal: Cell, Endpoint: Address, Group: Public, List: Public,
 }
+
+// Hidden returns a field that replaces f where its value is a secret.
+func (f *Field) Hidden() *Field {
+	h := *f
+	h.Secret, h.Column = true, f
+	h.form = h.formOf()
+	if h.Privacy == Public {
+		h.Privacy = Key
+	}
+	return &h
+}

@@ -17,6 +17,7 @@ import (
 // the value and advances; if a tree is wanted, it also adds a node. The first
 // failure is kept as an [Error]. After it every read returns zero and [Reader.More]
 // is false, so that loops end.
+//
 // Strings are views of the payload and valid as long as it is.
 type Reader struct {
 	data []byte // of the current source
@@ -1117,4 +1118,36 @@ func (r *Reader) endpoint(f *Field, addr []byte, portLE bool) (port uint16) {
 	r.node(f, uint64(port), r.off, n, 0, 0)
 	r.off += n
 	return port
+}
+
+// Tree reports whether a tree is built.
+func Tree(r *Reader) bool { return r.want }
+
+// Hide replaces the field that was read last by hidden, which [Field.Hidden]
+// returned for it.
+func Hide(r *Reader, hidden *Field) {
+	if n := len(r.nodes) - 1; n >= 0 && r.nodes[n].Field == hidden.Column {
+		r.nodes[n].Field = hidden
+	}
+}
+
+// HideSetting hides the value that was read last if the setting is a secret.
+func HideSetting(r *Reader, hidden *Field, key, value string) {
+	if r.want && len(key) >= len("passw") {
+		r.hideSetting(hidden, key, value)
+	}
+}
+
+func (r *Reader) hideSetting(hidden *Field, key, value string) {
+	switch {
+	case len(value) == 1 && digit(value[0]): // as most of them are
+	case !nettext.SecretKey(key):
+	case r.state == failed:
+		// What could not be read is a part of it.
+		if r.err.Field == hidden.Column {
+			r.err.Field = hidden
+		}
+	case nettext.SecretSetting(key, value):
+		Hide(r, hidden)
+	}
 }

@@ -13,6 +13,7 @@
 // an expression that could never match is an error. It translates a path into a [read],
 // which fetches values from the nodes of a message or from its envelope, and an operator
 // with its values into a [cond], which tests one value. Evaluation does not allocate.
+//
 // The files: parse.go reads the text; envelope.go has the names of the envelope and
 // fields.go those of the catalogs; resolve.go and cond.go compile comparisons; matcher.go
 // evaluates.

@@ -21,9 +21,11 @@
 //	udp[8] & MASK = N               icmp or icmp6
 //
 // "src or dst" and "src and dst" may stand wherever src may. Numbers are as in C.
+//
 // Primitives are joined by and (&&), or (||), not (!) and parentheses. An address
 // or a number without qualifiers takes those of the one before it: "port 27015 or
 // 27016", "host A and not B", "port (53 or 80)".
+//
 // Names of hosts, networks and ports are refused, so that a filter has the same
 // meaning on every machine. Whatever else the language has (Ethernet addresses, numbers of
 // protocols, arithmetic, inbound) is refused with the advice to let tcpdump filter.
@@ -82,6 +84,7 @@ type Filter struct {
 }
 
 // Options change what a filter matches.
+//
 // Only the first fragment of an IP packet has ports, but reassembly needs all of them.
 // So a test that depends on unknown data of a later fragment counts as true: "port
 // 27015" also matches later fragments of TCP, UDP and SCTP, and "udp[8:4] =
@@ -314,6 +317,7 @@ const (
 )
 
 // A condition is a boolean expression over the bytes of a frame.
+//
 // It is evaluated from left to right, with short circuits. A test of bytes that the
 // frame does not have ends the evaluation. Then the frame does not match, even under
 // "not".

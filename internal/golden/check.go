@@ -5,9 +5,12 @@
 // [Check] compares a capture with its golden. [Diff] compares two captures, or saved
 // outputs, as conversations. Both return differences as values: the message, the field,
 // the expected and the actual value. A [Format] prints them.
+//
 // Goldens also contain the SHA-256 of the capture, because some bytes are in no field, and
 // the damage of the file, if there is any.
+//
 // The wording of summaries and findings is compared only on request.
+//
 // Files are untrusted: nothing in them sizes an allocation, and text from them is made
 // safe for a terminal.
 package golden
@@ -42,6 +45,7 @@ var ErrNoGolden = errors.New("no golden")
 
 // Check compares a capture with its golden. It stores at most limit differences,
 // [DefaultMax] if limit is 0, and counts the rest.
+//
 // trouble is the reason why the capture could not be read, or not to its end. If the
 // golden states the same damage, there is no difference. If the capture could not be read
 // at all, the result is nil.

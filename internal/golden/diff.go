@@ -17,6 +17,7 @@ import (
 // Diff compares two captures, saved JSON outputs, or one of each, as conversations: the
 // messages that were exchanged and their contents. It stores at most limit differences,
 // [DefaultMax] if limit is 0. The name "-" means stdin.
+//
 // trouble are the reasons why captures could not be read to their end.
 func Diff(a, b string, rules Rules, limit int, stdin io.Reader) (r *Result, trouble []error, err error) {
 	if !rules.Conversation {

@@ -19,8 +19,10 @@
 // as queries do, has a label that announces bytes, stands on a line of its own, or has several pairs of digits counts anywhere.
 // What certainly is hex but has a wrong digit or an odd number of them is an error, with its line and column; the column counts
 // characters. Nothing is guessed to mend it.
+//
 // An IP packet, or a frame that holds one, is decoded by package packet: Data is the payload of its UDP datagram. That is expected
 // of tcpdump's dumps; anything else is a packet only if all its lengths agree. IP fragments are not put together.
+//
 // The text is read line by line: each line is given to dump, plain, encoded and scan in turn. The first that recognises it reads
 // it, with the lines that belong to it.
 package hexinput
@@ -83,6 +85,7 @@ func (d *Datagram) note(format string, args ...any) {
 }
 
 // Parse returns the payloads in the text, in its order.
+//
 // The error says what could not be read, with its line and column. The payloads before it are returned as well.
 func Parse(raw []byte) ([]Datagram, error) {
 	if len(raw) > MaxInput {
@@ -292,6 +295,7 @@ func (d *Datagram) strip() {
 
 // unwrap replaces an IP packet, or a frame that holds one, by its UDP payload.
 // It returns the reason if it cannot, "" otherwise.
+//
 // If exact is set, all lengths must agree with each other. Otherwise the data
 // are known to be a packet, and one that was cut is read as far as it goes.
 func (d *Datagram) unwrap(exact bool) (reason string) {

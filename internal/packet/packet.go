@@ -5,10 +5,13 @@
 // IPv6 extension headers, and through tunnels (GRE, ERSPAN, IP in IP, VXLAN, Geneve)
 // to the innermost datagram. It joins IPv4 and IPv6 fragments, in tunnels too, with
 // the bounded memory of package reassembly.
+//
 // All multi-byte numbers in these headers are big-endian unless stated otherwise.
+//
 // Frames are hostile input. Every frame gives a datagram or an [Outcome] that states the
 // reason, never an error or a panic. If a header states a wrong length, the payload that
 // is present is delivered with an [Anomaly].
+//
 // Once warm, a decoder allocates nothing.
 package packet
 
@@ -44,6 +47,7 @@ const (
 
 // A Datagram is a UDP payload with its addresses. In a tunnel, these are the inner
 // addresses.
+//
 // Payload, Frames and the results of the methods are borrowed: they are valid until the
 // next call of the decoder, the payload only as long as the data of the frame.
 type Datagram struct {

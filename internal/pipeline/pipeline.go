@@ -6,17 +6,20 @@
 // serves several shards. A conversation stays in its shard, and the output of a shard does
 // not depend on its worker, so the output is the same for every number of workers. It is
 // merged in the order of frames.
+//
 // A worker hands the messages of a shard to a list of sinks: counts, conversations, what
 // saves frames, and last the reporter.
 package pipeline
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"time"
 
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -329,3 +332,11 @@ func (e *engine) take(f *capture.Frame) error {
 
 // maxWaiting is the number of bytes of frames that wait until the workers have seen them.
 const maxWaiting = 4 << 20
+
+// A PanicError is the number of datagrams that a decoder panicked on. It is
+// reported once, at the end of a run.
+type PanicError uint64
+
+func (n PanicError) Error() string {
+	return fmt.Sprintf("%s could not be dissected because of a mistake in qdissect (finding internal.panic): please report it as SECURITY.md says, with the stack of the finding, what qdissect version prints and, if you may share it, the frame", nettext.Count(int(n), "datagram"))
+}

@@ -6,6 +6,7 @@
 // chose ([dissect.Field].Chosen). In the reply, it replaces the values of the captured
 // client by those of the new client, and the challenges of the captured server by its
 // own.
+//
 // The package opens no sockets, starts no goroutines and reads no clock. Its state
 // does not grow with the number of clients: challenges are hashes of the address of
 // the client and the time.

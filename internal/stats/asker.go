@@ -190,7 +190,7 @@ func (r *reporting) reflected() {
 		}
 		if x.there {
 			v.Text = fmt.Sprintf("Reflection to %s: %s (%s, %s per second) in %s that it did not ask for, from about %s. Somebody asks these in its name.",
-				x.who, count(x.requests, "reply", "replies"), size(x.out), rounded(x.rate()), partOf(x.seconds(), x.from, x.to), count(x.servers, "server", "servers"))
+				x.who, count(x.requests, "reply", "replies"), FormatSize(x.out), rounded(x.rate()), partOf(x.seconds(), x.from, x.to), count(x.servers, "server", "servers"))
 			v.Advice = "Have the provider drop what comes from the port of these servers, and tell their operators; the address itself can do nothing."
 			v.Doubt = "a capture at one of these servers, which has the forged requests, would make it certain"
 			v.Evidence = Evidence{{"replies", float64(x.requests)}, {"servers", float64(x.servers)}, {"bytes_out", float64(x.out)}, {"replies_per_second", round(x.rate(), 1)}}
@@ -223,7 +223,7 @@ func (r *reporting) reflected() {
 			}
 		}
 		v.Text = fmt.Sprintf("Reflection at %s: %s %s in %s (%s per second) made %s send it %s, %s times what came. %s",
-			x.who, number(x.requests)+" "+what, from, partOf(x.seconds(), x.from, x.to), rounded(x.rate()), where, size(x.out), decimals(factor), whose)
+			x.who, number(x.requests)+" "+what, from, partOf(x.seconds(), x.from, x.to), rounded(x.rate()), where, FormatSize(x.out), decimals(factor), whose)
 		v.Doubt = "ICMP errors from that address, or its operator, would make it certain"
 		v.Because = []string{fmt.Sprintf("it sends %s and nothing else", what), "it never proves that it hears the replies", fmt.Sprintf("it gets %s times what it sends", decimals(factor))}
 		v.Evidence = Evidence{

@@ -332,7 +332,7 @@ func (c Change) Values() (list [3]string) {
 		case strings.HasSuffix(c.Name, "_share"):
 			list[i] = percent(v)
 		case strings.HasPrefix(c.Name, "bytes"):
-			list[i] = size(nearest(v))
+			list[i] = FormatSize(nearest(v))
 		default:
 			list[i] = rounded(v)
 		}

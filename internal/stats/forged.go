@@ -198,7 +198,7 @@ func (r *reporting) sentIn(ev *event, list []*entry[client]) (sum, excess float6
 		if c.v.asked(ev.server.sum) {
 			part := 0.0
 			for _, k := range ev.kinds {
-				part += float64(c.v.kindsOf(k+1)) / float64(c.v.requests)
+				part += float64(c.v.kindsOf(k+1)) / float64(max(c.v.requests, 1))
 			}
 			n := part * c.v.within(ev.from, ev.to)
 			sum, other = sum+n, other+part*c.v.within(r.a.first, r.a.last+1)-n

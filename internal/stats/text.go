@@ -202,8 +202,8 @@ func (t *text) rest(i int) string {
 // sparks are the levels of a sparkline.
 var sparks = []rune("▁▂▃▄▅▆▇█")
 
-// spark draws a series in a number of columns.
-func spark(s Series, columns int) string {
+// Spark draws a series in a number of columns.
+func Spark(s Series, columns int) string {
 	if len(s) == 0 {
 		return strings.Repeat(" ", columns)
 	}
@@ -245,7 +245,7 @@ func (t *text) overview() {
 	seconds := max(t.To.Sub(t.From).Seconds(), 1)
 	row := func(name string, s Series, n uint64, more string) {
 		if n > 0 {
-			t.line("%-11s %s %s%s", name, spark(s, columns), number(n), more)
+			t.line("%-11s %s %s%s", name, Spark(s, columns), number(n), more)
 		}
 	}
 	bound := ""
@@ -275,7 +275,7 @@ func (t *text) kinds() {
 	t.table(len(t.Kinds), func(i int) {
 		k := &t.Kinds[i]
 		t.line("%-31s %10s %7s %8s  %s", k.Protocol+" "+k.Title, number(k.Requests), share(k.Requests, t.Totals.Requests),
-			k.Outcome.RepliedShare(k.Requests), spark(k.Spark, sparkWidth-1))
+			k.Outcome.RepliedShare(k.Requests), Spark(k.Spark, sparkWidth-1))
 	}, "%-31s %10s %7s %8s  %s", "KINDS OF REQUESTS", "requests", "share", "replied", "over time")
 }
 

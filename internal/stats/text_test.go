@@ -43,7 +43,7 @@ func TestNumbers(t *testing.T) {
 			d.add(k.hash(), &room)
 		}
 		about := Distinct{uint64(n), i}
-		fmt.Fprintln(said, number(uint64(n)), rounded(n/10), rounded(n/1e9), percent(n/1e5), percent(n/1e9), percent(1-1/(n+1)), size(uint64(n)), duration(time.Duration(n)), duration(time.Duration(n)*1e4),
+		fmt.Fprintln(said, number(uint64(n)), rounded(n/10), rounded(n/1e9), percent(n/1e5), percent(n/1e9), percent(1-1/(n+1)), FormatSize(uint64(n)), duration(time.Duration(n)), duration(time.Duration(n)*1e4),
 			about.addresses(), count(uint64(n), "reply", "replies"), were(uint64(n)), d.count(), h.quantile(10), h.quantile(500), h.quantile(999), h.above(time.Duration(n)))
 	}
 	random := rand.New(rand.NewPCG(1, 2))

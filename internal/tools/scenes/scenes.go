@@ -4,6 +4,7 @@
 //
 // The same options give the same bytes. A scene is made while it is read: forged sources
 // are counted, not remembered.
+//
 // The capture is of Ethernet, at the border of the network of the servers, which have
 // addresses in 198.51.100.0/24. Honest clients are in 198.18.0.0/15 (visitors) and
 // 192.0.2.0/24 (watchers), masters, greedy clients, scanners and victims in
@@ -232,6 +233,7 @@ type Totals struct {
 }
 
 // A Count counts requests with their outcome, and replies.
+//
 // A request that was sent again from the same port is repeated unless it was answered
 // itself. One that is unanswered in the last five seconds is open. One that got an ICMP
 // error is refused. Replies include challenges; one that lacks fragments is none, and
