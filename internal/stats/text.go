@@ -274,7 +274,8 @@ func share(n, of uint64) string {
 func (t *text) kinds() {
 	t.table(len(t.Kinds), func(i int) {
 		k := &t.Kinds[i]
-		t.line("%-31s %10s %7s %8s  %s", k.Protocol+" "+k.Title, number(k.Requests), share(k.Requests, t.Totals.Requests),
+		name := k.Protocol + " " + k.Title // a long one takes of the next column
+		t.line("%-31s %*s %7s %8s  %s", name, 10-min(max(len(name)-31, 0), 9), number(k.Requests), share(k.Requests, t.Totals.Requests),
 			k.Outcome.RepliedShare(k.Requests), Spark(k.Spark, sparkWidth-1))
 	}, "%-31s %10s %7s %8s  %s", "KINDS OF REQUESTS", "requests", "share", "replied", "over time")
 }
