@@ -371,11 +371,11 @@ func (s *Sensor) answer(ctx context.Context) nats.MsgHandler {
 			return
 		}
 		go func() {
-			defer func() { <-busy }()
 			e := new(ending)
 			if err := s.cut(ctx, m, e); err != nil {
 				e.Error = err.Error()
 			}
+			<-busy // who gets the end may ask again at once
 			s.end(m.Reply, e)
 		}()
 	}
