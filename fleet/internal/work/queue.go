@@ -101,14 +101,14 @@ func (q *queue) alive() string   { return "qdissect.run." + q.name } // whoever 
 const consumer = "workers"
 
 // newQueue returns the queue of the run with a name. The server needs to have neither its stream nor its bucket yet.
-func newQueue(conn *nats.Conn, name string) (*queue, error) {
+func newQueue(conn *nats.Conn, name string, more ...jetstream.JetStreamOpt) (*queue, error) {
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
 		return nil, fmt.Errorf("the name of a run is %q: use a to z, digits, - and _", name)
 	}
 	q := &queue{conn: conn, name: name}
 	var err error
-	q.js, err = jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(256), jetstream.WithPublishAsyncTimeout(time.Minute),
-		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, _ *nats.Msg, err error) { q.refused.Store(&err) }))
+	q.js, err = jetstream.New(conn, append(more, jetstream.WithPublishAsyncMaxPending(256), jetstream.WithPublishAsyncTimeout(time.Minute),
+		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, _ *nats.Msg, err error) { q.refused.Store(&err) }))...)
 	return q, err
 }
 

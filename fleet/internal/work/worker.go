@@ -30,7 +30,8 @@ var errFull = syscall.ENOSPC
 
 // Work does units of the run with a name until the run has ended, with n workers. It waits for a run that has not begun.
 func Work(ctx context.Context, conn *nats.Conn, run string, p Program, host string, n int, say func(string)) error {
-	q, err := newQueue(conn, run)
+	// What was asked of a server that is gone by now has no reply: it is asked again before the run has gone on for long.
+	q, err := newQueue(conn, run, jetstream.WithDefaultTimeout(2*time.Second))
 	if err != nil {
 		return err
 	}
