@@ -283,27 +283,42 @@ func (t *tracker) search(q *request) {
 	if s == nil {
 		return
 	}
+	all := s.everybody(server)
+	anyPort := !all || server.endpoint().Addr().IsMulticast() // who listens to a group may reply from the port of its game
 	for i := range s.list {
 		o := &s.list[i]
-		if o.frame <= q.frame || o.topics&q.topic == 0 || !t.related(o.protocol, q.protocol) || !sameID(o.id, q.id) || o.at-q.sent > within {
+		if o.frame <= q.frame || o.topics&q.topic == 0 || !t.related(o.protocol, q.protocol) || !sameID(o.id, q.id) || o.at-q.sent > within || !anyPort && o.from.port != server.port {
 			continue
 		}
-		t.requests.own(q).from = o.from
-		if !everybody(server, o.from) {
+		if r := t.requests.own(q); all {
+			r.from, r.broadcast = o.from, true
+		} else {
+			r.from = o.from
 			t.tell(Notice{what: displaced, of: server, other: o.from, protocol: q.protocol, value: o.frame, frame: q.frame, at: t.requests.time(q), client: client})
 		}
 		return
 	}
 }
 
-// everybody reports whether a server is the address of all hosts of the network of from.
-func everybody(server, from serverKey) bool {
-	a := server.endpoint().Addr()
-	if !a.Is4() {
-		return a.IsMulticast()
+// everybody reports whether a server is the address of all hosts of a network: one of no other use, or the last one of a network of which two
+// hosts replied, or one if it is private.
+func (s *strays) everybody(server serverKey) bool {
+	e := server.packed()
+	if e.Everybody() || !e.V4 || e.Lo&0xff != 0xff {
+		return e.Everybody()
 	}
-	b := a.As4()
-	return a.IsMulticast() || b == [4]byte{255, 255, 255, 255} || b[3] == 255 && uint32(server.lo)>>8 == uint32(from.lo)>>8
+	host, hosts := uint64(0), e.Lo&^(e.Lo+1) // the bits at the end that are all set
+	for i := range s.list {
+		o := &s.list[i].from
+		if o.port != e.Port || o.lo|hosts != e.Lo || o.lo == e.Lo || o.lo == host {
+			continue
+		}
+		if host != 0 || e.Addr().IsPrivate() {
+			return true
+		}
+		host = o.lo
+	}
+	return false
 }
 
 // reportElsewhere reports that a server replies from another end.

@@ -1,6 +1,10 @@
 package dissect
 
-import "time"
+import (
+	"time"
+
+	"github.com/qdissect/qdissect/internal/core"
+)
 
 // A match is the result of matching a reply.
 type match struct {
@@ -68,7 +72,7 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 			if rank := t.rank(q, pair, x.claim); rank >= best {
 				waiting, best = i, rank
 			}
-		case extra == none && !over && (direct || q.topic&pair.Also != 0):
+		case extra == none && !over && (direct || q.topic&pair.Also != 0) && !(pair.Challenge == ChallengeIssued && t.requests.answered(q).data && x.first-t.requests.answered(q).last > int64(networkDelay)):
 			extra = i
 		}
 	}
@@ -271,4 +275,160 @@ func abs(n int64) int64 {
 		return -n
 	}
 	return n
+}
+
+// earlyBy is how long before its request a reply may be captured: cards with several receive queues
+// and clocks of several hosts change the order of frames.
+const earlyBy = int64(5 * time.Millisecond)
+
+// An earlyReply is a reply that no request waited for.
+type earlyReply struct {
+	arrival
+	frame   uint64
+	pair    Pair
+	message uint8 // index of its type in the protocol's list plus one
+}
+
+// earlyReplies are the newest early replies, by their flow.
+type earlyReplies [16]earlyReply
+
+func (l *earlyReplies) of(flow int32) *earlyReply { return &l[flow%int32(len(l))] }
+
+// keepEarly records a reply whose request may follow.
+func (t *tracker) keepEarly(x *arrival, rec *Record) {
+	e := t.early.of(x.flow)
+	e.arrival, e.frame, e.pair, e.message = *x, rec.Frame, rec.Pair, t.protocols[x.protocol].messageIndex(rec.Type)+1
+	e.Datagram, e.sighting = nil, nil
+}
+
+// answerEarly gives a request the reply that was captured a moment before it.
+func (t *tracker) answerEarly(q *request, x *arrival) {
+	e := t.early.of(q.flow)
+	pair := &e.pair
+	if pair.Answers&q.topic == 0 || e.ends.key != x.ends.key || e.ends.up == q.up() || abs(x.packed.At-e.first) > earlyBy || !sameID(pair.ID, q.id) || !t.related(e.protocol, q.protocol) {
+		return
+	}
+	got := t.take(q, &e.arrival, e.frame, e.packed.At)
+	got.protocol, got.message = e.protocol, e.message
+	if pair.Challenge == ChallengeIssued {
+		got.issuedIn, got.unused = e.frame, true
+	} else {
+		got.data = true
+	}
+	q.set(isDamaged) // its own may still come
+	t.requests.count(q)
+	t.cover(q, &e.arrival, pair.Tries, got.data)
+	*e = earlyReply{} // no other request
+}
+
+// pair matches the message with its counterpart. It reports false if the message is
+// a duplicate.
+func (a *Analyzer) pair(x *arrival) bool {
+	rec, r, t := &a.record, &a.reader, a.tracker
+	if x.again && rec.Type.Role == Reply && !t.awaitsTopics(x, rec.Pair.Answers, &rec.Pair.ID) {
+		a.late(x, rec.Split.Parts)
+		return false
+	}
+	if rec.Split.Parts > 1 && !rec.Split.Partial {
+		a.parts.Tag(uint32(rec.Pair.Answers))
+	}
+	a.visit(x)
+	t.turn = Turn{Record: rec, Stated: -1, reader: r}
+	if !x.summed || rec.Split.Parts > 0 || len(x.Frames) > 0 {
+		x.sum, x.summed = a.sum(x), true
+	}
+	switch rec.Type.Role {
+	case Request:
+		x.noteAs(seenRequest)
+		if rec.Sum = x.sum; rec.Pair.Asks != 0 {
+			rec.Proven = t.request(x, rec)
+			a.stats.Requests++
+		}
+	case Reply:
+		x.noteAs(seenReply)
+		x.partial = rec.Split.Partial
+		m := t.match(x, &rec.Pair)
+		if t.doubt(m, x); !m.copy {
+			t.reply(x, rec, r, m)
+		} else if rec.RequestFrame = t.requests.list[m.request].frame; !a.config.KeepCopies {
+			a.copy(x)
+			return false
+		}
+		a.stats.Replies++
+	case OneWay:
+		x.noteAs(seenRequest)
+		if rec.Pair.May != 0 {
+			rec.Proven = t.request(x, rec)
+		} else {
+			peer := x.ends.key.peer(x.ends.up, x.protocol)
+			t.challenges.proves(rec, &peer, &t.turn)
+		}
+	}
+	if window := a.config.Limits.Window; rec.TimeKnown && rec.RTT <= window && rec.LastRTT > window {
+		r.Note(core.SlowParts, Dur(rec.RTT), Dur(rec.LastRTT))
+	}
+	return true
+}
+
+// visit adds the message to its conversation, which may be new.
+func (a *Analyzer) visit(x *arrival) {
+	t, now := a.tracker, x.packed.At
+	if x.flow == none {
+		x.flow = t.flows.add(&x.ends, now)
+	}
+	f, more := &t.flows.flows[x.flow], &t.flows.more[x.flow]
+	if now == a.now && !f.has(wentBack) && x.Stream == nil { // what waited for a lost segment comes late
+		last := f.last
+		if f.requested() {
+			last = max(last, more.lastRequest) // what the table of flows knows may have been set back
+		}
+		if last-now > int64(time.Millisecond) {
+			f.set(wentBack)
+			a.reader.Note(core.TimeBack, Dur(time.Duration(last-now)))
+		}
+	}
+	t.flows.touch(x.flow, now)
+	if x.also == 0 {
+		a.pin(x, f)
+	} else {
+		a.stats.countAmbiguous(Ambiguous{int(x.protocol), x.also})
+	}
+}
+
+// pin assigns a flow to the protocol of its first message. Three messages in a row
+// that belong to another protocol or cannot be decoded undo it.
+func (a *Analyzer) pin(x *arrival, f *flow) {
+	failed := a.reader.Failed() && !a.reader.Cut()
+	switch {
+	case f.protocol < 0 && !failed:
+		f.protocol = x.protocol
+	case f.protocol == x.protocol && !failed:
+		f.clear(violations)
+	default:
+		if f.violate() {
+			f.protocol = -1
+			if !failed {
+				f.protocol = x.protocol
+			}
+		}
+	}
+	first := x.sure && f.sure != x.protocol && !failed
+	if first {
+		f.sure = x.protocol
+	}
+	if (first || !x.sure && x.reason == core.ByRequest && !failed) && a.protocols[x.protocol].Wire != "" {
+		a.tracker.servers.speaks(&x.ends, a.record.Type.Role == Request, x.protocol)
+	}
+}
+
+// sum returns the checksum of the message: of the datagram, or of its joined parts.
+func (a *Analyzer) sum(x *arrival) uint32 {
+	if len(x.Frames) > 0 && a.record.Type.Role == Reply {
+		return 0 // what is said of its fragments is wanted
+	}
+	if a.record.Split.Parts == 0 {
+		return x.checksum()
+	}
+	all := core.Sources(&a.reader)
+	return checksum(all[len(all)-1].Data)
 }

@@ -452,8 +452,10 @@ type Exchange struct {
 	RequestBytes, ReplyBytes int
 	// Parts of Total parts came of a partial reply. Total is 0 if it is unknown.
 	Parts, Total int
-	// From is where the reply came from that came from elsewhere.
-	From netip.AddrPort
+	// From is where the reply came from that came from elsewhere. Broadcast says that all
+	// hosts of a network were asked, and that this is one of them.
+	From      netip.AddrPort
+	Broadcast bool
 	// ByReply says that a reply refused the request, and not an ICMP error.
 	ByReply bool
 
@@ -492,7 +494,7 @@ func (t *tracker) countedOf(q *request, is Outcome) *Exchange {
 		x.First = time.Duration(got.first - at.At)
 	}
 	x.ByReply = is == OutcomeRefused && q.answer != 0
-	if x.From = (netip.AddrPort{}); is == OutcomeElsewhere {
+	if x.From, x.Broadcast = (netip.AddrPort{}), o.broadcast; is == OutcomeElsewhere {
 		x.From = o.from.endpoint()
 	}
 	return x

@@ -137,6 +137,7 @@ type rare struct {
 	arriving    uint16    // windows that it waits on, because parts of a reply came
 	copies      uint8
 	link        uint8 // place of the interface and the VLAN in a list
+	broadcast   bool  // it went to all hosts of a network, one of which replied
 }
 
 func (r *rare) next() *uint32 { return &r.entries }

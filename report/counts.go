@@ -180,7 +180,7 @@ func outcomes(s *Summary) string {
 		what string
 	}{
 		{o[dissect.OutcomeChallenged], "with a challenge only"}, {o[dissect.OutcomeLate], "answered late"}, {o[dissect.OutcomePartial], "answered in part"}, {o[dissect.OutcomeRefused], "refused"},
-		{o[dissect.OutcomeUnanswered] + o[dissect.OutcomeOther] + o[dissect.OutcomeElsewhere], "unanswered"}, {o[dissect.OutcomeRepeated], "repeated"},
+		{o[dissect.OutcomeElsewhere], "answered from elsewhere"}, {o[dissect.OutcomeUnanswered] + o[dissect.OutcomeOther], "unanswered"}, {o[dissect.OutcomeRepeated], "repeated"},
 		{o[dissect.OutcomeOneSided], "with only one direction captured"}, {o[dissect.OutcomeOpen], "open at the end"}, {o[dissect.OutcomeForgotten], "forgotten"},
 	} {
 		if c.n > 0 || c.what == "unanswered" {

@@ -24,6 +24,14 @@ func Of(end netip.AddrPort) Endpoint {
 	return Endpoint{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:]), end.Port(), a.Is4()}
 }
 
+// Everybody reports whether the address is that of all hosts of a network, and of none alone: 255.255.255.255, or one of multicast.
+func (e *Endpoint) Everybody() bool {
+	if !e.V4 {
+		return e.Hi>>56 == 0xff
+	}
+	return uint32(e.Lo)>>28 == 0xe || uint32(e.Lo) == 0xffffffff
+}
+
 // AddrPort returns an endpoint of numbers.
 func (e *Endpoint) AddrPort() netip.AddrPort { return netip.AddrPortFrom(e.Addr(), e.Port) }
 

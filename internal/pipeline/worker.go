@@ -1,9 +1,15 @@
 package pipeline
 
 import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"sync"
+
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/reassembly"
+	"github.com/qdissect/qdissect/report"
 )
 
 // worker dissects the items of its shards and hands the messages to the parts of the sinks.
@@ -243,4 +249,195 @@ func (s *shard) copied() func(*dissect.Datagram, bool) {
 		}
 	}
 	return nil
+}
+
+// A board holds what the analyzers of all shards tell each other, once a second and at the
+// end of an input: conversations of one server lie in several shards.
+type board struct {
+	// Notices are written for one meeting while others still read those of the one before.
+	notices [2][shards][]dissect.Notice
+	meeting [shards]uint // of each worker
+
+	mutex   sync.Mutex
+	arrived int
+	over    uint // meetings
+	open    *sync.Cond
+}
+
+// wait waits until all workers have published their notices. They do so at the beginning of
+// a batch, so that none of them waits for another one's output.
+func (b *board) wait(workers int) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if b.open == nil {
+		b.open = sync.NewCond(&b.mutex)
+	}
+	b.arrived++
+	if b.arrived == workers {
+		b.arrived = 0
+		b.over++
+		b.open.Broadcast()
+		return
+	}
+	for over := b.over; over == b.over; {
+		b.open.Wait()
+	}
+}
+
+// share writes the notices of the worker's shards to the board, and gives them those of
+// all shards.
+func (w *worker) share() {
+	at := &w.board.notices[w.board.meeting[w.number]%2]
+	for i := range w.shards {
+		list := &at[i*w.of+w.number]
+		*list = w.shards[i].analyzer.Inner(core.Only{}).Notices((*list)[:0])
+	}
+	w.board.wait(w.of)
+	w.board.meeting[w.number]++
+	w.serveAll(func(a *dissect.Analyzer) {
+		for k := range at {
+			a.Inner(core.Only{}).Hear(at[k])
+		}
+		a.Inner(core.Only{}).Heard()
+	})
+}
+
+// share lets the analyzers of all shards hear each other.
+func (p *pool) share(m moment) error {
+	if len(p.batch.items) > 0 {
+		if err := p.handOver(); err != nil {
+			return err
+		}
+	}
+	m.sweep = true
+	order := m.order() - 1
+	p.beginSweep(order)
+	p.batch.items = append(p.batch.items, item{order: order, kind: aShare})
+	return p.full()
+}
+
+// A writer is the part of a worker that writes the output with its own reporter, and
+// records where in the whole output it belongs.
+type writer struct {
+	reporter report.Reporter
+	err      error  // the first of the reporter; nothing more is written then
+	order    uint64 // of the current item
+	shard    uint8  // the current one
+	sweeping bool
+	keep     bool // record segments, because there are other workers
+	segments []segment
+	first    int // index of the first segment of this sweep
+	scratch  []byte
+}
+
+// segment is a piece of output with its position: by order; within a sweep, by the frame
+// that it is about and then by shard.
+type segment struct {
+	order, frame uint64
+	start, end   int
+	shard        uint8
+}
+
+// compare keeps the order of writing within a shard.
+func (a *segment) compare(b *segment) int {
+	return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.frame, b.frame), cmp.Compare(a.shard, b.shard), cmp.Compare(a.start, b.start))
+}
+
+func (w *writer) beginSweep() {
+	w.sweeping = true
+	w.first = len(w.segments)
+}
+
+// endSweep sorts the output of the sweep by frame.
+func (w *writer) endSweep() {
+	w.sweeping = false
+	found := w.segments[w.first:]
+	compare := func(a, b segment) int { return a.compare(&b) }
+	if len(found) > 1 && !slices.IsSortedFunc(found, compare) {
+		start := found[0].start
+		slices.SortFunc(found, compare)
+		if !w.keep {
+			// Without other workers nobody merges segments: sort the buffer itself.
+			b := w.reporter.Bytes()
+			w.scratch = slices.Grow(w.scratch[:0], len(b)-start)
+			for i := range found {
+				w.scratch = append(w.scratch, b[found[i].start:found[i].end]...)
+			}
+			copy(b[start:], w.scratch)
+		}
+	}
+	if !w.keep {
+		w.segments = w.segments[:w.first]
+	}
+}
+
+// wrote records the output for an event, which begins at start and is about a
+// frame, or the error of its reporter.
+func (w *writer) wrote(err error, start int, frame uint64) {
+	if w.err = err; !w.keep && !w.sweeping {
+		return
+	}
+	if end := len(w.reporter.Bytes()); end > start {
+		s := segment{order: w.order, start: start, end: end, shard: w.shard}
+		if w.sweeping {
+			s.frame = frame
+		}
+		w.segments = append(w.segments, s)
+	}
+}
+
+// Record reports a message.
+func (w *writer) Record(r *dissect.Record) {
+	switch {
+	case w.err != nil:
+	case w.keep || w.sweeping:
+		start := len(w.reporter.Bytes())
+		w.wrote(w.reporter.Record(r), start, r.Frame)
+	default: // nobody asks where the output for it begins
+		w.err = w.reporter.Record(r)
+	}
+}
+
+// Unknown reports a datagram that no protocol recognises.
+func (w *writer) Unknown(u *dissect.Unknown) {
+	if w.err == nil {
+		start := len(w.reporter.Bytes())
+		w.wrote(w.reporter.Unknown(u), start, u.Frame)
+	}
+}
+
+// Finding reports a finding.
+func (w *writer) Finding(f *dissect.FlowFinding) {
+	if w.err == nil {
+		start := len(w.reporter.Bytes())
+		w.wrote(w.reporter.Finding(f), start, f.Frame)
+	}
+}
+
+// An ExchangeReporter also writes what became of requests.
+type ExchangeReporter interface {
+	report.Reporter
+	Exchange(*dissect.Exchange) error
+}
+
+// An exchangeWriter is a writer whose reporter is an [ExchangeReporter].
+type exchangeWriter struct{ *writer }
+
+// Exchange reports what became of the requests of an exchange that were chosen: of those that were repeated, and of the others.
+// Nobody needs the exchange afterwards.
+func (w exchangeWriter) Exchange(x *dissect.Exchange) {
+	w.exchange(x, x.Marked-x.MarkedRepeated)
+	if x.MarkedRepeated > 0 {
+		x.Outcome, x.Replies, x.ReplyBytes, x.ReplyFrame, x.Reply = dissect.OutcomeRepeated, 0, 0, 0, nil
+		x.Timed, x.Server, x.From = false, nil, netip.AddrPort{}
+		w.exchange(x, x.MarkedRepeated)
+	}
+}
+
+func (w exchangeWriter) exchange(x *dissect.Exchange, requests int) {
+	if w.err == nil && requests > 0 {
+		x.Requests = requests
+		start := len(w.reporter.Bytes())
+		w.wrote(w.reporter.(ExchangeReporter).Exchange(x), start, x.Frame)
+	}
 }

@@ -64,6 +64,9 @@ func (r *reporting) findVictims() {
 	var order []netip.Prefix
 	for c := range each(r.a.clients.entries) {
 		v := &c.v
+		if r.asksAll(c) {
+			continue // from all that replies
+		}
 		if x := r.victimOf(c); x != nil {
 			r.victims = append(r.victims, *x)
 			continue
@@ -547,7 +550,7 @@ func (r *reporting) findCarpets() {
 	nets := map[netip.Prefix][]*entry[server]{}
 	var order []netip.Prefix
 	for e := range each(r.a.servers.entries) {
-		if e.v.requests == 0 || e.v.replies > 0 || e.v.sources().Count < 2 {
+		if e.v.requests == 0 || e.v.replies > 0 || e.v.sources().Count < 2 || r.toAll(e) {
 			continue // what only one source asks may be scanned
 		}
 		p := netOf(e.addr(), 120)

@@ -171,7 +171,19 @@ var causes = []Cause{
 			return nil
 		}},
 
-	// Nobody asked.
+	// Nobody asked, or all were.
+	{ID: "broadcast", State: Answers, Certainty: Certain, explains: everything,
+		Needs:  "requests to the address of all hosts of a network (255.255.255.255, of multicast, or the last one of a network), to which hosts of it reply by their own addresses",
+		Words:  "{server} {what}.",
+		Advice: "That is as it should be: who looks for servers in a network asks all hosts at once, and then each that replied by its own address.",
+		holds:  (*facts).broadcast},
+	{ID: "broadcast_unanswered", State: Unclear, Certainty: Certain, explains: everything,
+		Needs:  "requests to such an address, and no reply of any host",
+		Words:  "{server} is the address of all hosts of a network, and no server replied to any of {n}.",
+		Advice: "If there should be one, ask it by its own address: routers, VPNs and many Wi-Fi networks do not pass on what is sent to all.",
+		holds: func(x *facts) *proof {
+			return x.proofIf(x.toAll() && x.n > 0 && x.good == 0, "n", count(x.asked(), "request", "requests")).with(x, "requests", &x.marks[mAsked])
+		}},
 	{ID: "no_requests_captured", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "replies of the server, and no request to it",
 		Words:  "The capture has {n} from {server} and no requests to it: one direction only.",

@@ -338,6 +338,23 @@ type filmCause struct {
 	nearAsk string
 }
 
+// found adds a client that looks for servers by an address of all hosts, from one socket, and asks those that reply for challenges again.
+func (f *film) found(at string, hosts ...string) {
+	from, all := netip.MustParseAddrPort("192.168.1.5:27005"), netip.MustParseAddrPort(at+":27015")
+	for i := range 40 {
+		f.udp(2*float64(i), from, all, askInfo)
+		for k, h := range hosts {
+			at, host := 2*float64(i)+.002*float64(k+1), netip.MustParseAddrPort(h+":27015")
+			if k > 1 {
+				f.udp(at, host, from, challenge(7))
+				f.udp(at+.001, from, host, askInfo+le(7))
+			}
+			f.udp(at+.0015, host, from, infoReply("Old town"))
+		}
+	}
+	f.goesOn(90)
+}
+
 func to(port uint16) netip.AddrPort { return netip.AddrPortFrom(filmServer.Addr(), port) }
 
 var filmCauses = []filmCause{
@@ -920,6 +937,13 @@ var filmCauses = []filmCause{
 	{id: "master_version", has: func(f *film) { f.beats(4, "\xff\xff\xff\xffl\nOutdated Version.  Please update.\n\x00") }, near: func(f *film) { f.beats(4, "\xff\xff\xff\xffl\nYour server is banned.\n\x00") }, nearIs: "master_refuses", says: "because of its version"},
 }
 
+// filmLAN are those of whom looks for servers in a network.
+var filmLAN = []filmCause{
+	{id: "broadcast", server: "192.168.1.20:27015", has: func(f *film) { f.found("255.255.255.255", "192.168.1.21", "192.168.1.20", "192.168.1.22") }, near: func(f *film) { f.found("239.255.0.1", "192.168.1.20", "192.168.1.21", "192.168.1.22") }, nearIs: "only_private", nearAsk: "192.168.1.22:27015", says: "sent 40 replies to requests to all hosts of its network .255.255.255.255:27015.*as it should be", not: "one direction|several servers"},
+	{id: "broadcast", server: "198.51.100.255:27015", has: func(f *film) { f.found("198.51.100.255", "198.51.100.10", "198.51.100.11") }, near: func(f *film) { f.found("198.51.100.255", "198.51.100.10") }, nearIs: "other_address", nearAsk: "198.51.100.255:27015", says: "servers answered 40 requests, 198.51.100.1[01]:27015 among them", not: "clients drop"},
+	{id: "broadcast_unanswered", server: "192.168.1.255:27015", has: func(f *film) { f.found("192.168.1.255") }, near: func(f *film) { f.found("192.168.1.255", "192.168.1.255") }, nearIs: "only_private", nearAsk: "192.168.1.255:27015", says: "no server replied to any of 40 requests", not: "Down"},
+}
+
 // beats adds a server that works and heartbeats to a master, which replies.
 func (f *film) beats(n int, reply string) {
 	f.answered(20, filmServer)
@@ -1038,7 +1062,7 @@ func (c *filmCause) try(t *testing.T, near bool, name string) (w *stats.Answer, 
 // TestCauses: each cause is told where it is, and not where it nearly is.
 func TestCauses(t *testing.T) {
 	tried, all := map[string]bool{}, new(stats.Said)
-	for _, c := range filmCauses {
+	for _, c := range slices.Concat(filmCauses, filmLAN) {
 		tried[c.id] = true
 		t.Run(c.id, func(t *testing.T) {
 			for i, make := range []func(*film){c.has, c.near} {

@@ -628,7 +628,7 @@ func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
 }
 
 // exchange counts what became of a request.
-func (f *focus) exchange(x *dissect.Exchange) {
+func (f *focus) exchange(x *dissect.Exchange, is dissect.Outcome) {
 	n, again := uint64(x.Requests-x.Repeated), uint64(x.Repeated)
 	if x.Outcome == dissect.OutcomeRepeated {
 		n, again = 0, uint64(x.Requests)
@@ -652,7 +652,6 @@ func (f *focus) exchange(x *dissect.Exchange) {
 	if t == nil {
 		return
 	}
-	is := x.Outcome
 	if x.ByReply {
 		is = dissect.OutcomeChallenged
 	}

@@ -115,3 +115,96 @@ func (s *Shards) Sum() *Aggregate {
 	a.Settle(slices.Values(s.list[:]), false)
 	return a
 }
+
+// Next returns an empty aggregate for what comes after what a counts. It knows the servers of a, also those of no known protocol,
+// and what clients did: one that goes on asking is no new one. It shares the sums of first, unless that is nil.
+func (a *Aggregate) Next(first *Aggregate) *Aggregate {
+	a.endRuns()
+	var n *Aggregate
+	if first == nil {
+		n = a.Sibling()
+	} else {
+		n = first.Shard()
+	}
+	n.continues = true
+	n.input, n.set, n.second, n.inSecond = a.input, a.set, a.second, a.inSecond
+	for i := range a.servers.entries {
+		if e := &a.servers.entries[i]; !e.v.idle() {
+			n.servers.place(&e.key, e.sum)
+		}
+	}
+	for i := range a.strays.entries {
+		if e := &a.strays.entries[i]; e.v.began { // a reply that comes first does not make its client a server
+			n.strays.place(&e.key, e.sum)
+		}
+	}
+	for e := range each(a.clients.entries) {
+		if e.v.requests == 0 {
+			continue
+		}
+		e.v.own(&a.pasts)
+		p, _ := n.clients.place(&e.key, e.sum)
+		c, v := &p.v, &e.v
+		c.known = true
+		c.own(&n.pasts)
+		c.second, c.inSecond = v.second, v.inSecond
+		c.tracked, c.burst, c.tokens, c.passed = v.tracked, v.burst, v.tokens, v.passed
+	}
+	return n
+}
+
+// idle reports whether nothing is counted for a client.
+func (c *client) idle() bool { return c.requests+c.replies == 0 && c.refused == 0 }
+
+// idle reports whether nothing is counted for a server.
+func (s *server) idle() bool {
+	return !s.began && s.bytesIn+s.bytesOut+s.incomplete == 0 && s.heard == nil && s.fates == fates{}
+}
+
+// Compact returns the counts of a capture that is complete, or of a part of it, in a small form: with at most n clients, half as
+// many servers and findings, those from warning up. What is not in the tables is in the sums. n is a multiple of 16.
+func (s *Shards) Compact(n int) *Shards {
+	for _, a := range s.list {
+		a.endCopies(!s.copies.Duplicated())
+	}
+	o := NewShards()
+	o.sums.merge(s.sums)
+	a := o.list[0]
+	a.clients.most, a.servers.most, a.strays.most = min(n, maxClients), min(n/2, maxServers), min(n/2, maxStrays)
+	for _, shard := range s.list {
+		a.merge(shard, true)
+	}
+	var list []*finding
+	for id, f := range a.findings {
+		if f.severity != "warning" && f.severity != "error" {
+			delete(a.findings, id)
+			continue
+		}
+		list = append(list, f)
+	}
+	slices.SortFunc(list, func(a, b *finding) int { return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.id, b.id)) })
+	for _, f := range list[min(n/2, len(list)):] {
+		delete(a.findings, f.id)
+	}
+	if n < leastStrays {
+		a.strays = top[stray]{}
+	}
+	return o
+}
+
+// leastStrays is the size below which counts do without those of datagrams to what may be servers.
+const leastStrays = 64
+
+// Spread moves the counts of a compact form to one of the shards: forms in different shards share no tables.
+func (s *Shards) Spread(n uint64) {
+	i := n % shards
+	s.list[0], s.list[i] = s.list[i], s.list[0]
+}
+
+// Messages returns the numbers of requests, of replies, and of requests without a reply.
+func (s *Shards) Messages() (requests, replies, unanswered uint64) {
+	for m := range each(s.moments.buckets) {
+		requests, replies, unanswered = requests+m.requests, replies+m.replies, unanswered+m.unanswered
+	}
+	return requests, replies, unanswered
+}

@@ -202,19 +202,23 @@ func (a *Aggregate) wait(x *dissect.Exchange, in *core.Packed) {
 	q, n := &a.queue, &a.ends
 	e := &q.ended[q.n]
 	m := q.next(a, end, in.At)
-	if m.again = n.ended(x, (*key)(&in.Dst)); !m.again {
+	is := x.Outcome
+	if is == dissect.OutcomeElsewhere && x.Broadcast {
+		is = dissect.OutcomeAnswered // by one of those that were asked
+	}
+	if m.again = is == x.Outcome && n.ended(x, (*key)(&in.Dst)); !m.again {
 		n.set(a, x.Protocol, x.Type, (*key)(&in.Dst))
-		n.how = how{x.Outcome, x.Proof, x.ByReply}
+		n.how = how{is, x.Proof, x.ByReply}
 	}
 	m.question = n.question
 	e.how, e.newest = n.how, in.Newest
 	e.requests, e.counted, e.replies, e.in, e.out = x.Requests, x.Requests-x.Repeated, x.Replies, x.RequestBytes, x.ReplyBytes
 	a.ending.to = math.MinInt64 // those that come next end after it
-	if x.Outcome == dissect.OutcomeElsewhere {
+	if is == dissect.OutcomeElsewhere {
 		m.other = keyOf(x.From.Addr(), x.From.Port())
 	}
 	if a.focus != nil && (x.Outcome.Counts() || x.Outcome == dissect.OutcomeRepeated) {
-		a.focus.exchange(x)
+		a.focus.exchange(x, is)
 	}
 	if q.n == len(q.list) || a.focus != nil {
 		a.count()

@@ -43,23 +43,24 @@ const (
 // A reporting is a report that is being made.
 type reporting struct {
 	*Report
-	a        *Aggregate
-	o        *Options
-	moments  *moments
-	servers  []*entry[server]
-	clients  []*entry[client]
-	events   []event
-	victims  []victim
-	groups   []group
-	greedy   map[*entry[client]]bool
-	carpets  []carpet
-	few      bool                      // there is no verdict: servers are judged by less
-	dead     []*entry[server]          // those that single addresses ask, and that do not reply
-	silent   *entry[server]            // that a single address asks, and that does not reply
-	complete uint64                    // requests that got what they asked for
-	ended    uint64                    // of so many that had to, and whose end is known
-	replaced map[netip.Addr]netip.Addr // what is shown of addresses, if others are
-	grid     struct {                  // of the intervals
+	a          *Aggregate
+	o          *Options
+	moments    *moments
+	servers    []*entry[server]
+	clients    []*entry[client]
+	events     []event
+	victims    []victim
+	groups     []group
+	greedy     map[*entry[client]]bool
+	carpets    []carpet
+	toAllHosts []*entry[server]          // those whose address is that of all hosts of a network
+	few        bool                      // there is no verdict: servers are judged by less
+	dead       []*entry[server]          // those that single addresses ask, and that do not reply
+	silent     *entry[server]            // that a single address asks, and that does not reply
+	complete   uint64                    // requests that got what they asked for
+	ended      uint64                    // of so many that had to, and whose end is known
+	replaced   map[netip.Addr]netip.Addr // what is shown of addresses, if others are
+	grid       struct {                  // of the intervals
 		width int
 		start int64
 	}
@@ -189,6 +190,10 @@ func (r *reporting) totals() {
 			r.ended -= o.Unanswered
 		}
 		t.Unanswered += o.Unanswered + o.Refused
+	}
+	r.toAllHosts = slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool { return !r.toAll(e) })
+	for _, e := range r.toAllHosts {
+		r.ended -= min(e.v.fates.missed(), less(r.ended, r.complete)) // not all hosts are servers
 	}
 	t.Addresses = r.a.addresses.count()
 	t.Addresses.Count = min(t.Addresses.Count, t.Requests) // an estimate may be too high

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/endpoint"
 )
 
 // A silence is a time in which a server was asked and did not reply.
@@ -107,7 +108,7 @@ func (r *reporting) down() {
 	defer r.sayDead()
 	for _, e := range r.servers {
 		v := &e.v
-		if v.requests == 0 || len(r.o.Home) > 0 && !r.isHome(e.addr()) || r.inCarpet(e.addr()) && v.replies == 0 {
+		if v.requests == 0 || r.toAll(e) || len(r.o.Home) > 0 && !r.isHome(e.addr()) || r.inCarpet(e.addr()) && v.replies == 0 {
 			continue
 		}
 		if r.displaced(e) {
@@ -756,4 +757,50 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, calm bool) 
 func maybeWell(good, n uint64, share float64) bool {
 	mean := share * float64(n)
 	return float64(good) > mean-3*math.Sqrt(mean*(1-share))
+}
+
+// toAll reports whether requests to an address and port go to all hosts of a network, by what is known of replies of that address, and of requests that
+// were answered all the same.
+func toAll(at key, replies, answered uint64) bool {
+	end := endpoint.Endpoint(at)
+	last := end.V4 && end.Lo&0xff == 0xff
+	return replies == 0 && (end.Everybody() || last && (answered > 0 || private(end.Addr())))
+}
+
+func (r *reporting) toAll(e *entry[server]) bool {
+	return toAll(e.key, e.v.replies, e.v.fates[dissect.OutcomeAnswered])
+}
+
+// foundByAll reports whether so many replies of a server may answer requests to all hosts of its network.
+func (r *reporting) foundByAll(e *entry[server]) bool {
+	return slices.ContainsFunc(r.toAllHosts, func(b *entry[server]) bool {
+		return (b.Port == e.Port || b.addr().IsMulticast()) && b.v.requests >= e.v.replies
+	})
+}
+
+// asksAll reports whether a client asks all hosts of its network.
+func (r *reporting) asksAll(c *entry[client]) bool {
+	return slices.ContainsFunc(r.toAllHosts, func(b *entry[server]) bool {
+		return c.v.asked(b.sum) && (private(c.addr()) || netOf(c.addr(), 64) == netOf(b.addr(), 64))
+	})
+}
+
+func (t *target) toAll() bool {
+	return toAll(keyOf(t.at.Addr(), t.at.Port()), t.replies(), t.fates[dissect.OutcomeAnswered].n)
+}
+
+// broadcast returns the proof that a server was found by requests to all hosts of its network, or that these were sent to it and answered.
+func (x *facts) broadcast() *proof {
+	good := &x.fates[dissect.OutcomeAnswered]
+	if x.toAll() && len(x.elsewhere) > 0 {
+		return x.proof("what", fmt.Sprintf("is the address of all hosts of a network, of which servers answered %s, %s among them", count(good.n, "request", "requests"), x.elsewhere[0].from)).
+			with(x, "requests that were answered", good)
+	}
+	for _, t := range x.f.targets {
+		if x.asked() == 0 && x.replies() > 0 && t.toAll() && (t.at.Port() == x.at.Port() || t.at.Addr().IsMulticast()) && t.asked() >= x.replies() {
+			return x.proof("what", fmt.Sprintf("answers who looks for servers: it sent %s to requests to all hosts of its network (%s), and nobody asked it alone", count(x.replies(), "reply", "replies"), t.at)).
+				with(x, "replies", &x.marks[mData])
+		}
+	}
+	return nil
 }

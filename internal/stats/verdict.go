@@ -200,7 +200,7 @@ func (r *reporting) lost() uint64 {
 func (r *reporting) unpaired() (text, advice string) {
 	var most *entry[client]
 	for c := range each(r.a.clients.entries) {
-		if u := c.v.strange; u != nil && u.unasked >= leastOften && float64(u.unasked) >= leastRate*max(float64(u.last-u.first)/1e9, 1) && (most == nil || u.unasked > most.v.strange.unasked) {
+		if u := c.v.strange; u != nil && u.unasked >= leastOften && float64(u.unasked) >= leastRate*max(float64(u.last-u.first)/1e9, 1) && !r.asksAll(c) && (most == nil || u.unasked > most.v.strange.unasked) {
 			most = c
 		}
 	}
@@ -211,7 +211,7 @@ func (r *reporting) unpaired() (text, advice string) {
 			"Capture both directions. If that address asked for nothing, tell the operators of the servers, and have the provider drop what comes from their ports."
 	}
 	list := slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool {
-		return (e.v.replies > 0 || e.v.fates[dissect.OutcomeOneSided] < leastWell) && (e.v.requests > 0 || e.v.replies < leastWell)
+		return (e.v.replies > 0 || e.v.fates[dissect.OutcomeOneSided] < leastWell) && (e.v.requests > 0 || e.v.replies < leastWell || r.foundByAll(e))
 	})
 	if len(list) == 0 {
 		return "", ""
@@ -230,6 +230,9 @@ func (r *reporting) well(e *entry[server]) (good, n uint64, o Outcome) {
 
 // undue returns how many requests to a server without a reply are such to which it may be silent.
 func (r *reporting) undue(e *entry[server]) (n uint64) {
+	if r.toAll(e) {
+		return e.v.fates.missed()
+	}
 	for _, k := range e.v.kinds {
 		if k.kind > 0 && r.a.kinds[k.kind-1].mute() {
 			n += uint64(k.bad)
