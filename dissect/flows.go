@@ -161,6 +161,7 @@ type flowExtra struct {
 	copyUp    bool
 	late      bool // late copies of parts have been reported
 	refused   bool // an ICMP error has been reported that is about no request
+	early     bool // replies came before their requests
 }
 
 func (f *flowExtra) next() *uint32 { return &f.copies }

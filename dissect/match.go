@@ -44,7 +44,7 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 	best, tries := 0, 0
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests.list[i].below {
 		q := &t.requests.list[i]
-		if q.up() == x.ends.up || !t.related(q.protocol, proto) {
+		if q.up() == x.ends.up || !t.related(q.protocol, proto) || t.ahead(q, x) {
 			continue
 		}
 		direct := q.topic&pair.Answers != 0
@@ -278,35 +278,57 @@ func abs(n int64) int64 {
 }
 
 // earlyBy is how long before its request a reply may be captured: cards with several receive queues
-// and clocks of several hosts change the order of frames.
-const earlyBy = int64(5 * time.Millisecond)
+// change the order of frames. The clocks of two capture points differ by up to clocksDiffer: then
+// conversations begin with a reply.
+const (
+	earlyBy      = int64(5 * time.Millisecond)
+	clocksDiffer = int64(100 * time.Millisecond)
+)
 
 // An earlyReply is a reply that no request waited for.
 type earlyReply struct {
 	arrival
 	frame   uint64
 	pair    Pair
+	by      int64 // how much earlier it may be
 	message uint8 // index of its type in the protocol's list plus one
 }
 
-// earlyReplies are the newest early replies, by their flow.
-type earlyReplies [16]earlyReply
+// earlyReplies are the newest early replies, two of a flow: a challenge and what it was for.
+type earlyReplies struct {
+	list         [32][2]earlyReply
+	begun, early uint32 // conversations, and those that began with a reply to the request after it
+}
 
-func (l *earlyReplies) of(flow int32) *earlyReply { return &l[flow%int32(len(l))] }
+func (l *earlyReplies) of(flow int32) *[2]earlyReply { return &l.list[flow%int32(len(l.list))] }
 
 // keepEarly records a reply whose request may follow.
 func (t *tracker) keepEarly(x *arrival, rec *Record) {
-	e := t.early.of(x.flow)
+	list := t.early.of(x.flow)
+	list[0] = list[1]
+	e := &list[1]
 	e.arrival, e.frame, e.pair, e.message = *x, rec.Frame, rec.Pair, t.protocols[x.protocol].messageIndex(rec.Type)+1
-	e.Datagram, e.sighting = nil, nil
+	e.Datagram, e.sighting, e.by = nil, nil, earlyBy
+	if !t.flows.flows[x.flow].requested() || t.flows.extra(x.flow).early {
+		e.by = clocksDiffer
+	}
 }
 
 // answerEarly gives a request the reply that was captured a moment before it.
 func (t *tracker) answerEarly(q *request, x *arrival) {
-	e := t.early.of(q.flow)
+	list := t.early.of(q.flow)
+	e := &list[0]
+	if !e.answers(q, x) || !t.related(e.protocol, q.protocol) {
+		if e = &list[1]; !e.answers(q, x) || !t.related(e.protocol, q.protocol) {
+			return
+		}
+	}
 	pair := &e.pair
-	if pair.Answers&q.topic == 0 || e.ends.key != x.ends.key || e.ends.up == q.up() || abs(x.packed.At-e.first) > earlyBy || !sameID(pair.ID, q.id) || !t.related(e.protocol, q.protocol) {
-		return
+	if x.packed.At-e.first > earlyBy {
+		if t.early.early++; 2*t.early.early < t.early.begun {
+			return // its own request is missing, as that of few others
+		}
+		t.flows.own(q.flow).early = true
 	}
 	got := t.take(q, &e.arrival, e.frame, e.packed.At)
 	got.protocol, got.message = e.protocol, e.message
@@ -431,4 +453,16 @@ func (a *Analyzer) sum(x *arrival) uint32 {
 	}
 	all := core.Sources(&a.reader)
 	return checksum(all[len(all)-1].Data)
+}
+
+// answers reports whether an early reply is that of a request.
+func (e *earlyReply) answers(q *request, x *arrival) bool {
+	given := e.pair.Challenge == ChallengeIssued && q.challenge == ChallengeUsed // its own request came before, and is not in the capture
+	return !given && e.pair.Answers&q.topic != 0 && e.ends.key == x.ends.key && e.ends.up != q.up() && abs(x.packed.At-e.first) <= e.by && sameID(e.pair.ID, q.id)
+}
+
+// ahead reports whether a request was answered early, and a reply is that of a later one.
+func (t *tracker) ahead(q *request, x *arrival) bool {
+	got, at := t.requests.answered(q), t.requests.time(q)
+	return q.answer != 0 && x.Stream == nil && got.first < at && at-got.first <= clocksDiffer && (x.first-at > clocksDiffer || got.issuedIn != 0 && !got.data)
 }

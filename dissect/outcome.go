@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/netip"
 	"strconv"
+	"time"
 
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -134,11 +135,13 @@ func (t *tracker) conclude(q *request, evict bool) {
 	if !evict && !q.has(isLate) {
 		t.reportMissing(q, is)
 	}
+	if got, at := t.requests.answered(q), t.requests.time(q); q.answer != 0 && at-got.first > earlyBy && at-got.first <= clocksDiffer && !t.flows.flows[q.flow].has(wentBack) {
+		t.flows.flows[q.flow].set(wentBack)
+		t.note(q, NewFinding(core.Early, Dur(time.Duration(at-got.first))), q.frame, at, q.up())
+	}
 	if what := t.protocols[q.protocol].Pairing.Refused; q.has(isDoubtful) && what != nil && !evict {
-		src, dst := t.flows.flows[q.flow].key.endpoints(!q.up())
 		got := t.requests.answered(q)
-		t.out.flow = FlowFinding{Finding: NewFinding(what), Frame: got.issuedIn, Time: fromNanos(got.last), Src: src, Dst: dst, Protocol: t.protocols[q.protocol]}
-		t.out.finding(&t.out.flow)
+		t.note(q, NewFinding(what), got.issuedIn, got.last, !q.up())
 	}
 	if t.out.closed == nil {
 		requests, repeated := t.sent(q)
@@ -147,6 +150,13 @@ func (t *tracker) conclude(q *request, evict bool) {
 	}
 	t.exchangeOf(q, is)
 	t.out.exchange()
+}
+
+// note reports a finding about a frame of the exchange of a request, sent in a direction.
+func (t *tracker) note(q *request, what Finding, frame uint64, at int64, up bool) {
+	src, dst := t.flows.flows[q.flow].key.endpoints(up)
+	t.out.flow = FlowFinding{Finding: what, Frame: frame, Time: fromNanos(at), Src: src, Dst: dst, Protocol: t.protocols[q.protocol]}
+	t.out.finding(&t.out.flow)
 }
 
 // outcome returns what became of a request so far. One that waits is unanswered.
@@ -207,12 +217,7 @@ func (t *tracker) reportMissing(q *request, is Outcome) {
 	switch {
 	case is == OutcomeUnanswered || is == OutcomeOther:
 	case q.answer != 0 && p.Pairing.Endless != nil && t.requests.rare(q).entries > 0 && !t.requests.answered(q).ended && !t.flows.flows[q.flow].has(cutShort):
-		src, dst := t.flows.flows[q.flow].key.endpoints(q.up())
-		t.out.flow = FlowFinding{
-			Finding: NewFinding(p.Pairing.Endless, Num(t.requests.answered(q).n), Num(t.requests.rare(q).entries)),
-			Frame:   q.frame, Time: fromNanos(t.requests.time(q)), Src: src, Dst: dst, Protocol: p,
-		}
-		t.out.finding(&t.out.flow)
+		t.note(q, NewFinding(p.Pairing.Endless, Num(t.requests.answered(q).n), Num(t.requests.rare(q).entries)), q.frame, t.requests.time(q), q.up())
 		return
 	default:
 		return

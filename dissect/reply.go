@@ -113,7 +113,7 @@ func (t *tracker) stray(x *arrival, pair *Pair) {
 	} else if f := &t.flows.flows[x.flow]; !f.requested() {
 		t.strayed(x, pair)
 	} else {
-		t.turn.Unrequested = x.Stream == nil || f.requests != none // else it is more of an earlier reply
+		t.turn.Unrequested = f.requests != none && !t.ahead(&t.requests.list[f.requests], x) || f.requests == none && x.Stream == nil // else it is more of an earlier reply
 	}
 }
 

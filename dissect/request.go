@@ -17,7 +17,9 @@ func (t *tracker) request(x *arrival, rec *Record) (proven bool) {
 	now, proto, up, rs := x.packed.At, x.protocol, x.ends.up, t.requests
 	p := t.protocols[proto]
 	f := &t.flows.flows[x.flow]
-	t.turn.Opens = f.ask(up)
+	if t.turn.Opens = f.ask(up); t.turn.Opens {
+		t.early.begun++
+	}
 	if rec.Pair.Asks != 0 {
 		t.flows.more[x.flow].lastRequest = now
 	}
@@ -75,7 +77,7 @@ func (t *tracker) request(x *arrival, rec *Record) (proven bool) {
 	if pair.Challenge == ChallengeUsed && !proven && !again {
 		t.uses(q, pair.Value)
 	}
-	if t.early.of(x.flow).flow == x.flow && !again {
+	if e := t.early.of(x.flow); (e[0].flow == x.flow || e[1].flow == x.flow) && !again && x.Missing == 0 {
 		t.answerEarly(q, x)
 	}
 	return proven

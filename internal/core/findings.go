@@ -58,6 +58,9 @@ var (
 	// TimeBack reports timestamps that go backwards, once per conversation.
 	TimeBack = newFinding(Warning, "time.backwards", "time went back by %t",
 		"A message has a timestamp more than 1 ms before that of an earlier message of its conversation, or a reply has any timestamp before that of its request: a clock was set, captures were merged out of order, or several interfaces have different clocks. Times between these frames mean nothing. This is reported once per conversation, and not for a conversation that began after time went back.", "Capture on one interface with one clock, or correct the files before they are merged (editcap -t, then mergecap). If the clock was set by NTP during the capture, only the times around it are wrong.")
+	// Early reports a request that was captured after its reply, once per conversation.
+	Early = newFinding(Warning, "reply.early", "its reply was captured %t before it",
+		"A reply came up to 100 ms before a request that it fits, and no other was open: the capture was made at two points, or on two interfaces, whose clocks differ, or was merged out of order. Round trips are not known. This is reported once per conversation, and not below 5 ms.", "Capture on one interface with one clock, or correct the files before they are merged (editcap -t, then mergecap).")
 	// ChallengeSwapped reports a challenge that a client returns with its bytes
 	// reversed.
 	ChallengeSwapped = newFinding(Warning, "challenge.swapped", "challenge %d is byte-swapped: the server gave %d",
@@ -161,7 +164,7 @@ const fragmentsMissing = "IP fragments are missing: %p (%p)%p"
 // CommonFindings returns the findings that any protocol can have.
 func CommonFindings() []*FindingType {
 	return []*FindingType{
-		Malformed, Panicked, Trailing, Undefined, NotUTF8, LastPart, SlowParts, Retransmitted, ChallengeSwapped, PortSwapped, StateEvicted, TooManyFindings, TooManyRecords, CaptureCut, SegmentsCut, SegmentsMissing, CaptureBegins, CaptureGlued, CaptureDuplicate, OtherKind, OtherAddress, OtherPort, Late, TimeBack, PacketComment, Tunnelled, Tagged,
+		Malformed, Panicked, Trailing, Undefined, NotUTF8, LastPart, SlowParts, Retransmitted, ChallengeSwapped, PortSwapped, StateEvicted, TooManyFindings, TooManyRecords, CaptureCut, SegmentsCut, SegmentsMissing, CaptureBegins, CaptureGlued, CaptureDuplicate, OtherKind, OtherAddress, OtherPort, Late, TimeBack, Early, PacketComment, Tunnelled, Tagged,
 		IPLength, UDPLength, UDPSurplus, FragmentsDuplicate, FragmentsOverlap, FragmentsConflict, FragmentsReordered, FragmentsChecksum,
 		FragmentsMissing, PortUnreachable, Prohibited, Unreachable, FragmentationNeeded, HopLimit, FragmentsLost, BadHeader,
 	}

@@ -937,10 +937,23 @@ var filmCauses = []filmCause{
 	{id: "master_version", has: func(f *film) { f.beats(4, "\xff\xff\xff\xffl\nOutdated Version.  Please update.\n\x00") }, near: func(f *film) { f.beats(4, "\xff\xff\xff\xffl\nYour server is banned.\n\x00") }, nearIs: "master_refuses", says: "because of its version"},
 }
 
-// filmLAN are those of whom looks for servers in a network.
+// early adds requests that are captured some time after their replies, of many clients or of one.
+func (f *film) early(by float64, clients int) {
+	for i := range 60 {
+		at, from := float64(i)/2, askers(i%clients)
+		f.udp(at, filmServer, from, challenge(7))
+		f.udp(at+by, from, filmServer, askInfo)
+		f.udp(at+.03, filmServer, from, infoReply("Old town"))
+		f.udp(at+by+.03, from, filmServer, askInfo+le(7))
+	}
+	f.goesOn(60)
+}
+
+// filmLAN are those of whom looks for servers in a network, and of two capture points.
 var filmLAN = []filmCause{
 	{id: "broadcast", server: "192.168.1.20:27015", has: func(f *film) { f.found("255.255.255.255", "192.168.1.21", "192.168.1.20", "192.168.1.22") }, near: func(f *film) { f.found("239.255.0.1", "192.168.1.20", "192.168.1.21", "192.168.1.22") }, nearIs: "only_private", nearAsk: "192.168.1.22:27015", says: "sent 40 replies to requests to all hosts of its network .255.255.255.255:27015.*as it should be", not: "one direction|several servers"},
 	{id: "broadcast", server: "198.51.100.255:27015", has: func(f *film) { f.found("198.51.100.255", "198.51.100.10", "198.51.100.11") }, near: func(f *film) { f.found("198.51.100.255", "198.51.100.10") }, nearIs: "other_address", nearAsk: "198.51.100.255:27015", says: "servers answered 40 requests, 198.51.100.1[01]:27015 among them", not: "clients drop"},
+	{id: "works", has: func(f *film) { f.early(.05, 60) }, near: func(f *film) { f.early(.02, 1) }, nearIs: "works", says: "120 a2s info requests .100 % answered", not: "Down|one direction|Slow"},
 	{id: "broadcast_unanswered", server: "192.168.1.255:27015", has: func(f *film) { f.found("192.168.1.255") }, near: func(f *film) { f.found("192.168.1.255", "192.168.1.255") }, nearIs: "only_private", nearAsk: "192.168.1.255:27015", says: "no server replied to any of 40 requests", not: "Down"},
 }
 
