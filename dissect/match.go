@@ -244,14 +244,18 @@ func (t *tracker) duplicateReply(i int32, pair *Pair, x *arrival) bool {
 // unknown. The requests that the set may answer stay pending until it is complete or
 // evicted.
 func (t *tracker) claims(x *arrival, topics Topic, age time.Duration) {
-	oldest := none
+	oldest, answered, windows := none, none, uint16(min(1+age/t.config.Limits.Window, 1<<16-1))
 	for i := t.flows.flows[x.flow].requests; i != none; i = t.requests.list[i].below {
 		q := &t.requests.list[i]
-		if q.up() == x.ends.up || q.answer != 0 || q.has(isLate) || q.frame > x.part || !t.related(q.protocol, x.protocol) {
+		if q.up() == x.ends.up || q.has(isLate) || q.frame > x.part || !t.related(q.protocol, x.protocol) {
+			continue
+		}
+		if q.answer != 0 {
+			answered = i
 			continue
 		}
 		r := t.requests.own(q)
-		r.arriving = uint16(min(1+age/t.config.Limits.Window, 1<<16-1))
+		r.arriving = windows
 		if r.claim == x.claim {
 			if topics == 0 || q.topic&topics != 0 {
 				return
@@ -263,6 +267,9 @@ func (t *tracker) claims(x *arrival, topics Topic, age time.Duration) {
 		}
 	}
 	if oldest == none {
+		if answered != none { // it is another reply, or the capture cut the parts before
+			t.requests.own(&t.requests.list[answered]).arriving = windows
+		}
 		return
 	}
 	m := t.among(x.flow, oldest, x)

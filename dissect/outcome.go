@@ -290,7 +290,7 @@ func (t *tracker) advance(now int64) {
 			break
 		}
 		switch {
-		case t.requests.rare(q).arriving > 0 && q.answer == 0:
+		case t.requests.rare(q).arriving > 0:
 			t.requests.rare(q).arriving--
 			t.requests.waiting.unlink(t.requests.list, i)
 			t.requests.resend(q, now)

@@ -196,7 +196,7 @@ func (t *tracker) take(q *request, x *arrival, frame uint64, now int64) *answer 
 	o.sums = [...]uint32{x.sum, o.sums[0], o.sums[1]}
 	o.frames = [...]uint32{uint32(frame), o.frames[0], o.frames[1]}
 	if q.rare != 0 {
-		t.requests.rare(q).claim = 0
+		t.requests.rare(q).claim, t.requests.rare(q).arriving = 0, 0
 	}
 	if o.bytes += uint32(x.wire); o.bytes < uint32(x.wire) {
 		o.bytes = 1<<32 - 1
