@@ -560,7 +560,7 @@ func (f *focus) request(r *dissect.Record) {
 	}
 	k := t.kind(r.Protocol.Name, r.Type.Name, r.Type.Title)
 	k.requests++
-	k.mute = r.Type.Unanswered != nil
+	k.mute = mayIgnore(r.Type)
 	f.notes(t, r, false)
 }
 
@@ -671,7 +671,7 @@ func (f *focus) exchange(x *dissect.Exchange, is dissect.Outcome) {
 	if x.From.IsValid() {
 		t.from(x.From).add(n, f.input, cmp.Or(x.ReplyFrame, x.Frame))
 	}
-	if good > 0 || x.Type.Unanswered == nil { // else silence says nothing
+	if good > 0 || !mayIgnore(x.Type) { // else silence says nothing
 		t.of(x.Protocol.Name).add(x.Time.UnixNano(), uint32(n), good)
 	}
 }

@@ -20,7 +20,7 @@ import (
 type made struct {
 	at       float64              // seconds
 	from, to string               // without a port: 40000, 27015
-	of       int                  // info, rules or list; 3 is a reply that nobody asked for, 4 a command, to which a server may be silent, 5 the info of another protocol
+	of       int                  // info, rules or list; 3 is a reply that nobody asked for, 4 a command, to which a server may be silent, 5 a login, to which it may not, 6 the info of another protocol
 	says     *dissect.FindingType // what ICMP says of its reply
 	proof    dissect.Proof
 	outcome  dissect.Outcome
@@ -39,12 +39,13 @@ type made struct {
 func play(list []made, server string) *Aggregate {
 	p := &dissect.Protocol{Name: "p", Catalog: dissect.NewCatalog("p")}
 	for _, t := range []dissect.MessageType{{Name: "info", Title: "info request", Role: dissect.Request}, {Name: "rules", Title: "rules request", Role: dissect.Request}, {Name: "list", Title: "list request", Role: dissect.Request, Purpose: dissect.ServerList},
-		{Name: "reply", Role: dissect.Reply}, {Name: "command", Title: "command", Role: dissect.Request, Unanswered: new(dissect.FindingType)}} {
+		{Name: "reply", Role: dissect.Reply}, {Name: "command", Title: "command", Role: dissect.Request, Unanswered: new(dissect.FindingType)},
+		{Name: "login", Title: "login", Role: dissect.Request, Unanswered: &dissect.FindingType{Severity: dissect.Warning}}} {
 		p.Catalog.Message(t)
 	}
 	other := &dissect.Protocol{Name: "q", Catalog: dissect.NewCatalog("q")}
 	ask := append(p.Catalog.Messages(), other.Catalog.Message(dissect.MessageType{Name: "info", Title: "info request", Role: dissect.Request}))
-	reply, speaks := ask[3], []*dissect.Protocol{p, p, p, p, p, other}
+	reply, speaks := ask[3], []*dissect.Protocol{p, p, p, p, p, p, other}
 	a := NewFocused(netip.MustParseAddr(server))
 	start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
 	address := func(s string, port uint16) netip.AddrPort {
@@ -197,6 +198,7 @@ func TestVerdictsNeed(t *testing.T) {
 		})), "likely No reply: one address asked 198.51.100.99:27015 15 times in 14 s from 19:00:00 UTC on and got no reply."},
 		{"many commands without a reply", both(evening(30), sent(40, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i), 4 })), quiet},
 		{"commands without a reply", both(evening(150), sent(20, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i), 4 })), quiet},
+		{"logins without a reply", both(evening(150), sent(20, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i), 5 })), "likely Not answered: 198.51.100.10:27015 replies to 0 % of 20 p login requests in 19 s"},
 		{"commands without a reply, and an outage", both(evening(30), lost(20, 30.5, 4), sent(10, 36, 1, func(i int, x *made) { x.from = person(i) }), sent(40, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i), 4 })), "certain Down: 198.51.100.10:27015 did not reply for 6.5 s"},
 		{"the only client gets no rules", both(sent(60, 0, 1, func(i int, x *made) { x.from = person(0) }), sent(5, 2.5, 0.2, func(i int, x *made) { gone(i, x); x.from, x.of = person(0), 1 })), "likely Not answered: 198.51.100.10:27015 replies to 0 % of 5 p rules requests in 20 s from 19:00:02 UTC on, and to 100 % of others."},
 		{"victims of an IPv6 network", both(evening(60), sent(160, 10, 16, func(i int, x *made) {
@@ -553,7 +555,7 @@ func TestVerdictsNeed(t *testing.T) {
 				func(x *made) { x.of = 3 }, func(x *made) { x.to = "198.51.100.11" }, func(x *made) { x.from = "192.168.1.7" },
 				func(x *made) { x.cut = true }, func(x *made) { x.silent, x.outcome = true, dissect.OutcomePartial },
 				func(x *made) { x.cut, x.silent, x.outcome = true, true, dissect.OutcomeUnanswered },
-				func(x *made) { x.of = 5 }, func(x *made) { x.of, x.silent, x.outcome = 5, true, dissect.OutcomeUnanswered },
+				func(x *made) { x.of = 6 }, func(x *made) { x.of, x.silent, x.outcome = 6, true, dissect.OutcomeUnanswered },
 				func(x *made) { x.uses, x.silent, x.outcome = dissect.ChallengeUsed, true, dissect.OutcomeUnanswered },
 			}
 			usual, other, third := fates[random.IntN(4)], fates[random.IntN(len(fates))], fates[random.IntN(len(fates))]
