@@ -44,7 +44,14 @@ func (r *reporting) drops() {
 		width := float64(widths[v.more.cells.width]) / 1e9
 		calmRate, busyRate := float64(calm.requests)/float64(len(all)/2)/width, float64(busy.requests)/float64(len(all)-len(all)*3/4)/width
 		calmShare, busyShare := answeredShare(&calm), answeredShare(&busy)
-		if busyShare > shareMost || calmShare-busyShare < max(dropLeast, noise(&calm, &busy)) || busyRate < 2*calmRate || float64(r.mute(e, busyShare)+r.undue(e)) >= wellShare*float64(sumCells(all).unanswered) {
+		if busyShare > shareMost || calmShare-busyShare < max(dropLeast, noise(&calm, &busy)) || busyRate < 2*calmRate {
+			continue
+		}
+		other := float64(r.mute(e, busyShare) + r.undue(e)) // what it loses otherwise
+		for _, s := range r.outages(e) {
+			other += s.requests
+		}
+		if other >= wellShare*float64(sumCells(all).unanswered) {
 			continue
 		}
 		first, last := r.dropping(v, shareMost, end)

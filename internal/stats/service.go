@@ -30,11 +30,21 @@ func (s *silence) ask(from, to int64) {
 	s.askedLast = to
 }
 
-// shortest is the time of silence from which a server that replied is down.
+// shortest is the time of silence from which a server that replied is down, and briefest that from which it may restart: of so many requests, which came
+// in two seconds or more, and not more often than mostBrief, since a limit of replies is silent again and again.
 const (
-	shortest = int64(5 * time.Second)
-	mostIdle = 2 * shortest
+	shortest  = int64(5 * time.Second)
+	briefest  = int64(2 * time.Second)
+	mostBrief = 2
+	mostIdle  = 2 * shortest
 )
+
+func (s *silence) brief() bool { return s.to-s.from < shortest }
+
+// restarts reports whether a brief silence is worth a word.
+func (s *silence) restarts() bool {
+	return s.to-s.from >= briefest+int64(time.Second) && s.askedLast-s.asked >= briefest && s.requests >= leastIgnored
+}
 
 // silences returns the times in which a server did not reply: from a reply to the next. Of a long time before or after it in which nobody
 // asked, half belongs to it, but no more than mostIdle.
@@ -100,6 +110,24 @@ func (s *silence) real(v *server) bool {
 	return s.requests*math.Log1p(-min(answered, 0.999)) < math.Log(accident/float64(v.requests))
 }
 
+// outages returns the silences of a server that are no accident and no consequence of an event.
+func (r *reporting) outages(e *entry[server]) (list []silence) {
+	v, brief := &e.v, 0
+	for _, s := range silences(v.times(), v.first, v.last) {
+		whole := s.began && s.ends && !s.about && s.to-s.from >= briefest
+		if (s.brief() && !whole) || !s.real(v) || r.inEvent(e, &s) {
+			continue
+		}
+		if list = append(list, s); s.brief() {
+			brief++
+		}
+	}
+	if brief > mostBrief {
+		list = slices.DeleteFunc(list, func(s silence) bool { return s.brief() })
+	}
+	return list
+}
+
 // down says that a server does not reply, or did not for a while.
 func (r *reporting) down() {
 	if r.dead = nil; r.o.OneSided {
@@ -124,8 +152,8 @@ func (r *reporting) down() {
 			continue
 		}
 		due := float64(less(lost, r.undue(e))) / float64(lost) // when the others were lost is not known
-		for _, s := range silences(v.times(), v.first, v.last) {
-			if s.to-s.from >= shortest && s.real(v) && s.requests <= 1.1*float64(lost)+2 && !r.inEvent(e, &s) && due*s.requests-r.a.unheardIn(e, s.from, s.to) >= leastJudged {
+		for _, s := range r.outages(e) {
+			if (!s.brief() || s.restarts()) && s.requests <= 1.1*float64(lost)+2 && due*s.requests-r.a.unheardIn(e, s.from, s.to) >= leastJudged {
 				r.sayDown(e, &s)
 			}
 		}
@@ -156,10 +184,10 @@ func (r *reporting) sayDead() {
 	r.say(v)
 }
 
-// inEvent reports whether a silence is a consequence of an event.
+// inEvent reports whether a silence is a consequence of an event: a brief one also of those who may ask.
 func (r *reporting) inEvent(e *entry[server], s *silence) bool {
 	return slices.ContainsFunc(r.events, func(ev event) bool {
-		return ev.server == e && ev.nature != real && 2*overlap(s.from, s.to, ev.from, ev.to+shortest) > s.to-s.from
+		return ev.server == e && (ev.nature != real || s.brief()) && 2*overlap(s.from, s.to, ev.from, ev.to+shortest) > s.to-s.from
 	})
 }
 

@@ -175,6 +175,9 @@ func TestVerdictsNeed(t *testing.T) {
 	trickle := func(n, addresses int) []made {
 		return sent(n, 0, 3.5, func(i int, x *made) { challenged(i, x); x.from = somebody(i % addresses) })
 	}
+	crowded := func(from, to int) []made { // 40 people, one of whom asks each 100 ms
+		return sent(10*(to-from), float64(from), 10, func(i int, x *made) { x.from = person(i % 40) })
+	}
 	all := Said{Every: 4}
 	for _, c := range []struct {
 		name string
@@ -185,6 +188,8 @@ func TestVerdictsNeed(t *testing.T) {
 		{"five of many in 5 s without a reply", both(evening(30), lost(5, 30.5, 1), evening(0), sent(10, 36, 1, func(i int, x *made) { x.from = person(i) })), "certain Down: 198.51.100.10:27015 did not reply for 6.5 s, from 19:00:29 UTC to 19:00:36 UTC: none of 5 requests got a reply."},
 		{"ports of a host", both(evening(30), sent(80, 0, 4, func(i int, x *made) { x.from, x.to = person(i), fmt.Sprintf("198.51.100.10:%d", 27015+i%8) }), evening(40)[59:]), quiet},
 		{"in 4 s", both(evening(30), lost(5, 29.6, 2), sent(10, 34, 1, func(i int, x *made) { x.from = person(i) })), quiet},
+		{"a restart of 4 s, in which clients ask three times", both(crowded(0, 12), crowded(16, 30), lost(120, 12.1, 31)), "certain Down: 198.51.100.10:27015 did not reply for 4.1 s, from 19:00:11 UTC to 19:00:16 UTC: none of 120 requests got a reply."},
+		{"a restart of 2 s when more come", both(crowded(0, 30), crowded(20, 30), crowded(32, 40), crowded(32, 60), lost(42, 30.02, 21.5)), quiet},
 		{"half is lost at random", sent(600, 0, 5, func(i int, x *made) {
 			if x.from = person(i); uint32(i)*2654435761>>31 == 1 {
 				x.silent, x.outcome = true, dissect.OutcomeUnanswered
