@@ -43,10 +43,13 @@ func (v *victim) seconds() float64 { return max(float64(v.to-v.from-v.pauses)/1e
 
 func (v *victim) rate() float64 { return float64(v.requests) / v.seconds() }
 
-// sole reports whether a client sends nearly always the same request without any proof, and gets far more back.
+// sole reports whether a client sends nearly always the same request without any proof.
 func (c *client) sole(least uint64) bool {
-	return c.requests >= least && c.proven == 0 && 10*c.challenged <= c.requests && c.bytesOut >= leastFactor*c.bytesIn && 10*c.kindsOf(c.favourite()) >= 9*c.requests
+	return c.requests >= least && c.proven == 0 && 10*c.challenged <= c.requests && 10*c.kindsOf(c.favourite()) >= 9*c.requests
 }
+
+// gains reports whether a client gets far more than it sends.
+func (c *client) gains() bool { return c.bytesOut >= leastFactor*c.bytesIn }
 
 // kindsOf returns how many requests of a kind it sent.
 func (c *past) kindsOf(kind uint16) uint64 {
@@ -69,9 +72,7 @@ func (r *reporting) findVictims() {
 		}
 		if x := r.victimOf(c); x != nil {
 			r.victims = append(r.victims, *x)
-			continue
-		}
-		if s := v.strange; s != nil && s.unasked >= leastOften && s.reflectors() >= leastReflectors {
+		} else if s := v.strange; s != nil && s.unasked >= leastOften && s.reflectors() >= leastReflectors {
 			x := victim{who: r.source(c), clients: []*entry[client]{c}, requests: s.unasked, out: s.bytes, from: s.first, to: s.last, servers: uint64(s.reflectors()), there: true}
 			if x.rate() >= leastRate {
 				r.victims = append(r.victims, x)
@@ -87,14 +88,19 @@ func (r *reporting) findVictims() {
 		}
 	}
 	for _, p := range order {
-		if x := (victim{who: r.network(p), clients: nets[p], doubtful: true}); len(x.clients) >= leastVictims {
-			for _, c := range x.clients {
+		// Of a network that is a victim, only those count by themselves that are asked for far more often than others.
+		slices.SortFunc(nets[p], byRequests)
+		often := leastVictims * nets[p][len(nets[p])/2].v.requests
+		x := victim{who: r.network(p), doubtful: true}
+		for _, c := range nets[p] {
+			if c.v.requests < often {
+				x.clients = append(x.clients, c)
 				x.add(&c.v)
 				x.doubtful = x.doubtful && c.v.mayBeReal()
 			}
-			if x.requests >= leastOften && x.rate() >= leastRate {
-				r.victims = append(r.victims, x)
-			}
+		}
+		if len(x.clients) >= leastVictims && x.out >= leastFactor*x.in && x.requests >= leastOften && x.rate() >= leastRate {
+			r.victims = append(slices.DeleteFunc(r.victims, func(v victim) bool { return slices.Contains(x.clients, v.clients[0]) }), x)
 		}
 	}
 	all := slices.Clone(r.victims)
@@ -150,7 +156,7 @@ func (c *client) mayBeReal() bool {
 
 // victimOf returns the victim that an address is in whose name servers are asked, nil if it may be a client.
 func (r *reporting) victimOf(c *entry[client]) *victim {
-	if r.o.OneSided || !c.v.sole(leastOften) || c.v.opens() {
+	if r.o.OneSided || !c.v.sole(leastOften) || !c.v.gains() || c.v.opens() {
 		return nil
 	}
 	x := &victim{who: r.source(c), clients: []*entry[client]{c}, doubtful: c.v.mayBeReal()}
@@ -309,7 +315,7 @@ func (r *reporting) findGreedy() {
 				from, to = min(from, c.v.first), max(to, c.v.last)
 			}
 		}
-		opens := func(c *entry[client]) bool { return c.v.sole(leastOften) && c.v.opens() } // that it is no victim is told by its ports alone
+		opens := func(c *entry[client]) bool { return c.v.sole(leastOften) && c.v.gains() && c.v.opens() } // that it is no victim is told by its ports alone
 		if len(few) == 0 || !real && sum < eventLeast*float64(to-from)/1e9 && !slices.ContainsFunc(few, opens) {
 			continue
 		}

@@ -48,7 +48,7 @@ func (r *reporting) drops() {
 			continue
 		}
 		other := float64(r.mute(e, busyShare) + r.undue(e)) // what it loses otherwise
-		for _, s := range r.outages(e) {
+		for _, s := range v.outages() {
 			other += s.requests
 		}
 		if other >= wellShare*float64(sumCells(all).unanswered) {

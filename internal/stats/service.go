@@ -110,22 +110,20 @@ func (s *silence) real(v *server) bool {
 	return s.requests*math.Log1p(-min(answered, 0.999)) < math.Log(accident/float64(v.requests))
 }
 
-// outages returns the silences of a server that are no accident and no consequence of an event.
-func (r *reporting) outages(e *entry[server]) (list []silence) {
-	v, brief := &e.v, 0
-	for _, s := range silences(v.times(), v.first, v.last) {
-		whole := s.began && s.ends && !s.about && s.to-s.from >= briefest
-		if (s.brief() && !whole) || !s.real(v) || r.inEvent(e, &s) {
-			continue
+// outages returns the silences of a server that are no accident.
+func (s *server) outages() []silence {
+	brief := 0
+	list := slices.DeleteFunc(silences(s.times(), s.first, s.last), func(o silence) bool {
+		whole := o.began && o.ends && !o.about && o.to-o.from >= briefest
+		if o.brief() && !whole || !o.real(s) {
+			return true
 		}
-		if list = append(list, s); s.brief() {
+		if o.brief() {
 			brief++
 		}
-	}
-	if brief > mostBrief {
-		list = slices.DeleteFunc(list, func(s silence) bool { return s.brief() })
-	}
-	return list
+		return false
+	})
+	return slices.DeleteFunc(list, func(o silence) bool { return o.brief() && brief > mostBrief })
 }
 
 // down says that a server does not reply, or did not for a while.
@@ -152,8 +150,8 @@ func (r *reporting) down() {
 			continue
 		}
 		due := float64(less(lost, r.undue(e))) / float64(lost) // when the others were lost is not known
-		for _, s := range r.outages(e) {
-			if (!s.brief() || s.restarts()) && s.requests <= 1.1*float64(lost)+2 && due*s.requests-r.a.unheardIn(e, s.from, s.to) >= leastJudged {
+		for _, s := range v.outages() {
+			if (!s.brief() || s.restarts()) && !r.inEvent(e, &s) && s.requests <= 1.1*float64(lost)+2 && due*s.requests-r.a.unheardIn(e, s.from, s.to) >= leastJudged {
 				r.sayDown(e, &s)
 			}
 		}

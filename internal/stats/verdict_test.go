@@ -190,6 +190,11 @@ func TestVerdictsNeed(t *testing.T) {
 		{"in 4 s", both(evening(30), lost(5, 29.6, 2), sent(10, 34, 1, func(i int, x *made) { x.from = person(i) })), quiet},
 		{"a restart of 4 s, in which clients ask three times", both(crowded(0, 12), crowded(16, 30), lost(120, 12.1, 31)), "certain Down: 198.51.100.10:27015 did not reply for 4.1 s, from 19:00:11 UTC to 19:00:16 UTC: none of 120 requests got a reply."},
 		{"a restart of 2 s when more come", both(crowded(0, 30), crowded(20, 30), crowded(32, 40), crowded(32, 60), lost(42, 30.02, 21.5)), quiet},
+		{"a flood in which the server restarts", both(open(300)[:170], open(300)[190:], flood(280, 70, dissect.Unproven, crowd), sent(280, 34, 70, func(i int, x *made) { gone(i, x); x.from, x.hops = person(7000+i), uint8(40+i%20) }), sent(280, 38, 70, func(i int, x *made) { crowd(i, x); x.hops = uint8(40 + i%20) })),
+			"possible Crowd or forged at 198.51.100.10:27015: 820 p info requests in 12 s from 19:00:30 UTC on (68 per second, 15 times the usual) from"},
+		{"a network forged at three servers", both(evening(60), sent(9000, 10, 450, func(i int, x *made) {
+			x.from, x.to, x.back, x.port = fmt.Sprintf("203.0.113.%d", 1+i/3%60), fmt.Sprintf("198.51.100.%d", 10+i%3), 300, uint16(1024+i*31%60000)
+		})), "likely Reflection at 203.0.113.0/24: 9,000 p info requests in its name in 20 s from 19:00:10 UTC on (450 per second) made 198.51.100.10:27015 and 2 others send it"},
 		{"half is lost at random", sent(600, 0, 5, func(i int, x *made) {
 			if x.from = person(i); uint32(i)*2654435761>>31 == 1 {
 				x.silent, x.outcome = true, dissect.OutcomeUnanswered
