@@ -162,17 +162,10 @@ func (r *reporting) victimOf(c *entry[client]) *victim {
 	x := &victim{who: r.source(c), clients: []*entry[client]{c}, doubtful: c.v.mayBeReal()}
 	x.add(&c.v)
 	if l := c.v.cells; l != nil {
-		counts := make([]float64, len(l.buckets))
-		for i := range l.buckets {
-			counts[i] = float64(l.buckets[i].requests)
-		}
-		w := widths[l.width]
-		start, first, last := l.start*w, x.to, x.from
-		busy, sum := int64(0), 0.0
-		for _, s := range surges(counts, float64(w)/1e9, 0) {
-			from, to := max(x.from, start+int64(s.from*float64(w))), min(x.to, start+int64(s.to*float64(w)))
-			first, last = min(first, from), max(last, to)
-			busy, sum = busy+to-from, sum+s.excess()
+		first, last, busy, sum := x.to, x.from, int64(0), 0.0
+		for s, t := range l.surges(x.from, x.to, func(c *cell) uint64 { return c.requests }) {
+			first, last = min(first, t[0]), max(last, t[1])
+			busy, sum = busy+t[1]-t[0], sum+s.excess()
 		}
 		if sum >= 0.9*float64(c.v.requests) {
 			x.from, x.to, x.pauses = first, last, max(last-first-busy, 0)
@@ -594,19 +587,13 @@ func (r *reporting) carpetsAt(p netip.Prefix, list []*entry[server]) (found []ca
 			sum.merge(e.v.pulses)
 		}
 	}
-	counts := make([]float64, len(sum.buckets)+2) // with what is calm around
 	seen := 0.0
-	for i := range sum.buckets {
-		counts[i+1] = float64(sum.buckets[i].asked)
-		seen += counts[i+1]
+	for p := range each(sum.buckets) {
+		seen += float64(p.asked)
 	}
-	w := widths[sum.width]
-	for _, s := range surges(counts, float64(w)/1e9, 0) {
-		at := func(b float64) int64 {
-			return min(max((sum.start-1)*w+int64(b*float64(w)), whole.from), whole.to)
-		}
+	for s, t := range sum.surges(whole.from, whole.to, func(p *pulse) uint64 { return uint64(p.asked) }) {
 		c := whole
-		c.from, c.to = at(s.from), at(s.to)
+		c.from, c.to = t[0], t[1]
 		// Scanners are known longer than others: the timeline says how many it is in all.
 		c.requests = min(max(s.excess()/seen*whole.requests, r.unansweredIn(c.from, c.to)), whole.requests)
 		c.sources = min(whole.sources, c.requests)
@@ -635,11 +622,8 @@ func (r *reporting) scattered() {
 	if rest < counted || 10*rest < r.Totals.Requests {
 		return
 	}
-	counts, w := []float64{0}, widths[r.moments.width]
-	r.moments.in(func(_, _ int64, m *moment) { counts = append(counts, float64(m.unanswered)) })
-	for _, s := range surges(append(counts, 0), float64(w)/1e9, 0) {
-		at := func(b float64) int64 { return min(max((r.moments.start-1)*w+int64(b*float64(w)), r.a.first), r.a.last) }
-		c := carpet{silent: maxServers, from: at(s.from), to: at(s.to), requests: min(s.excess(), float64(rest))}
+	for s, t := range r.moments.surges(r.a.first, r.a.last, func(m *moment) uint64 { return m.unanswered }) {
+		c := carpet{silent: maxServers, from: t[0], to: t[1], requests: min(s.excess(), float64(rest))}
 		c.sources = min(float64(r.Totals.Addresses.Count), c.requests)
 		if c.requests >= leastSpread && c.sources >= c.requests/10 {
 			r.carpets = append(r.carpets, c)

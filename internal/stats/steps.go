@@ -2,6 +2,7 @@ package stats
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 )
@@ -40,6 +41,20 @@ func surges(counts []float64, seconds, calm float64) []surge {
 		list, _ = surgesAbove(counts, seconds, mean)
 	}
 	return list
+}
+
+// surges finds the surges of what counts in a line that is calm around, with their times within others.
+func (l *line[T, P]) surges(first, last int64, of func(P) uint64) iter.Seq2[*surge, [2]int64] {
+	counts, w := []float64{0}, widths[l.width]
+	l.in(func(_, _ int64, b P) { counts = append(counts, float64(of(b))) })
+	return func(yield func(*surge, [2]int64) bool) {
+		for s := range each(surges(append(counts, 0), float64(w)/1e9, 0)) {
+			at := func(b float64) int64 { return min(max((l.start-1)*w+int64(b*float64(w)), first), last) }
+			if !yield(s, [2]int64{at(s.from), at(s.to)}) {
+				return
+			}
+		}
+	}
 }
 
 // leastCalm is how many buckets without a surge say what is usual.
@@ -150,100 +165,145 @@ type level struct {
 	rate, exact float64
 }
 
+// A current is a surge that goes on.
+type current struct{ from, since, rate, sum float64 }
+
+// slow lets a rate fall from a time on.
+func (c *current) slow(at, by float64) {
+	c.sum, c.since, c.rate = c.sum+c.rate*(at-c.since), at, c.rate-by
+}
+
 // split finds what overlaps in a run: a rate that goes up twice and down twice is two surges, of which each ends with the step down
-// that is as large as its step up. A rate that grows or falls slowly, or goes up and down again and again, is one.
-func split(x []float64, i, j int, usual, seconds float64) []surge {
-	const mostLevels = 7
+// that is as large as its step up. What ends together, or goes on more slowly, is one, as is a rate that grows or falls slowly, or goes up and down again and again.
+func split(x []float64, i, j int, usual, seconds float64) (list []surge) {
+	whole := edges(x, i, j, usual)
 	levels := levelsOf(x[i:j], usual, seconds)
-	if len(levels) < 2 || len(levels) > mostLevels {
-		return []surge{edges(x, i, j, usual)}
+	if len(levels) == 0 {
+		return []surge{whole}
 	}
-	type open struct{ from, rate float64 }
-	var begun []open
-	var list []surge
+	var begun []current
+	end := func(c current, at float64) {
+		c.slow(at, 0)
+		list = append(list, surge{from: c.from, to: at, level: c.sum / (at - c.from), usual: usual})
+	}
 	before := 0.0
-	for k := 0; k <= len(levels); k++ {
-		now, at := 0.0, float64(j)
-		if k < len(levels) {
-			now, at = levels[k].rate, float64(i)+levels[k].exact
+	for k, l := range levels {
+		at := float64(i) + l.exact
+		if k == 0 {
+			at = whole.from
 		}
-		switch step := now - before; {
-		case step > 0:
-			begun = append(begun, open{at, step})
-		case step < 0:
-			for down := -step; len(begun) > 0 && (down > 0 && now > 0 || now == 0); {
-				best := 0
-				for b := range begun {
-					if math.Abs(begun[b].rate-down) < math.Abs(begun[best].rate-down) {
-						best = b
-					}
-				}
-				list = append(list, surge{from: begun[best].from, to: at, level: begun[best].rate, usual: usual})
-				rate := begun[best].rate
-				begun = slices.Delete(begun, best, best+1)
-				if down -= rate; now > 0 && down < rate/4 {
-					break
+		if l.rate > before {
+			begun = append(begun, current{from: at, since: at, rate: l.rate - before})
+		}
+		for down := before - l.rate; down > 0 && len(begun) > 0; {
+			best := 0
+			for b := range begun {
+				if math.Abs(begun[b].rate-down) < math.Abs(begun[best].rate-down) {
+					best = b
 				}
 			}
+			c := begun[best]
+			if c.rate > down*4/3 {
+				begun[best].slow(at, down)
+				break
+			}
+			end(c, at)
+			begun = slices.Delete(begun, best, best+1)
+			if down -= c.rate; down < c.rate/4 {
+				break
+			}
 		}
-		before = now
+		if before = l.rate; len(begun) == 0 { // what began meanwhile, and was not seen
+			begun = append(begun, current{from: at, since: at, rate: l.rate})
+		}
 	}
-	whole := edges(x, i, j, usual)
-	for k := range list {
-		if list[k].from == float64(i) {
-			list[k].from = whole.from
+	for _, c := range begun[1:] {
+		begun[0].slow(c.since, 0)
+		begun[0].sum, begun[0].rate = begun[0].sum+c.sum, begun[0].rate+c.rate
+	}
+	end(begun[0], whole.to)
+	return list
+}
+
+// What a step needs: so many times the noise, a part of the lower rate, and buckets on both sides, of which the first and the last may be full in part.
+const (
+	stepNoise  = 5
+	stepPart   = 0.1
+	stepWide   = 3
+	mostLevels = 7
+)
+
+// levelsOf divides a run where its rate steps. If it changes in another way, or does not, there are none.
+func levelsOf(x []float64, usual, seconds float64) (list []level) {
+	if len(x) < 2*stepWide {
+		return nil
+	}
+	steps := append(stepsOf(nil, x, 0, noiseOf(x), usual, eventLeast*seconds), len(x))
+	from, to := 0, steps[0]
+	for _, next := range append(steps[1:], len(x)+2) {
+		if next < len(x)+2 && slopes(x[from+1:to-1], x[to+1:next-1]) {
+			to = next
+			continue
 		}
-		if list[k].to == float64(j) {
-			list[k].to = whole.to
+		list = append(list, level{from, meanOf(x[from+1:to-1]) - usual, float64(from)})
+		from, to = to, next
+	}
+	if len(list) < 2 || len(list) > mostLevels {
+		return nil
+	}
+	for k := range list[1:] {
+		if l := &list[k+1]; l.rate != list[k].rate {
+			l.exact += min(max(2*(meanOf(x[l.from-1:l.from+1])-usual-l.rate)/(list[k].rate-l.rate), 0), 2) - 1
 		}
 	}
 	return list
 }
 
-// levelsOf divides a run where its rate changes by a fifth or more within two buckets. If it changes in another way, there is one level.
-func levelsOf(x []float64, usual, seconds float64) (list []level) {
-	const width, least = 3, 2
-	mean := func(from, to int) float64 {
-		sum := 0.0
-		for _, v := range x[from:to] {
-			sum += v - usual
-		}
-		return sum / float64(to-from)
+// stepsOf appends the buckets, after the first ones, with which another rate begins that is no accident.
+func stepsOf(steps []int, x []float64, first int, noise, usual, least float64) []int {
+	sum, all := 0.0, 0.0
+	for _, v := range x {
+		all += v
 	}
-	at, whole := 0, 1 // the bucket of a step, and one at an end, is full in part
-	for k := width; k+least <= len(x); k++ {
-		a, b := mean(max(whole, k-2*width), k), mean(k, min(k+width, len(x)))
-		low, high := min(a, b), max(a, b)
-		if high-low < max(0.2*low, eventLeast*seconds, 5*math.Sqrt(high)) {
+	best, most := 0, stepNoise*stepNoise*noise
+	for c := 1; c < len(x); c++ {
+		if sum += x[c-1]; c < stepWide || len(x)-c < stepWide {
 			continue
 		}
-		// The step is where the buckets on both sides differ most.
-		best, most := k, 0.0
-		for c := max(k-1, at+1); c <= min(k+width-1, len(x)-1); c++ {
-			if d := math.Abs(x[c] - x[c-1]); d > most {
-				best, most = c, d
-			}
-		}
-		if most < 0.6*(high-low) {
-			return nil // no step, but a slope
-		}
-		if best-at < least || len(x)-best < least {
-			continue // a bucket at an end that is full in part
-		}
-		list = append(list, level{at, mean(whole, max(best-1, whole+1)), float64(at)})
-		at, whole = best, best+1
-		k = max(k, best+1)
-	}
-	if list == nil {
-		return nil
-	}
-	list = append(list, level{at, mean(min(whole, len(x)-least), max(len(x)-1, whole+1)), float64(at)})
-	for k := range list[1:] {
-		if l := &list[k+1]; l.rate != list[k].rate {
-			l.exact += min(max(2*(mean(l.from-1, l.from+1)-l.rate)/(list[k].rate-l.rate), 0), 2) - 1
+		n, m := float64(c-2), float64(len(x)-c-2)
+		a, b := (sum-x[0]-x[c-1])/n, (all-sum-x[c]-x[len(x)-1])/m
+		if gain := (a - b) * (a - b) * n * m / (n + m); gain > most && math.Abs(a-b) >= max(stepPart*(min(a, b)-usual), least) {
+			best, most = c, gain
 		}
 	}
-	return list
+	if best == 0 || len(steps) >= mostEvents {
+		return steps
+	}
+	steps = stepsOf(steps, x[:best], first, noise, usual, least)
+	return stepsOf(append(steps, first+best), x[best:], first+best, noise, usual, least)
+}
+
+// noiseOf returns the variance of counts around their rates: at least a part of what those of many senders have.
+func noiseOf(x []float64) float64 {
+	var squares []float64
+	for k := range x[1:] {
+		squares = append(squares, (x[k+1]-x[k])*(x[k+1]-x[k]))
+	}
+	const middle = 0.91 // of the squares of differences, for a variance of 1
+	return max(quantileOf(squares, nil, 0.5)/middle, meanOf(x)/4, 1)
+}
+
+// slopes reports whether a line explains two parts better than a step between them.
+func slopes(a, b []float64) bool {
+	var x, y, xx, xy, yy float64
+	for i, v := range slices.Concat(a, b) {
+		t := float64(i)
+		x, y, xx, xy, yy = x+t, y+v, xx+t*t, xy+t*v, yy+v*v
+	}
+	n := float64(len(a) + len(b))
+	up := xy - x*y/n
+	line, ma, mb := up*up/(xx-x*x/n), meanOf(a), meanOf(b)
+	return line > (ma-mb)*(ma-mb)*float64(len(a)*len(b))/n
 }
 
 // edges returns the surge of a run. Buckets at its ends that are full in part give it fractions.
