@@ -66,8 +66,11 @@ func (s *strange) merge(o *strange) {
 }
 
 // reflectors returns the number of servers.
-func (s *strange) reflectors() (n int) {
-	for _, w := range s.servers {
+func (s *strange) reflectors() int { return ones(s.servers[:]) }
+
+// ones returns the number of bits that are set.
+func ones(words []uint64) (n int) {
+	for _, w := range words {
 		n += bits.OnesCount64(w)
 	}
 	return n
@@ -156,11 +159,7 @@ func (c *past) distinctServers() uint64 {
 	if c.others > 0 {
 		return c.others
 	}
-	n := 0
-	for _, w := range c.servers {
-		n += bits.OnesCount64(w)
-	}
-	return linearCount[n]
+	return linearCount[ones(c.servers[:])]
 }
 
 // serverBits is the number of bits for servers.

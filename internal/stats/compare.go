@@ -186,13 +186,7 @@ func (t timed) side() Side {
 func (c *Comparison) servers(a, b timed) {
 	of := a.targets()
 	list := slices.Concat(a.Servers, b.Servers)
-	rank := func(s Server) int {
-		if of[s.Address] {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(list, func(x, y Server) int { return rank(x) - rank(y) }) // those that verdicts name first
+	slices.SortStableFunc(list, func(x, y Server) int { return trueFirst[of[x.Address]] - trueFirst[of[y.Address]] }) // those that verdicts name first
 	for _, s := range list {
 		same := func(o Server) bool { return o.Address == s.Address }
 		if slices.ContainsFunc(c.Servers, func(o Changed) bool { return o.Address == s.Address }) || len(c.Servers) == mostServers {

@@ -99,22 +99,24 @@ func (x *rates) surgeOf(ev *event) surge {
 
 // during returns the sum of the buckets in a surge, without what is usual outside of all surges.
 func (x *rates) during(list []float64, s *surge, all []surge) float64 {
-	in, out, inside, outside := 0.0, 0.0, 0.0, 0.0
+	in, inside := 0.0, 0.0
 	for i, v := range list {
-		at := float64(i)
-		if min(s.to, at+1)-max(s.from, at) > 0.01 { // a bucket at an end is full in part
+		if at := float64(i); min(s.to, at+1)-max(s.from, at) > 0.01 { // a bucket at an end is full in part
 			in += v
 			inside++
 		}
-		if !slices.ContainsFunc(all, func(o surge) bool { return at+1 > o.from && at < o.to }) {
-			out += v
-			outside++
+	}
+	return max(in-meanOf(outside(list, all))*inside, 0)
+}
+
+// outside returns the buckets without surges.
+func outside(list []float64, surges []surge) (calm []float64) {
+	for i, v := range list {
+		if !slices.ContainsFunc(surges, func(s surge) bool { return float64(i+1) > s.from && float64(i) < s.to }) {
+			calm = append(calm, v)
 		}
 	}
-	if outside > 0 {
-		in -= out / outside * inside
-	}
-	return max(in, 0)
+	return calm
 }
 
 // freshOf returns how many new addresses came in each of the surges of one nature, with these counts; both are those of all natures. In those that
@@ -125,13 +127,7 @@ func (x *rates) freshOf(all, both []surge, counts []float64) []float64 {
 		order[k] = k
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[a].from, all[b].from) })
-	n, pace, calm := make([]float64, len(all)), make([]float64, len(all)), []float64{}
-	for i := range x.fresh {
-		if !slices.ContainsFunc(both, func(s surge) bool { return float64(i+1) > s.from && float64(i) < s.to }) {
-			calm = append(calm, x.fresh[i])
-		}
-	}
-	usual := meanOf(calm)
+	n, pace, usual := make([]float64, len(all)), make([]float64, len(all)), meanOf(outside(x.fresh, both))
 	for i, v := range x.fresh {
 		newest, rest := -1, (v-usual)*counts[i]/max(x.by[unreturned][i]+x.by[unproven][i], 1)
 		for _, k := range order {
@@ -182,23 +178,20 @@ func (r *reporting) findEvents() {
 			list = append(list, r.eventsOf(e, q, &x)...)
 		}
 		list = r.joined(append(list, r.realOf(e)...))
-		for i := range list {
-			list[i].complete()
-		}
 		all, usual := 0.0, 0.0
 		for _, q := range e.v.more.known() {
 			for _, t := range q.ticks.buckets {
 				usual += float64(t.by[unproven]) + float64(t.by[unreturned])
 			}
 		}
-		for i := range list {
-			if list[i].nature != real {
-				all += list[i].requests
+		for ev := range each(list) {
+			if ev.complete(); ev.nature != real {
+				all += ev.requests
 			}
 		}
-		for i := range list {
-			if list[i].nature != real {
-				list[i].sources = r.sourcesOf(&list[i], list, all, max(usual-all, 0))
+		for ev := range each(list) {
+			if ev.nature != real {
+				ev.sources = r.sourcesOf(ev, list, all, max(usual-all, 0))
 			}
 		}
 		r.events = append(r.events, list...)

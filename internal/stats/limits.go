@@ -6,11 +6,6 @@ import "slices"
 func (r *reporting) limits() {
 	t := &r.Limits
 	forged, victims, greedy := 0.0, 0.0, 0.0
-	for i := range r.events {
-		if ev := &r.events[i]; ev.forged && ev.nature == unasked && (!ev.carpet || ev.server.v.replies > 0) {
-			forged += ev.requests
-		}
-	}
 	for c := range each(r.carpets) {
 		forged += c.requests
 		for _, e := range r.servers { // those that reply get as much as each of the others
@@ -28,9 +23,12 @@ func (r *reporting) limits() {
 		greedy += float64(c.v.requests)
 	}
 	open := float64(r.a.proofs[unproven])
-	for i := range r.events { // not answered by a server that asks for challenges
-		if ev := &r.events[i]; ev.nature == unreturning {
+	for ev := range each(r.events) {
+		switch {
+		case ev.nature == unreturning: // not answered by a server that asks for challenges
 			forged += r.unansweredOf(ev)
+		case ev.forged && ev.nature == unasked && (!ev.carpet || ev.server.v.replies > 0):
+			forged += ev.requests
 		}
 	}
 	all := r.Totals.Requests
@@ -83,12 +81,7 @@ func (r *reporting) perAddress(part float64) {
 		l.Forged += r.a.forgotten[never].dropped[i]
 		r.Limits.PerAddress = append(r.Limits.PerAddress, l)
 	}
-	var alone []*entry[server]
-	for _, e := range r.servers {
-		if e.v.sources().Count == 1 {
-			alone = append(alone, e)
-		}
-	}
+	alone := slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool { return e.v.sources().Count != 1 })
 	for c := range each(r.a.clients.entries) {
 		if c.v.requests <= leastBurst || standsForMany(c) && slices.ContainsFunc(alone, func(e *entry[server]) bool { return c.v.asked(e.sum) }) {
 			continue // no rule is for that server
@@ -151,20 +144,15 @@ func (r *reporting) total(q *kindSeries, list []*event) {
 		during = append(during, x.surgeOf(ev))
 	}
 	// What is usual outside is honest inside.
-	calm, outside := 0.0, 0.0
-	for i, n := range without {
-		if at := float64(i); !slices.ContainsFunc(during, func(s surge) bool { return at+1 > s.from && at < s.to }) {
-			calm, outside = calm+n, outside+1
-		}
-	}
-	calm /= max(outside, 1)
+	rest := outside(without, during)
+	calm := meanOf(rest)
 	usual := calm
 	var honest []float64
 	for i, ev := range list {
 		s := during[i]
 		n := sumOf(x.by[vouched], s) / max(s.to-s.from, 1)
 		if madeUp || ev.nature == unasked {
-			if n = calm; outside == 0 {
+			if n = calm; len(rest) == 0 {
 				n = ev.usual * seconds
 			}
 		}

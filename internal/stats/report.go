@@ -100,14 +100,8 @@ func (a *Aggregate) Report(o Options) *Report {
 	r.timeline()
 	r.roundTrips()
 	r.listKinds()
-	away := func(e *entry[server]) int {
-		if r.home(e) {
-			return 0
-		}
-		return 1
-	}
 	slices.SortStableFunc(r.servers, func(a, b *entry[server]) int {
-		return cmp.Or(cmp.Compare(away(a), away(b)), cmp.Compare(b.v.requests, a.v.requests))
+		return cmp.Or(trueFirst[r.home(a)]-trueFirst[r.home(b)], cmp.Compare(b.v.requests, a.v.requests))
 	})
 	r.findVictims()
 	r.findEvents()
@@ -359,18 +353,17 @@ func (r *reporting) listed() (list []*entry[server]) {
 			room--
 		}
 	}
-	var rest []*entry[server]
-	for _, e := range r.servers {
+	rest := slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool {
 		is := named[r.address(e)]
-		if len(list) < r.o.Rows && (is || room > 0) {
-			list = append(list, e)
-		} else {
-			rest = append(rest, e)
-		}
 		if !is {
 			room--
 		}
-	}
+		in := len(list) < r.o.Rows && (is || room >= 0)
+		if in {
+			list = append(list, e)
+		}
+		return in
+	})
 	return append(list, rest[:max(0, min(len(rest), r.o.Servers-len(list)))]...)
 }
 
@@ -414,9 +407,7 @@ func (r *reporting) className(e *entry[client]) Class {
 	switch is := c.class(); {
 	case r.greedy[e]:
 		return TooOften
-	case is == never, is == mute && r.isVictim(e):
-		return NeverFinished
-	case is == mute && r.flooded(c):
+	case is == never, is == mute && (r.isVictim(e) || r.flooded(c)):
 		return NeverFinished
 	}
 	return Finished

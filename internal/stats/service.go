@@ -112,18 +112,15 @@ func (s *silence) real(v *server) bool {
 
 // outages returns the silences of a server that are no accident.
 func (s *server) outages() []silence {
-	brief := 0
 	list := slices.DeleteFunc(silences(s.times(), s.first, s.last), func(o silence) bool {
 		whole := o.began && o.ends && !o.about && o.to-o.from >= briefest
-		if o.brief() && !whole || !o.real(s) {
-			return true
-		}
-		if o.brief() {
-			brief++
-		}
-		return false
+		return o.brief() && !whole || !o.real(s)
 	})
-	return slices.DeleteFunc(list, func(o silence) bool { return o.brief() && brief > mostBrief })
+	long := slices.DeleteFunc(slices.Clone(list), func(o silence) bool { return o.brief() })
+	if len(list)-len(long) > mostBrief {
+		return long
+	}
+	return list
 }
 
 // down says that a server does not reply, or did not for a while.

@@ -261,10 +261,7 @@ func levelsOf(x []float64, usual, seconds float64) (list []level) {
 
 // stepsOf appends the buckets, after the first ones, with which another rate begins that is no accident.
 func stepsOf(steps []int, x []float64, first int, noise, usual, least float64) []int {
-	sum, all := 0.0, 0.0
-	for _, v := range x {
-		all += v
-	}
+	sum, all := 0.0, meanOf(x)*float64(len(x))
 	best, most := 0, stepNoise*stepNoise*noise
 	for c := 1; c < len(x); c++ {
 		if sum += x[c-1]; c < stepWide || len(x)-c < stepWide {
@@ -289,8 +286,8 @@ func noiseOf(x []float64) float64 {
 	for k := range x[1:] {
 		squares = append(squares, (x[k+1]-x[k])*(x[k+1]-x[k]))
 	}
-	const middle = 0.91 // of the squares of differences, for a variance of 1
-	return max(quantileOf(squares, nil, 0.5)/middle, meanOf(x)/4, 1)
+	// The median of the squares of differences is 0.91 times the variance.
+	return max(quantileOf(squares, nil, 0.5)/0.91, meanOf(x)/4, 1)
 }
 
 // slopes reports whether a line explains two parts better than a step between them.

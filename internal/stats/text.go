@@ -219,16 +219,11 @@ func Spark(s Series, columns int) string {
 		sums[k] = sums[k] * scale / uint64(to-from)
 	}
 	top := slices.Max(sums)
-	b := make([]rune, 0, columns)
-	for _, n := range sums {
-		if n == 0 || top == 0 {
-			b = append(b, ' ')
-			continue
+	b := []rune(strings.Repeat(" ", columns))
+	for k, n := range sums {
+		if n > 0 {
+			b[k] = sparks[n*uint64(len(sparks)-1)/top]
 		}
-		b = append(b, sparks[n*uint64(len(sparks)-1)/top])
-	}
-	for len(b) < columns {
-		b = append(b, ' ')
 	}
 	return string(b)
 }
@@ -291,18 +286,14 @@ func (t *text) clients() {
 
 // Does says what a client does, in words.
 func (r *Report) Does(c *Client) string {
-	for _, v := range r.Victims {
-		if v.Address == c.Address {
-			return "victim of reflection"
-		}
-	}
-	switch c.Class {
-	case TooOften:
+	switch {
+	case slices.ContainsFunc(r.Victims, func(v Client) bool { return v.Address == c.Address }):
+		return "victim of reflection"
+	case c.Class == TooOften:
 		return "asks too often"
-	case NeverFinished:
+	case c.Class == NeverFinished:
 		return "never finishes"
-	}
-	if c.Servers > 50 {
+	case c.Servers > 50:
 		return "asks many servers"
 	}
 	return "finishes"
@@ -333,11 +324,11 @@ func (t *text) limits() {
 	var best []string
 	for _, r := range t.Rules {
 		if r.Format == "nftables" {
-			if t.rows > 1 {
-				best = append(best, r.Title+": would have dropped "+r.Drops+".")
-			} else { // no room for more
-				best = append(best, r.Title+".")
+			title := r.Title
+			if t.rows > 1 { // else there is no room
+				title += ": would have dropped " + r.Drops
 			}
+			best = append(best, title+".")
 		}
 	}
 	if len(best) == 0 {
@@ -478,6 +469,9 @@ func FormatDuration(d time.Duration) string { return duration(d) }
 func (o *Outcome) RepliedShare(requests uint64) string {
 	return share(o.replied(), less(requests, o.Other))
 }
+
+// trueFirst orders what is true before the rest.
+var trueFirst = map[bool]int{false: 1}
 
 // less returns a - b, or 0 if that is less.
 func less[N uint32 | uint64 | float64](a, b N) N { return a - min(a, b) }

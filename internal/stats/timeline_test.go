@@ -126,6 +126,8 @@ func TestSurges(t *testing.T) {
 		"one in another":                {risen(risen(flat(120, 5), 20, 60, 300), 30, 40, 2000), 1, -1, []surge{{30, 40, 2000, 5}, {20, 60, 300, 5}}},
 		"one ends in another":           {risen(risen(flat(120, 5), 20, 50, 300), 40, 80, 1000), 1, -1, []surge{{40, 80, 1000, 5}, {20, 50, 300, 5}}},
 		"another joins, the first ends": {risen(risen(flat(120, 5), 30, 80, 400), 60, 100, 1200), 1, -1, []surge{{60, 100, 1200, 5}, {30, 80, 400, 5}}},
+		"a small one begins in a large": {risen(risen(flat(120, 5), 20, 50, 400), 40, 80, 50), 1, -1, []surge{{20, 50, 400, 5}, {40, 80, 50, 5}}},
+		"one goes on more slowly":       {risen(risen(flat(120, 5), 20, 60, 150), 20, 40, 150), 1, -1, []surge{{20, 60, 225, 5}}},
 		"short":                         {risen(flat(60, 5), 20, 22, 60), 1, -1, nil},
 		"below 20 per second":           {risen(flat(60, 1), 20, 40, 18), 1, -1, nil},
 		"more than half":                {risen(flat(60, 5), 20, 60, 100), 1, -1, []surge{{20, 60, 100, 5}}},

@@ -193,10 +193,7 @@ func (s *stock[T]) give(x T) { s.free = append(s.free, x) }
 
 // byCount returns the entries, the highest count first.
 func (t *top[V]) byCount() []*entry[V] {
-	list := make([]*entry[V], len(t.entries))
-	for i := range t.entries {
-		list[i] = &t.entries[i]
-	}
+	list := pointers(t.entries)
 	slices.SortFunc(list, func(a, b *entry[V]) int { return cmp.Or(cmp.Compare(b.count, a.count), a.compare(&b.key)) })
 	return list
 }

@@ -195,6 +195,8 @@ func TestVerdictsNeed(t *testing.T) {
 		{"a network forged at three servers", both(evening(60), sent(9000, 10, 450, func(i int, x *made) {
 			x.from, x.to, x.back, x.port = fmt.Sprintf("203.0.113.%d", 1+i/3%60), fmt.Sprintf("198.51.100.%d", 10+i%3), 300, uint16(1024+i*31%60000)
 		})), "likely Reflection at 203.0.113.0/24: 9,000 p info requests in its name in 20 s from 19:00:10 UTC on (450 per second) made 198.51.100.10:27015 and 2 others send it"},
+		{"a small flood that begins in a large one", both(evening(90), flood(8000, 400, dissect.Unreturned, nil), sent(1500, 40, 50, func(i int, x *made) { challenged(i, x); x.from = somebody(9000 + i) })),
+			"certain Forged flood at 198.51.100.10:27015: 8,000 p info requests in 20 s from 19:00:30 UTC on (400 per second) from 8,000 addresses."},
 		{"half is lost at random", sent(600, 0, 5, func(i int, x *made) {
 			if x.from = person(i); uint32(i)*2654435761>>31 == 1 {
 				x.silent, x.outcome = true, dissect.OutcomeUnanswered
