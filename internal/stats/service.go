@@ -113,8 +113,7 @@ func (s *silence) real(v *server) bool {
 // outages returns the silences of a server that are no accident.
 func (s *server) outages() []silence {
 	list := slices.DeleteFunc(silences(s.times(), s.first, s.last), func(o silence) bool {
-		whole := o.began && o.ends && !o.about && o.to-o.from >= briefest
-		return o.brief() && !whole || !o.real(s)
+		return o.brief() && (!o.began || !o.ends || o.about || o.to-o.from < briefest) || !o.real(s)
 	})
 	long := slices.DeleteFunc(slices.Clone(list), func(o silence) bool { return o.brief() })
 	if len(list)-len(long) > mostBrief {
