@@ -418,7 +418,9 @@ func (k *kind) title() string {
 func (k *kind) mute() bool { return k.of != nil && mayIgnore(k.of) }
 
 // mayIgnore reports whether servers may be silent to a kind of request without anything being wrong.
-func mayIgnore(t *dissect.MessageType) bool { return t.Unanswered != nil && t.Unanswered.Severity < dissect.Warning }
+func mayIgnore(t *dissect.MessageType) bool {
+	return t.Unanswered != nil && t.Unanswered.Severity < dissect.Warning
+}
 
 // asksChallenge reports whether a challenge is the whole answer.
 func (k *kind) asksChallenge() bool { return k.of != nil && k.of.Purpose&dissect.ChallengeRequest != 0 }
