@@ -146,8 +146,7 @@ func (r *reporting) total(q *kindSeries, list []*event) {
 	// What is usual outside is honest inside.
 	rest := outside(without, during)
 	calm := meanOf(rest)
-	usual := calm
-	var honest []float64
+	usual, honest := calm, make([]float64, 0, len(list))
 	for i, ev := range list {
 		s := during[i]
 		n := sumOf(x.by[vouched], s) / max(s.to-s.from, 1)

@@ -261,8 +261,7 @@ func levelsOf(x []float64, usual, seconds float64) (list []level) {
 
 // stepsOf appends the buckets, after the first ones, with which another rate begins that is no accident.
 func stepsOf(steps []int, x []float64, first int, noise, usual, least float64) []int {
-	sum, all := 0.0, meanOf(x)*float64(len(x))
-	best, most := 0, stepNoise*stepNoise*noise
+	sum, all, best, most := 0.0, meanOf(x)*float64(len(x)), 0, stepNoise*stepNoise*noise
 	for c := 1; c < len(x); c++ {
 		if sum += x[c-1]; c < stepWide || len(x)-c < stepWide {
 			continue
