@@ -12,7 +12,7 @@ import (
 type Notice struct {
 	by   *hearsay
 	what notice
-	// The server, or the client of a stray reply, and the other end.
+	// The server, or the client of a stray reply or that asked all, and the other end.
 	of, other serverKey
 	client    serverKey // that was displaced
 	protocol  int8
@@ -30,6 +30,7 @@ const (
 	used                    // a client used a challenge twice that the capture does not have
 	displaced               // the server replies from another end
 	unheard                 // the server replies, and its replies are not in the capture
+	askedAll                // the client asked all hosts of a network
 )
 
 // maxNotices bounds the notices of an analyzer between two calls of its Notices.
@@ -47,8 +48,9 @@ type stray struct {
 
 // strays are the newest ones to a client, in a ring.
 type strays struct {
-	list [straysKept]stray
-	n    uint8
+	list    [straysKept]stray
+	n       uint8
+	asksAll bool // the client asked all hosts of a network, which reply to that by their own addresses
 }
 
 // A usage is a challenge that clients of a server use while no reply of it is captured.
@@ -176,6 +178,8 @@ func (h *heard) enter(list []Notice) {
 			s := h.strays.get(&n.of)
 			s.list[s.n%uint8(len(s.list))] = stray{n.other, n.protocol, n.topics, n.value, n.frame, n.at}
 			s.n++
+		case askedAll:
+			h.strays.get(&n.of).asksAll = true
 		case unheard:
 			h.usages.get(&n.of).proves = true
 		case used:
@@ -240,6 +244,25 @@ func (t *tracker) strayed(x *arrival, pair *Pair) {
 	})
 }
 
+// opens records that the client of a conversation asks all hosts of a network.
+func (t *tracker) opens(k *flowKey, up bool) {
+	if client := k.server(!up); mayBeAll(k.server(up)) && !t.asksAll(client) {
+		t.tell(Notice{what: askedAll, of: client})
+	}
+}
+
+// mayBeAll reports whether a server may be the address of all hosts of a network: see [strays.everybody].
+func mayBeAll(server serverKey) bool {
+	e := server.packed()
+	return e.Everybody() || e.V4 && e.Lo&0xff == 0xff
+}
+
+// asksAll reports whether a client asked all hosts of a network.
+func (t *tracker) asksAll(client serverKey) bool {
+	s := t.hearsay.strays.find(&client)
+	return s != nil && s.asksAll
+}
+
 // uses records that a request carries a challenge that the capture does not have.
 func (t *tracker) uses(q *request, value uint64) {
 	if seed(value) || !t.silent(q) {
@@ -284,6 +307,9 @@ func (t *tracker) search(q *request) {
 		return
 	}
 	all := s.everybody(server)
+	if s.asksAll && !mayBeAll(server) {
+		return
+	}
 	anyPort := !all || server.endpoint().Addr().IsMulticast() // who listens to a group may reply from the port of its game
 	for i := range s.list {
 		o := &s.list[i]
@@ -304,7 +330,7 @@ func (t *tracker) search(q *request) {
 // hosts replied, or one if it is private.
 func (s *strays) everybody(server serverKey) bool {
 	e := server.packed()
-	if e.Everybody() || !e.V4 || e.Lo&0xff != 0xff {
+	if e.Everybody() || !mayBeAll(server) {
 		return e.Everybody()
 	}
 	host, hosts := uint64(0), e.Lo&^(e.Lo+1) // the bits at the end that are all set

@@ -485,7 +485,10 @@ func (t *tracker) countedOf(q *request, is Outcome) *Exchange {
 	x := &t.out.ended // filled value by value: a literal would be copied
 	x.Protocol, x.Type, x.Outcome, x.Proof = p, p.Catalog.Messages()[q.message], is, t.proof(q, got)
 	at := &x.packed
-	at.Made, at.At, at.Newest = true, t.requests.time(q), q.sent
+	at.Made, at.At = true, t.requests.time(q)
+	if at.Newest = at.At; o.merged > 0 { // else its age began anew, as parts of a reply arrived or the clock was set back
+		at.Newest = q.sent
+	}
 	at.Dst = t.flows.flows[q.flow].key.server(q.up()).packed()
 	x.Requests, x.Repeated = t.sent(q)
 	x.Replies, x.RequestBytes, x.ReplyBytes = int(got.n), int(t.requests.size(q)), int(got.bytes)
@@ -514,9 +517,7 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 		l := &t.requests.links[o.link]
 		x.Interface, x.VLAN = l.name, l.vlan
 	}
-	if x.Sendings, x.Newest = t.requests.sendings(q), x.Time; q.has(isResent) {
-		x.Newest = fromNanos(q.sent)
-	}
+	x.Sendings, x.Newest = t.requests.sendings(q), fromNanos(at.Newest)
 	x.Marked, x.MarkedRepeated = core.Bit[int](q.has(isMarked))+int(o.marks), min(int(o.marks), x.Repeated)
 	x.ReplyFrame, x.LastFrame, x.Reply = got.firstFrame, got.lastFrame, nil
 	if q.answer != 0 && got.message > 0 {

@@ -38,6 +38,9 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 			t.requests.list[m.request].setIf(isDoubtful, doubtful)
 		}
 	}
+	if m.request != none && t.surplus(&t.requests.list[m.request], x) {
+		m.request = none
+	}
 	if m.request == none {
 		t.keepEarly(x, rec)
 		t.stray(x, pair)
@@ -110,11 +113,16 @@ func (t *tracker) identify(rec *Record, q *request, m match, at timing, r *Reade
 func (t *tracker) stray(x *arrival, pair *Pair) {
 	if j := t.otherKind(x, pair); j != none {
 		t.turn.Other = t.asks(&t.requests.list[j])
-	} else if f := &t.flows.flows[x.flow]; !f.requested() {
+	} else if f := &t.flows.flows[x.flow]; !f.requested() || t.asksAll(f.key.server(x.ends.up)) {
 		t.strayed(x, pair)
 	} else {
 		t.turn.Unrequested = f.requests != none && !t.ahead(&t.requests.list[f.requests], x) || f.requests == none && x.Stream == nil // else it is more of an earlier reply
 	}
+}
+
+// surplus reports whether a request had its reply long before, and its client asks all hosts of a network: this is one to that.
+func (t *tracker) surplus(q *request, x *arrival) bool {
+	return q.answer != 0 && x.first-t.requests.answered(q).last > int64(networkDelay) && t.asksAll(x.ends.key.server(x.ends.up))
 }
 
 // otherKind returns the oldest pending request for other topics and records the

@@ -19,6 +19,7 @@ func (t *tracker) request(x *arrival, rec *Record) (proven bool) {
 	f := &t.flows.flows[x.flow]
 	if t.turn.Opens = f.ask(up); t.turn.Opens {
 		t.early.begun++
+		t.opens(&f.key, up)
 	}
 	if rec.Pair.Asks != 0 {
 		t.flows.more[x.flow].lastRequest = now
