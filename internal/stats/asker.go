@@ -512,10 +512,7 @@ func (r *reporting) scanners() {
 			continue
 		}
 		n, s := v.distinctServers(), time.Duration(v.last-v.first)
-		heard := "It never returns a challenge."
-		if v.proven > 0 {
-			heard = "It returns challenges: the address is real."
-		}
+		heard := either(v.proven > 0, "It returns challenges: the address is real.", "It never returns a challenge.")
 		r.say(Verdict{
 			Kind: Scanner, Certainty: Likely, Sources: []string{r.source(c)}, From: instant(v.first), To: instant(v.last),
 			Text: fmt.Sprintf("Scanner: %s asks about %s servers: %s requests in %s (%s per second), with %s. %s", r.source(c), number(n), number(v.requests), span(v.first, v.last),

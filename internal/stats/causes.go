@@ -200,7 +200,7 @@ var causes = []Cause{
 			return x.proofIf(a.Is4() && a.IsLinkLocalUnicast() && x.good+x.marks[mData].n == 0)
 		}},
 	{ID: "connections_fail", State: Trouble, Certainty: Certain, explains: ofListing,
-		Needs:  "five connections over TCP, and a tenth of those to a server that is read, were refused or not answered; or all were refused, and it answers no query",
+		Needs:  "five connections over TCP, and a tenth of those to a server that is read, were refused or not answered; or all were, some refused, and it answers no query",
 		Words:  "{bad} of {n} over TCP to {server} failed: {refused} refused, {unanswered} unanswered.",
 		Advice: "Refused: nothing listens on that port, or a firewall rejects; unanswered: a firewall drops, or the server has no room for so many connections (a SYN flood).",
 		holds: func(x *facts) *proof {
@@ -217,22 +217,19 @@ var causes = []Cause{
 			if x.asked() > 0 || x.in == 0 {
 				return nil
 			}
-			cut := ""
-			if x.f.partial.n > 0 {
-				cut = " The snapshot length cut such datagrams: capture whole packets (tcpdump -s 0, or qdissect -i without -s)."
-			}
+			cut := either(x.f.partial.n > 0, " The snapshot length cut such datagrams: capture whole packets (tcpdump -s 0, or qdissect -i without -s).", "")
 			return x.proof("n", count(x.in, "datagram", "datagrams"), "cut", cut)
 		}},
 	{ID: "tcp_only", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "TCP with that address and port, and no query over UDP",
-		Words:  "Nobody asked {server} over UDP; the capture has {tcp}, which qdissect counts and does not read.",
+		Words:  "Nobody asked {server} over UDP; the capture has {tcp}{unread}.",
 		Advice: "{enable}",
 		holds: func(x *facts) *proof {
 			s := x.stream()
 			if s == nil || x.asked() > 0 || x.at.Port() == 0 && len(x.ports) > 0 {
 				return nil
 			}
-			enable := "Servers answer queries over UDP, often at another port than players use: capture while a browser asks, without a filter for TCP."
+			unread, enable := ", which qdissect counts and does not read", "Servers answer queries over UDP, often at another port than players use: capture while a browser asks, without a filter for TCP."
 			switch s.Server.Port() {
 			case 25565:
 				enable = "Minecraft (Java) tells players its status over TCP; for queries over UDP set enable-query=true and query.port in server.properties."
@@ -240,13 +237,18 @@ var causes = []Cause{
 				enable = "FiveM answers status over HTTP at this port, and getinfo over UDP at the same: let UDP pass as well."
 			case 64738:
 				enable = "Mumble connects over TCP and answers pings over UDP at the same port: let UDP pass, and set allowping=true."
+			case 10011:
+				enable = "That is TeamSpeak's ServerQuery, which is not read; voice uses UDP, at port 9987 if nothing else is set."
 			case 25575, 27015, 27016, 28016:
 				enable = "That may be the remote console (RCON), which uses TCP; queries use UDP: let UDP to that port pass."
 			}
 			if len(x.ports) > 0 {
 				enable += " Other ports of that host: " + listed(x.ports) + "."
 			}
-			return x.proof("tcp", s.sentence(), "enable", enable)
+			if s.Tried > 0 && s.Made+s.Refused == 0 {
+				unread, enable = ": no answer to them is captured", "Capture both directions; if both are, a firewall drops the connections, or the host is off. "+enable
+			}
+			return x.proof("tcp", s.sentence(), "unread", unread, "enable", enable)
 		}},
 	{ID: "other_port_asked", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "no request to that port, and requests to others of the host",
@@ -294,10 +296,7 @@ var causes = []Cause{
 			if x.asked() > 0 {
 				return nil
 			}
-			where, known := "that port", []string{}
-			if x.at.Port() == 0 {
-				where = "it"
-			}
+			where, known := either(x.at.Port() == 0, "it", "that port"), []string{}
 			for _, s := range x.r.Servers[:min(len(x.r.Servers), 3)] {
 				known = append(known, s.Address)
 			}
@@ -336,10 +335,7 @@ var causes = []Cause{
 				a := t.at.Addr()
 				same := a.IsLoopback() || closed.by == a.String() || slices.ContainsFunc(x.home, func(p netip.Prefix) bool { return p.Contains(a) })
 				if t.at.Port() == x.at.Port() && a != x.at.Addr() && same && t.replies() > 0 {
-					what := "that address alone"
-					if a.IsLoopback() {
-						what = "loopback, which other hosts do not reach"
-					}
+					what := either(a.IsLoopback(), "loopback, which other hosts do not reach", "that address alone")
 					return x.proof("other", t.at.String(), "what", what).with(x, "ICMP errors", &sum).with(x, "replies of "+t.at.String(), &t.marks[mData])
 				}
 			}
@@ -421,10 +417,7 @@ var causes = []Cause{
 			if !used && x.own || !used && !x.o.OneSided && x.fates[dissect.OutcomeOneSided].n == 0 {
 				return nil
 			}
-			why := ""
-			if used {
-				why = fmt.Sprintf(" It does: %s return a challenge that it must have given.", count(x.marks[mReturned].n, "request", "requests"))
-			}
+			why := either(used, fmt.Sprintf(" It does: %s return a challenge that it must have given.", count(x.marks[mReturned].n, "request", "requests")), "")
 			p := x.proof("n", count(x.asked(), "request", "requests"), "why", why).with(x, "requests", &x.marks[mAsked])
 			p.leaves = x.told() // who asks is seen in one direction as well
 			return p
@@ -468,10 +461,7 @@ var causes = []Cause{
 			if x.sent() > 0 && !x.namedBy(best) && !(asked && x.in > 0) {
 				return nil
 			}
-			names := ""
-			if x.namedBy(best) {
-				names = ", and names this one as the port of the game"
-			}
+			names := either(x.namedBy(best), ", and names this one as the port of the game", "")
 			return x.proof("n", count(x.asked(), "request", "requests"), "other", best.at.String(), "protocol", best.protocol, "port", fmt.Sprint(best.at.Port()), "names", names).
 				with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered]).with(x, "replies of "+best.at.String(), &best.marks[mData])
 		}},
@@ -512,6 +502,17 @@ var causes = []Cause{
 		Words:  "{server} did not reply from {time} on for {span}{more}: none of {n} got a reply.",
 		Advice: "It restarted, changed its map, or hung: look at what it wrote at that time, and whether it restarts by itself.",
 		holds:  func(x *facts) *proof { return x.silence(true) }},
+	{ID: "hangs", State: Trouble, Certainty: Likely, explains: ofSilence,
+		Needs:  "four requests or more over TCP, connections that were accepted, and no reply at all",
+		Words:  "No reply: {server} replied to none of {n}, although it accepted {connections}.",
+		Advice: "Something listens on that port: look whether it is that server (ss -ltnp), and whether it hangs.",
+		holds: func(x *facts) *proof {
+			if s := x.stream(); s != nil && s.Read && s.Made > 0 && x.asked() > tooFew && x.good+x.replies() == 0 {
+				return x.proof("n", count(x.asked(), "request", "requests"), "connections", count(s.Made, "connection", "connections")).
+					with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
+			}
+			return nil
+		}},
 	{ID: "no_reply", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "four requests or more, no reply at all, no ICMP error that names it, and nothing that says that one direction is missing",
 		Words:  "No reply: {server} replied to none of {n}, and no ICMP error tells why.",
@@ -579,10 +580,7 @@ var causes = []Cause{
 				}
 			}
 			if x.limit > 0 {
-				whom := ""
-				if x.each {
-					whom = " to each address"
-				}
+				whom := either(x.each, " to each address", "")
 				return x.proof("n", fmt.Sprintf("at most %s replies per second%s, of %s", rounded(x.limit), whom, count(x.n, x.what, x.what+"s"))).
 					with(x, "requests without a reply", x.lost())
 			}
@@ -775,10 +773,7 @@ func (x *facts) noCrowd(v *Verdict) bool {
 
 // saw returns what came of few requests.
 func (x *facts) saw() *proof {
-	only := ""
-	if x.marks[mIssued].n > 0 && x.marks[mData].n == 0 {
-		only = ", with no more than a challenge"
-	}
+	only := either(x.marks[mIssued].n > 0 && x.marks[mData].n == 0, ", with no more than a challenge", "")
 	return x.proof("n", count(x.asked(), "time", "times"), "replies", count(x.replies(), "reply", "replies"), "only", only)
 }
 
@@ -911,10 +906,7 @@ func (x *facts) lacking(m *mark, what string) *proof {
 	if m.n == 0 || x.marks[mCut].n*10 >= m.n && x.marks[mCut].n > 0 || float64(m.n) < badShare/2*float64(x.replies()) && x.verdict(LongRepliesLost) == nil {
 		return nil
 	}
-	lack := "lack"
-	if m.n == 1 {
-		lack = "lacks"
-	}
+	lack := either(m.n == 1, "lacks", "lack")
 	return x.proof("n", count(m.n, "reply", "replies"), "lack", lack).with(x, what, m)
 }
 

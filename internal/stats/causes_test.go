@@ -66,9 +66,9 @@ func (f *film) icmp(at float64, from netip.Addr, typ, code byte, info uint32, sr
 }
 
 // tcp adds a segment with flags: 2 SYN, 18 SYN and ACK, 20 RST and ACK, 24 data.
-func (f *film) tcp(at float64, src, dst netip.AddrPort, flags byte) {
+func (f *film) tcp(at float64, src, dst netip.AddrPort, flags byte, data ...string) {
 	b := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, src.Port()), dst.Port())
-	b = append(b, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, flags, 0xff, 0xff, 0, 0, 0, 0)
+	b = append(append(b, 0, 0, 0, min(flags, 4)/2, 0, 0, 0, 1, 0x50, flags, 0xff, 0xff, 0, 0, 0, 0), strings.Join(data, "")...)
 	f.add(at, func(m *mkpcap.Writer, t time.Time) { m.Segment(t, src.Addr(), dst.Addr(), 6, b) })
 }
 
@@ -133,9 +133,14 @@ func polls(n int, f func(i int, at float64, from netip.AddrPort)) {
 
 // answered adds requests that are answered in a millisecond, without a challenge.
 func (f *film) answered(n int, server netip.AddrPort) {
+	f.replied(n, askInfo, .001, server, server, infoReply("Old town"))
+}
+
+// replied adds requests to a server, with replies that come after so long from some end.
+func (f *film) replied(n int, ask string, after float64, server, end netip.AddrPort, reply string) {
 	polls(n, func(_ int, at float64, from netip.AddrPort) {
-		f.udp(at, from, server, askInfo)
-		f.udp(at+.001, server, from, infoReply("Old town"))
+		f.udp(at, from, server, ask)
+		f.udp(at+after, end, from, reply)
 	})
 }
 
@@ -355,6 +360,21 @@ func (f *film) found(at string, hosts ...string) {
 	f.goesOn(90)
 }
 
+// connected adds connections to a port, each of segments with these flags: those of data log in to a remote console.
+func (f *film) connected(n int, port uint16, flags ...byte) {
+	data := map[byte]string{24: "\x0c\x00\x00\x00\x01\x00\x00\x00\x03\x00\x00\x00pw\x00\x00"}
+	polls(n, func(_ int, at float64, from netip.AddrPort) {
+		for i, is := range flags {
+			ends := [2]netip.AddrPort{from, to(port)}
+			if is == 18 || is == 20 {
+				ends[0], ends[1] = ends[1], ends[0]
+			}
+			f.tcp(at+.001*float64(i), ends[0], ends[1], is, data[is])
+		}
+	})
+	f.goesOn(60)
+}
+
 func to(port uint16) netip.AddrPort { return netip.AddrPortFrom(filmServer.Addr(), port) }
 
 var filmCauses = []filmCause{
@@ -408,6 +428,8 @@ var filmCauses = []filmCause{
 			f.tcp(1, askers(1), to(25565), 2)
 			f.answered(20, to(25565))
 		}, nearIs: "works", says: "34 packets over TCP with port 25565 .10 connections tried: 6 made, 2 refused, 2 unanswered.*enable-query=true"},
+	{id: "tcp_only", server: "198.51.100.10:10011", has: func(f *film) { f.connected(10, 10011, 2) }, near: func(f *film) { f.connected(10, 10011, 2, 20) }, nearIs: "connections_fail", nearAsk: "198.51.100.10:10011", says: "no answer to them is captured.*ServerQuery", not: "not read"},
+	{id: "hangs", has: func(f *film) { f.connected(10, 27015, 2, 18, 24) }, near: func(f *film) { f.connected(10, 27015, 24) }, nearIs: "no_reply", says: "none of 10 requests, although it accepted 10 connections.*whether it hangs", not: "firewall"},
 	{id: "other_port_asked", server: "198.51.100.10:27016", has: func(f *film) { f.answered(20, filmServer) }, near: func(f *film) { f.answered(20, to(27016)) }, nearIs: "works", nearAsk: "198.51.100.10:27016", says: "Nobody asked.*27015"},
 	{id: "translated_address", has: func(f *film) { f.answered(20, filmPrivate) }, near: func(f *film) { f.answered(20, netip.MustParseAddrPort("203.0.113.10:27015")) }, nearIs: "wrong_interface", says: "192.168.1.10:27015.*private"},
 	{id: "nobody_asked",
@@ -617,10 +639,7 @@ var filmCauses = []filmCause{
 	{id: "cut", // replies of another address
 		has: func(f *film) {
 			f.snap = 50
-			polls(20, func(_ int, at float64, from netip.AddrPort) {
-				f.udp(at, from, filmServer, "\xff\xff\xff\xffi")
-				f.udp(at+.001, filmOther, from, infoReply("Old town"))
-			})
+			f.replied(20, "\xff\xff\xff\xffi", .001, filmServer, filmOther, infoReply("Old town"))
 			f.goesOn(60)
 		},
 		near: func(f *film) { f.unanswered(20, filmServer) }, nearIs: "no_reply", says: "20 datagrams, which may be replies", not: "No reply"},
@@ -696,18 +715,7 @@ var filmCauses = []filmCause{
 		},
 		near: func(f *film) { f.challenged(30, filmServer, func(int) string { return infoReply("Old town") }) }, nearIs: "works", says: "No client gets past the challenge"},
 	{id: "connections_fail",
-		has: func(f *film) {
-			polls(10, func(i int, at float64, from netip.AddrPort) {
-				f.tcp(at, from, filmServer, 2)
-				f.tcp(at+.001, filmServer, from, 20)
-			})
-		},
-		near: func(f *film) {
-			polls(10, func(i int, at float64, from netip.AddrPort) {
-				f.tcp(at, from, filmServer, 2)
-				f.tcp(at+.001, filmServer, from, 18)
-			})
-		}, nearIs: "tcp_only", says: "10 of 10 connections over TCP to .* failed: 10 refused"},
+		has: func(f *film) { f.connected(10, 27015, 2, 20) }, near: func(f *film) { f.connected(10, 27015, 2, 18) }, nearIs: "tcp_only", says: "10 of 10 connections over TCP to .* failed: 10 refused"},
 	{id: stats.Unwell, // few return a challenge
 		has: func(f *film) {
 			f.challenged(6, filmServer, func(int) string { return infoReply("Old town") })
@@ -754,12 +762,7 @@ var filmCauses = []filmCause{
 		},
 		near: func(f *film) { f.answered(20, filmServer) }, nearIs: "works", says: "later than clients wait"},
 	{id: "slow",
-		has: func(f *film) {
-			polls(30, func(i int, at float64, from netip.AddrPort) {
-				f.udp(at, askers(i), filmServer, askInfo)
-				f.udp(at+2.5, filmServer, askers(i), infoReply("Old town"))
-			})
-		},
+		has: func(f *film) { f.replied(30, askInfo, 2.5, filmServer, filmServer, infoReply("Old town")) },
 		near: func(f *film) {
 			f.answered(60, filmServer)
 			f.udp(.25, askers(80), filmServer, askInfo)
@@ -769,12 +772,7 @@ var filmCauses = []filmCause{
 		has:  func(f *film) { f.sockets(func(int, float64) float64 { return 4.5 }) },
 		near: func(f *film) { f.sockets(func(_ int, at float64) float64 { return .5 }) }, nearIs: "works", says: "Slow: 4\\d\\d of 4\\d\\d replies", not: "late"},
 	{id: "bad_replies",
-		has: func(f *film) {
-			polls(30, func(_ int, at float64, from netip.AddrPort) {
-				f.udp(at, from, filmServer, askInfo)
-				f.udp(at+.001, filmServer, from, infoReply("Old town")[:20])
-			})
-		},
+		has: func(f *film) { f.replied(30, askInfo, .001, filmServer, filmServer, infoReply("Old town")[:20]) },
 		near: func(f *film) {
 			f.answered(60, filmServer)
 			f.udp(.25, askers(80), filmServer, askInfo)
@@ -787,9 +785,7 @@ var filmCauses = []filmCause{
 				f.icmp(at+.002, from.Addr(), 3, 3, 0, filmServer, from, infoReply("Old town"))
 			})
 		},
-		near: func(f *film) {
-			f.answered(60, filmServer)
-		}, nearIs: "works", says: "NAT had forgotten"},
+		near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "NAT had forgotten"},
 	{id: "only_private", server: "192.168.1.10:27015",
 		has: func(f *film) {
 			polls(20, func(i int, at float64, from netip.AddrPort) {
@@ -817,12 +813,7 @@ var filmCauses = []filmCause{
 		has:  func(f *film) { f.beats(4, "\xff\xff\xff\xffs\n\x01\x02\x03\x04"); f.master(10, to(27016), filmOther) },
 		near: func(f *film) { f.beats(4, "\xff\xff\xff\xffs\n\x01\x02\x03\x04"); f.master(10, filmOther, filmServer) }, nearIs: "works", says: "in none of 10 lists of the master 203.0.113.5:27010.*Europe, .gamedir.cstrike"},
 	{id: "other_address",
-		has: func(f *film) {
-			polls(20, func(_ int, at float64, from netip.AddrPort) {
-				f.udp(at, from, filmServer, askInfo)
-				f.udp(at+.001, filmOther, from, infoReply("Old town"))
-			})
-		},
+		has: func(f *film) { f.replied(20, askInfo, .001, filmServer, filmOther, infoReply("Old town")) },
 		near: func(f *film) { // its own replies come as well
 			f.answered(20, filmServer)
 			polls(20, func(_ int, at float64, from netip.AddrPort) { f.udp(at+.002, filmOther, from, infoReply("New town")) })
@@ -874,6 +865,12 @@ var filmCauses = []filmCause{
 			f.answered(60, filmServer)
 			f.flood(6, 3, filmServer, askInfo, func(int) string { return infoReply("Old town") })
 		}, nearIs: "works", says: "Crowd or forged"},
+	{id: "crowd_or_forged", // whose replies lack parts
+		has: func(f *film) {
+			f.answered(60, filmServer)
+			f.flood(300, 3, filmServer, askRules, func(i int) string { return parts(rulesReply(60), uint32(i))[0] })
+		},
+		near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "Crowd or forged at .* 3,000 a2s rules requests in 10 s from 22:13:30 UTC on"},
 	{id: "junk_flood",
 		has: func(f *film) {
 			f.answered(60, filmServer)
@@ -954,6 +951,16 @@ var filmLAN = []filmCause{
 	{id: "broadcast", server: "192.168.1.20:27015", has: func(f *film) { f.found("255.255.255.255", "192.168.1.21", "192.168.1.20", "192.168.1.22") }, near: func(f *film) { f.found("239.255.0.1", "192.168.1.20", "192.168.1.21", "192.168.1.22") }, nearIs: "only_private", nearAsk: "192.168.1.22:27015", says: "sent 40 replies to requests to all hosts of its network .255.255.255.255:27015.*as it should be", not: "one direction|several servers"},
 	{id: "broadcast", server: "198.51.100.255:27015", has: func(f *film) { f.found("198.51.100.255", "198.51.100.10", "198.51.100.11") }, near: func(f *film) { f.found("198.51.100.255", "198.51.100.10") }, nearIs: "other_address", nearAsk: "198.51.100.255:27015", says: "servers answered 40 requests, 198.51.100.1[01]:27015 among them", not: "clients drop"},
 	{id: "works", has: func(f *film) { f.early(.05, 60) }, near: func(f *film) { f.early(.02, 1) }, nearIs: "works", says: "120 a2s info requests .100 % answered", not: "Down|one direction|Slow"},
+	{id: "broadcast", server: "255.255.255.255:27015", // and one that replies is asked alone as well
+		has: func(f *film) {
+			f.found("255.255.255.255", "192.168.1.21", "192.168.1.20")
+			for i := range 40 {
+				at, from, host := 2*float64(i)+.5, netip.MustParseAddrPort("192.168.1.5:27005"), netip.MustParseAddrPort("192.168.1.21:27015")
+				f.udp(at, from, host, askInfo)
+				f.udp(at+.0005, host, from, infoReply("Old town"))
+			}
+		},
+		near: func(f *film) { f.found("255.255.255.255") }, nearIs: "broadcast_unanswered", nearAsk: "255.255.255.255:27015", says: "40 a2s info requests .100 % answered", not: "Slow|%.*of \\d+ answered"},
 	{id: "broadcast_unanswered", server: "192.168.1.255:27015", has: func(f *film) { f.found("192.168.1.255") }, near: func(f *film) { f.found("192.168.1.255", "192.168.1.255") }, nearIs: "only_private", nearAsk: "192.168.1.255:27015", says: "no server replied to any of 40 requests", not: "Down"},
 }
 

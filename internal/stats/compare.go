@@ -273,10 +273,8 @@ func (c *Comparison) helped(a, b timed) {
 
 // cost says what honest clients lost, at the servers that the verdicts before name, or at all.
 func (c *Comparison) cost(a, b timed) {
-	of, where := a.targets(), "at the servers that were attacked"
-	if len(of) == 0 {
-		where = "at all servers"
-	}
+	of := a.targets()
+	where := either(len(of) == 0, "at all servers", "at the servers that were attacked")
 	was, all, others := a.honest(of)
 	is, allNow, othersNow := b.honest(of)
 	left := b.rate(is.Complete) / max(a.rate(was.Complete), 1e-9)

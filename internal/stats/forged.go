@@ -38,10 +38,7 @@ func (r *reporting) floods() {
 		switch {
 		case ev.nature == unreturning:
 			v.Because = []string{"none of these addresses came back with the challenge that it was given"}
-			which := "without one"
-			if r.madeUp(ev, ev.kinds[0]) {
-				which = "with made-up ones"
-			}
+			which := either(r.madeUp(ev, ev.kinds[0]), "with made-up ones", "without one")
 			v.Advice = r.limitAdvice(ev, "The server asks for a challenge, so the flood gets little back; limit requests "+which+" in total (qdissect rules prints the rule).")
 		case ev.forged:
 			v.Certainty, v.Doubt = Likely, "a challenge that these addresses do not return would make it certain; this request needs none"

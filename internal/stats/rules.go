@@ -146,10 +146,7 @@ func (r *reporting) tell(list []Remedy, l Limit, effect string) {
 	r.Rules = append(r.Rules, Rule{Format: "nftables", Title: strings.Join(titles, "; "), Text: nftTable(fmt.Sprintf("qdissect%d", n), list, at, false), Drops: drops, Effect: effect})
 	for _, v6 := range []bool{false, true} {
 		if text := ipChain(fmt.Sprintf("QDISSECT%d", n), list, at, false, v6); text != "" {
-			tool := "iptables-restore --noflush"
-			if v6 {
-				tool = "ip6tables-restore --noflush"
-			}
+			tool := either(v6, "ip6tables-restore --noflush", "iptables-restore --noflush")
 			r.Rules = append(r.Rules, Rule{Format: "iptables", Title: "The same for " + tool, Text: text, Drops: drops, Effect: effect + " Take it only if nft cannot be used."})
 		}
 	}
@@ -266,10 +263,7 @@ func NFT(list []Remedy, at Place, dry bool) string { return nftTable("qdissect",
 
 func nftTable(table string, list []Remedy, at Place, dry bool) string {
 	var sets, rules, given strings.Builder
-	verdict := "counter drop"
-	if dry {
-		verdict = "counter"
-	}
+	verdict := either(dry, "counter", "counter drop")
 	for i := range list {
 		m := &list[i]
 		for _, v6 := range []bool{false, true} {

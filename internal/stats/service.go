@@ -191,10 +191,7 @@ func (r *reporting) sayDown(e *entry[server], s *silence) {
 		return // the clock was set back by as much: which came last is not known
 	}
 	length := duration(time.Duration(s.to - s.from).Round(100 * time.Millisecond))
-	requests := count(nearest(s.requests), "request", "requests")
-	if s.about {
-		requests = "about " + requests
-	}
+	requests := either(s.about, "about ", "") + count(nearest(s.requests), "request", "requests")
 	text := fmt.Sprintf("Down: %s%s did not reply for %s, from %s to %s: none of %s got a reply", r.address(e), r.named(v), length, clock(s.from), clock(s.to), requests)
 	if !s.ends {
 		text = fmt.Sprintf("Down: %s%s stopped replying at %s: none of %s in the %s since then has a reply", r.address(e), r.named(v), clock(s.from), requests, length)
@@ -275,7 +272,7 @@ func (r *reporting) neverReplied(e *entry[server]) {
 		for s := range each(r.o.Streams) {
 			if s.Read && s.Made > 0 && keyOf(s.Server.Addr(), s.Server.Port()) == e.key {
 				text = said + fmt.Sprintf(", although it accepted %s", count(s.Made, "connection", "connections"))
-				advice = "Something listens on that port: look whether it is that server (ss -ltnp), and whether it hangs."
+				advice = causeOf("hangs").Advice
 			}
 		}
 	}

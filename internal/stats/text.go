@@ -245,10 +245,7 @@ func (t *text) overview() {
 			t.line("%-11s %s %s%s", name, Spark(s, columns), number(n), more)
 		}
 	}
-	bound := ""
-	if l.Width > 1e9 {
-		bound = "≤ "
-	}
+	bound := either(l.Width > 1e9, "≤ ", "")
 	row("requests", l.Requests, tt.Requests, fmt.Sprintf(", peak %s%s/s", bound, number(l.Peak)))
 	row("replies", l.Replies, tt.Replies, fmt.Sprintf(", %s/s", rounded(float64(tt.Replies)/seconds)))
 	row("challenges", l.Challenges, tt.Challenges, "")
@@ -360,17 +357,17 @@ func number(n uint64) string {
 }
 
 func count(n uint64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return number(n) + " " + many
+	return number(n) + " " + either(n == 1, one, many)
 }
 
-func were(n uint64) string {
-	if n == 1 {
-		return "was"
+func were(n uint64) string { return either(n == 1, "was", "were") }
+
+// either returns one of two texts: the first if something is so.
+func either(is bool, yes, no string) string {
+	if is {
+		return yes
 	}
-	return "were"
+	return no
 }
 
 // addresses writes a number of addresses, an estimate with its error.
@@ -445,10 +442,7 @@ func (k *kind) many() string { return k.protocol + " " + plural(k.title()) }
 
 // plural returns the plural of the title of a request.
 func plural(title string) string {
-	if strings.HasSuffix(title, "request") {
-		return title + "s"
-	}
-	return title + " requests"
+	return title + either(strings.HasSuffix(title, "request"), "s", " requests")
 }
 
 // Numbers as the text form writes them, for other views.

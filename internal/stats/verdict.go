@@ -375,10 +375,7 @@ func (r *reporting) errors() {
 		return
 	}
 	f := &r.Findings[i]
-	when := "in " + span(f.First.UnixNano(), f.Last.UnixNano())
-	if f.Last.Sub(f.First) < time.Millisecond {
-		when = "at " + clock(f.First.UnixNano())
-	}
+	when := either(f.Last.Sub(f.First) < time.Millisecond, "at "+clock(f.First.UnixNano()), "in "+span(f.First.UnixNano(), f.Last.UnixNano()))
 	v := Verdict{
 		Kind: Errors, From: f.First, To: f.Last,
 		Text:     fmt.Sprintf("Errors: %s of %s %s: %s (%s).", count(f.Count, "message", "messages"), number(r.Totals.Requests+r.Totals.Replies+r.Totals.Notices), when, f.Text, f.ID),

@@ -65,19 +65,24 @@ type Stream struct {
 	Read                 bool // messages of it are
 }
 
-// fails reports whether too many of enough connections were not made: of those to a server that is read, or all of them were refused.
+// fails reports whether too many of enough connections were not made: of those to a server that is read, or all of them, some refused.
 func (s *Stream) fails() bool {
 	n := less(s.Tried, s.Made)
-	return n >= kindLeast && float64(n) >= badShare*float64(s.Tried) && (s.Read && s.Made > 0 || s.Refused == s.Tried)
+	return n >= kindLeast && float64(n) >= badShare*float64(s.Tried) && (s.Read && s.Made > 0 || s.Made == 0 && s.Refused > 0)
 }
 
-// sentence says what became of the connections.
+// sentence says how many packets there are, which are all only if they are not read, and what became of the connections.
 func (s *Stream) sentence() string {
 	text := fmt.Sprintf("%s over TCP with port %d", count(s.Packets, "packet", "packets"), s.Server.Port())
 	if s.Tried > 0 {
-		text += fmt.Sprintf(" (%s tried: %s made, %s refused, %s unanswered)", count(s.Tried, "connection", "connections"), number(s.Made), number(s.Refused), number(less(s.Tried, s.Made+s.Refused)))
+		text += " (" + s.tries() + ")"
 	}
 	return text
+}
+
+// tries says what became of the connections.
+func (s *Stream) tries() string {
+	return fmt.Sprintf("%s tried: %s made, %s refused, %s unanswered", count(s.Tried, "connection", "connections"), number(s.Made), number(s.Refused), number(less(s.Tried, s.Made+s.Refused)))
 }
 
 // fill returns the values of a cause.
@@ -467,10 +472,7 @@ func (x *facts) scene(it string) (list []string) {
 		if c.Count == 0 {
 			c.Count = uint64(len(x.askers))
 		}
-		who := count(c.Count, "address", "addresses")
-		if c.Percent > 0 {
-			who = "about " + who
-		}
+		who := either(c.Percent > 0, "about ", "") + count(c.Count, "address", "addresses")
 		if span := time.Duration(x.asking.last - x.asking.first); span > 0 {
 			who += " in " + duration(span)
 		}
@@ -491,10 +493,10 @@ func (x *facts) scene(it string) (list []string) {
 	if n := x.asked() + x.marks[mData].n; x.marks[mCut].n*10 >= n && n > 0 {
 		say("%s of its messages are cut by the snapshot length: what they say was not read.", number(x.marks[mCut].n))
 	}
-	if s := x.stream(); s != nil && x.asked() > 0 && s.Read {
-		say("Those are %s.", s.sentence())
-	} else if s != nil && x.asked() > 0 {
+	if s := x.stream(); s != nil && x.asked() > 0 && !s.Read {
 		say("The capture also has %s.", s.sentence())
+	} else if s != nil && x.asked() > 0 && s.Tried > 0 {
+		say("That was over TCP: %s.", s.tries())
 	}
 	for m := range x.masters {
 		if m.beats.n > 0 {
