@@ -176,6 +176,7 @@ func (r *reporting) victimOf(c *entry[client]) *victim {
 	if x.rate() < leastRate || !low && (x.rate() < leastEach*float64(x.servers) || x.requests < leastOf*x.servers) {
 		return nil
 	}
+	x.doubtful = x.doubtful || !low && x.rate() < float64(x.servers) // monitors ask each server every few seconds
 	return x
 }
 
@@ -512,7 +513,10 @@ func (r *reporting) scanners() {
 			continue
 		}
 		n, s := v.distinctServers(), time.Duration(v.last-v.first)
-		heard := either(v.proven > 0, "It returns challenges: the address is real.", "It never returns a challenge.")
+		heard := either(v.challenged > 0, "It never returns a challenge.", "No server gave it a challenge.")
+		if v.proven > 0 {
+			heard = "It returns challenges: the address is real."
+		}
 		r.say(Verdict{
 			Kind: Scanner, Certainty: Likely, Sources: []string{r.source(c)}, From: instant(v.first), To: instant(v.last),
 			Text: fmt.Sprintf("Scanner: %s asks about %s servers: %s requests in %s (%s per second), with %s. %s", r.source(c), number(n), number(v.requests), span(v.first, v.last),
