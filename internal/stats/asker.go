@@ -209,10 +209,7 @@ func (r *reporting) reflected() {
 		if len(servers) == 1 {
 			v.Server = servers[0]
 		}
-		where := list(servers)
-		if n := int(x.servers); n > len(servers) {
-			where = "about " + number(x.servers) + " servers"
-		}
+		where := either(int(x.servers) > len(servers), "about "+number(x.servers)+" servers", list(servers))
 		from, whose := "in its name", "The address is forged: it is the victim."
 		v.Advice = "Limit these requests per address (qdissect rules prints the rule): that stops the amplification, and little else is lost, because the address is the victim's."
 		if v.Network != "" && !slices.ContainsFunc(r.Limits.PerAddress, func(l Limit) bool { return l.Best }) {
@@ -540,6 +537,7 @@ type carpet struct {
 	network           netip.Prefix
 	silent            int // addresses that never replied
 	requests, sources float64
+	least             bool // there may be far more sources
 	from, to          int64
 }
 
@@ -582,7 +580,8 @@ func (r *reporting) carpetsAt(p netip.Prefix, list []*entry[server]) (found []ca
 	sum.of(8*mostTicks, nil)
 	for _, e := range list {
 		whole.requests += float64(e.v.requests)
-		whole.sources += float64(e.v.sources().Count)
+		n := e.v.sources()
+		whole.sources, whole.least = whole.sources+float64(n.Count), whole.least || n.Percent >= 100
 		whole.from, whole.to = min(whole.from, e.v.first), max(whole.to, e.v.last)
 		if e.v.more != nil {
 			sum.merge(e.v.pulses)
@@ -654,8 +653,8 @@ func (r *reporting) sayCarpets() {
 		requests, sources, seconds := nearest(c.requests), nearest(c.sources), max(float64(c.to-c.from)/1e9, 1)
 		r.say(Verdict{
 			Kind: Carpet, Certainty: Likely, Network: network, From: instant(c.from), To: instant(c.to),
-			Text: fmt.Sprintf("Carpet flood%s: %s to %s that never replied, in %s (%s per second) from about %s. Nobody looks for servers there: %s the target.",
-				where, count(requests, "request", "requests"), of, span(c.from, c.to), rounded(c.rate()), count(sources, "address", "addresses"), whole),
+			Text: fmt.Sprintf("Carpet flood%s: %s to %s that never replied, in %s (%s per second) from %s %s. Nobody looks for servers there: %s the target.",
+				where, count(requests, "request", "requests"), of, span(c.from, c.to), rounded(c.rate()), either(c.least, "at least", "about"), count(sources, "address", "addresses"), whole),
 			Advice:   "Drop at the border what goes to addresses of the network that have no server; only the provider can help if the line is full.",
 			Evidence: Evidence{{"requests", float64(requests)}, {"requests_per_second", round(c.rate(), 1)}, {"addresses", float64(c.silent)}, {"sources", float64(sources)}, {"seconds", round(seconds, 1)}},
 		})

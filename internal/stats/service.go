@@ -343,6 +343,9 @@ func (r *reporting) unwell() {
 			}
 			r.unheard(e)
 		}
+		if r.inCarpet(e.addr()) && float64(good) >= wellShare*float64(less(n, o.ChallengeOnly)) {
+			continue // what comes to a server of the network and returns no challenge is the carpet's
+		}
 		if n < leastWell && !(r.few && v.unwell(good, n, &o)) || float64(good) >= wellShare*float64(n) || r.has(e, Unwell) {
 			continue
 		}

@@ -237,7 +237,7 @@ func TestVerdictsNeed(t *testing.T) {
 			if x.from, x.to = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 100+i); i%4 == 0 {
 				x.silent, x.outcome = true, dissect.OutcomeUnanswered
 			}
-		})), "likely Scanner: 203.0.113.9 asks about 40 servers: 40 requests in 19.5 s from 19:00:10 UTC on (2.1 per second), with 30 replies. It never returns a challenge."},
+		})), "likely Scanner: 203.0.113.9 asks about 40 servers: 40 requests in 19.5 s from 19:00:10 UTC on (2.1 per second), with 30 replies. No server gave it a challenge."},
 		{"browser", both(evening(60), sent(40, 10, 2, func(i int, x *made) {
 			if x.from, x.to = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 100+i); i%8 == 0 {
 				x.silent, x.outcome = true, dissect.OutcomeUnanswered
@@ -396,10 +396,12 @@ func TestVerdictsNeed(t *testing.T) {
 			x.from, x.to, x.silent, x.outcome = person(i), "198.51.100.9", true, dissect.OutcomeOneSided
 		})), []string{"Cannot tell whether requests to 198.51.100.9:27015 get replies: only one direction is in the capture. Of all 140 requests, 100 % answered"}, "nothing to do"},
 		{"eight probes of one network", both(evening(60), sockets(160, 16, 8, 1)), []string{`possible Reflection at 203.0.113.0/24: 160 p info requests from it in 9.9 s`, `Either its addresses are forged, and they are the victims, or they ask too often themselves: this request needs no proof.`}, "in its name"},
+		{"a monitor of 60 servers", both(evening(60), sent(720, 0, 12, func(i int, x *made) { x.from, x.to, x.back = "203.0.113.9", fmt.Sprint("198.51.101.", i%60), 300 })), []string{`possible Reflection at 203.0.113.9: 720 p`, `or it asks too often itself`}, ""},
 		{"a victim's port", both(evening(60), sent(160, 10, 16, func(i int, x *made) { x.from, x.back = "203.0.113.9", 300 })), []string{`possible Reflection at 203.0.113.9: 160 p info requests from it in 9.9 s`}, "in its name in"},
 		{"one opens a socket 15 times a second", both(evening(60), sockets(300, 15, 1, 1)), []string{`possible Greedy: 203.0.113.9 asks 198.51.100.10:27015 15 times per second`}, "Reflection"},
 		{"and asks two servers", both(evening(60), sockets(1200, 30, 1, 2)), []string{`possible Greedy: 203.0.113.9 asks 198.51.100.10:27015`}, "Reflection"},
 		{"a flood in a carpet", both(evening(60), carpet, within(2000, 100)), []string{`Forged flood at 198.51.100.11:27015: 2,000 p`, `Carpet flood at 198.51.100.0/24: 800`, `The server asks for a challenge, so the flood gets little back`}, ""},
+		{"a carpet meets a server", both(evening(60), carpet, sent(100, 20, 5, func(i int, x *made) { challenged(i, x); x.from = somebody(4000 + i) })), []string{`Carpet flood at 198.51.100.0/24: 800`, `"verdicts":1,`}, "Not answered"},
 		{"hardly more than the carpet", both(evening(60), carpet, within(500, 25)), []string{`Carpet flood at 198.51.100.0/24: 800`, `"verdicts":1,`}, "Forged"},
 		{"a flood until the end", both(evening(40), flood(800, 40, dissect.Unreturned, nil)), []string{`800 p info requests in 20 s from 19:00:30 UTC on (40 per second) from 790 addresses`}, ""},
 		{"a crowd and a victim", both(open(300), sent(1400, 20, 70, func(i int, x *made) { x.from, x.port, x.back = "24.99.1.1", 80, 300 }), sent(600, 20, 30, func(i int, x *made) { crowd(i, x); x.hops = uint8(40 + i%20) })), []string{`Reflection at 24.99.1.1: 1,400`, `Crowd or forged at 198.51.100.10:27015: 600 p info requests in 20 s`, `from 600 addresses`}, ""},

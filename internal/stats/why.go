@@ -472,7 +472,7 @@ func (x *facts) scene(it string) (list []string) {
 		if c.Count == 0 {
 			c.Count = uint64(len(x.askers))
 		}
-		who := either(c.Percent > 0, "about ", "") + count(c.Count, "address", "addresses")
+		who := either(c.Percent > 0, either(c.Percent < 100, "about ", "more than "), "") + count(c.Count, "address", "addresses")
 		if span := time.Duration(x.asking.last - x.asking.first); span > 0 {
 			who += " in " + duration(span)
 		}
