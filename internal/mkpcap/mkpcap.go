@@ -132,14 +132,9 @@ func (m *Writer) Segment(at time.Time, src, dst netip.Addr, protocol byte, data 
 
 // UDPSegment returns a UDP header followed by the payload.
 func UDPSegment(src, dst netip.AddrPort, payload []byte) []byte {
-	b := binary.BigEndian.AppendUint16(nil, src.Port())
-	b = binary.BigEndian.AppendUint16(b, dst.Port())
-	b = binary.BigEndian.AppendUint16(b, uint16(8+len(payload)))
-	b = append(b, 0, 0)
+	b, _ := binary.Append(nil, binary.BigEndian, []uint16{src.Port(), dst.Port(), uint16(8 + len(payload)), 0}) // never an error
 	b = append(b, payload...)
-	c := checksum(pseudo(src, dst, 17, len(b)), b)
-	c = cmp.Or(c, 0xffff)
-	binary.BigEndian.PutUint16(b[6:], c)
+	binary.BigEndian.PutUint16(b[6:], cmp.Or(checksum(pseudo(src, dst, 17, len(b)), b), 0xffff))
 	return b
 }
 
@@ -183,8 +178,7 @@ func (c *Connection) Close(at time.Time) {
 
 func (c *Connection) segment(at time.Time, from int, flags byte, data []byte) {
 	src, dst := c.ends[from], c.ends[1-from]
-	b := binary.BigEndian.AppendUint16(nil, src.Port())
-	b = binary.BigEndian.AppendUint16(b, dst.Port())
+	b := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, src.Port()), dst.Port())
 	b = binary.BigEndian.AppendUint32(b, c.next[from])
 	acked := c.next[1-from]
 	if flags&ack == 0 {
@@ -203,14 +197,12 @@ func (c *Connection) segment(at time.Time, from int, flags byte, data []byte) {
 // ICMP returns an ICMP message, or an ICMPv6 message if the addresses are IPv6. info
 // follows the checksum, data follows info.
 func ICMP(src, dst netip.Addr, typ, code byte, info uint32, data []byte) []byte {
-	b := []byte{typ, code, 0, 0}
-	b = binary.BigEndian.AppendUint32(b, info)
+	b := binary.BigEndian.AppendUint32([]byte{typ, code, 0, 0}, info)
 	b = append(b, data...)
 	var pseudo []byte
 	if src.Is6() {
 		pseudo = append(append(pseudo, src.AsSlice()...), dst.AsSlice()...)
-		pseudo = binary.BigEndian.AppendUint32(pseudo, uint32(len(b)))
-		pseudo = append(pseudo, 0, 0, 0, 58)
+		pseudo = append(binary.BigEndian.AppendUint32(pseudo, uint32(len(b))), 0, 0, 0, 58)
 	}
 	binary.BigEndian.PutUint16(b[2:], checksum(pseudo, b))
 	return b
@@ -259,10 +251,8 @@ func IP(src, dst netip.Addr, id uint16, protocol byte, offset int, more, fragmen
 		if fragment {
 			n, next = n+8, 44
 		}
-		b = be.AppendUint16(b, uint16(n))
-		b = append(b, next, 64)
-		b = append(b, src.AsSlice()...)
-		b = append(b, dst.AsSlice()...)
+		b = append(be.AppendUint16(b, uint16(n)), next, 64)
+		b = append(append(b, src.AsSlice()...), dst.AsSlice()...)
 		if fragment {
 			b = append(b, protocol, 0)
 			b = be.AppendUint16(b, uint16(offset)|bit(more))
@@ -270,13 +260,11 @@ func IP(src, dst netip.Addr, id uint16, protocol byte, offset int, more, fragmen
 		}
 		return append(b, data...)
 	}
-	b := []byte{0x45, 0}
-	b = be.AppendUint16(b, uint16(20+len(data)))
+	b := be.AppendUint16([]byte{0x45, 0}, uint16(20+len(data)))
 	b = be.AppendUint16(b, id)
 	b = be.AppendUint16(b, uint16(offset/8)|bit(more)<<13)
 	b = append(b, 64, protocol, 0, 0)
-	b = append(b, src.AsSlice()...)
-	b = append(b, dst.AsSlice()...)
+	b = append(append(b, src.AsSlice()...), dst.AsSlice()...)
 	be.PutUint16(b[10:], checksum(b))
 	return append(b, data...)
 }
@@ -308,15 +296,13 @@ func (m *Writer) frame(src, dst netip.Addr, packet []byte) []byte {
 		b := []byte{0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0}
 		return append(be.AppendUint16(b, etherType), packet...)
 	case SLL2:
-		b := be.AppendUint16(nil, etherType)
-		b = append(b, 0, 0, 0, 0, 0, 2, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0)
+		b := append(be.AppendUint16(nil, etherType), 0, 0, 0, 0, 0, 2, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0)
 		return append(b, packet...)
 	}
 	last := func(a netip.Addr) byte { s := a.AsSlice(); return s[len(s)-1] }
 	b := []byte{2, 0, 0, 0, 0, last(dst), 2, 0, 0, 0, 0, last(src)}
 	if m.o.VLAN > 0 {
-		b = be.AppendUint16(b, 0x8100)
-		b = be.AppendUint16(b, m.o.VLAN)
+		b = be.AppendUint16(be.AppendUint16(b, 0x8100), m.o.VLAN)
 	}
 	b = append(be.AppendUint16(b, etherType), packet...)
 	return append(b, make([]byte, max(0, 60-len(b)))...) // network cards pad: the trailer is not the packet's
