@@ -3,6 +3,7 @@ package all
 import (
 	"bytes"
 	"cmp"
+	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/dissect/minecraft"
 	"github.com/qdissect/qdissect/dissect/teeworlds"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/must"
@@ -133,6 +135,25 @@ func TestTeeworldsNumbers(t *testing.T) {
 		cut := slices.ContainsFunc(r.Findings, func(f dissect.Finding) bool { return f.Type == core.Malformed })
 		if got := r.Body.(*teeworlds.Short).Token; got != want || cut != (i < 0) || i >= 0 && r.Nodes[i].Int() != want || cut != (len(in) == 0 || in[len(in)-1] >= 0x80) {
 			t.Errorf("%x: %d, want %d; %v", in, got, want, cut)
+		}
+	}
+}
+
+// TestMinecraftMangled has session ids as Java encodes invalid UTF-8.
+func TestMinecraftMangled(t *testing.T) {
+	for hexID, want := range map[string]int{
+		"00000001313233":             0,
+		"efbfbd000001313233":         6,
+		"efbfbdefbfbdefbfbdefbfbd31": 12,
+		"01efbfbd0203313233":         6,
+		"efbfbd01313233":             0, // an id that is EF BF BD 01 itself
+		"01020304efbfbd":             0,
+		"efbfbd":                     0,
+	} {
+		r := dissecttest.Decode(t, byName("minecraft"), must.Get(hex.DecodeString("09"+hexID+"00"))(t))
+		found := slices.ContainsFunc(r.Findings, func(f dissect.Finding) bool { return f.Type.ID == "mc.session.mangled" })
+		if got := len(r.Body.(*minecraft.HandshakeReply).Mangled); got != want || found != (want > 0) {
+			t.Errorf("%s: %d, want %d; %v", hexID, got, want, found)
 		}
 	}
 }

@@ -1,0 +1,72 @@
+package all_test
+
+import (
+	"fmt"
+
+	"github.com/qdissect/qdissect/dissect/halflife"
+	"github.com/qdissect/qdissect/dissect/minecraft"
+	"github.com/qdissect/qdissect/dissect/quake3master"
+)
+
+// A reply to the query infostring lists the settings of the server.
+func Example_halflife() {
+	payload := []byte("\xff\xff\xff\xffinfostringresponse\x00\\hostname\\A server\\map\\crossfire\x00")
+	m, err := halflife.Parse(payload)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if reply, ok := m.(*halflife.InfoStringReply); ok {
+		for _, rule := range reply.Rules {
+			fmt.Printf("%s is %q\n", rule.Key, rule.Value)
+		}
+	}
+	// Output:
+	// hostname is "A server"
+	// map is "crossfire"
+}
+
+// Decode a full stat.
+func Example_minecraft() {
+	payload := []byte("\x00\x00\x00\x00\x01splitnum\x00\x80\x00" +
+		"hostname\x00A Minecraft Server\x00gametype\x00SMP\x00game_id\x00MINECRAFT\x00version\x001.21.4\x00" +
+		"plugins\x00Paper on 1.21.4: WorldEdit 7.3.9; Essentials 2.21\x00map\x00world\x00numplayers\x002\x00maxplayers\x0020\x00" +
+		"hostport\x0025565\x00hostip\x00127.0.0.1\x00\x00\x01player_\x00\x00barneygale\x00Vivalahelvig\x00\x00")
+	m, err := minecraft.Parse(payload)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if stat, ok := m.(*minecraft.FullStat); ok {
+		version, _ := stat.Get("version")
+		fmt.Println(version, stat.Software, len(stat.Plugins))
+		for _, p := range stat.Players {
+			name, _ := p.Get("player")
+			fmt.Println(name)
+		}
+	}
+	// Output:
+	// 1.21.4 Paper on 1.21.4 2
+	// barneygale
+	// Vivalahelvig
+}
+
+// Decode one of the replies that make up a list.
+func Example_quake3master() {
+	payload := []byte("\xff\xff\xff\xffgetserversResponse\\\xc6\x33\x64\x0a\x6d\x38\\\xc6\x33\x64\x0b\x6d\x39\\EOT\x00\x00\x00")
+	m, err := quake3master.Parse(payload)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if reply, ok := m.(*quake3master.ServersReply); ok {
+		for _, server := range reply.Servers {
+			fmt.Println(server)
+		}
+		fmt.Println("end of the list:", reply.End != "")
+	}
+	// Output:
+	// 198.51.100.10:27960
+	// 198.51.100.11:27961
+	// end of the list: true
+}
