@@ -6,11 +6,16 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"hash/crc32"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/net/bpf"
@@ -65,23 +70,96 @@ func ways(t *testing.T, f *Filter, link uint16, o Options) map[string]func([]byt
 
 var full = flag.Bool("full", false, "ask tcpdump about everything, which takes minutes")
 
+var update = flag.Bool("update", false, "write what tcpdump answers to testdata")
+
 // An oracle compares with tcpdump on one capture.
 type oracle struct {
 	*capture
+	*answers
 	path, file string
+	sum        uint32 // of the file
+}
+
+// answers are those of tcpdump in one test, as they stand in testdata: to start it takes longer than all else that the tests do.
+// Tests of everything ask it, and compare with testdata.
+type answers struct {
+	sync.Mutex
+	ask bool
+	to  map[string]string // question: the frames that tcpdump finds, or that it refuses
 }
 
 func oracles(t *testing.T) (list []*oracle) {
 	t.Helper()
+	a := &answers{ask: *full || *update || must.TryAll(), to: map[string]string{}}
 	path, err := exec.LookPath("tcpdump")
-	if err != nil {
+	if err != nil && a.ask {
 		t.Skip("tcpdump is not installed, which knows what filters mean")
+	}
+	recorded := filepath.Join("testdata", t.Name()+".txt")
+	if *update {
+		t.Cleanup(func() {
+			var b []byte
+			for _, question := range slices.Sorted(maps.Keys(a.to)) {
+				b = fmt.Appendf(b, "%s\t%s\n", question, a.to[question])
+			}
+			must.Do(t, os.WriteFile(recorded, b, 0o666))
+		})
+	} else {
+		for line := range strings.Lines(string(must.Get(os.ReadFile(recorded))(t))) {
+			question, answer, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+			a.to[question] = answer
+		}
 	}
 	dir := t.TempDir()
 	for _, c := range captures() {
-		file := filepath.Join(dir, c.name+".pcap")
-		must.Do(t, os.WriteFile(file, c.pcap(), 0o600))
-		list = append(list, &oracle{c, path, file})
+		file, b := filepath.Join(dir, c.name+".pcap"), c.pcap()
+		must.Do(t, os.WriteFile(file, b, 0o600))
+		list = append(list, &oracle{c, a, path, file, crc32.ChecksumIEEE(b)})
+	}
+	return list
+}
+
+const refuses = "refuses"
+
+// answer returns the recorded answer to a question, or asks.
+func (o *oracle) answer(t *testing.T, flags, e string, ask func(flags, e string) ([]bool, error)) ([]bool, error) {
+	t.Helper()
+	question := fmt.Sprintf("%s %08x -%s %q", o.name, o.sum, flags, e)
+	if o.ask {
+		found, err := ask(flags, e)
+		now := fmt.Sprint(indexes(found))
+		if err != nil {
+			now = refuses
+		}
+		o.Lock()
+		defer o.Unlock()
+		if was, ok := o.to[question]; ok && was != now {
+			t.Errorf("%s: tcpdump says %s, testdata %s", question, now, was)
+		}
+		o.to[question] = now
+		return found, err
+	}
+	answer, ok := o.to[question]
+	switch {
+	case answer == refuses:
+		return nil, errors.New(answer)
+	case !ok && flags != "": // it was not asked, because we found the same
+		return o.answer(t, "", e, ask)
+	case !ok:
+		t.Fatalf("testdata has no answer of tcpdump to %s: run the test with -update where it is installed", question)
+	}
+	found := make([]bool, len(o.frames))
+	for _, i := range strings.Fields(strings.Trim(answer, "[]")) {
+		found[must.Get(strconv.Atoi(i))(t)] = true
+	}
+	return found, nil
+}
+
+func indexes(found []bool) (list []int) {
+	for i, yes := range found {
+		if yes {
+			list = append(list, i)
+		}
 	}
 	return list
 }
@@ -149,7 +227,7 @@ func (o *oracle) check(t *testing.T, e string, ask func(flags, e string) ([]bool
 		c, ours = f.compile(o.link, exact)
 	}
 	n.asked++
-	want, refusal := ask("", e)
+	want, refusal := o.answer(t, "", e, ask)
 	switch {
 	case refusal != nil:
 		n.refused++
@@ -176,7 +254,7 @@ func (o *oracle) check(t *testing.T, e string, ask func(flags, e string) ([]bool
 			}
 			if plain == nil {
 				var err error
-				if plain, err = ask("O", e); err != nil {
+				if plain, err = o.answer(t, "O", e, ask); err != nil {
 					t.Fatal(err)
 				}
 			}
