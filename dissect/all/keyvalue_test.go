@@ -8,6 +8,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 )
 
 // TestKeyValueIndex compares an index with a search from the beginning: of keys that are present,
@@ -37,5 +38,32 @@ func TestKeyValueIndex(t *testing.T) {
 				t.Fatalf("number of %q: %v, want %v", key, got, want)
 			}
 		}
+	}
+}
+
+// TestColumnsKept: at most 256 of the columns that messages name are kept. An
+// evicted column gets an equal field when it is named again.
+func TestColumnsKept(t *testing.T) {
+	open := &dissect.Field{Path: "x.players.column", Kind: dissect.String, Doc: "A column."}
+	score := &dissect.Field{Path: "x.players.score", Kind: dissect.Decimal}
+	c := wire.NewColumns(open, map[string]*dissect.Field{"score": score})
+	first := c.Field("c0") // which is made again after each eviction, with 255 others
+	for i := range 2 * 1280 {
+		name := fmt.Sprintf("c%d", i%1280)
+		f := c.Field(name)
+		if f == nil || f.Path != "x.players."+name || f.Column != open || f.Key() != name {
+			t.Fatalf("column %d: %+v", i, f)
+		}
+		again := c.Field("c0")
+		if evicted, want := again != first, i > 1 && i%255 == 1; i < 1280 && evicted != want {
+			t.Fatalf("column %d: evicted %v, want %v", i, evicted, want)
+		}
+		first = again
+	}
+	if c.Field("score") != score {
+		t.Error("a column of the catalog was evicted")
+	}
+	if c.Field("") != nil || c.Field("a b") != nil {
+		t.Error("a name that cannot be a key has a field")
 	}
 }
