@@ -83,7 +83,7 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 		return t.among(fi, waiting, x)
 	case came != none && !(late != none && t.requests.list[came].has(isLate)) && t.duplicateReply(came, pair, x):
 		return match{request: came, copy: true}
-	case extra != none:
+	case extra != none && !(soon != none && t.requests.list[soon].challenge == ChallengeUsed && t.requests.answered(&t.requests.list[extra]).onlyChallenge()):
 		return match{request: extra, same: 1}
 	case other != none && (late == none || t.requests.list[late].id != pair.ID || pair.ID == AnyID): // an id that is the same says more than the time
 		return match{request: other, other: true, same: 1}
@@ -92,6 +92,9 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 	}
 	return match{request: soon, same: 1}
 }
+
+// onlyChallenge reports whether a challenge is all that came.
+func (o *answer) onlyChallenge() bool { return o.issuedIn != 0 && o.n == 1 }
 
 // onlyOpen reports whether no reply to a request before q, of the same flow, is expected.
 func (t *tracker) onlyOpen(q *request) bool {
@@ -471,5 +474,5 @@ func (e *earlyReply) answers(q *request, x *arrival) bool {
 // ahead reports whether a request was answered early, and a reply is that of a later one.
 func (t *tracker) ahead(q *request, x *arrival) bool {
 	got, at := t.requests.answered(q), t.requests.time(q)
-	return q.answer != 0 && x.Stream == nil && got.first < at && at-got.first <= clocksDiffer && (x.first-at > clocksDiffer || got.issuedIn != 0 && !got.data)
+	return q.answer != 0 && x.Stream == nil && got.firstFrame < q.frame && (x.first-at > clocksDiffer || got.onlyChallenge())
 }

@@ -159,7 +159,8 @@ func (t *tracker) proof(q *request, got *answer) Proof {
 func (t *tracker) vouches(q *request) bool {
 	peer := t.flows.flows[q.flow].key.peer(q.up(), q.protocol)
 	at, ok := t.challenges.proved(&peer)
-	return ok && at > t.requests.time(q)
+	sent := t.requests.time(q)
+	return ok && (at > sent || at == sent && !q.has(isProven)) // it may be its own proof
 }
 
 // messageIndex returns the index of a type in the list of its protocol.
