@@ -1,6 +1,7 @@
 package dissect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -43,25 +44,13 @@ var DefaultLimits = Limits{
 
 func (l Limits) withDefaults() Limits {
 	d := DefaultLimits
-	if l.Flows <= 0 {
-		l.Flows = d.Flows
-	}
-	if l.Requests <= 0 {
-		l.Requests = d.Requests
-	}
-	if l.Peers <= 0 {
-		l.Peers = d.Peers
-	}
-	if l.Window <= 0 {
-		l.Window = d.Window
-	}
-	if l.Idle <= 0 {
-		l.Idle = d.Idle
-	}
+	l.Flows = cmp.Or(max(l.Flows, 0), d.Flows)
+	l.Requests = cmp.Or(max(l.Requests, 0), d.Requests)
+	l.Peers = cmp.Or(max(l.Peers, 0), d.Peers)
+	l.Window = cmp.Or(max(l.Window, 0), d.Window)
+	l.Idle = cmp.Or(max(l.Idle, 0), d.Idle)
 	l.Idle = max(l.Idle, l.Window)
-	if l.Parts.Age <= 0 {
-		l.Parts.Age = d.Parts.Age
-	}
+	l.Parts.Age = cmp.Or(max(l.Parts.Age, 0), d.Parts.Age)
 	return l
 }
 

@@ -3,6 +3,7 @@ package dissect
 import (
 	"cmp"
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
@@ -270,12 +271,8 @@ func (t *tracker) unanswered(q *request, p *Protocol) *FindingType {
 // Unanswered reports whether a finding of the protocol means that a request had no
 // reply.
 func (p *Protocol) Unanswered(what *FindingType) bool {
-	for _, m := range p.Catalog.Messages() {
-		if m.Unanswered == what {
-			return true
-		}
-	}
-	return what == p.Pairing.Unanswered || what == p.Pairing.UnansweredChallenge
+	return what == p.Pairing.Unanswered || what == p.Pairing.UnansweredChallenge ||
+		slices.ContainsFunc(p.Catalog.Messages(), func(m *MessageType) bool { return m.Unanswered == what })
 }
 
 // advance closes the expired requests and removes the idle flows.

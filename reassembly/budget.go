@@ -1,6 +1,9 @@
 package reassembly
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Limits bound one table. A zero field means the value of [DefaultLimits]: no limit can be
 // turned off.
@@ -26,18 +29,10 @@ var DefaultLimits = Limits{
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.Sets <= 0 {
-		l.Sets = DefaultLimits.Sets
-	}
-	if l.Pieces <= 0 {
-		l.Pieces = DefaultLimits.Pieces
-	}
-	if l.SetBytes <= 0 {
-		l.SetBytes = DefaultLimits.SetBytes
-	}
-	if l.Age <= 0 {
-		l.Age = DefaultLimits.Age
-	}
+	l.Sets = cmp.Or(max(l.Sets, 0), DefaultLimits.Sets)
+	l.Pieces = cmp.Or(max(l.Pieces, 0), DefaultLimits.Pieces)
+	l.SetBytes = cmp.Or(max(l.SetBytes, 0), DefaultLimits.SetBytes)
+	l.Age = cmp.Or(max(l.Age, 0), DefaultLimits.Age)
 	return l
 }
 
@@ -58,9 +53,7 @@ type Budget struct {
 // NewBudget returns a budget of at most bytes; [DefaultBudget] if bytes is not
 // positive.
 func NewBudget(bytes int) *Budget {
-	if bytes <= 0 {
-		bytes = DefaultBudget
-	}
+	bytes = cmp.Or(max(bytes, 0), DefaultBudget)
 	return &Budget{high: bytes, low: bytes - bytes/sweep}
 }
 

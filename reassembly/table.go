@@ -487,9 +487,7 @@ func (t *table) hold(i int32, p piece, data []byte, frames []uint64, at int64) b
 	s.buf = append(s.buf, data...)
 	s.frames = append(s.frames, frames...)
 	s.pieces = append(s.pieces, p)
-	if at > s.last {
-		s.last = at
-	}
+	s.last = max(s.last, at)
 	return true
 }
 

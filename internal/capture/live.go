@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"net"
@@ -142,9 +143,7 @@ func OpenLive(o LiveOptions) (*Live, error) {
 			return nil, &InterfaceError{name, errors.New("the interface is named twice")}
 		}
 	}
-	if o.Ring <= 0 {
-		o.Ring = DefaultRing
-	}
+	o.Ring = cmp.Or(max(o.Ring, 0), DefaultRing)
 	ns, err := enter(o.Namespace)
 	if err != nil {
 		return nil, err

@@ -48,10 +48,7 @@ type differ struct {
 }
 
 func newDiffer(rules Rules, limit int) differ {
-	if limit <= 0 {
-		limit = DefaultMax
-	}
-	d := differ{comparer: comparer{rules: &rules}, result: Result{limit: limit}}
+	d := differ{comparer: comparer{rules: &rules}, result: Result{limit: cmp.Or(max(limit, 0), DefaultMax)}}
 	d.begin()
 	return d
 }

@@ -100,12 +100,7 @@ func (w *worker) addShard(o *Options, sinks []sink) error {
 // share returns the limits of one shard.
 func share(l dissect.Limits) dissect.Limits {
 	d := dissect.DefaultLimits
-	part := func(n, byDefault int) int {
-		if n <= 0 {
-			n = byDefault
-		}
-		return max(1, n/shards)
-	}
+	part := func(n, byDefault int) int { return max(1, cmp.Or(max(n, 0), byDefault)/shards) }
 	l.Flows = part(l.Flows, d.Flows)
 	l.Requests = part(l.Requests, d.Requests)
 	l.Peers = part(l.Peers, d.Peers)
