@@ -520,6 +520,9 @@ func (a *Aggregate) reply(m *message, f *said) {
 		now.challenges++
 		s.challenges++
 	}
+	if m.unasked {
+		s.unasked++
+	}
 	if s.more != nil {
 		at := s.more.cells.at(t)
 		at.replies++

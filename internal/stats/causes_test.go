@@ -932,6 +932,13 @@ var filmCauses = []filmCause{
 		},
 		near: func(f *film) { f.master(20, filmOther) }, nearIs: "works", says: "List hammering.*20.7.3.9"},
 	{id: "master_version", has: func(f *film) { f.beats(4, "\xff\xff\xff\xffl\nOutdated Version.  Please update.\n\x00") }, near: func(f *film) { f.beats(4, "\xff\xff\xff\xffl\nYour server is banned.\n\x00") }, nearIs: "master_refuses", says: "because of its version"},
+	{id: "packets_missing", // a third is lost before the capture, of requests as of replies; or of replies alone
+		has: func(f *film) {
+			lost := lossy(.35)
+			f.answered(120, filmServer)
+			f.packets = slices.DeleteFunc(f.packets, func(filmed) bool { return !lost(0, 0) })
+		},
+		near: func(f *film) { f.dozen(1, lossy(.35)) }, nearIs: "loss", says: "2[0-9] of [78][0-9] replies of .* answer requests that are not in the capture", not: "firewall"},
 }
 
 // early adds requests that are captured some time after their replies, of many clients or of one.

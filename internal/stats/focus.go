@@ -109,6 +109,7 @@ const (
 	mIssued           // replies that only issue a challenge
 	mCut              // messages that the capture holds only in part
 	mShort            // replies that lack parts
+	mUnasked          // replies to requests that are not in the capture
 	mFragments        // replies that lack IP fragments
 	mUnread           // datagrams of it that no protocol recognises
 	mWaits            // round trips
@@ -599,6 +600,9 @@ func (f *focus) reply(r *dissect.Record) {
 		if t.marks[mWaits].n++; r.RTT > time.Second {
 			t.marks[mSlow].add(1, f.input, r.Frame)
 		}
+	}
+	if r.RequestFrame == 0 && !r.Late {
+		t.marks[mUnasked].add(1, f.input, r.Frame)
 	}
 	if r.Split.Partial {
 		t.marks[mShort].add(1, f.input, r.Frame)

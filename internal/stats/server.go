@@ -27,7 +27,7 @@ type server struct {
 	raw           bool // these are as they came, with this style and charset
 	style         dissect.Style
 	charset       dissect.Charset
-	_             [56]byte // so that each entry begins with a line of the cache
+	_             [48]byte // so that each entry begins with a line of the cache
 }
 
 // A tally is what a server that is forgotten leaves no room for, but for its pulses. What each message needs comes first: with the
@@ -46,6 +46,7 @@ type tally struct {
 	spare      spare
 	incomplete uint64
 	rejected   uint64 // requests with a challenge that got another one
+	unasked    uint64 // replies to requests that are not in the capture
 	heard      *heard
 	stray      *stray // in the sum of all shards
 	fates      fates
@@ -319,9 +320,7 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	if o.pulses != nil {
 		s.times().merge(o.pulses)
 	}
-	if s.protocol == 0 {
-		s.protocol = protocol
-	}
+	s.protocol = cmp.Or(s.protocol, protocol)
 	own, more := s.counts(), o.counts()
 	addTo(own[:], more[:])
 	for _, k := range o.kinds {
@@ -365,8 +364,8 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 	}
 }
 
-func (s *tally) counts() (list [9 + len(fates{}) + 2*len(tally{}.proved)]*uint64) {
-	l := append(list[:0], &s.requests, &s.replies, &s.challenges, &s.bytesIn, &s.bytesOut, &s.spare.in, &s.spare.out, &s.incomplete, &s.rejected)
+func (s *tally) counts() (list [10 + len(fates{}) + 2*len(tally{}.proved)]*uint64) {
+	l := append(list[:0], &s.requests, &s.replies, &s.challenges, &s.bytesIn, &s.bytesOut, &s.spare.in, &s.spare.out, &s.incomplete, &s.rejected, &s.unasked)
 	l = slices.AppendSeq(l, each(s.fates[:]))
 	for i := range s.proved {
 		l = append(l, &s.proved[i].Requests, &s.proved[i].Complete)

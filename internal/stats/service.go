@@ -106,7 +106,7 @@ const accident = 1e-4
 
 // real reports whether a silence is no accident at a server, by the share of the other requests that it answers.
 func (s *silence) real(v *server) bool {
-	answered := float64(v.replies) / max(float64(v.requests)-s.requests, 1)
+	answered := float64(less(v.replies, v.unasked)) / max(float64(v.requests)-s.requests, 1)
 	return s.requests*math.Log1p(-min(answered, 0.999)) < math.Log(accident/float64(v.requests))
 }
 
@@ -337,6 +337,13 @@ func (r *reporting) unwell() {
 			o, calm = Outcome{Answered: less(c.requests, c.unanswered), Unanswered: c.unanswered}, true
 			good, n = o.Answered, o.Answered+o.Unanswered
 		}
+		if p, c := holes(less(v.unasked, v.fates[dissect.OutcomeOther]), v.replies, &o), causeOf("packets_missing"); p != nil {
+			r.say(Verdict{
+				Kind: CannotTell, Certainty: c.Certainty, Server: r.address(e), From: instant(from), To: instant(to), Text: "Cannot tell: " + c.fill(c.Words, p, r.address(e)+r.named(v)), Advice: c.Advice,
+				Evidence: Evidence{{"replies_without_request", float64(v.unasked)}, {"replies", float64(v.replies)}, {"requests", float64(o.replied() + o.Unanswered)}, {"unanswered", float64(o.Unanswered)}},
+			})
+			continue
+		}
 		if !calm && !r.few {
 			if !r.mistaken(e, good, n) {
 				r.unwellKind(e, float64(good) >= wellShare*float64(n))
@@ -359,6 +366,16 @@ func (r *reporting) unwell() {
 		}
 		r.say(x)
 	}
+}
+
+// holes returns the words for a capture that lacks packets, nil if so few replies of a server answer requests that are not in it that most of its requests
+// without one had none.
+func holes(unasked, replies uint64, o *Outcome) *proof {
+	n, lost := o.replied()+o.Unanswered, float64(o.Unanswered)
+	if n < leastWell || lost < badShare*float64(n) || unasked < kindLeast || 2*float64(unasked)*float64(n) < lost*float64(replies) {
+		return nil
+	}
+	return &proof{fill: []string{"unasked", number(unasked), "replies", count(replies, "reply", "replies"), "n", count(n, "request", "requests"), "lost", number(o.Unanswered)}}
 }
 
 // leastMutes is from how many addresses that never return a challenge on these are rather forged than of old clients, with ten times as many
@@ -734,7 +751,7 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, calm bool) 
 		{o.Unanswered, "got no reply", "Look at the load of the server, at limits of its queries and of its firewall, and at the path to it."},
 		{o.ChallengeOnly, "got a challenge only, because their clients did not return it or got another one each time", "Look at the clients: those from before challenges never get an answer, and a challenge that changes each time is of no use."},
 		{o.Late, "were answered late", "The replies come later than clients wait: look at the load of the server and at the path to it."},
-		{o.Partial, "were answered in part, because parts or fragments are missing", "Something on the path drops large or fragmented packets: check the MTU and whether a firewall drops IP fragments."},
+		{o.Partial, "were answered in part, because parts or fragments are missing", "Something on the path drops large or fragmented packets: check the MTU and whether a firewall drops IP fragments. The capture itself lacks them if its filter names a port."},
 		{o.Refused, "were refused", "The sender of the ICMP errors says why: look at its firewall."},
 	}
 	if 2*e.v.rejected > o.ChallengeOnly {

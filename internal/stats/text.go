@@ -19,9 +19,9 @@ const (
 	textLines = 40
 )
 
-// Unusual reports whether there is more to say than that nothing is unusual, or that nothing can be told.
+// Unusual reports whether there is more to say than that nothing is unusual, or that nothing can be told of all.
 func (r *Report) Unusual() bool {
-	return slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Unusual() })
+	return slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Unusual() || v.Server != "" })
 }
 
 // Unusual reports whether a verdict says more than that nothing is unusual, or that nothing can be told.

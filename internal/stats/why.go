@@ -469,9 +469,7 @@ func (x *facts) scene(it string) (list []string) {
 	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	if x.asked() > 0 {
 		c := x.row.Clients
-		if c.Count == 0 {
-			c.Count = uint64(len(x.askers))
-		}
+		c.Count = cmp.Or(c.Count, uint64(len(x.askers)))
 		who := either(c.Percent > 0, either(c.Percent < 100, "about ", "more than "), "") + count(c.Count, "address", "addresses")
 		if span := time.Duration(x.asking.last - x.asking.first); span > 0 {
 			who += " in " + duration(span)
