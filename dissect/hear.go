@@ -1,8 +1,6 @@
 package dissect
 
-import (
-	"github.com/qdissect/qdissect/internal/core"
-)
+import "github.com/qdissect/qdissect/internal/core"
 
 // Conversations of one server lie in several analyzers, if the conversations of a capture
 // are shared between them. What one of them sees of a server then matters to the others:

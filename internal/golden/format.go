@@ -91,8 +91,7 @@ func NewFormat(name string, w io.Writer, o FormatOptions) (Format, error) {
 // AppendText appends the differences as text, each message followed by its fields. Every
 // line begins with indent.
 func (r *Result) AppendText(b []byte, indent string) []byte {
-	for i := range r.Differences {
-		d := &r.Differences[i]
+	for _, d := range r.Differences {
 		m := d.Message()
 		b = append(b, indent...)
 		if d.Kind != Changed {
@@ -342,8 +341,7 @@ func (f *jsonFormat) Case(c *Case) error {
 			if d.Kind != Changed {
 				out.Summary = clipped(m.Summary)
 			}
-			for i := range d.Fields {
-				f := &d.Fields[i]
+			for _, f := range d.Fields {
 				out.Fields = append(out.Fields, jsonField{f.Path, f.Of, present(f.From), present(f.To)})
 			}
 			j.Differences = append(j.Differences, out)

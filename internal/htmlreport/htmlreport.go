@@ -219,8 +219,7 @@ func (p *page) data(talks [][]message) data {
 	for _, s := range p.Servers {
 		d.Rows["servers"] = append(d.Rows["servers"], turned(s.ByInterval))
 	}
-	for i := range p.Rest {
-		s := &p.Rest[i]
+	for _, s := range p.Rest {
 		d.Rest = append(d.Rest, []any{
 			safe(s.Address), cut(s.Name, 64), safe(s.Protocol), s.Requests, s.Replies, s.Outcome.Unanswered + s.Outcome.Refused, s.BytesIn, s.BytesOut, s.Clients.Count,
 			s.P50, trip(s.P50), outcomeText(s.Outcome),

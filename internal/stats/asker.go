@@ -333,7 +333,7 @@ func (r *reporting) findGreedy() {
 	for ev := range each(r.events) { // what they send in a flood is not of it
 		for g := range each(r.groups) {
 			if !g.real && ev.nature == unasked && ev.clients == nil && slices.Contains(g.servers, ev.server) {
-				_, excess := r.sentIn(ev, g.clients)
+				_, excess := r.sentOf(ev, g.clients, r.events)
 				part := max(1-excess/ev.requests, 0.2)
 				ev.requests, ev.in, ev.out = part*ev.requests, part*ev.in, part*ev.out
 				ev.sources = min(ev.sources, ev.requests)

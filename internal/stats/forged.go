@@ -2,6 +2,7 @@ package stats
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -130,12 +131,12 @@ func sentence(parts []string) string {
 
 // named names events: what is forged, and who is greedy. It follows [reporting.findVictims].
 func (r *reporting) nameEvents() {
-	kept := r.events[:0]
+	kept, events := r.events[:0], slices.Clone(r.events)
 	for i := range r.events {
 		ev := r.events[i]
 		if ev.nature != real {
 			all := ev.requests
-			if ev = r.withoutVictims(ev); ev.requests < eventLeast*min(ev.seconds(), eventTime) || ev.requests < all && ev.level() < eventLeast {
+			if ev = r.withoutVictims(ev, events); ev.requests < eventLeast*min(ev.seconds(), eventTime) || ev.requests < all && ev.level() < eventLeast {
 				continue
 			}
 		}
@@ -173,12 +174,12 @@ func (r *reporting) nameEvents() {
 }
 
 // withoutVictims takes from an event what is sent in the names of the victims of reflections.
-func (r *reporting) withoutVictims(ev event) event {
+func (r *reporting) withoutVictims(ev event, events []event) event {
 	var named []*entry[client]
 	for _, v := range r.victims {
 		named = append(named, v.clients...)
 	}
-	sum, excess := r.sentIn(&ev, named)
+	sum, excess := r.sentOf(&ev, named, events)
 	part := 1 - excess/max(ev.requests, 1)
 	if part < 0.2 || sum >= 0.1*ev.requests && ev.sources < junkSources {
 		part = 0
@@ -186,6 +187,21 @@ func (r *reporting) withoutVictims(ev event) event {
 	ev.requests, ev.in, ev.out = ev.requests*part, ev.in*part, ev.out*part
 	ev.sources = min(ev.sources, ev.requests)
 	return ev
+}
+
+// sentOf is as sentIn, without what other events of the server have that fit better what these clients sent.
+func (r *reporting) sentOf(ev *event, list []*entry[client], events []event) (sum, excess float64) {
+	sum, excess = r.sentIn(ev, list)
+	misfit := math.Abs(excess - ev.requests)
+	for o := range each(events) {
+		both := float64(overlap(ev.from, ev.to, o.from, o.to)) / 1e9
+		_, n := r.sentIn(o, list)
+		if o.series[0] == ev.series[0] && o.nature == ev.nature && both > 0 && math.Abs(n-o.requests) < min(misfit, o.requests/4) {
+			sum = max(sum-o.level()*both, 0)
+			excess = sum // what they send at other times is of that, and not usual
+		}
+	}
+	return sum, excess
 }
 
 // sentIn returns how many requests of its kinds clients sent to the server of an event while it lasted, and how many of these are more than is usual.

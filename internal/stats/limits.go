@@ -25,8 +25,12 @@ func (r *reporting) limits() {
 	open := float64(r.a.proofs[unproven])
 	for ev := range each(r.events) {
 		switch {
-		case ev.nature == unreturning: // not answered by a server that asks for challenges
-			forged += r.unansweredOf(ev)
+		case ev.nature == unreturning: // a server that asks for challenges did not answer some with even one
+			for _, q := range ev.series {
+				x := r.ratesOf(&q.ticks)
+				s := x.surgeOf(ev)
+				forged += x.during(x.by[unproven], &s, []surge{s})
+			}
 		case ev.forged && ev.nature == unasked && (!ev.carpet || ev.server.v.replies > 0):
 			forged += ev.requests
 		}
@@ -55,16 +59,6 @@ func (r *reporting) limits() {
 	for _, g := range order {
 		r.total(g.series, floods[g])
 	}
-}
-
-// unansweredOf returns how many requests of an event got not even a challenge.
-func (r *reporting) unansweredOf(ev *event) (n float64) {
-	for _, q := range ev.series {
-		x := r.ratesOf(&q.ticks)
-		s := x.surgeOf(ev)
-		n += x.during(x.by[unproven], &s, []surge{s})
-	}
-	return n
 }
 
 // perAddress counts what limits per address would have dropped. part is the share of what was never proven that is forged.

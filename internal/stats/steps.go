@@ -38,7 +38,13 @@ func surges(counts []float64, seconds, calm float64) []surge {
 	}
 	// While surges are among what is judged, it looks higher than it is.
 	if mean := meanOf(rest) / seconds; calm < 0 || mean < calm {
-		list, _ = surgesAbove(counts, seconds, mean)
+		list, rest = surgesAbove(counts, seconds, mean)
+	}
+	// Of few, the median is far from the mean, and the lowest are farther.
+	if mean := meanOf(rest); len(rest) >= leastCalm && math.Abs(mean-quantileOf(rest, nil, 0.5)) < 1 {
+		for s := range each(list) {
+			s.level, s.usual = max(s.level+s.usual-mean, 0), mean
+		}
 	}
 	return list
 }
@@ -65,7 +71,11 @@ func surgesAbove(counts []float64, seconds, calm float64) (list []surge, rest []
 	left := slices.Clone(counts)
 	explained, beside := make([]bool, len(left)), make([]bool, len(left))
 	for len(list) < mostEvents {
-		usual, sharp := usualOf(left, explained, calm*seconds)
+		// If what is not explained never is calm, what is usual is given, and then there is nothing lower to compare with.
+		usual, sharp := quantileOf(left, explained, 0.5), false
+		if calm >= 0 && calm*seconds < usual {
+			usual, sharp = calm*seconds, true
+		}
 		i, j := hottest(left, usual, seconds)
 		// If more than half is hot, what is usual is hot as well. The lowest of few buckets are low by accident, and a hole in a capture is
 		// no calm.
@@ -96,16 +106,6 @@ func surgesAbove(counts []float64, seconds, calm float64) (list []surge, rest []
 	}
 	slices.SortStableFunc(list, func(a, b surge) int { return cmp.Compare(b.excess(), a.excess()) })
 	return list[:min(len(list), mostEvents)], rest
-}
-
-// usualOf returns the median of what is not explained. If that never is calm, it is what is given, and then there is nothing lower to
-// compare with.
-func usualOf(x []float64, explained []bool, calm float64) (usual float64, sharp bool) {
-	usual = quantileOf(x, explained, 0.5)
-	if calm >= 0 && calm < usual {
-		return calm, true
-	}
-	return usual, false
 }
 
 // quantileOf returns a quantile of what is not explained, or of all.
@@ -176,8 +176,8 @@ func (c *current) slow(at, by float64) {
 // split finds what overlaps in a run: a rate that goes up twice and down twice is two surges, of which each ends with the step down
 // that is as large as its step up. What ends together, or goes on more slowly, is one, as is a rate that grows or falls slowly, or goes up and down again and again.
 func split(x []float64, i, j int, usual, seconds float64) (list []surge) {
-	whole := edges(x, i, j, usual)
 	levels := levelsOf(x[i:j], usual, seconds)
+	whole := edges(x, i, j, usual)
 	if len(levels) == 0 {
 		return []surge{whole}
 	}

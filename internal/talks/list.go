@@ -86,8 +86,7 @@ func (k *talk) show(c dissect.Config, files []stats.File) stats.Talk {
 		s.Why, s.Severity = k.why.ID, k.why.Severity.String()
 	}
 	var frames []string
-	for i := range k.messages {
-		m := &k.messages[i]
+	for _, m := range k.messages {
 		frames = append(frames, fmt.Sprint(m.frame))
 		l := stats.TalkLine{Frame: m.frame, Time: m.time.UTC(), Up: m.src == k.client, Length: m.length, RTT: m.rtt, Findings: m.findings, Summary: m.summary}
 		if m.kind != nil {
@@ -110,8 +109,7 @@ func (k *talk) show(c dissect.Config, files []stats.File) stats.Talk {
 // orient finds out which end is the server: the one whose message answers a request, or else the one that replies.
 func (k *talk) orient() {
 	best := 0
-	for i := range k.messages {
-		m := &k.messages[i]
+	for _, m := range k.messages {
 		weight := 0
 		switch {
 		case m.kind == nil:
@@ -160,8 +158,7 @@ func (k *talk) replay(c dissect.Config, lines []stats.TalkLine, forced bool) {
 	if err != nil {
 		return
 	}
-	for i := range k.messages {
-		m := &k.messages[i]
+	for _, m := range k.messages {
 		at := 0
 		for _, p := range m.parts {
 			d := dissect.Datagram{Frame: p.frame, Time: m.time, First: m.time, Src: m.src, Dst: m.dst, Payload: m.data[at : at+p.n], Missing: m.missing}

@@ -486,8 +486,7 @@ func listed(list []stats.Verdict) (says []said) {
 // row says what is known of a sensor.
 func (s *sensor) row(now time.Time) row {
 	r := row{Name: s.name, Heard: ago(now, s.heard), Says: listed(s.says)}
-	for i := range s.units {
-		u := &s.units[i]
+	for _, u := range s.units {
 		r.Packets, r.Requests, r.Unanswered = r.Packets+u.packets, r.Requests+u.requests, r.Unanswered+u.unanswered
 	}
 	if r.Requests > 0 {
