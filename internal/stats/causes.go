@@ -446,12 +446,14 @@ var causes = []Cause{
 			return p
 		}},
 	{ID: "packets_missing", State: Unclear, Certainty: Likely, explains: everything,
-		Needs:  "a tenth of at least twenty requests or more have no reply, and at least five replies, half as large a share of all, answer requests that are not in the capture",
+		Needs:  "a tenth of at least twenty requests or more have no reply, and at least five replies, half as large a share of all, answer requests that are not in the capture, nor went to another address or to all hosts; no outage explains it",
 		Words:  "{unasked} of {replies} of {server} answer requests that are not in the capture: it lacks packets, and the {lost} of {n} without a reply may have had one.",
 		Advice: "Look whether tcpdump dropped packets (its last lines say so; -w FILE and -B 65536 help), whether the capture is a sample, and whether some packets take another link.",
 		holds: func(x *facts) *proof {
-			p := holes(less(x.marks[mUnasked].n, x.fates[dissect.OutcomeOther].n), x.replies(), &x.sum)
-			return p.with(x, "replies without their request", &x.marks[mUnasked])
+			if x.verdict(CannotTell) == nil {
+				return nil // the replies may answer requests to another address
+			}
+			return holes(less(x.marks[mUnasked].n, x.fates[dissect.OutcomeOther].n), x.replies(), &x.sum).with(x, "replies without their request", &x.marks[mUnasked])
 		}},
 	{ID: "wrong_port", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "no reply from that port, and replies from another port of the same host, which speaks what was asked if this one gets and sends other datagrams; or which names this one as the port of the game",

@@ -968,7 +968,20 @@ var filmLAN = []filmCause{
 			}
 		},
 		near: func(f *film) { f.found("255.255.255.255") }, nearIs: "broadcast_unanswered", nearAsk: "255.255.255.255:27015", says: "40 a2s info requests .100 % answered", not: "Slow|%.*of \\d+ answered"},
+	{id: "loss", server: "192.168.1.20:27015", nearAsk: "192.168.1.20:27015", // of one that replies to all, which is no reply without its request
+		has: func(f *film) { f.beside(lossy(.3)) }, near: func(f *film) { f.beside(lossy(0)) }, nearIs: "only_private", says: "replies to only [67][0-9] % of 40 requests", not: "lacks packets"},
 	{id: "broadcast_unanswered", server: "192.168.1.255:27015", has: func(f *film) { f.found("192.168.1.255") }, near: func(f *film) { f.found("192.168.1.255", "192.168.1.255") }, nearIs: "only_private", nearAsk: "192.168.1.255:27015", says: "no server replied to any of 40 requests", not: "Down"},
+}
+
+// beside adds a server that replies to requests to all hosts, and to those that replies says of requests to it alone.
+func (f *film) beside(replies func(i int, at float64) bool) {
+	f.found("255.255.255.255", "192.168.1.20")
+	for i := range 40 {
+		at, from, host := 2*float64(i)+.5, netip.AddrPortFrom(netip.MustParseAddr("192.168.1.6"), uint16(30000+i)), netip.MustParseAddrPort("192.168.1.20:27015")
+		if f.udp(at, from, host, askInfo); replies(i, at) {
+			f.udp(at+.0005, host, from, infoReply("Old town"))
+		}
+	}
 }
 
 // beats adds a server that works and heartbeats to a master, which replies.

@@ -195,8 +195,10 @@ func (r *reporting) sentOf(ev *event, list []*entry[client], events []event) (su
 	misfit := math.Abs(excess - ev.requests)
 	for o := range each(events) {
 		both := float64(overlap(ev.from, ev.to, o.from, o.to)) / 1e9
-		_, n := r.sentIn(o, list)
-		if o.series[0] == ev.series[0] && o.nature == ev.nature && both > 0 && math.Abs(n-o.requests) < min(misfit, o.requests/4) {
+		if o.series[0] != ev.series[0] || o.nature != ev.nature || both == 0 {
+			continue
+		}
+		if _, n := r.sentIn(o, list); math.Abs(n-o.requests) < min(misfit, o.requests/4) {
 			sum = max(sum-o.level()*both, 0)
 			excess = sum // what they send at other times is of that, and not usual
 		}

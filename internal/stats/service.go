@@ -212,10 +212,8 @@ func (r *reporting) withICMP(v *server, text string) (string, string) {
 	advice := "Look whether the server runs, and whether a firewall drops its packets: a capture on the host sees requests that the host's own firewall drops."
 	if says := v.says(); says != "" {
 		text += "; ICMP says: " + says
-		advice = "The sender of the ICMP errors says why: look at its rules and routes; qdissect why ADDR:PORT names it."
-		if says == saysClosed {
-			advice = "The host is up and nothing listens on that port: start the server, or correct its port."
-		}
+		advice = either(says == saysClosed, "The host is up and nothing listens on that port: start the server, or correct its port.",
+			"The sender of the ICMP errors says why: look at its rules and routes; qdissect why ADDR:PORT names it.")
 	}
 	return text, advice
 }
@@ -337,7 +335,7 @@ func (r *reporting) unwell() {
 			o, calm = Outcome{Answered: less(c.requests, c.unanswered), Unanswered: c.unanswered}, true
 			good, n = o.Answered, o.Answered+o.Unanswered
 		}
-		if p, c := holes(less(v.unasked, v.fates[dissect.OutcomeOther]), v.replies, &o), causeOf("packets_missing"); p != nil {
+		if p, c := holes(less(v.unasked, v.fates[dissect.OutcomeOther]), v.replies, &o), causeOf("packets_missing"); p != nil && !r.answersOthers(e) {
 			r.say(Verdict{
 				Kind: CannotTell, Certainty: c.Certainty, Server: r.address(e), From: instant(from), To: instant(to), Text: "Cannot tell: " + c.fill(c.Words, p, r.address(e)+r.named(v)), Advice: c.Advice,
 				Evidence: Evidence{{"replies_without_request", float64(v.unasked)}, {"replies", float64(v.replies)}, {"requests", float64(o.replied() + o.Unanswered)}, {"unanswered", float64(o.Unanswered)}},
@@ -376,6 +374,11 @@ func holes(unasked, replies uint64, o *Outcome) *proof {
 		return nil
 	}
 	return &proof{fill: []string{"unasked", number(unasked), "replies", count(replies, "reply", "replies"), "n", count(n, "request", "requests"), "lost", number(o.Unanswered)}}
+}
+
+// answersOthers reports whether replies of a server may answer requests to another address, or to all hosts of a network.
+func (r *reporting) answersOthers(e *entry[server]) bool {
+	return slices.ContainsFunc(r.servers, func(o *entry[server]) bool { return r.toAll(o) || o.v.heard != nil && o.v.heard.from == e.key })
 }
 
 // leastMutes is from how many addresses that never return a challenge on these are rather forged than of old clients, with ten times as many
@@ -782,10 +785,7 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, calm bool) 
 		when = " in " + span(v.first, v.last)
 		evidence = append(evidence, Evidence{{"challenge_only", float64(o.ChallengeOnly)}, {"late", float64(o.Late)}, {"partial", float64(o.Partial)}, {"refused", float64(o.Refused)}}...)
 	}
-	does := "replies to"
-	if o.Unanswered+o.Refused+good < n { // it does more often, but late, in part, or with a challenge
-		does = "answers"
-	}
+	does := either(o.Unanswered+o.Refused+good < n, "answers", "replies to") // it does more often, but late, in part, or with a challenge
 	return Verdict{
 		Kind: Unwell, Server: r.address(e), Evidence: evidence, Advice: parts[0].advice,
 		Text: fmt.Sprintf("Not answered: %s%s %s only %s of %s%s: %s.", r.address(e), r.named(v), does, percent(float64(good)/float64(n)), count(n, "request", "requests"), when, text),
