@@ -199,9 +199,17 @@ func open(t *testing.T, ctx context.Context, path string, width int64, scheme, m
 
 func value[T any](t *testing.T, tab context.Context, script string) (v T) {
 	t.Helper()
-	if err := chromedp.Run(tab, chromedp.Evaluate(script, &v, chromedp.EvalAsValue, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })); err != nil {
-		t.Fatalf("%.80s: %v", script, err)
+	for range 50 {
+		err := chromedp.Run(tab, chromedp.Evaluate(script, &v, chromedp.EvalAsValue, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+		if err == nil {
+			return v
+		}
+		if !strings.Contains(err.Error(), "Inspected target navigated") {
+			t.Fatalf("%.80s: %v", script, err)
+		}
+		time.Sleep(20 * time.Millisecond) // the page was read again just then
 	}
+	t.Fatalf("%.80s: the page is read again and again", script)
 	return v
 }
 
