@@ -188,6 +188,13 @@ func (s *Said) sweep(name string, from, to int, of func(n int) []made) {
 				said += v
 			}
 		}
+		for _, o := range []Options{{OneSided: true}, {Home: []netip.Prefix{netip.MustParsePrefix("198.51.100.8/29")}}} {
+			for _, v := range a.Report(o).Verdicts {
+				if v.Unusual() && !slices.ContainsFunc(r.Verdicts, func(x Verdict) bool { return x.Kind == v.Kind }) {
+					said += either(o.OneSided, "one way ", "at home ") + v.Kind + ", "
+				}
+			}
+		}
 		w := a.Why(netip.AddrPortFrom(netip.MustParseAddr(server), 0), Options{})[0]
 		said += fmt.Sprint("why ", w.State, " ", w.Certainty, " ", w.Cause)
 		for _, c := range r.Clients {
@@ -198,10 +205,10 @@ func (s *Said) sweep(name string, from, to int, of func(n int) []made) {
 				said += fmt.Sprint(", limit ", l.N)
 			}
 		}
-		c := Compare(first, r)
-		words += strings.Join(append(w.Advice, w.Text, c.Helped, c.Cost, ""), "\n")
+		c, back := Compare(first, r), Compare(r, first)
+		words += strings.Join(append(w.Advice, w.Text, c.Helped, c.Cost, back.Helped, back.Cost, ""), "\n")
 		if to < 100 {
-			words += strings.Join(c.Answer, "\n") + "\n"
+			words += strings.Join(append(c.Answer, back.Answer...), "\n") + "\n"
 		}
 		now := said + digits.ReplaceAllString(words, "#")
 		if now != before {

@@ -627,6 +627,12 @@ func TestVerdictsNeed(t *testing.T) {
 		{"n of 10 proven", 0, 10, mixed(func(x *made) { x.proof = dissect.Proven })},
 		{"n of 10 challenged", 0, 10, mixed(func(x *made) { x.proof, x.outcome = dissect.Unreturned, dissect.OutcomeChallenged })},
 		{"n of 10 from forty", 0, 10, mixed(func(x *made) { x.from = person(int(x.at*80) % 40) })},
+		{"a server's own address asks from port 270nn, and at last from two", 14, 16, func(n int) []made {
+			return both(evening(60), sent(600, 10, 30, func(i int, x *made) { x.from, x.port = x.to, uint16(27000+min(n, 15)-i%max(n-14, 1)) }))
+		}},
+		{"n calm requests, and a flood of one hop limit and port", 47, 53, func(n int) []made {
+			return both(open(n), flood(400, 80, dissect.Unproven, func(i int, x *made) { x.hops, x.port = 47, 4444 }))
+		}},
 		{"n replies come back", 0, 24, func(n int) []made { return errors(n, 24-n) }},
 	} {
 		all.sweep(c.name, c.from, c.to, c.play)
