@@ -150,11 +150,10 @@ func (c *challenges) prove(k *peerKey, now int64) {
 
 // proved returns when a client last proved itself.
 func (c *challenges) proved(k *peerKey) (at int64, ok bool) {
-	if c.provers>>k.protocol&1 == 0 {
-		return 0, false
-	}
-	if t := c.proofs.find(k); t != nil {
-		return *t, true
+	if c.provers>>k.protocol&1 != 0 {
+		if t := c.proofs.find(k); t != nil {
+			return *t, true
+		}
 	}
 	return 0, false
 }

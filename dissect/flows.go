@@ -241,7 +241,7 @@ func (t *flowTable) add(at *ends, now int64) int32 {
 		t.remove(t.lists[l].oldest, true)
 	}
 	if (t.len()+1)*2 > len(t.slots) {
-		t.grow()
+		t.slots = grown(t.slots)
 	}
 	i := t.free
 	if i != none {
@@ -298,14 +298,15 @@ func removeSlot(slots []flowSlot, hash uint32, i int32) {
 	}
 }
 
-func (t *flowTable) grow() {
-	old := t.slots
-	t.slots = make([]flowSlot, 2*len(old))
+// grown returns a table of twice the size with the entries of another one.
+func grown(old []flowSlot) []flowSlot {
+	slots := make([]flowSlot, 2*len(old))
 	for _, e := range old {
 		if e.flow != 0 {
-			placeSlot(t.slots, e)
+			placeSlot(slots, e)
 		}
 	}
+	return slots
 }
 
 // touch makes a flow the newest of its list.

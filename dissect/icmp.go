@@ -153,23 +153,17 @@ func (a *Analyzer) ICMP(e *ICMPError) {
 // reportICMP completes the outgoing finding and reports it. n is the number of other
 // requests that the error may be about, last the frame of the newest of them.
 func (a *Analyzer) reportICMP(e *ICMPError, k kindOfError, what about, n int, last uint64) {
-	b := e.From.AppendTo(a.text[:0])
-	b = append(b, " says in frame "...)
-	b = appendInt(b, int(e.Frame))
+	b := appendNumber(e.From.AppendTo(a.text[:0]), " says in frame ", int(e.Frame), "")
 	who := len(b)
 	b = e.Dst.Addr().AppendTo(b)
 	to := len(b)
 	if e.Length >= 0 {
-		b = append(b, " of "...)
-		b = appendInt(b, e.Length)
-		b = append(b, nettext.Plural(e.Length, " byte", " bytes")...)
+		b = appendNumber(b, " of ", e.Length, nettext.Plural(e.Length, " byte", " bytes"))
 	}
 	size := len(b)
 	switch {
 	case k.finding == core.FragmentationNeeded && e.MTU > 0:
-		b = append(b, ", which takes IP packets of up to "...)
-		b = appendInt(b, int(e.MTU))
-		b = append(b, " bytes"...)
+		b = appendNumber(b, ", which takes IP packets of up to ", int(e.MTU), " bytes")
 	case k.finding == core.PortUnreachable && e.From != e.Dst.Addr():
 		b = append(b, " of "...)
 		b = e.Dst.Addr().AppendTo(b)
@@ -191,9 +185,7 @@ func (a *Analyzer) reportICMP(e *ICMPError, k kindOfError, what about, n int, la
 		b = append(b, " between these two"...)
 	}
 	if n > 0 {
-		b = append(b, "; it is about one of the equal requests in frames "...)
-		b = appendInt(b, int(a.out.flow.Frame))
-		b = append(b, nettext.Plural(n, " and ", " to ")...)
+		b = appendNumber(b, "; it is about one of the equal requests in frames ", int(a.out.flow.Frame), nettext.Plural(n, " and ", " to "))
 		b = appendInt(b, int(last))
 	}
 	a.text = b

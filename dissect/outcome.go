@@ -2,7 +2,6 @@ package dissect
 
 import (
 	"cmp"
-	"net/netip"
 	"slices"
 	"strconv"
 	"time"
@@ -78,16 +77,11 @@ func (o *Outcomes) Sum() (n uint64) {
 func (t *tracker) closeRequest(i int32, evict bool) {
 	q := &t.requests.list[i]
 	t.conclude(q, evict)
-	f := &t.flows.flows[q.flow]
-	if f.requests == i {
-		f.requests = q.below
-	} else {
-		j := f.requests
-		for t.requests.list[j].below != i {
-			j = t.requests.list[j].below
-		}
-		t.requests.list[j].below = q.below
+	at := &t.flows.flows[q.flow].requests
+	for *at != i {
+		at = &t.requests.list[*at].below
 	}
+	*at = q.below
 	t.requests.remove(i)
 }
 
@@ -234,16 +228,12 @@ func (t *tracker) reportMissing(q *request, is Outcome) {
 	t.out.text = strconv.AppendFloat(t.out.text, t.config.Limits.Window.Seconds(), 'f', -1, 64)
 	t.out.text = append(t.out.text, " s"...)
 	if n := t.requests.sendings(q); n > 1 {
-		t.out.text = append(t.out.text, ", sent "...)
-		t.out.text = appendInt(t.out.text, n)
-		t.out.text = append(t.out.text, " times"...)
+		t.out.text = appendNumber(t.out.text, ", sent ", n, " times")
 	}
 	if o := t.requests.rare(q).other; o != 0 {
-		t.out.text = append(t.out.text, "; frame "...)
-		t.out.text = strconv.AppendUint(t.out.text, o, 10)
-		t.out.text = append(t.out.text, " has a reply of another kind"...)
+		t.out.text = appendNumber(t.out.text, "; frame ", int(o), " has a reply of another kind")
 	} else {
-		t.appendOthers(q, dst)
+		t.appendOthers(q)
 	}
 	origin, at := t.requests.origin(q)
 	t.out.flow = FlowFinding{
@@ -348,26 +338,20 @@ func (t *tracker) flushTo(now int64, frame uint64) {
 
 // flush closes all requests. now is the end of the input.
 func (t *tracker) flush(now int64) {
-	t.end = cmp.Or(now, 1)
-	for t.requests.waiting.oldest != none {
-		t.closeRequest(t.requests.waiting.oldest, false)
-	}
+	t.flushTo(now, 1<<64-1)
 	t.flows.flush()
 	t.clear()
 }
 
 // appendOthers appends to the finding how many other requests to the same port were
 // answered, or another port on which the host answers the protocol of q.
-func (t *tracker) appendOthers(q *request, server netip.AddrPort) {
+func (t *tracker) appendOthers(q *request) {
 	n, at := len(t.out.text), t.flows.flows[q.flow].key.server(q.up())
 	if t.out.text = t.servers.known(&at).appendOthers(t.out.text, t.requests.sendings(q)); len(t.out.text) > n {
 		return
 	}
-	k := addressOf(server.Addr())
-	if h := t.servers.hosts.find(&k); h != nil && h.port != server.Port() && t.related(h.protocol, q.protocol) {
-		t.out.text = append(t.out.text, "; the same host answers "...)
-		t.out.text = append(t.out.text, t.protocols[h.protocol].Name...)
-		t.out.text = append(t.out.text, " on port "...)
-		t.out.text = appendInt(t.out.text, int(h.port))
+	if h := t.servers.hosts.find(&at.address); h != nil && h.port != at.port && t.related(h.protocol, q.protocol) {
+		t.out.text = append(append(t.out.text, "; the same host answers "...), t.protocols[h.protocol].Name...)
+		t.out.text = appendNumber(t.out.text, " on port ", int(h.port), "")
 	}
 }

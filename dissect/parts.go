@@ -201,10 +201,7 @@ func (a *Analyzer) noteTotals(s *Splitting, set *reassembly.Set) {
 	after := contradicts(set)
 	if total, frame := set.Before(); set.Disagree() || after {
 		if after {
-			a.text = appendInt(a.text, total)
-			a.text = append(a.text, " (complete in frame "...)
-			a.text = appendInt(a.text, int(frame))
-			a.text = append(a.text, "), "...)
+			a.text = appendNumber(appendInt(a.text, total), " (complete in frame ", int(frame), "), ")
 		}
 		a.text = appendStated(a.text, set, set.Stated)
 		largest := 0
@@ -212,11 +209,8 @@ func (a *Analyzer) noteTotals(s *Splitting, set *reassembly.Set) {
 			largest = max(largest, set.Stated(i))
 		}
 		if i := set.Len() - 1; set.Index(i) >= largest {
-			a.text = append(a.text, ", number "...)
-			a.text = appendInt(a.text, set.Index(i)+1)
-			a.text = append(a.text, " (frame "...)
-			a.text = appendInt(a.text, int(set.PartFrames(i)[0]))
-			a.text = append(a.text, ')')
+			a.text = appendNumber(a.text, ", number ", set.Index(i)+1, " (frame ")
+			a.text = appendNumber(a.text, "", int(set.PartFrames(i)[0]), ")")
 		}
 		if s.Totals != nil {
 			a.reader.Note(s.Totals, Str(nettext.View(a.text)))
@@ -415,8 +409,7 @@ func appendMissing(b []byte, missing []int, total int) []byte {
 		}
 		b = appendInt(b, missing[i]+1)
 		if j > i {
-			b = append(b, '-')
-			b = appendInt(b, missing[j]+1)
+			b = appendNumber(b, "-", missing[j]+1, "")
 		}
 		i = j + 1
 	}

@@ -171,13 +171,7 @@ func (t *recent[K, V]) place(k *K) int32 {
 		return i
 	}
 	if (len(t.entries)+1)*2 > len(t.slots) && len(t.entries) < t.limit {
-		old := t.slots
-		t.slots = make([]flowSlot, 2*len(old))
-		for _, e := range old {
-			if e.flow != 0 {
-				placeSlot(t.slots, e)
-			}
-		}
+		t.slots = grown(t.slots)
 	}
 	i := len(t.entries)
 	if i < t.limit {

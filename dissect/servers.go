@@ -111,21 +111,14 @@ func (s answering) appendOthers(b []byte, sendings int) []byte {
 	case answered == 2 && others == 2:
 		b = append(b, "both other requests"...)
 	case answered == others:
-		b = append(b, "all "...)
-		b = appendInt(b, int(others))
-		b = append(b, " other requests"...)
+		b = appendNumber(b, "all ", int(others), " other requests")
 	case others < 100:
-		b = appendInt(b, int(answered))
-		b = append(b, " of "...)
-		b = appendInt(b, int(others))
-		b = append(b, " other requests"...)
+		b = appendNumber(appendInt(b, int(answered)), " of ", int(others), " other requests")
 	default:
 		tenths := uint64(answered) * 1000 / uint64(others)
 		b = appendInt(b, int(tenths/10))
 		b = append(b, '.', byte('0'+tenths%10))
-		b = append(b, " % of "...)
-		b = appendInt(b, int(others))
-		b = append(b, " other requests"...)
+		b = appendNumber(b, " % of ", int(others), " other requests")
 	}
 	return b
 }

@@ -190,6 +190,11 @@ func appendInt(b []byte, n int) []byte {
 	return append(b, byte('0'+n%10))
 }
 
+// appendNumber appends a number between two texts.
+func appendNumber(b []byte, before string, n int, after string) []byte {
+	return append(appendInt(append(b, before...), n), after...)
+}
+
 // State returns the current amount of state.
 func (a inner) State() core.State {
 	t := a.tracker
