@@ -182,7 +182,7 @@ func (a *Analyzer) choose(x *arrival, found []candidate) class {
 // lift classifies a payload that no protocol finds likely: a pending request, what the server spoke, the
 // conversation or the port decides, or among two of the port the reply to come.
 func (a *Analyzer) lift(x *arrival, c class, best *candidate, found []candidate) class {
-	p := a.spoken(x, x.undecided)
+	p := a.spoken(&x.ends, x.undecided)
 	switch {
 	case best.awaited:
 		c.reason = core.ByRequest
@@ -192,6 +192,8 @@ func (a *Analyzer) lift(x *arrival, c class, best *candidate, found []candidate)
 		c = class{protocol: p, reason: core.ByServer}
 	case best.port && best.verdict > Doubtful:
 		c.reason = core.ByPort
+	case p == best.protocol && best.verdict > Doubtful:
+		c.reason = core.ByServer
 	default:
 		if p := a.protocols[best.protocol]; p.Confirm != nil && p.Confirm(x.Payload) {
 			return class{protocol: best.protocol, sure: true}
@@ -232,7 +234,7 @@ func (a *Analyzer) tied(best *candidate, found []candidate) uint64 {
 // then by the port. If nothing decides, the message is ambiguous.
 func (a *Analyzer) byServer(x *arrival, c class, best *candidate, tied uint64) class {
 	both := tied | 1<<best.protocol
-	if p := a.spoken(x, both); p >= 0 {
+	if p := a.spoken(&x.ends, both); p >= 0 {
 		return class{protocol: p, reason: core.ByServer, sure: true}
 	}
 	if c.reason, c.also = core.ByHeader, tied; best.port {
@@ -245,9 +247,9 @@ func (a *Analyzer) byServer(x *arrival, c class, best *candidate, tied uint64) c
 }
 
 // spoken returns the protocol of a set that the server spoke with others, -1 if it spoke none.
-func (a *Analyzer) spoken(x *arrival, set uint64) int8 {
-	for _, up := range [...]bool{x.ends.up, !x.ends.up} {
-		end := x.ends.key.server(up)
+func (a *Analyzer) spoken(e *ends, set uint64) int8 {
+	for _, up := range [...]bool{e.up, !e.up} {
+		end := e.key.server(up)
 		if p := a.tracker.servers.spoke.find(&end); p != nil && set>>*p&1 != 0 {
 			return *p
 		}

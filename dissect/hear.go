@@ -29,6 +29,7 @@ const (
 	displaced               // the server replies from another end
 	unheard                 // the server replies, and its replies are not in the capture
 	askedAll                // the client asked all hosts of a network
+	spoke                   // the server replied in a protocol that the bytes prove
 )
 
 // maxNotices bounds the notices of an analyzer between two calls of its Notices.
@@ -154,15 +155,16 @@ func (t *tracker) hear(list []Notice) {
 		h.enter(list)
 	}
 	for i := range list {
-		n := &list[i]
-		if n.what != displaced {
-			continue
+		switch n := &list[i]; {
+		case n.what == spoke && t.servers.spoke.find(&n.of) == nil:
+			*t.servers.spoke.get(&n.of) = n.protocol
+		case n.what == displaced:
+			told := h.told.get(&displacement{n.of, n.other})
+			if !*told && n.by == h {
+				t.reportElsewhere(n)
+			}
+			*told = true
 		}
-		told := h.told.get(&displacement{n.of, n.other})
-		if !*told && n.by == h {
-			t.reportElsewhere(n)
-		}
-		*told = true
 	}
 }
 
@@ -225,6 +227,16 @@ func (t *tracker) replied(x *arrival) {
 	}
 	k := x.ends.key.server(!x.ends.up)
 	s.replies = t.hearsay.servers.find(&k) != nil || t.tell(Notice{what: replies, of: k})
+}
+
+// speaks records that the server of a request replied in the protocol that the conversation proved.
+func (t *tracker) speaks(q *request, x *arrival) {
+	s, f := t.server(q), &t.flows.flows[q.flow]
+	if s.answer(); s.spoke || x.also != 0 || f.sure != x.protocol {
+		return
+	}
+	k := f.key.server(q.up())
+	s.spoke = t.servers.spoke.find(&k) != nil || t.tell(Notice{what: spoke, of: k, protocol: x.protocol})
 }
 
 // silent reports whether the capture has no reply of the server of a request.

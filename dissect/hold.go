@@ -111,7 +111,7 @@ func (a *Analyzer) hold(x *arrival) {
 	case x.stopped:
 	case x.protocol >= 0:
 		if *a.waiting.count(x.ends.hash) > 0 {
-			a.resolveHeld(x)
+			a.resolveHeld(x.ends, class{protocol: x.protocol, also: x.also, reason: core.ByReply})
 		}
 	case x.undecided != 0:
 		x.noteAs(seenRequest)
@@ -127,9 +127,17 @@ func (a *Analyzer) hold(x *arrival) {
 	}
 }
 
-// releaseHeld classifies the deferred datagram i without further evidence.
+// releaseHeld classifies the deferred datagram i, by what its server spoke with others or without
+// further evidence.
 func (a *Analyzer) releaseHeld(i int) {
-	h := a.waiting.take(i)
+	h := a.waiting.at(i)
+	if p := a.spoken(&h.ends, h.undecided); h.otherwise < 0 && p >= 0 {
+		if a.current = p; a.protocols[p].Detect(h.Payload) > Doubtful && a.readable(&h.Datagram, p) {
+			a.resolveHeld(h.ends, class{protocol: p, reason: core.ByServer})
+			return
+		}
+	}
+	a.waiting.take(i)
 	c := class{protocol: h.otherwise, reason: h.reason, also: h.also, sure: h.sure}
 	if c.protocol < 0 {
 		c.undecided = h.undecided
@@ -137,21 +145,20 @@ func (a *Analyzer) releaseHeld(i int) {
 	a.queue.add(&h.Datagram, &h.ends, c)
 }
 
-// resolveHeld classifies the deferred datagrams in the conversation of x by the
-// protocol of x.
-func (a *Analyzer) resolveHeld(x *arrival) {
-	for i := a.waiting.find(0, &x.ends); i < a.waiting.n; i = a.waiting.find(i, &x.ends) {
+// resolveHeld classifies the deferred datagrams in a conversation by what another one in it is.
+func (a *Analyzer) resolveHeld(e ends, by class) {
+	for i := a.waiting.find(0, &e); i < a.waiting.n; i = a.waiting.find(i, &e) {
 		h := a.waiting.at(i)
-		as := a.relatedAmong(h.undecided, x.protocol)
+		as := a.relatedAmong(h.undecided, by.protocol)
 		switch {
 		case as < 0:
 			i++
 			continue
-		case x.also != 0 && h.otherwise >= 0:
+		case by.also != 0 && h.otherwise >= 0:
 			a.releaseHeld(i)
 		default:
 			h = a.waiting.take(i)
-			c := class{protocol: as, reason: core.ByReply, sure: h.sure}
+			c := class{protocol: as, reason: by.reason, sure: h.sure}
 			if !c.sure && !a.readable(&h.Datagram, as) {
 				c.protocol = -1
 			}

@@ -194,7 +194,7 @@ func (t *tracker) take(q *request, x *arrival, frame uint64, now int64) *answer 
 			o.came = OutcomePartial
 		}
 		if first && !q.has(isOptional) {
-			t.server(q).answer()
+			t.speaks(q, x)
 		}
 		o.n = 0
 	}

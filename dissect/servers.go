@@ -25,6 +25,7 @@ func (k serverKey) endpoint() netip.AddrPort {
 type answering struct {
 	asked, answered uint32
 	replies         bool // it replied, and the analyzers were told
+	spoke           bool // they were told its protocol
 }
 
 // A host is the port and protocol of the newest reply of an address.
@@ -41,8 +42,7 @@ const maxServers = 1024
 type servers struct {
 	answering *recent[serverKey, answering]
 	hosts     *recent[address, host]
-	// spoke has the protocol of a server, of those that share a wire format: the next
-	// client's handshake is decided by it.
+	// spoke has the protocol of a server: what the next client sends is decided by it.
 	spoke *recent[serverKey, int8]
 }
 
