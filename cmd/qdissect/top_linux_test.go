@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -17,10 +19,11 @@ import (
 	"github.com/qdissect/qdissect/internal/must"
 )
 
-// A tmuxPane is a terminal in which a shell runs.
+// A tmuxPane is a terminal in which a shell runs. One client in control mode sends all commands.
 type tmuxPane struct {
-	t      *testing.T
-	socket string
+	t        *testing.T
+	commands io.Writer
+	replies  *bufio.Scanner
 }
 
 // newTmux starts a terminal of 80 by 24.
@@ -32,22 +35,44 @@ func newTmux(t *testing.T) *tmuxPane {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not installed")
 	}
-	p := &tmuxPane{t, filepath.Join(t.TempDir(), "tmux")}
-	p.tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "env -u TMUX PS1='$ ' sh")
-	t.Cleanup(func() { exec.Command("tmux", "-S", p.socket, "kill-server").Run() })
+	cmd := exec.Command("tmux", "-S", filepath.Join(t.TempDir(), "tmux"), "-f", "/dev/null", "-C",
+		"new-session", "-d", "-x", "80", "-y", "24", "env -u TMUX PS1='$ ' sh", ";", "attach-session", "-f", "no-output,ignore-size")
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
+	p := &tmuxPane{t: t, commands: must.Get(cmd.StdinPipe())(t), replies: bufio.NewScanner(must.Get(cmd.StdoutPipe())(t))}
+	must.Do(t, cmd.Start())
+	t.Cleanup(func() {
+		io.WriteString(p.commands, "kill-server\n")
+		cmd.Wait()
+	})
 	p.shows("$")
 	return p
 }
 
+// tmux returns the output of a command: the lines between %begin and %end, both with the flag that says who asks.
 func (p *tmuxPane) tmux(args ...string) string {
 	p.t.Helper()
-	cmd := exec.Command("tmux", append([]string{"-S", p.socket}, args...)...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		p.t.Fatalf("tmux %q: %v\n%s", args, err, out)
+	line := ""
+	for _, a := range args {
+		line += "'" + strings.ReplaceAll(a, "'", `'\''`) + "' "
 	}
-	return string(out)
+	must.Get(io.WriteString(p.commands, line+"\n"))(p.t)
+	mark, out := "", ""
+	for p.replies.Scan() {
+		text := p.replies.Text()
+		word, rest, _ := strings.Cut(text, " ")
+		switch {
+		case mark == "" && word == "%begin" && strings.HasSuffix(rest, " 1"):
+			mark = rest
+		case mark != "" && word == "%end" && rest == mark:
+			return out
+		case mark != "" && word == "%error" && rest == mark:
+			p.t.Fatalf("tmux %q: %s", args, out)
+		case mark != "":
+			out += text + "\n"
+		}
+	}
+	p.t.Fatalf("tmux %q: it ended\n%s", args, out)
+	return ""
 }
 
 // keys sends keys by their names, and types what is none.
