@@ -18,10 +18,10 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
-// TestSameAsProgram: IP fragments, ICMP errors and tunnels give the messages and
+// TestSameAsProgram: IP fragments, ICMP errors, tunnels and connections give the messages and
 // findings that the program gives, as its goldens have them.
 func TestSameAsProgram(t *testing.T) {
-	for _, name := range []string{"a2s/fragments", "a2s/fragments-lost", "a2s/trouble", "icmp/errors4", "icmp/errors6", "hostile/fragments"} {
+	for _, name := range []string{"a2s/fragments", "a2s/fragments-lost", "a2s/trouble", "icmp/errors4", "icmp/errors6", "hostile/fragments", "minecraft-java/servers", "minecraft-java/trouble", "source-rcon/servers", "frostbite/servers"} {
 		t.Run(name, func(t *testing.T) {
 			f := must.Get(os.Open("../testdata/pcaps/" + name + ".pcap"))(t)
 			defer f.Close()

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/golden"
@@ -319,6 +319,12 @@ func sorted(rows [][]any) (list []string) {
 	return list
 }
 
+// differ returns the differences of two lists of lines.
+func differ(oldName string, old []string, newName string, new []string) string {
+	text := func(lines []string) []byte { return []byte(strings.Join(lines, "\n") + "\n") }
+	return string(diff.Diff(oldName, text(old), newName, text(new)))
+}
+
 // asked returns the questions of the page, as one script. The examples after them come last.
 func asked(t *testing.T) string {
 	var sql strings.Builder
@@ -377,8 +383,8 @@ func TestQuestions(t *testing.T) {
 		must.Do(t, os.WriteFile(name, []byte(got.String()), 0o666))
 	}
 	want := must.Get(os.ReadFile(name))(t)
-	if d := gocmp.Diff(string(want), got.String()); d != "" {
-		t.Errorf("the answers are others than in %s; -update writes it (-want +got):\n%s", name, d)
+	if d := diff.Diff("want", want, "got", []byte(got.String())); d != nil {
+		t.Errorf("the answers are others than in %s; -update writes it:\n%s", name, d)
 	}
 }
 
@@ -446,8 +452,8 @@ func TestLossless(t *testing.T) {
 		}
 		slices.Sort(fields[key])
 		slices.Sort(got)
-		if d := gocmp.Diff(fields[key], got); d != "" {
-			t.Errorf("the fields of %s with types (-want +got):\n%s", key, d)
+		if d := differ("want", fields[key], "got", got); d != "" {
+			t.Errorf("the fields of %s with types:\n%s", key, d)
 		}
 	}
 }
@@ -505,8 +511,8 @@ func TestParquet(t *testing.T) {
 	parquet := duckDB(t, tabled(t, true, []string{"-o", "parquet"}, captures...), sql)
 	json := duckDB(t, tabled(t, true, []string{"-o", "jsonl", "--exchanges"}, captures...), sql)
 	for i, want := range json {
-		if d := gocmp.Diff(sorted(want), sorted(parquet[i])); d != "" {
-			t.Errorf("query %d (-JSON +Parquet):\n%.3000s", i, d)
+		if d := differ("JSON", sorted(want), "Parquet", sorted(parquet[i])); d != "" {
+			t.Errorf("query %d:\n%.3000s", i, d)
 		}
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
+	"github.com/rogpeppe/go-internal/diff"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/qdissect/qdissect/internal/golden"
@@ -70,8 +70,8 @@ func compare(t *testing.T, path, got string) {
 	if err != nil {
 		t.Fatalf("%v; go test ./cmd/qdissect -update writes it", err)
 	}
-	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
-		t.Errorf("%s (-want +got):\n%s", path, d)
+	if d := diff.Diff("want", want, "got", []byte(got)); d != nil {
+		t.Errorf("%s:\n%s", path, d)
 	}
 }
 
@@ -103,8 +103,8 @@ func TestGolden(t *testing.T) {
 			// These belong to the golden only.
 			last := bytes.LastIndexByte(bytes.TrimRight(want, "\n"), '\n') + 1
 			plain := string(want[:last]) + sum.ReplaceAllString(string(want[last:]), "")
-			if d := cmp.Diff(strings.Split(plain, "\n"), strings.Split(lines, "\n")); d != "" {
-				t.Errorf("%s (-want +got):\n%s", golden.Path(abs), d)
+			if d := diff.Diff("want", []byte(plain), "got", []byte(lines)); d != nil {
+				t.Errorf("%s:\n%s", golden.Path(abs), d)
 			}
 			if status != textStatus || status != exitDone && !strings.Contains(path, "hostile") {
 				t.Errorf("exit status %d as text, %d as JSON", textStatus, status)

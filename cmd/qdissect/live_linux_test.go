@@ -25,7 +25,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/qdissect/qdissect/internal/capture"
@@ -348,11 +347,11 @@ func TestLiveReplay(t *testing.T) {
 			r.has(len(want))
 			lines := r.stop(os.Interrupt)
 			r.says(`^kernel .* 0 lost`)
-			if d := cmp.Diff(want, comparable(t, lines)); d != "" {
-				t.Errorf("live (-file +live):\n%s", d)
+			if d := differ("file", want, "live", comparable(t, lines)); d != "" {
+				t.Errorf("live:\n%s", d)
 			}
-			if d := cmp.Diff(want, comparable(t, readBack(t, file))); d != "" {
-				t.Errorf("read back (-file +written):\n%s", d)
+			if d := differ("file", want, "written", comparable(t, readBack(t, file))); d != "" {
+				t.Errorf("read back:\n%s", d)
 			}
 		})
 	}

@@ -19,23 +19,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gopacket/gopacket/pcapgo"
-
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/packetsource"
+	"github.com/qdissect/qdissect/internal/pipeline"
+	"github.com/qdissect/qdissect/report"
 )
 
 // listener collects the bytes of messages.
 type listener struct {
+	report.Reporter
 	from  string              // the address of the client
 	sides [2]bytes.Buffer     // of client and server
 	named map[string][]string // the messages of each name
 }
 
-func (h *listener) Record(r *dissect.Record) {
+func (h *listener) Record(r *dissect.Record) error {
 	b := r.Sources[0].Data
 	h.named[r.Type.Name] = append(h.named[r.Type.Name], string(b))
 	if r.Src.String() == h.from {
@@ -43,15 +43,17 @@ func (h *listener) Record(r *dissect.Record) {
 	} else {
 		h.sides[1].Write(b)
 	}
+	return nil
 }
-func (*listener) Unknown(*dissect.Unknown)     {}
-func (*listener) Finding(*dissect.FlowFinding) {}
 
 // hear reads a capture.
 func hear(t *testing.T, capture []byte, from string) *listener {
-	h := &listener{from: from, named: map[string][]string{}}
-	r := must.Get(pcapgo.NewReader(bytes.NewReader(capture)))(t)
-	must.Do(t, must.Get(packetsource.New(r, r.LinkType(), dissect.Config{Protocols: all.Protocols(), Tree: true}, h))(t).Run())
+	h := &listener{Reporter: report.NewJSON(report.JSONOptions{}), from: from, named: map[string][]string{}}
+	_, err := pipeline.Run(pipeline.Options{
+		Inputs: []string{"-"}, Stdin: bytes.NewReader(capture), Out: io.Discard, Workers: 1, Reporter: func() report.Reporter { return h },
+		Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true}, Trouble: func(err error) { t.Error(err) },
+	})
+	must.Do(t, err)
 	return h
 }
 

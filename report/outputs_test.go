@@ -1,4 +1,4 @@
-package main_test
+package report_test
 
 import (
 	"bytes"
@@ -55,7 +55,7 @@ func (t *trees) Reset()        { t.b = t.b[:0] }
 func output(t *testing.T, out io.Writer, reporter func() report.Reporter) {
 	t.Helper()
 	_, err := pipeline.Run(pipeline.Options{
-		Inputs: []string{"../../testdata/pcaps/mumble/pings.pcap"}, Out: out, Workers: 1, Reporter: reporter,
+		Inputs: []string{"../testdata/pcaps/mumble/pings.pcap"}, Out: out, Workers: 1, Reporter: reporter,
 		Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true}, Trouble: func(err error) { t.Error(err) },
 	})
 	must.Do(t, err)

@@ -1,4 +1,4 @@
-package main_test
+package report_test
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func TestParquetWorkers(t *testing.T) {
 		var files [3]bytes.Buffer
 		p := tables.NewParquet([...]io.Writer{&files[0], &files[1], &files[2]})
 		_, err := pipeline.Run(pipeline.Options{
-			Inputs: []string{"../../testdata/pcaps/a2s/trouble.pcap"}, Out: p, Workers: workers,
+			Inputs: []string{"../testdata/pcaps/a2s/trouble.pcap"}, Out: p, Workers: workers,
 			Reporter: func() report.Reporter { return tables.NewRows(false) },
 			Analysis: dissect.Config{Protocols: all.Protocols(), Tree: true},
 			Trouble:  func(err error) { t.Error(err) },
