@@ -633,6 +633,17 @@ func TestVerdictsNeed(t *testing.T) {
 		{"n calm requests, and a flood of one hop limit and port", 47, 53, func(n int) []made {
 			return both(open(n), flood(400, 80, dissect.Unproven, func(i int, x *made) { x.hops, x.port = 47, 4444 }))
 		}},
+		{"n replies of a server that nobody asked", 18, 22, func(n int) []made {
+			return both(evening(30), sent(n, 0, 1, func(i int, x *made) { x.from, x.to, x.of = person(i), "198.51.100.9", 3 }))
+		}},
+		{"n of 35 without a reply have a challenge", 0, 6, func(n int) []made {
+			return sent(35, 0, 1, func(i int, x *made) {
+				if gone(i, x); i%5 == 0 && i/5 < n {
+					x.uses, x.payload = dissect.ChallengeUsed, "\xff\xff\xff\xffTSource Engine Query\x00\x01\x02\x03\x04"
+				}
+				x.from = person(i)
+			})
+		}},
 		{"n replies come back", 0, 24, func(n int) []made { return errors(n, 24-n) }},
 	} {
 		all.sweep(c.name, c.from, c.to, c.play)
