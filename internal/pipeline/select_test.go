@@ -322,8 +322,13 @@ func TestStreams(t *testing.T) {
 		tcp(1, one, fmt.Sprintf("198.51.%d.%d:%d", 101+i/256, i%256, 40000-i/256*12985), syn, "")
 	}
 	from, router := netip.MustParseAddrPort(one), netip.MustParseAddr("198.51.100.1")
-	for i := range 1010 { // the last ten are one too many
-		to := netip.AddrPortFrom(router, uint16(2000+i/400))
+	for i, typ := range []byte{1, 1, 3} { // over IPv6, the first says that nothing listens
+		from, to := netip.MustParseAddrPort("[2001:db8:1::1]:51000"), netip.MustParseAddrPort("[2001:db8::1]:2000")
+		about := mkpcap.IP(from.Addr(), to.Addr(), 1, 17, 0, false, false, mkpcap.UDPSegment(from, to, []byte("no game")))
+		m.Segment(time.Unix(1_700_000_000, 0), to.Addr(), from.Addr(), 58, mkpcap.ICMP(to.Addr(), from.Addr(), typ, byte(4-min(i, 1)), 0, about))
+	}
+	for i := range 1010 { // the last 13 are too many
+		to := netip.AddrPortFrom(router, uint16(2000+i/505))
 		about := mkpcap.IP(from.Addr(), router, 1, 17, 0, false, false, mkpcap.UDPSegment(from, to, []byte("no game")))
 		m.Segment(time.Unix(1_700_000_000, 0), router, from.Addr(), 1, mkpcap.ICMP(router, from.Addr(), 3, byte(3-i%3), 0, about))
 	}
@@ -334,7 +339,7 @@ func TestStreams(t *testing.T) {
 	if got, want := fmt.Sprint(sum.Streams[:5], sum.Streams[127:129], sum.Streams[255:], sum.Unread.Segments, sum.Unread.SampledSegments, sum.Unread.Streams, sum.ICMP, sum.Unread.Errors), "[{198.51.100.10:25575 15 3 1 1 false} {198.51.100.10:30000 2 1 0 1 false} {198.51.100.10:25565 1 0 0 0 false} {198.51.100.10:1024 1 1 0 0 false} {198.51.101.0:40000 1 1 0 0 false}] "+
 		"[{198.51.101.123:40000 1 1 0 0 false} {198.51.102.0:27015 1 1 0 0 false}] [{198.51.102.127:27015 1 1 0 0 false}] "+
 		"547 547 [{Source RCON 25575 15} {HTTP 30000 6} {Minecraft 25565 1} {HTTPS 443 2} {Source RCON 27015 256}] "+
-		"1010 [{198.51.100.1 is unreachable 2000 134} {198.51.100.1 did not arrive 2000 266} {198.51.100.1 did not arrive 2001 267} {198.51.100.1 is unreachable 2001 133} {198.51.100.1 did not arrive 2002 133} {198.51.100.1 is unreachable 2002 67}]"; got != want {
+		"1013 [{2001:db8::1 is unreachable 2000 1} {2001:db8::1 did not arrive 2000 2} {198.51.100.1 is unreachable 2000 169} {198.51.100.1 did not arrive 2000 336} {198.51.100.1 did not arrive 2001 328} {198.51.100.1 is unreachable 2001 164}]"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
@@ -421,5 +426,73 @@ func TestChosenCounts(t *testing.T) {
 	restrict(s, nil, new(pool))
 	if want := (&report.Summary{Packets: 7, Messages: []uint64{0, 0}, Chosen: true}); !reflect.DeepEqual(s, want) {
 		t.Errorf("got %+v", s)
+	}
+}
+
+// TestNumbers: the numbers of docs/limits.md and of the comments, said once more.
+func TestNumbers(t *testing.T) {
+	got := fmt.Sprint([]int{
+		shards, block, atOnce, spill, batchItems, batchBytes, aloneItems, aloneBytes, sweepFrames, stopFrames, maxWaiting, pipeBuffer, snapshotShare,
+		selectBytes, selectFrames, savedFrames, maxNotes, maxNote, maxTrees, maxOthers, places, maxSides, enoughPairs, maxStreams, lookedAt, oneOf, lately,
+	}, sweepTime, clockStep, clockStepOfSeveral, tickTime, stopTime, selectTime, selectLive, time.Duration(crowdLasts))
+	want := "[4 131072 512 1048576 2048 524288 32 16384 256 16 4194304 262144 20 8388608 32768 1048576 50 4096 16777216 100 2048 1024 10 256 1024 256 256] " +
+		"1s 100ms 1s 50ms 1s 35s 12s 2m0s"
+	if got != want || places != 1<<placeBits {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestServices: what a segment of TCP is taken for: by the port of either end, or by how it begins.
+func TestServices(t *testing.T) {
+	known := "22 SSH|53 DNS|80 HTTP|443 HTTPS|3979 OpenTTD|8080 HTTP|10011 TeamSpeak ServerQuery|25565 Minecraft|25575 Source RCON|27015 Source RCON|" +
+		"27016 Source RCON|28016 Rust's WebSocket RCON|30120 HTTP of FiveM|64738 Mumble"
+	heads := "GET /=HTTP|POST /=HTTP|HEAD /=HTTP|HTTP/1.0 200=HTTP|\x16\x03\x01=TLS|\x17\x03\x03=TLS|\x17\x03\x01=|SSH-2.0=SSH|="
+	for _, row := range append(strings.Split(known, "|"), strings.Split(heads, "|")...) {
+		head, name, begins := strings.Cut(row, "=")
+		port, want := uint16(7000), "7000 "+name
+		if !begins {
+			head, want = "", row
+			must.Get(fmt.Sscan(row, &port))(t)
+		}
+		for _, ends := range [][2]uint16{{64999, port}, {port, 64999}} {
+			if p, name := streamOf(ends[0], ends[1], []byte(head)); fmt.Sprint(p, " ", name) != want {
+				t.Errorf("%d, %q: %d %s, want %s", ends, head, p, name, want)
+			}
+		}
+	}
+	got := fmt.Sprint(looks(1024), looks(1025), looks(1279), looks(1280))
+	for port := range 1 << 16 {
+		if tcpPorts.Has(uint16(port)) {
+			got += fmt.Sprint(" ", port)
+		}
+	}
+	if want := "true false false true 3979 7777 8211 10011 25565 25575 27015 27016 27017 28016 30033 30120 64738"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestCrowd: after 33 sweeps that took 32 ms, more than that without one may leave much that waits, for two minutes. A clock that goes back by
+// more than that begins anew.
+func TestCrowd(t *testing.T) {
+	const ms, minute = time.Millisecond, time.Minute
+	for _, c := range []struct {
+		sweeps int // of 1 ms
+		gaps   [2]time.Duration
+		want   string
+	}{
+		{33, [2]time.Duration{32 * ms, 0}, "false false"}, {33, [2]time.Duration{32*ms + 1, 0}, "true false"}, {32, [2]time.Duration{33 * ms, 0}, "false false"},
+		{33, [2]time.Duration{2*minute - 1, 33 * ms}, "true true"}, {33, [2]time.Duration{2 * minute, 33 * ms}, "true false"},
+		{33, [2]time.Duration{-2 * minute, 2*minute + 33*ms}, "false true"}, {33, [2]time.Duration{-2*minute - 1, 2*minute + 34*ms}, "false false"},
+	} {
+		var crowd crowd
+		at, began := time.Unix(1_700_000_000, 0), false
+		for range c.sweeps {
+			at = at.Add(ms)
+			began = crowd.passes(at) || began
+		}
+		got := fmt.Sprint(crowd.passes(at.Add(c.gaps[0])), crowd.passes(at.Add(c.gaps[0]+c.gaps[1])))
+		if got != c.want || began {
+			t.Errorf("%d sweeps, then %v: %v, want %s", c.sweeps, c.gaps, got, c.want)
+		}
 	}
 }
