@@ -182,7 +182,10 @@ func (a *Analyzer) choose(x *arrival, found []candidate) class {
 // lift classifies a payload that no protocol finds likely: a pending request, what the server spoke, the
 // conversation or the port decides, or among two of the port the reply to come.
 func (a *Analyzer) lift(x *arrival, c class, best *candidate, found []candidate) class {
-	p := a.spoken(&x.ends, x.undecided)
+	p := int8(-1)
+	if !best.awaited && !best.pinned {
+		p = a.spoken(&x.ends, x.undecided)
+	}
 	switch {
 	case best.awaited:
 		c.reason = core.ByRequest
@@ -250,8 +253,10 @@ func (a *Analyzer) byServer(x *arrival, c class, best *candidate, tied uint64) c
 func (a *Analyzer) spoken(e *ends, set uint64) int8 {
 	for _, up := range [...]bool{e.up, !e.up} {
 		end := e.key.server(up)
-		if p := a.tracker.servers.spoke.find(&end); p != nil && set>>*p&1 != 0 {
-			return *p
+		for _, known := range [...]*recent[serverKey, int8]{a.tracker.servers.spoke, a.tracker.hearsay.spoke} {
+			if p := known.find(&end); p != nil && set>>*p&1 != 0 {
+				return *p
+			}
 		}
 	}
 	return -1

@@ -80,6 +80,7 @@ type hearsay struct {
 // once.
 type heard struct {
 	servers *recent[serverKey, bool]   // that replied
+	spoke   *recent[serverKey, int8]   // the protocols in which they did
 	strays  *recent[serverKey, strays] // by client
 	usages  *recent[serverKey, usage]
 	entered uint64 // lists
@@ -109,6 +110,7 @@ func newHearsay(with *Analyzer) *hearsay {
 	}
 	h.heard = &heard{
 		servers: newRecent[serverKey, bool](maxHeard, (*hasher).server),
+		spoke:   newRecent[serverKey, int8](maxHeard, (*hasher).server),
 		strays:  newRecent[serverKey, strays](maxStrays, (*hasher).server),
 		usages:  newRecent[serverKey, usage](maxUsages, (*hasher).server),
 	}
@@ -155,16 +157,15 @@ func (t *tracker) hear(list []Notice) {
 		h.enter(list)
 	}
 	for i := range list {
-		switch n := &list[i]; {
-		case n.what == spoke && t.servers.spoke.find(&n.of) == nil:
-			*t.servers.spoke.get(&n.of) = n.protocol
-		case n.what == displaced:
-			told := h.told.get(&displacement{n.of, n.other})
-			if !*told && n.by == h {
-				t.reportElsewhere(n)
-			}
-			*told = true
+		n := &list[i]
+		if n.what != displaced {
+			continue
 		}
+		told := h.told.get(&displacement{n.of, n.other})
+		if !*told && n.by == h {
+			t.reportElsewhere(n)
+		}
+		*told = true
 	}
 }
 
@@ -174,6 +175,8 @@ func (h *heard) enter(list []Notice) {
 		switch n.what {
 		case replies:
 			*h.servers.get(&n.of) = true
+		case spoke:
+			*h.spoke.get(&n.of) = n.protocol
 		case strayed:
 			s := h.strays.get(&n.of)
 			s.list[s.n%uint8(len(s.list))] = stray{n.other, n.protocol, n.topics, n.value, n.frame, n.at}
@@ -204,6 +207,7 @@ func (h *hearsay) heardAll() {
 	h.used.clear()
 	if h.servers.len()+h.strays.len()+h.usages.len() > 0 { // else another analyzer has forgotten it
 		h.servers.clear()
+		h.spoke.clear()
 		h.strays.clear()
 		h.usages.clear()
 	}
@@ -236,7 +240,7 @@ func (t *tracker) speaks(q *request, x *arrival) {
 		return
 	}
 	k := f.key.server(q.up())
-	s.spoke = t.servers.spoke.find(&k) != nil || t.tell(Notice{what: spoke, of: k, protocol: x.protocol})
+	s.spoke = t.servers.spoke.find(&k) != nil || t.hearsay.spoke.find(&k) != nil || t.tell(Notice{what: spoke, of: k, protocol: x.protocol})
 }
 
 // silent reports whether the capture has no reply of the server of a request.

@@ -42,7 +42,8 @@ const maxServers = 1024
 type servers struct {
 	answering *recent[serverKey, answering]
 	hosts     *recent[address, host]
-	// spoke has the protocol of a server: what the next client sends is decided by it.
+	// spoke has the protocol of a server, of those that share a wire format: the next
+	// client's handshake is decided by it.
 	spoke *recent[serverKey, int8]
 }
 
