@@ -224,6 +224,14 @@ func (w *wire) in(command ...string) []string {
 	return append([]string{"nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", w.box.Process.Pid)}, command...)
 }
 
+// byIP gives ip its commands, which another command may run.
+func byIP(command []string, lines ...string) error {
+	if out, err := run(strings.Join(lines, "\n")+"\n", append(command, "ip", "-batch", "-")...); err != nil {
+		return errMissing{fmt.Errorf("ip: %w: %s", err, out)}
+	}
+	return nil
+}
+
 // end ends the container.
 func (w *wire) end() {
 	for _, c := range w.servers {
@@ -248,19 +256,16 @@ func (w *wire) contain() error {
 		v4 = append(v4, fmt.Sprintf("198.51.100.%d : 172.17.126.%d", x, x+0x22))
 		v6 = append(v6, fmt.Sprintf("2a00:c633:64%02[1]x::d5ff : fd00:c633:64%02[1]x::2ff", x))
 	}
-	for _, line := range []string{
+	if err := byIP(nil,
 		fmt.Sprintf("link add docker0 address 02:00:00:00:01:01 type veth peer name %s address 02:00:00:00:01:02 netns %d", inside, w.box.Process.Pid),
-		"link set docker0 up", "route add 172.17.0.0/16 dev docker0", "-6 route add fd00:c633:6400::/40 via fe80::2 dev docker0", "-6 neigh add fe80::2 lladdr 02:00:00:00:01:02 dev docker0",
-		"addr del 2a00:c633:640a::d5ff dev lo", "route del local 198.51.100.0/24 dev lo", "-6 route del local 2a00:c633:6400::/40 dev lo",
-	} {
-		if out, err := run("", append([]string{"ip"}, strings.Fields(line)...)...); err != nil {
-			return errMissing{fmt.Errorf("ip %s: %w: %s", line, err, out)}
-		}
+		"link set docker0 up", "route add 172.17.0.0/16 dev docker0", "route add fd00:c633:6400::/40 via fe80::2 dev docker0", "neigh add fe80::2 lladdr 02:00:00:00:01:02 dev docker0",
+		"addr del 2a00:c633:640a::d5ff dev lo", "route del local 198.51.100.0/24 dev lo", "route del local 2a00:c633:6400::/40 dev lo"); err != nil {
+		return err
 	}
-	script := "ip link set lo up; ip link set eth0 up; ip addr add fe80::2/64 dev eth0 nodad; ip route add local 172.17.126.0/24 dev lo; ip route add 172.17.0.1 dev eth0; ip route add default via 172.17.0.1 dev eth0;" +
-		"ip -6 route add local fd00:c633:6400::/40 dev lo; ip addr add fd00:c633:640a::2ff dev lo nodad; ip -6 route add default via fe80::1 dev eth0; ip -6 neigh add fe80::1 lladdr 02:00:00:00:01:01 dev eth0; ip neigh add 172.17.0.1 lladdr 02:00:00:00:01:01 dev eth0"
-	if out, err := run(script, w.in("sh", "-e")...); err != nil {
-		return errMissing{fmt.Errorf("%w: %s", err, out)}
+	if err := byIP(w.in(),
+		"link set lo up", "link set eth0 up", "addr add fe80::2/64 dev eth0 nodad", "route add local 172.17.126.0/24 dev lo", "route add 172.17.0.1 dev eth0", "route add default via 172.17.0.1 dev eth0",
+		"route add local fd00:c633:6400::/40 dev lo", "addr add fd00:c633:640a::2ff dev lo nodad", "route add default via fe80::1 dev eth0", "neigh add fe80::1 lladdr 02:00:00:00:01:01 dev eth0", "neigh add 172.17.0.1 lladdr 02:00:00:00:01:01 dev eth0"); err != nil {
+		return err
 	}
 	for _, name := range []string{"ipv4/conf/all/forwarding", "ipv6/conf/all/forwarding"} {
 		if err := os.WriteFile("/proc/sys/net/"+name, []byte("1"), 0); err != nil {
@@ -330,18 +335,16 @@ func open(at site, rule loading) (*wire, error) {
 		return nil, errMissing{fmt.Errorf("unshare: %w", err)}
 	}
 	w := new(wire)
-	for _, line := range []string{
+	if err := byIP(nil,
 		"link set lo up",
-		"link add " + inside + " address " + mac + " type veth peer name " + outside,
-		"link set " + inside + " up", "link set " + outside + " up",
+		"link add "+inside+" address "+mac+" type veth peer name "+outside,
+		"link set "+inside+" up", "link set "+outside+" up",
 		"route add local 198.51.100.0/24 dev lo",
-		"-6 route add local 2a00:c633:6400::/40 dev lo",                                                                                                                       // the same, see scenes.V6
-		"addr add 2a00:c633:640a::d5ff dev lo nodad",                                                                                                                          // a server can only be bound to an address
-		"link add gone type veth peer name nowhere", "link set gone arp off up", "link set nowhere arp off up", "route add default dev gone", "-6 route add default dev gone", // where replies go
-	} {
-		if out, err := run("", append([]string{"ip"}, strings.Fields(line)...)...); err != nil {
-			return nil, errMissing{fmt.Errorf("ip %s: %w: %s", line, err, out)}
-		}
+		"route add local 2a00:c633:6400::/40 dev lo",                                                                                                                    // the same, see scenes.V6
+		"addr add 2a00:c633:640a::d5ff dev lo nodad",                                                                                                                    // a server can only be bound to an address
+		"link add gone type veth peer name nowhere", "link set gone arp off up", "link set nowhere arp off up", "route add default dev gone", "route add ::/0 dev gone", // where replies go
+	); err != nil {
+		return nil, err
 	}
 	for _, name := range []string{"all", inside} {
 		// Sources need no way back.
