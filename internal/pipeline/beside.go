@@ -182,9 +182,6 @@ func (t *traffic) ofGames() (n uint64) {
 	for range t.servers {
 		proven++
 	}
-	if proven == 0 {
-		return 0
-	}
 	servers := make(keys, 1<<bits.Len(uint(proven+proven/3)))
 	for key := range t.servers {
 		*servers.slot(key) = key

@@ -173,9 +173,9 @@ func TestOneSided(t *testing.T) {
 		{"ten of traffic", pairs(10), true, false},
 	} {
 		s := newSides()
-		for range 2 {
+		for round := range uint64(2) { // of other hosts
 			for _, p := range c.hosts {
-				s.see(packet.Key(p[0]<<16|27015), packet.Key(p[1]<<16|27015), !c.quiet)
+				s.see(packet.Key((p[0]+1000*round)<<16|27015), packet.Key((p[1]+1000*round)<<16|27015), !c.quiet)
 			}
 			if s.one() != c.want || s.known != s.both {
 				t.Errorf("%s: %v, want %v; both %v, known %v", c.name, s.one(), c.want, s.both, s.known)

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -188,30 +186,4 @@ func TestLivePanic(t *testing.T) {
 			t.Errorf("%d workers: trouble %v, %d panics, %d messages", workers, trouble, sum.Panics, sum.Messages)
 		}
 	}
-}
-
-// TestPipe: what comes from a pipe that is idle meanwhile is read like a file; a signal ends the run although the pipe is open.
-func TestPipe(t *testing.T) {
-	var b bytes.Buffer
-	m := mkpcap.NewWriter(&b, mkpcap.Options{})
-	for i := range 6000 { // more than the buffer of a pipe has room for
-		m.UDP(time.Unix(1_700_000_000, int64(i)*1e6), netip.MustParseAddrPort("192.0.2.20:50000"), netip.MustParseAddrPort("198.51.100.10:27015"), []byte("\xff\xff\xff\xffTSource Engine Query\x00"))
-	}
-	r, w, err := os.Pipe()
-	must.Do(t, err)
-	stop, watched := make(chan struct{}), 0
-	go func() {
-		_, _ = w.Write(b.Bytes()[:300_000])
-		time.Sleep(3 * tickTime)
-		_, _ = w.Write(b.Bytes()[300_000:])
-		close(stop)
-	}()
-	sum := must.Get(Run(Options{
-		Inputs: []string{"-"}, Stdin: r, Stop: stop, Out: io.Discard, Analysis: dissect.Config{Protocols: all.Protocols()}, Trouble: func(err error) { t.Error(err) },
-		Reporter: func() report.Reporter { return report.NewCounts() }, Events: &Events{Watch: func(*report.Summary) { watched++ }, Every: time.Millisecond},
-	}))(t)
-	if sum.Packets != 6000 || watched < 2 {
-		t.Errorf("%d packets, watched %d times", sum.Packets, watched)
-	}
-	must.Do(t, errors.Join(r.Close(), w.Close()))
 }

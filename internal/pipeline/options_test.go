@@ -183,6 +183,19 @@ func TestOptions(t *testing.T) {
 				b := must.Get(os.ReadFile(trouble))(t)
 				o.Inputs, o.Stdin = []string{"-"}, bytes.NewReader(b[:len(b)-5])
 			}},
+			{"a pipe that is idle", func(o *Options, _ *lined) {
+				r, w, err := os.Pipe()
+				must.Do(t, err)
+				t.Cleanup(func() { must.Do(t, r.Close()) })
+				b := must.Get(os.ReadFile(trouble))(t)
+				go func() {
+					_, _ = w.Write(b[:1])
+					time.Sleep(3 * tickTime)
+					_, _ = w.Write(b[1:])
+					w.Close()
+				}()
+				o.Inputs, o.Stdin = []string{"-"}, r
+			}},
 			{"live", func(o *Options, l *lined) {
 				live(o, l, frames(trouble, as))
 				o.Counts.Stats = stats.New()

@@ -141,9 +141,7 @@ func (w *worker) pass(last bool) {
 func (p *pool) next() *item {
 	b := p.batch
 	n := len(b.items)
-	if n == cap(b.items) {
-		b.items = slices.Grow(b.items, 1)
-	}
+	b.items = slices.Grow(b.items, 1)
 	return &b.items[:n+1][n]
 }
 

@@ -460,13 +460,8 @@ func TestServices(t *testing.T) {
 			}
 		}
 	}
-	got := fmt.Sprint(looks(1024), looks(1025), looks(1279), looks(1280))
-	for port := range 1 << 16 {
-		if tcpPorts.Has(uint16(port)) {
-			got += fmt.Sprint(" ", port)
-		}
-	}
-	if want := "true false false true 3979 7777 8211 10011 25565 25575 27015 27016 27017 28016 30033 30120 64738"; got != want {
+	want := "[3979 7777 8211 10011 25565 25575 27015 27016 27017 28016 30033 30120 64738] true false false true"
+	if got := fmt.Sprint(gamePorts, looks(1024), looks(1025), looks(1279), looks(1280)); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -475,24 +470,18 @@ func TestServices(t *testing.T) {
 // more than that begins anew.
 func TestCrowd(t *testing.T) {
 	const ms, minute = time.Millisecond, time.Minute
-	for _, c := range []struct {
-		sweeps int // of 1 ms
-		gaps   [2]time.Duration
-		want   string
-	}{
-		{33, [2]time.Duration{32 * ms, 0}, "false false"}, {33, [2]time.Duration{32*ms + 1, 0}, "true false"}, {32, [2]time.Duration{33 * ms, 0}, "false false"},
-		{33, [2]time.Duration{2*minute - 1, 33 * ms}, "true true"}, {33, [2]time.Duration{2 * minute, 33 * ms}, "true false"},
-		{33, [2]time.Duration{-2 * minute, 2*minute + 33*ms}, "false true"}, {33, [2]time.Duration{-2*minute - 1, 2*minute + 34*ms}, "false false"},
+	for c, want := range map[[3]time.Duration]string{ // sweeps of 1 ms, and two more after such times
+		{33, 32 * ms, 0}: "false false", {33, 32*ms + 1, 0}: "true false", {32, 33 * ms, 0}: "false false", {33, 2*minute - 1, 33 * ms}: "true true",
+		{33, 2 * minute, 33 * ms}: "true false", {33, -2 * minute, 2*minute + 33*ms}: "false true", {33, -2*minute - 1, 2*minute + 34*ms}: "false false",
 	} {
 		var crowd crowd
-		at, began := time.Unix(1_700_000_000, 0), false
-		for range c.sweeps {
+		at := time.Unix(1_700_000_000, 0)
+		for range c[0] {
 			at = at.Add(ms)
-			began = crowd.passes(at) || began
+			crowd.passes(at)
 		}
-		got := fmt.Sprint(crowd.passes(at.Add(c.gaps[0])), crowd.passes(at.Add(c.gaps[0]+c.gaps[1])))
-		if got != c.want || began {
-			t.Errorf("%d sweeps, then %v: %v, want %s", c.sweeps, c.gaps, got, c.want)
+		if got := fmt.Sprint(crowd.passes(at.Add(c[1])), crowd.passes(at.Add(c[1]+c[2]))); got != want {
+			t.Errorf("%d sweeps, then %v: %v, want %s", c[0], c[1:], got, want)
 		}
 	}
 }
