@@ -687,7 +687,9 @@ func (a *Aggregate) path(e *entry[client]) *cells {
 		return c.cells
 	}
 	if c.cells = a.takePath(c.requests); c.cells != nil {
-		*c.cells.at(c.first) = cell{requests: c.requests - 1, replies: c.replies, bytesIn: c.bytesIn, bytesOut: c.bytesOut}
+		c.requests-- // the newest comes after
+		c.evenly(c.cells)
+		c.requests++
 	}
 	return c.cells
 }

@@ -289,11 +289,13 @@ func (a *Aggregate) addClient(o *entry[client], same bool, kinds []uint16) {
 	}
 	if from.cells != nil && p.cells == nil {
 		if p.cells = a.takePath(c.requests + v.requests); p.cells != nil && c.began {
-			*p.cells.at(c.first) = c.whole()
+			c.evenly(p.cells)
 		}
 	}
-	if p.cells != nil {
-		p.cells.gain(from.cells, v.first, v.whole())
+	if p.cells != nil && from.cells != nil {
+		p.cells.merge(from.cells)
+	} else if p.cells != nil && v.began {
+		v.evenly(p.cells)
 	}
 	empty := !c.began && p.others == 0
 	c.requests += v.requests
@@ -357,6 +359,20 @@ func (c *past) merge(o *past, kinds []uint16) {
 // whole returns all messages as if they had come at one time.
 func (c *client) whole() cell {
 	return cell{requests: c.requests, replies: c.replies, bytesIn: c.bytesIn, bytesOut: c.bytesOut}
+}
+
+// evenly adds to a timeline what was counted without one, as evenly as somebody asks who does so often.
+func (c *client) evenly(l *cells) {
+	all := c.whole()
+	if c.requests < leastPath {
+		l.peek(c.first).add(&all)
+		return
+	}
+	l.peek(c.first)
+	l.peek(c.last)
+	for k, n := range all.counts() {
+		spread(c.first, c.last+1, *n, widths[l.width], func(t int64, n uint64) { *l.peek(t).counts()[k] += n })
+	}
 }
 
 // add counts requests of a kind, counted from 1.

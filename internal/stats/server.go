@@ -360,7 +360,8 @@ func (s *server) merge(o *server, protocol uint16, kinds []uint16) {
 		if !o.began { // something came for a server that was known before
 			at = s.first
 		}
-		s.more.cells.gain(nil, at, o.whole())
+		whole := o.whole()
+		s.more.cells.peek(at).add(&whole)
 	}
 }
 

@@ -222,7 +222,8 @@ func (a *Aggregate) addStray(o *entry[stray]) {
 			}
 		}
 	} else if m != nil {
-		m.cells.gain(nil, v.first, v.whole())
+		whole := v.whole()
+		m.cells.peek(v.first).add(&whole)
 	}
 	addTo(s.counts(), v.counts())
 	s.reach(&v.lived)

@@ -281,15 +281,6 @@ var heatRows = func() (rows [histogramBuckets]uint8) {
 	return rows
 }()
 
-// gain adds a timeline, or if there is none all that was counted, at one time.
-func (l *line[T, P]) gain(of *line[T, P], at int64, whole T) {
-	if of != nil {
-		l.merge(of)
-	} else {
-		l.peek(at).add(&whole)
-	}
-}
-
 // The lengths of lines: of the timeline, and of those of servers, clients and kinds.
 const (
 	maxMoments = 1000
