@@ -145,8 +145,9 @@ func (r *reporting) down() {
 		if lost == 0 {
 			continue
 		}
-		due := float64(less(lost, r.undue(e))) / float64(lost) // when the others were lost is not known
-		for _, s := range v.outages() {
+		outages := v.outages()
+		due := float64(less(lost, r.undue(e, outages...))) / float64(lost) // when the others were lost is not known
+		for _, s := range outages {
 			if (!s.brief() || s.restarts()) && !r.inEvent(e, &s) && s.requests <= 1.1*float64(lost)+2 && due*s.requests-r.a.unheardIn(e, s.from, s.to) >= leastJudged {
 				r.sayDown(e, &s)
 			}

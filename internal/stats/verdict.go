@@ -228,17 +228,27 @@ func (r *reporting) well(e *entry[server]) (good, n uint64, o Outcome) {
 	return o.Answered, o.replied() + o.Refused + o.Unanswered, o
 }
 
-// undue returns how many requests to a server without a reply are such to which it may be silent.
-func (r *reporting) undue(e *entry[server]) (n uint64) {
+// undue returns how many requests to a server without a reply are such to which it may be silent, without kinds that it answers but in outages.
+func (r *reporting) undue(e *entry[server], outages ...silence) (n uint64) {
 	if r.toAll(e) {
 		return e.v.fates.missed()
 	}
 	for _, k := range e.v.kinds {
-		if k.kind > 0 && r.a.kinds[k.kind-1].mute() {
+		if k.kind > 0 && r.a.kinds[k.kind-1].mute() && !k.lostIn(outages, e.v.requests) {
 			n += uint64(k.bad)
 		}
 	}
 	return n
+}
+
+// lostIn reports whether a server of so many requests that answers those of a kind leaves only those in its outages without a reply.
+func (k *asked) lostIn(outages []silence, requests uint64) bool {
+	in := 0.0
+	for _, s := range outages {
+		in += s.requests
+	}
+	return len(outages) > 0 && k.good >= leastJudged && k.first >= outages[0].from && k.last <= outages[len(outages)-1].to &&
+		float64(k.bad) <= 1.1*in*float64(k.requests)/float64(requests)+2
 }
 
 // doubtful reports whether few requests to a server are answered, some late, in part or not with what they asked for, or so few of all that one tells nothing.

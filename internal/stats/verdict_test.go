@@ -178,6 +178,7 @@ func TestVerdictsNeed(t *testing.T) {
 	crowded := func(from, to int) []made { // 40 people, one of whom asks each 100 ms
 		return sent(10*(to-from), float64(from), 10, func(i int, x *made) { x.from = person(i % 40) })
 	}
+	order := func(i int, x *made) { x.from, x.of = person(i), 4 }
 	all := Said{Every: 4}
 	for _, c := range []struct {
 		name string
@@ -208,10 +209,12 @@ func TestVerdictsNeed(t *testing.T) {
 		{"no server, which one asks", both(evening(30), sent(15, 0, 1, func(i int, x *made) {
 			x.from, x.to, x.silent, x.outcome = "203.0.113.9", "198.51.100.99", true, dissect.OutcomeUnanswered
 		})), "likely No reply: one address asked 198.51.100.99:27015 15 times in 14 s from 19:00:00 UTC on and got no reply."},
-		{"many commands without a reply", both(evening(30), sent(40, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i), 4 })), quiet},
-		{"commands without a reply", both(evening(150), sent(20, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i), 4 })), quiet},
+		{"many commands without a reply", both(evening(30), sent(40, 0, 1, func(i int, x *made) { gone(i, x); order(i, x) })), quiet},
+		{"commands without a reply", both(evening(150), sent(20, 0, 1, func(i int, x *made) { gone(i, x); order(i, x) })), quiet},
+		{"commands, of which none has a reply for 15 s", both(sent(100, 0, 5, order), sent(75, 20, 5, func(i int, x *made) { gone(i, x); order(i, x) }), sent(125, 35, 5, order)), "certain Down: 198.51.100.10:27015 did not reply for 15.2 s, from 19:00:19 UTC to 19:00:35 UTC: none of 75 requests got a reply."},
+		{"commands, of which others have none either", both(sent(100, 0, 5, order), sent(75, 20, 5, func(i int, x *made) { gone(i, x); order(i, x) }), sent(125, 35, 5, order), sent(40, 0, 1, func(i int, x *made) { gone(i, x); order(i, x) })), quiet},
 		{"logins without a reply", both(evening(150), sent(20, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i), 5 })), "likely Not answered: 198.51.100.10:27015 replies to 0 % of 20 p login requests in 19 s"},
-		{"commands without a reply, and an outage", both(evening(30), lost(20, 30.5, 4), sent(10, 36, 1, func(i int, x *made) { x.from = person(i) }), sent(40, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i), 4 })), "certain Down: 198.51.100.10:27015 did not reply for 6.5 s"},
+		{"commands without a reply, and an outage", both(evening(30), lost(20, 30.5, 4), sent(10, 36, 1, func(i int, x *made) { x.from = person(i) }), sent(40, 0, 1, func(i int, x *made) { gone(i, x); order(i, x) })), "certain Down: 198.51.100.10:27015 did not reply for 6.5 s"},
 		{"the only client gets no rules", both(sent(60, 0, 1, func(i int, x *made) { x.from = person(0) }), sent(5, 2.5, 0.2, func(i int, x *made) { gone(i, x); x.from, x.of = person(0), 1 })), "likely Not answered: 198.51.100.10:27015 replies to 0 % of 5 p rules requests in 20 s from 19:00:02 UTC on, and to 100 % of others."},
 		{"victims of an IPv6 network", both(evening(60), sent(160, 10, 16, func(i int, x *made) {
 			x.from, x.to, x.port, x.back = fmt.Sprintf("2001:db8::%x:0:0:%x", i%2*0x8000, 1+i%8), "2001:db8:1::10", 80, 300
