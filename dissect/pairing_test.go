@@ -29,6 +29,10 @@ type fake struct {
 	ask, ask2, say, say2, tell, beg *dissect.MessageType
 }
 
+var challenges = map[string]dissect.Challenge{
+	"absent": dissect.ChallengeAbsent, "seed": dissect.ChallengeSeed, "use": dissect.ChallengeUsed, "give": dissect.ChallengeIssued, "want": dissect.ChallengeWanted,
+}
+
 func (f *fake) Decode(r *dissect.Reader, m *dissect.Message) {
 	words := strings.Fields(r.Text(f.text, r.Left()))
 	var topics dissect.Topic
@@ -44,47 +48,33 @@ func (f *fake) Decode(r *dissect.Reader, m *dissect.Message) {
 	case '*':
 		m.Type, pair.May = f.tell, topics
 	}
+	numbers := map[string]*uint64{"i": &pair.ID, "page": &pair.Page, "scope": &pair.Scope}
+	flags := map[string]*bool{"tries": &pair.Tries, "lists": &pair.Lists, "last": &pair.Last, "damaged": &pair.Damaged}
 	for _, w := range words[1:] {
 		name, value, _ := strings.Cut(w, "=")
 		n, _ := strconv.ParseUint(value, 10, 64)
+		if p := numbers[name]; p != nil {
+			*p = n
+		}
+		if p := flags[name]; p != nil {
+			*p = true
+		}
+		if c, ok := challenges[name]; ok {
+			pair.Challenge, pair.Value = c, n
+		}
 		switch name {
-		case "i":
-			pair.ID = n
 		case "any":
 			pair.ID = dissect.AnyID
 		case "also":
 			pair.Also = 1 << (value[0] - 'a')
-		case "tries":
-			pair.Tries = true
-		case "absent":
-			pair.Challenge = dissect.ChallengeAbsent
-		case "seed":
-			pair.Challenge, pair.Value = dissect.ChallengeSeed, n
-		case "use":
-			pair.Challenge, pair.Value = dissect.ChallengeUsed, n
-		case "give":
-			pair.Challenge, pair.Value = dissect.ChallengeIssued, n
-		case "want":
-			pair.Challenge = dissect.ChallengeWanted
 		case "port":
 			pair.Port = uint16(n)
 		case "n":
 			pair.Entries = int(n)
-		case "lists":
-			pair.Lists = true
 		case "stated":
-			v, _ := strconv.Atoi(value)
-			m.Server.Players = dissect.Opt[int]{Value: v, OK: true}
+			m.Server.Players = dissect.Opt[int]{Value: int(n), OK: true}
 		case "sum":
 			pair.Sum = uint32(n)
-		case "last":
-			pair.Last = true
-		case "page":
-			pair.Page = n
-		case "scope":
-			pair.Scope = n
-		case "damaged":
-			pair.Damaged = true
 		case "second":
 			m.Type = map[*dissect.MessageType]*dissect.MessageType{f.ask: f.ask2, f.say: f.say2}[m.Type]
 		case "beg":

@@ -132,29 +132,22 @@ func TestOthersPort(t *testing.T) {
 
 // TestWhose tells the two protocols with equal requests apart by the replies.
 func TestWhose(t *testing.T) {
+	asked := func(answer string) func(*talk) {
+		return func(k *talk) {
+			k.ask(handshake)
+			k.answer(challenge)
+			k.ask(query)
+			k.answer(reply + answer)
+		}
+	}
 	for _, tc := range []struct {
 		name string
 		play func(*talk)
 		want string
 	}{
-		{"Minecraft", func(k *talk) {
-			k.ask(handshake)
-			k.answer(challenge)
-			k.ask(query)
-			k.answer(reply + "Short" + minecraft3)
-		}, "1 minecraft handshake_request, 2 minecraft handshake_reply, 3 minecraft full_stat_request, 4 minecraft full_stat_reply"},
-		{"Minecraft with a long name", func(k *talk) {
-			k.ask(handshake)
-			k.answer(challenge)
-			k.ask(query)
-			k.answer(reply + longName + minecraft3)
-		}, "1 minecraft handshake_request, 2 minecraft handshake_reply, 3 minecraft full_stat_request, 4 minecraft full_stat_reply"},
-		{"GameSpy with a long name", func(k *talk) {
-			k.ask(handshake)
-			k.answer(challenge)
-			k.ask(query)
-			k.answer(reply + longName + gamespy3s)
-		}, "1 gamespy3 handshake_request, 2 gamespy3 handshake_reply, 3 gamespy3 status_request, 4 gamespy3 status_reply"},
+		{"Minecraft", asked("Short" + minecraft3), "1 minecraft handshake_request, 2 minecraft handshake_reply, 3 minecraft full_stat_request, 4 minecraft full_stat_reply"},
+		{"Minecraft with a long name", asked(longName + minecraft3), "1 minecraft handshake_request, 2 minecraft handshake_reply, 3 minecraft full_stat_request, 4 minecraft full_stat_reply"},
+		{"GameSpy with a long name", asked(longName + gamespy3s), "1 gamespy3 handshake_request, 2 gamespy3 handshake_reply, 3 gamespy3 status_request, 4 gamespy3 status_reply"},
 		{"Minecraft's request", func(k *talk) {
 			k.ask(handshake)
 			k.answer(challenge)
@@ -170,10 +163,7 @@ func TestWhose(t *testing.T) {
 			k.ask(handshake)
 		}, "1 gamespy3 handshake_request, 2 gamespy3 handshake_request"},
 		{"the second time", func(k *talk) {
-			k.ask(handshake)
-			k.answer(challenge)
-			k.ask(query)
-			k.answer(reply + "Short" + minecraft3)
+			asked("Short" + minecraft3)(k)
 			k.ask(handshake)
 			k.answer(challenge)
 		}, "1 minecraft handshake_request, 2 minecraft handshake_reply, 3 minecraft full_stat_request, 4 minecraft full_stat_reply, 5 minecraft handshake_request, 6 minecraft handshake_reply"},

@@ -20,6 +20,7 @@ import (
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/internal/nettext"
+	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -482,6 +483,50 @@ func TestCrowd(t *testing.T) {
 		}
 		if got := fmt.Sprint(crowd.passes(at.Add(c[1])), crowd.passes(at.Add(c[1]+c[2]))); got != want {
 			t.Errorf("%d sweeps, then %v: %v, want %s", c[0], c[1:], got, want)
+		}
+	}
+}
+
+// TestPlaces: of the two places for an endpoint, the one whose endpoint has fewer datagrams is taken.
+func TestPlaces(t *testing.T) {
+	var same []packet.Key // that want the first place
+	for key := packet.Key(1); len(same) < 4; key++ {
+		if key*spread>>(64-placeBits) == 0 {
+			same = append(same, key)
+		}
+	}
+	for order, want := range map[string]string{ // which are at the places, and how often
+		"a": "[0 -1] [1 0] false", "aa": "[0 -1] [2 0] false", "ab": "[0 1] [1 1] false", "abb": "[0 1] [1 2] false", "abc": "[2 1] [1 1] true",
+		"aabc": "[0 2] [2 1] true", "abbc": "[2 1] [1 2] true", "aabcc": "[0 2] [2 2] true", "aabccd": "[3 2] [1 2] true",
+	} {
+		var e endpoints
+		for _, x := range order {
+			e.count(same[x-'a'])
+		}
+		a, b := e.list[0], e.list[1]
+		if got := fmt.Sprint([]int{slices.Index(same, a.key), slices.Index(same, b.key)}, []any{a.n, b.n}, e.full); got != want {
+			t.Errorf("%s: %s, want %s", order, got, want)
+		}
+	}
+}
+
+// TestDistance: how many saved frames lie between a frame of the file and one that is held, of a million; or, if all are held, after it.
+func TestDistance(t *testing.T) {
+	s := &selection{saved: make([]uint64, savedFrames/64)}
+	for _, frame := range []uint64{60, 63, 64, 70, 128} {
+		i, bit := savedBit(frame)
+		s.saved[i] |= bit
+	}
+	for c, want := range map[[3]uint64]int{ // with 1, all are held
+		{60, 130}: -5, {63, 130}: -4, {64, 130}: -3, {70, 130}: -2, {128, 130}: -1, {65, 130}: 0, {60, 64}: -2, {60, 63}: -1, {130, 130}: 0, {132, 130}: 0,
+		{60, 60 + savedFrames - 1}: -5, {60, 60 + savedFrames}: 0, {132, 130, 1}: 2, {133, 130, 1}: 0,
+	} {
+		s.every, s.held = c[2] > 0, nil
+		for n := range uint64(3) {
+			s.held = append(s.held, heldFrame{Frame: capture.Frame{Number: c[1] + n}})
+		}
+		if got := s.distance(0, c[0]); got != want {
+			t.Errorf("frame %d of %d: %d, want %d", c[0], c[1], got, want)
 		}
 	}
 }

@@ -651,6 +651,8 @@ func TestVerdictsNeed(t *testing.T) {
 	} {
 		all.sweep(c.name, c.from, c.to, c.play)
 	}
+	all.Golden(t, "testdata/plays.txt")
+	all.Reset()
 	all.Every = 15
 	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -730,7 +732,7 @@ func TestVerdictsNeed(t *testing.T) {
 		{Title: "of each address, with no challenge or -1", PerSecond: 2, Burst: 5, Servers: []netip.AddrPort{b}, Prefix: info, Length: 29, Token: 25},
 		{Title: "with a challenge that nobody was given", Total: true, PerSecond: 50, Burst: 50, Servers: []netip.AddrPort{v6, b, a}, Prefix: info[:8], Length: 29, Token: 25, Grant: grant},
 	}))
-	all.Golden(t, "testdata/plays.txt")
+	all.Golden(t, "testdata/chance.txt")
 }
 
 // TestSpread: addresses that no host in the internet has say nothing about how evenly others are spread.

@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -90,6 +91,13 @@ func pages(t *testing.T) []string {
 	return found
 }
 
+// pageOf returns the path of one of them.
+func pageOf(t *testing.T, name string) string {
+	t.Helper()
+	list := pages(t)
+	return list[slices.IndexFunc(list, func(p string) bool { return filepath.Base(p) == name })]
+}
+
 var buildPages = sync.OnceValue(func() error {
 	const trouble, hostile = "testdata/pcaps/a2s/trouble.pcap", "testdata/pcaps/hostile/strings.pcap"
 	program, err := buildProgram()
@@ -139,6 +147,12 @@ var startBrowser = sync.OnceValues(func() (context.Context, error) {
 	stopBrowser = func() { stop(); kill() }
 	return ctx, chromedp.Run(ctx)
 })
+
+// A look is the colours and the width of a page.
+type look struct {
+	scheme string
+	width  int64
+}
 
 // dress sets the colours and the width of a page.
 func dress(scheme string, width int64) chromedp.Tasks {
@@ -202,6 +216,14 @@ func open(t *testing.T, ctx context.Context, path string, width int64, scheme, m
 
 // navigating matches what Chromium says of a page that is just being replaced.
 var navigating = regexp.MustCompile(`Inspected target navigated|Cannot find (default execution )?context|Execution context was destroyed`)
+
+// noTrouble checks that the console of a tab has no messages.
+func noTrouble(t *testing.T, trouble func() []string) {
+	t.Helper()
+	if bad := trouble(); len(bad) > 0 {
+		t.Errorf("%d messages in the console: %q", len(bad), bad)
+	}
+}
 
 func value[T any](t *testing.T, tab context.Context, script string) (v T) {
 	t.Helper()
@@ -330,10 +352,7 @@ func TestBrowser(t *testing.T) {
 	axe := axeScript(t)
 	for _, path := range pages(t) {
 		name := strings.TrimSuffix(filepath.Base(path), ".html")
-		for _, look := range []struct {
-			scheme string
-			width  int64
-		}{{"light", 1400}, {"dark", 1400}, {"light", 320}} {
+		for _, look := range []look{{"light", 1400}, {"dark", 1400}, {"light", 320}} {
 			if name != "flood" && (look.scheme == "dark" || name != "hostile" && look.width < 1000) && *shots == "" {
 				continue // it has the same colours and columns
 			}
@@ -349,9 +368,7 @@ func TestBrowser(t *testing.T) {
 					t.Errorf("the screenshot has %d colours", n)
 				}
 				checkAxe(t, tab, axe)
-				if bad := trouble(); len(bad) > 0 {
-					t.Errorf("%d messages in the console: %q", len(bad), bad[0])
-				}
+				noTrouble(t, trouble)
 				if asked := requests(); len(asked) != 1 {
 					t.Errorf("requests: %q", asked)
 				}
@@ -364,12 +381,7 @@ func TestBrowser(t *testing.T) {
 func TestReload(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)
-	var page []byte
-	for _, p := range pages(t) {
-		if filepath.Base(p) == "flood.html" {
-			page, _ = os.ReadFile(p)
-		}
-	}
+	page, _ := os.ReadFile(pageOf(t, "flood.html"))
 	path := filepath.Join(t.TempDir(), "page.html")
 	write := func(head string) {
 		t.Helper()
@@ -407,9 +419,7 @@ func TestReload(t *testing.T) {
 	if got := value[string](t, tab, head); got != "Second" {
 		t.Errorf("the page is read again while a time is selected: %s", got)
 	}
-	if bad := trouble(); len(bad) > 0 {
-		t.Error(bad)
-	}
+	noTrouble(t, trouble)
 }
 
 // TestLive: a page that is served shows what is new by itself, and its reader keeps what they chose, opened and typed, and where they are.
@@ -420,10 +430,7 @@ func TestLive(t *testing.T) {
 	must(t, run("go", "run", "./internal/tools/mkscenes", "-o", dir, "mixed"))
 	capture, err := os.ReadFile(filepath.Join(dir, "mixed.pcap"))
 	must(t, err)
-	for _, look := range []struct {
-		scheme string
-		width  int64
-	}{{"light", 1400}, {"dark", 1400}, {"light", 360}} {
+	for _, look := range []look{{"light", 1400}, {"dark", 1400}, {"light", 360}} {
 		t.Run(fmt.Sprintf("%s/%d", look.scheme, look.width), func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(filepath.Join(dir, "qdissect"), "report", "--listen", "127.0.0.1:0", "-")
@@ -497,9 +504,7 @@ func TestLive(t *testing.T) {
 			if got := value[string](t, tab, "document.getElementById('live').innerText"); got != "the capture has ended" {
 				t.Errorf("at last the page says %q", got)
 			}
-			if bad := trouble(); len(bad) > 0 {
-				t.Errorf("%d messages in the console: %q", len(bad), bad[0])
-			}
+			noTrouble(t, trouble)
 			for _, asked := range requests() {
 				if !strings.HasPrefix(asked, strings.TrimSpace(address)) {
 					t.Errorf("a request to %s", asked)
@@ -513,13 +518,7 @@ func TestLive(t *testing.T) {
 func TestBrush(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)
-	var flood string
-	for _, p := range pages(t) {
-		if filepath.Base(p) == "flood.html" {
-			flood = p
-		}
-	}
-	tab, trouble, _ := open(t, ctx, flood, 1400, "light", "#made")
+	tab, trouble, _ := open(t, ctx, pageOf(t, "flood.html"), 1400, "light", "#made")
 	const state = `JSON.stringify([...document.querySelectorAll('table[data-rows] tbody')].map(b => b.rows[0].innerText.replace(/\s+/g, ' ')).concat(
 		document.getElementById('v-requests').textContent, document.getElementById('heat').getAttribute('viewBox')))`
 	before := value[string](t, tab, state)
@@ -567,9 +566,7 @@ func TestBrush(t *testing.T) {
 	if !strings.Contains(got, " = ") {
 		t.Errorf("the focused field says %q", got)
 	}
-	if bad := trouble(); len(bad) > 0 {
-		t.Errorf("%q", bad)
-	}
+	noTrouble(t, trouble)
 }
 
 // TestLinks: a finding leads to its conversation, which opens, and a verdict to its rule; a button copies a command.
@@ -601,9 +598,7 @@ func TestLinks(t *testing.T) {
 		if !strings.HasPrefix(copied, "Copied") && !strings.HasPrefix(copied, "Selected") {
 			t.Errorf("%s: after a click the button says %q", name, copied)
 		}
-		if bad := trouble(); len(bad) > 0 {
-			t.Errorf("%s: %q", name, bad)
-		}
+		noTrouble(t, trouble)
 	}
 	tab, _, _ := open(t, ctx, filepath.Join(dir, "flood.html"), 1400, "light", "#made")
 	if got := value[string](t, tab, "document.querySelectorAll('.do a').length + ': ' + document.querySelector(document.querySelector('.do a').getAttribute('href')).innerText"); !strings.HasPrefix(got, "3: At most 20 info requests per second in total nftables") {
@@ -638,12 +633,7 @@ func TestPrint(t *testing.T) {
 func TestTables(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)
-	path := ""
-	for _, p := range pages(t) {
-		if filepath.Base(p) == "large.html" {
-			path = p
-		}
-	}
+	path := pageOf(t, "large.html")
 	tab, trouble, _ := open(t, ctx, path, 1400, "light", "#made")
 	const rows = `[...document.querySelectorAll('[data-rows=servers] tbody tr')].filter(r => r.offsetParent).map(r => r.cells[0].innerText.split('\n')[0] + ' ' + r.cells[1].dataset.v)`
 	visible := func() []string { t.Helper(); return value[[]string](t, tab, rows) }
@@ -687,39 +677,30 @@ func TestTables(t *testing.T) {
 	if again, bad, _ := open(t, ctx, path+"#time=a-b&servers.sort=99&servers.all=no", 1400, "light", "#made"); len(bad()) > 0 || len(value[[]string](t, again, rows)) != 20 {
 		t.Errorf("a link that nobody made: %q", bad())
 	}
-	if bad := trouble(); len(bad) > 0 {
-		t.Errorf("%q", bad)
-	}
+	noTrouble(t, trouble)
 }
 
 // TestPhone: on a phone a page is short, and its sections open by a touch and by a link.
 func TestPhone(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)
-	for _, p := range pages(t) {
-		if filepath.Base(p) != "flood.html" {
-			continue
-		}
-		tab, trouble, _ := open(t, ctx, p, 360, "light", "#made")
-		if height := value[float64](t, tab, "document.documentElement.scrollHeight"); height > 7000 {
-			t.Errorf("the page is %v pixels high", height)
-		}
-		shoot(t, tab, "phone", 360)
-		got := value[string](t, tab, `(() => {
-			const s = document.getElementById('servers'), seen = () => s.querySelector('table').offsetParent !== null, b = s.querySelector('h2 button'), is = [seen()];
-			b.click();
-			is.push(seen(), b.getAttribute('aria-expanded'));
-			b.click();
-			document.querySelector('nav a[href="#servers"]').click();
-			return is.concat(seen()).join(' ');
-		})()`)
-		if got != "false true true true" {
-			t.Errorf("the section of servers: %s", got)
-		}
-		if bad := trouble(); len(bad) > 0 {
-			t.Errorf("%q", bad)
-		}
+	tab, trouble, _ := open(t, ctx, pageOf(t, "flood.html"), 360, "light", "#made")
+	if height := value[float64](t, tab, "document.documentElement.scrollHeight"); height > 7000 {
+		t.Errorf("the page is %v pixels high", height)
 	}
+	shoot(t, tab, "phone", 360)
+	got := value[string](t, tab, `(() => {
+		const s = document.getElementById('servers'), seen = () => s.querySelector('table').offsetParent !== null, b = s.querySelector('h2 button'), is = [seen()];
+		b.click();
+		is.push(seen(), b.getAttribute('aria-expanded'));
+		b.click();
+		document.querySelector('nav a[href="#servers"]').click();
+		return is.concat(seen()).join(' ');
+	})()`)
+	if got != "false true true true" {
+		t.Errorf("the section of servers: %s", got)
+	}
+	noTrouble(t, trouble)
 }
 
 // site returns the paths of the site and of the program, both of the same version.
@@ -869,9 +850,7 @@ func TestSite(t *testing.T) {
 			}
 		})
 	}
-	if bad := trouble(); len(bad) > 0 {
-		t.Errorf("%d messages in the console: %q", len(bad), bad[0])
-	}
+	noTrouble(t, trouble)
 	for _, asked := range requests() {
 		if asked != "file://"+page && !strings.HasPrefix(asked, "blob:") && asked != "about:srcdoc" {
 			t.Errorf("a request: %q", asked)
@@ -888,10 +867,7 @@ func TestSiteKeys(t *testing.T) {
 	capture, _ := filepath.Abs(filepath.Join(root, "testdata", "pcaps", "a2s", "trouble.pcap"))
 	hostile, _ := filepath.Abs(filepath.Join(root, "testdata", "pcaps", "hostile", "strings.pcap"))
 	tab, trouble, _ := open(t, browser(t), page, 1400, "light", "#drop")
-	looks := []struct {
-		scheme string
-		width  int64
-	}{{"dark", 1400}, {"light", 360}, {"light", 1400}}
+	looks := []look{{"dark", 1400}, {"light", 360}, {"light", 1400}}
 	// check looks at what the page shows.
 	check := func(scheme string, width int64, what string) {
 		t.Helper()
@@ -970,9 +946,7 @@ func TestSiteKeys(t *testing.T) {
 	if got := read("anonymized", "-Y", expr); strings.Count(got, "\n") != 1 || strings.Contains(got, "192.0.2.22") || strings.Contains(got, "198.51.100.11") {
 		t.Errorf("anonymized: %s", got)
 	}
-	if bad := trouble(); len(bad) > 0 {
-		t.Errorf("%q", bad)
-	}
+	noTrouble(t, trouble)
 }
 
 // output runs the program in a folder.
