@@ -72,7 +72,8 @@ func (f *fake) Decode(r *dissect.Reader, m *dissect.Message) {
 		case "n":
 			pair.Entries = int(n)
 		case "stated":
-			m.Server.Players = dissect.Opt[int]{Value: int(n), OK: true}
+			v, _ := strconv.Atoi(value)
+			m.Server.Players = dissect.Opt[int]{Value: v, OK: true}
 		case "sum":
 			pair.Sum = uint32(n)
 		case "second":

@@ -503,8 +503,7 @@ func TestPlaces(t *testing.T) {
 		for _, x := range order {
 			e.count(same[x-'a'])
 		}
-		a, b := e.list[0], e.list[1]
-		if got := fmt.Sprint([]int{slices.Index(same, a.key), slices.Index(same, b.key)}, []any{a.n, b.n}, e.full); got != want {
+		if got := fmt.Sprint([]int{slices.Index(same, e.list[0].key), slices.Index(same, e.list[1].key)}, []any{e.list[0].n, e.list[1].n}, e.full); got != want {
 			t.Errorf("%s: %s, want %s", order, got, want)
 		}
 	}
