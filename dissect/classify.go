@@ -182,9 +182,9 @@ func (a *Analyzer) choose(x *arrival, found []candidate) class {
 // lift classifies a payload that no protocol finds likely: a pending request, what the server spoke, the
 // conversation or the port decides, or among two of the port the reply to come.
 func (a *Analyzer) lift(x *arrival, c class, best *candidate, found []candidate) class {
-	p := int8(-1)
+	p, to := int8(-1), false
 	if !best.awaited && !best.pinned {
-		p = a.spoken(&x.ends, x.undecided)
+		p, to = a.spoken(&x.ends, x.undecided)
 	}
 	switch {
 	case best.awaited:
@@ -195,7 +195,7 @@ func (a *Analyzer) lift(x *arrival, c class, best *candidate, found []candidate)
 		c = class{protocol: p, reason: core.ByServer}
 	case best.port && best.verdict > Doubtful:
 		c.reason = core.ByPort
-	case p == best.protocol && best.verdict > Doubtful:
+	case to && p == best.protocol && best.verdict > Doubtful:
 		c.reason = core.ByServer
 	default:
 		if p := a.protocols[best.protocol]; p.Confirm != nil && p.Confirm(x.Payload) {
@@ -237,7 +237,7 @@ func (a *Analyzer) tied(best *candidate, found []candidate) uint64 {
 // then by the port. If nothing decides, the message is ambiguous.
 func (a *Analyzer) byServer(x *arrival, c class, best *candidate, tied uint64) class {
 	both := tied | 1<<best.protocol
-	if p := a.spoken(&x.ends, both); p >= 0 {
+	if p, _ := a.spoken(&x.ends, both); p >= 0 {
 		return class{protocol: p, reason: core.ByServer, sure: true}
 	}
 	if c.reason, c.also = core.ByHeader, tied; best.port {
@@ -249,17 +249,18 @@ func (a *Analyzer) byServer(x *arrival, c class, best *candidate, tied uint64) c
 	return c
 }
 
-// spoken returns the protocol of a set that the server spoke with others, -1 if it spoke none.
-func (a *Analyzer) spoken(e *ends, set uint64) int8 {
+// spoken returns the protocol of a set that the server spoke with others, -1 if it spoke none, and whether it is the server that a datagram
+// goes to: one that asks others speaks their protocols as well.
+func (a *Analyzer) spoken(e *ends, set uint64) (p int8, to bool) {
 	for _, up := range [...]bool{e.up, !e.up} {
 		end := e.key.server(up)
 		for _, known := range [...]*recent[serverKey, int8]{a.tracker.servers.spoke, a.tracker.hearsay.spoke} {
 			if p := known.find(&end); p != nil && set>>*p&1 != 0 {
-				return *p
+				return *p, up == e.up
 			}
 		}
 	}
-	return -1
+	return -1, false
 }
 
 // oneWire reports whether all protocols of a set share one wire format, so that a

@@ -131,7 +131,7 @@ func (a *Analyzer) hold(x *arrival) {
 // further evidence.
 func (a *Analyzer) releaseHeld(i int) {
 	h := a.waiting.at(i)
-	if p := a.spoken(&h.ends, h.undecided); h.otherwise < 0 && p >= 0 {
+	if p, to := a.spoken(&h.ends, h.undecided); h.otherwise < 0 && to {
 		if a.current = p; a.protocols[p].Detect(h.Payload) > Doubtful && a.readable(&h.Datagram, p) {
 			a.resolveHeld(h.ends, class{protocol: p, reason: core.ByServer})
 			return
