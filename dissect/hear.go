@@ -205,7 +205,7 @@ func (h *hearsay) heardAll() {
 	}
 	h.told.clear()
 	h.used.clear()
-	if h.servers.len()+h.strays.len()+h.usages.len() > 0 { // else another analyzer has forgotten it
+	if h.servers.len()+h.spoke.len()+h.strays.len()+h.usages.len() > 0 { // else another analyzer has forgotten it
 		h.servers.clear()
 		h.spoke.clear()
 		h.strays.clear()
