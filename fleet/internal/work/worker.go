@@ -89,14 +89,11 @@ func (q *queue) begun(ctx context.Context, say func(string)) (*Record, error) {
 // errGone says that there is no server any more.
 var errGone = errors.New("the server has been away for too long")
 
-// watchEnd waits until a run has ended, was started anew, or the server has gone. It returns the new record, r if there is none.
+// watchEnd waits until a run has ended, was started anew, or the server has gone. It returns the new record, r if there is none. A server
+// that came back without its files has no record until the run has gone on.
 func (q *queue) watchEnd(ctx context.Context, r *Record) *Record {
 	for ctx.Err() == nil && !q.conn.IsClosed() {
-		now, err := q.record(ctx)
-		switch {
-		case err == nil && now == nil:
-			return r
-		case err == nil && (now.Ended || now.Session != r.Session):
+		if now, err := q.record(ctx); err == nil && now != nil && (now.Ended || now.Session != r.Session) {
 			return now
 		}
 		Pause(ctx, time.Second)
