@@ -198,13 +198,6 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-func findingTexts(r *dissecttest.Kept) (list []string) {
-	for i := range r.Findings {
-		list = append(list, string(r.Findings[i].AppendText([]byte(r.Findings[i].Type.ID+": "))))
-	}
-	return list
-}
-
 // TestMeaning checks the explanations of codes and values.
 func TestMeaning(t *testing.T) {
 	for payload, want := range map[string]string{
@@ -250,7 +243,7 @@ func TestLists(t *testing.T) {
 	for client := range 3 {
 		send(client, 4001, "1\xff192.0.2.2:27016\x00\x00", false)
 		if last := &k.Records[len(k.Records)-1]; (len(last.Findings) > 0) != (client > 0) {
-			t.Errorf("client %d: %q", client, findingTexts(last))
+			t.Errorf("client %d: %v", client, last.Findings)
 		}
 	}
 }

@@ -255,15 +255,11 @@ func (e *cutError) Unwrap() error { return e.cause }
 
 // cut returns the error for a record of want bytes of which the file has only have.
 func (s *stream) cut(what string, have, want int64) error {
-	return &cutError{what, have, want, early(s.err)}
-}
-
-// early turns io.EOF within a record into io.ErrUnexpectedEOF.
-func early(err error) error {
+	err := s.err
 	if err == io.EOF {
-		return io.ErrUnexpectedEOF
+		err = io.ErrUnexpectedEOF
 	}
-	return err
+	return &cutError{what, have, want, err}
 }
 
 // A resolution is the unit in which an interface of a pcapng file counts time,

@@ -174,7 +174,7 @@ func (a *sums) aggregate() *Aggregate {
 	o.sketches, o.strayRoom = sketches(smallSketch, maxSketches), sketches(largeSketch, maxFollowed)
 	o.mores = stock[*more]{left: maxMore, make: func() *more { return newMore(&o.tickRoom) }}
 	o.paths = stock[*cells]{left: maxPaths, make: func() *cells { return &cells{most: maxCells} }}
-	o.followed = stock[*followed]{left: maxFollowed, make: newFollowed}
+	o.followed = stock[*followed]{left: maxFollowed, make: func() *followed { return &followed{cells: cells{most: maxCells}} }}
 	var fresh []past
 	o.pasts = stock[*past]{left: math.MaxInt, make: func() (p *past) {
 		if len(fresh) == 0 {

@@ -492,10 +492,20 @@ const (
 	mostHeard   = 0.85
 )
 
-// scans reports whether a client asks many servers of which many do not reply. Browsers and monitors ask those that do.
+// scans reports whether a client asks many servers of which many do not reply. Browsers and monitors ask those that do, and monitors again
+// and again.
 func (r *reporting) scans(c *entry[client]) bool {
-	v := &c.v
-	return v.distinctServers() >= manyServers && float64(v.replies) < mostHeard*float64(v.requests) && !r.o.OneSided && !r.isVictim(c)
+	v, n := &c.v, c.v.distinctServers()
+	heard := mostHeard * float64(v.requests)
+	if v.requests >= leastJudged*n {
+		heard /= 2
+	}
+	return n >= manyServers && float64(v.replies) < heard && !r.o.OneSided && !r.isVictim(c)
+}
+
+// watches reports whether a client asks a server again and again, for as long as it asks many servers.
+func (r *reporting) watches(c *entry[client], v *server) bool {
+	return c.v.distinctServers() >= manyServers && v.requests >= leastJudged && 2*(v.last-v.first) >= c.v.last-c.v.first && !r.scans(c) && !r.isVictim(c)
 }
 
 func (r *reporting) isVictim(c *entry[client]) bool {
@@ -516,8 +526,8 @@ func (r *reporting) scanners() {
 		}
 		r.say(Verdict{
 			Kind: Scanner, Certainty: Likely, Sources: []string{r.source(c)}, From: instant(v.first), To: instant(v.last),
-			Text: fmt.Sprintf("Scanner: %s asks about %s servers: %s requests in %s (%s per second), with %s. %s", r.source(c), number(n), number(v.requests), span(v.first, v.last),
-				rounded(float64(v.requests)/max(s.Seconds(), 1)), count(v.replies, "reply", "replies"), heard),
+			Text: fmt.Sprintf("Scanner%s: %s asks about %s servers: %s requests in %s (%s per second), with %s. %s", either(4*v.replies >= v.requests, " or server browser", ""),
+				r.source(c), number(n), number(v.requests), span(v.first, v.last), rounded(float64(v.requests)/max(s.Seconds(), 1)), count(v.replies, "reply", "replies"), heard),
 			Advice: "It does no harm at this rate: those who look for servers do the same; block the address if it is unwanted.",
 			Evidence: Evidence{
 				{"servers", float64(n)}, {"requests", float64(v.requests)}, {"replies", float64(v.replies)}, {"replies_by_requests", round(float64(v.replies)/float64(v.requests), 3)}, {"seconds", round(s.Seconds(), 1)},

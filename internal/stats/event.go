@@ -38,7 +38,7 @@ type event struct {
 
 func (e *event) seconds() float64 { return max(float64(e.to-e.from)/1e9, 1e-3) }
 
-// overlaps returns how long two times overlap.
+// overlap returns how long two times overlap.
 func overlap(from, to, first, last int64) int64 { return max(0, min(to, last)-max(from, first)) }
 
 // A rates has the counts of a server by bucket, from the first to the last of the capture.

@@ -155,10 +155,15 @@ func (r *reporting) down() {
 	}
 }
 
-// sayDead says that some of many servers that one address asks do not reply, if nothing else is said.
+// sayDead says that some of many servers that one address asks do not reply: those that a monitor asks, and others if nothing else is said.
 func (r *reporting) sayDead() {
+	if !r.few {
+		r.dead = slices.DeleteFunc(r.dead, func(e *entry[server]) bool {
+			return !slices.ContainsFunc(r.clients, func(c *entry[client]) bool { return c.v.asked(e.sum) && r.watches(c, &e.v) })
+		})
+	}
 	n := len(r.dead)
-	if len(r.Verdicts) > 0 || !r.few || n == 0 {
+	if n == 0 || r.few && len(r.Verdicts) > 0 {
 		return
 	}
 	v := Verdict{Kind: NoReplies, Certainty: Likely, Advice: "They may be off, or a list is old: qdissect why ADDR:PORT says more of one."}

@@ -177,12 +177,6 @@ func (a *Aggregate) takeFollowed(in uint64) *followed {
 	return m
 }
 
-func newFollowed() *followed {
-	m := new(followed)
-	m.cells.most = maxCells
-	return m
-}
-
 func (m *followed) clear(room *stock[registers]) {
 	m.cells.clear()
 	m.sources.clear(room)

@@ -240,7 +240,12 @@ func TestVerdictsNeed(t *testing.T) {
 			if x.from, x.to = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 100+i); i%4 == 0 {
 				x.silent, x.outcome = true, dissect.OutcomeUnanswered
 			}
-		})), "likely Scanner: 203.0.113.9 asks about 40 servers: 40 requests in 19.5 s from 19:00:10 UTC on (2.1 per second), with 30 replies. No server gave it a challenge."},
+		})), "likely Scanner or server browser: 203.0.113.9 asks about 40 servers: 40 requests in 19.5 s from 19:00:10 UTC on (2.1 per second), with 30 replies. No server gave it a challenge."},
+		{"a monitor, six of whose 25 servers are down", both(evening(60), sent(200, 0, 4, func(i int, x *made) {
+			if x.from, x.to = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 100+i%25); i%25%4 == 0 && i%25 < 24 {
+				x.silent, x.outcome = true, dissect.OutcomeUnanswered
+			}
+		})), "likely No reply: 6 of 26 servers, such as 198.51.100.100:27015, answered none of 48 requests in 48.8 s from 19:00:00 UTC on."},
 		{"browser", both(evening(60), sent(40, 10, 2, func(i int, x *made) {
 			if x.from, x.to = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 100+i); i%8 == 0 {
 				x.silent, x.outcome = true, dissect.OutcomeUnanswered

@@ -97,13 +97,6 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-func find(list []stats.Talk, why string) *stats.Talk {
-	if i := slices.IndexFunc(list, func(k stats.Talk) bool { return k.Why == why || slices.Contains(k.Also, why) }); i >= 0 {
-		return &list[i]
-	}
-	return nil
-}
-
 // ladder writes a conversation with an arrow for each message.
 func ladder(k *stats.Talk) string {
 	var s []string
@@ -137,14 +130,10 @@ func TestConversations(t *testing.T) {
 		{"a2s/trouble.pcap", "a2s.split.missing", "20->rules_request; 23<-rules_reply 12.345ms 1!"},
 	} {
 		list := of(t, 1, c.capture)
-		k := find(list, c.why)
-		if k == nil {
-			for _, k := range list {
-				t.Errorf("%s: %q %s", c.capture, k.Why, ladder(&k))
-			}
-			continue
-		}
-		if got := ladder(k); got != c.want {
+		i := slices.IndexFunc(list, func(k stats.Talk) bool { return k.Why == c.why || slices.Contains(k.Also, c.why) })
+		if i < 0 {
+			t.Errorf("%s: no %q in %+v", c.capture, c.why, list)
+		} else if got := ladder(&list[i]); got != c.want {
 			t.Errorf("%s, %q:\n%s\nwant\n%s", c.capture, c.why, got, c.want)
 		}
 	}

@@ -300,45 +300,42 @@ func TestKilledRun(t *testing.T) {
 			case "joined":
 				args = append(args, "--workers", "0", "--listen", at)
 			}
-			join := func() *process {
-				return s.start(t, "work", "--join", s.joined(t, at), "--workers", "2", "--qdissect", slow)
-			}
-			begin := func(out string) (p, worker *process) {
-				if p = s.start(t, append(slices.Clone(args), "--out", out)...); way == "joined" {
-					worker = join()
+			var worker *process
+			join := func() { worker = s.start(t, "work", "--join", s.joined(t, at), "--workers", "2", "--qdissect", slow) }
+			begin := func(out string) *process {
+				p := s.start(t, append(slices.Clone(args), "--out", out)...)
+				if way == "joined" {
+					join()
 				}
-				return p, worker
+				return p
 			}
-			// end waits for the end of a run. A worker that had not connected when the run was killed has ended, and another one joins.
-			end := func(p, worker *process) string {
+			ends := func(p *process) string {
 				for tries := 0; worker != nil && tries < 3; tries++ {
 					select {
 					case <-p.done:
-					case <-worker.done:
-						if text := worker.text.String(); !strings.Contains(text, "has ended") {
-							t.Logf("a worker ended: %s", text)
-							worker = join()
-							continue
+					case <-worker.done: // one that had not connected yet when the run was killed
+						if !strings.Contains(worker.text.String(), "has ended") {
+							t.Logf("another worker joins after: %s", worker.text)
+							join()
 						}
 					}
-					break
 				}
 				return p.ends(damaged)
 			}
 			all := func(out string) time.Duration {
 				began := time.Now()
-				end(begin(out))
+				ends(begin(out))
 				return time.Since(began)
 			}
 			took, units := all("whole"), len(s.tree)/3
 			for i := range points {
 				out := fmt.Sprint("out", i)
-				killed, worker := begin(out)
+				killed := begin(out)
 				time.Sleep(took * time.Duration(i+1) / time.Duration(points+1))
 				killed.kill()
 				began := time.Now()
 				goesOn := s.start(t, append(slices.Clone(args), "--out", out)...)
-				text := end(goesOn, worker)
+				text := ends(goesOn)
 				again := time.Since(began)
 				if again > took+4*time.Second { // the machine may be slower now
 					took = max(took, all("whole"+out))
