@@ -2,7 +2,7 @@ package pipeline
 
 import (
 	"bytes"
-	"encoding/binary"
+	"fmt"
 	"io"
 	"net/netip"
 	"os"
@@ -24,14 +24,16 @@ import (
 	"github.com/qdissect/qdissect/report"
 )
 
+// What a client asks a server, and what both say while somebody plays.
+const (
+	ask  = "\xff\xff\xff\xffgetinfo xyz"
+	info = "\xff\xff\xff\xffinfoResponse\n\\challenge\\xyz\\hostname\\a\\clients\\0\\sv_maxclients\\8"
+	play = "\x07\x00\x00\x80\x12\x34\x56" // no protocol reads it
+	seen = "\x80\x61\x00\x01\x00\x00\x00\x00\x12\x34\x56\x78\x12\x34\x56\x78"
+)
+
 // TestGameTraffic: which datagrams count as game traffic, for every number of workers.
 func TestGameTraffic(t *testing.T) {
-	const (
-		ask  = "\xff\xff\xff\xffgetinfo xyz"
-		info = "\xff\xff\xff\xffinfoResponse\n\\challenge\\xyz\\hostname\\a\\clients\\0\\sv_maxclients\\8"
-		play = "\x07\x00\x00\x80\x12\x34\x56" // no protocol reads it
-		seen = "\x80\x61\x00\x01\x00\x00\x00\x00\x12\x34\x56\x78\x12\x34\x56\x78"
-	)
 	at := netip.MustParseAddrPort
 	server, client, player, other := at("198.51.100.10:27960"), at("192.0.2.20:50000"), at("203.0.113.5:61000"), at("198.51.100.11:27960")
 	server6, player6 := at("[2001:db8::10]:27960"), at("[2001:db8:1::20]:50001")
@@ -62,7 +64,7 @@ func TestGameTraffic(t *testing.T) {
 				w.UDP(time.Unix(1700000000, int64(i)*1e7), d.src, d.dst, []byte(d.payload))
 			}
 			for _, workers := range []int{1, 2, 8} {
-				sum := summaryOf(t, b.Bytes(), workers)
+				sum := summaryOf(t, workers, b.Bytes())
 				if sum.GameTraffic != c.want {
 					t.Errorf("%d workers: %d of %d unknown datagrams, want %d", workers, sum.GameTraffic, sum.Unknown, c.want)
 				}
@@ -71,12 +73,15 @@ func TestGameTraffic(t *testing.T) {
 	}
 }
 
-func summaryOf(t *testing.T, capture []byte, workers int) *report.Summary {
+func summaryOf(t *testing.T, workers int, captures ...[]byte) *report.Summary {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "x.pcap")
-	must.Do(t, os.WriteFile(name, capture, 0o600))
+	var names []string
+	for i, c := range captures {
+		names = append(names, filepath.Join(t.TempDir(), fmt.Sprint(i)))
+		must.Do(t, os.WriteFile(names[i], c, 0o600))
+	}
 	sum, err := Run(Options{
-		Inputs: []string{name}, Out: io.Discard, Workers: workers,
+		Inputs: names, Out: io.Discard, Workers: workers,
 		Analysis: dissect.Config{Protocols: all.Protocols()}, Reporter: func() report.Reporter { return new(report.Counts) },
 		Trouble: func(err error) { t.Error(err) },
 	})
@@ -98,8 +103,10 @@ func TestEndpoints(t *testing.T) {
 	if table = new(endpoints); table.full {
 		t.Error("an empty table is full")
 	}
-	if table.both(1, 2); table.full {
-		t.Error("two endpoints fill a table")
+	table.both(1, 2)
+	table.both(1, 3)
+	if a, b, c := *table.place(1), *table.place(2), *table.place(3); table.full || a != (place{1, 2}) || b != (place{2, 1}) || c != (place{3, 1}) {
+		t.Errorf("two datagrams of three endpoints: %v, %v and %v; full: %v", a, b, c, table.full)
 	}
 }
 
@@ -155,46 +162,57 @@ func TestLayersBelow(t *testing.T) {
 	}
 }
 
-// TestOneSided: a capture is one-sided if ten pairs of hosts or more send queries, and no host both sends and is sent to.
+// TestOneSided: a capture is one-sided if ten pairs of hosts or more send queries, or if ten replies and no request are there, and no host
+// both sends and is sent to. Each input is judged by itself.
 func TestOneSided(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		hosts [][2]uint64
-		quiet bool // of no known protocol
-		want  bool
-	}{
-		{"ten pairs", pairs(10), false, true},
-		{"eleven", pairs(11), false, true},
-		{"nine", pairs(9), false, false},
-		{"nine, one of them twice", append(pairs(9), pairs(1)...), false, false},
-		{"ten, and a reply", append(pairs(10), [2]uint64{100, 1}), false, false},
-		{"ten, and what one client sends to another", append(pairs(10), [2]uint64{50, 2}), false, false},
-		{"a reply, and ten", append([][2]uint64{{100, 1}}, pairs(10)...), false, false},
-		{"ten of traffic", pairs(10), true, false},
+	const q10, r10, again10, unknown10 = "qqqqqqqqqq", "rrrrrrrrrr", "RRRRRRRRRR", "xxxxxxxxxx"
+	both10 := strings.Repeat("qa", 10)
+	for inputs, want := range map[string]int{ // a letter for each datagram, as below
+		q10: 1, q10 + "q": 1, q10[1:]: 0, q10[1:] + "Q": 0, q10 + "a": 0, q10 + "c": 0, "a" + q10: 0, "tttttttttt": 0, unknown10: 0,
+		r10: 1, r10[1:]: 0, again10: 1, again10[1:]: 0, again10 + "o": 0, again10 + "a": 1,
+		q10 + " " + q10: 2, q10 + " " + r10: 2, q10 + " " + unknown10: 1, q10[1:] + " q": 0, both10 + " " + again10: 1, both10 + " " + again10[1:]: 0,
 	} {
-		s := newSides()
-		for round := range uint64(2) { // of other hosts
-			for _, p := range c.hosts {
-				s.see(packet.Key((p[0]+1000*round)<<16|27015), packet.Key((p[1]+1000*round)<<16|27015), !c.quiet)
+		var captures [][]byte
+		for input := range strings.FieldsSeq(inputs) {
+			var b bytes.Buffer
+			w := mkpcap.NewWriter(&b, mkpcap.Options{})
+			host := func(n int) netip.AddrPort {
+				return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(n)}), 27960)
 			}
-			if s.one() != c.want || s.known != s.both {
-				t.Errorf("%s: %v, want %v; both %v, known %v", c.name, s.one(), c.want, s.both, s.known)
+			const server = 100
+			last := 1 // client
+			for i, letter := range input {
+				if i > 0 && strings.ContainsRune("qtxr", letter) { // of another client
+					last++
+				}
+				src, dst, says := last, server, ask
+				switch letter {
+				case 'Q':
+					src = 1
+				case 'c':
+					dst = 1
+				case 'o':
+					src, dst = 101, 102
+				case 't':
+					says = play
+				case 'x':
+					says = "\xff\xff\xff\xffgetstatusx"
+				case 'a', 'r', 'R':
+					src, dst, says = server, last, info
+				}
+				w.UDP(time.Unix(1700000000+2*int64(i), 0), host(src), host(dst), []byte(says))
 			}
-			s.reset()
+			captures = append(captures, b.Bytes())
+		}
+		if got := summaryOf(t, 1, captures...).OneSided; got != want {
+			t.Errorf("%s: %d, want %d", inputs, got, want)
 		}
 	}
 }
 
-// pairs are clients of a server, 100.
-func pairs(n int) (list [][2]uint64) {
-	for i := range n {
-		list = append(list, [2]uint64{uint64(i + 1), 100})
-	}
-	return list
-}
-
-// TestEvictedFragments: fragments that were refused and frames nested too deeply are dropped, and counted as such.
-func TestEvictedFragments(t *testing.T) {
+// TestUnread: fragments that were refused and frames nested too deeply are dropped, and counted as such. Packets of a link type that is not read are
+// counted under its name.
+func TestUnread(t *testing.T) {
 	e, err := newEngine(&Options{
 		Reporter: func() report.Reporter { return new(report.Counts) }, Out: io.Discard, Workers: 1, Analysis: dissect.Config{Protocols: all.Protocols()},
 	})
@@ -203,36 +221,18 @@ func TestEvictedFragments(t *testing.T) {
 	// The last eight bytes of a packet, from 65528: one more than the largest packet has.
 	beyond := "\x45\x00\x00\x1c\x00\x01\x1f\xff\x40\x11\x00\x00\xc0\x00\x02\x01\xc6\x33\x64\x0112345678"
 	tags := strings.Repeat("\x00", 12) + strings.Repeat("\x81\x00\x00\x01", 20) + "\x08\x00"
-	for i, data := range []string{beyond, tags, tags} {
-		link := uint16(101)
-		if data == tags {
-			link = 1
+	for i, link := range []uint16{101, 1, 1, 127, 117, 127} {
+		data := []byte(tags)
+		if i == 0 {
+			data = []byte(beyond)
 		}
-		must.Do(t, e.frame(&capture.Frame{Number: uint64(i + 1), LinkType: link, Data: []byte(data), Length: len(data)}))
+		must.Do(t, e.frame(&capture.Frame{Number: uint64(i + 1), LinkType: link, Data: data, Length: len(data)}))
 	}
-	if s := e.summary(); s.EvictedFragments != 3 || s.Evicted != 3 || s.Drops != 3 {
+	s := e.summary()
+	if s.EvictedFragments != 3 || s.Evicted != 3 || s.Drops != 3 {
 		t.Errorf("%d fragments, %d evicted, %d dropped; want 3", s.EvictedFragments, s.Evicted, s.Drops)
 	}
-}
-
-// TestListedServers: new servers of unknown ports are counted until half of the list is full, and what clients ask of those in it goes on counting.
-func TestListedServers(t *testing.T) {
-	var list tcp
-	ask := func(server byte, port, client uint16) {
-		ip := []byte("\x45\x00\x00\x28\x00\x00\x00\x00\x40\x06\x00\x00\x0a\x00\x00\x01\xc6\x33\x64\x00")
-		ip[19] = server
-		segment := append(binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, client), port), make([]byte, 16)...)
-		segment[12], segment[13] = 5<<4, packet.SYN
-		list.see(ip, segment)
-	}
-	for server := range byte(130) {
-		ask(server, 2000, 40000)
-	}
-	ask(200, 27015, 40000)
-	ask(0, 2000, 40001)
-	ask(0, 2000, 40001) // sent again
-	ask(201, 80, 40000)
-	if n := len(list.list); n != 129 || list.list[0].Tried != 2 || list.list[0].Packets != 3 || list.list[128].Server.Port() != 27015 {
-		t.Errorf("%d servers, the first %+v, the last %+v", n, list.list[0], list.list[n-1])
+	if want := []report.Likeness{{Name: "ieee802_11_radiotap", Packets: 2}, {Name: "pflog", Packets: 1}}; !slices.Equal(s.Unread.Links, want) {
+		t.Errorf("got %v, want %v", s.Unread.Links, want)
 	}
 }

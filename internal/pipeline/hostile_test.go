@@ -390,11 +390,14 @@ func TestHostileCompressed(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		size = 32 << 20
 	}
-	for name, pack := range map[string]func(io.Writer, int64) error{"gzip": gzipBomb, "zstd": zstdBomb} {
+	for name, pack := range map[string]func(io.Writer) io.WriteCloser{
+		"gzip": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+		"zstd": func(w io.Writer) io.WriteCloser { return must.Get(zstd.NewWriter(w))(t) },
+	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "bomb")
 			f := must.Get(os.Create(path))(t)
-			must.Do(t, pack(f, size))
+			bomb(t, pack(f), size)
 			must.Get(f.Seek(0, io.SeekStart))(t)
 			defer f.Close()
 			runtime.GC()
@@ -488,31 +491,9 @@ type zeroes struct{}
 
 func (zeroes) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// gzipBomb writes a compressed honest capture followed by n zero bytes, which are empty
-// frames.
-func gzipBomb(w io.Writer, n int64) error {
-	z := gzip.NewWriter(w)
-	_, err := z.Write(hostile.Talk(mkpcap.Options{}))
-	if err == nil {
-		_, err = io.CopyN(z, zeroes{}, n)
-	}
-	if err == nil {
-		err = z.Close()
-	}
-	return err
-}
-
-// zstdBomb is like gzipBomb with zstd.
-func zstdBomb(w io.Writer, n int64) error {
-	z, err := zstd.NewWriter(w)
-	if err == nil {
-		_, err = z.Write(hostile.Talk(mkpcap.Options{}))
-	}
-	if err == nil {
-		_, err = io.CopyN(z, zeroes{}, n)
-	}
-	if err == nil {
-		err = z.Close()
-	}
-	return err
+// bomb compresses an honest capture followed by n zero bytes, which are empty frames.
+func bomb(t *testing.T, z io.WriteCloser, n int64) {
+	must.Get(z.Write(hostile.Talk(mkpcap.Options{})))(t)
+	must.Get(io.CopyN(z, zeroes{}, n))(t)
+	must.Do(t, z.Close())
 }

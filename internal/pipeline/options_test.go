@@ -132,6 +132,7 @@ func (p *scene) Close() error                       { return nil }
 func TestOptions(t *testing.T) {
 	at := func(name string) string { return "../../testdata/pcaps/" + name }
 	trouble, errs, lost, rcon := at("a2s/trouble.pcap"), at("icmp/trouble.pcapng"), at("a2s/fragments-lost.pcap"), at("source-rcon/servers.pcap")
+	inputs := []string{trouble, errs, lost, rcon, at("foreign/others.pcap")}
 	totals := func(a *stats.Aggregate) stats.Totals { return a.Report(stats.Options{}).Totals }
 	of := func(o *Options, name string) { // without the name, which is another one each time
 		o.Inputs, o.Stdin = []string{"-"}, bytes.NewReader(must.Get(os.ReadFile(name))(t))
@@ -201,7 +202,12 @@ func TestOptions(t *testing.T) {
 				o.Counts.Stats = stats.New()
 				o.Events.Snapshot = func(s *report.Summary, a *stats.Aggregate) { l.say("snapshot", s.Packets, totals(a)) }
 			}},
-			{"live, lines", func(o *Options, l *lined) { live(o, l, frames(trouble, as)); o.Lines = true }},
+			{"live, lines, with comments", func(o *Options, l *lined) {
+				live(o, l, frames(trouble, func(i int, f *capture.Frame) {
+					f.Comments = [][]string{nil, {"a remark"}, {"note: a2s.x: of an earlier run"}, {"one", "two"}}[i%4]
+				}))
+				o.Lines = true
+			}},
 			{"live, saved with comments", func(o *Options, l *lined) {
 				live(o, l, frames(trouble, as))
 				o.Save = &Saving{Saver: l, Annotate: true, Hold: time.Second}
@@ -235,8 +241,9 @@ func TestOptions(t *testing.T) {
 			{"outputs", func(o *Options, l *lined) {
 				o.Output = func(n int) (io.Writer, error) { l.say("output", n); return l, nil }
 			}},
-			{"no second output", func(o *Options, l *lined) {
-				o.Output = func(n int) (io.Writer, error) { return l, []error{nil, errFull, nil, nil}[n] }
+			{"no third output", func(o *Options, l *lined) {
+				o.Output = func(n int) (io.Writer, error) { return l, []error{nil, nil, errFull, nil, nil}[n] }
+				o.Reporter = func() report.Reporter { return report.NewText(report.TextOptions{ManyFiles: true}) }
 			}},
 			{"count of 1", func(o *Options, _ *lined) { o.Count = 1 }},
 			{"count of 7", func(o *Options, _ *lined) { o.Count = 7 }},
@@ -263,6 +270,10 @@ func TestOptions(t *testing.T) {
 				o.Choice = &Choice{Exchanges: true}
 				o.Reporter = func() report.Reporter { return exchanging{report.NewText(report.TextOptions{}), l} }
 			}},
+			{"exchanges of every second, until a count of 5", func(o *Options, l *lined) {
+				o.Choice, o.Count, o.Counts.Stats = &Choice{New: func() Chooser { return nth(2) }, Exchanges: true}, 5, stats.New()
+				o.Reporter = func() report.Reporter { return exchanging{report.NewText(report.TextOptions{}), l} }
+			}},
 			{"saved", func(o *Options, l *lined) { o.Save = &Saving{Saver: l} }},
 			{"chosen saved", func(o *Options, l *lined) { o.Choice, o.Save = &Choice{New: third}, &Saving{Saver: l, Chosen: true} }},
 			{"saved with comments", func(o *Options, l *lined) { o.Save = &Saving{Saver: l, Annotate: true, Hold: time.Second} }},
@@ -279,7 +290,8 @@ func TestOptions(t *testing.T) {
 					trouble, err := Walk(in, o.Analysis, walking{l}, func(at time.Time) error { times += at.Sub(time.Unix(1.7e9, 0)); return nil })
 					l.say("walked", times, trouble, err, in.Close())
 				}
-				_, err := Walk(must.Get(capture.Open(trouble))(t), o.Analysis, walking{l}, func(time.Time) error { return errFull })
+				timeless := &scene{said: new(lined), list: []*capture.Frame{{}}}
+				_, err := Walk(timeless, o.Analysis, walking{l}, func(at time.Time) error { l.say("walked at", at); return errFull })
 				l.say("not walked", err)
 				_, err = Walk(nil, dissect.Config{}, nil, nil)
 				l.say("not walked", err)
@@ -293,7 +305,9 @@ func TestOptions(t *testing.T) {
 			}},
 			{"slots", func(o *Options, l *lined) { slots(o, l, time.Minute) }},
 			{"talks", func(o *Options, _ *lined) { o.Counts.Stats, o.Counts.Talks = stats.New(), talks.New() }},
-			{"little room", func(o *Options, _ *lined) { o.Limits = &Limits{Budget: 2000, Fragments: reassembly.Limits{Sets: 1}} }},
+			{"little room", func(o *Options, _ *lined) {
+				o.Limits, o.Analysis.Limits = &Limits{Budget: 2000, Fragments: reassembly.Limits{Sets: 1}}, dissect.Limits{Flows: 1, Requests: 1, Peers: 1}
+			}},
 			{"stopped", func(o *Options, _ *lined) {
 				stop := make(chan struct{})
 				close(stop)
@@ -314,7 +328,7 @@ func TestOptions(t *testing.T) {
 			fmt.Fprintf(said, "\n== %s\n", c.name)
 			l := new(lined)
 			o := New()
-			o.Inputs, o.Out, o.Workers = []string{trouble, errs, lost, rcon}, l, workers
+			o.Inputs, o.Out, o.Workers = slices.Clone(inputs), l, workers
 			o.Reporter = func() report.Reporter { return report.NewJSON(report.JSONOptions{}) }
 			o.Analysis = dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()}
 			o.Trouble = func(err error) { l.say("trouble", err) }
@@ -333,6 +347,9 @@ func TestOptions(t *testing.T) {
 			} else if n.Stats != nil {
 				r := n.Stats.Report(stats.Options{})
 				l.say("report", r.Totals, r.Unclear)
+				if n.Talks != nil {
+					l.say("talks", n.Talks.List(r.Findings, o.Analysis, nil))
+				}
 			}
 			known, sum32 := 0, uint32(0)
 			for line := range strings.Lines(l.String()) {

@@ -205,7 +205,7 @@ func (e *engine) dissect(number int, name string, src capture.Source) error {
 	if s, ok := e.keeper.(*selection); ok && !o.Series {
 		s.end() // the next input begins with frame 1
 	}
-	if readErr != nil && readErr != io.EOF && !e.ended() {
+	if readErr != io.EOF && !e.ended() {
 		o.Trouble(readErr)
 	}
 	if o.Events.Ended != nil && readErr == io.EOF && !first.IsZero() && !f.Time.IsZero() {

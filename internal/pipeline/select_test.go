@@ -322,6 +322,7 @@ func TestStreams(t *testing.T) {
 	for i := range 512 {
 		tcp(1, one, fmt.Sprintf("198.51.%d.%d:%d", 101+i/256, i%256, 40000-i/256*12985), syn, "")
 	}
+	tcp(1, one, high, syn, "") // of the first ones
 	from, router := netip.MustParseAddrPort(one), netip.MustParseAddr("198.51.100.1")
 	for i, typ := range []byte{1, 1, 3} { // over IPv6, the first says that nothing listens
 		from, to := netip.MustParseAddrPort("[2001:db8:1::1]:51000"), netip.MustParseAddrPort("[2001:db8::1]:2000")
@@ -337,28 +338,11 @@ func TestStreams(t *testing.T) {
 		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Workers: 1, Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
 		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
 	}))(t)
-	if got, want := fmt.Sprint(sum.Streams[:5], sum.Streams[127:129], sum.Streams[255:], sum.Unread.Segments, sum.Unread.SampledSegments, sum.Unread.Streams, sum.ICMP, sum.Unread.Errors), "[{198.51.100.10:25575 15 3 1 1 false} {198.51.100.10:30000 2 1 0 1 false} {198.51.100.10:25565 1 0 0 0 false} {198.51.100.10:1024 1 1 0 0 false} {198.51.101.0:40000 1 1 0 0 false}] "+
+	if got, want := fmt.Sprint(sum.Streams[:5], sum.Streams[127:129], sum.Streams[255:], sum.Unread.Segments, sum.Unread.SampledSegments, sum.Unread.Streams, sum.ICMP, sum.Unread.Errors), "[{198.51.100.10:25575 15 3 1 1 false} {198.51.100.10:30000 3 2 0 1 false} {198.51.100.10:25565 1 0 0 0 false} {198.51.100.10:1024 1 1 0 0 false} {198.51.101.0:40000 1 1 0 0 false}] "+
 		"[{198.51.101.123:40000 1 1 0 0 false} {198.51.102.0:27015 1 1 0 0 false}] [{198.51.102.127:27015 1 1 0 0 false}] "+
-		"547 547 [{Source RCON 25575 15} {HTTP 30000 6} {Minecraft 25565 1} {HTTPS 443 2} {Source RCON 27015 256}] "+
+		"548 548 [{Source RCON 25575 15} {HTTP 30000 6} {Minecraft 25565 1} {HTTPS 443 2} {Source RCON 27015 256}] "+
 		"1013 [{2001:db8::1 is unreachable 2000 1} {2001:db8::1 did not arrive 2000 2} {198.51.100.1 is unreachable 2000 169} {198.51.100.1 did not arrive 2000 336} {198.51.100.1 did not arrive 2001 328} {198.51.100.1 is unreachable 2001 164}]"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
-	}
-}
-
-// TestUnreadLinks: packets of a link type that is not read are counted under its name.
-func TestUnreadLinks(t *testing.T) {
-	e, err := newEngine(&Options{
-		Reporter: func() report.Reporter { return report.NewJSON(report.JSONOptions{}) }, Out: io.Discard, Workers: 1,
-		Analysis: dissect.Config{Protocols: all.Protocols()},
-	})
-	must.Do(t, err)
-	defer e.pool.close()
-	for i, link := range []uint16{127, 117, 127} {
-		must.Do(t, e.frame(&capture.Frame{Number: uint64(i + 1), LinkType: link, Data: make([]byte, 60), Length: 60}))
-	}
-	want := []report.Likeness{{Name: "ieee802_11_radiotap", Packets: 2}, {Name: "pflog", Packets: 1}}
-	if got := e.census.sum.Unread.Links; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
@@ -373,12 +357,13 @@ func TestNoteLimits(t *testing.T) {
 	if len(list) != 51 || len(list[0]) != 4096 || list[50] != "and 10 more" {
 		t.Errorf("%d comments, the first of %d bytes, the last %q", len(list), len(list[0]), list[len(list)-1])
 	}
-	// What is found about a frame that is written already stands at a later one.
-	s.every = true
-	s.held[1].Number = 9
-	s.Finding(&dissect.FlowFinding{Finding: dissect.NewFinding(&dissect.FindingType{ID: "x.y", Text: "z"}), Frame: 7})
-	if list := s.comments(1); len(list) != 1 || list[0] != "frame 7, chat: x.y: z" {
-		t.Errorf("%q", list)
+	// What is found about a frame that is written already stands at a later one, if all frames are saved.
+	for _, s.every = range []bool{false, true} {
+		s.held[1].Number = 9
+		s.Finding(&dissect.FlowFinding{Finding: dissect.NewFinding(&dissect.FindingType{ID: "x.y", Text: "z"}), Frame: 7})
+		if list := s.comments(1); fmt.Sprint(list) != map[bool]string{false: "[]", true: "[frame 7, chat: x.y: z]"}[s.every] {
+			t.Errorf("%q", list)
+		}
 	}
 	s.held[1].notes = nil
 	// A character is not cut in two.
