@@ -16,6 +16,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/dissect/gamespy2"
 	"github.com/qdissect/qdissect/dissect/minecraft"
 	"github.com/qdissect/qdissect/dissect/teeworlds"
 	"github.com/qdissect/qdissect/internal/core"
@@ -175,6 +176,35 @@ func TestOpenttdCut(t *testing.T) {
 		if n := len(k.Records); known && (n != 2 || k.Records[1].Type.Name != "info_reply" || k.Records[1].RequestFrame != 1) || !known && n > 0 {
 			t.Errorf("%d bytes missing: %d messages", missing, n)
 		}
+	}
+}
+
+// TestGamespy2Joined: a reply in two datagrams, cut between settings or in a table, decodes like the whole one.
+func TestGamespy2Joined(t *testing.T) {
+	const head = "\x00CORY"
+	whole := string(sampleOf(t, "gamespy2", "everything")[len(head):]) + "\x00"
+	want := dissecttest.Decode(t, byName("gamespy2"), []byte(head+whole)).BodyText
+	info, table := strings.Index(whole, "\x00\x00\x00")+3, strings.Index(whole, "Alice")
+	for i := len("hostname\x00A server\x00gamever\x00"); i < strings.Index(whole, "\x00\x02team_t"); i++ {
+		if whole[i-1] != 0 || i >= info && i < table || whole[i] == 0 && i != info-1 {
+			continue // in the middle of a text, where a table begins, or before an empty cell
+		}
+		got := dissecttest.Decode(t, byName("gamespy2"), []byte(head+whole[:i]), []byte(head+whole[i:])).BodyText
+		if got != want {
+			t.Errorf("cut before %q:\n%s, want\n%s", whole[i:min(len(whole), i+12)], got, want)
+		}
+	}
+}
+
+// TestGamespy2Columns has the largest number of columns, and one more.
+func TestGamespy2Columns(t *testing.T) {
+	columns := "\x00CORY\x00\x00"
+	for n := range 258 {
+		_, err := gamespy2.Parse([]byte(columns + "\x00"))
+		if n == 256 && err != nil || n == 257 && (err == nil || !strings.HasPrefix(err.Error(), "gamespy2.column: too many columns")) {
+			t.Errorf("%d columns: %v", n, err)
+		}
+		columns += fmt.Sprintf("c%d_\x00", n)
 	}
 }
 
