@@ -155,7 +155,8 @@ func TestChallengeCopiedLate(t *testing.T) {
 
 func TestDecodeAs(t *testing.T) {
 	c := dissect.Config{Protocols: all.Protocols()}
-	c.DecodeAs = map[uint16]*dissect.Protocol{9999: c.Protocols[0]}
+	tcp := c.Protocols[slices.IndexFunc(c.Protocols, func(p *dissect.Protocol) bool { return p.Stream != nil })]
+	c.DecodeAs = map[uint16]*dissect.Protocol{9999: c.Protocols[0], 9998: tcp} // which no datagram is of
 	s := newScript(t, c)
 	s.send(">40000:9999", "nonsense")
 	s.a.Flush()

@@ -154,6 +154,12 @@ func TestCutCopies(t *testing.T) {
 func TestMirrorPort(t *testing.T) {
 	t.Run("queries", func(t *testing.T) { testMirror(t, conversation()) })
 	t.Run("pages", func(t *testing.T) { testMirror(t, listing()) })
+	var held []at // until the reply says of which protocol they are
+	for i := range 20 {
+		ms := 100 * float64(i)
+		held = append(held, at{ms, ">40000:9999", single + "ping\x00"}, at{ms + 12.5, "<40000:9999", single + "j\x00"})
+	}
+	t.Run("held", func(t *testing.T) { testMirror(t, held) })
 }
 
 func testMirror(t *testing.T, list []at) {

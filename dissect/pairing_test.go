@@ -22,7 +22,8 @@ var update = flag.Bool("update", false, "rewrite testdata/pairing.txt")
 // fake is a protocol whose payloads say what they mean. The first character is
 // ? for a request, ! for a reply and * for a one-way message, then come the
 // topics, a letter each, and then words: i=7 is the id, a bare name the way of the
-// challenge with its value, others the fields of [dissect.Pair].
+// challenge with its value, others the fields of [dissect.Pair]; f=kin are
+// those of another protocol, f=both may be of either.
 type fake struct {
 	catalog                         *dissect.Catalog
 	text                            *dissect.Field
@@ -102,7 +103,7 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 		Name: name, Title: name, Doc: "A fake.", Source: "none", Starts: []string{"?", "!", "*"}, Catalog: f.catalog,
 		New: func() dissect.Decoder { return f },
 		Detect: func(b []byte) dissect.Verdict {
-			if (name == "kin") != strings.Contains(string(b), " f=kin") {
+			if text := string(b); (name == "kin") != strings.Contains(text, " f=kin") && !strings.Contains(text, " f=both") {
 				return dissect.No
 			}
 			return dissect.Certain
@@ -213,7 +214,7 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 // port, optionally @ with that of the server's, and the payload; with x, no such port of the server is there. What the analyzer
 // tells follows each, indented. 8x0s plays one eight times, 20 ms apart, from 0 s on,
 // with their number for %; | parts messages. "=" advances the time, "flush 3" lets go of the requests up to
-// frame 3, and "end" is the end of the capture.
+// frame 3, "pending" tells of those that wait, and "end" is the end of the capture.
 type play struct {
 	t   *testing.T
 	a   *dissect.Analyzer
@@ -283,6 +284,9 @@ func (p *play) ended(x *dissect.Exchange) {
 	if x.Outcome != dissect.OutcomeAnswered {
 		p.out.WriteString(", " + x.Outcome.String())
 	}
+	if x.From.IsValid() {
+		fmt.Fprintf(&p.out, ", from %v, broadcast %v", x.From, x.Broadcast)
+	}
 	if x.Proof != dissect.Unproven {
 		p.out.WriteString(", " + x.Proof.String())
 	}
@@ -318,7 +322,7 @@ func datagram(t *testing.T, message string, frame uint64, begin, now time.Time) 
 	if !ok {
 		t.Fatalf("no message: %s", message)
 	}
-	host, first, missing := "192.0.2.1", time.Time{}, 0
+	host, to, first, missing := "192.0.2.1", serverHost, time.Time{}, 0
 	var frames []uint64
 	for w := range strings.FieldsSeq(payload) {
 		name, value, _ := strings.Cut(w, "=")
@@ -333,6 +337,8 @@ func datagram(t *testing.T, message string, frame uint64, begin, now time.Time) 
 			frames = []uint64{n, frame}
 		case "host":
 			host = "192.0.2." + value
+		case "at":
+			to = value
 		}
 	}
 	port := func(base int, s string) uint16 {
@@ -343,7 +349,7 @@ func datagram(t *testing.T, message string, frame uint64, begin, now time.Time) 
 	d := &dissect.Datagram{
 		Frame: frame, Frames: frames, Time: now, First: first, Payload: []byte(payload), Missing: missing,
 		Src: netip.AddrPortFrom(netip.MustParseAddr(host), port(1000, client)),
-		Dst: netip.AddrPortFrom(netip.MustParseAddr(serverHost), port(2000, server)),
+		Dst: netip.AddrPortFrom(netip.MustParseAddr(to), port(2000, server)),
 	}
 	if path[0] == '<' {
 		d.Src, d.Dst = d.Dst, d.Src
@@ -388,6 +394,10 @@ func playTranscript(t *testing.T, options []string, steps []string) string {
 		if words[0] == "flush" {
 			n, _ := strconv.Atoi(words[1])
 			p.a.Inner(core.Only{}).FlushSome(uint64(n), 0)
+			continue
+		}
+		if words[0] == "pending" {
+			p.a.Inner(core.Only{}).Pending(p.ended)
 			continue
 		}
 		if words[0] == "end" {

@@ -520,7 +520,7 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 	x.Sendings, x.Newest = t.requests.sendings(q), fromNanos(at.Newest)
 	x.Marked, x.MarkedRepeated = core.Bit[int](q.has(isMarked))+int(o.marks), min(int(o.marks), x.Repeated)
 	x.ReplyFrame, x.LastFrame, x.Reply = got.firstFrame, got.lastFrame, nil
-	if q.answer != 0 && got.message > 0 {
+	if got.message > 0 {
 		x.Reply = t.protocols[got.protocol].Catalog.Messages()[got.message-1]
 	}
 	x.Timed, x.Last = false, 0
