@@ -38,6 +38,7 @@ func (t *tracker) request(x *arrival, rec *Record) (proven bool) {
 		n, same, last, newest := t.compare(q)
 		if again = x.Stream == nil && t.repeats(newest) && !q.has(isOptional) && (same >= maxSame || !t.isOld(newest, now)); again {
 			proven = t.repeated(q, &rs.list[newest], now, same >= maxSame)
+			rec.packed.Waited = int64(t.turn.RepeatsAfter)
 		}
 		if same >= maxSame {
 			t.merge(newest, q, again)

@@ -135,13 +135,6 @@ func canDraw(env environment) error {
 	return nil
 }
 
-// options returns the options of a report.
-func (w *watching) options(sum *report.Summary) stats.Options {
-	so := w.so
-	so.Packets, so.OneSided = sum.Packets, sum.OneSided > 0
-	return so
-}
-
 // draw shows the view until the user leaves it.
 func (w *watching) draw() error {
 	run := &w.run
@@ -203,7 +196,8 @@ type pending struct {
 
 // offer offers a snapshot instead of one that nobody has taken. The run calls it.
 func (w *watching) offer(sum *report.Summary, a *stats.Aggregate, ended bool) {
-	s := pending{&top.Snapshot{At: time.Now(), Options: w.options(sum), Ended: ended}, a}
+	s := pending{&top.Snapshot{At: time.Now(), Options: w.so, Ended: ended}, a}
+	s.Options.Packets, s.Options.OneSided = sum.Packets, sum.OneSided > 0
 	if text := w.trouble.Load(); text != nil {
 		s.Trouble = *text
 	}

@@ -551,7 +551,9 @@ func (r *run) write(e *entry) bool {
 	from := l.segment + udpHeader
 	if e.tcp != nil {
 		from = l.options
-		e.clearOptions()
+		for i := e.lay.segment + packet.LenTCP; i < e.lay.options; i++ { // their times tell for how long a host is up
+			e.frame.Data[i] = noOption
+		}
 	}
 	if n := len(d.replacement); n == len(d.payload) {
 		copy(b[from:], d.replacement)

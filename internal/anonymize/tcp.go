@@ -126,10 +126,3 @@ func (r *run) unread(e *entry) {
 }
 
 const noOption = 1
-
-// clearOptions removes the options of a TCP header: their times tell for how long a host is up.
-func (e *entry) clearOptions() {
-	for i := e.lay.segment + packet.LenTCP; i < e.lay.options; i++ {
-		e.frame.Data[i] = noOption
-	}
-}

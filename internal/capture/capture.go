@@ -332,13 +332,6 @@ type Making struct {
 	Whole bool
 }
 
-func (m *Making) mode() fs.FileMode {
-	if m.Private {
-		return 0o600
-	}
-	return 0o666
-}
-
 // open creates a file, or truncates an existing one. The function completes it.
 func (m *Making) open(name string) (*os.File, func() error, error) {
 	st, err := os.Stat(name)
@@ -368,7 +361,11 @@ func (m *Making) readError(name string) error {
 }
 
 func (m *Making) truncate(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, m.mode())
+	mode := fs.FileMode(0o666)
+	if m.Private {
+		mode = 0o600
+	}
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, mode)
 	if err != nil {
 		return nil, err
 	}

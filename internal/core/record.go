@@ -72,6 +72,7 @@ type State struct {
 // of them.
 type Packed struct {
 	At, Newest int64 // in nanoseconds since 1970
+	Waited     int64 // nanoseconds since a request was sent first, if it is sent again before a reply came
 	Src, Dst   endpoint.Endpoint
 	Made       bool // by an analyzer; else the numbers may be those of before
 }

@@ -117,7 +117,7 @@ func (g *graph) shorten() *node {
 			}
 		}
 		if before, ok := facts[n]; ok {
-			known = common(before, known)
+			known = slices.DeleteFunc(slices.Clone(before), func(f fact) bool { return !slices.Contains(known, f) })
 		}
 		facts[n] = known
 		return n
@@ -159,9 +159,4 @@ func decided(t *test, facts []fact) (yes, ok bool) {
 		}
 	}
 	return false, false
-}
-
-// common returns the facts that both lists contain.
-func common(a, b []fact) []fact {
-	return slices.DeleteFunc(slices.Clone(a), func(f fact) bool { return !slices.Contains(b, f) })
 }

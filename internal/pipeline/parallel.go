@@ -237,14 +237,6 @@ func (p *pool) work() error {
 	return w.out.err
 }
 
-// drain waits until all output has been written. It must not receive from merged before
-// that, because there is only one answer.
-func (p *pool) drain() error {
-	p.batch.last = true
-	p.pass()
-	return <-p.merged
-}
-
 // merge merges the output of the workers, batch by batch.
 func (p *pool) merge() {
 	var out []byte

@@ -130,7 +130,9 @@ func (p *pool) endSweep(order uint64, s sweep) error {
 func (p *pool) settle() error {
 	err := error(nil)
 	if p.spare != nil {
-		err = p.drain()
+		p.batch.last = true
+		p.pass()
+		err = <-p.merged // that all output has been written; there is only one answer
 	} else if err = p.work(); err == nil {
 		err = p.write(p.workers[0].out.reporter)
 	}

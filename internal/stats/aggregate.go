@@ -390,6 +390,9 @@ func (a *Aggregate) request(m *message) {
 	u.requests++
 	u.bytes += m.size
 	s, sum, proven := u.server, m.other.hash(), m.proven
+	if m.waited && !u.kind.mute() {
+		s.v.fates[dissect.OutcomeRepeated]++
+	}
 	if c := a.clients.find(&m.other, sum); c == nil && !proven {
 		u.fresh++
 		a.meet(m, sum)

@@ -388,27 +388,33 @@ func TestSteadyClients(t *testing.T) {
 		name               string
 		change             func(c *client)
 		requests, repeated uint64
+		waited             uint64 // before they were sent again
 		want               [2]uint64
 	}{
-		{"steady", func(*client) {}, 100, 10, [2]uint64{100, 50}},
-		{"hardly any is repeated", func(*client) {}, 100, 9, [2]uint64{}},
-		{"half of what comes", func(*client) {}, 200, 20, [2]uint64{100, 50}},
-		{"less than half", func(*client) {}, 201, 21, [2]uint64{}},
-		{"of another server", func(c *client) { c.servers = [8]uint64{0, 1} }, 100, 10, [2]uint64{}},
-		{"of two servers", func(c *client) { c.past.asks(78) }, 100, 10, [2]uint64{}},
-		{"of two ports", func(c *client) { c.most++ }, 100, 10, [2]uint64{}},
-		{"in bursts", func(c *client) { c.peak = 6 }, 100, 10, [2]uint64{}},
-		{"of ten", func(c *client) { c.requests, c.last, c.replies = 10, 10e9, 2 }, 20, 10, [2]uint64{10, 2}},
-		{"of nine", func(c *client) { c.requests, c.last, c.replies = 9, 9e9, 2 }, 18, 10, [2]uint64{}},
-		{"more replies than requests", func(c *client) { c.replies = 200 }, 100, 10, [2]uint64{}},
-		{"most have one", func(c *client) { c.replies = 80 }, 100, 10, [2]uint64{100, 80}},
-		{"nearly all have one", func(c *client) { c.replies = 95 }, 100, 10, [2]uint64{}},
+		{"steady", func(*client) {}, 100, 10, 0, [2]uint64{100, 50}},
+		{"hardly any is repeated", func(*client) {}, 100, 9, 0, [2]uint64{}},
+		{"half of what comes", func(*client) {}, 200, 20, 0, [2]uint64{100, 50}},
+		{"less than half", func(*client) {}, 201, 21, 0, [2]uint64{}},
+		{"of another server", func(c *client) { c.servers = [8]uint64{0, 1} }, 100, 10, 0, [2]uint64{}},
+		{"of two servers", func(c *client) { c.past.asks(78) }, 100, 10, 0, [2]uint64{}},
+		{"of two ports", func(c *client) { c.most++ }, 100, 10, 0, [2]uint64{}},
+		{"in bursts", func(c *client) { c.peak = 6 }, 100, 10, 0, [2]uint64{}},
+		{"of ten", func(c *client) { c.requests, c.last, c.replies = 10, 10e9, 2 }, 20, 10, 0, [2]uint64{10, 2}},
+		{"of nine", func(c *client) { c.requests, c.last, c.replies = 9, 9e9, 2 }, 18, 10, 0, [2]uint64{}},
+		{"more replies than requests", func(c *client) { c.replies = 200 }, 100, 10, 0, [2]uint64{}},
+		{"most have one", func(c *client) { c.replies = 80 }, 100, 10, 0, [2]uint64{100, 80}},
+		{"sent again", func(c *client) { c.most++ }, 100, 30, 30, [2]uint64{100, 70}},
+		{"sent again at once", func(c *client) { c.most++ }, 100, 30, 10, [2]uint64{}},
+		{"sent again although there were replies", func(c *client) { c.most++ }, 100, 30, 60, [2]uint64{100, 70}},
+		{"nearly all have one", func(c *client) { c.replies = 95 }, 100, 10, 0, [2]uint64{}},
 	} {
 		a, v := New(), steady()
 		c.change(v)
 		k := keyOf(netip.MustParseAddr("24.10.0.1"), 0)
 		a.newClient(&k, k.hash()).v = *v
-		if own, heard := a.sendings(77, c.requests, c.repeated); [2]uint64{own, heard} != c.want {
+		e := &entry[server]{sum: 77}
+		e.v.requests, e.v.fates[dissect.OutcomeAnswered], e.v.fates[dissect.OutcomeRepeated] = c.requests, c.requests-c.repeated, c.waited
+		if own, heard, _ := a.sendings(e); [2]uint64{own, heard} != c.want {
 			t.Errorf("%s: %d, %d of them with a reply, want %d", c.name, own, heard, c.want)
 		}
 	}

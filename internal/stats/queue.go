@@ -18,6 +18,7 @@ type message struct {
 	is               what
 	again            bool // of the same question as the request before, which it does not repeat; or as the one that ended before, and ended alike
 	proven           bool
+	waited           bool // asked again after a while without a reply
 	challenge        bool // of a reply: it only gives a challenge
 	partial, unasked bool
 	hops             uint8
@@ -113,6 +114,9 @@ type queue struct {
 	text  []byte // of what servers say
 }
 
+// leastPatience is how long who asks again has waited, who does so because there was no reply.
+const leastPatience = int64(400 * time.Millisecond)
+
 // Record counts a message.
 func (a *Aggregate) Record(r *dissect.Record) {
 	q, in := &a.queue, r.Ends(core.Only{})
@@ -133,7 +137,7 @@ func (a *Aggregate) Record(r *dissect.Record) {
 			m.question = n.question
 		}
 		m.is, m.other, m.port = request, (*key)(&in.Src).host(), in.Src.Port
-		m.proven, m.hops, m.id, m.payload = r.Proven, r.HopLimit, r.IPID, 0
+		m.proven, m.waited, m.hops, m.id, m.payload = r.Proven, in.Waited >= leastPatience, r.HopLimit, r.IPID, 0
 		if len(r.Sources) > 0 {
 			if m.payload = uint64(r.Sum) | 1<<32; m.payload != n.kind.usual {
 				n.kind.looks(r.Sources[0].Data, m.payload, r)

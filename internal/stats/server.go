@@ -49,7 +49,7 @@ type tally struct {
 	unasked    uint64 // replies to requests that are not in the capture
 	heard      *heard
 	stray      *stray // in the sum of all shards
-	fates      fates
+	fates      fates  // of those that were repeated, the sendings after the first that came after a while
 	proved     [proofs]Proved
 }
 

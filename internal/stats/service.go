@@ -352,7 +352,7 @@ func (r *reporting) unwell() {
 			if !r.mistaken(e, good, n) {
 				r.unwellKind(e, float64(good) >= wellShare*float64(n))
 			}
-			r.unheard(e)
+			r.unheard(e, float64(good) >= wellShare*float64(n))
 		}
 		if r.inCarpet(e.addr()) && float64(good) >= wellShare*float64(less(n, o.ChallengeOnly)) {
 			continue // what comes to a server of the network and returns no challenge is the carpet's
@@ -430,38 +430,44 @@ func (r *reporting) unconnected() {
 }
 
 // unheard says that a server replies to only a share of what clients send all the time.
-func (r *reporting) unheard(e *entry[server]) {
+func (r *reporting) unheard(e *entry[server], well bool) {
 	v := &e.v
-	own, heard := r.a.sendings(e.sum, v.requests, v.fates.of(v.requests).Other)
-	if own == 0 || r.has(e, Unwell) {
+	own, heard, steady := r.a.sendings(e)
+	if own == 0 || !steady && !well || r.has(e, Unwell) {
 		return
 	}
+	whose := either(steady, ", of clients that ask all the time from one port: these are no repetitions of what was lost", "; the others were sent again, until one had a reply")
 	r.say(Verdict{
 		Kind: Unwell, Certainty: Likely, Server: r.address(e), From: instant(v.first), To: instant(v.last), Advice: causeOf("loss").Advice,
-		Text: fmt.Sprintf("Not answered: %s%s replies to only %s of %s in %s, of clients that ask all the time from one port: these are no repetitions of what was lost.", r.address(e), r.named(v),
-			percent(float64(heard)/float64(own)), count(own, "sending", "sendings"), span(v.first, v.last)),
+		Text:     fmt.Sprintf("Not answered: %s%s replies to only %s of %s in %s%s.", r.address(e), r.named(v), percent(float64(heard)/float64(own)), count(own, "sending", "sendings"), span(v.first, v.last), whose),
 		Evidence: Evidence{{"sendings", float64(own)}, {"replies", float64(heard)}},
 	})
 }
 
-// sendings returns how much clients send that ask a server all the time from one port, and the replies to that, if they send most of its requests, of which
-// some are repeated, and too few have a reply. What such a client sends after a loss is no repetition: it sends it anyway.
-func (a *Aggregate) sendings(server, requests, repeated uint64) (own, heard uint64) {
-	if requests < leastWell || float64(repeated) < badShare*float64(requests) {
-		return 0, 0
+// sendings returns how much clients send, and the replies to that, if too few have a reply: steady are clients that ask a server all the time from one port,
+// if they send most of its requests, of which some are repeated. What such a client sends after a loss is no repetition: it sends it anyway. Others send a
+// question again after a while, and are answered then.
+func (a *Aggregate) sendings(e *entry[server]) (own, heard uint64, steady bool) {
+	v := &e.v
+	o := v.fates.of(v.requests)
+	if v.requests < leastWell || float64(o.Other) < badShare*float64(v.requests) {
+		return 0, 0, false
 	}
 	for i := range a.clients.entries {
 		c := &a.clients.entries[i].v
 		pace := float64(c.requests) / max(time.Duration(c.last-c.first).Seconds(), 1)
-		if c.requests >= leastIgnored && pace >= leastSteady && float64(c.peak) < 3*pace+3 && c.least == c.most+1 && c.distinctServers() == 1 && c.asked(server) && // the least is one more
+		if c.requests >= leastIgnored && pace >= leastSteady && float64(c.peak) < 3*pace+3 && c.least == c.most+1 && c.distinctServers() == 1 && c.asked(e.sum) && // the least is one more
 			!slices.ContainsFunc(c.kinds[:], func(k kindCount) bool { return k.kind > 0 && a.mayBeSilent(k.kind) }) {
 			own, heard = own+c.requests, heard+min(c.replies, c.requests)
 		}
 	}
-	if 2*own < requests || float64(heard) >= wellShare*float64(own) || maybeWell(heard, own, wellShare) {
-		return 0, 0
+	if steady = 2*own >= v.requests; !steady {
+		own, heard = o.replied()+min(v.fates[dissect.OutcomeRepeated], o.Other), o.replied()
 	}
-	return own, heard
+	if float64(heard) >= wellShare*float64(own) || maybeWell(heard, own, wellShare) {
+		return 0, 0, false
+	}
+	return own, heard, steady
 }
 
 // mayBeSilent reports whether that a reply to a kind of request is missing may say nothing.

@@ -172,12 +172,13 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 		x.prepare()
 		if e := a.known(&t.at); e != nil {
 			x.silences = slices.DeleteFunc(x.silences, func(s silent) bool { return float64(s.asked)-a.unheardIn(e, s.from, s.to) < leastJudged })
+			v := x.verdict(Unwell)
+			if own, heard, steady := a.sendings(e); own > 0 && (steady || v != nil && v.Evidence.of("sendings") > 0) && !x.bad() && x.replies() > 0 {
+				x.n, x.good, x.what = own, heard, "sending" // each counts
+			}
 		}
 		at := keyOf(t.at.Addr(), t.at.Port())
 		sum := at.hash()
-		if own, heard := a.sendings(sum, x.row.Requests, x.row.Outcome.Other); own > 0 && !x.bad() && x.replies() > 0 {
-			x.n, x.good, x.what = own, heard, "sending" // each counts
-		}
 		if x.bad() {
 			x.findLimit(a.clients.entries, sum)
 		}
@@ -412,8 +413,12 @@ func (x *facts) findLimit(clients []entry[client], sum uint64) {
 		s = x.of("") // also what is asked again: who asks all the time asks anyway
 	}
 	const longest = 8 * int64(time.Second) / beatTime
-	x.limit = limitOf(each, false, 0.1) / seconds
-	x.each = x.limit > 0
+	ofEach := func(part float64) {
+		if l := limitOf(each, false, part) / seconds; l >= leastSteady { // else clients ask until they have a reply, and that is all
+			x.limit, x.each = l, true
+		}
+	}
+	ofEach(0.1)
 	for n := int64(1); s.width > 0 && (n == 1 || n*s.width <= longest); n *= 2 {
 		for from := int64(0); from < n && x.limit == 0; from += max(n/8, 1) {
 			sums := make([]beat, int64(len(s.buckets))/n+2)
@@ -425,8 +430,7 @@ func (x *facts) findLimit(clients []entry[client], sum uint64) {
 		}
 	}
 	if x.limit == 0 {
-		x.limit = limitOf(each, false, 1) / seconds
-		x.each = x.limit > 0
+		ofEach(1)
 	}
 }
 
