@@ -515,7 +515,12 @@ type bombDecoder struct {
 
 type bombBody struct{ Text string }
 
-func (b *bombBody) AppendSummary(dst []byte) []byte { return append(dst, b.Text...) }
+func (b *bombBody) AppendSummary(dst []byte) []byte {
+	if dst = append(dst, b.Text...); strings.HasSuffix(b.Text, "summary") {
+		panic("summary")
+	}
+	return dst
+}
 
 func (d *bombDecoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	if d.broken {
@@ -535,6 +540,7 @@ func (d *bombDecoder) Decode(r *dissect.Reader, m *dissect.Message) {
 // heard notes what a handler is told.
 type heard struct {
 	messages, unknown []string
+	summaries         []string
 	findings          []dissect.FlowFinding
 	texts             []string
 	panics            bool
@@ -545,6 +551,7 @@ func (h *heard) Record(r *dissect.Record) {
 		panic("the handler's own")
 	}
 	h.messages = append(h.messages, string(r.Sources[0].Data))
+	h.summaries = append(h.summaries, fmt.Sprintf("%s, %s, %d", r.AppendSummary([]byte("> ")), r.AppendSummary(nil), len(r.Findings)))
 }
 func (h *heard) Unknown(u *dissect.Unknown) {
 	if u.Panicked {
@@ -571,13 +578,16 @@ func TestContainment(t *testing.T) {
 		}
 	}
 	at := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
-	for i, payload := range []string{"!one", "!boom", "!two", "!boom again", "!detect", "!three"} {
+	for i, payload := range []string{"!one", "!boom", "!two", "!boom again", "!detect", "!three", "!summary"} {
 		shards[i%2].Datagram(&dissect.Datagram{
 			Frame: uint64(i + 1), Time: at, Src: netip.MustParseAddrPort("192.0.2.1:1000"), Dst: netip.MustParseAddrPort("192.0.2.2:2000"), Payload: []byte(payload),
 		})
 	}
-	if got := len(h.messages); got != 3 {
+	if got := len(h.messages); got != 4 {
 		t.Errorf("messages %q", h.messages)
+	}
+	if want := []string{"> text  !one, text  !one, 0", "> text  !two, text  !two, 0", "> text  !three, text  !three, 0", "> text, text, 1"}; !slices.Equal(h.summaries, want) {
+		t.Errorf("summaries and findings %q, want %q", h.summaries, want)
 	}
 	if len(h.unknown) != 3 || h.unknown[0] != "!boom" {
 		t.Errorf("shown as data: %q", h.unknown)
@@ -589,8 +599,8 @@ func TestContainment(t *testing.T) {
 		t.Errorf("the stacks of two panics in one place and of one elsewhere: %q", h.texts)
 	}
 	a, b := shards[0].Stats(), shards[1].Stats()
-	if n := a.Panics + b.Panics; n != 3 {
-		t.Errorf("%d panics counted", n)
+	if n, failed := a.Panics+b.Panics, a.Findings[dissect.Failed]+b.Findings[dissect.Failed]; n != 4 || failed != 4 {
+		t.Errorf("%d panics counted, and %d findings", n, failed)
 	}
 	h.panics = true
 	defer func() {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -70,6 +71,7 @@ func transcripts(t *testing.T, name string, protocols ...*dissect.Protocol) {
 			w.pass(time.Minute)
 			if w.a != nil {
 				w.a.Flush()
+				w.compare()
 			}
 			told[i] = strings.TrimSpace(w.out.String())
 		}
@@ -103,6 +105,32 @@ type writer struct {
 	at         time.Time
 	names      map[string]string
 	out        strings.Builder
+	clones     []*dissect.Record // of the messages
+	told       []string          // of each
+	counted    dissect.Stats     // of them
+}
+
+// compare checks that copies of the messages tell the same when all that they were made of is gone, and that their counts are those of
+// the analyzer.
+func (w *writer) compare() {
+	for i, r := range w.clones {
+		if got := w.text(r); got != w.told[i] {
+			w.t.Errorf("a copy of a message:\n%s\nwant\n%s", got, w.told[i])
+		}
+	}
+	counts := func(s *dissect.Stats) []uint64 {
+		return append(slices.Clone(s.ByProtocol), s.Messages, s.Requests, s.Replies, s.AmbiguousReplies, s.Complete, s.Malformed) // sets of parts that are given up may have no message
+	}
+	s := w.a.Stats()
+	if got, want := counts(&w.counted), counts(&s); !slices.Equal(got, want) {
+		w.t.Errorf("counted one by one: %d, by the analyzer: %d", got, want)
+	}
+}
+
+func (w *writer) text(r *dissect.Record) string {
+	c := writer{protocols: w.protocols}
+	c.tell(r)
+	return fmt.Sprint(c.out.String(), r.Frame, r.Frames, r.Src, r.Sources, r.Datagram)
 }
 
 func (w *writer) play(line string) {
@@ -166,7 +194,7 @@ func (w *writer) datagram(word, payload string) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		w.a = a
+		w.a, w.counted = a, dissect.Stats{ByProtocol: make([]uint64, len(w.protocols)), Ambiguous: map[dissect.Ambiguous]uint64{}}
 	}
 	from, to := uint64(40000), uint64(4)
 	if len(w.p.Ports) > 0 {
@@ -188,6 +216,9 @@ func (w *writer) datagram(word, payload string) {
 		d.Src, d.Dst = d.Dst, d.Src
 	}
 	w.a.Datagram(&d)
+	for i := range d.Payload {
+		d.Payload[i] = '!'
+	}
 	w.at = w.at.Add(20 * time.Millisecond)
 }
 
@@ -201,6 +232,8 @@ func (w *writer) Record(r *dissect.Record) {
 		}
 	}
 	w.tell(r)
+	w.clones, w.told = append(w.clones, r.Clone()), append(w.told, w.text(r))
+	w.counted.Count(r, w.protocols)
 }
 
 // Unknown writes that no protocol recognised a datagram.
