@@ -3,6 +3,7 @@ package dissect
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -256,8 +257,32 @@ func TestLimits(t *testing.T) {
 	if n := (Limits{Peers: 32768}).servers(); n != 8192 {
 		t.Errorf("%d servers of which is remembered whether they answer", n)
 	}
+	if n := DefaultLimits.Bytes(); bits.UintSize == 64 && n != 59_719_680 {
+		t.Errorf("%d bytes of state at these limits", n)
+	}
 	if maxHeld != 256 || maxPerFlow != 32 || nettext.MaxSummary != 1000 || nettext.MaxFinding != 300 {
 		t.Errorf("%d datagrams wait until their protocol is clear, %d requests in a conversation; %d and %d bytes of text", maxHeld, maxPerFlow, nettext.MaxSummary, nettext.MaxFinding)
+	}
+}
+
+// TestKindsOfICMP: what ICMP says by type and code, from code 0 on (RFC 792, 1812 and 4443).
+func TestKindsOfICMP(t *testing.T) {
+	short := map[kindOfError]rune{
+		{}: '.', noNetwork: 'n', noHost: 'h', noService: 's', noPort: 'p', tooBig: 'b', prohibited: 'x', badHeader: 'd', incomplete: 'f', expired: 't',
+		{core.Unreachable, "it does not take UDP"}: 'u', {core.Unreachable, "the address of the sender is of another scope"}: 'w',
+	}
+	for from, types := range map[string]map[uint8]string{
+		"192.0.2.1":   {0: "...", 3: "nhupbnnhnxxssxxxh", 4: "..", 5: "..", 8: "..", 11: "tft", 12: "ddd"},
+		"2001:db8::1": {0: "..", 1: "nxwhpxxddh", 2: "bb", 3: "tft", 4: "dddd", 128: ".."},
+	} {
+		for typ, want := range types {
+			for code, kind := range want {
+				e := ICMPError{From: netip.MustParseAddr(from), Type: typ, Code: uint8(code)}
+				if k := e.kind(); short[k] != kind {
+					t.Errorf("%s, type %d, code %d: %+v, want %c", from, typ, code, k, kind)
+				}
+			}
+		}
 	}
 }
 
