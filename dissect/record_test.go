@@ -265,6 +265,18 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestStated: a server that states any one thing about itself has stated something.
+func TestStated(t *testing.T) {
+	if new(Server).Stated() {
+		t.Error("nothing is something")
+	}
+	for _, s := range []Server{{Name: Some("")}, {Map: Some("")}, {Game: Some("")}, {Version: Some("")}, {Players: Some(0)}, {MaxPlayers: Some(0)}, {Bots: Some(0)}, {Password: Some(false)}} {
+		if !s.Stated() {
+			t.Errorf("%+v is nothing", s)
+		}
+	}
+}
+
 // TestKindsOfICMP: what ICMP says by type and code, from code 0 on (RFC 792, 1812 and 4443).
 func TestKindsOfICMP(t *testing.T) {
 	short := map[kindOfError]rune{
