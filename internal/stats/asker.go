@@ -500,12 +500,13 @@ func (r *reporting) scans(c *entry[client]) bool {
 	if v.requests >= leastJudged*n {
 		heard /= 2
 	}
-	return n >= manyServers && float64(v.replies) < heard && !r.o.OneSided && !r.isVictim(c)
+	return n >= manyServers && float64(v.replies) < heard && 10*r.a.cuts < v.requests && !r.o.OneSided && !r.isVictim(c) // what is cut may be replies
 }
 
 // watches reports whether a client asks a server again and again, for as long as it asks many servers.
 func (r *reporting) watches(c *entry[client], v *server) bool {
-	return c.v.distinctServers() >= manyServers && v.requests >= leastJudged && 2*(v.last-v.first) >= c.v.last-c.v.first && !r.scans(c) && !r.isVictim(c)
+	unread := v.heard != nil && v.heard.unread > 0 // these may be replies
+	return c.v.distinctServers() >= manyServers && v.requests >= leastJudged && 2*(v.last-v.first) >= c.v.last-c.v.first && !unread && !r.scans(c) && !r.isVictim(c)
 }
 
 func (r *reporting) isVictim(c *entry[client]) bool {
