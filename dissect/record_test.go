@@ -268,11 +268,11 @@ func TestLimits(t *testing.T) {
 // TestStated: a server that states any one thing about itself has stated something.
 func TestStated(t *testing.T) {
 	if new(Server).Stated() {
-		t.Error("nothing is something")
+		t.Error("a server without facts states some")
 	}
 	for _, s := range []Server{{Name: Some("")}, {Map: Some("")}, {Game: Some("")}, {Version: Some("")}, {Players: Some(0)}, {MaxPlayers: Some(0)}, {Bots: Some(0)}, {Password: Some(false)}} {
 		if !s.Stated() {
-			t.Errorf("%+v is nothing", s)
+			t.Errorf("%+v states nothing", s)
 		}
 	}
 }

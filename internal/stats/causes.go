@@ -690,7 +690,7 @@ var causes = []Cause{
 				"n", number(slow.n), "all", count(all, "reply", "replies")).with(x, "slow replies", &slow)
 		}},
 	{ID: "loss", State: Trouble, Certainty: Possible, explains: ofSilence,
-		Needs:  "under nine tenths of at least twenty requests have a reply, at any time alike; of clients that ask all the time from one port, each sending counts, and if nearly all others have a reply, those that were sent again 0.4 seconds later or more until one had",
+		Needs:  "under nine tenths of at least twenty requests have a reply, at any time alike; of clients that ask all the time from one port, each sending counts, and where nearly all requests are answered in the end, each that was sent again after 0.4 seconds or more",
 		Words:  "{server} replies to only {share} of {n}.",
 		Advice: "Packets get lost on the way or are dropped: look at the load of the server, at limits of its queries and of its firewall, and at the path to it.",
 		holds: func(x *facts) *proof {

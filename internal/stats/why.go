@@ -414,7 +414,7 @@ func (x *facts) findLimit(clients []entry[client], sum uint64) {
 	}
 	const longest = 8 * int64(time.Second) / beatTime
 	ofEach := func(part float64) {
-		if l := limitOf(each, false, part) / seconds; l >= leastSteady { // else clients ask until they have a reply, and that is all
+		if l := limitOf(each, false, part) / seconds; l >= leastSteady { // a lower one is of clients that ask until they have a reply
 			x.limit, x.each = l, true
 		}
 	}
