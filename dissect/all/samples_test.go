@@ -21,6 +21,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/teeworlds"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/reassembly"
 )
 
 // samplesFile is the path of the samples in the folder of a protocol.
@@ -206,6 +207,51 @@ func TestGamespy2Columns(t *testing.T) {
 		}
 		columns += fmt.Sprintf("c%d_\x00", n)
 	}
+}
+
+// TestGamespy3Splits reads the numbers of parts.
+func TestGamespy3Splits(t *testing.T) {
+	const head = "\x00\x10\x20\x30\x40splitnum\x00"
+	for payload, want := range map[string]reassembly.Part{
+		head + "\x00\x00hostname\x00A\x00\x00": {Index: 0},
+		head + "\x01":                          {Index: 1},
+		head + "\x82":                          {Index: 2, Total: 3},
+		head + "\x80":                          {Index: -1},
+		head + "\x00\x00hostname\x00A\x00\x00\x00\x01x\x00STEAM_0\x00\x00\x01": {Index: -1},
+		"\x00\x10\x20\x30\x40hostname\x00":                                     {Index: -1},
+	} {
+		if p, ok := byName("gamespy3").Split.Read([]byte(payload), 0); ok != (want.Index >= 0) || ok && (p.Index != want.Index || p.Total != want.Total) {
+			t.Errorf("%q: %+v, %v", payload, p, ok)
+		}
+	}
+}
+
+// TestGamespy3Forged checks that expensive forged messages cost little.
+func TestGamespy3Forged(t *testing.T) {
+	const head = "\x00\x10\x20\x30\x40splitnum\x00\x80"
+	columns := head + "\x01"
+	for i := range 4000 {
+		columns += fmt.Sprintf("c%d_\x00\x00x\x00\x00", i)
+	}
+	for _, payload := range []string{
+		columns, head + "\x01" + strings.Repeat("player_\x00\x00x\x00y\x00\x00", 4000), head + strings.Repeat("\x01", 60000),
+		head + "\x01player_\x00\xff" + strings.Repeat("\x00", 60000), head + "\x01player_\x00\xff" + strings.Repeat("x\x00", 30000),
+	} {
+		dissecttest.Check(t, byName("gamespy3"), []byte(payload))
+	}
+}
+
+// FuzzGamespy3Parts joins two parts of any content.
+func FuzzGamespy3Parts(f *testing.F) {
+	const head = "\x00\x10\x20\x30\x40splitnum\x00"
+	for _, s := range samplesOf(f, byName("gamespy3")) {
+		if len(s.Parts) == 2 {
+			f.Add(s.Parts[0][len(head)+1:], s.Parts[1][len(head)+1:])
+		}
+	}
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		dissecttest.Check(t, byName("gamespy3"), append([]byte(head+"\x00"), a...), append([]byte(head+"\x81"), b...))
+	})
 }
 
 // FuzzSamples fuzzes the decoders of the protocols with samples in a file, or that of the one whose folder
