@@ -638,7 +638,7 @@ func TestDeclarations(t *testing.T) {
 			message(dissect.MessageType{Name: "a_b", Title: "a", Doc: "A."}), finding(dissect.FindingType{ID: "a.b-c_d", Text: "a", Doc: "A."})},
 		"is not lower case":    {named(""), named("9a"), named("A"), named("{"), named("a.b"), named("a_b"), named("-a")},
 		"title, doc or source": {func(p of) { p.Title = "" }, func(p of) { p.Doc = "" }, func(p of) { p.Source = "" }},
-		"are for datagrams":    {func(p of) { p.Stream = stream }, func(p of) { p.Stream, p.Starts = stream, nil }},
+		"are for datagrams":    {func(p of) { p.Stream = stream }, func(p of) { p.Stream, p.Starts = stream, nil }, func(p of) { p.Stream, p.Split = stream, nil }},
 		"either starts":        {func(p of) { p.Sized = true }, func(p of) { p.Keyed = new([256]byte) }},
 		"a start is empty":     {func(p of) { p.Starts = []string{"x", ""} }},
 		"no key and no ports":  {func(p of) { p.Starts, p.Ports = nil, nil }},
