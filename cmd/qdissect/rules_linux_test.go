@@ -32,7 +32,7 @@ func accepts(t *testing.T, text string, program ...string) {
 	t.Helper()
 	path, err := exec.LookPath(program[0])
 	if err != nil {
-		t.Fatal(err) // .ci/run installs it
+		t.Skip(program[0] + " is not installed")
 	}
 	c := exec.Command(path, program[1:]...)
 	c.Stdin = strings.NewReader(text)

@@ -1306,6 +1306,9 @@ func TestIgnoredEvidence(t *testing.T) {
 
 // TestCutCaptures: what a snapshot length takes away accuses nobody, neither in findings nor in causes, nor in verdicts.
 func TestCutCaptures(t *testing.T) {
+	if _, err := exec.LookPath("editcap"); err != nil {
+		t.Skip("editcap is not installed")
+	}
 	cut := filepath.Join(t.TempDir(), "cut.pcap")
 	found := func(name string) map[string]bool {
 		ids := map[string]bool{}
