@@ -193,7 +193,7 @@ func (r *reporting) reflected() {
 		}
 		if x.there {
 			v.Text = fmt.Sprintf("Reflection to %s: %s (%s, %s per second) in %s that it did not ask for, from about %s. Somebody asks these in its name.",
-				x.who, count(x.requests, "reply", "replies"), FormatSize(x.out), rounded(x.rate()), partOf(x.seconds(), x.from, x.to), count(x.servers, "server", "servers"))
+				x.who, count(x.requests, "reply", "replies"), FormatSize(x.out), rounded(x.rate()), r.partOf(x.seconds(), x.from, x.to), count(x.servers, "server", "servers"))
 			v.Advice = "Have the provider drop what comes from the port of these servers, and tell their operators; the address itself can do nothing."
 			v.Doubt = "a capture at one of these servers, which has the forged requests, would make it certain"
 			v.Evidence = Evidence{{"replies", float64(x.requests)}, {"servers", float64(x.servers)}, {"bytes_out", float64(x.out)}, {"replies_per_second", round(x.rate(), 1)}}
@@ -223,7 +223,7 @@ func (r *reporting) reflected() {
 			}
 		}
 		v.Text = fmt.Sprintf("Reflection at %s: %s %s in %s (%s per second) made %s send it %s, %s times what came. %s",
-			x.who, number(x.requests)+" "+what, from, partOf(x.seconds(), x.from, x.to), rounded(x.rate()), where, FormatSize(x.out), decimals(factor), whose)
+			x.who, number(x.requests)+" "+what, from, r.partOf(x.seconds(), x.from, x.to), rounded(x.rate()), where, FormatSize(x.out), decimals(factor), whose)
 		v.Doubt = "ICMP errors from that address, or its operator, would make it certain"
 		v.Because = []string{fmt.Sprintf("it sends %s and nothing else", what), "it never proves that it hears the replies", fmt.Sprintf("it gets %s times what it sends", decimals(factor))}
 		v.Evidence = Evidence{
@@ -420,7 +420,7 @@ func (r *reporting) tooOften() {
 		v := Verdict{
 			Kind: kind, Certainty: Certain, Servers: servers, Sources: sources, From: instant(g.from), To: instant(g.to),
 			Text: fmt.Sprintf("%s: %s %s %s times per second: %s %s in %s, %s of all requests. %s", title, who, list(servers), rounded(g.requests/seconds), number(nearest(g.requests)), what,
-				partOf(seconds, g.from, g.to), percent(g.requests/float64(r.Totals.Requests)), g.proof(botnet, tcp, r.o.OneSided)),
+				r.partOf(seconds, g.from, g.to), percent(g.requests/float64(r.Totals.Requests)), g.proof(botnet, tcp, r.o.OneSided)),
 			Advice: "Limit requests per address (qdissect rules prints the rule), unless many players share that one (a NAT); or ask its operator to ask less often.",
 			Evidence: Evidence{
 				{"sources", float64(len(g.clients))}, {"requests", round(g.requests, 0)}, {"requests_per_second", round(g.requests/seconds, 1)},
@@ -445,7 +445,7 @@ func (r *reporting) tooOften() {
 		if c, e := g.clients[0], g.servers[0]; !g.real && c.addr() == e.addr() && c.v.most == e.Port && c.v.least == c.v.most+1 {
 			v.Kind, v.Certainty, v.Doubt = ForgedFlood, Likely, ""
 			v.Text = fmt.Sprintf("Forged flood at %s: %s %s in %s (%s per second) have its own address and port as their source. It does not ask itself: somebody else sends them.",
-				servers[0], number(nearest(g.requests)), what, partOf(seconds, g.from, g.to), rounded(g.requests/seconds))
+				servers[0], number(nearest(g.requests)), what, r.partOf(seconds, g.from, g.to), rounded(g.requests/seconds))
 			v.Advice = "Drop what comes from outside with an address of your own as its source."
 		}
 		r.say(v)
@@ -528,7 +528,7 @@ func (r *reporting) scanners() {
 		r.say(Verdict{
 			Kind: Scanner, Certainty: Likely, Sources: []string{r.source(c)}, From: instant(v.first), To: instant(v.last),
 			Text: fmt.Sprintf("Scanner%s: %s asks about %s servers: %s requests in %s (%s per second), with %s. %s", either(4*v.replies >= v.requests, " or server browser", ""),
-				r.source(c), number(n), number(v.requests), span(v.first, v.last), rounded(float64(v.requests)/max(s.Seconds(), 1)), count(v.replies, "reply", "replies"), heard),
+				r.source(c), number(n), number(v.requests), r.span(v.first, v.last), rounded(float64(v.requests)/max(s.Seconds(), 1)), count(v.replies, "reply", "replies"), heard),
 			Advice: "It does no harm at this rate: those who look for servers do the same; block the address if it is unwanted.",
 			Evidence: Evidence{
 				{"servers", float64(n)}, {"requests", float64(v.requests)}, {"replies", float64(v.replies)}, {"replies_by_requests", round(float64(v.replies)/float64(v.requests), 3)}, {"seconds", round(s.Seconds(), 1)},
@@ -665,7 +665,7 @@ func (r *reporting) sayCarpets() {
 		r.say(Verdict{
 			Kind: Carpet, Certainty: Likely, Network: network, From: instant(c.from), To: instant(c.to),
 			Text: fmt.Sprintf("Carpet flood%s: %s to %s that never replied, in %s (%s per second) from %s %s. Nobody looks for servers there: %s the target.",
-				where, count(requests, "request", "requests"), of, span(c.from, c.to), rounded(c.rate()), either(c.least, "at least", "about"), count(sources, "address", "addresses"), whole),
+				where, count(requests, "request", "requests"), of, r.span(c.from, c.to), rounded(c.rate()), either(c.least, "at least", "about"), count(sources, "address", "addresses"), whole),
 			Advice:   "Drop at the border what goes to addresses of the network that have no server; only the provider can help if the line is full.",
 			Evidence: Evidence{{"requests", float64(requests)}, {"requests_per_second", round(c.rate(), 1)}, {"addresses", float64(c.silent)}, {"sources", float64(sources)}, {"seconds", round(seconds, 1)}},
 		})

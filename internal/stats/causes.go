@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/bits"
 	"net/netip"
 	"slices"
@@ -545,28 +546,22 @@ var causes = []Cause{
 		}},
 	{ID: "kind_unanswered", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "at least five requests of one kind, or that return the challenge of the server, of which under half are answered, while others are, more than chance loses; or (possible) three or four, none of which is answered, while at least five others were, at the same time",
-		Words:  "{server} replies to {share} of {n}.",
+		Words:  "{server} replies to {what}.",
 		Advice: "Look whether the server has that kind of query disabled or limited, and whether its long replies get through.",
 		holds: func(x *facts) *proof {
+			i := slices.IndexFunc(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && v.of != "" })
+			if i < 0 || len(x.silences) > 0 || x.verdicts[i].Evidence.of("replies") > 0 && x.overloaded() {
+				return nil
+			}
+			v, none := &x.verdicts[i], mark{}
 			for k := range each(x.kinds) {
-				o := k.outcome()
-				n := k.requests - o.Other
-				sure := Certainty("")
-				if v := slices.IndexFunc(x.verdicts, func(v Verdict) bool { return v.of == k.protocol+" "+k.message }); v >= 0 {
-					sure = x.verdicts[v].Certainty
-				} else if x.bad() { // the report says so of all requests
-					sure = kindLost(o.replied(), n, less(x.good, o.replied()), less(x.n, n))
-				}
-				if sure != "" && x.speaks(k.protocol) && len(x.silences) == 0 && (o.replied() == 0 || !x.overloaded()) {
-					p := x.proof("share", percent(float64(o.replied())/float64(n)), "n", k.counted(n)).with(x, "requests without a reply", &k.none)
-					p.certainty = sure
-					return p
+				if strings.Contains(v.of, k.protocol+" "+plural(k.title)) {
+					none.merge(&k.none)
 				}
 			}
-			none := &x.fates[dissect.OutcomeUnanswered]
-			got := x.marks[mAccepted].n + x.marks[mAgain].n
-			return x.proofIf(x.marks[mProven].n >= kindLeast && float64(got) < kindShare*float64(x.marks[mProven].n) && float64(none.n) > kindShare*float64(x.marks[mProven].n) && 2*x.marks[mIssued].n > x.marks[mProven].n && !maybeWell(got, x.marks[mProven].n, float64(less(x.good, got))/float64(max(less(x.n, x.marks[mProven].n), 1))) && len(x.silences) == 0 && (got == 0 || !x.overloaded()),
-				"share", percent(float64(got)/float64(x.marks[mProven].n)), "n", count(x.marks[mProven].n, "request that returns", "requests that return")+" its challenge").with(x, "requests without a reply", none)
+			p := x.proof("what", v.of).with(x, "requests without a reply", &none)
+			p.certainty = v.Certainty
+			return p
 		}},
 	{ID: "client_ignored", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, or ten of clients of a network, of which none gets one; and nine tenths of ten or more of others, of the same kinds, have one, those without any reply aside; servers need not be silent to such a kind, and no verdict of the report explains it",
@@ -677,17 +672,18 @@ var causes = []Cause{
 				"n", number(x.sum.Late), "all", count(x.good, "answer", "answers")).with(x, "late replies", &x.fates[dissect.OutcomeLate])
 		}},
 	{ID: "slow", State: Trouble, Certainty: Certain, explains: ofDelay,
-		Needs:  "at least five replies, and a tenth of them, took more than a second",
-		Words:  "Slow: {n} of {all} of {server} took more than a second.",
+		Needs:  "at least five replies, and a tenth of them, took more than a second; or a fifth at some times, at which half of those that did came",
+		Words:  "Slow: {n} of {all} of {server} took more than a second{when}.",
 		Advice: "Clients wait one to five seconds: look at the load of the server and at the path to it.",
 		holds: func(x *facts) *proof {
-			slow, all := x.marks[mSlow], x.marks[mWaits].n
+			slow, all, when := x.marks[mSlow], x.marks[mWaits].n, ""
 			if v := x.verdict(Slow); v != nil { // the report's are estimates, and may have those whose reply is not known if nothing was lost
 				slow.merge(&x.marks[mBehind])
 				slow.n, all = uint64(v.Evidence.of("slow")), uint64(v.Evidence.of("round_trips"))
+				when = either(v.of != "", " in "+v.of, "")
 			}
 			return x.proofIf(slow.n >= kindLeast && float64(slow.n) >= badShare*float64(all),
-				"n", number(slow.n), "all", count(all, "reply", "replies")).with(x, "slow replies", &slow)
+				"n", number(slow.n), "all", count(all, "reply", "replies"), "when", when).with(x, "slow replies", &slow)
 		}},
 	{ID: "loss", State: Trouble, Certainty: Possible, explains: ofSilence,
 		Needs:  "under nine tenths of at least twenty requests have a reply, at any time alike; of clients that ask all the time from one port, each sending counts, and where nearly all requests are answered in the end, each that was sent again after 0.4 seconds or more",
@@ -826,7 +822,7 @@ func (x *facts) master(is func(*master) bool) *proof {
 // stopped reports whether a master that sent something after earlier heartbeats sends nothing any more.
 func (m *master) stopped() bool {
 	heard := float64(m.sent.n) / float64(max(m.beats.n-m.since, 1))
-	return m.sent.n > 0 && m.since >= leastJudged && chance(1-min(heard, 1), m.since)
+	return m.sent.n > 0 && m.since >= leastJudged && math.Pow(1-min(heard, 1), float64(m.since)) < accident
 }
 
 // elsewhereFrom returns the proof of replies from another address or port.
@@ -871,7 +867,7 @@ func (x *facts) refused() bool {
 	if x.good == 0 {
 		return x.sum.Refused > 0
 	}
-	return len(x.silences) > 0 && !x.silences[len(x.silences)-1].ends && x.sum.Refused > 0 && float64(x.sum.Refused) >= badShare*float64(x.n)
+	return len(x.silences) > 0 && !x.ended(&x.silences[len(x.silences)-1]) && x.sum.Refused > 0 && float64(x.sum.Refused) >= badShare*float64(x.n)
 }
 
 // lost returns the requests without a reply, and the sendings before others of the same question.
@@ -886,15 +882,15 @@ func (x *facts) bad() bool { return x.n >= goodLeast && float64(x.good) < goodSh
 
 // silence returns the proof of the last silence, if it goes on to the end, or of the longest that ended.
 func (x *facts) silence(ended bool) *proof {
-	var most silent
+	most, asked := Verdict{}, 0.0
 	n, before := 0, uint64(0)
-	for _, s := range x.silences {
-		if s.ends != ended {
+	for v := range each(x.silences) {
+		if x.ended(v) != ended {
 			before++
 			continue
 		}
-		if n++; s.asked > most.asked {
-			most = s
+		if n++; v.Evidence.of("requests_without_reply") > asked {
+			most, asked = *v, v.Evidence.of("requests_without_reply")
 		}
 	}
 	if n == 0 || x.good == 0 {
@@ -907,7 +903,7 @@ func (x *facts) silence(ended bool) *proof {
 	case n > 1:
 		more = fmt.Sprintf(" (%d times in all)", n)
 	}
-	return x.proof("time", clock(most.from), "span", duration(time.Duration(most.to-most.from)), "n", count(most.asked, "request", "requests"), "more", more).
+	return x.proof("time", x.r.clock(most.From.UnixNano()), "span", duration(most.To.Sub(most.From)), "n", count(uint64(asked), "request", "requests"), "more", more).
 		with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
 }
 

@@ -605,7 +605,7 @@ var filmCauses = []filmCause{
 				}
 				return infoReply("Old town")
 			})
-		}, nearIs: "works", says: "0 % of 40 requests that return its challenge", not: "only so often|No client"},
+		}, nearIs: "works", says: "0 % of 30 a2s info requests that return its challenge", not: "only so often|No client"},
 	{id: "silent_at_times",
 		has: func(f *film) {
 			polls(120, func(i int, at float64, from netip.AddrPort) {

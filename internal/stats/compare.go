@@ -301,20 +301,13 @@ func (c *Comparison) cost(a, b timed) {
 
 // Title returns the name of a rate or a share in words.
 func (c Change) Title() string {
-	switch c.Name {
-	case "complete_share":
-		return "requests with a whole answer"
-	case "complete_of_proven_share":
-		return "of the proven and vouched"
-	}
-	name := strings.TrimSuffix(strings.TrimSuffix(c.Name, "_per_second"), "_share")
 	if t := map[string]string{
-		"requests_honest": "honest requests", "requests_greedy": "requests too often", "requests_never_finished": "requests of floods", "unknown": "not recognised",
-		"complete": "whole answers",
-	}[name]; t != "" {
+		"requests_honest_per_second": "honest requests", "requests_greedy_per_second": "requests too often", "requests_never_finished_per_second": "requests of floods",
+		"unknown_per_second": "not recognised", "complete_per_second": "whole answers", "complete_share": "requests with a whole answer", "complete_of_proven_share": "of the proven and vouched",
+	}[c.Name]; t != "" {
 		return t
 	}
-	return strings.ReplaceAll(name, "_", " ")
+	return strings.ReplaceAll(strings.TrimSuffix(c.Name, "_per_second"), "_", " ")
 }
 
 // Values returns the number before, after, and by how much it changed.

@@ -9,16 +9,16 @@ import (
 )
 
 // span writes a time with its beginning: "20 s from 22:13:50 UTC on".
-func span(from, to int64) string {
-	return duration(time.Duration(to-from).Round(100*time.Millisecond)) + " from " + clock(from) + " on"
+func (r *Report) span(from, to int64) string {
+	return duration(time.Duration(to-from).Round(100*time.Millisecond)) + " from " + r.clock(from) + " on"
 }
 
-// partOf writes a time as [span] does, and how many seconds of it count: "30 s of the 80 s from 22:13:50 UTC on".
-func partOf(seconds float64, from, to int64) string {
+// partOf writes a time as span does, and how many seconds of it count: "30 s of the 80 s from 22:13:50 UTC on".
+func (r *Report) partOf(seconds float64, from, to int64) string {
 	if seconds > 0.9*float64(to-from)/1e9 {
-		return span(from, to)
+		return r.span(from, to)
 	}
-	return duration(time.Duration(seconds*1e9).Round(100*time.Millisecond)) + " of the " + span(from, to)
+	return duration(time.Duration(seconds*1e9).Round(100*time.Millisecond)) + " of the " + r.span(from, to)
 }
 
 // floods says what excesses of requests without a proof are: forged, or a crowd.
@@ -54,7 +54,7 @@ func (r *reporting) floods() {
 			}
 			v.Advice = "Ask where people may come from (a list, a video, an update); block nobody for it, and raise the limits of the server."
 		}
-		in, rate := span(ev.from, ev.to), rounded(ev.level())+" per second"
+		in, rate := r.span(ev.from, ev.to), rounded(ev.level())+" per second"
 		if width := ev.series[0].ticks.width; width > second && ev.to-ev.from < 4*widths[width] { // it may be as short as a part of a bucket
 			in, rate = strings.Replace(in, " from", " or less from", 1), rate+" or more"
 		}
@@ -247,7 +247,7 @@ func (r *reporting) growths() {
 		r.say(Verdict{
 			Kind: Growth, Certainty: Likely, Server: r.address(ev.server), From: instant(ev.from), To: instant(ev.to),
 			Text: fmt.Sprintf("Growth at %s%s: %s more than usual in %s (%s per second%s), of clients that prove themselves. No few of them ask most of it: more people come.",
-				r.address(ev.server), r.named(&ev.server.v), count(nearest(ev.requests), "request", "requests"), span(ev.from, ev.to), rounded(ev.level()), times(ev)),
+				r.address(ev.server), r.named(&ev.server.v), count(nearest(ev.requests), "request", "requests"), r.span(ev.from, ev.to), rounded(ev.level()), times(ev)),
 			Advice:   "Block nobody: look whether the server bears it, and raise its limits.",
 			Evidence: Evidence{{"requests", round(ev.requests, 0)}, {"requests_per_second", round(ev.level(), 1)}, {"usual_requests_per_second", round(ev.usual, 1)}, {"seconds", round(ev.seconds(), 1)}},
 		})

@@ -99,7 +99,7 @@ func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
 	return Verdict{
 		Kind: JunkFlood, Certainty: Certain, Server: r.address(e), Sources: few, From: instant(f.from), To: instant(f.to),
 		Text: fmt.Sprintf("Junk flood at %s%s: %s datagrams of no known protocol in %s (%s per second, %s) from %s. %s.",
-			r.address(e), r.named(&e.v), number(nearest(n)), span(f.from, f.to), rounded(rate), FormatSize(nearest(bytes)), who, r.sentBack(back)),
+			r.address(e), r.named(&e.v), number(nearest(n)), r.span(f.from, f.to), rounded(rate), FormatSize(nearest(bytes)), who, r.sentBack(back)),
 		Advice: advice,
 		Evidence: Evidence{
 			{"datagrams", round(n, 0)}, {"requests", round(n, 0)}, {"datagrams_per_second", round(rate, 1)}, {"seconds", round(length.Seconds(), 1)}, {"bytes_in", round(bytes, 0)},

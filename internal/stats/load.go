@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -14,12 +15,7 @@ import (
 
 // drops says that a server replies to a smaller share of requests when more come.
 func (r *reporting) drops() {
-	const (
-		cellsLeast    = 8
-		requestsLeast = 100
-		shareMost     = 0.9
-		dropLeast     = 0.1
-	)
+	const cellsLeast, requestsLeast, dropLeast = 8, 100, 0.1
 	if r.o.OneSided {
 		return
 	}
@@ -44,7 +40,7 @@ func (r *reporting) drops() {
 		width := float64(widths[v.more.cells.width]) / 1e9
 		calmRate, busyRate := float64(calm.requests)/float64(len(all)/2)/width, float64(busy.requests)/float64(len(all)-len(all)*3/4)/width
 		calmShare, busyShare := answeredShare(&calm), answeredShare(&busy)
-		if busyShare > shareMost || calmShare-busyShare < max(dropLeast, noise(&calm, &busy)) || busyRate < 2*calmRate {
+		if busyShare > wellShare || calmShare-busyShare < max(dropLeast, noise(&calm, &busy)) || busyRate < 2*calmRate {
 			continue
 		}
 		other := float64(r.mute(e, busyShare) + r.undue(e)) // what it loses otherwise
@@ -54,10 +50,10 @@ func (r *reporting) drops() {
 		if other >= wellShare*float64(sumCells(all).unanswered) {
 			continue
 		}
-		first, last := r.dropping(v, shareMost, end)
+		first, last := r.dropping(v, end)
 		r.say(Verdict{
 			Kind: DropsUnderLoad, Server: r.address(e), From: instant(first), To: instant(last),
-			Text:   fmt.Sprintf("Overload: %s%s replies to %s of requests at %s per second and to %s at %s per second, in %s.", r.address(e), r.named(v), percent(calmShare), rounded(calmRate), percent(busyShare), rounded(busyRate), span(first, last)),
+			Text:   fmt.Sprintf("Overload: %s%s replies to %s of requests at %s per second and to %s at %s per second, in %s.", r.address(e), r.named(v), percent(calmShare), rounded(calmRate), percent(busyShare), rounded(busyRate), r.span(first, last)),
 			Advice: "The server or the network drops requests when many come: raise its limit of queries per second, cache its replies, or limit what asks too often.",
 			Evidence: Evidence{
 				{"answered_share_calm", round(calmShare, 4)}, {"requests_per_second_calm", round(calmRate, 1)}, {"answered_share_busy", round(busyShare, 4)},
@@ -150,7 +146,7 @@ func (r *reporting) attacked(e *entry[server]) bool {
 
 // dropping returns the time in which a server replies to less than a share of the requests. Of requests after end the
 // outcome is not known: if it drops until then, it goes on for as long as it sends fewer replies than it gets requests.
-func (r *reporting) dropping(v *server, share float64, end int64) (first, last int64) {
+func (r *reporting) dropping(v *server, end int64) (first, last int64) {
 	const least = 3 // requests without a reply, of a bucket
 	losing := v.losing()
 	v.more.cells.in(func(from, to int64, c *cell) {
@@ -158,7 +154,7 @@ func (r *reporting) dropping(v *server, share float64, end int64) (first, last i
 		if to > end {
 			lost, goesOn = less(c.requests, c.replies), last == from
 		}
-		if !goesOn || lost < least || float64(lost) < (1-share)*float64(c.requests) {
+		if !goesOn || lost < least || float64(lost) < (1-wellShare)*float64(c.requests) {
 			return
 		}
 		first = cmp.Or(first, max(from, v.first))
@@ -209,7 +205,7 @@ func (r *reporting) longLost() {
 		r.say(Verdict{
 			Kind: LongRepliesLost, Server: r.address(e), From: instant(lost.first), To: instant(lost.last),
 			Text: fmt.Sprintf("Long replies lost: %s%s answers short requests, but %d of its replies lack parts or IP fragments: in %s, %d of about %d %s had no complete reply.",
-				r.address(e), r.named(v), v.incomplete, span(lost.first, lost.last), bad, asked, plural(r.a.kinds[lost.kind-1].title())),
+				r.address(e), r.named(v), v.incomplete, r.span(lost.first, lost.last), bad, asked, plural(r.a.kinds[lost.kind-1].title())),
 			Advice:   "Something on the path drops large or fragmented packets: check the MTU and whether a firewall drops IP fragments; if the server can split replies, use smaller parts.",
 			Evidence: Evidence{{"incomplete_replies", float64(v.incomplete)}, {"requests_without_complete_reply", float64(bad)}, {"requests", float64(asked)}},
 		})
@@ -244,14 +240,42 @@ func (r *reporting) slow() {
 			late, n, more = late+v.heard.behind, n+v.heard.unclear, ", which come for each sending" // nothing was lost
 			times = nil                                                                             // they are not known
 		}
-		if late < kindLeast || float64(late) < badShare*float64(n) { // an accident, or a few clients that are far away
+		from, to, when, of := v.first, v.last, r.span(v.first, v.last), ""
+		if late < kindLeast { // an accident
 			continue
+		} else if float64(late) < badShare*float64(n) { // a few clients that are far away, if not at some times
+			all, seconds := late, 0.0
+			if late, n, from, to, seconds = r.slowTimes(v); 2*late < all || 10*all < 9*r.a.trips.above(time.Second) {
+				continue
+			}
+			of = r.partOf(seconds, from, to)
+			when = of
+			more = "; of all, half take" + strings.TrimPrefix(more, "; half of them take")
 		}
 		r.say(Verdict{
-			Kind: Slow, Server: r.address(e), From: instant(v.first), To: instant(v.last),
-			Text:     fmt.Sprintf("Slow: %s%s takes more than 1 s for %s of %s in %s%s.", r.address(e), r.named(v), number(late), count(n, "reply", "replies"), span(v.first, v.last), more),
+			Kind: Slow, Server: r.address(e), From: instant(from), To: instant(to), of: of,
+			Text:     fmt.Sprintf("Slow: %s%s takes more than 1 s for %s of %s in %s%s.", r.address(e), r.named(v), number(late), count(n, "reply", "replies"), when, more),
 			Advice:   "Clients wait one to five seconds: look at the load of the server and at the path to it.",
 			Evidence: append(times, Number{"round_trips", float64(n)}, Number{"slow", float64(late)}),
 		})
 	}
+}
+
+// slowTimes returns the times in which a fifth of all replies or more took more than a second, for how long these are, and how many of how many replies of
+// a server did then, if it has nearly all slow ones.
+func (r *reporting) slowTimes(v *server) (late, n uint64, from, to int64, seconds float64) {
+	part, second := 0.0, slices.Index(heatBounds[:], time.Second)
+	r.a.heats.in(func(start, end int64, h *heat) {
+		slow, all := uint64(0), uint64(0)
+		for i, n := range h {
+			if all += uint64(n); i > second {
+				slow += uint64(n)
+			}
+		}
+		if slow >= kindLeast && 5*slow >= all {
+			late, n, part = late+slow, n+all, part+v.share(start, end)
+			from, to, seconds = cmp.Or(from, max(start, v.first)), min(end, v.last), seconds+float64(end-start)/1e9
+		}
+	})
+	return late, max(late, min(n, nearest(part*float64(v.more.trips.n)))), from, to, seconds
 }

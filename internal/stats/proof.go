@@ -108,7 +108,7 @@ func (m *more) of(kind uint16) *kindSeries {
 
 // known returns the series that have a kind.
 func (m *more) known() (list []*kindSeries) {
-	for i := range m.series {
+	for i := 0; m != nil && i < len(m.series); i++ {
 		if q := &m.series[i]; q.kind > 0 {
 			list = append(list, q)
 		}

@@ -469,7 +469,7 @@ func (r *reporting) unclear() {
 		say("The kernel lost %s because the buffer was full: numbers are too low where the timeline says so.", count(t.KernelLost, "packet", "packets"))
 	}
 	if b := &r.a.steps; b.n > 0 {
-		text := fmt.Sprintf("The clock of the capture stepped back by %s, from %s to %s", duration(time.Duration(b.from-b.to)), clock(b.from), clock(b.to))
+		text := fmt.Sprintf("The clock of the capture stepped back by %s, from %s to %s", duration(time.Duration(b.from-b.to)), r.clock(b.from), r.clock(b.to))
 		if b.n > 1 {
 			text += fmt.Sprintf(", the longest of %d such steps", b.n)
 		}

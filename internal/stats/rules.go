@@ -135,11 +135,8 @@ func (r *reporting) tell(list []Remedy, l Limit, effect string) {
 	var titles []string
 	for m := range each(list) {
 		m.Effect, m.PerSecond, m.Burst = effect, l.N, l.Burst
-		if title := m.Title; m.Total && slices.ContainsFunc(r.Limits.Global, func(o Limit) bool { return o.Best && o.Server != l.Server }) {
-			titles = append(titles, title+" at "+l.Server)
-		} else {
-			titles = append(titles, title)
-		}
+		several := m.Total && slices.ContainsFunc(r.Limits.Global, func(o Limit) bool { return o.Best && o.Server != l.Server })
+		titles = append(titles, m.Title+either(several, " at "+l.Server, ""))
 	}
 	r.Remedies = append(r.Remedies, list...)
 	at := PlaceOf(list, nil)

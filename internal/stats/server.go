@@ -577,11 +577,8 @@ func (a *Aggregate) AppendMetrics(dst []byte, home []netip.Prefix, most int) []b
 		return slices.ContainsFunc(home, func(p netip.Prefix) bool { return p.Contains(e.addr()) })
 	}
 	all := slices.DeleteFunc(a.servers.byCount(), func(e *entry[server]) bool { return e.v.protocol == 0 })
-	if slices.ContainsFunc(all, isHome) {
-		all = slices.DeleteFunc(all, func(e *entry[server]) bool { return !isHome(e) })
-	} else {
-		all = slices.DeleteFunc(all, func(e *entry[server]) bool { return e.v.replies == 0 })
-	}
+	known := slices.ContainsFunc(all, isHome)
+	all = slices.DeleteFunc(all, func(e *entry[server]) bool { return known && !isHome(e) || !known && e.v.replies == 0 })
 	slices.SortStableFunc(all, func(a, b *entry[server]) int { return cmp.Compare(b.v.requests, a.v.requests) })
 	all = all[:min(len(all), most)]
 	slices.SortFunc(all, func(a, b *entry[server]) int { return a.compare(&b.key) })

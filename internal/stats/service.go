@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -175,9 +176,9 @@ func (r *reporting) sayDead() {
 		}
 	}
 	v.From, v.To = instant(times.first), instant(times.last)
-	v.Text = fmt.Sprintf("No reply: %s of %s, such as %s, answered none of %s in %s.", number(uint64(n)), count(r.Totals.Servers, "server", "servers"), v.Servers[0], count(asked, "request", "requests"), span(times.first, times.last))
+	v.Text = fmt.Sprintf("No reply: %s of %s, such as %s, answered none of %s in %s.", number(uint64(n)), count(r.Totals.Servers, "server", "servers"), v.Servers[0], count(asked, "request", "requests"), r.span(times.first, times.last))
 	if n == 1 && r.silent == r.dead[0] {
-		v.Text = fmt.Sprintf("No reply: one address asked %s %s in %s and got no reply.", v.Servers[0], count(asked, "time", "times"), span(times.first, times.last))
+		v.Text = fmt.Sprintf("No reply: one address asked %s %s in %s and got no reply.", v.Servers[0], count(asked, "time", "times"), r.span(times.first, times.last))
 		v.Advice = "If a server should be there, look whether it runs: qdissect why " + v.Servers[0] + " says more."
 	}
 	v.Evidence = Evidence{{"servers", float64(n)}, {"requests_without_reply", float64(asked)}}
@@ -198,11 +199,11 @@ func (r *reporting) sayDown(e *entry[server], s *silence) {
 	}
 	length := duration(time.Duration(s.to - s.from).Round(100 * time.Millisecond))
 	requests := either(s.about, "about ", "") + count(nearest(s.requests), "request", "requests")
-	text := fmt.Sprintf("Down: %s%s did not reply for %s, from %s to %s: none of %s got a reply", r.address(e), r.named(v), length, clock(s.from), clock(s.to), requests)
+	text := fmt.Sprintf("Down: %s%s did not reply for %s, from %s to %s: none of %s got a reply", r.address(e), r.named(v), length, r.clock(s.from), r.clock(s.to), requests)
 	if !s.ends {
-		text = fmt.Sprintf("Down: %s%s stopped replying at %s: none of %s in the %s since then has a reply", r.address(e), r.named(v), clock(s.from), requests, length)
+		text = fmt.Sprintf("Down: %s%s stopped replying at %s: none of %s in the %s since then has a reply", r.address(e), r.named(v), r.clock(s.from), requests, length)
 	} else if !s.began {
-		text = fmt.Sprintf("Down: %s%s did not reply until %s, for %s: none of %s got a reply", r.address(e), r.named(v), clock(s.to), length, requests)
+		text = fmt.Sprintf("Down: %s%s did not reply until %s, for %s: none of %s got a reply", r.address(e), r.named(v), r.clock(s.to), length, requests)
 	}
 	text, advice := r.withICMP(v, text)
 	r.say(Verdict{
@@ -242,7 +243,7 @@ func (r *reporting) displaced(e *entry[server]) bool {
 	words := &proof{fill: []string{"from", from, "n", count(n, "request", "requests"), "were", were(n)}}
 	text := cause.fill(cause.Words, words, r.address(e)+r.named(v))
 	r.say(Verdict{
-		Kind: Unwell, Server: r.address(e), From: instant(v.first), To: instant(v.last), Text: fmt.Sprintf("Not answered, %s to %s: %s", clock(v.first), clock(v.last), text),
+		Kind: Unwell, Server: r.address(e), From: instant(v.first), To: instant(v.last), Text: fmt.Sprintf("Not answered, %s to %s: %s", r.clock(v.first), r.clock(v.last), text),
 		Advice: cause.fill(cause.Advice, words, r.address(e)), Evidence: Evidence{{"requests", float64(v.requests)}, {"elsewhere", float64(n)}, {"replies", float64(v.replies)}},
 	})
 	return true
@@ -268,7 +269,7 @@ func (r *reporting) neverReplied(e *entry[server]) {
 	if lost <= tooFew || r.Totals.Replies == 0 && refused == 0 && len(r.servers) == 1 && (!r.few || r.returning(v.requests)) {
 		return
 	}
-	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), v.sources().addresses(), span(v.first, v.last))
+	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), v.sources().addresses(), r.span(v.first, v.last))
 	text, advice := r.withICMP(v, text)
 	if said := text; v.says() == "" {
 		text += ", and nothing shows that a server is there"
@@ -407,7 +408,7 @@ func (r *reporting) trickle(e *entry[server], n uint64, sources int) Verdict {
 	return Verdict{
 		Kind: ForgedFlood, Certainty: Likely, Server: r.address(e),
 		Text: fmt.Sprintf("Forged requests at %s%s: %s in %s (%s per second) from at least %s, none of which came back with the challenge that it was given. The server answers the others.",
-			r.address(e), r.named(&e.v), count(n, "request", "requests"), span(e.v.first, e.v.last), rounded(pace), count(uint64(sources), "address", "addresses")),
+			r.address(e), r.named(&e.v), count(n, "request", "requests"), r.span(e.v.first, e.v.last), rounded(pace), count(uint64(sources), "address", "addresses")),
 		Advice:   "The server asks for a challenge, so whoever forges them gets little back: nothing has to be done.",
 		Doubt:    "clients from before challenges do the same, but are few",
 		Evidence: Evidence{{"requests", float64(n)}, {"requests_per_second", round(pace, 1)}, {"sources", float64(sources)}},
@@ -439,7 +440,7 @@ func (r *reporting) unheard(e *entry[server], well bool) {
 	whose := either(steady, ", of clients that ask all the time from one port: these are no repetitions of what was lost", "; the others were sent again, until one had a reply")
 	r.say(Verdict{
 		Kind: Unwell, Certainty: Likely, Server: r.address(e), From: instant(v.first), To: instant(v.last), Advice: causeOf("loss").Advice,
-		Text:     fmt.Sprintf("Not answered: %s%s replies to only %s of %s in %s%s.", r.address(e), r.named(v), percent(float64(heard)/float64(own)), count(own, "sending", "sendings"), span(v.first, v.last), whose),
+		Text:     fmt.Sprintf("Not answered: %s%s replies to only %s of %s in %s%s.", r.address(e), r.named(v), percent(float64(heard)/float64(own)), count(own, "sending", "sendings"), r.span(v.first, v.last), whose),
 		Evidence: Evidence{{"sendings", float64(own)}, {"replies", float64(heard)}},
 	})
 }
@@ -476,53 +477,106 @@ func (a *sums) mayBeSilent(kind uint16) bool {
 	return k.of == nil || k.mute()
 }
 
-// unwellKind says that a server answers a kind of request far less than others of the protocol. If it answers most requests, several clients must ask for it.
-func (r *reporting) unwellKind(e *entry[server], most bool) {
-	v := &e.v
-	for k := range each(v.kinds[:]) {
-		if k.kind == 0 || r.a.mayBeSilent(k.kind) {
-			continue
-		}
-		what := &r.a.kinds[k.kind-1]
-		var good, all uint64
-		for j := range v.kinds {
-			if o := &v.kinds[j]; o != k && o.kind > 0 && r.a.kinds[o.kind-1].protocol == what.protocol {
-				good, all = good+uint64(o.good+o.incomplete), all+uint64(o.good+o.incomplete+o.bad)
+// A part counts requests of a kind to a server, or those of them that return its challenge, and how many were answered. rest are the others, of which
+// well were.
+type part struct {
+	*asked
+	of                   *kind
+	n, heard, rest, well uint64
+	more                 string
+}
+
+// parts returns the requests to a server by kind: those that return its challenge, if few of these are answered and nearly all others.
+func (v *server) parts(kinds []kind) (list []part) {
+	var all, well, sent uint64
+	for _, p := range v.proved[:proven] {
+		all, well = all+p.Requests, well+p.Complete
+	}
+	for i := 0; i < len(v.kinds) && v.kinds[i].kind > 0; i++ {
+		k := &v.kinds[i]
+		p := part{asked: k, of: &kinds[k.kind-1], n: uint64(k.good + k.incomplete + k.bad), heard: uint64(k.good + k.incomplete)}
+		for _, q := range v.more.known() {
+			for _, t := range q.ticks.buckets {
+				if q.kind == k.kind && 10*well >= 9*all {
+					p.rest += uint64(t.by[vouched] + t.by[unproven] + t.by[unreturned])
+				}
 			}
 		}
-		n, heard := uint64(k.good+k.incomplete+k.bad), uint64(k.good+k.incomplete)
-		sure := kindLost(heard, n, good, all)
+		sent += p.rest // with those that were sent again
+		list = append(list, p)
+	}
+	for p := range each(list) {
+		p.rest = p.rest * all / max(sent, 1)
+		p.well = p.rest * well / max(all, 1)
+		if n, heard := less(p.n, p.rest), less(p.heard, p.well); 2*heard < n && 2*p.heard >= p.n && (20*sent <= 21*all || len(list) == 1) {
+			p.n, p.heard, p.more = n, heard, " that return its challenge"
+		} else {
+			p.rest, p.well = 0, 0
+		}
+	}
+	return list
+}
+
+// unwellKind says that a server answers a kind of request far less than others of the protocol, and which others hardly. If it answers most requests, several
+// clients must ask for it.
+func (r *reporting) unwellKind(e *entry[server], most bool) {
+	v, list := &e.v, e.v.parts(r.a.kinds)
+	for k := range each(list) {
+		if r.a.mayBeSilent(k.kind) {
+			continue
+		}
+		var which []string
+		var times lived
+		var n, heard, good, all uint64
+		for o := range each(list) {
+			if o.of.protocol != k.of.protocol {
+				continue
+			}
+			good, all = good+o.well, all+o.rest
+			if o == k || 10*o.heard < o.n && !r.a.mayBeSilent(o.kind) {
+				which = append(which, percent(float64(o.heard)/float64(o.n))+" of "+number(o.n)+" "+o.of.many()+o.more)
+				n, heard = n+o.n, heard+o.heard
+				times.reach(&o.lived)
+			} else {
+				good, all = good+o.heard, all+o.n
+			}
+		}
+		sure := kindLost(k.heard, k.n, good, all)
 		between := false // others were answered, so that it was no outage
 		v.times().in(func(_, _ int64, p *pulse) { between = between || p.replied > 0 && p.last > k.first && p.first < k.last })
 		if sure == "" || !between || most && v.sources().Count > 1 && !r.several(e, k.kind) {
 			continue
 		}
-		text, advice := fmt.Sprintf("Not answered: %s%s replies to %s of %s in %s, and to %s of others", r.address(e), r.named(v), percent(float64(heard)/float64(n)), number(n)+" "+what.many(),
-			span(k.first, k.last), percent(float64(good)/float64(all))), causeOf("kind_unanswered").Advice
+		what := strings.Join(which, " and ")
+		text, advice := fmt.Sprintf("Not answered: %s%s replies to %s in %s, and to %s of others", r.address(e), r.named(v), what, r.span(times.first, times.last), percent(float64(good)/float64(all))), causeOf("kind_unanswered").Advice
 		if 2*v.fates[dissect.OutcomeRefused] > n-heard {
 			text, advice = text+"; ICMP says: "+v.says(), "The sender of the ICMP errors says why: look at its rules; qdissect why "+r.address(e)+" names it."
 		}
 		r.say(Verdict{
-			Kind: Unwell, Certainty: sure, Server: r.address(e), From: instant(k.first), To: instant(k.last), Advice: advice, of: what.protocol + " " + what.of.Name, Text: text + ".",
+			Kind: Unwell, Certainty: sure, Server: r.address(e), From: instant(times.first), To: instant(times.last), Advice: advice, of: what, Text: text + ".",
 			Evidence: Evidence{{"requests", float64(n)}, {"replies", float64(heard)}, {"requests_of_others", float64(all)}},
 		})
 		return
 	}
 }
 
+// speaks returns the protocols in which a server answers.
+func (r *reporting) speaks(v *server) map[string]bool {
+	is := map[string]bool{}
+	for _, k := range v.kinds {
+		if k.good+k.incomplete > 0 {
+			is[r.a.kinds[k.kind-1].protocol] = true
+		}
+	}
+	return is
+}
+
 // mistaken says that a share of the requests to a server is of a protocol that it does not speak, if it answers the others.
 func (r *reporting) mistaken(e *entry[server], good, n uint64) bool {
 	v := &e.v
-	speaks, most := map[string]bool{}, asked{}
+	speaks, most := r.speaks(v), slices.MaxFunc(v.kinds[:], func(a, b asked) int { return cmp.Compare(a.good, b.good) })
 	for _, k := range v.kinds {
-		if k.kind > 0 && k.good+k.incomplete > 0 {
-			if speaks[r.a.kinds[k.kind-1].protocol] = true; k.good > most.good {
-				most = k
-			}
-		}
-	}
-	for _, k := range v.kinds {
-		if most.kind == 0 || k.kind == 0 || k.bad < kindLeast || speaks[r.a.kinds[k.kind-1].protocol] || r.a.mayBeSilent(k.kind) ||
+		if most.good == 0 || k.kind == 0 || k.bad < kindLeast || speaks[r.a.kinds[k.kind-1].protocol] || r.a.mayBeSilent(k.kind) ||
 			float64(k.requests) < badShare*float64(v.requests) || float64(good) < wellShare*float64(less(n, uint64(k.bad))) {
 			continue
 		}
@@ -663,7 +717,7 @@ func (r *reporting) ignored() {
 		r.say(Verdict{
 			Kind: Unwell, Certainty: Likely, Server: r.address(e), Sources: sources, From: instant(times.first), To: instant(times.last),
 			Text: fmt.Sprintf("Not answered: %s%s replies to %s of %s of %s in %s, and to %s of those of others.%s", r.address(e), r.named(&e.v), heard, count(x.own, "request", "requests"), who,
-				span(times.first, times.last), percent(float64(x.good)/float64(x.others)), more),
+				r.span(times.first, times.last), percent(float64(x.good)/float64(x.others)), more),
 			Advice:   "Look whether the server or a firewall bans or limits " + whom + "; a capture on the host of the server shows whether it replies.",
 			Evidence: Evidence{{"requests", float64(x.own)}, {"replies", float64(c.v.replies)}},
 		})
@@ -794,7 +848,7 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, calm bool) 
 	evidence := Evidence{{"answered_share", round(float64(good)/float64(n), 4)}, {"requests", float64(n)}, {"unanswered", float64(o.Unanswered)}}
 	when := " at times without a flood, a crowd or a greedy client"
 	if !calm {
-		when = " in " + span(v.first, v.last)
+		when = " in " + r.span(v.first, v.last)
 		evidence = append(evidence, Evidence{{"challenge_only", float64(o.ChallengeOnly)}, {"late", float64(o.Late)}, {"partial", float64(o.Partial)}, {"refused", float64(o.Refused)}}...)
 	}
 	does := either(o.Unanswered+o.Refused+good < n, "answers", "replies to") // it does more often, but late, in part, or with a challenge

@@ -237,7 +237,7 @@ func (t *text) overview() {
 		return
 	}
 	t.line("")
-	t.line("%s to %s UTC, %s, %s packets", t.From.Format("2006-01-02 15:04:05"), t.To.Format("15:04:05"), duration(t.To.Sub(t.From)), number(tt.Packets))
+	t.line("%s to %s, %s, %s packets", t.From.Format("2006-01-02 15:04:05"), t.clock(t.To.UnixNano()), duration(t.To.Sub(t.From)), number(tt.Packets))
 	const columns = 44
 	seconds := max(t.To.Sub(t.From).Seconds(), 1)
 	row := func(name string, s Series, n uint64, more string) {
@@ -435,7 +435,10 @@ func duration(d time.Duration) string {
 	return decimals(d.Seconds()*1000) + " ms"
 }
 
-func clock(t int64) string { return instant(t).Format("15:04:05") + " UTC" }
+// clock writes a time, with its date if the capture is longer than a day.
+func (r *Report) clock(t int64) string {
+	return instant(t).Format(either(r.To.Sub(r.From) < day, "15:04:05", "2006-01-02 15:04:05")) + " UTC"
+}
 
 // many returns what several requests of a kind are called.
 func (k *kind) many() string { return k.protocol + " " + plural(k.title()) }

@@ -207,7 +207,7 @@ func (r *reporting) unpaired() (text, advice string) {
 	if most != nil {
 		u := most.v.strange
 		return fmt.Sprintf("Cannot tell: %s got %s from %s in %s that no request in the capture asked for. Its requests went another way, or somebody asks in its name.",
-				r.source(most), count(u.unasked, "reply", "replies"), count(uint64(u.reflectors()), "server", "servers"), span(u.first, u.last)),
+				r.source(most), count(u.unasked, "reply", "replies"), count(uint64(u.reflectors()), "server", "servers"), r.span(u.first, u.last)),
 			"Capture both directions. If that address asked for nothing, tell the operators of the servers, and have the provider drop what comes from their ports."
 	}
 	list := slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool {
@@ -228,13 +228,15 @@ func (r *reporting) well(e *entry[server]) (good, n uint64, o Outcome) {
 	return o.Answered, o.replied() + o.Refused + o.Unanswered, o
 }
 
-// undue returns how many requests to a server without a reply are such to which it may be silent, without kinds that it answers but in outages.
+// undue returns how many requests to a server without a reply are such to which it may be silent, without kinds that it answers but in outages, or are of
+// a protocol that it does not speak.
 func (r *reporting) undue(e *entry[server], outages ...silence) (n uint64) {
 	if r.toAll(e) {
 		return e.v.fates.missed()
 	}
+	speaks := r.speaks(&e.v)
 	for _, k := range e.v.kinds {
-		if k.kind > 0 && r.a.kinds[k.kind-1].mute() && !k.lostIn(outages, e.v.requests) {
+		if k.kind > 0 && (len(speaks) > 0 && !speaks[r.a.kinds[k.kind-1].protocol] || r.a.kinds[k.kind-1].mute() && !k.lostIn(outages, e.v.requests)) {
 			n += uint64(k.bad)
 		}
 	}
@@ -368,7 +370,7 @@ func (r *reporting) errors() {
 		if f.Count >= leastOften && strings.HasSuffix("."+f.ID, ".refused") && strings.Contains("."+f.ID, ".rcon.") {
 			r.say(Verdict{
 				Kind: Errors, From: f.First, To: f.Last,
-				Text:     fmt.Sprintf("Passwords tried: remote consoles refused %s in %s (%s).", count(f.Count, "request", "requests"), span(f.First.UnixNano(), f.Last.UnixNano()), f.ID),
+				Text:     fmt.Sprintf("Passwords tried: remote consoles refused %s in %s (%s).", count(f.Count, "request", "requests"), r.span(f.First.UnixNano(), f.Last.UnixNano()), f.ID),
 				Advice:   "Somebody guesses: let only your own addresses reach the console, and see who asks with qdissect -Y 'finding == " + f.ID + "'.",
 				Evidence: Evidence{{"messages", float64(f.Count)}},
 			})
@@ -385,7 +387,7 @@ func (r *reporting) errors() {
 		return
 	}
 	f := &r.Findings[i]
-	when := either(f.Last.Sub(f.First) < time.Millisecond, "at "+clock(f.First.UnixNano()), "in "+span(f.First.UnixNano(), f.Last.UnixNano()))
+	when := either(f.Last.Sub(f.First) < time.Millisecond, "at "+r.clock(f.First.UnixNano()), "in "+r.span(f.First.UnixNano(), f.Last.UnixNano()))
 	v := Verdict{
 		Kind: Errors, From: f.First, To: f.Last,
 		Text:     fmt.Sprintf("Errors: %s of %s %s: %s (%s).", count(f.Count, "message", "messages"), number(r.Totals.Requests+r.Totals.Replies+r.Totals.Notices), when, f.Text, f.ID),

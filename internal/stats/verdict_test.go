@@ -306,6 +306,20 @@ func TestVerdictsNeed(t *testing.T) {
 		})), "certain Forged flood at 198.51.100.10:27015: 300 p info requests in 10 s from 19:00:05 UTC on (30 per second) from 300 addresses. None came back with the challenge that it was given.\ncertain Forged flood at 198.51.100.10:27015: 300 p info requests in 10 s from 19:00:30 UTC on (30 per second) from 300 addresses. None came back with the challenge that it was given."},
 		{"at its victim", sent(100, 10, 20, func(i int, x *made) { x.from, x.to, x.of = "203.0.113.77", fmt.Sprintf("198.51.100.%d", 10+i%4), 3 }), "likely Reflection to 203.0.113.77: 100 replies (12.8 kB, 20 per second) in 5 s from 19:00:10 UTC on that it did not ask for, from about 4 servers. Somebody asks these in its name."},
 		{"closed", both(evening(20), sent(10, 21, 1, func(i int, x *made) { x.from, x.silent, x.outcome = person(i), true, dissect.OutcomeRefused })), "certain Down: 198.51.100.10:27015 stopped replying at 19:00:19 UTC: none of 10 requests in the 10.5 s since then has a reply; ICMP says: the port is closed."},
+		{"slow for a minute of five", sent(300, 0, 1, func(i int, x *made) {
+			if x.from = person(i % 20); i >= 120 && i < 145 {
+				x.wait = 3 * time.Second
+			}
+		}), "certain Slow: 198.51.100.10:27015 takes more than 1 s for 25 of 30 replies in 30 s from 19:02:00 UTC on; of all, half take 1 ms or less."},
+		{"neither rules nor logins are answered", both(evening(60), sent(40, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i%20), []int{1, 5}[i%2] })), "likely Not answered: 198.51.100.10:27015 replies to 0 % of 20 p rules requests and 0 % of 20 p login requests in 39 s from 19:00:00 UTC on, and to 100 % of others."},
+		{"rules with a challenge", both(evening(60), sent(40, 0, 1, func(i int, x *made) {
+			if x.from, x.of, x.proof = person(i/2), 1, dissect.Vouched; i%2 > 0 {
+				gone(i, x)
+				x.proof = dissect.Proven
+			}
+		})), "likely Not answered: 198.51.100.10:27015 replies to 0 % of 20 p rules requests that return its challenge in 38 s from 19:00:01 UTC on, and to 100 % of others."},
+		{"few of another protocol", both(evening(15), sent(4, 5, 1, func(i int, x *made) { gone(i, x); x.from, x.of = "203.0.113.9", 6 })), quiet},
+		{"two days", both(evening(20), sent(10, 86401, 1, func(i int, x *made) { gone(i, x); x.from = person(i) })), "certain Down: 198.51.100.10:27015 stopped replying at 2026-03-15 18:59:50 UTC: none of about 10 requests"},
 	} {
 		if got, _ := all.play(c.name, c.play); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %.900s, want %s", c.name, got, c.want)

@@ -119,7 +119,7 @@ type facts struct {
 	in       uint64  // datagrams to it that no protocol recognises
 	ports    []*target
 	beats    series // of the protocols that it speaks
-	silences []silent
+	silences []Verdict
 	limit    float64 // of answers per second, 0 if there is none
 	each     bool    // it is one of each address
 	verdicts []Verdict
@@ -171,7 +171,6 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 		}
 		x.prepare()
 		if e := a.known(&t.at); e != nil {
-			x.silences = slices.DeleteFunc(x.silences, func(s silent) bool { return float64(s.asked)-a.unheardIn(e, s.from, s.to) < leastJudged })
 			v := x.verdict(Unwell)
 			if own, heard, steady := a.sendings(e); own > 0 && (steady || v != nil && v.Evidence.of("sendings") > 0) && !x.bad() && x.replies() > 0 {
 				x.n, x.good, x.what = own, heard, "sending" // each counts
@@ -308,7 +307,6 @@ func (x *facts) prepare() {
 			x.beats.merge(s)
 		}
 	}
-	x.findSilences()
 	x.verdicts = []Verdict{}
 	s := x.at.String()
 	for _, v := range x.r.Verdicts {
@@ -317,19 +315,11 @@ func (x *facts) prepare() {
 			x.verdicts = append(x.verdicts, v)
 		}
 	}
-	// The report counts each sending of a request, also of one that is asked again and again, but does not tell kinds apart.
-	known := !slices.ContainsFunc(x.kinds, func(k focusKind) bool { o := k.outcome(); return o.replied() == 0 })
 	for _, v := range x.verdicts {
-		s := silent{v.From.UnixNano(), v.To.UnixNano(), uint64(v.Evidence.of("requests_without_reply")), v.To.UnixNano() < x.asking.last}
-		switch i := slices.IndexFunc(x.silences, s.overlaps); {
-		case v.Kind != ServerDown:
-		case i >= 0 && s.ends == x.silences[i].ends && (known || !s.ends && s.asked > x.silences[i].asked): // it knows when the last reply came, and what is open at the end
-			x.silences[i] = s
-		case known && i < 0:
-			x.silences = append(x.silences, s)
+		if v.Kind == ServerDown {
+			x.silences = append(x.silences, v)
 		}
 	}
-	slices.SortFunc(x.silences, func(a, b silent) int { return cmp.Compare(a.from, b.from) })
 }
 
 // speaks reports whether requests of a protocol are answered, or none of any.
@@ -345,56 +335,8 @@ func (x *facts) speaks(protocol string) bool {
 	return none
 }
 
-// A silent is a time in which a server was asked and did not reply.
-type silent struct {
-	from, to int64
-	asked    uint64
-	ends     bool // replies came after it
-}
-
-func (s silent) overlaps(o silent) bool { return overlap(s.from, s.to, o.from, o.to) > 0 }
-
-// findSilences finds the times without a reply that are longer than chance has them.
-func (x *facts) findSilences() {
-	s := &x.beats
-	var all, now silent
-	var runs []silent
-	good := uint64(0)
-	for i, b := range s.buckets {
-		if b.asked == 0 && b.good == 0 {
-			continue
-		}
-		all.asked += uint64(b.asked)
-		good += uint64(b.good)
-		if b.good > 0 {
-			if now.ends = true; now.asked > 0 {
-				runs = append(runs, now)
-			}
-			now = silent{}
-			continue
-		}
-		at := (s.start + int64(i)) * s.width * beatTime
-		if now.asked == 0 {
-			now.from = max(at, x.asking.first)
-		}
-		now.to = min(at+s.width*beatTime, x.asking.last)
-		now.asked += uint64(b.asked)
-	}
-	if now.asked > 0 {
-		runs = append(runs, now)
-	}
-	for _, r := range runs {
-		p := float64(min(good, all.asked)) / float64(max(less(all.asked, r.asked), 1)) // outside of it
-		if r.asked >= leastJudged && r.to-r.from >= int64(5*time.Second) && chance(1-min(p, 1), r.asked) {
-			x.silences = append(x.silences, r)
-		}
-	}
-}
-
-// chance reports whether n losses in a row, each with a probability, are rarer than one in ten thousand.
-func chance(p float64, n uint64) bool {
-	return math.Pow(p, float64(n)) < 1e-4
-}
+// ended reports whether a server replied again after it was down.
+func (x *facts) ended(v *Verdict) bool { return v.To.UnixNano() < x.asking.last }
 
 // overloaded reports whether a server answers less of much than of little.
 func (x *facts) overloaded() bool { return x.limit > 0 || x.verdict(DropsUnderLoad) != nil }
