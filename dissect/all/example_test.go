@@ -3,6 +3,8 @@ package all_test
 import (
 	"fmt"
 
+	"github.com/qdissect/qdissect/dissect/ase"
+	"github.com/qdissect/qdissect/dissect/gamespy1"
 	"github.com/qdissect/qdissect/dissect/gamespy2"
 	"github.com/qdissect/qdissect/dissect/gamespy3"
 	"github.com/qdissect/qdissect/dissect/halflife"
@@ -122,4 +124,50 @@ func Example_quake3master() {
 	// 198.51.100.10:27960
 	// 198.51.100.11:27961
 	// end of the list: true
+}
+
+// Decode a datagram from a socket or a bug report.
+func Example_gamespy1() {
+	payload := []byte(`\gamename\mohaa\hostname\A server\numplayers\2\maxplayers\20` +
+		`\player_0\Anna\frags_0\12\ping_0\ 40\player_3\Borje\frags_3\-1\ping_3\ 107\final\\queryid\12.1`)
+	m, err := gamespy1.Parse(payload)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r := m.(*gamespy1.Reply)
+	for _, rule := range r.Rules {
+		fmt.Println(rule.Key, "=", rule.Value)
+	}
+	for _, p := range r.Players {
+		fmt.Println(p.Index, p.Name, p.Score.Value, p.Ping.Value)
+	}
+	// Output:
+	// gamename = mohaa
+	// hostname = A server
+	// numplayers = 2
+	// maxplayers = 20
+	// 0 Anna 12 40
+	// 3 Borje -1 107
+}
+
+// A datagram from a socket or from a bug report.
+func Example_ase() {
+	payload := []byte("EYE1\x04mta\x0622003\x09A server\x05Race\x03SF\x041.6\x020\x022\x0332\x01" +
+		"\x3f\x05Anna\x01\x01\x027\x0331\x01" +
+		"\x3f\x06Borje\x01\x01\x01\x04154\x01")
+	m, err := ase.Parse(payload)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s := m.(*ase.StatusReply)
+	fmt.Println(s.HostName, s.Map, s.NumPlayers, s.MaxPlayers)
+	for _, p := range s.Players {
+		fmt.Println(p.Name, p.Ping.Value)
+	}
+	// Output:
+	// A server SF 2 32
+	// Anna 31
+	// Borje 154
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/dissecttest"
+	"github.com/qdissect/qdissect/dissect/gamespy1"
 	"github.com/qdissect/qdissect/dissect/gamespy2"
 	"github.com/qdissect/qdissect/dissect/minecraft"
 	"github.com/qdissect/qdissect/dissect/teeworlds"
@@ -177,6 +178,84 @@ func TestOpenttdCut(t *testing.T) {
 		if n := len(k.Records); known && (n != 2 || k.Records[1].Type.Name != "info_reply" || k.Records[1].RequestFrame != 1) || !known && n > 0 {
 			t.Errorf("%d bytes missing: %d messages", missing, n)
 		}
+	}
+}
+
+// TestGamespy1Parts reads the places of datagrams. Slashes stand for backslashes.
+func TestGamespy1Parts(t *testing.T) {
+	type part struct {
+		id    uint64
+		index int
+		last  bool
+	}
+	whole := part{0, -2, false}
+	for in, want := range map[string]part{
+		"/a/1/queryid/20.1":                              {20, 0, false},
+		"/a/1/queryid/20.3":                              {20, 2, false},
+		"/a/1/final//queryid/20.3":                       {20, 2, true},
+		"/a/1/queryid/20.3/final/":                       {20, 2, true},
+		"/a/1/queryid/20.3/final":                        {20, 2, true},
+		"/a/1/queryid/20.3/":                             {20, 2, false},
+		"/a/1/final/queryid/20.3\x00":                    {20, 2, true},
+		"/final//queryid/4396.2":                         {4396, 1, true},
+		"/a/1/final//queryid/20.1":                       whole,
+		"/final//queryid/20.1":                           whole,
+		"/a/1/queryid/33":                                {33, -1, false},
+		"/a/1/final//queryid/33":                         {33, -1, true},
+		"/hostname/a/queryid/20":                         {0, 0, false},
+		"/gamename/a/final//queryid/20":                  whole,
+		"/hostname/a/queryid/1":                          {0, 0, false},
+		"/hostname/a/queryid/1/final/":                   whole,
+		"/a/1/queryid/0":                                 {0, -1, false},
+		"/a/1/queryid/32":                                {0, 31, false},
+		"/a/1/queryid/2/final/":                          {0, 1, true},
+		"/statusresponse/0/a/1/eof/":                     {0, 0, false},
+		"/statusresponse/0/a/eof/":                       {0, 0, false},
+		"/statusresponse/1/a/1/queryid/0":                {0, 1, false},
+		"/statusresponse/2/a/1/queryid/AMv1/final//eof/": {0, 2, true},
+		"/statusresponse/2/a/1/queryid/2/final/":         {0, 2, true},
+		"/statusresponse/0/a/1/queryid/AMv1/final//eof/": whole,
+		"/statusresponse/254/a/1/eof/":                   {0, 254, false},
+		"/statusresponse/255/a/1/eof/":                   whole,
+		"/statusresponse//a/1/eof/":                      whole,
+		"/a/1/queryid/20.0":                              {20, -1, false},
+		"/a/1/b/2":                                       {0, -1, false},
+		"/a/1/final/":                                    {0, -1, true},
+		"/player_0/final/queryid/20.1":                   {20, 0, false},
+		"/player_0/final":                                {0, -1, false},
+		"/a//queryid/7.7/queryid/20.2/b/1":               {20, 1, false},
+		"/queryid/20.2/a/1/final/":                       {20, 1, true},
+		"/a/1/queryid/x.1":                               whole,
+		"/a/1/queryid/20.x":                              whole,
+		"/a/1/queryid/20.256":                            whole,
+		"/a/1/queryid/1234567890123456.1":                whole,
+		"/validate/xyz":                                  whole,
+		"/status/":                                       whole,
+		"/status/xserverquery":                           whole,
+		"/heartbeat/7778/gamename/ut":                    whole,
+		"/heartbeat/7778/gamename/ut/final//queryid/1.2": whole,
+		"status": whole,
+		"":       whole,
+	} {
+		got := whole
+		if p, ok := byName("gamespy1").Split.Read([]byte(strings.ReplaceAll(in, "/", `\`)), 0); ok {
+			got = part{p.ID, p.Index, p.Last}
+		}
+		if got != want {
+			t.Errorf("%q: %+v, want %+v", in, got, want)
+		}
+	}
+}
+
+// TestGamespy1Columns has more columns than any game.
+func TestGamespy1Columns(t *testing.T) {
+	reply := `\player_0\a`
+	for i := range 2000 {
+		reply += fmt.Sprintf(`\c%c%d_0\%d`, 'a'+i%26, i, i)
+	}
+	m, err := gamespy1.Parse([]byte(reply + `\final\\queryid\1.1`))
+	if p := m.(*gamespy1.Reply); err != nil || len(p.Players) != 1 || len(p.Players[0].Columns)+len(p.Rules) != 2001 {
+		t.Errorf("%d players, %d rules, %v", len(p.Players), len(p.Rules), err)
 	}
 }
 
