@@ -125,11 +125,8 @@ func printed(b []byte) bool {
 
 // isChallenge reports whether b is a number that a zero byte or nothing follows.
 func isChallenge(b []byte) bool {
-	n := bytes.IndexByte(b, 0)
-	if n < 0 {
-		n = len(b)
-	}
-	return n <= len("-2147483648") && quake.Numbered(b[:n])
+	b, _, _ = bytes.Cut(b, []byte{0})
+	return len(b) <= len("-2147483648") && quake.Numbered(b)
 }
 
 var lexicon = wire.NewLexicon(commands, func(c *command) string { return c.word })

@@ -390,16 +390,14 @@ const mostSources = 10
 // tooOften says that clients with real addresses ask too often.
 func (r *reporting) tooOften() {
 	for g := range each(r.groups) {
-		var servers, sources []string
+		var servers []string
+		sources := r.names(g.clients)
 		for _, e := range g.servers {
 			servers = append(servers, r.address(e))
 		}
 		out, peak := uint64(0), uint64(0)
 		for _, c := range g.clients {
 			out, peak = out+c.v.bytesOut, peak+uint64(c.v.peak)
-			if len(sources) < mostSources {
-				sources = append(sources, r.source(c))
-			}
 		}
 		what, kind, title, tcp := "requests", GreedyClients, "Greedy", false
 		if k := g.clients[0].v.favourite(); k > 0 {

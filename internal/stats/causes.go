@@ -564,7 +564,7 @@ var causes = []Cause{
 			return p
 		}},
 	{ID: "client_ignored", State: Trouble, Certainty: Likely, explains: ofSilence,
-		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, or ten of clients of a network, of which none gets one; and nine tenths of ten or more of others, of the same kinds, have one, those without any reply aside; servers need not be silent to such a kind, and no verdict of the report explains it",
+		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, or ten of clients of a network, of which none gets one; and nine tenths of ten or more of others, of the same kinds, have one, those without any reply aside; servers need not be silent to such a kind, and no verdict of the report explains it; or ten addresses, which ask twice or more for ten seconds or more, get no reply at all, and have sent nine tenths of what has none",
 		Words:  "{verdict}",
 		Advice: "{advice}",
 		holds: func(x *facts) *proof {

@@ -201,16 +201,12 @@ func (c *Comparison) servers(a, b timed) {
 		}
 		was, is := &sides[0], &sides[1]
 		p, q := &was.ByProof, &is.ByProof
-		for _, n := range []struct {
-			name          string
-			before, after uint64
-		}{
-			{"proven", p.Proven.Requests, q.Proven.Requests}, {"vouched", p.Vouched.Requests, q.Vouched.Requests}, {"unproven", p.Unproven.Requests, q.Unproven.Requests},
-			{"unreturned", p.Unreturned.Requests, q.Unreturned.Requests}, {"complete", was.counted().Complete, is.counted().Complete}, {"bytes_out", was.BytesOut, is.BytesOut},
-		} {
-			ch.Changes = append(ch.Changes, Change{n.name + "_per_second", a.rate(n.before), b.rate(n.after)})
+		ch.Changes = []Change{
+			{"proven_per_second", a.rate(p.Proven.Requests), b.rate(q.Proven.Requests)}, {"vouched_per_second", a.rate(p.Vouched.Requests), b.rate(q.Vouched.Requests)},
+			{"unproven_per_second", a.rate(p.Unproven.Requests), b.rate(q.Unproven.Requests)}, {"unreturned_per_second", a.rate(p.Unreturned.Requests), b.rate(q.Unreturned.Requests)},
+			{"complete_per_second", a.rate(was.counted().Complete), b.rate(is.counted().Complete)}, {"bytes_out_per_second", a.rate(was.BytesOut), b.rate(is.BytesOut)},
+			{"complete_share", was.counted().share(), is.counted().share()},
 		}
-		ch.Changes = append(ch.Changes, Change{"complete_share", was.counted().share(), is.counted().share()})
 		if was, is := p.heard(), q.heard(); was.Requests+is.Requests > 0 {
 			ch.Changes = append(ch.Changes, Change{"complete_of_proven_share", was.share(), is.share()})
 		}

@@ -81,11 +81,9 @@ func (s *server) losing() func(*cell) uint64 {
 func (r *reporting) mute(e *entry[server], share float64) (n uint64) {
 	sure := func(requests uint64) bool { return math.Pow(1-share, float64(requests)) < 0.01 }
 	nets := r.a.deaf(e)
-	for i := range r.a.clients.entries {
-		if c := &r.a.clients.entries[i]; c.v.replies == 0 && c.v.distinctServers() == 1 && c.v.asked(e.sum) {
-			if u := nets[netOf(c.addr(), 64)]; sure(c.v.requests) || u != nil && (sure(u.requests) || u.requests >= leastIgnored && e.v.repliedIn(u.first, u.last)) {
-				n += c.v.requests
-			}
+	for _, c := range r.a.clientsOf(e, (*client).silenced) {
+		if u := nets[netOf(c.addr(), 64)]; sure(c.v.requests) || u != nil && (sure(u.requests) || u.requests >= leastIgnored && e.v.repliedIn(u.first, u.last)) {
+			n += c.v.requests
 		}
 	}
 	return n
@@ -100,10 +98,7 @@ type unheard struct {
 // deaf returns the networks of which nobody gets a reply of a server.
 func (a *Aggregate) deaf(e *entry[server]) map[netip.Prefix]*unheard {
 	nets := map[netip.Prefix]*unheard{}
-	for c := range each(a.clients.entries) {
-		if !c.v.asked(e.sum) || c.v.requests == 0 {
-			continue
-		}
+	for _, c := range a.clientsOf(e, func(c *client) bool { return c.requests > 0 }) {
 		p := netOf(c.addr(), 64)
 		if u, known := nets[p]; c.v.replies > 0 {
 			nets[p] = nil

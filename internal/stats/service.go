@@ -362,7 +362,7 @@ func (r *reporting) unwell() {
 			continue
 		}
 		x := r.unwellAt(e, &o, n, calm)
-		if sources := r.mutes(e); o.ChallengeOnly >= 10*leastMutes && sources >= leastMutes && float64(good) >= wellShare*float64(n-o.ChallengeOnly) {
+		if sources := len(r.a.clientsOf(e, func(c *client) bool { return c.class() == never })); o.ChallengeOnly >= 10*leastMutes && sources >= leastMutes && float64(good) >= wellShare*float64(n-o.ChallengeOnly) {
 			x = r.trickle(e, o.ChallengeOnly, sources)
 		}
 		x.From, x.To = instant(from), instant(to)
@@ -392,15 +392,26 @@ func (r *reporting) answersOthers(e *entry[server]) bool {
 // requests.
 const leastMutes = 100
 
-// mutes returns how many addresses never came back with the challenges of a server.
-func (r *reporting) mutes(e *entry[server]) (n int) {
-	for c := range each(r.a.clients.entries) {
-		if c.v.class() == never && c.v.asked(e.sum) {
-			n++
+// clientsOf returns the clients that asked a server, of which something is so.
+func (a *Aggregate) clientsOf(e *entry[server], is func(c *client) bool) (list []*entry[client]) {
+	for c := range each(a.clients.entries) {
+		if is(&c.v) && c.v.asked(e.sum) {
+			list = append(list, c)
 		}
 	}
-	return n
+	return list
 }
+
+// names returns the addresses of the first clients.
+func (r *reporting) names(list []*entry[client]) (names []string) {
+	for _, c := range list[:min(len(list), mostSources)] {
+		names = append(names, r.source(c))
+	}
+	return names
+}
+
+// silenced reports whether a client got no reply of the only server that it asked.
+func (c *client) silenced() bool { return c.replies == 0 && c.requests > 0 && c.distinctServers() == 1 }
 
 // trickle says that requests of many addresses that return no challenge came all the time, too slowly to be an event.
 func (r *reporting) trickle(e *entry[server], n uint64, sources int) Verdict {
@@ -594,14 +605,9 @@ func (r *reporting) mistaken(e *entry[server], good, n uint64) bool {
 
 // several reports whether more than one client asks a server for something: what only one of many asks for may be its mistake.
 func (r *reporting) several(e *entry[server], kind uint16) bool {
-	n := 0
-	for i := 0; i < len(r.a.clients.entries) && n < 2; i++ {
-		c := &r.a.clients.entries[i].v
-		if c.asked(e.sum) && slices.ContainsFunc(c.asks(), func(k kindCount) bool { return k.kind == kind }) {
-			n++
-		}
-	}
-	return n > 1
+	return len(r.a.clientsOf(e, func(c *client) bool {
+		return slices.ContainsFunc(c.asks(), func(k kindCount) bool { return k.kind == kind })
+	})) > 1
 }
 
 // kindLost says how sure it is that of n requests of a kind fewer are answered than of others: not at all if that may be an accident.
@@ -710,12 +716,8 @@ func (r *reporting) ignored() {
 		} else if n > 1 {
 			more = " So it is with " + count(n-1, "other client", "other clients") + of + "."
 		}
-		var sources []string
-		for _, c := range list[:min(len(list), mostSources)] {
-			sources = append(sources, r.source(c))
-		}
 		r.say(Verdict{
-			Kind: Unwell, Certainty: Likely, Server: r.address(e), Sources: sources, From: instant(times.first), To: instant(times.last),
+			Kind: Unwell, Certainty: Likely, Server: r.address(e), Sources: r.names(list), From: instant(times.first), To: instant(times.last),
 			Text: fmt.Sprintf("Not answered: %s%s replies to %s of %s of %s in %s, and to %s of those of others.%s", r.address(e), r.named(&e.v), heard, count(x.own, "request", "requests"), who,
 				r.span(times.first, times.last), percent(float64(x.good)/float64(x.others)), more),
 			Advice:   "Look whether the server or a firewall bans or limits " + whom + "; a capture on the host of the server shows whether it replies.",
@@ -827,6 +829,22 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, calm bool) 
 		parts[1].what = "got another challenge for the one that they returned"
 		parts[1].advice = "The server refuses challenges that it gave: several servers share its address, or a proxy shows it clients under changing addresses; qdissect why ADDR:PORT says more of it."
 	}
+	var sources []string
+	var times lived
+	silent, theirs := r.a.clientsOf(e, (*client).silenced), uint64(0)
+	for _, c := range silent {
+		theirs += c.v.requests
+		times.reach(&c.v.lived)
+	}
+	if n := uint64(len(silent)); n >= leastIgnored && times.last-times.first >= mostIdle && theirs >= 2*n && 10*theirs >= 9*less(e.v.requests, e.v.replies) && 4*theirs < 3*e.v.requests {
+		sources = r.names(silent)
+		parts[0].what += fmt.Sprintf(", nearly all of %s that never get one (%s and others), while others do", count(n, "address", "addresses"), sources[0])
+		parts[0].advice = "Look what these addresses have in common: a firewall that bans them or lets only known ones pass, a full table of connections (conntrack), or a link or server behind the address that is down."
+	}
+	if who := r.a.clientsOf(e, func(c *client) bool { return c.class() == never }); len(who) == 1 && e.v.sources().Count > 1 && 10*who[0].v.challenged >= 9*o.ChallengeOnly {
+		parts[1].what += ": all of " + r.source(who[0]) + ", while others use theirs"
+		parts[1].advice = "Look at that client: it ignores challenges, or returns others than it gets (in another byte order, or an old one); qdissect report lists findings about them."
+	}
 	if !slices.ContainsFunc(e.v.kinds[:], func(k asked) bool { return k.incomplete > 0 && (k.kind == 0 || !r.a.kinds[k.kind-1].tcp) }) {
 		parts[3].advice = segmentsLost
 	}
@@ -853,7 +871,7 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, calm bool) 
 	}
 	does := either(o.Unanswered+o.Refused+good < n, "answers", "replies to") // it does more often, but late, in part, or with a challenge
 	return Verdict{
-		Kind: Unwell, Server: r.address(e), Evidence: evidence, Advice: parts[0].advice,
+		Kind: Unwell, Server: r.address(e), Sources: sources, Evidence: evidence, Advice: parts[0].advice,
 		Text: fmt.Sprintf("Not answered: %s%s %s only %s of %s%s: %s.", r.address(e), r.named(v), does, percent(float64(good)/float64(n)), count(n, "request", "requests"), when, text),
 	}
 }

@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -101,15 +102,9 @@ func (c *client) asked(server uint64) bool {
 
 // mayAsk returns the servers that a client may have asked so often; more than it asked if their hashes share bits, none if it may be one that is forgotten.
 func (r *reporting) mayAsk(c *client, least float64) (list []*entry[server]) {
-	if float64(r.a.servers.gone) >= least {
-		return nil
-	}
-	for _, e := range r.servers {
-		if c.asked(e.sum) && float64(e.v.requests) >= least {
-			list = append(list, e)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool {
+		return float64(r.a.servers.gone) >= least || !c.asked(e.sum) || float64(e.v.requests) < least
+	})
 }
 
 // serversOf returns the addresses of the servers that a client asked, as far as they are known.
@@ -174,6 +169,12 @@ func (r *reporting) cannotTell() {
 			advice = "They may be off, or nobody's: qdissect why ADDR:PORT says more of one."
 		} else if what, do := r.unpaired(); what != "" {
 			text, advice = what, do
+		}
+	}
+	for s := range each(r.o.Streams) {
+		if t.Requests+t.Replies == 0 && s.Tried > 0 && s.Made+s.Refused == 0 {
+			text = fmt.Sprintf("Cannot tell: none of %s over TCP to %s is answered in the capture, and it has no request that is recognised.", count(s.Tried, "connection", "connections"), netip.AddrPortFrom(r.host(s.Server.Addr()), s.Server.Port()))
+			advice = "Capture both directions; if both are, a firewall drops the connections, or the host is off: qdissect why ADDR:PORT says more."
 		}
 	}
 	if n := r.a.cuts; n > 0 {

@@ -319,7 +319,11 @@ func TestVerdictsNeed(t *testing.T) {
 			}
 		})), "likely Not answered: 198.51.100.10:27015 replies to 0 % of 20 p rules requests that return its challenge in 38 s from 19:00:01 UTC on, and to 100 % of others."},
 		{"few of another protocol", both(evening(15), sent(4, 5, 1, func(i int, x *made) { gone(i, x); x.from, x.of = "203.0.113.9", 6 })), quiet},
-		{"two days", both(evening(20), sent(10, 86401, 1, func(i int, x *made) { gone(i, x); x.from = person(i) })), "certain Down: 198.51.100.10:27015 stopped replying at 2026-03-15 18:59:50 UTC: none of about 10 requests"},
+		{"who is new gets no reply", both(evening(60), sent(60, 10, 2, func(i int, x *made) { gone(i, x); x.from = somebody(i / 2) })), "certain Not answered: 198.51.100.10:27015 replies to only 67 % of 180 requests in 59.5 s from 19:00:00 UTC on: 33 % got no reply, nearly all of 30 addresses that never get one ("},
+		{"a scanner, if the capture were whole", both(evening(60), sent(40, 10, 2, func(i int, x *made) {
+			gone(i, x)
+			x.from, x.to, x.cut = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 100+i), true
+		})), "certain Cannot tell"},
 	} {
 		if got, _ := all.play(c.name, c.play); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %.900s, want %s", c.name, got, c.want)
