@@ -298,13 +298,6 @@ func (s *sides) at(host packet.Key, does side) side {
 // one reports whether only one direction was captured, judged by the frames so far.
 func (s *sides) one() bool { return !s.both && len(s.pairs) == enoughPairs }
 
-// seeError records an ICMP error like a reply to the datagram that it is about.
-func (s *sides) seeError(d *packet.Decoder) {
-	if q, ok := d.Quoted(); ok {
-		s.see(packet.KeyOf(q.Dst), packet.KeyOf(q.Src), false)
-	}
-}
-
 // concludeSides counts the input if only one direction was captured. The workers must be
 // idle.
 func (e *engine) concludeSides() {

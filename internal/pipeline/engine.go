@@ -188,8 +188,8 @@ func (e *engine) walk(f *capture.Frame, now int64) error {
 		d.in.Outline(&d.outline)
 		return e.datagram(f, now, &d.in)
 	case packet.ICMPError:
-		if !e.census.sides.known {
-			e.census.sides.seeError(d.Decoder)
+		if q, ok := d.Quoted(); ok && !e.census.sides.known { // it is like a reply to the datagram that it is about
+			e.census.sides.see(packet.KeyOf(q.Dst), packet.KeyOf(q.Src), false)
 		}
 		return e.icmp()
 	case packet.FragmentHeld:

@@ -469,11 +469,17 @@ func (r *reporting) unclear() {
 		say("The kernel lost %s because the buffer was full: numbers are too low where the timeline says so.", count(t.KernelLost, "packet", "packets"))
 	}
 	if b := &r.a.steps; b.n > 0 {
-		text := fmt.Sprintf("The clock of the capture stepped back by %s, from %s to %s", duration(time.Duration(b.from-b.to)), r.clock(b.from), r.clock(b.to))
-		if b.n > 1 {
-			text += fmt.Sprintf(", the longest of %d such steps", b.n)
+		say("The clock of the capture stepped back by %s, from %s to %s%s: times and rates around it are wrong.", duration(time.Duration(b.from-b.to)), r.clock(b.from), r.clock(b.to),
+			either(b.n > 1, fmt.Sprintf(", the longest of %d such steps", b.n), ""))
+	}
+	var inside []string
+	for _, in := range slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool { return e.v.requests < leastWell || !e.addr().IsPrivate() }) {
+		if i := slices.IndexFunc(r.servers, func(out *entry[server]) bool { return in.v.sameAs(&out.v) && !out.addr().IsPrivate() }); i >= 0 {
+			inside = append(inside, r.address(in)+" is "+r.address(r.servers[i]))
 		}
-		say("%s: times and rates around it are wrong.", text)
+	}
+	if len(inside) > 0 {
+		say("%s, behind a NAT: the capture has packets on both sides of it, and what is counted of all servers counts them twice.", list(inside))
 	}
 	if t.Evicted > 0 {
 		say("%s evicted because a limit was reached: what became of them is not known.", count(t.Evicted, "request was", "requests were"))

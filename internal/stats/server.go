@@ -30,6 +30,11 @@ type server struct {
 	_             [48]byte // so that each entry begins with a line of the cache
 }
 
+// sameAs reports whether two ends are those of one server on both sides of a NAT: they say, get and send the same.
+func (s *server) sameAs(o *server) bool {
+	return s.requests == o.requests && s.bytesIn == o.bytesIn && s.bytesOut == o.bytesOut && len(s.name) > 0 && bytes.Equal(s.name, o.name)
+}
+
 // A tally is what a server that is forgotten leaves no room for, but for its pulses. What each message needs comes first: with the
 // key it is three lines of the processor's cache.
 type tally struct {
@@ -576,10 +581,12 @@ func (a *Aggregate) AppendMetrics(dst []byte, home []netip.Prefix, most int) []b
 	isHome := func(e *entry[server]) bool {
 		return slices.ContainsFunc(home, func(p netip.Prefix) bool { return p.Contains(e.addr()) })
 	}
-	all := slices.DeleteFunc(a.servers.byCount(), func(e *entry[server]) bool { return e.v.protocol == 0 })
+	all := slices.DeleteFunc(pointers(a.servers.entries), func(e *entry[server]) bool { return e.v.protocol == 0 })
 	known := slices.ContainsFunc(all, isHome)
 	all = slices.DeleteFunc(all, func(e *entry[server]) bool { return known && !isHome(e) || !known && e.v.replies == 0 })
-	slices.SortStableFunc(all, func(a, b *entry[server]) int { return cmp.Compare(b.v.requests, a.v.requests) })
+	slices.SortFunc(all, func(a, b *entry[server]) int {
+		return cmp.Or(cmp.Compare(b.v.requests, a.v.requests), cmp.Compare(b.count, a.count), a.compare(&b.key))
+	})
 	all = all[:min(len(all), most)]
 	slices.SortFunc(all, func(a, b *entry[server]) int { return a.compare(&b.key) })
 	if len(all) == 0 {

@@ -498,15 +498,15 @@ type part struct {
 }
 
 // parts returns the requests to a server by kind: those that return its challenge, if few of these are answered and nearly all others.
-func (v *server) parts(kinds []kind) (list []part) {
+func (s *server) parts(kinds []kind) (list []part) {
 	var all, well, sent uint64
-	for _, p := range v.proved[:proven] {
+	for _, p := range s.proved[:proven] {
 		all, well = all+p.Requests, well+p.Complete
 	}
-	for i := 0; i < len(v.kinds) && v.kinds[i].kind > 0; i++ {
-		k := &v.kinds[i]
+	for i := 0; i < len(s.kinds) && s.kinds[i].kind > 0; i++ {
+		k := &s.kinds[i]
 		p := part{asked: k, of: &kinds[k.kind-1], n: uint64(k.good + k.incomplete + k.bad), heard: uint64(k.good + k.incomplete)}
-		for _, q := range v.more.known() {
+		for _, q := range s.more.known() {
 			for _, t := range q.ticks.buckets {
 				if q.kind == k.kind && 10*well >= 9*all {
 					p.rest += uint64(t.by[vouched] + t.by[unproven] + t.by[unreturned])

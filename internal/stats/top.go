@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"net/netip"
-	"slices"
 
 	"github.com/qdissect/qdissect/internal/endpoint"
 )
@@ -190,13 +189,6 @@ func (s *stock[T]) take() (x T) {
 
 // give gives back one that is empty.
 func (s *stock[T]) give(x T) { s.free = append(s.free, x) }
-
-// byCount returns the entries, the highest count first.
-func (t *top[V]) byCount() []*entry[V] {
-	list := pointers(t.entries)
-	slices.SortFunc(list, func(a, b *entry[V]) int { return cmp.Or(cmp.Compare(b.count, a.count), a.compare(&b.key)) })
-	return list
-}
 
 // reindex rebuilds the hash table for the capacity. That of a small table has so much room that a new key finds an empty list.
 func (t *top[V]) reindex() {

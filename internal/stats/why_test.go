@@ -190,6 +190,25 @@ func TestClockStep(t *testing.T) {
 	}
 }
 
+// TestBothSides: a server that the capture has before and after a NAT is said to be one; others with a private address, or another name, are not.
+func TestBothSides(t *testing.T) {
+	for _, c := range []struct {
+		inside, name string
+		n            int
+		is           bool
+	}{{"192.168.7.5:27015", "Old town", 60, true}, {"172.17.0.2:27016", "Old town", 20, true}, {"172.17.0.2:27016", "Old town", 19, false}, {"198.51.100.11:27015", "Old town", 60, false}, {"192.168.7.5:27015", "New town", 60, false}} {
+		f := &film{t: t}
+		inside := netip.MustParseAddrPort(c.inside)
+		f.answered(c.n, filmServer)
+		f.replied(c.n, askInfo, .001, inside, inside, infoReply(c.name))
+		a := stats.New()
+		got := fmt.Sprint(a.Report(read(t, f.write(t), a, 1)).Unclear)
+		if want := "[" + c.inside + " is 198.51.100.10:27015, behind a NAT: the capture has packets on both sides of it, and what is counted of all servers counts them twice.]"; got != want == c.is {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
+
 // TestStreams: what went over TCP is said, the most first, and the rest by its number; an anonymized report has other addresses.
 func TestStreams(t *testing.T) {
 	var streams []stats.Stream
