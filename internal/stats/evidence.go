@@ -278,7 +278,8 @@ func (r *reporting) calmProofs(ev *event) (proved, all float64) {
 		x := r.ratesOf(&q.ticks)
 		for i := range x.fresh {
 			from := (x.start + int64(i)) * x.width
-			if overlap(from, from+x.width, ev.from-int64(1e9), ev.to+int64(1e9)) > 0 || r.inOther(ev, from, from+x.width) {
+			if overlap(from, from+x.width, ev.from-int64(1e9), ev.to+int64(1e9)) > 0 ||
+				slices.ContainsFunc(r.events, func(o event) bool { return o.server == ev.server && overlap(from, from+x.width, o.from, o.to) > 0 }) { // another one
 				continue
 			}
 			p := x.by[proven][i] + x.by[vouched][i]
@@ -287,9 +288,4 @@ func (r *reporting) calmProofs(ev *event) (proved, all float64) {
 		}
 	}
 	return proved, all
-}
-
-// inOther reports whether another event of the same server overlaps a time.
-func (r *reporting) inOther(ev *event, from, to int64) bool {
-	return slices.ContainsFunc(r.events, func(o event) bool { return o.server == ev.server && overlap(from, to, o.from, o.to) > 0 })
 }

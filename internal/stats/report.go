@@ -407,17 +407,11 @@ func (r *reporting) className(e *entry[client]) Class {
 	switch is := c.class(); {
 	case r.greedy[e]:
 		return TooOften
-	case is == never, is == mute && (r.isVictim(e) || r.flooded(c)):
+	case is == never, is == mute && (r.isVictim(e) ||
+		slices.ContainsFunc(r.events, func(ev event) bool { return ev.forged && ev.lasted(c) && c.asked(ev.server.sum) })): // it asked only in a forged flood, and the server of it
 		return NeverFinished
 	}
 	return Finished
-}
-
-// flooded reports whether a client asked only in a forged flood, and the server of it.
-func (r *reporting) flooded(c *client) bool {
-	return slices.ContainsFunc(r.events, func(ev event) bool {
-		return ev.forged && ev.lasted(c) && c.asked(ev.server.sum)
-	})
 }
 
 func round(v float64, digits int) float64 {

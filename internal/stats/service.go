@@ -149,7 +149,13 @@ func (r *reporting) down() {
 		outages := v.outages()
 		due := float64(less(lost, r.undue(e, outages...))) / float64(lost) // when the others were lost is not known
 		for _, s := range outages {
-			if (!s.brief() || s.restarts()) && !r.inEvent(e, &s) && s.requests <= 1.1*float64(lost)+2 && due*s.requests-r.a.unheardIn(e, s.from, s.to) >= leastJudged {
+			only := 0.0 // of kinds that are asked only then: why none of them is answered is not known
+			for _, k := range v.kinds {
+				if k.good+k.incomplete == 0 && k.first >= s.from && k.last <= s.to {
+					only += float64(k.bad)
+				}
+			}
+			if (!s.brief() || s.restarts()) && !r.inEvent(e, &s) && s.requests <= 1.1*float64(lost)+2 && due*s.requests-only-r.a.unheardIn(e, s.from, s.to) >= leastJudged {
 				r.sayDown(e, &s)
 			}
 		}
@@ -342,7 +348,8 @@ func (r *reporting) unwell() {
 			o, calm = Outcome{Answered: less(c.requests, c.unanswered), Unanswered: c.unanswered}, true
 			good, n = o.Answered, o.Answered+o.Unanswered
 		}
-		if p, c := holes(less(v.unasked, v.fates[dissect.OutcomeOther]), v.replies, &o), causeOf("packets_missing"); p != nil && !r.answersOthers(e) {
+		if p, c := holes(less(v.unasked, v.fates[dissect.OutcomeOther]), v.replies, &o), causeOf("packets_missing"); p != nil &&
+			!slices.ContainsFunc(r.servers, func(o *entry[server]) bool { return r.toAll(o) || o.v.heard != nil && o.v.heard.from == e.key }) { // whose requests it answers
 			r.say(Verdict{
 				Kind: CannotTell, Certainty: c.Certainty, Server: r.address(e), From: instant(from), To: instant(to), Text: "Cannot tell: " + c.fill(c.Words, p, r.address(e)+r.named(v)), Advice: c.Advice,
 				Evidence: Evidence{{"replies_without_request", float64(v.unasked)}, {"replies", float64(v.replies)}, {"requests", float64(o.replied() + o.Unanswered)}, {"unanswered", float64(o.Unanswered)}},
@@ -381,11 +388,6 @@ func holes(unasked, replies uint64, o *Outcome) *proof {
 		return nil
 	}
 	return &proof{fill: []string{"unasked", number(unasked), "replies", count(replies, "reply", "replies"), "n", count(n, "request", "requests"), "lost", number(o.Unanswered)}}
-}
-
-// answersOthers reports whether replies of a server may answer requests to another address, or to all hosts of a network.
-func (r *reporting) answersOthers(e *entry[server]) bool {
-	return slices.ContainsFunc(r.servers, func(o *entry[server]) bool { return r.toAll(o) || o.v.heard != nil && o.v.heard.from == e.key })
 }
 
 // leastMutes is from how many addresses that never return a challenge on these are rather forged than of old clients, with ten times as many
@@ -553,9 +555,13 @@ func (r *reporting) unwellKind(e *entry[server], most bool) {
 			}
 		}
 		sure := kindLost(k.heard, k.n, good, all)
-		between := false // others were answered, so that it was no outage
-		v.times().in(func(_, _ int64, p *pulse) { between = between || p.replied > 0 && p.last > k.first && p.first < k.last })
-		if sure == "" || !between || most && v.sources().Count > 1 && !r.several(e, k.kind) {
+		between, lost := false, uint64(0) // others were answered then, or none of them was lost, so that it was no outage
+		v.times().in(func(from, to int64, p *pulse) {
+			if between = between || p.replied > 0 && p.last > k.first && p.first < k.last; overlap(from, to, k.first, k.last+1) > 0 {
+				lost += uint64(p.lost)
+			}
+		})
+		if sure == "" || !between && lost > k.n-k.heard || most && v.sources().Count > 1 && !r.several(e, k.kind) {
 			continue
 		}
 		what := strings.Join(which, " and ")

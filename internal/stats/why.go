@@ -398,16 +398,12 @@ func limitOf(list []beat, row bool, part float64) float64 {
 		}
 	}
 	p, spread := good/max(asked, 1), goodSquares-good*good/max(n, 1)
-	if n < least || min(good, asked-good) < leastEach*n || asked < more*good || spread > part*steadiest(n)*good*(1-p) || spread > 2*(goodSquares-2*p*askedGood+p*p*squares) {
+	of := 2 / (9 * (n - 1))
+	steadiest := math.Pow(max(1-of-3.72*math.Sqrt(of), 0), 3) * (n - 1) / n // the share of its variance below which that of n values is once in ten thousand: of chi-square (Wilson and Hilferty, 1931)
+	if n < least || min(good, asked-good) < leastEach*n || asked < more*good || spread > part*steadiest*good*(1-p) || spread > 2*(goodSquares-2*p*askedGood+p*p*squares) {
 		return 0
 	}
 	return good / n
-}
-
-// steadiest returns the share of its variance below which that of n values is once in ten thousand: of chi-square (Wilson and Hilferty, 1931).
-func steadiest(n float64) float64 {
-	of := 2 / (9 * (n - 1))
-	return math.Pow(max(1-of-3.72*math.Sqrt(of), 0), 3) * (n - 1) / n
 }
 
 // scene says who asked the server, called it, and what, how long replies took, and what masters said.
