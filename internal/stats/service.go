@@ -509,8 +509,8 @@ func (s *server) parts(kinds []kind) (list []part) {
 		k := &s.kinds[i]
 		p := part{asked: k, of: &kinds[k.kind-1], n: uint64(k.good + k.incomplete + k.bad), heard: uint64(k.good + k.incomplete)}
 		for _, q := range s.more.known() {
-			for _, t := range q.ticks.buckets {
-				if q.kind == k.kind && 10*well >= 9*all {
+			if q.kind == k.kind && 10*well >= 9*all {
+				for _, t := range q.ticks.buckets {
 					p.rest += uint64(t.by[vouched] + t.by[unproven] + t.by[unreturned])
 				}
 			}
