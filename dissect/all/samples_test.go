@@ -288,16 +288,18 @@ func TestGamespy2Columns(t *testing.T) {
 	}
 }
 
+// gamespy3Head begins a part of a reply; its number follows.
+const gamespy3Head = "\x00\x10\x20\x30\x40splitnum\x00"
+
 // TestGamespy3Splits reads the numbers of parts.
 func TestGamespy3Splits(t *testing.T) {
-	const head = "\x00\x10\x20\x30\x40splitnum\x00"
 	for payload, want := range map[string]reassembly.Part{
-		head + "\x00\x00hostname\x00A\x00\x00": {Index: 0},
-		head + "\x01":                          {Index: 1},
-		head + "\x82":                          {Index: 2, Total: 3},
-		head + "\x80":                          {Index: -1},
-		head + "\x00\x00hostname\x00A\x00\x00\x00\x01x\x00STEAM_0\x00\x00\x01": {Index: -1},
-		"\x00\x10\x20\x30\x40hostname\x00":                                     {Index: -1},
+		gamespy3Head + "\x00\x00hostname\x00A\x00\x00": {Index: 0},
+		gamespy3Head + "\x01":                          {Index: 1},
+		gamespy3Head + "\x82":                          {Index: 2, Total: 3},
+		gamespy3Head + "\x80":                          {Index: -1},
+		gamespy3Head + "\x00\x00hostname\x00A\x00\x00\x00\x01x\x00STEAM_0\x00\x00\x01": {Index: -1},
+		"\x00\x10\x20\x30\x40hostname\x00":                                             {Index: -1},
 	} {
 		if p, ok := byName("gamespy3").Split.Read([]byte(payload), 0); ok != (want.Index >= 0) || ok && (p.Index != want.Index || p.Total != want.Total) {
 			t.Errorf("%q: %+v, %v", payload, p, ok)
@@ -307,7 +309,7 @@ func TestGamespy3Splits(t *testing.T) {
 
 // TestGamespy3Forged checks that expensive forged messages cost little.
 func TestGamespy3Forged(t *testing.T) {
-	const head = "\x00\x10\x20\x30\x40splitnum\x00\x80"
+	const head = gamespy3Head + "\x80"
 	columns := head + "\x01"
 	for i := range 4000 {
 		columns += fmt.Sprintf("c%d_\x00\x00x\x00\x00", i)
@@ -322,14 +324,13 @@ func TestGamespy3Forged(t *testing.T) {
 
 // FuzzGamespy3Parts joins two parts of any content.
 func FuzzGamespy3Parts(f *testing.F) {
-	const head = "\x00\x10\x20\x30\x40splitnum\x00"
 	for _, s := range samplesOf(f, byName("gamespy3")) {
 		if len(s.Parts) == 2 {
-			f.Add(s.Parts[0][len(head)+1:], s.Parts[1][len(head)+1:])
+			f.Add(s.Parts[0][len(gamespy3Head)+1:], s.Parts[1][len(gamespy3Head)+1:])
 		}
 	}
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		dissecttest.Check(t, byName("gamespy3"), append([]byte(head+"\x00"), a...), append([]byte(head+"\x81"), b...))
+		dissecttest.Check(t, byName("gamespy3"), append([]byte(gamespy3Head+"\x00"), a...), append([]byte(gamespy3Head+"\x81"), b...))
 	})
 }
 
