@@ -105,17 +105,32 @@ const leastJudged = 5
 // accident is the probability below which what was found is no accident: that of a whole capture, in which there are many chances.
 const accident = 1e-4
 
-// real reports whether a silence is no accident at a server, by the share of the other requests that it answers.
-func (s *silence) real(v *server) bool {
-	answered := float64(less(v.replies, v.unasked)) / max(float64(v.requests)-s.requests, 1)
-	return s.requests*math.Log1p(-min(answered, 0.999)) < math.Log(accident/float64(v.requests))
+// atOnce returns the requests of the least of silences that are no accident at a server, by the share that it answers of those that came in none of them:
+// enough of these for each, since a limit answers one now and then.
+func (s *server) atOnce(list []silence) float64 {
+	var each []float64
+	for _, o := range list {
+		each = append(each, o.requests)
+	}
+	slices.Sort(each)
+	least, others := math.Inf(1), float64(s.requests)
+	for k, n := range slices.Backward(each) {
+		others -= n
+		answered := float64(less(s.replies, s.unasked)) / max(others, 1)
+		if enough := k == len(each)-1 || others >= float64(leastJudged*(len(each)-k)); enough && n*math.Log1p(-min(answered, 0.999)) < math.Log(accident/float64(s.requests)) {
+			least = n
+		}
+	}
+	return least
 }
 
 // outages returns the silences of a server that are no accident.
 func (s *server) outages() []silence {
 	list := slices.DeleteFunc(silences(s.times(), s.first, s.last), func(o silence) bool {
-		return o.brief() && (!o.began || !o.ends || o.about || o.to-o.from < briefest) || !o.real(s)
+		return o.brief() && (!o.began || !o.ends || o.about || o.to-o.from < briefest)
 	})
+	least := s.atOnce(list)
+	list = slices.DeleteFunc(list, func(o silence) bool { return o.requests < least })
 	long := slices.DeleteFunc(slices.Clone(list), func(o silence) bool { return o.brief() })
 	if len(list)-len(long) > mostBrief {
 		return long

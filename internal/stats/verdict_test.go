@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -776,6 +777,29 @@ func TestSpread(t *testing.T) {
 	}
 }
 
+// TestAtOnce: silences are no accident if the server answers nearly all between them, however many there are; a limit answers one now and then.
+func TestAtOnce(t *testing.T) {
+	for _, c := range []struct {
+		requests, replies uint64
+		silences          []float64
+		want              float64
+	}{
+		{480, 240, slices.Repeat([]float64{20}, 12), 20},
+		{480, 240, slices.Repeat([]float64{10}, 4), math.Inf(1)}, // half is lost all the time
+		{1000, 630, []float64{7, 100}, 100},                      // a third is lost, and all of a while
+		{40, 6, slices.Repeat([]float64{6}, 5), math.Inf(1)},
+	} {
+		v := &server{tally: tally{requests: c.requests, replies: c.replies}}
+		var list []silence
+		for _, n := range c.silences {
+			list = append(list, silence{requests: n})
+		}
+		if got := v.atOnce(list); got != c.want {
+			t.Errorf("%v of %d requests: %v, want %v", c.silences, c.requests, got, c.want)
+		}
+	}
+}
+
 // TestSilences: in buckets of half an hour, what may have been lost between replies is no silence.
 func TestSilences(t *testing.T) {
 	random := func(_, i int) bool { return mix(uint64(i))%100 < 3 }
@@ -815,9 +839,9 @@ func TestSilences(t *testing.T) {
 				}
 			}
 		}
-		got := []string{}
-		for _, s := range silences(v.times(), v.first, v.last) {
-			if s.to-s.from >= shortest && s.real(v) {
+		got, list := []string{}, silences(v.times(), v.first, v.last)
+		for _, s := range list {
+			if s.to-s.from >= shortest && s.requests >= v.atOnce(list) {
 				got = append(got, fmt.Sprintf("%d-%d: %.0f", s.from/1e9, s.to/1e9, s.requests))
 			}
 		}
