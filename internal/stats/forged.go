@@ -35,12 +35,17 @@ func (r *reporting) floods() {
 		if n := nearest(ev.sources); n > 0 {
 			who = " from " + count(n, "address", "addresses")
 		}
+		whose := "in total"
+		if one, _ := r.busiest(ev, false, 1); nearest(ev.sources) == 1 && len(one) == 1 {
+			v.Sources, whose = r.names(one), "per address"
+			who = " from " + v.Sources[0]
+		}
 		title, why := "Forged flood", "None came back with the challenge that it was given."
 		switch {
 		case ev.nature == unreturning:
 			v.Because = []string{"none of these addresses came back with the challenge that it was given"}
 			which := either(r.madeUp(ev, ev.kinds[0]), "with made-up ones", "without one")
-			v.Advice = r.limitAdvice(ev, "The server asks for a challenge, so the flood gets little back; limit requests "+which+" in total (qdissect rules prints the rule).")
+			v.Advice = r.limitAdvice(ev, "The server asks for a challenge, so the flood gets little back; limit requests "+which+" "+whose+" (qdissect rules prints the rule).")
 		case ev.forged:
 			v.Certainty, v.Doubt = Likely, "a challenge that these addresses do not return would make it certain; this request needs none"
 			why = "Nothing proves it, but " + sentence(ev.because[:min(len(ev.because), 2)]) + "."
