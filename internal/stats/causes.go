@@ -351,9 +351,9 @@ var causes = []Cause{
 			if by == nil || by.by != x.at.Addr().String() || !x.refused() {
 				return nil
 			}
-			other, also := x.another(), ""
+			other, also := x.another(), x.since()
 			if other != nil {
-				also = fmt.Sprintf(" %s on the same host answers %s.", other.at, other.protocol)
+				also += fmt.Sprintf(" %s on the same host answers %s.", other.at, other.protocol)
 			}
 			if x.namedBy(other) {
 				return nil
@@ -369,7 +369,7 @@ var causes = []Cause{
 			if by == nil {
 				return nil
 			}
-			p := x.proof("by", by.by, "n", count(sum.n, "request", "requests"), "also", "").with(x, "ICMP errors", &sum)
+			p := x.proof("by", by.by, "n", count(sum.n, "request", "requests"), "also", x.since()).with(x, "ICMP errors", &sum)
 			switch some := x.good > 0 && len(x.silences) == 0 && x.n >= goodLeast && float64(x.sum.Refused) > badShare*float64(x.n); {
 			case some:
 				p.fill[len(p.fill)-1] = " Others were answered meanwhile."
@@ -381,12 +381,13 @@ var causes = []Cause{
 		}},
 	{ID: "host_unreachable", State: Trouble, Certainty: Certain, explains: ofSilence,
 		Needs:  "ICMP host or network unreachable, or time exceeded, for the requests, and no reply after it",
-		Words:  "The host of {server} cannot be reached: {by} said so of {n}.",
+		Words:  "The host of {server} cannot be reached: {by} said so of {n}.{also}",
 		Advice: "Check that the host is on, that the address is right, and the routes to it from {by}.",
 		holds: func(x *facts) *proof {
 			by, sum := x.refusals(false, core.Unreachable, core.HopLimit)
 			if by != nil && x.refused() {
-				return x.proof("by", by.by, "n", count(sum.n, "request", "requests")).with(x, "ICMP errors", &sum)
+				also := either(by.is == core.HopLimit, " A packet loops, or its hop limit is too low.", "") + x.since()
+				return x.proof("by", by.by, "n", count(sum.n, "request", "requests"), "also", also).with(x, "ICMP errors", &sum)
 			}
 			return nil
 		}},
@@ -864,10 +865,15 @@ func (x *facts) span() string { return duration(x.r.To.Sub(x.r.From)) }
 // refused reports whether ICMP errors came and no reply; or for a tenth of the requests or more, and it does not answer now. Hosts send
 // at most one error a second to an address.
 func (x *facts) refused() bool {
-	if x.good == 0 {
-		return x.sum.Refused > 0
+	return x.sum.Refused > 0 && (x.good == 0 || x.since() != "" && float64(x.sum.Refused) >= badShare*float64(x.n))
+}
+
+// since says when a server stopped that replied, and does not any more.
+func (x *facts) since() string {
+	if n := len(x.silences); x.good > 0 && n > 0 && !x.ended(&x.silences[n-1]) {
+		return " It stopped replying at " + x.r.clock(x.silences[n-1].From.UnixNano()) + "."
 	}
-	return len(x.silences) > 0 && !x.ended(&x.silences[len(x.silences)-1]) && x.sum.Refused > 0 && float64(x.sum.Refused) >= badShare*float64(x.n)
+	return ""
 }
 
 // lost returns the requests without a reply, and the sendings before others of the same question.

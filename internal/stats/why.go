@@ -170,16 +170,17 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 			}
 		}
 		x.prepare()
+		until := false // clients ask until they have a reply
 		if e := a.known(&t.at); e != nil {
 			v := x.verdict(Unwell)
 			if own, heard, steady := a.sendings(e); own > 0 && (steady || v != nil && v.Evidence.of("sendings") > 0) && !x.bad() && x.replies() > 0 {
-				x.n, x.good, x.what = own, heard, "sending" // each counts
+				x.n, x.good, x.what, until = own, heard, "sending", !steady // each counts
 			}
 		}
 		at := keyOf(t.at.Addr(), t.at.Port())
 		sum := at.hash()
 		if x.bad() {
-			x.findLimit(a.clients.entries, sum)
+			x.findLimit(a.clients.entries, sum, until)
 		}
 		w := x.answer()
 		if a.overTCP(t) {
@@ -343,7 +344,7 @@ func (x *facts) overloaded() bool { return x.limit > 0 || x.verdict(DropsUnderLo
 
 // findLimit finds how many requests a server answers per second at most, in all or to each address. Seconds of a limit begin at any time. Clients that ask
 // alike get as much of a limit of all, but not as evenly as from one of each.
-func (x *facts) findLimit(clients []entry[client], sum uint64) {
+func (x *facts) findLimit(clients []entry[client], sum uint64, until bool) {
 	var each []beat
 	for i := range clients {
 		if c := &clients[i].v; x.n >= leastOften && c.asked(sum) && c.distinctServers() == 1 && c.replies < c.requests {
@@ -356,7 +357,7 @@ func (x *facts) findLimit(clients []entry[client], sum uint64) {
 	}
 	const longest = 8 * int64(time.Second) / beatTime
 	ofEach := func(part float64) {
-		if l := limitOf(each, false, part) / seconds; l >= leastSteady { // a lower one is of clients that ask until they have a reply
+		if l := limitOf(each, false, part) / seconds; l >= leastSteady && !until { // a lower one is of clients that ask until they have a reply
 			x.limit, x.each = l, true
 		}
 	}
