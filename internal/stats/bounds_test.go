@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"strings"
@@ -551,5 +552,39 @@ func TestElsewhere(t *testing.T) {
 		if got != c.want || v.fates[c.counts] != 1 {
 			t.Errorf("%v, by a reply %v: from %+v, %v, want %+v and %v", c.outcome, c.byReply, got, v.fates, c.want, c.counts)
 		}
+	}
+}
+
+// TestEndedAlike: requests that end as the one before are counted at once, or later from the queue, with the same result.
+func TestEndedAlike(t *testing.T) {
+	p, ask := &dissect.Protocol{Name: "p"}, &dissect.MessageType{Name: "info", Role: dissect.Request}
+	server, random := netip.MustParseAddrPort("198.51.100.10:27015"), rand.New(rand.NewPCG(1, 1))
+	now, later, atOnce := New(), New(), 0
+	for i := range 2000 {
+		at, n := time.Unix(1000, int64(i)*20e6), 1+random.IntN(3)
+		client := netip.AddrPortFrom(netip.MustParseAddr(person(i/8)), 40000)
+		x := dissect.Exchange{Protocol: p, Type: ask, Time: at, Newest: at, Src: client, Dst: server, Requests: n, Repeated: random.IntN(n), RequestBytes: 25 * n, Outcome: dissect.OutcomeUnanswered, Proof: dissect.Proof(i / 300 % 4)}
+		if random.IntN(9) > 0 {
+			x.Replies, x.ReplyBytes, x.Outcome = 1+random.IntN(2), random.IntN(900), dissect.OutcomeAnswered
+		}
+		if random.IntN(9) == 0 {
+			x.Newest = at.Add(time.Duration(random.IntN(3)) * time.Second / 2)
+		}
+		for _, a := range []*Aggregate{now, later} {
+			a.Record(&dissect.Record{Protocol: p, Datagram: &dissect.Datagram{Time: at, Src: client, Dst: server}, WireLength: 25, Message: dissect.Message{Type: ask, Pair: dissect.Pair{Asks: 1}}})
+			if a == now && a.ending.to > at.UnixNano() {
+				atOnce++
+			}
+			y := x
+			if a.Exchange(&y); a == now {
+				a.count()
+			}
+		}
+	}
+	of := func(a *Aggregate) []byte {
+		return Collect(slices.Values([]*Aggregate{a}), dissect.Stats{}).AppendBinary(nil)
+	}
+	if atOnce < 500 || !bytes.Equal(of(now), of(later)) {
+		t.Errorf("what is counted at once, %d times, is not what is counted later", atOnce)
 	}
 }

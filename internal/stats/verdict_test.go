@@ -645,6 +645,24 @@ func TestVerdictsNeed(t *testing.T) {
 				}
 			}))
 		}},
+		{"n to another server, of which two are answered", 3, 10, func(n int) []made {
+			return both(evening(20), sent(n, 0.5, 1, func(i int, x *made) {
+				if x.from, x.to = person(i), "198.51.100.11"; i >= 2 {
+					gone(i, x)
+				}
+			}))
+		}},
+		{"n of 20 rules, and a limit of 12 a second", 0, 3, func(n int) []made {
+			return both(sent(800, 0, 20, func(i int, x *made) {
+				if x.from = person(i); i%20 >= 12 {
+					gone(i, x)
+				}
+			}), sent(20, 5, 1, func(i int, x *made) {
+				if x.from, x.of = person(i), 1; i >= n {
+					gone(i, x)
+				}
+			}))
+		}},
 		{"n of 10 of one hop limit", 0, 10, mixed(func(x *made) { x.hops = 47 })},
 		{"n of 10 of one port", 0, 10, mixed(func(x *made) { x.port = 4444 })},
 		{"n of 10 that count", 0, 10, mixed(func(x *made) { x.id = uint16(x.at * 80) })},
