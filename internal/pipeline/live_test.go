@@ -172,18 +172,21 @@ func (d *panicky) Decode(r *dissect.Reader, m *dissect.Message) {
 	d.Joiner.Decode(r, m)
 }
 
-// TestLivePanic: live, a panic of a decoder costs its datagram as well.
+// TestLivePanic: live, a panic of a decoder costs its datagram as well, which is shown as an unknown one, although these are not asked for.
 func TestLivePanic(t *testing.T) {
 	p := a2s.Protocol()
 	before := p.New
 	t.Cleanup(func() { p.New = before })
 	p.New = func() dissect.Decoder { return &panicky{Joiner: before().(dissect.Joiner)} }
 	for _, workers := range []int{1, 2} {
-		o := Options{Analysis: dissect.Config{Protocols: []*dissect.Protocol{p}}, Workers: workers}
-		sum, _, trouble := perform(t, o, step{frame: time.Second}, step{frame: 2 * time.Second}, step{frame: 3 * time.Second},
+		o := Options{Analysis: dissect.Config{Protocols: []*dissect.Protocol{p}}, Workers: workers, Reporter: jsonLines}
+		sum, out, trouble := perform(t, o, step{frame: time.Second}, step{frame: 2 * time.Second}, step{frame: 3 * time.Second},
 			step{clock: 4 * time.Second, signal: true, done: 3900 * time.Millisecond}, step{clock: 5 * time.Second, done: 5 * time.Second})
 		if n, ok := trouble.(PanicError); !ok || n != 1 || sum.Panics != 1 || sum.Messages[0] != 2 {
 			t.Errorf("%d workers: trouble %v, %d panics, %d messages", workers, trouble, sum.Panics, sum.Messages)
+		}
+		if n := strings.Count(out, `"protocol":"unknown"`); n != 1 {
+			t.Errorf("%d workers: %d unknown datagrams in\n%s", workers, n, out)
 		}
 	}
 }
