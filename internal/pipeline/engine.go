@@ -334,7 +334,7 @@ func (e *engine) icmp() error {
 	// only the first ones are formatted.
 	if u := &sum.Unread; len(u.Errors) < 8 && sum.ICMP <= 1000 {
 		says := "did not arrive"
-		if v6 := q.From.Is6() && !q.From.Is4In6(); !v6 && q.Type == 3 && q.Code == 3 || v6 && q.Type == 1 && q.Code == 4 {
+		if v6 := q.From.Is6(); !v6 && q.Type == 3 && q.Code == 3 || v6 && q.Type == 1 && q.Code == 4 {
 			says = "is unreachable"
 		}
 		report.Count(&u.Errors, q.Dst.Addr().String()+" "+says, q.Dst.Port())
