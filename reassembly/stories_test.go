@@ -484,7 +484,7 @@ func audit(t testing.TB, b *Budget) {
 		}
 		idle := 0
 		for _, st := range tb.spare {
-			if cap(st.buf) > keepBuffer || len(st.buf)+len(st.pieces)+len(st.order)+len(st.frames) > 0 {
+			if st.size() == 0 || cap(st.buf) > keepBuffer || len(st.buf)+len(st.pieces)+len(st.order)+len(st.frames) > 0 {
 				t.Fatalf("table %d: a spare buffer of %d bytes, %d of them in use by %d pieces", n, cap(st.buf), len(st.buf), len(st.pieces))
 			}
 			idle += st.size()
