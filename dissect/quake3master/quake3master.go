@@ -220,11 +220,7 @@ func begin(r *dissect.Reader, n int) {
 }
 
 // skip reads the blanks before a word.
-func skip(r *dissect.Reader) {
-	if n := core.While(r, 0, inLine); n > 0 {
-		r.Bytes(fBlanks, n)
-	}
-}
+func skip(r *dissect.Reader) { core.BytesWhile(r, fBlanks, inLine) }
 
 // argument reads the next word of the line and the blank after it. It returns "" at the
 // end of the line.
@@ -250,11 +246,7 @@ func wordsLen(b []byte) int {
 }
 
 // end reads line ends, zero bytes and blanks, if there are any.
-func end(r *dissect.Reader) {
-	if n := core.While(r, 0, blank); n > 0 {
-		r.Bytes(fEnd, n)
-	}
-}
+func end(r *dissect.Reader) { core.BytesWhile(r, fEnd, blank) }
 
 // decodeRequest reads getservers [game] protocol [keywords]; getserversExt always
 // has the game (dpmaster techinfo, "getservers").
@@ -283,11 +275,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message, n int) {
 // readFilter reads the keywords one by one, as a source of their own.
 func (d *decoder) readFilter(r *dissect.Reader, filter []byte) {
 	q := &d.request
-	if n := r.Left(); n > 0 {
-		// Reported here, because the filter becomes the current source.
-		r.Find(core.Trailing, fTrailing, r.Offset(), n, dissect.Num(n))
-		r.Rest(fTrailing)
-	}
+	core.Trail(r, fTrailing)
 	r.Open("filter", filter)
 	list := r.Begin(fFilters)
 	for r.More() {
@@ -674,11 +662,7 @@ func (p *ServersReply) readHex(r *dissect.Reader, l *layout) {
 	r.Text(fHex, text)
 	p.readEnd(r)
 	p.readRest(r)
-	if n := r.Left(); n > 0 {
-		// Said here, because another source follows.
-		r.Find(core.Trailing, fTrailing, r.Offset(), n, dissect.Num(n))
-		r.Rest(fTrailing)
-	}
+	core.Trail(r, fTrailing)
 	r.Open("decoded", decoded)
 	open := r.Begin(fServers)
 	for range len(decoded) / size4 {

@@ -149,9 +149,7 @@ var signs = map[byte]struct {
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	d.sign = Sign{}
 	m.Type, m.Body = mServersRequest, &d.sign
-	if n := core.While(r, 0, func(c byte) bool { return c == 0xff }); n > 0 {
-		r.Bytes(fHeader, n)
-	}
+	core.BytesWhile(r, fHeader, func(c byte) bool { return c == 0xff })
 	letter := r.U8(fType)
 	switch letter {
 	case 'd':
@@ -159,11 +157,11 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		return
 	case 'm':
 		m.Type, m.Body, m.Pair.Answers = mRefusal, &d.refusal, topicServers
-		d.end(r)
+		core.BytesWhile(r, fEnd, quake.Ender)
 		d.refusal = Refusal{Text: r.Text(fText, quake.TextLen(r.Peek()))}
 	case 'a':
 		m.Type, m.Body = mHeartbeat, &d.heartbeat
-		d.end(r)
+		core.BytesWhile(r, fEnd, quake.Ender)
 		d.heartbeat.Sequence = keyvalue.Int(r.Delimited(fSequence, 0, "\n\x00", 1)).Value
 		d.heartbeat.Players = keyvalue.Int(r.Delimited(fPlayers, 0, "\n\x00", 1)).Value
 	default:
@@ -176,13 +174,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		m.Type = s.what
 		m.Pair = dissect.Pair{Asks: s.asks, Answers: s.answers, Challenge: s.challenge}
 	}
-	d.end(r)
-}
-
-func (d *decoder) end(r *dissect.Reader) {
-	if n := core.While(r, 0, quake.Ender); n > 0 {
-		r.Bytes(fEnd, n)
-	}
+	core.BytesWhile(r, fEnd, quake.Ender)
 }
 
 func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {

@@ -173,9 +173,7 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message, at int) {
 		upTo(r, fPlayersKey, 0xfe)
 		p.lines(r)
 	}
-	if n := core.While(r, 0, func(c byte) bool { return c == 0 || c == 0xff }); n > 0 {
-		r.Bytes(fEnd, n)
-	}
+	core.BytesWhile(r, fEnd, func(c byte) bool { return c == 0 || c == 0xff })
 	m.Server = dissect.Server{
 		Name: keyvalue.Text(p.Rules, "name"), Map: keyvalue.Text(p.Rules, "world"), Version: keyvalue.Text(p.Rules, "ver"),
 		Players: keyvalue.Number(p.Rules, "cnum"), MaxPlayers: keyvalue.Number(p.Rules, "cmax"), Password: keyvalue.Flag(p.Rules, "pass"),

@@ -90,11 +90,7 @@ func (d *decoder) readFilter(r *dissect.Reader, _ *dissect.Message) {
 	if !terminated {
 		r.Find(noTerm, fFilter, at, len(q.Filter))
 	}
-	if n := r.Left(); n > 0 {
-		// Reported here, because the filter becomes the current source.
-		r.Find(core.Trailing, fTrailing, r.Offset(), n, dissect.Num(n))
-		r.Rest(fTrailing)
-	}
+	core.Trail(r, fTrailing)
 	if q.Filter == "" {
 		return
 	}

@@ -296,11 +296,7 @@ func (d *decoder) decodeLetter(r *dissect.Reader, m *dissect.Message, letter byt
 func newLine(c byte) bool { return c == '\r' || c == '\n' }
 
 // skipLine reads a line end, if there is one.
-func skipLine(r *dissect.Reader) {
-	if n := core.While(r, 0, newLine); n > 0 {
-		r.Bytes(fNewLine, n)
-	}
-}
+func skipLine(r *dissect.Reader) { core.BytesWhile(r, fNewLine, newLine) }
 
 // readNul reads a zero byte at the end of a message. Many senders omit it.
 func readNul(r *dissect.Reader) {

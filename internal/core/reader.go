@@ -478,6 +478,13 @@ func While(r *Reader, i int, is func(byte) bool) int {
 	return min(i, len(b))
 }
 
+// BytesWhile reads the bytes up to the first for which is returns false, if there are any.
+func BytesWhile(r *Reader, f *Field, is func(byte) bool) {
+	if n := While(r, 0, is); n > 0 {
+		r.Bytes(f, n)
+	}
+}
+
 // Fail records a failure with a description. The first failure is kept.
 func (r *Reader) Fail(f *Field, text string) { r.fail(f, 0, -1, text) }
 
@@ -730,6 +737,14 @@ func Remaining(r *Reader, f *Field) []byte {
 		return nil
 	}
 	return r.Rest(f)
+}
+
+// Trail reads what is left of a source after its message, and reports it. [Conclude] does so only for the last source.
+func Trail(r *Reader, trailing *Field) {
+	if n := r.Left(); n > 0 {
+		r.Find(Trailing, trailing, r.Offset(), n, Num(n))
+		r.Rest(trailing)
+	}
 }
 
 // Text reads n bytes of text.

@@ -157,17 +157,11 @@ func (f *Fields) Finish(r *dissect.Reader) {
 }
 
 // Ending reads line ends and zero bytes, if there are any.
-func (f *Fields) Ending(r *dissect.Reader) {
-	if n := core.While(r, 0, Ender); n > 0 {
-		r.Bytes(f.End, n)
-	}
-}
+func (f *Fields) Ending(r *dissect.Reader) { core.BytesWhile(r, f.End, Ender) }
 
 // LineEnd reads the end of a line, and those of empty lines after it.
 func (f *Fields) LineEnd(r *dissect.Reader) {
-	if n := core.While(r, 0, func(c byte) bool { return c == '\n' || c == '\r' }); n > 0 {
-		r.Bytes(f.End, n)
-	}
+	core.BytesWhile(r, f.End, func(c byte) bool { return c == '\n' || c == '\r' })
 }
 
 // Rcon are the fields of a command for the remote console.
