@@ -40,9 +40,8 @@ func (m *many) group(g []unitfile.Input) error {
 		return nil
 	}
 	run := m.run
-	run.Inputs, run.Output, run.Trouble = nil, b.next, b.damage
-	for i, in := range g {
-		run.Inputs = append(run.Inputs, in.Path)
+	run.Inputs, run.Output, run.Trouble = pathsOf(g), b.next, b.damage
+	for i := range g {
 		if b.done[i] {
 			m.done++
 			for _, t := range b.stamps[i].Trouble {

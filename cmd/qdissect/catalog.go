@@ -164,9 +164,7 @@ func valueList(f *dissect.Field) string {
 			parts = append(parts, fmt.Sprintf("%d = %s", n.Value, n.Name))
 		}
 	}
-	for _, n := range f.Bits {
-		parts = append(parts, fmt.Sprintf("0x%02x = %s", n.Value, n.Name))
-	}
+	parts = append(parts, nettext.Each(f.Bits, func(n dissect.Name) string { return fmt.Sprintf("0x%02x = %s", n.Value, n.Name) })...)
 	if len(parts) == 0 {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // complete makes shells know the values of flags, by the name of the flag. It is called only to complete.
@@ -80,11 +81,8 @@ func interfaceNames() []string {
 	return namesOf(list)
 }
 
-func namesOf(list []capture.Interface) (names []string) {
-	for _, i := range list {
-		names = append(names, i.Name)
-	}
-	return names
+func namesOf(list []capture.Interface) []string {
+	return nettext.Each(list, func(i capture.Interface) string { return i.Name })
 }
 
 // quotes are changes to the scripts of cobra, which complete nothing in quotes that are still open: they evaluate what was typed.

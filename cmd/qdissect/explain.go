@@ -102,21 +102,17 @@ func explain(b *strings.Builder, name string) error {
 }
 
 // explained returns the names that can be explained, sorted.
-func explained() (names []string) {
-	for _, f := range display.Findings() {
-		names = append(names, f.ID)
-	}
+func explained() []string {
+	names := slices.Concat(
+		nettext.Each(display.Findings(), func(f *dissect.FindingType) string { return f.ID }),
+		nettext.Each(display.Names(), func(n display.Name) string { return n.Name }),
+		nettext.Each(stats.Causes(), func(c stats.Cause) string { return c.ID }),
+	)
 	for _, p := range all.Protocols() {
 		names = append(names, p.Name)
 		for _, f := range p.Catalog.Fields() {
 			names = append(names, f.Path)
 		}
-	}
-	for _, n := range display.Names() {
-		names = append(names, n.Name)
-	}
-	for _, c := range stats.Causes() {
-		names = append(names, c.ID)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

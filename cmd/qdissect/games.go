@@ -7,6 +7,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/games"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // findGames returns the games that s names.
@@ -82,11 +83,8 @@ no public source says what each byte is. Info of Torque (28000) is read as that 
 }
 
 // gameIDs returns the ids of the games whose servers speak a protocol.
-func gameIDs(p *dissect.Protocol) (ids []string) {
-	for _, g := range games.Of(p.Name) {
-		ids = append(ids, g.ID)
-	}
-	return ids
+func gameIDs(p *dissect.Protocol) []string {
+	return nettext.Each(games.Of(p.Name), func(g games.Game) string { return g.ID })
 }
 
 // writeGroups lists the protocols by group, each with as many games as fit on its line.

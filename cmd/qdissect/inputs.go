@@ -126,6 +126,10 @@ func (t *tree) ReadDir(name string) ([]fs.DirEntry, error) {
 	return list, err
 }
 
+func pathsOf(list []unitfile.Input) []string {
+	return nettext.Each(list, func(in unitfile.Input) string { return in.Path })
+}
+
 // isCapture reports whether the name is that of a capture. A rotated file may have a
 // number after its extension.
 func isCapture(name string) bool {

@@ -148,9 +148,7 @@ func (p *plan) find(files []string) error {
 		}
 		p.inputs = groups[0]
 	}
-	for _, in := range p.inputs {
-		p.run.Inputs = append(p.run.Inputs, in.Path)
-	}
+	p.run.Inputs = pathsOf(p.inputs)
 	return nil
 }
 

@@ -72,10 +72,7 @@ func lookup(list []*dissect.Protocol, name string) *dissect.Protocol {
 }
 
 func unknownProtocol(name string, known []*dissect.Protocol) error {
-	var names []string
-	for _, p := range known {
-		names = append(names, p.Name)
-	}
+	names := nettext.Each(known, func(p *dissect.Protocol) string { return p.Name })
 	return unknown("unknown protocol", name, nettext.Closest(name, names), "use one of "+strings.Join(names, ", "))
 }
 

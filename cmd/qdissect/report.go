@@ -20,6 +20,7 @@ import (
 	"github.com/qdissect/qdissect/internal/anonymize"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/htmlreport"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/talks"
 	"github.com/qdissect/qdissect/internal/unitfile"
@@ -257,7 +258,7 @@ func (r *reporting) describe(args []string) {
 		for _, s := range o.home {
 			add("--home", s)
 		}
-		list = append(list, words(args)...)
+		list = append(list, nettext.Each(args, nettext.ShellWord)...)
 	}
 	r.made.Command = strings.Join(list, " ")
 	for i, in := range r.counting.plan.run.Inputs {
@@ -291,14 +292,6 @@ func (r *reporting) report(sum *report.Summary, a *stats.Aggregate, servers int)
 
 // write writes a report.
 func (r *reporting) write(p *stats.Report) error { return r.o.write(r.env, p, r.plan.run.Inputs) }
-
-func words(args []string) []string {
-	list := make([]string, len(args))
-	for i, a := range args {
-		list[i] = shellWord(a)
-	}
-	return list
-}
 
 // servers is how many servers the report lists at least.
 func (o *reportOptions) servers() int {

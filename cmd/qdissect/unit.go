@@ -61,18 +61,15 @@ func unitsOf(list []unitfile.Input, by *regexp.Regexp, sensor string) ([]unit, e
 
 // captures names the captures of a unit, for people and by paths or a pattern.
 func (u *unit) captures() (name string, names []string) {
-	first, last := u.inputs[0].Path, u.inputs[len(u.inputs)-1].Path
-	switch n := len(u.inputs); {
+	names = pathsOf(u.inputs)
+	first, last, n := names[0], names[len(names)-1], len(names)
+	switch {
 	case n == 1:
-		return first, []string{first}
-	case n <= 3:
-		for _, in := range u.inputs {
-			names = append(names, in.Path)
-		}
-	default:
+		return first, names
+	case n > 3:
 		names = []string{digits.ReplaceAllString(first, "[0-9]*")}
 	}
-	return fmt.Sprintf("%s to %s (%s)", first, filepath.Base(last), nettext.Count(len(u.inputs), "capture")), names
+	return fmt.Sprintf("%s to %s (%s)", first, filepath.Base(last), nettext.Count(n, "capture")), names
 }
 
 var digits = regexp.MustCompile("[0-9]+")
@@ -82,10 +79,7 @@ func (u *unit) count(run pipeline.Options) (*unitfile.Unit, *report.Summary, err
 	c := &unitfile.Unit{Part: cmp.Or(run.Counts.Part, unitfile.All), Shards: stats.NewShards(), Talks: talks.New()}
 	c.Captures, c.Names = u.captures()
 	c.Series = len(u.inputs) > 1
-	run.Inputs, run.Series, run.Output = nil, true, nil
-	for _, in := range u.inputs {
-		run.Inputs = append(run.Inputs, in.Path)
-	}
+	run.Inputs, run.Series, run.Output = pathsOf(u.inputs), true, nil
 	run.Counts = &pipeline.Counts{Detailed: true, Stats: stats.New(), Shards: c.Shards, Talks: c.Talks, Part: run.Counts.Part}
 	sum, err := pipeline.Run(run)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/htmlreport"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/talks"
@@ -47,7 +48,7 @@ func readUnit(r io.Reader) (*unitfile.Unit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if u.Words = strings.Join(words(u.Names), " "); u.Series {
+	if u.Words = strings.Join(nettext.Each(u.Names, nettext.ShellWord), " "); u.Series {
 		u.Words = "--series " + u.Words
 	}
 	return u, nil

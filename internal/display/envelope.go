@@ -47,10 +47,8 @@ var messageNames = sync.OnceValue(func() (list []string) {
 	return slices.Compact(list)
 })
 
-var findingIDs = sync.OnceValue(func() (list []string) {
-	for _, f := range Findings() {
-		list = append(list, f.ID)
-	}
+var findingIDs = sync.OnceValue(func() []string {
+	list := nettext.Each(Findings(), func(f *dissect.FindingType) string { return f.ID })
 	slices.Sort(list)
 	return slices.Compact(list)
 })

@@ -91,10 +91,7 @@ func (d dictionary) unknownName(full string, keys []string) string {
 	if here := wiresharks[full]; here != "" {
 		return why + "; did you mean " + here + "?"
 	}
-	names := ProtocolNames()
-	for _, e := range envelopeEntries() {
-		names = append(names, e.name)
-	}
+	names := append(ProtocolNames(), nettext.Each(envelopeEntries(), func(e entry) string { return e.name })...)
 	var fields, found []string // of all protocols, and those with the name
 	for _, p := range all.Protocols() {
 		c := d.catalog(p)
@@ -348,10 +345,8 @@ func Expected(begin string) []string {
 }
 
 // AllNames returns the names of expressions: those of the envelope and the fields of the protocols.
-func AllNames() (names []string) {
-	for _, n := range Names() {
-		names = append(names, n.Name)
-	}
+func AllNames() []string {
+	names := nettext.Each(Names(), func(n Name) string { return n.Name })
 	for _, p := range all.Protocols() {
 		for _, f := range p.Catalog.Fields() {
 			if !f.Framing {
@@ -364,9 +359,6 @@ func AllNames() (names []string) {
 }
 
 // ProtocolNames returns the names of all protocols.
-func ProtocolNames() (names []string) {
-	for _, p := range all.Protocols() {
-		names = append(names, p.Name)
-	}
-	return names
+func ProtocolNames() []string {
+	return nettext.Each(all.Protocols(), func(p *dissect.Protocol) string { return p.Name })
 }

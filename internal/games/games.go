@@ -91,11 +91,7 @@ func Near(s string) []string {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b match) int { return a.edits - b.edits })
-	var ids []string
-	for _, m := range list[:min(3, len(list))] {
-		ids = append(ids, m.id)
-	}
-	return ids
+	return nettext.Each(list[:min(3, len(list))], func(m match) string { return m.id })
 }
 
 // squeeze reduces a name to what ids have: lower case letters and digits.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
 )
 
@@ -231,10 +232,7 @@ func (p *page) Spans() template.HTML {
 	if len(p.Marks) == 0 {
 		return ""
 	}
-	var texts []string
-	for _, m := range p.Marks {
-		texts = append(texts, p.markName(m)+": "+p.span(m.Verdict.From, m.Verdict.To))
-	}
+	texts := nettext.Each(p.Marks, func(m mark) string { return p.markName(m) + ": " + p.span(m.Verdict.From, m.Verdict.To) })
 	const row = 21
 	var s svg
 	s.open("plot spans", "The times of the verdicts. "+strings.Join(texts, "; ")+".", row*len(p.Marks)+4)

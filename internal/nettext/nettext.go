@@ -497,6 +497,14 @@ func Plural(n int, one, many string) string {
 // Count returns a number and a noun: "1 server", "2 servers".
 func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Plural(n, noun, noun+"s") }
 
+// Each returns the text of each element of a list, nil of an empty one.
+func Each[T any](list []T, text func(T) string) (texts []string) {
+	for _, e := range list {
+		texts = append(texts, text(e))
+	}
+	return texts
+}
+
 // Bytes returns the bytes of a string without a copy; they must only be read.
 func Bytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A Captured is a server in a capture with its answers.
@@ -60,11 +61,8 @@ type Entry struct {
 }
 
 // Names returns the names of the protocols that the server answers.
-func (c *Captured) Names() (names []string) {
-	for _, p := range c.Protocols {
-		names = append(names, p.Name)
-	}
-	return names
+func (c *Captured) Names() []string {
+	return nettext.Each(c.Protocols, func(p *dissect.Protocol) string { return p.Name })
 }
 
 // Uses reports whether the server answers over UDP and over TCP.
