@@ -6,6 +6,7 @@ import (
 	"math"
 	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -268,14 +269,9 @@ func filterAll(filter func(uint16) ([]bpf.RawInstruction, error)) ([]bpf.RawInst
 
 // loopback returns the index of the loopback interface, 0 if there is none.
 func loopback() int {
-	list, err := net.Interfaces()
-	if err != nil {
-		return 0
-	}
-	for _, i := range list {
-		if i.Flags&net.FlagLoopback != 0 {
-			return i.Index
-		}
+	list, _ := net.Interfaces() // of an error, none
+	if i := slices.IndexFunc(list, func(i net.Interface) bool { return i.Flags&net.FlagLoopback != 0 }); i >= 0 {
+		return list[i].Index
 	}
 	return 0
 }

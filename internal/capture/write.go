@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,16 +36,12 @@ const (
 // zstd if .zst follows.
 func FormatOf(name string) (format Format, coding string) {
 	name = strings.ToLower(strings.TrimSuffix(name, whole.Suffix))
-	for _, c := range [...]struct{ ext, coding string }{{".gz", "gzip"}, {".zst", "zstd"}} {
-		if rest, ok := strings.CutSuffix(name, c.ext); ok {
-			name, coding = rest, c.coding
-			break
-		}
+	ext := filepath.Ext(name)
+	if coding = map[string]string{".gz": "gzip", ".zst": "zstd"}[ext]; coding != "" {
+		ext = filepath.Ext(strings.TrimSuffix(name, ext))
 	}
-	for _, ext := range [...]string{".pcap", ".cap", ".dmp"} {
-		if strings.HasSuffix(name, ext) {
-			format = Pcap
-		}
+	if slices.Contains([]string{".pcap", ".cap", ".dmp"}, ext) {
+		format = Pcap
 	}
 	return format, coding
 }
@@ -500,11 +497,8 @@ func (s *Series) next(at time.Time) error {
 	if s.r.Files > 0 && s.files >= s.r.Files {
 		return ErrSeriesEnd
 	}
-	if s.out != nil {
-		if err := s.out.Close(); err != nil {
-			return err
-		}
-		s.out = nil
+	if err := s.Close(); err != nil {
+		return err
 	}
 	stem, ext := s.name, ""
 	for _, e := range []string{".gz", ".zst", ".pcapng", ".pcap", ".cap", ".dmp"} {

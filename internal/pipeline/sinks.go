@@ -113,13 +113,9 @@ func perWorker[P part](list *[]P, make func() P) func(*worker, part) part {
 }
 
 // talkPart passes conversations on.
-type talkPart struct {
-	deaf
-	*talks.Talks
-}
+type talkPart struct{ *talks.Talks }
 
-func (t talkPart) Record(r *dissect.Record)       { t.Talks.Record(r) }
-func (t talkPart) Finding(f *dissect.FlowFinding) { t.Talks.Finding(f) }
+func (talkPart) Unknown(*dissect.Unknown) {}
 
 // talkSink makes into the conversations of all shards.
 func (e *engine) talkSink(into *talks.Talks) sink {
@@ -133,7 +129,7 @@ func (e *engine) talkSink(into *talks.Talks) sink {
 	return sink{
 		part: func(*worker, part) part {
 			list = append(list, talks.New())
-			return talkPart{Talks: list[len(list)-1]}
+			return talkPart{list[len(list)-1]}
 		},
 		input: func(n int) {
 			for _, t := range list {
