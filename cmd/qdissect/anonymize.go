@@ -173,9 +173,7 @@ func (o *anonymizeOptions) write(src capture.Source, outName string, a anonymize
 	}
 	if counts.Panics > 0 {
 		complain(env, pipeline.PanicError(counts.Panics))
-		if runErr == nil {
-			runErr = status(exitTrouble)
-		}
+		runErr = cmp.Or(runErr, error(status(exitTrouble)))
 	}
 	if counts.Written == 0 {
 		fmt.Fprintln(env.err, "nothing was recognised; no file was written")
@@ -191,10 +189,7 @@ func (o *anonymizeOptions) write(src capture.Source, outName string, a anonymize
 	} else {
 		err = f.Place()
 	}
-	if err == nil && runErr != nil {
-		err = status(exitTrouble)
-	}
-	return err
+	return cmp.Or(err, ended(runErr != nil, false))
 }
 
 // runVerify looks for what tells of people and servers of one capture in another.

@@ -143,10 +143,7 @@ func tellCut(r *cut.Result, env environment) {
 	}
 	fmt.Fprintln(env.err)
 	if len(r.Changed) > 0 {
-		var list []string
-		for _, f := range r.Changed[:min(len(r.Changed), maxTold)] {
-			list = append(list, strconv.FormatUint(f, 10))
-		}
+		list := nettext.Each(r.Changed[:min(len(r.Changed), maxTold)], func(f uint64) string { return strconv.FormatUint(f, 10) })
 		if len(r.Changed) > maxTold {
 			list = append(list, "…")
 		}

@@ -64,14 +64,12 @@ func runDiff(args []string, o *diffOptions, env environment) error {
 	for _, err := range trouble {
 		complain(env, err)
 	}
-	footer := ""
+	footer := "different conversations"
 	switch {
 	case c.Problem != nil:
 		footer = "not compared"
 	case c.Result.Equal():
 		footer = "the same conversations"
-	default:
-		footer = "different conversations"
 	}
 	if err := errors.Join(format.Case(&c), format.End(footer)); err != nil {
 		return err

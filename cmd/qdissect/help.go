@@ -52,12 +52,11 @@ func help(cmd *cobra.Command, short bool) {
 	if short {
 		var own, letters []string
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			shared := slices.ContainsFunc(flagSections, func(s section) bool { return slices.Contains(s.names, f.Name) })
 			switch name, text := leftOf(f), clause(f); {
 			case f.Hidden || f.Name == "help":
 			case f.Shorthand != "":
 				letters = append(letters, fmt.Sprintf("%-27s %s", name, text))
-			case !shared:
+			case !shared(f):
 				own = append(own, fmt.Sprintf("%-27s %s", name, text))
 			}
 		})
@@ -146,16 +145,15 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
+// shared reports whether a flag is in a section of those that several commands have.
+func shared(f *pflag.Flag) bool {
+	return slices.ContainsFunc(flagSections, func(s section) bool { return slices.Contains(s.names, f.Name) })
+}
+
 func writeFlags(b *strings.Builder, flags *pflag.FlagSet) {
-	shared := map[string]bool{}
-	for _, s := range flagSections {
-		for _, name := range s.names {
-			shared[name] = true
-		}
-	}
 	own := section{title: "Flags"}
 	flags.VisitAll(func(f *pflag.Flag) {
-		if !shared[f.Name] {
+		if !shared(f) {
 			own.names = append(own.names, f.Name)
 		}
 	})

@@ -247,10 +247,8 @@ func (o *rowOptions) reporter(secrets bool) (r func() report.Reporter, tree bool
 
 // extension returns that of files with rows.
 func (o *rowOptions) extension() string {
-	for _, s := range o.settings {
-		if strings.TrimSpace(s) == "separator=," {
-			return ".csv"
-		}
+	if slices.ContainsFunc(o.settings, func(s string) bool { return strings.TrimSpace(s) == "separator=," }) {
+		return ".csv"
 	}
 	return ".tsv"
 }

@@ -163,12 +163,14 @@ func (o *windowOptions) add(f *pflag.FlagSet) {
 	f.StringVar(&o.until, "until", "", "files: read only packets before this `TIME`")
 }
 
-// A moment is a time, or one that depends on the first packet. daily says that it is a time of day.
+// A moment is a time, or one that depends on the first packet. There is none if of is nil.
 type moment struct {
-	of    func(first time.Time) time.Time
-	daily bool
-	kind  byte // moments of one kind can be compared before a packet is known
+	of   func(first time.Time) time.Time
+	kind byte // moments of one kind can be compared before a packet is known
 }
+
+// daily is the kind of times of day.
+const daily = ':'
 
 // window returns a function that returns the times for a first packet; zero times are no limit. It is nil if no flag is
 // given.
@@ -176,17 +178,13 @@ func (o *windowOptions) window() (func(first time.Time) (since, until time.Time)
 	if o.since == "" && o.until == "" {
 		return nil, nil
 	}
-	var since, until moment
-	var err error
-	if o.since != "" {
-		if since, err = parseMoment(o.since); err != nil {
-			return nil, fmt.Errorf("--since: %w", err)
-		}
+	since, err := parseMoment(o.since)
+	if err != nil {
+		return nil, fmt.Errorf("--since: %w", err)
 	}
-	if o.until != "" {
-		if until, err = parseMoment(o.until); err != nil {
-			return nil, fmt.Errorf("--until: %w", err)
-		}
+	until, err := parseMoment(o.until)
+	if err != nil {
+		return nil, fmt.Errorf("--until: %w", err)
 	}
 	window := func(first time.Time) (from, to time.Time) {
 		if since.of != nil {
@@ -195,7 +193,7 @@ func (o *windowOptions) window() (func(first time.Time) (since, until time.Time)
 		if until.of != nil {
 			to = until.of(first)
 		}
-		if since.daily && until.daily && to.Before(from) {
+		if since.kind == daily && until.kind == daily && to.Before(from) {
 			to = to.Add(24 * time.Hour) // the window goes on after midnight
 		}
 		return from, to
@@ -238,8 +236,11 @@ func (w *windowed) Next(f *capture.Frame) error {
 	}
 }
 
-// parseMoment parses a time.
+// parseMoment parses a time. An empty text is no moment.
 func parseMoment(s string) (moment, error) {
+	if s == "" {
+		return moment{}, nil
+	}
 	if after, ok := strings.CutPrefix(s, "+"); ok {
 		d, err := time.ParseDuration(after)
 		if err != nil || d < 0 {
@@ -254,7 +255,7 @@ func parseMoment(s string) (moment, error) {
 	}
 	for _, layout := range []string{"15:04:05", "15:04"} {
 		if t, err := time.Parse(layout, s); err == nil {
-			return moment{daily: true, kind: ':', of: func(first time.Time) time.Time {
+			return moment{kind: daily, of: func(first time.Time) time.Time {
 				day := first.UTC().Truncate(24 * time.Hour)
 				at := day.Add(time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute + time.Duration(t.Second())*time.Second + time.Duration(t.Nanosecond()))
 				if at.Before(first.Add(-12 * time.Hour)) {

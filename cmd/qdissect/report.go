@@ -261,13 +261,19 @@ func (r *reporting) describe(args []string) {
 		list = append(list, nettext.Each(args, nettext.ShellWord)...)
 	}
 	r.made.Command = strings.Join(list, " ")
-	for i, in := range r.counting.plan.run.Inputs {
-		f := stats.File{Name: in, Word: shellWord(in)}
+	for _, in := range r.counting.plan.run.Inputs {
+		r.made.Files = append(r.made.Files, stats.File{Name: in, Word: shellWord(in)})
+	}
+	o.number(r.made.Files)
+}
+
+// number gives files numbers in place of their names, if these must not be told.
+func (o *reportOptions) number(files []stats.File) {
+	for i := range files {
 		if o.anonymize {
-			f.Name = fmt.Sprintf("capture-%d", i+1)
-			f.Word = f.Name
+			files[i].Name = fmt.Sprintf("capture-%d", i+1)
+			files[i].Word = files[i].Name
 		}
-		r.made.Files = append(r.made.Files, f)
 	}
 }
 

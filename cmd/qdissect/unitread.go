@@ -189,12 +189,7 @@ func (r *reporting) writeUnits(sum *unitfile.Sum, args []string) error {
 	r.describe(args)
 	made := r.made
 	made.Files = sum.Files
-	for i := range made.Files {
-		if r.o.anonymize {
-			made.Files[i].Name = fmt.Sprintf("capture-%d", i+1)
-			made.Files[i].Word = made.Files[i].Name
-		}
-	}
+	r.o.number(made.Files)
 	run := &r.counting.plan.run
 	p := sum.Shards.Sum().Report(stats.Options{
 		Home: r.home, HomeBy: r.by, Packets: sum.Packets, OneSided: sum.OneSided > 0, Unknowns: sum.Guesses(), Hide: r.hide, Made: made,

@@ -79,7 +79,7 @@ func NewFormat(name string, w io.Writer, o FormatOptions) (Format, error) {
 	case "text":
 		return &textFormat{w}, nil
 	case "json":
-		return &jsonFormat{w: w, doc: jsonDocument{Schema: JSONSchema, Command: o.Command}}, nil
+		return &jsonFormat{w: w, doc: jsonDocument{Schema: JSONSchema, Command: o.Command, Cases: []jsonCase{}}}, nil
 	case "junit":
 		return &junitFormat{w: w, suite: junitSuite{Name: o.Command}}, nil
 	case "github":
@@ -353,9 +353,6 @@ func (f *jsonFormat) Case(c *Case) error {
 
 func (f *jsonFormat) End(footer string) error {
 	f.doc.Summary = footer
-	if f.doc.Cases == nil {
-		f.doc.Cases = []jsonCase{}
-	}
 	e := json.NewEncoder(f.w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
