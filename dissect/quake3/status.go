@@ -124,10 +124,7 @@ func readSettings(r *dissect.Reader, n int, dst []dissect.KeyValue) []dissect.Ke
 	if n > 0 && !r.Next('\\') {
 		r.Find(noStart, rules.List, at, 1)
 	}
-	dst, odd := keyvalue.Read(r, rules, n, dst)
-	if odd && len(dst) > 0 {
-		r.Find(oddKey, rules.List, at, n, dissect.Str(dst[len(dst)-1].Key))
-	}
+	dst = keyvalue.ReadPairs(r, rules, n, oddKey, dst)
 	if lines {
 		for i := range dst {
 			if strings.IndexByte(dst[i].Value, '\n') >= 0 {

@@ -380,11 +380,7 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 	*s = StatusReply{Rules: s.Rules[:0], Players: s.Players[:0], Streams: s.Streams[:0]}
 	m.Type, m.Body, m.Pair.Answers = mStatusReply, s, topicStatus
 	if r.Next('\\') {
-		at, n := r.Offset(), quake.LineLen(r)
-		var odd bool
-		if s.Rules, odd = keyvalue.Read(r, rules, n, s.Rules); odd {
-			r.Find(oddKey, rules.List, at, n, dissect.Str(s.Rules[len(s.Rules)-1].Key))
-		}
+		s.Rules = keyvalue.ReadPairs(r, rules, quake.LineLen(r), oddKey, s.Rules)
 		m.Server = dissect.Server{
 			Charset: core.QuakeChars,
 			Name:    keyvalue.Text(s.Rules, "hostname"), Map: keyvalue.Text(s.Rules, "map"),

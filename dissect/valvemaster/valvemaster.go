@@ -361,17 +361,8 @@ func (d *decoder) decodeMastersReply(r *dissect.Reader, m *dissect.Message, _ by
 }
 
 func readMasters(r *dissect.Reader, f *dissect.Field, dst []netip.AddrPort) []netip.AddrPort {
-	list := r.Begin(f)
-	for r.More() && !r.HasPrefix(header) {
-		mark := core.Here(r)
-		a := wire.Endpoint(r, fMaster, false, false)
-		if r.Failed() {
-			core.Return(r, mark)
-			break
-		}
-		dst = append(dst, a)
-	}
-	r.End(list)
+	more := func() bool { return r.More() && !r.HasPrefix(header) }
+	dst = wire.Wholes(r, f, dst, more, func() netip.AddrPort { return wire.Endpoint(r, fMaster, false, false) })
 	r.Bytes(fDivider, len(header))
 	return dst
 }

@@ -309,12 +309,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 
 // settings reads keys and values up to the end of the line.
 func settings(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
-	at, n := r.Offset(), quake.LineLen(r)
-	list, odd := keyvalue.Read(r, pairs, n, dst)
-	if odd {
-		r.Find(oddKey, pairs.List, at, n, dissect.Str(list[len(list)-1].Key))
-	}
-	return list
+	return keyvalue.ReadPairs(r, pairs, quake.LineLen(r), oddKey, dst)
 }
 
 func (d *decoder) decodeNetInfo(r *dissect.Reader, m *dissect.Message, n int) {

@@ -81,6 +81,16 @@ func Read(r *dissect.Reader, f Fields, n int, dst []dissect.KeyValue) (pairs []d
 	return dst, odd
 }
 
+// ReadPairs is [Read] that reports odd, with the last key, if that has no value.
+func ReadPairs(r *dissect.Reader, f Fields, n int, odd *dissect.FindingType, dst []dissect.KeyValue) []dissect.KeyValue {
+	at := r.Offset()
+	dst, single := Read(r, f, n, dst)
+	if single {
+		r.Find(odd, f.List, at, n, dissect.Str(dst[len(dst)-1].Key))
+	}
+	return dst
+}
+
 // split appends the pairs in the first n bytes of text; see [Read].
 func split(text string, n int, dst []dissect.KeyValue) (pairs []dissect.KeyValue, odd bool) {
 	for text = text[:n]; len(text) > 0; {

@@ -217,11 +217,7 @@ func (f *Fields) Userinfo(r *dissect.Reader, into keyvalue.Fields, odd *dissect.
 		r.Bytes(f.Quote, 1)
 	}
 	if r.Next('\\') {
-		at, n := r.Offset(), r.Until("\"\n\x00")
-		pairs, single := keyvalue.Read(r, into, n, dst)
-		if dst = pairs; single {
-			r.Find(odd, into.List, at, n, dissect.Str(dst[len(dst)-1].Key))
-		}
+		dst = keyvalue.ReadPairs(r, into, r.Until("\"\n\x00"), odd, dst)
 	}
 	if quoted && r.Next('"') {
 		r.Bytes(f.Quote, 1)
@@ -349,16 +345,13 @@ func DeclareStatus(c *dissect.Catalog, words *Fields, oddKey, cut, notPlayer *di
 // Read reads a status. It appends the settings and the players to those given, and
 // returns what they state about the server.
 func (s *Status) Read(r *dissect.Reader, rules []dissect.KeyValue, players []Player) ([]dissect.KeyValue, []Player, dissect.Server) {
-	at, n := r.Offset(), LineLen(r)
+	n := LineLen(r)
 	// Soldier of Fortune ends the settings with a backslash.
 	final := n > 0 && r.PeekByte(n-1) == '\\'
 	if final {
 		n--
 	}
-	var odd bool
-	if rules, odd = keyvalue.Read(r, s.Rules, n, rules); odd {
-		r.Find(s.OddKey, s.Rules.List, at, n, dissect.Str(rules[len(rules)-1].Key))
-	}
+	rules = keyvalue.ReadPairs(r, s.Rules, n, s.OddKey, rules)
 	if final {
 		r.Bytes(s.Words.Quote, 1)
 	}

@@ -128,8 +128,13 @@ func Ports(from, to uint16) []uint16 {
 
 // List reads a list of n values that are no records, each whole or not at all, and appends them to dst.
 func List[T any](r *dissect.Reader, list *dissect.Field, dst []T, n int, read func() T) []T {
+	return Wholes(r, list, dst, Times(r, n), read)
+}
+
+// Wholes is [List] of values while more reports that another follows.
+func Wholes[T any](r *dissect.Reader, list *dissect.Field, dst []T, more func() bool, read func() T) []T {
 	open := r.Begin(list)
-	for ; n > 0 && !r.Failed(); n-- {
+	for more() {
 		mark := core.Here(r)
 		v := read()
 		if r.Failed() {
