@@ -377,9 +377,7 @@ func (c *cutter) complete() error {
 				return
 			}
 			if c.chosen.has(e.frame) || c.requests.has(e.frame) || c.need.has(e.frame) || e.request > 0 && c.repliesOf.has(e.request) {
-				if c.take(e) {
-					news = true
-				}
+				news = c.take(e) || news
 			}
 			if len(c.quoted) > 0 && e.role == dissect.Reply && c.frames.has(e.frame) {
 				flow := c.flow(e)

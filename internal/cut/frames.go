@@ -121,9 +121,8 @@ func (a *array) place(i uint64) []byte {
 
 // flush writes the page.
 func (a *array) flush() {
-	if _, err := a.file.WriteAt(a.page[:], a.at); err != nil && a.err == nil {
-		a.err = err
-	}
+	_, err := a.file.WriteAt(a.page[:], a.at)
+	a.err = cmp.Or(a.err, err)
 }
 
 func (a *array) get(i uint64) uint64 { return binary.LittleEndian.Uint64(a.place(i)) }

@@ -120,15 +120,10 @@ func (q *queue) workers(ctx context.Context, r *Record, p Program, host string, 
 		})
 	}
 	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+	if err := cmp.Or(errs...); err != nil || !q.conn.IsClosed() {
+		return err
 	}
-	if q.conn.IsClosed() {
-		return errGone
-	}
-	return nil
+	return errGone
 }
 
 // A worker does one unit at a time.
@@ -157,10 +152,9 @@ func (w *worker) work(ctx context.Context) (err error) {
 		if w.child != nil {
 			_ = w.child.end()
 		}
+		w.state.Ended = "done"
 		if err != nil {
 			w.state.Ended = err.Error()
-		} else {
-			w.state.Ended = "done"
 		}
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()

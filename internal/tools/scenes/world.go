@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"encoding/binary"
 	"hash/fnv"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"net/netip"
@@ -503,10 +504,7 @@ func (w *world) finish() {
 		}
 	}
 	t.Totals.Sources += uint64(len(w.sources))
-	for _, c := range w.classes {
-		t.Classes = append(t.Classes, c)
-	}
-	slices.SortFunc(t.Classes, func(a, b *Class) int { return cmp.Compare(a.Name, b.Name) })
+	t.Classes = slices.SortedFunc(maps.Values(w.classes), func(a, b *Class) int { return cmp.Compare(a.Name, b.Name) })
 	for _, s := range w.servers {
 		if s.truth.Requests > 0 {
 			t.Servers = append(t.Servers, s.truth)
