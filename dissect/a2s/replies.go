@@ -471,18 +471,8 @@ func (a *ServerBrowser) readMods(r *dissect.Reader) bool {
 // readSignatures reads the names of keys. It reports whether all are there.
 func (a *ServerBrowser) readSignatures(r *dissect.Reader) bool {
 	n := int(r.U8(fArmaNumSigs))
-	list := r.Begin(fArmaSigs)
-	for ; n > 0 && r.More(); n-- {
-		mark := core.Here(r)
-		sig := r.PString(fArmaSig)
-		if r.Failed() {
-			core.Return(r, mark)
-			break
-		}
-		a.Signatures = append(a.Signatures, sig)
-	}
-	r.End(list)
-	return n <= 0
+	a.Signatures = wire.List(r, fArmaSigs, a.Signatures, n, func() string { return r.PString(fArmaSig) })
+	return len(a.Signatures) == n
 }
 
 // shipRecord is the size of one player's deaths and money.

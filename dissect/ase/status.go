@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
@@ -66,17 +67,12 @@ func (p *StatusReply) server() dissect.Server {
 // readRules reads keys and values up to an empty key. It reports whether players may
 // follow.
 func (p *StatusReply) readRules(r *dissect.Reader, t *layout) bool {
-	list := r.Begin(rules.List)
-	for r.More() && !t.ends(r) {
-		open := r.BeginRecord(rules.Pair)
+	more := func() bool { return r.More() && !t.ends(r) }
+	p.Rules = wire.Records(r, rules.List, rules.Pair, p.Rules, more, func() dissect.KeyValue {
 		one := dissect.KeyValue{Key: t.read(r, rules.Key), Value: t.read(r, rules.Value)}
 		core.HideSetting(r, rules.Hidden, one.Key, one.Value)
-		if !r.EndRecord(open) {
-			break
-		}
-		p.Rules = append(p.Rules, one)
-	}
-	r.End(list)
+		return one
+	})
 	if r.Failed() {
 		return false
 	}

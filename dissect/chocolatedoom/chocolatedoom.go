@@ -221,13 +221,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		p := &d.servers
 		p.Addresses = p.Addresses[:0]
 		m.Type, m.Body, m.Pair.Answers = mServers, p, topicServers
-		list := r.Begin(fServers)
-		for r.More() {
-			if s := r.CString(fServer); !r.Failed() {
-				p.Addresses = append(p.Addresses, s)
-			}
-		}
-		r.End(list)
+		p.Addresses = wire.Values(r, fServers, p.Addresses, func() string { return r.CString(fServer) })
 	case typeAdded:
 		m.Type, m.Body, m.Pair.Answers = mAdded, &d.added, topicAdd
 		at := r.Offset()

@@ -558,9 +558,8 @@ func readUserinfo(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue 
 	if n := r.Until(`"`); quoted && n < r.Left() {
 		limit = r.Offset() + n
 	}
-	list := r.Begin(fUserinfo)
-	for r.More() && r.Offset() < limit {
-		pair := r.BeginRecord(fSetting)
+	more := func() bool { return r.More() && r.Offset() < limit }
+	dst = wire.Records(r, fUserinfo, fSetting, dst, more, func() dissect.KeyValue {
 		kv := dissect.KeyValue{Key: core.Element(r, fKey, '\\', limit)}
 		if r.Offset() == limit {
 			r.Find(oddKey, fKey, limit-len(kv.Key), len(kv.Key), dissect.Str(kv.Key))
@@ -569,12 +568,8 @@ func readUserinfo(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue 
 		} else {
 			kv.Value = core.Element(r, fValue, '\\', limit)
 		}
-		if !r.EndRecord(pair) {
-			break
-		}
-		dst = append(dst, kv)
-	}
-	r.End(list)
+		return kv
+	})
 	if r.Next('"') {
 		r.Bytes(words.Quote, 1)
 	}

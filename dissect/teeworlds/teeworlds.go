@@ -665,12 +665,6 @@ func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
 	*s = Servers{Servers: s.Servers[:0]}
 	m.Body = s
 	old := d.short.Word == "list"
-	list := r.Begin(fServers)
-	for r.More() {
-		if a := wire.Endpoint(r, fServer, !old, old); !r.Failed() {
-			s.Servers = append(s.Servers, a)
-		}
-	}
-	r.End(list)
+	s.Servers = wire.Values(r, fServers, s.Servers, func() netip.AddrPort { return wire.Endpoint(r, fServer, !old, old) })
 	m.Pair.Entries = len(s.Servers)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
@@ -222,14 +223,7 @@ func (b *Body) readPairs(r *dissect.Reader) {
 
 // readValues reads the values of the requested keys, which are sent without the keys.
 func (b *Body) readValues(r *dissect.Reader) {
-	list := r.Begin(b.f.Values)
-	for r.More() {
-		v := r.CString(b.f.Value)
-		if !r.Failed() {
-			b.Values = append(b.Values, v)
-		}
-	}
-	r.End(list)
+	b.Values = wire.Values(r, b.f.Values, b.Values, func() string { return r.CString(b.f.Value) })
 }
 
 // readTables reads tables up to the end of the reply.

@@ -147,6 +147,18 @@ func Wholes[T any](r *dissect.Reader, list *dissect.Field, dst []T, more func() 
 	return dst
 }
 
+// Values reads a list of values up to the end of the message, and appends those that can be read to dst.
+func Values[T any](r *dissect.Reader, list *dissect.Field, dst []T, read func() T) []T {
+	open := r.Begin(list)
+	for r.More() {
+		if v := read(); !r.Failed() {
+			dst = append(dst, v)
+		}
+	}
+	r.End(open)
+	return dst
+}
+
 // Texts reads the number of texts in a byte, and a list of them that end with zero bytes.
 func Texts(r *dissect.Reader, count, list, one *dissect.Field, dst []string) []string {
 	n := int(r.U8(count))
