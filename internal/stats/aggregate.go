@@ -1066,11 +1066,7 @@ func (a *Aggregate) became(k *kind, e *entry[server], how how, n int, times uint
 
 // missed reports whether a request with an outcome got no reply that it asked for.
 func missed(o dissect.Outcome) bool {
-	switch o {
-	case dissect.OutcomeUnanswered, dissect.OutcomeRefused, dissect.OutcomeElsewhere, dissect.OutcomeOther:
-		return true
-	}
-	return false
+	return o == dissect.OutcomeUnanswered || o == dissect.OutcomeRefused || o == dissect.OutcomeElsewhere || o == dissect.OutcomeOther
 }
 
 // Lost counts packets that the kernel lost, or requests that were evicted, in a second.

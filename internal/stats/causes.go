@@ -550,11 +550,10 @@ var causes = []Cause{
 		Words:  "{server} replies to {what}.",
 		Advice: "Look whether the server has that kind of query disabled or limited, and whether its long replies get through.",
 		holds: func(x *facts) *proof {
-			i := slices.IndexFunc(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && v.of != "" })
-			if i < 0 || len(x.silences) > 0 || x.verdicts[i].Evidence.of("replies") > 0 && x.overloaded() {
+			v, none := first(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && v.of != "" }), mark{}
+			if v == nil || len(x.silences) > 0 || v.Evidence.of("replies") > 0 && x.overloaded() {
 				return nil
 			}
-			v, none := &x.verdicts[i], mark{}
 			for k := range each(x.kinds) {
 				if strings.Contains(v.of, k.protocol+" "+plural(k.title)) {
 					none.merge(&k.none)
@@ -569,11 +568,10 @@ var causes = []Cause{
 		Words:  "{verdict}",
 		Advice: "{advice}",
 		holds: func(x *facts) *proof {
-			i := slices.IndexFunc(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && len(v.Sources) > 0 })
-			if i < 0 {
-				return nil
+			if v := first(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && len(v.Sources) > 0 }); v != nil {
+				return x.proof("verdict", v.Text, "advice", v.Advice).with(x, "requests without a reply", x.lost())
 			}
-			return x.proof("verdict", x.verdicts[i].Text, "advice", x.verdicts[i].Advice).with(x, "requests without a reply", x.lost())
+			return nil
 		}},
 	{ID: "rate_limit", State: Trouble, Certainty: Likely, explains: ofSilence | ofLoad,
 		Needs:  "under nine tenths of at least twenty requests have a reply, and however many come, as many are answered at any time, or to each address, with less spread than chance has; or it is known to have such a limit",
@@ -623,6 +621,19 @@ var causes = []Cause{
 			asked := float64(x.asked())
 			return x.proofIf(loops.n > 0 && x.marks[mCut].n == 0 && 10*x.marks[mAccepted].n <= loops.n && (float64(loops.n) >= badShare*asked || loops.n >= kindLeast && x.marks[mIssued].n > x.marks[mData].n),
 				"n", count(loops.n, "time", "times")).with(x, "challenges after a challenge", &loops)
+		}},
+	{ID: "unarrived", State: Trouble, Certainty: Likely, explains: ofChallenge,
+		Needs:  "at least five addresses, three quarters of those that get replies, ask three times or more, get a challenge nearly each time, and return none; if the certainty is only possible, up to a tenth of the addresses do better",
+		Words:  "{verdict}",
+		Advice: "Look at the way of the replies from here to the clients: a firewall or a NAT that drops them, a route back through another link, or a provider that filters. A capture at a client shows whether they come. Clients from before challenges, and a few forged addresses, look the same.",
+		holds: func(x *facts) *proof {
+			v := first(x.verdicts, func(v Verdict) bool { return v.Evidence.of("asking_again") > 0 })
+			if v == nil {
+				return nil
+			}
+			p := x.proof("verdict", v.Text).with(x, "challenges", &x.marks[mIssued])
+			p.certainty = v.Certainty
+			return p
 		}},
 	{ID: "challenge_unused", State: Trouble, Certainty: Likely, explains: ofChallenge,
 		Needs:  "every reply is a challenge, to half of at least four requests or more, and nobody returns one",
@@ -902,10 +913,10 @@ func (x *facts) silence(ended bool) *proof {
 	if n == 0 || x.good == 0 {
 		return nil
 	}
-	more := ""
+	more := most.of
 	switch {
 	case !ended && before > 0:
-		more = fmt.Sprintf(" Before that it was silent %s, and came back.", count(before, "time", "times"))
+		more += fmt.Sprintf(" Before that it was silent %s, and came back.", count(before, "time", "times"))
 	case n > 1:
 		more = fmt.Sprintf(" (%d times in all)", n)
 	}

@@ -953,7 +953,7 @@ func (f *film) early(by float64, clients int) {
 	f.goesOn(60)
 }
 
-// filmLAN are those of whom looks for servers in a network, and of two capture points.
+// filmLAN are those of whom looks for servers in a network, of two capture points, and of replies that get lost after one.
 var filmLAN = []filmCause{
 	{id: "broadcast", server: "192.168.1.20:27015", has: func(f *film) { f.found("255.255.255.255", "192.168.1.21", "192.168.1.20", "192.168.1.22") }, near: func(f *film) { f.found("239.255.0.1", "192.168.1.20", "192.168.1.21", "192.168.1.22") }, nearIs: "only_private", nearAsk: "192.168.1.22:27015", says: "sent 40 replies to requests to all hosts of its network .255.255.255.255:27015.*as it should be", not: "one direction|several servers"},
 	{id: "broadcast", server: "198.51.100.255:27015", has: func(f *film) { f.found("198.51.100.255", "198.51.100.10", "198.51.100.11") }, near: func(f *film) { f.found("198.51.100.255", "198.51.100.10") }, nearIs: "other_address", nearAsk: "198.51.100.255:27015", says: "servers answered 40 requests, 198.51.100.1[01]:27015 among them", not: "clients drop"},
@@ -970,6 +970,8 @@ var filmLAN = []filmCause{
 		near: func(f *film) { f.found("255.255.255.255") }, nearIs: "broadcast_unanswered", nearAsk: "255.255.255.255:27015", says: "40 a2s info requests .100 % answered", not: "Slow|%.*of \\d+ answered"},
 	{id: "loss", server: "192.168.1.20:27015", nearAsk: "192.168.1.20:27015", // of one that replies to all, which is no reply without its request
 		has: func(f *film) { f.beside(lossy(.3)) }, near: func(f *film) { f.beside(lossy(0)) }, nearIs: "only_private", says: "replies to only [67][0-9] % of 40 requests", not: "lacks packets"},
+	{id: "unarrived", // and to forged addresses that ask once
+		has: func(f *film) { f.unreturned(12, 4) }, near: func(f *film) { f.unreturned(48, 1) }, nearIs: "challenge_unused", says: "gave 96 challenges .*12 of the 12 addresses .* half of them 8 times or more.*a route back", not: "older"},
 	{id: "broadcast_unanswered", server: "192.168.1.255:27015", has: func(f *film) { f.found("192.168.1.255") }, near: func(f *film) { f.found("192.168.1.255", "192.168.1.255") }, nearIs: "only_private", nearAsk: "192.168.1.255:27015", says: "no server replied to any of 40 requests", not: "Down"},
 }
 

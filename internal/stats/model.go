@@ -68,7 +68,7 @@ type Verdict struct {
 	Because []string `json:"because,omitempty"`
 	Doubt   string   `json:"doubt,omitempty"`
 
-	of string // the kind of request that it is about, if it is about one
+	of string // the kind of request that it is about, if it is about one; of a server that stopped, where one of its name replies now
 }
 
 // Totals count the whole report. Bytes are those of the IP packets on the wire.

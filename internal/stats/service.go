@@ -227,8 +227,9 @@ func (r *reporting) sayDown(e *entry[server], s *silence) {
 		text = fmt.Sprintf("Down: %s%s did not reply until %s, for %s: none of %s got a reply", r.address(e), r.named(v), r.clock(s.to), length, requests)
 	}
 	text, advice := r.withICMP(v, text)
+	moved := r.movedTo(e, s)
 	r.say(Verdict{
-		Kind: ServerDown, Server: r.address(e), From: instant(s.from), To: instant(s.to), Text: text + ".", Advice: advice,
+		Kind: ServerDown, Server: r.address(e), From: instant(s.from), To: instant(s.to), Text: text + "." + moved, Advice: advice, of: moved,
 		Evidence: Evidence{
 			{"requests_without_reply", round(s.requests, 0)}, {"seconds", round(float64(s.to-s.from)/1e9, 1)}, {"replies", float64(v.replies)}, {"icmp_errors", float64(v.fates[dissect.OutcomeRefused])},
 		},
@@ -569,7 +570,12 @@ func (r *reporting) unwellKind(e *entry[server], most bool) {
 				good, all = good+o.heard, all+o.n
 			}
 		}
-		sure := kindLost(k.heard, k.n, good, all)
+		sure, when := kindLost(k.heard, k.n, good, all), " in "+r.span(times.first, times.last)
+		if died, others, answered := v.died(k.asked); died {
+			k.n, k.heard, n, heard, good, all = uint64(k.bad), 0, uint64(k.bad), 0, answered, others
+			which, when = []string{"0 % of " + number(n) + " " + k.of.many() + " from " + r.clock(k.first) + " on, after it had answered " + number(uint64(k.good))}, ""
+			sure = kindLost(0, n, good, all)
+		}
 		between, lost := false, uint64(0) // others were answered then, or none of them was lost, so that it was no outage
 		v.times().in(func(from, to int64, p *pulse) {
 			if between = between || p.replied > 0 && p.last > k.first && p.first < k.last; overlap(from, to, k.first, k.last+1) > 0 {
@@ -580,7 +586,7 @@ func (r *reporting) unwellKind(e *entry[server], most bool) {
 			continue
 		}
 		what := strings.Join(which, " and ")
-		text, advice := fmt.Sprintf("Not answered: %s%s replies to %s in %s, and to %s of others", r.address(e), r.named(v), what, r.span(times.first, times.last), percent(float64(good)/float64(all))), causeOf("kind_unanswered").Advice
+		text, advice := fmt.Sprintf("Not answered: %s%s replies to %s%s, and to %s of others", r.address(e), r.named(v), what, when, percent(float64(good)/float64(all))), causeOf("kind_unanswered").Advice
 		if 2*v.fates[dissect.OutcomeRefused] > n-heard {
 			text, advice = text+"; ICMP says: "+v.says(), "The sender of the ICMP errors says why: look at its rules; qdissect why "+r.address(e)+" names it."
 		}

@@ -363,7 +363,7 @@ func count(n uint64, one, many string) string {
 func were(n uint64) string { return either(n == 1, "was", "were") }
 
 // either returns one of two texts: the first if something is so.
-func either(is bool, yes, no string) string {
+func either[T ~string](is bool, yes, no T) T {
 	if is {
 		return yes
 	}

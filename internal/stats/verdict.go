@@ -38,7 +38,7 @@ const mostVerdicts = 50
 
 // judge adds the verdicts.
 func (r *reporting) judge() {
-	for _, rule := range []func(){r.sayCarpets, r.junk, r.down, r.drops, r.floods, r.reflected, r.tooOften, r.growths, r.longLost, r.ignored, r.unwell, r.unconnected, r.slow, r.scanners, r.bounced, r.errors} {
+	for _, rule := range []func(){r.sayCarpets, r.junk, r.down, r.drops, r.floods, r.reflected, r.tooOften, r.growths, r.longLost, r.ignored, r.unarrived, r.unwell, r.unconnected, r.slow, r.scanners, r.bounced, r.errors} {
 		rule()
 	}
 	if r.few = true; r.o.whole {
@@ -130,11 +130,7 @@ func list(texts []string) string {
 }
 
 func (r *reporting) named(v *server) string {
-	name := r.name(v.appendPlain(nil, v.name))
-	if len(name) == 0 {
-		return ""
-	}
-	return " (" + shown(name) + ")"
+	return named2(string(r.name(v.appendPlain(nil, v.name))))
 }
 
 // has reports whether a verdict of some kind is about a server.

@@ -92,12 +92,9 @@ func (s *Stream) fill() []string {
 
 // stream returns what went over TCP with the server, nil if nothing did.
 func (x *facts) stream() *Stream {
-	for i := range x.o.Streams {
-		if s := &x.o.Streams[i]; s.Server.Addr() == x.at.Addr() && (x.at.Port() == 0 || s.Server.Port() == x.at.Port()) {
-			return s
-		}
-	}
-	return nil
+	return first(x.o.Streams, func(s Stream) bool {
+		return s.Server.Addr() == x.at.Addr() && (x.at.Port() == 0 || s.Server.Port() == x.at.Port())
+	})
 }
 
 // maxAnswers is how many ports of an address are answered for.
@@ -528,14 +525,17 @@ func (m *master) sentence(listed bool) string {
 	return s + "."
 }
 
-// verdict returns a verdict of the report about the server, nil if there is none.
-func (x *facts) verdict(kind string) *Verdict {
-	for i := range x.verdicts {
-		if v := &x.verdicts[i]; v.Kind == kind {
-			return v
-		}
+// first returns the first of a list for which something is so, nil if there is none.
+func first[T any](list []T, is func(T) bool) *T {
+	if i := slices.IndexFunc(list, is); i >= 0 {
+		return &list[i]
 	}
 	return nil
+}
+
+// verdict returns a verdict of the report about the server, nil if there is none.
+func (x *facts) verdict(kind string) *Verdict {
+	return first(x.verdicts, func(v Verdict) bool { return v.Kind == kind })
 }
 
 // said returns the ICMP errors of some types about what was sent to it, or about what it sent.

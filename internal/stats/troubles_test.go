@@ -1,0 +1,115 @@
+package stats_test
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"testing"
+
+	"github.com/qdissect/qdissect/internal/stats"
+)
+
+// unreturned adds clients that ask twice, with so many sendings each, get a challenge each time, and return none.
+func (f *film) unreturned(clients, sendings int) {
+	f.asking(clients, sendings, askInfo, func(c int) string { return challenge(uint32(1000 + c)) })
+}
+
+// asking adds such clients that ask for something.
+func (f *film) asking(clients, sendings int, ask string, reply func(client int) string) {
+	for i := range 2 * clients * sendings {
+		c, turn := i%clients, i/clients
+		if sendings == 1 {
+			c = i
+		}
+		at, from := float64(c%24)*3+float64(turn/max(sendings, 1))*45+float64(turn%sendings)*1.5, netip.AddrPortFrom(askers(c).Addr(), uint16(40000+i))
+		f.udp(at, from, filmServer, ask)
+		f.udp(at+.0005, filmServer, from, reply(c))
+	}
+	f.goesOn(150)
+}
+
+// moves adds people of whom half ask a server at another address as well, which has a name, from the time on when the first one stops.
+func (f *film) moves(name string, stops, begins float64) {
+	for i := range 240 {
+		at, from := float64(i)/2, askers(i%50)
+		if f.udp(at, from, filmServer, askInfo); at < stops {
+			f.udp(at+.001, filmServer, from, infoReply("Old town"))
+		}
+		if i%2 == 0 && at >= begins {
+			f.udp(at+.2, from, filmOther, askInfo)
+			f.udp(at+.201, filmOther, from, infoReply(name))
+		}
+	}
+	f.goesOn(150)
+}
+
+// dies adds people who are answered until some time, and requests for rules; replies says which of these are.
+func (f *film) dies(until float64, replies func(i int) bool) {
+	f.people(func(_ int, at float64) bool { return at < until })
+	for i := range 120 {
+		at, from := float64(i)+.1, askers(i%12)
+		if f.udp(at, from, filmServer, "\xff\xff\xff\xffV"+le(7)); replies(i) {
+			f.udp(at+.001, filmServer, from, rulesReply(10))
+		}
+	}
+}
+
+// TestTroubles: what report and why say of troubles that operators have, and what they must not say.
+func TestTroubles(t *testing.T) {
+	scan := func(hosts int) func(*film) {
+		return func(f *film) {
+			f.answered(120, filmServer)
+			for i := range 400 {
+				s := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(20 + i%hosts)}), uint16(27000+i/hosts))
+				f.udp(5+float64(i)/40, netip.MustParseAddrPort("20.9.9.9:5555"), s, askInfo)
+			}
+			f.goesOn(100)
+		}
+	}
+	for _, c := range []struct {
+		name             string
+		film             func(*film)
+		report, why, not string
+	}{
+		{"challenges do not arrive", func(f *film) { f.unreturned(12, 4) }, "Challenges do not arrive: .*12 of the 12 addresses.*replies do not seem to reach them", "replies do not seem to reach them", "older"},
+		{"of GameSpy 3, where a challenge is asked for alone", func(f *film) {
+			f.asking(12, 4, "\xfe\xfd\x09\x01\x02\x03\x04", func(c int) string { return fmt.Sprintf("\x09\x01\x02\x03\x04%d\x00", 12345678+c) })
+		}, "Challenges do not arrive: ", "replies do not seem to reach them", ""},
+		{"they do to one of many", func(f *film) {
+			f.unreturned(12, 4)
+			f.challenged(20, filmServer, func(int) string { return infoReply("Old town") })
+		}, "Not answered: ", "", "do not arrive"},
+		{"forged addresses that ask once", func(f *film) { f.unreturned(48, 1) }, "Not answered: ", "No client gets past", "do not arrive"},
+		{"a server moves", func(f *film) { f.moves("Old town", 60, 60) }, "Down: .*stopped replying at 22:14:19.* Since 22:14:20 UTC, a server of the same name replies at 198.51.100.11:27015", "Since 22:14:20 UTC, a server of the same name replies at 198.51.100.11:27015", ""},
+		{"another name", func(f *film) { f.moves("New town", 60, 60) }, "Down: ", "stopped replying", "same name"},
+		{"the other one was there before", func(f *film) { f.moves("Old town", 60, 30) }, "Down: ", "stopped replying", "same name"},
+		{"a kind dies", func(f *film) { f.dies(150, func(i int) bool { return i < 80 }) }, "0 % of 40 a2s rules requests from 22:14:40 UTC on, after it had answered 80, and to 100 % of others", "0 % of 40 a2s rules requests from 22:14:40 UTC on, after it had answered 80", "only so often"},
+		{"a kind is lost for a while", func(f *film) { f.dies(150, func(i int) bool { return i < 40 || i > 100 }) }, "Not answered: ", "", "after it had"},
+		{"a kind is lost by chance", func(f *film) {
+			replied := lossy(.7)
+			f.dies(150, func(i int) bool { return i < 40 || replied(0, 0) })
+		}, "", "", "after it had"},
+		{"all die", func(f *film) { f.dies(80, func(i int) bool { return i < 80 }) }, "Down: ", "", "after it had"},
+		{"a scan of ports", scan(1), "asks about 400 ports of 198.51.100.20:", "", "400 servers"},
+		{"a scan of servers", scan(100), "asks about 3?[0-9]+ servers:", "", "ports of"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &film{t: t}
+			c.film(f)
+			verdicts, answers := agree(t, f.write(t))
+			said := ""
+			for _, v := range verdicts {
+				said += v.Text + "\n"
+			}
+			w := answers[filmServer.String()]
+			for _, x := range []struct{ is, want string }{{said, c.report}, {w.Text, c.why}} {
+				if !regexp.MustCompile("(?s)"+x.want).MatchString(x.is) || c.not != "" && regexp.MustCompile(c.not).MatchString(x.is) {
+					t.Errorf("says %q, want %q and not %q", x.is, x.want, c.not)
+				}
+			}
+			if c.report == "" && verdicts[0].Kind != stats.NothingUnusual {
+				t.Errorf("not quiet: %s", said)
+			}
+		})
+	}
+}
