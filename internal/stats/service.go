@@ -108,17 +108,13 @@ const accident = 1e-4
 // atOnce returns the requests of the least of silences that are no accident at a server, by the share that it answers of those that came in none of them:
 // enough of these for each, since a limit answers one now and then.
 func (s *server) atOnce(list []silence) float64 {
-	var each []float64
-	for _, o := range list {
-		each = append(each, o.requests)
-	}
-	slices.Sort(each)
+	list = slices.SortedFunc(slices.Values(list), func(a, b silence) int { return cmp.Compare(b.requests, a.requests) })
 	least, others := math.Inf(1), float64(s.requests)
-	for k, n := range slices.Backward(each) {
-		others -= n
+	for k, o := range list {
+		others -= o.requests
 		answered := float64(less(s.replies, s.unasked)) / max(others, 1)
-		if enough := k == len(each)-1 || others >= float64(leastJudged*(len(each)-k)); enough && n*math.Log1p(-min(answered, 0.999)) < math.Log(accident/float64(s.requests)) {
-			least = n
+		if enough := k == 0 || others >= float64(leastJudged*(k+1)); enough && o.requests*math.Log1p(-min(answered, 0.999)) < math.Log(accident/float64(s.requests)) {
+			least = o.requests
 		}
 	}
 	return least
