@@ -582,7 +582,7 @@ func (r *reporting) findCarpets() {
 	}
 }
 
-// carpetsAt returns the carpets at addresses of a network that never replied, as far as the seconds of these are known.
+// carpetsAt returns the carpets at addresses of a network that never replied, as far as it is known when these were asked.
 func (r *reporting) carpetsAt(p netip.Prefix, list []*entry[server]) (found []carpet) {
 	whole := carpet{network: p, silent: len(list), from: r.a.last, to: r.a.first}
 	var sum pulses
@@ -592,7 +592,7 @@ func (r *reporting) carpetsAt(p netip.Prefix, list []*entry[server]) (found []ca
 		n := e.v.sources()
 		whole.sources, whole.least = whole.sources+float64(n.Count), whole.least || n.Percent >= 100
 		whole.from, whole.to = min(whole.from, e.v.first), max(whole.to, e.v.last)
-		if e.v.more != nil {
+		if e.v.more != nil || widths[e.v.times().width] <= shortest { // other times are too wide
 			sum.merge(e.v.pulses)
 		}
 	}

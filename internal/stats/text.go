@@ -159,16 +159,16 @@ func (t *text) wrapped(mark, s string) {
 
 func (t *text) verdicts() {
 	advised := map[string]bool{}
-	for i, v := range t.Verdicts {
-		if i > t.rows {
-			t.wrapped("* ", t.rest(i))
-			break
-		}
+	shown := min(len(t.Verdicts)-1, t.rows) + 1
+	for i, v := range t.Verdicts[:shown] {
 		t.wrapped("* ", v.Text)
 		if !advised[v.Advice] && (i == 0 || t.rows > 2) {
 			t.wrapped("  > ", v.Advice)
 			advised[v.Advice] = true
 		}
+	}
+	if t.Totals.Verdicts > shown {
+		t.wrapped("* ", t.rest(shown))
 	}
 	if t.rows > 1 {
 		for _, s := range t.Unclear {
@@ -197,6 +197,9 @@ func (t *text) rest(i int) string {
 	n := t.Totals.Verdicts - i
 	if left := n - len(names); left > 0 {
 		names = append(names, fmt.Sprintf("and %d others", left))
+	}
+	if len(list) == 0 {
+		return fmt.Sprintf("And %d more that are no worse.", n)
 	}
 	return fmt.Sprintf("And %d more, %s: %s.", n, t.hint, strings.Join(names, "; "))
 }

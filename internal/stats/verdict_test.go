@@ -255,6 +255,11 @@ func TestVerdictsNeed(t *testing.T) {
 		{"carpet", both(evening(60), sent(800, 20, 40, func(i int, x *made) {
 			x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%16), true, dissect.OutcomeUnanswered
 		})), "likely Carpet flood at 198.51.100.0/24: 800 requests to 16 addresses of it that never replied, in 20 s from 19:00:20 UTC on (40 per second) from about "},
+		{"carpet in a network of many servers", both(evening(60), sent(3600, 0, 60, func(i int, x *made) {
+			x.from, x.to, x.proof = person(i), fmt.Sprintf("198.51.100.%d", 20+i%30), dissect.Proven
+		}), sent(800, 20, 40, func(i int, x *made) {
+			x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%16), true, dissect.OutcomeUnanswered
+		})), "likely Carpet flood at 198.51.100.0/24: 800 requests to 16 addresses of it that never replied, in 20 s from 19:00:20 UTC on (40 per second) from about "},
 		{"carpet over more addresses than are counted", both(evening(60), sent(4000, 20, 200, func(i int, x *made) {
 			x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.18.%d.%d", i/250, 1+i%250), true, dissect.OutcomeUnanswered
 		})), "likely Carpet flood: 4,000 requests to more than 1,000 addresses that never replied, in 20 s from 19:00:20 UTC on (200 per second) from about "},
