@@ -102,7 +102,7 @@ func TestLimitOf(t *testing.T) {
 			s.add(int64((float64(i)+random.Float64())*1e9)/int64(rate), 1, good)
 		}
 		x := facts{target: new(target), beats: s}
-		if x.findLimit(nil, 0, false); x.limit > 0 {
+		if x.findLimit(nil, 0); x.limit > 0 {
 			found++
 		}
 	}
@@ -131,7 +131,7 @@ func TestLimitOf(t *testing.T) {
 				x.beats.add(int64(second)*1e9+int64(i)*1e9/int64(asked), 1, good)
 			}
 		}
-		if x.findLimit(nil, 0, false); math.Abs(x.limit-c.want) > 0.5 {
+		if x.findLimit(nil, 0); math.Abs(x.limit-c.want) > 0.5 {
 			t.Errorf("%s: %g per second, want %g", c.name, x.limit, c.want)
 		}
 	}

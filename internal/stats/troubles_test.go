@@ -90,6 +90,15 @@ func TestTroubles(t *testing.T) {
 			f.dies(150, func(i int) bool { return i < 40 || replied(0, 0) })
 		}, "", "", "after it had"},
 		{"all die", func(f *film) { f.dies(80, func(i int) bool { return i < 80 }) }, "Down: ", "", "after it had"},
+		{"the first packet of each is lost, and the others are not", func(f *film) {
+			for i := range 240 {
+				at, from := float64(i/4)+[...]float64{0, 1, 1.2, 1.4}[i%4], netip.AddrPortFrom(askers(i/4).Addr(), uint16(40000+i/4))
+				if f.udp(at, from, filmServer, askInfo); i%4 > 0 {
+					f.udp(at+.001, filmServer, from, infoReply("Old town"))
+				}
+			}
+			f.goesOn(100)
+		}, "replies to only 75 % of 240 sendings", "replies to only 75 % of 240 sendings", "only so often"},
 		{"a scan of ports", scan(1), "asks about 400 ports of 198.51.100.20:", "", "400 servers"},
 		{"a scan of servers", scan(100), "asks about 3?[0-9]+ servers:", "", "ports of"},
 	} {

@@ -176,8 +176,8 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 		}
 		at := keyOf(t.at.Addr(), t.at.Port())
 		sum := at.hash()
-		if x.bad() {
-			x.findLimit(a.clients.entries, sum, until)
+		if x.bad() && !until { // how often these ask depends on what is answered
+			x.findLimit(a.clients.entries, sum)
 		}
 		w := x.answer()
 		if a.overTCP(t) {
@@ -341,7 +341,7 @@ func (x *facts) overloaded() bool { return x.limit > 0 || x.verdict(DropsUnderLo
 
 // findLimit finds how many requests a server answers per second at most, in all or to each address. Seconds of a limit begin at any time. Clients that ask
 // alike get as much of a limit of all, but not as evenly as from one of each.
-func (x *facts) findLimit(clients []entry[client], sum uint64, until bool) {
+func (x *facts) findLimit(clients []entry[client], sum uint64) {
 	var each []beat
 	for i := range clients {
 		if c := &clients[i].v; x.n >= leastOften && c.asked(sum) && c.distinctServers() == 1 && c.replies < c.requests {
@@ -354,7 +354,7 @@ func (x *facts) findLimit(clients []entry[client], sum uint64, until bool) {
 	}
 	const longest = 8 * int64(time.Second) / beatTime
 	ofEach := func(part float64) {
-		if l := limitOf(each, false, part) / seconds; l >= leastSteady && !until { // a lower one is of clients that ask until they have a reply
+		if l := limitOf(each, false, part) / seconds; l >= leastSteady { // a lower one is of clients that ask until they have a reply
 			x.limit, x.each = l, true
 		}
 	}
