@@ -36,9 +36,11 @@ func (r *reporting) floods() {
 			who = " from " + count(n, "address", "addresses")
 		}
 		whose := "in total"
-		if one, _ := r.busiest(ev, false, 1); nearest(ev.sources) == 1 && len(one) == 1 {
-			v.Sources, whose = r.names(one), "per address"
-			who = " from " + v.Sources[0]
+		if nearest(ev.sources) == 1 {
+			if one, _ := r.busiest(ev, false, 1); len(one) == 1 {
+				v.Sources, whose = r.names(one), "per address"
+				who = " from " + v.Sources[0]
+			}
 		}
 		title, why := "Forged flood", "None came back with the challenge that it was given."
 		switch {

@@ -105,9 +105,9 @@ const leastJudged = 5
 // accident is the probability below which what was found is no accident: that of a whole capture, in which there are many chances.
 const accident = 1e-4
 
-// atOnce returns the requests of the least of silences that are no accident at a server, by the share that it answers of those that came in none of them:
-// enough of these for each, since a limit answers one now and then.
-func (s *server) atOnce(list []silence) float64 {
+// leastReal returns the number of requests of the smallest silence that is no accident. What counts is the share that the server answers outside of that silence
+// and of all larger ones, where enough requests for each must have come, since a limit of replies answers one now and then.
+func (s *server) leastReal(list []silence) float64 {
 	list = slices.SortedFunc(slices.Values(list), func(a, b silence) int { return cmp.Compare(b.requests, a.requests) })
 	least, others := math.Inf(1), float64(s.requests)
 	for k, o := range list {
@@ -125,7 +125,7 @@ func (s *server) outages() []silence {
 	list := slices.DeleteFunc(silences(s.times(), s.first, s.last), func(o silence) bool {
 		return o.brief() && (!o.began || !o.ends || o.about || o.to-o.from < briefest)
 	})
-	least := s.atOnce(list)
+	least := s.leastReal(list)
 	list = slices.DeleteFunc(list, func(o silence) bool { return o.requests < least })
 	long := slices.DeleteFunc(slices.Clone(list), func(o silence) bool { return o.brief() })
 	if len(list)-len(long) > mostBrief {
@@ -216,14 +216,15 @@ func (r *reporting) sayDown(e *entry[server], s *silence) {
 	}
 	length := duration(time.Duration(s.to - s.from).Round(100 * time.Millisecond))
 	requests := either(s.about, "about ", "") + count(nearest(s.requests), "request", "requests")
+	moved := ""
 	text := fmt.Sprintf("Down: %s%s did not reply for %s, from %s to %s: none of %s got a reply", r.address(e), r.named(v), length, r.clock(s.from), r.clock(s.to), requests)
 	if !s.ends {
 		text = fmt.Sprintf("Down: %s%s stopped replying at %s: none of %s in the %s since then has a reply", r.address(e), r.named(v), r.clock(s.from), requests, length)
+		moved = r.movedTo(e, s.from)
 	} else if !s.began {
 		text = fmt.Sprintf("Down: %s%s did not reply until %s, for %s: none of %s got a reply", r.address(e), r.named(v), r.clock(s.to), length, requests)
 	}
 	text, advice := r.withICMP(v, text)
-	moved := r.movedTo(e, s)
 	r.say(Verdict{
 		Kind: ServerDown, Server: r.address(e), From: instant(s.from), To: instant(s.to), Text: text + "." + moved, Advice: advice, of: moved,
 		Evidence: Evidence{

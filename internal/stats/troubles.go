@@ -37,13 +37,13 @@ func (r *reporting) unarrived() {
 	}
 }
 
-// movedTo says where a server of the same name and map, or port, replies since one stopped, if there is only one.
-func (r *reporting) movedTo(e *entry[server], s *silence) string {
+// movedTo says where a server of the same name, and of the same map, port or host, replies since one stopped, if there is only one.
+func (r *reporting) movedTo(e *entry[server], stopped int64) string {
 	list := slices.DeleteFunc(slices.Clone(r.servers), func(o *entry[server]) bool {
 		same := len(e.v.name) > 0 && bytes.Equal(o.v.name, e.v.name) && o.v.protocol == e.v.protocol && (o.Port == e.Port || o.addr() == e.addr() || bytes.Equal(o.v.mapName, e.v.mapName))
-		return o == e || !same || o.v.replies < leastJudged || o.v.first < s.from
+		return o == e || !same || o.v.replies < leastJudged || o.v.first < stopped
 	})
-	if s.ends || len(list) != 1 {
+	if len(list) != 1 {
 		return ""
 	}
 	return fmt.Sprintf(" Since %s, a server of the same name replies at %s: if it moved, those who ask here have its old address.", r.clock(list[0].v.first), r.address(list[0]))

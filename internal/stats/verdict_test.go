@@ -800,8 +800,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestAtOnce: silences are no accident if the server answers nearly all between them, however many there are; a limit answers one now and then.
-func TestAtOnce(t *testing.T) {
+// TestLeastReal: silences are no accident if the server answers nearly all between them, however many there are; a limit answers one now and then.
+func TestLeastReal(t *testing.T) {
 	for _, c := range []struct {
 		requests, replies uint64
 		silences          []float64
@@ -817,7 +817,7 @@ func TestAtOnce(t *testing.T) {
 		for _, n := range c.silences {
 			list = append(list, silence{requests: n})
 		}
-		if got := v.atOnce(list); got != c.want {
+		if got := v.leastReal(list); got != c.want {
 			t.Errorf("%v of %d requests: %v, want %v", c.silences, c.requests, got, c.want)
 		}
 	}
@@ -864,7 +864,7 @@ func TestSilences(t *testing.T) {
 		}
 		got, list := []string{}, silences(v.times(), v.first, v.last)
 		for _, s := range list {
-			if s.to-s.from >= shortest && s.requests >= v.atOnce(list) {
+			if s.to-s.from >= shortest && s.requests >= v.leastReal(list) {
 				got = append(got, fmt.Sprintf("%d-%d: %.0f", s.from/1e9, s.to/1e9, s.requests))
 			}
 		}
