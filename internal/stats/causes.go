@@ -625,7 +625,7 @@ var causes = []Cause{
 	{ID: "unarrived", State: Trouble, Certainty: Likely, explains: ofChallenge,
 		Needs:  "at least five addresses, three quarters of those that get replies, ask three times or more, get a challenge nearly each time, and return none; if the certainty is only possible, up to a tenth of the addresses do better",
 		Words:  "{verdict}",
-		Advice: "Look at the way of the replies from here to the clients: a firewall or a NAT that drops them, a route back through another link, or a provider that filters. A capture at a client shows whether they come. Clients from before challenges, and a few forged addresses, look the same.",
+		Advice: "Look at the way of the replies to the clients (a firewall or a NAT that drops them, a route back through another link, a provider that filters), with a capture at one of them; clients from before challenges, and a few forged addresses, look the same.",
 		holds: func(x *facts) *proof {
 			v := first(x.verdicts, func(v Verdict) bool { return v.Evidence.of("asking_again") > 0 })
 			if v == nil {
