@@ -2,26 +2,26 @@ package capture
 
 import "io"
 
-// bufferSize is the size of a stream's buffer: larger than the longest record (MaxFrame
-// and its headers), yet small enough to stay in the processor's cache.
+// bufferSize is the size of a stream's buffer where a record is longer than usual: more than the longest one (MaxFrame
+// and its headers).
 const bufferSize = 512 << 10
 
-// firstBuffer is the size of the buffer at first, which many captures do not fill.
-const firstBuffer = 32 << 10
+// usualBuffer is the size of the buffer otherwise, so that it stays in the processor's cache.
+const usualBuffer = 32 << 10
 
 // A stream is a buffered reader with a peek of any length up to its buffer. It counts the
 // bytes that are consumed.
 type stream struct {
 	frames uint64 // that were read, and blocks without a frame that count as frames
 	src    io.Reader
-	buf    []byte // of firstBuffer bytes, or of bufferSize
+	buf    []byte // of usualBuffer bytes, or of bufferSize
 	r, w   int    // buf[r:w] has been read and not consumed
 	base   int64  // file offset of buf[0]
 	err    error  // the error of src; io.EOF at its end
 	record int64  // see mark
 }
 
-func newStream(src io.Reader) *stream { return &stream{src: src, buf: make([]byte, firstBuffer)} }
+func newStream(src io.Reader) *stream { return &stream{src: src, buf: make([]byte, usualBuffer)} }
 
 // offset returns the number of bytes consumed.
 func (s *stream) offset() int64 { return s.base + int64(s.r) }
@@ -49,7 +49,7 @@ func (s *stream) ahead(n int) []byte {
 // needed, so that a frame in a pipe is available as soon as it has arrived.
 func (s *stream) fill(n int) {
 	buf := s.buf
-	if len(buf) < bufferSize && (s.w == len(buf) || n > len(buf)) {
+	if n > len(buf) {
 		buf = make([]byte, bufferSize)
 	}
 	s.w = copy(buf, s.buf[s.r:s.w])
