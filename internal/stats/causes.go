@@ -720,7 +720,7 @@ var causes = []Cause{
 	{ID: "too_few", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "at most three requests, of which one has no reply or none has more than a challenge, or under twenty of which half have no reply; or a cause that rests on at most three requests, or on under five replies (three that lack parts; ICMP is evidence of its own): what was seen is said",
 		Words:  "Too little to say: {server} was asked {n}, and {replies} came{only}.",
-		Advice: "Capture for longer, and ask the server with a browser meanwhile: with ten requests it can be told whether it answers.",
+		Advice: "Capture for longer, and ask the server with a browser meanwhile: with twenty requests it can be told whether it answers.",
 		holds: func(x *facts) *proof {
 			if few := x.asked() <= tooFew; x.n > 0 && x.verdict(Unwell) == nil && (x.good < x.n && few || 2*x.sum.Answered <= x.n || few && x.marks[mData].n == 0) {
 				return x.saw().with(x, "requests", &x.marks[mAsked])

@@ -10,7 +10,11 @@ import (
 
 // span writes a time with its beginning: "20 s from 22:13:50 UTC on".
 func (r *Report) span(from, to int64) string {
-	return duration(time.Duration(to-from).Round(100*time.Millisecond)) + " from " + r.clock(from) + " on"
+	d := time.Duration(to - from)
+	if step := 100 * time.Millisecond; d > step {
+		d = d.Round(step)
+	}
+	return duration(d) + " from " + r.clock(from) + " on"
 }
 
 // partOf writes a time as span does, and how many seconds of it count: "30 s of the 80 s from 22:13:50 UTC on".
