@@ -70,7 +70,7 @@ type exchanging struct {
 }
 
 func (r exchanging) Exchange(x *dissect.Exchange) error {
-	r.said.say("exchange", x.Type.Name, x.Requests, x.Replies, x.Outcome, x.Frame)
+	r.said.say("exchange", x.Type.Name, x.Requests, x.Replies, x.ReplyBytes, x.ReplyFrame, x.Timed, x.Server != nil, x.From.IsValid(), x.Outcome, x.Frame)
 	return nil
 }
 
