@@ -41,6 +41,11 @@ func TestGameTraffic(t *testing.T) {
 		src, dst netip.AddrPort
 		payload  string
 	}
+	var several []datagram
+	for i := range uint16(8) {
+		server := netip.AddrPortFrom(server.Addr(), 27960+i)
+		several = append(several, datagram{client, server, ask}, datagram{server, client, info}, datagram{player, server, play})
+	}
 	for _, c := range []struct {
 		name string
 		list []datagram
@@ -56,6 +61,7 @@ func TestGameTraffic(t *testing.T) {
 		{"an unknown query", []datagram{{client, server, ask}, {server, client, info}, {client, server, "\xff\xff\xff\xffgetstatusx"}}, 0},
 		{"IPv6", []datagram{{player6, server6, ask}, {server6, player6, info}, {player6, server6, play}, {server6, player6, seen}}, 2},
 		{"between two servers", []datagram{{client, server, ask}, {server, client, info}, {client, other, ask}, {other, client, info}, {server, other, play}}, 1},
+		{"of several servers", several, 8},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b bytes.Buffer

@@ -147,19 +147,13 @@ func (p *pool) next() *item {
 
 // keepRest copies what few items point to.
 func (b *batch) keepRest(it *item) {
-	d := &it.d
-	if len(d.Frames) > 0 {
-		n := len(b.frames)
-		b.frames = append(b.frames, d.Frames...)
-		d.Frames = b.frames[n:len(b.frames):len(b.frames)]
+	d, n, k := &it.d, len(b.frames), len(b.findings)
+	b.frames = append(b.frames, d.Frames...)
+	d.Frames = b.frames[n:len(b.frames):len(b.frames)]
+	for _, f := range d.Findings {
+		b.findings = append(b.findings, f.Own(b))
 	}
-	if len(d.Findings) > 0 {
-		n := len(b.findings)
-		for _, f := range d.Findings {
-			b.findings = append(b.findings, f.Own(b))
-		}
-		d.Findings = b.findings[n:len(b.findings):len(b.findings)]
-	}
+	d.Findings = b.findings[k:len(b.findings):len(b.findings)]
 	if it.kind == anICMPError {
 		b.errors = append(b.errors, *it.icmp)
 		it.icmp = &b.errors[len(b.errors)-1]
