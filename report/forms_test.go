@@ -57,14 +57,20 @@ func fields(t *testing.T) *dissect.Record {
 	return r
 }
 
-// play writes an event with several reporters.
+// play writes an event with several reporters, and what they write for it again, if that differs.
 func play(out *strings.Builder, what string, event func(report.Reporter) error, reporters ...report.Reporter) {
 	fmt.Fprintf(out, "== %s\n", what)
 	for _, r := range reporters {
 		r.Begin(report.Capture{Start: time.Unix(1000, 0)})
 		r.Reset()
 		event(r)
-		out.Write(r.Bytes())
+		first := string(r.Bytes())
+		out.WriteString(first)
+		r.Reset()
+		event(r)
+		if again := string(r.Bytes()); again != first {
+			fmt.Fprintf(out, "-- again\n%s", again)
+		}
 	}
 }
 
