@@ -60,6 +60,7 @@ type reporting struct {
 	silent     *entry[server]            // that a single address asks, and that does not reply
 	complete   uint64                    // requests that got what they asked for
 	ended      uint64                    // of so many that had to, and whose end is known
+	optional   uint64                    // requests without a reply to which a server may be silent
 	replaced   map[netip.Addr]netip.Addr // what is shown of addresses, if others are
 	grid       struct {                  // of the intervals
 		width int
@@ -182,7 +183,7 @@ func (r *reporting) totals() {
 			r.complete += o.ChallengeOnly
 		}
 		if r.ended += o.replied() + o.Unanswered + o.Refused; r.a.kinds[i].mute() {
-			r.ended -= o.Unanswered
+			r.ended, r.optional = r.ended-o.Unanswered, r.optional+o.Unanswered
 		}
 		t.Unanswered += o.Unanswered + o.Refused
 	}

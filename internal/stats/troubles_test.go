@@ -54,6 +54,19 @@ func (f *film) dies(until float64, replies func(i int) bool) {
 	}
 }
 
+// consoles adds people who log in to a remote console, and keep the session alive if that is answered; replies says when it is.
+func (f *film) consoles(replies func(i int, at float64) bool) {
+	for i := range 240 {
+		at, from := float64(i)/2, netip.AddrPortFrom(askers(i%20).Addr(), uint16(40000+i))
+		if f.udp(at, from, filmServer, "BEkdUh\xff\x00hidden word"); replies(i, at) {
+			f.udp(at+.001, filmServer, from, "BEi\xdd\xde6\xff\x00\x01")
+			f.udp(at+.1, from, filmServer, "BE\x04\x8d\xcb\xc1\xff\x01\x03")
+			f.udp(at+.101, filmServer, from, "BE\x04\x8d\xcb\xc1\xff\x01\x03")
+		}
+	}
+	f.goesOn(150)
+}
+
 // TestTroubles: what report and why say of troubles that operators have, and what they must not say.
 func TestTroubles(t *testing.T) {
 	scan := func(hosts int) func(*film) {
@@ -99,6 +112,11 @@ func TestTroubles(t *testing.T) {
 			}
 			f.goesOn(100)
 		}, "replies to only 75 % of 240 sendings", "replies to only 75 % of 240 sendings", "only so often"},
+		{"a server hangs that may be silent to what clients begin with", func(f *film) {
+			f.consoles(func(_ int, at float64) bool { return at < 40 || at >= 60 })
+		}, "Down: .*did not reply for 20.* none of 40 requests got a reply", "none of 40 requests got a reply.*240 battleye login requests, to which a server may be silent \\(83 % ", ""},
+		{"it is silent to some", func(f *film) { f.consoles(func(i int, _ float64) bool { return i%20 > 3 }) },
+			"Nothing unusual: 43[0-9] requests.* 100 % answered but for 48 to which a server may be silent", "240 battleye login requests, to which a server may be silent \\(80 % answered\\)", ""},
 		{"a scan of ports", scan(1), "asks about 400 ports of 198.51.100.20:", "", "400 servers"},
 		{"a scan of servers", scan(100), "asks about 3?[0-9]+ servers:", "", "ports of"},
 	} {

@@ -233,21 +233,22 @@ func (r *reporting) undue(e *entry[server], outages ...silence) (n uint64) {
 	}
 	speaks := r.speaks(&e.v)
 	for _, k := range e.v.kinds {
-		if k.kind > 0 && (len(speaks) > 0 && !speaks[r.a.kinds[k.kind-1].protocol] || r.a.kinds[k.kind-1].mute() && !k.lostIn(outages, e.v.requests)) {
+		if k.kind > 0 && (len(speaks) > 0 && !speaks[r.a.kinds[k.kind-1].protocol] || r.a.kinds[k.kind-1].mute() && !k.lostIn(outages)) {
 			n += uint64(k.bad)
 		}
 	}
 	return n
 }
 
-// lostIn reports whether a server of so many requests that answers those of a kind leaves only those in its outages without a reply.
-func (k *asked) lostIn(outages []silence, requests uint64) bool {
+// lostIn reports whether a server that answers requests of a kind leaves only those in its outages without a reply. In these, clients send no more
+// than what they begin with.
+func (k *asked) lostIn(outages []silence) bool {
 	in := 0.0
 	for _, s := range outages {
 		in += s.requests
 	}
 	return len(outages) > 0 && k.good >= leastJudged && k.first >= outages[0].from && k.last <= outages[len(outages)-1].to &&
-		float64(k.bad) <= 1.1*in*float64(k.requests)/float64(requests)+2
+		float64(k.bad) <= 1.1*in+2
 }
 
 // doubtful reports whether few requests to a server are answered, some late, in part or not with what they asked for, or so few of all that one tells nothing.
@@ -288,6 +289,9 @@ func (r *reporting) share() (text string) {
 	whose := "the replies"
 	if r.ended > 0 { // live, nothing is known of the first seconds
 		text, whose = ", "+percent(float64(r.complete)/float64(r.ended))+" answered", "them"
+	}
+	if r.optional > 0 {
+		text, whose = text+" but for "+number(r.optional)+" to which a server may be silent", "the replies"
 	}
 	if r.RoundTrips.Count > 0 {
 		text += ", half of " + whose + " within " + duration(r.RoundTrips.P50)

@@ -476,6 +476,9 @@ func (x *facts) kindsText() string {
 			list = append(list, what)
 			continue
 		}
+		if k.mute && o.Unanswered > 0 {
+			what += ", to which a server may be silent"
+		}
 		parts := []string{percent(float64(o.Answered)/float64(n)) + " answered"}
 		if again := o.Other; 20*again >= k.requests && again >= kindLeast {
 			parts[0] = fmt.Sprintf("%s of %s answered, %s asked again or still open", percent(float64(o.Answered)/float64(n)), number(n), number(again))
@@ -490,9 +493,6 @@ func (x *facts) kindsText() string {
 		}
 		if o.ChallengeOnly == n { // some ask for no more
 			parts = parts[1:]
-		}
-		if k.mute && o.Unanswered > 0 {
-			parts = append(parts, "to which a server may be silent")
 		}
 		list = append(list, what+" ("+strings.Join(parts, ", ")+")")
 	}
