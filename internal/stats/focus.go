@@ -624,10 +624,15 @@ func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
 			n.bySelf++
 		}
 		n.loop, n.bad = x.Type == r.Protocol.Pairing.ChallengeLoop, x.Type.Class == core.OfServer
-		if n.text == "" {
-			text := x.AppendText(nil)
-			n.text = string(text[:min(len(text), maxReason)])
-		}
+		n.say(x)
+	}
+}
+
+// say keeps the first text.
+func (n *noted) say(f *dissect.Finding) {
+	if n.text == "" {
+		text := f.AppendText(nil)
+		n.text = string(text[:min(len(text), maxReason)])
 	}
 }
 
@@ -711,13 +716,17 @@ func (f *focus) finding(x *dissect.FlowFinding) {
 	}
 	limit := x.Protocol != nil && x.Type == x.Protocol.Pairing.TooOften
 	loop := x.Protocol != nil && x.Type == x.Protocol.Pairing.ChallengeLoop
-	if !limit && !loop {
+	bad := x.Type.Class == core.OfServer && x.Type.Severity >= dissect.Warning
+	if !limit && !loop && !bad {
 		return
 	}
 	if t := f.of[x.Dst]; t != nil {
 		n := t.note(x.Type.ID, "")
 		n.add(1, f.input, x.Frame)
-		n.limit, n.loop = limit, loop
+		if n.limit, n.loop, n.bad = limit, loop, bad; bad {
+			n.bySelf++
+			n.say(&x.Finding)
+		}
 	}
 }
 
