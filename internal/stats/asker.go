@@ -103,20 +103,20 @@ func (r *reporting) findVictims() {
 			r.victims = append(slices.DeleteFunc(r.victims, func(v victim) bool { return slices.Contains(x.clients, v.clients[0]) }), x)
 		}
 	}
-	all := slices.Clone(r.victims)
-	r.victims = slices.DeleteFunc(r.victims, func(v victim) bool { return v.oneOfMany(all) })
+	r.victims = slices.DeleteFunc(r.victims, r.oneOfMany)
 	slices.SortStableFunc(r.victims, func(a, b victim) int { return cmp.Or(cmp.Compare(b.out, a.out), cmp.Compare(a.who, b.who)) })
 }
 
-// oneOfMany reports whether as many as victims of a network are, from anywhere, are asked for at the same one or two servers at the same time: who attacks
+// oneOfMany reports whether as many as victims of a network are, from anywhere, ask the same one or two servers about as often at the same time: who attacks
 // addresses uses many servers for each, and who attacks a server makes up a few addresses. That is an event of the server.
-func (v *victim) oneOfMany(all []victim) bool {
+func (r *reporting) oneOfMany(v victim) bool {
 	if v.there || v.servers >= leastReflectors || len(v.clients) > 1 {
 		return false
 	}
-	n := 0
-	for i := range all {
-		if o := &all[i]; !o.there && len(o.clients) == 1 && o.clients[0].v.servers == v.clients[0].v.servers && 2*overlap(v.from, v.to, o.from, o.to) > max(v.to-v.from, o.to-o.from) {
+	n, own := 0, &v.clients[0].v
+	for e := range each(r.a.clients.entries) {
+		o := &e.v
+		if o.servers == own.servers && o.server == own.server && 2*o.requests > own.requests && o.sole(leastOf) && o.gains() && 2*overlap(v.from, v.to, o.first, o.last) > max(v.to-v.from, o.last-o.first) {
 			n++
 		}
 	}

@@ -321,8 +321,8 @@ func TestHopLimits(t *testing.T) {
 	}{
 		{hops{47: 80, 50: 10, 51: 10}, nil, 100, "80 % of the packets have the hop limit 47"},
 		{hops{47: 79, 50: 11, 51: 10}, nil, 100, ""},
-		{hops{0: 100}, nil, 100, ""}, // unknown
-		{hops{0: 99, 47: 1}, nil, 100, "99 % of the packets have the hop limit 0"},
+		{hops{0: 100}, nil, 100, ""}, {hops{0: 99, 47: 1}, nil, 100, ""}, // unknown
+		{hops{0: 1, 47: 99}, nil, 100, "99 % of the packets have the hop limit 47"},
 		{hops{47: 80, 50: 10, 51: 10}, hops{47: 65, 60: 35}, 100, "80 % of the packets have the hop limit 47"},
 		{hops{47: 80, 50: 10, 51: 10}, hops{47: 66, 50: 10, 51: 10, 60: 14}, 100, ""},
 		{hops{47: 80, 50: 10, 51: 10}, hops{47: 66, 60: 34}, 100, "90 % of the packets have the hop limit 47 or 50"},

@@ -300,7 +300,8 @@ func unbroken(list []event, width int64) (whole []event) {
 	slices.SortStableFunc(list, func(a, b event) int { return cmp.Compare(a.from, b.from) })
 	for _, ev := range list {
 		i := slices.IndexFunc(whole, func(o event) bool {
-			return o.nature == ev.nature && o.ungiven != ev.ungiven && max(ev.from-o.to, o.to-ev.from) <= 2*width && ev.level() < 2*o.level() && o.level() < 2*ev.level()
+			short := min(ev.to-ev.from, o.to-o.from) <= 3*width // its level is not well known
+			return o.nature == ev.nature && o.ungiven != ev.ungiven && max(ev.from-o.to, o.to-ev.from) <= 2*width && (short || ev.level() < 2*o.level() && o.level() < 2*ev.level())
 		})
 		if i < 0 {
 			whole = append(whole, ev)

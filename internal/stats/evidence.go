@@ -15,17 +15,28 @@ const (
 	alike         = 0.8
 	alikeTwo      = 0.9 // of two machines
 	unlike        = 0.15
+	leastBeside   = 0.05 // of what others at the server sent
 )
 
 // weighEvidence collects what the requests of an event have in common that a forger cannot hide, against what calm requests have.
-// What larger events of the server have explains nothing about it.
+// What larger events of the server and victims of reflections have explains nothing about it.
 func (r *reporting) weighEvidence(ev *event, larger []event) {
 	m := ev.server.v.more
 	hot, calm := m.hot, m.calm
+	whole, others := event{server: ev.server, kinds: ev.kinds, from: r.a.first, to: r.a.last + 1}, 0.0
+	for v := range each(r.victims) {
+		n, _ := r.sentIn(&whole, v.clients)
+		hot.without(n)
+		others += n
+	}
 	for i := range larger {
 		if o := &larger[i]; o.server == ev.server && o.forged {
 			hot.without(o.requests)
+			others += o.requests
 		}
+	}
+	if ev.requests < leastBeside*others { // what is left may be an error of the subtraction
+		return
 	}
 	if all := float64(hot.n + calm.n); float64(hot.n) < ev.requests/2 && all < 1.5*ev.requests { // nearly all is the event
 		hot.merge(&calm)
@@ -127,6 +138,9 @@ func (l *looks) oneHop(calm *looks, known bool, requests float64) (string, bool)
 	}
 	var most [2]value
 	for i, n := range l.hops {
+		if i == 0 { // not known
+			continue
+		}
 		if n > most[0].n {
 			most[0], most[1] = value{n, i}, most[0]
 		} else if n > most[1].n {
@@ -142,8 +156,6 @@ func (l *looks) oneHop(calm *looks, known bool, requests float64) (string, bool)
 	two, usualTwo := share(most[1])
 	two, usualTwo = min(one+two, 1), usual+usualTwo
 	switch {
-	case l.hops[0] == uint32(l.n):
-		return "", false
 	case one >= alike && (!known || one-usual >= unlike):
 		return fmt.Sprintf("%s of the packets have the hop limit %d", percent(one), most[0].at), true
 	case known && two >= alikeTwo && two-usualTwo >= unlike:

@@ -231,7 +231,7 @@ func (r *reporting) sentIn(ev *event, list []*entry[client]) (sum, excess float6
 		}
 	}
 	other /= max(r.duration()-ev.seconds(), 1) // per second: of what is usual, they send as much
-	return sum, sum - min(ev.usual, other)*ev.seconds()
+	return sum, max(sum-min(ev.usual, other)*ev.seconds(), 0)
 }
 
 // leastCrowd is the number of requests from which a crowd is worth a word.

@@ -202,10 +202,11 @@ func (r *reporting) sayDead() {
 	r.say(v)
 }
 
-// inEvent reports whether a silence is a consequence of an event: a brief one also of those who may ask.
+// inEvent reports whether a silence is a consequence of an event: a brief one also of those who may ask. One that began before the event or that ICMP
+// explains is none.
 func (r *reporting) inEvent(e *entry[server], s *silence) bool {
-	return slices.ContainsFunc(r.events, func(ev event) bool {
-		return ev.server == e && (ev.nature != real || s.brief()) && 2*overlap(s.from, s.to, ev.from, ev.to+shortest) > s.to-s.from
+	return 2*float64(e.v.fates[dissect.OutcomeRefused]) < s.requests && slices.ContainsFunc(r.events, func(ev event) bool {
+		return ev.server == e && (ev.forged || ev.carpet || s.brief()) && (s.about || s.asked > ev.from-shortest) && 2*overlap(s.from, s.to, ev.from, ev.to+shortest) > s.to-s.from
 	})
 }
 

@@ -218,6 +218,13 @@ func split(x []float64, i, j int, usual, seconds float64) (list []surge) {
 		}
 	}
 	for _, c := range begun[1:] {
+		if small := begun[0]; c.sum == 0 && c.rate >= muchMore*small.rate {
+			if small.rate >= eventLeast*seconds {
+				end(small, c.from)
+			}
+			begun[0] = current{from: c.from, since: c.from, rate: small.rate + c.rate}
+			continue
+		}
 		begun[0].slow(c.since, 0)
 		begun[0].sum, begun[0].rate = begun[0].sum+c.sum, begun[0].rate+c.rate
 	}
@@ -231,6 +238,7 @@ const (
 	stepPart   = 0.1
 	stepWide   = 3
 	mostLevels = 7
+	muchMore   = 4 // times: what goes up by so much ends what came before, unless that is seen to go on
 )
 
 // levelsOf divides a run where its rate steps. If it changes in another way, or does not, there are none.
