@@ -624,15 +624,10 @@ func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
 			n.bySelf++
 		}
 		n.loop, n.bad = x.Type == r.Protocol.Pairing.ChallengeLoop, x.Type.Class == core.OfServer
-		n.say(x)
-	}
-}
-
-// say keeps the first text.
-func (n *noted) say(f *dissect.Finding) {
-	if n.text == "" {
-		text := f.AppendText(nil)
-		n.text = string(text[:min(len(text), maxReason)])
+		if n.text == "" {
+			text := x.AppendText(nil)
+			n.text = string(text[:min(len(text), maxReason)])
+		}
 	}
 }
 
@@ -716,17 +711,13 @@ func (f *focus) finding(x *dissect.FlowFinding) {
 	}
 	limit := x.Protocol != nil && x.Type == x.Protocol.Pairing.TooOften
 	loop := x.Protocol != nil && x.Type == x.Protocol.Pairing.ChallengeLoop
-	bad := x.Type.Class == core.OfServer && x.Type.Severity >= dissect.Warning
-	if !limit && !loop && !bad {
+	if !limit && !loop {
 		return
 	}
 	if t := f.of[x.Dst]; t != nil {
 		n := t.note(x.Type.ID, "")
 		n.add(1, f.input, x.Frame)
-		if n.limit, n.loop, n.bad = limit, loop, bad; bad {
-			n.bySelf++
-			n.say(&x.Finding)
-		}
+		n.limit, n.loop = limit, loop
 	}
 }
 

@@ -117,14 +117,6 @@ func TestTroubles(t *testing.T) {
 		}, "Down: .*did not reply for 20.* none of 40 requests got a reply", "none of 40 requests got a reply.*240 battleye login requests, to which a server may be silent \\(83 % ", ""},
 		{"it is silent to some", func(f *film) { f.consoles(func(i int, _ float64) bool { return i%20 > 3 }) },
 			"Nothing unusual: 43[0-9] requests.* 100 % answered but for 48 to which a server may be silent", "240 battleye login requests, to which a server may be silent \\(80 % answered\\)", ""},
-		{"lists of a master have no end", func(f *film) {
-			for i := range 60 {
-				at, from := float64(i), netip.AddrPortFrom(askers(i).Addr(), uint16(40000+i))
-				f.udp(at, from, filmServer, "\xff\xff\xff\xffgetservers 68 empty full")
-				f.udp(at+.001, filmServer, from, "\xff\xff\xff\xffgetserversResponse\\\x14\x01\x01\x01\x6d\x38\\\x14\x01\x01\x02\x6d\x38")
-			}
-			f.goesOn(100)
-		}, `Errors: .* no reply ends the list \(replies: 1, servers: 2\)`, "60 of 60 replies of .*: no reply ends the list", ""},
 		{"a scan of ports", scan(1), "asks about 400 ports of 198.51.100.20:", "", "400 servers"},
 		{"a scan of servers", scan(100), "asks about 3?[0-9]+ servers:", "", "ports of"},
 	} {
