@@ -299,8 +299,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		r.U8(fExtra)
 	}
 	if !r.More() {
-		d.other = Other{}
-		m.Type, m.Body = mUnknown, &d.other
+		wire.Message(m, mUnknown, &d.other, Other{})
 		if !r.Failed() {
 			r.Find(noType, fHeader, 0, 4)
 		}
@@ -335,13 +334,11 @@ func readChallenge(r *dissect.Reader, m *dissect.Message) (c dissect.Opt[int32])
 }
 
 func (d *decoder) decodePlayersRequest(r *dissect.Reader, m *dissect.Message) {
-	d.playersRequest = PlayersRequest{Challenge: readChallenge(r, m)}
-	m.Body = &d.playersRequest
+	wire.Body(m, &d.playersRequest, PlayersRequest{Challenge: readChallenge(r, m)})
 }
 
 func (d *decoder) decodeRulesRequest(r *dissect.Reader, m *dissect.Message) {
-	d.rulesRequest = RulesRequest{Challenge: readChallenge(r, m)}
-	m.Body = &d.rulesRequest
+	wire.Body(m, &d.rulesRequest, RulesRequest{Challenge: readChallenge(r, m)})
 }
 
 func (d *decoder) decodeChallengeRequest(_ *dissect.Reader, m *dissect.Message) {
@@ -351,8 +348,7 @@ func (d *decoder) decodeChallengeRequest(_ *dissect.Reader, m *dissect.Message) 
 func (d *decoder) decodePingRequest(_ *dissect.Reader, m *dissect.Message) { m.Body = &d.pingRequest }
 
 func (d *decoder) decodePingReply(r *dissect.Reader, m *dissect.Message) {
-	d.ping = PingReply{}
-	m.Body = &d.ping
+	wire.Body(m, &d.ping, PingReply{})
 	if r.More() { // some servers send the letter alone
 		d.ping.Content, _ = core.CStringOrRest(r, fContent)
 	}
@@ -362,9 +358,8 @@ func (d *decoder) decodePingReply(r *dissect.Reader, m *dissect.Message) {
 // padding. Before challenges, Valve meant to require longer requests; clients of
 // that time append zeros up to 1200 bytes.
 func (d *decoder) decodeInfoRequest(r *dissect.Reader, m *dissect.Message) {
-	q := &d.infoRequest
-	*q = InfoRequest{}
-	m.Body, m.Pair.Challenge = q, dissect.ChallengeAbsent
+	q := wire.Body(m, &d.infoRequest, InfoRequest{})
+	m.Pair.Challenge = dissect.ChallengeAbsent
 	at := r.Offset()
 	var terminated bool
 	q.Query, terminated = core.CStringOrRest(r, fQuery)
@@ -390,9 +385,8 @@ const connectMagic = "\x33\x49\x4f\x5a"
 // decodeChallengeReply reads S2C_CHALLENGE: the challenge for queries, or one of
 // the longer forms that answer a game client.
 func (d *decoder) decodeChallengeReply(r *dissect.Reader, m *dissect.Message) {
-	c := &d.challenge
-	*c = ChallengeReply{}
-	m.Body, m.Pair.Challenge = c, dissect.ChallengeIssued
+	c := wire.Body(m, &d.challenge, ChallengeReply{})
+	m.Pair.Challenge = dissect.ChallengeIssued
 	switch {
 	case r.HasPrefix("00000000 "):
 		// GoldSrc: "A00000000 <challenge> <authentication> …" in text.

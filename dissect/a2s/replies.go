@@ -32,9 +32,7 @@ const (
 // decodeInfoReply reads the info reply of Source (Server queries, "A2S_INFO", "Source
 // servers"; The Ship, "A2S_INFO").
 func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
-	i := &d.info
-	*i = InfoReply{}
-	m.Body = i
+	i := wire.Body(m, &d.info, InfoReply{})
 
 	i.Protocol = r.U8(fProtocol)
 	i.Name = wire.Fact(r, &m.Server.Name, r.CString(fName))
@@ -190,9 +188,7 @@ const modBlock = 2 + 1 + 4 + 4 + 1 + 1
 // decodeGoldSrcInfoReply reads the info reply of GoldSrc (Server queries, "A2S_INFO",
 // "Goldsource servers").
 func (d *decoder) decodeGoldSrcInfoReply(r *dissect.Reader, m *dissect.Message) {
-	i := &d.goldSrc
-	*i = GoldSrcInfoReply{}
-	m.Body = i
+	i := wire.Body(m, &d.goldSrc, GoldSrcInfoReply{})
 
 	i.Address = r.CString(fAddress)
 	i.Name = wire.Fact(r, &m.Server.Name, r.CString(fName))
@@ -243,9 +239,7 @@ func (d *decoder) decodeGoldSrcInfoReply(r *dissect.Reader, m *dissect.Message) 
 // decodeRulesReply reads the rules (Server queries, "A2S_RULES"). Engines often cut the
 // reply, so the list is read to the end of the data and the count is only compared.
 func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
-	p := &d.rules
-	*p = RulesReply{Rules: p.Rules[:0]}
-	m.Body = p
+	p := wire.Body(m, &d.rules, RulesReply{Rules: d.rules.Rules[:0]})
 
 	at := r.Offset()
 	p.Count = r.U16(fNumRules)
@@ -482,9 +476,8 @@ const shipRecord = 8
 // count is unreliable: Left 4 Dead servers with fake players send 170, others send
 // fewer records than they announce.
 func (d *decoder) decodePlayersReply(r *dissect.Reader, m *dissect.Message) {
-	p := &d.players
-	*p = PlayersReply{Players: p.Players[:0]}
-	m.Body, m.Pair.Also = p, topicInfo
+	p := wire.Body(m, &d.players, PlayersReply{Players: d.players.Players[:0]})
+	m.Pair.Also = topicInfo
 
 	at := r.Offset()
 	p.Count = r.U8(fNumPlayers)

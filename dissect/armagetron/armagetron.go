@@ -318,9 +318,8 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message, kind *dis
 }
 
 func (d *decoder) decodeSmall(r *dissect.Reader, m *dissect.Message) {
-	p := &d.small
-	*p = SmallReply{Servers: p.Servers[:0]}
-	m.Type, m.Body, m.Pair.Answers = mSmall, p, topicSmall
+	p := wire.Message(m, mSmall, &d.small, SmallReply{Servers: d.small.Servers[:0]})
+	m.Pair.Answers = topicSmall
 	n := 0
 	more := func() bool {
 		n++
@@ -335,9 +334,8 @@ func (d *decoder) decodeSmall(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeBig(r *dissect.Reader, m *dissect.Message, kind *dissect.MessageType, topic dissect.Topic) {
-	p := &d.big
-	*p = BigReply{Players: p.Players[:0], GlobalIDs: p.GlobalIDs[:0]}
-	m.Type, m.Body, m.Pair.Answers = kind, p, topic
+	p := wire.Message(m, kind, &d.big, BigReply{Players: d.big.Players[:0], GlobalIDs: d.big.GlobalIDs[:0]})
+	m.Pair.Answers = topic
 	d.header(r)
 	p.Port = r.U32(fPort)
 	p.Host = text(r, fHost)

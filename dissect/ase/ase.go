@@ -174,8 +174,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
-	d.request = Request{}
-	m.Type, m.Body = mPing, &d.request
+	wire.Message(m, mPing, &d.request, Request{})
 	m.Pair.Challenge = dissect.ChallengeAbsent
 	q := &requests[byte(r.PeekByte(0))]
 	if q.message == nil {
@@ -188,9 +187,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 
 // decodeLight reads EYE2 and EYE3 (ASE.cpp, QueryLight and QueryXfireLight).
 func (d *decoder) decodeLight(r *dissect.Reader, m *dissect.Message, names bool) {
-	p := &d.light
-	*p = LightReply{Players: p.Players[:0]}
-	m.Body = p
+	p := wire.Body(m, &d.light, LightReply{Players: d.light.Players[:0]})
 	m.Type, m.Pair.Answers = mXfireReply, topicXfire
 	if names {
 		m.Type, m.Pair.Answers = mLightReply, topicLight

@@ -23,9 +23,8 @@ const (
 
 // decodeStatus reads the reply after EYE1.
 func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
-	p := &d.status
-	*p = StatusReply{Rules: p.Rules[:0], Players: p.Players[:0]}
-	m.Type, m.Body, m.Pair.Answers = mStatusReply, p, topicStatus
+	p := wire.Message(m, mStatusReply, &d.status, StatusReply{Rules: d.status.Rules[:0], Players: d.status.Players[:0]})
+	m.Pair.Answers = topicStatus
 	t := &d.texts
 	t.find(r.Peek())
 	t.base = r.Offset()

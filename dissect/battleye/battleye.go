@@ -221,8 +221,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		d.decodeReply(r, m)
 		return
 	}
-	d.unknown = Unknown{}
-	m.Type, m.Body = mUnknown, &d.unknown
+	wire.Message(m, mUnknown, &d.unknown, Unknown{})
 	switch d.unknown.Type = readHeader(r); {
 	case r.Failed():
 	case d.unknown.Type == typeLogin:
@@ -264,9 +263,7 @@ func (d *decoder) decodeCommand(r *dissect.Reader, m *dissect.Message) {
 		d.decodeReply(r, m)
 		return
 	}
-	c := &d.command
-	*c = Command{Seq: seq}
-	m.Type, m.Body = mCommand, c
+	c := wire.Message(m, mCommand, &d.command, Command{Seq: seq})
 	m.Pair.Asks, m.Pair.ID = topicCommand, uint64(seq)+1
 	if !r.More() {
 		m.Type = mKeepAlive

@@ -237,9 +237,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message) {
-	p := &d.reply
-	*p = Reply{Protocols: p.Protocols[:0]}
-	m.Type, m.Body, m.Pair.Answers = mReply, p, topicQuery
+	p := wire.Message(m, mReply, &d.reply, Reply{Protocols: d.reply.Protocols[:0]})
+	m.Pair.Answers = topicQuery
 	p.Version = r.CString(fVersion)
 	p.State = r.U8(fState)
 	p.Players = r.U8(fPlayers)

@@ -518,9 +518,7 @@ func (d *decoder) extended(r *dissect.Reader, m *dissect.Message, echo Echo) {
 	readInt(r, fAck)
 	readInt(r, fExtVersion)
 	if m.Pair.Answers == topicUptime {
-		p := &d.uptime
-		*p = Uptime{Echo: echo, Seconds: readInt(r, fUptime)}
-		m.Type, m.Body = mUptimeReply, p
+		p := wire.Message(m, mUptimeReply, &d.uptime, Uptime{Echo: echo, Seconds: readInt(r, fUptime)})
 		if r.More() {
 			p.Mod = dissect.Some(readInt(r, fMod))
 			core.Remaining(r, fModData)
@@ -540,9 +538,7 @@ func (d *decoder) extended(r *dissect.Reader, m *dissect.Message, echo Echo) {
 
 func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message, echo Echo) {
 	if readInt(r, fKind) != kindPlayer {
-		p := &d.ids
-		*p = PlayerIDs{Echo: echo, IDs: p.IDs[:0]}
-		m.Type, m.Body = mIDsReply, p
+		p := wire.Message(m, mIDsReply, &d.ids, PlayerIDs{Echo: echo, IDs: d.ids.IDs[:0]})
 		p.IDs = wire.Items(r, fIDs, nil, p.IDs, r.More, func() int32 { return readInt(r, fID) })
 		return
 	}

@@ -166,9 +166,7 @@ func pairID(challenge int32) uint64 { return uint64(uint32(challenge)) }
 // decodeInfoRequest reads getInfo and getInfoEx (idAsyncServer,
 // ProcessGetInfoMessage).
 func (d *decoder) decodeInfoRequest(r *dissect.Reader, m *dissect.Message) {
-	q := &d.infoRequest
-	*q = InfoRequest{Extended: m.Type == mInfoExRequest}
-	m.Body = q
+	q := wire.Body(m, &d.infoRequest, InfoRequest{Extended: m.Type == mInfoExRequest})
 	at := r.Offset()
 	switch n := r.Left(); {
 	case n < 4:
@@ -195,9 +193,7 @@ func readVersion(r *dissect.Reader) (v Version) {
 // decodeServersRequest reads getServers (idAsyncClient, GetNETServers). Quake 4 has two
 // more texts before the filter.
 func (d *decoder) decodeServersRequest(r *dissect.Reader, m *dissect.Message) {
-	q := &d.servers
-	*q = ServersRequest{}
-	m.Body = q
+	q := wire.Body(m, &d.servers, ServersRequest{})
 	at := r.Offset()
 	q.Protocol = readVersion(r)
 	if q.ThirdParty = q.Protocol.Major&thirdParty != 0; q.ThirdParty {
@@ -214,9 +210,7 @@ func (d *decoder) decodeServersRequest(r *dissect.Reader, m *dissect.Message) {
 
 // decodeServersReply reads servers (idAsyncClient, ProcessServersListMessage).
 func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message) {
-	p := &d.list
-	*p = ServersReply{Servers: p.Servers[:0]}
-	m.Body = p
+	p := wire.Body(m, &d.list, ServersReply{Servers: d.list.Servers[:0]})
 	p.Servers = quake.Servers(r, true, fServers, fServer, catalog.Data(), listLength, p.Servers)
 }
 
@@ -260,9 +254,7 @@ func (m *Rcon) secretAt() int {
 // decodePrint reads print (idAsyncServer, PrintOOB): the output of a remote console
 // command, or the reason why a client is refused.
 func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
-	p := &d.print
-	*p = Print{Opcode: r.U32(fOpcode)}
-	m.Body = p
+	p := wire.Body(m, &d.print, Print{Opcode: r.U32(fOpcode)})
 	if p.Opcode == printGameDeny {
 		p.GameOpcode = dissect.Some(r.U32(fGameOpcode))
 	}
@@ -280,9 +272,7 @@ func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message) {
 // decodeChallengeResponse reads challengeResponse (idAsyncServer,
 // ProcessChallengeMessage).
 func (d *decoder) decodeChallengeResponse(r *dissect.Reader, m *dissect.Message) {
-	c := &d.challenge
-	*c = Challenge{Reply: true, Challenge: r.I32(fChallenge), ServerID: r.U16(fServerID)}
-	m.Body = c
+	c := wire.Body(m, &d.challenge, Challenge{Reply: true, Challenge: r.I32(fChallenge), ServerID: r.U16(fServerID)})
 	m.Pair.Challenge, m.Pair.Value = dissect.ChallengeIssued, pairID(c.Challenge)
 	if r.More() { // Doom 3 before 1.2 ends here
 		c.GameBase = r.CString(fGameBase)
@@ -293,9 +283,7 @@ func (d *decoder) decodeChallengeResponse(r *dissect.Reader, m *dissect.Message)
 // decodeConnect reads connect (idAsyncClient, SetupConnection). dhewm3 omits the
 // operating system.
 func (d *decoder) decodeConnect(r *dissect.Reader, m *dissect.Message) {
-	c := &d.connect
-	*c = Connect{Protocol: readVersion(r)}
-	m.Body = c
+	c := wire.Body(m, &d.connect, Connect{Protocol: readVersion(r)})
 	if !connectWithoutOS(r.Peek()) {
 		c.OS = dissect.Some(r.U16(fOS))
 	}
@@ -322,9 +310,7 @@ func connectWithoutOS(b []byte) bool {
 // decodeConnectResponse reads connectResponse (idAsyncServer,
 // ProcessConnectMessage).
 func (d *decoder) decodeConnectResponse(r *dissect.Reader, m *dissect.Message) {
-	c := &d.connected
-	*c = Connected{Rules: c.Rules[:0]}
-	m.Body = c
+	c := wire.Body(m, &d.connected, Connected{Rules: d.connected.Rules[:0]})
 	c.ClientNumber = r.U32(fClientNumber)
 	c.GameInitID = r.U32(fGameInit)
 	c.GameFrame = r.U32(fGameFrame)

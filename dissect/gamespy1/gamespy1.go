@@ -231,8 +231,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	case aReply:
 		d.decodeReply(r, m, at)
 	default:
-		d.request = Request{}
-		m.Type, m.Body = mUnknown, &d.request
+		wire.Message(m, mUnknown, &d.request, Request{})
 		r.Fail(fQuery, "no backslash")
 	}
 }
@@ -291,9 +290,7 @@ func kindOf(b []byte, at markers) kind {
 // Clients write \info\\rules\ and \info\rules\ alike, and \status\xserverquery
 // (gamedig, for a modification of Unreal Tournament).
 func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message, end int) {
-	q := &d.request
-	*q = Request{Queries: q.Queries[:0]}
-	m.Type, m.Body = mUnknown, q
+	q := wire.Message(m, mUnknown, &d.request, Request{Queries: d.request.Queries[:0]})
 	m.Pair.Challenge = dissect.ChallengeAbsent
 	var name *dissect.MessageType // of all words but echo and secure, which accompany others
 	list := r.Begin(fQueries)
@@ -386,9 +383,7 @@ func wordLen(b []byte) int {
 // \statechanged\ without a value when the game begins or ends. Later SDKs send 1, or 2
 // when the server shuts down.
 func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message, at markers) {
-	h := &d.heartbeat
-	*h = Heartbeat{Rules: h.Rules[:0]}
-	m.Type, m.Body = mHeartbeat, h
+	h := wire.Message(m, mHeartbeat, &d.heartbeat, Heartbeat{Rules: d.heartbeat.Rules[:0]})
 	b := core.PeekText(r)
 	d.segment(b, markers{body: at.body})
 	d.find(b, r)

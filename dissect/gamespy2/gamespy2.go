@@ -151,18 +151,14 @@ func newDecoder() *decoder { return &decoder{body: gamespy.NewBody(&body, &bodyF
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	joined := r.Parts() > 0
 	if !joined && gamespy.IsRequest(r.Peek()) {
-		q := &d.request
-		*q = StatusRequest{}
-		m.Type, m.Body = mRequest, q
+		q := wire.Message(m, mRequest, &d.request, StatusRequest{})
 		_, _, q.Session = head.Read(r)
 		m.Pair = dissect.Pair{Asks: topicStatus, ID: gamespy.ID(q.Session), Challenge: dissect.ChallengeAbsent}
 		s, _ := query.Read(r)
 		q.Server, q.Players, q.Teams = s.Selection.Server, s.Selection.Players, s.Selection.Teams
 		return
 	}
-	p := &d.reply
-	*p = StatusReply{}
-	m.Type, m.Body = mReply, p
+	p := wire.Message(m, mReply, &d.reply, StatusReply{})
 	if p.Session = d.session; !joined {
 		_, _, p.Session = head.Read(r)
 	}

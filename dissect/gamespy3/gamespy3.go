@@ -283,9 +283,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		d.decodeHandshakeReply(r, m, session)
 		return
 	}
-	p := &d.statusReply
-	*p = StatusReply{Session: session}
-	m.Type, m.Body, m.Pair = mStatusReply, p, dissect.Pair{Answers: topicStatus, ID: gamespy.ID(session)}
+	p := wire.Message(m, mStatusReply, &d.statusReply, StatusReply{Session: session})
+	m.Pair = dissect.Pair{Answers: topicStatus, ID: gamespy.ID(session)}
 	d.body.Read(r)
 	p.Rules, p.Players, p.Teams, p.Values = d.body.Rules, d.body.Players, d.body.Teams, d.body.Values
 	m.Server = gamespy.Server(p.Rules, style)
@@ -304,9 +303,8 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 		core.Remaining(r, fPadding)
 		return
 	}
-	q := &d.status
-	*q = StatusRequest{Session: session}
-	m.Type, m.Body, m.Pair = mStatus, q, dissect.Pair{Asks: topicStatus, ID: gamespy.ID(session), Challenge: dissect.ChallengeAbsent}
+	q := wire.Message(m, mStatus, &d.status, StatusRequest{Session: session})
+	m.Pair = dissect.Pair{Asks: topicStatus, ID: gamespy.ID(session), Challenge: dissect.ChallengeAbsent}
 	at := r.Offset()
 	parsed, challenge := query.Read(r)
 	s := &parsed.Selection
@@ -323,9 +321,8 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 
 // decodeHandshakeReply reads a challenge.
 func (d *decoder) decodeHandshakeReply(r *dissect.Reader, m *dissect.Message, session uint32) {
-	p := &d.handshakeReply
-	*p = HandshakeReply{Session: session}
-	m.Type, m.Body, m.Pair = mHandshakeReply, p, dissect.Pair{Answers: topicHandshake, ID: gamespy.ID(session), Challenge: dissect.ChallengeIssued}
+	p := wire.Message(m, mHandshakeReply, &d.handshakeReply, HandshakeReply{Session: session})
+	m.Pair = dissect.Pair{Answers: topicHandshake, ID: gamespy.ID(session), Challenge: dissect.ChallengeIssued}
 	mark, at := core.Here(r), r.Offset()
 	text := r.CString(fGiven)
 	n, ok := nettext.ParseInt(text)
@@ -345,9 +342,7 @@ func (d *decoder) decodeHandshakeReply(r *dissect.Reader, m *dissect.Message, se
 
 // decodeParts reads a reply in one or more parts.
 func (d *decoder) decodeParts(r *dissect.Reader, m *dissect.Message) {
-	p := &d.statusReply
-	*p = StatusReply{Parts: max(r.Parts(), 1)}
-	m.Type, m.Body = mStatusReply, p
+	p := wire.Message(m, mStatusReply, &d.statusReply, StatusReply{Parts: max(r.Parts(), 1)})
 	if r.Parts() > 0 {
 		m.Variant = "splitnum"
 	}
@@ -528,9 +523,7 @@ func (d *decoder) decodeError(r *dissect.Reader, _ *dissect.Message) {
 // decodeHeartbeat reads the settings of a server and its tables, in the format
 // of a reply in one packet.
 func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message) {
-	p := &d.heartbeat
-	*p = Heartbeat{Key: d.master.Key}
-	m.Body = p
+	p := wire.Body(m, &d.heartbeat, Heartbeat{Key: d.master.Key})
 	d.body.ReadPairs(r)
 	p.Rules, p.Players, p.Teams = d.body.Rules, d.body.Players, d.body.Teams
 	m.Server = gamespy.Server(p.Rules, style)

@@ -233,8 +233,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		d.decodeRcon(r, m)
 		return
 	}
-	d.request = Request{}
-	m.Type, m.Body = mInfo, &d.request
+	wire.Message(m, mInfo, &d.request, Request{})
 	var terminated bool
 	if end := r.Until("\n\x00"); r.PeekByte(end) == '\n' {
 		if end > 0 && r.PeekByte(end-1) == '\r' {
@@ -267,9 +266,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 var fEnd = catalog.Add("end", dissect.Bytes, "Zero byte at the end.", dissect.Framing)
 
 func (d *decoder) decodeInfoString(r *dissect.Reader, m *dissect.Message) {
-	p := &d.infoString
-	*p = InfoStringReply{Rules: p.Rules[:0]}
-	m.Type, m.Body, m.Pair.Answers = mInfoStringRep, p, topicInfoString
+	p := wire.Message(m, mInfoStringRep, &d.infoString, InfoStringReply{Rules: d.infoString.Rules[:0]})
+	m.Pair.Answers = topicInfoString
 	if r.CString(fCommand); r.Failed() {
 		return
 	}
@@ -289,9 +287,8 @@ func (d *decoder) decodeInfoString(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
-	i := &d.info
-	*i = InfoReply{}
-	m.Type, m.Body, m.Pair.Answers = mInfoReply, i, topicInfo
+	i := wire.Message(m, mInfoReply, &d.info, InfoReply{})
+	m.Pair.Answers = topicInfo
 	r.U8(fType)
 	i.Address = r.CString(fAddress)
 	i.Name = r.CString(fName)
@@ -310,9 +307,8 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
-	c := &d.rcon
-	*c = Rcon{}
-	m.Type, m.Body, m.Pair.Asks = mRcon, c, topicRcon
+	c := wire.Message(m, mRcon, &d.rcon, Rcon{})
+	m.Pair.Asks = topicRcon
 	r.Delimited(fCommand, 0, " ", 1)
 	c.Challenge = r.Delimited(fChallenge, 0, " ", 1)
 	if r.Next('"') {

@@ -137,9 +137,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
-	p := &d.info
-	*p = InfoReply{}
-	m.Type, m.Body, m.Pair.Answers = mInfoReply, p, topicInfo
+	p := wire.Message(m, mInfoReply, &d.info, InfoReply{})
+	m.Pair.Answers = topicInfo
 	p.Protocol = r.CString(fProtocol)
 	p.Password = r.CString(fPassword)
 	p.Players = r.U16(fNumPlayers)
@@ -155,9 +154,8 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodePlayers(r *dissect.Reader, m *dissect.Message) {
-	p := &d.players
-	*p = PlayersReply{Players: p.Players[:0]}
-	m.Type, m.Body, m.Pair.Answers = mPlayersReply, p, topicPlayers
+	p := wire.Message(m, mPlayersReply, &d.players, PlayersReply{Players: d.players.Players[:0]})
+	m.Pair.Answers = topicPlayers
 	p.Players = wire.Counted(r, fPlayers, fPlayer, p.Players, int(r.U16(fCount)), func() Player {
 		return Player{ID: r.U16(fID), Name: wire.Latin(r, fPlayerName)}
 	})

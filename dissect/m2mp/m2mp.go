@@ -144,9 +144,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		}
 		return
 	}
-	p := &d.info
-	*p = InfoReply{Online: online, Players: p.Players[:0]}
-	m.Type, m.Body, m.Pair.Answers = mInfoReply, p, topicInfo
+	p := wire.Message(m, mInfoReply, &d.info, InfoReply{Online: online, Players: d.info.Players[:0]})
+	m.Pair.Answers = topicInfo
 	p.Name = text(r, fName)
 	p.NumPlayers = text(r, fNumPlayers)
 	p.MaxPlayers = text(r, fMaxPlayers)

@@ -135,9 +135,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		r.Bytes(fQuery, len(query))
 		return
 	}
-	p := &d.info
-	*p = InfoReply{}
-	m.Type, m.Body, m.Pair.Answers = mInfoReply, p, topicInfo
+	p := wire.Message(m, mInfoReply, &d.info, InfoReply{})
+	m.Pair.Answers = topicInfo
 	p.Name = r.PString(fName)
 	p.Map = r.PString(fMap)
 	p.Players = r.U32BE(fNumPlayers)

@@ -127,9 +127,8 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 		core.Remaining(r, fPadding)
 		return
 	}
-	q := &d.stat
-	*q = StatRequest{Session: session}
-	m.Type, m.Body, m.Pair = mBasic, q, dissect.Pair{Asks: topicBasic, ID: gamespy.ID(session), Challenge: dissect.ChallengeAbsent}
+	q := wire.Message(m, mBasic, &d.stat, StatRequest{Session: session})
+	m.Pair = dissect.Pair{Asks: topicBasic, ID: gamespy.ID(session), Challenge: dissect.ChallengeAbsent}
 	if r.Failed() {
 		return
 	}
@@ -161,9 +160,8 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message) {
 
 // decodeHandshakeReply reads a token.
 func (d *decoder) decodeHandshakeReply(r *dissect.Reader, m *dissect.Message) {
-	p := &d.handshakeReply
-	*p = HandshakeReply{}
-	m.Type, m.Body, m.Pair = mHandshakeReply, p, dissect.Pair{Answers: topicHandshake, Challenge: dissect.ChallengeIssued}
+	p := wire.Message(m, mHandshakeReply, &d.handshakeReply, HandshakeReply{})
+	m.Pair = dissect.Pair{Answers: topicHandshake, Challenge: dissect.ChallengeIssued}
 	r.U8(head.Type)
 	if n := mangledID(r.Peek()); n > 0 {
 		at := r.Offset()
@@ -192,9 +190,7 @@ func (d *decoder) decodeHandshakeReply(r *dissect.Reader, m *dissect.Message) {
 
 // decodeBasic reads the short reply (Query, "Basic stat").
 func (d *decoder) decodeBasic(r *dissect.Reader, m *dissect.Message, session uint32) {
-	p := &d.basic
-	*p = BasicStat{Session: session}
-	m.Type, m.Body = mBasicReply, p
+	p := wire.Message(m, mBasicReply, &d.basic, BasicStat{Session: session})
 	at := r.Offset()
 	if n := basicNameLen(r.Peek()); n >= 0 {
 		p.MOTD = r.Span(fMOTD, 0, 0, n, 1)
@@ -262,9 +258,7 @@ func isKey(b []byte) bool {
 
 // decodeFull reads the long reply (Query, "Full stat").
 func (d *decoder) decodeFull(r *dissect.Reader, m *dissect.Message, session uint32) {
-	p := &d.full
-	*p = FullStat{Session: session, Plugins: p.Plugins[:0]}
-	m.Type, m.Body = mFullReply, p
+	p := wire.Message(m, mFullReply, &d.full, FullStat{Session: session, Plugins: d.full.Plugins[:0]})
 	zeros := r.Next(0)
 	r.Span(fSplitNum, 0, 0, 8, 1)
 	at := r.Offset()

@@ -182,8 +182,7 @@ type decoder struct {
 // Decode reads one packet.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	b := core.PeekTo(r, r.Left())
-	d.unknown = Unknown{}
-	m.Type, m.Body = mUnknown, &d.unknown
+	wire.Message(m, mUnknown, &d.unknown, Unknown{})
 	switch {
 	case isLegacy(b):
 		d.decodeLegacy(r, m)
@@ -251,9 +250,8 @@ func (d *decoder) decodePing(r *dissect.Reader, m *dissect.Message) {
 
 // decodeLegacy reads a request of a client before version 1.7.
 func (d *decoder) decodeLegacy(r *dissect.Reader, m *dissect.Message) {
-	q := &d.legacy
-	*q = LegacyRequest{}
-	m.Type, m.Body, m.Pair.Asks = mLegacy, q, topicLegacy
+	q := wire.Message(m, mLegacy, &d.legacy, LegacyRequest{})
+	m.Pair.Asks = topicLegacy
 	if r.U8(fKind); !r.More() {
 		return // before version 1.4
 	}

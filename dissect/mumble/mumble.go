@@ -155,17 +155,13 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		return
 	}
 	if r.HasPrefix(ping) {
-		q := &d.request
-		*q = PingRequest{}
-		m.Type, m.Body = mRequest, q
+		q := wire.Message(m, mRequest, &d.request, PingRequest{})
 		r.U32BE(fType)
 		m.Pair.Asks = topicPing
 		q.ID, m.Pair.ID = readID(r)
 		return
 	}
-	p := &d.reply
-	*p = PingReply{}
-	m.Type, m.Body = mReply, p
+	p := wire.Message(m, mReply, &d.reply, PingReply{})
 	version := r.Begin(fVersion)
 	r.U8(fZero)
 	p.Major = r.U8(fMajor)

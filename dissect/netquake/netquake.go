@@ -317,8 +317,7 @@ type decoder struct {
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	d.unknown = Unknown{}
-	m.Type, m.Body = mUnknown, &d.unknown
+	wire.Message(m, mUnknown, &d.unknown, Unknown{})
 	whole := r.Left()
 	r.U16BE(fControl)
 	n := int(r.U16BE(fLength))
@@ -340,9 +339,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 // decodeConnect reads what a client says of itself, to connect or to ask for the
 // server.
 func (d *decoder) decodeConnect(r *dissect.Reader, m *dissect.Message) {
-	c := &d.connect
-	*c = Connect{}
-	m.Type, m.Body = mServerRequest, c
+	c := wire.Message(m, mServerRequest, &d.connect, Connect{})
 	if m.Pair.Asks == topicConnect {
 		m.Type = mConnectRequest
 	}

@@ -288,8 +288,7 @@ type decoder struct {
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	left := r.Left()
 	tag := r.U32(fTag)
-	d.unknown = Unknown{Tag: tag}
-	m.Type, m.Body = mUnknown, &d.unknown
+	wire.Message(m, mUnknown, &d.unknown, Unknown{Tag: tag})
 	switch kind := kindOf(tag); {
 	case r.Failed():
 	case kind == tagQuery|1 || kind == tagQuery|2:
@@ -303,8 +302,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		}
 		m.Pair.ID, m.Pair.Challenge = uint64(d.query.Time), dissect.ChallengeAbsent
 	case kind == tagReply|1 || kind == tagReply|2:
-		d.version = Version{Version: r.U32(fVersion), Protocol: r.U32(fProtocol), Time: r.U32(fTime)}
-		m.Type, m.Body = mVersion, &d.version
+		wire.Message(m, mVersion, &d.version, Version{Version: r.U32(fVersion), Protocol: r.U32(fProtocol), Time: r.U32(fTime)})
 		m.Pair.Answers, m.Pair.ID = topicVersion|topicInfo, uint64(d.version.Time)
 		if kind == tagReply|2 && !r.Failed() {
 			v := d.version.Version
@@ -319,8 +317,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		n := int(r.U16(fNumServers))
 		d.list = List{Count: len(wire.List(r, fServers, nil, n, func() (none struct{}) { r.Endpoint4(fServer, true); return none }))}
 	case kind == tagHeartbeat:
-		d.heartbeat = Heartbeat{Port: r.U16(fPort)}
-		m.Type, m.Body = mHeartbeat, &d.heartbeat
+		wire.Message(m, mHeartbeat, &d.heartbeat, Heartbeat{Port: r.U16(fPort)})
 	default:
 		r.Fail(fTag, "no such type")
 	}

@@ -413,9 +413,7 @@ type decoder struct {
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	e := &d.empty
-	*e = Empty{}
-	m.Type, m.Body = mInfoRequest, e
+	e := wire.Message(m, mInfoRequest, &d.empty, Empty{})
 	n := r.Left()
 	finding.Differs(r, size, fSize, 0, 2, int(r.U16(fSize)), n)
 	e.Type = r.U8(fType)
@@ -486,9 +484,7 @@ func readGRFs(r *dissect.Reader, list []GRF, store uint8) []GRF {
 const days1920 = 701265
 
 func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
-	i := &d.info
-	*i = Info{GRFs: i.GRFs[:0]}
-	m.Body = i
+	i := wire.Body(m, &d.info, Info{GRFs: d.info.GRFs[:0]})
 	i.Version = r.U8(fVersion)
 	if i.Version == 0 || i.Version > 7 {
 		r.Fail(fVersion, "no such version")
@@ -542,9 +538,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeCompanies(r *dissect.Reader, m *dissect.Message) {
-	c := &d.companies
-	*c = Companies{Companies: c.Companies[:0], Players: c.Players[:0]}
-	m.Body = c
+	c := wire.Body(m, &d.companies, Companies{Companies: d.companies.Companies[:0], Players: d.companies.Players[:0]})
 	if c.Version = r.U8(fVersion); c.Version < 3 || c.Version > 6 {
 		r.Fail(fVersion, "no such version")
 	}
@@ -602,9 +596,7 @@ func (d *decoder) decodePlayers(r *dissect.Reader, f, end *dissect.Field) {
 }
 
 func (d *decoder) decodeRegistration(r *dissect.Reader, m *dissect.Message, kind uint8) {
-	g := &d.registration
-	*g = Registration{}
-	m.Body = g
+	g := wire.Body(m, &d.registration, Registration{})
 	switch kind {
 	case typeSessionKey:
 		m.Type, m.Pair.Answers = mSessionKey, topicRegister
@@ -627,9 +619,7 @@ func (d *decoder) decodeRegistration(r *dissect.Reader, m *dissect.Message, kind
 
 // decodeServers reads a list of IPv4 (version 1) or IPv6 (version 2) addresses.
 func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
-	s := &d.servers
-	*s = Servers{Servers: s.Servers[:0]}
-	m.Body = s
+	s := wire.Body(m, &d.servers, Servers{Servers: d.servers.Servers[:0]})
 	version := r.U8(fVersion)
 	n := int(r.U16(fCount))
 	list := r.Begin(fServers)

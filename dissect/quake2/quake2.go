@@ -334,8 +334,7 @@ type decoder struct {
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	d.query = Query{}
-	m.Type, m.Body = mUnknown, &d.query
+	wire.Message(m, mUnknown, &d.query, Query{})
 	r.I32(words.Header)
 	word := wordOf(r.Peek())
 	if c := lexicon.Find(word, wire.Exactly); c != nil && c.forms.Judge(core.PeekFrom(r, len(word))) != dissect.No {
@@ -359,8 +358,7 @@ func (d *decoder) decodeStatusRequest(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message) {
-	d.challenge = Challenge{Challenge: words.Argument(r, fChallenge), Protocols: d.challenge.Protocols[:0]}
-	m.Body = &d.challenge
+	wire.Body(m, &d.challenge, Challenge{Challenge: words.Argument(r, fChallenge), Protocols: d.challenge.Protocols[:0]})
 	if r.HasPrefix("p=") {
 		list := r.Begin(fProtocols)
 		for pre := len("p="); pre == len("p=") || r.Next(','); pre = 1 {
@@ -401,9 +399,8 @@ func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
 		d.decodeStatus(r, m, n)
 		return
 	}
-	t := &d.text
-	*t = Text{}
-	m.Body, m.Pair.Also = t, topicStatus|topicInfo|topicChallenge
+	t := wire.Body(m, &d.text, Text{})
+	m.Pair.Also = topicStatus | topicInfo | topicChallenge
 	at := r.Offset()
 	if n := quake.TextLen(r.Peek()); n > 0 {
 		t.Text = r.Text(fText, n)
@@ -425,9 +422,7 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
 		words.Ending(r)
 		return
 	}
-	i := &d.info
-	*i = InfoReply{Facts: i.Facts[:0]}
-	m.Body = i
+	i := wire.Body(m, &d.info, InfoReply{Facts: d.info.Facts[:0]})
 	if r.HasPrefix(`\\`) {
 		d.readFacts(r)
 	} else {

@@ -143,9 +143,7 @@ func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message) {
-	h := &d.heartbeat
-	*h = Heartbeat{Rules: h.Rules[:0], Players: h.Players[:0]}
-	m.Type, m.Body = mHeartbeat, h
+	h := wire.Message(m, mHeartbeat, &d.heartbeat, Heartbeat{Rules: d.heartbeat.Rules[:0], Players: d.heartbeat.Players[:0]})
 	switch words.Begin(r) {
 	case "shutdown":
 		m.Type, h.Shutdown = mShutdown, true

@@ -227,8 +227,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		d.readText(r, m)
 		return
 	}
-	d.other = Other{}
-	m.Type, m.Body = mUnknown, &d.other
+	wire.Message(m, mUnknown, &d.other, Other{})
 	switch {
 	case r.More():
 		r.Fail(words.Command, "no such message")
@@ -258,9 +257,7 @@ func fingerprint(challenge string) uint64 {
 const maxChallenge = 128
 
 func (d *decoder) decodeQuery(r *dissect.Reader, m *dissect.Message) {
-	q := &d.query
-	*q = Query{}
-	m.Body = q
+	q := wire.Body(m, &d.query, Query{})
 	words.LineWord(r)
 	at := r.Offset()
 	q.Challenge = words.Argument(r, fQueryChallenge)
@@ -281,9 +278,7 @@ func hasKeys(rest []byte) bool { return bytes.Contains(rest, []byte("\x00vlen"))
 // decodeChallengeRequest reads getchallenge. ioquake3 adds a number that the client
 // chose and the name of the game, Call of Duty a hash.
 func (d *decoder) decodeChallengeRequest(r *dissect.Reader, m *dissect.Message) {
-	q := &d.challengeRequest
-	*q = ChallengeRequest{}
-	m.Body = q
+	q := wire.Body(m, &d.challengeRequest, ChallengeRequest{})
 	words.LineWord(r)
 	q.ClientChallenge = words.Argument(r, fClientChallenge)
 	if isHash(r.Peek()) {
@@ -348,9 +343,7 @@ const (
 // decodeSrcon reads a command with a digest in place of the password. Its bytes may be
 // blanks, line ends and zeros.
 func (d *decoder) decodeSrcon(r *dissect.Reader, m *dissect.Message) {
-	c := &d.srcon
-	*c = Srcon{}
-	m.Body = c
+	c := wire.Body(m, &d.srcon, Srcon{})
 	words.LineWord(r)
 	spaced(r, fMethod)
 	c.Mode = spaced(r, fMode)
@@ -422,9 +415,7 @@ func (d *decoder) decodeEchoResponse(r *dissect.Reader, m *dissect.Message) {
 
 // decodeEchoed reads a query and a token. It returns what the query asks for.
 func (d *decoder) decodeEchoed(r *dissect.Reader, m *dissect.Message) dissect.Topic {
-	e := &d.echo
-	*e = Echo{Query: echoWord(r, fEchoQuery), Token: echoWord(r, fEchoToken)}
-	m.Body = e
+	e := wire.Body(m, &d.echo, Echo{Query: echoWord(r, fEchoQuery), Token: echoWord(r, fEchoToken)})
 	if e.Token == "" {
 		r.Fail(fEchoToken, "missing")
 	}
@@ -457,8 +448,7 @@ func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) readText(r *dissect.Reader, m *dissect.Message) {
-	d.text = Text{}
-	m.Body = &d.text
+	wire.Body(m, &d.text, Text{})
 	if n := quake.TextLen(core.PeekTo(r, r.Until("\x00"))); n > 0 {
 		d.text.Text = r.Text(fText, n)
 		console.Hide(r, fHiddenText, d.text.Text)
@@ -467,9 +457,7 @@ func (d *decoder) readText(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeKeyRequest(r *dissect.Reader, m *dissect.Message) {
-	a := &d.authorize
-	*a = Authorize{}
-	m.Body = a
+	a := wire.Body(m, &d.authorize, Authorize{})
 	words.LineWord(r)
 	words.Argument(r, fAnonymous)
 	a.CDKey = words.Line(r, fCDKey)
@@ -477,8 +465,7 @@ func (d *decoder) decodeKeyRequest(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeKeyReply(r *dissect.Reader, m *dissect.Message) {
-	d.authorize = Authorize{}
-	m.Body = &d.authorize
+	wire.Body(m, &d.authorize, Authorize{})
 	words.LineWord(r)
 	words.Finish(r)
 }
@@ -514,9 +501,7 @@ const (
 // decodeConnect reads connect. All but the oldest engines pack the userinfo (ioquake3,
 // NET_OutOfBandData).
 func (d *decoder) decodeConnect(r *dissect.Reader, m *dissect.Message) {
-	c := &d.connect
-	*c = Connect{Userinfo: c.Userinfo[:0]}
-	m.Body = c
+	c := wire.Body(m, &d.connect, Connect{Userinfo: d.connect.Userinfo[:0]})
 	words.LineWord(r)
 	if !r.More() {
 		r.Fail(fUserinfo, "missing")

@@ -8,15 +8,14 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 )
 
 // decodeStatus reads the settings, which should be one line, and a line for each player
 // (ioquake3, SVC_Status).
 func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
-	s := &d.status
-	*s = StatusReply{Rules: s.Rules[:0], Players: s.Players[:0]}
-	m.Body = s
+	s := wire.Body(m, &d.status, StatusReply{Rules: d.status.Rules[:0], Players: d.status.Players[:0]})
 	words.Word(r)
 	s.Rules = readSettings(r, settingsEnd(r.Peek()), s.Rules)
 	ended := r.Next('\n')
@@ -65,9 +64,7 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 // decodeInfoReply reads settings (ioquake3, SVC_Info). The oldest servers put them in
 // quotation marks.
 func (d *decoder) decodeInfoReply(r *dissect.Reader, m *dissect.Message) {
-	i := &d.info
-	*i = InfoReply{Rules: i.Rules[:0]}
-	m.Body = i
+	i := wire.Body(m, &d.info, InfoReply{Rules: d.info.Rules[:0]})
 	words.Word(r)
 	i.Rules = readQuoted(r, i.Rules)
 
@@ -91,8 +88,7 @@ func countBots(s *dissect.Server, settings *keyvalue.Index) {
 
 // decodeMotd reads getmotd and motd: settings in quotation marks.
 func (d *decoder) decodeMotd(r *dissect.Reader, m *dissect.Message) {
-	d.motd = Motd{Rules: d.motd.Rules[:0]}
-	m.Body = &d.motd
+	wire.Body(m, &d.motd, Motd{Rules: d.motd.Rules[:0]})
 	words.LineWord(r)
 	d.motd.Rules = readQuoted(r, d.motd.Rules)
 	m.Pair.ID = fingerprint(keyvalue.Text(d.motd.Rules, "challenge").Value)

@@ -205,8 +205,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 			return
 		}
 	}
-	d.request = ServersRequest{}
-	m.Type, m.Body = mServersRequest, &d.request
+	wire.Message(m, mServersRequest, &d.request, ServersRequest{})
 	r.Fail(fCommand, "no such message")
 }
 
@@ -251,9 +250,8 @@ func end(r *dissect.Reader) { core.BytesWhile(r, fEnd, blank) }
 // decodeRequest reads getservers [game] protocol [keywords]; getserversExt always
 // has the game (dpmaster techinfo, "getservers").
 func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message, n int) {
-	q := &d.request
-	*q = ServersRequest{Extended: n > len("getservers"), Keywords: q.Keywords[:0]}
-	m.Type, m.Body, m.Pair = mServersRequest, q, dissect.Pair{Asks: topicServers, Challenge: dissect.ChallengeAbsent}
+	q := wire.Message(m, mServersRequest, &d.request, ServersRequest{Extended: n > len("getservers"), Keywords: d.request.Keywords[:0]})
+	m.Pair = dissect.Pair{Asks: topicServers, Challenge: dissect.ChallengeAbsent}
 	begin(r, n)
 	skip(r)
 	if q.Extended || r.More() && core.While(r, 0, digit) == 0 {
@@ -304,9 +302,7 @@ var dead = []string{"flatline-1", "dead"}
 
 // decodeHeartbeat reads heartbeat TAG and flatline TAG.
 func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message, n int) {
-	h := &d.heartbeat
-	*h = Heartbeat{Quit: n == len("flatline")}
-	m.Type, m.Body = mHeartbeat, h
+	h := wire.Message(m, mHeartbeat, &d.heartbeat, Heartbeat{Quit: n == len("flatline")})
 	begin(r, n)
 	h.Tag = argument(r, fTag)
 	if n := line(r); n > 0 {
@@ -529,9 +525,8 @@ func hexDigit(c byte) bool { return digit(c) || c >= 'a' && c <= 'f' || c >= 'A'
 // decodeReply reads the entries of one reply (dpmaster techinfo,
 // "getserversResponse").
 func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, n int) {
-	p := &d.reply
-	*p = ServersReply{Servers: p.Servers[:0]}
-	m.Type, m.Body, m.Pair.Answers = mServersReply, p, topicServers
+	p := wire.Message(m, mServersReply, &d.reply, ServersReply{Servers: d.reply.Servers[:0]})
+	m.Pair.Answers = topicServers
 	r.Span(fCommand, 0, 0, n, 0)
 	p.readNumbers(r)
 	prelude, l := layoutOf(r.Peek())

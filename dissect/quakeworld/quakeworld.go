@@ -175,8 +175,7 @@ type decoder struct {
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	d.query = Query{}
-	m.Type, m.Body = mUnknown, &d.query
+	wire.Message(m, mUnknown, &d.query, Query{})
 	if !r.Next(0xff) {
 		d.decodeBare(r, m)
 		return
@@ -271,9 +270,8 @@ func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
 const refusal = "Bad rcon_password"
 
 func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
-	t := &d.text
-	*t = Text{}
-	m.Type, m.Body, m.Pair.Answers = mPrint, t, topicRcon|topicConnect|topicDemos
+	t := wire.Message(m, mPrint, &d.text, Text{})
+	m.Pair.Answers = topicRcon | topicConnect | topicDemos
 	at := r.Offset()
 	if n := quake.TextLen(r.Peek()); n > 0 {
 		m.Pair.Also = topicStatus | topicChallenge | topicStats | topicUsers | topicLog // a refusal
@@ -289,9 +287,8 @@ func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message) {
-	c := &d.challenge
-	*c = Challenge{Extensions: c.Extensions[:0]}
-	m.Type, m.Body, m.Pair.Answers = mChallengeReply, c, topicChallenge
+	c := wire.Message(m, mChallengeReply, &d.challenge, Challenge{Extensions: d.challenge.Extensions[:0]})
+	m.Pair.Answers = topicChallenge
 	r.U8(fType)
 	c.Challenge, _ = core.CStringOrRest(r, fChallenge)
 	if !r.More() {
@@ -354,9 +351,8 @@ func (d *decoder) decodeViewers(r *dissect.Reader, m *dissect.Message) {
 
 // decodeLog reads rows of \killer\victim\.
 func (d *decoder) decodeLog(r *dissect.Reader, m *dissect.Message) {
-	l := &d.log
-	*l = Log{Kills: l.Kills[:0]}
-	m.Type, m.Body, m.Pair.Answers = mLogReply, l, topicLog
+	l := wire.Message(m, mLogReply, &d.log, Log{Kills: d.log.Kills[:0]})
+	m.Pair.Answers = topicLog
 	words.Word(r)
 	l.Number = words.Argument(r, fLogStart)
 	words.Ending(r)

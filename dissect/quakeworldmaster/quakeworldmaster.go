@@ -147,8 +147,7 @@ var signs = map[byte]struct {
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	d.sign = Sign{}
-	m.Type, m.Body = mServersRequest, &d.sign
+	wire.Message(m, mServersRequest, &d.sign, Sign{})
 	core.BytesWhile(r, fHeader, func(c byte) bool { return c == 0xff })
 	letter := r.U8(fType)
 	switch letter {

@@ -267,9 +267,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	case idPong:
 		d.decodePong(r, m)
 	case idOpen:
-		p := &d.open
-		*p = Open{}
-		m.Type, m.Body, m.Pair = mOpen, p, dissect.Pair{Asks: topicOpen, Challenge: dissect.ChallengeAbsent}
+		p := wire.Message(m, mOpen, &d.open, Open{})
+		m.Pair = dissect.Pair{Asks: topicOpen, Challenge: dissect.ChallengeAbsent}
 		r.U8(fID)
 		readMagic(r)
 		p.Protocol = r.U8(fProtocol)
@@ -277,9 +276,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 			r.Bytes(fPadding, p.Padding)
 		}
 	case idOpenReply:
-		p := &d.openReply
-		*p = OpenReply{}
-		m.Type, m.Body, m.Pair = mOpenReply, p, dissect.Pair{Answers: topicOpen, Tries: true}
+		p := wire.Message(m, mOpenReply, &d.openReply, OpenReply{})
+		m.Pair = dissect.Pair{Answers: topicOpen, Tries: true}
 		r.U8(fID)
 		readMagic(r)
 		p.Server = core.U64BE(r, fServer)
@@ -290,9 +288,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	case idJoin:
 		d.decodeJoin(r, m)
 	case idJoinReply:
-		p := &d.joinReply
-		*p = JoinReply{}
-		m.Type, m.Body, m.Pair.Answers = mJoinReply, p, topicJoin
+		p := wire.Message(m, mJoinReply, &d.joinReply, JoinReply{})
+		m.Pair.Answers = topicJoin
 		r.U8(fID)
 		readMagic(r)
 		p.Server = core.U64BE(r, fServer)
@@ -310,17 +307,15 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	case idRecently:
 		d.decodeRefusal(r, m, mRecently, "the address connected a moment ago")
 	default:
-		d.ping = Ping{}
-		m.Type, m.Body = mPing, &d.ping
+		wire.Message(m, mPing, &d.ping, Ping{})
 		r.Fail(fID, "no such message")
 	}
 }
 
 // decodeJoin reads the second request of a connection.
 func (d *decoder) decodeJoin(r *dissect.Reader, m *dissect.Message) {
-	p := &d.join
-	*p = Join{}
-	m.Type, m.Body, m.Pair = mJoin, p, dissect.Pair{Asks: topicJoin, Challenge: dissect.ChallengeAbsent}
+	p := wire.Message(m, mJoin, &d.join, Join{})
+	m.Pair = dissect.Pair{Asks: topicJoin, Challenge: dissect.ChallengeAbsent}
 	r.U8(fID)
 	readMagic(r)
 	if hasCookie(r) {
@@ -349,9 +344,7 @@ func readMagic(r *dissect.Reader) {
 }
 
 func (d *decoder) decodePing(r *dissect.Reader, m *dissect.Message, onlyOpen bool) {
-	p := &d.ping
-	*p = Ping{OnlyOpen: onlyOpen}
-	m.Body = p
+	p := wire.Body(m, &d.ping, Ping{OnlyOpen: onlyOpen})
 	r.U8(fID)
 	p.Time = core.U64BE(r, fTime)
 	m.Pair = dissect.Pair{Asks: topicPing, ID: p.Time, Challenge: dissect.ChallengeAbsent}
@@ -362,9 +355,7 @@ func (d *decoder) decodePing(r *dissect.Reader, m *dissect.Message, onlyOpen boo
 }
 
 func (d *decoder) decodePong(r *dissect.Reader, m *dissect.Message) {
-	p := &d.pong
-	*p = Pong{}
-	m.Type, m.Body = mPong, p
+	p := wire.Message(m, mPong, &d.pong, Pong{})
 	r.U8(fID)
 	p.Time = core.U64BE(r, fTime)
 	m.Pair = dissect.Pair{Answers: topicPing, ID: p.Time}

@@ -144,9 +144,8 @@ func fixed(r *dissect.Reader, f *dissect.Field, size int) string {
 }
 
 func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
-	p := &d.info
-	*p = InfoReply{}
-	m.Type, m.Body, m.Pair.Answers = mInfoReply, p, topicInfo
+	p := wire.Message(m, mInfoReply, &d.info, InfoReply{})
+	m.Pair.Answers = topicInfo
 	p.Product = fixed(r, fProduct, lenProduct)
 	r.U8(fUpdate)
 	r.U16(fRegion)

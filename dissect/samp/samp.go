@@ -256,8 +256,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	h.Tag = r.Text(fTag, len(tagSAMP))
 	h.Address = wire.Endpoint(r, fAddress, false, true)
 	h.Op = r.U8(fOp)
-	d.request = Request{h}
-	m.Type, m.Body = mInfo, &d.request
+	wire.Message(m, mInfo, &d.request, Request{h})
 	found := false
 	for i := range ops {
 		o := &ops[i]
@@ -275,8 +274,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 	switch h.Op {
 	case 'p':
-		d.ping = Ping{Head: h}
-		m.Body = &d.ping
+		wire.Body(m, &d.ping, Ping{Head: h})
 		copy(d.ping.Echo[:], r.Bytes(fEcho, len(d.ping.Echo)))
 		m.Pair.ID = 1<<32 | uint64(binary.BigEndian.Uint32(d.ping.Echo[:]))
 		if core.Awaited(r, topicPing, m.Pair.ID) {
@@ -323,17 +321,13 @@ func u16(r *dissect.Reader, at int) int { return max(r.PeekByte(at), 0) | max(r.
 
 func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message, h Head, asks bool) {
 	if asks {
-		p := &d.rcon
-		*p = Rcon{Head: h}
-		m.Body = p
+		p := wire.Body(m, &d.rcon, Rcon{Head: h})
 		p.Password = core.PString16(r, fRconPassword)
 		p.Command = core.PString16(r, fCommand)
 		console.HideCommand(r, hiddenCommand, p.Command)
 		return
 	}
-	p := &d.rconReply
-	*p = RconReply{Head: h}
-	m.Body = p
+	p := wire.Body(m, &d.rconReply, RconReply{Head: h})
 	p.Text = core.PString16(r, fText)
 	console.Hide(r, hiddenText, p.Text)
 	if p.Text == "Invalid RCON password." {
@@ -347,9 +341,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, h Head) {
 	case 'i':
 		d.decodeInfo(r, m, h)
 	case 'r':
-		p := &d.rules
-		*p = Rules{Head: h, Rules: p.Rules[:0]}
-		m.Body = p
+		p := wire.Body(m, &d.rules, Rules{Head: h, Rules: d.rules.Rules[:0]})
 		p.Rules = readList(r, pairs.List, pairs.Pair, p.Rules, func() dissect.KeyValue {
 			one := dissect.KeyValue{Key: r.PString(pairs.Key), Value: r.PString(pairs.Value)}
 			core.HideSetting(r, pairs.Hidden, one.Key, one.Value)
@@ -357,17 +349,13 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, h Head) {
 		})
 		m.Server.Map, m.Server.Version = keyvalue.Text(p.Rules, "mapname"), keyvalue.Text(p.Rules, "version")
 	case 'o':
-		p := &d.extra
-		*p = Extra{Head: h}
-		m.Body = p
+		p := wire.Body(m, &d.extra, Extra{Head: h})
 		p.Discord = core.PString32(r, fDiscord)
 		p.LightBanner = core.PString32(r, fLight)
 		p.DarkBanner = core.PString32(r, fDark)
 		p.Logo = core.PString32(r, fLogo)
 	default:
-		p := &d.players
-		*p = Players{Head: h, Players: p.Players[:0]}
-		m.Body = p
+		p := wire.Body(m, &d.players, Players{Head: h, Players: d.players.Players[:0]})
 		p.Players = readList(r, fPlayerList, fPlayer, p.Players, func() (one Player) {
 			if h.Op == 'd' {
 				one.ID = r.U8(fID)
@@ -386,9 +374,7 @@ func (d *decoder) decodeReply(r *dissect.Reader, m *dissect.Message, h Head) {
 
 // decodeInfo reads the name, the mode and the players of a server.
 func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message, h Head) {
-	p := &d.info
-	*p = Info{Head: h}
-	m.Body = p
+	p := wire.Body(m, &d.info, Info{Head: h})
 	s := &m.Server
 	vcmp := h.Tag == tagReply
 	if vcmp {

@@ -173,9 +173,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	}
 	switch {
 	case kind == poll:
-		q := &d.poll
-		*q = Poll{Version: number, Cookie: r.U64(fCookie)}
-		m.Type, m.Body, m.Pair = mPoll, q, dissect.Pair{Asks: topicState, ID: pairID(q.Cookie)}
+		q := wire.Message(m, mPoll, &d.poll, Poll{Version: number, Cookie: r.U64(fCookie)})
+		m.Pair = dissect.Pair{Asks: topicState, ID: pairID(q.Cookie)}
 	case kind == state:
 		d.decodeState(r, m, number, old)
 	default:
@@ -190,9 +189,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeState(r *dissect.Reader, m *dissect.Message, number uint8, old bool) {
-	p := &d.state
-	*p = State{Version: number, SubStates: p.SubStates[:0], Cookie: r.U64(fCookie)}
-	m.Type, m.Body, m.Pair = mState, p, dissect.Pair{Answers: topicState, ID: pairID(p.Cookie)}
+	p := wire.Message(m, mState, &d.state, State{Version: number, SubStates: d.state.SubStates[:0], Cookie: r.U64(fCookie)})
+	m.Pair = dissect.Pair{Answers: topicState, ID: pairID(p.Cookie)}
 	p.State = core.Enum(r, fState)
 	p.Changelist = r.U32(fChangelist)
 	if old {

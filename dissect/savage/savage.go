@@ -155,9 +155,8 @@ func head(r *dissect.Reader, at int) {
 }
 
 func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message, at int) {
-	p := &d.status
-	*p = Status{Rules: p.Rules[:0], Players: p.Players[:0]}
-	m.Type, m.Body, m.Pair.Answers = mStatusReply, p, topicInfo|topicStatus
+	p := wire.Message(m, mStatusReply, &d.status, Status{Rules: d.status.Rules[:0], Players: d.status.Players[:0]})
+	m.Pair.Answers = topicInfo | topicStatus
 	head(r, at)
 	r.Bytes(fToken, lenToken)
 	if n := lenHead - 1 - lenToken - at; n > 0 {

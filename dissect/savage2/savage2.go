@@ -105,9 +105,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		r.Fail(fHead, "no such message")
 		return
 	}
-	p := &d.info
-	*p = InfoReply{}
-	m.Type, m.Body, m.Pair.Answers = mInfoReply, p, topicInfo
+	p := wire.Message(m, mInfoReply, &d.info, InfoReply{})
+	m.Pair.Answers = topicInfo
 	r.Bytes(fHead, lenHead)
 	p.Name = r.CString(fName)
 	p.Players = r.U8(fNumPlayers)

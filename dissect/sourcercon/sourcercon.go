@@ -192,8 +192,7 @@ type decoder struct {
 
 // Decode reads one packet.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	d.text = Text{}
-	m.Type, m.Body = mMessage, &d.text
+	wire.Message(m, mMessage, &d.text, Text{})
 	size := int(r.U32(fSize))
 	finding.Differs(r, wrongSize, fSize, 0, lenSize, size, r.Left())
 	p := Packet{ID: r.I32(fID), Type: r.U32(fType)}

@@ -319,18 +319,14 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		m.Pair = dissect.Pair{Answers: topicQuery, ID: id(p.Challenge)}
 		d.decodeChunks(r, m)
 	case r.Next(typeQuery):
-		q := &d.query
-		*q = Query{}
-		m.Type, m.Body = mQuery, q
+		q := wire.Message(m, mQuery, &d.query, Query{})
 		r.U8(fType)
 		q.Challenge = r.U32BE(fChallenge)
 		q.Version = r.U16BE(fVersion)
 		q.Chunks = r.U8(fChunks)
 		m.Pair = dissect.Pair{Asks: topicQuery, ID: id(q.Challenge), Challenge: dissect.ChallengeUsed, Value: uint64(q.Challenge)}
 	default:
-		c := &d.challenge
-		*c = Challenge{}
-		m.Type, m.Body = mChallengeRequest, c
+		c := wire.Message(m, mChallengeRequest, &d.challenge, Challenge{})
 		r.U8(fType)
 		c.Challenge = r.U32BE(fChallenge)
 		m.Pair = dissect.Pair{Asks: topicChallenge, Challenge: dissect.ChallengeWanted}
@@ -383,8 +379,7 @@ func (d *decoder) Join(r *dissect.Reader, _ uint8, m *dissect.Message) bool {
 	core.Keep(r, joined)
 	m.Pair = dissect.Pair{Answers: topicQuery, ID: id(p.Challenge)}
 	if r.Gap() == 0 {
-		d.part = Part{Challenge: p.Challenge}
-		m.Type, m.Body = mPart, &d.part
+		wire.Message(m, mPart, &d.part, Part{Challenge: p.Challenge})
 		r.Note(partFirst)
 		return false
 	}

@@ -178,8 +178,7 @@ type decoder struct {
 
 // Decode reads one message.
 func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
-	d.unknown = Unknown{}
-	m.Type, m.Body = mUnknown, &d.unknown
+	wire.Message(m, mUnknown, &d.unknown, Unknown{})
 	if !r.HasPrefix(tag) {
 		r.Fail(fTag, "not TS3INIT1")
 		return

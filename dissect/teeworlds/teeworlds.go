@@ -413,9 +413,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		d.decodeToken(r, m)
 		return
 	}
-	s := &d.short
-	*s = Short{}
-	m.Type, m.Body = mOldRequest, s
+	s := wire.Message(m, mOldRequest, &d.short, Short{})
 	extra := uint16(0)
 	switch {
 	case r.Next(starts7):
@@ -484,9 +482,7 @@ func (d *decoder) decodeRest(r *dissect.Reader, m *dissect.Message, extra uint16
 	case mHeartbeat:
 		s.Number = r.U16BE(fPort)
 	case mChallenge:
-		c := &d.challenge
-		*c = Challenge{}
-		m.Body = c
+		c := wire.Body(m, &d.challenge, Challenge{})
 		c.Secret = r.Delimited(fSecret, 0, ":", 1)
 		c.Protocol = r.CString(fProtocol)
 		c.Token = r.CString(fChalToken)
@@ -505,9 +501,7 @@ func id7(client uint32, token int64) uint64 {
 
 // decodeToken reads the control packet that asks for a token or gives it.
 func (d *decoder) decodeToken(r *dissect.Reader, m *dissect.Message) {
-	t := &d.token
-	*t = Token{}
-	m.Type, m.Body = mToken, t
+	t := wire.Message(m, mToken, &d.token, Token{})
 	size := r.Left()
 	r.Bytes(fHeader, len(token))
 	if r.HasPrefix(ones) {
@@ -535,9 +529,7 @@ func (d *decoder) decodeToken(r *dissect.Reader, m *dissect.Message) {
 
 // decodeInfo reads an info behind its word.
 func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
-	i := &d.info
-	*i = Info{Word: d.short.Word, List: i.List[:0]}
-	m.Body = i
+	i := wire.Body(m, &d.info, Info{Word: d.short.Word, List: d.info.List[:0]})
 	ext := m.Type == mMore || i.Word == "iext"
 	if i.Word != "info" {
 		i.Token = d.number(r, fToken, fToken7)
@@ -661,9 +653,7 @@ func varint(r *dissect.Reader, f *dissect.Field) int64 {
 // decodeServers reads the list of a master: since 0.6 addresses of IPv6, in which
 // those of IPv4 are mapped, and ports in network byte order.
 func (d *decoder) decodeServers(r *dissect.Reader, m *dissect.Message) {
-	s := &d.servers
-	*s = Servers{Servers: s.Servers[:0]}
-	m.Body = s
+	s := wire.Body(m, &d.servers, Servers{Servers: d.servers.Servers[:0]})
 	old := d.short.Word == "list"
 	s.Servers = wire.Values(r, fServers, s.Servers, func() netip.AddrPort { return wire.Endpoint(r, fServer, !old, old) })
 	m.Pair.Entries = len(s.Servers)

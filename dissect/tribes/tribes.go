@@ -411,9 +411,8 @@ func (d *decoder) query2(r *dissect.Reader, m *dissect.Message, t *dissect.Messa
 
 // begin sets the message to what a server states.
 func (d *decoder) begin(m *dissect.Message, t *dissect.MessageType, topic dissect.Topic) *Status {
-	p := &d.status
-	*p = Status{Teams: p.Teams[:0], List: p.List[:0], server: dissect.Server{Charset: dissect.Latin1}}
-	m.Type, m.Body, m.Pair.Answers = t, p, topic
+	p := wire.Message(m, t, &d.status, Status{Teams: d.status.Teams[:0], List: d.status.List[:0], server: dissect.Server{Charset: dissect.Latin1}})
+	m.Pair.Answers = topic
 	return p
 }
 
@@ -502,9 +501,8 @@ func (p *Status) starsiege(r *dissect.Reader) int {
 }
 
 func (d *decoder) decodePing(r *dissect.Reader, m *dissect.Message) {
-	p := &d.ping
-	*p = Ping{}
-	m.Type, m.Body, m.Pair.Answers = mPingReply, p, topicPing
+	p := wire.Message(m, mPingReply, &d.ping, Ping{})
+	m.Pair.Answers = topicPing
 	if _, isPlain := head(r, m); !isPlain {
 		r.Rest(fCoded)
 		return
@@ -581,9 +579,8 @@ func (d *decoder) masterQuery(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) masterReply(r *dissect.Reader, m *dissect.Message) {
-	p := &d.servers
-	*p = Servers{}
-	m.Type, m.Body, m.Pair.Answers = mMasterReply, p, topicMaster
+	p := wire.Message(m, mMasterReply, &d.servers, Servers{})
+	m.Pair.Answers = topicMaster
 	r.U16(fType)
 	p.Packet = r.U8(fPacket)
 	p.Packets = r.U8(fPackets)
@@ -623,9 +620,8 @@ func (d *decoder) listQuery(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) listReply(r *dissect.Reader, m *dissect.Message) {
-	p := &d.servers
-	*p = Servers{from: 1}
-	m.Type, m.Body, m.Pair.Answers = mListReply, p, topicList
+	p := wire.Message(m, mListReply, &d.servers, Servers{from: 1})
+	m.Pair.Answers = topicList
 	head(r, m)
 	p.Packet = r.U8(fPacket)
 	p.Packets = r.U8(fPackets)

@@ -332,9 +332,8 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeDetails(r *dissect.Reader, m *dissect.Message) {
-	p := &d.details
-	*p = DetailsReply{Version: r.U32(fVersion)}
-	m.Type, m.Body, m.Pair.Answers = mDetailsReply, p, topicDetails
+	p := wire.Message(m, mDetailsReply, &d.details, DetailsReply{Version: r.U32(fVersion)})
+	m.Pair.Answers = topicDetails
 	r.U8(fType)
 	p.ServerID = r.U32(fServerID)
 	p.Address = text(r, fAddress)
@@ -384,9 +383,8 @@ func hasWaves(r *dissect.Reader) bool {
 }
 
 func (d *decoder) decodeRules(r *dissect.Reader, m *dissect.Message) {
-	p := &d.rules
-	*p = RulesReply{Version: r.U32(fVersion), Rules: p.Rules[:0]}
-	m.Type, m.Body, m.Pair.Answers = mRulesReply, p, topicRules
+	p := wire.Message(m, mRulesReply, &d.rules, RulesReply{Version: r.U32(fVersion), Rules: d.rules.Rules[:0]})
+	m.Pair.Answers = topicRules
 	r.U8(fType)
 	if !r.More() {
 		return // no list either: anonymize takes it for the request that it looks like

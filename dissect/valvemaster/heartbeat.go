@@ -5,13 +5,13 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // decodeJoin reads type q ("Join"). Xash3D adds a challenge of its own.
 func (d *decoder) decodeJoin(r *dissect.Reader, m *dissect.Message, _ byte) {
-	d.join = Join{}
-	m.Body = &d.join
+	wire.Body(m, &d.join, Join{})
 	m.Pair.Challenge = dissect.ChallengeSeed
 	if r.Next(0xff) {
 		r.U8(fMark)
@@ -26,9 +26,7 @@ func (d *decoder) decodeJoin(r *dissect.Reader, m *dissect.Message, _ byte) {
 
 // decodeChallenge reads type s ("Join").
 func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message, _ byte) {
-	c := &d.challenge
-	*c = Challenge{}
-	m.Body = c
+	c := wire.Body(m, &d.challenge, Challenge{})
 	r.Bytes(fNewLine, 1)
 	c.Challenge = r.I32(fChallenge)
 	m.Pair.Challenge, m.Pair.Value = dissect.ChallengeIssued, uint64(uint32(c.Challenge))
@@ -39,9 +37,7 @@ func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message, _ byte)
 
 // decodeHeartbeat reads type 0 ("Challenge response").
 func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message, _ byte) {
-	h := &d.heartbeat
-	*h = Heartbeat{Rules: h.Rules[:0]}
-	m.Body = h
+	h := wire.Body(m, &d.heartbeat, Heartbeat{Rules: d.heartbeat.Rules[:0]})
 	r.Bytes(fNewLine, 1)
 	at, n := r.Offset(), r.Until("\n\x00")
 	var odd bool
@@ -142,9 +138,7 @@ func flavour(pairs []dissect.KeyValue) (name, why string) {
 
 // decodeOldHeartbeat reads type a: lines that game servers sent to WON.
 func (d *decoder) decodeOldHeartbeat(r *dissect.Reader, m *dissect.Message, _ byte) {
-	h := &d.heartbeat
-	*h = Heartbeat{Flavour: "WON", Rules: h.Rules[:0]}
-	m.Body = h
+	h := wire.Body(m, &d.heartbeat, Heartbeat{Flavour: "WON", Rules: d.heartbeat.Rules[:0]})
 	skipLine(r)
 	challenge, ok := nettext.ParseInt(line(r, fOldChallenge))
 	line(r, fSequence)
@@ -177,8 +171,7 @@ func (d *decoder) decodeOldHeartbeat(r *dissect.Reader, m *dissect.Message, _ by
 
 // decodeQuit reads type b ("Quit").
 func (d *decoder) decodeQuit(r *dissect.Reader, m *dissect.Message, _ byte) {
-	d.quit = Quit{Flavour: "GoldSrc"}
-	m.Body = &d.quit
+	wire.Body(m, &d.quit, Quit{Flavour: "GoldSrc"})
 	skipLine(r)
 	if r.Next(0) {
 		d.quit.Flavour = "Source"

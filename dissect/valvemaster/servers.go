@@ -103,9 +103,7 @@ func page(a netip.AddrPort) uint64 {
 
 // decodeServersRequest reads type 1 ("Client to master server", "Format").
 func (d *decoder) decodeServersRequest(r *dissect.Reader, m *dissect.Message, _ byte) {
-	q := &d.serversRequest
-	*q = ServersRequest{Conditions: q.Conditions[:0]}
-	m.Body = q
+	q := wire.Body(m, &d.serversRequest, ServersRequest{Conditions: d.serversRequest.Conditions[:0]})
 	if f, _ := formOf(r.Peek()); f == formCursor {
 		q.Cursor = dissect.Some(r.U32(fCursor))
 		m.Pair.Page = uint64(q.Cursor.Value)
@@ -136,9 +134,7 @@ func (d *decoder) decodeServersRequest(r *dissect.Reader, m *dissect.Message, _ 
 
 // decodeOldRequest reads type e, with a number of 3 or 4 bytes, and type c (WON).
 func (d *decoder) decodeOldRequest(r *dissect.Reader, m *dissect.Message, letter byte) {
-	q := &d.serversRequest
-	*q = ServersRequest{Conditions: q.Conditions[:0]}
-	m.Body = q
+	q := wire.Body(m, &d.serversRequest, ServersRequest{Conditions: d.serversRequest.Conditions[:0]})
 	if letter == typeBatchRequest {
 		// qstat sends only 3 bytes of the number.
 		q.Cursor = dissect.Some(uint32(core.UintN(r, fCursor, min(max(r.Left(), 3), 4))))
@@ -158,9 +154,7 @@ var zeros [entry6]byte
 
 // decodeServersReply reads types f and d ("Reply format").
 func (d *decoder) decodeServersReply(r *dissect.Reader, m *dissect.Message, letter byte) {
-	p := &d.servers
-	*p = ServersReply{Servers: p.Servers[:0]}
-	m.Body = p
+	p := wire.Body(m, &d.servers, ServersReply{Servers: d.servers.Servers[:0]})
 	newLine := r.Bytes(fNewLine, 1)
 	if letter == typeServersReply && len(newLine) == 1 && newLine[0] == '\r' {
 		// WON: the number from which to continue.

@@ -276,9 +276,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		k.decode(d, r, m, letter)
 		return
 	}
-	u := &d.unknown
-	*u = Unknown{Type: letter}
-	m.Type, m.Body = mUnknown, u
+	u := wire.Message(m, mUnknown, &d.unknown, Unknown{Type: letter})
 	if !r.Failed() {
 		r.Find(unknownType, fType, at, 1, dissect.Num(letter))
 	}
@@ -287,8 +285,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 
 // decodeLetter reads a message that is a single letter.
 func (d *decoder) decodeLetter(r *dissect.Reader, m *dissect.Message, letter byte) {
-	d.request = Request{Type: letter}
-	m.Body = &d.request
+	wire.Body(m, &d.request, Request{Type: letter})
 	skipLine(r)
 	readNul(r)
 }
@@ -316,8 +313,7 @@ func line(r *dissect.Reader, f *dissect.Field) string {
 
 // decodeText reads a text that follows a new line.
 func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message, letter byte) {
-	d.text = Text{Type: letter}
-	m.Body = &d.text
+	wire.Body(m, &d.text, Text{Type: letter})
 	f := fText
 	if letter == typeMOTDReply {
 		f = fMOTD
@@ -329,9 +325,7 @@ func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message, letter byte)
 // decodeMastersRequest reads type v: version and product of the client, each in its own
 // line.
 func (d *decoder) decodeMastersRequest(r *dissect.Reader, m *dissect.Message, _ byte) {
-	q := &d.request
-	*q = Request{Type: typeMastersRequest}
-	m.Body = q
+	q := wire.Body(m, &d.request, Request{Type: typeMastersRequest})
 	skipLine(r)
 	if r.More() {
 		q.Version = line(r, fVersion)
@@ -346,9 +340,7 @@ const outOfDate = "outofdate"
 
 // decodeMastersReply reads type w: three lists, each followed by FF FF FF FF.
 func (d *decoder) decodeMastersReply(r *dissect.Reader, m *dissect.Message, _ byte) {
-	p := &d.masters
-	*p = MastersReply{Auth: p.Auth[:0], Directory: p.Directory[:0], Masters: p.Masters[:0]}
-	m.Body = p
+	p := wire.Body(m, &d.masters, MastersReply{Auth: d.masters.Auth[:0], Directory: d.masters.Directory[:0], Masters: d.masters.Masters[:0]})
 	r.Bytes(fNewLine, 1)
 	if r.HasPrefix(outOfDate) {
 		r.CString(fStatus)
@@ -369,9 +361,7 @@ func readMasters(r *dissect.Reader, f *dissect.Field, dst []netip.AddrPort) []ne
 
 // decodeModsRequest reads types x, 2 and Q, three generations of the same request.
 func (d *decoder) decodeModsRequest(r *dissect.Reader, m *dissect.Message, letter byte) {
-	q := &d.request
-	*q = Request{Type: letter}
-	m.Body = q
+	q := wire.Body(m, &d.request, Request{Type: letter})
 	skipLine(r)
 	q.From = r.CString(fFirstMod)
 }
@@ -385,9 +375,7 @@ const (
 // decodeModsReply reads type y, with name, servers and players of each mod, and types F
 // and P, with keys and values.
 func (d *decoder) decodeModsReply(r *dissect.Reader, m *dissect.Message, letter byte) {
-	p := &d.mods
-	*p = ModsReply{Mods: p.Mods[:0]}
-	m.Body = p
+	p := wire.Body(m, &d.mods, ModsReply{Mods: d.mods.Mods[:0]})
 	skipLine(r)
 	more := func() bool { return r.More() && !r.HasPrefix(endOfList+"\x00") && !r.HasPrefix(moreInList+"\x00") }
 	p.Mods = wire.Records(r, fMods, fMod, p.Mods, more, func() (mod Mod) {

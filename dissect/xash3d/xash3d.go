@@ -264,8 +264,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
-	d.text = Text{}
-	m.Body = &d.text
+	wire.Body(m, &d.text, Text{})
 	switch words.Word(r) {
 	case "ping":
 		m.Type, m.Pair.Asks = mPing, topicPing
@@ -281,9 +280,8 @@ func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message) {
-	p := &d.info
-	*p = InfoReply{Rules: p.Rules[:0]}
-	m.Type, m.Body, m.Pair.Answers = mInfoReply, p, topicInfo
+	p := wire.Message(m, mInfoReply, &d.info, InfoReply{Rules: d.info.Rules[:0]})
+	m.Pair.Answers = topicInfo
 	words.Word(r)
 	if r.Next('\\') {
 		p.Rules = settings(r, p.Rules)
@@ -315,18 +313,14 @@ func settings(r *dissect.Reader, dst []dissect.KeyValue) []dissect.KeyValue {
 func (d *decoder) decodeNetInfo(r *dissect.Reader, m *dissect.Message, n int) {
 	words.Word(r)
 	if n == 3 {
-		p := &d.request
-		*p = Request{Protocol: words.Argument(r, fProtocol)}
-		m.Body = p
+		p := wire.Body(m, &d.request, Request{Protocol: words.Argument(r, fProtocol)})
 		k := 0
 		p.Context, p.Kind, k = d.context(r, m)
 		m.Type, m.Pair.Asks, m.Pair.Challenge = kinds[k].request, 1<<k, dissect.ChallengeAbsent
 		words.Ending(r)
 		return
 	}
-	p := &d.net
-	*p = NetInfo{Rules: p.Rules[:0], Players: p.Players[:0]}
-	m.Body = p
+	p := wire.Body(m, &d.net, NetInfo{Rules: d.net.Rules[:0], Players: d.net.Players[:0]})
 	p.Context, p.Kind, p.kind = d.context(r, m)
 	m.Type, m.Pair.Answers = kinds[p.kind].reply, 1<<p.kind
 	if kinds[p.kind].name == "players" {

@@ -71,9 +71,8 @@ type Heartbeat struct {
 }
 
 func (d *decoder) decodeList(r *dissect.Reader, m *dissect.Message) {
-	p := &d.list
-	*p = List{Packet: r.U8(fPacket)}
-	m.Type, m.Body, m.Pair.Answers = mList, p, topicServers
+	p := wire.Message(m, mList, &d.list, List{Packet: r.U8(fPacket)})
+	m.Pair.Answers = topicServers
 	if r.Next(codeBlock) {
 		r.U8(fMarker)
 		wire.Each(r, fServers, nil, func() bool { return r.PeekByte(0) > 0 }, func() { p.servers(r) })
@@ -105,8 +104,7 @@ func (d *decoder) decodeMasterRefusal(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeHeartbeat(r *dissect.Reader, m *dissect.Message) {
-	d.heartbeat = Heartbeat{Verification: r.CString(fVerification), EnforcesMasterBans: r.Bool(fSecurity)}
-	m.Type, m.Body = mHeartbeat, &d.heartbeat
+	wire.Message(m, mHeartbeat, &d.heartbeat, Heartbeat{Verification: r.CString(fVerification), EnforcesMasterBans: r.Bool(fSecurity)})
 	if r.More() {
 		d.heartbeat.RevisionTime = r.U32(fRevisionTime)
 	}

@@ -353,8 +353,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		d.decodeInfo(r, m, false)
 	case codeIgnored, codeBanned:
 		r.U32(fCode)
-		d.refusal = Refusal{Banned: code == codeBanned, Time: r.U32(fTime)}
-		m.Type, m.Body = mIgnored, &d.refusal
+		wire.Message(m, mIgnored, &d.refusal, Refusal{Banned: code == codeBanned, Time: r.U32(fTime)})
 		what := tooSoon
 		if d.refusal.Banned {
 			m.Type, what = mBanned, isBanned
@@ -396,9 +395,7 @@ func codeOf(b []byte) (code uint32) {
 }
 
 func (d *decoder) decodeQuery(r *dissect.Reader, m *dissect.Message) {
-	q := &d.query
-	*q = Query{}
-	m.Type, m.Body = mQuery, q
+	q := wire.Message(m, mQuery, &d.query, Query{})
 	long := r.Left() == lenWide
 	r.U32(fCode)
 	q.Flags = r.U32(fFlags)

@@ -51,6 +51,19 @@ func State(r *dissect.Reader, m *dissect.Message, s dissect.Server) {
 	}
 }
 
+// Body makes v the body of a message, in a place that belongs to the decoder, and returns the place.
+func Body[T any](m *dissect.Message, place *T, v T) *T {
+	*place = v
+	m.Body = place
+	return place
+}
+
+// Message is [Body] for a message whose type is known by now.
+func Message[T any](m *dissect.Message, t *dissect.MessageType, place *T, v T) *T {
+	m.Type = t
+	return Body(m, place, v)
+}
+
 // Parse is [dissect.Parse] for the messages of one protocol, of which M is the interface.
 func Parse[M any](p *dissect.Protocol, payload []byte) (M, error) {
 	m, _, err := dissect.Parse(p, payload)
