@@ -73,7 +73,7 @@ func (r *reporting) findVictims() {
 		if x := r.victimOf(c); x != nil {
 			r.victims = append(r.victims, *x)
 		} else if s := v.strange; s != nil && s.unasked >= leastOften && s.reflectors() >= leastReflectors {
-			x := victim{who: r.source(c), clients: []*entry[client]{c}, requests: s.unasked, out: s.bytes, from: s.first, to: s.last, servers: uint64(s.reflectors()), there: true}
+			x := victim{who: r.source(c), clients: []*entry[client]{c}, requests: s.unasked, out: s.bytes, from: s.first, to: s.last, servers: s.reflectors(), there: true}
 			if x.rate() >= leastRate {
 				r.victims = append(r.victims, x)
 				continue
@@ -192,8 +192,8 @@ func (r *reporting) reflected() {
 			v.Network = x.who
 		}
 		if x.there {
-			v.Text = fmt.Sprintf("Reflection to %s: %s (%s, %s per second) in %s that it did not ask for, from about %s. Somebody asks these in its name.",
-				x.who, count(x.requests, "reply", "replies"), FormatSize(x.out), rounded(x.rate()), r.partOf(x.seconds(), x.from, x.to), count(x.servers, "server", "servers"))
+			v.Text = fmt.Sprintf("Reflection to %s: %s (%s, %s per second) in %s that it did not ask for, from %s servers. Somebody asks these in its name.",
+				x.who, count(x.requests, "reply", "replies"), FormatSize(x.out), rounded(x.rate()), r.partOf(x.seconds(), x.from, x.to), about(x.servers))
 			v.Advice = "Have the provider drop what comes from the port of these servers, and tell their operators; the address itself can do nothing."
 			v.Doubt = "a capture at one of these servers, which has the forged requests, would make it certain"
 			v.Evidence = Evidence{{"replies", float64(x.requests)}, {"servers", float64(x.servers)}, {"bytes_out", float64(x.out)}, {"replies_per_second", round(x.rate(), 1)}}
@@ -209,7 +209,7 @@ func (r *reporting) reflected() {
 		if len(servers) == 1 {
 			v.Server = servers[0]
 		}
-		where := either(int(x.servers) > len(servers), "about "+number(x.servers)+" servers", list(servers))
+		where := either(int(x.servers) > len(servers), about(x.servers)+" servers", list(servers))
 		from, whose := "in its name", "The address is forged: it is the victim."
 		v.Advice = "Limit these requests per address (qdissect rules prints the rule): that stops the amplification, and little else is lost, because the address is the victim's."
 		if v.Network != "" && !slices.ContainsFunc(r.Limits.PerAddress, func(l Limit) bool { return l.Best }) {
@@ -511,13 +511,16 @@ func (r *reporting) isVictim(c *entry[client]) bool {
 	return slices.ContainsFunc(r.victims, func(v victim) bool { return slices.Contains(v.clients, c) })
 }
 
-// scanners says that sources ask very many servers.
+// scanners says that sources ask very many servers. Of many, it says what they do together.
 func (r *reporting) scanners() {
-	for _, c := range r.clients {
+	const mostSaid = 8
+	all := slices.DeleteFunc(slices.Clone(r.clients), func(c *entry[client]) bool { return !r.scans(c) })
+	if len(all) > mostSaid {
+		r.manyScanners(all)
+		return
+	}
+	for _, c := range all {
 		v := &c.v
-		if !r.scans(c) {
-			continue
-		}
 		n, s := v.distinctServers(), time.Duration(v.last-v.first)
 		heard := either(v.challenged > 0, "It never returns a challenge.", "No server gave it a challenge.")
 		if v.proven > 0 {
@@ -525,14 +528,35 @@ func (r *reporting) scanners() {
 		}
 		r.say(Verdict{
 			Kind: Scanner, Certainty: Likely, Sources: []string{r.source(c)}, From: instant(v.first), To: instant(v.last),
-			Text: fmt.Sprintf("Scanner%s: %s asks about %s %s: %s requests in %s (%s per second), with %s. %s", either(4*v.replies >= v.requests, " or server browser", ""),
-				r.source(c), number(n), r.targets(c), number(v.requests), r.span(v.first, v.last), rounded(float64(v.requests)/max(s.Seconds(), 1)), count(v.replies, "reply", "replies"), heard),
+			Text: fmt.Sprintf("Scanner%s: %s asks %s %s: %s requests in %s (%s per second), with %s. %s", either(4*v.replies >= v.requests, " or server browser", ""),
+				r.source(c), about(n), r.targets(c), number(v.requests), r.span(v.first, v.last), rounded(float64(v.requests)/max(s.Seconds(), 1)), count(v.replies, "reply", "replies"), heard),
 			Advice: "It does no harm at this rate: those who look for servers do the same; block the address if it is unwanted.",
 			Evidence: Evidence{
 				{"servers", float64(n)}, {"requests", float64(v.requests)}, {"replies", float64(v.replies)}, {"replies_by_requests", round(float64(v.replies)/float64(v.requests), 3)}, {"seconds", round(s.Seconds(), 1)},
 			},
 		})
 	}
+}
+
+// manyScanners says what scanners do together.
+func (r *reporting) manyScanners(all []*entry[client]) {
+	sum, first, each := victim{}, all[0], all[len(all)/2].v.distinctServers()
+	replies, sources := uint64(0), []string(nil)
+	for _, c := range all {
+		sum.add(&c.v)
+		replies, sources = replies+c.v.replies, append(sources, r.source(c))
+	}
+	what := r.targets(first)
+	if what != r.targets(all[len(all)-1]) {
+		what = "servers"
+	}
+	r.say(Verdict{
+		Kind: Scanner, Certainty: Likely, Sources: sources, From: instant(sum.from), To: instant(sum.to),
+		Text: fmt.Sprintf("Scanners: %s addresses, such as %s, ask %s %s each: %s requests in %s (%s per second), with %s.",
+			number(uint64(len(all))), sources[0], about(each), what, number(sum.requests), r.span(sum.from, sum.to), rounded(sum.rate()), count(replies, "reply", "replies")),
+		Advice:   "They do no harm at this rate: those who look for servers do the same; block the addresses if they are unwanted.",
+		Evidence: Evidence{{"scanners", float64(len(all))}, {"servers", float64(each)}, {"requests", float64(sum.requests)}, {"replies", float64(replies)}, {"seconds", round(sum.seconds(), 1)}},
+	})
 }
 
 // leastCarpet is how many addresses of a network are asked, and never reply, in a carpet, with leastSpread requests of several sources.

@@ -608,8 +608,8 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "challenge_loop", State: Trouble, Certainty: Certain, explains: ofChallenge,
-		Needs:  "requests that return the server's challenge get another challenge, and no data",
-		Words:  "Clients of {server} get one challenge after the other and no data ({n}).",
+		Needs:  "requests that return the server's challenge get another challenge, and no data; or some do, five and one in a hundred replies or more, and others get data",
+		Words:  "{who} of {server} get one challenge after the other and no data ({n}).",
 		Advice: "The server or a proxy in front of it refuses the challenges that it gives (it sees the clients under changing addresses, or several servers share the address), or clients send wrong ones; look at one with qdissect -V.",
 		holds: func(x *facts) *proof {
 			loops := x.marks[mAgain]
@@ -618,9 +618,11 @@ var causes = []Cause{
 					loops = n.mark
 				}
 			}
-			asked := float64(x.asked())
-			return x.proofIf(loops.n > 0 && x.marks[mCut].n == 0 && 10*x.marks[mAccepted].n <= loops.n && (float64(loops.n) >= badShare*asked || loops.n >= kindLeast && x.marks[mIssued].n > x.marks[mData].n),
-				"n", count(loops.n, "time", "times")).with(x, "challenges after a challenge", &loops)
+			n := float64(loops.n)
+			all := loops.n > 0 && 10*x.marks[mAccepted].n <= loops.n && (n >= badShare*float64(x.asked()) || loops.n >= kindLeast && x.marks[mIssued].n > x.marks[mData].n)
+			some := loops.n >= kindLeast && n >= loopShare*float64(x.replies())
+			return x.proofIf((all || some) && x.marks[mCut].n == 0, "who", either(all, "Clients", "Some clients"), "n", count(loops.n, "time", "times")).
+				with(x, "challenges after a challenge", &loops)
 		}},
 	{ID: "unarrived", State: Trouble, Certainty: Likely, explains: ofChallenge,
 		Needs:  "at least five addresses, three quarters of those that get replies, ask three times or more, get a challenge nearly each time, and return none; if the certainty is only possible, up to a tenth of the addresses do better",

@@ -953,8 +953,37 @@ func (f *film) early(by float64, clients int) {
 	f.goesOn(60)
 }
 
-// filmLAN are those of whom looks for servers in a network, of two capture points, and of replies that get lost after one.
+// filmLAN are those of whom looks for servers in a network, of two capture points, of replies that get lost after one, and of what also shows causes above.
 var filmLAN = []filmCause{
+	{id: "challenge_loop", // of one client of many
+		has: func(f *film) {
+			f.challenged(90, filmServer, func(int) string { return infoReply("Old town") })
+			for i := range 7 {
+				at := 3 + 4*float64(i)
+				f.udp(at, askers(95), filmServer, askInfo)
+				f.udp(at+.001, filmServer, askers(95), challenge(77))
+				f.udp(at+.05, askers(95), filmServer, askInfo+le(77))
+				f.udp(at+.051, filmServer, askers(95), challenge(77))
+			}
+		},
+		near: func(f *film) { f.challenged(97, filmServer, func(int) string { return infoReply("Old town") }) }, nearIs: "works", says: "Some clients of .* one challenge after the other"},
+	{id: "junk_flood", // of fragments
+		has: func(f *film) {
+			f.answered(60, filmServer)
+			for i := range 2400 {
+				from := netip.AddrFrom4([4]byte{20, byte(i >> 8), byte(i), 7})
+				f.frame(10+float64(i)/240, append([]byte("\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02\x08\x00"), mkpcap.IP(from, filmServer.Addr(), uint16(i), 17, 1480, false, true, make([]byte, 400))...))
+			}
+		},
+		near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "Junk flood of fragments: 2,400 IP fragments in 10 s"},
+	{id: "reflection", // of which its host is the victim
+		has: func(f *film) {
+			f.answered(20, filmServer)
+			for i := range 6000 {
+				f.udp(float64(i)/100, netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, byte(i % 300 >> 8), byte(i % 300), 7}), 27960), filmServer, q3Reply)
+			}
+		},
+		near: func(f *film) { f.answered(20, filmServer) }, nearIs: "works", says: "Reflection to 198.51.100.10: 6,000 replies .* from about (29|30|31). servers"},
 	{id: "broadcast", server: "192.168.1.20:27015", has: func(f *film) { f.found("255.255.255.255", "192.168.1.21", "192.168.1.20", "192.168.1.22") }, near: func(f *film) { f.found("239.255.0.1", "192.168.1.20", "192.168.1.21", "192.168.1.22") }, nearIs: "only_private", nearAsk: "192.168.1.22:27015", says: "sent 40 replies to requests to all hosts of its network .255.255.255.255:27015.*as it should be", not: "one direction|several servers"},
 	{id: "broadcast", server: "198.51.100.255:27015", has: func(f *film) { f.found("198.51.100.255", "198.51.100.10", "198.51.100.11") }, near: func(f *film) { f.found("198.51.100.255", "198.51.100.10") }, nearIs: "other_address", nearAsk: "198.51.100.255:27015", says: "servers answered 40 requests, 198.51.100.1[01]:27015 among them", not: "clients drop"},
 	{id: "works", has: func(f *film) { f.early(.05, 60) }, near: func(f *film) { f.early(.02, 1) }, nearIs: "works", says: "120 a2s info requests .100 % answered", not: "Down|one direction|Slow"},

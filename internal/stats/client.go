@@ -44,7 +44,7 @@ var noPast past
 // A strange counts replies that no request had asked for.
 type strange struct {
 	unasked, bytes uint64
-	servers        [4]uint64 // bits of hashes
+	servers        [serverBits / 64]uint64 // of hashes
 	lived
 }
 
@@ -53,7 +53,7 @@ func (s *strange) count(t int64, server, size uint64) {
 	s.at(t)
 	s.unasked++
 	s.bytes += size
-	s.servers[server>>6%4] |= 1 << (server % 64)
+	s.servers[server>>6%uint64(len(s.servers))] |= 1 << (server % 64)
 }
 
 func (s *strange) merge(o *strange) {
@@ -65,8 +65,8 @@ func (s *strange) merge(o *strange) {
 	}
 }
 
-// reflectors returns the number of servers.
-func (s *strange) reflectors() int { return ones(s.servers[:]) }
+// reflectors returns the number of distinct servers.
+func (s *strange) reflectors() uint64 { return min(linearCount[ones(s.servers[:])], s.unasked) }
 
 // ones returns the number of bits that are set.
 func ones(words []uint64) (n int) {
@@ -160,6 +160,12 @@ func (c *past) distinctServers() uint64 {
 		return c.others
 	}
 	return linearCount[ones(c.servers[:])]
+}
+
+// about says how many distinct servers there are by their bits, which do not tell very many apart.
+func about(servers uint64) string {
+	const most = 2000
+	return either(servers > most, "more than "+number(most), "about "+number(servers))
 }
 
 // serverBits is the number of bits for servers.

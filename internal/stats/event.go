@@ -379,15 +379,25 @@ func (r *reporting) realOf(e *entry[server]) (list []event) {
 			replied[k] = true
 		}
 	})
-	for s := range each(found) {
-		// While the server is down, nobody proves itself: that is not what is usual.
-		calm, n := 0.0, 0.0
-		for k, v := range counts {
-			if at := float64(k); (v > 0 || others[k] == 0 || replied[k]) && !slices.ContainsFunc(found, func(o surge) bool { return at+1 > o.from && at < o.to }) {
-				calm, n = calm+v, n+1
-			}
+	// While the server is down, nobody proves itself: that is not what is usual. Of a time in which nobody asks, the capture may have nothing.
+	calm, n, idle, down, length := 0.0, 0, 0, 0, 0
+	for k, v := range counts {
+		switch at := float64(k); {
+		case slices.ContainsFunc(found, func(o surge) bool { return at+1 > o.from && at < o.to }):
+			length++
+		case replied[k], v > 0 && r.o.OneSided:
+			calm, n = calm+v, n+1
+		case v+others[k] == 0:
+			idle++
+		default:
+			down++
 		}
-		if n > 0 && s.level+s.usual < eventFactor*calm/n {
+	}
+	if n <= 2*len(found) && (len(found) > 1 || down > idle || length > idle) {
+		return nil // nobody knows what is usual
+	}
+	for s := range each(found) {
+		if s.level+s.usual < eventFactor*calm/float64(max(n+idle, 1)) {
 			continue
 		}
 		list = append(list, event{server: e, kinds: kinds, nature: real, from: x.time(r, s.from), to: x.time(r, s.to), requests: s.excess(), usual: s.usual * 1e9 / float64(x.width), series: all})

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/core"
 )
 
 // What makes a flood of junk: at least eventLeast datagrams a second for as long as a flood, of which the server answers fewer
@@ -106,6 +108,29 @@ func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
 			{"sources", round(sources, 0)}, {"datagrams_back", float64(back)},
 		},
 	}, true
+}
+
+// fragments says that far more IP fragments of which the rest is missing came than messages.
+func (r *reporting) fragments() {
+	f := first(r.Findings, func(f Finding) bool {
+		return f.ID == core.FragmentsForeign.ID && f.Severity == core.FragmentsForeign.Severity.String()
+	})
+	if f == nil {
+		return
+	}
+	n, length := float64(f.Count), f.Last.Sub(f.First)
+	rate := n / max(length.Seconds(), 1)
+	if length < leastJunk || rate < junkPace || f.Count < 2*(r.Totals.Requests+r.Totals.Replies) {
+		return
+	}
+	r.say(Verdict{
+		Kind: JunkFlood, Certainty: Likely, From: f.First, To: f.Last,
+		Text: fmt.Sprintf("Junk flood of fragments: %s IP fragments in %s (%s per second) that belong to no whole datagram and to no known protocol.",
+			number(f.Count), r.span(f.First.UnixNano(), f.Last.UnixNano()), rounded(rate)),
+		Advice:   "Nothing can be done with them; what hurts is their number. Drop fragments of UDP at the border if no reply needs them; if they fill the line, only the provider can.",
+		Evidence: Evidence{{"datagrams", n}, {"requests", n}, {"datagrams_per_second", round(rate, 1)}, {"seconds", round(length.Seconds(), 1)}},
+		Doubt:    "a capture of all fragments would make it certain: one that lacks packets has the same of honest datagrams",
+	})
 }
 
 // senders returns the sources that sent nearly all, nil if there are none.

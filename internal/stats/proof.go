@@ -79,7 +79,7 @@ const (
 )
 
 // maxSeries is how many kinds of requests of a server have ticks.
-const maxSeries = 4
+const maxSeries = 8
 
 // A kindSeries counts one kind of request at a server. challenged are those that got a challenge, given those that got something else
 // without a proof.

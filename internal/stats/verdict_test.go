@@ -675,6 +675,28 @@ func TestVerdictsNeed(t *testing.T) {
 				}
 			}))
 		}},
+		{"a flood of the nth kind that a server is asked", 5, 6, func(n int) []made {
+			return both(sent(60*n, 0, float64(n), func(i int, x *made) { x.from, x.of = person(i/n), i%n }),
+				flood(400, 80, dissect.Unproven, func(i int, x *made) { x.hops, x.of = 47, n-1 }))
+		}},
+		{"people of whom the capture lacks n of 60 seconds", 18, 22, func(n int) []made {
+			return slices.DeleteFunc(sent(2400, 0, 40, func(i int, x *made) { x.from, x.proof = person(i%60), dissect.Proven }), func(x made) bool {
+				return x.at >= 15 && x.at < float64(15+n)
+			})
+		}},
+		{"people whose server is down for the first n seconds", 38, 42, func(n int) []made {
+			return sent(2400, 0, 40, func(i int, x *made) {
+				if x.from, x.proof = person(i%60), dissect.Proven; i < 40*n {
+					gone(i, x)
+					x.proof = dissect.Unproven
+				}
+			})
+		}},
+		{"n scanners", 7, 10, func(n int) []made {
+			return both(evening(30), sent(30*n, 10, 2*float64(n), func(i int, x *made) {
+				x.from, x.to, x.silent, x.outcome = fmt.Sprintf("203.0.113.%d", 9+i%n), fmt.Sprintf("198.51.%d.%d", 10+i%n, 100+i/n), true, dissect.OutcomeUnanswered
+			}))
+		}},
 		{"n of 10 of one hop limit", 0, 10, mixed(func(x *made) { x.hops = 47 })},
 		{"n of 10 of one port", 0, 10, mixed(func(x *made) { x.port = 4444 })},
 		{"n of 10 that count", 0, 10, mixed(func(x *made) { x.id = uint16(x.at * 80) })},

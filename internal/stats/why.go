@@ -270,7 +270,7 @@ func (x *facts) answer() *Answer {
 		}
 	}
 	it := "It"
-	if head, _, _ := strings.Cut(strings.Join(texts, " "), ": "); strings.Contains(head, " at ") && !strings.Contains(head, w.Server) {
+	if head, _, _ := strings.Cut(strings.Join(texts, " "), ": "); (strings.Contains(head, " at ") || strings.Contains(head, "flection to")) && !strings.Contains(head, w.Server) {
 		it = w.Server // it was of somebody else
 	}
 	w.Text = strings.Join(append(texts, x.scene(it)...), " ")
@@ -309,7 +309,9 @@ func (x *facts) prepare() {
 	s := x.at.String()
 	for _, v := range x.r.Verdicts {
 		p, _ := netip.ParsePrefix(v.Network)
-		if v.Server == s || slices.Contains(v.Servers, s) || p.Contains(x.at.Addr()) {
+		all := v.Kind == JunkFlood && v.Server == "" // of fragments, which have no port
+		victim := v.Kind == Reflection && v.Server == "" && slices.Contains(v.Sources, x.at.Addr().String())
+		if v.Server == s || slices.Contains(v.Servers, s) || p.Contains(x.at.Addr()) || all || victim {
 			x.verdicts = append(x.verdicts, v)
 		}
 	}
