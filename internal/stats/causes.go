@@ -448,8 +448,8 @@ var causes = []Cause{
 			return p
 		}},
 	{ID: "packets_missing", State: Unclear, Certainty: Likely, explains: everything,
-		Needs:  "a tenth of at least twenty requests or more have no reply, and at least five replies, half as large a share of all, answer requests that are not in the capture, nor went to another address or to all hosts; no outage explains it",
-		Words:  "{unasked} of {replies} of {server} answer requests that are not in the capture: it lacks packets, and the {lost} of {n} without a reply may have had one.",
+		Needs:  "a tenth of at least twenty requests or more have no reply, and at least five replies, half as large a share of all, answer requests that are not in the capture, nor went to another address or to all hosts; or twenty replies do, two fifths of all; no outage explains it",
+		Words:  "{unasked} of {replies} of {server} answer requests that are not in the capture: it lacks packets{rest}.",
 		Advice: "Look whether tcpdump dropped packets (its last lines say so; -w FILE and -B 65536 help), whether the capture is a sample, and whether some packets take another link.",
 		holds: func(x *facts) *proof {
 			if x.verdict(CannotTell) == nil {
@@ -763,8 +763,14 @@ func verdictCause(kind string, explains matter) Cause {
 		Needs: "the report has the verdict " + kind + " about the server or its network", Words: "{verdict}", Advice: "{advice}",
 		holds: func(x *facts) *proof {
 			if v := x.verdict(kind); v != nil && !x.noCrowd(v) && (kind != Unwell || 10*x.marks[mCut].n < x.asked()+x.replies()) {
-				p := x.proof("verdict", v.Text, "advice", v.Advice).with(x, "requests", &x.marks[mAsked])
-				p.certainty = v.Certainty
+				text, n := v.Text, len(slices.DeleteFunc(slices.Clone(x.verdicts), func(o Verdict) bool { return o.Kind != kind }))
+				if n > 1 {
+					text += fmt.Sprintf(" The report has %d more of that kind.", n-1)
+				}
+				p := x.proof("verdict", text, "advice", v.Advice).with(x, "requests", &x.marks[mAsked])
+				if p.certainty = v.Certainty; len(x.silences) > 0 {
+					p.leaves = ofSilence // the report has outages that are not its doing
+				}
 				return p
 			}
 			return nil

@@ -79,9 +79,10 @@ func silences(l *pulses, first, last int64) (list []silence) {
 		}
 		from, to = max(from, first), min(to, last)
 		before, after := float64(p.first-from), float64(to-p.last)
-		part := float64(p.lost) / max(before+after, 1)
+		pace := float64(p.asked) / float64(max(to-from, 1))
+		part := min(float64(p.lost)/max(before+after, 1), 3*pace)
 		if wide { // What is lost may have come between replies: as much as usual, or more than can have come before and after them.
-			part = min(part, float64(p.asked)/float64(max(to-from, 1)))
+			part = min(part, pace)
 			if usual := float64(p.asked) * lost / asked; float64(p.lost) <= usual+4*math.Sqrt(usual) {
 				part = 0
 			}
@@ -394,14 +395,16 @@ func (r *reporting) unwell() {
 	}
 }
 
-// holes returns the words for a capture that lacks packets, nil if so few replies of a server answer requests that are not in it that most of its requests
-// without one had none.
+// holes returns the words for a capture that lacks packets, nil if less than two fifths of the replies of a server answer requests that are not in it, and so
+// few that most of its requests without one had none.
 func holes(unasked, replies uint64, o *Outcome) *proof {
 	n, lost := o.replied()+o.Unanswered, float64(o.Unanswered)
-	if n < leastWell || lost < badShare*float64(n) || unasked < kindLeast || 2*float64(unasked)*float64(n) < lost*float64(replies) {
+	many := unasked >= leastWell && 5*min(unasked, less(replies, o.replied())) >= 2*replies
+	if n < leastWell || !many && (lost < badShare*float64(n) || unasked < kindLeast || 2*float64(unasked)*float64(n) < lost*float64(replies)) {
 		return nil
 	}
-	return &proof{fill: []string{"unasked", number(unasked), "replies", count(replies, "reply", "replies"), "n", count(n, "request", "requests"), "lost", number(o.Unanswered)}}
+	rest := either(lost > 0, fmt.Sprintf(", and the %s of %s without a reply may have had one", number(o.Unanswered), count(n, "request", "requests")), "")
+	return &proof{fill: []string{"unasked", number(unasked), "replies", count(replies, "reply", "replies"), "rest", rest}}
 }
 
 // leastMutes is from how many addresses that never return a challenge on these are rather forged than of old clients, with ten times as many

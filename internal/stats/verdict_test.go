@@ -692,6 +692,9 @@ func TestVerdictsNeed(t *testing.T) {
 				}
 			})
 		}},
+		{"n replies to requests that the capture lacks, and 40 to others", 25, 28, func(n int) []made {
+			return both(evening(40), sent(n, 5, 1, func(i int, x *made) { x.from, x.of = person(i), 3 }))
+		}},
 		{"n scanners", 7, 10, func(n int) []made {
 			return both(evening(30), sent(30*n, 10, 2*float64(n), func(i int, x *made) {
 				x.from, x.to, x.silent, x.outcome = fmt.Sprintf("203.0.113.%d", 9+i%n), fmt.Sprintf("198.51.%d.%d", 10+i%n, 100+i/n), true, dissect.OutcomeUnanswered
