@@ -692,7 +692,7 @@ func TestVerdictsNeed(t *testing.T) {
 				}
 			})
 		}},
-		{"n replies to requests that the capture lacks, and 40 to others", 25, 28, func(n int) []made {
+		{"n replies to requests that the capture lacks, and 80 to others", 52, 55, func(n int) []made {
 			return both(evening(40), sent(n, 5, 1, func(i int, x *made) { x.from, x.of = person(i), 3 }))
 		}},
 		{"n scanners", 7, 10, func(n int) []made {
