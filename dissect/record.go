@@ -579,7 +579,7 @@ func (s *Server) AppendSummary(dst []byte) []byte {
 	}
 	if v := s.Version.Value; v != "" {
 		gap()
-		if digit(v[0]) {
+		if nettext.Digit(v[0]) {
 			dst = append(dst, 'v')
 		}
 		dst = core.AppendText(dst, v, s.Charset, s.Style)
@@ -590,5 +590,3 @@ func (s *Server) AppendSummary(dst []byte) []byte {
 	}
 	return dst
 }
-
-func digit(b byte) bool { return b >= '0' && b <= '9' }

@@ -164,12 +164,7 @@ func canBeKey[T string | []byte](s T) bool {
 	if len(s) == 0 || s[0]|0x20 < 'a' || s[0]|0x20 > 'z' {
 		return false
 	}
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] >= 0x7f {
-			return false
-		}
-	}
-	return true
+	return wire.While(s, func(c byte) bool { return c > ' ' && c < 0x7f }) == len(s)
 }
 
 // isKnown reports whether a key is known; see [classify]. Known keys are short.
@@ -356,9 +351,7 @@ type queryAt struct {
 
 // scanQuery scans the query at the start of b.
 func scanQuery(b []byte) (q queryAt) {
-	for q.pre < len(b) && b[q.pre] == '\\' && q.pre < 8 {
-		q.pre++
-	}
+	q.pre = wire.While(b[:min(len(b), 8)], func(c byte) bool { return c == '\\' })
 	b = b[q.pre:]
 	q.n = wordLen(b)
 	q.word = wordOf(b[:q.n])

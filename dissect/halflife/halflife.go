@@ -177,10 +177,7 @@ func rconPassword(b []byte) int {
 	if !bytes.HasPrefix(b, []byte("rcon ")) {
 		return 0
 	}
-	i := len("rcon ")
-	for i < len(b) && (b[i] >= '0' && b[i] <= '9' || b[i] == '-') {
-		i++
-	}
+	i := len(b) - len(bytes.TrimLeft(b[len("rcon "):], "-0123456789"))
 	switch {
 	case i == len("rcon ") || len(b)-i < 2 || b[i] != ' ', b[i+1] != '"' && bytes.IndexByte(b[i+1:], ' ') <= 0:
 		return 0

@@ -452,15 +452,11 @@ type infoLine struct{ name, nameEnd, players, slash int }
 // scan finds the columns, from the end of the line on. It reports false if the line
 // has none.
 func scan(b []byte) (l infoLine, ok bool) {
-	for l.name < len(b) && b[l.name] == ' ' {
-		l.name++
-	}
+	l.name = len(b) - len(bytes.TrimLeft(b, " "))
 	if l.slash = bytes.LastIndexByte(b, '/'); l.slash < 0 || !quake.Numbered(bytes.TrimLeft(b[l.slash+1:], " ")) {
 		return l, false
 	}
-	for l.players = l.slash; l.players > l.name && quake.Digit(b[l.players-1]); {
-		l.players--
-	}
+	l.players = len(bytes.TrimRight(b[:l.slash], "0123456789"))
 	head := bytes.TrimRight(b[:l.players], " ")
 	l.nameEnd = len(bytes.TrimRight(b[:bytes.LastIndexByte(head, ' ')+1], " "))
 	return l, l.players < l.slash && len(head) < l.players && l.name < l.nameEnd

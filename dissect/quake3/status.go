@@ -139,25 +139,18 @@ func readSettings(r *dissect.Reader, n int, dst []dissect.KeyValue) []dissect.Ke
 // follows.
 func settingsEnd(b []byte) int {
 	for i := bytes.IndexByte(b, '\n'); i >= 0; {
-		next := i
-		for next < len(b) && quake.Ender(b[next]) {
-			next++
-		}
+		next := i + wire.While(b[i:], quake.Ender)
 		if next == len(b) {
 			return i
 		}
-		n := bytes.IndexByte(b[next:], '\n')
-		line := b[next:]
-		if n >= 0 {
-			line = line[:n]
-		}
+		line, _, more := bytes.Cut(b[next:], []byte("\n"))
 		if _, ok := scan(line); ok {
 			return i
 		}
-		if n < 0 {
+		if !more {
 			break
 		}
-		i = next + n
+		i = next + len(line)
 	}
 	from := bytes.LastIndexByte(b, '\\') + 1
 	for i := from; i < len(b); i++ {
@@ -165,11 +158,7 @@ func settingsEnd(b []byte) int {
 			return i
 		}
 	}
-	n := len(b)
-	for n > from && quake.Ender(b[n-1]) {
-		n--
-	}
-	return n
+	return from + quake.TextLen(b[from:])
 }
 
 // facts returns the server data in the settings.
@@ -240,10 +229,7 @@ func scan(b []byte) (l playerLine, ok bool) {
 	i := 0
 	for {
 		at := i
-		for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
-			i++
-		}
-		if i == len(b) || i-at > quake.MaxBlanks {
+		if i = len(b) - len(bytes.TrimLeft(b[i:], " \t")); i == len(b) || i-at > quake.MaxBlanks {
 			return l, false
 		}
 		if b[i] == '"' {
@@ -262,10 +248,7 @@ func scan(b []byte) (l playerLine, ok bool) {
 		return l, false
 	}
 	// After the last quotation mark: only blanks, or one number.
-	tail := j + 1
-	for tail < len(b) && quake.Blank(b[tail]) {
-		tail++
-	}
+	tail := j + 1 + wire.While(b[j+1:], quake.Blank)
 	if tail < len(b) {
 		n := number(b[tail:])
 		if n == 0 || tail == j+1 || tail-j > quake.MaxBlanks || len(bytes.Trim(b[tail+n:], " \r\t")) > 0 || len(b)-tail-n > quake.MaxBlanks {
@@ -300,9 +283,7 @@ func number(b []byte) int {
 		i++
 	}
 	digits := i
-	for i < len(b) && quake.Digit(b[i]) {
-		i++
-	}
+	i += wire.While(b[i:], quake.Digit)
 	if i == digits || i-digits > 18 {
 		return 0
 	}

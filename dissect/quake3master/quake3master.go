@@ -23,6 +23,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
+	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -124,22 +125,15 @@ func hasWord(b []byte, word string) bool {
 var (
 	// replied: entries may begin with any byte.
 	replied = wire.Forms{wire.Certain("", nil)}
-	asked   = wire.Forms{wire.Certain("", func(rest []byte) bool { return len(rest) == 0 || blank(rest[0]) })}
+	asked   = wire.Forms{wire.Certain("", quake.WordEnds)}
 	// tagged: heartbeats of Quake 2 and QuakeWorld have no tag.
 	tagged = wire.Forms{wire.Certain(" ", func(rest []byte) bool { return len(rest) > 0 && rest[0] > ' ' && rest[0] < 0x7f })}
 )
 
-func digit(b byte) bool { return b >= '0' && b <= '9' }
-
-// blank reports whether a byte ends a word, and ender whether it ends a line.
-func blank(b byte) bool { return b <= ' ' }
-
-func ender(b byte) bool { return b == '\n' || b == '\r' || b == 0 }
-
 func notBlank(b byte) bool { return b > ' ' }
 
 // inLine reports whether a byte separates words of a line.
-func inLine(b byte) bool { return blank(b) && !ender(b) }
+func inLine(b byte) bool { return quake.Blank(b) && !quake.Ender(b) }
 
 // ofKey reports whether a byte belongs to a keyword before its value.
 func ofKey(b byte) bool { return b > ' ' && b != '=' }
@@ -233,19 +227,12 @@ func argument(r *dissect.Reader, f *dissect.Field) string {
 }
 
 // line returns the length of the rest of the line without blanks at its end.
-func line(r *dissect.Reader) int { return wordsLen(core.PeekTo(r, r.Until("\n\r\x00"))) }
-
-// wordsLen returns the length of b without the blanks at its end.
-func wordsLen(b []byte) int {
-	n := len(b)
-	for n > 0 && blank(b[n-1]) {
-		n--
-	}
-	return n
+func line(r *dissect.Reader) int {
+	return len(bytes.TrimRightFunc(core.PeekTo(r, r.Until("\n\r\x00")), func(c rune) bool { return c <= ' ' }))
 }
 
 // end reads line ends, zero bytes and blanks, if there are any.
-func end(r *dissect.Reader) { core.BytesWhile(r, fEnd, blank) }
+func end(r *dissect.Reader) { core.BytesWhile(r, fEnd, quake.Blank) }
 
 // decodeRequest reads getservers [game] protocol [keywords]; getserversExt always
 // has the game (dpmaster techinfo, "getservers").
@@ -254,7 +241,7 @@ func (d *decoder) decodeRequest(r *dissect.Reader, m *dissect.Message, n int) {
 	m.Pair = dissect.Pair{Asks: topicServers, Challenge: dissect.ChallengeAbsent}
 	begin(r, n)
 	skip(r)
-	if q.Extended || r.More() && core.While(r, 0, digit) == 0 {
+	if q.Extended || r.More() && core.While(r, 0, quake.Digit) == 0 {
 		q.Game = argument(r, fGame)
 	}
 	q.Protocol = argument(r, fProtocol)
@@ -283,7 +270,7 @@ func (d *decoder) readFilter(r *dissect.Reader, filter []byte) {
 			equals = 1
 		}
 		value := core.While(r, n+equals, notBlank)
-		blanks := min(core.While(r, value, blank), value+maxBlanks)
+		blanks := min(core.While(r, value, quake.Blank), value+quake.MaxBlanks)
 		kv := dissect.KeyValue{Key: r.Span(fKey, 0, 0, n, equals)}
 		kv.Value = r.Span(fValue, 0, 0, value-n-equals, blanks-value)
 		r.End(open)
@@ -292,9 +279,6 @@ func (d *decoder) readFilter(r *dissect.Reader, filter []byte) {
 	}
 	r.End(list)
 }
-
-// maxBlanks is the largest number of blanks in a leaf after its value.
-const maxBlanks = 200
 
 // dead are the ends of the tags by which servers of some games announce that they shut
 // down: WolfFlatline-1, ETFlatline-1, CoD4dead.
@@ -501,10 +485,7 @@ const maxPrelude = 4
 // layoutOf returns the layout of the entries in b, or nil if it is unknown, and the
 // number of bytes before them.
 func layoutOf(b []byte) (prelude int, l *layout) {
-	most := 0
-	for most < min(len(b), maxPrelude) && blank(b[most]) {
-		most++
-	}
+	most := wire.While(b[:min(len(b), maxPrelude)], quake.Blank)
 	for i := range layouts {
 		l := &layouts[i]
 		for n := 0; n <= most && (n == 0 || l.mark); n++ {
@@ -517,10 +498,10 @@ func layoutOf(b []byte) (prelude int, l *layout) {
 }
 
 func isText(b []byte) bool {
-	return !slices.ContainsFunc(b, func(c byte) bool { return (c < ' ' || c >= 0x7f) && !ender(c) })
+	return !slices.ContainsFunc(b, func(c byte) bool { return (c < ' ' || c >= 0x7f) && !quake.Ender(c) })
 }
 
-func hexDigit(c byte) bool { return digit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
+func hexDigit(c byte) bool { return quake.Digit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
 
 // decodeReply reads the entries of one reply (dpmaster techinfo,
 // "getserversResponse").
@@ -575,14 +556,10 @@ func (p *ServersReply) readNumbers(r *dissect.Reader) {
 // zeroAndDigits returns the length of a zero byte and digits at the start of b, or 0 if
 // b does not begin so.
 func zeroAndDigits(b []byte) int {
-	if len(b) < 2 || b[0] != 0 || !digit(b[1]) {
+	if len(b) < 2 || b[0] != 0 || !quake.Digit(b[1]) {
 		return 0
 	}
-	n := 2
-	for n < len(b) && digit(b[n]) && n < 6 {
-		n++
-	}
-	return n
+	return 1 + wire.While(b[1:min(len(b), 6)], quake.Digit)
 }
 
 // readEntries reads entries up to the end of the list or of the reply.
@@ -686,7 +663,7 @@ func nibble(c byte) byte {
 	switch {
 	case c == ' ':
 		return 0
-	case digit(c):
+	case quake.Digit(c):
 		return c - '0'
 	}
 	return c | 0x20 - 'a' + 10

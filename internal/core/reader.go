@@ -1155,7 +1155,7 @@ func HideSetting(r *Reader, hidden *Field, key, value string) {
 
 func (r *Reader) hideSetting(hidden *Field, key, value string) {
 	switch {
-	case len(value) == 1 && digit(value[0]): // as most of them are
+	case len(value) == 1 && nettext.Digit(value[0]): // as most of them are
 	case !nettext.SecretKey(key):
 	case r.state == failed:
 		// What could not be read is a part of it.

@@ -100,11 +100,11 @@ func caretCode(b string, doom3 bool) int {
 	}
 	switch c := b[1]; {
 	case c == '^':
-		if len(b) >= 4 && digit(b[2]) && b[2] == b[3] {
+		if len(b) >= 4 && nettext.Digit(b[2]) && b[2] == b[3] {
 			return 4
 		}
 		return 0
-	case doom3 && (c == 'c' || c == 'C') && len(b) >= 5 && digit(b[2]) && digit(b[3]) && digit(b[4]):
+	case doom3 && (c == 'c' || c == 'C') && len(b) >= 5 && nettext.Digit(b[2]) && nettext.Digit(b[3]) && nettext.Digit(b[4]):
 		return 5
 	case doom3 && (c == 'I' || c == 'i' || c == 'N' || c == 'n') && len(b) >= 5:
 		return 5
@@ -169,8 +169,6 @@ func (s Style) next(text string, i int) int {
 	}
 	return i + at
 }
-
-func digit(b byte) bool { return b >= '0' && b <= '9' }
 
 // codeAt returns the length of the code that begins at offset i of s, 0 if
 // there is none.

@@ -193,7 +193,7 @@ func ParseInt(s string) (int64, bool) {
 		s = s[1:]
 	}
 	n, digits := int64(0), 0
-	for digits < len(s) && digit(s[digits]) {
+	for digits < len(s) && Digit(s[digits]) {
 		if digits == 18 {
 			return 0, false
 		}
@@ -233,7 +233,8 @@ func JSONNumber(s []byte) bool {
 	return digits <= 15
 }
 
-func digit(b byte) bool { return b >= '0' && b <= '9' }
+// Digit reports whether a byte is a decimal digit.
+func Digit(b byte) bool { return b >= '0' && b <= '9' }
 
 // The numbers of UDP and TCP among the protocols of IP.
 const (

@@ -126,15 +126,15 @@ func isFlag(v string) bool {
 		v = strings.Trim(v, " \t\r\n\x00")
 		n := len(v)
 		switch {
-		case n >= 2 && v[0] == '^' && digit(v[1]):
+		case n >= 2 && v[0] == '^' && Digit(v[1]):
 			v = v[2:]
 			continue
-		case n >= 2 && v[n-2] == '^' && digit(v[n-1]):
+		case n >= 2 && v[n-2] == '^' && Digit(v[n-1]):
 			v = v[:n-2]
 			continue
 		case n == 0:
 			return true
-		case n <= 2 && digit(v[n-1]):
+		case n <= 2 && Digit(v[n-1]):
 			return n == 1 || v[0] == '-' || v[0] == '+'
 		}
 		return slices.ContainsFunc(flags[:], func(f string) bool { return n == len(f) && strings.EqualFold(v, f) })

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
@@ -83,18 +84,13 @@ func afterRcon(s string, i int, first bool) int {
 	if !has(s, i, "rcon ") {
 		return -1
 	}
-	word := i + len("rcon ")
-	for word < len(s) && s[word] == ' ' {
-		word++
-	}
+	word := len(s) - len(strings.TrimLeft(s[i+len("rcon "):], " "))
 	at := word
 	if at < len(s) && (s[at] == '-' || s[at] == '+') {
 		at++
 	}
 	digits := at
-	for at < len(s) && digit(s[at]) {
-		at++
-	}
+	at += wire.While(s[at:], nettext.Digit)
 	switch {
 	case word == len(s):
 	case s[word] == '"':
@@ -124,9 +120,7 @@ func afterKey(s string, i, first int, command bool) int {
 	for key > max(first, 0) && i-key < maxKey && inKey(s[key-1]) {
 		key--
 	}
-	for end < len(s) && inKey(s[end]) && !digit(s[end]) {
-		end++
-	}
+	end += wire.While(s[end:], func(c byte) bool { return inKey(c) && !nettext.Digit(c) })
 	at := end
 	if at < len(s) && key > 0 && s[at] == s[key-1] && (s[at] == '"' || s[at] == '\'') {
 		at++
@@ -177,7 +171,7 @@ next:
 			sign = c
 			at++
 			continue
-		case c == '^' && at+1 < len(s) && digit(s[at+1]):
+		case c == '^' && at+1 < len(s) && nettext.Digit(s[at+1]):
 			at += 2
 			continue
 		}
@@ -205,8 +199,6 @@ func has(s string, i int, word string) bool {
 	return len(s)-i >= len(word) && strings.EqualFold(s[i:i+len(word)], word)
 }
 
-func digit(b byte) bool { return b >= '0' && b <= '9' }
-
 // until returns the offset of the first byte of stop, or the length if there is none.
 func until(s string, from int, stop string) int {
 	if n := strings.IndexAny(s[from:], stop); n >= 0 {
@@ -217,5 +209,5 @@ func until(s string, from int, stop string) int {
 
 // inKey reports whether b may be part of the name of a setting.
 func inKey(b byte) bool {
-	return b|0x20 >= 'a' && b|0x20 <= 'z' || digit(b) || b == '_' || b == '.' || b == '-'
+	return b|0x20 >= 'a' && b|0x20 <= 'z' || nettext.Digit(b) || b == '_' || b == '.' || b == '-'
 }

@@ -364,13 +364,7 @@ func cellText(r *dissect.Reader, c *cell) []byte {
 }
 
 // run returns the number of zero bytes at the start of b.
-func run(b []byte) int {
-	n := 0
-	for n < len(b) && b[n] == 0 {
-		n++
-	}
-	return n
-}
+func run(b []byte) int { return wire.While(b, func(c byte) bool { return c == 0 }) }
 
 // word returns the length of the text at the start of b, and whether a zero byte ends
 // it.

@@ -84,15 +84,9 @@ func Digit(c byte) bool { return c >= '0' && c <= '9' }
 // Numbered reports whether b begins with a whole number that a blank or the end
 // follows.
 func Numbered(b []byte) bool {
-	n := 0
-	if len(b) > 0 && b[0] == '-' {
-		n++
-	}
-	start := n
-	for n < len(b) && Digit(b[n]) {
-		n++
-	}
-	return n > start && (n == len(b) || Blank(b[n]))
+	b = bytes.TrimPrefix(b, []byte("-"))
+	n := wire.While(b, Digit)
+	return n > 0 && (n == len(b) || Blank(b[n]))
 }
 
 // MaxBlanks is the largest number of blanks that a leaf has before its value.
@@ -116,9 +110,7 @@ func (f *Fields) Argument(r *dissect.Reader, field *dissect.Field) string {
 // NextWord returns the lengths of the next word of a line, of what precedes it and
 // of what follows it in the same leaf; all are 0 at the end of the line.
 func NextWord[T string | []byte](b T) (pre, n, suf int) {
-	for pre < len(b) && Blank(b[pre]) && !Ender(b[pre]) {
-		pre++
-	}
+	pre = wire.While(b, func(c byte) bool { return Blank(c) && !Ender(c) })
 	quoted := pre < len(b) && b[pre] == '"'
 	if quoted {
 		pre++
@@ -227,11 +219,7 @@ func (f *Fields) Userinfo(r *dissect.Reader, into keyvalue.Fields, odd *dissect.
 
 // TextLen returns the length of b without the line ends and zero bytes at its end.
 func TextLen(b []byte) int {
-	n := len(b)
-	for n > 0 && Ender(b[n-1]) {
-		n--
-	}
-	return n
+	return len(bytes.TrimRight(b, "\n\r\x00"))
 }
 
 // maxLine is how much of a text a summary shows.

@@ -291,8 +291,13 @@ func Hash[T string | []byte](s T) uint64 {
 
 // Letters returns the number of letters at the start of b.
 func Letters(b []byte) int {
+	return While(b, func(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' })
+}
+
+// While returns the number of bytes at the start of b for which is returns true.
+func While[T string | []byte](b T, is func(byte) bool) int {
 	n := 0
-	for n < len(b) && b[n]|0x20 >= 'a' && b[n]|0x20 <= 'z' {
+	for n < len(b) && is(b[n]) {
 		n++
 	}
 	return n
