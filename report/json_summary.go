@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A count is a number with its JSON key.
@@ -15,11 +16,8 @@ type count struct {
 }
 
 // inOrder returns counts in the order of their keys.
-func inOrder(counts map[string]uint64) (list []count) {
-	for _, key := range slices.Sorted(maps.Keys(counts)) {
-		list = append(list, count{key, counts[key]})
-	}
-	return list
+func inOrder(counts map[string]uint64) []count {
+	return nettext.Each(slices.Sorted(maps.Keys(counts)), func(key string) count { return count{key, counts[key]} })
 }
 
 // appendCounts appends an object of counts.

@@ -189,10 +189,7 @@ func nameOf(path string, by *regexp.Regexp) string {
 // begins another series.
 func group(list []unitfile.Input, series bool, by *regexp.Regexp) (groups [][]unitfile.Input) {
 	if !series {
-		for _, in := range list {
-			groups = append(groups, []unitfile.Input{in})
-		}
-		return groups
+		return nettext.Each(list, func(in unitfile.Input) []unitfile.Input { return []unitfile.Input{in} })
 	}
 	place := map[string]int{}
 	for _, in := range list {

@@ -261,9 +261,7 @@ func (r *reporting) describe(args []string) {
 		list = append(list, nettext.Each(args, nettext.ShellWord)...)
 	}
 	r.made.Command = strings.Join(list, " ")
-	for _, in := range r.counting.plan.run.Inputs {
-		r.made.Files = append(r.made.Files, stats.File{Name: in, Word: shellWord(in)})
-	}
+	r.made.Files = nettext.Each(r.counting.plan.run.Inputs, func(in string) stats.File { return stats.File{Name: in, Word: shellWord(in)} })
 	o.number(r.made.Files)
 }
 

@@ -110,9 +110,7 @@ func (o *whyOptions) run(args []string, env environment) error {
 	}
 	so := unitfile.Options(sum)
 	so.Home = p.own()
-	for _, name := range p.run.Inputs {
-		so.Made.Files = append(so.Made.Files, stats.File{Name: name})
-	}
+	so.Made.Files = nettext.Each(p.run.Inputs, func(name string) stats.File { return stats.File{Name: name} })
 	list := a.Why(server, so)
 	for i := 0; i < len(so.Streams) && len(list) == i && !server.Addr().IsValid(); i++ { // TCP is all there is
 		list = append(list, a.Why(so.Streams[i].Server, so)...)

@@ -159,9 +159,7 @@ func (s *search) add(i int, r read, n nodes) {
 // inCatalog finds a field of a protocol.
 func (d dictionary) inCatalog(p *dissect.Protocol, keys []string) (*resolved, string) {
 	s := &search{family: append([]*dissect.Protocol{p}, relatives(p)...)}
-	for _, q := range s.family {
-		s.catalogs = append(s.catalogs, d.catalog(q))
-	}
+	s.catalogs = nettext.Each(s.family, d.catalog)
 	full := strings.Join(keys, ".")
 	if s.path(keys); len(s.out.reads) == 0 {
 		for i, c := range s.catalogs {

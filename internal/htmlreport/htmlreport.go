@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
 )
 
@@ -207,12 +208,8 @@ func (p *page) data(talks [][]message) data {
 	if t.Width > 0 && t.IntervalWidth > t.Width {
 		d.Per = int(t.IntervalWidth / t.Width)
 	}
-	for _, l := range append(append([]line{}, p.Messages...), p.Volume...) {
-		d.Series = append(d.Series, l.Series)
-	}
-	for _, c := range clockSteps {
-		d.Steps = append(d.Steps, float64(c)/1e6)
-	}
+	d.Series = nettext.Each(slices.Concat(p.Messages, p.Volume), func(l line) []uint64 { return l.Series })
+	d.Steps = nettext.Each(clockSteps, func(c time.Duration) float64 { return float64(c) / 1e6 })
 	if !t.IntervalStart.IsZero() {
 		d.First = ms(t.IntervalStart)
 	}

@@ -498,12 +498,12 @@ func Plural(n int, one, many string) string {
 // Count returns a number and a noun: "1 server", "2 servers".
 func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Plural(n, noun, noun+"s") }
 
-// Each returns the text of each element of a list, nil of an empty one.
-func Each[T any](list []T, text func(T) string) (texts []string) {
+// Each returns what of makes of each element of a list, such as its text, and nil of an empty list.
+func Each[T, U any](list []T, of func(T) U) (all []U) {
 	for _, e := range list {
-		texts = append(texts, text(e))
+		all = append(all, of(e))
 	}
-	return texts
+	return all
 }
 
 // Bytes returns the bytes of a string without a copy; they must only be read.

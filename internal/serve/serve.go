@@ -197,9 +197,7 @@ type Server struct {
 func New(c *Captured, o Options) *Server {
 	s := &Server{captured: c, options: o, played: make(map[any]uint64)}
 	s.tokens = tokens{key: o.Key, server: c.Address.String()}
-	for _, p := range c.Protocols {
-		s.readers = append(s.readers, &requestReader{protocol: p, decoder: p.New()})
-	}
+	s.readers = nettext.Each(c.Protocols, func(p *dissect.Protocol) *requestReader { return &requestReader{protocol: p, decoder: p.New()} })
 	return s
 }
 

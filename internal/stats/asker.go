@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // What makes a victim: so many times the bytes, requests in its name per second, and per second and server if its ports may be those of a
@@ -390,11 +391,7 @@ const mostSources = 10
 // tooOften says that clients with real addresses ask too often.
 func (r *reporting) tooOften() {
 	for g := range each(r.groups) {
-		var servers []string
-		sources := r.names(g.clients)
-		for _, e := range g.servers {
-			servers = append(servers, r.address(e))
-		}
+		sources, servers := r.names(g.clients), nettext.Each(g.servers, r.address)
 		out, peak := uint64(0), uint64(0)
 		for _, c := range g.clients {
 			out, peak = out+c.v.bytesOut, peak+uint64(c.v.peak)

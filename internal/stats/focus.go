@@ -226,10 +226,8 @@ func (s *series) shift(n int64) bool {
 	if n >= int64(len(s.buckets)) {
 		return false
 	}
-	for _, b := range s.buckets[int64(len(s.buckets))-n:] {
-		if b != (beat{}) {
-			return false
-		}
+	if slices.ContainsFunc(s.buckets[int64(len(s.buckets))-n:], func(b beat) bool { return b != beat{} }) {
+		return false
 	}
 	copy(s.buckets[n:], s.buckets[:])
 	clear(s.buckets[:n])

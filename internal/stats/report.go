@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Options say what a report is about and how it was made.
@@ -85,9 +87,7 @@ func (a *Aggregate) Report(o Options) *Report {
 	if o.HomeBy == "interface" && !slices.ContainsFunc(a.servers.entries, func(e entry[server]) bool { return r.isHome(e.addr()) }) {
 		o.Home, r.HomeBy = nil, "replies" // it forwards packets, or sees those of a mirror port
 	}
-	for _, p := range o.Home {
-		r.Home = append(r.Home, p.String())
-	}
+	r.Home = append(r.Home, nettext.Each(o.Home, netip.Prefix.String)...)
 	if a.first <= a.last {
 		r.From, r.To = instant(a.first), instant(a.last)
 	}
@@ -369,9 +369,7 @@ func (r *reporting) listed() (list []*entry[server]) {
 }
 
 func (r *reporting) listClients() {
-	for _, e := range r.clients[:min(len(r.clients), r.o.Rows)] {
-		r.Clients = append(r.Clients, r.client(e))
-	}
+	r.Clients = append(r.Clients, nettext.Each(r.clients[:min(len(r.clients), r.o.Rows)], r.client)...)
 	for i := range r.victims {
 		for _, c := range r.victims[i].clients {
 			if len(r.Victims) < mostVictims {

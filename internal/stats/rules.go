@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // udpHeader is the length of the header that nft's udp length and th include.
@@ -272,10 +274,7 @@ func nftTable(table string, list []Remedy, at Place, dry bool) string {
 			if v6 {
 				ip, kind, name = "ip6", "ipv6_addr", name+"v6"
 			}
-			var ends []string
-			for _, s := range servers {
-				ends = append(ends, fmt.Sprintf("%s . %d", s.Addr(), s.Port()))
-			}
+			ends := nettext.Each(servers, func(s netip.AddrPort) string { return fmt.Sprintf("%s . %d", s.Addr(), s.Port()) })
 			what := fmt.Sprintf("%s daddr . udp dport { %s }", ip, strings.Join(ends, ", "))
 			what += bytesAre(m.Length, m.Prefix)
 			switch {

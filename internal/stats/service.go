@@ -11,6 +11,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/endpoint"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A silence is a time in which a server was asked and did not reply.
@@ -422,11 +423,8 @@ func (a *Aggregate) clientsOf(e *entry[server], is func(c *client) bool) (list [
 }
 
 // names returns the addresses of the first clients.
-func (r *reporting) names(list []*entry[client]) (names []string) {
-	for _, c := range list[:min(len(list), mostSources)] {
-		names = append(names, r.source(c))
-	}
-	return names
+func (r *reporting) names(list []*entry[client]) []string {
+	return nettext.Each(list[:min(len(list), mostSources)], r.source)
 }
 
 // silenced reports whether a client got no reply of the only server that it asked.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A State says whether a server can be seen by those who ask it.
@@ -569,10 +570,7 @@ func (w *Answer) AppendText(dst []byte) []byte {
 
 // sentence names the frames of a fact.
 func (e *Fact) sentence() string {
-	var frames []string
-	for _, f := range e.Frames {
-		frames = append(frames, fmt.Sprint(f))
-	}
+	frames := nettext.Each(e.Frames, func(f uint64) string { return fmt.Sprint(f) })
 	s := fmt.Sprintf("%s: %s, frame %s", e.What, number(e.Count), strings.Join(frames, ", "))
 	if e.Count > uint64(len(frames)) {
 		s += " …"
