@@ -296,6 +296,10 @@ func (r *reporting) neverReplied(e *entry[server]) {
 	if said := text; v.says() == "" {
 		text += ", and nothing shows that a server is there"
 		advice = "Look whether the address and the port are right; qdissect why ADDR:PORT says more of one server."
+		if i := slices.IndexFunc(r.servers, func(o *entry[server]) bool { return o.addr() == e.addr() && o.v.replies > 0 }); i >= 0 {
+			text = said + ", and the same host replies at " + r.address(r.servers[i]) + r.named(&r.servers[i].v)
+			advice = "The port for queries is often another one than that of players: ask " + r.address(r.servers[i]) + "; if both have to answer, start the server of this one."
+		}
 		for s := range each(r.o.Streams) {
 			if s.Read && s.Made > 0 && keyOf(s.Server.Addr(), s.Server.Port()) == e.key {
 				text = said + fmt.Sprintf(", although it accepted %s", count(s.Made, "connection", "connections"))
