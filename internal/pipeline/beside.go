@@ -1,11 +1,11 @@
 package pipeline
 
 import (
-	"encoding/binary"
-	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/report"
 )
@@ -72,35 +72,21 @@ func (t *endpoints) count(key packet.Key) {
 }
 
 // of returns the number of datagrams of the endpoints of a set.
-func (t *endpoints) of(set keys) (n uint64) {
+func (t *endpoints) of(set map[packet.Key]bool) (n uint64) {
 	if t == nil {
 		return 0
 	}
 	for i := range t.list {
-		if p := &t.list[i]; p.n > 0 && *set.slot(p.key) != 0 {
+		if p := &t.list[i]; set[p.key] {
 			n += p.n
 		}
 	}
 	return n
 }
 
-// keys is a set of keys, with open addressing. Its length is a power of two, more than
-// the number of keys.
-type keys []packet.Key
-
-// slot returns the slot of a key, or the empty one for it.
-func (s keys) slot(key packet.Key) *packet.Key {
-	mask := uint64(len(s) - 1)
-	for i := uint64(key*spread) >> (65 - bits.Len(uint(len(s)))); ; i = (i + 1) & mask {
-		if s[i] == key || s[i] == 0 {
-			return &s[i]
-		}
-	}
-}
-
 // headed reports whether a payload begins with FF FF FF FF, which sets queries apart
 // from the traffic of a game.
-func headed(b []byte) bool { return len(b) >= 4 && binary.LittleEndian.Uint32(b) == 1<<32-1 }
+func headed(b []byte) bool { return strings.HasPrefix(nettext.View(b), "\xff\xff\xff\xff") }
 
 // traffic counts the datagrams that no protocol recognises, and finds those of servers. It also has the round trips.
 type traffic struct {
@@ -137,7 +123,7 @@ func (s *sightings) Record(r *dissect.Record) {
 	}
 	t := s.trips
 	if t.protocols[t.last] != r.Protocol {
-		t.last = max(slices.Index(t.protocols, r.Protocol), 0)
+		t.last = slices.Index(t.protocols, r.Protocol)
 	}
 	t.list[t.last].Add(r.RTT)
 }
@@ -178,14 +164,15 @@ func (t *traffic) sink(protocols []*dissect.Protocol) sink {
 // ofGames returns the number of unknown datagrams from and to the servers that answered a
 // request. Those between two such servers count twice. The workers must be idle.
 func (t *traffic) ofGames() (n uint64) {
-	proven := 0
-	for range t.servers {
-		proven++
+	servers := make(map[packet.Key]bool)
+	for _, s := range t.parts {
+		if s.proven != nil {
+			for i := range s.proven.list {
+				servers[s.proven.list[i].key] = true
+			}
+		}
 	}
-	servers := make(keys, 1<<bits.Len(uint(proven+proven/3)))
-	for key := range t.servers {
-		*servers.slot(key) = key
-	}
+	delete(servers, 0) // of places without an endpoint
 	n = t.unseen.of(servers)
 	for _, s := range t.parts {
 		n += s.beside.of(servers)
@@ -198,20 +185,6 @@ func (t *traffic) full() bool {
 	return t.filled || t.unseen.full || slices.ContainsFunc(t.parts, func(s *sightings) bool {
 		return s.beside != nil && s.beside.full || s.proven != nil && s.proven.full
 	})
-}
-
-// servers yields those that answered, for each shard.
-func (t *traffic) servers(yield func(packet.Key) bool) {
-	for _, s := range t.parts {
-		if s.proven == nil {
-			continue
-		}
-		for i := range s.proven.list {
-			if p := &s.proven.list[i]; p.n > 0 && !yield(p.key) {
-				return
-			}
-		}
-	}
 }
 
 // endInput keeps the number of ofGames, and forgets the endpoints.

@@ -103,7 +103,7 @@ func TestEndpoints(t *testing.T) {
 		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1024)
 		table.both(packet.KeyOf(client), packet.KeyOf(server))
 	}
-	if n := table.of(keys{0, packet.KeyOf(server)}); n != 1<<17 || !table.full {
+	if n := table.of(map[packet.Key]bool{packet.KeyOf(server): true}); n != 1<<17 || !table.full {
 		t.Errorf("%d datagrams, want %d; full: %v", n, 1<<17, table.full)
 	}
 	if table = new(endpoints); table.full {
@@ -142,6 +142,9 @@ func TestLayersBelow(t *testing.T) {
 			must.Do(t, e.frame(&f))
 		}
 		must.Do(t, e.flush())
+		if change != nil && !noted.MatchString(out.String()) {
+			t.Error("nothing is noted")
+		}
 		lines := strings.Split(noted.ReplaceAllString(out.String(), ""), "\n")
 		for i, l := range lines {
 			lines[i] = strings.ReplaceAll(strings.ReplaceAll(tagged.ReplaceAllString(l, ""), `,"findings":[]`, ""), `},]`, `}]`)
@@ -174,7 +177,7 @@ func TestOneSided(t *testing.T) {
 	const q10, r10, again10, unknown10 = "qqqqqqqqqq", "rrrrrrrrrr", "RRRRRRRRRR", "xxxxxxxxxx"
 	both10 := strings.Repeat("qa", 10)
 	for inputs, want := range map[string]int{ // a letter for each datagram, as below
-		q10: 1, q10 + "q": 1, q10[1:]: 0, q10[1:] + "Q": 0, q10 + "a": 0, q10 + "c": 0, "a" + q10: 0, "tttttttttt": 0, unknown10: 0,
+		q10: 1, q10 + "q": 1, q10[1:]: 0, q10[1:] + "Q": 0, q10 + "a": 0, q10 + "c": 0, "a" + q10: 0, "tttttttttt": 0, "ssssssssss": 1, unknown10: 0,
 		r10: 1, r10[1:]: 0, again10: 1, again10[1:]: 0, again10 + "o": 0, again10 + "a": 1,
 		q10 + " " + q10: 2, q10 + " " + r10: 2, q10 + " " + unknown10: 1, q10[1:] + " q": 0, both10 + " " + again10: 1, both10 + " " + again10[1:]: 0,
 	} {
@@ -195,6 +198,8 @@ func TestOneSided(t *testing.T) {
 				switch letter {
 				case 'Q':
 					src = 1
+				case 's': // each time another server
+					dst = server + i
 				case 'c':
 					dst = 1
 				case 'o':

@@ -67,7 +67,7 @@ func newEngine(options *Options) (*engine, error) {
 	o := options.filled()
 	e := &engine{
 		o: o, main: o.Reporter(), counts: newAggregates(o), traffic: &traffic{unseen: new(endpoints)}, foldTalks: func() {},
-		census: &census{sides: newSides()}, reading: &reading{stop: o.Stop}, ticks: new(ticks),
+		census: &census{sides: newSides()}, reading: &reading{stop: o.Stop, matches: make(map[uint16]func([]byte, int) bool)}, ticks: new(ticks),
 	}
 	e.census.sum.Protocols = o.Analysis.Protocols
 	budget := reassembly.NewBudget(o.Limits.Budget)
@@ -131,6 +131,9 @@ const (
 	sweepTime   = time.Second
 )
 
+// due reports whether an interval is over, or the clock went back since it began.
+func due(past, interval time.Duration) bool { return past >= interval || past < 0 }
+
 // A frame that goes back in time by so much says that the clock did. Frames of several interfaces may be out of order by less than
 // clockStepOfSeveral.
 const (
@@ -157,7 +160,7 @@ func (e *engine) frame(f *capture.Frame) error {
 	if back := time.Duration(before - now); back >= clockStep && (f.Name == "" || back >= clockStepOfSeveral) && e.counts != nil {
 		e.counts.rest.SteppedBack(before, now)
 	}
-	if past := now - e.swept; f.Number%sweepFrames == 0 || past >= int64(sweepTime) || past < 0 { // Sub costs a hundred instructions
+	if f.Number%sweepFrames == 0 || due(time.Duration(now-e.swept), sweepTime) { // Sub costs a hundred instructions
 		e.swept = now
 		if err := e.sweep(false); err != nil {
 			return err
@@ -188,7 +191,7 @@ func (e *engine) walk(f *capture.Frame, now int64) error {
 		d.in.Outline(&d.outline)
 		return e.datagram(f, now, &d.in)
 	case packet.ICMPError:
-		if q, ok := d.Quoted(); ok && !e.census.sides.known { // it is like a reply to the datagram that it is about
+		if q, ok := d.Quoted(); ok { // it is like a reply to the datagram that it is about
 			e.census.sides.see(packet.KeyOf(q.Dst), packet.KeyOf(q.Src), false)
 		}
 		return e.icmp()
@@ -384,7 +387,7 @@ func (e *engine) sweep(end bool) error {
 	if e.counts != nil {
 		e.counts.countDropped(now.Unix())
 	}
-	if past := now.Sub(p.shared); past >= sweepTime || past < 0 {
+	if due(now.Sub(p.shared), sweepTime) {
 		p.shared = now
 		if err := p.share(e.at); err != nil {
 			return err

@@ -75,7 +75,7 @@ func (e *engine) live(src Live) error {
 		if err := e.take(&f); err != nil {
 			return err
 		}
-		if past := e.at.time().Sub(e.ticks.last); past >= tickTime || past < 0 {
+		if due(e.at.time().Sub(e.ticks.last), tickTime) {
 			e.tick(e.at.time())
 		}
 	}
@@ -259,9 +259,7 @@ func (p *pipe) fill(src io.Reader) {
 	defer close(p.full)
 	for b := range p.empty {
 		n, err := src.Read(b[:cap(b)])
-		if n > 0 {
-			p.full <- b[:n]
-		}
+		p.full <- b[:n]
 		if err != nil {
 			p.err = err
 			return
@@ -278,7 +276,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 			p.whole = nil
 		}
 		now := p.e.o.Events.Clock()
-		if past := now.Sub(p.e.ticks.last); past >= tickTime || past < 0 {
+		if due(now.Sub(p.e.ticks.last), tickTime) {
 			p.e.tick(now)
 		}
 		if p.e.ended() {

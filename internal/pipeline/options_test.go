@@ -38,16 +38,23 @@ type lined struct {
 	known map[string]bool
 	left  int // frames to save, or replies of a reporter, until an error
 	end   error
+	// The writes so far, without what is said, and the one that fails.
+	writes, full int
 }
 
 func (l *lined) Write(b []byte) (int, error) {
 	l.Lock()
 	defer l.Unlock()
+	if l.writes++; l.writes == l.full || len(b) == 0 {
+		return 0, errFull
+	}
 	return l.Buffer.Write(b)
 }
 
 func (l *lined) say(what string, values ...any) {
-	fmt.Fprintln(l, slices.Insert(values, 0, any("! "+what))...)
+	l.Lock()
+	defer l.Unlock()
+	fmt.Fprintln(&l.Buffer, slices.Insert(values, 0, any("! "+what))...)
 }
 
 // Save and Flush make it a Saver, which may have an end.
@@ -128,7 +135,7 @@ func (p *scene) Complete() time.Time                { return p.at }
 func (p *scene) Counts() (received, dropped uint64) { return p.n + 1, 1 }
 func (p *scene) Close() error                       { return nil }
 
-// TestOptions: what runs write and tell with each option, with one worker, and with three, where the order may be another one.
+// TestOptions: what runs write and tell with each option, with one worker, and with three, which tell it in another order.
 func TestOptions(t *testing.T) {
 	at := func(name string) string { return "../../testdata/pcaps/" + name }
 	trouble, errs, lost, rcon := at("a2s/trouble.pcap"), at("icmp/trouble.pcapng"), at("a2s/fragments-lost.pcap"), at("source-rcon/servers.pcap")
@@ -324,20 +331,37 @@ func TestOptions(t *testing.T) {
 				of(o, flood(t, 20_000, false))
 				o.Choice = &Choice{New: func() Chooser { return nth(1) }, Only: true}
 			}},
+			{"game traffic, and one direction", func(o *Options, _ *lined) {
+				o.Inputs = []string{at("raknet/raknet-open-connection.pcap"), at("a2s/requests-only.pcap"), at("openttd/openttd-tcp-udp.pcap")}
+				o.Reporter = func() report.Reporter { return report.SummaryOnly(report.NewJSON(report.JSONOptions{})) }
+			}},
+			{"exchanges of every seventh of many sendings", func(o *Options, l *lined) {
+				var b bytes.Buffer
+				w := mkpcap.NewWriter(&b, mkpcap.Options{})
+				for i := range 80 {
+					w.UDP(time.Unix(1, int64(i)), netip.MustParseAddrPort("192.0.2.1:50000"), netip.MustParseAddrPort("192.0.2.2:27960"), []byte(ask))
+				}
+				o.Inputs, o.Stdin, o.Choice = []string{"-"}, &b, &Choice{New: func() Chooser { return nth(7) }, Exchanges: true}
+				o.Reporter = func() report.Reporter { return exchanging{report.NewText(report.TextOptions{}), l} }
+			}},
 		} {
 			fmt.Fprintf(said, "\n== %s\n", c.name)
-			l := new(lined)
-			o := New()
-			o.Inputs, o.Out, o.Workers = slices.Clone(inputs), l, workers
-			o.Reporter = func() report.Reporter { return report.NewJSON(report.JSONOptions{}) }
-			o.Analysis = dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()}
-			o.Trouble = func(err error) { l.say("trouble", err) }
-			o.Events.Clock = func() time.Time { now = now.Add(time.Second); return now }
-			o.Events.Ended = func(name string, link uint16, first, last time.Time) {
-				l.say("ended", filepath.Base(name), link, first, last)
+			options := func(l *lined) Options {
+				o := New()
+				o.Inputs, o.Out, o.Workers = slices.Clone(inputs), l, workers
+				o.Reporter = func() report.Reporter { return report.NewJSON(report.JSONOptions{}) }
+				o.Analysis = dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()}
+				o.Trouble = func(err error) { l.say("trouble", err) }
+				o.Events.Clock = func() time.Time { now = now.Add(time.Second); return now }
+				o.Events.Ended = func(name string, link uint16, first, last time.Time) {
+					l.say("ended", filepath.Base(name), link, first, last)
+				}
+				o.Events.Read = func(number int, packets uint64, first, last time.Time) { l.say("read", number, packets, first, last) }
+				c.set(&o, l)
+				return o
 			}
-			o.Events.Read = func(number int, packets uint64, first, last time.Time) { l.say("read", number, packets, first, last) }
-			c.set(&o, l)
+			l := new(lined)
+			o := options(l)
 			sum, err := Run(o)
 			if l.say("error", err); err == nil {
 				l.say("summary", sum.Inputs, sum.Packets, sum.Bytes, sum.Datagrams, sum.Messages, sum.Unknown, sum.GameTraffic, sum.Complete, sum.Incomplete, sum.Evicted, sum.ICMP, sum.ICMPMatched, sum.Outcomes, sum.OneSided, sum.Unread, sum.Streams)
@@ -361,6 +385,13 @@ func TestOptions(t *testing.T) {
 				said.known[line] = true
 			}
 			fmt.Fprintf(said, "and %d lines of runs before, %08x\n", known, sum32)
+			// A write that fails ends the run, and is the last one.
+			for before, full := now, 1; full <= l.writes; full, now = full+workers, before {
+				l := &lined{full: full}
+				if _, err := Run(options(l)); err != errFull || l.writes != full {
+					t.Errorf("%s, %d workers: %v, %d writes until the %d-th, which fails", c.name, workers, err, l.writes, full)
+				}
+			}
 		}
 		texts[i] = said.String()
 	}
@@ -371,7 +402,8 @@ func TestOptions(t *testing.T) {
 		t.Errorf("%s (-update writes it) -want +got\n%s", golden, d)
 	}
 	for i := range texts {
-		texts[i] = strings.Join(slices.Sorted(strings.Lines(texts[i])), "")
+		told := func(line string) string { return line[:len(line)*strings.Count(line[:1], "!")] } // what is written stays in its order
+		texts[i] = strings.Join(slices.SortedStableFunc(strings.Lines(texts[i]), func(a, b string) int { return strings.Compare(told(a), told(b)) }), "")
 	}
 	if d := cmp.Diff(texts[0], texts[1]); d != "" {
 		t.Errorf("-one worker +three\n%s", d)

@@ -120,7 +120,7 @@ func (w *worker) part(it *item) {
 		w.sweep(it.sweep)
 		w.out.endSweep()
 	default:
-		if w.of == 1 || int(it.shard)%w.of == w.number {
+		if int(it.shard)%w.of == w.number {
 			w.do(it)
 		}
 	}

@@ -126,11 +126,11 @@ func (e *engine) input(number int, name string) error {
 			return err
 		}
 		sum.First, e.census.last = time.Time{}, 0
-		if !e.o.Series || number == 0 {
+		if !e.o.Series {
 			e.reading.window = capture.Window{}
 		}
 	}
-	if !e.o.Series || number == 0 {
+	if !e.o.Series {
 		e.census.sides.reset()
 	}
 	src, err := e.open(name)
@@ -272,10 +272,8 @@ type reading struct {
 	origin time.Time // of the first frame of the series
 	last   uint64    // number of the last frame of the inputs before
 
-	match     func([]byte, int) bool // the filter for frames of matchLink
-	matchLink uint16
-	matches   map[uint16]func([]byte, int) bool
-	window    capture.Window
+	matches map[uint16]func([]byte, int) bool // the filters by link type
+	window  capture.Window
 }
 
 // wanted reports whether the filter accepts a frame. If the filter is invalid for a link
@@ -288,22 +286,16 @@ func (e *engine) wanted(f *capture.Frame) bool {
 	if e.o.Frames.Filter == nil {
 		return true
 	}
-	if in.match == nil || in.matchLink != f.LinkType {
-		m, ok := in.matches[f.LinkType]
-		if !ok {
-			var err error
-			if m, err = e.o.Frames.Filter(f.LinkType); err != nil {
-				e.o.Trouble(err)
-				m = func([]byte, int) bool { return false }
-			}
-			if in.matches == nil {
-				in.matches = make(map[uint16]func([]byte, int) bool)
-			}
-			in.matches[f.LinkType] = m
+	match, ok := in.matches[f.LinkType]
+	if !ok {
+		var err error
+		if match, err = e.o.Frames.Filter(f.LinkType); err != nil {
+			e.o.Trouble(err)
+			match = func([]byte, int) bool { return false }
 		}
-		in.match, in.matchLink = m, f.LinkType
+		in.matches[f.LinkType] = match
 	}
-	return in.match(f.Data, f.Length)
+	return match(f.Data, f.Length)
 }
 
 // keeps reports whether frames are saved or settled one by one.
@@ -369,7 +361,7 @@ func Walk(in capture.Source, c dissect.Config, h dissect.Handler, seen func(time
 		if err := seen(now); err != nil {
 			return nil, err
 		}
-		if past := now.Sub(swept); past >= time.Second || past < 0 {
+		if due(now.Sub(swept), sweepTime) {
 			swept = now
 			decoder.Expire(now)
 			tcp.Advance(now)

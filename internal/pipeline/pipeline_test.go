@@ -144,7 +144,7 @@ func TestWorkers(t *testing.T) {
 		}
 		want := ""
 		for workers := 1; workers <= must.Try(3, 5); workers += must.Try(2, 1) {
-			var out bytes.Buffer
+			var out longest
 			p := newPlayer(t, mode, workers, &out)
 			for range must.Try(2, 3) {
 				p.play()
@@ -152,6 +152,9 @@ func TestWorkers(t *testing.T) {
 			must.Do(t, p.e.flush())
 			p.e.main.End(p.e.summary())
 			must.Do(t, p.e.pool.write(p.e.main))
+			if n := out.Len()/block + 10; out.writes > n {
+				t.Errorf("%s: %d bytes are written in %d pieces", mode, out.Len(), out.writes)
+			}
 			if workers == 1 {
 				want = out.String()
 			} else if out.String() != want {
@@ -247,33 +250,42 @@ func TestTally(t *testing.T) {
 
 var errReporter = errors.New("the reporter failed")
 
-// failing is a reporter that fails at the third message of a worker.
+// failing is a reporter that fails at one of what it gets.
 type failing struct {
 	*report.JSON
-	messages int
+	t    *testing.T
+	left int
 }
 
-func (f *failing) Record(r *dissect.Record) error {
-	if f.messages++; f.messages > 2 {
+func (f *failing) next(err error) error {
+	if f.left--; f.left < 0 {
+		f.t.Error("a reporter that has failed gets more")
+	} else if f.left == 0 {
 		return errReporter
 	}
-	return f.JSON.Record(r)
+	return err
 }
 
-// TestReporterError: the first error of a reporter ends the run, and nothing of what
+func (f *failing) Record(r *dissect.Record) error       { return f.next(f.JSON.Record(r)) }
+func (f *failing) Unknown(u *dissect.Unknown) error     { return f.next(f.JSON.Unknown(u)) }
+func (f *failing) Finding(x *dissect.FlowFinding) error { return f.next(f.JSON.Finding(x)) }
+func (f *failing) Exchange(*dissect.Exchange) error     { return f.next(nil) }
+
+// TestReporterError: the first error of a reporter ends the run, whatever it is about, and nothing of what
 // comes after it is written.
 func TestReporterError(t *testing.T) {
-	for _, workers := range []int{1, 4} {
+	for left := range 50 {
+		workers := []int{1, 4}[left%2]
 		var out bytes.Buffer
 		_, err := Run(Options{
-			Inputs: []string{"../../testdata/pcaps/a2s/source.pcap"}, Out: &out, Workers: workers,
-			Reporter: func() report.Reporter { return &failing{JSON: report.NewJSON(report.JSONOptions{})} },
+			Inputs: []string{"../../testdata/pcaps/a2s/trouble.pcap"}, Out: &out, Workers: workers, Choice: &Choice{Exchanges: left%3 > 0}, All: true,
+			Reporter: func() report.Reporter { return &failing{report.NewJSON(report.JSONOptions{}), t, left/workers + 1} },
 			Analysis: dissect.Config{Protocols: all.Protocols()}, Trouble: func(err error) { t.Error(err) },
 		})
-		if err != errReporter {
+		if err != errReporter && left < 20 {
 			t.Errorf("%d workers: %v", workers, err)
 		}
-		if n := strings.Count(out.String(), `"type":"message"`); n > 2*workers {
+		if n := strings.Count(out.String(), `"type":"message"`); n > left+workers {
 			t.Errorf("%d workers: %d messages", workers, n)
 		}
 	}
@@ -282,11 +294,11 @@ func TestReporterError(t *testing.T) {
 // longest remembers the longest write.
 type longest struct {
 	bytes.Buffer
-	n int
+	n, writes int
 }
 
 func (w *longest) Write(b []byte) (int, error) {
-	w.n = max(w.n, len(b))
+	w.n, w.writes = max(w.n, len(b)), w.writes+1
 	return w.Buffer.Write(b)
 }
 

@@ -344,7 +344,7 @@ func (p *pool) step(m moment, s sweep) error {
 	order := m.order()
 	p.beginSweep(order)
 	err := p.endSweep(order, s)
-	if err == nil && len(p.batch.items) > 0 {
+	if err == nil {
 		err = p.handOver() // each step is a batch of its own, to keep the output in order
 	}
 	return err
@@ -378,11 +378,8 @@ func (c *crowd) passes(at time.Time) bool {
 	span := now - c.times[c.n%len(c.times)]
 	c.times[c.n%len(c.times)] = now
 	c.n++
-	if c.n <= len(c.times) {
-		return false
-	}
-	many := c.at != 0 && last-c.at < crowdLasts && now-last > c.least
-	if c.at == 0 || now-c.at >= crowdLasts || span < c.least {
+	many := c.at != 0 && now-last > c.least
+	if now-c.at >= crowdLasts || span < c.least {
 		c.least, c.at = span, now
 	}
 	return many

@@ -22,8 +22,7 @@ import (
 type selection struct {
 	o       *Options
 	safe    *safe
-	held    []heldFrame // in the order of the capture, a part of all
-	all     []heldFrame
+	held    []heldFrame     // in the order of the capture
 	data    []byte          // the bytes of the held frames, in a circle
 	saved   []uint64        // a bit for each of the last frames that was saved
 	missing uint64          // frames of chosen messages that were held no longer
@@ -79,7 +78,7 @@ func (s *selection) before(f *capture.Frame, now time.Time) {
 		at, ok = s.room(n)
 	}
 	if s.data == nil || at+n > len(s.data) {
-		s.growData(at + n)
+		s.growData(n)
 	}
 	s.forget(f.Number)
 	seen := now // of the frame before
@@ -90,28 +89,17 @@ func (s *selection) before(f *capture.Frame, now time.Time) {
 	h.Data = s.data[at : at+n : at+n]
 	copy(h.Data, f.Data)
 	h.Comments = slices.Clip(f.Comments)
-	if len(s.held) == cap(s.held) { // begin at the front again
-		size := selectFrames + selectFrames/2
-		if s.all == nil {
-			s.all = make([]heldFrame, 1<<10) // enough for small files
-		} else if len(s.all) < size && len(s.held) >= len(s.all)*2/3 {
-			s.all = make([]heldFrame, size)
-		}
-		n := copy(s.all, s.held)
-		clear(s.all[n:])
-		s.held = s.all[:n]
-	}
 	s.held = append(s.held, h)
 }
 
-// growData makes room for the bytes of frames up to an end: little first, which is
+// growData makes room for the bytes of a frame, and of others: little first, which is
 // enough for small files. The frames that are held keep the bytes that they have.
-func (s *selection) growData(end int) {
+func (s *selection) growData(n int) {
 	const first = 256 << 10
 	size := selectBytes
 	if s.data == nil {
 		s.saved = make([]uint64, savedFrames/64)
-		if end <= first {
+		if n <= first {
 			size = first
 		}
 	}
@@ -137,7 +125,7 @@ func (s *selection) room(n int) (at int, ok bool) {
 // after drops the newest frame if it carries nothing that could be chosen, and releases
 // those about which nothing more is expected.
 func (s *selection) after(_ *capture.Frame, given bool, now time.Time) {
-	if k := len(s.held) - 1; !given && k >= 0 && !s.held[k].wanted {
+	if k := len(s.held) - 1; !given && !s.held[k].wanted {
 		s.held[k] = heldFrame{}
 		s.held = s.held[:k]
 	}
@@ -263,9 +251,7 @@ func (s *selection) Finding(f *dissect.FlowFinding) {
 	h.note(report.AppendFindingNote(nil, &f.Finding))
 	if s.o.Save.Tree != nil {
 		s.add(h, s.o.Save.Tree.Finding(f))
-		if f.ICMPFrame > 0 {
-			s.relate(h, "icmp_frame", f.ICMPFrame, "refused_frame")
-		}
+		s.relate(h, "icmp_frame", f.ICMPFrame, "refused_frame")
 	}
 }
 
@@ -377,9 +363,7 @@ func (s *selection) tree(h *heldFrame, r *dissect.Record) {
 		return
 	}
 	s.add(h, s.o.Save.Tree.Record(r, h.tree.payload))
-	if r.RequestFrame > 0 {
-		s.relate(h, "request_frame", r.RequestFrame, "reply_frame")
-	}
+	s.relate(h, "request_frame", r.RequestFrame, "reply_frame")
 	for _, f := range r.Frames {
 		if f == r.Frame {
 			continue
@@ -391,8 +375,11 @@ func (s *selection) tree(h *heldFrame, r *dissect.Record) {
 }
 
 // relate says in two frames that they belong together. It returns the other one, nil if it
-// is not held.
+// is not held or its number is 0.
 func (s *selection) relate(h *heldFrame, path string, frame uint64, back string) *heldFrame {
+	if frame == 0 {
+		return nil
+	}
 	h.relate(path, frame)
 	i, ok := s.find(frame)
 	if !ok {
@@ -412,7 +399,7 @@ func (h *heldFrame) relate(path string, frame uint64) {
 func (s *selection) add(h *heldFrame, lines []byte) {
 	fit := lines
 	if room := report.MaxTree - len(h.tree.text); len(lines) > room {
-		fit = lines[:1+bytes.LastIndexByte(lines[:max(0, room)], '\n')]
+		fit = lines[:1+bytes.LastIndexByte(lines[:room], '\n')]
 	}
 	h.tree.text = append(h.tree.text, fit...)
 	h.tree.lines += bytes.Count(lines[len(fit):], []byte("\n"))

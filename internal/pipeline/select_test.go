@@ -135,16 +135,16 @@ func TestSelectionLimits(t *testing.T) {
 		s.after(f, true, now)
 	}
 	number := uint64(0)
-	for range selectFrames + 10 {
+	for range selectFrames + 11 {
 		number++
 		hold(number, 1)
 	}
-	if len(s.held) != selectFrames || s.held[0].Number != 11 {
+	if len(s.held) != selectFrames || s.held[0].Number != 12 {
 		t.Errorf("%d frames are held, from %d", len(s.held), s.held[0].Number)
 	}
-	s.frame(10)
 	s.frame(11)
-	s.frame(11)
+	s.frame(12)
+	s.frame(12)
 	if s.missing != 1 || s.lost() == nil {
 		t.Errorf("%d frames are missing", s.missing)
 	}
@@ -164,11 +164,13 @@ func TestSelectionLimits(t *testing.T) {
 	}
 	now = now.Add(selectTime + time.Second)
 	hold(number+1, 1)
-	if len(s.held) != 1 {
+	s.before(&capture.Frame{Number: number + 2}, now)
+	s.after(nil, false, now)
+	if len(s.held) != 1 || s.held[0].Number != number+1 {
 		t.Errorf("%d frames are held after %v", len(s.held), selectTime)
 	}
 	s.end()
-	if len(saver.frames) != 334 { // a third of 1000, and frame 11
+	if len(saver.frames) != 334 { // a third of 1000, and frame 12
 		t.Errorf("%d frames were saved", len(saver.frames))
 	}
 	for _, f := range saver.frames {
@@ -259,10 +261,10 @@ func TestTreeLimits(t *testing.T) {
 			s.add(&s.held[len(s.held)-1], lines)
 		}
 		for k := range uint64(2 * maxOthers) {
-			s.held[len(s.held)-1].relate("part_frame", n-k)
+			s.held[len(s.held)-1].relate("part_frame", n-k/2) // twice
 		}
 		s.after(nil, true, now)
-		if s.trees > maxTrees {
+		if s.trees > maxTrees || len(saver.frames) > 0 && s.trees+report.MaxTree < maxTrees {
 			t.Fatalf("%d bytes are held", s.trees)
 		}
 	}
@@ -280,7 +282,7 @@ func TestTreeLimits(t *testing.T) {
 	if len(c) != 1 || len(c[0]) > 1<<16-1 || len(c[0]) < report.MaxTree {
 		t.Fatalf("%d comments", len(c))
 	}
-	if n := strings.Count(c[0], "part_frame"); n != maxOthers {
+	if n := strings.Count(c[0], "part_frame"); n != maxOthers || !strings.Contains(c[0], "part_frame|||-100\n") {
 		t.Errorf("%d other frames", n)
 	}
 	if want := "\n1|cut|||392 lines of the tree did not fit into the comment\n"; !strings.HasSuffix(c[0], want) {
@@ -319,6 +321,9 @@ func TestStreams(t *testing.T) {
 	tcp(1, "198.51.100.10:1023", one, rst, "")
 	tcp(1, one, "198.51.100.10:1024", syn, "")
 	tcp(7, two, high, ack, "\x01\x02")
+	tcp(1, rcon, "203.0.113.3:51000", syn|ack, "")    // asked for before the capture
+	tcp(1, rcon, "203.0.113.3:25565", ack, "a reply") // to a port of a game
+	tcp(1, high, rcon, ack, "a request")
 	for i := range 512 {
 		tcp(1, one, fmt.Sprintf("198.51.%d.%d:%d", 101+i/256, i%256, 40000-i/256*12985), syn, "")
 	}
@@ -338,9 +343,9 @@ func TestStreams(t *testing.T) {
 		Inputs: []string{"-"}, Stdin: &b, Out: io.Discard, Workers: 1, Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
 		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
 	}))(t)
-	if got, want := fmt.Sprint(sum.Streams[:5], sum.Streams[127:129], sum.Streams[255:], sum.Unread.Segments, sum.Unread.SampledSegments, sum.Unread.Streams, sum.ICMP, sum.Unread.Errors), "[{198.51.100.10:25575 15 3 1 1 false} {198.51.100.10:30000 3 2 0 1 false} {198.51.100.10:25565 1 0 0 0 false} {198.51.100.10:1024 1 1 0 0 false} {198.51.101.0:40000 1 1 0 0 false}] "+
+	if got, want := fmt.Sprint(sum.Streams[:5], sum.Streams[127:129], sum.Streams[255:], sum.Unread.Segments, sum.Unread.SampledSegments, sum.Unread.Streams, sum.ICMP, sum.Unread.Errors), "[{198.51.100.10:25575 18 3 1 1 false} {198.51.100.10:30000 3 2 0 1 false} {198.51.100.10:25565 1 0 0 0 false} {198.51.100.10:1024 1 1 0 0 false} {198.51.101.0:40000 1 1 0 0 false}] "+
 		"[{198.51.101.123:40000 1 1 0 0 false} {198.51.102.0:27015 1 1 0 0 false}] [{198.51.102.127:27015 1 1 0 0 false}] "+
-		"548 548 [{Source RCON 25575 15} {HTTP 30000 6} {Minecraft 25565 1} {HTTPS 443 2} {Source RCON 27015 256}] "+
+		"551 551 [{Source RCON 25575 17} {HTTP 30000 6} {Minecraft 25565 2} {HTTPS 443 2} {Source RCON 27015 256}] "+
 		"1013 [{2001:db8::1 is unreachable 2000 1} {2001:db8::1 did not arrive 2000 2} {198.51.100.1 is unreachable 2000 169} {198.51.100.1 did not arrive 2000 336} {198.51.100.1 did not arrive 2001 328} {198.51.100.1 is unreachable 2001 164}]"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
@@ -349,13 +354,15 @@ func TestStreams(t *testing.T) {
 // TestNoteLimits: the numbers of docs/limits.md about comments, said once more.
 func TestNoteLimits(t *testing.T) {
 	s := &selection{o: Options{Save: &Saving{Annotate: true}}.filled()}
-	s.held = make([]heldFrame, 2)
-	for range 60 {
-		s.held[0].note([]byte(strings.Repeat("x", 5000)))
-	}
-	list := s.comments(0)
-	if len(list) != 51 || len(list[0]) != 4096 || list[50] != "and 10 more" {
-		t.Errorf("%d comments, the first of %d bytes, the last %q", len(list), len(list[0]), list[len(list)-1])
+	for more := range 11 {
+		s.held = make([]heldFrame, 2)
+		for range 50 + more {
+			s.held[0].note([]byte(strings.Repeat("x", 5000)))
+		}
+		list := s.comments(0)
+		if n := min(50+more, 51); len(list) != n || len(list[0]) != 4096 || more > 0 && list[50] != fmt.Sprintf("and %d more", more) {
+			t.Errorf("%d comments, the first of %d bytes, the last %q", len(list), len(list[0]), list[len(list)-1])
+		}
 	}
 	// What is found about a frame that is written already stands at a later one, if all frames are saved.
 	for _, s.every = range []bool{false, true} {
@@ -426,6 +433,11 @@ func TestNumbers(t *testing.T) {
 	if got != want || places != 1<<placeBits {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	for i, o := range []Options{{}, {Count: 1}, {Lines: true}, {Save: &Saving{Annotate: true}}, {Save: &Saving{Chosen: true}}} {
+		if o.Workers = 9; o.filled().workers() != []int{shards, 1, 1, 1, 1}[i] {
+			t.Errorf("%+v: %d workers", o, o.filled().workers())
+		}
+	}
 }
 
 // TestServices: what a segment of TCP is taken for: by the port of either end, or by how it begins.
@@ -458,13 +470,15 @@ func TestCrowd(t *testing.T) {
 	const ms, minute = time.Millisecond, time.Minute
 	for c, want := range map[[3]time.Duration]string{ // sweeps of 1 ms, and two more after such times
 		{33, 32 * ms, 0}: "false false", {33, 32*ms + 1, 0}: "true false", {32, 33 * ms, 0}: "false false", {33, 2*minute - 1, 33 * ms}: "true true",
-		{33, 2 * minute, 33 * ms}: "true false", {33, -2 * minute, 2*minute + 33*ms}: "false true", {33, -2*minute - 1, 2*minute + 34*ms}: "false false",
+		{33, 2 * minute, 33 * ms}: "true false", {43, 2*minute - 5*ms, 33 * ms}: "true false", {33, 0, 32*ms - 1}: "false true",
+		{33, -2 * minute, 2*minute + 33*ms}: "false true", {33, -2*minute - 1, 2*minute + 34*ms}: "false false",
 	} {
 		var crowd crowd
 		at := time.Unix(1_700_000_000, 0)
 		for range c[0] {
-			at = at.Add(ms)
-			crowd.passes(at)
+			if at = at.Add(ms); crowd.passes(at) {
+				t.Errorf("after %v of %d sweeps", time.Duration(at.UnixNano()%1e9), c[0])
+			}
 		}
 		if got := fmt.Sprint(crowd.passes(at.Add(c[1])), crowd.passes(at.Add(c[1]+c[2]))); got != want {
 			t.Errorf("%d sweeps, then %v: %v, want %s", c[0], c[1:], got, want)

@@ -337,6 +337,9 @@ type tally struct {
 // lately is how many types have a place beside the maps.
 const lately = 256
 
+// besideMap is the place of a type with a documentation: few types of a protocol have documentation of the same length.
+func besideMap(doc, of string) int { return (len(doc) + 37*len(of)) % lately }
+
 // latest is the count of what took a place last.
 type latest[K comparable] struct {
 	of K
@@ -365,9 +368,7 @@ func (l *latest[K]) move(counts *map[K]uint64) {
 
 // Record counts a message, its findings and its round trip.
 func (t *tally) Record(r *dissect.Record) {
-	// Few types of a protocol have documentation of the same length.
-	place := (len(r.Type.Doc) + 37*len(r.Protocol.Doc)) % lately
-	t.types[place].add(report.TypeOf{Protocol: r.Protocol, Type: r.Type}, &t.Messages)
+	t.types[besideMap(r.Type.Doc, r.Protocol.Doc)].add(report.TypeOf{Protocol: r.Protocol, Type: r.Type}, &t.Messages)
 	for i := range r.Findings {
 		t.finding(&r.Findings[i])
 	}
@@ -386,7 +387,7 @@ func (t *tally) Unknown(u *dissect.Unknown) {
 func (t *tally) Finding(f *dissect.FlowFinding) { t.finding(&f.Finding) }
 
 func (t *tally) finding(f *dissect.Finding) {
-	t.findings[(len(f.Type.Doc)+37*len(f.Type.ID))%lately].add(f.Type, &t.Findings)
+	t.findings[besideMap(f.Type.Doc, f.Type.ID)].add(f.Type, &t.Findings)
 }
 
 // settled returns the tally with all counts in the maps.

@@ -64,8 +64,8 @@ func (t *tcp) see(ip, b []byte) {
 			return
 		}
 		s.Packets++
-		if o := t.opening(src, dst); o.client != src || o.server != dst || o.done {
-			*o = opening{client: src, server: dst}
+		if o, asked := t.opening(src, dst), (opening{client: src, server: dst}); *o != asked {
+			*o = asked
 			s.Tried++
 		}
 	case flags&(packet.SYN|packet.RST) != 0:
@@ -74,7 +74,7 @@ func (t *tcp) see(ip, b []byte) {
 			return
 		}
 		s.Packets++
-		if o := t.opening(dst, src); o.client == dst && o.server == src && !o.done {
+		if o := t.opening(dst, src); *o == (opening{client: dst, server: src}) {
 			if o.done = true; flags&packet.RST != 0 {
 				s.Refused++
 			} else {

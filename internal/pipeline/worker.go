@@ -139,11 +139,7 @@ func (w *worker) do(it *item) {
 
 // serve makes a shard the current one.
 func (w *worker) serve(number uint8) {
-	i := int(number)
-	if w.of > 1 {
-		i /= w.of
-	}
-	w.out.shard, w.served = number, &w.shards[i]
+	w.out.shard, w.served = number, &w.shards[int(number)/w.of]
 }
 
 // serveAll makes each shard the current one, in turn.
@@ -299,10 +295,8 @@ func (w *worker) share() {
 
 // share lets the analyzers of all shards hear each other.
 func (p *pool) share(m moment) error {
-	if len(p.batch.items) > 0 {
-		if err := p.handOver(); err != nil {
-			return err
-		}
+	if err := p.handOver(); err != nil {
+		return err
 	}
 	m.sweep = true
 	order := m.order() - 1
@@ -348,7 +342,7 @@ func (w *writer) endSweep() {
 	w.sweeping = false
 	found := w.segments[w.first:]
 	compare := func(a, b segment) int { return a.compare(&b) }
-	if len(found) > 1 && !slices.IsSortedFunc(found, compare) {
+	if len(found) > 1 {
 		start := found[0].start
 		slices.SortFunc(found, compare)
 		if !w.keep {
