@@ -27,7 +27,7 @@ func (p *Parts) addCopy(i int32, of uint8, in *incoming) (*Set, Verdict) {
 		before.spaces[g], before.parts[g] = s.generation(g), s.ends[g]-from
 		from = s.ends[g]
 	}
-	if !s.has(isDone) && (in.Total == 0 || s.total <= 0 || in.Total == int(s.total) || in.Variant == 0) {
+	if !s.has(isDone) && (in.Total == 0 || s.total == unknown || in.Total == int(s.total) || in.Variant == 0) {
 		if set, v := p.put(i, in, true); v == Complete {
 			return set, v
 		}
@@ -137,7 +137,7 @@ func (p *Parts) takeOver(i int32, in *incoming) {
 		p.t.drop(j, Copied)
 		return
 	}
-	if in.Variant != 0 && from.variant != 0 && in.Variant != from.variant || in.Total > 0 && from.total > 0 && in.Total != int(from.total) {
+	if in.Variant != 0 && from.variant != 0 && in.Variant != from.variant || in.Total > 0 && from.total != unknown && in.Total != int(from.total) {
 		return
 	}
 	variant, guess := from.variant, from.guess

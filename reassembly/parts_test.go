@@ -714,20 +714,24 @@ func TestRangesJudged(t *testing.T) {
 		{"two ends: the nearer one holds", []fragment{{16, last, "CCCC", Held}, {8, last, "BB", Held}, {0, more, "AAAAAAAA", Complete}}, "AAAAAAAABB", 0, 0, 1},
 		{"data beyond the end", []fragment{{8, last, "BB", Held}, {16, more, "CCCCCCCC", Held}, {0, more, "AAAAAAAA", Complete}}, "AAAAAAAABB", 0, 0, 1},
 		{"an end before what is there", []fragment{{16, more, "CCCCCCCC", Held}, {8, last, "BB", Held}, {0, more, "AAAAAAAA", Complete}}, "AAAAAAAABB", 0, 0, 1},
+		{"the same as the last one", []fragment{{0, more, "AAAAAAAA", Held}, {0, last, "AAAAAAAA", Complete}}, "AAAAAAAA", 0, 1, 0},
+		{"the largest packet", []fragment{{0, last, strings.Repeat("A", 65535), Complete}}, strings.Repeat("A", 65535), 0, 0, 0},
 		{"nothing in the last fragment", []fragment{{0, more, "AAAAAAAA", Held}, {8, last, "", Complete}}, "AAAAAAAA", 0, 0, 0},
 		{"nothing at all", []fragment{{0, last, "", Complete}}, "", 0, 0, 0},
 		{"beyond what a packet can be", []fragment{{65528, last, "AAAAAAAA", Refused}, {65528, last, "AAAAAAA", Held}, {1 << 40, last, "", Refused}, {-8, more, "AAAAAAAA", Refused}}, "", 0, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRangeTable(t, 0, Limits{})
+			disordered, newest := false, 0
 			for n, f := range c.fragments {
 				got, v := r.add(1, f.offset, f.more, f.data, second(float64(n)/100))
 				if v != f.verdict {
 					t.Fatalf("fragment %d at %d is %v, want %v", n, f.offset, v, f.verdict)
 				}
-				if v == Complete && (string(got.Data()) != c.whole || got.Duplicates() != c.dups || got.Overlaps() != c.overlaps || got.Conflicts() != c.confl) {
-					t.Errorf("joined %q with %d duplicates, %d overlaps, %d conflicts; want %q, %d, %d, %d", got.Data(),
-						got.Duplicates(), got.Overlaps(), got.Conflicts(), c.whole, c.dups, c.overlaps, c.confl)
+				disordered, newest = disordered || f.offset < newest, f.offset
+				if v == Complete && (string(got.Data()) != c.whole || got.Duplicates() != c.dups || got.Overlaps() != c.overlaps || got.Conflicts() != c.confl || got.OutOfOrder() != disordered) {
+					t.Errorf("joined %q with %d duplicates, %d overlaps, %d conflicts, out of order %v; want %q, %d, %d, %d, %v", got.Data(),
+						got.Duplicates(), got.Overlaps(), got.Conflicts(), got.OutOfOrder(), c.whole, c.dups, c.overlaps, c.confl, disordered)
 				}
 				if v == Complete && c.whole != "" && (len(got.Head()) == 0 || got.Head()[0] != c.whole[0]) {
 					t.Errorf("the head is %q", got.Head())
@@ -818,6 +822,11 @@ func TestRangesLateCopies(t *testing.T) {
 	r.want(3, 8, last, "BB", second(0), Complete)
 	r.want(3, 0, more, "AAAAAAAABBBBBBBB", second(0), Late)
 	r.want(3, 8, last, "BB", second(0), Complete)
+
+	// Half of a copy is not lost, however late the next packet comes.
+	r.want(3, 8, last, "BB", second(1), Late)
+	r.want(3, 8, last, "BB", second(60), Held)
+	r.lost.want(t)
 }
 
 // The identification comes round: what was finished is no reason to take the
@@ -846,7 +855,8 @@ func TestRangesIdentificationReused(t *testing.T) {
 
 	// Half of a packet, and seconds later another one.
 	r.want(2, 0, more, "AAAAAAAA", second(0), Held)
-	r.want(2, 0, more, "BBBBBBBB", second(0.9), Conflict)
+	r.want(2, 0, more, "BBBBBBBB", second(1), Conflict)
+	r.want(2, 0, more, "AAAAAAAA", second(2), Duplicate)
 	r.want(2, 0, more, "CCCCCCCC", second(5), Held)
 	r.lost.want(t, "2 superseded have 8 of 0 missing [{8 0}]")
 	if f := r.want(2, 8, last, "CC", second(5), Complete); string(f.Data()) != "CCCCCCCCCC" || f.Conflicts() != 0 {

@@ -27,7 +27,7 @@ func (s *set) count(q *piece) {
 
 // recount counts all parts again.
 func (s *set) recount() {
-	s.total, s.stated, s.reach = -1, 0, 0
+	s.total, s.stated, s.reach = unknown, 0, 0
 	s.setIf(isDisagreed|isBeyond, false)
 	for j := range s.pieces {
 		s.count(&s.pieces[j])
@@ -37,7 +37,7 @@ func (s *set) recount() {
 // whole reports whether all parts are present. If the parts state different totals, the
 // largest counts.
 func (s *set) whole() bool {
-	if s.total < 1 || len(s.pieces) < int(s.total) || len(s.pieces) == 1 && s.pieces[0].cut {
+	if s.total == unknown || len(s.pieces) < int(s.total) || len(s.pieces) == 1 && s.pieces[0].cut {
 		return false
 	}
 	for j := range s.total {
@@ -105,7 +105,7 @@ func (s *set) remove(j int) {
 // excludes reports whether the index or the total of a part contradicts the total of the
 // set.
 func (s *set) excludes(part *Part) bool {
-	return s.total > 0 && (part.Total > 0 && part.Total != int(s.total) || part.Index >= int(s.total))
+	return s.total != unknown && (part.Total > 0 && part.Total != int(s.total) || part.Index >= int(s.total))
 }
 
 // removeCopies removes the copies that contradict part, which is not a copy.

@@ -68,7 +68,7 @@ func (r *Ranges) Add(k Key, f Fragment) (*Fragments, Verdict) {
 	r.reap()
 	now := r.t.now(f.Time)
 	f.Length = max(f.Length, len(f.Data))
-	if f.Offset < 0 || f.Length > maxPacket || f.Offset > maxPacket-f.Length {
+	if f.Offset < 0 || f.Offset > maxPacket-f.Length {
 		return nil, Refused
 	}
 	i, known := r.t.find(k)
@@ -147,7 +147,7 @@ func (r *Ranges) again(i int32, now int64) {
 	r.t.unlink(i)
 	s := r.t.sets[i]
 	s.first, s.last = now, now
-	s.total = -1
+	s.total = unknown
 	s.overlaps, s.counts = 0, [len(s.counts)]int32{Refused - Duplicate: s.counts[Refused-Duplicate]}
 	s.setIf(isOutOfOrder, false)
 	r.t.link(i)
@@ -179,7 +179,7 @@ func (s *set) contradicts(f *Fragment) bool {
 // contradicts the set: by other bytes, or by another end of the packet.
 func (s *set) overlap(f *Fragment) (overlap, conflict bool) {
 	end := f.Offset + f.Length
-	conflict = s.total >= 0 && end > int(s.total) || !f.More && end < int(s.reach)
+	conflict = s.total != unknown && end > int(s.total) || !f.More && end < int(s.reach)
 	for j := range s.pieces {
 		p := &s.pieces[j]
 		lo := max(int(p.pos), f.Offset)
@@ -205,7 +205,7 @@ func (s *set) place(f *Fragment) {
 	s.order = slices.Insert(s.order, at, newest) // it has room for all pieces
 	end := int32(f.Offset + f.Length)
 	s.reach = max(s.reach, end)
-	if !f.More && (s.total < 0 || end < s.total) {
+	if !f.More && (s.total == unknown || end < s.total) {
 		s.total = end
 	}
 }
@@ -220,7 +220,7 @@ func (s *set) gapless() bool {
 		}
 		end = max(end, p.pos+p.span)
 	}
-	return s.total >= 0 && end >= s.total
+	return s.total != unknown && end >= s.total
 }
 
 // join returns the packet up to the first byte that the capture lacks. It copies the
@@ -331,7 +331,7 @@ func (v *Fragments) Missing(dst []Gap) []Gap {
 		}
 		end = max(end, int(p.pos+p.span))
 	}
-	if v.s.total < 0 {
+	if v.s.total == unknown {
 		dst = append(dst, Gap{From: end})
 	}
 	return dst

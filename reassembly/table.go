@@ -107,6 +107,9 @@ type piece struct {
 	againIn uint64 // frame of that copy
 }
 
+// unknown is the total of a set while no piece says it.
+const unknown = -1
+
 // store is the memory of a set that grows with its pieces. It is reused by later sets.
 type store struct {
 	pieces []piece
@@ -133,7 +136,7 @@ type set struct {
 	store
 	*past
 	charged int
-	total   int32 // number of parts or bytes; -1 while unknown
+	total   int32 // number of parts or bytes, or unknown
 	reach   int32 // highest index plus one, or end of the furthest fragment
 	next    int32 // in the chain of its key
 	variant uint8
@@ -388,7 +391,7 @@ func (t *table) open(k Key, at int64) (int32, bool) {
 	}
 	s := t.sets[i]
 	*s.past = past{sums: s.sums[:0], finished: noTime}
-	*s = set{key: k, first: at, last: at, total: -1, charged: setOverhead, past: s.past}
+	*s = set{key: k, first: at, last: at, total: unknown, charged: setOverhead, past: s.past}
 	t.link(i)
 	t.enter(i)
 	if cost := 4 * cap(s.sums); t.budget.reserve(t, i, cost) {
@@ -406,7 +409,7 @@ func (t *table) restart(i int32, at int64, before int32) {
 	t.unlink(i)
 	s := t.sets[i]
 	*s = set{
-		key: s.key, next: s.next, first: at, last: at, total: -1, charged: s.charged, is: s.is & isOfCopies, delay: s.delay,
+		key: s.key, next: s.next, first: at, last: at, total: unknown, charged: s.charged, is: s.is & isOfCopies, delay: s.delay,
 		past: s.past, store: s.emptied(),
 	}
 	s.before = before
@@ -474,7 +477,7 @@ func (t *table) hold(i int32, p piece, data []byte, frames []uint64, at int64) b
 	bytes := room(len(s.buf), cap(s.buf), len(data), 0)
 	numbers := room(len(s.frames), cap(s.frames), len(frames), fewPieces)
 	cost := storeSize(pieces, bytes, numbers) - before
-	if cost > 0 && !t.budget.reserve(t, i, cost) {
+	if !t.budget.reserve(t, i, cost) {
 		s.tally(Refused)
 		return false
 	}
