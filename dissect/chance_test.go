@@ -2,13 +2,16 @@ package dissect_test
 
 import (
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/must"
 )
@@ -91,8 +94,13 @@ func (c chance) datagrams(t *testing.T) (told string) {
 			pool = append(pool, [2]string{word, rest})
 		}
 	}
-	for n := range 30 {
+	for n, sum := 0, uint32(0); n < 230; n++ {
 		w := &writer{t: t, p: all.Protocols()[0], protocols: all.Protocols(), at: transcriptStart, names: names.names}
+		waits := "10ms 300ms 2s 6s 40s"
+		if n >= 30 {
+			c.disturb(w)
+			waits = "10ms 80ms 300ms 980ms 2s 4.98s 6s 9.98s 19.98s 40s 59.98s" // with 20 ms of a datagram, limits
+		}
 		from := c.IntN(len(pool))
 		for range 50 {
 			line := pool[(from+c.IntN(12))%len(pool)]
@@ -103,12 +111,41 @@ func (c chance) datagrams(t *testing.T) (told string) {
 				w.play(line[0] + " " + line[1])
 			}
 			if c.IntN(6) == 0 {
-				w.play("wait " + c.one("10ms 300ms 2s 6s 40s") + "\n")
+				w.play("wait " + c.one(waits) + "\n")
 			}
 		}
 		w.a.Flush()
-		w.compare()
-		told += fmt.Sprintf("## %d\n%s", n, w.out.String())
+		if n < 30 {
+			w.compare()
+			told += fmt.Sprintf("## %d\n%s", n, w.out.String())
+		} else if sum = crc32.Update(sum, crc32.IEEETable, fmt.Appendf(nil, "%s%+v", w.out.String(), w.a.Stats())); n%20 == 9 {
+			told += fmt.Sprintf("## until %d: %08x\n", n, sum)
+		}
 	}
 	return told
+}
+
+// disturb lets a writer play with all that captures have and reach: fragments and parts that were cut, interfaces, errors of ICMP, and
+// limits. What is told is a checksum: it finds changes that nobody meant to make.
+func (c chance) disturb(w *writer) {
+	w.config = dissect.Config{Facts: true, Ended: w.ended, KeepCopies: c.IntN(4) == 0, Tree: c.IntN(2) == 0}
+	w.config.DecodeAs = map[uint16]*dissect.Protocol{27016 + uint16(c.IntN(4)): w.protocols[c.IntN(len(w.protocols))]}
+	w.config.Limits = dissect.Limits{Flows: 4 * c.IntN(3), Requests: 4 * c.IntN(3), Peers: 4 * c.IntN(3)}
+	w.change = func(d *dissect.Datagram) {
+		if c.IntN(8) == 0 {
+			w.a.ICMP(&dissect.ICMPError{Frame: d.Frame, Time: d.Time, From: d.Dst.Addr(), Type: 3, Code: uint8(c.IntN(4)), Length: len(d.Payload), Payload: d.Payload, Src: d.Src, Dst: d.Dst})
+		}
+		d.Time = d.Time.Add(-time.Duration(max(0, c.IntN(8)-4)) * 5 * time.Millisecond)
+		if c.IntN(6) == 0 {
+			d.Src = netip.AddrPortFrom(d.Src.Addr().Next(), d.Src.Port())
+		}
+		d.Interface, d.VLAN, d.IPID, d.HopLimit = c.one("eth0 eth0 eth1"), uint16(c.IntN(2)*c.IntN(2)), uint16(c.IntN(2)), uint8(60+c.IntN(2))
+		if c.IntN(8) == 0 {
+			d.Frames, d.First = []uint64{max(1, d.Frame-1), d.Frame}, d.Time.Add(-time.Millisecond)
+		}
+		if c.IntN(8) == 0 {
+			d.Missing += 1 + len(d.Payload)/2
+			d.Payload = d.Payload[:len(d.Payload)-len(d.Payload)/2]
+		}
+	}
 }

@@ -3,6 +3,7 @@ package dissect
 import (
 	"bytes"
 	"encoding/binary"
+	"hash/crc32"
 	"math/bits"
 	"net/netip"
 	"reflect"
@@ -169,6 +170,12 @@ func FuzzSecret(f *testing.F) {
 // TestChecksumOfNumbers: a client may number its requests, anywhere in the payload. Requests with
 // different numbers are no copies of each other.
 func TestChecksumOfNumbers(t *testing.T) {
+	for size := range 2 * detectBytes {
+		p := make([]byte, size)
+		if short := checksum(p) != crc32.Checksum(p, castagnoli); short != (size >= 8 && size <= detectBytes) {
+			t.Errorf("%d bytes: a hash %v", size, short)
+		}
+	}
 	var sums [256]uint32
 	for size := 8; size <= detectBytes; size++ {
 		for at := 0; at+4 <= size; at++ {

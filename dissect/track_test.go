@@ -2,6 +2,7 @@ package dissect
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"net/netip"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/endpoint"
 	"github.com/qdissect/qdissect/internal/must"
 )
@@ -470,6 +472,7 @@ func TestRecent(t *testing.T) {
 	table := newRecent[address, int](limit, (*hasher).address)
 	model := map[address]int{}
 	var order []address
+	most := 0
 	for step := range 100000 {
 		k := address{hi: uint64(rng.IntN(250))}
 		if v := table.find(&k); v != nil {
@@ -488,12 +491,31 @@ func TestRecent(t *testing.T) {
 			order = order[1:]
 		}
 		*table.get(&k) = step
+		if most = max(most, len(table.entries)); len(table.slots) != max(64, 1<<bits.Len(uint(2*most-1))) {
+			t.Fatalf("%d slots for %d keys", len(table.slots), most)
+		}
 		model[k] = step
 		order = append(order, k)
 		if rng.IntN(5000) == 0 {
 			table.clear()
 			clear(model)
 			order = nil
+		}
+	}
+}
+
+// TestRoom: slabs grow by four, up to a limit, but always by one; links of requests have 255 places.
+func TestRoom(t *testing.T) {
+	for n, want := range map[int]int{0: 64, 10: 104, 234: 1000, 233: 996, 999: 1000, 1000: 1001} {
+		if got := cap(withRoom(make([]int, n), 1000)); got != want {
+			t.Errorf("%d entries: room for %d, want %d", n, got, want)
+		}
+	}
+	requests := newRequestTable()
+	for i := range 600 {
+		r := &Record{Datagram: &Datagram{VLAN: uint16(1 + i%300), Interface: "x"}}
+		if got := int(requests.link(r)); got != []int{0, 1 + i%300}[core.Bit[int](i%300 < 255)] {
+			t.Errorf("VLAN %d: %d", r.VLAN, got)
 		}
 	}
 }

@@ -100,6 +100,8 @@ type writer struct {
 	p          *dissect.Protocol
 	protocols  []*dissect.Protocol // of conversations, p first
 	unreasoned bool
+	config     dissect.Config          // if it has Facts, everything is written
+	change     func(*dissect.Datagram) // nil for none
 	a          *dissect.Analyzer
 	frame      uint64
 	at         time.Time
@@ -190,7 +192,8 @@ func (w *writer) pass(d time.Duration) {
 
 func (w *writer) datagram(word, payload string) {
 	if w.a == nil {
-		a, err := dissect.New(dissect.Config{Protocols: w.protocols, Unreasoned: w.unreasoned}, w)
+		w.config.Protocols, w.config.Unreasoned = w.protocols, w.unreasoned
+		a, err := dissect.New(w.config, w)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -215,6 +218,9 @@ func (w *writer) datagram(word, payload string) {
 	if word[0] == '<' {
 		d.Src, d.Dst = d.Dst, d.Src
 	}
+	if w.change != nil {
+		w.change(&d)
+	}
 	w.a.Datagram(&d)
 	for i := range d.Payload {
 		d.Payload[i] = '!'
@@ -232,6 +238,9 @@ func (w *writer) Record(r *dissect.Record) {
 		}
 	}
 	w.tell(r)
+	if w.config.Facts {
+		fmt.Fprintln(&w.out, r.Time, r.Src, r.Dst, r.Frames, r.Missing, r.Datagram.Missing, r.Split, r.Length, r.WireLength, r.Reason, r.LastRTT, r.Late, r.Resends, r.Proven, r.Server, r.Sources)
+	}
 	w.clones, w.told = append(w.clones, r.Clone()), append(w.told, w.text(r))
 	w.counted.Count(r, w.protocols)
 }
@@ -242,6 +251,19 @@ func (w *writer) Unknown(u *dissect.Unknown) { fmt.Fprintf(&w.out, "\t%d unknown
 // Finding writes a finding without a message.
 func (w *writer) Finding(f *dissect.FlowFinding) {
 	fmt.Fprintf(&w.out, "\t%d %s: %s\n", f.Frame, f.Type.ID, f.AppendText(nil))
+	if w.config.Facts {
+		fmt.Fprintln(&w.out, f.Time, f.Src, f.Dst, f.ICMPFrame, f.Interface, f.VLAN, len(f.Alternatives))
+	}
+}
+
+// ended writes what became of a request.
+func (w *writer) ended(x *dissect.Exchange) {
+	reply := ""
+	if x.Reply != nil {
+		reply = x.Reply.Name
+	}
+	fmt.Fprintln(&w.out, "exchange", x.Protocol.Name, x.Type.Name, x.Outcome, x.Proof, x.Frame, x.Time, x.Src, x.Dst, x.Interface, x.VLAN, x.Requests, x.Repeated, x.Marked, x.MarkedRepeated, x.Sendings, x.Newest,
+		x.Replies, x.ReplyFrame, x.LastFrame, reply, x.Timed, x.Ambiguous, x.First, x.Last, x.Server, x.RequestBytes, x.ReplyBytes, x.Parts, x.Total, x.From, x.Broadcast, x.ByReply)
 }
 
 // tell writes the type of a message and what it answers, its summary and its findings.
