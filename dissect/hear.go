@@ -1,6 +1,10 @@
 package dissect
 
-import "github.com/qdissect/qdissect/internal/core"
+import (
+	"math/bits"
+
+	"github.com/qdissect/qdissect/internal/core"
+)
 
 // Conversations of one server lie in several analyzers, if the conversations of a capture
 // are shared between them. What one of them sees of a server then matters to the others:
@@ -25,6 +29,7 @@ type notice uint8
 const (
 	replies   notice = iota // the server replied
 	strayed                 // a reply came from an end that the client did not ask
+	guessed                 // the same, of what may be one
 	used                    // a client used a challenge twice that the capture does not have
 	displaced               // the server replies from another end
 	unheard                 // the server replies, and its replies are not in the capture
@@ -43,13 +48,18 @@ type stray struct {
 	id       uint64
 	frame    uint64
 	at       int64
+	weak     bool // it is a reply only if it is that to a request of its client
 }
 
-// strays are the newest ones to a client, in a ring.
+// strays are the newest ones to a client, in a ring, and behind it those that are weak in another.
 type strays struct {
-	list    [straysKept]stray
-	n       uint8
+	list    [straysKept + weakKept]stray
+	n, weak uint8
 	asksAll bool // the client asked all hosts of a network, which reply to that by their own addresses
+}
+
+func (n *Notice) stray() stray {
+	return stray{n.other, n.protocol, n.topics, n.value, n.frame, n.at, n.what == guessed}
 }
 
 // A usage is a challenge that clients of a server use while no reply of it is captured.
@@ -73,6 +83,7 @@ type hearsay struct {
 	used    *recent[peerKey, use]
 	told    *recent[displacement, bool]
 	lists   uint64 // of notices, heard
+	guesses uint8  // since the last of them
 	flushed bool
 }
 
@@ -93,7 +104,9 @@ type displacement struct{ server, from serverKey }
 const (
 	maxHeard         = 8192
 	maxStrays        = 2048
+	maxGuesses       = 32 // between two calls of Heard
 	straysKept       = 16 // of a client
+	weakKept         = 8
 	maxUsages        = 1024
 	maxDisplacements = 256
 )
@@ -179,8 +192,12 @@ func (h *heard) enter(list []Notice) {
 			*h.spoke.get(&n.of) = n.protocol
 		case strayed:
 			s := h.strays.get(&n.of)
-			s.list[s.n%uint8(len(s.list))] = stray{n.other, n.protocol, n.topics, n.value, n.frame, n.at}
+			s.list[s.n%straysKept] = n.stray()
 			s.n++
+		case guessed:
+			s := h.strays.get(&n.of)
+			s.list[straysKept+s.weak%weakKept] = n.stray()
+			s.weak++
 		case askedAll:
 			h.strays.get(&n.of).asksAll = true
 		case unheard:
@@ -200,7 +217,7 @@ func (h *heard) enter(list []Notice) {
 
 // heardAll forgets what was heard of an input that has ended.
 func (h *hearsay) heardAll() {
-	if !h.flushed {
+	if h.guesses = 0; !h.flushed {
 		return
 	}
 	h.told.clear()
@@ -216,7 +233,7 @@ func (h *hearsay) heardAll() {
 
 // hearOwn takes the notices of the analyzer itself, if there are no others.
 func (a *Analyzer) hearOwn() {
-	if h := a.tracker.hearsay; !a.config.Hears && (len(h.notices) > 0 || h.flushed) {
+	if h := a.tracker.hearsay; !a.config.Hears {
 		a.tracker.hear(h.notices)
 		h.notices = h.notices[:0]
 		h.heardAll()
@@ -249,13 +266,34 @@ func (t *tracker) silent(q *request) bool {
 	return !t.servers.known(&k).replies && t.hearsay.servers.find(&k) == nil
 }
 
-// strayed records a reply in a conversation without requests.
-func (t *tracker) strayed(x *arrival, pair *Pair) {
-	k := &t.flows.flows[x.flow].key
+// strays records that a datagram strayed, or that it is guessed to be a reply of a protocol that did.
+func (t *tracker) strays(what notice, x *arrival, protocol int8, pair *Pair) {
+	k := &x.ends.key
 	t.tell(Notice{
-		what: strayed, of: k.server(x.ends.up), other: k.server(!x.ends.up), protocol: x.protocol, topics: pair.Answers, value: pair.ID,
+		what: what, of: k.server(x.ends.up), other: k.server(!x.ends.up), protocol: protocol, topics: pair.Answers, value: pair.ID,
 		frame: x.Frame, at: x.packed.At,
 	})
+}
+
+// guess looks at an undecided datagram, which may be a reply from an end that its client did not ask. If the end may have been asked what
+// is undecided too, there is no telling. The datagram stays unknown: when the request ends that makes it a reply, it is gone.
+func (a *Analyzer) guess(x *arrival) {
+	t := a.tracker
+	if x.flow != none || t.hearsay.guesses == maxGuesses || a.waiting.n == maxHeld {
+		return
+	}
+	for i := a.waiting.find(0, &x.ends); i < a.waiting.n; i = a.waiting.find(i+1, &x.ends) {
+		if a.waiting.at(i).ends.up != x.ends.up {
+			return
+		}
+	}
+	t.hearsay.guesses++
+	for m := x.undecided; m != 0; m &= m - 1 {
+		p := int8(bits.TrailingZeros64(m))
+		if r := a.try(x.Datagram, p); r.Type != nil && r.Type.Role == Reply && !a.reader.Failed() && a.reader.Left() == 0 {
+			t.strays(guessed, x, p, &r.Pair)
+		}
+	}
 }
 
 // opens records that the client of a conversation asks all hosts of a network.
@@ -327,7 +365,8 @@ func (t *tracker) search(q *request) {
 	anyPort := !all || server.endpoint().Addr().IsMulticast() // who listens to a group may reply from the port of its game
 	for i := range s.list {
 		o := &s.list[i]
-		if o.frame <= q.frame || o.topics&q.topic == 0 || !t.related(o.protocol, q.protocol) || !sameID(o.id, q.id) || o.at-q.sent > within || !anyPort && o.from.port != server.port {
+		if o.frame <= q.frame || o.topics&q.topic == 0 || !t.related(o.protocol, q.protocol) || !sameID(o.id, q.id) || o.at-q.sent > within || !anyPort && o.from.port != server.port ||
+			o.weak && (o.from.address != server.address && o.from.port != server.port || o.at-q.sent > int64(t.config.Limits.Window)) {
 			continue
 		}
 		if r := t.requests.own(q); all {

@@ -115,6 +115,7 @@ func (a *Analyzer) hold(x *arrival) {
 		}
 	case x.undecided != 0:
 		x.noteAs(seenRequest)
+		a.guess(x)
 		if len(x.Payload) > detectBytes {
 			return
 		}

@@ -114,7 +114,7 @@ func (t *tracker) stray(x *arrival, pair *Pair) {
 	if j := t.otherKind(x, pair); j != none {
 		t.turn.Other = t.asks(&t.requests.list[j])
 	} else if f := &t.flows.flows[x.flow]; !f.requested() || t.asksAll(f.key.server(x.ends.up)) {
-		t.strayed(x, pair)
+		t.strays(strayed, x, x.protocol, pair)
 	} else {
 		t.turn.Unrequested = f.requests != none && !t.ahead(&t.requests.list[f.requests], x) || f.requests == none && x.Stream == nil // else it is more of an earlier reply
 	}

@@ -28,7 +28,7 @@ import (
 //
 //	certain "getinfo"     what Detect says of a payload; notes may follow
 //	= "getinfo"           decodes a payload, or the parts of a message
-//	> "getinfo"           a datagram of the client; >4001@27961 names its port and that of the server, ~9 how many bytes the capture lacks
+//	> "getinfo"           a datagram of the client; >4001@27961 names its port and that of the server or its address and port, ~9 how many bytes the capture lacks
 //	< "infoResponse"      a datagram of the server, 20 ms after the one before
 //	wait 60s              lets time pass
 //	end                   ends the capture
@@ -209,12 +209,17 @@ func (w *writer) datagram(word, payload string) {
 	if a != "" {
 		from, _ = strconv.ParseUint(a, 10, 16)
 	}
-	if named {
+	client, server := transcriptClient, transcriptServer
+	if end, err := netip.ParseAddrPort(b); err == nil {
+		if server, to = end.Addr(), uint64(end.Port()); server.Is6() {
+			client = netip.MustParseAddr("2001:db8::1")
+		}
+	} else if named {
 		to, _ = strconv.ParseUint(b, 10, 16)
 	}
 	w.frame++
 	d := dissect.Datagram{Frame: w.frame, Time: w.at, Payload: []byte(payload), Missing: missing,
-		Src: netip.AddrPortFrom(transcriptClient, uint16(from)), Dst: netip.AddrPortFrom(transcriptServer, uint16(to))}
+		Src: netip.AddrPortFrom(client, uint16(from)), Dst: netip.AddrPortFrom(server, uint16(to))}
 	if word[0] == '<' {
 		d.Src, d.Dst = d.Dst, d.Src
 	}
