@@ -55,7 +55,7 @@ var (
 
 	unanswered    = finding.NoReply(catalog, "chocolatedoom.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (2342 as a rule), it is behind a router that drops the packet, or a packet was lost. Clients ask three times.")
 	unrequested   = finding.Unrequested(catalog, "chocolatedoom.unrequested", finding.NonePending)
-	amplification = finding.Amplification(catalog, "chocolatedoom.amplification", "A request has 2 bytes and no challenge, so its source can be forged to flood somebody else. Limit the rate of queries in a firewall.", 10)
+	amplification = finding.Amplification(catalog, "chocolatedoom.amplification", "A request has 2 bytes and no challenge, so its source can be forged to flood somebody else. Limit the rate of queries in a firewall.")
 	refused       = catalog.Finding(dissect.FindingType{ID: "chocolatedoom.refused", Severity: dissect.Note, Text: "the master does not list the server", Doc: "The master could not reach the server, or refuses it. Open the port on the router."})
 )
 

@@ -66,7 +66,7 @@ var (
 
 	unanswered    = finding.NoReply(catalog, "cs2d.noreply", "The capture has no reply within the time that clients wait. The server is down, is configured to ignore queries, does not know this one, or a packet was lost, dropped by a firewall or not captured.")
 	unrequested   = finding.Unrequested(catalog, "cs2d.unrequested", finding.NonePending)
-	amplification = finding.Amplification(catalog, "cs2d.amplification", "The request has 4 to 8 bytes and no challenge, so its source address can be forged to flood somebody else with lists of players. Limit the rate of queries in a firewall.", 10)
+	amplification = finding.Amplification(catalog, "cs2d.amplification", "The request has 4 to 8 bytes and no challenge, so its source address can be forged to flood somebody else with lists of players. Limit the rate of queries in a firewall.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -257,7 +257,7 @@ var (
 var (
 	unanswered    = finding.NoReply(catalog, "gs2.noreply", "The capture has no reply. The server is down, the port is not its query port, or a packet was lost, dropped or not captured. Or the game uses GameSpy 3 and requires a challenge: such servers ignore a query without one.")
 	unrequested   = finding.Unrequested(catalog, "gs2.unrequested", "The capture has requests of this conversation, but no pending one with this session id. The request is missing from the capture, or the reply is late, a duplicate or forged.")
-	amplification = finding.Amplification(catalog, "gs2.amplification", "GameSpy 2 has no challenge, so attackers can use a server that answers it to flood others. GameSpy 3 added challenges for this reason.", 10)
+	amplification = finding.Amplification(catalog, "gs2.amplification", "GameSpy 2 has no challenge, so attackers can use a server that answers it to flood others. GameSpy 3 added challenges for this reason.")
 	several       = catalog.Finding(dissect.FindingType{ID: "gs2.several", Severity: dissect.Note, Text: "extra datagram with the session id of the request in frame %d: number %d", Doc: "The server sends settings and tables in separate datagrams, which the format does not distinguish from whole replies, or a reply was duplicated."})
 
 	partMissing = finding.New(catalog, dissect.Warning, "gs2.part.missing", "%d of %d {datagram|datagrams} of this reply arrived; missing: %p (%p)",

@@ -73,7 +73,7 @@ var (
 	mRconChallenge = catalog.Message(dissect.MessageType{Name: "rcon_challenge_request", Title: "rcon challenge request", Role: dissect.Request, Doc: "Asks for the challenge that a command must carry."})
 
 	unanswered    = finding.NoReply(catalog, "halflife.noreply", "The capture has no reply. Servers since Steam do not answer the old text queries without a plugin. The server may also be down, or a packet was lost, dropped or not captured.")
-	amplification = finding.Amplification(catalog, "halflife.amplification", "The old queries have no challenge, so attackers can use a server that answers them to flood others.", 10)
+	amplification = finding.Amplification(catalog, "halflife.amplification", "The old queries have no challenge, so attackers can use a server that answers them to flood others.")
 	oddKey        = finding.New(catalog, dissect.Warning, "halflife.oddkv", "the last key has no value",
 		"Keys and values do not pair up: the reply was truncated, or a value contains a backslash.", finding.OddPairs)
 	noTerm = catalog.Finding(dissect.FindingType{ID: "halflife.noterm", Severity: dissect.Chat, Text: "no zero byte after the word", Doc: "Some clients omit it; a truncated request looks the same. Servers answer without it."})

@@ -100,7 +100,7 @@ var (
 	unrequested = finding.Unrequested(catalog, "odamex.unrequested", finding.NonePending)
 	otherTime   = finding.New(catalog, dissect.Warning, "odamex.time", "reply to the request in frame %d has the time %d instead of %d",
 		"A reply returns the time of its query, from which launchers compute the round-trip time. This one has another: it answers an earlier query, or is forged.", finding.ReturnedValue)
-	amplification = finding.Amplification(catalog, "odamex.amplification", "The server sends much data to an address that it has not verified. The source of a query can be forged to flood somebody else. Limit the rate of queries in a firewall.", 10)
+	amplification = finding.Amplification(catalog, "odamex.amplification", "The server sends much data to an address that it has not verified. The source of a query can be forged to flood somebody else. Limit the rate of queries in a firewall.")
 	tooOld        = catalog.Finding(dissect.FindingType{ID: "odamex.version", Severity: dissect.Note, Text: "the server sends only its version, %d.%d.%d: the launcher is too old", Doc: "Servers with a newer major version than the launcher states send their version and nothing else. Update the launcher, or let it state the version of the server."})
 )
 

@@ -96,7 +96,7 @@ var (
 	padded     = finding.Length(catalog, "samp.padded", "%d {byte|bytes} after the request",
 		"open.mp answers only requests of exactly 11 bytes; SA-MP does not care. Clients that send more find no server of open.mp.", "An own client should send exactly 11 bytes, 15 for a ping.")
 	unrequested   = finding.Unrequested(catalog, "samp.unrequested", "A reply in a conversation whose requests are in the capture, but none that it answers. A late reply, a request lost by the capture, or a forged packet.")
-	amplification = finding.Amplification(catalog, "samp.amplification", "Requests have 11 bytes and no challenge, lists of players fifty times as much: a server that answers any address can be abused to flood others. Limit the rate of replies to each address.", 10)
+	amplification = finding.Amplification(catalog, "samp.amplification", "Requests have 11 bytes and no challenge, lists of players fifty times as much: a server that answers any address can be abused to flood others. Limit the rate of replies to each address.")
 	count         = finding.Length(catalog, "samp.count", "%d {entry|entries} announced, %d {is|are} there",
 		"The number before a list is not that of its entries: the reply was cut, or the server counts wrongly. Clients that trust the number read past the end.", finding.WrongCount)
 	refused = finding.New(catalog, dissect.Note, "samp.rcon.refused", "the server refuses the password",

@@ -176,7 +176,7 @@ var (
 	unanswered    = finding.NoReply(catalog, "tribes.noreply", "The capture has no reply within the time that clients wait. The server is down or is one of another of these games, whose requests differ, or a packet was lost, dropped by a firewall or not captured.")
 	unrequested   = finding.Unrequested(catalog, "tribes.unrequested", "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged.")
 	several       = finding.Several(catalog, "tribes.several", finding.Twice)
-	amplification = finding.Amplification(catalog, "tribes.amplification", "The requests have 3 to 6 bytes, and nothing proves their source address, so it can be forged to flood somebody else with players or addresses. Limit the rate of queries in a firewall.", 10)
+	amplification = finding.Amplification(catalog, "tribes.amplification", "The requests have 3 to 6 bytes, and nothing proves their source address, so it can be forged to flood somebody else with players or addresses. Limit the rate of queries in a firewall.")
 	otherCount    = catalog.Finding(dissect.FindingType{ID: "tribes.players", Severity: dissect.Note, Text: "%d {player|players} announced, %d listed", Doc: "The number of players differs from that in the list: the reply was truncated, or the server counts players that are joining."})
 )
 

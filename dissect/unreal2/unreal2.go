@@ -90,7 +90,7 @@ var (
 	unanswered    = finding.NoReply(catalog, "unreal2.noreply", "The capture has no reply. The server is down, the port is not its query port (the game's port plus 1, such as 7778 for 7777; at the game's port plus 10 it answers GameSpy 1), or a packet was lost, dropped or not captured.")
 	noPlayers     = finding.Unanswered(catalog, "unreal2.noplayers", "The capture has no players reply. Servers without players send none, so this alone does not mean that the server is down: check whether it answers the request for details. A packet may also have been lost, dropped or not captured.")
 	unrequested   = finding.Unrequested(catalog, "unreal2.unrequested", "The capture has requests of this conversation, but none that this reply answers. The request is missing from the capture, or the reply is late, a duplicate or forged.")
-	amplification = finding.Amplification(catalog, "unreal2.amplification", "Requests have 5 bytes and no challenge, replies a thousand and more, so attackers can use the server to flood others. All datagrams so far are counted. Limit the rate of replies to each address, or open the query port only to known addresses.", 10)
+	amplification = finding.Amplification(catalog, "unreal2.amplification", "Requests have 5 bytes and no challenge, replies a thousand and more, so attackers can use the server to flood others. All datagrams so far are counted. Limit the rate of replies to each address, or open the query port only to known addresses.")
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

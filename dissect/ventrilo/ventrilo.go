@@ -101,7 +101,7 @@ var (
 	unanswered    = finding.NoReply(catalog, "ventrilo.noreply", "The capture has no reply within the time that clients wait. The server is down, its status has another password than the request, or a packet was lost, dropped by a firewall or not captured.")
 	unrequested   = finding.Unrequested(catalog, "ventrilo.unrequested", "The capture has requests of this conversation, but no pending one with the number of this reply. The request is missing from the capture, or the reply is late, a duplicate or forged.")
 	several       = finding.Several(catalog, "ventrilo.several", finding.Twice)
-	amplification = finding.Amplification(catalog, "ventrilo.amplification", "The request has 36 bytes and no challenge, so its source address can be forged to flood somebody else with lists of channels and clients: more than 100 times its size. Limit the rate of queries in a firewall.", 10)
+	amplification = finding.Amplification(catalog, "ventrilo.amplification", "The request has 36 bytes and no challenge, so its source address can be forged to flood somebody else with lists of channels and clients: more than 100 times its size. Limit the rate of queries in a firewall.")
 	badCRC        = finding.New(catalog, dissect.Warning, "ventrilo.crc", "the checksum is %x, the header states %x",
 		"The checksum in the header is not that of the decrypted bodies. The message was damaged, or another program than Ventrilo sent it.", "A client should discard the message and ask again; if it is always wrong, the program is not Ventrilo.")
 	badLength = finding.Length(catalog, "ventrilo.length", "the header states a body of %d {byte|bytes}, the datagram has %d",

@@ -70,7 +70,7 @@ var (
 	unrequested = finding.Unrequested(catalog, "zandronum.unrequested", finding.NonePending)
 	otherTime   = finding.New(catalog, dissect.Warning, "zandronum.time", "reply to the request in frame %d has the time %d instead of %d",
 		"A reply returns the time of its request, from which launchers compute the round-trip time. This one has another: it answers an earlier request, or is forged.", finding.ReturnedValue)
-	amplification = finding.Amplification(catalog, "zandronum.amplification", "The server sends much data to an address that it has not verified. The source of a request can be forged to flood somebody else; the limit of one reply in ten seconds keeps the damage small.", 10)
+	amplification = finding.Amplification(catalog, "zandronum.amplification", "The server sends much data to an address that it has not verified. The source of a request can be forged to flood somebody else; the limit of one reply in ten seconds keeps the damage small.")
 	wide          = finding.New(catalog, dissect.Warning, "zandronum.request.wide", "the numbers of this request have 64 bits instead of 32",
 		"Servers read the flags as 0 and send nothing but their version. Some launchers pack numbers in the size of a long, which differs between systems. The numbers have 32 bits.", "A launcher must write flags and time as 32-bit numbers (int32_t, not long).")
 	badBits = finding.New(catalog, dissect.Warning, "zandronum.packing", "the packed data ends within a code",

@@ -122,7 +122,7 @@ func WithIDs(unanswered *dissect.FindingType, unrequested dissect.Rule, other *d
 // causes noReply gives, replies without a request, several of them, and those that are much larger than their request.
 func Simple(c *dissect.Catalog, noReply, amplification string) dissect.Pairing {
 	return Usual(NoReply(c, c.Name()+".noreply", noReply), Unrequested(c, c.Name()+".unrequested", NonePending),
-		Several(c, c.Name()+".several", Twice), Amplification(c, c.Name()+".amplification", amplification, 10))
+		Several(c, c.Name()+".several", Twice), Amplification(c, c.Name()+".amplification", amplification))
 }
 
 // SamePort reports a conversation whose first request has the same source and
@@ -256,9 +256,9 @@ func Surplus(what *dissect.FindingType) dissect.Rule {
 	}
 }
 
-// Amplification declares the finding of [Amplified] for requests without a challenge.
-func Amplification(c *dissect.Catalog, id, doc string, from uint32) dissect.Rule {
-	return Amplified(New(c, dissect.Warning, id, "data sent without a challenge: %r times the request (%d bytes for %d)", doc, LimitReplies), from)
+// Amplification declares the finding of [Amplified] for requests without a challenge, from ten times their size on.
+func Amplification(c *dissect.Catalog, id, doc string) dissect.Rule {
+	return Amplified(New(c, dissect.Warning, id, "data sent without a challenge: %r times the request (%d bytes for %d)", doc, LimitReplies), 10)
 }
 
 // Amplified reports data sent to an unverified address, if it has at least from times the
