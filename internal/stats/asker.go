@@ -443,6 +443,13 @@ func (r *reporting) tooOften() {
 				servers[0], number(nearest(g.requests)), what, r.partOf(seconds, g.from, g.to), rounded(g.requests/seconds))
 			v.Advice = "Drop what comes from outside with an address of your own as its source."
 		}
+		if c := &g.clients[0].v; !g.real && len(g.clients) == 1 && v.Kind == GreedyClients && uint64(c.refused) >= leastErrors && 10*uint64(c.refused) >= c.replies {
+			v.Kind, v.Certainty, v.Doubt = Reflection, Likely, "its operator would make it certain"
+			v.Text = fmt.Sprintf("Reflection at %s: %s %s in its name in %s (%s per second) made %s send it %s. Its host says by ICMP that nothing listens there: it did not ask, and is the victim.",
+				sources[0], number(nearest(g.requests)), what, r.partOf(seconds, g.from, g.to), rounded(g.requests/seconds), list(servers), FormatSize(out))
+			v.Advice = "Limit these requests per address (qdissect rules prints the rule): little else is lost, because the address is the victim's."
+			v.Evidence = append(v.Evidence, Number{"icmp_errors", float64(c.refused)})
+		}
 		r.say(v)
 	}
 }

@@ -692,6 +692,13 @@ func TestVerdictsNeed(t *testing.T) {
 				}
 			})
 		}},
+		{"n of 900 replies come back to who asks too often", 88, 91, func(n int) []made {
+			return both(evening(60), sent(900, 10, 40, func(i int, x *made) {
+				if x.from, x.port, x.back = "203.0.113.77", uint16(2000+i), 20; i < n {
+					x.says = core.PortUnreachable
+				}
+			}))
+		}},
 		{"n replies to requests that the capture lacks, and 80 to others", 52, 55, func(n int) []made {
 			return both(evening(40), sent(n, 5, 1, func(i int, x *made) { x.from, x.of = person(i), 3 }))
 		}},
