@@ -106,7 +106,7 @@ const (
 	maxStrays        = 2048
 	maxGuesses       = 32 // between two calls of Heard
 	straysKept       = 16 // of a client
-	weakKept         = 8
+	weakKept         = 8  // the same, of those that are weak
 	maxUsages        = 1024
 	maxDisplacements = 256
 )
