@@ -204,7 +204,7 @@ func (r *reporting) unpaired() (text, advice string) {
 	if most != nil {
 		u := most.v.strange
 		return fmt.Sprintf("Cannot tell: %s got %s from %s in %s that no request in the capture asked for. Its requests went another way, or somebody asks in its name.",
-				r.source(most), count(u.unasked, "reply", "replies"), count(uint64(u.reflectors()), "server", "servers"), r.span(u.first, u.last)),
+				r.source(most), count(u.unasked, "reply", "replies"), count(u.reflectors(), "server", "servers"), r.span(u.first, u.last)),
 			"Capture both directions. If that address asked for nothing, tell the operators of the servers, and have the provider drop what comes from their ports."
 	}
 	list := slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool {
