@@ -223,7 +223,7 @@ func (r *reporting) evenly(ev *event) (string, bool) {
 		}
 	}
 	mean := sum / max(n, 1)
-	return fmt.Sprintf("each of these addresses asks about %s times, as evenly as a program does", rounded(mean)), n >= leastAsking && mean >= pace && sum >= mostOf*ev.requests && squares/n-mean*mean <= 3*mean
+	return fmt.Sprintf("each of these addresses asks about %s times, as evenly as a program", rounded(mean)), n >= leastAsking && mean >= pace && sum >= mostOf*ev.requests && squares/n-mean*mean <= 3*mean
 }
 
 // forgedPart returns the part that is forged of requests of which most are: those with the commonest hop limit, or as many as there would be

@@ -64,6 +64,10 @@ func (r *reporting) floods() {
 				why = "They may be people, or forged: this request needs no proof, and that " + sentence(ev.because) + " does not tell."
 			}
 			v.Advice = "Ask where people may come from (a list, a video, an update); block nobody for it, and raise the limits of the server."
+			if text, even := r.evenly(ev); even && ev.level() >= 1.5*ev.sources { // lists of servers that are open ask once a second
+				why = "They are hardly people: " + text + ". They are programs that ask too often, or forged: this request needs no proof."
+				v.Advice = "Limit these requests per address: it is right in both cases."
+			}
 		}
 		in, rate := r.span(ev.from, ev.to), rounded(ev.level())+" per second"
 		if width := ev.series[0].ticks.width; width > second && ev.to-ev.from < 4*widths[width] { // it may be as short as a part of a bucket

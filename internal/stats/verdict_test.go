@@ -295,7 +295,7 @@ func TestVerdictsNeed(t *testing.T) {
 		{"greedy as long as the capture, without a proof", sent(600, 0, 30, func(i int, x *made) { x.from = "203.0.113.9" }), "possible Greedy: 203.0.113.9 asks 198.51.100.10:27015 30 times per second: 600 p info requests in 20 s from 19:00:00 UTC on, 100 % of all requests. Either it asks too often, or somebody asks in its name, and it is the victim: this request needs no proof."},
 		{"a monitor as long as the capture", sent(180, 0, 9, func(i int, x *made) { x.from = "203.0.113.9" }), quiet},
 		{"a botnet without a proof", both(open(300), sent(2400, 20, 120, func(i int, x *made) { x.from, x.hops = somebody(i%10), uint8(40+i%10) })), "possible Greedy: 10 clients (3.240.74.161 and others) ask 198.51.100.10:27015 120 times per second: 2,400 p info requests in 20 s from 19:00:20 UTC on, 89 % of all requests. They need not prove that the addresses are their own, and all do the same at the same pace: forged, a botnet, or one program on many machines."},
-		{"evenly, one hop limit", both(open(300), flood(6000, 300, dissect.Unproven, func(i int, x *made) { x.from, x.hops = person(7000+i%40*211), 47 })), "likely Forged flood at 198.51.100.10:27015: 6,000 p info requests in 20 s from 19:00:30 UTC on (300 per second, 61 times the usual) from 40 addresses. Nothing proves it, but 98 % of the packets have the hop limit 47 and each of these addresses asks about 150 times, as evenly as a program does."},
+		{"evenly, one hop limit", both(open(300), flood(6000, 300, dissect.Unproven, func(i int, x *made) { x.from, x.hops = person(7000+i%40*211), 47 })), "likely Forged flood at 198.51.100.10:27015: 6,000 p info requests in 20 s from 19:00:30 UTC on (300 per second, 61 times the usual) from 40 addresses. Nothing proves it, but 98 % of the packets have the hop limit 47 and each of these addresses asks about 150 times, as evenly as a program."},
 		{"made-up hop limits of one network", both(open(300), flood(2000, 200, dissect.Unproven, func(i int, x *made) { x.from, x.hops = fmt.Sprintf("31.7.7.%d", i%250), uint8(i%256) })), "likely Forged flood at 198.51.100.10:27015: 2,000 p info requests in 10 s from 19:00:30 UTC on (200 per second, 41 times the usual) from 250 addresses. Nothing proves it, but their hop limits are made up and 81 % of the addresses are in the network 31.7.7.0/24."},
 		{"impossible addresses, one port", both(open(300), flood(2000, 200, dissect.Unproven, func(i int, x *made) {
 			if x.port = 4444; i%10 == 0 {
@@ -701,6 +701,9 @@ func TestVerdictsNeed(t *testing.T) {
 		}},
 		{"n replies to requests that the capture lacks, and 80 to others", 52, 55, func(n int) []made {
 			return both(evening(40), sent(n, 5, 1, func(i int, x *made) { x.from, x.of = person(i), 3 }))
+		}},
+		{"each of 40 addresses asks n times a second", 1, 2, func(n int) []made {
+			return both(open(145), sent(800*n, 20, float64(40*n), func(i int, x *made) { crowd(i, x); x.from = person(200 + i%40) }))
 		}},
 		{"n scanners", 7, 10, func(n int) []made {
 			return both(evening(30), sent(30*n, 10, 2*float64(n), func(i int, x *made) {
