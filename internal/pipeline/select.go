@@ -22,7 +22,8 @@ import (
 type selection struct {
 	o       *Options
 	safe    *safe
-	held    []heldFrame     // in the order of the capture
+	held    []heldFrame // in the order of the capture, a part of all
+	all     []heldFrame
 	data    []byte          // the bytes of the held frames, in a circle
 	saved   []uint64        // a bit for each of the last frames that was saved
 	missing uint64          // frames of chosen messages that were held no longer
@@ -89,6 +90,17 @@ func (s *selection) before(f *capture.Frame, now time.Time) {
 	h.Data = s.data[at : at+n : at+n]
 	copy(h.Data, f.Data)
 	h.Comments = slices.Clip(f.Comments)
+	if len(s.held) == cap(s.held) { // begin at the front again
+		size := selectFrames + selectFrames/2
+		if s.all == nil {
+			s.all = make([]heldFrame, 1<<10) // enough for small files
+		} else if len(s.all) < size && len(s.held) >= len(s.all)*2/3 {
+			s.all = make([]heldFrame, size)
+		}
+		n := copy(s.all, s.held)
+		clear(s.all[n:])
+		s.held = s.all[:n]
+	}
 	s.held = append(s.held, h)
 }
 
@@ -125,7 +137,7 @@ func (s *selection) room(n int) (at int, ok bool) {
 // after drops the newest frame if it carries nothing that could be chosen, and releases
 // those about which nothing more is expected.
 func (s *selection) after(_ *capture.Frame, given bool, now time.Time) {
-	if k := len(s.held) - 1; !given && !s.held[k].wanted {
+	if k := len(s.held) - 1; !given && k >= 0 && !s.held[k].wanted {
 		s.held[k] = heldFrame{}
 		s.held = s.held[:k]
 	}
@@ -399,7 +411,7 @@ func (h *heldFrame) relate(path string, frame uint64) {
 func (s *selection) add(h *heldFrame, lines []byte) {
 	fit := lines
 	if room := report.MaxTree - len(h.tree.text); len(lines) > room {
-		fit = lines[:1+bytes.LastIndexByte(lines[:room], '\n')]
+		fit = lines[:1+bytes.LastIndexByte(lines[:max(0, room)], '\n')]
 	}
 	h.tree.text = append(h.tree.text, fit...)
 	h.tree.lines += bytes.Count(lines[len(fit):], []byte("\n"))
