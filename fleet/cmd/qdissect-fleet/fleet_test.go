@@ -657,6 +657,7 @@ func TestLoopback(t *testing.T) {
 	held := func() bool { return exec.Command("flock", "-n", lock, "true").Run() != nil }
 	until(t, "the qdissect of the first sensor ends", func() bool { return !held() })
 	before := ring()
+	time.Sleep(time.Second) // files are named by the second
 	second := s.start(t, "sensor", "-i", "lo", "--name", "a", "--dir", "a", "--nats", url, "--qdissect", qdissect)
 	until(t, "the second sensor works", func() bool { // who looks at the lock now has it when qdissect wants it
 		ask()
