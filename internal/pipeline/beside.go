@@ -77,7 +77,7 @@ func (t *endpoints) of(set map[packet.Key]bool) (n uint64) {
 		return 0
 	}
 	for i := range t.list {
-		if p := &t.list[i]; set[p.key] {
+		if p := &t.list[i]; p.n > 0 && set[p.key] {
 			n += p.n
 		}
 	}
@@ -168,11 +168,12 @@ func (t *traffic) ofGames() (n uint64) {
 	for _, s := range t.parts {
 		if s.proven != nil {
 			for i := range s.proven.list {
-				servers[s.proven.list[i].key] = true
+				if p := &s.proven.list[i]; p.n > 0 {
+					servers[p.key] = true
+				}
 			}
 		}
 	}
-	delete(servers, 0) // of places without an endpoint
 	n = t.unseen.of(servers)
 	for _, s := range t.parts {
 		n += s.beside.of(servers)
