@@ -544,22 +544,21 @@ func (r *reporting) scanners() {
 
 // manyScanners says what scanners do together.
 func (r *reporting) manyScanners(all []*entry[client]) {
-	sum, first, each := victim{}, all[0], all[len(all)/2].v.distinctServers()
-	replies, sources := uint64(0), []string(nil)
+	sum, replies, servers := victim{}, uint64(0), all[len(all)/2].v.distinctServers()
 	for _, c := range all {
 		sum.add(&c.v)
-		replies, sources = replies+c.v.replies, append(sources, r.source(c))
+		replies += c.v.replies
 	}
-	what := r.targets(first)
+	what, sources := r.targets(all[0]), r.names(all)
 	if what != r.targets(all[len(all)-1]) {
 		what = "servers"
 	}
 	r.say(Verdict{
 		Kind: Scanner, Certainty: Likely, Sources: sources, From: instant(sum.from), To: instant(sum.to),
 		Text: fmt.Sprintf("Scanners: %s addresses, such as %s, ask %s %s each: %s requests in %s (%s per second), with %s.",
-			number(uint64(len(all))), sources[0], about(each), what, number(sum.requests), r.span(sum.from, sum.to), rounded(sum.rate()), count(replies, "reply", "replies")),
+			number(uint64(len(all))), sources[0], about(servers), what, number(sum.requests), r.span(sum.from, sum.to), rounded(sum.rate()), count(replies, "reply", "replies")),
 		Advice:   "They do no harm at this rate: those who look for servers do the same; block the addresses if they are unwanted.",
-		Evidence: Evidence{{"scanners", float64(len(all))}, {"servers", float64(each)}, {"requests", float64(sum.requests)}, {"replies", float64(replies)}, {"seconds", round(sum.seconds(), 1)}},
+		Evidence: Evidence{{"scanners", float64(len(all))}, {"servers", float64(servers)}, {"requests", float64(sum.requests)}, {"replies", float64(replies)}, {"seconds", round(sum.seconds(), 1)}},
 	})
 }
 
