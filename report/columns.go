@@ -24,7 +24,7 @@ type Columns struct {
 	now    uint32 // widths as a mark has them
 	out    []byte
 	line   int              // start of the current line in out
-	tail   int              // start of its end, which is not cut; 0 if it has none
+	tail   int              // start of its end, which is not cut; its own start if it has none
 	head   []byte           // the current line as it came
 	folds  map[uint64]*fold // by the key of the finding
 	kept   []byte           // scratch
@@ -126,14 +126,14 @@ func pad(b []byte, n int) []byte {
 	for ; n > 0; n -= 16 {
 		b = append(b, "                "...)
 	}
-	return b[:len(b)+min(n, 0)]
+	return b[:len(b)+n]
 }
 
 // Write takes whole lines.
 func (c *Columns) Write(p []byte) (int, error) {
 	n := len(p)
 	c.line, c.tail = 0, 0
-	for len(p) > 0 {
+	for {
 		i := bytes.IndexByte(p, ctl)
 		if i < 0 {
 			i = len(p)
@@ -175,7 +175,6 @@ func (c *Columns) flush() error {
 
 // Close writes what is still to be said of folded findings. It does not close the writer.
 func (c *Columns) Close() error {
-	c.line = 0
 	c.unfold()
 	return c.flush()
 }
@@ -186,7 +185,7 @@ func (c *Columns) text(p []byte) {
 		c.out = append(c.out, p...)
 		return
 	}
-	for len(p) > 0 {
+	for {
 		i := bytes.IndexByte(p, '\n')
 		if i < 0 {
 			c.out = append(c.out, p...)
@@ -195,7 +194,7 @@ func (c *Columns) text(p []byte) {
 		c.out = append(c.out, p[:i]...)
 		c.cut()
 		c.out = append(c.out, '\n')
-		c.line, c.tail = len(c.out), 0
+		c.line, c.tail = len(c.out), len(c.out)
 		p = p[i+1:]
 	}
 }
@@ -279,12 +278,10 @@ func (c *Columns) cut() {
 	}
 	room := c.o.Width - 1
 	c.kept = c.kept[:0]
-	if c.tail > 0 {
-		tail := c.out[c.tail:]
-		if n := room - columnsOf(tail); n >= c.widths[timeCell]+c.widths[leftCell]+c.widths[rightCell]+c.widths[protocolCell]+leastContents {
-			room = n
-			c.kept = append(c.kept, tail...)
-		}
+	tail := c.out[c.tail:]
+	if n := room - columnsOf(tail); n >= c.widths[timeCell]+c.widths[leftCell]+c.widths[rightCell]+c.widths[protocolCell]+leastContents {
+		room = n
+		c.kept = append(c.kept, tail...)
 	}
 	at, colours := within(line, room)
 	c.out = append(c.out[:c.line+at], "…"...)
@@ -361,7 +358,7 @@ func (c *Columns) finding(p []byte) []byte {
 	c.order++
 	f.folded++
 	f.order = c.order
-	if client != 0 && len(f.by) <= maxFoldedClients && !slices.Contains(f.by, client) {
+	if len(f.by) <= maxFoldedClients && !slices.Contains(f.by, client) {
 		f.by = append(f.by, client)
 	}
 	f.line = append(f.line[:0], c.columns()...)
@@ -400,7 +397,7 @@ func (c *Columns) unfold() {
 
 // write writes a line about folded findings.
 func (c *Columns) write(f *fold) {
-	c.line, c.tail = len(c.out), 0
+	c.line, c.tail = len(c.out), len(c.out)
 	c.begin(f.line)
 	b := c.kept[:0]
 	if c.o.Width > 0 {
@@ -442,7 +439,7 @@ func foldKey(f *dissect.Finding, src, dst netip.AddrPort) uint64 {
 	if f.Field != nil {
 		h = hashText(h, f.Field.Path)
 	}
-	return max(h, 1)
+	return h
 }
 
 func hashText(h uint64, s string) uint64 {

@@ -367,7 +367,7 @@ func (m *metrics) counter(name, help string, n uint64) {
 // name writes a name with its labels, which are pairs.
 func (m *metrics) name(name string, labels ...string) {
 	m.b = append(m.b, "qdissect_"+name...)
-	for i := 0; i+1 < len(labels); i += 2 {
+	for i := 0; i < len(labels); i += 2 {
 		m.b = append(m.b, "{,"[min(i, 1)])
 		m.b = append(m.b, labels[i]+`="`+labels[i+1]+`"`...)
 	}

@@ -28,7 +28,7 @@ func TestSpan(t *testing.T) {
 		{21205656 * time.Microsecond, "2026-01-02 03:04:05.000000 to 03:04:26.205656 UTC, 21.21 s"},
 		{3*time.Hour + 10500*time.Millisecond, "2026-01-02 03:04:05.000000 to 06:04:15.500000 UTC, 3h0m11s"},
 		{24 * time.Hour, "2026-01-02 03:04:05.000000 to 2026-01-03 03:04:05.000000 UTC, 24h0m0s"},
-		{-time.Second, "2026-01-02 03:04:05.000000 to 03:04:04.000000 UTC, -1.00 s"},
+		{-time.Minute, "2026-01-02 03:04:05.000000 to 03:03:05.000000 UTC, -1m0s"},
 	} {
 		if got := span(first, first.Add(tt.took)); got != tt.want {
 			t.Errorf("%v: got %s, want %s", tt.took, got, tt.want)
@@ -123,9 +123,9 @@ func TestUnread(t *testing.T) {
 		{Summary{Packets: 1, Datagrams: 1}, false, "1 UDP datagram, none of a known protocol"},
 		{Summary{Packets: 2, Datagrams: 2}, true, "2 UDP datagrams, none of the chosen protocols"},
 		{Summary{Packets: 60, Datagrams: 33, Unread: Unread{
-			Sampled: 33, Like: []Likeness{{"DNS", 0, 1}, {"Teeworlds", 0, 20}},
+			Sampled: 33, Like: []Likeness{{"DNS", 0, 1}, {"Teeworlds", 0, 20}, {"SIP", 0, 3}},
 			Segments: 24, SampledSegments: 24, Streams: []Likeness{{"Source RCON", 25575, 12}},
-		}}, false, "33 UDP datagrams, none of a known protocol; 20 look like Teeworlds, 1 looks like DNS; " +
+		}}, false, "33 UDP datagrams, none of a known protocol; 20 look like Teeworlds, 3 look like SIP, 1 looks like DNS; " +
 			"24 TCP packets are not read, 12 of them on port 25575 look like Source RCON; 3 other packets"},
 		{Summary{Packets: 1, Unread: Unread{Segments: 1, SampledSegments: 1}}, false, "no UDP datagrams; 1 TCP packet is not read"},
 		{Summary{Packets: 1}, false, "no UDP datagrams; 1 other packet"},
@@ -319,7 +319,7 @@ func TestWithoutNotes(t *testing.T) {
 		{"chat: a2s.odd: x", true},
 		{"frame 12, note: a2s.noreply: info request unanswered within 5 s", true},
 		{"a2s: info requests are broken here", false},
-		{"a2s: look at this", false},
+		{"a2s:   look at this", false},
 		{"quake3: info request", false},
 		{"warning: look at frame 7", false},
 		{"warning: this is odd: see above", false},

@@ -151,10 +151,10 @@ func others(out *strings.Builder) {
 			report.NewText(report.TextOptions{Below: true, Detail: report.Tree, Width: 40}), report.NewJSON(report.JSONOptions{}))
 		fmt.Fprintf(out, "%s%s, %s\n", report.NewTreeNote(false).Finding(&f), report.AppendFlowNote(nil, &f), report.AppendMoreNotes(nil, 2))
 	}
-	for number := range 2 { // the beginning of two captures, and lines with the time since the one before
+	for number := range 3 { // the beginning of captures, and lines with the time since the one before
 		c := report.Capture{File: "a\x1b.pcap", LinkType: "ETHERNET", Start: time.Unix(1000, 0), Number: number, FirstFrame: uint64(number)}
 		d := report.NewText(report.TextOptions{Clock: report.Delta})
-		play(out, "begin", func(to report.Reporter) error { return to.Begin(c) }, report.NewText(report.TextOptions{ManyFiles: true, Color: true}),
+		play(out, "begin", func(to report.Reporter) error { return to.Begin(c) }, report.NewText(report.TextOptions{ManyFiles: true, Color: true, Marked: true}),
 			report.NewJSON(report.JSONOptions{Array: true}))
 		for ms := range 3 {
 			d.Unknown(&dissect.Unknown{Datagram: &dissect.Datagram{Frame: 1, Time: time.Unix(1000, int64(ms*ms)*1e6)}, Foreign: all.Foreign()})

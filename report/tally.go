@@ -132,7 +132,7 @@ func (t *Times) Add(d time.Duration) {
 
 func (t *Times) coarsen() {
 	if t.fine == nil {
-		t.fine = make([]uint64, (64-octaveBits+1)<<octaveBits)
+		t.fine = make([]uint64, (64-octaveBits)<<octaveBits) // the highest bit is that of the sign
 	}
 	for _, d := range t.exact {
 		t.fine[bucketOf(d)]++

@@ -186,7 +186,7 @@ func (t *Text) findings(r *dissect.Record) {
 // findingOf writes finding i of a message, unless an earlier one has its text.
 func (t *Text) findingOf(r *dissect.Record, i int) {
 	f := &r.Findings[i]
-	if f.Type.Severity <= dissect.Chat && t.o.Detail == Line || i > 0 && sameText(r.Findings[:i], f) > 0 {
+	if f.Type.Severity <= dissect.Chat && t.o.Detail == Line || sameText(r.Findings[:i], f) > 0 {
 		return
 	}
 	head := t.beginFinding(markFinding, foldKey(f, r.Src, r.Dst), 0)
