@@ -69,10 +69,10 @@ func TestGameTraffic(t *testing.T) {
 			for i, d := range c.list {
 				w.UDP(time.Unix(1700000000, int64(i)*1e7), d.src, d.dst, []byte(d.payload))
 			}
-			for _, workers := range []int{1, 2, 8} {
-				sum := summaryOf(t, workers, b.Bytes())
-				if sum.GameTraffic != c.want {
-					t.Errorf("%d workers: %d of %d unknown datagrams, want %d", workers, sum.GameTraffic, sum.Unknown, c.want)
+			for workers, inputs := range map[int]int{1: 1, 2: 1, 8: 2} {
+				sum := summaryOf(t, workers, slices.Repeat([][]byte{b.Bytes()}, inputs)...)
+				if sum.GameTraffic != c.want*uint64(inputs) {
+					t.Errorf("%d workers: %d of %d unknown datagrams of %d captures, want %d of each", workers, sum.GameTraffic, sum.Unknown, inputs, c.want)
 				}
 			}
 		})
@@ -106,9 +106,11 @@ func TestEndpoints(t *testing.T) {
 	if n := table.of(map[packet.Key]bool{packet.KeyOf(server): true}); n != 1<<17 || !table.full {
 		t.Errorf("%d datagrams, want %d; full: %v", n, 1<<17, table.full)
 	}
-	if table = new(endpoints); table.full {
-		t.Error("an empty table is full")
+	seen := traffic{unseen: new(endpoints), parts: []*sightings{{beside: table}}}
+	if seen.endInput(); !seen.full() {
+		t.Error("that a table was full is forgotten with the input")
 	}
+	table = new(endpoints)
 	table.both(1, 2)
 	table.both(1, 3)
 	if a, b, c := *table.place(1), *table.place(2), *table.place(3); table.full || a != (place{1, 2}) || b != (place{2, 1}) || c != (place{3, 1}) {
@@ -179,7 +181,7 @@ func TestOneSided(t *testing.T) {
 	for inputs, want := range map[string]int{ // a letter for each datagram, as below
 		q10: 1, q10 + "q": 1, q10[1:]: 0, q10[1:] + "Q": 0, q10 + "a": 0, q10 + "c": 0, "a" + q10: 0, "tttttttttt": 0, "ssssssssss": 1, unknown10: 0,
 		r10: 1, r10[1:]: 0, again10: 1, again10[1:]: 0, again10 + "o": 0, again10 + "a": 1,
-		q10 + " " + q10: 2, q10 + " " + r10: 2, q10 + " " + unknown10: 1, q10[1:] + " q": 0, both10 + " " + again10: 1, both10 + " " + again10[1:]: 0,
+		q10 + " " + q10: 2, q10 + " " + r10: 2, q10 + " " + unknown10: 1, q10[1:] + " q": 0, both10 + " " + again10: 1, both10 + " " + again10[1:]: 0, both10 + " " + unknown10: 0,
 	} {
 		var captures [][]byte
 		for input := range strings.FieldsSeq(inputs) {

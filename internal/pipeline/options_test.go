@@ -162,7 +162,7 @@ func TestOptions(t *testing.T) {
 	live := func(o *Options, l *lined, list []*capture.Frame) {
 		p := &scene{said: l, list: list, stop: make(chan struct{}), end: capture.ErrQuiet, at: list[0].Time.UTC()}
 		o.Inputs, o.Source, o.Stop, o.Events.Clock = nil, &Source{Source: p, Name: "live"}, p.stop, p.Complete
-		o.Events.Every, o.Events.Watch = time.Second, func(s *report.Summary) { l.say("watched", s.Packets, s.Messages) }
+		o.Events.Every, o.Events.Watch = time.Second, func(s *report.Summary) { l.say("watched", s.Packets, s.Messages, s.Unknown, s.GameTraffic) }
 	}
 	slots := func(o *Options, l *lined, every time.Duration) {
 		o.Counts = &Counts{Stats: stats.New(), Slots: &Slots{Width: time.Second, Every: every, Counts: func(start time.Time, packets uint64, s *stats.Shards) {
@@ -209,8 +209,8 @@ func TestOptions(t *testing.T) {
 				o.Counts.Stats = stats.New()
 				o.Events.Snapshot = func(s *report.Summary, a *stats.Aggregate) { l.say("snapshot", s.Packets, totals(a)) }
 			}},
-			{"live, lines, with comments", func(o *Options, l *lined) {
-				live(o, l, frames(trouble, func(i int, f *capture.Frame) {
+			{"live, lines, game traffic with comments", func(o *Options, l *lined) {
+				live(o, l, frames(at("raknet/raknet-open-connection.pcap"), func(i int, f *capture.Frame) {
 					f.Comments = [][]string{nil, {"a remark"}, {"note: a2s.x: of an earlier run"}, {"one", "two"}}[i%4]
 				}))
 				o.Lines = true
@@ -238,10 +238,12 @@ func TestOptions(t *testing.T) {
 				o.Inputs, o.Source = nil, &Source{Source: struct{ capture.Source }{&scene{said: l, list: list, end: io.EOF}}, Name: "played"}
 				slots(o, l, time.Minute)
 			}},
-			{"half a tunnel", func(o *Options, _ *lined) { // large replies in GRE need fragments
+			{"halves of tunnels", func(o *Options, _ *lined) { // large replies in GRE need fragments
 				var b bytes.Buffer
 				w := mkpcap.NewWriter(&b, mkpcap.Options{Link: mkpcap.Raw})
-				w.Frame(time.Unix(1, 0), mkpcap.IP(netip.MustParseAddr("203.0.113.1"), netip.MustParseAddr("203.0.113.2"), 1, 47, 0, true, true, make([]byte, 1480)))
+				for i := range byte(2) {
+					w.Frame(time.Unix(1, 0), mkpcap.IP(netip.MustParseAddr("203.0.113.1"), netip.AddrFrom4([4]byte{203, 0, 113, i}), 1, 47, 0, true, true, make([]byte, 1480)))
+				}
 				o.Inputs, o.Stdin = []string{"-"}, &b
 			}},
 			{"series", func(o *Options, _ *lined) { o.Series = true }},

@@ -315,12 +315,12 @@ var causes = []Cause{
 	// Somebody asked, and what came back says why.
 	{ID: "other_address", State: Trouble, Certainty: Certain, explains: ofSilence | ofChallenge,
 		Needs:  "replies that answer requests to the server, from another address",
-		Words:  "{n} to {server} {were} answered from another address, {from}: clients drop such replies, because they did not ask it.",
+		Words:  "{n} to {server} {were} answered from {other}: clients drop such replies, because they did not ask it.",
 		Advice: "The host has several addresses: make the server listen on {server} alone (its option for the IP address), or route its replies through the address that was asked.",
 		holds:  func(x *facts) *proof { return x.elsewhereFrom(false) }},
 	{ID: "other_port", State: Trouble, Certainty: Certain, explains: ofSilence | ofChallenge,
 		Needs:  "replies that answer requests to the server, from another port of its address",
-		Words:  "{n} to {server} {were} answered from another port, {from}: clients drop such replies, because they did not ask it.",
+		Words:  "{n} to {server} {were} answered from {other}: clients drop such replies, because they did not ask it.",
 		Advice: "A NAT or a proxy changes the port of replies, or the server sends them from another socket: map the port one to one, and let the server answer from the port that was asked.",
 		holds:  func(x *facts) *proof { return x.elsewhereFrom(true) }},
 	{ID: "bound_elsewhere", State: Trouble, Certainty: Likely, explains: ofSilence,
@@ -848,21 +848,32 @@ func (m *master) stopped() bool {
 // elsewhereFrom returns the proof of replies from another address or port.
 func (x *facts) elsewhereFrom(port bool) *proof {
 	var sum mark
-	from := netip.AddrPort{}
+	from, several := netip.AddrPort{}, false
 	for i := range x.elsewhere {
 		if o := &x.elsewhere[i]; (o.from.Addr() == x.at.Addr()) == port {
 			sum.merge(&o.mark)
-			from = o.from
+			several = several || o.from.Addr() == from.Addr()
+			if !from.IsValid() || o.from.Compare(from) < 0 {
+				from = o.from
+			}
 		}
 	}
 	if sum.n == 0 || x.asked() > tooFew && !displaced(sum.n, x.n, x.asked()) {
 		return nil
 	}
-	name := from.Addr().String()
-	if port || from.Port() != x.at.Port() {
-		name = from.String()
+	return x.proof("other", otherEnd(from, x.at, several), "n", count(sum.n, "request", "requests"), "were", were(sum.n)).with(x, "replies from elsewhere", &sum)
+}
+
+// otherEnd names another end than the one that was asked; if several ports of an address replied, the lowest.
+func otherEnd(from, asked netip.AddrPort, several bool) string {
+	name, what := from.String(), either(from.Addr() == asked.Addr(), "port", "address")
+	if from.Port() == asked.Port() {
+		name = from.Addr().String()
 	}
-	return x.proof("from", name, "n", count(sum.n, "request", "requests"), "were", were(sum.n)).with(x, "replies from elsewhere", &sum)
+	if several {
+		return "several ports" + either(what == "port", "", " of another address") + ", " + from.String() + " among them"
+	}
+	return "another " + what + ", " + name
 }
 
 // another returns the other port of the host that replies: that which names this one as the port of the game, or the busiest.

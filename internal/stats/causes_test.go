@@ -830,7 +830,7 @@ var filmCauses = []filmCause{
 				f.udp(at+.001, to(50000+uint16(i)), from, infoReply("Old town"))
 			})
 		},
-		near: func(f *film) { f.answered(20, to(27016)); f.unanswered(20, filmServer) }, nearIs: "wrong_port", says: "20 requests .* answered from another port", not: "Down|No reply|firewall"},
+		near: func(f *film) { f.answered(20, to(27016)); f.unanswered(20, filmServer) }, nearIs: "wrong_port", says: "20 requests .* answered from several ports, 198.51.100.10:50000 among", not: "Down|No reply|firewall"},
 	{id: "other_kind",
 		has: func(f *film) {
 			polls(20, func(_ int, at float64, from netip.AddrPort) {

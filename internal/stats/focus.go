@@ -378,10 +378,14 @@ func (t *target) said(is *dissect.FindingType, by string, reply bool) *icmpSaid 
 	return place(&t.errors, maxOfPort, &icmpSaid{is: is, by: by, reply: reply}, func(s *icmpSaid) bool { return s.is == is && s.reply == reply && (s.by == by || full) })
 }
 
-// from returns the counts of replies from another address; if there is no room, from another port of it.
+// from returns the counts of replies from another address; if there is no room, those from several ports of it, which have the name of the lowest.
 func (t *target) from(a netip.AddrPort) *mark {
 	full := len(t.elsewhere) == maxNames && !slices.ContainsFunc(t.elsewhere, func(o other) bool { return o.from == a })
-	return &place(&t.elsewhere, maxNames, &other{from: a}, func(o *other) bool { return o.from == a || full && o.from.Addr() == a.Addr() }).mark
+	o := place(&t.elsewhere, maxNames, &other{from: a}, func(o *other) bool { return o.from == a || full && o.from.Addr() == a.Addr() })
+	if o.from.Addr() == a.Addr() && a.Compare(o.from) < 0 {
+		o.from = a
+	}
+	return &o.mark
 }
 
 func (t *target) asker(a netip.Addr) {

@@ -440,6 +440,27 @@ func (r *reporting) listFindings() {
 	})
 }
 
+// gap returns the longest time without messages of a capture that has many, if no other one comes near it.
+func (r *reporting) gap() (from, to int64) {
+	longest, next, n, end := int64(0), max(int64(time.Second), widths[r.moments.width]), uint64(0), int64(math.MaxInt64)
+	r.moments.in(func(start, stop int64, m *moment) {
+		all := m.requests + m.replies + m.challenges + m.unknown + m.lost
+		if n += all; all == 0 {
+			return
+		}
+		if start-end > longest {
+			from, to, longest, next = end, start, start-end, max(next, longest)
+		} else {
+			next = max(next, start-end)
+		}
+		end = stop
+	})
+	if n < 50 || longest < 10*next || longest/4 > r.a.last-r.a.first-longest { // the last: captures of different days
+		return 0, 0
+	}
+	return from, to
+}
+
 // unclear says what the report cannot know.
 func (r *reporting) unclear() {
 	say := func(format string, args ...any) { r.Unclear = append(r.Unclear, fmt.Sprintf(format, args...)) }
@@ -464,6 +485,9 @@ func (r *reporting) unclear() {
 	if b := &r.a.steps; b.n > 0 {
 		say("The clock of the capture stepped back by %s, from %s to %s%s: times and rates around it are wrong.", duration(time.Duration(b.from-b.to)), r.clock(b.from), r.clock(b.to),
 			either(b.n > 1, fmt.Sprintf(", the longest of %d such steps", b.n), ""))
+	}
+	if from, to := r.gap(); to > from {
+		say("Nothing came for %s, from %s to %s, neither requests nor replies: if the capture has a gap there, nothing is known of that time.", duration(time.Duration(to-from)), r.clock(from), r.clock(to))
 	}
 	var inside []string
 	for _, in := range slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool { return e.v.requests < leastWell || !e.addr().IsPrivate() }) {

@@ -254,15 +254,13 @@ func (r *reporting) displaced(e *entry[server]) bool {
 	if _, all, _ := r.well(e); v.heard == nil || v.heard.from == (key{}) || !displaced(n, all, v.requests) {
 		return false
 	}
-	addr, port := v.heard.from.addr(), v.heard.from.Port
-	cause, from := causeOf("other_address"), r.host(addr).String()
-	if addr == e.addr() {
-		cause = causeOf("other_port")
-	}
-	if port != e.Port {
-		from = netip.AddrPortFrom(r.host(addr), port).String()
-	}
-	words := &proof{fill: []string{"from", from, "n", count(n, "request", "requests"), "were", were(n)}}
+	addr := v.heard.from.addr()
+	cause := causeOf(either(addr == e.addr(), "other_port", "other_address"))
+	several := slices.ContainsFunc(r.servers, func(o *entry[server]) bool {
+		return o.addr() == addr && o.key != v.heard.from && o != e && o.v.requests == 0 && o.v.replies > 0
+	})
+	from := netip.AddrPortFrom(r.host(addr), v.heard.from.Port)
+	words := &proof{fill: []string{"other", otherEnd(from, netip.AddrPortFrom(r.host(e.addr()), e.Port), several), "n", count(n, "request", "requests"), "were", were(n)}}
 	text := cause.fill(cause.Words, words, r.address(e)+r.named(v))
 	r.say(Verdict{
 		Kind: Unwell, Server: r.address(e), From: instant(v.first), To: instant(v.last), Text: fmt.Sprintf("Not answered, %s to %s: %s", r.clock(v.first), r.clock(v.last), text),

@@ -150,6 +150,22 @@ func TestSparse(t *testing.T) {
 	t.Error("any number of lines is read")
 }
 
+// TestBlock: busy keys that came one after the other, as those of a botnet, stay in a flood of others.
+func TestBlock(t *testing.T) {
+	table := top[uint64]{most: 64}
+	for i := range 5000 {
+		k := keyOf(netip.AddrFrom4([4]byte{1, 2, byte(i >> 8), byte(i)}), 0)
+		if e, _ := table.place(&k, k.hash()); i < 20 {
+			e.count = 400
+		}
+	}
+	for i := range 20 {
+		if k := keyOf(netip.AddrFrom4([4]byte{1, 2, 0, byte(i)}), 0); table.find(&k, k.hash()) == nil {
+			t.Errorf("%v is not in the table", k.addr())
+		}
+	}
+}
+
 // TestTop: keys that are counted often enough are in the table with their counts, and what was evicted was handed over.
 func TestTop(t *testing.T) {
 	const most, messages = 64, 200_000

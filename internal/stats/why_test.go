@@ -163,7 +163,7 @@ func queried(o mkpcap.Options, server, from netip.AddrPort, at func(i int) time.
 	return b.Bytes()
 }
 
-// TestClockStep: a clock that steps back is said with both times, and not if it steps by so little that frames of several interfaces
+// TestClockStep: a clock that steps back, or a long time without messages, is said with both times, and not if it steps by so little that frames of several interfaces
 // may be out of order.
 func TestClockStep(t *testing.T) {
 	server := netip.MustParseAddrPort("198.51.100.10:27015")
@@ -176,6 +176,8 @@ func TestClockStep(t *testing.T) {
 		{time.Second + 98*time.Millisecond, ""},
 		{time.Second + 99*time.Millisecond, "by 100 ms"},
 		{0, ""},
+		{-8 * time.Second, ""}, // nor if it steps forward
+		{-16 * time.Second, "[Nothing came for 16.9 s, from 19:00:14 UTC to 19:00:31 UTC, neither"},
 	} {
 		capture := queried(mkpcap.Options{}, server, server, func(i int) time.Duration {
 			if i < 15 {
