@@ -2,7 +2,6 @@ package stats
 
 import (
 	"cmp"
-	"math"
 	"net/netip"
 
 	"github.com/qdissect/qdissect/internal/endpoint"
@@ -92,14 +91,14 @@ func (t *top[V]) place(k *key, sum uint64) (e *entry[V], evicts bool) {
 	}
 	// In a flood the next has no more than others had that were evicted.
 	i := t.hand
+	if t.hand++; t.hand == t.most {
+		t.hand = 0
+	}
 	e = &t.entries[i]
 	if e.rank() > t.gone {
-		i = t.least()
+		i = t.least(i)
 		e = &t.entries[i]
 		t.gone = max(t.gone, e.count)
-	}
-	if t.hand = i + 1; t.hand == t.most {
-		t.hand = 0
 	}
 	at := t.head(e.sum)
 	for *at != uint32(i+1) {
@@ -113,16 +112,19 @@ func (t *top[V]) place(k *key, sum uint64) (e *entry[V], evicts bool) {
 	return e, true
 }
 
-// least returns the position of the lowest count of the next entries.
-func (t *top[V]) least() int {
-	next := t.entries[t.hand:min(t.hand+few, t.most)]
-	least, n := 0, uint64(math.MaxUint64)
-	for i := range next {
-		if c := next[i].rank(); c < n {
-			least, n = i, c
+// least returns the position of the lowest count of an entry and a few others. They are far from each other: what comes at the same time
+// lies side by side, such as the clients of a botnet.
+func (t *top[V]) least(i int) int {
+	least := i
+	for range few - 1 {
+		if i += max(t.most/few, 1); i >= t.most {
+			i -= t.most
+		}
+		if t.entries[i].rank() < t.entries[least].rank() {
+			least = i
 		}
 	}
-	return t.hand + least
+	return least
 }
 
 // rank orders entries: the lowest is evicted.
