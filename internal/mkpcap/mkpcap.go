@@ -132,7 +132,7 @@ func (m *Writer) Segment(at time.Time, src, dst netip.Addr, protocol byte, data 
 
 // UDPSegment returns a UDP header followed by the payload.
 func UDPSegment(src, dst netip.AddrPort, payload []byte) []byte {
-	b, _ := binary.Append(nil, binary.BigEndian, []uint16{src.Port(), dst.Port(), uint16(8 + len(payload)), 0}) // never an error
+	b, _ := binary.Append(make([]byte, 0, 8+len(payload)), binary.BigEndian, []uint16{src.Port(), dst.Port(), uint16(8 + len(payload)), 0}) // never an error
 	b = append(b, payload...)
 	binary.BigEndian.PutUint16(b[6:], cmp.Or(checksum(pseudo(src, dst, 17, len(b)), b), 0xffff))
 	return b
@@ -210,8 +210,12 @@ func ICMP(src, dst netip.Addr, typ, code byte, info uint32, data []byte) []byte 
 
 func checksum(parts ...[]byte) uint16 {
 	var sum uint32
-	for i, c := range slices.Concat(parts...) {
-		sum += uint32(c) << (8 - 8*(i&1))
+	shift := 8
+	for _, p := range parts {
+		for _, c := range p {
+			sum += uint32(c) << shift
+			shift ^= 8
+		}
 	}
 	for sum>>16 != 0 {
 		sum = sum&0xffff + sum>>16
@@ -260,7 +264,7 @@ func IP(src, dst netip.Addr, id uint16, protocol byte, offset int, more, fragmen
 		}
 		return append(b, data...)
 	}
-	b := be.AppendUint16([]byte{0x45, 0}, uint16(20+len(data)))
+	b := be.AppendUint16(append(make([]byte, 0, 20+len(data)), 0x45, 0), uint16(20+len(data)))
 	b = be.AppendUint16(b, id)
 	b = be.AppendUint16(b, uint16(offset/8)|bit(more)<<13)
 	b = append(b, 64, protocol, 0, 0)
@@ -300,7 +304,7 @@ func (m *Writer) frame(src, dst netip.Addr, packet []byte) []byte {
 		return append(b, packet...)
 	}
 	last := func(a netip.Addr) byte { s := a.AsSlice(); return s[len(s)-1] }
-	b := []byte{2, 0, 0, 0, 0, last(dst), 2, 0, 0, 0, 0, last(src)}
+	b := append(make([]byte, 0, 60+len(packet)), 2, 0, 0, 0, 0, last(dst), 2, 0, 0, 0, 0, last(src))
 	if m.o.VLAN > 0 {
 		b = be.AppendUint16(be.AppendUint16(b, 0x8100), m.o.VLAN)
 	}

@@ -109,7 +109,9 @@ func (a *Aggregate) Report(o Options) *Report {
 	r.nameEvents()
 	r.findCarpets()
 	r.findGreedy()
-	r.listClients()
+	if !o.whole {
+		r.listClients()
+	}
 	r.limits()
 	r.listFindings()
 	r.unclear()
@@ -251,6 +253,9 @@ func (r *reporting) interval(t int64) int {
 
 // cells returns counts by interval. What came at times without buckets is in the first one.
 func (r *reporting) cells(l *cells, first int64, sum cell) []Cell {
+	if r.o.whole {
+		return nil // an answer shows none
+	}
 	list := make([]Cell, r.Timeline.Intervals)
 	if len(list) == 0 {
 		return list
