@@ -895,7 +895,7 @@ func (f *film) balanced() *network {
 // TestCausesStaged: causes that real sockets, kernels and firewalls make are told, and not where they nearly are.
 func TestCausesStaged(t *testing.T) {
 	var staged []filmCause
-	for i := 0; i < len(stagedCauses); i += must.Try(6, 1) {
+	for i := 0; i < len(stagedCauses); i += must.Try(9, 1) {
 		staged = append(staged, stagedCauses[i])
 	}
 	names := make([][2]string, len(staged))

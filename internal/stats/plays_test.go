@@ -47,13 +47,13 @@ func (s *Said) Report(name string, r *Report) uint32 {
 	every := max(s.Every, 1)
 	turn := crc32.ChecksumIEEE([]byte(name)) % every
 	fmt.Fprintf(s, "\n== %s: %d/%d from %d\n", name, r.Totals.Answered, r.Totals.Requests, r.Totals.Addresses.Count)
-	parts := map[string]any{}
-	b, err := json.Marshal(r)
+	var whole, parts any = r, nil
+	if turn > 0 {
+		whole = map[string]any{"verdicts": r.Verdicts}
+	}
+	b, err := json.Marshal(whole)
 	if err = errors.Join(err, json.Unmarshal(b, &parts)); err != nil {
 		panic(err)
-	}
-	if turn > 0 {
-		maps.DeleteFunc(parts, func(k string, _ any) bool { return k != "verdicts" })
 	}
 	text := r.AppendMetrics(r.AppendText(r.AppendText(nil, 20), 1))
 	if s.last != nil {
@@ -188,7 +188,10 @@ func (s *Said) sweep(name string, from, to int, of func(n int) []made) {
 				said += v
 			}
 		}
-		for _, o := range []Options{{OneSided: true}, {Home: []netip.Prefix{netip.MustParsePrefix("198.51.100.8/29")}}} {
+		for i, o := range []Options{{OneSided: true}, {Home: []netip.Prefix{netip.MustParsePrefix("198.51.100.8/29")}}} {
+			if to-from > 100 && n%2 != i {
+				continue // these are by chance
+			}
 			for _, v := range a.Report(o).Verdicts {
 				if v.Unusual() && !slices.ContainsFunc(r.Verdicts, func(x Verdict) bool { return x.Kind == v.Kind }) {
 					said += either(o.OneSided, "one way ", "at home ") + v.Kind + ", "

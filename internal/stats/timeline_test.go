@@ -69,7 +69,7 @@ func TestPeak(t *testing.T) {
 					}
 					a.inSecond++
 				}
-				if at%50 == 0 {
+				if at%500 == 0 {
 					New().Merge(twins[at%3]) // a snapshot
 				}
 				counts[s]++

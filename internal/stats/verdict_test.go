@@ -36,8 +36,8 @@ type made struct {
 	payload  string
 }
 
-// play plays requests in the order of their times, and returns the counts, with those of a server in focus.
-func play(list []made, server string) *Aggregate {
+// played are the protocols that play plays, by the numbers of what is made, and their types of messages.
+var played, playedTypes = func() ([]*dissect.Protocol, []*dissect.MessageType) {
 	p := &dissect.Protocol{Name: "p", Catalog: dissect.NewCatalog("p")}
 	for _, t := range []dissect.MessageType{{Name: "info", Title: "info request", Role: dissect.Request}, {Name: "rules", Title: "rules request", Role: dissect.Request}, {Name: "list", Title: "list request", Role: dissect.Request, Purpose: dissect.ServerList},
 		{Name: "reply", Role: dissect.Reply}, {Name: "command", Title: "command", Role: dissect.Request, Unanswered: new(dissect.FindingType)},
@@ -46,26 +46,33 @@ func play(list []made, server string) *Aggregate {
 	}
 	other := &dissect.Protocol{Name: "q", Catalog: dissect.NewCatalog("q")}
 	ask := append(p.Catalog.Messages(), other.Catalog.Message(dissect.MessageType{Name: "info", Title: "info request", Role: dissect.Request}))
-	reply, speaks := ask[3], []*dissect.Protocol{p, p, p, p, p, p, other}
+	return []*dissect.Protocol{p, p, p, p, p, p, other}, ask
+}()
+
+// play plays requests in the order of their times, and returns the counts, with those of a server in focus.
+func play(list []made, server string) *Aggregate {
+	speaks, ask, reply := played, playedTypes, playedTypes[3]
 	a := NewFocused(netip.MustParseAddr(server))
 	start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
 	address := func(s string, port uint16) netip.AddrPort {
-		if x, err := netip.ParseAddrPort(s); err == nil {
-			return x
+		if x, err := netip.ParseAddr(s); err == nil {
+			return netip.AddrPortFrom(x, port)
 		}
-		return netip.AddrPortFrom(netip.MustParseAddr(s), port)
+		return netip.MustParseAddrPort(s)
 	}
 	slices.SortStableFunc(list, func(a, b made) int { return cmp.Compare(a.at, b.at) })
 	var r, back dissect.Record
+	var there, here dissect.Datagram // which nothing keeps
 	for i, x := range list {
 		at, src, dst := start.Add(time.Duration(x.at*1e9)), address(x.from, cmp.Or(x.port, 40000)), address(x.to, 27015)
 		if x.of == 3 {
-			a.Record(&dissect.Record{Protocol: p, Datagram: &dissect.Datagram{Frame: uint64(2*i + 1), Time: at, Src: dst, Dst: src}, WireLength: 100, Message: dissect.Message{Type: reply}})
+			a.Record(&dissect.Record{Protocol: speaks[0], Datagram: &dissect.Datagram{Frame: uint64(2*i + 1), Time: at, Src: dst, Dst: src}, WireLength: 100, Message: dissect.Message{Type: reply}})
 			continue
 		}
 		payload := cmp.Or(x.payload, "\xff\xff\xff\xffTSource Engine Query\x00")
+		there = dissect.Datagram{Frame: uint64(2*i + 1), Time: at, Src: src, Dst: dst, HopLimit: x.hops, IPID: x.id}
 		r = dissect.Record{
-			Protocol: speaks[x.of], Datagram: &dissect.Datagram{Frame: uint64(2*i + 1), Time: at, Src: src, Dst: dst, HopLimit: x.hops, IPID: x.id},
+			Protocol: speaks[x.of], Datagram: &there,
 			WireLength: len(payload), Proven: x.proof == dissect.Proven, Sum: crc32.ChecksumIEEE([]byte(payload)),
 			Message: dissect.Message{Type: ask[x.of], Pair: dissect.Pair{Asks: 1, Challenge: x.uses}}, Sources: []dissect.Source{{Data: []byte(payload)}},
 		}
@@ -77,8 +84,9 @@ func play(list []made, server string) *Aggregate {
 		if !x.silent {
 			e.Replies, e.ReplyBytes = 1, cmp.Or(x.back, 100)
 			wait := cmp.Or(x.wait, time.Millisecond)
+			here = dissect.Datagram{Frame: uint64(2*i + 2), Time: at.Add(wait), Src: dst, Dst: src}
 			back = dissect.Record{
-				Protocol: speaks[x.of], Datagram: &dissect.Datagram{Frame: uint64(2*i + 2), Time: at.Add(wait), Src: dst, Dst: src}, WireLength: e.ReplyBytes,
+				Protocol: speaks[x.of], Datagram: &here, WireLength: e.ReplyBytes,
 				Message: dissect.Message{Type: reply}, RequestFrame: r.Frame, TimeKnown: true, RTT: wait,
 			}
 			if x.outcome == dissect.OutcomeChallenged || x.proof == dissect.Unreturned || x.proof == dissect.Vouched {
@@ -87,7 +95,7 @@ func play(list []made, server string) *Aggregate {
 			back.Split.Partial = x.outcome == dissect.OutcomePartial
 			a.Record(&back)
 			if x.says != nil {
-				a.Finding(&dissect.FlowFinding{Finding: dissect.NewFinding(x.says), Frame: back.Frame, ICMPFrame: back.Frame + 1, Time: at, Src: dst, Dst: src, Protocol: p})
+				a.Finding(&dissect.FlowFinding{Finding: dissect.NewFinding(x.says), Frame: back.Frame, ICMPFrame: back.Frame + 1, Time: at, Src: dst, Dst: src, Protocol: speaks[0]})
 			}
 		} else if x.outcome == dissect.OutcomeRefused {
 			a.Finding(&dissect.FlowFinding{Finding: dissect.NewFinding(core.PortUnreachable), Frame: r.Frame, ICMPFrame: r.Frame + 1, Time: at, Src: src, Dst: dst, Protocol: speaks[x.of]})
@@ -503,25 +511,25 @@ func TestVerdictsNeed(t *testing.T) {
 		{"n of 40 unanswered", 0, 40, some(plain, gone)},
 		{"n of 40 refused", 0, 40, some(plain, func(_ int, x *made) { x.silent, x.outcome = true, dissect.OutcomeRefused })},
 		{"n of 40 in part", 0, 40, some(plain, func(_ int, x *made) { x.of, x.outcome = 1, dissect.OutcomePartial })},
-		{"n of 40 late", 0, 40, some(plain, func(_ int, x *made) { x.outcome, x.wait = dissect.OutcomeLate, 6*time.Second })},
+		{"n of 40 late", 0, 22, some(plain, func(_ int, x *made) { x.outcome, x.wait = dissect.OutcomeLate, 6*time.Second })},
 		{"n of 40 with a challenge only", 0, 40, some(plain, challenged)},
-		{"n of 40 lost, all others challenged", 15, 25, some(challenged, func(i int, x *made) { gone(i, x); x.proof = dissect.Unproven })},
+		{"n of 40 lost, all others challenged", 15, 21, some(challenged, func(i int, x *made) { gone(i, x); x.proof = dissect.Unproven })},
 		{"of 40 that are cut, n challenged", 0, 40, some(func(_ int, x *made) { x.cut = true }, challenged)},
-		{"of 20 unanswered and 20 others, n cut", 0, 9, some(func(i int, x *made) { []func(int, *made){gone, plain}[i%2](i, x) }, func(_ int, x *made) { x.cut = true })},
-		{"n of 40 that return a challenge lost, and ten others", 10, 30, func(n int) []made {
+		{"of 20 unanswered and 20 others, n cut", 0, 6, some(func(i int, x *made) { []func(int, *made){gone, plain}[i%2](i, x) }, func(_ int, x *made) { x.cut = true })},
+		{"n of 40 that return a challenge lost, and ten others", 10, 25, func(n int) []made {
 			return both(sent(80, 0, 2, func(i int, x *made) {
 				if x.from, x.proof = person(i/2), dissect.Vouched+dissect.Proof(i%2)*(dissect.Proven-dissect.Vouched); i%2 > 0 && i/2*17%40 < n {
 					gone(i, x)
 				}
 			}), lost(10, 0.2, 0.25))
 		}},
-		{"who asks n servers asks a dead one", 18, 22, func(n int) []made {
+		{"who asks n servers asks a dead one", 20, 21, func(n int) []made {
 			return both(evening(60), sent(21*n, 5, 9, func(i int, x *made) {
 				[]func(int, *made){gone, plain}[min(i%n, 1)](i, x)
 				x.from, x.to = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 60+i%n)
 			}))
 		}},
-		{"a carpet, and one asks n servers meanwhile", 18, 23, func(n int) []made {
+		{"a carpet, and one asks n servers meanwhile", 20, 21, func(n int) []made {
 			return both(evening(60), sent(4200, 20, 210, func(i int, x *made) {
 				gone(i, x)
 				if x.from, x.to = somebody(i), fmt.Sprintf("198.18.%d.%d", i/250, 1+i%250); i%21 == 0 {
@@ -529,59 +537,59 @@ func TestVerdictsNeed(t *testing.T) {
 				}
 			}))
 		}},
-		{"a victim, in whose name n servers are asked", 1, 24, func(n int) []made { return both(evening(60), victim(400, 40, 300, n, plain)) }},
-		{"n of one kind unanswered", 0, 30, func(n int) []made {
+		{"a victim, in whose name n servers are asked", 1, 23, func(n int) []made { return both(evening(60), victim(400, 40, 300, n, plain)) }},
+		{"n of one kind unanswered", 0, 6, func(n int) []made {
 			return both(evening(30), sent(n, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i), 1 }))
 		}},
-		{"n of one client unanswered", 5, 30, func(n int) []made {
+		{"n of one client unanswered", 9, 10, func(n int) []made {
 			return both(open(100), sent(n, 2, 2, func(i int, x *made) { gone(i, x); x.from = "203.0.113.9" }))
 		}},
-		{"n to no server", 1, 8, func(n int) []made {
+		{"n to no server", 1, 4, func(n int) []made {
 			return both(evening(30), sent(n, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.to = person(i), "198.51.100.99" }))
 		}},
-		{"n slow", 0, 12, func(n int) []made {
+		{"n slow", 0, 6, func(n int) []made {
 			return both(evening(20), sent(n, 2, 1, func(i int, x *made) { x.from, x.wait = person(i), 1100*time.Millisecond }))
 		}},
-		{"half takes n0 ms", 95, 105, func(n int) []made {
+		{"half takes n0 ms", 99, 102, func(n int) []made {
 			return both(evening(5), sent(10, 2, 1, func(i int, x *made) { x.from, x.wait = person(i), time.Duration(n)*10*time.Millisecond }))
 		}},
-		{"flood of n at 40 a second", 92, 103, func(n int) []made { return both(evening(60), flood(n, 40, dissect.Unreturned, nil)) }},
-		{"flood of n a second", 17, 22, func(n int) []made { return both(evening(60), flood(200, float64(n), dissect.Unreturned, nil)) }},
-		{"a flood from n addresses", 1, 30, func(n int) []made {
+		{"flood of n at 40 a second", 99, 100, func(n int) []made { return both(evening(60), flood(n, 40, dissect.Unreturned, nil)) }},
+		{"flood of n a second", 19, 20, func(n int) []made { return both(evening(60), flood(200, float64(n), dissect.Unreturned, nil)) }},
+		{"a flood from n addresses", 1, 20, func(n int) []made {
 			return both(open(300), flood(400, 80, dissect.Unproven, func(i int, x *made) { x.from, x.hops = somebody(i%n), 47 }))
 		}},
-		{"a trickle of n requests", 997, 1003, func(n int) []made { return both(evening(300), trickle(n, 100)) }},
-		{"ten a second, then n", 18, 22, func(n int) []made {
+		{"a trickle of n requests", 999, 1000, func(n int) []made { return both(evening(300), trickle(n, 100)) }},
+		{"ten a second, then n", 19, 20, func(n int) []made {
 			return both(sent(600, 0, 10, func(i int, x *made) { x.from = person(i) }), sent(30*n, 60, float64(n), lossy))
 		}},
-		{"a trickle of n addresses", 98, 101, func(n int) []made { return both(evening(300), trickle(1000, n)) }},
-		{"n people come", 195, 204, func(n int) []made { return both(open(300), flood(n, 60, dissect.Unproven, crowd)) }},
-		{"n of one hop limit", 195, 204, func(n int) []made { return both(open(300), flood(n, 60, dissect.Unproven, oneHop)) }},
-		{"n seconds of growth", 57, 62, func(n int) []made {
+		{"a trickle of n addresses", 99, 100, func(n int) []made { return both(evening(300), trickle(1000, n)) }},
+		{"n people come", 199, 200, func(n int) []made { return both(open(300), flood(n, 60, dissect.Unproven, crowd)) }},
+		{"n of one hop limit", 199, 200, func(n int) []made { return both(open(300), flood(n, 60, dissect.Unproven, oneHop)) }},
+		{"n seconds of growth", 60, 61, func(n int) []made {
 			return both(evening(180), sent(60*n, 60, 60.77, func(i int, x *made) { x.from, x.proof = person(1000+i/2), dissect.Proven }))
 		}},
-		{"a victim of n requests", 97, 103, func(n int) []made { return both(evening(60), victim(n, 10, 300, 4, plain)) }},
-		{"a victim of n a second", 8, 12, func(n int) []made { return both(evening(60), victim(120, float64(n), 300, 4, plain)) }},
-		{"a victim of 120 requests, to n of which it gets a challenge", 10, 14, func(n int) []made {
+		{"a victim of n requests", 97, 102, func(n int) []made { return both(evening(60), victim(n, 10, 300, 4, plain)) }},
+		{"a victim of n a second", 9, 10, func(n int) []made { return both(evening(60), victim(120, float64(n), 300, 4, plain)) }},
+		{"a victim of 120 requests, to n of which it gets a challenge", 12, 14, func(n int) []made {
 			return both(evening(60), victim(120, 12, 300, 4, func(i int, x *made) { []func(int, *made){plain, challenged}[min(n/(i+1), 1)](i, x) }))
 		}},
-		{"a victim of n bytes", 128, 136, func(n int) []made { return both(evening(60), victim(100, 10, n, 4, plain)) }},
-		{"a network of n victims", 5, 10, func(n int) []made {
+		{"a victim of n bytes", 130, 131, func(n int) []made { return both(evening(60), victim(100, 10, n, 4, plain)) }},
+		{"a network of n victims", 7, 8, func(n int) []made {
 			return both(evening(60), sent(20*n, 10, 2*float64(n), func(i int, x *made) { x.from, x.port, x.back = fmt.Sprintf("203.0.113.%d", 1+i%n), 80, 300 }))
 		}},
-		{"greedy n times", 97, 103, func(n int) []made { return both(evening(60), greedy("203.0.113.9", n, 10, 11)) }},
-		{"greedy n a second", 8, 13, func(n int) []made { return both(evening(60), greedy("203.0.113.9", 110, 10, float64(n))) }},
-		{"scanner of n servers", 15, 35, func(n int) []made {
+		{"greedy n times", 99, 100, func(n int) []made { return both(evening(60), greedy("203.0.113.9", n, 10, 11)) }},
+		{"greedy n a second", 9, 11, func(n int) []made { return both(evening(60), greedy("203.0.113.9", 110, 10, float64(n))) }},
+		{"scanner of n servers", 19, 20, func(n int) []made {
 			return both(sent(n, 10, 2, func(i int, x *made) {
 				x.from, x.to, x.silent, x.outcome = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 100+i), i%2 == 0, dissect.Outcome(i+1)%2*dissect.OutcomeUnanswered
 			}), evening(30))
 		}},
-		{"carpet of n addresses", 14, 18, func(n int) []made {
+		{"carpet of n addresses", 14, 16, func(n int) []made {
 			return both(evening(60), sent(50*n, 20, 40, func(i int, x *made) {
 				x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%n), true, dissect.OutcomeUnanswered
 			}))
 		}},
-		{"a carpet from n addresses and those of an evening", 338, 344, func(n int) []made {
+		{"a carpet from n addresses and those of an evening", 338, 339, func(n int) []made {
 			return both(evening(60), sent(4000, 20, 200, func(i int, x *made) {
 				gone(i, x)
 				x.from, x.to = somebody(i%n), fmt.Sprintf("198.18.%d.%d", i/250, 1+i%250)
@@ -590,7 +598,7 @@ func TestVerdictsNeed(t *testing.T) {
 		{"five get a challenge only, n of which are cut", 0, 2, func(n int) []made {
 			return sent(5, 0, 1, func(i int, x *made) { challenged(i, x); x.from, x.cut = person(i), i < n })
 		}},
-		{"few of chance", 1, 600, func(seed int) []made {
+		{"few of chance", 1, 400, func(seed int) []made {
 			random := rand.New(rand.NewPCG(uint64(seed), 1))
 			fates := []func(x *made){
 				func(*made) {}, func(x *made) { x.proof = []dissect.Proof{dissect.Vouched, dissect.Proven}[random.IntN(2)] }, func(x *made) { x.proof = dissect.Proven },
@@ -617,14 +625,14 @@ func TestVerdictsNeed(t *testing.T) {
 			return sent(n, 0, float64(n)/seconds, func(i int, x *made) {
 				if x.from, x.of = person(random.IntN(clients)), random.IntN(kinds); seed%3 == 0 && i >= from && i < from+share/4 || seed%3 > 0 && random.IntN(100) < share {
 					other(x)
-				} else if seed > 300 && random.IntN(2) == 0 {
+				} else if seed > 200 && random.IntN(2) == 0 {
 					third(x)
 				} else {
 					usual(x)
 				}
 			})
 		}},
-		{"at a victim, from n servers", 1, 5, func(n int) []made {
+		{"at a victim, from n servers", 2, 3, func(n int) []made {
 			return sent(150, 10, 20, func(i int, x *made) { x.from, x.to, x.of = "203.0.113.77", fmt.Sprintf("198.51.100.%d", 10+i%n), 3 })
 		}},
 		{"n who look for many ask a dead server", 1, 4, func(n int) []made {
@@ -635,36 +643,36 @@ func TestVerdictsNeed(t *testing.T) {
 				}
 			}))
 		}},
-		{"a scanner and another ask a dead server n times", 496, 502, func(n int) []made {
+		{"a scanner and another ask a dead server n times", 499, 500, func(n int) []made {
 			return both(evening(60), sent(400, 10, 10, func(i int, x *made) {
 				x.from, x.to, x.silent, x.outcome = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 50+i%40), true, dissect.OutcomeUnanswered
 			}), sent(n-10, 5, 12, func(i int, x *made) {
 				x.from, x.to, x.silent, x.outcome = "24.10.0.1", "198.51.100.50", true, dissect.OutcomeUnanswered
 			}))
 		}},
-		{"n of 30 lists in part, and 15 of 30 rules", 8, 20, func(n int) []made {
+		{"n of 30 lists in part, and 15 of 30 rules", 15, 16, func(n int) []made {
 			return both(evening(40), sent(60, 0, 2, func(i int, x *made) {
 				if x.from, x.of = person(i), 1+i%2; i%2 > 0 && i/2 < n || i%4 == 0 {
 					x.outcome = dissect.OutcomePartial
 				}
 			}))
 		}},
-		{"n of 40 lost in a trickle", 2, 6, func(n int) []made { return both(trickle(1000, 110), some(plain, gone)(n)) }},
-		{"n of 20 lost under load", 0, 20, func(n int) []made {
+		{"n of 40 lost in a trickle", 4, 5, func(n int) []made { return both(trickle(1000, 110), some(plain, gone)(n)) }},
+		{"n of 20 lost under load", 0, 7, func(n int) []made {
 			return both(sent(200, 0, 5, func(i int, x *made) { x.from, x.proof = person(i), dissect.Proven }), sent(600, 40, 60, func(i int, x *made) {
 				if x.from, x.proof = person(i), dissect.Proven; i%20 < n {
 					x.silent, x.outcome = true, dissect.OutcomeUnanswered
 				}
 			}))
 		}},
-		{"n to another server, of which two are answered", 3, 10, func(n int) []made {
+		{"n to another server, of which two are answered", 3, 8, func(n int) []made {
 			return both(evening(20), sent(n, 0.5, 1, func(i int, x *made) {
 				if x.from, x.to = person(i), "198.51.100.11"; i >= 2 {
 					gone(i, x)
 				}
 			}))
 		}},
-		{"n of 20 rules, and a limit of 12 a second", 0, 3, func(n int) []made {
+		{"n of 20 rules, and a limit of 12 a second", 0, 2, func(n int) []made {
 			return both(sent(800, 0, 20, func(i int, x *made) {
 				if x.from = person(i); i%20 >= 12 {
 					gone(i, x)
@@ -679,12 +687,12 @@ func TestVerdictsNeed(t *testing.T) {
 			return both(sent(60*n, 0, float64(n), func(i int, x *made) { x.from, x.of = person(i/n), i%n }),
 				flood(400, 80, dissect.Unproven, func(i int, x *made) { x.hops, x.of = 47, n-1 }))
 		}},
-		{"people of whom the capture lacks n of 60 seconds", 18, 22, func(n int) []made {
+		{"people of whom the capture lacks n of 60 seconds", 19, 21, func(n int) []made {
 			return slices.DeleteFunc(sent(2400, 0, 40, func(i int, x *made) { x.from, x.proof = person(i%60), dissect.Proven }), func(x made) bool {
 				return x.at >= 15 && x.at < float64(15+n)
 			})
 		}},
-		{"people whose server is down for the first n seconds", 38, 42, func(n int) []made {
+		{"people whose server is down for the first n seconds", 39, 41, func(n int) []made {
 			return sent(2400, 0, 40, func(i int, x *made) {
 				if x.from, x.proof = person(i%60), dissect.Proven; i < 40*n {
 					gone(i, x)
@@ -692,14 +700,14 @@ func TestVerdictsNeed(t *testing.T) {
 				}
 			})
 		}},
-		{"n of 900 replies come back to who asks too often", 88, 91, func(n int) []made {
+		{"n of 900 replies come back to who asks too often", 89, 90, func(n int) []made {
 			return both(evening(60), sent(900, 10, 40, func(i int, x *made) {
 				if x.from, x.port, x.back = "203.0.113.77", uint16(2000+i), 20; i < n {
 					x.says = core.PortUnreachable
 				}
 			}))
 		}},
-		{"n replies to requests that the capture lacks, and 80 to others", 52, 55, func(n int) []made {
+		{"n replies to requests that the capture lacks, and 80 to others", 53, 54, func(n int) []made {
 			return both(evening(40), sent(n, 5, 1, func(i int, x *made) { x.from, x.of = person(i), 3 }))
 		}},
 		{"each of 40 addresses asks n times a second", 1, 2, func(n int) []made {
@@ -710,25 +718,25 @@ func TestVerdictsNeed(t *testing.T) {
 				x.from, x.to, x.silent, x.outcome = fmt.Sprintf("203.0.113.%d", 9+i%n), fmt.Sprintf("198.51.%d.%d", 10+i%n, 100+i/n), true, dissect.OutcomeUnanswered
 			}))
 		}},
-		{"n of 10 of one hop limit", 0, 10, mixed(func(x *made) { x.hops = 47 })},
-		{"n of 10 of one port", 0, 10, mixed(func(x *made) { x.port = 4444 })},
-		{"n of 10 that count", 0, 10, mixed(func(x *made) { x.id = uint16(x.at * 80) })},
-		{"n of 10 of one network", 0, 10, mixed(func(x *made) { x.from = "31.7.7." + x.from[strings.LastIndexByte(x.from, '.')+1:] })},
-		{"n of 10 that do not exist", 0, 10, mixed(func(x *made) { x.from = "10" + x.from[strings.IndexByte(x.from, '.'):] })},
-		{"n of 10 that are equal", 0, 10, mixed(func(x *made) { x.payload = "\xff\xff\xff\xffTSource Engine Query\x00equal" })},
-		{"n of 10 proven", 0, 10, mixed(func(x *made) { x.proof = dissect.Proven })},
+		{"n of 10 of one hop limit", 7, 8, mixed(func(x *made) { x.hops = 47 })},
+		{"n of 10 of one port", 9, 10, mixed(func(x *made) { x.port = 4444 })},
+		{"n of 10 that count", 9, 10, mixed(func(x *made) { x.id = uint16(x.at * 80) })},
+		{"n of 10 of one network", 9, 10, mixed(func(x *made) { x.from = "31.7.7." + x.from[strings.LastIndexByte(x.from, '.')+1:] })},
+		{"n of 10 that do not exist", 0, 1, mixed(func(x *made) { x.from = "10" + x.from[strings.IndexByte(x.from, '.'):] })},
+		{"n of 10 that are equal", 9, 10, mixed(func(x *made) { x.payload = "\xff\xff\xff\xffTSource Engine Query\x00equal" })},
+		{"n of 10 proven", 0, 6, mixed(func(x *made) { x.proof = dissect.Proven })},
 		{"n of 10 challenged", 0, 10, mixed(func(x *made) { x.proof, x.outcome = dissect.Unreturned, dissect.OutcomeChallenged })},
-		{"n of 10 from forty", 0, 10, mixed(func(x *made) { x.from = person(int(x.at*80) % 40) })},
+		{"n of 10 from forty", 9, 10, mixed(func(x *made) { x.from = person(int(x.at*80) % 40) })},
 		{"a server's own address asks from port 270nn, and at last from two", 14, 16, func(n int) []made {
 			return both(evening(60), sent(600, 10, 30, func(i int, x *made) { x.from, x.port = x.to, uint16(27000+min(n, 15)-i%max(n-14, 1)) }))
 		}},
-		{"n calm requests, and a flood of one hop limit and port", 47, 53, func(n int) []made {
+		{"n calm requests, and a flood of one hop limit and port", 49, 50, func(n int) []made {
 			return both(open(n), flood(400, 80, dissect.Unproven, func(i int, x *made) { x.hops, x.port = 47, 4444 }))
 		}},
-		{"n replies of a server that nobody asked", 18, 22, func(n int) []made {
+		{"n replies of a server that nobody asked", 19, 20, func(n int) []made {
 			return both(evening(30), sent(n, 0, 1, func(i int, x *made) { x.from, x.to, x.of = person(i), "198.51.100.9", 3 }))
 		}},
-		{"n of 35 without a reply have a challenge", 0, 6, func(n int) []made {
+		{"n of 35 without a reply have a challenge", 3, 4, func(n int) []made {
 			return sent(35, 0, 1, func(i int, x *made) {
 				if gone(i, x); i%5 == 0 && i/5 < n {
 					x.uses, x.payload = dissect.ChallengeUsed, "\xff\xff\xff\xffTSource Engine Query\x00\x01\x02\x03\x04"
@@ -743,7 +751,7 @@ func TestVerdictsNeed(t *testing.T) {
 	all.Golden(t, "testdata/plays.txt")
 	all.Reset()
 	all.Every = 15
-	for seed := range uint64(60) {
+	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		n := func(few, most int) int { return few + random.IntN(most-few+1) }
 		rate := func(few, most int) float64 { return float64(n(few, most)) }
@@ -771,7 +779,7 @@ func TestVerdictsNeed(t *testing.T) {
 		all.play(fmt.Sprint("chance ", seed), list)
 	}
 	all.Every = 90
-	for seed := range uint64(90) {
+	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		list := evening(10 + random.IntN(40))
 		if random.IntN(2) == 0 {
@@ -946,20 +954,20 @@ func TestOfManyServers(t *testing.T) {
 			all = append(all, sent(1200, 0, 21, func(_ int, x *made) { x.from, x.to = fmt.Sprintf("203.0.113.%d", i), server(i) })...)
 		}
 	}
-	got, _ := new(Said).play("", all)
+	list := play(all, server(199)).Report(Options{}).Verdicts
 	right := 0
-	for line := range strings.Lines(got) {
+	for _, v := range list {
 		for i := range 200 {
 			client := fmt.Sprintf("203.0.%d.%d ", 112+i%2, i)
-			if !strings.Contains(line, " "+client) || i%4 > 1 {
+			if !strings.Contains(v.Text, " "+client) || i%4 > 1 {
 				continue
 			}
-			if right++; !strings.Contains(line, server(i)+":27015") {
-				t.Errorf("%s asked %s: %s", client, server(i), line)
+			if right++; !strings.Contains(v.Text, server(i)+":27015") {
+				t.Errorf("%s asked %s: %s", client, server(i), v.Text)
 			}
 		}
 	}
 	if right < 20 {
-		t.Errorf("only %d are named\n%s", right, got)
+		t.Errorf("only %d are named\n%+v", right, list)
 	}
 }

@@ -27,52 +27,35 @@ func asked(t *testing.T, capture []byte, workers int, server netip.AddrPort, hom
 	return a.Why(server, o)
 }
 
-// TestWhyScenes: each server of an event has its problem and no other, all others have none.
-func TestWhyScenes(t *testing.T) {
-	list := scenes.All()
-	if testing.Short() {
-		list = list[:4]
-	}
-	for _, s := range list {
-		t.Run(s.Name, func(t *testing.T) {
-			t.Parallel()
-			capture, truth := play(t, s.Name, evening(s, 0))
-			hit := slices.IndexFunc(truth.Servers, func(x *scenes.Server) bool {
-				return slices.ContainsFunc(truth.Events, func(e *scenes.Event) bool { return slices.Contains(e.Servers, x.Address) })
-			})
-			hit = max(hit, 0) // an event of no server is that of a client
-			for i, x := range truth.Servers {
-				events := slices.DeleteFunc(slices.Clone(truth.Events), func(e *scenes.Event) bool { return !slices.Contains(e.Servers, x.Address) })
-				if x.Name == "" || x.Name == "A server elsewhere" || len(events) == 0 && i > must.Try(0, 2) || len(truth.Events) > 0 && i != must.Try(hit, i) {
-					continue // masters, those that only the scanner knows, and more of the same
-				}
-				at := netip.MustParseAddrPort(x.Address)
-				list := asked(t, capture, 1+i%3, at)
-				if len(list) != 1 {
-					t.Fatalf("%s: %d answers", x.Address, len(list))
-				}
-				w := list[0]
-				state := stats.Answers
-				if len(events) > 0 {
-					state = stats.Trouble
-				}
-				if w.State != state || len(w.Problems) != len(events) || state == stats.Trouble && !slices.Contains(causesOf(events[0].Kind), w.Problems[0]) {
-					t.Errorf("%s: %s %v, want %v\n%s", x.Address, w.State, w.Problems, events, w.AppendText(nil))
-				}
-				if !near(float64(w.Requests), float64(x.Requests), 2) {
-					t.Errorf("%s: %d requests, want %d", x.Address, w.Requests, x.Requests)
-				}
-				if len(w.Advice) == 0 || !strings.Contains(w.Text, x.Address) {
-					t.Errorf("%s: %s", x.Address, w.AppendText(nil))
-				}
-				for _, e := range events {
-					v := w.Verdicts[slices.IndexFunc(w.Verdicts, func(v stats.Verdict) bool { return v.Kind == e.Kind })]
-					if e.Own.Requests > 0 && !near(v.Evidence[0].Value, float64(e.Own.Requests), 2) && !near(v.Evidence[1].Value, float64(e.Own.Requests), 2) {
-						t.Errorf("%s: %s: %+v, want %d requests", x.Address, v.Kind, v.Evidence, e.Own.Requests)
-					}
-				}
+// answers checks why of servers: each of an event has its problem and no other, all others have none.
+func answers(t *testing.T, a *stats.Aggregate, o stats.Options, truth *scenes.Truth) {
+	t.Helper()
+	list := a.Why(netip.AddrPort{}, o)
+	for _, x := range truth.Servers {
+		if x.Name == "" || x.Name == "A server elsewhere" {
+			continue // masters, and those that only the scanner knows
+		}
+		events := slices.DeleteFunc(slices.Clone(truth.Events), func(e *scenes.Event) bool { return !slices.Contains(e.Servers, x.Address) })
+		w := list[slices.IndexFunc(list, func(w *stats.Answer) bool { return w.Server == x.Address })]
+		state := stats.Answers
+		if len(events) > 0 {
+			state = stats.Trouble
+		}
+		if w.State != state || len(w.Problems) != len(events) || state == stats.Trouble && !slices.Contains(causesOf(events[0].Kind), w.Problems[0]) {
+			t.Errorf("%s: %s %v, want %v\n%s", x.Address, w.State, w.Problems, events, w.AppendText(nil))
+		}
+		if !near(float64(w.Requests), float64(x.Requests), 2) {
+			t.Errorf("%s: %d requests, want %d", x.Address, w.Requests, x.Requests)
+		}
+		if len(w.Advice) == 0 || !strings.Contains(w.Text, x.Address) {
+			t.Errorf("%s: %s", x.Address, w.AppendText(nil))
+		}
+		for _, e := range events {
+			v := w.Verdicts[slices.IndexFunc(w.Verdicts, func(v stats.Verdict) bool { return v.Kind == e.Kind })]
+			if e.Own.Requests > 0 && !near(v.Evidence[0].Value, float64(e.Own.Requests), 2) && !near(v.Evidence[1].Value, float64(e.Own.Requests), 2) {
+				t.Errorf("%s: %s: %+v, want %d requests", x.Address, v.Kind, v.Evidence, e.Own.Requests)
 			}
-		})
+		}
 	}
 }
 
