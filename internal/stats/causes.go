@@ -482,7 +482,7 @@ var causes = []Cause{
 		Words:  "{server} answered none of {n}, although it sends something.",
 		Advice: "It may speak another protocol than it is asked: look at what it sends with qdissect --all; its replies may also be damaged, or of a protocol that qdissect does not know.",
 		holds: func(x *facts) *proof {
-			return x.proofIf(x.asked() > 0 && x.n > 0 && x.good+x.marks[mData].n == 0 && x.sent() > 0,
+			return x.proofIf(x.n > 0 && x.good+x.marks[mData].n == 0 && x.sent() > 0,
 				"n", count(x.n, "request", "requests")).with(x, "datagrams that no protocol recognises", &x.marks[mUnread])
 		}},
 	{ID: "other_kind", State: Trouble, Certainty: Likely, explains: ofSilence | ofContent,
@@ -842,7 +842,7 @@ func (x *facts) master(is func(*master) bool) *proof {
 // stopped reports whether a master that sent something after earlier heartbeats sends nothing any more.
 func (m *master) stopped() bool {
 	heard := float64(m.sent.n) / float64(max(m.beats.n-m.since, 1))
-	return m.sent.n > 0 && m.since >= leastJudged && math.Pow(1-min(heard, 1), float64(m.since)) < accident
+	return m.since >= leastJudged && math.Pow(1-min(heard, 1), float64(m.since)) < accident
 }
 
 // elsewhereFrom returns the proof of replies from another address or port.

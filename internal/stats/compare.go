@@ -355,11 +355,11 @@ func (c *Comparison) AppendText(dst []byte) []byte {
 		}
 		t.line("%s", line)
 	}
-	if len(c.Servers) > 0 {
-		t.line("")
-		row("SERVERS, per second", "proven", "without proof", "whole answers", "of proven")
-	}
-	for _, s := range c.Servers {
+	for i, s := range c.Servers {
+		if i == 0 {
+			t.line("")
+			row("SERVERS, per second", "proven", "without proof", "whole answers", "of proven")
+		}
 		ch := s.Changes
 		sum := func(a, b Change) Change { return Change{a.Name, a.Before + b.Before, a.After + b.After} }
 		row(s.Address, arrows(append([]Change{sum(ch[0], ch[1]), sum(ch[2], ch[3]), ch[4]}, ch[7:]...)...)...)

@@ -286,7 +286,7 @@ func (r *reporting) neverReplied(e *entry[server]) {
 		r.dead = append(r.dead, e)
 		return
 	}
-	if lost <= tooFew || r.Totals.Replies == 0 && refused == 0 && len(r.servers) == 1 && (!r.few || r.returning(v.requests)) {
+	if lost <= tooFew || refused == 0 && len(r.servers) == 1 && (!r.few || r.returning(v.requests)) {
 		return
 	}
 	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), v.sources().addresses(), r.span(v.first, v.last))
@@ -870,7 +870,7 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, calm bool) 
 		parts[0].advice = "Look what these addresses have in common: a firewall that bans them or lets only known ones pass, a full table of connections (conntrack), or a link or server behind the address that is down."
 	}
 	if who := r.a.clientsOf(e, func(c *client) bool { return c.class() == never }); len(who) == 1 && e.v.sources().Count > 1 && 10*who[0].v.challenged >= 9*o.ChallengeOnly {
-		parts[1].what += ": all of " + r.source(who[0]) + ", while others use theirs"
+		parts[1].what += either(who[0].v.challenged < o.ChallengeOnly, ": nearly all of ", ": all of ") + r.source(who[0]) + ", while others use theirs"
 		parts[1].advice = "Look at that client: it ignores challenges, or returns others than it gets (in another byte order, or an old one); qdissect report lists findings about them."
 	}
 	if !slices.ContainsFunc(e.v.kinds[:], func(k asked) bool { return k.incomplete > 0 && (k.kind == 0 || !r.a.kinds[k.kind-1].tcp) }) {

@@ -310,6 +310,7 @@ func TestVerdictsNeed(t *testing.T) {
 				x.from = fmt.Sprintf("10.%d.%d.9", i/256%256, i%256)
 			}
 		})), "likely Forged flood at 198.51.100.10:27015: 2,000 p info requests in 10 s from 19:00:30 UTC on (200 per second, 41 times the usual) from 2,000 addresses. Nothing proves it, but 9.7 % come from addresses that do not exist and the addresses are spread evenly over the whole internet."},
+		{"a server asks itself, and returns challenges", both(evening(60), sent(600, 10, 30, func(i int, x *made) { x.from, x.port, x.proof = x.to, 27015, dissect.Proven })), "certain Greedy: 198.51.100.10 asks 198.51.100.10:27015 30 times"},
 		{"people of a private network", sent(1800, 0, 30, func(i int, x *made) { x.from, x.hops = fmt.Sprintf("192.168.1.%d", 1+i%40), 128 }), quiet},
 		{"one network, and nothing to compare with", sent(1800, 0, 30, func(i int, x *made) { x.from, x.hops = fmt.Sprintf("24.10.1.%d", 1+i%40), uint8(50+i%10) }), quiet},
 		{"the server is down in a flood", both(evening(60), flood(400, 40, dissect.Unreturned, nil), sent(400, 40, 40, func(i int, x *made) { x.from, x.silent, x.outcome = somebody(9000+i), true, dissect.OutcomeUnanswered }), sent(100, 0, 2, func(i int, x *made) {
@@ -543,6 +544,12 @@ func TestVerdictsNeed(t *testing.T) {
 		}},
 		{"n of one client unanswered", 9, 10, func(n int) []made {
 			return both(open(100), sent(n, 2, 2, func(i int, x *made) { gone(i, x); x.from = "203.0.113.9" }))
+		}},
+		{"a client gets n of 40 replies", 0, 3, func(n int) []made {
+			return both(open(100), sent(40, 2, 2, func(i int, x *made) { []func(int, *made){gone, plain}[min(n/(i+1), 1)](i, x); x.from = "203.0.113.9" }))
+		}},
+		{"one never returns a challenge, and others once n of theirs", 0, 3, func(n int) []made {
+			return both(evening(60), sent(18+n, 1, 1, func(i int, x *made) { challenged(i, x); x.from = []string{"203.0.113.9", person(i)}[min(i/18, 1)] }))
 		}},
 		{"n to no server", 1, 4, func(n int) []made {
 			return both(evening(30), sent(n, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.to = person(i), "198.51.100.99" }))
