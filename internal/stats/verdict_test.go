@@ -212,12 +212,8 @@ func TestVerdictsNeed(t *testing.T) {
 				x.silent, x.outcome = true, dissect.OutcomeUnanswered
 			}
 		}), "certain Not answered: 198.51.100.10:27015 replies to only 50 % of 600 requests in 119.8 s from 19:00:00 UTC on: 50 % got no reply."},
-		{"no server", both(evening(30), sent(4, 0, 1, func(i int, x *made) {
-			x.from, x.to, x.silent, x.outcome = person(i), "198.51.100.99", true, dissect.OutcomeUnanswered
-		})), "likely No reply: 198.51.100.99:27015 answered none of 4 requests from 4 addresses in 3 s from 19:00:00 UTC on, and nothing shows that a server is there."},
-		{"no server, which one asks", both(evening(30), sent(15, 0, 1, func(i int, x *made) {
-			x.from, x.to, x.silent, x.outcome = "203.0.113.9", "198.51.100.99", true, dissect.OutcomeUnanswered
-		})), "likely No reply: one address asked 198.51.100.99:27015 15 times in 14 s from 19:00:00 UTC on and got no reply."},
+		{"no server", both(evening(30), sent(4, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.to = person(i), "198.51.100.99" })), "likely No reply: 198.51.100.99:27015 answered none of 4 requests from 4 addresses in 3 s from 19:00:00 UTC on, and nothing shows that a server is there."},
+		{"no server, which one asks", both(evening(30), sent(15, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.to = "203.0.113.9", "198.51.100.99" })), "likely No reply: one address asked 198.51.100.99:27015 15 times in 14 s from 19:00:00 UTC on and got no reply."},
 		{"many commands without a reply", both(evening(30), sent(40, 0, 1, func(i int, x *made) { gone(i, x); order(i, x) })), quiet},
 		{"commands without a reply", both(evening(150), sent(20, 0, 1, func(i int, x *made) { gone(i, x); order(i, x) })), quiet},
 		{"commands, of which none has a reply for 15 s", both(sent(100, 0, 5, order), sent(75, 20, 5, func(i int, x *made) { gone(i, x); order(i, x) }), sent(125, 35, 5, order)), "certain Down: 198.51.100.10:27015 did not reply for 15.2 s, from 19:00:19 UTC to 19:00:35 UTC: none of 75 requests got a reply."},
@@ -260,23 +256,19 @@ func TestVerdictsNeed(t *testing.T) {
 				x.silent, x.outcome = true, dissect.OutcomeUnanswered
 			}
 		})), quiet},
-		{"carpet", both(evening(60), sent(800, 20, 40, func(i int, x *made) {
-			x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%16), true, dissect.OutcomeUnanswered
-		})), "likely Carpet flood at 198.51.100.0/24: 800 requests to 16 addresses of it that never replied, in 20 s from 19:00:20 UTC on (40 per second) from about "},
+		{"carpet", both(evening(60), sent(800, 20, 40, func(i int, x *made) { gone(i, x); x.from, x.to = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%16) })), "likely Carpet flood at 198.51.100.0/24: 800 requests to 16 addresses of it that never replied, in 20 s from 19:00:20 UTC on (40 per second) from about "},
 		{"carpet in a network of many servers", both(evening(60), sent(3600, 0, 60, func(i int, x *made) {
 			x.from, x.to, x.proof = person(i), fmt.Sprintf("198.51.100.%d", 20+i%30), dissect.Proven
-		}), sent(800, 20, 40, func(i int, x *made) {
-			x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%16), true, dissect.OutcomeUnanswered
-		})), "likely Carpet flood at 198.51.100.0/24: 800 requests to 16 addresses of it that never replied, in 20 s from 19:00:20 UTC on (40 per second) from about "},
+		}), sent(800, 20, 40, func(i int, x *made) { gone(i, x); x.from, x.to = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%16) })), "likely Carpet flood at 198.51.100.0/24: 800 requests to 16 addresses of it that never replied, in 20 s from 19:00:20 UTC on (40 per second) from about "},
 		{"carpet over more addresses than are counted", both(evening(60), sent(4000, 20, 200, func(i int, x *made) {
-			x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.18.%d.%d", i/250, 1+i%250), true, dissect.OutcomeUnanswered
+			gone(i, x)
+			x.from, x.to = somebody(i), fmt.Sprintf("198.18.%d.%d", i/250, 1+i%250)
 		})), "likely Carpet flood: 4,000 requests to more than 1,000 addresses that never replied, in 20 s from 19:00:20 UTC on (200 per second) from about "},
 		{"stale clients of more dead servers", both(evening(60), sent(800, 0, 14, func(i int, x *made) {
-			x.from, x.to, x.silent, x.outcome = person(i), fmt.Sprintf("198.18.%d.%d", i/250, 1+i%250), true, dissect.OutcomeUnanswered
+			gone(i, x)
+			x.from, x.to = person(i), fmt.Sprintf("198.18.%d.%d", i/250, 1+i%250)
 		})), "certain Cannot tell: 800 of "},
-		{"stale clients of dead servers", both(evening(60), sent(800, 0, 14, func(i int, x *made) {
-			x.from, x.to, x.silent, x.outcome = person(i), fmt.Sprintf("198.51.100.%d", 100+i%16), true, dissect.OutcomeUnanswered
-		})), "likely No reply: 198.51.100.100:27015 answered none of 50 requests from "},
+		{"stale clients of dead servers", both(evening(60), sent(800, 0, 14, func(i int, x *made) { gone(i, x); x.from, x.to = person(i), fmt.Sprintf("198.51.100.%d", 100+i%16) })), "likely No reply: 198.51.100.100:27015 answered none of 50 requests from "},
 		{"long replies", both(evening(60), sent(20, 0, 1, func(i int, x *made) {
 			if x.from, x.of = person(i), 1; i%2 == 0 {
 				x.outcome = dissect.OutcomePartial
@@ -350,9 +342,7 @@ func TestVerdictsNeed(t *testing.T) {
 	many := func(clients int, rate float64, of int) []made { // who ask all the time, and prove nothing
 		return sent(int(60*rate)*clients, 0, rate*float64(clients), func(i int, x *made) { x.from, x.of = fmt.Sprintf("203.0.%d.9", i%clients), of })
 	}
-	carpet := sent(800, 20, 40, func(i int, x *made) {
-		x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%16), true, dissect.OutcomeUnanswered
-	})
+	carpet := sent(800, 20, 40, func(i int, x *made) { gone(i, x); x.from, x.to = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%16) })
 	within := func(n int, rate float64) []made {
 		return sent(n, 20, rate, func(i int, x *made) {
 			x.from, x.to, x.proof, x.outcome = somebody(4000+i), "198.51.100.11", dissect.Unreturned, dissect.OutcomeChallenged
@@ -592,9 +582,7 @@ func TestVerdictsNeed(t *testing.T) {
 			}), evening(30))
 		}},
 		{"carpet of n addresses", 14, 16, func(n int) []made {
-			return both(evening(60), sent(50*n, 20, 40, func(i int, x *made) {
-				x.from, x.to, x.silent, x.outcome = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%n), true, dissect.OutcomeUnanswered
-			}))
+			return both(evening(60), sent(50*n, 20, 40, func(i int, x *made) { gone(i, x); x.from, x.to = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%n) }))
 		}},
 		{"a carpet from n addresses and those of an evening", 338, 339, func(n int) []made {
 			return both(evening(60), sent(4000, 20, 200, func(i int, x *made) {
@@ -651,11 +639,7 @@ func TestVerdictsNeed(t *testing.T) {
 			}))
 		}},
 		{"a scanner and another ask a dead server n times", 499, 500, func(n int) []made {
-			return both(evening(60), sent(400, 10, 10, func(i int, x *made) {
-				x.from, x.to, x.silent, x.outcome = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 50+i%40), true, dissect.OutcomeUnanswered
-			}), sent(n-10, 5, 12, func(i int, x *made) {
-				x.from, x.to, x.silent, x.outcome = "24.10.0.1", "198.51.100.50", true, dissect.OutcomeUnanswered
-			}))
+			return both(evening(60), sent(400, 10, 10, func(i int, x *made) { gone(i, x); x.from, x.to = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 50+i%40) }), sent(n-10, 5, 12, func(i int, x *made) { gone(i, x); x.from, x.to = "24.10.0.1", "198.51.100.50" }))
 		}},
 		{"n of 30 lists in part, and 15 of 30 rules", 15, 16, func(n int) []made {
 			return both(evening(40), sent(60, 0, 2, func(i int, x *made) {
@@ -722,7 +706,8 @@ func TestVerdictsNeed(t *testing.T) {
 		}},
 		{"n scanners", 7, 10, func(n int) []made {
 			return both(evening(30), sent(30*n, 10, 2*float64(n), func(i int, x *made) {
-				x.from, x.to, x.silent, x.outcome = fmt.Sprintf("203.0.113.%d", 9+i%n), fmt.Sprintf("198.51.%d.%d", 10+i%n, 100+i/n), true, dissect.OutcomeUnanswered
+				gone(i, x)
+				x.from, x.to = fmt.Sprintf("203.0.113.%d", 9+i%n), fmt.Sprintf("198.51.%d.%d", 10+i%n, 100+i/n)
 			}))
 		}},
 		{"n of 10 of one hop limit", 7, 8, mixed(func(x *made) { x.hops = 47 })},
