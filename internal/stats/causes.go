@@ -733,6 +733,17 @@ var causes = []Cause{
 	verdictCause(Unwell, everything|ofListing),
 
 	// It works.
+	verdictCause(Growth, ofWho),
+	{ID: "errors", State: Answers, Certainty: Certain, explains: ofWho,
+		Needs:  "the server answers, and messages of it or to it have errors, but under a tenth of its replies",
+		Words:  "{server} answers, and nothing in the capture stands in the way; but {n} an error: {text} ({id}).",
+		Advice: "Look at one of them: qdissect -V -Y 'finding == {id}'.",
+		holds: func(x *facts) *proof {
+			if n := first(x.noted, func(n noted) bool { return n.failed }); n != nil {
+				return x.proof("n", count(n.n, "message has", "messages have"), "text", shown([]byte(n.text)), "id", n.id).with(x, "such messages", &n.mark)
+			}
+			return nil
+		}},
 	{ID: "docker_proxy", State: Answers, Certainty: Possible, explains: ofWho,
 		Needs:  "the server answers, and all requests come from one private address, from several ports: that of a gateway (.1, .254, ::1), or one of another network",
 		Words:  "{server} answers, and nothing in the capture stands in the way; but all requests come from one private address, {from}: that of Docker's proxy, of a NAT in front of the server (SNAT), or of one host in its network.",
@@ -759,7 +770,7 @@ var causes = []Cause{
 
 // verdictCause is a cause that the report finds, in its words.
 func verdictCause(kind string, explains matter) Cause {
-	return Cause{ID: kind, State: Trouble, Certainty: Likely, explains: explains,
+	return Cause{ID: kind, State: either(kind == Growth, Answers, Trouble), Certainty: Likely, explains: explains,
 		Needs: "the report has the verdict " + kind + " about the server or its network", Words: "{verdict}", Advice: "{advice}",
 		holds: func(x *facts) *proof {
 			if v := x.verdict(kind); v != nil && !x.noCrowd(v) && (kind != Unwell || 10*x.marks[mCut].n < x.asked()+x.replies()) {

@@ -317,14 +317,17 @@ func (f *film) unanswered(n int, server netip.AddrPort) {
 
 // challenged adds requests with the challenge that was given; reply answers them.
 func (f *film) challenged(n int, server netip.AddrPort, reply func(i int) string) {
-	polls(n, func(i int, at float64, from netip.AddrPort) {
-		f.udp(at, from, server, askInfo)
-		f.udp(at+.001, server, from, challenge(uint32(1000+i)))
-		f.udp(at+.05, from, server, askInfo+le(uint32(1000+i)))
-		if b := reply(i); b != "" {
-			f.udp(at+.051, server, from, b)
-		}
-	})
+	polls(n, func(i int, at float64, from netip.AddrPort) { f.visit(at, from, server, uint32(1000+i), reply(i)) })
+}
+
+// visit adds a request that gets a challenge and comes back with it.
+func (f *film) visit(at float64, from, server netip.AddrPort, c uint32, reply string) {
+	f.udp(at, from, server, askInfo)
+	f.udp(at+.001, server, from, challenge(c))
+	f.udp(at+.05, from, server, askInfo+le(c))
+	if reply != "" {
+		f.udp(at+.051, server, from, reply)
+	}
 }
 
 // long adds rules in parts, without those for which lost reports true.
@@ -784,7 +787,7 @@ var filmCauses = []filmCause{
 			f.answered(60, filmServer)
 			f.udp(.25, askers(80), filmServer, askInfo)
 			f.udp(.251, filmServer, askers(80), infoReply("Old town")[:20])
-		}, nearIs: "works", says: "30 of 30 replies.*malformed"},
+		}, nearIs: "errors", says: "30 of 30 replies.*malformed"},
 	{id: "client_gone",
 		has: func(f *film) {
 			f.answered(20, filmServer)
@@ -887,12 +890,10 @@ var filmCauses = []filmCause{
 	{id: "greedy_clients",
 		has: func(f *film) {
 			f.challenged(60, filmServer, func(int) string { return infoReply("Old town") })
+			from := netip.MustParseAddrPort("20.7.3.9:40000")
+			f.visit(4.9, from, filmServer, 99, infoReply("Old town"))
 			for i := range 2000 {
-				at, from := 5+float64(i)/100, netip.MustParseAddrPort("20.7.3.9:40000")
-				if i == 0 {
-					f.udp(at-.1, from, filmServer, askInfo)
-					f.udp(at-.09, filmServer, from, challenge(99))
-				}
+				at := 5 + float64(i)/100
 				f.udp(at, from, filmServer, askInfo+le(99))
 				f.udp(at+.001, filmServer, from, infoReply("Old town"))
 			}
@@ -927,10 +928,7 @@ var filmCauses = []filmCause{
 		has: func(f *film) {
 			f.master(20, filmOther)
 			m, c := netip.MustParseAddrPort("203.0.113.5:27010"), netip.MustParseAddrPort("20.7.3.9:40000")
-			f.udp(.1, c, filmServer, askInfo) // the address is real
-			f.udp(.15, filmServer, c, challenge(7))
-			f.udp(.2, c, filmServer, askInfo+le(7))
-			f.udp(.25, filmServer, c, infoReply("Old town"))
+			f.visit(.1, c, filmServer, 7, infoReply("Old town")) // the address is real
 			for i := range 2000 {
 				at := 1 + float64(i)/100
 				f.udp(at, c, m, "1\x030.0.0.0:0\x00\\gamedir\\cstrike\x00")
@@ -962,15 +960,23 @@ func (f *film) early(by float64, clients int) {
 
 // filmLAN are those of whom looks for servers in a network, of two capture points, of replies that get lost after one, and of what also shows causes above.
 var filmLAN = []filmCause{
+	{id: "errors", has: func(f *film) {
+		f.answered(60, filmServer)
+		f.udp(.25, filmServer, askers(0), infoReply("Old town")[:20])
+	}, near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "stands in the way; but 1 message has an error: .*malformed.*Look at", not: "nothing to do"},
+	{id: "growth",
+		has: func(f *film) {
+			f.challenged(300, filmServer, func(int) string { return infoReply("Old town") })
+			for i := range 1500 {
+				f.visit(40+float64(i)/20, askers(300+i), filmServer, uint32(i+7), infoReply("Old town"))
+			}
+		},
+		near: func(f *film) { f.challenged(300, filmServer, func(int) string { return infoReply("Old town") }) }, nearIs: "works", says: "Growth at 198.51.100.10:27015 .*more people come.*Block nobody", not: "nothing to do"},
 	{id: "challenge_loop", // of one client of many
 		has: func(f *film) {
 			f.challenged(90, filmServer, func(int) string { return infoReply("Old town") })
 			for i := range 7 {
-				at := 3 + 4*float64(i)
-				f.udp(at, askers(95), filmServer, askInfo)
-				f.udp(at+.001, filmServer, askers(95), challenge(77))
-				f.udp(at+.05, askers(95), filmServer, askInfo+le(77))
-				f.udp(at+.051, filmServer, askers(95), challenge(77))
+				f.visit(3+4*float64(i), askers(95), filmServer, 77, challenge(77))
 			}
 		},
 		near: func(f *film) { f.challenged(97, filmServer, func(int) string { return infoReply("Old town") }) }, nearIs: "works", says: "Some clients of .* one challenge after the other"},
@@ -1312,7 +1318,7 @@ func agree(t *testing.T, name string, alone ...*stats.Answer) ([]stats.Verdict, 
 	}
 	for _, v := range r.Verdicts {
 		for _, server := range append(v.Servers, v.Server) {
-			if w := answers[server]; w != nil && w.State == stats.Answers && v.Kind != stats.Growth && v.Kind != stats.Scanner {
+			if w := answers[server]; w != nil && w.State == stats.Answers && v.Kind != w.Cause && v.Kind != stats.Scanner {
 				t.Errorf("%s: report has %s, and why %s", name, v.Text, w.Text)
 			}
 		}

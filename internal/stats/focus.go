@@ -172,6 +172,7 @@ type noted struct {
 	limit    bool // it says that requests exceed a limit of servers
 	loop     bool // it says that clients get one challenge after the other
 	bad      bool // it says that a reply is wrong
+	failed   bool // it says that a message has an error
 	mark
 }
 
@@ -625,7 +626,8 @@ func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
 		if n.add(1, f.input, r.Frame); bySelf {
 			n.bySelf++
 		}
-		n.loop, n.bad = x.Type == r.Protocol.Pairing.ChallengeLoop, x.Type.Class == core.OfServer
+		n.loop, n.failed = x.Type == r.Protocol.Pairing.ChallengeLoop, x.Type.Severity == dissect.Failed
+		n.bad = n.failed && !r.Split.Partial || x.Type.Class == core.OfServer
 		if n.text == "" {
 			text := x.AppendText(nil)
 			n.text = string(text[:min(len(text), maxReason)])
@@ -829,7 +831,7 @@ func (t *target) merge(o *target) {
 		n := t.note(x.id, x.text)
 		n.mark.merge(&x.mark)
 		n.bySelf += x.bySelf
-		n.limit, n.loop, n.bad = n.limit || x.limit, n.loop || x.loop, n.bad || x.bad
+		n.limit, n.loop, n.bad, n.failed = n.limit || x.limit, n.loop || x.loop, n.bad || x.bad, n.failed || x.failed
 	}
 	for x := range each(o.errors) {
 		t.said(x.is, x.by, x.reply).mark.merge(&x.mark)
