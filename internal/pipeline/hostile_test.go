@@ -386,7 +386,7 @@ func TestHostileFiles(t *testing.T) {
 // TestHostileCompressed reads bombs: many MiB of zeroes behind an honest
 // capture, which are empty frames, and a window that nobody has the memory for.
 func TestHostileCompressed(t *testing.T) {
-	size := must.Try[int64](16, 128) << 20
+	size := must.Try[int64](5, 128) << 20
 	if testing.Short() || raceEnabled {
 		size = 32 << 20
 	}

@@ -174,6 +174,7 @@ func TestOptions(t *testing.T) {
 	}
 	third := func() Chooser { return nth(3) }
 	golden := "testdata/options.txt"
+	ends, endless := flood(t, 17_000, true), flood(t, 20_000, false)
 	var texts [2]string
 	for i, workers := range []int{1, 3} {
 		said := &lined{known: map[string]bool{}}
@@ -323,14 +324,14 @@ func TestOptions(t *testing.T) {
 				o.Stop = stop
 			}},
 			{"snapshots of a flood", func(o *Options, l *lined) {
-				of(o, flood(t, 17_000, true))
+				of(o, ends)
 				o.Counts.Stats = stats.New()
 				o.Events.Every, o.Events.Snapshot = 10*time.Minute, func(s *report.Summary, a *stats.Aggregate) { l.say("snapshot", s.Packets, totals(a)) }
 				o.Events.Progress = func(packets, bytes uint64) { l.say("progress", packets, bytes) }
 			}},
-			{"a flood that does not end, and a reply that lacks a fragment", func(o *Options, _ *lined) { of(o, flood(t, 20_000, false)) }},
+			{"a flood that does not end, and a reply that lacks a fragment", func(o *Options, _ *lined) { of(o, endless) }},
 			{"nothing but all of it", func(o *Options, _ *lined) {
-				of(o, flood(t, 20_000, false))
+				of(o, endless)
 				o.Choice = &Choice{New: func() Chooser { return nth(1) }, Only: true}
 			}},
 			{"game traffic, and one direction", func(o *Options, _ *lined) {

@@ -11,7 +11,9 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,11 +31,19 @@ import (
 // new decompressor.
 const damaged = 13
 
-// frames returns the frames of the project's captures, with times that go on.
-func frames(t testing.TB) (list []capture.Frame) {
+// frames returns the frames of the project's captures, with times that go on. Their data is nobody's to change.
+func frames(t testing.TB) []capture.Frame {
 	t.Helper()
+	list := must.Get(readFrames())(t)
+	if len(list) == 0 {
+		t.Fatal("no frames")
+	}
+	return slices.Clone(list)
+}
+
+var readFrames = sync.OnceValues(func() (list []capture.Frame, err error) {
 	now := time.Unix(1700000000, 0)
-	err := filepath.WalkDir(filepath.Join("..", "..", "testdata", "pcaps"), func(path string, _ fs.DirEntry, err error) error {
+	err = filepath.WalkDir(filepath.Join("..", "..", "testdata", "pcaps"), func(path string, _ fs.DirEntry, err error) error {
 		if ext := filepath.Ext(path); err != nil || ext != ".pcap" && ext != ".pcapng" || filepath.Base(filepath.Dir(path)) == "hostile" {
 			return err
 		}
@@ -60,11 +70,8 @@ func frames(t testing.TB) (list []capture.Frame) {
 			list = append(list, capture.Frame{Number: uint64(len(list) + 1), Time: capture.StampOf(now), LinkType: f.LinkType, Data: bytes.Clone(f.Data), Length: f.Length})
 		}
 	})
-	if err != nil || len(list) == 0 {
-		t.Fatalf("%d frames, %v", len(list), err)
-	}
-	return list
-}
+	return list, err
+})
 
 // modes are the ways in which the program is run.
 var modes = map[string]struct {
@@ -138,13 +145,15 @@ func TestNoAllocations(t *testing.T) {
 
 // TestWorkers: the output is the same for every number of workers.
 func TestWorkers(t *testing.T) {
+	var out longest // it grows once
 	for mode := range modes {
 		if (mode == "tree" || mode == "counts") && !must.TryAll() {
 			continue // hex has both
 		}
 		want := ""
 		for workers := 1; workers <= must.Try(3, 5); workers += must.Try(2, 1) {
-			var out longest
+			out.Reset()
+			out.writes = 0
 			p := newPlayer(t, mode, workers, &out)
 			for range must.Try(2, 3) {
 				p.play()
@@ -157,7 +166,7 @@ func TestWorkers(t *testing.T) {
 			}
 			if workers == 1 {
 				want = out.String()
-			} else if out.String() != want {
+			} else if string(out.Bytes()) != want {
 				t.Errorf("%s: %d workers write something else than one: %s", mode, workers, cmp.Diff(strings.Split(want, "\n"), strings.Split(out.String(), "\n"))[:1500])
 			}
 		}

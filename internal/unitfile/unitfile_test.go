@@ -28,7 +28,7 @@ func TestLimits(t *testing.T) {
 	evil.Guesses[0].What = "\x1b[2Jnothing"
 	unsafe := must.Get(Append(nil, evil))(t)
 	z, _ := zstd.NewWriter(nil)
-	bomb := z.EncodeAll(make([]byte, maxFile+1), []byte(magic))
+	bomb := append([]byte(magic), bytes.Repeat(z.EncodeAll(make([]byte, maxFile>>6+1), nil), 64)...)
 	other := bytes.Clone(b)
 	other[len(magic)-2]++
 	for name, c := range map[string]struct {
@@ -48,8 +48,10 @@ func TestLimits(t *testing.T) {
 	}
 
 	s := NewSum()
+	u := empty("")
 	for i := range maxFiles + 10 {
-		s.Add(empty(fmt.Sprint(i)))
+		u.Captures = fmt.Sprint(i)
+		s.Add(u)
 	}
 	if len(s.Files) != maxFiles || s.Units != maxFiles+10 || s.Packets != 7*(maxFiles+10) || s.Guesses()[0].Count != 3*(maxFiles+10) {
 		t.Errorf("%d files, %d units, %d packets, %v", len(s.Files), s.Units, s.Packets, s.Guesses())
