@@ -60,8 +60,8 @@ func found(t *testing.T, capture []byte, args ...string) (ids map[string]int, su
 	t.Helper()
 	ids = map[string]int{}
 	for line := range strings.Lines(runOn(t, capture, append(args, "-o", "jsonl")...)) {
-		if !strings.HasPrefix(line, "{") {
-			continue // from standard error
+		if !strings.HasPrefix(line, "{") || !strings.Contains(line, `"findings":[`) && !strings.HasPrefix(line, `{"type":"summary"`) {
+			continue // from standard error, or with nothing to count
 		}
 		var o struct {
 			Type     string
@@ -378,7 +378,6 @@ func TestInputLimits(t *testing.T) {
 		"a block":         {"524288 at most are read", []string{write("block.pcapng", slices.Concat(section, face, frame, numbers(6, 524292, 0)))}},
 		"interfaces":      {"more than 65536 interfaces", []string{write("interfaces.pcapng", append(section, bytes.Repeat(face, 65537)...))}},
 		"text":            {"more than 16777216 bytes of text", []string{"decode", long(write("text", nil), 16<<20+1)}},
-		"datagrams":       {"more than 65536 datagrams", []string{"decode", write("datagrams", bytes.Repeat([]byte("b'\\xff';"), 65537))}},
 		"a datagram":      {"more than 65536 bytes", []string{"decode", write("datagram", bytes.Repeat([]byte("ff"), 65537))}},
 		"a filter":        {"longer than 65536 bytes", []string{"-f", strings.Repeat("udp or ", 10000), good}},
 		"parentheses":     {"nested more than 200 deep", []string{"-f", strings.Repeat("(", 201) + "udp", good}},

@@ -117,6 +117,9 @@ func start(t *testing.T, args ...string) *running {
 func launch(t *testing.T, change func(*exec.Cmd), args ...string) *running {
 	t.Helper()
 	path := must.Get(program())(t)
+	if i := slices.Index(args, "-i"); i >= 0 { // the kernel clears the whole buffer
+		args = slices.Insert(slices.Clone(args), i, "-B", "4")
+	}
 	r := &running{t: t, cmd: exec.Command(path, args...), first: make(chan bool), ended: make(chan bool)}
 	pipe := must.Get(r.cmd.StdoutPipe())(t)
 	r.cmd.Stderr = &r.err
@@ -862,7 +865,7 @@ func get(t *testing.T, url string) string {
 func TestLiveClosedPipe(t *testing.T) {
 	namespace(t)
 	path := must.Get(program())(t)
-	cmd := exec.Command("sh", "-c", `"$0" -i veth1 -o jsonl | head -n 2; wait`, path)
+	cmd := exec.Command("sh", "-c", `"$0" -B 4 -i veth1 -o jsonl | head -n 2; wait`, path)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	w := connect(t, "veth0")

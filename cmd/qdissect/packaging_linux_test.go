@@ -43,7 +43,7 @@ func sudo(c *exec.Cmd) { c.Env = append(os.Environ(), "SUDO_UID="+fmt.Sprint(nob
 // TestPrivileges: every thread of a capture has given up what it had.
 func TestPrivileges(t *testing.T) {
 	namespace(t)
-	text, err := exec.Command("unshare", "-pf", "qdissect", "-i", "lo", "-a", "duration:1").CombinedOutput()
+	text, err := exec.Command("unshare", "-pf", "qdissect", "-B", "4", "-i", "lo", "-a", "duration:1").CombinedOutput()
 	if err == nil || !strings.Contains(string(text), "/proc is of another PID namespace") {
 		t.Errorf("with the /proc of another PID namespace: %v\n%s", err, text)
 	}

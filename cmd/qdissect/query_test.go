@@ -144,6 +144,7 @@ func TestQueryFlooded(t *testing.T) {
 		_, from, err := c.ReadFrom(b)
 		for err == nil {
 			_, err = c.WriteTo(b, from)
+			time.Sleep(time.Millisecond)
 		}
 	}()
 	o := queryOptions{protocol: "a2s", every: 20 * time.Second}

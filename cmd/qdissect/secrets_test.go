@@ -26,12 +26,21 @@ import (
 // hex.
 var leak = regexp.MustCompile(`(?i)` + secret[:4] + `|` + secret[4:] + `|54 ?72 ?30 ?75|62 ?34 ?64 ?6f ?72|T.{0,3}r.{0,3}0.{0,3}u.{0,3}b4`)
 
-// leaks is quick where no part of the password is: each way to write it begins with one of these, or ends with the second.
+// leaks is quick where no part of the password is: each way to write it has one of these, or ends with a "b4" that the expression is asked about.
 func leaks(out string) bool {
 	lower := strings.ToLower(out)
-	return slices.ContainsFunc([]string{strings.ToLower(secret[:4]), strings.ToLower(secret[4:6]), "54 72", "5472", "62 34", "6234"}, func(part string) bool {
-		return strings.Contains(lower, part)
-	}) && leak.MatchString(out)
+	if strings.Contains(lower, strings.ToLower(secret[:4])) || strings.Contains(lower, secret[4:]) {
+		return true
+	}
+	if bytes := strings.ReplaceAll(lower, " ", ""); strings.Contains(bytes, hexOf(secret[:4])) || strings.Contains(bytes, hexOf(secret[4:])) {
+		return leak.MatchString(out)
+	}
+	for at, n := 0, 0; n >= 0; at += n + 1 {
+		if n = strings.Index(lower[at:], secret[4:6]); n >= 0 && leak.MatchString(lower[max(0, at+n-60):at+n+2]) {
+			return true
+		}
+	}
+	return false
 }
 
 // about returns the text around the password.

@@ -3,6 +3,7 @@ package bunzip
 import (
 	"bytes"
 	stdbzip2 "compress/bzip2"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -125,7 +126,7 @@ func TestFlips(t *testing.T) {
 	slowness := yardstick(t)
 	for _, name := range []string{"one byte", "five", "rules", "two symbols", "255+4"} {
 		plain := plains()[name]
-		z := pack(t, plain, 9)
+		z := pack(t, plain, must.Try(1, 9)) // the standard library clears a megabyte for a level
 		buf := make([]byte, 0, len(plain)+1)
 		for bit := 0; bit < 8*len(z); bit += must.Try(9, 1) {
 			flipped := bytes.Clone(z)
@@ -278,7 +279,8 @@ func TestSecondBlock(t *testing.T) {
 func TestBombs(t *testing.T) {
 	var d Decoder
 	slowness := yardstick(t)
-	bombs := map[string][]byte{"45 MB of zeros": pack(t, make([]byte, 45<<20), 9)}
+	bombs := map[string][]byte{"45 MB of zeros": must.Get(hex.DecodeString( // packed by bzip2
+		"425a68393141592653590e09e2df015f8e4000c0000008200030804d4642a025a90a809731415926535997a7be1c0009dac004c00000010008200030cc09aa6992215b54442bc5dc914e142422ed1ee880"))(t)}
 	if must.TryAll() {
 		bombs["200 MB of zeros"] = pack(t, make([]byte, 200<<20), 9)
 	}
