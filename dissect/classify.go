@@ -2,6 +2,7 @@ package dissect
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"net/netip"
 	"slices"
@@ -497,8 +498,9 @@ func (s *signatures) begin(start string, bit uint64) {
 	if len(start) > 1 {
 		s.pairs.add(pair(first, start[1]))
 	} else {
-		for second := range 256 {
-			s.pairs.add(pair(first, byte(second)))
+		at := int(pair(first, 0)) / 64
+		for i := range 256 / 64 { // whatever the second is
+			s.pairs[at+i] = math.MaxUint64
 		}
 	}
 	n := min(len(start), len(header))
