@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"net/netip"
 	"slices"
@@ -162,15 +163,8 @@ func (r *reporting) victimOf(c *entry[client]) *victim {
 	}
 	x := &victim{who: r.source(c), clients: []*entry[client]{c}, doubtful: c.v.mayBeReal()}
 	x.add(&c.v)
-	if l := c.v.cells; l != nil {
-		first, last, busy, sum := x.to, x.from, int64(0), 0.0
-		for s, t := range l.surges(x.from, x.to, func(c *cell) uint64 { return c.requests }) {
-			first, last = min(first, t[0]), max(last, t[1])
-			busy, sum = busy+t[1]-t[0], sum+s.excess()
-		}
-		if sum >= 0.9*float64(c.v.requests) {
-			x.from, x.to, x.pauses = first, last, max(last-first-busy, 0)
-		}
+	if first, last, pauses := c.v.busy(x.from, x.to); last > first {
+		x.from, x.to, x.pauses = first, last, pauses
 	}
 	// A browser asks each server of a list once or twice.
 	low := c.v.most < lowPorts || c.v.refused > 0
@@ -179,6 +173,22 @@ func (r *reporting) victimOf(c *entry[client]) *victim {
 	}
 	x.doubtful = x.doubtful || !low && x.rate() < float64(x.servers) // monitors ask each server every few seconds
 	return x
+}
+
+// busy returns when a client sent nearly all that it sent in a time, and for how long it paused; 0 if that is not known.
+func (c *client) busy(from, to int64) (first, last, pauses int64) {
+	if c.cells == nil {
+		return 0, 0, 0
+	}
+	sum, busy := 0.0, int64(0)
+	for s, t := range c.cells.surges(from, to, func(c *cell) uint64 { return c.requests }) {
+		first, last = min(cmp.Or(first, t[0]), t[0]), max(last, t[1])
+		busy, sum = busy+t[1]-t[0], sum+s.excess()
+	}
+	if sum < 0.9*float64(c.requests) {
+		return 0, 0, 0
+	}
+	return first, last, max(last-first-busy, 0)
 }
 
 // reflected says that servers are abused to attack others.
@@ -285,8 +295,12 @@ func (r *reporting) findGreedy() {
 				if !slices.Contains(g.servers, e) {
 					g.servers = append(g.servers, e)
 				}
-				g.requests += n
 				g.from, g.to, g.times = min(g.from, from), max(g.to, to), append(g.times, [2]int64{from, to})
+				most := 0.0 // times may overlap
+				for _, c := range g.clients {
+					most += c.v.during(g.from-int64(time.Second), g.to+int64(time.Second))
+				}
+				g.requests = min(g.requests+n, most)
 				return
 			}
 		}
@@ -294,21 +308,24 @@ func (r *reporting) findGreedy() {
 	}
 	for i := range r.events {
 		if ev := &r.events[i]; ev.clients != nil && !standsForAll(ev.clients[0], ev.server) {
-			add(ev.clients, ev.server, ev.theirs, ev.from, ev.to, ev.nature == real)
+			for _, p := range ev.apart() {
+				add(p.clients, ev.server, p.requests, p.from, p.to, ev.nature == real)
+			}
 		}
 	}
+	known := maps.Clone(r.greedy)
 	for i := range 2 * len(r.servers) {
 		e, real := r.servers[i/2], i%2 == 0
 		var few []*entry[client]
-		sum, from, to := 0.0, r.a.last, r.a.first
+		sum, all, from, to := 0.0, 0.0, r.a.last, r.a.first
 		for _, c := range r.clients {
-			if n := c.v.paceAt(e); n >= leastOften && !r.greedy[c] && !standsForAll(c, e) && (c.v.proven > 0) == real && r.home(e) && (real || r.openly(c, e, n)) {
-				few, sum = append(few, c), sum+n
+			if n := c.v.paceAt(e); n >= leastOften && float64(e.v.requests) >= n && !known[c] && !standsForAll(c, e) && (c.v.proven > 0) == real && r.home(e) && (real || r.openly(c, e, n)) {
+				few, sum, all = append(few, c), sum+n, all+float64(c.v.requests)
 				from, to = min(from, c.v.first), max(to, c.v.last)
 			}
 		}
 		opens := func(c *entry[client]) bool { return c.v.sole(leastOften) && c.v.gains() && c.v.opens() } // that it is no victim is told by its ports alone
-		if len(few) == 0 || !real && sum < eventLeast*float64(to-from)/1e9 && !slices.ContainsFunc(few, opens) {
+		if len(few) == 0 || !real && all < eventLeast*float64(to-from)/1e9 && !slices.ContainsFunc(few, opens) {
 			continue
 		}
 		mark(few)
@@ -325,7 +342,8 @@ func (r *reporting) findGreedy() {
 		all, only := 0.0, true
 		for _, c := range g.clients {
 			all += c.v.during(g.from-int64(time.Second), g.to+int64(time.Second))
-			only = only && c.v.distinctServers() <= uint64(len(g.servers))
+			n := uint64(len(r.mayAsk(&c.v, float64(c.v.requests)/float64(max(c.v.distinctServers(), 1)))))
+			only = only && cmp.Or(n, c.v.distinctServers()) <= uint64(len(g.servers))
 		}
 		if only || 0.75*all <= g.requests {
 			g.requests = max(g.requests, all)
@@ -341,6 +359,31 @@ func (r *reporting) findGreedy() {
 			}
 		}
 	}
+	r.events = slices.DeleteFunc(r.events, func(ev event) bool {
+		return ev.nature == unasked && ev.requests < eventLeast*min(ev.seconds(), eventTime)
+	}) // nothing is left
+}
+
+// apart returns the clients of an event in groups, one unless they are few and some ask at another time than others.
+func (e *event) apart() (list []group) {
+	for _, c := range e.clients {
+		from, to := max(c.v.first, e.from), min(c.v.last, e.to)
+		if first, last, pauses := c.v.busy(c.v.first, c.v.last); last > first && 4*pauses < last-first {
+			from, to = first, last // the event may be where two overlap
+		}
+		n := c.v.within(from, to+1)
+		i := slices.IndexFunc(list, func(g group) bool { return 2*overlap(from, to, g.from, g.to) > max(to-from, g.to-g.from) })
+		if i < 0 {
+			list = append(list, group{clients: []*entry[client]{c}, requests: n, from: from, to: to})
+			continue
+		}
+		g := &list[i]
+		g.clients, g.requests, g.from, g.to = append(g.clients, c), g.requests+n, min(g.from, from), max(g.to, to)
+	}
+	if len(list) == 1 || len(e.clients) > mostGreedy {
+		return []group{{clients: e.clients, requests: e.theirs, from: e.from, to: e.to}}
+	}
+	return list
 }
 
 // openly reports whether a client that proves nothing asks a server n times, and for itself: it hears replies, is no victim, and no event explains it. Of a
@@ -374,8 +417,8 @@ func (c *client) paceAt(e *entry[server]) float64 {
 	if !c.asked(e.sum) {
 		return 0
 	}
-	n := float64(c.requests) / float64(max(c.distinctServers(), 1))
-	if n/max(float64(c.last-c.first)/1e9, eventTime) < peakOften {
+	n, seconds := float64(c.requests)/float64(max(c.distinctServers(), 1)), max(float64(c.last-c.first)/1e9, eventTime)
+	if n < peakOften*seconds && (n < programOften*seconds || float64(c.requests) < eventLeast*seconds) {
 		return 0
 	}
 	return n

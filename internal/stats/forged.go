@@ -244,10 +244,11 @@ const leastCrowd = 200
 // What is too often: so many requests per second of an address to a server, of at least leastOften. Of many that ask together, each sends at
 // least leastGreedy per second. At most mostGreedy are few.
 const (
-	peakOften   = 10
-	leastOften  = 100
-	leastGreedy = 0.5
-	mostGreedy  = 10
+	peakOften    = 10
+	programOften = 2 // of a server, by who asks several
+	leastOften   = 100
+	leastGreedy  = 0.5
+	mostGreedy   = 10
 )
 
 // leastGrowth is how long more clients come, until it is worth saying.
