@@ -132,7 +132,7 @@ func (p *scene) Next(f *capture.Frame) error {
 
 func (p *scene) LinkType() (uint16, bool)           { return 101, true }
 func (p *scene) Complete() time.Time                { return p.at }
-func (p *scene) Counts() (received, dropped uint64) { return p.n + 1, 1 }
+func (p *scene) Counts() (received, dropped uint64) { return p.n + 1, p.n }
 func (p *scene) Close() error                       { return nil }
 
 // TestOptions: what runs write and tell with each option, with one worker, and with three, which tell it in another order.
