@@ -270,7 +270,7 @@ func TestOptions(t *testing.T) {
 			{"only a port", func(o *Options, _ *lined) {
 				o.Frames = &Frames{Only: func(src, dst netip.AddrPort) bool { return src.Port() == 27015 || dst.Port() == 27015 }}
 			}},
-			{"every third", func(o *Options, _ *lined) { o.Choice = &Choice{New: third} }},
+			{"all, of which every third", func(o *Options, _ *lined) { o.Choice, o.All = &Choice{New: third}, true }},
 			{"nothing but all", func(o *Options, _ *lined) { o.Choice = &Choice{New: func() Chooser { return nth(1) }, Only: true} }},
 			{"nothing but all, until a count of 7", func(o *Options, _ *lined) {
 				o.Choice, o.Count = &Choice{New: func() Chooser { return nth(1) }, Only: true}, 7
