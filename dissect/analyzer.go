@@ -182,7 +182,7 @@ func (s *Stats) Count(r *Record, protocols []*Protocol) {
 		s.Requests++
 	}
 	switch {
-	case len(r.Frames) <= 1, r.Protocol.OverTCP():
+	case len(r.Frames) <= 1 && r.Split.Parts == 0, r.Protocol.OverTCP():
 	case r.Split.Partial:
 		s.Incomplete++
 	default:

@@ -303,7 +303,7 @@ func (a inner) Candidate(srcPort, dstPort uint16, payload []byte) bool {
 func (a *Analyzer) byTopic(x *arrival, found []candidate) *candidate {
 	for i := range found {
 		m := a.try(x.Datagram, found[i].protocol)
-		if m.Type != nil && m.Type.Role == Reply && m.Pair.Answers != 0 && a.tracker.awaits(x.flow, x.ends.up, found[i].protocol, m.Pair.Answers, false) {
+		if m.Pair.Answers != 0 && a.tracker.awaits(x.flow, x.ends.up, found[i].protocol, m.Pair.Answers, false) {
 			return &found[i]
 		}
 	}
