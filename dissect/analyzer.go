@@ -320,6 +320,11 @@ func (a *Analyzer) messages() {
 // message takes a message, which is in the reader, to the handler.
 func (a *Analyzer) message(m *arrival) {
 	a.decode(m)
+	if a.reader.Failed() && a.mistaken(m) {
+		m.undecided = 1 << m.protocol
+		a.unknown(m)
+		return
+	}
 	if a.pair(m) {
 		a.judge(m)
 		a.handOver(m)

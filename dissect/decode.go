@@ -63,6 +63,31 @@ func (a *Analyzer) decode(x *arrival) {
 	}
 }
 
+// mistaken reports whether what could not be decoded is no reply, but a datagram of the game that begins like one: nobody asked, and
+// its conversation or one of its ends replied in another protocol, or it is not even likely where requests were captured.
+func (a *Analyzer) mistaken(x *arrival) bool {
+	t, r, rec := a.tracker, &a.reader, &a.record
+	if r.Cut() || rec.Type.Role != Reply || rec.Split.Parts > 0 || len(x.Frames) > 0 || x.Stream != nil || x.reason == core.ByUser {
+		return false
+	}
+	if a.protocols[x.protocol].Detect(head(x.Payload)) == Certain {
+		return false
+	}
+	other := false
+	if f := a.conversation(x); f != nil {
+		if t.awaits(x.flow, x.ends.up, x.protocol, 0, false) || t.awaits(x.flow, x.ends.up, x.protocol, 0, true) {
+			return false
+		}
+		other = !x.sure && f.requested() || f.answers >= 0 && !t.related(f.answers, x.protocol)
+	}
+	for _, up := range [...]bool{x.ends.up, !x.ends.up} {
+		end := x.ends.key.server(up)
+		p := t.hearsay.servers.find(&end)
+		other = other || p != nil && !t.related(*p, x.protocol)
+	}
+	return other
+}
+
 // place is where the requests are that the message may answer.
 type place struct {
 	*tracker

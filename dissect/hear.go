@@ -90,7 +90,7 @@ type hearsay struct {
 // heard is what the notices of all say. Analyzers that take turns share it: each list is entered
 // once.
 type heard struct {
-	servers *recent[serverKey, bool]   // that replied
+	servers *recent[serverKey, int8]   // that replied, with the protocol of the first reply
 	spoke   *recent[serverKey, int8]   // the protocols in which they did
 	strays  *recent[serverKey, strays] // by client
 	usages  *recent[serverKey, usage]
@@ -122,7 +122,7 @@ func newHearsay(with *Analyzer) *hearsay {
 		return h
 	}
 	h.heard = &heard{
-		servers: newRecent[serverKey, bool](maxHeard, (*hasher).server),
+		servers: newRecent[serverKey, int8](maxHeard, (*hasher).server),
 		spoke:   newRecent[serverKey, int8](maxHeard, (*hasher).server),
 		strays:  newRecent[serverKey, strays](maxStrays, (*hasher).server),
 		usages:  newRecent[serverKey, usage](maxUsages, (*hasher).server),
@@ -187,7 +187,7 @@ func (h *heard) enter(list []Notice) {
 		n := &list[i]
 		switch n.what {
 		case replies:
-			*h.servers.get(&n.of) = true
+			*h.servers.get(&n.of) = n.protocol
 		case spoke:
 			*h.spoke.get(&n.of) = n.protocol
 		case strayed:
@@ -247,7 +247,7 @@ func (t *tracker) replied(x *arrival) {
 		return
 	}
 	k := x.ends.key.server(!x.ends.up)
-	s.replies = t.hearsay.servers.find(&k) != nil || t.tell(Notice{what: replies, of: k})
+	s.replies = t.hearsay.servers.find(&k) != nil || t.tell(Notice{what: replies, of: k, protocol: x.protocol})
 }
 
 // speaks records that the server of a request replied in the protocol that the conversation proved.
