@@ -155,6 +155,9 @@ func (r *reporting) nameEvents() {
 				continue
 			}
 		}
+		if ev.nature != unreturning && r.waits(&ev) {
+			continue
+		}
 		switch ev.nature {
 		case unreturning:
 			ev.forged = true
@@ -186,6 +189,25 @@ func (r *reporting) nameEvents() {
 		kept = append(kept, ev)
 	}
 	r.events = kept
+}
+
+// waits reports whether an event is a consequence of an outage: of clients that ask again and again until the server is back, none of them often, and that have heard it.
+func (r *reporting) waits(ev *event) bool {
+	const often = 2 // per second
+	if !slices.ContainsFunc(ev.server.v.outages(), func(s silence) bool {
+		return ev.from > s.from-int64(time.Second) && ev.from < s.to && ev.to < s.to+shortest
+	}) {
+		return false
+	}
+	sum, most := 0.0, often*ev.seconds()+leastErrors
+	for c := range each(r.a.clients.entries) {
+		if n := c.v.within(ev.from, ev.to); c.v.replies > 0 && !c.v.single() && n <= most && c.v.asked(ev.server.sum) {
+			if sum += n; ev.nature == unasked { // who goes on asking later did not do so as often
+				sum += max(min(float64(less(c.v.requests, c.v.replies)), most)-n, 0)
+			}
+		}
+	}
+	return sum >= mostOf*ev.requests
 }
 
 // withoutVictims takes from an event what is sent in the names of the victims of reflections.

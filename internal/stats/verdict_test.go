@@ -180,6 +180,7 @@ func TestVerdictsNeed(t *testing.T) {
 		})
 	}
 	plain, gone := func(int, *made) {}, func(_ int, x *made) { x.silent, x.outcome = true, dissect.OutcomeUnanswered }
+	waiting := sent(3000, 30, 150, func(i int, x *made) { x.from, x.port = person(5000+i%150), uint16(2000+i%150); gone(i, x) }) // 150 people, each once a second
 	challenged := func(_ int, x *made) { x.proof, x.outcome = dissect.Unreturned, dissect.OutcomeChallenged }
 	trickle := func(n, addresses int) []made {
 		return sent(n, 0, 3.5, func(i int, x *made) { challenged(i, x); x.from = somebody(i % addresses) })
@@ -448,6 +449,8 @@ func TestVerdictsNeed(t *testing.T) {
 			x.from, x.port, x.back = somebody([]int{i % 23, i / 23 % 4}[i%23/22]), 80, 300
 		})), []string{`Forged flood at 198.51.100.10:27015: 4,000`}, "Reflection"},
 		{"a flood of a server that stopped before", both(open(100), flood(4000, 200, dissect.Unproven, func(i int, x *made) { oneHop(i, x); gone(i, x) }), sent(40, 20, 1, func(i int, x *made) { x.from = person(i); gone(i, x) })), []string{`likely Forged flood at 198.51.100.10:27015: 3,9`, `certain Down: 198.51.100.10:27015 stopped replying at 19:00:19 UTC`}, ""},
+		{"who waits for a restart", both(open(150), waiting, sent(300, 50.1, 10, func(i int, x *made) { x.from = person(5000 + i%150) })), []string{`certain Down: 198.51.100.10:27015 did not reply for 20.`, `"requests_honest":3450,`, `"verdicts":1,`}, ""},
+		{"who has no reply after it either", both(open(150), waiting, sent(300, 50.1, 10, func(i int, x *made) { x.from = person(i) })), []string{`possible Crowd or forged at 198.51.100.10:27015: 2,852 p`, `certain Down: 198.51.100.10:27015 did not reply for 20.`}, ""},
 		{"a crowd around a flood", both(open(600), flood(9000, 300, dissect.Unproven, oneHop), sent(2400, 20, 30, func(i int, x *made) { crowd(i, x); x.hops = uint8(40 + i%20) })), []string{`likely Forged flood at 198.51.100.10:27015: 9,0`, `possible Crowd or forged at 198.51.100.10:27015: 2,4`, `"verdicts":2,`}, ""},
 		{"a flood in a flood", both(open(600), flood(9000, 150, dissect.Unproven, oneHop), sent(8000, 45, 400, func(i int, x *made) { x.from, x.hops = somebody(90_000+i%200), 47 })), []string{`from 9,000 addresses`, `from 200 addresses`, `"verdicts":2,`}, ""},
 		{"one asks in a flood", both(open(600), flood(6000, 200, dissect.Unproven, oneHop), sent(900, 40, 30, func(i int, x *made) { x.from, x.hops = "203.0.113.9", 52 })), []string{`possible Greedy: 203.0.113.9 asks 198.51.100.10:27015 30 times per second: 900 p info requests`, `Forged flood at 198.51.100.10:27015: 6,000 p info requests in 30 s`}, ""},
