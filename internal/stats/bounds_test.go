@@ -364,12 +364,12 @@ func TestGlances(t *testing.T) {
 		{"24.10.1.2", 9, 9, 0, 7, glance{50, 24, false, false, true}, 1, 65535},
 		{"24.10.1.2", 5, 65535, 1, 7, glance{50, 24, false, true, true}, 1, 65535},
 		{"24.10.1.2", 0, 65535, 1, 7, glance{50, 24, false, false, true}, 1, 65535},
-		{"2400:cb00:2048::1", 0, 0, 1, 7, glance{50, 0xcb, false, false, true}, 1, 65535}, // the third octet
-		{"2001:db8::1", 0, 0, 1, 7, glance{50, 0x0d, true, false, true}, 1, 65535},
-		{"2001:db9::1", 0, 0, 1, 7, glance{50, 0x0d, false, false, true}, 1, 65535},
-		{"1fff::1", 0, 0, 1, 7, glance{50, 0, true, false, true}, 1, 65535},
-		{"3fff::1", 0, 0, 1, 7, glance{50, 0, false, false, true}, 1, 65535},
-		{"4000::1", 0, 0, 1, 7, glance{50, 0, true, false, true}, 1, 65535},
+		{"2400:cb00:2048::1", 9, 9, 1, 7, glance{50, 0xcb, false, true, true}, 1, 65535}, // the third octet; of one network
+		{"2001:db8::1", 0, 9, 1, 7, glance{50, 0x0d, true, false, true}, 1, 65535},
+		{"2001:db9::1", 0, 9, 1, 7, glance{50, 0x0d, false, false, true}, 1, 65535},
+		{"1fff::1", 0, 9, 1, 7, glance{50, 0, true, false, true}, 1, 65535},
+		{"3fff::1", 0, 9, 1, 7, glance{50, 0, false, false, true}, 1, 65535},
+		{"4000::1", 0, 9, 1, 7, glance{50, 0, true, false, true}, 1, 65535},
 	} {
 		m := message{other: keyOf(netip.MustParseAddr(c.from), 0), hops: 50, id: c.id, port: c.port, payload: c.payload}
 		if got := l.glanceAt(&m, c.before, &payload); got != c.want || l.least != c.least || l.most != c.most || payload != 7 {

@@ -65,7 +65,8 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 	if n >= leastUniform && hot.spread() < mostSpread {
 		say(true, "the addresses are spread evenly over the whole internet")
 	}
-	if float64(hot.steps) >= 0.8*n && differs(hot.steps, calm.steps, n, float64(calm.n)) {
+	follow, six := float64(hot.steps) >= 0.8*n && differs(hot.steps, calm.steps, n, float64(calm.n)), ev.server.addr().Is6()
+	if follow && !six {
 		say(true, "their IP identifications count up as those of one machine do")
 	}
 	if hot.least == hot.most+1 && known && calm.least != calm.most+1 {
@@ -73,6 +74,8 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 	}
 	if text, ok := r.oneNet(ev, &hot, &calm); ok {
 		say(true, "%s", text)
+	} else if follow && six {
+		say(true, "nearly all of the addresses are in one network (/48)")
 	}
 	if text, ok := r.evenly(ev); ok {
 		say(true, "%s", text)

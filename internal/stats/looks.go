@@ -7,7 +7,7 @@ type looks struct {
 	hops     [256]uint32 // by hop limit
 	nets     [256]uint32 // by the first octet of an IPv4 source, the third of an IPv6 source
 	odd      uint32      // sources that do not exist in the internet
-	steps    uint32      // IP identifications that follow the one before
+	steps    uint32      // IP identifications that follow the one before; of IPv6, sources of the network of the one before
 	most     uint16      // the highest source port
 	least    uint16      // and the lowest, plus one; 0 if there is none
 	same     uint32      // payloads that are the same as the first
@@ -42,11 +42,10 @@ func (l *looks) count(g glance, one uint32) {
 func (l *looks) glanceAt(m *message, id uint16, payload *uint64) (g glance) {
 	g.hops = m.hops
 	if hi, lo := m.other.Hi, m.other.Lo; m.other.V4 {
-		g.net, g.odd = byte(lo>>24), impossible([4]byte{byte(lo >> 24), byte(lo >> 16), byte(lo >> 8)})
+		g.net, g.odd, g.step = byte(lo>>24), impossible([4]byte{byte(lo >> 24), byte(lo >> 16), byte(lo >> 8)}), m.id-id-1 < nearID && m.id != 0
 	} else { // people's addresses share the first two octets with millions, and the third with their provider
-		g.net, g.odd = byte(hi>>40), hi>>61 != 1 || hi>>32 == 0x20010db8
+		g.net, g.odd, g.step = byte(hi>>40), hi>>61 != 1 || hi>>32 == 0x20010db8, m.id == id
 	}
-	g.step = m.id-id-1 < nearID && m.id != 0
 	p := m.port
 	l.most = max(l.most, p)
 	if p < 65535 && (l.least == 0 || p+1 < l.least) {

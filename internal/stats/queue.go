@@ -22,7 +22,7 @@ type message struct {
 	challenge        bool // of a reply: it only gives a challenge
 	partial, unasked bool
 	hops             uint8
-	id               uint16            // of the IPv4 header
+	id               uint16            // of the IPv4 header; a hash of the /48 of the source of IPv6
 	port             uint16            // of a client that asks
 	rtt              int64             // of a reply, negative if it is not known
 	protocol         *dissect.Protocol // of a reply
@@ -138,6 +138,9 @@ func (a *Aggregate) Record(r *dissect.Record) {
 		}
 		m.is, m.other, m.port = request, (*key)(&in.Src).host(), in.Src.Port
 		m.proven, m.waited, m.hops, m.id, m.payload = r.Proven, in.Waited >= leastPatience, r.HopLimit, r.IPID, 0
+		if !in.Src.V4 {
+			m.id = uint16(short(in.Src.Hi >> 16))
+		}
 		if len(r.Sources) > 0 {
 			if m.payload = uint64(r.Sum) | 1<<32; m.payload != n.kind.usual {
 				n.kind.looks(r.Sources[0].Data, m.payload, r)
