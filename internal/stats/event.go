@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"math"
+	"net/netip"
 	"slices"
 	"time"
 )
@@ -25,10 +26,11 @@ type event struct {
 	requests float64 // without what is usual
 	usual    float64 // per second
 	sources  float64
-	in, out  float64 // bytes
-	forged   bool    // it is named so
-	carpet   bool    // it is a part of one
-	ungiven  bool    // the newest of it were given no challenge
+	in, out  float64      // bytes
+	forged   bool         // it is named so
+	carpet   bool         // it is a part of one
+	ungiven  bool         // the newest of it were given no challenge
+	net      netip.Prefix // if it is one of many servers of a network only in sum
 	because  []string
 	strong   int              // kinds of strong evidence
 	clients  []*entry[client] // those that make most of it, if they are few
@@ -196,7 +198,95 @@ func (r *reporting) findEvents() {
 		}
 		r.events = append(r.events, list...)
 	}
+	r.events = append(r.events, r.spread()...)
 	slices.SortStableFunc(r.events, func(a, b event) int { return cmp.Compare(b.requests, a.requests) })
+}
+
+// spread finds what several servers of a network got together of requests that did not return the challenge, if each of them got too little for an event.
+func (r *reporting) spread() (list []event) {
+	type member struct {
+		server *entry[server]
+		series *kindSeries
+		rates
+	}
+	type group struct {
+		net  netip.Prefix
+		kind uint16
+	}
+	groups, order := map[group][]member{}, []group(nil)
+	for _, e := range r.servers {
+		for _, q := range e.v.more.known() {
+			if q.challenged == 0 || !r.home(e) || slices.ContainsFunc(r.events, func(ev event) bool {
+				return ev.server == e && ev.nature != real && slices.Contains(ev.kinds, q.kind-1)
+			}) {
+				continue
+			}
+			g := group{netOf(e.addr(), 64), q.kind}
+			if groups[g] == nil {
+				order = append(order, g)
+			}
+			groups[g] = append(groups[g], member{server: e, series: q})
+		}
+	}
+	for _, g := range order {
+		all := groups[g]
+		if len(all) == 1 {
+			continue
+		}
+		var lines []*ticks
+		for _, m := range all {
+			lines = append(lines, &m.series.ticks)
+		}
+		var x rates
+		var lost, proving []float64
+		for i, l := range lines {
+			x = r.ratesOf(l, lines...)
+			all[i].rates = x
+			if lost == nil {
+				lost, proving = make([]float64, len(x.fresh)), make([]float64, len(x.fresh))
+			}
+			lost, proving = sumsOf(lost, x.by[unreturned]), sumsOf(proving, x.by[vouched], x.by[proven])
+		}
+		seconds := float64(x.width) / 1e9
+		found := surges(lost, seconds, rareOf(lost, seconds))
+		for s := range each(found) {
+			if s.excess() < crowdPart*x.during(proving, s, found) {
+				continue
+			}
+			for _, m := range all {
+				n := m.during(m.by[unreturned], s, found)
+				if n < 1 {
+					continue
+				}
+				part := min(n/max(m.during(sumsOf(m.by[unreturned], m.by[unproven]), s, found), 1), 1)
+				ev := event{server: m.server, kinds: []uint16{g.kind - 1}, nature: unreturning, net: g.net, from: x.time(r, s.from), to: x.time(r, s.to), requests: n, series: []*kindSeries{m.series}}
+				ev.in, ev.out = part*m.during(m.rates.in, s, found), part*m.during(m.out, s, found)
+				ev.sources = min(max(m.during(m.fresh, s, found), 0), n)
+				ev.sources = r.sourcesOf(&ev, []event{ev}, n, 0)
+				list = append(list, ev)
+			}
+		}
+	}
+	return list
+}
+
+// together returns the sum of an event with those of other servers of its network, and these servers; none if it was in the sum of one before it.
+func (r *reporting) together(ev *event) (sum event, servers []*entry[server]) {
+	sum = *ev
+	sum.requests, sum.in, sum.out, sum.sources = 0, 0, 0, 0
+	for o := range each(r.events) {
+		if o.net == ev.net && o.from == ev.from && o.to == ev.to && o.kinds[0] == ev.kinds[0] {
+			if len(servers) == 0 && o != ev {
+				return sum, nil
+			}
+			servers = append(servers, o.server)
+			sum.gain(o)
+			if sum.sources += o.sources; o.requests >= 2*o.sources { // they come again, and so do they at others
+				sum.sources = max(sum.sources-o.sources, o.sources)
+			}
+		}
+	}
+	return sum, servers
 }
 
 // complete adds to an event what came to its server in shards in which others are busier: seconds of these are counted, but not by kind.

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"fmt"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"math"
 	"slices"
 	"strings"
@@ -31,9 +32,22 @@ func (r *reporting) floods() {
 		if ev.nature == real || ev.carpet || ev.clients != nil || ev.nature == unasked && ev.strong == 0 && r.has(ev.server, DropsUnderLoad) {
 			continue
 		}
+		where := r.address(ev.server) + r.named(&ev.server.v)
+		var servers []string
+		if ev.net.IsValid() {
+			sum, list := r.together(ev)
+			if ev = &sum; len(list) == 0 {
+				continue
+			}
+			servers = nettext.Each(list, r.address)
+			where = count(uint64(len(list)), "server", "servers") + " of " + ev.net.String()
+		}
 		v := Verdict{
-			Kind: ForgedFlood, Certainty: Certain, Server: r.address(ev.server), From: instant(ev.from), To: instant(ev.to),
+			Kind: ForgedFlood, Certainty: Certain, Server: r.address(ev.server), Servers: servers, From: instant(ev.from), To: instant(ev.to),
 			Evidence: r.floodNumbers(ev), Because: ev.because,
+		}
+		if len(servers) > 1 {
+			v.Server, v.Network = "", ev.net.String()
 		}
 		who := ""
 		if n := nearest(ev.sources); n > 0 {
@@ -45,6 +59,10 @@ func (r *reporting) floods() {
 				v.Sources, whose = r.names(one), "per address"
 				who = " from " + v.Sources[0]
 			}
+		}
+		meanwhile := ""
+		if len(servers) < 2 {
+			meanwhile = r.meanwhile(ev)
 		}
 		title, why := "Forged flood", "None came back with the challenge that it was given."
 		switch {
@@ -73,8 +91,8 @@ func (r *reporting) floods() {
 		if width := ev.series[0].ticks.width; width > second && ev.to-ev.from < 4*widths[width] { // it may be as short as a part of a bucket
 			in, rate = strings.Replace(in, " from", " or less from", 1), rate+" or more"
 		}
-		v.Text = fmt.Sprintf("%s at %s%s: %s %s in %s (%s%s)%s. %s", title, r.address(ev.server), r.named(&ev.server.v), number(nearest(ev.requests)), r.whatOf(ev),
-			in, rate, times(ev), who, why+r.meanwhile(ev))
+		v.Text = fmt.Sprintf("%s at %s: %s %s in %s (%s%s)%s. %s", title, where, number(nearest(ev.requests)), r.whatOf(ev),
+			in, rate, times(ev), who, why+meanwhile)
 		r.say(v)
 	}
 }

@@ -213,6 +213,7 @@ func TestVerdictsNeed(t *testing.T) {
 		{"one that asks ten servers", both(evening(90), sent(1200, 30, 30, func(i int, x *made) {
 			x.from, x.to, x.proof = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 20+i%10), dissect.Proven
 		})), "certain Greedy: 203.0.113.9 asks 198.51.100.20:27015 and 9 others 30 times per second: 1,200 p info requests in 40 s"},
+		{"a flood of four servers", both(evening(90), flood(1200, 40, dissect.Unreturned, func(i int, x *made) { x.to = fmt.Sprintf("198.51.100.%d", 20+i%4) })), "certain Forged flood at 4 servers of 198.51.100.0/24: 1,200 p info requests in 30 s from 19:00:30 UTC on (40 per second) from 1,190 addresses."},
 		{"half is lost at random", sent(600, 0, 5, func(i int, x *made) {
 			if x.from = person(i); uint32(i)*2654435761>>31 == 1 {
 				x.silent, x.outcome = true, dissect.OutcomeUnanswered
