@@ -594,25 +594,19 @@ var causes = []Cause{
 
 	// Challenges.
 	{ID: "backends", State: Trouble, Certainty: Likely, explains: ofChallenge | ofSilence,
-		Needs:  "some requests that return the server's challenge are answered, and others, in between, get a new challenge, in less than five seconds after the old one; or name and map change to and fro",
+		Needs:  "some requests that return the server's challenge are answered, and others, in between, get a new challenge, in less than five seconds after the old one; or name and map change to and fro; and under nine tenths of the requests are answered",
 		Words:  "{server} {what}: several servers share that address.",
 		Advice: "Let the balancer or the NAT send all packets of a client's address to the same server, or let the servers share the secret of their challenges: each knows only its own.",
-		holds: func(x *facts) *proof {
-			if n := less(x.marks[mAgain].n, x.marks[mAged].n); n >= kindLeast && x.marks[mAccepted].n >= kindLeast && float64(n) >= badShare*float64(n+x.marks[mAccepted].n) && len(x.silences) == 0 {
-				return x.proof("what", fmt.Sprintf("refuses the challenges that it gave in %s of %s requests and accepts the others", number(n), number(n+x.marks[mAccepted].n))).with(x, "challenges refused", &x.marks[mAgain])
-			}
-			if x.marks[mTurns].n >= kindLeast && float64(x.marks[mTurns].n) >= badShare*float64(x.marks[mData].n) {
-				a, b := x.known[0], x.known[1]
-				return x.proof("what", fmt.Sprintf("is now %s on %s, now %s on %s, %s to and fro", shown([]byte(a[0])), shown([]byte(a[1])), shown([]byte(b[0])), shown([]byte(b[1])), count(x.marks[mTurns].n, "time", "times"))).with(x, "replies", &x.marks[mData])
-			}
-			return nil
-		}},
+		holds:  func(x *facts) *proof { return x.backends(false) }},
 	{ID: "challenge_loop", State: Trouble, Certainty: Certain, explains: ofChallenge,
 		Needs:  "requests that return the server's challenge get another challenge, and no data; or some do, five and one in a hundred replies or more, and others get data",
 		Words:  "{who} of {server} get one challenge after the other and no data ({n}).",
 		Advice: "The server or a proxy in front of it refuses the challenges that it gives (it sees the clients under changing addresses, or several servers share the address), or clients send wrong ones; look at one with qdissect -V.",
 		holds: func(x *facts) *proof {
 			loops := x.marks[mAgain]
+			if x.well() { // they were answered at the second time, but for those that are noted
+				loops = mark{}
+			}
 			for i := range x.noted {
 				if n := &x.noted[i]; n.loop && n.n > loops.n {
 					loops = n.mark
@@ -734,6 +728,11 @@ var causes = []Cause{
 
 	// It works.
 	verdictCause(Growth, ofWho),
+	{ID: "several_servers", State: Answers, Certainty: Likely, explains: ofWho,
+		Needs:  "the same as of backends, but nine tenths of the requests or more are answered, some at the second time",
+		Words:  "{server} answers, and nothing in the capture stands in the way; but it {what}: several servers share that address.",
+		Advice: "Let the balancer or the NAT send all packets of a client's address to the same server: some clients ask only once.",
+		holds:  func(x *facts) *proof { return x.backends(true) }},
 	{ID: "errors", State: Answers, Certainty: Certain, explains: ofWho,
 		Needs:  "the server answers, and messages of it or to it have errors, but under a tenth of its replies",
 		Words:  "{server} answers, and nothing in the capture stands in the way; but {n} an error: {text} ({id}).",
@@ -766,6 +765,24 @@ var causes = []Cause{
 		Words:  "{server} answers, and nothing in the capture stands in the way.",
 		Advice: "There is nothing to do here: if it does not show up for somebody, capture there, or look at the filters of the browser.",
 		holds:  func(x *facts) *proof { return x.proof().with(x, "replies", &x.marks[mData]) }},
+}
+
+// well reports whether enough requests are answered in the end.
+func (x *facts) well() bool { return float64(x.sum.Answered) >= goodShare*float64(x.n) }
+
+// backends returns the proof that several servers share an address, if that of requests which are answered or not in the end is so.
+func (x *facts) backends(well bool) *proof {
+	if well != x.well() {
+		return nil
+	}
+	if n := less(x.marks[mAgain].n, x.marks[mAged].n); n >= kindLeast && x.marks[mAccepted].n >= kindLeast && float64(n) >= badShare*float64(n+x.marks[mAccepted].n) && len(x.silences) == 0 {
+		return x.proof("what", fmt.Sprintf("refuses the challenges that it gave in %s of %s requests and accepts the others", number(n), number(n+x.marks[mAccepted].n))).with(x, "challenges refused", &x.marks[mAgain])
+	}
+	if x.marks[mTurns].n >= kindLeast && float64(x.marks[mTurns].n) >= badShare*float64(x.marks[mData].n) {
+		a, b := x.known[0], x.known[1]
+		return x.proof("what", fmt.Sprintf("is now %s on %s, now %s on %s, %s to and fro", shown([]byte(a[0])), shown([]byte(a[1])), shown([]byte(b[0])), shown([]byte(b[1])), count(x.marks[mTurns].n, "time", "times"))).with(x, "replies", &x.marks[mData])
+	}
+	return nil
 }
 
 // verdictCause is a cause that the report finds, in its words.

@@ -964,6 +964,15 @@ var filmLAN = []filmCause{
 		f.answered(60, filmServer)
 		f.udp(.25, filmServer, askers(0), infoReply("Old town")[:20])
 	}, near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "stands in the way; but 1 message has an error: .*malformed.*Look at", not: "nothing to do"},
+	{id: "several_servers", has: func(f *film) { // whose clients ask again
+		for i := range 60 {
+			if f.visit(float64(i), askers(i), filmServer, uint32(1000+i), infoReply("Old town")); i%3 == 0 {
+				f.visit(float64(i)+.2, askers(i+60), filmServer, uint32(1000+i), challenge(uint32(2000+i)))
+				f.udp(float64(i)+.3, askers(i+60), filmServer, askInfo+le(uint32(2000+i)))
+				f.udp(float64(i)+.301, filmServer, askers(i+60), infoReply("Old town"))
+			}
+		}
+	}, near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "refuses the challenges that it gave in 20 of 100 requests .* several servers share that address"},
 	{id: "growth",
 		has: func(f *film) {
 			f.challenged(300, filmServer, func(int) string { return infoReply("Old town") })
