@@ -128,7 +128,7 @@ func (a *Aggregate) proved(u *ending) {
 	}
 	x := &u.sum
 	switch challenged := u.sum.how.outcome == dissect.OutcomeChallenged; {
-	case u.sum.how.proof == proven:
+	case u.sum.how.proof >= vouched: // of one that was vouched for, the reply may have been a challenge
 	case u.sum.how.proof == unreturned, challenged:
 		q.challenged += uint64(u.exchanges)
 	case x.replies > 0:

@@ -214,6 +214,11 @@ func TestVerdictsNeed(t *testing.T) {
 			x.from, x.to, x.proof = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 20+i%10), dissect.Proven
 		})), "certain Greedy: 203.0.113.9 asks 198.51.100.20:27015 and 9 others 30 times per second: 1,200 p info requests in 40 s"},
 		{"a flood of four servers", both(evening(90), flood(1200, 40, dissect.Unreturned, func(i int, x *made) { x.to = fmt.Sprintf("198.51.100.%d", 20+i%4) })), "certain Forged flood at 4 servers of 198.51.100.0/24: 1,200 p info requests in 30 s from 19:00:30 UTC on (40 per second) from 1,190 addresses."},
+		{"a flood of which few get a challenge", both(evening(90), sent(90, 0, 1, func(i int, x *made) { x.from, x.proof = person(i), dissect.Vouched }), flood(1200, 40, dissect.Unreturned, func(i int, x *made) {
+			if i%20 > 0 {
+				x.proof, x.silent, x.outcome = dissect.Unproven, true, dissect.OutcomeUnanswered
+			}
+		})), "certain Forged flood at 198.51.100.10:27015: 1,140 p info requests in 30 s from 19:00:30 UTC on (38 per second) from 1,140 addresses. None came back"},
 		{"half is lost at random", sent(600, 0, 5, func(i int, x *made) {
 			if x.from = person(i); uint32(i)*2654435761>>31 == 1 {
 				x.silent, x.outcome = true, dissect.OutcomeUnanswered
