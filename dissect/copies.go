@@ -565,6 +565,9 @@ func (n *identities) judge(s *sighting, id uint16, past int64) sameness {
 	if known && past <= int64(copyWindow) {
 		n.others++
 	}
+	if known && n.proofs == 0 && n.constant == 0 && n.others >= oftenSame && past > int64(copyBurst) {
+		return twoDatagrams // a capture that numbers its duplicates has them at once
+	}
 	if !known || n.proofs < fewProofs || n.others > 8*n.proofs || n.constant > n.proofs/16 {
 		return undecided
 	}

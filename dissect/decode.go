@@ -67,10 +67,7 @@ func (a *Analyzer) decode(x *arrival) {
 // its conversation or one of its ends replied in another protocol, or it is not even likely where requests were captured.
 func (a *Analyzer) mistaken(x *arrival) bool {
 	t, r, rec := a.tracker, &a.reader, &a.record
-	if r.Cut() || rec.Type.Role != Reply || rec.Split.Parts > 0 || len(x.Frames) > 0 || x.Stream != nil || x.reason == core.ByUser {
-		return false
-	}
-	if a.protocols[x.protocol].Detect(head(x.Payload)) == Certain {
+	if r.Cut() || rec.Type.Role != Reply || rec.Split.Parts > 0 || len(x.Frames) > 0 || x.Stream != nil || x.reason == core.ByUser || a.protocols[x.protocol].Detect(head(x.Payload)) == Certain {
 		return false
 	}
 	other := false

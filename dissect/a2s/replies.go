@@ -158,10 +158,7 @@ func (d *decoder) decodeFuel(r *dissect.Reader, m *dissect.Message) {
 // VAC: the system is unknown and a flag is neither 0 nor 1. Two letters that no text
 // follows are just an unknown type or system.
 func otherLayout(b []byte) bool {
-	if len(b) < 4 || fOS.NameOf(uint64(b[1])) != "" || b[1] == 0 {
-		return false
-	}
-	if wire.Letters(b[:2]) == 2 && (b[2] < ' ' || b[3] < ' ') {
+	if len(b) < 4 || fOS.NameOf(uint64(b[1])) != "" || b[1] == 0 || wire.Letters(b[:2]) == 2 && (b[2] < ' ' || b[3] < ' ') {
 		return false
 	}
 	return b[2] > 1 || b[3] > 1

@@ -98,10 +98,7 @@ func Detect(b []byte) dissect.Verdict {
 	case b[3] == '1':
 		// The name of the game follows, a short word.
 		n := int(b[4])
-		if n < 2 || n > 32 {
-			return dissect.Possible
-		}
-		if slices.ContainsFunc(b[5:min(len(b), 4+n)], wire.Unprintable) {
+		if n < 2 || n > 32 || slices.ContainsFunc(b[5:min(len(b), 4+n)], wire.Unprintable) {
 			return dissect.Possible
 		}
 		return dissect.Certain

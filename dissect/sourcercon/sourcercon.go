@@ -136,10 +136,8 @@ func Detect(b []byte) dissect.Verdict {
 		end = end[:1] // the first of two may be there
 	}
 	text, ended := bytes.CutSuffix(text, end)
-	if whole && !ended {
-		return dissect.No
-	}
-	if !readable(text) && (!strings.HasPrefix(endOfSource, string(text)) || whole && len(text) < len(endOfSource)) {
+	if whole && !ended ||
+		!readable(text) && (!strings.HasPrefix(endOfSource, string(text)) || whole && len(text) < len(endOfSource)) {
 		return dissect.No
 	}
 	wrong := bytes.IndexRune(text, utf8.RuneError)

@@ -1113,10 +1113,8 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 		a.addClient(e, same, kinds)
 	}
 	for e := range each(o.servers.entries) {
-		if e.v.idle() {
-			continue
-		}
-		if o.servers.gone > 0 && e.v.requests < leastKept && !(same && a.servers.room()) && a.servers.find(&e.key, e.sum) == nil {
+		if e.v.idle() ||
+			o.servers.gone > 0 && e.v.requests < leastKept && !(same && a.servers.room()) && a.servers.find(&e.key, e.sum) == nil {
 			continue
 		}
 		a.addServer(e, same, protocols[e.v.protocol], kinds)

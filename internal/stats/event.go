@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A nature is what the requests of an event have in common.
@@ -209,65 +211,59 @@ func (r *reporting) spread() (list []event) {
 		series *kindSeries
 		rates
 	}
-	type group struct {
-		net  netip.Prefix
-		kind uint16
-	}
-	groups, order := map[group][]member{}, []group(nil)
+	var groups [][]member
 	for _, e := range r.servers {
+		net := netOf(e.addr(), 64)
 		for _, q := range e.v.more.known() {
 			if q.challenged == 0 || !r.home(e) || slices.ContainsFunc(r.events, func(ev event) bool {
 				return ev.server == e && ev.nature != real && slices.Contains(ev.kinds, q.kind-1)
 			}) {
 				continue
 			}
-			g := group{netOf(e.addr(), 64), q.kind}
-			if groups[g] == nil {
-				order = append(order, g)
+			m := member{server: e, series: q}
+			if i := slices.IndexFunc(groups, func(g []member) bool { return g[0].series.kind == q.kind && net.Contains(g[0].server.addr()) }); i >= 0 {
+				groups[i] = append(groups[i], m)
+			} else {
+				groups = append(groups, []member{m})
 			}
-			groups[g] = append(groups[g], member{server: e, series: q})
 		}
 	}
-	for _, g := range order {
-		all := groups[g]
-		if len(all) == 1 {
-			continue
-		}
-		var lines []*ticks
-		for _, m := range all {
-			lines = append(lines, &m.series.ticks)
-		}
+	for _, all := range slices.DeleteFunc(groups, func(g []member) bool { return len(g) == 1 }) {
+		lines := nettext.Each(all, func(m member) *ticks { return &m.series.ticks })
 		var x rates
 		var lost, proving []float64
 		for i, l := range lines {
 			x = r.ratesOf(l, lines...)
 			all[i].rates = x
-			if lost == nil {
-				lost, proving = make([]float64, len(x.fresh)), make([]float64, len(x.fresh))
-			}
-			lost, proving = sumsOf(lost, x.by[unreturned]), sumsOf(proving, x.by[vouched], x.by[proven])
+			lost, proving = sumsOf(x.by[unreturned], lost), sumsOf(x.by[vouched], x.by[proven], proving)
 		}
 		seconds := float64(x.width) / 1e9
 		found := surges(lost, seconds, rareOf(lost, seconds))
 		for s := range each(found) {
-			if s.excess() < crowdPart*x.during(proving, s, found) {
-				continue
-			}
 			for _, m := range all {
-				n := m.during(m.by[unreturned], s, found)
-				if n < 1 {
+				ev := m.event(r, m.server, m.series, s, m.during(m.by[unreturned], s, found), found)
+				if ev.requests < 1 || s.excess() < crowdPart*x.during(proving, s, found) {
 					continue
 				}
-				part := min(n/max(m.during(sumsOf(m.by[unreturned], m.by[unproven]), s, found), 1), 1)
-				ev := event{server: m.server, kinds: []uint16{g.kind - 1}, nature: unreturning, net: g.net, from: x.time(r, s.from), to: x.time(r, s.to), requests: n, series: []*kindSeries{m.series}}
-				ev.in, ev.out = part*m.during(m.rates.in, s, found), part*m.during(m.out, s, found)
-				ev.sources = min(max(m.during(m.fresh, s, found), 0), n)
-				ev.sources = r.sourcesOf(&ev, []event{ev}, n, 0)
+				ev.net, ev.sources = netOf(m.server.addr(), 64), min(max(m.during(m.fresh, s, found), 0), ev.requests)
+				ev.sources = r.sourcesOf(&ev, []event{ev}, ev.requests, 0)
 				list = append(list, ev)
 			}
 		}
 	}
 	return list
+}
+
+// event returns the event that a surge among others is, with so many requests.
+func (x *rates) event(r *reporting, e *entry[server], q *kindSeries, s *surge, requests float64, all []surge) event {
+	part := 1.0
+	if with := x.during(sumsOf(x.by[unreturned], x.by[unproven]), s, all); with > 0 {
+		part = min(requests/with, 1) // several overlap
+	}
+	return event{
+		server: e, kinds: []uint16{q.kind - 1}, nature: unreturning, from: x.time(r, s.from), to: x.time(r, s.to), requests: requests, series: []*kindSeries{q},
+		in: part * x.during(x.in, s, all), out: part * x.during(x.out, s, all),
+	}
 }
 
 // together returns the sum of an event with those of other servers of its network, and these servers; none if it was in the sum of one before it.
@@ -363,19 +359,14 @@ func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []
 			return s.level < c.least || i == 0 && s.excess() < crowdPart*x.during(proving, &s, all)
 		})
 	}
-	both, given := slices.Concat(each[:]...), sumsOf(lost, open)
+	both := slices.Concat(each[:]...)
 	for i, c := range natures {
 		found, ungiven := each[i], i > 0
 		fresh := x.freshOf(found, both, c.counts)
 		for i := range found {
 			s := &found[i]
-			ev := event{server: e, kinds: []uint16{q.kind - 1}, nature: c.nature, from: x.time(r, s.from), to: x.time(r, s.to), requests: s.excess(), usual: s.usual / seconds, ungiven: ungiven, series: []*kindSeries{q}}
-			part := 1.0
-			if with := x.during(given, s, both); with > 0 {
-				part = min(ev.requests/with, 1) // several overlap
-			}
-			ev.sources = min(max(fresh[i], 0), ev.requests)
-			ev.in, ev.out = part*x.during(x.in, s, both), part*x.during(x.out, s, both)
+			ev := x.event(r, e, q, s, s.excess(), both)
+			ev.nature, ev.usual, ev.ungiven, ev.sources = c.nature, s.usual/seconds, ungiven, min(max(fresh[i], 0), ev.requests)
 			list = append(list, ev)
 		}
 	}

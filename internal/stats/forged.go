@@ -32,22 +32,19 @@ func (r *reporting) floods() {
 		if ev.nature == real || ev.carpet || ev.clients != nil || ev.nature == unasked && ev.strong == 0 && r.has(ev.server, DropsUnderLoad) {
 			continue
 		}
-		where := r.address(ev.server) + r.named(&ev.server.v)
-		var servers []string
+		at, net, servers := r.address(ev.server), "", []string(nil)
+		where := at + r.named(&ev.server.v)
 		if ev.net.IsValid() {
 			sum, list := r.together(ev)
 			if ev = &sum; len(list) == 0 {
 				continue
 			}
-			servers = nettext.Each(list, r.address)
-			where = count(uint64(len(list)), "server", "servers") + " of " + ev.net.String()
+			at, net, servers = "", ev.net.String(), nettext.Each(list, r.address)
+			where = count(uint64(len(list)), "server", "servers") + " of " + net
 		}
 		v := Verdict{
-			Kind: ForgedFlood, Certainty: Certain, Server: r.address(ev.server), Servers: servers, From: instant(ev.from), To: instant(ev.to),
+			Kind: ForgedFlood, Certainty: Certain, Server: at, Servers: servers, Network: net, From: instant(ev.from), To: instant(ev.to),
 			Evidence: r.floodNumbers(ev), Because: ev.because,
-		}
-		if len(servers) > 1 {
-			v.Server, v.Network = "", ev.net.String()
 		}
 		who := ""
 		if n := nearest(ev.sources); n > 0 {
@@ -59,10 +56,6 @@ func (r *reporting) floods() {
 				v.Sources, whose = r.names(one), "per address"
 				who = " from " + v.Sources[0]
 			}
-		}
-		meanwhile := ""
-		if len(servers) < 2 {
-			meanwhile = r.meanwhile(ev)
 		}
 		title, why := "Forged flood", "None came back with the challenge that it was given."
 		switch {
@@ -92,7 +85,7 @@ func (r *reporting) floods() {
 			in, rate = strings.Replace(in, " from", " or less from", 1), rate+" or more"
 		}
 		v.Text = fmt.Sprintf("%s at %s: %s %s in %s (%s%s)%s. %s", title, where, number(nearest(ev.requests)), r.whatOf(ev),
-			in, rate, times(ev), who, why+meanwhile)
+			in, rate, times(ev), who, why+either(net != "", "", r.meanwhile(ev)))
 		r.say(v)
 	}
 }

@@ -454,11 +454,9 @@ func (r *reporting) gap() (from, to int64) {
 			return
 		}
 		if start-end > longest {
-			from, to, longest, next = end, start, start-end, max(next, longest)
-		} else {
-			next = max(next, start-end)
+			from, to = end, start
 		}
-		end = stop
+		longest, next, end = max(longest, start-end), max(next, min(longest, start-end)), stop
 	})
 	if n < 50 || longest < 10*next || longest/4 > r.a.last-r.a.first-longest { // the last: captures of different days
 		return 0, 0

@@ -144,10 +144,8 @@ func (r *reporting) down() {
 	defer r.sayDead()
 	for _, e := range r.servers {
 		v := &e.v
-		if v.requests == 0 || r.toAll(e) || len(r.o.Home) > 0 && !r.isHome(e.addr()) || r.inCarpet(e.addr()) && v.replies == 0 {
-			continue
-		}
-		if r.displaced(e) {
+		if v.requests == 0 || r.toAll(e) || len(r.o.Home) > 0 && !r.isHome(e.addr()) || r.inCarpet(e.addr()) && v.replies == 0 ||
+			r.displaced(e) {
 			continue
 		}
 		if v.replies == 0 {
