@@ -55,9 +55,6 @@ func pack(text string) string {
 
 const userinfo = `"\challenge\-1446903372\qport\1359\protocol\71\name\^1Vis^7itor\password\hunter2\rate\25000\cl_guid\5F0177C2A76E"`
 
-// settings are those of an ioquake3 server.
-const settings = `\com_protocol\71\sv_hostname\^1Arena ^7of ^x0F0doom\sv_maxclients\16\g_needpass\0\version\ioq3 1.36 linux-x86_64\mapname\q3dm17\gamename\baseq3\sv_keywords\\ Administrator\Jane`
-
 func parse[T Message](t *testing.T, payload string) T {
 	t.Helper()
 	m, err := Parse([]byte(payload))

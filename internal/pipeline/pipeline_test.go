@@ -166,7 +166,7 @@ func TestWorkers(t *testing.T) {
 			}
 			if workers == 1 {
 				want = out.String()
-			} else if string(out.Bytes()) != want {
+			} else if out.String() != want {
 				t.Errorf("%s: %d workers write something else than one: %s", mode, workers, cmp.Diff(strings.Split(want, "\n"), strings.Split(out.String(), "\n"))[:1500])
 			}
 		}

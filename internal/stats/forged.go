@@ -128,7 +128,7 @@ func (r *reporting) limitAdvice(ev *event, limit string) string {
 		return limit
 	}
 	if slices.ContainsFunc(ev.server.v.more.known(), (*kindSeries).asks) {
-		limit += " The server asks for challenges for other requests: make it do so for this one, if its version can."
+		limit += " Other requests need a challenge: let this one need it, if its version can."
 	}
 	return limit
 }
