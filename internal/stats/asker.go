@@ -3,7 +3,6 @@ package stats
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"net/netip"
 	"slices"
@@ -296,30 +295,29 @@ func (r *reporting) findGreedy() {
 					g.servers = append(g.servers, e)
 				}
 				g.from, g.to, g.times = min(g.from, from), max(g.to, to), append(g.times, [2]int64{from, to})
-				most := 0.0 // times may overlap
-				for _, c := range g.clients {
-					most += c.v.during(g.from-int64(time.Second), g.to+int64(time.Second))
-				}
-				g.requests = min(g.requests+n, most)
+				g.requests += n
 				return
 			}
 		}
 		r.groups = append(r.groups, group{list, []*entry[server]{e}, n, from, to, [][2]int64{{from, to}}, real})
 	}
+	known := map[*entry[client]]float64{} // requests that are told
 	for i := range r.events {
 		if ev := &r.events[i]; ev.clients != nil && !standsForAll(ev.clients[0], ev.server) {
 			for _, p := range ev.apart() {
 				add(p.clients, ev.server, p.requests, p.from, p.to, ev.nature == real)
+				for _, c := range p.clients {
+					known[c] += c.v.during(p.from, p.to+1)
+				}
 			}
 		}
 	}
-	known := maps.Clone(r.greedy)
 	for i := range 2 * len(r.servers) {
 		e, real := r.servers[i/2], i%2 == 0
 		var few []*entry[client]
 		sum, all, from, to := 0.0, 0.0, r.a.last, r.a.first
 		for _, c := range r.clients {
-			if n := c.v.paceAt(e); n >= leastOften && float64(e.v.requests) >= n && !known[c] && !standsForAll(c, e) && (c.v.proven > 0) == real && r.home(e) && (real || r.openly(c, e, n)) {
+			if n := c.v.paceAt(e); n >= leastOften && float64(e.v.requests) >= n && 2*known[c] < float64(c.v.requests) && !standsForAll(c, e) && (c.v.proven > 0) == real && r.home(e) && (real || r.openly(c, e, n)) {
 				few, sum, all = append(few, c), sum+n, all+float64(c.v.requests)
 				from, to = min(from, c.v.first), max(to, c.v.last)
 			}
@@ -345,8 +343,8 @@ func (r *reporting) findGreedy() {
 			n := uint64(len(r.mayAsk(&c.v, float64(c.v.requests)/float64(max(c.v.distinctServers(), 1)))))
 			only = only && cmp.Or(n, c.v.distinctServers()) <= uint64(len(g.servers))
 		}
-		if only || 0.75*all <= g.requests {
-			g.requests = max(g.requests, all)
+		if g.requests = min(g.requests, all); only || 0.75*all <= g.requests { // times may overlap
+			g.requests = all
 		}
 	}
 	for ev := range each(r.events) { // what they send in a flood is not of it
@@ -374,8 +372,7 @@ func (e *event) apart() (list []group) {
 		n := c.v.within(from, to+1)
 		i := slices.IndexFunc(list, func(g group) bool { return 2*overlap(from, to, g.from, g.to) > max(to-from, g.to-g.from) })
 		if i < 0 {
-			list = append(list, group{clients: []*entry[client]{c}, requests: n, from: from, to: to})
-			continue
+			list, i = append(list, group{from: from, to: to}), len(list)
 		}
 		g := &list[i]
 		g.clients, g.requests, g.from, g.to = append(g.clients, c), g.requests+n, min(g.from, from), max(g.to, to)

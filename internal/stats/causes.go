@@ -488,7 +488,7 @@ var causes = []Cause{
 	{ID: "other_kind", State: Trouble, Certainty: Likely, explains: ofSilence | ofContent,
 		Needs:  "replies, none of which is of the kind that was asked",
 		Words:  "{server} answered none of {n}, although {replies} of another kind came.",
-		Advice: "The server confuses kinds of requests, or another program listens there: look at one conversation with qdissect -V.",
+		Advice: "The server refuses in words, or confuses kinds of requests, or another program listens there: look at one conversation with qdissect -V.",
 		holds: func(x *facts) *proof {
 			return x.proofIf(x.n > 0 && x.sum.replied() == 0 && x.marks[mData].n > 0 && len(x.elsewhere) == 0,
 				"n", count(x.n, "request", "requests"), "replies", count(x.marks[mData].n, "reply", "replies")).with(x, "replies", &x.marks[mData])

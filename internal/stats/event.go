@@ -220,12 +220,11 @@ func (r *reporting) spread() (list []event) {
 			}) {
 				continue
 			}
-			m := member{server: e, series: q}
-			if i := slices.IndexFunc(groups, func(g []member) bool { return g[0].series.kind == q.kind && net.Contains(g[0].server.addr()) }); i >= 0 {
-				groups[i] = append(groups[i], m)
-			} else {
-				groups = append(groups, []member{m})
+			i := slices.IndexFunc(groups, func(g []member) bool { return g[0].series.kind == q.kind && net.Contains(g[0].server.addr()) })
+			if i < 0 {
+				groups, i = append(groups, nil), len(groups)
 			}
+			groups[i] = append(groups[i], member{server: e, series: q})
 		}
 	}
 	for _, all := range slices.DeleteFunc(groups, func(g []member) bool { return len(g) == 1 }) {

@@ -447,7 +447,7 @@ func (r *reporting) listFindings() {
 
 // gap returns the longest time without messages of a capture that has many, if no other one comes near it.
 func (r *reporting) gap() (from, to int64) {
-	longest, next, n, end := int64(0), max(int64(time.Second), widths[r.moments.width]), uint64(0), int64(math.MaxInt64)
+	longest, next, n, end := int64(0), max(int64(time.Second), widths[r.moments.width]), uint64(0), r.a.first
 	r.moments.in(func(start, stop int64, m *moment) {
 		all := m.requests + m.replies + m.challenges + m.unknown + m.lost
 		if n += all; all == 0 {

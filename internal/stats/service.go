@@ -378,8 +378,9 @@ func (r *reporting) unwell() {
 			}
 			r.unheard(e, float64(good) >= wellShare*float64(n))
 		}
-		if r.inCarpet(e.addr()) && float64(good) >= wellShare*float64(less(n, o.ChallengeOnly)) {
-			continue // what comes to a server of the network and returns no challenge is the carpet's
+		flooded := v.more == nil && slices.ContainsFunc(r.events, func(ev event) bool { return ev.nature == unreturning && netOf(ev.server.addr(), 64).Contains(e.addr()) })
+		if (r.inCarpet(e.addr()) || flooded) && float64(good) >= wellShare*float64(less(n, o.ChallengeOnly)) {
+			continue // what comes to a server of the network and returns no challenge is the carpet's, or of the flood at others, if nothing tells when it came
 		}
 		if n < leastWell && !(r.few && v.unwell(good, n, &o)) || float64(good) >= wellShare*float64(n) || r.has(e, Unwell) {
 			continue
@@ -844,8 +845,10 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, calm bool) 
 		n            uint64
 		what, advice string
 	}
+	odd := 2*e.v.fates[dissect.OutcomeOther] > o.Unanswered
 	parts := []part{
-		{o.Unanswered, "got no reply", "Look at the load of the server, at limits of its queries and of its firewall, and at the path to it."},
+		{o.Unanswered, either(odd, "got a reply of another kind only", "got no reply"), either(odd, causeOf("other_kind").Advice,
+			"Look at the load of the server, at limits of its queries and of its firewall, and at the path to it.")},
 		{o.ChallengeOnly, "got a challenge only, because their clients did not return it or got another one each time", "Look at the clients: those from before challenges never get an answer, and a challenge that changes each time is of no use."},
 		{o.Late, "were answered late", "The replies come later than clients wait: look at the load of the server and at the path to it."},
 		{o.Partial, "were answered in part, because parts or fragments are missing", "Something on the path drops large or fragmented packets: check the MTU and whether a firewall drops IP fragments. The capture itself lacks them if its filter names a port."},

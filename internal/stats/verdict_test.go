@@ -188,6 +188,7 @@ func TestVerdictsNeed(t *testing.T) {
 	crowded := func(from, to int) []made { // 40 people, one of whom asks each 100 ms
 		return sent(10*(to-from), float64(from), 10, func(i int, x *made) { x.from = person(i % 40) })
 	}
+	burst := func(_ int, x *made) { x.from, x.proof = "203.0.113.9", dissect.Proven }
 	order := func(i int, x *made) { x.from, x.of = person(i), 4 }
 	all := Said{Every: 4}
 	for _, c := range []struct {
@@ -208,8 +209,9 @@ func TestVerdictsNeed(t *testing.T) {
 		})), "likely Reflection at 203.0.113.0/24: 9,000 p info requests in its name in 20 s from 19:00:10 UTC on (450 per second) made 198.51.100.10:27015 and 2 others send it"},
 		{"a small flood that begins in a large one", both(evening(90), flood(8000, 400, dissect.Unreturned, nil), sent(1500, 40, 50, func(i int, x *made) { challenged(i, x); x.from = somebody(9000 + i) })),
 			"certain Forged flood at 198.51.100.10:27015: 8,000 p info requests in 20 s from 19:00:30 UTC on (400 per second) from 8,000 addresses."},
-		{"two that ask too often, in part at the same time", both(evening(150), sent(2400, 30, 40, func(i int, x *made) { x.from, x.proof = "203.0.113.9", dissect.Proven }), sent(2400, 60, 40, func(i int, x *made) { x.from, x.proof = "203.0.114.9", dissect.Proven })),
+		{"two that ask too often, in part at the same time", both(evening(150), sent(2400, 30, 40, burst), sent(2400, 60, 40, func(i int, x *made) { x.from, x.proof = "203.0.114.9", dissect.Proven })),
 			"certain Greedy: 203.0.113.9 asks 198.51.100.10:27015 40 times per second: 2,400 p info requests in 60 s"},
+		{"bursts of one", both(evening(150), sent(400, 30, 200, burst), sent(400, 60, 200, burst), sent(400, 90, 200, burst), sent(400, 120, 200, burst)), "certain Greedy: 203.0.113.9 asks 198.51.100.10:27015"},
 		{"one that asks ten servers", both(evening(90), sent(1200, 30, 30, func(i int, x *made) {
 			x.from, x.to, x.proof = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 20+i%10), dissect.Proven
 		})), "certain Greedy: 203.0.113.9 asks 198.51.100.20:27015 and 9 others 30 times per second: 1,200 p info requests in 40 s"},
