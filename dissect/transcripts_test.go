@@ -22,7 +22,7 @@ import (
 	"github.com/qdissect/qdissect/qdissecttest"
 )
 
-// TestTranscripts plays testdata/transcripts.txt with all protocols, and the file of this name in the
+// TestTranscripts plays testdata/transcripts.txt and several.txt with all protocols, and the file of the first name in the
 // folder of a protocol with that one. It fails if something else comes out than what is
 // written there, indented. The lines of a section, which begins with ##, are
 //
@@ -41,6 +41,7 @@ import (
 func TestTranscripts(t *testing.T) {
 	const file = "testdata/transcripts.txt"
 	t.Run("all", func(t *testing.T) { transcripts(t, file, all.Protocols()...) })
+	t.Run("several", func(t *testing.T) { transcripts(t, "testdata/several.txt", all.Protocols()...) })
 	played := 0
 	for _, p := range all.Protocols() {
 		name := filepath.Join(strings.ReplaceAll(p.Name, "-", ""), file)
