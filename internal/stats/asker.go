@@ -179,9 +179,10 @@ func (c *client) busy(from, to int64) (first, last, pauses int64) {
 	if c.cells == nil {
 		return 0, 0, 0
 	}
+	first, last = to, from
 	sum, busy := 0.0, int64(0)
 	for s, t := range c.cells.surges(from, to, func(c *cell) uint64 { return c.requests }) {
-		first, last = min(cmp.Or(first, t[0]), t[0]), max(last, t[1])
+		first, last = min(first, t[0]), max(last, t[1])
 		busy, sum = busy+t[1]-t[0], sum+s.excess()
 	}
 	if sum < 0.9*float64(c.requests) {
@@ -294,8 +295,8 @@ func (r *reporting) findGreedy() {
 				if !slices.Contains(g.servers, e) {
 					g.servers = append(g.servers, e)
 				}
-				g.from, g.to, g.times = min(g.from, from), max(g.to, to), append(g.times, [2]int64{from, to})
 				g.requests += n
+				g.from, g.to, g.times = min(g.from, from), max(g.to, to), append(g.times, [2]int64{from, to})
 				return
 			}
 		}
@@ -340,10 +341,9 @@ func (r *reporting) findGreedy() {
 		all, only := 0.0, true
 		for _, c := range g.clients {
 			all += c.v.during(g.from-int64(time.Second), g.to+int64(time.Second))
-			n := uint64(len(r.mayAsk(&c.v, float64(c.v.requests)/float64(max(c.v.distinctServers(), 1)))))
-			only = only && cmp.Or(n, c.v.distinctServers()) <= uint64(len(g.servers))
+			only = only && (c.v.distinctServers() <= uint64(len(g.servers)) || r.asksOnly(&c.v, g.servers))
 		}
-		if g.requests = min(g.requests, all); only || 0.75*all <= g.requests { // times may overlap
+		if only || 0.75*all <= g.requests { // it may be more than all, as times may overlap
 			g.requests = all
 		}
 	}
@@ -357,13 +357,23 @@ func (r *reporting) findGreedy() {
 			}
 		}
 	}
-	r.events = slices.DeleteFunc(r.events, func(ev event) bool {
+	r.events = slices.DeleteFunc(r.events, func(ev event) bool { // hardly anything is left
 		return ev.nature == unasked && ev.requests < eventLeast*min(ev.seconds(), eventTime)
-	}) // nothing is left
+	})
+}
+
+// asksOnly reports whether a client asks servers alone, and others less often than it asks on average.
+func (r *reporting) asksOnly(c *client, servers []*entry[server]) bool {
+	n := len(r.mayAsk(c, float64(c.requests)/float64(c.distinctServers())))
+	return n > 0 && n <= len(servers)
 }
 
 // apart returns the clients of an event in groups, one unless they are few and some ask at another time than others.
 func (e *event) apart() (list []group) {
+	whole := []group{{clients: e.clients, requests: e.theirs, from: e.from, to: e.to}}
+	if len(e.clients) > mostGreedy {
+		return whole
+	}
 	for _, c := range e.clients {
 		from, to := max(c.v.first, e.from), min(c.v.last, e.to)
 		if first, last, pauses := c.v.busy(c.v.first, c.v.last); last > first && 4*pauses < last-first {
@@ -377,8 +387,8 @@ func (e *event) apart() (list []group) {
 		g := &list[i]
 		g.clients, g.requests, g.from, g.to = append(g.clients, c), g.requests+n, min(g.from, from), max(g.to, to)
 	}
-	if len(list) == 1 || len(e.clients) > mostGreedy {
-		return []group{{clients: e.clients, requests: e.theirs, from: e.from, to: e.to}}
+	if len(list) == 1 {
+		return whole
 	}
 	return list
 }

@@ -209,7 +209,6 @@ func (r *reporting) spread() (list []event) {
 	type member struct {
 		server *entry[server]
 		series *kindSeries
-		rates
 	}
 	var groups [][]member
 	for _, e := range r.servers {
@@ -231,20 +230,23 @@ func (r *reporting) spread() (list []event) {
 		lines := nettext.Each(all, func(m member) *ticks { return &m.series.ticks })
 		var x rates
 		var lost, proving []float64
-		for i, l := range lines {
+		for _, l := range lines {
 			x = r.ratesOf(l, lines...)
-			all[i].rates = x
 			lost, proving = sumsOf(x.by[unreturned], lost), sumsOf(x.by[vouched], x.by[proven], proving)
 		}
 		seconds := float64(x.width) / 1e9
 		found := surges(lost, seconds, rareOf(lost, seconds))
-		for s := range each(found) {
-			for _, m := range all {
-				ev := m.event(r, m.server, m.series, s, m.during(m.by[unreturned], s, found), found)
+		if len(found) == 0 {
+			continue
+		}
+		for _, m := range all {
+			x = r.ratesOf(&m.series.ticks, lines...) // again: of all together they would be large
+			for s := range each(found) {
+				ev := x.event(r, m.server, m.series, s, x.during(x.by[unreturned], s, found), found)
 				if ev.requests < 1 || s.excess() < crowdPart*x.during(proving, s, found) {
 					continue
 				}
-				ev.net, ev.sources = netOf(m.server.addr(), 64), min(max(m.during(m.fresh, s, found), 0), ev.requests)
+				ev.net, ev.sources = netOf(m.server.addr(), 64), min(max(x.during(x.fresh, s, found), 0), ev.requests)
 				ev.sources = r.sourcesOf(&ev, []event{ev}, ev.requests, 0)
 				list = append(list, ev)
 			}
@@ -338,10 +340,7 @@ const crowdPart = 0.25
 func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []event) {
 	seconds := float64(x.width) / 1e9
 	lost, open := x.by[unreturned], x.by[unproven]
-	of := unasked
-	if q.asks() {
-		of = unreturning
-	}
+	of := either(q.asks(), unreturning, unasked)
 	// If the server is down, those who else would prove themselves cannot: a flood is more than these.
 	proving := sumsOf(x.by[vouched], x.by[proven])
 	least := (eventFactor - 1) * quantileOf(proving, nil, 0.8)

@@ -2,11 +2,12 @@ package stats
 
 import (
 	"fmt"
-	"github.com/qdissect/qdissect/internal/nettext"
 	"math"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // span writes a time with its beginning: "20 s from 22:13:50 UTC on".
@@ -111,10 +112,7 @@ func (r *reporting) whatOf(ev *event) string {
 }
 
 func (r *reporting) floodNumbers(ev *event) Evidence {
-	factor := 0.0
-	if ev.in > 0 {
-		factor = ev.out / ev.in
-	}
+	factor := either(ev.in > 0, ev.out/ev.in, 0)
 	return Evidence{
 		{"requests", round(ev.requests, 0)}, {"requests_per_second", round(ev.level(), 1)}, {"usual_requests_per_second", round(ev.usual, 1)},
 		{"seconds", round(ev.seconds(), 1)}, {"sources", round(ev.sources, 0)}, {"requests_by_source", round(ev.requests/max(ev.sources, 1), 2)},

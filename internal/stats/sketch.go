@@ -139,14 +139,8 @@ func (r registers) raise(i, rest uint64) {
 // has no bias. No register is full, as some would be of 2^50 hashes.
 func (r registers) estimate() uint64 {
 	var counts [256]uint32
-	for eight := range slices.Chunk(r, 8) {
-		if len(eight) == 8 && [8]uint8(eight) == [8]uint8{} { // as most are of few hashes
-			counts[0] += 8
-			continue
-		}
-		for _, rank := range eight {
-			counts[rank]++
-		}
+	for _, rank := range r {
+		counts[rank]++
 	}
 	m, z := float64(len(r)), 0.0
 	for k := 64; k > 0; k-- {

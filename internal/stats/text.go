@@ -365,8 +365,8 @@ func count(n uint64, one, many string) string {
 
 func were(n uint64) string { return either(n == 1, "was", "were") }
 
-// either returns one of two texts: the first if something is so.
-func either[T ~string](is bool, yes, no T) T {
+// either returns one of two values: the first if something is so.
+func either[T any](is bool, yes, no T) T {
 	if is {
 		return yes
 	}
