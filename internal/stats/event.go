@@ -247,6 +247,7 @@ func (r *reporting) spread() (list []event) {
 					continue
 				}
 				ev.net, ev.sources = netOf(m.server.addr(), 64), min(max(x.during(x.fresh, s, found), 0), ev.requests)
+				ev.complete()
 				ev.sources = r.sourcesOf(&ev, []event{ev}, ev.requests, 0)
 				list = append(list, ev)
 			}
