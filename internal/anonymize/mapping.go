@@ -57,7 +57,7 @@ const (
 	maxKnown = 1 << 14
 	maxMACs  = 1 << 10
 	// maxPermutations is the number of permutations of octets and digits that are cached.
-	maxPermutations = 1 << 12
+	maxPermutations = 1 << 14
 )
 
 // A permutation is that of the octets, or of the hexadecimal digits, that follow others: after the kind and their number.
