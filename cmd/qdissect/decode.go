@@ -40,7 +40,7 @@ bytes, they form one dump that was pasted without quotes.
 Binary input is a single payload. Addresses, times and round trips are shown only
 if the text gives them. Datagrams without addresses belong to one conversation;
 their content decides which are requests. Bytes of a TCP connection are read with
---as: they begin with a message, and others may follow.
+--as: they begin with a message, and others may follow. Exit status 1: no message.
 
   qdissect decode 'ff ff ff ff 41 32 42 59 45'
   qdissect decode -x reply.txt

@@ -138,7 +138,7 @@ var kinds = [256]kind{
 	typePlayersRequest:   {mPlayersRequest, topicPlayers, 0, challenged, (*decoder).decodePlayersRequest},
 	typeRulesRequest:     {mRulesRequest, topicRules, 0, challenged, (*decoder).decodeRulesRequest},
 	typeChallengeRequest: {mChallengeRequest, topicChallenge, 0, wire.Forms{wire.Likely("", wire.Empty), anything}, (*decoder).decodeChallengeRequest},
-	typePingRequest:      {mPingRequest, topicPing, 0, wire.Forms{wire.Likely("", wire.Empty), wire.Possible("\n", wire.Ends)}, (*decoder).decodePingRequest},
+	typePingRequest:      {mPingRequest, topicPing, 0, wire.Forms{wire.Likely("", wire.Empty), wire.Possible("", wire.Ends)}, (*decoder).decodePingRequest},
 	typePingReply: {mPingReply, 0, topicPing, wire.Forms{
 		wire.Possible("", wire.Empty), // QuakeWorld's "connected" is the same
 		wire.Likely("", func(rest []byte) bool { return len(rest) < 32 && len(bytes.Trim(rest, "0\x00")) == 0 }),
@@ -179,7 +179,7 @@ var kinds = [256]kind{
 	typeConnectReject:  {mConnectReject, 0, topicConnect, printed, (*decoder).decodeText},
 	typePrint:          {mPrint, 0, topicRcon, printed, (*decoder).decodeText},
 	// QuakeWorld's challenge begins with the same letter.
-	typeRconChallenge: {mRconChallenge, 0, topicRcon, wire.Forms{wire.Certain("hallenge rcon ", nil)}, (*decoder).decodeText},
+	typeRconChallenge: {mRconChallenge, 0, topicRcon, wire.Forms{wire.Certain(rconChallenge, nil)}, (*decoder).decodeText},
 	// A log line begins with its date: "L 10/05/2000 - 12:00:00: ".
 	typeLog: {mLog, 0, 0, wire.Forms{wire.Certain("L ", isDate)}, (*decoder).decodeText},
 	typeSecretLog: {mLog, 0, 0, wire.Forms{

@@ -2,6 +2,7 @@ package a2s
 
 import (
 	"math/bits"
+	"strings"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -332,6 +333,8 @@ const (
 	typePrint          = 'l' // A2C_PRINT: text for the console, output of rcon
 	typeLog            = 'R' // S2A_LOGSTRING: a line of the server's log
 	typeSecretLog      = 'S' // S2A_LOGSTRING2: a log line with a secret
+
+	rconChallenge = "hallenge rcon " // after its letter
 )
 
 // compressedBit of a split id says that the message is compressed (Source).
@@ -661,7 +664,8 @@ func (m *Part) AppendSummary(dst []byte) []byte {
 // AppendSummary appends the text.
 func (m *Other) AppendSummary(dst []byte) []byte {
 	if m.Text != "" {
-		return style.Concealed(dst, m.Text, console.Secret(m.Text))
+		text := strings.TrimPrefix(m.Text, rconChallenge)
+		return style.Concealed(dst, text, console.Secret(text))
 	}
 	if m.Type == 0 && m.Data == nil || m.Type == typeJoin {
 		return dst

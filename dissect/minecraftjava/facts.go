@@ -187,7 +187,7 @@ func (f *facts) component(depth int) {
 			f.component(depth + 1)
 			f.s = rest
 		}
-	case c == '[' && depth >= maxDepth:
+	case c == '[' && depth >= maxDepth, c == 'n': // null
 		f.skip()
 	case c == '[':
 		for f.open('['); f.more(']'); {

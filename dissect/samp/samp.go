@@ -13,6 +13,7 @@ package samp
 import (
 	"encoding/binary"
 	"net/netip"
+	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
@@ -128,29 +129,26 @@ const (
 	lenPing = lenHead + 4
 )
 
-// ops are the letters, with what each asks for and what answers it.
-var ops = [...]struct {
-	letter         byte
+// ops are what each of the letters asks for and what answers it.
+var ops = [len(letters)]struct {
 	request, reply *dissect.MessageType
 	topic          dissect.Topic
 }{
-	{'i', mInfo, mInfoReply, topicInfo}, {'r', mRules, mRulesReply, topicRules}, {'c', mClients, mClientsReply, topicClients},
-	{'d', mPlayers, mPlayersReply, topicPlayers}, {'p', mPing, mPingReply, topicPing}, {'o', mExtra, mExtraReply, topicExtra},
-	{'x', mRcon, mRconReply, topicRcon},
+	{mInfo, mInfoReply, topicInfo}, {mRules, mRulesReply, topicRules}, {mClients, mClientsReply, topicClients},
+	{mPlayers, mPlayersReply, topicPlayers}, {mPing, mPingReply, topicPing}, {mExtra, mExtraReply, topicExtra},
+	{mRcon, mRconReply, topicRcon},
 }
+
+const letters = "ircdpox"
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].
 func Detect(b []byte) dissect.Verdict {
 	if len(b) < lenHead {
 		return dissect.No
 	}
-	known := false
-	for i := range ops {
-		known = known || b[lenHead-1] == ops[i].letter
-	}
 	tag := string(b[:4])
 	switch {
-	case !known:
+	case strings.IndexByte(letters, b[lenHead-1]) < 0:
 	case tag == tagSAMP, tag == tagVCMP && (len(b) == lenHead || len(b) == lenPing && b[lenHead-1] == 'p'):
 		return dissect.Certain
 	case tag == tagVCMP && b[lenHead-1] == 'x' && len(b) >= lenHead+4 && b[lenHead+1] == 0, tag == tagReply && len(b) > lenHead:
@@ -257,20 +255,13 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	h.Address = wire.Endpoint(r, fAddress, false, true)
 	h.Op = r.U8(fOp)
 	wire.Message(m, mInfo, &d.request, Request{h})
-	found := false
-	for i := range ops {
-		o := &ops[i]
-		if o.letter != h.Op {
-			continue
-		}
-		found = true
-		if m.Type, m.Pair = o.reply, (dissect.Pair{Answers: o.topic}); asks {
-			m.Type, m.Pair = o.request, dissect.Pair{Asks: o.topic, Challenge: dissect.ChallengeAbsent}
-		}
-	}
-	if !found {
+	i := strings.IndexByte(letters, h.Op)
+	if i < 0 {
 		r.Fail(fOp, "no such query")
 		return
+	}
+	if m.Type, m.Pair = ops[i].reply, (dissect.Pair{Answers: ops[i].topic}); asks {
+		m.Type, m.Pair = ops[i].request, dissect.Pair{Asks: ops[i].topic, Challenge: dissect.ChallengeAbsent}
 	}
 	switch h.Op {
 	case 'p':
@@ -304,7 +295,7 @@ func isRequest(r *dissect.Reader) bool {
 	case r.PeekByte(lenHead-1) == 'x':
 		return r.Cut() && !core.Awaited(r, topicRcon, 0) || !r.Cut() && u16(r, lenHead) != r.Left()-lenHead-2
 	}
-	// What is too short for a reply is a request with something behind it.
+	// What is too short for a reply is a request with something behind it, unless a reply is due.
 	least := lenHead + 2
 	switch r.PeekByte(lenHead - 1) {
 	case 'i':
@@ -314,7 +305,7 @@ func isRequest(r *dissect.Reader) bool {
 	case 'p':
 		return true
 	}
-	return r.Left() < least && !r.Cut()
+	return !r.Cut() && (r.Left() == lenHead || r.Left() < least && !core.Awaited(r, ^(topicPing|topicRcon), 0))
 }
 
 func u16(r *dissect.Reader, at int) int { return max(r.PeekByte(at), 0) | max(r.PeekByte(at+1), 0)<<8 }
@@ -379,8 +370,8 @@ func (d *decoder) decodeInfo(r *dissect.Reader, m *dissect.Message, h Head) {
 	vcmp := h.Tag == tagReply
 	if vcmp {
 		const size = 12
-		n := r.Until("\x00")
-		if n = min(n, size); r.Left() < size {
+		n := min(r.Until("\x00"), size)
+		if r.Left() < size {
 			n = size // fails
 		}
 		p.Version = wire.Fact(r, &s.Version, r.Span(fVersion, 0, 0, n, size-n))
@@ -420,12 +411,7 @@ func (m *Players) AppendSummary(dst []byte) []byte {
 }
 
 // AppendSummary gives the Discord.
-func (m *Extra) AppendSummary(dst []byte) []byte {
-	if m.Discord == "" {
-		return dst
-	}
-	return style.Text(dst, "", m.Discord)
-}
+func (m *Extra) AppendSummary(dst []byte) []byte { return style.Text(dst, "", m.Discord) }
 
 // AppendSummary gives the command, never a password.
 func (m *Rcon) AppendSummary(dst []byte) []byte {

@@ -11,6 +11,7 @@ import (
 	"encoding/binary"
 	"hash"
 	"hash/maphash"
+	"math"
 	"math/bits"
 	"math/rand/v2"
 	"net/netip"
@@ -422,10 +423,14 @@ func codeLength(b []byte, style dissect.Style) int {
 }
 
 // number replaces a number by one with the same sign and the same number of decimal digits
-// that fits into the same type. 0 and -1, which mean no number, stay unchanged.
+// that fits into the same type. 0 and -1, which mean no number, stay unchanged. What 32 bits
+// hold is replaced by the same 32 bits, with and without a sign.
 func (m *mapping) number(v int64) int64 {
-	if v == 0 || v == -1 {
+	switch {
+	case v == 0 || v == -1:
 		return v
+	case v > math.MaxInt32 && v <= math.MaxUint32:
+		return int64(uint32(m.number(int64(int32(v)))))
 	}
 	u, negative := uint64(v), v < 0
 	if negative {

@@ -138,8 +138,11 @@ func TestNumbers(t *testing.T) {
 		}
 		seen[w] = true
 	}
-	for _, v := range []int64{1<<31 - 1, -1 << 31, 1<<32 - 1, 1 << 31, 1<<63 - 1, 2000000000} {
+	for _, v := range []int64{1<<31 - 1, -1 << 31, 1<<32 - 1, 1 << 31, 1<<63 - 1, 2000000000, 3000000000} {
 		w := m.number(v)
+		if v <= 1<<32-1 && int32(w) != int32(m.number(int64(int32(v)))) {
+			t.Errorf("%d and the same 32 bits with a sign become different ones", v)
+		}
 		if len(strconv.FormatInt(v, 10)) != len(strconv.FormatInt(w, 10)) || v <= 1<<31-1 && w > 1<<31-1 || v >= -1<<31 && w < -1<<31 {
 			t.Errorf("%d becomes %d", v, w)
 		}

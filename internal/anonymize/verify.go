@@ -160,7 +160,7 @@ func (w *Witness) tells(n *dissect.Node, r dissect.Privacy, v, data []byte) bool
 	case dissect.FreeText:
 		return ofEngine(v) == 0
 	case dissect.ServerText:
-		return !w.rewriter.o.KeepServerText
+		return !w.rewriter.o.KeepServerText && !w.wordless(v)
 	case dissect.Address:
 		if n.Field.Kind == dissect.Endpoint {
 			return len(v) >= 4 && !stays(n.Endpoint(data).Addr())
@@ -168,6 +168,16 @@ func (w *Witness) tells(n *dissect.Node, r dissect.Privacy, v, data []byte) bool
 		return true
 	}
 	return false
+}
+
+// wordless reports whether a value is JSON without texts, such as null, [] and {"n":1}, of which nothing is replaced.
+func (w *Witness) wordless(v []byte) bool {
+	if strings.IndexByte(`{["n`, v[0]) < 0 {
+		return false
+	}
+	b := bytes.Clone(v)
+	w.rewriter.foldJSON(b, nil, nil)
+	return bytes.Equal(b, v)
 }
 
 // stays reports whether an address is one of those that are replaced by themselves.

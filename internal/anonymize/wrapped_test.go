@@ -434,6 +434,22 @@ func TestVerifyFinds(t *testing.T) {
 	}
 }
 
+// TestVerifyJSON: JSON without texts stays as it is, and nothing of it is left behind by mistake.
+func TestVerifyJSON(t *testing.T) {
+	status := `{"description":null,"players":{"sample":null},"favicon":null,"forgeData":{"channels":[],"v":3},"x":"A name of a server"}`
+	var b bytes.Buffer
+	c := mkpcap.NewWriter(&b, mkpcap.Options{}).Connect(time.Unix(1700000000, 0), client, server)
+	c.Send(time.Unix(1700000001, 0), false, []byte("\x07\x00\x2f\x01a\x63\xdd\x01\x01\x00"), 1400)
+	c.Send(time.Unix(1700000002, 0), true, []byte(string([]byte{byte(len(status) + 2), 0, byte(len(status))})+status), 1400)
+	out, counts := runOn(t, must.Get(capture.NewReader(bytes.NewReader(b.Bytes()), "status"))(t), anonymize.Options{})
+	if leaks, _ := verify(t, b.Bytes(), out); len(leaks) > 0 || counts.Messages != 3 {
+		t.Errorf("of %d messages is left: %+v", counts.Messages, leaks)
+	}
+	if leaks, _ := verify(t, b.Bytes(), b.Bytes()); !slices.ContainsFunc(leaks, func(l anonymize.Leak) bool { return l.Value == `"A name of a server"` }) {
+		t.Errorf("a name is not found: %+v", leaks)
+	}
+}
+
 // TestVerifyCorpus: nothing is left of the recorded replies of other projects' tests.
 func TestVerifyCorpus(t *testing.T) {
 	root := filepath.Join("..", "..", "..", "shared", "corpus")

@@ -28,7 +28,7 @@ func CompileColumn(text string) (*Column, error) {
 	}
 	t := p.next()
 	if t.kind != word || p.peek().kind != end {
-		return nil, p.fail(t, "a name expected, such as server.name")
+		return nil, p.fail(t, "one name expected, such as server.name")
 	}
 	n, why := p.names.resolve(t.text)
 	if why != "" {
