@@ -361,7 +361,7 @@ func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message) {
 	wire.Body(m, &d.challenge, Challenge{Challenge: words.Argument(r, fChallenge), Protocols: d.challenge.Protocols[:0]})
 	if r.HasPrefix("p=") {
 		list := r.Begin(fProtocols)
-		for pre := len("p="); pre == len("p=") || r.Next(','); pre = 1 {
+		for pre := len("p="); (pre == len("p=") || r.Next(',')) && quake.Digit(byte(r.PeekByte(pre))); pre = 1 {
 			d.challenge.Protocols = append(d.challenge.Protocols, keyvalue.Int(r.Delimited(fSpoken, pre, ", \n\x00", 0)).Value)
 		}
 		r.End(list)

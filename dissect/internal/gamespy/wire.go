@@ -249,9 +249,10 @@ func Printable(b []byte) bool {
 }
 
 // OfSession judges a reply that proves little by its session id, which clients choose: that of
-// other traffic is made of small numbers.
+// other traffic is made of small numbers, or is the opcode and the first letters of a file that
+// TFTP asks for.
 func OfSession(b []byte) dissect.Verdict {
-	if wire.Varied(b[1:ReplyHead]) {
+	if wire.Varied(b[1:ReplyHead]) && (b[1] > 6 || !Printable(b[2:ReplyHead])) {
 		return dissect.Possible
 	}
 	return dissect.Doubtful
