@@ -39,6 +39,7 @@ var (
 	fTeams   = catalog.Add("info.teams", dissect.List, "Scores of the teams, in most modes tickets.")
 	fScore   = catalog.Add("info.teams.score", dissect.Decimal, "Score of a team.")
 	fMod     = catalog.Add("info.mod", dissect.String, "Game or extension of Bad Company 2: BC2 or VIETNAM.", dissect.Public)
+	fLocked  = text("info.has_password", "Whether the game needs a password.")
 	fMapPack = catalog.Add("info.map_pack", dissect.Decimal, "Number of the map pack, of Bad Company 2.")
 	fColumns = catalog.Add("table.num_columns", dissect.Decimal, "Columns of the table of players.", dissect.Framing)
 	fColumn  = catalog.Add("table.column", dissect.String, "Name of a column.", dissect.SettingName, dissect.Framing)
@@ -66,7 +67,7 @@ var (
 		text("info.online_state", "State of the connection to EA, often empty."),
 		text("info.ranked", "Whether the server is ranked."),
 		text("info.punkbuster", "Whether PunkBuster is on."),
-		text("info.has_password", "Whether the game needs a password."),
+		fLocked,
 		number("info.uptime_s", "Seconds since the server started."),
 		number("info.round_time_s", "Seconds since the round began."),
 		fMod, fMapPack,
@@ -112,9 +113,7 @@ var (
 
 func number(path, doc string) *dissect.Field { return catalog.Add(path, dissect.Decimal, doc) }
 
-func text(path, doc string) *dissect.Field {
-	return catalog.Add(path, dissect.String, doc, dissect.Public)
-}
+func text(path, doc string) *dissect.Field { return catalog.Add(path, dissect.String, doc, dissect.Public) }
 
 // Protocol returns the declaration of the protocol for an analyzer.
 func Protocol() *dissect.Protocol { return protocol }
@@ -324,7 +323,9 @@ func (d *decoder) readInfo(r *dissect.Reader) {
 			mod = r.HasPrefix("\x03\x00\x00\x00BC2\x00") || r.HasPrefix("\x07\x00\x00\x00VIETNAM\x00")
 		}
 		if r.More() && (mod || f != fMod && f != fMapPack) {
-			d.word(r, f)
+			if word := d.word(r, f); f == fLocked {
+				p.server.Password = dissect.Some(word == "true")
+			}
 		}
 	}
 }

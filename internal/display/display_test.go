@@ -232,6 +232,7 @@ func TestErrors(t *testing.T) {
 		{"request", "^^^^^^^", "use role == request"},
 		{"src == 192.0.2.1", "^^^", "did you mean src_ip?"},
 		{"ip.addr == 192.0.2.1", "^^^^^^^", "did you mean host?"},
+		{"tcp.port == 27015", "^^^^^^^^", "did you mean port?"},
 		{"fields.map == x", "^^^^^^^^^^", "unknown field"},
 		{"a2s == 1", "^^^", "protocol == a2s"},
 		{"protocol == a2z", "            ^^^", "did you mean a2s?"},

@@ -77,7 +77,7 @@ func (d dictionary) resolve(path string) (*resolved, string) {
 var wiresharks = map[string]string{
 	"frame.number": "frame", "frame.time": "time", "udp.length": "length", "vlan.id": "vlan",
 	"ip.addr": "host", "ip.host": "host", "ip.src": "src_ip", "ip.dst": "dst_ip", "ipv6.addr": "host", "ipv6.src": "src_ip", "ipv6.dst": "dst_ip",
-	"udp.port": "port", "udp.srcport": "src_port", "udp.dstport": "dst_port",
+	"udp.port": "port", "udp.srcport": "src_port", "udp.dstport": "dst_port", "tcp.port": "port", "tcp.srcport": "src_port", "tcp.dstport": "dst_port",
 }
 
 // unknownName is the complaint about a name.
