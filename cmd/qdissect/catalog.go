@@ -122,7 +122,7 @@ func wrap(b *strings.Builder, text, indent string) {
 
 func writeFields(b *strings.Builder, list []*dissect.Protocol, markdown bool) {
 	if markdown {
-		b.WriteString("# Fields\n\nGenerated from the catalogs by `qdissect protocols --fields --markdown`. The last element of a path is the key in\nthe JSON output, under the name of the protocol; fields of framing are in the tree (`-V`, `-x`) only. A decimal is a JSON number;\ntext in its place has `_text` after the key.\n")
+		b.WriteString("# Fields\n\nGenerated from the catalogs by `qdissect protocols --fields --markdown`. The last element of a path is the key in\nthe JSON output, under the name of the protocol; fields of framing are in the tree (`-V`, `-x`) only. A decimal is a JSON number;\ntext in its place has `_text` after the key, but for the elements of lists.\n")
 	}
 	for _, p := range list {
 		if markdown {

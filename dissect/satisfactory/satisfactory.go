@@ -213,10 +213,11 @@ func pairID(cookie uint64) uint64 { return min(cookie, dissect.AnyID-1) }
 
 // AppendSummary appends the name, the state and the build.
 func (p *State) AppendSummary(dst []byte) []byte {
-	if dst = p.server.AppendSummary(dst); p.Name != "" {
-		dst = append(dst, "  "...)
+	start := len(dst)
+	if dst = p.server.AppendSummary(dst); p.Changelist == 0 {
+		return dst // cut, and no state can be told from none
 	}
-	dst = append(dst, fState.NameOf(uint64(p.State))...)
+	dst = append(wire.Gap(dst, start), fState.NameOf(uint64(p.State))...)
 	dst = wire.Number(dst, "  build ", p.Changelist)
 	if p.Flags&modded != 0 {
 		dst = append(dst, "  modded"...)
