@@ -172,7 +172,7 @@ func (w *Witness) tells(n *dissect.Node, r dissect.Privacy, v, data []byte) bool
 
 // wordless reports whether a value is JSON without texts, such as null, [] and {"n":1}, of which nothing is replaced.
 func (w *Witness) wordless(v []byte) bool {
-	if strings.IndexByte(`{["n`, v[0]) < 0 {
+	if begins := strings.IndexByte(`{["n`, v[0]); begins < 0 || v[len(v)-1] != `}]"l`[begins] {
 		return false
 	}
 	b := bytes.Clone(v)
