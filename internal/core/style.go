@@ -2,7 +2,6 @@ package core
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -271,13 +270,15 @@ func AppendQuoted(dst []byte, s string, c Charset, style Style) []byte {
 	dst = append(dst, '"')
 	from := len(dst)
 	dst = AppendText(dst, s, c, style)
-	for i := from; ; i += 2 {
-		n := bytes.IndexByte(dst[i:], '"')
-		if n < 0 {
-			break
+	if n := bytes.Count(dst[from:], []byte{'"'}); n > 0 {
+		i := len(dst) - 1
+		dst = append(dst, make([]byte, n)...)
+		for to := len(dst) - 1; to > i; i, to = i-1, to-1 { // from the end, so that each byte moves once
+			if dst[to] = dst[i]; dst[i] == '"' {
+				to--
+				dst[to] = '\\'
+			}
 		}
-		i += n
-		dst = slices.Insert(dst, i, '\\')
 	}
 	return append(dst, '"')
 }
