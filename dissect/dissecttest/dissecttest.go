@@ -13,6 +13,7 @@ package dissecttest
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -47,6 +48,8 @@ type Sample struct {
 	Sound []int
 	// Allocates reports that decoding may allocate. Decoding sound messages must not.
 	Allocates bool
+
+	got []Kept // what an analyzer of its own makes of it
 }
 
 // One returns a sample of one payload.
@@ -69,6 +72,9 @@ func Run(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}
+	for i := range samples {
+		samples[i].got = decode(t, p, samples[i].Parts, true)
+	}
 	t.Run("samples", func(t *testing.T) { runSamples(t, p, samples) })
 	t.Run("coverage", func(t *testing.T) { runCoverage(t, p, samples) })
 	t.Run("tree or not", func(t *testing.T) { runTreeOrNot(t, p, samples) })
@@ -77,8 +83,8 @@ func Run(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	t.Run("truncated", func(t *testing.T) { runTruncated(t, p, samples) })
 	t.Run("flipped", func(t *testing.T) { runFlipped(t, p, samples) })
 	t.Run("random", func(t *testing.T) { runRandom(t, p, samples) })
-	t.Run("large and empty", func(t *testing.T) {
-		for _, b := range append(large(samples), nil) {
+	t.Run("others", func(t *testing.T) {
+		for _, b := range others(samples) {
 			Check(t, p, b)
 		}
 	})
@@ -86,13 +92,16 @@ func Run(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	t.Run("allocations", func(t *testing.T) { runAllocations(t, p, samples) })
 }
 
-// Seeds returns what the fuzzing of a decoder begins with: the samples, large datagrams
-// made of them, which fuzzers do not find, and an empty one.
+// Seeds returns what the fuzzing of a decoder begins with: the samples, and what others
+// makes of them. Tests that do not fuzz have none, because Run checks all of these.
 func Seeds(samples []Sample) (list [][]byte) {
+	if fuzz := flag.Lookup("test.fuzz"); fuzz == nil || fuzz.Value.String() == "" {
+		return nil
+	}
 	for _, s := range samples {
 		list = append(list, s.Parts...)
 	}
-	return append(append(list, large(samples)...), nil)
+	return append(list, others(samples)...)
 }
 
 // Fuzz fuzzes the decoder of a protocol.
@@ -100,18 +109,18 @@ func Fuzz(f *testing.F, p *dissect.Protocol, samples []Sample) {
 	for _, b := range Seeds(samples) {
 		f.Add(b)
 	}
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		Check(t, p, payload)
-		_, _, _ = dissect.Parse(p, payload)
-	})
+	f.Fuzz(func(t *testing.T, payload []byte) { Check(t, p, payload) })
 }
 
-// large returns a datagram of 16 to 64 KB for every type of message: its first sample,
-// followed by copies of its second half or of short settings.
-func large(samples []Sample) (list [][]byte) {
+// others returns the parts of split messages, an empty datagram, and one of 16 to 64 KB for every type
+// of message, which fuzzers do not find: its first sample, followed by copies of its second half or of short settings.
+func others(samples []Sample) (list [][]byte) {
 	seen := map[string]bool{}
 	for i, s := range samples {
-		if seen[s.Message] || len(s.Parts) != 1 {
+		if len(s.Parts) > 1 {
+			list = append(list, s.Parts...)
+		}
+		if seen[s.Message] || len(s.Parts) > 1 {
 			continue
 		}
 		seen[s.Message] = true
@@ -123,7 +132,7 @@ func large(samples []Sample) (list [][]byte) {
 		size := []int{16 << 10, 20_000, 40_000, 65_000}[i%4]
 		list = append(list, append(bytes.Clone(whole), bytes.Repeat(again, (size-len(whole))/max(len(again), 1)+1)...)[:size])
 	}
-	return list
+	return append(list, nil)
 }
 
 // Check decodes one payload, or the parts of one message, and fails if the tree or the
@@ -142,6 +151,7 @@ func Check(t testing.TB, p *dissect.Protocol, parts ...[]byte) {
 		}
 	}
 	skimming(t, p)("skimmed", parts)
+	_, _, _ = dissect.Parse(p, parts[0])
 }
 
 // A Kept is a copy of a record that outlives its handler.
@@ -158,10 +168,8 @@ func (k *Kept) Has(f *dissect.FindingType) bool {
 
 // A Keeper is a handler that keeps records.
 type Keeper struct {
-	Records  []Kept
-	noText   bool // leave BodyText empty, because it takes most of the time
-	findings []string
-	unknown  int
+	Records []Kept
+	noText  bool // leave BodyText empty, because it takes most of the time
 }
 
 // Record keeps a record.
@@ -184,14 +192,11 @@ func (k *Keeper) keep(r *dissect.Record, body bool) {
 	k.Records = append(k.Records, c)
 }
 
-// Unknown counts a datagram that no protocol recognises.
-func (k *Keeper) Unknown(*dissect.Unknown) { k.unknown++ }
+// Unknown keeps nothing of a datagram that no protocol recognises.
+func (k *Keeper) Unknown(*dissect.Unknown) {}
 
-// Finding keeps the name of a finding without a message.
-func (k *Keeper) Finding(f *dissect.FlowFinding) {
-	k.findings = append(k.findings, f.Type.ID)
-	f.AppendText(nil)
-}
+// Finding makes the text of a finding without a message.
+func (k *Keeper) Finding(f *dissect.FlowFinding) { f.AppendText(nil) }
 
 func newAnalyzer(t testing.TB, p *dissect.Protocol, share *dissect.Analyzer, tree bool, h dissect.Handler) *dissect.Analyzer {
 	t.Helper()
@@ -368,11 +373,11 @@ func runSamples(t *testing.T, p *dissect.Protocol, samples []Sample) {
 				t.Errorf("Detect says %v, want at least %v", v, s.Verdict)
 			}
 			checkStarts(t, p, head)
-			got := decode(t, p, s.Parts, true)
-			if len(got) != 1 {
-				t.Fatalf("%d messages, want 1", len(got))
+			_, _, _ = dissect.Parse(p, s.Parts[0])
+			if len(s.got) != 1 {
+				t.Fatalf("%d messages, want 1", len(s.got))
 			}
-			r := &got[0]
+			r := &s.got[0]
 			if r.Type.Name != s.Message {
 				t.Errorf("message %s, want %s", r.Type.Name, s.Message)
 			}
@@ -475,13 +480,11 @@ func checkFindings(t testing.TB, p *dissect.Protocol, r *Kept) {
 func runCoverage(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	seen := map[any]bool{p.Catalog.Data(): true, p.Catalog.Lookup(p.Name + ".trailing"): true}
 	for _, s := range samples {
-		got := decode(t, p, s.Parts, true)
+		var k Keeper
 		if p.Stream != nil { // the bytes may not tell who sends it
-			var k Keeper
 			newAnalyzer(t, p, nil, true, &k).Datagram(&dissect.Datagram{Frame: middle, Time: start, Src: server, Dst: client, Payload: s.Parts[0], Stream: p, FromServer: true})
-			got = append(got, k.Records...)
 		}
-		for _, r := range got {
+		for _, r := range append(k.Records, s.got...) {
 			seen[r.Type] = true
 			for i := range r.Nodes {
 				seen[r.Nodes[i].Field] = true
@@ -527,8 +530,8 @@ func texts(list []dissect.Finding) (all []string) {
 
 func runTreeOrNot(t *testing.T, p *dissect.Protocol, samples []Sample) {
 	for _, s := range samples {
-		with, without := decode(t, p, s.Parts, true), decode(t, p, s.Parts, false)
-		same(t, s.Name, without, with)
+		without := decode(t, p, s.Parts, false)
+		same(t, s.Name, without, s.got)
 		if len(without) > 0 && len(without[0].Nodes) > 0 {
 			t.Errorf("%s: nodes without being asked for", s.Name)
 		}
@@ -556,9 +559,6 @@ func runSkimmed(t *testing.T, p *dissect.Protocol, samples []Sample) {
 			parts[len(parts)-1] = damaged
 			check(s.Name+", damaged", parts)
 		}
-	}
-	for i, b := range large(samples) {
-		check(fmt.Sprint("large ", i), [][]byte{b})
 	}
 }
 
@@ -748,7 +748,7 @@ func runFailures(t *testing.T, p *dissect.Protocol, samples []Sample) {
 			k.Records = k.Records[:0]
 			feed(p, a, s.Parts, start)
 			a.Flush()
-			same(t, "after failures", slices.Clone(k.Records), decode(t, p, s.Parts, true))
+			same(t, "after failures", k.Records, s.got)
 		})
 	}
 }
