@@ -99,7 +99,7 @@ func withRoom[T any](s []T, limit int) []T {
 	if len(s) < cap(s) {
 		return s
 	}
-	return append(make([]T, 0, max(min(limit, 4*len(s)+64), len(s)+1)), s...)
+	return append(make([]T, 0, max(min(limit, 4*len(s)+8), len(s)+1)), s...)
 }
 
 // recent maps the newest keys, at most limit, to values; the oldest key is evicted.
