@@ -212,18 +212,18 @@ func TestEscaped(t *testing.T) {
 
 // TestFieldNumber: a number is the same in JSON however long its key is and however much room there is.
 func TestFieldNumber(t *testing.T) {
-	c := dissect.NewCatalog("test")
+	c, j := dissect.NewCatalog("test"), NewJSON(JSONOptions{})
 	for _, name := range []string{"n", "number_of_12", "number_of_13_", "a_number_with_a_long_name"} {
 		f, signed := c.Add(name, dissect.Uint, "A number."), c.Add("signed."+name, dissect.Int, "A number.")
 		for _, n := range []uint64{0, 9, 10, 99, 100, 255, 256, 1000, 99999, 100000, 123456789, math.MaxUint64} {
 			for room := range 64 {
 				r := dissect.Record{Datagram: &dissect.Datagram{}, Sources: []dissect.Source{{Data: make([]byte, 8)}}, Nodes: []dissect.Node{{Field: f, Num: n, Len: 8}}}
-				got := NewJSON(JSONOptions{}).AppendFields(make([]byte, 0, room), &r)
+				got := j.AppendFields(make([]byte, 0, room), &r)
 				if want := fmt.Sprintf(`{"%s":%d}`, name, n); string(got) != want {
 					t.Fatalf("with room for %d: %s, want %s", room, got, want)
 				}
 				r.Nodes[0].Field = signed
-				got = NewJSON(JSONOptions{}).AppendFields(make([]byte, 0, room), &r)
+				got = j.AppendFields(make([]byte, 0, room), &r)
 				if want := fmt.Sprintf(`{"%s":%d}`, name, int64(n)); string(got) != want {
 					t.Fatalf("with room for %d: %s, want %s", room, got, want)
 				}
@@ -234,7 +234,7 @@ func TestFieldNumber(t *testing.T) {
 
 // TestFieldDecimal: a number that is text is the same in JSON wherever it stands in the data and however much room there is.
 func TestFieldDecimal(t *testing.T) {
-	f := dissect.NewCatalog("test").Add("ping", dissect.Decimal, "A number.")
+	f, j := dissect.NewCatalog("test").Add("ping", dissect.Decimal, "A number."), NewJSON(JSONOptions{})
 	texts := []string{"", "-", "-1", "00", "01", "1.5", "1e5", "12x", "x12", "99999999", "1234567890123456", ":2345678", "/2345678", "1234567:", "/", ":", "1:", "1/", "\xb1", "1\xb2", "1\x00"}
 	for n := range 12345 {
 		if n > 1100 && n%7 > 0 && !must.TryAll() {
@@ -250,7 +250,7 @@ func TestFieldDecimal(t *testing.T) {
 				}
 				data := append([]byte("\x01"+s), "12\xff\xff567890"[:after]...)
 				r := dissect.Record{Datagram: &dissect.Datagram{}, Sources: []dissect.Source{{Data: data}}, Nodes: []dissect.Node{{Field: f, Off: 1, Len: uint32(len(s))}}}
-				got := NewJSON(JSONOptions{}).AppendFields(make([]byte, 0, room), &r)
+				got := j.AppendFields(make([]byte, 0, room), &r)
 				want := append(new(JSON).appendValue([]byte(`{"ping":`), &r.Nodes[0], data, false), '}')
 				if string(got) != string(want) {
 					t.Fatalf("%q before %d bytes became %s, want %s", s, after, got, want)
@@ -262,7 +262,7 @@ func TestFieldDecimal(t *testing.T) {
 
 // TestFieldText: a text is the same in JSON wherever it stands in the data and however much room there is.
 func TestFieldText(t *testing.T) {
-	f := dissect.NewCatalog("test").Add("name", dissect.String, "A name.")
+	f, j := dissect.NewCatalog("test").Add("name", dissect.String, "A name."), NewJSON(JSONOptions{})
 	for n := range 40 {
 		s := []byte(strings.Repeat("01234567 abc", 4)[:n])
 		for at := range n + 1 {
@@ -273,7 +273,7 @@ func TestFieldText(t *testing.T) {
 				for after := range 9 {
 					data := append([]byte("\x01"), append(s, make([]byte, after)...)...)
 					r := dissect.Record{Datagram: &dissect.Datagram{}, Sources: []dissect.Source{{Data: data}}, Nodes: []dissect.Node{{Field: f, Off: 1, Len: uint32(n)}}}
-					got := NewJSON(JSONOptions{}).AppendFields(make([]byte, 0, 8*after*after), &r)
+					got := j.AppendFields(make([]byte, 0, 8*after*after), &r)
 					want := append(new(JSON).appendValue([]byte(`{"name":`), &r.Nodes[0], data, false), '}')
 					if string(got) != string(want) {
 						t.Fatalf("%q before %d bytes became %s, want %s", s, after, got, want)

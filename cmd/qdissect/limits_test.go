@@ -101,16 +101,16 @@ func evicts(t *testing.T, flood string, n int, args ...string) {
 	}
 }
 
-func TestMaxFlows(t *testing.T)    { evicts(t, "forged-info", 3000, "--max-flows", "500") }
-func TestMaxRequests(t *testing.T) { evicts(t, "forged-info", 3000, "--max-requests", "500") }
+func TestMaxFlows(t *testing.T)    { evicts(t, "forged-info", 1200, "--max-flows", "500") }
+func TestMaxRequests(t *testing.T) { evicts(t, "forged-info", 1200, "--max-requests", "500") }
 
 // TestMaxPeers checks the limit of clients with challenges, from forged servers or
 // from one server.
 func TestMaxPeers(t *testing.T) {
-	evicts(t, "forged-replies", 3000, "--max-peers", "500")
+	evicts(t, "forged-replies", 1200, "--max-peers", "500")
 	var b bytes.Buffer
 	s := hostile.NewStage(&b, mkpcap.Options{})
-	for i := range 3000 {
+	for i := range 1200 {
 		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 40000)
 		s.Strike(client, someServer, "\xff\xff\xff\xffTSource Engine Query\x00")
 		s.Strike(someServer, client, "\xff\xff\xff\xffA"+string(binary.LittleEndian.AppendUint32(nil, uint32(i))))
@@ -130,8 +130,8 @@ func TestRequestsPerFlow(t *testing.T) {
 	}
 }
 
-func TestMaxSets(t *testing.T)       { loses(t, 600, "--max-sets", "32") }
-func TestMaxReassembly(t *testing.T) { loses(t, 1500, "--max-reassembly", "1M") }
+func TestMaxSets(t *testing.T)       { loses(t, 200, "--max-sets", "32") }
+func TestMaxReassembly(t *testing.T) { loses(t, 900, "--max-reassembly", "1M") }
 
 // loses checks that floods evict parts with the flags, and do not without them.
 func loses(t *testing.T, n int, args ...string) {

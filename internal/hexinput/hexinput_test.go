@@ -842,7 +842,7 @@ func hostile(size int) map[string]string {
 }
 
 func TestParseHostile(t *testing.T) {
-	for name, text := range hostile(must.Try(16<<10, 256<<10)) {
+	for name, text := range hostile(must.Try(8<<10, 256<<10)) {
 		t.Run(name, func(t *testing.T) {
 			got, err := Parse([]byte(text))
 			bounds(t, []byte(text), got, err)
