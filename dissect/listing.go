@@ -148,12 +148,8 @@ func (t *tracker) paged(q *request, rec *Record) {
 	if n := o.withPort(port); n > int(o.sockets) {
 		o.sockets = uint8(n)
 		copy(o.ports[1:], o.ports[:])
-	} else {
-		for i := range o.ports { // to the front
-			if o.ports[i] == port {
-				copy(o.ports[1:i+1], o.ports[:i])
-			}
-		}
+	} else if i := slices.Index(o.ports[:], port); i > 0 { // to the front
+		copy(o.ports[1:i+1], o.ports[:i])
 	}
 	o.ports[0] = port
 	o.end, o.scope, o.frame, o.at, o.asked = pair.Page, own.scope, rec.Frame, now, false

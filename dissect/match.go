@@ -29,7 +29,8 @@ const lateFor = 2
 // match finds the request that a reply answers, by the order of the capture and not
 // by time: the oldest pending request that was sent before the first part of the
 // reply; else the newest answered one that may get another reply; else the oldest
-// with another id; else the newest expired one.
+// with another id; else the newest expired one; else the newest that was answered late
+// a moment ago.
 func (t *tracker) match(x *arrival, pair *Pair) match {
 	fi, proto := x.flow, x.protocol
 	if i := t.flows.flows[fi].requests; i != none {
@@ -40,7 +41,7 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 		}
 	}
 	p := t.protocols[proto]
-	waiting, extra, other, late, came, soon := none, none, none, none, none, none
+	waiting, extra, more, other, late, came, soon := none, none, none, none, none, none, none
 	best, tries := 0, 0
 	for i := t.flows.flows[fi].requests; i != none; i = t.requests.list[i].below {
 		q := &t.requests.list[i]
@@ -74,6 +75,8 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 			}
 		case extra == none && !over && (direct || q.topic&pair.Also != 0) && !(pair.Challenge == ChallengeIssued && t.requests.answered(q).data && x.first-t.requests.answered(q).last > int64(networkDelay)):
 			extra = i
+		case more == none && direct && t.requests.answered(q).came == OutcomeLate && abs(x.first-t.requests.answered(q).last) <= int64(networkDelay):
+			more = i
 		}
 	}
 	switch {
@@ -89,6 +92,8 @@ func (t *tracker) match(x *arrival, pair *Pair) match {
 		return match{request: other, other: true, same: 1}
 	case late != none:
 		return match{request: late, same: t.equal(late, x.part), over: true}
+	case soon == none:
+		return match{request: more, same: 1}
 	}
 	return match{request: soon, same: 1}
 }

@@ -209,12 +209,10 @@ func (a inner) Pending(f func(*Exchange)) {
 // reportMissing reports what is missing of the reply to a request with an outcome.
 func (t *tracker) reportMissing(q *request, is Outcome) {
 	p := t.protocols[q.protocol]
-	switch {
-	case is == OutcomeUnanswered || is == OutcomeOther:
-	case q.answer != 0 && p.Pairing.Endless != nil && t.requests.rare(q).entries > 0 && !t.requests.answered(q).ended && !t.flows.flows[q.flow].has(cutShort):
-		t.note(q, NewFinding(p.Pairing.Endless, Num(t.requests.answered(q).n), Num(t.requests.rare(q).entries)), q.frame, t.requests.time(q), q.up())
-		return
-	default:
+	if is != OutcomeUnanswered && is != OutcomeOther {
+		if q.answer != 0 && p.Pairing.Endless != nil && t.requests.rare(q).entries > 0 && !t.requests.answered(q).ended && !t.flows.flows[q.flow].has(cutShort) {
+			t.note(q, NewFinding(p.Pairing.Endless, Num(t.requests.answered(q).n), Num(t.requests.rare(q).entries)), q.frame, t.requests.time(q), q.up())
+		}
 		return
 	}
 	t.stats.Unanswered++
