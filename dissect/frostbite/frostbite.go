@@ -106,7 +106,7 @@ var (
 		"Look at the log of the server, and whether other clients get replies.")
 	unrequested = finding.Unrequested(catalog, "frostbite.unrequested", "The capture has requests of this connection, but no pending one with this number.")
 	several     = finding.Several(catalog, "frostbite.several", "The server answered the number once more. Clients read the first reply.")
-	refused     = catalog.Finding(dissect.FindingType{ID: "frostbite.refused", Severity: dissect.Note, Text: "the server refuses: %s", Doc: "The reply is not OK: the command is unknown or its words are wrong, it needs a login (LogInRequired), or the password is wrong."})
+	refused     = catalog.Finding(dissect.FindingType{ID: "frostbite.refused", Severity: dissect.Note, Class: core.OfRefusal, Text: "the server refuses: %s", Doc: "The reply is not OK: the command is unknown or its words are wrong, it needs a login (LogInRequired), or the password is wrong."})
 	wrongSize   = finding.Length(catalog, "frostbite.size", "the packet says %d bytes, %d are there", "The size of the packet is not that of its content.", finding.WrongLength)
 	wrongCount  = finding.Length(catalog, "frostbite.words", "the packet says %d {word|words}, %d are there", "The packet has fewer words than it says.", finding.WrongCount)
 )

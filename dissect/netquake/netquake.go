@@ -99,7 +99,7 @@ var (
 	length         = finding.New(catalog, dissect.Warning, "netquake.length", "length %d in the header, the packet has %d",
 		"The length in the header must be that of the packet; servers and clients drop the packet otherwise. It was cut or padded on the way, or its sender is mistaken.", finding.WrongLength)
 	elsewhere = catalog.Finding(dissect.FindingType{ID: "netquake.port", Severity: dissect.Chat, Text: "the game goes on at port %d", Doc: "The client has to send to this port from now on. A firewall or a NAT that forwards the port of the queries alone lets the connection time out."})
-	rejected  = catalog.Finding(dissect.FindingType{ID: "netquake.rejected", Severity: dissect.Note, Text: "the server rejects the client", Doc: "The text says why: the server is full, the client speaks another version of the protocol, or it is banned."})
+	rejected  = catalog.Finding(dissect.FindingType{ID: "netquake.rejected", Severity: dissect.Note, Class: core.OfRefusal, Text: "the server rejects the client", Doc: "The text says why: the server is full, the client speaks another version of the protocol, or it is banned."})
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -87,7 +87,7 @@ var (
 	notPlayer = finding.New(catalog, dissect.Warning, "q2.line", "not a line of a player: %s",
 		"A line after the settings has none of the formats of a player. It is shown and not counted. The server prints something into its status, or the reply is damaged.", "A client should skip the line. On the server, look for a mod that prints into the status.")
 	wrongVersion = catalog.Finding(dissect.FindingType{ID: "q2.version", Severity: dissect.Note, Text: "the server speaks another version of the network protocol than the request names", Doc: "The number after info is the version that the client speaks: 34 in Quake 2, others in its descendants. A server with another one says so and states nothing else. A query client should ask for the status, which has no version."})
-	rconRefused  = catalog.Finding(dissect.FindingType{ID: "q2.rcon.refused", Severity: dissect.Note, Text: "the server refuses the password of the remote console", Doc: "The password is wrong, or the server has none set. Many in a row are somebody who tries passwords."})
+	rconRefused  = catalog.Finding(dissect.FindingType{ID: "q2.rcon.refused", Severity: dissect.Note, Class: core.OfRefusal, Text: "the server refuses the password of the remote console", Doc: "The password is wrong, or the server has none set. Many in a row are somebody who tries passwords."})
 )
 
 // The topics of requests.

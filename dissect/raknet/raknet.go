@@ -88,8 +88,8 @@ var (
 	otherTime   = finding.New(catalog, dissect.Warning, "raknet.time", "the time is not that of the ping in frame %d",
 		"A pong has to bring the time of its ping back; clients make the round-trip time of it. This server sends another one, or the pong answers a ping that is not in the capture.", finding.ReturnedValue)
 	amplification = finding.Amplification(catalog, "raknet.amplification", "Pings are answered without a challenge: a server with a long text can be abused to flood others. A shorter message of the day helps.")
-	refused       = catalog.Finding(dissect.FindingType{ID: "raknet.refused", Severity: dissect.Note, Text: "the server refuses the connection: %p", Doc: "The server is there and does not take this client, for the reason given."})
-	otherVersion  = catalog.Finding(dissect.FindingType{ID: "raknet.version", Severity: dissect.Note, Text: "the server speaks version %d of RakNet's protocol", Doc: "The client asked with another version and is refused. Clients and servers of the same version of the game have the same one: update the older of the two, or set up a proxy that translates."})
+	refused       = catalog.Finding(dissect.FindingType{ID: "raknet.refused", Severity: dissect.Note, Class: core.OfRefusal, Text: "the server refuses the connection: %p", Doc: "The server is there and does not take this client, for the reason given."})
+	otherVersion  = catalog.Finding(dissect.FindingType{ID: "raknet.version", Severity: dissect.Note, Class: core.OfRefusal, Text: "the server speaks version %d of RakNet's protocol", Doc: "The client asked with another version and is refused. Clients and servers of the same version of the game have the same one: update the older of the two, or set up a proxy that translates."})
 	length        = finding.Length(catalog, "raknet.pong.length", "the length says %d {byte|bytes}, %d {is|are} there",
 		"The length before the text is not that of what follows. What is there is read. Clients that trust the length cut the text, or refuse the pong.", finding.WrongLength)
 	semicolon = finding.New(catalog, dissect.Warning, "raknet.motd.semicolon", "a semicolon within the name",

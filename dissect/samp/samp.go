@@ -100,8 +100,9 @@ var (
 	amplification = finding.Amplification(catalog, "samp.amplification", "Requests have 11 bytes and no challenge, lists of players fifty times as much: a server that answers any address can be abused to flood others. Limit the rate of replies to each address.")
 	count         = finding.Length(catalog, "samp.count", "%d {entry|entries} announced, %d {is|are} there",
 		"The number before a list is not that of its entries: the reply was cut, or the server counts wrongly. Clients that trust the number read past the end.", finding.WrongCount)
-	refused = finding.New(catalog, dissect.Note, "samp.rcon.refused", "the server refuses the password",
-		"The password of the remote console is wrong. Many of these say that somebody is guessing; servers write each into their log.", "If it is yourself, correct the password. If many come from others, close the remote console to other addresses (rcon 0, or a firewall) and choose a long password.")
+	refused = catalog.Finding(dissect.FindingType{ID: "samp.rcon.refused", Severity: dissect.Note, Class: core.OfRefusal, Text: "the server refuses the password",
+		Doc:    "The password of the remote console is wrong. Many of these say that somebody is guessing; servers write each into their log.",
+		Advice: "If it is yourself, correct the password. If many come from others, close the remote console to other addresses (rcon 0, or a firewall) and choose a long password."})
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.

@@ -57,7 +57,7 @@ var (
 	noLogin = finding.New(catalog, dissect.Warning, "rcon.login.noreply", "%p unanswered%p",
 		"The connection was made, and the server does not answer the password. It has none (rcon_password, rcon.password), is still starting, bans the address after wrong passwords, or speaks another protocol on this port, such as Rust with rcon.web 1.",
 		"Set a password on the server, and look for bans (listip of Source). For Rust, use a client of its WebSocket console, or set rcon.web 0.")
-	refused     = catalog.Finding(dissect.FindingType{ID: "rcon.login.refused", Severity: dissect.Note, Text: "the server refuses the password", Doc: "The password of the login is wrong, or a command came before the login. Many in a row are somebody who tries passwords."})
+	refused     = catalog.Finding(dissect.FindingType{ID: "rcon.login.refused", Severity: dissect.Note, Class: core.OfRefusal, Text: "the server refuses the password", Doc: "The password of the login is wrong, or a command came before the login. Many in a row are somebody who tries passwords."})
 	unrequested = finding.Unrequested(catalog, "rcon.unrequested", "The capture has requests of this connection, but no pending one with this id. The reply is late, or the capture lost what it answers.")
 	full        = catalog.Finding(dissect.FindingType{ID: "rcon.full", Severity: dissect.Chat, Text: "%d bytes of text: the reply goes on in another packet", Doc: "Servers send at most 4096 bytes of text in a packet. The next packets have the same id, and none says that it is the last."})
 	wrongSize   = finding.Length(catalog, "rcon.size", "the packet says %d bytes, %d are there", "The size of the packet is not that of its content.", finding.WrongLength)

@@ -28,7 +28,7 @@ var (
 	mHeartbeat = catalog.Message(dissect.MessageType{Name: "heartbeat", Title: "heartbeat", Role: dissect.OneWay, Purpose: dissect.Heartbeat | dissect.Unconfirmed, Doc: "A server registers with the master, every 30 seconds."})
 )
 
-var refused = catalog.Finding(dissect.FindingType{ID: "zandronum.master.refused", Severity: dissect.Note, Text: "the master refuses: %p",
+var refused = catalog.Finding(dissect.FindingType{ID: "zandronum.master.refused", Severity: dissect.Note, Class: core.OfRefusal, Text: "the master refuses: %p",
 	Doc: "The master sends a list to an address once within ten seconds, only in its version of the protocol, and not to addresses that it has banned."})
 
 // The codes and markers of masters.

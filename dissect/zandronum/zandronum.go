@@ -66,7 +66,7 @@ var (
 
 	unanswered  = finding.NoReply(catalog, "zandronum.noreply", "No reply came within the time that launchers wait. The server is down, the port is another one, or a packet was lost. Servers are silent for ten seconds to an address that sent them something that they do not know.")
 	tooSoon     = catalog.Finding(dissect.FindingType{ID: "zandronum.ignored", Severity: dissect.Note, Text: "the server refuses: this address has asked too recently", Doc: "A server answers an address once within ten seconds (sv_queryignoretime), whatever the port. Several launchers or monitors behind one address share that: ask less often."})
-	isBanned    = catalog.Finding(dissect.FindingType{ID: "zandronum.banned", Severity: dissect.Note, Text: "the server refuses: it has banned this address", Doc: "The address is in the ban list of the server."})
+	isBanned    = catalog.Finding(dissect.FindingType{ID: "zandronum.banned", Severity: dissect.Note, Class: core.OfRefusal, Text: "the server refuses: it has banned this address", Doc: "The address is in the ban list of the server."})
 	unrequested = finding.Unrequested(catalog, "zandronum.unrequested", finding.NonePending)
 	otherTime   = finding.New(catalog, dissect.Warning, "zandronum.time", "reply to the request in frame %d has the time %d instead of %d",
 		"A reply returns the time of its request, from which launchers compute the round-trip time. This one has another: it answers an earlier request, or is forged.", finding.ReturnedValue)

@@ -37,6 +37,8 @@ const (
 	OfServer
 	// OfClient is a mistake of clients.
 	OfClient
+	// OfRefusal says that a server refuses, in words, what it was asked for.
+	OfRefusal
 	// OfCapture is about packets, their times and their way into the capture, not about what was said.
 	OfCapture
 )

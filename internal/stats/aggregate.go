@@ -913,7 +913,6 @@ func (a *Aggregate) newFinding(f *dissect.Finding, t int64) *finding {
 		a.text = f.AppendText(a.text[:0])
 		known = &finding{
 			id: f.Type.ID, severity: f.Type.Severity.String(), text: strings.ToValidUTF8(string(a.text[:min(len(a.text), maxText)]), ""), doc: f.Type.Doc, first: t, last: t,
-			ofServer: f.Type.Class == core.OfServer && f.Type.Severity >= dissect.Warning,
 			examples: make([]Example, 0, maxExamples+1),
 		}
 		a.findings[f.Type.ID] = known
@@ -1136,7 +1135,7 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 			if len(a.findings) == maxFindings {
 				continue
 			}
-			known = &finding{id: f.id, severity: f.severity, doc: f.doc, ofServer: f.ofServer, first: f.first, last: f.last}
+			known = &finding{id: f.id, severity: f.severity, doc: f.doc, first: f.first, last: f.last}
 			a.findings[id] = known
 		}
 		known.merge(f)

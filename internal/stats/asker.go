@@ -457,10 +457,7 @@ func (r *reporting) tooOften() {
 			}
 		}
 		seconds := g.seconds()
-		who := sources[0] + " asks"
-		if len(g.clients) > 1 {
-			who = fmt.Sprintf("%d clients (%s and others) ask", len(g.clients), sources[0])
-		}
+		who := either(len(g.clients) > 1, fmt.Sprintf("%d clients (%s and others) ask", len(g.clients), sources[0]), sources[0]+" asks")
 		botnet := len(g.clients) >= mostGreedy && alikeClients(g.clients)
 		v := Verdict{
 			Kind: kind, Certainty: Certain, Servers: servers, Sources: sources, From: instant(g.from), To: instant(g.to),

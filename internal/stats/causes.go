@@ -13,6 +13,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A Cause is a reason why a server does not show up, or why it does. The list of all is docs/causes.md.
@@ -163,10 +164,7 @@ var causes = []Cause{
 			for m := range x.masters {
 				if m.lists.n > 0 && !x.listedBy(m) && (m.beats.n > 0 || x.asked() == 0) {
 					asked := strings.TrimPrefix(m.asked, "from the start, ")
-					if asked != "" {
-						asked = " of " + asked
-					}
-					return x.proof("master", m.to.String(), "n", count(m.lists.n, "list", "lists"), "asked", asked).with(x, "lists without it", &m.lists)
+					return x.proof("master", m.to.String(), "n", count(m.lists.n, "list", "lists"), "asked", either(asked != "", " of "+asked, "")).with(x, "lists without it", &m.lists)
 				}
 			}
 			return nil
@@ -297,19 +295,12 @@ var causes = []Cause{
 			if x.asked() > 0 {
 				return nil
 			}
-			where, known := either(x.at.Port() == 0, "it", "that port"), []string{}
-			for _, s := range x.r.Servers[:min(len(x.r.Servers), 3)] {
-				known = append(known, s.Address)
+			where, known := either(x.at.Port() == 0, "it", "that port"), ""
+			if n := min(len(x.r.Servers), 3); n > 0 {
+				names := nettext.Each(x.r.Servers[:n], func(s Server) string { return s.Address })
+				known = " It has these servers: " + strings.Join(names, ", ") + either(len(x.r.Servers) > n, fmt.Sprintf(" and %d more", len(x.r.Servers)-n), "") + "."
 			}
-			p := x.proof("packets", count(x.o.Packets, "packet", "packets"), "where", where, "known", "")
-			if len(known) > 0 {
-				more := ""
-				if n := len(x.r.Servers) - len(known); n > 0 {
-					more = fmt.Sprintf(" and %d more", n)
-				}
-				p.fill[len(p.fill)-1] = " It has these servers: " + strings.Join(known, ", ") + more + "."
-			}
-			return p
+			return x.proof("packets", count(x.o.Packets, "packet", "packets"), "where", where, "known", known)
 		}},
 
 	// Somebody asked, and what came back says why.
@@ -408,11 +399,11 @@ var causes = []Cause{
 
 	// What the capture lacks.
 	{ID: "one_direction", State: Unclear, Certainty: Certain, explains: everything,
-		Needs:  "no reply of the server in the capture, although requests return challenges that it must have given, or no host of the capture is seen in both directions",
+		Needs:  "nothing of the server in the capture, although requests return challenges that it must have given, or no host of the capture is seen in both directions",
 		Words:  "The capture has {n} to {server} and no reply from it: one direction only, or it does not reply.{why}",
 		Advice: "Capture both directions, on the host of the server itself or on a port that mirrors both.",
 		holds: func(x *facts) *proof {
-			if x.asked() == 0 || x.replies()+x.sum.Refused > 0 || x.good > 0 || len(x.elsewhere) > 0 {
+			if x.asked() == 0 || x.replies()+x.sum.Refused+x.sent() > 0 || x.good > 0 || len(x.elsewhere) > 0 {
 				return nil
 			}
 			used := x.marks[mReturned].n >= 2 && 10*x.marks[mReturned].n >= x.asked()
@@ -651,11 +642,8 @@ var causes = []Cause{
 		Words:  "{n} of {server} {lack} parts.",
 		Advice: partsLost,
 		holds: func(x *facts) *proof {
-			lost := x.marks[mShort]
-			if x.sum.Partial > lost.n {
-				lost = x.fates[dissect.OutcomePartial]
-			}
-			return x.lacking(&lost, "replies without all parts")
+			lost := either(x.sum.Partial > x.marks[mShort].n, &x.fates[dissect.OutcomePartial], &x.marks[mShort])
+			return x.lacking(lost, "replies without all parts")
 		}},
 	{ID: "client_gone", State: Trouble, Certainty: Likely, explains: ofDelay,
 		Needs:  "ICMP port unreachable about three replies of the server, and a tenth of them, or more",
@@ -663,10 +651,7 @@ var causes = []Cause{
 		Advice: "Let clients wait longer and keep their socket; a NAT forgets a mapping after 30 seconds or more without packets, so ask again within that time.",
 		holds: func(x *facts) *proof {
 			if by, sum := x.refusals(true, core.PortUnreachable); by != nil && float64(sum.n) >= badShare*float64(x.replies()) && sum.n >= leastErrors {
-				who := by.by
-				if by.n < sum.n {
-					who += " and others"
-				}
+				who := by.by + either(by.n < sum.n, " and others", "")
 				return x.proof("by", who, "n", count(sum.n, "time", "times")).with(x, "ICMP errors about replies", &sum)
 			}
 			return nil
@@ -701,13 +686,14 @@ var causes = []Cause{
 			return x.proofIf(x.bad(), "share", percent(float64(x.good)/float64(x.n)), "n", count(x.n, x.what, x.what+"s")).with(x, "requests without a reply", x.lost())
 		}},
 	{ID: "bad_replies", State: Trouble, Certainty: Certain, explains: ofContent,
-		Needs:  "a tenth of the replies or more are damaged, or contradict themselves",
+		Needs:  "a tenth of the replies or more are damaged, contradict themselves, or refuse",
 		Words:  "{n} of {all} of {server}: {text} ({id}).",
-		Advice: "Clients and masters may not accept such replies; qdissect -V -Y 'finding == {id}' shows them.",
+		Advice: "{so}; qdissect -V -Y 'finding == {id}' shows them.",
 		holds: func(x *facts) *proof {
 			for n := range each(x.noted) {
-				if n.bad && float64(n.bySelf) >= badShare*float64(max(x.replies(), 1)) {
-					return x.proof("n", number(n.bySelf), "all", count(x.replies(), "reply", "replies"), "text", shown([]byte(n.text)), "id", n.id).with(x, "such messages", &n.mark)
+				if n.bad && (!n.refuses || n.bySelf >= kindLeast) && float64(n.bySelf) >= badShare*float64(max(x.replies(), 1)) {
+					so := either(n.refuses, "The server is there and refuses what it is asked for", "Clients and masters may not accept such replies")
+					return x.proof("n", number(n.bySelf), "all", count(x.replies(), "reply", "replies"), "text", shown([]byte(n.text)), "id", n.id, "so", so).with(x, "such messages", &n.mark)
 				}
 			}
 			return nil
@@ -857,11 +843,8 @@ func gateway(a netip.Addr) bool {
 func (x *facts) master(is func(*master) bool) *proof {
 	for m := range x.masters {
 		if is(m) {
-			since := ""
-			if m.stopped() {
-				since = fmt.Sprintf(" any more: nothing came after the last %s, and %s before", count(m.since, "heartbeat", "heartbeats"), count(m.sent.n, "message", "messages"))
-			}
-			return x.proof("master", m.to.String(), "says", strings.TrimRight(m.says, "."), "since", since).with(x, "heartbeats", &m.beats).with(x, "messages of the master", &m.sent)
+			since := fmt.Sprintf(" any more: nothing came after the last %s, and %s before", count(m.since, "heartbeat", "heartbeats"), count(m.sent.n, "message", "messages"))
+			return x.proof("master", m.to.String(), "says", strings.TrimRight(m.says, "."), "since", either(m.stopped(), since, "")).with(x, "heartbeats", &m.beats).with(x, "messages of the master", &m.sent)
 		}
 	}
 	return nil

@@ -1024,6 +1024,53 @@ var filmLAN = []filmCause{
 	{id: "unarrived", // and to forged addresses that ask once
 		has: func(f *film) { f.unreturned(12, 4) }, near: func(f *film) { f.unreturned(48, 1) }, nearIs: "challenge_unused", says: "gave 96 challenges .*12 of the 12 addresses .* half of them 8 times or more.*a route back", not: "older"},
 	{id: "broadcast_unanswered", server: "192.168.1.255:27015", has: func(f *film) { f.found("192.168.1.255") }, near: func(f *film) { f.found("192.168.1.255", "192.168.1.255") }, nearIs: "only_private", nearAsk: "192.168.1.255:27015", says: "no server replied to any of 40 requests", not: "Down"},
+	{id: "bad_replies", server: "198.51.100.10:27960", nearAsk: "198.51.100.10:27960", // that refuse
+		has:  func(f *film) { f.console("Bad rconpassword.\n") },
+		near: func(f *film) { f.console("map: q3dm17\n") }, nearIs: "works", says: "30 of 30 replies .*the server refused a remote console command.*is there and refuses", not: "stands in the way"},
+	{id: "bad_replies", // of one server of two
+		has:  func(f *film) { f.listed("\x02\x00ann\x00\x01\x00\x00\x00\x00\x00\x80\x3f\x01bo") },
+		near: func(f *film) { f.listed("\x01\x00ann\x00\x01\x00\x00\x00\x00\x00\x80\x3f") }, nearIs: "works", says: "30 of 30 replies .*a2s.players.cut", not: "stands in the way"},
+	{id: "client_ignored", server: "203.0.113.5:27950", nearAsk: "203.0.113.5:27950", // of a server that replies in several datagrams, or does so late
+		has: func(f *film) { f.pages(.01, 1) }, near: func(f *film) { f.pages(6, 0) }, nearIs: "late_replies", says: "none of 30 requests of 20.7.0.9 ", not: "stands in the way"},
+	{id: "loss", // in bursts, of which the seconds around have none
+		has: func(f *film) { f.bursts(lossy(.4)) }, near: func(f *film) { f.bursts(func(_ int, at float64) bool { return at < 30 || at > 40 }) }, nearIs: "silent_at_times", says: "replies to only [56][0-9] %", not: "Down|did not reply"},
+}
+
+// console adds commands to a remote console, with what it prints.
+func (f *film) console(says string) {
+	server := netip.AddrPortFrom(filmServer.Addr(), 27960)
+	f.replied(30, "\xff\xff\xff\xffrcon secret status", .001, server, server, "\xff\xff\xff\xffprint\n"+says)
+}
+
+// listed adds a busy server, and another one that lists its players so.
+func (f *film) listed(players string) {
+	f.answered(400, filmOther)
+	f.replied(30, "\xff\xff\xff\xffU\x07\x00\x00\x00", .001, filmServer, filmServer, "\xff\xff\xff\xffD"+players)
+}
+
+// pages adds a master whose lists are three datagrams, which come after so long, but to the first clients.
+func (f *film) pages(after float64, ignored int) {
+	m := netip.MustParseAddrPort("203.0.113.5:27950")
+	for i := range 300 {
+		at, from := float64(i)/5, netip.AddrPortFrom(askers(i%10).Addr(), uint16(4000+i))
+		f.udp(at, from, m, "\xff\xff\xff\xffgetservers 68 full empty")
+		for k := range 3 * min(1, max(0, i%10+1-ignored)) {
+			f.udp(at+after+float64(k)/1000, m, from, "\xff\xff\xff\xffgetserversResponse\\"+string([]byte{20, 7, byte(i), byte(k), 0x6d, 0x38})+"\\EOT\x00\x00\x00")
+		}
+	}
+}
+
+// bursts adds eighty requests within a second, twice, and then one after the other; replies says which are answered.
+func (f *film) bursts(replies func(i int, at float64) bool) {
+	for i := range 400 {
+		at, from := .1+4.1*float64(i/80)+.01*float64(i%80), netip.AddrPortFrom(askers(i%60).Addr(), uint16(4000+i))
+		if i >= 160 {
+			at = 5 + float64(i-160)/4
+		}
+		if f.udp(at, from, filmServer, askInfo); replies(i, at) {
+			f.udp(at+.001, filmServer, from, infoReply("Old town"))
+		}
+	}
 }
 
 // beside adds a server that replies to requests to all hosts, and to those that replies says of requests to it alone.
@@ -1141,6 +1188,9 @@ func (c *filmCause) try(t *testing.T, near bool, name string) (w *stats.Answer, 
 	}
 	if w.State != stats.Answers && w.Cause != "wrong_interface" && len(w.Evidence) == 0 && w.Requests > 0 {
 		t.Errorf("no evidence: %+v", w)
+	}
+	if said[0].Kind == stats.NothingUnusual && w.State == stats.Trouble && !strings.HasPrefix(w.Cause, "master") && w.Cause != "not_in_list" {
+		t.Errorf("the report is quiet about %s", w.Text)
 	}
 	for _, e := range w.Evidence {
 		if e.Count > 0 && len(e.Frames) == 0 {

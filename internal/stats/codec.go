@@ -348,6 +348,7 @@ func (a *Aggregate) codeServer(c *codec, v *server) {
 	if c.Bool(&says); says {
 		h := v.hears()
 		c.Text(&h.icmp, maxText)
+		c.Text(&h.mistake, maxText)
 		numbers(c, append(h.counts(), &h.icmpFrame)...)
 		h.from.code(c)
 	}
@@ -470,7 +471,6 @@ func (a *Aggregate) codeFindings(c *codec) {
 		c.Text(&f.severity, maxText)
 		c.Text(&f.text, maxText)
 		c.Text(&f.doc, 1<<12)
-		c.Bool(&f.ofServer)
 		numbers(c, &f.count)
 		numbers(c, &f.first, &f.last)
 		for e := range coder.List(c.Coder, &f.examples, maxExamples) {

@@ -208,10 +208,7 @@ func (r *reporting) oneNet(ev *event, hot, calm *looks) (string, bool) {
 	if len(list) < leastAsking || part < alike {
 		return "", false
 	}
-	octet := most.Addr().AsSlice()[0]
-	if most.Addr().Is6() {
-		octet = most.Addr().AsSlice()[2]
-	}
+	octet := most.Addr().AsSlice()[either(most.Addr().Is6(), 2, 0)]
 	return fmt.Sprintf("%s of the addresses are in the network %s", percent(part), r.network(most)), differs(hot.nets[octet], calm.nets[octet], float64(hot.n), float64(calm.n))
 }
 

@@ -171,7 +171,8 @@ type noted struct {
 	bySelf   uint64
 	limit    bool // it says that requests exceed a limit of servers
 	loop     bool // it says that clients get one challenge after the other
-	bad      bool // it says that a reply is wrong
+	bad      bool // it says that a reply is wrong or refuses
+	refuses  bool // the latter
 	failed   bool // it says that a message has an error
 	mark
 }
@@ -615,7 +616,7 @@ func (f *focus) reply(r *dissect.Record) {
 
 func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
 	for x := range each(r.Findings) {
-		if x.Type.Severity < dissect.Warning {
+		if x.Type.Severity < dissect.Warning && x.Type.Class != core.OfRefusal {
 			continue
 		}
 		if x.Type == core.CaptureCut {
@@ -627,7 +628,7 @@ func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
 			n.bySelf++
 		}
 		n.loop, n.failed = x.Type == r.Protocol.Pairing.ChallengeLoop, x.Type.Severity == dissect.Failed
-		n.bad = n.failed && !r.Split.Partial || x.Type.Class == core.OfServer
+		n.bad, n.refuses = mistakes(x.Type, r), x.Type.Class == core.OfRefusal
 		if n.text == "" {
 			text := x.AppendText(nil)
 			n.text = string(text[:min(len(text), maxReason)])
@@ -831,7 +832,7 @@ func (t *target) merge(o *target) {
 		n := t.note(x.id, x.text)
 		n.mark.merge(&x.mark)
 		n.bySelf += x.bySelf
-		n.limit, n.loop, n.bad, n.failed = n.limit || x.limit, n.loop || x.loop, n.bad || x.bad, n.failed || x.failed
+		n.limit, n.loop, n.bad, n.failed, n.refuses = n.limit || x.limit, n.loop || x.loop, n.bad || x.bad, n.failed || x.failed, n.refuses || x.refuses
 	}
 	for x := range each(o.errors) {
 		t.said(x.is, x.by, x.reply).mark.merge(&x.mark)

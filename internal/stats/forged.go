@@ -47,10 +47,8 @@ func (r *reporting) floods() {
 			Kind: ForgedFlood, Certainty: Certain, Server: at, Servers: servers, Network: net, From: instant(ev.from), To: instant(ev.to),
 			Evidence: r.floodNumbers(ev), Because: ev.because,
 		}
-		who := ""
-		if n := nearest(ev.sources); n > 0 {
-			who = " from " + count(n, "address", "addresses")
-		}
+		n := nearest(ev.sources)
+		who := either(n > 0, " from "+count(n, "address", "addresses"), "")
 		whose := "in total"
 		if nearest(ev.sources) == 1 {
 			if one, _ := r.busiest(ev, false, 1); len(one) == 1 {

@@ -286,7 +286,6 @@ type Finding struct {
 	Text     string    `json:"text"` // of the first
 	Examples []Example `json:"examples"`
 	Doc      string    `json:"doc"`
-	OfServer bool      `json:"-"` // a mistake that clients may not accept
 }
 
 // An Example is a frame, with the command that shows it.

@@ -169,6 +169,7 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	} else if q.n == len(q.list) {
 		a.count()
 	}
+	wrong := false
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Type.Severity > dissect.Chat {
 			switch a.finding(f, r.Frame, t); f.Type {
@@ -178,8 +179,19 @@ func (a *Aggregate) Record(r *dissect.Record) {
 				a.cuts++
 				a.cut(r.Src, r.Dst, 0)
 			}
+			if !wrong && r.Type.Role == dissect.Reply && mistakes(f.Type, r) {
+				wrong = true
+				if e := a.known(&r.Src); e != nil {
+					e.v.hears().merge(&heard{wrong: 1, mistake: f.Type.ID})
+				}
+			}
 		}
 	}
+}
+
+// mistakes reports whether a finding says that a message is wrong, or refuses.
+func mistakes(f *dissect.FindingType, r *dissect.Record) bool {
+	return f.Class == core.OfRefusal || f.Severity >= dissect.Warning && (f.Class == core.OfServer || f.Length) || f.Severity == dissect.Failed && !r.Split.Partial
 }
 
 // Exchange counts what became of a request: at once if it ended as those did that were counted last.

@@ -437,7 +437,7 @@ func (r *reporting) listFindings() {
 			list = append(list, e)
 		}
 		r.Findings = append(r.Findings, Finding{
-			ID: f.id, Severity: f.severity, Count: f.count, First: instant(f.first), Last: instant(f.last), Text: r.plain(f), Examples: list, Doc: f.doc, OfServer: f.ofServer,
+			ID: f.id, Severity: f.severity, Count: f.count, First: instant(f.first), Last: instant(f.last), Text: r.plain(f), Examples: list, Doc: f.doc,
 		})
 	}
 	slices.SortFunc(r.Findings, func(a, b Finding) int {

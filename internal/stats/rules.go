@@ -41,10 +41,7 @@ func (r *reporting) rules() {
 		default:
 			continue
 		}
-		servers := v.Servers
-		if v.Server != "" {
-			servers = []string{v.Server}
-		}
+		servers := either(v.Server != "", []string{v.Server}, v.Servers)
 		for _, e := range r.servers {
 			if !slices.Contains(servers, r.address(e)) {
 				continue
@@ -83,10 +80,7 @@ func (r *reporting) perAddressRule(targets map[string]*Remedy, l Limit) {
 			list = append(list, *m)
 		}
 	}
-	who := "it"
-	if n := len(list); n > 1 {
-		who = fmt.Sprintf("the %d limits per address together", n)
-	}
+	who := either(len(list) > 1, fmt.Sprintf("the %d limits per address together", len(list)), "it")
 	r.tell(list, l, "Over the whole capture "+who+" would have dropped "+r.effect(l)+".")
 }
 

@@ -70,6 +70,9 @@ type heard struct {
 	bounced, large uint64
 	// Requests that were asked again before a reply came, and those of them that had one after more than a second if nothing was lost.
 	unclear, behind uint64
+	// Replies that are wrong or refuse, and the lowest id of a finding that says so.
+	wrong   uint64
+	mistake string
 }
 
 // hears returns what others say of a server, for more.
@@ -85,11 +88,14 @@ func (h *heard) merge(o *heard) {
 		h.icmp, h.icmpFrame = o.icmp, o.icmpFrame
 	}
 	h.replies(&o.from)
+	if o.mistake != "" && (h.mistake == "" || o.mistake < h.mistake) {
+		h.mistake = o.mistake
+	}
 	addTo(h.counts(), o.counts())
 }
 
 func (h *heard) counts() []*uint64 {
-	return []*uint64{&h.cut, &h.unread, &h.bounced, &h.large, &h.unclear, &h.behind}
+	return []*uint64{&h.cut, &h.unread, &h.bounced, &h.large, &h.unclear, &h.behind, &h.wrong}
 }
 
 // replies records another end from which replies come.
@@ -528,7 +534,6 @@ type finding struct {
 	count                   uint64
 	first, last             int64
 	examples                []Example // of the lowest frames
-	ofServer                bool      // a mistake that clients may not accept
 }
 
 const maxExamples = 3

@@ -18,9 +18,10 @@ import (
 type silence struct {
 	from, to int64
 	requests float64
-	ends     bool // replies came after it
-	began    bool // replies came before it
-	about    bool // the number of requests is an estimate
+	edges    float64 // an estimate of those in the buckets of the replies before and after it, until it ends
+	ends     bool    // replies came after it
+	began    bool    // replies came before it
+	about    bool    // the number of requests is an estimate
 	// When it was asked first and last in vain, as far as buckets tell.
 	asked, askedLast int64
 }
@@ -54,6 +55,7 @@ func silences(l *pulses, first, last int64) (list []silence) {
 	wide := widths[l.width] > shortest
 	now := silence{from: first, about: wide}
 	end := func(t int64, ends bool) {
+		now.requests += either(wide, now.edges, min(now.edges, 2*now.requests)) // what is lost in the seconds of replies may have come between these
 		if now.to = t; now.requests >= leastJudged {
 			now.ends = ends
 			if idle := now.asked - now.from; now.began && idle > shortest {
@@ -81,19 +83,16 @@ func silences(l *pulses, first, last int64) (list []silence) {
 		from, to = max(from, first), min(to, last)
 		before, after := float64(p.first-from), float64(to-p.last)
 		pace := float64(p.asked) / float64(max(to-from, 1))
-		part := min(float64(p.lost)/max(before+after, 1), 3*pace)
-		if wide { // What is lost may have come between replies: as much as usual, or more than can have come before and after them.
-			part = min(part, pace)
-			if usual := float64(p.asked) * lost / asked; float64(p.lost) <= usual+4*math.Sqrt(usual) {
-				part = 0
-			}
+		part := min(float64(p.lost)/max(before+after, 1), pace)
+		if usual := float64(p.asked) * lost / asked; wide && float64(p.lost) <= usual+4*math.Sqrt(usual) {
+			part = 0 // as much as usual, which may have been lost between replies
 		}
 		if part > 0 {
 			now.ask(p.first, p.first)
 		}
-		now.requests += part * before
+		now.edges += part * before
 		end(p.first, true)
-		if now = (silence{from: p.last, began: true, about: wide, requests: part * after}); part > 0 {
+		if now = (silence{from: p.last, began: true, about: wide, edges: part * after}); part > 0 {
 			now.ask(p.last, p.last)
 		}
 	})
@@ -290,7 +289,7 @@ func (r *reporting) neverReplied(e *entry[server]) {
 	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), v.sources().addresses(), r.span(v.first, v.last))
 	text, advice := r.withICMP(v, text)
 	if said := text; v.says() == "" {
-		text += ", and nothing shows that a server is there"
+		text += ", and nothing" + either(r.Totals.Unknown > 0, " that is recognised", "") + " shows that a server is there"
 		advice = "Look whether the address and the port are right; qdissect why ADDR:PORT says more of one server."
 		if i := slices.IndexFunc(r.servers, func(o *entry[server]) bool { return o.addr() == e.addr() && o.v.replies > 0 }); i >= 0 {
 			text = said + ", and the same host replies at " + r.address(r.servers[i]) + r.named(&r.servers[i].v)
@@ -674,7 +673,7 @@ func (r *reporting) unanswered() map[*entry[server]][]*entry[client] {
 	const most = 1000
 	by := map[*entry[server]][]*entry[client]{}
 	wanted := slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool {
-		return e.v.replies == 0 || e.v.requests < e.v.replies+leastIgnored || !r.home(e) ||
+		return e.v.replies == 0 || max(e.v.fates.missed(), less(e.v.requests, e.v.replies)) < leastIgnored || !r.home(e) ||
 			r.has(e, ForgedFlood, CrowdOrForged, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, GreedyClients, Unwell)
 	})
 	for c := range each(r.a.clients.entries) {

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/endpoint"
 )
 
@@ -45,11 +46,7 @@ func (a *Aggregate) Unknown(u *dissect.Unknown) {
 	src, dst := endpoint.Of(u.Src), endpoint.Of(u.Dst)
 	a.Foreign(u.Time.UnixNano(), &src, &dst, len(u.Payload)+u.Missing, len(u.Frames), u.Missing > 0)
 	if u.Missing > 0 {
-		unread := uint64(0)
-		if len(u.Payload) < mostHead {
-			unread = 1
-		}
-		a.cut(u.Src, u.Dst, unread)
+		a.cut(u.Src, u.Dst, core.Bit[uint64](len(u.Payload) < mostHead))
 	}
 	if a.focus != nil {
 		a.focus.foreign(u)

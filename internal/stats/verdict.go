@@ -377,29 +377,56 @@ func (r *reporting) errors() {
 			})
 		}
 	}
+	for f := range each(r.Findings) {
+		r.mistakes(f)
+	}
 	if len(r.Verdicts) > 0 {
 		return
 	}
 	i := slices.IndexFunc(r.Findings, func(f Finding) bool {
-		n, all := float64(f.Count), float64(r.Totals.Replies)
-		return f.Severity == "error" || f.Count >= leastErrors && (looping(f.ID) && n >= loopShare*all || f.OfServer && n >= badShare*all)
+		return f.Severity == "error" || f.Count >= leastErrors && looping(f.ID) && float64(f.Count) >= loopShare*float64(r.Totals.Replies)
 	})
 	if i < 0 {
 		return
 	}
 	f := &r.Findings[i]
-	when := either(f.Last.Sub(f.First) < time.Millisecond, "at "+r.clock(f.First.UnixNano()), "in "+r.span(f.First.UnixNano(), f.Last.UnixNano()))
 	v := Verdict{
 		Kind: Errors, From: f.First, To: f.Last,
-		Text:     fmt.Sprintf("Errors: %s of %s %s: %s (%s).", count(f.Count, "message", "messages"), number(r.Totals.Requests+r.Totals.Replies+r.Totals.Notices), when, f.Text, f.ID),
-		Advice:   "Look at one of them: " + "qdissect -V -Y 'finding == " + f.ID + "'.",
+		Text:     fmt.Sprintf("Errors: %s of %s %s: %s (%s).", count(f.Count, "message", "messages"), number(r.Totals.Requests+r.Totals.Replies+r.Totals.Notices), r.when(f), f.Text, f.ID),
+		Advice:   "Look at one of them: qdissect -V -Y 'finding == " + f.ID + "'.",
 		Evidence: Evidence{{"messages", float64(f.Count)}},
 	}
 	if looping(f.ID) {
-		v.Text = fmt.Sprintf("Challenges: clients got one challenge after the other and no data, %s %s (%s).", count(f.Count, "time", "times"), when, f.ID)
+		v.Text = fmt.Sprintf("Challenges: clients got one challenge after the other and no data, %s %s (%s).", count(f.Count, "time", "times"), r.when(f), f.ID)
 		v.Advice = "The server or a proxy in front of it refuses the challenges that it gives, or clients send wrong ones; look at one with qdissect -V -Y 'finding == " + f.ID + "'."
 	}
 	r.say(v)
+}
+
+// mistakes says that a share of the replies of servers are wrong or refuse, as a finding says, if nothing else is said of them.
+func (r *reporting) mistakes(f *Finding) {
+	var who []string
+	wrong, all := uint64(0), uint64(0)
+	for _, e := range r.servers {
+		if h := e.v.heard; h != nil && h.mistake == f.ID && h.wrong >= kindLeast && float64(h.wrong) >= badShare*float64(e.v.replies) && r.home(e) && !r.has(e, ranks...) {
+			who, wrong, all = append(who, r.address(e)), wrong+h.wrong, all+e.v.replies
+		}
+	}
+	if len(who) == 0 || slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return strings.Contains(v.Text, "("+f.ID+")") }) {
+		return
+	}
+	r.say(Verdict{
+		Kind: Errors, Server: either(len(who) == 1, who[0], ""), Servers: either(len(who) > 1, who[:min(len(who), mostSources)], nil), From: f.First, To: f.Last,
+		Text: fmt.Sprintf("%s: %s of %s of %s %s: %s (%s)%s.", either(f.Severity == "note", "Refused", "Errors"), number(wrong), count(all, "reply", "replies"), list(who),
+			r.when(f), f.Text, f.ID, either(f.Count < wrong, " and others", "")),
+		Advice:   "Look at one of them: qdissect -V -Y 'finding == " + f.ID + "'.",
+		Evidence: Evidence{{"messages", float64(wrong)}, {"replies", float64(all)}},
+	})
+}
+
+// when says when a finding was made.
+func (r *reporting) when(f *Finding) string {
+	return either(f.Last.Sub(f.First) < time.Millisecond, "at "+r.clock(f.First.UnixNano()), "in "+r.span(f.First.UnixNano(), f.Last.UnixNano()))
 }
 
 // looping reports whether a finding says that challenges are refused again and again.
