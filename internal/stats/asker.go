@@ -565,7 +565,9 @@ func (r *reporting) isVictim(c *entry[client]) bool {
 // scanners says that sources ask very many servers. Of many, it says what they do together.
 func (r *reporting) scanners() {
 	const mostSaid = 8
-	all := slices.DeleteFunc(slices.Clone(r.clients), func(c *entry[client]) bool { return !r.scans(c) })
+	all := slices.DeleteFunc(slices.Clone(r.clients), func(c *entry[client]) bool {
+		return !r.scans(c) || c.v.replies == 0 && slices.ContainsFunc(r.servers, func(e *entry[server]) bool { return e.addr() == c.addr() && e.v.replies >= c.v.requests }) // some replies look like requests
+	})
 	if len(all) > mostSaid {
 		r.manyScanners(all)
 		return
@@ -574,9 +576,7 @@ func (r *reporting) scanners() {
 		v := &c.v
 		n, s := v.distinctServers(), time.Duration(v.last-v.first)
 		heard := either(v.challenged > 0, "It never returns a challenge.", "No server gave it a challenge.")
-		if v.proven > 0 {
-			heard = "It returns challenges: the address is real."
-		}
+		heard = either(v.proven > 0, "It returns challenges: the address is real.", heard)
 		r.say(Verdict{
 			Kind: Scanner, Certainty: Likely, Sources: []string{r.source(c)}, From: instant(v.first), To: instant(v.last),
 			Text: fmt.Sprintf("Scanner%s: %s asks %s %s: %s requests in %s (%s per second), with %s. %s", either(4*v.replies >= v.requests, " or server browser", ""),

@@ -185,10 +185,10 @@ var causes = []Cause{
 		}},
 	{ID: "no_requests_captured", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "replies of the server, and no request to it",
-		Words:  "The capture has {n} from {server} and no requests to it: one direction only.",
+		Words:  "The capture has {n} from {server} and no requests to it{but}.",
 		Advice: "Capture both directions, on the host of the server itself or on a port that mirrors both.",
 		holds: func(x *facts) *proof {
-			return x.proofIf(x.asked() == 0 && x.replies() > 0, "n", count(x.replies(), "reply", "replies")).with(x, "replies", cmp.Or(&x.marks[mData], &x.marks[mIssued]))
+			return x.proofIf(x.asked() == 0 && x.replies() > 0, "n", count(x.replies(), "reply", "replies"), "but", either(x.in > 0, " that are recognised", ": one direction only")).with(x, "replies", cmp.Or(&x.marks[mData], &x.marks[mIssued]))
 		}},
 	{ID: "relay_address", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "an address in 169.254.0.0/16, and no reply",

@@ -1027,6 +1027,11 @@ var filmLAN = []filmCause{
 	{id: "bad_replies", server: "198.51.100.10:27960", nearAsk: "198.51.100.10:27960", // that refuse
 		has:  func(f *film) { f.console("Bad rconpassword.\n") },
 		near: func(f *film) { f.console("map: q3dm17\n") }, nearIs: "works", says: "30 of 30 replies .*the server refused a remote console command.*is there and refuses", not: "stands in the way"},
+	{id: "no_requests_captured", // that are recognised
+		has:  func(f *film) { f.replied(30, "what is there?", .001, filmServer, filmServer, infoReply("Old town")) },
+		near: func(f *film) { f.answered(30, filmServer) }, nearIs: "works", says: "30 replies from .* and no requests to it that are recognised", not: "one direction"},
+	{id: "works", server: "198.51.100.10:7777", nearAsk: "198.51.100.10:7777", // and some of its replies look like requests
+		has: func(f *film) { f.likeRequests(30) }, near: func(f *film) { f.likeRequests(0) }, nearIs: "works", says: "answers, and nothing"},
 	{id: "bad_replies", // of one server of two
 		has:  func(f *film) { f.listed("\x02\x00ann\x00\x01\x00\x00\x00\x00\x00\x80\x3f\x01bo") },
 		near: func(f *film) { f.listed("\x01\x00ann\x00\x01\x00\x00\x00\x00\x00\x80\x3f") }, nearIs: "works", says: "30 of 30 replies .*a2s.players.cut", not: "stands in the way"},
@@ -1034,6 +1039,15 @@ var filmLAN = []filmCause{
 		has: func(f *film) { f.pages(.01, 1) }, near: func(f *film) { f.pages(6, 0) }, nearIs: "late_replies", says: "none of 30 requests of 20.7.0.9 ", not: "stands in the way"},
 	{id: "loss", // in bursts, of which the seconds around have none
 		has: func(f *film) { f.bursts(lossy(.4)) }, near: func(f *film) { f.bursts(func(_ int, at float64) bool { return at < 30 || at > 40 }) }, nearIs: "silent_at_times", says: "replies to only [56][0-9] %", not: "Down|did not reply"},
+}
+
+// likeRequests adds a server that also sends so many datagrams that are read as requests.
+func (f *film) likeRequests(n int) {
+	server, head := netip.AddrPortFrom(filmServer.Addr(), 7777), "SAMP\xc6\x33\x64\x0a\x61\x1e"
+	f.replied(40, head+"i", .001, server, server, head+"i\x00\x03\x00\x32\x00\x04\x00\x00\x00Town\x02\x00\x00\x00RP\x02\x00\x00\x00en")
+	for i := range n {
+		f.udp(float64(i)/2+.1, server, askers(i), head+"x\x05\x00wrong\x06\x00gmx123")
+	}
 }
 
 // console adds commands to a remote console, with what it prints.
