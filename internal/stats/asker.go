@@ -104,17 +104,26 @@ func (r *reporting) findVictims() {
 			r.victims = append(slices.DeleteFunc(r.victims, func(v victim) bool { return slices.Contains(x.clients, v.clients[0]) }), x)
 		}
 	}
-	r.victims = slices.DeleteFunc(r.victims, r.oneOfMany)
+	all := slices.Clone(r.victims)
+	r.victims = slices.DeleteFunc(r.victims, func(v victim) bool { return r.oneOfMany(v, all) })
 	slices.SortStableFunc(r.victims, func(a, b victim) int { return cmp.Or(cmp.Compare(b.out, a.out), cmp.Compare(a.who, b.who)) })
 }
 
-// oneOfMany reports whether as many as victims of a network are, from anywhere, ask the same one or two servers about as often at the same time: who attacks
-// addresses uses many servers for each, and who attacks a server makes up a few addresses. That is an event of the server.
-func (r *reporting) oneOfMany(v victim) bool {
-	if v.there || v.servers >= leastReflectors || len(v.clients) > 1 {
+// oneOfMany reports whether as many as victims of a network are, or as many networks, from anywhere, ask the same one or two servers about as often at the
+// same time: who attacks addresses uses many servers for each, and who attacks a server makes up a few addresses. That is an event of the server.
+func (r *reporting) oneOfMany(v victim, all []victim) bool {
+	if v.there || v.servers >= leastReflectors {
 		return false
 	}
 	n, own := 0, &v.clients[0].v
+	for o := range each(all) {
+		if c := &o.clients[0].v; len(v.clients) > 1 && len(o.clients) > 1 && c.servers == own.servers && c.server == own.server && 2*overlap(v.from, v.to, o.from, o.to) > max(v.to-v.from, o.to-o.from) {
+			n++
+		}
+	}
+	if len(v.clients) > 1 {
+		return n >= leastVictims
+	}
 	for e := range each(r.a.clients.entries) {
 		o := &e.v
 		if o.servers == own.servers && o.server == own.server && 2*o.requests > own.requests && o.sole(leastOf) && o.gains() && 2*overlap(v.from, v.to, o.first, o.last) > max(v.to-v.from, o.last-o.first) {
@@ -670,10 +679,7 @@ func (r *reporting) carpetsAt(p netip.Prefix, list []*entry[server]) (found []ca
 			sum.merge(e.v.pulses)
 		}
 	}
-	seen := 0.0
-	for p := range each(sum.buckets) {
-		seen += float64(p.asked)
-	}
+	seen := totalOf(sum.buckets, func(p pulse) float64 { return float64(p.asked) })
 	for s, t := range sum.surges(whole.from, whole.to, func(p *pulse) uint64 { return uint64(p.asked) }) {
 		c := whole
 		c.from, c.to = t[0], t[1]
@@ -716,13 +722,10 @@ func (r *reporting) scattered() {
 
 // unansweredIn returns how many requests without a reply came in a time, without what is usual.
 func (r *reporting) unansweredIn(from, to int64) float64 {
-	in, out, length, rest := 0.0, 0.0, 0.0, 0.0
-	r.moments.in(func(start, end int64, m *moment) {
-		part := float64(overlap(start, end, from, to)) / float64(end-start)
-		in, length = in+part*float64(m.unanswered), length+part
-		out, rest = out+(1-part)*float64(m.unanswered), rest+1-part
-	})
-	return in - out/max(rest, 1)*length
+	of := func(m *moment) uint64 { return m.unanswered }
+	in, length := r.moments.within(from, to, of), r.moments.within(from, to, func(*moment) uint64 { return 1 })
+	out := r.moments.within(math.MinInt64, math.MaxInt64, of) - in
+	return in - out/max(float64(len(r.moments.buckets))-length, 1)*length
 }
 
 // sayCarpets says that whole networks are attacked.

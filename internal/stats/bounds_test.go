@@ -98,7 +98,7 @@ func TestWithout(t *testing.T) {
 		for i := range 3 {
 			l.hops[50+i], l.nets[30+i] = [3]uint32{80, 10, 10}[i], [3]uint32{40, 40, 20}[i]
 		}
-		l.without(c.requests)
+		l.without(c.requests, nil)
 		if hops, nets := [3]uint32(l.hops[50:]), [3]uint32(l.nets[30:]); hops != c.hops || nets != c.nets {
 			t.Errorf("without %g: hop limits %d, networks %d, want %d and %d", c.requests, hops, nets, c.hops, c.nets)
 		}

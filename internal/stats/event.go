@@ -153,11 +153,15 @@ func (x *rates) freshOf(all, both []surge, counts []float64) []float64 {
 }
 
 func meanOf(list []float64) float64 {
-	sum := 0.0
-	for _, v := range list {
-		sum += v
+	return totalOf(list, func(v float64) float64 { return v }) / float64(max(len(list), 1))
+}
+
+// totalOf returns the sum of what elements of a list have of something.
+func totalOf[T any](list []T, of func(T) float64) (sum float64) {
+	for _, e := range list {
+		sum += of(e)
 	}
-	return sum / float64(max(len(list), 1))
+	return sum
 }
 
 func sumsOf(lists ...[]float64) []float64 {
@@ -182,12 +186,7 @@ func (r *reporting) findEvents() {
 			list = append(list, r.eventsOf(e, q, &x)...)
 		}
 		list = r.joined(append(list, r.realOf(e)...))
-		all, usual := 0.0, 0.0
-		for _, q := range e.v.more.known() {
-			for _, t := range q.ticks.buckets {
-				usual += float64(t.by[unproven]) + float64(t.by[unreturned])
-			}
-		}
+		all, usual := 0.0, float64(e.v.more.total(func(t *tick) uint64 { return uint64(t.by[unproven]) + uint64(t.by[unreturned]) }))
 		for ev := range each(list) {
 			if ev.complete(); ev.nature != real {
 				all += ev.requests
@@ -289,18 +288,9 @@ func (r *reporting) together(ev *event) (sum event, servers []*entry[server]) {
 
 // complete adds to an event what came to its server in shards in which others are busier: seconds of these are counted, but not by kind.
 func (e *event) complete() {
-	asked, known := 0.0, 0.0
 	s := &e.server.v
-	s.times().in(func(from, to int64, p *pulse) {
-		asked += float64(p.asked) * float64(overlap(from, to, e.from, e.to)) / float64(to-from)
-	})
-	for _, q := range s.more.known() {
-		q.ticks.in(func(from, to int64, k *tick) {
-			for _, n := range k.by {
-				known += float64(n) * float64(overlap(from, to, e.from, e.to)) / float64(to-from)
-			}
-		})
-	}
+	asked := s.times().within(e.from, e.to, func(p *pulse) uint64 { return uint64(p.asked) })
+	known := totalOf(s.more.known(), func(q *kindSeries) float64 { return q.ticks.within(e.from, e.to, (*tick).all) })
 	if part := known / max(asked, 1); part > 0 && part < 0.9 {
 		e.requests, e.sources, e.in, e.out = e.requests/part, e.sources/part, e.in/part, e.out/part
 	}
@@ -308,7 +298,7 @@ func (e *event) complete() {
 
 // sourcesOf returns how many addresses sent the requests of an event: those that did so again and again, and for the rest those that were
 // new, or known. In a full table addresses are new again that it had forgotten. all are the requests of all such events of the server, and
-// usual those that came without a proof at other times: who asks all the time sent these. Who asks only in a shorter one of the list is of that.
+// usual those that came without a proof at other times: who asks all the time sent these. Who asks only in a shorter one of the list, or more than all of this one do, is of that.
 func (r *reporting) sourcesOf(ev *event, list []event, all, usual float64) float64 {
 	again, theirs, meanwhile, known := 0.0, 0.0, 0.0, 0.0
 	for e := range each(r.a.clients.entries) {
@@ -317,7 +307,7 @@ func (r *reporting) sourcesOf(ev *event, list []event, all, usual float64) float
 			continue
 		}
 		if slices.ContainsFunc(list, func(o event) bool {
-			return o.to-o.from < ev.to-ev.from && o.lasted(c)
+			return (o.to-o.from < ev.to-ev.from || float64(c.requests) > 1.25*ev.requests*float64(c.distinctServers())) && o.lasted(c)
 		}) {
 			continue
 		}
@@ -562,10 +552,7 @@ func (r *reporting) busiest(ev *event, proves bool, least float64) (list []*entr
 // askLess reports whether clients, which sent n requests in the time of an event, ask far less at other times: who asks as much then,
 // also while the server is down, did not make the event.
 func (r *reporting) askLess(list []*entry[client], n float64, ev *event) bool {
-	other := -n
-	for _, c := range list {
-		other += float64(c.v.requests)
-	}
+	other := totalOf(list, func(c *entry[client]) float64 { return float64(c.v.requests) }) - n
 	rest := float64(r.a.last+1-r.a.first)/1e9 - ev.seconds()
 	return rest < 1 || other/rest < n/ev.seconds()/2
 }

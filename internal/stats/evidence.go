@@ -26,13 +26,18 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 	whole, others := event{server: ev.server, kinds: ev.kinds, from: r.a.first, to: r.a.last + 1}, 0.0
 	for v := range each(r.victims) {
 		n, _ := r.sentIn(&whole, v.clients)
-		hot.without(n)
+		hot.without(n, &v.clients[0].key)
 		others += n
 	}
-	for i := range larger {
-		if o := &larger[i]; o.server == ev.server && o.forged {
-			hot.without(o.requests)
+	for _, o := range larger {
+		if o.server == ev.server && o.forged {
+			hot.without(o.requests, nil)
 			others += o.requests
+		}
+		for i := 0; o.server == ev.server && i < len(o.clients); i++ {
+			n, _ := r.sentIn(&whole, o.clients[i:i+1])
+			hot.without(n, &o.clients[i].key)
+			others += n
 		}
 	}
 	if ev.requests < leastBeside*others { // what is left may be an error of the subtraction
@@ -89,8 +94,8 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 }
 
 // without takes away what so many forged requests have: the commonest hop limit or all alike, and addresses that are spread evenly or one
-// like the other.
-func (l *looks) without(requests float64) {
+// like the other, unless it is known from which they come.
+func (l *looks) without(requests float64, from *key) {
 	part := min(requests/float64(max(l.n, 1)), 1)
 	even := func(counts *[256]uint32) {
 		n := 0.0
@@ -115,7 +120,11 @@ func (l *looks) without(requests float64) {
 	} else {
 		alike(&l.hops)
 	}
-	if l.spread() < mostSpread {
+	if from != nil {
+		net, odd := placeOf(from)
+		l.nets[net] = less(l.nets[net], uint32(requests))
+		l.odd = less(l.odd, either(odd, uint32(requests), 0))
+	} else if l.spread() < mostSpread {
 		l.odd = 0
 		even(&l.nets)
 	} else {
@@ -196,20 +205,21 @@ const leastAsking = 20
 // oneNet says that most addresses are in one network, which those at calm times are not.
 func (r *reporting) oneNet(ev *event, hot, calm *looks) (string, bool) {
 	list := r.asking(ev)
-	nets := map[netip.Prefix]int{}
-	var most netip.Prefix
-	for _, c := range list {
-		p := netOf(c.addr(), 48)
-		if nets[p]++; nets[p] > nets[most] {
-			most = p
+	for _, bits := range either(ev.server.addr().Is6(), []int{48, 32}, []int{24, 16}) {
+		nets := map[netip.Prefix]int{}
+		var most netip.Prefix
+		for _, c := range list {
+			p, _ := c.addr().Prefix(bits)
+			if nets[p]++; nets[p] > nets[most] {
+				most = p
+			}
+		}
+		if part := float64(nets[most]) / float64(len(list)); len(list) >= leastAsking && part >= alike {
+			octet := most.Addr().AsSlice()[either(bits < 32, 0, 2)]
+			return fmt.Sprintf("%s of the addresses are in the network %s", percent(part), r.network(most)), differs(hot.nets[octet], calm.nets[octet], float64(hot.n), float64(calm.n))
 		}
 	}
-	part := float64(nets[most]) / float64(len(list))
-	if len(list) < leastAsking || part < alike {
-		return "", false
-	}
-	octet := most.Addr().AsSlice()[either(most.Addr().Is6(), 2, 0)]
-	return fmt.Sprintf("%s of the addresses are in the network %s", percent(part), r.network(most)), differs(hot.nets[octet], calm.nets[octet], float64(hot.n), float64(calm.n))
+	return "", false
 }
 
 // evenly says that the clients of an event ask equally often, again and again, and faster than programs do for people.
@@ -232,7 +242,6 @@ func (m *more) forgedPart() float64 {
 	l := m.hot
 	l.merge(&m.calm)
 	n, most := float64(l.n), float64(slices.Max(l.hops[:]))
-	counts := l.nets[:]
 	switch {
 	case uint64(l.hops[0]) < l.n && most >= alike*n:
 		return most / n
@@ -250,12 +259,9 @@ func (m *more) forgedPart() float64 {
 	case l.spread() >= mostSpread:
 		return 1
 	}
-	counts = slices.DeleteFunc(slices.Sorted(slices.Values(counts)), func(c uint32) bool { return c == 0 })
-	sum, middle := 0.0, counts[len(counts)/4:len(counts)*3/4+1]
-	for _, c := range middle {
-		sum += float64(c)
-	}
-	return min(sum/float64(len(middle))*float64(len(counts))/n, 1)
+	counts := slices.DeleteFunc(slices.Sorted(slices.Values(l.nets[:])), func(c uint32) bool { return c == 0 })
+	middle := counts[len(counts)/4 : len(counts)*3/4+1]
+	return min(totalOf(middle, func(c uint32) float64 { return float64(c) })/float64(len(middle))*float64(len(counts))/n, 1)
 }
 
 // mostSpread is the divergence below which addresses are spread evenly: that of people's addresses is far above 1.
@@ -273,14 +279,12 @@ func (l *looks) spread() float64 {
 	}
 	slices.Sort(counts)
 	counts = counts[:len(counts)-commonest]
-	sum, want := 0.0, meanOf(counts)
+	want := meanOf(counts)
 	in := want * float64(len(counts))
 	if in < float64(l.n)/2 {
 		return math.Inf(1)
 	}
-	for _, c := range counts {
-		sum += (c - want) * (c - want) / want
-	}
+	sum := totalOf(counts, func(c float64) float64 { return (c - want) * (c - want) / want })
 	return max(sum-float64(len(counts))*float64(l.squares)/float64(l.n), 0) / in
 }
 

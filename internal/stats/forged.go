@@ -172,6 +172,9 @@ func (r *reporting) nameEvents() {
 			// Those who proved themselves before the capture, or in another part of it, are no forgers.
 			for _, proves := range []bool{false, true} {
 				few, sum := r.busiest(&ev, proves, 1)
+				all, _ := r.sentIn(&ev, few)
+				own, _ := r.sentOf(&ev, few, events) // the rest fits another event better
+				sum *= own / max(all, 1)
 				most := sum >= mostOf*ev.requests || ev.sources <= mostGreedy && 2*sum >= ev.requests && r.askLess(few, sum, &ev)
 				if ev.clients == nil && len(few) > 0 && len(few) <= mostGreedy && most && sum >= leastOften {
 					if ev.clients, ev.theirs = few, sum; proves {
@@ -255,10 +258,7 @@ func (r *reporting) sentIn(ev *event, list []*entry[client]) (sum, excess float6
 	other := 0.0
 	for _, c := range list {
 		if c.v.asked(ev.server.sum) {
-			part := 0.0
-			for _, k := range ev.kinds {
-				part += float64(c.v.kindsOf(k+1)) / float64(max(c.v.requests, 1))
-			}
+			part := totalOf(ev.kinds, func(k uint16) float64 { return float64(c.v.kindsOf(k+1)) / float64(max(c.v.requests, 1)) })
 			n := part * c.v.within(ev.from, ev.to)
 			sum, other = sum+n, other+part*c.v.within(r.a.first, r.a.last+1)-n
 		}

@@ -1,6 +1,10 @@
 package stats
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/qdissect/qdissect/internal/nettext"
+)
 
 // limits counts what limits would have dropped, on the accounting of the verdicts.
 func (r *reporting) limits() {
@@ -133,10 +137,7 @@ func (r *reporting) total(q *kindSeries, list []*event) {
 	if !madeUp { // else those who were given a challenge pass
 		without = sumsOf(without, x.by[vouched])
 	}
-	var during []surge
-	for _, ev := range list {
-		during = append(during, x.surgeOf(ev))
-	}
+	during := nettext.Each(list, x.surgeOf)
 	// What is usual outside is honest inside.
 	rest := outside(without, during)
 	calm := meanOf(rest)

@@ -43,10 +43,7 @@ func (r *reporting) drops() {
 		if busyShare > wellShare || calmShare-busyShare < max(dropLeast, noise(&calm, &busy)) || busyRate < 2*calmRate {
 			continue
 		}
-		other := float64(r.mute(e, busyShare) + r.undue(e)) // what it loses otherwise
-		for _, s := range v.outages() {
-			other += s.requests
-		}
+		other := float64(r.mute(e, busyShare)+r.undue(e)) + lostOf(v.outages()) // what it loses otherwise
 		if other >= wellShare*float64(sumCells(all).unanswered) {
 			continue
 		}
@@ -212,12 +209,8 @@ func (s *server) share(from, to int64) float64 {
 	if s.more == nil {
 		return 1
 	}
-	var all, in float64
-	s.more.cells.in(func(start, end int64, c *cell) {
-		all += float64(c.requests)
-		in += float64(c.requests) * max(0, float64(min(to, end)-max(from, start))) / float64(end-start)
-	})
-	return in / max(all, 1)
+	in := s.more.cells.within(from, to, func(c *cell) uint64 { return c.requests })
+	return in / float64(max(sumCells(s.more.cells.buckets).requests, 1))
 }
 
 // slow says that a server takes long.

@@ -41,10 +41,9 @@ func (l *looks) count(g glance, one uint32) {
 // glanceAt looks at a request.
 func (l *looks) glanceAt(m *message, id uint16, payload *uint64) (g glance) {
 	g.hops = m.hops
-	if hi, lo := m.other.Hi, m.other.Lo; m.other.V4 {
-		g.net, g.odd, g.step = byte(lo>>24), impossible([4]byte{byte(lo >> 24), byte(lo >> 16), byte(lo >> 8)}), m.id-id-1 < nearID && m.id != 0
-	} else { // people's addresses share the first two octets with millions, and the third with their provider
-		g.net, g.odd, g.step = byte(hi>>40), hi>>61 != 1 || hi>>32 == 0x20010db8, m.id == id
+	g.net, g.odd = placeOf(&m.other)
+	if g.step = m.id == id; m.other.V4 {
+		g.step = m.id-id-1 < nearID && m.id != 0
 	}
 	p := m.port
 	l.most = max(l.most, p)
@@ -58,6 +57,15 @@ func (l *looks) glanceAt(m *message, id uint16, payload *uint64) (g glance) {
 		g.same = *payload == m.payload
 	}
 	return g
+}
+
+// placeOf returns the octet of an address that looks count, and whether no host in the internet has it.
+func placeOf(k *key) (net uint8, odd bool) {
+	hi, lo := k.Hi, k.Lo
+	if k.V4 {
+		return byte(lo >> 24), impossible([4]byte{byte(lo >> 24), byte(lo >> 16), byte(lo >> 8)})
+	}
+	return byte(hi >> 40), hi>>61 != 1 || hi>>32 == 0x20010db8 // people's addresses share the first two octets with millions, and the third with their provider
 }
 
 // nearID is how far identifications of one machine may lie apart: its conversations lie in several shards.
@@ -122,8 +130,11 @@ type watch struct {
 // calmFirst is how many requests of a second are taken back if it turns out to be hot.
 const calmFirst = 64
 
-// calmest is the number of requests in a second that are calm in any case, in one shard.
-const calmest = 12
+// calmest is how many requests of a second more than usual are calm in one shard: fewer than those of an event.
+const calmest = eventLeast / shards
+
+// calmBegin is how many are calm until it is known what is usual.
+const calmBegin = 12
 
 // see counts a request, and reports whether it belongs to a second in which far more came than usually.
 func (w *watch) see(s int64, calm uint64) bool {
@@ -145,7 +156,11 @@ func (w *watch) turn(s int64, calm uint64) {
 		w.seconds += past - 1
 	}
 	w.began, w.second, w.now, w.pass = true, s, 0, 0
-	w.limit = calmest + uint32(min(4*calm/uint64(max(w.seconds, 1)), 1<<30))
+	mean := uint32(min(calm/uint64(max(w.seconds, 1)), 1<<30))
+	w.limit = max(mean+calmest, eventFactor*mean)
+	if w.seconds < leastCalm {
+		w.limit = max(w.limit, calmBegin)
+	}
 }
 
 // Of the requests of a second, lookAll are looked at, and then each of lookEach, which counts as many. Fewer would make addresses look less

@@ -23,6 +23,14 @@ type tick struct {
 	in, out uint64
 }
 
+// all returns the requests.
+func (k *tick) all() (n uint64) {
+	for _, by := range k.by {
+		n += uint64(by)
+	}
+	return n
+}
+
 func (k *tick) add(o *tick) {
 	for i, n := range o.by {
 		k.by[i] = addSaturated(k.by[i], n)
@@ -114,6 +122,14 @@ func (m *more) known() (list []*kindSeries) {
 		}
 	}
 	return list
+}
+
+// total returns the sum of what ticks of all kinds have of something.
+func (m *more) total(of func(*tick) uint64) (n uint64) {
+	for _, q := range m.known() {
+		q.ticks.in(func(_, _ int64, t *tick) { n += of(t) })
+	}
+	return n
 }
 
 // proved counts requests with their proof.

@@ -42,6 +42,11 @@ const (
 	mostIdle  = 2 * shortest
 )
 
+// lostOf returns how many requests came in silences.
+func lostOf(list []silence) float64 {
+	return totalOf(list, func(s silence) float64 { return s.requests })
+}
+
 func (s *silence) brief() bool { return s.to-s.from < shortest }
 
 // restarts reports whether a brief silence is worth a word.
@@ -827,16 +832,11 @@ func (r *reporting) calm(e *entry[server]) (sum cell, first, last int64) {
 }
 
 // returned returns how many requests to a server got a challenge, with which their address came back.
-func (r *reporting) returned(e *entry[server]) (n uint64) {
+func (r *reporting) returned(e *entry[server]) uint64 {
 	if e.v.more == nil {
 		return math.MaxUint64
 	}
-	for _, q := range e.v.more.known() {
-		for _, t := range q.ticks.buckets {
-			n += uint64(t.by[vouched])
-		}
-	}
-	return n
+	return e.v.more.total(func(t *tick) uint64 { return uint64(t.by[vouched]) })
 }
 
 func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, calm bool) Verdict {

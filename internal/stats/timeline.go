@@ -216,6 +216,14 @@ func (l *line[T, P]) in(f func(from, to int64, b P)) {
 	}
 }
 
+// within returns how many of something came in a time: of a bucket that lies in it in part, its part.
+func (l *line[T, P]) within(from, to int64, of func(P) uint64) (n float64) {
+	l.in(func(start, end int64, b P) {
+		n += float64(of(b)) * float64(overlap(start, end, from, to)) / float64(end-start)
+	})
+	return n
+}
+
 // A moment is a bucket of the timeline.
 type moment struct {
 	requests, replies, challenges, unanswered, unknown, bytesIn, bytesOut, lost uint64

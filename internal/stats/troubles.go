@@ -55,11 +55,7 @@ func (s *server) died(k *asked) (is bool, others, good uint64) {
 	for _, q := range s.more.known() {
 		var before, now, since uint64
 		q.ticks.in(func(from, to int64, t *tick) {
-			n := uint64(0)
-			for _, by := range t.by {
-				n += uint64(by)
-			}
-			switch {
+			switch n := t.all(); {
 			case to <= k.first:
 				before += n
 			case from <= k.first:

@@ -243,12 +243,8 @@ func (r *reporting) undue(e *entry[server], outages ...silence) (n uint64) {
 // lostIn reports whether a server that answers requests of a kind leaves only those in its outages without a reply. In these, clients send no more
 // than what they begin with.
 func (k *asked) lostIn(outages []silence) bool {
-	in := 0.0
-	for _, s := range outages {
-		in += s.requests
-	}
 	return len(outages) > 0 && k.good >= leastJudged && k.first >= outages[0].from && k.last <= outages[len(outages)-1].to &&
-		float64(k.bad) <= 1.1*in+2
+		float64(k.bad) <= 1.1*lostOf(outages)+2
 }
 
 // doubtful reports whether few requests to a server are answered, some late, in part or not with what they asked for, or so few of all that one tells nothing.
