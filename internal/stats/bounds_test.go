@@ -105,6 +105,18 @@ func TestWithout(t *testing.T) {
 	}
 }
 
+// TestLearnedFlood: requests of a flood that came in seconds that looked calm are no evidence of what is usual.
+func TestLearnedFlood(t *testing.T) {
+	for requests, want := range map[float64]int{1000: 1, 1050: 1, 1051: 0, 606: 0} { // too few are left, or hardly any are missing
+		m := &more{hot: looks{n: 600}, calm: looks{n: 500}}
+		m.hot.hops[47], m.calm.hops[47], m.calm.hops[60] = 600, 450, 50
+		ev := event{server: &entry[server]{v: server{tally: tally{more: m}}}, requests: requests}
+		if (&reporting{a: New()}).weighEvidence(&ev, nil); ev.strong != want {
+			t.Errorf("of %g requests: %q", requests, ev.because)
+		}
+	}
+}
+
 // TestCutDatagrams: a datagram that the capture holds in part is noted if the server of the report sent or got it.
 func TestCutDatagrams(t *testing.T) {
 	server, client, other := netip.MustParseAddrPort("198.51.100.10:27015"), netip.MustParseAddrPort("192.0.2.1:4000"), netip.MustParseAddrPort("192.0.2.2:4000")

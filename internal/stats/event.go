@@ -426,12 +426,9 @@ func (r *reporting) steadyOf(e *entry[server], q *kindSeries, x *rates, open []f
 
 // realOf finds the events of requests with a proof.
 func (r *reporting) realOf(e *entry[server]) (list []event) {
-	var kinds []uint16
-	var lines []*ticks
 	all := e.v.more.known()
-	for _, q := range all {
-		kinds, lines = append(kinds, q.kind-1), append(lines, &q.ticks)
-	}
+	kinds := nettext.Each(all, func(q *kindSeries) uint16 { return q.kind - 1 })
+	lines := nettext.Each(all, func(q *kindSeries) *ticks { return &q.ticks })
 	var x rates
 	var counts, others []float64
 	for _, l := range lines {

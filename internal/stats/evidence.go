@@ -16,6 +16,7 @@ const (
 	alikeTwo      = 0.9 // of two machines
 	unlike        = 0.15
 	leastBeside   = 0.05 // of what others at the server sent
+	leastOver     = 0.01 // of the event
 )
 
 // weighEvidence collects what the requests of an event have in common that a forger cannot hide, against what calm requests have.
@@ -39,6 +40,10 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 			hot.without(n, &o.clients[i].key)
 			others += n
 		}
+	}
+	// Of a long flood that is not far above what is usual, many seconds look calm.
+	if over := ev.requests + others - float64(m.hot.n); over > leastOver*ev.requests && over+calmEvidence <= float64(calm.n) {
+		calm.without(over, nil)
 	}
 	if ev.requests < leastBeside*others { // what is left may be an error of the subtraction
 		return
