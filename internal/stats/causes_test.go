@@ -989,6 +989,14 @@ var filmLAN = []filmCause{
 			}
 		},
 		near: func(f *film) { f.challenged(97, filmServer, func(int) string { return infoReply("Old town") }) }, nearIs: "works", says: "Some clients of .* one challenge after the other"},
+	{id: "challenge_loop", // while others get no reply
+		has: func(f *film) {
+			f.unanswered(80, filmServer)
+			for i := range 6 {
+				f.visit(3+4*float64(i), askers(90+i), filmServer, 77, challenge(78))
+			}
+		},
+		near: func(f *film) { f.unanswered(80, filmServer) }, nearIs: "no_reply", says: "one challenge after the other"},
 	{id: "junk_flood", // of fragments
 		has: func(f *film) {
 			f.answered(60, filmServer)
@@ -1259,10 +1267,19 @@ func TestCauses(t *testing.T) {
 		}
 		all.Answer(why(t, f.write(t), filmServer.String()))
 	}
+	for _, port := range []uint16{10011, 25565, 25575, 27014, 27015, 27016, 28016, 30120, 64738} { // what a port is known for
+		f := &film{t: t}
+		f.connected(10, port, 2, 18)
+		fmt.Fprintln(all, port, why(t, f.write(t), to(port).String()).Advice)
+	}
 	all.Golden(t, "testdata/films.txt")
+	page := string(must.Get(os.ReadFile("../../docs/causes.md"))(t))
 	for _, c := range stats.Causes() {
 		if !tried[c.ID] {
 			t.Errorf("no capture shows %s", c.ID)
+		}
+		if !strings.Contains(page, fmt.Sprintf("| %s | %s |", c.Certainty, c.Needs)) {
+			t.Errorf("docs/causes.md has not what %s needs: %s", c.ID, c.Needs)
 		}
 	}
 }

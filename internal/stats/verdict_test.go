@@ -421,6 +421,7 @@ func TestVerdictsNeed(t *testing.T) {
 		{"a flood as long as the capture", both(open(300), forged), []string{`12,015 p info requests in 60 s from 19:00:00 UTC on (200 per second, 43 times the usual) from 12,015 addresses`, `"requests_honest":285,`}, ""},
 		{"of made-up hop limits", both(open(300), uneven(func(i int) uint8 { return uint8(i) })), []string{`12,030 p info requests in 60 s`, `"requests_honest":270,`}, ""},
 		{"of all hop limits, evenly spread", both(open(300), uneven(func(i int) uint8 { return uint8(30 + i%40) })), []string{`11,941 p info requests in 60 s`, `"requests_honest":359,`}, ""},
+		{"of most hop limits", both(open(300), uneven(func(i int) uint8 { return uint8(20 + i%210) })), []string{`11,989 p info requests in 60 s`, `"requests_honest":311,`}, ""},
 		{"two ask 10 times a second all the time", many(2, 10.1, 0), []string{`possible Greedy: 2 clients (203.0.0.9 and others) ask 198.51.100.10:27015 20 times per second: 1,212 p info requests in 60 s`, `"requests_greedy":1212,`}, ""},
 		{"twelve ask 30 times", both(open(300), many(12, 30, 0)), []string{`possible Greedy: 12 clients (203.0.0.9 and others) ask 198.51.100.10:27015 360 times per second: 21,600 p info requests in 60 s`}, ""},
 		{"one asks 15 times", many(1, 15, 0), []string{`Nothing unusual`}, ""},
@@ -485,6 +486,9 @@ func TestVerdictsNeed(t *testing.T) {
 		})), []string{quiet}, ""},
 		{"one asks within a flood", both(open(300), flood(6000, 200, dissect.Unproven, oneHop), sent(1200, 30, 40, func(i int, x *made) { x.from, x.hops = "203.0.113.9", 52 })), []string{`likely Forged flood at 198.51.100.10:27015: 6,000 p`, `1,200 p info requests in 30 s from 19:00:30 UTC on`}, ""},
 		{"hardly a crowd, all the time", both(open(300), sent(800, 15, 20, func(i int, x *made) { x.hops = uint8(40 + i%20); crowd(i, x) })), []string{`possible Crowd or forged at 198.51.100.10:27015: 800 p`, `"verdicts":1,`}, ""},
+		{"a victim, and eight who do the same and prove themselves", both(open(300), sent(3500, 20, 140, func(i int, x *made) {
+			x.from, x.port, x.hops, x.back, x.proof = somebody(70_000+i%9), 80, 47, 300, dissect.Proof(min(i%9, 1))*dissect.Proven
+		})), []string{`Reflection at `}, "Forged"},
 		{"seven of them", both(open(300), sent(3500, 20, 140, func(i int, x *made) { x.from, x.port, x.hops, x.back = somebody(70_000+i%7), 80, 47, 300 })), []string{`Reflection at `, `"verdicts":7,`}, "Forged"},
 	} {
 		got, whole := all.play(c.name, c.play)
@@ -596,6 +600,12 @@ func TestVerdictsNeed(t *testing.T) {
 			return both(evening(60), victim(120, 12, 300, 4, func(i int, x *made) { []func(int, *made){plain, challenged}[min(n/(i+1), 1)](i, x) }))
 		}},
 		{"a victim of n bytes", 130, 131, func(n int) []made { return both(evening(60), victim(100, 10, n, 4, plain)) }},
+		{"in one's name from n ports", 1, 2, func(n int) []made {
+			return both(evening(60), victim(300, 15, 300, 2, func(i int, x *made) { x.port = uint16(40000 + min(i, n-1)) }))
+		}},
+		{"a victim's port n", 1023, 1024, func(n int) []made {
+			return both(evening(60), victim(300, 15, 300, 2, func(i int, x *made) { x.port = uint16(n) }))
+		}},
 		{"a network of n victims", 7, 8, func(n int) []made {
 			return both(evening(60), sent(20*n, 10, 2*float64(n), func(i int, x *made) { x.from, x.port, x.back = fmt.Sprintf("203.0.113.%d", 1+i%n), 80, 300 }))
 		}},
@@ -608,6 +618,12 @@ func TestVerdictsNeed(t *testing.T) {
 		}},
 		{"carpet of n addresses", 14, 16, func(n int) []made {
 			return both(evening(60), sent(50*n, 20, 40, func(i int, x *made) { gone(i, x); x.from, x.to = somebody(i), fmt.Sprintf("198.51.100.%d", 100+i%n) }))
+		}},
+		{"a carpet, one address of which only n ask", 1, 2, func(n int) []made {
+			return both(evening(60), sent(800, 20, 40, func(i int, x *made) {
+				gone(i, x)
+				x.from, x.to = somebody(max(i*min(i%16, 1), i/16%n)), fmt.Sprintf("198.51.100.%d", 100+i%16)
+			}))
 		}},
 		{"a carpet from n addresses and those of an evening", 338, 339, func(n int) []made {
 			return both(evening(60), sent(4000, 20, 200, func(i int, x *made) {
@@ -847,6 +863,49 @@ func TestVerdictsNeed(t *testing.T) {
 		{Title: "with a challenge that nobody was given", Total: true, PerSecond: 50, Burst: 50, Servers: []netip.AddrPort{v6, b, a}, Prefix: info[:8], Length: 29, Token: 25, Grant: grant},
 	}))
 	all.Golden(t, "testdata/chance.txt")
+}
+
+// TestFacts: what why says of requests whose counts are changed by chance, at the limits of what causes need.
+func TestFacts(t *testing.T) {
+	all, random := new(Said), rand.New(rand.NewPCG(7, 7))
+	server, elsewhere := netip.MustParseAddrPort("198.51.100.10:27015"), netip.MustParseAddrPort("198.51.100.12:27016")
+	for range 700 {
+		asked, clients, replied := []int{1, 4, 5, 10, 20, 40, 100}[random.IntN(7)], 1+random.IntN(12), random.IntN(4)
+		x := play(sent(asked, 0, 1, func(i int, x *made) {
+			if x.from = person(i % clients); i%4 > replied {
+				x.silent, x.outcome = true, []dissect.Outcome{dissect.OutcomeUnanswered, dissect.OutcomeOneSided}[random.IntN(8)/7]
+			}
+		}), server.Addr().String())
+		of := x.focus.of[server]
+		of.known = [][2]string{{"Old town", "dust2"}, {"Arena", "q3dm17"}}
+		fmt.Fprint(all, asked, " of ", clients, ", ", replied, ":")
+		number := func(what any) mark {
+			n := uint64([]int{1, 2, 4, 5, 6, asked / 10, asked / 5, asked / 2, asked, 0}[random.IntN(10)])
+			fmt.Fprintf(all, " %v %d", what, n)
+			return mark{n: n, frames: [3]uint64{n}}
+		}
+		for range 1 + random.IntN(4) {
+			k := 1 + random.IntN(numMarks-1)
+			of.marks[k] = number(fmt.Sprint("mark ", k))
+		}
+		if random.IntN(3) == 0 {
+			k := random.IntN(len(of.fates))
+			of.fates[k] = number(dissect.Outcome(k))
+		}
+		if random.IntN(8) == 0 {
+			of.elsewhere = append(of.elsewhere, other{[]netip.AddrPort{elsewhere, netip.AddrPortFrom(server.Addr(), 4)}[random.IntN(2)], number("elsewhere")})
+		}
+		if n := random.IntN(24); n < 8 {
+			of.noted = append(of.noted, noted{id: "p.odd", text: "odd", bySelf: uint64(n), limit: n == 1, loop: n == 2, bad: n > 3, failed: n > 4, mark: number(fmt.Sprint("noted ", n))})
+		}
+		if n := random.IntN(24); n < 8 {
+			is := []*dissect.FindingType{core.PortUnreachable, core.FragmentationNeeded, core.Unreachable, core.Prohibited}[n%4]
+			of.errors = append(of.errors, icmpSaid{is, []string{server.Addr().String(), "203.0.113.1"}[n/4], random.IntN(2) == 0, number(is.ID)})
+		}
+		w := x.Why(server, Options{OneSided: random.IntN(9) == 0})[0]
+		fmt.Fprintf(all, ": %s %s %s %v %08x\n", w.State, w.Certainty, w.Cause, w.Problems, crc32.ChecksumIEEE(fmt.Append(nil, w.Text, w.Evidence, w.Advice)))
+	}
+	all.Golden(t, "testdata/facts.txt")
 }
 
 // TestSpread: addresses that no host in the internet has say nothing about how evenly others are spread.
