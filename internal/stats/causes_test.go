@@ -995,8 +995,9 @@ var filmLAN = []filmCause{
 			for i := range 6 {
 				f.visit(3+4*float64(i), askers(90+i), filmServer, 77, challenge(78))
 			}
+			f.udp(71, filmServer, askers(150), infoReply("Old town")) // nobody of the capture asked for it
 		},
-		near: func(f *film) { f.unanswered(80, filmServer) }, nearIs: "no_reply", says: "one challenge after the other"},
+		near: func(f *film) { f.unanswered(80, filmServer) }, nearIs: "no_reply", says: "^Clients of .* get one challenge after the other"},
 	{id: "junk_flood", // of fragments
 		has: func(f *film) {
 			f.answered(60, filmServer)

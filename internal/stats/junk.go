@@ -80,7 +80,7 @@ func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
 	each := n / max(sources, 1)
 	spread := sources >= junkSources && each < leastOften
 	switch {
-	case r.o.OneSided && (!spread || each >= junkTwice || rate < junkOneSide || length < leastJunk):
+	case r.o.OneSided && (each >= junkTwice || rate < junkOneSide || length < leastJunk):
 		return v, false
 	case rate < eventLeast, !spread && rate < junkPace, !spread && !alive && rate < junkPace*sources:
 		return v, false

@@ -181,7 +181,7 @@ func (s *Said) halves(list []made, server string) {
 			panic(err)
 		}
 		half.Input(i)
-		half.Lost(half.first/1e9, 1, 2)
+		half.Lost(half.first/1e9, uint64(i), 2)
 		sum.Fold(half)
 	}
 	if len(list)%4 > 0 {

@@ -448,6 +448,7 @@ func TestVerdictsNeed(t *testing.T) {
 		{"and asks two servers", both(evening(60), sockets(1200, 30, 1, 2)), []string{`possible Greedy: 203.0.113.9 asks 198.51.100.10:27015`}, "Reflection"},
 		{"a flood in a carpet", both(evening(60), carpet, within(2000, 100)), []string{`Forged flood at 198.51.100.11:27015: 2,000 p`, `Carpet flood at 198.51.100.0/24: 800`, `The server asks for a challenge, so the flood gets little back`}, ""},
 		{"a carpet meets a server", both(evening(60), carpet, sent(100, 20, 5, func(i int, x *made) { challenged(i, x); x.from = somebody(4000 + i) })), []string{`Carpet flood at 198.51.100.0/24: 800`, `"verdicts":1,`}, "Not answered"},
+		{"a carpet meets a server, and one elsewhere loses half", both(evening(60), carpet, sent(100, 20, 5, func(i int, x *made) { challenged(i, x); x.from = somebody(4000 + i) }), sent(60, 0, 1, func(i int, x *made) { lossy(i, x); x.to = "192.0.2.9" })), []string{`Carpet flood at 198.51.100.0/24: 800`, `certain Not answered: 192.0.2.9:27015 replies to only `}, ""},
 		{"hardly more than the carpet", both(evening(60), carpet, within(500, 25)), []string{`Carpet flood at 198.51.100.0/24: 800`, `"verdicts":1,`}, "Forged"},
 		{"a flood until the end", both(evening(40), flood(800, 40, dissect.Unreturned, nil)), []string{`800 p info requests in 20 s from 19:00:30 UTC on (40 per second) from 790 addresses`}, ""},
 		{"a crowd and a victim", both(open(300), sent(1400, 20, 70, func(i int, x *made) { x.from, x.port, x.back = "24.99.1.1", 80, 300 }), sent(600, 20, 30, func(i int, x *made) { crowd(i, x); x.hops = uint8(40 + i%20) })), []string{`Reflection at 24.99.1.1: 1,400`, `Crowd or forged at 198.51.100.10:27015: 600 p info requests in 20 s`, `from 600 addresses`}, ""},
@@ -870,7 +871,7 @@ func TestFacts(t *testing.T) {
 	all, random := new(Said), rand.New(rand.NewPCG(7, 7))
 	server, elsewhere := netip.MustParseAddrPort("198.51.100.10:27015"), netip.MustParseAddrPort("198.51.100.12:27016")
 	for range 700 {
-		asked, clients, replied := []int{1, 4, 5, 10, 20, 40, 100}[random.IntN(7)], 1+random.IntN(12), random.IntN(4)
+		asked, clients, replied := []int{1, 4, 5, 10, 20, 40, 100}[random.IntN(7)], 1+random.IntN(12), random.IntN(5)-1
 		x := play(sent(asked, 0, 1, func(i int, x *made) {
 			if x.from = person(i % clients); i%4 > replied {
 				x.silent, x.outcome = true, []dissect.Outcome{dissect.OutcomeUnanswered, dissect.OutcomeOneSided}[random.IntN(8)/7]
