@@ -187,13 +187,14 @@ func (s *Said) halves(list []made, server string) {
 	if len(list)%4 > 0 {
 		sum = sum.Compact(16 << (len(list) % 4))
 	}
-	r := sum.Sum().Report(Options{Rows: 6})
+	a := sum.Sum()
+	r := a.Report(Options{Rows: 6})
 	s.Verdicts(r.Verdicts)
 	b, err := json.Marshal(r)
 	if err != nil {
 		panic(err)
 	}
-	fmt.Fprintf(s, "in halves %d/%d, in JSON %08x\n", r.Totals.Answered, r.Totals.Requests, crc32.ChecksumIEEE(b))
+	fmt.Fprintf(s, "in halves %d/%d, in JSON and metrics %08x\n", r.Totals.Answered, r.Totals.Requests, crc32.ChecksumIEEE(a.AppendMetrics(b, nil, 4)))
 }
 
 var digits = regexp.MustCompile(`[0-9][0-9.,:]*`)
