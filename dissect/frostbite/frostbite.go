@@ -113,7 +113,9 @@ var (
 
 func number(path, doc string) *dissect.Field { return catalog.Add(path, dissect.Decimal, doc) }
 
-func text(path, doc string) *dissect.Field { return catalog.Add(path, dissect.String, doc, dissect.Public) }
+func text(path, doc string) *dissect.Field {
+	return catalog.Add(path, dissect.String, doc, dissect.Public)
+}
 
 // Protocol returns the declaration of the protocol for an analyzer.
 func Protocol() *dissect.Protocol { return protocol }

@@ -61,11 +61,6 @@ var codes = [...]code{
 // document has nor and nand; Steam's API has or and and as well.
 const groups = 4
 
-// codeOf returns the index of a code, or -1 if it is unknown.
-func codeOf(name string) int {
-	return slices.IndexFunc(codes[:], func(c code) bool { return c.name == name })
-}
-
 // meanings returns the codes as names of values, counted from 1.
 func meanings() dissect.Option {
 	var names []dissect.Name
@@ -130,7 +125,7 @@ func (d *decoder) readCondition(r *dissect.Reader, depth int) {
 	}
 	valueAt := r.Offset()
 	value := element(r, fValue)
-	known := codeOf(key)
+	known := slices.IndexFunc(codes[:], func(c code) bool { return c.name == key })
 	documented := known >= 0 && (codes[known].value == "" || codes[known].value == value)
 	if documented {
 		core.Explain(r, 1, uint64(known+1))

@@ -227,10 +227,6 @@ const (
 	enoughPairs = 10
 )
 
-func newSides() *sides {
-	return &sides{hosts: new([maxSides]side), pairs: make([][2]packet.Key, 0, enoughPairs)}
-}
-
 // reset starts a new capture.
 func (s *sides) reset() {
 	clear(s.hosts[:])

@@ -67,7 +67,8 @@ func newEngine(options *Options) (*engine, error) {
 	o := options.filled()
 	e := &engine{
 		o: o, main: o.Reporter(), counts: newAggregates(o), traffic: &traffic{unseen: new(endpoints)}, foldTalks: func() {},
-		census: &census{sides: newSides()}, reading: &reading{stop: o.Stop, matches: make(map[uint16]func([]byte, int) bool)}, ticks: new(ticks),
+		census:  &census{sides: &sides{hosts: new([maxSides]side), pairs: make([][2]packet.Key, 0, enoughPairs)}},
+		reading: &reading{stop: o.Stop, matches: make(map[uint16]func([]byte, int) bool)}, ticks: new(ticks),
 	}
 	e.census.sum.Protocols = o.Analysis.Protocols
 	budget := reassembly.NewBudget(o.Limits.Budget)

@@ -73,7 +73,8 @@ func (b *Body) Read(r *dissect.Reader) {
 	}
 	if !beginsTable(r.Peek()) {
 		if b.f.Values != nil && !ArePairs(r.Peek()) {
-			b.readValues(r)
+			// The values of the requested keys are sent without the keys.
+			b.Values = wire.Values(r, b.f.Values, b.Values, func() string { return r.CString(b.f.Value) })
 			return
 		}
 		b.readPairs(r)
@@ -219,11 +220,6 @@ func (b *Body) readPairs(r *dissect.Reader) {
 	case !r.Failed():
 		r.Find(b.finds.NoEnd, nil, r.Offset(), 0)
 	}
-}
-
-// readValues reads the values of the requested keys, which are sent without the keys.
-func (b *Body) readValues(r *dissect.Reader) {
-	b.Values = wire.Values(r, b.f.Values, b.Values, func() string { return r.CString(b.f.Value) })
 }
 
 // readTables reads tables up to the end of the reply.
