@@ -37,11 +37,6 @@ func main() {
 	os.Exit(code)
 }
 
-// commands returns the commands.
-func commands(env environment) []*cobra.Command {
-	return []*cobra.Command{newRun(env), newWork(env), newStatus(env), newSensor(env), newView(env), newFetch(env), newServer(env), newStream(env), newKey(env)}
-}
-
 // run executes the command line and returns the exit status.
 func run(stop context.Context, args []string, env environment) int {
 	root := &cobra.Command{
@@ -57,7 +52,7 @@ queue of NATS JetStream. It runs qdissect, which must be in the PATH.`,
 	root.SetOut(env.out)
 	root.SetErr(env.err)
 	root.SetArgs(args)
-	root.AddCommand(commands(env)...)
+	root.AddCommand(newRun(env), newWork(env), newStatus(env), newSensor(env), newView(env), newFetch(env), newServer(env), newStream(env), newKey(env))
 	root.SetVersionTemplate("qdissect-fleet {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
