@@ -159,6 +159,7 @@ func TestStrays(t *testing.T) {
 		"forged":                   {[]second{calm, flood, calm}, false, JunkFlood},
 		"forged, all the time":     {[]second{flood, flood, flood}, false, JunkFlood},
 		"one source":               {[]second{calm, {1000, 0, 1, false, false}, calm}, false, JunkFlood},
+		"one source after others":  {[]second{{10, 0, 1000, false, false}, {1000, 0, 1, false, false}, calm}, false, JunkFlood},
 		"not asked meanwhile":      {[]second{{0, 0, 0, false, true}, {1000, 0, 8, false, true}, calm}, false, JunkFlood},
 		"hardly any":               {[]second{calm, {19, 0, 1000, false, false}, calm}, false, ""},
 		"a lonely player":          {[]second{calm, {66, 0, 1, false, false}, calm}, false, ""},

@@ -89,12 +89,11 @@ func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
 	if from.Percent == 100 {
 		who = "more than " + who
 	}
-	var few []string
-	if most := r.senders(s.more, mostOf*n); !spread && len(most) > 0 {
-		few = most
-		who = list(most)
+	few := r.senders(s.more, mostOf*n+either(spread, f.out, 0)) // among many others, those who sent it even if all of the rest is theirs, too
+	if len(few) > 0 {
+		who, sources = list(few), either(spread, float64(len(few)), sources)
 		advice = "Drop what these addresses send to that port at the firewall, or at the provider if it fills the line; an address may be forged, so do not report it before its operator has looked."
-		if len(most) == 1 {
+		if len(few) == 1 {
 			advice = strings.Replace(advice, "these addresses send", "this address sends", 1)
 		}
 	}
@@ -153,8 +152,8 @@ func (r *reporting) senders(m *followed, least float64) (list []string) {
 
 // A junkTime is the time of a flood of junk, with what came in it without what is usual.
 type junkTime struct {
-	from, to        int64
-	n, usual, bytes float64
+	from, to             int64
+	n, usual, out, bytes float64 // out: what came at other times
 }
 
 // grown counts what came in the time of a flood, and what would usually have come: as much as in the buckets without it.
@@ -168,6 +167,7 @@ func (r *reporting) grown(l *cells, f *junkTime) {
 		}
 		without, out, bytesOut = without+length, out+float64(c.requests), bytesOut+float64(c.bytesIn)
 	})
+	f.out = out
 	// Servers have no buckets before they are asked for the first time.
 	without = max(without, float64(r.a.last-r.a.first)-with)
 	length := float64(f.to - f.from)
