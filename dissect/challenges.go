@@ -50,10 +50,6 @@ type challenges struct {
 	issueSeeds uint64
 }
 
-func newChallenges(limit int) *challenges {
-	return &challenges{peers: newRecent[peerKey, peer](limit, (*hasher).peer), proofs: newRecent[peerKey, int64](limit, (*hasher).peer)}
-}
-
 // clear forgets everything.
 func (c *challenges) clear() {
 	c.peers.clear()

@@ -29,8 +29,9 @@ type tracker struct {
 
 func newTracker(c *Config, out *outlet) *tracker {
 	t := &tracker{
-		config: c, protocols: c.Protocols, requests: newRequestTable(), challenges: newChallenges(c.Limits.Peers), servers: newServers(c.Limits.servers()), early: new(earlyReplies),
-		lists: newRecent[peerKey, pages](c.Limits.lists(), (*hasher).peer), out: out, stats: out.stats,
+		config: c, protocols: c.Protocols, requests: newRequestTable(), servers: newServers(c.Limits.servers()), early: new(earlyReplies),
+		challenges: &challenges{peers: newRecent[peerKey, peer](c.Limits.Peers, (*hasher).peer), proofs: newRecent[peerKey, int64](c.Limits.Peers, (*hasher).peer)},
+		lists:      newRecent[peerKey, pages](c.Limits.lists(), (*hasher).peer), out: out, stats: out.stats,
 	}
 	if c.Hears {
 		t.hearsay = newHearsay(c.Share)

@@ -291,7 +291,7 @@ func (d *decoder) decodeProtobuf(r *dissect.Reader, m *dissect.Message) {
 		case tagExtended:
 			q.Extended = varint(r, fExtended) != 0
 		case tagVersion:
-			v := peekVarint(r)
+			v, _ := binary.Uvarint(core.PeekFrom(r, 1))
 			p.Major, p.Minor, p.Patch = uint16(v>>48), uint16(v>>32), uint16(v>>16)
 			group := r.Begin(fVersion)
 			varint(r, fPacked)
@@ -322,12 +322,6 @@ func (d *decoder) decodeProtobuf(r *dissect.Reader, m *dissect.Message) {
 	}
 	m.Pair.Answers = topicExtended
 	users(r, m, p.Users, p.MaxUsers)
-}
-
-// peekVarint returns the varint behind the next byte.
-func peekVarint(r *dissect.Reader) uint64 {
-	v, _ := binary.Uvarint(core.PeekFrom(r, 1))
-	return v
 }
 
 // varint reads a tag and the varint behind it as one leaf.

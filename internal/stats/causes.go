@@ -687,16 +687,19 @@ var causes = []Cause{
 		}},
 	{ID: "bad_replies", State: Trouble, Certainty: Certain, explains: ofContent,
 		Needs:  "a tenth of the replies or more are damaged, contradict themselves, or refuse",
-		Words:  "{n} of {all} of {server}: {text} ({id}).",
+		Words:  "{n} of {all} of {server}: {text} ({id}){others}.",
 		Advice: "{so}; qdissect -V -Y 'finding == {id}' shows them.",
 		holds: func(x *facts) *proof {
+			var most noted
 			for n := range each(x.noted) {
-				if n.bad && (!n.refuses || n.bySelf >= kindLeast) && float64(n.bySelf) >= badShare*float64(max(x.replies(), 1)) {
-					so := either(n.refuses, "The server is there and refuses what it is asked for", "Clients and masters may not accept such replies")
-					return x.proof("n", number(n.bySelf), "all", count(x.replies(), "reply", "replies"), "text", shown([]byte(n.text)), "id", n.id, "so", so).with(x, "such messages", &n.mark)
+				if n.bad && (most.id == "" || most.refuses && !n.refuses || most.refuses == n.refuses && n.bySelf > most.bySelf) {
+					most = *n
 				}
 			}
-			return nil
+			wrong, least := x.marks[mWrong].n, badShare*float64(max(x.replies(), 1))
+			return x.proofIf(most.bad && (wrong >= kindLeast && float64(wrong) >= least || !most.refuses && float64(most.bySelf) >= least), "n", number(wrong), "all", count(x.replies(), "reply", "replies"),
+				"text", shown([]byte(most.text)), "id", most.id, "others", either(most.bySelf < wrong, " and others", ""),
+				"so", either(most.refuses, "The server is there and refuses what it is asked for", "Clients and masters may not accept such replies")).with(x, "such messages", &x.marks[mWrong])
 		}},
 
 	{ID: "too_few", State: Unclear, Certainty: Certain, explains: everything,

@@ -109,6 +109,7 @@ const (
 	mIssued           // replies that only issue a challenge
 	mCut              // messages that the capture holds only in part
 	mShort            // replies that lack parts
+	mWrong            // replies that are wrong or refuse
 	mUnasked          // replies to requests that are not in the capture
 	mFragments        // replies that lack IP fragments
 	mUnread           // datagrams of it that no protocol recognises
@@ -615,6 +616,7 @@ func (f *focus) reply(r *dissect.Record) {
 }
 
 func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
+	wrong := false
 	for x := range each(r.Findings) {
 		if x.Type.Severity < dissect.Warning && x.Type.Class != core.OfRefusal {
 			continue
@@ -624,15 +626,18 @@ func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
 			continue
 		}
 		n := t.note(x.Type.ID, "")
-		if n.add(1, f.input, r.Frame); bySelf {
-			n.bySelf++
-		}
+		n.add(1, f.input, r.Frame)
+		n.bySelf += core.Bit[uint64](bySelf)
 		n.loop, n.failed = x.Type == r.Protocol.Pairing.ChallengeLoop, x.Type.Severity == dissect.Failed
 		n.bad, n.refuses = mistakes(x.Type, r), x.Type.Class == core.OfRefusal
+		wrong = wrong || n.bad && bySelf
 		if n.text == "" {
 			text := x.AppendText(nil)
 			n.text = string(text[:min(len(text), maxReason)])
 		}
+	}
+	if wrong {
+		t.marks[mWrong].add(1, f.input, r.Frame)
 	}
 }
 

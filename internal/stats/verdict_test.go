@@ -898,6 +898,9 @@ func TestFacts(t *testing.T) {
 		}
 		if n := random.IntN(24); n < 8 {
 			of.noted = append(of.noted, noted{id: "p.odd", text: "odd", bySelf: uint64(n), limit: n == 1, loop: n == 2, bad: n > 3, failed: n > 4, mark: number(fmt.Sprint("noted ", n))})
+			if n > 3 {
+				of.marks[mWrong] = of.noted[0].mark
+			}
 		}
 		if n := random.IntN(24); n < 8 {
 			is := []*dissect.FindingType{core.PortUnreachable, core.FragmentationNeeded, core.Unreachable, core.Prohibited}[n%4]
