@@ -560,6 +560,9 @@ func runSkimmed(t *testing.T, p *dissect.Protocol, samples []Sample) {
 			check(s.Name+", damaged", parts)
 		}
 	}
+	for i, b := range others(samples) {
+		check(fmt.Sprint("other ", i), [][]byte{b})
+	}
 }
 
 // runWarm decodes all samples with one analyzer, in order and in reverse, and compares

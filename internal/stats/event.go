@@ -298,7 +298,8 @@ func (e *event) complete() {
 
 // sourcesOf returns how many addresses sent the requests of an event: those that did so again and again, and for the rest those that were
 // new, or known. In a full table addresses are new again that it had forgotten. all are the requests of all such events of the server, and
-// usual those that came without a proof at other times: who asks all the time sent these. Who asks only in a shorter one of the list, or more than all of this one do, is of that.
+// usual those that came without a proof at other times: who asks all the time sent these. Who asks only in a shorter one of the
+// list, or sent more than this one has, is of that one.
 func (r *reporting) sourcesOf(ev *event, list []event, all, usual float64) float64 {
 	again, theirs, meanwhile, known := 0.0, 0.0, 0.0, 0.0
 	for e := range each(r.a.clients.entries) {

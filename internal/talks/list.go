@@ -28,7 +28,7 @@ func (t *Talks) List(findings []stats.Finding, c dissect.Config, files []stats.F
 	also := make(map[*talk][]string)
 	for _, f := range findings {
 		k := t.talks[f.ID]
-		if k == nil || !k.hasBytes() {
+		if k == nil || !slices.ContainsFunc(k.messages, func(m message) bool { return len(m.data) > 0 }) {
 			continue
 		}
 		if at := slices.IndexFunc(list, k.shownBy); at >= 0 {
@@ -58,11 +58,6 @@ func (t *Talks) List(findings []stats.Finding, c dissect.Config, files []stats.F
 		talks = append(talks, s)
 	}
 	return talks
-}
-
-// hasBytes reports whether the bytes of any message are kept.
-func (k *talk) hasBytes() bool {
-	return slices.ContainsFunc(k.messages, func(m message) bool { return len(m.data) > 0 })
 }
 
 // shownBy reports whether another conversation shows the message for which k is kept, and all that is said of it.
