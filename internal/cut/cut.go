@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
@@ -314,22 +315,14 @@ func (c *chooser) Unknown(u *dissect.Unknown) error {
 }
 
 func (c *chooser) Finding(f *dissect.FlowFinding) error {
-	e := event{finding: true, frame: f.Frame, icmp: f.ICMPFrame, time: nanos(f.Time), src: f.Src, dst: f.Dst}
-	e.matches = c.matcher != nil && c.matcher.Finding(f)
+	e := event{finding: true, matches: c.matcher != nil && c.matcher.Finding(f), frame: f.Frame, icmp: f.ICMPFrame, time: nanos(f.Time), ends: appendEnds(nil, f.Src, f.Dst)}
 	if c.in(f.Time) && e.matches {
 		c.findings.add(f.Frame)
 	}
 	if e.icmp > 0 {
-		c.quoted[c.flow(&e)] = false
+		c.quoted[c.sum(e.ends)] = false
 	}
 	return c.journal.add(&e)
-}
-
-// flow returns the sum of the addresses of an event.
-func (c *cutter) flow(e *event) sum {
-	c.buf, _ = e.src.AppendBinary(c.buf[:0]) // never an error
-	c.buf, _ = e.dst.AppendBinary(c.buf)
-	return c.sum(c.buf)
 }
 
 // keep adds frames.
@@ -371,7 +364,7 @@ func (c *cutter) complete() error {
 		news, frames := false, c.frames.n
 		err := c.journal.replay(func(e *event) {
 			if e.finding {
-				if e.icmp > 0 && (c.quoted[c.flow(e)] || c.frames.has(e.frame)) {
+				if e.icmp > 0 && (c.quoted[c.sum(e.ends)] || c.frames.has(e.frame)) {
 					c.frames.add(e.icmp)
 				}
 				return
@@ -380,9 +373,8 @@ func (c *cutter) complete() error {
 				news = c.take(e) || news
 			}
 			if len(c.quoted) > 0 && e.role == dissect.Reply && c.frames.has(e.frame) {
-				flow := c.flow(e)
-				if _, quoted := c.quoted[flow]; quoted {
-					c.quoted[flow] = true
+				if _, quoted := c.quoted[c.sum(e.ends)]; quoted {
+					c.quoted[c.sum(e.ends)] = true
 				}
 			}
 			if e.used == dissect.ChallengeIssued {
@@ -425,7 +417,7 @@ func (c *cutter) takeFlows() error {
 			if e.icmp > 0 { // it is about earlier datagrams
 				from, to = at.Add(-dissect.DefaultLimits.Window), at
 			}
-			u.between(Flow{e.src, e.dst}, from, to)
+			u.between(e.flow(), from, to)
 			c.mark(e.frame, silent)
 			c.frames.add(e.frame)
 		})
@@ -518,8 +510,8 @@ func (c *cutter) write(name string) (err error) {
 // eventOf returns the event of a message, which is valid until the next call.
 func (c *cutter) eventOf(r *dissect.Record) *event {
 	e := &c.event
-	e.role, e.used, e.frame, e.request, e.src, e.dst = r.Type.Role, r.Pair.Challenge, r.Frame, r.RequestFrame, r.Src, r.Dst
-	e.time, e.given, e.frames = nanos(r.Time), 0, r.Frames
+	e.role, e.used, e.frame, e.request = r.Type.Role, r.Pair.Challenge, r.Frame, r.RequestFrame
+	e.time, e.given, e.ends, e.frames = nanos(r.Time), 0, appendEnds(e.ends[:0], r.Src, r.Dst), r.Frames
 	client, server := r.Src.Addr(), r.Dst.Addr()
 	switch e.used {
 	case dissect.ChallengeIssued:
@@ -530,12 +522,12 @@ func (c *cutter) eventOf(r *dissect.Record) *event {
 		c.buf = append(append(append(c.buf[:0], r.Protocol.Name...), from[:]...), to[:]...)
 		e.given = c.sum(binary.LittleEndian.AppendUint64(c.buf, r.Pair.Value))
 	}
-	e.says = c.says(r)
+	e.says = c.says(r, e.ends)
 	return e
 }
 
 // says returns the sum of all that the output shows of a message.
-func (c *cutter) says(r *dissect.Record) sum {
+func (c *cutter) says(r *dissect.Record, ends []byte) sum {
 	b := report.AppendNote(c.buf[:0], r)
 	number := func(n uint64) { b = binary.LittleEndian.AppendUint64(b, n) }
 	text := func(s string) { b = append(append(b, s...), 0) }
@@ -546,8 +538,7 @@ func (c *cutter) says(r *dissect.Record) sum {
 		}
 	}
 	number(uint64(nanos(r.Time)))
-	b, _ = r.Src.AppendBinary(b) // never an error
-	b, _ = r.Dst.AppendBinary(b)
+	b = append(b, ends...)
 	number(uint64(r.VLAN))
 	text(r.Interface)
 	text(r.Type.Name)
@@ -577,9 +568,9 @@ func (c *cutter) says(r *dissect.Record) sum {
 		if n.Field.Framing {
 			continue
 		}
-		text(n.Field.Path)
-		number(n.Num)
-		b = append(b, n.Depth)
+		// Each field is declared once: its place says as much as its path.
+		b = binary.LittleEndian.AppendUint64(append(b, n.Depth), uint64(uintptr(unsafe.Pointer(n.Field))))
+		b = binary.LittleEndian.AppendUint64(b, n.Num)
 		if !n.Field.Kind.Container() {
 			b = append(b, n.Value(r.Sources[n.Source].Data)...)
 		}
@@ -657,7 +648,7 @@ func (c *cutter) more(changed []uint64, l level) error {
 		if l.after {
 			to = to.Add(dissect.DefaultLimits.Window)
 		}
-		u.between(Flow{e.src, e.dst}, from, to)
+		u.between(e.flow(), from, to)
 	})
 	if err != nil {
 		return err

@@ -223,18 +223,36 @@ func (t *times) seal() {
 // An event is what the steps of a cut need to know about a message, or about a finding
 // that belongs to no message.
 type event struct {
-	finding  bool
-	matches  bool // the filter selects the finding
-	role     dissect.Role
-	used     dissect.Challenge // what the message does with a challenge
-	frame    uint64
-	request  uint64 // the frame of the request that a reply answers
-	icmp     uint64 // the frame of the ICMP error of a finding
-	time     int64  // in nanoseconds
-	given    sum    // the challenge
-	says     sum    // the content of the message
-	src, dst netip.AddrPort
-	frames   []uint64
+	finding bool
+	matches bool // the filter selects the finding
+	role    dissect.Role
+	used    dissect.Challenge // what the message does with a challenge
+	frame   uint64
+	request uint64 // the frame of the request that a reply answers
+	icmp    uint64 // the frame of the ICMP error of a finding
+	time    int64  // in nanoseconds
+	given   sum    // the challenge
+	says    sum    // the content of the message
+	ends    []byte // from appendEnds
+	frames  []uint64
+}
+
+// appendEnds appends source and destination, as bytes that are equal if they are. Few steps read them again.
+func appendEnds(b []byte, src, dst netip.AddrPort) []byte {
+	for _, a := range [...]netip.AddrPort{src, dst} {
+		at := len(b)
+		b, _ = a.AppendBinary(append(b, 0)) // never an error
+		b[at] = byte(len(b) - at - 1)
+	}
+	return b
+}
+
+// flow returns source and destination.
+func (e *event) flow() (f Flow) {
+	dst := 1 + e.ends[0]
+	_ = f.A.UnmarshalBinary(e.ends[1:dst]) // appendEnds wrote it
+	_ = f.B.UnmarshalBinary(e.ends[dst+1:])
+	return f
 }
 
 // A journal holds the events of the input in a temporary file, so that the input is
@@ -243,6 +261,7 @@ type journal struct {
 	file *whole.File
 	w    *bufio.Writer
 	size int64
+	most int // bytes of the largest event: one of thousands of fragments has more than usual buffers
 	buf  []byte
 }
 
@@ -266,14 +285,10 @@ func (j *journal) add(e *event) error {
 	for _, f := range e.frames {
 		b = binary.LittleEndian.AppendUint64(b, f)
 	}
-	for _, a := range [...]netip.AddrPort{e.src, e.dst} {
-		at := len(b)
-		b, _ = a.AppendBinary(append(b, 0)) // never an error
-		b[at] = byte(len(b) - at - 1)
-	}
+	b = append(b, e.ends...)
 	binary.LittleEndian.PutUint32(b, uint32(len(b)))
 	j.buf = b
-	j.size += int64(len(b))
+	j.size, j.most = j.size+int64(len(b)), max(j.most, len(b))
 	_, err := j.w.Write(b)
 	return err
 }
@@ -283,7 +298,7 @@ func (j *journal) replay(see func(*event)) error {
 	if err := j.w.Flush(); err != nil {
 		return err
 	}
-	r := bufio.NewReaderSize(io.NewSectionReader(j.file, 0, j.size), 1<<16)
+	r := bufio.NewReaderSize(io.NewSectionReader(j.file, 0, j.size), max(1<<16, j.most))
 	var e event
 	for at := int64(0); at < j.size; {
 		size, err := r.Peek(4)
@@ -291,13 +306,14 @@ func (j *journal) replay(see func(*event)) error {
 			return err
 		}
 		n := int(binary.LittleEndian.Uint32(size))
-		j.buf = slices.Grow(j.buf[:0], n)[:n]
-		if _, err := io.ReadFull(r, j.buf); err != nil {
+		b, err := r.Peek(n)
+		if err != nil {
 			return err
 		}
 		at += int64(n)
-		e.read(j.buf)
+		e.read(b)
 		see(&e)
+		_, _ = r.Discard(n) // what was peeked is there
 	}
 	return nil
 }
@@ -315,9 +331,5 @@ func (e *event) read(b []byte) {
 	for range next() {
 		e.frames = append(e.frames, next())
 	}
-	for _, a := range [...]*netip.AddrPort{&e.src, &e.dst} {
-		n := 1 + int(b[0])
-		_ = a.UnmarshalBinary(b[1:n]) // add wrote it
-		b = b[n:]
-	}
+	e.ends = b
 }

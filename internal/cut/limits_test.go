@@ -224,8 +224,8 @@ func TestJournal(t *testing.T) {
 	must.Do(t, err)
 	v4, v6 := netip.MustParseAddrPort("192.0.2.1:27015"), netip.MustParseAddrPort("[fe80::1%eth0]:1")
 	want := []event{
-		{frame: 7, role: dissect.Reply, used: dissect.ChallengeIssued, request: 3, given: 5, says: 6, time: -1, src: v4, dst: v6, frames: []uint64{6, 7}},
-		{frame: 3, src: v6, dst: v4},
+		{frame: 7, role: dissect.Reply, used: dissect.ChallengeIssued, request: 3, given: 5, says: 6, time: -1, ends: appendEnds(nil, v4, v6), frames: []uint64{6, 7}},
+		{frame: 3, ends: appendEnds(nil, v6, v4), frames: slices.Repeat([]uint64{1 << 40}, 9000)},
 		{frame: 8, icmp: 9, finding: true, matches: true},
 	}
 	for i := range want {
@@ -235,7 +235,7 @@ func TestJournal(t *testing.T) {
 		var got []event
 		if err := j.replay(func(e *event) {
 			other := *e
-			other.frames = slices.Clone(e.frames)
+			other.frames, other.ends = slices.Clone(e.frames), slices.Clone(e.ends)
 			got = append(got, other)
 		}); err != nil {
 			t.Fatal(err)
