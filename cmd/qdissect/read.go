@@ -184,20 +184,15 @@ func zoneOf(env environment) *time.Location {
 	return zone
 }
 
-// columns returns the width of lines of text, 0 for whole lines.
+// columns returns the width of lines of text, 0 for whole lines or if that of the terminal is unknown.
 func (o *formatOptions) columns(env environment) int {
-	if o.width >= 0 {
+	n, err := strconv.Atoi(env.getenv("COLUMNS"))
+	switch {
+	case o.width >= 0:
 		return o.width
-	}
-	if !isTerminal(env.out) {
+	case !isTerminal(env.out):
 		return 0
-	}
-	return terminalWidth(env)
-}
-
-// terminalWidth returns the width of the terminal that the output goes to, 0 if it is unknown.
-func terminalWidth(env environment) int {
-	if n, err := strconv.Atoi(env.getenv("COLUMNS")); err == nil && n > 0 {
+	case err == nil && n > 0:
 		return n
 	}
 	return widthOf(env.out)

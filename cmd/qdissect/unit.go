@@ -91,7 +91,7 @@ func (u *unit) count(run pipeline.Options) (*unitfile.Unit, *report.Summary, err
 
 // folderName reports whether a name can be that of a folder.
 func folderName(s string) bool {
-	return s != "" && s[0] != '.' && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
+	return nettext.Word(s, "-_.") && s[0] != '.'
 }
 
 // parsePart parses I/N.

@@ -264,7 +264,7 @@ func (s *search) columns(i int, c *catalog, around []key, container, name string
 	name, isText := strings.CutSuffix(name, core.TextSuffix)
 	for _, open := range c.open {
 		table := parent(open.Path)
-		if !columnKey(name) || !isText && open.Kind == dissect.String || c.hasMembers(container) && !slices.Contains(around[len(around)-1].fields, c.protocol.Catalog.Lookup(table)) {
+		if !nettext.Word(name, "_") || len(name) > 32 || !isText && open.Kind == dissect.String || c.hasMembers(container) && !slices.Contains(around[len(around)-1].fields, c.protocol.Catalog.Lookup(table)) {
 			continue
 		}
 		view := viewValue
@@ -292,13 +292,6 @@ func (s *search) misplaced(container, name string) bool {
 		}
 	}
 	return members
-}
-
-// columnKey reports whether messages can name a column so.
-func columnKey(s string) bool {
-	return len(s) > 0 && len(s) <= 32 && !strings.ContainsFunc(s, func(c rune) bool {
-		return (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '_'
-	})
 }
 
 // unknownField is the complaint about a field of a protocol.

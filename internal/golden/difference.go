@@ -298,7 +298,7 @@ func pathText(path []step) string {
 		if i > 0 {
 			b = append(b, '.')
 		}
-		if plainName(s.name) {
+		if len(s.name) <= 64 && nettext.Word(string(s.name), "_-") {
 			b = append(b, s.name...)
 		} else {
 			b = append(b, '"')
@@ -307,10 +307,4 @@ func pathText(path []step) string {
 		}
 	}
 	return string(b)
-}
-
-func plainName(s []byte) bool {
-	return len(s) > 0 && len(s) <= 64 && !bytes.ContainsFunc(s, func(c rune) bool {
-		return (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '_' && c != '-'
-	})
 }

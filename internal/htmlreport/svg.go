@@ -37,11 +37,6 @@ func short(f float64) string {
 	return strings.TrimSuffix(strings.TrimRight(t, "0"), ".")
 }
 
-// stretched begins a picture within a picture, of w × h units that fill it.
-func (s *svg) stretched(class string, y, height int, w, h float64) {
-	s.f(`<svg class="%s" y="%d" width="100%%" height="%d" viewBox="0 0 %s %s" preserveAspectRatio="none">`, class, y, height, short(w), short(h))
-}
-
 // steps returns a path of steps, one unit wide each except for the last, which ends at width, in a picture that is 100 high.
 func steps(values []float64, width, most float64, decimals int) string {
 	var b strings.Builder
@@ -180,7 +175,7 @@ func (p *page) curves(lines []line, height int, unit string, label func(float64)
 		y := float64(top) + float64(height)*(1-v/most)
 		s.f(`<line class="grid" x2="100%%" y1="%[1]s" y2="%[1]s"/>`, short(y))
 	}
-	s.stretched("curves", top, height, float64(n)/float64(k), 100)
+	s.f(`<svg class="curves" y="%d" width="100%%" height="%d" viewBox="0 0 %s 100" preserveAspectRatio="none">`, top, height, short(float64(n)/float64(k)))
 	for i, l := range lines {
 		if sum(l.Series) == 0 {
 			continue

@@ -540,3 +540,10 @@ func ShellWord(s string) string {
 	// The terminal output doubles backslashes, so do not use any.
 	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
 }
+
+// Word reports whether s consists of letters of ASCII, digits, and the characters of more.
+func Word(s, more string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
+		return (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && !strings.ContainsRune(more, c)
+	})
+}

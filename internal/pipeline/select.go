@@ -483,15 +483,12 @@ func (s *selection) forget(frame uint64) {
 	}
 }
 
-// ownComment reports whether a comment is a tree from before.
-func ownComment(s string) bool { return strings.HasPrefix(s, nettext.TreeMark) }
-
 // comments appends the comments of the i-th frame that is held to its own ones.
 func (s *selection) comments(i int) []string {
 	h := &s.held[i]
 	list := h.Comments
 	if s.o.Save.Tree != nil {
-		list = slices.DeleteFunc(slices.Clone(list), ownComment)
+		list = slices.DeleteFunc(slices.Clone(list), func(s string) bool { return strings.HasPrefix(s, nettext.TreeMark) }) // those from before
 	}
 	if s.o.Save.Annotate {
 		list = report.WithoutNotes(nil, list, s.o.Analysis.Protocols) // of an earlier run

@@ -958,12 +958,27 @@ func (f *film) early(by float64, clients int) {
 	f.goesOn(60)
 }
 
+// samp films a server of SA-MP that loses each nth request for infos, and answers all for players, to which it may be silent.
+func (f *film) samp(n int) {
+	for i := range 60 {
+		for j, ask := range "iccc" {
+			head, at := "SAMP\xc6\x33\x64\x0a\x87\x69"+string(ask), float64(i)+float64(j)/10
+			if f.udp(at, askers(i), filmServer, head); ask == 'c' {
+				f.udp(at+.001, filmServer, askers(i), head+"\x00\x00")
+			} else if i%n > 0 || n > 60 {
+				f.udp(at+.001, filmServer, askers(i), head+"\x00\x03\x00\x14\x00\x01\x00\x00\x00a\x01\x00\x00\x00b\x01\x00\x00\x00c")
+			}
+		}
+	}
+}
+
 // filmLAN are those of whom looks for servers in a network, of two capture points, of replies that get lost after one, and of what also shows causes above.
 var filmLAN = []filmCause{
 	{id: "errors", has: func(f *film) {
 		f.answered(60, filmServer)
 		f.udp(.25, filmServer, askers(0), infoReply("Old town")[:20])
 	}, near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "stands in the way; but 1 message has an error: .*malformed.*Look at", not: "nothing to do"},
+	{id: "loss", has: func(f *film) { f.samp(4) }, near: func(f *film) { f.samp(100) }, nearIs: "works", says: "replies to only 76 % of 59 requests", not: "Nothing unusual"},
 	{id: "several_servers", has: func(f *film) { // whose clients ask again
 		for i := range 60 {
 			if f.visit(float64(i), askers(i), filmServer, uint32(1000+i), infoReply("Old town")); i%3 == 0 {

@@ -43,7 +43,8 @@ func (r *reporting) drops() {
 		if busyShare > wellShare || calmShare-busyShare < max(dropLeast, noise(&calm, &busy)) || busyRate < 2*calmRate {
 			continue
 		}
-		other := float64(r.mute(e, busyShare)+r.undue(e)) + lostOf(v.outages()) // what it loses otherwise
+		undue, _ := r.undue(e)
+		other := float64(r.mute(e, busyShare)+undue) + lostOf(v.outages()) // what it loses otherwise
 		if other >= wellShare*float64(sumCells(all).unanswered) {
 			continue
 		}

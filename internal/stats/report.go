@@ -178,17 +178,18 @@ func (r *reporting) totals() {
 		m.add(&r.moments.buckets[i])
 	}
 	t.Requests, t.Replies, t.Challenges, t.Unknown, t.BytesIn, t.BytesOut = m.requests, m.replies, m.challenges, m.unknown, m.bytesIn, m.bytesOut
+	var due, more Outcome
 	for i := range r.a.kinds {
-		o := r.a.kinds[i].outcome()
+		k := &r.a.kinds[i]
+		o := k.outcome()
 		t.Answered += o.replied()
-		if r.complete += o.Answered; r.a.kinds[i].asksChallenge() {
-			r.complete += o.ChallengeOnly
+		if t.Unanswered += o.Unanswered + o.Refused; k.asksChallenge() {
+			o.Answered, o.ChallengeOnly = o.Answered+o.ChallengeOnly, 0
 		}
-		if r.ended += o.replied() + o.Unanswered + o.Refused; r.a.kinds[i].mute() {
-			r.ended, r.optional = r.ended-o.Unanswered, r.optional+o.Unanswered
-		}
-		t.Unanswered += o.Unanswered + o.Refused
+		addTo(either(k.mute(), &more, &due).counts(), o.counts())
 	}
+	due, r.ended = judged(due, more)
+	r.complete, r.optional = due.Answered, more.Unanswered
 	r.toAllHosts = slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool { return !r.toAll(e) })
 	for _, e := range r.toAllHosts {
 		r.ended -= min(e.v.fates.missed(), less(r.ended, r.complete)) // not all hosts are servers

@@ -151,6 +151,17 @@ func (o *Outcome) counts() []*uint64 {
 // replied returns how many requests had a reply.
 func (o *Outcome) replied() uint64 { return o.Answered + o.ChallengeOnly + o.Late + o.Partial }
 
+// judged returns by which requests a server is judged, and how many of these ended: those that it has to answer or, if they are too few, also the others to
+// which more says that replies came. Replies that did not have to come would hide that those lack that have to.
+func judged(due, more Outcome) (Outcome, uint64) {
+	n := due.replied() + due.Refused + due.Unanswered
+	if n < leastWell || due.Answered == 0 {
+		addTo(due.counts(), more.counts())
+		n += more.replied() + more.Refused
+	}
+	return due, n
+}
+
 // An asked counts the outcomes of one kind of request at a server.
 type asked struct {
 	kind                            uint16 // index plus one

@@ -162,7 +162,8 @@ func (r *reporting) down() {
 			continue
 		}
 		outages := v.outages()
-		due := float64(less(lost, r.undue(e, outages...))) / float64(lost) // when the others were lost is not known
+		undue, _ := r.undue(e, outages...)
+		due := float64(less(lost, undue)) / float64(lost) // when the others were lost is not known
 		for _, s := range outages {
 			only := 0.0 // of kinds that are asked only then: why none of them is answered is not known
 			for _, k := range v.kinds {

@@ -218,26 +218,31 @@ func (r *reporting) unpaired() (text, advice string) {
 		"Capture both directions to know whether that server answers well: qdissect why " + who + " says more."
 }
 
-// well returns how many of the requests to a server whose end is known and that had to be answered got what they asked for.
+// well returns how many of the requests to a server whose end is known and that had to be answered got what they asked for. Where there are enough of
+// these, replies that did not have to come say nothing.
 func (r *reporting) well(e *entry[server]) (good, n uint64, o Outcome) {
 	o = e.v.fates.of(e.v.requests)
-	o.Unanswered -= min(r.undue(e), o.Unanswered)
-	return o.Answered, o.replied() + o.Refused + o.Unanswered, o
+	lost, more := r.undue(e)
+	o.Unanswered -= min(lost, o.Unanswered)
+	if n = o.replied() + o.Refused + o.Unanswered; o.Answered > more && n >= more+leastWell {
+		o.Answered, n = o.Answered-more, n-more
+	}
+	return o.Answered, n, o
 }
 
-// undue returns how many requests to a server without a reply are such to which it may be silent, without kinds that it answers but in outages, or are of
-// a protocol that it does not speak.
-func (r *reporting) undue(e *entry[server], outages ...silence) (n uint64) {
+// undue returns how many requests to a server without a reply, and with one, are such to which it may be silent, without kinds that it answers but in
+// outages, or are of a protocol that it does not speak.
+func (r *reporting) undue(e *entry[server], outages ...silence) (lost, good uint64) {
 	if r.toAll(e) {
-		return e.v.fates.missed()
+		return e.v.fates.missed(), 0
 	}
 	speaks := r.speaks(&e.v)
 	for _, k := range e.v.kinds {
 		if k.kind > 0 && (len(speaks) > 0 && !speaks[r.a.kinds[k.kind-1].protocol] || r.a.kinds[k.kind-1].mute() && !k.lostIn(outages)) {
-			n += uint64(k.bad)
+			lost, good = lost+uint64(k.bad), good+uint64(k.good)
 		}
 	}
-	return n
+	return lost, good
 }
 
 // lostIn reports whether a server that answers requests of a kind leaves only those in its outages without a reply. In these, clients send no more

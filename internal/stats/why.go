@@ -290,15 +290,14 @@ func named2(name string) string {
 
 // prepare works out what several causes need.
 func (x *facts) prepare() {
+	var due, more Outcome
 	for k := range each(x.kinds) {
-		if !x.speaks(k.protocol) {
-			continue
+		if o := k.outcome(); x.speaks(k.protocol) {
+			addTo(either(k.mute, &more, &due).counts(), o.counts())
 		}
-		o := k.outcome()
-		if x.n += o.replied() + o.Refused; !k.mute || x.replies() == 0 { // else a reply is not due
-			x.n += o.Unanswered
-		}
-		addTo(x.sum.counts(), o.counts())
+	}
+	if x.sum, x.n = judged(due, more); x.replies() == 0 {
+		x.n += more.Unanswered
 	}
 	x.good, x.what = x.sum.replied(), "request"
 	for _, s := range x.series {

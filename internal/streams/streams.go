@@ -64,11 +64,6 @@ type header struct {
 	payload  []byte
 }
 
-func headerOf(b []byte) header {
-	at := min(max(int(b[12]>>4)*4, packet.LenTCP), len(b))
-	return header{binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:]), b[13], b[at:]}
-}
-
 // cutOf returns how many bytes an IP packet lacks by its header.
 func cutOf(ip []byte) int {
 	said := int(binary.BigEndian.Uint16(ip[2:]))
@@ -383,7 +378,8 @@ func (s *Streams) known(w way) *opening {
 func (s *Streams) Segment(g *Segment) (read bool, err error) {
 	at := ends{}
 	at.src, at.dst = g.Ends()
-	t := headerOf(g.Data)
+	b := g.Data
+	t := header{binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:]), b[13], b[min(max(int(b[12]>>4)*4, packet.LenTCP), len(b)):]}
 	if t.has(packet.SYN) {
 		t.seq++
 	}
