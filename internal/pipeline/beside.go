@@ -71,17 +71,18 @@ func (t *endpoints) count(key packet.Key) {
 	p.n++
 }
 
-// of returns the number of datagrams of the endpoints of a set.
-func (t *endpoints) of(set map[packet.Key]bool) (n uint64) {
+// of returns the number of datagrams of an endpoint.
+func (t *endpoints) of(key packet.Key) uint64 {
 	if t == nil {
 		return 0
 	}
-	for i := range t.list {
-		if p := &t.list[i]; p.n > 0 && set[p.key] {
-			n += p.n
-		}
+	i := key * spread >> (64 - placeBits)
+	if p := &t.list[i]; p.key == key {
+		return p.n
+	} else if p = &t.list[i^1]; p.key == key {
+		return p.n
 	}
-	return n
+	return 0
 }
 
 // headed reports whether a payload begins with FF FF FF FF, which sets queries apart
@@ -164,19 +165,16 @@ func (t *traffic) sink(protocols []*dissect.Protocol) sink {
 // ofGames returns the number of unknown datagrams from and to the servers that answered a
 // request. Those between two such servers count twice. The workers must be idle.
 func (t *traffic) ofGames() (n uint64) {
-	servers := make(map[packet.Key]bool)
-	for _, s := range t.parts {
-		if s.proven != nil {
-			for i := range s.proven.list {
-				if p := &s.proven.list[i]; p.n > 0 {
-					servers[p.key] = true
-				}
+	count := func(unknown *endpoints) {
+		for i := 0; unknown != nil && i < places; i++ {
+			if p := &unknown.list[i]; p.n > 0 && slices.ContainsFunc(t.parts, func(s *sightings) bool { return s.proven.of(p.key) > 0 }) {
+				n += p.n
 			}
 		}
 	}
-	n = t.unseen.of(servers)
+	count(t.unseen)
 	for _, s := range t.parts {
-		n += s.beside.of(servers)
+		count(s.beside)
 	}
 	return n
 }
