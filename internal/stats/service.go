@@ -391,7 +391,10 @@ func (r *reporting) unwell() {
 			continue
 		}
 		x := r.unwellAt(e, &o, n, calm)
-		if sources := len(r.a.clientsOf(e, func(c *client) bool { return c.class() == never })); o.ChallengeOnly >= 10*leastMutes && sources >= leastMutes && float64(good) >= wellShare*float64(n-o.ChallengeOnly) {
+		away, known := r.a.clientsOf(e, func(c *client) bool { return c.class() == never }), len(r.a.clientsOf(e, func(*client) bool { return true }))
+		seen := v.sources() // also those that came once, of which nothing else is kept
+		sources := max(uint64(len(away)), less(seen.Count-seen.Count*uint64(seen.Percent%100)/100, uint64(known)))
+		if o.ChallengeOnly >= 10*leastMutes && sources >= leastMutes && float64(good) >= wellShare*float64(n-o.ChallengeOnly) {
 			x = r.trickle(e, o.ChallengeOnly, sources)
 		}
 		x.From, x.To = instant(from), instant(to)
@@ -437,12 +440,12 @@ func (r *reporting) names(list []*entry[client]) []string {
 func (c *client) silenced() bool { return c.replies == 0 && c.requests > 0 && c.distinctServers() == 1 }
 
 // trickle says that requests of many addresses that return no challenge came all the time, too slowly to be an event.
-func (r *reporting) trickle(e *entry[server], n uint64, sources int) Verdict {
+func (r *reporting) trickle(e *entry[server], n, sources uint64) Verdict {
 	pace := float64(n) / max(float64(e.v.last-e.v.first)/1e9, 1)
 	return Verdict{
 		Kind: ForgedFlood, Certainty: Likely, Server: r.address(e),
 		Text: fmt.Sprintf("Forged requests at %s%s: %s in %s (%s per second) from at least %s, none of which came back with the challenge that it was given. The server answers the others.",
-			r.address(e), r.named(&e.v), count(n, "request", "requests"), r.span(e.v.first, e.v.last), rounded(pace), count(uint64(sources), "address", "addresses")),
+			r.address(e), r.named(&e.v), count(n, "request", "requests"), r.span(e.v.first, e.v.last), rounded(pace), count(sources, "address", "addresses")),
 		Advice:   "The server asks for a challenge, so whoever forges them gets little back: nothing has to be done.",
 		Doubt:    "clients from before challenges do the same, but are few",
 		Evidence: Evidence{{"requests", float64(n)}, {"requests_per_second", round(pace, 1)}, {"sources", float64(sources)}},
