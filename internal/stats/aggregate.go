@@ -1036,6 +1036,9 @@ func (a *Aggregate) became(k *kind, e *entry[server], how how, n int, times uint
 			e.v.more.cells.peek(last).unanswered += uint64(times)
 		}
 	}
+	if is == dissect.OutcomeLate {
+		e.v.times().peek(last).late += uint32(n)
+	}
 	e.v.fates[is] += uint64(n)
 	e.v.proved[how.proof].Requests += uint64(n)
 	if is == dissect.OutcomeAnswered {

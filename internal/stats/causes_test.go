@@ -1061,6 +1061,15 @@ var filmLAN = []filmCause{
 		near: func(f *film) { f.listed("\x01\x00ann\x00\x01\x00\x00\x00\x00\x00\x80\x3f") }, nearIs: "works", says: "30 of 30 replies .*a2s.players.cut", not: "stands in the way"},
 	{id: "client_ignored", server: "203.0.113.5:27950", nearAsk: "203.0.113.5:27950", // of a server that replies in several datagrams, or does so late
 		has: func(f *film) { f.pages(.01, 1) }, near: func(f *film) { f.pages(6, 0) }, nearIs: "late_replies", says: "none of 30 requests of 20.7.0.9 ", not: "stands in the way"},
+	{id: "late_replies", // of which some are lost: before the first one, the server is not silent
+		has: func(f *film) {
+			polls(60, func(i int, at float64, from netip.AddrPort) {
+				if f.udp(at, from, filmServer, askInfo); i%4 > 0 {
+					f.udp(at+7, filmServer, from, infoReply("Old town"))
+				}
+			})
+		},
+		near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "45 of 45 answers .* came later"},
 	{id: "loss", // in bursts, of which the seconds around have none
 		has: func(f *film) { f.bursts(lossy(.4)) }, near: func(f *film) { f.bursts(func(_ int, at float64) bool { return at < 30 || at > 40 }) }, nearIs: "silent_at_times", says: "replies to only [56][0-9] %", not: "Down|did not reply"},
 }

@@ -377,7 +377,7 @@ func (m *more) code(c *codec) {
 
 // code writes or reads a bucket that begins at a time.
 func (p *pulse) code(c *codec, from int64) {
-	if numbers(c, &p.asked, &p.replied, &p.lost); p.replied == 0 {
+	if numbers(c, &p.asked, &p.replied, &p.lost, &p.late); p.replied == 0 {
 		return
 	}
 	first, length := p.first-from, p.last-p.first

@@ -42,15 +42,15 @@ func (k *tick) add(o *tick) {
 
 func (k *tick) join(next *tick) { k.add(next) }
 
-// A pulse counts the requests and replies of a server in a bucket, and the requests without a reply, with the times of the first and the
-// last reply.
+// A pulse counts the requests and replies of a server in a bucket, and the requests without a reply or with a late one, with the times of the
+// first and the last reply.
 type pulse struct {
-	asked, replied, lost uint32
-	first, last          int64
+	asked, replied, lost, late uint32
+	first, last                int64
 }
 
 func (p *pulse) add(o *pulse) {
-	p.asked, p.lost = addSaturated(p.asked, o.asked), addSaturated(p.lost, o.lost)
+	p.asked, p.lost, p.late = addSaturated(p.asked, o.asked), addSaturated(p.lost, o.lost), addSaturated(p.late, o.late)
 	if o.replied == 0 {
 		return
 	}

@@ -80,7 +80,8 @@ func silences(l *pulses, first, last int64) (list []silence) {
 	})
 	l.in(func(from, to int64, p *pulse) {
 		if p.replied == 0 {
-			if now.requests += float64(p.asked); p.asked > 0 {
+			if n := p.asked - min(p.asked, p.late); n > 0 { // the server heard the others
+				now.requests += float64(n)
 				now.ask(from, to)
 			}
 			return
