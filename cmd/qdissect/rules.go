@@ -70,9 +70,7 @@ func (o *rulesOptions) run(args []string, env environment) error {
 		return err
 	}
 	a := stats.New()
-	done := p.showCounts()
-	sum, err := p.count(a)
-	done()
+	sum, err := p.countShown(a)
 	if err != nil {
 		return err
 	}

@@ -102,9 +102,7 @@ func (o *whyOptions) run(args []string, env environment) error {
 		return err
 	}
 	a := stats.NewFocused(server.Addr())
-	done := p.showCounts()
-	sum, err := p.count(a)
-	done()
+	sum, err := p.countShown(a)
 	if err != nil {
 		return err
 	}
@@ -166,9 +164,8 @@ func (o *whyOptions) write(list []*stats.Answer, left uint64, one bool, env envi
 	return err
 }
 
-// showCounts shows what a live capture has seen so far: each second on a terminal, else a line every ten seconds. The function that it returns removes it from the
-// terminal.
-func (p *counting) showCounts() func() {
+// countShown counts, and shows what a live capture has seen so far: each second on a terminal, else a line every ten seconds.
+func (p *counting) countShown(into *stats.Aggregate) (*report.Summary, error) {
 	bar, began := &progress{env: p.env}, time.Now()
 	show, every := bar.show, time.Second
 	if !isTerminal(p.env.err) {
@@ -190,5 +187,6 @@ func (p *counting) showCounts() func() {
 			show(line)
 		}
 	}
-	return bar.clear
+	defer bar.clear()
+	return p.count(into)
 }

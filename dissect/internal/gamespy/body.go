@@ -214,6 +214,11 @@ func (b *Body) readPairs(r *dissect.Reader) {
 		b.Rules = append(b.Rules, kv)
 	}
 	r.End(list)
+	b.readEnd(r)
+}
+
+// readEnd reads the zero byte at the end of a list.
+func (b *Body) readEnd(r *dissect.Reader) {
 	switch {
 	case r.More():
 		r.Bytes(b.f.End, 1)
@@ -252,12 +257,7 @@ func (b *Body) readTables(r *dissect.Reader) {
 				break
 			}
 		}
-		switch {
-		case r.More():
-			r.Bytes(b.f.End, 1)
-		case !r.Failed():
-			r.Find(b.finds.NoEnd, nil, r.Offset(), 0)
-		}
+		b.readEnd(r)
 		cut := noteRows(r, t, *num, b.skims)
 		if rows := len(t.rows); h.counted && h.columns > 0 && rows != num.Value {
 			r.Find(b.finds.Count, n, at, 2, dissect.Num(num.Value), dissect.Num(rows))
