@@ -81,11 +81,11 @@ var (
 	mUnknown   = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown packet", Role: dissect.OneWay, Doc: "A packet that belongs to none of these."})
 
 	unanswered = finding.New(catalog, dissect.Warning, "mcj.noreply", "%p unanswered%p",
-		"The connection was made, and no reply came within the time that clients wait. The server is still starting, is overloaded, hides its status (enable-status=false), or something in front of it, such as a proxy, took the connection and has no server behind it.",
+		"The connection was made, and no reply came within the time that clients wait. The server is still starting, is overloaded, hides its status (enable-status=false), or something in front of it, such as a proxy, took the connection and has no server behind it, or sends a PROXY header that the server does not expect.",
 		"Look at the log of the server and of the proxy in front of it. Set enable-status=true in server.properties.")
 	unrequested = finding.Unrequested(catalog, "mcj.unrequested", "The capture has requests of this connection, but no pending one that this reply answers: the server returns another number than the client sent.")
 	several     = finding.Several(catalog, "mcj.several", "The server answered once more. Clients read the first reply.")
-	wrongLength = finding.Length(catalog, "mcj.length", "the packet says %d bytes, %d are there", "The length of the packet is not that of its content.", finding.WrongLength)
+	wrongLength = finding.Length(catalog, "mcj.length", "the packet says %d bytes, %d are there", "The length of the packet, or that of its JSON, is not that of its content. Clients show that they cannot connect.", finding.WrongLength)
 	badJSON     = catalog.Finding(dissect.FindingType{ID: "mcj.json", Severity: dissect.Failed, Text: "the status is no valid JSON from byte %d on", Doc: "Clients show the server as one that cannot be read. What stands before the error is shown.",
 		Advice: "Look at the plugin or proxy that makes the status: quotation marks and control characters in names must be escaped."})
 	tooLong = finding.New(catalog, dissect.Warning, "mcj.status.long", "the status has %d characters, clients take 32767",
@@ -192,6 +192,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		return
 	}
 	n := int(number(r, fLength))
+	end := r.Offset() + n
 	finding.Differs(r, wrongLength, fLength, 0, r.Offset(), n, r.Left())
 	what := kindOf(b)
 	d.unknown.ID = uint32(number(r, fID))
@@ -207,7 +208,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 		m.Type, m.Body, m.Pair.Asks = mStatus, &d.request, topicStatus
 	case statusReply:
 		m.Type, m.Pair.Answers = mReply, topicStatus
-		d.decodeStatus(r, m)
+		d.decodeStatus(r, m, end)
 	case ping:
 		d.decodePing(r, m)
 	default:
@@ -285,10 +286,12 @@ func (d *decoder) decodeKick(r *dissect.Reader, m *dissect.Message) {
 	d.open(r, m, text)
 }
 
-// decodeStatus reads a status in JSON.
-func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
+// decodeStatus reads a status in JSON, in a packet that ends at end.
+func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message, end int) {
+	from := r.Offset()
 	n := int(number(r, fJSONLen))
 	at := r.Offset()
+	finding.Differs(r, wrongLength, fJSONLen, from, at-from, n, end-at)
 	if r.Cut() {
 		n = min(n, r.Left())
 	}
@@ -296,9 +299,9 @@ func (d *decoder) decodeStatus(r *dissect.Reader, m *dissect.Message) {
 	core.Remaining(r, catalog.Data())
 	f := &d.facts
 	f.reset(core.Buffer(r))
-	end := f.json(nettext.View(text))
+	read := f.json(nettext.View(text))
 	if core.Keep(r, f.text); f.bad && !r.Failed() {
-		r.Find(badJSON, fJSON, at+end, len(text)-end, dissect.Num(end))
+		r.Find(badJSON, fJSON, at+read, len(text)-read, dissect.Num(read))
 	}
 	if chars := characters(text); chars > maxCharacters {
 		r.Find(tooLong, fJSON, at, len(text), dissect.Num(chars))

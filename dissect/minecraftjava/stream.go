@@ -71,13 +71,8 @@ func kindOf(b []byte) kind {
 	if n <= 0 {
 		return kind(core.Bit[uint8](n == 0)) // unsure or none
 	}
-	if int(first) == size-n {
-		if len(body) == n {
-			return unsure
-		}
-		if body[n] == '{' {
-			return statusReply
-		}
+	if text := body[n:]; int(first) == size-n && bytes.HasPrefix(text, []byte("{")) || int(first) < size-n && bytes.HasPrefix(text, []byte(`{"`)) {
+		return statusReply
 	}
 	second, more := varint(body[n:])
 	switch n += more; {
