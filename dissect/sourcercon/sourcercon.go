@@ -8,7 +8,7 @@
 //	0  from a client: it has no meaning and is answered after the commands before it, so that the end of their output is known.
 //	   Clients of Minecraft send any other type for that
 //
-// Servers may also send what nobody asked for, such as the chat (Rust: type 4).
+// Servers may also send what nobody asked for, such as the chat (Rust: type 4), or Keep Alive (ARK: type 0).
 //
 // Sources: Valve Developer Community, Source RCON Protocol; wiki.vg, RCON.
 package sourcercon
@@ -49,7 +49,7 @@ var (
 	mCommand = catalog.Message(dissect.MessageType{Name: "command_request", Title: "command", Role: dissect.Request, Doc: "A command for the console of the server."})
 	mReply   = catalog.Message(dissect.MessageType{Name: "command_reply", Title: "reply", Role: dissect.Reply, Doc: "What the server prints for a command, or a part of that; or an empty packet before the reply to a login."})
 	mEnd     = catalog.Message(dissect.MessageType{Name: "end_request", Title: "end mark", Role: dissect.Request, Doc: "A packet without meaning, whose reply shows the client that the replies before it are complete."})
-	mMessage = catalog.Message(dissect.MessageType{Name: "server_message", Title: "server message", Role: dissect.OneWay, Doc: "What the server prints without a command, such as the chat."})
+	mMessage = catalog.Message(dissect.MessageType{Name: "server_message", Title: "server message", Role: dissect.OneWay, Doc: "What the server prints without a command, such as the chat, or that it is there (ARK)."})
 
 	unanswered = finding.New(catalog, dissect.Warning, "rcon.noreply", "%p unanswered%p",
 		"The connection was made, and no reply came within the time that clients wait. The client is not logged in, the server is busy with the command, or it does not answer commands that print nothing.",
@@ -92,6 +92,7 @@ const (
 	typeCommand = 2
 	typeLogin   = 3
 
+	keepAlive   = "Keep Alive\x00\x00"               // what ARK sends while nothing happens
 	endOfSource = "\x00\x00\x00\x01\x00\x00\x00\x00" // what Source sends after the reply to an end mark
 )
 
@@ -217,6 +218,7 @@ func (d *decoder) Decode(r *dissect.Reader, m *dissect.Message) {
 	case p.Type == typeCommand:
 		m.Type, m.Body, m.Pair.Asks = mCommand, &d.command, topicCommand
 		field = fCommand
+	case p.Type == typeReply && core.PeekText(r) == keepAlive && !core.Awaited(r, topicCommand|topicEnd, m.Pair.ID): // what nobody asked for
 	case p.Type == typeReply && (server || !empty):
 		m.Type, m.Pair.Answers, m.Pair.Also = mReply, topicCommand|topicEnd, topicLogin
 	case !server:
