@@ -208,10 +208,10 @@ func (a *Analyzer) lift(x *arrival, c class, best *candidate, found []candidate)
 		return class{protocol: -1, undecided: x.undecided, otherwise: -1}
 	}
 	// With weak evidence, a payload that contradicts the protocol belongs to
-	// another one and is not malformed.
+	// another one and is not malformed, unless it returns what the client chose.
 	f := a.conversation(x)
 	weak := c.reason == core.ByPort || f == nil || f.sure != best.protocol
-	if weak && (!best.awaited && a.foreign.has(&x.ends) || !a.readable(x.Datagram, best.protocol)) {
+	if weak && (!best.awaited && a.foreign.has(&x.ends) || !a.readable(x.Datagram, best.protocol) && !(best.awaited && a.returns(x, best.protocol))) {
 		return class{protocol: -1}
 	}
 	rivals := a.tied(best, found) & a.ofPorts(x.Src.Port(), x.Dst.Port())
@@ -219,6 +219,13 @@ func (a *Analyzer) lift(x *arrival, c class, best *candidate, found []candidate)
 		c.undecided, c.otherwise, c.protocol = x.undecided, best.protocol, -1
 	}
 	return c
+}
+
+// returns reports whether a datagram, which was tried as one of a protocol, has an id of 32 bits or more that a pending request chose.
+func (a *Analyzer) returns(x *arrival, protocol int8) bool {
+	x.protocol = protocol
+	p := &a.tried.Pair
+	return p.ID>>32 != 0 && p.ID != AnyID && a.tracker.awaitsTopics(x, p.Answers, &p.ID)
 }
 
 // tied returns the protocols with the same verdict as the best one, without the best

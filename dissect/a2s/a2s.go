@@ -18,6 +18,7 @@ package a2s
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -176,7 +177,7 @@ var kinds = [256]kind{
 	typeConnectRequest: {mConnectRequest, topicConnect, 0, wire.Forms{wire.Certain("connect", nil), anything}, (*decoder).decodeConnect},
 	typeJoin:           {mJoin, topicConnect, 0, nil, (*decoder).decodeJoin},
 	typeConnection:     {mConnection, 0, topicConnect, printed, (*decoder).decodeText},
-	typeConnectReject:  {mConnectReject, 0, topicConnect, printed, (*decoder).decodeText},
+	typeConnectReject:  {mConnectReject, 0, topicConnect | topicRcon, printed, (*decoder).decodeText},
 	typePrint:          {mPrint, 0, topicRcon, printed, (*decoder).decodeText},
 	// QuakeWorld's challenge begins with the same letter.
 	typeRconChallenge: {mRconChallenge, 0, topicRcon, wire.Forms{wire.Certain(rconChallenge, nil)}, (*decoder).decodeText},
@@ -434,8 +435,15 @@ func (d *decoder) decodeSecretLog(r *dissect.Reader, m *dissect.Message) {
 
 // decodeText reads text that a server prints or logs. Servers log the password
 // of their remote console, so the text is hidden if it contains one.
+// refusals are the beginnings of texts with which GoldSrc refuses a command, or whatever comes from an address.
+var refusals = []string{"Bad rcon", "Bad challenge", "No challenge", "You have been banned"}
+
 func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
+	at := r.Offset()
 	m.Body = &d.other
 	d.other.Text, _ = core.CStringOrRest(r, fChallengeText)
 	console.Hide(r, fHiddenText, d.other.Text)
+	if m.Type == mConnectReject || m.Type == mPrint && slices.ContainsFunc(refusals, func(s string) bool { return strings.HasPrefix(d.other.Text, s) }) {
+		r.Find(refused, fChallengeText, at, r.Offset()-at)
+	}
 }

@@ -106,8 +106,9 @@ func Detect(b []byte) dissect.Verdict {
 		return dissect.Doubtful // packets of games also begin with 0 and 1
 	}
 	if len(b) > lenRequest && len(b) <= lenReply && string(b[:4]) == ping && wire.Varied(b[4:lenRequest]) ||
+		len(b) > lenRequest+2 && len(b) < lenReply && b[0] == 0 && b[1] == 1 && binary.BigEndian.Uint16(b[12:]) == 0 ||
 		len(b) > lenReply && b[0] == 0 && b[1] > 0 && b[1] < 10 && binary.BigEndian.Uint16(b[12:]) == 0 && binary.BigEndian.Uint16(b[16:]) == 0 {
-		return dissect.Doubtful // with bytes of a newer version
+		return dissect.Doubtful // cut, or with bytes of a newer version
 	}
 	return dissect.No
 }

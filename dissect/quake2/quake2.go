@@ -23,7 +23,6 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
@@ -87,6 +86,7 @@ var (
 	notPlayer = finding.New(catalog, dissect.Warning, "q2.line", "not a line of a player: %s",
 		"A line after the settings has none of the formats of a player. It is shown and not counted. The server prints something into its status, or the reply is damaged.", "A client should skip the line. On the server, look for a mod that prints into the status.")
 	wrongVersion = catalog.Finding(dissect.FindingType{ID: "q2.version", Severity: dissect.Note, Text: "the server speaks another version of the network protocol than the request names", Doc: "The number after info is the version that the client speaks: 34 in Quake 2, others in its descendants. A server with another one says so and states nothing else. A query client should ask for the status, which has no version."})
+	declined     = finding.Declined(catalog, "q2.refused", mPrint, mConnectRequest, mChallengeRequest)
 	rconRefused  = catalog.Finding(dissect.FindingType{ID: "q2.rcon.refused", Severity: dissect.Note, Class: core.OfRefusal, Text: "the server refuses the password of the remote console", Doc: "The password is wrong, or the server has none set. Many in a row are somebody who tries passwords."})
 )
 
@@ -243,7 +243,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: finding.Usual(unanswered, unrequested, finding.Amplified(amplification, 10)),
+	Pairing: finding.Usual(unanswered, unrequested, finding.Amplified(amplification, 10), declined),
 }
 
 // A command is a message that begins with a word.
@@ -370,13 +370,10 @@ func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeConnect(r *dissect.Reader, m *dissect.Message) {
-	c := &d.connect
-	*c = Connect{
+	wire.Body(m, &d.connect, Connect{
 		Protocol: words.Argument(r, fProtocol), QPort: words.Argument(r, fQPort), Challenge: words.Argument(r, fChallenge),
-		Userinfo: c.Userinfo[:0],
-	}
-	m.Body = c
-	c.Userinfo = words.Userinfo(r, userinfo, oddKey, c.Userinfo)
+		Userinfo: words.Userinfo(r, userinfo, oddKey, d.connect.Userinfo[:0]),
+	})
 	words.Finish(r)
 }
 
@@ -390,25 +387,14 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 	d.rcon.Password, d.rcon.Command = words.Rcon(r, &rcon)
 }
 
-// refusal is how servers say that a password is wrong or that there is none.
-const refusal = "Bad rcon_password"
-
 // decodePrint reads a status, or any text.
 func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
 	if n := beforeSettings(r.Peek()); n >= 0 {
 		d.decodeStatus(r, m, n)
 		return
 	}
-	t := wire.Body(m, &d.text, Text{})
+	wire.Body(m, &d.text, Text{Text: quake.Print(r, quake.TextLen(r.Peek()), fText, fHidden, rconRefused)})
 	m.Pair.Also = topicStatus | topicInfo | topicChallenge
-	at := r.Offset()
-	if n := quake.TextLen(r.Peek()); n > 0 {
-		t.Text = r.Text(fText, n)
-		console.Hide(r, fHidden, t.Text)
-		if strings.HasPrefix(t.Text, refusal) {
-			r.Find(rconRefused, fText, at, r.Offset()-at)
-		}
-	}
 	words.Ending(r)
 }
 

@@ -124,6 +124,7 @@ var (
 	connectCut = finding.Length(catalog, "q3.connect.cut", "the packed userinfo is incomplete",
 		"The packed userinfo unpacks to fewer bytes than it announces, or to more than the engine allows. The unpacked part is shown.", "Ignore it if it is an attack. If players cannot join, compare with a capture at the client: something on the way cuts the packet.")
 	connectPacked = catalog.Finding(dissect.FindingType{ID: "q3.connect.packed", Severity: dissect.Note, Text: "the userinfo is packed in an unknown way", Doc: "Most engines use the adaptive Huffman code of Quake 3; some later ones have another code. Damaged data looks the same."})
+	declined      = finding.Declined(catalog, "q3.refused", mPrint, mConnectRequest, mChallengeRequest)
 	rconRefused   = catalog.Finding(dissect.FindingType{ID: "q3.rcon.refused", Severity: dissect.Note, Class: core.OfRefusal, Text: "the server refused a remote console command", Doc: "The password is wrong, or the server has none set. Many of these in a row mean that somebody is guessing passwords."})
 )
 

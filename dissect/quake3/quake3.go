@@ -52,7 +52,7 @@ var protocol = &dissect.Protocol{
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered, OtherIDs: true,
 		OnRequest: []dissect.Rule{finding.SamePort(samePort), finding.Mismatch(tokenMismatch)},
-		OnReply:   []dissect.Rule{finding.OtherID(challengeEcho), finding.Required(tokenRequired), finding.Amplified(amplification, 20)},
+		OnReply:   []dissect.Rule{finding.OtherID(challengeEcho), finding.Required(tokenRequired), finding.Amplified(amplification, 20), declined},
 		OnStray:   []dissect.Rule{finding.OtherKind(core.OtherKind), unrequested},
 	},
 }
@@ -368,20 +368,9 @@ func (d *decoder) decodeSrcon(r *dissect.Reader, m *dissect.Message) {
 // spaced reads a word and the blank after it.
 func spaced(r *dissect.Reader, f *dissect.Field) string { return r.Delimited(f, 0, " ", 1) }
 
-// refusals are the beginnings of the engines' replies to a wrong password, or to a
-// command when no password is set.
-var refusals = []string{"Bad rcon", "No rcon", "Invalid password"}
-
 func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
 	m.Pair.Also = topicChallenge
-	at := r.Offset()
 	d.decodeText(r, m)
-	for _, s := range refusals {
-		if strings.HasPrefix(d.text.Text, s) {
-			r.Find(rconRefused, fText, at, r.Offset()-at)
-			return
-		}
-	}
 }
 
 func (d *decoder) decodeEcho(r *dissect.Reader, m *dissect.Message) {
@@ -448,11 +437,7 @@ func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) readText(r *dissect.Reader, m *dissect.Message) {
-	wire.Body(m, &d.text, Text{})
-	if n := quake.TextLen(core.PeekTo(r, r.Until("\x00"))); n > 0 {
-		d.text.Text = r.Text(fText, n)
-		console.Hide(r, fHiddenText, d.text.Text)
-	}
+	wire.Body(m, &d.text, Text{Text: quake.Print(r, quake.TextLen(core.PeekTo(r, r.Until("\x00"))), fText, fHiddenText, rconRefused)})
 	words.Ending(r)
 }
 

@@ -85,6 +85,7 @@ var (
 		"The reply ends within a line. Whole lines are shown; the rest is the field data.", finding.CutList)
 	notPlayer = finding.New(catalog, dissect.Warning, "qw.line", "not a line of a player: %s",
 		"A line after the settings has none of the formats of a player. It is shown and not counted. The server prints something into its status, or the reply is damaged.", "A client should skip the line. On the server, look for a mod that prints into the status.")
+	declined     = finding.Declined(catalog, "qw.refused", mPrint, mConnectRequest, mChallengeRequest)
 	rconRefused  = catalog.Finding(dissect.FindingType{ID: "qw.rcon.refused", Severity: dissect.Note, Class: core.OfRefusal, Text: "the server refuses the password of the remote console", Doc: "The password is wrong, or the server has none set. Many in a row are somebody who tries passwords."})
 	extensionCut = finding.New(catalog, dissect.Warning, "qw.extensions", "%d {byte|bytes} after the challenge {is|are} not an extension",
 		"After the challenge stand extensions of eight bytes each: a name of four letters and a number. What is left over is shorter. The reply was cut, or the server writes something else there.", "A client should ignore what is left over, or ask for another challenge.")

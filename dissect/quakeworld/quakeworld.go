@@ -21,10 +21,8 @@ package quakeworld
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/qdissect/qdissect/dissect"
-	"github.com/qdissect/qdissect/dissect/internal/console"
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/quake"
@@ -48,7 +46,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: finding.Usual(unanswered, unrequested, finding.Amplified(amplification, 10)),
+	Pairing: finding.Usual(unanswered, unrequested, finding.Amplified(amplification, 10), declined),
 }
 
 // The letters of replies.
@@ -266,20 +264,11 @@ func (d *decoder) decodePrint(r *dissect.Reader, m *dissect.Message) {
 	}
 }
 
-// refusal is how servers say that a password is wrong or that there is none.
-const refusal = "Bad rcon_password"
-
 func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message) {
 	t := wire.Message(m, mPrint, &d.text, Text{})
 	m.Pair.Answers = topicRcon | topicConnect | topicDemos
-	at := r.Offset()
-	if n := quake.TextLen(r.Peek()); n > 0 {
+	if t.Text = quake.Print(r, quake.TextLen(r.Peek()), fText, fHidden, rconRefused); t.Text != "" {
 		m.Pair.Also = topicStatus | topicChallenge | topicStats | topicUsers | topicLog // a refusal
-		t.Text = r.Text(fText, n)
-		console.Hide(r, fHidden, t.Text)
-		if strings.HasPrefix(t.Text, refusal) {
-			r.Find(rconRefused, fText, at, r.Offset()-at)
-		}
 	} else {
 		m.Pair.Answers |= topicStatus | topicStats | topicUsers
 	}
@@ -304,12 +293,10 @@ func (d *decoder) decodeChallenge(r *dissect.Reader, m *dissect.Message) {
 }
 
 func (d *decoder) decodeConnect(r *dissect.Reader) {
-	c := &d.connect
-	*c = Connect{
+	d.connect = Connect{
 		Protocol: words.Argument(r, fProtocol), QPort: words.Argument(r, fQPort), Challenge: words.Argument(r, fChallenge),
-		Userinfo: c.Userinfo[:0],
+		Userinfo: words.Userinfo(r, userinfo, oddKey, d.connect.Userinfo[:0]),
 	}
-	c.Userinfo = words.Userinfo(r, userinfo, oddKey, c.Userinfo)
 	if n := quake.TextLen(r.Peek()); n > 0 { // lines with extensions, from FTE
 		r.Text(words.Arguments, n)
 	}

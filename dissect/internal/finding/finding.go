@@ -8,6 +8,7 @@ package finding
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
@@ -205,6 +206,16 @@ func Refused(what *dissect.FindingType) dissect.Rule {
 	return func(x *dissect.Turn) {
 		if x.Refused > 0 { // else it was copied late
 			note(x)
+		}
+	}
+}
+
+// Declined declares the finding of a text with which a server answers those that ask to join: whom it takes gets another reply.
+func Declined(c *dissect.Catalog, id string, text *dissect.MessageType, asks ...*dissect.MessageType) dissect.Rule {
+	what := c.Finding(dissect.FindingType{ID: id, Severity: dissect.Note, Class: core.OfRefusal, Text: "the server refuses the client", Doc: "The text says why: the server is full, does not take this version or password, wants another challenge, or has banned the address."})
+	return func(x *dissect.Turn) {
+		if x.Type == text && slices.Contains(asks, x.Request.Type) {
+			x.Note(what)
 		}
 	}
 }

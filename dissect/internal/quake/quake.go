@@ -222,6 +222,22 @@ func TextLen(b []byte) int {
 	return len(bytes.TrimRight(b, "\n\r\x00"))
 }
 
+// refusals are the beginnings of texts with which servers refuse a command: its password is wrong, or there is none.
+var refusals = []string{"Bad rcon", "No rcon", "Invalid password"}
+
+// Print reads n bytes that a server prints, which may be a refusal.
+func Print(r *dissect.Reader, n int, text, hidden *dissect.Field, refused *dissect.FindingType) string {
+	if n == 0 {
+		return ""
+	}
+	at, s := r.Offset(), r.Text(text, n)
+	console.Hide(r, hidden, s)
+	if slices.ContainsFunc(refusals, func(begin string) bool { return strings.HasPrefix(s, begin) }) {
+		r.Find(refused, text, at, n)
+	}
+	return s
+}
+
 // maxLine is how much of a text a summary shows.
 const maxLine = 60
 
