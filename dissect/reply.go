@@ -24,7 +24,7 @@ func (t *tracker) reply(x *arrival, rec *Record, r *Reader, m match) {
 	if pair.Port != 0 {
 		checkPort(rec, r)
 	}
-	if pair.Challenge == ChallengeIssued && x.Missing == 0 {
+	if pair.Challenge == ChallengeIssued && x.Missing == 0 && (pair.Value != 0 || !r.Failed()) { // else it may not have been read
 		refused, doubtful := m.request != none && t.requests.list[m.request].challenge == ChallengeUsed, false
 		used := refused
 		if used {
