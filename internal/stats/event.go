@@ -521,10 +521,7 @@ func (c *client) within(from, to int64) float64 {
 // during returns how many requests a client sent to all servers in a time.
 func (c *client) during(from, to int64) (n float64) {
 	add := func(first, last int64, requests float64) {
-		if last <= first {
-			last = first + 1
-		}
-		n += requests * float64(overlap(from, to, first, last)) / float64(last-first)
+		n += requests * float64(overlap(from, to, first, last)) / float64(max(last-first, 1))
 	}
 	if c.cells == nil {
 		add(c.first, c.last+1, float64(c.requests))

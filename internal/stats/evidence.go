@@ -209,8 +209,8 @@ const leastAsking = 20
 
 // oneNet says that most addresses are in one network, which those at calm times are not.
 func (r *reporting) oneNet(ev *event, hot, calm *looks) (string, bool) {
-	list := r.asking(ev)
-	for _, bits := range either(ev.server.addr().Is6(), []int{48, 32}, []int{24, 16}) {
+	list, six := r.asking(ev), ev.server.addr().Is6()
+	for _, bits := range either(six, []int{48, 32}, []int{24, 16}) {
 		nets := map[netip.Prefix]int{}
 		var most netip.Prefix
 		for _, c := range list {
@@ -220,7 +220,7 @@ func (r *reporting) oneNet(ev *event, hot, calm *looks) (string, bool) {
 			}
 		}
 		if part := float64(nets[most]) / float64(len(list)); len(list) >= leastAsking && part >= alike {
-			octet := most.Addr().AsSlice()[either(bits < 32, 0, 2)]
+			octet := most.Addr().AsSlice()[either(six, 2, 0)]
 			return fmt.Sprintf("%s of the addresses are in the network %s", percent(part), r.network(most)), differs(hot.nets[octet], calm.nets[octet], float64(hot.n), float64(calm.n))
 		}
 	}
