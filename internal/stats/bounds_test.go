@@ -513,6 +513,14 @@ func TestMasters(t *testing.T) {
 	}
 }
 
+// TestNoKind: replies to a kind of request that a damaged file of counts does not name are those of none.
+func TestNoKind(t *testing.T) {
+	s := &server{kinds: [6]asked{{kind: 1, good: 1}, {good: 3}}}
+	if got := (&reporting{a: play(evening(5), "")}).speaks(s); len(got) != 1 || !got["p"] {
+		t.Errorf("%v", got)
+	}
+}
+
 // TestFewOfMany: of what was forgotten in a part, as much may be missing of others there, so that those with few requests are left out of the sum.
 func TestFewOfMany(t *testing.T) {
 	p, ask := &dissect.Protocol{Name: "p"}, &dissect.MessageType{Name: "info", Role: dissect.Request}

@@ -530,8 +530,9 @@ var causes = []Cause{
 		Advice: "Ask it with {speaks}: choose that game or protocol in the client.",
 		holds: func(x *facts) *proof {
 			for i := range x.kinds {
-				if k := &x.kinds[i]; !x.speaks(k.protocol) && k.requests >= kindLeast && float64(k.requests) >= badShare*float64(x.asked()) {
-					return x.proof("speaks", x.protocol, "n", k.counted(k.requests)).with(x, "requests without a reply", &k.none)
+				k := &x.kinds[i]
+				if n := k.fates.missed() + k.fates[dissect.OutcomeRepeated]; !x.speaks(k.protocol) && n >= kindLeast && float64(n) >= badShare*float64(x.asked()) {
+					return x.proof("speaks", x.protocol, "n", k.counted(n)).with(x, "requests without a reply", &k.none)
 				}
 			}
 			return nil
@@ -959,7 +960,7 @@ func (x *facts) silence(ended bool) *proof {
 
 // lacking returns the proof of replies that are not whole, if they are many enough.
 func (x *facts) lacking(m *mark, what string) *proof {
-	if m.n == 0 || x.marks[mCut].n*10 >= m.n && x.marks[mCut].n > 0 || float64(m.n) < badShare/2*float64(x.replies()) && x.verdict(LongRepliesLost) == nil {
+	if m.n == 0 || x.marks[mCut].n*10 >= m.n && x.marks[mCut].n > 0 || float64(m.n) < badShare*float64(less(x.replies(), m.n)) && x.verdict(LongRepliesLost) == nil {
 		return nil
 	}
 	lack := either(m.n == 1, "lacks", "lack")

@@ -602,7 +602,7 @@ func (f *focus) reply(r *dissect.Record) {
 		t.calls(r.Server.Name.Value, r.Server.Map.Value)
 	}
 	if r.TimeKnown && r.Pair.Challenge != dissect.ChallengeIssued {
-		if t.marks[mWaits].n++; r.RTT > time.Second {
+		if t.marks[mWaits].n++; bucketOf(r.RTT) > bucketOf(time.Second) { // as report has it
 			t.marks[mSlow].add(1, f.input, r.Frame)
 		}
 	}

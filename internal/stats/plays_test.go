@@ -29,11 +29,35 @@ type Said struct {
 	Every uint32 // of so many reports, one is whole, and another one is as text; both of all by default
 	known map[string]bool
 	last  *Report
+	wrong []string
+}
+
+// Contradictions returns where a report and answers about its servers have different numbers, or one names trouble and the other none.
+func Contradictions(r *Report, list ...*Answer) (all []string) {
+	for _, w := range list {
+		if r.Verdicts[0].Kind == NothingUnusual && w.State == Trouble && !strings.HasPrefix(w.Cause, "master_") {
+			all = append(all, "report has nothing unusual, and why has "+w.Cause+": "+w.Text)
+		}
+		for _, s := range r.Servers {
+			if s.Address == w.Server && (w.Requests != s.Requests || w.Replies != s.Replies || w.Outcome != s.Outcome) {
+				all = append(all, fmt.Sprintf("%s: report has %d %d %+v, why %+v", s.Address, s.Requests, s.Replies, s.Outcome, w))
+			}
+		}
+		for _, v := range r.Verdicts {
+			if w.State == Answers && v.Kind != w.Cause && v.Kind != Scanner && slices.Contains(append(v.Servers, v.Server), w.Server) {
+				all = append(all, "report has "+v.Text+", and why "+w.Text)
+			}
+		}
+	}
+	return all
 }
 
 // Golden compares what was said with a file of testdata.
 func (s *Said) Golden(t *testing.T, path string) {
 	t.Helper()
+	for _, is := range s.wrong {
+		t.Error(is)
+	}
 	if *update {
 		must.Do(t, os.WriteFile(path, s.Bytes(), 0o600))
 	}
@@ -150,7 +174,9 @@ func (s *Said) play(name string, list []made) (verdicts, report string) {
 	a := play(list, server)
 	r := a.Report(Options{Rows: 6})
 	text := s.Report(name, r)
-	for _, w := range a.Why(netip.AddrPortFrom(netip.MustParseAddr(server), 0), Options{}) {
+	answers := a.Why(netip.AddrPortFrom(netip.MustParseAddr(server), 0), Options{})
+	s.wrong = append(s.wrong, Contradictions(r, answers...)...)
+	for _, w := range answers {
 		s.Answer(w)
 	}
 	s.Verdicts(a.Report(Options{Home: []netip.Prefix{netip.MustParsePrefix("198.51.100.8/29")}}).Verdicts)
@@ -229,6 +255,7 @@ func (s *Said) sweep(name string, from, to int, of func(n int) []made) {
 			}
 		}
 		w := a.Why(netip.AddrPortFrom(netip.MustParseAddr(server), 0), Options{})[0]
+		s.wrong = append(s.wrong, Contradictions(r, w)...)
 		said += fmt.Sprint("why ", w.State, " ", w.Certainty, " ", w.Cause)
 		for _, c := range r.Clients {
 			said += fmt.Sprint(", ", c.Class)

@@ -611,7 +611,7 @@ func (r *reporting) unwellKind(e *entry[server], most bool) {
 func (r *reporting) speaks(v *server) map[string]bool {
 	is := map[string]bool{}
 	for _, k := range v.kinds {
-		if k.good+k.incomplete > 0 {
+		if k.kind > 0 && k.good+k.incomplete > 0 {
 			is[r.a.kinds[k.kind-1].protocol] = true
 		}
 	}
