@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -51,6 +52,9 @@ func Permutations(n int) [][]int {
 // their time would go into collecting these. Programs that tests start inherit it,
 // unless they are started with an empty GOGC.
 func init() {
+	if !slices.ContainsFunc(os.Args, func(s string) bool { return strings.HasPrefix(s, "-test.memprofile") }) {
+		runtime.MemProfileRate = 0 // the program does not sample what it allocates either
+	}
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(400)
 		_ = os.Setenv("GOGC", "400")
