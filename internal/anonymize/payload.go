@@ -186,7 +186,7 @@ func (w *rewriter) broken(n *dissect.Node, data []byte) {
 // length or checksum differs from its header. It returns nil if the stream itself is
 // damaged.
 func (w *rewriter) repack(packed []byte) []byte {
-	const most = 2 << 20
+	const most = 1<<20 + 1 // more than any message
 	if len(packed) < 4 {
 		return nil
 	}
