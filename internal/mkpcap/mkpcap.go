@@ -180,11 +180,7 @@ func (c *Connection) segment(at time.Time, from int, flags byte, data []byte) {
 	src, dst := c.ends[from], c.ends[1-from]
 	b := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, src.Port()), dst.Port())
 	b = binary.BigEndian.AppendUint32(b, c.next[from])
-	acked := c.next[1-from]
-	if flags&ack == 0 {
-		acked = 0
-	}
-	b = binary.BigEndian.AppendUint32(b, acked)
+	b = binary.BigEndian.AppendUint32(b, c.next[1-from]*uint32(bit(flags&ack != 0)))
 	b = append(b, 5<<4, flags, 0xff, 0xff, 0, 0, 0, 0)
 	b = append(b, data...)
 	binary.BigEndian.PutUint16(b[16:], checksum(pseudo(src, dst, 6, len(b)), b))
@@ -208,14 +204,16 @@ func ICMP(src, dst netip.Addr, typ, code byte, info uint32, data []byte) []byte 
 	return b
 }
 
+// checksum returns the checksum of parts, all of an even length but for the last.
 func checksum(parts ...[]byte) uint16 {
-	var sum uint32
-	shift := 8
+	var sum uint64
 	for _, p := range parts {
-		for _, c := range p {
-			sum += uint32(c) << shift
-			shift ^= 8
+		for ; len(p) > 4; p = p[4:] {
+			sum += uint64(binary.BigEndian.Uint32(p))
 		}
+		var last [4]byte
+		copy(last[:], p)
+		sum += uint64(binary.BigEndian.Uint32(last[:]))
 	}
 	for sum>>16 != 0 {
 		sum = sum&0xffff + sum>>16

@@ -99,28 +99,29 @@ func surgesAbove(counts []float64, seconds, calm float64) (list []surge, rest []
 		}
 		list = append(list, found...)
 	}
-	for k, v := range left {
-		if !beside[k] {
-			rest = append(rest, v)
-		}
-	}
 	slices.SortStableFunc(list, func(a, b surge) int { return cmp.Compare(b.excess(), a.excess()) })
-	return list[:min(len(list), mostEvents)], rest
+	return list[:min(len(list), mostEvents)], without(left, beside)
 }
 
 // quantileOf returns a quantile of what is not explained, or of all.
 func quantileOf(x []float64, explained []bool, q float64) float64 {
-	var rest []float64
-	for i, v := range x {
-		if explained == nil || !explained[i] {
-			rest = append(rest, v)
-		}
-	}
+	rest := without(x, explained)
 	if len(rest) == 0 {
 		return 0
 	}
 	slices.Sort(rest)
 	return rest[int(q*float64(len(rest)-1))]
+}
+
+// without returns what is not marked; marks are nil if nothing is.
+func without(x []float64, marks []bool) []float64 {
+	rest := make([]float64, 0, len(x))
+	for i, v := range x {
+		if marks == nil || !marks[i] {
+			rest = append(rest, v)
+		}
+	}
+	return rest
 }
 
 // hottest returns the run of buckets with the largest excess that makes an event, or an empty one.

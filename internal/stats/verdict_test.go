@@ -62,6 +62,8 @@ func play(list []made, server string) *Aggregate {
 		return netip.MustParseAddrPort(s)
 	}
 	slices.SortStableFunc(list, func(a, b made) int { return cmp.Compare(a.at, b.at) })
+	usual, sources := []byte("\xff\xff\xff\xffTSource Engine Query\x00"), make([]dissect.Source, 1)
+	usualSum := crc32.ChecksumIEEE(usual)
 	var r, back dissect.Record
 	var there, here dissect.Datagram // which nothing keeps
 	for i, x := range list {
@@ -70,12 +72,15 @@ func play(list []made, server string) *Aggregate {
 			a.Record(&dissect.Record{Protocol: speaks[0], Datagram: &dissect.Datagram{Frame: uint64(2*i + 1), Time: at, Src: dst, Dst: src}, WireLength: 100, Message: dissect.Message{Type: reply}})
 			continue
 		}
-		payload := cmp.Or(x.payload, "\xff\xff\xff\xffTSource Engine Query\x00")
+		payload, sum := usual, usualSum
+		if x.payload != "" {
+			payload, sum = []byte(x.payload), crc32.ChecksumIEEE([]byte(x.payload))
+		}
 		there = dissect.Datagram{Frame: uint64(2*i + 1), Time: at, Src: src, Dst: dst, HopLimit: x.hops, IPID: x.id}
 		r = dissect.Record{
 			Protocol: speaks[x.of], Datagram: &there,
-			WireLength: len(payload), Proven: x.proof == dissect.Proven, Sum: crc32.ChecksumIEEE([]byte(payload)),
-			Message: dissect.Message{Type: ask[x.of], Pair: dissect.Pair{Asks: 1, Challenge: x.uses}}, Sources: []dissect.Source{{Data: []byte(payload)}},
+			WireLength: len(payload), Proven: x.proof == dissect.Proven, Sum: sum,
+			Message: dissect.Message{Type: ask[x.of], Pair: dissect.Pair{Asks: 1, Challenge: x.uses}}, Sources: append(sources[:0], dissect.Source{Data: payload}),
 		}
 		if x.cut {
 			r.Findings = append(r.Findings, dissect.NewFinding(core.CaptureCut))
@@ -111,6 +116,7 @@ func play(list []made, server string) *Aggregate {
 
 // sent makes n requests from one time on, so many per second, each as f says.
 func sent(n int, from, rate float64, f func(i int, x *made)) (list []made) {
+	list = make([]made, 0, n)
 	for i := range n {
 		x := made{at: from + float64(i)/rate, to: "198.51.100.10"}
 		f(i, &x)
