@@ -233,7 +233,7 @@ func (t *TreeNote) node(n *dissect.Node, data []byte) {
 	t.b = strconv.AppendInt(t.b, 2+int64(n.Depth), 10)
 	t.b = append(t.b, '|')
 	t.path(declared.Path)
-	if number := f.Kind == dissect.Float && !finite(n.Float()) || f.Kind == dissect.Decimal && (f.Secret && !t.hides.off || !nettext.JSONNumber(n.Value(data))); number {
+	if number := f.Kind == dissect.Float && (math.IsNaN(n.Float()) || math.IsInf(n.Float(), 0)) || f.Kind == dissect.Decimal && (f.Secret && !t.hides.off || !nettext.JSONNumber(n.Value(data))); number {
 		t.b = append(t.b, core.TextSuffix...)
 	}
 	if column {
@@ -243,8 +243,6 @@ func (t *TreeNote) node(n *dissect.Node, data []byte) {
 	t.bytes(int(n.Source), int(n.Off), int(n.Len))
 	t.value(n, data)
 }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // value writes a value, the end of its line, and further lines.
 func (t *TreeNote) value(n *dissect.Node, data []byte) {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A refusal is one row of a table of flags that cannot be combined.
@@ -106,7 +107,7 @@ func (p *plan) refuse(flags *pflag.FlagSet, files []string) error {
 	if err := refuse([]refusal{
 		{o.jobs < 0, fmt.Sprintf("-j %d: must be 1 or more cores, or 0 for all", o.jobs)},
 		{o.count == 0 && flags.Changed("count"), "-c 0: must be 1 message or more"},
-		{o.out.unit != "" && !folderName(o.out.sensor), fmt.Sprintf("--sensor %q: use letters, digits, -, _ and .", o.out.sensor)},
+		{o.out.unit != "" && (!nettext.Word(o.out.sensor, "-_.") || o.out.sensor[0] == '.'), fmt.Sprintf("--sensor %q: use letters, digits, -, _ and .", o.out.sensor)},
 		{o.live.snap < 0 || o.live.snap > capture.MaxFrame, fmt.Sprintf("-s %d: must be 1 to %d bytes, or 0 for all", o.live.snap, capture.MaxFrame)},
 		{o.live.buffer < 0 || o.live.buffer > maxBuffer, fmt.Sprintf("-B %d: must be 1 to %d MiB", o.live.buffer, maxBuffer)},
 		{o.live.servers < 0 || o.live.servers > maxMetricServers, fmt.Sprintf("--metrics-servers %d: must be 0 to %d", o.live.servers, maxMetricServers)},

@@ -89,11 +89,6 @@ func (u *unit) count(run pipeline.Options) (*unitfile.Unit, *report.Summary, err
 	return c, sum, nil
 }
 
-// folderName reports whether a name can be that of a folder.
-func folderName(s string) bool {
-	return nettext.Word(s, "-_.") && s[0] != '.'
-}
-
 // parsePart parses I/N.
 func parsePart(s string) (i, n int, err error) {
 	a, b, ok := strings.Cut(s, "/")

@@ -487,7 +487,7 @@ func (r *reporting) unclear() {
 		say("The kernel lost %s because the buffer was full: numbers are too low where the timeline says so.", count(t.KernelLost, "packet", "packets"))
 	}
 	if b := &r.a.steps; b.n > 0 {
-		say("The clock of the capture stepped back by %s, from %s to %s%s: times and rates around it are wrong.", duration(time.Duration(b.from-b.to)), r.clock(b.from), r.clock(b.to),
+		say(stepped+" by %s, from %s to %s%s: times and rates around it are wrong.", duration(time.Duration(b.from-b.to)), r.clock(b.from), r.clock(b.to),
 			either(b.n > 1, fmt.Sprintf(", the longest of %d such steps", b.n), ""))
 	}
 	if from, to := r.gap(); to > from {
@@ -530,6 +530,9 @@ type Hiding struct {
 	// Name replaces the name of a server or a map; nil leaves names out.
 	Name func([]byte) []byte
 }
+
+// stepped begins the sentence about a clock that went back.
+const stepped = "The clock of the capture stepped back"
 
 // hidden is the sentence about what is missing.
 const hidden = "Names were replaced or left out, and with them the texts of findings, and conversations, which show the bytes of messages."

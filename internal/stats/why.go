@@ -424,6 +424,7 @@ func (x *facts) scene(it string) (list []string) {
 	} else if x.row.P99 > 0 {
 		say("Its replies came within %s.", duration(p99))
 	}
+	list = append(list, slices.DeleteFunc(slices.Clone(x.r.Unclear), func(s string) bool { return !strings.HasPrefix(s, stepped) })...)
 	if x.asked() > 0 && x.in > 0 && 10*x.in >= x.asked() {
 		say("It also got %s that no protocol recognises.", count(x.in, "datagram", "datagrams"))
 	}

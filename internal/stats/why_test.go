@@ -169,6 +169,10 @@ func TestClockStep(t *testing.T) {
 			return time.Duration(i)*time.Second - c.back
 		})
 		got := fmt.Sprint(reported(t, capture, 1, stats.Options{}).Unclear)
+		films.Store(t.Name(), bytes.NewBuffer(capture))
+		if said := why(t, t.Name(), server.String()).Text; strings.Contains(said, "stepped back") != strings.Contains(c.want, "by") {
+			t.Errorf("back by %v: why says %s", c.back, said)
+		}
 		if c.want == "" && got != "[]" || !strings.Contains(got, c.want) {
 			t.Errorf("back by %v: %s, want %q", c.back, got, c.want)
 		}
