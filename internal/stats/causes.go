@@ -643,6 +643,9 @@ var causes = []Cause{
 		Words:  "{n} of {server} {lack} parts.",
 		Advice: partsLost,
 		holds: func(x *facts) *proof {
+			if x.n > 0 && x.sum.Answered == x.n && x.sum.Other == 0 { // these are pieces beside whole replies
+				return nil
+			}
 			lost := either(x.sum.Partial > x.marks[mShort].n, &x.fates[dissect.OutcomePartial], &x.marks[mShort])
 			return x.lacking(lost, "replies without all parts")
 		}},

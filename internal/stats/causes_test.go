@@ -984,6 +984,13 @@ var filmLAN = []filmCause{
 		f.answered(60, filmServer)
 		f.udp(.25, filmServer, askers(0), infoReply("Old town")[:20])
 	}, near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "stands in the way; but 1 message has an error: .*malformed.*Look at", not: "nothing to do"},
+	{id: "works", has: func(f *film) { // each of two pieces says that it is the last one
+		polls(30, func(i int, at float64, from netip.AddrPort) {
+			f.udp(at, from, filmServer, "\\status\\")
+			f.udp(at+.001, filmServer, from, "\\gamename\\unreal\\hostname\\Old town\\numplayers\\0\\queryid\\1.1\\final\\")
+			f.udp(at+.002, filmServer, from, "\\mapname\\dm\\queryid\\1.2\\final\\")
+		})
+	}, near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "30 gamespy1 status requests .100 % answered", not: "lack parts"},
 	{id: "loss", has: func(f *film) { f.samp(4) }, near: func(f *film) { f.samp(100) }, nearIs: "works", says: "replies to only 76 % of 59 requests", not: "Nothing unusual"},
 	{id: "several_servers", has: func(f *film) { // whose clients ask again
 		for i := range 60 {
