@@ -564,14 +564,18 @@ func (c *cutter) says(r *dissect.Record, ends []byte) sum {
 		text(p.Name)
 	}
 	for i := range r.Nodes {
-		n := &r.Nodes[i]
-		if n.Field.Framing {
+		n, f := &r.Nodes[i], r.Nodes[i].Field
+		if f.Framing {
 			continue
 		}
+		if f.Column != nil { // made anew for the name that a message gives it
+			text(f.Path)
+			f = f.Column
+		}
 		// Each field is declared once: its place says as much as its path.
-		b = binary.LittleEndian.AppendUint64(append(b, n.Depth), uint64(uintptr(unsafe.Pointer(n.Field))))
+		b = binary.LittleEndian.AppendUint64(append(b, n.Depth), uint64(uintptr(unsafe.Pointer(f))))
 		b = binary.LittleEndian.AppendUint64(b, n.Num)
-		if !n.Field.Kind.Container() {
+		if !f.Kind.Container() {
 			b = append(b, n.Value(r.Sources[n.Source].Data)...)
 		}
 	}

@@ -67,12 +67,6 @@ func sharedColumns() []field {
 	return append([]field{{"file", word, nil}}, columnsOf(keys[:last+1])...)
 }
 
-// messageColumns returns the columns of messages.
-func messageColumns() []field {
-	columns := append([]field{{"file", word, nil}}, columnsOf(messageKeys())...)
-	return append(columns, field{"fields", document, nil}, columnOf(envelope.Lookup("data")))
-}
-
 // Names are the names of the files of a [Parquet].
 var Names = [...]string{"messages.parquet", "exchanges.parquet", "findings.parquet"}
 
@@ -94,8 +88,9 @@ type file struct {
 
 // NewParquet returns a writer of the files of [Names].
 func NewParquet(files [len(Names)]io.Writer) *Parquet {
+	messages := append(append([]field{{"file", word, nil}}, columnsOf(messageKeys())...), field{"fields", document, nil}, columnOf(envelope.Lookup("data")))
 	return &Parquet{
-		messages:  newTable(files[0], "messages", messageColumns()),
+		messages:  newTable(files[0], "messages", messages),
 		exchanges: newTable(files[1], "exchanges", exchangeColumns()),
 		findings:  newTable(files[2], "findings", findingColumns),
 		scalars:   envelope.Read(envelope.Message | envelope.Answer),
