@@ -33,8 +33,7 @@ func (s *svg) html() template.HTML {
 
 // short writes a coordinate.
 func short(f float64) string {
-	t := fmt.Sprintf("%.2f", f)
-	return strings.TrimSuffix(strings.TrimRight(t, "0"), ".")
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", f), "0"), ".")
 }
 
 // steps returns a path of steps, one unit wide each except for the last, which ends at width, in a picture that is 100 high.
