@@ -87,6 +87,13 @@ func TestMark(t *testing.T) {
 			t.Errorf("%+v", sum)
 		}
 	}
+	var x target
+	for i := range byte(maxNames + 1) { // the last finds no room
+		x.from(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, i}), 1)).add(1, 0, 1)
+	}
+	if x.elsewhere[0].n != 1 {
+		t.Errorf("counts of another address: %+v", x.elsewhere)
+	}
 }
 
 // TestLimitOf: what chance loses is hardly ever taken for a limit, nor is a share that is always the same; a limit is found where there is one.

@@ -22,7 +22,7 @@ func TestFit(t *testing.T) {
 		columns int
 	}{
 		{"abcdef", "abcdef", 6}, {"abcdefg", "abcde…", 6}, {`abc\x1bdef`, "abc…", 6}, {`abc\x1bdef`, "abc…", 7}, {`abc\x1bdef`, `abc\x1b…`, 8},
-		{`a\u202ebcd`, "a…", 7}, {`a\U000e0001bcd`, "a…", 11}, {`ab\\cdef`, "ab…", 4}, {`ab\\cdef`, `ab\\…`, 5}, {`abcd\n\n`, "abcd…", 6},
+		{`a\u202ebcd`, "a…", 7}, {`a\U000e0001bcd`, "a…", 11}, {`a\u202ebcd`, `a\u202e…`, 8}, {`a\U000e0001bcd`, `a\U000e0001…`, 12}, {`ab\\cdef`, "ab…", 4}, {`ab\\cdef`, `ab\\…`, 5}, {`abcd\n\n`, "abcd…", 6},
 	} {
 		if got := fit(c.s, c.columns); got != c.want {
 			t.Errorf("%s in %d columns: %s, want %s", c.s, c.columns, got, c.want)
