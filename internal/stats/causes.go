@@ -683,11 +683,14 @@ var causes = []Cause{
 				"n", number(slow.n), "all", count(all, "reply", "replies"), "when", when).with(x, "slow replies", &slow)
 		}},
 	{ID: "loss", State: Trouble, Certainty: Possible, explains: ofSilence,
-		Needs:  "under nine tenths of at least twenty requests have a reply, at any time alike; of clients that ask all the time from one port, each sending counts, and where nearly all requests are answered in the end, each that was sent again after 0.4 seconds or more",
-		Words:  "{server} replies to only {share} of {n}.",
+		Needs:  "under nine tenths of at least twenty requests have a reply, at any time alike or outside of its outages; of clients that ask all the time from one port, each sending counts, and where nearly all requests are answered in the end, each that was sent again after 0.4 seconds or more",
+		Words:  "{server} replies to only {share} of {n}{when}.",
 		Advice: "Packets get lost on the way or are dropped: look at the load of the server, at limits of its queries and of its firewall, and at the path to it.",
 		holds: func(x *facts) *proof {
-			return x.proofIf(x.bad(), "share", percent(float64(x.good)/float64(x.n)), "n", count(x.n, x.what, x.what+"s")).with(x, "requests without a reply", x.lost())
+			if v := x.verdict(Unwell); v != nil && len(x.silences) > 0 {
+				return x.proof("share", percent(v.Evidence.of("answered_share")), "n", count(uint64(v.Evidence.of("requests")), "request", "requests"), "when", " at other times")
+			}
+			return x.proofIf(x.bad(), "share", percent(float64(x.good)/float64(x.n)), "n", count(x.n, x.what, x.what+"s"), "when", "").with(x, "requests without a reply", x.lost())
 		}},
 	{ID: "bad_replies", State: Trouble, Certainty: Certain, explains: ofContent,
 		Needs:  "a tenth of the replies or more are damaged, contradict themselves, or refuse",
@@ -957,8 +960,10 @@ func (x *facts) silence(ended bool) *proof {
 	case n > 1:
 		more = fmt.Sprintf(" (%d times in all)", n)
 	}
-	return x.proof("time", x.r.clock(most.From.UnixNano()), "span", duration(most.To.Sub(most.From)), "n", count(uint64(asked), "request", "requests"), "more", more).
+	p := x.proof("time", x.r.clock(most.From.UnixNano()), "span", duration(most.To.Sub(most.From)), "n", count(uint64(asked), "request", "requests"), "more", more).
 		with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
+	p.leaves = either(x.verdict(Unwell) != nil, ofSilence, 0) // what the server lost at other times
+	return p
 }
 
 // lacking returns the proof of replies that are not whole, if they are many enough.

@@ -67,10 +67,7 @@ func (s *server) losing() func(*cell) uint64 {
 	again := float64(o.Other) >= (badShare+s.share(s.last-shortest, s.last+1))*all && // some are open at the end
 		float64(s.replies) < wellShare*all && s.more.trips.quantile(990) < time.Second
 	return func(c *cell) uint64 {
-		if again {
-			return max(c.unanswered, less(c.requests, c.replies))
-		}
-		return c.unanswered
+		return max(c.unanswered, either(again, less(c.requests, c.replies), 0))
 	}
 }
 
@@ -150,8 +147,7 @@ func (r *reporting) dropping(v *server, end int64) (first, last int64) {
 		if !goesOn || lost < least || float64(lost) < (1-wellShare)*float64(c.requests) {
 			return
 		}
-		first = cmp.Or(first, max(from, v.first))
-		last = to
+		first, last = cmp.Or(first, max(from, v.first)), to
 	})
 	return first, min(last, v.last)
 }
@@ -238,8 +234,7 @@ func (r *reporting) slow() {
 				continue
 			}
 			of = r.partOf(seconds, from, to)
-			when = of
-			more = "; of all, half take" + strings.TrimPrefix(more, "; half of them take")
+			when, more = of, "; of all, half take"+strings.TrimPrefix(more, "; half of them take")
 		}
 		r.say(Verdict{
 			Kind: Slow, Server: r.address(e), From: instant(from), To: instant(to), of: of,

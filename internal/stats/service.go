@@ -359,18 +359,27 @@ func (r *reporting) unwell() {
 	}
 	for _, e := range r.servers {
 		v := &e.v
-		if v.replies+v.fates[dissect.OutcomePartial] == 0 || !r.home(e) || r.has(e, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) {
+		if v.replies+v.fates[dissect.OutcomePartial] == 0 || !r.home(e) || r.has(e, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, Unwell) {
 			continue
 		}
 		good, n, o := r.well(e)
-		from, to, calm := v.first, v.last, false
+		from, to, when, down := v.first, v.last, "", r.has(e, ServerDown)
 		if r.has(e, ForgedFlood, CrowdOrForged, GreedyClients) || slices.ContainsFunc(r.events, func(ev event) bool { return ev.server == e && ev.carpet }) { // what is lost meanwhile is their doing
 			var c cell
 			c, from, to = r.calm(e)
-			o, calm = Outcome{Answered: less(c.requests, c.unanswered), Unanswered: c.unanswered}, true
+			o, when = Outcome{Answered: less(c.requests, c.unanswered), Unanswered: c.unanswered}, " at times without a flood, a crowd or a greedy client"
 			good, n = o.Answered, o.Answered+o.Unanswered
 		}
-		if p, c := holes(less(v.unasked, v.fates[dissect.OutcomeOther]), v.replies, &o), causeOf("packets_missing"); p != nil &&
+		if down {
+			lost := uint64(lostOf(v.outages()))
+			o.Refused = min(o.Refused, less(o.Refused+o.Unanswered, lost))
+			o.Unanswered = less(o.Unanswered, lost)
+			if n = o.replied() + o.Refused + o.Unanswered; when != "" || maybeWell(good, n, wellShare) {
+				continue // what is said about the outages is enough
+			}
+			when = " at other times"
+		}
+		if p, c := holes(less(v.unasked, v.fates[dissect.OutcomeOther]), v.replies, &o), causeOf("packets_missing"); p != nil && !down &&
 			!slices.ContainsFunc(r.servers, func(o *entry[server]) bool { return r.toAll(o) || o.v.heard != nil && o.v.heard.from == e.key }) { // whose requests it answers
 			r.say(Verdict{
 				Kind: CannotTell, Certainty: c.Certainty, Server: r.address(e), From: instant(from), To: instant(to), Text: "Cannot tell: " + c.fill(c.Words, p, r.address(e)+r.named(v)), Advice: c.Advice,
@@ -378,7 +387,7 @@ func (r *reporting) unwell() {
 			})
 			continue
 		}
-		if !calm && !r.few {
+		if when == "" && !r.few {
 			if !r.mistaken(e, good, n) {
 				r.unwellKind(e, float64(good) >= wellShare*float64(n))
 			}
@@ -391,7 +400,7 @@ func (r *reporting) unwell() {
 		if n < leastWell && !(r.few && v.unwell(good, n, &o)) || float64(good) >= wellShare*float64(n) || r.has(e, Unwell) {
 			continue
 		}
-		x := r.unwellAt(e, &o, n, calm)
+		x := r.unwellAt(e, &o, n, when)
 		away, known := r.a.clientsOf(e, func(c *client) bool { return c.class() == never }), len(r.a.clientsOf(e, func(*client) bool { return true }))
 		seen := v.sources() // also those that came once, of which nothing else is kept
 		sources := max(uint64(len(away)), less(seen.Count-seen.Count*uint64(seen.Percent%100)/100, uint64(known)))
@@ -844,7 +853,7 @@ func (r *reporting) returned(e *entry[server]) uint64 {
 	return e.v.more.total(func(t *tick) uint64 { return uint64(t.by[vouched]) })
 }
 
-func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, calm bool) Verdict {
+func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string) Verdict {
 	type part struct {
 		n            uint64
 		what, advice string
@@ -882,30 +891,22 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, calm bool) 
 		parts[3].advice = segmentsLost
 	}
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.n, a.n) })
-	text, good := "", n
+	good, v := n, &e.v
+	var texts []string
 	for _, p := range parts {
-		good -= min(p.n, good)
-	}
-	for _, p := range parts {
-		if float64(p.n) < 0.02*float64(n) {
-			break
+		if good -= min(p.n, good); float64(p.n) >= 0.02*float64(n) {
+			texts = append(texts, percent(float64(p.n)/float64(n))+" "+p.what)
 		}
-		if text != "" {
-			text += ", "
-		}
-		text += percent(float64(p.n)/float64(n)) + " " + p.what
 	}
-	v := &e.v
 	evidence := Evidence{{"answered_share", round(float64(good)/float64(n), 4)}, {"requests", float64(n)}, {"unanswered", float64(o.Unanswered)}}
-	when := " at times without a flood, a crowd or a greedy client"
-	if !calm {
+	if when == "" {
 		when = " in " + r.span(v.first, v.last)
 		evidence = append(evidence, Evidence{{"challenge_only", float64(o.ChallengeOnly)}, {"late", float64(o.Late)}, {"partial", float64(o.Partial)}, {"refused", float64(o.Refused)}}...)
 	}
 	does := either(o.Unanswered+o.Refused+good < n, "answers", "replies to") // it does more often, but late, in part, or with a challenge
 	return Verdict{
 		Kind: Unwell, Server: r.address(e), Sources: sources, Evidence: evidence, Advice: parts[0].advice,
-		Text: fmt.Sprintf("Not answered: %s%s %s only %s of %s%s: %s.", r.address(e), r.named(v), does, percent(float64(good)/float64(n)), count(n, "request", "requests"), when, text),
+		Text: fmt.Sprintf("Not answered: %s%s %s only %s of %s%s: %s.", r.address(e), r.named(v), does, percent(float64(good)/float64(n)), count(n, "request", "requests"), when, strings.Join(texts, ", ")),
 	}
 }
 
