@@ -687,8 +687,8 @@ var causes = []Cause{
 		Words:  "{server} replies to only {share} of {n}{when}.",
 		Advice: "Packets get lost on the way or are dropped: look at the load of the server, at limits of its queries and of its firewall, and at the path to it.",
 		holds: func(x *facts) *proof {
-			if v := x.verdict(Unwell); v != nil && len(x.silences) > 0 {
-				return x.proof("share", percent(v.Evidence.of("answered_share")), "n", count(uint64(v.Evidence.of("requests")), "request", "requests"), "when", " at other times")
+			if v := x.apart(); v != nil {
+				return x.proof("share", percent(v.Evidence.of("answered_share")), "n", count(uint64(v.Evidence.of("requests")), "request", "requests"), "when", v.of)
 			}
 			return x.proofIf(x.bad(), "share", percent(float64(x.good)/float64(x.n)), "n", count(x.n, x.what, x.what+"s"), "when", "").with(x, "requests without a reply", x.lost())
 		}},
@@ -962,8 +962,13 @@ func (x *facts) silence(ended bool) *proof {
 	}
 	p := x.proof("time", x.r.clock(most.From.UnixNano()), "span", duration(most.To.Sub(most.From)), "n", count(uint64(asked), "request", "requests"), "more", more).
 		with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
-	p.leaves = either(x.verdict(Unwell) != nil, ofSilence, 0) // what the server lost at other times
+	p.leaves = either(x.apart() != nil, ofSilence, 0)
 	return p
+}
+
+// apart returns the verdict about what the server loses outside of its outages.
+func (x *facts) apart() *Verdict {
+	return first(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && v.of == otherTimes })
 }
 
 // lacking returns the proof of replies that are not whole, if they are many enough.

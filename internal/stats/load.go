@@ -44,9 +44,8 @@ func (r *reporting) drops() {
 			continue
 		}
 		undue, _ := r.undue(e)
-		other := float64(r.mute(e, busyShare)+undue) + lostOf(v.outages()) // what it loses otherwise
-		if other >= wellShare*float64(sumCells(all).unanswered) {
-			continue
+		if other := float64(r.mute(e, busyShare)+undue) + lostOf(v.outages()); other >= wellShare*float64(sumCells(all).unanswered) {
+			continue // it loses them at any load
 		}
 		first, last := r.dropping(v, end)
 		r.say(Verdict{
@@ -66,9 +65,7 @@ func (s *server) losing() func(*cell) uint64 {
 	o, all := s.fates.of(s.requests), float64(s.requests)
 	again := float64(o.Other) >= (badShare+s.share(s.last-shortest, s.last+1))*all && // some are open at the end
 		float64(s.replies) < wellShare*all && s.more.trips.quantile(990) < time.Second
-	return func(c *cell) uint64 {
-		return max(c.unanswered, either(again, less(c.requests, c.replies), 0))
-	}
+	return func(c *cell) uint64 { return max(c.unanswered, either(again, less(c.requests, c.replies), 0)) }
 }
 
 // mute returns how many requests to a server are of clients, or of networks, that get no reply, which of so many requests is no accident where a share has

@@ -350,6 +350,7 @@ const (
 	leastWell = 20
 	// leastSteady is how often a second a client asks that asks all the time: again before the time for a reply is over.
 	leastSteady = 0.2
+	otherTimes  = " at other times" // than those of outages
 )
 
 // unwell says that a server answers fewer requests than it should, and what became of the others, unless another verdict says why.
@@ -377,7 +378,7 @@ func (r *reporting) unwell() {
 			if n = o.replied() + o.Refused + o.Unanswered; when != "" || maybeWell(good, n, wellShare) {
 				continue // what is said about the outages is enough
 			}
-			when = " at other times"
+			when = otherTimes
 		}
 		if p, c := holes(less(v.unasked, v.fates[dissect.OutcomeOther]), v.replies, &o), causeOf("packets_missing"); p != nil && !down &&
 			!slices.ContainsFunc(r.servers, func(o *entry[server]) bool { return r.toAll(o) || o.v.heard != nil && o.v.heard.from == e.key }) { // whose requests it answers
@@ -407,7 +408,7 @@ func (r *reporting) unwell() {
 		if o.ChallengeOnly >= 10*leastMutes && sources >= leastMutes && float64(good) >= wellShare*float64(n-o.ChallengeOnly) {
 			x = r.trickle(e, o.ChallengeOnly, sources)
 		}
-		x.From, x.To = instant(from), instant(to)
+		x.From, x.To, x.of = instant(from), instant(to), either(down, when, "")
 		if maybeWell(good, n, wellShare) {
 			x.Certainty, x.Doubt = Possible, "more requests: of so few, as many may be lost by accident"
 		}
@@ -891,8 +892,7 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string
 		parts[3].advice = segmentsLost
 	}
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.n, a.n) })
-	good, v := n, &e.v
-	var texts []string
+	good, v, texts := n, &e.v, []string(nil)
 	for _, p := range parts {
 		if good -= min(p.n, good); float64(p.n) >= 0.02*float64(n) {
 			texts = append(texts, percent(float64(p.n)/float64(n))+" "+p.what)
