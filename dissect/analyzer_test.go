@@ -32,10 +32,7 @@ func newScript(t *testing.T, c dissect.Config) *script {
 	if c.Protocols == nil {
 		c.Protocols = all.Protocols()
 	}
-	var err error
-	if s.a, err = dissect.New(c, s); err != nil {
-		t.Fatal(err)
-	}
+	s.a = must.Get(dissect.New(c, s))(t)
 	return s
 }
 
@@ -292,10 +289,7 @@ func TestCutPlayers(t *testing.T) {
 		for _, cut := range []int{0, 1, 20, len(reply) - strings.Index(reply, "\n1 ") - 1} {
 			var got servers
 			s := newScript(t, dissect.Config{})
-			var err error
-			if s.a, err = dissect.New(dissect.Config{Protocols: all.Protocols()}, &got); err != nil {
-				t.Fatal(err)
-			}
+			s.a = must.Get(dissect.New(dissect.Config{Protocols: all.Protocols()}, &got))(t)
 			s.cut = cut
 			s.send("<40000:27960", reply[:len(reply)-cut])
 			if len(got) != 1 || got[0].MaxPlayers.Value != 8 || got[0].Players.OK != (cut == 0) || cut == 0 && got[0].Players.Value != 2 {
@@ -572,10 +566,7 @@ func TestContainment(t *testing.T) {
 	var h heard
 	var shards [2]*dissect.Analyzer
 	for i := range shards {
-		var err error
-		if shards[i], err = dissect.New(dissect.Config{Protocols: []*dissect.Protocol{p}, Share: shards[0]}, &h); err != nil {
-			t.Fatal(err)
-		}
+		shards[i] = must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{p}, Share: shards[0]}, &h))(t)
 	}
 	at := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i, payload := range []string{"!one", "!boom", "!two", "!boom again", "!detect", "!three", "!summary"} {

@@ -250,10 +250,7 @@ func (p *poll) Record(r *dissect.Record) {
 }
 
 func (p *poll) run(every, rtt float64, replies string) {
-	var err error
-	if p.a, err = dissect.New(dissect.Config{Protocols: all.Protocols()}, p); err != nil {
-		p.t.Fatal(err)
-	}
+	p.a = must.Get(dissect.New(dissect.Config{Protocols: all.Protocols()}, p))(p.t)
 	var list []at
 	for i := range 60 {
 		a := asked{infoShort, []string{infoReply}}

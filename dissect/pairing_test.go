@@ -379,10 +379,7 @@ func playTranscript(t *testing.T, options []string, steps []string) string {
 		}
 	}
 	c.Protocols = []*dissect.Protocol{new(fake).protocol("fake", options), new(fake).protocol("kin", options)}
-	var err error
-	if p.a, err = dissect.New(c, p); err != nil {
-		t.Fatal(err)
-	}
+	p.a = must.Get(dissect.New(c, p))(t)
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	if slices.Contains(options, "1970") {
 		begin = time.Unix(0, 0)

@@ -44,9 +44,7 @@ func readAction(t *testing.T) *action {
 	b, err := os.ReadFile(filepath.Join("..", "..", "action.yml"))
 	must.Do(t, err)
 	a := &action{}
-	if a.root, err = filepath.Abs(filepath.Join("..", "..")); err != nil {
-		t.Fatal(err)
-	}
+	a.root = must.Get(filepath.Abs(filepath.Join("..", "..")))(t)
 	d := yaml.NewDecoder(bytes.NewReader(b))
 	d.KnownFields(true)
 	must.Do(t, d.Decode(a))

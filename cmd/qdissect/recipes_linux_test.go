@@ -142,9 +142,7 @@ func recipesFiles(t *testing.T, root, dir string) {
 		name = filepath.Join(dir, name)
 		data := b
 		if strings.Contains(name, "night") || strings.Contains(name, "evening") { // with trouble
-			if data, err = os.ReadFile(filepath.Join(root, "testdata", "pcaps", "a2s", "trouble.pcap")); err != nil {
-				t.Fatal(err)
-			}
+			data = must.Get(os.ReadFile(filepath.Join(root, "testdata", "pcaps", "a2s", "trouble.pcap")))(t)
 		}
 		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o777))
 		must.Do(t, os.WriteFile(name, data, 0o666))

@@ -37,9 +37,7 @@ func TestWhyAll(t *testing.T) {
 	}
 	for i, path := range paths {
 		if i%must.Try(15, 1) == 0 {
-			if captures[path], err = os.ReadFile(path); err != nil {
-				t.Fatal(err)
-			}
+			captures[path] = must.Get(os.ReadFile(path))(t)
 		}
 	}
 	for name, capture := range captures {

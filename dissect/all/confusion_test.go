@@ -181,12 +181,9 @@ type taker struct {
 func newTaker(t *testing.T) *taker {
 	t.Helper()
 	k := &taker{now: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}
-	var err error
 	// A payload that is sent once more is no copy here; nor is there a table of them to make
 	// for each payload.
-	if k.analyzer, err = dissect.New(dissect.Config{Protocols: Protocols(), KeepCopies: true}, &k.label); err != nil {
-		t.Fatal(err)
-	}
+	k.analyzer = must.Get(dissect.New(dissect.Config{Protocols: Protocols(), KeepCopies: true}, &k.label))(t)
 	return k
 }
 

@@ -109,9 +109,7 @@ func TestGamedig(t *testing.T) {
 	if err != nil {
 		t.Skip("gamedig is not installed")
 	}
-	if program, err = filepath.EvalSymlinks(program); err != nil {
-		t.Fatal(err)
-	}
+	program = must.Get(filepath.EvalSymlinks(program))(t)
 	const script = `import(process.argv[1]).then(m => console.log(JSON.stringify(Object.entries(m.games).map(([id, {name, options: o}]) => (
 		{id, name, protocol: o.protocol, port: o.port_query ?? (o.port ? o.port + [o.port_query_offset ?? 0].flat()[0] : 0)})))))`
 	out := must.Get(exec.Command("node", "-e", script, filepath.Join(filepath.Dir(program), "..", "lib", "index.js")).Output())(t)

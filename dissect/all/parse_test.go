@@ -304,9 +304,7 @@ func TestSecretLeaves(t *testing.T) {
 			feed(a, &d, at)
 			a.Flush()
 			records += l.records
-			if a, err = dissect.New(dissect.Config{Protocols: Protocols(), Foreign: Foreign(), Tree: true}, new(label)); err != nil {
-				t.Fatal(err)
-			}
+			a = must.Get(dissect.New(dissect.Config{Protocols: Protocols(), Foreign: Foreign(), Tree: true}, new(label)))(t)
 			run := func() {
 				at = at.Add(time.Minute)
 				a.Advance(at)

@@ -112,9 +112,7 @@ func TestWrappedSums(t *testing.T) {
 		in, err := capture.NewReader(bytes.NewReader(file.Bytes()), c.name)
 		must.Do(t, err)
 		made, counts := runOn(t, in, anonymize.Options{})
-		if in, err = capture.NewReader(bytes.NewReader(made), c.name); err != nil {
-			t.Fatal(err)
-		}
+		in = must.Get(capture.NewReader(bytes.NewReader(made), c.name))(t)
 		var f capture.Frame
 		if err := in.Next(&f); err != nil || counts.Written != 1 {
 			t.Fatal(c.name, err, counts)

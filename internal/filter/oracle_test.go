@@ -253,10 +253,7 @@ func (o *oracle) check(t *testing.T, e string, ask func(flags, e string) ([]bool
 				continue
 			}
 			if plain == nil {
-				var err error
-				if plain, err = o.answer(t, "O", e, ask); err != nil {
-					t.Fatal(err)
-				}
+				plain = must.Get(o.answer(t, "O", e, ask))(t)
 			}
 			if got == plain[i] {
 				n.wrong++

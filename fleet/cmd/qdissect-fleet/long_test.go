@@ -75,9 +75,7 @@ func TestMemory(t *testing.T) {
 			b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", server.Process.Pid))
 			must.Do(t, err)
 			_, rest, _ := strings.Cut(string(b), "VmRSS:")
-			if last, err = strconv.Atoi(strings.Fields(rest)[0]); err != nil {
-				t.Fatal(err)
-			}
+			last = must.Get(strconv.Atoi(strings.Fields(rest)[0]))(t)
 			if most = max(most, last); int(time.Since(start).Seconds())%10 == 0 {
 				t.Logf("%s: %d MiB", time.Since(start).Round(time.Second), last>>10)
 			}

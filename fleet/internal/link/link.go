@@ -357,7 +357,7 @@ var roles = map[string]func(name string) *server.Permissions{
 		queue, bucket := "qdissect-work-"+name, "qdissect-"+name
 		return publish("$KV."+bucket+".done.>", "$KV."+bucket+".bad.>", "$KV."+bucket+".worker.>",
 			"$JS.API.STREAM.INFO.KV_"+bucket, "$JS.API.STREAM.MSG.GET.KV_"+bucket, "$JS.API.DIRECT.GET.KV_"+bucket, "$JS.API.DIRECT.GET.KV_"+bucket+".>",
-			"$JS.API.CONSUMER.INFO."+queue+".workers", "$JS.API.CONSUMER.MSG.NEXT."+queue+".workers", "$JS.ACK."+queue+".workers.>")
+			"$JS.API.CONSUMER.INFO."+queue+".*", "$JS.API.CONSUMER.MSG.NEXT."+queue+".*", "$JS.ACK."+queue+".>")
 	},
 	"status": func(name string) *server.Permissions {
 		queue, bucket := "qdissect-work-"+name, "qdissect-"+name

@@ -42,7 +42,7 @@ const shardsHeader = "Qdissect-Shards"
 type Record struct {
 	Host    string        `json:"host"`
 	PID     int           `json:"pid"`
-	Session string        `json:"session"` // differs with each start
+	Session string        `json:"session"` // differs with each list of units, and names the consumer that all workers share
 	Started time.Time     `json:"started"`
 	Seen    time.Time     `json:"seen"`
 	Ended   bool          `json:"ended"`
@@ -97,9 +97,6 @@ func (q *queue) subject() string { return "qdissect.work." + q.name }
 func (q *queue) bucket() string  { return "qdissect-" + q.name }
 func (q *queue) alive() string   { return "qdissect.run." + q.name } // whoever is in charge answers there
 
-// consumer is the name of the consumer that all workers share.
-const consumer = "workers"
-
 // newQueue returns the queue of the run with a name. The server needs to have neither its stream nor its bucket yet.
 func newQueue(conn *nats.Conn, name string, more ...jetstream.JetStreamOpt) (*queue, error) {
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
@@ -118,8 +115,8 @@ func (q *queue) open(ctx context.Context) (err error) {
 	return err
 }
 
-// create makes the bucket, if there is none, and an empty queue.
-func (q *queue) create(ctx context.Context, lost time.Duration) (err error) {
+// create makes the bucket, if there is none, and an empty queue. Nobody takes or acknowledges its units who knows of an earlier one only.
+func (q *queue) create(ctx context.Context, r *Record) (err error) {
 	if q.kv, err = q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: q.bucket(), Description: "a run of qdissect-fleet"}); err != nil {
 		return err
 	}
@@ -133,7 +130,7 @@ func (q *queue) create(ctx context.Context, lost time.Duration) (err error) {
 		return err
 	}
 	_, err = q.js.CreateConsumer(ctx, q.stream(), jetstream.ConsumerConfig{
-		Durable: consumer, AckPolicy: jetstream.AckExplicitPolicy, MaxDeliver: Tries, AckWait: lost, MaxAckPending: -1,
+		Durable: r.Session, AckPolicy: jetstream.AckExplicitPolicy, MaxDeliver: Tries, AckWait: r.Lost, MaxAckPending: -1,
 	})
 	return err
 }

@@ -63,7 +63,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	m := &master{queue: q, Options: o, run: Record{
-		Host: o.Host, PID: os.Getpid(), Session: nats.NewInbox()[len("_INBOX."):], Started: time.Now().UTC(), Dir: o.Dir, Out: o.Out, Flags: o.Flags,
+		Host: o.Host, PID: os.Getpid(), Started: time.Now().UTC(), Dir: o.Dir, Out: o.Out, Flags: o.Flags,
 		Program: o.Program.Version, Lost: o.Lost,
 	}}
 	if err := m.alone(ctx); err != nil {
@@ -98,7 +98,7 @@ func (m *master) alone(ctx context.Context) error {
 		return err
 	}
 	r, err := m.record(ctx)
-	if err != nil || r == nil || r.Ended || r.Session == m.run.Session || time.Since(r.Seen) > r.Lost {
+	if err != nil || r == nil || r.Ended || r.Started.Equal(m.run.Started) || time.Since(r.Seen) > r.Lost {
 		return err
 	}
 	asking, cancel := context.WithTimeout(ctx, time.Second)
@@ -112,7 +112,8 @@ func (m *master) alone(ctx context.Context) error {
 
 // once lists units and waits for them. It reports whether it has to be done again, because the server was away.
 func (m *master) once(ctx context.Context, away uint64) (again bool, err error) {
-	if err := m.create(ctx, m.Lost); err != nil {
+	m.run.Session = nats.NewInbox()[len("_INBOX."):]
+	if err := m.create(ctx, &m.run); err != nil {
 		return false, err
 	}
 	if err := m.forget(ctx); err != nil {
@@ -297,7 +298,7 @@ func (m *master) wait(ctx context.Context, ended <-chan error, away uint64) (gon
 func (m *master) left(ctx context.Context) (n int, idle bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	c, err := m.js.Consumer(ctx, m.stream(), consumer)
+	c, err := m.js.Consumer(ctx, m.stream(), m.run.Session)
 	if err != nil {
 		return 0, false, err
 	}

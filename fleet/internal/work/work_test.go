@@ -23,22 +23,47 @@ import (
 // A server whose disk is full does not take all units: none may count as done.
 func TestServerFull(t *testing.T) {
 	dir := t.TempDir()
-	s := must.Get(server.NewServer(&server.Options{JetStream: true, StoreDir: dir, DontListen: true, JetStreamMaxStore: 40_000, NoLog: true, NoSigs: true}))(t)
-	s.Start()
-	defer s.Shutdown()
-	conn, err := nats.Connect("", nats.InProcessServer(s))
-	must.Do(t, err)
-	defer conn.Close()
 	program := filepath.Join(dir, "program")
 	list := "#!/bin/sh\nfor i in $(seq 1000); do echo '{\"unit\":\"'$i'\",\"inputs\":[{\"path\":\"x\",\"name\":\"x\"}]}'; done; echo '{\"done\":0}'\n"
 	must.Do(t, os.WriteFile(program, []byte(list), 0o777))
-	_, err = Run(context.Background(), Options{
-		Conn: conn, Name: "run", Program: Program{Path: program}, Dir: dir, Out: "out", Shards: 1, Lost: time.Second, Err: io.Discard,
+	_, err := Run(context.Background(), Options{
+		Conn: serve(t, 40_000), Name: "run", Program: Program{Path: program}, Dir: dir, Out: "out", Shards: 1, Lost: time.Second, Err: io.Discard,
 		Progress: func(Progress) {}, Say: func(string) {},
 	})
 	if err == nil || !strings.Contains(err.Error(), "the server does not take the units: ") || !strings.Contains(err.Error(), "insufficient resources") {
 		t.Error(err)
 	}
+}
+
+// A worker of a run that was killed takes no unit of the next one, which it would dissect into another folder. One that ends says what
+// it has done.
+func TestEnds(t *testing.T) {
+	q := must.Get(newQueue(serve(t, 0), "run"))(t)
+	next := &Record{Session: "next", Lost: time.Minute}
+	must.Do(t, q.create(t.Context(), next))
+	must.Get(q.js.Publish(t.Context(), q.subject(), []byte(`{"unit":"a"}`)))(t)
+	c := must.Get(q.js.Consumer(t.Context(), q.stream(), next.Session))(t)
+	ended, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	w := &worker{queue: q, run: &Record{Session: "killed", Lost: time.Minute}, child: &child{cmd: exec.Command("true"), in: nopCloser{io.Discard}, out: bufio.NewReader(strings.NewReader(`{"sha256":"x"}`+"\n")), last: new(LastWords)}}
+	must.Do(t, w.work(ended))
+	msg := must.Get(c.Next(jetstream.FetchMaxWait(time.Second)))(t)
+	w.run = next
+	must.Do(t, w.handle(ended, msg))
+	if s := must.Get(q.js.Stream(t.Context(), q.stream()))(t); s.CachedInfo().State.Msgs > 0 {
+		t.Error("what is done is done again")
+	}
+}
+
+// serve returns a connection to a server with so many bytes of disk, 0 for as many as there are.
+func serve(t testing.TB, most int64) *nats.Conn {
+	t.Helper()
+	s := must.Get(server.NewServer(&server.Options{JetStream: true, StoreDir: t.TempDir(), DontListen: true, JetStreamMaxStore: most, NoLog: true, NoSigs: true}))(t)
+	s.Start()
+	t.Cleanup(s.Shutdown)
+	conn := must.Get(nats.Connect("", nats.InProcessServer(s)))(t)
+	t.Cleanup(conn.Close)
+	return conn
 }
 
 // An order is a message of the queue.
@@ -57,11 +82,7 @@ func (o *order) DoubleAck(context.Context) error           { return nil }
 // FuzzMessages: whatever the queue has, what a qdissect says of a unit, and the entries of a run, a worker does not end, and status
 // writes nothing that a terminal obeys.
 func FuzzMessages(f *testing.F) {
-	s := must.Get(server.NewServer(&server.Options{JetStream: true, StoreDir: f.TempDir(), DontListen: true, NoLog: true, NoSigs: true}))(f)
-	s.Start()
-	f.Cleanup(s.Shutdown)
-	conn := must.Get(nats.Connect("", nats.InProcessServer(s)))(f)
-	f.Cleanup(conn.Close)
+	conn := serve(f, 0)
 	q, err := newQueue(conn, "run")
 	if err == nil {
 		q.kv, err = q.js.CreateKeyValue(f.Context(), jetstream.KeyValueConfig{Bucket: q.bucket(), Storage: jetstream.MemoryStorage})

@@ -161,7 +161,7 @@ func (w *worker) work(ctx context.Context) (err error) {
 		_ = w.tell(last) // the run may have ended, and its server with it
 	}()
 	for ctx.Err() == nil && !w.conn.IsClosed() {
-		c, err := w.js.Consumer(ctx, w.stream(), consumer)
+		c, err := w.js.Consumer(ctx, w.stream(), w.run.Session)
 		for err == nil && ctx.Err() == nil {
 			var full error
 			if full, err = w.next(ctx, c); full != nil {
@@ -234,34 +234,29 @@ func (w *worker) handle(ctx context.Context, msg jetstream.Msg) error {
 		o, err = w.do(ctx, msg)
 		w.begin("", nil)
 	}
+	if err == nil && o.Error != "" {
+		err = errors.New(o.Error)
+	}
 	if ctx.Err() != nil && err != nil {
 		_ = msg.Nak() // others begin at once
 		return nil
 	}
-	if err == nil && o.Error != "" {
-		err = errors.New(o.Error)
-	}
+	last := context.WithoutCancel(ctx) // a worker that ends now says what it has done: others would wait until its unit is lost
 	if err == nil {
 		d := &Done{*o, w.run.Flags, w.state.Worker}
-		w.insist(ctx, func() error { err = w.store(ctx, d); return err })
+		w.insist(ctx, func() error { err = w.store(last, d); return err })
 	}
 	bad := &Bad{Unit: order.Unit, Worker: w.state.Worker, Try: try}
 	key := badKey + keyOf(order.Unit)
 	if err == nil {
 		if len(o.Trouble) > 0 {
 			bad.Trouble = o.Trouble
-			w.insist(ctx, func() error { return w.put(ctx, key, bad) })
+			w.insist(ctx, func() error { return w.put(last, key, bad) })
 		} else if try > 1 {
-			w.insist(ctx, func() error { return w.kv.Delete(ctx, key) })
+			w.insist(ctx, func() error { return w.kv.Delete(last, key) })
 		}
 		w.count(1, 0)
-		w.insist(ctx, func() error {
-			err := msg.DoubleAck(ctx)
-			if errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
-				return nil
-			}
-			return err
-		})
+		w.insist(ctx, func() error { return msg.DoubleAck(last) })
 		return nil
 	}
 	bad.Error = err.Error()
