@@ -268,10 +268,7 @@ func (a *sums) find(t int64) {
 
 // wire returns the size of the IP packets that carried n bytes of payload in a number of frames and datagrams.
 func wire(n, frames, datagrams int, v4 bool) uint64 {
-	header := 40
-	if v4 {
-		header = 20
-	}
+	header := either(v4, 20, 40)
 	if frames|datagrams <= 1 { // as nearly always
 		return uint64(n + header + 8)
 	}
@@ -728,16 +725,15 @@ func (a *sums) kind(p *dissect.Protocol, t *dissect.MessageType) *kind {
 
 // addKind returns the index of a kind, which may be new. If there are too many, it is the last one, whose type is nil.
 func (a *sums) addKind(protocol string, t *dissect.MessageType) uint16 {
-	if i, ok := a.kindOf[t]; ok {
-		return i
-	}
-	if len(a.kinds) == maxKinds-1 {
+	i, known := a.kindOf[t]
+	if !known && len(a.kinds) == maxKinds-1 {
 		protocol, t = "other", nil
+		i, known = a.kindOf[t]
 	}
-	if i, ok := a.kindOf[t]; ok {
+	if known {
 		return i
 	}
-	i := uint16(len(a.kinds))
+	i = uint16(len(a.kinds))
 	a.kindOf[t] = i
 	a.kinds = append(a.kinds, kind{protocol: protocol, of: t, index: i, cells: cells{most: maxCells}})
 	return i

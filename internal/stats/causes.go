@@ -921,7 +921,7 @@ func (x *facts) refused() bool {
 
 // since says when a server stopped that replied, and does not any more.
 func (x *facts) since() string {
-	if n := len(x.silences); x.good > 0 && n > 0 && !x.ended(&x.silences[n-1]) {
+	if n := len(x.silences); x.good > 0 && n > 0 && x.silences[n-1].of != outage {
 		return " It stopped replying at " + x.r.clock(x.silences[n-1].From.UnixNano()) + "."
 	}
 	return ""
@@ -942,7 +942,7 @@ func (x *facts) silence(ended bool) *proof {
 	most, asked := Verdict{}, 0.0
 	n, before := 0, uint64(0)
 	for v := range each(x.silences) {
-		if x.ended(v) != ended {
+		if (v.of == outage) != ended {
 			before++
 			continue
 		}
@@ -953,7 +953,7 @@ func (x *facts) silence(ended bool) *proof {
 	if n == 0 || x.good == 0 {
 		return nil
 	}
-	more := most.of
+	more := either(ended, "", most.of)
 	switch {
 	case !ended && before > 0:
 		more += fmt.Sprintf(" Before that it was silent %s, and came back.", count(before, "time", "times"))

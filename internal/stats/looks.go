@@ -190,10 +190,7 @@ func (m *more) look(r *message, second int64) {
 			return
 		}
 	}
-	l := &m.calm
-	if hot {
-		l = &m.hot
-	}
+	l := either(hot, &m.hot, &m.calm)
 	g := l.glanceAt(r, id, &m.calm.payload)
 	l.payload = m.calm.payload
 	if l.count(g, one); !hot && w.now <= calmFirst {

@@ -68,7 +68,9 @@ type Verdict struct {
 	Because []string `json:"because,omitempty"`
 	Doubt   string   `json:"doubt,omitempty"`
 
-	of string // the kind of request that it is about, if it is about one; of a server that stopped, where one of its name replies now
+	// of is the kind of request that it is about, if it is about one; of a server that stopped, where one of its name replies now; or one of
+	// outage and otherTimes.
+	of string
 }
 
 // Totals count the whole report. Bytes are those of the IP packets on the wire.

@@ -221,10 +221,7 @@ func (a *Aggregate) wait(x *dissect.Exchange, in *core.Packed) {
 	q, n := &a.queue, &a.ends
 	e := &q.ended[q.n]
 	m := q.next(a, end, in.At)
-	is := x.Outcome
-	if is == dissect.OutcomeElsewhere && x.Broadcast {
-		is = dissect.OutcomeAnswered // by one of those that were asked
-	}
+	is := either(x.Outcome == dissect.OutcomeElsewhere && x.Broadcast, dissect.OutcomeAnswered, x.Outcome) // by one of those that were asked
 	if m.again = is == x.Outcome && n.ended(x, (*key)(&in.Dst)); !m.again {
 		n.set(a, x.Protocol, x.Type, (*key)(&in.Dst))
 		n.how = how{is, x.Proof, x.ByReply}

@@ -231,18 +231,20 @@ func (r *reporting) sayDown(e *entry[server], s *silence) {
 	} else if !s.began {
 		text = fmt.Sprintf("Down: %s%s did not reply until %s, for %s: none of %s got a reply", r.address(e), r.named(v), r.clock(s.to), length, requests)
 	}
-	text, advice := r.withICMP(v, text)
+	text, advice := r.withICMP(v, text, causeOf("stopped").Advice)
+	if s.ends {
+		advice = causeOf("silent_at_times").Advice
+	}
 	r.say(Verdict{
-		Kind: ServerDown, Server: r.address(e), From: instant(s.from), To: instant(s.to), Text: text + "." + moved, Advice: advice, of: moved,
+		Kind: ServerDown, Server: r.address(e), From: instant(s.from), To: instant(s.to), Text: text + "." + moved, Advice: advice, of: either(s.ends, outage, moved),
 		Evidence: Evidence{
 			{"requests_without_reply", round(s.requests, 0)}, {"seconds", round(float64(s.to-s.from)/1e9, 1)}, {"replies", float64(v.replies)}, {"icmp_errors", float64(v.fates[dissect.OutcomeRefused])},
 		},
 	})
 }
 
-// withICMP adds what ICMP says of a server.
-func (r *reporting) withICMP(v *server, text string) (string, string) {
-	advice := "Look whether the server runs, and whether a firewall drops its packets: a capture on the host sees requests that the host's own firewall drops."
+// withICMP adds what ICMP says of a server to a text, and returns its advice instead of another one.
+func (r *reporting) withICMP(v *server, text, advice string) (string, string) {
 	if says := v.says(); says != "" {
 		text += "; ICMP says: " + says
 		advice = either(says == saysClosed, "The host is up and nothing listens on that port: start the server, or correct its port.",
@@ -294,10 +296,9 @@ func (r *reporting) neverReplied(e *entry[server]) {
 		return
 	}
 	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), v.sources().addresses(), r.span(v.first, v.last))
-	text, advice := r.withICMP(v, text)
+	text, advice := r.withICMP(v, text, "Look whether the address and the port are right; qdissect why ADDR:PORT says more of one server.")
 	if said := text; v.says() == "" {
 		text += ", and nothing" + either(r.Totals.Unknown > 0, " that is recognised", "") + " shows that a server is there"
-		advice = "Look whether the address and the port are right; qdissect why ADDR:PORT says more of one server."
 		if i := slices.IndexFunc(r.servers, func(o *entry[server]) bool { return o.addr() == e.addr() && o.v.replies > 0 }); i >= 0 {
 			text = said + ", and the same host replies at " + r.address(r.servers[i]) + r.named(&r.servers[i].v)
 			advice = "The port for queries is often another one than that of players: ask " + r.address(r.servers[i]) + "; if both have to answer, start the server of this one."
@@ -351,6 +352,7 @@ const (
 	// leastSteady is how often a second a client asks that asks all the time: again before the time for a reply is over.
 	leastSteady = 0.2
 	otherTimes  = " at other times" // than those of outages
+	outage      = "outage"          // that ended
 )
 
 // unwell says that a server answers fewer requests than it should, and what became of the others, unless another verdict says why.

@@ -159,16 +159,17 @@ func (t *text) wrapped(mark, s string) {
 
 func (t *text) verdicts() {
 	advised := map[string]bool{}
-	shown := min(len(t.Verdicts)-1, t.rows) + 1
-	for i, v := range t.Verdicts[:shown] {
+	list := t.told()
+	shown := min(len(list)-1, t.rows) + 1
+	for i, v := range list[:shown] {
 		t.wrapped("* ", v.Text)
 		if !advised[v.Advice] && (i == 0 || t.rows > 2) {
 			t.wrapped("  > ", v.Advice)
 			advised[v.Advice] = true
 		}
 	}
-	if t.Totals.Verdicts > shown {
-		t.wrapped("* ", t.rest(shown))
+	if n := t.Totals.Verdicts - len(t.Verdicts) + len(list) - shown; n > 0 {
+		t.wrapped("* ", t.rest(list[shown:], n))
 	}
 	if t.rows > 1 {
 		for _, s := range t.Unclear {
@@ -177,10 +178,24 @@ func (t *text) verdicts() {
 	}
 }
 
-// rest names the verdicts from the i-th on.
-func (t *text) rest(i int) string {
+// told returns the verdicts, with the outages of a server in one sentence if they are many.
+func (t *text) told() (list []Verdict) {
+	for _, v := range t.Verdicts {
+		same := slices.DeleteFunc(slices.Clone(t.Verdicts), func(o Verdict) bool { return o.of != outage || o.Server != v.Server })
+		if n := len(same) - 1; v.of == outage && n >= 3 {
+			if !v.From.Equal(same[0].From) {
+				continue
+			}
+			v.Text += fmt.Sprintf(" It happened %d more times, the last from %s to %s.", n, t.clock(same[n].From.UnixNano()), t.clock(same[n].To.UnixNano()))
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// rest names verdicts, the first of n.
+func (t *text) rest(list []Verdict, n int) string {
 	const most = 4
-	list := t.Verdicts[i:]
 	var names []string
 	for _, v := range list[:min(len(list), most)] {
 		title, _, _ := strings.Cut(v.Text, ":")
@@ -194,7 +209,6 @@ func (t *text) rest(i int) string {
 		}
 		names = append(names, title)
 	}
-	n := t.Totals.Verdicts - i
 	if left := n - len(names); left > 0 {
 		names = append(names, fmt.Sprintf("and %d others", left))
 	}

@@ -238,6 +238,7 @@ func (x *facts) answer() *Answer {
 	}
 	var texts []string
 	var taken matter
+	named := w.Server + named2(cmp.Or(x.row.Name, x.name))
 	for c := range each(causes) {
 		if c.explains&taken != 0 {
 			continue
@@ -254,7 +255,7 @@ func (x *facts) answer() *Answer {
 			if w.Cause == "" { // what it saw stands behind that, and is no verdict
 				f := causeOf("too_few")
 				w.Cause, w.State, w.Certainty, w.Advice = f.ID, f.State, f.Certainty, []string{f.Advice}
-				texts = append(texts, f.fill(f.Words, x.saw(), w.Server+named2(cmp.Or(x.row.Name, x.name))))
+				texts = append(texts, f.fill(f.Words, x.saw(), named))
 			}
 		case c.State == Trouble:
 			w.Problems = append(w.Problems, c.ID)
@@ -264,7 +265,8 @@ func (x *facts) answer() *Answer {
 				w.Cause, w.State, w.Certainty = c.ID, c.State, cmp.Or(found.certainty, c.Certainty)
 			}
 		}
-		texts = append(texts, c.fill(c.Words, found, w.Server+named2(cmp.Or(x.row.Name, x.name))))
+		again := len(texts) > 0 && strings.HasPrefix(texts[len(texts)-1], w.Server) && strings.HasPrefix(c.Words, "{server} ")
+		texts = append(texts, c.fill(c.Words, found, either(again, "It", named)))
 		w.Evidence = append(w.Evidence, found.evidence...)
 		if advice := c.fill(c.Advice, found, w.Server); advice != "" && !slices.Contains(w.Advice, advice) {
 			w.Advice = append(w.Advice, advice)
@@ -334,9 +336,6 @@ func (x *facts) speaks(protocol string) bool {
 	}
 	return none
 }
-
-// ended reports whether a server replied again after it was down.
-func (x *facts) ended(v *Verdict) bool { return v.To.UnixNano() < x.asking.last }
 
 // overloaded reports whether a server answers less of much than of little.
 func (x *facts) overloaded() bool { return x.limit > 0 || x.verdict(DropsUnderLoad) != nil }
