@@ -558,11 +558,7 @@ func (a *Aggregate) repliedTo(m *message, server uint64) {
 	c.v.at(m.t)
 	v.replies++
 	v.bytesOut += m.size
-	if m.challenge {
-		v.challenged++
-	} else {
-		v.data++
-	}
+	*either(m.challenge, &v.challenged, &v.data)++
 	if m.unasked {
 		if v.strange == nil {
 			v.strange = new(strange)

@@ -366,20 +366,25 @@ func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []
 	return unbroken(list, x.width)
 }
 
-// unbroken joins parts of floods of one kind of request: while a server that gives challenges is down, nobody gets one.
+// unbroken joins parts of floods of one kind of request: while a server that gives challenges is down, nobody gets one, and while it
+// or its path loses some, not everybody.
 func unbroken(list []event, width int64) (whole []event) {
 	slices.SortStableFunc(list, func(a, b event) int { return cmp.Compare(a.from, b.from) })
 	for _, ev := range list {
 		i := slices.IndexFunc(whole, func(o event) bool {
 			short := min(ev.to-ev.from, o.to-o.from) <= 3*width // its level is not well known
-			return o.nature == ev.nature && o.ungiven != ev.ungiven && max(ev.from-o.to, o.to-ev.from) <= 2*width && (short || ev.level() < 2*o.level() && o.level() < 2*ev.level())
+			part, all := either(ev.ungiven, &ev, &o), either(ev.ungiven, &o, &ev)
+			lossy := part.from >= all.from-2*width && part.to <= all.to+2*width && part.level() < 2*all.level()
+			return o.nature == ev.nature && o.ungiven != ev.ungiven && (lossy || max(ev.from-o.to, o.to-ev.from) <= 2*width && (short || ev.level() < 2*o.level() && o.level() < 2*ev.level()))
 		})
 		if i < 0 {
 			whole = append(whole, ev)
 			continue
 		}
 		o := &whole[i]
-		o.to, o.ungiven = ev.to, ev.ungiven
+		if ev.to > o.to {
+			o.to, o.ungiven = ev.to, ev.ungiven
+		}
 		o.gain(&ev)
 		o.sources += ev.sources
 	}

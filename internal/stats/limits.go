@@ -70,11 +70,7 @@ func (r *reporting) perAddress(part float64) {
 	for i, n := range perAddress {
 		l := Limit{N: int(n), Burst: int(burstOf(n))}
 		maybe := r.a.forgotten[mute].dropped[i]
-		if part > 0.5 {
-			l.Forged += maybe
-		} else {
-			l.Honest += maybe
-		}
+		*either(part > 0.5, &l.Forged, &l.Honest) += maybe
 		l.Honest += r.a.forgotten[finished].dropped[i]
 		l.Forged += r.a.forgotten[never].dropped[i]
 		r.Limits.PerAddress = append(r.Limits.PerAddress, l)

@@ -208,11 +208,12 @@ func (r *reporting) sayDead() {
 	r.say(v)
 }
 
-// inEvent reports whether a silence is a consequence of an event: a brief one also of those who may ask. One that began before the event or that ICMP
-// explains is none.
+// inEvent reports whether a silence is a consequence of an event: a brief one also of those who may ask. One that began before the event, that goes on
+// when it is over, or that ICMP explains is none.
 func (r *reporting) inEvent(e *entry[server], s *silence) bool {
 	return 2*float64(e.v.fates[dissect.OutcomeRefused]) < s.requests && slices.ContainsFunc(r.events, func(ev event) bool {
-		return ev.server == e && (ev.forged || ev.carpet || s.brief()) && (s.about || s.asked > ev.from-shortest) && 2*overlap(s.from, s.to, ev.from, ev.to+shortest) > s.to-s.from
+		after := e.v.times().within(ev.to+shortest, s.to, func(p *pulse) uint64 { return uint64(p.asked) })
+		return ev.server == e && (ev.forged || ev.carpet || s.brief()) && (s.about || s.asked > ev.from-shortest && (s.brief() || after < leastJudged)) && 2*overlap(s.from, s.to, ev.from, ev.to+shortest) > s.to-s.from
 	})
 }
 

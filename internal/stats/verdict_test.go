@@ -477,6 +477,16 @@ func TestVerdictsNeed(t *testing.T) {
 			x.from, x.port, x.back = somebody([]int{i % 23, i / 23 % 4}[i%23/22]), 80, 300
 		})), []string{`Forged flood at 198.51.100.10:27015: 4,000`}, "Reflection"},
 		{"a flood of a server that stopped before", both(open(100), flood(4000, 200, dissect.Unproven, func(i int, x *made) { oneHop(i, x); gone(i, x) }), sent(40, 20, 1, func(i int, x *made) { x.from = person(i); gone(i, x) })), []string{`likely Forged flood at 198.51.100.10:27015: 3,9`, `certain Down: 198.51.100.10:27015 stopped replying at 19:00:19 UTC`}, ""},
+		{"a flood that loses a third for 10 s", both(evening(90), flood(9000, 300, dissect.Unreturned, func(i int, x *made) {
+			if i > 6000 && i%3 == 0 {
+				x.proof, x.silent, x.outcome = dissect.Unproven, true, dissect.OutcomeUnanswered
+			}
+		})), []string{`certain Forged flood at 198.51.100.10:27015: 9,000 p info requests in 30 s`, `"verdicts":1,`}, ""},
+		{"an outage that outlasts a flood", both(evening(40), flood(6000, 300, dissect.Unreturned, func(i int, x *made) {
+			if i > 3000 {
+				x.proof, x.silent, x.outcome = dissect.Unproven, true, dissect.OutcomeUnanswered
+			}
+		}), lost(30, 50, 2), sent(40, 65, 2, func(i int, x *made) { x.from, x.proof = person(i), dissect.Proven })), []string{`Forged flood at 198.51.100.10:27015: 5,99`, `did not reply for 25 s, from 19:00:40`}, ""},
 		{"who waits for a restart", both(open(150), waiting, sent(300, 50.1, 10, func(i int, x *made) { x.from = person(5000 + i%150) })), []string{`certain Down: 198.51.100.10:27015 did not reply for 20.`, `"requests_honest":3450,`, `"verdicts":1,`}, ""},
 		{"who has no reply after it either", both(open(150), waiting, sent(300, 50.1, 10, func(i int, x *made) { x.from = person(i) })), []string{`possible Crowd or forged at 198.51.100.10:27015: 2,852 p`, `certain Down: 198.51.100.10:27015 did not reply for 20.`}, ""},
 		{"of one network of IPv6", both(sent(300, 0, 5, func(i int, x *made) {
