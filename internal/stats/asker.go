@@ -73,7 +73,9 @@ func (r *reporting) findVictims() {
 		}
 		if x := r.victimOf(c); x != nil {
 			r.victims = append(r.victims, *x)
-		} else if s := v.strange; s != nil && s.unasked >= leastOften && s.reflectors() >= leastReflectors {
+		} else if s := v.strange; s != nil && s.unasked >= leastOften && s.reflectors() >= leastReflectors && !slices.ContainsFunc(r.servers, func(e *entry[server]) bool {
+			return e.addr() == c.addr() && e.v.stray != nil && e.v.stray.in >= 10*s.unasked // of junk, a part looks like replies
+		}) {
 			x := victim{who: r.source(c), clients: []*entry[client]{c}, requests: s.unasked, out: s.bytes, from: s.first, to: s.last, servers: s.reflectors(), there: true}
 			if x.rate() >= leastRate {
 				r.victims = append(r.victims, x)
@@ -244,7 +246,7 @@ func (r *reporting) reflected() {
 		}
 		v.Text = fmt.Sprintf("Reflection at %s: %s %s in %s (%s per second) made %s send it %s, %s times what came. %s",
 			x.who, number(x.requests)+" "+what, from, r.partOf(x.seconds(), x.from, x.to), rounded(x.rate()), where, FormatSize(x.out), decimals(factor), whose)
-		v.Doubt = "ICMP errors from that address, or its operator, would make it certain"
+		v.Doubt = either(c.refused > 0, "", "ICMP errors from that address, or its operator, would make it certain")
 		v.Because = []string{fmt.Sprintf("it sends %s and nothing else", what), "it never proves that it hears the replies", fmt.Sprintf("it gets %s times what it sends", decimals(factor))}
 		v.Evidence = Evidence{
 			{"requests", float64(x.requests)}, {"requests_per_second", round(x.rate(), 1)}, {"seconds", round(x.seconds(), 1)}, {"servers", float64(x.servers)},

@@ -67,6 +67,7 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 	if known || odd <= n/2 {
 		if text, ok := hot.oneHop(&calm, known, ev.requests); ok {
 			say(true, "%s", text)
+			ev.strong += either(hot.madeUp(), 1, 0) // nobody but a forger makes them up
 		}
 		if odd >= 0.05*n && float64(calm.odd) <= 0.02*float64(calm.n) {
 			say(true, "%s come from addresses that do not exist", percent(odd/n))

@@ -120,12 +120,7 @@ func (s *Shards) Sum() *Aggregate {
 // and what clients did: one that goes on asking is no new one. It shares the sums of first, unless that is nil.
 func (a *Aggregate) Next(first *Aggregate) *Aggregate {
 	a.endRuns()
-	var n *Aggregate
-	if first == nil {
-		n = a.Sibling()
-	} else {
-		n = first.Shard()
-	}
+	n := either(first == nil, a.Sibling, first.Shard)()
 	n.continues = true
 	n.input, n.set, n.second, n.inSecond = a.input, a.set, a.second, a.inSecond
 	for i := range a.servers.entries {

@@ -103,10 +103,7 @@ func (r *reporting) whatOf(ev *event) string {
 		return "requests"
 	}
 	k := &r.a.kinds[ev.kinds[0]]
-	if len(ev.kinds) > 1 && ev.nature != real {
-		return k.many() + " and others"
-	}
-	return k.many()
+	return k.many() + either(len(ev.kinds) > 1 && ev.nature != real, " and others", "")
 }
 
 func (r *reporting) floodNumbers(ev *event) Evidence {

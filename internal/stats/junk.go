@@ -138,16 +138,13 @@ func (r *reporting) senders(m *followed, least float64) (list []string) {
 	slices.SortFunc(all, func(a, b sender) int { return cmp.Or(cmp.Compare(b.n, a.n), a.addr.Compare(b.addr)) })
 	sum := uint64(0)
 	for _, s := range all {
-		if s.n == 0 || float64(sum) >= least {
+		if s.n == 0 || float64(sum) >= least && 2*s.n < all[0].n { // who sends as much is not left out
 			break
 		}
 		sum += s.n
 		list = append(list, r.host(s.addr).String())
 	}
-	if float64(sum) < least {
-		return nil
-	}
-	return list
+	return either(float64(sum) < least, nil, list)
 }
 
 // A junkTime is the time of a flood of junk, with what came in it without what is usual.

@@ -36,9 +36,11 @@ func (r *reporting) drops() {
 			continue
 		}
 		slices.SortStableFunc(all, func(a, b cell) int { return cmp.Compare(a.requests, b.requests) })
-		calm, busy := sumCells(all[:len(all)/2]), sumCells(all[len(all)*3/4:])
-		width := float64(widths[v.more.cells.width]) / 1e9
-		calmRate, busyRate := float64(calm.requests)/float64(len(all)/2)/width, float64(busy.requests)/float64(len(all)-len(all)*3/4)/width
+		calm, top := sumCells(all[:len(all)/2]), all[len(all)*3/4:]
+		mean := float64(sumCells(top).requests) / float64(len(top)) // a crowd may last for less than a quarter of the time
+		top = top[slices.IndexFunc(top, func(c cell) bool { return 2*float64(c.requests) >= mean }):]
+		busy, width := sumCells(top), float64(widths[v.more.cells.width])/1e9
+		calmRate, busyRate := float64(calm.requests)/float64(len(all)/2)/width, float64(busy.requests)/float64(len(top))/width
 		calmShare, busyShare := answeredShare(&calm), answeredShare(&busy)
 		if busyShare > wellShare || calmShare-busyShare < max(dropLeast, noise(&calm, &busy)) || busyRate < 2*calmRate {
 			continue

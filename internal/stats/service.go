@@ -135,10 +135,7 @@ func (s *server) outages() []silence {
 	least := s.leastReal(list)
 	list = slices.DeleteFunc(list, func(o silence) bool { return o.requests < least })
 	long := slices.DeleteFunc(slices.Clone(list), func(o silence) bool { return o.brief() })
-	if len(list)-len(long) > mostBrief {
-		return long
-	}
-	return list
+	return either(len(list)-len(long) > mostBrief, long, list)
 }
 
 // down says that a server does not reply, or did not for a while.
@@ -209,11 +206,16 @@ func (r *reporting) sayDead() {
 }
 
 // inEvent reports whether a silence is a consequence of an event: a brief one also of those who may ask. One that began before the event, that goes on
-// when it is over, or that ICMP explains is none.
+// when it is over, that ends in it while the server replies to most of the rest, or that ICMP explains is none.
 func (r *reporting) inEvent(e *entry[server], s *silence) bool {
 	return 2*float64(e.v.fates[dissect.OutcomeRefused]) < s.requests && slices.ContainsFunc(r.events, func(ev event) bool {
-		after := e.v.times().within(ev.to+shortest, s.to, func(p *pulse) uint64 { return uint64(p.asked) })
-		return ev.server == e && (ev.forged || ev.carpet || s.brief()) && (s.about || s.asked > ev.from-shortest && (s.brief() || after < leastJudged)) && 2*overlap(s.from, s.to, ev.from, ev.to+shortest) > s.to-s.from
+		if ev.server != e || !ev.forged && !ev.carpet && !s.brief() || 2*overlap(s.from, s.to, ev.from, ev.to+shortest) <= s.to-s.from {
+			return false
+		}
+		asked := func(p *pulse) uint64 { return uint64(p.asked) }
+		rest := e.v.times().within(ev.from, ev.to, asked) - s.requests
+		bears := s.to < ev.to-shortest && 2*e.v.times().within(ev.from, ev.to, func(p *pulse) uint64 { return uint64(p.replied) }) > rest
+		return s.about || s.asked > ev.from-shortest && (s.brief() || !bears && e.v.times().within(ev.to+shortest, s.to, asked) < leastJudged)
 	})
 }
 

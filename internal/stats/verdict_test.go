@@ -482,6 +482,7 @@ func TestVerdictsNeed(t *testing.T) {
 				x.proof, x.silent, x.outcome = dissect.Unproven, true, dissect.OutcomeUnanswered
 			}
 		})), []string{`certain Forged flood at 198.51.100.10:27015: 9,000 p info requests in 30 s`, `"verdicts":1,`}, ""},
+		{"an outage in a flood that goes on", both(evening(40), flood(3000, 300, dissect.Unreturned, nil), sent(3000, 40, 300, func(i int, x *made) { gone(i, x); x.from = somebody(3000 + i) }), sent(3000, 50, 300, func(i int, x *made) { challenged(i, x); x.from = somebody(6000 + i) })), []string{`Forged flood at 198.51.100.10:27015: 9,000`, `did not reply for 10 s, from 19:00:39`}, ""},
 		{"an outage that outlasts a flood", both(evening(40), flood(6000, 300, dissect.Unreturned, func(i int, x *made) {
 			if i > 3000 {
 				x.proof, x.silent, x.outcome = dissect.Unproven, true, dissect.OutcomeUnanswered
