@@ -148,11 +148,7 @@ func (w *writer) play(line string) {
 		w.a.Flush()
 	case payloads == nil:
 		w.out.WriteString(line)
-		d, err := time.ParseDuration(rest)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		w.pass(d)
+		w.pass(must.Get(time.ParseDuration(rest))(w.t))
 	case strings.HasPrefix(rest, ":="):
 		w.out.WriteString(line)
 		w.names["{"+word+"}"] = payloads[0]
@@ -194,11 +190,7 @@ func (w *writer) pass(d time.Duration) {
 func (w *writer) datagram(word, payload string) {
 	if w.a == nil {
 		w.config.Protocols, w.config.Unreasoned = w.protocols, w.unreasoned
-		a, err := dissect.New(w.config, w)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		w.a, w.counted = a, dissect.Stats{ByProtocol: make([]uint64, len(w.protocols)), Ambiguous: map[dissect.Ambiguous]uint64{}}
+		w.a, w.counted = must.Get(dissect.New(w.config, w))(w.t), dissect.Stats{ByProtocol: make([]uint64, len(w.protocols)), Ambiguous: map[dissect.Ambiguous]uint64{}}
 	}
 	from, to := uint64(40000), uint64(4)
 	if len(w.p.Ports) > 0 {
@@ -305,10 +297,7 @@ func (w *writer) decode(payloads []string) {
 		parts = append(parts, []byte(s))
 	}
 	var k dissecttest.Keeper
-	a, err := dissect.New(dissect.Config{Protocols: []*dissect.Protocol{w.p}, DecodeAs: map[uint16]*dissect.Protocol{4: w.p}, Tree: true, Ended: func(*dissect.Exchange) {}}, &k)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	a := must.Get(dissect.New(dissect.Config{Protocols: []*dissect.Protocol{w.p}, DecodeAs: map[uint16]*dissect.Protocol{4: w.p}, Tree: true, Ended: func(*dissect.Exchange) {}}, &k))(w.t)
 	for i, part := range parts { // it lacks its first parts, but the capture did not begin before it
 		a.Datagram(&dissect.Datagram{Frame: 2001 + uint64(i), Time: transcriptStart, Src: netip.AddrPortFrom(transcriptServer, 4), Dst: netip.AddrPortFrom(transcriptClient, 40000), Payload: part})
 	}

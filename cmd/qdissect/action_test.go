@@ -173,10 +173,8 @@ func TestAction(t *testing.T) {
 	// It builds the program, with a go that says how it is called.
 	inputs = map[string]string{}
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "go"), []byte("#!/usr/bin/env bash\necho \"go $*, $GOTOOLCHAIN, in $PWD, to $GOBIN\"\nto=$GOBIN; [ \"$1\" = build ] && to=$3\ncp "+
-		shellWord(program)+" \"$to/qdissect\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(bin, "go"), []byte("#!/usr/bin/env bash\necho \"go $*, $GOTOOLCHAIN, in $PWD, to $GOBIN\"\nto=$GOBIN; [ \"$1\" = build ] && to=$3\ncp "+
+		shellWord(program)+" \"$to/qdissect\"\n"), 0o700))
 	fake := bin + string(os.PathListSeparator) + path
 	for version, want := range map[string]string{
 		"":       `^go build -o .*/qdissect/ ./cmd/qdissect, auto, in .*, to \n`,

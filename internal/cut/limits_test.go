@@ -233,13 +233,11 @@ func TestJournal(t *testing.T) {
 	}
 	for range 2 {
 		var got []event
-		if err := j.replay(func(e *event) {
+		must.Do(t, j.replay(func(e *event) {
 			other := *e
 			other.frames, other.ends = slices.Clone(e.frames), slices.Clone(e.ends)
 			got = append(got, other)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if diff := fmt.Sprint(got) != fmt.Sprint(want); diff {
 			t.Errorf("%v, want %v", got, want)
 		}

@@ -652,10 +652,7 @@ func (p *page) LimitSentence() string {
 	if text == "" && p.Unwanted() == 0 {
 		return "Nothing had to be stopped. Whoever wants a limit sees here how many requests of honest clients it would have dropped."
 	}
-	if text == "" {
-		return "No limit is recommended: none would have hit unwanted requests and spared the honest ones."
-	}
-	return text
+	return cmp.Or(text, "No limit is recommended: none would have hit unwanted requests and spared the honest ones.")
 }
 
 // FindingSentence counts the findings.

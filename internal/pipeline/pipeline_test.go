@@ -320,11 +320,9 @@ func TestQuietAfterFlood(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		var out longest
 		m := modes["jsonl"]
-		if _, err := Run(Options{
+		must.Get(Run(Options{
 			Inputs: []string{name}, Reporter: m.reporter, Analysis: dissect.Config{Protocols: all.Protocols(), Tree: m.tree}, Workers: workers, Out: &out,
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		b := out.Bytes()
 		if n := bytes.Count(b, []byte(`"a2s.noreply"`)); n != requests-1 {
 			t.Errorf("%d workers: %d unanswered requests", workers, n)

@@ -96,7 +96,7 @@ func (t *tcp) opening(client, server netip.AddrPort) *opening {
 	h := uint32(client.Port())*0x9e3779b1 ^ uint32(server.Port())*0x85ebca6b
 	for _, a := range [...]netip.Addr{client.Addr(), server.Addr()} {
 		b := a.As16()
-		h = (h ^ binary.BigEndian.Uint32(b[12:])) * 0x9e3779b1
+		h = (h ^ h>>15 ^ binary.BigEndian.Uint32(b[12:])) * 0x9e3779b1
 	}
 	return &t.pending[h>>24]
 }

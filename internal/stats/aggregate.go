@@ -820,10 +820,7 @@ func (a *Aggregate) endCopies(counted bool) {
 
 // plus adds a number that may be negative: a duplicate that is taken back may have been counted before, see [Aggregate.Next].
 func plus(n, x uint64) uint64 {
-	if int64(x) < 0 && -x > n {
-		return 0
-	}
-	return n + x
+	return either(int64(x) < 0 && -x > n, 0, n+x)
 }
 
 // Incomplete counts a datagram that lacks fragments: n is the size of the IP packets that came.
@@ -969,10 +966,7 @@ func (u *ending) add(t int64, requests, counted, replies, in, out int) {
 // serverOf returns the server of a request that ended, nil if it is forgotten.
 func (a *Aggregate) serverOf(m *message) (e *entry[server]) {
 	if e = a.knownAs(&m.key); !a.continues {
-		if e != nil && m.t < e.v.first {
-			return nil // it came before the server was forgotten
-		}
-		return e
+		return either(e != nil && m.t < e.v.first, nil, e) // or it came before the server was forgotten
 	}
 	if e == nil && a.servers.room() { // nothing came to it since it was asked, in the part before the one before
 		e = a.newServer(&m.key, m.key.hash())

@@ -398,10 +398,7 @@ func (e *event) apart() (list []group) {
 		g := &list[i]
 		g.clients, g.requests, g.from, g.to = append(g.clients, c), g.requests+n, min(g.from, from), max(g.to, to)
 	}
-	if len(list) == 1 {
-		return whole
-	}
-	return list
+	return either(len(list) == 1, whole, list)
 }
 
 // openly reports whether a client that proves nothing asks a server n times, and for itself: it hears replies, is no victim, and no event explains it. Of a
@@ -436,10 +433,7 @@ func (c *client) paceAt(e *entry[server]) float64 {
 		return 0
 	}
 	n, seconds := float64(c.requests)/float64(max(c.distinctServers(), 1)), max(float64(c.last-c.first)/1e9, eventTime)
-	if n < peakOften*seconds && (n < programOften*seconds || float64(c.requests) < eventLeast*seconds) {
-		return 0
-	}
-	return n
+	return either(n < peakOften*seconds && (n < programOften*seconds || float64(c.requests) < eventLeast*seconds), 0, n)
 }
 
 func sameClients(a, b []*entry[client]) bool {

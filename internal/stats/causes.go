@@ -156,6 +156,15 @@ var causes = []Cause{
 			})
 		}},
 
+	{ID: "master_unanswered", State: Trouble, Certainty: Likely, explains: ofListing,
+		Needs:  "three questions or more of a master to which the server sends heartbeats, of which it answers under a tenth",
+		Words:  "{server} answered {answered} of {asks} of the master {master}, which lists servers that answer it.",
+		Advice: "Let UDP from and to the address of that master pass, also in limits and bans of the server: a capture on its host shows whether it replies.",
+		holds: func(x *facts) *proof {
+			return x.master(func(m *master) bool {
+				return m.beats.n > 0 && m.probes >= leastErrors && 10*m.answered < m.probes && !m.listed
+			})
+		}},
 	{ID: "not_in_list", State: Trouble, Certainty: Likely, explains: ofListing | ofWho,
 		Needs:  "lists that a master sent to clients, none of which has the server, which sends heartbeats to that master or which nobody asked",
 		Words:  "{server} is in none of {n} of the master {master}; clients asked for servers{asked}.",
@@ -182,6 +191,18 @@ var causes = []Cause{
 		Advice: "If there should be one, ask it by its own address: routers, VPNs and many Wi-Fi networks do not pass on what is sent to all.",
 		holds: func(x *facts) *proof {
 			return x.proofIf(x.toAll() && x.n > 0 && x.good == 0, "n", count(x.asked(), "request", "requests")).with(x, "requests", &x.marks[mAsked])
+		}},
+	{ID: "answers_for_another", State: Unclear, Certainty: Certain, explains: everything,
+		Needs:  "replies of the server, no request to it, and requests to another address or port that they answer",
+		Words:  "Nobody asked {server}, but it sent the replies to {n} to {other}: clients drop such replies, because they did not ask it.",
+		Advice: "See what has to be done there: qdissect why {other}.",
+		holds: func(x *facts) *proof {
+			for _, t := range x.f.targets {
+				if i := slices.IndexFunc(t.elsewhere, func(o other) bool { return o.from == x.at }); i >= 0 && x.asked() == 0 && !t.toAll() {
+					return x.proof("n", count(t.elsewhere[i].n, "request", "requests"), "other", t.at.String()).with(x, "requests that it answered", &t.elsewhere[i].mark)
+				}
+			}
+			return nil
 		}},
 	{ID: "no_requests_captured", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "replies of the server, and no request to it",
@@ -449,7 +470,7 @@ var causes = []Cause{
 			return holes(less(x.marks[mUnasked].n, x.fates[dissect.OutcomeOther].n), x.replies(), &x.sum).with(x, "replies without their request", &x.marks[mUnasked])
 		}},
 	{ID: "wrong_port", State: Trouble, Certainty: Likely, explains: ofSilence,
-		Needs:  "no reply from that port, and replies from another port of the same host, which speaks what was asked if this one gets and sends other datagrams; or which names this one as the port of the game",
+		Needs:  "no reply from that port, and replies from another port of the same host, which speaks what was asked; if this one sends other datagrams, it gets such as well; or the other names this one as the port of the game",
 		Words:  "{server} replied to none of {n}; {other} on the same host answers {protocol}{names}.",
 		Advice: "Ask port {port}: that of queries is often not the one that players connect to. If both have to answer, start the server of this one.",
 		holds: func(x *facts) *proof {
@@ -461,7 +482,7 @@ var causes = []Cause{
 				return nil
 			}
 			asked := slices.ContainsFunc(x.kinds, func(k focusKind) bool { return k.protocol == best.protocol })
-			if x.sent() > 0 && !x.namedBy(best) && !(asked && x.in > 0) {
+			if !x.namedBy(best) && !(asked && (x.in > 0 || x.sent() == 0)) {
 				return nil
 			}
 			names := either(x.namedBy(best), ", and names this one as the port of the game", "")
@@ -556,7 +577,7 @@ var causes = []Cause{
 			return p
 		}},
 	{ID: "client_ignored", State: Trouble, Certainty: Likely, explains: ofSilence,
-		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, or ten of clients of a network, of which none gets one; and nine tenths of ten or more of others, of the same kinds, have one, those without any reply aside; servers need not be silent to such a kind, and no verdict of the report explains it; or ten addresses, which ask twice or more for ten seconds or more, get no reply at all, and have sent nine tenths of what has none",
+		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, or ten of clients of a network, of which none gets one; and nine tenths of ten or more of others, of the same kinds, have one, those without any reply aside; servers need not be silent to such a kind, and no verdict of the report explains it; or ten addresses, which ask twice or more for ten seconds or more, get no reply at all, and have sent nine tenths of what has none; or one client among others, of whose challenges none is right, has",
 		Words:  "{verdict}",
 		Advice: "{advice}",
 		holds: func(x *facts) *proof {
@@ -854,7 +875,8 @@ func (x *facts) master(is func(*master) bool) *proof {
 	for m := range x.masters {
 		if is(m) {
 			since := fmt.Sprintf(" any more: nothing came after the last %s, and %s before", count(m.since, "heartbeat", "heartbeats"), count(m.sent.n, "message", "messages"))
-			return x.proof("master", m.to.String(), "says", strings.TrimRight(m.says, "."), "since", either(m.stopped(), since, "")).with(x, "heartbeats", &m.beats).with(x, "messages of the master", &m.sent)
+			return x.proof("master", m.to.String(), "says", strings.TrimRight(m.says, "."), "since", either(m.stopped(), since, ""),
+				"asks", count(m.probes, "question", "questions"), "answered", either(m.answered == 0, "none", number(m.answered))).with(x, "heartbeats", &m.beats).with(x, "messages of the master", &m.sent)
 		}
 	}
 	return nil
@@ -962,6 +984,9 @@ func (x *facts) silence(ended bool) *proof {
 	}
 	p := x.proof("time", x.r.clock(most.From.UnixNano()), "span", duration(most.To.Sub(most.From)), "n", count(uint64(asked), "request", "requests"), "more", more).
 		with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
+	if by, sum := x.refusals(false, core.PortUnreachable); by != nil {
+		p.with(x, "ICMP port unreachable", &sum)
+	}
 	p.leaves = either(x.apart() != nil, ofSilence, 0)
 	return p
 }

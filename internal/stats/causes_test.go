@@ -824,6 +824,7 @@ var filmCauses = []filmCause{
 	{id: "master_silent", has: func(f *film) { f.beats(4, "") }, near: func(f *film) { f.beats(1, "") }, nearIs: "works", says: "master 203.0.113.5:27010 sends nothing back"},
 	{id: "master_silent", // it was heard before
 		has: func(f *film) { f.beats(4, "\xff\xff\xff\xffs\n\x01\x02\x03\x04"); f.moreBeats(5) }, near: func(f *film) { f.beats(4, "\xff\xff\xff\xffs\n\x01\x02\x03\x04"); f.moreBeats(4) }, nearIs: "works", says: "sends nothing back any more: nothing came after the last 5 heartbeats, and 4 messages before"},
+	{id: "master_unanswered", has: func(f *film) { f.questions(3) }, near: func(f *film) { f.questions(2) }, nearIs: "works", says: "answered none of 3 questions of the master 203.0.113.5:27010"},
 	{id: "master_refuses", has: func(f *film) { f.beats(4, "\xff\xff\xff\xffl\nYour server is banned.\n\x00") }, near: func(f *film) { f.beats(4, "\xff\xff\xff\xffs\n\x01\x02\x03\x04") }, nearIs: "works", says: "does not list it.*banned"},
 	{id: "not_in_list",
 		has:  func(f *film) { f.beats(4, "\xff\xff\xff\xffs\n\x01\x02\x03\x04"); f.master(10, to(27016), filmOther) },
@@ -837,6 +838,8 @@ var filmCauses = []filmCause{
 	{id: "other_address", // now and then, to clients that keep their ports
 		has:  func(f *film) { f.alternate(func(i int) bool { return i%2 == 0 }) },
 		near: func(f *film) { f.alternate(func(i int) bool { return i == 100 }) }, nearIs: "works", says: "29\\d requests .* answered from another address, 198.51.100.11", not: "limit|loss"},
+	{id: "answers_for_another", server: "198.51.100.11:27015", has: func(f *film) { f.replied(20, askInfo, .001, filmServer, filmOther, infoReply("Old town")) },
+		near: func(f *film) { f.replied(20, "", .002, to(1), filmOther, infoReply("New town")) }, nearIs: "no_requests_captured", nearAsk: "198.51.100.11:27015", says: "replies to 20 requests to 198.51.100.10:27015", not: "direction"},
 	{id: "other_address", // always
 		has: func(f *film) { f.alternate(func(int) bool { return true }) }, near: func(f *film) { f.alternate(func(int) bool { return false }) }, nearIs: "works", says: "answered from another address", not: "No reply"},
 	{id: "other_port",
@@ -1153,6 +1156,15 @@ func (f *film) beats(n int, reply string) {
 			f.udp(float64(i)*3+.15, filmMaster, filmServer, reply)
 		}
 	}
+}
+
+// questions adds a server that works and heartbeats to a master, whose questions get no reply.
+func (f *film) questions(n int) {
+	f.beats(4, "")
+	for i := range n {
+		f.udp(20+10*float64(i), filmMaster, filmServer, askInfo)
+	}
+	f.goesOn(60)
 }
 
 // moreBeats adds heartbeats without a reply.
@@ -1696,6 +1708,18 @@ func TestAccount(t *testing.T) {
 				f.udp(at+.051, filmServer, from, infoReply("Old town"))
 			}
 		})},
+		{"a client that returns other challenges than it gets", "12 % got no reply (nearly all of 24.7.4.9), 12 % got a challenge only", "client_ignored", func(f *film) {
+			polls(80, func(i int, at float64, from netip.AddrPort) {
+				if at *= 4; i%4 == 0 {
+					from = askers(4)
+				}
+				f.udp(at, from, filmServer, "\xfe\xfd\x09\x00\x00\x00\x01")
+				f.udp(at+.01, filmServer, from, "\x09\x00\x00\x00\x0195133\x00")
+				if f.udp(at+.02, from, filmServer, "\xfe\xfd\x00\x00\x00\x00\x01\x00\x01\x73"+"\x9b\x9d"[min(i%4, 1):][:1]); i%4 > 0 {
+					f.udp(at+.03, filmServer, from, "\x00\x00\x00\x00\x01A server\x00SMP\x00world\x002\x0020\x00\xdd\x63172.18.0.2\x00")
+				}
+			})
+		}},
 		{"one client, one direction", "one direction only", "one_direction", func(f *film) {
 			for i := range 12 {
 				f.udp(3*float64(i), askers(7), filmServer, askInfo)

@@ -71,15 +71,13 @@ func TestRulesPlayed(t *testing.T) {
 				}
 				var b bytes.Buffer
 				m := mkpcap.NewWriter(&b, mkpcap.Options{})
-				if _, err := s.Play(o, func(p *scenes.Packet) error {
+				must.Get(s.Play(o, func(p *scenes.Packet) error {
 					if x.inside {
 						intoContainer(p.Frame)
 					}
 					m.Frame(p.At, p.Frame)
 					return m.Err()
-				}); err != nil {
-					t.Fatal(err)
-				}
+				}))(t)
 				r := reported(t, b.Bytes(), 1, stats.Options{})
 				picks := recommended(t, r)
 				if len(picks) == 0 && slices.Contains([]string{"forged-open", "made-up", "forged-challenged", "reflection", "greedy"}, v.scene) {

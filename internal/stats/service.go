@@ -304,7 +304,9 @@ func (r *reporting) neverReplied(e *entry[server]) {
 		text += ", and nothing" + either(r.Totals.Unknown > 0, " that is recognised", "") + " shows that a server is there"
 		if i := slices.IndexFunc(r.servers, func(o *entry[server]) bool { return o.addr() == e.addr() && o.v.replies > 0 }); i >= 0 {
 			text = said + ", and the same host replies at " + r.address(r.servers[i]) + r.named(&r.servers[i].v)
-			advice = "The port for queries is often another one than that of players: ask " + r.address(r.servers[i]) + "; if both have to answer, start the server of this one."
+			if speaks := r.speaks(&r.servers[i].v); slices.ContainsFunc(v.kinds[:], func(k asked) bool { return k.kind > 0 && speaks[r.a.kinds[k.kind-1].protocol] }) {
+				advice = "The port for queries is often another one than that of players: ask " + r.address(r.servers[i]) + "; if both have to answer, start the server of this one."
+			}
 		}
 		for s := range each(r.o.Streams) {
 			if s.Read && s.Made > 0 && keyOf(s.Server.Addr(), s.Server.Port()) == e.key {
@@ -356,6 +358,8 @@ const (
 	leastSteady = 0.2
 	otherTimes  = " at other times" // than those of outages
 	outage      = "outage"          // that ended
+
+	wrongChallenges = "Look at that client: it ignores challenges, or returns others than it gets (in another byte order, or an old one); qdissect report lists findings about them."
 )
 
 // unwell says that a server answers fewer requests than it should, and what became of the others, unless another verdict says why.
@@ -771,7 +775,7 @@ func (r *reporting) ignored() {
 			Kind: Unwell, Certainty: Likely, Server: r.address(e), Sources: r.names(list), From: instant(times.first), To: instant(times.last),
 			Text: fmt.Sprintf("Not answered: %s%s replies to %s of %s of %s in %s, and to %s of those of others.%s", r.address(e), r.named(&e.v), heard, count(x.own, "request", "requests"), who,
 				r.span(times.first, times.last), percent(float64(x.good)/float64(x.others)), more),
-			Advice:   "Look whether the server or a firewall bans or limits " + whom + "; a capture on the host of the server shows whether it replies.",
+			Advice:   either(c.v.class() == never, wrongChallenges, "Look whether the server or a firewall bans or limits "+whom+"; a capture on the host of the server shows whether it replies."),
 			Evidence: Evidence{{"requests", float64(x.own)}, {"replies", float64(c.v.replies)}},
 		})
 	}
@@ -815,10 +819,7 @@ func (r *reporting) comparison(c *client, e *server, silent []*entry[client]) (x
 // networkOf returns the network that clients are of, if it is one.
 func (r *reporting) networkOf(list []*entry[client]) netip.Prefix {
 	of := netOf(r.host(list[0].addr()), 64)
-	if slices.ContainsFunc(list, func(c *entry[client]) bool { return !of.Contains(r.host(c.addr())) }) {
-		return netip.Prefix{}
-	}
-	return of
+	return either(slices.ContainsFunc(list, func(c *entry[client]) bool { return !of.Contains(r.host(c.addr())) }), netip.Prefix{}, of)
 }
 
 // ignored reports whether a client gets far fewer replies than others. Replies to other kinds are not told apart.
@@ -891,7 +892,11 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string
 	}
 	if who := r.a.clientsOf(e, func(c *client) bool { return c.class() == never }); len(who) == 1 && e.v.sources().Count > 1 && 10*who[0].v.challenged >= 9*o.ChallengeOnly {
 		parts[1].what += either(who[0].v.challenged < o.ChallengeOnly, ": nearly all of ", ": all of ") + r.source(who[0]) + ", while others use theirs"
-		parts[1].advice = "Look at that client: it ignores challenges, or returns others than it gets (in another byte order, or an old one); qdissect report lists findings about them."
+		parts[1].advice = wrongChallenges
+		if c := &who[0].v; o.Unanswered > 0 && 10*less(c.requests, c.replies) >= 9*o.Unanswered { // to what it returns
+			sources, parts[0].advice = r.names(who), parts[1].advice
+			parts[0].what += " (nearly all of " + r.source(who[0]) + ")"
+		}
 	}
 	if !slices.ContainsFunc(e.v.kinds[:], func(k asked) bool { return k.incomplete > 0 && (k.kind == 0 || !r.a.kinds[k.kind-1].tcp) }) {
 		parts[3].advice = segmentsLost

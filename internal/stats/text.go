@@ -401,10 +401,7 @@ func (d Distinct) addresses() string {
 
 // rounded writes a number without decimals, or one if it is small.
 func rounded(v float64) string {
-	if v < 10 {
-		return decimals(v)
-	}
-	return number(nearest(v))
+	return either(v < 10, decimals(v), number(nearest(v)))
 }
 
 func decimals(v float64) string {

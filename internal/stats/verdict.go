@@ -187,10 +187,7 @@ func (r *reporting) cannotTell() {
 
 // lost returns how many requests did not get what they asked for, if they are too many for all to be well.
 func (r *reporting) lost() uint64 {
-	if float64(r.complete) < wellShare*float64(r.ended) {
-		return r.ended - r.complete
-	}
-	return 0
+	return either(float64(r.complete) < wellShare*float64(r.ended), r.ended-r.complete, 0)
 }
 
 // unpaired says what is missing, if the capture has only requests or only replies of a server, or many replies to somebody who did not ask for them.

@@ -199,7 +199,8 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 }
 
 // overTCP makes advice for servers over UDP that for one over TCP.
-var overTCP = strings.NewReplacer(partsLost, segmentsLost, "UDP", "TCP", "ss -ulnp", "ss -ltnp")
+var overTCP = strings.NewReplacer(partsLost, segmentsLost, "Packets get lost on the way or are dropped: look", "TCP sends again what gets lost on the way: look",
+	", at limits of its queries and of its firewall, and at the path to it", " and at limits of its queries", "UDP", "TCP", "ss -ulnp", "ss -ltnp")
 
 const (
 	partsLost    = "Something on the path drops large packets, or several at once: check the MTU and the limits of firewalls, and capture whole packets without a filter for a port."
@@ -284,10 +285,7 @@ func (x *facts) answer() *Answer {
 }
 
 func named2(name string) string {
-	if name == "" {
-		return ""
-	}
-	return " (" + shown([]byte(name)) + ")"
+	return either(name == "", "", " ("+shown([]byte(name))+")")
 }
 
 // prepare works out what several causes need.
