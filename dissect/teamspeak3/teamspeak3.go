@@ -62,7 +62,8 @@ var (
 	mUnknown  = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Role: dissect.OneWay, Doc: "A packet of the handshake with a step that is not known."})
 
 	unanswered  = finding.NoReply(catalog, "ts3.noreply", "No reply came within the time that clients wait. The server is down, the port is another one (9987 as a rule), the server has banned the address, a protection against floods drops the packets, or one was lost.")
-	wrongCookie = finding.Unanswered(catalog, "ts3.puzzle.noreply", "No reply came to the cookie that the client returned. Servers are silent if it is not the one that they gave to this address, or too old; packets with a forged source address are such. Or a packet was lost.")
+	wrongCookie = finding.New(catalog, dissect.Warning, "ts3.puzzle.noreply", "%p unanswered%p",
+		"No reply came to the cookie that the client returned. Servers are silent if it is not the one that they gave to this address, or too old; packets with a forged source address are such. Or a packet was lost, or a firewall passes the short replies of a server and not the long ones.", finding.AskWhy)
 	unrequested = finding.Unrequested(catalog, "ts3.unrequested", finding.NonePending)
 	otherRandom = finding.New(catalog, dissect.Warning, "ts3.random", "reply to the request in frame %d has the random number %x instead of %x",
 		"The server has to return the random bytes of the client, reversed. This reply has others: it is one to an earlier packet, or forged, or something between the two alters it. Clients ignore it.", "Ignore it if it is a late packet. If a client cannot connect, look for a DDoS protection that answers for the server.")

@@ -951,8 +951,10 @@ func (x *facts) since() string {
 
 // lost returns the requests without a reply, and the sendings before others of the same question.
 func (x *facts) lost() *mark {
-	m := x.fates[dissect.OutcomeUnanswered]
-	m.merge(&x.fates[dissect.OutcomeRepeated])
+	m := x.fates[dissect.OutcomeRepeated]
+	for k := range each(x.kinds) {
+		m.merge(either(!x.speaks(k.protocol) || k.mute && x.replies() > 0, new(mark), &k.none))
+	}
 	return &m
 }
 

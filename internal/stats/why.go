@@ -397,10 +397,7 @@ func limitOf(list []beat, row bool, part float64) float64 {
 	p, spread := good/max(asked, 1), goodSquares-good*good/max(n, 1)
 	of := 2 / (9 * (n - 1))
 	steadiest := math.Pow(max(1-of-3.72*math.Sqrt(of), 0), 3) * (n - 1) / n // the share of its variance below which that of n values is once in ten thousand: of chi-square (Wilson and Hilferty, 1931)
-	if n < least || min(good, asked-good) < leastEach*n || asked < more*good || spread > part*steadiest*good*(1-p) || spread > 2*(goodSquares-2*p*askedGood+p*p*squares) {
-		return 0
-	}
-	return good / n
+	return either(n < least || min(good, asked-good) < leastEach*n || asked < more*good || spread > part*steadiest*good*(1-p) || spread > 2*(goodSquares-2*p*askedGood+p*p*squares), 0, good/n)
 }
 
 // scene says who asked the server, called it, and what, how long replies took, and what masters said.
