@@ -61,9 +61,7 @@ func (d *columnsDesk) line(src, dst string, p *dissect.Protocol, f *dissect.Find
 	r.Finding(&dissect.FlowFinding{
 		Finding: dissect.NewFinding(f, args...), Frame: d.frame, Time: at, Src: netip.MustParseAddrPort(src), Dst: netip.MustParseAddrPort(dst), Protocol: p,
 	})
-	if _, err := d.columns.Write(r.Bytes()); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Get(d.columns.Write(r.Bytes()))(d.t)
 	r.Reset()
 }
 

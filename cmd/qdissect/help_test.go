@@ -236,9 +236,7 @@ func TestExplained(t *testing.T) {
 	}
 	for _, name := range explained() {
 		var b strings.Builder
-		if err := explain(&b, name); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, explain(&b, name))
 		for line := range strings.Lines(b.String()) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > screen && len(strings.Fields(line)) > 2 {
 				t.Errorf("%s: %d columns: %s", name, n, line)

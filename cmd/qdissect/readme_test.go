@@ -152,9 +152,7 @@ func TestSharingCaptures(t *testing.T) {
 		t.Errorf("%d expressions", n)
 	}
 	for expr := range strings.Lines(expressions) {
-		if _, err := display.Compile(strings.TrimSpace(expr)); err != nil {
-			t.Error(err)
-		}
+		must.Get(display.Compile(strings.TrimSpace(expr)))(t)
 	}
 	if commands < 4 {
 		t.Errorf("the page shows %d commands", commands)
@@ -294,9 +292,7 @@ func TestFilterPage(t *testing.T) {
 		t.Errorf("%d examples", n)
 	}
 	for expr := range strings.Lines(examples + "\n" + help) {
-		if _, err := display.Compile(strings.TrimSpace(expr)); err != nil {
-			t.Error(err)
-		}
+		must.Get(display.Compile(strings.TrimSpace(expr)))(t)
 	}
 	for line := range strings.Lines(filterTopic()) {
 		if len([]rune(line)) > 81 {

@@ -363,9 +363,7 @@ func TestServeLog(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
-	if err := s.end(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, s.end())
 	log := s.log.String()
 	for line := range strings.Lines(log) {
 		if len(line) > 600 || !utf8.ValidString(line) {

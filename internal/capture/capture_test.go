@@ -137,9 +137,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 		for range 2 {
-			if err := r.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, r.Close())
 		}
 		if err := r.Next(new(Frame)); err != fs.ErrClosed {
 			t.Errorf("Next after Close: %v", err)
@@ -156,9 +154,7 @@ func TestOpen(t *testing.T) {
 		if got := lines(frames); !slices.Equal(got, want) || err != nil {
 			t.Errorf("%q, %v", got, err)
 		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, r.Close())
 		if _, err := in.Seek(0, io.SeekStart); err != nil {
 			t.Errorf("standard input was closed: %v", err)
 		}

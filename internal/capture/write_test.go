@@ -164,12 +164,8 @@ func TestWriteRefused(t *testing.T) {
 		if err := w.Write(&c.frame); err == nil || err.Error() != c.want {
 			t.Errorf("%v, want %s", err, c.want)
 		}
-		if err := w.Write(&good); err != nil {
-			t.Error(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, w.Write(&good))
+		must.Do(t, w.Close())
 		if got, err := readAll(b.Bytes()); len(got) != 9 || err != nil {
 			t.Errorf("%d frames, %v", len(got), err)
 		}
@@ -188,9 +184,7 @@ func TestWriteInterfaces(t *testing.T) {
 		t.Error(err)
 	}
 	f.Interface--
-	if err := w.Write(&f); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, w.Write(&f))
 }
 
 // TestWritePrefix: after each Flush the file is complete, and a cut file has the frames
@@ -256,9 +250,7 @@ func TestCreate(t *testing.T) {
 			}
 		}
 		must.Do(t, w.Close())
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, w.Close())
 		if err := w.Write(&frames[0]); !errors.Is(err, fs.ErrClosed) {
 			t.Errorf("Write after Close: %v", err)
 		}
@@ -574,9 +566,7 @@ func read(t *testing.T, l *Live, stop time.Time, devices []*fake, pause func() t
 // shut ends a capture, because a synctest bubble waits for all goroutines.
 func shut(t *testing.T, l *Live) {
 	t.Helper()
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, l.Close())
 	if l.merge != nil {
 		l.merge.running.Wait()
 		synctest.Wait()

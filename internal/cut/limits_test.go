@@ -71,9 +71,7 @@ func TestArray(t *testing.T) {
 			t.Fatalf("%d is %d, want %d", i, got, want[i])
 		}
 	}
-	if err := a.close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, a.close())
 	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
 		t.Errorf("%v is left (%v)", list, err)
 	}
@@ -242,9 +240,7 @@ func TestJournal(t *testing.T) {
 			t.Errorf("%v, want %v", got, want)
 		}
 	}
-	if err := j.close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, j.close())
 	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
 		t.Errorf("%v is left (%v)", list, err)
 	}

@@ -72,9 +72,7 @@ func TestParse(t *testing.T) {
 		b.WriteString(`,"k` + strings.Repeat("x", i) + `":1`)
 	}
 	var d Document
-	if err := d.Parse([]byte("{" + b.String()[1:] + "}")); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, d.Parse([]byte("{"+b.String()[1:]+"}")))
 	if err := d.Parse([]byte("{" + b.String()[1:] + `,"kxxx":2}`)); err == nil || !strings.HasPrefix(err.Error(), `"kxxx" twice`) {
 		t.Error(err)
 	}

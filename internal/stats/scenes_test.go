@@ -355,9 +355,7 @@ func totals(t *testing.T, r *told, truth *scenes.Truth) {
 		expect(t, n.key, got, n.want, n.percent)
 	}
 	var addresses stats.Distinct
-	if err := json.Unmarshal(r.Totals["addresses"], &addresses); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, json.Unmarshal(r.Totals["addresses"], &addresses))
 	expect(t, "addresses", addresses.Count, x.Clients, 3)
 	for _, key := range []string{"requests", "replies", "challenges", "unanswered", "unknown", "bytes_in", "bytes_out"} {
 		var series []uint64

@@ -143,9 +143,7 @@ func FuzzTake(f *testing.F) {
 				t.Errorf("%s: %s", name, s.why)
 			}
 		}
-		if err := v.Write(now, time.Second); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, v.Write(now, time.Second))
 	})
 }
 

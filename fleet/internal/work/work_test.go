@@ -45,7 +45,7 @@ func TestEnds(t *testing.T) {
 	c := must.Get(q.js.Consumer(t.Context(), q.stream(), next.Session))(t)
 	ended, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	w := &worker{queue: q, run: &Record{Session: "killed", Lost: time.Minute}, child: &child{cmd: exec.Command("true"), in: nopCloser{io.Discard}, out: bufio.NewReader(strings.NewReader(`{"sha256":"x"}`+"\n")), last: new(LastWords)}}
+	w := &worker{queue: q, run: &Record{Session: "killed", Lost: time.Minute}, child: &child{cmd: exec.Command("true"), in: nopCloser{io.Discard}, out: bufio.NewReader(strings.NewReader(`{"sha256":"x"}` + "\n")), last: new(LastWords)}}
 	must.Do(t, w.work(ended))
 	msg := must.Get(c.Next(jetstream.FetchMaxWait(time.Second)))(t)
 	w.run = next
