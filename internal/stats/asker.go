@@ -168,7 +168,9 @@ func (c *client) mayBeReal() bool {
 
 // victimOf returns the victim that an address is in whose name servers are asked, nil if it may be a client.
 func (r *reporting) victimOf(c *entry[client]) *victim {
-	if r.o.OneSided || !c.v.sole(leastOften) || !c.v.gains() || c.v.opens() {
+	if r.o.OneSided || !c.v.sole(leastOften) || !c.v.gains() || c.v.opens() || slices.ContainsFunc(r.servers, func(e *entry[server]) bool {
+		return c.v.asked(e.sum) && r.accepted(e, c.v.favourite(), c.v.within(r.a.first, r.a.last+1))
+	}) {
 		return nil
 	}
 	x := &victim{who: r.source(c), clients: []*entry[client]{c}, doubtful: c.v.mayBeReal()}
@@ -301,6 +303,7 @@ func (r *reporting) findGreedy() {
 	}
 	add := func(list []*entry[client], e *entry[server], n float64, from, to int64, real bool) {
 		mark(list)
+		real = real || r.accepted(e, list[0].v.favourite(), n)
 		for i := range r.groups {
 			if g := &r.groups[i]; g.real == real && sameClients(g.clients, list) {
 				if !slices.Contains(g.servers, e) {
@@ -370,6 +373,14 @@ func (r *reporting) findGreedy() {
 	}
 	r.events = slices.DeleteFunc(r.events, func(ev event) bool { // hardly anything is left
 		return ev.nature == unasked && ev.requests < eventLeast*min(ev.seconds(), eventTime)
+	})
+}
+
+// accepted reports whether a server answers so many requests of a kind (plus one) with challenges that it gave before the capture: others return what it gave
+// in the capture, and of a forger it would refuse them.
+func (r *reporting) accepted(e *entry[server], kind uint16, n float64) bool {
+	return slices.ContainsFunc(e.v.more.known(), func(q *kindSeries) bool {
+		return q.kind == kind && q.proves() && min(float64(r.a.kinds[kind-1].madeUp), 2*float64(q.given)) >= mostOf*n
 	})
 }
 

@@ -41,16 +41,15 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 			others += n
 		}
 	}
-	// Of a long flood that is not far above what is usual, many seconds look calm.
-	if over := ev.requests + others - float64(m.hot.n); over > leastOver*ev.requests && over+calmEvidence <= float64(calm.n) {
-		calm.without(over, nil)
-	}
 	if ev.requests < leastBeside*others { // what is left may be an error of the subtraction
 		return
 	}
+	// Of a long flood that is not far above what is usual, or with which the capture begins, many seconds look calm.
 	if all := float64(hot.n + calm.n); float64(hot.n) < ev.requests/2 && all < 1.5*ev.requests { // nearly all is the event
 		hot.merge(&calm)
 		calm = looks{}
+	} else if over := ev.requests + others - float64(m.hot.n); over > leastOver*ev.requests && over+calmEvidence <= float64(calm.n) {
+		calm.without(over, nil)
 	}
 	if hot.n < leastEvidence || float64(hot.n) < ev.requests/2 {
 		return

@@ -63,19 +63,20 @@ func (r *reporting) floods() {
 			which := either(r.madeUp(ev, ev.kinds[0]), "with made-up ones", "without one")
 			v.Advice = r.limitAdvice(ev, "The server asks for a challenge, so the flood gets little back; limit requests "+which+" "+whose+" (qdissect rules prints the rule).")
 		case ev.forged:
-			v.Certainty, v.Doubt = Likely, "a challenge that these addresses do not return would make it certain; this request needs none"
+			v.Certainty, v.Doubt = Likely, "a challenge that these addresses do not return would make it certain; "+either(ev.series[0].proves(), "they were given none", "this request needs none")
 			why = "Nothing proves it, but " + sentence(ev.because[:min(len(ev.because), 2)]) + "."
 			v.Advice = r.limitAdvice(ev, "Limit these requests in total (qdissect rules prints the rule): it protects the machine and those who get the replies; honest requests suffer as well.")
 		default:
 			v.Kind, v.Certainty, title = CrowdOrForged, Possible, "Crowd or forged"
 			v.Doubt = "captures with hop limits and addresses as they come from the internet, or a server that asks for a challenge, would tell"
-			why = "They may be people, or forged: this request needs no proof, and what there is to see does not tell."
+			proof := either(ev.series[0].proves(), "they were given no challenge", "this request needs no proof")
+			why = "They may be people, or forged: " + proof + ", and what there is to see does not tell."
 			if len(ev.because) > 0 {
-				why = "They may be people, or forged: this request needs no proof, and that " + sentence(ev.because) + " does not tell."
+				why = "They may be people, or forged: " + proof + ", and that " + sentence(ev.because) + " does not tell."
 			}
 			v.Advice = "Ask where people may come from (a list, a video, an update); block nobody for it, and raise the limits of the server."
 			if text, even := r.evenly(ev); even && ev.level() >= 1.5*ev.sources { // lists of servers that are open ask once a second
-				why = "They are hardly people: " + text + ". They are programs that ask too often, or forged: this request needs no proof."
+				why = "They are hardly people: " + text + ". They are programs that ask too often, or forged: " + proof + "."
 				v.Advice = "Limit these requests per address: it is right in both cases."
 			}
 		}
@@ -178,6 +179,9 @@ func (r *reporting) nameEvents() {
 						ev.nature = real
 					}
 				}
+			}
+			if list, sum := r.busiest(&ev, false, leastGreedy); ev.clients == nil && 2*sum >= ev.requests && r.accepted(ev.server, ev.kinds[0]+1, ev.requests) {
+				ev.clients, ev.theirs, ev.nature = list, sum, real
 			}
 			if ev.clients != nil {
 				break

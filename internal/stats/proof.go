@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"math"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -99,6 +100,11 @@ type kindSeries struct {
 
 // asks reports whether the server asks for a challenge before it replies to this kind.
 func (s *kindSeries) asks() bool { return s.challenged > 4*s.given }
+
+// proves reports whether clients return challenges with this kind.
+func (s *kindSeries) proves() bool {
+	return s.ticks.within(math.MinInt64, math.MaxInt64, func(t *tick) uint64 { return uint64(t.by[proven]) }) >= leastJudged
+}
 
 // of returns the counts of a kind, nil if there is no room.
 func (m *more) of(kind uint16) *kindSeries {

@@ -357,10 +357,7 @@ func ipChain(chain string, list []Remedy, at Place, dry, v6 bool) string {
 // A token is 0 or -1.
 func u32(length uint32, start string, v6 bool, token uint8) string {
 	at := func(offset int) string {
-		if v6 {
-			return fmt.Sprint(40 + offset)
-		}
-		return fmt.Sprintf("0>>22&0x3c@%d", offset)
+		return either(v6, fmt.Sprint(40+offset), fmt.Sprintf("0>>22&0x3c@%d", offset))
 	}
 	var list []string
 	if length > 0 {

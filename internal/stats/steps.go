@@ -189,10 +189,7 @@ func split(x []float64, i, j int, usual, seconds float64) (list []surge) {
 	}
 	before := 0.0
 	for k, l := range levels {
-		at := float64(i) + l.exact
-		if k == 0 {
-			at = whole.from
-		}
+		at := either(k == 0, whole.from, float64(i)+l.exact)
 		if l.rate > before {
 			begun = append(begun, current{from: at, since: at, rate: l.rate - before})
 		}

@@ -483,11 +483,10 @@ func TestVerdictsNeed(t *testing.T) {
 			}
 		})), []string{`certain Forged flood at 198.51.100.10:27015: 9,000 p info requests in 30 s`, `"verdicts":1,`}, ""},
 		{"an outage in a flood that goes on", both(evening(40), flood(3000, 300, dissect.Unreturned, nil), sent(3000, 40, 300, func(i int, x *made) { gone(i, x); x.from = somebody(3000 + i) }), sent(3000, 50, 300, func(i int, x *made) { challenged(i, x); x.from = somebody(6000 + i) })), []string{`Forged flood at 198.51.100.10:27015: 9,000`, `did not reply for 10 s, from 19:00:39`}, ""},
-		{"an outage that outlasts a flood", both(evening(40), flood(6000, 300, dissect.Unreturned, func(i int, x *made) {
-			if i > 3000 {
-				x.proof, x.silent, x.outcome = dissect.Unproven, true, dissect.OutcomeUnanswered
-			}
-		}), lost(30, 50, 2), sent(40, 65, 2, func(i int, x *made) { x.from, x.proof = person(i), dissect.Proven })), []string{`Forged flood at 198.51.100.10:27015: 5,99`, `did not reply for 25 s, from 19:00:40`}, ""},
+		{"a botnet with challenges of before", both(evening(90), sent(9000, 30, 300, func(i int, x *made) {
+			x.from, x.payload, x.uses = somebody(i%60), fmt.Sprint("a challenge ", i%60), dissect.ChallengeUsed
+		})), []string{`certain Greedy: 60 clients`, `They return challenges`, `"verdicts":1,`}, "Forged"},
+		{"an outage that outlasts a flood", both(evening(40), flood(3000, 300, dissect.Unreturned, nil), sent(3000, 40, 300, func(i int, x *made) { gone(i, x); x.from = somebody(3000 + i) }), lost(30, 50, 2), sent(40, 65, 2, func(i int, x *made) { x.from, x.proof = person(i), dissect.Proven })), []string{`Forged flood at 198.51.100.10:27015: 5,99`, `did not reply for 25 s, from 19:00:39`}, ""},
 		{"who waits for a restart", both(open(150), waiting, sent(300, 50.1, 10, func(i int, x *made) { x.from = person(5000 + i%150) })), []string{`certain Down: 198.51.100.10:27015 did not reply for 20.`, `"requests_honest":3450,`, `"verdicts":1,`}, ""},
 		{"who has no reply after it either", both(open(150), waiting, sent(300, 50.1, 10, func(i int, x *made) { x.from = person(i) })), []string{`possible Crowd or forged at 198.51.100.10:27015: 2,852 p`, `certain Down: 198.51.100.10:27015 did not reply for 20.`}, ""},
 		{"of one network of IPv6", both(sent(300, 0, 5, func(i int, x *made) {
