@@ -156,10 +156,7 @@ func (c *client) class() class {
 func (c *client) distinctServers() uint64 { return min(c.past.distinctServers(), c.requests) }
 
 func (c *past) distinctServers() uint64 {
-	if c.others > 0 {
-		return c.others
-	}
-	return linearCount[ones(c.servers[:])]
+	return either(c.others > 0, c.others, linearCount[ones(c.servers[:])])
 }
 
 // about says how many distinct servers there are by their bits, which do not tell very many apart.

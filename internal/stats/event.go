@@ -328,6 +328,9 @@ func (r *reporting) sourcesOf(ev *event, list []event, all, usual float64) float
 // crowdPart is how many of a crowd may have programs that do not return challenges, to those that have others.
 const crowdPart = 0.25
 
+// unheardPart is how many of a crowd return challenges, to those to whom an overloaded server does not reply, if these are many.
+const unheardPart = 0.1
+
 // eventsOf finds the events of one kind of request without a proof.
 func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []event) {
 	seconds := float64(x.width) / 1e9
@@ -345,8 +348,10 @@ func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []
 	for i, c := range natures {
 		found := surges(c.counts, seconds, c.calm)
 		all := slices.Clone(found)
-		each[i] = slices.DeleteFunc(found, func(s surge) bool { // of a crowd, a part never returns
-			return s.level < c.least || i == 0 && s.excess() < crowdPart*x.during(proving, &s, all)
+		each[i] = slices.DeleteFunc(found, func(s surge) bool { // of a crowd, a part never returns, and those to whom the server does not reply cannot
+			returned, silent := x.during(proving, &s, all), x.during(x.out, &s, all) < unheardPart*x.during(x.in, &s, all)
+			crowd := i > 0 && silent && returned > max(x.during(lost, &s, all)/crowdPart, unheardPart*s.excess())
+			return s.level < c.least || crowd || i == 0 && s.excess() < crowdPart*returned
 		})
 	}
 	both := slices.Concat(each[:]...)

@@ -279,10 +279,7 @@ func (a *Aggregate) Sibling() *Aggregate {
 
 // weight returns how much a message of a server counts in the table.
 func (f *focus) weight(server netip.Addr) uint64 {
-	if f != nil && server == f.only {
-		return focusWeight
-	}
-	return 1
+	return either[uint64](f != nil && server == f.only, focusWeight, 1)
 }
 
 // at returns the facts about a server, which may be new. If there is no room, one that never replied gives way to one that does,

@@ -595,9 +595,8 @@ func (r *reporting) name(b []byte) []byte {
 		return b
 	} else if h.Name == nil {
 		return nil
-	} else {
-		return h.Name(b)
 	}
+	return r.o.Hide.Name(b)
 }
 
 // plain returns the text of a finding without what comes from the network.

@@ -212,10 +212,9 @@ func (r *reporting) inEvent(e *entry[server], s *silence) bool {
 		if ev.server != e || !ev.forged && !ev.carpet && !s.brief() || 2*overlap(s.from, s.to, ev.from, ev.to+shortest) <= s.to-s.from {
 			return false
 		}
-		asked := func(p *pulse) uint64 { return uint64(p.asked) }
-		rest := e.v.times().within(ev.from, ev.to, asked) - s.requests
-		bears := s.to < ev.to-shortest && 2*e.v.times().within(ev.from, ev.to, func(p *pulse) uint64 { return uint64(p.replied) }) > rest
-		return s.about || s.asked > ev.from-shortest && (s.brief() || !bears && e.v.times().within(ev.to+shortest, s.to, asked) < leastJudged)
+		within, asked := e.v.times().within, func(p *pulse) uint64 { return uint64(p.asked) }
+		bears := s.to < ev.to-shortest && 2*within(ev.from, ev.to, func(p *pulse) uint64 { return uint64(p.replied) }) > within(ev.from, ev.to, asked)-s.requests
+		return s.about || s.asked > ev.from-shortest && (s.brief() || !bears && within(ev.to+shortest, s.to, asked) < leastJudged)
 	})
 }
 

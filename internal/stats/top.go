@@ -129,10 +129,7 @@ func (t *top[V]) least(i int) int {
 
 // rank orders entries: the lowest is evicted.
 func (e *entry[V]) rank() uint64 {
-	if e.stays {
-		return e.count | 1<<63
-	}
-	return e.count
+	return e.count | either[uint64](e.stays, 1<<63, 0)
 }
 
 // extend adds an entry. It is not inlined, which would make place save registers.
