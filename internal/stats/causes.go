@@ -709,7 +709,8 @@ var causes = []Cause{
 		Advice: "Packets get lost on the way or are dropped: look at the load of the server, at limits of its queries and of its firewall, and at the path to it.",
 		holds: func(x *facts) *proof {
 			if v := x.apart(); v != nil {
-				return x.proof("share", percent(v.Evidence.of("answered_share")), "n", count(uint64(v.Evidence.of("requests")), "request", "requests"), "when", v.of)
+				share := 1 - (v.Evidence.of("unanswered")+v.Evidence.of("refused"))/v.Evidence.of("requests") // others were answered late, or in part
+				return x.proofIf(share < goodShare, "share", percent(share), "n", count(uint64(v.Evidence.of("requests")), "request", "requests"), "when", v.of)
 			}
 			return x.proofIf(x.bad(), "share", percent(float64(x.good)/float64(x.n)), "n", count(x.n, x.what, x.what+"s"), "when", "").with(x, "requests without a reply", x.lost())
 		}},

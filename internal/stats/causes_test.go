@@ -143,6 +143,28 @@ func (f *film) answered(n int, server netip.AddrPort) {
 	f.replied(n, askInfo, .001, server, server, infoReply("Old town"))
 }
 
+// partly adds requests, of which some are answered after so long.
+func (f *film) partly(n int, after float64, replies func(i int, at float64) bool) {
+	polls(n, func(i int, at float64, from netip.AddrPort) {
+		if f.udp(at, from, filmServer, askInfo); replies(i, at) {
+			f.udp(at+after, filmServer, from, infoReply("Old town"))
+		}
+	})
+}
+
+// again adds clients that ask every ten seconds from a new port, and up to three times until they have a reply.
+func (f *film) again(replies func(i int, at float64) bool) {
+	for i := range 1080 {
+		at, from := float64(i)*3.3, netip.AddrPortFrom(askers(i%3).Addr(), uint16(20000+i))
+		for end := at + 3; at < end; at++ {
+			if f.udp(at, from, filmServer, askInfo); replies(i, at) {
+				f.udp(at+.03, filmServer, from, infoReply("Old town"))
+				break
+			}
+		}
+	}
+}
+
 // replied adds requests to a server, with replies that come after so long from some end.
 func (f *film) replied(n int, ask string, after float64, server, end netip.AddrPort, reply string) {
 	polls(n, func(_ int, at float64, from netip.AddrPort) {
@@ -623,22 +645,8 @@ var filmCauses = []filmCause{
 			})
 		}, nearIs: "works", says: "0 % of 30 a2s info requests that return its challenge", not: "only so often|No client"},
 	{id: "silent_at_times",
-		has: func(f *film) {
-			polls(120, func(i int, at float64, from netip.AddrPort) {
-				f.udp(at, from, filmServer, askInfo)
-				if at < 20 || at > 40 {
-					f.udp(at+.001, filmServer, from, infoReply("Old town"))
-				}
-			})
-		},
-		near: func(f *film) { // every tenth is lost
-			polls(200, func(i int, at float64, from netip.AddrPort) {
-				f.udp(at, askers(i), filmServer, askInfo)
-				if i%11 != 0 {
-					f.udp(at+.001, filmServer, askers(i), infoReply("Old town"))
-				}
-			})
-		}, nearIs: "works", says: "did not reply from 22:13:39 UTC on for 21 s"},
+		has:  func(f *film) { f.partly(120, .001, func(_ int, at float64) bool { return at < 20 || at > 40 }) },
+		near: func(f *film) { f.partly(200, .001, func(i int, _ float64) bool { return i%11 != 0 }) }, nearIs: "works", says: "did not reply from 22:13:39 UTC on for 21 s"},
 	{id: "client_ignored", // and asks again and again from one socket
 		has:  func(f *film) { f.people(func(client int, at float64) bool { return client > 0 || at < 40 }) },
 		near: func(f *film) { f.people(func(client int, at float64) bool { return client > 0 || at < 40 || at > 50 }) }, nearIs: "works", says: "replies to only 20 of 60 requests of 20.7.0.9 .*, and to 100 % of those of others", not: "stands in the way|Down"},
@@ -684,24 +692,14 @@ var filmCauses = []filmCause{
 	{id: "rate_limit", // of each address
 		has:  func(f *film) { f.dozen(1, bucketEach()) },
 		near: func(f *film) { f.dozen(1, func(int, float64) bool { return true }) }, nearIs: "crowd_or_forged", says: "at most 1.[5-7] replies per second to each address", not: "Crowd"},
+	{id: "silent_at_times", // and late at others, so that it replies then
+		has:  func(f *film) { f.partly(500, 7, func(_ int, at float64) bool { return at < 60 || at > 120 }) },
+		near: func(f *film) { f.partly(200, 7, func(i int, _ float64) bool { return i%11 != 0 }) }, nearIs: "late_replies", says: "came later than clients wait", not: "replies to only|get lost"},
 	{id: "loss",
-		has: func(f *film) {
-			seed := uint32(7)
-			polls(200, func(i int, at float64, from netip.AddrPort) {
-				f.udp(at, askers(i), filmServer, askInfo)
-				if seed = seed*1664525 + 1013904223; seed>>30 != 0 {
-					f.udp(at+.001, filmServer, askers(i), infoReply("Old town"))
-				}
-			})
-		},
-		near: func(f *film) {
-			polls(200, func(i int, at float64, from netip.AddrPort) {
-				f.udp(at, askers(i), filmServer, askInfo)
-				if i%20 != 0 {
-					f.udp(at+.001, filmServer, askers(i), infoReply("Old town"))
-				}
-			})
-		}, nearIs: "works", says: "replies to only 7\\d %"},
+		has:  func(f *film) { f.partly(200, .001, lossy(.3)) },
+		near: func(f *film) { f.partly(200, .001, func(i int, _ float64) bool { return i%20 != 0 }) }, nearIs: "works", says: "replies to only 7\\d %"},
+	{id: "loss", // to clients that ask until they have a reply
+		has: func(f *film) { f.again(lossy(.5)) }, near: func(f *film) { f.again(lossy(.1)) }, nearIs: "works", says: "replies to only 8\\d % of", not: "only so often"},
 	{id: "loss", // to clients that ask all the time from one port, so that the next request follows before the reply is late
 		has:  func(f *film) { l := lossy(.65); f.people(func(int, float64) bool { return l(0, 0) }) },
 		near: func(f *film) { l := lossy(.05); f.people(func(int, float64) bool { return l(0, 0) }) }, nearIs: "works", says: "3\\d % of 600 sendings"},

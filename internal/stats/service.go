@@ -908,10 +908,9 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string
 		}
 	}
 	evidence := Evidence{{"answered_share", round(float64(good)/float64(n), 4)}, {"requests", float64(n)}, {"unanswered", float64(o.Unanswered)}}
-	if when == "" {
-		when = " in " + r.span(v.first, v.last)
-		evidence = append(evidence, Evidence{{"challenge_only", float64(o.ChallengeOnly)}, {"late", float64(o.Late)}, {"partial", float64(o.Partial)}, {"refused", float64(o.Refused)}}...)
-	}
+	more := Evidence{{"challenge_only", float64(o.ChallengeOnly)}, {"late", float64(o.Late)}, {"partial", float64(o.Partial)}, {"refused", float64(o.Refused)}}
+	evidence = append(evidence, more[either(when == "", 0, either(o.Refused > 0, 3, 4)):]...)
+	when = cmp.Or(when, " in "+r.span(v.first, v.last))
 	does := either(o.Unanswered+o.Refused+good < n, "answers", "replies to") // it does more often, but late, in part, or with a challenge
 	return Verdict{
 		Kind: Unwell, Server: r.address(e), Sources: sources, Evidence: evidence, Advice: parts[0].advice,

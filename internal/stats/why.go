@@ -171,8 +171,9 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 		until := false // clients ask until they have a reply
 		if e := a.known(&t.at); e != nil {
 			v := x.verdict(Unwell)
-			if own, heard, steady := a.sendings(e); own > 0 && (steady || v != nil && v.Evidence.of("sendings") > 0) && !x.bad() && x.replies() > 0 {
-				x.n, x.good, x.what, until = own, heard, "sending", !steady // each counts
+			own, heard, steady := a.sendings(e)
+			if until = own > 0 && !steady; own > 0 && (steady || v != nil && v.Evidence.of("sendings") > 0) && !x.bad() && x.replies() > 0 {
+				x.n, x.good, x.what = own, heard, "sending" // each counts
 			}
 		}
 		at := keyOf(t.at.Addr(), t.at.Port())
