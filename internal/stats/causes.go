@@ -88,10 +88,7 @@ func (x *facts) proof(fill ...string) *proof { return &proof{fill: fill} }
 
 // proofIf is as proof if something is so, else nil.
 func (x *facts) proofIf(is bool, fill ...string) *proof {
-	if !is {
-		return nil
-	}
-	return x.proof(fill...)
+	return either(is, x.proof(fill...), nil)
 }
 
 // with adds what is in the capture so often, unless there is no proof.
