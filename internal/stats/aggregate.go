@@ -226,10 +226,7 @@ func spread(from, to int64, n uint64, width int64, add func(t int64, n uint64)) 
 	for i := int64(1); i <= buckets; i++ {
 		end := min((floorDiv(from, width)+i)*width, to)
 		// In 128 bits it would be exact; the error is below a request.
-		upTo := uint64(float64(n) * (float64(end-from) / float64(to-from)))
-		if i == buckets {
-			upTo = n
-		}
+		upTo := either(i == buckets, n, uint64(float64(n)*(float64(end-from)/float64(to-from))))
 		add(end-1, less(upTo, done))
 		done = max(done, upTo)
 	}

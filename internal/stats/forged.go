@@ -213,7 +213,8 @@ func (r *reporting) waits(ev *event) bool {
 	sum, most := 0.0, often*ev.seconds()+leastErrors
 	for c := range each(r.a.clients.entries) {
 		if n := c.v.within(ev.from, ev.to); c.v.replies > 0 && !c.v.single() && n <= most && c.v.asked(ev.server.sum) {
-			if sum += n; ev.nature == unasked { // who goes on asking later did not do so as often
+			sum += n + min(n, 1)      // with the questions to the server that is back the pace is not even
+			if ev.nature == unasked { // who goes on asking later did not do so as often
 				sum += max(min(float64(less(c.v.requests, c.v.replies)), most)-n, 0)
 			}
 		}
@@ -229,9 +230,7 @@ func (r *reporting) withoutVictims(ev event, events []event) event {
 	}
 	sum, excess := r.sentOf(&ev, named, events)
 	part := 1 - excess/max(ev.requests, 1)
-	if part < 0.2 || sum >= 0.1*ev.requests && ev.sources < junkSources {
-		part = 0
-	}
+	part = either(part < 0.2 || sum >= 0.1*ev.requests && ev.sources < junkSources, 0, part)
 	ev.requests, ev.in, ev.out = ev.requests*part, ev.in*part, ev.out*part
 	ev.sources = min(ev.sources, ev.requests)
 	return ev

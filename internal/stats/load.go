@@ -174,7 +174,7 @@ func (r *reporting) longLost() {
 			continue
 		}
 		var lost *asked
-		good, then := false, 0.0
+		good, then := 0.0, 0.0
 		for k := range each(v.kinds[:]) {
 			bad := k.incomplete + k.bad
 			switch asked := float64(k.requests) * v.share(k.first, k.last+1); {
@@ -182,13 +182,16 @@ func (r *reporting) longLost() {
 			case float64(bad) >= 0.3*asked && bad >= least && (lost == nil || bad > lost.incomplete+lost.bad):
 				lost, then = k, asked
 			case k.good*10 >= k.requests*8 && k.good >= least:
-				good = true
+				good = max(good, float64(k.good)/float64(k.requests))
 			}
 		}
-		if lost == nil || !good {
+		if lost == nil {
 			continue
 		}
 		bad := lost.incomplete + lost.bad
+		if good == 0 || float64(bad) <= (1-math.Pow(good, 4))*then { // a request and seven parts get lost as often, if each packet may
+			continue
+		}
 		asked := max(nearest(then), uint64(bad))
 		r.say(Verdict{
 			Kind: LongRepliesLost, Server: r.address(e), From: instant(lost.first), To: instant(lost.last),

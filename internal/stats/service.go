@@ -873,6 +873,9 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string
 		{o.Partial, "were answered in part, because parts or fragments are missing", "Something on the path drops large or fragmented packets: check the MTU and whether a firewall drops IP fragments. The capture itself lacks them if its filter names a port."},
 		{o.Refused, "were refused", "The sender of the ICMP errors says why: look at its firewall."},
 	}
+	if u := float64(o.Unanswered) / float64(n); !odd && float64(o.Partial) <= (1-math.Pow(1-u, 4))*float64(n) { // as many parts as of any packets get lost
+		parts[3].advice = parts[0].advice
+	}
 	if 2*e.v.rejected > o.ChallengeOnly {
 		parts[1].what = "got another challenge for the one that they returned"
 		parts[1].advice = "The server refuses challenges that it gave: several servers share its address, or a proxy shows it clients under changing addresses; qdissect why ADDR:PORT says more of it."

@@ -143,10 +143,7 @@ func (r *reporting) has(e *entry[server], kinds ...string) bool {
 
 func (r *reporting) cannotTell() {
 	t := &r.Totals
-	text := fmt.Sprintf("Cannot tell: %s with no request that is recognised.", count(t.Packets, "packet", "packets"))
-	if t.Replies > 0 {
-		text = fmt.Sprintf("Cannot tell: %s and no request that is recognised.", count(t.Replies, "reply", "replies"))
-	}
+	text := fmt.Sprintf("Cannot tell: %s no request that is recognised.", either(t.Replies > 0, count(t.Replies, "reply", "replies")+" and", count(t.Packets, "packet", "packets")+" with"))
 	advice := "Capture the port of the server, in both directions."
 	oneSided := r.o.OneSided || t.Replies+r.a.cuts == 0 && r.returning(t.Requests)
 	if t.Requests > 0 && !r.o.OneSided {

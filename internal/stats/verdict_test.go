@@ -304,6 +304,14 @@ func TestVerdictsNeed(t *testing.T) {
 				x.outcome = dissect.OutcomePartial
 			}
 		})), "certain Long replies lost: 198.51.100.10:27015 answers short requests, but 10 of its replies lack parts or IP fragments: in 18 s from 19:00:00 UTC on, 10 of about 10 rules requests had no complete reply."},
+		{"packets get lost, and so parts of replies", sent(420, 0, 7, func(i int, x *made) {
+			switch x.from = person(i); {
+			case i%7 == 0:
+				gone(i, x)
+			case i%4 == 1:
+				x.of, x.outcome = 1, either(i%8 == 1, dissect.OutcomePartial, dissect.OutcomeAnswered)
+			}
+		}), "certain Not answered: 198.51.100.10:27015 answers only 75 % of 420 requests"},
 		{"overload", both(
 			sent(400, 0, 10, func(i int, x *made) { x.from, x.proof = person(i), dissect.Proven }),
 			sent(2000, 40, 100, func(i int, x *made) {
