@@ -174,7 +174,7 @@ func rconServer(password string, replies map[string]string) func(*talker) {
 			b = binary.LittleEndian.AppendUint32(b, id)
 			b = binary.LittleEndian.AppendUint32(b, kind)
 			c.Write(append(b, text+"\x00\x00"...))
-			time.Sleep(20 * time.Millisecond) // rcon-srcds takes what comes at once for one packet
+			time.Sleep(100 * time.Millisecond) // rcon-srcds takes what it reads at once for one packet, and waits for ever for the others
 		}
 		for {
 			b := make([]byte, 4)
