@@ -376,8 +376,8 @@ func (r *reporting) findGreedy() {
 	})
 }
 
-// accepted reports whether a server answers so many requests of a kind (plus one) with challenges that it gave before the capture: others return what it gave
-// in the capture, and of a forger it would refuse them.
+// accepted reports whether a server answered so many requests with challenges that it gave before the capture. It asks for challenges, because other
+// clients return those of the capture, and would refuse what a forger makes up. The kind of the requests is its index plus one.
 func (r *reporting) accepted(e *entry[server], kind uint16, n float64) bool {
 	return slices.ContainsFunc(e.v.more.known(), func(q *kindSeries) bool {
 		return q.kind == kind && q.proves() && min(float64(r.a.kinds[kind-1].madeUp), 2*float64(q.given)) >= mostOf*n

@@ -574,7 +574,7 @@ var causes = []Cause{
 			return p
 		}},
 	{ID: "client_ignored", State: Trouble, Certainty: Likely, explains: ofSilence,
-		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, or ten of clients of a network, of which none gets one; and nine tenths of ten or more of others, of the same kinds, have one, those without any reply aside; servers need not be silent to such a kind, and no verdict of the report explains it; or ten addresses, which ask twice or more for ten seconds or more, get no reply at all, and have sent nine tenths of what has none; or one client among others, of whose challenges none is right, has",
+		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, or ten of clients of a network, of which none gets one; and nine tenths of ten or more of others, of the same kinds, have one, those without any reply aside; servers need not be silent to such a kind, and no verdict of the report explains it; or ten addresses, which ask twice or more for ten seconds or more, get no reply at all, and have sent nine tenths of what has none; or one client among others sent nine tenths of what has none, and no challenge that it returned is right",
 		Words:  "{verdict}",
 		Advice: "{advice}",
 		holds: func(x *facts) *proof {

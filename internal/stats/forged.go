@@ -213,7 +213,7 @@ func (r *reporting) waits(ev *event) bool {
 	sum, most := 0.0, often*ev.seconds()+leastErrors
 	for c := range each(r.a.clients.entries) {
 		if n := c.v.within(ev.from, ev.to); c.v.replies > 0 && !c.v.single() && n <= most && c.v.asked(ev.server.sum) {
-			sum += n + min(n, 1)      // with the questions to the server that is back the pace is not even
+			sum += n + min(n, 1)      // the first question to the server that is back comes beside the even pace
 			if ev.nature == unasked { // who goes on asking later did not do so as often
 				sum += max(min(float64(less(c.v.requests, c.v.replies)), most)-n, 0)
 			}

@@ -115,7 +115,8 @@ func (q *queue) open(ctx context.Context) (err error) {
 	return err
 }
 
-// create makes the bucket, if there is none, and an empty queue. Nobody takes or acknowledges its units who knows of an earlier one only.
+// create makes the bucket, if there is none, and an empty queue. Workers that know only an earlier queue can neither take nor acknowledge
+// its units.
 func (q *queue) create(ctx context.Context, r *Record) (err error) {
 	if q.kv, err = q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: q.bucket(), Description: "a run of qdissect-fleet"}); err != nil {
 		return err
