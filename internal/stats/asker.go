@@ -327,18 +327,18 @@ func (r *reporting) findGreedy() {
 			}
 		}
 	}
-	for i := range 2 * len(r.servers) {
-		e, real := r.servers[i/2], i%2 == 0
+	for i := range 3 * len(r.servers) {
+		e, real, many := r.servers[i/3], i%3 != 1, i%3 == 2 // many that are real ask too often together
 		var few []*entry[client]
 		sum, all, from, to := 0.0, 0.0, r.a.last, r.a.first
 		for _, c := range r.clients {
-			if n := c.v.paceAt(e); n >= leastOften && float64(e.v.requests) >= n && 2*known[c] < float64(c.v.requests) && !standsForAll(c, e) && (c.v.proven > 0) == real && r.home(e) && (real || r.openly(c, e, n)) {
+			if n := c.v.paceAt(e, many); n >= leastOften && float64(e.v.requests) >= n && 2*known[c] < float64(c.v.requests) && !(many && r.greedy[c]) && !standsForAll(c, e) && (c.v.proven > 0) == real && r.home(e) && (real || r.openly(c, e, n)) {
 				few, sum, all = append(few, c), sum+n, all+float64(c.v.requests)
 				from, to = min(from, c.v.first), max(to, c.v.last)
 			}
 		}
 		opens := func(c *entry[client]) bool { return c.v.sole(leastOften) && c.v.gains() && c.v.opens() } // that it is no victim is told by its ports alone
-		if len(few) == 0 || !real && all < eventLeast*float64(to-from)/1e9 && !slices.ContainsFunc(few, opens) {
+		if len(few) == 0 || !real && all < eventLeast*float64(to-from)/1e9 && !slices.ContainsFunc(few, opens) || many && (len(few) <= mostGreedy || 2*sum < float64(e.v.requests)) {
 			continue
 		}
 		mark(few)
@@ -438,13 +438,13 @@ func (r *reporting) openly(c *entry[client], e *entry[server], n float64) bool {
 // farMore is how many times as much as others of a flood a client sends that is not one of them.
 const farMore = 20
 
-// paceAt returns how many requests a client sent to a server, 0 unless that is too often for as long as it asks.
-func (c *client) paceAt(e *entry[server]) float64 {
+// paceAt returns how many requests a client sent to a server, 0 unless that is too often for as long as it asks, maybe as one of many.
+func (c *client) paceAt(e *entry[server], many bool) float64 {
 	if !c.asked(e.sum) {
 		return 0
 	}
 	n, seconds := float64(c.requests)/float64(max(c.distinctServers(), 1)), max(float64(c.last-c.first)/1e9, eventTime)
-	return either(n < peakOften*seconds && (n < programOften*seconds || float64(c.requests) < eventLeast*seconds), 0, n)
+	return either(n < peakOften*seconds && (n < programOften*seconds || !many && float64(c.requests) < eventLeast*seconds), 0, n)
 }
 
 func sameClients(a, b []*entry[client]) bool {

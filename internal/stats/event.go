@@ -408,23 +408,25 @@ func (e *event) gain(o *event) {
 
 // rareOf returns what is usual per second of requests that should hardly be there: little, or nothing if there are always many.
 func rareOf(x []float64, seconds float64) float64 {
-	if low := quantileOf(x, nil, 0.2) / seconds; low < eventLeast && len(x) > 0 && 3*low*seconds < slices.Max(x) {
-		return low
-	}
-	return 0
+	low := quantileOf(x, nil, 0.2) / seconds
+	return either(low < eventLeast && len(x) > 0 && 3*low*seconds < slices.Max(x), low, 0)
 }
 
-// steadyOf finds a flood that lasts as long as the capture: there is no calm to compare with, but what a forger cannot hide.
+// steadyOf finds a flood that lasts as long as the capture: there is no calm to compare with, but what a forger cannot hide. One hop limit alone may
+// be that of a proxy, and a program that asks evenly may be a list of servers: both together are worth a word.
 func (r *reporting) steadyOf(e *entry[server], q *kindSeries, x *rates, open []float64) []event {
 	n := meanOf(open) * float64(len(open))
 	if n < eventLeast*r.duration() || r.duration() < eventTime {
 		return nil
 	}
 	ev := event{server: e, kinds: []uint16{q.kind - 1}, nature: unasked, from: r.a.first, to: r.a.last + 1, requests: n, series: []*kindSeries{q}}
-	if r.weighEvidence(&ev, nil); ev.strong < 2 {
+	r.weighEvidence(&ev, nil)
+	part := e.v.more.forgedPart()
+	if text, even := r.evenly(&ev, 0); even && ev.strong == 1 && part < 1 {
+		ev.because = append(ev.because, text)
+	} else if ev.strong < 2 {
 		return nil
 	}
-	part := e.v.more.forgedPart()
 	for i := range open {
 		ev.sources += x.fresh[i]
 		ev.in += part * x.in[i]

@@ -5,6 +5,8 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // How much evidence needs: so many requests, and shares of them.
@@ -45,7 +47,7 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 		return
 	}
 	// Of a long flood that is not far above what is usual, or with which the capture begins, many seconds look calm.
-	if all := float64(hot.n + calm.n); float64(hot.n) < ev.requests/2 && all < 1.5*ev.requests { // nearly all is the event
+	if all := float64(hot.n + calm.n); all < 1.5*ev.requests && (float64(hot.n) < ev.requests/2 || ev.to-ev.from > r.a.last-r.a.first) { // nearly all is the event
 		hot.merge(&calm)
 		calm = looks{}
 	} else if over := ev.requests + others - float64(m.hot.n); over > leastOver*ev.requests && over+calmEvidence <= float64(calm.n) {
@@ -87,7 +89,7 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 	} else if follow && six {
 		say(true, "nearly all of the addresses are in one network (/48)")
 	}
-	if text, ok := r.evenly(ev); ok {
+	if text, ok := r.evenly(ev, 1); ok {
 		say(true, "%s", text)
 	}
 	if p, all := r.calmProofs(ev); all >= calmEvidence && p >= 0.5*all {
@@ -227,18 +229,16 @@ func (r *reporting) oneNet(ev *event, hot, calm *looks) (string, bool) {
 	return "", false
 }
 
-// evenly says that the clients of an event ask equally often, again and again, and faster than programs do for people.
-func (r *reporting) evenly(ev *event) (string, bool) {
+// evenly says that the clients of an event ask equally often, again and again, and so often per second: programs do so for people less than once.
+func (r *reporting) evenly(ev *event, pace float64) (string, bool) {
 	const least = 5 // requests
-	pace := max(least, ev.seconds())
-	sum, squares, n := 0.0, 0.0, 0.0
-	for _, c := range r.asking(ev) {
-		if k := float64(c.v.requests); k >= least {
-			sum, squares, n = sum+k, squares+k*k, n+1
-		}
-	}
-	mean := sum / max(n, 1)
-	return fmt.Sprintf("each of these addresses asks about %s times, as evenly as a program", rounded(mean)), n >= leastAsking && mean >= pace && sum >= mostOf*ev.requests && squares/n-mean*mean <= 3*mean
+	pace = max(least, pace*ev.seconds())
+	square := func(k float64) float64 { return k * k }
+	counts := nettext.Each(r.asking(ev), func(c *entry[client]) float64 { return float64(c.v.requests) })
+	often := totalOf(counts, square) / max(meanOf(counts)*float64(len(counts)), 1) / 2 // visitors ask less often
+	counts = slices.DeleteFunc(counts, func(k float64) bool { return k < max(least, often) })
+	n, mean := float64(len(counts)), meanOf(counts)
+	return fmt.Sprintf("each of these addresses asks about %s times, as evenly as a program", rounded(mean)), n >= leastAsking && mean >= pace && n*mean >= mostOf*ev.requests && totalOf(counts, square)/n-mean*mean <= 3*mean
 }
 
 // forgedPart returns the part that is forged of requests of which most are: those with the commonest hop limit, or as many as there would be

@@ -75,7 +75,7 @@ func (r *reporting) floods() {
 				why = "They may be people, or forged: " + proof + ", and that " + sentence(ev.because) + " does not tell."
 			}
 			v.Advice = "Ask where people may come from (a list, a video, an update); block nobody for it, and raise the limits of the server."
-			if text, even := r.evenly(ev); even && ev.level() >= 1.5*ev.sources { // lists of servers that are open ask once a second
+			if text, even := r.evenly(ev, 1); even && ev.level() >= 1.5*ev.sources { // lists of servers that are open ask once a second
 				why = "They are hardly people: " + text + ". They are programs that ask too often, or forged: " + proof + "."
 				v.Advice = "Limit these requests per address: it is right in both cases."
 			}
@@ -92,10 +92,7 @@ func (r *reporting) floods() {
 
 // times says how many times the usual rate an event has.
 func times(ev *event) string {
-	if ev.usual < 0.1 {
-		return ""
-	}
-	return fmt.Sprintf(", %s times the usual", rounded((ev.level()+ev.usual)/ev.usual))
+	return either(ev.usual < 0.1, "", fmt.Sprintf(", %s times the usual", rounded((ev.level()+ev.usual)/max(ev.usual, 0.1))))
 }
 
 // whatOf names the requests of an event.
@@ -274,7 +271,7 @@ const leastCrowd = 200
 // least leastGreedy per second. At most mostGreedy are few.
 const (
 	peakOften    = 10
-	programOften = 2 // of a server, by who asks several
+	programOften = 2 // of a server, by who asks several, or with many others
 	leastOften   = 100
 	leastGreedy  = 0.5
 	mostGreedy   = 10

@@ -314,10 +314,7 @@ func (r *reporting) listKinds() {
 
 // home reports whether a server is one of those that the report is about.
 func (r *reporting) home(e *entry[server]) bool {
-	if len(r.o.Home) == 0 {
-		return e.v.replies > 0 || r.Totals.Replies == 0 || e.v.sources().Count >= manyServers
-	}
-	return r.isHome(e.addr())
+	return r.isHome(e.addr()) || len(r.o.Home) == 0 && (e.v.replies > 0 || r.Totals.Replies == 0 || e.v.sources().Count >= manyServers)
 }
 
 func (r *reporting) isHome(a netip.Addr) bool {

@@ -853,10 +853,7 @@ func (r *reporting) calm(e *entry[server]) (sum cell, first, last int64) {
 
 // returned returns how many requests to a server got a challenge, with which their address came back.
 func (r *reporting) returned(e *entry[server]) uint64 {
-	if e.v.more == nil {
-		return math.MaxUint64
-	}
-	return e.v.more.total(func(t *tick) uint64 { return uint64(t.by[vouched]) })
+	return either(e.v.more == nil, math.MaxUint64, e.v.more.total(func(t *tick) uint64 { return uint64(t.by[vouched]) }))
 }
 
 func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string) Verdict {

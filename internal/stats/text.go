@@ -116,10 +116,7 @@ func (t *text) table(n int, row func(i int), format string, head ...any) {
 
 // ends cuts an address that is too long for its column, unless all is wanted.
 func (t *text) ends(s string) string {
-	if t.whole {
-		return s
-	}
-	return ends(s, 22)
+	return either(t.whole, s, ends(s, 22))
 }
 
 // ends cuts a text in its middle: servers of a network differ in their ends.
@@ -276,10 +273,7 @@ func (t *text) overview() {
 }
 
 func share(n, of uint64) string {
-	if of == 0 {
-		return ""
-	}
-	return percent(float64(n) / float64(of))
+	return either(of == 0, "", percent(float64(n)/float64(max(of, 1))))
 }
 
 func (t *text) kinds() {

@@ -296,10 +296,7 @@ func (r *reporting) share() (text string) {
 
 // others continues a list of one server.
 func others(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return " and " + count(uint64(n), "other server", "other servers")
+	return either(n == 0, "", " and "+count(uint64(n), "other server", "other servers"))
 }
 
 func (r *reporting) nothing() {

@@ -450,6 +450,8 @@ func TestVerdictsNeed(t *testing.T) {
 		{"twelve ask 30 times", both(open(300), many(12, 30, 0)), []string{`possible Greedy: 12 clients (203.0.0.9 and others) ask 198.51.100.10:27015 360 times per second: 21,600 p info requests in 60 s`}, ""},
 		{"one asks 15 times", many(1, 15, 0), []string{`Nothing unusual`}, ""},
 		{"twelve monitors", many(12, 9, 0), []string{`Nothing unusual`}, ""},
+		{"twelve who return challenges", both(many(12, 0.5, 0), sent(6480, 0, 108, func(i int, x *made) { x.from, x.proof = somebody(i%12), dissect.Proven })), []string{`certain Greedy: 12 clients (3.240.74.161 and others) ask 198.51.100.10:27015 108 times`}, ""},
+		{"eighty forged all the time, by one machine", both(many(12, 0.1, 0), sent(3600, 0, 60, func(i int, x *made) { x.from, x.hops = somebody(i%80), 47 })), []string{`possible Crowd or forged at 198.51.100.10:27015: 3,6`, `each of these addresses asks about 45 times, as evenly as a program`}, ""},
 		{"twelve trackers ask a master", many(12, 12, 2), []string{`Nothing unusual`}, ""},
 		{"twelve trackers ask too often", many(12, 21, 2), []string{`possible Greedy: 12 clients (203.0.0.9 and others) ask 198.51.100.10:27015 252 times per second: 15,120 p list requests`}, ""},
 		{"greedy, others less", both(evening(60), greedy("203.0.113.9", 1000, 20, 50), greedy("203.0.114.9", 220, 20, 11)), []string{`certain Greedy: 2 clients (203.0.113.9 and others) ask 198.51.100.10:27015 61 times per second: 1,220 p info requests in 20 s`, `"share_of_requests":0.9104,`}, ""},
