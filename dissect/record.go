@@ -489,7 +489,8 @@ func (t *tracker) countedOf(q *request, is Outcome) *Exchange {
 	if at.Newest = at.At; o.merged > 0 { // else its age began anew, as parts of a reply arrived or the clock was set back
 		at.Newest = q.sent
 	}
-	at.Dst = t.flows.flows[q.flow].key.server(q.up()).packed()
+	ends := &t.flows.flows[q.flow].key
+	at.Src, at.Dst = ends.server(!q.up()).packed(), ends.server(q.up()).packed()
 	x.Requests, x.Repeated = t.sent(q)
 	x.Replies, x.RequestBytes, x.ReplyBytes = int(got.n), int(t.requests.size(q)), int(got.bytes)
 	x.Ambiguous, x.First = q.has(isUnclear), 0
@@ -511,7 +512,7 @@ func (t *tracker) exchangeOf(q *request, is Outcome) *Exchange {
 	}
 	got, o, at := t.requests.answered(q), t.requests.rare(q), &x.packed
 	x.Frame, x.Time = q.frame, fromNanos(at.At)
-	x.Src, x.Dst = t.flows.flows[q.flow].key.server(!q.up()).endpoint(), at.Dst.AddrPort()
+	x.Src, x.Dst = at.Src.AddrPort(), at.Dst.AddrPort()
 	x.Interface, x.VLAN = "", 0
 	if o.link != 0 {
 		l := &t.requests.links[o.link]

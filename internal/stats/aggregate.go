@@ -61,6 +61,7 @@ type Aggregate struct {
 	ending     *ending
 	asks, ends recent
 	focus      *focus // nil without NewFocused
+	masters    masters
 	text       []byte
 }
 
@@ -164,7 +165,7 @@ func (a *Aggregate) Shard() *Aggregate {
 	o := a.sums.aggregate()
 	o.shared = true
 	if a.focus != nil {
-		o.focus = newFocus(a.focus.only)
+		o.focus = newFocus(a.focus.only, &o.masters)
 	}
 	return o
 }
@@ -1112,6 +1113,7 @@ func (a *Aggregate) merge(o *Aggregate, same bool) {
 	if same {
 		a.clients.gone, a.servers.gone, a.strays.gone = max(a.clients.gone, o.clients.gone), max(a.servers.gone, o.servers.gone), max(a.strays.gone, o.strays.gone)
 	}
+	a.masters.merge(&o.masters)
 	if a.focus != nil && o.focus != nil {
 		a.focus.merge(o.focus)
 	}

@@ -128,7 +128,7 @@ func TestCutDatagrams(t *testing.T) {
 		{client, server, 0, 5, [2]uint64{0, 0}}, {client, server, 1, 5, [2]uint64{1, 1}}, {server, client, 1, 5, [2]uint64{1, 1}}, {client, other, 1, 5, [2]uint64{0, 1}},
 		{client, server, 1, mostHead - 1, [2]uint64{1, 1}}, {client, server, 1, mostHead, [2]uint64{1, 0}},
 	} {
-		f := newFocus(server.Addr())
+		f := newFocus(server.Addr(), new(masters))
 		f.foreign(&dissect.Unknown{Datagram: &dissect.Datagram{Src: c.from, Dst: c.to, Missing: c.missing, Payload: make([]byte, c.has)}})
 		if got := [2]uint64{f.partial.n, f.beside.n}; got != c.want {
 			t.Errorf("%d bytes from %s to %s, %d are missing: %d, want %d", c.has, c.from, c.to, c.missing, got, c.want)
@@ -495,8 +495,8 @@ func TestRefusedCounts(t *testing.T) {
 func TestMasters(t *testing.T) {
 	from, to := netip.MustParseAddr("198.51.100.10"), netip.MustParseAddrPort("203.0.113.5:27010")
 	part := func(since, sent uint64) *focus {
-		f := newFocus(from)
-		m := f.addMaster(from, to)
+		f := newFocus(from, new(masters))
+		m := f.add(from, to)
 		m.since, m.sent.n = since, sent
 		return f
 	}
@@ -506,8 +506,8 @@ func TestMasters(t *testing.T) {
 	}{
 		{part(3, 0), part(2, 0), 5, 0}, {part(3, 0), part(2, 1), 2, 1}, {part(3, 1), part(2, 0), 5, 1}, {part(3, 4), part(0, 2), 0, 6},
 	} {
-		c.first.merge(c.second)
-		if m := c.first.masters[0]; m.since != c.since || m.sent.n != c.sent {
+		c.first.masters.merge(c.second.masters)
+		if m := c.first.masters.list[0]; m.since != c.since || m.sent.n != c.sent {
 			t.Errorf("%d since, %d sent, want %d and %d", m.since, m.sent.n, c.since, c.sent)
 		}
 	}

@@ -127,7 +127,7 @@ const everything = ^ofListing
 var causes = []Cause{
 	{ID: "master_version", State: Trouble, Certainty: Certain, explains: ofListing,
 		Needs:  "a master refuses the server because of its version",
-		Words:  "The master {master} does not list it, because of its version: {says}.",
+		Words:  "The master {master} does not list {server}, because of its version: {says}.",
 		Advice: "Update the server; until then it is not on that list.",
 		holds: func(x *facts) *proof {
 			return x.master(func(m *master) bool {
@@ -137,19 +137,19 @@ var causes = []Cause{
 		}},
 	{ID: "master_refuses", State: Trouble, Certainty: Certain, explains: ofListing,
 		Needs:  "a master says that it does not list the server",
-		Words:  "The master {master} does not list it: {says}.",
+		Words:  "The master {master} does not list {server}: {says}.",
 		Advice: "Correct what the master complains about; until then it is not on that list.",
 		holds:  func(x *facts) *proof { return x.master(func(m *master) bool { return m.says != "" }) }},
 	{ID: "master_silent", State: Trouble, Certainty: Likely, explains: ofListing,
 		Needs:  "several heartbeats of a protocol whose masters reply or ask back, and nothing from the master; or messages of the master to earlier heartbeats, and from a time on none to five or more, more than chance loses",
-		Words:  "The master {master} sends nothing back{since}.",
+		Words:  "The master {master} sends nothing back to {server}{since}.",
 		Advice: "That master may be gone, its address wrong, or a firewall drops its packets: set a master that is alive.",
 		holds: func(x *facts) *proof {
 			if x.asked() == 0 && (x.o.OneSided || x.replies() > 0) {
 				return nil // the direction of what masters send may be missing
 			}
 			return x.master(func(m *master) bool {
-				return m.due && m.sent.n == 0 && (m.beats.n > 1 || m.unjoined > 1) || m.stopped()
+				return m.due && m.sent.n == 0 && m.beats.n > 1 || m.stopped()
 			})
 		}},
 

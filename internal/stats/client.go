@@ -1,7 +1,9 @@
 package stats
 
 import (
+	"cmp"
 	"math/bits"
+	"slices"
 	"time"
 )
 
@@ -390,11 +392,5 @@ func (c *past) add(kind uint16, n uint32) {
 
 // favourite returns the kind that it asked for most often, counted from 1.
 func (c *past) favourite() uint16 {
-	best := c.kinds[0]
-	for _, k := range c.kinds[1:] {
-		if k.n > best.n {
-			best = k
-		}
-	}
-	return best.kind
+	return slices.MaxFunc(c.kinds[:], func(a, b kindCount) int { return cmp.Compare(a.n, b.n) }).kind
 }

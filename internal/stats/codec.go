@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 )
 
 // codecVersion changes with every change of what is written.
-const codecVersion = 12
+const codecVersion = 13
 
 // AppendBinary appends the counts in binary form. It is the same for the same counts.
 func (s *Shards) AppendBinary(b []byte) []byte {
@@ -222,6 +223,16 @@ func (a *Aggregate) code(c *codec) {
 		e.stays = e.v.replies > 0
 	}
 	codeTop(c, &a.strays, maxStrays, (*key).short, a.codeStray)
+	for m := range coder.List(c.Coder, &a.masters.list, maxMasters) {
+		from, to := keyOf(m.from, 0), keyOf(m.to.Addr(), m.to.Port())
+		from.code(c)
+		to.code(c)
+		m.from, m.to = from.addr(), netip.AddrPortFrom(to.addr(), to.Port)
+		numbers(c, &m.beats.n, &m.sent.n, &m.probes, &m.answered, &m.since)
+		c.Bool(&m.due)
+		c.Bool(&m.listed)
+		c.Text(&m.says, maxReason)
+	}
 	a.codeFindings(c)
 }
 

@@ -18,7 +18,7 @@ import (
 const (
 	maxTargets = maxServers // addresses and ports
 	maxOfPort  = 16         // kinds of requests, and types of findings
-	maxMasters = 64
+	maxMasters = 256
 	maxAskers  = 4   // addresses that are told apart
 	maxNames   = 4   // that one address and port states
 	maxReason  = 160 // bytes of what a master says, or of a finding
@@ -28,7 +28,7 @@ const (
 
 // A focus keeps, of each address and port that is asked or that replies, the facts from which [Aggregate.Why] finds a cause.
 type focus struct {
-	only    netip.Addr                // the only address of interest; invalid for all
+	*masters
 	sent    uint64                    // datagrams of only
 	unknown map[netip.AddrPort]uint64 // datagrams that no protocol recognises, by the sender, as far as there is room
 	partial mark                      // datagrams that no protocol recognises and of which the capture holds only a part
@@ -39,8 +39,6 @@ type focus struct {
 	of      map[netip.AddrPort]*target
 	newest  [512]*target // by port and the end of the address
 	left    uint64       // targets for which there was no room
-	masters []master
-	hosts   uint64       // that have masters, see hostBit
 	proven  [1024]uint64 // frames of requests that returned a challenge
 	lists   [64]uint64   // frames of requests for lists of servers
 	given   [256]struct {
@@ -52,8 +50,9 @@ type focus struct {
 // keptLong is how old a challenge may be before its server need not accept it any more.
 const keptLong = 5 * time.Second
 
-func newFocus(only netip.Addr) *focus {
-	return &focus{only: only, unknown: map[netip.AddrPort]uint64{}, of: map[netip.AddrPort]*target{}}
+func newFocus(only netip.Addr, m *masters) *focus {
+	m.only = only
+	return &focus{masters: m, unknown: map[netip.AddrPort]uint64{}, of: map[netip.AddrPort]*target{}}
 }
 
 // A mark counts what happened in frames of a capture, the first of which it knows.
@@ -178,14 +177,19 @@ type noted struct {
 	mark
 }
 
-// A master is an address to which heartbeats of a host went. unjoined are the unanswered ones that are requests; probes are the
-// questions of the master, of which the host answered some.
+// Masters are those to which hosts send heartbeats.
+type masters struct {
+	only        netip.Addr // the only host of interest; invalid for all
+	list        []master
+	hosts, ends uint64 // bits of the hosts and of their masters, see hostBit
+}
+
+// A master is an address to which heartbeats of a host went. probes are the questions of the master, of which the host answered some.
 type master struct {
 	from             netip.Addr
 	to               netip.AddrPort
 	beats, sent      mark
 	probes, answered uint64
-	unjoined         uint64
 	due              bool   // it has to reply to heartbeats
 	since            uint64 // heartbeats since it sent something
 	says             string // why it does not list the server
@@ -265,7 +269,7 @@ func (s *series) merge(o *series) {
 // NewFocused returns an aggregate that also keeps facts about an address, or about all servers if it is invalid.
 func NewFocused(only netip.Addr) *Aggregate {
 	a := New()
-	a.focus = newFocus(only)
+	a.focus = newFocus(only, &a.masters)
 	return a
 }
 
@@ -417,31 +421,24 @@ func (t *target) calls(name, on string) {
 }
 
 // master returns the counts of a master of a host, by its address and, if it is not 0, its port.
-func (f *focus) master(from netip.Addr, a netip.AddrPort) *master {
-	if f.hosts&hostBit(from) == 0 { // most hosts have none
+func (l *masters) master(from netip.Addr, a netip.AddrPort) *master {
+	if l.hosts&hostBit(from) == 0 || l.ends&hostBit(a.Addr()) == 0 { // most hosts have none
 		return nil
 	}
-	for i := range f.masters {
-		if m := &f.masters[i]; m.is(from, a) {
+	for m := range each(l.list) {
+		if m.from == from && m.to.Addr() == a.Addr() && (a.Port() == 0 || a.Port() == m.to.Port()) {
 			return m
 		}
 	}
 	return nil
 }
 
-func (m *master) is(from netip.Addr, a netip.AddrPort) bool {
-	return m.from == from && m.to.Addr() == a.Addr() && (a.Port() == 0 || a.Port() == m.to.Port())
-}
-
 // hostBit returns the bit of an address in a set of 64.
-func hostBit(a netip.Addr) uint64 {
-	b := a.As16()
-	return 1 << (b[15] % 64)
-}
+func hostBit(a netip.Addr) uint64 { return 1 << (keyOf(a, 0).Lo % 64) }
 
-func (f *focus) addMaster(from netip.Addr, a netip.AddrPort) *master {
-	f.hosts |= hostBit(from)
-	return place(&f.masters, maxMasters, &master{from: from, to: a}, func(m *master) bool { return m.is(from, a) })
+func (l *masters) add(from netip.Addr, a netip.AddrPort) *master {
+	l.hosts, l.ends = l.hosts|hostBit(from), l.ends|hostBit(a.Addr())
+	return place(&l.list, maxMasters, &master{from: from, to: a}, func(m *master) bool { return m.from == from && m.to == a })
 }
 
 // private reports whether an address is of a network that is not routed in the internet.
@@ -451,7 +448,7 @@ func private(a netip.Addr) bool {
 }
 
 // wants reports whether what happens at an address is of interest: all others of the host with the focus are, for comparison.
-func (f *focus) wants(a netip.Addr) bool { return !f.only.IsValid() || a == f.only }
+func (l *masters) wants(a netip.Addr) bool { return !l.only.IsValid() || a == l.only }
 
 // record counts a message. Both ends may be of interest.
 func (f *focus) record(r *dissect.Record) {
@@ -464,15 +461,6 @@ func (f *focus) record(r *dissect.Record) {
 	if r.Src.Addr() == f.only {
 		f.sent++
 	}
-	if r.Type.Purpose&dissect.Heartbeat != 0 && f.wants(r.Src.Addr()) {
-		m := f.addMaster(r.Src.Addr(), r.Dst)
-		m.beats.add(1, f.input, r.Frame)
-		m.since++
-		m.due = m.due || r.Type.Purpose&dissect.Unconfirmed == 0
-	}
-	if f.wants(r.Dst.Addr()) {
-		f.bySrc(r)
-	}
 	if f.only.IsValid() {
 		f.list(r)
 	}
@@ -483,7 +471,7 @@ func (f *focus) list(r *dissect.Record) {
 	if slot := &f.lists[r.Frame%uint64(len(f.lists))]; r.Type.Purpose&dissect.ServerList != 0 {
 		*slot = r.Frame
 		text := r.AppendContents(nil)
-		f.addMaster(f.only, r.Dst).asked = strings.TrimSpace(string(text[:min(len(text), maxReason)]))
+		f.add(f.only, r.Dst).asked = strings.TrimSpace(string(text[:min(len(text), maxReason)]))
 		return
 	}
 	if r.Type.Role != dissect.Reply || r.RequestFrame == 0 || f.lists[r.RequestFrame%uint64(len(f.lists))] != r.RequestFrame {
@@ -519,13 +507,20 @@ func (m *master) port(list ...uint16) {
 	}
 }
 
-// bySrc counts what a master sends to a server.
-func (f *focus) bySrc(r *dissect.Record) {
-	m := f.master(r.Dst.Addr(), netip.AddrPortFrom(r.Src.Addr(), 0))
+// record counts heartbeats, and what a master sends to a host.
+func (l *masters) record(r *dissect.Record, input uint32) {
+	from, to := r.Src.Addr(), r.Dst.Addr()
+	if r.Type.Purpose&dissect.Heartbeat != 0 && l.wants(from) {
+		m := l.add(from, r.Dst)
+		m.beats.add(1, input, r.Frame)
+		m.since++
+		m.due = m.due || r.Type.Purpose&dissect.Unconfirmed == 0
+	}
+	m := l.master(to, netip.AddrPortFrom(from, 0))
 	if m == nil {
 		return
 	}
-	m.sent.add(1, f.input, r.Frame)
+	m.sent.add(1, input, r.Frame)
 	m.since = 0
 	switch {
 	case r.Type.Purpose&dissect.Refusal != 0:
@@ -535,6 +530,14 @@ func (f *focus) bySrc(r *dissect.Record) {
 		}
 	case r.Type.Purpose&dissect.Listing != 0:
 		m.listed = true
+	}
+}
+
+// ended counts what became of a question of a master.
+func (l *masters) ended(host, from *key, is dissect.Outcome) {
+	if m := l.master(host.addr(), netip.AddrPortFrom(from.addr(), 0)); m != nil {
+		m.probes++
+		m.answered += core.Bit[uint64](!missed(is))
 	}
 }
 
@@ -640,24 +643,14 @@ func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
 
 // exchange counts what became of a request.
 func (f *focus) exchange(x *dissect.Exchange, is dissect.Outcome) {
-	n, again := uint64(x.Requests-x.Repeated), uint64(x.Repeated)
-	if x.Outcome == dissect.OutcomeRepeated {
-		n, again = 0, uint64(x.Requests)
-	}
+	n := either(x.Outcome == dissect.OutcomeRepeated, 0, uint64(x.Requests-x.Repeated))
+	again := uint64(x.Requests) - n
 	if t := f.at(x.Dst, false); t != nil && again > 0 { // another sending counts, but these had no reply either
 		spread(x.Time.UnixNano(), x.Newest.UnixNano()+1, again, int64(time.Second), func(at int64, n uint64) { t.of(x.Protocol.Name).add(at, uint32(n), 0) })
 		t.fates[dissect.OutcomeRepeated].add(again, f.input, x.Frame)
 	}
 	if n == 0 {
 		return
-	}
-	if m := f.master(x.Src.Addr(), x.Dst); m != nil && x.Outcome == dissect.OutcomeUnanswered && x.Type.Purpose&dissect.Heartbeat != 0 {
-		m.unjoined++
-	}
-	if m := f.master(x.Dst.Addr(), netip.AddrPortFrom(x.Src.Addr(), 0)); m != nil {
-		if m.probes++; !missed(x.Outcome) {
-			m.answered++
-		}
 	}
 	t := f.at(x.Dst, false)
 	if t == nil {
@@ -672,9 +665,7 @@ func (f *focus) exchange(x *dissect.Exchange, is dissect.Outcome) {
 	good := uint32(n)
 	if missed(is) || is == dissect.OutcomeOneSided {
 		k.none.add(n, f.input, x.Frame)
-		if good = 0; is == dissect.OutcomeOther {
-			good = uint32(n) // it was not silent
-		}
+		good = either(is == dissect.OutcomeOther, good, 0) // then it was not silent
 	}
 	if x.Ambiguous && is == dissect.OutcomeAnswered && x.First > time.Second {
 		t.marks[mBehind].add(1, f.input, x.ReplyFrame)
@@ -777,8 +768,11 @@ func (f *focus) merge(o *focus) {
 			t.merge(from)
 		}
 	}
-	for from := range each(o.masters) {
-		m := f.addMaster(from.from, from.to)
+}
+
+func (l *masters) merge(o *masters) {
+	for from := range each(o.list) {
+		m := l.add(from.from, from.to)
 		m.beats.merge(&from.beats)
 		if from.sent.n > 0 {
 			m.since = 0
@@ -787,7 +781,6 @@ func (f *focus) merge(o *focus) {
 		m.sent.merge(&from.sent)
 		m.probes += from.probes
 		m.answered += from.answered
-		m.unjoined += from.unjoined
 		m.listed, m.due = m.listed || from.listed, m.due || from.due
 		m.asked = cmp.Or(m.asked, from.asked)
 		m.lists.merge(&from.lists)

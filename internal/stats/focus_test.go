@@ -38,8 +38,8 @@ func TestFocus(t *testing.T) {
 	sum := NewFocused(server)
 	sum.Merge(a)
 	for _, f := range []*focus{a.focus, sum.focus} {
-		if len(f.targets) != maxTargets || len(f.of) != maxTargets || len(f.masters) != maxMasters || f.at(netip.AddrPortFrom(server, 5000), false) == nil {
-			t.Fatalf("%d servers, %d masters", len(f.targets), len(f.masters))
+		if len(f.targets) != maxTargets || len(f.of) != maxTargets || len(f.masters.list) != maxMasters || f.at(netip.AddrPortFrom(server, 5000), false) == nil {
+			t.Fatalf("%d servers, %d masters", len(f.targets), len(f.masters.list))
 		}
 		for _, p := range f.targets {
 			if len(p.kinds) > maxOfPort || len(p.noted) > maxOfPort || len(p.askers) > maxAskers {

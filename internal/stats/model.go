@@ -50,7 +50,7 @@ type Head struct {
 // A Verdict is a sentence with the numbers that carry it.
 type Verdict struct {
 	// Kind is one of forged_flood, carpet, reflection, junk_flood, server_down, crowd_or_forged, drops_under_load, greedy_clients, no_reply,
-	// long_replies_lost, not_answered, errors, slow, list_hammering, growth, scanner, nothing_unusual, cannot_tell.
+	// long_replies_lost, not_answered, errors, slow, not_listed, list_hammering, growth, scanner, nothing_unusual, cannot_tell.
 	Kind string `json:"kind"`
 	// Certainty is certain (by proof), likely (two kinds of strong evidence), or possible.
 	Certainty Certainty `json:"certainty"`

@@ -163,6 +163,9 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	default:
 		m.key = key(in.Src)
 	}
+	if r.Type.Purpose&dissect.Heartbeat != 0 || a.masters.hosts != 0 {
+		a.masters.record(r, a.input)
+	}
 	if a.focus != nil {
 		a.focus.record(r)
 		a.count()
@@ -201,6 +204,9 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 		u.add(t, x.Requests, x.Requests-x.Repeated, x.Replies, x.RequestBytes, x.ReplyBytes)
 	} else {
 		a.wait(x, in)
+	}
+	if a.masters.hosts != 0 && x.Outcome.Counts() && x.Requests > x.Repeated {
+		a.masters.ended((*key)(&in.Dst), (*key)(&in.Src), x.Outcome)
 	}
 	if x.Ambiguous && x.Outcome == dissect.OutcomeAnswered {
 		a.count()

@@ -374,10 +374,7 @@ func u32(length uint32, start string, v6 bool, token uint8) string {
 	if token > 0 {
 		list = append(list, at(udpHeader+int(token))+"=0,0xffffffff")
 	}
-	if len(list) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(` -m u32 --u32 "%s"`, strings.Join(list, " && "))
+	return either(len(list) == 0, "", fmt.Sprintf(` -m u32 --u32 "%s"`, strings.Join(list, " && ")))
 }
 
 // Removal returns the commands that remove rules, however often they were loaded.

@@ -107,10 +107,7 @@ func (h *heard) replies(from *key) {
 
 // says returns the words of the last ICMP error about a server.
 func (s *tally) says() string {
-	if s.heard == nil {
-		return ""
-	}
-	return s.heard.icmp
+	return cmp.Or(s.heard, new(heard)).icmp
 }
 
 // fates count requests by their outcome.
@@ -422,20 +419,13 @@ type kind struct {
 // sum returns the counts of all times.
 func (k *kind) sum() cell { return sumCells(k.cells.buckets) }
 
-func (k *kind) message() string {
-	if k.of == nil {
-		return "other"
-	}
-	return k.of.Name
-}
+// otherKind is the type of the kinds for which there was no room.
+var otherKind = dissect.MessageType{Name: "other", Title: "other request"}
+
+func (k *kind) message() string { return cmp.Or(k.of, &otherKind).Name }
 
 // title returns what it is called in prose.
-func (k *kind) title() string {
-	if k.of == nil {
-		return "other request"
-	}
-	return k.of.Title
-}
+func (k *kind) title() string { return cmp.Or(k.of, &otherKind).Title }
 
 func (k *kind) mute() bool { return k.of != nil && mayIgnore(k.of) }
 

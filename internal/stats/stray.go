@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"net/netip"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -249,8 +250,5 @@ func (a *Aggregate) placeStrays() {
 
 // strays returns the number of datagrams to a server that no protocol recognises.
 func (s *server) strays() uint64 {
-	if s.stray == nil {
-		return 0
-	}
-	return s.stray.in
+	return cmp.Or(s.stray, new(stray)).in
 }

@@ -74,6 +74,33 @@ func (s *server) died(k *asked) (is bool, others, good uint64) {
 	return is, others, good
 }
 
+// notListed says what why says of masters that do not list a server, or send nothing to its host.
+func (r *reporting) notListed() {
+	all := r.a.masters.list
+	if r.o.OneSided || len(all) == maxMasters { // there may be more
+		return
+	}
+	shown := masters{list: slices.Clone(all)}
+	for m := range each(shown.list) {
+		m.from, m.to = r.host(m.from), netip.AddrPortFrom(r.host(m.to.Addr()), m.to.Port())
+		m.says = either(r.o.Hide == nil || m.says == "", m.says, "its words are left out")
+	}
+	said := map[netip.Addr]bool{}
+	for _, e := range r.servers {
+		x := &facts{target: &target{at: r.endpoint(e)}, f: &focus{masters: &shown}, o: r.o}
+		x.marks[mAsked].n, x.marks[mData].n = e.v.requests, e.v.replies
+		c := first(causes, func(c Cause) bool { return c.explains != ofListing || c.holds(x) != nil })
+		if p := c.holds(x); c.explains == ofListing && !said[e.addr()] && (len(r.o.Home) == 0 || r.isHome(e.addr())) {
+			said[e.addr()] = true
+			r.say(Verdict{
+				Kind: NotListed, Certainty: c.Certainty, Server: r.address(e), From: instant(e.v.first), To: instant(e.v.last),
+				Text:     "Trouble with a master: " + c.fill(c.Words, p, r.address(e)+r.named(&e.v)), Advice: c.Advice,
+				Evidence: Evidence{{"heartbeats", float64(p.evidence[0].Count)}, {"messages", float64(p.evidence[1].Count)}},
+			})
+		}
+	}
+}
+
 // targets names what a client scans: servers, or ports if nearly all that it asked are of one host.
 func (r *reporting) targets(c *entry[client]) string {
 	ports, all := map[netip.Addr]int{}, 0

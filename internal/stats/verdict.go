@@ -26,6 +26,7 @@ const (
 	Unwell          = "not_answered"
 	Errors          = "errors"
 	Slow            = "slow"
+	NotListed       = "not_listed"
 	ListHammering   = "list_hammering"
 	Growth          = "growth"
 	Scanner         = "scanner"
@@ -56,6 +57,7 @@ func (r *reporting) judge() {
 	if t := &r.Totals; said > len(r.Verdicts) && len(r.Verdicts) == 0 || r.o.OneSided || len(r.Verdicts) == 0 && (t.Requests == 0 || t.Answered == 0 && (t.Unanswered > 0 || t.Replies == 0) || r.tooLittle() != "" || r.lost() >= leastWell || unpaired != "") {
 		r.cannotTell()
 	}
+	r.notListed()
 	if len(r.Verdicts) == 0 {
 		r.nothing()
 	}
@@ -84,7 +86,7 @@ func (r *reporting) isCut(v Verdict) bool {
 
 // ranks are the kinds of verdicts, worst first.
 var ranks = []string{
-	ForgedFlood, Carpet, Reflection, JunkFlood, ServerDown, CrowdOrForged, DropsUnderLoad, GreedyClients, NoReplies, LongRepliesLost, Unwell, Errors, Slow, ListHammering, Growth, Scanner,
+	ForgedFlood, Carpet, Reflection, JunkFlood, ServerDown, CrowdOrForged, DropsUnderLoad, GreedyClients, NoReplies, LongRepliesLost, Unwell, Errors, Slow, NotListed, ListHammering, Growth, Scanner,
 	CannotTell, NothingUnusual,
 }
 

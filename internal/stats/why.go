@@ -447,8 +447,8 @@ func (x *facts) sent() uint64 { return x.f.unknown[x.at] }
 
 // masters yields the masters of its host.
 func (x *facts) masters(yield func(*master) bool) {
-	for i := range x.f.masters {
-		if m := &x.f.masters[i]; m.from == x.at.Addr() && !yield(m) {
+	for m := range each(x.f.masters.list) {
+		if m.from == x.at.Addr() && !yield(m) {
 			return
 		}
 	}
