@@ -160,7 +160,7 @@ type flowExtra struct {
 	copies    uint32
 	copyUp    bool
 	late      bool // late copies of parts have been reported
-	refused   bool // an ICMP error has been reported that is about no request
+	refused   bool // an ICMP error has been reported that is about no request, since the newest one
 	early     bool // replies came before their requests
 }
 

@@ -131,10 +131,10 @@ func (a *Analyzer) ICMP(e *ICMPError) {
 		a.reportICMP(e, k, aboutRequest, n, last)
 		return
 	}
+	// One is enough until the client asks again: a server goes on sending to one that has gone.
 	if t.flows.extra(fi).refused {
 		return
 	}
-	// One is enough: a server goes on sending to a client that has gone.
 	t.flows.own(fi).refused = true
 	what := aboutOther
 	for i := f.requests; i != none; i = t.requests.list[i].below {

@@ -23,6 +23,9 @@ func (t *tracker) request(x *arrival, rec *Record) (proven bool) {
 	}
 	if rec.Pair.Asks != 0 {
 		t.flows.more[x.flow].lastRequest = now
+		if e := t.flows.extra(x.flow); e.refused {
+			e.refused = false
+		}
 	}
 	pair := &rec.Pair
 	peer := f.key.peer(up, proto)

@@ -480,7 +480,7 @@ func (r *reporting) unconnected() {
 		c, server := causeOf("connections_fail"), netip.AddrPortFrom(r.host(s.Server.Addr()), s.Server.Port()).String()
 		r.say(Verdict{
 			Kind: Unwell, Certainty: c.Certainty, Server: server, From: r.From, To: r.To, Advice: c.Advice,
-			Text:     "Not connected: in the whole capture, " + c.fill(c.Words, &proof{fill: s.fill()}, server),
+			Text:     "Not connected: " + c.fill(c.Words, &proof{fill: s.fill()}, server),
 			Evidence: Evidence{{"connections", float64(s.Tried)}, {"made", float64(s.Made)}, {"refused", float64(s.Refused)}},
 		})
 	}

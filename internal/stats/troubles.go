@@ -94,7 +94,7 @@ func (r *reporting) notListed() {
 			said[e.addr()] = true
 			r.say(Verdict{
 				Kind: NotListed, Certainty: c.Certainty, Server: r.address(e), From: instant(e.v.first), To: instant(e.v.last),
-				Text:     "Trouble with a master: " + c.fill(c.Words, p, r.address(e)+r.named(&e.v)), Advice: c.Advice,
+				Text: "Trouble with a master: " + c.fill(c.Words, p, r.address(e)+r.named(&e.v)), Advice: c.Advice,
 				Evidence: Evidence{{"heartbeats", float64(p.evidence[0].Count)}, {"messages", float64(p.evidence[1].Count)}},
 			})
 		}
