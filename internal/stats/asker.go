@@ -305,10 +305,11 @@ func (r *reporting) findGreedy() {
 		mark(list)
 		real = real || r.accepted(e, list[0].v.favourite(), n)
 		for i := range r.groups {
-			if g := &r.groups[i]; g.real == real && sameClients(g.clients, list) {
+			if g := &r.groups[i]; g.real == real && sameHosts(g.clients, list) {
 				if !slices.Contains(g.servers, e) {
 					g.servers = append(g.servers, e)
 				}
+				g.clients = append(g.clients, slices.DeleteFunc(slices.Clone(list), func(c *entry[client]) bool { return slices.Contains(g.clients, c) })...)
 				g.requests += n
 				g.from, g.to, g.times = min(g.from, from), max(g.to, to), append(g.times, [2]int64{from, to})
 				return
@@ -447,8 +448,14 @@ func (c *client) paceAt(e *entry[server], many bool) float64 {
 	return either(n < peakOften*seconds && (n < programOften*seconds || !many && float64(c.requests) < eventLeast*seconds), 0, n)
 }
 
-func sameClients(a, b []*entry[client]) bool {
-	return len(a) == len(b) && !slices.ContainsFunc(a, func(c *entry[client]) bool { return !slices.Contains(b, c) })
+// sameHosts reports whether two lists have the same addresses, or such of the same networks of IPv6: a host has many.
+func sameHosts(a, b []*entry[client]) bool {
+	all := func(a, b []*entry[client]) bool {
+		return !slices.ContainsFunc(a, func(c *entry[client]) bool {
+			return !slices.ContainsFunc(b, func(o *entry[client]) bool { return c == o || c.addr().Is6() && netOf(c.addr(), 64).Contains(o.addr()) })
+		})
+	}
+	return all(a, b) && all(b, a)
 }
 
 // mostSources is how many sources a verdict lists.
@@ -474,11 +481,14 @@ func (r *reporting) tooOften() {
 		}
 		seconds := g.seconds()
 		who := either(len(g.clients) > 1, fmt.Sprintf("%d clients (%s and others) ask", len(g.clients), sources[0]), sources[0]+" asks")
-		botnet := len(g.clients) >= mostGreedy && alikeClients(g.clients)
+		alike, fast := len(g.clients) >= mostGreedy && alikeClients(g.clients), g.requests >= programOften*seconds*float64(len(g.clients))
+		if net := r.network(netOf(g.clients[0].addr(), 64)); len(g.clients) > 1 && g.clients[0].addr().Is6() && sameHosts(g.clients[:1], g.clients) {
+			who, alike = fmt.Sprintf("%d addresses of %s, probably one host, ask", len(g.clients), net), false
+		}
 		v := Verdict{
 			Kind: kind, Certainty: Certain, Servers: servers, Sources: sources, From: instant(g.from), To: instant(g.to),
 			Text: fmt.Sprintf("%s: %s %s %s times per second: %s %s in %s, %s of all requests. %s", title, who, list(servers), rounded(g.requests/seconds), number(nearest(g.requests)), what,
-				r.partOf(seconds, g.from, g.to), percent(g.requests/float64(r.Totals.Requests)), g.proof(botnet, tcp, r.o.OneSided)),
+				r.partOf(seconds, g.from, g.to), percent(g.requests/float64(r.Totals.Requests)), g.proof(alike, fast, tcp, r.o.OneSided)),
 			Advice: "Limit requests per address (qdissect rules prints the rule), unless many players share that one (a NAT); or ask its operator to ask less often.",
 			Evidence: Evidence{
 				{"sources", float64(len(g.clients))}, {"requests", round(g.requests, 0)}, {"requests_per_second", round(g.requests/seconds, 1)},
@@ -488,7 +498,9 @@ func (r *reporting) tooOften() {
 		if len(g.clients) > 1 {
 			v.Advice = "Limit requests per address (qdissect rules prints the rule)."
 		}
-		if botnet {
+		if alike && g.real && !fast {
+			v.Advice = "Ask who makes the program to let it ask less often: a limit per address keeps its users from the server."
+		} else if alike {
 			v.Because = []string{"botnet: all ask the same at the same pace"}
 			v.Evidence = append(v.Evidence, Number{"botnet", 1})
 		}
@@ -518,15 +530,16 @@ func (r *reporting) tooOften() {
 }
 
 // proof says whether the addresses are real.
-func (g *group) proof(botnet, tcp, oneSided bool) string {
+func (g *group) proof(alike, fast, tcp, oneSided bool) string {
 	switch one := len(g.clients) == 1; {
 	case tcp:
 		return "That is over TCP, which proves addresses."
-	case g.real && botnet:
-		return "They return challenges, so the addresses are real, and all do the same at the same pace: a botnet, or one program on many machines."
+	case g.real && alike:
+		return "They return challenges, so the addresses are real, and all do the same at the same pace: " +
+			either(fast, "a botnet, or one program on many machines.", "one program on many machines, such as a list of servers that people keep open, or a botnet.")
 	case oneSided && !g.real:
 		return "One direction does not tell whether that is real, or forged by somebody else."
-	case botnet:
+	case alike:
 		return "They need not prove that the addresses are their own, and all do the same at the same pace: forged, a botnet, or one program on many machines."
 	case g.real && one:
 		return "It returns challenges: the address is real."

@@ -45,7 +45,7 @@ func (r *reporting) floods() {
 		}
 		v := Verdict{
 			Kind: ForgedFlood, Certainty: Certain, Server: at, Servers: servers, Network: net, From: instant(ev.from), To: instant(ev.to),
-			Evidence: r.floodNumbers(ev), Because: ev.because,
+			Evidence: r.floodNumbers(ev), Because: ev.because, of: r.whatOf(ev),
 		}
 		n := nearest(ev.sources)
 		who := either(n > 0, " from "+count(n, "address", "addresses"), "")
@@ -277,19 +277,23 @@ const (
 	mostGreedy   = 10
 )
 
-// leastGrowth is how long more clients come, until it is worth saying.
-const leastGrowth = int64(time.Minute)
+// leastGrowth is how long more clients come, until it is worth saying, if they do not come in a rush: so many requests, and so many per second.
+const (
+	leastGrowth = int64(time.Minute)
+	leastRush   = 1000
+	rushRate    = 100
+)
 
 // growths says that more clients came than usual, each of which asks as others do.
 func (r *reporting) growths() {
 	for ev := range each(r.events) {
-		if ev.nature != real || ev.clients != nil || ev.to-ev.from < leastGrowth {
+		if ev.nature != real || ev.clients != nil || ev.to-ev.from < leastGrowth && (ev.requests < leastRush || ev.level() < rushRate) {
 			continue
 		}
 		r.say(Verdict{
 			Kind: Growth, Certainty: Likely, Server: r.address(ev.server), From: instant(ev.from), To: instant(ev.to),
-			Text: fmt.Sprintf("Growth at %s%s: %s more than usual in %s (%s per second%s), of clients that prove themselves. No few of them ask most of it: more people come.",
-				r.address(ev.server), r.named(&ev.server.v), count(nearest(ev.requests), "request", "requests"), r.span(ev.from, ev.to), rounded(ev.level()), times(ev)),
+			Text: fmt.Sprintf("%s at %s%s: %s more than usual in %s (%s per second%s), of clients that prove themselves. No few of them ask most of it: more people come.",
+				either(ev.to-ev.from < leastGrowth, "Crowd", "Growth"), r.address(ev.server), r.named(&ev.server.v), count(nearest(ev.requests), "request", "requests"), r.span(ev.from, ev.to), rounded(ev.level()), times(ev)),
 			Advice:   "Block nobody: look whether the server bears it, and raise its limits.",
 			Evidence: Evidence{{"requests", round(ev.requests, 0)}, {"requests_per_second", round(ev.level(), 1)}, {"usual_requests_per_second", round(ev.usual, 1)}, {"seconds", round(ev.seconds(), 1)}},
 		})

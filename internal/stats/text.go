@@ -175,15 +175,20 @@ func (t *text) verdicts() {
 	}
 }
 
-// told returns the verdicts, with the outages of a server in one sentence if they are many.
+// told returns the verdicts, with the outages of a server, or the floods of one kind, in one sentence if they are many.
 func (t *text) told() (list []Verdict) {
 	for _, v := range t.Verdicts {
-		same := slices.DeleteFunc(slices.Clone(t.Verdicts), func(o Verdict) bool { return o.of != outage || o.Server != v.Server })
-		if n := len(same) - 1; v.of == outage && n >= 3 {
+		repeats := v.of == outage || v.Kind == ForgedFlood || v.Kind == CrowdOrForged
+		same := slices.DeleteFunc(slices.Clone(t.Verdicts), func(o Verdict) bool {
+			return o.Kind != v.Kind || o.of != v.of || o.Server != v.Server || o.Network != v.Network || o.Certainty != v.Certainty
+		})
+		if n := len(same) - 1; repeats && n >= 3 {
+			slices.SortStableFunc(same, func(a, b Verdict) int { return a.From.Compare(b.From) })
 			if !v.From.Equal(same[0].From) {
 				continue
 			}
-			v.Text += fmt.Sprintf(" It happened %d more times, the last from %s to %s.", n, t.clock(same[n].From.UnixNano()), t.clock(same[n].To.UnixNano()))
+			sum := nearest(totalOf(same[1:], func(v Verdict) float64 { return v.Evidence.of("requests") }))
+			v.Text += fmt.Sprintf(" It happened %d more times, the last from %s to %s%s.", n, t.clock(same[n].From.UnixNano()), t.clock(same[n].To.UnixNano()), either(v.of == outage, "", ", with "+number(sum)+" requests together"))
 		}
 		list = append(list, v)
 	}

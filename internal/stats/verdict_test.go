@@ -455,6 +455,9 @@ func TestVerdictsNeed(t *testing.T) {
 		{"twelve trackers ask a master", many(12, 12, 2), []string{`Nothing unusual`}, ""},
 		{"twelve trackers ask too often", many(12, 21, 2), []string{`possible Greedy: 12 clients (203.0.0.9 and others) ask 198.51.100.10:27015 252 times per second: 15,120 p list requests`}, ""},
 		{"greedy, others less", both(evening(60), greedy("203.0.113.9", 1000, 20, 50), greedy("203.0.114.9", 220, 20, 11)), []string{`certain Greedy: 2 clients (203.0.113.9 and others) ask 198.51.100.10:27015 61 times per second: 1,220 p info requests in 20 s`, `"share_of_requests":0.9104,`}, ""},
+		{"greedy, of one host", both(evening(60), sent(1200, 20, 40, func(i int, x *made) {
+			x.from, x.to, x.proof = fmt.Sprint("2a02:8109::", i/240), "2001:db8::10", dissect.Proven
+		})), []string{`certain Greedy: 5 addresses of 2a02:8109::/64, probably one host, ask [2001:db8::10]:27015 40 times per second: 1,200 p info requests in 30 s`}, "botnet"},
 		{"greedy, others later", both(evening(60), greedy("203.0.113.9", 1000, 5, 50), greedy("203.0.114.9", 220, 40, 11)), []string{`203.0.113.9 asks 198.51.100.10:27015 50 times per second: 1,000`, `203.0.114.9 asks 198.51.100.10:27015 11 times per second: 220`}, ""},
 		{"more people come, and one who asks too often", both(evening(180), sent(3900, 60, 60, func(i int, x *made) { x.from, x.proof = person(1000+i/2), dissect.Proven }), greedy("203.0.113.9", 780, 60, 12)), []string{`Growth at 198.51.100.10:27015: `, `203.0.113.9 asks 198.51.100.10:27015 12 times per second: 780 `}, ""},
 		{"a flood of four servers by few, who come again", both(evening(90), flood(1200, 40, dissect.Unreturned, func(i int, x *made) { x.from, x.to = somebody(i/4%120), fmt.Sprint("198.51.100.", 20+i%4) })), []string{`Forged flood at 4 servers of 198.51.100.0/24: 1,200 `, ` from 120 addresses`}, ""},
