@@ -223,7 +223,7 @@ func writeCauses(b *strings.Builder, markdown bool) {
 		if words == "{verdict}" {
 			words = "those of the report"
 		}
-		advice := c.Advice
+		advice := strings.TrimSuffix(c.Advice, "{one}")
 		switch advice {
 		case "{advice}":
 			advice = "that of the report"

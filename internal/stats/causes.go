@@ -47,6 +47,7 @@ type proof struct {
 	fill      []string // names and values
 	evidence  []Fact
 	certainty Certainty // if it is not that of the cause
+	advice    string    // likewise
 	leaves    matter    // what a later cause may explain all the same
 }
 
@@ -492,7 +493,7 @@ var causes = []Cause{
 		Advice: "It may speak another protocol than it is asked: look at what it sends with qdissect --all; its replies may also be damaged, or of a protocol that qdissect does not know.",
 		holds: func(x *facts) *proof {
 			return x.proofIf(x.n > 0 && x.good+x.marks[mData].n == 0 && x.sent() > 0,
-				"n", count(x.n, "request", "requests")).with(x, "datagrams that no protocol recognises", &x.marks[mUnread])
+				"n", count(x.asked(), "request", "requests")).with(x, "datagrams that no protocol recognises", &x.marks[mUnread])
 		}},
 	{ID: "other_kind", State: Trouble, Certainty: Likely, explains: ofSilence | ofContent,
 		Needs:  "replies, none of which is of the kind that was asked",
@@ -537,10 +538,10 @@ var causes = []Cause{
 	{ID: "no_reply", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "four requests or more, no reply at all, no ICMP error that names it, and nothing that says that one direction is missing",
 		Words:  "No reply: {server} replied to none of {n}, and no ICMP error tells why.",
-		Advice: "A host refuses what comes to a closed port: without an ICMP error, a firewall drops the requests or the replies, the host is off, or the server hangs. Look whether the server runs and listens on that port (ss -ulnp); a capture on the host sees requests that the host's own firewall drops.",
+		Advice: "A host refuses what comes to a closed port: without an ICMP error, a firewall drops the requests or the replies, the host is off, or the server hangs. Look whether the server runs and listens on that port (ss -ulnp); a capture on the host sees requests that the host's own firewall drops.{one}",
 		holds: func(x *facts) *proof {
 			return x.proofIf(x.asked() > tooFew && x.good+x.replies() == 0,
-				"n", count(x.asked(), "request", "requests")).with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
+				"n", count(x.asked(), "request", "requests"), "one", either(x.r.Totals.Replies == 0 && !x.own, noneReplies, "")).with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
 		}},
 	{ID: "wrong_protocol", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "requests of one protocol are answered, and none of at least five of another, which are a tenth of all requests or more",
@@ -703,7 +704,7 @@ var causes = []Cause{
 	{ID: "loss", State: Trouble, Certainty: Possible, explains: ofSilence,
 		Needs:  "under nine tenths of at least twenty requests have a reply, at any time alike or outside of its outages; of clients that ask all the time from one port, each sending counts, and where nearly all requests are answered in the end, each that was sent again after 0.4 seconds or more",
 		Words:  "{server} replies to only {share} of {n}{when}.",
-		Advice: "Packets get lost on the way or are dropped: look at the load of the server, at limits of its queries and of its firewall, and at the path to it.",
+		Advice: pathAdvice,
 		holds: func(x *facts) *proof {
 			if v := x.apart(); v != nil {
 				share := 1 - (v.Evidence.of("unanswered")+v.Evidence.of("refused"))/v.Evidence.of("requests") // others were answered late, or in part
@@ -1002,7 +1003,11 @@ func (x *facts) lacking(m *mark, what string) *proof {
 		return nil
 	}
 	lack := either(m.n == 1, "lacks", "lack")
-	return x.proof("n", count(m.n, "reply", "replies"), "lack", lack).with(x, what, m)
+	p := x.proof("n", count(m.n, "reply", "replies"), "lack", lack).with(x, what, m)
+	if v := x.verdict(Unwell); v != nil && v.Evidence.of("partial") > 0 && lostAlike(v.Evidence.of("partial"), v.Evidence.of("unanswered"), v.Evidence.of("requests")) {
+		p.advice = pathAdvice
+	}
+	return p
 }
 
 // counted names a number of requests of a kind.

@@ -106,9 +106,7 @@ func (h *heard) replies(from *key) {
 }
 
 // says returns the words of the last ICMP error about a server.
-func (s *tally) says() string {
-	return cmp.Or(s.heard, new(heard)).icmp
-}
+func (s *tally) says() string { return cmp.Or(s.heard, new(heard)).icmp }
 
 // fates count requests by their outcome.
 type fates dissect.Outcomes

@@ -298,7 +298,7 @@ func (r *reporting) neverReplied(e *entry[server]) {
 		return
 	}
 	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), v.sources().addresses(), r.span(v.first, v.last))
-	text, advice := r.withICMP(v, text, "Look whether the address and the port are right; qdissect why ADDR:PORT says more of one server.")
+	text, advice := r.withICMP(v, text, "Look whether the address and the port are right; qdissect why ADDR:PORT says more of one server."+either(r.Totals.Replies == 0 && len(r.o.Home) == 0, noneReplies, ""))
 	if said := text; v.says() == "" {
 		text += ", and nothing" + either(r.Totals.Unknown > 0, " that is recognised", "") + " shows that a server is there"
 		if i := slices.IndexFunc(r.servers, func(o *entry[server]) bool { return o.addr() == e.addr() && o.v.replies > 0 }); i >= 0 {
@@ -870,7 +870,7 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string
 		{o.Partial, "were answered in part, because parts or fragments are missing", "Something on the path drops large or fragmented packets: check the MTU and whether a firewall drops IP fragments. The capture itself lacks them if its filter names a port."},
 		{o.Refused, "were refused", "The sender of the ICMP errors says why: look at its firewall."},
 	}
-	if u := float64(o.Unanswered) / float64(n); !odd && float64(o.Partial) <= (1-math.Pow(1-u, 4))*float64(n) { // as many parts as of any packets get lost
+	if !odd && lostAlike(float64(o.Partial), float64(o.Unanswered), float64(n)) {
 		parts[3].advice = parts[0].advice
 	}
 	if 2*e.v.rejected > o.ChallengeOnly {
@@ -916,6 +916,11 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string
 		Kind: Unwell, Server: r.address(e), Sources: sources, Evidence: evidence, Advice: parts[0].advice,
 		Text: fmt.Sprintf("Not answered: %s%s %s only %s of %s%s: %s.", r.address(e), r.named(v), does, percent(float64(good)/float64(n)), count(n, "request", "requests"), when, strings.Join(texts, ", ")),
 	}
+}
+
+// lostAlike reports whether of n requests, which are many, so few are answered in part, and so many not at all, that parts get lost as any packets do.
+func lostAlike(partial, lost, n float64) bool {
+	return n >= leastWell && partial <= (1-math.Pow(1-lost/n, 4))*n
 }
 
 // maybeWell reports whether so few of n may be an accident, if the share of all is as given.

@@ -249,6 +249,4 @@ func (a *Aggregate) placeStrays() {
 }
 
 // strays returns the number of datagrams to a server that no protocol recognises.
-func (s *server) strays() uint64 {
-	return cmp.Or(s.stray, new(stray)).in
-}
+func (s *server) strays() uint64 { return cmp.Or(s.stray, new(stray)).in }

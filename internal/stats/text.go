@@ -115,9 +115,7 @@ func (t *text) table(n int, row func(i int), format string, head ...any) {
 }
 
 // ends cuts an address that is too long for its column, unless all is wanted.
-func (t *text) ends(s string) string {
-	return either(t.whole, s, ends(s, 22))
-}
+func (t *text) ends(s string) string { return either(t.whole, s, ends(s, 22)) }
 
 // ends cuts a text in its middle: servers of a network differ in their ends.
 func ends(s string, columns int) string {
@@ -277,9 +275,7 @@ func (t *text) overview() {
 	}
 }
 
-func share(n, of uint64) string {
-	return either(of == 0, "", percent(float64(n)/float64(max(of, 1))))
-}
+func share(n, of uint64) string { return either(of == 0, "", percent(float64(n)/float64(max(of, 1)))) }
 
 func (t *text) kinds() {
 	t.table(len(t.Kinds), func(i int) {

@@ -172,7 +172,8 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 		if e := a.known(&t.at); e != nil {
 			v := x.verdict(Unwell)
 			own, heard, steady := a.sendings(e)
-			if until = own > 0 && !steady; own > 0 && (steady || v != nil && v.Evidence.of("sendings") > 0) && !x.bad() && x.replies() > 0 {
+			told := v != nil && v.Evidence.of("sendings") > 0 // the report counts them
+			if until = own > 0 && !steady; own > 0 && (told || steady && !x.bad()) && x.replies() > 0 {
 				x.n, x.good, x.what = own, heard, "sending" // each counts
 			}
 		}
@@ -204,6 +205,8 @@ var overTCP = strings.NewReplacer(partsLost, segmentsLost, "Packets get lost on 
 	", at limits of its queries and of its firewall, and at the path to it", " and at limits of its queries", "UDP", "TCP", "ss -ulnp", "ss -ltnp")
 
 const (
+	noneReplies  = " No reply of any server is in the capture: perhaps it holds one direction only."
+	pathAdvice   = "Packets get lost on the way or are dropped: look at the load of the server, at limits of its queries and of its firewall, and at the path to it."
 	partsLost    = "Something on the path drops large packets, or several at once: check the MTU and the limits of firewalls, and capture whole packets without a filter for a port."
 	segmentsLost = "TCP sends again what gets lost on the way, so it is the capture that lacks it: capture on the host of the server, whole packets and all of them."
 )
@@ -270,7 +273,7 @@ func (x *facts) answer() *Answer {
 		again := len(texts) > 0 && strings.HasPrefix(texts[len(texts)-1], w.Server) && strings.HasPrefix(c.Words, "{server} ")
 		texts = append(texts, c.fill(c.Words, found, either(again, "It", named)))
 		w.Evidence = append(w.Evidence, found.evidence...)
-		if advice := c.fill(c.Advice, found, w.Server); advice != "" && !slices.Contains(w.Advice, advice) {
+		if advice := cmp.Or(found.advice, c.fill(c.Advice, found, w.Server)); advice != "" && !slices.Contains(w.Advice, advice) {
 			w.Advice = append(w.Advice, advice)
 		}
 	}
@@ -316,11 +319,7 @@ func (x *facts) prepare() {
 			x.verdicts = append(x.verdicts, v)
 		}
 	}
-	for _, v := range x.verdicts {
-		if v.Kind == ServerDown {
-			x.silences = append(x.silences, v)
-		}
-	}
+	x.silences = slices.DeleteFunc(slices.Clone(x.verdicts), func(v Verdict) bool { return v.Kind != ServerDown })
 }
 
 // speaks reports whether requests of a protocol are answered, or none of any.
