@@ -53,7 +53,7 @@ func Unanswered(c *dissect.Catalog, id, doc string) *dissect.FindingType {
 
 // OddKey declares the finding of a list of keys and values that ends with a key.
 func OddKey(c *dissect.Catalog, id, doc string) *dissect.FindingType {
-	return c.Finding(dissect.FindingType{ID: id, Severity: dissect.Warning, Text: "the last key, %s, has no value", Doc: doc, Advice: OddPairs})
+	return c.Finding(dissect.FindingType{ID: id, Severity: dissect.Warning, Class: core.OfServer, Text: "the last key, %s, has no value", Doc: doc, Advice: OddPairs})
 }
 
 // Conflict declares [dissect.Splitting.Conflict].
