@@ -113,10 +113,7 @@ const (
 
 // newHearsay returns the state of an analyzer, which shares what all say with another one, if that is not nil.
 func newHearsay(with *Analyzer) *hearsay {
-	h := &hearsay{
-		used: newRecent[peerKey, use](maxUsages, (*hasher).peer),
-		told: newRecent[displacement, bool](maxDisplacements, (*hasher).displacement),
-	}
+	h := &hearsay{used: newRecent[peerKey, use](maxUsages, (*hasher).peer), told: newRecent[displacement, bool](maxDisplacements, (*hasher).displacement)}
 	if with != nil {
 		h.heard = with.tracker.hearsay.heard
 		return h

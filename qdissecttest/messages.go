@@ -308,10 +308,7 @@ func (c *collector) Unknown(u *dissect.Unknown) error {
 
 // Finding implements [report.Reporter].
 func (c *collector) Finding(f *dissect.FlowFinding) error {
-	kept := Finding{
-		Frame: f.Frame, Time: f.Time, Src: f.Src, Dst: f.Dst,
-		ID: f.Type.ID, Severity: f.Type.Severity, Text: string(f.AppendText(nil)),
-	}
+	kept := Finding{Frame: f.Frame, Time: f.Time, Src: f.Src, Dst: f.Dst, ID: f.Type.ID, Severity: f.Type.Severity, Text: string(f.AppendText(nil))}
 	if f.Protocol != nil {
 		kept.Protocol = f.Protocol.Name
 	}

@@ -206,9 +206,7 @@ func (o *serveOptions) misbehaves() bool { return o.loss+o.duplicate+o.reorder+o
 // trouble returns the configured network faults. Without --seed it chooses a random
 // seed.
 func (o *serveOptions) trouble(seeded bool) serve.Trouble {
-	t := serve.Trouble{
-		Loss: float64(o.loss), Duplicate: float64(o.duplicate), Reorder: float64(o.reorder), Truncate: float64(o.truncate), Seed: o.seed,
-	}
+	t := serve.Trouble{Loss: float64(o.loss), Duplicate: float64(o.duplicate), Reorder: float64(o.reorder), Truncate: float64(o.truncate), Seed: o.seed}
 	if o.misbehaves() && !seeded {
 		t.Seed = uint64(rand.Uint32())
 	}

@@ -327,9 +327,7 @@ func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
 	if len(b) < minPart || string(b[:3]) != magic || b[3] < '1' || b[3] > '9' || isShort(b) {
 		return reassembly.Part{}, false
 	}
-	p := reassembly.Part{
-		ID: uint64(binary.LittleEndian.Uint32(b[len(b)-partID:])), Index: int(b[3] - '1'), Header: partHeader, Variant: 1,
-	}
+	p := reassembly.Part{ID: uint64(binary.LittleEndian.Uint32(b[len(b)-partID:])), Index: int(b[3] - '1'), Header: partHeader, Variant: 1}
 	if p.Index == 0 {
 		// A complete reply may have 1364 bytes by chance.
 		if len(b) != fullPart {

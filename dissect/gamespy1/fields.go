@@ -274,10 +274,7 @@ func (p *Reply) AppendSummary(dst []byte) []byte {
 	if listed > 0 && listed != server.Players.Value {
 		dst = append(wire.Number(dst, ", ", listed), " listed"...)
 	}
-	rest := dissect.Server{
-		Version: keyvalue.Text(p.Rules, "gamever"), Password: keyvalue.Flag(p.Rules, "password"),
-		Charset: style.Charset, Style: style.Codes,
-	}
+	rest := dissect.Server{Version: keyvalue.Text(p.Rules, "gamever"), Password: keyvalue.Flag(p.Rules, "password"), Charset: style.Charset, Style: style.Codes}
 	if rest.Version.Value != "" || rest.Password.Value {
 		dst = rest.AppendSummary(wire.Gap(dst, start))
 	}

@@ -231,9 +231,7 @@ func readSplit(b []byte, _ uint8) (reassembly.Part, bool) {
 	if !ok || n == gamespy.Last || n == 0 && isJustCause(b) {
 		return reassembly.Part{}, false
 	}
-	p := reassembly.Part{
-		ID: uint64(gamespy.Session(b)), Index: int(n &^ gamespy.Last), Header: gamespy.SplitHead, Variant: splitVariant,
-	}
+	p := reassembly.Part{ID: uint64(gamespy.Session(b)), Index: int(n &^ gamespy.Last), Header: gamespy.SplitHead, Variant: splitVariant}
 	if n&gamespy.Last != 0 {
 		p.Total = p.Index + 1
 	}

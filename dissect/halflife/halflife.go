@@ -95,11 +95,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Pairing: dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    []dissect.Rule{amplification},
-		OnStray:    []dissect.Rule{finding.OtherKind(core.OtherKind)},
-	},
+	Pairing: dissect.Pairing{Unanswered: unanswered, OnReply: []dissect.Rule{amplification}, OnStray: []dissect.Rule{finding.OtherKind(core.OtherKind)}},
 }
 
 const infoStringResponse = "infostringresponse"

@@ -134,9 +134,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return newDecoder() },
-	Split: &dissect.Splitting{
-		Read: readPart, Incomplete: partMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
-	},
+	Split:   &dissect.Splitting{Read: readPart, Incomplete: partMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict},
 	Pairing: dissect.Pairing{
 		Unanswered: unanswered,
 		OnRequest:  []dissect.Rule{finding.Mismatch(mismatch)},
@@ -213,9 +211,7 @@ func readPart(b []byte, _ uint8) (reassembly.Part, bool) {
 		int(binary.BigEndian.Uint16(b[9:])) != len(b)-lenHead {
 		return reassembly.Part{}, false
 	}
-	return reassembly.Part{
-		ID: uint64(binary.BigEndian.Uint32(b[1:])), Index: int(b[7]), Total: int(b[8]) + 1, Header: lenHead, Variant: 1,
-	}, true
+	return reassembly.Part{ID: uint64(binary.BigEndian.Uint32(b[1:])), Index: int(b[7]), Total: int(b[8]) + 1, Header: lenHead, Variant: 1}, true
 }
 
 // A Message is one of *Challenge, *Query, *Reply and *Part.

@@ -129,9 +129,7 @@ var protocol = &dissect.Protocol{
 	Catalog: catalog,
 	Detect:  Detect,
 	New:     func() dissect.Decoder { return new(decoder) },
-	Split: &dissect.Splitting{
-		Read: readPart, Incomplete: partMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict,
-	},
+	Split:   &dissect.Splitting{Read: readPart, Incomplete: partMissing, Duplicate: partDuplicate, Reordered: partReorder, Conflict: partConflict},
 	Pairing: finding.Usual(unanswered, unrequested, several, amplification),
 }
 

@@ -218,11 +218,7 @@ func (p *pcapng) describe(b []byte) error {
 	if len(p.interfaces) == maxInterfaces {
 		return fmt.Errorf("more than %d interfaces in a section", maxInterfaces)
 	}
-	n := networkInterface{
-		link:       p.order.uint16(b),
-		snap:       p.order.uint32(b[4:]),
-		resolution: microseconds,
-	}
+	n := networkInterface{link: p.order.uint16(b), snap: p.order.uint32(b[4:]), resolution: microseconds}
 	rest := b[8:]
 	for code, value := range p.options(&rest) {
 		switch {

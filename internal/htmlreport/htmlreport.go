@@ -118,12 +118,7 @@ type page struct {
 
 func newPage(r *stats.Report, room int) *page {
 	c := *r
-	p := &page{
-		Report: &c,
-		Style:  template.CSS(chartStyle + ownStyle),
-		Chart:  template.JS(chartScript),
-		Script: template.JS(ownScript),
-	}
+	p := &page{Report: &c, Style: template.CSS(chartStyle + ownStyle), Chart: template.JS(chartScript), Script: template.JS(ownScript)}
 	script, style := Policy()
 	p.Policy = "default-src 'none'; script-src " + script + "; style-src " + style + "; img-src data:; base-uri 'none'; form-action 'none'"
 	if r.Made.Live {
@@ -149,10 +144,7 @@ func newPage(r *stats.Report, room int) *page {
 		{"unanswered", "Unanswered requests", "c-un", t.Unanswered},
 		{"unknown", "Not recognised", "c-unk", t.Unknown},
 	}
-	p.Volume = []line{
-		{"bytes_in", "In: to the servers", "c-req", t.BytesIn},
-		{"bytes_out", "Out: from the servers", "c-rep", t.BytesOut},
-	}
+	p.Volume = []line{{"bytes_in", "In: to the servers", "c-req", t.BytesIn}, {"bytes_out", "Out: from the servers", "c-rep", t.BytesOut}}
 	if whole := time.Duration(len(t.Requests)) * t.Width; whole > 0 {
 		for i := range c.Verdicts {
 			v := &c.Verdicts[i]

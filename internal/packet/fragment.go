@@ -119,11 +119,7 @@ func (d *Datagram) judgeFragments(whole *reassembly.Fragments) {
 const spaceIPv6 = 1 << 8
 
 func (d *Decoder) key(p piece, v6 bool) reassembly.Key {
-	k := reassembly.Key{
-		SrcPort: uint16(d.scope >> 16), DstPort: uint16(d.scope),
-		Space: uint32(p.proto),
-		ID:    d.scope>>32<<32 | uint64(p.id),
-	}
+	k := reassembly.Key{SrcPort: uint16(d.scope >> 16), DstPort: uint16(d.scope), Space: uint32(p.proto), ID: d.scope>>32<<32 | uint64(p.id)}
 	if v6 {
 		k.Space |= spaceIPv6
 	}

@@ -234,7 +234,7 @@ func (r *reporting) reflected() {
 			v.Server = servers[0]
 		}
 		where := either(int(x.servers) > len(servers), about(x.servers)+" servers", list(servers))
-		from, whose := "in its name", "The address is forged: it is the victim."
+		from, whose := "in its name", either(len(x.clients) > 1, "The addresses are forged: they are the victims.", "The address is forged: it is the victim.")
 		v.Advice = "Limit these requests per address (qdissect rules prints the rule): that stops the amplification, and little else is lost, because the address is the victim's."
 		if v.Network != "" && !slices.ContainsFunc(r.Limits.PerAddress, func(l Limit) bool { return l.Best }) {
 			v.Advice = "Limit these requests per network of the victims, or drop them while it lasts: each address asks too seldom for a limit per address."
@@ -495,6 +495,9 @@ func (r *reporting) tooOften() {
 				{"peak_requests_per_second", float64(peak)}, {"seconds", round(seconds, 1)}, {"share_of_requests", round(g.requests/float64(r.Totals.Requests), 4)}, {"bytes_out", float64(out)},
 			},
 		}
+		if g.accepted() && !tcp {
+			v.Certainty, v.Doubt = Likely, "the challenges, which came before the capture, would make it certain"
+		}
 		if len(g.clients) > 1 {
 			v.Advice = "Limit requests per address (qdissect rules prints the rule)."
 		}
@@ -529,22 +532,27 @@ func (r *reporting) tooOften() {
 	}
 }
 
+// accepted reports whether a server accepted challenges of all that it gave before the capture, or does not check them.
+func (g *group) accepted() bool {
+	return g.real && !slices.ContainsFunc(g.clients, func(c *entry[client]) bool { return c.v.proven > 0 })
+}
+
 // proof says whether the addresses are real.
 func (g *group) proof(alike, fast, tcp, oneSided bool) string {
-	switch one := len(g.clients) == 1; {
+	one := len(g.clients) == 1
+	sure := either(one, "It returns challenges%s: the address is real%s", "They return challenges%s: the addresses are real%s")
+	sure = fmt.Sprintf(sure, either(g.accepted(), " of before the capture", ""), either(g.accepted(), ", unless the server accepts any", ""))
+	switch {
 	case tcp:
 		return "That is over TCP, which proves addresses."
 	case g.real && alike:
-		return "They return challenges, so the addresses are real, and all do the same at the same pace: " +
-			either(fast, "a botnet, or one program on many machines.", "one program on many machines, such as a list of servers that people keep open, or a botnet.")
+		return sure + ". All do the same at the same pace: " + either(fast, "a botnet, or one program on many machines.", "one program on many machines, such as a list of servers that people keep open, or a botnet.")
 	case oneSided && !g.real:
 		return "One direction does not tell whether that is real, or forged by somebody else."
 	case alike:
 		return "They need not prove that the addresses are their own, and all do the same at the same pace: forged, a botnet, or one program on many machines."
-	case g.real && one:
-		return "It returns challenges: the address is real."
 	case g.real:
-		return "They return challenges: the addresses are real."
+		return sure + "."
 	case one:
 		return "Either it asks too often, or somebody asks in its name, and it is the victim: this request needs no proof."
 	}

@@ -84,15 +84,16 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 	if hot.least == hot.most+1 && known && calm.least != calm.most+1 {
 		say(true, "all have the source port %d", hot.most)
 	}
-	if text, ok := r.oneNet(ev, &hot, &calm); ok {
-		say(true, "%s", text)
+	if text, bits := r.oneNet(ev, &hot, &calm); bits > 0 {
+		say(bits != 24 || ev.strong == 0, "%s", text) // hosts of such a network are equally far
 	} else if follow && six {
 		say(true, "nearly all of the addresses are in one network (/48)")
 	}
 	if text, ok := r.evenly(ev, 1); ok {
 		say(true, "%s", text)
 	}
-	if p, all := r.calmProofs(ev); all >= calmEvidence && p >= 0.5*all {
+	later := totalOf(r.a.clientsOf(ev.server, func(c *client) bool { return c.proven > 0 && c.first >= ev.from && c.first < ev.to }), func(*entry[client]) float64 { return 1 })
+	if p, all := r.calmProofs(ev); all >= calmEvidence && p >= 0.5*all && later < crowdPart*ev.sources {
 		say(true, "none of these addresses ever proved itself, and of those that ask at other times %s did", percent(p/all))
 	}
 	if !hot.distinct && float64(hot.same) >= alike*n && differs(hot.same, calm.same, n, float64(calm.n)) {
@@ -209,8 +210,8 @@ func (r *reporting) asking(ev *event) (list []*entry[client]) {
 // leastAsking is how many clients tell something of an event.
 const leastAsking = 20
 
-// oneNet says that most addresses are in one network, which those at calm times are not.
-func (r *reporting) oneNet(ev *event, hot, calm *looks) (string, bool) {
+// oneNet says that most addresses are in one network of so many bits, which those at calm times are not; 0 if they are.
+func (r *reporting) oneNet(ev *event, hot, calm *looks) (string, int) {
 	list, six := r.asking(ev), ev.server.addr().Is6()
 	for _, bits := range either(six, []int{48, 32}, []int{24, 16}) {
 		nets := map[netip.Prefix]int{}
@@ -223,10 +224,10 @@ func (r *reporting) oneNet(ev *event, hot, calm *looks) (string, bool) {
 		}
 		if part := float64(nets[most]) / float64(len(list)); len(list) >= leastAsking && part >= alike {
 			octet := most.Addr().AsSlice()[either(six, 2, 0)]
-			return fmt.Sprintf("%s of the addresses are in the network %s", percent(part), r.network(most)), differs(hot.nets[octet], calm.nets[octet], float64(hot.n), float64(calm.n))
+			return fmt.Sprintf("%s of the addresses are in the network %s", percent(part), r.network(most)), either(differs(hot.nets[octet], calm.nets[octet], float64(hot.n), float64(calm.n)), bits, 0)
 		}
 	}
-	return "", false
+	return "", 0
 }
 
 // evenly says that the clients of an event ask equally often, again and again, and so often per second: programs do so for people less than once.

@@ -453,9 +453,7 @@ func (t *table) endGroup() {
 		c := &t.columns[i]
 		c.catchUp(t.rows)
 		t.endPage(c)
-		m := format.ColumnMetaData{
-			Type: c.physical, PathInSchema: c.path, Codec: format.Snappy, NumValues: c.values, Statistics: c.statistics(),
-		}
+		m := format.ColumnMetaData{Type: c.physical, PathInSchema: c.path, Codec: format.Snappy, NumValues: c.values, Statistics: c.statistics()}
 		start := t.offset
 		if len(c.words) > 0 {
 			m.DictionaryPageOffset = start

@@ -105,11 +105,7 @@ const (
 // Usual returns the pairing of a protocol whose requests and replies follow no rules of
 // their own. onReply judges the replies.
 func Usual(unanswered *dissect.FindingType, unrequested dissect.Rule, onReply ...dissect.Rule) dissect.Pairing {
-	return dissect.Pairing{
-		Unanswered: unanswered,
-		OnReply:    onReply,
-		OnStray:    []dissect.Rule{OtherKind(core.OtherKind), unrequested},
-	}
+	return dissect.Pairing{Unanswered: unanswered, OnReply: onReply, OnStray: []dissect.Rule{OtherKind(core.OtherKind), unrequested}}
 }
 
 // WithIDs is [Usual] for a protocol whose replies bring a number of the client back; other is about those with another one.

@@ -122,10 +122,7 @@ func (w *world) honestAddress(i int) netip.Addr {
 
 func (w *world) honest(i int) *client {
 	r := w.dice("client", i)
-	return &client{
-		source: source{addr: netip.AddrPortFrom(w.honestAddress(i), 0), class: Honest},
-		rtt:    roundTrip(r), rand: r,
-	}
+	return &client{source: source{addr: netip.AddrPortFrom(w.honestAddress(i), 0), class: Honest}, rtt: roundTrip(r), rand: r}
 }
 
 // visit returns the client with a new port, as for a new socket.
