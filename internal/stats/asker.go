@@ -397,10 +397,13 @@ func (e *event) apart() (list []group) {
 	if len(e.clients) > mostGreedy {
 		return whole
 	}
+	alone := true // they ask no other server, and it is known when: the event may be longer, or shorter
 	for _, c := range e.clients {
 		from, to := max(c.v.first, e.from), min(c.v.last, e.to)
-		if first, last, pauses := c.v.busy(c.v.first, c.v.last); last > first && 4*pauses < last-first {
-			from, to = first, last // the event may be where two overlap
+		first, last, pauses := c.v.busy(c.v.first, c.v.last)
+		sure := last > first && 4*pauses < last-first
+		if alone = alone && sure && c.v.distinctServers() == 1; sure {
+			from, to = first, last // the event may be where two overlap, or have others as well
 		}
 		n := c.v.within(from, to+1)
 		i := slices.IndexFunc(list, func(g group) bool { return 2*overlap(from, to, g.from, g.to) > max(to-from, g.to-g.from) })
@@ -410,7 +413,7 @@ func (e *event) apart() (list []group) {
 		g := &list[i]
 		g.clients, g.requests, g.from, g.to = append(g.clients, c), g.requests+n, min(g.from, from), max(g.to, to)
 	}
-	return either(len(list) == 1, whole, list)
+	return either(len(list) == 1 && (!alone || 10*overlap(list[0].from, list[0].to, e.from, e.to) >= 9*max(list[0].to-list[0].from, e.to-e.from)), whole, list)
 }
 
 // openly reports whether a client that proves nothing asks a server n times, and for itself: it hears replies, is no victim, and no event explains it. Of a

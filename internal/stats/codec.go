@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -322,10 +323,7 @@ func (a *Aggregate) codeClient(c *codec, v *client) {
 	for i := range v.servers {
 		c.Fixed(&v.servers[i])
 	}
-	u := v.strange
-	if u == nil {
-		u = new(strange)
-	}
+	u := cmp.Or(v.strange, new(strange))
 	numbers(c, &v.others, &u.unasked, &u.bytes)
 	for i := range u.servers {
 		c.Fixed(&u.servers[i])

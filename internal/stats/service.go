@@ -206,14 +206,15 @@ func (r *reporting) sayDead() {
 }
 
 // inEvent reports whether a silence is a consequence of an event: a brief one also of those who may ask. One that began before the event, that goes on
-// when it is over, that ends in it while the server replies to most of the rest, or that ICMP explains is none.
+// when it is over, that ends in it while the server replies to most of the rest, before which the server bore the event for half as long, or that ICMP explains is none.
 func (r *reporting) inEvent(e *entry[server], s *silence) bool {
 	return 2*float64(e.v.fates[dissect.OutcomeRefused]) < s.requests && slices.ContainsFunc(r.events, func(ev event) bool {
 		if ev.server != e || !ev.forged && !ev.carpet && !s.brief() || 2*overlap(s.from, s.to, ev.from, ev.to+shortest) <= s.to-s.from {
 			return false
 		}
-		within, asked := e.v.times().within, func(p *pulse) uint64 { return uint64(p.asked) }
-		bears := s.to < ev.to-shortest && 2*within(ev.from, ev.to, func(p *pulse) uint64 { return uint64(p.replied) }) > within(ev.from, ev.to, asked)-s.requests
+		within, asked, replied := e.v.times().within, func(p *pulse) uint64 { return uint64(p.asked) }, func(p *pulse) uint64 { return uint64(p.replied) }
+		bears := s.to < ev.to-shortest && 2*within(ev.from, ev.to, replied) > within(ev.from, ev.to, asked)-s.requests ||
+			s.from-ev.from > (s.to-s.from)/2 && within(ev.from, s.from, replied) > 0.9*within(ev.from, s.from, asked)
 		return s.about || s.asked > ev.from-shortest && (s.brief() || !bears && within(ev.to+shortest, s.to, asked) < leastJudged)
 	})
 }
