@@ -114,7 +114,11 @@ func (o *whyOptions) run(args []string, env environment) error {
 		list = append(list, a.Why(so.Streams[i].Server, so)...)
 	}
 	if len(list) == 0 {
-		complain(env, errors.New(string(report.AppendUnread(nil, sum, len(o.protocols.names) > 0))))
+		text := string(report.AppendUnread(nil, sum, len(o.protocols.names) > 0))
+		if n := sum.Recognised(); n > 0 {
+			text = fmt.Sprintf("nobody asked a server: none of %d messages is a request; name an address to see what passed there", n)
+		}
+		complain(env, errors.New(text))
 		return status(exitUnclear)
 	}
 	if err := o.write(list, a.Left(), server.Addr().IsValid(), env); err != nil {

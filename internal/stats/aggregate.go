@@ -817,9 +817,7 @@ func (a *Aggregate) endCopies(counted bool) {
 }
 
 // plus adds a number that may be negative: a duplicate that is taken back may have been counted before, see [Aggregate.Next].
-func plus(n, x uint64) uint64 {
-	return either(int64(x) < 0 && -x > n, 0, n+x)
-}
+func plus(n, x uint64) uint64 { return either(int64(x) < 0 && -x > n, 0, n+x) }
 
 // Incomplete counts a datagram that lacks fragments: n is the size of the IP packets that came.
 func (a *Aggregate) Incomplete(f *dissect.FlowFinding, n int) {

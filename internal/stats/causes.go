@@ -88,9 +88,7 @@ func (x *facts) slight(c *Cause, p *proof) bool {
 func (x *facts) proof(fill ...string) *proof { return &proof{fill: fill} }
 
 // proofIf is as proof if something is so, else nil.
-func (x *facts) proofIf(is bool, fill ...string) *proof {
-	return either(is, x.proof(fill...), nil)
-}
+func (x *facts) proofIf(is bool, fill ...string) *proof { return either(is, x.proof(fill...), nil) }
 
 // with adds what is in the capture so often, unless there is no proof.
 func (p *proof) with(x *facts, what string, m *mark) *proof {
@@ -710,7 +708,15 @@ var causes = []Cause{
 				share := 1 - (v.Evidence.of("unanswered")+v.Evidence.of("refused"))/v.Evidence.of("requests") // others were answered late, or in part
 				return x.proofIf(share < goodShare, "share", percent(share), "n", count(uint64(v.Evidence.of("requests")), "request", "requests"), "when", v.of)
 			}
-			return x.proofIf(x.bad(), "share", percent(float64(x.good)/float64(x.n)), "n", count(x.n, x.what, x.what+"s"), "when", "").with(x, "requests without a reply", x.lost())
+			other, more := x.fates[dissect.OutcomeOther].n, ""
+			if 2*other > x.sum.Unanswered {
+				more = ", and to " + number(other) + " with another kind only"
+			}
+			p := x.proofIf(x.bad(), "share", percent(float64(x.good)/float64(x.n)), "n", count(x.n, x.what, x.what+"s"), "when", more).with(x, "requests without a reply", x.lost())
+			if v := x.verdict(Unwell); p != nil && more != "" && v != nil {
+				p.advice = v.Advice
+			}
+			return p
 		}},
 	{ID: "bad_replies", State: Trouble, Certainty: Certain, explains: ofContent,
 		Needs:  "a tenth of the replies or more are damaged, contradict themselves, or refuse",

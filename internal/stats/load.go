@@ -179,7 +179,7 @@ func (r *reporting) longLost() {
 			bad := k.incomplete + k.bad
 			switch asked := float64(k.requests) * v.share(k.first, k.last+1); {
 			case k.kind == 0 || r.a.kinds[k.kind-1].tcp: // the capture lacks what TCP lacks
-			case float64(bad) >= 0.3*asked && bad >= least && (lost == nil || bad > lost.incomplete+lost.bad):
+			case (float64(bad) >= 0.3*asked && bad >= least || float64(k.incomplete) >= badShare*asked && k.incomplete >= kindLeast) && (lost == nil || bad > lost.incomplete+lost.bad):
 				lost, then = k, asked
 			case k.good*10 >= k.requests*8 && k.good >= least:
 				good = max(good, float64(k.good)/float64(k.requests))

@@ -67,9 +67,7 @@ type recent struct {
 }
 
 // is reports whether a request is of the same kind and to the same server.
-func (n *recent) is(of *dissect.MessageType, at *key) bool {
-	return of == n.of && *at == n.key
-}
+func (n *recent) is(of *dissect.MessageType, at *key) bool { return of == n.of && *at == n.key }
 
 // ended reports whether a request is so, and ended alike.
 func (n *recent) ended(x *dissect.Exchange, at *key) bool {

@@ -300,8 +300,8 @@ func (r *reporting) neverReplied(e *entry[server]) {
 	}
 	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), v.sources().addresses(), r.span(v.first, v.last))
 	text, advice := r.withICMP(v, text, "Look whether the address and the port are right; qdissect why ADDR:PORT says more of one server."+either(r.Totals.Replies == 0 && len(r.o.Home) == 0, noneReplies, ""))
-	if said := text; v.says() == "" {
-		text += ", and nothing" + either(r.Totals.Unknown > 0, " that is recognised", "") + " shows that a server is there"
+	if said := text; v.says() == "" || v.says() == saysClosed {
+		text += either(v.says() != "", "", ", and nothing"+either(r.Totals.Unknown > 0, " that is recognised", "")+" shows that a server is there")
 		if i := slices.IndexFunc(r.servers, func(o *entry[server]) bool { return o.addr() == e.addr() && o.v.replies > 0 }); i >= 0 {
 			text = said + ", and the same host replies at " + r.address(r.servers[i]) + r.named(&r.servers[i].v)
 			if speaks := r.speaks(&r.servers[i].v); slices.ContainsFunc(v.kinds[:], func(k asked) bool { return k.kind > 0 && speaks[r.a.kinds[k.kind-1].protocol] }) {
@@ -309,7 +309,7 @@ func (r *reporting) neverReplied(e *entry[server]) {
 			}
 		}
 		for s := range each(r.o.Streams) {
-			if s.Read && s.Made > 0 && keyOf(s.Server.Addr(), s.Server.Port()) == e.key {
+			if v.says() == "" && s.Read && s.Made > 0 && keyOf(s.Server.Addr(), s.Server.Port()) == e.key {
 				text = said + fmt.Sprintf(", although it accepted %s", count(s.Made, "connection", "connections"))
 				advice = causeOf("hangs").Advice
 			}
@@ -771,10 +771,11 @@ func (r *reporting) ignored() {
 		} else if n > 1 {
 			more = " So it is with " + count(n-1, "other client", "other clients") + of + "."
 		}
+		text := fmt.Sprintf("Not answered: %s%s replies to %s of %s of %s in %s, and to %s of those of others", r.address(e), r.named(&e.v), heard, count(x.own, "request", "requests"), who,
+			r.span(times.first, times.last), percent(float64(x.good)/float64(x.others)))
+		text += either(2*e.v.fates[dissect.OutcomeRefused] > e.v.fates.missed(), "; ICMP says: "+e.v.says(), "") + "." + more
 		r.say(Verdict{
-			Kind: Unwell, Certainty: Likely, Server: r.address(e), Sources: r.names(list), From: instant(times.first), To: instant(times.last),
-			Text: fmt.Sprintf("Not answered: %s%s replies to %s of %s of %s in %s, and to %s of those of others.%s", r.address(e), r.named(&e.v), heard, count(x.own, "request", "requests"), who,
-				r.span(times.first, times.last), percent(float64(x.good)/float64(x.others)), more),
+			Kind: Unwell, Certainty: Likely, Server: r.address(e), Sources: r.names(list), From: instant(times.first), To: instant(times.last), Text: text,
 			Advice:   either(c.v.class() == never, wrongChallenges, "Look whether the server or a firewall bans or limits "+whom+"; a capture on the host of the server shows whether it replies."),
 			Evidence: Evidence{{"requests", float64(x.own)}, {"replies", float64(c.v.replies)}},
 		})

@@ -368,9 +368,7 @@ func number(n uint64) string {
 	return s
 }
 
-func count(n uint64, one, many string) string {
-	return number(n) + " " + either(n == 1, one, many)
-}
+func count(n uint64, one, many string) string { return number(n) + " " + either(n == 1, one, many) }
 
 func were(n uint64) string { return either(n == 1, "was", "were") }
 
@@ -395,9 +393,7 @@ func (d Distinct) addresses() string {
 }
 
 // rounded writes a number without decimals, or one if it is small.
-func rounded(v float64) string {
-	return either(v < 10, decimals(v), number(nearest(v)))
-}
+func rounded(v float64) string { return either(v < 10, decimals(v), number(nearest(v))) }
 
 func decimals(v float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")

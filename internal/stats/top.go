@@ -74,14 +74,10 @@ func (t *top[V]) find(k *key, sum uint64) *entry[V] {
 }
 
 // may reports whether the key of a hash may be in the table.
-func (t *top[V]) may(sum uint64) bool {
-	return len(t.heads) > 0 && *t.head(sum) != 0
-}
+func (t *top[V]) may(sum uint64) bool { return len(t.heads) > 0 && *t.head(sum) != 0 }
 
 // head returns the head of the list of a hash.
-func (t *top[V]) head(sum uint64) *uint32 {
-	return &t.heads[sum&uint64(len(t.heads)-1)]
-}
+func (t *top[V]) head(sum uint64) *uint32 { return &t.heads[sum&uint64(len(t.heads)-1)] }
 
 // place returns a place for a new key, and whether another key is evicted for it, of which the value is still there. Entries
 // stay valid until the next key comes.
@@ -128,9 +124,7 @@ func (t *top[V]) least(i int) int {
 }
 
 // rank orders entries: the lowest is evicted.
-func (e *entry[V]) rank() uint64 {
-	return e.count | either[uint64](e.stays, 1<<63, 0)
-}
+func (e *entry[V]) rank() uint64 { return e.count | either[uint64](e.stays, 1<<63, 0) }
 
 // extend adds an entry. It is not inlined, which would make place save registers.
 //

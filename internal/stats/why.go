@@ -288,9 +288,7 @@ func (x *facts) answer() *Answer {
 	return w
 }
 
-func named2(name string) string {
-	return either(name == "", "", " ("+shown([]byte(name))+")")
-}
+func named2(name string) string { return either(name == "", "", " ("+shown([]byte(name))+")") }
 
 // prepare works out what several causes need.
 func (x *facts) prepare() {
