@@ -339,7 +339,7 @@ func (r *reporting) findGreedy() {
 			}
 		}
 		opens := func(c *entry[client]) bool { return c.v.sole(leastOften) && c.v.gains() && c.v.opens() } // that it is no victim is told by its ports alone
-		if len(few) == 0 || !real && all < eventLeast*float64(to-from)/1e9 && !slices.ContainsFunc(few, opens) || many && (len(few) <= mostGreedy || 2*sum < float64(e.v.requests)) {
+		if len(few) == 0 || !real && all < eventLeast*float64(to-from)/1e9 && !slices.ContainsFunc(few, opens) || many && (len(few) <= mostGreedy || 2*sum < float64(e.v.proved[proven].Requests+e.v.proved[vouched].Requests)) {
 			continue
 		}
 		mark(few)
@@ -483,10 +483,10 @@ func (r *reporting) tooOften() {
 			}
 		}
 		seconds := g.seconds()
-		who := either(len(g.clients) > 1, fmt.Sprintf("%d clients (%s and others) ask", len(g.clients), sources[0]), sources[0]+" asks")
+		who := either(len(g.clients) > 1, fmt.Sprintf("%s clients (%s and others) ask", number(uint64(len(g.clients))), sources[0]), sources[0]+" asks")
 		alike, fast := len(g.clients) >= mostGreedy && alikeClients(g.clients), g.requests >= programOften*seconds*float64(len(g.clients))
 		if net := r.network(netOf(g.clients[0].addr(), 64)); len(g.clients) > 1 && g.clients[0].addr().Is6() && sameHosts(g.clients[:1], g.clients) {
-			who, alike = fmt.Sprintf("%d addresses of %s, probably one host, ask", len(g.clients), net), false
+			who, alike = fmt.Sprintf("%s addresses of %s, probably one host, ask", number(uint64(len(g.clients))), net), false
 		}
 		v := Verdict{
 			Kind: kind, Certainty: Certain, Servers: servers, Sources: sources, From: instant(g.from), To: instant(g.to),

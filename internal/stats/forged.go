@@ -63,13 +63,13 @@ func (r *reporting) floods() {
 			which := either(r.madeUp(ev, ev.kinds[0]), "with made-up ones", "without one")
 			v.Advice = r.limitAdvice(ev, "The server asks for a challenge, so the flood gets little back; limit requests "+which+" "+whose+" (qdissect rules prints the rule).")
 		case ev.forged:
-			v.Certainty, v.Doubt = Likely, "a challenge that these addresses do not return would make it certain; "+either(ev.series[0].proves(), "they were given none", "this request needs none")
+			v.Certainty, v.Doubt = Likely, "a challenge that these addresses do not return would make it certain; "+either(r.o.OneSided, "one direction does not tell whether they were given any", either(ev.series[0].proves(), "they were given none", "this request needs none"))
 			why = "Nothing proves it, but " + sentence(ev.because[:min(len(ev.because), 2)]) + "."
 			v.Advice = r.limitAdvice(ev, "Limit these requests in total (qdissect rules prints the rule): it protects the machine and those who get the replies; honest requests suffer as well.")
 		default:
 			v.Kind, v.Certainty, title = CrowdOrForged, Possible, "Crowd or forged"
 			v.Doubt = "captures with hop limits and addresses as they come from the internet, or a server that asks for a challenge, would tell"
-			proof := either(ev.series[0].proves(), "they were given no challenge", "this request needs no proof")
+			proof := either(r.o.OneSided, "one direction does not tell whether they were given a challenge", either(ev.series[0].proves(), "they were given no challenge", "this request needs no proof"))
 			why = "They may be people, or forged: " + proof + ", and what there is to see does not tell."
 			if len(ev.because) > 0 {
 				why = "They may be people, or forged: " + proof + ", and that " + sentence(ev.because) + " does not tell."
@@ -190,7 +190,7 @@ func (r *reporting) nameEvents() {
 				continue
 			}
 		case real:
-			if list, sum := r.busiest(&ev, true, leastGreedy); len(list) > 0 && 2*sum >= ev.requests {
+			if list, sum := r.busiest(&ev, true, leastGreedy); len(list) > 0 && 2*sum >= ev.requests && (len(list) <= mostGreedy || sum >= oftenEach*float64(len(list))) {
 				ev.clients, ev.theirs = list, sum
 			}
 		}
@@ -274,6 +274,7 @@ const (
 	programOften = 2 // of a server, by who asks several, or with many others
 	leastOften   = 100
 	leastGreedy  = 0.5
+	oftenEach    = 10 // of many, each: who asks once sends a few
 	mostGreedy   = 10
 )
 
@@ -284,16 +285,29 @@ const (
 	rushRate    = 100
 )
 
-// growths says that more clients came than usual, each of which asks as others do.
+// growths says that more clients came than usual, each of which asks as others do, to servers at the same time.
 func (r *reporting) growths() {
+	var sums []event
+	var at [][]string
 	for ev := range each(r.events) {
 		if ev.nature != real || ev.clients != nil || ev.to-ev.from < leastGrowth && (ev.requests < leastRush || ev.level() < rushRate) {
 			continue
 		}
+		i := slices.IndexFunc(sums, func(o event) bool { return 5*overlap(ev.from, ev.to, o.from, o.to) > 4*max(ev.to-ev.from, o.to-o.from) })
+		if i < 0 {
+			sums, at = append(sums, *ev), append(at, []string{r.address(ev.server)})
+			continue
+		}
+		o := &sums[i]
+		o.gain(ev)
+		o.usual, o.from, o.to, at[i] = o.usual+ev.usual, min(o.from, ev.from), max(o.to, ev.to), append(at[i], r.address(ev.server))
+	}
+	for i, ev := range sums {
+		one := len(at[i]) == 1
 		r.say(Verdict{
-			Kind: Growth, Certainty: Likely, Server: r.address(ev.server), From: instant(ev.from), To: instant(ev.to),
+			Kind: Growth, Certainty: Likely, Server: either(one, at[i][0], ""), Servers: either(one, nil, at[i]), From: instant(ev.from), To: instant(ev.to),
 			Text: fmt.Sprintf("%s at %s%s: %s more than usual in %s (%s per second%s), of clients that prove themselves. No few of them ask most of it: more people come.",
-				either(ev.to-ev.from < leastGrowth, "Crowd", "Growth"), r.address(ev.server), r.named(&ev.server.v), count(nearest(ev.requests), "request", "requests"), r.span(ev.from, ev.to), rounded(ev.level()), times(ev)),
+				either(ev.to-ev.from < leastGrowth, "Crowd", "Growth"), list(at[i]), either(one, r.named(&ev.server.v), ""), count(nearest(ev.requests), "request", "requests"), r.span(ev.from, ev.to), rounded(ev.level()), times(&ev)),
 			Advice:   "Block nobody: look whether the server bears it, and raise its limits.",
 			Evidence: Evidence{{"requests", round(ev.requests, 0)}, {"requests_per_second", round(ev.level(), 1)}, {"usual_requests_per_second", round(ev.usual, 1)}, {"seconds", round(ev.seconds(), 1)}},
 		})

@@ -416,6 +416,7 @@ func (r *reporting) unwell() {
 		sources := max(uint64(len(away)), less(seen.Count-seen.Count*uint64(seen.Percent%100)/100, uint64(known)))
 		if o.ChallengeOnly >= 10*leastMutes && sources >= leastMutes && float64(good) >= wellShare*float64(n-o.ChallengeOnly) {
 			x = r.trickle(e, o.ChallengeOnly, sources)
+			from, to = x.From.UnixNano(), x.To.UnixNano()
 		}
 		x.From, x.To, x.of = instant(from), instant(to), either(down, when, "")
 		if maybeWell(good, n, wellShare) {
@@ -461,11 +462,20 @@ func (c *client) silenced() bool { return c.replies == 0 && c.requests > 0 && c.
 
 // trickle says that requests of many addresses that return no challenge came all the time, too slowly to be an event.
 func (r *reporting) trickle(e *entry[server], n, sources uint64) Verdict {
-	pace := float64(n) / max(float64(e.v.last-e.v.first)/1e9, 1)
+	from, to := e.v.last, e.v.first
+	for _, q := range e.v.more.known() {
+		q.ticks.in(func(first, last int64, t *tick) {
+			if t.by[unreturned] > 0 {
+				from, to = min(from, max(first, e.v.first)), max(to, min(last, e.v.last))
+			}
+		})
+	}
+	from, to = min(from, to), max(from, to) // they may be not known
+	pace := float64(n) / max(float64(to-from)/1e9, 1)
 	return Verdict{
-		Kind: ForgedFlood, Certainty: Likely, Server: r.address(e),
+		Kind: ForgedFlood, Certainty: Likely, Server: r.address(e), From: instant(from), To: instant(to),
 		Text: fmt.Sprintf("Forged requests at %s%s: %s in %s (%s per second) from at least %s, none of which came back with the challenge that it was given. The server answers the others.",
-			r.address(e), r.named(&e.v), count(n, "request", "requests"), r.span(e.v.first, e.v.last), rounded(pace), count(sources, "address", "addresses")),
+			r.address(e), r.named(&e.v), count(n, "request", "requests"), r.span(from, to), rounded(pace), count(sources, "address", "addresses")),
 		Advice:   "The server asks for a challenge, so whoever forges them gets little back: nothing has to be done.",
 		Doubt:    "clients from before challenges do the same, but are few",
 		Evidence: Evidence{{"requests", float64(n)}, {"requests_per_second", round(pace, 1)}, {"sources", float64(sources)}},

@@ -257,7 +257,7 @@ func TestVerdictsNeed(t *testing.T) {
 		{"nine of a hundred", both(evening(92), sent(9, 2, 1, func(i int, x *made) { x.from, x.wait = person(i), 1100*time.Millisecond })), quiet},
 		{"a flood", both(evening(60), flood(200, 40, dissect.Unreturned, nil)), "certain Forged flood at 198.51.100.10:27015: 200 p info requests in 5 s from 19:00:30 UTC on (40 per second) from 200 addresses. None came back with the challenge that it was given."},
 		{"a trickle of addresses that come once", both(evening(300), trickle(4000, 4000)), "likely Forged requests at 198.51.100.10:27015: 4,000 requests in 19 min from 19:00:00 UTC on (3.5 per second) from at least 3,796 addresses, none of which came back with the challenge that it was given. The server answers the others."},
-		{"a trickle", both(evening(300), trickle(1000, 100)), "likely Forged requests at 198.51.100.10:27015: 1,000 requests in 5 min from 19:00:00 UTC on (3.3 per second) from at least 100 addresses, none of which came back with the challenge that it was given. The server answers the others."},
+		{"a trickle", both(evening(300), trickle(1000, 100)), "likely Forged requests at 198.51.100.10:27015: 1,000 requests in 4.8 min from 19:00:00 UTC on (3.5 per second) from at least 100 addresses, none of which came back with the challenge that it was given. The server answers the others."},
 		{"a flood in 20 hours", both(sent(2400, 0, 1./30, func(i int, x *made) { x.from, x.proof = person(i), dissect.Proven }), sent(9000, 32415, 300, func(i int, x *made) {
 			x.from, x.proof, x.outcome = somebody(i), dissect.Unreturned, dissect.OutcomeChallenged
 		})), "certain Forged flood at 198.51.100.10:27015: 9,000 p info requests in 60 s or less from 04:00:00 UTC on (150 per second or more)"},
@@ -455,6 +455,9 @@ func TestVerdictsNeed(t *testing.T) {
 		{"twelve trackers ask a master", many(12, 12, 2), []string{`Nothing unusual`}, ""},
 		{"twelve trackers ask too often", many(12, 21, 2), []string{`possible Greedy: 12 clients (203.0.0.9 and others) ask 198.51.100.10:27015 252 times per second: 15,120 p list requests`}, ""},
 		{"greedy, others less", both(evening(60), greedy("203.0.113.9", 1000, 20, 50), greedy("203.0.114.9", 220, 20, 11)), []string{`certain Greedy: 2 clients (203.0.113.9 and others) ask 198.51.100.10:27015 61 times per second: 1,220 p info requests in 20 s`, `"share_of_requests":0.9104,`}, ""},
+		{"a rush at three servers", both(evening(60), sent(3600, 20, 360, func(i int, x *made) {
+			x.from, x.to, x.proof = person(5000+i/6), fmt.Sprint("198.51.100.", 10+i%3), dissect.Proven
+		})), []string{`likely Crowd at 198.51.100.`, `and 2 others: 3,600 requests more than usual in 10 s`, `"verdicts":1,`}, "Greedy"},
 		{"greedy, of one host", both(evening(60), sent(1200, 20, 40, func(i int, x *made) {
 			x.from, x.to, x.proof = fmt.Sprint("2a02:8109::", i/240), "2001:db8::10", dissect.Proven
 		})), []string{`certain Greedy: 5 addresses of 2a02:8109::/64, probably one host, ask [2001:db8::10]:27015 40 times per second: 1,200 p info requests in 30 s`}, "botnet"},
