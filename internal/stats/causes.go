@@ -519,7 +519,7 @@ var causes = []Cause{
 		holds:  func(x *facts) *proof { return x.silence(false) }},
 	{ID: "silent_at_times", State: Trouble, Certainty: Certain, explains: ofSilence,
 		Needs:  "replies before and after, or only after, a time in which none of at least five requests got one, more than chance loses",
-		Words:  "{server} did not reply from {time} on for {span}{more}: none of {n} got a reply.",
+		Words:  "{server} did not reply from {time} on for {span}{more}: none of {n} got a reply{icmp}.",
 		Advice: "It restarted, changed its map, or hung: look at what it wrote at that time, and whether it restarts by itself.",
 		holds:  func(x *facts) *proof { return x.silence(true) }},
 	{ID: "hangs", State: Trouble, Certainty: Likely, explains: ofSilence,
@@ -989,10 +989,15 @@ func (x *facts) silence(ended bool) *proof {
 	case n > 1:
 		more = fmt.Sprintf(" (%d times in all)", n)
 	}
-	p := x.proof("time", x.r.clock(most.From.UnixNano()), "span", duration(most.To.Sub(most.From)), "n", count(uint64(asked), "request", "requests"), "more", more).
+	by, sum := x.refusals(false, core.PortUnreachable, core.Prohibited, core.Unreachable, core.HopLimit)
+	refused, says := by != nil && 2*float64(sum.n) >= asked, ""
+	if refused {
+		says = "; ICMP says: " + icmpSays[by.is]
+	}
+	p := x.proof("time", x.r.clock(most.From.UnixNano()), "span", duration(most.To.Sub(most.From)), "n", count(uint64(asked), "request", "requests"), "more", more, "icmp", says).
 		with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
-	if by, sum := x.refusals(false, core.PortUnreachable); by != nil {
-		p.with(x, "ICMP port unreachable", &sum)
+	if refused {
+		p.with(x, "ICMP errors", &sum).advice = either(by.is == core.PortUnreachable, "", "Look at the rules and routes of "+by.by+", which says so, and at the host behind it.")
 	}
 	p.leaves = either(x.apart() != nil, ofSilence, 0)
 	return p

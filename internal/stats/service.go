@@ -234,9 +234,10 @@ func (r *reporting) sayDown(e *entry[server], s *silence) {
 	} else if !s.began {
 		text = fmt.Sprintf("Down: %s%s did not reply until %s, for %s: none of %s got a reply", r.address(e), r.named(v), r.clock(s.to), length, requests)
 	}
-	text, advice := r.withICMP(v, text, causeOf("stopped").Advice)
-	if s.ends {
-		advice = causeOf("silent_at_times").Advice
+	advice := causeOf(either(s.ends, "silent_at_times", "stopped")).Advice
+	if again := advice; 2*float64(v.fates[dissect.OutcomeRefused]) >= s.requests {
+		text, advice = r.withICMP(v, text, advice)
+		advice = either(s.ends && v.says() == saysClosed, again, advice)
 	}
 	r.say(Verdict{
 		Kind: ServerDown, Server: r.address(e), From: instant(s.from), To: instant(s.to), Text: text + "." + moved, Advice: advice, of: either(s.ends, outage, moved),
