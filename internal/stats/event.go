@@ -575,7 +575,7 @@ func (r *reporting) busiestBy(ev *event, proves bool, least float64, sent func(c
 		if c.v.requests < leastOften/5 || (c.v.proven > 0) != proves || !c.v.asked(ev.server.sum) || r.isVictim(c) {
 			continue
 		}
-		if n := sent(&c.v, ev.from, ev.to); n >= least*min(ev.seconds(), max(float64(c.v.last-c.v.first)/1e9, 1)) && n >= 1 {
+		if n := sent(&c.v, ev.from, ev.to); n*c.v.asksFor() >= least*min(ev.seconds(), max(float64(c.v.last-c.v.first)/1e9, 1)) && n >= 1 {
 			all = append(all, share{c, n})
 		}
 	}
@@ -588,6 +588,15 @@ func (r *reporting) busiestBy(ev *event, proves bool, least float64, sent func(c
 		sum += s.n
 	}
 	return list, sum
+}
+
+// asksFor returns the share of the requests of a client that are questions: to ask for a challenge that it returns belongs to one, as each further kind does.
+func (c *client) asksFor() float64 {
+	kinds := 0
+	for _, k := range c.kinds {
+		kinds += either(10*uint64(k.n) >= c.requests, 1, 0)
+	}
+	return float64(c.requests-min(c.challenged, c.proven)) / float64(c.requests*uint64(max(kinds, 1)))
 }
 
 // mostOf is the share of an event that those who make it have.

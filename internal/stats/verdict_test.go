@@ -463,6 +463,11 @@ func TestVerdictsNeed(t *testing.T) {
 		})), []string{`certain Greedy: 5 addresses of 2a02:8109::/64, probably one host, ask [2001:db8::10]:27015 40 times per second: 1,200 p info requests in 30 s`}, "botnet"},
 		{"greedy, others later", both(evening(60), greedy("203.0.113.9", 1000, 5, 50), greedy("203.0.114.9", 220, 40, 11)), []string{`203.0.113.9 asks 198.51.100.10:27015 50 times per second: 1,000`, `203.0.114.9 asks 198.51.100.10:27015 11 times per second: 220`}, ""},
 		{"more people come, and one who asks too often", both(evening(180), sent(3900, 60, 60, func(i int, x *made) { x.from, x.proof = person(1000+i/2), dissect.Proven }), greedy("203.0.113.9", 780, 60, 12)), []string{`Growth at 198.51.100.10:27015: `, `203.0.113.9 asks 198.51.100.10:27015 12 times per second: 780 `}, ""},
+		{"people who ask for two things each six seconds, and for a challenge", both(evening(120), sent(15000, 30, 180, func(i int, x *made) {
+			if x.from, x.of, x.proof = person(1000+i/3%300), i%3/2, dissect.Proven; i%3 == 0 {
+				x.proof, x.outcome = dissect.Vouched, dissect.OutcomeChallenged
+			}
+		})), []string{`Growth at 198.51.100.10:27015: `}, ""},
 		{"more people come, and one who asks too often for a while", both(evening(120), sent(1500, 57, 25, func(i int, x *made) { x.from, x.proof = person(1000+i/2), dissect.Proven }), greedy("203.0.113.9", 1500, 66, 100)), []string{"203.0.113.9 asks 198.51.100.10:27015 100 times per second: 1,500 p info requests in 15 s from 19:01:06"}, ""},
 		{"a flood of four servers by few, who come again", both(evening(90), flood(1200, 40, dissect.Unreturned, func(i int, x *made) { x.from, x.to = somebody(i/4%120), fmt.Sprint("198.51.100.", 20+i%4) })), []string{`Forged flood at 4 servers of 198.51.100.0/24: 1,200 `, ` from 120 addresses`}, ""},
 		{"one is ignored", both(open(600), unheard("203.0.113.9", 0)), []string{`likely Not answered: 198.51.100.10:27015 replies to none of 40 requests of 203.0.113.9 in 19.5 s from 19:00:20 UTC on, and to 100 % of those of others.`}, "So it is"},
