@@ -161,8 +161,11 @@ func (r *reporting) nameEvents() {
 			continue
 		}
 		switch ev.nature {
-		case unreturning:
-			ev.forged = true
+		case unreturning: // those who prove themselves when the server is back are no forgers
+			few, sum := r.busiest(&ev, true, 1)
+			if ev.forged = !ev.ungiven || len(few) == 0 || len(few) > mostGreedy || sum < mostOf*ev.requests; !ev.forged {
+				ev.clients, ev.theirs, ev.nature = few, sum, real
+			}
 		case unasked:
 			// Those who proved themselves before the capture, or in another part of it, are no forgers.
 			for _, proves := range []bool{false, true} {

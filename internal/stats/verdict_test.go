@@ -468,6 +468,7 @@ func TestVerdictsNeed(t *testing.T) {
 				x.proof, x.outcome = dissect.Vouched, dissect.OutcomeChallenged
 			}
 		})), []string{`Growth at 198.51.100.10:27015: `}, ""},
+		{"one asks too often, also while the server is down", both(evening(18), sent(600, 18, 50, func(i int, x *made) { gone(i, x); x.from = "203.0.113.9" }), greedy("203.0.113.9", 300, 30, 50), flood(1000, 50, dissect.Unreturned, func(_ int, x *made) { x.at += 30 })), []string{`Greedy: 203.0.113.9 asks`, `Forged flood at 198.51.100.10:27015: 1,000 `, `none of 600 requests`, `"verdicts":3,`}, ""},
 		{"more people come, and one who asks too often for a while", both(evening(120), sent(1500, 57, 25, func(i int, x *made) { x.from, x.proof = person(1000+i/2), dissect.Proven }), greedy("203.0.113.9", 1500, 66, 100)), []string{"203.0.113.9 asks 198.51.100.10:27015 100 times per second: 1,500 p info requests in 15 s from 19:01:06"}, ""},
 		{"a flood of four servers by few, who come again", both(evening(90), flood(1200, 40, dissect.Unreturned, func(i int, x *made) { x.from, x.to = somebody(i/4%120), fmt.Sprint("198.51.100.", 20+i%4) })), []string{`Forged flood at 4 servers of 198.51.100.0/24: 1,200 `, ` from 120 addresses`}, ""},
 		{"one is ignored", both(open(600), unheard("203.0.113.9", 0)), []string{`likely Not answered: 198.51.100.10:27015 replies to none of 40 requests of 203.0.113.9 in 19.5 s from 19:00:20 UTC on, and to 100 % of those of others.`}, "So it is"},
