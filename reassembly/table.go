@@ -77,9 +77,7 @@ const (
 	Refused
 )
 
-var verdictNames = [...]string{
-	Held: "held", Complete: "complete", Duplicate: "duplicate", Conflict: "conflict", Late: "late", Refused: "refused",
-}
+var verdictNames = [...]string{Held: "held", Complete: "complete", Duplicate: "duplicate", Conflict: "conflict", Late: "late", Refused: "refused"}
 
 func (v Verdict) String() string { return nameOf(verdictNames[:], int(v)) }
 

@@ -193,9 +193,7 @@ func (w *rewriter) mac(b []byte) {
 }
 
 // lengths are the offsets of the length fields in headers.
-var lengths = map[packet.HeaderKind]int{
-	packet.HeaderIPv4: 2, packet.HeaderIPv6: 4, packet.HeaderUDP: 4, packet.HeaderPPPoE: 4,
-}
+var lengths = map[packet.HeaderKind]int{packet.HeaderIPv4: 2, packet.HeaderIPv6: 4, packet.HeaderUDP: 4, packet.HeaderPPPoE: 4}
 
 // resize returns the frame with everything from offset from replaced by data, and corrects
 // all lengths. It drops what followed the packet.

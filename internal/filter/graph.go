@@ -124,10 +124,7 @@ func (g *graph) shorten() *node {
 	}
 	for _, n := range order {
 		if known, reached := facts[n]; reached {
-			leads[n] = successors{
-				yes: arrive(n.yes, learn(known, &n.test, true)),
-				no:  arrive(n.no, learn(known, &n.test, false)),
-			}
+			leads[n] = successors{yes: arrive(n.yes, learn(known, &n.test, true)), no: arrive(n.no, learn(known, &n.test, false))}
 		}
 	}
 	now := map[*node]*node{g.accept: g.accept, g.reject: g.reject}

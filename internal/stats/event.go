@@ -422,9 +422,14 @@ func (r *reporting) steadyOf(e *entry[server], q *kindSeries, x *rates, open []f
 	ev := event{server: e, kinds: []uint16{q.kind - 1}, nature: unasked, from: r.a.first, to: r.a.last + 1, requests: n, series: []*kindSeries{q}}
 	r.weighEvidence(&ev, nil)
 	part := e.v.more.forgedPart()
-	if text, even := r.evenly(&ev, 0); even && ev.strong == 1 && part < 1 {
+	text, even := r.evenly(&ev, 0)
+	_, fast := r.evenly(&ev, programOften)
+	if !fast && slices.Contains(ev.because, text) {
+		ev.strong-- // so do lists of servers that people keep open
+	} else if even && !fast && ev.strong == 1 {
 		ev.because = append(ev.because, text)
-	} else if ev.strong < 2 {
+	}
+	if ev.strong == 0 || ev.strong == 1 && !fast && !(even && part < 1) { // all that comes with one hop limit comes through a proxy
 		return nil
 	}
 	for i := range open {

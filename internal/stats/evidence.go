@@ -210,7 +210,8 @@ func (r *reporting) asking(ev *event) (list []*entry[client]) {
 // leastAsking is how many clients tell something of an event.
 const leastAsking = 20
 
-// oneNet says that most addresses are in one network of so many bits, which those at calm times are not; 0 if they are.
+// oneNet says that most addresses are in one network of so many bits, which those at calm times are not; 0 if they are. Nobody has a thousand clients in
+// a /48.
 func (r *reporting) oneNet(ev *event, hot, calm *looks) (string, int) {
 	list, six := r.asking(ev), ev.server.addr().Is6()
 	for _, bits := range either(six, []int{48, 32}, []int{24, 16}) {
@@ -224,7 +225,7 @@ func (r *reporting) oneNet(ev *event, hot, calm *looks) (string, int) {
 		}
 		if part := float64(nets[most]) / float64(len(list)); len(list) >= leastAsking && part >= alike {
 			octet := most.Addr().AsSlice()[either(six, 2, 0)]
-			return fmt.Sprintf("%s of the addresses are in the network %s", percent(part), r.network(most)), either(differs(hot.nets[octet], calm.nets[octet], float64(hot.n), float64(calm.n)), bits, 0)
+			return fmt.Sprintf("%s of the addresses are in the network %s", percent(part), r.network(most)), either(bits == 48 && len(list) >= leastUniform || differs(hot.nets[octet], calm.nets[octet], float64(hot.n), float64(calm.n)), bits, 0)
 		}
 	}
 	return "", 0
@@ -235,7 +236,7 @@ func (r *reporting) evenly(ev *event, pace float64) (string, bool) {
 	const least = 5 // requests
 	pace = max(least, pace*ev.seconds())
 	square := func(k float64) float64 { return k * k }
-	counts := nettext.Each(r.asking(ev), func(c *entry[client]) float64 { return float64(c.v.requests) })
+	counts := nettext.Each(r.asking(ev), func(c *entry[client]) float64 { return float64(c.v.requests) / float64(max(c.v.distinctServers(), 1)) })
 	often := totalOf(counts, square) / max(meanOf(counts)*float64(len(counts)), 1) / 2 // visitors ask less often
 	counts = slices.DeleteFunc(counts, func(k float64) bool { return k < max(least, often) })
 	n, mean := float64(len(counts)), meanOf(counts)

@@ -516,7 +516,7 @@ func TestVerdictsNeed(t *testing.T) {
 		{"who has no reply after it either", both(open(150), waiting, sent(300, 50.1, 10, func(i int, x *made) { x.from = person(i) })), []string{`possible Crowd or forged at 198.51.100.10:27015: 2,852 p`, `certain Down: 198.51.100.10:27015 did not reply for 20.`}, ""},
 		{"of one network of IPv6", both(sent(300, 0, 5, func(i int, x *made) {
 			x.from, x.to, x.hops = fmt.Sprintf("2a02:%x::%x", i%40, i), "2001:db8:1::10", uint8(40+i%20)
-		}), sent(9000, 30, 300, func(i int, x *made) { x.from, x.to, x.hops = fmt.Sprintf("2a0b:1:2:3::%x", i+1), "2001:db8:1::10", 47 })), []string{`likely Forged flood at [2001:db8:1::10]:27015: 9,000 p`, `have the hop limit 47 and nearly all of the addresses are in one network (/48)`}, ""},
+		}), sent(9000, 30, 300, func(i int, x *made) { x.from, x.to, x.hops = fmt.Sprintf("2a0b:1:2:3::%x", i+1), "2001:db8:1::10", 47 })), []string{`likely Forged flood at [2001:db8:1::10]:27015: 9,000 p`, `have the hop limit 47 and 98 % of the addresses are in the network 2a0b:1:2::/48`}, ""},
 		{"a crowd around a flood", both(open(600), flood(9000, 300, dissect.Unproven, oneHop), sent(2400, 20, 30, func(i int, x *made) { crowd(i, x); x.hops = uint8(40 + i%20) })), []string{`likely Forged flood at 198.51.100.10:27015: 9,0`, `possible Crowd or forged at 198.51.100.10:27015: 2,4`, `"verdicts":2,`}, ""},
 		{"a flood in a flood", both(open(600), flood(9000, 150, dissect.Unproven, oneHop), sent(8000, 45, 400, func(i int, x *made) { x.from, x.hops = somebody(90_000+i%200), 47 })), []string{`from 9,000 addresses`, `from 200 addresses`, `"verdicts":2,`}, ""},
 		{"one asks in a flood", both(open(600), flood(6000, 200, dissect.Unproven, oneHop), sent(900, 40, 30, func(i int, x *made) { x.from, x.hops = "203.0.113.9", 52 })), []string{`possible Greedy: 203.0.113.9 asks 198.51.100.10:27015 30 times per second: 900 p info requests`, `Forged flood at 198.51.100.10:27015: 6,000 p info requests in 30 s`}, ""},
@@ -543,6 +543,11 @@ func TestVerdictsNeed(t *testing.T) {
 		{"a victim, and eight who do the same and prove themselves", both(open(300), sent(3500, 20, 140, func(i int, x *made) {
 			x.from, x.port, x.hops, x.back, x.proof = somebody(70_000+i%9), 80, 47, 300, dissect.Proof(min(i%9, 1))*dissect.Proven
 		})), []string{`Reflection at `}, "Forged"},
+		{"forty who keep a list open, through a proxy", sent(2400, 0, 40, func(i int, x *made) { x.from, x.hops = somebody(i%40), 63 }), []string{quiet}, ""},
+		{"forty bots all the time", both(open(300), sent(9600, 0, 160, func(i int, x *made) { x.from, x.hops = somebody(i%40), uint8(40+i%40) })), []string{`They are hardly people: each of these addresses asks about 240 times`}, "Forged"},
+		{"people who ask twelve servers once", both(open(300), sent(3600, 20, 360, func(i int, x *made) {
+			x.from, x.hops, x.to = person(5000+i/12), uint8(40+i/12%20), fmt.Sprint("198.51.100.", 10+i%12)
+		})), []string{`Crowd or forged at `}, "evenly"},
 		{"people of one network, equally far", both(open(300), sent(1000, 20, 100, func(i int, x *made) { x.from, x.hops = fmt.Sprint("100.70.9.", i*7919%1009%250), 54 })), []string{`possible Crowd or forged at 198.51.100.10:27015: 1,0`, `in the network 100.70.9.0/24 does not tell`}, "Reflection"},
 		{"seven of them", both(open(300), sent(3500, 20, 140, func(i int, x *made) { x.from, x.port, x.hops, x.back = somebody(70_000+i%7), 80, 47, 300 })), []string{`Reflection at `, `"verdicts":7,`}, "Forged"},
 	} {

@@ -103,9 +103,7 @@ func run(name string, n, flood uint64, foreignOnly, plain bool) error {
 
 // replayed are the folders of captures that are replayed. Protocols
 // that are added later are not among them, so that figures of the past stay comparable.
-var replayed = []string{
-	"a2s", "ase", "doom3", "gamespy1", "gamespy2", "gamespy3", "icmp", "minecraft", "quake3", "quake3-master", "valve-master",
-}
+var replayed = []string{"a2s", "ase", "doom3", "gamespy1", "gamespy2", "gamespy3", "icmp", "minecraft", "quake3", "quake3-master", "valve-master"}
 
 // load extracts the conversations from the captures below root.
 func load(root string) (list []session, err error) {
