@@ -299,10 +299,7 @@ func (a inner) Candidate(srcPort, dstPort uint16, payload []byte) bool {
 	} else if len(payload) == 1 && (s.starts[payload[0]] != 0 || s.portsOnly.has(srcPort) || s.portsOnly.has(dstPort)) {
 		return true
 	}
-	if len(a.config.DecodeAs) == 0 {
-		return false
-	}
-	return a.forced(srcPort, dstPort) != nil
+	return len(a.config.DecodeAs) > 0 && a.forced(srcPort, dstPort) != nil
 }
 
 // byTopic selects, among several protocols with a pending request, the one whose

@@ -115,10 +115,8 @@ func isShort(b []byte) bool {
 
 // isVersion reports whether b is a version number, such as 1.6.
 func isVersion(b []byte) bool {
-	if len(b) < 3 || len(b) > 8 || b[0] < '0' || b[0] > '2' || b[1] != '.' {
-		return false
-	}
-	return !slices.ContainsFunc(b[2:], func(c byte) bool { return (c < '0' || c > '9') && c != '.' })
+	return len(b) >= 3 && len(b) <= 8 && b[0] >= '0' && b[0] <= '2' && b[1] == '.' &&
+		!slices.ContainsFunc(b[2:], func(c byte) bool { return (c < '0' || c > '9') && c != '.' })
 }
 
 // requests are the types of requests by their letters.

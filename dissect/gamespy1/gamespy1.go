@@ -161,10 +161,7 @@ func confirm(b []byte) bool {
 // canBeKey reports whether s may be a key: it begins with a letter, as all recorded
 // keys do, and has no control characters.
 func canBeKey[T string | []byte](s T) bool {
-	if len(s) == 0 || s[0]|0x20 < 'a' || s[0]|0x20 > 'z' {
-		return false
-	}
-	return wire.While(s, func(c byte) bool { return c > ' ' && c < 0x7f }) == len(s)
+	return len(s) > 0 && s[0]|0x20 >= 'a' && s[0]|0x20 <= 'z' && wire.While(s, func(c byte) bool { return c > ' ' && c < 0x7f }) == len(s)
 }
 
 // isKnown reports whether a key is known; see [classify]. Known keys are short.

@@ -239,10 +239,7 @@ func isNumber(s string) bool {
 	if len(s) > 1 && s[0] == '-' {
 		s = s[1:]
 	}
-	if len(s) == 0 || len(s) > 15 || len(s) > 1 && s[0] == '0' {
-		return false
-	}
-	return strings.Trim(s, "0123456789") == ""
+	return len(s) > 0 && len(s) <= 15 && (len(s) == 1 || s[0] != '0') && strings.Trim(s, "0123456789") == ""
 }
 
 // special gives pair i a field of its own, unless an earlier pair has that field.

@@ -277,10 +277,7 @@ func areTexts(b []byte, n int) bool {
 
 // isText reports whether b begins with a text after its length, as far as it is there.
 func isText(b []byte) bool {
-	if b[0] == 0 || b[0] > 64 {
-		return false
-	}
-	return len(b) > 1 && !slices.ContainsFunc(b[1:min(len(b), 1+int(b[0]))], wire.Unprintable)
+	return b[0] > 0 && b[0] <= 64 && len(b) > 1 && !slices.ContainsFunc(b[1:min(len(b), 1+int(b[0]))], wire.Unprintable)
 }
 
 // A Message is one of *Request, *Status, *Ping and *Servers, or nil if its kind is not known.

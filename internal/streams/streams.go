@@ -327,10 +327,7 @@ func hasZero(payload []byte) bool {
 
 // likeAny reports whether a payload may begin a message of any protocol.
 func (s *Streams) likeAny(payload []byte) bool {
-	if len(payload) >= 8 && !hasZero(payload) {
-		return false
-	}
-	return slices.ContainsFunc(s.protocols, func(p *dissect.Protocol) bool { return p.Detect(head(payload)) != dissect.No })
+	return (len(payload) < 8 || hasZero(payload)) && slices.ContainsFunc(s.protocols, func(p *dissect.Protocol) bool { return p.Detect(head(payload)) != dissect.No })
 }
 
 func head(b []byte) []byte { return b[:min(len(b), detectBytes)] }

@@ -124,10 +124,7 @@ func isDNS(b []byte) bool {
 		return false
 	}
 	n := int(b[12]) // the first label of a name
-	if n == 0 || n > 63 || 13+n >= len(b) {
-		return false
-	}
-	return !slices.ContainsFunc(b[13:13+n], func(c byte) bool { return c < 0x21 || c >= 0x7f })
+	return n > 0 && n <= 63 && 13+n < len(b) && !slices.ContainsFunc(b[13:13+n], func(c byte) bool { return c < 0x21 || c >= 0x7f })
 }
 
 // Login returns the offset of the password in a payload, or the length of the payload

@@ -382,10 +382,7 @@ func noValue(key, value []byte) bool {
 // isProperty reports whether b is a property of Unreal Tournament 3: p or s and a
 // number.
 func isProperty(b []byte) bool {
-	if len(b) < 2 || b[0] != 'p' && b[0] != 's' {
-		return false
-	}
-	return !slices.ContainsFunc(b[1:], func(c byte) bool { return c < '0' || c > '9' })
+	return len(b) >= 2 && (b[0] == 'p' || b[0] == 's') && !slices.ContainsFunc(b[1:], func(c byte) bool { return c < '0' || c > '9' })
 }
 
 // isSection reports whether b begins with a section of players or teams.
@@ -522,10 +519,7 @@ func isValue(b []byte, next follow) bool {
 // isHeader reports whether b begins with the name of a column and a row.
 func isHeader(b []byte) bool {
 	n := bytes.IndexByte(b[:min(len(b), 64)], 0)
-	if n < 2 || b[n-1] != '_' && string(b[n-2:n]) != "_t" {
-		return false
-	}
-	return n+1 >= len(b) || b[n+1] < ' '
+	return n >= 2 && (b[n-1] == '_' || string(b[n-2:n]) == "_t") && (n+1 >= len(b) || b[n+1] < ' ')
 }
 
 // End emits the rows of the tables and reports findings. The reader is at the end of

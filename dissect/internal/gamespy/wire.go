@@ -263,10 +263,7 @@ func ASCII(b []byte) bool { return !slices.ContainsFunc(b, func(c byte) bool { r
 
 // isKey reports whether b may be the name of a setting or of a column.
 func isKey(b []byte) bool {
-	if len(b) == 0 || len(b) > 64 {
-		return false
-	}
-	return !slices.ContainsFunc(b, func(c byte) bool { return c <= ' ' || c >= 0x7f })
+	return len(b) > 0 && len(b) <= 64 && !slices.ContainsFunc(b, func(c byte) bool { return c <= ' ' || c >= 0x7f })
 }
 
 // IsDecimal reports whether b is a decimal number of at most ten digits, with or
@@ -275,10 +272,7 @@ func IsDecimal(b []byte) bool {
 	if len(b) > 0 && b[0] == '-' {
 		b = b[1:]
 	}
-	if len(b) == 0 || len(b) > 10 {
-		return false
-	}
-	return !slices.ContainsFunc(b, func(c byte) bool { return c < '0' || c > '9' })
+	return len(b) > 0 && len(b) <= 10 && !slices.ContainsFunc(b, func(c byte) bool { return c < '0' || c > '9' })
 }
 
 // IsHandshakeReply reports whether a payload is a handshake reply: the head and a
@@ -327,10 +321,7 @@ func IsPairs(b []byte) bool {
 // IsTable reports whether b begins with a table: the count of its rows, of which some
 // games send one byte only, and the name of a column.
 func IsTable(b []byte) bool {
-	if len(b) < 3 || b[0] != 0 {
-		return false
-	}
-	return isColumn(b[1:]) || isColumn(b[2:])
+	return len(b) >= 3 && b[0] == 0 && (isColumn(b[1:]) || isColumn(b[2:]))
 }
 
 // isColumn reports whether b begins with the name of a column. Names of player columns
