@@ -296,9 +296,7 @@ func sum(s []uint64) (n uint64) {
 }
 
 // ratio returns the factor of two byte counts.
-func ratio(out, in uint64) string {
-	return factor(float64(out) / float64(in))
-}
+func ratio(out, in uint64) string { return factor(float64(out) / float64(in)) }
 
 // host divides an address and its port, so that lines break between them.
 func host(address string) []string {

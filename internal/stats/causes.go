@@ -374,27 +374,19 @@ var causes = []Cause{
 		Advice: "{by} has the rule, or the host behind it: allow UDP to that port there.",
 		holds: func(x *facts) *proof {
 			by, sum := x.refusals(false, core.Prohibited, core.PortUnreachable)
-			if by == nil {
+			if by == nil || !x.refusedSome() && (by.is != core.Prohibited && by.by == x.at.Addr().String() || !x.refused() || x.namedBy(x.another())) {
 				return nil
 			}
-			p := x.proof("by", by.by, "n", count(sum.n, "request", "requests"), "also", x.since()).with(x, "ICMP errors", &sum)
-			switch some := x.good > 0 && len(x.silences) == 0 && x.n >= goodLeast && float64(x.sum.Refused) > badShare*float64(x.n); {
-			case some:
-				p.fill[len(p.fill)-1] = " Others were answered meanwhile."
-				return p
-			case (by.is == core.Prohibited || by.by != x.at.Addr().String()) && x.refused() && !x.namedBy(x.another()):
-				return p
-			}
-			return nil
+			return x.proof("by", by.by, "n", count(sum.n, "request", "requests"), "also", either(x.refusedSome(), " Others were answered meanwhile.", x.since())).with(x, "ICMP errors", &sum)
 		}},
 	{ID: "host_unreachable", State: Trouble, Certainty: Certain, explains: ofSilence,
-		Needs:  "ICMP host or network unreachable, or time exceeded, for the requests, and no reply after it",
+		Needs:  "ICMP host or network unreachable, or time exceeded, for the requests, and no reply after it; or for more than a tenth of at least twenty requests, while others are answered all the time",
 		Words:  "The host of {server} cannot be reached: {by} said so of {n}.{also}",
 		Advice: "Check that the host is on, that the address is right, and the routes to it from {by}.",
 		holds: func(x *facts) *proof {
 			by, sum := x.refusals(false, core.Unreachable, core.HopLimit)
-			if by != nil && x.refused() {
-				also := either(by.is == core.HopLimit, " A packet loops, or its hop limit is too low.", "") + x.since()
+			if by != nil && (x.refused() || x.refusedSome()) {
+				also := either(by.is == core.HopLimit, " A packet loops, or its hop limit is too low.", "") + either(x.refusedSome(), " Others were answered meanwhile.", x.since())
 				return x.proof("by", by.by, "n", count(sum.n, "request", "requests"), "also", also).with(x, "ICMP errors", &sum)
 			}
 			return nil
@@ -549,7 +541,7 @@ var causes = []Cause{
 			for i := range x.kinds {
 				k := &x.kinds[i]
 				if n := k.fates.missed() + k.fates[dissect.OutcomeRepeated]; !x.speaks(k.protocol) && n >= kindLeast && float64(n) >= badShare*float64(x.asked()) {
-					return x.proof("speaks", x.protocol, "n", k.counted(n)).with(x, "requests without a reply", &k.none)
+					return x.proof("speaks", x.protocol, "n", k.counted(k.requests)).with(x, "requests without a reply", &k.none)
 				}
 			}
 			return nil
@@ -940,16 +932,26 @@ func (x *facts) namedBy(t *target) bool { return t != nil && t.stated == x.at.Po
 // span returns the duration of the capture.
 func (x *facts) span() string { return duration(x.r.To.Sub(x.r.From)) }
 
+// cameBack says how often a server was silent before.
+func cameBack(n uint64) string {
+	return either(n == 0, "", fmt.Sprintf(" Before that it was silent %s, and came back.", count(n, "time", "times")))
+}
+
 // refused reports whether ICMP errors came and no reply; or for a tenth of the requests or more, and it does not answer now. Hosts send
 // at most one error a second to an address.
 func (x *facts) refused() bool {
 	return x.sum.Refused > 0 && (x.good == 0 || x.since() != "" && float64(x.sum.Refused) >= badShare*float64(x.n))
 }
 
+// refusedSome reports whether ICMP errors came for more than a tenth of many requests, while others are answered all the time.
+func (x *facts) refusedSome() bool {
+	return x.good > 0 && len(x.silences) == 0 && x.n >= goodLeast && float64(x.sum.Refused) > badShare*float64(x.n)
+}
+
 // since says when a server stopped that replied, and does not any more.
 func (x *facts) since() string {
 	if n := len(x.silences); x.good > 0 && n > 0 && x.silences[n-1].of != outage {
-		return " It stopped replying at " + x.r.clock(x.silences[n-1].From.UnixNano()) + "."
+		return " It stopped replying at " + x.r.clock(x.silences[n-1].From.UnixNano()) + "." + cameBack(uint64(n-1))
 	}
 	return ""
 }
@@ -984,8 +986,8 @@ func (x *facts) silence(ended bool) *proof {
 	}
 	more := either(ended, "", most.of)
 	switch {
-	case !ended && before > 0:
-		more += fmt.Sprintf(" Before that it was silent %s, and came back.", count(before, "time", "times"))
+	case !ended:
+		more += cameBack(before)
 	case n > 1:
 		more = fmt.Sprintf(" (%d times in all)", n)
 	}

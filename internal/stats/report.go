@@ -478,7 +478,7 @@ func (r *reporting) unclear() {
 		say("%s more have packets over TCP.", count(uint64(n), "server", "servers"))
 	}
 	if r.o.OneSided {
-		say("Only one direction was captured, or no server replies: whether requests were answered cannot be told.")
+		say("Only one direction was captured%s: whether requests were answered cannot be told.", either(t.Replies > 0, "", ", or no server replies"))
 	}
 	if t.KernelLost > 0 {
 		say("The kernel lost %s because the buffer was full: numbers are too low where the timeline says so.", count(t.KernelLost, "packet", "packets"))

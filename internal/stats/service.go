@@ -881,7 +881,8 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string
 		{o.ChallengeOnly, "got a challenge only, because their clients did not return it or got another one each time", "Look at the clients: those from before challenges never get an answer, and a challenge that changes each time is of no use."},
 		{o.Late, "were answered late", "The replies come later than clients wait: look at the load of the server and at the path to it."},
 		{o.Partial, "were answered in part, because parts or fragments are missing", "Something on the path drops large or fragmented packets: check the MTU and whether a firewall drops IP fragments. The capture itself lacks them if its filter names a port."},
-		{o.Refused, "were refused", "The sender of the ICMP errors says why: look at its firewall."},
+		{o.Refused, "were refused" + either(e.v.says() == "", "", " (ICMP says: "+e.v.says()+")"),
+			either(e.v.says() == saysClosed, "The server is off at times, or a firewall rejects: look at both.", "The sender of the ICMP errors says why: look at its rules and routes.")},
 	}
 	if !odd && lostAlike(float64(o.Partial), float64(o.Unanswered), float64(n)) {
 		parts[3].advice = parts[0].advice

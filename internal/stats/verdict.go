@@ -177,8 +177,8 @@ func (r *reporting) cannotTell() {
 		advice = causeOf("cut").Advice
 	}
 	if oneSided && t.Requests+t.Replies > 0 {
-		text = fmt.Sprintf("Cannot tell whether servers reply: %s and %s were captured; that is one direction only, or no server replies.",
-			count(t.Requests, "request", "requests"), count(t.Replies, "reply", "replies"))
+		text = fmt.Sprintf("Cannot tell whether %s: %s and %s were captured%s.", either(t.Replies > 0, "requests are answered", "servers reply"),
+			count(t.Requests, "request", "requests"), count(t.Replies, "reply", "replies"), either(t.Replies > 0, ": one direction only", "; that is one direction only, or no server replies"))
 		advice = "Capture both directions, on the host of the server itself or on a port that mirrors both."
 	}
 	r.say(Verdict{Kind: CannotTell, From: r.From, To: r.To, Text: text, Advice: advice, Evidence: Evidence{{"requests", float64(t.Requests)}, {"replies", float64(t.Replies)}}})

@@ -218,9 +218,7 @@ func (f *Fields) Userinfo(r *dissect.Reader, into keyvalue.Fields, odd *dissect.
 }
 
 // TextLen returns the length of b without the line ends and zero bytes at its end.
-func TextLen(b []byte) int {
-	return len(bytes.TrimRight(b, "\n\r\x00"))
-}
+func TextLen(b []byte) int { return len(bytes.TrimRight(b, "\n\r\x00")) }
 
 // refusals are the beginnings of texts with which servers refuse a command: its password is wrong, or there is none.
 var refusals = []string{"Bad rcon", "No rcon", "Invalid password"}
