@@ -33,9 +33,7 @@ func (h *hasher) flow(k *flowKey) uint32 {
 	return end(h.add(x, uint64(k.lowPort)<<16|uint64(k.highPort), h.b^core.Bit[uint64](k.tcp)))
 }
 
-func (h *hasher) address(k address) uint32 {
-	return end(h.add(h.add(h.b, k.hi, k.lo), h.b, 0))
-}
+func (h *hasher) address(k address) uint32 { return end(h.add(h.add(h.b, k.hi, k.lo), h.b, 0)) }
 
 func (h *hasher) server(k serverKey) uint32 {
 	return end(h.add(h.add(h.b, k.hi, k.lo), uint64(k.port), h.b))

@@ -404,9 +404,7 @@ func AppendFlowNote(dst []byte, f *dissect.FlowFinding) []byte {
 }
 
 // AppendMoreNotes appends the comment that stands for those left out.
-func AppendMoreNotes(dst []byte, n int) []byte {
-	return fmt.Appendf(dst, "and %d more", n)
-}
+func AppendMoreNotes(dst []byte, n int) []byte { return fmt.Appendf(dst, "and %d more", n) }
 
 // WithoutNotes appends to dst the comments of a packet that no note is: those that somebody else than this program wrote.
 func WithoutNotes(dst, comments []string, protocols []*dissect.Protocol) []string {
