@@ -271,10 +271,7 @@ type resolution uint8
 // microseconds is the default resolution of an interface.
 const microseconds resolution = 6
 
-var powersOf10 = [...]uint64{
-	1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9,
-	1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
-}
+var powersOf10 = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19}
 
 // split returns the seconds and nanoseconds of a time stamp, rounded down to whole
 // nanoseconds. It is exact for every resolution.

@@ -234,11 +234,7 @@ func hardware(name string) (uint16, error) {
 // dropSent is the start of a program for the loopback interface, where the kernel shows
 // every frame twice: when it is sent and when it is received.
 func dropSent() []bpf.Instruction {
-	return []bpf.Instruction{
-		bpf.LoadExtension{Num: bpf.ExtType},
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.PACKET_OUTGOING, SkipTrue: 1},
-		bpf.RetConstant{},
-	}
+	return []bpf.Instruction{bpf.LoadExtension{Num: bpf.ExtType}, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.PACKET_OUTGOING, SkipTrue: 1}, bpf.RetConstant{}}
 }
 
 // filterAll returns the program for all interfaces. It drops sent frames on the loopback

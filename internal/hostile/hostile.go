@@ -287,10 +287,7 @@ type Stage struct {
 // NewStage starts a capture.
 func NewStage(w io.Writer, o mkpcap.Options) *Stage {
 	o.MTU = 1500
-	return &Stage{
-		W: mkpcap.NewWriter(w, o), Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Step: 100 * time.Microsecond,
-		rng: rand.New(rand.NewPCG(7, 7)),
-	}
+	return &Stage{W: mkpcap.NewWriter(w, o), Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Step: 100 * time.Microsecond, rng: rand.New(rand.NewPCG(7, 7))}
 }
 
 // Speak writes the next n honest datagrams. After the last one, it starts again with

@@ -181,12 +181,13 @@ func (t *text) told() (list []Verdict) {
 			return o.Kind != v.Kind || o.of != v.of || o.Server != v.Server || o.Network != v.Network || o.Certainty != v.Certainty
 		})
 		if n := len(same) - 1; repeats && n >= 3 {
-			slices.SortStableFunc(same, func(a, b Verdict) int { return a.From.Compare(b.From) })
-			if !v.From.Equal(same[0].From) {
+			if !v.From.Equal(same[0].From) { // outages are in their order, and of floods the largest is first
 				continue
 			}
-			sum := nearest(totalOf(same[1:], func(v Verdict) float64 { return v.Evidence.of("requests") }))
-			v.Text += fmt.Sprintf(" It happened %d more times, the last from %s to %s%s.", n, t.clock(same[n].From.UnixNano()), t.clock(same[n].To.UnixNano()), either(v.of == outage, "", ", with "+number(sum)+" requests together"))
+			sum := number(nearest(totalOf(same[1:], func(v Verdict) float64 { return v.Evidence.of("requests") })))
+			from, to := slices.MinFunc(same[1:], func(a, b Verdict) int { return a.From.Compare(b.From) }).From, slices.MaxFunc(same[1:], func(a, b Verdict) int { return a.To.Compare(b.To) }).To
+			more := either(v.of == outage, "the last from "+t.clock(same[n].From.UnixNano())+" to "+t.clock(to.UnixNano()), "between "+t.clock(from.UnixNano())+" and "+t.clock(to.UnixNano())+", with "+sum+" requests together")
+			v.Text += fmt.Sprintf(" It happened %d more times%s %s.", n, either(v.of == outage, ",", ""), more)
 		}
 		list = append(list, v)
 	}

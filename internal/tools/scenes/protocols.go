@@ -173,9 +173,7 @@ func quake3() *protocol {
 				return []string{fmt.Sprintf("%sinfoResponse\n\\challenge\\%d\\protocol\\68\\hostname\\%s\\mapname\\q3dm17\\clients\\%d\\sv_maxclients\\32\\gametype\\0\\pure\\1\\game\\baseq3", single, c.session, s.name, s.players)}
 			},
 		},
-		fixed(query{
-			request: "status_request", reply: "status_reply", ask: says(single + "getstatus"),
-		}, one(func(s *server) string {
+		fixed(query{request: "status_request", reply: "status_reply", ask: says(single + "getstatus")}, one(func(s *server) string {
 			b := []byte(single + "statusResponse\n" + facts(s) + "\n")
 			for i := range s.players {
 				b = fmt.Appendf(b, "%d %d \"%s\"\n", i*3%40, 20+i*11%180, s.player(i))
