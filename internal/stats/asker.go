@@ -485,7 +485,8 @@ func (r *reporting) tooOften() {
 		seconds := g.seconds()
 		who := either(len(g.clients) > 1, fmt.Sprintf("%s clients (%s and others) ask", number(uint64(len(g.clients))), sources[0]), sources[0]+" asks")
 		alike, fast := len(g.clients) >= mostGreedy && alikeClients(g.clients), g.requests >= programOften*seconds*float64(len(g.clients))
-		if net := r.network(netOf(g.clients[0].addr(), 64)); len(g.clients) > 1 && g.clients[0].addr().Is6() && sameHosts(g.clients[:1], g.clients) {
+		host := len(g.clients) > 1 && g.clients[0].addr().Is6() && sameHosts(g.clients[:1], g.clients) && !netOf(g.servers[0].addr(), 64).Contains(g.clients[0].addr())
+		if net := r.network(netOf(g.clients[0].addr(), 64)); host {
 			who, alike = fmt.Sprintf("%s addresses of %s, probably one host, ask", number(uint64(len(g.clients))), net), false
 		}
 		v := Verdict{
@@ -502,7 +503,7 @@ func (r *reporting) tooOften() {
 			v.Certainty, v.Doubt = Likely, "the challenges, which came before the capture, would make it certain"
 		}
 		if len(g.clients) > 1 {
-			v.Advice = "Limit requests per address (qdissect rules prints the rule)."
+			v.Advice = either(host, "Limit requests per network (/64): a limit per address does not stop a host that has many.", "Limit requests per address (qdissect rules prints the rule).")
 		}
 		if alike && g.real && !fast {
 			v.Advice = "Ask who makes the program to let it ask less often: a limit per address keeps its users from the server."

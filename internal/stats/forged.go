@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -195,11 +196,25 @@ func (r *reporting) nameEvents() {
 		case real:
 			if list, sum := r.busiest(&ev, true, leastGreedy); len(list) > 0 && 2*sum >= ev.requests && (len(list) <= mostGreedy || sum >= oftenEach*float64(len(list))) {
 				ev.clients, ev.theirs = list, sum
+			} else if list, sum := r.hostOf(&ev); len(list) > 0 && sum >= mostOf*ev.requests {
+				ev.clients, ev.theirs = list, sum
 			}
 		}
 		kept = append(kept, ev)
 	}
 	r.events = kept
+}
+
+// hostOf returns the addresses of the network of IPv6 that has most of those that proved themselves in an event, and how many requests they sent in it.
+func (r *reporting) hostOf(ev *event) (list []*entry[client], sum float64) {
+	nets := map[netip.Prefix][]*entry[client]{}
+	for _, c := range r.a.clientsOf(ev.server, func(c *client) bool { return c.proven > 0 && c.first < ev.to && c.last >= ev.from }) {
+		p := netOf(c.addr(), 64)
+		if nets[p] = append(nets[p], c); p.Addr().Is6() && !p.Contains(ev.server.addr()) && len(nets[p]) > len(list) {
+			list = nets[p]
+		}
+	}
+	return list, totalOf(list, func(c *entry[client]) float64 { return c.v.within(ev.from, ev.to) })
 }
 
 // waits reports whether an event is a consequence of an outage: of clients that ask again and again until the server is back, none of them often, and that have heard it.
