@@ -407,7 +407,7 @@ const stagedMaster = "198.51.100.11:27010"
 
 var stagedCauses = []filmCause{
 	{id: "master_silent", says: "master 198.51.100.11:27010 sends nothing back", has: mastered(4, ""), near: mastered(1, ""), nearIs: "works"},
-	{id: "master_refuses", says: "does not list it.*banned",
+	{id: "master_refuses", says: "does not list 198.51.100.10:27015.*banned",
 		has:  mastered(4, "\xff\xff\xff\xffl\nYour server is banned.\n\x00"),
 		near: mastered(4, "\xff\xff\xff\xffs\n\x01\x02\x03\x04"), nearIs: "works"},
 	{id: "master_version", says: "because of its version",
