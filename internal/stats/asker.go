@@ -209,6 +209,8 @@ func (r *reporting) reflected() {
 	for x := range each(r.victims) {
 		c := &x.clients[0].v
 		servers := r.serversOf(c)
+		known := servers[:min(len(servers), int(x.servers))]
+		where := either(x.servers > 1 && int(x.servers) != len(servers), about(x.servers)+" servers", list(known)) // neither is exact
 		v := Verdict{Kind: Reflection, Certainty: Likely, From: instant(x.from), To: instant(x.to)}
 		if len(x.clients) == 1 {
 			v.Sources = []string{x.who}
@@ -229,11 +231,9 @@ func (r *reporting) reflected() {
 		if k := c.favourite(); k > 0 {
 			what = r.a.kinds[k-1].many()
 		}
-		v.Servers = servers
-		if len(servers) == 1 {
-			v.Server = servers[0]
+		if v.Servers = known; len(known) == 1 {
+			v.Server = known[0]
 		}
-		where := either(int(x.servers) > len(servers), about(x.servers)+" servers", list(servers))
 		from, whose := "in its name", either(len(x.clients) > 1, "The addresses are forged: they are the victims.", "The address is forged: it is the victim.")
 		v.Advice = "Limit these requests per address (qdissect rules prints the rule): that stops the amplification, and little else is lost, because the address is the victim's."
 		if v.Network != "" && !slices.ContainsFunc(r.Limits.PerAddress, func(l Limit) bool { return l.Best }) {

@@ -109,10 +109,10 @@ func (r *reporting) mayAsk(c *client, least float64) (list []*entry[server]) {
 	})
 }
 
-// serversOf returns the addresses of the servers that a client asked, as far as they are known.
+// serversOf returns the addresses of the servers that a client asked, as far as they are known; more if their hashes share bits.
 func (r *reporting) serversOf(c *client) (list []string) {
 	for _, e := range r.servers {
-		if c.asked(e.sum) && uint64(len(list)) < c.distinctServers() && e.v.requests > 0 {
+		if c.asked(e.sum) && e.v.requests > 0 {
 			list = append(list, r.address(e))
 		}
 	}
