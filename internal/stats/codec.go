@@ -234,6 +234,11 @@ func (a *Aggregate) code(c *codec) {
 		c.Bool(&m.listed)
 		c.Text(&m.says, maxReason)
 	}
+	for i := range a.masters.list {
+		if c.Reading {
+			a.masters.link(i + 1)
+		}
+	}
 	a.codeFindings(c)
 }
 

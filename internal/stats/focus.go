@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"math/bits"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -179,15 +180,16 @@ type noted struct {
 
 // Masters are those to which hosts send heartbeats.
 type masters struct {
-	only        netip.Addr // the only host of interest; invalid for all
-	list        []master
-	hosts, ends uint64 // bits of the hosts and of their masters, see hostBit
+	only  netip.Addr // the only host of interest; invalid for all
+	list  []master
+	heads [2 * maxMasters]uint16 // by host and address of the master, see pairOf: the place in the list of the newest, counted from 1
 }
 
 // A master is an address to which heartbeats of a host went. probes are the questions of the master, of which the host answered some.
 type master struct {
 	from             netip.Addr
 	to               netip.AddrPort
+	next             uint16 // an older one of the same head
 	beats, sent      mark
 	probes, answered uint64
 	due              bool   // it has to reply to heartbeats
@@ -420,25 +422,40 @@ func (t *target) calls(name, on string) {
 	t.name, t.on = strings.Clone(is[0]), strings.Clone(is[1])
 }
 
-// master returns the counts of a master of a host, by its address and, if it is not 0, its port.
-func (l *masters) master(from netip.Addr, a netip.AddrPort) *master {
-	if l.hosts&hostBit(from) == 0 || l.ends&hostBit(a.Addr()) == 0 { // most hosts have none
-		return nil
-	}
-	for m := range each(l.list) {
-		if m.from == from && m.to.Addr() == a.Addr() && (a.Port() == 0 || a.Port() == m.to.Port()) {
-			return m
-		}
-	}
-	return nil
+// pairOf returns the head of a host and the address of a master.
+func (l *masters) pairOf(host, end *key) *uint16 {
+	return &l.heads[short(host.Lo^host.Hi^bits.RotateLeft64(end.Lo^end.Hi, 32))%uint64(len(l.heads))]
 }
 
-// hostBit returns the bit of an address in a set of 64.
-func hostBit(a netip.Addr) uint64 { return 1 << (keyOf(a, 0).Lo % 64) }
+// master returns the counts of a master of a host, by its address and, if it is not 0, its port: the oldest.
+func (l *masters) master(host, end *key, port uint16) (found *master) {
+	for i := *l.pairOf(host, end); i > 0; i = l.list[i-1].next {
+		if m := &l.list[i-1]; m.from == host.addr() && m.to.Addr() == end.addr() && (port == 0 || port == m.to.Port()) {
+			found = m
+		}
+	}
+	return found
+}
 
 func (l *masters) add(from netip.Addr, a netip.AddrPort) *master {
-	l.hosts, l.ends = l.hosts|hostBit(from), l.ends|hostBit(a.Addr())
-	return place(&l.list, maxMasters, &master{from: from, to: a}, func(m *master) bool { return m.from == from && m.to == a })
+	host, end := keyOf(from, 0), keyOf(a.Addr(), 0)
+	if m := l.master(&host, &end, a.Port()); m != nil {
+		return m
+	}
+	if len(l.list) == maxMasters {
+		return new(master)
+	}
+	l.list = append(l.list, master{from: from, to: a})
+	l.link(len(l.list))
+	return &l.list[len(l.list)-1]
+}
+
+// link makes one of the list, counted from 1, the newest of its head.
+func (l *masters) link(i int) {
+	m := &l.list[i-1]
+	from, to := keyOf(m.from, 0), keyOf(m.to.Addr(), 0)
+	head := l.pairOf(&from, &to)
+	m.next, *head = *head, uint16(i)
 }
 
 // private reports whether an address is of a network that is not routed in the internet.
@@ -477,7 +494,8 @@ func (f *focus) list(r *dissect.Record) {
 	if r.Type.Role != dissect.Reply || r.RequestFrame == 0 || f.lists[r.RequestFrame%uint64(len(f.lists))] != r.RequestFrame {
 		return
 	}
-	m := f.master(f.only, r.Src)
+	host, end := keyOf(f.only, 0), keyOf(r.Src.Addr(), 0)
+	m := f.master(&host, &end, r.Src.Port())
 	if m == nil || slices.ContainsFunc(r.Findings, func(x dissect.Finding) bool { return x.Type == core.CaptureCut }) {
 		return
 	}
@@ -508,15 +526,14 @@ func (m *master) port(list ...uint16) {
 }
 
 // record counts heartbeats, and what a master sends to a host.
-func (l *masters) record(r *dissect.Record, input uint32) {
-	from, to := r.Src.Addr(), r.Dst.Addr()
-	if r.Type.Purpose&dissect.Heartbeat != 0 && l.wants(from) {
+func (l *masters) record(r *dissect.Record, src, dst *key, input uint32) {
+	if from := r.Src.Addr(); r.Type.Purpose&dissect.Heartbeat != 0 && l.wants(from) {
 		m := l.add(from, r.Dst)
 		m.beats.add(1, input, r.Frame)
 		m.since++
 		m.due = m.due || r.Type.Purpose&dissect.Unconfirmed == 0
 	}
-	m := l.master(to, netip.AddrPortFrom(from, 0))
+	m := l.master(dst, src, 0)
 	if m == nil {
 		return
 	}
@@ -535,7 +552,7 @@ func (l *masters) record(r *dissect.Record, input uint32) {
 
 // ended counts what became of a question of a master.
 func (l *masters) ended(host, from *key, is dissect.Outcome) {
-	if m := l.master(host.addr(), netip.AddrPortFrom(from.addr(), 0)); m != nil {
+	if m := l.master(host, from, 0); m != nil {
 		m.probes++
 		m.answered += core.Bit[uint64](!missed(is))
 	}

@@ -161,8 +161,8 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	default:
 		m.key = key(in.Src)
 	}
-	if r.Type.Purpose&dissect.Heartbeat != 0 || a.masters.hosts != 0 {
-		a.masters.record(r, a.input)
+	if r.Type.Purpose&dissect.Heartbeat != 0 || len(a.masters.list) > 0 {
+		a.masters.record(r, (*key)(&in.Src), (*key)(&in.Dst), a.input)
 	}
 	if a.focus != nil {
 		a.focus.record(r)
@@ -203,7 +203,7 @@ func (a *Aggregate) Exchange(x *dissect.Exchange) {
 	} else {
 		a.wait(x, in)
 	}
-	if a.masters.hosts != 0 && x.Outcome.Counts() && x.Requests > x.Repeated {
+	if len(a.masters.list) > 0 && x.Outcome.Counts() && x.Requests > x.Repeated {
 		a.masters.ended((*key)(&in.Dst), (*key)(&in.Src), x.Outcome)
 	}
 	if x.Ambiguous && x.Outcome == dissect.OutcomeAnswered {
