@@ -143,10 +143,7 @@ func explainFinding(b *strings.Builder, f *dissect.FindingType) {
 	b.WriteString("\nMeaning and causes\n")
 	wrap(b, f.Doc, "  ")
 	b.WriteString("\nWhat to do\n")
-	nothing := "Nothing, unless something does not work as it should."
-	if f.Severity == dissect.Chat {
-		nothing = "Nothing."
-	}
+	nothing := nettext.Either(f.Severity == dissect.Chat, "Nothing.", "Nothing, unless something does not work as it should.")
 	wrap(b, cmp.Or(f.Advice, nothing), "  ")
 	fmt.Fprintf(b, "\nWhere\n  qdissect -Y 'finding == %s' FILE\n", f.ID)
 }

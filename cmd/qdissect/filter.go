@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"strings"
 
 	"github.com/qdissect/qdissect/internal/display"
@@ -55,10 +56,7 @@ func filterTopic() string {
 	var b strings.Builder
 	b.WriteString(filterHelp)
 	for _, n := range display.Names() {
-		mark := " "
-		if n.Short {
-			mark = "*"
-		}
+		mark := nettext.Either(n.Short, "*", " ")
 		fmt.Fprintf(&b, "%s %-18s %s\n", mark, n.Name, n.Doc)
 	}
 	return b.String()

@@ -184,10 +184,7 @@ func leftOf(f *pflag.Flag) string {
 	case "duration":
 		value = "TIME"
 	}
-	left := "      --" + f.Name
-	if f.Shorthand != "" {
-		left = "  -" + f.Shorthand + ", --" + f.Name
-	}
+	left := nettext.Either(f.Shorthand != "", "  -"+f.Shorthand+", --"+f.Name, "      --"+f.Name)
 	switch {
 	case value == "":
 	case f.NoOptDefVal != "" && f.Value.Type() != "bool":

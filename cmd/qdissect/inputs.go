@@ -270,10 +270,7 @@ func (p *pieces) String() string {
 	if p.first == "" {
 		return ""
 	}
-	more := ""
-	if p.more > 0 {
-		more = fmt.Sprintf(", and %d more such %s", p.more, nettext.Plural(p.more, "file", "files"))
-	}
+	more := nettext.Either(p.more > 0, fmt.Sprintf(", and %d more such %s", p.more, nettext.Plural(p.more, "file", "files")), "")
 	return p.first + more + ": if they are parts of one capture, " + p.advice +
 		"; otherwise exchanges that continue in the next file are unanswered or incomplete"
 }

@@ -107,18 +107,12 @@ func (o *liveOptions) listInterfaces(env environment, others []string) error {
 // interfaceLine formats one line of -D. It escapes the name, which whoever creates an
 // interface may choose.
 func interfaceLine(i *capture.Interface) string {
-	state := "down"
-	if i.Up {
-		state = "up"
-	}
+	state := nettext.Either(i.Up, "up", "down")
 	kind := ""
 	if i.Known {
 		kind = capture.LinkTypeName(i.LinkType)
 	}
-	about := strings.Join(i.Addresses, " ")
-	if i.Title != "" {
-		about = strings.TrimSpace(i.Title + "  " + about)
-	}
+	about := strings.TrimSpace(i.Title + "  " + strings.Join(i.Addresses, " "))
 	return strings.TrimRight(fmt.Sprintf("%-16s  %-4s  %-8s  %s", nettext.AppendSafe(nil, []byte(i.Name)), state, kind, nettext.AppendSafe(nil, []byte(about))), " ")
 }
 

@@ -132,10 +132,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	}
 	f := value.GetFlag()
-	name := "--" + f.Name
-	if f.Shorthand != "" {
-		name = "-" + f.Shorthand
-	}
+	name := nettext.Either(f.Shorthand != "", "-"+f.Shorthand, "--"+f.Name)
 	wanted := map[string]string{
 		"int": "a whole number", "uint64": "a positive whole number", "uint16": "a number from 0 to 65535", "duration": "a time such as 10s or 2m",
 		"bool": "true or false",

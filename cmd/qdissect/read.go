@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"io"
 	"os"
 	"strconv"
@@ -157,10 +158,7 @@ func (o *formatOptions) reporter(env environment, manyFiles bool) (r func() repo
 			return report.NewJSON(report.JSONOptions{Array: o.output == "json", Secrets: o.secrets})
 		}, true, nil
 	case "text":
-		detail := report.Line
-		if o.tree {
-			detail = report.Tree
-		}
+		detail := nettext.Either(o.tree, report.Tree, report.Line)
 		if o.hex {
 			detail = report.Hex
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"io"
 	"net/netip"
 	"strings"
@@ -95,10 +96,7 @@ func listServers(w io.Writer, list []*serve.Captured, listen netip.AddrPort, o *
 			b.WriteByte('\n')
 		}
 		at := o.address(c, listen, i)
-		where := at.String()
-		if at.Port() == 0 {
-			where = "a free port of " + at.Addr().String()
-		}
+		where := nettext.Either(at.Port() == 0, "a free port of "+at.Addr().String(), at.String())
 		fmt.Fprintf(&b, "%s  %s  will listen on %s\n", c.Address, strings.Join(c.Names(), ", "), where)
 		column := 13
 		for _, e := range c.Entries() {

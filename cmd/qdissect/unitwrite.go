@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"hash"
 	"io"
 	"io/fs"
@@ -224,10 +225,7 @@ type unitFile struct {
 }
 
 func newUnitFile(folder, name string, private bool) (*unitFile, error) {
-	mode := os.FileMode(0o666)
-	if private {
-		mode = 0o600
-	}
+	mode := nettext.Either(private, 0o600, os.FileMode(0o666))
 	f, err := os.OpenFile(filepath.Join(folder, name+whole.Suffix), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	h := sha256.New()
 	return &unitFile{io.MultiWriter(f, h), f, h}, err
@@ -266,10 +264,7 @@ func (o *readOptions) slots(p *plan) {
 	if o.live.counts == "" {
 		return
 	}
-	name := strings.Join(o.live.interfaces, ", ")
-	if !p.live {
-		name = "a pipe"
-	}
+	name := nettext.Either(!p.live, "a pipe", strings.Join(o.live.interfaces, ", "))
 	c := &countFolder{dir: o.live.counts, name: name, trouble: func(err error) { p.run.Trouble(err) }}
 	p.run.Counts.Slots = &pipeline.Slots{Width: unitfile.SlotTime, Every: unitfile.SlotEvery, Counts: c.take}
 }

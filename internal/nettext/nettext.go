@@ -488,11 +488,14 @@ var wide = [...][2]rune{
 }
 
 // Plural returns the form of a word that a number needs.
-func Plural(n int, one, many string) string {
-	if n == 1 {
-		return one
+func Plural(n int, one, many string) string { return Either(n == 1, one, many) }
+
+// Either returns one of two values: the first if something is so.
+func Either[T any](is bool, yes, no T) T {
+	if is {
+		return yes
 	}
-	return many
+	return no
 }
 
 // Count returns a number and a noun: "1 server", "2 servers".

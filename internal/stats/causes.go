@@ -531,7 +531,7 @@ var causes = []Cause{
 		Advice: "A host refuses what comes to a closed port: without an ICMP error, a firewall drops the requests or the replies, the host is off, or the server hangs. Look whether the server runs and listens on that port (ss -ulnp); a capture on the host sees requests that the host's own firewall drops.{one}",
 		holds: func(x *facts) *proof {
 			return x.proofIf(x.asked() > tooFew && x.good+x.replies() == 0,
-				"n", count(x.asked(), "request", "requests"), "one", either(x.r.Totals.Replies == 0 && !x.own, noneReplies, "")).with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
+				"n", count(x.asked(), "request", "requests"), "one", either(x.r.Totals.Replies == 0 && !x.own, noneReplies, "")).with(x, "requests without a reply", &x.marks[mAsked])
 		}},
 	{ID: "wrong_protocol", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "requests of one protocol are answered, and none of at least five of another, which are a tenth of all requests or more",
@@ -996,7 +996,7 @@ func (x *facts) silence(ended bool) *proof {
 	if refused {
 		says = "; ICMP says: " + icmpSays[by.is]
 	}
-	p := x.proof("time", x.r.clock(most.From.UnixNano()), "span", duration(most.To.Sub(most.From)), "n", count(uint64(asked), "request", "requests"), "more", more, "icmp", says).
+	p := x.proof("time", x.r.clock(most.From.UnixNano()), "span", duration(most.To.Sub(most.From)), "n", either(strings.Contains(most.Text, "none of about "), "about ", "")+count(uint64(asked), "request", "requests"), "more", more, "icmp", says).
 		with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
 	if refused {
 		p.with(x, "ICMP errors", &sum).advice = either(by.is == core.PortUnreachable, "", "Look at the rules and routes of "+by.by+", which says so, and at the host behind it.")

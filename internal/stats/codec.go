@@ -16,7 +16,7 @@ import (
 )
 
 // codecVersion changes with every change of what is written.
-const codecVersion = 13
+const codecVersion = 14
 
 // AppendBinary appends the counts in binary form. It is the same for the same counts.
 func (s *Shards) AppendBinary(b []byte) []byte {

@@ -581,7 +581,9 @@ func (r *reporting) endpoint(e *entry[server]) netip.AddrPort {
 	return netip.AddrPortFrom(r.host(e.addr()), e.Port)
 }
 
-func (r *reporting) address(e *entry[server]) string { return r.endpoint(e).String() }
+func (r *reporting) address(e *entry[server]) string {
+	return either(e.Port == 0, r.host(e.addr()).String(), r.endpoint(e).String())
+}
 
 // source returns what a report shows of the address of a client.
 func (r *reporting) source(e *entry[client]) string { return r.host(e.addr()).String() }

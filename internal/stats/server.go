@@ -66,6 +66,7 @@ type heard struct {
 	// Datagrams to or from it of which the capture has only the beginning, and those that it sent among them that may be messages which
 	// could not be read.
 	cut, unread uint64
+	odd         uint64 // datagrams that it sent before any reply and that no protocol recognises
 	// Replies about which an ICMP error says that nothing listens there, or that they are too large.
 	bounced, large uint64
 	// Requests that were asked again before a reply came, and those of them that had one after more than a second if nothing was lost.
@@ -95,7 +96,7 @@ func (h *heard) merge(o *heard) {
 }
 
 func (h *heard) counts() []*uint64 {
-	return []*uint64{&h.cut, &h.unread, &h.bounced, &h.large, &h.unclear, &h.behind, &h.wrong}
+	return []*uint64{&h.cut, &h.unread, &h.bounced, &h.large, &h.unclear, &h.behind, &h.wrong, &h.odd}
 }
 
 // replies records another end from which replies come.

@@ -188,8 +188,11 @@ func (r *reporting) sayDead() {
 		return
 	}
 	v := Verdict{Kind: NoReplies, Certainty: Likely, Advice: "They may be off, or a list is old: qdissect why ADDR:PORT says more of one."}
-	asked, times := uint64(0), r.dead[0].v.lived
+	asked, beating, times := uint64(0), uint64(0), r.dead[0].v.lived
 	for _, e := range r.dead {
+		if does, odd := r.sends(e); does != "" && !odd {
+			beating++
+		}
 		asked += e.v.requests
 		if times.reach(&e.v.lived); len(v.Servers) < mostSources {
 			v.Servers = append(v.Servers, r.address(e))
@@ -197,6 +200,10 @@ func (r *reporting) sayDead() {
 	}
 	v.From, v.To = instant(times.first), instant(times.last)
 	v.Text = fmt.Sprintf("No reply: %s of %s, such as %s, answered none of %s in %s.", number(uint64(n)), count(r.Totals.Servers, "server", "servers"), v.Servers[0], count(asked, "request", "requests"), r.span(times.first, times.last))
+	if beating > 0 {
+		v.Text += fmt.Sprintf(" The %s of %s send heartbeats.", either(beating == 1, "host", "hosts"), number(beating))
+		v.Advice = "What sends heartbeats is on: a firewall, a limit or a ban may drop what it is asked or its replies; others may be off, or a list is old: qdissect why ADDR:PORT says more of one."
+	}
 	if n == 1 && r.silent == r.dead[0] {
 		v.Text = fmt.Sprintf("No reply: one address asked %s %s in %s and got no reply.", v.Servers[0], count(asked, "time", "times"), r.span(times.first, times.last))
 		v.Advice = "If a server should be there, look whether it runs: qdissect why " + v.Servers[0] + " says more."
@@ -302,7 +309,9 @@ func (r *reporting) neverReplied(e *entry[server]) {
 	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), v.sources().addresses(), r.span(v.first, v.last))
 	text, advice := r.withICMP(v, text, "Look whether the address and the port are right; qdissect why ADDR:PORT says more of one server."+either(r.Totals.Replies == 0 && len(r.o.Home) == 0, noneReplies, ""))
 	if said := text; v.says() == "" || v.says() == saysClosed {
-		text += either(v.says() != "", "", ", and nothing"+either(r.Totals.Unknown > 0, " that is recognised", "")+" shows that a server is there")
+		does, odd := r.sends(e)
+		text += either(v.says() != "", "", cmp.Or(does, ", and nothing"+either(r.Totals.Unknown > 0, " that is recognised", "")+" shows that a server is there"))
+		advice = either(odd && v.says() == "", causeOf("unknown_replies").Advice, advice)
 		if i := slices.IndexFunc(r.servers, func(o *entry[server]) bool { return o.addr() == e.addr() && o.v.replies > 0 }); i >= 0 {
 			text = said + ", and the same host replies at " + r.address(r.servers[i]) + r.named(&r.servers[i].v)
 			if speaks := r.speaks(&r.servers[i].v); slices.ContainsFunc(v.kinds[:], func(k asked) bool { return k.kind > 0 && speaks[r.a.kinds[k.kind-1].protocol] }) {
@@ -320,6 +329,15 @@ func (r *reporting) neverReplied(e *entry[server]) {
 		Kind: NoReplies, Certainty: Likely, Server: r.address(e), From: instant(v.first), To: instant(v.last), Text: text + ".", Advice: advice,
 		Evidence: Evidence{{"requests_without_reply", float64(v.requests)}, {"seconds", round(float64(v.last-v.first)/1e9, 1)}, {"replies", 0}, {"icmp_errors", float64(refused)}},
 	})
+}
+
+// sends continues a sentence with what a server sends although it does not reply: heartbeats of its host, or what no protocol recognises, which is odd.
+func (r *reporting) sends(e *entry[server]) (text string, odd bool) {
+	if slices.ContainsFunc(r.a.masters.list, func(m master) bool { return m.from == e.addr() && m.beats.n > 0 }) {
+		return ", although its host sends heartbeats", false
+	}
+	odd = e.v.heard != nil && e.v.heard.odd > 0
+	return either(odd, ", although it sends something", ""), odd
 }
 
 // returning reports whether so many of the requests have a challenge that somebody must have given that a server answers, and its direction is missing.
@@ -932,9 +950,10 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string
 	}
 }
 
-// lostAlike reports whether of n requests, which are many, so few are answered in part, and so many not at all, that parts get lost as any packets do.
+// lostAlike reports whether of n requests, which are many, so few are answered in part, and so many not at all, that parts get lost as any packets do, if
+// a request and seven parts do as often.
 func lostAlike(partial, lost, n float64) bool {
-	return n >= leastWell && partial <= (1-math.Pow(1-lost/n, 4))*n
+	return n >= leastWell && partial <= (1-math.Pow(1-lost/n, 7))*n
 }
 
 // maybeWell reports whether so few of n may be an accident, if the share of all is as given.

@@ -374,12 +374,7 @@ func count(n uint64, one, many string) string { return number(n) + " " + either(
 func were(n uint64) string { return either(n == 1, "was", "were") }
 
 // either returns one of two values: the first if something is so.
-func either[T any](is bool, yes, no T) T {
-	if is {
-		return yes
-	}
-	return no
-}
+func either[T any](is bool, yes, no T) T { return nettext.Either(is, yes, no) }
 
 // addresses writes a number of addresses, an estimate with its error.
 func (d Distinct) addresses() string {

@@ -85,8 +85,13 @@ func (r *reporting) notListed() {
 		m.from, m.to = r.host(m.from), netip.AddrPortFrom(r.host(m.to.Addr()), m.to.Port())
 		m.says = either(r.o.Hide == nil || m.says == "", m.says, "its words are left out")
 	}
-	said := map[netip.Addr]bool{}
-	for _, e := range r.servers {
+	said, list := map[netip.Addr]bool{}, slices.Clone(r.servers)
+	for m := range each(all) { // hosts that nobody asks send heartbeats as well
+		if m.beats.n > 0 && r.a.servers.gone == 0 && r.a.cuts == 0 && !slices.ContainsFunc(list, func(e *entry[server]) bool { return e.addr() == m.from }) {
+			list = append(list, &entry[server]{key: keyOf(m.from, 0), v: server{tally: tally{lived: lived{first: r.From.UnixNano(), last: r.To.UnixNano()}}}})
+		}
+	}
+	for _, e := range list {
 		x := &facts{target: &target{at: r.endpoint(e)}, f: &focus{masters: &shown}, o: r.o}
 		x.marks[mAsked].n, x.marks[mData].n = e.v.requests, e.v.replies
 		c := first(causes, func(c Cause) bool { return c.explains != ofListing || c.holds(x) != nil })
