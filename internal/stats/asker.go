@@ -484,7 +484,9 @@ func (r *reporting) tooOften() {
 		}
 		seconds := g.seconds()
 		who := either(len(g.clients) > 1, fmt.Sprintf("%s clients (%s and others) ask", number(uint64(len(g.clients))), sources[0]), sources[0]+" asks")
-		alike, fast := len(g.clients) >= mostGreedy && alikeClients(g.clients), g.requests >= programOften*seconds*float64(len(g.clients))
+		n := float64(len(g.clients))
+		questions := totalOf(g.clients, func(c *entry[client]) float64 { return c.v.asksFor() }) / n * g.requests
+		alike, fast := n >= mostGreedy && alikeClients(g.clients), questions >= programOften*seconds*n
 		host := len(g.clients) > 1 && g.clients[0].addr().Is6() && sameHosts(g.clients[:1], g.clients) && !netOf(g.servers[0].addr(), 64).Contains(g.clients[0].addr())
 		if net := r.network(netOf(g.clients[0].addr(), 64)); host {
 			who, alike = fmt.Sprintf("%s addresses of %s, probably one host, ask", number(uint64(len(g.clients))), net), false
