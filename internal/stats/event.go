@@ -525,6 +525,11 @@ func (s *server) kindOf(kind int) uint32 {
 	return 0
 }
 
+// like reports whether two events are of one kind, at the same time, and about as large.
+func (e *event) like(o *event) bool {
+	return 2*min(e.requests, o.requests) > max(e.requests, o.requests) && o.nature == e.nature && o.kinds[0] == e.kinds[0] && 2*overlap(e.from, e.to, o.from, o.to) > max(e.to-e.from, o.to-o.from)
+}
+
 // lasted reports whether an event lasted as long as a client was seen, but for a second before and after it.
 func (e *event) lasted(c *client) bool {
 	return c.first >= e.from-int64(time.Second) && c.last <= e.to+int64(time.Second)

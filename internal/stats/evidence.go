@@ -74,7 +74,13 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 			say(true, "%s come from addresses that do not exist", percent(odd/n))
 		}
 	}
-	if n >= leastUniform && hot.spread() < mostSpread {
+	wide := hot
+	for i := 0; i < len(r.servers) && n < leastUniform; i++ { // of a flood that is spread over servers, each has too little
+		if e := r.servers[i]; e != ev.server && slices.ContainsFunc(r.events, func(o event) bool { return o.server == e && ev.like(&o) }) {
+			wide.merge(&e.v.more.hot)
+		}
+	}
+	if wide.n >= leastUniform && wide.spread() < mostSpread {
 		say(true, "the addresses are spread evenly over the whole internet")
 	}
 	follow, six := float64(hot.steps) >= 0.8*n && differs(hot.steps, calm.steps, n, float64(calm.n)), ev.server.addr().Is6()

@@ -173,21 +173,27 @@ func (t *text) verdicts() {
 	}
 }
 
-// told returns the verdicts, with the outages of a server, or the floods of one kind, in one sentence if they are many.
+// told returns the verdicts, with the outages of a server, or the floods of one kind at a server or at the same time, in one sentence if they are many.
 func (t *text) told() (list []Verdict) {
-	for _, v := range t.Verdicts {
-		repeats := v.of == outage || v.Kind == ForgedFlood || v.Kind == CrowdOrForged
-		same := slices.DeleteFunc(slices.Clone(t.Verdicts), func(o Verdict) bool {
-			return o.Kind != v.Kind || o.of != v.of || o.Server != v.Server || o.Network != v.Network || o.Certainty != v.Certainty
-		})
-		if n := len(same) - 1; repeats && n >= 3 {
-			if !v.From.Equal(same[0].From) { // outages are in their order, and of floods the largest is first
+	for left := slices.Clone(t.Verdicts); len(left) > 0; {
+		v, flood := left[0], left[0].Kind == ForgedFlood || left[0].Kind == CrowdOrForged
+		left = left[1:]
+		for _, here := range []bool{true, false} { // outages are in their order, and of floods the largest is first
+			fits := func(o Verdict) bool {
+				both := overlap(v.From.UnixNano(), v.To.UnixNano(), o.From.UnixNano(), o.To.UnixNano())
+				return o.Kind == v.Kind && o.of == v.of && o.Network == v.Network && o.Certainty == v.Certainty && (o.Server == v.Server) == here &&
+					(here || 2*both > int64(max(v.To.Sub(v.From), o.To.Sub(o.From))))
+			}
+			same := slices.DeleteFunc(slices.Clone(left), func(o Verdict) bool { return !fits(o) })
+			n := len(same)
+			if n < 3 || !flood && (v.of != outage || !here) {
 				continue
 			}
-			sum := number(nearest(totalOf(same[1:], func(v Verdict) float64 { return v.Evidence.of("requests") })))
-			from, to := slices.MinFunc(same[1:], func(a, b Verdict) int { return a.From.Compare(b.From) }).From, slices.MaxFunc(same[1:], func(a, b Verdict) int { return a.To.Compare(b.To) }).To
-			more := either(v.of == outage, "the last from "+t.clock(same[n].From.UnixNano())+" to "+t.clock(to.UnixNano()), "between "+t.clock(from.UnixNano())+" and "+t.clock(to.UnixNano())+", with "+sum+" requests together")
-			v.Text += fmt.Sprintf(" It happened %d more times%s %s.", n, either(v.of == outage, ",", ""), more)
+			left = slices.DeleteFunc(left, fits)
+			sum := number(nearest(totalOf(same, func(v Verdict) float64 { return v.Evidence.of("requests") })))
+			from, to := slices.MinFunc(same, func(a, b Verdict) int { return a.From.Compare(b.From) }).From, slices.MaxFunc(same, func(a, b Verdict) int { return a.To.Compare(b.To) }).To
+			more := either(v.of == outage, ", the last from "+t.clock(same[n-1].From.UnixNano())+" to "+t.clock(to.UnixNano()), " between "+t.clock(from.UnixNano())+" and "+t.clock(to.UnixNano())+", with "+sum+" requests together")
+			v.Text += fmt.Sprintf(either(here, " It happened %d more times", " %d more servers had one")+"%s.", n, more)
 		}
 		list = append(list, v)
 	}
