@@ -324,7 +324,7 @@ var causes = []Cause{
 	{ID: "other_address", State: Trouble, Certainty: Certain, explains: ofSilence | ofChallenge,
 		Needs:  "replies that answer requests to the server, from another address",
 		Words:  "{n} to {server} {were} answered from {other}: clients drop such replies, because they did not ask it.",
-		Advice: "The host has several addresses: make the server listen on {server} alone (its option for the IP address), or route its replies through the address that was asked.",
+		Advice: "The host has several addresses: make the server listen on {server} alone (its option for the IP address), or route its replies through the address that was asked. If that is the address of a router in front of it and the client is in the network of the server, ask the server's private address, or let the router translate the client as well (hairpin NAT).",
 		holds:  func(x *facts) *proof { return x.elsewhereFrom(false) }},
 	{ID: "other_port", State: Trouble, Certainty: Certain, explains: ofSilence | ofChallenge,
 		Needs:  "replies that answer requests to the server, from another port of its address",

@@ -151,6 +151,10 @@ func (r *reporting) cannotTell() {
 	if t.Requests > 0 && !r.o.OneSided {
 		text = fmt.Sprintf("Cannot tell whether a server is there: none of %s from %s got a reply.", count(t.Requests, "request", "requests"), t.Addresses.addresses())
 		advice = "Look whether the address and the port are right, and ask from elsewhere: qdissect why ADDR:PORT says more of one server."
+		if t.Answered == 0 && r.To.Sub(r.From) < 5*time.Second { // as for capture_ends
+			text = fmt.Sprintf("Cannot tell whether a server is there: the capture ends before a reply has to come to %s from %s.", count(t.Requests, "request", "requests"), t.Addresses.addresses())
+			advice = causeOf("capture_ends").Advice
+		}
 		if few := r.tooLittle(); few != "" {
 			text, advice = few, causeOf("too_few").Advice
 		} else if t.Answered > 0 && r.a.cuts > 0 {
