@@ -216,10 +216,7 @@ func writeCauses(b *strings.Builder, markdown bool) {
 		"are tried in this order, what is certain before what is likely, and one that explains what an earlier one explains is not said.\n" +
 		"Status is the exit status if it is the first: 0 it answers, 1 a problem, 3 the capture does not tell.\n\n| id | status | certainty | evidence | words | what to do |\n|---|---|---|---|---|---|\n")
 	for _, c := range stats.Causes() {
-		words := c.Words
-		if words == "{verdict}" {
-			words = "those of the report"
-		}
+		words := nettext.Either(c.Words == "{verdict}", "those of the report", c.Words)
 		advice := strings.TrimSuffix(c.Advice, "{one}")
 		switch advice {
 		case "{advice}":

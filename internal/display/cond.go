@@ -252,10 +252,7 @@ func (c *comparison) number(out *cond, r *read, v token) string {
 			return ""
 		}
 	}
-	what := " is a number, and "
-	if r.unit > 0 {
-		what = " is a time span, and "
-	}
+	what := nettext.Either(r.unit > 0, " is a time span, and ", " is a number, and ")
 	if why != "" {
 		return name + what + nettext.Quote(s) + " does not fit: " + why
 	}

@@ -467,10 +467,7 @@ func (m *Model) detailLines() []string {
 	if m.detail == nil {
 		return nil
 	}
-	list := m.detail.Tree
-	if m.hex {
-		list = m.detail.Hex
-	}
+	list := nettext.Either(m.hex, m.detail.Hex, m.detail.Tree)
 	return append(wrap(strings.TrimSpace(list[0]), m.width, ""), list[1:]...)
 }
 
@@ -599,19 +596,13 @@ func (m *Model) foot() string {
 	case m.note != "":
 		return bold + fit(m.note, m.width, true) + plain
 	}
-	rates := "t totals"
-	if m.totals {
-		rates = "t rates"
-	}
+	rates := nettext.Either(m.totals, "t rates", "t totals")
 	keys := []string{"? help", "q quit", "Enter open", "/ filter", "p pause", rates, "w write"}
 	switch m.level {
 	case talks, ladder:
 		keys = []string{"? help", "Esc back", "Enter open", "/ filter", "p pause", "w write"}
 	case detail:
-		other := "x bytes"
-		if m.hex {
-			other = "x fields"
-		}
+		other := nettext.Either(m.hex, "x fields", "x bytes")
 		keys = []string{"? help", "Esc back", other, "← → move", "w write"}
 	}
 	return dim + strings.Join(keys, "  ") + plain
