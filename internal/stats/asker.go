@@ -468,9 +468,16 @@ const mostSources = 10
 func (r *reporting) tooOften() {
 	for g := range each(r.groups) {
 		sources, servers := r.names(g.clients), nettext.Each(g.servers, r.address)
-		out, peak := uint64(0), uint64(0)
+		out, peak, now, turns := uint64(0), int64(0), int64(0), [][2]int64(nil) // when one begins or ends, and its peak
 		for _, c := range g.clients {
-			out, peak = out+c.v.bytesOut, peak+uint64(c.v.peak)
+			out += c.v.bytesOut
+			from, to := floorDiv(c.v.first, int64(time.Second)), floorDiv(c.v.last, int64(time.Second))+1
+			turns = append(turns, [2]int64{from, int64(c.v.peak)}, [2]int64{to, -int64(c.v.peak)})
+		}
+		slices.SortFunc(turns, func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+		for _, t := range turns {
+			now += t[1]
+			peak = max(peak, now)
 		}
 		what, kind, title, tcp := "requests", GreedyClients, "Greedy", false
 		if k := g.clients[0].v.favourite(); k > 0 {
@@ -498,7 +505,7 @@ func (r *reporting) tooOften() {
 			Advice: "Limit requests per address (qdissect rules prints the rule), unless many players share that one (a NAT); or ask its operator to ask less often.",
 			Evidence: Evidence{
 				{"sources", float64(len(g.clients))}, {"requests", round(g.requests, 0)}, {"requests_per_second", round(g.requests/seconds, 1)},
-				{"peak_requests_per_second", float64(peak)}, {"seconds", round(seconds, 1)}, {"share_of_requests", round(g.requests/float64(r.Totals.Requests), 4)}, {"bytes_out", float64(out)},
+				{"peak_requests_per_second", min(float64(peak), float64(r.Timeline.Peak))}, {"seconds", round(seconds, 1)}, {"share_of_requests", round(g.requests/float64(r.Totals.Requests), 4)}, {"bytes_out", float64(out)},
 			},
 		}
 		if g.accepted() && !tcp {
