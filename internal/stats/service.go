@@ -943,9 +943,10 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string
 	more := Evidence{{"challenge_only", float64(o.ChallengeOnly)}, {"late", float64(o.Late)}, {"partial", float64(o.Partial)}, {"refused", float64(o.Refused)}}
 	evidence = append(evidence, more[either(when == "", 0, either(o.Refused > 0, 3, 4)):]...)
 	when = cmp.Or(when, " in "+r.span(v.first, v.last))
+	tcp := !slices.ContainsFunc(e.v.kinds[:], func(k asked) bool { return k.kind > 0 && !r.a.kinds[k.kind-1].tcp })
 	does := either(o.Unanswered+o.Refused+good < n, "answers", "replies to") // it does more often, but late, in part, or with a challenge
 	return Verdict{
-		Kind: Unwell, Server: r.address(e), Sources: sources, Evidence: evidence, Advice: parts[0].advice,
+		Kind: Unwell, Server: r.address(e), Sources: sources, Evidence: evidence, Advice: either(tcp, overTCP.Replace(parts[0].advice), parts[0].advice),
 		Text: fmt.Sprintf("Not answered: %s%s %s only %s of %s%s: %s.", r.address(e), r.named(v), does, percent(float64(good)/float64(n)), count(n, "request", "requests"), when, strings.Join(texts, ", ")),
 	}
 }
