@@ -350,7 +350,9 @@ func (r *reporting) findGreedy() {
 			g.clients, g.requests = slices.Concat(g.clients, few), g.requests+sum
 			continue
 		}
-		add(few, e, sum, from, to, real)
+		for _, p := range (&event{clients: few, theirs: sum, from: from, to: to}).apart() {
+			add(p.clients, e, p.requests, p.from, p.to, real)
+		}
 	}
 	for g := range each(r.groups) { // at some servers, and at the ends of a time, they are not above all others
 		all, only := 0.0, true

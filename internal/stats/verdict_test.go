@@ -465,6 +465,7 @@ func TestVerdictsNeed(t *testing.T) {
 			x.from, x.to, x.proof = fmt.Sprintf("2a02:8109::%x", i/2+1), "2001:db8::10", dissect.Proven
 		})), []string{`certain Greedy: 600 addresses of 2a02:8109::/64, probably one host, ask [2001:db8::10]:27015 40 times per second: 1,200 p info requests in 30 s`}, "Crowd"},
 		{"greedy, others later", both(evening(60), greedy("203.0.113.9", 1000, 5, 50), greedy("203.0.114.9", 220, 40, 11)), []string{`203.0.113.9 asks 198.51.100.10:27015 50 times per second: 1,000`, `203.0.114.9 asks 198.51.100.10:27015 11 times per second: 220`}, ""},
+		{"greedy among many, others later", both(sent(4800, 0, 40, func(i int, x *made) { x.from, x.proof = person(i%400), dissect.Proven }), greedy("203.0.113.9", 1000, 12, 50), greedy("203.0.114.9", 600, 53, 20)), []string{`203.0.113.9 asks 198.51.100.10:27015 50 times per second: 1,000`, `203.0.114.9 asks 198.51.100.10:27015 20 times per second: 600`}, ""},
 		{"more people come, and one who asks too often", both(evening(180), sent(3900, 60, 60, func(i int, x *made) { x.from, x.proof = person(1000+i/2), dissect.Proven }), greedy("203.0.113.9", 780, 60, 12)), []string{`Growth at 198.51.100.10:27015: `, `203.0.113.9 asks 198.51.100.10:27015 12 times per second: 780 `}, ""},
 		{"people who ask for two things each six seconds, and for a challenge", both(evening(120), sent(15000, 30, 180, func(i int, x *made) {
 			if x.from, x.of, x.proof = person(1000+i/3%300), i%3/2, dissect.Proven; i%3 == 0 {
