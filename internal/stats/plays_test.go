@@ -35,7 +35,7 @@ type Said struct {
 // Contradictions returns where a report and answers about its servers have different numbers, or one names trouble and the other none.
 func Contradictions(r *Report, list ...*Answer) (all []string) {
 	for _, w := range list {
-		if r.Verdicts[0].Kind == NothingUnusual && w.State == Trouble && !strings.HasPrefix(w.Cause, "master_") {
+		if r.Verdicts[0].Kind == NothingUnusual && w.State == Trouble {
 			all = append(all, "report has nothing unusual, and why has "+w.Cause+": "+w.Text)
 		}
 		for _, s := range r.Servers {
