@@ -527,6 +527,9 @@ func (m *master) port(list ...uint16) {
 
 // record counts heartbeats, and what a master sends to a host.
 func (l *masters) record(r *dissect.Record, src, dst *key, input uint32) {
+	if len(l.list) == 0 && r.Type.Purpose&dissect.Heartbeat == 0 {
+		return
+	}
 	if from := r.Src.Addr(); r.Type.Purpose&dissect.Heartbeat != 0 && l.wants(from) {
 		m := l.add(from, r.Dst)
 		m.beats.add(1, input, r.Frame)

@@ -43,6 +43,7 @@ const (
 	request
 	reply
 	end
+	odd // no protocol recognises it
 )
 
 // An ended says how requests ended, and has their numbers. Those that are counted are no repetitions; in and out are bytes of payload.
@@ -161,15 +162,11 @@ func (a *Aggregate) Record(r *dissect.Record) {
 	default:
 		m.key = key(in.Src)
 	}
-	if r.Type.Purpose&dissect.Heartbeat != 0 || len(a.masters.list) > 0 {
-		a.masters.record(r, (*key)(&in.Src), (*key)(&in.Dst), a.input)
-	}
+	a.masters.record(r, (*key)(&in.Src), (*key)(&in.Dst), a.input)
 	if a.focus != nil {
 		a.focus.record(r)
-		a.count()
-	} else if q.n == len(q.list) {
-		a.count()
 	}
+	a.queued()
 	wrong := false
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Type.Severity > dissect.Chat {
@@ -240,7 +237,12 @@ func (a *Aggregate) wait(x *dissect.Exchange, in *core.Packed) {
 	if a.focus != nil && (x.Outcome.Counts() || x.Outcome == dissect.OutcomeRepeated) {
 		a.focus.exchange(x, is)
 	}
-	if q.n == len(q.list) || a.focus != nil {
+	a.queued()
+}
+
+// queued counts what is in the queue if that is full. A focus looks at everything at once.
+func (a *Aggregate) queued() {
+	if a.queue.n == len(a.queue.list) || a.focus != nil {
 		a.count()
 	}
 }
@@ -266,6 +268,10 @@ func (a *sums) count() {
 			m.of.reply(m, &q.said[i])
 		case end:
 			m.of.ended(m, &q.ended[i])
+		case odd:
+			if e := m.of.knownAs(&m.key); e != nil && e.v.replies == 0 {
+				e.v.hears().odd++
+			}
 		default:
 			m.of.notice(m)
 		}

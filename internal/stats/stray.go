@@ -46,9 +46,8 @@ const mostHead = 40
 func (a *Aggregate) Unknown(u *dissect.Unknown) {
 	src, dst := endpoint.Of(u.Src), endpoint.Of(u.Dst)
 	a.Foreign(u.Time.UnixNano(), &src, &dst, len(u.Payload)+u.Missing, len(u.Frames), u.Missing > 0)
-	if e := a.known(&u.Src); e != nil && e.v.replies == 0 {
-		e.v.hears().odd++
-	}
+	a.queue.next(a, odd, u.Time.UnixNano()).key = key(src)
+	a.queued()
 	if u.Missing > 0 {
 		a.cut(u.Src, u.Dst, core.Bit[uint64](len(u.Payload) < mostHead))
 	}
