@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"net/netip"
 	"slices"
@@ -296,63 +297,21 @@ func (g *group) seconds() float64 {
 // findGreedy collects clients that ask too often: those of events, and those that do so all the time.
 func (r *reporting) findGreedy() {
 	r.greedy = map[*entry[client]]bool{}
-	mark := func(list []*entry[client]) {
-		for _, c := range list {
-			r.greedy[c] = true
-		}
-	}
-	add := func(list []*entry[client], e *entry[server], n float64, from, to int64, real bool) {
-		mark(list)
-		real = real || r.accepted(e, list[0].v.favourite(), n)
-		for i := range r.groups {
-			if g := &r.groups[i]; g.real == real && sameHosts(g.clients, list) {
-				if !slices.Contains(g.servers, e) {
-					g.servers = append(g.servers, e)
-				}
-				g.clients = append(g.clients, slices.DeleteFunc(slices.Clone(list), func(c *entry[client]) bool { return slices.Contains(g.clients, c) })...)
-				g.requests += n
-				g.from, g.to, g.times = min(g.from, from), max(g.to, to), append(g.times, [2]int64{from, to})
-				return
-			}
-		}
-		r.groups = append(r.groups, group{list, []*entry[server]{e}, n, from, to, [][2]int64{{from, to}}, real})
-	}
-	known := map[*entry[client]]float64{} // requests that are told
-	for i := range r.events {
-		if ev := &r.events[i]; ev.clients != nil && !standsForAll(ev.clients[0], ev.server) {
+	told := map[*entry[client]]float64{} // requests
+	for ev := range each(r.events) {
+		if ev.clients != nil && !standsForAll(ev.clients[0], ev.server) {
 			for _, p := range ev.apart() {
-				add(p.clients, ev.server, p.requests, p.from, p.to, ev.nature == real)
+				r.group(p, ev.server, ev.nature == real)
 				for _, c := range p.clients {
-					known[c] += c.v.during(p.from, p.to+1)
+					told[c] += c.v.during(p.from, p.to+1)
 				}
 			}
 		}
 	}
-	for i := range 3 * len(r.servers) {
-		e, real, many := r.servers[i/3], i%3 != 1, i%3 == 2 // many that are real ask too often together
-		var few []*entry[client]
-		sum, all, from, to := 0.0, 0.0, r.a.last, r.a.first
-		for _, c := range r.clients {
-			if n := c.v.paceAt(e, many); n >= leastOften && float64(e.v.requests) >= n && 2*known[c] < float64(c.v.requests) && !(many && r.greedy[c]) && !standsForAll(c, e) && (c.v.proven > 0) == real && r.home(e) && (real || r.openly(c, e, n)) {
-				few, sum, all = append(few, c), sum+n, all+float64(c.v.requests)
-				from, to = min(from, c.v.first), max(to, c.v.last)
-			}
-		}
-		opens := func(c *entry[client]) bool { return c.v.sole(leastOften) && c.v.gains() && c.v.opens() } // that it is no victim is told by its ports alone
-		if len(few) == 0 || !real && all < eventLeast*float64(to-from)/1e9 && !slices.ContainsFunc(few, opens) || many && (len(few) <= mostGreedy || 2*sum < float64(e.v.proved[proven].Requests+e.v.proved[vouched].Requests)) {
-			continue
-		}
-		mark(few)
-		if i := slices.IndexFunc(r.groups, func(g group) bool {
-			return g.real == real && len(g.servers) == 1 && g.servers[0] == e && 2*overlap(from, to, g.from, g.to) > to-from
-		}); i >= 0 {
-			g := &r.groups[i] // others ask more, at the same time
-			g.clients, g.requests = slices.Concat(g.clients, few), g.requests+sum
-			continue
-		}
-		for _, p := range (&event{clients: few, theirs: sum, from: from, to: to}).apart() {
-			add(p.clients, e, p.requests, p.from, p.to, real)
-		}
+	for _, e := range r.servers {
+		r.oftenAt(e, true, false, told)
+		r.oftenAt(e, false, false, told)
+		r.oftenAt(e, true, true, told)
 	}
 	for g := range each(r.groups) { // at some servers, and at the ends of a time, they are not above all others
 		all, only := 0.0, true
@@ -377,6 +336,55 @@ func (r *reporting) findGreedy() {
 	r.events = slices.DeleteFunc(r.events, func(ev event) bool { // hardly anything is left
 		return ev.nature == unasked && ev.requests < eventLeast*min(ev.seconds(), eventTime)
 	})
+}
+
+// group adds what clients sent to a server to those that ask too often.
+func (r *reporting) group(p group, e *entry[server], real bool) {
+	for _, c := range p.clients {
+		r.greedy[c] = true
+	}
+	real = real || r.accepted(e, p.clients[0].v.favourite(), p.requests)
+	for g := range each(r.groups) {
+		if g.real == real && sameHosts(g.clients, p.clients) {
+			if !slices.Contains(g.servers, e) {
+				g.servers = append(g.servers, e)
+			}
+			g.clients = append(g.clients, slices.DeleteFunc(slices.Clone(p.clients), func(c *entry[client]) bool { return slices.Contains(g.clients, c) })...)
+			g.requests += p.requests
+			g.from, g.to, g.times = min(g.from, p.from), max(g.to, p.to), append(g.times, [2]int64{p.from, p.to})
+			return
+		}
+	}
+	r.groups = append(r.groups, group{p.clients, []*entry[server]{e}, p.requests, p.from, p.to, [][2]int64{{p.from, p.to}}, real})
+}
+
+// oftenAt adds those that ask a server too often for as long as they ask: with proof or without, or many with proof together. Of some, requests are told.
+func (r *reporting) oftenAt(e *entry[server], real, many bool, told map[*entry[client]]float64) {
+	var few []*entry[client]
+	sum, all, from, to := 0.0, 0.0, r.a.last, r.a.first
+	for _, c := range r.clients {
+		if n := c.v.paceAt(e, many); n >= leastOften && float64(e.v.requests) >= n && 2*told[c] < float64(c.v.requests) && !(many && r.greedy[c]) && !standsForAll(c, e) && (c.v.proven > 0) == real && r.home(e) && (real || r.openly(c, e, n)) {
+			few, sum, all = append(few, c), sum+n, all+float64(c.v.requests)
+			from, to = min(from, c.v.first), max(to, c.v.last)
+		}
+	}
+	opens := func(c *entry[client]) bool { return c.v.sole(leastOften) && c.v.gains() && c.v.opens() } // that it is no victim is told by its ports alone
+	if len(few) == 0 || !real && all < eventLeast*float64(to-from)/1e9 && !slices.ContainsFunc(few, opens) || many && (len(few) <= mostGreedy || 2*sum < float64(e.v.proved[proven].Requests+e.v.proved[vouched].Requests)) {
+		return
+	}
+	if i := slices.IndexFunc(r.groups, func(g group) bool {
+		return g.real == real && len(g.servers) == 1 && g.servers[0] == e && 2*overlap(from, to, g.from, g.to) > to-from
+	}); i >= 0 {
+		g := &r.groups[i] // others ask more, at the same time
+		g.clients, g.requests = slices.Concat(g.clients, few), g.requests+sum
+		for _, c := range few {
+			r.greedy[c] = true
+		}
+		return
+	}
+	for _, p := range (&event{clients: few, theirs: sum, from: from, to: to}).apart() {
+		r.group(p, e, real)
+	}
 }
 
 // accepted reports whether a server answered so many requests with challenges that it gave before the capture. It asks for challenges, because other
@@ -453,15 +461,17 @@ func (c *client) paceAt(e *entry[server], many bool) float64 {
 	return either(n < peakOften*seconds && (n < programOften*seconds || !many && float64(c.requests) < eventLeast*seconds), 0, n)
 }
 
-// sameHosts reports whether two lists have the same addresses, or such of the same networks of IPv6: a host has many.
-func sameHosts(a, b []*entry[client]) bool {
-	all := func(a, b []*entry[client]) bool {
-		return !slices.ContainsFunc(a, func(c *entry[client]) bool {
-			return !slices.ContainsFunc(b, func(o *entry[client]) bool { return c == o || c.addr().Is6() && netOf(c.addr(), 64).Contains(o.addr()) })
-		})
+// hostsOf returns the hosts that clients are: each address of IPv4, and each network of IPv6, of which a host has many addresses.
+func hostsOf(list []*entry[client]) map[netip.Prefix]bool {
+	set := map[netip.Prefix]bool{}
+	for _, c := range list {
+		p, _ := c.addr().Prefix(either(c.addr().Is4(), 32, 64))
+		set[p] = true
 	}
-	return all(a, b) && all(b, a)
+	return set
 }
+
+func sameHosts(a, b []*entry[client]) bool { return maps.Equal(hostsOf(a), hostsOf(b)) }
 
 // mostSources is how many sources a verdict lists.
 const mostSources = 10
@@ -470,17 +480,7 @@ const mostSources = 10
 func (r *reporting) tooOften() {
 	for g := range each(r.groups) {
 		sources, servers := r.names(g.clients), nettext.Each(g.servers, r.address)
-		out, peak, now, turns := uint64(0), int64(0), int64(0), [][2]int64(nil) // when one begins or ends, and its peak
-		for _, c := range g.clients {
-			out += c.v.bytesOut
-			from, to := floorDiv(c.v.first, int64(time.Second)), floorDiv(c.v.last, int64(time.Second))+1
-			turns = append(turns, [2]int64{from, int64(c.v.peak)}, [2]int64{to, -int64(c.v.peak)})
-		}
-		slices.SortFunc(turns, func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
-		for _, t := range turns {
-			now += t[1]
-			peak = max(peak, now)
-		}
+		out := totalOf(g.clients, func(c *entry[client]) float64 { return float64(c.v.bytesOut) })
 		what, kind, title, tcp := "requests", GreedyClients, "Greedy", false
 		if k := g.clients[0].v.favourite(); k > 0 {
 			what, tcp = r.a.kinds[k-1].many(), r.a.kinds[k-1].tcp
@@ -496,7 +496,7 @@ func (r *reporting) tooOften() {
 		n := float64(len(g.clients))
 		questions := totalOf(g.clients, func(c *entry[client]) float64 { return c.v.asksFor() }) / n * g.requests
 		alike, fast := n >= mostGreedy && alikeClients(g.clients), questions >= programOften*seconds*n
-		host := len(g.clients) > 1 && g.clients[0].addr().Is6() && sameHosts(g.clients[:1], g.clients) && !netOf(g.servers[0].addr(), 64).Contains(g.clients[0].addr())
+		host := len(g.clients) > 1 && g.clients[0].addr().Is6() && len(hostsOf(g.clients)) == 1 && !netOf(g.servers[0].addr(), 64).Contains(g.clients[0].addr())
 		if net := r.network(netOf(g.clients[0].addr(), 64)); host {
 			who, alike = fmt.Sprintf("%s addresses of %s, probably one host, ask", number(uint64(len(g.clients))), net), false
 		}
@@ -507,7 +507,7 @@ func (r *reporting) tooOften() {
 			Advice: "Limit requests per address (qdissect rules prints the rule), unless many players share that one (a NAT); or ask its operator to ask less often.",
 			Evidence: Evidence{
 				{"sources", float64(len(g.clients))}, {"requests", round(g.requests, 0)}, {"requests_per_second", round(g.requests/seconds, 1)},
-				{"peak_requests_per_second", min(float64(peak), float64(r.Timeline.Peak))}, {"seconds", round(seconds, 1)}, {"share_of_requests", round(g.requests/float64(r.Totals.Requests), 4)}, {"bytes_out", float64(out)},
+				{"peak_requests_per_second", float64(min(g.peak(), int64(r.Timeline.Peak)))}, {"seconds", round(seconds, 1)}, {"share_of_requests", round(g.requests/float64(r.Totals.Requests), 4)}, {"bytes_out", out},
 			},
 		}
 		if g.accepted() && !tcp {
@@ -539,12 +539,28 @@ func (r *reporting) tooOften() {
 		if c := &g.clients[0].v; !g.real && len(g.clients) == 1 && v.Kind == GreedyClients && uint64(c.refused) >= leastErrors && 10*uint64(c.refused) >= c.replies {
 			v.Kind, v.Certainty, v.Doubt = Reflection, Likely, "its operator would make it certain"
 			v.Text = fmt.Sprintf("Reflection at %s: %s %s in its name in %s (%s per second) made %s send it %s. Its host says by ICMP that nothing listens there: it did not ask, and is the victim.",
-				sources[0], number(nearest(g.requests)), what, r.partOf(seconds, g.from, g.to), rounded(g.requests/seconds), list(servers), FormatSize(out))
+				sources[0], number(nearest(g.requests)), what, r.partOf(seconds, g.from, g.to), rounded(g.requests/seconds), list(servers), FormatSize(uint64(out)))
 			v.Advice = "Limit these requests per address (qdissect rules prints the rule): little else is lost, because the address is the victim's."
 			v.Evidence = append(v.Evidence, Number{"icmp_errors", float64(c.refused)})
 		}
 		r.say(v)
 	}
+}
+
+// peak returns how many requests those may have sent in one second who asked at the same time.
+func (g *group) peak() (most int64) {
+	var turns [][2]int64 // when one begins or ends, and its peak
+	for _, c := range g.clients {
+		from, to := floorDiv(c.v.first, int64(time.Second)), floorDiv(c.v.last, int64(time.Second))+1
+		turns = append(turns, [2]int64{from, int64(c.v.peak)}, [2]int64{to, -int64(c.v.peak)})
+	}
+	slices.SortFunc(turns, func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	now := int64(0)
+	for _, t := range turns {
+		now += t[1]
+		most = max(most, now)
+	}
+	return most
 }
 
 // accepted reports whether a server accepted challenges of all that it gave before the capture, or does not check them.

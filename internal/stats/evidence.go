@@ -24,36 +24,8 @@ const (
 // weighEvidence collects what the requests of an event have in common that a forger cannot hide, against what calm requests have.
 // What larger events of the server and victims of reflections have explains nothing about it.
 func (r *reporting) weighEvidence(ev *event, larger []event) {
-	m := ev.server.v.more
-	hot, calm := m.hot, m.calm
-	whole, others := event{server: ev.server, kinds: ev.kinds, from: r.a.first, to: r.a.last + 1}, 0.0
-	for v := range each(r.victims) {
-		n, _ := r.sentIn(&whole, v.clients)
-		hot.without(n, &v.clients[0].key)
-		others += n
-	}
-	for _, o := range larger {
-		if o.server == ev.server && o.forged {
-			hot.without(o.requests, nil)
-			others += o.requests
-		}
-		for i := 0; o.server == ev.server && i < len(o.clients); i++ {
-			n, _ := r.sentIn(&whole, o.clients[i:i+1])
-			hot.without(n, &o.clients[i].key)
-			others += n
-		}
-	}
-	if ev.requests < leastBeside*others { // what is left may be an error of the subtraction
-		return
-	}
-	// Of a long flood that is not far above what is usual, or with which the capture begins, many seconds look calm.
-	if all := float64(hot.n + calm.n); all < 1.5*ev.requests && (float64(hot.n) < ev.requests/2 || ev.to-ev.from > r.a.last-r.a.first) { // nearly all is the event
-		hot.merge(&calm)
-		calm = looks{}
-	} else if over := ev.requests + others - float64(m.hot.n); over > leastOver*ev.requests && over+calmEvidence <= float64(calm.n) {
-		calm.without(over, nil)
-	}
-	if hot.n < leastEvidence || float64(hot.n) < ev.requests/2 {
+	hot, calm, ok := r.looksOf(ev, larger)
+	if !ok {
 		return
 	}
 	say := func(strong bool, format string, args ...any) {
@@ -74,13 +46,7 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 			say(true, "%s come from addresses that do not exist", percent(odd/n))
 		}
 	}
-	wide := hot
-	for i := 0; i < len(r.servers) && n < leastUniform; i++ { // of a flood that is spread over servers, each has too little
-		if e := r.servers[i]; e != ev.server && slices.ContainsFunc(r.events, func(o event) bool { return o.server == e && ev.like(&o) }) {
-			wide.merge(&e.v.more.hot)
-		}
-	}
-	if wide.n >= leastUniform && wide.spread() < mostSpread {
+	if r.wide(ev, hot) {
 		say(true, "the addresses are spread evenly over the whole internet")
 	}
 	follow, six := float64(hot.steps) >= 0.8*n && differs(hot.steps, calm.steps, n, float64(calm.n)), ev.server.addr().Is6()
@@ -105,6 +71,52 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 	if !hot.distinct && float64(hot.same) >= alike*n && differs(hot.same, calm.same, n, float64(calm.n)) {
 		say(false, "all have the same bytes")
 	}
+}
+
+// looksOf returns what the clients of an event look like, without those of larger ones and of victims, and those at calm times; false if too few are left.
+func (r *reporting) looksOf(ev *event, larger []event) (hot, calm looks, ok bool) {
+	m := ev.server.v.more
+	hot, calm = m.hot, m.calm
+	whole, others := event{server: ev.server, kinds: ev.kinds, from: r.a.first, to: r.a.last + 1}, 0.0
+	for v := range each(r.victims) {
+		n, _ := r.sentIn(&whole, v.clients)
+		hot.without(n, &v.clients[0].key)
+		others += n
+	}
+	for _, o := range larger {
+		if o.server == ev.server && o.forged {
+			hot.without(o.requests, nil)
+			others += o.requests
+		}
+		for i := 0; o.server == ev.server && i < len(o.clients); i++ {
+			n, _ := r.sentIn(&whole, o.clients[i:i+1])
+			hot.without(n, &o.clients[i].key)
+			others += n
+		}
+	}
+	if ev.requests < leastBeside*others { // what is left may be an error of the subtraction
+		return hot, calm, false
+	}
+	// Of a long flood that is not far above what is usual, or with which the capture begins, many seconds look calm.
+	if all := float64(hot.n + calm.n); all < 1.5*ev.requests && (float64(hot.n) < ev.requests/2 || ev.to-ev.from > r.a.last-r.a.first) { // nearly all is the event
+		hot.merge(&calm)
+		calm = looks{}
+	} else if over := ev.requests + others - float64(m.hot.n); over > leastOver*ev.requests && over+calmEvidence <= float64(calm.n) {
+		calm.without(over, nil)
+	}
+	return hot, calm, hot.n >= leastEvidence && float64(hot.n) >= ev.requests/2
+}
+
+// wide reports whether the addresses of an event are spread evenly over the internet, with those of like ones: of a flood of many servers, each has too few.
+func (r *reporting) wide(ev *event, hot looks) bool {
+	few, seen := hot.n < leastUniform, map[*entry[server]]bool{ev.server: true}
+	for o := range each(r.events) {
+		if few && !seen[o.server] && ev.like(o) {
+			seen[o.server] = true
+			hot.merge(&o.server.v.more.hot)
+		}
+	}
+	return hot.n >= leastUniform && hot.spread() < mostSpread
 }
 
 // without takes away what so many forged requests have: the commonest hop limit or all alike, and addresses that are spread evenly or one
