@@ -68,10 +68,7 @@ func appendSummary(dst []byte, s *Summary, columns int) []byte {
 	}
 	beside := ""
 	if s.GameTraffic > 0 {
-		least := ""
-		if s.GameTrafficLeast && s.GameTraffic < s.Unknown {
-			least = "at least "
-		}
+		least := nettext.Either(s.GameTrafficLeast && s.GameTraffic < s.Unknown, "at least ", "")
 		beside = fmt.Sprintf(" (%s%d from and to ports that answer queries)", least, s.GameTraffic)
 	}
 	if !s.Chosen {

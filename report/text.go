@@ -260,10 +260,7 @@ func (t *Text) appendJoined(b []byte, r *dissect.Record) []byte {
 		}
 		b = appendParts(append(b, "split, "...), r)
 	} else if len(r.Frames) > 1 {
-		what := "  [IP fragments: frames"
-		if r.Protocol.OverTCP() {
-			what = "  [TCP segments: frames"
-		}
+		what := nettext.Either(r.Protocol.OverTCP(), "  [TCP segments: frames", "  [IP fragments: frames")
 		b = append(b, what...)
 		b = appendFrames(b, r.Frames)
 		b = append(b, ']')

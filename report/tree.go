@@ -51,11 +51,7 @@ func (t *TreeNote) Record(r *dissect.Record, payload int) []byte {
 	t.hides.begin(r)
 	t.b, t.at = t.b[:0], t.at[:0]
 	for i := range r.Sources {
-		at := -1
-		if r.Sources[i].Frame == r.Frame {
-			at = payload
-		}
-		t.at = append(t.at, at)
+		t.at = append(t.at, nettext.Either(r.Sources[i].Frame == r.Frame, payload, -1))
 	}
 	t.line(0, "protocol", 0, 0, len(r.Sources[0].Data))
 	t.end(r.Protocol.Name)

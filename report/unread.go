@@ -94,17 +94,11 @@ func AppendUnread(dst []byte, s *Summary, chosen bool) []byte {
 					named = append(named, fmt.Sprintf("a datagram to port %d of %s did not arrive", e.Port, host))
 				}
 			}
-			more := ""
-			if len(u.Errors) > len(named) {
-				more = ", and more"
-			}
+			more := nettext.Either(len(u.Errors) > len(named), ", and more", "")
 			say("%d ICMP %s: %s%s", s.ICMP, nettext.Plural(int(s.ICMP), "error", "errors"), strings.Join(named, ", "), more)
 		}
 	} else {
-		of := "a known protocol"
-		if chosen {
-			of = "the chosen protocols"
-		}
+		of := nettext.Either(chosen, "the chosen protocols", "a known protocol")
 		say("%d UDP %s, none of %s", s.Datagrams, nettext.Plural(int(s.Datagrams), "datagram", "datagrams"), of)
 	}
 	if like := likenesses(u.Like, u.Sampled, s.Datagrams); like != "" {

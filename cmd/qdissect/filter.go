@@ -2,11 +2,12 @@ package main
 
 import (
 	"fmt"
-	"github.com/qdissect/qdissect/internal/nettext"
 	"strings"
 
-	"github.com/qdissect/qdissect/internal/display"
 	"github.com/spf13/cobra"
+
+	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 const filterHelp = `Expressions of -Y select messages, findings that belong to no message and, with

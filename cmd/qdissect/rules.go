@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
 )
 
@@ -121,10 +122,7 @@ func (o *rulesOptions) text(list []stats.Remedy, place stats.Place, hint string)
 		return append(escapeUnsafe(b), '\n'), err
 	}
 	var b bytes.Buffer
-	again := ", also before others are loaded"
-	if o.format == "nft" {
-		again = "" // its table replaces itself
-	}
+	again := nettext.Either(o.format == "nft", "", ", also before others are loaded") // the table of nft replaces itself
 	fmt.Fprintf(&b, "# Made by qdissect rules. To remove them%s: %s\n", again, stats.Removal(o.format, list, place))
 	b.WriteString(hint)
 	if o.dry {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/qdissect/qdissect/internal/nettext"
 	"hash"
 	"io"
 	"io/fs"
@@ -17,7 +16,9 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
 	"github.com/qdissect/qdissect/dissect/all"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/tables"
