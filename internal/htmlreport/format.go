@@ -20,10 +20,7 @@ func number(n uint64) string { return stats.FormatNumber(n) }
 
 // plural returns "1 server" or "2 servers".
 func plural(n int, one string) string {
-	if n == 1 {
-		return "1" + thin + one
-	}
-	return number(uint64(n)) + thin + one + "s"
+	return nettext.Either(n == 1, "1"+thin+one, number(uint64(n))+thin+one+"s")
 }
 
 // decimal returns f with three digits that matter: 5.23, 52.3, 523.
@@ -115,19 +112,13 @@ func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 
 // stamp returns a time of the report: with the date if the report is longer than a day.
 func (p *page) stamp(t time.Time) string {
-	if p.To.Sub(p.From) >= 24*time.Hour {
-		return day(t) + " " + clock(t)
-	}
-	return clock(t)
+	return nettext.Either(p.To.Sub(p.From) >= 24*time.Hour, day(t)+" "+clock(t), clock(t))
 }
 
 // span returns two times as 22:13:50 – 22:14:10.
 func (p *page) span(from, to time.Time) string {
 	a, b := p.stamp(from), p.stamp(to)
-	if a == b {
-		return a
-	}
-	return a + " – " + b
+	return nettext.Either(a == b, a, a+" – "+b)
 }
 
 // maxText is the number of bytes of a text from the network that are shown.

@@ -228,10 +228,7 @@ func (p *page) data(talks [][]message) data {
 }
 
 func ms(t time.Time) float64 {
-	if t.IsZero() {
-		return 0
-	}
-	return float64(t.UnixMicro()) / 1000
+	return nettext.Either(t.IsZero(), 0, float64(t.UnixMicro())/1000)
 }
 
 // turned returns the columns of cells.
@@ -406,10 +403,7 @@ func (p *page) RowOf(address string) string { return found(p.row(address)) }
 
 // found returns the place of what was looked for, "" for -1.
 func found(at int) string {
-	if at < 0 {
-		return ""
-	}
-	return strconv.Itoa(at)
+	return nettext.Either(at < 0, "", strconv.Itoa(at))
 }
 
 // FindingOf returns the number of a finding that is shown, "" if there is none.
@@ -610,10 +604,7 @@ func (p *page) Unwanted() uint64 {
 
 // LimitTitle asks what the tables of limits answer.
 func (p *page) LimitTitle() string {
-	if p.Unwanted() == 0 {
-		return "What would limits have dropped?"
-	}
-	return "What would have stopped it?"
+	return nettext.Either(p.Unwanted() == 0, "What would limits have dropped?", "What would have stopped it?")
 }
 
 // LimitSentence says what the recommended limits would have done.

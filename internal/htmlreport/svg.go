@@ -443,10 +443,7 @@ func heatSteps(most uint64) (least [heatLevels]uint64) {
 
 // heatStart is the time of the first column.
 func (p *page) heatStart() time.Time {
-	if p.RoundTrips.Start.IsZero() {
-		return p.Timeline.Start
-	}
-	return p.RoundTrips.Start
+	return nettext.Either(p.RoundTrips.Start.IsZero(), p.Timeline.Start, p.RoundTrips.Start)
 }
 
 // heatRows returns the rows between which all cells with replies lie, at least a few, and the highest count.

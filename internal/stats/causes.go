@@ -551,8 +551,8 @@ var causes = []Cause{
 		Words:  "{server} replies to {what}.",
 		Advice: "Look whether the server has that kind of query disabled or limited, and whether its long replies get through.",
 		holds: func(x *facts) *proof {
-			v, none := first(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && v.of != "" }), mark{}
-			if v == nil || len(x.silences) > 0 || v.Evidence.of("replies") > 0 && x.overloaded() {
+			v, none := x.ofKind(), mark{}
+			if v == nil || v.Evidence.of("replies") > 0 && x.overloaded() {
 				return nil
 			}
 			for k := range each(x.kinds) {
@@ -810,8 +810,8 @@ func verdictCause(kind string, explains matter) Cause {
 					text += fmt.Sprintf(" The report has %d more of that kind.", n-1)
 				}
 				p := x.proof("verdict", text, "advice", v.Advice).with(x, "requests", &x.marks[mAsked])
-				if p.certainty = v.Certainty; len(x.silences) > 0 {
-					p.leaves = ofSilence // the report has outages that are not its doing
+				if p.certainty = v.Certainty; len(x.silences) > 0 || x.ofKind() != nil {
+					p.leaves = ofSilence // the report has outages or kinds that are not its doing
 				}
 				return p
 			}
@@ -940,7 +940,7 @@ func cameBack(n uint64) string {
 // refused reports whether ICMP errors came and no reply; or for a tenth of the requests or more, and it does not answer now. Hosts send
 // at most one error a second to an address.
 func (x *facts) refused() bool {
-	return x.sum.Refused > 0 && (x.good == 0 || x.since() != "" && float64(x.sum.Refused) >= badShare*float64(x.n))
+	return x.sum.Refused > 0 && (x.good == 0 || x.since() != "" && strings.Contains(x.silences[len(x.silences)-1].Text, "; ICMP says: ") && float64(x.sum.Refused) >= badShare*float64(x.n))
 }
 
 // refusedSome reports whether ICMP errors came for more than a tenth of many requests, while others are answered all the time.
@@ -992,7 +992,7 @@ func (x *facts) silence(ended bool) *proof {
 		more = fmt.Sprintf(" (%d times in all)", n)
 	}
 	by, sum := x.refusals(false, core.PortUnreachable, core.Prohibited, core.Unreachable, core.HopLimit)
-	refused, says := by != nil && 2*float64(sum.n) >= asked, ""
+	refused, says := by != nil && strings.Contains(most.Text, "; ICMP says: "), ""
 	if refused {
 		says = "; ICMP says: " + icmpSays[by.is]
 	}
@@ -1001,13 +1001,18 @@ func (x *facts) silence(ended bool) *proof {
 	if refused {
 		p.with(x, "ICMP errors", &sum).advice = either(by.is == core.PortUnreachable, "", "Look at the rules and routes of "+by.by+", which says so, and at the host behind it.")
 	}
-	p.leaves = either(x.apart() != nil, ofSilence, 0)
+	p.leaves = either(x.apart() != nil || x.ofKind() != nil, ofSilence, 0)
 	return p
 }
 
 // apart returns the verdict about what the server loses outside of its outages.
 func (x *facts) apart() *Verdict {
 	return first(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && v.of == otherTimes })
+}
+
+// ofKind returns the verdict about a kind of requests.
+func (x *facts) ofKind() *Verdict {
+	return first(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && v.of != "" && v.of != otherTimes })
 }
 
 // lacking returns the proof of replies that are not whole, if they are many enough.

@@ -16,7 +16,7 @@ import (
 )
 
 // codecVersion changes with every change of what is written.
-const codecVersion = 14
+const codecVersion = 15
 
 // AppendBinary appends the counts in binary form. It is the same for the same counts.
 func (s *Shards) AppendBinary(b []byte) []byte {
@@ -365,6 +365,7 @@ func (a *Aggregate) codeServer(c *codec, v *server) {
 		c.Text(&h.mistake, maxText)
 		numbers(c, append(h.counts(), &h.icmpFrame)...)
 		h.from.code(c)
+		h.refused.code(c)
 	}
 	v.lived.code(c)
 	numbers(c, &v.stated, &v.lastReply)

@@ -22,10 +22,7 @@ func (r *Report) span(from, to int64) string {
 
 // partOf writes a time as span does, and how many seconds of it count: "30 s of the 80 s from 22:13:50 UTC on".
 func (r *Report) partOf(seconds float64, from, to int64) string {
-	if seconds > 0.9*float64(to-from)/1e9 {
-		return r.span(from, to)
-	}
-	return duration(time.Duration(seconds*1e9).Round(100*time.Millisecond)) + " of the " + r.span(from, to)
+	return either(seconds > 0.9*float64(to-from)/1e9, r.span(from, to), duration(time.Duration(seconds*1e9).Round(100*time.Millisecond))+" of the "+r.span(from, to))
 }
 
 // floods says what excesses of requests without a proof are: forged, or a crowd.

@@ -62,7 +62,8 @@ type tally struct {
 type heard struct {
 	icmp      string // of the newest error
 	icmpFrame uint64
-	from      key // the lowest of other ends from which it replies, if any
+	refused   lived // the requests about which one came
+	from      key   // the lowest of other ends from which it replies, if any
 	// Datagrams to or from it of which the capture has only the beginning, and those that it sent among them that may be messages which
 	// could not be read.
 	cut, unread uint64
@@ -89,6 +90,7 @@ func (h *heard) merge(o *heard) {
 		h.icmp, h.icmpFrame = o.icmp, o.icmpFrame
 	}
 	h.replies(&o.from)
+	h.refused.reach(&o.refused)
 	if o.mistake != "" && (h.mistake == "" || o.mistake < h.mistake) {
 		h.mistake = o.mistake
 	}
@@ -108,6 +110,12 @@ func (h *heard) replies(from *key) {
 
 // says returns the words of the last ICMP error about a server.
 func (s *tally) says() string { return cmp.Or(s.heard, new(heard)).icmp }
+
+// refusedIn reports whether ICMP explains a silence: errors came for half as many requests, and at that time.
+func (s *tally) refusedIn(o *silence) bool {
+	h := cmp.Or(s.heard, new(heard))
+	return 2*float64(s.fates[dissect.OutcomeRefused]) >= o.requests && overlap(o.from, o.to, h.refused.first, h.refused.last+1) > 0
+}
 
 // fates count requests by their outcome.
 type fates dissect.Outcomes

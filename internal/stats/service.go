@@ -215,7 +215,7 @@ func (r *reporting) sayDead() {
 // inEvent reports whether a silence is a consequence of an event: a brief one also of those who may ask. One that began before the event, that goes on
 // when it is over, that ends in it while the server replies to most of the rest, before which the server bore the event for half as long, or that ICMP explains is none.
 func (r *reporting) inEvent(e *entry[server], s *silence) bool {
-	return 2*float64(e.v.fates[dissect.OutcomeRefused]) < s.requests && slices.ContainsFunc(r.events, func(ev event) bool {
+	return !e.v.refusedIn(s) && slices.ContainsFunc(r.events, func(ev event) bool {
 		if ev.server != e || !ev.forged && !ev.carpet && !s.brief() || 2*overlap(s.from, s.to, ev.from, ev.to+shortest) <= s.to-s.from {
 			return false
 		}
@@ -242,7 +242,7 @@ func (r *reporting) sayDown(e *entry[server], s *silence) {
 		text = fmt.Sprintf("Down: %s%s did not reply until %s, for %s: none of %s got a reply", r.address(e), r.named(v), r.clock(s.to), length, requests)
 	}
 	advice := causeOf(either(s.ends, "silent_at_times", "stopped")).Advice
-	if again := advice; 2*float64(v.fates[dissect.OutcomeRefused]) >= s.requests {
+	if again := advice; v.refusedIn(s) {
 		text, advice = r.withICMP(v, text, advice)
 		advice = either(s.ends && v.says() == saysClosed, again, advice)
 	}
@@ -399,15 +399,6 @@ func (r *reporting) unwell() {
 			o, when = Outcome{Answered: less(c.requests, c.unanswered), Unanswered: c.unanswered}, " at times without a flood, a crowd or a greedy client"
 			good, n = o.Answered, o.Answered+o.Unanswered
 		}
-		if down {
-			lost := uint64(lostOf(v.outages()))
-			o.Refused = min(o.Refused, less(o.Refused+o.Unanswered, lost))
-			o.Unanswered = less(o.Unanswered, lost)
-			if n = o.replied() + o.Refused + o.Unanswered; when != "" || maybeWell(good, n, wellShare) {
-				continue // what is said about the outages is enough
-			}
-			when = otherTimes
-		}
 		if p, c := holes(less(v.unasked, v.fates[dissect.OutcomeOther]), v.replies, &o), causeOf("packets_missing"); p != nil && !down &&
 			!slices.ContainsFunc(r.servers, func(o *entry[server]) bool { return r.toAll(o) || o.v.heard != nil && o.v.heard.from == e.key }) { // whose requests it answers
 			r.say(Verdict{
@@ -416,11 +407,24 @@ func (r *reporting) unwell() {
 			})
 			continue
 		}
-		if when == "" && !r.few {
-			if !r.mistaken(e, good, n) {
-				r.unwellKind(e, float64(good) >= wellShare*float64(n))
+		out := uint64(0)
+		if down {
+			out = uint64(lostOf(v.outages()))
+			o.Refused = min(o.Refused, less(o.Refused+o.Unanswered, out))
+			o.Unanswered = less(o.Unanswered, out)
+			n = o.replied() + o.Refused + o.Unanswered
+		}
+		well := float64(good) >= wellShare*float64(n)
+		if !r.few && (down || when != "" || !r.mistaken(e, good, n)) {
+			r.unwellKind(e, well, out)
+		}
+		if down {
+			if when != "" || maybeWell(good, n, wellShare) {
+				continue // what is said about the outages is enough
 			}
-			r.unheard(e, float64(good) >= wellShare*float64(n))
+			when = otherTimes
+		} else if when == "" && !r.few {
+			r.unheard(e, well)
 		}
 		flooded := v.more == nil && slices.ContainsFunc(r.events, func(ev event) bool { return ev.nature == unreturning && netOf(ev.server.addr(), 64).Contains(e.addr()) })
 		if (r.inCarpet(e.addr()) || flooded) && float64(good) >= wellShare*float64(less(n, o.ChallengeOnly)) {
@@ -594,7 +598,7 @@ func (s *server) parts(kinds []kind) (list []part) {
 	for p := range each(list) {
 		p.rest = p.rest * all / max(sent, 1)
 		p.well = p.rest * well / max(all, 1)
-		if n, heard := less(p.n, p.rest), less(p.heard, p.well); 2*heard < n && 2*p.heard >= p.n && (20*sent <= 21*all || len(list) == 1) {
+		if n, heard := less(p.n, p.rest), less(p.heard, p.well); 2*heard < n && 4*p.heard >= p.n && 10*p.rest >= p.n && (20*sent <= 21*all || len(list) == 1) {
 			p.n, p.heard, p.more = n, heard, " that return its challenge"
 		} else {
 			p.rest, p.well = 0, 0
@@ -604,11 +608,13 @@ func (s *server) parts(kinds []kind) (list []part) {
 }
 
 // unwellKind says that a server answers a kind of request far less than others of the protocol, and which others hardly. If it answers most requests, several
-// clients must ask for it.
-func (r *reporting) unwellKind(e *entry[server], most bool) {
-	v, list := &e.v, e.v.parts(r.a.kinds)
+// clients must ask for it. What outages have lost, and what comes in a flood, says nothing.
+func (r *reporting) unwellKind(e *entry[server], most bool, out uint64) {
+	v, list, busy := &e.v, e.v.parts(r.a.kinds), r.has(e, ForgedFlood, CrowdOrForged, GreedyClients)
 	for k := range each(list) {
-		if r.a.mayBeSilent(k.kind) {
+		if r.a.mayBeSilent(k.kind) || busy && slices.ContainsFunc(r.events, func(ev event) bool {
+			return ev.server == e && slices.Contains(ev.kinds, k.kind-1)
+		}) {
 			continue
 		}
 		var which []string
@@ -627,7 +633,7 @@ func (r *reporting) unwellKind(e *entry[server], most bool) {
 				good, all = good+o.heard, all+o.n
 			}
 		}
-		sure, when := kindLost(k.heard, k.n, good, all), " in "+r.span(times.first, times.last)
+		sure, when := kindLost(k.heard, k.n-min(out, k.n-k.heard), good, all), " in "+r.span(times.first, times.last)
 		if died, others, answered := v.died(k.asked); died {
 			k.n, k.heard, n, heard, good, all = uint64(k.bad), 0, uint64(k.bad), 0, answered, others
 			which, when = []string{"0 % of " + number(n) + " " + k.of.many() + " from " + r.clock(k.first) + " on, after it had answered " + number(uint64(k.good))}, ""

@@ -356,6 +356,13 @@ func TestVerdictsNeed(t *testing.T) {
 				x.wait = 3 * time.Second
 			}
 		}), "certain Slow: 198.51.100.10:27015 takes more than 1 s for 25 of 30 replies in 30 s from 19:02:00 UTC on; of all, half take 1 ms or less."},
+		{"rules are not answered, and an outage", sent(180, 0, 3, func(i int, x *made) {
+			x.from, x.of, x.silent = person(i%20), i%3/2, i%3 == 2 || i/30 == 2
+			x.outcome = either(x.silent, dissect.OutcomeUnanswered, x.outcome)
+		}), "certain Down: 198.51.100.10:27015 did not reply for 10.7 s, from 19:00:19 UTC to 19:00:30 UTC: none of 31 requests got a reply.\nlikely Not answered: 198.51.100.10:27015 replies to 0 % of 60 p rules requests in 59 s from 19:00:00 UTC on, and to 83 % of others."},
+		{"closed, and later silent", sent(120, 0, 2, func(i int, x *made) {
+			x.from, x.silent, x.outcome = person(i%20), i/20%4 == 1, map[int]dissect.Outcome{1: dissect.OutcomeRefused, 5: dissect.OutcomeUnanswered}[i/20]
+		}), "certain Down: 198.51.100.10:27015 did not reply for 10.5 s, from 19:00:09 UTC to 19:00:20 UTC: none of 20 requests got a reply; ICMP says: the port is closed.\ncertain Down: 198.51.100.10:27015 stopped replying at 19:00:49 UTC: none of 20 requests in the 10 s since then has a reply."},
 		{"neither rules nor logins are answered", both(evening(60), sent(40, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of = person(i%20), []int{1, 5}[i%2] })), "likely Not answered: 198.51.100.10:27015 replies to 0 % of 20 p rules requests and 0 % of 20 p login requests in 39 s from 19:00:00 UTC on, and to 100 % of others."},
 		{"rules with a challenge", both(evening(60), sent(40, 0, 1, func(i int, x *made) {
 			if x.from, x.of, x.proof = person(i/2), 1, dissect.Vouched; i%2 > 0 {

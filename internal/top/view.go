@@ -78,10 +78,7 @@ func safe(s string) string {
 func fit(s string, n int, left bool) string {
 	s = ansi.Truncate(safe(s), n, "…")
 	space := strings.Repeat(" ", max(0, n-ansi.StringWidth(s)))
-	if left {
-		return s + space
-	}
-	return space + s
+	return nettext.Either(left, s+space, space+s)
 }
 
 // wrap breaks a text into lines with an indent.
@@ -155,10 +152,7 @@ func (m *Model) order(rows []row, requests func(i int) uint64) []row {
 
 // per returns the title of a column.
 func (m *Model) per(title string) string {
-	if m.totals {
-		return title
-	}
-	return title + "/s"
+	return nettext.Either(m.totals, title, title+"/s")
 }
 
 // addressWidth returns the width of the first column: of the longest address, if there is room for it.
