@@ -535,6 +535,9 @@ func (a *Aggregate) reply(m *message, f *said) {
 		bucket := bucketOf(time.Duration(m.rtt))
 		a.trips.add(bucket)
 		a.heats.at(t)[heatRows[bucket]]++
+		if bucket > bucketOf(time.Second) {
+			s.hears().slow++
+		}
 		if s.more != nil {
 			s.more.trips.add(bucket)
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // codecVersion changes with every change of what is written.
-const codecVersion = 15
+const codecVersion = 16
 
 // AppendBinary appends the counts in binary form. It is the same for the same counts.
 func (s *Shards) AppendBinary(b []byte) []byte {

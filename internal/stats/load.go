@@ -216,13 +216,12 @@ func (s *server) share(from, to int64) float64 {
 func (r *reporting) slow() {
 	for _, e := range r.servers {
 		v := &e.v
-		if v.more == nil {
-			continue
+		late, n, more, times := cmp.Or(v.heard, new(heard)).slow, less(v.replies, v.challenges), "", Evidence(nil)
+		if v.more != nil {
+			t := &v.more.trips
+			late, n, more = t.above(time.Second), t.n, "; half of them take "+duration(t.quantile(500))+" or less"
+			times = Evidence{{"p50_ms", round(t.quantile(500).Seconds()*1000, 1)}, {"p99_ms", round(t.quantile(990).Seconds()*1000, 1)}}
 		}
-		t := &v.more.trips
-		late, n := t.above(time.Second), t.n
-		more := "; half of them take " + duration(t.quantile(500)) + " or less"
-		times := Evidence{{"p50_ms", round(t.quantile(500).Seconds()*1000, 1)}, {"p99_ms", round(t.quantile(990).Seconds()*1000, 1)}}
 		if o := v.fates.of(v.requests); v.heard != nil && o.Answered+o.Other == v.requests && float64(o.Other) <= v.share(v.last-shortest, v.last+1)*float64(o.Answered) && v.heard.unclear > n {
 			late, n, more = late+v.heard.behind, n+v.heard.unclear, ", which come for each sending" // nothing was lost
 			times = nil                                                                             // they are not known
@@ -230,13 +229,13 @@ func (r *reporting) slow() {
 		from, to, when, of := v.first, v.last, r.span(v.first, v.last), ""
 		if late < kindLeast { // an accident
 			continue
-		} else if float64(late) < badShare*float64(n) { // a few clients that are far away, if not at some times
-			all, seconds := late, 0.0
-			if late, n, from, to, seconds = r.slowTimes(v); 2*late < all || 10*all < 9*r.a.trips.above(time.Second) {
-				continue
-			}
-			of = r.partOf(seconds, from, to)
+		}
+		few := float64(late) < badShare*float64(n) // a few clients that are far away, if not at some times
+		if then, all, first, last, seconds := r.slowTimes(v); 2*then >= late && 10*late >= 9*r.a.trips.above(time.Second) && (few || 10*then >= 9*late && seconds < time.Duration(to-from).Seconds()/2) {
+			late, n, from, to, of = then, all, first, last, r.partOf(seconds, first, last)
 			when, more = of, "; of all, half take"+strings.TrimPrefix(more, "; half of them take")
+		} else if few {
+			continue
 		}
 		r.say(Verdict{
 			Kind: Slow, Server: r.address(e), From: instant(from), To: instant(to), of: of,
@@ -250,6 +249,9 @@ func (r *reporting) slow() {
 // slowTimes returns the times in which a fifth of all replies or more took more than a second, for how long these are, and how many of how many replies of
 // a server did then, if it has nearly all slow ones.
 func (r *reporting) slowTimes(v *server) (late, n uint64, from, to int64, seconds float64) {
+	if v.more == nil {
+		return 0, 0, 0, 0, 0
+	}
 	part, second := 0.0, slices.Index(heatBounds[:], time.Second)
 	r.a.heats.in(func(start, end int64, h *heat) {
 		slow, all := uint64(0), uint64(0)

@@ -70,8 +70,8 @@ type heard struct {
 	odd         uint64 // datagrams that it sent before any reply and that no protocol recognises
 	// Replies about which an ICMP error says that nothing listens there, or that they are too large.
 	bounced, large uint64
-	// Requests that were asked again before a reply came, and those of them that had one after more than a second if nothing was lost.
-	unclear, behind uint64
+	// Requests that were asked again before a reply came, those of them that had one after more than a second if nothing was lost, and replies after as long.
+	unclear, behind, slow uint64
 	// Replies that are wrong or refuse, and the lowest id of a finding that says so.
 	wrong   uint64
 	mistake string
@@ -98,7 +98,7 @@ func (h *heard) merge(o *heard) {
 }
 
 func (h *heard) counts() []*uint64 {
-	return []*uint64{&h.cut, &h.unread, &h.bounced, &h.large, &h.unclear, &h.behind, &h.wrong, &h.odd}
+	return []*uint64{&h.cut, &h.unread, &h.bounced, &h.large, &h.unclear, &h.behind, &h.slow, &h.wrong, &h.odd}
 }
 
 // replies records another end from which replies come.

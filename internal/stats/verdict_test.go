@@ -351,11 +351,11 @@ func TestVerdictsNeed(t *testing.T) {
 		})), "certain Forged flood at 198.51.100.10:27015: 300 p info requests in 10 s from 19:00:05 UTC on (30 per second) from 300 addresses. None came back with the challenge that it was given.\ncertain Forged flood at 198.51.100.10:27015: 300 p info requests in 10 s from 19:00:30 UTC on (30 per second) from 300 addresses. None came back with the challenge that it was given."},
 		{"at its victim", sent(100, 10, 20, func(i int, x *made) { x.from, x.to, x.of = "203.0.113.77", fmt.Sprintf("198.51.100.%d", 10+i%4), 3 }), "likely Reflection to 203.0.113.77: 100 replies (12.8 kB, 20 per second) in 5 s from 19:00:10 UTC on that it did not ask for, from about 4 servers. Somebody asks these in its name."},
 		{"closed", both(evening(20), sent(10, 21, 1, func(i int, x *made) { x.from, x.silent, x.outcome = person(i), true, dissect.OutcomeRefused })), "certain Down: 198.51.100.10:27015 stopped replying at 19:00:19 UTC: none of 10 requests in the 10.5 s since then has a reply; ICMP says: the port is closed."},
-		{"slow for a minute of five", sent(300, 0, 1, func(i int, x *made) {
-			if x.from = person(i % 20); i >= 120 && i < 145 {
-				x.wait = 3 * time.Second
-			}
-		}), "certain Slow: 198.51.100.10:27015 takes more than 1 s for 25 of 30 replies in 30 s from 19:02:00 UTC on; of all, half take 1 ms or less."},
+		{"one slow server of 200", sent(6000, 0, 100, func(i int, x *made) {
+			x.from, x.to, x.wait = person(i%7), fmt.Sprintf("198.51.100.%d", 10+i%200), either(i%200 == 190, 1100*time.Millisecond, 0)
+		}), "certain Slow: 198.51.100.200:27015 takes more than 1 s for 30 of 30 replies in 59.1 s from 19:00:01 UTC on."},
+		{"slow for 25 s of five minutes", sent(300, 0, 1, func(i int, x *made) { x.from, x.wait = person(i%20), either(i >= 120 && i < 145, 3*time.Second, 0) }), "certain Slow: 198.51.100.10:27015 takes more than 1 s for 25 of 30 replies in 30 s from 19:02:00 UTC on; of all, half take 1 ms or less."},
+		{"slow for a minute of five", sent(300, 0, 1, func(i int, x *made) { x.from, x.wait = person(i%20), either(i >= 120 && i < 180, 3*time.Second, 0) }), "certain Slow: 198.51.100.10:27015 takes more than 1 s for 57 of 57 replies in 60 s from 19:02:00 UTC on; of all, half take 1 ms or less."},
 		{"rules are not answered, and an outage", sent(180, 0, 3, func(i int, x *made) {
 			x.from, x.of, x.silent = person(i%20), i%3/2, i%3 == 2 || i/30 == 2
 			x.outcome = either(x.silent, dissect.OutcomeUnanswered, x.outcome)
