@@ -19,6 +19,7 @@ const (
 	unlike        = 0.15
 	leastBeside   = 0.05 // of what others at the server sent
 	leastOver     = 0.01 // of the event
+	mostOver      = 1.5  // as many as the event
 )
 
 // weighEvidence collects what the requests of an event have in common that a forger cannot hide, against what calm requests have.
@@ -109,14 +110,14 @@ func (r *reporting) looksOf(ev *event, larger []event) (hot, calm looks, ok bool
 
 // wide reports whether the addresses of an event are spread evenly over the internet, with those of like ones: of a flood of many servers, each has too few.
 func (r *reporting) wide(ev *event, hot looks) bool {
-	few, seen := hot.n < leastUniform, map[*entry[server]]bool{ev.server: true}
+	own, few, seen := float64(hot.n) <= 2*ev.requests, hot.n < leastUniform, map[*entry[server]]bool{ev.server: true}
 	for o := range each(r.events) {
 		if few && !seen[o.server] && ev.like(o) {
 			seen[o.server] = true
 			hot.merge(&o.server.v.more.hot)
 		}
 	}
-	return hot.n >= leastUniform && hot.spread() < mostSpread
+	return own && hot.n >= leastUniform && hot.spread() < mostSpread
 }
 
 // without takes away what so many forged requests have: the commonest hop limit or all alike, and addresses that are spread evenly or one
@@ -188,12 +189,18 @@ func (l *looks) oneHop(calm *looks, known bool, requests float64) (string, bool)
 	n := min(float64(l.n), 1.1*requests)
 	share := func(v value) (hot, usual float64) {
 		usual = float64(calm.hops[v.at]) / float64(max(calm.n, 1))
-		return min((float64(v.n)-usual*(float64(l.n)-n))/n, 1), usual
+		return (float64(v.n) - usual*(float64(l.n)-n)) / n, usual
+	}
+	over := 0.0
+	for i, c := range l.hops {
+		part, _ := share(value{c, i})
+		over += max(part, 0)
 	}
 	one, usual := share(most[0])
 	two, usualTwo := share(most[1])
-	two, usualTwo = min(one+two, 1), usual+usualTwo
+	one, two, usualTwo = min(one, 1), min(one+two, 1), usual+usualTwo
 	switch {
+	case known && over > mostOver && float64(most[0].n) < alike*float64(l.n): // the rest is another event, and has not what is usual
 	case one >= alike && (!known || one-usual >= unlike):
 		return fmt.Sprintf("%s of the packets have the hop limit %d", percent(one), most[0].at), true
 	case known && two >= alikeTwo && two-usualTwo >= unlike:
