@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -45,9 +46,25 @@ func (v *victim) seconds() float64 { return max(float64(v.to-v.from-v.pauses)/1e
 
 func (v *victim) rate() float64 { return float64(v.requests) / v.seconds() }
 
-// sole reports whether a client sends nearly always the same request without any proof.
-func (c *client) sole(least uint64) bool {
-	return c.requests >= least && c.proven == 0 && 10*c.challenged <= c.requests && 10*c.kindsOf(c.favourite()) >= 9*c.requests
+// sole reports whether a client sends nearly always the same request of each protocol without any proof.
+func (r *reporting) sole(c *client, least uint64) bool {
+	if c.requests < least || c.proven > 0 || 10*c.challenged > c.requests {
+		return false
+	}
+	return totalOf(c.kinds[:], func(k kindCount) float64 {
+		return either(slices.ContainsFunc(c.kinds[:], func(o kindCount) bool {
+			return k.n > 0 && o.n >= k.n && o.kind != k.kind && r.a.kinds[o.kind-1].protocol == r.a.kinds[k.kind-1].protocol
+		}), 0, float64(k.n))
+	}) >= 0.9*float64(c.requests)
+}
+
+// wants returns what a client asks for, most often if that is several things.
+func (r *reporting) wants(c *client) string {
+	k := c.favourite()
+	if k == 0 {
+		return "requests"
+	}
+	return r.a.kinds[k-1].many() + either(10*c.kindsOf(k) < 9*c.requests, " and others", "")
 }
 
 // gains reports whether a client gets far more than it sends.
@@ -83,7 +100,7 @@ func (r *reporting) findVictims() {
 				continue
 			}
 		}
-		if v.sole(leastOf) {
+		if r.sole(v, leastOf) {
 			p := netOf(c.addr(), 64)
 			if nets[p] == nil {
 				order = append(order, p)
@@ -129,7 +146,7 @@ func (r *reporting) oneOfMany(v victim, all []victim) bool {
 	}
 	for e := range each(r.a.clients.entries) {
 		o := &e.v
-		if o.servers == own.servers && o.server == own.server && 2*o.requests > own.requests && o.sole(leastOf) && o.gains() && 2*overlap(v.from, v.to, o.first, o.last) > max(v.to-v.from, o.last-o.first) {
+		if o.servers == own.servers && o.server == own.server && 2*o.requests > own.requests && r.sole(o, leastOf) && o.gains() && 2*overlap(v.from, v.to, o.first, o.last) > max(v.to-v.from, o.last-o.first) {
 			n++
 		}
 	}
@@ -169,7 +186,7 @@ func (c *client) mayBeReal() bool {
 
 // victimOf returns the victim that an address is in whose name servers are asked, nil if it may be a client.
 func (r *reporting) victimOf(c *entry[client]) *victim {
-	if r.o.OneSided || !c.v.sole(leastOften) || !c.v.gains() || c.v.opens() || slices.ContainsFunc(r.servers, func(e *entry[server]) bool {
+	if r.o.OneSided || !r.sole(&c.v, leastOften) || !c.v.gains() || c.v.opens() || slices.ContainsFunc(r.servers, func(e *entry[server]) bool {
 		return c.v.asked(e.sum) && r.accepted(e, c.v.favourite(), c.v.within(r.a.first, r.a.last+1))
 	}) {
 		return nil
@@ -228,10 +245,7 @@ func (r *reporting) reflected() {
 			continue
 		}
 		factor := float64(x.out) / float64(max(x.in, 1))
-		what := "requests"
-		if k := c.favourite(); k > 0 {
-			what = r.a.kinds[k-1].many()
-		}
+		what := r.wants(c)
 		if v.Servers = known; len(known) == 1 {
 			v.Server = known[0]
 		}
@@ -250,7 +264,7 @@ func (r *reporting) reflected() {
 		v.Text = fmt.Sprintf("Reflection at %s: %s %s in %s (%s per second) made %s send it %s, %s times what came. %s",
 			x.who, number(x.requests)+" "+what, from, r.partOf(x.seconds(), x.from, x.to), rounded(x.rate()), where, FormatSize(x.out), decimals(factor), whose)
 		v.Doubt = either(c.refused > 0, "", "ICMP errors from that address, or its operator, would make it certain")
-		v.Because = []string{fmt.Sprintf("it sends %s and nothing else", what), "it never proves that it hears the replies", fmt.Sprintf("it gets %s times what it sends", decimals(factor))}
+		v.Because = []string{fmt.Sprintf("it sends %s and nothing else", either(strings.HasSuffix(what, " and others"), "one kind of requests of each protocol", what)), "it never proves that it hears the replies", fmt.Sprintf("it gets %s times what it sends", decimals(factor))}
 		v.Evidence = Evidence{
 			{"requests", float64(x.requests)}, {"requests_per_second", round(x.rate(), 1)}, {"seconds", round(x.seconds(), 1)}, {"servers", float64(x.servers)},
 			{"bytes_in", float64(x.in)}, {"bytes_out", float64(x.out)}, {"factor", round(factor, 2)},
@@ -363,12 +377,12 @@ func (r *reporting) oftenAt(e *entry[server], real, many bool, told map[*entry[c
 	var few []*entry[client]
 	sum, all, from, to := 0.0, 0.0, r.a.last, r.a.first
 	for _, c := range r.clients {
-		if n := c.v.paceAt(e, many); n >= leastOften && float64(e.v.requests) >= n && 2*told[c] < float64(c.v.requests) && !(many && r.greedy[c]) && !standsForAll(c, e) && (c.v.proven > 0) == real && r.home(e) && (real || r.openly(c, e, n)) {
+		if n := c.v.paceAt(e, many); n >= leastOften && float64(e.v.requests) >= 0.9*n && 2*told[c] < float64(c.v.requests) && !(many && r.greedy[c]) && !standsForAll(c, e) && (c.v.proven > 0) == real && r.home(e) && (real || r.openly(c, e, n)) {
 			few, sum, all = append(few, c), sum+n, all+float64(c.v.requests)
 			from, to = min(from, c.v.first), max(to, c.v.last)
 		}
 	}
-	opens := func(c *entry[client]) bool { return c.v.sole(leastOften) && c.v.gains() && c.v.opens() } // that it is no victim is told by its ports alone
+	opens := func(c *entry[client]) bool { return r.sole(&c.v, leastOften) && c.v.gains() && c.v.opens() } // that it is no victim is told by its ports alone
 	if len(few) == 0 || !real && all < eventLeast*float64(to-from)/1e9 && !slices.ContainsFunc(few, opens) || many && (len(few) <= mostGreedy || 2*sum < float64(e.v.proved[proven].Requests+e.v.proved[vouched].Requests)) {
 		return
 	}
@@ -481,12 +495,9 @@ func (r *reporting) tooOften() {
 	for g := range each(r.groups) {
 		sources, servers := r.names(g.clients), nettext.Each(g.servers, r.address)
 		out := totalOf(g.clients, func(c *entry[client]) float64 { return float64(c.v.bytesOut) })
-		what, kind, title, tcp := "requests", GreedyClients, "Greedy", false
+		what, kind, title, tcp := r.wants(&g.clients[0].v), GreedyClients, "Greedy", false
 		if k := g.clients[0].v.favourite(); k > 0 {
-			what, tcp = r.a.kinds[k-1].many(), r.a.kinds[k-1].tcp
-			if c := &g.clients[0].v; 10*c.kindsOf(k) < 9*c.requests {
-				what += " and others"
-			}
+			tcp = r.a.kinds[k-1].tcp
 			if t := r.a.kinds[k-1].of; t != nil && t.Purpose&dissect.ServerList != 0 && g.real {
 				kind, title = ListHammering, "List hammering"
 			}

@@ -105,7 +105,7 @@ func (c *client) asked(server uint64) bool {
 // mayAsk returns the servers that a client may have asked so often; more than it asked if their hashes share bits, none if it may be one that is forgotten.
 func (r *reporting) mayAsk(c *client, least float64) (list []*entry[server]) {
 	return slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool {
-		return float64(r.a.servers.gone) >= least || !c.asked(e.sum) || float64(e.v.requests) < least
+		return float64(r.a.servers.gone) >= least || !c.asked(e.sum) || float64(e.v.requests) < 0.9*least // of several, each has about as many
 	})
 }
 
