@@ -372,7 +372,8 @@ func (r *reporting) group(p group, e *entry[server], real bool) {
 	r.groups = append(r.groups, group{p.clients, []*entry[server]{e}, p.requests, p.from, p.to, [][2]int64{{p.from, p.to}}, real})
 }
 
-// oftenAt adds those that ask a server too often for as long as they ask: with proof or without, or many with proof together. Of some, requests are told.
+// oftenAt adds those that ask a server too often for as long as they ask: with proof or without, or many with proof together. told counts the requests
+// of clients that are in groups already.
 func (r *reporting) oftenAt(e *entry[server], real, many bool, told map[*entry[client]]float64) {
 	var few []*entry[client]
 	sum, all, from, to := 0.0, 0.0, r.a.last, r.a.first
@@ -421,7 +422,7 @@ func (e *event) apart() (list []group) {
 	if len(e.clients) > mostGreedy {
 		return whole
 	}
-	alone := true // they ask no other server, and it is known when: the event may be longer, or shorter
+	alone := true // they ask no other server, and when they ask is known: the event may be longer, or shorter
 	for _, c := range e.clients {
 		from, to := max(c.v.first, e.from), min(c.v.last, e.to)
 		first, last, pauses := c.v.busy(c.v.first, c.v.last)
@@ -558,7 +559,7 @@ func (r *reporting) tooOften() {
 	}
 }
 
-// peak returns how many requests those may have sent in one second who asked at the same time.
+// peak returns an upper bound of the requests that the clients sent in one second: the sum of the peaks of those that asked at the same time.
 func (g *group) peak() (most int64) {
 	var turns [][2]int64 // when one begins or ends, and its peak
 	for _, c := range g.clients {

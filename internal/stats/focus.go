@@ -422,7 +422,7 @@ func (t *target) calls(name, on string) {
 	t.name, t.on = strings.Clone(is[0]), strings.Clone(is[1])
 }
 
-// pairOf returns the head of a host and the address of a master.
+// pairOf returns the head of the list for a host and the address of a master.
 func (l *masters) pairOf(host, end *key) *uint16 {
 	return &l.heads[short(host.Lo^host.Hi^bits.RotateLeft64(end.Lo^end.Hi, 32))%uint64(len(l.heads))]
 }
