@@ -217,10 +217,7 @@ func (t *tracker) refusedBy(e *ICMPError, fi int32, up bool, now int64) int32 {
 		if q.up() != up || q.answer != 0 || int(q.bytes) != e.Length || now-q.sent > int64(t.config.Limits.Window) {
 			continue
 		}
-		rank := 1
-		if !q.has(isRefused) {
-			rank = 2
-		}
+		rank := nettext.Either(q.has(isRefused), 1, 2)
 		if whole && q.sum == sum {
 			rank += 2
 		}

@@ -275,10 +275,7 @@ func (t *TreeNote) value(n *dissect.Node, data []byte) {
 	case dissect.Endpoint:
 		at := n.Endpoint(data)
 		t.end(at.String())
-		ip := ".ip"
-		if at.Addr().Is6() {
-			ip = ".ip6"
-		}
+		ip := nettext.Either(at.Addr().Is6(), ".ip6", ".ip")
 		t.more(ip, []byte(at.Addr().String()))
 		t.more(".port", strconv.AppendUint(nil, uint64(at.Port()), 10))
 	default:

@@ -143,10 +143,7 @@ func runAnonymize(args []string, o *anonymizeOptions, env environment) error {
 
 // write writes the anonymized copy of src. It is renamed into place when it is complete.
 func (o *anonymizeOptions) write(src capture.Source, outName string, a anonymize.Options, env environment) error {
-	beside := outName // on the same disk
-	if outName == "-" {
-		beside = filepath.Join(os.TempDir(), "anonymized.pcapng")
-	}
+	beside := nettext.Either(outName == "-", filepath.Join(os.TempDir(), "anonymized.pcapng"), outName) // on the same disk
 	f, err := whole.Create(beside, outName == "-")
 	if err != nil {
 		return err

@@ -70,14 +70,8 @@ no public source says what each byte is. Info of Torque (28000) is read as that 
 			fmt.Fprintf(b, "%-*s  %-*s  %s\n", id, g.ID, name, g.Name, readBy(g))
 			continue
 		}
-		port := ""
-		if g.Port != 0 && len(g.Protocols) > 0 {
-			port = fmt.Sprint(g.Port)
-		}
-		protocols := ""
-		if len(g.Protocols) > 0 {
-			protocols = "`" + strings.Join(g.Protocols, "`, `") + "`"
-		}
+		port := nettext.Either(g.Port != 0 && len(g.Protocols) > 0, fmt.Sprint(g.Port), "")
+		protocols := nettext.Either(len(g.Protocols) > 0, "`"+strings.Join(g.Protocols, "`, `")+"`", "")
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", g.ID, g.Name, protocols, port, g.Note)
 	}
 }

@@ -108,10 +108,7 @@ func (o *liveOptions) listInterfaces(env environment, others []string) error {
 // interface may choose.
 func interfaceLine(i *capture.Interface) string {
 	state := nettext.Either(i.Up, "up", "down")
-	kind := ""
-	if i.Known {
-		kind = capture.LinkTypeName(i.LinkType)
-	}
+	kind := nettext.Either(i.Known, capture.LinkTypeName(i.LinkType), "")
 	about := strings.TrimSpace(i.Title + "  " + strings.Join(i.Addresses, " "))
 	return strings.TrimRight(fmt.Sprintf("%-16s  %-4s  %-8s  %s", nettext.AppendSafe(nil, []byte(i.Name)), state, kind, nettext.AppendSafe(nil, []byte(about))), " ")
 }

@@ -314,10 +314,7 @@ func line(r *dissect.Reader, f *dissect.Field) string {
 // decodeText reads a text that follows a new line.
 func (d *decoder) decodeText(r *dissect.Reader, m *dissect.Message, letter byte) {
 	wire.Body(m, &d.text, Text{Type: letter})
-	f := fText
-	if letter == typeMOTDReply {
-		f = fMOTD
-	}
+	f := nettext.Either(letter == typeMOTDReply, fMOTD, fText)
 	skipLine(r)
 	d.text.Text, _ = core.CStringOrRest(r, f)
 }
