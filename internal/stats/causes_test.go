@@ -1238,7 +1238,7 @@ func why(t *testing.T, name, server string) *stats.Answer {
 }
 
 // try reads what is said of a capture that has the cause, or that nearly has it.
-func (c *filmCause) try(t *testing.T, near bool, name string) (w *stats.Answer, said []stats.Verdict) {
+func (c *filmCause) try(t *testing.T, near bool, name string) (w *stats.Answer, r *stats.Report) {
 	server, want := c.server, c.id
 	if near {
 		server, want = c.nearAsk, c.nearIs
@@ -1246,7 +1246,7 @@ func (c *filmCause) try(t *testing.T, near bool, name string) (w *stats.Answer, 
 	at := netip.MustParseAddrPort(cmp.Or(server, filmServer.String()))
 	a := stats.NewFocused(at.Addr())
 	o := read(t, name, a, 2)
-	w, said = a.Why(at, o)[0], a.Report(o).Verdicts
+	w, r = a.Why(at, o)[0], a.Report(o)
 	if must.TryAll() || !near && len(c.id)%3 == 0 {
 		agree(t, name, w)
 	}
@@ -1259,7 +1259,7 @@ func (c *filmCause) try(t *testing.T, near bool, name string) (w *stats.Answer, 
 	if w.State != stats.Answers && w.Cause != "wrong_interface" && len(w.Evidence) == 0 && w.Requests > 0 {
 		t.Errorf("no evidence: %+v", w)
 	}
-	if said[0].Kind == stats.NothingUnusual && w.State == stats.Trouble && w.Cause != "not_in_list" {
+	if r.Verdicts[0].Kind == stats.NothingUnusual && w.State == stats.Trouble && w.Cause != "not_in_list" {
 		t.Errorf("the report is quiet about %s", w.Text)
 	}
 	for _, e := range w.Evidence {
@@ -1267,7 +1267,7 @@ func (c *filmCause) try(t *testing.T, near bool, name string) (w *stats.Answer, 
 			t.Errorf("%s: %d, and no frame", e.What, e.Count)
 		}
 	}
-	return w, said
+	return w, r
 }
 
 // TestCauses: each cause is told where it is, and not where it nearly is.
@@ -1279,9 +1279,10 @@ func TestCauses(t *testing.T) {
 			for i, make := range []func(*film){c.has, c.near} {
 				f := &film{t: t}
 				make(f)
-				w, said := c.try(t, i > 0, f.write(t))
+				w, r := c.try(t, i > 0, f.write(t))
 				all.Answer(w)
-				all.Verdicts(said)
+				all.Verdicts(r.Verdicts)
+				all.Sum(w, r)
 			}
 		})
 	}
@@ -1295,8 +1296,10 @@ func TestCauses(t *testing.T) {
 		at := netip.MustParseAddrPort(cmp.Or(one.server, filmServer.String()))
 		a := stats.NewFocused(at.Addr())
 		o := read(t, f.write(t), a, 2)
-		all.Answer(a.Why(at, o)[0])
-		all.Verdicts(a.Report(o).Verdicts)
+		w, r := a.Why(at, o)[0], a.Report(o)
+		all.Answer(w)
+		all.Verdicts(r.Verdicts)
+		all.Sum(w, r)
 	}
 	for seed := range uint64(40) { // two fates of few requests, by chance
 		random := rand.New(rand.NewPCG(seed, 0))

@@ -152,10 +152,11 @@ func playFrames(t testing.TB, at site, rule loading, frames func(send func(at ti
 	return got
 }
 
-// beside returns a function that runs tests side by side, because they wait most of the time, and one that waits for their end.
-func beside(t *testing.T) (run func(name string, test func(*testing.T)), wait func()) {
+// beside returns a function that runs tests side by side, because they wait most of the time, and one that waits for their end: with -short only
+// if short is set.
+func beside(t *testing.T, short bool) (run func(name string, test func(*testing.T)), wait func()) {
 	t.Helper()
-	if testing.Short() {
+	if testing.Short() && !short {
 		t.Skip("takes real time")
 	}
 	t.Parallel()
@@ -472,7 +473,7 @@ func (w *wire) close(s *shares) error {
 // pass, when the scene is played again, is within five points of what their comment promises. By default TestRulesPlayed plays the rules of a
 // container, and the test of this name in cmd/qdissect captures in its namespace.
 func TestRulesOfNamespace(t *testing.T) {
-	run, wait := beside(t)
+	run, wait := beside(t, false)
 	defer wait()
 	if !must.TryAll() {
 		t.Skip("TestRulesPlayed plays rules of a container by default")

@@ -184,10 +184,7 @@ func (s *Said) play(name string, list []made) (verdicts, report string) {
 	for _, v := range r.Verdicts {
 		verdicts += string(v.Certainty) + " " + v.Text + "\n"
 	}
-	b, err := json.Marshal(r)
-	if err != nil {
-		panic(err)
-	}
+	b := inJSON(r, answers)
 	if len(list)%3 > 0 {
 		s.halves(list, server)
 	}
@@ -195,6 +192,20 @@ func (s *Said) play(name string, list []made) (verdicts, report string) {
 		fmt.Fprintf(s, "all of it in JSON %08x, as text %08x\n", crc32.ChecksumIEEE(b), text)
 	}
 	return verdicts, string(b)
+}
+
+// inJSON returns values in JSON.
+func inJSON(list ...any) []byte {
+	b, err := json.Marshal(list)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// Sum adds the checksum of values in JSON: the numbers of which no line is said.
+func (s *Said) Sum(list ...any) {
+	fmt.Fprintf(s, "in JSON %08x\n", crc32.ChecksumIEEE(inJSON(list...)))
 }
 
 // halves adds the verdicts on plays whose halves are captures of their own, of which counts were written and read, and kept in a small form.
@@ -216,11 +227,7 @@ func (s *Said) halves(list []made, server string) {
 	a := sum.Sum()
 	r := a.Report(Options{Rows: 6})
 	s.Verdicts(r.Verdicts)
-	b, err := json.Marshal(r)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Fprintf(s, "in halves %d/%d, in JSON and metrics %08x\n", r.Totals.Answered, r.Totals.Requests, crc32.ChecksumIEEE(a.AppendMetrics(b, nil, 4)))
+	fmt.Fprintf(s, "in halves %d/%d, in JSON and metrics %08x\n", r.Totals.Answered, r.Totals.Requests, crc32.ChecksumIEEE(a.AppendMetrics(inJSON(r), nil, 4)))
 }
 
 var digits = regexp.MustCompile(`[0-9][0-9.,:]*`)
@@ -228,7 +235,7 @@ var digits = regexp.MustCompile(`[0-9][0-9.,:]*`)
 // sweep plays something for all n, and adds from which n on which verdicts are said, what the answer is to why, and with which words, and what classes
 // the clients have and how the reports compare with the first.
 func (s *Said) sweep(name string, from, to int, of func(n int) []made) {
-	before, first := "", (*Report)(nil)
+	before, first, numbers := "", (*Report)(nil), uint32(0)
 	fmt.Fprintf(s, "\n== %s to %d\n", name, to)
 	for n := from; n <= to; n++ {
 		list := of(n)
@@ -267,6 +274,7 @@ func (s *Said) sweep(name string, from, to int, of func(n int) []made) {
 		}
 		c, back := Compare(first, r), Compare(r, first)
 		words += strings.Join(append(w.Advice, w.Text, c.Helped, c.Cost, back.Helped, back.Cost, ""), "\n")
+		numbers = crc32.Update(numbers, crc32.IEEETable, inJSON(r, w, c, back))
 		if to < 100 {
 			words += strings.Join(append(c.Answer, back.Answer...), "\n") + "\n"
 		}
@@ -280,4 +288,5 @@ func (s *Said) sweep(name string, from, to int, of func(n int) []made) {
 		}
 		before = now
 	}
+	fmt.Fprintf(s, "in JSON %08x\n", numbers)
 }

@@ -21,7 +21,7 @@ import (
 // before the translation (DNAT); or there, captured in the container's namespace, so that they stand at what is forwarded. Each for nft and
 // for iptables, in IPv4 and IPv6; with QDISSECT_LONG=1 all scenes.
 func TestRulesPlayed(t *testing.T) {
-	run, wait := beside(t)
+	run, wait := beside(t, false)
 	defer wait()
 	type variant struct {
 		scene string
