@@ -1001,7 +1001,7 @@ func (x *facts) silence(ended bool) *proof {
 	if refused {
 		p.with(x, "ICMP errors", &sum).advice = either(by.is == core.PortUnreachable, "", "Look at the rules and routes of "+by.by+", which says so, and at the host behind it.")
 	}
-	p.leaves = either(x.apart() != nil || x.ofKind() != nil, ofSilence, 0)
+	p.leaves = either(slices.ContainsFunc(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && (v.of != "" || len(v.Sources) > 0) }), ofSilence, 0)
 	return p
 }
 

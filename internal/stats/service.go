@@ -738,7 +738,7 @@ func (r *reporting) unanswered() map[*entry[server]][]*entry[client] {
 	by := map[*entry[server]][]*entry[client]{}
 	wanted := slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool {
 		return e.v.replies == 0 || max(e.v.fates.missed(), less(e.v.requests, e.v.replies)) < leastIgnored || !r.home(e) ||
-			r.has(e, ForgedFlood, CrowdOrForged, ServerDown, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, GreedyClients, Unwell)
+			r.has(e, ForgedFlood, CrowdOrForged, DropsUnderLoad, LongRepliesLost, Reflection, JunkFlood, GreedyClients, Unwell)
 	})
 	for c := range each(r.a.clients.entries) {
 		few := c.v.requests < leastIgnored
@@ -760,7 +760,7 @@ func (r *reporting) unanswered() map[*entry[server]][]*entry[client] {
 		slices.SortFunc(list, byRequests)
 		list = list[:min(len(list), most)]
 		silent := slices.DeleteFunc(slices.Clone(list), func(c *entry[client]) bool { return c.v.replies > 0 })
-		by[e] = slices.DeleteFunc(list, func(c *entry[client]) bool { return !r.compared(&c.v, &e.v, silent).ignored(&c.v) })
+		by[e] = slices.DeleteFunc(list, func(c *entry[client]) bool { return !r.compared(&c.v, e, silent).ignored(&c.v) })
 	}
 	return by
 }
@@ -783,17 +783,18 @@ func (r *reporting) ignored() {
 			continue
 		}
 		c := list[0]
-		x := r.compared(&c.v, &e.v, list)
+		x := r.compared(&c.v, e, list)
 		heard, who, more, whom, times := "none", r.source(c), "", "that address", c.v.lived
 		if c.v.replies > 0 {
 			heard = "only " + number(c.v.replies)
 		}
 		n, of := uint64(len(list)), ""
+		whom = either(n > 1, "these addresses", whom)
 		if net := r.networkOf(list); n > 2 && net.IsValid() {
 			of, whom = " of "+net.String(), "that network"
 		}
 		if c.v.requests < leastIgnored { // of each too few
-			x = r.comparison(&c.v, &e.v, list)
+			x = r.comparison(&c.v, &e.v, list, false)
 			x.own = 0
 			for _, c := range list {
 				x.own += c.v.requests
@@ -817,19 +818,23 @@ func (r *reporting) ignored() {
 	}
 }
 
-// compared compares a client with all others, and if these are not answered either, with those that are answered at all.
-func (r *reporting) compared(c *client, e *server, silent []*entry[client]) comparison {
-	if x := r.comparison(c, e, nil); x.ignored(c) {
-		return x
+// compared compares a client with all others, and if these are not answered either, with those that are answered at all. One that gets no reply at all is
+// ignored also if of others, and outside of outages, so many have one that chance does not explain it.
+func (r *reporting) compared(c *client, e *entry[server], silent []*entry[client]) comparison {
+	for _, list := range [][]*entry[client]{nil, silent} {
+		if x := r.comparison(c, &e.v, list, false); x.ignored(c) && !r.has(e, ServerDown) {
+			return x
+		}
 	}
-	return r.comparison(c, e, silent)
+	return r.comparison(c, &e.v, silent, true)
 }
 
 // A comparison counts requests of a client at a server, and those of others but silent ones with how many are answered, of the kinds that it answers to
 // others.
 type comparison struct{ own, others, good uint64 }
 
-func (r *reporting) comparison(c *client, e *server, silent []*entry[client]) (x comparison) {
+func (r *reporting) comparison(c *client, e *server, silent []*entry[client], chance bool) (x comparison) {
+	away := func(s silence) float64 { return c.during(s.from, s.to) } // in outages, nobody gets a reply
 	for _, k := range c.asks() {
 		i := slices.IndexFunc(e.kinds[:], func(a asked) bool { return a.kind == k.kind })
 		if k.kind == 0 || i < 0 || r.a.mayBeSilent(k.kind) {
@@ -845,7 +850,9 @@ func (r *reporting) comparison(c *client, e *server, silent []*entry[client]) (x
 			}
 		}
 		good := uint64(all.good) - min(own, c.replies, uint64(all.good)) // these may be of the client
-		if others >= leastIgnored && float64(good) >= wellShare*float64(others) {
+		share := float64(good) / float64(max(others, 1))
+		if others >= leastIgnored && (!chance && share >= wellShare ||
+			chance && c.replies == 0 && share > kindShare && math.Pow(1-share, float64(own)-totalOf(e.outages(), away)) < accident) {
 			x.own, x.others, x.good = x.own+own, x.others+others, x.good+min(good, others)
 		}
 	}

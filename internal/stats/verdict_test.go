@@ -365,8 +365,7 @@ func TestVerdictsNeed(t *testing.T) {
 		{"slow for 25 s of five minutes", sent(300, 0, 1, func(i int, x *made) { x.from, x.wait = person(i%20), either(i >= 120 && i < 145, 3*time.Second, 0) }), "certain Slow: 198.51.100.10:27015 takes more than 1 s for 25 of 30 replies in 30 s from 19:02:00 UTC on; of all, half take 1 ms or less."},
 		{"slow for a minute of five", sent(300, 0, 1, func(i int, x *made) { x.from, x.wait = person(i%20), either(i >= 120 && i < 180, 3*time.Second, 0) }), "certain Slow: 198.51.100.10:27015 takes more than 1 s for 57 of 57 replies in 60 s from 19:02:00 UTC on; of all, half take 1 ms or less."},
 		{"rules are not answered, and an outage", sent(180, 0, 3, func(i int, x *made) {
-			x.from, x.of, x.silent = person(i%20), i%3/2, i%3 == 2 || i/30 == 2
-			x.outcome = either(x.silent, dissect.OutcomeUnanswered, x.outcome)
+			x.from, x.of, x.silent, x.outcome = person(i%20), i%3/2, i%3 == 2 || i/30 == 2, either(i%3 == 2 || i/30 == 2, dissect.OutcomeUnanswered, x.outcome)
 		}), "certain Down: 198.51.100.10:27015 did not reply for 10.7 s, from 19:00:19 UTC to 19:00:30 UTC: none of 31 requests got a reply.\nlikely Not answered: 198.51.100.10:27015 replies to 0 % of 60 p rules requests in 59 s from 19:00:00 UTC on, and to 83 % of others."},
 		{"closed, and later silent", sent(120, 0, 2, func(i int, x *made) {
 			x.from, x.silent, x.outcome = person(i%20), i/20%4 == 1, map[int]dissect.Outcome{1: dissect.OutcomeRefused, 5: dissect.OutcomeUnanswered}[i/20]
@@ -491,6 +490,9 @@ func TestVerdictsNeed(t *testing.T) {
 		{"more people come, and one who asks too often for a while", both(evening(120), sent(1500, 57, 25, func(i int, x *made) { x.from, x.proof = person(1000+i/2), dissect.Proven }), greedy("203.0.113.9", 1500, 66, 100)), []string{"203.0.113.9 asks 198.51.100.10:27015 100 times per second: 1,500 p info requests in 15 s from 19:01:06"}, ""},
 		{"a flood of four servers by few, who come again", both(evening(90), flood(1200, 40, dissect.Unreturned, func(i int, x *made) { x.from, x.to = somebody(i/4%120), fmt.Sprint("198.51.100.", 20+i%4) })), []string{`Forged flood at 4 servers of 198.51.100.0/24: 1,200 `, ` from 120 addresses`}, ""},
 		{"one is ignored", both(open(600), unheard("203.0.113.9", 0)), []string{`likely Not answered: 198.51.100.10:27015 replies to none of 40 requests of 203.0.113.9 in 19.5 s from 19:00:20 UTC on, and to 100 % of those of others.`}, "So it is"},
+		{"one is ignored, and an outage", both(sent(600, 0, 5, func(i int, x *made) {
+			x.from, x.silent, x.outcome = person(i%40), i/100 == 4, either(i/100 == 4, dissect.OutcomeUnanswered, x.outcome)
+		}), unheard("203.0.113.9", 0)), []string{`198.51.100.10:27015 did not reply for 20.2 s`, `likely Not answered: 198.51.100.10:27015 replies to none of 40 requests of 203.0.113.9 in 19.5 s from 19:00:20 UTC on, and to 83 % of those of others.`}, "So it is"},
 		{"two are", both(open(600), unheard("203.0.113.9", 0), unheard("203.0.113.10", 0)[:20]), []string{`none of 40 requests of 203.0.113.9 in 19.5 s from 19:00:20 UTC on, and to 97 % of those of others. So it is with 1 other client.`}, ""},
 		{"one asks what nobody else does", both(open(600), unheard("203.0.113.9", 1)), []string{quiet}, "of those of others"},
 		{"one asks what silence is an answer to", both(open(600), sent(100, 0, 1, func(i int, x *made) { x.from, x.of = person(i), 4 }), unheard("203.0.113.9", 4)), []string{quiet}, "of those of others"},
