@@ -524,7 +524,7 @@ var stagedCauses = []filmCause{
 	{id: "rate_limit", says: "answers only so often",
 		has:  on(onHost, "eth0", "|input priority 0: udp dport 27015 limit rate over 6/second burst 5 packets drop").play(serves(stagedHost, unguarded), func(s *network) { s.pace = 55 * time.Millisecond }, clientsAsk(210, stagedHost, askInfo)),
 		near: on(onHost, "eth0", "|input priority 0: udp dport 27015 limit rate over 100000/second burst 50 packets drop").play(serves(stagedHost, unguarded), clientsAsk(60, stagedHost, askInfo)), nearIs: "works"},
-	{id: "rate_limit", says: "at most 20 replies per second", not: "Crowd", // of a dozen that ask 57 times a second of the film
+	{id: "rate_limit", says: "about 20 replies per second", not: "Crowd", // of a dozen that ask 57 times a second of the film
 		has: hurried(func() func(int, float64) bool { return bucket(20) }), near: hurried(func() func(int, float64) bool { return lossy(.65) }), nearIs: "loss"},
 	{id: "stopped", says: "stopped replying.*none of (29|30) requests", not: "stands in the way|listens",
 		has: func(f *film) {

@@ -686,12 +686,12 @@ var filmCauses = []filmCause{
 					f.udp(at+.001, filmServer, askers(i%200), infoReply("Old town"))
 				}
 			}
-		}, nearIs: "loss", says: "at most 5 replies per second"},
+		}, nearIs: "loss", says: "about 5 replies per second"},
 	{id: "rate_limit", // of a dozen that ask all the time
-		has: func(f *film) { f.dozen(1, bucket(20)) }, near: func(f *film) { f.dozen(1, lossy(0.65)) }, nearIs: "loss", says: "at most 20 replies per second, of 1,710 requests", not: "Crowd|each address"},
+		has: func(f *film) { f.dozen(1, bucket(20)) }, near: func(f *film) { f.dozen(1, lossy(0.65)) }, nearIs: "loss", says: "about 20 replies per second, of 1,710 requests", not: "Crowd|each address"},
 	{id: "rate_limit", // of each address
 		has:  func(f *film) { f.dozen(1, bucketEach()) },
-		near: func(f *film) { f.dozen(1, func(int, float64) bool { return true }) }, nearIs: "crowd_or_forged", says: "at most 1.[5-7] replies per second to each address", not: "Crowd"},
+		near: func(f *film) { f.dozen(1, func(int, float64) bool { return true }) }, nearIs: "crowd_or_forged", says: "about 1.[5-7] replies per second to each address", not: "Crowd"},
 	{id: "silent_at_times", // and late at others, so that it replies then
 		has:  func(f *film) { f.partly(500, 7, func(_ int, at float64) bool { return at < 60 || at > 120 }) },
 		near: func(f *film) { f.partly(200, 7, func(i int, _ float64) bool { return i%11 != 0 }) }, nearIs: "late_replies", says: "came later than clients wait", not: "replies to only|get lost"},
@@ -704,9 +704,9 @@ var filmCauses = []filmCause{
 		has:  func(f *film) { l := lossy(.65); f.people(func(int, float64) bool { return l(0, 0) }) },
 		near: func(f *film) { l := lossy(.05); f.people(func(int, float64) bool { return l(0, 0) }) }, nearIs: "works", says: "3\\d % of 600 sendings"},
 	{id: "rate_limit", // of each, five times a second
-		has: func(f *film) { f.dozen(0, bucketEach()) }, near: func(f *film) { f.dozen(0, lossy(.65)) }, nearIs: "loss", says: "at most 1.[5-7] replies per second to each address, of 1,710 sendings", not: "Crowd"},
+		has: func(f *film) { f.dozen(0, bucketEach()) }, near: func(f *film) { f.dozen(0, lossy(.65)) }, nearIs: "loss", says: "about 1.[5-7] replies per second to each address, of 1,710 sendings", not: "Crowd"},
 	{id: "rate_limit", // of all of them together
-		has: func(f *film) { f.dozen(0, bucket(20)) }, near: func(f *film) { f.dozen(0, lossy(.65)) }, nearIs: "loss", says: "at most 20 replies per second, of 1,710 sendings", not: "Crowd|each address"},
+		has: func(f *film) { f.dozen(0, bucket(20)) }, near: func(f *film) { f.dozen(0, lossy(.65)) }, nearIs: "loss", says: "about 20 replies per second, of 1,710 sendings", not: "Crowd|each address"},
 	{id: "loss", // to clients that ask every four seconds
 		has: func(f *film) {
 			kept := map[bool]float64{true: .001, false: -1}

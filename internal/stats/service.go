@@ -274,7 +274,8 @@ func (r *reporting) displaced(e *entry[server]) bool {
 	addr := v.heard.from.addr()
 	cause := causeOf(either(addr == e.addr(), "other_port", "other_address"))
 	several := slices.ContainsFunc(r.servers, func(o *entry[server]) bool {
-		return o.addr() == addr && o.key != v.heard.from && o != e && o.v.requests == 0 && o.v.replies > 0
+		return o.addr() == addr && o.key != v.heard.from && o != e && o.v.requests == 0 && o.v.replies > 0 &&
+			!slices.ContainsFunc(r.servers, func(p *entry[server]) bool { return p != e && p.v.heard != nil && p.v.heard.from == o.key }) // for another server
 	})
 	from := netip.AddrPortFrom(r.host(addr), v.heard.from.Port)
 	words := &proof{fill: []string{"other", otherEnd(from, netip.AddrPortFrom(r.host(e.addr()), e.Port), several), "n", count(n, "request", "requests"), "were", were(n)}}
