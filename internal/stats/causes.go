@@ -970,33 +970,19 @@ func (x *facts) bad() bool { return x.n >= goodLeast && float64(x.good) < goodSh
 
 // silence returns the proof of the last silence, if it goes on to the end, or of the longest that ended.
 func (x *facts) silence(ended bool) *proof {
-	most, asked := Verdict{}, 0.0
-	n, before := 0, uint64(0)
-	for v := range each(x.silences) {
-		if (v.of == outage) != ended {
-			before++
-			continue
-		}
-		if n++; v.Evidence.of("requests_without_reply") > asked {
-			most, asked = *v, v.Evidence.of("requests_without_reply")
-		}
-	}
+	list := slices.DeleteFunc(slices.Clone(x.silences), func(v Verdict) bool { return (v.of == outage) != ended })
+	n, asked := len(list), func(v Verdict) float64 { return v.Evidence.of("requests_without_reply") }
 	if n == 0 || x.good == 0 {
 		return nil
 	}
-	more := either(ended, "", most.of)
-	switch {
-	case !ended:
-		more += cameBack(before)
-	case n > 1:
-		more = fmt.Sprintf(" (%d times in all)", n)
-	}
+	most := slices.MaxFunc(list, func(a, b Verdict) int { return cmp.Compare(asked(a), asked(b)) })
+	more := either(ended, either(n > 1, fmt.Sprintf(" (%d times in all%s)", n, every(list)), ""), most.of+cameBack(uint64(len(x.silences)-n)))
 	by, sum := x.refusals(false, core.PortUnreachable, core.Prohibited, core.Unreachable, core.HopLimit)
 	refused, says := by != nil && strings.Contains(most.Text, "; ICMP says: "), ""
 	if refused {
 		says = "; ICMP says: " + icmpSays[by.is]
 	}
-	p := x.proof("time", x.r.clock(most.From.UnixNano()), "span", duration(most.To.Sub(most.From)), "n", either(strings.Contains(most.Text, "none of about "), "about ", "")+count(uint64(asked), "request", "requests"), "more", more, "icmp", says).
+	p := x.proof("time", x.r.clock(most.From.UnixNano()), "span", duration(most.To.Sub(most.From)), "n", either(strings.Contains(most.Text, "none of about "), "about ", "")+count(uint64(asked(most)), "request", "requests"), "more", more, "icmp", says).
 		with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
 	if refused {
 		p.with(x, "ICMP errors", &sum).advice = either(by.is == core.PortUnreachable, "", "Look at the rules and routes of "+by.by+", which says so, and at the host behind it.")

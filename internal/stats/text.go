@@ -193,11 +193,25 @@ func (t *text) told() (list []Verdict) {
 			sum := number(nearest(totalOf(same, func(v Verdict) float64 { return v.Evidence.of("requests") })))
 			from, to := slices.MinFunc(same, func(a, b Verdict) int { return a.From.Compare(b.From) }).From, slices.MaxFunc(same, func(a, b Verdict) int { return a.To.Compare(b.To) }).To
 			more := either(v.of == outage, ", the last from "+t.clock(same[n-1].From.UnixNano())+" to "+t.clock(to.UnixNano()), " between "+t.clock(from.UnixNano())+" and "+t.clock(to.UnixNano())+", with "+sum+" requests together")
-			v.Text += fmt.Sprintf(either(here, " It happened %d more times", " %d more servers had one")+"%s.", n, more)
+			v.Text += fmt.Sprintf(either(here, " It happened %d more times"+every(append(same, v)), " %d more servers had one")+"%s.", n, more)
 		}
 		list = append(list, v)
 	}
 	return list
+}
+
+// every says how long after each other things begin, nothing unless that is always about as long.
+func every(list []Verdict) string {
+	from, n := nettext.Each(list, func(v Verdict) int64 { return v.From.UnixNano() }), int64(len(list)-1)
+	slices.Sort(from)
+	gap := max((from[n]-from[0])/max(n, 1), 1)
+	if n < 3 || slices.ContainsFunc(from, func(t int64) bool {
+		off := (t - from[0] + gap/2) % gap // from where it would begin, and a half
+		return max(gap/2-off, off-gap/2) > gap/10
+	}) {
+		return ""
+	}
+	return ", about every " + duration(time.Duration(gap).Round(time.Second))
 }
 
 // rest names verdicts, the first of n.
