@@ -933,8 +933,9 @@ func (x *facts) namedBy(t *target) bool { return t != nil && t.stated == x.at.Po
 func (x *facts) span() string { return duration(x.r.To.Sub(x.r.From)) }
 
 // cameBack says how often a server was silent before.
-func cameBack(n uint64) string {
-	return either(n == 0, "", fmt.Sprintf(" Before that it was silent %s, and came back.", count(n, "time", "times")))
+func (x *facts) cameBack() string {
+	n := uint64(len(x.silences) - 1)
+	return either(n == 0, "", fmt.Sprintf(" Before that it was silent %s, and came back.", count(n, "time", "times")+every(x.silences)))
 }
 
 // refused reports whether ICMP errors came and no reply; or for a tenth of the requests or more, and it does not answer now. Hosts send
@@ -951,7 +952,7 @@ func (x *facts) refusedSome() bool {
 // since says when a server stopped that replied, and does not any more.
 func (x *facts) since() string {
 	if n := len(x.silences); x.good > 0 && n > 0 && x.silences[n-1].of != outage {
-		return " It stopped replying at " + x.r.clock(x.silences[n-1].From.UnixNano()) + "." + cameBack(uint64(n-1))
+		return " It stopped replying at " + x.r.clock(x.silences[n-1].From.UnixNano()) + "." + x.cameBack()
 	}
 	return ""
 }
@@ -976,7 +977,7 @@ func (x *facts) silence(ended bool) *proof {
 		return nil
 	}
 	most := slices.MaxFunc(list, func(a, b Verdict) int { return cmp.Compare(asked(a), asked(b)) })
-	more := either(ended, either(n > 1, fmt.Sprintf(" (%d times in all%s)", n, every(list)), ""), most.of+cameBack(uint64(len(x.silences)-n)))
+	more := either(ended, either(n > 1, fmt.Sprintf(" (%d times in all%s)", n, every(list)), ""), most.of+x.cameBack())
 	by, sum := x.refusals(false, core.PortUnreachable, core.Prohibited, core.Unreachable, core.HopLimit)
 	refused, says := by != nil && strings.Contains(most.Text, "; ICMP says: "), ""
 	if refused {

@@ -222,6 +222,11 @@ func TestVerdictsNeed(t *testing.T) {
 				gone(i, x)
 			}
 		}), "certain Down: 198.51.100.10:27015 did not reply for 10.1 s, from 19:00:19 UTC to 19:00:30 UTC: none of 152 requests got a reply.\n"},
+		{"silent each minute", sent(900, 0, 3, func(i int, x *made) {
+			if x.from = person(i); i/3%60 > 53 {
+				gone(i, x)
+			}
+		}), "certain Down: 198.51.100.10:27015 did not reply for 6.3 s, from 19:00:53 UTC to 19:01:00 UTC: none of 18 requests got a reply."},
 		{"in 4 s", both(evening(30), lost(5, 29.6, 2), sent(10, 34, 1, func(i int, x *made) { x.from = person(i) })), quiet},
 		{"a restart of 4 s, in which clients ask three times", both(crowded(0, 12), crowded(16, 30), lost(120, 12.1, 31)), "certain Down: 198.51.100.10:27015 did not reply for 4.1 s, from 19:00:11 UTC to 19:00:16 UTC: none of 120 requests got a reply."},
 		{"a restart of 2 s when more come", both(crowded(0, 30), crowded(20, 30), crowded(32, 40), crowded(32, 60), lost(42, 30.02, 21.5)), quiet},
