@@ -193,7 +193,9 @@ func (t *text) told() (list []Verdict) {
 			sum := number(nearest(totalOf(same, func(v Verdict) float64 { return v.Evidence.of("requests") })))
 			from, to := slices.MinFunc(same, func(a, b Verdict) int { return a.From.Compare(b.From) }).From, slices.MaxFunc(same, func(a, b Verdict) int { return a.To.Compare(b.To) }).To
 			more := either(v.of == outage, ", the last from "+t.clock(same[n-1].From.UnixNano())+" to "+t.clock(to.UnixNano()), " between "+t.clock(from.UnixNano())+" and "+t.clock(to.UnixNano())+", with "+sum+" requests together")
-			v.Text += fmt.Sprintf(either(here, " It happened %d more times"+every(append(same, v)), " %d more servers had one")+"%s.", n, more)
+			often := every(append(same, v))
+			often += either(often != "" && flood, ",", "")
+			v.Text += fmt.Sprintf(either(here, " It happened %d more times"+often, " %d more servers had one")+"%s.", n, more)
 		}
 		list = append(list, v)
 	}
