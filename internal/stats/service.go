@@ -609,11 +609,11 @@ func (s *server) parts(kinds []kind) (list []part) {
 }
 
 // unwellKind says that a server answers a kind of request far less than others of the protocol, and which others hardly. If it answers most requests, several
-// clients must ask for it. What outages have lost, and what comes in a flood, says nothing.
+// clients must ask for it. What outages have lost, and what comes in a flood, says nothing; nor do handshakes, because all others are of clients that got one.
 func (r *reporting) unwellKind(e *entry[server], most bool, out uint64) {
 	v, list, busy := &e.v, e.v.parts(r.a.kinds), r.has(e, ForgedFlood, CrowdOrForged, GreedyClients)
 	for k := range each(list) {
-		if r.a.mayBeSilent(k.kind) || busy && slices.ContainsFunc(r.events, func(ev event) bool {
+		if t := k.of.of; r.a.mayBeSilent(k.kind) || t != nil && t.Purpose&dissect.ChallengeRequest != 0 || busy && slices.ContainsFunc(r.events, func(ev event) bool {
 			return ev.server == e && slices.Contains(ev.kinds, k.kind-1)
 		}) {
 			continue
