@@ -299,10 +299,7 @@ func (r *reporting) write(p *stats.Report) error { return r.o.write(r.env, p, r.
 
 // servers is how many servers the report lists at least.
 func (o *reportOptions) servers() int {
-	if o.format == "html" {
-		return htmlreport.MaxServers
-	}
-	return 0
+	return nettext.Either(o.format == "html", htmlreport.MaxServers, 0)
 }
 
 // write writes the report.

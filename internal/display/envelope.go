@@ -90,10 +90,7 @@ func listed(names []string, noun, command string, get getter) read {
 // datagramEntries are when and from where to where a record went, and what it was taken for.
 func datagramEntries() []entry {
 	kind := func(m *Matcher, c *cond) {
-		what := types[0]
-		if m.finding != nil {
-			what = types[1]
-		}
+		what := nettext.Either(m.finding != nil, types[1], types[0])
 		c.take(m, textOf(what))
 	}
 	message := onRecord(func(m *Matcher, c *cond, r *dissect.Record) { c.take(m, textOf(r.Type.Name)) })

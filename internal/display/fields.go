@@ -265,10 +265,7 @@ type key struct {
 
 // in returns the fields that count in messages of a protocol.
 func (k *key) in(own bool) []*dissect.Field {
-	if own {
-		return k.fields
-	}
-	return k.fields[:k.own]
+	return nettext.Either(own, k.fields, k.fields[:k.own])
 }
 
 func (k *key) is(f *dissect.Field, fields []*dissect.Field) bool {

@@ -267,10 +267,7 @@ func (s *search) columns(i int, c *catalog, around []key, container, name string
 		if !nettext.Word(name, "_") || len(name) > 32 || !isText && open.Kind == dissect.String || c.hasMembers(container) && !slices.Contains(around[len(around)-1].fields, c.protocol.Catalog.Lookup(table)) {
 			continue
 		}
-		view := viewValue
-		if isText {
-			view = viewText
-		}
+		view := nettext.Either(isText, viewText, viewValue)
 		s.add(i, readOf(place{open, view}), nodes{keys: append(slices.Clone(around), key{fields: []*dissect.Field{open}, column: table + "." + name}), view: view})
 	}
 }

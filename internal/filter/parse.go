@@ -194,10 +194,7 @@ func (p *parser) expect(text, why string) {
 
 // before describes the place where something is missing.
 func before(t token) string {
-	if t.text == "" {
-		return " at the end"
-	}
-	return " before " + nettext.Quote(t.text)
+	return nettext.Either(t.text == "", " at the end", " before "+nettext.Quote(t.text))
 }
 
 // last returns the text of a token, at the end that of the last one.

@@ -44,10 +44,7 @@ type Difference struct {
 
 // Message returns the expected message, or the actual one if it is new.
 func (d *Difference) Message() *Message {
-	if d.Kind == New {
-		return &d.Got
-	}
-	return &d.Want
+	return nettext.Either(d.Kind == New, &d.Got, &d.Want)
 }
 
 // A Message identifies the object of a difference.

@@ -120,10 +120,7 @@ func (r *Result) AppendText(b []byte, indent string) []byte {
 
 // place returns the path of the field with its explanation.
 func (f *Field) place() string {
-	if f.Of == "" {
-		return f.Path
-	}
-	return f.Path + " (" + f.Of + ")"
+	return nettext.Either(f.Of == "", f.Path, f.Path+" ("+f.Of+")")
 }
 
 // textFormat is for people.

@@ -580,10 +580,7 @@ func (p *page) ServerSentence() string {
 // AskSentence says who asks.
 func (p *page) AskSentence() string {
 	t := &p.Totals
-	n := number(t.Addresses.Count) + thin + "addresses"
-	if t.Addresses.Count == 1 {
-		n = "1" + thin + "address"
-	}
+	n := nettext.Either(t.Addresses.Count == 1, "1"+thin+"address", number(t.Addresses.Count)+thin+"addresses")
 	if t.Addresses.Percent > 0 {
 		n += fmt.Sprintf(" (±%s%d%s%%)", thin, t.Addresses.Percent, thin)
 	}
@@ -614,10 +611,7 @@ func (p *page) LimitSentence() string {
 		if !b.Best {
 			continue
 		}
-		what := "and address"
-		if b.Kind != "" {
-			what = "of " + words(safe(b.Kind)) + "s without a proven address"
-		}
+		what := nettext.Either(b.Kind != "", "of "+words(safe(b.Kind))+"s without a proven address", "and address")
 		var hit []string
 		if l.Forged > 0 {
 			hit = append(hit, share(b.Forged, l.Forged)+" of the requests from addresses that never finish")

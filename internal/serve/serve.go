@@ -248,10 +248,7 @@ func (s *Server) answer(from netip.AddrPort, now time.Time, payload []byte, tcp 
 			return out
 		}
 	}
-	room := -1
-	if s.options.Guarded && !proven {
-		room = len(payload)
-	}
+	room := nettext.Either(s.options.Guarded && !proven, len(payload), -1)
 	s.finish(&out, a, room)
 	return out
 }
@@ -296,10 +293,7 @@ func Unknown(payload []byte) Answer {
 // find decodes a request and returns it with its answer.
 func (s *Server) find(payload []byte, tcp bool) (q *query, a *answer) {
 	var verdicts [maxVerdict + 1][]*requestReader
-	least := dissect.Possible
-	if tcp {
-		least = dissect.Doubtful // the connection tells
-	}
+	least := nettext.Either(tcp, dissect.Doubtful, dissect.Possible) // the connection tells
 	for _, r := range s.readers {
 		if r.protocol.OverTCP() != tcp {
 			continue
@@ -357,10 +351,7 @@ func (s *Server) play(out *Answer, a *answer, t *exchange, q *query, from netip.
 
 // finish applies delays and faults. It sends at most room bytes; -1 means no limit.
 func (s *Server) finish(out *Answer, a *answer, room int) {
-	trouble := s.options.Trouble
-	if a.protocol.OverTCP() {
-		trouble = Trouble{} // TCP mends it
-	}
+	trouble := nettext.Either(a.protocol.OverTCP(), Trouble{}, s.options.Trouble) // TCP mends it
 	out.Datagrams, out.Happened = trouble.apply(out.Datagrams, a.key, s.played[a], s.options.NoDelay, room)
 	s.played[a]++
 }

@@ -56,6 +56,7 @@ type reporting struct {
 	groups     []group
 	greedy     map[*entry[client]]bool
 	carpets    []carpet
+	blackouts  []blackout
 	toAllHosts []*entry[server]          // those whose address is that of all hosts of a network
 	few        bool                      // there is no verdict: servers are judged by less
 	dead       []*entry[server]          // those that single addresses ask, and that do not reply

@@ -3,6 +3,7 @@ package stats
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"net/netip"
 	"slices"
@@ -176,6 +177,66 @@ func (r *reporting) down() {
 	}
 }
 
+// A blackout is a time in which no server of a network, or none at all, replied.
+type blackout struct {
+	net      netip.Prefix
+	from, to int64
+}
+
+// blackedOut says that many servers, all or those of a network, did not reply at the same time: it is rather what lies between.
+func (r *reporting) blackedOut() {
+	nets := map[netip.Prefix][]*entry[server]{}
+	for _, e := range r.servers {
+		if net := netOf(e.addr(), 64); e.v.replies > 0 && (len(r.o.Home) == 0 || r.isHome(e.addr())) {
+			nets[net], nets[netip.Prefix{}] = append(nets[net], e), append(nets[netip.Prefix{}], e)
+		}
+	}
+	maps.DeleteFunc(nets, func(net netip.Prefix, list []*entry[server]) bool { // all, if they are those of a network
+		return len(list) < leastJudged || !net.IsValid() && len(list) == len(nets[netOf(list[0].addr(), 64)])
+	})
+	for _, net := range slices.SortedFunc(maps.Keys(nets), func(a, b netip.Prefix) int { return cmp.Or(a.Bits()-b.Bits(), a.Addr().Compare(b.Addr())) }) {
+		var all server
+		lost, name := uint64(0), ""
+		all.times().most = mostTicks
+		for _, e := range nets[net] {
+			undue, _ := r.undue(e)
+			all.times().merge(e.v.times())
+			all.reach(&e.v.lived)
+			all.requests, all.replies, all.unasked, lost = all.requests+e.v.requests, all.replies+e.v.replies, all.unasked+e.v.unasked, lost+less(e.v.fates.missed(), undue)
+			name = either(net.IsValid(), " of "+netOf(r.host(e.addr()), 64).String(), "")
+		}
+		for _, s := range all.outages() {
+			n := uint64(len(slices.DeleteFunc(slices.Clone(nets[net]), func(e *entry[server]) bool { return e.v.askedIn(s.from, s.to) < 0.5 })))
+			if n < leastJudged || s.brief() || !s.began || s.requests < leastWell || s.requests > 1.1*float64(lost)+2 || r.o.whole || r.o.OneSided || r.a.cuts > 0 ||
+				slices.ContainsFunc(r.blackouts, func(b blackout) bool { return !b.net.IsValid() && overlap(b.from, b.to, s.from, s.to) > 0 }) ||
+				slices.ContainsFunc(r.events, func(ev event) bool { return overlap(ev.from, ev.to, s.from, s.to) > 0 }) {
+				continue
+			}
+			r.blackouts = append(r.blackouts, blackout{net, s.from, s.to})
+			length := time.Duration(s.to - s.from).Round(100 * time.Millisecond)
+			r.say(Verdict{
+				Kind: ServerDown, Network: strings.TrimPrefix(name, " of "), From: instant(s.from), To: instant(s.to), of: either(s.ends, outage, ""),
+				Text: fmt.Sprintf("Down: none of %s%s that were asked replied for %s, from %s to %s: %s%s got no reply.", count(n, "server", "servers"), name, duration(length), r.clock(s.from), r.clock(s.to),
+					either(s.about, "about ", ""), count(nearest(s.requests), "request", "requests")),
+				Advice:   "So many at once: look at the network, the firewall or the provider in front of them, and at the link of those who ask.",
+				Evidence: Evidence{{"servers", float64(n)}, {"requests_without_reply", round(s.requests, 0)}, {"seconds", round(length.Seconds(), 1)}},
+			})
+		}
+	}
+}
+
+// askedIn returns how many requests came in a time.
+func (s *server) askedIn(from, to int64) float64 {
+	return s.times().within(from, to, func(p *pulse) uint64 { return uint64(p.asked) })
+}
+
+// inBlackout reports whether most of a silence of a server is one of many servers.
+func (r *reporting) inBlackout(e *entry[server], s *silence) bool {
+	return slices.ContainsFunc(r.blackouts, func(b blackout) bool {
+		return (!b.net.IsValid() || b.net.Contains(e.addr())) && e.v.askedIn(b.from, b.to) >= 0.75*s.requests
+	})
+}
+
 // sayDead says that some of many servers that one address asks do not reply: those that a monitor asks, and others if nothing else is said.
 func (r *reporting) sayDead() {
 	if !r.few {
@@ -247,7 +308,7 @@ func (r *reporting) sayDown(e *entry[server], s *silence) {
 		advice = either(s.ends && v.says() == saysClosed, again, advice)
 	}
 	r.say(Verdict{
-		Kind: ServerDown, Server: r.address(e), From: instant(s.from), To: instant(s.to), Text: text + "." + moved, Advice: advice, of: either(s.ends, outage, moved),
+		Kind: ServerDown, Server: r.address(e), From: instant(s.from), To: instant(s.to), Text: text + "." + moved, Advice: advice, of: either(s.ends, either(r.inBlackout(e, s), inBlackout, outage), moved),
 		Evidence: Evidence{
 			{"requests_without_reply", round(s.requests, 0)}, {"seconds", round(float64(s.to-s.from)/1e9, 1)}, {"replies", float64(v.replies)}, {"icmp_errors", float64(v.fates[dissect.OutcomeRefused])},
 		},
@@ -378,6 +439,7 @@ const (
 	leastSteady = 0.2
 	otherTimes  = " at other times" // than those of outages
 	outage      = "outage"          // that ended
+	inBlackout  = "blackout"        // an outage of many that ended, which is told once
 
 	wrongChallenges = "Look at that client: it ignores challenges, or returns others than it gets (in another byte order, or an old one); qdissect report lists findings about them."
 )

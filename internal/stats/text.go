@@ -71,9 +71,7 @@ func (t *text) all() {
 
 func (t *text) line(format string, args ...any) {
 	s := fmt.Sprintf(format, args...)
-	if !t.whole {
-		s = fit(s, textWidth)
-	}
+	s = either(t.whole, s, fit(s, textWidth))
 	t.b.WriteString(strings.TrimRight(s, " ") + "\n")
 }
 

@@ -39,7 +39,7 @@ const mostVerdicts = 50
 
 // judge adds the verdicts.
 func (r *reporting) judge() {
-	for _, rule := range []func(){r.sayCarpets, r.junk, r.fragments, r.down, r.drops, r.floods, r.reflected, r.tooOften, r.growths, r.longLost, r.ignored, r.unarrived, r.unwell, r.unconnected, r.slow, r.scanners, r.bounced, r.errors} {
+	for _, rule := range []func(){r.sayCarpets, r.junk, r.fragments, r.blackedOut, r.down, r.drops, r.floods, r.reflected, r.tooOften, r.growths, r.longLost, r.ignored, r.unarrived, r.unwell, r.unconnected, r.slow, r.scanners, r.bounced, r.errors} {
 		rule()
 	}
 	if r.few = true; r.o.whole {
@@ -58,6 +58,7 @@ func (r *reporting) judge() {
 		r.cannotTell()
 	}
 	r.notListed()
+	r.Verdicts = slices.DeleteFunc(r.Verdicts, func(v Verdict) bool { return v.of == inBlackout })
 	if len(r.Verdicts) == 0 {
 		r.nothing()
 	}

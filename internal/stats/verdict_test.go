@@ -364,6 +364,9 @@ func TestVerdictsNeed(t *testing.T) {
 		})), "certain Forged flood at 198.51.100.10:27015: 300 p info requests in 10 s from 19:00:05 UTC on (30 per second) from 300 addresses. None came back with the challenge that it was given.\ncertain Forged flood at 198.51.100.10:27015: 300 p info requests in 10 s from 19:00:30 UTC on (30 per second) from 300 addresses. None came back with the challenge that it was given."},
 		{"at its victim", sent(100, 10, 20, func(i int, x *made) { x.from, x.to, x.of = "203.0.113.77", fmt.Sprintf("198.51.100.%d", 10+i%4), 3 }), "likely Reflection to 203.0.113.77: 100 replies (12.8 kB, 20 per second) in 5 s from 19:00:10 UTC on that it did not ask for, from about 4 servers. Somebody asks these in its name."},
 		{"closed", both(evening(20), sent(10, 21, 1, func(i int, x *made) { x.from, x.silent, x.outcome = person(i), true, dissect.OutcomeRefused })), "certain Down: 198.51.100.10:27015 stopped replying at 19:00:19 UTC: none of 10 requests in the 10.5 s since then has a reply; ICMP says: the port is closed."},
+		{"twenty servers at once", sent(3000, 0, 50, func(i int, x *made) {
+			x.from, x.to, x.silent, x.outcome = person(i%9), fmt.Sprintf("198.51.100.%d", 10+i%20), i/500 == 3, either(i/500 == 3, dissect.OutcomeUnanswered, x.outcome)
+		}), "certain Down: none of 20 servers of 198.51.100.0/24 that were asked replied for 10 s, from 19:00:29 UTC to 19:00:40 UTC: 500 requests got no reply."},
 		{"one slow server of 200", sent(6000, 0, 100, func(i int, x *made) {
 			x.from, x.to, x.wait = person(i%7), fmt.Sprintf("198.51.100.%d", 10+i%200), either(i%200 == 190, 1100*time.Millisecond, 0)
 		}), "certain Slow: 198.51.100.200:27015 takes more than 1 s for 30 of 30 replies in 59.1 s from 19:00:01 UTC on."},

@@ -249,10 +249,7 @@ func (m *Model) verdictRows(r *stats.Report) (rows []row) {
 		rows = append(rows, row{key: key, cells: list[:1], style: style, more: len(list) - 1, lines: list[1:], now: now})
 	}
 	for i, v := range r.Verdicts {
-		style := red
-		if !v.Unusual() {
-			style = ""
-		}
+		style := nettext.Either(!v.Unusual(), "", red)
 		add(fmt.Sprint("verdict ", i), v.Text, style, wrap("→ "+v.Advice, width, "  "), nil)
 	}
 	for _, rule := range r.Rules {
@@ -576,10 +573,7 @@ func (m *Model) worstVerdict() string {
 		return ""
 	}
 	v := &m.now.Report.Verdicts[0]
-	if !v.Unusual() {
-		return dim + fit(v.Text, m.width, true) + plain
-	}
-	return red + "! " + fit(v.Text, m.width-2, true) + plain
+	return nettext.Either(!v.Unusual(), dim+fit(v.Text, m.width, true)+plain, red+"! "+fit(v.Text, m.width-2, true)+plain)
 }
 
 // foot is the last line.

@@ -61,10 +61,7 @@ func (e *Exchange) String() string {
 
 // Parts says how many datagrams a reply has, or messages over TCP.
 func Parts(n int, tcp bool) string {
-	if tcp {
-		return nettext.Count(n, "message")
-	}
-	return nettext.Count(n, "datagram")
+	return nettext.Either(tcp, nettext.Count(n, "message"), nettext.Count(n, "datagram"))
 }
 
 // Clipped shortens text for the log. A datagram may hold 64 KiB.
@@ -127,10 +124,7 @@ func (h *Host) Bind(c *serve.Captured, at netip.AddrPort, so serve.Options) (net
 
 // listen opens the sockets of a captured server, with the same port.
 func (s *socket) listen(c *serve.Captured, at netip.AddrPort) (err error) {
-	four := ""
-	if at.Addr().Is4() {
-		four = "4" // so that 0.0.0.0 does not mean [::]
-	}
+	four := nettext.Either(at.Addr().Is4(), "4", "") // so that 0.0.0.0 does not mean [::]
 	udp, tcp := c.Uses()
 	for tries := 0; ; tries++ {
 		s.address = at
