@@ -711,7 +711,7 @@ func (r *reporting) findCarpets() {
 	nets := map[netip.Prefix][]*entry[server]{}
 	var order []netip.Prefix
 	for e := range each(r.a.servers.entries) {
-		if e.v.requests == 0 || e.v.replies > 0 || e.v.sources().Count < 2 || r.toAll(e) {
+		if e.v.replies > 0 || e.v.sources().Count < 2 || r.toAll(e) {
 			continue // what only one source asks may be scanned
 		}
 		p := netOf(e.addr(), 120)

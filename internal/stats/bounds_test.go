@@ -139,9 +139,7 @@ func TestCutDatagrams(t *testing.T) {
 // TestAllServers: without an address, there is an answer for each server that was asked; with one, there is always one, and of the busiest ports.
 func TestAllServers(t *testing.T) {
 	const ports = maxAnswers + 5
-	list := sent(10*ports, 0, 40, func(i int, x *made) {
-		x.from, x.to = person(i), fmt.Sprintf("198.51.100.10:%d", 27015+i%ports)
-	})
+	list := sent(10*ports, 0, 40, func(i int, x *made) { x.from, x.to = person(i), fmt.Sprintf("198.51.100.10:%d", 27015+i%ports) })
 	all := play(list, "198.51.100.10")
 	for _, c := range []struct {
 		of   *Aggregate

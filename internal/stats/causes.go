@@ -61,7 +61,7 @@ func Causes() []Cause { return slices.Clone(causes) }
 
 func (c *Cause) fill(s string, p *proof, server string) string {
 	pairs := []string{"{server}", server}
-	for i := 0; i+1 < len(p.fill); i += 2 {
+	for i := 0; i < len(p.fill); i += 2 {
 		pairs = append(pairs, "{"+p.fill[i]+"}", p.fill[i+1])
 	}
 	return strings.NewReplacer(pairs...).Replace(s)
@@ -412,7 +412,7 @@ var causes = []Cause{
 		Words:  "The capture has {n} to {server} and no reply from it: one direction only, or it does not reply.{why}",
 		Advice: "Capture both directions, on the host of the server itself or on a port that mirrors both.",
 		holds: func(x *facts) *proof {
-			if x.asked() == 0 || x.replies()+x.sum.Refused+x.sent() > 0 || x.good > 0 || len(x.elsewhere) > 0 {
+			if x.replies()+x.sum.Refused+x.sent() > 0 || x.good > 0 || len(x.elsewhere) > 0 {
 				return nil
 			}
 			used := x.marks[mReturned].n >= 2 && 10*x.marks[mReturned].n >= x.asked()
@@ -429,7 +429,7 @@ var causes = []Cause{
 		Words:  "{server} was asked {n}, and the capture ends before a reply has to come.",
 		Advice: "Capture for longer.",
 		holds: func(x *facts) *proof {
-			return x.proofIf(x.asked() > 0 && x.n == 0 && x.good == 0 && len(x.elsewhere) == 0 && (x.replies() > 0 || x.r.To.UnixNano()-x.asking.first < int64(5*time.Second)),
+			return x.proofIf(x.n == 0 && len(x.elsewhere) == 0 && (x.replies() > 0 || x.r.To.UnixNano()-x.asking.first < int64(5*time.Second)),
 				"n", count(x.asked(), "time", "times")).with(x, "requests", &x.marks[mAsked])
 		}},
 	{ID: "cut", State: Unclear, Certainty: Certain, explains: everything,
@@ -440,7 +440,7 @@ var causes = []Cause{
 			if n := &x.f.beside; x.n > 0 && x.good+x.replies() == 0 && 10*n.n >= x.asked() {
 				return x.proof("n", count(n.n, "datagram", "datagrams")+", which may be replies,").with(x, "cut datagrams", n)
 			}
-			if x.marks[mCut].n == 0 || x.marks[mCut].n*10 < x.asked()+x.replies() || float64(x.sum.Answered+x.sum.Late) >= goodShare*float64(x.n) {
+			if x.marks[mCut].n*10 < x.asked()+x.replies() || float64(x.sum.Answered+x.sum.Late) >= goodShare*float64(x.n) {
 				return nil
 			}
 			p := x.proof("n", count(x.marks[mCut].n, "message", "messages")).with(x, "cut messages", &x.marks[mCut])
@@ -772,7 +772,7 @@ var causes = []Cause{
 		Words:  "{server} answers, and nothing in the capture stands in the way; only private addresses asked it.",
 		Advice: "In a local network that is as it should be. For players outside, the port forwarding of the router and its firewall must let UDP to the query port pass: capture while one of them asks.",
 		holds: func(x *facts) *proof {
-			return x.proofIf(x.asked() > 0 && x.marks[mPrivate].n == x.asked()).with(x, "requests", &x.marks[mAsked])
+			return x.proofIf(x.marks[mPrivate].n == x.asked()).with(x, "requests", &x.marks[mAsked])
 		}},
 	{ID: "works", State: Answers, Certainty: Certain, explains: ofWho,
 		Needs:  "the server is asked and answers, and none of the other causes holds",
@@ -994,7 +994,7 @@ func (x *facts) silence(ended bool) *proof {
 
 // apart returns the verdict about what the server loses outside of its outages.
 func (x *facts) apart() *Verdict {
-	return first(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && v.of == otherTimes })
+	return first(x.verdicts, func(v Verdict) bool { return v.of == otherTimes })
 }
 
 // ofKind returns the verdict about a kind of requests.
@@ -1004,7 +1004,7 @@ func (x *facts) ofKind() *Verdict {
 
 // lacking returns the proof of replies that are not whole, if they are many enough.
 func (x *facts) lacking(m *mark, what string) *proof {
-	if m.n == 0 || x.marks[mCut].n*10 >= m.n && x.marks[mCut].n > 0 || float64(m.n) < badShare*float64(less(x.replies(), m.n)) && x.verdict(LongRepliesLost) == nil {
+	if m.n == 0 || x.marks[mCut].n*10 >= m.n || float64(m.n) < badShare*float64(less(x.replies(), m.n)) && x.verdict(LongRepliesLost) == nil {
 		return nil
 	}
 	lack := either(m.n == 1, "lacks", "lack")

@@ -715,9 +715,7 @@ var filmCauses = []filmCause{
 		},
 		near: func(f *film) { f.sockets(func(int, float64) float64 { return .001 }) }, nearIs: "works", says: "6\\d % of 450 sendings"},
 	{id: "challenge_loop",
-		has: func(f *film) {
-			f.challenged(30, filmServer, func(i int) string { return challenge(uint32(5000 + i)) })
-		},
+		has:  func(f *film) { f.challenged(30, filmServer, func(i int) string { return challenge(uint32(5000 + i)) }) },
 		near: func(f *film) { f.challenged(30, filmServer, func(int) string { return infoReply("Old town") }) }, nearIs: "works", says: "one challenge after the other"},
 	{id: "challenge_unused",
 		has: func(f *film) {

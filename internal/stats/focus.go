@@ -491,7 +491,7 @@ func (f *focus) list(r *dissect.Record) {
 		f.add(f.only, r.Dst).asked = strings.TrimSpace(string(text[:min(len(text), maxReason)]))
 		return
 	}
-	if r.Type.Role != dissect.Reply || r.RequestFrame == 0 || f.lists[r.RequestFrame%uint64(len(f.lists))] != r.RequestFrame {
+	if r.RequestFrame == 0 || f.lists[r.RequestFrame%uint64(len(f.lists))] != r.RequestFrame {
 		return
 	}
 	host, end := keyOf(f.only, 0), keyOf(r.Src.Addr(), 0)
@@ -502,8 +502,8 @@ func (f *focus) list(r *dissect.Record) {
 	m.lists.add(1, f.input, r.Frame)
 	for i := range r.Sources {
 		for b := r.Sources[i].Data; ; {
-			_, port, found := bytes.Cut(b, f.only.AsSlice())
-			if !found || len(port) < 2 {
+			_, port, _ := bytes.Cut(b, f.only.AsSlice())
+			if len(port) < 2 {
 				break
 			}
 			m.port(binary.BigEndian.Uint16(port), binary.LittleEndian.Uint16(port))

@@ -161,7 +161,7 @@ func (r *reporting) nameEvents() {
 		switch ev.nature {
 		case unreturning: // those who prove themselves when the server is back are no forgers
 			few, sum := r.busiest(&ev, true, 1)
-			if ev.forged = !ev.ungiven || len(few) == 0 || len(few) > mostGreedy || sum < mostOf*ev.requests; !ev.forged {
+			if ev.forged = !ev.ungiven || len(few) > mostGreedy || sum < mostOf*ev.requests; !ev.forged {
 				ev.clients, ev.theirs, ev.nature = few, sum, real
 			}
 		case unasked:
@@ -172,7 +172,7 @@ func (r *reporting) nameEvents() {
 				own, _ := r.sentOf(&ev, few, events) // the rest fits another event better
 				sum *= own / max(all, 1)
 				most := sum >= mostOf*ev.requests || ev.sources <= mostGreedy && 2*sum >= ev.requests && r.askLess(few, sum, &ev)
-				if ev.clients == nil && len(few) > 0 && len(few) <= mostGreedy && most && sum >= leastOften {
+				if ev.clients == nil && len(few) <= mostGreedy && most && sum >= leastOften {
 					if ev.clients, ev.theirs = few, sum; proves {
 						ev.nature = real
 					}
@@ -191,9 +191,9 @@ func (r *reporting) nameEvents() {
 				continue
 			}
 		case real:
-			if list, sum := r.busiest(&ev, true, leastGreedy); len(list) > 0 && 2*sum >= ev.requests && (len(list) <= mostGreedy || sum >= oftenEach*float64(len(list))) {
+			if list, sum := r.busiest(&ev, true, leastGreedy); 2*sum >= ev.requests && (len(list) <= mostGreedy || sum >= oftenEach*float64(len(list))) {
 				ev.clients, ev.theirs = list, sum
-			} else if list, sum := r.hostOf(&ev); len(list) > 0 && sum >= mostOf*ev.requests {
+			} else if list, sum := r.hostOf(&ev); sum >= mostOf*ev.requests {
 				ev.clients, ev.theirs = list, sum
 			}
 		}

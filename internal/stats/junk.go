@@ -51,7 +51,7 @@ func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
 			hot += float64(width) / 1e9
 		}
 	})
-	if hot == 0 || hot < min(leastJunk.Seconds(), r.duration()/5) {
+	if hot < min(leastJunk.Seconds(), r.duration()/5) {
 		return v, false
 	}
 	r.grown(l, &f)

@@ -544,7 +544,7 @@ func (r *reporting) names(list []*entry[client]) []string {
 }
 
 // silenced reports whether a client got no reply of the only server that it asked.
-func (c *client) silenced() bool { return c.replies == 0 && c.requests > 0 && c.distinctServers() == 1 }
+func (c *client) silenced() bool { return c.replies == 0 && c.distinctServers() == 1 }
 
 // trickle says that requests of many addresses that return no challenge came all the time, too slowly to be an event.
 func (r *reporting) trickle(e *entry[server], n, sources uint64) Verdict {

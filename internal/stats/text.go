@@ -225,7 +225,7 @@ func (t *text) rest(list []Verdict, n int) string {
 		if v.Kind == Reflection {
 			who = cmp.Or(v.Network, strings.Join(v.Sources, ", "), who) // the victim
 		}
-		if who != "" && !strings.Contains(title, who) {
+		if !strings.Contains(title, who) {
 			title += " " + who
 		}
 		names = append(names, title)

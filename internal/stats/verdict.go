@@ -82,7 +82,7 @@ func (r *reporting) isCut(v Verdict) bool {
 	if v.Kind == LongRepliesLost {
 		of = s.incomplete
 	}
-	return n > 0 && 10*n >= of && (unreturned || slices.Contains([]string{ServerDown, DropsUnderLoad, NoReplies, LongRepliesLost, Unwell}, v.Kind))
+	return 10*n >= of && (unreturned || slices.Contains([]string{ServerDown, DropsUnderLoad, NoReplies, LongRepliesLost, Unwell}, v.Kind))
 }
 
 // ranks are the kinds of verdicts, worst first.

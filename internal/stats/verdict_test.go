@@ -22,7 +22,7 @@ type made struct {
 	at       float64 // seconds
 	from, to string  // without a port: 40000, 27015
 	// Info, rules or list; 3 is a reply that nobody asked for, 4 a command, to which a server may be silent, 5 a login, to which it may not, 6 the info of
-	// another protocol, 7 a heartbeat, 8 what no protocol recognises.
+	// another protocol, 7 a heartbeat, 8 what no protocol recognises, 9 fragments of that.
 	of      int
 	says    *dissect.FindingType // what ICMP says of its reply
 	proof   dissect.Proof
@@ -79,8 +79,12 @@ func play(list []made, server string) *Aggregate {
 			payload, sum = []byte(x.payload), crc32.ChecksumIEEE([]byte(x.payload))
 		}
 		there = dissect.Datagram{Frame: uint64(2*i + 1), Time: at, Src: src, Dst: dst, HopLimit: x.hops, IPID: x.id, Payload: payload}
-		if x.of == 8 {
+		switch x.of {
+		case 8:
 			a.Unknown(&dissect.Unknown{Datagram: &there})
+			continue
+		case 9:
+			a.Finding(&dissect.FlowFinding{Finding: dissect.NewFinding(core.FragmentsForeign), Frame: there.Frame, Time: at, Src: src, Dst: dst, NoPorts: true})
 			continue
 		}
 		r = dissect.Record{
@@ -910,7 +914,7 @@ func sceneOfChance(random *rand.Rand, open func(int) []made) []made {
 	for range pick(1, 1, 2, 3) {
 		n, rate, from := pick(3, 5, 10, 20, 30, 50, 100, 200, 400, 700, 1500), float64(pick(1, 2, 5, 10, 20, 40, 100, 200)), float64(pick(0, 5, 10, 20, 30, 50))
 		addresses, servers, near, who := pick(1, 1, 2, 3, 5, 8, 10, 12, 20, 40, 100, n), pick(1, 1, 1, 1, 2, 3, 4, 8, 16, 20, 24, 40), pick(9, 10, 10, 10, 20, 200), random.IntN(9)
-		port, hops, of, back, proof, mixed := pick(0, 0, 1, 80, 4444, 27015), pick(0, 0, 1, 2), pick(0, 0, 0, 1, 2, 4, 5, 6, 7, 8, 8), pick(0, 20, 300, 1200), dissect.Proof(random.IntN(4)), pick(1, 1, 1, 2, 3)
+		port, hops, of, back, proof, mixed := pick(0, 0, 1, 80, 4444, 27015), pick(0, 0, 1, 2), pick(0, 0, 0, 1, 2, 4, 5, 6, 7, 8, 8, 9), pick(0, 20, 300, 1200), dissect.Proof(random.IntN(4)), pick(1, 1, 1, 2, 3)
 		usual, other, part, first, v6 := fatesOf(random)[pick(0, 0, 0, 3, random.IntN(25))], fatesOf(random)[random.IntN(25)], pick(0, 0, 2, 3, 5, 10), n*pick(0, 1, 2, 9, 10)/10, random.IntN(12) == 0
 		list = append(list, sent(n, from, rate, func(i int, x *made) {
 			k := i % addresses

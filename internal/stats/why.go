@@ -273,7 +273,7 @@ func (x *facts) answer() *Answer {
 		again := len(texts) > 0 && strings.HasPrefix(texts[len(texts)-1], w.Server) && strings.HasPrefix(c.Words, "{server} ")
 		texts = append(texts, c.fill(c.Words, found, either(again, "It", named)))
 		w.Evidence = append(w.Evidence, found.evidence...)
-		if advice := cmp.Or(found.advice, c.fill(c.Advice, found, w.Server)); advice != "" && !slices.Contains(w.Advice, advice) {
+		if advice := cmp.Or(found.advice, c.fill(c.Advice, found, w.Server)); !slices.Contains(w.Advice, advice) {
 			w.Advice = append(w.Advice, advice)
 		}
 	}
