@@ -535,13 +535,14 @@ var causes = []Cause{
 		}},
 	{ID: "wrong_protocol", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "requests of one protocol are answered, and none of at least five of another, which are a tenth of all requests or more",
-		Words:  "{server} answers {speaks} and none of {n}: it does not speak that protocol.",
-		Advice: "Ask it with {speaks}: choose that game or protocol in the client.",
+		Words:  "{server} answers {speaks} and none of {n}: it does not speak that protocol{or}.",
+		Advice: "Ask it with {speaks}: choose that game or protocol in the client{do}.",
 		holds: func(x *facts) *proof {
 			for i := range x.kinds {
 				k := &x.kinds[i]
 				if n := k.fates.missed() + k.fates[dissect.OutcomeRepeated]; !x.speaks(k.protocol) && n >= kindLeast && float64(n) >= badShare*float64(x.asked()) {
-					return x.proof("speaks", x.protocol, "n", k.counted(k.requests)).with(x, "requests without a reply", &k.none)
+					v := cmp.Or(x.verdict(Unwell), new(Verdict))
+					return x.proof(append(wrongProtocol(strings.Contains(v.Text, orUDP)), "speaks", x.protocol, "n", k.counted(k.requests))...).with(x, "requests without a reply", &k.none)
 				}
 			}
 			return nil

@@ -745,7 +745,8 @@ func (r *reporting) mistaken(e *entry[server], good, n uint64) bool {
 			continue
 		}
 		c, what := causeOf("wrong_protocol"), &r.a.kinds[k.kind-1]
-		words := &proof{fill: []string{"speaks", r.a.kinds[most.kind-1].protocol, "n", number(uint64(k.requests)) + " " + what.many()}}
+		speaks := &r.a.kinds[most.kind-1]
+		words := &proof{fill: append(wrongProtocol(speaks.tcp && !what.tcp), "speaks", speaks.protocol, "n", number(uint64(k.requests))+" "+what.many())}
 		r.say(Verdict{
 			Kind: Unwell, Certainty: c.Certainty, Server: r.address(e), From: instant(k.first), To: instant(k.last), Advice: c.fill(c.Advice, words, ""),
 			Text:     "Not answered: " + c.fill(c.Words, words, r.address(e)+r.named(v)),
@@ -754,6 +755,13 @@ func (r *reporting) mistaken(e *entry[server], good, n uint64) bool {
 		return true
 	}
 	return false
+}
+
+const orUDP = ", or its queries over UDP are off or do not reach it"
+
+// wrongProtocol returns words for a server that answers none of another protocol, which may be over UDP while its own is over TCP.
+func wrongProtocol(udp bool) []string {
+	return []string{"or", either(udp, orUDP, ""), "do", either(udp, "; or turn on its queries, and let UDP to that port pass as TCP does", "")}
 }
 
 // several reports whether more than one client asks a server for something: what only one of many asks for may be its mistake.

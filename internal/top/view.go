@@ -550,10 +550,7 @@ func counted(n int, what string) string {
 
 // recent says which messages a search could read.
 func (m *Model) recent() string {
-	at := m.now
-	if m.level > tables && m.seen != nil {
-		at = m.seen
-	}
+	at := nettext.Either(m.level > tables && m.seen != nil, m.seen, m.now)
 	switch {
 	case m.job != nil && (m.level == tables && m.filtered == nil || m.level == talks && m.talks == nil || m.level == ladder && m.lines == nil || m.level == detail && m.detail == nil):
 		return "  searching…"
