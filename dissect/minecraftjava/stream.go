@@ -176,10 +176,7 @@ func verdictOfJSON(b []byte) dissect.Verdict {
 			return dissect.Certain
 		}
 	}
-	if len(b) < 8 {
-		return dissect.Possible
-	}
-	return dissect.Likely
+	return nettext.Either(len(b) < 8, dissect.Possible, dissect.Likely)
 }
 
 // characters returns the number of characters as the game counts them, in UTF-16.

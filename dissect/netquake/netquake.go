@@ -362,10 +362,7 @@ func readMod(r *dissect.Reader) uint8 {
 	mod := r.U8(fMod)
 	version := r.U8(fModVer)
 	r.U8(fFlags)
-	if mod == 1 {
-		return version
-	}
-	return 0
+	return nettext.Either(mod == 1, version, 0)
 }
 
 // rest reads what engines add that are not known.
