@@ -171,20 +171,11 @@ func Detect(b []byte) dissect.Verdict {
 	}
 	switch tag := kindOf(binary.LittleEndian.Uint32(b)); {
 	case tag == tagQuery|1 || tag == tagQuery|2:
-		if len(b) == lenQuery || len(b) == lenTag {
-			return dissect.Certain
-		}
-		return dissect.Likely
+		return nettext.Either(len(b) == lenQuery || len(b) == lenTag, dissect.Certain, dissect.Likely)
 	case tag == tagReply|1 || tag == tagReply|2:
-		if len(b) == lenVersion {
-			return dissect.Certain
-		}
-		return dissect.Likely
+		return nettext.Either(len(b) == lenVersion, dissect.Certain, dissect.Likely)
 	case tag == tagReply|3:
-		if len(b) >= lenInfo {
-			return dissect.Certain
-		}
-		return dissect.Likely
+		return nettext.Either(len(b) >= lenInfo, dissect.Certain, dissect.Likely)
 	case tag == tagMaster && len(b) == lenTag:
 		return dissect.Likely
 	case tag == tagMaster && len(b) >= lenTag+2:

@@ -214,10 +214,7 @@ func detectServersRequest(b []byte) dissect.Verdict {
 		}
 		rest := b[1+len(seed)+1:]
 		known := b[0] <= lastRegion || b[0] == everywhere
-		if known && (len(rest) == 0 || rest[0] == 0 || rest[0] == '\\') {
-			return dissect.Certain
-		}
-		return dissect.Likely
+		return nettext.Either(known && (len(rest) == 0 || rest[0] == 0 || rest[0] == '\\'), dissect.Certain, dissect.Likely)
 	case formCursor:
 		switch {
 		case len(b) == cursorForm && b[0]|b[1]|b[2]|b[3] == 0:

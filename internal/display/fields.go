@@ -191,10 +191,7 @@ func relatives(p *dissect.Protocol) (list []*dissect.Protocol) {
 func classOf(f *dissect.Field) class {
 	switch f.Kind {
 	case dissect.String:
-		if f.Key() == "value" {
-			return setting
-		}
-		return text
+		return nettext.Either(f.Key() == "value", setting, text)
 	case dissect.Bool:
 		return flag
 	case dissect.Char:

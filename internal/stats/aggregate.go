@@ -858,7 +858,11 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 		p.refused = addSaturated(p.refused, 1)
 	}
 	if e := a.known(&f.Dst); e != nil {
-		e.v.hears().merge(&heard{icmp: cmp.Or(icmpSays[f.Type], "a packet was not accepted"), icmpFrame: f.ICMPFrame, refused: lived{first: t, last: t, began: true}})
+		says := cmp.Or(icmpSays[f.Type], "a packet was not accepted")
+		if by, _, is := strings.Cut(string(f.AppendText(nil)), " says "); is && says == saysClosed && by != f.Dst.Addr().String() {
+			says += ", from another address than the server's"
+		}
+		e.v.hears().merge(&heard{icmp: says, icmpFrame: f.ICMPFrame, refused: lived{first: t, last: t, began: true}})
 	} else if e := a.known(&f.Src); e != nil && large {
 		e.v.hears().large++
 	} else if e != nil && f.Type == core.PortUnreachable {

@@ -127,6 +127,7 @@ type target struct {
 	name       string
 	on         string      // the map
 	known      [][2]string // names with maps that it stated
+	stating    string      // the protocol of these: in another one, it may write them otherwise
 	stated     uint16      // a port that its replies name as that of the game
 	asking     lived       // times of requests
 	askers     []netip.Addr
@@ -618,7 +619,8 @@ func (f *focus) reply(r *dissect.Record) {
 	if r.Pair.Port != 0 && r.Pair.Port != r.Src.Port() {
 		t.stated = r.Pair.Port
 	}
-	if r.Server.Name.OK {
+	if r.Server.Name.OK && cmp.Or(t.stating, t.protocol) == t.protocol {
+		t.stating = t.protocol
 		t.calls(r.Server.Name.Value, r.Server.Map.Value)
 	}
 	if r.TimeKnown && r.Pair.Challenge != dissect.ChallengeIssued {
@@ -822,6 +824,7 @@ func (t *target) merge(o *target) {
 	for i := range o.fates {
 		t.fates[i].merge(&o.fates[i])
 	}
+	t.stating = cmp.Or(t.stating, o.stating)
 	for _, n := range o.known {
 		t.calls(n[0], n[1])
 	}
