@@ -171,7 +171,7 @@ func (s *Said) Verdicts(list []Verdict) {
 // play adds what is said of plays and of the server of the last request, and returns the verdicts and the whole report in JSON.
 func (s *Said) play(name string, list []made) (verdicts, report string) {
 	server := list[len(list)-1].to
-	a := play(list, server)
+	a := settled(play(list, server))
 	r := a.Report(Options{Rows: 6})
 	text := s.Report(name, r)
 	answers := a.Why(netip.AddrPortFrom(netip.MustParseAddr(server), 0), Options{})
@@ -192,6 +192,17 @@ func (s *Said) play(name string, list []made) (verdicts, report string) {
 		fmt.Fprintf(s, "all of it in JSON %08x, as text %08x\n", crc32.ChecksumIEEE(b), text)
 	}
 	return verdicts, string(b)
+}
+
+// settled completes what a shard counted, as a sum of shards is, if datagrams came that no protocol recognises.
+func settled(shard *Aggregate) *Aggregate {
+	if len(shard.strays.entries) == 0 {
+		return shard
+	}
+	a := NewFocused(shard.focus.only)
+	a.Merge(shard)
+	a.Settle(slices.Values([]*Aggregate{shard}), false)
+	return a
 }
 
 // inJSON returns values in JSON.
@@ -240,7 +251,7 @@ func (s *Said) sweep(name string, from, to int, of func(n int) []made) {
 	for n := from; n <= to; n++ {
 		list := of(n)
 		server := list[len(list)-1].to
-		a, said, words := play(list, server), "", ""
+		a, said, words := settled(play(list, server)), "", ""
 		r := a.Report(Options{Rows: 2})
 		if first == nil {
 			first = r

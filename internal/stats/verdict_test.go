@@ -389,6 +389,7 @@ func TestVerdictsNeed(t *testing.T) {
 				x.proof = dissect.Proven
 			}
 		})), "likely Not answered: 198.51.100.10:27015 replies to 0 % of 20 p rules requests that return its challenge in 38 s from 19:00:01 UTC on, and to 100 % of others."},
+		{"refused rules", both(evening(60), sent(20, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of, x.outcome = person(i), 1, dissect.OutcomeRefused })), "likely Not answered: 198.51.100.10:27015 replies to 0 % of 20 p rules requests in 19 s from 19:00:00 UTC on, and to 100 % of others; ICMP says: the port is closed."},
 		{"few of another protocol", both(evening(15), sent(4, 5, 1, func(i int, x *made) { gone(i, x); x.from, x.of = "203.0.113.9", 6 })), quiet},
 		{"who is new gets no reply", both(evening(60), sent(60, 10, 2, func(i int, x *made) { gone(i, x); x.from = somebody(i / 2) })), "certain Not answered: 198.51.100.10:27015 replies to only 67 % of 180 requests in 59.5 s from 19:00:00 UTC on: 33 % got no reply, nearly all of 30 addresses that never get one ("},
 		{"a scanner, if the capture were whole", both(evening(60), sent(40, 10, 2, func(i int, x *made) {
@@ -611,6 +612,9 @@ func TestVerdictsNeed(t *testing.T) {
 				}
 			}))
 		}
+	}
+	junk := func(n, addresses int, rate float64) []made {
+		return both(evening(60), sent(n, 20, rate, func(i int, x *made) { x.from, x.of = somebody(i%addresses), 8 }))
 	}
 	for _, c := range []struct {
 		name     string
@@ -852,6 +856,13 @@ func TestVerdictsNeed(t *testing.T) {
 				x.from = person(i)
 			})
 		}},
+		{"junk of n addresses", 19, 20, func(n int) []made { return junk(600, n, 60) }},
+		{"junk of n a second", 19, 20, func(n int) []made { return junk(10*n, 100, float64(n)) }},
+		{"junk of n a second, of two", 198, 201, func(n int) []made { return junk(10*n, 2, float64(n)) }},
+		{"n datagrams of junk of each", 99, 100, func(n int) []made { return junk(n*30, 30, 150) }},
+		{"n datagrams of junk, each of another address", 1198, 1202, func(n int) []made { return junk(n, n, 240) }},
+		{"junk, each address n times", 1, 4, func(n int) []made { return junk(1800, 1800/n, 300) }},
+		{"a restart of n requests", 8, 12, func(n int) []made { return both(crowded(0, 12), crowded(15, 30), lost(n, 12.1, float64(n)/2.7)) }},
 		{"n replies come back", 0, 24, func(n int) []made { return errors(n, 24-n) }},
 	} {
 		all.sweep(c.name, c.from, c.to, c.play)
@@ -921,24 +932,11 @@ func sceneOfChance(random *rand.Rand, open func(int) []made) []made {
 		list = append(list, sent(n, from, rate, func(i int, x *made) {
 			k := i % addresses
 			x.from = []string{person(9000 + k), person(k), person(k), fmt.Sprintf("203.0.%d.%d", 113+k/250, k%250), somebody(50_000 + k), fmt.Sprintf("192.168.%d.%d", 1+k/250, 1+k%250), fmt.Sprintf("198.51.%d.%d", 100, 10+k%servers), somebody(60_000 + i), "10.0.0.1"}[who]
-			x.to, x.port, x.hops, x.of, x.back, x.proof = fmt.Sprint("198.51.100.", near+i/addresses%servers), uint16(port), uint8(hops*23+i*hops/2%20), of, back, proof
-			if x.id = uint16(i * 7919); port == 1 {
-				x.port = uint16(1024 + i*31%60000)
-			}
+			x.to, x.port, x.hops, x.back = fmt.Sprint("198.51.100.", near+i/addresses%servers), uint16(either(port == 1, 1024+i*31%60000, port)), uint8(hops*23+i*hops/2%20), back
+			x.of, x.id, x.payload = either(mixed > 1 && of < 2, i/addresses%mixed, of), uint16(i*either(hops == 1, 1, 7919)), either(hops == 1, "\xff\xff\xff\xffTSource Engine Query\x00\x01\x02", "")
+			x.outcome, x.proof = either(proof == dissect.Unreturned, dissect.OutcomeChallenged, x.outcome), either(proof == dissect.Vouched && i%2 > 0, dissect.Proven, proof)
 			if v6 {
 				x.from, x.to = fmt.Sprintf("2a02:8109::%x:0:0:%x", k%mixed, k), fmt.Sprintf("2001:db8::%x", near+i/addresses%servers)
-			}
-			if hops == 1 {
-				x.id, x.payload = uint16(i), "\xff\xff\xff\xffTSource Engine Query\x00\x01\x02"
-			}
-			if mixed > 1 && of < 2 {
-				x.of = i / addresses % mixed
-			}
-			switch proof {
-			case dissect.Unreturned:
-				x.outcome = dissect.OutcomeChallenged
-			case dissect.Vouched: // by those who prove themselves
-				x.proof += dissect.Proof(i%2) * (dissect.Proven - dissect.Vouched)
 			}
 			if usual(x); part > 0 && i%part == 0 || part == 0 && i >= first {
 				other(x)
