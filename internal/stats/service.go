@@ -861,7 +861,7 @@ func (r *reporting) ignored() {
 		}
 		n, of := uint64(len(list)), ""
 		whom = either(n > 1, "these addresses", whom)
-		if net := r.networkOf(list); n > 2 && net.IsValid() {
+		if net := r.networkOf(list); n > 2 && net.IsValid() && r.a.deaf(e)[netOf(c.addr(), 64)] != nil { // else others of it get replies
 			of, whom = " of "+net.String(), "that network"
 		}
 		if c.v.requests < leastIgnored { // of each too few
