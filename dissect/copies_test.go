@@ -20,6 +20,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // at is a datagram of a play: milliseconds, path as for script.send, payload.
@@ -754,10 +755,7 @@ func TestDoubledCaptures(t *testing.T) {
 					// A client that asks twice and is answered twice looks the
 					// same as long as nothing else came twice: the first few
 					// copies can count as replies, of ambiguous time.
-					start := 0
-					if path.late > 0 {
-						start = 12
-					}
+					start := nettext.Either(path.late > 0, 12, 0)
 					if c.whole < perCase || c.whole > perCase+start || c.partial != 0 || c.other != 0 {
 						t.Errorf("%d split replies of %d, %d partial, %d others; findings %v, first %q", c.whole, perCase, c.partial, c.other, c.findings, c.example)
 					}

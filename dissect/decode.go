@@ -33,10 +33,7 @@ func (a *Analyzer) open(x *arrival) {
 }
 
 func cutOff(d *Datagram) Finding {
-	what := core.CaptureCut
-	if d.Stream != nil && !d.Snapped {
-		what = core.SegmentsCut
-	}
+	what := nettext.Either(d.Stream != nil && !d.Snapped, core.SegmentsCut, core.CaptureCut)
 	return NewFinding(what, Num(len(d.Payload)), Num(len(d.Payload)+d.Missing))
 }
 

@@ -208,15 +208,9 @@ func AppendOneSided(dst []byte, s *Summary) []byte { return append(dst, oneSided
 // span formats a time span with the date once if it is within a day.
 func span(first, last time.Time) string {
 	const clock = "15:04:05.000000"
-	end := last.Format(clock)
-	if first.Format(time.DateOnly) != last.Format(time.DateOnly) {
-		end = last.Format(time.DateOnly + " " + clock)
-	}
+	end := nettext.Either(first.Format(time.DateOnly) != last.Format(time.DateOnly), last.Format(time.DateOnly+" "+clock), last.Format(clock))
 	took := last.Sub(first)
-	length := ms(took)
-	if took.Abs() >= time.Minute {
-		length = took.Round(time.Second).String()
-	}
+	length := nettext.Either(took.Abs() >= time.Minute, took.Round(time.Second).String(), ms(took))
 	return fmt.Sprintf("%s to %s UTC, %s", first.Format(time.DateOnly+" "+clock), end, length)
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/qdissect/qdissect/internal/golden"
 	"github.com/qdissect/qdissect/internal/jsonl"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -115,10 +116,7 @@ func (c *contract) kinds(where, path string, d *jsonl.Document, n int) {
 		c.Errorf("%s: %s is null", where, path)
 	}
 	for i := range d.In(n) {
-		next := path + "[]"
-		if kind == jsonl.Object {
-			next = path + "." + string(d.Nodes[i].Key)
-		}
+		next := nettext.Either(kind == jsonl.Object, path+"."+string(d.Nodes[i].Key), path+"[]")
 		c.kinds(where, next, d, i)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/display"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // TestReadme compares the output that README.md shows below its commands with what they
@@ -266,10 +267,7 @@ func TestFilterPage(t *testing.T) {
 	var list strings.Builder
 	list.WriteString("| name | type | meaning |\n|---|---|---|\n")
 	for _, n := range display.Names() {
-		star := ""
-		if n.Short {
-			star = "*"
-		}
+		star := nettext.Either(n.Short, "*", "")
 		doc := n.Doc
 		if len(n.Values) > 0 && !strings.Contains(doc, n.Values[0]) {
 			doc += ": " + strings.Join(n.Values, ", ")

@@ -24,6 +24,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
@@ -362,10 +363,7 @@ func TestReportHides(t *testing.T) {
 		}
 		var page string
 		for j, format := range []string{"text", "json", "html"} {
-			home := "--home=" + addresses[0] + "/24"
-			if strings.Contains(addresses[0], ":") {
-				home = "--home=" + addresses[0] + "/64"
-			}
+			home := nettext.Either(strings.Contains(addresses[0], ":"), "--home="+addresses[0]+"/64", "--home="+addresses[0]+"/24")
 			page = outputOf(t, "report", "--anonymize", home, "--format", format, file)
 			for _, s := range slices.Concat(addresses, names, []string{"Harbour", filepath.Base(file)}) {
 				if has(page, s) {

@@ -80,10 +80,7 @@ func (o *rulesOptions) run(args []string, env environment) error {
 		so.HomeBy = "interface"
 	}
 	list := a.Report(so).Remedies
-	place := stats.Place(cmp.Or(o.where, string(stats.PlaceOf(list, so.Home))))
-	if o.where == "" && o.live.netns != "" {
-		place = stats.OnContainer
-	}
+	place := nettext.Either(o.where == "" && o.live.netns != "", stats.OnContainer, stats.Place(cmp.Or(o.where, string(stats.PlaceOf(list, so.Home)))))
 	if len(list) == 0 && o.format != "json" {
 		complain(env, errors.New("no limit would have helped: qdissect report says what the capture has"))
 		return cmp.Or(p.end(), error(status(exitJudged)))

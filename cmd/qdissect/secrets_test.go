@@ -20,6 +20,7 @@ import (
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // leak finds the password, or its first four or five bytes, or its last, as text or
@@ -146,10 +147,7 @@ func TestSecretPorts(t *testing.T) {
 				c.Port, c.Reply = port, reply
 				confide(s, c, uint16(30000+i))
 			}
-			some := forms[2*(i%3):]
-			if reply {
-				some = forms[2*((i+1)%3):]
-			}
+			some := nettext.Either(reply, forms[2*((i+1)%3):], forms[2*(i%3):])
 			for mode, out := range outputs(t, b.Bytes(), some[:2]) {
 				if leaks(out) {
 					t.Errorf("port %d, replies %v, %s: %q", port, reply, mode, about(out))

@@ -297,10 +297,7 @@ func (d *decoder) readWords(r *dissect.Reader, count int) {
 	if len(p.Words) >= count || !r.More() {
 		return
 	}
-	f := fWord
-	if p.secret {
-		f = fHidden
-	}
+	f := nettext.Either(p.secret, fHidden, fWord)
 	wire.Each(r, fWords, nil, func() bool { return len(p.Words) < count && r.More() }, func() {
 		if s := d.word(r, f); f == fWord && core.Tree(r) && console.Secret(s) < len(s) {
 			core.Hide(r, fHidden)

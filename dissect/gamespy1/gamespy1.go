@@ -135,10 +135,7 @@ func Detect(b []byte) dissect.Verdict {
 	if slices.ContainsFunc(rest, func(c byte) bool { return c < 0x20 && c != 0x1b && c != 0 }) {
 		return dissect.No
 	}
-	verdict := dissect.Doubtful
-	if len(rest) == 0 {
-		verdict = dissect.Possible
-	}
+	verdict := nettext.Either(len(rest) == 0, dissect.Possible, dissect.Doubtful)
 	for closed := false; len(rest) > 0; {
 		key, rest, closed = bytes.Cut(rest, []byte{'\\'})
 		switch query := wordOf(key) != nil; {

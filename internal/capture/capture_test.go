@@ -21,6 +21,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // samples are small files of each format and byte order, with the offsets at which frames
@@ -251,10 +252,7 @@ type recordEnd struct{ offset, frames int }
 // recordEnds returns the ends of the records of a sample, by their lengths.
 func recordEnds(t *testing.T, name string, file []byte) (ends []recordEnd) {
 	t.Helper()
-	o := order(binary.LittleEndian)
-	if strings.HasSuffix(name, "big-endian") {
-		o = binary.BigEndian
-	}
+	o := nettext.Either[order](strings.HasSuffix(name, "big-endian"), binary.BigEndian, binary.LittleEndian)
 	at, frames := 0, 0
 	add := func(size, frame int) {
 		at += size
@@ -751,10 +749,7 @@ func drain(r Source) (frames []Frame, err error) {
 
 // line formats all fields of a frame.
 func line(f Frame) string {
-	at := "-"
-	if !f.Time.IsZero() {
-		at = f.Time.UTC().Format("2006-01-02T15:04:05.999999999Z07:00")
-	}
+	at := nettext.Either(!f.Time.IsZero(), f.Time.UTC().Format("2006-01-02T15:04:05.999999999Z07:00"), "-")
 	s := fmt.Sprintf("%d %s %s/%d %d:%q", f.Number, at, LinkTypeName(f.LinkType), f.Interface, f.Length, f.Data)
 	for _, c := range f.Comments {
 		s += fmt.Sprintf(" #%q", c)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 func TestPcap(t *testing.T) {
@@ -131,10 +132,7 @@ func TestResolution(t *testing.T) {
 	}
 	billion := big.NewInt(1e9)
 	for code := range 256 {
-		base := int64(10)
-		if code >= 128 {
-			base = 2
-		}
+		base := nettext.Either[int64](code >= 128, 2, 10)
 		one := new(big.Int).Exp(big.NewInt(base), big.NewInt(int64(code%128)), nil)
 		for _, stamp := range stamps {
 			n := new(big.Int).SetUint64(stamp)
@@ -190,10 +188,7 @@ func TestPcapng(t *testing.T) {
 		opt, numbers := ng().option, ng().numbers
 		start := func() *pcapngFile { return ng().section().iface(1, 0) }
 		int64Option := func(n int64) string { return string(o.AppendUint64(nil, uint64(n))) }
-		other := order(binary.BigEndian)
-		if o.order == other {
-			other = binary.LittleEndian
-		}
+		other := nettext.Either[order](o.order == order(binary.BigEndian), binary.LittleEndian, binary.BigEndian)
 		t.Run(o.name, func(t *testing.T) {
 			for _, test := range []struct {
 				name string

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // written writes frames into memory.
@@ -399,10 +400,7 @@ func FuzzWrite(f *testing.F) {
 		if hasMagic(file, gzipMagic) || hasMagic(file, zstdMagic) || skippable(file) || len(file) > 1<<20 {
 			return
 		}
-		format := Pcap
-		if ng {
-			format = Pcapng
-		}
+		format := nettext.Either(ng, Pcapng, Pcap)
 		frames, _ := readAll(file)
 		var b bytes.Buffer
 		w := NewWriter(&b, format)

@@ -115,10 +115,7 @@ const DefaultMax = 20
 
 // add counts a difference and stores it if there is room.
 func (r *Result) add(d *Difference) {
-	n := 1
-	if d.Kind == Changed {
-		n = len(d.Fields)
-	}
+	n := nettext.Either(d.Kind == Changed, len(d.Fields), 1)
 	room := r.limit - r.shown
 	r.Count += n
 	if room <= 0 || n == 0 {

@@ -478,10 +478,7 @@ func (p *page) Inputs() string {
 	if len(p.Made.Files) == 0 {
 		return ""
 	}
-	name := p.Made.Files[0].Name
-	if name == "-" {
-		name = "standard input"
-	}
+	name := nettext.Either(p.Made.Files[0].Name == "-", "standard input", p.Made.Files[0].Name)
 	name = name[strings.LastIndexAny(name, `/\\`)+1:]
 	if n := len(p.Made.Files); n > 1 {
 		name += fmt.Sprintf(" and %d more", n-1)

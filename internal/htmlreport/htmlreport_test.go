@@ -55,10 +55,7 @@ func TestPages(t *testing.T) {
 			if s.name != "hostile" && !reflect.DeepEqual(r, again) { // some of its texts are made anew
 				t.Error("Write changed the report")
 			}
-			most := 500_000
-			if s.name == "large" {
-				most = 1_000_000 // of 2,000 servers
-			}
+			most := nettext.Either(s.name == "large", 1_000_000, 500_000) // of 2,000 servers
 			if len(page) > most {
 				t.Errorf("%d bytes", len(page))
 			}

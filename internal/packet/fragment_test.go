@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -65,10 +66,7 @@ func TestFragmentsInAnyOrder(t *testing.T) {
 					if fmt.Sprint(d.Frames) != "[1 2 3 4]" || d.Frame != 4 || !d.First.Equal(second(0.001)) || !d.Time.Equal(second(0.004)) {
 						t.Errorf("order %v: frame %d, frames %v, from %v to %v", order, d.Frame, d.Frames, d.First, d.Time)
 					}
-					want := ""
-					if !slices.IsSorted(order) {
-						want = "reordered fragments"
-					}
+					want := nettext.Either(!slices.IsSorted(order), "reordered fragments", "")
 					if got := kinds(d); got != want {
 						t.Errorf("order %v: anomalies %q", order, got)
 					}
@@ -127,10 +125,7 @@ func TestFragmentsKeptApart(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)
 			r.want(linkEthernet, c.first, FragmentHeld)
-			want := FragmentHeld
-			if c.join {
-				want = Joined
-			}
+			want := nettext.Either(c.join, Joined, FragmentHeld)
 			r.want(linkEthernet, c.last, want)
 			r.flush()
 			if !c.join && len(r.losses) != 2 {
@@ -309,10 +304,7 @@ func TestFragmentsInFragments(t *testing.T) {
 			r.want(linkRawIP, first, FragmentHeld)
 			src, dst, proto, packet = near4, far4, protoIPv4, parts[1]
 		}
-		want := Joined
-		if deep > 4 {
-			want = TooDeep
-		}
+		want := nettext.Either(deep > 4, TooDeep, Joined)
 		if o := r.frame(linkRawIP, packet); o != want {
 			t.Errorf("%d in one another: %v, want %v", deep, o, want)
 		}
@@ -379,10 +371,7 @@ func TestSpread(t *testing.T) {
 		d := NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, nil)
 		var out Datagram
 		d.Decode(&Frame{LinkType: w.linkType, Data: w.data}, &out)
-		v := 0
-		if w.v6 {
-			v = 1
-		}
+		v := nettext.Either(w.v6, 1, 0)
 		got := out.Spread()
 		if want[v] == 0 {
 			want[v] = got

@@ -195,10 +195,7 @@ func (e *engine) dissect(number int, name string, src capture.Source) error {
 	if e.failed != nil {
 		return e.failed
 	}
-	end := e.flush
-	if o.Series && number+1 < len(o.Inputs) && !e.ended() {
-		end = e.pool.settle
-	}
+	end := nettext.Either(o.Series && number+1 < len(o.Inputs) && !e.ended(), e.pool.settle, e.flush)
 	if err := end(); err != nil {
 		return err
 	}

@@ -200,10 +200,7 @@ func TestTrees(t *testing.T) {
 					Inputs: []string{name}, Out: io.Discard, Reporter: func() report.Reporter { return report.NewCounts() }, Save: &Saving{Saver: k, Annotate: true, Chosen: true},
 					Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign(), Tree: true}, Trouble: func(error) {},
 				}
-				n := 1
-				if some {
-					n = 3
-				}
+				n := nettext.Either(some, 3, 1)
 				o.Choice = &Choice{New: func() Chooser { return &every{n: n, frames: map[uint64]bool{}} }}
 				if k == saver {
 					o.Save.Tree, o.Save.Chosen = report.NewTreeNote(false), some

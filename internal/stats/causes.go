@@ -705,8 +705,12 @@ var causes = []Cause{
 			if 2*other > x.sum.Unanswered {
 				more = ", and to " + number(other) + " with another kind only"
 			}
+			v := x.verdict(Unwell)
+			if v != nil {
+				more += v.also
+			}
 			p := x.proofIf(x.bad(), "share", percent(float64(x.good)/float64(x.n)), "n", count(x.n, x.what, x.what+"s"), "when", more).with(x, "requests without a reply", x.lost())
-			if v := x.verdict(Unwell); p != nil && more != "" && v != nil {
+			if p != nil && more != "" && v != nil {
 				p.advice = v.Advice
 			}
 			return p
@@ -984,11 +988,13 @@ func (x *facts) silence(ended bool) *proof {
 	if refused {
 		says = "; ICMP says: " + icmpSays[by.is]
 	}
+	says += most.also
 	p := x.proof("time", x.r.clock(most.From.UnixNano()), "span", duration(most.To.Sub(most.From)), "n", either(strings.Contains(most.Text, "none of about "), "about ", "")+count(uint64(asked(most)), "request", "requests"), "more", more, "icmp", says).
 		with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
 	if refused {
 		p.with(x, "ICMP errors", &sum).advice = either(by.is == core.PortUnreachable, "", "Look at the rules and routes of "+by.by+", which says so, and at the host behind it.")
 	}
+	p.advice = either(most.also == "", p.advice, most.Advice)
 	p.leaves = either(slices.ContainsFunc(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && (v.of != "" || len(v.Sources) > 0) }), ofSilence, 0)
 	return p
 }

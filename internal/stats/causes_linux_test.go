@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A network is one in which a film is made with real sockets: clients, a router and the host of a server, each in a network namespace.
@@ -167,10 +168,7 @@ func (s *network) at(place int, commands string) {
 	for i, line := range strings.Split(commands, "\n") {
 		if rule, ok := strings.CutPrefix(line, "|"); ok {
 			hook, rule, _ := strings.Cut(rule, ":")
-			kind := "filter"
-			if strings.Contains(rule, "dnat") || strings.Contains(rule, "masquerade") {
-				kind = "nat"
-			}
+			kind := nettext.Either(strings.Contains(rule, "dnat") || strings.Contains(rule, "masquerade"), "nat", "filter")
 			line = fmt.Sprintf("nft -f - <<-'end'\ntable inet t%d {\nchain c { type %s hook %s; policy accept;\n%s\n}\n}\nend", i, kind, hook, rule)
 		}
 		if line != "" {
@@ -372,10 +370,7 @@ func (s *network) exchange(c *net.UDPConn, server, what string) string {
 		time.Sleep(10 * time.Millisecond)
 		return ""
 	}
-	wait := 20 * time.Millisecond
-	if s.clock < 1 || s.heard {
-		wait = 200 * time.Millisecond
-	}
+	wait := nettext.Either(s.clock < 1 || s.heard, 200*time.Millisecond, 20*time.Millisecond)
 	if s.pace > 0 || s.step > 0 {
 		wait = 2 * time.Millisecond
 	}

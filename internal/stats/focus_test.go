@@ -103,10 +103,7 @@ func TestLimitOf(t *testing.T) {
 		share, rate := random.Float64()*.85, 10+random.IntN(50)
 		var s series
 		for i := range rate * (5 + random.IntN(60)) {
-			good := uint32(0)
-			if random.Float64() < share {
-				good = 1
-			}
+			good := either[uint32](random.Float64() < share, 1, 0)
 			s.add(int64((float64(i)+random.Float64())*1e9)/int64(rate), 1, good)
 		}
 		x := facts{target: new(target), beats: s}
@@ -132,10 +129,7 @@ func TestLimitOf(t *testing.T) {
 		for second := range 30 {
 			asked := 30 + random.IntN(40)
 			for i := range asked {
-				good := uint32(0)
-				if c.good(second, i, asked) {
-					good = 1
-				}
+				good := either[uint32](c.good(second, i, asked), 1, 0)
 				x.beats.add(int64(second)*1e9+int64(i)*1e9/int64(asked), 1, good)
 			}
 		}

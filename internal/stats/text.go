@@ -175,12 +175,10 @@ func (t *text) verdicts() {
 func (t *text) told() (list []Verdict) {
 	for left := slices.Clone(t.Verdicts); len(left) > 0; {
 		v, flood := left[0], left[0].Kind == ForgedFlood || left[0].Kind == CrowdOrForged
-		left = left[1:]
+		left = slices.DeleteFunc(left[1:], func(o Verdict) bool { return v.also != "" && o.also != "" && o.Kind == v.Kind && o.during(&v) })
 		for _, here := range []bool{true, false} { // outages are in their order, and of floods the largest is first
 			fits := func(o Verdict) bool {
-				both := overlap(v.From.UnixNano(), v.To.UnixNano(), o.From.UnixNano(), o.To.UnixNano())
-				return o.Kind == v.Kind && o.of == v.of && o.Network == v.Network && o.Certainty == v.Certainty && (o.Server == v.Server) == here &&
-					(here || 2*both > int64(max(v.To.Sub(v.From), o.To.Sub(o.From))))
+				return o.Kind == v.Kind && o.of == v.of && o.Network == v.Network && o.Certainty == v.Certainty && (o.Server == v.Server) == here && (here || o.during(&v))
 			}
 			same := slices.DeleteFunc(slices.Clone(left), func(o Verdict) bool { return !fits(o) })
 			n := len(same)

@@ -45,6 +45,7 @@ func (r *reporting) judge() {
 	if r.few = true; r.o.whole {
 		r.unwell()
 		r.Verdicts = slices.DeleteFunc(r.Verdicts, r.isCut)
+		r.shared()
 		return
 	}
 	if len(r.Verdicts) == 0 {
@@ -53,6 +54,7 @@ func (r *reporting) judge() {
 	}
 	said := len(r.Verdicts)
 	r.Verdicts = slices.DeleteFunc(r.Verdicts, r.isCut)
+	r.shared()
 	unpaired, _ := r.unpaired()
 	if t := &r.Totals; said > len(r.Verdicts) && len(r.Verdicts) == 0 || r.o.OneSided || len(r.Verdicts) == 0 && (t.Requests == 0 || t.Answered == 0 && (t.Unanswered > 0 || t.Replies == 0) || r.tooLittle() != "" || r.lost() >= leastWell || unpaired != "") {
 		r.cannotTell()
@@ -65,6 +67,49 @@ func (r *reporting) judge() {
 	slices.SortStableFunc(r.Verdicts, func(a, b Verdict) int { return cmp.Compare(rankOf(&a), rankOf(&b)) })
 	r.Totals.Verdicts = len(r.Verdicts)
 	r.Verdicts = r.Verdicts[:min(len(r.Verdicts), mostVerdicts)]
+}
+
+// leastShared is with how many other servers, and with which share of them, it has to be so that a trouble is none of a server itself. Outages that begin and
+// end together within atOnce need no share.
+const leastShared, mostShared, atOnce = 3, 0.8, 5 * time.Second
+
+// shared says of outages, and of losses, that nearly all servers have them at the same time.
+func (r *reporting) shared() {
+	by := map[string][]*Verdict{}
+	for v := range each(r.Verdicts) {
+		if v.Kind == ServerDown && v.of == outage || v.Kind == Unwell && v.of == "" && v.Sources == nil && 2*v.Evidence.of("unanswered") > (1-v.Evidence.of("answered_share"))*v.Evidence.of("requests") {
+			by[v.Server] = append(by[v.Server], v)
+		}
+	}
+	for at, list := range by {
+		for i := 0; i < len(list) && len(by) > leastShared; i++ {
+			v, n, once, all := list[i], uint64(0), uint64(0), uint64(0)
+			for _, e := range r.servers {
+				name := r.address(e)
+				if asked := e.v.times().within(v.From.UnixNano(), v.To.UnixNano(), func(p *pulse) uint64 { return uint64(p.asked) }); name != at && e.v.replies > 0 && asked >= either[float64](v.Kind == ServerDown, leastJudged, leastWell) {
+					all++
+					with := func(same func(o *Verdict) bool) uint64 {
+						return either[uint64](slices.ContainsFunc(by[name], func(o *Verdict) bool { return o.Kind == v.Kind && same(o) }), 1, 0)
+					}
+					n += with(v.during)
+					once += with(func(o *Verdict) bool {
+						return v.Kind == ServerDown && o.From.Sub(v.From).Abs() < atOnce && o.To.Sub(v.To).Abs() < atOnce
+					})
+				}
+			}
+			if n = either(float64(n) >= mostShared*float64(all), n, once); n >= leastShared {
+				v.also = "; so it was with " + either(n == all, "all "+number(n), number(n)+" of "+number(all)) + " other servers that were asked enough"
+				v.Text = strings.TrimSuffix(v.Text, ".") + v.also + "."
+				v.Advice = "Look at what these servers share, such as a host, a network, or the path between them and where this was captured."
+			}
+		}
+	}
+}
+
+// during reports whether two verdicts are about the same time.
+func (v *Verdict) during(o *Verdict) bool {
+	both := overlap(v.From.UnixNano(), v.To.UnixNano(), o.From.UnixNano(), o.To.UnixNano())
+	return 2*both > int64(max(v.To.Sub(v.From), o.To.Sub(o.From)))
 }
 
 // isCut reports whether a verdict that rests on what is missing is about a server of whose datagrams the capture has only the beginning.

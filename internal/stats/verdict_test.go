@@ -231,6 +231,16 @@ func TestVerdictsNeed(t *testing.T) {
 				gone(i, x)
 			}
 		}), "certain Down: 198.51.100.10:27015 did not reply for 6.3 s, from 19:00:53 UTC to 19:01:00 UTC: none of 18 requests got a reply."},
+		{"five servers, silent at once", sent(1500, 0, 15, func(i int, x *made) {
+			if x.from, x.to = person(i), fmt.Sprintf("198.51.100.%d", 10+i%5); i/150 == 4 {
+				gone(i, x)
+			}
+		}), "certain Down: 198.51.100.10:27015 did not reply for 10.3 s, from 19:00:39 UTC to 19:00:50 UTC: none of 30 requests got a reply; so it was with all 4 other servers that were asked enough."},
+		{"five servers, from which a third gets lost", sent(1500, 0, 15, func(i int, x *made) {
+			if x.from, x.to = person(i), fmt.Sprintf("198.51.100.%d", 10+i%5); uint32(i)*2654435761%3 == 0 {
+				gone(i, x)
+			}
+		}), "certain Not answered: 198.51.100.10:27015 replies to only 67 % of 300 requests in 99.7 s from 19:00:00 UTC on: 33 % got no reply; so it was with all 4 other servers that were asked enough."},
 		{"in 4 s", both(evening(30), lost(5, 29.6, 2), sent(10, 34, 1, func(i int, x *made) { x.from = person(i) })), quiet},
 		{"a restart of 4 s, in which clients ask three times", both(crowded(0, 12), crowded(16, 30), lost(120, 12.1, 31)), "certain Down: 198.51.100.10:27015 did not reply for 4.1 s, from 19:00:11 UTC to 19:00:16 UTC: none of 120 requests got a reply."},
 		{"a restart of 2 s when more come", both(crowded(0, 30), crowded(20, 30), crowded(32, 40), crowded(32, 60), lost(42, 30.02, 21.5)), quiet},
