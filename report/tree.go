@@ -221,10 +221,7 @@ func (t *TreeNote) server(s *dissect.Server) {
 // node writes a field, and what belongs to it as in JSON.
 func (t *TreeNote) node(n *dissect.Node, data []byte) {
 	f := n.Field
-	declared := f
-	if f.Column != nil {
-		declared = f.Column
-	}
+	declared := nettext.Either(f.Column != nil, f.Column, f)
 	column := declared.Path != f.Path // and not hidden
 	t.b = strconv.AppendInt(t.b, 2+int64(n.Depth), 10)
 	t.b = append(t.b, '|')

@@ -98,10 +98,7 @@ func List[T any](c *Coder, list *[]T, limit int) iter.Seq[*T] {
 
 // Bool writes or reads a truth value.
 func (c *Coder) Bool(v *bool) {
-	n := uint8(0)
-	if *v {
-		n = 1
-	}
+	n := nettext.Either[uint8](*v, 1, 0)
 	if Num(c, &n); n > 1 {
 		c.Fail(errRange)
 	}

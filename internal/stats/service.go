@@ -218,7 +218,7 @@ func (r *reporting) blackedOut() {
 				Kind: ServerDown, Network: strings.TrimPrefix(name, " of "), From: instant(s.from), To: instant(s.to), of: either(s.ends, outage, ""),
 				Text: fmt.Sprintf("Down: none of %s%s that were asked replied for %s, from %s to %s: %s%s got no reply.", count(n, "server", "servers"), name, duration(length), r.clock(s.from), r.clock(s.to),
 					either(s.about, "about ", ""), count(nearest(s.requests), "request", "requests")),
-				Advice:   "So many at once: look at the network, the firewall or the provider in front of them, and at the link of those who ask.",
+				Advice:   sharedAdvice,
 				Evidence: Evidence{{"servers", float64(n)}, {"requests_without_reply", round(s.requests, 0)}, {"seconds", round(length.Seconds(), 1)}},
 			})
 		}

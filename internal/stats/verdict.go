@@ -100,7 +100,7 @@ func (r *reporting) shared() {
 			if n = either(float64(n) >= mostShared*float64(all), n, once); n >= leastShared {
 				v.also = "; so it was with " + either(n == all, "all "+number(n), number(n)+" of "+number(all)) + " other servers that were asked enough"
 				v.Text = strings.TrimSuffix(v.Text, ".") + v.also + "."
-				v.Advice = "Look at what these servers share, such as a host, a network, or the path between them and where this was captured."
+				v.Advice = sharedAdvice
 			}
 		}
 	}
